@@ -1,0 +1,730 @@
+/* base - slices, memory, growing buffers, error names, time, randomness.
+
+   It knows no file, no protocol and no other part of mcptask. It refuses to
+   depend on the locale, on the time zone or on any allocator of its own: all
+   memory comes from malloc and realloc, and each of them may fail at any
+   call.
+
+   Invariants:
+   1. A failed allocation changes nothing: an arena, a block that was to grow
+      and a buffer keep what they held, and stay usable.
+   2. No sum or product of sizes wraps: it is checked before it is taken.
+   3. In an arena, `last` is NULL or the newest block of the newest chunk;
+      only such a block grows or shrinks in place.
+   4. A buffer's err, once set, stays until buf_reset; len <= cap always.
+   5. Time is milliseconds since 1970 in UTC, computed here by the calendar's
+      rules; no time_t narrower than 64 bits is ever passed on. */
+
+#include "base.h"
+#include "text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ARENA_ALIGN _Alignof(max_align_t)
+#define ARENA_MIN ((size_t)4 << 10)
+#define ARENA_MAX ((size_t)1 << 20)
+#define ARENA_KEEP ((size_t)64 << 10) /* what an idle process may hold */
+#define BUF_MIN ((size_t)256)
+#define RANDOM_MAX 256
+
+#define SECOND_MS INT64_C(1000)
+#define MINUTE_MS (60 * SECOND_MS)
+#define DAY_MS (24 * 60 * MINUTE_MS)
+#define TIME_MAX_MS INT64_C(253402300799999) /* the end of the year 9999 */
+
+/* ---- slices ---- */
+
+struct str
+str_of(const char *z)
+{
+    return (struct str){z, strlen(z)};
+}
+
+bool
+str_eq(struct str a, struct str b)
+{
+    /* memcmp may not be given NULL, which an empty slice can hold. */
+    return a.len == b.len && (a.len == 0 || memcmp(a.p, b.p, a.len) == 0);
+}
+
+bool
+str_is(struct str a, const char *z)
+{
+    return str_eq(a, str_of(z));
+}
+
+bool
+str_starts(struct str s, const char *prefix)
+{
+    size_t n = strlen(prefix);
+
+    return s.len >= n && (n == 0 || memcmp(s.p, prefix, n) == 0);
+}
+
+uint64_t
+str_hash(struct str s)
+{
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    size_t i;
+
+    for (i = 0; i < s.len; i++)
+        h = (h ^ (uint8_t)s.p[i]) * UINT64_C(0x100000001b3);
+    return h;
+}
+
+bool
+str_u64(struct str s, uint64_t *out)
+{
+    uint64_t v = 0;
+    size_t i;
+
+    for (i = 0; i < s.len; i++) {
+        /* What stands below '0' wraps to a large number. */
+        uint64_t d = (uint64_t)(uint8_t)s.p[i] - '0';
+
+        if (d > 9 || v > (UINT64_MAX - d) / 10)
+            return false;
+        v = v * 10 + d;
+    }
+    if (s.len == 0)
+        return false;
+    *out = v;
+    return true;
+}
+
+/* Whether c can only continue a sequence in UTF-8. */
+static bool
+is_tail(uint8_t c)
+{
+    return (c & 0xc0) == 0x80;
+}
+
+size_t
+utf8_len(const char *p, const char *end)
+{
+    const uint8_t *s = (const uint8_t *)p;
+    size_t room = (size_t)(end - p);
+
+    if (room == 0)
+        return 0;
+    if (s[0] < 0x80)
+        return 1;
+    if (s[0] < 0xc2 || s[0] > 0xf4 || room < 2 || !is_tail(s[1]))
+        return 0;
+    if (s[0] < 0xe0)
+        return 2;
+    if (room < 3 || !is_tail(s[2]))
+        return 0;
+    /* Overlong forms, surrogates and what lies beyond U+10FFFF all show in
+       the second byte. */
+    if (s[0] < 0xf0) {
+        if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f))
+            return 0;
+        return 3;
+    }
+    if ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+        return 0;
+    return room >= 4 && is_tail(s[3]) ? 4 : 0;
+}
+
+size_t
+utf8_count(struct str s)
+{
+    size_t i, n = 0;
+
+    for (i = 0; i < s.len; i++)
+        n += !is_tail((uint8_t)s.p[i]);
+    return n;
+}
+
+/* ---- errors ---- */
+
+/* Indexed by the code's magnitude. The names are part of the interface to
+   agents: several codes share one where a caller can do nothing different,
+   and none is ever renamed. */
+static const struct {
+    const char *name;
+    bool retryable;
+} errors[] = {
+    [-ERR_MORE] = {"invalid_argument", false},
+    [-ERR_SYNTAX] = {"invalid_argument", false},
+    [-ERR_NOMEM] = {"out_of_memory", true},
+    [-ERR_INVALID] = {"invalid_argument", false},
+    [-ERR_NOT_FOUND] = {"not_found", false},
+    [-ERR_EXISTS] = {"already_exists", false},
+    [-ERR_TOO_LARGE] = {"too_large", false},
+    [-ERR_VERSION] = {"version_conflict", false},
+    [-ERR_NOT_OWNER] = {"not_owner", false},
+    [-ERR_BLOCKED] = {"blocked", true},
+    [-ERR_TRANSITION] = {"invalid_transition", false},
+    [-ERR_TERMINAL] = {"terminal", false},
+    [-ERR_CYCLE] = {"dependency_cycle", false},
+    [-ERR_IDEMPOTENCY] = {"idempotency_conflict", false},
+    [-ERR_EVIDENCE] = {"evidence_required", false},
+    [-ERR_BUSY] = {"store_busy", true},
+    [-ERR_FULL] = {"store_full", true},
+    /* After a failed sync the process writes no more, so that asking it
+       again would only ask it again. */
+    [-ERR_IO] = {"store_error", false},
+    [-ERR_READONLY] = {"store_readonly", false},
+    [-ERR_DAMAGED] = {"store_error", false},
+    [-ERR_FORMAT] = {"store_error", false},
+    [-ERR_UNKNOWN] = {"store_error", false},
+};
+
+#define ERRORS_N ((int)(sizeof(errors) / sizeof(errors[0])))
+
+const char *
+err_name(int err)
+{
+    /* A code from a newer table is still a fault of ours, not the caller's. */
+    if (err >= 0 || err <= -ERRORS_N || errors[-err].name == NULL)
+        return "store_error";
+    return errors[-err].name;
+}
+
+bool
+err_retryable(int err)
+{
+    return err < 0 && err > -ERRORS_N && errors[-err].retryable;
+}
+
+/* ---- arena ---- */
+
+struct arena_chunk {
+    struct arena_chunk *older;
+    size_t cap;  /* bytes in mem */
+    size_t used; /* a multiple of ARENA_ALIGN */
+    max_align_t mem[]; /* so that the first block is aligned */
+};
+
+#define CHUNK_HEAD offsetof(struct arena_chunk, mem)
+
+/* n rounded up to whole units of alignment, or 0 where that would wrap. */
+static size_t
+round_up(size_t n)
+{
+    if (n > SIZE_MAX - CHUNK_HEAD - ARENA_ALIGN)
+        return 0;
+    return (n + (n == 0) + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
+}
+
+/* Puts a chunk with room for need bytes in front. Sizes double, so that a
+   large turn costs few calls; a block above the limit gets a chunk of its own
+   size. What is left of the older chunk is not used again. */
+static int
+chunk_add(struct arena *a, size_t need)
+{
+    size_t size = ARENA_MIN;
+    struct arena_chunk *c;
+
+    if (a->chunk != NULL && a->chunk->cap >= ARENA_MAX / 2)
+        size = ARENA_MAX;
+    else if (a->chunk != NULL)
+        size = (a->chunk->cap + CHUNK_HEAD) * 2;
+    if (size < need + CHUNK_HEAD)
+        size = need + CHUNK_HEAD;
+    c = malloc(size);
+    if (c == NULL)
+        return ERR_NOMEM;
+    c->older = a->chunk;
+    c->cap = size - CHUNK_HEAD;
+    c->used = 0;
+    a->chunk = c;
+    return 0;
+}
+
+void *
+arena_alloc(struct arena *a, size_t n)
+{
+    size_t need = round_up(n);
+
+    if (need == 0)
+        return NULL;
+    if (a->chunk == NULL || a->chunk->cap - a->chunk->used < need)
+        if (chunk_add(a, need) < 0)
+            return NULL;
+    a->last = (char *)a->chunk->mem + a->chunk->used;
+    a->chunk->used += need;
+    return a->last;
+}
+
+void *
+arena_grow(struct arena *a, void *old, size_t old_n, size_t n)
+{
+    size_t need = round_up(n);
+    void *p;
+
+    if (need == 0)
+        return NULL;
+    if (old != NULL && old == a->last) {
+        size_t off = (size_t)((char *)old - (char *)a->chunk->mem);
+
+        if (need <= a->chunk->cap - off) {
+            a->chunk->used = off + need;
+            return old;
+        }
+    }
+    if (old != NULL && n <= old_n)
+        return old;
+    /* The old block stays where it is until the reset, readable still, as
+       others may hold slices of it. Callers double n, which bounds both the
+       copying and the waste. */
+    p = arena_alloc(a, n);
+    if (p != NULL && old_n > 0)
+        memcpy(p, old, old_n);
+    return p;
+}
+
+struct str
+arena_str(struct arena *a, struct str s)
+{
+    char *p = s.len < SIZE_MAX ? arena_alloc(a, s.len + 1) : NULL;
+
+    if (p == NULL)
+        return STR_NONE;
+    if (s.len > 0)
+        memcpy(p, s.p, s.len);
+    p[s.len] = '\0';
+    return (struct str){p, s.len};
+}
+
+struct str
+arena_printf(struct arena *a, const char *fmt, ...)
+{
+    va_list ap;
+    char *p;
+    size_t n;
+
+    va_start(ap, fmt);
+    n = text_vput(NULL, 0, fmt, ap);
+    va_end(ap);
+    /* Measured first: a guess that is too small would waste its block. */
+    p = arena_alloc(a, n + 1);
+    if (p == NULL)
+        return STR_NONE;
+    va_start(ap, fmt);
+    n = text_vput(p, n + 1, fmt, ap);
+    va_end(ap);
+    return (struct str){p, n};
+}
+
+void
+arena_reset(struct arena *a)
+{
+    struct arena_chunk *c, *older, *keep = NULL;
+
+    /* The newest chunk small enough to keep is the largest such one, as
+       sizes only grow up to that point. */
+    for (c = a->chunk; c != NULL; c = older) {
+        older = c->older;
+        if (keep == NULL && c->cap + CHUNK_HEAD <= ARENA_KEEP)
+            keep = c;
+        else
+            free(c);
+    }
+    if (keep != NULL) {
+        keep->older = NULL;
+        keep->used = 0;
+    }
+    a->chunk = keep;
+    a->last = NULL;
+}
+
+void
+arena_fini(struct arena *a)
+{
+    struct arena_chunk *c, *older;
+
+    for (c = a->chunk; c != NULL; c = older) {
+        older = c->older;
+        free(c);
+    }
+    *a = (struct arena){NULL, NULL};
+}
+
+/* ---- buf ---- */
+
+char *
+buf_room(struct buf *b, size_t n)
+{
+    size_t cap = b->cap < BUF_MIN ? BUF_MIN : b->cap;
+    char *p;
+
+    if (b->err != 0)
+        return NULL;
+    if (b->p != NULL && n <= b->cap - b->len)
+        return b->p + b->len;
+    if (n > SIZE_MAX - b->len)
+        goto nomem;
+    /* Doubling keeps many small writes linear; one large write gets what it
+       asks for and no more. */
+    if (cap < b->len + n)
+        cap = cap <= SIZE_MAX / 2 ? cap * 2 : SIZE_MAX;
+    if (cap < b->len + n)
+        cap = b->len + n;
+    p = realloc(b->p, cap);
+    if (p == NULL)
+        goto nomem;
+    b->p = p;
+    b->cap = cap;
+    return b->p + b->len;
+nomem:
+    b->err = ERR_NOMEM;
+    return NULL;
+}
+
+void
+buf_put(struct buf *b, const void *p, size_t n)
+{
+    char *to;
+
+    if (n == 0)
+        return; /* p may be NULL then, which memcpy does not allow */
+    to = buf_room(b, n);
+    if (to == NULL)
+        return;
+    memcpy(to, p, n);
+    b->len += n;
+}
+
+void
+buf_str(struct buf *b, struct str s)
+{
+    buf_put(b, s.p, s.len);
+}
+
+void
+buf_z(struct buf *b, const char *z)
+{
+    buf_put(b, z, strlen(z));
+}
+
+void
+buf_char(struct buf *b, char c)
+{
+    buf_put(b, &c, 1);
+}
+
+void
+buf_u64(struct buf *b, uint64_t v)
+{
+    char digits[20]; /* as many as UINT64_MAX has */
+    size_t i = sizeof(digits);
+
+    do {
+        digits[--i] = (char)('0' + v % 10);
+        v /= 10;
+    } while (v != 0);
+    buf_put(b, digits + i, sizeof(digits) - i);
+}
+
+void
+buf_printf(struct buf *b, const char *fmt, ...)
+{
+    va_list ap;
+    char *to;
+    size_t n;
+
+    va_start(ap, fmt);
+    n = text_vput(NULL, 0, fmt, ap);
+    va_end(ap);
+    /* The NUL is written behind len and not counted. */
+    to = buf_room(b, n + 1);
+    if (to == NULL)
+        return;
+    va_start(ap, fmt);
+    b->len += text_vput(to, n + 1, fmt, ap);
+    va_end(ap);
+}
+
+void
+buf_consume(struct buf *b, size_t n)
+{
+    ASSERT(n <= b->len);
+    b->len -= n;
+    if (n > 0 && b->len > 0)
+        memmove(b->p, b->p + n, b->len);
+}
+
+struct str
+buf_view(const struct buf *b)
+{
+    return (struct str){b->p, b->len};
+}
+
+void
+buf_reset(struct buf *b, size_t keep)
+{
+    char *p;
+
+    b->len = 0;
+    b->err = 0;
+    if (b->cap <= keep)
+        return;
+    if (keep < BUF_MIN) {
+        /* realloc to nothing is undefined, and to little saves nothing. */
+        buf_fini(b);
+        return;
+    }
+    p = realloc(b->p, keep);
+    /* Even giving back may fail; then the larger block stays. */
+    if (p != NULL) {
+        b->p = p;
+        b->cap = keep;
+    }
+}
+
+void
+buf_fini(struct buf *b)
+{
+    free(b->p);
+    *b = (struct buf){NULL, 0, 0, 0};
+}
+
+/* ---- time ---- */
+
+static int64_t
+clock_ms(clockid_t id)
+{
+    struct timespec ts;
+    int rc = clock_gettime(id, &ts);
+
+    /* Both clocks are required by POSIX and the argument is a constant. */
+    ASSERT(rc == 0);
+    return (int64_t)ts.tv_sec * SECOND_MS + ts.tv_nsec / 1000000;
+}
+
+int64_t
+clock_wall_ms(void)
+{
+    return clock_ms(CLOCK_REALTIME);
+}
+
+int64_t
+clock_mono_ms(void)
+{
+    return clock_ms(CLOCK_MONOTONIC);
+}
+
+/* Both ways between days since 1970 and the date, for years from 0 on: the
+   year is taken to begin in March, so that a leap day is its last one. */
+static int64_t
+days_of_date(int64_t y, int64_t m, int64_t d)
+{
+    int64_t era, year, day;
+
+    y += 400 - (m <= 2); /* one cycle of the calendar keeps it positive */
+    era = y / 400;
+    year = y % 400;
+    day = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
+    return (era - 1) * 146097 + year * 365 + year / 4 - year / 100 + day -
+           719468;
+}
+
+static void
+date_of_days(int64_t days, int64_t *y, int64_t *m, int64_t *d)
+{
+    int64_t era, day, year;
+
+    days += 719468; /* from 1 March of the year 0 */
+    era = days / 146097;
+    day = days % 146097;
+    year = (day - day / 1460 + day / 36524 - day / 146096) / 365;
+    day -= 365 * year + year / 4 - year / 100;
+    *m = (5 * day + 2) / 153;
+    *d = day - (153 * *m + 2) / 5 + 1;
+    *m += *m < 10 ? 3 : -9;
+    *y = era * 400 + year + (*m <= 2);
+}
+
+/* v in exactly n digits; printf would ask the locale. */
+static char *
+put_digits(char *p, int64_t v, int n)
+{
+    int i;
+
+    for (i = n - 1; i >= 0; i--) {
+        p[i] = (char)('0' + v % 10);
+        v /= 10;
+    }
+    return p + n;
+}
+
+void
+time_format(int64_t ms, char out[TIME_LEN + 1])
+{
+    static const char marks[] = "--T::."; /* what follows each part */
+    int64_t part[7];
+    int i;
+
+    if (ms < 0)
+        ms = 0;
+    if (ms > TIME_MAX_MS)
+        ms = TIME_MAX_MS;
+    date_of_days(ms / DAY_MS, &part[0], &part[1], &part[2]);
+    part[3] = ms % DAY_MS / (60 * MINUTE_MS);
+    part[4] = ms / MINUTE_MS % 60;
+    part[5] = ms / SECOND_MS % 60;
+    part[6] = ms % SECOND_MS;
+    for (i = 0; i < 7; i++) {
+        out = put_digits(out, part[i], i == 0 ? 4 : i == 6 ? 3 : 2);
+        *out++ = i < 6 ? marks[i] : 'Z';
+    }
+    *out = '\0';
+}
+
+/* The grammar of RFC 3339, a piece at a time: each takes its piece off the
+   front of s, or returns false and leaves s anywhere. */
+
+/* Exactly n digits. */
+static bool
+take_digits(struct str *s, size_t n, int64_t *out)
+{
+    uint64_t v;
+
+    if (s->len < n || !str_u64((struct str){s->p, n}, &v))
+        return false;
+    *out = (int64_t)v;
+    s->p += n;
+    s->len -= n;
+    return true;
+}
+
+static bool
+take_char(struct str *s, const char *any_of)
+{
+    /* strchr finds the terminating NUL as well. */
+    if (s->len == 0 || *s->p == '\0' || strchr(any_of, *s->p) == NULL)
+        return false;
+    s->p++;
+    s->len--;
+    return true;
+}
+
+static bool
+take_date(struct str *s, int64_t *days)
+{
+    static const uint8_t month_len[] = {31, 28, 31, 30, 31, 30,
+                                        31, 31, 30, 31, 30, 31};
+    int64_t y, m, d;
+    bool leap;
+
+    if (!take_digits(s, 4, &y) || !take_char(s, "-") ||
+        !take_digits(s, 2, &m) || !take_char(s, "-") ||
+        !take_digits(s, 2, &d))
+        return false;
+    leap = y % 4 == 0 && (y % 100 != 0 || y % 400 == 0);
+    if (m < 1 || m > 12 || d < 1 || d > month_len[m - 1] + (m == 2 && leap))
+        return false;
+    *days = days_of_date(y, m, d);
+    return true;
+}
+
+/* What stands behind the seconds' point, cut to milliseconds. */
+static bool
+take_fraction(struct str *s, int64_t *ms)
+{
+    int64_t digit, unit = 100;
+    size_t n = 0;
+
+    *ms = 0;
+    if (!take_char(s, "."))
+        return true;
+    /* From the fourth digit on the unit is 0: cut, as rounding up could
+       carry into the next year. */
+    for (; take_digits(s, 1, &digit); n++) {
+        *ms += digit * unit;
+        unit /= 10;
+    }
+    return n >= 1 && n <= 9; /* nanoseconds are as fine as anyone writes */
+}
+
+/* -00:00 says that the zone is unknown; the instant is the same. */
+static bool
+take_zone(struct str *s, int64_t *minutes)
+{
+    bool west = s->len > 0 && *s->p == '-';
+    int64_t h, m;
+
+    *minutes = 0;
+    if (take_char(s, "Zz"))
+        return true;
+    if (!take_char(s, "+-") || !take_digits(s, 2, &h) ||
+        !take_char(s, ":") || !take_digits(s, 2, &m) || h > 23 || m > 59)
+        return false;
+    *minutes = (h * 60 + m) * (west ? -1 : 1);
+    return true;
+}
+
+bool
+time_parse(struct str s, int64_t *ms)
+{
+    int64_t days, h, m, sec, fraction, zone, minute;
+
+    if (!take_date(&s, &days) || !take_char(&s, "Tt") ||
+        !take_digits(&s, 2, &h) || !take_char(&s, ":") ||
+        !take_digits(&s, 2, &m) || !take_char(&s, ":") ||
+        !take_digits(&s, 2, &sec) || !take_fraction(&s, &fraction) ||
+        !take_zone(&s, &zone) || s.len != 0)
+        return false;
+    if (h > 23 || m > 59 || sec > 60)
+        return false;
+    minute = days * 24 * 60 + h * 60 + m - zone;
+    if (sec == 60) {
+        /* A leap second ends a day in UTC and has no number of its own: it
+           becomes the last millisecond before it. */
+        if ((minute + 1) % (24 * 60) != 0)
+            return false;
+        sec = 59;
+        fraction = 999;
+    }
+    *ms = minute * MINUTE_MS + sec * SECOND_MS + fraction;
+    return true;
+}
+
+/* ---- random ---- */
+
+/* For kernels without the system call; an empty root has no /dev either. */
+static int
+urandom(void *p, size_t n)
+{
+    char *to = p;
+    ssize_t got;
+    int fd, rc = ERR_IO;
+
+    do
+        fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    while (fd < 0 && errno == EINTR);
+    if (fd < 0)
+        return ERR_IO;
+    while (n > 0) {
+        got = read(fd, to, n);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            goto out; /* an end of file is no randomness either */
+        to += got;
+        n -= (size_t)got;
+    }
+    rc = 0;
+out:
+    close(fd);
+    return rc;
+}
+
+int
+random_bytes(void *p, size_t n)
+{
+    ASSERT(n <= RANDOM_MAX);
+    /* Never falls back to anything weaker: ids and keys come from here. */
+    if (n == 0 || getentropy(p, n) == 0)
+        return 0;
+    return urandom(p, n);
+}

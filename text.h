@@ -1,0 +1,26 @@
+#ifndef TEXT_H
+#define TEXT_H
+
+/* text - printf's rules, as far as they are used here. The C library's own
+   brings floating point, wide characters and streams along: a tenth of the
+   binary, none of it called. */
+
+#include <stdarg.h>
+#include <stddef.h>
+
+/* As snprintf, with %d %u %x %X %c %s %% and l, ll, z before a number; the
+   flags - and 0, a width, and for %s a precision, both also as *. Returns
+   the length that the whole text has, whatever fits; out is always ended
+   where cap is not 0. */
+size_t text_put(char *out, size_t cap, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+size_t text_vput(char *out, size_t cap, const char *fmt, va_list ap)
+    __attribute__((format(printf, 3, 0)));
+
+/* What must be true, also in release builds: else the expression goes to
+   stderr and the process ends. assert would bring streams along. */
+#define ASSERT(e) ((e) ? (void)0 : text_assert_failed(#e, __FILE__, __LINE__))
+_Noreturn void text_assert_failed(const char *expr, const char *file,
+                                  int line);
+
+#endif
