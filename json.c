@@ -1,0 +1,944 @@
+/* json - a strict, iterative parser of RFC 8259, and a writer.
+
+   The parser refuses all that the grammar does not name: a byte order mark,
+   comments, trailing commas, bytes behind the value, control characters in
+   strings, invalid UTF-8 and escapes that make half a surrogate pair. It
+   converts nothing: a number is its text, and a string is copied only when
+   someone asks for one that has escapes. The writer refuses to produce
+   anything that the parser would not take.
+
+   Invariants:
+   1. No recursion. The path to the current value is a chain through the open
+      containers' own tokens: while open, a token's span holds the index of
+      its parent. Depth is bounded by JSON_MAX_DEPTH, so no input costs stack.
+   2. The parser reads no byte at or beyond the end of the text, and each
+      byte a bounded number of times.
+   3. tok[0 .. n) are complete but for the open containers' len and span.
+   4. What json_parse accepted holds valid UTF-8 and whole escapes only, so
+      decoding (unescape) checks nothing again.
+   5. json_quote and json_quoted_len walk the same clean runs and the same
+      repairs, and so agree on every input. */
+
+#include "json.h"
+#include "text.h"
+
+#include <string.h>
+
+#define NO_TOK UINT32_MAX
+#define FIRST_TOKENS 1024 /* at most so many before any was seen */
+#define ONES (UINT64_MAX / 255)
+#define INT_DIGITS 19 /* as many decimal digits always fit in 64 bits */
+
+_Static_assert(JSON_MAX_DEPTH % 8 == 0, "json_w.kind holds every level");
+_Static_assert(JSON_MAX_TOKENS < SIZE_MAX / sizeof(struct json_tok) / 2,
+               "the size of all tokens does not wrap");
+
+/* ---- runs of plain text ---- */
+
+/* The low byte is the one at p, whatever the machine's order. */
+static inline uint64_t
+load64(const char *p)
+{
+    uint64_t w;
+
+    memcpy(&w, p, sizeof(w));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    w = __builtin_bswap64(w);
+#endif
+    return w;
+}
+
+/* The high bit of each byte that is a quote, a backslash, a control character
+   or no ASCII. A borrow can only spoil bytes behind a true hit, so the lowest
+   bit set is exact. */
+static inline uint64_t
+special(uint64_t w)
+{
+    uint64_t quote = w ^ ONES * '"', backslash = w ^ ONES * '\\';
+
+    return ((w - ONES * 0x20) | (quote - ONES) | (backslash - ONES) | w) &
+           ONES * 0x80;
+}
+
+/* To the first special byte, eight at a time; the last seven one by one, as
+   a load of eight would pass the end (invariant 2). */
+static inline const char *
+ascii_run(const char *p, const char *end)
+{
+    uint64_t hit;
+
+    while (end - p >= 8) {
+        hit = special(load64(p));
+        if (hit != 0)
+            return p + __builtin_ctzll(hit) / 8;
+        p += 8;
+    }
+    while (p < end && (uint8_t)*p >= 0x20 && (uint8_t)*p < 0x80 &&
+           *p != '"' && *p != '\\')
+        p++;
+    return p;
+}
+
+/* To the first byte that cannot stand in a JSON string as it is. */
+static inline const char *
+clean_run(const char *p, const char *end)
+{
+    size_t n;
+
+    for (;;) {
+        p = ascii_run(p, end);
+        /* Text in other scripts comes in runs, too: the words are tried
+           again only behind the last of them. */
+        while (p < end && (uint8_t)*p >= 0x80) {
+            n = utf8_len(p, end);
+            if (n == 0)
+                return p;
+            p += n;
+        }
+        if (p == end || (uint8_t)*p < 0x20 || *p == '"' || *p == '\\')
+            return p;
+    }
+}
+
+/* ---- the parser ---- */
+
+struct parse {
+    struct arena *a;
+    const char *end;
+    struct json_tok *tok;
+    uint32_t n;
+    uint32_t cap;
+    uint32_t open; /* the innermost open container, or NO_TOK */
+    uint32_t depth;
+    const char *bad; /* where it failed */
+    int err;
+};
+
+/* Parsing functions return where they stopped, so that the position stays in
+   a register; NULL means that this was called. */
+static const char *
+fail(struct parse *s, const char *p, int err)
+{
+    s->bad = p;
+    s->err = err;
+    return NULL;
+}
+
+/* Compact text has no space at all: one comparison decides. */
+static inline const char *
+skip_space(const char *p, const char *end)
+{
+    while (p < end && (uint8_t)*p <= ' ' &&
+           (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'))
+        p++;
+    return p;
+}
+
+/* Tokens may move here: only indices stay valid across add_token. */
+static bool
+grow_tokens(struct parse *s, const char *p)
+{
+    struct json_tok *tok;
+    uint32_t cap = s->cap * 2;
+
+    if (s->n == JSON_MAX_TOKENS) {
+        fail(s, p, ERR_TOO_LARGE);
+        return false;
+    }
+    if (cap > JSON_MAX_TOKENS)
+        cap = JSON_MAX_TOKENS;
+    tok = arena_grow(s->a, s->tok, s->n * sizeof(*tok), cap * sizeof(*tok));
+    if (tok == NULL) {
+        fail(s, p, ERR_NOMEM);
+        return false;
+    }
+    s->tok = tok;
+    s->cap = cap;
+    return true;
+}
+
+/* A token that starts at p, or NULL; all but p and len is for a scalar. */
+static inline struct json_tok *
+add_token(struct parse *s, const char *p, enum json_type type)
+{
+    struct json_tok *t;
+
+    if (s->n == s->cap && !grow_tokens(s, p))
+        return NULL;
+    t = &s->tok[s->n++];
+    *t = (struct json_tok){.p = p, .span = 1, .type = (uint8_t)type};
+    return t;
+}
+
+static int
+hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c = (char)(c | 0x20); /* to lower case */
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The four digits behind \u at p, or -1. */
+static int32_t
+hex4(const char *p, const char *end)
+{
+    int32_t v = 0;
+    int i, digit;
+
+    if (end - p < 6 || p[0] != '\\' || p[1] != 'u')
+        return -1;
+    for (i = 2; i < 6; i++) {
+        digit = hex_digit(p[i]);
+        if (digit < 0)
+            return -1;
+        v = v * 16 + digit;
+    }
+    return v;
+}
+
+/* Bytes of the escape at p, or 0 where it is none. */
+static size_t
+escape_len(const char *p, const char *end)
+{
+    int32_t v, low;
+
+    if (end - p < 2)
+        return 0;
+    if (p[1] != 'u')
+        return p[1] != '\0' && strchr("\"\\/bfnrt", p[1]) != NULL ? 2 : 0;
+    v = hex4(p, end);
+    if (v < 0 || (v >= 0xdc00 && v <= 0xdfff))
+        return 0;
+    if (v < 0xd800 || v > 0xdbff)
+        return 6;
+    /* Half a pair has no form in UTF-8, so nothing could be stored. */
+    low = hex4(p + 6, end);
+    return low >= 0xdc00 && low <= 0xdfff ? 12 : 0;
+}
+
+/* The string whose opening quote is at p; returns the byte behind it. */
+static const char *
+parse_string(struct parse *s, const char *p)
+{
+    struct json_tok *t = add_token(s, ++p, JSON_STRING);
+    size_t n;
+
+    if (t == NULL)
+        return NULL;
+    for (;;) {
+        p = clean_run(p, s->end);
+        if (p == s->end)
+            return fail(s, p, ERR_SYNTAX);
+        if (*p == '"')
+            break;
+        n = *p == '\\' ? escape_len(p, s->end) : 0;
+        if (n == 0)
+            return fail(s, p, ERR_SYNTAX);
+        t->escaped = true;
+        p += n;
+    }
+    t->len = (uint32_t)(p - t->p);
+    return p + 1;
+}
+
+static inline bool
+is_digit(const char *p, const char *end)
+{
+    return p < end && *p >= '0' && *p <= '9';
+}
+
+/* One digit or more; where there is none, fails. */
+static const char *
+digits(struct parse *s, const char *p)
+{
+    if (!is_digit(p, s->end))
+        return fail(s, p, ERR_SYNTAX);
+    while (is_digit(p, s->end))
+        p++;
+    return p;
+}
+
+/* Its form only: no conversion can lose what the sender wrote. */
+static const char *
+parse_number(struct parse *s, const char *p)
+{
+    struct json_tok *t = add_token(s, p, JSON_NUMBER);
+
+    if (t == NULL)
+        return NULL;
+    if (*p == '-')
+        p++;
+    /* A zero ends the integer part: what follows in 01 is trailing garbage
+       for whoever reads on. */
+    if (p < s->end && *p == '0')
+        p++;
+    else if ((p = digits(s, p)) == NULL)
+        return NULL;
+    if (p < s->end && *p == '.' && (p = digits(s, p + 1)) == NULL)
+        return NULL;
+    if (p < s->end && (*p == 'e' || *p == 'E')) {
+        p++;
+        if (p < s->end && (*p == '+' || *p == '-'))
+            p++;
+        if ((p = digits(s, p)) == NULL)
+            return NULL;
+    }
+    t->len = (uint32_t)(p - t->p);
+    return p;
+}
+
+static const char *
+parse_word(struct parse *s, const char *p, struct str word,
+           enum json_type type)
+{
+    struct json_tok *t;
+    size_t n;
+
+    for (n = 0; n < word.len; n++)
+        if (p + n == s->end || p[n] != word.p[n])
+            return fail(s, p + n, ERR_SYNTAX);
+    t = add_token(s, p, type);
+    if (t == NULL)
+        return NULL;
+    t->len = (uint32_t)word.len;
+    return p + word.len;
+}
+
+static const char *
+open_container(struct parse *s, const char *p)
+{
+    enum json_type type = *p == '{' ? JSON_OBJECT : JSON_ARRAY;
+    struct json_tok *t;
+
+    if (s->depth == JSON_MAX_DEPTH)
+        return fail(s, p, ERR_TOO_LARGE);
+    /* Invariant 1: the chain of the open containers is the stack. */
+    t = add_token(s, p, type);
+    if (t == NULL)
+        return NULL;
+    s->depth++;
+    t->span = s->open;
+    s->open = s->n - 1;
+    return p + 1;
+}
+
+/* The container whose last byte stands before p is complete. */
+static void
+close_container(struct parse *s, const char *p)
+{
+    struct json_tok *t = &s->tok[s->open];
+    uint32_t parent = t->span;
+
+    t->span = s->n - s->open;
+    t->len = (uint32_t)(p - t->p);
+    s->open = parent;
+    s->depth--;
+}
+
+/* A member's name and its colon; returns the first byte of the value. */
+static const char *
+parse_name(struct parse *s, const char *p)
+{
+    if (p == s->end || *p != '"')
+        return fail(s, p, ERR_SYNTAX);
+    p = parse_string(s, p);
+    if (p == NULL)
+        return NULL;
+    p = skip_space(p, s->end);
+    if (p == s->end || *p != ':')
+        return fail(s, p, ERR_SYNTAX);
+    return skip_space(p + 1, s->end);
+}
+
+/* A scalar, or only the bracket that opens a container. */
+static const char *
+parse_value(struct parse *s, const char *p)
+{
+    if (p == s->end)
+        return fail(s, p, ERR_SYNTAX);
+    switch (*p) {
+    case '"':
+        return parse_string(s, p);
+    case '{':
+    case '[':
+        return open_container(s, p);
+    case 't':
+        return parse_word(s, p, STR("true"), JSON_TRUE);
+    case 'f':
+        return parse_word(s, p, STR("false"), JSON_FALSE);
+    case 'n':
+        return parse_word(s, p, STR("null"), JSON_NULL);
+    default:
+        if (*p == '-' || is_digit(p, s->end))
+            return parse_number(s, p);
+        return fail(s, p, ERR_SYNTAX);
+    }
+}
+
+/* From behind a value, or behind the bracket of a container that is still
+   empty, to the next value's first byte: closes what ends here, takes comma
+   and name. At the end of the whole text s->open is NO_TOK. */
+static const char *
+parse_between(struct parse *s, const char *p, bool empty)
+{
+    struct json_tok *t;
+
+    for (; s->open != NO_TOK; empty = false) {
+        t = &s->tok[s->open];
+        p = skip_space(p, s->end);
+        if (p == s->end)
+            return fail(s, p, ERR_SYNTAX);
+        if (*p == (t->type == JSON_OBJECT ? '}' : ']')) {
+            close_container(s, ++p);
+            continue;
+        }
+        if (!empty) {
+            if (*p != ',')
+                return fail(s, p, ERR_SYNTAX);
+            p = skip_space(p + 1, s->end);
+        }
+        /* Counted when it begins; where it then fails, no token is seen. */
+        t->n++;
+        return t->type == JSON_OBJECT ? parse_name(s, p) : p;
+    }
+    return p;
+}
+
+static const char *
+parse_text(struct parse *s, const char *p)
+{
+    bool opened;
+
+    p = skip_space(p, s->end);
+    /* One round a value: parse_between leads from each to the next. */
+    do {
+        opened = p < s->end && (*p == '{' || *p == '[');
+        p = parse_value(s, p);
+        if (p != NULL)
+            p = parse_between(s, p, opened);
+    } while (p != NULL && s->open != NO_TOK);
+    if (p == NULL)
+        return NULL;
+    p = skip_space(p, s->end);
+    return p == s->end ? p : fail(s, p, ERR_SYNTAX);
+}
+
+int
+json_parse(struct arena *a, struct str text, const struct json_tok **root,
+           size_t *at)
+{
+    const char *start = text.len > 0 ? text.p : "";
+    struct parse s = {.a = a, .open = NO_TOK, .bad = start};
+
+    *root = NULL;
+    s.end = start + text.len;
+    /* Lengths in tokens have 32 bits. */
+    if (text.len >= UINT32_MAX) {
+        s.err = ERR_TOO_LARGE;
+        goto out;
+    }
+    /* A guess that most texts do not outgrow: with what surrounds it a value
+       seldom takes less than eight bytes. */
+    s.cap = FIRST_TOKENS;
+    if (text.len / 8 + 8 < s.cap)
+        s.cap = (uint32_t)(text.len / 8 + 8);
+    s.tok = arena_alloc(a, s.cap * sizeof(*s.tok));
+    if (s.tok == NULL) {
+        s.err = ERR_NOMEM;
+        goto out;
+    }
+    if (parse_text(&s, start) != NULL) {
+        /* Gives back the room that the guess left over. */
+        *root = arena_grow(a, s.tok, s.cap * sizeof(*s.tok),
+                           s.n * sizeof(*s.tok));
+        return 0;
+    }
+out:
+    if (at != NULL)
+        *at = (size_t)(s.bad - start);
+    return s.err;
+}
+
+/* ---- reading tokens ---- */
+
+/* c is a code point and no surrogate (invariant 4). */
+static size_t
+put_utf8(char *to, uint32_t c)
+{
+    if (c < 0x80) {
+        to[0] = (char)c;
+        return 1;
+    }
+    if (c < 0x800) {
+        to[0] = (char)(0xc0 | c >> 6);
+        to[1] = (char)(0x80 | (c & 0x3f));
+        return 2;
+    }
+    if (c < 0x10000) {
+        to[0] = (char)(0xe0 | c >> 12);
+        to[1] = (char)(0x80 | (c >> 6 & 0x3f));
+        to[2] = (char)(0x80 | (c & 0x3f));
+        return 3;
+    }
+    to[0] = (char)(0xf0 | c >> 18);
+    to[1] = (char)(0x80 | (c >> 12 & 0x3f));
+    to[2] = (char)(0x80 | (c >> 6 & 0x3f));
+    to[3] = (char)(0x80 | (c & 0x3f));
+    return 4;
+}
+
+/* Decodes the escape at *p, moves behind it and returns the bytes put. */
+static size_t
+unescape(const char **p, const char *end, char to[4])
+{
+    static const char from[] = "bfnrt", into[] = "\b\f\n\r\t";
+    const char *at = *p, *found;
+    int32_t v, low;
+
+    if (at[1] != 'u') {
+        found = strchr(from, at[1]);
+        to[0] = found != NULL ? into[found - from] : at[1];
+        *p = at + 2;
+        return 1;
+    }
+    v = hex4(at, end);
+    *p = at + 6;
+    if (v < 0xd800 || v > 0xdbff)
+        return put_utf8(to, (uint32_t)v);
+    low = hex4(at + 6, end);
+    *p = at + 12;
+    return put_utf8(to, (uint32_t)(0x10000 + (v - 0xd800) * 0x400 +
+                                   (low - 0xdc00)));
+}
+
+struct str
+json_str(struct arena *a, const struct json_tok *t)
+{
+    const char *p, *end, *run;
+    char *text, *to;
+
+    if (t == NULL || t->type != JSON_STRING)
+        return STR_NONE;
+    if (!t->escaped)
+        return (struct str){t->p, t->len};
+    text = to = arena_alloc(a, t->len);
+    if (text == NULL)
+        return STR_NONE;
+    end = t->p + t->len;
+    /* An escape is never shorter than the bytes it stands for, so the length
+       in the text is room enough. Whole runs are copied between escapes. */
+    for (p = t->p; p < end; to += unescape(&p, end, to)) {
+        run = memchr(p, '\\', (size_t)(end - p));
+        run = run != NULL ? run : end;
+        memcpy(to, p, (size_t)(run - p));
+        to += run - p;
+        p = run;
+        if (p == end)
+            break;
+    }
+    /* Shrinks, which never moves and never fails. */
+    arena_grow(a, text, t->len, (size_t)(to - text));
+    return (struct str){text, (size_t)(to - text)};
+}
+
+/* Whether the string t says z, without memory for its decoded text. */
+static bool
+says(const struct json_tok *t, const char *z, size_t len)
+{
+    const char *p = t->p, *end = p + t->len;
+    char piece[4];
+    size_t n;
+
+    if (!t->escaped)
+        return t->len == len && memcmp(p, z, len) == 0;
+    while (p < end) {
+        if (*p == '\\') {
+            n = unescape(&p, end, piece);
+        } else {
+            piece[0] = *p++;
+            n = 1;
+        }
+        if (len < n || memcmp(piece, z, n) != 0)
+            return false;
+        z += n;
+        len -= n;
+    }
+    return len == 0;
+}
+
+const struct json_tok *
+json_get(const struct json_tok *t, const char *name)
+{
+    const struct json_tok *found = NULL, *member;
+    size_t len = strlen(name);
+    uint32_t i;
+
+    if (t == NULL || t->type != JSON_OBJECT)
+        return NULL;
+    member = t + 1;
+    for (i = 0; i < t->n; i++) {
+        if (says(member, name, len))
+            found = member + 1;
+        member += 1 + member[1].span; /* over the name and its value */
+    }
+    return found;
+}
+
+bool
+json_is(const struct json_tok *t, const char *z)
+{
+    return t != NULL && t->type == JSON_STRING && says(t, z, strlen(z));
+}
+
+/* The exponent at p, as far as it can matter: no text is long enough for its
+   digits to make up for more than the bound. */
+static int64_t
+read_exponent(const char *p, const char *end)
+{
+    const int64_t bound = INT64_C(1) << 40;
+    bool minus = *p == '-';
+    int64_t v = 0;
+
+    if (*p == '-' || *p == '+')
+        p++;
+    for (; p < end && v < bound; p++)
+        v = v * 10 + (*p - '0');
+    return minus ? -v : v;
+}
+
+/* The number as v * 10^exp with neither leading nor trailing zeros in v;
+   false where v has more digits than an int64_t. */
+static bool
+read_decimal(const char *p, const char *end, uint64_t *v, int64_t *exp)
+{
+    int64_t zeros = 0, used = 0, behind = 0;
+    bool point = false;
+
+    *v = 0;
+    for (; p < end && *p != 'e' && *p != 'E'; p++) {
+        if (*p == '.') {
+            point = true;
+            continue;
+        }
+        behind += point;
+        /* Zeros count only once a digit follows that is none. */
+        zeros += *v != 0 || *p != '0';
+        if (*p == '0')
+            continue;
+        used += zeros;
+        if (used > INT_DIGITS)
+            return false;
+        for (; zeros > 0; zeros--)
+            *v *= 10;
+        *v += (uint64_t)(*p - '0');
+    }
+    *exp = zeros - behind;
+    if (p < end)
+        *exp += read_exponent(p + 1, end);
+    return true;
+}
+
+bool
+json_int(const struct json_tok *t, int64_t *out)
+{
+    const char *p;
+    uint64_t v, limit = INT64_MAX;
+    int64_t exp;
+    bool minus;
+
+    if (t == NULL || t->type != JSON_NUMBER)
+        return false;
+    p = t->p;
+    minus = *p == '-';
+    limit += minus; /* the smallest has no positive counterpart */
+    if (!read_decimal(p + minus, t->p + t->len, &v, &exp))
+        return false;
+    if (v == 0)
+        exp = 0; /* zero is integral with any exponent */
+    if (exp < 0 || exp > INT_DIGITS)
+        return false;
+    for (; exp > 0; exp--) {
+        if (v > limit / 10)
+            return false;
+        v *= 10;
+    }
+    if (v > limit)
+        return false;
+    /* -(v - 1) - 1, as -v would not hold for the smallest. */
+    *out = minus && v > 0 ? -(int64_t)(v - 1) - 1 : (int64_t)v;
+    return true;
+}
+
+struct str
+json_raw(const struct json_tok *t)
+{
+    if (t == NULL)
+        return STR_NONE;
+    if (t->type == JSON_STRING)
+        return (struct str){t->p - 1, (size_t)t->len + 2};
+    return (struct str){t->p, t->len};
+}
+
+/* ---- quoting ---- */
+
+/* Bytes of the longest start of a valid sequence at p, at least one: what one
+   U+FFFD stands for. Any tail byte will do to complete a good start. */
+static size_t
+bad_len(const char *p, const char *end)
+{
+    size_t k = end - p < 3 ? (size_t)(end - p) : 3;
+    char whole[4];
+
+    for (; k > 1; k--) {
+        memcpy(whole, p, k);
+        memset(whole + k, 0x80, sizeof(whole) - k);
+        if (utf8_len(whole, whole + sizeof(whole)) > k)
+            return k;
+    }
+    return 1;
+}
+
+/* What has to stand in place of the bytes at p, where a clean run ended. */
+static size_t
+repair(const char *p, const char *end, char to[6], size_t *put)
+{
+    static const char from[] = "\"\\\b\f\n\r\t", into[] = "\"\\bfnrt";
+    static const char hex[] = "0123456789abcdef";
+    const char *found;
+
+    if ((uint8_t)*p >= 0x80) {
+        memcpy(to, "\xef\xbf\xbd", 3);
+        *put = 3;
+        return bad_len(p, end);
+    }
+    found = memchr(from, *p, sizeof(from) - 1);
+    to[0] = '\\';
+    if (found != NULL) {
+        to[1] = into[found - from];
+        *put = 2;
+    } else {
+        memcpy(to + 1, "u00", 3);
+        to[4] = hex[*p >> 4];
+        to[5] = hex[*p & 15];
+        *put = 6;
+    }
+    return 1;
+}
+
+void
+json_quote(struct buf *b, struct str s)
+{
+    const char *p = s.p, *end, *run;
+    char piece[6];
+    size_t n;
+
+    buf_char(b, '"');
+    /* One growth for a text that needs few escapes or none. */
+    if (s.len > 0 && s.len < SIZE_MAX && buf_room(b, s.len + 1) != NULL) {
+        end = p + s.len;
+        for (;;) {
+            run = clean_run(p, end);
+            buf_put(b, p, (size_t)(run - p));
+            if (run == end)
+                break;
+            p = run + repair(run, end, piece, &n);
+            buf_put(b, piece, n);
+        }
+    }
+    buf_char(b, '"');
+}
+
+size_t
+json_quoted_len(struct str s)
+{
+    const char *p = s.p, *end, *run;
+    size_t n, len = 0;
+    char piece[6];
+
+    if (s.len == 0)
+        return 0;
+    end = p + s.len;
+    for (;;) {
+        run = clean_run(p, end);
+        len += (size_t)(run - p);
+        if (run == end)
+            return len;
+        p = run + repair(run, end, piece, &n);
+        len += n;
+    }
+}
+
+/* ---- the writer ---- */
+
+/* Whether the innermost open level is an object. */
+static bool
+in_object(const struct json_w *w)
+{
+    unsigned level = w->depth - 1u;
+
+    return w->depth > 0 && (w->kind[level / 8] >> level % 8 & 1) != 0;
+}
+
+/* What stands before a value; each kind of value passes here once. */
+static void
+before_value(struct json_w *w)
+{
+    if (in_object(w))
+        ASSERT(w->key);
+    else if (w->depth == 0)
+        ASSERT(!w->comma);
+    else if (w->comma)
+        buf_char(w->b, ',');
+    /* On the outermost level comma says that the one value is there. */
+    w->key = false;
+    w->comma = true;
+}
+
+static void
+open_level(struct json_w *w, bool object)
+{
+    unsigned level = w->depth, bit = 1u << level % 8;
+    uint8_t *kind;
+
+    ASSERT(level < JSON_MAX_DEPTH);
+    before_value(w);
+    kind = &w->kind[level / 8];
+    *kind = (uint8_t)(object ? *kind | bit : *kind & ~bit);
+    w->depth++;
+    w->comma = false;
+    buf_char(w->b, object ? '{' : '[');
+}
+
+void
+json_w_init(struct json_w *w, struct buf *b)
+{
+    *w = (struct json_w){.b = b};
+}
+
+void
+json_w_end(struct json_w *w)
+{
+    ASSERT(w->depth == 0 && w->comma);
+}
+
+void
+json_obj(struct json_w *w)
+{
+    open_level(w, true);
+}
+
+void
+json_arr(struct json_w *w)
+{
+    open_level(w, false);
+}
+
+void
+json_close(struct json_w *w)
+{
+    ASSERT(w->depth > 0 && !w->key);
+    buf_char(w->b, in_object(w) ? '}' : ']');
+    w->depth--;
+    w->comma = true; /* the level below now holds what was closed */
+}
+
+void
+json_key_str(struct json_w *w, struct str name)
+{
+    ASSERT(in_object(w) && !w->key);
+    if (w->comma)
+        buf_char(w->b, ',');
+    json_quote(w->b, name);
+    buf_char(w->b, ':');
+    w->key = true;
+}
+
+void
+json_key(struct json_w *w, const char *name)
+{
+    json_key_str(w, str_of(name));
+}
+
+void
+json_string(struct json_w *w, struct str s)
+{
+    before_value(w);
+    json_quote(w->b, s);
+}
+
+void
+json_z(struct json_w *w, const char *z)
+{
+    json_string(w, str_of(z));
+}
+
+void
+json_number(struct json_w *w, int64_t v)
+{
+    before_value(w);
+    if (v < 0)
+        buf_char(w->b, '-');
+    /* Negated without a sign, where INT64_MIN does not overflow. */
+    buf_u64(w->b, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
+}
+
+void
+json_bool(struct json_w *w, bool v)
+{
+    before_value(w);
+    buf_z(w->b, v ? "true" : "false");
+}
+
+void
+json_null(struct json_w *w)
+{
+    before_value(w);
+    buf_str(w->b, STR("null"));
+}
+
+void
+json_splice(struct json_w *w, struct str raw)
+{
+    before_value(w);
+    /* No slice at all is what an arena gives when there is no memory. */
+    if (raw.p == NULL && w->b->err == 0)
+        w->b->err = ERR_NOMEM;
+    ASSERT(raw.len > 0 || raw.p == NULL);
+    buf_str(w->b, raw);
+}
+
+void
+json_put_str(struct json_w *w, const char *name, struct str s)
+{
+    json_key(w, name);
+    json_string(w, s);
+}
+
+void
+json_put_z(struct json_w *w, const char *name, const char *z)
+{
+    json_key(w, name);
+    json_z(w, z);
+}
+
+void
+json_put_int(struct json_w *w, const char *name, int64_t v)
+{
+    json_key(w, name);
+    json_number(w, v);
+}
+
+void
+json_put_bool(struct json_w *w, const char *name, bool v)
+{
+    json_key(w, name);
+    json_bool(w, v);
+}
+
+void
+json_put_raw(struct json_w *w, const char *name, struct str raw)
+{
+    json_key(w, name);
+    json_splice(w, raw);
+}
