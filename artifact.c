@@ -1,0 +1,421 @@
+/* artifact - files that hold what was attached to tasks.
+
+   1. A name is 64 lower-case hex digits made here or checked here, so that
+      nothing a caller sends ever stands in a path below the directory.
+   2. A file appears under its name only by rename, whole and synced; and the
+      directory is synced before anyone is told. Equal contents share a file.
+   3. An existing file of the right size is trusted to be whole, by 2; its
+      time is renewed so that a clean-up by age leaves it alone. What is read
+      is always checked against its name.
+   4. A path that a caller names is walked by openat from the root, part by
+      part, without following links, so no race can lead it elsewhere. */
+
+#include "artifact.h"
+#include "text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h> /* renameat */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int
+err_of(int e)
+{
+    if (e == ENOSPC || e == EDQUOT)
+        return ERR_FULL;
+    if (e == EROFS || e == EACCES || e == EPERM)
+        return ERR_READONLY;
+    return e == ENOMEM ? ERR_NOMEM : ERR_IO;
+}
+
+/* ---- directories ---- */
+
+/* Makes what is missing of path, and syncs each directory that got one. */
+static int
+make_dirs(char *path)
+{
+    char *p = path + (*path == '/');
+    int parent = open(*path == '/' ? "/" : ".", O_RDONLY | O_DIRECTORY |
+                      O_CLOEXEC);
+    int rc = parent < 0 ? err_of(errno) : 0;
+
+    while (rc == 0 && *p) {
+        char *slash = strchr(p, '/');
+        int next;
+
+        if (slash)
+            *slash = '\0';
+        if (*p && mkdirat(parent, p, 0700) == 0)
+            rc = fsync(parent) == 0 ? 0 : ERR_IO;
+        else if (*p && errno != EEXIST)
+            rc = err_of(errno);
+        if (rc == 0 && *p) {
+            next = openat(parent, p, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+            rc = next < 0 ? err_of(errno) : 0;
+            close(parent);
+            parent = next;
+        }
+        p = slash ? slash + 1 : p + strlen(p);
+    }
+    if (parent >= 0)
+        close(parent);
+    return rc;
+}
+
+/* The directory, open, or a negative enum err. */
+static int
+open_dir(const char *dir, bool make)
+{
+    int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC, fd = open(dir, flags);
+    char *copy;
+    int rc;
+
+    if (fd >= 0)
+        return fd;
+    if (errno != ENOENT)
+        return err_of(errno);
+    if (!make)
+        return ERR_NOT_FOUND;
+    copy = malloc(strlen(dir) + 1);
+    if (!copy)
+        return ERR_NOMEM;
+    strcpy(copy, dir);
+    rc = make_dirs(copy);
+    free(copy);
+    if (rc != 0)
+        return rc;
+    fd = open(dir, flags);
+    return fd >= 0 ? fd : err_of(errno);
+}
+
+/* ---- contents ---- */
+
+static bool
+is_name(struct str hex)
+{
+    size_t i;
+
+    for (i = 0; i < hex.len; i++)
+        if (!((hex.p[i] >= '0' && hex.p[i] <= '9') ||
+              (hex.p[i] >= 'a' && hex.p[i] <= 'f')))
+            return false;
+    return hex.len == SHA256_HEX;
+}
+
+static int
+write_all(int fd, struct str s)
+{
+    while (s.len) {
+        ssize_t n = write(fd, s.p, s.len);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return err_of(errno);
+        s.p += n;
+        s.len -= (size_t)n;
+    }
+    return 0;
+}
+
+static int
+read_all(int fd, struct arena *a, size_t len, struct str *out)
+{
+    char *p = arena_alloc(a, len + 1);
+    size_t got = 0;
+    ssize_t n;
+
+    if (!p)
+        return ERR_NOMEM;
+    while (got < len) {
+        n = read(fd, p + got, len - got);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return ERR_IO;
+        if (n == 0)
+            break;
+        got += (size_t)n;
+    }
+    p[got] = '\0';
+    *out = (struct str){p, got};
+    return 0;
+}
+
+/* A whole file of this size by this name: it is there, and its time is now.
+   0, ERR_NOT_FOUND, or another error. */
+static int
+renew(int dir, const char *name, size_t size)
+{
+    int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
+                    O_CLOEXEC);
+    struct stat st;
+    int rc = ERR_NOT_FOUND;
+
+    if (fd < 0)
+        return ERR_NOT_FOUND;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+        (uintmax_t)st.st_size == size)
+        rc = futimens(fd, NULL) == 0 && fsync(fd) == 0 ? 0 : err_of(errno);
+    close(fd);
+    return rc;
+}
+
+static int
+write_file(int dir, const char *name, struct str content)
+{
+    uint8_t random[8];
+    char temp[32];
+    uint64_t r;
+    int fd, rc = random_bytes(random, sizeof random);
+
+    if (rc != 0)
+        return rc;
+    memcpy(&r, random, sizeof r);
+    text_put(temp, sizeof temp, "tmp-%016llx", (unsigned long long)r);
+    fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
+                O_CLOEXEC, 0600);
+    if (fd < 0)
+        return err_of(errno);
+    rc = write_all(fd, content);
+    if (rc == 0 && fsync(fd) != 0)
+        rc = err_of(errno);
+    if (close(fd) != 0 && rc == 0)
+        rc = err_of(errno);
+    if (rc == 0 && renameat(dir, temp, dir, name) != 0)
+        rc = err_of(errno);
+    if (rc != 0)
+        unlinkat(dir, temp, 0);
+    return rc;
+}
+
+int
+artifact_put(const char *dir, struct str content, char hex[SHA256_HEX + 1])
+{
+    int fd, rc;
+
+    if (content.len > ARTIFACT_MAX)
+        return ERR_TOO_LARGE;
+    sha256_hex(content, hex);
+    fd = open_dir(dir, true);
+    if (fd < 0)
+        return fd;
+    rc = renew(fd, hex, content.len);
+    if (rc == ERR_NOT_FOUND)
+        rc = write_file(fd, hex, content);
+    if (rc == 0 && fsync(fd) != 0)
+        rc = err_of(errno);
+    close(fd);
+    return rc;
+}
+
+/* Opens a content for reading and says how large it is. */
+static int
+open_content(const char *dir, struct str hex, size_t *size)
+{
+    char name[SHA256_HEX + 1];
+    struct stat st;
+    int at, fd;
+
+    if (!is_name(hex))
+        return ERR_NOT_FOUND;
+    memcpy(name, hex.p, SHA256_HEX);
+    name[SHA256_HEX] = '\0';
+    at = open_dir(dir, false);
+    if (at < 0)
+        return at;
+    fd = openat(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    close(at);
+    if (fd < 0)
+        return errno == ENOENT ? ERR_NOT_FOUND : ERR_IO;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+        st.st_size <= ARTIFACT_MAX) {
+        *size = (size_t)st.st_size;
+        return fd;
+    }
+    close(fd);
+    return ERR_DAMAGED;
+}
+
+bool
+artifact_has(const char *dir, struct str hex, uint64_t size)
+{
+    size_t is;
+    int fd = open_content(dir, hex, &is);
+
+    if (fd < 0)
+        return false;
+    close(fd);
+    return is == size;
+}
+
+int
+artifact_get(const char *dir, struct str hex, struct arena *a,
+             struct str *out)
+{
+    char is[SHA256_HEX + 1];
+    size_t size;
+    int fd = open_content(dir, hex, &size), rc;
+
+    if (fd < 0)
+        return fd;
+    rc = read_all(fd, a, size, out);
+    close(fd);
+    if (rc != 0)
+        return rc;
+    sha256_hex(*out, is);
+    return str_is(hex, is) ? 0 : ERR_DAMAGED;
+}
+
+/* ---- paths of callers ---- */
+
+/* What is left of path below root, without slashes in front. */
+static bool
+below(const char *root, struct str *path)
+{
+    size_t n = strlen(root);
+
+    while (n > 1 && root[n - 1] == '/')
+        n--;
+    if (memchr(path->p, '\0', path->len))
+        return false;
+    if (path->len && *path->p == '/') {
+        if (path->len <= n || memcmp(path->p, root, n) != 0 ||
+            (n > 1 && path->p[n] != '/'))
+            return false;
+        path->p += n;
+        path->len -= n;
+    }
+    while (path->len && *path->p == '/') {
+        path->p++;
+        path->len--;
+    }
+    return path->len > 0;
+}
+
+/* Opens the next part of path in the directory at, and takes it off. */
+static int
+open_part(int at, struct str *path)
+{
+    const char *slash = memchr(path->p, '/', path->len);
+    size_t n = slash ? (size_t)(slash - path->p) : path->len;
+    char part[256];
+
+    if (n >= sizeof part)
+        return -1;
+    memcpy(part, path->p, n);
+    part[n] = '\0';
+    while (n < path->len && path->p[n] == '/')
+        n++;
+    path->p += n;
+    path->len -= n;
+    if (strcmp(part, "..") == 0)
+        return -1;
+    return openat(at, part, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY |
+                  O_CLOEXEC | (slash ? O_DIRECTORY : 0));
+}
+
+int
+artifact_read_path(const char *root, struct str path, struct arena *a,
+                   struct str *out)
+{
+    struct stat st;
+    int fd, next, rc;
+
+    if (!below(root, &path))
+        return ERR_NOT_FOUND;
+    fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    while (fd >= 0 && path.len) {
+        next = open_part(fd, &path);
+        close(fd);
+        fd = next;
+    }
+    if (fd < 0)
+        return ERR_NOT_FOUND;
+    if (fstat(fd, &st) != 0)
+        rc = ERR_IO;
+    else if (!S_ISREG(st.st_mode))
+        rc = ERR_NOT_FOUND;
+    else if (st.st_size > ARTIFACT_MAX)
+        rc = ERR_TOO_LARGE;
+    else
+        rc = read_all(fd, a, (size_t)st.st_size, out);
+    close(fd);
+    return rc;
+}
+
+/* ---- base64 ---- */
+
+static const char base64[] =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/* The value of a digit, or 64. */
+static unsigned
+digit(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return (unsigned)(c - 'A');
+    if (c >= 'a' && c <= 'z')
+        return (unsigned)(c - 'a') + 26;
+    if (c >= '0' && c <= '9')
+        return (unsigned)(c - '0') + 52;
+    return c == '+' ? 62 : c == '/' ? 63 : 64;
+}
+
+int
+base64_decode(struct arena *a, struct str text, struct str *out)
+{
+    size_t pad = 0, i, j, n = 0;
+    char *p = arena_alloc(a, text.len / 4 * 3 + 1);
+
+    if (!p)
+        return ERR_NOMEM;
+    if (text.len % 4)
+        return ERR_SYNTAX;
+    while (pad < 2 && pad < text.len && text.p[text.len - 1 - pad] == '=')
+        pad++;
+    for (i = 0; i < text.len; i += 4) {
+        size_t drop = i + 4 == text.len ? pad : 0;
+        uint32_t v = 0;
+
+        for (j = 0; j < 4; j++) {
+            unsigned d = j < 4 - drop ? digit(text.p[i + j]) : 0;
+
+            if (d > 63)
+                return ERR_SYNTAX;
+            v = v << 6 | d;
+        }
+        /* Bits that no byte takes must be zero: one text for one content. */
+        if (v & ((1u << 8 * drop) - 1))
+            return ERR_SYNTAX;
+        for (j = 0; j < 3 - drop; j++)
+            p[n++] = (char)(v >> (16 - 8 * j));
+    }
+    *out = (struct str){p, n};
+    return 0;
+}
+
+void
+base64_encode(struct buf *b, struct str bytes)
+{
+    const uint8_t *p = (const uint8_t *)bytes.p;
+    size_t i, n = bytes.len;
+    char *to = buf_room(b, (n + 2) / 3 * 4);
+
+    if (!to)
+        return;
+    for (i = 0; i < n; i += 3, to += 4) {
+        uint32_t v = (uint32_t)p[i] << 16;
+
+        v |= i + 1 < n ? (uint32_t)p[i + 1] << 8 : 0;
+        v |= i + 2 < n ? p[i + 2] : 0;
+        to[0] = base64[v >> 18];
+        to[1] = base64[v >> 12 & 63];
+        to[2] = i + 1 < n ? base64[v >> 6 & 63] : '=';
+        to[3] = i + 2 < n ? base64[v & 63] : '=';
+    }
+    b->len += (n + 2) / 3 * 4;
+}

@@ -1,0 +1,239 @@
+/* task - reading a task from its record, and saying why something was
+   refused. Changes are made in task_change.c, lists in task_query.c.
+
+   1. A task is split into slices of its record, never decoded and encoded
+      again: what was stored is what is shown, unknown members included.
+   2. Texts of errors are constants and numbers, and at most the caller's own
+      argument: nothing that a task holds gets into them. */
+
+#include "task_fields.h"
+#include "task_index.h"
+#include "task_raw.h"
+#include "text.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+/* ---- errors ---- */
+
+static const struct {
+    int code;
+    const char *message, *next;
+} hints[] = {
+    {ERR_NOMEM, "out of memory", "try again"},
+    {ERR_INVALID, "invalid argument", NULL},
+    {ERR_NOT_FOUND, "not found", "list_tasks shows the tasks there are"},
+    {ERR_EXISTS, "there is such a task",
+     "use another task_id, or update_task to change this one"},
+    {ERR_TOO_LARGE, "too large",
+     "shorten it, or store it with attach_artifact"},
+    {ERR_VERSION, "the task has changed",
+     "get_task, then repeat with its version as expected_version"},
+    {ERR_NOT_OWNER, "another agent owns the task",
+     "get_task shows current_owner; that agent hands the task over"},
+    {ERR_BLOCKED, "tasks that it depends on are not done",
+     "get_task names them in blocked_by; finish those first"},
+    {ERR_TRANSITION, "the status may not follow on the current one",
+     "set one of the allowed statuses first"},
+    {ERR_TERMINAL, "the task has ended",
+     "to go on with it, update_task with a status of allowed and a reason"},
+    {ERR_CYCLE, "the task would wait for itself",
+     "leave out what leads back to this task"},
+    {ERR_IDEMPOTENCY, "the idempotency_key was used with other arguments",
+     "use a new key for a new request"},
+    {ERR_EVIDENCE, "done needs test_results",
+     "run the tests and give test_results with the same update"},
+    {ERR_BUSY, "another process holds the store", "try again"},
+    {ERR_FULL, "no room on the disk",
+     "tell the operator; once there is room, try again"},
+    {ERR_READONLY, "the store cannot be written", "reads still work"},
+    {ERR_IO, "the store could not be read or written",
+     "tell the operator: mcptask verify explains"},
+    {ERR_DAMAGED, "the log is damaged",
+     "tell the operator: mcptask verify explains"},
+    {ERR_UNKNOWN, "the change may or may not be on disk",
+     "once the server runs anew, get_task shows whether it is there"},
+    {ERR_FORMAT, "the record is of a newer version",
+     "tell the operator: a newer mcptask reads it"},
+};
+
+int
+task_fail_store(struct task_error *e, int code)
+{
+    size_t i, n = sizeof hints / sizeof *hints;
+
+    *e = (struct task_error){.code = code, .allowed = e->allowed,
+                             .unknown = code == ERR_UNKNOWN,
+                             .message = STR("the store failed")};
+    for (i = 0; i < n && hints[i].code != code; i++)
+        continue;
+    if (i == n)
+        return code;
+    e->message = str_of(hints[i].message);
+    if (hints[i].next)
+        e->next = str_of(hints[i].next);
+    return code;
+}
+
+int
+task_fail(struct task_error *e, struct arena *a, int code, const char *field,
+          const char *fmt, ...)
+{
+    char text[256];
+    struct str message;
+    va_list ap;
+
+    va_start(ap, fmt);
+    text_vput(text, sizeof text, fmt, ap);
+    va_end(ap);
+    task_fail_store(e, code);
+    message = arena_str(a, str_of(text));
+    if (message.p)
+        e->message = message;
+    if (field)
+        e->field = str_of(field);
+    return code;
+}
+
+/* ---- reading ---- */
+
+int
+task_event_prev(struct tasks *t, struct arena *a, struct task_event *ev)
+{
+    struct store_rec r;
+    int rc;
+
+    if (ev->r.p == 0)
+        return ERR_NOT_FOUND;
+    rc = store_read_n(t->store, ev->r.p, a, &r);
+    return rc == 0 ? task_event_of(&r, ev) : rc;
+}
+
+int
+task_event_last(struct tasks *t, struct arena *a, struct str id,
+                struct task_event *out)
+{
+    struct task_entry *e = tasks_find(t, id);
+
+    if (!store_loaded(t->store))
+        return ERR_IO; /* what is not found may be there */
+    return e ? task_entry_event(t, e, a, out) : ERR_NOT_FOUND;
+}
+
+static int
+add_extra(struct arena *a, struct task *k, const struct raw_members *m)
+{
+    /* A member's bytes are in one piece: from its name's quote on. */
+    struct str member = {m->name.p - 1,
+                         (size_t)(m->value.p + m->value.len - m->name.p) + 1};
+
+    k->extra = k->extra.len == 0 ? member
+        : arena_printf(a, "%.*s,%.*s", STR_ARG(k->extra), STR_ARG(member));
+    return k->extra.p ? 0 : ERR_NOMEM;
+}
+
+static int
+split(struct arena *a, struct task *k)
+{
+    struct raw_members m = raw_members_of(k->ev.v);
+    int i, at = 0, rc;
+
+    while ((rc = raw_next(&m)) == 1) {
+        for (i = at; i < TASK_N_FIELDS; i++)
+            if (str_eq(m.name, task_arg_name(i)))
+                break;
+        /* The order is fixed: a name that is not ahead is unknown, or was
+           moved by a newer version. */
+        if (i == TASK_N_FIELDS)
+            i = task_field_of(m.name);
+        if (i < 0 && add_extra(a, k, &m) != 0)
+            return ERR_NOMEM;
+        if (i < 0)
+            continue;
+        k->f[i] = m.value;
+        at = i + 1;
+    }
+    return rc;
+}
+
+/* Which of the tasks that it depends on are not done. */
+static int
+find_blockers(struct tasks *t, struct arena *a, struct task *k)
+{
+    struct str deps = k->f[F_DEPENDS_ON], dep;
+    size_t at = 0, len = 0;
+    char *p;
+
+    if (deps.len <= 2)
+        return 0;
+    p = arena_alloc(a, deps.len);
+    if (!p)
+        return ERR_NOMEM;
+    while ((dep = task_list_next(deps, &at)).p) {
+        if (tasks_is_done(t, dep))
+            continue;
+        p[len] = len ? ',' : '[';
+        memcpy(p + len + 1, dep.p, dep.len);
+        len += dep.len + 1;
+    }
+    if (len == 0)
+        return 0;
+    p[len] = ']';
+    k->blocked_by = (struct str){p, len + 1};
+    k->blocked = true;
+    return 0;
+}
+
+static int
+derive(struct tasks *t, struct arena *a, struct task *k)
+{
+    int status = task_status_of(raw_inner(k->f[F_STATUS])), rc;
+    int64_t at;
+
+    if (status < 0)
+        return ERR_FORMAT;
+    k->status = (enum task_status)status;
+    k->version = raw_u64(k->f[F_VERSION]);
+    rc = find_blockers(t, a, k);
+    k->ready = !k->blocked && k->status != TASK_IN_PROGRESS &&
+               !task_status_ended(k->status);
+    k->stale = k->status == TASK_IN_PROGRESS &&
+               time_parse(k->ev.r.time, &at) &&
+               store_now_ms(t->store) - at > TASK_STALE_MS;
+    return rc;
+}
+
+int
+task_of(struct tasks *t, struct arena *a, const struct task_event *ev,
+        struct task *out)
+{
+    int rc;
+
+    memset(out, 0, sizeof *out);
+    out->ev = *ev;
+    rc = split(a, out);
+    if (rc == 0 && (!out->f[F_TITLE].p || !out->f[F_TASK_ID].p))
+        rc = ERR_FORMAT;
+    return rc == 0 ? derive(t, a, out) : rc;
+}
+
+int
+task_peek(struct tasks *t, struct arena *a, const struct task_event *ev,
+          struct task *out)
+{
+    int rc;
+
+    memset(out, 0, sizeof *out);
+    out->ev = *ev;
+    rc = task_head_of(ev->v, out->f);
+    return rc == 0 ? derive(t, a, out) : rc;
+}
+
+int
+task_get(struct tasks *t, struct arena *a, struct str id, struct task *out)
+{
+    struct task_event ev;
+    int rc = task_event_last(t, a, id, &ev);
+
+    return rc == 0 ? task_of(t, a, &ev, out) : rc;
+}

@@ -1,0 +1,207 @@
+#ifndef TASK_H
+#define TASK_H
+
+/* task - the agent's unit of work: what it is, how it may change, who is
+   told no and why. Reads come from the store's newest records; every change
+   is one staged record that holds the whole state after it. */
+
+#include "base.h"
+#include "json.h"
+#include "store.h"
+
+#define TASK_MAX_STATE (256 * 1024) /* bytes of v */
+#define TASK_MAX_ID 128
+#define TASK_STALE_MS (24 * 60 * 60 * 1000) /* in_progress without an event */
+#define TASK_KEY_AGE_MS (24 * 60 * 60 * 1000) /* life of an idempotency key */
+
+enum task_status {
+    TASK_OPEN,
+    TASK_IN_PROGRESS,
+    TASK_HANDOFF_READY,
+    TASK_EXHAUSTED,
+    TASK_DONE, /* from here on: ended */
+    TASK_FAILED,
+    TASK_CANCELLED,
+    TASK_N_STATUSES
+};
+
+const char *task_status_name(enum task_status s);
+/* -1: no such status. */
+int task_status_of(struct str name);
+/* Whether a task of this status has ended (done, failed, cancelled). */
+bool task_status_ended(enum task_status s);
+
+/* ---- all the tasks of a store ---- */
+
+struct tasks;
+
+/* The index over the records "task/<id>". The order: tasks_new, store_open
+   with what tasks_kind filled in, tasks_bind; at the end store_close, then
+   tasks_free. NULL: no memory. */
+struct tasks *tasks_new(void);
+void tasks_kind(struct tasks *t, struct store_kind *out);
+void tasks_bind(struct tasks *t, struct store *s);
+void tasks_free(struct tasks *t);
+struct store *tasks_store(const struct tasks *t);
+/* How many tasks have this status. */
+uint64_t tasks_count(const struct tasks *t, enum task_status s);
+/* Heap held beside the store's entries: atoms and idempotency keys. */
+size_t tasks_index_bytes(const struct tasks *t);
+
+/* ---- reading ---- */
+
+/* The state's members in the order in which they stand in v: first what the
+   index filters on, then by worth to whoever takes over, since answers that
+   are too long are cut from the end. */
+enum task_field {
+    F_TASK_ID, F_STATUS, F_CURRENT_OWNER, F_PRIORITY, F_REPO_PATH,
+    F_PARENT_ID, F_TAGS, F_DEPENDS_ON, F_VERSION, F_CREATED_AT,
+    F_TITLE, F_GOAL, F_HANDOFF, F_EXHAUSTED, F_CHECKPOINT, F_RESUME_PROMPT,
+    F_REMAINING_STEPS, F_COMPLETED_STEPS, F_ACCEPTANCE, F_DECISIONS,
+    F_FAILED_APPROACHES, F_BRANCH, F_COMMIT, F_DIRTY, F_RESULT,
+    F_TEST_RESULTS, F_ARTIFACTS, F_CREATED_BY,
+    TASK_N_FIELDS
+};
+
+/* One event of a task: a record, and what stands in it. */
+struct task_event {
+    struct store_rec r;
+    struct str id;   /* the task's */
+    struct str op;   /* create checkpoint handoff exhaust attach update
+                        import; a newer binary's may be unknown here */
+    struct str by;   /* raw JSON string: the agent */
+    struct str set;  /* raw JSON array of field names, .p NULL: none */
+    struct str note; /* raw JSON string, .p NULL: none */
+    struct str idem; /* raw JSON object, .p NULL: none */
+    struct str warn; /* raw JSON array, .p NULL: none */
+    struct str v;    /* raw JSON object: the whole state after it */
+};
+
+/* A task as its newest event left it, split into raw JSON slices. */
+struct task {
+    struct task_event ev;
+    struct str f[TASK_N_FIELDS]; /* raw JSON, .p NULL: absent */
+    struct str extra; /* members unknown here: "a":1,"b":2; or empty */
+    enum task_status status;
+    uint64_t version;
+    struct str blocked_by; /* raw JSON array of the depends_on not done */
+    bool blocked, ready, stale;
+};
+
+/* Reads the record r of a key "task/..." (from store_scan, store_observe,
+   store_read). Slices point into r. ERR_FORMAT: no such record. */
+int task_event_of(const struct store_rec *r, struct task_event *out);
+/* Makes ev the task's event before it. ERR_NOT_FOUND: it was the first
+   (ev->r.p 0), or the older ones went with a closed generation (not 0). */
+int task_event_prev(struct tasks *t, struct arena *a, struct task_event *ev);
+
+/* The newest event of task id: 0, ERR_NOT_FOUND, or what store_read says. */
+int task_event_last(struct tasks *t, struct arena *a, struct str id,
+                    struct task_event *out);
+/* The task after event ev, with what is derived from the time and the
+   other tasks now. ERR_FORMAT. */
+int task_of(struct tasks *t, struct arena *a, const struct task_event *ev,
+            struct task *out);
+/* The same with only the fields before title split: all that view_task_json
+   needs, at the price of a few bytes whatever the task's size. */
+int task_peek(struct tasks *t, struct arena *a, const struct task_event *ev,
+              struct task *out);
+/* task_event_last and task_of in one. */
+int task_get(struct tasks *t, struct arena *a, struct str id,
+             struct task *out);
+/* The text of a field that is a string, escapes resolved; .p NULL: none. */
+struct str task_text(struct arena *a, struct str raw);
+/* How many elements a field that is an array has; 0: absent. */
+size_t task_list_n(struct str raw);
+/* Steps through a raw array: the next element, .p NULL at the end. *at
+   begins at 0. */
+struct str task_list_next(struct str raw, size_t *at);
+/* The raw value of a raw object's member, .p NULL: none. */
+struct str task_member(struct str raw, const char *name);
+
+/* ---- searching ---- */
+
+#define TASK_LOOK_MAX 20000             /* entries looked at by one call */
+#define TASK_READ_MAX (2 * 1024 * 1024) /* bytes of records read by one */
+#define TASK_LIST_MAX 100               /* tasks of one page */
+
+enum task_ask { TASK_EITHER, TASK_YES, TASK_NO };
+
+/* Zeroed: all live tasks. Text filters with .p NULL are not asked. */
+struct task_query {
+    unsigned status; /* a bit (1u << status) each, 0: not asked; naming an
+                        ended status looks at ended tasks too */
+    struct str owner, repo_path, tag, parent_id;
+    struct str text; /* in title, goal, task_id, tags or resume_prompt, with
+                        ASCII letters of either case taken as the same */
+    enum task_ask ready, stale;
+    int64_t since_ms;  /* changed at or after, 0: not asked */
+    uint64_t since_n;  /* seq above, 0: not asked */
+    bool include_done; /* ended ones too */
+    unsigned limit;    /* 1 to TASK_LIST_MAX, 0: 20 */
+    struct str cursor; /* of the page before, empty: the first page */
+};
+
+struct task_page {
+    struct task *tasks; /* newest change first; in the arena */
+    size_t n;
+    struct str *after; /* of each task: the cursor to go on behind it */
+    struct str next; /* cursor of the next page, empty: there is none */
+    bool partial;    /* the page ended for TASK_LOOK_MAX or _READ_MAX */
+    bool exact;      /* total is; else it is at least that */
+    uint64_t total;  /* matches in all pages */
+    uint64_t head;   /* newest seq of the log */
+};
+
+/* One page of the tasks that match, newest change first. A cursor holds a
+   position in the log: tasks that change meanwhile make no page skip or
+   repeat those that do not. ERR_INVALID: not a cursor; or store_read's. */
+int tasks_list(struct tasks *t, struct arena *a, const struct task_query *q,
+               struct task_page *out);
+
+/* ---- changing ---- */
+
+/* Why something was refused. Its text never holds what a task holds. */
+struct task_error {
+    int code;           /* enum err, 0: none */
+    struct str message; /* a sentence, for the agent */
+    struct str field;   /* the argument it is about, or empty */
+    struct str next;    /* what to do now, or empty */
+    uint64_t version;   /* the task's current one, 0: not told */
+    unsigned allowed;   /* statuses, a bit each, 0: not told */
+    bool unknown;       /* the outcome is: it may have happened */
+};
+
+/* Fills e and returns code; the message by printf's rules. */
+int task_fail(struct task_error *e, struct arena *a, int code,
+              const char *field, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+/* The same for what the store said (ERR_BUSY, ERR_FULL, ERR_IO ...). */
+int task_fail_store(struct task_error *e, int code);
+
+struct task_receipt {
+    struct str id;
+    uint64_t version, seq;
+    enum task_status status;
+    struct str owner;       /* raw JSON string, .p NULL: nobody */
+    struct str warnings;    /* raw JSON array, .p NULL: none */
+    struct str artifact_id; /* raw JSON string, .p NULL: none attached */
+};
+
+/* What a change is made with. */
+struct task_ctx {
+    struct arena *a;
+    struct str principal;  /* empty: the one */
+    bool require_evidence; /* refuse done without test_results */
+    struct task_error e;   /* says why, when a call has failed */
+};
+
+/* Takes over a task from elsewhere as a whole: an object as view_task_json
+   writes it, or the predecessor's. Its task_id, created_at, steps and all
+   other fields are kept once checked, derived ones dropped, unknown ones
+   carried along; a missing status is open. One staged record; under the
+   lock. ERR_EXISTS: there is such a task, nothing changed. */
+int task_import(struct tasks *t, struct task_ctx *c,
+                const struct json_tok *obj, struct task_receipt *out);
+
+#endif

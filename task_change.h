@@ -1,0 +1,29 @@
+#ifndef TASK_CHANGE_H
+#define TASK_CHANGE_H
+
+/* task_change - the tools that change a task, behind their arguments. */
+
+#include "task_fields.h"
+
+#define TASK_WALK_MAX 10000 /* tasks looked at for one cycle check */
+#define TASK_WALK_BYTES (32 * 1024 * 1024) /* and bytes read */
+
+/* Content of an artifact that has been stored before the lock was taken. */
+struct task_blob {
+    bool stored;         /* false: there is none, only what was said */
+    char sha256[65];     /* in hex */
+    uint64_t size;
+    const char *warning; /* NULL, or what the agent should know */
+};
+
+/* Runs a tool that changes a task: stages one record, or none when the
+   request changes nothing, and fills the receipt. 0, or a code that c->e
+   explains. Under the lock; blob is for TOOL_ATTACH only. */
+int task_change(struct tasks *t, struct task_ctx *c, enum task_tool tool,
+                const struct task_args *args, const struct task_blob *blob,
+                struct task_receipt *out);
+
+/* The statuses that may follow on one, a bit each. */
+unsigned task_status_next(enum task_status from);
+
+#endif

@@ -1,0 +1,897 @@
+/* task_fields - the table of fields and arguments, and the one place where
+   what a caller sent is held against it.
+
+   1. What task_args_parse lets through is canonical JSON made by json's
+      writer: no blanks, no line feed, valid UTF-8. It may be spliced into a
+      record, and equal values are equal bytes.
+   2. Limits count characters where they say so and bytes of the decoded text
+      otherwise. What is over a limit of size is too_large, all else that
+      does not fit is invalid_argument, and both name the argument.
+   3. Limits that are this program's own choice (reason, notes, path ...) are
+      such that any element of a list and any object, escaped twice, fits
+      into one answer (tools_get.c).
+   4. A name may stand in two rows, if no tool takes both. */
+
+#include "task_fields.h"
+#include "sha256.h"
+#include "text.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+enum type {
+    T_TEXT,    /* max bytes, or characters with CHARS */
+    T_ID,      /* [A-Za-z0-9._:-]{1,128} */
+    T_NAME,    /* of one of names */
+    T_INT,     /* min to max */
+    T_COUNT,   /* a whole number from 0, or a truth value */
+    T_BOOL,
+    T_TIME,    /* RFC 3339 */
+    T_WHEN,    /* RFC 3339, or a seq */
+    T_OBJECT,  /* with the members of sub */
+    T_CONTENT  /* any string, taken as it stands */
+};
+
+enum { CHARS = 1, ONE = 2, FIXED = 4 }; /* ONE: not empty; FIXED: no null */
+
+struct row {
+    const char *name;
+    union {
+        const struct row *sub;    /* T_OBJECT: n_sub members */
+        const char *const *names; /* T_NAME: ended by NULL */
+    };
+    uint32_t max;   /* of a T_INT 0: as far as JSON numbers are exact */
+    int32_t min;
+    uint16_t items; /* 0: one value; else a list of at most so many */
+    uint16_t tools, needs; /* a bit for each tool that takes, requires it */
+    uint8_t len;    /* of name */
+    uint8_t type, flags, n_sub;
+};
+
+#define BIT(tool) (1u << TOOL_##tool)
+#define SAVES (BIT(CHECKPOINT) | BIT(HANDOFF) | BIT(EXHAUST))
+#define CHANGES (SAVES | BIT(CREATE) | BIT(ATTACH) | BIT(UPDATE))
+#define WHOLE (BIT(CREATE) | BIT(UPDATE) | BIT(IMPORT))
+#define STATE (SAVES | BIT(UPDATE) | BIT(IMPORT))
+#define KiB 1024
+#define SAFE_INT INT64_C(9007199254740991)
+
+#define NAME(z) .name = z, .len = sizeof(z) - 1
+#define TEXT .type = T_TEXT
+#define AGENT .type = T_TEXT, .flags = CHARS | ONE, .max = TASK_MAX_AGENT
+#define INT(lo, hi) .type = T_INT, .min = (lo), .max = (hi)
+#define OBJECT(rows) .type = T_OBJECT, .sub = (rows), \
+    .n_sub = sizeof(rows) / sizeof *(rows)
+
+static const char *const statuses[] = { /* as in enum task_status */
+    "open", "in_progress", "handoff_ready", "agent_exhausted", "done",
+    "failed", "cancelled", NULL,
+};
+static const char *const sections[] = {"current", "history", "artifact",
+                                       NULL};
+static const char *const artifact_types[] = {"file", "diff", "log", NULL};
+static const char *const encodings[] = {"utf8", "base64", NULL};
+
+static const struct row test_rows[] = {
+    {NAME("command"), TEXT, .max = KiB, .needs = 1},
+    {NAME("exit_code"), INT(INT32_MIN, INT32_MAX)},
+    {NAME("passed"), .type = T_COUNT},
+    {NAME("failed"), .type = T_COUNT},
+    {NAME("summary"), TEXT, .max = KiB},
+};
+static const struct row handoff_rows[] = {
+    {NAME("from_agent"), AGENT, .needs = 1},
+    {NAME("to_agent"), AGENT},
+    {NAME("reason"), TEXT, .max = 2 * KiB},
+    {NAME("at"), .type = T_TIME},
+};
+static const struct row exhausted_rows[] = {
+    {NAME("agent"), AGENT, .needs = 1},
+    {NAME("reason"), TEXT, .max = 2 * KiB},
+    {NAME("at"), .type = T_TIME},
+};
+static const struct row checkpoint_rows[] = {
+    {NAME("seq"), INT(0, 0)},
+    {NAME("agent"), AGENT, .needs = 1},
+    {NAME("at"), .type = T_TIME},
+};
+static const struct row artifact_rows[] = {
+    {NAME("artifact_id"), .type = T_ID, .needs = 1},
+    {NAME("name"), TEXT, .flags = CHARS | ONE, .max = 256, .needs = 1},
+    {NAME("type"), .type = T_NAME, .names = artifact_types},
+    {NAME("size"), INT(0, 0)},
+    {NAME("sha256"), TEXT, .flags = ONE, .max = SHA256_HEX},
+    {NAME("path"), TEXT, .max = 2 * KiB},
+    {NAME("description"), TEXT, .max = 512},
+    {NAME("agent"), AGENT},
+    {NAME("at"), .type = T_TIME},
+};
+
+static const struct row rows[TASK_N_ARGS] = {
+    [F_TASK_ID] = {NAME("task_id"), .type = T_ID, .flags = FIXED,
+                   .tools = CHANGES | BIT(GET) | BIT(IMPORT),
+                   .needs = (CHANGES | BIT(GET) | BIT(IMPORT)) &
+                            ~BIT(CREATE)},
+    [F_STATUS] = {NAME("status"), .type = T_NAME, .flags = FIXED,
+                  .names = statuses, .tools = WHOLE | BIT(LIST)},
+    [F_CURRENT_OWNER] = {NAME("current_owner"), AGENT,
+                         .tools = WHOLE | BIT(LIST)},
+    [F_PRIORITY] = {NAME("priority"), INT(0, 4), .flags = FIXED,
+                    .tools = WHOLE},
+    [F_REPO_PATH] = {NAME("repo_path"), TEXT, .flags = ONE, .max = 4 * KiB,
+                     .tools = WHOLE | BIT(LIST)},
+    [F_PARENT_ID] = {NAME("parent_id"), .type = T_ID,
+                     .tools = WHOLE | BIT(LIST)},
+    [F_TAGS] = {NAME("tags"), TEXT, .flags = CHARS | ONE, .items = 16,
+                .max = 64, .tools = WHOLE},
+    [F_DEPENDS_ON] = {NAME("depends_on"), .type = T_ID,
+                      .items = TASK_MAX_DEPS, .tools = WHOLE},
+    [F_VERSION] = {NAME("version"), INT(1, 0), .tools = BIT(IMPORT)},
+    [F_CREATED_AT] = {NAME("created_at"), .type = T_TIME,
+                      .tools = BIT(IMPORT)},
+    [F_TITLE] = {NAME("title"), TEXT, .flags = CHARS | ONE | FIXED,
+                 .max = 256, .tools = WHOLE,
+                 .needs = BIT(CREATE) | BIT(IMPORT)},
+    [F_GOAL] = {NAME("goal"), TEXT, .max = 8 * KiB, .tools = WHOLE},
+    [F_HANDOFF] = {NAME("handoff"), OBJECT(handoff_rows),
+                   .tools = BIT(IMPORT)},
+    [F_EXHAUSTED] = {NAME("exhausted"), OBJECT(exhausted_rows),
+                     .tools = BIT(IMPORT)},
+    [F_CHECKPOINT] = {NAME("checkpoint"), OBJECT(checkpoint_rows),
+                      .tools = BIT(IMPORT)},
+    [F_RESUME_PROMPT] = {NAME("resume_prompt"), TEXT, .max = 16 * KiB,
+                         .tools = STATE},
+    [F_REMAINING_STEPS] = {NAME("remaining_steps"), TEXT, .items = 200,
+                           .max = KiB, .tools = STATE},
+    [F_COMPLETED_STEPS] = {NAME("completed_steps"), TEXT, .items = 200,
+                           .max = KiB, .tools = STATE},
+    [F_ACCEPTANCE] = {NAME("acceptance"), TEXT, .flags = CHARS, .items = 32,
+                      .max = 512, .tools = WHOLE},
+    [F_DECISIONS] = {NAME("decisions"), TEXT, .items = 64, .max = KiB,
+                     .tools = STATE},
+    [F_FAILED_APPROACHES] = {NAME("failed_approaches"), TEXT, .items = 64,
+                             .max = KiB, .tools = STATE},
+    [F_BRANCH] = {NAME("branch"), TEXT, .max = 256, .tools = STATE},
+    [F_COMMIT] = {NAME("commit"), TEXT, .max = 128, .tools = STATE},
+    [F_DIRTY] = {NAME("dirty"), .type = T_BOOL, .tools = STATE},
+    [F_RESULT] = {NAME("result"), TEXT, .max = 16 * KiB,
+                  .tools = BIT(UPDATE) | BIT(IMPORT)},
+    [F_TEST_RESULTS] = {NAME("test_results"), OBJECT(test_rows),
+                        .items = 64, .tools = STATE},
+    [F_ARTIFACTS] = {NAME("artifacts"), OBJECT(artifact_rows),
+                     .items = TASK_MAX_ARTIFACTS, .tools = BIT(IMPORT)},
+    [F_CREATED_BY] = {NAME("created_by"), AGENT, .tools = BIT(IMPORT)},
+
+    [ARG_AGENT] = {NAME("agent"), AGENT, .tools = CHANGES,
+                   .needs = BIT(CHECKPOINT) | BIT(EXHAUST)},
+    [ARG_FROM_AGENT] = {NAME("from_agent"), AGENT, .tools = BIT(HANDOFF),
+                        .needs = BIT(HANDOFF)},
+    [ARG_TO_AGENT] = {NAME("to_agent"), AGENT, .tools = BIT(HANDOFF)},
+    [ARG_REASON] = {NAME("reason"), TEXT, .flags = ONE, .max = 2 * KiB,
+                    .tools = BIT(HANDOFF) | BIT(EXHAUST) | BIT(UPDATE)},
+    [ARG_NOTES] = {NAME("notes"), TEXT, .flags = ONE, .max = 4 * KiB,
+                   .tools = SAVES},
+    [ARG_EXPECTED_VERSION] = {NAME("expected_version"), INT(1, 0),
+                              .tools = CHANGES},
+    [ARG_IDEMPOTENCY_KEY] = {NAME("idempotency_key"), TEXT,
+                             .flags = CHARS | ONE, .max = 128,
+                             .tools = CHANGES},
+    [ARG_SECTION] = {NAME("section"), .type = T_NAME, .names = sections,
+                     .tools = BIT(GET)},
+    [ARG_ARTIFACT_ID] = {NAME("artifact_id"), .type = T_ID,
+                         .tools = BIT(GET)},
+    [ARG_SINCE_SEQ] = {NAME("since_seq"), INT(0, 0),
+                       .tools = BIT(GET)},
+    [ARG_EVENTS] = {NAME("limit"), INT(1, 200), .tools = BIT(GET)},
+    [ARG_CURSOR] = {NAME("cursor"), TEXT, .flags = ONE, .max = 512,
+                    .tools = BIT(GET) | BIT(LIST)},
+    [ARG_NAME] = {NAME("name"), TEXT, .flags = CHARS | ONE, .max = 256,
+                  .tools = BIT(ATTACH), .needs = BIT(ATTACH)},
+    [ARG_TYPE] = {NAME("type"), .type = T_NAME, .names = artifact_types,
+                  .tools = BIT(ATTACH)},
+    [ARG_CONTENT] = {NAME("content"), .type = T_CONTENT,
+                     .tools = BIT(ATTACH)},
+    [ARG_ENCODING] = {NAME("encoding"), .type = T_NAME, .names = encodings,
+                      .tools = BIT(ATTACH)},
+    [ARG_PATH] = {NAME("path"), TEXT, .flags = ONE, .max = 2 * KiB,
+                  .tools = BIT(ATTACH)},
+    [ARG_DESCRIPTION] = {NAME("description"), TEXT, .flags = ONE,
+                         .max = 512, .tools = BIT(ATTACH)},
+    [ARG_TAG] = {NAME("tag"), TEXT, .flags = CHARS | ONE, .max = 64,
+                 .tools = BIT(LIST)},
+    [ARG_READY] = {NAME("ready"), .type = T_BOOL, .tools = BIT(LIST)},
+    [ARG_NEEDS_INPUT] = {NAME("needs_input"), .type = T_BOOL,
+                         .tools = BIT(LIST)},
+    [ARG_STALE] = {NAME("stale"), .type = T_BOOL, .tools = BIT(LIST)},
+    [ARG_QUERY] = {NAME("query"), TEXT, .flags = CHARS | ONE, .max = 256,
+                   .tools = BIT(LIST)},
+    [ARG_CHANGED_SINCE] = {NAME("changed_since"), .type = T_WHEN,
+                           .tools = BIT(LIST)},
+    [ARG_INCLUDE_DONE] = {NAME("include_done"), .type = T_BOOL,
+                          .tools = BIT(LIST)},
+    [ARG_LIMIT] = {NAME("limit"), INT(1, 100), .tools = BIT(LIST)},
+};
+
+/* Members of an exported task that are derived when it is read. */
+static const char *const derived[] = {
+    "seq", "updated_at", "ready", "blocked_by", "stale", "needs_input",
+    "lease_expired",
+};
+
+_Static_assert(sizeof statuses / sizeof *statuses == TASK_N_STATUSES + 1,
+               "a name for each status");
+
+/* ---- one value ---- */
+
+struct parse {
+    struct task_ctx *c;
+    struct json_w w;
+    struct buf b;
+    const struct row *top; /* the argument at hand */
+    size_t item;           /* element of its list, from 1; 0: not in one */
+    const char *member;    /* of an object in it, or NULL */
+    bool lenient;          /* unknown members are carried along */
+};
+
+/* Refuses the value at hand; what says what it must be. */
+static int
+refuse(struct parse *p, int code, const char *fmt, ...)
+{
+    char where[96], what[192];
+    va_list ap;
+    size_t n;
+
+    va_start(ap, fmt);
+    text_vput(what, sizeof what, fmt, ap);
+    va_end(ap);
+    n = text_put(where, sizeof where, "%s", p->top->name);
+    if (p->item)
+        n += text_put(where + n, sizeof where - n, "[%zu]", p->item - 1);
+    if (p->member)
+        text_put(where + n, sizeof where - n, ".%s", p->member);
+    return task_fail(&p->c->e, p->c->a, code, p->top->name, "%s %s", where,
+                     what);
+}
+
+static int
+nomem(struct parse *p)
+{
+    return task_fail_store(&p->c->e, ERR_NOMEM);
+}
+
+/* The text of a string, or of a number as it was written. */
+static int
+text_of(struct parse *p, const struct json_tok *t, struct str *out)
+{
+    if (t->type == JSON_NUMBER) {
+        *out = json_raw(t);
+        return 0;
+    }
+    if (t->type != JSON_STRING)
+        return refuse(p, ERR_INVALID, "must be a string");
+    *out = json_str(p->c->a, t);
+    return out->p ? 0 : nomem(p);
+}
+
+static int
+check_text(struct parse *p, const struct row *r, const struct json_tok *t)
+{
+    bool chars = r->flags & CHARS;
+    struct str s;
+    int rc = text_of(p, t, &s);
+
+    if (rc != 0)
+        return rc;
+    if (s.len == 0 && r->flags & ONE)
+        return refuse(p, ERR_INVALID, "must not be empty");
+    if ((chars ? utf8_count(s) : s.len) > r->max)
+        return refuse(p, ERR_TOO_LARGE, "is longer than %d %s", (int)r->max,
+                      chars ? "characters" : "bytes");
+    json_string(&p->w, s);
+    return 0;
+}
+
+static bool
+is_id(struct str s)
+{
+    size_t i;
+
+    for (i = 0; i < s.len; i++) {
+        char c = s.p[i];
+
+        if (!((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+              (c >= 'a' && c <= 'z') || c == '.' || c == '_' || c == ':' ||
+              c == '-'))
+            return false;
+    }
+    return s.len > 0 && s.len <= TASK_MAX_ID;
+}
+
+static int
+check_id(struct parse *p, const struct row *r, const struct json_tok *t)
+{
+    struct str s;
+    int rc = text_of(p, t, &s);
+
+    (void)r;
+    if (rc != 0)
+        return rc;
+    if (!is_id(s))
+        return refuse(p, ERR_INVALID, "must be 1 to %d of the characters "
+                      "A-Z a-z 0-9 . _ : -", TASK_MAX_ID);
+    json_string(&p->w, s);
+    return 0;
+}
+
+static int
+check_name(struct parse *p, const struct row *r, const struct json_tok *t)
+{
+    char list[128];
+    size_t n = 0, i;
+    struct str s;
+    int rc = text_of(p, t, &s);
+
+    if (rc != 0)
+        return rc;
+    for (i = 0; r->names[i]; i++) {
+        if (str_is(s, r->names[i])) {
+            json_string(&p->w, s);
+            return 0;
+        }
+        n += text_put(list + n, sizeof list - n, "%s%s", i ? ", " : "",
+                      r->names[i]);
+    }
+    if (r->names == statuses)
+        p->c->e.allowed = (1u << TASK_N_STATUSES) - 1;
+    return refuse(p, ERR_INVALID, "must be one of %s", list);
+}
+
+/* A whole number, or a string that says one. */
+static bool
+int_of(const struct json_tok *t, int64_t *v)
+{
+    struct json_tok n = *t;
+    bool minus = t->len > 0 && *t->p == '-';
+    uint64_t u;
+
+    if (t->type == JSON_STRING && !t->escaped &&
+        str_u64((struct str){t->p + minus, t->len - minus}, &u))
+        n.type = JSON_NUMBER;
+    return json_int(&n, v);
+}
+
+static int
+check_int(struct parse *p, const struct row *r, const struct json_tok *t)
+{
+    int64_t v, max = r->max ? r->max : SAFE_INT;
+
+    if (!int_of(t, &v) || v < r->min || v > max)
+        return refuse(p, ERR_INVALID, "must be a whole number from %d to "
+                      "%lld", (int)r->min, (long long)max);
+    json_number(&p->w, v);
+    return 0;
+}
+
+static int
+check_bool(struct parse *p, const struct row *r, const struct json_tok *t)
+{
+    bool yes = t->type == JSON_TRUE || json_is(t, "true");
+
+    (void)r;
+    if (!yes && t->type != JSON_FALSE && !json_is(t, "false"))
+        return refuse(p, ERR_INVALID, "must be true or false");
+    json_bool(&p->w, yes);
+    return 0;
+}
+
+static int
+check_count(struct parse *p, const struct row *r, const struct json_tok *t)
+{
+    int64_t v;
+
+    if (t->type == JSON_TRUE || t->type == JSON_FALSE)
+        return check_bool(p, r, t);
+    if (!int_of(t, &v) || v < 0)
+        return refuse(p, ERR_INVALID, "must be a whole number from 0, or "
+                      "true or false");
+    json_number(&p->w, v);
+    return 0;
+}
+
+bool
+task_time_parse(struct arena *a, struct str s, int64_t *ms)
+{
+    struct str t = arena_printf(a, "%.*sZ", STR_ARG(s));
+
+    if (!t.p || t.len < 12)
+        return false;
+    if (t.p[10] == ' ')
+        ((char *)(uintptr_t)t.p)[10] = 'T';
+    return time_parse(t, ms) ||
+           time_parse((struct str){t.p, t.len - 1}, ms);
+}
+
+static int
+check_time(struct parse *p, const struct row *r, const struct json_tok *t)
+{
+    char text[TIME_LEN + 1];
+    struct str s;
+    int64_t ms;
+    int rc = text_of(p, t, &s);
+
+    (void)r;
+    if (rc != 0)
+        return rc;
+    if (!task_time_parse(p->c->a, s, &ms))
+        return refuse(p, ERR_INVALID, "must be a time as in RFC 3339");
+    time_format(ms, text);
+    json_z(&p->w, text);
+    return 0;
+}
+
+static int
+check_when(struct parse *p, const struct row *r, const struct json_tok *t)
+{
+    int64_t v;
+
+    if (!int_of(t, &v))
+        return check_time(p, r, t);
+    if (v < 0)
+        return refuse(p, ERR_INVALID, "must be a time or a seq");
+    json_number(&p->w, v);
+    return 0;
+}
+
+/* ---- values with parts ---- */
+
+#define COPY_DEPTH 32
+
+/* Writes any value anew, without blanks. */
+static int
+copy(struct parse *p, const struct json_tok *t, int depth)
+{
+    const struct json_tok *child = t + 1;
+    uint32_t i;
+    int rc = 0;
+
+    if (depth == COPY_DEPTH)
+        return refuse(p, ERR_TOO_LARGE, "is nested too deeply");
+    if (t->type == JSON_STRING) {
+        struct str s = json_str(p->c->a, t);
+
+        if (!s.p)
+            return nomem(p);
+        json_string(&p->w, s);
+    } else if (t->type != JSON_ARRAY && t->type != JSON_OBJECT) {
+        json_splice(&p->w, json_raw(t));
+    } else {
+        (t->type == JSON_ARRAY ? json_arr : json_obj)(&p->w);
+        for (i = 0; i < t->n && rc == 0; i++) {
+            if (t->type == JSON_OBJECT) {
+                struct str name = json_str(p->c->a, child++);
+
+                if (!name.p)
+                    return nomem(p);
+                json_key_str(&p->w, name);
+            }
+            rc = copy(p, child, depth + 1);
+            child += child->span;
+        }
+        if (rc == 0)
+            json_close(&p->w);
+    }
+    return rc;
+}
+
+static int check_one(struct parse *p, const struct row *r,
+                     const struct json_tok *t);
+
+static const struct row *
+row_named(const struct row *r, size_t n, unsigned tools, struct str name)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        if ((!tools || r[i].tools & tools) &&
+            str_eq((struct str){r[i].name, r[i].len}, name))
+            return &r[i];
+    return NULL;
+}
+
+/* What an object has beside the members of r: refused, or carried along. */
+static int
+check_others(struct parse *p, const struct row *r, const struct json_tok *t)
+{
+    const struct json_tok *m = t + 1;
+    uint32_t i;
+    int rc = 0;
+
+    for (i = 0; i < t->n && rc == 0; i++, m += 1 + m[1].span) {
+        struct str name = json_str(p->c->a, m);
+
+        if (!name.p)
+            return nomem(p);
+        if (row_named(r->sub, r->n_sub, 0, name))
+            continue;
+        if (!p->lenient)
+            return refuse(p, ERR_INVALID, "has an unknown member \"%.*s\"",
+                          name.len > 64 ? 64 : (int)name.len, name.p);
+        json_key_str(&p->w, name);
+        rc = copy(p, m + 1, 0);
+    }
+    return rc;
+}
+
+static int
+check_object(struct parse *p, const struct row *r, const struct json_tok *t)
+{
+    size_t i;
+    int rc;
+
+    if (t->type != JSON_OBJECT)
+        return refuse(p, ERR_INVALID, "must be an object");
+    json_obj(&p->w);
+    for (i = 0; i < r->n_sub; i++) {
+        const struct json_tok *v = json_get(t, r->sub[i].name);
+
+        p->member = r->sub[i].name;
+        if (v && v->type != JSON_NULL) {
+            json_key(&p->w, p->member);
+            rc = check_one(p, &r->sub[i], v);
+            if (rc != 0)
+                return rc;
+        } else if (r->sub[i].needs) {
+            return refuse(p, ERR_INVALID, "is missing");
+        }
+    }
+    p->member = NULL;
+    rc = check_others(p, r, t);
+    if (rc == 0)
+        json_close(&p->w);
+    return rc;
+}
+
+static int
+check_one(struct parse *p, const struct row *r, const struct json_tok *t)
+{
+    static int (*const checks[])(struct parse *, const struct row *,
+                                 const struct json_tok *) = {
+        [T_TEXT] = check_text, [T_ID] = check_id, [T_NAME] = check_name,
+        [T_INT] = check_int, [T_COUNT] = check_count, [T_BOOL] = check_bool,
+        [T_TIME] = check_time, [T_WHEN] = check_when,
+        [T_OBJECT] = check_object,
+    };
+
+    return checks[r->type](p, r, t);
+}
+
+static int
+check_list(struct parse *p, const struct row *r, const struct json_tok *t)
+{
+    const struct json_tok *child = t + 1;
+    uint32_t i;
+    int rc = 0;
+
+    if (t->type != JSON_ARRAY)
+        return refuse(p, ERR_INVALID, "must be an array");
+    if (t->n > r->items)
+        return refuse(p, ERR_TOO_LARGE, "has more than %d elements",
+                      r->items);
+    json_arr(&p->w);
+    for (i = 0; i < t->n && rc == 0; i++, child += child->span) {
+        p->item = i + 1;
+        rc = check_one(p, r, child);
+    }
+    p->item = 0;
+    if (rc == 0)
+        json_close(&p->w);
+    return rc;
+}
+
+/* ---- all that was given ---- */
+
+/* Whether the value stands for nothing: null, or an empty text where at
+   least one character is needed. */
+static bool
+is_null(const struct row *r, const struct json_tok *t)
+{
+    bool one = r->flags & ONE || r->type == T_ID || r->type == T_NAME;
+
+    return t->type == JSON_NULL ||
+           (t->type == JSON_STRING && t->len == 0 && one && !r->items);
+}
+
+static int
+take(struct parse *p, enum task_tool tool, const struct row *r,
+     const struct json_tok *t, struct str *out)
+{
+    int rc;
+
+    p->top = r;
+    *out = STR_NONE;
+    if (is_null(r, t)) {
+        if (tool != TOOL_UPDATE || r - rows >= TASK_N_FIELDS)
+            return 0;
+        if (r->flags & FIXED)
+            return refuse(p, ERR_INVALID, "cannot be cleared");
+        *out = STR("null");
+        return 0;
+    }
+    if (r->type == T_CONTENT) {
+        *out = json_raw(t);
+        return t->type == JSON_STRING ? 0
+            : refuse(p, ERR_INVALID, "must be a string");
+    }
+    buf_reset(&p->b, 4096);
+    json_w_init(&p->w, &p->b);
+    rc = r->items ? check_list(p, r, t) : check_one(p, r, t);
+    if (rc != 0)
+        return rc;
+    *out = arena_str(p->c->a, buf_view(&p->b));
+    return p->b.err || !out->p ? nomem(p) : 0;
+}
+
+static int
+unknown(struct parse *p, enum task_tool tool, const struct json_tok *m,
+        struct str name, struct buf *extra)
+{
+    static const struct row any = {NAME("task")};
+    struct task_ctx *c = p->c;
+    size_t i;
+    int rc;
+
+    if (tool != TOOL_IMPORT) {
+        struct str cut = {name.p, name.len > 64 ? 64 : name.len};
+
+        rc = task_fail(&c->e, c->a, ERR_INVALID, NULL,
+                       "unknown argument \"%.*s\"", STR_ARG(cut));
+        c->e.field = arena_str(c->a, cut);
+        return rc;
+    }
+    for (i = 0; i < sizeof derived / sizeof *derived; i++)
+        if (str_is(name, derived[i]))
+            return 0;
+    p->top = &any;
+    buf_reset(&p->b, 4096);
+    json_w_init(&p->w, &p->b);
+    rc = copy(p, m + 1, 0);
+    if (rc != 0 || (m[1].type == JSON_NULL))
+        return rc;
+    if (extra->len)
+        buf_char(extra, ',');
+    json_quote(extra, name);
+    buf_char(extra, ':');
+    buf_str(extra, buf_view(&p->b));
+    return p->b.err || extra->err ? nomem(p) : 0;
+}
+
+static int
+check_needed(struct task_ctx *c, enum task_tool tool,
+             const struct task_args *args)
+{
+    size_t i;
+
+    for (i = 0; i < TASK_N_ARGS; i++)
+        if (rows[i].needs & 1u << tool && !args->v[i].p)
+            return task_fail(&c->e, c->a, ERR_INVALID, rows[i].name,
+                             "%s is missing", rows[i].name);
+    return 0;
+}
+
+int
+task_args_parse(struct task_ctx *c, enum task_tool tool,
+                const struct json_tok *obj, struct task_args *out)
+{
+    static const struct json_tok none = {.type = JSON_OBJECT, .span = 1};
+    struct parse p = {.c = c, .lenient = tool == TOOL_IMPORT};
+    struct buf extra = {0};
+    const struct json_tok *m;
+    uint32_t i;
+    int rc = 0;
+
+    memset(out, 0, sizeof *out);
+    if (!obj)
+        obj = &none;
+    if (obj->type != JSON_OBJECT)
+        return task_fail(&c->e, c->a, ERR_INVALID, NULL,
+                         "the arguments must be an object");
+    m = obj + 1;
+    for (i = 0; i < obj->n && rc == 0; i++, m += 1 + m[1].span) {
+        struct str name = json_str(c->a, m);
+        const struct row *r = row_named(rows, TASK_N_ARGS, 1u << tool, name);
+
+        if (!name.p)
+            rc = nomem(&p);
+        else if (r)
+            rc = take(&p, tool, r, m + 1, &out->v[r - rows]);
+        else
+            rc = unknown(&p, tool, m, name, &extra);
+    }
+    if (rc == 0)
+        rc = check_needed(c, tool, out);
+    if (rc == 0 && extra.len) {
+        out->extra = arena_str(c->a, buf_view(&extra));
+        rc = out->extra.p ? 0 : nomem(&p);
+    }
+    buf_fini(&extra);
+    buf_fini(&p.b);
+    return rc;
+}
+
+void
+task_args_digest(const struct task_args *args, char hex[SHA256_HEX + 1])
+{
+    static const char digits[] = "0123456789abcdef";
+    uint8_t sum[SHA256_LEN];
+    struct sha256 s;
+    size_t i;
+
+    sha256_init(&s);
+    for (i = 0; i < TASK_N_ARGS; i++) {
+        if (!args->v[i].p || i == ARG_IDEMPOTENCY_KEY)
+            continue;
+        sha256_add(&s, rows[i].name, rows[i].len);
+        sha256_add(&s, args->v[i].p, args->v[i].len);
+        sha256_add(&s, "\n", 1); /* stands in no canonical value */
+    }
+    sha256_end(&s, sum);
+    for (i = 0; i < SHA256_LEN; i++) {
+        hex[2 * i] = digits[sum[i] >> 4];
+        hex[2 * i + 1] = digits[sum[i] & 15];
+    }
+    hex[SHA256_HEX] = '\0';
+}
+
+/* ---- looking at the table and at arguments ---- */
+
+const char *
+task_status_name(enum task_status s)
+{
+    return statuses[s];
+}
+
+int
+task_status_of(struct str name)
+{
+    int s;
+
+    for (s = 0; s < TASK_N_STATUSES; s++)
+        if (str_is(name, statuses[s]))
+            return s;
+    return -1;
+}
+
+bool
+task_status_ended(enum task_status s)
+{
+    return s >= TASK_DONE && s < TASK_N_STATUSES;
+}
+
+struct str
+task_arg_text(struct arena *a, const struct task_args *args, int arg)
+{
+    return task_text(a, args->v[arg]);
+}
+
+uint64_t
+task_arg_u64(const struct task_args *args, int arg, uint64_t otherwise)
+{
+    uint64_t v;
+
+    return str_u64(args->v[arg], &v) ? v : otherwise;
+}
+
+bool
+task_arg_true(const struct task_args *args, int arg)
+{
+    return str_is(args->v[arg], "true");
+}
+
+struct str
+task_arg_name(int arg)
+{
+    return (struct str){rows[arg].name, rows[arg].len};
+}
+
+int
+task_field_of(struct str name)
+{
+    const struct row *r = row_named(rows, TASK_N_FIELDS, 0, name);
+
+    return r ? (int)(r - rows) : -1;
+}
+
+bool
+task_tool_takes(enum task_tool tool, const char *name, bool *required)
+{
+    const struct row *r = row_named(rows, TASK_N_ARGS, 1u << tool,
+                                    str_of(name));
+
+    *required = r && r->needs & 1u << tool;
+    return r != NULL;
+}
+
+/* ---- the schema ---- */
+
+static void put_schema(struct json_w *w, const struct row *r, size_t n,
+                       unsigned tools, bool whole);
+
+/* The schema of one value. */
+static void
+put_value(struct json_w *w, const struct row *r, bool whole)
+{
+    static const char *const types[] = {
+        [T_INT] = "integer", [T_COUNT] = "integer", [T_BOOL] = "boolean",
+        [T_OBJECT] = "object", [T_CONTENT] = NULL,
+    };
+    const char *const *name;
+
+    if (r->type == T_OBJECT && whole) {
+        put_schema(w, r->sub, r->n_sub, 1, false);
+        return;
+    }
+    json_obj(w);
+    json_put_z(w, "type", types[r->type] ? types[r->type] : "string");
+    if (r->type == T_OBJECT)
+        json_put_z(w, "description", "as in save_checkpoint");
+    if (r->type == T_INT && r->max && r->min >= 0) {
+        json_put_int(w, "minimum", r->min);
+        json_put_int(w, "maximum", r->max);
+    }
+    if (r->type == T_NAME) {
+        json_key(w, "enum");
+        json_arr(w);
+        for (name = r->names; *name; name++)
+            json_z(w, *name);
+        json_close(w);
+    }
+    json_close(w);
+}
+
+/* The schema of an object with those of the rows that one of tools takes;
+   the rows of an object's own members say so only of those needed. */
+static void
+put_schema(struct json_w *w, const struct row *r, size_t n, unsigned tools,
+           bool whole)
+{
+    bool own = r != rows;
+    size_t i;
+
+    json_obj(w);
+    json_put_z(w, "type", "object");
+    json_key(w, "properties");
+    json_obj(w);
+    for (i = 0; i < n; i++) {
+        if (!own && !(r[i].tools & tools))
+            continue;
+        json_key(w, r[i].name);
+        if (r[i].items) {
+            json_obj(w);
+            json_put_z(w, "type", "array");
+            json_key(w, "items");
+        }
+        put_value(w, &r[i], whole);
+        if (r[i].items)
+            json_close(w);
+    }
+    json_close(w);
+    json_key(w, "required");
+    json_arr(w);
+    for (i = 0; i < n; i++)
+        if (r[i].needs & tools)
+            json_z(w, r[i].name);
+    json_close(w);
+    json_put_bool(w, "additionalProperties", false);
+    json_close(w);
+}
+
+void
+task_tool_schema(enum task_tool tool, struct buf *b)
+{
+    struct json_w w;
+
+    /* What a test result is, is told once: every agent reads the list. */
+    json_w_init(&w, b);
+    put_schema(&w, rows, TASK_N_ARGS, 1u << tool, tool == TOOL_CHECKPOINT);
+    json_w_end(&w);
+}

@@ -1,0 +1,50 @@
+#ifndef TASK_INDEX_H
+#define TASK_INDEX_H
+
+/* task_index - what task.c and task_query.c share: the entry that the index
+   holds of a task, and how records lead to it. */
+
+#include "task.h"
+#include "task_atoms.h"
+#include "task_keys.h"
+
+#define TASK_PREFIX "task/"
+#define TASK_N_HEAD F_TITLE /* the fields of v that the index reads */
+
+struct task_entry {
+    struct store_entry e;
+    struct task_entry *newer, *older; /* of the same list, by e.n */
+    int64_t changed_ms;
+    uint32_t owner, repo_path, parent_id, tags; /* atoms: raw JSON */
+    uint8_t status; /* TASK_N_STATUSES: unreadable here, on no list */
+    uint8_t priority;
+    bool has_deps;
+    bool seen;  /* by the walk at hand; false between walks */
+    bool known; /* a record was applied: it has a status and a place */
+};
+
+enum { LIST_LIVE, LIST_ENDED, N_LISTS };
+
+struct tasks {
+    struct store *store;
+    struct task_entry *newest[N_LISTS];
+    uint64_t count[TASK_N_STATUSES + 1];
+    struct atoms atoms;
+    struct task_keys keys;
+};
+
+/* The entry of a task's id, or NULL. */
+struct task_entry *tasks_find(struct tasks *t, struct str id);
+/* The entry's task_id. */
+struct str task_entry_id(const struct task_entry *e);
+/* The first fields of a state v, raw, without stepping over the others. */
+int task_head_of(struct str v, struct str f[TASK_N_HEAD]);
+/* The hash of an idempotency key under which the index files it. */
+uint64_t task_key_hash(struct str op, struct str by, struct str idem);
+/* Whether dep (a raw JSON string) is the id of a task that is done. */
+bool tasks_is_done(struct tasks *t, struct str dep);
+/* Reads the newest record of e and finds its parts. */
+int task_entry_event(struct tasks *t, const struct task_entry *e,
+                     struct arena *a, struct task_event *out);
+
+#endif

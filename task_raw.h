@@ -1,0 +1,33 @@
+#ifndef TASK_RAW_H
+#define TASK_RAW_H
+
+/* task_raw - steps through JSON that this program wrote (canonical, without
+   blanks, its CRC good) without making tokens of it. What does not look like
+   that is an error, never an overrun. */
+
+#include "base.h"
+
+/* Behind the value that begins at p, or NULL. */
+const char *raw_skip(const char *p, const char *end);
+
+/* Steps through the members of a body or, from behind its brace, of an
+   object. */
+struct raw_members {
+    const char *p, *end;
+    struct str name;  /* without its quotes; our names have no escapes */
+    struct str value; /* raw */
+};
+/* The members of a raw object, or of a run of members without braces. */
+struct raw_members raw_members_of(struct str raw);
+/* 1: the next member is in name and value; 0: the end; ERR_FORMAT. */
+int raw_next(struct raw_members *m);
+/* The same, but leaves the value unread: the caller steps over it itself or
+   ends here. value begins where it begins and has no length. */
+int raw_next_name(struct raw_members *m);
+
+/* A raw string without its quotes, escapes left as they are. */
+struct str raw_inner(struct str raw);
+/* Reads a raw whole number; 0 where it is none. */
+uint64_t raw_u64(struct str raw);
+
+#endif

@@ -1,0 +1,1108 @@
+/* t_task - the task's rules and the index over them: workflow, transitions,
+   idempotency, dependencies, lists, and that memory always is what a fresh
+   replay of the log gives. */
+
+#include "catalogue.h"
+#include "nomem.h"
+
+#include <errno.h>
+#include <time.h>
+
+static bool sync_fails;
+
+int __real_fdatasync(int fd);
+int __wrap_fdatasync(int fd);
+
+int
+__wrap_fdatasync(int fd)
+{
+    if (!sync_fails)
+        return __real_fdatasync(fd);
+    sync_fails = false;
+    errno = EIO;
+    return -1;
+}
+
+static int64_t clock_ahead_s; /* of the real one */
+
+int __real_clock_gettime(clockid_t id, struct timespec *t);
+int __wrap_clock_gettime(clockid_t id, struct timespec *t);
+
+int
+__wrap_clock_gettime(clockid_t id, struct timespec *t)
+{
+    int rc = __real_clock_gettime(id, t);
+
+    t->tv_sec += clock_ahead_s;
+    return rc;
+}
+
+/* ---- memory against replay ---- */
+
+static void
+dump_atom(struct buf *b, const struct tasks *t, uint32_t id)
+{
+    buf_char(b, ' ');
+    buf_str(b, atoms_text(&t->atoms, id));
+}
+
+/* All that the index says, as text; links are checked on the way. */
+static void
+dump(const struct tasks *t, struct buf *b)
+{
+    const struct task_entry *e;
+    uint64_t n;
+    int i;
+
+    buf_reset(b, b->cap);
+    for (i = 0; i < N_LISTS; i++) {
+        const struct task_entry *newer = NULL;
+
+        for (e = t->newest[i]; e; newer = e, e = e->older) {
+            CHECK(e->newer == newer && !e->seen && e->known);
+            CHECK(!newer || newer->e.n > e->e.n);
+            buf_printf(b, "%d %llu %.*s %d %d %d %lld", i,
+                       (unsigned long long)e->e.n,
+                       STR_ARG(task_entry_id(e)), e->status, e->priority,
+                       e->has_deps, (long long)e->changed_ms);
+            dump_atom(b, t, e->owner);
+            dump_atom(b, t, e->repo_path);
+            dump_atom(b, t, e->parent_id);
+            dump_atom(b, t, e->tags);
+            buf_char(b, '\n');
+        }
+    }
+    for (i = 0; i <= TASK_N_STATUSES; i++)
+        buf_printf(b, "%llu ", (unsigned long long)t->count[i]);
+    n = t->keys.high - t->keys.low;
+    buf_printf(b, "%llu keys\n", (unsigned long long)n);
+}
+
+/* Whether the index of f is what its log gives when read anew. */
+static bool
+is_replay(const struct fixture *f)
+{
+    struct fixture fresh = {.s = NULL};
+    struct buf a = {0}, b = {0};
+    bool same;
+
+    memcpy(fresh.log, f->log, sizeof fresh.log);
+    fixture_open(&fresh);
+    dump(f->t, &a);
+    dump(fresh.t, &b);
+    same = str_eq(buf_view(&a), buf_view(&b));
+    if (!same)
+        fprintf(stderr, "memory:\n%.*s\nreplay:\n%.*s\n",
+                STR_ARG(buf_view(&a)), STR_ARG(buf_view(&b)));
+    buf_fini(&a);
+    buf_fini(&b);
+    fixture_fini(&fresh);
+    return same;
+}
+
+static void
+reopen(struct fixture *f)
+{
+    fixture_close(f);
+    fixture_open(f);
+}
+
+/* ---- the workflow ---- */
+
+static void
+test_predecessors_workflow(void)
+{
+    struct fixture f;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'task-001','title':'Fix login',"
+         "'goal':'Users can log in','repo_path':'/srv/app'}");
+    CHECK(ok(&f) && has(&f, "status", "open") && number(&f, "version") == 1);
+    call(&f, "save_checkpoint", "{'task_id':'task-001','agent':"
+         "'claude-code','completed_steps':['read code'],'remaining_steps':"
+         "['fix','test'],'resume_prompt':'Go on in auth.c'}");
+    CHECK(ok(&f) && has(&f, "status", "in_progress") &&
+          has(&f, "current_owner", "claude-code"));
+    call(&f, "handoff_task", "{'task_id':'task-001','from_agent':"
+         "'claude-code','to_agent':'hermes','reason':'quota'}");
+    CHECK(ok(&f) && has(&f, "status", "handoff_ready") &&
+          has(&f, "current_owner", "hermes"));
+    call(&f, "get_task", "{'task_id':'task-001'}");
+    CHECK(has(&f, "status", "handoff_ready") &&
+          has(&f, "current_owner", "hermes") &&
+          has(&f, "resume_prompt", "Go on in auth.c"));
+    CHECK(json_is(json_get(json_get(f.json, "handoff"), "to_agent"),
+                  "hermes"));
+    CHECK(json_get(f.json, "remaining_steps")->n == 2);
+    call(&f, "update_task", "{'task_id':'task-001','title':'Fix login',"
+         "'goal':'Users can log in','status':'in_progress','current_owner':"
+         "'hermes','completed_steps':['read code','fix'],"
+         "'remaining_steps':['test']}");
+    CHECK(ok(&f) && has(&f, "status", "in_progress") &&
+          number(&f, "version") == 4 && number(&f, "seq") == 4);
+    CHECK(json_get(f.json, "warnings")->n == 0);
+    CHECK(is_replay(&f));
+    fixture_fini(&f);
+}
+
+/* ---- statuses ---- */
+
+/* Makes a task id that has the status. */
+static void
+make_in(struct fixture *f, const char *id, enum task_status s)
+{
+    char text[256];
+
+    snprintf(text, sizeof text, "{'task_id':'%s','title':'t'}", id);
+    call(f, "create_task", text);
+    if (s == TASK_DONE) {
+        snprintf(text, sizeof text, "{'task_id':'%s','status':'in_progress',"
+                 "'agent':'x'}", id);
+        call(f, "update_task", text);
+    }
+    if (s == TASK_OPEN)
+        return;
+    snprintf(text, sizeof text, "{'task_id':'%s','status':'%s'}", id,
+             task_status_name(s));
+    call(f, "update_task", text);
+    CHECK(ok(f) && has(f, "status", task_status_name(s)));
+}
+
+static bool
+allowed_names(const struct fixture *f, const char *row)
+{
+    const struct json_tok *list = json_get(f->json, "allowed");
+    uint32_t i, n = 0;
+
+    for (i = 0; i < TASK_N_STATUSES; i++)
+        n += row[i] == 'y';
+    return list && list->n == n;
+}
+
+static void
+test_every_transition(void)
+{
+    /* A row a status, a column the one that follows: as in SURFACE. "y": may
+       follow, "s": it is the same, "r": with a reason only. */
+    static const char *const table[] = {
+        /*               o i h e d f c */
+        [TASK_OPEN] =        "syyynyy",
+        [TASK_IN_PROGRESS] = "ysyyyyy",
+        [TASK_HANDOFF_READY] = "yysynyy",
+        [TASK_EXHAUSTED] =   "yyysnyy",
+        [TASK_DONE] =        "rrnnnnn",
+        [TASK_FAILED] =      "rrnnnnn",
+        [TASK_CANCELLED] =   "rrnnnnn",
+    };
+    struct fixture f;
+    int from, to;
+    char id[32], text[128];
+
+    fixture_init(&f);
+    for (from = 0; from < TASK_N_STATUSES; from++)
+        for (to = 0; to < TASK_N_STATUSES; to++) {
+            char want = table[from][to];
+
+            snprintf(id, sizeof id, "t%d-%d", from, to);
+            make_in(&f, id, (enum task_status)from);
+            snprintf(text, sizeof text, "{'task_id':'%s','status':'%s'}", id,
+                     task_status_name((enum task_status)to));
+            call(&f, "update_task", text);
+            if (want == 'y' || want == 's') {
+                CHECK(ok(&f));
+                continue;
+            }
+            CHECK(failed(&f, task_status_ended((enum task_status)from)
+                             ? "terminal" : "invalid_transition"));
+            if (want == 'n' && !task_status_ended((enum task_status)from))
+                CHECK(allowed_names(&f, table[from]));
+            snprintf(text, sizeof text, "{'task_id':'%s','status':'%s',"
+                     "'reason':'again'}", id,
+                     task_status_name((enum task_status)to));
+            call(&f, "update_task", text);
+            CHECK(f.is_error == (want == 'n'));
+        }
+    CHECK(is_replay(&f));
+    fixture_fini(&f);
+}
+
+struct step {
+    const char *tool, *args;
+    const char *code;  /* of the error, NULL: none */
+    const char *name, *value; /* a member of the receipt, or NULL */
+};
+
+static void
+run_steps(struct fixture *f, const struct step *s, size_t n)
+{
+    for (; n; n--, s++) {
+        call(f, s->tool, s->args);
+        if (s->code ? !CHECK(failed(f, s->code)) : !CHECK(ok(f)))
+            fprintf(stderr, "  in %s %s\n", s->tool, s->args);
+        if (s->name && !CHECK(has(f, s->name, s->value)))
+            fprintf(stderr, "  in %s %s\n", s->tool, s->args);
+    }
+}
+
+#define STEPS(f, list) run_steps(f, list, sizeof list / sizeof *list)
+
+static void
+test_rules(void)
+{
+    static const struct step steps[] = {
+        {"get_task", "{'task_id':'no'}", "not_found", "field", "task_id"},
+        {"update_task", "{'task_id':'no','title':'x'}", "not_found", 0, 0},
+        {"create_task", "{'task_id':'a','title':'A','tags':['x']}", 0,
+         "status", "open"},
+        {"create_task", "{'task_id':'a','title':'A'}", 0, "task_id", "a"},
+        {"create_task", "{'task_id':'a','title':'B'}", "already_exists",
+         "field", "title"},
+        {"create_task", "{'task_id':'b','title':'B','status':'done'}",
+         "invalid_transition", 0, 0},
+        {"update_task", "{'task_id':'a'}", "invalid_argument", 0, 0},
+        {"update_task", "{'task_id':'a','title':null}", "invalid_argument",
+         "field", "title"},
+        {"update_task", "{'task_id':'a','expected_version':7,'title':'C'}",
+         "version_conflict", 0, 0},
+        {"update_task", "{'task_id':'a','expected_version':1,'title':'C'}",
+         0, 0, 0},
+        /* who starts it, owns it */
+        {"update_task", "{'task_id':'a','status':'in_progress',"
+         "'agent':'me'}", 0, "current_owner", "me"},
+        {"handoff_task", "{'task_id':'a','from_agent':'you'}", "not_owner",
+         "field", "from_agent"},
+        {"handoff_task", "{'task_id':'a','from_agent':'me'}", 0, "status",
+         "handoff_ready"},
+        {"save_checkpoint", "{'task_id':'a','agent':'you','notes':'n'}", 0,
+         "current_owner", "you"},
+        {"mark_exhausted", "{'task_id':'a','agent':'you','reason':'quota'}",
+         0, "status", "agent_exhausted"},
+        {"handoff_task", "{'task_id':'a','from_agent':'any','to_agent':"
+         "'me','remaining_steps':['z']}", 0, "current_owner", "me"},
+        {"update_task", "{'task_id':'a','status':'done'}",
+         "invalid_transition", 0, 0},
+        {"save_checkpoint", "{'task_id':'a','agent':'me'}", 0, "status",
+         "in_progress"},
+        {"update_task", "{'task_id':'a','status':'done','test_results':"
+         "[{'command':'make test','exit_code':0,'passed':3}]}", 0, "status",
+         "done"},
+        {"save_checkpoint", "{'task_id':'a','agent':'me'}", "terminal", 0,
+         0},
+        {"attach_artifact", "{'task_id':'a','name':'n','content':'c'}",
+         "terminal", 0, 0},
+        {"update_task", "{'task_id':'a','status':'open'}", "terminal",
+         "field", "reason"},
+        {"update_task", "{'task_id':'a','status':'open','reason':'bug'}", 0,
+         "status", "open"},
+        {"handoff_task", "{'task_id':'a'}", "invalid_argument", "field",
+         "from_agent"},
+        {"save_checkpoint", "{'task_id':'a'}", "invalid_argument", "field",
+         "agent"},
+        {"create_task", "{}", "invalid_argument", "field", "title"},
+        {"create_task", "{'title':'x','nonsense':1}", "invalid_argument",
+         "field", "nonsense"},
+        {"create_task", "{'title':'x','task_id':'new','expected_version':1}",
+         "not_found", 0, 0},
+    };
+    struct fixture f;
+
+    fixture_init(&f);
+    STEPS(&f, steps);
+    call(&f, "update_task", "{'task_id':'a','expected_version':1,'goal':"
+         "'C'}");
+    CHECK(failed(&f, "version_conflict") &&
+          number(&f, "current_version") == 10);
+    call(&f, "create_task", "{'title':'x'}");
+    CHECK(ok(&f) && str_starts(json_str(&f.a, json_get(f.json, "task_id")),
+                               "t-"));
+    CHECK(is_replay(&f));
+    fixture_fini(&f);
+}
+
+static bool
+warned(const struct fixture *f, const char *text)
+{
+    const struct json_tok *list = json_get(f->json, "warnings"), *t = list + 1;
+    uint32_t i;
+
+    for (i = 0; list && i < list->n; i++, t += t->span)
+        if (json_is(t, text))
+            return true;
+    return false;
+}
+
+static void
+test_evidence_and_warnings(void)
+{
+    struct fixture f;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A','status':"
+         "'in_progress','agent':'me'}");
+    CHECK(has(&f, "current_owner", "me"));
+    call(&f, "save_checkpoint", "{'task_id':'a','agent':'you',"
+         "'remaining_steps':['r']}");
+    CHECK(has(&f, "current_owner", "me"));
+    CHECK(warned(&f, "another agent owns this task"));
+    f.env.require_evidence = true;
+    call(&f, "update_task", "{'task_id':'a','status':'done'}");
+    CHECK(failed(&f, "evidence_required"));
+    f.env.require_evidence = false;
+    call(&f, "update_task", "{'task_id':'a','status':'done'}");
+    CHECK(ok(&f) && warned(&f, "done without test_results"));
+    CHECK(warned(&f, "done with remaining_steps"));
+    fixture_fini(&f);
+}
+
+/* ---- idempotency ---- */
+
+static void
+test_idempotency(void)
+{
+    static const char first[] = "{'task_id':'a','agent':'me','notes':'one',"
+        "'completed_steps':['x'],'idempotency_key':'k1'}";
+    static const char same[] = "{'idempotency_key':'k1','completed_steps': "
+        "['x'], 'agent':'me','notes':'one','task_id':'a'}";
+    static const struct step others[] = {
+        {"save_checkpoint", "{'task_id':'a','agent':'me','notes':'two',"
+         "'idempotency_key':'k1'}", "idempotency_conflict", 0, 0},
+        {"save_checkpoint", "{'task_id':'a','agent':'you','notes':'two',"
+         "'idempotency_key':'k1'}", 0, 0, 0},
+        {"update_task", "{'task_id':'a','agent':'me','goal':'g',"
+         "'idempotency_key':'k1'}", 0, 0, 0},
+    };
+    struct fixture f;
+    char answer[1024];
+    int round;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    call(&f, "save_checkpoint", first);
+    CHECK(ok(&f) && f.out.len < sizeof answer);
+    snprintf(answer, sizeof answer, "%.*s", STR_ARG(buf_view(&f.out)));
+    STEPS(&f, others);
+    for (round = 0; round < 3; round++) {
+        call(&f, "save_checkpoint", same);
+        CHECK(ok(&f) && str_is(buf_view(&f.out), answer));
+        if (round == 0)
+            reopen(&f);
+        if (round == 1)
+            while (store_compact(f.s) == ERR_MORE)
+                continue;
+    }
+    call(&f, "get_task", "{'task_id':'a'}");
+    CHECK(number(&f, "version") == 4);
+    /* One that fails is not remembered. */
+    call(&f, "update_task", "{'task_id':'a','status':'done',"
+         "'expected_version':99,'idempotency_key':'k2'}");
+    CHECK(failed(&f, "version_conflict"));
+    call(&f, "update_task", "{'task_id':'a','status':'cancelled',"
+         "'expected_version':4,'idempotency_key':'k2'}");
+    CHECK(ok(&f) && number(&f, "version") == 5);
+    /* A replay is an answer even where the request would fail now. */
+    call(&f, "update_task", "{'task_id':'a','status':'cancelled',"
+         "'expected_version':4,'idempotency_key':'k2'}");
+    CHECK(ok(&f) && number(&f, "version") == 5);
+    call(&f, "create_task", "{'title':'minted','idempotency_key':'k3'}");
+    snprintf(answer, sizeof answer, "%.*s", STR_ARG(buf_view(&f.out)));
+    call(&f, "create_task", "{'title':'minted','idempotency_key':'k3'}");
+    CHECK(str_is(buf_view(&f.out), answer));
+    call(&f, "attach_artifact", "{'task_id':'a','name':'n','content':'c'}");
+    CHECK(failed(&f, "terminal"));
+    fixture_fini(&f);
+}
+
+static void
+test_what_a_day_changes(void)
+{
+    static const char start[] = "{'task_id':'a','agent':'me','status':"
+        "'in_progress','idempotency_key':'k'}";
+    struct fixture f;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    call(&f, "update_task", start);
+    clock_ahead_s = 24 * 60 * 60 - 60;
+    call(&f, "update_task", start);
+    CHECK(number(&f, "version") == 2);
+    call(&f, "list_tasks", "{'stale':true}");
+    CHECK(number(&f, "total") == 0);
+    clock_ahead_s += 120;
+    call(&f, "list_tasks", "{'stale':true}");
+    CHECK(number(&f, "total") == 1);
+    call(&f, "get_task", "{'task_id':'a'}");
+    CHECK(json_get(f.json, "stale")->type == JSON_TRUE);
+    call(&f, "update_task", start); /* the key is forgotten */
+    CHECK(ok(&f) && number(&f, "version") == 3);
+    call(&f, "list_tasks", "{'stale':false}");
+    CHECK(number(&f, "total") == 1);
+    clock_ahead_s = 0;
+    fixture_fini(&f);
+}
+
+static void
+test_key_table_is_bounded(void)
+{
+    struct task_keys k = {0};
+    uint64_t i, n;
+
+    for (i = 1; i <= 300000; i++) {
+        if (!CHECK(keys_reserve(&k) == 0))
+            break;
+        keys_add(&k, i * 7, i);
+    }
+    n = UINT64_MAX;
+    CHECK(keys_find(&k, 300000 * 7, &n) && n == 300000);
+    n = UINT64_MAX;
+    CHECK(keys_find(&k, (300000 - TASK_KEYS_MAX + 1) * 7, &n));
+    n = UINT64_MAX;
+    CHECK(!keys_find(&k, (300000 - TASK_KEYS_MAX) * 7, &n));
+    keys_undo(&k, 299999); /* not the newest */
+    for (i = 300000; i > 300000 - 20000; i--) {
+        keys_undo(&k, i);
+        n = UINT64_MAX;
+        CHECK(!keys_find(&k, i * 7, &n));
+    }
+    n = UINT64_MAX;
+    CHECK(keys_find(&k, (300000 - 20000 - TASK_KEYS_MAX + 1) * 7, &n));
+    CHECK(keys_bytes(&k) < 6u << 20);
+    keys_fini(&k);
+}
+
+/* ---- undo ---- */
+
+static uint32_t seed = 12345;
+
+static uint32_t
+rnd(uint32_t below)
+{
+    seed = seed * 1664525 + 1013904223;
+    return (seed >> 8) % below;
+}
+
+static void
+random_call(struct fixture *f)
+{
+    static const char *const owners[] = {"'ann'", "'bob'", "'cy'", "null"};
+    char text[512];
+    unsigned id = rnd(12);
+
+    switch (rnd(5)) {
+    case 0:
+        snprintf(text, sizeof text, "{'task_id':'t%u','title':'T','tags':"
+                 "['g%u'],'repo_path':'/r%u','current_owner':%s,"
+                 "'idempotency_key':'%u'}", id, rnd(3), rnd(9),
+                 owners[rnd(4)], rnd(1000000));
+        call(f, "create_task", text);
+        break;
+    case 1:
+        snprintf(text, sizeof text, "{'task_id':'t%u','agent':'a%u',"
+                 "'notes':'n','idempotency_key':'%u'}", id, rnd(5),
+                 rnd(1000000));
+        call(f, "save_checkpoint", text);
+        break;
+    case 2:
+        snprintf(text, sizeof text, "{'task_id':'t%u','status':'%s',"
+                 "'reason':'r'}", id,
+                 task_status_name((enum task_status)rnd(7)));
+        call(f, "update_task", text);
+        break;
+    case 3:
+        snprintf(text, sizeof text, "{'task_id':'t%u','repo_path':'/only/%u'"
+                 ",'depends_on':['t%u']}", id, rnd(1000000), rnd(12));
+        call(f, "update_task", text);
+        break;
+    default:
+        snprintf(text, sizeof text, "{'task_id':'t%u','agent':'a%u'}", id,
+                 rnd(5));
+        call(f, "mark_exhausted", text);
+    }
+}
+
+static void
+test_undo_is_exact(void)
+{
+    struct buf before = {0}, after = {0};
+    bool unknown;
+    int round, i;
+
+    for (round = 0; round < 25; round++) {
+        struct fixture f;
+
+        fixture_init(&f);
+        for (i = 0; i < 30; i++)
+            random_call(&f);
+        CHECK(is_replay(&f));
+        dump(f.t, &before);
+        f.hold = true;
+        for (i = 0; i < 60; i++)
+            random_call(&f);
+        sync_fails = true;
+        CHECK(store_commit(f.s, &unknown) == ERR_IO && !unknown);
+        store_unlock(f.s);
+        dump(f.t, &after);
+        if (!CHECK(str_eq(buf_view(&before), buf_view(&after))))
+            fprintf(stderr, "before:\n%.*s\nafter:\n%.*s\n",
+                    STR_ARG(buf_view(&before)), STR_ARG(buf_view(&after)));
+        CHECK(is_replay(&f));
+        f.hold = false;
+        reopen(&f);
+        for (i = 0; i < 30; i++)
+            random_call(&f);
+        CHECK(is_replay(&f));
+        fixture_fini(&f);
+    }
+    buf_fini(&before);
+    buf_fini(&after);
+}
+
+/* ---- dependencies ---- */
+
+static void
+test_dependencies(void)
+{
+    static const struct step steps[] = {
+        {"create_task", "{'task_id':'a','title':'A'}", 0, 0, 0},
+        {"create_task", "{'task_id':'b','title':'B','depends_on':['a']}", 0,
+         0, 0},
+        {"create_task", "{'task_id':'c','title':'C','depends_on':['b'],"
+         "'parent_id':'a'}", 0, 0, 0},
+        {"create_task", "{'task_id':'d','title':'D','depends_on':['no']}",
+         "not_found", "field", "depends_on"},
+        {"create_task", "{'task_id':'d','title':'D','parent_id':'no'}",
+         "not_found", "field", "parent_id"},
+        {"create_task", "{'task_id':'d','title':'D','depends_on':['d']}",
+         "dependency_cycle", 0, 0},
+        {"update_task", "{'task_id':'a','depends_on':['c']}",
+         "dependency_cycle", "field", "depends_on"},
+        {"update_task", "{'task_id':'a','parent_id':'c'}",
+         "dependency_cycle", "field", "parent_id"},
+        {"update_task", "{'task_id':'a','parent_id':'a'}",
+         "dependency_cycle", 0, 0},
+        {"create_task", "{'task_id':'d','title':'D','depends_on':['a'],"
+         "'status':'in_progress'}", "blocked", 0, 0},
+        {"update_task", "{'task_id':'b','status':'in_progress'}", "blocked",
+         0, 0},
+        {"save_checkpoint", "{'task_id':'b','agent':'x'}", 0, "status",
+         "in_progress"},
+        {"update_task", "{'task_id':'a','status':'in_progress'}", 0, 0, 0},
+        {"update_task", "{'task_id':'a','status':'done'}", 0, 0, 0},
+        {"update_task", "{'task_id':'b','status':'open'}", 0, 0, 0},
+        {"update_task", "{'task_id':'b','status':'in_progress'}", 0, 0, 0},
+        {"update_task", "{'task_id':'c','depends_on':null}", 0, 0, 0},
+    };
+    struct fixture f;
+
+    fixture_init(&f);
+    STEPS(&f, steps);
+    call(&f, "create_task", "{'task_id':'w','title':'W','depends_on':"
+         "['a','b','c']}");
+    call(&f, "get_task", "{'task_id':'w'}");
+    CHECK(json_get(f.json, "blocked_by")->n == 2);
+    CHECK(json_get(f.json, "ready")->type == JSON_FALSE);
+    call(&f, "list_tasks", "{'ready':true}");
+    CHECK(number(&f, "total") == 1);
+    call(&f, "list_tasks", "{'ready':false}");
+    CHECK(number(&f, "total") == 2);
+    CHECK(is_replay(&f));
+    fixture_fini(&f);
+}
+
+/* A tree of more tasks than a walk may look at: 3 of 64 of 64. */
+static void
+test_walk_is_bounded(void)
+{
+    struct fixture f;
+    struct buf b = {0};
+    bool unknown;
+    int i, k, leaves = 3 * 64 * 64, made = 0;
+
+    fixture_init(&f);
+    f.hold = true;
+    for (i = 0; i < leaves + 3 * 64 + 3; i++) {
+        /* The tasks that task i depends on: none, or 64 in a row. */
+        buf_reset(&b, b.cap);
+        buf_printf(&b, "{'task_id':'w%d','title':'w'", i);
+        for (k = 0; i >= leaves && k < 64; k++)
+            buf_printf(&b, "%s'w%d'", k ? "," : ",'depends_on':[",
+                       (i - leaves) * 64 + k);
+        buf_printf(&b, "%s}%c", i >= leaves ? "]" : "", '\0');
+        call(&f, "create_task", b.p);
+        if (!f.is_error)
+            made++;
+        if (i % 500 == 0) {
+            CHECK(store_commit(f.s, &unknown) == 0);
+            arena_reset(&f.a);
+        }
+    }
+    f.hold = false;
+    CHECK(made == i);
+    call(&f, "create_task", "{'task_id':'x','title':'x'}");
+    call(&f, "update_task", "{'task_id':'x','depends_on':['w12480']}");
+    CHECK(ok(&f)); /* 64 and 64 * 64 are fine */
+    call(&f, "update_task", "{'task_id':'x','depends_on':['w12480','w12481'"
+         ",'w12482']}");
+    CHECK(failed(&f, "too_large") && has(&f, "field", "depends_on"));
+    call(&f, "update_task", "{'task_id':'w0','depends_on':['x']}");
+    CHECK(failed(&f, "dependency_cycle"));
+    CHECK(is_replay(&f));
+    buf_fini(&b);
+    fixture_fini(&f);
+}
+
+/* ---- lists ---- */
+
+static void
+test_filters(void)
+{
+    static const struct {
+        const char *args;
+        int64_t total;
+    } cases[] = {
+        {"{}", 4},
+        {"{'include_done':true}", 5},
+        {"{'status':'open'}", 4},
+        {"{'status':'done'}", 1},
+        {"{'status':'failed'}", 0},
+        {"{'current_owner':'ann'}", 2},
+        {"{'current_owner':'nobody'}", 0},
+        {"{'repo_path':'/r'}", 1},
+        {"{'tag':'red'}", 2},
+        {"{'tag':'re'}", 0},
+        {"{'parent_id':'a'}", 1},
+        {"{'query':'RED'}", 2},
+        {"{'query':'lOgIn'}", 1},
+        {"{'query':'tab\\there\\n'}", 1},
+        {"{'query':'n'}", 1}, /* not the n of an escape */
+        {"{'query':'aab'}", 1},
+        {"{'query':'aaaab'}", 0},
+        {"{'ready':true}", 4},
+        {"{'ready':false}", 0},
+        {"{'stale':true}", 0},
+        {"{'stale':false}", 4},
+        {"{'needs_input':true}", 0},
+        {"{'needs_input':false}", 4},
+        {"{'changed_since':5}", 1},
+        {"{'changed_since':'5','include_done':true}", 2},
+        {"{'changed_since':'2000-01-01T00:00:00Z'}", 4},
+        {"{'changed_since':'2999-01-01T00:00:00Z'}", 0},
+        {"{'current_owner':'ann','tag':'red','query':'log'}", 1},
+        {"{'current_owner':'','tag':null}", 4}, /* not given */
+    };
+    static const struct step steps[] = {
+        {"create_task", "{'task_id':'a','title':'Login','tags':['red',"
+         "'blue'],'current_owner':'ann'}", 0, 0, 0},
+        {"create_task", "{'task_id':'b','title':'b','goal':'tab\\there\\n',"
+         "'tags':['red'],'repo_path':'/r'}", 0, 0, 0},
+        {"create_task", "{'task_id':'c','title':'aaab','parent_id':'a'}", 0,
+         0, 0},
+        {"create_task", "{'task_id':'d','title':'d'}", 0, 0, 0},
+        {"create_task", "{'task_id':'e','title':'e','status':'in_progress'}",
+         0, 0, 0},
+        {"update_task", "{'task_id':'d','current_owner':'ann'}", 0, 0, 0},
+        {"update_task", "{'task_id':'e','status':'done'}", 0, 0, 0},
+    };
+    struct fixture f;
+    size_t i;
+
+    fixture_init(&f);
+    STEPS(&f, steps);
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        call(&f, "list_tasks", cases[i].args);
+        if (!CHECK(ok(&f) && number(&f, "total") == cases[i].total &&
+                   json_get(f.json, "tasks")->n == cases[i].total))
+            fprintf(stderr, "  %s: %.*s\n", cases[i].args,
+                    STR_ARG(buf_view(&f.out)));
+    }
+    CHECK(number(&f, "head_seq") == 7);
+    call(&f, "list_tasks", "{'cursor':'nonsense'}");
+    CHECK(failed(&f, "invalid_argument") && has(&f, "field", "cursor"));
+    call(&f, "list_tasks", "{'cursor':'1/2'}");
+    CHECK(ok(&f));
+    fixture_fini(&f);
+}
+
+/* Pages through all tasks; between pages others change. Every task that
+   did not change is seen exactly once. */
+static void
+page_through(struct fixture *f, const char *filter, bool with_done)
+{
+    enum { N = 230 };
+    int seen[N] = {0}, changed[N] = {0}, i, pages = 0;
+    char cursor[600] = "", text[900];
+    struct str id;
+
+    do {
+        const struct json_tok *list, *t;
+
+        snprintf(text, sizeof text, "{%s'limit':7,'include_done':%s%s%s%s}",
+                 filter, with_done ? "true" : "false",
+                 *cursor ? ",'cursor':'" : "", cursor, *cursor ? "'" : "");
+        call(f, "list_tasks", text);
+        if (!CHECK(ok(f)))
+            return;
+        list = json_get(f->json, "tasks");
+        for (i = 0, t = list + 1; i < (int)list->n; i++, t += t->span) {
+            id = json_str(&f->a, json_get(t, "task_id"));
+            seen[atoi(id.p + 1)]++;
+        }
+        id = json_str(&f->a, json_get(f->json, "next_cursor"));
+        snprintf(cursor, sizeof cursor, "%.*s", STR_ARG(id));
+        for (i = 0; i < 5; i++) {
+            int k = (int)rnd(N);
+
+            changed[k] = 1;
+            snprintf(text, sizeof text, i ? "{'task_id':'p%d','goal':'%u'}"
+                     : "{'task_id':'p%d','status':'cancelled','goal':'%u'}",
+                     k, rnd(100));
+            call(f, "update_task", text);
+        }
+    } while (*cursor && ++pages < 200);
+    CHECK(pages > 5 && pages < 60);
+    for (i = 0; i < N; i++)
+        if (!CHECK(changed[i] || seen[i] == 1))
+            fprintf(stderr, "  p%d seen %d times\n", i, seen[i]);
+}
+
+static void
+test_paging_while_tasks_change(void)
+{
+    static const char *const filters[] = {"", "'tag':'x',", "'query':'P',"};
+    struct fixture f;
+    size_t i;
+    char text[128];
+    int k;
+
+    for (i = 0; i < 6; i++) {
+        fixture_init(&f);
+        for (k = 0; k < 230; k++) {
+            snprintf(text, sizeof text, "{'task_id':'p%d','title':'p',"
+                     "'tags':['x']}", k);
+            call(&f, "create_task", text);
+            if (i % 2 && k % 3 == 0) {
+                snprintf(text, sizeof text, "{'task_id':'p%d','status':"
+                         "'failed'}", k);
+                call(&f, "update_task", text);
+            }
+        }
+        if (i % 2)
+            page_through(&f, filters[i / 2], true);
+        else
+            page_through(&f, filters[i / 2], false);
+        CHECK(is_replay(&f));
+        fixture_fini(&f);
+    }
+}
+
+/* A search that finds nothing in many tasks stops, and comes to an end. */
+static void
+test_search_is_bounded(void)
+{
+    struct fixture f;
+    struct buf b = {0};
+    bool unknown;
+    int i, calls = 0;
+    char cursor[600] = "", text[900];
+    struct str next;
+
+    fixture_init(&f);
+    f.hold = true;
+    buf_z(&b, "{'title':'needle','goal':'");
+    for (i = 0; i < 8000; i++)
+        buf_char(&b, 'x');
+    buf_put(&b, "'}", 3);
+    for (i = 0; i < 600; i++) {
+        call(&f, "create_task", b.p);
+        if (i % 100 == 99)
+            CHECK(store_commit(f.s, &unknown) == 0);
+    }
+    f.hold = false;
+    store_unlock(f.s);
+    do {
+        snprintf(text, sizeof text, "{'query':'%s'%s%s%s}",
+                 "nowhere", *cursor ? ",'cursor':'" : "", cursor,
+                 *cursor ? "'" : "");
+        call(&f, "list_tasks", text);
+        next = json_str(&f.a, json_get(f.json, "next_cursor"));
+        CHECK((json_get(f.json, "partial") != NULL) == (next.p != NULL));
+        CHECK((number(&f, "total") == 0) == (next.p == NULL));
+        snprintf(cursor, sizeof cursor, "%.*s", STR_ARG(next));
+    } while (*cursor && ++calls < 20);
+    CHECK(calls == 2); /* 5 MB of text, 2 MB a call */
+    buf_fini(&b);
+    fixture_fini(&f);
+}
+
+/* Totals and the bound on what one call looks at, with many tasks. */
+static void
+test_many_tasks(void)
+{
+    enum { N = 20500, TAGGED = 1200 };
+    struct fixture f;
+    char text[900];
+    bool unknown;
+    int i;
+
+    fixture_init(&f);
+    f.hold = true;
+    for (i = 0; i < N; i++) {
+        snprintf(text, sizeof text, "{'task_id':'m%d','title':'m'%s%s}", i,
+                 i >= N - TAGGED ? ",'tags':['x']" : "",
+                 i == 3 ? ",'status':'handoff_ready'" : "");
+        call(&f, "create_task", text);
+        if (i % 1000 == 999) {
+            CHECK(store_commit(f.s, &unknown) == 0);
+            arena_reset(&f.a);
+        }
+    }
+    CHECK(store_commit(f.s, &unknown) == 0);
+    store_unlock(f.s);
+    f.hold = false;
+    call(&f, "list_tasks", "{}");
+    CHECK(number(&f, "total") == N && json_get(f.json, "tasks")->n == 20);
+    call(&f, "list_tasks", "{'tag':'x','limit':10}");
+    CHECK(number(&f, "total_at_least") > 1000 && number(&f, "total") < 0);
+    call(&f, "list_tasks", "{'tag':'x','ready':false}");
+    CHECK(json_get(f.json, "partial") != NULL);
+    /* The only one stands beyond what one call looks at. */
+    call(&f, "list_tasks", "{'status':'handoff_ready'}");
+    CHECK(json_get(f.json, "tasks")->n == 0 && number(&f, "total") == 1);
+    CHECK(json_get(f.json, "partial") != NULL);
+    snprintf(text, sizeof text, "{'status':'handoff_ready','cursor':'%.*s'}",
+             STR_ARG(json_str(&f.a, json_get(f.json, "next_cursor"))));
+    /* What it was to go on from has changed: still found. */
+    call(&f, "update_task", "{'task_id':'m499','goal':'g'}");
+    CHECK(ok(&f));
+    for (i = 0; i < 3; i++) {
+        call(&f, "list_tasks", text);
+        if (json_get(f.json, "tasks")->n > 0)
+            break;
+        snprintf(text, sizeof text, "{'status':'handoff_ready','cursor':"
+                 "'%.*s'}", STR_ARG(json_str(&f.a, json_get(f.json,
+                                                            "next_cursor"))));
+    }
+    CHECK(i < 3 && json_get(f.json, "next_cursor") == NULL);
+    fixture_fini(&f);
+}
+
+/* ---- import ---- */
+
+static const char *
+import(struct fixture *f, const char *text)
+{
+    struct task_ctx c = {.a = &f->a};
+    const struct json_tok *obj;
+    struct task_receipt r;
+    bool unknown;
+    int rc;
+
+    arena_reset(&f->a);
+    CHECK(json_parse(&f->a, quoted(&f->a, text), &obj, NULL) == 0);
+    CHECK(store_lock_patiently(f->s) == 0);
+    rc = task_import(f->t, &c, obj, &r);
+    CHECK(store_commit(f->s, &unknown) == 0);
+    store_unlock(f->s);
+    CHECK(rc == c.e.code);
+    return rc == 0 ? "" : err_name(rc);
+}
+
+static void
+test_import(void)
+{
+    static const char whole[] = "{'task_id':'old-1','title':'T','status':"
+        "'done','priority':4,'tags':['a'],'created_at':"
+        "'2024-05-06T07:08:09.123456+02:00','updated_at':"
+        "'2024-05-07 00:00:00Z','completed_steps':['x'],'goal':null,"
+        "'legacy':{'deep': [1, 2.50, 'n\\n']},'seq':99,'ready':true,"
+        "'version':12,'depends_on':['later'],'handoff':{'from_agent':'a',"
+        "'to_agent':'b','more':1},'created_by':'ann'}";
+    struct fixture f;
+    struct buf first = {0};
+    struct str text;
+
+    fixture_init(&f);
+    CHECK(strcmp(import(&f, whole), "") == 0);
+    CHECK(strcmp(import(&f, whole), "already_exists") == 0);
+    CHECK(strcmp(import(&f, "{'task_id':'x'}"), "invalid_argument") == 0);
+    CHECK(strcmp(import(&f, "{'task_id':'x','title':'t','tags':'t'}"),
+                 "invalid_argument") == 0);
+    CHECK(strcmp(import(&f, "{'task_id':'later','title':'t','depends_on':"
+                        "['old-1']}"), "dependency_cycle") == 0);
+    CHECK(strcmp(import(&f, "{'task_id':'later','title':'t',"
+                        "'created_at':'2024-05-06 07:08:09'}"), "") == 0);
+    call(&f, "get_task", "{'task_id':'old-1'}");
+    CHECK(has(&f, "status", "done") && number(&f, "version") == 12);
+    CHECK(has(&f, "created_at", "2024-05-06T05:08:09.123Z"));
+    CHECK(has(&f, "created_by", "ann") && number(&f, "seq") == 1);
+    CHECK(json_get(f.json, "goal") == NULL);
+    text = json_raw(json_get(f.json, "legacy"));
+    CHECK(str_is(text, "{\"deep\":[1,2.50,\"n\\n\"]}"));
+    /* What is exported can be imported, and is the same. */
+    buf_str(&first, buf_view(&f.out));
+    buf_char(&first, '\0');
+    fixture_fini(&f);
+    fixture_init(&f);
+    CHECK(strcmp(import(&f, first.p), "") == 0);
+    call(&f, "get_task", "{'task_id':'old-1'}");
+    text = buf_view(&f.out);
+    CHECK(memcmp(text.p, first.p, 700 < text.len ? 300 : 200) == 0);
+    CHECK(str_is(json_raw(json_get(f.json, "legacy")),
+                 "{\"deep\":[1,2.50,\"n\\n\"]}"));
+    /* Carried along by a change, too. */
+    call(&f, "update_task", "{'task_id':'old-1','status':'open','reason':"
+         "'r'}");
+    call(&f, "get_task", "{'task_id':'old-1'}");
+    CHECK(json_get(f.json, "legacy") != NULL);
+    CHECK(is_replay(&f));
+    buf_fini(&first);
+    fixture_fini(&f);
+}
+
+/* ---- texts ---- */
+
+static void
+test_hostile_text(void)
+{
+    static const char *const texts[] = {
+        "\\u0000", "\\\\", "\\\\\\u0022}", "],[", "{\\u0022v\\u0022:{",
+        "\\ud83d\\ude00", "\xc3\xa9", "\\u2028", "\\r\\n\\t\\b",
+        "\\u007f", "\\u0022,\\u0022v\\u0022:{\\u0022status\\u0022:1",
+    };
+    struct fixture f;
+    size_t i;
+    char args[512];
+
+    fixture_init(&f);
+    for (i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const struct json_tok *want;
+        struct str v, title, note;
+
+        snprintf(args, sizeof args, "{'task_id':'h%zu','title':'%s','tags':"
+                 "['%s'],'current_owner':'%s'}", i, texts[i], texts[i],
+                 texts[i]);
+        call(&f, "create_task", args);
+        CHECK(ok(&f));
+        snprintf(args, sizeof args, "{'task_id':'h%zu','agent':'%s','notes':"
+                 "'%s'}", i, texts[i],
+                 texts[i]);
+        call(&f, "save_checkpoint", args);
+        CHECK(ok(&f));
+        CHECK(is_replay(&f));
+        snprintf(args, sizeof args, "{'tag':'%s','current_owner':'%s',"
+                 "'query':'%s'}", texts[i],
+                 texts[i],
+                 texts[i]);
+        call(&f, "list_tasks", args);
+        if (!CHECK(ok(&f) && number(&f, "total") == 1))
+            fprintf(stderr, "  %s: %.*s\n", args, STR_ARG(buf_view(&f.out)));
+        snprintf(args, sizeof args, "{'task_id':'h%zu','section':'history'}",
+                 i);
+        call(&f, "get_task", args);
+        note = json_str(&f.a, json_get(json_get(f.json, "events") + 1,
+                                       "note"));
+        snprintf(args, sizeof args, "{'task_id':'h%zu'}", i);
+        f.keep_arena = true;
+        call(&f, "get_task", args);
+        f.keep_arena = false;
+        title = json_str(&f.a, json_get(f.json, "title"));
+        snprintf(args, sizeof args, "'%s'", texts[i]);
+        v = quoted(&f.a, args);
+        CHECK(json_parse(&f.a, v, &want, NULL) == 0);
+        CHECK(str_eq(title, json_str(&f.a, want)));
+        CHECK(str_eq(note, title));
+    }
+    fixture_fini(&f);
+}
+
+/* ---- memory that runs out ---- */
+
+static bool
+memmem_z(struct str s, const char *z)
+{
+    size_t i, n = strlen(z);
+
+    for (i = 0; i + n <= s.len; i++)
+        if (memcmp(s.p + i, z, n) == 0)
+            return true;
+    return false;
+}
+
+static void
+test_no_memory(void)
+{
+    static const char *const steps[][2] = {
+        {"create_task", "{'task_id':'a','title':'A','tags':['t']}"},
+        {"save_checkpoint", "{'task_id':'a','agent':'me','notes':'n',"
+         "'idempotency_key':'k','completed_steps':['x\\n','y']}"},
+        {"update_task", "{'task_id':'a','repo_path':'/new','depends_on':"
+         "['b'],'current_owner':'you','reason':'r\\n'}"},
+        {"handoff_task", "{'task_id':'a','from_agent':'you','to_agent':"
+         "'him'}"},
+        {"get_task", "{'task_id':'a'}"},
+        {"get_task", "{'task_id':'a','section':'history'}"},
+        {"list_tasks", "{'query':'A','tag':'t','ready':false}"},
+    };
+    struct fixture f;
+    size_t i;
+    long after;
+    int rounds = 0;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'b','title':'B'}");
+    for (i = 0; i < sizeof steps / sizeof *steps; i++)
+        for (after = 0;; after++, rounds++) {
+            const struct mcp_catalogue *c = tools_catalogue(f.tools);
+            struct mcp_call m = {.ctx = c->ctx, .arena = &f.a,
+                                 .rev = MCP_2025_11_25, .out = &f.out};
+            size_t k = 0;
+            bool hit, unknown;
+            int rc;
+
+            while (strcmp(c->tools[k].name, steps[i][0]) != 0)
+                k++;
+            CHECK(store_lock_patiently(f.s) == 0);
+            arena_fini(&f.a);
+            buf_fini(&f.out);
+            memset(&f.out, 0, sizeof f.out);
+            CHECK(json_parse(&f.a, quoted(&f.a, steps[i][1]), &m.args,
+                             NULL) == 0);
+            nomem_start(after, after % 2);
+            rc = c->tools[k].run(&m);
+            hit = nomem_stop();
+            CHECK(rc == 0 || rc == ERR_NOMEM);
+            CHECK(store_commit(f.s, &unknown) == 0);
+            store_unlock(f.s);
+            if (!hit) {
+                CHECK(rc == 0 && !m.is_error);
+                break;
+            }
+            if (rc == 0 && m.is_error)
+                CHECK(memmem_z(buf_view(&f.out), "out_of_memory"));
+        }
+    CHECK(rounds > 30);
+    CHECK(is_replay(&f));
+    fixture_fini(&f);
+}
+
+int
+main(void)
+{
+    test_predecessors_workflow();
+    test_every_transition();
+    test_rules();
+    test_evidence_and_warnings();
+    test_idempotency();
+    test_what_a_day_changes();
+    test_key_table_is_bounded();
+    test_undo_is_exact();
+    test_dependencies();
+    test_walk_is_bounded();
+    test_filters();
+    test_paging_while_tasks_change();
+    test_search_is_bounded();
+    test_many_tasks();
+    test_import();
+    test_hostile_text();
+    test_no_memory();
+    return test_end("task");
+}
