@@ -1,0 +1,151 @@
+/* env - where the store is, from the environment.
+
+   It only computes: no file is looked at, made or opened, so that starting
+   stays without side effects. It expands neither ~ nor variables; a path that
+   begins with ~ is refused, since the directory of that name that would come
+   of it in the working directory is never what was meant.
+
+   1. An empty variable counts as one that is not set.
+   2. Every path that leaves here is absolute. */
+
+#include "env.h"
+#include "text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_PATH 4096
+
+/* a and b in one heap string, or NULL. */
+static char *
+join(const char *a, const char *b)
+{
+    size_t n = strlen(a), m = strlen(b);
+    char *p = malloc(n + m + 1);
+
+    if (p == NULL)
+        return NULL;
+    memcpy(p, a, n);
+    memcpy(p + n, b, m + 1);
+    return p;
+}
+
+char *
+env_absolute(const char *path)
+{
+    char cwd[MAX_PATH];
+    size_t n;
+
+    if (path[0] == '/')
+        return join(path, "");
+    if (getcwd(cwd, sizeof(cwd) - 1) == NULL || cwd[0] != '/')
+        return NULL;
+    n = strlen(cwd);
+    if (n > 1) /* not "/" itself */
+        memcpy(cwd + n, "/", 2);
+    return join(cwd, path);
+}
+
+static const char *
+get(const char *name)
+{
+    const char *v = getenv(name);
+
+    return v != NULL && v[0] != '\0' ? v : NULL;
+}
+
+/* The directory of the log when nothing else says where to be. */
+static char *
+parent_of(const char *path)
+{
+    char *abs = env_absolute(path), *slash;
+
+    if (abs == NULL)
+        return NULL;
+    slash = strrchr(abs, '/');
+    slash[slash == abs] = '\0';
+    return abs;
+}
+
+/* False: nothing says where. *base is NULL when there is no memory. */
+static bool
+find_base(char **base)
+{
+    const char *v;
+
+    if ((v = get("MCP_TASK_BASE_DIR")) != NULL)
+        *base = env_absolute(v);
+    else if ((v = get("XDG_STATE_HOME")) != NULL && v[0] == '/')
+        *base = join(v, "/mcptask");
+    else if ((v = get("HOME")) != NULL && v[0] == '/')
+        *base = join(v, "/.local/state/mcptask");
+    else if ((v = get("MCP_TASK_DB_PATH")) != NULL)
+        *base = parent_of(v);
+    return v != NULL;
+}
+
+static char *
+find_path(const char *name, const char *base, const char *otherwise)
+{
+    const char *v = get(name);
+
+    return v != NULL ? env_absolute(v) : join(base, otherwise);
+}
+
+static int
+check_paths(char why[256])
+{
+    static const char *const names[] = {
+        "MCP_TASK_BASE_DIR", "MCP_TASK_DB_PATH", "MCP_TASK_ARTIFACTS_DIR"};
+    size_t i;
+
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *v = get(names[i]);
+
+        if (v == NULL || (v[0] != '~' && strlen(v) < MAX_PATH))
+            continue;
+        text_put(why, 256, "%s: %s", names[i],
+                 v[0] == '~' ? "~ is not expanded here, write the path out"
+                             : "the path is too long");
+        return ERR_INVALID;
+    }
+    return 0;
+}
+
+int
+env_resolve(struct cli_env *e, char why[256])
+{
+    const char *debug = get("MCP_DEBUG");
+
+    *e = (struct cli_env){0};
+    e->debug = debug != NULL && strcmp(debug, "0") != 0;
+    if (check_paths(why) < 0)
+        return ERR_INVALID;
+    if (!find_base(&e->base_dir)) {
+        text_put(why, 256, "MCP_TASK_BASE_DIR: not set, and neither is "
+                           "XDG_STATE_HOME or HOME to an absolute path");
+        return ERR_INVALID;
+    }
+    if (e->base_dir != NULL) {
+        e->log_path = find_path("MCP_TASK_DB_PATH", e->base_dir, "/tasks.log");
+        e->artifacts_dir =
+            find_path("MCP_TASK_ARTIFACTS_DIR", e->base_dir, "/artifacts");
+    }
+    if (e->log_path != NULL && e->artifacts_dir != NULL)
+        return 0;
+    text_put(why, 256, "the working directory: %s", strerror(errno));
+    env_fini(e);
+    return ERR_NOMEM;
+}
+
+void
+env_fini(struct cli_env *e)
+{
+    free(e->base_dir);
+    free(e->log_path);
+    free(e->artifacts_dir);
+    free(e->artifact_root);
+    *e = (struct cli_env){0};
+}

@@ -1,0 +1,1068 @@
+/* t_tools - the tools as a client sees them: schemas and what is enforced,
+   limits at their edge, answers in pieces, artifacts, resources, errors. */
+
+#include "artifact.h"
+#include "catalogue.h"
+#include "mcp.h"
+#include "task_fields.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+/* ---- faults ---- */
+
+enum fault { FAULT_NONE, FAULT_WRITE, FAULT_FSYNC, FAULT_RENAME };
+
+static enum fault fault; /* the call that fails, then none */
+static int fault_after;  /* after so many that do not */
+
+ssize_t __real_write(int fd, const void *p, size_t n);
+ssize_t __wrap_write(int fd, const void *p, size_t n);
+int __real_fsync(int fd);
+int __wrap_fsync(int fd);
+int __real_renameat(int a, const char *from, int b, const char *to);
+int __wrap_renameat(int a, const char *from, int b, const char *to);
+
+static bool
+fails(enum fault f, int error)
+{
+    if (fault != f || fault_after-- > 0)
+        return false;
+    fault = FAULT_NONE;
+    errno = error;
+    return true;
+}
+
+ssize_t
+__wrap_write(int fd, const void *p, size_t n)
+{
+    return fails(FAULT_WRITE, ENOSPC) ? -1 : __real_write(fd, p, n);
+}
+
+int
+__wrap_fsync(int fd)
+{
+    return fails(FAULT_FSYNC, EIO) ? -1 : __real_fsync(fd);
+}
+
+int
+__wrap_renameat(int a, const char *from, int b, const char *to)
+{
+    return fails(FAULT_RENAME, EROFS) ? -1
+                                      : __real_renameat(a, from, b, to);
+}
+
+static int
+count_files(const char *dir)
+{
+    DIR *d = opendir(dir);
+    struct dirent *e;
+    int n = 0;
+
+    while (d && (e = readdir(d)))
+        n += e->d_name[0] != '.';
+    if (d)
+        closedir(d);
+    return n;
+}
+
+/* ---- what clients are shown ---- */
+
+static const char *const names[TASK_N_TOOLS] = {
+    "create_task", "get_task", "save_checkpoint", "handoff_task",
+    "mark_exhausted", "attach_artifact", "list_tasks", "update_task",
+};
+
+static void
+check_schema(struct arena *a, enum task_tool tool, const struct mcp_tool *t)
+{
+    const struct json_tok *schema, *props, *list, *p;
+    uint32_t i, needed = 0, n = 0, takes = 0;
+    bool required;
+    int arg;
+
+    if (!CHECK(json_parse(a, str_of(t->input_schema), &schema, NULL) == 0))
+        return;
+    CHECK(json_is(json_get(schema, "type"), "object"));
+    props = json_get(schema, "properties");
+    list = json_get(schema, "required");
+    for (i = 0, p = props + 1; i < props->n; i++, p += 1 + p[1].span) {
+        struct str name = arena_str(a, json_str(a, p));
+
+        if (!CHECK(task_tool_takes(tool, name.p, &required)))
+            fprintf(stderr, "  %s: %s\n", t->name, name.p);
+        needed += required;
+    }
+    for (i = 0, p = list + 1; i < list->n; i++, p++) {
+        struct str name = arena_str(a, json_str(a, p));
+
+        CHECK(task_tool_takes(tool, name.p, &required) && required);
+        CHECK(json_get(props, name.p) != NULL);
+        n++;
+    }
+    CHECK(n == needed);
+    for (arg = 0; arg < TASK_N_ARGS; arg++) {
+        const char *name = task_arg_name(arg).p;
+
+        if (task_tool_takes(tool, name, &required)) {
+            takes++;
+            if (!CHECK(json_get(props, name) != NULL))
+                fprintf(stderr, "  %s lacks %s\n", t->name, name);
+        }
+    }
+    CHECK(takes > 0);
+}
+
+static void
+test_schemas_are_what_is_enforced(void)
+{
+    struct fixture f;
+    const struct mcp_catalogue *c;
+    size_t i;
+
+    fixture_init(&f);
+    c = tools_catalogue(f.tools);
+    CHECK(c->n_tools == TASK_N_TOOLS);
+    for (i = 0; i < TASK_N_TOOLS; i++) {
+        CHECK(strcmp(c->tools[i].name, names[i]) == 0);
+        check_schema(&f.a, (enum task_tool)i, &c->tools[i]);
+        CHECK(strstr(c->tools[i].input_schema, "$ref") == NULL);
+        CHECK(strstr(c->tools[i].input_schema, "Of\"") == NULL);
+        CHECK(!c->tools[i].destructive);
+    }
+    CHECK(strlen(c->instructions) < 800);
+    fixture_fini(&f);
+}
+
+static void
+test_list_is_small(void)
+{
+    struct fixture f;
+    struct mcp_session session = {.log_level = 6};
+    struct mcp_facts facts = {.http = false};
+    struct mcp_message *m;
+    size_t limit[] = {12 * 1024, 8 * 1024}; /* in all, and for these */
+
+    fixture_init(&f);
+    CHECK(mcp_accept(tools_catalogue(f.tools), &session, &facts, &f.a,
+                     STR("{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":"
+                         "\"initialize\",\"params\":{\"protocolVersion\":"
+                         "\"2025-11-25\",\"capabilities\":{},\"clientInfo\":"
+                         "{\"name\":\"t\",\"version\":\"1\"}}}"), &m) == 0);
+    mcp_run(m, &f.out);
+    buf_reset(&f.out, 0);
+    CHECK(mcp_accept(tools_catalogue(f.tools), &session, &facts, &f.a,
+                     STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":"
+                         "\"tools/list\"}"), &m) == 0);
+    mcp_run(m, &f.out);
+    CHECK(f.out.len > 4096);
+    if (!CHECK(f.out.len <= limit[0] && f.out.len <= limit[1]))
+        fprintf(stderr, "  tools/list has %zu bytes\n", f.out.len);
+    fixture_fini(&f);
+}
+
+static void
+test_read_only(void)
+{
+    struct fixture f;
+    const struct mcp_catalogue *c;
+
+    fixture_init(&f);
+    tools_free(f.tools);
+    f.env.read_only = true;
+    CHECK(tools_new(&f.tools, f.t, &f.env) == 0);
+    c = tools_catalogue(f.tools);
+    CHECK(c->n_tools == 2);
+    CHECK(!c->tools[0].writes && !c->tools[1].writes);
+    fixture_fini(&f);
+}
+
+/* ---- limits ---- */
+
+enum unit { ASCII, UMLAUT, ITEMS };
+
+static void
+put_times(struct buf *b, const char *z, size_t n)
+{
+    while (n--)
+        buf_z(b, z);
+}
+
+/* The arguments with a field of n units. */
+static void
+put_args(struct buf *b, const char *start, const char *field, size_t n,
+         enum unit unit, bool list)
+{
+    buf_reset(b, b->cap);
+    buf_printf(b, "%s,'%s':%s'", start, field, list ? "[" : "");
+    if (unit == ITEMS) {
+        put_times(b, "x','", n - 1);
+        buf_char(b, 'x');
+    } else {
+        put_times(b, unit == ASCII ? "x" : "\xc3\xa4", n);
+    }
+    buf_printf(b, "'%s}%c", list ? "]" : "", '\0');
+}
+
+static void
+test_limits_at_their_edge(void)
+{
+    static const struct {
+        const char *tool, *field;
+        size_t max;
+        enum unit unit;
+        bool list;
+    } cases[] = {
+        {"update_task", "title", 256, UMLAUT, false},
+        {"update_task", "goal", 8192, ASCII, false},
+        {"update_task", "goal", 4096, UMLAUT, false},
+        {"update_task", "repo_path", 4096, ASCII, false},
+        {"update_task", "current_owner", 128, UMLAUT, false},
+        {"update_task", "tags", 64, UMLAUT, true},
+        {"update_task", "tags", 16, ITEMS, true},
+        {"update_task", "acceptance", 512, UMLAUT, true},
+        {"update_task", "acceptance", 32, ITEMS, true},
+        {"update_task", "completed_steps", 1024, ASCII, true},
+        {"update_task", "completed_steps", 200, ITEMS, true},
+        {"update_task", "remaining_steps", 200, ITEMS, true},
+        {"update_task", "decisions", 64, ITEMS, true},
+        {"update_task", "failed_approaches", 64, ITEMS, true},
+        {"update_task", "failed_approaches", 1024, ASCII, true},
+        {"update_task", "resume_prompt", 16384, ASCII, false},
+        {"update_task", "result", 16384, ASCII, false},
+        {"update_task", "branch", 256, ASCII, false},
+        {"save_checkpoint", "notes", 4096, ASCII, false},
+        {"save_checkpoint", "idempotency_key", 128, UMLAUT, false},
+        {"handoff_task", "reason", 2048, ASCII, false},
+        {"handoff_task", "to_agent", 128, UMLAUT, false},
+        {"list_tasks", "query", 256, UMLAUT, false},
+        {"attach_artifact", "name", 256, UMLAUT, false},
+        {"attach_artifact", "description", 512, ASCII, false},
+        {"attach_artifact", "path", 2048, ASCII, false},
+    };
+    static const struct {
+        const char *tool, *start;
+    } starts[] = {
+        {"update_task", "{'task_id':'a'"},
+        {"save_checkpoint", "{'task_id':'a','agent':'b'"},
+        {"handoff_task", "{'task_id':'a','from_agent':'b'"},
+        {"list_tasks", "{'limit':1"},
+        {"attach_artifact", "{'task_id':'a','content':''"},
+    };
+    struct buf b = {0};
+    size_t i, k, over;
+
+    for (i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (over = 0; over < 2; over++) {
+            struct fixture f;
+            char start[128];
+
+            fixture_init(&f);
+            call(&f, "create_task", "{'task_id':'a','title':'A'}");
+            for (k = 0; strcmp(starts[k].tool, cases[i].tool) != 0;)
+                k++;
+            snprintf(start, sizeof start, "%s%s", starts[k].start,
+                     k == 4 && strcmp(cases[i].field, "name") ? ",'name':'n'"
+                                                              : "");
+            put_args(&b, start, cases[i].field, cases[i].max + over,
+                     cases[i].unit, cases[i].list);
+            call(&f, cases[i].tool, b.p);
+            if (over ? !CHECK(failed(&f, "too_large") &&
+                              has(&f, "field", cases[i].field))
+                     : !CHECK(ok(&f)))
+                fprintf(stderr, "  %s.%s\n", cases[i].tool, cases[i].field);
+            fixture_fini(&f);
+        }
+    buf_fini(&b);
+}
+
+static const struct {
+    const char *tool, *args;
+    const char *code; /* NULL: it is taken */
+} kinds[] = {
+    {"create_task", "{'title':123}", NULL}, /* numbers for texts */
+    {"create_task", "{'title':1.50e2,'task_id':7}", NULL},
+    {"create_task", "{'title':'t','priority':'3'}", NULL},
+    {"create_task", "{'title':'t','priority':3.0}", NULL},
+    {"create_task", "{'title':'t','priority':5}", "invalid_argument"},
+    {"create_task", "{'title':'t','priority':-1}", "invalid_argument"},
+    {"create_task", "{'title':'t','priority':1.5}", "invalid_argument"},
+    {"create_task", "{'title':'t','priority':'x'}", "invalid_argument"},
+    {"create_task", "{'title':'t','priority':null}", NULL},
+    {"create_task", "{'title':true}", "invalid_argument"},
+    {"create_task", "{'title':''}", "invalid_argument"},
+    {"create_task", "{'title':['t']}", "invalid_argument"},
+    {"create_task", "{'title':'t','task_id':''}", NULL},
+    {"create_task", "{'title':'t','task_id':'a/b'}", "invalid_argument"},
+    {"create_task", "{'title':'t','task_id':'../x'}",
+     "invalid_argument"},
+    {"create_task", "{'title':'t','task_id':'\\u00e4'}",
+     "invalid_argument"},
+    {"create_task", "{'title':'t','tags':'x'}", "invalid_argument"},
+    {"create_task", "{'title':'t','tags':['']}", "invalid_argument"},
+    {"create_task", "{'title':'t','tags':[{}]}", "invalid_argument"},
+    {"create_task", "{'title':'t','status':'new'}", "invalid_argument"},
+    {"create_task", "{'title':'t','parent_id':''}", NULL},
+    {"create_task", "{'title':'t','title':'u'}", NULL},
+    {"update_task", "{'task_id':'a','test_results':[{'command':'c',"
+     "'exit_code':-1,'passed':true,'failed':0,'summary':'s'}]}", NULL},
+    {"update_task", "{'task_id':'a','test_results':[{'exit_code':1}]}",
+     "invalid_argument"},
+    {"update_task", "{'task_id':'a','test_results':[{'command':'c',"
+     "'more':1}]}", "invalid_argument"},
+    {"update_task", "{'task_id':'a','test_results':['c']}",
+     "invalid_argument"},
+    {"update_task", "{'task_id':'a','dirty':'true'}", NULL},
+    {"update_task", "{'task_id':'a','dirty':1}", "invalid_argument"},
+    {"update_task", "{'task_id':'a','tags':null,'goal':null}", NULL},
+    {"update_task", "{'task_id':'a','status':null}",
+     "invalid_argument"},
+    {"update_task", "{'task_id':'a','version':4}", "invalid_argument"},
+    {"update_task", "{'task_id':'a','artifacts':[]}",
+     "invalid_argument"},
+    {"get_task", "{'task_id':'a','section':'all'}", "invalid_argument"},
+    {"get_task", "{'task_id':'a','limit':0}", "invalid_argument"},
+    {"get_task", "{'task_id':'a','limit':200}", NULL},
+    {"get_task", "{'task_id':'a','limit':201}", "invalid_argument"},
+    {"get_task", "{'task_id':'a','cursor':'x'}", "invalid_argument"},
+    {"get_task", "{'task_id':'a','cursor':'1.0.99999'}",
+     "invalid_argument"},
+    {"get_task", "{'task_id':'a','cursor':'2.0.0'}",
+     "invalid_argument"},
+    {"get_task", "{'task_id':'a','section':'history','cursor':'2'}",
+     "invalid_argument"},
+    {"get_task", "{'task_id':'a','section':'artifact'}",
+     "invalid_argument"},
+    {"get_task", "{'task_id':'a','section':'artifact','artifact_id':"
+     "'a9'}", "not_found"},
+    {"list_tasks", "{'limit':101}", "invalid_argument"},
+    {"list_tasks", "{'limit':'100'}", NULL},
+    {"list_tasks", "{'changed_since':'yesterday'}", "invalid_argument"},
+    {"list_tasks", "{'changed_since':-1}", "invalid_argument"},
+    {"attach_artifact", "{'task_id':'a','name':'n'}",
+     "invalid_argument"},
+    {"attach_artifact", "{'task_id':'a','name':'n','content':'x',"
+     "'type':'exe'}", "invalid_argument"},
+};
+
+static void
+test_kinds_of_values(void)
+{
+    struct fixture f;
+    size_t i;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    call(&f, "create_task", "{'task_id':'other','title':'A'}");
+    for (i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        call(&f, kinds[i].tool, kinds[i].args);
+        if (kinds[i].code ? !CHECK(failed(&f, kinds[i].code))
+                          : !CHECK(ok(&f)))
+            fprintf(stderr, "  %s %s\n", kinds[i].tool, kinds[i].args);
+    }
+    call(&f, "get_task", "{'task_id':'7'}");
+    CHECK(has(&f, "title", "1.50e2"));
+    call_raw(&f, "list_tasks", STR_NONE);
+    CHECK(ok(&f));
+    call_raw(&f, "get_task", STR_NONE);
+    CHECK(failed(&f, "invalid_argument"));
+    fixture_fini(&f);
+}
+
+/* ---- big tasks ---- */
+
+/* Fills a task until it is refused; what is refused is named. */
+static void
+make_big(struct fixture *f, const char *unit, size_t step_len)
+{
+    static const char *const fields[] = {"decisions", "failed_approaches",
+        "completed_steps", "remaining_steps"};
+    static const size_t n[] = {64, 64, 50, 20};
+    struct buf b = {0};
+    size_t i, k;
+
+    call(f, "create_task", "{'task_id':'big','title':'B','tags':['x']}");
+    for (i = 0; i < 4; i++) {
+        buf_reset(&b, b.cap);
+        buf_printf(&b, "{'task_id':'big','%s':[", fields[i]);
+        for (k = 0; k < n[i]; k++) {
+            buf_printf(&b, "%s'%zu ", k ? "," : "", k);
+            put_times(&b, unit, step_len);
+            buf_char(&b, '\'');
+        }
+        buf_printf(&b, "]}%c", '\0');
+        call(f, "update_task", b.p);
+        if (!ok(f))
+            fprintf(stderr, "  %s\n", fields[i]);
+    }
+    buf_reset(&b, b.cap);
+    buf_z(&b, "{'task_id':'big','resume_prompt':'");
+    put_times(&b, unit, 4000);
+    buf_put(&b, "'}", 3);
+    call(f, "update_task", b.p);
+    CHECK(ok(f));
+    buf_fini(&b);
+}
+
+static size_t
+answer_len(const struct fixture *f)
+{
+    struct str s = buf_view(&f->out);
+
+    return s.len + json_quoted_len(s) + 1024;
+}
+
+/* Puts member m with this value behind what was collected of it. */
+static void
+collect(struct buf *to, const struct json_tok *v, struct arena *a)
+{
+    struct str raw = json_raw(v);
+    bool list = v->type == JSON_ARRAY;
+
+    if (v->type != JSON_STRING && !list) {
+        buf_reset(to, to->cap);
+        buf_str(to, raw);
+    } else if (to->len == 0) {
+        buf_str(to, raw);
+    } else {
+        to->len--; /* the quote or bracket */
+        if (list && raw.len > 2 && to->p[to->len - 1] != '[')
+            buf_char(to, ',');
+        buf_put(to, raw.p + 1, raw.len - 1);
+    }
+    (void)a;
+}
+
+/* Reads the whole task by cursor and compares it with the record. */
+static void
+check_pieces(struct fixture *f, bool change)
+{
+    struct buf got[TASK_N_FIELDS] = {{0}};
+    char args[256] = "{'task_id':'big'}";
+    struct task k;
+    int i, pages = 0;
+    bool more;
+
+    arena_reset(&f->a);
+    f->keep_arena = true;
+    CHECK(task_get(f->t, &f->a, STR("big"), &k) == 0);
+    do {
+        const struct json_tok *t = call(f, "get_task", args), *p;
+        uint32_t m;
+
+        CHECK(ok(f));
+        if (!CHECK(answer_len(f) <= 49152))
+            fprintf(stderr, "  %zu bytes\n", answer_len(f));
+        for (m = 0, p = t + 1; m < t->n; m++, p += 1 + p[1].span) {
+            int field = task_field_of(json_str(&f->a, p));
+
+            if (field == F_TASK_ID || field == F_VERSION)
+                got[field].len = 0;
+            if (field >= 0)
+                collect(&got[field], p + 1, &f->a);
+        }
+        more = json_get(t, "truncated") &&
+               json_get(t, "truncated")->type == JSON_TRUE;
+        CHECK(more == (json_get(t, "next_cursor") != NULL));
+        CHECK(more == (json_get(t, "cut") != NULL));
+        if (more)
+            snprintf(args, sizeof args, "{'task_id':'big','cursor':'%.*s'}",
+                     STR_ARG(json_str(&f->a, json_get(t, "next_cursor"))));
+        if (change)
+            call(f, "update_task", "{'task_id':'big','goal':'changed'}");
+    } while (more && ++pages < 100);
+    CHECK(pages > 1);
+    for (i = 0; i < TASK_N_FIELDS; i++) {
+        if (!CHECK(str_eq(buf_view(&got[i]), k.f[i])))
+            fprintf(stderr, "  field %s: %zu of %zu\n", task_arg_name(i).p,
+                    got[i].len, k.f[i].len);
+        buf_fini(&got[i]);
+    }
+    f->keep_arena = false;
+}
+
+static void
+test_big_tasks_in_pieces(void)
+{
+    static const struct {
+        const char *unit;
+        size_t len;
+    } cases[] = {
+        {"x", 1000}, {"\xc3\xa4", 500}, {"\\u0001", 150}, {"\\\\", 480},
+        {"\xf0\x9f\x98\x80", 250}, {"\\n", 450},
+    };
+    struct fixture f;
+    size_t i;
+
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fixture_init(&f);
+        make_big(&f, cases[i].unit, cases[i].len);
+        check_pieces(&f, false);
+        check_pieces(&f, true);
+        fixture_fini(&f);
+    }
+}
+
+static void
+test_whole_state_is_bounded(void)
+{
+    struct fixture f;
+    struct buf b = {0};
+    int i, k;
+    static const char *const fields[] = {"completed_steps",
+                                         "remaining_steps"};
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    for (i = 0; i < 2; i++) {
+        buf_reset(&b, b.cap);
+        buf_printf(&b, "{'task_id':'a','%s':[", fields[i]);
+        for (k = 0; k < (i ? 60 : 199); k++) {
+            buf_z(&b, k ? ",'" : "'");
+            put_times(&b, "x", 1020);
+            buf_char(&b, '\'');
+        }
+        buf_put(&b, "]}", 3);
+        call(&f, "update_task", b.p);
+        if (i == 0)
+            CHECK(ok(&f));
+    }
+    CHECK(failed(&f, "too_large") && has(&f, "field", "completed_steps"));
+    buf_fini(&b);
+    fixture_fini(&f);
+}
+
+static void
+test_many_events(void)
+{
+    struct fixture f;
+    struct buf b = {0};
+    char args[200] = "{'task_id':'a','section':'history','limit':200}";
+    int i, pages = 0;
+    int64_t last = INT64_MAX, n, seen = 0;
+    bool more;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    for (i = 0; i < 60; i++) {
+        buf_reset(&b, b.cap);
+        buf_z(&b, "{'task_id':'a','agent':'me','notes':'");
+        put_times(&b, i % 3 == 0 ? "\\u0001" : "n", 4096);
+        buf_put(&b, "'}", 3);
+        call(&f, "save_checkpoint", b.p);
+    }
+    do {
+        const struct json_tok *list, *t;
+
+        call(&f, "get_task", args);
+        CHECK(ok(&f) && answer_len(&f) <= 49152);
+        list = json_get(f.json, "events");
+        for (i = 0, t = list + 1; i < (int)list->n; i++, t += t->span) {
+            CHECK(json_int(json_get(t, "seq"), &n) && n < last);
+            last = n;
+            seen++;
+        }
+        more = json_get(f.json, "truncated")->type == JSON_TRUE;
+        snprintf(args, sizeof args, "{'task_id':'a','section':'history',"
+                 "'limit':200,'cursor':'%.*s'}",
+                 STR_ARG(json_str(&f.a, json_get(f.json, "next_cursor"))));
+    } while (more && ++pages < 50);
+    CHECK(seen == 61 && last == 1 && pages > 3);
+    call(&f, "get_task", "{'task_id':'a','section':'history',"
+         "'since_seq':59}");
+    CHECK(json_get(f.json, "events")->n == 2);
+    CHECK(json_get(f.json, "truncated")->type == JSON_FALSE);
+    call(&f, "get_task", "{'task_id':'a','section':'history','limit':3}");
+    CHECK(json_get(f.json, "events")->n == 3);
+    CHECK(json_get(f.json, "truncated")->type == JSON_TRUE);
+    buf_fini(&b);
+    fixture_fini(&f);
+}
+
+static void
+test_long_summaries(void)
+{
+    struct fixture f;
+    struct buf b = {0};
+    char args[900] = "{'limit':100}";
+    struct str next;
+    int i, k, seen = 0, pages = 0;
+
+    fixture_init(&f);
+    for (i = 0; i < 100; i++) {
+        buf_reset(&b, b.cap);
+        buf_z(&b, "{'title':'");
+        put_times(&b, "\xf0\x9f\x98\x80", 256);
+        buf_z(&b, "','tags':[");
+        for (k = 0; k < 16; k++) {
+            buf_printf(&b, "%s'%d", k ? "," : "", k);
+            put_times(&b, "\\u0001", 60);
+            buf_char(&b, '\'');
+        }
+        buf_put(&b, "]}", 3);
+        call(&f, "create_task", b.p);
+    }
+    do {
+        call(&f, "list_tasks", args);
+        CHECK(ok(&f) && answer_len(&f) <= 49152);
+        CHECK(number(&f, "total") == 100);
+        seen += (int)json_get(f.json, "tasks")->n;
+        next = json_str(&f.a, json_get(f.json, "next_cursor"));
+        snprintf(args, sizeof args, "{'limit':100,'cursor':'%.*s'}",
+                 STR_ARG(next));
+    } while (next.p && ++pages < 100);
+    CHECK(seen == 100 && pages > 10);
+    buf_fini(&b);
+    fixture_fini(&f);
+}
+
+/* ---- artifacts ---- */
+
+static void
+test_artifact_round_trip(void)
+{
+    static const char *const base64[][2] = {
+        {"", ""}, {"AA==", "1"}, {"AAE=", "2"}, {"AAEC", "3"},
+    };
+    struct fixture f;
+    struct stat st;
+    size_t i;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    call(&f, "attach_artifact", "{'task_id':'a','agent':'me','name':'../n',"
+         "'content':'h\\u00e4\\u0000\\n','type':'log','description':'d'}");
+    CHECK(ok(&f) && has(&f, "artifact_id", "a1"));
+    CHECK(stat(f.artifacts, &st) == 0 && (st.st_mode & 0777) == 0700);
+    call(&f, "get_task", "{'task_id':'a','section':'artifact',"
+         "'artifact_id':'a1'}");
+    CHECK(has(&f, "encoding", "utf8"));
+    CHECK(str_eq(json_str(&f.a, json_get(f.json, "content")),
+                 (struct str){"h\xc3\xa4\0\n", 5}));
+    for (i = 0; i < 4; i++) {
+        char args[256];
+
+        snprintf(args, sizeof args, "{'task_id':'a','name':'b%zu','content':"
+                 "'%s','encoding':'base64'}", i, base64[i][0]);
+        call(&f, "attach_artifact", args);
+        CHECK(ok(&f));
+        snprintf(args, sizeof args, "{'task_id':'a','section':'artifact',"
+                 "'artifact_id':'a%zu'}", i + 2);
+        call(&f, "get_task", args);
+        CHECK(number(&f, "offset") == 0);
+        CHECK(has(&f, "encoding", "utf8")); /* NUL and SOH are UTF-8 */
+    }
+    call(&f, "attach_artifact", "{'task_id':'a','name':'bin','content':"
+         "'/wA=','encoding':'base64'}");
+    call(&f, "get_task", "{'task_id':'a','section':'artifact',"
+         "'artifact_id':'a6'}");
+    CHECK(has(&f, "encoding", "base64") && has(&f, "content", "/wA="));
+    for (i = 0; i < 6; i++) {
+        static const char *const bad[] = {"A", "AA=", "A===", "AB==", "AA=A",
+                                          "AA ="};
+        char args[256];
+
+        snprintf(args, sizeof args, "{'task_id':'a','name':'b','content':"
+                 "'%s','encoding':'base64'}", bad[i]);
+        call(&f, "attach_artifact", args);
+        CHECK(failed(&f, "invalid_argument") && has(&f, "field", "content"));
+    }
+    /* The same again is the same; another name is another entry. */
+    call(&f, "attach_artifact", "{'task_id':'a','agent':'you','name':'bin',"
+         "'content':'/wA=','encoding':'base64'}");
+    CHECK(has(&f, "artifact_id", "a6") && number(&f, "version") == 7);
+    call(&f, "attach_artifact", "{'task_id':'a','name':'bin2',"
+         "'content':'/wA=','encoding':'base64'}");
+    CHECK(has(&f, "artifact_id", "a7") && number(&f, "version") == 8);
+    fixture_fini(&f);
+}
+
+/* Where the only file of the artifacts directory is. */
+static void
+find_file(const struct fixture *f, const char *content, char path[512])
+{
+    char hex[SHA256_HEX + 1];
+
+    sha256_hex(str_of(content), hex);
+    snprintf(path, 512, "%s/%s", f->artifacts, hex);
+}
+
+static void
+test_artifact_that_is_gone_or_changed(void)
+{
+    struct fixture f;
+    char path[512];
+    int fd;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    call(&f, "attach_artifact", "{'task_id':'a','name':'n','content':"
+         "'abc'}");
+    find_file(&f, "abc", path);
+    fd = open(path, O_WRONLY);
+    CHECK(fd >= 0 && write(fd, "abd", 3) == 3 && close(fd) == 0);
+    call(&f, "get_task", "{'task_id':'a','section':'artifact',"
+         "'artifact_id':'a1'}");
+    CHECK(failed(&f, "store_error"));
+    CHECK(unlink(path) == 0);
+    call(&f, "get_task", "{'task_id':'a','section':'artifact',"
+         "'artifact_id':'a1'}");
+    CHECK(failed(&f, "not_found"));
+    /* A link in its place is not followed, a wrong size not believed. */
+    CHECK(symlink("/etc/passwd", path) == 0);
+    call(&f, "get_task", "{'task_id':'a','section':'artifact',"
+         "'artifact_id':'a1'}");
+    CHECK(failed(&f, "store_error"));
+    call(&f, "attach_artifact", "{'task_id':'a','name':'m','content':"
+         "'abc'}");
+    CHECK(ok(&f));
+    call(&f, "get_task", "{'task_id':'a','section':'artifact',"
+         "'artifact_id':'a1'}");
+    CHECK(has(&f, "content", "abc"));
+    fixture_fini(&f);
+}
+
+static void
+test_artifact_sizes(void)
+{
+    struct fixture f;
+    struct buf b = {0}, whole = {0};
+    char args[200];
+    size_t over;
+    int pages = 0;
+    struct str next;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    for (over = 0; over < 2; over++) {
+        buf_reset(&b, b.cap);
+        buf_z(&b, "{'task_id':'a','name':'n','content':'");
+        put_times(&b, "\xc3\xa4\\n", ARTIFACT_MAX / 3);
+        put_times(&b, "x", ARTIFACT_MAX % 3 + over);
+        buf_put(&b, "'}", 3);
+        call(&f, "attach_artifact", b.p);
+        if (over)
+            CHECK(failed(&f, "too_large") && has(&f, "field", "content"));
+        else
+            CHECK(ok(&f));
+    }
+    snprintf(args, sizeof args, "{'task_id':'a','section':'artifact',"
+             "'artifact_id':'a1'}");
+    do {
+        call(&f, "get_task", args);
+        CHECK(ok(&f) && answer_len(&f) <= 49152);
+        CHECK(number(&f, "offset") == (int64_t)whole.len);
+        buf_str(&whole, json_str(&f.a, json_get(f.json, "content")));
+        next = json_str(&f.a, json_get(f.json, "next_cursor"));
+        snprintf(args, sizeof args, "{'task_id':'a','section':'artifact',"
+                 "'artifact_id':'a1','cursor':'%.*s'}", STR_ARG(next));
+    } while (next.p && ++pages < 200);
+    CHECK(whole.len == ARTIFACT_MAX && pages > 20 && pages < 100);
+    CHECK(memcmp(whole.p, "\xc3\xa4\n\xc3\xa4\n", 6) == 0);
+    call(&f, "get_task", "{'task_id':'a','section':'artifact',"
+         "'artifact_id':'a1','cursor':'1'}"); /* within a character */
+    CHECK(failed(&f, "invalid_argument"));
+    call(&f, "get_task", "{'task_id':'a','section':'artifact',"
+         "'artifact_id':'a1','cursor':'1048577'}");
+    CHECK(failed(&f, "invalid_argument"));
+    buf_fini(&b);
+    buf_fini(&whole);
+    fixture_fini(&f);
+}
+
+static void
+write_file(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CREAT, 0600);
+
+    CHECK(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+    close(fd);
+}
+
+static void
+test_artifact_paths(void)
+{
+    static const struct {
+        const char *path;
+        bool read;
+    } cases[] = {
+        {"in.txt", true}, {"./in.txt", true}, {"sub/deep.txt", true},
+        {"sub//deep.txt", true}, {"%/in.txt", true},
+        {"%/sub/../in.txt", false}, {"../root/in.txt", false},
+        {"/etc/passwd", false}, {"%", false}, {"%2/in.txt", false},
+        {"sub", false}, {"link", false}, {"dirlink/deep.txt", false},
+        {"fifo", false}, {"missing", false}, {"in.txt/", false},
+        {"in.txt/x", false}, {"in.txt\\u0000x", false}, {"/", false},
+    };
+    struct fixture f;
+    char path[700], args[900];
+    size_t i, k, n;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    CHECK(mkdir(f.root, 0700) == 0);
+    snprintf(path, sizeof path, "%s/in.txt", f.root);
+    write_file(path, "inside");
+    snprintf(path, sizeof path, "%s/link", f.root);
+    CHECK(symlink("in.txt", path) == 0);
+    snprintf(path, sizeof path, "%s/dirlink", f.root);
+    CHECK(symlink("sub", path) == 0);
+    snprintf(path, sizeof path, "%s/fifo", f.root);
+    CHECK(mkfifo(path, 0600) == 0);
+    snprintf(path, sizeof path, "%s/sub", f.root);
+    CHECK(mkdir(path, 0700) == 0);
+    strcat(path, "/deep.txt");
+    write_file(path, "inside");
+    call(&f, "attach_artifact", "{'task_id':'a','name':'n','path':"
+         "'in.txt'}");
+    CHECK(ok(&f) && json_get(f.json, "warnings")->n == 1);
+    f.env.artifact_root = f.root;
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct json_tok *entry;
+
+        for (k = n = 0; cases[i].path[k]; k++)
+            if (cases[i].path[k] == '%')
+                n += (size_t)snprintf(path + n, sizeof path - n, "%s",
+                                      f.root);
+            else
+                path[n++] = cases[i].path[k];
+        path[n] = '\0';
+        snprintf(args, sizeof args, "{'task_id':'a','name':'n%zu','path':"
+                 "'%s'}", i, path);
+        call(&f, "attach_artifact", args);
+        CHECK(ok(&f));
+        snprintf(args, sizeof args, "{'task_id':'a','section':'artifact',"
+                 "'artifact_id':'%.*s'}",
+                 STR_ARG(json_str(&f.a, json_get(f.json, "artifact_id"))));
+        call(&f, "get_task", args);
+        entry = json_get(f.json, "artifact");
+        if (!CHECK((json_get(entry, "sha256") != NULL) == cases[i].read))
+            fprintf(stderr, "  %s\n", cases[i].path);
+        if (cases[i].read)
+            CHECK(has(&f, "content", "inside"));
+    }
+    fixture_fini(&f);
+}
+
+static void
+test_artifact_count(void)
+{
+    struct fixture f;
+    char args[128];
+    int i;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    for (i = 0; i <= 256; i++) {
+        snprintf(args, sizeof args, "{'task_id':'a','name':'%d','content':"
+                 "'same'}", i);
+        call(&f, "attach_artifact", args);
+        if (i < 256)
+            CHECK(ok(&f));
+    }
+    CHECK(failed(&f, "too_large") && has(&f, "field", "artifacts"));
+    fixture_fini(&f);
+}
+
+/* The artifact's files are made by calls that may fail, each of them. */
+static void
+test_artifact_faults(void)
+{
+    static const struct {
+        enum fault fault;
+        const char *code;
+    } cases[] = {
+        {FAULT_WRITE, "store_full"}, {FAULT_FSYNC, "store_error"},
+        {FAULT_RENAME, "store_readonly"},
+    };
+    struct fixture f;
+    struct stat st;
+    char path[512];
+    size_t i;
+    int n;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    find_file(&f, "abc", path);
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (n = 0;; n++) {
+            fault = cases[i].fault;
+            fault_after = n;
+            call(&f, "attach_artifact", "{'task_id':'a','name':'n',"
+                 "'content':'abc'}");
+            if (fault == FAULT_NONE) {
+                CHECK(failed(&f, cases[i].code));
+                CHECK(cases[i].fault == FAULT_FSYNC ||
+                      stat(path, &st) != 0);
+            } else {
+                CHECK(ok(&f));
+                break;
+            }
+        }
+        CHECK(n > 0);
+        fault = FAULT_NONE;
+        CHECK(count_files(f.artifacts) == 1 && unlink(path) == 0);
+    }
+    fixture_fini(&f);
+}
+
+/* ---- resources ---- */
+
+static int
+read_uri(struct fixture *f, const char *uri)
+{
+    const struct mcp_catalogue *c = tools_catalogue(f->tools);
+    struct mcp_call m = {.ctx = c->ctx, .arena = &f->a,
+                         .rev = MCP_2025_11_25, .out = &f->out};
+    int rc;
+
+    arena_reset(&f->a);
+    buf_reset(&f->out, 0);
+    f->is_error = false;
+    rc = c->resource_read(&m, str_of(uri));
+    f->json = NULL;
+    if (rc == 0)
+        CHECK(json_parse(&f->a, arena_str(&f->a, buf_view(&f->out)),
+                         &f->json, NULL) == 0);
+    return rc;
+}
+
+static void
+test_resources(void)
+{
+    static const char *const missing[] = {"", "task://", "task://no",
+        "file:///etc/passwd", "task://a:1/", "task://a:1/x",
+        "task://a:1/resume/", "task://a:1/artifacts/", "task://../a:1",
+        "task://a:1/artifacts/../../x", "task://a:1/artifacts/a9"};
+    struct fixture f;
+    const struct json_tok *inner;
+    struct str text;
+    size_t i;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a:1','title':'# T','goal':"
+         "'one\\n# two'}");
+    call(&f, "attach_artifact", "{'task_id':'a:1','name':'n','content':"
+         "'text'}");
+    call(&f, "attach_artifact", "{'task_id':'a:1','name':'m','content':"
+         "'/w==','encoding':'base64'}");
+    for (i = 0; i < sizeof missing / sizeof *missing; i++)
+        CHECK(read_uri(&f, missing[i]) == ERR_NOT_FOUND);
+    CHECK(read_uri(&f, "task://a:1") == 0);
+    CHECK(has(&f, "uri", "task://a:1"));
+    CHECK(has(&f, "mimeType", "application/json"));
+    text = json_str(&f.a, json_get(f.json, "text"));
+    CHECK(json_parse(&f.a, text, &inner, NULL) == 0);
+    CHECK(json_is(json_get(inner, "task_id"), "a:1"));
+    CHECK(read_uri(&f, "task://a%3A1/resume") == 0);
+    text = arena_str(&f.a, json_str(&f.a, json_get(f.json, "text")));
+    CHECK(strstr(text.p, "\n> # two\n") && !strstr(text.p, "\n# two"));
+    CHECK(strstr(text.p, "\n> # T\n") != NULL);
+    CHECK(read_uri(&f, "task://a:1/history") == 0);
+    text = json_str(&f.a, json_get(f.json, "text"));
+    CHECK(json_parse(&f.a, text, &inner, NULL) == 0);
+    CHECK(json_get(inner, "events")->n == 3);
+    CHECK(read_uri(&f, "task://a:1/artifacts/a1") == 0);
+    CHECK(has(&f, "text", "text"));
+    CHECK(read_uri(&f, "task://a:1/artifacts/a2") == 0);
+    CHECK(has(&f, "blob", "/w=="));
+    fixture_fini(&f);
+}
+
+static void
+test_resource_pages(void)
+{
+    struct fixture f;
+    struct str next = STR_NONE;
+    const struct mcp_catalogue *c;
+    char text[100];
+    int i, pages = 0, seen = 0;
+
+    fixture_init(&f);
+    c = tools_catalogue(f.tools);
+    for (i = 0; i < 120; i++) {
+        snprintf(text, sizeof text, "{'task_id':'r%d','title':'\\u0022'}",
+                 i);
+        call(&f, "create_task", text);
+    }
+    call(&f, "update_task", "{'task_id':'r3','status':'failed'}");
+    arena_reset(&f.a);
+    do {
+        struct mcp_call m = {.ctx = c->ctx, .arena = &f.a,
+                             .rev = MCP_2025_11_25, .out = &f.out};
+        const struct json_tok *list;
+
+        buf_reset(&f.out, 0);
+        buf_char(&f.out, '[');
+        CHECK(c->resources(&m, next, &next) == 0);
+        buf_char(&f.out, ']');
+        CHECK(json_parse(&f.a, arena_str(&f.a, buf_view(&f.out)), &list,
+                         NULL) == 0);
+        seen += (int)list->n;
+        CHECK(list->n <= 50);
+    } while (next.len && ++pages < 10);
+    CHECK(seen == 119 && pages == 2);
+    fixture_fini(&f);
+}
+
+/* ---- errors of the store ---- */
+
+static void
+test_store_errors(void)
+{
+    static const struct {
+        int err;
+        const char *code;
+        bool retryable;
+    } cases[] = {
+        {ERR_BUSY, "store_busy", true}, {ERR_FULL, "store_full", true},
+        {ERR_IO, "store_error", false},
+        {ERR_READONLY, "store_readonly", false},
+        {ERR_DAMAGED, "store_error", false},
+        {ERR_UNKNOWN, "store_error", false},
+    };
+    struct fixture f;
+    size_t i;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        store_refuse(f.s, cases[i].err);
+        call(&f, "update_task", "{'task_id':'a','title':'B'}");
+        CHECK(failed(&f, cases[i].code));
+        CHECK(json_get(f.json, "retryable")->type ==
+              (cases[i].retryable ? JSON_TRUE : JSON_FALSE));
+        CHECK((json_get(f.json, "outcome") != NULL) ==
+              (cases[i].err == ERR_UNKNOWN));
+    }
+    store_refuse(f.s, 0);
+    call(&f, "get_task", "{'task_id':'a'}");
+    CHECK(has(&f, "title", "A") && number(&f, "version") == 1);
+    fixture_fini(&f);
+}
+
+int
+main(void)
+{
+    test_schemas_are_what_is_enforced();
+    test_list_is_small();
+    test_read_only();
+    test_limits_at_their_edge();
+    test_kinds_of_values();
+    test_big_tasks_in_pieces();
+    test_whole_state_is_bounded();
+    test_many_events();
+    test_long_summaries();
+    test_artifact_round_trip();
+    test_artifact_that_is_gone_or_changed();
+    test_artifact_sizes();
+    test_artifact_paths();
+    test_artifact_count();
+    test_artifact_faults();
+    test_resources();
+    test_resource_pages();
+    test_store_errors();
+    return test_end("tools");
+}

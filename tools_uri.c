@@ -1,0 +1,244 @@
+/* tools_uri - tasks as resources: task://{id} and what stands below it.
+
+   1. A resource is whole: the 48 KB of an answer are for tools. Only a history
+      stops after HISTORY_MAX events.
+   2. What does not name something that exists is ERR_NOT_FOUND, whatever its
+      form; nothing in a uri is ever used as a path of a file. */
+
+#include "artifact.h"
+#include "task_raw.h"
+#include "tools_int.h"
+#include "view.h"
+
+#include <string.h>
+
+#define SCHEME "task://"
+#define HISTORY_MAX 1000
+
+const struct mcp_template tools_templates[] = {
+    {SCHEME "{task_id}", "task", "Task", "The whole task, as get_task "
+     "gives it.", "application/json"},
+    {SCHEME "{task_id}/resume", "resume", "Resume brief", "What an agent "
+     "needs to take over, as markdown.", "text/markdown"},
+    {SCHEME "{task_id}/history", "history", "History", "The task's events, "
+     "newest first.", "application/json"},
+    {SCHEME "{task_id}/artifacts/{artifact_id}", "artifact", "Artifact",
+     "The content of an artifact.", "application/octet-stream"},
+};
+const size_t tools_n_templates = sizeof tools_templates /
+                                 sizeof *tools_templates;
+
+/* ---- listing ---- */
+
+static void
+put_resource(struct buf *b, const struct task *k, enum mcp_rev rev)
+{
+    buf_z(b, "{\"uri\":\"" SCHEME);
+    buf_str(b, k->ev.id);
+    buf_z(b, "\",\"name\":\"");
+    buf_str(b, k->ev.id);
+    if (rev >= MCP_2025_06_18) {
+        buf_z(b, "\",\"title\":");
+        buf_str(b, k->f[F_TITLE]);
+        buf_z(b, ",\"description\":\"");
+    } else {
+        buf_z(b, "\",\"description\":\"");
+    }
+    buf_z(b, task_status_name(k->status));
+    buf_z(b, "\",\"mimeType\":\"application/json\"}");
+}
+
+int
+tools_resources(struct mcp_call *c, struct str cursor, struct str *next)
+{
+    const struct tools *s = c->ctx;
+    struct task_query q = {.limit = TOOLS_URI_PAGE, .cursor = cursor};
+    struct task_page page;
+    size_t i;
+    int rc = tasks_list(s->t, c->arena, &q, &page);
+
+    if (rc != 0)
+        return rc;
+    for (i = 0; i < page.n; i++) {
+        if (i)
+            buf_char(c->out, ',');
+        put_resource(c->out, &page.tasks[i], c->rev);
+    }
+    *next = page.next;
+    return 0;
+}
+
+/* ---- reading ---- */
+
+static int
+hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Some clients write every colon as %3A. */
+static struct str
+percent_decode(struct arena *a, struct str s)
+{
+    char *p = arena_alloc(a, s.len + 1);
+    size_t i, n = 0;
+    int high, low;
+
+    if (!p)
+        return STR_NONE;
+    for (i = 0; i < s.len; i++) {
+        p[n] = s.p[i];
+        if (s.p[i] == '%' && i + 2 < s.len &&
+            (high = hex_digit(s.p[i + 1])) >= 0 &&
+            (low = hex_digit(s.p[i + 2])) >= 0) {
+            p[n] = (char)(high * 16 + low);
+            i += 2;
+        }
+        n++;
+    }
+    return (struct str){p, n};
+}
+
+/* One contents object around a text. */
+static void
+put_text(struct mcp_call *c, struct str uri, const char *mime,
+         struct str text)
+{
+    buf_z(c->out, "{\"uri\":");
+    json_quote(c->out, uri);
+    buf_printf(c->out, ",\"mimeType\":\"%s\",\"text\":", mime);
+    json_quote(c->out, text);
+    buf_char(c->out, '}');
+}
+
+/* Writes the text of a resource of k into b. */
+typedef int text_fn(struct mcp_call *c, struct buf *b, const struct task *k);
+
+static int
+text_task(struct mcp_call *c, struct buf *b, const struct task *k)
+{
+    (void)c;
+    view_task_json(b, k);
+    return 0;
+}
+
+static int
+text_resume(struct mcp_call *c, struct buf *b, const struct task *k)
+{
+    view_task_markdown(b, c->arena, k);
+    return 0;
+}
+
+static int
+text_history(struct mcp_call *c, struct buf *b, const struct task *k)
+{
+    const struct tools *s = c->ctx;
+    struct task_event ev = k->ev;
+    int i, rc = 0;
+
+    buf_printf(b, "{\"task_id\":\"%.*s\",\"events\":[", STR_ARG(ev.id));
+    for (i = 0; rc == 0 && i < HISTORY_MAX; i++) {
+        if (i)
+            buf_char(b, ',');
+        view_event_json(b, &ev);
+        rc = task_event_prev(s->t, c->arena, &ev);
+    }
+    buf_z(b, rc == 0 ? "],\"truncated\":true}"
+          : ev.r.p ? "],\"truncated\":false,\"older_dropped\":true}"
+          : "],\"truncated\":false}");
+    return rc == ERR_NOT_FOUND ? 0 : rc;
+}
+
+static int
+read_artifact(struct mcp_call *c, struct str uri, const struct task *k,
+              struct str id)
+{
+    const struct tools *s = c->ctx;
+    struct str entry = tools_find_artifact(k->f[F_ARTIFACTS], id), content;
+    const char *p, *end;
+    size_t n;
+    int rc;
+
+    if (!entry.p)
+        return ERR_NOT_FOUND;
+    rc = artifact_get(s->env->artifacts_dir,
+                      raw_inner(task_member(entry, "sha256")), c->arena,
+                      &content);
+    if (rc != 0)
+        return rc;
+    p = content.p;
+    end = p + content.len;
+    while (p < end && (n = utf8_len(p, end)) != 0)
+        p += n;
+    if (p == end) {
+        put_text(c, uri, "text/plain", content);
+        return 0;
+    }
+    buf_z(c->out, "{\"uri\":");
+    json_quote(c->out, uri);
+    buf_z(c->out, ",\"mimeType\":\"application/octet-stream\",\"blob\":\"");
+    base64_encode(c->out, content);
+    buf_z(c->out, "\"}");
+    return 0;
+}
+
+/* The resource of k that stands below its own uri, as a text. */
+static int
+read_text(struct mcp_call *c, struct str uri, const struct task *k,
+          struct str below)
+{
+    static const struct {
+        const char *below, *mime;
+        text_fn *text;
+    } kinds[] = {
+        {"", "application/json", text_task},
+        {"/resume", "text/markdown", text_resume},
+        {"/history", "application/json", text_history},
+    };
+    int rc = ERR_NOT_FOUND;
+    struct buf b = {0};
+    size_t i;
+
+    for (i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (!str_is(below, kinds[i].below))
+            continue;
+        rc = kinds[i].text(c, &b, k);
+        if (rc == 0)
+            rc = b.err;
+        if (rc == 0)
+            put_text(c, uri, kinds[i].mime, buf_view(&b));
+    }
+    buf_fini(&b);
+    return rc;
+}
+
+int
+tools_resource_read(struct mcp_call *c, struct str uri)
+{
+    const size_t scheme = sizeof SCHEME - 1;
+    const struct tools *s = c->ctx;
+    struct str path = percent_decode(c->arena, uri), id, below;
+    const char *slash;
+    struct task k;
+    int rc;
+
+    if (!path.p)
+        return ERR_NOMEM;
+    if (!str_starts(path, SCHEME))
+        return ERR_NOT_FOUND;
+    id = (struct str){path.p + scheme, path.len - scheme};
+    slash = memchr(id.p, '/', id.len);
+    below = slash ? (struct str){slash, (size_t)(id.p + id.len - slash)}
+                  : STR("");
+    id.len -= below.len;
+    rc = task_get(s->t, c->arena, id, &k);
+    if (rc != 0)
+        return rc;
+    if (str_starts(below, "/artifacts/"))
+        return read_artifact(c, uri, &k, (struct str){below.p + 11,
+                                                      below.len - 11});
+    return read_text(c, uri, &k, below);
+}
