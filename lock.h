@@ -1,0 +1,65 @@
+#ifndef LOCK_H
+#define LOCK_H
+
+/* lock - the file beside the log: fcntl locks on its bytes, and in its one
+   line the mark, which says how far the log is committed.
+
+   The mark is 62 bytes: "GGGGGGGGGG NNNNNNNNNNNNNNNNNNNN EEEEEEEEEEEEEEEEEEEE
+   CCCCCCCC\n", generation, newest n, committed end of the log in bytes, all
+   decimal with leading zeros, and the CRC-32C in hex of all before it. */
+
+#include "base.h"
+
+#include <sys/types.h>
+
+#define LOCK_MARK_LEN 62
+#define LOCK_WAIT_TICK_MS 10
+
+enum lock_byte { /* offsets of the locks in the file */
+    LOCK_WRITE = 0,
+    LOCK_COMPACT = 1
+};
+
+struct mark {
+    uint64_t g, n;
+    int64_t end;
+};
+
+/* Set path, and fd to -1, to begin with. */
+struct lock {
+    const char *path;
+    int fd;
+    dev_t dev;
+    ino_t ino;
+    bool readonly; /* open for reading only: no locks, no new marks */
+    bool held;     /* the write lock */
+    char seen[LOCK_MARK_LEN]; /* the mark as last read or written */
+};
+
+/* Opens the file, or makes it when create is set. 0, ERR_NOT_FOUND,
+   ERR_READONLY (no right to write: opened for reading where it is there),
+   ERR_IO with errno. An open file is left as it is. */
+int lock_open(struct lock *l, bool create);
+/* Whether the path still leads to the open file. */
+bool lock_is_at_path(const struct lock *l);
+/* Closes the file, which gives up every lock that this process has on it. */
+void lock_close(struct lock *l);
+
+/* Takes the lock on a byte without waiting: 0, ERR_MORE: another has it,
+   ERR_IO. */
+int lock_try(struct lock *l, enum lock_byte which);
+/* Stands in line for the write lock for one tick: as lock_try. */
+int lock_wait(struct lock *l);
+void lock_release(struct lock *l, enum lock_byte which);
+/* Whether nobody else holds the write lock now; needs no right to write. */
+bool lock_is_free(const struct lock *l);
+
+/* Reads the mark: 0, ERR_MORE: it is the one last seen, ERR_SYNTAX: there is
+   none or it is wrong, ERR_IO. */
+int mark_read(struct lock *l, struct mark *out);
+/* Writes it; only with the write lock. 0 or ERR_IO with errno. */
+int mark_write(struct lock *l, const struct mark *m);
+/* Makes the next mark_read report the mark even if it has not changed. */
+void mark_forget(struct lock *l);
+
+#endif

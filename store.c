@@ -1,0 +1,834 @@
+/* store - the log: open, follow, lock, stage, commit.
+
+   Every process that uses the store has this file's view of it: the index of
+   all keys, read from the log once and kept up by following it. There is one
+   function that commits (store_commit) and one that follows (store_follow).
+
+   The order of one commit, each step only after the one before:
+     lock; follow; stage (index and batch buffer only); one write behind the
+     committed end; fdatasync; the mark; tell the observer; unlock.
+   Answers leave after store_commit has returned 0, and not before.
+
+   When a step fails, still under the lock: the log is cut back to the
+   committed end, the cut is synced, what was staged is undone in memory.
+   A failed sync is never tried again, since the kernel may have dropped the
+   dirty pages and would report success: such a process writes no more. If
+   even the cut fails it keeps the lock until it ends, so that nobody builds
+   on bytes that may not be there.
+
+   Invariants:
+   1. Bytes below the mark's end are on disk, and nobody changes them.
+      A bad record among them is damage: writes are refused, the file is
+      left as it is, whole records are still read.
+   2. Bytes behind it belong to nobody until whoever has the lock has
+      checked and synced them (store_recover).
+   3. Memory is what reading the log up to s->end would give, plus what is
+      staged.
+   4. Without the lock nothing on disk is changed. */
+
+#define _XOPEN_SOURCE 700 /* realpath */
+
+#include "store_int.h"
+#include "text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h> /* rename */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LOOK_MS 50 /* between looks for the lock file */
+#define UNDO_ROOM(size) (((size) + 15) & ~(size_t)15) /* keeps alignment */
+
+/* ---- errors ---- */
+
+int
+store_errno(int e)
+{
+    switch (e) {
+    case ENOSPC: case EDQUOT: case EFBIG:
+        return ERR_FULL;
+    case EROFS: case EACCES: case EPERM:
+        return ERR_READONLY;
+    case ENOMEM:
+        return ERR_NOMEM;
+    default:
+        return ERR_IO;
+    }
+}
+
+int
+store_deny(struct store *s, int err, bool forever, const char *fmt, ...)
+{
+    va_list ap;
+    /* The first reason stands; damage, until the log is read anew. */
+    if (s->forever || (s->err == ERR_DAMAGED && !forever))
+        return err;
+    va_start(ap, fmt);
+    text_vput(s->why, sizeof s->why, fmt, ap);
+    va_end(ap);
+    s->err = err;
+    s->forever = forever;
+    return err;
+}
+
+int
+store_open_dir(const char *dir)
+{
+    return open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+int
+store_sync_dir(int dir_fd)
+{
+    int rc = fsync(dir_fd), e = errno;
+    close(dir_fd);
+    errno = e;
+    return rc == 0 || e == EINVAL ? 0 : -1; /* some file systems cannot */
+}
+
+int
+store_sync_path(const char *dir)
+{
+    int fd = store_open_dir(dir);
+    return fd < 0 || store_sync_dir(fd) != 0 ? store_errno(errno) : 0;
+}
+
+int
+store_write_at(int fd, const char *p, size_t n, int64_t off)
+{
+    while (n > 0) {
+        ssize_t done = pwrite(fd, p, n, (off_t)off);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done == 0)
+            errno = EIO;
+        if (done <= 0)
+            return -1;
+        p += done;
+        off += done;
+        n -= (size_t)done;
+    }
+    return 0;
+}
+
+/* ---- open and close ---- */
+
+static char *
+join(const char *a, const char *b)
+{
+    size_t n = strlen(a) + strlen(b) + 1;
+    char *p = malloc(n);
+    if (p != NULL)
+        text_put(p, n, "%s%s", a, b);
+    return p;
+}
+
+/* Directory of path, heap. */
+static char *
+dir_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL)
+        return join(".", "");
+    char *d = join(path, "");
+    if (d != NULL)
+        d[slash == path ? 1 : slash - path] = '\0';
+    return d;
+}
+
+/* The real path of the log, heap: all links followed, also where the log
+   itself is not there yet. NULL with errno. A link that leads nowhere is
+   refused, since a rename over it would put the log where its owner does
+   not want it. */
+static char *
+real_path(const char *given)
+{
+    struct stat st;
+    char *path = realpath(given, NULL);
+    if (path != NULL || errno != ENOENT || lstat(given, &st) == 0)
+        return path;
+    const char *slash = strrchr(given, '/');
+    char *dir = dir_of(given);
+    char *real = dir == NULL ? NULL : realpath(dir, NULL);
+    if (real != NULL) {
+        char *with = join(real, strcmp(real, "/") == 0 ? "" : "/");
+        path = with ? join(with, slash ? slash + 1 : given) : NULL;
+        free(with);
+    } else if (dir != NULL && errno == ENOENT) {
+        path = join(given, ""); /* it is made with the first write */
+    }
+    free(real);
+    free(dir);
+    return path;
+}
+
+static int
+find_path(struct store *s)
+{
+    char *path = real_path(s->opt.path);
+    if (path == NULL)
+        return errno == ENOMEM ? ERR_NOMEM
+                               : store_deny(s, store_errno(errno), true,
+                                            "%s: %s", s->opt.path,
+                                            strerror(errno));
+    char *dir = dir_of(path), *lock_path = join(path, ".lock");
+    if (dir == NULL || lock_path == NULL || strlen(path) > STORE_PATH_MAX) {
+        free(path);
+        free(dir);
+        free(lock_path);
+        return ERR_NOMEM;
+    }
+    free(s->path);
+    free(s->dir);
+    free(s->lock_path);
+    s->path = path;
+    s->dir = dir;
+    s->lock.path = s->lock_path = lock_path;
+    return 0;
+}
+
+/* Takes the lock to recover a tail that nobody answers for. A holder that
+   lives will see to it himself. Where it cannot be recovered, reads go on as
+   far as the log is whole. */
+static int
+recover_at_open(struct store *s)
+{
+    int rc = store_lock(s);
+    if (rc == ERR_MORE && !s->loaded)
+        rc = store_lock_patiently(s);
+    if (rc == 0)
+        store_unlock(s);
+    if (rc == ERR_BUSY)
+        store_deny(s, rc, false, "%s: another process holds the lock",
+                   s->lock_path);
+    if (rc == ERR_READONLY || (rc != 0 && rc != ERR_NOMEM && !s->loaded)) {
+        s->no_lock = true;
+        rc = store_load(s);
+    }
+    return rc == ERR_MORE || (rc != ERR_NOMEM && s->loaded) ? 0 : rc;
+}
+
+int
+store_open(struct store **out, const struct store_options *o,
+           const struct store_kind *kinds, size_t n_kinds, char why[256])
+{
+    ASSERT(n_kinds <= STORE_MAX_KINDS);
+    struct store *s = calloc(1, sizeof *s);
+    *out = NULL;
+    text_put(why, 256, "out of memory");
+    if (s == NULL)
+        return ERR_NOMEM;
+    s->opt = *o;
+    s->kinds = kinds;
+    s->n_kinds = n_kinds;
+    s->fd = s->lock.fd = s->closed_fd = -1;
+    int rc = index_init(&s->index);
+    if (rc != 0)
+        store_deny(s, rc, true, "no source of random numbers");
+    if (rc == 0)
+        rc = find_path(s);
+    if (rc == 0)
+        rc = store_follow(s);
+    if (rc == ERR_DAMAGED)
+        rc = 0; /* readable as far as it is whole */
+    if (rc != 0) {
+        if (s->why[0] != '\0')
+            text_put(why, 256, "%s", s->why);
+        store_close(s);
+        return rc;
+    }
+    s->observed = s->head;
+    why[0] = '\0';
+    *out = s;
+    return 0;
+}
+
+void
+store_close(struct store *s)
+{
+    if (s == NULL)
+        return;
+    store_compact_stop(s);
+    store_forget(s);
+    lock_close(&s->lock);
+    if (s->closed_fd >= 0)
+        close(s->closed_fd);
+    buf_fini(&s->batch);
+    buf_fini(&s->undo_old);
+    free(s->undo);
+    free(s->path);
+    free(s->lock_path);
+    free(s->dir);
+    free(s);
+}
+
+/* ---- following ---- */
+
+/* Whether a log without a mark to go by has changed. */
+static bool
+unmarked_changed(const struct store *s)
+{
+    struct stat st;
+    if (!s->loaded)
+        return true;
+    if (stat(s->path, &st) != 0)
+        return false;
+    return s->fd < 0 || st.st_size != s->unmarked_len ||
+           st.st_dev != s->dev || st.st_ino != s->ino;
+}
+
+/* Whether the open log has as many bytes as the mark says; it has not when
+   another file was put in its place. */
+static bool
+reaches(const struct store *s, int64_t end)
+{
+    struct stat st;
+    return s->fd >= 0 && fstat(s->fd, &st) == 0 && st.st_size >= end;
+}
+
+/* A lock file that was replaced leaves this process with a mark that nobody
+   moves. Looked for now and then only: a stat for each read is dear. */
+static void
+look_for_lock(struct store *s)
+{
+    int64_t now = clock_mono_ms();
+    if (s->lock.fd < 0 || now - s->looked_ms < LOOK_MS)
+        return;
+    s->looked_ms = now;
+    if (!lock_is_at_path(&s->lock)) {
+        store_compact_lost(s);
+        lock_close(&s->lock);
+    }
+}
+
+/* Another generation: what was committed to this one behind what is known is
+   read first, so that the observer misses nothing. */
+static void
+finish_generation(struct store *s)
+{
+    struct stat st;
+    if (s->loaded && s->fd >= 0 && s->observe != NULL &&
+        fstat(s->fd, &st) == 0)
+        store_load_rest(s, st.st_size);
+}
+
+int
+store_follow(struct store *s)
+{
+    struct mark m;
+    if (s->lock.held)
+        return 0; /* it was followed when the lock was taken */
+    look_for_lock(s);
+    int rc = lock_open(&s->lock, false);
+    if (rc == ERR_IO)
+        return store_deny(s, ERR_IO, false, "%s: %s", s->lock_path,
+                          strerror(errno));
+    s->no_lock = s->opt.readonly || rc == ERR_READONLY;
+    rc = s->lock.fd < 0 ? ERR_SYNTAX : mark_read(&s->lock, &m);
+    if (rc == ERR_MORE && s->loaded)
+        return 0;
+    if (rc == 0 && s->loaded && m.g == s->g && m.end >= s->end &&
+        reaches(s, m.end))
+        return store_load_to(s, m.end);
+    if (rc == ERR_SYNTAX && !unmarked_changed(s))
+        return 0;
+    if (rc == 0 && m.g > s->g)
+        finish_generation(s);
+    rc = store_load(s);
+    if (rc == ERR_MORE)
+        rc = recover_at_open(s);
+    if (rc == ERR_NOT_FOUND && s->fd < 0) {
+        s->loaded = true; /* no log is an empty store */
+        rc = 0;
+    }
+    return rc;
+}
+
+/* ---- the lock ---- */
+
+/* Makes dir and what is missing above it, mode 0700, each synced into its
+   parent. */
+static int
+make_dirs(const char *dir)
+{
+    struct stat st;
+    if (stat(dir, &st) == 0)
+        return 0;
+    char *part = join(dir, ""), *parent;
+    int rc = part == NULL ? ERR_NOMEM : 0;
+    for (size_t i = 1; rc == 0 && i <= strlen(dir); i++) {
+        if (dir[i] != '/' && dir[i] != '\0')
+            continue;
+        part[i] = '\0';
+        if (mkdir(part, 0700) == 0) {
+            parent = dir_of(part);
+            rc = parent == NULL ? ERR_NOMEM : store_sync_path(parent);
+            free(parent);
+        } else if (errno != EEXIST) {
+            rc = store_errno(errno);
+        }
+        part[i] = dir[i];
+    }
+    free(part);
+    return rc;
+}
+
+/* Writes the file of a new log, to be renamed. */
+static int
+write_new(struct store *s, const char *tmp)
+{
+    uint8_t raw[16];
+    char time[TIME_LEN + 1];
+    struct record_header h = {.version = RECORD_VERSION, .g = 1};
+    struct buf b = {0};
+    int rc = random_bytes(raw, sizeof raw);
+    if (rc != 0)
+        return rc;
+    for (int i = 0; i < 16; i++)
+        text_put(h.id + 2 * i, 3, "%02x", raw[i]);
+    time_format(store_now_ms(s), time);
+    record_put_header(&b, &h, str_of(time));
+    unlink(tmp); /* of a process that was killed here */
+    int fd = b.err ? -1 : open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                               0600);
+    if (b.err)
+        rc = ERR_NOMEM;
+    else if (fd < 0 || store_write_at(fd, b.p, b.len, 0) != 0 ||
+             fsync(fd) != 0)
+        rc = store_errno(errno);
+    if (fd >= 0)
+        close(fd);
+    buf_fini(&b);
+    return rc;
+}
+
+/* Makes the first log: a temporary file with the header, synced, renamed.
+   Under the lock, and only where nothing stands at the path. */
+static int
+create_log(struct store *s)
+{
+    struct mark none = {0, 0, 0};
+    char *tmp = join(s->path, ".new"), *up = dir_of(s->dir);
+    int rc = ERR_NOMEM, dir_fd = -1, up_fd = -1;
+    if (tmp == NULL || up == NULL)
+        goto out;
+    rc = write_new(s, tmp);
+    if (rc != 0)
+        goto out;
+    dir_fd = store_open_dir(s->dir);
+    up_fd = store_open_dir(up); /* whoever made dir may have died then */
+    if (up_fd >= 0)
+        store_sync_dir(up_fd);
+    /* The mark is that of a log that was here before, if there is one. */
+    if (dir_fd < 0 || mark_write(&s->lock, &none) != 0 ||
+        rename(tmp, s->path) != 0) {
+        rc = store_errno(errno);
+    } else {
+        rc = store_sync_dir(dir_fd) == 0 ? 0 : store_sync_failed(s);
+        dir_fd = -1;
+    }
+out:
+    if (dir_fd >= 0)
+        close(dir_fd);
+    if (rc != 0 && tmp != NULL)
+        unlink(tmp);
+    free(tmp);
+    free(up);
+    return rc;
+}
+
+/* Looks, under the lock, whether lock and log are still those of the paths,
+   and makes or reads the log where they are not. ERR_MORE: a foreign lock
+   file, which has to be locked anew. */
+static int
+check_files(struct store *s, struct stat *st)
+{
+    if (!lock_is_at_path(&s->lock))
+        return ERR_MORE;
+    bool there = stat(s->path, st) == 0;
+    struct mark m;
+    if (there && st->st_size == 0 && S_ISREG(st->st_mode)) {
+        mark_forget(&s->lock);
+        if (mark_read(&s->lock, &m) == 0 && m.end > 0)
+            return store_note_empty(s, m.end);
+        there = false; /* made by hand, or by a failing file system */
+        errno = ENOENT;
+    }
+    if (!there && errno != ENOENT)
+        return store_deny(s, store_errno(errno), false, "%s: %s", s->path,
+                          strerror(errno));
+    if (!there && s->fd >= 0)
+        return store_deny(s, ERR_IO, true, "%s: the log vanished; restart "
+                          "to begin a new one", s->path);
+    if (there && s->loaded && s->fd >= 0 && st->st_dev == s->dev &&
+        st->st_ino == s->ino)
+        return 0;
+    int rc = there ? 0 : create_log(s);
+    if (rc != 0)
+        return rc == ERR_NOMEM ? rc : store_deny(s, rc, false,
+                                                 "%s: cannot be made: %s",
+                                                 s->path, strerror(errno));
+    rc = store_load(s);
+    if (rc == 0 && stat(s->path, st) != 0)
+        rc = ERR_IO;
+    return rc;
+}
+
+/* With the lock: whatever others committed, and what nobody answers for. */
+static int
+catch_up(struct store *s)
+{
+    struct stat st;
+    struct mark m;
+    int rc = check_files(s, &st);
+    if (rc != 0)
+        return rc;
+    if (s->damaged)
+        return ERR_DAMAGED;
+    if (s->log_readonly)
+        return store_deny(s, ERR_READONLY, false, "%s: no right to write",
+                          s->path);
+    if (st.st_nlink > 1)
+        store_compact_tidy(s);
+    rc = mark_read(&s->lock, &m);
+    if (rc == 0 && m.g == s->g && m.end > s->end)
+        rc = store_load_to(s, m.end);
+    else if (rc == 0 && (m.g != s->g || m.end != s->end))
+        rc = ERR_SYNTAX;
+    if (rc == 0 || rc == ERR_MORE)
+        rc = st.st_size == s->end ? 0 : ERR_SYNTAX;
+    if (rc == ERR_SYNTAX)
+        rc = store_recover(s, st.st_size);
+    return rc;
+}
+
+/* Opens the lock file, and makes it and its directory where they are not. */
+static int
+open_lock(struct store *s)
+{
+    int rc = lock_open(&s->lock, true);
+    if (rc == ERR_NOT_FOUND) { /* the directory is not there */
+        rc = make_dirs(s->dir);
+        if (rc == 0) /* links in it can only be followed now */
+            rc = find_path(s);
+        if (rc == 0)
+            rc = lock_open(&s->lock, true);
+    }
+    if (rc != 0 && rc != ERR_NOMEM)
+        rc = store_deny(s, rc == ERR_IO ? store_errno(errno) : rc, false,
+                        "%s: %s", s->lock_path, strerror(errno));
+    return rc;
+}
+
+static int
+take_lock(struct store *s, int (*take)(struct lock *l))
+{
+    int rc = ERR_MORE;
+    if (s->opt.readonly)
+        return ERR_READONLY;
+    if (s->forever)
+        return s->err;
+    for (int tries = 0; tries < 8 && rc == ERR_MORE; tries++) {
+        rc = open_lock(s);
+        if (rc != 0)
+            return rc;
+        rc = take(&s->lock);
+        if (rc == ERR_IO)
+            store_deny(s, rc, false, "%s: cannot be locked: %s",
+                       s->lock_path, strerror(errno));
+        if (rc != 0)
+            return rc;
+        rc = catch_up(s);
+        if (rc == ERR_MORE) { /* gives up what was locked in vain */
+            store_compact_lost(s);
+            lock_close(&s->lock);
+        }
+    }
+    if (rc == 0) {
+        s->err = 0;
+        s->why[0] = '\0';
+    } else {
+        store_unlock(s);
+    }
+    return rc == ERR_MORE ? ERR_IO : rc;
+}
+
+static int
+try_write_lock(struct lock *l)
+{
+    return lock_try(l, LOCK_WRITE);
+}
+
+int
+store_lock(struct store *s)
+{
+    return take_lock(s, try_write_lock);
+}
+
+int
+store_lock_wait(struct store *s)
+{
+    return take_lock(s, lock_wait);
+}
+
+int
+store_lock_patiently(struct store *s)
+{
+    int64_t until = clock_mono_ms() + STORE_LOCK_WAIT_MS;
+    int rc = store_lock(s);
+    while (rc == ERR_MORE && clock_mono_ms() < until)
+        rc = store_lock_wait(s);
+    return rc == ERR_MORE ? ERR_BUSY : rc;
+}
+
+void
+store_unlock(struct store *s)
+{
+    ASSERT(s->n_undo == 0);
+    if (s->lock.held && !s->keep_lock)
+        lock_release(&s->lock, LOCK_WRITE);
+}
+
+bool
+store_loaded(const struct store *s)
+{
+    return s->loaded;
+}
+
+bool
+store_locked(const struct store *s)
+{
+    return s->lock.held;
+}
+
+/* ---- stage ---- */
+
+uint64_t
+store_next_n(const struct store *s)
+{
+    return s->head + s->n_undo + 1;
+}
+
+size_t
+store_staged_len(const struct store *s)
+{
+    return s->batch.len;
+}
+
+size_t
+store_staged_n(const struct store *s)
+{
+    return s->n_undo;
+}
+
+void
+store_refuse(struct store *s, int err)
+{
+    s->refuse = err;
+}
+
+/* Notes what the entry was before the next record; its bytes, so that undo
+   needs no memory and no disk. */
+static int
+push_undo(struct store *s, const struct store_entry *e, size_t size)
+{
+    if (s->n_undo == s->cap_undo) {
+        size_t cap = s->cap_undo ? 2 * s->cap_undo : 16;
+        void *p = realloc(s->undo, cap * sizeof *s->undo);
+        if (p == NULL)
+            return ERR_NOMEM;
+        s->undo = p;
+        s->cap_undo = cap;
+    }
+    if (buf_room(&s->undo_old, UNDO_ROOM(size)) == NULL) {
+        s->undo_old.err = 0;
+        return ERR_NOMEM;
+    }
+    s->undo[s->n_undo] = (struct undo){NULL, s->superseded,
+                                       s->undo_old.len};
+    if (e != NULL)
+        memcpy(s->undo_old.p + s->undo_old.len, e, size);
+    else
+        memset(s->undo_old.p + s->undo_old.len, 0, size);
+    return 0;
+}
+
+int
+store_stage(struct store *s, struct str key, struct str body)
+{
+    char time[TIME_LEN + 1];
+    if (s->refuse != 0)
+        return s->refuse;
+    ASSERT(s->lock.held && record_key_ok(key));
+    if (body.len + key.len + 160 > STORE_MAX_RECORD)
+        return ERR_TOO_LARGE;
+    if (store_next_n(s) > RECORD_MAX_N)
+        return ERR_FULL;
+    struct store_entry *e = index_find(&s->index, key);
+    size_t at = s->batch.len;
+    size_t size = store_entry_size(s, store_kind_of(s, key));
+    int rc = push_undo(s, e, size);
+    if (rc != 0)
+        return rc;
+    time_format(store_now_ms(s), time);
+    struct store_rec r = {.g = s->g, .n = store_next_n(s), .b = s->head + 1,
+                          .p = e ? e->n : 0, .key = key,
+                          .time = str_of(time), .body = body};
+    record_put(&s->batch, &r);
+    if (s->batch.err) {
+        s->batch.err = 0;
+        s->batch.len = at;
+        return ERR_NOMEM;
+    }
+    r.line = (struct str){s->batch.p + at, s->batch.len - at - 1};
+    rc = store_apply(s, &r, s->end + (int64_t)at, &e);
+    if (rc != 0) {
+        s->batch.len = at;
+        return rc;
+    }
+    s->undo[s->n_undo++].e = e;
+    s->undo_old.len += UNDO_ROOM(size);
+    return 0;
+}
+
+/* Takes back everything staged, newest first. */
+static void
+undo_all(struct store *s)
+{
+    while (s->n_undo > 0) {
+        struct undo *u = &s->undo[--s->n_undo];
+        struct store_entry *e = u->e;
+        const struct store_entry *old =
+            (const void *)(s->undo_old.p + u->old_at);
+        if (e->kind != STORE_NO_KIND && s->kinds[e->kind].undo != NULL)
+            s->kinds[e->kind].undo(s->kinds[e->kind].ctx, e, old);
+        s->superseded = u->superseded;
+        if (old->n == 0)
+            index_pop(&s->index, e);
+        else /* the chain may have changed since: a split, a new key */
+            memcpy((char *)e + sizeof e->chain,
+                   (const char *)old + sizeof e->chain,
+                   store_entry_size(s, e->kind) - sizeof e->chain);
+    }
+}
+
+static void
+batch_done(struct store *s)
+{
+    s->n_undo = 0;
+    buf_reset(&s->batch, 64 * 1024);
+    buf_reset(&s->undo_old, 16 * 1024);
+}
+
+/* ---- commit ---- */
+
+/* Cuts the log back to its committed end; true when that is on disk. */
+static bool
+cut_back(struct store *s)
+{
+    int rc;
+    do
+        rc = ftruncate(s->fd, (off_t)s->end);
+    while (rc != 0 && errno == EINTR);
+    return rc == 0 && fdatasync(s->fd) == 0;
+}
+
+/* The commit failed with err: undone in memory, cut from the disk. */
+static int
+give_up(struct store *s, int err, bool sync_failed, const char *step,
+        bool *unknown)
+{
+    int e = errno;
+    undo_all(s);
+    batch_done(s);
+    *unknown = !cut_back(s);
+    if (*unknown)
+        s->keep_lock = true;
+    if (*unknown || sync_failed)
+        return store_deny(s, ERR_IO, true, "%s: %s failed: %s; this process "
+                          "writes no more", s->path, step, strerror(e));
+    return store_deny(s, err, false, "%s: %s failed: %s", s->path, step,
+                      strerror(e));
+}
+
+int
+store_commit(struct store *s, bool *unknown)
+{
+    *unknown = false;
+    if (s->n_undo == 0)
+        return 0;
+    ASSERT(s->lock.held);
+    int64_t end = s->end + (int64_t)s->batch.len;
+    uint64_t head = s->head + s->n_undo;
+    if (store_write_at(s->fd, s->batch.p, s->batch.len, s->end) != 0)
+        return give_up(s, store_errno(errno), false, "write", unknown);
+    if (fdatasync(s->fd) != 0)
+        return give_up(s, ERR_IO, true, "fdatasync", unknown);
+    struct mark m = {s->g, head, end};
+    if (mark_write(&s->lock, &m) != 0)
+        return give_up(s, store_errno(errno), false, "the mark", unknown);
+    size_t n = s->n_undo;
+    s->end = end;
+    s->head = head;
+    s->n_undo = 0;
+    s->err = 0;
+    s->why[0] = '\0';
+    for (size_t i = 0, at = 0; s->observe != NULL && i < n; i++) {
+        struct store_rec r;
+        const char *line = s->batch.p + at;
+        const char *lf = memchr(line, '\n', s->batch.len - at);
+        int rc = record_parse((struct str){line, (size_t)(lf - line)}, &r);
+        ASSERT(rc == 0); /* it was written by record_put */
+        store_tell(s, s->undo[i].e, &r);
+        at = (size_t)(lf + 1 - s->batch.p);
+    }
+    s->observed = head;
+    batch_done(s);
+    return 0;
+}
+
+/* ---- the rest ---- */
+
+struct store_entry *
+store_find(struct store *s, struct str key)
+{
+    return index_find(&s->index, key);
+}
+
+void
+store_observe(struct store *s,
+              void (*fn)(void *ctx, const struct store_entry *e,
+                         const struct store_rec *r),
+              void *ctx)
+{
+    s->observe = fn;
+    s->observe_ctx = ctx;
+}
+
+int64_t
+store_now_ms(const struct store *s)
+{
+    int64_t wall = clock_wall_ms();
+    int64_t seen = s->time_ms + (clock_mono_ms() - s->time_at);
+    return s->time_ms > 0 && seen > wall ? seen : wall;
+}
+
+void
+store_state(const struct store *s, struct store_state *out)
+{
+    memset(out, 0, sizeof *out);
+    out->path = s->path;
+    text_put(out->id, sizeof out->id, "%s", s->id);
+    out->g = s->g;
+    out->head = s->head;
+    out->len = s->end;
+    out->superseded = s->superseded;
+    out->keys = s->index.n;
+    out->index_bytes = s->index.bytes;
+    out->err = s->opt.readonly && s->err == 0 ? ERR_READONLY : s->err;
+    text_put(out->why, sizeof out->why, "%s", s->why);
+    out->torn = s->torn;
+}

@@ -1,0 +1,152 @@
+#ifndef STORE_INT_H
+#define STORE_INT_H
+
+/* store_int - what the files of the store share: store.c (open, follow,
+   lock, commit), store_load.c (the log into memory, recovery), store_read.c
+   (records by number, closed generations), compact.c. Nobody else includes
+   it. */
+
+#include "index.h"
+#include "lock.h"
+#include "record.h"
+#include "store.h"
+
+#include <sys/stat.h>
+
+#define STORE_MAX_KINDS 8
+#define STORE_PATH_MAX 4096
+
+/* What one staged record changed, to be taken back. */
+struct undo {
+    struct store_entry *e;
+    int64_t superseded;
+    size_t old_at; /* in undo_old; the kind's entry_size bytes */
+};
+
+struct store {
+    struct store_options opt;
+    const struct store_kind *kinds;
+    size_t n_kinds;
+    char *path;     /* of the log, real */
+    char *lock_path;
+    char *dir;
+    struct lock lock;
+    bool keep_lock; /* a cut failed: nobody may build on the tail */
+
+    /* the log as memory has it */
+    int fd; /* -1: there is none */
+    dev_t dev;
+    ino_t ino;
+    uint64_t g;
+    char id[33];
+    int64_t end;      /* committed bytes */
+    uint64_t head;    /* newest committed n */
+    bool in_compacted; /* before the end record of a compacted file */
+    uint64_t counted; /* records since its header */
+    struct index index;
+    int64_t superseded;
+    int64_t superseded_base; /* of those, what the last compaction kept */
+    bool loaded;      /* memory is that of the log; else read it anew */
+    bool log_readonly; /* fd is open for reading only */
+    bool no_lock;      /* a lock cannot be had here: read-only media */
+    int64_t unmarked_len; /* file size when it was read without a mark */
+    int64_t looked_ms;    /* when the lock file was last looked for */
+    int64_t time_ms;  /* newest t seen ... */
+    int64_t time_at;  /* ... and when, by the monotonic clock */
+
+    /* why writes are refused; err 0: they are not */
+    int err;
+    bool forever; /* err stays until this process ends */
+    bool damaged; /* what memory was read from is; writes are refused */
+    char why[256];
+    bool torn;
+
+    /* the batch */
+    int refuse;
+    struct buf batch;
+    struct undo *undo;
+    size_t n_undo, cap_undo;
+    struct buf undo_old;
+
+    /* closed generations are opened when history asks for them */
+    int closed_fd;
+    uint64_t closed_g;
+
+    void (*observe)(void *ctx, const struct store_entry *e,
+                    const struct store_rec *r);
+    void *observe_ctx;
+    uint64_t observed; /* newest n that the observer need not be told */
+
+    struct compaction *compaction;
+};
+
+/* ---- store.c ---- */
+
+/* Notes why this process writes no more (until the log is read anew, or for
+   good) and returns err. Text by printf's rules. */
+int store_deny(struct store *s, int err, bool forever, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+/* enum err for an errno of a file operation. */
+int store_errno(int e);
+/* A descriptor of a directory, to be synced after a rename: had before it,
+   since a lack of descriptors must not look like a failed sync. -1: errno. */
+int store_open_dir(const char *dir);
+/* fsync of a directory and close: 0, or -1 with errno. */
+int store_sync_dir(int dir_fd);
+/* Both in one; 0 or enum err with errno. */
+int store_sync_path(const char *dir);
+/* Writes n bytes at off, whatever is interrupted: 0 or -1 with errno. */
+int store_write_at(int fd, const char *p, size_t n, int64_t off);
+
+/* ---- store_load.c ---- */
+
+/* Opens the log at the path and checks what it is. 0 and *fd, *st, *h;
+   ERR_NOT_FOUND: no log, or st says an empty one; ERR_SYNTAX: its header is
+   damaged; ERR_FORMAT, ERR_IO with s->why. */
+int store_open_log(struct store *s, int *fd, struct stat *st,
+                   struct record_header *h);
+/* Reads the log at the path into memory, from its start. With the write
+   lock, its tail is recovered as well; without, ERR_MORE says that it needs
+   to be. 0, ERR_MORE, ERR_NOT_FOUND (memory is left alone), others. */
+int store_load(struct store *s);
+/* Reads committed bytes up to end. */
+int store_load_to(struct store *s, int64_t end);
+/* Reads what is whole up to size, of a log that is about to be left. */
+void store_load_rest(struct store *s, int64_t size);
+/* A sync failed, under the lock, of what others may build on: this process
+   keeps the lock and writes no more. Returns ERR_IO. */
+int store_sync_failed(struct store *s);
+/* Notes that the log is empty although bytes of it were committed. */
+int store_note_empty(struct store *s, int64_t end);
+/* Under the lock: takes the whole records between the known end and size,
+   cuts what is torn, syncs, and moves the mark. */
+int store_recover(struct store *s, int64_t size);
+/* Whether a whole record between off and end proves that a bad line before
+   them, which had to be record head + 1, had once been synced. 1, 0, ERR_IO,
+   ERR_NOMEM. */
+int store_proven_synced(int fd, uint64_t g, uint64_t head, int64_t off,
+                        int64_t end);
+/* Forgets everything that was read. */
+void store_forget(struct store *s);
+/* The index and its kinds learn of a record at off; told to the observer
+   by store_tell. */
+int store_apply(struct store *s, const struct store_rec *r, int64_t off,
+                struct store_entry **out);
+void store_tell(struct store *s, const struct store_entry *e,
+                const struct store_rec *r);
+/* The kind of a key. */
+uint8_t store_kind_of(const struct store *s, struct str key);
+size_t store_entry_size(const struct store *s, uint8_t kind);
+
+/* ---- compact.c ---- */
+
+/* The lock file is a foreign one: so is, maybe, the file in the making. */
+void store_compact_lost(struct store *s);
+/* Under the lock, when the log has more than one name: takes back what a
+   compaction left that ended between its link and its rename. */
+void store_compact_tidy(struct store *s);
+/* Path of a closed generation, in out. */
+void store_closed_path(const struct store *s, uint64_t g, char *out,
+                       size_t cap);
+
+#endif

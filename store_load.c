@@ -1,0 +1,549 @@
+/* store_load - the log into memory, and the recovery of its tail.
+
+   Lines are judged here by where they stand. Below the mark every line must
+   be a record with the next number: what is not is damage. Behind the mark,
+   or where there is none, a bad line may also be torn: written by a process
+   or machine that died before its sync, and so promised to nobody. It is
+   torn unless a whole record behind it belongs to a later batch, since such
+   a batch was begun only after the bad bytes had been synced. In a compacted
+   file nothing before the end record can be torn: the file got its name
+   after it had been synced.
+
+   Invariants:
+   1. Live records and replayed ones go through store_apply, and only there
+      does the index change.
+   2. Only a tail that store_recover has cut is ever lost, and its bytes are
+      kept beside the log. */
+
+#include "store_int.h"
+#include "text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- one record ---- */
+
+uint8_t
+store_kind_of(const struct store *s, struct str key)
+{
+    for (size_t i = 0; i < s->n_kinds; i++)
+        if (str_starts(key, s->kinds[i].prefix))
+            return (uint8_t)i;
+    return STORE_NO_KIND;
+}
+
+size_t
+store_entry_size(const struct store *s, uint8_t kind)
+{
+    return kind == STORE_NO_KIND ? sizeof(struct store_entry)
+                                 : s->kinds[kind].entry_size;
+}
+
+static void
+note_time(struct store *s, struct str t)
+{
+    int64_t ms;
+    if (time_parse(t, &ms) && ms > s->time_ms) {
+        s->time_ms = ms;
+        s->time_at = clock_mono_ms();
+    }
+}
+
+int
+store_apply(struct store *s, const struct store_rec *r, int64_t off,
+            struct store_entry **out)
+{
+    struct store_entry *e = index_find(&s->index, r->key);
+    bool fresh = e == NULL;
+    if (fresh) {
+        uint8_t kind = store_kind_of(s, r->key);
+        e = index_add(&s->index, r->key, store_entry_size(s, kind));
+        if (e == NULL)
+            return ERR_NOMEM;
+        e->kind = kind;
+    }
+    struct store_entry was = *e;
+    e->n = r->n;
+    e->off = off;
+    e->len = (uint32_t)r->line.len;
+    const struct store_kind *k =
+        e->kind == STORE_NO_KIND ? NULL : &s->kinds[e->kind];
+    int rc = k != NULL && k->apply != NULL ? k->apply(k->ctx, e, r) : 0;
+    if (rc != 0) {
+        e->n = was.n;
+        e->off = was.off;
+        e->len = was.len;
+        if (fresh)
+            index_pop(&s->index, e);
+        return rc;
+    }
+    if (!fresh)
+        s->superseded += was.len + 1;
+    note_time(s, r->time);
+    *out = e;
+    return 0;
+}
+
+void
+store_tell(struct store *s, const struct store_entry *e,
+           const struct store_rec *r)
+{
+    if (r->n <= s->observed)
+        return;
+    s->observed = r->n;
+    if (s->observe != NULL)
+        s->observe(s->observe_ctx, e, r);
+}
+
+/* ---- lines ---- */
+
+static void
+note_damage(struct store *s, int64_t off, const char *what)
+{
+    if (!s->damaged)
+        store_deny(s, ERR_DAMAGED, false, "%s: damaged at byte %lld, behind "
+                   "record %llu: %s; see mcptask verify", s->path,
+                   (long long)off, (unsigned long long)s->head, what);
+    s->damaged = true;
+}
+
+int
+store_note_empty(struct store *s, int64_t end)
+{
+    s->damaged = true;
+    return store_deny(s, ERR_DAMAGED, false, "%s: is empty, but %lld bytes "
+                      "of it were committed", s->path, (long long)end);
+}
+
+/* Whether r may follow the records read so far. */
+static bool
+in_order(const struct store *s, const struct store_rec *r)
+{
+    if (r->g != s->g || str_is(r->key, RECORD_KEY_LOG))
+        return false;
+    if (str_is(r->key, RECORD_KEY_END))
+        return s->in_compacted && r->n >= s->head &&
+               record_end_count(r) == s->counted;
+    if (!record_key_ok(r->key))
+        return false;
+    if (s->in_compacted || s->damaged)
+        return r->n > s->head;
+    return r->n == s->head + 1;
+}
+
+/* One whole line: 0 when it was taken, ERR_SYNTAX when it is bad here. The
+   observer is told when memory knows of all of it: he may read it. */
+static int
+take_line(struct store *s, struct str line, int64_t off)
+{
+    struct store_rec r;
+    struct store_entry *e;
+    if (record_parse(line, &r) != 0 || !in_order(s, &r))
+        return ERR_SYNTAX;
+    bool end = str_is(r.key, RECORD_KEY_END);
+    int rc = end ? 0 : store_apply(s, &r, off, &e);
+    if (rc != 0)
+        return rc;
+    s->head = r.n;
+    s->end = off + (int64_t)line.len + 1;
+    if (end) {
+        s->in_compacted = false;
+        s->superseded_base = s->superseded;
+    } else {
+        s->counted++;
+        store_tell(s, e, &r);
+    }
+    return 0;
+}
+
+int
+store_proven_synced(int fd, uint64_t g, uint64_t head, int64_t off,
+                    int64_t end)
+{
+    struct record_reader rd = {.fd = fd, .off = off, .end = end};
+    struct store_rec r;
+    struct str line;
+    int rc, result = 0;
+    while (result == 0 && (rc = record_next(&rd, &line, &off)) != 0) {
+        if (rc == ERR_IO || rc == ERR_NOMEM)
+            result = rc;
+        else if (rc == 1 && record_parse(line, &r) == 0 && r.g == g)
+            result = r.b > head + 1;
+    }
+    record_reader_fini(&rd);
+    return result;
+}
+
+/* Reads lines from s->end to end, which becomes s->end, or, where the rest
+   is torn, s->end stays before it. committed: nothing can be torn. */
+static int
+read_lines(struct store *s, int64_t end, bool committed)
+{
+    struct record_reader rd = {.fd = s->fd, .off = s->end, .end = end};
+    struct str line;
+    int64_t off;
+    int rc;
+    while ((rc = record_next(&rd, &line, &off)) != 0) {
+        if (rc == ERR_IO || rc == ERR_NOMEM)
+            break;
+        if (rc == 1) {
+            rc = take_line(s, line, off);
+            if (rc == ERR_NOMEM)
+                break;
+        }
+        if (rc != 0) {
+            int proven = committed || s->in_compacted ||
+                         s->damaged;
+            if (!proven)
+                proven = store_proven_synced(s->fd, s->g, s->head, rd.off,
+                                             end);
+            if (proven <= 0) { /* 0: torn, s->end stands before it */
+                rc = proven;
+                break;
+            }
+            note_damage(s, off, rc == ERR_MORE ? "the line is cut off"
+                                               : "no record with the next "
+                                                 "number and a right sum");
+        }
+        s->end = rd.off;
+    }
+    if (rc == 0 && s->end == rd.off && s->end < end && committed) {
+        note_damage(s, s->end, "the file ends before its committed end");
+        s->end = end;
+    }
+    if (rc == ERR_IO)
+        store_deny(s, ERR_IO, false, "%s: read failed: %s", s->path,
+                   strerror(errno));
+    record_reader_fini(&rd);
+    return rc;
+}
+
+/* ---- the whole log ---- */
+
+/* Reads the first line. 0, ERR_SYNTAX: it is damaged, but a log's;
+   ERR_NOT_FOUND: the file is empty; ERR_FORMAT, ERR_IO. */
+static int
+read_header(struct store *s, int fd, struct record_header *h)
+{
+    char text[RECORD_HEADER_MAX];
+    ssize_t n = pread(fd, text, sizeof text, 0);
+    if (n < 0)
+        return store_deny(s, ERR_IO, false, "%s: %s", s->path,
+                          strerror(errno));
+    if (n == 0)
+        return ERR_NOT_FOUND;
+    if (n >= 16 && memcmp(text, "SQLite format 3", 16) == 0)
+        return store_deny(s, ERR_FORMAT, true, "%s: an SQLite file, not a "
+                          "log; choose another MCP_TASK_DB_PATH and bring "
+                          "its tasks over with: mcptask import", s->path);
+    const char *lf = memchr(text, '\n', (size_t)n);
+    size_t len = lf ? (size_t)(lf - text) : (size_t)n;
+    int rc = record_parse_header((struct str){text, len}, h);
+    if (rc == ERR_FORMAT && h->version != 0)
+        return store_deny(s, rc, true, "%s: version %llu of the format, this "
+                          "mcptask knows %d", s->path,
+                          (unsigned long long)h->version, RECORD_VERSION);
+    if (rc == ERR_FORMAT)
+        return store_deny(s, rc, true, "%s: not an mcptask log", s->path);
+    h->end = lf ? lf - text + 1 : n;
+    return lf == NULL ? ERR_SYNTAX : rc;
+}
+
+int
+store_open_log(struct store *s, int *fd, struct stat *st,
+               struct record_header *h)
+{
+    int flags = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    if (stat(s->path, st) != 0)
+        return errno == ENOENT ? ERR_NOT_FOUND
+                               : store_deny(s, ERR_IO, false, "%s: %s",
+                                            s->path, strerror(errno));
+    if (!S_ISREG(st->st_mode))
+        return store_deny(s, ERR_FORMAT, true, "%s: not a regular file",
+                          s->path);
+    *fd = s->opt.readonly ? -1 : open(s->path, O_RDWR | flags);
+    s->log_readonly = *fd < 0 && (s->opt.readonly ||
+                                  store_errno(errno) == ERR_READONLY);
+    if (s->log_readonly)
+        *fd = open(s->path, O_RDONLY | flags);
+    if (*fd < 0 || fstat(*fd, st) != 0) {
+        if (*fd >= 0)
+            close(*fd);
+        return store_deny(s, ERR_IO, false, "%s: %s", s->path,
+                          strerror(errno));
+    }
+    int rc = read_header(s, *fd, h);
+    if (rc != 0 && rc != ERR_SYNTAX)
+        close(*fd);
+    return rc;
+}
+
+void
+store_forget(struct store *s)
+{
+    for (size_t i = 0; i < s->n_kinds; i++)
+        if (s->kinds[i].reset != NULL)
+            s->kinds[i].reset(s->kinds[i].ctx);
+    index_fini(&s->index);
+    if (s->fd >= 0)
+        close(s->fd);
+    s->fd = -1;
+    s->end = 0;
+    s->head = 0;
+    s->counted = 0;
+    s->superseded = s->superseded_base = 0;
+    s->loaded = false;
+    if (s->damaged && !s->forever) {
+        s->err = 0;
+        s->why[0] = '\0';
+    }
+    s->damaged = false;
+}
+
+/* Makes an opened log the one that memory is of, before its first record. */
+static void
+adopt(struct store *s, int fd, const struct stat *st,
+      const struct record_header *h)
+{
+    store_forget(s);
+    s->fd = fd;
+    s->dev = st->st_dev;
+    s->ino = st->st_ino;
+    s->g = h->g;
+    s->in_compacted = h->compacted;
+    text_put(s->id, sizeof s->id, "%s", h->id);
+    s->end = h->end;
+}
+
+/* A header that cannot be read: the generation is the mark's, or that of the
+   records, which all say it. */
+static void
+guess_header(int fd, int64_t size, const struct mark *m,
+             struct record_header *h)
+{
+    struct record_reader rd = {.fd = fd, .end = size};
+    struct store_rec r;
+    struct str line;
+    int64_t off;
+    int rc;
+    *h = (struct record_header){.g = m ? m->g : 0, .end = h->end};
+    while (h->g == 0 && (rc = record_next(&rd, &line, &off)) != 0 &&
+           rc != ERR_IO && rc != ERR_NOMEM)
+        if (rc == 1 && record_parse(line, &r) == 0)
+            h->g = r.g;
+    record_reader_fini(&rd);
+}
+
+int
+store_load_to(struct store *s, int64_t end)
+{
+    int rc = read_lines(s, end, true);
+    if (rc == 0) {
+        s->observed = s->head;
+        s->loaded = true;
+        return s->damaged ? ERR_DAMAGED : 0;
+    }
+    s->loaded = false; /* memory may hold half of it: read it all again */
+    mark_forget(&s->lock);
+    return rc;
+}
+
+/* A log without a right mark, on which no lock can be had: as far as it is
+   whole. */
+static int
+load_unmarked(struct store *s, int64_t size)
+{
+    int rc = read_lines(s, size, false);
+    s->unmarked_len = size;
+    s->loaded = rc == 0;
+    s->observed = s->head;
+    return rc == 0 && s->damaged ? ERR_DAMAGED : rc;
+}
+
+void
+store_load_rest(struct store *s, int64_t size)
+{
+    (void)read_lines(s, size, false);
+}
+
+/* Without the lock, committed records may stand behind the mark: it is never
+   synced, and after a power loss older than the log. When nobody holds the
+   lock they can be made sure of all the same. */
+static int
+load_behind_mark(struct store *s, int64_t size)
+{
+    if (!lock_is_free(&s->lock) || fdatasync(s->fd) != 0)
+        return 0;
+    return load_unmarked(s, size);
+}
+
+int
+store_load(struct store *s)
+{
+    struct record_header h;
+    struct stat st;
+    struct mark m;
+    int fd;
+    mark_forget(&s->lock);
+    bool marked = s->lock.fd >= 0 && mark_read(&s->lock, &m) == 0;
+    int rc = store_open_log(s, &fd, &st, &h);
+    bool header_bad = rc == ERR_SYNTAX;
+    if (rc == ERR_NOT_FOUND && st.st_size == 0 && marked && m.end > 0) {
+        store_forget(s);
+        s->loaded = true;
+        return store_note_empty(s, m.end);
+    }
+    if (rc != 0 && !header_bad) {
+        if (rc != ERR_NOT_FOUND)
+            mark_forget(&s->lock); /* what it said was not read */
+        return rc;
+    }
+    if (header_bad)
+        guess_header(fd, st.st_size, marked ? &m : NULL, &h);
+    marked = marked && m.g == h.g;
+    if (s->id[0] != '\0' && h.id[0] != '\0' && strcmp(s->id, h.id) != 0) {
+        close(fd);
+        return store_deny(s, ERR_IO, true, "%s: the log was replaced by that "
+                          "of another store; restart to use it", s->path);
+    }
+    if (!marked && !s->lock.held && !s->no_lock) {
+        close(fd);
+        mark_forget(&s->lock);
+        return ERR_MORE;
+    }
+    adopt(s, fd, &st, &h);
+    if (header_bad)
+        note_damage(s, 0, "the header");
+    if (!marked)
+        return s->lock.held ? store_recover(s, st.st_size)
+                            : load_unmarked(s, st.st_size);
+    rc = store_load_to(s, m.end);
+    if (rc == 0 && s->in_compacted)
+        note_damage(s, s->end, "the end record of a compaction is missing");
+    if (rc != 0 || st.st_size <= s->end)
+        return rc;
+    if (s->no_lock)
+        return load_behind_mark(s, st.st_size);
+    return s->lock.held ? store_recover(s, st.st_size) : ERR_MORE;
+}
+
+/* ---- recovery ---- */
+
+/* Keeps the bytes that are about to be cut: they were promised to nobody, as
+   far as can be told, but somebody may want to look. 0 and the path of the
+   copy, or -1 with errno. */
+static int
+keep_torn(struct store *s, int64_t size, char *path, size_t cap)
+{
+    char buf[16 * 1024];
+    int64_t from = s->end, ms = clock_wall_ms();
+    int fd;
+    do {
+        text_put(path, cap, "%s.torn-%llu-%lld", s->path,
+                 (unsigned long long)s->head + 1, (long long)ms++);
+        fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    } while (fd < 0 && errno == EEXIST); /* one more in one millisecond */
+    bool ok = fd >= 0;
+    while (ok && from < size) {
+        ssize_t n = pread(s->fd, buf, sizeof buf, from);
+        ok = n > 0 && store_write_at(fd, buf, (size_t)n, from - s->end) == 0;
+        from += n;
+    }
+    ok = ok && fsync(fd) == 0;
+    int e = errno;
+    if (fd >= 0)
+        close(fd);
+    if (fd >= 0 && !ok)
+        unlink(path);
+    errno = e;
+    return ok ? 0 : -1;
+}
+
+/* Whether the open file is still the one that memory is of: somebody may
+   have copied another over it, in place. */
+static bool
+same_log(struct store *s)
+{
+    struct record_header h;
+    char lf = 0;
+    int rc = read_header(s, s->fd, &h);
+    return rc == 0 && h.g == s->g && strcmp(h.id, s->id) == 0 &&
+           pread(s->fd, &lf, 1, s->end - 1) == 1 && lf == '\n';
+}
+
+int
+store_sync_failed(struct store *s)
+{
+    s->loaded = false; /* nobody may see what is not known to be on disk */
+    s->keep_lock = true;
+    return store_deny(s, ERR_IO, true, "%s: cannot be synced: %s; this "
+                      "process writes no more", s->path, strerror(errno));
+}
+
+/* Cuts the torn rest, and moves the mark. The directory is synced as well:
+   whoever made the log may have died before that. */
+static int
+settle_tail(struct store *s, int64_t size)
+{
+    struct mark m = {s->g, s->head, s->end};
+    char torn[STORE_PATH_MAX + 64];
+    bool cut = s->end < size;
+    int dir_fd = store_open_dir(s->dir);
+    if (dir_fd < 0 || (cut && keep_torn(s, size, torn, sizeof torn) != 0))
+        goto failed;
+    if (cut && ftruncate(s->fd, (off_t)s->end) != 0) {
+        int e = errno;
+        unlink(torn); /* the next one who tries makes it anew */
+        errno = e;
+        goto failed;
+    }
+    s->torn = s->torn || cut;
+    if (cut && fdatasync(s->fd) != 0) {
+        close(dir_fd);
+        return store_sync_failed(s);
+    }
+    if (store_sync_dir(dir_fd) != 0)
+        return store_sync_failed(s);
+    if (mark_write(&s->lock, &m) == 0)
+        return 0;
+    dir_fd = -1;
+failed:
+    s->loaded = false;
+    store_deny(s, store_errno(errno), false, "%s: cannot be recovered: %s",
+               s->path, strerror(errno));
+    if (dir_fd >= 0)
+        close(dir_fd);
+    return s->err;
+}
+
+int
+store_recover(struct store *s, int64_t size)
+{
+    ASSERT(s->lock.held);
+    if (s->loaded && !same_log(s))
+        return store_load(s);
+    if (size < s->end) {
+        note_damage(s, size, "the file ends before its committed end");
+        return ERR_DAMAGED;
+    }
+    s->loaded = false;
+    /* On disk first: read_lines tells the observer of what stands there. */
+    if (!s->log_readonly && fdatasync(s->fd) != 0)
+        return store_sync_failed(s);
+    int rc = read_lines(s, size, false);
+    if (rc != 0)
+        return rc;
+    if (s->in_compacted)
+        note_damage(s, s->end, "the end record of a compaction is missing");
+    s->loaded = true;
+    s->observed = s->head;
+    if (s->damaged)
+        return ERR_DAMAGED;
+    if (s->log_readonly)
+        return store_deny(s, ERR_READONLY, false, "%s: no right to write",
+                          s->path);
+    return settle_tail(s, size);
+}

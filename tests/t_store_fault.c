@@ -1,0 +1,295 @@
+/* t_store_fault - each system call and allocation of a store's life fails in
+   turn, once and from then on.
+
+   The life: open, batches, a compaction, more batches, a tail that another
+   left, close. What every batch said of itself is held against what the log
+   holds afterwards: success means there, an error means not there, unless it
+   said that it does not know. */
+
+#include "fault.h"
+#include "store_test.h"
+
+#define BATCHES 8
+
+static char *path;
+
+enum said { SAID_NOTHING, SAID_YES, SAID_NO, SAID_UNKNOWN };
+
+struct life {
+    struct tstore t;
+    enum said said[BATCHES];
+    int errors;
+    bool opened;
+};
+
+static void
+fresh(void)
+{
+    char *dir = test_tmpdir();
+    free(path);
+    path = path_in(dir, "new/tasks.log");
+    free(dir);
+}
+
+static int
+stage_batch(struct life *l, int i)
+{
+    char key[32], body[400];
+    int rc = 0;
+    for (int k = 0; rc == 0 && k <= i % 3; k++) {
+        snprintf(key, sizeof key, "task/%d-%d", i, k);
+        rc = store_stage(l->t.s, str_of(key), STR("\"v\":1"));
+    }
+    snprintf(body, sizeof body, "\"v\":%d,\"fill\":\"%0300d\"", i, 0);
+    return rc != 0 ? rc : store_stage(l->t.s, STR("task/shared"),
+                                      str_of(body));
+}
+
+/* What a turn does: when one record cannot be staged, the batch before it is
+   committed all the same; here that is nobody's, so it only has to be whole
+   or absent: it is counted as not known. */
+static void
+one_batch(struct life *l, int i)
+{
+    bool unknown = false;
+    l->said[i] = SAID_NO;
+    int rc = store_lock(l->t.s);
+    if (rc == 0) {
+        int staged = stage_batch(l, i);
+        rc = store_commit(l->t.s, &unknown);
+        if (staged != 0 && rc == 0)
+            l->said[i] = SAID_UNKNOWN;
+        else if (rc == 0)
+            l->said[i] = SAID_YES;
+        if (unknown)
+            l->said[i] = SAID_UNKNOWN;
+        rc = rc != 0 ? rc : staged;
+        CHECK(rc == 0 || store_staged_n(l->t.s) == 0);
+        store_unlock(l->t.s);
+    }
+    l->errors += rc != 0;
+}
+
+/* What a process left that was killed while it wrote. */
+static void
+leave_tail(void)
+{
+    fault.on = false;
+    int fd = open(path, O_WRONLY | O_APPEND);
+    if (fd >= 0)
+        CHECK(write(fd, "{\"c\":\"12", 8) == 8 && close(fd) == 0);
+    fault.on = true;
+}
+
+static void
+live(struct life *l)
+{
+    for (int tries = 0; !l->opened && tries < 2; tries++) {
+        l->opened = ts_open(&l->t, path) == 0;
+        l->errors += !l->opened;
+    }
+    if (!l->opened)
+        return;
+    for (int i = 0; i < BATCHES; i++) {
+        if (i == BATCHES / 2 || i == BATCHES - 1)
+            l->errors += ts_compact(&l->t) != 0;
+        if (i == 2)
+            leave_tail();
+        one_batch(l, i);
+    }
+}
+
+/* Whether the log holds what batch i said of itself. */
+static bool
+kept_its_word(struct tstore *t, const struct life *l, int i)
+{
+    bool ok = true;
+    for (int k = 0; k <= i % 3; k++) {
+        char key[32];
+        snprintf(key, sizeof key, "task/%d-%d", i, k);
+        bool there = strcmp(ts_get(t, key), "\"v\":1") == 0;
+        ok &= l->said[i] == SAID_YES ? there
+              : l->said[i] == SAID_NO ||
+                      l->said[i] == SAID_NOTHING ? !there : true;
+    }
+    return ok;
+}
+
+static bool
+all_kept(struct tstore *t, const struct life *l)
+{
+    int last = -1, found = -1;
+    bool ok = true, sure = true;
+    for (int i = 0; i < BATCHES; i++) {
+        ok &= kept_its_word(t, l, i);
+        sure &= l->said[i] != SAID_UNKNOWN;
+        if (l->said[i] == SAID_YES)
+            last = i;
+    }
+    if (store_find(t->s, STR("task/shared")) != NULL)
+        sscanf(ts_get(t, "task/shared"), "\"v\":%d", &found);
+    return ok && (!sure || found == last);
+}
+
+/* One life with the after-th call failing; false when it came to no such
+   call. */
+static bool
+fail_at(enum fault_call call, long after, bool forever, int err)
+{
+    struct life l = {.opened = false};
+    struct store_report rep;
+    struct store_state st;
+    struct tstore t;
+    bool ok = true, sick;
+    fresh();
+    fault_start(call, after, forever, err);
+    live(&l);
+    fault.on = false;
+    if (l.opened) {
+        /* Memory is what the log has; a process that writes no more stays
+           where it was, and reads right as far as it can. */
+        store_state(l.t.s, &st);
+        sick = st.err == ERR_IO && store_lock(l.t.s) == ERR_IO;
+        if (store_locked(l.t.s))
+            store_unlock(l.t.s);
+        ok &= CHECK(sick || store_follow(l.t.s) == 0);
+        ok &= CHECK(sick || ts_is_replay(&l.t));
+        ok &= CHECK(all_kept(&l.t, &l));
+        /* Who could not open it for writing does not try again. */
+        sick = sick || (call == FAULT_OPEN && err == EACCES);
+        ok &= CHECK(sick || ts_put(&l.t, "odd/later", "\"v\":1") == 0);
+        ts_close(&l.t);
+    } else {
+        ok &= CHECK(forever || call == FAULT_MEMORY);
+    }
+    ok &= CHECK(ts_open(&t, path) == 0);
+    if (t.s != NULL) {
+        ok &= CHECK(all_kept(&t, &l));
+        ok &= CHECK(ts_put(&t, "odd/again", "\"v\":1") == 0);
+        ok &= CHECK(ts_is_replay(&t) && ts_compact(&t) == 0);
+        ok &= CHECK(all_kept(&t, &l) && ts_is_replay(&t));
+        ts_close(&t);
+    }
+    ok &= CHECK(store_verify(path, &rep, NULL, NULL) == 0 && !rep.damaged &&
+                !rep.torn);
+    if (!fault.hit)
+        ok &= CHECK(l.errors == 0);
+    if (!ok)
+        fprintf(stderr, "    call %d, number %ld, %s, error %d; %d errors\n",
+                (int)call, after, forever ? "for good" : "once", err,
+                l.errors);
+    return fault.hit;
+}
+
+static void
+test_every_call(void)
+{
+    static const struct {
+        enum fault_call call;
+        int err;
+        bool once_only; /* for good it would never end */
+        bool no_cut;    /* nor can the log be cut back then */
+    } cases[] = {
+        {FAULT_WRITE, EIO, true, true},
+        {FAULT_WRITE, FAULT_SHORT, true, true},
+        {FAULT_FDATASYNC, EIO, true, true},
+        {FAULT_WRITE, ENOSPC, false, false},
+        {FAULT_WRITE, EIO, false, false},
+        {FAULT_WRITE, EINTR, true, false},
+        {FAULT_WRITE, FAULT_SHORT, false, false},
+        {FAULT_PREAD, EIO, false, false},
+        {FAULT_PREAD, EINTR, true, false},
+        {FAULT_FDATASYNC, EIO, false, false},
+        {FAULT_FDATASYNC, ENOSPC, false, false},
+        {FAULT_FSYNC, EIO, false, false},
+        {FAULT_FSYNC, ENOSPC, false, false},
+        {FAULT_FTRUNCATE, EIO, false, false},
+        {FAULT_RENAME, EIO, false, false},
+        {FAULT_RENAME, ENOSPC, false, false},
+        {FAULT_LINK, EIO, false, false},
+        {FAULT_LINK, EPERM, false, false},
+        {FAULT_OPEN, EMFILE, false, false},
+        {FAULT_OPEN, EACCES, false, false},
+        {FAULT_OPEN, ENOSPC, false, false},
+        {FAULT_MEMORY, ENOMEM, false, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int forever = 0; forever < 2 - cases[i].once_only; forever++) {
+            long after = 0;
+            fault.also = cases[i].no_cut ? FAULT_FTRUNCATE : FAULT_CALLS;
+            while (fail_at(cases[i].call, after, forever, cases[i].err))
+                after++;
+            if (getenv("VERBOSE"))
+                printf("call %d error %d %d: %ld\n", (int)cases[i].call,
+                       cases[i].err, forever, after);
+        }
+}
+
+/* ---- backup and repair ---- */
+
+/* Copies of a log of two generations: all of it, or nothing. */
+static bool
+fail_copy(enum fault_call call, long after, int err)
+{
+    char *dir = test_tmpdir(), *to = path_in(dir, "copy");
+    char *log = path_in(to, "tasks.log");
+    struct store_report rep;
+    struct tstore t;
+    path = (free(path), path_in(dir, "tasks.log"));
+    CHECK(ts_open(&t, path) == 0);
+    for (int i = 0; i < 3; i++) {
+        CHECK(ts_put(&t, "task/1", "\"v\":1") == 0);
+        CHECK(i != 1 || ts_compact(&t) == 0);
+    }
+    CHECK(mkdir(to, 0700) == 0);
+    fault_start(call, after, true, err);
+    int backed = store_backup(t.s, to, NULL, NULL);
+    bool hit = fault.hit;
+    fault_start(call, after, true, err);
+    int mended = store_repair(path, path_with(path, ".out"), &rep);
+    fault.on = false;
+    ts_close(&t);
+    hit |= fault.hit;
+    CHECK(hit || (backed == 0 && mended == 0));
+    /* What was copied, but could not be read again, is whole all the same. */
+    if (access(log, F_OK) == 0)
+        CHECK(store_verify(log, &rep, NULL, NULL) == 0 && !rep.damaged);
+    else
+        CHECK(backed != 0 && rmdir(to) == 0);
+    if (access(path_with(path, ".out"), F_OK) == 0)
+        CHECK(mended == 0 && store_verify(path_with(path, ".out"), &rep, NULL,
+                                          NULL) == 0 && !rep.damaged);
+    else
+        CHECK(mended != 0);
+    free(log);
+    free(to);
+    free(dir);
+    return hit;
+}
+
+static void
+test_copies(void)
+{
+    static const struct {
+        enum fault_call call;
+        int err;
+    } cases[] = {
+        {FAULT_WRITE, ENOSPC}, {FAULT_WRITE, FAULT_SHORT},
+        {FAULT_PREAD, EIO},    {FAULT_FSYNC, EIO},
+        {FAULT_OPEN, EMFILE},  {FAULT_MEMORY, ENOMEM},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (long after = 0; fail_copy(cases[i].call, after, cases[i].err);)
+            after++;
+}
+
+int
+main(void)
+{
+    test_in_memory();
+    test_every_call();
+    fault.also = FAULT_CALLS;
+    test_copies();
+    free(path);
+    return test_end("t_store_fault");
+}

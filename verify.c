@@ -1,0 +1,603 @@
+/* verify - the log judged, mended and copied, while others may write to it.
+
+   All three read a log line by line, as store_load.c does, but keep nothing
+   of it in memory except the last number of each key. What they report as
+   torn or damaged is what a process that opens the log would make of it;
+   beyond that they check what replay takes on trust: the chain of each key,
+   the batches, and that time does not go back.
+
+   Nothing here takes a lock or changes a file that was there before.
+
+   Invariants:
+   1. A bad line behind the mark is not judged before the mark was read once
+      more: a writer may just have been writing it.
+   2. A file of ours that is not complete and synced is removed again, and
+      so the log is the last that a backup makes. */
+
+#define _XOPEN_SOURCE 700 /* realpath */
+
+#include "store_int.h"
+#include "text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define COPY_CHUNK (64 * 1024)
+#define NO_MARK (-1)
+
+struct scan {
+    struct store_report *report;
+    void (*bad)(void *ctx, int64_t off, int64_t len, const char *what);
+    void *bad_ctx;
+    int (*good)(void *ctx, const struct store_rec *r); /* non-zero ends it */
+    void *good_ctx;
+    const char *path;
+    int fd;
+    struct lock lock; /* fd -1: there is no mark to read */
+    int64_t mark_end; /* bytes below it were once synced, or NO_MARK */
+    int64_t size;
+    struct index keys;
+    uint64_t counted;
+    uint64_t end_n;   /* n of the end record; 0: was never compacted */
+    uint64_t b;       /* of the record before */
+    int64_t time_ms;
+    uint64_t line;
+    bool compacted;   /* now before the end record */
+    bool header_bad;
+    int64_t region;   /* where bad lines began, -1: the last was good */
+    const char *region_what;
+    int stopped;      /* what good said */
+};
+
+/* ---- bad regions ---- */
+
+static void
+note_bad(struct scan *sc, int64_t off, const char *what)
+{
+    struct store_report *rep = sc->report;
+    if (rep->off < 0) {
+        rep->off = off;
+        rep->line = sc->line;
+        text_put(rep->what, sizeof rep->what, "byte %lld, line %llu, behind "
+                 "record %llu: %s", (long long)off,
+                 (unsigned long long)sc->line,
+                 (unsigned long long)rep->last_n, what);
+    }
+    if (sc->region < 0) {
+        sc->region = off;
+        sc->region_what = what;
+        rep->bad++;
+    }
+}
+
+/* The bad region, where there is one, ends before off. */
+static void
+end_region(struct scan *sc, int64_t off)
+{
+    if (sc->region >= 0 && sc->bad != NULL)
+        sc->bad(sc->bad_ctx, sc->region, off - sc->region, sc->region_what);
+    sc->region = -1;
+}
+
+/* ---- records ---- */
+
+/* Why r may not stand here, or NULL. */
+static const char *
+check_order(const struct scan *sc, const struct store_rec *r)
+{
+    const struct store_report *rep = sc->report;
+    if (rep->g != 0 && r->g != rep->g)
+        return "a record of another generation";
+    if (str_is(r->key, RECORD_KEY_END)) {
+        if ((!sc->compacted && !sc->header_bad) || r->n < rep->last_n)
+            return "an end record that does not belong here";
+        return record_end_count(r) == sc->counted
+                   ? NULL
+                   : "the end record counts other records than there are";
+    }
+    if (!record_key_ok(r->key))
+        return "a record with a wrong key";
+    if (r->n <= rep->last_n ||
+        (!sc->compacted && !rep->damaged && r->n != rep->last_n + 1))
+        return "a record with a wrong number";
+    return NULL;
+}
+
+/* What a whole record in its place says wrong about others, or NULL; last is
+   the number of its key's record before. */
+static const char *
+check_links(struct scan *sc, const struct store_rec *r, uint64_t last)
+{
+    bool gaps = sc->compacted || sc->report->damaged;
+    /* What p names may have been dropped by the compaction. */
+    bool dropped = r->p > last &&
+                   (gaps || (last <= sc->end_n && r->p <= sc->end_n));
+    if (r->p != last && !dropped)
+        return "the key's previous record is another one";
+    if (r->b < sc->b || (r->b != r->n && r->b != sc->b && !gaps))
+        return "the record is of another batch than those around it";
+    int64_t ms;
+    if (!time_parse(r->time, &ms) || ms < sc->time_ms)
+        return "the time goes back, or is none";
+    sc->time_ms = ms;
+    return NULL;
+}
+
+/* A record in its place: 1, or 0 when good wants no more, or ERR_NOMEM. */
+static int
+take_record(struct scan *sc, const struct store_rec *r, int64_t off)
+{
+    struct store_report *rep = sc->report;
+    struct store_entry *e = index_find(&sc->keys, r->key);
+    if (e == NULL)
+        e = index_add(&sc->keys, r->key, sizeof *e);
+    if (e == NULL)
+        return ERR_NOMEM;
+    const char *wrong = check_links(sc, r, e->n);
+    if (wrong != NULL) {
+        rep->damaged = true;
+        note_bad(sc, off, wrong);
+        end_region(sc, off + (int64_t)r->line.len + 1);
+    }
+    e->n = rep->last_n = r->n;
+    sc->b = r->b;
+    if (rep->records++ == 0)
+        rep->first_n = r->n;
+    rep->keys = sc->keys.n;
+    rep->g = r->g;
+    sc->counted++;
+    if (sc->good != NULL)
+        sc->stopped = sc->good(sc->good_ctx, r);
+    return sc->stopped == 0;
+}
+
+/* ---- the file ---- */
+
+/* Whether somebody has moved the mark since it was read (invariant 1). */
+static bool
+mark_moved(struct scan *sc)
+{
+    struct mark m;
+    struct stat st;
+    if (sc->lock.fd < 0 || mark_read(&sc->lock, &m) != 0 ||
+        fstat(sc->fd, &st) != 0)
+        return false;
+    sc->size = st.st_size;
+    if (m.g == sc->report->g)
+        sc->mark_end = m.end;
+    return true;
+}
+
+/* Whether the bad line before next, which starts at off, was once synced:
+   1; 0: no, it is torn; or an error. */
+static int
+was_synced(const struct scan *sc, int64_t off, int64_t next)
+{
+    const struct store_report *rep = sc->report;
+    if (sc->line == 1 || off < sc->mark_end || sc->compacted || rep->damaged)
+        return 1;
+    return store_proven_synced(sc->fd, rep->g, rep->last_n, next, sc->size);
+}
+
+/* One line, of which record_next said got. 1: go on;
+   0: look no further; ERR_MORE: look at it again. */
+static int
+take_line(struct scan *sc, int got, struct str line, int64_t off,
+          int64_t next)
+{
+    struct store_rec r;
+    if (sc->line == 1 && !sc->header_bad)
+        return 1;
+    const char *wrong =
+        sc->line == 1                   ? "the header is damaged"
+        : got == ERR_MORE                 ? "a line that is cut off"
+        : got == ERR_TOO_LARGE          ? "a line that is too long"
+        : record_parse(line, &r) != 0   ? "no record, or its sum is wrong"
+                                        : check_order(sc, &r);
+    if (wrong == NULL) {
+        end_region(sc, off);
+        if (!str_is(r.key, RECORD_KEY_END))
+            return take_record(sc, &r, off);
+        sc->compacted = false;
+        sc->end_n = sc->report->last_n = r.n;
+        return 1;
+    }
+    int synced = was_synced(sc, off, next);
+    if (synced < 0)
+        return synced;
+    if (synced == 0) {
+        if (mark_moved(sc))
+            return ERR_MORE;
+        sc->report->torn = true;
+        note_bad(sc, off, wrong);
+        end_region(sc, sc->size);
+        return 0;
+    }
+    sc->report->damaged = true;
+    note_bad(sc, off, wrong);
+    return 1;
+}
+
+static int
+scan_lines(struct scan *sc)
+{
+    struct record_reader rd = {.fd = sc->fd, .end = sc->size};
+    struct str line;
+    int64_t off;
+    int rc = 1, got;
+    while (rc == 1 && (got = record_next(&rd, &line, &off)) != 0) {
+        if (got == ERR_IO || got == ERR_NOMEM) {
+            rc = got;
+            break;
+        }
+        sc->line++;
+        rc = take_line(sc, got, line, off, rd.off);
+        if (rc == ERR_MORE) { /* look at this line once more */
+            record_reader_fini(&rd);
+            rd = (struct record_reader){.fd = sc->fd, .off = off,
+                                        .end = sc->size};
+            sc->line--;
+            rc = 1;
+        }
+    }
+    record_reader_fini(&rd);
+    if (rc < 0 || sc->stopped != 0)
+        return rc < 0 ? rc : sc->stopped;
+    end_region(sc, rd.off);
+    sc->report->bytes = sc->size;
+    if (sc->compacted || rd.off < sc->mark_end) {
+        sc->report->damaged = true;
+        note_bad(sc, rd.off, sc->compacted
+                                 ? "the end record is missing"
+                                 : "the file ends before its committed end");
+        end_region(sc, rd.off);
+    }
+    return 0;
+}
+
+/* Opens the log at sc->path and reads its header and, unless there is one
+   already, its mark. */
+static int
+scan_open(struct scan *sc, struct record_header *h)
+{
+    char path[STORE_PATH_MAX + 1], lock_path[STORE_PATH_MAX + 8];
+    struct store s = {.opt.readonly = true, .path = path};
+    struct stat st;
+    struct mark m;
+    char *real = realpath(sc->path, NULL);
+    text_put(path, sizeof path, "%s", real ? real : sc->path);
+    text_put(lock_path, sizeof lock_path, "%s.lock", path);
+    free(real);
+    sc->lock.path = lock_path;
+    bool marked = sc->lock.fd < 0 && sc->mark_end == NO_MARK &&
+                  (lock_open(&sc->lock, false), sc->lock.fd >= 0) &&
+                  mark_read(&sc->lock, &m) == 0;
+    int rc = store_open_log(&s, &sc->fd, &st, h);
+    sc->lock.path = NULL;
+    if (rc != 0 && rc != ERR_SYNTAX) {
+        sc->fd = -1;
+        text_put(sc->report->what, sizeof sc->report->what, "%s",
+                 rc == ERR_NOT_FOUND ? "there is no log" : s.why);
+        return rc;
+    }
+    sc->header_bad = rc == ERR_SYNTAX;
+    sc->size = st.st_size;
+    if (sc->header_bad)
+        memset(h, 0, sizeof *h);
+    if (marked && (m.g == h->g || sc->header_bad))
+        sc->mark_end = m.end;
+    return 0;
+}
+
+static void
+scan_close(struct scan *sc)
+{
+    if (sc->fd >= 0)
+        close(sc->fd);
+    lock_close(&sc->lock);
+    index_fini(&sc->keys);
+}
+
+/* Judges the log at sc->path. h is its header; zeroed where damaged. */
+static int
+scan_log(struct scan *sc, struct store_report *out, struct record_header *h)
+{
+    memset(out, 0, sizeof *out);
+    out->off = -1;
+    sc->report = out;
+    sc->fd = sc->lock.fd = -1;
+    sc->region = -1;
+    int rc = index_init(&sc->keys);
+    if (rc == 0)
+        rc = scan_open(sc, h);
+    if (rc == 0) {
+        sc->compacted = h->compacted;
+        out->version = (uint32_t)h->version;
+        out->g = h->g;
+        text_put(out->id, sizeof out->id, "%s", h->id);
+        rc = scan_lines(sc);
+    }
+    if (rc == ERR_IO && out->what[0] == '\0')
+        text_put(out->what, sizeof out->what, "%s: %s", sc->path,
+                 strerror(errno));
+    scan_close(sc);
+    return rc;
+}
+
+int
+store_verify(const char *path, struct store_report *out,
+             void (*each)(void *ctx, int64_t off, int64_t len,
+                          const char *what),
+             void *ctx)
+{
+    struct record_header h;
+    struct scan sc = {.path = path, .bad = each, .bad_ctx = ctx,
+                      .mark_end = NO_MARK};
+    return scan_log(&sc, out, &h);
+}
+
+/* ---- new files ---- */
+
+/* Syncs and closes a new file, rc so far being what became of it; removes
+   it where that is an error (invariant 2). */
+static int
+seal(int fd, const char *path, int rc)
+{
+    if (rc == 0 && fsync(fd) != 0)
+        rc = store_errno(errno);
+    if (close(fd) != 0 && rc == 0)
+        rc = store_errno(errno);
+    if (rc != 0)
+        unlink(path);
+    return rc;
+}
+
+/* A file that was not there before. */
+static int
+create(const char *path, int *fd)
+{
+    *fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (*fd >= 0)
+        return 0;
+    return errno == EEXIST ? ERR_EXISTS : store_errno(errno);
+}
+
+/* ---- repair ---- */
+
+struct mend {
+    struct buf b;
+    int fd;
+    int64_t off;
+    uint64_t g;
+    uint64_t count;
+};
+
+static int
+mend_flush(struct mend *m)
+{
+    if (m->b.err)
+        return ERR_NOMEM;
+    if (store_write_at(m->fd, m->b.p, m->b.len, m->off) != 0)
+        return store_errno(errno);
+    m->off += (int64_t)m->b.len;
+    buf_reset(&m->b, 2 * COPY_CHUNK);
+    return 0;
+}
+
+static int
+mend_record(void *ctx, const struct store_rec *r)
+{
+    struct mend *m = ctx;
+    struct store_rec with = *r;
+    with.g = m->g;
+    record_put(&m->b, &with);
+    m->count++;
+    return m->b.len < COPY_CHUNK && !m->b.err ? 0 : mend_flush(m);
+}
+
+/* The header of the copy. Its generation is a new one, so that no mark that
+   lies beside the old log can be taken for its own. */
+static int
+mend_header(struct mend *m, const struct store_report *old, struct str time)
+{
+    struct record_header h = {.g = m->g, .compacted = true};
+    uint8_t raw[16];
+    text_put(h.id, sizeof h.id, "%s", old->id);
+    if (h.id[0] == '\0') { /* it is lost */
+        if (random_bytes(raw, sizeof raw) != 0)
+            return ERR_IO;
+        for (int i = 0; i < 16; i++)
+            text_put(h.id + 2 * i, 3, "%02x", raw[i]);
+    }
+    record_put_header(&m->b, &h, time);
+    return 0;
+}
+
+static int
+sync_dir_of(const char *path)
+{
+    char dir[STORE_PATH_MAX + 1];
+    const char *slash = strrchr(path, '/');
+    size_t n = slash == NULL ? 1 : slash == path ? 1 : (size_t)(slash - path);
+    if (n >= sizeof dir)
+        return ERR_IO;
+    memcpy(dir, slash == NULL ? "." : path, n);
+    dir[n] = '\0';
+    return store_sync_path(dir);
+}
+
+int
+store_repair(const char *path, const char *out_path,
+             struct store_report *out)
+{
+    char time[TIME_LEN + 1];
+    struct record_header h;
+    struct mend m = {.fd = -1};
+    struct scan sc = {.path = path, .mark_end = NO_MARK};
+    int rc = scan_log(&sc, out, &h); /* the header needs what this finds */
+    if (rc == 0 && out->g >= RECORD_MAX_G)
+        rc = ERR_FULL;
+    if (rc == 0)
+        rc = create(out_path, &m.fd);
+    if (rc != 0)
+        return rc;
+    time_format(clock_wall_ms(), time);
+    m.g = out->g + 1;
+    rc = mend_header(&m, out, str_of(time));
+    if (rc == 0) {
+        sc = (struct scan){.path = path, .mark_end = NO_MARK,
+                           .good = mend_record, .good_ctx = &m};
+        rc = scan_log(&sc, out, &h);
+    }
+    if (rc == 0) {
+        record_put_end(&m.b, m.g, out->last_n, m.count, str_of(time));
+        rc = mend_flush(&m);
+    }
+    rc = seal(m.fd, out_path, rc);
+    buf_fini(&m.b);
+    if (rc == 0 && (rc = sync_dir_of(out_path)) != 0)
+        unlink(out_path);
+    return rc;
+}
+
+/* ---- backup ---- */
+
+/* Copies the first len bytes of fd to a new file. */
+static int
+copy_file(int fd, int64_t len, const char *to)
+{
+    char buf[COPY_CHUNK];
+    int out, rc = create(to, &out);
+    if (rc != 0)
+        return rc;
+    for (int64_t off = 0; rc == 0 && off < len;) {
+        size_t want = sizeof buf;
+        if (len - off < (int64_t)want)
+            want = (size_t)(len - off);
+        ssize_t n = pread(fd, buf, want, (off_t)off);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            rc = ERR_IO;
+        else if (store_write_at(out, buf, (size_t)n, off) != 0)
+            rc = store_errno(errno);
+        off += n;
+    }
+    return seal(out, to, rc);
+}
+
+struct backup {
+    struct store *s;
+    const char *dir;
+    const char *base; /* the log's own name */
+    uint64_t g;       /* of the log */
+    uint64_t lowest;  /* generation that was copied */
+    int64_t len;      /* of the log */
+};
+
+/* Where the copy of generation g is; that of the log has the log's name. */
+static void
+backup_path(const struct backup *b, uint64_t g, char *out, size_t cap)
+{
+    size_t n = text_put(out, cap, "%s/%s", b->dir, b->base);
+    if (g < b->g && n < cap)
+        text_put(out + n, cap - n, ".%llu", (unsigned long long)g);
+}
+
+/* Copies a closed generation; ERR_NOT_FOUND: there is none. */
+static int
+copy_closed(struct backup *b, uint64_t g)
+{
+    char from[STORE_PATH_MAX + 32], to[STORE_PATH_MAX + 32];
+    struct stat st;
+    store_closed_path(b->s, g, from, sizeof from);
+    int fd = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return errno == ENOENT ? ERR_NOT_FOUND : store_errno(errno);
+    backup_path(b, g, to, sizeof to);
+    int rc = fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)
+                 ? ERR_IO
+                 : copy_file(fd, st.st_size, to);
+    close(fd);
+    return rc;
+}
+
+static int
+copy_all(struct backup *b)
+{
+    char to[STORE_PATH_MAX + 32], lock[STORE_PATH_MAX + 40];
+    struct stat st;
+    backup_path(b, b->g, to, sizeof to);
+    text_put(lock, sizeof lock, "%s.lock", to); /* its mark would be wrong */
+    if (lstat(to, &st) == 0 || lstat(lock, &st) == 0)
+        return ERR_EXISTS;
+    int rc = 0;
+    for (uint64_t g = b->g; rc == 0 && g > 1; g--) {
+        rc = copy_closed(b, g - 1);
+        if (rc == 0)
+            b->lowest = g - 1;
+    }
+    if (rc == ERR_NOT_FOUND)
+        rc = 0;
+    if (rc == 0)
+        rc = copy_file(b->s->fd, b->len, to);
+    if (rc == 0 && (rc = store_sync_path(b->dir)) != 0)
+        unlink(to);
+    return rc;
+}
+
+/* Reads every copy again, oldest first. */
+static int
+check_copies(const struct backup *b,
+             int (*each)(void *ctx, const struct store_rec *r), void *ctx)
+{
+    char path[STORE_PATH_MAX + 32];
+    struct store_report report;
+    struct record_header h;
+    struct stat st;
+    int rc = 0;
+    bool damaged = false;
+    for (uint64_t g = b->lowest; rc == 0 && g <= b->g; g++) {
+        backup_path(b, g, path, sizeof path);
+        if (stat(path, &st) != 0)
+            return ERR_IO;
+        struct scan sc = {.path = path, .mark_end = st.st_size,
+                          .good = each, .good_ctx = ctx};
+        rc = scan_log(&sc, &report, &h);
+        damaged = damaged || report.damaged;
+    }
+    return rc == 0 && damaged ? ERR_DAMAGED : rc;
+}
+
+int
+store_backup(struct store *s, const char *dir,
+             int (*each)(void *ctx, const struct store_rec *r), void *ctx)
+{
+    char path[STORE_PATH_MAX + 32];
+    struct stat st;
+    int rc = store_follow(s);
+    if (rc != 0 && rc != ERR_DAMAGED)
+        return rc;
+    if (s->fd < 0)
+        return ERR_NOT_FOUND;
+    if (fstat(s->fd, &st) != 0)
+        return ERR_IO;
+    const char *slash = strrchr(s->path, '/');
+    struct backup b = {.s = s, .dir = dir, .g = s->g, .lowest = s->g,
+                       .base = slash ? slash + 1 : s->path, .len = s->end};
+    if (b.len > st.st_size) /* damaged: as much as there is */
+        b.len = st.st_size;
+    if (strlen(dir) + strlen(b.base) > STORE_PATH_MAX)
+        return ERR_TOO_LARGE;
+    rc = copy_all(&b);
+    if (rc == 0) /* s may change from here on, if each wants it to */
+        return check_copies(&b, each, ctx);
+    for (uint64_t g = b.lowest; g < b.g; g++) {
+        backup_path(&b, g, path, sizeof path);
+        unlink(path);
+    }
+    return rc;
+}
