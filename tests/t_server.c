@@ -1,0 +1,903 @@
+/* The real binary, its path in argv[1] or MCPTASK, over pipes and sockets.
+   Nothing sleeps: whoever waits, polls a descriptor, with a deadline that is
+   there to end a hung test and is never what a check is about. */
+
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#define DEADLINE_MS 30000
+#define MAX_LINE (8 * 1024 * 1024)
+
+/* ---- a server under test ---- */
+
+struct text {
+    char *p;
+    size_t len, cap;
+};
+
+struct srv {
+    pid_t pid;
+    int in, out, err; /* our ends; -1: closed */
+    int life;         /* ends when the process does */
+    struct text got;  /* what it said */
+    size_t taken;     /* of that, by next_line */
+};
+
+enum { /* how to start it */
+    PLAIN = 0,
+    SOCKET = 1, /* one for both directions, as Node's child_process makes */
+    NO_STDIN = 2,
+    NO_STDOUT = 4,
+    ORPHAN = 8, /* its parent ends soon */
+    FULL = 16   /* no file may grow beyond FULL_LEN */
+};
+#define FULL_LEN 4096
+
+static const char *binary;
+static int gate[2]; /* the parent of an ORPHAN lives until it is closed */
+
+static void
+add(struct text *t, const char *p, size_t n)
+{
+    if (t->len + n + 1 > t->cap) {
+        t->cap = 2 * (t->len + n + 1);
+        t->p = realloc(t->p, t->cap);
+    }
+    if (n > 0)
+        memcpy(t->p + t->len, p, n);
+    t->len += n;
+    t->p[t->len] = '\0';
+}
+
+static void
+addf(struct text *t, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void
+addf(struct text *t, const char *fmt, ...)
+{
+    char line[1024];
+    va_list ap;
+    int n;
+
+    va_start(ap, fmt);
+    n = vsnprintf(line, sizeof(line), fmt, ap);
+    va_end(ap);
+    add(t, line, (size_t)n);
+}
+
+/* A tools/call of a tool on one task, with a title where a writer. */
+static void
+add_call(struct text *t, int id, const char *tool, const char *task)
+{
+    addf(t,
+         "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/call\","
+         "\"params\":{\"name\":\"%s\",\"arguments\":{\"task_id\":\"%s\"%s}}}"
+         "\n",
+         id, tool, task,
+         strcmp(tool, "create_task") == 0 ? ",\"title\":\"x\"" : "");
+}
+
+static void
+add_ping(struct text *t, int id)
+{
+    addf(t, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"ping\"}\n", id);
+}
+
+static void
+make_pipe(int p[2], bool sock)
+{
+    if ((sock ? socketpair(AF_UNIX, SOCK_STREAM, 0, p) : pipe(p)) != 0)
+        abort();
+    fcntl(p[0], F_SETFD, FD_CLOEXEC);
+    fcntl(p[1], F_SETFD, FD_CLOEXEC);
+}
+
+static void
+run_binary(const char *dir, const char *option, int how, const int fd[3],
+           int life)
+{
+    if ((how & ORPHAN) && fork() != 0) {
+        char c;
+
+        close(gate[1]);
+        _exit(read(gate[0], &c, 1) != 0);
+    }
+    if (how & FULL)
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){FULL_LEN, FULL_LEN});
+    setenv("MCP_TASK_BASE_DIR", dir, 1);
+    unsetenv("MCP_TASK_DB_PATH");
+    dup2(fd[0], 0);
+    dup2(fd[1], 1);
+    dup2(fd[2], 2);
+    if (how & NO_STDIN)
+        close(0);
+    if (how & NO_STDOUT)
+        close(1);
+    fcntl(life, F_SETFD, 0);
+    execl(binary, binary, option, (char *)NULL);
+    _exit(99);
+}
+
+/* Starts it on the store in dir, with an option or NULL. */
+static struct srv
+start(const char *dir, const char *option, int how)
+{
+    struct srv s = {0};
+    int in[2], out[2], err[2], life[2];
+
+    make_pipe(in, how & SOCKET);
+    if (how & SOCKET)
+        out[0] = dup(in[1]), out[1] = dup(in[0]);
+    else
+        make_pipe(out, false);
+    make_pipe(err, false);
+    make_pipe(life, false);
+    s.pid = fork();
+    if (s.pid == 0)
+        run_binary(dir, option, how, (int[3]){in[0], out[1], err[1]},
+                   life[1]);
+    close(in[0]);
+    close(out[1]);
+    close(err[1]);
+    close(life[1]);
+    fcntl(in[1], F_SETFL, O_NONBLOCK);
+    s.in = in[1];
+    s.out = out[0];
+    s.err = err[0];
+    s.life = life[0];
+    return s;
+}
+
+static void
+shut(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static bool
+can(int fd, short events)
+{
+    struct pollfd p = {.fd = fd, .events = events};
+
+    return poll(&p, 1, DEADLINE_MS) == 1;
+}
+
+/* Reads once; false at the end of the output, or when nothing comes. */
+static bool
+hear(struct srv *s)
+{
+    static char chunk[65536];
+    ssize_t n;
+
+    if (!can(s->out, POLLIN))
+        return false;
+    n = read(s->out, chunk, sizeof(chunk));
+    if (n > 0)
+        add(&s->got, chunk, (size_t)n);
+    return n > 0;
+}
+
+static size_t
+count_lines(const struct text *t, size_t from)
+{
+    size_t i, n = 0;
+
+    for (i = from; i < t->len; i++)
+        n += t->p[i] == '\n';
+    return n;
+}
+
+/* Sends all of t, and reads meanwhile. False when it cannot be sent. */
+static bool
+say(struct srv *s, const struct text *t)
+{
+    size_t off = 0;
+
+    while (off < t->len) {
+        struct pollfd p[2] = {{.fd = s->in, .events = POLLOUT},
+                              {.fd = s->out, .events = POLLIN}};
+        ssize_t n;
+
+        if (poll(p, 2, DEADLINE_MS) < 1 ||
+            (p[1].revents != 0 && !hear(s)))
+            return false;
+        if (p[0].revents == 0)
+            continue;
+        n = write(s->in, t->p + off, t->len - off);
+        if (n < 0 && errno != EAGAIN)
+            return false;
+        off += n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
+/* Sends t, which is emptied. */
+static bool
+send_text(struct srv *s, struct text *t)
+{
+    bool ok = say(s, t);
+
+    t->len = 0;
+    return ok;
+}
+
+/* The next line it says, without its end; "" when none comes. */
+static char *
+next_line(struct srv *s)
+{
+    static char none[1];
+    char *line, *lf;
+
+    while (s->got.p == NULL ||
+           (lf = strchr(s->got.p + s->taken, '\n')) == NULL)
+        if (!hear(s))
+            return none[0] = '\0', none;
+    line = s->got.p + s->taken;
+    *lf = '\0';
+    s->taken = (size_t)(lf + 1 - s->got.p);
+    return line;
+}
+
+static bool
+has(const char *line, const char *what)
+{
+    bool found = strstr(line, what) != NULL;
+
+    if (!found)
+        fprintf(stderr, "no %s in: %.300s\n", what, line);
+    return found;
+}
+
+static bool
+answers(const char *line, int id)
+{
+    char want[64];
+
+    snprintf(want, sizeof(want), "\"id\":%d,\"result\"", id);
+    return has(line, want);
+}
+
+static bool
+is_good(const char *line)
+{
+    return strstr(line, "\"result\"") != NULL &&
+           strstr(line, "\"isError\":true") == NULL;
+}
+
+/* Its exit code, once it has ended by itself; -1: it did not. */
+static int
+ended(struct srv *s)
+{
+    int status;
+
+    if (!can(s->life, POLLIN))
+        kill(s->pid, SIGKILL);
+    waitpid(s->pid, &status, 0);
+    shut(&s->in);
+    shut(&s->out);
+    shut(&s->err);
+    shut(&s->life);
+    free(s->got.p);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Ends the input, reads the rest of the output, then as ended. */
+static int
+finish(struct srv *s)
+{
+    if (s->in >= 0)
+        shutdown(s->in, SHUT_WR);
+    shut(&s->in);
+    while (hear(s))
+        ;
+    return ended(s);
+}
+
+/* ---- files ---- */
+
+static char *
+path_in(const char *dir, const char *name)
+{
+    static char path[512];
+
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    return path;
+}
+
+static struct text
+file_text(const char *path)
+{
+    struct text t = {0};
+    char chunk[65536];
+    size_t n;
+    FILE *f = fopen(path, "r");
+
+    add(&t, "", 0);
+    while (f != NULL && (n = fread(chunk, 1, sizeof(chunk), f)) > 0)
+        add(&t, chunk, n);
+    if (f != NULL)
+        fclose(f);
+    return t;
+}
+
+static bool
+log_has(const struct text *log, const char *task)
+{
+    char want[64];
+
+    snprintf(want, sizeof(want), "/%s\",\"t\":", task);
+    return strstr(log->p, want) != NULL;
+}
+
+/* Takes or gives back the write lock of the store in dir, as any process
+   may; the lock stays as long as the descriptor. */
+static int
+hold_lock(const char *dir)
+{
+    struct flock fl = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+    int fd = open(path_in(dir, "tasks.log.lock"), O_RDWR | O_CLOEXEC);
+
+    CHECK(fd >= 0 && fcntl(fd, F_SETLK, &fl) == 0);
+    return fd;
+}
+
+/* ---- the tests ---- */
+
+static void
+test_answers_a_burst_in_order(int how)
+{
+    char *dir = test_tmpdir(), task[32];
+    struct srv s = start(dir, NULL, how);
+    struct text t = {0}, log;
+    int i, good = 0;
+
+    for (i = 0; i < 200; i++) {
+        snprintf(task, sizeof(task), "t%d", i);
+        add_call(&t, 2 * i, "create_task", task);
+        add_call(&t, 2 * i + 1, "get_task", task);
+    }
+    CHECK(send_text(&s, &t));
+    for (i = 0; i < 400; i++) {
+        char *line = next_line(&s);
+
+        good += answers(line, i) && is_good(line);
+    }
+    CHECK(good == 400);
+    log = file_text(path_in(dir, "tasks.log"));
+    CHECK(count_lines(&log, 0) == 201); /* and the header */
+    CHECK(log_has(&log, "t0") && log_has(&log, "t199"));
+    CHECK(finish(&s) == 0);
+    free(log.p);
+    free(t.p);
+    free(dir);
+}
+
+static void
+test_takes_a_line_byte_by_byte(void)
+{
+    char *dir = test_tmpdir();
+    struct srv s = start(dir, NULL, PLAIN);
+    struct text t = {0}, one;
+    size_t i;
+
+    add_ping(&t, 1);
+    add(&t, "\r\n  \n", 5);
+    add_ping(&t, 2);
+    for (i = 0; i < t.len; i++) {
+        one = (struct text){t.p + i, 1, 1};
+        CHECK(say(&s, &one));
+    }
+    CHECK(answers(next_line(&s), 1));
+    CHECK(answers(next_line(&s), 2));
+    CHECK(finish(&s) == 0);
+    free(t.p);
+    free(dir);
+}
+
+/* A ping of len bytes and a line feed. */
+static void
+add_long_ping(struct text *t, int id, size_t len)
+{
+    size_t from = t->len;
+
+    addf(t, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"ping\"", id);
+    while (t->len - from < len - 1)
+        add(t, "                                ",
+            len - 1 - (t->len - from) < 32 ? len - 1 - (t->len - from) : 32);
+    add(t, "}\n", 2);
+}
+
+static void
+test_limits_the_length_of_a_line(void)
+{
+    char *dir = test_tmpdir();
+    struct srv s = start(dir, NULL, PLAIN);
+    struct text t = {0};
+    int i;
+
+    add_long_ping(&t, 1, MAX_LINE);
+    add_long_ping(&t, 2, MAX_LINE + 1);
+    add_ping(&t, 3);
+    add_long_ping(&t, 4, 2 * MAX_LINE);
+    add_ping(&t, 5);
+    CHECK(send_text(&s, &t));
+    for (i = 1; i <= 5; i++) {
+        char *line = next_line(&s);
+
+        if (i == 2 || i == 4)
+            CHECK(has(line, "\"id\":null,\"error\""));
+        else
+            CHECK(answers(line, i));
+    }
+    CHECK(finish(&s) == 0);
+    free(t.p);
+    free(dir);
+}
+
+static void
+test_answers_all_at_the_end_of_input(void)
+{
+    int cut;
+
+    for (cut = 0; cut < 2; cut++) { /* the last line feed there, or not */
+        char *dir = test_tmpdir();
+        struct srv s = start(dir, NULL, PLAIN);
+        struct text t = {0}, log;
+
+        add_call(&t, 1, "create_task", "a");
+        add_call(&t, 2, "get_task", "a");
+        t.len -= (size_t)cut;
+        CHECK(send_text(&s, &t));
+        shut(&s.in);
+        CHECK(is_good(next_line(&s)));
+        CHECK(is_good(next_line(&s)));
+        CHECK(finish(&s) == 0);
+        log = file_text(path_in(dir, "tasks.log"));
+        CHECK(log_has(&log, "a"));
+        free(log.p);
+        free(t.p);
+        free(dir);
+    }
+}
+
+static void
+test_answers_garbage_with_errors(void)
+{
+    static const char *const lines[] = {
+        "\x00x", "\xff\xfe", "{\"jsonrpc\":\"2.0\"", "[]", "[[[[",
+        "\"\xed\xa0\x80\"", "{}", "nul", "\x1b[2J",
+        "{\"jsonrpc\":\"2.0\",\"id\":1}"};
+    static const size_t lens[] = {2, 2, 16, 2, 4, 5, 2, 3, 4, 24};
+    char *dir = test_tmpdir();
+    struct srv s = start(dir, NULL, PLAIN);
+    struct text t = {0};
+    size_t i, n = sizeof(lines) / sizeof(lines[0]);
+
+    for (i = 0; i < n; i++) {
+        add(&t, lines[i], lens[i]);
+        add(&t, "\n", 1);
+    }
+    add_ping(&t, 9);
+    CHECK(send_text(&s, &t));
+    for (i = 0; i < n; i++)
+        CHECK(has(next_line(&s), "\"error\":{\"code\":-32"));
+    CHECK(answers(next_line(&s), 9));
+    CHECK(finish(&s) == 0);
+    free(t.p);
+    free(dir);
+}
+
+/* Sends requests and reads nothing until the server stops reading too, which
+   shows in a pipe that stays full. How many lines went in. */
+static int
+fill_up(struct srv *s, struct text *t)
+{
+    int id = 0;
+
+    for (;;) {
+        struct pollfd p = {.fd = s->in, .events = POLLOUT};
+        ssize_t n;
+
+        if (t->len == 0)
+            addf(t,
+                 "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/list\"}\n",
+                 id++);
+        if (id > 1000000 || poll(&p, 1, 500) != 1)
+            return id;
+        n = write(s->in, t->p, t->len);
+        if (n > 0) {
+            memmove(t->p, t->p + n, t->len - (size_t)n + 1);
+            t->len -= (size_t)n;
+        }
+    }
+}
+
+static void
+test_a_client_that_does_not_read(void)
+{
+    char *dir = test_tmpdir();
+    struct srv s = start(dir, NULL, PLAIN), other;
+    struct text t = {0}, ping = {0};
+    int i, n = fill_up(&s, &t), good = 0;
+
+    CHECK(n < 1000000);
+    other = start(dir, NULL, PLAIN);
+    add_call(&ping, 1, "create_task", "a");
+    CHECK(send_text(&other, &ping) && is_good(next_line(&other)));
+    CHECK(finish(&other) == 0);
+
+    CHECK(send_text(&s, &t)); /* reads now, so that the rest can go in */
+    for (i = 0; i < n; i++)
+        good += answers(next_line(&s), i);
+    CHECK(good == n);
+    CHECK(finish(&s) == 0);
+
+    s = start(dir, NULL, PLAIN);
+    fill_up(&s, &t);
+    shut(&s.in); /* and never reads: it gives up after a while */
+    CHECK(ended(&s) == 0);
+    free(t.p);
+    free(ping.p);
+    free(dir);
+}
+
+static void
+test_signals_end_it(void)
+{
+    static const int sig[] = {SIGTERM, SIGINT, SIGHUP};
+    size_t i;
+
+    for (i = 0; i < 3; i++) {
+        char *dir = test_tmpdir();
+        struct srv s = start(dir, NULL, PLAIN);
+        struct text t = {0};
+
+        add_ping(&t, 1);
+        CHECK(send_text(&s, &t) && answers(next_line(&s), 1));
+        CHECK(kill(s.pid, sig[i]) == 0);
+        CHECK(!hear(&s));
+        CHECK(ended(&s) == 0);
+        free(t.p);
+        free(dir);
+    }
+}
+
+static void
+test_a_signal_in_a_burst_loses_nothing(void)
+{
+    char *dir = test_tmpdir(), task[32], *line;
+    struct srv s = start(dir, NULL, PLAIN);
+    struct text t = {0}, log;
+    int i, acknowledged = 0;
+
+    for (i = 0; i < 2000; i++) {
+        snprintf(task, sizeof(task), "t%d", i);
+        add_call(&t, i, "create_task", task);
+        if (i == 20) { /* the first answer is there before it ends */
+            CHECK(send_text(&s, &t));
+            CHECK(is_good(next_line(&s)));
+            kill(s.pid, SIGTERM);
+            acknowledged = 1;
+        }
+    }
+    send_text(&s, &t); /* as far as it goes */
+    while (hear(&s))
+        ;
+    log = file_text(path_in(dir, "tasks.log"));
+    while (*(line = next_line(&s)) != '\0') {
+        CHECK(answers(line, acknowledged) && is_good(line));
+        snprintf(task, sizeof(task), "t%d", acknowledged++);
+        CHECK(log_has(&log, task));
+    }
+    CHECK(ended(&s) == 0);
+    free(log.p);
+    free(t.p);
+    free(dir);
+}
+
+/* A batch that does not fit is undone as a whole: its writers answer so, and
+   its readers, which had seen it, are run again. */
+static void
+test_a_full_disk(void)
+{
+    char *dir = test_tmpdir(), task[32];
+    struct srv s = start(dir, NULL, FULL);
+    struct text t = {0}, log;
+    int i, failed = 0;
+
+    add_call(&t, 0, "create_task", "t0");
+    CHECK(send_text(&s, &t) && is_good(next_line(&s)));
+    for (i = 1; i <= 200; i++) {
+        snprintf(task, sizeof(task), "t%d", i);
+        add_call(&t, 2 * i, "create_task", task);
+        add_call(&t, 2 * i + 1, "get_task", task);
+    }
+    CHECK(send_text(&s, &t));
+    while (count_lines(&s.got, s.taken) < 400 && hear(&s))
+        ;
+    log = file_text(path_in(dir, "tasks.log"));
+    for (i = 1; i <= 200; i++) {
+        char *line = next_line(&s);
+        bool good = is_good(line);
+
+        snprintf(task, sizeof(task), "t%d", i);
+        CHECK(good || has(line, "store_full"));
+        CHECK(log_has(&log, task) == good);
+        line = next_line(&s);
+        CHECK(is_good(line) == good && (good || has(line, "not_found")));
+        failed += !good;
+    }
+    CHECK(failed > 0);
+    CHECK(log.len <= FULL_LEN && log.p[log.len - 1] == '\n');
+    CHECK(finish(&s) == 0);
+    free(log.p);
+    free(t.p);
+    free(dir);
+}
+
+static void
+test_closed_descriptors(void)
+{
+    static const int how[] = {NO_STDIN, NO_STDOUT, NO_STDIN | NO_STDOUT};
+    size_t i;
+
+    for (i = 0; i < 3; i++) {
+        char *dir = test_tmpdir();
+        struct srv s = start(dir, NULL, how[i]);
+        struct text t = {0}, log;
+
+        add_call(&t, 1, "create_task", "a");
+        say(&s, &t);
+        CHECK(finish(&s) == 0);
+        log = file_text(path_in(dir, "tasks.log"));
+        CHECK(log_has(&log, "a") == (how[i] == NO_STDOUT));
+        CHECK(strstr(log.p, "jsonrpc") == NULL);
+        free(log.p);
+        free(t.p);
+        free(dir);
+    }
+}
+
+static void
+test_a_client_that_is_gone(void)
+{
+    char *dir = test_tmpdir();
+    struct srv s = start(dir, NULL, PLAIN);
+    struct text t = {0};
+
+    add_ping(&t, 1);
+    shut(&s.out);
+    CHECK(write(s.in, t.p, t.len) == (ssize_t)t.len);
+    CHECK(ended(&s) == 0);
+    free(t.p);
+    free(dir);
+}
+
+static void
+test_reads_leave_no_trace(void)
+{
+    char *top = test_tmpdir(), dir[400];
+    struct srv s;
+    struct text t = {0};
+
+    snprintf(dir, sizeof(dir), "%s/none", top);
+    s = start(dir, NULL, PLAIN);
+    add_ping(&t, 1);
+    add_call(&t, 2, "get_task", "a");
+    CHECK(send_text(&s, &t));
+    CHECK(answers(next_line(&s), 1));
+    CHECK(has(next_line(&s), "not_found"));
+    CHECK(finish(&s) == 0);
+    CHECK(access(dir, F_OK) != 0);
+    free(t.p);
+    free(top);
+}
+
+static void
+test_puts_the_flags_of_stdout_back(void)
+{
+    char *dir = test_tmpdir();
+    int out[2], flags, status = -1;
+    pid_t pid;
+
+    make_pipe(out, false);
+    flags = fcntl(out[1], F_GETFL);
+    pid = fork();
+    if (pid == 0)
+        run_binary(dir, NULL, NO_STDIN, (int[3]){out[0], out[1], 2}, out[1]);
+    waitpid(pid, &status, 0);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    CHECK(fcntl(out[1], F_GETFL) == flags);
+    close(out[0]);
+    close(out[1]);
+    free(dir);
+}
+
+/* Two readers around a writer, while the lock is held elsewhere. */
+static void
+ask_around_a_writer(struct srv *s, struct srv *other, const char *task)
+{
+    struct text t = {0};
+
+    add_call(&t, 2, "get_task", "a");
+    add_call(&t, 3, "create_task", task);
+    add_call(&t, 4, "get_task", "a");
+    CHECK(send_text(s, &t));
+    CHECK(is_good(next_line(s))); /* it came before the writer */
+    add_call(&t, 5, "get_task", "a");
+    CHECK(send_text(other, &t) && is_good(next_line(other)));
+    CHECK(s->got.len == s->taken);
+    free(t.p);
+}
+
+static void
+test_a_busy_lock(void)
+{
+    char *dir = test_tmpdir();
+    struct srv s = start(dir, NULL, PLAIN), other = start(dir, NULL, PLAIN);
+    struct text t = {0};
+    char *line;
+    int fd;
+
+    add_call(&t, 1, "create_task", "a");
+    CHECK(send_text(&s, &t) && is_good(next_line(&s)));
+    fd = hold_lock(dir);
+    ask_around_a_writer(&s, &other, "b");
+    close(fd);
+    CHECK(is_good(next_line(&s)));
+    CHECK(answers(next_line(&s), 4));
+
+    fd = hold_lock(dir);
+    ask_around_a_writer(&s, &other, "c");
+    line = next_line(&s); /* after five seconds */
+    CHECK(has(line, "\"id\":3,") && has(line, "store_busy"));
+    CHECK(answers(next_line(&s), 4));
+    close(fd);
+    add_call(&t, 6, "create_task", "c");
+    CHECK(send_text(&s, &t) && is_good(next_line(&s)));
+    CHECK(finish(&s) == 0 && finish(&other) == 0);
+    free(t.p);
+    free(dir);
+}
+
+static void
+test_serves_what_is_whole_of_a_damaged_log(void)
+{
+    char *dir = test_tmpdir(), *log_path;
+    struct srv s = start(dir, NULL, PLAIN);
+    struct text t = {0}, log;
+    FILE *f;
+
+    add_call(&t, 1, "create_task", "a");
+    add_call(&t, 2, "create_task", "b");
+    CHECK(send_text(&s, &t) && is_good(next_line(&s)));
+    add_call(&t, 3, "create_task", "c");
+    CHECK(is_good(next_line(&s)) && send_text(&s, &t));
+    CHECK(is_good(next_line(&s)) && finish(&s) == 0);
+
+    log_path = path_in(dir, "tasks.log");
+    log = file_text(log_path);
+    f = fopen(log_path, "r+");
+    CHECK(fseek(f, strstr(log.p, "/b\"") - log.p, SEEK_SET) == 0 &&
+          fputc('?', f) == '?' && fclose(f) == 0);
+    s = start(dir, NULL, PLAIN);
+    add_call(&t, 1, "get_task", "a");
+    add_call(&t, 2, "create_task", "d");
+    CHECK(send_text(&s, &t) && is_good(next_line(&s)));
+    CHECK(has(next_line(&s), "store_error"));
+    CHECK(finish(&s) == 0);
+    free(log.p);
+    free(t.p);
+    free(dir);
+}
+
+static void
+test_read_only_makes_nothing(void)
+{
+    char *dir = test_tmpdir();
+    struct srv s = start(dir, "--read-only", PLAIN);
+    struct text t = {0};
+
+    add_call(&t, 1, "create_task", "a");
+    add_call(&t, 2, "get_task", "a");
+    CHECK(send_text(&s, &t));
+    CHECK(has(next_line(&s), "\"error\""));
+    CHECK(has(next_line(&s), "not_found"));
+    CHECK(finish(&s) == 0);
+    CHECK(rmdir(dir) == 0);
+    free(t.p);
+    free(dir);
+}
+
+static void
+test_refuses_what_it_does_not_know(void)
+{
+    static const struct {
+        const char *option, *log, *said;
+        int code;
+    } cases[] = {
+        {"--no-such-option", NULL, "--no-such-option", 2},
+        {"no-such-command", NULL, "no-such-command", 2},
+        {"--tools=some", NULL, "--tools", 2},
+        {"--read-only=1", NULL, "--read-only", 2},
+        {"--artifact-root", NULL, "--artifact-root", 2},
+        {NULL, "SQLite format 3", "tasks.log", 3},
+        {NULL, "not a log at all\n", "tasks.log", 3},
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char *dir = test_tmpdir(), said[1024] = "";
+        FILE *f = cases[i].log ? fopen(path_in(dir, "tasks.log"), "w") : NULL;
+        struct srv s;
+
+        if (f != NULL) /* with the NUL, which is SQLite's too */
+            CHECK(fwrite(cases[i].log, strlen(cases[i].log) + 1, 1, f) == 1 &&
+                  fclose(f) == 0);
+        s = start(dir, cases[i].option, PLAIN);
+        CHECK(can(s.life, POLLIN) && can(s.err, POLLIN));
+        CHECK(read(s.err, said, sizeof(said) - 1) > 0);
+        CHECK(has(said, cases[i].said));
+        CHECK(strchr(said, '\n') == said + strlen(said) - 1);
+        CHECK(!hear(&s));
+        CHECK(ended(&s) == cases[i].code);
+        free(dir);
+    }
+}
+
+int
+main(int argc, char **argv)
+{
+    char *dir = test_tmpdir();
+    struct text t = {0};
+    struct srv orphan;
+
+    binary = argc > 1 ? argv[1] : getenv("MCPTASK");
+    if (binary == NULL) {
+        fprintf(stderr, "usage: t_server MCPTASK\n");
+        return 2;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    /* We hold its pipes, but who started it is gone: it looks for that every
+       few seconds, while the other tests run. */
+    make_pipe(gate, false);
+    orphan = start(dir, NULL, ORPHAN);
+    add_ping(&t, 1);
+    CHECK(send_text(&orphan, &t) && answers(next_line(&orphan), 1));
+    close(gate[1]);
+    test_answers_a_burst_in_order(PLAIN);
+    test_answers_a_burst_in_order(SOCKET);
+    test_takes_a_line_byte_by_byte();
+    test_limits_the_length_of_a_line();
+    test_answers_all_at_the_end_of_input();
+    test_answers_garbage_with_errors();
+    test_a_client_that_does_not_read();
+    test_signals_end_it();
+    test_a_signal_in_a_burst_loses_nothing();
+    test_a_full_disk();
+    test_closed_descriptors();
+    test_a_client_that_is_gone();
+    test_reads_leave_no_trace();
+    test_puts_the_flags_of_stdout_back();
+    test_a_busy_lock();
+    test_serves_what_is_whole_of_a_damaged_log();
+    test_read_only_makes_nothing();
+    test_refuses_what_it_does_not_know();
+    CHECK(can(orphan.life, POLLIN));
+    CHECK(finish(&orphan) == 0);
+    free(t.p);
+    free(dir);
+    return test_end("server");
+}
