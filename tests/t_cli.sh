@@ -1,0 +1,447 @@
+#!/bin/sh
+# The commands, run as people and hooks run them: t_cli.sh [MCPTASK]
+# What is expected stands in the call; what came is printed when it differs.
+
+bin=${1:-./mcptask}
+bin=$(cd "$(dirname "$bin")" && pwd)/$(basename "$bin")
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+unset MCP_TASK_DB_PATH MCP_TASK_ARTIFACTS_DIR XDG_STATE_HOME MCP_DEBUG
+checks=0 failed=0
+
+fail() {
+    failed=$((failed + 1))
+    echo "t_cli.sh: $name: $*" >&2
+}
+
+# run CODE ARGUMENT...: the exit code must be this; output in out and err
+run() {
+    want=$1
+    shift
+    "$bin" "$@" >out 2>err
+    code=$?
+    checks=$((checks + 1))
+    [ $code -eq "$want" ] || fail "$*: exit code $code, not $want: $(cat err)"
+}
+
+# has FILE TEXT..., lacks FILE TEXT...: all of them, or none
+has() {
+    file=$1
+    shift
+    for text; do
+        checks=$((checks + 1))
+        grep -qF -e "$text" "$file" || fail "no '$text' in: $(cat "$file")"
+    done
+}
+lacks() {
+    file=$1
+    shift
+    for text; do
+        checks=$((checks + 1))
+        grep -qF -e "$text" "$file" && fail "'$text' in: $(cat "$file")"
+    done
+}
+
+same() {
+    checks=$((checks + 1))
+    cmp -s "$1" "$2" || fail "$1 and $2 differ"
+}
+
+# begin NAME: a test with a store of its own, not there yet
+begin() {
+    name=$1
+    export MCP_TASK_BASE_DIR="$dir/$name"
+    log=$MCP_TASK_BASE_DIR/tasks.log
+    store=$MCP_TASK_BASE_DIR/artifacts
+}
+
+tasks() {
+    cat <<'END'
+{"task_id":"first","title":"The first","status":"done","depends_on":["later"],"created_at":"2020-02-03T04:05:06.007Z","created_by":"me","version":7}
+{"task_id":"later","title":"Needed by another","priority":0,"current_owner":"codex","tags":["x","y"],"completed_steps":["a"],"remaining_steps":["b","c"],"own":{"deep":[1.50,"\u00e9"]}}
+{"task_id":"evil","title":"\u202eright\u001b[31m \u0007to left","status":"in_progress","goal":"# not a heading"}
+END
+}
+
+sum() {
+    if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi |
+        cut -c 1-64
+}
+
+begin nothing_is_made_by_reading
+for command in list tail export health verify compact; do
+    run 0 $command
+    run 0 $command --json
+done
+run 1 show x
+has err 'x: no such task'
+run 1 history x
+run 1 export x
+run 1 backup "$dir/none"
+checks=$((checks + 1))
+[ ! -e "$MCP_TASK_BASE_DIR" ] && [ ! -e "$dir/none" ] || fail 'it was made'
+
+begin usage
+run 2 frobnicate
+has err frobnicate --help
+run 2 list --frob
+has err --frob 'usage: mcptask list'
+run 2 show
+run 2 show a b
+run 2 list --limit many
+run 2 list --limit
+run 2 list --ready=yes
+run 2 list --status open,closed
+has err closed handoff_ready
+run 2 export --format xml
+run 2 config emacs
+run 2 list --frob --json
+run 2 list --json --frob
+has err '"code":"invalid_argument"'
+run 0 help
+for command in list show history tail export import verify compact backup \
+    health config; do
+    has out "$command"
+done
+run 0 help import
+cp out expected
+run 0 import --help
+same out expected
+has out 'usage: mcptask import' --strict created_at
+
+begin what_was_exported_is_imported_the_same
+tasks >in
+run 0 import in
+has out '3 imported, 0 skipped, 0 failed'
+run 0 export
+cp out exported
+has out '"created_at":"2020-02-03T04:05:06.007Z"' '"version":7' \
+    '"own":{"deep":[1.50,"é"]}'
+# seq and updated_at are those of the import, all else stays
+strip() { sed 's/,"seq":[0-9]*,"updated_at":"[^"]*"//'; }
+strip <exported >expected
+begin again
+run 0 import - <exported
+run 0 export
+strip <out >actual
+same actual expected
+run 0 import - --json <exported
+has out '{"imported":0,"skipped":3,"failed":0}'
+run 4 import --strict exported
+has err 'line 1' 'there is such a task'
+run 0 export later
+has out '"task_id":"later"'
+lacks out first
+run 0 export --format md
+has out 'The first' '---'
+begin as_array
+{ printf '\357\273\277 [\n'; sed '$!s/$/,/' exported; echo ']'; } >in
+run 0 import in
+run 0 export
+strip <out >actual
+same actual expected
+
+# Elements longer than what is read at once, full of what could end one.
+begin an_array_is_cut_where_its_elements_end
+awk 'BEGIN {
+    s = "]},{[\\\"\\\\"
+    while (length(s) < 7000) s = s s
+    for (i = 0; i < 60; i++)
+        printf "{\"task_id\":\"t%d\",\"title\":\"%d ],\",\"resume_prompt\":" \
+               "\"%s\",\"tags\":[\"a\",\"b\"]}\n", i, i, substr(s, 1 + 9 * i)
+}' >lines
+run 0 import lines
+has out '60 imported'
+run 0 export
+strip <out | sed 's/"created_at":"[^"]*"//' >expected
+begin an_array_in_pieces
+{ echo '['; sed '$!s/$/ ,/' lines; echo ']'; } | dd bs=997 >in 2>/dev/null
+dd bs=997 <in 2>/dev/null | "$bin" import - >out
+run 0 export
+strip <out | sed 's/"created_at":"[^"]*"//' >actual
+same actual expected
+
+begin bad_input_is_counted
+a='{"task_id":"a","title":"t"}' b='{"task_id":"b","title":"t"}'
+while IFS='|' read -r imported bad input; do
+    rm -rf "$MCP_TASK_BASE_DIR"
+    printf "$input" >in
+    run $((bad > 0)) import in
+    has out "$imported imported, 0 skipped, $bad failed"
+done <<END
+0|0|
+0|0| \n\n
+0|0|[]
+0|0|[ \n]\n
+0|1|[
+1|0|$a
+2|0|$a\r\n\r\n$b
+1|1|$a\n{"task_id":"b"
+1|1|{"task_id":"b",\n$a
+0|1|$a $b
+0|1|7
+0|1|{"task_id":"../b","title":"t"}
+0|1|{"title":"t"}
+1|1|[$a
+1|1|[$a,
+1|1|[$a,]
+1|1|[,$a]
+1|1|[$a]$b
+1|1|[{"task_id":},$b]
+1|1|[{"a":1}},$b]
+0|1|[$a $b]
+2|0|[$a,\n$b]\n
+END
+printf '%s\n' "$a" '{"task_id":7}' "$b" >in
+rm -rf "$MCP_TASK_BASE_DIR"
+run 1 import --strict in
+has out '1 imported, 0 skipped, 1 failed'
+has err 'line 2'
+run 1 import in.is.not.there
+has err 'in.is.not.there'
+printf 'SQLite format 3\000more' >in
+run 2 import in
+has err SQLite
+
+begin a_long_record_is_dropped_alone
+{
+    printf '{"task_id":"long","goal":"'
+    dd if=/dev/zero bs=65536 count=40 2>/dev/null | tr '\000' x
+    printf '","title":"t"}\n%s\n' "$a"
+} >in
+run 1 import in
+has out '1 imported, 0 skipped, 1 failed'
+has err 'line 1'
+
+begin lists
+tasks | "$bin" import - >out
+run 0 list
+has out later evil 'codex'
+lacks out first
+run 0 list --all
+has out first
+run 0 list --all --limit 1
+lacks out first later
+run 0 list --status done,failed
+has out first
+lacks out later
+run 0 list --owner codex --tag x --query NEEDED
+has out later
+run 0 list -o nobody
+checks=$((checks + 1))
+[ ! -s out ] || fail "$(cat out)"
+run 0 list -a --json
+checks=$((checks + 1))
+[ "$(grep -c '^{"task_id":.*}$' out)" -eq 3 ] || fail "$(cat out)"
+awk 'BEGIN { for (i = 0; i < 250; i++)
+    printf "{\"task_id\":\"more-%d\",\"title\":\"t\"}\n", i }' |
+    "$bin" import - >out
+run 0 list
+checks=$((checks + 1))
+[ "$(grep -c ' P[0-9] ' out)" -eq 252 ] || fail "$(wc -l <out) lines"
+
+begin stored_text_cannot_act_on_a_terminal
+tasks | "$bin" import - >out
+esc=$(printf '\033') bell=$(printf '\007') rlo=$(printf '\342\200\256')
+for command in 'list' 'show evil' 'history evil' tail 'export --format md'; do
+    run 0 $command
+    has out evil
+    lacks out "$esc" "$bell" "$rlo"
+done
+run 1 show "$esc[31m"
+lacks err "$esc"
+
+begin tail_follows_others_until_nobody_listens
+tasks | "$bin" import - >out
+run 0 tail -n 1
+has out evil import
+lacks out later
+run 0 tail
+has out first later evil
+mkfifo pipe
+"$bin" tail -n 1 -f >pipe &
+tail=$!
+exec 3<pipe
+read -r line <&3
+echo '{"task_id":"news","title":"t"}' | "$bin" import - >out
+read -r line <&3
+echo "$line" >out
+has out news
+kill -TERM $tail
+wait $tail
+code=$?
+checks=$((checks + 1))
+[ $code -eq 0 ] || fail "a signal ended it with $code"
+exec 3<&-
+"$bin" tail -f >pipe &
+tail=$!
+exec 3<pipe
+exec 3<&-
+wait $tail
+code=$?
+checks=$((checks + 1))
+[ $code -eq 0 ] || fail "a closed pipe ended it with $code"
+
+begin the_history_of_a_task
+call() {
+    printf '{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":' "$1"
+    printf '{"name":"%s","arguments":%s}}\n' "$2" "$3"
+}
+{
+    printf '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{'
+    printf '"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{'
+    printf '"name":"t","version":"1"}}}\n'
+    call 1 create_task '{"task_id":"a","title":"t"}'
+    call 2 create_task '{"task_id":"b","title":"t"}'
+    call 3 save_checkpoint '{"task_id":"a","agent":"me","notes":"half way"}'
+    call 4 attach_artifact \
+        '{"task_id":"a","agent":"me","name":"n","content":"content"}'
+} | "$bin" >out
+run 0 history a
+has out create 'half way' attach
+checks=$((checks + 1))
+[ "$(cut -c 1 out | tr '\n' ' ')" = '4 3 1 ' ] || fail "$(cat out)"
+run 0 history -n 1 a
+has out attach
+lacks out checkpoint create
+run 0 history a --since 1 --json
+has out '"op":"checkpoint"' '"op":"attach"'
+lacks out create
+run 0 compact
+run 0 history a
+has out create checkpoint
+run 0 tail -n 2
+has out create attach
+lacks out checkpoint
+rm "$log.1"
+run 0 history a
+has out 'up to seq 3 went with an old generation'
+run 0 verify
+has out '1 artifacts named, 0 of them bad; 0 files'
+
+begin output_that_goes_nowhere_is_an_error
+tasks | "$bin" import - >out
+if [ -w /dev/full ]; then
+    "$bin" export >/dev/full 2>err
+    code=$?
+    checks=$((checks + 1))
+    [ $code -eq 1 ] || fail "exit code $code"
+    has err 'standard output'
+fi
+
+begin verify_and_orphans
+mkdir -p "$store"
+printf content >"$store/x"
+hex=$(sum <"$store/x")
+mv "$store/x" "$store/$hex"
+other=$(echo other | sum) young=$(echo young | sum)
+echo "{\"task_id\":\"a\",\"title\":\"t\",\"artifacts\":[{\"artifact_id\":\"A\",\
+\"name\":\"n\",\"size\":7,\"sha256\":\"$hex\"},{\"artifact_id\":\"P\",\
+\"name\":\"n\",\"path\":\"/etc/passwd\"},{\"artifact_id\":\"E\",\
+\"name\":\"n\",\"sha256\":\"../../../../../../../../etc/passwd\"}]}" |
+    "$bin" import - >out
+run 0 verify
+has out '1 artifacts named, 0 of them bad; 0 files'
+printf old >"$store/$other"
+printf new >"$store/$young"
+printf note >"$store/README"
+touch -t 202001010000 "$store/$hex" "$store/$other" "$store/README"
+run 0 verify --json
+has out "\"sha256\":\"$other\"" '"artifacts_unnamed":2' '"artifacts_bad":0'
+run 0 compact --orphans
+has out '1 artifacts of 3 bytes removed'
+checks=$((checks + 1))
+[ -e "$store/$hex" ] && [ ! -e "$store/$other" ] && [ -e "$store/$young" ] &&
+    [ -e "$store/README" ] || fail "$(ls "$store")"
+printf CONTENT >"$store/$hex"
+run 3 verify
+has out 'task a: wrong content'
+printf longer-content >"$store/$hex"
+run 3 verify --json
+has out '"artifacts_bad":1'
+rm "$store/$hex"
+run 3 verify
+has out 'task a: missing'
+
+begin a_damaged_log_is_told_of_and_mended
+tasks | "$bin" import - >out
+lines=$(head -n 2 "$log" | wc -c)
+printf '!' | dd of="$log" bs=1 seek=$((lines + 100)) conv=notrunc 2>/dev/null
+cp "$log" before
+run 3 verify
+has out damaged '--repair'
+run 3 verify --json
+has out '"damaged":true' '"finding":"bad_region"'
+run 3 list --all
+has err "$log"
+run 3 health
+run 3 import in
+run 3 verify --repair "$dir/mended"
+run 4 verify --repair "$dir/mended"
+has err mended
+same "$log" before
+export MCP_TASK_DB_PATH="$dir/mended"
+run 0 verify
+run 0 list --all
+unset MCP_TASK_DB_PATH
+
+begin a_backup_is_a_store
+tasks | "$bin" import - >out
+mkdir -p "$store"
+printf content >"$store/$hex"
+echo "{\"task_id\":\"a\",\"title\":\"t\",\"artifacts\":[{\"artifact_id\":\"A\",\
+\"name\":\"n\",\"size\":7,\"sha256\":\"$hex\"}]}" | "$bin" import - >out
+run 0 compact --json
+has out bytes_before bytes_after
+run 0 export
+cp out expected
+run 0 backup "$dir/copy"
+has out 'and 1 artifacts'
+run 4 backup "$dir/copy"
+has err "$dir/copy"
+export MCP_TASK_BASE_DIR="$dir/copy"
+run 0 verify
+has out '1 artifacts named, 0 of them bad'
+run 0 export
+same out expected
+run 0 history later
+has out import
+begin a_backup_is_a_store
+rm "$store/$hex"
+run 3 backup "$dir/second"
+has err 'task a: missing'
+run 0 export
+
+begin health
+tasks | "$bin" import - >out
+run 0 health
+run 0 health --json
+has out '{"status":"ok"' '"tasks":3' '"live":2'
+printf "%s\n" "$a" >in
+run 3 --read-only import in
+has err "reading only"
+run 0 --read-only health
+printf 'SQLite format 3\000more' >db
+MCP_TASK_DB_PATH="$dir/db" run 3 health
+has err SQLite
+MCP_TASK_DB_PATH="$dir" run 3 health --json
+has err '"code":"'
+
+begin config
+for client in claude-code claude-desktop cursor vscode codex; do
+    run 0 config $client
+    has out "$bin" "$MCP_TASK_BASE_DIR"
+    lacks out MCP_TASK_DB_PATH
+    run 0 config $client --json
+    has out '"command":' '"args":[]'
+done
+run 0 config claude-code
+has out "--scope user --transport stdio mcptask -- $bin" '"mcpServers"'
+run 0 config vscode
+has out '"servers"' '"type": "stdio"'
+run 0 --read-only --tools core config codex
+has out '[mcp_servers.mcptask]' 'args = ["--tools", "core", "--read-only"]'
+
+[ $failed -eq 0 ] && echo "t_cli: $checks checks passed"
+exit $((failed > 0))
