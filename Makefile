@@ -1,0 +1,64 @@
+# make          one static binary, ./mcptask
+# make run      the workflow of two agents, over stdio
+# make test     C and sh only, no network
+# make check    strict warnings, analyzers, sanitizers, the include rule
+# make bench    figures, each a ratio to something measured in the same run
+# make fuzz     libFuzzer targets, FUZZ_SECONDS each
+# make soak     processes killed at random, 10,000 rounds
+
+ifeq ($(origin CC),default)
+CC := $(shell command -v musl-gcc >/dev/null 2>&1 && echo musl-gcc || echo cc)
+endif
+CFLAGS ?= -Os
+PREFIX ?= /usr/local
+B ?= build
+BIN ?= mcptask
+FUZZ_SECONDS ?= 60
+
+# Static where there is a static C library; sanitizers never are.
+STATIC := $(shell mkdir -p $(B) && echo 'int main(void){return 0;}' | \
+  $(CC) -static -x c - -o $(B)/static 2>/dev/null && echo -static -no-pie)
+STD := -std=c11 -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 \
+  -D_TIME_BITS=64
+WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes
+SMALL := -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables
+ALL_CFLAGS = $(STD) $(WARN) $(if $(STATIC),-fno-pie) $(SMALL) $(CFLAGS)
+ALL_LDFLAGS = $(if $(findstring -fsanitize,$(CFLAGS)),,$(STATIC)) \
+  -Wl,--gc-sections -Wl,-z,norelro -Wl,-z,noseparate-code $(LDFLAGS)
+
+SRC := text base json sha256 record lock index store store_load store_read \
+  compact verify task_raw task_atoms task_keys task_fields task_index \
+  task_query task_change task artifact mcp mcp_methods view tools tools_get \
+  tools_uri loop serve pipe env cli admin
+HDR := $(wildcard *.h)
+OBJ := $(SRC:%=$(B)/%.o)
+
+all: $(BIN)
+
+$(BIN): $(OBJ) $(B)/mcptask.o
+	$(CC) $(CFLAGS) -o $@ $^ $(ALL_LDFLAGS) \
+	  $(if $(findstring -g,$(CFLAGS)),,-s)
+
+$(B)/%.o: %.c $(HDR) Makefile
+	$(CC) $(ALL_CFLAGS) -c -o $@ $<
+$(B)/base.o: STD += -D_DEFAULT_SOURCE
+
+include tests/tests.mk
+
+run: $(BIN)
+	@sh tests/demo.sh ./$(BIN)
+
+install: $(BIN)
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/mcptask
+	install -m 644 mcptask.1 $(DESTDIR)$(PREFIX)/share/man/man1/mcptask.1
+
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/mcptask \
+	  $(DESTDIR)$(PREFIX)/share/man/man1/mcptask.1
+
+clean:
+	rm -rf build mcptask
+
+.PHONY: all run test check bench fuzz soak install uninstall clean
+.SUFFIXES:

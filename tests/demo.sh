@@ -1,0 +1,67 @@
+#!/bin/sh
+# Plays the workflow of two agents over stdio, each with a server process of
+# its own, on a temporary store. Usage: demo.sh [path of mcptask]
+set -eu
+
+server=${1:-./mcptask}
+store=$(mktemp -d)
+export MCP_TASK_BASE_DIR="$store/state"
+pid=
+trap 'rm -rf "$store"; [ -z "$pid" ] || kill "$pid"' EXIT
+mkfifo "$store/in" "$store/out"
+
+# start NAME: a server as an MCP client starts it.
+start() {
+    agent=$1
+    "$server" <"$store/in" >"$store/out" &
+    pid=$!
+    exec 3>"$store/in" 4<"$store/out"
+    ask '"initialize","params":{"protocolVersion":"2025-11-25",
+        "capabilities":{},"clientInfo":{"name":"'"$agent"'","version":"1"}}'
+    printf '%s\n' '{"jsonrpc":"2.0","method":"notifications/initialized"}' >&3
+    printf '\n%s starts its server, process %d.\n' "$agent" "$pid"
+}
+
+# ask METHOD-AND-PARAMS: one request, one line; its answer in $answer.
+ask() {
+    printf '{"jsonrpc":"2.0","id":1,"method":%s}\n' "$1" | tr '\n' ' ' >&3
+    echo >&3
+    read -r answer <&4
+}
+
+# call TOOL ARGUMENTS: shows both and the answer.
+call() {
+    ask '"tools/call","params":{"name":"'"$1"'","arguments":'"$2"'}'
+    printf '\n%s> %s %s\n' "$agent" "$1" "$2"
+    printf '%s\n' "$answer" |
+        sed -e 's/.*"structuredContent":\(.*\),"content":\[{"type".*/\1/' \
+            -e 's/,"/, "/g' | fold -s -w 72 | sed 's/^/  < /'
+}
+
+start claude-code
+call create_task '{"task_id":"task-001","title":"Add rate limiting",
+    "goal":"At most 100 requests a minute","repo_path":"/home/me/api"}'
+call save_checkpoint '{"task_id":"task-001","agent":"claude-code",
+    "completed_steps":["Read the router","Wrote the middleware"],
+    "remaining_steps":["Write tests"],
+    "resume_prompt":"The middleware is in src/limit.js."}'
+call handoff_task '{"task_id":"task-001","from_agent":"claude-code",
+    "to_agent":"hermes","reason":"context window is full"}'
+
+printf '\nIts server is killed: kill -9 %d\n' "$pid"
+kill -9 "$pid"
+wait "$pid" 2>/dev/null || true
+exec 3>&- 4<&-
+
+start hermes
+call get_task '{"task_id":"task-001"}'
+call update_task '{"task_id":"task-001","status":"in_progress",
+    "current_owner":"hermes",
+    "completed_steps":["Read the router","Wrote the middleware",
+    "Wrote tests"],"remaining_steps":[]}'
+exec 3>&- 4<&-
+wait "$pid"
+pid=
+
+printf '\nAnd for people: mcptask history task-001\n\n'
+"$server" history task-001

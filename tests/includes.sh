@@ -1,0 +1,54 @@
+#!/bin/sh
+# The rule that includes point down: each line of the list may use its own
+# and the lines before it, except what the second list forbids.
+set -eu
+cd "$(dirname "$0")/.."
+
+order='
+text
+base
+json sha256 loop
+record lock index store store_int store_load store_read compact verify backup
+task task_int task_atoms task_keys task_raw task_fields task_index task_query
+task_change task_import artifact
+mcp mcp_int mcp_methods
+view env tools tools_int tools_get tools_uri
+serve
+pipe
+cli cli_text import admin
+mcptask
+'
+forbidden='
+json:store json:loop store:json store:loop record:json loop:json loop:store
+lock:json index:json mcp:store mcp:task mcp:view mcp_methods:store
+mcp_methods:task task:mcp task:serve task:loop view:mcp artifact:task
+artifact:store serve:task serve:tools serve:view
+'
+rank() {
+    printf '%s' "$order" | awk -v m="$1" '
+        { for (i = 1; i <= NF; i++) if ($i == m) print NR }'
+}
+
+bad=0
+for file in *.[ch]; do
+    module=${file%.?}
+    mine=$(rank "$module")
+    if [ -z "$mine" ]; then
+        echo "$file: not in the list of tests/includes.sh"
+        bad=1
+        continue
+    fi
+    for used in $(sed -n 's/^#include "\([a-z0-9_]*\)\.h".*/\1/p' "$file"); do
+        theirs=$(rank "$used")
+        if [ -z "$theirs" ] || [ "$theirs" -gt "$mine" ]; then
+            echo "$file: includes $used.h, which stands above it"
+            bad=1
+        fi
+        case $forbidden in
+        *[[:space:]]"$module:$used"[[:space:]]*)
+            echo "$file: must not see $used.h"
+            bad=1 ;;
+        esac
+    done
+done
+exit $bad

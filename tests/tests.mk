@@ -1,0 +1,77 @@
+# Test programs: tests/t_NAME.c with every object but main's; what one
+# replaces at link time stands in WRAP_NAME, what it is called with in
+# ARGS_NAME.
+
+TESTS := base json record index store store_cut store_fault store_procs \
+  order verify task tools mcp server
+ALLOC := malloc calloc realloc
+FILES := write pwrite pwrite64 pread pread64 fdatasync fsync ftruncate \
+  ftruncate64 rename link open open64
+WRAP_base := $(ALLOC)
+WRAP_json := $(ALLOC)
+WRAP_index := $(ALLOC)
+WRAP_mcp := $(ALLOC)
+WRAP_store_fault := $(ALLOC) $(FILES)
+WRAP_order := $(FILES) fcntl fcntl64 close
+WRAP_task := $(ALLOC) fdatasync clock_gettime
+WRAP_tools := write fsync renameat
+ARGS_server = ./$(BIN)
+
+$(B)/t_%: tests/t_%.c $(OBJ) $(wildcard tests/*.h)
+	$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -I. -o $@ $< $(OBJ) \
+	  $(WRAP_$*:%=-Wl,--wrap=%) $(ALL_LDFLAGS)
+
+test: $(BIN) $(TESTS:%=$(B)/t_%)
+	@fail=0; $(foreach t,$(TESTS),$(B)/t_$(t) $(ARGS_$(t)) || \
+	  { fail=1; echo "t_$(t) failed"; }; ) \
+	sh tests/t_cli.sh ./$(BIN) || fail=1; \
+	sh tests/includes.sh || fail=1; exit $$fail
+
+# ---- check: every compiler's warnings, two analyzers, two sanitizers ----
+
+SAN := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
+STRICT := $(STD) $(WARN) -Werror -D_DEFAULT_SOURCE
+
+check:
+	sh tests/includes.sh
+	gcc $(STRICT) -O2 -fsyntax-only $(SRC:%=%.c) mcptask.c
+	clang $(STRICT) -O2 -fsyntax-only $(SRC:%=%.c) mcptask.c
+	cppcheck -q --error-exitcode=1 --inline-suppr --std=c11 \
+	  --enable=warning,performance,portability --suppress=missingInclude \
+	  -D__linux__ $(SRC:%=%.c) mcptask.c
+	for f in $(SRC) mcptask; do \
+	  gcc $(STRICT) -O1 -fanalyzer -c -o /dev/null $$f.c || exit 1; done
+	$(MAKE) CC=gcc B=build/san BIN=build/san/mcptask CFLAGS='$(SAN)' test
+
+# ---- fuzz: needs clang and its runtime ----
+
+FUZZ := json log line
+
+$(FUZZ:%=build/fuzz_%): build/fuzz_%: tests/fuzz_%.c $(SRC:%=%.c) $(HDR) \
+  $(wildcard tests/*.h)
+	@mkdir -p build
+	clang $(STD) -D_DEFAULT_SOURCE -D_XOPEN_SOURCE=700 -I. -O1 -g \
+	  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+	  -o $@ $< $(SRC:%=%.c)
+
+fuzz: $(FUZZ:%=run_fuzz_%)
+$(FUZZ:%=run_fuzz_%): run_fuzz_%: build/fuzz_%
+	@mkdir -p build/corpus_$*
+	$< -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 \
+	  -max_len=8192 -print_final_stats=0 -verbosity=0 build/corpus_$*
+
+# ---- bench and soak ----
+
+$(B)/bench_%: tests/bench_%.c
+	$(CC) $(ALL_CFLAGS) -o $@ $< $(ALL_LDFLAGS)
+$(B)/bench: tests/bench.c tests/bench_rig.c tests/bench_rig.h $(OBJ)
+	$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -o $@ tests/bench.c \
+	  tests/bench_rig.c $(OBJ) $(ALL_LDFLAGS)
+
+bench: $(BIN) $(B)/bench $(B)/bench_echo $(B)/bench_empty
+	$(B)/bench $(BENCH_ARGS) ./$(BIN)
+
+soak: $(B)/t_store_procs
+	$(B)/t_store_procs 10000
+
+.PHONY: $(FUZZ:%=run_fuzz_%)
