@@ -1,0 +1,92 @@
+/* What no official client sends, but some client does. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import { MODERN, newStore, Raw } from './agent.mjs';
+
+const META = 'io.modelcontextprotocol/';
+const call = (id, name, args) => ({
+  jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args }
+});
+const modern = (id, method, params, version = MODERN) => ({
+  jsonrpc: '2.0',
+  id,
+  method,
+  params: {
+    ...params,
+    _meta: {
+      [`${META}protocolVersion`]: version,
+      [`${META}clientInfo`]: { name: 'raw', version: '1' },
+      [`${META}clientCapabilities`]: {}
+    }
+  }
+});
+
+for (const rev of ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']) {
+  test(`initialize at ${rev}`, async (t) => {
+    const raw = new Raw(t, newStore(t));
+    const agreed = await raw.initialize(rev);
+    assert.equal(agreed.protocolVersion, rev);
+    assert.ok(agreed.instructions.length < 800);
+    const { result } = await raw.ask(
+      call(1, 'create_task', { task_id: 'x', title: 'One' }));
+    assert.equal('structuredContent' in result, rev >= '2025-06-18');
+    assert.equal('resultType' in result, false);
+    await raw.close(rev);
+  });
+}
+
+test('an unknown revision gets the newest of the handshake', async (t) => {
+  const raw = new Raw(t, newStore(t));
+  assert.equal((await raw.initialize('1999-01-01')).protocolVersion,
+    '2025-11-25');
+  await raw.close('2025-11-25');
+});
+
+test('a batch at 2025-03-26', async (t) => {
+  const raw = new Raw(t, newStore(t));
+  await raw.initialize('2025-03-26');
+  const answers = await raw.ask([
+    call(1, 'create_task', { task_id: 'b.1', title: 'One' }),
+    call(2, 'get_task', { task_id: 'b.1' })
+  ]);
+  assert.deepEqual(answers.map((a) => a.id), [1, 2]);
+  assert.equal(answers[1].result.isError ?? false, false);
+  await raw.close('2025-03-26');
+});
+
+test('ids come back as they were', async (t) => {
+  const raw = new Raw(t, newStore(t));
+  await raw.initialize('2025-11-25');
+  for (const id of ['"a\\u0041"', '"\u00e9"', '9007199254740993', '-1']) {
+    await raw.ask(`{"jsonrpc":"2.0","id":${id},"method":"ping"}`);
+    assert.ok(raw.last().includes(`"id":${id}`), raw.last());
+  }
+  await raw.close('2025-11-25');
+});
+
+test('bad lines are answered and leave the next alone', async (t) => {
+  const raw = new Raw(t, newStore(t));
+  assert.equal((await raw.ask('{"jsonrpc":')).error.code, -32700);
+  assert.equal((await raw.ask('[]')).error.code, -32600);
+  assert.equal((await raw.ask('{"jsonrpc":"2.0","id":1,"method":"none"}'))
+    .error.code, -32601);
+  await raw.initialize('2025-11-25');
+  assert.deepEqual((await raw.ask(
+    { jsonrpc: '2.0', id: 2, method: 'ping' })).result, {});
+  await raw.close('2025-11-25');
+});
+
+test('one process serves both eras', async (t) => {
+  const raw = new Raw(t, newStore(t));
+  const { result } = await raw.ask(modern(1, 'server/discover'));
+  assert.ok(result.supportedVersions.includes(MODERN));
+  const made = await raw.ask(modern(2, 'tools/call',
+    { name: 'create_task', arguments: { task_id: 'x', title: 'One' } }));
+  assert.equal(made.result.resultType, 'complete');
+  const wrong = await raw.ask(modern(3, 'tools/list', {}, '2099-01-01'));
+  assert.equal(wrong.error.code, -32022);
+  assert.ok(wrong.error.data.supported.includes(MODERN));
+  await raw.close(MODERN);
+});

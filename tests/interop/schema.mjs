@@ -1,0 +1,95 @@
+/* The official JSON schemas, which the conformance suite carries, and the
+   check of one message of a server against that of its revision. There is no
+   schema of 2024-11-05: messages of that revision are checked as 2025-03-26,
+   which added to it and changed nothing that mcptask sends. */
+
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import vm from 'node:vm';
+
+import { Ajv } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+
+const REVISIONS = ['2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28'];
+
+/* The object literal that starts at text[i]; strings in it are `quoted`. */
+function literal(text, i) {
+  let depth = 0;
+  for (let j = i; ; j++) {
+    if (text[j] === '`') {
+      while (text[++j] !== '`') {
+        j += text[j] === '\\' ? 1 : 0;
+      }
+    } else if (text[j] === '{') {
+      depth++;
+    } else if (text[j] === '}' && --depth === 0) {
+      return vm.runInNewContext(`(${text.slice(i, j + 1)})`);
+    }
+  }
+}
+
+function compile(schema) {
+  const key = '$defs' in schema ? '$defs' : 'definitions';
+  const options = { strict: false, allErrors: true };
+  const ajv = key === '$defs' ? new Ajv2020(options) : new Ajv(options);
+  formats.default(ajv);
+  ajv.addFormat('byte', true);
+  ajv.addSchema({ ...schema, $id: 'mcp' });
+  const defs = schema[key];
+  const byMethod = new Map();
+  const byCode = new Map();
+  for (const [name, def] of Object.entries(defs)) {
+    const method = def.properties?.method?.const;
+    if (method && !/^(Client|Server)/.test(name)) {
+      byMethod.set(method, name);
+    }
+    for (const part of def.properties?.error?.allOf ?? []) {
+      byCode.set(part.properties?.code?.const, name);
+    }
+  }
+  return {
+    byMethod,
+    byCode,
+    first: (...names) => names.find((name) => name in defs),
+    errors(name, value) {
+      const check = ajv.getSchema(`mcp#/${key}/${name}`);
+      return check(value) ? []
+        : check.errors.map((e) => `${name}${e.instancePath}: ${e.message}`);
+    }
+  };
+}
+
+function load() {
+  const at = createRequire(import.meta.url)
+    .resolve('@modelcontextprotocol/conformance/dist/index.js');
+  const text = readFileSync(at, 'utf8');
+  const found = [...text.matchAll(
+    /\{\$schema:`[^`]*`,(?:\$defs|definitions):\{Annotations:/g)];
+  if (found.length !== REVISIONS.length) {
+    throw new Error('the conformance suite carries other schemas now');
+  }
+  return new Map(found.map((m, i) =>
+    [REVISIONS[i], compile(literal(text, m.index))]));
+}
+
+const schemas = load();
+
+/* What is wrong with a message; method is that of the request it answers. */
+export function schemaErrors(rev, message, method) {
+  const s = schemas.get(rev === '2024-11-05' ? '2025-03-26' : rev);
+  if (message.method) {
+    return s.errors(s.byMethod.get(message.method)
+      ?? s.first('JSONRPCNotification'), message);
+  }
+  if (message.error) {
+    return s.errors(s.byCode.get(message.error.code)
+      ?? s.first('JSONRPCErrorResponse', 'JSONRPCError'), message);
+  }
+  const result = method
+    && s.byMethod.get(method)?.replace(/Request$/, 'Result');
+  return [
+    ...s.errors(s.first('JSONRPCResultResponse', 'JSONRPCResponse'), message),
+    ...(result && s.first(result) ? s.errors(result, message.result) : [])
+  ];
+}

@@ -1,0 +1,227 @@
+/* What clients rely on beside the workflow: catalogue, errors, order, large
+   and many answers, restarts. Each test runs on each kind of client. */
+
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import test from 'node:test';
+
+import { Ajv2020 } from 'ajv/dist/2020.js';
+
+import { Agent, KINDS, MODERN, newStore } from './agent.mjs';
+
+const TOOLS = [
+  'attach_artifact', 'create_task', 'get_task', 'handoff_task', 'list_tasks',
+  'mark_exhausted', 'save_checkpoint', 'update_task'
+];
+const READS = ['get_task', 'list_tasks'];
+
+function onEach(what, body) {
+  for (const kind of KINDS) {
+    test(`${what} (${kind.name})`, async (t) => {
+      const store = newStore(t);
+      const agent = await Agent.start(t, kind, store);
+      const last = await body(agent, t, store) ?? agent;
+      await last.close();
+    });
+  }
+}
+
+/* Calls a tool until there is no further page. */
+async function pages(agent, name, args) {
+  const all = [];
+  do {
+    const { next_cursor: cursor } = all.at(-1) ?? {};
+    all.push(await agent.tool(name, cursor ? { ...args, cursor } : args));
+    assert.ok(JSON.stringify(all.at(-1)).length < 48 * 1024);
+  } while (all.at(-1).next_cursor);
+  return all;
+}
+
+onEach('the catalogue is one that every client takes', async (agent) => {
+  const { tools } = await agent.client.listTools();
+  const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
+
+  assert.deepEqual(tools.map((tool) => tool.name).sort(), TOOLS);
+  assert.ok(JSON.stringify(tools).length < 12 * 1024);
+  for (const tool of tools) {
+    assert.ok(tool.description.length > 20, tool.name);
+    assert.equal(tool.inputSchema.type, 'object');
+    assert.doesNotMatch(JSON.stringify(tool.inputSchema),
+      /"(\$ref|anyOf|oneOf|allOf)"/);
+    ajv.compile(tool.inputSchema);
+    assert.equal(tool.outputSchema, undefined);
+    if (agent.kind.rev >= '2025-03-26') {
+      assert.equal(tool.annotations.readOnlyHint ?? false,
+        READS.includes(tool.name), tool.name);
+    } else {
+      assert.equal(tool.annotations, undefined);
+    }
+  }
+});
+
+onEach('resources list, read and templates', async (agent) => {
+  await agent.tool('create_task', { task_id: 'r.1', title: 'One' });
+  await agent.tool('create_task', { task_id: 'r.2', title: 'Two' });
+  await agent.tool('update_task', { task_id: 'r.2', status: 'cancelled' });
+
+  const { resources } = await agent.client.listResources();
+  assert.deepEqual(resources.map((r) => r.uri), ['task://r.1']);
+  const { resourceTemplates } = await agent.client.listResourceTemplates();
+  assert.deepEqual(resourceTemplates.map((r) => r.uriTemplate).sort(), [
+    'task://{task_id}', 'task://{task_id}/artifacts/{artifact_id}',
+    'task://{task_id}/history', 'task://{task_id}/resume'
+  ]);
+
+  const brief = await agent.read('task://r.1/resume');
+  assert.equal(brief.mimeType, 'text/markdown');
+  assert.match(brief.text, /One/);
+  const history = JSON.parse((await agent.read('task://r.2/history')).text);
+  assert.match(JSON.stringify(history), /"update"/);
+});
+
+onEach('faults of the protocol are JSON-RPC errors', async (agent) => {
+  const { client } = agent;
+  const absent = agent.kind.rev === MODERN ? -32602 : -32002;
+
+  assert.equal(await agent.fault(agent.callTool('no_such_tool', {})), -32602);
+  assert.equal(await agent.fault(client.readResource({ uri: 'task://none' })),
+    absent);
+  assert.equal(await agent.fault(client.readResource({ uri: 'http://a/b' })),
+    absent);
+  assert.equal(await agent.fault(client.listResources({ cursor: '!' })),
+    -32602);
+});
+
+onEach('what a task refuses is data', async (agent) => {
+  const create = { task_id: 'e.1', title: 'One', agent: 'a' };
+  const is = async (code, name, args) => {
+    const e = await agent.refused(name, args);
+    assert.equal(e.code, code, JSON.stringify(e));
+    assert.equal(typeof e.message, 'string');
+    assert.equal(typeof e.retryable, 'boolean');
+    return e;
+  };
+
+  await agent.tool('create_task', create);
+  await agent.tool('create_task', create);
+  await is('already_exists', 'create_task', { ...create, title: 'Two' });
+  await is('not_found', 'get_task', { task_id: 'e.2' });
+  assert.equal((await is('invalid_argument', 'create_task', {})).field,
+    'title');
+  assert.equal((await is('invalid_argument', 'get_task',
+    { task_id: 'e.1', colour: 'red' })).field, 'colour');
+  assert.equal((await is('version_conflict', 'update_task',
+    { task_id: 'e.1', goal: 'x', expected_version: 7 })).current_version, 1);
+  await is('dependency_cycle', 'update_task',
+    { task_id: 'e.1', depends_on: ['e.1'] });
+  await agent.tool('save_checkpoint', { task_id: 'e.1', agent: 'a' });
+  await is('not_owner', 'handoff_task', { task_id: 'e.1', from_agent: 'b' });
+  await agent.tool('update_task', { task_id: 'e.1', status: 'done' });
+  await is('terminal', 'save_checkpoint', { task_id: 'e.1', agent: 'a' });
+  await is('too_large', 'create_task', { title: 'x'.repeat(257) });
+});
+
+onEach('fifty calls in flight', async (agent) => {
+  const ids = Array.from({ length: 50 }, (_, i) => `p.${i}`);
+  const made = await Promise.all(ids.map((task_id) =>
+    agent.tool('create_task', { task_id, title: `Task ${task_id}` })));
+
+  assert.deepEqual(made.map((r) => r.task_id), ids);
+  assert.deepEqual(made.map((r) => r.seq), ids.map((_, i) => i + 1));
+  await Promise.all(ids.map((task_id) =>
+    agent.tool('update_task', { task_id: 'p.0', goal: task_id })));
+  const last = await agent.tool('get_task', { task_id: 'p.0' });
+  assert.equal(last.goal, 'p.49');
+  assert.equal(last.version, 51);
+});
+
+onEach('pages of a list', async (agent) => {
+  for (let i = 0; i < 25; i++) {
+    await agent.tool('create_task', { task_id: `l.${i}`, title: 'Listed' });
+  }
+  const all = await pages(agent, 'list_tasks', { limit: 10 });
+  assert.deepEqual(all.map((page) => page.tasks.length), [10, 10, 5]);
+  assert.deepEqual(all.map((page) => page.total), [25, 25, 25]);
+  assert.deepEqual(all.map((page) => page.head_seq), [25, 25, 25]);
+  assert.deepEqual(all.flatMap((page) => page.tasks.map((k) => k.task_id)),
+    Array.from({ length: 25 }, (_, i) => `l.${24 - i}`));
+  assert.equal((await agent.refused('list_tasks', { cursor: '!' })).code,
+    'invalid_argument');
+});
+
+onEach('the history, newest first', async (agent) => {
+  await agent.tool('create_task', { task_id: 'h.1', title: 'One' });
+  for (const goal of ['a', 'b', 'c']) {
+    await agent.tool('update_task', { task_id: 'h.1', goal, agent: 'me' });
+  }
+  const first = await agent.tool('get_task',
+    { task_id: 'h.1', section: 'history', limit: 3 });
+  assert.deepEqual(first.events.map((e) => e.version), [4, 3, 2]);
+  assert.deepEqual(first.events.map((e) => e.by), ['me', 'me', 'me']);
+  const second = await agent.tool('get_task',
+    { task_id: 'h.1', section: 'history', cursor: first.next_cursor });
+  assert.deepEqual(second.events.map((e) => e.op), ['create']);
+  assert.equal(second.next_cursor, undefined);
+});
+
+onEach('an artifact comes back as it went', async (agent) => {
+  await agent.tool('create_task', { task_id: 'a.1', title: 'One' });
+  for (const bytes of [Buffer.from('diff --git \u00e9\n'),
+    Buffer.alloc(0), randomBytes(1 << 20)]) {
+    const text = bytes.length < 100;
+    const { artifact_id } = await agent.tool('attach_artifact', {
+      task_id: 'a.1',
+      name: `${bytes.length} bytes`,
+      content: bytes.toString(text ? 'utf8' : 'base64'),
+      encoding: text ? 'utf8' : 'base64'
+    });
+    const task = await agent.tool('get_task', { task_id: 'a.1' });
+    const kept = task.artifacts.find((a) => a.artifact_id === artifact_id);
+    assert.equal(kept.size, bytes.length);
+    assert.equal(kept.sha256,
+      createHash('sha256').update(bytes).digest('hex'));
+    const whole = await agent.read(`task://a.1/artifacts/${artifact_id}`);
+    assert.ok(Buffer.from(whole.text ?? whole.blob,
+      'text' in whole ? 'utf8' : 'base64').equals(bytes));
+    const pieces = await pages(agent, 'get_task',
+      { task_id: 'a.1', section: 'artifact', artifact_id });
+    assert.ok(Buffer.concat(pieces.map((p) =>
+      Buffer.from(p.content, p.encoding))).equals(bytes));
+  }
+  assert.equal((await agent.refused('attach_artifact', {
+    task_id: 'a.1', name: 'big', content: 'x'.repeat((1 << 20) + 1)
+  })).code, 'too_large');
+});
+
+onEach('a task that is too long for one answer', async (agent) => {
+  const steps = Array.from({ length: 150 },
+    (_, i) => `${i} ${'x'.repeat(900)}`);
+  await agent.tool('create_task', { task_id: 'b.1', title: 'Big' });
+  await agent.tool('save_checkpoint', {
+    task_id: 'b.1', agent: 'a', completed_steps: steps, resume_prompt: 'Go on.'
+  });
+  const all = await pages(agent, 'get_task', { task_id: 'b.1' });
+  assert.ok(all.length > 2 && all[0].truncated);
+  assert.equal(all[0].resume_prompt, 'Go on.');
+  const text = JSON.stringify(all);
+  assert.ok(steps.every((step, i) => text.includes(`"${i} x`)));
+  assert.deepEqual(JSON.parse((await agent.read('task://b.1')).text)
+    .completed_steps, steps);
+});
+
+onEach('a retry after a restart', async (agent, t, store) => {
+  const ask = { task_id: 'i.1', title: 'Once', agent: 'a' };
+  const step = {
+    task_id: 'i.1', agent: 'a', notes: 'x', idempotency_key: 'k'
+  };
+  await agent.tool('create_task', ask);
+  const first = await agent.tool('save_checkpoint', step);
+  await agent.kill();
+
+  const next = await Agent.start(t, agent.kind, store);
+  assert.deepEqual(await next.tool('save_checkpoint', step), first);
+  assert.equal((await next.refused('save_checkpoint',
+    { ...step, notes: 'y' })).code, 'idempotency_conflict');
+  assert.equal((await next.tool('get_task', { task_id: 'i.1' })).version, 2);
+  return next;
+});
