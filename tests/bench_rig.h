@@ -1,0 +1,77 @@
+#ifndef BENCH_RIG_H
+#define BENCH_RIG_H
+
+/* bench_rig - what bench.c measures with: the clock, rounds and medians,
+   children over pipes, a directory on a disk, the facts of the machine.
+   What breaks ends the program with 1 and a message; nothing returns it. */
+
+#include "../base.h"
+
+#include <sys/types.h>
+
+_Noreturn void rig_die(const char *fmt, ...)
+    __attribute__((format(printf, 1, 2)));
+/* Seconds on a clock that never steps. */
+double rig_now(void);
+
+/* ---- children ---- */
+
+/* A process whose standard input and output we hold. */
+struct rig_child {
+    pid_t pid;
+    int in, out;   /* what we write to and read from */
+    struct buf rx; /* what was read */
+    size_t pos;    /* of the next line in rx */
+};
+
+/* Starts argv with MCP_TASK_BASE_DIR set to base, where not NULL. */
+void rig_start(struct rig_child *c, const char *const *argv,
+               const char *base);
+void rig_send(struct rig_child *c, struct str bytes);
+/* The next line without its line feed, valid until the next call. */
+struct str rig_line(struct rig_child *c);
+/* Whether rig_line would not have to read. */
+bool rig_has_line(const struct rig_child *c);
+/* Ends its input and waits for it to end, which must be with 0. */
+void rig_stop(struct rig_child *c);
+/* The number behind "VmRSS:" or the like in its status; 0: none here. */
+uint64_t rig_status_kb(const struct rig_child *c, const char *field);
+
+/* ---- rounds ---- */
+
+#define RIG_MAX_ROUNDS 32
+
+/* Something that can be done again and again. */
+struct rig_side {
+    /* Does it for so many seconds and returns how often a second. */
+    double (*run)(void *ctx, double seconds);
+    void *ctx;
+};
+
+struct rig_result {
+    double ratio;      /* median of a / b over the rounds */
+    double low, high;  /* of the ratios */
+    double a, b;       /* median rates */
+};
+
+double rig_median(double *v, size_t n); /* sorts v */
+/* Runs both in turn, in rounds, so that noise of the machine meets both. */
+struct rig_result rig_compare(struct rig_side a, struct rig_side b,
+                              size_t rounds, double seconds);
+
+/* ---- the place ---- */
+
+/* Makes a fresh directory below parent, removed when the program ends. */
+const char *rig_directory(const char *parent);
+/* Makes a directory in there; the caller frees its name. */
+char *rig_make(const char *name);
+int64_t rig_file_size(const char *path);
+/* Keeps this process, and those that it starts from here on, to the first or
+   the last core that it may run on, or to none. False: that cannot be done
+   here, or there is but one core. */
+enum rig_core { RIG_ANY, RIG_FIRST, RIG_LAST };
+bool rig_keep_to(enum rig_core which);
+/* Says what machine and file system this is. */
+void rig_print_machine(void);
+
+#endif
