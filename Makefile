@@ -5,6 +5,7 @@
 # make bench    figures, each a ratio to something measured in the same run
 # make fuzz     libFuzzer targets, FUZZ_SECONDS each
 # make soak     processes killed at random, 10,000 rounds
+# V=1 shows the commands.
 
 ifeq ($(origin CC),default)
 CC := $(shell command -v musl-gcc >/dev/null 2>&1 && echo musl-gcc || echo cc)
@@ -15,16 +16,17 @@ B ?= build
 BIN ?= mcptask
 FUZZ_SECONDS ?= 60
 
-# Static where there is a static C library; sanitizers never are.
-STATIC := $(shell mkdir -p $(B) && echo 'int main(void){return 0;}' | \
-  $(CC) -static -x c - -o $(B)/static 2>/dev/null && echo -static -no-pie)
+# Static where there is a static C library; what is sanitized never is.
+STATIC := $(if $(findstring -fsanitize,$(CFLAGS)),,$(shell mkdir -p $(B) && \
+  echo 'int main(void){return 0;}' | $(CC) -static -x c - -o $(B)/static \
+  2>/dev/null && echo -static -no-pie))
+Q := $(if $(V),,@)
 STD := -std=c11 -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 \
   -D_TIME_BITS=64
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes
 SMALL := -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables
 ALL_CFLAGS = $(STD) $(WARN) $(if $(STATIC),-fno-pie) $(SMALL) $(CFLAGS)
-ALL_LDFLAGS = $(if $(findstring -fsanitize,$(CFLAGS)),,$(STATIC)) \
-  -Wl,--gc-sections -Wl,-z,norelro -Wl,-z,noseparate-code $(LDFLAGS)
+ALL_LDFLAGS = $(STATIC) -Wl,--gc-sections -Wl,-z,norelro -Wl,-z,noseparate-code $(LDFLAGS)
 
 SRC := text base json sha256 record lock index store store_load store_read \
   compact verify task_raw task_atoms task_keys task_fields task_index \
@@ -36,11 +38,14 @@ OBJ := $(SRC:%=$(B)/%.o)
 all: $(BIN)
 
 $(BIN): $(OBJ) $(B)/mcptask.o
-	$(CC) $(CFLAGS) -o $@ $^ $(ALL_LDFLAGS) \
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(ALL_LDFLAGS) \
 	  $(if $(findstring -g,$(CFLAGS)),,-s)
 
 $(B)/%.o: %.c $(HDR) Makefile
-	$(CC) $(ALL_CFLAGS) -c -o $@ $<
+	@mkdir -p $(B)
+	@echo "  CC    $<"
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 $(B)/base.o: STD += -D_DEFAULT_SOURCE
 
 include tests/tests.mk

@@ -222,22 +222,21 @@ struct load {
     void (*put)(struct server *s);
 };
 
-/* One client, one request at a time; at least one. */
+static void
+ask(void *ctx)
+{
+    struct load *l = ctx;
+
+    l->put(l->s);
+    flush_calls(l->s);
+    take_answer(l->s);
+}
+
+/* One client, one request at a time. */
 static double
 run_single(void *ctx, double seconds)
 {
-    struct load *l = ctx;
-    double from = rig_now(), took;
-    uint64_t n = 0;
-
-    do {
-        l->put(l->s);
-        flush_calls(l->s);
-        take_answer(l->s);
-        n++;
-        took = rig_now() - from;
-    } while (took < seconds);
-    return (double)n / took;
+    return rig_rate(ask, ctx, seconds);
 }
 
 /* One client with WINDOW requests in flight. */
@@ -297,20 +296,21 @@ run_fleet(void *ctx, double seconds)
 }
 
 /* Appends to a file and syncs it, as a log that did nothing else would. */
+static void
+append(void *ctx)
+{
+    static const char record[BARE_RECORD];
+    int fd = *(int *)ctx;
+
+    if (write(fd, record, sizeof(record)) != (ssize_t)sizeof(record) ||
+        fdatasync(fd) != 0)
+        rig_die("append: %s", strerror(errno));
+}
+
 static double
 run_bare(void *ctx, double seconds)
 {
-    int fd = *(int *)ctx;
-    char record[BARE_RECORD];
-    double from = rig_now(), till = from;
-    uint64_t n = 0;
-
-    memset(record, 'x', sizeof(record));
-    for (; till - from < seconds; till = rig_now(), n++)
-        if (write(fd, record, sizeof(record)) != (ssize_t)sizeof(record) ||
-            fdatasync(fd) != 0)
-            rig_die("append: %s", strerror(errno));
-    return (double)n / (till - from);
+    return rig_rate(append, ctx, seconds);
 }
 
 static struct rig_result
@@ -324,26 +324,20 @@ compare(const struct bench *b, double (*run_a)(void *, double), void *a,
 
 /* ---- stores ---- */
 
+/* Valid until the next call. */
 static char *
 log_path(const char *base)
 {
-    size_t cap = strlen(base) + 16;
-    char *path = malloc(cap);
+    static char path[4200];
 
-    if (path == NULL)
-        rig_die("no memory");
-    snprintf(path, cap, "%s/tasks.log", base);
+    snprintf(path, sizeof(path), "%s/tasks.log", base);
     return path;
 }
 
-static int64_t
+static double
 log_size(const char *base)
 {
-    char *path = log_path(base);
-    int64_t size = rig_file_size(path);
-
-    free(path);
-    return size;
+    return (double)rig_file_size(log_path(base));
 }
 
 /* Text of n bytes as people write it, escapes included; n < 4096. */
@@ -396,7 +390,7 @@ measure_writes(const struct bench *b)
     struct server s;
     struct load l = {&s, put_write};
     struct rig_result r;
-    int64_t before;
+    double before;
     uint64_t id;
     char path[4200];
     int fd;
@@ -406,13 +400,13 @@ measure_writes(const struct bench *b)
     if (fd < 0)
         rig_die("%s: %s", path, strerror(errno));
     server_start(b, &s, base, 'a', 0);
-    run_single(&l, 0); /* the log is made */
+    ask(&l); /* the log is made */
     before = log_size(base);
     id = s.id;
     r = compare(b, run_single, &l, run_bare, &fd);
     report("writes", r.ratio, "of bare appends", ">=", 0.8,
            "%.0f/s, records of %.0f bytes, to %.0f/s of %d; rounds %.2f-%.2f",
-           r.a, (double)(log_size(base) - before) / (double)(s.id - id), r.b,
+           r.a, (log_size(base) - before) / (double)(s.id - id), r.b,
            BARE_RECORD, r.low, r.high);
     server_stop(&s);
     close(fd);
@@ -481,7 +475,7 @@ reads_on(const struct bench *b, const char *base, const char *what,
     server_start(b, &s, base, 'a', SMALL_STORE);
     put_get(&s);
     flush_calls(&s);
-    len = take_answer(&s).len + 1;
+    len = take_answer(&s).len + 1; /* with its line feed */
     echo_start(b, &echo, len);
     rig_keep_to(client);
     r = compare(b, run_single, &l, run_single, &e);
@@ -535,9 +529,9 @@ report_index(const struct bench *b, struct server *s, const char *base)
 {
     struct load l = {s, put_list};
     uint64_t empty = empty_kb(b, "VmRSS"), kb;
-    double tasks = (double)s->tasks, log = (double)log_size(base);
+    double tasks = (double)s->tasks, log = log_size(base);
 
-    run_single(&l, 0); /* whatever reads the log only when asked has now */
+    ask(&l); /* whatever reads the log only when asked has now */
     kb = rig_status_kb(&s->child, "VmRSS");
     if (kb > empty)
         report("index", (double)(kb - empty) * 1024 / tasks,
@@ -599,7 +593,7 @@ start_once(const struct start *st)
     server_start(st->b, &s, st->base, 'a', 0);
     l.s = &s;
     if (st->list)
-        run_single(&l, 0);
+        ask(&l);
     took = rig_now() - from;
     server_stop(&s);
     return took;
@@ -617,19 +611,20 @@ run_starts(void *ctx, double seconds)
 }
 
 /* From fork until the program, which does nothing, has ended. */
+static void
+start_empty(void *ctx)
+{
+    const char *const argv[] = {ctx, NULL};
+    struct rig_child c;
+
+    rig_start(&c, argv, NULL);
+    rig_stop(&c);
+}
+
 static double
 run_empty(void *ctx, double seconds)
 {
-    const char *const argv[] = {ctx, NULL};
-    double from = rig_now(), till = from;
-    struct rig_child c;
-    uint64_t n = 0;
-
-    for (; till - from < seconds; till = rig_now(), n++) {
-        rig_start(&c, argv, NULL);
-        rig_stop(&c);
-    }
-    return (double)n / (till - from);
+    return rig_rate(start_empty, ctx, seconds);
 }
 
 static void
@@ -654,45 +649,37 @@ measure_start(const struct bench *b)
     free(base);
 }
 
-/* Reads the log of a store in one go, as fast as anybody could. */
-static double
-run_read(void *ctx, double seconds)
+/* Reads a file in one go, as fast as anybody could. */
+static void
+read_file(void *ctx)
 {
     static char block[65536];
-    double from = rig_now(), till = from;
-    uint64_t n = 0;
-    int fd;
+    int fd = open(ctx, O_RDONLY);
 
-    for (; till - from < seconds; till = rig_now(), n++) {
-        fd = open(ctx, O_RDONLY);
-        if (fd < 0)
-            rig_die("%s: %s", (char *)ctx, strerror(errno));
-        while (read(fd, block, sizeof(block)) > 0)
-            ;
-        close(fd);
-    }
-    return (double)n / (till - from);
+    if (fd < 0)
+        rig_die("%s: %s", (char *)ctx, strerror(errno));
+    while (read(fd, block, sizeof(block)) > 0)
+        ;
+    close(fd);
 }
 
 static void
 measure_replay(const struct bench *b)
 {
     char *base = rig_make("replay"), *none = rig_make("none");
-    char *path = log_path(base);
     struct start full = {b, base, true}, empty = {b, none, true};
     struct rig_result r;
     double mb, plain, above;
 
     import_tasks(b, base, REPLAY_TASKS, 700);
-    mb = (double)log_size(base) / 1e6;
+    mb = log_size(base) / 1e6;
     r = compare(b, run_starts, &full, run_starts, &empty);
-    plain = mb * run_read(path, b->round_s);
+    plain = mb * rig_rate(read_file, log_path(base), b->round_s);
     above = 1 / r.a - 1 / r.b;
     report("replay", mb / above, "MB/s", ">=", 500,
            "%.0f MB of %d records in %.1f ms, empty %.2f ms; %.2f of read() "
            "at %.0f MB/s", mb, REPLAY_TASKS, above * 1e3, 1e3 / r.b,
            mb / above / plain, plain);
-    free(path);
     free(base);
     free(none);
 }
@@ -702,6 +689,7 @@ measure_size(const struct bench *b)
 {
     char *base = rig_make("size");
     struct server s, echo = {.tasks = 1, .random = 1, .prefix = 'a'};
+    struct load l = {&echo, put_get};
     uint64_t rss, floor;
     double size, empty;
     char path[1100];
@@ -716,9 +704,7 @@ measure_size(const struct bench *b)
     flush_calls(&s);
     take_answer(&s);
     echo_start(b, &echo, 100);
-    put_get(&echo);
-    flush_calls(&echo);
-    take_answer(&echo);
+    ask(&l);
     rss = rig_status_kb(&s.child, "VmRSS");
     floor = rig_status_kb(&echo.child, "VmRSS");
     if (rss > 0 && floor > 0)

@@ -217,18 +217,34 @@ by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-double
-rig_median(double *v, size_t n)
+/* Sorts v. */
+static double
+median(double *v, size_t n)
 {
     qsort(v, n, sizeof(v[0]), by_size);
     return (v[(n - 1) / 2] + v[n / 2]) / 2;
+}
+
+double
+rig_rate(void (*once)(void *ctx), void *ctx, double seconds)
+{
+    double from = rig_now(), took;
+    uint64_t n = 0;
+
+    do {
+        once(ctx);
+        n++;
+        took = rig_now() - from;
+    } while (took < seconds);
+    return (double)n / took;
 }
 
 struct rig_result
 rig_compare(struct rig_side a, struct rig_side b, size_t rounds,
             double seconds)
 {
-    double ra[RIG_MAX_ROUNDS], rb[RIG_MAX_ROUNDS], ratio[RIG_MAX_ROUNDS];
+    double ra[RIG_MAX_ROUNDS] = {0}, rb[RIG_MAX_ROUNDS] = {0};
+    double ratio[RIG_MAX_ROUNDS] = {0};
     struct rig_result out;
 
     for (size_t i = 0; i < rounds; i++) { /* (1) */
@@ -239,11 +255,11 @@ rig_compare(struct rig_side a, struct rig_side b, size_t rounds,
             ra[i] = a.run(a.ctx, seconds);
         ratio[i] = ra[i] / rb[i];
     }
-    out.ratio = rig_median(ratio, rounds);
+    out.ratio = median(ratio, rounds);
     out.low = ratio[0];
     out.high = ratio[rounds - 1];
-    out.a = rig_median(ra, rounds);
-    out.b = rig_median(rb, rounds);
+    out.a = median(ra, rounds);
+    out.b = median(rb, rounds);
     return out;
 }
 

@@ -54,7 +54,9 @@ struct rig_result {
     double a, b;       /* median rates */
 };
 
-double rig_median(double *v, size_t n); /* sorts v */
+/* Calls once again and again for so many seconds, and at least once: how
+   often a second. */
+double rig_rate(void (*once)(void *ctx), void *ctx, double seconds);
 /* Runs both in turn, in rounds, so that noise of the machine meets both. */
 struct rig_result rig_compare(struct rig_side a, struct rig_side b,
                               size_t rounds, double seconds);
