@@ -3,7 +3,7 @@
 # ARGS_NAME.
 
 TESTS := base json record index store store_cut store_fault store_procs \
-  order verify task tools mcp server
+  order verify task tools mcp server crash
 ALLOC := malloc calloc realloc
 FILES := write pwrite pwrite64 pread pread64 fdatasync fsync ftruncate \
   ftruncate64 rename link open open64
@@ -16,6 +16,7 @@ WRAP_order := $(FILES) fcntl fcntl64 close
 WRAP_task := $(ALLOC) fdatasync clock_gettime
 WRAP_tools := write fsync renameat
 ARGS_server = ./$(BIN)
+ARGS_crash = ./$(BIN)
 
 $(B)/t_%: tests/t_%.c $(OBJ) $(wildcard tests/*.h)
 	@echo "  TEST  $<"
@@ -76,7 +77,8 @@ $(B)/bench: tests/bench.c tests/bench_rig.c tests/bench_rig.h $(OBJ)
 bench: $(BIN) $(B)/bench $(B)/bench_echo $(B)/bench_empty
 	$(B)/bench $(BENCH_ARGS) ./$(BIN)
 
-soak: $(B)/t_store_procs
+soak: $(BIN) $(B)/t_store_procs $(B)/t_crash
 	$(B)/t_store_procs 10000
+	$(B)/t_crash ./$(BIN) 1000
 
 .PHONY: $(FUZZ:%=run_fuzz_%)
