@@ -148,19 +148,30 @@ mark_forget(struct lock *l)
     memset(l->seen, 0, sizeof l->seen);
 }
 
-static void
-mark_format(const struct mark *m, char out[LOCK_MARK_LEN + 1])
+/* v in exactly n digits, or its last n, and a blank. */
+static char *
+put_digits(char *p, int n, uint64_t v)
 {
-    size_t n = text_put(out, MARK_SUM_FROM + 1, "%010llu %020llu %020llu ",
-                     (unsigned long long)(m->g % 10000000000u),
-                     (unsigned long long)m->n, (unsigned long long)m->end);
-    text_put(out + n, 10, "%08x\n", crc32c(0, out, n));
+    for (int i = n; i > 0; i--, v /= 10)
+        p[i - 1] = (char)('0' + v % 10);
+    p[n] = ' ';
+    return p + n + 1;
+}
+
+static void
+mark_format(const struct mark *m, char out[LOCK_MARK_LEN])
+{
+    char *p = put_digits(out, 10, m->g);
+    p = put_digits(p, 20, m->n);
+    p = put_digits(p, 20, (uint64_t)m->end);
+    record_put_hex(p, crc32c(0, out, MARK_SUM_FROM));
+    p[8] = '\n';
 }
 
 static bool
 mark_parse(const char *p, struct mark *out)
 {
-    char again[LOCK_MARK_LEN + 1];
+    char again[LOCK_MARK_LEN];
     uint64_t end;
     if (!str_u64((struct str){p, 10}, &out->g) ||
         !str_u64((struct str){p + 11, 20}, &out->n) ||
@@ -194,7 +205,7 @@ mark_read(struct lock *l, struct mark *out)
 int
 mark_write(struct lock *l, const struct mark *m)
 {
-    char line[LOCK_MARK_LEN + 1];
+    char line[LOCK_MARK_LEN];
     ssize_t n;
     mark_format(m, line);
     do

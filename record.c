@@ -86,8 +86,8 @@ record_key_ok(struct str key)
            slash < key.p + key.len - 1;
 }
 
-static void
-put_hex32(char *p, uint32_t v)
+void
+record_put_hex(char *p, uint32_t v)
 {
     for (int i = 0; i < 8; i++)
         p[i] = "0123456789abcdef"[v >> (28 - 4 * i) & 15];
@@ -116,7 +116,7 @@ record_put(struct buf *b, const struct store_rec *r)
         return;
     char *line = b->p + at;
     size_t len = b->len - at - 1;
-    put_hex32(line + RECORD_CRC_AT,
+    record_put_hex(line + RECORD_CRC_AT,
               crc32c(0, line + RECORD_SUM_FROM, len - RECORD_SUM_FROM));
 }
 

@@ -256,6 +256,7 @@ store_close(struct store *s)
     lock_close(&s->lock);
     if (s->closed_fd >= 0)
         close(s->closed_fd);
+    buf_fini(&s->line);
     buf_fini(&s->batch);
     buf_fini(&s->undo_old);
     free(s->undo);

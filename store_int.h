@@ -61,6 +61,8 @@ struct store {
     char why[256];
     bool torn;
 
+    struct buf line; /* of the reader that follows the log, kept */
+
     /* the batch */
     int refuse;
     struct buf batch;

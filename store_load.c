@@ -24,6 +24,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define LINE_KEEP (16 * 1024) /* of what following the log needs */
+
 /* ---- one record ---- */
 
 uint8_t
@@ -182,7 +184,8 @@ store_proven_synced(int fd, uint64_t g, uint64_t head, int64_t off,
 static int
 read_lines(struct store *s, int64_t end, bool committed)
 {
-    struct record_reader rd = {.fd = s->fd, .off = s->end, .end = end};
+    struct record_reader rd = {.fd = s->fd, .off = s->end, .end = end,
+                               .b = s->line};
     struct str line;
     int64_t off;
     int rc;
@@ -217,7 +220,8 @@ read_lines(struct store *s, int64_t end, bool committed)
     if (rc == ERR_IO)
         store_deny(s, ERR_IO, false, "%s: read failed: %s", s->path,
                    strerror(errno));
-    record_reader_fini(&rd);
+    s->line = rd.b;
+    buf_reset(&s->line, LINE_KEEP);
     return rc;
 }
 

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #define MAX_WARNINGS 8
+#define BODY_KEEP ((size_t)16 * 1024)
 #define MINTED 10 /* random letters and digits of an id */
 
 struct change {
@@ -540,7 +541,7 @@ stage(struct change *ch, struct task_receipt *out)
     struct store *s = ch->t->store;
     uint64_t seq = store_next_n(s);
     struct str warnings, key;
-    struct buf b = {0};
+    struct buf *b = &ch->t->body;
     size_t at;
     int rc = 0;
 
@@ -548,19 +549,19 @@ stage(struct change *ch, struct task_receipt *out)
         rc = number_field(ch, F_VERSION, ch->old.version + 1);
     if (rc != 0)
         return rc;
-    warnings = warnings_json(ch, &b);
-    buf_reset(&b, b.cap);
-    put_body(&b, ch, warnings);
-    at = b.len;
-    put_state(&b, &ch->k);
+    warnings = warnings_json(ch, b);
+    buf_reset(b, b->cap);
+    put_body(b, ch, warnings);
+    at = b->len;
+    put_state(b, &ch->k);
     key = arena_printf(ch->c->a, TASK_PREFIX "%.*s", STR_ARG(ch->id));
-    if (b.err || !key.p || (ch->n_warn && !warnings.p))
+    if (b->err || !key.p || (ch->n_warn && !warnings.p))
         rc = fail_store(ch, ERR_NOMEM);
-    else if (b.len - at > TASK_MAX_STATE)
+    else if (b->len - at > TASK_MAX_STATE)
         rc = too_large(ch);
-    else if ((rc = store_stage(s, key, buf_view(&b))) != 0)
+    else if ((rc = store_stage(s, key, buf_view(b))) != 0)
         rc = fail_store(ch, rc);
-    buf_fini(&b);
+    buf_reset(b, BODY_KEEP);
     *out = (struct task_receipt){
         .id = ch->id,
         .version = raw_u64(ch->k.f[F_VERSION]),

@@ -305,6 +305,7 @@ tasks_free(struct tasks *t)
     if (!t)
         return;
     reset(t);
+    buf_fini(&t->body);
     free(t);
 }
 

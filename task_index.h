@@ -31,6 +31,7 @@ struct tasks {
     uint64_t count[TASK_N_STATUSES + 1];
     struct atoms atoms;
     struct task_keys keys;
+    struct buf body; /* of the record in the making; kept, as it is hot */
 };
 
 /* The entry of a task's id, or NULL. */
