@@ -47,7 +47,7 @@ le32(const uint8_t *p)
 }
 
 uint32_t
-crc32c(uint32_t crc, const void *data, size_t n)
+crc32c_table(uint32_t crc, const void *data, size_t n)
 {
     const uint8_t *p = data;
     if (crc_table[0][1] == 0)
@@ -64,6 +64,42 @@ crc32c(uint32_t crc, const void *data, size_t n)
         crc = crc >> 8 ^ crc_table[0][(crc ^ *p) & 0xff];
     return ~crc;
 }
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <cpuid.h>
+
+/* The processor's own instruction, where it has one: the sum is the one cost
+   that every byte pays on each write, read and replay. */
+__attribute__((target("sse4.2"))) static uint32_t
+crc32c_sse42(uint32_t crc, const void *data, size_t n)
+{
+    const uint8_t *p = data;
+    uint64_t c = ~crc, word;
+    for (; n >= sizeof word; p += sizeof word, n -= sizeof word) {
+        memcpy(&word, p, sizeof word);
+        c = __builtin_ia32_crc32di(c, word);
+    }
+    for (; n > 0; p++, n--)
+        c = __builtin_ia32_crc32qi((uint32_t)c, *p);
+    return ~(uint32_t)c;
+}
+
+uint32_t
+crc32c(uint32_t crc, const void *p, size_t n)
+{
+    static signed char has; /* 0: not yet asked */
+    unsigned a, b, c, d;
+    if (has == 0)
+        has = __get_cpuid(1, &a, &b, &c, &d) && c & bit_SSE4_2 ? 1 : -1;
+    return has > 0 ? crc32c_sse42(crc, p, n) : crc32c_table(crc, p, n);
+}
+#else
+uint32_t
+crc32c(uint32_t crc, const void *p, size_t n)
+{
+    return crc32c_table(crc, p, n);
+}
+#endif
 
 /* ---- writing ---- */
 

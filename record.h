@@ -42,7 +42,10 @@
 #define RECORD_MAX_N (UINT64_C(1) << 62)
 #define RECORD_MAX_G UINT64_C(9999999999) /* what a mark has room for */
 
+/* CRC-32C (RFC 3720, B.4) of n bytes behind those that crc is of; 0: none. */
 uint32_t crc32c(uint32_t crc, const void *p, size_t n);
+/* The same without instructions of the processor's own; for the tests. */
+uint32_t crc32c_table(uint32_t crc, const void *p, size_t n);
 
 /* Eight lower-case hex digits at p. */
 void record_put_hex(char *p, uint32_t v);
