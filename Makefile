@@ -31,7 +31,7 @@ ALL_LDFLAGS = $(STATIC) -Wl,--gc-sections -Wl,-z,norelro -Wl,-z,noseparate-code 
 SRC := text base json sha256 record lock index store store_load store_read \
   compact verify task_raw task_atoms task_keys task_fields task_index \
   task_query task_change task artifact mcp mcp_methods view tools tools_get \
-  tools_uri loop serve pipe env cli admin
+  tools_uri loop serve pipe env cli cli_text cli_config import admin
 HDR := $(wildcard *.h)
 OBJ := $(SRC:%=$(B)/%.o)
 

@@ -93,8 +93,8 @@ open_dir(const char *dir, bool make)
 
 /* ---- contents ---- */
 
-static bool
-is_name(struct str hex)
+bool
+artifact_is_name(struct str hex)
 {
     size_t i;
 
@@ -220,7 +220,7 @@ open_content(const char *dir, struct str hex, size_t *size)
     struct stat st;
     int at, fd;
 
-    if (!is_name(hex))
+    if (!artifact_is_name(hex))
         return ERR_NOT_FOUND;
     memcpy(name, hex.p, SHA256_HEX);
     name[SHA256_HEX] = '\0';
@@ -345,77 +345,4 @@ artifact_read_path(const char *root, struct str path, struct arena *a,
         rc = read_all(fd, a, (size_t)st.st_size, out);
     close(fd);
     return rc;
-}
-
-/* ---- base64 ---- */
-
-static const char base64[] =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-/* The value of a digit, or 64. */
-static unsigned
-digit(char c)
-{
-    if (c >= 'A' && c <= 'Z')
-        return (unsigned)(c - 'A');
-    if (c >= 'a' && c <= 'z')
-        return (unsigned)(c - 'a') + 26;
-    if (c >= '0' && c <= '9')
-        return (unsigned)(c - '0') + 52;
-    return c == '+' ? 62 : c == '/' ? 63 : 64;
-}
-
-int
-base64_decode(struct arena *a, struct str text, struct str *out)
-{
-    size_t pad = 0, i, j, n = 0;
-    char *p = arena_alloc(a, text.len / 4 * 3 + 1);
-
-    if (!p)
-        return ERR_NOMEM;
-    if (text.len % 4)
-        return ERR_SYNTAX;
-    while (pad < 2 && pad < text.len && text.p[text.len - 1 - pad] == '=')
-        pad++;
-    for (i = 0; i < text.len; i += 4) {
-        size_t drop = i + 4 == text.len ? pad : 0;
-        uint32_t v = 0;
-
-        for (j = 0; j < 4; j++) {
-            unsigned d = j < 4 - drop ? digit(text.p[i + j]) : 0;
-
-            if (d > 63)
-                return ERR_SYNTAX;
-            v = v << 6 | d;
-        }
-        /* Bits that no byte takes must be zero: one text for one content. */
-        if (v & ((1u << 8 * drop) - 1))
-            return ERR_SYNTAX;
-        for (j = 0; j < 3 - drop; j++)
-            p[n++] = (char)(v >> (16 - 8 * j));
-    }
-    *out = (struct str){p, n};
-    return 0;
-}
-
-void
-base64_encode(struct buf *b, struct str bytes)
-{
-    const uint8_t *p = (const uint8_t *)bytes.p;
-    size_t i, n = bytes.len;
-    char *to = buf_room(b, (n + 2) / 3 * 4);
-
-    if (!to)
-        return;
-    for (i = 0; i < n; i += 3, to += 4) {
-        uint32_t v = (uint32_t)p[i] << 16;
-
-        v |= i + 1 < n ? (uint32_t)p[i + 1] << 8 : 0;
-        v |= i + 2 < n ? p[i + 2] : 0;
-        to[0] = base64[v >> 18];
-        to[1] = base64[v >> 12 & 63];
-        to[2] = i + 1 < n ? base64[v >> 6 & 63] : '=';
-        to[3] = i + 2 < n ? base64[v & 63] : '=';
-    }
-    b->len += (n + 2) / 3 * 4;
 }

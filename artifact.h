@@ -13,6 +13,8 @@
    ERR_FULL, ERR_READONLY, ERR_IO. */
 int artifact_put(const char *dir, struct str content,
                  char hex[SHA256_HEX + 1]);
+/* Whether hex is one: SHA256_HEX digits, none of them upper case. */
+bool artifact_is_name(struct str hex);
 /* Whether the content is there, by its size. */
 bool artifact_has(const char *dir, struct str hex, uint64_t size);
 /* Reads a content, NUL-terminated as well, and checks its SHA-256.
@@ -26,10 +28,5 @@ int artifact_get(const char *dir, struct str hex, struct arena *a,
    not there; ERR_TOO_LARGE, ERR_IO, ERR_NOMEM. */
 int artifact_read_path(const char *root, struct str path, struct arena *a,
                        struct str *out);
-
-/* Base64 by RFC 4648, with its padding, and nothing else in it. ERR_SYNTAX,
-   ERR_NOMEM. */
-int base64_decode(struct arena *a, struct str text, struct str *out);
-void base64_encode(struct buf *b, struct str bytes);
 
 #endif

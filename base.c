@@ -143,6 +143,79 @@ utf8_count(struct str s)
     return n;
 }
 
+/* ---- base64 ---- */
+
+static const char base64[] =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/* The value of a digit, or 64. */
+static unsigned
+digit(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return (unsigned)(c - 'A');
+    if (c >= 'a' && c <= 'z')
+        return (unsigned)(c - 'a') + 26;
+    if (c >= '0' && c <= '9')
+        return (unsigned)(c - '0') + 52;
+    return c == '+' ? 62 : c == '/' ? 63 : 64;
+}
+
+int
+base64_decode(struct arena *a, struct str text, struct str *out)
+{
+    size_t pad = 0, i, j, n = 0;
+    char *p = arena_alloc(a, text.len / 4 * 3 + 1);
+
+    if (!p)
+        return ERR_NOMEM;
+    if (text.len % 4)
+        return ERR_SYNTAX;
+    while (pad < 2 && pad < text.len && text.p[text.len - 1 - pad] == '=')
+        pad++;
+    for (i = 0; i < text.len; i += 4) {
+        size_t drop = i + 4 == text.len ? pad : 0;
+        uint32_t v = 0;
+
+        for (j = 0; j < 4; j++) {
+            unsigned d = j < 4 - drop ? digit(text.p[i + j]) : 0;
+
+            if (d > 63)
+                return ERR_SYNTAX;
+            v = v << 6 | d;
+        }
+        /* Bits that no byte takes must be zero: one text for one content. */
+        if (v & ((1u << 8 * drop) - 1))
+            return ERR_SYNTAX;
+        for (j = 0; j < 3 - drop; j++)
+            p[n++] = (char)(v >> (16 - 8 * j));
+    }
+    *out = (struct str){p, n};
+    return 0;
+}
+
+void
+base64_encode(struct buf *b, struct str bytes)
+{
+    const uint8_t *p = (const uint8_t *)bytes.p;
+    size_t i, n = bytes.len;
+    char *to = buf_room(b, (n + 2) / 3 * 4);
+
+    if (!to)
+        return;
+    for (i = 0; i < n; i += 3, to += 4) {
+        uint32_t v = (uint32_t)p[i] << 16;
+
+        v |= i + 1 < n ? (uint32_t)p[i + 1] << 8 : 0;
+        v |= i + 2 < n ? p[i + 2] : 0;
+        to[0] = base64[v >> 18];
+        to[1] = base64[v >> 12 & 63];
+        to[2] = i + 1 < n ? base64[v >> 6 & 63] : '=';
+        to[3] = i + 2 < n ? base64[v & 63] : '=';
+    }
+    b->len += (n + 2) / 3 * 4;
+}
+
 /* ---- errors ---- */
 
 /* Indexed by the code's magnitude. The names are part of the interface to
@@ -515,10 +588,10 @@ clock_mono_ms(void)
 
 /* Both ways between days since 1970 and the date, for years from 0 on: the
    year is taken to begin in March, so that a leap day is its last one. */
-static int64_t
-days_of_date(int64_t y, int64_t m, int64_t d)
+static int
+days_of_date(int y, int m, int d)
 {
-    int64_t era, year, day;
+    int era, year, day;
 
     y += 400 - (m <= 2); /* one cycle of the calendar keeps it positive */
     era = y / 400;
@@ -529,9 +602,9 @@ days_of_date(int64_t y, int64_t m, int64_t d)
 }
 
 static void
-date_of_days(int64_t days, int64_t *y, int64_t *m, int64_t *d)
+date_of_days(int days, int *y, int *m, int *d)
 {
-    int64_t era, day, year;
+    int era, day, year;
 
     days += 719468; /* from 1 March of the year 0 */
     era = days / 146097;
@@ -544,98 +617,84 @@ date_of_days(int64_t days, int64_t *y, int64_t *m, int64_t *d)
     *y = era * 400 + year + (*m <= 2);
 }
 
-/* v in exactly n digits; printf would ask the locale. */
-static char *
-put_digits(char *p, int64_t v, int n)
-{
-    int i;
-
-    for (i = n - 1; i >= 0; i--) {
-        p[i] = (char)('0' + v % 10);
-        v /= 10;
-    }
-    return p + n;
-}
+/* The parts of a time in RFC 3339: how many digits, and what follows them. */
+enum { YEAR, MONTH, DAY, HOUR, MINUTE, SECOND, MILLI, N_PARTS };
+static const char part_len[N_PARTS] = {4, 2, 2, 2, 2, 2, 3};
+static const char part_end[N_PARTS] = {'-', '-', 'T', ':', ':', '.', 'Z'};
 
 void
 time_format(int64_t ms, char out[TIME_LEN + 1])
 {
-    static const char marks[] = "--T::."; /* what follows each part */
-    int64_t part[7];
-    int i;
+    int part[N_PARTS], i, k, rest;
 
     if (ms < 0)
         ms = 0;
     if (ms > TIME_MAX_MS)
         ms = TIME_MAX_MS;
-    date_of_days(ms / DAY_MS, &part[0], &part[1], &part[2]);
-    part[3] = ms % DAY_MS / (60 * MINUTE_MS);
-    part[4] = ms / MINUTE_MS % 60;
-    part[5] = ms / SECOND_MS % 60;
-    part[6] = ms % SECOND_MS;
-    for (i = 0; i < 7; i++) {
-        out = put_digits(out, part[i], i == 0 ? 4 : i == 6 ? 3 : 2);
-        *out++ = i < 6 ? marks[i] : 'Z';
+    date_of_days((int)(ms / DAY_MS), &part[YEAR], &part[MONTH], &part[DAY]);
+    rest = (int)(ms % DAY_MS);
+    part[MILLI] = rest % 1000;
+    part[SECOND] = rest / 1000 % 60;
+    part[MINUTE] = rest / 60000 % 60;
+    part[HOUR] = rest / 3600000;
+    for (i = 0; i < N_PARTS; i++) {
+        for (k = part_len[i]; k-- > 0; part[i] /= 10)
+            out[k] = (char)('0' + part[i] % 10);
+        out += part_len[i];
+        *out++ = part_end[i];
     }
     *out = '\0';
 }
 
-/* The grammar of RFC 3339, a piece at a time: each takes its piece off the
-   front of s, or returns false and leaves s anywhere. */
+/* What follows takes its piece off the front of s, or returns false and
+   leaves s anywhere. */
 
 /* Exactly n digits. */
 static bool
-take_digits(struct str *s, size_t n, int64_t *out)
+take_digits(struct str *s, size_t n, int *out)
 {
     uint64_t v;
 
     if (s->len < n || !str_u64((struct str){s->p, n}, &v))
         return false;
-    *out = (int64_t)v;
+    *out = (int)v;
     s->p += n;
     s->len -= n;
     return true;
 }
 
+/* c, a letter in either case. */
 static bool
-take_char(struct str *s, const char *any_of)
+take_char(struct str *s, char c)
 {
-    /* strchr finds the terminating NUL as well. */
-    if (s->len == 0 || *s->p == '\0' || strchr(any_of, *s->p) == NULL)
+    if (s->len == 0 || (*s->p != c && (c < 'A' || *s->p != (c | 0x20))))
         return false;
     s->p++;
     s->len--;
     return true;
 }
 
+/* Date and time, to the seconds. */
 static bool
-take_date(struct str *s, int64_t *days)
+take_parts(struct str *s, int part[N_PARTS])
 {
-    static const uint8_t month_len[] = {31, 28, 31, 30, 31, 30,
-                                        31, 31, 30, 31, 30, 31};
-    int64_t y, m, d;
-    bool leap;
+    int i;
 
-    if (!take_digits(s, 4, &y) || !take_char(s, "-") ||
-        !take_digits(s, 2, &m) || !take_char(s, "-") ||
-        !take_digits(s, 2, &d))
-        return false;
-    leap = y % 4 == 0 && (y % 100 != 0 || y % 400 == 0);
-    if (m < 1 || m > 12 || d < 1 || d > month_len[m - 1] + (m == 2 && leap))
-        return false;
-    *days = days_of_date(y, m, d);
+    for (i = YEAR; i <= SECOND; i++)
+        if ((i > YEAR && !take_char(s, part_end[i - 1])) ||
+            !take_digits(s, (size_t)part_len[i], &part[i]))
+            return false;
     return true;
 }
 
 /* What stands behind the seconds' point, cut to milliseconds. */
 static bool
-take_fraction(struct str *s, int64_t *ms)
+take_fraction(struct str *s, int *ms)
 {
-    int64_t digit, unit = 100;
-    size_t n = 0;
+    int digit, unit = 100, n = 0;
 
     *ms = 0;
-    if (!take_char(s, "."))
+    if (!take_char(s, '.'))
         return true;
     /* From the fourth digit on the unit is 0: cut, as rounding up could
        carry into the next year. */
@@ -648,44 +707,53 @@ take_fraction(struct str *s, int64_t *ms)
 
 /* -00:00 says that the zone is unknown; the instant is the same. */
 static bool
-take_zone(struct str *s, int64_t *minutes)
+take_zone(struct str *s, int *minutes)
 {
-    bool west = s->len > 0 && *s->p == '-';
-    int64_t h, m;
+    bool west = take_char(s, '-');
+    int h, m;
 
     *minutes = 0;
-    if (take_char(s, "Zz"))
+    if (!west && take_char(s, 'Z'))
         return true;
-    if (!take_char(s, "+-") || !take_digits(s, 2, &h) ||
-        !take_char(s, ":") || !take_digits(s, 2, &m) || h > 23 || m > 59)
+    if ((!west && !take_char(s, '+')) || !take_digits(s, 2, &h) ||
+        !take_char(s, ':') || !take_digits(s, 2, &m) || h > 23 || m > 59)
         return false;
-    *minutes = (h * 60 + m) * (west ? -1 : 1);
+    *minutes = west ? -(h * 60 + m) : h * 60 + m;
     return true;
+}
+
+static bool
+is_date(int y, int m, int d)
+{
+    static const char len[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    bool leap = y % 4 == 0 && (y % 100 != 0 || y % 400 == 0);
+
+    return m >= 1 && m <= 12 && d >= 1 && d <= len[m - 1] + (m == 2 && leap);
 }
 
 bool
 time_parse(struct str s, int64_t *ms)
 {
-    int64_t days, h, m, sec, fraction, zone, minute;
+    int part[N_PARTS], zone;
+    int64_t minute;
 
-    if (!take_date(&s, &days) || !take_char(&s, "Tt") ||
-        !take_digits(&s, 2, &h) || !take_char(&s, ":") ||
-        !take_digits(&s, 2, &m) || !take_char(&s, ":") ||
-        !take_digits(&s, 2, &sec) || !take_fraction(&s, &fraction) ||
+    if (!take_parts(&s, part) || !take_fraction(&s, &part[MILLI]) ||
         !take_zone(&s, &zone) || s.len != 0)
         return false;
-    if (h > 23 || m > 59 || sec > 60)
+    if (!is_date(part[YEAR], part[MONTH], part[DAY]) || part[HOUR] > 23 ||
+        part[MINUTE] > 59 || part[SECOND] > 60)
         return false;
-    minute = days * 24 * 60 + h * 60 + m - zone;
-    if (sec == 60) {
+    minute = INT64_C(1440) * days_of_date(part[YEAR], part[MONTH], part[DAY]) +
+             part[HOUR] * 60 + part[MINUTE] - zone;
+    if (part[SECOND] == 60) {
         /* A leap second ends a day in UTC and has no number of its own: it
            becomes the last millisecond before it. */
-        if ((minute + 1) % (24 * 60) != 0)
+        if ((minute + 1) % 1440 != 0)
             return false;
-        sec = 59;
-        fraction = 999;
+        part[SECOND] = 59;
+        part[MILLI] = 999;
     }
-    *ms = minute * MINUTE_MS + sec * SECOND_MS + fraction;
+    *ms = minute * MINUTE_MS + part[SECOND] * SECOND_MS + part[MILLI];
     return true;
 }
 

@@ -112,6 +112,13 @@ struct str buf_view(const struct buf *b);
 void buf_reset(struct buf *b, size_t keep);
 void buf_fini(struct buf *b);
 
+/* ---- base64 ---- */
+
+/* By RFC 4648, with its padding, and nothing else in it; one text only for
+   one content. ERR_SYNTAX, ERR_NOMEM. */
+int base64_decode(struct arena *a, struct str text, struct str *out);
+void base64_encode(struct buf *b, struct str bytes);
+
 /* ---- time ---- */
 
 #define TIME_LEN 24 /* "2026-07-28T09:30:00.000Z" */

@@ -2,7 +2,7 @@
 #define CLI_H
 
 /* cli - the commands: one table of them, how they read their options and
-   write, and those on tasks (list show history tail health config). */
+   write, and those on tasks (list show history tail health). */
 
 #include "env.h"
 #include "task.h"
@@ -24,46 +24,74 @@ void cli_usage(struct buf *b);
    write where it can be, so that lines of several processes do not mix. */
 bool cli_say(int fd, struct buf *b);
 
-/* ---- for admin.c alone from here on ---- */
+/* Says on stderr what went wrong, one line, or one object with --json, and
+   returns the exit code for err; 0: it is only a warning. c may be NULL:
+   there is no command. */
+struct cli;
+int cli_fail(const struct cli *c, int err, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* ---- for the files of the commands alone from here on ---- */
 
 #define CLI_COLUMNS 6
+
+/* What a command was asked for, those of all commands. */
+struct cli_args {
+    const char *status, *owner, *repo, *tag, *parent, *query;
+    const char *format, *repair;
+    uint64_t limit, lines, since;
+    bool all, ready, stale, follow, strict, orphans;
+};
 
 /* One run of a command. */
 struct cli {
     const struct cli_env *env;
     const struct cli_command *cmd;
+    struct cli_args args;
+    bool json;      /* --json */
     struct buf out; /* for stdout, written by cli_flush */
     int out_errno;  /* of the write that failed; then nothing more is */
     size_t columns; /* of each line in out that are padded; 0: none */
     size_t width[CLI_COLUMNS];
-    bool json;      /* --json */
     struct arena a; /* reset as a command sees fit */
     struct store_kind kind;
     struct tasks *tasks;
     struct store *store; /* NULL: not opened */
 };
 
-struct cli_opt {
-    const char *name; /* without its dashes */
-    char letter;      /* short form, or 0 */
-    enum { OPT_FLAG, OPT_TEXT, OPT_NUMBER } kind;
-    void *to; /* bool, const char * or uint64_t */
-};
-
-/* Takes opts and --json out of argv; operands are left, *argc - 1 of them
-   from argv[1] on, at least min and at most max. 0, or CLI_USAGE, said. */
-int cli_options(struct cli *c, const struct cli_opt *opts, size_t n,
-                int *argc, char **argv, int min, int max);
-/* Says on stderr what went wrong, one line, or one object with --json, and
-   returns the exit code for err. */
-int cli_fail(const struct cli *c, int err, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-/* The same for what the store said; what it keeps in store_state is told. */
+/* The usage, and why this is none, on stderr: CLI_USAGE. */
+int cli_misuse(const struct cli *c, const char *what, const char *about);
+/* cli_fail for a path: with what err means, or what errno does. */
+int cli_fail_path(const struct cli *c, int err, const char *path);
+int cli_fail_errno(const struct cli *c, int err, const char *path);
+/* For what the store said; what it keeps in store_state is told. */
 int cli_fail_store(const struct cli *c, int err);
+/* For what was said of task id, by the store or that there is none. */
+int cli_fail_task(const struct cli *c, int err, const char *id);
 /* What err means, in words. */
 struct str cli_why(int err);
 /* Opens the store: 0, or an exit code, said. */
 int cli_open(struct cli *c, bool readonly);
+
+/* The commands of cli_config.c. */
+int cli_config(struct cli *c, int argc, char **argv);
+
+/* ---- cli_text.c ---- */
+
+/* One thing to be told: a text, a number where that is NULL, or true or
+   false where it is CLI_BOOL. */
+struct cli_fact {
+    const char *name;
+    const char *text;
+    uint64_t n;
+};
+extern const char CLI_BOOL[];
+
+/* Appends to c->out, with --json, the facts as one object, else text, with
+   {name} in it replaced by that fact. One without a name ends them. */
+void cli_tell(struct cli *c, const char *text, const struct cli_fact *facts);
+/* Appends the task, as markdown or as JSON. */
+void cli_task(struct cli *c, const struct task *k, bool md);
 /* Makes b from byte from on harmless for a terminal: control and bidi
    characters become <U+202E>, only line feeds and tabs stay. */
 void cli_safe(struct buf *b, size_t from);

@@ -1,4 +1,4 @@
-/* env - where the store is, from the environment.
+/* env - where the store is, from the environment; and options.
 
    It only computes: no file is looked at, made or opened, so that starting
    stays without side effects. It expands neither ~ nor variables; a path that
@@ -48,8 +48,8 @@ env_absolute(const char *path)
     return join(cwd, path);
 }
 
-static const char *
-get(const char *name)
+const char *
+env_get(const char *name)
 {
     const char *v = getenv(name);
 
@@ -75,13 +75,13 @@ find_base(char **base)
 {
     const char *v;
 
-    if ((v = get("MCP_TASK_BASE_DIR")) != NULL)
+    if ((v = env_get("MCP_TASK_BASE_DIR")) != NULL)
         *base = env_absolute(v);
-    else if ((v = get("XDG_STATE_HOME")) != NULL && v[0] == '/')
+    else if ((v = env_get("XDG_STATE_HOME")) != NULL && v[0] == '/')
         *base = join(v, "/mcptask");
-    else if ((v = get("HOME")) != NULL && v[0] == '/')
+    else if ((v = env_get("HOME")) != NULL && v[0] == '/')
         *base = join(v, "/.local/state/mcptask");
-    else if ((v = get("MCP_TASK_DB_PATH")) != NULL)
+    else if ((v = env_get("MCP_TASK_DB_PATH")) != NULL)
         *base = parent_of(v);
     return v != NULL;
 }
@@ -89,7 +89,7 @@ find_base(char **base)
 static char *
 find_path(const char *name, const char *base, const char *otherwise)
 {
-    const char *v = get(name);
+    const char *v = env_get(name);
 
     return v != NULL ? env_absolute(v) : join(base, otherwise);
 }
@@ -102,7 +102,7 @@ check_paths(char why[256])
     size_t i;
 
     for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        const char *v = get(names[i]);
+        const char *v = env_get(names[i]);
 
         if (v == NULL || (v[0] != '~' && strlen(v) < MAX_PATH))
             continue;
@@ -117,7 +117,7 @@ check_paths(char why[256])
 int
 env_resolve(struct cli_env *e, char why[256])
 {
-    const char *debug = get("MCP_DEBUG");
+    const char *debug = env_get("MCP_DEBUG");
 
     *e = (struct cli_env){0};
     e->debug = debug != NULL && strcmp(debug, "0") != 0;
@@ -148,4 +148,56 @@ env_fini(struct cli_env *e)
     free(e->artifacts_dir);
     free(e->artifact_root);
     *e = (struct cli_env){0};
+}
+
+/* ---- options ---- */
+
+/* The option that arg is, and in *value what is joined to it, or NULL. */
+static const struct env_opt *
+find_option(const struct env_opt *o, const char *arg, const char **value)
+{
+    size_t len = strcspn(arg, "=");
+
+    *value = NULL;
+    if (arg[1] != '-') {
+        *value = arg[1] != '\0' && arg[2] != '\0' ? arg + 2 : NULL;
+        while (o->name != NULL && (o->letter == 0 || o->letter != arg[1]))
+            o++;
+        return o;
+    }
+    if (arg[len] == '=')
+        *value = arg + len + 1;
+    while (o->name != NULL && !str_is((struct str){arg + 2, len - 2}, o->name))
+        o++;
+    return o;
+}
+
+int
+env_option(const struct env_opt *opts, void *to, char **argv, char why[256])
+{
+    const char *value, *wrong = NULL;
+    const struct env_opt *o = find_option(opts, argv[0], &value);
+    void *at = (char *)to + o->at;
+    int words = 1;
+
+    if (o->name != NULL && o->kind != OPT_FLAG && value == NULL) {
+        value = argv[1];
+        words = 2;
+    }
+    if (o->name == NULL)
+        wrong = "unknown option";
+    else if (o->kind == OPT_FLAG && value != NULL)
+        wrong = "no value goes with";
+    else if (o->kind == OPT_FLAG)
+        *(bool *)at = true;
+    else if (value == NULL)
+        wrong = "a value is missing behind";
+    else if (o->kind == OPT_TEXT)
+        *(const char **)at = value;
+    else if (!str_u64(str_of(value), at))
+        wrong = "a number must stand behind";
+    if (wrong == NULL)
+        return words;
+    text_put(why, 256, "%s %s", wrong, argv[0]);
+    return o->name == NULL ? 0 : ERR_INVALID;
 }

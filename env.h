@@ -1,8 +1,9 @@
 #ifndef ENV_H
 #define ENV_H
 
-/* env - where the store is and what was asked for at start: the environment
-   and the options that stand before a command. Makes and opens nothing. */
+/* env - where the store is and what was asked for at start: the environment,
+   the options that stand before a command, and how any option is read. Makes
+   and opens nothing. */
 
 #include "base.h"
 
@@ -26,5 +27,25 @@ int env_resolve(struct cli_env *e, char why[256]);
 /* path made absolute against the working directory; heap, or NULL. */
 char *env_absolute(const char *path);
 void env_fini(struct cli_env *e);
+
+/* The value of a variable, NULL where it is not set or empty. */
+const char *env_get(const char *name);
+
+/* An option, and where its value goes in the struct that is filled. A table
+   of them ends with one without a name. */
+struct env_opt {
+    const char *name; /* without its dashes */
+    char letter;      /* short form, or 0 */
+    uint8_t kind;     /* of the value: */
+    uint16_t at;      /* offsetof its member */
+};
+enum { OPT_FLAG /* bool */, OPT_TEXT /* const char * */,
+       OPT_NUMBER /* uint64_t */ };
+
+/* Takes the option argv[0] into *to, with its value, which "=" joins to it
+   or which is argv[1]: how many words that were. 0: it is none of opts;
+   ERR_INVALID: its value is wrong; both with *why saying so. */
+int env_option(const struct env_opt *opts, void *to, char **argv,
+               char why[256]);
 
 #endif

@@ -163,44 +163,22 @@ check_version(struct request *r)
                : refuse_version(r, version);
 }
 
-/* Whether enc is the one base64 text (RFC 4648, padded) of raw: whatever is
-   wrong with enc, it is not. */
-static bool
-is_base64_of(struct str enc, struct str raw)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                 "abcdefghijklmnopqrstuvwxyz0123456789+/";
-    uint32_t bits;
-    size_t i, k, left;
-    char want;
-
-    if (enc.len % 4 != 0 || enc.len / 4 != raw.len / 3 + (raw.len % 3 != 0))
-        return false;
-    for (i = 0; i < enc.len; i += 4) {
-        left = raw.len - i / 4 * 3;
-        for (bits = 0, k = 0; k < 3; k++)
-            bits = bits << 8 |
-                   (k < left ? (unsigned char)raw.p[i / 4 * 3 + k] : 0);
-        for (k = 0; k < 4; k++) {
-            want = k <= left ? digits[bits >> (18 - 6 * k) & 63] : '=';
-            if (enc.p[i + k] != want)
-                return false;
-        }
-    }
-    return true;
-}
-
-static bool
-header_says(struct str header, struct str value)
+/* Whether the header says value, as it is or in base64: 0, 1, ERR_NOMEM. */
+static int
+header_says(struct arena *a, struct str header, struct str value)
 {
     static const struct str open = STR("=?base64?"), end = STR("?=");
     size_t around = open.len + end.len;
+    int err;
 
-    if (header.len < around || !str_starts(header, open.p) ||
-        memcmp(header.p + header.len - end.len, end.p, end.len) != 0)
-        return str_eq(header, value);
-    return is_base64_of((struct str){header.p + open.len,
-                                     header.len - around}, value);
+    if (header.len >= around && str_starts(header, open.p) &&
+        memcmp(header.p + header.len - end.len, end.p, end.len) == 0) {
+        header = (struct str){header.p + open.len, header.len - around};
+        err = base64_decode(a, header, &header);
+        if (err < 0)
+            return err == ERR_NOMEM ? err : 0;
+    }
+    return str_eq(header, value);
 }
 
 /* Proxies route by these headers: they must not say other than the body. */
@@ -209,6 +187,7 @@ check_routing(struct request *r)
 {
     const struct mcp_facts *f = r->m->f;
     struct str method, name;
+    int says;
 
     if (!f->http)
         return 0;
@@ -218,9 +197,12 @@ check_routing(struct request *r)
     if (r->method == NULL || r->method->target == NULL)
         return 0;
     name = f->header(f->header_ctx, "mcp-name");
-    if (name.p == NULL || r->target.p == NULL || !header_says(name, r->target))
-        return mismatch(r, "Header mismatch: Mcp-Name is not the name or uri");
-    return 0;
+    says = name.p != NULL && r->target.p != NULL
+               ? header_says(r->m->a, name, r->target) : 0;
+    if (says < 0)
+        return says;
+    return says ? 0 : mismatch(r, "Header mismatch: Mcp-Name is not the name "
+                                  "or uri");
 }
 
 static step *const modern_steps[] = {

@@ -66,9 +66,9 @@ enum cache { UNCACHED, CACHE_PUBLIC, CACHE_PRIVATE };
 
 struct method {
     const char *name;
-    enum mcp_rev from, to;
-    enum feature feature;
-    enum cache cache;
+    uint8_t from, to; /* enum mcp_rev */
+    uint8_t feature;
+    uint8_t cache;
     const char *target; /* the parameter that Mcp-Name repeats, or NULL */
     step *judge;        /* of its parameters, or NULL */
     /* Appends the members of the result: 0 or an error. */

@@ -23,19 +23,19 @@
 #define LIST_TTL_MS 300000 /* a restart may bring another catalogue */
 #define LEVEL_DEFAULT 6     /* info */
 
-static const char *const rev_names[MCP_N_REVS] = {
+static const char rev_names[MCP_N_REVS][sizeof "2024-11-05"] = {
     "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28",
 };
 
 /* By RFC 5424 severity. */
-static const char *const level_names[] = {
+static const char level_names[][sizeof "emergency"] = {
     "emergency", "alert", "critical", "error",
     "warning",   "notice", "info",    "debug",
 };
 
 /* As capabilities are called; CORE is none. */
-static const char *const feature_names[N_FEATURES] = {
-    NULL, "tools", "resources", "logging",
+static const char feature_names[N_FEATURES][sizeof "resources"] = {
+    "", "tools", "resources", "logging",
 };
 
 const char *
@@ -443,7 +443,8 @@ mcp_find_method(struct request *r)
 
     for (m = methods; m < end; m++)
         if (str_is(r->name, m->name) && r->rev >= m->from &&
-            r->rev <= m->to && offers(r->m->cat, r->rev, m->feature))
+            r->rev <= m->to &&
+            offers(r->m->cat, r->rev, (enum feature)m->feature))
             break;
     if (m == end)
         return 0;
@@ -501,7 +502,7 @@ open_result(const struct request *r, struct buf *out)
 static void
 close_result(const struct request *r, struct buf *out)
 {
-    enum cache cache = r->method->cache;
+    int cache = r->method->cache;
 
     if (is_modern(r) && out->err == 0) {
         if (out->p[out->len - 1] != '{')

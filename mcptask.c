@@ -16,117 +16,48 @@
 #include "tools.h"
 
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void
-warn(const char *fmt, ...)
-    __attribute__((format(printf, 1, 2)));
-
-static void
-warn(const char *fmt, ...)
-{
-    char text[1024];
-    struct buf b = {0};
-    va_list ap;
-
-    va_start(ap, fmt);
-    text_vput(text, sizeof(text), fmt, ap);
-    va_end(ap);
-    buf_printf(&b, "mcptask: %s\n", text);
-    cli_say(STDERR_FILENO, &b);
-}
-
 /* ---- options ---- */
 
-/* An option that stands before the command. set returns NULL, or what the
-   value should have been. */
-struct option {
-    const char *name;
-    const char *value; /* what it is called in the help, NULL: takes none */
-    const char *help;
-    const char *(*set)(struct cli_env *e, const char *v);
+#define NOT_GIVEN UINT64_MAX
+
+/* Those that stand before the command. */
+struct options {
+    const char *tools, *artifact_root;
+    uint64_t closed_mib;
+    bool read_only, require_evidence;
 };
 
-static const char *
-set_tools(struct cli_env *e, const char *v)
-{
-    e->core = strcmp(v, "core") == 0;
-    return e->core || strcmp(v, "all") == 0 ? NULL : "core or all";
-}
-
-static const char *
-set_read_only(struct cli_env *e, const char *v)
-{
-    (void)v;
-    e->read_only = true;
-    return NULL;
-}
-
-static const char *
-set_require_evidence(struct cli_env *e, const char *v)
-{
-    (void)v;
-    e->require_evidence = true;
-    return NULL;
-}
-
-static const char *
-set_artifact_root(struct cli_env *e, const char *v)
-{
-    struct stat st;
-
-    free(e->artifact_root);
-    e->artifact_root = env_absolute(v);
-    if (v[0] == '\0' || e->artifact_root == NULL ||
-        stat(e->artifact_root, &st) != 0 || !S_ISDIR(st.st_mode))
-        return "a directory that is there";
-    return NULL;
-}
-
-static const char *
-set_closed_max(struct cli_env *e, const char *v)
-{
-    uint64_t mib;
-
-    if (!str_u64(str_of(v), &mib) || mib < 1 || mib > INT64_MAX >> 20)
-        return "a number of MiB, 1 or more";
-    e->closed_max = (int64_t)(mib << 20);
-    return NULL;
-}
-
-static const struct option options[] = {
-    {"--tools", "core|all", "which tools to offer (all)", set_tools},
-    {"--read-only", NULL, "offer the reads only; never write the store",
-     set_read_only},
-    {"--require-evidence", NULL, "refuse done without test_results",
-     set_require_evidence},
-    {"--artifact-root", "DIR", "let attach_artifact read files beneath DIR",
-     set_artifact_root},
-    {"--closed-max", "MIB", "keep this much of closed generations (1024)",
-     set_closed_max},
-};
+static const struct env_opt opts[] = {
+    {"tools", 0, OPT_TEXT, offsetof(struct options, tools)},
+    {"read-only", 0, OPT_FLAG, offsetof(struct options, read_only)},
+    {"require-evidence", 0, OPT_FLAG,
+     offsetof(struct options, require_evidence)},
+    {"artifact-root", 0, OPT_TEXT, offsetof(struct options, artifact_root)},
+    {"closed-max", 0, OPT_NUMBER, offsetof(struct options, closed_mib)},
+    {0}};
 
 static void
 put_help(struct buf *b)
 {
-    size_t i;
-
-    buf_z(b, "usage: mcptask [OPTIONS]              serve MCP on stdin and stdout\n"
+    buf_z(b, "usage: mcptask [OPTIONS]              serve MCP on stdin and "
+         "stdout\n"
          "       mcptask [OPTIONS] COMMAND ...\n"
          "\n"
-         "Options:\n");
-    for (i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
-        const struct option *o = &options[i];
-        size_t at = b->len;
-
-        buf_printf(b, "  %s %s ", o->name, o->value ? o->value : "");
-        buf_printf(b, "%*s%s\n", 26 - (int)(b->len - at), "", o->help);
-    }
-    buf_z(b, "  -h, --help              this text\n"
+         "Options:\n"
+         "  --tools core|all        which tools to offer (all)\n"
+         "  --read-only             offer the reads only; never write the "
+         "store\n"
+         "  --require-evidence      refuse done without test_results\n"
+         "  --artifact-root DIR     let attach_artifact read files beneath "
+         "DIR\n"
+         "  --closed-max MIB        keep this much of closed generations "
+         "(1024)\n"
+         "  -h, --help              this text\n"
          "  -V, --version           the version\n"
          "\n"
          "Commands:\n");
@@ -143,47 +74,53 @@ put_help(struct buf *b)
          "Exit codes: 0 ok, 1 not met, 2 usage, 3 store, 4 conflict.\n");
 }
 
-/* Whether arg is o, alone or with "=value" behind it; *value is that, or
-   NULL. */
 static bool
-is_option(const struct option *o, const char *arg, const char **value)
+is_directory(const char *path)
 {
-    size_t n = strlen(o->name);
+    struct stat st;
 
-    if (strncmp(arg, o->name, n) != 0 || (arg[n] != '\0' && arg[n] != '='))
-        return false;
-    *value = arg[n] == '=' ? arg + n + 1 : NULL;
-    return true;
+    return path != NULL && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Takes one option, argv[0], and its value. How many words that were, or
-   CLI_USAGE negated, said. */
-static int
-take_option(struct cli_env *e, char **argv)
+/* Checks what was asked for, and puts it where the parts look for it. NULL,
+   or what is wrong. */
+static const char *
+apply(struct cli_env *e, const struct options *o)
 {
-    size_t i;
+    e->read_only = o->read_only;
+    e->require_evidence = o->require_evidence;
+    e->core = o->tools != NULL && strcmp(o->tools, "core") == 0;
+    if (o->tools != NULL && !e->core && strcmp(o->tools, "all") != 0)
+        return "--tools: takes core or all";
+    if (o->artifact_root != NULL)
+        e->artifact_root = env_absolute(o->artifact_root);
+    if (o->artifact_root != NULL &&
+        (o->artifact_root[0] == '\0' || !is_directory(e->artifact_root)))
+        return "--artifact-root: takes a directory that is there";
+    if (o->closed_mib == NOT_GIVEN)
+        return NULL;
+    if (o->closed_mib < 1 || o->closed_mib > INT64_MAX >> 20)
+        return "--closed-max: takes a number of MiB, 1 or more";
+    e->closed_max = (int64_t)(o->closed_mib << 20);
+    return NULL;
+}
 
-    for (i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
-        const struct option *o = &options[i];
-        const char *value, *want;
-        int words = 1;
+/* How many words of argv were options, or CLI_USAGE negated, said. */
+static int
+take_options(struct cli_env *e, char **argv)
+{
+    struct options o = {.closed_mib = NOT_GIVEN};
+    const char *wrong;
+    char why[256];
+    int i = 0, words;
 
-        if (!is_option(o, argv[0], &value))
-            continue;
-        if (o->value != NULL && value == NULL) {
-            value = argv[1];
-            words = 2;
-        }
-        want = (o->value != NULL) != (value != NULL)
-                   ? (o->value != NULL ? o->value : "nothing behind it")
-                   : o->set(e, value);
-        if (want == NULL)
-            return words;
-        warn("%s: takes %s", o->name, want);
-        return -CLI_USAGE;
+    for (; argv[i] != NULL && argv[i][0] == '-'; i += words) {
+        words = env_option(opts, &o, argv + i, why);
+        if (words <= 0)
+            return -cli_fail(NULL, ERR_INVALID, "%s; see mcptask --help", why);
     }
-    warn("unknown option %s; see mcptask --help", argv[0]);
-    return -CLI_USAGE;
+    wrong = apply(e, &o);
+    return wrong == NULL ? i : -cli_fail(NULL, ERR_INVALID, "%s", wrong);
 }
 
 /* ---- serving ---- */
@@ -195,9 +132,10 @@ tell_state(const struct store *store)
 
     store_state(store, &st);
     if (st.torn)
-        warn("%s: cut a torn tail, which nobody had been promised", st.path);
+        cli_fail(NULL, 0, "%s: cut a torn tail, which nobody had been promised",
+                 st.path);
     if (st.err != 0 && st.err != ERR_READONLY)
-        warn("%s", st.why);
+        cli_fail(NULL, 0, "%s", st.why);
 }
 
 /* Opens the store and what stands on it, and serves. */
@@ -228,7 +166,7 @@ serve_store(const struct cli_env *e, struct tasks *tasks)
         (err = pipe_open(&io, serve, loop)) < 0)
         goto out;
     if (e->debug)
-        warn("%s: serving on stdin and stdout", e->log_path);
+        cli_fail(NULL, 0, "%s: serving on stdin and stdout", e->log_path);
     err = serve_run(serve, pipe_ended, io);
     if (err == 0)
         exit_code = CLI_OK;
@@ -236,7 +174,7 @@ serve_store(const struct cli_env *e, struct tasks *tasks)
         text_put(why, sizeof(why), "select failed");
 out:
     if (err < 0)
-        warn("%s", why);
+        cli_fail(NULL, err, "%s", why);
     pipe_close(io);
     serve_free(serve);
     loop_free(loop);
@@ -251,32 +189,14 @@ serve_stdio(const struct cli_env *e)
     struct tasks *tasks = tasks_new();
     int exit_code;
 
-    if (tasks == NULL) {
-        warn("out of memory");
-        return CLI_STORE;
-    }
+    if (tasks == NULL)
+        return cli_fail(NULL, ERR_NOMEM, "out of memory");
     exit_code = serve_store(e, tasks);
     tasks_free(tasks);
     return exit_code;
 }
 
 /* ---- main ---- */
-
-/* Takes the options, and does what is asked for behind them. */
-static int
-run(struct cli_env *e, int argc, char **argv)
-{
-    int i = 1;
-
-    while (i < argc && argv[i][0] == '-') {
-        int words = take_option(e, argv + i);
-
-        if (words < 0)
-            return -words;
-        i += words;
-    }
-    return i < argc ? cli_main(e, argc - i, argv + i) : serve_stdio(e);
-}
 
 static bool
 is_one_of(const char *arg, const char *a, const char *b)
@@ -291,7 +211,7 @@ main(int argc, char **argv)
     struct buf b = {0};
     char why[256];
     sigset_t alarm;
-    int exit_code;
+    int exit_code, i;
 
     pipe_fill();
     /* The store sleeps for its lock until this signal comes, even where who
@@ -301,19 +221,18 @@ main(int argc, char **argv)
     sigaddset(&alarm, SIGALRM);
     sigprocmask(SIG_UNBLOCK, &alarm, NULL);
     signal(SIGXFSZ, SIG_IGN);
-    if (argc > 1 && is_one_of(argv[1], "-h", "--help")) {
+    if (argc > 1 && is_one_of(argv[1], "-h", "--help"))
         put_help(&b);
-        return cli_say(STDOUT_FILENO, &b) ? CLI_OK : CLI_NOT_MET;
-    }
-    if (argc > 1 && is_one_of(argv[1], "-V", "--version")) {
+    if (argc > 1 && is_one_of(argv[1], "-V", "--version"))
         buf_z(&b, "mcptask " MCPTASK_VERSION "\n");
+    if (b.len > 0 || b.err)
         return cli_say(STDOUT_FILENO, &b) ? CLI_OK : CLI_NOT_MET;
-    }
-    if (env_resolve(&e, why) < 0) {
-        warn("%s", why);
-        return CLI_USAGE;
-    }
-    exit_code = run(&e, argc, argv);
+    if (env_resolve(&e, why) < 0)
+        return cli_fail(NULL, ERR_INVALID, "%s", why);
+    i = 1 + take_options(&e, argv + 1);
+    exit_code = i < 1 ? 1 - i
+                : i < argc ? cli_main(&e, argc - i, argv + i)
+                           : serve_stdio(&e);
     env_fini(&e);
     return exit_code;
 }

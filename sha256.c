@@ -48,35 +48,27 @@ expand(uint32_t w[64], const uint8_t *p)
     }
 }
 
-/* One round leaves all but two of the eight words as they are; they are renamed
-   by rotating the arguments rather than moved. */
-#define ROUND(a, b, c, d, e, f, g, h, i)                                    \
-    do {                                                                    \
-        (h) += (rotr(e, 6) ^ rotr(e, 11) ^ rotr(e, 25)) +                   \
-               ((g) ^ ((e) & ((f) ^ (g)))) + round_k[i] + w[i];             \
-        (d) += (h);                                                         \
-        (h) += (rotr(a, 2) ^ rotr(a, 13) ^ rotr(a, 22)) +                   \
-               (((a) & (b)) | ((c) & ((a) | (b))));                         \
-    } while (0)
-
 static void
 compress(uint32_t s[8], const uint8_t *p)
 {
     uint32_t a = s[0], b = s[1], c = s[2], d = s[3];
     uint32_t e = s[4], f = s[5], g = s[6], h = s[7];
-    uint32_t w[64];
+    uint32_t w[64], t;
     int i;
 
     expand(w, p);
-    for (i = 0; i < 64; i += 8) {
-        ROUND(a, b, c, d, e, f, g, h, i);
-        ROUND(h, a, b, c, d, e, f, g, i + 1);
-        ROUND(g, h, a, b, c, d, e, f, i + 2);
-        ROUND(f, g, h, a, b, c, d, e, i + 3);
-        ROUND(e, f, g, h, a, b, c, d, i + 4);
-        ROUND(d, e, f, g, h, a, b, c, i + 5);
-        ROUND(c, d, e, f, g, h, a, b, i + 6);
-        ROUND(b, c, d, e, f, g, h, a, i + 7);
+    for (i = 0; i < 64; i++) {
+        t = h + (rotr(e, 6) ^ rotr(e, 11) ^ rotr(e, 25)) +
+            (g ^ (e & (f ^ g))) + round_k[i] + w[i];
+        h = g;
+        g = f;
+        f = e;
+        e = d + t;
+        d = c;
+        c = b;
+        b = a;
+        a = t + (rotr(b, 2) ^ rotr(b, 13) ^ rotr(b, 22)) +
+            ((b & c) | (d & (b | c)));
     }
     s[0] += a;
     s[1] += b;

@@ -189,13 +189,13 @@ text_put(char *out, size_t cap, const char *fmt, ...)
 }
 
 _Noreturn void
-text_assert_failed(const char *expr, const char *file, int line)
+text_assert_failed(const char *file, int line)
 {
     char text[256];
-    size_t n = text_put(text, sizeof text, "mcptask: %s:%d: not true: %s\n",
-                        file, line, expr);
+    size_t n = text_put(text, sizeof text, "mcptask: %s:%d: assertion failed\n",
+                        file, line);
 
-    if (write(STDERR_FILENO, text, n < sizeof text ? n : sizeof text) < 0)
+    if (write(STDERR_FILENO, text, n) < 0)
         abort();
     abort();
 }

@@ -17,10 +17,9 @@ size_t text_put(char *out, size_t cap, const char *fmt, ...)
 size_t text_vput(char *out, size_t cap, const char *fmt, va_list ap)
     __attribute__((format(printf, 3, 0)));
 
-/* What must be true, also in release builds: else the expression goes to
-   stderr and the process ends. assert would bring streams along. */
-#define ASSERT(e) ((e) ? (void)0 : text_assert_failed(#e, __FILE__, __LINE__))
-_Noreturn void text_assert_failed(const char *expr, const char *file,
-                                  int line);
+/* What must be true, also in release builds: else file and line go to stderr
+   and the process ends. assert would bring streams along. */
+#define ASSERT(e) ((e) ? (void)0 : text_assert_failed(__FILE__, __LINE__))
+_Noreturn void text_assert_failed(const char *file, int line);
 
 #endif

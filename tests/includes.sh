@@ -15,7 +15,7 @@ mcp mcp_int mcp_methods
 view env tools tools_int tools_get tools_uri
 serve
 pipe
-cli cli_text import admin
+cli cli_text cli_config import admin
 mcptask
 '
 forbidden='

@@ -1,0 +1,267 @@
+/* cli_text - what a command writes: columns, facts, and nothing that a
+   terminal would act on.
+
+   Invariants:
+   1. stdout is written by cli_flush alone. When that fails, nothing more is
+      written, the command ends as soon as it notices, and the exit code says
+      that not all of it arrived.
+   2. A line of columns is padded when it is flushed, by all that is flushed
+      with it, as nobody knows what comes later. */
+
+#include "cli.h"
+
+#include "view.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DRAIN_AT (64 * 1024)
+#define WIDTH_MAX 40 /* what is wider moves its own line only */
+
+/* ---- what a terminal may see ---- */
+
+/* Whether a terminal would act on the character instead of showing it, or
+   show what follows it in another order. */
+static bool
+is_active(uint32_t cp)
+{
+    static const uint32_t ranges[][2] = {
+        {0, 8}, {0xb, 0x1f}, {0x7f, 0x9f}, {0x61c, 0x61c},
+        {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069},
+        {0xfeff, 0xfeff}, {0xe0000, 0xe007f}};
+
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+        if (cp >= ranges[i][0] && cp <= ranges[i][1])
+            return true;
+    return false;
+}
+
+static uint32_t
+code_point(const char *p, size_t n)
+{
+    uint32_t cp = (uint32_t)p[0] & (n == 1 ? 0x7fu : 0x7fu >> n);
+
+    for (size_t i = 1; i < n; i++)
+        cp = cp << 6 | ((uint32_t)p[i] & 0x3fu);
+    return cp;
+}
+
+/* How many bytes from p on can be shown as they are. */
+static size_t
+plain_len(const char *p, const char *end)
+{
+    const char *at = p;
+
+    while (at < end) {
+        size_t n = 1;
+
+        if (*at < ' ' || *at >= 0x7f) { /* char may be signed or not */
+            n = utf8_len(at, end);
+            if (n == 0 || is_active(code_point(at, n)))
+                break;
+        }
+        at += n;
+    }
+    return (size_t)(at - p);
+}
+
+void
+cli_safe(struct buf *b, size_t from)
+{
+    struct buf old = {0};
+    const char *p, *end;
+    size_t n;
+
+    if (b->err || b->len == from ||
+        plain_len(b->p + from, b->p + b->len) == b->len - from)
+        return;
+    buf_put(&old, b->p + from, b->len - from);
+    b->err = old.err;
+    b->len = from;
+    for (p = old.p, end = old.p + old.len; p < end; p += n) {
+        n = plain_len(p, end);
+        if (n > 0) {
+            buf_put(b, p, n);
+            continue;
+        }
+        n = utf8_len(p, end);
+        if (n > 0)
+            buf_printf(b, "<U+%04X>", (unsigned)code_point(p, n));
+        else
+            buf_z(b, "\xef\xbf\xbd"); /* U+FFFD */
+        n += n == 0;
+    }
+    buf_fini(&old);
+}
+
+/* ---- columns ---- */
+
+/* The column at p, which two blanks end; what has none behind it is the
+   line's last, and not padded. */
+static bool
+take_column(const char *p, const char *end, struct str *out)
+{
+    for (const char *at = p; at + 1 < end && *at != '\n'; at++)
+        if (at[0] == ' ' && at[1] == ' ') {
+            *out = (struct str){p, (size_t)(at - p)};
+            return true;
+        }
+    return false;
+}
+
+/* Pads the columns of a line to the widest seen so far. Returns what is
+   behind the line. */
+static const char *
+align_line(struct cli *c, struct buf *b, const char *p, const char *end)
+{
+    const char *next = memchr(p, '\n', (size_t)(end - p));
+    struct str s;
+
+    next = next == NULL ? end : next + 1;
+    for (size_t i = 0; i < c->columns && take_column(p, next, &s); i++) {
+        size_t n = utf8_count(s);
+
+        if (n > c->width[i] && n <= WIDTH_MAX)
+            c->width[i] = n;
+        for (buf_put(b, p, s.len + 2); n < c->width[i]; n++)
+            buf_char(b, ' ');
+        p += s.len + 2;
+    }
+    buf_put(b, p, (size_t)(next - p));
+    return next;
+}
+
+static void
+align(struct cli *c)
+{
+    struct buf b = {0};
+
+    for (int pass = 0; pass < 2; pass++) { /* first the widths are found */
+        const char *p = c->out.p, *end = p + c->out.len;
+
+        b.len = 0;
+        while (p < end)
+            p = align_line(c, &b, p, end);
+    }
+    buf_fini(&c->out);
+    c->out = b; /* its error with it */
+}
+
+/* ---- writing ---- */
+
+/* 0 or errno. */
+static int
+write_all(int fd, const struct buf *b)
+{
+    if (b->err)
+        return ENOMEM;
+    for (size_t at = 0; at < b->len; ) {
+        ssize_t n = write(fd, b->p + at, b->len - at);
+
+        if (n >= 0)
+            at += (size_t)n;
+        else if (errno != EINTR)
+            return errno;
+    }
+    return 0;
+}
+
+bool
+cli_flush(struct cli *c)
+{
+    if (c->columns > 0 && c->out.len > 0 && !c->out.err)
+        align(c);
+    if (c->out_errno == 0)
+        c->out_errno = write_all(STDOUT_FILENO, &c->out);
+    buf_reset(&c->out, 2 * DRAIN_AT);
+    return c->out_errno == 0;
+}
+
+bool
+cli_drain(struct cli *c)
+{
+    if (c->out.len < DRAIN_AT && !c->out.err)
+        return c->out_errno == 0;
+    return cli_flush(c);
+}
+
+bool
+cli_say(int fd, struct buf *b)
+{
+    bool ok = write_all(fd, b) == 0;
+
+    buf_fini(b);
+    return ok;
+}
+
+/* ---- facts ---- */
+
+const char CLI_BOOL[] = "";
+
+static void
+put_json(struct buf *b, const struct cli_fact *f)
+{
+    struct json_w w;
+
+    json_w_init(&w, b);
+    json_obj(&w);
+    for (; f->name != NULL; f++) {
+        json_key(&w, f->name);
+        if (f->text == CLI_BOOL)
+            json_bool(&w, f->n != 0);
+        else if (f->text != NULL)
+            json_z(&w, f->text);
+        else
+            json_number(&w, (int64_t)f->n);
+    }
+    json_close(&w);
+    json_w_end(&w);
+    buf_char(b, '\n');
+}
+
+static void
+put_fact(struct buf *b, const struct cli_fact *f, struct str name)
+{
+    while (!str_is(name, f->name))
+        f++;
+    if (f->text != NULL)
+        buf_z(b, f->text);
+    else
+        buf_u64(b, f->n);
+}
+
+void
+cli_tell(struct cli *c, const char *text, const struct cli_fact *facts)
+{
+    size_t from = c->out.len, n;
+
+    if (c->json) {
+        put_json(&c->out, facts);
+        return;
+    }
+    for (;; text += n + 1) {
+        n = strcspn(text, "{");
+        buf_put(&c->out, text, n);
+        if (text[n] == '\0')
+            break;
+        text += n + 1;
+        n = strcspn(text, "}");
+        put_fact(&c->out, facts, (struct str){text, n});
+    }
+    cli_safe(&c->out, from);
+}
+
+void
+cli_task(struct cli *c, const struct task *k, bool md)
+{
+    size_t from = c->out.len;
+
+    if (md) {
+        view_task_markdown(&c->out, &c->a, k);
+        cli_safe(&c->out, from);
+    } else {
+        view_task_json(&c->out, k);
+        buf_char(&c->out, '\n');
+    }
+}
