@@ -47,8 +47,6 @@ $(B)/%.o: %.c $(HDR) Makefile
 	@echo "  CC    $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 $(B)/base.o: STD += -D_DEFAULT_SOURCE
-# What every byte of a message or of the log goes through.
-$(B)/json.o $(B)/record.o: CFLAGS += -O2
 
 include tests/tests.mk
 

@@ -60,6 +60,8 @@ special(uint64_t w)
            ONES * 0x80;
 }
 
+#define QUOTE_SLACK 32 /* room beyond the text itself: a word, some escapes */
+
 /* To the first special byte, eight at a time; the last seven one by one, as
    a load of eight would pass the end (invariant 2). */
 static inline const char *
@@ -713,26 +715,59 @@ repair(const char *p, const char *end, char to[6], size_t *put)
     return 1;
 }
 
+/* Writes from *from on to to, as long as to is not behind stop, which has 16
+   bytes of room behind it; returns where it got. Eight bytes are copied at a
+   time, and those counted that stand before the first special one. */
+static char *
+quote_into(char *to, const char *stop, const char **from, const char *end)
+{
+    const char *p = *from;
+    size_t n;
+
+    while (p < end && to <= stop) {
+        if (end - p >= 8) {
+            uint64_t hit = special(load64(p));
+
+            memcpy(to, p, 8);
+            n = hit != 0 ? (size_t)__builtin_ctzll(hit) / 8 : 8;
+            p += n;
+            to += n;
+            if (hit == 0)
+                continue;
+        }
+        if ((uint8_t)*p < 0x80 && *p >= 0x20 && *p != '"' && *p != '\\') {
+            *to++ = *p++;
+            continue;
+        }
+        if (*p == '"' || *p == '\\') { /* the most by far */
+            *to++ = '\\';
+            *to++ = *p++;
+            continue;
+        }
+        n = (uint8_t)*p >= 0x80 ? utf8_len(p, end) : 0;
+        if (n > 0) {
+            memcpy(to, p, n);
+            p += n;
+        } else {
+            p += repair(p, end, to, &n);
+        }
+        to += n;
+    }
+    *from = p;
+    return to;
+}
+
 void
 json_quote(struct buf *b, struct str s)
 {
-    const char *p = s.p, *end, *run;
-    char piece[6];
-    size_t n;
+    const char *p = s.p, *end = s.len > 0 ? p + s.len : p;
+    char *to;
 
     buf_char(b, '"');
-    /* One growth for a text that needs few escapes or none. */
-    if (s.len > 0 && s.len < SIZE_MAX && buf_room(b, s.len + 1) != NULL) {
-        end = p + s.len;
-        for (;;) {
-            run = clean_run(p, end);
-            buf_put(b, p, (size_t)(run - p));
-            if (run == end)
-                break;
-            p = run + repair(run, end, piece, &n);
-            buf_put(b, piece, n);
-        }
-    }
+    /* One growth for a text that needs few escapes or none, with its end. */
+    while (p < end && s.len < SIZE_MAX - QUOTE_SLACK &&
+           (to = buf_room(b, (size_t)(end - p) + QUOTE_SLACK)) != NULL)
+        b->len = (size_t)(quote_into(to, b->p + b->cap - 16, &p, end) - b->p);
     buf_char(b, '"');
 }
 
