@@ -19,14 +19,15 @@ FUZZ_SECONDS ?= 60
 # Static where there is a static C library; what is sanitized never is.
 STATIC := $(if $(findstring -fsanitize,$(CFLAGS)),,$(shell mkdir -p $(B) && \
   echo 'int main(void){return 0;}' | $(CC) -static -x c - -o $(B)/static \
-  2>/dev/null && echo -static -no-pie))
+  2>/dev/null && echo -static))
 Q := $(if $(V),,@)
 STD := -std=c11 -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 \
   -D_TIME_BITS=64
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes
 SMALL := -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables
 ALL_CFLAGS = $(STD) $(WARN) $(if $(STATIC),-fno-pie) $(SMALL) $(CFLAGS)
-ALL_LDFLAGS = $(STATIC) -Wl,--gc-sections -Wl,-z,norelro -Wl,-z,noseparate-code $(LDFLAGS)
+ALL_LDFLAGS = $(STATIC) -Wl,--gc-sections -Wl,-z,norelro \
+  -Wl,-z,noseparate-code $(LDFLAGS)
 
 SRC := text base json sha256 record lock index store store_load store_read \
   compact verify task_raw task_atoms task_keys task_fields task_index \

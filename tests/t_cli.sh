@@ -249,7 +249,7 @@ for command in 'list' 'show evil' 'history evil' tail 'export --format md'; do
     has out evil
     lacks out "$esc" "$bell" "$rlo"
 done
-run 1 show "$esc[31m"
+run 1 show "${esc}[31m"
 lacks err "$esc"
 
 begin tail_follows_others_until_nobody_listens

@@ -69,9 +69,11 @@ $(FUZZ:%=run_fuzz_%): run_fuzz_%: build/fuzz_%
 # ---- bench and soak ----
 
 $(B)/bench_%: tests/bench_%.c
-	$(CC) $(ALL_CFLAGS) -o $@ $< $(ALL_LDFLAGS)
+	@echo "  BENCH $<"
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $< $(ALL_LDFLAGS)
 $(B)/bench: tests/bench.c tests/bench_rig.c tests/bench_rig.h $(OBJ)
-	$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -o $@ tests/bench.c \
+	@echo "  BENCH tests/bench.c"
+	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -o $@ tests/bench.c \
 	  tests/bench_rig.c $(OBJ) $(ALL_LDFLAGS)
 
 bench: $(BIN) $(B)/bench $(B)/bench_echo $(B)/bench_empty
