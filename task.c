@@ -17,57 +17,54 @@
 /* ---- errors ---- */
 
 static const struct {
-    int code;
     const char *message, *next;
-} hints[] = {
-    {ERR_NOMEM, "out of memory", "try again"},
-    {ERR_INVALID, "invalid argument", NULL},
-    {ERR_NOT_FOUND, "not found", "list_tasks shows the tasks there are"},
-    {ERR_EXISTS, "there is such a task",
+} hints[] = { /* by -code */
+    [-ERR_NOMEM] = {"out of memory", "try again"},
+    [-ERR_INVALID] = {"invalid argument", NULL},
+    [-ERR_NOT_FOUND] = {"not found", "list_tasks shows the tasks there are"},
+    [-ERR_EXISTS] = {"there is such a task",
      "use another task_id, or update_task to change this one"},
-    {ERR_TOO_LARGE, "too large",
+    [-ERR_TOO_LARGE] = {"too large",
      "shorten it, or store it with attach_artifact"},
-    {ERR_VERSION, "the task has changed",
+    [-ERR_VERSION] = {"the task has changed",
      "get_task, then repeat with its version as expected_version"},
-    {ERR_NOT_OWNER, "another agent owns the task",
+    [-ERR_NOT_OWNER] = {"another agent owns the task",
      "get_task shows current_owner; that agent hands the task over"},
-    {ERR_BLOCKED, "tasks that it depends on are not done",
+    [-ERR_BLOCKED] = {"tasks that it depends on are not done",
      "get_task names them in blocked_by; finish those first"},
-    {ERR_TRANSITION, "the status may not follow on the current one",
+    [-ERR_TRANSITION] = {"the status may not follow on the current one",
      "set one of the allowed statuses first"},
-    {ERR_TERMINAL, "the task has ended",
+    [-ERR_TERMINAL] = {"the task has ended",
      "to go on with it, update_task with a status of allowed and a reason"},
-    {ERR_CYCLE, "the task would wait for itself",
+    [-ERR_CYCLE] = {"the task would wait for itself",
      "leave out what leads back to this task"},
-    {ERR_IDEMPOTENCY, "the idempotency_key was used with other arguments",
+    [-ERR_IDEMPOTENCY] = {"the idempotency_key was used with other arguments",
      "use a new key for a new request"},
-    {ERR_EVIDENCE, "done needs test_results",
+    [-ERR_EVIDENCE] = {"done needs test_results",
      "run the tests and give test_results with the same update"},
-    {ERR_BUSY, "another process holds the store", "try again"},
-    {ERR_FULL, "no room on the disk",
+    [-ERR_BUSY] = {"another process holds the store", "try again"},
+    [-ERR_FULL] = {"no room on the disk",
      "tell the operator; once there is room, try again"},
-    {ERR_READONLY, "the store cannot be written", "reads still work"},
-    {ERR_IO, "the store could not be read or written",
+    [-ERR_READONLY] = {"the store cannot be written", "reads still work"},
+    [-ERR_IO] = {"the store could not be read or written",
      "tell the operator: mcptask verify explains"},
-    {ERR_DAMAGED, "the log is damaged",
+    [-ERR_DAMAGED] = {"the log is damaged",
      "tell the operator: mcptask verify explains"},
-    {ERR_UNKNOWN, "the change may or may not be on disk",
+    [-ERR_UNKNOWN] = {"the change may or may not be on disk",
      "once the server runs anew, get_task shows whether it is there"},
-    {ERR_FORMAT, "the record is of a newer version",
+    [-ERR_FORMAT] = {"the record is of a newer version",
      "tell the operator: a newer mcptask reads it"},
 };
 
 int
 task_fail_store(struct task_error *e, int code)
 {
-    size_t i, n = sizeof hints / sizeof *hints;
+    size_t i = (size_t)-code;
 
     *e = (struct task_error){.code = code, .allowed = e->allowed,
                              .unknown = code == ERR_UNKNOWN,
                              .message = STR("the store failed")};
-    for (i = 0; i < n && hints[i].code != code; i++)
-        continue;
-    if (i == n)
+    if (i >= sizeof hints / sizeof *hints || !hints[i].message)
         return code;
     e->message = str_of(hints[i].message);
     if (hints[i].next)
@@ -203,30 +200,33 @@ derive(struct tasks *t, struct arena *a, struct task *k)
     return rc;
 }
 
-int
-task_of(struct tasks *t, struct arena *a, const struct task_event *ev,
-        struct task *out)
+/* The task after ev, all of it or only the fields before title. */
+static int
+fill(struct tasks *t, struct arena *a, const struct task_event *ev,
+     struct task *out, bool whole)
 {
     int rc;
 
     memset(out, 0, sizeof *out);
     out->ev = *ev;
-    rc = split(a, out);
-    if (rc == 0 && (!out->f[F_TITLE].p || !out->f[F_TASK_ID].p))
+    rc = whole ? split(a, out) : task_head_of(ev->v, out->f);
+    if (rc == 0 && whole && (!out->f[F_TITLE].p || !out->f[F_TASK_ID].p))
         rc = ERR_FORMAT;
     return rc == 0 ? derive(t, a, out) : rc;
+}
+
+int
+task_of(struct tasks *t, struct arena *a, const struct task_event *ev,
+        struct task *out)
+{
+    return fill(t, a, ev, out, true);
 }
 
 int
 task_peek(struct tasks *t, struct arena *a, const struct task_event *ev,
           struct task *out)
 {
-    int rc;
-
-    memset(out, 0, sizeof *out);
-    out->ev = *ev;
-    rc = task_head_of(ev->v, out->f);
-    return rc == 0 ? derive(t, a, out) : rc;
+    return fill(t, a, ev, out, false);
 }
 
 int

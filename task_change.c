@@ -15,12 +15,12 @@
 #include "task_change.h"
 #include "task_index.h"
 #include "task_raw.h"
-#include "text.h"
 
 #include <string.h>
 
 #define MAX_WARNINGS 8
 #define BODY_KEEP ((size_t)16 * 1024)
+#define UNCHANGED 1 /* the task is already as it was asked to be */
 #define MINTED 10 /* random letters and digits of an id */
 
 struct change {
@@ -28,26 +28,55 @@ struct change {
     struct task_ctx *c;
     const struct task_args *args;
     enum task_tool tool;
+    bool exists;       /* old is the task as it was */
+    bool nomem;        /* something could not be kept; stage says so */
     const char *op;
     struct str id;     /* text, .p NULL: to be minted */
     struct str by;     /* raw: the agent */
-    bool exists;       /* old is the task as it was */
-    struct task old;
-    struct task k;     /* as it shall be; f and status only */
     struct str note;   /* raw, .p NULL: none */
-    char hex[65];      /* digest of the arguments, where there is a key */
-    const char *warn[MAX_WARNINGS];
-    size_t n_warn;
     struct str now;    /* raw: the time as a JSON string */
+    const struct task_blob *blob;
+    size_t n_warn;
     struct str artifact_id; /* raw, of an attached one */
+    const char *warn[MAX_WARNINGS];
+    char hex[65];      /* digest of the arguments, where there is a key */
+    struct task k;     /* as it shall be; f and status only */
+    struct task old;
 };
 
 #define FAIL(ch, ...) task_fail(&(ch)->c->e, (ch)->c->a, __VA_ARGS__)
+
+/* For a message without numbers in it. */
+static int
+refuse(struct change *ch, int code, const char *field, const char *message)
+{
+    return FAIL(ch, code, field, "%s", message);
+}
 
 static int
 fail_store(struct change *ch, int code)
 {
     return task_fail_store(&ch->c->e, code);
+}
+
+/* s itself; where there was no memory for it the change fails at its end. */
+static struct str
+keep(struct change *ch, struct str s)
+{
+    ch->nomem |= !s.p;
+    return s;
+}
+
+static struct str
+quoted(struct change *ch, const char *text)
+{
+    return keep(ch, arena_printf(ch->c->a, "\"%s\"", text));
+}
+
+static struct str
+number(struct change *ch, uint64_t v)
+{
+    return keep(ch, arena_printf(ch->c->a, "%llu", (unsigned long long)v));
 }
 
 static void
@@ -96,7 +125,6 @@ set_status(struct change *ch, enum task_status to)
 {
     unsigned allowed = ch->exists ? transitions[ch->old.status]
                                   : FIRST_STATUSES;
-    char quoted[32];
 
     if (!(allowed & 1u << to) && !(ch->exists && ch->old.status == to)) {
         ch->c->e.allowed = allowed;
@@ -105,9 +133,8 @@ set_status(struct change *ch, enum task_status to)
                     ch->exists ? task_status_name(ch->old.status) : "none");
     }
     ch->k.status = to;
-    text_put(quoted, sizeof quoted, "\"%s\"", task_status_name(to));
-    ch->k.f[F_STATUS] = arena_str(ch->c->a, str_of(quoted));
-    return ch->k.f[F_STATUS].p ? 0 : fail_store(ch, ERR_NOMEM);
+    ch->k.f[F_STATUS] = quoted(ch, task_status_name(to));
+    return 0;
 }
 
 /* An ended task takes nothing but an update that reopens it and says why. */
@@ -192,6 +219,7 @@ walk_to(struct walk *w, struct str dep)
     return 0;
 }
 
+/* The tasks of a list, or the one that a single value names. */
 static int
 walk_list(struct walk *w, struct str deps)
 {
@@ -224,55 +252,33 @@ walk_from(struct walk *w, const struct task_entry *e, struct arena *scratch)
     return walk_list(w, f[F_DEPENDS_ON]);
 }
 
-/* Refuses deps that lead back to the task, by whatever way. */
+/* Refuses what leads back to the task: tasks that it depends on, and those
+   that they do, by whatever way; or its parent and that one's. */
 static int
-check_cycle(struct change *ch, struct str deps)
+check_ways(struct change *ch, const char *field, struct str first, bool deps)
 {
-    struct walk w = {.ch = ch, .field = "depends_on"};
+    struct walk w = {.ch = ch, .field = field};
     struct arena scratch = {0};
     size_t i;
     int rc;
 
-    rc = walk_list(&w, deps);
+    rc = walk_list(&w, first);
     for (i = 0; i < w.n && rc == 0; i++)
-        rc = walk_from(&w, w.seen[i], &scratch);
+        rc = deps ? walk_from(&w, w.seen[i], &scratch)
+                  : walk_list(&w, atoms_text(&ch->t->atoms,
+                                             w.seen[i]->parent_id));
     for (i = 0; i < w.n; i++)
         w.seen[i]->seen = false;
     arena_fini(&scratch);
     return rc;
 }
 
-static int
-check_parents(struct change *ch, struct str parent)
+static bool
+is_task(const struct change *ch, struct str raw)
 {
-    struct walk w = {.ch = ch, .field = "parent_id"};
-    size_t i;
-    int rc;
+    struct str id = raw_inner(raw);
 
-    rc = walk_to(&w, parent);
-    for (i = 0; i < w.n && rc == 0; i++) {
-        struct str up = atoms_text(&ch->t->atoms, w.seen[i]->parent_id);
-
-        if (up.p)
-            rc = walk_to(&w, up);
-    }
-    for (i = 0; i < w.n; i++)
-        w.seen[i]->seen = false;
-    return rc;
-}
-
-static int
-check_exist(struct change *ch, struct str deps)
-{
-    size_t at = 0, i = 0;
-    struct str dep;
-
-    for (; (dep = task_list_next(deps, &at)).p; i++)
-        if (!str_eq(raw_inner(dep), ch->id) &&
-            !tasks_find(ch->t, raw_inner(dep)))
-            return FAIL(ch, ERR_NOT_FOUND, "depends_on",
-                        "depends_on[%zu] is no task", i);
-    return 0;
+    return str_eq(id, ch->id) || tasks_find(ch->t, id);
 }
 
 /* Tasks that this one names: they exist, and no way leads back. A whole
@@ -280,25 +286,24 @@ check_exist(struct change *ch, struct str deps)
 static int
 check_links(struct change *ch)
 {
-    struct str deps = ch->args->v[F_DEPENDS_ON];
+    struct str deps = ch->args->v[F_DEPENDS_ON], dep;
     struct str parent = ch->args->v[F_PARENT_ID];
-    int rc = 0;
+    bool all = ch->tool != TOOL_IMPORT;
+    size_t at = 0, i = 0;
+    int rc;
 
     if (str_is(deps, "null"))
         deps = STR_NONE;
     if (str_is(parent, "null"))
         parent = STR_NONE;
-    if (ch->tool != TOOL_IMPORT) {
-        rc = check_exist(ch, deps);
-        if (rc == 0 && parent.p && !str_eq(raw_inner(parent), ch->id) &&
-            !tasks_find(ch->t, raw_inner(parent)))
-            rc = FAIL(ch, ERR_NOT_FOUND, "parent_id", "parent_id is no task");
-    }
-    if (rc == 0 && deps.p)
-        rc = check_cycle(ch, deps);
-    if (rc == 0 && parent.p)
-        rc = check_parents(ch, parent);
-    return rc;
+    for (; all && (dep = task_list_next(deps, &at)).p; i++)
+        if (!is_task(ch, dep))
+            return FAIL(ch, ERR_NOT_FOUND, "depends_on",
+                        "depends_on[%zu] is no task", i);
+    if (all && parent.p && !is_task(ch, parent))
+        return refuse(ch, ERR_NOT_FOUND, "parent_id", "parent_id is no task");
+    rc = check_ways(ch, "depends_on", deps, true);
+    return rc == 0 ? check_ways(ch, "parent_id", parent, false) : rc;
 }
 
 /* Whether a task that it depends on is not done. */
@@ -359,7 +364,7 @@ warnings_json(struct change *ch, struct buf *b)
     for (i = 0; i < ch->n_warn; i++)
         json_z(&w, ch->warn[i]);
     json_close(&w);
-    return arena_str(ch->c->a, buf_view(b));
+    return keep(ch, arena_str(ch->c->a, buf_view(b)));
 }
 
 /* The task as it is, since the request changes nothing. */
@@ -495,22 +500,17 @@ put_set(struct buf *b, const struct change *ch)
 static void
 put_body(struct buf *b, struct change *ch, struct str warnings)
 {
-    buf_printf(b, "\"op\":\"%s\",\"by\":", ch->op);
-    buf_str(b, ch->by);
-    buf_z(b, ",\"set\":");
+    buf_printf(b, "\"op\":\"%s\",\"by\":%.*s,\"set\":", ch->op,
+               STR_ARG(ch->by));
     put_set(b, ch);
-    if (ch->note.p) {
-        buf_z(b, ",\"note\":");
-        buf_str(b, ch->note);
-    }
+    if (ch->note.p)
+        buf_printf(b, ",\"note\":%.*s", STR_ARG(ch->note));
     if (given(ch, ARG_IDEMPOTENCY_KEY)) {
         buf_z(b, ",\"idem\":");
         put_idem(ch, b);
     }
-    if (warnings.p) {
-        buf_z(b, ",\"warn\":");
-        buf_str(b, warnings);
-    }
+    if (warnings.p)
+        buf_printf(b, ",\"warn\":%.*s", STR_ARG(warnings));
     buf_z(b, ",\"v\":");
 }
 
@@ -527,13 +527,6 @@ too_large(struct change *ch)
                 TASK_MAX_STATE, task_arg_name(big).p);
 }
 
-static int
-number_field(struct change *ch, int field, uint64_t v)
-{
-    ch->k.f[field] = arena_printf(ch->c->a, "%llu", (unsigned long long)v);
-    return ch->k.f[field].p ? 0 : fail_store(ch, ERR_NOMEM);
-}
-
 /* Stages the record of a change that has passed every check. */
 static int
 stage(struct change *ch, struct task_receipt *out)
@@ -546,16 +539,14 @@ stage(struct change *ch, struct task_receipt *out)
     int rc = 0;
 
     if (ch->exists)
-        rc = number_field(ch, F_VERSION, ch->old.version + 1);
-    if (rc != 0)
-        return rc;
+        ch->k.f[F_VERSION] = number(ch, ch->old.version + 1);
     warnings = warnings_json(ch, b);
     buf_reset(b, b->cap);
     put_body(b, ch, warnings);
     at = b->len;
     put_state(b, &ch->k);
     key = arena_printf(ch->c->a, TASK_PREFIX "%.*s", STR_ARG(ch->id));
-    if (b->err || !key.p || (ch->n_warn && !warnings.p))
+    if (b->err || !key.p || ch->nomem)
         rc = fail_store(ch, ERR_NOMEM);
     else if (b->len - at > TASK_MAX_STATE)
         rc = too_large(ch);
@@ -600,7 +591,7 @@ has_fields(const struct change *ch)
 }
 
 /* Writes an object of texts as a field's new value. */
-static int
+static void
 object_field(struct change *ch, int field, const char *const names[],
              const struct str raw[], size_t n)
 {
@@ -614,24 +605,20 @@ object_field(struct change *ch, int field, const char *const names[],
         if (raw[i].p)
             json_put_raw(&w, names[i], raw[i]);
     json_close(&w);
-    ch->k.f[field] = arena_str(ch->c->a, buf_view(&b));
-    n = b.err || !ch->k.f[field].p;
+    ch->k.f[field] = keep(ch, arena_str(ch->c->a, buf_view(&b)));
+    ch->nomem |= b.err != 0;
     buf_fini(&b);
-    return n ? fail_store(ch, ERR_NOMEM) : 0;
 }
 
 /* What the record's own checkpoint is: by whom, when, in which event. */
-static int
+static void
 set_checkpoint(struct change *ch)
 {
     static const char *const names[] = {"seq", "agent", "at"};
-    struct str seq = arena_printf(ch->c->a, "%llu",
-        (unsigned long long)store_next_n(ch->t->store));
-    struct str raw[] = {seq, ch->by, ch->now};
+    struct str raw[] = {number(ch, store_next_n(ch->t->store)), ch->by,
+                        ch->now};
 
-    if (!seq.p)
-        return fail_store(ch, ERR_NOMEM);
-    return object_field(ch, F_CHECKPOINT, names, raw, 3);
+    object_field(ch, F_CHECKPOINT, names, raw, 3);
 }
 
 /* Loads the task, and checks what every change of one has to pass. */
@@ -642,7 +629,7 @@ load(struct change *ch)
     int rc = task_get(ch->t, ch->c->a, ch->id, &ch->old);
 
     if (rc == ERR_NOT_FOUND)
-        return FAIL(ch, rc, "task_id", "there is no such task");
+        return refuse(ch, rc, "task_id", "there is no such task");
     if (rc != 0)
         return fail_store(ch, rc);
     ch->exists = true;
@@ -676,15 +663,15 @@ mint(struct change *ch)
         for (i = 0; i < MINTED; i++)
             text[i + 2] = set[random[i] % 36];
     } while (tasks_find(ch->t, str_of(text)));
-    ch->id = arena_str(ch->c->a, str_of(text));
-    ch->k.f[F_TASK_ID] = arena_printf(ch->c->a, "\"%s\"", text);
-    return ch->id.p && ch->k.f[F_TASK_ID].p ? 0 : fail_store(ch, ERR_NOMEM);
+    ch->k.f[F_TASK_ID] = quoted(ch, text);
+    ch->id = raw_inner(ch->k.f[F_TASK_ID]);
+    return 0;
 }
 
 /* The task is there already: the same, if it has every field that was given
    now; those that were not given do not count. */
 static int
-create_again(struct change *ch, struct task_receipt *out)
+create_again(struct change *ch)
 {
     int i, rc;
 
@@ -700,11 +687,11 @@ create_again(struct change *ch, struct task_receipt *out)
             return rc;
         }
     warn(ch, "the task existed already; nothing was changed");
-    return receipt_unchanged(ch, out);
+    return UNCHANGED;
 }
 
 /* What a new task has when nothing was said. */
-static int
+static void
 set_defaults(struct change *ch)
 {
     struct str *f = ch->k.f;
@@ -720,40 +707,47 @@ set_defaults(struct change *ch)
         f[F_CREATED_BY] = ch->by;
     ch->k.status = status < 0 ? TASK_OPEN : (enum task_status)status;
     f[F_STATUS] = status < 0 ? STR("\"open\"") : ch->args->v[F_STATUS];
+}
+
+/* A task becomes in_progress: by whom, if nobody was named. */
+static int
+begin_work(struct change *ch, const char *field)
+{
+    struct str *owner = &ch->k.f[F_CURRENT_OWNER];
+
+    if (is_blocked(ch))
+        return refuse(ch, ERR_BLOCKED, field, "tasks that it depends on are "
+                      "not done, so it cannot be in_progress");
+    if (!owner->p && !is_unknown(ch->by))
+        *owner = ch->by;
     return 0;
 }
 
 static int
-run_create(struct change *ch, struct task_receipt *out)
+run_create(struct change *ch)
 {
     int rc = 0;
 
     if (ch->id.p && tasks_find(ch->t, ch->id))
-        return create_again(ch, out);
+        return create_again(ch);
     if (given(ch, ARG_EXPECTED_VERSION))
-        return FAIL(ch, ERR_NOT_FOUND, "task_id", "there is no such task");
+        return refuse(ch, ERR_NOT_FOUND, "task_id", "there is no such task");
     take_fields(ch);
     if (!ch->id.p)
         rc = mint(ch);
-    if (rc == 0)
-        rc = set_defaults(ch);
+    set_defaults(ch);
     if (rc == 0)
         rc = set_status(ch, ch->k.status);
     if (rc == 0)
         rc = check_links(ch);
     if (rc != 0)
         return rc;
-    if (ch->k.status == TASK_IN_PROGRESS && is_blocked(ch))
-        return FAIL(ch, ERR_BLOCKED, "depends_on", "tasks that it depends on "
-                    "are not done, so it cannot be in_progress");
-    if (ch->k.status == TASK_IN_PROGRESS && !ch->k.f[F_CURRENT_OWNER].p &&
-        !is_unknown(ch->by))
-        ch->k.f[F_CURRENT_OWNER] = ch->by;
-    return stage(ch, out);
+    return ch->k.status == TASK_IN_PROGRESS ? begin_work(ch, "depends_on")
+                                            : 0;
 }
 
 static int
-run_checkpoint(struct change *ch, struct task_receipt *out)
+run_checkpoint(struct change *ch)
 {
     bool starts = ch->old.status != TASK_IN_PROGRESS;
     int rc = set_status(ch, TASK_IN_PROGRESS);
@@ -766,52 +760,37 @@ run_checkpoint(struct change *ch, struct task_receipt *out)
     take_fields(ch);
     if (starts && is_blocked(ch))
         warn(ch, "tasks that it depends on are not done");
-    rc = set_checkpoint(ch);
-    return rc == 0 ? stage(ch, out) : rc;
+    set_checkpoint(ch);
+    return 0;
 }
 
+/* handoff_task and mark_exhausted: the caller ends its work on the task. */
 static int
-run_handoff(struct change *ch, struct task_receipt *out)
+run_leave(struct change *ch)
 {
-    static const char *const names[] = {"from_agent", "to_agent", "reason",
-                                        "at"};
+    static const char *const names[] = {"from_agent", "agent", "to_agent",
+                                        "reason", "at"};
+    bool handoff = ch->tool == TOOL_HANDOFF;
     struct str to = ch->args->v[ARG_TO_AGENT];
-    struct str raw[] = {ch->by, to, ch->args->v[ARG_REASON], ch->now};
+    struct str raw[] = {STR_NONE, STR_NONE, to, ch->args->v[ARG_REASON],
+                        ch->now};
     struct str owner = ch->old.f[F_CURRENT_OWNER];
     int rc;
 
-    if (owner.p && !str_eq(owner, ch->by))
-        return FAIL(ch, ERR_NOT_OWNER, "from_agent", "from_agent does not "
-                    "own the task");
-    rc = set_status(ch, TASK_HANDOFF_READY);
-    if (rc == 0 && has_fields(ch))
-        rc = set_checkpoint(ch);
-    if (rc == 0)
-        rc = object_field(ch, F_HANDOFF, names, raw, 4);
+    if (handoff && owner.p && !str_eq(owner, ch->by))
+        return refuse(ch, ERR_NOT_OWNER, "from_agent", "from_agent does not "
+                      "own the task");
+    rc = set_status(ch, handoff ? TASK_HANDOFF_READY : TASK_EXHAUSTED);
     if (rc != 0)
         return rc;
-    take_fields(ch);
-    ch->k.f[F_CURRENT_OWNER] = to;
-    return stage(ch, out);
-}
-
-static int
-run_exhaust(struct change *ch, struct task_receipt *out)
-{
-    static const char *const names[] = {"agent", "reason", "at"};
-    struct str raw[] = {ch->by, ch->args->v[ARG_REASON], ch->now};
-    int rc = set_status(ch, TASK_EXHAUSTED);
-
-    if (rc == 0 && has_fields(ch))
-        rc = set_checkpoint(ch);
-    if (rc == 0)
-        rc = object_field(ch, F_EXHAUSTED, names, raw, 3);
-    if (rc != 0)
-        return rc;
+    if (has_fields(ch))
+        set_checkpoint(ch);
+    raw[handoff ? 0 : 1] = ch->by;
+    object_field(ch, handoff ? F_HANDOFF : F_EXHAUSTED, names, raw, 5);
     warn_owner(ch);
     take_fields(ch);
-    ch->k.f[F_CURRENT_OWNER] = STR_NONE;
-    return stage(ch, out);
+    ch->k.f[F_CURRENT_OWNER] = to;
+    return 0;
 }
 
 /* What a status given to update_task asks for beside the transition. */
@@ -819,19 +798,15 @@ static int
 check_update_status(struct change *ch)
 {
     enum task_status to = ch->k.status;
-    struct str *owner = &ch->k.f[F_CURRENT_OWNER];
 
     if (to == ch->old.status)
         return 0;
-    if (to == TASK_IN_PROGRESS && is_blocked(ch))
-        return FAIL(ch, ERR_BLOCKED, "status", "tasks that it depends on are "
-                    "not done, so it cannot be in_progress");
-    if (to == TASK_IN_PROGRESS && !owner->p && !is_unknown(ch->by))
-        *owner = ch->by;
+    if (to == TASK_IN_PROGRESS)
+        return begin_work(ch, "status");
     if (to == TASK_DONE && task_list_n(ch->k.f[F_TEST_RESULTS]) == 0) {
         if (ch->c->require_evidence)
-            return FAIL(ch, ERR_EVIDENCE, "test_results", "done needs "
-                        "test_results");
+            return refuse(ch, ERR_EVIDENCE, "test_results", "done needs "
+                          "test_results");
         warn(ch, "done without test_results");
     }
     if (to == TASK_DONE && task_list_n(ch->k.f[F_REMAINING_STEPS]) != 0)
@@ -840,12 +815,12 @@ check_update_status(struct change *ch)
 }
 
 static int
-run_update(struct change *ch, struct task_receipt *out)
+run_update(struct change *ch)
 {
     int rc = 0;
 
     if (!has_fields(ch))
-        return FAIL(ch, ERR_INVALID, NULL, "no field was given");
+        return refuse(ch, ERR_INVALID, NULL, "no field was given");
     if (!given(ch, F_CURRENT_OWNER))
         warn_owner(ch);
     if (given(ch, F_STATUS))
@@ -856,8 +831,7 @@ run_update(struct change *ch, struct task_receipt *out)
     if (rc != 0)
         return rc;
     take_fields(ch);
-    rc = check_update_status(ch);
-    return rc == 0 ? stage(ch, out) : rc;
+    return check_update_status(ch);
 }
 
 /* ---- artifacts ---- */
@@ -897,43 +871,38 @@ next_artifact_id(struct change *ch, struct str list, size_t n)
     return id;
 }
 
-static int
+static void
 append_artifact(struct change *ch, const char *const names[],
                 const struct str raw[], size_t n)
 {
     struct str list = ch->k.f[F_ARTIFACTS], entry;
-    int rc = object_field(ch, F_ARTIFACTS, names, raw, n);
 
-    if (rc != 0)
-        return rc;
+    object_field(ch, F_ARTIFACTS, names, raw, n);
     entry = ch->k.f[F_ARTIFACTS];
+    if (!entry.p)
+        return;
     list.len = list.p ? list.len - 1 : 0; /* without its bracket */
-    ch->k.f[F_ARTIFACTS] = arena_printf(ch->c->a, "%.*s%s%.*s]",
+    ch->k.f[F_ARTIFACTS] = keep(ch, arena_printf(ch->c->a, "%.*s%s%.*s]",
         (int)list.len, list.p ? list.p : "",
-        list.len > 1 ? "," : list.p ? "" : "[", STR_ARG(entry));
-    return ch->k.f[F_ARTIFACTS].p ? 0 : fail_store(ch, ERR_NOMEM);
+        list.len > 1 ? "," : list.p ? "" : "[", STR_ARG(entry)));
 }
 
 static int
-attach(struct change *ch, const struct task_blob *blob,
-       struct task_receipt *out)
+run_attach(struct change *ch)
 {
     static const char *const names[] = {"artifact_id", "name", "type",
         "size", "sha256", "path", "description", "agent", "at"};
     const struct str *v = ch->args->v;
-    struct arena *a = ch->c->a;
+    const struct task_blob *blob = ch->blob;
     struct str list = ch->old.f[F_ARTIFACTS];
     struct str raw[] = {STR_NONE, v[ARG_NAME],
         v[ARG_TYPE].p ? v[ARG_TYPE] : STR("\"file\""), STR_NONE, STR_NONE,
         v[ARG_PATH], v[ARG_DESCRIPTION], ch->by, ch->now};
     size_t n = task_list_n(list);
-    int rc;
 
     if (blob->stored) {
-        raw[3] = arena_printf(a, "%llu", (unsigned long long)blob->size);
-        raw[4] = arena_printf(a, "\"%s\"", blob->sha256);
-        if (!raw[3].p || !raw[4].p)
-            return fail_store(ch, ERR_NOMEM);
+        raw[3] = number(ch, blob->size);
+        raw[4] = quoted(ch, blob->sha256);
     }
     if (blob->warning)
         warn(ch, blob->warning);
@@ -941,34 +910,32 @@ attach(struct change *ch, const struct task_blob *blob,
     ch->artifact_id = find_artifact(list, names, raw, 7);
     if (ch->artifact_id.p) {
         warn(ch, "it was attached already; nothing was changed");
-        return receipt_unchanged(ch, out);
+        return UNCHANGED;
     }
     if (n >= TASK_MAX_ARTIFACTS)
         return FAIL(ch, ERR_TOO_LARGE, "artifacts", "the task has %d "
                     "artifacts, as many as it may", TASK_MAX_ARTIFACTS);
-    raw[0] = ch->artifact_id = next_artifact_id(ch, list, n);
-    if (!raw[0].p)
-        return fail_store(ch, ERR_NOMEM);
-    rc = append_artifact(ch, names, raw, sizeof raw / sizeof *raw);
-    return rc == 0 ? stage(ch, out) : rc;
+    raw[0] = ch->artifact_id = keep(ch, next_artifact_id(ch, list, n));
+    append_artifact(ch, names, raw, sizeof raw / sizeof *raw);
+    return 0;
 }
 
 /* ---- the way in ---- */
 
 static const struct {
     const char *op;
-    int (*run)(struct change *ch, struct task_receipt *out);
+    int (*run)(struct change *ch);
 } changes[] = {
     [TOOL_CREATE] = {"create", run_create},
     [TOOL_CHECKPOINT] = {"checkpoint", run_checkpoint},
-    [TOOL_HANDOFF] = {"handoff", run_handoff},
-    [TOOL_EXHAUST] = {"exhaust", run_exhaust},
-    [TOOL_ATTACH] = {"attach", NULL},
+    [TOOL_HANDOFF] = {"handoff", run_leave},
+    [TOOL_EXHAUST] = {"exhaust", run_leave},
+    [TOOL_ATTACH] = {"attach", run_attach},
     [TOOL_UPDATE] = {"update", run_update},
     [TOOL_IMPORT] = {"import", NULL},
 };
 
-static int
+static void
 begin(struct change *ch)
 {
     const struct str *v = ch->args->v;
@@ -982,8 +949,7 @@ begin(struct change *ch)
     ch->note = v[ARG_NOTES].p ? v[ARG_NOTES]
         : ch->tool == TOOL_UPDATE ? v[ARG_REASON] : STR_NONE;
     time_format(store_now_ms(ch->t->store), now);
-    ch->now = arena_printf(ch->c->a, "\"%s\"", now);
-    return ch->now.p ? 0 : fail_store(ch, ERR_NOMEM);
+    ch->now = quoted(ch, now);
 }
 
 int
@@ -991,24 +957,25 @@ task_change(struct tasks *t, struct task_ctx *c, enum task_tool tool,
             const struct task_args *args, const struct task_blob *blob,
             struct task_receipt *out)
 {
-    struct change ch = {.t = t, .c = c, .args = args, .tool = tool};
-    int rc = begin(&ch);
+    struct change ch = {.t = t, .c = c, .args = args, .tool = tool,
+                        .blob = blob};
+    int rc;
 
-    if (rc == 0)
-        rc = find_replay(&ch, out);
+    begin(&ch);
+    rc = find_replay(&ch, out);
     if (rc != 0)
         return rc < 0 ? rc : 0;
     if (tool != TOOL_CREATE)
         rc = load(&ch);
-    if (rc != 0)
-        return rc;
-    return tool == TOOL_ATTACH ? attach(&ch, blob, out)
-                               : changes[tool].run(&ch, out);
+    if (rc == 0)
+        rc = changes[tool].run(&ch);
+    return rc == 0 ? stage(&ch, out)
+        : rc == UNCHANGED ? receipt_unchanged(&ch, out) : rc;
 }
 
 /* When it had last changed where it comes from: that is told in the note,
    since the record's own time is that of the import. */
-static int
+static void
 note_updated_at(struct change *ch, const struct json_tok *obj)
 {
     const struct json_tok *t = json_get(obj, "updated_at");
@@ -1016,10 +983,10 @@ note_updated_at(struct change *ch, const struct json_tok *obj)
     int64_t ms;
 
     if (!t || !task_time_parse(ch->c->a, json_str(ch->c->a, t), &ms))
-        return 0;
+        return;
     time_format(ms, text);
-    ch->note = arena_printf(ch->c->a, "\"last changed %s\"", text);
-    return ch->note.p ? 0 : fail_store(ch, ERR_NOMEM);
+    ch->note = keep(ch, arena_printf(ch->c->a, "\"last changed %s\"",
+                                     text));
 }
 
 int
@@ -1032,18 +999,15 @@ task_import(struct tasks *t, struct task_ctx *c, const struct json_tok *obj,
 
     c->e = (struct task_error){0};
     rc = task_args_parse(c, TOOL_IMPORT, obj, &args);
-    if (rc == 0)
-        rc = begin(&ch);
     if (rc != 0)
         return rc;
+    begin(&ch);
     if (tasks_find(t, ch.id))
-        return FAIL(&ch, ERR_EXISTS, "task_id", "there is such a task");
+        return refuse(&ch, ERR_EXISTS, "task_id", "there is such a task");
     take_fields(&ch);
     ch.k.extra = args.extra;
-    rc = set_defaults(&ch);
-    if (rc == 0)
-        rc = check_links(&ch);
-    if (rc == 0)
-        rc = note_updated_at(&ch, obj);
+    set_defaults(&ch);
+    note_updated_at(&ch, obj);
+    rc = check_links(&ch);
     return rc == 0 ? stage(&ch, out) : rc;
 }

@@ -22,30 +22,55 @@
 enum type {
     T_TEXT,    /* max bytes, or characters with CHARS */
     T_ID,      /* [A-Za-z0-9._:-]{1,128} */
-    T_NAME,    /* of one of names */
-    T_INT,     /* min to max */
-    T_COUNT,   /* a whole number from 0, or a truth value */
-    T_BOOL,
+    T_NAME,    /* one of choices */
     T_TIME,    /* RFC 3339 */
     T_WHEN,    /* RFC 3339, or a seq */
+    T_INT,     /* min to max; no text from here on */
+    T_COUNT,   /* a whole number from 0, or a truth value */
+    T_BOOL,
     T_OBJECT,  /* with the members of sub */
     T_CONTENT  /* any string, taken as it stands */
 };
 
-enum { CHARS = 1, ONE = 2, FIXED = 4 }; /* ONE: not empty; FIXED: no null */
+/* ONE: not empty; FIXED: no null; INT32: from INT32_MIN to INT32_MAX */
+enum { CHARS = 1, ONE = 2, FIXED = 4, INT32 = 8 };
 
+/* Every name once, so that a row needs two bytes to say which. */
+#define NAMES(X) \
+    X(command) X(exit_code) X(passed) X(failed) X(summary) X(from_agent) \
+    X(to_agent) X(reason) X(at) X(agent) X(seq) X(artifact_id) X(name) \
+    X(type) X(size) X(sha256) X(path) X(description) X(task_id) X(status) \
+    X(current_owner) X(priority) X(repo_path) X(parent_id) X(tags) \
+    X(depends_on) X(version) X(created_at) X(title) X(goal) X(handoff) \
+    X(exhausted) X(checkpoint) X(resume_prompt) X(remaining_steps) \
+    X(completed_steps) X(acceptance) X(decisions) X(failed_approaches) \
+    X(branch) X(commit) X(dirty) X(result) X(test_results) X(artifacts) \
+    X(created_by) X(notes) X(expected_version) X(idempotency_key) X(section) \
+    X(since_seq) X(limit) X(cursor) X(content) X(encoding) X(tag) X(ready) \
+    X(needs_input) X(stale) X(query) X(changed_since) X(include_done) \
+    X(task)
+
+#define X(name) char name[sizeof #name];
+static const struct names {
+    NAMES(X)
+} names = {
+#undef X
+#define X(name) #name,
+    NAMES(X)
+#undef X
+};
+
+/* Sixteen bytes, since there are many. */
 struct row {
-    const char *name;
-    union {
-        const struct row *sub;    /* T_OBJECT: n_sub members */
-        const char *const *names; /* T_NAME: ended by NULL */
-    };
-    uint32_t max;   /* of a T_INT 0: as far as JSON numbers are exact */
-    int32_t min;
+    uint16_t name;  /* offset in names */
+    uint16_t max;   /* of a T_INT 0: as far as JSON numbers are exact */
     uint16_t items; /* 0: one value; else a list of at most so many */
     uint16_t tools, needs; /* a bit for each tool that takes, requires it */
     uint8_t len;    /* of name */
-    uint8_t type, flags, n_sub;
+    uint8_t type, flags;
+    uint8_t min;
+    uint8_t sub;    /* T_OBJECT: of objects; T_NAME: of choices */
+    uint8_t n_sub;  /* members of the object */
 };
 
 #define BIT(tool) (1u << TOOL_##tool)
@@ -56,11 +81,12 @@ struct row {
 #define KiB 1024
 #define SAFE_INT INT64_C(9007199254740991)
 
-#define NAME(z) .name = z, .len = sizeof(z) - 1
+#define NAME(n) .name = offsetof(struct names, n), .len = sizeof #n - 1
 #define TEXT .type = T_TEXT
 #define AGENT .type = T_TEXT, .flags = CHARS | ONE, .max = TASK_MAX_AGENT
 #define INT(lo, hi) .type = T_INT, .min = (lo), .max = (hi)
-#define OBJECT(rows) .type = T_OBJECT, .sub = (rows), \
+#define CHOICE(of) .type = T_NAME, .sub = (of)
+#define OBJECT(of, rows) .type = T_OBJECT, .sub = (of), \
     .n_sub = sizeof(rows) / sizeof *(rows)
 
 static const char *const statuses[] = { /* as in enum task_status */
@@ -71,145 +97,157 @@ static const char *const sections[] = {"current", "history", "artifact",
                                        NULL};
 static const char *const artifact_types[] = {"file", "diff", "log", NULL};
 static const char *const encodings[] = {"utf8", "base64", NULL};
+enum { STATUSES, SECTIONS, ARTIFACT_TYPES, ENCODINGS };
+static const char *const *const choices[] = {
+    [STATUSES] = statuses, [SECTIONS] = sections,
+    [ARTIFACT_TYPES] = artifact_types, [ENCODINGS] = encodings,
+};
 
 static const struct row test_rows[] = {
-    {NAME("command"), TEXT, .max = KiB, .needs = 1},
-    {NAME("exit_code"), INT(INT32_MIN, INT32_MAX)},
-    {NAME("passed"), .type = T_COUNT},
-    {NAME("failed"), .type = T_COUNT},
-    {NAME("summary"), TEXT, .max = KiB},
+    {NAME(command), TEXT, .max = KiB, .needs = 1},
+    {NAME(exit_code), .type = T_INT, .flags = INT32},
+    {NAME(passed), .type = T_COUNT},
+    {NAME(failed), .type = T_COUNT},
+    {NAME(summary), TEXT, .max = KiB},
 };
 static const struct row handoff_rows[] = {
-    {NAME("from_agent"), AGENT, .needs = 1},
-    {NAME("to_agent"), AGENT},
-    {NAME("reason"), TEXT, .max = 2 * KiB},
-    {NAME("at"), .type = T_TIME},
+    {NAME(from_agent), AGENT, .needs = 1},
+    {NAME(to_agent), AGENT},
+    {NAME(reason), TEXT, .max = 2 * KiB},
+    {NAME(at), .type = T_TIME},
 };
 static const struct row exhausted_rows[] = {
-    {NAME("agent"), AGENT, .needs = 1},
-    {NAME("reason"), TEXT, .max = 2 * KiB},
-    {NAME("at"), .type = T_TIME},
+    {NAME(agent), AGENT, .needs = 1},
+    {NAME(reason), TEXT, .max = 2 * KiB},
+    {NAME(at), .type = T_TIME},
 };
 static const struct row checkpoint_rows[] = {
-    {NAME("seq"), INT(0, 0)},
-    {NAME("agent"), AGENT, .needs = 1},
-    {NAME("at"), .type = T_TIME},
+    {NAME(seq), INT(0, 0)},
+    {NAME(agent), AGENT, .needs = 1},
+    {NAME(at), .type = T_TIME},
 };
 static const struct row artifact_rows[] = {
-    {NAME("artifact_id"), .type = T_ID, .needs = 1},
-    {NAME("name"), TEXT, .flags = CHARS | ONE, .max = 256, .needs = 1},
-    {NAME("type"), .type = T_NAME, .names = artifact_types},
-    {NAME("size"), INT(0, 0)},
-    {NAME("sha256"), TEXT, .flags = ONE, .max = SHA256_HEX},
-    {NAME("path"), TEXT, .max = 2 * KiB},
-    {NAME("description"), TEXT, .max = 512},
-    {NAME("agent"), AGENT},
-    {NAME("at"), .type = T_TIME},
+    {NAME(artifact_id), .type = T_ID, .needs = 1},
+    {NAME(name), TEXT, .flags = CHARS | ONE, .max = 256, .needs = 1},
+    {NAME(type), CHOICE(ARTIFACT_TYPES)},
+    {NAME(size), INT(0, 0)},
+    {NAME(sha256), TEXT, .flags = ONE, .max = SHA256_HEX},
+    {NAME(path), TEXT, .max = 2 * KiB},
+    {NAME(description), TEXT, .max = 512},
+    {NAME(agent), AGENT},
+    {NAME(at), .type = T_TIME},
+};
+
+enum { TEST, HANDOFF, EXHAUSTED, CHECKPOINT, ARTIFACT };
+static const struct row *const objects[] = {
+    [TEST] = test_rows, [HANDOFF] = handoff_rows,
+    [EXHAUSTED] = exhausted_rows, [CHECKPOINT] = checkpoint_rows,
+    [ARTIFACT] = artifact_rows,
 };
 
 static const struct row rows[TASK_N_ARGS] = {
-    [F_TASK_ID] = {NAME("task_id"), .type = T_ID, .flags = FIXED,
+    [F_TASK_ID] = {NAME(task_id), .type = T_ID, .flags = FIXED,
                    .tools = CHANGES | BIT(GET) | BIT(IMPORT),
                    .needs = (CHANGES | BIT(GET) | BIT(IMPORT)) &
                             ~BIT(CREATE)},
-    [F_STATUS] = {NAME("status"), .type = T_NAME, .flags = FIXED,
-                  .names = statuses, .tools = WHOLE | BIT(LIST)},
-    [F_CURRENT_OWNER] = {NAME("current_owner"), AGENT,
+    [F_STATUS] = {NAME(status), CHOICE(STATUSES), .flags = FIXED,
+                  .tools = WHOLE | BIT(LIST)},
+    [F_CURRENT_OWNER] = {NAME(current_owner), AGENT,
                          .tools = WHOLE | BIT(LIST)},
-    [F_PRIORITY] = {NAME("priority"), INT(0, 4), .flags = FIXED,
+    [F_PRIORITY] = {NAME(priority), INT(0, 4), .flags = FIXED,
                     .tools = WHOLE},
-    [F_REPO_PATH] = {NAME("repo_path"), TEXT, .flags = ONE, .max = 4 * KiB,
+    [F_REPO_PATH] = {NAME(repo_path), TEXT, .flags = ONE, .max = 4 * KiB,
                      .tools = WHOLE | BIT(LIST)},
-    [F_PARENT_ID] = {NAME("parent_id"), .type = T_ID,
+    [F_PARENT_ID] = {NAME(parent_id), .type = T_ID,
                      .tools = WHOLE | BIT(LIST)},
-    [F_TAGS] = {NAME("tags"), TEXT, .flags = CHARS | ONE, .items = 16,
+    [F_TAGS] = {NAME(tags), TEXT, .flags = CHARS | ONE, .items = 16,
                 .max = 64, .tools = WHOLE},
-    [F_DEPENDS_ON] = {NAME("depends_on"), .type = T_ID,
+    [F_DEPENDS_ON] = {NAME(depends_on), .type = T_ID,
                       .items = TASK_MAX_DEPS, .tools = WHOLE},
-    [F_VERSION] = {NAME("version"), INT(1, 0), .tools = BIT(IMPORT)},
-    [F_CREATED_AT] = {NAME("created_at"), .type = T_TIME,
+    [F_VERSION] = {NAME(version), INT(1, 0), .tools = BIT(IMPORT)},
+    [F_CREATED_AT] = {NAME(created_at), .type = T_TIME,
                       .tools = BIT(IMPORT)},
-    [F_TITLE] = {NAME("title"), TEXT, .flags = CHARS | ONE | FIXED,
+    [F_TITLE] = {NAME(title), TEXT, .flags = CHARS | ONE | FIXED,
                  .max = 256, .tools = WHOLE,
                  .needs = BIT(CREATE) | BIT(IMPORT)},
-    [F_GOAL] = {NAME("goal"), TEXT, .max = 8 * KiB, .tools = WHOLE},
-    [F_HANDOFF] = {NAME("handoff"), OBJECT(handoff_rows),
+    [F_GOAL] = {NAME(goal), TEXT, .max = 8 * KiB, .tools = WHOLE},
+    [F_HANDOFF] = {NAME(handoff), OBJECT(HANDOFF, handoff_rows),
                    .tools = BIT(IMPORT)},
-    [F_EXHAUSTED] = {NAME("exhausted"), OBJECT(exhausted_rows),
+    [F_EXHAUSTED] = {NAME(exhausted), OBJECT(EXHAUSTED, exhausted_rows),
                      .tools = BIT(IMPORT)},
-    [F_CHECKPOINT] = {NAME("checkpoint"), OBJECT(checkpoint_rows),
+    [F_CHECKPOINT] = {NAME(checkpoint), OBJECT(CHECKPOINT, checkpoint_rows),
                       .tools = BIT(IMPORT)},
-    [F_RESUME_PROMPT] = {NAME("resume_prompt"), TEXT, .max = 16 * KiB,
+    [F_RESUME_PROMPT] = {NAME(resume_prompt), TEXT, .max = 16 * KiB,
                          .tools = STATE},
-    [F_REMAINING_STEPS] = {NAME("remaining_steps"), TEXT, .items = 200,
+    [F_REMAINING_STEPS] = {NAME(remaining_steps), TEXT, .items = 200,
                            .max = KiB, .tools = STATE},
-    [F_COMPLETED_STEPS] = {NAME("completed_steps"), TEXT, .items = 200,
+    [F_COMPLETED_STEPS] = {NAME(completed_steps), TEXT, .items = 200,
                            .max = KiB, .tools = STATE},
-    [F_ACCEPTANCE] = {NAME("acceptance"), TEXT, .flags = CHARS, .items = 32,
+    [F_ACCEPTANCE] = {NAME(acceptance), TEXT, .flags = CHARS, .items = 32,
                       .max = 512, .tools = WHOLE},
-    [F_DECISIONS] = {NAME("decisions"), TEXT, .items = 64, .max = KiB,
+    [F_DECISIONS] = {NAME(decisions), TEXT, .items = 64, .max = KiB,
                      .tools = STATE},
-    [F_FAILED_APPROACHES] = {NAME("failed_approaches"), TEXT, .items = 64,
+    [F_FAILED_APPROACHES] = {NAME(failed_approaches), TEXT, .items = 64,
                              .max = KiB, .tools = STATE},
-    [F_BRANCH] = {NAME("branch"), TEXT, .max = 256, .tools = STATE},
-    [F_COMMIT] = {NAME("commit"), TEXT, .max = 128, .tools = STATE},
-    [F_DIRTY] = {NAME("dirty"), .type = T_BOOL, .tools = STATE},
-    [F_RESULT] = {NAME("result"), TEXT, .max = 16 * KiB,
+    [F_BRANCH] = {NAME(branch), TEXT, .max = 256, .tools = STATE},
+    [F_COMMIT] = {NAME(commit), TEXT, .max = 128, .tools = STATE},
+    [F_DIRTY] = {NAME(dirty), .type = T_BOOL, .tools = STATE},
+    [F_RESULT] = {NAME(result), TEXT, .max = 16 * KiB,
                   .tools = BIT(UPDATE) | BIT(IMPORT)},
-    [F_TEST_RESULTS] = {NAME("test_results"), OBJECT(test_rows),
+    [F_TEST_RESULTS] = {NAME(test_results), OBJECT(TEST, test_rows),
                         .items = 64, .tools = STATE},
-    [F_ARTIFACTS] = {NAME("artifacts"), OBJECT(artifact_rows),
+    [F_ARTIFACTS] = {NAME(artifacts), OBJECT(ARTIFACT, artifact_rows),
                      .items = TASK_MAX_ARTIFACTS, .tools = BIT(IMPORT)},
-    [F_CREATED_BY] = {NAME("created_by"), AGENT, .tools = BIT(IMPORT)},
+    [F_CREATED_BY] = {NAME(created_by), AGENT, .tools = BIT(IMPORT)},
 
-    [ARG_AGENT] = {NAME("agent"), AGENT, .tools = CHANGES,
+    [ARG_AGENT] = {NAME(agent), AGENT, .tools = CHANGES,
                    .needs = BIT(CHECKPOINT) | BIT(EXHAUST)},
-    [ARG_FROM_AGENT] = {NAME("from_agent"), AGENT, .tools = BIT(HANDOFF),
+    [ARG_FROM_AGENT] = {NAME(from_agent), AGENT, .tools = BIT(HANDOFF),
                         .needs = BIT(HANDOFF)},
-    [ARG_TO_AGENT] = {NAME("to_agent"), AGENT, .tools = BIT(HANDOFF)},
-    [ARG_REASON] = {NAME("reason"), TEXT, .flags = ONE, .max = 2 * KiB,
+    [ARG_TO_AGENT] = {NAME(to_agent), AGENT, .tools = BIT(HANDOFF)},
+    [ARG_REASON] = {NAME(reason), TEXT, .flags = ONE, .max = 2 * KiB,
                     .tools = BIT(HANDOFF) | BIT(EXHAUST) | BIT(UPDATE)},
-    [ARG_NOTES] = {NAME("notes"), TEXT, .flags = ONE, .max = 4 * KiB,
+    [ARG_NOTES] = {NAME(notes), TEXT, .flags = ONE, .max = 4 * KiB,
                    .tools = SAVES},
-    [ARG_EXPECTED_VERSION] = {NAME("expected_version"), INT(1, 0),
+    [ARG_EXPECTED_VERSION] = {NAME(expected_version), INT(1, 0),
                               .tools = CHANGES},
-    [ARG_IDEMPOTENCY_KEY] = {NAME("idempotency_key"), TEXT,
+    [ARG_IDEMPOTENCY_KEY] = {NAME(idempotency_key), TEXT,
                              .flags = CHARS | ONE, .max = 128,
                              .tools = CHANGES},
-    [ARG_SECTION] = {NAME("section"), .type = T_NAME, .names = sections,
+    [ARG_SECTION] = {NAME(section), CHOICE(SECTIONS),
                      .tools = BIT(GET)},
-    [ARG_ARTIFACT_ID] = {NAME("artifact_id"), .type = T_ID,
+    [ARG_ARTIFACT_ID] = {NAME(artifact_id), .type = T_ID,
                          .tools = BIT(GET)},
-    [ARG_SINCE_SEQ] = {NAME("since_seq"), INT(0, 0),
+    [ARG_SINCE_SEQ] = {NAME(since_seq), INT(0, 0),
                        .tools = BIT(GET)},
-    [ARG_EVENTS] = {NAME("limit"), INT(1, 200), .tools = BIT(GET)},
-    [ARG_CURSOR] = {NAME("cursor"), TEXT, .flags = ONE, .max = 512,
+    [ARG_EVENTS] = {NAME(limit), INT(1, 200), .tools = BIT(GET)},
+    [ARG_CURSOR] = {NAME(cursor), TEXT, .flags = ONE, .max = 512,
                     .tools = BIT(GET) | BIT(LIST)},
-    [ARG_NAME] = {NAME("name"), TEXT, .flags = CHARS | ONE, .max = 256,
+    [ARG_NAME] = {NAME(name), TEXT, .flags = CHARS | ONE, .max = 256,
                   .tools = BIT(ATTACH), .needs = BIT(ATTACH)},
-    [ARG_TYPE] = {NAME("type"), .type = T_NAME, .names = artifact_types,
+    [ARG_TYPE] = {NAME(type), CHOICE(ARTIFACT_TYPES),
                   .tools = BIT(ATTACH)},
-    [ARG_CONTENT] = {NAME("content"), .type = T_CONTENT,
+    [ARG_CONTENT] = {NAME(content), .type = T_CONTENT,
                      .tools = BIT(ATTACH)},
-    [ARG_ENCODING] = {NAME("encoding"), .type = T_NAME, .names = encodings,
+    [ARG_ENCODING] = {NAME(encoding), CHOICE(ENCODINGS),
                       .tools = BIT(ATTACH)},
-    [ARG_PATH] = {NAME("path"), TEXT, .flags = ONE, .max = 2 * KiB,
+    [ARG_PATH] = {NAME(path), TEXT, .flags = ONE, .max = 2 * KiB,
                   .tools = BIT(ATTACH)},
-    [ARG_DESCRIPTION] = {NAME("description"), TEXT, .flags = ONE,
+    [ARG_DESCRIPTION] = {NAME(description), TEXT, .flags = ONE,
                          .max = 512, .tools = BIT(ATTACH)},
-    [ARG_TAG] = {NAME("tag"), TEXT, .flags = CHARS | ONE, .max = 64,
+    [ARG_TAG] = {NAME(tag), TEXT, .flags = CHARS | ONE, .max = 64,
                  .tools = BIT(LIST)},
-    [ARG_READY] = {NAME("ready"), .type = T_BOOL, .tools = BIT(LIST)},
-    [ARG_NEEDS_INPUT] = {NAME("needs_input"), .type = T_BOOL,
+    [ARG_READY] = {NAME(ready), .type = T_BOOL, .tools = BIT(LIST)},
+    [ARG_NEEDS_INPUT] = {NAME(needs_input), .type = T_BOOL,
                          .tools = BIT(LIST)},
-    [ARG_STALE] = {NAME("stale"), .type = T_BOOL, .tools = BIT(LIST)},
-    [ARG_QUERY] = {NAME("query"), TEXT, .flags = CHARS | ONE, .max = 256,
+    [ARG_STALE] = {NAME(stale), .type = T_BOOL, .tools = BIT(LIST)},
+    [ARG_QUERY] = {NAME(query), TEXT, .flags = CHARS | ONE, .max = 256,
                    .tools = BIT(LIST)},
-    [ARG_CHANGED_SINCE] = {NAME("changed_since"), .type = T_WHEN,
+    [ARG_CHANGED_SINCE] = {NAME(changed_since), .type = T_WHEN,
                            .tools = BIT(LIST)},
-    [ARG_INCLUDE_DONE] = {NAME("include_done"), .type = T_BOOL,
+    [ARG_INCLUDE_DONE] = {NAME(include_done), .type = T_BOOL,
                           .tools = BIT(LIST)},
-    [ARG_LIMIT] = {NAME("limit"), INT(1, 100), .tools = BIT(LIST)},
+    [ARG_LIMIT] = {NAME(limit), INT(1, 100), .tools = BIT(LIST)},
 };
 
 /* Members of an exported task that are derived when it is read. */
@@ -220,6 +258,18 @@ static const char *const derived[] = {
 
 _Static_assert(sizeof statuses / sizeof *statuses == TASK_N_STATUSES + 1,
                "a name for each status");
+
+static const char *
+name_of(const struct row *r)
+{
+    return (const char *)&names + r->name;
+}
+
+static struct str
+name_str(const struct row *r)
+{
+    return (struct str){name_of(r), r->len};
+}
 
 /* ---- one value ---- */
 
@@ -244,12 +294,12 @@ refuse(struct parse *p, int code, const char *fmt, ...)
     va_start(ap, fmt);
     text_vput(what, sizeof what, fmt, ap);
     va_end(ap);
-    n = text_put(where, sizeof where, "%s", p->top->name);
+    n = text_put(where, sizeof where, "%s", name_of(p->top));
     if (p->item)
         n += text_put(where + n, sizeof where - n, "[%zu]", p->item - 1);
     if (p->member)
         text_put(where + n, sizeof where - n, ".%s", p->member);
-    return task_fail(&p->c->e, p->c->a, code, p->top->name, "%s %s", where,
+    return task_fail(&p->c->e, p->c->a, code, name_of(p->top), "%s %s", where,
                      what);
 }
 
@@ -274,18 +324,14 @@ text_of(struct parse *p, const struct json_tok *t, struct str *out)
 }
 
 static int
-check_text(struct parse *p, const struct row *r, const struct json_tok *t)
+check_text(struct parse *p, const struct row *r, struct str s)
 {
     bool chars = r->flags & CHARS;
-    struct str s;
-    int rc = text_of(p, t, &s);
 
-    if (rc != 0)
-        return rc;
     if (s.len == 0 && r->flags & ONE)
         return refuse(p, ERR_INVALID, "must not be empty");
     if ((chars ? utf8_count(s) : s.len) > r->max)
-        return refuse(p, ERR_TOO_LARGE, "is longer than %d %s", (int)r->max,
+        return refuse(p, ERR_TOO_LARGE, "is longer than %d %s", r->max,
                       chars ? "characters" : "bytes");
     json_string(&p->w, s);
     return 0;
@@ -308,14 +354,9 @@ is_id(struct str s)
 }
 
 static int
-check_id(struct parse *p, const struct row *r, const struct json_tok *t)
+check_id(struct parse *p, const struct row *r, struct str s)
 {
-    struct str s;
-    int rc = text_of(p, t, &s);
-
     (void)r;
-    if (rc != 0)
-        return rc;
     if (!is_id(s))
         return refuse(p, ERR_INVALID, "must be 1 to %d of the characters "
                       "A-Z a-z 0-9 . _ : -", TASK_MAX_ID);
@@ -324,24 +365,21 @@ check_id(struct parse *p, const struct row *r, const struct json_tok *t)
 }
 
 static int
-check_name(struct parse *p, const struct row *r, const struct json_tok *t)
+check_name(struct parse *p, const struct row *r, struct str s)
 {
+    const char *const *all = choices[r->sub];
     char list[128];
     size_t n = 0, i;
-    struct str s;
-    int rc = text_of(p, t, &s);
 
-    if (rc != 0)
-        return rc;
-    for (i = 0; r->names[i]; i++) {
-        if (str_is(s, r->names[i])) {
+    for (i = 0; all[i]; i++) {
+        if (str_is(s, all[i])) {
             json_string(&p->w, s);
             return 0;
         }
         n += text_put(list + n, sizeof list - n, "%s%s", i ? ", " : "",
-                      r->names[i]);
+                      all[i]);
     }
-    if (r->names == statuses)
+    if (r->sub == STATUSES)
         p->c->e.allowed = (1u << TASK_N_STATUSES) - 1;
     return refuse(p, ERR_INVALID, "must be one of %s", list);
 }
@@ -363,11 +401,13 @@ int_of(const struct json_tok *t, int64_t *v)
 static int
 check_int(struct parse *p, const struct row *r, const struct json_tok *t)
 {
-    int64_t v, max = r->max ? r->max : SAFE_INT;
+    bool int32 = r->flags & INT32;
+    int64_t v, min = int32 ? INT32_MIN : r->min;
+    int64_t max = int32 ? INT32_MAX : r->max ? r->max : SAFE_INT;
 
-    if (!int_of(t, &v) || v < r->min || v > max)
-        return refuse(p, ERR_INVALID, "must be a whole number from %d to "
-                      "%lld", (int)r->min, (long long)max);
+    if (!int_of(t, &v) || v < min || v > max)
+        return refuse(p, ERR_INVALID, "must be a whole number from %lld to "
+                      "%lld", (long long)min, (long long)max);
     json_number(&p->w, v);
     return 0;
 }
@@ -412,33 +452,16 @@ task_time_parse(struct arena *a, struct str s, int64_t *ms)
 }
 
 static int
-check_time(struct parse *p, const struct row *r, const struct json_tok *t)
+check_time(struct parse *p, const struct row *r, struct str s)
 {
     char text[TIME_LEN + 1];
-    struct str s;
     int64_t ms;
-    int rc = text_of(p, t, &s);
 
     (void)r;
-    if (rc != 0)
-        return rc;
     if (!task_time_parse(p->c->a, s, &ms))
         return refuse(p, ERR_INVALID, "must be a time as in RFC 3339");
     time_format(ms, text);
     json_z(&p->w, text);
-    return 0;
-}
-
-static int
-check_when(struct parse *p, const struct row *r, const struct json_tok *t)
-{
-    int64_t v;
-
-    if (!int_of(t, &v))
-        return check_time(p, r, t);
-    if (v < 0)
-        return refuse(p, ERR_INVALID, "must be a time or a seq");
-    json_number(&p->w, v);
     return 0;
 }
 
@@ -493,7 +516,7 @@ row_named(const struct row *r, size_t n, unsigned tools, struct str name)
 
     for (i = 0; i < n; i++)
         if ((!tools || r[i].tools & tools) &&
-            str_eq((struct str){r[i].name, r[i].len}, name))
+            str_eq(name_str(&r[i]), name))
             return &r[i];
     return NULL;
 }
@@ -511,7 +534,7 @@ check_others(struct parse *p, const struct row *r, const struct json_tok *t)
 
         if (!name.p)
             return nomem(p);
-        if (row_named(r->sub, r->n_sub, 0, name))
+        if (row_named(objects[r->sub], r->n_sub, 0, name))
             continue;
         if (!p->lenient)
             return refuse(p, ERR_INVALID, "has an unknown member \"%.*s\"",
@@ -525,22 +548,24 @@ check_others(struct parse *p, const struct row *r, const struct json_tok *t)
 static int
 check_object(struct parse *p, const struct row *r, const struct json_tok *t)
 {
+    const struct row *sub = objects[r->sub];
     size_t i;
     int rc;
 
     if (t->type != JSON_OBJECT)
         return refuse(p, ERR_INVALID, "must be an object");
     json_obj(&p->w);
-    for (i = 0; i < r->n_sub; i++) {
-        const struct json_tok *v = json_get(t, r->sub[i].name);
+    for (i = 0; i < r->n_sub; i++, sub++) {
+        const struct json_tok *v;
 
-        p->member = r->sub[i].name;
+        p->member = name_of(sub);
+        v = json_get(t, p->member);
         if (v && v->type != JSON_NULL) {
             json_key(&p->w, p->member);
-            rc = check_one(p, &r->sub[i], v);
+            rc = check_one(p, sub, v);
             if (rc != 0)
                 return rc;
-        } else if (r->sub[i].needs) {
+        } else if (sub->needs) {
             return refuse(p, ERR_INVALID, "is missing");
         }
     }
@@ -554,15 +579,32 @@ check_object(struct parse *p, const struct row *r, const struct json_tok *t)
 static int
 check_one(struct parse *p, const struct row *r, const struct json_tok *t)
 {
-    static int (*const checks[])(struct parse *, const struct row *,
-                                 const struct json_tok *) = {
+    static int (*const texts[])(struct parse *, const struct row *,
+                                struct str) = {
         [T_TEXT] = check_text, [T_ID] = check_id, [T_NAME] = check_name,
-        [T_INT] = check_int, [T_COUNT] = check_count, [T_BOOL] = check_bool,
-        [T_TIME] = check_time, [T_WHEN] = check_when,
-        [T_OBJECT] = check_object,
+        [T_TIME] = check_time, [T_WHEN] = check_time,
     };
+    static int (*const others[])(struct parse *, const struct row *,
+                                 const struct json_tok *) = {
+        [T_INT - T_INT] = check_int,
+        [T_COUNT - T_INT] = check_count,
+        [T_BOOL - T_INT] = check_bool,
+        [T_OBJECT - T_INT] = check_object,
+    };
+    struct str s;
+    int64_t v;
+    int rc;
 
-    return checks[r->type](p, r, t);
+    if (r->type >= T_INT)
+        return others[r->type - T_INT](p, r, t);
+    if (r->type == T_WHEN && int_of(t, &v)) {
+        if (v < 0)
+            return refuse(p, ERR_INVALID, "must be a time or a seq");
+        json_number(&p->w, v);
+        return 0;
+    }
+    rc = text_of(p, t, &s);
+    return rc == 0 ? texts[r->type](p, r, s) : rc;
 }
 
 static int
@@ -635,7 +677,7 @@ static int
 unknown(struct parse *p, enum task_tool tool, const struct json_tok *m,
         struct str name, struct buf *extra)
 {
-    static const struct row any = {NAME("task")};
+    static const struct row any = {NAME(task)};
     struct task_ctx *c = p->c;
     size_t i;
     int rc;
@@ -673,8 +715,8 @@ check_needed(struct task_ctx *c, enum task_tool tool,
 
     for (i = 0; i < TASK_N_ARGS; i++)
         if (rows[i].needs & 1u << tool && !args->v[i].p)
-            return task_fail(&c->e, c->a, ERR_INVALID, rows[i].name,
-                             "%s is missing", rows[i].name);
+            return task_fail(&c->e, c->a, ERR_INVALID, name_of(&rows[i]),
+                             "%s is missing", name_of(&rows[i]));
     return 0;
 }
 
@@ -730,7 +772,7 @@ task_args_digest(const struct task_args *args, char hex[SHA256_HEX + 1])
     for (i = 0; i < TASK_N_ARGS; i++) {
         if (!args->v[i].p || i == ARG_IDEMPOTENCY_KEY)
             continue;
-        sha256_add(&s, rows[i].name, rows[i].len);
+        sha256_add(&s, name_of(&rows[i]), rows[i].len);
         sha256_add(&s, args->v[i].p, args->v[i].len);
         sha256_add(&s, "\n", 1); /* stands in no canonical value */
     }
@@ -790,7 +832,7 @@ task_arg_true(const struct task_args *args, int arg)
 struct str
 task_arg_name(int arg)
 {
-    return (struct str){rows[arg].name, rows[arg].len};
+    return name_str(&rows[arg]);
 }
 
 int
@@ -827,21 +869,21 @@ put_value(struct json_w *w, const struct row *r, bool whole)
     const char *const *name;
 
     if (r->type == T_OBJECT && whole) {
-        put_schema(w, r->sub, r->n_sub, 1, false);
+        put_schema(w, objects[r->sub], r->n_sub, 1, false);
         return;
     }
     json_obj(w);
     json_put_z(w, "type", types[r->type] ? types[r->type] : "string");
     if (r->type == T_OBJECT)
         json_put_z(w, "description", "as in save_checkpoint");
-    if (r->type == T_INT && r->max && r->min >= 0) {
+    if (r->type == T_INT && r->max) {
         json_put_int(w, "minimum", r->min);
         json_put_int(w, "maximum", r->max);
     }
     if (r->type == T_NAME) {
         json_key(w, "enum");
         json_arr(w);
-        for (name = r->names; *name; name++)
+        for (name = choices[r->sub]; *name; name++)
             json_z(w, *name);
         json_close(w);
     }
@@ -864,7 +906,7 @@ put_schema(struct json_w *w, const struct row *r, size_t n, unsigned tools,
     for (i = 0; i < n; i++) {
         if (!own && !(r[i].tools & tools))
             continue;
-        json_key(w, r[i].name);
+        json_key(w, name_of(&r[i]));
         if (r[i].items) {
             json_obj(w);
             json_put_z(w, "type", "array");
@@ -879,7 +921,7 @@ put_schema(struct json_w *w, const struct row *r, size_t n, unsigned tools,
     json_arr(w);
     for (i = 0; i < n; i++)
         if (r[i].needs & tools)
-            json_z(w, r[i].name);
+            json_z(w, name_of(&r[i]));
     json_close(w);
     json_put_bool(w, "additionalProperties", false);
     json_close(w);

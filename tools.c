@@ -32,6 +32,13 @@ put_error(struct mcp_call *c, const struct task_error *e)
     return c->out->err;
 }
 
+int
+tools_refuse(struct task_ctx *x, int code, const char *field,
+             const char *message)
+{
+    return task_fail(&x->e, x->a, code, field, "%s", message);
+}
+
 static void
 begin(const struct mcp_call *c, struct task_ctx *x)
 {
@@ -124,8 +131,8 @@ decode_content(struct prepared *p, struct str *out)
         return 0;
     rc = base64_decode(x->a, *out, out);
     if (rc == ERR_SYNTAX)
-        return task_fail(&x->e, x->a, ERR_INVALID, "content",
-                         "content is no base64");
+        return tools_refuse(x, ERR_INVALID, "content",
+                            "content is no base64");
     return rc == 0 ? 0 : task_fail_store(&x->e, rc);
 }
 
@@ -160,8 +167,8 @@ prepare_blob(const struct tools *s, struct prepared *p)
 
     rc = decode_content(p, &content);
     if (rc == 0 && !content.p && !p->args.v[ARG_PATH].p)
-        rc = task_fail(&x->e, x->a, ERR_INVALID, "content",
-                       "content or path is needed");
+        rc = tools_refuse(x, ERR_INVALID, "content",
+                          "content or path is needed");
     if (rc == 0 && !content.p)
         rc = read_path(s, p, &content);
     if (rc != 0 || !content.p)
@@ -241,22 +248,26 @@ query_of(struct task_ctx *x, const struct task_args *args,
          struct task_query *q)
 {
     const struct str *v = args->v;
-    int status = task_status_of(raw_inner(v[F_STATUS]));
-
-    *q = (struct task_query){
-        .status = status < 0 ? 0 : 1u << status,
-        .owner = task_arg_text(x->a, args, F_CURRENT_OWNER),
-        .repo_path = task_arg_text(x->a, args, F_REPO_PATH),
-        .tag = task_arg_text(x->a, args, ARG_TAG),
-        .parent_id = task_arg_text(x->a, args, F_PARENT_ID),
-        .text = task_arg_text(x->a, args, ARG_QUERY),
-        .ready = ask_of(args, ARG_READY),
-        .stale = ask_of(args, ARG_STALE),
-        .include_done = task_arg_true(args, ARG_INCLUDE_DONE),
-        .limit = (unsigned)task_arg_u64(args, ARG_LIMIT, 0),
-        .cursor = task_arg_text(x->a, args, ARG_CURSOR),
-        .since_n = task_arg_u64(args, ARG_CHANGED_SINCE, 0),
+    const struct {
+        struct str *to;
+        int arg;
+    } texts[] = {
+        {&q->owner, F_CURRENT_OWNER}, {&q->repo_path, F_REPO_PATH},
+        {&q->tag, ARG_TAG}, {&q->parent_id, F_PARENT_ID},
+        {&q->text, ARG_QUERY}, {&q->cursor, ARG_CURSOR},
     };
+    int status = task_status_of(raw_inner(v[F_STATUS]));
+    size_t i;
+
+    memset(q, 0, sizeof *q);
+    for (i = 0; i < sizeof texts / sizeof *texts; i++)
+        *texts[i].to = task_arg_text(x->a, args, texts[i].arg);
+    q->status = status < 0 ? 0 : 1u << status;
+    q->ready = ask_of(args, ARG_READY);
+    q->stale = ask_of(args, ARG_STALE);
+    q->include_done = task_arg_true(args, ARG_INCLUDE_DONE);
+    q->limit = (unsigned)task_arg_u64(args, ARG_LIMIT, 0);
+    q->since_n = task_arg_u64(args, ARG_CHANGED_SINCE, 0);
     if (!q->since_n)
         time_parse(raw_inner(v[ARG_CHANGED_SINCE]), &q->since_ms);
 }
@@ -333,8 +344,8 @@ run_list(struct mcp_call *c)
         return c->out->err;
     }
     if (rc == ERR_INVALID)
-        task_fail(&x.e, x.a, rc, "cursor", "cursor is not one that "
-                  "list_tasks gave");
+        tools_refuse(&x, rc, "cursor", "cursor is not one that "
+                     "list_tasks gave");
     else
         task_fail_store(&x.e, rc);
     return put_error(c, &x.e);

@@ -63,8 +63,8 @@ put_buf(struct page *p, struct buf *b)
 static int
 bad_cursor(struct page *p)
 {
-    return task_fail(&p->x->e, p->x->a, ERR_INVALID, "cursor",
-                     "cursor is not one that get_task gave for this task");
+    return tools_refuse(p->x, ERR_INVALID, "cursor",
+                        "cursor is not one that get_task gave for this task");
 }
 
 /* Bytes of the character or escape at p, the inside of a JSON string. */
@@ -264,12 +264,10 @@ put_cut(struct page *p, const struct place *at, struct str name)
 {
     struct buf b = {0};
 
-    buf_z(&b, ",\"cut\":{\"field\":\"");
-    buf_str(&b, name);
-    buf_printf(&b, "\",\"offset\":%llu},\"truncated\":true,"
-               "\"next_cursor\":\"%llu.%llu.%llu\"",
-               (unsigned long long)at->offset, (unsigned long long)at->seq,
-               (unsigned long long)at->member,
+    buf_printf(&b, ",\"cut\":{\"field\":\"%.*s\",\"offset\":%llu},"
+               "\"truncated\":true,\"next_cursor\":\"%llu.%llu.%llu\"",
+               STR_ARG(name), (unsigned long long)at->offset,
+               (unsigned long long)at->seq, (unsigned long long)at->member,
                (unsigned long long)at->offset);
     put_buf(p, &b);
 }
@@ -306,28 +304,42 @@ get_pieces(struct page *p, const struct task *k, struct place *at, bool on)
     return rc < 0 ? rc : 0;
 }
 
+/* Makes ev, an event of the task, the one with number n, which a cursor
+   names; ERR_NOT_FOUND, yet to be explained: there is none. */
+static int
+read_event(const struct tools *s, struct page *p, uint64_t n,
+           struct task_event *ev)
+{
+    struct store_rec r;
+    int rc = store_read_n(tasks_store(s->t), n, p->x->a, &r);
+
+    if (rc == ERR_NOT_FOUND)
+        return rc;
+    if (rc == 0 && !str_eq(r.key, ev->r.key))
+        return bad_cursor(p);
+    if (rc == 0)
+        rc = task_event_of(&r, ev);
+    return rc == 0 ? 0 : task_fail_store(&p->x->e, rc);
+}
+
 static int
 get_rest(const struct tools *s, struct page *p, const struct task_event *last,
          struct str cursor)
 {
-    struct task_event ev;
-    struct store_rec r;
+    struct task_event ev = *last;
     struct place at;
     struct task k;
     int rc;
 
     if (!read_place(cursor, &at))
         return bad_cursor(p);
-    rc = store_read_n(tasks_store(s->t), at.seq, p->x->a, &r);
+    rc = read_event(s, p, at.seq, &ev);
     if (rc == ERR_NOT_FOUND)
-        return task_fail(&p->x->e, p->x->a, ERR_INVALID, "cursor", "what "
-                         "cursor stands for is gone; start again without it");
-    if (rc == 0 && !str_eq(r.key, last->r.key))
-        return bad_cursor(p);
-    if (rc == 0)
-        rc = task_event_of(&r, &ev);
-    if (rc == 0)
-        rc = task_peek(s->t, p->x->a, &ev, &k);
+        return tools_refuse(p->x, ERR_INVALID, "cursor", "what cursor "
+                            "stands for is gone; start again without it");
+    if (rc != 0)
+        return rc;
+    rc = task_peek(s->t, p->x->a, &ev, &k);
     if (rc != 0)
         return task_fail_store(&p->x->e, rc);
     return get_pieces(p, &k, &at, true);
@@ -382,8 +394,6 @@ static int
 seek(const struct tools *s, struct page *p, struct task_event *ev)
 {
     struct str cursor = task_arg_text(p->x->a, p->args, ARG_CURSOR);
-    struct store_rec r;
-    struct str key = ev->r.key;
     uint64_t n;
     int rc;
 
@@ -391,12 +401,8 @@ seek(const struct tools *s, struct page *p, struct task_event *ev)
         return 0;
     if (!str_u64(cursor, &n))
         return bad_cursor(p);
-    rc = store_read_n(tasks_store(s->t), n, p->x->a, &r);
-    if (rc == ERR_NOT_FOUND || (rc == 0 && !str_eq(r.key, key)))
-        return bad_cursor(p);
-    if (rc == 0)
-        rc = task_event_of(&r, ev);
-    return rc == 0 ? 0 : task_fail_store(&p->x->e, rc);
+    rc = read_event(s, p, n, ev);
+    return rc == ERR_NOT_FOUND ? bad_cursor(p) : rc;
 }
 
 static int
@@ -448,8 +454,8 @@ tools_find_artifact(struct str list, struct str id)
     return entry;
 }
 
-static bool
-is_utf8(struct str s)
+bool
+tools_is_utf8(struct str s)
 {
     const char *p = s.p, *end = s.p + s.len;
     size_t n;
@@ -506,14 +512,14 @@ get_content(const struct tools *s, struct page *p, struct str entry,
 
     rc = artifact_get(s->env->artifacts_dir, hex, p->x->a, &content);
     if (rc == ERR_NOT_FOUND)
-        return task_fail(&p->x->e, p->x->a, rc, "artifact_id",
-                         "the content is not in the artifacts directory");
+        return tools_refuse(p->x, rc, "artifact_id",
+                            "the content is not in the artifacts directory");
     if (rc == ERR_DAMAGED)
-        return task_fail(&p->x->e, p->x->a, rc, "artifact_id",
-                         "the content is not what was attached");
+        return tools_refuse(p->x, rc, "artifact_id",
+                            "the content is not what was attached");
     if (rc != 0)
         return task_fail_store(&p->x->e, rc);
-    text = is_utf8(content);
+    text = tools_is_utf8(content);
     if (offset > content.len || (text && offset < content.len &&
                                  ((uint8_t)content.p[offset] & 0xc0) == 0x80))
         return bad_cursor(p);
@@ -534,21 +540,21 @@ get_artifact(const struct tools *s, struct page *p,
     struct str id = task_arg_text(p->x->a, p->args, ARG_ARTIFACT_ID);
     struct str cursor = task_arg_text(p->x->a, p->args, ARG_CURSOR), entry;
     uint64_t offset = 0;
+    struct buf b = {0};
     int rc = 0;
 
     if (!id.p)
-        return task_fail(&p->x->e, p->x->a, ERR_INVALID, "artifact_id",
-                         "section artifact needs artifact_id");
+        return tools_refuse(p->x, ERR_INVALID, "artifact_id",
+                            "section artifact needs artifact_id");
     if (cursor.p && !str_u64(cursor, &offset))
         return bad_cursor(p);
     entry = tools_find_artifact(task_member(ev->v, "artifacts"), id);
     if (!entry.p)
-        return task_fail(&p->x->e, p->x->a, ERR_NOT_FOUND, "artifact_id",
-                         "the task has no such artifact");
-    put(p, STR("{\"task_id\":\""));
-    put(p, ev->id);
-    put(p, STR("\",\"artifact\":"));
-    put(p, entry);
+        return tools_refuse(p->x, ERR_NOT_FOUND, "artifact_id",
+                            "the task has no such artifact");
+    buf_printf(&b, "{\"task_id\":\"%.*s\",\"artifact\":%.*s",
+               STR_ARG(ev->id), STR_ARG(entry));
+    put_buf(p, &b);
     if (task_member(entry, "sha256").p)
         rc = get_content(s, p, entry, offset);
     else
@@ -568,8 +574,8 @@ tools_get(const struct tools *s, struct task_ctx *x,
 
     rc = task_event_last(s->t, x->a, raw_inner(args->v[F_TASK_ID]), &ev);
     if (rc == ERR_NOT_FOUND)
-        return task_fail(&x->e, x->a, rc, "task_id",
-                         "there is no such task");
+        return tools_refuse(x, rc, "task_id",
+                            "there is no such task");
     if (rc != 0)
         return task_fail_store(&x->e, rc);
     if (str_is(section, "history"))

@@ -25,12 +25,18 @@ struct tools {
 /* Bytes that s takes in an answer. */
 size_t tools_cost(struct str s);
 
+/* task_fail, for a message without numbers in it. */
+int tools_refuse(struct task_ctx *x, int code, const char *field,
+                 const char *message);
+
 /* get_task, its arguments parsed: appends the answer to c->out. 0, or a code
    that x->e explains. */
 int tools_get(const struct tools *s, struct task_ctx *x,
               const struct task_args *args, struct buf *out);
 /* The entry of an artifact in a list of them, .p NULL: none. */
 struct str tools_find_artifact(struct str list, struct str id);
+
+bool tools_is_utf8(struct str s);
 
 /* resources/list and resources/read, as in struct mcp_catalogue. */
 int tools_resources(struct mcp_call *c, struct str cursor, struct str *next);

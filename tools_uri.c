@@ -33,19 +33,12 @@ const size_t tools_n_templates = sizeof tools_templates /
 static void
 put_resource(struct buf *b, const struct task *k, enum mcp_rev rev)
 {
-    buf_z(b, "{\"uri\":\"" SCHEME);
-    buf_str(b, k->ev.id);
-    buf_z(b, "\",\"name\":\"");
-    buf_str(b, k->ev.id);
-    if (rev >= MCP_2025_06_18) {
-        buf_z(b, "\",\"title\":");
-        buf_str(b, k->f[F_TITLE]);
-        buf_z(b, ",\"description\":\"");
-    } else {
-        buf_z(b, "\",\"description\":\"");
-    }
-    buf_z(b, task_status_name(k->status));
-    buf_z(b, "\",\"mimeType\":\"application/json\"}");
+    buf_printf(b, "{\"uri\":\"" SCHEME "%.*s\",\"name\":\"%.*s\"",
+               STR_ARG(k->ev.id), STR_ARG(k->ev.id));
+    if (rev >= MCP_2025_06_18)
+        buf_printf(b, ",\"title\":%.*s", STR_ARG(k->f[F_TITLE]));
+    buf_printf(b, ",\"description\":\"%s\",\"mimeType\":"
+               "\"application/json\"}", task_status_name(k->status));
 }
 
 int
@@ -102,14 +95,21 @@ percent_decode(struct arena *a, struct str s)
     return (struct str){p, n};
 }
 
-/* One contents object around a text. */
+/* One contents object but for its end. */
+static void
+put_contents(struct mcp_call *c, struct str uri, const char *mime,
+             const char *kind)
+{
+    buf_z(c->out, "{\"uri\":");
+    json_quote(c->out, uri);
+    buf_printf(c->out, ",\"mimeType\":\"%s\",\"%s\":", mime, kind);
+}
+
 static void
 put_text(struct mcp_call *c, struct str uri, const char *mime,
          struct str text)
 {
-    buf_z(c->out, "{\"uri\":");
-    json_quote(c->out, uri);
-    buf_printf(c->out, ",\"mimeType\":\"%s\",\"text\":", mime);
+    put_contents(c, uri, mime, "text");
     json_quote(c->out, text);
     buf_char(c->out, '}');
 }
@@ -158,8 +158,6 @@ read_artifact(struct mcp_call *c, struct str uri, const struct task *k,
 {
     const struct tools *s = c->ctx;
     struct str entry = tools_find_artifact(k->f[F_ARTIFACTS], id), content;
-    const char *p, *end;
-    size_t n;
     int rc;
 
     if (!entry.p)
@@ -169,17 +167,12 @@ read_artifact(struct mcp_call *c, struct str uri, const struct task *k,
                       &content);
     if (rc != 0)
         return rc;
-    p = content.p;
-    end = p + content.len;
-    while (p < end && (n = utf8_len(p, end)) != 0)
-        p += n;
-    if (p == end) {
+    if (tools_is_utf8(content)) {
         put_text(c, uri, "text/plain", content);
         return 0;
     }
-    buf_z(c->out, "{\"uri\":");
-    json_quote(c->out, uri);
-    buf_z(c->out, ",\"mimeType\":\"application/octet-stream\",\"blob\":\"");
+    put_contents(c, uri, "application/octet-stream", "blob");
+    buf_char(c->out, '"');
     base64_encode(c->out, content);
     buf_z(c->out, "\"}");
     return 0;

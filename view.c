@@ -14,29 +14,80 @@
 
 /* ---- JSON ---- */
 
-static void
-put_member(struct buf *b, const char *name, struct str raw)
-{
-    if (!raw.p)
-        return;
-    buf_printf(b, ",\"%s\":", name);
-    buf_str(b, raw);
-}
+/* A member of an object that is written: the field at an offset in a struct,
+   as its kind has it. */
+struct member {
+    const char *name;
+    uint16_t at;
+    uint8_t kind;
+};
+
+enum {
+    RAW,    /* struct str, JSON; .p NULL: left out */
+    TEXT,   /* struct str, to be quoted */
+    NUMBER, /* uint64_t */
+    FLAG,   /* bool */
+    IF_SO,  /* bool, left out where false */
+    STATUS, /* enum task_status */
+    STATE   /* struct str, an object: its member of this name */
+};
 
 static void
-put_flag(struct buf *b, const char *name, bool is)
+put_value(struct buf *b, const void *of, int kind)
 {
-    buf_printf(b, ",\"%s\":%s", name, is ? "true" : "false");
+    if (kind == RAW)
+        buf_str(b, *(const struct str *)of);
+    else if (kind == TEXT)
+        json_quote(b, *(const struct str *)of);
+    else if (kind == NUMBER)
+        buf_u64(b, *(const uint64_t *)of);
+    else if (kind == STATUS)
+        buf_printf(b, "\"%s\"",
+                   task_status_name(*(const enum task_status *)of));
+    else
+        buf_z(b, *(const bool *)of ? "true" : "false");
 }
+
+/* Writes n members of a struct, each behind a comma, the first behind
+   before. */
+static void
+put_members(struct buf *b, char before, const void *of,
+            const struct member *m, size_t n)
+{
+    for (; n > 0; n--, m++) {
+        const void *at = (const char *)of + m->at;
+        struct str raw;
+        int kind = m->kind;
+
+        if (kind == STATE) {
+            raw = task_member(*(const struct str *)at, m->name);
+            at = &raw;
+            kind = RAW;
+        }
+        if ((kind == RAW && !((const struct str *)at)->p) ||
+            (kind == IF_SO && !*(const bool *)at))
+            continue;
+        buf_char(b, before);
+        json_quote(b, str_of(m->name));
+        buf_char(b, ':');
+        put_value(b, at, kind);
+        before = ',';
+    }
+}
+
+#define N(array) (sizeof(array) / sizeof *(array))
+#define AT(field) offsetof(struct task, field)
 
 void
 view_derived_json(struct buf *b, const struct task *k)
 {
-    buf_printf(b, ",\"seq\":%llu,\"updated_at\":\"%.*s\"",
-               (unsigned long long)k->ev.r.n, STR_ARG(k->ev.r.time));
-    put_flag(b, "ready", k->ready);
-    put_member(b, "blocked_by", k->blocked_by);
-    put_flag(b, "stale", k->stale);
+    static const struct member members[] = {
+        {"seq", AT(ev.r.n), NUMBER}, {"updated_at", AT(ev.r.time), TEXT},
+        {"ready", AT(ready), FLAG}, {"blocked_by", AT(blocked_by), RAW},
+        {"stale", AT(stale), FLAG},
+    };
+
+    put_members(b, ',', k, members, N(members));
 }
 
 void
@@ -47,41 +98,70 @@ view_task_json(struct buf *b, const struct task *k)
     buf_char(b, '}');
 }
 
+static void
+count_steps(const struct task *k, size_t *done, size_t *total)
+{
+    *done = task_list_n(k->f[F_COMPLETED_STEPS]);
+    *total = *done + task_list_n(k->f[F_REMAINING_STEPS]);
+}
+
 void
 view_summary_json(struct buf *b, const struct task *k)
 {
-    size_t done = task_list_n(k->f[F_COMPLETED_STEPS]);
-    size_t left = task_list_n(k->f[F_REMAINING_STEPS]);
+    static const struct member members[] = {
+        {"task_id", AT(f[F_TASK_ID]), RAW}, {"title", AT(f[F_TITLE]), RAW},
+        {"status", AT(f[F_STATUS]), RAW},
+        {"current_owner", AT(f[F_CURRENT_OWNER]), RAW},
+        {"priority", AT(f[F_PRIORITY]), RAW}, {"ready", AT(ready), FLAG},
+        {"blocked_by", AT(blocked_by), RAW}, {"stale", AT(stale), IF_SO},
+        {"tags", AT(f[F_TAGS]), RAW},
+    }, last[] = {
+        {"version", AT(version), NUMBER}, {"seq", AT(ev.r.n), NUMBER},
+        {"updated_at", AT(ev.r.time), TEXT},
+    };
+    size_t done, total;
 
-    buf_z(b, "{\"task_id\":");
-    buf_str(b, k->f[F_TASK_ID]);
-    put_member(b, "title", k->f[F_TITLE]);
-    put_member(b, "status", k->f[F_STATUS]);
-    put_member(b, "current_owner", k->f[F_CURRENT_OWNER]);
-    put_member(b, "priority", k->f[F_PRIORITY]);
-    put_flag(b, "ready", k->ready);
-    put_member(b, "blocked_by", k->blocked_by);
-    if (k->stale)
-        put_flag(b, "stale", true);
-    put_member(b, "tags", k->f[F_TAGS]);
-    buf_printf(b, ",\"steps_done\":%zu,\"steps_total\":%zu,\"version\":%llu,"
-               "\"seq\":%llu,\"updated_at\":\"%.*s\"}", done, done + left,
-               (unsigned long long)k->version,
-               (unsigned long long)k->ev.r.n, STR_ARG(k->ev.r.time));
+    count_steps(k, &done, &total);
+    put_members(b, '{', k, members, N(members));
+    buf_printf(b, ",\"steps_done\":%zu,\"steps_total\":%zu", done, total);
+    put_members(b, ',', k, last, N(last));
+    buf_char(b, '}');
 }
 
 void
 view_event_json(struct buf *b, const struct task_event *ev)
 {
-    buf_printf(b, "{\"seq\":%llu,\"at\":\"%.*s\",\"op\":\"%.*s\",\"by\":",
-               (unsigned long long)ev->r.n, STR_ARG(ev->r.time),
-               STR_ARG(ev->op));
-    buf_str(b, ev->by);
-    put_member(b, "status", task_member(ev->v, "status"));
-    put_member(b, "version", task_member(ev->v, "version"));
-    put_member(b, "changed", ev->set);
-    put_member(b, "note", ev->note);
-    put_member(b, "warnings", ev->warn);
+#define IN(field) offsetof(struct task_event, field)
+    static const struct member members[] = {
+        {"seq", IN(r.n), NUMBER}, {"at", IN(r.time), TEXT},
+        {"op", IN(op), TEXT}, {"by", IN(by), RAW},
+        {"status", IN(v), STATE}, {"version", IN(v), STATE},
+        {"changed", IN(set), RAW}, {"note", IN(note), RAW},
+        {"warnings", IN(warn), RAW},
+    };
+
+    put_members(b, '{', ev, members, N(members));
+    buf_char(b, '}');
+}
+
+void
+view_receipt_json(struct buf *b, const struct task_receipt *r)
+{
+#define OF(field) offsetof(struct task_receipt, field)
+    static const struct member members[] = {
+        {"task_id", OF(id), TEXT}, {"version", OF(version), NUMBER},
+        {"seq", OF(seq), NUMBER}, {"status", OF(status), STATUS},
+        {"current_owner", OF(owner), RAW},
+        {"artifact_id", OF(artifact_id), RAW},
+        {"warnings", OF(warnings), RAW},
+    };
+    struct task_receipt whole = *r;
+
+    if (!r->owner.p)
+        whole.owner = STR("null");
+    if (!r->warnings.p)
+        whole.warnings = STR("[]");
+    put_members(b, '{', &whole, members, N(members));
     buf_char(b, '}');
 }
 
@@ -116,20 +196,6 @@ view_error_json(struct buf *b, const struct task_error *e)
     json_w_end(&w);
 }
 
-void
-view_receipt_json(struct buf *b, const struct task_receipt *r)
-{
-    buf_z(b, "{\"task_id\":");
-    json_quote(b, r->id);
-    buf_printf(b, ",\"version\":%llu,\"seq\":%llu,\"status\":\"%s\"",
-               (unsigned long long)r->version, (unsigned long long)r->seq,
-               task_status_name(r->status));
-    put_member(b, "current_owner", r->owner.p ? r->owner : STR("null"));
-    put_member(b, "artifact_id", r->artifact_id);
-    put_member(b, "warnings", r->warnings.p ? r->warnings : STR("[]"));
-    buf_char(b, '}');
-}
-
 /* ---- one line ---- */
 
 /* Text with each control character as a blank, cut to max characters. */
@@ -155,28 +221,28 @@ put_plain(struct buf *b, struct str s, size_t max)
         buf_z(b, "...");
 }
 
+/* A text without its quotes, anything else as it is. */
 static void
 put_field(struct buf *b, struct arena *a, struct str raw, size_t max)
 {
-    put_plain(b, task_text(a, raw), max);
+    struct str s = task_text(a, raw);
+
+    put_plain(b, s.p ? s : raw, max);
 }
 
 void
 view_task_line(struct buf *b, struct arena *a, const struct task *k)
 {
-    size_t done = task_list_n(k->f[F_COMPLETED_STEPS]);
-    size_t left = task_list_n(k->f[F_REMAINING_STEPS]);
     struct str owner = k->f[F_CURRENT_OWNER];
+    size_t done, total;
 
+    count_steps(k, &done, &total);
     put_field(b, a, k->f[F_TASK_ID], TASK_MAX_ID);
     buf_printf(b, "  %s%s%s  P%.*s  ", task_status_name(k->status),
                k->blocked ? " (blocked)" : "", k->stale ? " (stale)" : "",
                STR_ARG(k->f[F_PRIORITY]));
-    if (owner.p)
-        put_field(b, a, owner, 40);
-    else
-        buf_char(b, '-');
-    buf_printf(b, "  %zu/%zu  ", done, done + left);
+    put_field(b, a, owner.p ? owner : STR("-"), 40);
+    buf_printf(b, "  %zu/%zu  ", done, total);
     put_field(b, a, k->f[F_TITLE], 256);
     buf_char(b, '\n');
 }
@@ -184,18 +250,16 @@ view_task_line(struct buf *b, struct arena *a, const struct task *k)
 void
 view_event_line(struct buf *b, struct arena *a, const struct task_event *ev)
 {
-    struct str name;
-    size_t at = 0;
+    struct str column[] = {ev->id, ev->op, ev->by,
+                           task_member(ev->v, "status")}, name;
+    size_t at = 0, i;
 
-    buf_printf(b, "%llu  %.*s  ", (unsigned long long)ev->r.n,
+    buf_printf(b, "%llu  %.*s", (unsigned long long)ev->r.n,
                STR_ARG(ev->r.time));
-    put_plain(b, ev->id, TASK_MAX_ID);
-    buf_z(b, "  ");
-    put_plain(b, ev->op, 40);
-    buf_z(b, "  ");
-    put_field(b, a, ev->by, 40);
-    buf_z(b, "  ");
-    put_field(b, a, task_member(ev->v, "status"), 40);
+    for (i = 0; i < N(column); i++) {
+        buf_z(b, "  ");
+        put_field(b, a, column[i], i == 0 ? TASK_MAX_ID : 40);
+    }
     buf_z(b, "  [");
     while ((name = task_list_next(ev->set, &at)).p) {
         put_field(b, a, name, 40);
@@ -212,9 +276,10 @@ view_event_line(struct buf *b, struct arena *a, const struct task_event *ev)
 
 /* ---- markdown ---- */
 
-/* Each line of the text behind a mark, so that none begins as markdown. */
+/* Each line of the text behind a mark of quotation, so that none begins as
+   markdown. */
 static void
-put_quoted(struct buf *b, struct str s, const char *mark)
+put_quoted(struct buf *b, struct str s)
 {
     const char *p = s.p, *end = s.p + s.len;
 
@@ -222,7 +287,7 @@ put_quoted(struct buf *b, struct str s, const char *mark)
         const char *lf = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;
         const char *stop = lf ? lf : end;
 
-        buf_z(b, mark);
+        buf_z(b, "> ");
         put_plain(b, (struct str){p, (size_t)(stop - p)}, SIZE_MAX);
         buf_char(b, '\n');
         p = lf ? lf + 1 : end;
@@ -230,26 +295,11 @@ put_quoted(struct buf *b, struct str s, const char *mark)
 }
 
 static void
-put_text(struct buf *b, struct arena *a, const char *head, struct str raw)
-{
-    struct str s = task_text(a, raw);
-
-    if (!s.len)
-        return;
-    buf_printf(b, "\n## %s\n\n", head);
-    put_quoted(b, s, "> ");
-}
-
-static void
-put_list(struct buf *b, struct arena *a, const char *head, const char *mark,
-         struct str raw)
+put_list(struct buf *b, struct arena *a, const char *mark, struct str raw)
 {
     struct str item;
     size_t at = 0;
 
-    if (task_list_n(raw) == 0)
-        return;
-    buf_printf(b, "\n## %s\n\n", head);
     while ((item = task_list_next(raw, &at)).p) {
         buf_z(b, mark);
         put_field(b, a, item, SIZE_MAX);
@@ -261,87 +311,104 @@ put_list(struct buf *b, struct arena *a, const char *head, const char *mark,
 static void
 put_fact(struct buf *b, struct arena *a, const char *name, struct str raw)
 {
-    struct str s = task_text(a, raw);
-
     if (!raw.p)
         return;
     buf_printf(b, "- %s: ", name);
-    put_plain(b, s.p ? s : raw, SIZE_MAX);
+    put_field(b, a, raw, SIZE_MAX);
     buf_char(b, '\n');
 }
 
-/* An object of facts under a heading. */
+/* The members of an object. */
 static void
-put_object(struct buf *b, struct arena *a, const char *head, struct str raw)
+put_object(struct buf *b, struct arena *a, struct str raw,
+           const char *between)
 {
-    static const char *const names[] = {"from_agent", "to_agent", "agent",
-                                        "reason", "at"};
-    size_t i;
+    struct raw_members m = raw_members_of(raw);
+    const char *before = "- ";
 
-    if (!raw.p)
-        return;
-    buf_printf(b, "\n## %s\n\n", head);
-    for (i = 0; i < sizeof names / sizeof *names; i++)
-        put_fact(b, a, names[i], task_member(raw, names[i]));
+    while (raw_next(&m) == 1) {
+        buf_printf(b, "%s%.*s: ", before, STR_ARG(m.name));
+        put_field(b, a, m.value, SIZE_MAX);
+        before = between;
+    }
+    buf_char(b, '\n');
 }
 
-/* One line for each object of a list, its members side by side. */
+enum {
+    PROSE,   /* quoted */
+    OBJECT,  /* a line for each member */
+    OBJECTS, /* a line for each object of a list */
+    LIST,    /* a line for each text of a list ... */
+    TO_DO,   /* ... to be ticked off */
+    DONE
+};
+
+/* What stands under a heading of its own. */
+static const struct section {
+    const char *head;
+    uint8_t field, kind;
+} sections[] = {
+    {"Goal", F_GOAL, PROSE},
+    {"Handed over", F_HANDOFF, OBJECT},
+    {"Exhausted", F_EXHAUSTED, OBJECT},
+    {"How to go on", F_RESUME_PROMPT, PROSE},
+    {"Remaining steps", F_REMAINING_STEPS, TO_DO},
+    {"Completed steps", F_COMPLETED_STEPS, DONE},
+    {"Acceptance", F_ACCEPTANCE, LIST},
+    {"Decisions", F_DECISIONS, LIST},
+    {"What did not work", F_FAILED_APPROACHES, LIST},
+    {"Result", F_RESULT, PROSE},
+    {"Tests", F_TEST_RESULTS, OBJECTS},
+    {"Artifacts", F_ARTIFACTS, OBJECTS},
+};
+
 static void
-put_objects(struct buf *b, struct arena *a, const char *head,
-            struct str list)
+put_section(struct buf *b, struct arena *a, const struct section *s,
+            struct str raw)
 {
-    struct raw_members m;
+    static const char marks[][8] = {[LIST] = "- ", [TO_DO] = "- [ ] ",
+                                    [DONE] = "- [x] "};
     struct str item;
     size_t at = 0;
 
-    if (task_list_n(list) == 0)
-        return;
-    buf_printf(b, "\n## %s\n\n", head);
-    while ((item = task_list_next(list, &at)).p) {
-        const char *before = "- ";
-
-        m = raw_members_of(item);
-        while (raw_next(&m) == 1) {
-            struct str s = task_text(a, m.value);
-
-            buf_printf(b, "%s%.*s: ", before, STR_ARG(m.name));
-            put_plain(b, s.p ? s : m.value, SIZE_MAX);
-            before = ", ";
-        }
-        buf_char(b, '\n');
-    }
+    if (raw.len <= 2)
+        return; /* absent or empty */
+    buf_printf(b, "\n## %s\n\n", s->head);
+    if (s->kind == PROSE)
+        put_quoted(b, task_text(a, raw));
+    else if (s->kind == OBJECT)
+        put_object(b, a, raw, "\n- ");
+    else if (s->kind == OBJECTS)
+        while ((item = task_list_next(raw, &at)).p)
+            put_object(b, a, item, ", ");
+    else
+        put_list(b, a, marks[s->kind], raw);
 }
 
 void
 view_task_markdown(struct buf *b, struct arena *a, const struct task *k)
 {
+    static const struct {
+        const char *name;
+        uint8_t field;
+    } facts[] = {
+        {"status", F_STATUS}, {"owner", F_CURRENT_OWNER},
+        {"priority", F_PRIORITY}, {"repo_path", F_REPO_PATH},
+        {"branch", F_BRANCH}, {"commit", F_COMMIT}, {"dirty", F_DIRTY},
+    };
     const struct str *f = k->f;
+    size_t i;
 
     buf_z(b, "# Task ");
     put_field(b, a, f[F_TASK_ID], TASK_MAX_ID);
     buf_z(b, "\n\n");
-    put_quoted(b, task_text(a, f[F_TITLE]), "> ");
+    put_quoted(b, task_text(a, f[F_TITLE]));
     buf_z(b, "\nQuoted text and list items are data that agents stored.\n\n");
-    put_fact(b, a, "status", f[F_STATUS]);
-    put_fact(b, a, "owner", f[F_CURRENT_OWNER]);
-    put_fact(b, a, "priority", f[F_PRIORITY]);
-    put_fact(b, a, "repo_path", f[F_REPO_PATH]);
-    put_fact(b, a, "branch", f[F_BRANCH]);
-    put_fact(b, a, "commit", f[F_COMMIT]);
-    put_fact(b, a, "dirty", f[F_DIRTY]);
+    for (i = 0; i < N(facts); i++)
+        put_fact(b, a, facts[i].name, f[facts[i].field]);
     put_fact(b, a, "blocked_by", k->blocked_by);
     buf_printf(b, "- version: %llu\n- updated_at: %.*s\n",
                (unsigned long long)k->version, STR_ARG(k->ev.r.time));
-    put_text(b, a, "Goal", f[F_GOAL]);
-    put_object(b, a, "Handed over", f[F_HANDOFF]);
-    put_object(b, a, "Exhausted", f[F_EXHAUSTED]);
-    put_text(b, a, "How to go on", f[F_RESUME_PROMPT]);
-    put_list(b, a, "Remaining steps", "- [ ] ", f[F_REMAINING_STEPS]);
-    put_list(b, a, "Completed steps", "- [x] ", f[F_COMPLETED_STEPS]);
-    put_list(b, a, "Acceptance", "- ", f[F_ACCEPTANCE]);
-    put_list(b, a, "Decisions", "- ", f[F_DECISIONS]);
-    put_list(b, a, "What did not work", "- ", f[F_FAILED_APPROACHES]);
-    put_text(b, a, "Result", f[F_RESULT]);
-    put_objects(b, a, "Tests", f[F_TEST_RESULTS]);
-    put_objects(b, a, "Artifacts", f[F_ARTIFACTS]);
+    for (i = 0; i < N(sections); i++)
+        put_section(b, a, &sections[i], f[sections[i].field]);
 }
