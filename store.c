@@ -305,17 +305,6 @@ look_for_lock(struct store *s)
     }
 }
 
-/* Another generation: what was committed to this one behind what is known is
-   read first, so that the observer misses nothing. */
-static void
-finish_generation(struct store *s)
-{
-    struct stat st;
-    if (s->loaded && s->fd >= 0 && s->observe != NULL &&
-        fstat(s->fd, &st) == 0)
-        store_load_rest(s, st.st_size);
-}
-
 int
 store_follow(struct store *s)
 {
@@ -336,9 +325,11 @@ store_follow(struct store *s)
         return store_load_to(s, m.end);
     if (rc == ERR_SYNTAX && !unmarked_changed(s))
         return 0;
-    if (rc == 0 && m.g > s->g)
-        finish_generation(s);
     rc = store_load(s);
+    if (rc == 0 && s->err == ERR_IO && !s->forever) {
+        s->err = 0; /* it was a read that failed, and works again */
+        s->why[0] = '\0';
+    }
     if (rc == ERR_MORE)
         rc = recover_at_open(s);
     if (rc == ERR_NOT_FOUND && s->fd < 0) {
@@ -434,8 +425,10 @@ create_log(struct store *s)
 out:
     if (dir_fd >= 0)
         close(dir_fd);
+    int e = errno;
     if (rc != 0 && tmp != NULL)
         unlink(tmp);
+    errno = e;
     free(tmp);
     free(up);
     return rc;

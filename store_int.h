@@ -113,8 +113,6 @@ int store_open_log(struct store *s, int *fd, struct stat *st,
 int store_load(struct store *s);
 /* Reads committed bytes up to end. */
 int store_load_to(struct store *s, int64_t end);
-/* Reads what is whole up to size, of a log that is about to be left. */
-void store_load_rest(struct store *s, int64_t size);
 /* A sync failed, under the lock, of what others may build on: this process
    keeps the lock and writes no more. Returns ERR_IO. */
 int store_sync_failed(struct store *s);

@@ -261,6 +261,7 @@ store_open_log(struct store *s, int *fd, struct stat *st,
                struct record_header *h)
 {
     int flags = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    st->st_size = -1;
     if (stat(s->path, st) != 0)
         return errno == ENOENT ? ERR_NOT_FOUND
                                : store_deny(s, ERR_IO, false, "%s: %s",
@@ -363,14 +364,9 @@ load_unmarked(struct store *s, int64_t size)
     int rc = read_lines(s, size, false);
     s->unmarked_len = size;
     s->loaded = rc == 0;
-    s->observed = s->head;
+    if (rc == 0)
+        s->observed = s->head;
     return rc == 0 && s->damaged ? ERR_DAMAGED : rc;
-}
-
-void
-store_load_rest(struct store *s, int64_t size)
-{
-    (void)read_lines(s, size, false);
 }
 
 /* Without the lock, committed records may stand behind the mark: it is never
@@ -379,7 +375,8 @@ store_load_rest(struct store *s, int64_t size)
 static int
 load_behind_mark(struct store *s, int64_t size)
 {
-    if (!lock_is_free(&s->lock) || fdatasync(s->fd) != 0)
+    if (s->lock.held || !lock_is_free(&s->lock) ||
+        (fdatasync(s->fd) != 0 && errno != EINVAL && errno != EROFS))
         return 0;
     return load_unmarked(s, size);
 }
@@ -388,7 +385,7 @@ int
 store_load(struct store *s)
 {
     struct record_header h;
-    struct stat st;
+    struct stat st, old;
     struct mark m;
     int fd;
     mark_forget(&s->lock);
@@ -416,8 +413,14 @@ store_load(struct store *s)
     if (!marked && !s->lock.held && !s->no_lock) {
         close(fd);
         mark_forget(&s->lock);
+        s->loaded = false; /* it is of a generation that is gone, perhaps */
         return ERR_MORE;
     }
+    /* What was committed to the generation that is left, behind what is known
+       of it, is read first, so that the observer misses nothing. */
+    if (s->loaded && s->fd >= 0 && s->observe != NULL && h.g > s->g &&
+        fstat(s->fd, &old) == 0)
+        (void)read_lines(s, old.st_size, false);
     adopt(s, fd, &st, &h);
     if (header_bad)
         note_damage(s, 0, "the header");
@@ -481,7 +484,6 @@ same_log(struct store *s)
 int
 store_sync_failed(struct store *s)
 {
-    s->loaded = false; /* nobody may see what is not known to be on disk */
     s->keep_lock = true;
     return store_deny(s, ERR_IO, true, "%s: cannot be synced: %s; this "
                       "process writes no more", s->path, strerror(errno));
@@ -515,7 +517,6 @@ settle_tail(struct store *s, int64_t size)
         return 0;
     dir_fd = -1;
 failed:
-    s->loaded = false;
     store_deny(s, store_errno(errno), false, "%s: cannot be recovered: %s",
                s->path, strerror(errno));
     if (dir_fd >= 0)
@@ -533,10 +534,10 @@ store_recover(struct store *s, int64_t size)
         note_damage(s, size, "the file ends before its committed end");
         return ERR_DAMAGED;
     }
-    s->loaded = false;
     /* On disk first: read_lines tells the observer of what stands there. */
     if (!s->log_readonly && fdatasync(s->fd) != 0)
         return store_sync_failed(s);
+    s->loaded = false;
     int rc = read_lines(s, size, false);
     if (rc != 0)
         return rc;

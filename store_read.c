@@ -163,6 +163,8 @@ store_read_n(struct store *s, uint64_t n, struct arena *a,
              struct store_rec *out)
 {
     int rc = ERR_NOT_FOUND;
+    if (!s->loaded)
+        return ERR_IO;
     if (n == 0 || n > s->head + s->n_undo)
         return ERR_NOT_FOUND;
     if (n > s->head) {
@@ -181,8 +183,10 @@ store_read_n(struct store *s, uint64_t n, struct arena *a,
     for (uint64_t g = s->g; rc == ERR_NOT_FOUND && g > 1; g--) {
         struct stat st;
         int fd = open_closed(s, g - 1);
-        if (fd < 0 || fstat(fd, &st) != 0)
+        if (fd < 0 && errno == ENOENT)
             break;
+        if (fd < 0 || fstat(fd, &st) != 0)
+            return ERR_IO;
         rc = find_in(fd, st.st_size, n, a, out);
     }
     return rc;
