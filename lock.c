@@ -6,7 +6,8 @@
       on it, silently.
    2. The mark is overwritten in place by one pwrite of fixed length. It is
       never synced: a stale or broken one costs a look at the log's tail, by
-      whoever opens it next, and nothing else. Its CRC catches a read that meets a write.
+      whoever opens it next, and nothing else. Its CRC catches a read that
+      meets a write.
    3. Nobody sleeps for the lock without a repeating timer running, so that
       the signal cannot fall between a test and the sleep. */
 

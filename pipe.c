@@ -91,7 +91,7 @@ is_full(const struct pipe *io)
 static void on_readable(void *ctx, int fd, int events);
 static void on_writable(void *ctx, int fd, int events);
 
-/* Invariant 2, and what DESIGN calls: blocks nobody but itself. */
+/* Invariant 2; and a client that does not read is not read either. */
 static void
 set_interest(struct pipe *io)
 {

@@ -24,8 +24,7 @@ static const struct {
     [-ERR_NOT_FOUND] = {"not found", "list_tasks shows the tasks there are"},
     [-ERR_EXISTS] = {"there is such a task",
      "use another task_id, or update_task to change this one"},
-    [-ERR_TOO_LARGE] = {"too large",
-     "shorten it, or store it with attach_artifact"},
+    [-ERR_TOO_LARGE] = {"too large", "make it shorter"},
     [-ERR_VERSION] = {"the task has changed",
      "get_task, then repeat with its version as expected_version"},
     [-ERR_NOT_OWNER] = {"another agent owns the task",
@@ -89,6 +88,8 @@ task_fail(struct task_error *e, struct arena *a, int code, const char *field,
         e->message = message;
     if (field)
         e->field = str_of(field);
+    if (code == ERR_NOT_FOUND && str_is(e->field, "artifact_id"))
+        e->next = STR("get_task names the task's artifacts");
     return code;
 }
 

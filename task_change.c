@@ -614,11 +614,11 @@ object_field(struct change *ch, int field, const char *const names[],
 static void
 set_checkpoint(struct change *ch)
 {
-    static const char *const names[] = {"seq", "agent", "at"};
+    static const char *const names[] = {"seq", "agent", "at", "notes"};
     struct str raw[] = {number(ch, store_next_n(ch->t->store)), ch->by,
-                        ch->now};
+                        ch->now, ch->args->v[ARG_NOTES]};
 
-    object_field(ch, F_CHECKPOINT, names, raw, 3);
+    object_field(ch, F_CHECKPOINT, names, raw, 4);
 }
 
 /* Loads the task, and checks what every change of one has to pass. */
@@ -709,7 +709,8 @@ set_defaults(struct change *ch)
     f[F_STATUS] = status < 0 ? STR("\"open\"") : ch->args->v[F_STATUS];
 }
 
-/* A task becomes in_progress: by whom, if nobody was named. */
+/* A task becomes in_progress: by whom, if nobody was named. Who takes up one
+   that was handed over or given up owns it, as with a checkpoint. */
 static int
 begin_work(struct change *ch, const char *field)
 {
@@ -718,7 +719,8 @@ begin_work(struct change *ch, const char *field)
     if (is_blocked(ch))
         return refuse(ch, ERR_BLOCKED, field, "tasks that it depends on are "
                       "not done, so it cannot be in_progress");
-    if (!owner->p && !is_unknown(ch->by))
+    if (!is_unknown(ch->by) && (!owner->p || (ch->exists &&
+        ch->old.status != TASK_OPEN && !given(ch, F_CURRENT_OWNER))))
         *owner = ch->by;
     return 0;
 }
@@ -811,6 +813,8 @@ check_update_status(struct change *ch)
     }
     if (to == TASK_DONE && task_list_n(ch->k.f[F_REMAINING_STEPS]) != 0)
         warn(ch, "done with remaining_steps");
+    if (to == TASK_DONE && is_blocked(ch))
+        warn(ch, "done although tasks that it depends on are not");
     return 0;
 }
 

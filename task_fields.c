@@ -610,12 +610,25 @@ check_one(struct parse *p, const struct row *r, const struct json_tok *t)
 static int
 check_list(struct parse *p, const struct row *r, const struct json_tok *t)
 {
-    const struct json_tok *child = t + 1;
+    const struct json_tok *child;
     uint32_t i;
     int rc = 0;
 
+    /* A database without arrays gives them as JSON text. */
+    if (p->lenient && t->type == JSON_STRING) {
+        struct str text = json_str(p->c->a, t);
+        const struct json_tok *inner;
+
+        rc = text.p ? json_parse(p->c->a, text, &inner, NULL) : ERR_NOMEM;
+        if (rc == ERR_NOMEM)
+            return nomem(p);
+        if (rc == 0)
+            t = inner;
+        rc = 0;
+    }
     if (t->type != JSON_ARRAY)
         return refuse(p, ERR_INVALID, "must be an array");
+    child = t + 1;
     if (t->n > r->items)
         return refuse(p, ERR_TOO_LARGE, "has more than %d elements",
                       r->items);

@@ -134,6 +134,7 @@ view_event_json(struct buf *b, const struct task_event *ev)
 #define IN(field) offsetof(struct task_event, field)
     static const struct member members[] = {
         {"seq", IN(r.n), NUMBER}, {"at", IN(r.time), TEXT},
+        {"task_id", IN(id), TEXT},
         {"op", IN(op), TEXT}, {"by", IN(by), RAW},
         {"status", IN(v), STATE}, {"version", IN(v), STATE},
         {"changed", IN(set), RAW}, {"note", IN(note), RAW},

@@ -135,6 +135,16 @@ has out '"task_id":"later"'
 lacks out first
 run 0 export --format md
 has out 'The first' '---'
+begin lists_as_text
+echo '{"task_id":"a","title":"A","completed_steps":"[\"one\",\"two\"]"}' >in
+run 0 import in
+run 0 show --json a
+has out '"completed_steps":["one","two"]'
+run 0 tail --json
+has out '"task_id":"a"'
+echo '{"task_id":"b","title":"B","completed_steps":"[1"}' >in
+run 1 import in
+has err 'completed_steps must be an array'
 begin as_array
 { printf '\357\273\277 [\n'; sed '$!s/$/,/' exported; echo ']'; } >in
 run 0 import in

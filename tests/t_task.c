@@ -182,7 +182,7 @@ allowed_names(const struct fixture *f, const char *row)
 static void
 test_every_transition(void)
 {
-    /* A row a status, a column the one that follows: as in SURFACE. "y": may
+    /* A row a status, a column the one that follows. "y": may
        follow, "s": it is the same, "r": with a reason only. */
     static const char *const table[] = {
         /*               o i h e d f c */
@@ -409,6 +409,51 @@ test_idempotency(void)
     CHECK(str_is(buf_view(&f.out), answer));
     call(&f, "attach_artifact", "{'task_id':'a','name':'n','content':'c'}");
     CHECK(failed(&f, "terminal"));
+    fixture_fini(&f);
+}
+
+/* Whether the last answer's text has what. */
+static bool
+answer_has(struct fixture *f, const char *what)
+{
+    struct str want = quoted(&f->a, what), text = buf_view(&f->out);
+    size_t i;
+
+    for (i = 0; i + want.len <= text.len; i++)
+        if (memcmp(text.p + i, want.p, want.len) == 0)
+            return true;
+    fprintf(stderr, "no %s in %.*s\n", what, STR_ARG(text));
+    return false;
+}
+
+static void
+test_who_takes_over_owns(void)
+{
+    struct fixture f;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    call(&f, "save_checkpoint", "{'task_id':'a','agent':'x','notes':'mind "
+         "the gap'}");
+    call(&f, "get_task", "{'task_id':'a'}");
+    CHECK(answer_has(&f, "'notes':'mind the gap'"));
+    call(&f, "handoff_task", "{'task_id':'a','from_agent':'x',"
+         "'to_agent':'y'}");
+    call(&f, "update_task", "{'task_id':'a','agent':'w',"
+         "'status':'in_progress'}");
+    CHECK(answer_has(&f, "'current_owner':'w'"));
+    call(&f, "mark_exhausted", "{'task_id':'a','agent':'w'}");
+    call(&f, "update_task", "{'task_id':'a','agent':'v','status':"
+         "'in_progress','current_owner':'u'}");
+    CHECK(answer_has(&f, "'current_owner':'u'"));
+    call(&f, "create_task", "{'task_id':'b','title':'B',"
+         "'depends_on':['a']}");
+    call(&f, "save_checkpoint", "{'task_id':'b','agent':'x'}");
+    call(&f, "update_task", "{'task_id':'b','status':'done'}");
+    CHECK(answer_has(&f, "done although tasks that it depends on are not"));
+    call(&f, "get_task", "{'task_id':'a','section':'artifact',"
+         "'artifact_id':'a9'}");
+    CHECK(answer_has(&f, "get_task names the"));
     fixture_fini(&f);
 }
 
@@ -1092,6 +1137,7 @@ main(void)
     test_rules();
     test_evidence_and_warnings();
     test_idempotency();
+    test_who_takes_over_owns();
     test_what_a_day_changes();
     test_key_table_is_bounded();
     test_undo_is_exact();
