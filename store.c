@@ -148,8 +148,10 @@ real_path(const char *given)
 {
     struct stat st;
     char *path = realpath(given, NULL);
-    if (path != NULL || errno != ENOENT || lstat(given, &st) == 0)
+    if (path != NULL || errno != ENOENT)
         return path;
+    if (lstat(given, &st) == 0) /* another process may just have made it */
+        return realpath(given, NULL);
     const char *slash = strrchr(given, '/');
     char *dir = dir_of(given);
     char *real = dir == NULL ? NULL : realpath(dir, NULL);

@@ -25,7 +25,8 @@ some(uint32_t below)
 static void
 name_task(char out[32], int round, int writer, int k)
 {
-    snprintf(out, 32, "r%d.w%d.%d", round, writer, k);
+    snprintf(out, 32, "r%u.w%u.%u", (unsigned)round % 100000,
+             (unsigned)writer % 10, (unsigned)k % 1000);
 }
 
 /* The newest of the answers in t, which come in order, that is a success. */

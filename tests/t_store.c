@@ -900,9 +900,49 @@ test_damage_refuses_writes_only(void)
     }
 }
 
+/* ---- another process makes the log while this one looks for it ---- */
+
+static const char *made_meanwhile; /* by whom realpath is asked first */
+
+char *__real_realpath(const char *path, char *out);
+char *__wrap_realpath(const char *path, char *out);
+
+char *
+__wrap_realpath(const char *path, char *out)
+{
+    const char *log = made_meanwhile;
+
+    if (log == NULL || strcmp(path, log) != 0)
+        return __real_realpath(path, out);
+    made_meanwhile = NULL;
+    pid_t pid = child_begin();
+    if (pid == 0) {
+        struct tstore t;
+        CHECK(ts_open(&t, log) == 0 && ts_put(&t, "task/a", "\"v\":1") == 0);
+        ts_close(&t);
+        child_end();
+    }
+    CHECK(child_ok(pid));
+    errno = ENOENT; /* as it was when this was asked */
+    return NULL;
+}
+
+static void
+test_log_made_while_it_is_looked_for(void)
+{
+    char *path = fresh_log();
+    struct tstore t;
+    made_meanwhile = path;
+    CHECK(ts_open(&t, path) == 0);
+    CHECK(store_find(t.s, STR("task/a")) != NULL);
+    ts_close(&t);
+    free(path);
+}
+
 int
 main(void)
 {
+    test_log_made_while_it_is_looked_for();
     test_open_creates_nothing();
     test_first_write_makes_files();
     test_link_leads_to_log();

@@ -11,6 +11,7 @@ WRAP_base := $(ALLOC)
 WRAP_json := $(ALLOC)
 WRAP_index := $(ALLOC)
 WRAP_mcp := $(ALLOC)
+WRAP_store := realpath
 WRAP_store_fault := $(ALLOC) $(FILES)
 WRAP_order := $(FILES) fcntl fcntl64 close
 WRAP_task := $(ALLOC) fdatasync clock_gettime
