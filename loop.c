@@ -11,7 +11,12 @@
       handler only sets a flag.
    3. A callback is called only for what was ready when pselect returned and
       is still asked for when its turn comes, by whoever asked for it then.
-   4. The clock is read once a turn, after pselect. */
+   4. The clock is read once a turn, after pselect.
+   5. A turn's work grows with what is ready, and with nothing else: the sets
+      stay filled between turns and are copied, their empty words skipped.
+   6. The idle tier is in every wait that begins LOOP_IDLE_MS or more behind
+      the last one with it. Such a wait is as long as any, so that where
+      nothing happens nobody wakes up. */
 
 #include "loop.h"
 
@@ -25,32 +30,54 @@
    steady traffic it is asked for by hand, once in so many turns. */
 #define BUSY_TURNS 64
 
+#define WORD_BITS ((unsigned)(8 * sizeof(unsigned long)))
+#define WORDS (sizeof(fd_set) / sizeof(unsigned long))
+
+/* Whatever the order of its bits, a set's word i is of the descriptors from
+   i * WORD_BITS on. */
+union set {
+    fd_set fds;
+    unsigned long word[WORDS];
+};
+
+_Static_assert(sizeof(union set) == sizeof(fd_set), "nothing but words");
+_Static_assert(WORDS * WORD_BITS >= FD_SETSIZE, "a bit for each");
+
+struct sets {
+    union set rd, wr;
+};
+
 struct watch {
     void (*fn)(void *ctx, int fd, int events);
     void *ctx;
-    unsigned char events; /* what is asked for; 0: not watched */
-    unsigned char ready;  /* of that, found in this turn (invariant 3) */
+    int events; /* what is asked for; 0: not watched */
 };
 
 struct loop {
     struct watch *watch; /* by descriptor */
     int cap;
-    unsigned n;                /* one more than the highest ever watched */
+    struct sets asked, idle;   /* what is asked for, in two tiers */
+    struct sets ready;         /* what pselect found, not yet called */
+    int64_t idle_ms;           /* when the idle tier is looked at again */
     int busy;                  /* turns in a row that found something */
     struct loop_timer *timers; /* the earliest first */
     int64_t now_ms;
     sigset_t open; /* the mask inside pselect */
 };
 
-static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
+static const int signals[] = {SIGTERM, SIGINT, SIGHUP}; /* SIGHUP last */
 #define SIGNALS_N (sizeof(signals) / sizeof(signals[0]))
 
-static volatile sig_atomic_t got;
+static volatile sig_atomic_t got[SIGNALS_N]; /* in their order */
 
 static void
 note_signal(int sig)
 {
-    got = sig;
+    size_t i;
+
+    for (i = 0; i < SIGNALS_N; i++)
+        if (signals[i] == sig)
+            got[i] = 1;
 }
 
 static void
@@ -117,11 +144,22 @@ grow(struct loop *l, int fd)
     return 0;
 }
 
+static void
+sets_put(struct sets *s, unsigned fd, int events)
+{
+    FD_CLR(fd, &s->rd.fds);
+    FD_CLR(fd, &s->wr.fds);
+    if (events & LOOP_READ)
+        FD_SET(fd, &s->rd.fds);
+    if (events & LOOP_WRITE)
+        FD_SET(fd, &s->wr.fds);
+}
+
 int
 loop_watch(struct loop *l, int fd, int events,
            void (*fn)(void *ctx, int fd, int events), void *ctx)
 {
-    struct watch *w;
+    bool idle = (events & LOOP_IDLE) != 0;
 
     if (fd < 0 || fd >= FD_SETSIZE)
         return ERR_TOO_LARGE;
@@ -129,47 +167,66 @@ loop_watch(struct loop *l, int fd, int events,
         return 0;
     if (fd >= l->cap && grow(l, fd) < 0)
         return ERR_NOMEM;
-    w = &l->watch[fd];
-    if (w->events == 0)
-        w->ready = 0; /* whoever had this number before is not meant */
-    w->fn = fn;
-    w->ctx = ctx;
-    w->events = (unsigned char)events;
-    if (events != 0 && (unsigned)fd >= l->n)
-        l->n = (unsigned)fd + 1;
+    l->watch[fd] = (struct watch){fn, ctx, events};
+    sets_put(&l->asked, (unsigned)fd, idle ? 0 : events);
+    sets_put(&l->idle, (unsigned)fd, idle ? events : 0);
+    if (events == 0) /* whoever has this number next is not meant */
+        sets_put(&l->ready, (unsigned)fd, 0);
     return 0;
 }
 
+/* Adds the idle tier. */
 static void
-fill_sets(const struct loop *l, fd_set *rd, fd_set *wr)
+add_idle(struct loop *l)
 {
-    unsigned fd;
+    size_t i;
 
-    FD_ZERO(rd);
-    FD_ZERO(wr);
-    for (fd = 0; fd < l->n; fd++) {
-        if (l->watch[fd].events & LOOP_READ)
-            FD_SET(fd, rd);
-        if (l->watch[fd].events & LOOP_WRITE)
-            FD_SET(fd, wr);
+    for (i = 0; i < WORDS; i++) {
+        l->ready.rd.word[i] |= l->idle.rd.word[i];
+        l->ready.wr.word[i] |= l->idle.wr.word[i];
     }
 }
 
-static void
-call_ready(struct loop *l, const fd_set *rd, const fd_set *wr)
+static bool
+has_any(const struct sets *s, size_t word)
 {
-    unsigned fd, n = l->n;
+    return (s->rd.word[word] | s->wr.word[word]) != 0;
+}
 
-    for (fd = 0; fd < n; fd++)
-        l->watch[fd].ready =
-            (unsigned char)((FD_ISSET(fd, rd) ? LOOP_READ : 0) |
-                            (FD_ISSET(fd, wr) ? LOOP_WRITE : 0));
-    for (fd = 0; fd < n; fd++) {
-        struct watch w = l->watch[fd]; /* the table may move meanwhile */
+/* One more than the highest descriptor in the sets, or a little above. */
+static size_t
+sets_end(const struct sets *s)
+{
+    size_t i = WORDS;
 
-        if ((w.ready & w.events) != 0)
-            w.fn(w.ctx, (int)fd, w.ready & w.events);
-    }
+    while (i > 0 && !has_any(s, i - 1))
+        i--;
+    return i * WORD_BITS < FD_SETSIZE ? i * WORD_BITS : FD_SETSIZE;
+}
+
+static void
+call_one(struct loop *l, unsigned fd)
+{
+    int events = (FD_ISSET(fd, &l->ready.rd.fds) ? LOOP_READ : 0) |
+                 (FD_ISSET(fd, &l->ready.wr.fds) ? LOOP_WRITE : 0);
+    struct watch w;
+
+    if (events == 0)
+        return;
+    w = l->watch[fd]; /* the table may move meanwhile */
+    if ((w.events & events) != 0)
+        w.fn(w.ctx, (int)fd, w.events & events);
+}
+
+static void
+call_ready(struct loop *l)
+{
+    size_t end = sets_end(&l->ready);
+    unsigned fd, n;
+
+    for (fd = 0; fd < end; fd += WORD_BITS)
+        for (n = 0; n < WORD_BITS && has_any(&l->ready, fd / WORD_BITS); n++)
+            call_one(l, fd + n);
 }
 
 /* ---- deadlines ---- */
@@ -224,36 +281,61 @@ look_for_signal(void)
         return;
     for (i = 0; i < SIGNALS_N; i++)
         if (sigismember(&pending, signals[i]) == 1)
-            got = signals[i];
+            got[i] = 1;
+}
+
+/* How long a turn may wait, at most to until; NULL: for ever. */
+static const struct timespec *
+time_until(const struct loop *l, int64_t until, struct timespec *ts)
+{
+    int64_t ms = until > l->now_ms ? until - l->now_ms : 0;
+
+    if (until == INT64_MAX)
+        return NULL;
+    ts->tv_sec = (time_t)(ms / 1000);
+    ts->tv_nsec = (long)(ms % 1000) * 1000000;
+    return ts;
+}
+
+/* Fills the sets for one pselect, which is to end at *until. */
+static void
+fill_sets(struct loop *l, int64_t *until)
+{
+    l->ready = l->asked;
+    if (sets_end(&l->idle) == 0)
+        return;
+    if (l->now_ms >= l->idle_ms) {
+        add_idle(l);
+        l->idle_ms = 0; /* until the wait is over */
+    } else if (*until > l->idle_ms) {
+        *until = l->idle_ms;
+    }
 }
 
 int
 loop_turn(struct loop *l, bool wait)
 {
-    struct timespec ts = {0, 0}, *timeout = &ts;
-    fd_set rd, wr;
+    int64_t until = wait ? INT64_MAX : 0;
+    struct timespec ts;
     int n;
 
-    fill_sets(l, &rd, &wr);
-    if (wait && l->timers == NULL) {
-        timeout = NULL;
-    } else if (wait && l->timers->at_ms > l->now_ms) {
-        int64_t ms = l->timers->at_ms - l->now_ms;
-
-        ts.tv_sec = (time_t)(ms / 1000);
-        ts.tv_nsec = (long)(ms % 1000) * 1000000;
-    }
-    n = pselect((int)l->n, &rd, &wr, NULL, timeout, &l->open);
+    if (l->timers != NULL && l->timers->at_ms < until)
+        until = l->timers->at_ms;
+    fill_sets(l, &until);
+    n = pselect((int)sets_end(&l->ready), &l->ready.rd.fds,
+                &l->ready.wr.fds, NULL, time_until(l, until, &ts), &l->open);
     if (n < 0 && errno != EINTR)
         return ERR_IO;
     l->now_ms = clock_mono_ms();
+    if (l->idle_ms == 0)
+        l->idle_ms = l->now_ms + LOOP_IDLE_MS;
     l->busy = n > 0 ? l->busy + 1 : 0;
     if (l->busy >= BUSY_TURNS) {
         l->busy = 0;
         look_for_signal();
     }
     if (n > 0)
-        call_ready(l, &rd, &wr);
+        call_ready(l);
     call_due(l);
     return 0;
 }
@@ -267,6 +349,21 @@ loop_now(const struct loop *l)
 int
 loop_signal(const struct loop *l)
 {
+    size_t i;
+
     (void)l;
-    return got;
+    for (i = 0; i < SIGNALS_N; i++)
+        if (got[i])
+            return signals[i];
+    return 0;
+}
+
+bool
+loop_hung_up(struct loop *l)
+{
+    bool hung_up = got[SIGNALS_N - 1] != 0;
+
+    (void)l;
+    got[SIGNALS_N - 1] = 0;
+    return hung_up;
 }

@@ -8,6 +8,8 @@
 
 #define LOOP_READ 1
 #define LOOP_WRITE 2
+#define LOOP_IDLE 4 /* with the others: looked at each LOOP_IDLE_MS only */
+#define LOOP_IDLE_MS 100
 
 struct loop;
 
@@ -33,8 +35,8 @@ int loop_watch(struct loop *l, int fd, int events,
                void (*fn)(void *ctx, int fd, int events), void *ctx);
 
 /* Calls t->fn once, in the first turn that ends at or after at_ms on
-   loop_now's scale. Setting it again moves it; from within a callback at_ms
-   must lie in the future. */
+   loop_now's scale. Setting it again moves it; a timer that sets itself from
+   within its fn must do so for the future. */
 void loop_timer_set(struct loop *l, struct loop_timer *t, int64_t at_ms);
 void loop_timer_stop(struct loop *l, struct loop_timer *t);
 
@@ -43,7 +45,9 @@ void loop_timer_stop(struct loop *l, struct loop_timer *t);
 int loop_turn(struct loop *l, bool wait);
 /* The monotonic clock in milliseconds, read once a turn. */
 int64_t loop_now(const struct loop *l);
-/* The last of the three signals that came, 0: none so far. */
+/* One of the three signals that came, 0: none so far. */
 int loop_signal(const struct loop *l);
+/* Whether SIGHUP has come, which is forgotten then. */
+bool loop_hung_up(struct loop *l);
 
 #endif
