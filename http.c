@@ -1,0 +1,750 @@
+/* http - an HTTP/1.1 server on the loop.
+
+   A connection is at one request at a time: its head, its body, then the
+   handler's turn, then the reply, and only when that is out the next head is
+   looked for. It refuses to guess where a request ends: after an error of
+   the client's, after a reply that came before the body, the connection is
+   closed, and what still comes is read and thrown away for a while, since a
+   reset would take the reply from the client.
+
+   Invariants:
+   1. A connection is in the table from accept until bury; its fd is closed
+      and its state DEAD from http_drop on. Only bury calls closed, and only
+      settle, which the loop calls, calls bury: no reply function does.
+   2. A reply function calls none of the handler's either: the request behind
+      a reply that is out waits for settle.
+   3. Between request and the end of the reply in.p does not move, and nothing
+      before in.len changes: reading goes on in what room is left, and without
+      any it stops.
+   4. server->held is the sum of all held, each what its buffers hold. Reading
+      never takes it over HTTP_BUDGET but by SMALL for each connection; output
+      that does costs the slowest stream.
+   5. An idle connection has no buffers and no head. */
+
+#include "http_int.h"
+#include "text.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define READ_LEN ((size_t)4096)
+#define BODY_READ ((size_t)64 * 1024)
+#define SPARE ((size_t)256) /* invariant 3: so that a loss is noticed */
+#define SMALL ((size_t)8 * 1024)
+#define KEEP ((size_t)64 * 1024) /* of a buffer between two requests */
+#define ACCEPTS 32               /* in one turn */
+#define OTHER_FDS 16             /* that are no connections */
+#define SWEEP_MS 1000
+#define LINGER_MS 2000
+
+void
+http_queue(struct http_conn *c)
+{
+    struct http *s = c->server;
+
+    if (c->queued)
+        return;
+    if (s->todo == NULL)
+        loop_timer_set(s->loop, &s->todo_timer, loop_now(s->loop));
+    c->queued = true;
+    c->next = s->todo;
+    s->todo = c;
+}
+
+void
+http_touch(struct http_conn *c)
+{
+    c->since_ms = loop_now(c->server->loop);
+}
+
+/* What the handler was given stays until bury. */
+void
+http_drop(struct http_conn *c)
+{
+    struct http *s = c->server;
+
+    if (c->state == DEAD)
+        return;
+    s->counts.streams -= c->state == STREAM;
+    s->counts.held -= c->held;
+    c->held = 0;
+    c->state = DEAD;
+    loop_watch(s->loop, c->fd, 0, NULL, NULL);
+    close(c->fd);
+    buf_fini(&c->out);
+    c->sent = 0;
+    http_queue(c);
+}
+
+/* ---- the budget, and what to wait for ---- */
+
+/* Drops who reads slowest, streams first, until all fits. */
+static void
+shed(struct http *s)
+{
+    while (s->counts.held > HTTP_BUDGET) {
+        struct http_conn *worst = NULL, *c;
+        unsigned i;
+
+        for (i = 0; i < s->counts.open; i++) {
+            bool stream = (c = s->conn[i])->state == STREAM;
+            bool was = worst != NULL && worst->state == STREAM;
+
+            if (unsent(c) > 0 &&
+                (worst == NULL || stream > was ||
+                 (stream == was && unsent(c) > unsent(worst))))
+                worst = c;
+        }
+        if (worst == NULL)
+            return;
+        http_drop(worst);
+    }
+}
+
+void
+http_account(struct http_conn *c)
+{
+    struct http *s = c->server;
+    size_t held = c->in.len - c->pos + unsent(c);
+
+    s->counts.held += held - c->held;
+    c->held = held;
+    if (s->counts.held > HTTP_BUDGET)
+        shed(s);
+    else if (s->starved && s->counts.held < HTTP_BUDGET / 4 * 3)
+        loop_timer_set(s->loop, &s->todo_timer, loop_now(s->loop));
+}
+
+/* How many bytes may be read now. */
+static size_t
+room(struct http_conn *c)
+{
+    size_t have = c->in.len - c->pos, n = READ_LEN;
+
+    if (c->state == LINGER)
+        return n;
+    if (c->state == BODY) {
+        if (!c->head->chunked)
+            n = c->head_len + c->head->content_length - have;
+        if (n > BODY_READ)
+            n = BODY_READ;
+    } else if (c->state != HEAD) {
+        if (c->eof)
+            return 0;
+        if (c->head != NULL) /* invariant 3 */
+            return c->in.cap - c->in.len;
+        return have < READ_LEN ? READ_LEN - have : 0;
+    }
+    if (c->held <= SMALL || c->server->counts.held + n <= HTTP_BUDGET)
+        return n;
+    c->server->starved = true;
+    return 0;
+}
+
+static void on_ready(void *ctx, int fd, int events);
+
+/* Says what is waited for, whenever that may have changed. */
+void
+http_update(struct http_conn *c)
+{
+    int events;
+
+    if (c->state != DEAD)
+        http_account(c);
+    if (c->state == DEAD)
+        return;
+    events = (room(c) > 0 ? LOOP_READ : 0) | (unsent(c) > 0 ? LOOP_WRITE : 0);
+    if (c->state == STREAM && events == LOOP_READ)
+        events |= LOOP_IDLE;
+    if (events == c->events)
+        return;
+    c->events = events;
+    /* It was watched before, so it has its place. */
+    loop_watch(c->server->loop, c->fd, events, on_ready, c);
+}
+
+/* ---- output ---- */
+
+/* The reply is out: closes, or goes on to the next request. */
+static void
+end_request(struct http_conn *c)
+{
+    c->pos += c->head_len + c->body_len;
+    c->head_len = c->body_len = 0;
+    c->minor = 1;
+    c->is_head = false;
+    http_touch(c);
+    if (c->keep && c->server->fd >= 0) {
+        c->state = HEAD;
+        if (c->in.len > c->pos || c->in.cap > KEEP)
+            http_queue(c); /* the handler may still look at what it was given */
+        else
+            c->in.len = c->pos = 0;
+    } else if ((c->refused || c->in.len > c->pos) && !c->eof) {
+        shutdown(c->fd, SHUT_WR);
+        c->state = LINGER;
+        c->in.len = c->pos = 0;
+        http_queue(c);
+    } else {
+        http_drop(c);
+    }
+}
+
+/* Writes once, as much as goes. */
+void
+http_flush(struct http_conn *c)
+{
+    ssize_t n = 0;
+
+    if (unsent(c) > 0)
+        n = write(c->fd, c->out.p + c->sent, unsent(c));
+    if (n < 0) {
+        if (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK)
+            http_drop(c);
+        return;
+    }
+    if (n > 0)
+        http_touch(c);
+    c->sent += (size_t)n;
+    c->server->counts.bytes_out += (uint64_t)n;
+    if (unsent(c) == 0) {
+        buf_reset(&c->out, KEEP);
+        c->sent = 0;
+        if (c->state == SENDING)
+            end_request(c);
+    } else if (c->sent >= c->out.len / 2) {
+        buf_consume(&c->out, c->sent);
+        c->sent = 0;
+    }
+}
+
+/* ---- input ---- */
+
+/* Decodes what has come of a chunked body: whether that is all of it. */
+static bool
+take_chunks(struct http_conn *c)
+{
+    size_t at = c->pos + c->head_len + c->body_len, data, rest;
+    bool done;
+    int n = http_parse_chunks(&c->chunks, c->in.p + at, c->in.len - at,
+                              &data, &done);
+
+    if (n < 0) {
+        http_refuse(c, n == ERR_TOO_LARGE ? 413 : 400);
+        return false;
+    }
+    rest = c->in.len - at - (size_t)n;
+    memmove(c->in.p + at + data, c->in.p + at + n, rest);
+    c->in.len = at + data + rest;
+    c->body_len += data;
+    return done;
+}
+
+/* Gives the request to the handler, once its body is there. */
+static void
+take_body(struct http_conn *c)
+{
+    const struct http_handler *h = c->server->handler;
+    size_t len = c->head->content_length;
+    int status;
+
+    if (c->head->chunked) {
+        if (!take_chunks(c))
+            return;
+    } else {
+        if (c->in.len - c->pos - c->head_len < len)
+            return;
+        c->body_len = len;
+    }
+    if (c->moved) { /* and with it what the head points to */
+        int n = http_parse_head(&c->scan, c->in.p + c->pos, c->head_len,
+                                c->head, &status);
+
+        ASSERT(n == (int)c->head_len);
+    }
+    c->state = BUSY;
+    h->request(h->ctx, c);
+}
+
+static void
+ask_for_body(struct http_conn *c)
+{
+    c->state = BODY;
+    http_touch(c);
+    if (c->head->expect && c->minor > 0 &&
+        (c->head->chunked || c->head->content_length > 0) &&
+        c->in.len == c->pos + c->head_len) {
+        buf_z(&c->out, "HTTP/1.1 100 Continue\r\n\r\n");
+        http_flush(c);
+    }
+    if (c->state == BODY)
+        take_body(c);
+}
+
+/* Takes the next head, where it is whole. */
+static void
+take_head(struct http_conn *c)
+{
+    const struct http_handler *h = c->server->handler;
+    struct http_head *head = c->head;
+    int n, status;
+
+    if (c->in.len == c->pos)
+        return;
+    if (head == NULL)
+        c->head = head = malloc(sizeof *head);
+    if (head == NULL) {
+        http_refuse(c, 503);
+        return;
+    }
+    n = http_parse_head(&c->scan, c->in.p + c->pos, c->in.len - c->pos, head,
+                        &status);
+    if (n == ERR_MORE)
+        return;
+    c->server->counts.requests++;
+    if (n < 0) {
+        http_refuse(c, status);
+        return;
+    }
+    c->head_len = (size_t)n;
+    c->chunks = (struct http_chunks){0};
+    c->moved = false;
+    c->keep = head->keep_alive;
+    c->minor = head->minor;
+    c->is_head = str_is(head->method, "HEAD");
+    c->state = ASKED;
+    h->head(h->ctx, c);
+    if (c->state == ASKED)
+        ask_for_body(c);
+}
+
+/* The client has closed, or half of it: who waits for no reply is gone, and
+   who does not read one to its end as well. */
+static void
+note_eof(struct http_conn *c)
+{
+    c->eof = true;
+    c->keep = false;
+    if (c->state != SENDING)
+        http_drop(c);
+}
+
+/* What read gave, or errno, is nothing: whether there may be more later. */
+static void
+note_end(struct http_conn *c, ssize_t got)
+{
+    if (got == 0)
+        note_eof(c);
+    else if (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK)
+        http_drop(c);
+}
+
+static void
+linger(struct http_conn *c)
+{
+    char junk[16 * 1024];
+    ssize_t got = read(c->fd, junk, sizeof junk);
+
+    if (got <= 0)
+        note_end(c, got);
+}
+
+static void
+read_some(struct http_conn *c)
+{
+    bool fixed = c->state != HEAD && c->state != BODY; /* invariant 3 */
+    size_t n = room(c), need = fixed ? n : n + SPARE;
+    ssize_t got;
+    char *to;
+
+    if (n == 0)
+        return;
+    if (c->state == HEAD && c->pos > 0) {
+        buf_consume(&c->in, c->pos);
+        c->pos = 0;
+    }
+    c->moved |= need > c->in.cap - c->in.len;
+    to = buf_room(&c->in, need);
+    if (to == NULL) {
+        http_drop(c);
+        return;
+    }
+    got = read(c->fd, to, n);
+    if (got <= 0) {
+        note_end(c, got);
+        return;
+    }
+    c->server->counts.bytes_in += (uint64_t)got;
+    if (c->state == HEAD && c->in.len == 0)
+        http_touch(c);
+    c->in.len += (size_t)got;
+    if (c->state == HEAD)
+        take_head(c);
+    else if (c->state == BODY)
+        take_body(c);
+}
+
+static void
+on_ready(void *ctx, int fd, int events)
+{
+    struct http_conn *c = ctx;
+
+    (void)fd;
+    if (events & LOOP_WRITE)
+        http_flush(c);
+    if (c->state == LINGER)
+        linger(c);
+    else if ((events & LOOP_READ) && c->state != DEAD)
+        read_some(c);
+    http_update(c);
+}
+
+/* ---- accepting ---- */
+
+static void on_accept(void *ctx, int fd, int events);
+
+static void
+listen_again(struct http *s)
+{
+    if (s->paused && s->fd >= 0)
+        loop_watch(s->loop, s->fd, LOOP_READ, on_accept, s);
+    s->paused = false;
+}
+
+static void
+start_sweep(struct http *s)
+{
+    if (!s->sweep_timer.set)
+        loop_timer_set(s->loop, &s->sweep_timer,
+                       loop_now(s->loop) + SWEEP_MS);
+}
+
+/* There is no room for another one. */
+static void
+turn_away(int fd)
+{
+    static const char text[] =
+        "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n"
+        "Retry-After: 1\r\nContent-Length: 0\r\n\r\n";
+    char junk[1024];
+
+    /* What can be read before the close makes no reset. */
+    if (write(fd, text, sizeof text - 1) > 0 && shutdown(fd, SHUT_WR) == 0 &&
+        read(fd, junk, sizeof junk) >= 0)
+        junk[0] = '\0';
+}
+
+/* Takes fd into the table, or not. */
+static bool
+admit(struct http *s, int fd)
+{
+    struct http_conn *c;
+    int on = 1;
+
+    if (s->counts.open == s->limit ||
+        (c = calloc(1, sizeof *c)) == NULL)
+        return false;
+    if (loop_watch(s->loop, fd, LOOP_READ, on_ready, c) < 0) {
+        free(c);
+        return false;
+    }
+    /* A Unix socket has no such thing. */
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    c->server = s;
+    c->fd = fd;
+    c->minor = 1;
+    c->events = LOOP_READ;
+    c->slot = s->counts.open;
+    s->conn[s->counts.open++] = c;
+    s->counts.accepted++;
+    http_touch(c);
+    start_sweep(s);
+    return true;
+}
+
+static void
+on_accept(void *ctx, int fd, int events)
+{
+    struct http *s = ctx;
+    int i, n;
+
+    (void)events;
+    for (i = 0; i < ACCEPTS; i++) {
+        n = accept(fd, NULL, NULL);
+        if (n < 0)
+            break;
+        if (http_prepare_fd(n) && admit(s, n))
+            continue;
+        s->counts.refused++;
+        turn_away(n);
+        close(n);
+    }
+    if (i < ACCEPTS && (errno == EMFILE || errno == ENFILE ||
+                        errno == ENOBUFS || errno == ENOMEM)) {
+        /* It stays ready: watching it would be waiting for nothing. */
+        loop_watch(s->loop, fd, 0, NULL, NULL);
+        s->paused = true;
+        start_sweep(s);
+    }
+}
+
+/* ---- what the loop calls ---- */
+
+/* Invariant 1. */
+static void
+bury(struct http_conn *c)
+{
+    struct http *s = c->server;
+
+    s->handler->closed(s->handler->ctx, c);
+    s->conn[c->slot] = s->conn[--s->counts.open];
+    s->conn[c->slot]->slot = c->slot;
+    buf_fini(&c->in);
+    free(c->head);
+    free(c);
+    listen_again(s);
+}
+
+/* Does what replies left to do, and lets the starved read again. */
+static void
+settle(void *ctx)
+{
+    struct http *s = ctx;
+    struct http_conn *c;
+    unsigned i;
+
+    while ((c = s->todo) != NULL) {
+        s->todo = c->next;
+        c->queued = false;
+        if (c->state == DEAD) {
+            bury(c);
+            continue;
+        }
+        http_flush(c);
+        if (c->in.len == c->pos &&
+            (c->state == HEAD || c->state == LINGER)) {
+            buf_reset(&c->in, KEEP);
+            c->pos = 0;
+        } else if (c->state == HEAD) {
+            take_head(c);
+        }
+        http_update(c);
+    }
+    if (!s->starved || s->counts.held >= HTTP_BUDGET / 4 * 3)
+        return;
+    s->starved = false;
+    for (i = 0; i < s->counts.open; i++)
+        http_update(s->conn[i]);
+}
+
+/* Invariant 5. */
+static void
+slim(struct http_conn *c)
+{
+    if (unsent(c) == 0) {
+        buf_fini(&c->out);
+        c->sent = 0;
+    }
+    if (c->state == HEAD && c->in.len == c->pos) {
+        buf_fini(&c->in);
+        c->pos = 0;
+        free(c->head);
+        c->head = NULL;
+    }
+}
+
+/* Looks whether c has had its time. */
+static void
+check_time(struct http_conn *c)
+{
+    int64_t quiet = loop_now(c->server->loop) - c->since_ms;
+    bool begun = c->state == BODY ||
+                 (c->state == HEAD && c->in.len > c->pos);
+    /* By state; what is not here has all the time there is. */
+    static const int64_t limits[DEAD + 1] = {
+        [HEAD] = HTTP_IDLE_MS, [STREAM] = HTTP_WRITE_MS,
+        [SENDING] = HTTP_WRITE_MS, [LINGER] = LINGER_MS
+    };
+
+    if (quiet >= SWEEP_MS)
+        slim(c);
+    if (c->state == STREAM && unsent(c) == 0) {
+        if (quiet >= HTTP_PING_MS && !c->is_head)
+            http_ping(c);
+    } else if (begun) {
+        if (quiet >= HTTP_REQUEST_MS)
+            http_refuse(c, 408);
+    } else if (limits[c->state] > 0 && quiet >= limits[c->state]) {
+        http_drop(c);
+    }
+}
+
+static void
+sweep(void *ctx)
+{
+    struct http *s = ctx;
+    unsigned i;
+
+    listen_again(s);
+    for (i = 0; i < s->counts.open; i++)
+        check_time(s->conn[i]);
+    if (s->counts.open > 0)
+        start_sweep(s);
+}
+
+/* ---- the request ---- */
+
+const struct http_head *
+http_request(const struct http_conn *c)
+{
+    return c->head;
+}
+
+struct str
+http_body(const struct http_conn *c)
+{
+    return c->body_len == 0 ? STR_NONE
+                            : (struct str){c->in.p + c->pos + c->head_len,
+                                           c->body_len};
+}
+
+void
+http_forget(struct http_conn *c)
+{
+    if (c->state != STREAM)
+        return;
+    c->pos += c->head_len + c->body_len;
+    c->head_len = c->body_len = 0;
+    free(c->head);
+    c->head = NULL;
+    if (c->pos == c->in.len) {
+        buf_fini(&c->in);
+        c->pos = 0;
+    }
+    http_update(c);
+}
+
+void *
+http_mine(const struct http_conn *c)
+{
+    return c->mine;
+}
+
+void
+http_set_mine(struct http_conn *c, void *mine)
+{
+    c->mine = mine;
+}
+
+/* ---- begin and end ---- */
+
+static unsigned
+limit_of(const struct http_options *o)
+{
+    unsigned n = o->connections != 0 ? o->connections : HTTP_CONNECTIONS;
+    struct rlimit r;
+
+    if (n > FD_SETSIZE - OTHER_FDS)
+        n = FD_SETSIZE - OTHER_FDS;
+    if (getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < n + OTHER_FDS)
+        n = r.rlim_cur > OTHER_FDS ? (unsigned)r.rlim_cur - OTHER_FDS : 1;
+    return n;
+}
+
+int
+http_open(struct http **out, struct loop *l, const struct http_options *o,
+          const struct http_handler *h, char why[256])
+{
+    struct http *s = calloc(1, sizeof *s);
+    int err = ERR_NOMEM;
+
+    if (s == NULL)
+        return err;
+    s->loop = l;
+    s->handler = h;
+    s->fd = -1;
+    s->limit = limit_of(o);
+    s->todo_timer = (struct loop_timer){.fn = settle, .ctx = s};
+    s->sweep_timer = (struct loop_timer){.fn = sweep, .ctx = s};
+    s->conn = calloc(s->limit, sizeof *s->conn);
+    if (s->conn == NULL || (err = http_listen(o, &s->fd, s->address, why)) < 0)
+        goto out;
+    err = ERR_NOMEM;
+    if (o->fd < 0 && o->unix_path != NULL) {
+        s->path = malloc(strlen(o->unix_path) + 1);
+        if (s->path == NULL) {
+            unlink(o->unix_path);
+            goto out;
+        }
+        memcpy(s->path, o->unix_path, strlen(o->unix_path) + 1);
+    }
+    err = loop_watch(l, s->fd, LOOP_READ, on_accept, s);
+    if (err == ERR_TOO_LARGE)
+        text_put(why, 256, "%s: its descriptor is too large", s->address);
+    if (err == 0)
+        *out = s;
+out:
+    if (err < 0)
+        http_free(s);
+    return err;
+}
+
+void
+http_stop(struct http *s)
+{
+    unsigned i;
+
+    if (s->fd < 0)
+        return;
+    loop_watch(s->loop, s->fd, 0, NULL, NULL);
+    /* As long as it listens nobody else takes the file for his own. */
+    if (s->path != NULL)
+        unlink(s->path);
+    close(s->fd);
+    s->fd = -1;
+    for (i = 0; i < s->counts.open; i++)
+        if (s->conn[i]->state == HEAD)
+            http_drop(s->conn[i]);
+}
+
+bool
+http_is_idle(const struct http *s)
+{
+    return s->counts.open == 0;
+}
+
+void
+http_free(struct http *s)
+{
+    if (s == NULL)
+        return;
+    http_stop(s);
+    while (s->counts.open > 0) {
+        http_drop(s->conn[0]);
+        bury(s->conn[0]);
+    }
+    loop_timer_stop(s->loop, &s->todo_timer);
+    loop_timer_stop(s->loop, &s->sweep_timer);
+    free(s->path);
+    free(s->conn);
+    free(s);
+}
+
+const char *
+http_address(const struct http *s)
+{
+    return s->address;
+}
+
+void
+http_count(const struct http *s, struct http_counts *out)
+{
+    *out = s->counts;
+}

@@ -1,0 +1,98 @@
+#ifndef HTTP_INT_H
+#define HTTP_INT_H
+
+/* http_int - what the files of http share: http.c (connections and what they
+   are at), http_reply.c (replies and streams), http_listen.c (addresses).
+   Nobody else includes it. */
+
+#include "http.h"
+
+#define HTTP_MAX_ADDRESS 160
+
+enum state {
+    HEAD,    /* between requests, or inside a head */
+    BODY,
+    ASKED,   /* the handler looks at the head */
+    BUSY,    /* the request is the handler's, and no reply begun */
+    STREAM,
+    SENDING, /* the reply is whole, and some of it unsent */
+    LINGER,  /* closed for writing; what comes is thrown away */
+    DEAD
+};
+
+struct http_conn {
+    struct http *server;
+    struct http_conn *next;  /* that waits for settle */
+    void *mine;
+    struct http_head *head;  /* NULL: none at hand */
+    struct buf in, out;
+    struct http_scan scan;
+    struct http_chunks chunks;
+    size_t pos;              /* where in `in` the request begins */
+    size_t head_len, body_len;
+    size_t sent;             /* bytes of out that are written */
+    size_t held;             /* invariant 4 */
+    int64_t since_ms;        /* of the state, or of the last progress */
+    unsigned slot;           /* in the table */
+    int fd;
+    enum state state;
+    int minor;               /* of the request */
+    int events;              /* what fd is watched for */
+    bool queued;
+    bool is_head;            /* of method */
+    bool keep;               /* the connection, after this reply */
+    bool refused;            /* the request was not read whole */
+    bool moved;              /* `in` has, since the head was parsed */
+    bool eof;                /* none will come any more */
+};
+
+struct http {
+    struct loop *loop;
+    const struct http_handler *handler;
+    struct http_conn **conn; /* the table */
+    unsigned limit;
+    struct http_conn *todo;  /* for settle */
+    struct loop_timer todo_timer, sweep_timer;
+    struct http_counts counts;
+    int fd;                  /* -1: stopped */
+    bool paused;             /* no descriptors left to accept with */
+    bool starved;            /* some do not read because of the budget */
+    char *path;              /* of the socket file that it made */
+    char address[HTTP_MAX_ADDRESS];
+};
+
+static inline size_t
+unsent(const struct http_conn *c)
+{
+    return c->out.len - c->sent;
+}
+
+/* ---- http.c ---- */
+
+/* The reply or the state of c has only just got on. */
+void http_touch(struct http_conn *c);
+/* Has the loop flush, go on to the next request, or bury. */
+void http_queue(struct http_conn *c);
+/* Counts what c holds; that may drop it, or others. */
+void http_account(struct http_conn *c);
+/* The same, and says what is waited for, whenever that may have changed. */
+void http_update(struct http_conn *c);
+/* Writes once, as much as goes; ends the request when its reply is out. */
+void http_flush(struct http_conn *c);
+
+/* ---- http_reply.c ---- */
+
+/* What the server itself says of a request, or of the lack of one. */
+void http_refuse(struct http_conn *c, int status);
+void http_ping(struct http_conn *c);
+
+/* ---- http_listen.c ---- */
+
+/* Opens what o says, not blocking, and writes its name as http_address gives
+   it. 0; ERR_INVALID or ERR_IO, and *why names the address and the reason. */
+int http_listen(const struct http_options *o, int *out,
+                char address[HTTP_MAX_ADDRESS], char why[256]);
+/* Marks fd as one that never blocks and that no child inherits. */
+bool http_prepare_fd(int fd);
+
+#endif
