@@ -249,6 +249,8 @@ static const struct {
     [-ERR_DAMAGED] = {"store_error", false},
     [-ERR_FORMAT] = {"store_error", false},
     [-ERR_UNKNOWN] = {"store_error", false},
+    [-ERR_UNAUTHORIZED] = {"unauthorized", false},
+    [-ERR_CAPABILITY] = {"unauthorized", false},
 };
 
 #define ERRORS_N ((int)(sizeof(errors) / sizeof(errors[0])))

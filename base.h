@@ -58,7 +58,9 @@ enum err {
     ERR_READONLY = -19, /* the store cannot be written by this process */
     ERR_DAMAGED = -20,  /* bytes once synced are not what they were */
     ERR_FORMAT = -21,   /* not a log, or of a version unknown here */
-    ERR_UNKNOWN = -22   /* a commit failed, and its outcome is not known */
+    ERR_UNKNOWN = -22,  /* a commit failed, and its outcome is not known */
+    ERR_UNAUTHORIZED = -23, /* the principal may not do that */
+    ERR_CAPABILITY = -24    /* the client cannot do what is needed */
 };
 
 /* The code's name on the wire ("not_found", "store_full"); never NULL. */

@@ -501,6 +501,14 @@ catch_up(struct store *s)
     return rc;
 }
 
+int
+store_make_place(struct store *s)
+{
+    int rc = s->opt.readonly ? ERR_READONLY : make_dirs(s->dir);
+
+    return rc == 0 && s->fd < 0 ? find_path(s) : rc;
+}
+
 /* Opens the lock file, and makes it and its directory where they are not. */
 static int
 open_lock(struct store *s)

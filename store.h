@@ -96,6 +96,9 @@ int store_lock_wait(struct store *s);
 /* store_lock and waits up to STORE_LOCK_WAIT_MS, then ERR_BUSY; for the
    command line, which has nobody else to serve. */
 int store_lock_patiently(struct store *s);
+/* Makes the directory of the log where it is missing, for files beside it.
+   0, ERR_READONLY, ERR_FULL, ERR_IO, ERR_NOMEM. */
+int store_make_place(struct store *s);
 /* Nothing may be staged. */
 void store_unlock(struct store *s);
 bool store_locked(const struct store *s);

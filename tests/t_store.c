@@ -130,6 +130,44 @@ test_first_write_makes_files(void)
     free(dir);
 }
 
+/* The directory for files beside the log, also where a link leads to it;
+   neither log nor lock. */
+static void
+test_make_place(void)
+{
+    char *dir = test_tmpdir(), *path = path_in(dir, "link/a/b/tasks.log");
+    struct store_options o = {.path = path, .readonly = true};
+    struct tstore t;
+    struct stat st;
+    mode_t mask = umask(0);
+    CHECK(mkdir(path_with(dir, "/real"), 0700) == 0 &&
+          symlink("real", path_with(dir, "/link")) == 0);
+    CHECK(ts_open_with(&t, &o) == 0 && store_make_place(t.s) == ERR_READONLY);
+    CHECK(!is_there(path_with(dir, "/real/a")));
+    ts_close(&t);
+    CHECK(ts_open(&t, path) == 0);
+    for (int i = 0; i < 2; i++) {
+        CHECK(store_make_place(t.s) == 0);
+        CHECK(strcmp(state_of(&t).path,
+                     path_with(dir, "/real/a/b/tasks.log")) == 0);
+    }
+    CHECK(stat(path_with(dir, "/real/a/b"), &st) == 0 &&
+          S_ISDIR(st.st_mode) && (st.st_mode & 07777) == 0700);
+    CHECK(rmdir(path_with(dir, "/real/a/b")) == 0); /* it was empty */
+    CHECK(ts_put(&t, "task/1", "\"v\":1") == 0 && ts_is_replay(&t));
+    CHECK(store_make_place(t.s) == 0 && ts_is_replay(&t));
+    ts_close(&t);
+    free(path);
+    path = path_in(dir, "no/tasks.log");
+    CHECK(ts_open(&t, path) == 0);
+    file_put(path_with(dir, "/no"), "x", 1); /* where it should be */
+    CHECK(store_make_place(t.s) == ERR_IO);
+    ts_close(&t);
+    umask(mask);
+    free(path);
+    free(dir);
+}
+
 static void
 test_link_leads_to_log(void)
 {
@@ -945,6 +983,7 @@ main(void)
     test_log_made_while_it_is_looked_for();
     test_open_creates_nothing();
     test_first_write_makes_files();
+    test_make_place();
     test_link_leads_to_log();
     test_wrong_paths();
     test_foreign_files_untouched();
