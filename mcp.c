@@ -6,31 +6,72 @@
    What is right is run as often as the caller has to, since running only
    reads what judging left and appends an answer. The era of a request is a
    matter of its own body: with io.modelcontextprotocol/protocolVersion in its
-   _meta it is a modern one, without state; else it belongs to the session
-   that initialize made, or to none, and is served all the same.
+   _meta it is a modern one, without state; else it belongs to the session of
+   its channel, or that its header names, or to none, and is served all the
+   same.
 
    It does no input or output, and of HTTP it knows only the headers that
    repeat what the body says.
 
    Invariants:
-   1. Judging alone writes to the session; a request keeps the revision that
-      was in force when it came.
+   1. What initialize agrees on, judging writes to the session, and what is
+      set later, running: a request keeps the revision that was in force when
+      it came.
    2. A request is silent, or has a fault, or has passed every step of its
       era in that order; only the last kind has something to run.
    3. An answer is whole or absent: what fails half way is cut back.
-   4. What the client sent comes back as its id, byte for byte, or quoted.
+   4. What the client sent comes back as its id, byte for byte; where that
+      cannot be read it is left out, or null where the schema wants one.
    5. No recursion; lists from outside are bounded by MAX_MEMBERS, MAX_BATCH
       and the limits of json. */
 
 #include "mcp_int.h"
 #include "text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_MEMBERS 16 /* of an envelope; they are compared pair by pair */
 #define MAX_BATCH 64   /* messages */
 #define MAX_SHOWN 128  /* bytes of a client's text in an error's message */
 #define VERSION_KEY MCP_META "protocolVersion"
+
+int
+mcp_new(struct mcp **out, const struct mcp_catalogue *c, struct store *store,
+        struct sign *sign)
+{
+    struct mcp *m = calloc(1, sizeof(*m));
+
+    *out = m;
+    if (m == NULL)
+        return ERR_NOMEM;
+    m->cat = c;
+    m->store = store;
+    m->sign = sign;
+    /* Above the ids that a process before has asked with: sessions outlive
+       it, and their clients may answer those yet. */
+    m->last_ask = (uint64_t)clock_wall_ms();
+    return 0;
+}
+
+void
+mcp_free(struct mcp *m)
+{
+    if (m == NULL)
+        return;
+    ASSERT(m->kept == NULL);
+    while (m->sessions != NULL)
+        mcp_session_free(m->sessions);
+    free(m);
+}
+
+void
+mcp_count(const struct mcp *m, struct mcp_counts *out)
+{
+    *out = m->counts;
+    out->sessions = m->n_sessions;
+    out->subscriptions = m->n_subs;
+}
 
 struct str
 mcp_cut(struct str s, size_t max)
@@ -55,7 +96,7 @@ int
 mcp_refuse(struct request *r, enum mcp_status status, enum rpc_code code,
            const char *text, const char *key, struct str value)
 {
-    r->fault = (struct fault){status, code, text, key, value};
+    r->fault = (struct fault){status, code, text, key, value, 0};
     return MCP_REFUSED;
 }
 
@@ -163,22 +204,26 @@ check_version(struct request *r)
                : refuse_version(r, version);
 }
 
-/* Whether the header says value, as it is or in base64: 0, 1, ERR_NOMEM. */
+/* The text that a header stands for, plain or in base64: 1; 0 where it has
+   bytes that none may have; or ERR_NOMEM. */
 static int
-header_says(struct arena *a, struct str header, struct str value)
+decode_header(struct arena *a, struct str *header)
 {
     static const struct str open = STR("=?base64?"), end = STR("?=");
-    size_t around = open.len + end.len;
-    int err;
+    size_t i, around = open.len + end.len;
+    int err = 0;
 
-    if (header.len >= around && str_starts(header, open.p) &&
-        memcmp(header.p + header.len - end.len, end.p, end.len) == 0) {
-        header = (struct str){header.p + open.len, header.len - around};
-        err = base64_decode(a, header, &header);
-        if (err < 0)
-            return err == ERR_NOMEM ? err : 0;
-    }
-    return str_eq(header, value);
+    if (header->p == NULL)
+        return 0;
+    for (i = 0; i < header->len; i++)
+        if (header->p[i] > '~' ||
+            (header->p[i] < ' ' && header->p[i] != '\t'))
+            return 0;
+    if (header->len >= around && str_starts(*header, open.p) &&
+        memcmp(header->p + header->len - end.len, end.p, end.len) == 0)
+        err = base64_decode(a, (struct str){header->p + open.len,
+                                            header->len - around}, header);
+    return err == ERR_NOMEM ? err : err == 0;
 }
 
 /* Proxies route by these headers: they must not say other than the body. */
@@ -197,12 +242,67 @@ check_routing(struct request *r)
     if (r->method == NULL || r->method->target == NULL)
         return 0;
     name = f->header(f->header_ctx, "mcp-name");
-    says = name.p != NULL && r->target.p != NULL
-               ? header_says(r->m->a, name, r->target) : 0;
+    says = decode_header(r->m->a, &name);
     if (says < 0)
         return says;
-    return says ? 0 : mismatch(r, "Header mismatch: Mcp-Name is not the name "
-                                  "or uri");
+    if (says && r->target.p != NULL && str_eq(name, r->target))
+        return 0;
+    return mismatch(r, "Header mismatch: Mcp-Name is not the name or uri");
+}
+
+/* Whether a decoded header says the argument v: 0, 1, or ERR_NOMEM. */
+static int
+says_argument(struct arena *a, struct str header, const struct json_tok *v)
+{
+    const struct json_tok *number;
+    struct str text = json_raw(v);
+    int64_t x, y;
+    int err;
+
+    if (v->type == JSON_STRING && mcp_text(a, v, &text) != 0)
+        return ERR_NOMEM;
+    if (!json_int(v, &x))
+        return str_eq(header, text);
+    err = json_parse(a, header, &number, NULL);
+    if (err != 0)
+        return err == ERR_NOMEM ? err : 0;
+    return json_int(number, &y) && x == y;
+}
+
+/* One without its argument is as wrong as an argument without its header:
+   whoever routes by it takes the request for another than is run. */
+int
+mcp_check_params_headers(struct request *r)
+{
+    const struct mcp_facts *f = r->m->f;
+    const struct mcp_param *p;
+    char name[128];
+    size_t i;
+
+    if (!f->http || !is_modern(r) || r->tool->params == NULL)
+        return 0;
+    for (p = r->tool->params; p->arg != NULL; p++) {
+        const struct json_tok *v = json_get(r->call.args, p->arg);
+        struct str header;
+        int says;
+
+        text_put(name, sizeof(name), "mcp-param-%s", p->header);
+        for (i = 0; name[i] != '\0'; i++)
+            name[i] |= name[i] >= 'A' && name[i] <= 'Z' ? 'a' - 'A' : 0;
+        header = f->header(f->header_ctx, name);
+        if (is_absent(v) && header.p == NULL)
+            continue;
+        says = is_absent(v) ? 0 : decode_header(r->m->a, &header);
+        if (says > 0)
+            says = says_argument(r->m->a, header, v);
+        if (says < 0)
+            return says;
+        if (!says)
+            return mcp_refuse(r, MCP_BAD_REQUEST, RPC_HEADER_MISMATCH,
+                              "Header mismatch: Mcp-Param of", NULL,
+                              str_of(p->arg));
+    }
+    return 0;
 }
 
 static step *const modern_steps[] = {
@@ -251,15 +351,15 @@ agreed_rev(const struct mcp_session *s, const struct mcp_facts *f)
 /* A header that names a modern revision needs the envelope of one, except
    for initialize, which can only mean the handshake. */
 static bool
-claims_modern(const struct request *r)
+claims_modern(const struct mcp_facts *f, const struct json_tok *t)
 {
-    const struct mcp_facts *f = r->m->f;
+    const struct json_tok *meta = json_get(json_get(t, "params"), "_meta");
 
-    if (json_get(r->meta, VERSION_KEY) != NULL)
+    if (json_get(meta, VERSION_KEY) != NULL)
         return true;
     return f->http && f->version.p != NULL &&
            mcp_rev_of(f->version) >= MCP_OLDEST_MODERN &&
-           !str_is(r->name, "initialize");
+           !json_is(json_get(t, "method"), "initialize");
 }
 
 /* ---- the envelope ---- */
@@ -286,8 +386,8 @@ has_twins(struct arena *a, const struct json_tok *t)
 
 /* A string, or what a schema calls an integer: 7, also 1e2, and no matter
    how many digits. */
-static bool
-is_id(const struct json_tok *t)
+bool
+mcp_is_id(const struct json_tok *t)
 {
     int64_t v;
     uint32_t i;
@@ -316,7 +416,19 @@ check_object(struct request *r, const struct json_tok *t)
     return twins > 0 ? refuse_envelope(r, "A member stands twice") : twins;
 }
 
-/* Leaves id, name, params and meta of a request. */
+/* A message that asks for nothing; some tell something. */
+static int
+take_silent(struct request *r, const struct json_tok *t)
+{
+    r->silent = true;
+    if (r->name.p == NULL)
+        mcp_take_response(r->m->s, t);
+    else if (str_is(r->name, "notifications/cancelled"))
+        mcp_take_cancel(r->m->s, json_get(t, "params"));
+    return MCP_REFUSED;
+}
+
+/* Leaves id, name, params, meta and token of a request. */
 static int
 check_envelope(struct request *r, const struct json_tok *t)
 {
@@ -324,28 +436,28 @@ check_envelope(struct request *r, const struct json_tok *t)
                           *method = json_get(t, "method"),
                           *params = json_get(t, "params");
 
-    if (is_id(id))
+    if (mcp_is_id(id))
         r->id = json_raw(id);
     /* A response needs no answer, not even a wrong one. */
-    r->silent = method == NULL && (json_get(t, "result") != NULL ||
-                                   json_get(t, "error") != NULL);
-    if (r->silent)
-        return MCP_REFUSED;
+    if (method == NULL && (json_get(t, "result") != NULL ||
+                           json_get(t, "error") != NULL))
+        return take_silent(r, t);
     if (!json_is(json_get(t, "jsonrpc"), "2.0"))
         return refuse_envelope(r, "jsonrpc must be \"2.0\"");
     if (mcp_text(r->m->a, method, &r->name) != 0)
         return ERR_NOMEM;
     if (r->name.p == NULL)
         return refuse_envelope(r, "method must be a string");
-    r->silent = id == NULL;
-    if (r->silent)
-        return MCP_REFUSED;
-    if (!is_id(id))
+    if (id == NULL)
+        return take_silent(r, t);
+    if (!mcp_is_id(id))
         return refuse_envelope(r, "id must be a string or an integer");
     if (!is_absent(params) && params->type != JSON_OBJECT)
         return refuse_envelope(r, "params must be an object");
     r->params = is_absent(params) ? NULL : params;
     r->meta = json_get(r->params, "_meta");
+    if (mcp_is_id(json_get(r->meta, "progressToken")))
+        r->token = json_raw(json_get(r->meta, "progressToken"));
     return 0;
 }
 
@@ -360,7 +472,7 @@ judge(struct request *r, const struct json_tok *t)
     if (err != 0)
         return err;
     r->rev = agreed_rev(r->m->s, r->m->f);
-    if (claims_modern(r)) {
+    if (claims_modern(r->m->f, t)) {
         r->rev = MCP_OLDEST_MODERN;
         next = modern_steps;
     }
@@ -374,17 +486,6 @@ judge(struct request *r, const struct json_tok *t)
 
 /* ---- messages ---- */
 
-static int
-judge_all(struct mcp_message *m, const struct json_tok *t)
-{
-    size_t i;
-
-    for (i = 0; i < m->n; i++, t += t->span)
-        if (judge(&m->v[i], t) < 0)
-            return ERR_NOMEM;
-    return 0;
-}
-
 /* Any other array is one message that is no object. */
 static bool
 is_batch(const struct mcp_session *s, const struct json_tok *root)
@@ -393,37 +494,174 @@ is_batch(const struct mcp_session *s, const struct json_tok *root)
            s->initialized && s->rev == MCP_2025_03_26;
 }
 
+/* What stands for an id that cannot be read: nothing from 2025-11-25 on,
+   and where the revision is not known. */
+static struct str
+no_id(const struct mcp_message *m)
+{
+    const struct mcp_facts *f = m->f;
+    int rev = f->version.p != NULL ? mcp_rev_of(f->version) : -1;
+
+    if (m->s->initialized)
+        rev = (int)m->s->rev;
+    return rev >= 0 && rev < MCP_2025_11_25 ? STR("null") : STR_NONE;
+}
+
+static int
+new_requests(struct mcp_message *m, size_t n)
+{
+    size_t i;
+
+    m->n = n;
+    m->v = arena_alloc(m->a, n * sizeof(*m->v));
+    if (m->v == NULL)
+        return ERR_NOMEM;
+    memset(m->v, 0, n * sizeof(*m->v));
+    for (i = 0; i < n; i++) {
+        m->v[i].m = m;
+        m->v[i].id = no_id(m);
+        m->v[i].log_level = -1;
+    }
+    return 0;
+}
+
+/* The session that the header names; for a modern message, which knows
+   none, and for initialize, which makes one, it says nothing. */
+static int
+find_session(struct mcp_message *m, const struct json_tok *root)
+{
+    const struct mcp_facts *f = m->f;
+
+    if (f->session != NULL || f->session_id.p == NULL ||
+        (root != NULL && (claims_modern(f, root) ||
+                          json_is(json_get(root, "method"), "initialize"))))
+        return 0;
+    return mcp_session_find(m->m, f->session_id, f->principal, &m->s);
+}
+
+/* Whatever came for it, a client has to learn that its session is gone. */
+static int
+refuse_session(struct mcp_message *m, const struct json_tok *root)
+{
+    const struct json_tok *id = json_get(root, "id");
+
+    if (new_requests(m, 1) != 0)
+        return ERR_NOMEM;
+    if (mcp_is_id(id) && json_get(root, "method") != NULL)
+        m->v->id = json_raw(id);
+    return refuse(m->v, MCP_NOT_FOUND, RPC_SESSION_NOT_FOUND,
+                  "Session not found");
+}
+
+static int
+judge_all(struct mcp_message *m, const struct json_tok *root)
+{
+    const struct json_tok *t = root;
+    size_t i;
+
+    m->batch = is_batch(m->s, root);
+    if (m->batch)
+        t++;
+    if (new_requests(m, m->batch ? root->n : 1) != 0)
+        return ERR_NOMEM;
+    for (i = 0; i < m->n; i++, t += t->span)
+        if (judge(&m->v[i], t) < 0)
+            return ERR_NOMEM;
+    return 0;
+}
+
 int
-mcp_accept(const struct mcp_catalogue *c, struct mcp_session *s,
-           const struct mcp_facts *f, struct arena *a, struct str text,
-           struct mcp_message **out)
+mcp_judge(struct mcp_message *m, const struct mcp_facts *f)
+{
+    const struct json_tok *root = NULL;
+    int err = json_parse(m->a, m->text, &root, NULL), found = 0;
+
+    if (err == ERR_NOMEM)
+        return err;
+    m->f = f;
+    m->http = f->http;
+    m->s = f->session != NULL ? f->session : &m->scratch;
+    if (err != 0 && new_requests(m, 1) != 0)
+        return ERR_NOMEM;
+    if (err == ERR_TOO_LARGE)
+        return refuse_envelope(m->v, "Too deep or too many values");
+    if (err != 0)
+        return refuse(m->v, MCP_BAD_REQUEST, RPC_PARSE_ERROR, "Parse error");
+    found = find_session(m, root);
+    if (found == ERR_NOMEM)
+        return found;
+    return found == 0 ? judge_all(m, root) : refuse_session(m, root);
+}
+
+static struct mcp_message *
+new_message(struct mcp *mcp, struct arena *a)
 {
     struct mcp_message *m = arena_alloc(a, sizeof(*m));
-    const struct json_tok *root = NULL;
+
+    if (m != NULL)
+        *m = (struct mcp_message){.m = mcp, .a = a};
+    return m;
+}
+
+int
+mcp_accept(struct mcp *mcp, const struct mcp_facts *f, struct arena *a,
+           struct str text, struct mcp_message **out)
+{
+    struct mcp_message *m = new_message(mcp, a);
     size_t i;
+
+    *out = m;
+    if (m == NULL)
+        return ERR_NOMEM;
+    m->text = text;
+    m->scratch.log_level = MCP_LOG_DEFAULT;
+    if (mcp_judge(m, f) < 0)
+        return ERR_NOMEM;
+    m->f = NULL;
+    for (i = 0; i < m->n; i++)
+        mcp->counts.requests += !m->v[i].silent;
+    return 0;
+}
+
+int
+mcp_accept_end(struct mcp *mcp, const struct mcp_facts *f, struct arena *a,
+               struct mcp_message **out)
+{
+    struct mcp_message *m = new_message(mcp, a);
     int err;
 
     *out = m;
-    err = m == NULL ? ERR_NOMEM : json_parse(a, text, &root, NULL);
+    if (m == NULL)
+        return ERR_NOMEM;
+    m->f = f;
+    m->s = &m->scratch;
+    m->ends = true;
+    err = find_session(m, NULL);
     if (err == ERR_NOMEM)
         return err;
-    *m = (struct mcp_message){.cat = c, .s = s, .f = f, .a = a, .n = 1};
-    m->batch = err == 0 && is_batch(s, root);
-    if (m->batch)
-        m->n = root->n;
-    m->v = arena_alloc(a, m->n * sizeof(*m->v));
-    if (m->v == NULL)
+    if (m->s == &m->scratch && refuse_session(m, NULL) < 0)
         return ERR_NOMEM;
-    for (i = 0; i < m->n; i++)
-        m->v[i] = (struct request){.m = m, .id = STR("null")};
-    if (err == 0)
-        err = judge_all(m, root + m->batch);
-    else if (err == ERR_TOO_LARGE)
-        err = refuse_envelope(m->v, "Too deep or too many values");
-    else
-        err = refuse(m->v, MCP_BAD_REQUEST, RPC_PARSE_ERROR, "Parse error");
     m->f = NULL;
-    return err < 0 ? err : 0;
+    return 0;
+}
+
+const char *
+mcp_made_session(const struct mcp_message *m)
+{
+    return m->made ? m->s->id : NULL;
+}
+
+/* Whether running it may stage records. */
+static bool
+writes(const struct request *r)
+{
+    const struct mcp_session *s = r->m->s;
+
+    if (r->fault.code != 0 || r->method == NULL)
+        return false;
+    if (r->tool != NULL)
+        return r->tool->writes && !r->call.read_only;
+    return r->method->writes && s != &r->m->scratch && mcp_session_stored(s);
 }
 
 bool
@@ -432,9 +670,9 @@ mcp_writes(const struct mcp_message *m)
     size_t i;
 
     for (i = 0; i < m->n; i++)
-        if (m->v[i].tool != NULL && m->v[i].tool->writes)
+        if (writes(&m->v[i]))
             return true;
-    return false;
+    return m->ends && m->n == 0 && mcp_session_stored(m->s);
 }
 
 void
@@ -442,9 +680,13 @@ mcp_prepare(struct mcp_message *m)
 {
     size_t i;
 
-    for (i = 0; i < m->n; i++)
-        if (m->v[i].tool != NULL && m->v[i].tool->prepare != NULL)
-            m->v[i].tool->prepare(&m->v[i].call);
+    for (i = 0; i < m->n; i++) {
+        struct request *r = &m->v[i];
+
+        if (r->fault.code == 0 && r->tool != NULL &&
+            r->tool->prepare != NULL && (!r->tool->writes || writes(r)))
+            r->tool->prepare(&r->call);
+    }
 }
 
 /* ---- answers ---- */
@@ -458,7 +700,12 @@ put_data(struct json_w *w, const struct fault *f)
         json_key(w, "supported");
         mcp_put_versions(w);
     }
-    json_put_str(w, f->key, f->value);
+    if (f->key != NULL)
+        json_put_str(w, f->key, f->value);
+    if (f->caps != 0) {
+        json_key(w, "requiredCapabilities");
+        mcp_put_caps(w, f->caps);
+    }
     json_close(w);
 }
 
@@ -475,12 +722,13 @@ put_error(struct str id, const struct fault *f, struct buf *out)
     json_w_init(&w, out);
     json_obj(&w);
     json_put_z(&w, "jsonrpc", "2.0");
-    json_put_raw(&w, "id", id);
+    if (id.p != NULL)
+        json_put_raw(&w, "id", id);
     json_key(&w, "error");
     json_obj(&w);
     json_put_int(&w, "code", f->code);
     json_put_z(&w, "message", message);
-    if (f->key != NULL)
+    if (f->key != NULL || f->caps != 0)
         put_data(&w, f);
     json_close(&w);
     json_close(&w);
@@ -493,63 +741,105 @@ fault_of(const struct request *r, int err)
 {
     static const struct {
         int err;
+        enum mcp_status status; /* in the modern era */
         enum rpc_code code, modern;
         const char *text, *key;
     } known[] = {
-        {ERR_INVALID, RPC_INVALID_PARAMS, RPC_INVALID_PARAMS,
+        {ERR_INVALID, MCP_OK, RPC_INVALID_PARAMS, RPC_INVALID_PARAMS,
          "Invalid params", NULL},
-        {ERR_NOT_FOUND, RPC_RESOURCE_NOT_FOUND, RPC_INVALID_PARAMS,
+        {ERR_TOO_LARGE, MCP_OK, RPC_INVALID_PARAMS, RPC_INVALID_PARAMS,
+         "Too large, or too many", NULL},
+        {ERR_NOT_FOUND, MCP_OK, RPC_RESOURCE_NOT_FOUND, RPC_INVALID_PARAMS,
          "Resource not found", "uri"},
+        {ERR_CAPABILITY, MCP_BAD_REQUEST, RPC_INVALID_REQUEST,
+         RPC_MISSING_CAPABILITY, "The client lacks a capability", NULL},
+        {ERR_MORE, MCP_OK, RPC_INVALID_REQUEST, RPC_INVALID_REQUEST,
+         "It would have to wait, which nothing in a batch can", NULL},
     };
+    struct fault f = {MCP_OK, RPC_INTERNAL_ERROR, "Internal error", NULL,
+                      err == ERR_NOMEM ? STR("out of memory")
+                                       : str_of(err_name(err)), 0};
     size_t i;
 
-    for (i = 0; i < sizeof(known) / sizeof(*known); i++)
-        if (known[i].err == err)
-            return (struct fault){
-                MCP_OK, is_modern(r) ? known[i].modern : known[i].code,
-                known[i].text, known[i].key, r->target};
-    return (struct fault){MCP_OK, RPC_INTERNAL_ERROR, "Internal error", NULL,
-                          err == ERR_NOMEM ? STR("out of memory")
-                                           : str_of(err_name(err))};
+    for (i = 0; i < sizeof(known) / sizeof(*known); i++) {
+        if (known[i].err != err)
+            continue;
+        f = (struct fault){MCP_OK, known[i].code, known[i].text, known[i].key,
+                           r->target, 0};
+        if (is_modern(r)) {
+            f.status = known[i].status;
+            f.code = known[i].modern;
+        }
+        f.caps = f.code == RPC_MISSING_CAPABILITY ? r->missing : 0;
+    }
+    return f;
 }
 
 /* One answer, or with out->err nothing. A fault in memory at the first try
    leaves what was reserved until then, which mostly holds the error. */
 static enum mcp_status
-answer(struct request *r, struct buf *out)
+answer(struct request *r, struct buf *out, struct buf *notes)
 {
     struct fault f = r->fault;
-    size_t start = out->len;
+    size_t start = out->len, told = notes->len;
     int err = 0;
 
+    r->notes = notes;
     if (f.code != 0)
         put_error(r->id, &f, out);
     else
         err = mcp_put_result(r, out);
+    if (notes->err != 0) { /* half of one is none */
+        notes->len = told;
+        notes->err = 0;
+        err = ERR_NOMEM;
+    }
     if (err == 0)
         err = out->err;
+    if (err != 0) {
+        out->len = start;
+        out->err = 0;
+    }
+    if (err == ERR_MORE && r->call.may_wait)
+        return MCP_WAITS;
+    if (err != 0) {
+        f = fault_of(r, err);
+        put_error(r->id, &f, out);
+    }
+    r->m->m->counts.errors += f.code != 0;
+    return f.status;
+}
+
+/* What ends a session, whose end memory learns of from the record. */
+static enum mcp_status
+end_session(struct mcp_message *m, struct buf *out)
+{
+    struct fault f = {MCP_BAD_REQUEST, RPC_INTERNAL_ERROR, "Internal error",
+                      NULL, STR_NONE, 0};
+    int err = mcp_session_set(m->s, -1, true, STR_NONE, STR_NONE);
+
     if (err == 0)
-        return f.status;
-    out->len = start;
-    out->err = 0;
-    f = fault_of(r, err);
-    put_error(r->id, &f, out);
+        return MCP_OK;
+    f.value = str_of(err_name(err));
+    put_error(STR_NONE, &f, out);
     return f.status;
 }
 
 enum mcp_status
-mcp_run(struct mcp_message *m, struct buf *out)
+mcp_run(struct mcp_message *m, struct buf *out, struct buf *notes)
 {
     enum mcp_status status = MCP_ACCEPTED;
     size_t i, start = out->len;
 
-    for (i = 0; i < m->n && out->err == 0; i++) {
+    if (m->ends && m->n == 0)
+        return end_session(m, out);
+    for (i = 0; i < m->n && out->err == 0 && !m->cancelled; i++) {
         if (m->v[i].silent)
             continue;
         if (m->batch)
             buf_char(out, status == MCP_ACCEPTED ? '[' : ',');
         if (out->err == 0)
-            status = answer(&m->v[i], out);
+            status = answer(&m->v[i], out, notes);
     }
     if (m->batch && status != MCP_ACCEPTED) {
         buf_char(out, ']');
@@ -567,7 +857,7 @@ mcp_too_large(struct buf *out, size_t limit)
     struct fault f = {.code = RPC_INVALID_REQUEST, .text = text};
 
     text_put(text, sizeof(text), "Message over %zu bytes", limit);
-    put_error(STR("null"), &f, out);
+    put_error(STR_NONE, &f, out);
 }
 
 void
@@ -576,5 +866,5 @@ mcp_no_memory(struct buf *out)
     static const struct fault f = {.code = RPC_INTERNAL_ERROR,
                                    .text = "Internal error: out of memory"};
 
-    put_error(STR("null"), &f, out);
+    put_error(STR_NONE, &f, out);
 }

@@ -2,131 +2,156 @@
 #define MCP_H
 
 /* mcp - JSON-RPC 2.0 and the Model Context Protocol in all its revisions:
-   envelopes, versions, the method table, the shape of results. It is given a
-   catalogue and the facts of a message, and knows neither task nor HTTP. */
+   envelopes, versions, the method table, the shape of results, sessions and
+   subscriptions. It is given a catalogue and the facts of a message, and
+   knows neither task nor HTTP. */
 
-#include "base.h"
-#include "json.h"
+#include "mcp_catalogue.h"
+#include "store.h"
 
-enum mcp_rev { /* in order of time, so that they compare */
-    MCP_2024_11_05,
-    MCP_2025_03_26,
-    MCP_2025_06_18,
-    MCP_2025_11_25,
-    MCP_2026_07_28,
-    MCP_N_REVS
-};
+struct mcp;         /* one server */
+struct mcp_session; /* what initialize agreed, and what was set since */
+struct mcp_message; /* parsed and judged, in the arena it was given */
+struct sign;
 
-/* ---- what a catalogue offers ---- */
-
-/* One call of a tool, or one look at resources. What it stages in a store
-   is committed by the caller of mcp_run; it may be run again. */
-struct mcp_call {
-    void *ctx;                   /* the catalogue's */
-    struct arena *arena;         /* lives until the answer is out */
-    enum mcp_rev rev;
-    struct str client;           /* clientInfo.name, or empty */
-    struct str principal;        /* who is authorised; empty: the one */
-    const struct json_tok *args; /* an object, or NULL when absent */
-    void *prepared;              /* what the tool's prepare left here */
-    struct buf *out;             /* see mcp_tool.run */
-    bool is_error;
-};
-
-struct mcp_tool {
-    const char *name;
-    const char *title;
-    const char *description;
-    const char *input_schema; /* JSON text of an object */
-    bool writes;              /* run under the write lock, and committed */
-    bool destructive, idempotent;
-    /* Work that needs no lock and must be done before it, as syncing a file.
-       May be NULL. 0, or an error that run will see in prepared. */
-    void (*prepare)(struct mcp_call *c);
-    /* Appends one JSON object, on one line, to c->out: the structured
-       content, or with c->is_error the error. Sets nothing else. ERR_NOMEM,
-       or 0. */
-    int (*run)(struct mcp_call *c);
-};
-
-struct mcp_template {
-    const char *uri_template;
-    const char *name, *title, *description, *mime_type;
-};
-
-struct mcp_catalogue {
-    const char *name, *title, *version; /* of the server */
-    const char *instructions;           /* NULL: none */
-    const char *website;                /* NULL: none */
-    void *ctx;
-    const struct mcp_tool *tools;
-    size_t n_tools;
-    const struct mcp_template *templates;
-    size_t n_templates;
-    /* Appends resource objects, comma separated, to c->out; *next is the
-       cursor of the next page or empty. ERR_INVALID: not a cursor of ours.
-       NULL together with resource_read: no resources. */
-    int (*resources)(struct mcp_call *c, struct str cursor, struct str *next);
-    /* Appends contents objects, comma separated. ERR_NOT_FOUND: no such
-       resource. Others: an internal error. */
-    int (*resource_read)(struct mcp_call *c, struct str uri);
-};
+/* All three must outlive it. store may be NULL: nothing is remembered, nor
+   any resource watched. 0 or
+   ERR_NOMEM. */
+int mcp_new(struct mcp **out, const struct mcp_catalogue *c,
+            struct store *store, struct sign *sign);
+/* All messages kept and sessions joined must be gone. */
+void mcp_free(struct mcp *m);
+/* The kind of the records "session/<id>", for store_open. */
+void mcp_session_kind(struct store_kind *out);
 
 /* ---- one message ---- */
 
-/* What initialize agreed with a peer, and what it set since. Zeroed = new. */
-struct mcp_session {
-    bool initialized; /* an initialize was answered */
-    enum mcp_rev rev;
-    int log_level;    /* RFC 5424 severity asked for, 0-7; default 6 */
-    char client[64];  /* clientInfo.name, cut */
-};
-
 /* What a transport knows of a message beside its bytes. */
 struct mcp_facts {
-    bool http;                /* false: stdio, there are no headers */
-    struct str version;       /* MCP-Protocol-Version, .p NULL: absent */
+    bool http;          /* false: there are no headers */
+    struct str version; /* MCP-Protocol-Version, .p NULL: absent */
     /* By its name in lower case, without blanks around it; .p NULL: absent.
        Called for http only, and during mcp_accept only. */
     struct str (*header)(void *ctx, const char *name);
     void *header_ctx;
-    struct str principal;
+    struct str principal;        /* empty: the one */
+    bool read_only;              /* it may not write */
+    struct mcp_session *session; /* of the channel; NULL: by session_id */
+    struct str session_id;       /* Mcp-Session-Id, .p NULL: absent */
 };
 
 enum mcp_status { /* what a transport does with the answer */
     MCP_OK,          /* 200 */
-    MCP_ACCEPTED,    /* nothing to answer: 202 */
+    MCP_ACCEPTED,    /* nothing to answer: 202; or it was cancelled */
     MCP_BAD_REQUEST, /* 400, body as appended */
-    MCP_NOT_FOUND    /* 404, body as appended */
+    MCP_NOT_FOUND,   /* 404, body as appended */
+    MCP_WAITS        /* no answer yet: to be kept, see below */
 };
 
-struct mcp_message; /* parsed and judged, in the arena it was given */
-
-/* Parses and judges one message, and makes initialize take effect on s.
-   Never fails for what the bytes say: the fault is then what mcp_run
-   answers. ERR_NOMEM. text, a, s, c and the bytes of f->principal must
-   outlive *out. */
-int mcp_accept(const struct mcp_catalogue *c, struct mcp_session *s,
-               const struct mcp_facts *f, struct arena *a, struct str text,
-               struct mcp_message **out);
+/* Parses and judges one message; makes initialize take effect, and responses
+   and notifications. Never fails for what the bytes say: the fault is then
+   what mcp_run answers. ERR_NOMEM. text, a, and the bytes of f->principal
+   must outlive *out. */
+int mcp_accept(struct mcp *m, const struct mcp_facts *f, struct arena *a,
+               struct str text, struct mcp_message **out);
+/* A message that stands for the end of the session that f names (HTTP
+   DELETE): answered MCP_OK without a body, or MCP_NOT_FOUND. */
+int mcp_accept_end(struct mcp *m, const struct mcp_facts *f, struct arena *a,
+                   struct mcp_message **out);
 /* Whether running it may stage records: it needs the write lock. */
 bool mcp_writes(const struct mcp_message *m);
 /* Runs the prepare functions of its calls; without the lock, once. */
 void mcp_prepare(struct mcp_message *m);
-/* Runs it and appends its answer to out, without a line feed. May be called
-   again with out cut back: the answer is made anew from the arguments.
-   Where memory runs out the answer is an internal error; where there is not
-   even memory for that, out->err says so. */
-enum mcp_status mcp_run(struct mcp_message *m, struct buf *out);
+/* Runs it and appends its answer to out, without a line feed, and to notes
+   the messages that go before it, each with one. May be called again with
+   both cut back: all is made anew from the arguments. Where memory runs out
+   the answer is an internal error; where there is not even memory for that,
+   out->err says so. */
+enum mcp_status mcp_run(struct mcp_message *m, struct buf *out,
+                        struct buf *notes);
+/* The id of the session that it made, for Mcp-Session-Id, or NULL. */
+const char *mcp_made_session(const struct mcp_message *m);
+
+/* A message that could not even be kept (over the limit): an error answer
+   without an id; and one for which mcp_accept had no memory. */
+void mcp_too_large(struct buf *out, size_t limit);
+void mcp_no_memory(struct buf *out);
+
+/* ---- messages that wait ---- */
+
+/* Where messages to a client go, in the storage of who gives it. */
+struct mcp_sink {
+    /* Sends one message; event is the id of its SSE event, or empty. */
+    void (*send)(void *ctx, struct str message, struct str event);
+    void *ctx;
+    bool blocked;          /* see mcp_sink_block */
+    struct mcp_sink *next; /* mcp's own */
+};
+
+/* Copies a message whose run gave MCP_WAITS, with all that it needs, into
+   memory of its own; owner is what mcp_next gives back. sink is where its
+   later notes go. 0 or ERR_NOMEM. */
+int mcp_keep(const struct mcp_message *m, struct mcp_sink *sink, void *owner,
+             struct mcp_message **out);
+/* The owner of the next kept message that is to be run again, and the
+   message; each is given once until it waits again. NULL: none. */
+void *mcp_next(struct mcp *m, int64_t now_ms, struct mcp_message **out);
+/* When mcp_next or a held-back notification is due; INT64_MAX: never. */
+int64_t mcp_due_ms(const struct mcp *m);
+/* Whether its client may come back for the answer on another stream, and
+   after how many milliseconds; 0: no. */
+unsigned mcp_polls(const struct mcp_message *m);
+/* A kept message that was run again and waits once more. */
+void mcp_keep_on(struct mcp_message *m);
+/* Ends a kept message; its client gets no answer. */
+void mcp_drop(struct mcp_message *m);
+
+/* ---- sessions and subscriptions: mcp_session.c, mcp_listen.c ---- */
+
+/* The session of a channel that is one client's alone (stdio), or NULL when
+   there is no memory. */
+struct mcp_session *mcp_join(struct mcp *m, struct mcp_sink *sink);
+void mcp_part(struct mcp_session *s);
+/* A stream for what belongs to no request: of session id, and with last (a
+   Last-Event-ID, or .p NULL) what came since is sent at once. A second one
+   gets nothing while the first is open, unless it has last. ERR_NOT_FOUND:
+   no such session of that principal; ERR_NOMEM. */
+int mcp_stream_open(struct mcp *m, struct str id, struct str principal,
+                    struct str last, struct mcp_sink *sink,
+                    struct mcp_session **out);
+/* The stream of the SSE transport: a new session, or the one that last
+   belongs to. ERR_IO, ERR_NOMEM. */
+int mcp_sse_open(struct mcp *m, struct str principal, struct str last,
+                 struct mcp_sink *sink, struct mcp_session **out);
+/* The id of the first event of such a stream, so that a client that comes
+   back says where it was; appended to b. */
+void mcp_stream_event(const struct mcp_session *s, struct buf *b);
+void mcp_stream_close(struct mcp_session *s, struct mcp_sink *sink);
+const char *mcp_session_id(const struct mcp_session *s);
+
+/* Whether anybody would hear of a change: then what other processes commit
+   has to be looked for. */
+bool mcp_listens(const struct mcp *m);
+/* A record was committed, by whomever. */
+void mcp_changed(struct mcp *m, const struct mcp_change *c);
+enum mcp_list { MCP_LIST_RESOURCES, MCP_LIST_TOOLS, MCP_LIST_PROMPTS };
+void mcp_list_changed(struct mcp *m, enum mcp_list which);
+/* While a sink is blocked nothing unasked goes there; what it missed is told
+   when it no longer is, once for each thing that changed. */
+void mcp_sink_block(struct mcp *m, struct mcp_sink *sink, bool blocked);
+/* Once a turn, behind its answers: sends what is to be told, and lists, for at most one list_changed a second. */
+void mcp_tick(struct mcp *m, int64_t now_ms);
+/* Ends each subscriptions/listen as the server's own doing: they are given
+   out by mcp_next, and answered when run. */
+void mcp_end_listens(struct mcp *m);
+
+struct mcp_counts {
+    uint64_t requests, errors, waiting, sessions, subscriptions;
+};
+void mcp_count(const struct mcp *m, struct mcp_counts *out);
 
 /* The name of a revision ("2025-11-25") and back; -1: unknown. */
 const char *mcp_rev_name(enum mcp_rev rev);
 int mcp_rev_of(struct str name);
-
-/* A message that could not even be kept (a line over the limit): an error
-   answer with a null id. */
-void mcp_too_large(struct buf *out, size_t limit);
-/* One for which mcp_accept had no memory: an internal error, null id. */
-void mcp_no_memory(struct buf *out);
 
 #endif

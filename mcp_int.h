@@ -1,15 +1,27 @@
 #ifndef MCP_INT_H
 #define MCP_INT_H
 
-/* mcp_int - what the files of mcp share: mcp.c (envelope, eras, answers) and
-   mcp_methods.c (what each method takes and gives). Nobody else includes
-   it. */
+/* mcp_int - what the files of mcp share: mcp.c (envelope, eras, answers),
+   mcp_methods.c (what each method takes and gives), mcp_call.c (calls that
+   ask, wait and tell), mcp_session.c (sessions and their records) and
+   mcp_listen.c (subscriptions). Nobody else includes it. */
 
 #include "mcp.h"
+#include "sign.h"
 
 #define MCP_META "io.modelcontextprotocol/"
 #define MCP_NEWEST_HANDSHAKE MCP_2025_11_25
 #define MCP_OLDEST_MODERN MCP_2026_07_28
+
+#define MCP_MAX_URI 1024         /* bytes of one that is subscribed to */
+#define MCP_MAX_SUBS 256         /* of one session, or of one listen */
+#define MCP_LIST_PLACE (MCP_MAX_SUBS + 1) /* see mcp_listen.c */
+#define MCP_MAX_SESSIONS 1024    /* in memory */
+#define MCP_SESSION_AGE_MS ((int64_t)30 * 24 * 60 * 60 * 1000)
+#define MCP_SESSION_IDLE_MS (60 * 1000) /* then it may leave memory */
+#define MCP_ID_MAX 80            /* of a session, with its NUL */
+#define MCP_LIST_PAUSE_MS 1000   /* between two list_changed */
+#define MCP_LOG_DEFAULT 6        /* info */
 
 enum rpc_code {
     RPC_PARSE_ERROR = -32700,
@@ -17,9 +29,50 @@ enum rpc_code {
     RPC_METHOD_NOT_FOUND = -32601,
     RPC_INVALID_PARAMS = -32602,
     RPC_INTERNAL_ERROR = -32603,
+    RPC_SESSION_NOT_FOUND = -32001,  /* as the SDKs' servers say */
     RPC_RESOURCE_NOT_FOUND = -32002, /* through 2025-11-25 */
     RPC_HEADER_MISMATCH = -32020,
+    RPC_MISSING_CAPABILITY = -32021,
     RPC_UNSUPPORTED_VERSION = -32022
+};
+
+/* One uri that somebody wants to hear of. */
+struct mcp_sub {
+    const char *uri, *key;
+    uint64_t since; /* changes up to this n are known */
+    uint64_t n;     /* of the newest change that it was matched with */
+};
+
+struct mcp_session {
+    struct mcp_session *next;
+    struct mcp *m;
+    bool initialized; /* an initialize was answered */
+    bool local;       /* a pipe's: no id, no record, no header */
+    bool sse;         /* of the SSE transport */
+    bool ended;
+    enum mcp_rev rev;
+    unsigned caps;      /* enum mcp_cap */
+    int log_level;      /* RFC 5424 severity asked for, 0-7; default 6 */
+    char client[64];    /* clientInfo.name, cut */
+    char id[MCP_ID_MAX]; /* "" until it has one */
+    char *principal;    /* heap */
+    uint64_t n;         /* of the record that the next three come from */
+    struct mcp_sub *subs; /* of uris that a record may change */
+    size_t n_subs;
+    struct arena own;   /* of a session's subs */
+    uint64_t told;      /* its streams know of changes up to this n, */
+    uint64_t told_i;    /* and of those at it that this event's i covers */
+    uint64_t listed;    /* lists that change at this of list_clock are news */
+    unsigned lists;     /* that a listen wants, a bit for each mcp_list */
+    struct str tag;     /* id of a listen, in what it is told; or none */
+    bool back;          /* made from its id alone, for who comes back */
+    bool due;           /* to be told, by mcp_tick */
+    int64_t born_ms;    /* as its id has it */
+    struct mcp_sink *sinks; /* the first gets what there is */
+    size_t n_kept;      /* messages of it that wait */
+    uint64_t cancelled[4]; /* hashes of ids that no kept message had */
+    unsigned n_cancelled;
+    int64_t used_ms;
 };
 
 /* Why a request is refused; code 0: it is not. */
@@ -29,7 +82,19 @@ struct fault {
     const char *text;
     const char *key;  /* of value in the error's data, or NULL */
     struct str value; /* what it is about, also in the message; or none */
+    unsigned caps;    /* that are missing, for RPC_MISSING_CAPABILITY */
 };
+
+/* A question of a call to its client. */
+struct mcp_question {
+    struct mcp_question *next;
+    struct str key, method, params;
+    uint64_t id;                   /* of the request that went out, or 0 */
+    bool sent;                     /* in a run that was kept */
+    const struct json_tok *answer; /* NULL: none yet */
+};
+
+struct mcp_listen; /* a filter; mcp_listen.c */
 
 struct request {
     struct mcp_message *m;
@@ -41,19 +106,67 @@ struct request {
     bool silent; /* a notification or a response: nothing to answer */
     struct fault fault;
     const struct method *method;
-    struct str target; /* tool, uri or cursor that it names; or none */
+    struct str target; /* tool, prompt, uri or cursor that it names; or none */
     const struct mcp_tool *tool;
+    const struct mcp_prompt *prompt;
+    struct mcp_listen *listen;
+    struct mcp_completion complete;
     struct mcp_call call;
+    int log_level;      /* of a modern one, wanted up to this; -1: none */
+    struct str token;   /* raw progressToken, .p NULL: none */
+    const struct json_tok *inputs; /* inputResponses of a modern one */
+    struct buf *notes;  /* while it runs */
+    struct mcp_question *questions; /* sent so far, then those of this run */
+    unsigned missing;   /* capabilities that this run lacked */
+    bool asked;         /* in this run: a question without an answer */
+    struct str state;   /* mcp_state's in this run; .p NULL: none */
+    int64_t wait_ms;    /* mcp_wait's in this run; -1: none */
+    unsigned poll_ms;   /* mcp_poll's */
 };
 
 struct mcp_message {
-    const struct mcp_catalogue *cat;
+    struct mcp *m;
     struct mcp_session *s;
     const struct mcp_facts *f; /* while it is judged */
     struct arena *a;
-    bool batch;
+    struct mcp_session scratch; /* for what belongs to no session */
+    bool batch, ends, made;     /* ends: of mcp_accept_end */
+    bool http;
+    struct str text;
     struct request *v;
     size_t n;
+    /* of kept ones, which have an at */
+    struct arena own;     /* what it is */
+    struct arena runs[2]; /* of this run and the one before, in turns */
+    unsigned turn;
+    struct mcp_message *next, **at; /* in mcp's list of kept ones */
+    void *owner;
+    struct mcp_sink *sink;
+    int64_t due_ms;  /* INT64_MAX: none */
+    bool ready;      /* to be run again */
+    bool given;      /* by mcp_next, and did not wait again since */
+    bool cancelled;
+};
+
+struct mcp {
+    const struct mcp_catalogue *cat;
+    struct store *store; /* or NULL */
+    struct sign *sign;   /* or NULL: no ids, no states */
+    struct mcp_session *sessions;
+    size_t n_sessions;
+    struct mcp_message *kept; /* the newest first */
+    uint64_t last_ask;        /* id of the last request to a client */
+    uint64_t list_clock;      /* counts changes of lists */
+    uint64_t list_n[3];       /* by enum mcp_list: clock of the last change */
+    uint64_t list_at;         /* n of the last list_changed; 0: any, to head */
+    uint64_t ran, ran_clock;  /* head and list_clock when a listen last ran */
+    size_t n_sinks, n_subs;   /* of all sessions; of the listens as well */
+    bool tell_due;            /* a session is due to be told, by mcp_tick */
+    int64_t list_sent_ms;
+    bool list_due[3];
+    bool followed;       /* the store was looked at in this turn */
+    bool stopping;
+    struct mcp_counts counts;
 };
 
 /* A step of judging: 0 goes on, MCP_REFUSED when the request's fault or
@@ -61,7 +174,9 @@ struct mcp_message {
 typedef int step(struct request *r);
 enum { MCP_REFUSED = 1 };
 
-enum feature { CORE, TOOLS, RESOURCES, LOGGING, N_FEATURES };
+enum feature {
+    CORE, TOOLS, PROMPTS, RESOURCES, COMPLETIONS, LOGGING, N_FEATURES
+};
 enum cache { UNCACHED, CACHE_PUBLIC, CACHE_PRIVATE };
 
 struct method {
@@ -71,8 +186,9 @@ struct method {
     uint8_t cache;
     const char *target; /* the parameter that Mcp-Name repeats, or NULL */
     step *judge;        /* of its parameters, or NULL */
-    /* Appends the members of the result: 0 or an error. */
+    /* Appends the members of the result: 0 or an error; ERR_MORE: waits. */
     int (*run)(struct request *r, struct buf *out);
+    bool writes; /* stages a record of the session, where that has one */
 };
 
 static inline bool
@@ -97,6 +213,13 @@ int mcp_refuse(struct request *r, enum mcp_status status, enum rpc_code code,
 int mcp_text(struct arena *a, const struct json_tok *t, struct str *out);
 /* The first max bytes of s or less, on a whole code point. */
 struct str mcp_cut(struct str s, size_t max);
+/* Parses and judges m->text by f; all else of m is zero but m->m, m->a and
+   what m->scratch has. ERR_NOMEM. */
+int mcp_judge(struct mcp_message *m, const struct mcp_facts *f);
+/* Whether t is what can be an id, or a progress token. */
+bool mcp_is_id(const struct json_tok *t);
+/* A step of judging tools/call: the headers that repeat its arguments. */
+int mcp_check_params_headers(struct request *r);
 
 /* ---- mcp_methods.c ---- */
 
@@ -106,11 +229,93 @@ int mcp_find_method(struct request *r);
 /* The last step of judging: its parameters. */
 int mcp_check_params(struct request *r);
 /* Appends the whole answer of a request that has a method; 0, or an error
-   with out in any state; and out->err. */
+   with out in any state; and out->err. ERR_MORE: it waits. */
 int mcp_put_result(struct request *r, struct buf *out);
-/* The severity that t names, or -1. */
+/* The severity that t names, or -1; and its name. */
 int mcp_level_of(const struct json_tok *t);
+const char *mcp_level_name(int level);
 /* The array of the revisions that a request can name for itself. */
 void mcp_put_versions(struct json_w *w);
+
+/* ---- mcp_call.c ---- */
+
+/* Reads inputResponses and requestState of a modern request: a forged, old
+   or foreign state is refused. */
+int mcp_check_inputs(struct request *r);
+/* Before a run: forgets what the last one left. */
+void mcp_begin_run(struct request *r);
+/* What a run comes to that ended with err, its members in out from at on. 0:
+   a result; MCP_ASKS: they are of an input_required one; ERR_MORE: it waits,
+   and the requests to the client are in r->notes; another error. */
+int mcp_end_run(struct request *r, int err, size_t at, struct buf *out);
+enum { MCP_ASKS = 1 };
+/* Capabilities as an object of objects. */
+void mcp_put_caps(struct json_w *w, unsigned caps);
+/* A response of the client's to s: t is the whole message. */
+void mcp_take_response(struct mcp_session *s, const struct json_tok *t);
+/* notifications/cancelled for s. */
+void mcp_take_cancel(struct mcp_session *s, const struct json_tok *params);
+
+/* ---- mcp_session.c ---- */
+
+/* The capabilities object of a client as bits. */
+unsigned mcp_caps_of(const struct json_tok *caps);
+/* A session for an initialize over HTTP, without an id; NULL: no memory. */
+struct mcp_session *mcp_session_new(struct mcp *m, struct str principal);
+/* Gives it an id, once revision and capabilities are known. ERR_IO. */
+int mcp_session_seal(struct mcp_session *s);
+/* The session of an id. ERR_NOT_FOUND: none of this principal, or ended. */
+int mcp_session_find(struct mcp *m, struct str id, struct str principal,
+                     struct mcp_session **out);
+/* Frees one that nobody uses, on m's list or not. */
+void mcp_session_free(struct mcp_session *s);
+/* Stages the record of s with a change, or, where s has none, changes it:
+   log level (-1: as it is), ended, uri added or taken away. What memory
+   holds follows the record once it is committed. 0, ERR_TOO_LARGE: too many
+   subscriptions, or what store_stage says. */
+int mcp_session_set(struct mcp_session *s, int level, bool end,
+                    struct str add, struct str drop);
+/* Whether changes of s are records. */
+bool mcp_session_stored(const struct mcp_session *s);
+/* Brings memory up to the record of s, unless it is; outside of a turn. 0,
+   ERR_NOMEM, or what store_read says. */
+int mcp_session_refresh(struct mcp_session *s);
+/* A record "session/<id>" was committed. */
+void mcp_session_changed(struct mcp *m, const struct mcp_change *c);
+
+/* ---- mcp_listen.c ---- */
+
+/* Judges and runs subscriptions/listen. run: ERR_MORE with the
+   acknowledgement in r->notes; 0 when the server ends it. */
+int mcp_listen_judge(struct request *r);
+int mcp_listen_run(struct request *r, struct buf *out);
+/* It was kept: it hears of changes from its run on. */
+void mcp_listen_begin(struct mcp_message *m);
+/* It is dropped: frees what it has beside the message's arenas. */
+void mcp_listen_end(struct mcp_message *m);
+/* What an answer's _meta has of a listen: its id as the subscriptionId, and a
+   comma. Nothing where r is none. */
+void mcp_listen_put_meta(const struct request *r, struct buf *out);
+/* Behind the answer of a listen that the server ended: on stdio a line feed
+   and notifications/cancelled. Nothing where r is none, or not ended. */
+void mcp_listen_put_end(const struct request *r, struct buf *out);
+/* Sets the subscriptions of s, which has none, from a list of uris or, as a
+   record has it, of pairs [uri, since]. What no record changes and what stands
+   twice is left out. 0; ERR_INVALID: it is no such list; ERR_NOMEM. */
+int mcp_subs_read(struct mcp_session *s, struct arena *a,
+                  const struct json_tok *list, bool pairs);
+/* The subscription of s to uri, or NULL. */
+const struct mcp_sub *mcp_sub_find(const struct mcp_session *s,
+                                   struct str uri);
+/* Newest n that is committed. */
+uint64_t mcp_head(const struct mcp *m);
+/* The id of an event of s, which has one itself; its length. */
+#define MCP_EVENT_MAX (MCP_ID_MAX + 2 * 21)
+size_t mcp_event_id(const struct mcp_session *s, uint64_t n, uint64_t i,
+                    char out[MCP_EVENT_MAX]);
+/* Has mcp_tick tell s. */
+void mcp_tell_later(struct mcp_session *s);
+/* Tells the first stream of s what has changed since s->told, and lists. */
+void mcp_session_tell(struct mcp_session *s);
 
 #endif

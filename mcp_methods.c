@@ -2,14 +2,13 @@
 
    The table of methods says in which revisions there is one, what it needs
    of the catalogue, and how long its result may be kept. Next to it stands
-   all else that depends on the revision: offers, put_server, put_tool,
-   run_templates_list, run_call, close_result. The judges of parameters and
+   all else that depends on the revision: put_capabilities, put_title,
+   put_server, put_tool, run_call, close_result. The judges of parameters and
    the other handlers never ask for it.
 
    Invariants:
-   1. A judge is called once, a handler as often as the caller likes: only
-      judges write to the session, and a handler leaves nothing behind but
-      its answer.
+   1. A judge is called once, a handler as often as the caller likes: it
+      leaves nothing behind but its answer and what it stages.
    2. A handler appends members of a result, the first without a comma; what
       frames them is added around it, and all of it is cut back by the caller
       when it fails.
@@ -21,7 +20,6 @@
 #include <string.h>
 
 #define LIST_TTL_MS 300000 /* a restart may bring another catalogue */
-#define LEVEL_DEFAULT 6     /* info */
 
 static const char rev_names[MCP_N_REVS][sizeof "2024-11-05"] = {
     "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28",
@@ -34,8 +32,8 @@ static const char level_names[][sizeof "emergency"] = {
 };
 
 /* As capabilities are called; CORE is none. */
-static const char feature_names[N_FEATURES][sizeof "resources"] = {
-    "", "tools", "resources", "logging",
+static const char feature_names[N_FEATURES][sizeof "completions"] = {
+    "", "tools", "prompts", "resources", "completions", "logging",
 };
 
 const char *
@@ -56,15 +54,19 @@ mcp_rev_of(struct str name)
 }
 
 static bool
-offers(const struct mcp_catalogue *c, enum mcp_rev rev, enum feature f)
+offers(const struct mcp_catalogue *c, enum feature f)
 {
     switch (f) {
     case TOOLS:
         return c->n_tools > 0;
+    case PROMPTS:
+        return c->n_prompts > 0 || c->prompts_change;
     case RESOURCES:
         return c->resources != NULL;
-    case LOGGING: /* deprecated and set per request from 2026-07-28 on */
-        return rev <= MCP_2025_11_25;
+    case COMPLETIONS:
+        return c->complete != NULL;
+    case LOGGING:
+        return !c->no_logging;
     default:
         return true;
     }
@@ -81,6 +83,12 @@ mcp_level_of(const struct json_tok *t)
     return -1;
 }
 
+const char *
+mcp_level_name(int level)
+{
+    return level_names[level];
+}
+
 /* What is wrong with parameters alone goes out with 200 in both eras. */
 static int
 refuse_params(struct request *r, const char *text)
@@ -90,6 +98,33 @@ refuse_params(struct request *r, const char *text)
 
 /* ---- parameters, by method ---- */
 
+/* The session that initialize is for: its channel's; over HTTP a new one,
+   where there is a key to sign it with; else none, and each request that
+   follows stands alone. */
+static struct mcp_session *
+session_to_agree(struct mcp_message *m)
+{
+    if (m->s == &m->scratch && m->http && m->m->sign != NULL) {
+        m->s = mcp_session_new(m->m, m->f->principal);
+        m->made = true;
+    }
+    return m->s;
+}
+
+/* Gives a new session its id, or does without. */
+static int
+seal(struct mcp_message *m)
+{
+    int err = m->made ? mcp_session_seal(m->s) : 0;
+
+    if (err == 0)
+        return 0;
+    mcp_session_free(m->s);
+    m->s = &m->scratch;
+    m->made = false;
+    return err == ERR_NOMEM ? err : 0;
+}
+
 /* Known here: agreed to. Else the newest that has a handshake, and the client
    decides whether it can live with that. */
 static int
@@ -97,7 +132,7 @@ judge_initialize(struct request *r)
 {
     const struct json_tok *asked = json_get(r->params, "protocolVersion");
     const struct json_tok *info = json_get(r->params, "clientInfo");
-    struct mcp_session *s = r->m->s;
+    struct mcp_session *s;
     struct str version, client;
     int rev;
 
@@ -109,25 +144,25 @@ judge_initialize(struct request *r)
     rev = mcp_rev_of(version);
     if (rev < 0 || rev > MCP_NEWEST_HANDSHAKE)
         rev = MCP_NEWEST_HANDSHAKE;
+    s = session_to_agree(r->m);
+    if (s == NULL)
+        return ERR_NOMEM;
+    r->rev = s->rev = (enum mcp_rev)rev;
+    s->initialized = true;
+    s->caps = mcp_caps_of(json_get(r->params, "capabilities"));
+    s->log_level = MCP_LOG_DEFAULT;
     client = mcp_cut(client, sizeof(s->client) - 1);
-    *s = (struct mcp_session){.initialized = true,
-                              .rev = (enum mcp_rev)rev,
-                              .log_level = LEVEL_DEFAULT};
+    memset(s->client, 0, sizeof(s->client));
     if (client.len > 0)
         memcpy(s->client, client.p, client.len);
-    r->rev = s->rev;
-    return 0;
+    return seal(r->m);
 }
 
 static int
 judge_level(struct request *r)
 {
-    int level = mcp_level_of(json_get(r->params, "level"));
-
-    if (level < 0)
-        return refuse_params(r, "Unknown log level");
-    r->m->s->log_level = level;
-    return 0;
+    return mcp_level_of(json_get(r->params, "level")) >= 0
+               ? 0 : refuse_params(r, "Unknown log level");
 }
 
 static int
@@ -160,65 +195,176 @@ judge_read(struct request *r)
                                : refuse_params(r, "uri must be a string");
 }
 
-/* Arguments that are no object make it no tools/call request at all. What is
-   wrong inside of them the tool tells the model, as a result. */
+/* Any uri is good: what it names may yet come to be. */
+static int
+judge_subscription(struct request *r)
+{
+    if (r->m->s == &r->m->scratch)
+        return mcp_refuse(r, MCP_OK, RPC_INVALID_REQUEST,
+                          "A subscription needs a session", NULL, STR_NONE);
+    return judge_read(r);
+}
+
+/* Arguments that are no object make it no request of its kind at all. What
+   is wrong inside of them a tool tells the model, as a result. */
+static int
+judge_args(struct request *r)
+{
+    const struct json_tok *args = json_get(r->params, "arguments");
+
+    if (!is_absent(args) && args->type != JSON_OBJECT)
+        return refuse_params(r, "arguments must be an object");
+    r->call.args = is_absent(args) ? NULL : args;
+    return 0;
+}
+
+static int
+refuse_name(struct request *r, const char *text)
+{
+    if (r->target.p == NULL)
+        return refuse_params(r, "name must be a string");
+    return mcp_refuse(r, MCP_OK, RPC_INVALID_PARAMS, text, NULL, r->target);
+}
+
 static int
 judge_call(struct request *r)
 {
-    const struct json_tok *args = json_get(r->params, "arguments");
-    const struct mcp_catalogue *c = r->m->cat;
+    const struct mcp_catalogue *c = r->m->m->cat;
     size_t i;
+    int err;
 
-    if (r->target.p == NULL)
-        return refuse_params(r, "name must be a string");
     for (i = 0; i < c->n_tools; i++)
         if (str_is(r->target, c->tools[i].name))
             break;
-    if (i == c->n_tools)
-        return mcp_refuse(r, MCP_OK, RPC_INVALID_PARAMS, "Unknown tool", NULL,
-                          r->target);
-    if (is_absent(args))
-        args = NULL;
-    else if (args->type != JSON_OBJECT)
-        return refuse_params(r, "arguments must be an object");
-    r->call.args = args;
+    if (r->target.p == NULL || i == c->n_tools)
+        return refuse_name(r, "Unknown tool");
+    err = judge_args(r);
+    if (err != 0)
+        return err;
     r->tool = &c->tools[i];
+    return mcp_check_params_headers(r);
+}
+
+static bool
+are_strings(const struct json_tok *args)
+{
+    const struct json_tok *name;
+    uint32_t i;
+
+    if (args == NULL)
+        return true;
+    name = args + 1;
+    for (i = 0; i < args->n; i++, name += 1 + name[1].span)
+        if (name[1].type != JSON_STRING)
+            return false;
+    return true;
+}
+
+static int
+judge_prompt(struct request *r)
+{
+    const struct mcp_catalogue *c = r->m->m->cat;
+    const struct mcp_prompt_arg *arg;
+    size_t i;
+    int err;
+
+    for (i = 0; i < c->n_prompts; i++)
+        if (str_is(r->target, c->prompts[i].name))
+            break;
+    if (r->target.p == NULL || i == c->n_prompts)
+        return refuse_name(r, "Unknown prompt");
+    err = judge_args(r);
+    if (err != 0)
+        return err;
+    r->prompt = &c->prompts[i];
+    if (!are_strings(r->call.args))
+        return refuse_params(r, "arguments must be strings");
+    for (arg = r->prompt->args; arg != NULL && arg->name != NULL; arg++)
+        if (arg->required && json_get(r->call.args, arg->name) == NULL)
+            return mcp_refuse(r, MCP_OK, RPC_INVALID_PARAMS,
+                              "Missing argument", NULL, str_of(arg->name));
+    return 0;
+}
+
+static int
+judge_complete(struct request *r)
+{
+    const struct json_tok *ref = json_get(r->params, "ref"),
+                          *arg = json_get(r->params, "argument");
+    struct mcp_completion *q = &r->complete;
+    struct arena *a = r->m->a;
+
+    q->prompt = json_is(json_get(ref, "type"), "ref/prompt");
+    if (mcp_text(a, json_get(ref, q->prompt ? "name" : "uri"), &q->ref) ||
+        mcp_text(a, json_get(arg, "name"), &q->argument) ||
+        mcp_text(a, json_get(arg, "value"), &q->value))
+        return ERR_NOMEM;
+    if ((!q->prompt && !json_is(json_get(ref, "type"), "ref/resource")) ||
+        q->ref.p == NULL || q->argument.p == NULL || q->value.p == NULL)
+        return refuse_params(r, "ref or argument is none");
     return 0;
 }
 
 /* ---- results ---- */
+
+static void
+put_text(struct json_w *w, const char *name, const char *text)
+{
+    if (text != NULL)
+        json_put_z(w, name, text);
+}
+
+static void
+put_title(struct json_w *w, const char *title, enum mcp_rev rev)
+{
+    if (rev >= MCP_2025_06_18)
+        put_text(w, "title", title);
+}
 
 /* As serverInfo: what each schema knows of an Implementation. The web site
    is left to those answers that introduce the server. */
 static void
 put_server(const struct request *r, bool introduce, struct buf *out)
 {
-    const struct mcp_catalogue *c = r->m->cat;
+    const struct mcp_catalogue *c = r->m->m->cat;
     struct json_w w;
 
     json_w_init(&w, out);
     json_obj(&w);
     json_put_z(&w, "name", c->name);
-    if (c->title != NULL && r->rev >= MCP_2025_06_18)
-        json_put_z(&w, "title", c->title);
+    put_title(&w, c->title, r->rev);
     json_put_z(&w, "version", c->version);
-    if (introduce && c->website != NULL && r->rev >= MCP_2025_11_25)
-        json_put_z(&w, "websiteUrl", c->website);
+    if (introduce && r->rev >= MCP_2025_11_25)
+        put_text(&w, "websiteUrl", c->website);
     json_close(&w);
     json_w_end(&w);
 }
 
+/* The first schema has no name for completions, but the method. */
 static void
 put_capabilities(const struct request *r, struct buf *out)
 {
+    const struct mcp_catalogue *c = r->m->m->cat;
+    bool changes[N_FEATURES] = {[TOOLS] = c->tools_change,
+                                [PROMPTS] = c->prompts_change,
+                                [RESOURCES] = true};
     struct json_w w;
     int f;
 
     json_w_init(&w, out);
     json_obj(&w);
-    for (f = CORE + 1; f < N_FEATURES; f++)
-        if (offers(r->m->cat, r->rev, (enum feature)f))
-            json_put_raw(&w, feature_names[f], STR("{}"));
+    for (f = CORE + 1; f < N_FEATURES; f++) {
+        if (!offers(c, (enum feature)f) ||
+            (f == COMPLETIONS && r->rev < MCP_2025_03_26))
+            continue;
+        json_key(&w, feature_names[f]);
+        json_obj(&w);
+        if (f == RESOURCES)
+            json_put_bool(&w, "subscribe", true);
+        if (changes[f])
+            json_put_bool(&w, "listChanged", true);
+        json_close(&w);
+    }
     json_close(&w);
     json_w_end(&w);
 }
@@ -242,7 +388,7 @@ mcp_put_versions(struct json_w *w)
 static void
 put_instructions(const struct request *r, struct buf *out)
 {
-    const char *text = r->m->cat->instructions;
+    const char *text = r->m->m->cat->instructions;
 
     if (text == NULL)
         return;
@@ -291,15 +437,14 @@ put_tool(struct json_w *w, const struct mcp_tool *t, enum mcp_rev rev)
 {
     json_obj(w);
     json_put_z(w, "name", t->name);
-    if (rev >= MCP_2025_06_18)
-        json_put_z(w, "title", t->title);
-    json_put_z(w, "description", t->description);
+    put_title(w, t->title, rev);
+    put_text(w, "description", t->description);
     json_put_raw(w, "inputSchema", str_of(t->input_schema));
     if (rev >= MCP_2025_03_26) {
         json_key(w, "annotations");
         json_obj(w);
         if (rev < MCP_2025_06_18)
-            json_put_z(w, "title", t->title);
+            put_text(w, "title", t->title);
         json_put_bool(w, "readOnlyHint", !t->writes);
         json_put_bool(w, "destructiveHint", t->destructive);
         json_put_bool(w, "idempotentHint", t->idempotent);
@@ -309,43 +454,59 @@ put_tool(struct json_w *w, const struct mcp_tool *t, enum mcp_rev rev)
     json_close(w);
 }
 
-static int
-run_tools_list(struct request *r, struct buf *out)
+static void
+put_template(struct json_w *w, const struct mcp_template *t, enum mcp_rev rev)
 {
-    const struct mcp_catalogue *c = r->m->cat;
+    json_obj(w);
+    json_put_z(w, "uriTemplate", t->uri_template);
+    json_put_z(w, "name", t->name);
+    put_title(w, t->title, rev);
+    put_text(w, "description", t->description);
+    put_text(w, "mimeType", t->mime_type);
+    json_close(w);
+}
+
+static void
+put_prompt(struct json_w *w, const struct mcp_prompt *p, enum mcp_rev rev)
+{
+    const struct mcp_prompt_arg *arg = p->args;
+
+    json_obj(w);
+    json_put_z(w, "name", p->name);
+    put_title(w, p->title, rev);
+    put_text(w, "description", p->description);
+    json_key(w, "arguments");
+    json_arr(w);
+    for (; arg != NULL && arg->name != NULL; arg++) {
+        json_obj(w);
+        json_put_z(w, "name", arg->name);
+        put_text(w, "description", arg->description);
+        json_put_bool(w, "required", arg->required);
+        json_close(w);
+    }
+    json_close(w);
+    json_close(w);
+}
+
+/* A list that has one page, of what the method is about. */
+static int
+run_list(struct request *r, struct buf *out)
+{
+    const struct mcp_catalogue *c = r->m->m->cat;
+    char kind = r->name.p[0]; /* tools/, prompts/ or resources/templates/ */
     struct json_w w;
     size_t i;
 
-    buf_z(out, "\"tools\":");
+    buf_z(out, kind == 't' ? "\"tools\":"
+               : kind == 'p' ? "\"prompts\":" : "\"resourceTemplates\":");
     json_w_init(&w, out);
     json_arr(&w);
-    for (i = 0; i < c->n_tools; i++)
+    for (i = 0; kind == 't' && i < c->n_tools; i++)
         put_tool(&w, &c->tools[i], r->rev);
-    json_close(&w);
-    json_w_end(&w);
-    return 0;
-}
-
-static int
-run_templates_list(struct request *r, struct buf *out)
-{
-    const struct mcp_catalogue *c = r->m->cat;
-    const struct mcp_template *t;
-    struct json_w w;
-
-    buf_z(out, "\"resourceTemplates\":");
-    json_w_init(&w, out);
-    json_arr(&w);
-    for (t = c->templates; t != c->templates + c->n_templates; t++) {
-        json_obj(&w);
-        json_put_z(&w, "uriTemplate", t->uri_template);
-        json_put_z(&w, "name", t->name);
-        if (r->rev >= MCP_2025_06_18)
-            json_put_z(&w, "title", t->title);
-        json_put_z(&w, "description", t->description);
-        json_put_z(&w, "mimeType", t->mime_type);
-        json_close(&w);
-    }
+    for (i = 0; kind == 'p' && i < c->n_prompts; i++)
+        put_prompt(&w, &c->prompts[i], r->rev);
+    for (i = 0; kind == 'r' && i < c->n_templates; i++)
+        put_template(&w, &c->templates[i], r->rev);
     json_close(&w);
     json_w_end(&w);
     return 0;
@@ -358,27 +519,33 @@ run_templates_list(struct request *r, struct buf *out)
 static int
 run_call(struct request *r, struct buf *out)
 {
+    struct mcp_call *c = &r->call;
     size_t start = out->len, at;
     struct str text;
     int err;
 
+    if (r->tool->writes && c->read_only)
+        return ERR_UNAUTHORIZED;
     buf_z(out, "\"structuredContent\":");
     at = out->len;
-    r->call.out = out;
-    r->call.is_error = false;
-    err = r->tool->run(&r->call);
+    err = r->tool->run(c);
     if (err != 0 || out->err != 0)
         return err != 0 ? err : out->err;
-    text = arena_str(r->m->a, (struct str){out->p + at, out->len - at});
+    text = arena_str(c->arena, (struct str){out->p + at, out->len - at});
     if (text.p == NULL)
         return ERR_NOMEM;
-    if (r->call.is_error || r->rev < MCP_2025_06_18)
+    if (c->content || c->is_error || r->rev < MCP_2025_06_18)
         out->len = start;
     else
         buf_char(out, ',');
-    buf_z(out, "\"content\":[{\"type\":\"text\",\"text\":");
-    json_quote(out, text);
-    buf_z(out, r->call.is_error ? "}],\"isError\":true" : "}]");
+    buf_z(out, c->content ? "\"content\":"
+                          : "\"content\":[{\"type\":\"text\",\"text\":");
+    if (c->content)
+        buf_str(out, text);
+    else
+        json_quote(out, text);
+    buf_z(out, c->content ? "" : "}]");
+    buf_z(out, c->is_error ? ",\"isError\":true" : "");
     return 0;
 }
 
@@ -389,8 +556,7 @@ run_resources_list(struct request *r, struct buf *out)
     int err;
 
     buf_z(out, "\"resources\":[");
-    r->call.out = out;
-    err = r->m->cat->resources(&r->call, r->target, &next);
+    err = r->m->m->cat->resources(&r->call, r->target, &next);
     buf_char(out, ']');
     if (next.len > 0) {
         buf_z(out, ",\"nextCursor\":");
@@ -405,33 +571,104 @@ run_resource_read(struct request *r, struct buf *out)
     int err;
 
     buf_z(out, "\"contents\":[");
-    r->call.out = out;
-    err = r->m->cat->resource_read(&r->call, r->target);
+    err = r->m->m->cat->resource_read(&r->call, r->target);
     buf_char(out, ']');
     return err;
 }
 
+static int
+run_prompt(struct request *r, struct buf *out)
+{
+    int err;
+
+    buf_z(out, "\"messages\":[");
+    err = r->prompt->run(&r->call);
+    buf_char(out, ']');
+    if (r->prompt->description != NULL) {
+        buf_z(out, ",\"description\":");
+        json_quote(out, str_of(r->prompt->description));
+    }
+    return err == ERR_NOT_FOUND ? ERR_INVALID : err;
+}
+
+static int
+run_complete(struct request *r, struct buf *out)
+{
+    struct mcp_completion q = r->complete;
+    size_t start;
+    int err;
+
+    buf_z(out, "\"completion\":{\"values\":[");
+    start = out->len;
+    err = r->m->m->cat->complete(&r->call, &q);
+    buf_char(out, ']');
+    if (q.total > 0 || out->len == start + 1)
+        buf_printf(out, ",\"total\":%llu", (unsigned long long)q.total);
+    buf_z(out, q.more ? ",\"hasMore\":true}" : ",\"hasMore\":false}");
+    return err;
+}
+
+static int
+run_level(struct request *r, struct buf *out)
+{
+    struct mcp_session *s = r->m->s;
+    int level = mcp_level_of(json_get(r->params, "level"));
+
+    (void)out;
+    return s == &r->m->scratch ? 0 : mcp_session_set(s, level, false,
+                                                     STR_NONE, STR_NONE);
+}
+
+static int
+run_subscribe(struct request *r, struct buf *out)
+{
+    (void)out;
+    return mcp_session_set(r->m->s, -1, false, r->target, STR_NONE);
+}
+
+static int
+run_unsubscribe(struct request *r, struct buf *out)
+{
+    (void)out;
+    return mcp_session_set(r->m->s, -1, false, STR_NONE, r->target);
+}
+
 /* ---- methods ---- */
 
+#define EVER MCP_2024_11_05, MCP_2026_07_28
+#define HANDSHAKE MCP_2024_11_05, MCP_NEWEST_HANDSHAKE
+#define MODERN MCP_OLDEST_MODERN, MCP_2026_07_28
+
 static const struct method methods[] = {
-    {"tools/call", MCP_2024_11_05, MCP_2026_07_28, TOOLS, UNCACHED, "name",
-     judge_call, run_call},
-    {"tools/list", MCP_2024_11_05, MCP_2026_07_28, TOOLS, CACHE_PUBLIC, NULL,
-     judge_only_page, run_tools_list},
-    {"resources/list", MCP_2024_11_05, MCP_2026_07_28, RESOURCES,
-     CACHE_PRIVATE, NULL, judge_page, run_resources_list},
-    {"resources/read", MCP_2024_11_05, MCP_2026_07_28, RESOURCES,
-     CACHE_PRIVATE, "uri", judge_read, run_resource_read},
-    {"resources/templates/list", MCP_2024_11_05, MCP_2026_07_28, RESOURCES,
-     CACHE_PUBLIC, NULL, judge_only_page, run_templates_list},
-    {"server/discover", MCP_2026_07_28, MCP_2026_07_28, CORE, CACHE_PUBLIC,
-     NULL, NULL, run_discover},
-    {"initialize", MCP_2024_11_05, MCP_2025_11_25, CORE, UNCACHED, NULL,
-     judge_initialize, run_initialize},
-    {"ping", MCP_2024_11_05, MCP_2025_11_25, CORE, UNCACHED, NULL, NULL,
-     run_empty},
-    {"logging/setLevel", MCP_2024_11_05, MCP_2025_11_25, LOGGING, UNCACHED,
-     NULL, judge_level, run_empty},
+    {"tools/call", EVER, TOOLS, UNCACHED, "name", judge_call, run_call,
+     false},
+    {"tools/list", EVER, TOOLS, CACHE_PUBLIC, NULL, judge_only_page, run_list,
+     false},
+    {"resources/list", EVER, RESOURCES, CACHE_PRIVATE, NULL, judge_page,
+     run_resources_list, false},
+    {"resources/read", EVER, RESOURCES, CACHE_PRIVATE, "uri", judge_read,
+     run_resource_read, false},
+    {"resources/templates/list", EVER, RESOURCES, CACHE_PUBLIC, NULL,
+     judge_only_page, run_list, false},
+    {"prompts/get", EVER, PROMPTS, UNCACHED, "name", judge_prompt, run_prompt,
+     false},
+    {"prompts/list", EVER, PROMPTS, CACHE_PUBLIC, NULL, judge_only_page,
+     run_list, false},
+    {"completion/complete", EVER, COMPLETIONS, UNCACHED, NULL, judge_complete,
+     run_complete, false},
+    {"server/discover", MODERN, CORE, CACHE_PUBLIC, NULL, NULL, run_discover,
+     false},
+    {"subscriptions/listen", MODERN, CORE, UNCACHED, NULL, mcp_listen_judge,
+     mcp_listen_run, false},
+    {"initialize", HANDSHAKE, CORE, UNCACHED, NULL, judge_initialize,
+     run_initialize, false},
+    {"ping", HANDSHAKE, CORE, UNCACHED, NULL, NULL, run_empty, false},
+    {"logging/setLevel", HANDSHAKE, LOGGING, UNCACHED, NULL, judge_level,
+     run_level, true},
+    {"resources/subscribe", HANDSHAKE, RESOURCES, UNCACHED, "uri",
+     judge_subscription, run_subscribe, true},
+    {"resources/unsubscribe", HANDSHAKE, RESOURCES, UNCACHED, "uri",
+     judge_subscription, run_unsubscribe, true},
 };
 
 /* The method that r names in its revision, if any, and what that is about.
@@ -444,7 +681,7 @@ mcp_find_method(struct request *r)
     for (m = methods; m < end; m++)
         if (str_is(r->name, m->name) && r->rev >= m->from &&
             r->rev <= m->to &&
-            offers(r->m->cat, r->rev, (enum feature)m->feature))
+            offers(r->m->m->cat, (enum feature)m->feature))
             break;
     if (m == end)
         return 0;
@@ -454,7 +691,7 @@ mcp_find_method(struct request *r)
     return mcp_text(r->m->a, json_get(r->params, m->target), &r->target);
 }
 
-/* Who asks, as tools and resources see it. */
+/* Who asks, and what it can be asked, as tools and resources see it. */
 static int
 fill_call(struct request *r)
 {
@@ -463,20 +700,30 @@ fill_call(struct request *r)
     const struct json_tok *info = json_get(r->meta, MCP_META "clientInfo");
     struct str name;
 
-    if (!is_modern(r))
-        name = arena_str(m->a, str_of(m->s->client));
-    else if (mcp_text(m->a, json_get(info, "name"), &name) != 0)
-        return ERR_NOMEM;
-    if (!is_modern(r) && name.p == NULL)
-        return ERR_NOMEM;
-    c->ctx = m->cat->ctx;
+    c->ctx = m->m->cat->ctx;
     c->arena = m->a;
     c->rev = r->rev;
-    c->client = mcp_cut(name, sizeof(m->s->client) - 1);
     c->principal = m->f->principal;
+    c->read_only = m->f->read_only;
+    c->may_wait = !m->batch;
+    c->of = r;
+    if (is_modern(r)) {
+        c->caps = mcp_caps_of(json_get(r->meta, MCP_META
+                                       "clientCapabilities"));
+        r->log_level = mcp_level_of(json_get(r->meta, MCP_META "logLevel"));
+        if (mcp_text(m->a, json_get(info, "name"), &name) != 0)
+            return ERR_NOMEM;
+    } else {
+        c->caps = m->batch ? 0 : m->s->caps;
+        name = arena_str(m->a, str_of(m->s->client));
+        if (name.p == NULL)
+            return ERR_NOMEM;
+    }
+    c->client = mcp_cut(name, sizeof(m->s->client) - 1);
     return 0;
 }
 
+/* Those methods may ask for input whose target stands in a header. */
 int
 mcp_check_params(struct request *r)
 {
@@ -484,6 +731,8 @@ mcp_check_params(struct request *r)
 
     if (err == 0 && r->method->judge != NULL)
         err = r->method->judge(r);
+    if (err == 0 && is_modern(r) && r->method->target != NULL)
+        err = mcp_check_inputs(r);
     return err;
 }
 
@@ -500,21 +749,24 @@ open_result(const struct request *r, struct buf *out)
 /* Behind the handler's members, as only then it is known what kind of result
    they make. */
 static void
-close_result(const struct request *r, struct buf *out)
+close_result(const struct request *r, bool asks, struct buf *out)
 {
-    int cache = r->method->cache;
+    int cache = asks ? UNCACHED : r->method->cache;
 
     if (is_modern(r) && out->err == 0) {
         if (out->p[out->len - 1] != '{')
             buf_char(out, ',');
-        buf_z(out, "\"resultType\":\"complete\",");
+        buf_z(out, asks ? "\"resultType\":\"input_required\","
+                        : "\"resultType\":\"complete\",");
         if (cache != UNCACHED) {
             buf_z(out, "\"ttlMs\":");
             buf_u64(out, cache == CACHE_PUBLIC ? LIST_TTL_MS : 0);
             buf_z(out, cache == CACHE_PUBLIC ? ",\"cacheScope\":\"public\","
                                              : ",\"cacheScope\":\"private\",");
         }
-        buf_z(out, "\"_meta\":{\"" MCP_META "serverInfo\":");
+        buf_z(out, "\"_meta\":{");
+        mcp_listen_put_meta(r, out);
+        buf_z(out, "\"" MCP_META "serverInfo\":");
         put_server(r, r->method->run == run_discover, out);
         buf_char(out, '}');
     }
@@ -524,10 +776,15 @@ close_result(const struct request *r, struct buf *out)
 int
 mcp_put_result(struct request *r, struct buf *out)
 {
+    size_t at;
     int err;
 
     open_result(r, out);
-    err = r->method->run(r, out);
-    close_result(r, out);
-    return err;
+    at = out->len;
+    mcp_begin_run(r);
+    r->call.out = out;
+    err = mcp_end_run(r, r->method->run(r, out), at, out);
+    close_result(r, err == MCP_ASKS, out);
+    mcp_listen_put_end(r, out);
+    return err == MCP_ASKS ? 0 : err;
 }

@@ -1,19 +1,22 @@
 /* mcptask - options, environment, exit codes; joins the parts.
 
    Without a command it serves MCP on standard input and output, until the
-   input ends, a signal comes or the parent is gone. It refuses to start on
-   what it cannot understand: an option, a store of a version unknown here.
-   Starting changes nothing on disk and takes no lock; a damaged store is
-   served as far as it is whole, since its reader needs it most then. */
+   input ends, a signal comes or the parent is gone; or, when asked to, over
+   HTTP until a signal comes. It refuses to start on what it cannot
+   understand: an option, a store of a version unknown here. Starting changes
+   nothing in the store and takes no lock; a damaged store is served as far as
+   it is whole, since its reader needs it most then. */
 
 #include "cli.h"
 #include "env.h"
 #include "pipe.h"
 #include "serve.h"
+#include "sign.h"
 #include "store.h"
 #include "task.h"
 #include "text.h"
 #include "tools.h"
+#include "web.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -24,21 +27,36 @@
 /* ---- options ---- */
 
 #define NOT_GIVEN UINT64_MAX
+#define DEFAULT_HOST "127.0.0.1"
+#define DEFAULT_PORT 8766
+#define MAX_CONNECTIONS 65536
+#define PASSED_FD 3 /* the first socket that systemd passes */
 
 /* Those that stand before the command. */
 struct options {
     const char *tools, *artifact_root;
-    uint64_t closed_mib;
-    bool read_only, require_evidence;
+    uint64_t closed_mib, port, connections;
+    bool read_only, require_evidence, http;
+    struct web_options web;
 };
+_Static_assert(ENV_MAX_LIST == WEB_MAX_ALLOW, "as env_option fills them");
+
+#define AT(member) offsetof(struct options, member)
 
 static const struct env_opt opts[] = {
-    {"tools", 0, OPT_TEXT, offsetof(struct options, tools)},
-    {"read-only", 0, OPT_FLAG, offsetof(struct options, read_only)},
-    {"require-evidence", 0, OPT_FLAG,
-     offsetof(struct options, require_evidence)},
-    {"artifact-root", 0, OPT_TEXT, offsetof(struct options, artifact_root)},
-    {"closed-max", 0, OPT_NUMBER, offsetof(struct options, closed_mib)},
+    {"tools", 0, OPT_TEXT, AT(tools)},
+    {"read-only", 0, OPT_FLAG, AT(read_only)},
+    {"require-evidence", 0, OPT_FLAG, AT(require_evidence)},
+    {"artifact-root", 0, OPT_TEXT, AT(artifact_root)},
+    {"closed-max", 0, OPT_NUMBER, AT(closed_mib)},
+    {"http", 0, OPT_FLAG, AT(http)},
+    {"host", 0, OPT_TEXT, AT(web.http.host)},
+    {"port", 0, OPT_NUMBER, AT(port)},
+    {"unix", 0, OPT_TEXT, AT(web.http.unix_path)},
+    {"token-file", 0, OPT_TEXT, AT(web.token_file)},
+    {"allow-host", 0, OPT_LIST, AT(web.allow_host)},
+    {"allow-origin", 0, OPT_LIST, AT(web.allow_origin)},
+    {"connections", 0, OPT_NUMBER, AT(connections)},
     {0}};
 
 static void
@@ -46,6 +64,7 @@ put_help(struct buf *b)
 {
     buf_z(b, "usage: mcptask [OPTIONS]              serve MCP on stdin and "
          "stdout\n"
+         "       mcptask --http [OPTIONS]       serve MCP over HTTP\n"
          "       mcptask [OPTIONS] COMMAND ...\n"
          "\n"
          "Options:\n"
@@ -60,6 +79,18 @@ put_help(struct buf *b)
          "  -h, --help              this text\n"
          "  -V, --version           the version\n"
          "\n"
+         "Over HTTP; each of these implies --http:\n"
+         "  --host ADDRESS          numeric address to listen on "
+         "(127.0.0.1)\n"
+         "  --port PORT             0: any that is free (8766)\n"
+         "  --unix PATH             a Unix socket instead\n"
+         "  --token-file FILE       a line \"TOKEN AGENT [read]\" for each "
+         "who may\n"
+         "  --allow-host HOST[:PORT]  a name we are reached by; may be "
+         "repeated\n"
+         "  --allow-origin ORIGIN   whose pages may ask; may be repeated\n"
+         "  --connections N         how many at a time (256)\n"
+         "\n"
          "Commands:\n");
     cli_usage(b);
     buf_z(b, "\n"
@@ -69,6 +100,9 @@ put_help(struct buf *b)
          "                          else ~/.local/state/mcptask)\n"
          "  MCP_TASK_DB_PATH        the log (BASE_DIR/tasks.log)\n"
          "  MCP_TASK_ARTIFACTS_DIR  artifacts (BASE_DIR/artifacts)\n"
+         "  MCP_TASK_PORT           the port where --port says none\n"
+         "  LISTEN_FDS, LISTEN_PID  a socket passed by systemd, used by "
+         "--http\n"
          "  MCP_DEBUG               1: say on stderr what happens\n"
          "\n"
          "Exit codes: 0 ok, 1 not met, 2 usage, 3 store, 4 conflict.\n");
@@ -105,25 +139,105 @@ apply(struct cli_env *e, const struct options *o)
     return NULL;
 }
 
+/* A socket that was passed to this process, in *fd, else -1. */
+static const char *
+find_passed(int *fd)
+{
+    const char *pid = env_get("LISTEN_PID"), *n = env_get("LISTEN_FDS");
+    uint64_t v;
+
+    *fd = -1;
+    if (pid == NULL || n == NULL || !str_u64(str_of(pid), &v) ||
+        v != (uint64_t)getpid() || strcmp(n, "0") == 0)
+        return NULL;
+    if (strcmp(n, "1") != 0)
+        return "LISTEN_FDS: one socket is what can be served";
+    *fd = PASSED_FD;
+    return NULL;
+}
+
+/* Where to listen. NULL, or what is wrong. */
+static const char *
+find_port(struct options *o)
+{
+    const char *env = env_get("MCP_TASK_PORT");
+    bool given = o->port != NOT_GIVEN;
+
+    if (o->web.http.unix_path != NULL && (given || o->web.http.host != NULL))
+        return "--unix: goes with neither --host nor --port";
+    if (o->web.http.host == NULL)
+        o->web.http.host = DEFAULT_HOST;
+    if (!given)
+        o->port = DEFAULT_PORT;
+    if (!given && env != NULL && !str_u64(str_of(env), &o->port))
+        o->port = NOT_GIVEN;
+    if (o->port > UINT16_MAX)
+        return given ? "--port: takes a number up to 65535"
+                     : "MCP_TASK_PORT: a number up to 65535 must stand there";
+    o->web.http.port = (uint16_t)o->port;
+    return NULL;
+}
+
+/* The same for what only HTTP needs. */
+static const char *
+apply_http(const struct cli_env *e, struct options *o)
+{
+    struct web_options *w = &o->web;
+    const char *wrong;
+
+    o->http = o->http || w->http.host != NULL || w->http.unix_path != NULL ||
+              o->port != NOT_GIVEN || o->connections != NOT_GIVEN ||
+              w->token_file != NULL || w->allow_host[0] != NULL ||
+              w->allow_origin[0] != NULL;
+    if (!o->http)
+        return NULL;
+    if ((wrong = find_port(o)) != NULL ||
+        (wrong = find_passed(&w->http.fd)) != NULL)
+        return wrong;
+    if (o->connections == NOT_GIVEN)
+        o->connections = HTTP_CONNECTIONS;
+    if (o->connections < 1 || o->connections > MAX_CONNECTIONS)
+        return "--connections: takes a number, 1 or more";
+    w->http.connections = (unsigned)o->connections;
+    w->read_only = e->read_only;
+    w->debug = e->debug;
+    return NULL;
+}
+
 /* How many words of argv were options, or CLI_USAGE negated, said. */
 static int
-take_options(struct cli_env *e, char **argv)
+take_options(struct cli_env *e, struct options *o, char **argv)
 {
-    struct options o = {.closed_mib = NOT_GIVEN};
     const char *wrong;
     char why[256];
     int i = 0, words;
 
     for (; argv[i] != NULL && argv[i][0] == '-'; i += words) {
-        words = env_option(opts, &o, argv + i, why);
+        words = env_option(opts, o, argv + i, why);
         if (words <= 0)
             return -cli_fail(NULL, ERR_INVALID, "%s; see mcptask --help", why);
     }
-    wrong = apply(e, &o);
+    wrong = apply(e, o);
+    if (wrong == NULL)
+        wrong = apply_http(e, o);
+    if (wrong == NULL && o->http && argv[i] != NULL)
+        wrong = "a command needs no server: nothing of HTTP goes with it";
     return wrong == NULL ? i : -cli_fail(NULL, ERR_INVALID, "%s", wrong);
 }
 
 /* ---- serving ---- */
+
+struct parts { /* in the order in which they stand on each other */
+    struct tasks *tasks;
+    struct store *store;
+    struct sign *sign;
+    struct tools *tools;
+    struct mcp *mcp;
+    struct loop *loop;
+    struct serve *serve;
+    struct pipe *pipe; /* one of these two */
+    struct web *web;
+};
 
 static void
 tell_state(const struct store *store)
@@ -138,61 +252,89 @@ tell_state(const struct store *store)
         cli_fail(NULL, 0, "%s", st.why);
 }
 
-/* Opens the store and what stands on it, and serves. */
-static int
-serve_store(const struct cli_env *e, struct tasks *tasks)
+static void
+tell_address(const struct cli_env *e, const struct web *w)
 {
-    struct store_options opt = {.path = e->log_path,
-                                .readonly = e->read_only,
-                                .closed_max = e->closed_max};
-    struct store_kind kind;
-    struct store *store = NULL;
-    struct tools *tools = NULL;
-    struct loop *loop = NULL;
-    struct serve *serve = NULL;
-    struct pipe *io = NULL;
-    char why[256] = "out of memory";
-    int exit_code = CLI_STORE, err;
+    const char *address = w != NULL ? web_address(w) : "";
 
-    tasks_kind(tasks, &kind);
-    err = store_open(&store, &opt, &kind, 1, why);
-    if (err < 0)
-        goto out;
-    tasks_bind(tasks, store);
-    tell_state(store);
-    if ((err = tools_new(&tools, tasks, e)) < 0 ||
-        (err = loop_new(&loop)) < 0 ||
-        (err = serve_new(&serve, loop, store, tools_catalogue(tools))) < 0 ||
-        (err = pipe_open(&io, serve, loop)) < 0)
-        goto out;
-    if (e->debug)
+    if (w != NULL)
+        cli_fail(NULL, 0, "%s%s",
+                 str_starts(str_of(address), "unix:") ? "" : "http://",
+                 address);
+    else if (e->debug)
         cli_fail(NULL, 0, "%s: serving on stdin and stdout", e->log_path);
-    err = serve_run(serve, pipe_ended, io);
-    if (err == 0)
-        exit_code = CLI_OK;
-    else
-        text_put(why, sizeof(why), "select failed");
-out:
-    if (err < 0)
-        cli_fail(NULL, err, "%s", why);
-    pipe_close(io);
-    serve_free(serve);
-    loop_free(loop);
-    tools_free(tools);
-    store_close(store);
-    return exit_code;
 }
 
 static int
-serve_stdio(const struct cli_env *e)
+open_store(struct parts *p, const struct cli_env *e, char why[256])
 {
-    struct tasks *tasks = tasks_new();
-    int exit_code;
+    static struct store_kind kinds[2]; /* as long as the store */
+    struct store_options opt = {.path = e->log_path,
+                                .readonly = e->read_only,
+                                .closed_max = e->closed_max};
+    int err;
 
-    if (tasks == NULL)
-        return cli_fail(NULL, ERR_NOMEM, "out of memory");
-    exit_code = serve_store(e, tasks);
-    tasks_free(tasks);
+    p->tasks = tasks_new();
+    if (p->tasks == NULL)
+        return ERR_NOMEM;
+    tasks_kind(p->tasks, &kinds[0]);
+    mcp_session_kind(&kinds[1]);
+    err = store_open(&p->store, &opt, kinds, 2, why);
+    if (err == 0)
+        tasks_bind(p->tasks, p->store);
+    return err;
+}
+
+static int
+open_parts(struct parts *p, const struct cli_env *e,
+           const struct options *o, char why[256])
+{
+    int err;
+
+    if ((err = open_store(p, e, why)) < 0 ||
+        (err = sign_new(&p->sign, p->store)) < 0 ||
+        (err = tools_new(&p->tools, p->tasks, e)) < 0 ||
+        (err = mcp_new(&p->mcp, tools_catalogue(p->tools), p->store,
+                       p->sign)) < 0 ||
+        (err = loop_new(&p->loop)) < 0 ||
+        (err = serve_new(&p->serve, p->loop, p->store, p->mcp)) < 0)
+        return err;
+    return o->http ? web_open(&p->web, p->serve, p->loop, p->store, &o->web,
+                              why)
+                   : pipe_open(&p->pipe, p->serve, p->loop);
+}
+
+static void
+close_parts(struct parts *p)
+{
+    web_close(p->web);
+    pipe_close(p->pipe);
+    serve_free(p->serve);
+    loop_free(p->loop);
+    mcp_free(p->mcp);
+    tools_free(p->tools);
+    sign_free(p->sign);
+    store_close(p->store);
+    tasks_free(p->tasks);
+}
+
+static int
+serve_clients(const struct cli_env *e, const struct options *o)
+{
+    struct parts p = {0};
+    char why[256] = "out of memory";
+    int err = open_parts(&p, e, o, why), exit_code = CLI_OK;
+
+    if (err == 0) {
+        tell_address(e, p.web);
+        tell_state(p.store);
+        text_put(why, sizeof(why), "select failed");
+        err = p.web != NULL ? serve_run(p.serve, web_ended, p.web)
+                            : serve_run(p.serve, pipe_ended, p.pipe);
+    }
+    if (err < 0)
+        exit_code = cli_fail(NULL, err, "%s", why);
+    close_parts(&p);
     return exit_code;
 }
 
@@ -208,6 +350,9 @@ int
 main(int argc, char **argv)
 {
     struct cli_env e;
+    struct options o = {.closed_mib = NOT_GIVEN,
+                        .port = NOT_GIVEN,
+                        .connections = NOT_GIVEN};
     struct buf b = {0};
     char why[256];
     sigset_t alarm;
@@ -229,10 +374,10 @@ main(int argc, char **argv)
         return cli_say(STDOUT_FILENO, &b) ? CLI_OK : CLI_NOT_MET;
     if (env_resolve(&e, why) < 0)
         return cli_fail(NULL, ERR_INVALID, "%s", why);
-    i = 1 + take_options(&e, argv + 1);
+    i = 1 + take_options(&e, &o, argv + 1);
     exit_code = i < 1 ? 1 - i
                 : i < argc ? cli_main(&e, argc - i, argv + i)
-                           : serve_stdio(&e);
+                           : serve_clients(&e, &o);
     env_fini(&e);
     return exit_code;
 }

@@ -11,6 +11,24 @@
 #include "tools.h"
 #include "view.h"
 
+static int logs, log_level; /* messages of the last call, the last's level */
+static char log_text[512];  /* its data */
+
+void __wrap_mcp_log(struct mcp_call *c, int level, const char *logger,
+                    struct str data);
+
+/* A program that includes this is linked with -Wl,--wrap=mcp_log. */
+void
+__wrap_mcp_log(struct mcp_call *c, int level, const char *logger,
+               struct str data)
+{
+    (void)c;
+    CHECK(strcmp(logger, "mcptask") == 0);
+    logs++;
+    log_level = level;
+    snprintf(log_text, sizeof log_text, "%.*s", STR_ARG(data));
+}
+
 struct fixture {
     char dir[300], log[320], artifacts[320], root[320];
     struct cli_env env;
@@ -22,6 +40,8 @@ struct fixture {
     struct buf out;       /* the last answer */
     const struct json_tok *json; /* of it */
     bool is_error;
+    const char *principal; /* of calls; NULL: the one */
+    bool read_only;       /* it is */
     bool hold;            /* run without commit: stage only */
     bool keep_arena;      /* answers before the last stay valid */
 };
@@ -95,7 +115,8 @@ call_raw(struct fixture *f, const char *name, struct str args)
     const struct mcp_catalogue *c = tools_catalogue(f->tools);
     const struct mcp_tool *tool = NULL;
     struct mcp_call call = {.ctx = c->ctx, .arena = &f->a,
-                            .rev = MCP_2025_11_25, .out = &f->out};
+                            .rev = MCP_2025_11_25, .out = &f->out,
+                            .read_only = f->read_only};
     bool unknown;
     size_t i;
 
@@ -108,7 +129,10 @@ call_raw(struct fixture *f, const char *name, struct str args)
         fprintf(stderr, "bad JSON in test: %.*s\n", STR_ARG(args));
         exit(1);
     }
-    if (tool->prepare)
+    if (f->principal)
+        call.principal = str_of(f->principal);
+    logs = 0;
+    if (tool->prepare && !f->read_only)
         tool->prepare(&call);
     if (tool->writes && !store_locked(f->s))
         CHECK(store_lock_patiently(f->s) == 0);

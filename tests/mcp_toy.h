@@ -1,9 +1,12 @@
 #ifndef MCP_TOY_H
 #define MCP_TOY_H
 
-/* A catalogue that has nothing to do with tasks, for the tests of mcp. */
+/* Two catalogues that have nothing to do with tasks, for the tests of mcp:
+   toy_catalogue only answers, toy_talker also asks, waits and tells. */
 
 #include "../mcp.h"
+
+#include <string.h>
 
 static unsigned toy_prepared, toy_runs; /* calls of keep's functions */
 
@@ -58,16 +61,21 @@ toy_broken(struct mcp_call *c)
     return ERR_IO;
 }
 
-static const struct mcp_tool toy_tools[] = {
-    {"echo", "Echo", "Says it \"again\"", "{\"type\":\"object\"}", false,
-     false, true, NULL, toy_echo},
-    {"keep", "Keep", "Keeps it", "{\"type\":\"object\",\"properties\":{}}",
-     true, false, true, toy_prepare, toy_keep},
-    {"fail", "Fail", "Never works", "{\"type\":\"object\"}", true, true,
-     false, NULL, toy_fail},
-    {"broken", "Broken", "Breaks", "{\"type\":\"object\"}", false, false,
-     false, NULL, toy_broken},
-};
+#define TOY_OBJECT "{\"type\":\"object\"}"
+#define TOY_TOOLS \
+    {.name = "echo", .title = "Echo", .description = "Says it \"again\"", \
+     .input_schema = TOY_OBJECT, .idempotent = true, .run = toy_echo}, \
+    {.name = "keep", .title = "Keep", .description = "Keeps it", \
+     .input_schema = "{\"type\":\"object\",\"properties\":{}}", \
+     .writes = true, .idempotent = true, .prepare = toy_prepare, \
+     .run = toy_keep}, \
+    {.name = "fail", .title = "Fail", .description = "Never works", \
+     .input_schema = TOY_OBJECT, .writes = true, .destructive = true, \
+     .run = toy_fail}, \
+    {.name = "broken", .title = "Broken", .description = "Breaks", \
+     .input_schema = TOY_OBJECT, .run = toy_broken}
+
+static const struct mcp_tool toy_tools[] = {TOY_TOOLS};
 
 static const struct mcp_template toy_templates[] = {
     {"toy://{id}", "toy", "A toy", "One of them", "text/plain"},
@@ -107,11 +115,244 @@ static const struct mcp_catalogue toy_catalogue = {
     .instructions = "Play.",
     .website = "https://toys.example/",
     .tools = toy_tools,
-    .n_tools = 4,
+    .n_tools = sizeof(toy_tools) / sizeof(*toy_tools),
     .templates = toy_templates,
     .n_templates = 1,
     .resources = toy_resources,
     .resource_read = toy_read,
+};
+
+/* ---- the talker ---- */
+
+#define TOY_FORM "{\"message\":\"Who?\"}"
+
+/* Asks for one key; 0 once it is there, in *answer. */
+static int
+toy_question(struct mcp_call *c, const char *key,
+             const struct json_tok **answer)
+{
+    *answer = mcp_ask(c, key, "elicitation/create", STR(TOY_FORM));
+    return *answer != NULL ? 0 : ERR_MORE;
+}
+
+static int
+toy_ask(struct mcp_call *c)
+{
+    const struct json_tok *answer;
+    int err = toy_question(c, "who", &answer);
+
+    if (err == 0) {
+        buf_z(c->out, "{\"got\":");
+        buf_str(c->out, json_raw(answer));
+        buf_char(c->out, '}');
+    }
+    return err;
+}
+
+/* All kinds of questions at once, and a state that says so. */
+static int
+toy_three(struct mcp_call *c)
+{
+    const struct json_tok *a = mcp_ask(c, "b\"", "sampling/createMessage",
+                                       STR("{\"maxTokens\":9}"));
+    const struct json_tok *b, *d = mcp_ask(c, "roots", "roots/list", STR_NONE);
+    int err = toy_question(c, "a", &b);
+
+    mcp_state(c, STR("three"));
+    if (a == NULL || b == NULL || d == NULL)
+        return ERR_MORE;
+    buf_printf(c->out, "{\"types\":[%d,%d,%d],\"state\":", a->type, b->type,
+               d->type);
+    json_quote(c->out, c->state);
+    buf_char(c->out, '}');
+    return err;
+}
+
+/* Two questions one after the other, each in its round. */
+static int
+toy_rounds(struct mcp_call *c)
+{
+    static const char *const state[] = {"", "one\n", "two"};
+    static const char *const key[] = {"first", "second"};
+    const struct json_tok *answer;
+
+    if (c->round > 2 || !str_is(c->state, state[c->round]))
+        return ERR_FORMAT;
+    if (c->round > 0 && toy_question(c, key[c->round - 1], &answer) != 0)
+        return ERR_BUSY;
+    if (c->round == 2) {
+        buf_z(c->out, "{\"done\":");
+        buf_str(c->out, json_raw(answer));
+        buf_char(c->out, '}');
+        return 0;
+    }
+    mcp_state(c, str_of(state[c->round + 1]));
+    toy_question(c, key[c->round], &answer);
+    return ERR_MORE;
+}
+
+/* Only remembers, until its third run. */
+static int
+toy_shed(struct mcp_call *c)
+{
+    if (c->round < 2) {
+        mcp_state(c, c->round == 0 ? STR("") : STR("x"));
+        return ERR_MORE;
+    }
+    buf_printf(c->out, "{\"state\":\"%.*s\"}", STR_ARG(c->state));
+    return 0;
+}
+
+static unsigned toy_wakes; /* waits for as many runs of wait */
+
+static int
+toy_wait(struct mcp_call *c)
+{
+    mcp_progress(c, c->round, 2, NULL);
+    mcp_poll(c, 700);
+    if (c->round < toy_wakes) {
+        mcp_wait(c, 1000);
+        mcp_state(c, STR("still here"));
+        return ERR_MORE;
+    }
+    buf_printf(c->out, "{\"round\":%u,\"state\":\"%.*s\"}", c->round,
+               STR_ARG(c->state));
+    return 0;
+}
+
+static int
+toy_need(struct mcp_call *c)
+{
+    int err = mcp_need(c, MCP_SAMPLING | MCP_ROOTS);
+
+    if (err == 0)
+        buf_z(c->out, "{}");
+    return err;
+}
+
+static int
+toy_tell(struct mcp_call *c)
+{
+    int level;
+
+    mcp_progress(c, 50, 100, "half \"way\"");
+    mcp_progress(c, 990, 0, NULL);
+    for (level = 0; level < 8; level++)
+        mcp_log(c, level, level % 2 ? "toy" : NULL, STR("{\"a\":1}"));
+    buf_z(c->out, "[{\"type\":\"text\",\"text\":\"told\"}]");
+    c->content = true;
+    c->is_error = c->args != NULL;
+    return 0;
+}
+
+static int
+toy_lazy(struct mcp_call *c)
+{
+    (void)c;
+    return ERR_MORE;
+}
+
+static const struct mcp_param toy_params[] = {
+    {"region", "Region"}, {"count", "X-Count"}, {"flag", "flag"}, {0},
+};
+
+#define TOY_TALKER(toy) \
+    {.name = #toy, .input_schema = TOY_OBJECT, .run = toy_##toy}
+
+static const struct mcp_tool talker_tools[] = {
+    TOY_TOOLS,
+    TOY_TALKER(ask),
+    TOY_TALKER(three),
+    TOY_TALKER(rounds),
+    TOY_TALKER(shed),
+    TOY_TALKER(wait),
+    TOY_TALKER(need),
+    TOY_TALKER(tell),
+    TOY_TALKER(lazy),
+    {.name = "route", .input_schema = TOY_OBJECT, .params = toy_params,
+     .run = toy_echo},
+};
+
+static int
+toy_greet(struct mcp_call *c)
+{
+    struct str name = json_str(c->arena, json_get(c->args, "name"));
+
+    if (str_is(name, "nobody"))
+        return ERR_NOT_FOUND;
+    buf_z(c->out, "{\"role\":\"user\",\"content\":{\"type\":\"text\","
+                  "\"text\":");
+    json_quote(c->out, name);
+    buf_z(c->out, "}}");
+    return 0;
+}
+
+static int
+toy_quiz(struct mcp_call *c)
+{
+    const struct json_tok *answer;
+
+    return toy_question(c, "who", &answer);
+}
+
+static const struct mcp_prompt_arg greet_args[] = {
+    {"name", "Whom", true}, {"tone", NULL, false}, {0},
+};
+
+static const struct mcp_prompt talker_prompts[] = {
+    {"greet", "Greet", "Says hello", greet_args, toy_greet},
+    {"quiz", NULL, NULL, NULL, toy_quiz},
+};
+
+static int
+talker_read(struct mcp_call *c, struct str uri)
+{
+    const struct json_tok *answer;
+
+    if (str_is(uri, "toy://ask"))
+        return toy_question(c, "who", &answer);
+    return toy_read(c, uri);
+}
+
+static struct str
+talker_key(void *ctx, struct arena *a, struct str uri)
+{
+    (void)ctx;
+    (void)a;
+    return str_starts(uri, "toy://") ? uri : STR_NONE;
+}
+
+static int
+talker_complete(struct mcp_call *c, struct mcp_completion *q)
+{
+    if (q->prompt && str_is(q->ref, "greet") && str_is(q->argument, "name")) {
+        if (str_is(q->value, "a"))
+            buf_z(c->out, "\"ann\",\"anna\"");
+        return 0;
+    }
+    if (q->prompt || !str_is(q->ref, "toy://{id}"))
+        return ERR_INVALID;
+    buf_z(c->out, "\"1\"");
+    q->total = 300;
+    q->more = true;
+    return 0;
+}
+
+static const struct mcp_catalogue toy_talker = {
+    .name = "toybox",
+    .version = "8",
+    .tools = talker_tools,
+    .n_tools = sizeof(talker_tools) / sizeof(*talker_tools),
+    .prompts = talker_prompts,
+    .n_prompts = sizeof(talker_prompts) / sizeof(*talker_prompts),
+    .templates = toy_templates,
+    .n_templates = 1,
+    .tools_change = true,
+    .prompts_change = true,
+    .resources = toy_resources,
+    .resource_read = talker_read,
+    .resource_key = talker_key,
+    .complete = talker_complete,
 };
 
 #endif

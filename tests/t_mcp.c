@@ -2,189 +2,42 @@
    answered, byte for byte. In the tables ' stands for a quote. Each case is
    also run twice, and with memory that fails at every call. */
 
-#include "mcp_toy.h"
+#include "mcp_rig.h"
 #include "nomem.h"
-#include "test.h"
 
-#define V24 "2024-11-05"
-#define V03 "2025-03-26"
-#define V06 "2025-06-18"
-#define V11 "2025-11-25"
-#define V26 "2026-07-28"
-
-#define MESSAGE(id, method) "{'jsonrpc':'2.0','id':" id ",'method':'" method "'"
-#define REQ(id, method, params) MESSAGE(id, method) ",'params':" params "}"
-#define INIT(params) REQ("1", "initialize", params)
-#define CALL(name, args) \
-    REQ("1", "tools/call", "{'name':'" name "','arguments':" args "}")
-#define RES(id, members) \
-    "{'jsonrpc':'2.0','id':" id ",'result':{" members "}}"
-#define ERR(id, code, text) \
-    "{'jsonrpc':'2.0','id':" id ",'error':{'code':" code \
-    ",'message':'" text "'}}"
-#define ERR_DATA(id, code, text, data) \
-    "{'jsonrpc':'2.0','id':" id ",'error':{'code':" code \
-    ",'message':'" text "','data':" data "}}"
-
-#define KEY(name) "'io.modelcontextprotocol/" name "'"
-#define ENVELOPE(version) \
-    "'_meta':{" KEY("protocolVersion") ":'" version "'," \
-    KEY("clientCapabilities") ":{}," \
-    KEY("clientInfo") ":{'name':'m\\u00e9','version':'1'}}"
-#define NEW(method, params) \
-    REQ("'x'", method, "{" params ENVELOPE(V26) "}")
 #define SERVER "{'name':'toybox','title':'Toy box','version':'7'}"
 #define SERVER_WEB \
     "{'name':'toybox','title':'Toy box','version':'7'," \
     "'websiteUrl':'https://toys.example/'}"
-#define COMPLETE "'resultType':'complete',"
 #define PUBLIC COMPLETE "'ttlMs':300000,'cacheScope':'public',"
 #define PRIVATE COMPLETE "'ttlMs':0,'cacheScope':'private',"
 #define TOY_META "'_meta':{" KEY("serverInfo") ":" SERVER "}"
-#define CAPS "{'tools':{},'resources':{},'logging':{}}"
+#define CAPS \
+    "{'tools':{},'resources':{'subscribe':true,'listChanged':true}," \
+    "'logging':{}}"
 #define HANDSHAKE(version, server) \
     RES("1", "'protocolVersion':'" version "','capabilities':" CAPS \
         ",'serverInfo':" server ",'instructions':'Play.'")
-#define H(method) "mcp-protocol-version: " V26 "\nmcp-method: " method "\n"
 #define UNSUPPORTED(id, version) \
     ERR_DATA(id, "-32022", "Unsupported protocol version: " version, \
              "{'supported':['" V26 "'],'requested':'" version "'}")
-#define NO_BATCH ERR("null", "-32600", "Batches are not taken here")
-#define PONG RES("1", "")
-#define PING MESSAGE("1", "ping") "}"
-#define NULL_ERR(text) ERR("null", "-32600", text)
-
-struct kase {
-    const char *session; /* the revision agreed before, or NULL */
-    const char *headers; /* lines; NULL: stdio */
-    const char *in;
-    const char *out;
-    enum mcp_status status;
-};
-
-static struct arena arena;
-static struct mcp_session session;
-static struct buf out;
-
-/* ' becomes a quote; in a buffer of its own for each of the last four. */
-static struct str
-quoted(const char *z)
-{
-    static char text[4][1 << 17];
-    static unsigned turn;
-    char *to = text[turn++ % 4];
-    size_t i, n = strlen(z);
-
-    if (n >= sizeof(text[0]))
-        abort();
-    for (i = 0; i < n; i++)
-        to[i] = z[i] == '\'' ? '"' : z[i];
-    return (struct str){to, n};
-}
-
-static struct str
-find_header(void *ctx, const char *name)
-{
-    const char *p = *(const char **)ctx, *end;
-    size_t n = strlen(name);
-
-    for (; *p != '\0'; p = end + 1) {
-        end = strchr(p, '\n');
-        if (strncmp(p, name, n) == 0 && p[n] == ':')
-            return (struct str){p + n + 2, (size_t)(end - p) - n - 2};
-    }
-    return STR_NONE;
-}
-
-static struct mcp_facts
-facts_of(const char *headers)
-{
-    static const char *lines;
-    struct mcp_facts f = {.principal = STR("ann")};
-
-    lines = headers;
-    if (headers != NULL) {
-        f.http = true;
-        f.header = find_header;
-        f.header_ctx = &lines;
-        f.version = find_header(&lines, "mcp-protocol-version");
-    }
-    return f;
-}
-
-static struct mcp_message *
-accept_as(const struct mcp_catalogue *c, const char *headers, struct str in)
-{
-    struct mcp_facts f = facts_of(headers);
-    struct mcp_message *m = NULL;
-
-    return mcp_accept(c, &session, &f, &arena, in, &m) == 0 ? m : NULL;
-}
-
-/* The answer to a message; a session with the given revision or none. */
-static enum mcp_status
-ask(const struct kase *k)
-{
-    struct mcp_message *m;
-
-    arena_reset(&arena);
-    buf_reset(&out, SIZE_MAX);
-    session = (struct mcp_session){.initialized = k->session != NULL};
-    if (k->session != NULL) {
-        session.rev = (enum mcp_rev)mcp_rev_of(str_of(k->session));
-        memcpy(session.client, "cli", 4);
-    }
-    m = accept_as(&toy_catalogue, k->headers, quoted(k->in));
-    if (m == NULL)
-        abort();
-    mcp_prepare(m);
-    return mcp_run(m, &out);
-}
-
-static bool
-is_answer(struct str got, const char *want)
-{
-    struct str text = quoted(want);
-
-    if (str_eq(got, text))
-        return true;
-    fprintf(stderr, "want %.*s\ngot  %.*s\n", STR_ARG(text), STR_ARG(got));
-    return false;
-}
-
-static void
-check_case(const struct kase *k)
-{
-    enum mcp_status status = ask(k);
-    const struct json_tok *root;
-
-    if (!CHECK(is_answer(buf_view(&out), k->out)) ||
-        !CHECK(status == k->status))
-        fprintf(stderr, "  for %s\n", k->in);
-    if (out.len > 0)
-        CHECK(json_parse(&arena, buf_view(&out), &root, NULL) == 0);
-    CHECK(memchr(out.p, '\n', out.len) == NULL);
-}
-
-static void
-check_all(const struct kase *k, size_t n)
-{
-    for (; n > 0; n--, k++)
-        check_case(k);
-}
-
-#define CHECK_ALL(cases) check_all(cases, sizeof(cases) / sizeof(*(cases)))
+#define NO_BATCH_TEXT "Batches are not taken here"
+#define NO_BATCH NULL_ERR(NO_BATCH_TEXT)
+#define NULL_PARSE ERR("null", "-32700", "Parse error")
+#define NO_BATCH_BARE BARE_ERR("-32600", NO_BATCH_TEXT)
 
 /* ---- the envelope ---- */
 
 static const struct kase envelope_cases[] = {
-    {V11, NULL, "", ERR("null", "-32700", "Parse error"), MCP_BAD_REQUEST},
-    {V11, NULL, "{'jsonrpc':'2.0'", ERR("null", "-32700", "Parse error"),
+    {V11, NULL, "", BARE_ERR("-32700", "Parse error"), MCP_BAD_REQUEST},
+    {V11, NULL, "{'jsonrpc':'2.0'", BARE_ERR("-32700", "Parse error"),
      MCP_BAD_REQUEST},
-    {V11, NULL, PING "{", ERR("null", "-32700", "Parse error"),
+    {V11, NULL, PING "{", BARE_ERR("-32700", "Parse error"),
      MCP_BAD_REQUEST},
-    {V11, NULL, "17", NULL_ERR("A message is an object"), MCP_BAD_REQUEST},
-    {V11, NULL, "{}", NULL_ERR("jsonrpc must be \\'2.0\\'"), MCP_BAD_REQUEST},
+    {V11, NULL, "17", BARE_ERR("-32600", "A message is an object"),
+     MCP_BAD_REQUEST},
+    {V11, NULL, "{}", BARE_ERR("-32600", "jsonrpc must be \\'2.0\\'"),
+     MCP_BAD_REQUEST},
     {V11, NULL, "{'id':1,'method':'ping'}",
      ERR("1", "-32600", "jsonrpc must be \\'2.0\\'"), MCP_BAD_REQUEST},
     {V11, NULL, "{'jsonrpc':2.0,'id':1,'method':'ping'}",
@@ -203,16 +56,16 @@ static const struct kase envelope_cases[] = {
     {V11, NULL, " \r\n{ 'method' : 'p\\u0069ng', 'id' : 1, "
      "'\\u006asonrpc' : '2.0', 'more' : [{}] }\n", PONG, MCP_OK},
     {V11, NULL, MESSAGE("1", "ping") ",'id':1}",
-     NULL_ERR("A member stands twice"), MCP_BAD_REQUEST},
+     BARE_ERR("-32600", "A member stands twice"), MCP_BAD_REQUEST},
     {V11, NULL, MESSAGE("1", "ping") ",'\\u0069d':2}",
-     NULL_ERR("A member stands twice"), MCP_BAD_REQUEST},
+     BARE_ERR("-32600", "A member stands twice"), MCP_BAD_REQUEST},
     {V11, NULL, MESSAGE("1", "ping") ",'a':1,'a':1}",
-     NULL_ERR("A member stands twice"), MCP_BAD_REQUEST},
+     BARE_ERR("-32600", "A member stands twice"), MCP_BAD_REQUEST},
     {V11, NULL, MESSAGE("1", "ping") ",'a':1,'b':1,'c':1,'d':1,'e':1,'f':1,"
      "'g':1,'h':1,'i':1,'j':1,'k':1,'l':1,'m':1}", PONG, MCP_OK},
     {V11, NULL, MESSAGE("1", "ping") ",'a':1,'b':1,'c':1,'d':1,'e':1,'f':1,"
      "'g':1,'h':1,'i':1,'j':1,'k':1,'l':1,'m':1,'n':1}",
-     NULL_ERR("Too many members"), MCP_BAD_REQUEST},
+     BARE_ERR("-32600", "Too many members"), MCP_BAD_REQUEST},
     {V11, NULL, REQ("1", "ping", "{'a':1,'a':1}"), PONG, MCP_OK},
     {V11, NULL, MESSAGE("1", "no\\u0000\\n") "}",
      ERR("1", "-32601", "Method not found: no"), MCP_OK},
@@ -247,17 +100,17 @@ static const struct kase id_cases[] = {
     {V11, NULL, MESSAGE("'a\\u0000\\/'", "nix") "}",
      ERR("'a\\u0000\\/'", "-32601", "Method not found: nix"), MCP_OK},
     {V11, NULL, MESSAGE("1.5", "ping") "}",
-     NULL_ERR("id must be a string or an integer"), MCP_BAD_REQUEST},
+     BARE_ERR("-32600", "id must be a string or an integer"), MCP_BAD_REQUEST},
     {V11, NULL, MESSAGE("1e-2", "ping") "}",
-     NULL_ERR("id must be a string or an integer"), MCP_BAD_REQUEST},
+     BARE_ERR("-32600", "id must be a string or an integer"), MCP_BAD_REQUEST},
     {V11, NULL, MESSAGE("null", "ping") "}",
-     NULL_ERR("id must be a string or an integer"), MCP_BAD_REQUEST},
+     BARE_ERR("-32600", "id must be a string or an integer"), MCP_BAD_REQUEST},
     {V11, NULL, MESSAGE("true", "ping") "}",
-     NULL_ERR("id must be a string or an integer"), MCP_BAD_REQUEST},
+     BARE_ERR("-32600", "id must be a string or an integer"), MCP_BAD_REQUEST},
     {V11, NULL, MESSAGE("[1]", "ping") "}",
-     NULL_ERR("id must be a string or an integer"), MCP_BAD_REQUEST},
+     BARE_ERR("-32600", "id must be a string or an integer"), MCP_BAD_REQUEST},
     {V11, NULL, MESSAGE("{}", "ping") "}",
-     NULL_ERR("id must be a string or an integer"), MCP_BAD_REQUEST},
+     BARE_ERR("-32600", "id must be a string or an integer"), MCP_BAD_REQUEST},
 };
 
 static const struct kase batch_cases[] = {
@@ -279,8 +132,14 @@ static const struct kase batch_cases[] = {
      MCP_OK},
     {V24, NULL, "[" PING "]", NO_BATCH, MCP_BAD_REQUEST},
     {V06, NULL, "[" PING "]", NO_BATCH, MCP_BAD_REQUEST},
-    {V11, NULL, "[" PING "]", NO_BATCH, MCP_BAD_REQUEST},
-    {NULL, NULL, "[" PING "]", NO_BATCH, MCP_BAD_REQUEST},
+    {V11, NULL, "[" PING "]", NO_BATCH_BARE, MCP_BAD_REQUEST},
+    {NULL, NULL, "[" PING "]", NO_BATCH_BARE, MCP_BAD_REQUEST},
+    {NULL, "mcp-method: ping\n", "[" PING "]", NO_BATCH_BARE, MCP_BAD_REQUEST},
+    {NULL, "mcp-protocol-version: " V26 "\n", "[" PING "]", NO_BATCH_BARE,
+     MCP_BAD_REQUEST},
+    {NULL, "mcp-protocol-version: " V06 "\n", "[", NULL_PARSE,
+     MCP_BAD_REQUEST},
+    {V24, NULL, "[", NULL_PARSE, MCP_BAD_REQUEST},
     {NULL, "mcp-protocol-version: " V03 "\n", "[" PING "]", NO_BATCH,
      MCP_BAD_REQUEST},
 };
@@ -289,13 +148,13 @@ static enum mcp_status
 ask_batch_of(size_t n)
 {
     static char text[65 * 64];
-    struct kase k = {V03, NULL, text, "", MCP_OK};
     size_t i, len = 0;
 
     for (i = 0; i < n; i++)
         len += (size_t)sprintf(text + len, "%c%s", i == 0 ? '[' : ',', PING);
     strcpy(text + len, "]");
-    return ask(&k);
+    rig_agree(V03);
+    return say(text);
 }
 
 static void
@@ -304,7 +163,7 @@ test_batch_is_bounded(void)
     const struct json_tok *root;
 
     CHECK(ask_batch_of(65) == MCP_BAD_REQUEST);
-    CHECK(is_answer(buf_view(&out), NO_BATCH));
+    CHECK(is_answer(NO_BATCH));
     CHECK(ask_batch_of(64) == MCP_OK);
     CHECK(json_parse(&arena, buf_view(&out), &root, NULL) == 0);
     CHECK(root->type == JSON_ARRAY && root->n == 64);
@@ -315,7 +174,7 @@ test_depth_is_bounded(void)
 {
     char text[512];
     struct kase k = {V11, NULL, text,
-                     NULL_ERR("Too deep or too many values"),
+                     BARE_ERR("-32600", "Too deep or too many values"),
                      MCP_BAD_REQUEST};
 
     memset(text, '[', 200);
@@ -526,8 +385,8 @@ static const struct kase list_cases[] = {
 
 static const struct kase modern_cases[] = {
     {NULL, NULL, NEW("server/discover", ""),
-     RES("'x'", "'supportedVersions':['" V26 "'],'capabilities':{'tools':{},"
-         "'resources':{}},'instructions':'Play.'," PUBLIC
+     RES("'x'", "'supportedVersions':['" V26 "'],'capabilities':" CAPS
+         ",'instructions':'Play.'," PUBLIC
          "'_meta':{" KEY("serverInfo") ":" SERVER_WEB "}"), MCP_OK},
     {NULL, NULL, NEW("tools/list", ""), MODERN_TOOLS, MCP_OK},
     /* One envelope settles nothing for the next message, nor the last. */
@@ -683,48 +542,42 @@ static const struct kase header_cases[] = {
 
 /* ---- what one message leaves for the next ---- */
 
-static enum mcp_status
-say(const char *in)
-{
-    struct mcp_message *m = accept_as(&toy_catalogue, NULL, quoted(in));
-
-    buf_reset(&out, SIZE_MAX);
-    return CHECK(m != NULL) ? mcp_run(m, &out) : MCP_NOT_FOUND;
-}
-
 static void
 test_initialize_makes_a_session(void)
 {
-    session = (struct mcp_session){0};
+    rig_agree(NULL);
     CHECK(say(INIT("{'protocolVersion':'" V06 "',"
                    "'clientInfo':{'name':'\\u0061nt'}}")) == MCP_OK);
-    CHECK(session.initialized && session.rev == MCP_2025_06_18);
-    CHECK(session.log_level == 6 && strcmp(session.client, "ant") == 0);
+    CHECK(session->initialized && session->rev == MCP_2025_06_18);
+    CHECK(session->log_level == 6 && strcmp(session->client, "ant") == 0);
+    CHECK(session->caps == 0);
     CHECK(say(REQ("1", "logging/setLevel", "{'level':'error'}")) == MCP_OK);
-    CHECK(session.log_level == 3);
+    CHECK(session->log_level == 3);
     say(REQ("1", "logging/setLevel", "{'level':'x'}"));
-    CHECK(session.log_level == 3);
+    CHECK(session->log_level == 3);
     say(NEW("tools/list", ""));
     say(INIT("{'protocolVersion':7}"));
-    CHECK(session.rev == MCP_2025_06_18 && session.log_level == 3);
-    say(INIT("{'protocolVersion':'" V24 "'}"));
-    CHECK(session.rev == MCP_2024_11_05 && session.log_level == 6);
-    CHECK(session.client[0] == '\0');
-    session = (struct mcp_session){0};
+    CHECK(session->rev == MCP_2025_06_18 && session->log_level == 3);
+    say(INIT("{'protocolVersion':'" V24 "','capabilities':{'sampling':{},"
+             "'elicitation':{}}}"));
+    CHECK(session->rev == MCP_2024_11_05 && session->log_level == 6);
+    CHECK(session->client[0] == '\0');
+    CHECK(session->caps == (MCP_SAMPLING | MCP_ELICITATION));
+    rig_agree(NULL);
     say("{'jsonrpc':'2.0','method':'initialize','params':{}}");
-    CHECK(!session.initialized);
+    CHECK(!session->initialized);
 }
 
 static void
 test_client_name_is_cut_on_a_code_point(void)
 {
-    session = (struct mcp_session){0};
+    rig_agree(NULL);
     say(INIT("{'clientInfo':{'name':'1234567890123456789012345678901234567890"
              "1234567890123456789012\xc3\xa9'}}"));
-    CHECK(strlen(session.client) == 62);
+    CHECK(strlen(session->client) == 62);
     say(INIT("{'clientInfo':{'name':'1234567890123456789012345678901234567890"
              "123456789012345678901\xc3\xa9'}}"));
-    CHECK(strlen(session.client) == 63);
+    CHECK(strlen(session->client) == 63);
 }
 
 /* Messages that wait keep the revision that was in force when they came. */
@@ -735,16 +588,15 @@ test_revision_is_fixed_on_arrival(void)
     struct mcp_message *m, *n;
 
     arena_reset(&arena);
-    session = (struct mcp_session){.initialized = true,
-                                   .rev = MCP_2025_11_25, .client = "old"};
-    m = accept_as(&toy_catalogue, NULL, quoted(call));
-    n = accept_as(&toy_catalogue, NULL, quoted(first));
+    rig_agree(V11);
+    m = accept_as(NULL, quoted(call));
+    n = accept_as(NULL, quoted(first));
     if (!CHECK(m != NULL && n != NULL))
         return;
-    CHECK(session.rev == MCP_2024_11_05);
+    CHECK(session->rev == MCP_2024_11_05);
     buf_reset(&out, SIZE_MAX);
-    mcp_run(m, &out);
-    CHECK(is_answer(buf_view(&out), ECHO_BOTH(V11, "old")));
+    mcp_run(m, &out, &notes);
+    CHECK(is_answer(ECHO_BOTH(V11, "cli")));
 }
 
 static void
@@ -760,6 +612,7 @@ test_writers_are_known(void)
         {CALL("keep", "7"), false},
         {PING, false},
         {"?", false},
+        {REQ("1", "logging/setLevel", "{'level':'info'}"), false},
         {"{'jsonrpc':'2.0','method':'tools/call','params':{'name':'keep'}}",
          false},
         {"[" CALL("echo", "{}") "," CALL("keep", "{}") "]", true},
@@ -768,9 +621,9 @@ test_writers_are_known(void)
     struct mcp_message *m;
     size_t i;
 
-    session = (struct mcp_session){true, MCP_2025_03_26, 6, ""};
+    rig_agree(V03);
     for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        m = accept_as(&toy_catalogue, NULL, quoted(cases[i].in));
+        m = accept_as(NULL, quoted(cases[i].in));
         if (!CHECK(m != NULL && mcp_writes(m) == cases[i].writes))
             fprintf(stderr, "  for %s\n", cases[i].in);
     }
@@ -783,38 +636,71 @@ test_run_again(void)
     struct mcp_message *m;
     size_t one, i;
 
-    session = (struct mcp_session){true, MCP_2025_03_26, 6, ""};
-    m = accept_as(&toy_catalogue, NULL,
-                  quoted("[" CALL("keep", "{}") "," CALL("fail", "{}") ","
-                         READ("toy://no") "," CALL("echo", "{}") "]"));
+    rig_agree(V03);
+    m = accept_as(NULL, quoted("[" CALL("keep", "{}") "," CALL("fail", "{}")
+                               "," READ("toy://no") "," CALL("echo", "{}")
+                               "]"));
     if (!CHECK(m != NULL))
         return;
     toy_prepared = toy_runs = 0;
     mcp_prepare(m);
     buf_reset(&out, SIZE_MAX);
-    CHECK(mcp_run(m, &out) == MCP_OK);
+    CHECK(mcp_run(m, &out, &notes) == MCP_OK);
     one = out.len;
     for (i = 1; i < 3; i++) {
-        CHECK(mcp_run(m, &out) == MCP_OK && out.len == one * (i + 1));
+        CHECK(mcp_run(m, &out, &notes) == MCP_OK && out.len == one * (i + 1));
         CHECK(memcmp(out.p, out.p + one * i, one) == 0);
     }
     CHECK(toy_prepared == 1 && toy_runs == 3);
     CHECK(memchr(out.p, 'k', one) != NULL);
 }
 
-/* ---- other catalogues ---- */
-
-static bool
-answers(const struct mcp_catalogue *c, const char *in, const char *want)
+/* Who may only read runs no tool that writes, and what it needs no lock. */
+static void
+test_readers_do_not_write(void)
 {
-    struct mcp_message *m = accept_as(c, NULL, quoted(in));
+    struct mcp_facts f = facts_of(NULL);
+    struct mcp_message *m;
 
+    rig_agree(V11);
+    f.read_only = true;
+    toy_prepared = toy_runs = 0;
+    if (!CHECK(mcp_accept(mcp, &f, &arena, quoted(CALL("keep", "{}")), &m)
+               == 0))
+        return;
+    mcp_prepare(m);
     buf_reset(&out, SIZE_MAX);
-    if (m == NULL)
-        return false;
-    mcp_run(m, &out);
-    return is_answer(buf_view(&out), want);
+    CHECK(!mcp_writes(m) && mcp_run(m, &out, &notes) == MCP_OK);
+    CHECK(toy_prepared == 0 && toy_runs == 0);
+    CHECK(is_answer(RES("1", "'content':[{'type':'text','text':'{"
+                        "\\'code\\':\\'unauthorized\\',\\'message\\':"
+                        "\\'this token may only read\\',"
+                        "\\'retryable\\':false}'}],'isError':true")));
+    CHECK(mcp_accept(mcp, &f, &arena, quoted(ECHO), &m) == 0);
+    buf_reset(&out, SIZE_MAX);
+    CHECK(mcp_run(m, &out, &notes) == MCP_OK);
+    CHECK(is_answer(ECHO_BOTH(V11, "cli")));
 }
+
+static void
+test_counts(void)
+{
+    struct mcp_counts before, now;
+
+    rig_agree(V11);
+    mcp_count(mcp, &before);
+    say(PING);
+    say("{'jsonrpc':'2.0','method':'notifications/initialized'}");
+    say(CALL("fail", "{}"));
+    say(CALL("broken", "{}"));
+    say("?");
+    mcp_count(mcp, &now);
+    CHECK(now.requests - before.requests == 4);
+    CHECK(now.errors - before.errors == 2);
+    CHECK(now.waiting == 0 && now.subscriptions == 0);
+}
+
+/* ---- other catalogues ---- */
 
 #define NOT_FOUND(method) \
     ERR("1", "-32601", "Method not found: " method)
@@ -822,21 +708,28 @@ answers(const struct mcp_catalogue *c, const char *in, const char *want)
 static void
 test_catalogue_without_anything(void)
 {
-    static const struct mcp_catalogue bare = {.name = "b", .version = "0"};
+    static const struct mcp_catalogue bare = {
+        .name = "b", .version = "0", .no_logging = true};
 
-    session = (struct mcp_session){0};
-    CHECK(answers(&bare, INIT("{}"),
-                  RES("1", "'protocolVersion':'" V11 "','capabilities':"
-                      "{'logging':{}},'serverInfo':{'name':'b',"
-                      "'version':'0'}")));
-    CHECK(answers(&bare, CALL("x", "{}"), NOT_FOUND("tools/call")));
-    CHECK(answers(&bare, MESSAGE("1", "tools/list") "}",
-                  NOT_FOUND("tools/list")));
-    CHECK(answers(&bare, READ("a"), NOT_FOUND("resources/read")));
-    CHECK(answers(&bare, NEW("server/discover", ""),
+    rig_serve(&bare, NULL, NULL);
+    rig_agree(NULL);
+    CHECK(answers(INIT("{}"),
+                  RES("1", "'protocolVersion':'" V11 "','capabilities':{},"
+                      "'serverInfo':{'name':'b','version':'0'}")));
+    CHECK(answers(CALL("x", "{}"), NOT_FOUND("tools/call")));
+    CHECK(answers(MESSAGE("1", "tools/list") "}", NOT_FOUND("tools/list")));
+    CHECK(answers(READ("a"), NOT_FOUND("resources/read")));
+    CHECK(answers(REQ("1", "logging/setLevel", "{'level':'info'}"),
+                  NOT_FOUND("logging/setLevel")));
+    CHECK(answers(MESSAGE("1", "prompts/list") "}",
+                  NOT_FOUND("prompts/list")));
+    CHECK(answers(MESSAGE("1", "completion/complete") "}",
+                  NOT_FOUND("completion/complete")));
+    CHECK(answers(NEW("server/discover", ""),
                   RES("'x'", "'supportedVersions':['" V26 "'],"
                       "'capabilities':{}," PUBLIC "'_meta':{"
                       KEY("serverInfo") ":{'name':'b','version':'0'}}")));
+    rig_serve(&toy_catalogue, NULL, NULL);
 }
 
 static void
@@ -845,12 +738,13 @@ test_catalogue_of_resources_only(void)
     struct mcp_catalogue c = toy_catalogue;
 
     c.n_tools = c.n_templates = 0;
-    session = (struct mcp_session){true, MCP_2025_11_25, 6, ""};
-    CHECK(answers(&c, READ("toy://1"), RES("1", BEAR)));
-    CHECK(answers(&c, MESSAGE("1", "resources/templates/list") "}",
+    rig_serve(&c, NULL, NULL);
+    rig_agree(V11);
+    CHECK(answers(READ("toy://1"), RES("1", BEAR)));
+    CHECK(answers(MESSAGE("1", "resources/templates/list") "}",
                   RES("1", "'resourceTemplates':[]")));
-    CHECK(answers(&c, MESSAGE("1", "tools/list") "}",
-                  NOT_FOUND("tools/list")));
+    CHECK(answers(MESSAGE("1", "tools/list") "}", NOT_FOUND("tools/list")));
+    rig_serve(&toy_catalogue, NULL, NULL);
 }
 
 /* ---- without memory, or too much ---- */
@@ -860,23 +754,22 @@ test_answers_outside_of_messages(void)
 {
     buf_reset(&out, SIZE_MAX);
     mcp_too_large(&out, 4096);
-    CHECK(is_answer(buf_view(&out), NULL_ERR("Message over 4096 bytes")));
+    CHECK(is_answer(BARE_ERR("-32600", "Message over 4096 bytes")));
     buf_reset(&out, SIZE_MAX);
     mcp_no_memory(&out);
-    CHECK(is_answer(buf_view(&out),
-                    ERR("null", "-32603", "Internal error: out of memory")));
+    CHECK(is_answer(BARE_ERR("-32603", "Internal error: out of memory")));
 }
 
 static void
 test_long_text_is_cut_in_messages_only(void)
 {
     static char in[70000], long_name[60001];
-    struct kase k = {V11, NULL, in, "", MCP_OK};
     const struct json_tok *root, *error;
 
     memset(long_name, 'u', 60000);
     sprintf(in, READ("%s"), long_name);
-    CHECK(ask(&k) == MCP_OK);
+    rig_agree(V11);
+    CHECK(say(in) == MCP_OK);
     if (!CHECK(json_parse(&arena, buf_view(&out), &root, NULL) == 0))
         return;
     error = json_get(root, "error");
@@ -903,7 +796,7 @@ is_fair(const struct kase *k)
         n = (got++)->n;
     for (i = 0; i < n; i++, got += got->span) {
         error = json_get(got, "error");
-        if (json_get(got, "id") == NULL ||
+        if ((json_get(got, "id") == NULL && strstr(k->out, "'id'") != NULL) ||
             (error == NULL && json_get(got, "result") == NULL) ||
             (error != NULL && !json_int(json_get(error, "code"), &code)))
             return false;
@@ -931,21 +824,20 @@ leave_room(size_t room)
 static bool
 fails_fairly(const struct kase *k, long after, bool once)
 {
-    struct mcp_facts f = facts_of(k->headers);
+    struct mcp_facts f;
     struct mcp_message *m = NULL;
     bool hit, fair;
     int err;
 
     buf_reset(&out, SIZE_MAX);
-    session = (struct mcp_session){.initialized = k->session != NULL};
-    if (k->session != NULL)
-        session.rev = (enum mcp_rev)mcp_rev_of(str_of(k->session));
-    memcpy(session.client, "cli", k->session != NULL ? 4 : 0);
+    buf_reset(&notes, SIZE_MAX);
+    rig_agree(k->session);
+    f = facts_of(k->headers);
     nomem_start(after, once);
-    err = mcp_accept(&toy_catalogue, &session, &f, &arena, quoted(k->in), &m);
+    err = mcp_accept(mcp, &f, &arena, quoted(k->in), &m);
     if (err == 0) {
         mcp_prepare(m);
-        mcp_run(m, &out);
+        mcp_run(m, &out, &notes);
     }
     hit = nomem_stop();
     fair = err == 0 ? is_fair(k) : err == ERR_NOMEM && hit;
@@ -963,6 +855,7 @@ fail_each_call(const struct kase *k, bool once)
     do {
         arena_fini(&arena);
         buf_fini(&out);
+        buf_fini(&notes);
     } while (fails_fairly(k, ++after, once));
 }
 
@@ -1004,6 +897,7 @@ test_memory_fails_at_every_call(void)
 int
 main(void)
 {
+    rig_serve(&toy_catalogue, NULL, NULL);
     CHECK_ALL(envelope_cases);
     CHECK_ALL(id_cases);
     CHECK_ALL(batch_cases);
@@ -1019,12 +913,13 @@ main(void)
     test_revision_is_fixed_on_arrival();
     test_writers_are_known();
     test_run_again();
+    test_readers_do_not_write();
+    test_counts();
     test_catalogue_without_anything();
     test_catalogue_of_resources_only();
     test_answers_outside_of_messages();
     test_long_text_is_cut_in_messages_only();
     test_memory_fails_at_every_call();
-    arena_fini(&arena);
-    buf_fini(&out);
+    rig_fini();
     return test_end("t_mcp");
 }

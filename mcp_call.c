@@ -1,0 +1,718 @@
+/* mcp_call - calls that ask their client, wait, and tell how far they are.
+
+   A run that cannot go on says why with ERR_MORE. From 2026-07-28 on a
+   question ends the request: the client retries it with the answers, and with
+   what the call wanted to remember, signed. Before, the question goes out as
+   a request of the server's own, and the message is kept, in memory of its
+   own, until the answer is there. Either way the call is run again from its
+   arguments, and mcp_ask gives it the answers that have come.
+
+   It remembers nothing of a modern request between two of its rounds, and
+   writes nothing by itself: what goes to a client stands in the notes of a
+   run, or in its answer.
+
+   Invariants:
+   1. A run begins with what was there when its message was kept or kept on:
+      what an earlier try of the same run asked is forgotten.
+   2. A question goes out once; only the session that it went to answers it,
+      and the first answer counts.
+   3. A state opens only for the same principal, method, target and arguments,
+      and for STATE_MS.
+   4. A kept message is given out once until it waits again, and one that was
+      cancelled gives no answer. */
+
+#include "mcp_int.h"
+#include "sha256.h"
+#include "text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define STATE_MS (10 * 60 * 1000) /* for a client to answer */
+#define ID_PREFIX "mcptask-"      /* of the ids of our requests */
+
+/* By the bits of enum mcp_cap. */
+static const struct {
+    const char *name, *method;
+} caps[] = {
+    {"elicitation", "elicitation/create"},
+    {"sampling", "sampling/createMessage"},
+    {"roots", "roots/list"},
+};
+#define N_CAPS (sizeof(caps) / sizeof(*caps))
+
+void
+mcp_put_caps(struct json_w *w, unsigned set)
+{
+    size_t i;
+
+    json_obj(w);
+    for (i = 0; i < N_CAPS; i++)
+        if (set & 1u << i)
+            json_put_raw(w, caps[i].name, STR("{}"));
+    json_close(w);
+}
+
+/* ---- for a call that runs ---- */
+
+int
+mcp_need(struct mcp_call *c, unsigned set)
+{
+    c->of->missing |= set & ~c->caps;
+    return (set & ~c->caps) == 0 ? 0 : ERR_CAPABILITY;
+}
+
+/* The parameters as the revision has them: what can be asked for in other
+   ways from 2025-11-25 on has to say that it is a form. */
+static struct str
+shape_params(struct mcp_call *c, bool form, struct str params)
+{
+    if (!form || c->rev < MCP_2025_11_25 || params.len < 2)
+        return arena_str(c->arena, params);
+    return arena_printf(c->arena, "{\"mode\":\"form\"%s%.*s",
+                        params.len > 2 ? "," : "", (int)params.len - 1,
+                        params.p + 1);
+}
+
+/* A question that is not yet known. The list outlives the run where the
+   message is kept, the parameters need not. */
+static struct mcp_question *
+new_question(struct mcp_call *c, const char *key, size_t cap,
+             struct str params)
+{
+    struct arena *a = c->of->m->a;
+    struct mcp_question *q = arena_alloc(a, sizeof(*q));
+
+    if (q == NULL)
+        return NULL;
+    *q = (struct mcp_question){
+        .key = arena_str(a, str_of(key)),
+        .method = str_of(caps[cap].method),
+        .params = shape_params(c, 1u << cap == MCP_ELICITATION, params),
+    };
+    return q->key.p != NULL && q->params.p != NULL ? q : NULL;
+}
+
+const struct json_tok *
+mcp_ask(struct mcp_call *c, const char *key, const char *method,
+        struct str params)
+{
+    struct request *r = c->of;
+    const struct json_tok *input = json_get(r->inputs, key);
+    struct mcp_question **at = &r->questions;
+    size_t cap = 0;
+
+    while (cap < N_CAPS && strcmp(caps[cap].method, method) != 0)
+        cap++;
+    ASSERT(cap < N_CAPS);
+    if (mcp_need(c, 1u << cap) != 0)
+        return NULL;
+    if (input != NULL && input->type == JSON_OBJECT)
+        return input;
+    while (*at != NULL && !str_is((*at)->key, key))
+        at = &(*at)->next;
+    if (*at == NULL)
+        *at = new_question(c, key, cap, params);
+    if (*at == NULL)
+        c->out->err = ERR_NOMEM;
+    else if ((*at)->answer != NULL)
+        return (*at)->answer;
+    r->asked = true;
+    return NULL;
+}
+
+void
+mcp_state(struct mcp_call *c, struct str state)
+{
+    c->of->state = arena_str(c->arena, state);
+    if (c->of->state.p == NULL)
+        c->out->err = ERR_NOMEM;
+}
+
+void
+mcp_wait(struct mcp_call *c, int64_t ms)
+{
+    c->of->wait_ms = ms > 0 ? ms : 0;
+}
+
+/* Later revisions have no such streams, and earlier clients do not expect
+   one to end. */
+void
+mcp_poll(struct mcp_call *c, unsigned retry_ms)
+{
+    const struct mcp_message *m = c->of->m;
+
+    if (m->http && c->rev == MCP_2025_11_25 && m->s->id[0] != '\0' &&
+        !m->s->sse)
+        c->of->poll_ms = retry_ms;
+}
+
+static void
+put_more(struct buf *b, const char *name, const char *text)
+{
+    if (text == NULL)
+        return;
+    buf_z(b, name);
+    json_quote(b, str_of(text));
+}
+
+#define NOTE "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
+
+void
+mcp_progress(struct mcp_call *c, uint64_t progress, uint64_t total,
+             const char *message)
+{
+    struct buf *b = c->of->notes;
+
+    if (c->of->token.p == NULL)
+        return;
+    buf_z(b, NOTE "progress\",\"params\":{\"progressToken\":");
+    buf_str(b, c->of->token);
+    buf_printf(b, ",\"progress\":%llu,\"total\":%llu",
+               (unsigned long long)progress,
+               (unsigned long long)(total > 0 ? total : 1000));
+    put_more(b, ",\"message\":",
+             c->rev >= MCP_2025_03_26 ? message : NULL);
+    buf_z(b, "}}\n");
+}
+
+/* The level of a session as it is now: it may be set while a call waits. */
+void
+mcp_log(struct mcp_call *c, int level, const char *logger, struct str data)
+{
+    const struct request *r = c->of;
+    struct buf *b = r->notes;
+
+    if (level > (is_modern(r) ? r->log_level : r->m->s->log_level))
+        return;
+    put_more(b, NOTE "message\",\"params\":{\"level\":",
+             mcp_level_name(level));
+    put_more(b, ",\"logger\":", logger);
+    buf_z(b, ",\"data\":");
+    buf_str(b, data);
+    buf_z(b, "}}\n");
+}
+
+/* ---- what a modern client carries for a call ---- */
+
+struct state_head { /* of what is sealed; the state follows */
+    uint8_t expires_ms[8], round[8];
+    uint8_t digest[SHA256_LEN];
+};
+
+static void
+put_be64(uint8_t to[8], uint64_t v)
+{
+    int i;
+
+    for (i = 7; i >= 0; i--, v >>= 8)
+        to[i] = (uint8_t)v;
+}
+
+static uint64_t
+get_be64(const uint8_t p[8])
+{
+    uint64_t v = 0;
+    int i;
+
+    for (i = 0; i < 8; i++)
+        v = v << 8 | p[i];
+    return v;
+}
+
+/* Length and kind first, so that no two lists of texts run together. */
+static void
+add_text(struct sha256 *h, uint8_t kind, struct str s)
+{
+    uint8_t head[9] = {[8] = kind};
+
+    put_be64(head, s.len);
+    sha256_add(h, head, sizeof(head));
+    if (s.p != NULL)
+        sha256_add(h, s.p, s.len);
+}
+
+/* Of what the request asks for, however its JSON is written. */
+static int
+digest(const struct request *r, uint8_t out[SHA256_LEN])
+{
+    const struct json_tok *t = r->call.args;
+    uint32_t n = t != NULL ? t->span : 0;
+    struct sha256 h;
+
+    sha256_init(&h);
+    add_text(&h, JSON_STRING, str_of(r->method->name));
+    add_text(&h, JSON_STRING, r->target);
+    for (; n > 0; n--, t++) {
+        struct str text = {NULL, t->n};
+
+        if (t->type < JSON_ARRAY)
+            text = json_raw(t);
+        if (t->type == JSON_STRING && mcp_text(r->m->a, t, &text) != 0)
+            return ERR_NOMEM;
+        add_text(&h, t->type, text);
+    }
+    sha256_end(&h, out);
+    return 0;
+}
+
+static int
+seal_state(struct request *r, struct buf *out)
+{
+    size_t len = sizeof(struct state_head) + r->state.len;
+    struct state_head *head = arena_alloc(r->call.arena, len);
+
+    if (r->m->m->sign == NULL)
+        return ERR_IO;
+    if (head == NULL || digest(r, head->digest) != 0)
+        return ERR_NOMEM;
+    put_be64(head->expires_ms, (uint64_t)(clock_wall_ms() + STATE_MS));
+    put_be64(head->round, (uint64_t)r->call.round + 1);
+    if (r->state.len > 0)
+        memcpy(head + 1, r->state.p, r->state.len);
+    return sign_seal(r->m->m->sign, "state", r->call.principal,
+                     (struct str){(const char *)head, len}, out);
+}
+
+/* Invariant 3. 0, ERR_NOMEM, or another error: it is not good. */
+static int
+open_state(struct request *r, struct str text)
+{
+    struct sign *sign = r->m->m->sign;
+    const struct state_head *head;
+    uint8_t want[SHA256_LEN];
+    struct str s;
+    int err = ERR_INVALID;
+
+    if (sign != NULL && text.p != NULL)
+        err = sign_open(sign, "state", r->call.principal, text, r->m->a, &s);
+    if (err == 0)
+        err = digest(r, want);
+    if (err != 0)
+        return err;
+    head = (const struct state_head *)(const void *)s.p;
+    if (s.len < sizeof(*head) ||
+        get_be64(head->expires_ms) <= (uint64_t)clock_wall_ms() ||
+        memcmp(head->digest, want, sizeof(want)) != 0)
+        return ERR_INVALID;
+    r->call.round = (unsigned)get_be64(head->round);
+    r->call.state = (struct str){s.p + sizeof(*head), s.len - sizeof(*head)};
+    return 0;
+}
+
+int
+mcp_check_inputs(struct request *r)
+{
+    const struct json_tok *inputs = json_get(r->params, "inputResponses"),
+                          *state = json_get(r->params, "requestState");
+    struct str text;
+    int err;
+
+    if (!is_absent(inputs) && inputs->type != JSON_OBJECT)
+        return mcp_refuse(r, MCP_OK, RPC_INVALID_PARAMS,
+                          "inputResponses must be an object", NULL, STR_NONE);
+    r->inputs = inputs;
+    if (is_absent(state))
+        return 0;
+    err = mcp_text(r->m->a, state, &text);
+    if (err == 0)
+        err = open_state(r, text);
+    if (err == 0 || err == ERR_NOMEM)
+        return err;
+    return mcp_refuse(r, MCP_OK, RPC_INVALID_PARAMS,
+                      "requestState is not of this request, or too old", NULL,
+                      STR_NONE);
+}
+
+/* ---- what a run comes to ---- */
+
+void
+mcp_begin_run(struct request *r)
+{
+    struct mcp_message *m = r->m;
+    struct mcp_question **at = &r->questions;
+
+    while (*at != NULL && (*at)->sent)
+        at = &(*at)->next;
+    *at = NULL;
+    r->missing = 0;
+    r->asked = false;
+    r->state = STR_NONE;
+    r->wait_ms = -1;
+    r->poll_ms = 0;
+    r->call.is_error = r->call.content = false;
+    if (m->at != NULL) {
+        r->call.arena = &m->runs[m->turn % 2];
+        arena_reset(r->call.arena);
+    }
+}
+
+static void
+put_question(struct buf *b, const struct mcp_question *q)
+{
+    buf_printf(b, "\"method\":\"%.*s\"", STR_ARG(q->method));
+    if (q->params.len > 0) {
+        buf_z(b, ",\"params\":");
+        buf_str(b, q->params);
+    }
+    buf_char(b, '}');
+}
+
+/* The members of an input_required result. */
+static int
+put_inputs(struct request *r, struct buf *out)
+{
+    const struct mcp_question *q;
+    int err = 0;
+
+    for (q = r->questions; q != NULL; q = q->next) {
+        buf_z(out, q == r->questions ? "\"inputRequests\":{" : ",");
+        json_quote(out, q->key);
+        buf_z(out, ":{");
+        put_question(out, q);
+        if (q->next == NULL)
+            buf_char(out, '}');
+    }
+    if (r->state.p == NULL)
+        return 0;
+    buf_z(out, r->questions != NULL ? ",\"requestState\":\""
+                                    : "\"requestState\":\"");
+    err = seal_state(r, out);
+    buf_char(out, '"');
+    return err;
+}
+
+static void
+send_questions(struct request *r)
+{
+    struct mcp_question *q;
+
+    for (q = r->questions; q != NULL; q = q->next) {
+        if (q->sent)
+            continue;
+        q->id = ++r->m->m->last_ask;
+        buf_printf(r->notes, "{\"jsonrpc\":\"2.0\",\"id\":\"" ID_PREFIX
+                   "%llu\",", (unsigned long long)q->id);
+        put_question(r->notes, q);
+        buf_char(r->notes, '\n');
+    }
+}
+
+/* What ERR_MORE of a run means: MCP_ASKS, ERR_MORE, or another error. */
+static int
+settle(struct request *r)
+{
+    bool waits = r->wait_ms >= 0 || r->listen != NULL;
+
+    if (r->missing != 0)
+        return ERR_CAPABILITY;
+    if (!r->call.may_wait)
+        return ERR_MORE;
+    if (!r->asked && !waits) {
+        if (r->state.p == NULL)
+            return ERR_IO; /* for nothing, so it would wait forever */
+        r->wait_ms = 0;
+    }
+    if (is_modern(r))
+        return r->asked || !waits ? MCP_ASKS : ERR_MORE;
+    send_questions(r);
+    return ERR_MORE;
+}
+
+/* A tool's own error result, for what its run was refused. */
+static void
+put_refusal(const struct request *r, int err, struct buf *out)
+{
+    size_t i;
+
+    buf_printf(out, "\"content\":[{\"type\":\"text\",\"text\":\"{"
+               "\\\"code\\\":\\\"%s\\\",\\\"message\\\":\\\"%s",
+               err_name(err == ERR_MORE ? ERR_BLOCKED : err),
+               err == ERR_MORE
+                   ? "it would have to wait, which nothing in a batch can"
+               : err == ERR_UNAUTHORIZED ? "this token may only read"
+                                         : "the client cannot be asked for");
+    for (i = 0; i < N_CAPS; i++) {
+        if (r->missing & 1u << i) {
+            buf_char(out, ' ');
+            buf_z(out, caps[i].name);
+        }
+    }
+    buf_z(out, "\\\",\\\"retryable\\\":false}\"}],\"isError\":true");
+}
+
+int
+mcp_end_run(struct request *r, int err, size_t at, struct buf *out)
+{
+    if (err == ERR_MORE)
+        err = out->err != 0 ? out->err : settle(r);
+    if (err == MCP_ASKS) {
+        out->len = at;
+        err = put_inputs(r, out);
+        return err != 0 ? err : MCP_ASKS;
+    }
+    if (r->tool != NULL &&
+        (err == ERR_UNAUTHORIZED || (err == ERR_MORE && !r->call.may_wait) ||
+         (err == ERR_CAPABILITY && !is_modern(r)))) {
+        out->len = at;
+        put_refusal(r, err, out);
+        return 0;
+    }
+    return err;
+}
+
+/* ---- messages that wait ---- */
+
+/* Whether its client cancelled it before it could be kept: both may have
+   come in one turn. */
+static bool
+was_cancelled(struct mcp_session *s, struct str id)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof(s->cancelled) / sizeof(*s->cancelled); i++) {
+        if (s->cancelled[i] == str_hash(id)) {
+            s->cancelled[i] = 0;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The questions that went out with the run that k was kept after. */
+static int
+copy_questions(struct mcp_message *k, const struct request *r)
+{
+    struct mcp_question **at = &k->v->questions;
+    const struct mcp_question *q;
+
+    for (q = r->questions; q != NULL; q = q->next, at = &(*at)->next) {
+        *at = arena_alloc(k->a, sizeof(**at));
+        if (*at == NULL)
+            return ERR_NOMEM;
+        **at = (struct mcp_question){
+            .key = arena_str(k->a, q->key), .id = q->id, .sent = true};
+        if ((*at)->key.p == NULL)
+            return ERR_NOMEM;
+    }
+    return 0;
+}
+
+/* Judges the copy of m that k is to be, as a session of m's revision would. */
+static int
+judge_copy(struct mcp_message *k, const struct mcp_message *m)
+{
+    const struct request *r = m->v;
+    struct mcp_facts f = {.principal = arena_str(k->a, r->call.principal),
+                          .read_only = r->call.read_only};
+    struct mcp_session *s = &k->scratch;
+    int err;
+
+    k->text = arena_str(k->a, m->text);
+    if (k->text.p == NULL || f.principal.p == NULL)
+        return ERR_NOMEM;
+    s->initialized = !is_modern(r);
+    s->rev = r->rev;
+    s->caps = r->call.caps;
+    s->log_level = m->s->log_level;
+    if (r->call.client.len > 0)
+        memcpy(s->client, r->call.client.p, r->call.client.len);
+    err = mcp_judge(k, &f);
+    k->f = NULL;
+    k->http = m->http;
+    k->s = m->s == &m->scratch ? s : m->s;
+    return err < 0 ? err : 0;
+}
+
+static void
+wait_again(struct mcp_message *k)
+{
+    int64_t wait_ms = k->v->wait_ms;
+
+    k->due_ms = wait_ms < 0 ? INT64_MAX : clock_mono_ms() + wait_ms;
+    k->given = false;
+    k->ready = k->cancelled;
+}
+
+static void
+free_kept(struct mcp_message *k)
+{
+    if (k->n > 0 && k->v->listen != NULL)
+        mcp_listen_end(k);
+    arena_fini(&k->own);
+    arena_fini(&k->runs[0]);
+    arena_fini(&k->runs[1]);
+    free(k);
+}
+
+int
+mcp_keep(const struct mcp_message *m, struct mcp_sink *sink, void *owner,
+         struct mcp_message **out)
+{
+    struct mcp_message *k = calloc(1, sizeof(*k));
+    const struct request *r = m->v;
+
+    if (k == NULL)
+        return ERR_NOMEM;
+    k->m = m->m;
+    k->a = &k->own;
+    k->sink = sink;
+    k->owner = owner;
+    if (judge_copy(k, m) != 0 || copy_questions(k, r) != 0)
+        goto fail;
+    k->v->wait_ms = r->wait_ms;
+    k->v->poll_ms = r->poll_ms;
+    k->v->call.round = r->call.round + 1;
+    k->v->call.state = arena_str(k->a, r->state);
+    if (k->v->call.state.p == NULL)
+        goto fail;
+    mcp_prepare(k);
+    k->cancelled = was_cancelled(k->s, k->v->id);
+    wait_again(k);
+    k->at = &k->m->kept;
+    k->next = k->m->kept;
+    if (k->next != NULL)
+        k->next->at = &k->next;
+    k->m->kept = k;
+    k->m->counts.waiting++;
+    k->s->n_kept++;
+    if (k->v->listen != NULL)
+        mcp_listen_begin(k);
+    *out = k;
+    return 0;
+
+fail:
+    free_kept(k);
+    return ERR_NOMEM;
+}
+
+void
+mcp_keep_on(struct mcp_message *m)
+{
+    struct mcp_question *q;
+
+    for (q = m->v->questions; q != NULL; q = q->next)
+        q->sent = true;
+    m->v->call.round++;
+    m->v->call.state = m->v->state;
+    m->turn++;
+    wait_again(m);
+}
+
+void
+mcp_drop(struct mcp_message *m)
+{
+    *m->at = m->next;
+    if (m->next != NULL)
+        m->next->at = m->at;
+    m->m->counts.waiting--;
+    m->s->n_kept--;
+    free_kept(m);
+}
+
+/* The oldest first. */
+void *
+mcp_next(struct mcp *m, int64_t now_ms, struct mcp_message **out)
+{
+    struct mcp_message *k, *found = NULL;
+
+    for (k = m->kept; k != NULL; k = k->next)
+        if (!k->given && (k->ready || k->due_ms <= now_ms))
+            found = k;
+    if (found == NULL)
+        return NULL;
+    found->given = true;
+    *out = found;
+    return found->owner;
+}
+
+int64_t
+mcp_due_ms(const struct mcp *m)
+{
+    const struct mcp_message *k;
+    int64_t due = INT64_MAX;
+
+    if (m->list_due[0] || m->list_due[1] || m->list_due[2])
+        due = m->list_sent_ms + MCP_LIST_PAUSE_MS;
+    if (m->tell_due)
+        due = 0;
+    for (k = m->kept; k != NULL; k = k->next) {
+        int64_t at = k->ready ? 0 : k->due_ms;
+
+        if (!k->given && at < due)
+            due = at;
+    }
+    return due;
+}
+
+unsigned
+mcp_polls(const struct mcp_message *m)
+{
+    return m->v->poll_ms;
+}
+
+/* ---- what clients say to messages that wait ---- */
+
+/* The client's result, copied; null where it has none to give. */
+static const struct json_tok *
+copy_answer(struct arena *a, const struct json_tok *t)
+{
+    static const struct json_tok none = {"null", 4, 1, 0, JSON_NULL, false};
+    const struct json_tok *result = json_get(t, "result"), *copy;
+    struct str text;
+
+    if (result == NULL || result->type != JSON_OBJECT)
+        return &none;
+    text = arena_str(a, json_raw(result));
+    if (text.p == NULL || json_parse(a, text, &copy, NULL) != 0)
+        return &none;
+    return copy;
+}
+
+/* Invariant 2. */
+static void
+answer_question(struct mcp_message *k, const struct json_tok *t)
+{
+    struct mcp_question *q;
+    bool open = false, hit = false;
+    char id[sizeof(ID_PREFIX) + 20];
+
+    for (q = k->v->questions; q != NULL; q = q->next) {
+        text_put(id, sizeof(id), ID_PREFIX "%llu", (unsigned long long)q->id);
+        if (q->answer == NULL && json_is(json_get(t, "id"), id)) {
+            q->answer = copy_answer(k->a, t);
+            hit = true;
+        }
+        open |= q->answer == NULL;
+    }
+    k->ready |= hit && !open;
+}
+
+void
+mcp_take_response(struct mcp_session *s, const struct json_tok *t)
+{
+    struct mcp_message *k;
+
+    if (s->n_kept == 0)
+        return;
+    for (k = s->m->kept; k != NULL; k = k->next)
+        if (k->s == s)
+            answer_question(k, t);
+}
+
+void
+mcp_take_cancel(struct mcp_session *s, const struct json_tok *params)
+{
+    const struct json_tok *id = json_get(params, "requestId");
+    struct mcp_message *k = s->n_kept > 0 ? s->m->kept : NULL;
+
+    if (!mcp_is_id(id))
+        return;
+    for (; k != NULL; k = k->next) {
+        if (k->s == s && str_eq(k->v->id, json_raw(id))) {
+            k->cancelled = k->ready = true;
+            return;
+        }
+    }
+    s->cancelled[s->n_cancelled++ % 4] = str_hash(json_raw(id));
+}

@@ -1,0 +1,566 @@
+/* mcp_session - sessions: their ids, their records, their streams.
+
+   The id of a session over HTTP says what initialize agreed on, signed. So it
+   is known again by a process that has never seen it; it is no authority,
+   since whoever uses it has to be the principal that it was made for. What
+   changes later (subscriptions, log level, the end) is the record
+   "session/<id>", whole each time:
+
+     "op":"set","v":{"level":6,"ended":false,"subs":[["task://a",17]]}
+
+   where the number is the n of the record that added the subscription. Where
+   there is no store to write to, and on a pipe, a session lives in memory
+   alone. It refuses to find a session by half: another principal, too old an
+   age and an end all look as if there had never been one.
+
+   Invariants:
+   1. What memory holds of a stored session comes from one committed record,
+      number s->n: staging changes nothing here, so that it can be undone and
+      done again.
+   2. The list of sessions is in order of use, the latest first.
+   3. A session that leaves memory loses nothing but where its streams were,
+      and that comes back with a Last-Event-ID. */
+
+#include "mcp_int.h"
+#include "text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PREFIX "session/"
+#define MAX_KEY (sizeof(PREFIX) + MCP_ID_MAX)
+
+/* Of what an id says: 16 random bytes, SSE or not, revision, capabilities,
+   and the time in milliseconds, its highest byte first. */
+enum { AT_SSE = 16, AT_REV, AT_CAPS, AT_TIME, ID_LEN = AT_TIME + 8 };
+_Static_assert((ID_LEN + SIGN_MAC_LEN) * 4 / 3 + 2 < MCP_ID_MAX, "an id fits");
+_Static_assert(MAX_KEY <= STORE_MAX_KEY, "its key does");
+
+static bool
+keep(void *ctx, const struct store_rec *r, bool newest, int64_t now_ms)
+{
+    int64_t ms;
+
+    (void)ctx;
+    return newest && time_parse(r->time, &ms) &&
+           now_ms - ms < MCP_SESSION_AGE_MS;
+}
+
+void
+mcp_session_kind(struct store_kind *out)
+{
+    *out = (struct store_kind){.prefix = PREFIX,
+                               .entry_size = sizeof(struct store_entry),
+                               .keep = keep};
+}
+
+static bool
+is_object(const struct json_tok *t)
+{
+    return t != NULL && t->type == JSON_OBJECT;
+}
+
+/* A client of forms says so, or says nothing: there were only forms once. */
+unsigned
+mcp_caps_of(const struct json_tok *caps)
+{
+    const struct json_tok *asks = json_get(caps, "elicitation");
+    unsigned bits = 0;
+
+    if (is_object(asks) &&
+        (json_get(asks, "form") != NULL || json_get(asks, "url") == NULL))
+        bits |= MCP_ELICITATION;
+    if (is_object(json_get(caps, "sampling")))
+        bits |= MCP_SAMPLING;
+    if (is_object(json_get(caps, "roots")))
+        bits |= MCP_ROOTS;
+    return bits;
+}
+
+/* ---- in memory ---- */
+
+static void
+clear_subs(struct mcp_session *s)
+{
+    s->m->n_subs -= s->n_subs;
+    arena_fini(&s->own);
+}
+
+void
+mcp_session_free(struct mcp_session *s)
+{
+    struct mcp_session **at;
+
+    if (s == NULL)
+        return;
+    for (at = &s->m->sessions; *at != NULL && *at != s; at = &(*at)->next)
+        ;
+    if (*at == s) {
+        *at = s->next;
+        s->m->n_sessions--;
+    }
+    clear_subs(s);
+    free(s->principal);
+    free(s);
+}
+
+/* Invariant 2: the last one that fits was used least recently. A message that
+   was judged and not yet run may hold one that was used just now. */
+static bool
+evict(struct mcp *m)
+{
+    int64_t now = clock_mono_ms();
+    struct mcp_session *s, *found = NULL;
+
+    for (s = m->sessions; s != NULL; s = s->next)
+        if (!s->local && s->sinks == NULL && s->n_kept == 0 &&
+            now - s->used_ms > MCP_SESSION_IDLE_MS)
+            found = s;
+    mcp_session_free(found);
+    return found != NULL;
+}
+
+struct mcp_session *
+mcp_session_new(struct mcp *m, struct str principal)
+{
+    struct mcp_session *s;
+
+    if (m->n_sessions >= MCP_MAX_SESSIONS && !evict(m))
+        return NULL;
+    s = calloc(1, sizeof(*s));
+    if (s == NULL)
+        return NULL;
+    s->principal = malloc(principal.len + 1);
+    if (s->principal == NULL) {
+        free(s);
+        return NULL;
+    }
+    if (principal.len > 0)
+        memcpy(s->principal, principal.p, principal.len);
+    s->principal[principal.len] = '\0';
+    s->m = m;
+    s->rev = MCP_NEWEST_HANDSHAKE;
+    s->log_level = MCP_LOG_DEFAULT;
+    s->told = mcp_head(m);
+    s->listed = m->list_clock + 1;
+    s->used_ms = clock_mono_ms();
+    s->next = m->sessions;
+    m->sessions = s;
+    m->n_sessions++;
+    return s;
+}
+
+struct mcp_session *
+mcp_join(struct mcp *m, struct mcp_sink *sink)
+{
+    struct mcp_session *s = mcp_session_new(m, STR_NONE);
+
+    if (s == NULL)
+        return NULL;
+    s->local = true;
+    s->sinks = sink;
+    sink->next = NULL;
+    m->n_sinks++;
+    return s;
+}
+
+void
+mcp_part(struct mcp_session *s)
+{
+    if (s == NULL)
+        return;
+    s->m->n_sinks--;
+    mcp_session_free(s);
+}
+
+/* ---- its id ---- */
+
+static int64_t
+now_of(const struct mcp *m)
+{
+    return m->store != NULL ? store_now_ms(m->store) : clock_wall_ms();
+}
+
+int
+mcp_session_seal(struct mcp_session *s)
+{
+    uint8_t raw[ID_LEN];
+    struct buf b = {0};
+    int i, err = random_bytes(raw, AT_SSE);
+
+    if (err != 0 || s->m->sign == NULL)
+        return ERR_IO;
+    s->born_ms = now_of(s->m);
+    raw[AT_SSE] = s->sse;
+    raw[AT_REV] = (uint8_t)s->rev;
+    raw[AT_CAPS] = (uint8_t)s->caps;
+    for (i = 0; i < 8; i++)
+        raw[AT_TIME + i] = (uint8_t)((uint64_t)s->born_ms >> (56 - 8 * i));
+    err = sign_seal(s->m->sign, "session", str_of(s->principal),
+                    (struct str){(char *)raw, ID_LEN}, &b);
+    if (err == 0)
+        err = b.err;
+    if (err == 0) {
+        ASSERT(b.len < MCP_ID_MAX);
+        memcpy(s->id, b.p, b.len);
+        s->id[b.len] = '\0';
+    }
+    buf_fini(&b);
+    return err == 0 || err == ERR_NOMEM ? err : ERR_IO;
+}
+
+const char *
+mcp_session_id(const struct mcp_session *s)
+{
+    return s->id;
+}
+
+/* Whether there is a store to write to. */
+static bool
+is_writable(const struct mcp *m)
+{
+    struct store_state st;
+
+    if (m->store == NULL)
+        return false;
+    store_state(m->store, &st);
+    return st.err != ERR_READONLY;
+}
+
+/* Makes a session anew from its id. Not where it would not be known whether
+   it has ended. */
+static int
+revive(struct mcp *m, struct str id, struct str principal,
+       struct mcp_session **out)
+{
+    struct arena a = {0};
+    struct str said = STR_NONE;
+    struct mcp_session *s = NULL;
+    const uint8_t *raw;
+    int i, err = ERR_NOT_FOUND;
+
+    if (id.len < MCP_ID_MAX && m->sign != NULL && is_writable(m))
+        err = sign_open(m->sign, "session", principal, id, &a, &said);
+    raw = (const uint8_t *)said.p;
+    if (err == 0 && (said.len != ID_LEN || raw[AT_REV] >= MCP_OLDEST_MODERN))
+        err = ERR_NOT_FOUND;
+    if (err == 0 && (s = mcp_session_new(m, principal)) == NULL)
+        err = ERR_NOMEM;
+    if (err == 0) {
+        memcpy(s->id, id.p, id.len);
+        s->sse = raw[AT_SSE] != 0;
+        s->initialized = !s->sse; /* whose id is older than its initialize */
+        s->rev = raw[AT_REV];
+        s->caps = raw[AT_CAPS];
+        for (i = 0; i < 8; i++)
+            s->born_ms = s->born_ms * 256 + raw[AT_TIME + i];
+        s->told = s->listed = 0;
+        s->back = true;
+    }
+    arena_fini(&a);
+    *out = s;
+    return err == 0 || err == ERR_NOMEM ? err : ERR_NOT_FOUND;
+}
+
+/* ---- its record ---- */
+
+/* Has s hold what record n says; ERR_NOMEM, and then s is as it was. */
+static int
+adopt(struct mcp_session *s, uint64_t n, struct str body)
+{
+    struct mcp_session now = *s;
+    struct arena a = {0};
+    struct str text = arena_printf(&a, "{%.*s}", STR_ARG(body));
+    const struct json_tok *v = NULL, *ended;
+    int64_t level = s->log_level;
+    int err = text.p == NULL ? ERR_NOMEM : json_parse(&a, text, &v, NULL);
+
+    v = json_get(v, "v");
+    ended = json_get(v, "ended");
+    now.ended = ended != NULL && ended->type == JSON_TRUE;
+    json_int(json_get(v, "level"), &level);
+    now.log_level = (int)level;
+    now.n = n;
+    now.told_i = 0; /* subscriptions may have changed their places */
+    now.n_subs = 0;
+    now.own = (struct arena){0};
+    if (err != ERR_NOMEM)
+        err = mcp_subs_read(&now, &now.own, json_get(v, "subs"), true);
+    arena_fini(&a);
+    if (err == ERR_NOMEM) {
+        arena_fini(&now.own);
+        return err;
+    }
+    clear_subs(s);
+    *s = now;
+    s->m->n_subs += s->n_subs;
+    return 0;
+}
+
+static struct str
+key_of(const struct mcp_session *s, char key[MAX_KEY])
+{
+    return (struct str){key, text_put(key, MAX_KEY, PREFIX "%s", s->id)};
+}
+
+int
+mcp_session_refresh(struct mcp_session *s)
+{
+    struct store_entry *e = NULL;
+    struct store_rec r;
+    struct arena a = {0};
+    char key[MAX_KEY];
+    int err;
+
+    if (s->id[0] != '\0' && s->m->store != NULL)
+        e = store_find(s->m->store, key_of(s, key));
+    if (e == NULL || e->n == s->n)
+        return 0;
+    err = store_read(s->m->store, e, &a, &r);
+    if (err == 0)
+        err = adopt(s, r.n, r.body);
+    arena_fini(&a);
+    return err;
+}
+
+/* What s comes to with a change. */
+static void
+put_record(const struct mcp_session *s, int level, bool end, struct str add,
+           uint64_t since, struct str drop, struct buf *b)
+{
+    const struct mcp_sub *dropped = mcp_sub_find(s, drop);
+    size_t i, n = end ? 0 : s->n_subs + (add.p != NULL);
+    const char *comma = "";
+
+    buf_printf(b, "\"op\":\"%s\",\"v\":{\"level\":%d,\"ended\":%s,"
+               "\"subs\":[", end ? "end" : "set",
+               level < 0 ? s->log_level : level,
+               end || s->ended ? "true" : "false");
+    for (i = 0; i < n; i++) {
+        bool new = i == s->n_subs;
+
+        if (!new && &s->subs[i] == dropped)
+            continue;
+        buf_printf(b, "%s[", comma);
+        json_quote(b, new ? add : str_of(s->subs[i].uri));
+        buf_printf(b, ",%llu]",
+                   (unsigned long long)(new ? since : s->subs[i].since));
+        comma = ",";
+    }
+    buf_z(b, "]}");
+}
+
+bool
+mcp_session_stored(const struct mcp_session *s)
+{
+    return s->id[0] != '\0' && is_writable(s->m);
+}
+
+int
+mcp_session_set(struct mcp_session *s, int level, bool end, struct str add,
+                struct str drop)
+{
+    struct mcp *m = s->m;
+    struct mcp_session staged = {.m = m, .n = s->n};
+    const struct mcp_session *from = s;
+    bool stored = mcp_session_stored(s);
+    struct buf b = {0};
+    char key[MAX_KEY];
+    int err = 0;
+
+    if (stored) {
+        memcpy(staged.id, s->id, sizeof(staged.id));
+        err = mcp_session_refresh(&staged);
+        if (staged.n != s->n)
+            from = &staged;
+    }
+    if (err != 0 || mcp_sub_find(from, add) != NULL ||
+        (drop.p != NULL && mcp_sub_find(from, drop) == NULL))
+        goto out; /* it is so already */
+    err = ERR_TOO_LARGE;
+    if (add.len > MCP_MAX_URI ||
+        (add.p != NULL && from->n_subs == MCP_MAX_SUBS))
+        goto out;
+    put_record(from, level, end, add,
+               stored ? store_next_n(m->store) : mcp_head(m), drop, &b);
+    err = b.err;
+    if (err == 0)
+        err = stored ? store_stage(m->store, key_of(s, key), buf_view(&b))
+                     : adopt(s, 0, buf_view(&b));
+out:
+    buf_fini(&b);
+    clear_subs(&staged);
+    return err;
+}
+
+void
+mcp_session_changed(struct mcp *m, const struct mcp_change *c)
+{
+    struct mcp_session *s;
+    struct str id = {c->key.p + strlen(PREFIX), c->key.len - strlen(PREFIX)};
+
+    for (s = m->sessions; s != NULL && !str_is(id, s->id); s = s->next)
+        ;
+    if (s != NULL && s->n != c->n && adopt(s, c->n, c->body) != 0)
+        mcp_tell_later(s); /* which reads the record first */
+}
+
+int
+mcp_session_find(struct mcp *m, struct str id, struct str principal,
+                 struct mcp_session **out)
+{
+    struct mcp_session *s, **at;
+    int err = 0;
+
+    if (id.len == 0)
+        return ERR_NOT_FOUND;
+    if (m->store != NULL && !m->followed)
+        store_follow(m->store); /* another process may have ended it */
+    m->followed = true;
+    for (at = &m->sessions; *at != NULL && !str_is(id, (*at)->id);
+         at = &(*at)->next)
+        ;
+    s = *at;
+    if (s == NULL) {
+        err = revive(m, id, principal, &s);
+    } else {
+        *at = s->next;
+        s->next = m->sessions;
+        m->sessions = s;
+    }
+    if (err == 0)
+        err = mcp_session_refresh(s);
+    if (err != 0)
+        return err;
+    if (s->ended || !str_is(principal, s->principal) ||
+        now_of(m) - s->born_ms > MCP_SESSION_AGE_MS)
+        return ERR_NOT_FOUND;
+    s->used_ms = clock_mono_ms();
+    *out = s;
+    return 0;
+}
+
+/* ---- its streams ---- */
+
+size_t
+mcp_event_id(const struct mcp_session *s, uint64_t n, uint64_t i,
+             char out[MCP_EVENT_MAX])
+{
+    return text_put(out, MCP_EVENT_MAX, "%s.%llu.%llu", s->id,
+                    (unsigned long long)n, (unsigned long long)i);
+}
+
+void
+mcp_stream_event(const struct mcp_session *s, struct buf *b)
+{
+    char event[MCP_EVENT_MAX];
+
+    buf_put(b, event, mcp_event_id(s, s->told, s->told_i, event));
+}
+
+/* Cuts the number behind the last dot off text. */
+static bool
+cut_number(struct str *text, uint64_t *out)
+{
+    size_t at = text->len;
+
+    while (at > 0 && text->p[at - 1] != '.')
+        at--;
+    if (at == 0 ||
+        !str_u64((struct str){text->p + at, text->len - at}, out))
+        return false;
+    text->len = at - 1;
+    return true;
+}
+
+/* Takes s back to where a client says that it was: false where it was never
+   told that. Of lists it is only known that a list_changed has arrived if it
+   came before that place, and nothing has changed since. */
+static bool
+rewind_to(struct mcp_session *s, struct str last)
+{
+    const struct mcp *m = s->m;
+    uint64_t n, i, head = mcp_head(m);
+    uint64_t listed = m->list_at != 0 ? m->list_at : head;
+
+    if (!cut_number(&last, &i) || !cut_number(&last, &n) || n > head ||
+        !str_is(last, s->id))
+        return false;
+    s->told = n;
+    s->told_i = s->n > n ? 0 : i;
+    if (listed > n || (listed == n && i < MCP_LIST_PLACE) ||
+        m->list_due[MCP_LIST_RESOURCES])
+        s->listed = 0;
+    else if (s->listed == 0)
+        s->listed = m->list_clock + 1;
+    return true;
+}
+
+static void
+attach(struct mcp_session *s, struct str last, struct mcp_sink *sink)
+{
+    struct mcp_sink **at = &s->sinks;
+
+    if (!rewind_to(s, last))
+        while (*at != NULL)
+            at = &(*at)->next;
+    sink->next = *at;
+    *at = sink;
+    s->m->n_sinks++;
+}
+
+int
+mcp_stream_open(struct mcp *m, struct str id, struct str principal,
+                struct str last, struct mcp_sink *sink,
+                struct mcp_session **out)
+{
+    int err = mcp_session_find(m, id, principal, out);
+
+    if (err != 0)
+        return err == ERR_NOMEM ? err : ERR_NOT_FOUND;
+    attach(*out, last, sink);
+    mcp_session_tell(*out);
+    return 0;
+}
+
+int
+mcp_sse_open(struct mcp *m, struct str principal, struct str last,
+             struct mcp_sink *sink, struct mcp_session **out)
+{
+    struct mcp_session *s = NULL;
+    struct str id = last;
+    uint64_t number;
+    int err = 0;
+
+    if (cut_number(&id, &number) && cut_number(&id, &number) &&
+        mcp_session_find(m, id, principal, &s) == ERR_NOMEM)
+        return ERR_NOMEM;
+    if (s == NULL || !s->sse) {
+        s = mcp_session_new(m, principal);
+        if (s == NULL)
+            return ERR_NOMEM;
+        s->sse = true;
+        s->rev = MCP_2024_11_05;
+        err = mcp_session_seal(s);
+    }
+    if (err != 0) {
+        mcp_session_free(s);
+        return err;
+    }
+    attach(s, last, sink);
+    mcp_tell_later(s); /* behind the event that names the endpoint */
+    *out = s;
+    return 0;
+}
+
+void
+mcp_stream_close(struct mcp_session *s, struct mcp_sink *sink)
+{
+    struct mcp_sink **at;
+
+    for (at = &s->sinks; *at != sink; at = &(*at)->next)
+        ASSERT(*at != NULL);
+    *at = sink->next;
+    s->m->n_sinks--;
+    s->used_ms = clock_mono_ms();
+}
