@@ -53,6 +53,7 @@ static const struct {
      "once the server runs anew, get_task shows whether it is there"},
     [-ERR_FORMAT] = {"the record is of a newer version",
      "tell the operator: a newer mcptask reads it"},
+    [-ERR_UNAUTHORIZED] = {"the token may only read", "reads still work"},
 };
 
 int

@@ -161,7 +161,7 @@ int tasks_list(struct tasks *t, struct arena *a, const struct task_query *q,
 
 /* ---- changing ---- */
 
-/* Why something was refused. Its text never holds what a task holds. */
+/* Why something was refused. Its texts never hold what a task holds. */
 struct task_error {
     int code;           /* enum err, 0: none */
     struct str message; /* a sentence, for the agent */
@@ -169,6 +169,7 @@ struct task_error {
     struct str next;    /* what to do now, or empty */
     uint64_t version;   /* the task's current one, 0: not told */
     unsigned allowed;   /* statuses, a bit each, 0: not told */
+    struct str holder;  /* raw JSON string: who has the task; .p NULL */
     bool unknown;       /* the outcome is: it may have happened */
 };
 
@@ -181,6 +182,7 @@ int task_fail_store(struct task_error *e, int code);
 
 struct task_receipt {
     struct str id;
+    struct str op;          /* as in struct task_event */
     uint64_t version, seq;
     enum task_status status;
     struct str owner;       /* raw JSON string, .p NULL: nobody */

@@ -340,6 +340,7 @@ receipt_of(struct change *ch, const struct task_event *ev,
     }
     *out = (struct task_receipt){
         .id = ev->id,
+        .op = ev->op,
         .version = raw_u64(f[F_VERSION]),
         .seq = ev->r.n,
         .status = (enum task_status)status,
@@ -555,6 +556,7 @@ stage(struct change *ch, struct task_receipt *out)
     buf_reset(b, BODY_KEEP);
     *out = (struct task_receipt){
         .id = ch->id,
+        .op = str_of(ch->op),
         .version = raw_u64(ch->k.f[F_VERSION]),
         .seq = seq,
         .status = ch->k.status,
@@ -779,9 +781,12 @@ run_leave(struct change *ch)
     struct str owner = ch->old.f[F_CURRENT_OWNER];
     int rc;
 
-    if (handoff && owner.p && !str_eq(owner, ch->by))
-        return refuse(ch, ERR_NOT_OWNER, "from_agent", "from_agent does not "
-                      "own the task");
+    if (handoff && owner.p && !str_eq(owner, ch->by)) {
+        rc = refuse(ch, ERR_NOT_OWNER, "from_agent", "from_agent does not "
+                    "own the task");
+        ch->c->e.holder = owner;
+        return rc;
+    }
     rc = set_status(ch, handoff ? TASK_HANDOFF_READY : TASK_EXHAUSTED);
     if (rc != 0)
         return rc;

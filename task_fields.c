@@ -32,8 +32,9 @@ enum type {
     T_CONTENT  /* any string, taken as it stands */
 };
 
-/* ONE: not empty; FIXED: no null; INT32: from INT32_MIN to INT32_MAX */
-enum { CHARS = 1, ONE = 2, FIXED = 4, INT32 = 8 };
+/* ONE: not empty; FIXED: no null; INT32: from INT32_MIN to INT32_MAX; SET: a
+   list in which what stood before is left out */
+enum { CHARS = 1, ONE = 2, FIXED = 4, INT32 = 8, SET = 16 };
 
 /* Every name once, so that a row needs two bytes to say which. */
 #define NAMES(X) \
@@ -48,7 +49,7 @@ enum { CHARS = 1, ONE = 2, FIXED = 4, INT32 = 8 };
     X(created_by) X(notes) X(expected_version) X(idempotency_key) X(section) \
     X(since_seq) X(limit) X(cursor) X(content) X(encoding) X(tag) X(ready) \
     X(needs_input) X(stale) X(query) X(changed_since) X(include_done) \
-    X(task)
+    X(task) X(since)
 
 #define X(name) char name[sizeof #name];
 static const struct names {
@@ -78,6 +79,7 @@ struct row {
 #define CHANGES (SAVES | BIT(CREATE) | BIT(ATTACH) | BIT(UPDATE))
 #define WHOLE (BIT(CREATE) | BIT(UPDATE) | BIT(IMPORT))
 #define STATE (SAVES | BIT(UPDATE) | BIT(IMPORT))
+#define PROMPTS (BIT(RESUME) | BIT(BRIEF))
 #define KiB 1024
 #define SAFE_INT INT64_C(9007199254740991)
 
@@ -147,9 +149,9 @@ static const struct row *const objects[] = {
 
 static const struct row rows[TASK_N_ARGS] = {
     [F_TASK_ID] = {NAME(task_id), .type = T_ID, .flags = FIXED,
-                   .tools = CHANGES | BIT(GET) | BIT(IMPORT),
-                   .needs = (CHANGES | BIT(GET) | BIT(IMPORT)) &
-                            ~BIT(CREATE)},
+                   .tools = CHANGES | BIT(GET) | BIT(IMPORT) | PROMPTS,
+                   .needs = (CHANGES | BIT(GET) | BIT(IMPORT) |
+                             BIT(BRIEF)) & ~BIT(CREATE)},
     [F_STATUS] = {NAME(status), CHOICE(STATUSES), .flags = FIXED,
                   .tools = WHOLE | BIT(LIST)},
     [F_CURRENT_OWNER] = {NAME(current_owner), AGENT,
@@ -160,9 +162,9 @@ static const struct row rows[TASK_N_ARGS] = {
                      .tools = WHOLE | BIT(LIST)},
     [F_PARENT_ID] = {NAME(parent_id), .type = T_ID,
                      .tools = WHOLE | BIT(LIST)},
-    [F_TAGS] = {NAME(tags), TEXT, .flags = CHARS | ONE, .items = 16,
+    [F_TAGS] = {NAME(tags), TEXT, .flags = CHARS | ONE | SET, .items = 16,
                 .max = 64, .tools = WHOLE},
-    [F_DEPENDS_ON] = {NAME(depends_on), .type = T_ID,
+    [F_DEPENDS_ON] = {NAME(depends_on), .type = T_ID, .flags = SET,
                       .items = TASK_MAX_DEPS, .tools = WHOLE},
     [F_VERSION] = {NAME(version), INT(1, 0), .tools = BIT(IMPORT)},
     [F_CREATED_AT] = {NAME(created_at), .type = T_TIME,
@@ -200,11 +202,12 @@ static const struct row rows[TASK_N_ARGS] = {
                      .items = TASK_MAX_ARTIFACTS, .tools = BIT(IMPORT)},
     [F_CREATED_BY] = {NAME(created_by), AGENT, .tools = BIT(IMPORT)},
 
-    [ARG_AGENT] = {NAME(agent), AGENT, .tools = CHANGES,
+    [ARG_AGENT] = {NAME(agent), AGENT, .tools = CHANGES | BIT(RESUME),
                    .needs = BIT(CHECKPOINT) | BIT(EXHAUST)},
     [ARG_FROM_AGENT] = {NAME(from_agent), AGENT, .tools = BIT(HANDOFF),
                         .needs = BIT(HANDOFF)},
-    [ARG_TO_AGENT] = {NAME(to_agent), AGENT, .tools = BIT(HANDOFF)},
+    [ARG_TO_AGENT] = {NAME(to_agent), AGENT,
+                      .tools = BIT(HANDOFF) | BIT(BRIEF)},
     [ARG_REASON] = {NAME(reason), TEXT, .flags = ONE, .max = 2 * KiB,
                     .tools = BIT(HANDOFF) | BIT(EXHAUST) | BIT(UPDATE)},
     [ARG_NOTES] = {NAME(notes), TEXT, .flags = ONE, .max = 4 * KiB,
@@ -248,6 +251,8 @@ static const struct row rows[TASK_N_ARGS] = {
     [ARG_INCLUDE_DONE] = {NAME(include_done), .type = T_BOOL,
                           .tools = BIT(LIST)},
     [ARG_LIMIT] = {NAME(limit), INT(1, 100), .tools = BIT(LIST)},
+    [ARG_SINCE] = {NAME(since), .type = T_WHEN, .flags = ONE,
+                   .tools = BIT(STANDUP)},
 };
 
 /* Members of an exported task that are derived when it is read. */
@@ -337,8 +342,8 @@ check_text(struct parse *p, const struct row *r, struct str s)
     return 0;
 }
 
-static bool
-is_id(struct str s)
+bool
+task_is_id(struct str s)
 {
     size_t i;
 
@@ -357,7 +362,7 @@ static int
 check_id(struct parse *p, const struct row *r, struct str s)
 {
     (void)r;
-    if (!is_id(s))
+    if (!task_is_id(s))
         return refuse(p, ERR_INVALID, "must be 1 to %d of the characters "
                       "A-Z a-z 0-9 . _ : -", TASK_MAX_ID);
     json_string(&p->w, s);
@@ -441,7 +446,8 @@ check_count(struct parse *p, const struct row *r, const struct json_tok *t)
 bool
 task_time_parse(struct arena *a, struct str s, int64_t *ms)
 {
-    struct str t = arena_printf(a, "%.*sZ", STR_ARG(s));
+    struct str t = arena_printf(a, "%.*s%s", STR_ARG(s),
+                                s.len == 10 ? "T00:00:00Z" : "Z");
 
     if (!t.p || t.len < 12)
         return false;
@@ -656,6 +662,31 @@ is_null(const struct row *r, const struct json_tok *t)
            (t->type == JSON_STRING && t->len == 0 && one && !r->items);
 }
 
+/* A raw list of texts in the arena, cut down to those that did not stand
+   before in it. */
+static void
+drop_doubles(struct str *list)
+{
+    char *p = (char *)(uintptr_t)list->p;
+    struct str kept = {p, 1}, item, other;
+    size_t at = 0, seen;
+
+    while ((item = task_list_next(*list, &at)).p) {
+        seen = 0;
+        do
+            other = task_list_next(kept, &seen);
+        while (other.p && !str_eq(other, item));
+        if (other.p)
+            continue;
+        if (kept.len > 1)
+            p[kept.len++] = ',';
+        memmove(p + kept.len, item.p, item.len);
+        kept.len += item.len;
+    }
+    p[kept.len++] = ']';
+    *list = kept;
+}
+
 static int
 take(struct parse *p, enum task_tool tool, const struct row *r,
      const struct json_tok *t, struct str *out)
@@ -683,7 +714,23 @@ take(struct parse *p, enum task_tool tool, const struct row *r,
     if (rc != 0)
         return rc;
     *out = arena_str(p->c->a, buf_view(&p->b));
-    return p->b.err || !out->p ? nomem(p) : 0;
+    if (p->b.err || !out->p)
+        return nomem(p);
+    if (r->flags & SET)
+        drop_doubles(out);
+    return 0;
+}
+
+/* Adds a name that the tool does not know to those that one error will name,
+   as far as there is room in it. */
+static void
+add_unknown(struct buf *list, struct str name)
+{
+    if (list->len < 120)
+        buf_printf(list, "%s\"%.*s\"", list->len ? ", " : "",
+                   name.len > 64 ? 64 : (int)name.len, name.p);
+    else if (list->p[list->len - 1] != '.')
+        buf_z(list, ", ...");
 }
 
 static int
@@ -691,17 +738,15 @@ unknown(struct parse *p, enum task_tool tool, const struct json_tok *m,
         struct str name, struct buf *extra)
 {
     static const struct row any = {NAME(task)};
-    struct task_ctx *c = p->c;
     size_t i;
     int rc;
 
     if (tool != TOOL_IMPORT) {
-        struct str cut = {name.p, name.len > 64 ? 64 : name.len};
-
-        rc = task_fail(&c->e, c->a, ERR_INVALID, NULL,
-                       "unknown argument \"%.*s\"", STR_ARG(cut));
-        c->e.field = arena_str(c->a, cut);
-        return rc;
+        if (!extra->len)
+            p->c->e.field = (struct str){name.p,
+                                         name.len > 64 ? 64 : name.len};
+        add_unknown(extra, name);
+        return extra->err ? nomem(p) : 0;
     }
     for (i = 0; i < sizeof derived / sizeof *derived; i++)
         if (str_is(name, derived[i]))
@@ -720,16 +765,66 @@ unknown(struct parse *p, enum task_tool tool, const struct json_tok *m,
     return p->b.err || extra->err ? nomem(p) : 0;
 }
 
+/* What was found unknown: an error, or what an import carries along. */
 static int
-check_needed(struct task_ctx *c, enum task_tool tool,
+take_extra(struct parse *p, enum task_tool tool, const struct buf *extra,
+           struct task_args *out)
+{
+    struct task_ctx *c = p->c;
+    struct str first = c->e.field;
+    int rc;
+
+    if (extra->len && tool != TOOL_IMPORT) {
+        rc = task_fail(&c->e, c->a, ERR_INVALID, NULL,
+                       "unknown argument %.*s", STR_ARG(buf_view(extra)));
+        c->e.field = first;
+        return rc;
+    }
+    if (extra->len)
+        out->extra = arena_str(c->a, buf_view(extra));
+    return extra->len && !out->extra.p ? nomem(p) : 0;
+}
+
+/* Whoever is authorised is the agent. */
+static int
+take_principal(struct parse *p, enum task_tool tool, struct task_args *out)
+{
+    struct task_ctx *c = p->c;
+    struct str who;
+    int arg;
+
+    if (!c->principal.len)
+        return 0;
+    buf_reset(&p->b, 4096);
+    json_quote(&p->b, c->principal);
+    who = arena_str(c->a, buf_view(&p->b));
+    if (p->b.err || !who.p)
+        return nomem(p);
+    for (arg = ARG_AGENT; arg <= ARG_FROM_AGENT; arg++) {
+        if (!(rows[arg].tools & 1u << tool))
+            continue;
+        p->top = &rows[arg];
+        if (out->v[arg].p && !str_eq(out->v[arg], who)) {
+            refuse(p, ERR_UNAUTHORIZED, "is not the token's agent");
+            c->e.next = STR("leave it out: the token says who you are");
+            return ERR_UNAUTHORIZED;
+        }
+        out->v[arg] = who;
+    }
+    return 0;
+}
+
+static int
+check_needed(struct parse *p, enum task_tool tool,
              const struct task_args *args)
 {
     size_t i;
 
-    for (i = 0; i < TASK_N_ARGS; i++)
+    for (i = 0; i < TASK_N_ARGS; i++) {
+        p->top = &rows[i];
         if (rows[i].needs & 1u << tool && !args->v[i].p)
-            return task_fail(&c->e, c->a, ERR_INVALID, name_of(&rows[i]),
-                             "%s is missing", name_of(&rows[i]));
+            return refuse(p, ERR_INVALID, "is missing");
+    }
     return 0;
 }
 
@@ -763,11 +858,11 @@ task_args_parse(struct task_ctx *c, enum task_tool tool,
             rc = unknown(&p, tool, m, name, &extra);
     }
     if (rc == 0)
-        rc = check_needed(c, tool, out);
-    if (rc == 0 && extra.len) {
-        out->extra = arena_str(c->a, buf_view(&extra));
-        rc = out->extra.p ? 0 : nomem(&p);
-    }
+        rc = take_extra(&p, tool, &extra, out);
+    if (rc == 0)
+        rc = take_principal(&p, tool, out);
+    if (rc == 0)
+        rc = check_needed(&p, tool, out);
     buf_fini(&extra);
     buf_fini(&p.b);
     return rc;

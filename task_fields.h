@@ -20,7 +20,8 @@ enum task_tool { /* in the order in which they are listed */
     TOOL_LIST,
     TOOL_UPDATE,
     TASK_N_TOOLS,
-    TOOL_IMPORT = TASK_N_TOOLS /* not offered over MCP */
+    TOOL_IMPORT = TASK_N_TOOLS, /* not offered over MCP */
+    TOOL_RESUME, TOOL_BRIEF, TOOL_STANDUP /* prompts */
 };
 
 /* Arguments that are no fields, behind the fields. */
@@ -31,7 +32,7 @@ enum task_arg {
     ARG_NAME, ARG_TYPE, ARG_CONTENT, ARG_ENCODING, ARG_PATH,
     ARG_DESCRIPTION,
     ARG_TAG, ARG_READY, ARG_NEEDS_INPUT, ARG_STALE, ARG_QUERY,
-    ARG_CHANGED_SINCE, ARG_INCLUDE_DONE, ARG_LIMIT,
+    ARG_CHANGED_SINCE, ARG_INCLUDE_DONE, ARG_LIMIT, ARG_SINCE,
     TASK_N_ARGS
 };
 
@@ -45,7 +46,8 @@ struct task_args {
 /* Checks obj (an object, or NULL for none) as what tool was given. 0, or the
    code that task_fail was told. Numbers are taken for texts, as some clients
    send them, and whole numbers, true and false also as texts. An empty text
-   where one character is needed counts as null, and null as not given. */
+   where one character is needed counts as null, and null as not given. Where
+   c has a principal, that is the agent: ERR_UNAUTHORIZED for another. */
 int task_args_parse(struct task_ctx *c, enum task_tool tool,
                     const struct json_tok *obj, struct task_args *out);
 /* SHA-256 in hex of all that was given but the idempotency key itself. */
@@ -59,10 +61,12 @@ uint64_t task_arg_u64(const struct task_args *args, int arg,
                       uint64_t otherwise);
 bool task_arg_true(const struct task_args *args, int arg);
 
-/* Reads RFC 3339, and also what older stores hold: a blank for the T, and no
-   zone, which is taken as UTC. */
+/* Reads RFC 3339, and also what older stores hold and people type: a blank
+   for the T, no zone, which is taken as UTC, and a date alone. */
 bool task_time_parse(struct arena *a, struct str s, int64_t *ms);
 
+/* Whether s has the form of a task's id. */
+bool task_is_id(struct str s);
 /* The name of a field or argument. */
 struct str task_arg_name(int arg);
 /* The field of that name, or -1. */

@@ -294,15 +294,17 @@ static int
 find_atom(struct scan *s, struct str text, uint32_t *id)
 {
     struct buf b = {0};
+    int rc;
 
     if (!text.p)
         return 0;
     json_quote(&b, text);
-    *id = b.err ? 0 : atoms_find(&s->t->atoms, buf_view(&b));
+    rc = b.err;
+    *id = rc ? 0 : atoms_find(&s->t->atoms, buf_view(&b));
     s->hopeless |= *id == 0;
     s->filtered = true;
     buf_fini(&b);
-    return b.err;
+    return rc;
 }
 
 static int

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #define RECEIPT_ROOM 8192 /* a receipt, twice, and its envelope */
+enum { LOG_WARNING = 4, LOG_DEBUG = 7 }; /* RFC 5424 */
 
 /* ---- changes ---- */
 
@@ -39,13 +40,30 @@ tools_refuse(struct task_ctx *x, int code, const char *field,
     return task_fail(&x->e, x->a, code, field, "%s", message);
 }
 
-static void
-begin(const struct mcp_call *c, struct task_ctx *x)
+int
+tools_args(const struct mcp_call *c, struct task_ctx *x, enum task_tool tool,
+           struct task_args *args)
 {
     const struct tools *s = c->ctx;
 
     *x = (struct task_ctx){.a = c->arena, .principal = c->principal,
                            .require_evidence = s->env->require_evidence};
+    return task_args_parse(x, tool, c->args, args);
+}
+
+/* Tells of a change that took effect. */
+static void
+log_change(struct mcp_call *c, const struct task_receipt *r)
+{
+    struct str warnings = r->warnings.p ? r->warnings : STR("");
+    struct str data = arena_printf(c->arena, "{\"task_id\":\"%.*s\","
+        "\"version\":%llu,\"seq\":%llu,\"op\":\"%.*s\"%s%.*s}",
+        STR_ARG(r->id), (unsigned long long)r->version,
+        (unsigned long long)r->seq, STR_ARG(r->op),
+        r->warnings.p ? ",\"warnings\":" : "", STR_ARG(warnings));
+
+    if (data.p)
+        mcp_log(c, r->warnings.p ? LOG_WARNING : LOG_DEBUG, "mcptask", data);
 }
 
 static int
@@ -53,6 +71,7 @@ run_args(struct mcp_call *c, struct task_ctx *x, enum task_tool tool,
          const struct task_args *args, const struct task_blob *blob)
 {
     const struct tools *s = c->ctx;
+    uint64_t next = store_next_n(tasks_store(s->t));
     struct task_receipt r;
 
     /* Once something is staged the answer must not fail for want of room. */
@@ -61,6 +80,8 @@ run_args(struct mcp_call *c, struct task_ctx *x, enum task_tool tool,
     if (task_change(s->t, x, tool, args, blob, &r) != 0)
         return put_error(c, &x->e);
     view_receipt_json(c->out, &r);
+    if (r.seq == next) /* not what was done before, or needs no doing */
+        log_change(c, &r);
     return c->out->err;
 }
 
@@ -69,9 +90,11 @@ run_change(struct mcp_call *c, enum task_tool tool)
 {
     struct task_args args;
     struct task_ctx x;
+    int rc = tools_args(c, &x, tool, &args);
 
-    begin(c, &x);
-    if (task_args_parse(&x, tool, c->args, &args) != 0)
+    if (rc == 0 && c->read_only)
+        rc = task_fail_store(&x.e, ERR_UNAUTHORIZED);
+    if (rc != 0)
         return put_error(c, &x.e);
     return run_args(c, &x, tool, &args, NULL);
 }
@@ -193,8 +216,7 @@ prepare_attach(struct mcp_call *c)
     if (!p)
         return;
     memset(p, 0, sizeof *p);
-    begin(c, &p->x);
-    p->rc = task_args_parse(&p->x, TOOL_ATTACH, c->args, &p->args);
+    p->rc = tools_args(c, &p->x, TOOL_ATTACH, &p->args);
     if (p->rc == 0)
         p->rc = prepare_blob(c->ctx, p);
 }
@@ -205,6 +227,8 @@ run_attach(struct mcp_call *c)
     const struct tools *s = c->ctx;
     struct prepared *p = c->prepared;
 
+    if (c->read_only)
+        return run_change(c, TOOL_ATTACH);
     if (!p)
         return ERR_NOMEM;
     if (p->rc != 0)
@@ -227,8 +251,7 @@ run_get(struct mcp_call *c)
     struct task_args args;
     struct task_ctx x;
 
-    begin(c, &x);
-    if (task_args_parse(&x, TOOL_GET, c->args, &args) == 0 &&
+    if (tools_args(c, &x, TOOL_GET, &args) == 0 &&
         tools_get(c->ctx, &x, &args, c->out) == 0)
         return c->out->err;
     c->out->len = start;
@@ -241,6 +264,14 @@ ask_of(const struct task_args *args, int arg)
     if (!args->v[arg].p)
         return TASK_EITHER;
     return task_arg_true(args, arg) ? TASK_YES : TASK_NO;
+}
+
+void
+tools_since(const struct task_args *args, int arg, struct task_query *q)
+{
+    q->since_n = task_arg_u64(args, arg, 0);
+    if (!q->since_n)
+        time_parse(raw_inner(args->v[arg]), &q->since_ms);
 }
 
 static void
@@ -267,9 +298,7 @@ query_of(struct task_ctx *x, const struct task_args *args,
     q->stale = ask_of(args, ARG_STALE);
     q->include_done = task_arg_true(args, ARG_INCLUDE_DONE);
     q->limit = (unsigned)task_arg_u64(args, ARG_LIMIT, 0);
-    q->since_n = task_arg_u64(args, ARG_CHANGED_SINCE, 0);
-    if (!q->since_n)
-        time_parse(raw_inner(v[ARG_CHANGED_SINCE]), &q->since_ms);
+    tools_since(args, ARG_CHANGED_SINCE, q);
 }
 
 /* Appends the summaries that fit into one answer; how many those are. */
@@ -330,8 +359,7 @@ run_list(struct mcp_call *c)
     struct task_ctx x;
     int rc = 0;
 
-    begin(c, &x);
-    if (task_args_parse(&x, TOOL_LIST, c->args, &args) != 0)
+    if (tools_args(c, &x, TOOL_LIST, &args) != 0)
         return put_error(c, &x.e);
     query_of(&x, &args, &q);
     /* No task can ask a question yet. */
@@ -478,10 +506,15 @@ tools_new(struct tools **out, struct tasks *t, const struct cli_env *env)
         .ctx = s,
         .tools = s->tool,
         .n_tools = n,
+        .prompts = tools_prompts,
+        .n_prompts = TOOLS_N_PROMPTS,
         .templates = tools_templates,
-        .n_templates = tools_n_templates,
+        .n_templates = TOOLS_N_TEMPLATES,
         .resources = tools_resources,
         .resource_read = tools_resource_read,
+        .resource_key = tools_resource_key,
+        .resources_change = tools_resources_change,
+        .complete = tools_complete,
     };
     if (make_schemas(s) != 0) {
         tools_free(s);

@@ -1,8 +1,8 @@
 #ifndef TOOLS_H
 #define TOOLS_H
 
-/* tools - the catalogue that mcp is given: the tools over tasks, and tasks
-   as resources. */
+/* tools - the catalogue that mcp is given: the tools over tasks, tasks as
+   resources, prompts about them, and completions. */
 
 #include "env.h"
 #include "mcp.h"

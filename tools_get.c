@@ -580,7 +580,8 @@ tools_get(const struct tools *s, struct task_ctx *x,
         return task_fail_store(&x->e, rc);
     if (str_is(section, "history"))
         return get_history(s, &p, ev);
-    if (str_is(section, "artifact"))
+    if (str_is(section, "artifact") ||
+        (!section.p && args->v[ARG_ARTIFACT_ID].p))
         return get_artifact(s, &p, &ev);
     return get_current(s, &p, &ev);
 }

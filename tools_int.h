@@ -1,7 +1,8 @@
 #ifndef TOOLS_INT_H
 #define TOOLS_INT_H
 
-/* tools_int - what tools.c, tools_get.c and tools_uri.c share. */
+/* tools_int - what tools.c, tools_get.c, tools_uri.c and tools_prompts.c
+   share. */
 
 #include "task_change.h"
 #include "tools.h"
@@ -29,6 +30,14 @@ size_t tools_cost(struct str s);
 int tools_refuse(struct task_ctx *x, int code, const char *field,
                  const char *message);
 
+/* Begins x for c, and holds its arguments against what tool takes. 0, or a
+   code that x->e explains. */
+int tools_args(const struct mcp_call *c, struct task_ctx *x,
+               enum task_tool tool, struct task_args *args);
+/* The time or seq that an argument holds. */
+void tools_since(const struct task_args *args, int arg,
+                 struct task_query *q);
+
 /* get_task, its arguments parsed: appends the answer to c->out. 0, or a code
    that x->e explains. */
 int tools_get(const struct tools *s, struct task_ctx *x,
@@ -38,10 +47,16 @@ struct str tools_find_artifact(struct str list, struct str id);
 
 bool tools_is_utf8(struct str s);
 
-/* resources/list and resources/read, as in struct mcp_catalogue. */
+/* These are as in struct mcp_catalogue. */
 int tools_resources(struct mcp_call *c, struct str cursor, struct str *next);
 int tools_resource_read(struct mcp_call *c, struct str uri);
-extern const struct mcp_template tools_templates[];
-extern const size_t tools_n_templates;
+struct str tools_resource_key(void *ctx, struct arena *a, struct str uri);
+bool tools_resources_change(void *ctx, const struct mcp_change *c);
+#define TOOLS_N_TEMPLATES 4
+extern const struct mcp_template tools_templates[TOOLS_N_TEMPLATES];
+
+#define TOOLS_N_PROMPTS 3
+extern const struct mcp_prompt tools_prompts[TOOLS_N_PROMPTS];
+int tools_complete(struct mcp_call *c, struct mcp_completion *q);
 
 #endif

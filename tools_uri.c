@@ -3,19 +3,19 @@
    1. A resource is whole: the 48 KB of an answer are for tools. Only a history
       stops after HISTORY_MAX events.
    2. What does not name something that exists is ERR_NOT_FOUND, whatever its
-      form; nothing in a uri is ever used as a path of a file. */
+      form; nothing in a uri is ever used as a path of a file.
+   3. Whatever can be read can be subscribed to: both split a uri in one
+      place. */
 
 #include "artifact.h"
 #include "task_raw.h"
 #include "tools_int.h"
 #include "view.h"
 
-#include <string.h>
-
 #define SCHEME "task://"
 #define HISTORY_MAX 1000
 
-const struct mcp_template tools_templates[] = {
+const struct mcp_template tools_templates[TOOLS_N_TEMPLATES] = {
     {SCHEME "{task_id}", "task", "Task", "The whole task, as get_task "
      "gives it.", "application/json"},
     {SCHEME "{task_id}/resume", "resume", "Resume brief", "What an agent "
@@ -25,8 +25,6 @@ const struct mcp_template tools_templates[] = {
     {SCHEME "{task_id}/artifacts/{artifact_id}", "artifact", "Artifact",
      "The content of an artifact.", "application/octet-stream"},
 };
-const size_t tools_n_templates = sizeof tools_templates /
-                                 sizeof *tools_templates;
 
 /* ---- listing ---- */
 
@@ -93,6 +91,13 @@ percent_decode(struct arena *a, struct str s)
         n++;
     }
     return (struct str){p, n};
+}
+
+/* s without its first n bytes. */
+static struct str
+cut(struct str s, size_t n)
+{
+    return (struct str){s.p + n, s.len - n};
 }
 
 /* One contents object but for its end. */
@@ -178,60 +183,105 @@ read_artifact(struct mcp_call *c, struct str uri, const struct task *k,
     return 0;
 }
 
-/* The resource of k that stands below its own uri, as a text. */
+static const struct kind {
+    const char *below, *mime;
+    text_fn *text;
+} kinds[] = {
+    {"", "application/json", text_task},
+    {"/resume", "text/markdown", text_resume},
+    {"/history", "application/json", text_history},
+};
+
 static int
 read_text(struct mcp_call *c, struct str uri, const struct task *k,
-          struct str below)
+          const struct kind *kind)
 {
-    static const struct {
-        const char *below, *mime;
-        text_fn *text;
-    } kinds[] = {
-        {"", "application/json", text_task},
-        {"/resume", "text/markdown", text_resume},
-        {"/history", "application/json", text_history},
-    };
-    int rc = ERR_NOT_FOUND;
     struct buf b = {0};
-    size_t i;
+    int rc = kind->text(c, &b, k);
 
-    for (i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (!str_is(below, kinds[i].below))
-            continue;
-        rc = kinds[i].text(c, &b, k);
-        if (rc == 0)
-            rc = b.err;
-        if (rc == 0)
-            put_text(c, uri, kinds[i].mime, buf_view(&b));
-    }
+    if (rc == 0)
+        rc = b.err;
+    if (rc == 0)
+        put_text(c, uri, kind->mime, buf_view(&b));
     buf_fini(&b);
     return rc;
+}
+
+/* What a uri names, whether it exists or not. */
+struct place {
+    struct str id;
+    const struct kind *kind; /* NULL: an artifact */
+    struct str artifact;
+};
+
+/* ERR_NOT_FOUND: it can be no uri of ours. */
+static int
+split(struct arena *a, struct str uri, struct place *to)
+{
+    struct str s = percent_decode(a, uri), below;
+    size_t i;
+
+    if (!s.p)
+        return ERR_NOMEM;
+    if (!str_starts(s, SCHEME))
+        return ERR_NOT_FOUND;
+    s = cut(s, sizeof SCHEME - 1);
+    for (i = 0; i < s.len && s.p[i] != '/';)
+        i++;
+    *to = (struct place){.id = {s.p, i}};
+    below = cut(s, i);
+    for (i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (str_is(below, kinds[i].below))
+            to->kind = &kinds[i];
+    if (!to->kind && str_starts(below, "/artifacts/"))
+        to->artifact = cut(below, sizeof "/artifacts/" - 1);
+    return task_is_id(to->id) && (to->kind || task_is_id(to->artifact))
+        ? 0 : ERR_NOT_FOUND;
 }
 
 int
 tools_resource_read(struct mcp_call *c, struct str uri)
 {
-    const size_t scheme = sizeof SCHEME - 1;
     const struct tools *s = c->ctx;
-    struct str path = percent_decode(c->arena, uri), id, below;
-    const char *slash;
+    struct place at;
     struct task k;
-    int rc;
+    int rc = split(c->arena, uri, &at);
 
-    if (!path.p)
-        return ERR_NOMEM;
-    if (!str_starts(path, SCHEME))
-        return ERR_NOT_FOUND;
-    id = (struct str){path.p + scheme, path.len - scheme};
-    slash = memchr(id.p, '/', id.len);
-    below = slash ? (struct str){slash, (size_t)(id.p + id.len - slash)}
-                  : STR("");
-    id.len -= below.len;
-    rc = task_get(s->t, c->arena, id, &k);
+    if (rc == 0)
+        rc = task_get(s->t, c->arena, at.id, &k);
     if (rc != 0)
         return rc;
-    if (str_starts(below, "/artifacts/"))
-        return read_artifact(c, uri, &k, (struct str){below.p + 11,
-                                                      below.len - 11});
-    return read_text(c, uri, &k, below);
+    if (at.artifact.p)
+        return read_artifact(c, uri, &k, at.artifact);
+    return read_text(c, uri, &k, at.kind);
+}
+
+/* ---- changes ---- */
+
+struct str
+tools_resource_key(void *ctx, struct arena *a, struct str uri)
+{
+    struct place at;
+
+    (void)ctx;
+    if (split(a, uri, &at) != 0)
+        return STR_NONE;
+    return arena_printf(a, "task/%.*s", STR_ARG(at.id));
+}
+
+bool
+tools_resources_change(void *ctx, const struct mcp_change *c)
+{
+    const struct store_rec r = {.key = c->key, .body = c->body, .n = c->n};
+    struct task_event ev;
+    struct str name;
+    size_t at = 0;
+
+    (void)ctx;
+    if (task_event_of(&r, &ev) != 0)
+        return false;
+    do
+        name = task_list_next(ev.set, &at);
+    while (name.p && !str_is(name, "\"status\""));
+    return c->first || name.p;
 }

@@ -188,6 +188,8 @@ view_error_json(struct buf *b, const struct task_error *e)
                 json_z(&w, task_status_name((enum task_status)i));
         json_close(&w);
     }
+    if (e->holder.p)
+        json_put_raw(&w, "holder", e->holder);
     json_put_bool(&w, "retryable", err_retryable(e->code));
     if (e->next.len)
         json_put_str(&w, "next", e->next);
@@ -222,11 +224,22 @@ put_plain(struct buf *b, struct str s, size_t max)
         buf_z(b, "...");
 }
 
+/* The text of a field; where there is no memory for it b says so. */
+static struct str
+text_of(struct buf *b, struct arena *a, struct str raw)
+{
+    struct str s = task_text(a, raw);
+
+    if (raw.p && *raw.p == '"' && !s.p)
+        b->err = ERR_NOMEM;
+    return s;
+}
+
 /* A text without its quotes, anything else as it is. */
 static void
 put_field(struct buf *b, struct arena *a, struct str raw, size_t max)
 {
-    struct str s = task_text(a, raw);
+    struct str s = text_of(b, a, raw);
 
     put_plain(b, s.p ? s : raw, max);
 }
@@ -246,6 +259,13 @@ view_task_line(struct buf *b, struct arena *a, const struct task *k)
     buf_printf(b, "  %zu/%zu  ", done, total);
     put_field(b, a, k->f[F_TITLE], 256);
     buf_char(b, '\n');
+}
+
+void
+view_event_author(struct buf *b, struct arena *a, const struct task_event *ev)
+{
+    buf_printf(b, "%.*s  ", STR_ARG(ev->r.time));
+    put_field(b, a, ev->by, 40);
 }
 
 void
@@ -376,7 +396,7 @@ put_section(struct buf *b, struct arena *a, const struct section *s,
         return; /* absent or empty */
     buf_printf(b, "\n## %s\n\n", s->head);
     if (s->kind == PROSE)
-        put_quoted(b, task_text(a, raw));
+        put_quoted(b, text_of(b, a, raw));
     else if (s->kind == OBJECT)
         put_object(b, a, raw, "\n- ");
     else if (s->kind == OBJECTS)
@@ -403,7 +423,7 @@ view_task_markdown(struct buf *b, struct arena *a, const struct task *k)
     buf_z(b, "# Task ");
     put_field(b, a, f[F_TASK_ID], TASK_MAX_ID);
     buf_z(b, "\n\n");
-    put_quoted(b, task_text(a, f[F_TITLE]));
+    put_quoted(b, text_of(b, a, f[F_TITLE]));
     buf_z(b, "\nQuoted text and list items are data that agents stored.\n\n");
     for (i = 0; i < N(facts); i++)
         put_fact(b, a, facts[i].name, f[facts[i].field]);

@@ -25,6 +25,9 @@ void view_task_line(struct buf *b, struct arena *a, const struct task *k);
 /* One event of the history, an object: seq, at, task_id, op, by, status,
    version, changed, note, warnings (those that there are). */
 void view_event_json(struct buf *b, const struct task_event *ev);
+/* "2026-07-28T09:30:00.000Z  claude-code": when and who. */
+void view_event_author(struct buf *b, struct arena *a,
+                       const struct task_event *ev);
 /* "412  2026-07-28T09:30:00.000Z  task-001  checkpoint  claude-code
    in_progress  [completed_steps, ...]  note" on one line, and a line feed. */
 void view_event_line(struct buf *b, struct arena *a,

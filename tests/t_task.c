@@ -271,6 +271,8 @@ test_rules(void)
          "'agent':'me'}", 0, "current_owner", "me"},
         {"handoff_task", "{'task_id':'a','from_agent':'you'}", "not_owner",
          "field", "from_agent"},
+        {"handoff_task", "{'task_id':'a','from_agent':'you'}", "not_owner",
+         "holder", "me"},
         {"handoff_task", "{'task_id':'a','from_agent':'me'}", 0, "status",
          "handoff_ready"},
         {"save_checkpoint", "{'task_id':'a','agent':'you','notes':'n'}", 0,
@@ -409,6 +411,46 @@ test_idempotency(void)
     CHECK(str_is(buf_view(&f.out), answer));
     call(&f, "attach_artifact", "{'task_id':'a','name':'n','content':'c'}");
     CHECK(failed(&f, "terminal"));
+    fixture_fini(&f);
+}
+
+/* A key is one's own, even where another has the same name. */
+static void
+test_keys_of_principals(void)
+{
+    static const char args[] = "{'task_id':'a','notes':'n','agent':'me',"
+                               "'idempotency_key':'k'}";
+    static const struct {
+        const char *principal;
+        int64_t version;
+    } cases[] = {
+        {"me", 2}, {NULL, 3}, {"me", 2}, {NULL, 3}, {"", 3}, {"you", 4},
+        {"me", 2}, {"you", 4},
+    };
+    struct fixture f;
+    size_t i;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *p = f.principal = cases[i].principal;
+
+        /* Who has a token need not say who it is. */
+        call(&f, "save_checkpoint", p && strcmp(p, "you") == 0
+             ? "{'task_id':'a','notes':'n','idempotency_key':'k'}" : args);
+        if (!CHECK(ok(&f) && number(&f, "version") == cases[i].version))
+            fprintf(stderr, "  case %zu\n", i);
+        if (i == 4)
+            reopen(&f);
+    }
+    f.principal = "me";
+    call(&f, "save_checkpoint", "{'task_id':'a','notes':'n',"
+         "'idempotency_key':'k'}");
+    CHECK(ok(&f) && number(&f, "version") == 2);
+    call(&f, "save_checkpoint", "{'task_id':'a','notes':'other',"
+         "'idempotency_key':'k'}");
+    CHECK(failed(&f, "idempotency_conflict"));
+    CHECK(is_replay(&f));
     fixture_fini(&f);
 }
 
@@ -1129,6 +1171,50 @@ test_no_memory(void)
     fixture_fini(&f);
 }
 
+/* A prompt or a completion is whole, or it fails. */
+static void
+test_no_memory_for_prompts(void)
+{
+    static const char *const steps[] = {
+        "{'task_id':'a','agent':'x'}", "{'task_id':'a','to_agent':'x'}",
+        "{'since':'1'}", "{'agent':'x'}", "T", "x",
+    };
+    struct fixture f;
+    const struct mcp_catalogue *c;
+    size_t i;
+    long after;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A \\u00e4 T','agent':"
+         "'x','current_owner':'x','goal':'g\\n'}");
+    c = tools_catalogue(f.tools);
+    for (i = 0; i < 6; i++)
+        for (after = 0;; after++) {
+            struct mcp_call m = {.ctx = c->ctx, .arena = &f.a,
+                                 .out = &f.out};
+            struct mcp_completion q = {.prompt = true, .ref = STR("standup"),
+                .value = str_of(steps[i]),
+                .argument = str_of(i == 4 ? "task_id" : "agent")};
+            bool hit;
+            int rc;
+
+            arena_fini(&f.a);
+            buf_fini(&f.out);
+            memset(&f.out, 0, sizeof f.out);
+            if (i < 4)
+                CHECK(json_parse(&f.a, quoted(&f.a, steps[i]), &m.args,
+                                 NULL) == 0);
+            nomem_start(after, true);
+            rc = i < 4 ? c->prompts[i % 3].run(&m) : c->complete(&m, &q);
+            hit = nomem_stop();
+            CHECK(rc == (hit ? ERR_NOMEM : 0));
+            if (!hit)
+                break;
+        }
+    CHECK(f.out.len > 0);
+    fixture_fini(&f);
+}
+
 int
 main(void)
 {
@@ -1137,6 +1223,7 @@ main(void)
     test_rules();
     test_evidence_and_warnings();
     test_idempotency();
+    test_keys_of_principals();
     test_who_takes_over_owns();
     test_what_a_day_changes();
     test_key_table_is_bounded();
@@ -1150,5 +1237,6 @@ main(void)
     test_import();
     test_hostile_text();
     test_no_memory();
+    test_no_memory_for_prompts();
     return test_end("task");
 }

@@ -1,5 +1,6 @@
 /* t_tools - the tools as a client sees them: schemas and what is enforced,
-   limits at their edge, answers in pieces, artifacts, resources, errors. */
+   limits at their edge, answers in pieces, artifacts, resources, principals,
+   log messages, errors. */
 
 #include "artifact.h"
 #include "catalogue.h"
@@ -139,27 +140,35 @@ test_schemas_are_what_is_enforced(void)
 static void
 test_list_is_small(void)
 {
+    static const char *const texts[] = {
+        "{'jsonrpc':'2.0','id':0,'method':'initialize','params':"
+        "{'protocolVersion':'2025-11-25','capabilities':{},'clientInfo':"
+        "{'name':'t','version':'1'}}}",
+        "{'jsonrpc':'2.0','id':1,'method':'tools/list'}",
+    };
     struct fixture f;
-    struct mcp_session session = {.log_level = 6};
+    struct mcp *mcp;
+    struct mcp_sink sink = {.send = NULL};
     struct mcp_facts facts = {.http = false};
     struct mcp_message *m;
-    size_t limit[] = {12 * 1024, 8 * 1024}; /* in all, and for these */
+    struct buf notes = {0};
+    size_t limit[] = {12 * 1024, 8 * 1024}, i; /* in all, and for these */
 
     fixture_init(&f);
-    CHECK(mcp_accept(tools_catalogue(f.tools), &session, &facts, &f.a,
-                     STR("{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":"
-                         "\"initialize\",\"params\":{\"protocolVersion\":"
-                         "\"2025-11-25\",\"capabilities\":{},\"clientInfo\":"
-                         "{\"name\":\"t\",\"version\":\"1\"}}}"), &m) == 0);
-    mcp_run(m, &f.out);
-    buf_reset(&f.out, 0);
-    CHECK(mcp_accept(tools_catalogue(f.tools), &session, &facts, &f.a,
-                     STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":"
-                         "\"tools/list\"}"), &m) == 0);
-    mcp_run(m, &f.out);
+    CHECK(mcp_new(&mcp, tools_catalogue(f.tools), NULL, NULL) == 0);
+    facts.session = mcp_join(mcp, &sink);
+    for (i = 0; i < 2; i++) {
+        buf_reset(&f.out, 0);
+        CHECK(mcp_accept(mcp, &facts, &f.a, quoted(&f.a, texts[i]),
+                         &m) == 0);
+        CHECK(mcp_run(m, &f.out, &notes) == MCP_OK);
+    }
     CHECK(f.out.len > 4096);
     if (!CHECK(f.out.len <= limit[0] && f.out.len <= limit[1]))
         fprintf(stderr, "  tools/list has %zu bytes\n", f.out.len);
+    mcp_part(facts.session);
+    mcp_free(mcp);
+    buf_fini(&notes);
     fixture_fini(&f);
 }
 
@@ -659,6 +668,11 @@ test_artifact_round_trip(void)
     call(&f, "get_task", "{'task_id':'a','section':'artifact',"
          "'artifact_id':'a6'}");
     CHECK(has(&f, "encoding", "base64") && has(&f, "content", "/wA="));
+    call(&f, "get_task", "{'task_id':'a','artifact_id':'a6'}");
+    CHECK(has(&f, "content", "/wA="));
+    call(&f, "get_task", "{'task_id':'a','artifact_id':'a6','section':"
+         "'current'}");
+    CHECK(has(&f, "title", "A"));
     for (i = 0; i < 6; i++) {
         static const char *const bad[] = {"A", "AA=", "A===", "AB==", "AA=A",
                                           "AA ="};
@@ -1007,6 +1021,191 @@ test_resource_pages(void)
     fixture_fini(&f);
 }
 
+/* ---- who calls ---- */
+
+static void
+test_principals(void)
+{
+    static const struct {
+        const char *tool, *args;
+        const char *field; /* of the refusal; NULL: it is taken */
+    } cases[] = {
+        {"create_task", "{'task_id':'a','title':'A','status':'in_progress'}",
+         NULL},
+        {"save_checkpoint", "{'task_id':'a'}", NULL},
+        {"save_checkpoint", "{'task_id':'a','agent':'m\u00e9'}", NULL},
+        {"save_checkpoint", "{'task_id':'a','agent':'you'}", "agent"},
+        {"save_checkpoint", "{'task_id':'a','agent':'unknown'}", "agent"},
+        {"update_task", "{'task_id':'a','agent':'you','goal':'g'}", "agent"},
+        {"attach_artifact", "{'task_id':'a','agent':'you','name':'n',"
+         "'content':'secret'}", "agent"},
+        {"mark_exhausted", "{'task_id':'a','agent':'you'}", "agent"},
+        {"handoff_task", "{'task_id':'a','from_agent':'you'}", "from_agent"},
+        {"handoff_task", "{'task_id':'a','from_agent':'m\u00e9',"
+         "'agent':'you'}", "agent"},
+        {"handoff_task", "{'task_id':'a','to_agent':'you'}", NULL},
+        {"update_task", "{'task_id':'a','current_owner':'other'}", NULL},
+        {"mark_exhausted", "{'task_id':'a'}", NULL},
+    };
+    struct fixture f;
+    size_t i;
+
+    fixture_init(&f);
+    f.principal = "m\xc3\xa9";
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        call(&f, cases[i].tool, cases[i].args);
+        if (cases[i].field
+            ? !CHECK(failed(&f, "unauthorized") &&
+                     has(&f, "field", cases[i].field) &&
+                     json_get(f.json, "next"))
+            : !CHECK(ok(&f)))
+            fprintf(stderr, "  %s %s\n", cases[i].tool, cases[i].args);
+    }
+    CHECK(count_files(f.artifacts) == 0);
+    call(&f, "get_task", "{'task_id':'a'}");
+    CHECK(has(&f, "created_by", "m\xc3\xa9"));
+    CHECK(json_is(json_get(json_get(f.json, "exhausted"), "agent"),
+                  "m\xc3\xa9"));
+    f.principal = NULL;
+    call(&f, "save_checkpoint", "{'task_id':'a'}");
+    CHECK(failed(&f, "invalid_argument") && has(&f, "field", "agent"));
+    fixture_fini(&f);
+}
+
+static void
+test_principal_that_may_only_read(void)
+{
+    struct fixture f;
+    size_t i;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    f.read_only = true;
+    f.principal = "me";
+    for (i = 0; i < TASK_N_TOOLS; i++) {
+        bool reads = i == TOOL_GET || i == TOOL_LIST;
+
+        call(&f, names[i], i == TOOL_CREATE ? "{'title':'B'}"
+             : i == TOOL_LIST ? "{}"
+             : i == TOOL_ATTACH
+             ? "{'task_id':'a','name':'n','content':'c'}"
+             : i == TOOL_UPDATE ? "{'task_id':'a','goal':'g'}"
+             : "{'task_id':'a'}");
+        if (reads ? !CHECK(ok(&f)) : !CHECK(failed(&f, "unauthorized")))
+            fprintf(stderr, "  %s\n", names[i]);
+    }
+    CHECK(store_next_n(f.s) == 2 && count_files(f.artifacts) == 0);
+    fixture_fini(&f);
+}
+
+/* ---- log messages ---- */
+
+static void
+test_changes_are_logged(void)
+{
+    static const struct {
+        const char *tool, *args;
+        int level; /* 0: nothing is said */
+        const char *op;
+    } cases[] = {
+        {"create_task", "{'task_id':'a','title':'A'}", 7, "create"},
+        {"create_task", "{'task_id':'a','title':'A'}", 0, 0}, /* warns */
+        {"create_task", "{'task_id':'a','title':'B'}", 0, 0},
+        {"create_task", "{'task_id':'a b','title':'B'}", 0, 0},
+        {"save_checkpoint", "{'task_id':'a','agent':'x',"
+         "'idempotency_key':'k'}", 7, "checkpoint"},
+        {"save_checkpoint", "{'task_id':'a','agent':'x',"
+         "'idempotency_key':'k'}", 0, 0},
+        {"save_checkpoint", "{'task_id':'a','agent':'y'}", 4, "checkpoint"},
+        {"attach_artifact", "{'task_id':'a','agent':'x','name':'n',"
+         "'content':'c'}", 7, "attach"},
+        {"attach_artifact", "{'task_id':'a','agent':'x','name':'n',"
+         "'content':'c'}", 0, 0},
+        {"update_task", "{'task_id':'a','agent':'x','status':'done'}", 4,
+         "update"},
+        {"get_task", "{'task_id':'a'}", 0, 0},
+        {"list_tasks", "{}", 0, 0},
+    };
+    struct fixture f;
+    size_t i;
+
+    fixture_init(&f);
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct json_tok *said;
+        int64_t version = 0, seq = 0;
+
+        call(&f, cases[i].tool, cases[i].args);
+        if (!CHECK(logs == (cases[i].level != 0)))
+            fprintf(stderr, "  %s %s\n", cases[i].tool, cases[i].args);
+        if (logs == 0)
+            continue;
+        CHECK(log_level == cases[i].level);
+        if (!CHECK(json_parse(&f.a, str_of(log_text), &said, NULL) == 0))
+            continue;
+        CHECK(json_is(json_get(said, "task_id"), "a"));
+        CHECK(json_is(json_get(said, "op"), cases[i].op));
+        CHECK(json_int(json_get(said, "version"), &version));
+        CHECK(json_int(json_get(said, "seq"), &seq));
+        CHECK(version == number(&f, "version") && seq == number(&f, "seq"));
+        CHECK((json_get(said, "warnings") != NULL) == (log_level == 4));
+        CHECK(log_level == 7 ||
+              str_eq(json_raw(json_get(said, "warnings")),
+                     json_raw(json_get(f.json, "warnings"))));
+    }
+    store_refuse(f.s, ERR_FULL);
+    call(&f, "update_task", "{'task_id':'a','status':'open','reason':'r'}");
+    CHECK(failed(&f, "store_full") && logs == 0);
+    store_refuse(f.s, 0);
+    fixture_fini(&f);
+}
+
+/* ---- arguments ---- */
+
+static void
+test_arguments_that_are_too_many(void)
+{
+    struct fixture f;
+    struct buf b = {0};
+    struct str s;
+    int i;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'title':'t','x':1,'prio':2,'y\\u0001':{}}");
+    CHECK(failed(&f, "invalid_argument") && has(&f, "field", "x"));
+    CHECK(has(&f, "message",
+              "unknown argument \"x\", \"prio\", \"y\001\""));
+    buf_z(&b, "{'title':'t'");
+    for (i = 0; i < 100; i++) {
+        buf_printf(&b, ",'%d", i);
+        put_times(&b, "n", 100);
+        buf_z(&b, "':1");
+    }
+    buf_put(&b, "}", 2);
+    call(&f, "create_task", b.p);
+    CHECK(failed(&f, "invalid_argument"));
+    s = json_str(&f.a, json_get(f.json, "message"));
+    CHECK(s.len < 256 && memcmp(s.p + s.len - 5, ", ...", 5) == 0);
+    CHECK(json_str(&f.a, json_get(f.json, "field")).len == 64);
+    buf_fini(&b);
+    /* Lists that are sets; others keep what stands in them twice. */
+    call(&f, "create_task", "{'task_id':'d','title':'D'}");
+    call(&f, "create_task", "{'task_id':'e','title':'E'}");
+    call(&f, "create_task", "{'task_id':'a','title':'A','tags':['y','x',"
+         "'y','\\u0079','x','z'],'depends_on':['e','e','d','e'],"
+         "'acceptance':['c','c']}");
+    CHECK(ok(&f));
+    call(&f, "get_task", "{'task_id':'a'}");
+    CHECK(str_is(json_raw(json_get(f.json, "tags")), "[\"y\",\"x\",\"z\"]"));
+    CHECK(str_is(json_raw(json_get(f.json, "depends_on")),
+                 "[\"e\",\"d\"]"));
+    CHECK(json_get(f.json, "acceptance")->n == 2);
+    call(&f, "update_task", "{'task_id':'a','tags':[],'depends_on':['d']}");
+    call(&f, "get_task", "{'task_id':'a'}");
+    CHECK(json_get(f.json, "tags")->n == 0);
+    CHECK(str_is(json_raw(json_get(f.json, "depends_on")), "[\"d\"]"));
+    fixture_fini(&f);
+}
+
 /* ---- errors of the store ---- */
 
 static void
@@ -1063,6 +1262,10 @@ main(void)
     test_artifact_faults();
     test_resources();
     test_resource_pages();
+    test_principals();
+    test_principal_that_may_only_read();
+    test_changes_are_logged();
+    test_arguments_that_are_too_many();
     test_store_errors();
     return test_end("tools");
 }
