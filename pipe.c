@@ -41,6 +41,8 @@ struct pipe {
     struct loop *loop;
     struct serve *serve;
     struct peer *peer;
+    struct mcp_sink sink; /* for what belongs to no request */
+    struct mcp_facts facts;
     struct buf in;
     size_t pos;  /* where the first line not yet pushed begins */
     size_t seen; /* invariant 3 */
@@ -57,8 +59,6 @@ struct pipe {
     pid_t parent;
     struct loop_timer look_timer, flush_timer;
 };
-
-static const struct mcp_facts facts; /* there are no headers */
 
 void
 pipe_fill(void)
@@ -101,6 +101,7 @@ set_interest(struct pipe *io)
     int err = loop_watch(io->loop, IN_FD, rd ? LOOP_READ : 0, on_readable, io);
 
     serve_hold(io->peer, is_full(io));
+    mcp_sink_block(serve_mcp(io->serve), &io->sink, is_full(io));
     if (err == 0)
         err = loop_watch(io->loop, OUT_FD, wr ? LOOP_WRITE : 0, on_writable,
                          io);
@@ -232,7 +233,7 @@ push_line(struct pipe *io, struct str line)
         refuse_line(io);
         return true;
     }
-    err = serve_push(io->peer, &facts, line);
+    err = serve_push(io->peer, &io->facts, line);
     if (err == ERR_NOMEM && !serve_pending(io->peer)) {
         refuse_line(io); /* alone, it is still too large for this machine */
         return true;
@@ -302,11 +303,24 @@ on_readable(void *ctx, int fd, int events)
 /* ---- the peer ---- */
 
 static void
-on_answer(void *ctx, enum mcp_status status, struct str body)
+on_message(void *ctx, struct str body, struct str event)
 {
-    (void)status;
+    (void)event;
     if (body.len > 0)
         add_line(ctx, body);
+}
+
+static void
+on_answer(void *ctx, const struct serve_answer *a)
+{
+    on_message(ctx, a->body, STR_NONE);
+}
+
+static void
+on_later(void *ctx, unsigned poll_ms)
+{
+    (void)ctx;
+    (void)poll_ms;
 }
 
 /* All answers of a turn leave in one write, at once where it cannot block. */
@@ -327,7 +341,15 @@ on_done(void *ctx)
     set_interest(ctx);
 }
 
-static const struct peer_ops ops = {on_answer, on_answered, on_done};
+static const struct peer_ops ops = {on_message, on_answer, on_later,
+                                    on_answered, on_done};
+
+static void
+on_news(void *ctx, struct str message, struct str event)
+{
+    on_message(ctx, message, event);
+    on_answered(ctx);
+}
 
 /* ---- begin and end ---- */
 
@@ -367,6 +389,17 @@ set_nonblock(struct pipe *io)
         io->old_flags = flags;
 }
 
+static void
+leave(struct pipe *io)
+{
+    serve_leave(io->peer);
+    if (io->facts.session != NULL)
+        mcp_part(io->facts.session);
+    buf_fini(&io->in);
+    buf_fini(&io->out);
+    free(io);
+}
+
 int
 pipe_open(struct pipe **out, struct serve *s, struct loop *l)
 {
@@ -376,12 +409,13 @@ pipe_open(struct pipe **out, struct serve *s, struct loop *l)
         return ERR_NOMEM;
     io->loop = l;
     io->serve = s;
+    io->sink = (struct mcp_sink){.send = on_news, .ctx = io};
     io->peer = serve_join(s, &ops, io);
-    if (io->peer == NULL ||
+    io->facts.session = mcp_join(serve_mcp(s), &io->sink);
+    if (io->peer == NULL || io->facts.session == NULL ||
         loop_watch(l, IN_FD, LOOP_READ, on_readable, io) < 0 ||
         loop_watch(l, OUT_FD, LOOP_WRITE, on_writable, io) < 0) {
-        serve_leave(io->peer);
-        free(io);
+        leave(io);
         return ERR_NOMEM;
     }
     set_nonblock(io);
@@ -405,10 +439,7 @@ pipe_close(struct pipe *io)
     loop_watch(io->loop, OUT_FD, 0, NULL, NULL);
     if (io->old_flags >= 0)
         fcntl(OUT_FD, F_SETFL, io->old_flags);
-    serve_leave(io->peer);
-    buf_fini(&io->in);
-    buf_fini(&io->out);
-    free(io);
+    leave(io);
 }
 
 bool

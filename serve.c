@@ -3,28 +3,36 @@
    A transport pushes messages while the loop calls it back; each is parsed,
    judged and prepared on the spot. Then the turn: the write lock if a message
    of the turn may write, else only a look at what others wrote; the messages
-   in order; one commit for all; the answers. It refuses to write to any
-   descriptor, and to let one peer's trouble become another's.
+   in order; one commit for all; the answers. A message whose run says that it
+   waits is kept by mcp and run again in a later turn, when mcp gives it back.
+   It refuses to write to any descriptor, and to let one peer's trouble become
+   another's.
 
    Invariants:
    1. No answer is given to a transport before the commit of everything that
       was staged in its turn.
    2. Messages of one peer take effect in their order, and are answered in
-      it. One that waits for the lock stops only its own peer.
+      it, but for those that wait for an event, which hold up nothing. One
+      that waits for the lock stops only its own peer.
    3. Where a commit fails, every message from the first that staged on is
       run again against the undone state: what such a read has seen and what
       such a writer has promised is not so.
    4. A turn is bounded in messages, in bytes staged and in bytes answered.
    5. A message owns nothing: it lives in its peer's arena, which is reset
-      when the peer's whole queue is answered, and in the transport's text. */
+      when the peer's whole queue is answered, and in the transport's text;
+      unless it waits: then it is mcp's copy.
+   6. Each committed record, whoever wrote it, is shown to mcp once; while
+      somebody listens, other processes' are looked for every
+      SERVE_FOLLOW_MS. */
 
 #include "serve.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define MAX_RUN 256                     /* messages in a turn */
 #define MAX_OUT ((size_t)1024 * 1024)   /* then no more are run in it */
-#define OUT_KEEP ((size_t)64 * 1024)    /* kept for the next turn */
+#define OUT_KEEP MAX_OUT                /* kept for the next turn */
 #define COMPACT_PAUSE_MS (60 * 1000)    /* after one that was given up */
 
 /* What may still be staged when a message is begun holds the largest record
@@ -32,16 +40,25 @@
 #define MAX_STAGED ((size_t)STORE_MAX_BATCH - 2 * STORE_MAX_RECORD)
 _Static_assert(STORE_MAX_BATCH > 4 * STORE_MAX_RECORD, "a turn has room");
 
-struct msg { /* one that was pushed and not yet run */
+struct msg { /* one that is to be run */
     struct msg *next;
     struct mcp_message *m;
+    struct waiting *waiting; /* it was kept; NULL: it is new */
+};
+
+/* A message that waits for an event, in its peer's list of them. */
+struct waiting {
+    struct waiting *next, **at;
+    struct peer *peer;
+    struct msg msg; /* for when it is run again */
 };
 
 struct peer {
     struct serve *serve;
     const struct peer_ops *ops;
     void *ctx;
-    struct mcp_session session;
+    struct mcp_sink sink; /* for what its waiting messages tell */
+    struct waiting *waiting;
     struct arena arena; /* of all that is queued or run in this turn */
     struct msg *head, *tail;
     size_t n;         /* pushed since the last done */
@@ -56,16 +73,22 @@ struct peer {
 struct ran {
     struct peer *peer;
     struct mcp_message *m;
-    size_t off, end;
+    struct waiting *waiting;    /* or NULL, as in its msg */
+    size_t off, end;            /* in serve's out */
+    size_t notes_off, notes_end;
     enum mcp_status status;
 };
 
 struct serve {
     struct loop *loop;
     struct store *store;
-    const struct mcp_catalogue *catalogue;
+    struct mcp *mcp;
+    void (*hangup)(void *ctx);
+    void *hangup_ctx;
+    struct loop_timer follow_timer, due_timer;
     struct peer *busy, **busy_end; /* those with messages, the next first */
     struct buf out;                /* the answers of this turn */
+    struct buf notes;              /* what goes before them, a line each */
     size_t n_ran;
     size_t first_staged; /* index into ran: the first that staged */
     int refuse;          /* why nothing can be written in this turn */
@@ -77,9 +100,35 @@ struct serve {
     struct ran ran[MAX_RUN];
 };
 
+static void
+on_record(void *ctx, const struct store_entry *e, const struct store_rec *r)
+{
+    struct serve *s = ctx;
+    struct mcp_change c = {r->key, r->body, r->n, r->p == 0};
+
+    (void)e;
+    mcp_changed(s->mcp, &c);
+}
+
+/* Invariant 6. An error shows in the next turn that reads. */
+static void
+follow_others(void *ctx)
+{
+    struct serve *s = ctx;
+
+    if (!s->stopping)
+        store_follow(s->store);
+}
+
+static void
+wake(void *ctx)
+{
+    (void)ctx; /* that the loop returned is enough */
+}
+
 int
 serve_new(struct serve **out, struct loop *l, struct store *store,
-          const struct mcp_catalogue *c)
+          struct mcp *mcp)
 {
     struct serve *s = calloc(1, sizeof(*s));
 
@@ -87,8 +136,11 @@ serve_new(struct serve **out, struct loop *l, struct store *store,
         return ERR_NOMEM;
     s->loop = l;
     s->store = store;
-    s->catalogue = c;
+    s->mcp = mcp;
     s->busy_end = &s->busy;
+    s->follow_timer = (struct loop_timer){.fn = follow_others, .ctx = s};
+    s->due_timer = (struct loop_timer){.fn = wake, .ctx = s};
+    store_observe(store, on_record, s);
     *out = s;
     return 0;
 }
@@ -100,14 +152,33 @@ serve_free(struct serve *s)
         return;
     if (s->compacting)
         store_compact_stop(s->store);
+    store_observe(s->store, NULL, NULL);
+    loop_timer_stop(s->loop, &s->follow_timer);
+    loop_timer_stop(s->loop, &s->due_timer);
     buf_fini(&s->out);
+    buf_fini(&s->notes);
     free(s);
 }
 
 void
 serve_stop(struct serve *s)
 {
+    if (!s->stopping)
+        mcp_end_listens(s->mcp);
     s->stopping = true;
+}
+
+void
+serve_on_hangup(struct serve *s, void (*fn)(void *ctx), void *ctx)
+{
+    s->hangup = fn;
+    s->hangup_ctx = ctx;
+}
+
+struct mcp *
+serve_mcp(const struct serve *s)
+{
+    return s->mcp;
 }
 
 bool
@@ -127,6 +198,16 @@ list_add(struct serve *s, struct peer *p)
     s->busy_end = &p->next;
 }
 
+/* For mcp: what a waiting message has to tell between turns. */
+static void
+send_note(void *ctx, struct str message, struct str event)
+{
+    struct peer *p = ctx;
+
+    p->ops->message(p->ctx, message, event);
+    p->ops->answered(p->ctx);
+}
+
 struct peer *
 serve_join(struct serve *s, const struct peer_ops *ops, void *ctx)
 {
@@ -137,7 +218,18 @@ serve_join(struct serve *s, const struct peer_ops *ops, void *ctx)
     p->serve = s;
     p->ops = ops;
     p->ctx = ctx;
+    p->sink = (struct mcp_sink){.send = send_note, .ctx = p};
     return p;
+}
+
+static void
+end_waiting(struct waiting *w)
+{
+    *w->at = w->next;
+    if (w->next != NULL)
+        w->next->at = w->at;
+    mcp_drop(w->msg.m);
+    free(w);
 }
 
 void
@@ -156,12 +248,15 @@ serve_leave(struct peer *p)
         if (p->next == NULL)
             s->busy_end = at;
     }
+    while (p->waiting != NULL)
+        end_waiting(p->waiting);
     arena_fini(&p->arena);
     free(p);
 }
 
-int
-serve_push(struct peer *p, const struct mcp_facts *f, struct str text)
+/* A NULL text: the end of a session. */
+static int
+push(struct peer *p, const struct mcp_facts *f, const struct str *text)
 {
     struct serve *s = p->serve;
     struct msg *msg;
@@ -172,10 +267,12 @@ serve_push(struct peer *p, const struct mcp_facts *f, struct str text)
     msg = arena_alloc(&p->arena, sizeof(*msg));
     if (msg == NULL)
         return ERR_NOMEM;
-    err = mcp_accept(s->catalogue, &p->session, f, &p->arena, text, &msg->m);
+    err = text == NULL ? mcp_accept_end(s->mcp, f, &p->arena, &msg->m)
+                       : mcp_accept(s->mcp, f, &p->arena, *text, &msg->m);
     if (err < 0)
         return err;
     mcp_prepare(msg->m);
+    msg->waiting = NULL;
     msg->next = NULL;
     if (p->head == NULL)
         p->head = msg;
@@ -188,19 +285,47 @@ serve_push(struct peer *p, const struct mcp_facts *f, struct str text)
     return 0;
 }
 
+int
+serve_push(struct peer *p, const struct mcp_facts *f, struct str text)
+{
+    return push(p, f, &text);
+}
+
+int
+serve_push_end(struct peer *p, const struct mcp_facts *f)
+{
+    return push(p, f, NULL);
+}
+
 bool
 serve_pending(const struct peer *p)
 {
     return p->busy;
 }
 
+bool
+serve_waiting(const struct peer *p)
+{
+    return p->waiting != NULL;
+}
+
 void
 serve_hold(struct peer *p, bool held)
 {
     p->held = held;
+    mcp_sink_block(p->serve->mcp, &p->sink, held);
 }
 
 /* ---- the turn ---- */
+
+/* Whether p's next message is to be run: at the end only those that waited
+   are, which are the first of a queue. */
+static bool
+may_run(const struct serve *s, const struct peer *p)
+{
+    return p->head != NULL && !p->held &&
+           (!s->stopping || p->head->waiting != NULL);
+}
 
 /* Whether there is a message to run, and with *writes whether one of them
    may write. */
@@ -213,7 +338,7 @@ look_ahead(const struct serve *s, bool *writes)
 
     *writes = false;
     for (p = s->busy; p != NULL; p = p->next) {
-        if (p->held)
+        if (!may_run(s, p))
             continue;
         any = true;
         for (m = p->head; m != NULL && !*writes; m = m->next)
@@ -229,7 +354,7 @@ begin(struct serve *s, bool writes)
 {
     int err = ERR_MORE;
 
-    s->out.len = 0;
+    s->out.len = s->notes.len = 0;
     s->n_ran = 0;
     s->first_staged = MAX_RUN;
     s->refuse = 0;
@@ -265,27 +390,30 @@ static void
 run(struct serve *s, struct ran *r, int refuse)
 {
     r->off = s->out.len;
+    r->notes_off = s->notes.len;
     store_refuse(s->store, refuse);
-    r->status = mcp_run(r->m, &s->out);
+    r->status = mcp_run(r->m, &s->out, &s->notes);
     store_refuse(s->store, 0);
-    if (s->out.err != 0) {
+    if (s->out.err != 0)
         s->out.len = r->off;
-        s->out.err = 0;
-    }
+    if (s->notes.err != 0)
+        s->notes.len = r->notes_off;
+    s->out.err = s->notes.err = 0;
     r->end = s->out.len;
+    r->notes_end = s->notes.len;
 }
 
 static bool
 turn_is_full(const struct serve *s)
 {
-    return s->n_ran == MAX_RUN || s->out.len >= MAX_OUT ||
+    return s->n_ran == MAX_RUN || s->out.len + s->notes.len >= MAX_OUT ||
            store_staged_len(s->store) >= MAX_STAGED;
 }
 
 static void
 run_peer(struct serve *s, struct peer *p)
 {
-    while (p->head != NULL) {
+    while (may_run(s, p)) {
         struct ran *r = &s->ran[s->n_ran];
         size_t staged = store_staged_n(s->store);
         int err = mcp_writes(p->head->m) ? may_write(s, p) : 0;
@@ -298,6 +426,7 @@ run_peer(struct serve *s, struct peer *p)
             return;
         r->peer = p;
         r->m = p->head->m;
+        r->waiting = p->head->waiting;
         run(s, r, err);
         if (store_staged_n(s->store) > staged && s->n_ran < s->first_staged)
             s->first_staged = s->n_ran;
@@ -324,10 +453,76 @@ commit(struct serve *s)
         err = ERR_UNKNOWN;
     if (err < 0) {
         s->out.len = s->ran[s->first_staged].off;
+        s->notes.len = s->ran[s->first_staged].notes_off;
         for (i = s->first_staged; i < s->n_ran; i++)
             run(s, &s->ran[i], err);
     }
     store_unlock(s->store);
+}
+
+/* Has r's message wait: what mcp cannot keep is answered as such. */
+static bool
+keep(const struct ran *r)
+{
+    struct waiting *w = calloc(1, sizeof(*w));
+    struct peer *p = r->peer;
+
+    if (w == NULL || mcp_keep(r->m, &p->sink, w, &w->msg.m) < 0) {
+        free(w);
+        return false;
+    }
+    w->peer = p;
+    w->msg.waiting = w;
+    w->at = &p->waiting;
+    w->next = p->waiting;
+    if (w->next != NULL)
+        w->next->at = &w->next;
+    p->waiting = w;
+    return true;
+}
+
+static void
+give_notes(const struct serve *s, const struct ran *r)
+{
+    const char *at = s->notes.p + r->notes_off;
+    const char *end = s->notes.p + r->notes_end, *lf;
+
+    for (; r->notes_off < r->notes_end && at < end; at = lf + 1) {
+        lf = memchr(at, '\n', (size_t)(end - at));
+        r->peer->ops->message(r->peer->ctx,
+                              (struct str){at, (size_t)(lf - at)}, STR_NONE);
+    }
+}
+
+/* Gives out what r's message has to say, or has it wait. */
+static void
+give(const struct serve *s, const struct ran *r)
+{
+    const struct peer *p = r->peer;
+    struct serve_answer a = {r->status, STR_NONE, NULL};
+    struct buf b = {0};
+
+    give_notes(s, r);
+    if (r->status == MCP_WAITS && r->waiting != NULL) {
+        mcp_keep_on(r->m);
+        return;
+    }
+    if (r->status == MCP_WAITS && keep(r)) {
+        p->ops->later(p->ctx, mcp_polls(p->waiting->msg.m));
+        return;
+    }
+    if (r->end > r->off)
+        a.body = (struct str){s->out.p + r->off, r->end - r->off};
+    if (r->status == MCP_WAITS) {
+        a.status = MCP_OK;
+        mcp_no_memory(&b);
+        a.body = buf_view(&b);
+    }
+    a.session = mcp_made_session(r->m);
+    p->ops->answer(p->ctx, &a);
+    if (r->waiting != NULL)
+        end_waiting(r->waiting);
+    buf_fini(&b);
 }
 
 /* Gives the answers out, and then takes the peers off the list that have
@@ -341,12 +536,11 @@ release(struct serve *s)
     for (i = 0; i < s->n_ran; i++) {
         const struct ran *r = &s->ran[i];
 
-        r->peer->ops->answer(
-            r->peer->ctx, r->status,
-            (struct str){s->out.p + r->off, r->end - r->off});
+        give(s, r);
         if (i + 1 == s->n_ran || r[1].peer != r->peer)
             r->peer->ops->answered(r->peer->ctx);
     }
+    buf_reset(&s->notes, OUT_KEEP / 16);
     buf_reset(&s->out, OUT_KEEP);
     p = s->busy;
     s->busy = NULL;
@@ -401,22 +595,65 @@ compact(struct serve *s)
         s->compact_at_ms = loop_now(s->loop) + COMPACT_PAUSE_MS;
 }
 
+/* Puts the messages that have waited long enough before those of their
+   peers that are new. */
+static void
+take_ready(struct serve *s)
+{
+    struct mcp_message *m;
+    struct waiting *w;
+
+    while ((w = mcp_next(s->mcp, loop_now(s->loop), &m)) != NULL) {
+        struct peer *p = w->peer;
+
+        w->msg.m = m;
+        w->msg.next = p->head;
+        if (p->head == NULL)
+            p->tail = &w->msg;
+        p->head = &w->msg;
+        if (!p->busy)
+            list_add(s, p);
+    }
+}
+
+static void
+set_timers(struct serve *s)
+{
+    int64_t due = mcp_due_ms(s->mcp);
+
+    if (due != INT64_MAX && (!s->due_timer.set || s->due_timer.at_ms != due))
+        loop_timer_set(s->loop, &s->due_timer, due);
+    if (!s->follow_timer.set && !s->stopping && mcp_listens(s->mcp))
+        loop_timer_set(s->loop, &s->follow_timer,
+                       loop_now(s->loop) + SERVE_FOLLOW_MS);
+}
+
+static void
+take_signals(struct serve *s)
+{
+    if (s->hangup != NULL && loop_hung_up(s->loop))
+        s->hangup(s->hangup_ctx);
+    if (loop_signal(s->loop) != 0)
+        serve_stop(s);
+}
+
 int
 serve_run(struct serve *s, bool (*ended)(void *ctx), void *ctx)
 {
     bool writes;
 
     while (!ended(ctx)) {
-        bool more = s->compacting || look_ahead(s, &writes);
+        bool more = look_ahead(s, &writes) || (s->compacting && !s->stopping);
 
-        if (loop_turn(s->loop, s->stopping || !more) < 0)
+        set_timers(s);
+        if (loop_turn(s->loop, !more) < 0)
             return ERR_IO;
-        if (loop_signal(s->loop) != 0)
-            s->stopping = true;
-        if (s->stopping)
-            continue;
+        take_signals(s);
+        take_ready(s);
         turn(s);
-        compact(s);
+        mcp_tick(s->mcp, loop_now(s->loop));
+        if (!s->stopping)
+            compact(s);
     }
     return 0;
 }
