@@ -1,10 +1,12 @@
 # make          one static binary, ./mcptask
-# make run      the workflow of two agents, over stdio
+# make run      serves MCP over HTTP on 127.0.0.1:8766, store in build/run
+# make demo     the workflow of two agents over stdio, one of them killed
 # make test     C and sh only, no network
 # make check    strict warnings, analyzers, sanitizers, the include rule
 # make bench    figures, each a ratio to something measured in the same run
 # make fuzz     libFuzzer targets, FUZZ_SECONDS each
 # make soak     processes killed at random, 10,000 rounds
+# make conformance  the official suite, in both its requirement sets (npm)
 # V=1 shows the commands.
 
 ifeq ($(origin CC),default)
@@ -31,8 +33,10 @@ ALL_LDFLAGS = $(STATIC) -Wl,--gc-sections -Wl,-z,norelro \
 
 SRC := text base json sha256 record lock index store store_load store_read \
   compact verify task_raw task_atoms task_keys task_fields task_index \
-  task_query task_change task artifact mcp mcp_methods view tools tools_get \
-  tools_uri loop serve pipe env cli cli_text cli_config import admin
+  task_query task_change task artifact sign mcp mcp_methods mcp_call \
+  mcp_session mcp_listen view tools tools_get tools_uri tools_prompts loop \
+  serve pipe http_parse http_listen http_reply http token web_check web_state \
+  web env cli cli_text cli_config import admin
 HDR := $(wildcard *.h)
 OBJ := $(SRC:%=$(B)/%.o)
 
@@ -52,6 +56,9 @@ $(B)/base.o: STD += -D_DEFAULT_SOURCE
 include tests/tests.mk
 
 run: $(BIN)
+	MCP_TASK_BASE_DIR=build/run ./$(BIN) --http
+
+demo: $(BIN)
 	@sh tests/demo.sh ./$(BIN)
 
 install: $(BIN)
@@ -66,5 +73,5 @@ uninstall:
 clean:
 	rm -rf build mcptask
 
-.PHONY: all run test check bench fuzz soak install uninstall clean
+.PHONY: all run demo test check bench fuzz soak install uninstall clean
 .SUFFIXES:

@@ -172,6 +172,18 @@ find_option(const struct env_opt *o, const char *arg, const char **value)
     return o;
 }
 
+static bool
+add_to_list(const char **list, const char *value)
+{
+    size_t i;
+
+    for (i = 0; i < ENV_MAX_LIST && list[i] != NULL; i++)
+        ;
+    if (i < ENV_MAX_LIST)
+        list[i] = value;
+    return i < ENV_MAX_LIST;
+}
+
 int
 env_option(const struct env_opt *opts, void *to, char **argv, char why[256])
 {
@@ -194,6 +206,8 @@ env_option(const struct env_opt *opts, void *to, char **argv, char why[256])
         wrong = "a value is missing behind";
     else if (o->kind == OPT_TEXT)
         *(const char **)at = value;
+    else if (o->kind == OPT_LIST)
+        wrong = add_to_list(at, value) ? NULL : "there are too many of";
     else if (!str_u64(str_of(value), at))
         wrong = "a number must stand behind";
     if (wrong == NULL)

@@ -40,7 +40,9 @@ struct env_opt {
     uint16_t at;      /* offsetof its member */
 };
 enum { OPT_FLAG /* bool */, OPT_TEXT /* const char * */,
+       OPT_LIST /* const char *[ENV_MAX_LIST]: the first that is NULL */,
        OPT_NUMBER /* uint64_t */ };
+#define ENV_MAX_LIST 16
 
 /* Takes the option argv[0] into *to, with its value, which "=" joins to it
    or which is argv[1]: how many words that were. 0: it is none of opts;

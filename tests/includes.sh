@@ -7,22 +7,27 @@ cd "$(dirname "$0")/.."
 order='
 text
 base
-json sha256 loop
+json sha256 loop http_parse
 record lock index store store_int store_load store_read compact verify backup
 task task_int task_atoms task_keys task_raw task_fields task_index task_query
 task_change task_import artifact
-mcp mcp_int mcp_methods
-view env tools tools_int tools_get tools_uri
+sign token
+mcp_catalogue
+mcp mcp_int mcp_methods mcp_call mcp_session mcp_listen
+view env tools tools_int tools_get tools_uri tools_prompts
+http http_int http_listen http_reply
 serve
-pipe
+pipe web web_int web_check web_state
 cli cli_text cli_config import admin
 mcptask
 '
 forbidden='
 json:store json:loop store:json store:loop record:json loop:json loop:store
-lock:json index:json mcp:store mcp:task mcp:view mcp_methods:store
-mcp_methods:task task:mcp task:serve task:loop view:mcp artifact:task
-artifact:store serve:task serve:tools serve:view
+lock:json index:json mcp:task mcp:view mcp:loop mcp_catalogue:store
+mcp_methods:store mcp_methods:task mcp_call:store mcp_call:task
+mcp_session:task mcp_listen:task task:mcp task:serve task:loop view:mcp
+artifact:task artifact:store serve:task serve:tools serve:view http:json
+http:store http:mcp http:serve http_parse:json web:task web:tools sign:json
 '
 rank() {
     printf '%s' "$order" | awk -v m="$1" '

@@ -44,6 +44,7 @@ enum { /* how to start it */
 #define FULL_LEN 4096
 
 static const char *binary;
+static int passed = -1; /* a listening socket to pass; descriptor 3 is ours */
 static int gate[2]; /* the parent of an ORPHAN lives until it is closed */
 
 static inline void
@@ -102,6 +103,31 @@ make_pipe(int p[2], bool sock)
     fcntl(p[1], F_SETFD, FD_CLOEXEC);
 }
 
+/* The binary and its options, cut at the blanks. */
+static inline void
+exec_binary(const char *options)
+{
+    char *argv[32] = {(char *)binary}, *words = strdup(options);
+    size_t n = 1;
+
+    for (words = strtok(words, " "); words != NULL && n < 31;
+         words = strtok(NULL, " "))
+        argv[n++] = words;
+    execv(binary, argv);
+}
+
+/* Passes a listening socket as systemd does. */
+static inline void
+pass_socket(int fd)
+{
+    char pid[16];
+
+    snprintf(pid, sizeof(pid), "%d", (int)getpid());
+    setenv("LISTEN_PID", pid, 1);
+    setenv("LISTEN_FDS", "1", 0);
+    dup2(fd, 3);
+}
+
 static inline void
 run_binary(const char *dir, const char *option, int how, const int fd[3],
            int life)
@@ -124,11 +150,13 @@ run_binary(const char *dir, const char *option, int how, const int fd[3],
     if (how & NO_STDOUT)
         close(1);
     fcntl(life, F_SETFD, 0);
-    execl(binary, binary, option, (char *)NULL);
+    if (passed >= 0)
+        pass_socket(passed);
+    exec_binary(option != NULL ? option : "");
     _exit(99);
 }
 
-/* Starts it on the store in dir, with an option or NULL. */
+/* Starts it on the store in dir, with options or NULL. */
 static inline struct srv
 start(const char *dir, const char *option, int how)
 {

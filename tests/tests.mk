@@ -3,7 +3,9 @@
 # ARGS_NAME.
 
 TESTS := base json record index store store_cut store_fault store_procs \
-  order verify task tools mcp server crash
+  order verify task tools prompts sign token mcp mcp_talk mcp_call \
+  listen http_parse http server web \
+  crash
 ALLOC := malloc calloc realloc
 FILES := write pwrite pwrite64 pread pread64 fdatasync fsync ftruncate \
   ftruncate64 rename link open open64
@@ -14,9 +16,17 @@ WRAP_mcp := $(ALLOC)
 WRAP_store := realpath
 WRAP_store_fault := $(ALLOC) $(FILES)
 WRAP_order := $(FILES) fcntl fcntl64 close
-WRAP_task := $(ALLOC) fdatasync clock_gettime
-WRAP_tools := write fsync renameat
+WRAP_task := $(ALLOC) fdatasync clock_gettime mcp_log
+WRAP_tools := write fsync renameat mcp_log
+WRAP_prompts := mcp_log
+WRAP_sign := $(ALLOC) $(FILES) random_bytes
+WRAP_http := $(ALLOC) clock_gettime pselect read write
+WRAP_listen := $(ALLOC) $(FILES) clock_gettime
+WRAP_token := $(ALLOC) $(FILES)
+WRAP_mcp_talk := $(ALLOC)
+WRAP_mcp_call := $(ALLOC) clock_gettime
 ARGS_server = ./$(BIN)
+ARGS_web = ./$(BIN) $(B)/fixture
 ARGS_crash = ./$(BIN)
 
 $(B)/t_%: tests/t_%.c $(OBJ) $(wildcard tests/*.h)
@@ -24,7 +34,14 @@ $(B)/t_%: tests/t_%.c $(OBJ) $(wildcard tests/*.h)
 	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -I. -o $@ $< $(OBJ) \
 	  $(WRAP_$*:%=-Wl,--wrap=%) $(ALL_LDFLAGS)
 
-test: $(BIN) $(TESTS:%=$(B)/t_%)
+# The protocol code with the catalogue that the official suite calls.
+FIXTURE := $(wildcard tests/fixture*.c)
+$(B)/fixture: $(FIXTURE) $(wildcard tests/fixture*.h) $(OBJ)
+	@echo "  TEST  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -I. -o $@ $(FIXTURE) $(OBJ) \
+	  $(ALL_LDFLAGS)
+
+test: $(BIN) $(B)/fixture $(TESTS:%=$(B)/t_%)
 	@fail=0; $(foreach t,$(TESTS),$(B)/t_$(t) $(ARGS_$(t)) || \
 	  { fail=1; echo "t_$(t) failed"; }; ) \
 	sh tests/t_cli.sh ./$(BIN) || fail=1; \
@@ -51,7 +68,7 @@ check:
 
 # ---- fuzz: needs clang and its runtime ----
 
-FUZZ := json log line
+FUZZ := json log line http
 
 $(FUZZ:%=build/fuzz_%): build/fuzz_%: tests/fuzz_%.c $(SRC:%=%.c) $(HDR) \
   $(wildcard tests/*.h)
@@ -77,8 +94,14 @@ $(B)/bench: tests/bench.c tests/bench_rig.c tests/bench_rig.h $(OBJ)
 	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -o $@ tests/bench.c \
 	  tests/bench_rig.c $(OBJ) $(ALL_LDFLAGS)
 
-bench: $(BIN) $(B)/bench $(B)/bench_echo $(B)/bench_empty
+$(B)/bench_http: tests/bench_http.c tests/bench_rig.c tests/bench_rig.h $(OBJ)
+	@echo "  BENCH tests/bench_http.c"
+	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -o $@ tests/bench_http.c \
+	  tests/bench_rig.c $(OBJ) $(ALL_LDFLAGS)
+
+bench: $(BIN) $(B)/bench $(B)/bench_http $(B)/bench_echo $(B)/bench_empty
 	$(B)/bench $(BENCH_ARGS) ./$(BIN)
+	$(B)/bench_http $(BENCH_ARGS) ./$(BIN)
 
 soak: $(BIN) $(B)/t_store_procs $(B)/t_crash
 	$(B)/t_store_procs 10000

@@ -1,0 +1,898 @@
+/* web - MCP over HTTP.
+
+   Each connection has a link: who asks, the peer that takes what it posts,
+   the stream that it is. What a request says of itself is judged by its head,
+   before any of its body is read. It refuses what a page of another site may
+   have sent, whom it does not know, and to hold anything without a limit.
+
+   Invariants:
+   1. No body is read of a request that judge refuses.
+   2. A reply becomes a stream as soon as something goes before the answer,
+      or has to be waited for: then its head is out, and pings keep it.
+   3. A link without a connection is kept: its client was told an event id,
+      comes back with that and gets what was said since, once. Nobody else
+      does: the id holds the session's, which the principal has to match.
+   4. What is posted for a stream of the SSE transport is copied, and stays
+      until that stream's peer is done with it.
+   5. From within peer_ops no link is freed, since its peer goes with it. */
+
+#include "web_int.h"
+
+#include "text.h"
+#include "token.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FIELD_LEN 160 /* bytes of the fields of one reply */
+
+struct link {
+    struct web *web;
+    struct link *next, **at; /* in web's list, the newest first */
+    struct http_conn *c;     /* NULL: invariant 3 */
+    const struct route *route;
+    struct buf who;   /* whose token it is, then the token */
+    size_t agent_len;
+    bool read_only;   /* that token is */
+    bool json, sse;   /* what its client accepts */
+    bool asking;      /* its reply waits for an answer */
+    bool legacy;      /* it is a stream of the SSE transport */
+    struct peer *peer; /* NULL: not needed so far */
+    struct mcp_facts facts;
+    struct mcp_session *session; /* whose stream it is, or NULL */
+    struct mcp_sink sink;
+    struct arena posts; /* invariant 4 */
+    size_t posts_len;
+    struct buf id;    /* under which it may be kept, or empty */
+    struct buf got;   /* said meanwhile, a line each */
+    int64_t until_ms; /* for which it is kept */
+};
+
+struct web {
+    struct serve *serve;
+    struct loop *loop;
+    struct store *store;
+    struct http *http;
+    struct tokens *tokens; /* NULL: whoever gets here may */
+    struct web_options o;
+    struct link *links;
+    uint64_t last_id; /* of what was kept; from a random one on */
+    struct loop_timer timer;
+    struct http_handler handler;
+    int64_t end_ms;   /* 0: it goes on */
+};
+
+enum { /* what a route wants, beside its method */
+    FREE = 1,   /* no token */
+    BODY = 2,   /* application/json */
+    STREAM = 4, /* a client that takes text/event-stream */
+    OLD = 8,    /* no version without sessions */
+    ENDS = 16   /* the end of a session */
+};
+
+struct route {
+    const char *path, *method;
+    int wants;
+    void (*run)(struct link *k);
+};
+
+static struct mcp *
+mcp_of(const struct link *k)
+{
+    return serve_mcp(k->web->serve);
+}
+
+static struct str
+principal(const struct link *k)
+{
+    return (struct str){k->who.p, k->agent_len};
+}
+
+static struct str
+field(const struct link *k, const char *name)
+{
+    return http_field_of(http_request(k->c), name);
+}
+
+/* ---- replies ---- */
+
+static void
+to_stderr(const char *fmt, ...)
+{
+    char line[512];
+    va_list ap;
+    size_t n;
+
+    va_start(ap, fmt);
+    n = text_vput(line, sizeof(line), fmt, ap);
+    va_end(ap);
+    if (n >= sizeof(line)) {
+        n = sizeof(line) - 1;
+        line[n - 1] = '\n';
+    }
+    if (write(STDERR_FILENO, line, n) < 0)
+        return; /* nobody listens */
+}
+
+static void
+log_reply(const struct link *k, int status)
+{
+    const struct http_head *h = http_request(k->c);
+
+    if (k->web->o.debug && h != NULL)
+        to_stderr("mcptask: %d %.*s %.*s\n", status, STR_ARG(h->method),
+                  (int)(h->path.len < 200 ? h->path.len : 200), h->path.p);
+}
+
+static void
+reply(struct link *k, int status, const char *fields, const char *type,
+      struct str body)
+{
+    log_reply(k, status);
+    http_reply(k->c, status, fields, type, body);
+}
+
+static void
+say(struct link *k, int status, const char *fields, const char *text)
+{
+    reply(k, status, fields, "text/plain", str_of(text));
+}
+
+static void
+unavailable(struct link *k)
+{
+    say(k, 503, "Retry-After: 1\r\n", "not now\n");
+}
+
+static void
+begin_stream(struct link *k, const char *fields)
+{
+    if (http_is_stream(k->c))
+        return;
+    log_reply(k, 200);
+    http_stream(k->c, fields);
+}
+
+static void
+free_posts(struct link *k)
+{
+    arena_fini(&k->posts);
+    k->posts_len = 0;
+}
+
+static void
+end_session_stream(struct link *k)
+{
+    if (k->session != NULL)
+        mcp_stream_close(k->session, &k->sink);
+    k->session = NULL;
+}
+
+/* ---- links ---- */
+
+static void
+link_free(struct link *k)
+{
+    *k->at = k->next;
+    if (k->next != NULL)
+        k->next->at = k->at;
+    serve_leave(k->peer);
+    end_session_stream(k);
+    free_posts(k);
+    buf_fini(&k->who);
+    buf_fini(&k->id);
+    buf_fini(&k->got);
+    free(k);
+}
+
+/* ---- replies that clients come back for: invariant 3 ---- */
+
+/* Drops what nobody has come for. */
+static void
+look(void *ctx)
+{
+    struct web *w = ctx;
+    struct link *k, *next;
+    int64_t now = loop_now(w->loop), due = INT64_MAX;
+
+    for (k = w->links; k != NULL; k = next) {
+        next = k->next;
+        if (k->c != NULL)
+            continue;
+        if (k->until_ms <= now)
+            link_free(k);
+        else if (k->until_ms < due)
+            due = k->until_ms;
+    }
+    if (due != INT64_MAX && w->end_ms == 0)
+        loop_timer_set(w->loop, &w->timer, due);
+}
+
+static void
+keep(struct link *k)
+{
+    struct web *w = k->web;
+
+    k->c = NULL;
+    k->until_ms = loop_now(w->loop) + WEB_KEEP_MS;
+    if (!w->timer.set)
+        loop_timer_set(w->loop, &w->timer, k->until_ms);
+}
+
+static bool
+may_keep(const struct web *w)
+{
+    const struct link *k;
+    size_t n = 0;
+
+    for (k = w->links; k != NULL; k = k->next)
+        n += k->id.len > 0;
+    return n < WEB_MAX_KEPT;
+}
+
+/* Ends the stream; its answer can be fetched after ms. */
+static void
+part(struct link *k, unsigned ms)
+{
+    struct http_conn *c = k->c;
+
+    buf_printf(&k->id, "%.*s.%llx", STR_ARG(k->facts.session_id),
+               (unsigned long long)++k->web->last_id);
+    if (k->id.err != 0) {
+        buf_reset(&k->id, 0);
+        return;
+    }
+    http_event(c, STR_NONE, buf_view(&k->id), ms, STR_NONE);
+    keep(k);
+    http_set_mine(c, NULL);
+    http_stream_end(c);
+}
+
+static void
+keep_line(struct link *k, struct str line)
+{
+    if (k->got.len + line.len < WEB_MAX_ANSWER &&
+        buf_room(&k->got, line.len + 1) != NULL) {
+        buf_str(&k->got, line);
+        buf_char(&k->got, '\n');
+    }
+    k->got.err = 0;
+}
+
+static bool
+is_kept_for(const struct link *k, struct str session)
+{
+    return k->c == NULL && k->id.len > session.len &&
+           memcmp(k->id.p, session.p, session.len) == 0 &&
+           k->id.p[session.len] == '.';
+}
+
+static struct link *
+find_kept(const struct link *k, struct str session, struct str id)
+{
+    struct link *x;
+
+    for (x = k->web->links; x != NULL; x = x->next)
+        if (is_kept_for(x, session) && str_eq(buf_view(&x->id), id) &&
+            str_eq(principal(x), principal(k)))
+            return x;
+    return NULL;
+}
+
+static void
+on_message(void *ctx, struct str body, struct str event)
+{
+    struct link *k = ctx;
+
+    if (k->c == NULL) {
+        keep_line(k, body);
+    } else if (k->sse) { /* else there is no way for it */
+        begin_stream(k, NULL);
+        http_event(k->c, STR("message"), event, 0, body);
+    }
+}
+
+/* Goes on with x, which was kept, on k's connection; k is gone then. */
+static void
+resume(struct link *k, struct link *x)
+{
+    struct str rest = buf_view(&x->got);
+
+    x->c = k->c;
+    x->route = k->route;
+    link_free(k);
+    http_set_mine(x->c, x);
+    begin_stream(x, NULL);
+    while (rest.len > 0) {
+        const char *lf = memchr(rest.p, '\n', rest.len);
+        size_t n = (size_t)(lf - rest.p);
+
+        on_message(x, (struct str){rest.p, n}, STR_NONE);
+        rest = (struct str){lf + 1, rest.len - n - 1};
+    }
+    buf_reset(&x->got, 0);
+    if (x->asking)
+        http_forget(x->c);
+    else
+        http_stream_end(x->c);
+}
+
+/* ---- the peer ---- */
+
+/* Its session has ended: so do the streams of it, and what is kept for it. */
+static void
+end_streams(const struct link *of)
+{
+    struct str id = of->facts.session_id;
+    struct link *k;
+
+    for (k = of->web->links; k != NULL; k = k->next)
+        if (k->session != NULL && !k->legacy &&
+            str_is(id, mcp_session_id(k->session))) {
+            end_session_stream(k);
+            http_stream_end(k->c);
+        } else if (is_kept_for(k, id)) {
+            buf_reset(&k->id, 0); /* not to be found; look frees it */
+        }
+}
+
+static void
+on_answer(void *ctx, const struct serve_answer *a)
+{
+    static const int status[] = {[MCP_OK] = 200, [MCP_ACCEPTED] = 202,
+                                 [MCP_BAD_REQUEST] = 400,
+                                 [MCP_NOT_FOUND] = 404};
+    struct link *k = ctx;
+    char fields[FIELD_LEN] = "";
+
+    if (k->legacy || k->c == NULL) {
+        if (a->body.len > 0)
+            on_message(k, a->body, STR_NONE);
+        k->asking = false;
+        return;
+    }
+    k->asking = false;
+    if ((k->route->wants & ENDS) && a->status == MCP_OK)
+        end_streams(k);
+    if (a->session != NULL)
+        text_put(fields, sizeof(fields), "Mcp-Session-Id: %s\r\n",
+                 a->session);
+    if (!k->json && a->status == MCP_OK && a->body.len > 0)
+        begin_stream(k, fields);
+    if (!http_is_stream(k->c)) {
+        reply(k, status[a->status], fields,
+              a->body.len > 0 ? "application/json" : NULL, a->body);
+        return;
+    }
+    if (a->body.len > 0)
+        on_message(k, a->body, STR_NONE);
+    http_stream_end(k->c);
+}
+
+/* Invariant 2. */
+static void
+on_later(void *ctx, unsigned poll_ms)
+{
+    struct link *k = ctx;
+
+    if (k->legacy || !k->sse)
+        return;
+    begin_stream(k, NULL);
+    if (poll_ms > 0 && k->facts.session_id.len > 0 && may_keep(k->web))
+        part(k, poll_ms);
+}
+
+static void
+on_answered(void *ctx)
+{
+    (void)ctx; /* http writes by itself */
+}
+
+static void
+on_done(void *ctx)
+{
+    struct link *k = ctx;
+
+    free_posts(k);
+    if (k->asking && k->c != NULL) /* it waits: that may take long */
+        http_forget(k->c);
+}
+
+static const struct peer_ops ops = {on_message, on_answer, on_later,
+                                    on_answered, on_done};
+
+/* ---- /mcp ---- */
+
+static struct str
+header(void *ctx, const char *name)
+{
+    return http_field_of(http_request(ctx), name);
+}
+
+static struct mcp_facts
+facts_of(const struct link *k)
+{
+    return (struct mcp_facts){.http = true,
+                              .version = field(k, "mcp-protocol-version"),
+                              .header = header,
+                              .header_ctx = k->c,
+                              .principal = principal(k),
+                              .read_only = k->read_only,
+                              .session_id = field(k, "mcp-session-id")};
+}
+
+static bool
+has_peer(struct link *k)
+{
+    if (k->peer == NULL)
+        k->peer = serve_join(k->web->serve, &ops, k);
+    return k->peer != NULL;
+}
+
+static void
+run_post(struct link *k)
+{
+    int err = ERR_NOMEM;
+
+    k->facts = facts_of(k);
+    if (has_peer(k))
+        err = k->route->wants & ENDS
+                  ? serve_push_end(k->peer, &k->facts)
+                  : serve_push(k->peer, &k->facts, http_body(k->c));
+    k->asking = err == 0;
+    if (err < 0)
+        unavailable(k);
+}
+
+static bool
+lacks(struct link *k, struct str value, const char *text)
+{
+    if (value.len == 0)
+        say(k, 400, NULL, text);
+    return value.len == 0;
+}
+
+static void
+run_delete(struct link *k)
+{
+    if (!lacks(k, field(k, "mcp-session-id"), "Mcp-Session-Id is missing\n"))
+        run_post(k);
+}
+
+/* Says what opening a stream came to. */
+static void
+opened(struct link *k, int err)
+{
+    if (err == 0) {
+        begin_stream(k, NULL);
+        http_forget(k->c);
+    } else if (err == ERR_NOT_FOUND) {
+        say(k, 404, NULL, "no such session\n");
+    } else {
+        unavailable(k);
+    }
+}
+
+static void
+run_stream(struct link *k)
+{
+    struct str id = field(k, "mcp-session-id");
+    struct str last = field(k, "last-event-id");
+    struct link *x;
+
+    if (lacks(k, id, "Mcp-Session-Id is missing\n"))
+        return;
+    if (last.p != NULL && (x = find_kept(k, id, last)) != NULL)
+        resume(k, x);
+    else
+        opened(k, mcp_stream_open(mcp_of(k), id, principal(k), last,
+                                  &k->sink, &k->session));
+}
+
+/* ---- the SSE transport ---- */
+
+static void
+run_sse(struct link *k)
+{
+    struct buf b = {0}, id = {0};
+    int err;
+
+    k->legacy = true;
+    err = has_peer(k) ? mcp_sse_open(mcp_of(k), principal(k),
+                                     field(k, "last-event-id"), &k->sink,
+                                     &k->session)
+                      : ERR_NOMEM;
+    opened(k, err);
+    if (err == 0) {
+        buf_printf(&b, "/message?clientId=%s", mcp_session_id(k->session));
+        mcp_stream_event(k->session, &id);
+        if (b.err == 0 && id.err == 0)
+            http_event(k->c, STR("endpoint"), buf_view(&id), 0,
+                       buf_view(&b));
+        else
+            http_drop(k->c);
+    }
+    buf_fini(&b);
+    buf_fini(&id);
+}
+
+static struct link *
+find_client(const struct link *k, struct str id)
+{
+    struct link *x;
+
+    for (x = k->web->links; x != NULL; x = x->next)
+        if (x->legacy && x->session != NULL &&
+            str_is(id, mcp_session_id(x->session)) &&
+            str_eq(principal(x), principal(k)))
+            return x;
+    return NULL;
+}
+
+/* Copies what k posts for the stream to. Invariant 4. */
+static int
+post(struct link *k, struct link *to)
+{
+    struct mcp_facts f = facts_of(k), *own;
+    struct str body = http_body(k->c);
+    int err = ERR_NOMEM;
+
+    to->posts_len += sizeof(f) + f.version.len + body.len;
+    if (to->posts_len > WEB_MAX_POSTS)
+        return ERR_MORE; /* until what came before is done */
+    own = arena_alloc(&to->posts, sizeof(*own));
+    body = arena_str(&to->posts, body);
+    f.principal = principal(to);
+    f.session = to->session;
+    f.session_id = STR_NONE;
+    if (f.version.p != NULL)
+        f.version = arena_str(&to->posts, f.version);
+    if (own != NULL && body.p != NULL) {
+        *own = f;
+        err = serve_push(to->peer, own, body);
+    }
+    if (!serve_pending(to->peer))
+        free_posts(to); /* nobody took it */
+    return err;
+}
+
+static void
+run_message(struct link *k)
+{
+    struct str id = http_query_of(http_request(k->c), "clientId");
+    struct link *to;
+
+    if (lacks(k, id, "clientId is missing\n"))
+        return;
+    to = find_client(k, id);
+    if (to == NULL)
+        say(k, 404, NULL, "no such client\n");
+    else if (post(k, to) < 0)
+        unavailable(k);
+    else
+        say(k, 202, NULL, "Accepted");
+}
+
+/* ---- how the server is ---- */
+
+static void
+run_health(struct link *k)
+{
+    reply(k, 200, NULL, "application/json", STR("{\"status\":\"ok\"}"));
+}
+
+static void
+run_ready(struct link *k)
+{
+    struct buf b = {0};
+    int status = web_put_ready(&b, k->web->store, k->web->o.read_only);
+
+    if (b.err == 0)
+        reply(k, status, NULL, "application/json", buf_view(&b));
+    else
+        unavailable(k);
+    buf_fini(&b);
+}
+
+static void
+run_metrics(struct link *k)
+{
+    struct buf b = {0};
+
+    web_put_metrics(&b, k->web->store, k->web->http, mcp_of(k));
+    if (b.err == 0)
+        reply(k, 200, NULL, "text/plain; version=0.0.4", buf_view(&b));
+    else
+        unavailable(k);
+    buf_fini(&b);
+}
+
+/* ---- judging a head ---- */
+
+static const struct route routes[] = {
+    {"/mcp", "POST", BODY, run_post},
+    {"/mcp", "GET", STREAM | OLD, run_stream},
+    {"/mcp", "DELETE", OLD | ENDS, run_delete},
+    {"/sse", "GET", STREAM, run_sse},
+    {"/message", "POST", BODY, run_message},
+    {"/health", "GET", FREE, run_health},
+    {"/ready", "GET", 0, run_ready},
+    {"/metrics", "GET", 0, run_metrics},
+};
+#define N_ROUTES (sizeof(routes) / sizeof(routes[0]))
+
+/* Sets k->route, or says why there is none: 404, or 405 and in allow what
+   there is. HEAD is a GET that is no stream. */
+static int
+find_route(struct link *k, const struct http_head *h, char allow[FIELD_LEN])
+{
+    bool modern = mcp_rev_of(field(k, "mcp-protocol-version")) >=
+                  MCP_2026_07_28;
+    size_t i, n = 0;
+
+    for (i = 0; i < N_ROUTES; i++) {
+        const struct route *r = &routes[i];
+        bool head = (r->wants & (STREAM | OLD | BODY)) == 0;
+
+        if (!str_is(h->path, r->path) || (modern && (r->wants & OLD)))
+            continue;
+        if (str_is(h->method, r->method) ||
+            (head && str_is(h->method, "HEAD"))) {
+            k->route = r;
+            return 0;
+        }
+        n += text_put(allow + n, FIELD_LEN - n, "%s%s%s",
+                      n == 0 ? "Allow: " : ", ", r->method,
+                      head ? ", HEAD" : "");
+    }
+    text_put(allow + n, FIELD_LEN - n, "\r\n");
+    return n > 0 ? 405 : 404;
+}
+
+/* Who asks, where that has to be known: 0, 401 or 503. */
+static int
+find_token(struct link *k, const struct http_head *h)
+{
+    const struct token *t;
+    struct str bearer;
+
+    buf_reset(&k->who, FIELD_LEN);
+    k->agent_len = 0;
+    k->read_only = false;
+    if (k->web->tokens == NULL || (k->route->wants & FREE))
+        return 0;
+    bearer = web_bearer(h);
+    t = tokens_find(k->web->tokens, bearer);
+    if (t == NULL)
+        return 401;
+    k->read_only = t->read_only;
+    buf_str(&k->who, t->agent);
+    buf_str(&k->who, bearer);
+    k->agent_len = t->agent.len;
+    return k->who.err == 0 ? 0 : 503;
+}
+
+/* What the client sends and takes: 0, 415 or 406. */
+static int
+judge_types(struct link *k, const struct http_head *h)
+{
+    int wants = k->route->wants;
+
+    k->sse = http_accepts(h, "text/event-stream");
+    k->json = http_accepts(h, "application/json");
+    if ((wants & BODY) &&
+        !http_is_type(http_field_of(h, "content-type"), "application/json"))
+        return 415;
+    if (((wants & STREAM) && !k->sse) ||
+        (k->route->run == run_post && !k->sse && !k->json))
+        return 406;
+    return 0;
+}
+
+static struct link *
+link_new(struct web *w, struct http_conn *c)
+{
+    struct link *k = calloc(1, sizeof(*k));
+
+    if (k == NULL)
+        return NULL;
+    k->web = w;
+    k->c = c;
+    k->at = &w->links;
+    k->next = w->links;
+    if (k->next != NULL)
+        k->next->at = &k->next;
+    w->links = k;
+    k->sink = (struct mcp_sink){.send = on_message, .ctx = k};
+    http_set_mine(c, k);
+    return k;
+}
+
+/* Invariant 1. */
+static void
+on_head(void *ctx, struct http_conn *c)
+{
+    struct web *w = ctx;
+    const struct http_head *h = http_request(c);
+    struct link *k = http_mine(c);
+    char fields[FIELD_LEN] = "";
+    int status;
+
+    if (k == NULL && (k = link_new(w, c)) == NULL) {
+        http_drop(c);
+        return;
+    }
+    buf_reset(&k->id, 0);
+    k->legacy = false;
+    if (!web_is_ours(&w->o, http_address(w->http), h)) {
+        say(k, 403, NULL, "this Host or Origin is not allowed\n");
+        return;
+    }
+    if ((status = find_route(k, h, fields)) == 0 &&
+        (status = find_token(k, h)) == 0 &&
+        (status = judge_types(k, h)) == 0)
+        return;
+    if (status == 503)
+        unavailable(k);
+    else
+        say(k, status,
+            status == 405   ? fields
+            : status == 401 ? "WWW-Authenticate: Bearer\r\n"
+                            : NULL,
+            status == 401   ? "a token is needed\n"
+            : status == 404 ? "there is nothing here\n"
+            : status == 405 ? "this method does nothing here\n"
+            : status == 406 ? "text/event-stream has to be accepted\n"
+                            : "application/json is what is taken\n");
+}
+
+static void
+on_request(void *ctx, struct http_conn *c)
+{
+    struct link *k = http_mine(c);
+
+    (void)ctx;
+    k->route->run(k);
+}
+
+/* Who was told where to come back may do so again. */
+static void
+on_closed(void *ctx, struct http_conn *c)
+{
+    struct link *k = http_mine(c);
+
+    (void)ctx;
+    if (k != NULL && k->id.len > 0 && k->asking)
+        keep(k);
+    else if (k != NULL)
+        link_free(k);
+}
+
+/* ---- begin and end ---- */
+
+int
+web_open(struct web **out, struct serve *s, struct loop *l,
+         struct store *store, const struct web_options *o, char why[256])
+{
+    struct web *w = calloc(1, sizeof(*w));
+    int err;
+
+    if (w == NULL)
+        return ERR_NOMEM;
+    w->handler = (struct http_handler){w, on_head, on_request, on_closed};
+    w->serve = s;
+    w->loop = l;
+    w->store = store;
+    w->o = *o;
+    w->timer = (struct loop_timer){.fn = look, .ctx = w};
+    err = random_bytes(&w->last_id, sizeof(w->last_id));
+    if (err == 0 && o->token_file != NULL)
+        err = tokens_load(&w->tokens, o->token_file, why);
+    if (err == 0)
+        err = http_open(&w->http, l, &o->http, &w->handler, why);
+    if (err == 0 && w->tokens == NULL &&
+        !web_is_local(http_address(w->http))) {
+        text_put(why, 256, "%s: others can reach that, it needs "
+                           "--token-file", http_address(w->http));
+        err = ERR_INVALID;
+    }
+    if (err < 0) {
+        web_close(w);
+        return err;
+    }
+    serve_on_hangup(s, web_reload, w);
+    *out = w;
+    return 0;
+}
+
+void
+web_close(struct web *w)
+{
+    if (w == NULL)
+        return;
+    loop_timer_stop(w->loop, &w->timer);
+    if (w->http != NULL)
+        http_free(w->http);
+    while (w->links != NULL)
+        link_free(w->links);
+    tokens_free(w->tokens);
+    free(w);
+}
+
+/* Whether the token that k came with still says the same. */
+static bool
+is_known(const struct link *k)
+{
+    const struct token *t = tokens_find(
+        k->web->tokens, (struct str){k->who.p + k->agent_len,
+                                     k->who.len - k->agent_len});
+
+    return t != NULL && str_eq(t->agent, principal(k)) &&
+           t->read_only == k->read_only;
+}
+
+void
+web_reload(void *web)
+{
+    struct web *w = web;
+    struct tokens *t;
+    struct link *k;
+    char why[256];
+
+    if (w->o.token_file == NULL)
+        return;
+    if (tokens_load(&t, w->o.token_file, why) < 0) {
+        to_stderr("mcptask: %s; the old tokens stay\n", why);
+        return;
+    }
+    tokens_free(w->tokens);
+    w->tokens = t;
+    for (k = w->links; k != NULL; k = k->next)
+        if (k->c != NULL && (k->session != NULL || k->asking) &&
+            !is_known(k))
+            http_drop(k->c);
+}
+
+const char *
+web_address(const struct web *w)
+{
+    return http_address(w->http);
+}
+
+/* Ends a reply that nobody will end any more: a stream, or one for a message
+   that was not run. */
+static void
+end_reply(struct link *k)
+{
+    if (k->c == NULL || (k->session == NULL && !k->asking))
+        return;
+    if (k->session == NULL && !http_is_stream(k->c)) {
+        k->asking = false;
+        unavailable(k);
+    } else if (k->session != NULL || !serve_pending(k->peer)) {
+        k->asking = false;
+        end_session_stream(k);
+        http_stream_end(k->c);
+    }
+}
+
+bool
+web_ended(void *web)
+{
+    struct web *w = web;
+    int64_t now = loop_now(w->loop);
+    struct link *k;
+
+    if (!serve_stopping(w->serve))
+        return false;
+    if (w->end_ms == 0) {
+        w->end_ms = now + WEB_END_MS;
+        http_stop(w->http);
+        loop_timer_set(w->loop, &w->timer, w->end_ms);
+    }
+    for (k = w->links; k != NULL; k = k->next)
+        end_reply(k);
+    return http_is_idle(w->http) || now >= w->end_ms;
+}

@@ -1,0 +1,74 @@
+/* web_state - how the server is: /ready for who routes requests to it,
+   /metrics for Prometheus (text format 0.0.4). Both look at what is known;
+   neither writes, nor tells what any task says. */
+
+#include "web_int.h"
+
+int
+web_put_ready(struct buf *b, struct store *store, bool read_only)
+{
+    struct store_state st;
+    struct json_w w;
+    bool ready;
+
+    store_follow(store); /* what is wrong with it stands in its state */
+    store_state(store, &st);
+    ready = st.err == 0 || (read_only && st.err == ERR_READONLY);
+    json_w_init(&w, b);
+    json_obj(&w);
+    json_put_z(&w, "status", ready ? "ready" : "unavailable");
+    json_put_bool(&w, "writable", st.err == 0);
+    json_put_int(&w, "head_seq", (int64_t)st.head);
+    if (st.err != 0) {
+        json_put_z(&w, "code", err_name(st.err));
+        json_put_z(&w, "reason", st.why);
+    }
+    json_close(&w);
+    json_w_end(&w);
+    return ready ? 200 : 503;
+}
+
+void
+web_put_metrics(struct buf *b, const struct store *store,
+                const struct http *http, const struct mcp *mcp)
+{
+    struct store_state st;
+    struct http_counts hc;
+    struct mcp_counts mc;
+    size_t i;
+
+    store_state(store, &st);
+    http_count(http, &hc);
+    mcp_count(mcp, &mc);
+
+    const struct {
+        const char *name;
+        uint64_t value;
+        bool counts; /* up, ever since the process began */
+    } of[] = {
+        {"store_writable", st.err == 0, false},
+        {"store_head_seq", st.head, false},
+        {"store_bytes", (uint64_t)st.len, false},
+        {"store_superseded_bytes", (uint64_t)st.superseded, false},
+        {"store_keys", st.keys, false},
+        {"store_index_bytes", st.index_bytes, false},
+        {"http_connections", hc.open, false},
+        {"http_streams", hc.streams, false},
+        {"http_held_bytes", hc.held, false},
+        {"http_accepted_total", hc.accepted, true},
+        {"http_refused_total", hc.refused, true},
+        {"http_requests_total", hc.requests, true},
+        {"http_received_bytes_total", hc.bytes_in, true},
+        {"http_sent_bytes_total", hc.bytes_out, true},
+        {"mcp_requests_total", mc.requests, true},
+        {"mcp_errors_total", mc.errors, true},
+        {"mcp_waiting", mc.waiting, false},
+        {"mcp_sessions", mc.sessions, false},
+        {"mcp_subscriptions", mc.subscriptions, false},
+    };
+
+    for (i = 0; i < sizeof(of) / sizeof(of[0]); i++)
+        buf_printf(b, "# TYPE mcptask_%s %s\nmcptask_%s %llu\n", of[i].name,
+                   of[i].counts ? "counter" : "gauge", of[i].name,
+                   (unsigned long long)of[i].value);
+}
