@@ -51,25 +51,6 @@ struct server {
     char prefix;      /* of ids, one for each client of a store */
 };
 
-/* ---- saying it ---- */
-
-/* value is measured in unit; bound is its least or its most. */
-static void
-report(const char *what, double value, const char *unit, const char *sign,
-       double bound, const char *fmt, ...)
-{
-    bool ok = sign[0] == '>' ? value >= bound : value <= bound;
-    char beside[256];
-    va_list ap;
-
-    va_start(ap, fmt);
-    vsnprintf(beside, sizeof(beside), fmt, ap);
-    va_end(ap);
-    printf("%-20s %8.2f %-21s %s; %s %g: %s\n", what, value, unit, beside,
-           sign, bound, ok ? "ok" : "short");
-    fflush(stdout);
-}
-
 /* ---- calls ---- */
 
 static void
@@ -404,10 +385,11 @@ measure_writes(const struct bench *b)
     before = log_size(base);
     id = s.id;
     r = compare(b, run_single, &l, run_bare, &fd);
-    report("writes", r.ratio, "of bare appends", ">=", 0.8,
-           "%.0f/s, records of %.0f bytes, to %.0f/s of %d; rounds %.2f-%.2f",
-           r.a, (log_size(base) - before) / (double)(s.id - id), r.b,
-           BARE_RECORD, r.low, r.high);
+    rig_report("writes", r.ratio, "of bare appends", ">=", 0.8,
+               "%.0f/s, records of %.0f bytes, to %.0f/s of %d; "
+               "rounds %.2f-%.2f",
+               r.a, (log_size(base) - before) / (double)(s.id - id), r.b,
+               BARE_RECORD, r.low, r.high);
     server_stop(&s);
     close(fd);
     free(base);
@@ -423,8 +405,8 @@ measure_window(const struct bench *b)
 
     server_start(b, &s, base, 'a', 0);
     r = compare(b, run_window, &l, run_single, &l);
-    report("64 in flight", r.ratio, "of one at a time", ">=", 6,
-           "%.0f/s to %.0f/s; rounds %.2f-%.2f", r.a, r.b, r.low, r.high);
+    rig_report("64 in flight", r.ratio, "of one at a time", ">=", 6,
+               "%.0f/s to %.0f/s; rounds %.2f-%.2f", r.a, r.b, r.low, r.high);
     server_stop(&s);
     free(base);
 }
@@ -440,8 +422,8 @@ measure_fleet(const struct bench *b)
     for (int i = 0; i < FLEET; i++)
         server_start(b, &s[i], base, (char)('a' + i), 0);
     r = compare(b, run_fleet, s, run_single, &l);
-    report("4 processes", r.ratio, "of one", ">=", 1,
-           "%.0f/s to %.0f/s; rounds %.2f-%.2f", r.a, r.b, r.low, r.high);
+    rig_report("4 processes", r.ratio, "of one", ">=", 1,
+               "%.0f/s to %.0f/s; rounds %.2f-%.2f", r.a, r.b, r.low, r.high);
     for (int i = 0; i < FLEET; i++)
         server_stop(&s[i]);
     free(base);
@@ -480,9 +462,9 @@ reads_on(const struct bench *b, const char *base, const char *what,
     rig_keep_to(client);
     r = compare(b, run_single, &l, run_single, &e);
     rig_keep_to(RIG_ANY);
-    report(what, r.ratio, "of an echo", ">=", 0.7,
-           "%.0f/s to %.0f/s, answers of %zu bytes; rounds %.2f-%.2f", r.a,
-           r.b, len, r.low, r.high);
+    rig_report(what, r.ratio, "of an echo", ">=", 0.7,
+               "%.0f/s to %.0f/s, answers of %zu bytes; rounds %.2f-%.2f", r.a,
+               r.b, len, r.low, r.high);
     server_stop(&s);
     server_stop(&echo);
 }
@@ -534,11 +516,11 @@ report_index(const struct bench *b, struct server *s, const char *base)
     ask(&l); /* whatever reads the log only when asked has now */
     kb = rig_status_kb(&s->child, "VmRSS");
     if (kb > empty)
-        report("index", (double)(kb - empty) * 1024 / tasks,
-               "bytes a task", "<=", 200,
-               "%llu KB resident, %llu empty, log %.0f bytes a task: %.2f",
-               (unsigned long long)kb, (unsigned long long)empty,
-               log / tasks, (double)(kb - empty) * 1024 / log);
+        rig_report("index", (double)(kb - empty) * 1024 / tasks,
+                   "bytes a task", "<=", 200,
+                   "%llu KB resident, %llu empty, log %.0f bytes a task: %.2f",
+                   (unsigned long long)kb, (unsigned long long)empty,
+                   log / tasks, (double)(kb - empty) * 1024 / log);
 }
 
 static void
@@ -562,10 +544,10 @@ measure_scale(const struct bench *b)
         struct rig_result r = compare(b, run_single, &l[0], run_single,
                                       &l[1]);
 
-        report(scaled[i].what, r.ratio, "of the cost at 100", "<=", 1.2,
-               "%.2f us at %llu, %.2f us at 100; rounds %.2f-%.2f",
-               1e6 / r.b, (unsigned long long)b->tasks, 1e6 / r.a, r.low,
-               r.high);
+        rig_report(scaled[i].what, r.ratio, "of the cost at 100", "<=", 1.2,
+                   "%.2f us at %llu, %.2f us at 100; rounds %.2f-%.2f",
+                   1e6 / r.b, (unsigned long long)b->tasks, 1e6 / r.a, r.low,
+                   r.high);
     }
     rig_keep_to(RIG_ANY);
     server_stop(&s[0]);
@@ -643,9 +625,9 @@ measure_start(const struct bench *b)
 
     empty_path(b, path, sizeof(path));
     r = compare(b, run_starts, &st, run_empty, path);
-    report("cold start", 1e3 / r.a - 1e3 / r.b, "ms above an empty one", "<=",
-           2, "%.2f ms to %.2f ms, %.2f times; rounds %.2f-%.2f", 1e3 / r.a,
-           1e3 / r.b, r.b / r.a, 1 / r.high, 1 / r.low);
+    rig_report("cold start", 1e3 / r.a - 1e3 / r.b, "ms above an empty one",
+               "<=", 2, "%.2f ms to %.2f ms, %.2f times; rounds %.2f-%.2f",
+               1e3 / r.a, 1e3 / r.b, r.b / r.a, 1 / r.high, 1 / r.low);
     free(base);
 }
 
@@ -676,10 +658,10 @@ measure_replay(const struct bench *b)
     r = compare(b, run_starts, &full, run_starts, &empty);
     plain = mb * rig_rate(read_file, log_path(base), b->round_s);
     above = 1 / r.a - 1 / r.b;
-    report("replay", mb / above, "MB/s", ">=", 500,
-           "%.0f MB of %d records in %.1f ms, empty %.2f ms; %.2f of read() "
-           "at %.0f MB/s", mb, REPLAY_TASKS, above * 1e3, 1e3 / r.b,
-           mb / above / plain, plain);
+    rig_report("replay", mb / above, "MB/s", ">=", 500,
+               "%.0f MB of %d records in %.1f ms, empty %.2f ms; %.2f of "
+               "read() at %.0f MB/s", mb, REPLAY_TASKS, above * 1e3, 1e3 / r.b,
+               mb / above / plain, plain);
     free(base);
     free(none);
 }
@@ -697,8 +679,8 @@ measure_size(const struct bench *b)
     empty_path(b, path, sizeof(path));
     size = (double)rig_file_size(b->mcptask) / 1024;
     empty = (double)rig_file_size(path) / 1024;
-    report("binary", size, "KB", "<=", 120, "an empty program %.1f KB: %.2f "
-           "times", empty, size / empty);
+    rig_report("binary", size, "KB", "<=", 120,
+               "an empty program %.1f KB: %.2f times", empty, size / empty);
     server_start(b, &s, base, 'a', 0);
     buf_z(&s.tx, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n");
     flush_calls(&s);
@@ -708,10 +690,10 @@ measure_size(const struct bench *b)
     rss = rig_status_kb(&s.child, "VmRSS");
     floor = rig_status_kb(&echo.child, "VmRSS");
     if (rss > 0 && floor > 0)
-        report("resident", (double)rss, "KB", "<=", 1024,
-               "%llu KB of it anonymous; an echo %llu KB: %.2f times",
-               (unsigned long long)rig_status_kb(&s.child, "RssAnon"),
-               (unsigned long long)floor, (double)rss / (double)floor);
+        rig_report("resident", (double)rss, "KB", "<=", 1024,
+                   "%llu KB of it anonymous; an echo %llu KB: %.2f times",
+                   (unsigned long long)rig_status_kb(&s.child, "RssAnon"),
+                   (unsigned long long)floor, (double)rss / (double)floor);
     server_stop(&s);
     server_stop(&echo);
     free(base);

@@ -1,4 +1,4 @@
-/* bench_rig - children, rounds and facts for bench.c.
+/* bench_rig - children, rounds and facts for the benches.
 
    It judges nothing: a child that ends early, an answer that does not come
    or a directory that cannot be made ends the run; a slow one does not.
@@ -19,11 +19,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -31,6 +35,7 @@
 #include <unistd.h>
 
 #define READ_SIZE 65536
+#define MAX_SERVERS 8
 
 void
 rig_die(const char *fmt, ...)
@@ -44,6 +49,22 @@ rig_die(const char *fmt, ...)
     fputc('\n', stderr);
     va_end(ap);
     exit(1);
+}
+
+void
+rig_report(const char *what, double value, const char *unit,
+           const char *sign, double bound, const char *fmt, ...)
+{
+    bool ok = sign[0] == '>' ? value >= bound : value <= bound;
+    char beside[256];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(beside, sizeof(beside), fmt, ap);
+    va_end(ap);
+    printf("%-20s %8.2f %-21s %s; %s %g: %s\n", what, value, unit, beside,
+           sign, bound, ok ? "ok" : "short");
+    fflush(stdout);
 }
 
 double
@@ -65,18 +86,22 @@ make_pipe(int fd[2])
         rig_die("pipe: %s", strerror(errno));
 }
 
-/* In the child: exec keeps what argv points to, and never changes it. */
+/* In the child: exec keeps what argv points to, and never changes it. What
+   serves says what it has to say on its stderr. */
 static _Noreturn void
-become(const char *const *argv, const char *base, int in, int out)
+become(const char *const *argv, const char *base, int in, int out,
+       bool serves)
 {
     if (dup2(in, 0) >= 0 && dup2(out, 1) >= 0 &&
+        (!serves || dup2(out, 2) >= 0) &&
         (base == NULL || setenv("MCP_TASK_BASE_DIR", base, 1) == 0))
         execvp(argv[0], (char *const *)(uintptr_t)argv);
     _exit(127);
 }
 
-void
-rig_start(struct rig_child *c, const char *const *argv, const char *base)
+static void
+start(struct rig_child *c, const char *const *argv, const char *base,
+      bool serves)
 {
     int to[2], from[2];
 
@@ -87,11 +112,17 @@ rig_start(struct rig_child *c, const char *const *argv, const char *base)
     if (c->pid < 0)
         rig_die("fork: %s", strerror(errno));
     if (c->pid == 0)
-        become(argv, base, to[0], from[1]);
+        become(argv, base, to[0], from[1], serves);
     close(to[0]);
     close(from[1]);
     c->in = to[1];
     c->out = from[0];
+}
+
+void
+rig_start(struct rig_child *c, const char *const *argv, const char *base)
+{
+    start(c, argv, base, false);
 }
 
 void
@@ -175,6 +206,103 @@ rig_stop(struct rig_child *c)
     if (status != 0)
         rig_die("a child ended with status %#x", (unsigned)status);
 }
+
+/* ---- servers ---- */
+
+static pid_t servers[MAX_SERVERS]; /* that run; the others are 0 */
+
+/* However this program ends, but for being killed, no server stays. */
+static void
+end_servers(void)
+{
+    for (int i = 0; i < MAX_SERVERS; i++)
+        if (servers[i] != 0)
+            kill(servers[i], SIGKILL);
+}
+
+void
+rig_serve(struct rig_child *c, const char *const *argv, const char *base)
+{
+    static bool told;
+    int i = 0;
+
+    if (!told && atexit(end_servers) != 0)
+        rig_die("atexit");
+    told = true;
+    while (i < MAX_SERVERS && servers[i] != 0)
+        i++;
+    if (i == MAX_SERVERS)
+        rig_die("too many servers");
+    start(c, argv, base, true);
+    servers[i] = c->pid;
+}
+
+void
+rig_end(struct rig_child *c)
+{
+    kill(c->pid, SIGTERM);
+    for (int i = 0; i < MAX_SERVERS; i++)
+        if (servers[i] == c->pid)
+            servers[i] = 0;
+    rig_stop(c);
+}
+
+const char *
+rig_find(const char *name)
+{
+    static char found[PATH_MAX];
+    const char *path = getenv("PATH"), *more = "/usr/local/sbin:/usr/sbin";
+    char all[PATH_MAX];
+
+    snprintf(all, sizeof(all), "%s:%s", path != NULL ? path : "", more);
+    for (char *dir = strtok(all, ":"); dir != NULL; dir = strtok(NULL, ":")) {
+        int n = snprintf(found, sizeof(found), "%s/%s", dir, name);
+
+        if (n > 0 && (size_t)n < sizeof(found) && access(found, X_OK) == 0)
+            return found;
+    }
+    return NULL;
+}
+
+static struct sockaddr_in
+loopback(uint16_t port)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(port)};
+
+    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return a;
+}
+
+int
+rig_connect(uint16_t port)
+{
+    struct sockaddr_in a = loopback(port);
+    int fd = socket(AF_INET, SOCK_STREAM, 0), on = 1;
+
+    if (fd < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
+        rig_die("socket: %s", strerror(errno));
+    if (connect(fd, (struct sockaddr *)&a, sizeof(a)) == 0 &&
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+uint16_t
+rig_free_port(void)
+{
+    struct sockaddr_in a = loopback(0);
+    socklen_t len = sizeof(a);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof(a)) != 0 ||
+        getsockname(fd, (struct sockaddr *)&a, &len) != 0)
+        rig_die("a port: %s", strerror(errno));
+    close(fd);
+    return ntohs(a.sin_port);
+}
+
+/* ---- facts ---- */
 
 /* The first line of a file that begins with key, from behind it and the
    colon and blanks there; empty where there is none. */

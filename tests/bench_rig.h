@@ -1,8 +1,8 @@
 #ifndef BENCH_RIG_H
 #define BENCH_RIG_H
 
-/* bench_rig - what bench.c measures with: the clock, rounds and medians,
-   children over pipes, a directory on a disk, the facts of the machine.
+/* bench_rig - what the benches measure with: the clock, rounds and medians,
+   children over pipes, servers, a directory on a disk, the machine's facts.
    What breaks ends the program with 1 and a message; nothing returns it. */
 
 #include "../base.h"
@@ -11,6 +11,11 @@
 
 _Noreturn void rig_die(const char *fmt, ...)
     __attribute__((format(printf, 1, 2)));
+/* Says one figure: value, measured in unit, what stands beside it, and
+   whether it reaches the bound, its least (sign ">=") or its most ("<="). */
+void rig_report(const char *what, double value, const char *unit,
+                const char *sign, double bound, const char *fmt, ...)
+    __attribute__((format(printf, 6, 7)));
 /* Seconds on a clock that never steps. */
 double rig_now(void);
 
@@ -34,6 +39,19 @@ struct str rig_line(struct rig_child *c);
 bool rig_has_line(const struct rig_child *c);
 /* Ends its input and waits for it to end, which must be with 0. */
 void rig_stop(struct rig_child *c);
+/* Starts one that serves on the network, at the latest until this program
+   ends; rig_line gives what it says on stderr. */
+void rig_serve(struct rig_child *c, const char *const *argv,
+               const char *base);
+/* Asks it to end, and waits for that, which must be with 0. */
+void rig_end(struct rig_child *c);
+/* Where a program is that may not be here: its path, or NULL; valid until
+   the next call. */
+const char *rig_find(const char *name);
+/* A connection to 127.0.0.1, or -1. */
+int rig_connect(uint16_t port);
+/* A port of 127.0.0.1 that nobody uses now. */
+uint16_t rig_free_port(void);
 /* The number behind "VmRSS:" or the like in its status; 0: none here. */
 uint64_t rig_status_kb(const struct rig_child *c, const char *field);
 
