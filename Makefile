@@ -56,7 +56,7 @@ $(B)/base.o: STD += -D_DEFAULT_SOURCE
 include tests/tests.mk
 
 run: $(BIN)
-	MCP_TASK_BASE_DIR=build/run ./$(BIN) --http
+	MCP_TASK_BASE_DIR=build/run exec ./$(BIN) --http
 
 demo: $(BIN)
 	@sh tests/demo.sh ./$(BIN)
@@ -73,5 +73,5 @@ uninstall:
 clean:
 	rm -rf build mcptask
 
-.PHONY: all run demo test check bench fuzz soak install uninstall clean
+.PHONY: all run demo test conformance check bench fuzz soak install uninstall clean
 .SUFFIXES:

@@ -66,6 +66,12 @@ check:
 	done
 	$(MAKE) CC=gcc B=build/san BIN=build/san/mcptask CFLAGS='$(SAN)' test
 
+# ---- conformance: needs npm and what it installs ----
+
+conformance: $(BIN) $(B)/fixture
+	cd tests/interop && { [ -d node_modules ] || npm ci; }
+	node tests/interop/conformance.mjs $(B)/fixture ./$(BIN)
+
 # ---- fuzz: needs clang and its runtime ----
 
 FUZZ := json log line http
