@@ -1,110 +1,164 @@
-/* An agent is an official client with a server process of its own. Every line
-   that the server writes is kept as it came and, when the agent ends, checked
-   against the schema of the agreed revision. */
+/* An agent is an official client and a server on the store of the test: a
+   process of its own on stdio, or the one that serves the store over HTTP,
+   which is started by the first agent that needs it. */
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 
 import * as v1 from '@modelcontextprotocol/sdk/client/index.js';
-import * as v1stdio from '@modelcontextprotocol/sdk/client/stdio.js';
+import { SSEClientTransport as V1Sse }
+  from '@modelcontextprotocol/sdk/client/sse.js';
+import { StdioClientTransport as V1Stdio }
+  from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport as V1Http }
+  from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import * as v2 from '@modelcontextprotocol/client';
-import * as v2stdio from '@modelcontextprotocol/client/stdio';
+import { StdioClientTransport as V2Stdio }
+  from '@modelcontextprotocol/client/stdio';
 
-import { schemaErrors } from './schema.mjs';
+import { PRODUCT, Server, SERVER } from './server.mjs';
+import { Wire } from './wire.mjs';
 
-export const SERVER = resolve(process.env.MCPTASK
-  ?? join(import.meta.dirname, '..', '..', 'mcptask'));
 export const MODERN = '2026-07-28';
+export const LIMIT = { timeout: 20000 }; /* of each test */
 const WHO = { name: 'interop', version: '1' };
+const REMOTE = fileURLToPath(new URL('node_modules/mcp-remote/dist/proxy.js',
+  import.meta.url));
+
+const V1 = { stdio: V1Stdio, http: V1Http, sse: V1Sse };
+const V2 = {
+  stdio: V2Stdio,
+  http: v2.StreamableHTTPClientTransport,
+  sse: v2.SSEClientTransport
+};
+const PATHS = { http: '/mcp', sse: '/sse' }; /* none: its own server */
 
 /* The old client offers 2025-11-25 whatever one asks of it, so an older offer
    is written into its initialize on the way out. */
-const sdk = (rev) => ({
-  name: `sdk 1.32.2 at ${rev}`,
+const sdk = (over, rev) => ({
+  name: `sdk 1.32.2 on ${over} at ${rev}`,
   rev,
-  Transport: v1stdio.StdioClientTransport,
+  path: PATHS[over],
+  Transport: V1[over],
   client: () => new v1.Client(WHO)
 });
-const client = (rev, how, options) => ({
-  name: `client 2.4.0 ${how}`,
+const client = (over, rev, how, options) => ({
+  name: `client 2.4.0 on ${over} ${how}`,
   rev,
-  Transport: v2stdio.StdioClientTransport,
+  path: PATHS[over],
+  Transport: V2[over],
   client: () => new v2.Client(WHO, options)
 });
-
-export const KINDS = [
-  sdk('2024-11-05'),
-  sdk('2025-03-26'),
-  sdk('2025-06-18'),
-  sdk('2025-11-25'),
-  client('2025-06-18', 'at 2025-06-18',
-    { supportedProtocolVersions: ['2025-06-18'] }),
-  client(MODERN, `pinned to ${MODERN}`,
+const each = (over) => [
+  client(over, '2025-11-25', 'legacy',
+    { versionNegotiation: { mode: 'legacy' } }),
+  client(over, MODERN, `pinned to ${MODERN}`,
     { versionNegotiation: { mode: { pin: MODERN } } }),
-  client(MODERN, 'auto', { versionNegotiation: { mode: 'auto' } })
+  client(over, MODERN, 'auto', { versionNegotiation: { mode: 'auto' } })
 ];
 
+export const KINDS = [
+  sdk('stdio', '2024-11-05'),
+  sdk('stdio', '2025-03-26'),
+  sdk('stdio', '2025-06-18'),
+  sdk('stdio', '2025-11-25'),
+  client('stdio', '2025-06-18', 'at 2025-06-18',
+    { supportedProtocolVersions: ['2025-06-18'] }),
+  ...each('stdio'),
+  sdk('http', '2024-11-05'),
+  sdk('http', '2025-03-26'),
+  sdk('http', '2025-06-18'),
+  sdk('http', '2025-11-25'),
+  ...each('http'),
+  sdk('sse', '2024-11-05'),
+  sdk('sse', '2025-11-25'),
+  client('sse', '2025-11-25', 'legacy', {})
+];
+
+/* A process that speaks stdio with its client and HTTP with the server. */
+const remote = (over, ...more) => ({
+  ...sdk('stdio', '2025-11-25'),
+  name: [`mcp-remote 0.15.1 on ${over}`, ...more].join(' '),
+  path: PATHS[over],
+  proxy: ['--transport', `${over}-only`, ...more]
+});
+
+export const REMOTES = [remote('http'), remote('sse')];
+/* This one speaks 2026-07-28 with the server. It acknowledges a subscription
+   two seconds before it asks the server for it. */
+export const REMOTE_AUTO = remote('http', '--protocol', 'auto');
+
 /* A directory for one test, and the environment that puts a store there. */
-export function newStore(t) {
+export function newStore(t, program = PRODUCT) {
   const dir = mkdtempSync(join(tmpdir(), 'mcptask-interop-'));
   t.after(() => rmSync(dir, { recursive: true, force: true }));
-  return { dir, env: { MCP_TASK_BASE_DIR: dir } };
-}
-
-/* What passes between a client and one server process. */
-class Wire {
-  messages = [];
-  #methods = new Map();
-
-  watch(child, take) {
-    let rest = '';
-    this.exit = once(child, 'exit');
-    child.stdout.on('data', (chunk) => {
-      const parts = (rest + chunk.toString('latin1')).split('\n');
-      rest = parts.pop();
-      for (const line of parts) {
-        this.last = Buffer.from(line, 'latin1').toString();
-        const message = JSON.parse(this.last);
-        this.messages.push(message);
-        take?.(message);
-      }
-    });
-  }
-
-  sending(message) {
-    if ('id' in message && message.method) {
-      this.#methods.set(message.id, message.method);
-    }
-  }
-
-  /* An answer to what had no readable id has a null one, as JSON-RPC asks;
-     the schemas know no such answer. */
-  check(rev) {
-    const wrong = this.messages.flat().filter((m) => m.id !== null)
-      .flatMap((m) => schemaErrors(rev, m, this.#methods.get(m.id)));
-    assert.deepEqual([...new Set(wrong)], []);
-  }
+  return { dir, program, env: { MCP_TASK_BASE_DIR: dir } };
 }
 
 export class Agent {
-  #wire = new Wire();
+  heard = []; /* notifications, as the client gave them on */
+  wire = new Wire();
   #child;
+  #exit;
+  #server; /* or undefined: its child is the server */
+  #listening;
 
-  static async start(t, kind, store, args = []) {
+  /* Options: args of the server, where it is started by this; token; what is
+     to be done with the client before it connects. */
+  static async start(t, kind, store, { args = [], token, prepare } = {}) {
     const agent = new Agent();
     agent.kind = kind;
     agent.client = kind.client();
-    const transport = new kind.Transport({
-      command: SERVER, args, env: store.env, stderr: 'inherit'
-    });
+    prepare?.(agent.client);
+    agent.client.fallbackNotificationHandler = async (note) => {
+      agent.heard.push(note);
+      agent.wire.look();
+    };
+    if (kind.path) {
+      agent.#server = store.server ??= new Server(t, store, args);
+      await agent.#server.up();
+    }
+    const transport = agent.#transport(store, args, token);
     agent.#tap(transport);
     t.after(() => agent.#child?.kill('SIGKILL'));
+    t.after(() => agent.client.close());
     await agent.client.connect(transport);
+    if (agent.#server) {
+      agent.#server.users++;
+    }
     return agent;
+  }
+
+  #transport(store, args, token) {
+    const { path, proxy, Transport } = this.kind;
+    const headers = token ? { authorization: `Bearer ${token}` } : {};
+    if (!path) {
+      return new Transport({
+        command: store.program.command,
+        args: [...store.program.stdio(store.dir), ...args],
+        env: store.env,
+        stderr: 'inherit'
+      });
+    }
+    const url = this.#server.url(path);
+    if (!proxy) {
+      return new Transport(url,
+        { fetch: this.wire.fetch, requestInit: { headers } });
+    }
+    return new Transport({
+      command: process.execPath,
+      args: [REMOTE, url.href, '--silent', ...proxy,
+        ...Object.entries(headers).flatMap((field) =>
+          ['--header', field.join(':')])],
+      env: { MCP_REMOTE_CONFIG_DIR: join(store.dir, 'remote') },
+      stderr: 'inherit'
+    });
   }
 
   /* The process is listened to beside the transport, since that drops what
@@ -113,23 +167,27 @@ export class Agent {
     const start = transport.start.bind(transport);
     const send = transport.send.bind(transport);
 
+    this.transport = transport;
     transport.start = async () => {
       await start();
       this.#child = transport._process;
-      this.#wire.watch(this.#child);
+      if (this.#child) {
+        this.#exit = once(this.#child, 'exit');
+        this.wire.watch(this.#child);
+      }
     };
     transport.send = (message, options) => {
       if (message.method === 'initialize') {
         message.params.protocolVersion = this.kind.rev;
       }
-      this.#wire.sending(message);
+      this.wire.sending(message);
       return send(message, options);
     };
   }
 
   /* The revision that the server agreed to, by what it sent. */
   agreed() {
-    for (const { result } of this.#wire.messages) {
+    for (const { result } of this.wire.messages) {
       if (result?.protocolVersion ?? result?.resultType) {
         return result.protocolVersion ?? MODERN;
       }
@@ -169,46 +227,110 @@ export class Agent {
   /* A JSON-RPC error: its code as it was sent, since clients translate. */
   async fault(promise) {
     await assert.rejects(promise, (e) => Number.isInteger(e.code));
-    return this.#wire.messages.at(-1).error.code;
+    return this.wire.messages.at(-1).error.code;
   }
 
-  /* Ends as a client does, by end of file: the process must go by itself. */
+  /* Wants to hear of changes of a resource, and of the list of them. */
+  async subscribe(uri) {
+    if (this.kind.rev === MODERN) {
+      this.#listening = await this.client.listen(
+        { resourceSubscriptions: [uri], resourcesListChanged: true });
+    } else {
+      await this.client.subscribeResource({ uri });
+    }
+  }
+
+  async unsubscribe(uri) {
+    await (this.#listening?.close() ?? this.client.unsubscribeResource({
+      uri
+    }));
+  }
+
+  /* Waits until the client was told of this as often as n says. */
+  hears(method, uri, n = 1) {
+    const is = (note) => note.method === `notifications/resources/${method}`
+      && (!uri || note.params.uri === uri);
+    return this.wire.until(() => this.heard.filter(is).length >= n);
+  }
+
+  /* Waits until it has a server again, which it can be asked: over SSE the
+     stream has to be open for that. */
+  async reconnects() {
+    while (this.kind.path === PATHS.sse) {
+      try {
+        return await this.client.ping();
+      } catch {
+        await sleep(100);
+      }
+    }
+  }
+
+  /* Whether it has to subscribe anew when the server was killed: with the SDKs
+     an SSE stream does not say which one it goes on with. */
+  forgets() {
+    return this.kind.rev === MODERN || this.kind.path === PATHS.sse;
+  }
+
+  /* Ends as a client does: on stdio by end of file, and the process must go
+     by itself; else the server may go with the last who used it. */
   async close() {
     await this.client.close();
-    assert.deepEqual(await this.#wire.exit, [0, null]);
-    this.#wire.check(this.kind.rev);
+    if (!this.#server) {
+      assert.deepEqual(await this.#exit, [0, null]);
+    } else {
+      await this.#exit;
+      if (--this.#server.users === 0) {
+        await this.#server.close();
+      }
+    }
+    this.wire.check(this.kind.rev);
   }
 
+  /* The server dies, and the client with it. */
   async kill() {
-    this.#child.kill('SIGKILL');
-    await this.#wire.exit;
-    this.#wire.check(this.kind.rev);
+    if (this.#server) {
+      await this.#server.kill();
+      this.#server.users--;
+      await this.client.close();
+    } else {
+      this.#child.kill('SIGKILL');
+    }
+    await this.#exit;
+    this.wire.check(this.kind.rev);
   }
 }
 
 /* A server without a client between: messages as the test writes them. */
 export class Raw {
   #wire = new Wire();
-  #waiting = [];
+  #exit;
 
   constructor(t, store, args = []) {
     this.child = spawn(SERVER, args, {
       env: store.env, stdio: ['pipe', 'pipe', 'inherit']
     });
-    this.#wire.watch(this.child, (m) => this.#waiting.shift()?.(m));
+    this.#exit = once(this.child, 'exit');
+    this.#wire.watch(this.child);
     t.after(() => this.child.kill('SIGKILL'));
   }
 
-  /* Sends a message, or the bytes of one: the next message that comes. */
-  ask(message) {
+  /* What came that is no notification. */
+  #answers() {
+    return this.#wire.messages.filter((m) => !m.method);
+  }
+
+  /* Sends a message, or the bytes of one: the next answer that comes. */
+  async ask(message) {
     const text = typeof message === 'string' ? message
       : JSON.stringify(message);
+    const n = this.#answers().length;
     [message].flat().forEach((m) => typeof m === 'object'
       && this.#wire.sending(m));
-    const answer = new Promise((take) => this.#waiting.push(take));
     this.child.stdin.write(`${text}\n`);
-    return Promise.race([answer, this.#wire.exit.then(() =>
-      assert.fail('the server has ended'))]);
+    await Promise.race([
+      this.#wire.until(() => this.#answers().length > n),
+      this.#exit.then(() => assert.fail('the server has ended'))]);
+    return this.#answers()[n];
   }
 
   /* The line that came last, as it came. */
@@ -230,7 +352,7 @@ export class Raw {
 
   async close(rev) {
     this.child.stdin.end();
-    assert.deepEqual(await this.#wire.exit, [0, null]);
+    assert.deepEqual(await this.#exit, [0, null]);
     this.#wire.check(rev);
   }
 }

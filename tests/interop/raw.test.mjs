@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { MODERN, newStore, Raw } from './agent.mjs';
+import { LIMIT, MODERN, newStore, Raw } from './agent.mjs';
 
 const META = 'io.modelcontextprotocol/';
 const call = (id, name, args) => ({
@@ -24,7 +24,7 @@ const modern = (id, method, params, version = MODERN) => ({
 });
 
 for (const rev of ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']) {
-  test(`initialize at ${rev}`, async (t) => {
+  test(`initialize at ${rev}`, LIMIT, async (t) => {
     const raw = new Raw(t, newStore(t));
     const agreed = await raw.initialize(rev);
     assert.equal(agreed.protocolVersion, rev);
@@ -37,14 +37,14 @@ for (const rev of ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']) {
   });
 }
 
-test('an unknown revision gets the newest of the handshake', async (t) => {
+test('an unknown revision gets the newest handshake', LIMIT, async (t) => {
   const raw = new Raw(t, newStore(t));
   assert.equal((await raw.initialize('1999-01-01')).protocolVersion,
     '2025-11-25');
   await raw.close('2025-11-25');
 });
 
-test('a batch at 2025-03-26', async (t) => {
+test('a batch at 2025-03-26', LIMIT, async (t) => {
   const raw = new Raw(t, newStore(t));
   await raw.initialize('2025-03-26');
   const answers = await raw.ask([
@@ -56,7 +56,7 @@ test('a batch at 2025-03-26', async (t) => {
   await raw.close('2025-03-26');
 });
 
-test('ids come back as they were', async (t) => {
+test('ids come back as they were', LIMIT, async (t) => {
   const raw = new Raw(t, newStore(t));
   await raw.initialize('2025-11-25');
   for (const id of ['"a\\u0041"', '"\u00e9"', '9007199254740993', '-1']) {
@@ -66,7 +66,7 @@ test('ids come back as they were', async (t) => {
   await raw.close('2025-11-25');
 });
 
-test('bad lines are answered and leave the next alone', async (t) => {
+test('bad lines are answered and leave the next alone', LIMIT, async (t) => {
   const raw = new Raw(t, newStore(t));
   assert.equal((await raw.ask('{"jsonrpc":')).error.code, -32700);
   assert.equal((await raw.ask('[]')).error.code, -32600);
@@ -78,7 +78,7 @@ test('bad lines are answered and leave the next alone', async (t) => {
   await raw.close('2025-11-25');
 });
 
-test('one process serves both eras', async (t) => {
+test('one process serves both eras', LIMIT, async (t) => {
   const raw = new Raw(t, newStore(t));
   const { result } = await raw.ask(modern(1, 'server/discover'));
   assert.ok(result.supportedVersions.includes(MODERN));

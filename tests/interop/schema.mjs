@@ -86,8 +86,9 @@ export function schemaErrors(rev, message, method) {
     return s.errors(s.byCode.get(message.error.code)
       ?? s.first('JSONRPCErrorResponse', 'JSONRPCError'), message);
   }
-  const result = method
-    && s.byMethod.get(method)?.replace(/Request$/, 'Result');
+  const result = message.result?.resultType === 'input_required'
+    ? 'InputRequiredResult'
+    : method && s.byMethod.get(method)?.replace(/Request$/, 'Result');
   return [
     ...s.errors(s.first('JSONRPCResultResponse', 'JSONRPCResponse'), message),
     ...(result && s.first(result) ? s.errors(result, message.result) : [])

@@ -5,9 +5,11 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import test from 'node:test';
 
+import { EmptyResultSchema as AnyResult }
+  from '@modelcontextprotocol/sdk/types.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 
-import { Agent, KINDS, MODERN, newStore } from './agent.mjs';
+import { Agent, KINDS, LIMIT, MODERN, newStore } from './agent.mjs';
 
 const TOOLS = [
   'attach_artifact', 'create_task', 'get_task', 'handoff_task', 'list_tasks',
@@ -17,7 +19,7 @@ const READS = ['get_task', 'list_tasks'];
 
 function onEach(what, body) {
   for (const kind of KINDS) {
-    test(`${what} (${kind.name})`, async (t) => {
+    test(`${what} (${kind.name})`, LIMIT, async (t) => {
       const store = newStore(t);
       const agent = await Agent.start(t, kind, store);
       const last = await body(agent, t, store) ?? agent;
@@ -77,6 +79,54 @@ onEach('resources list, read and templates', async (agent) => {
   assert.match(brief.text, /One/);
   const history = JSON.parse((await agent.read('task://r.2/history')).text);
   assert.match(JSON.stringify(history), /"update"/);
+});
+
+onEach('prompts list and get', async (agent) => {
+  await agent.tool('create_task',
+    { task_id: 'p.1', title: 'Fence it', goal: '```' });
+  const { prompts } = await agent.client.listPrompts();
+  assert.deepEqual(prompts.map((p) => p.name).sort(),
+    ['handoff_task_brief', 'resume_task', 'standup']);
+  for (const prompt of prompts) {
+    assert.ok(prompt.description.length > 10, prompt.name);
+    const { messages } = await agent.client.getPrompt({
+      name: prompt.name,
+      arguments: prompt.arguments.some((a) => a.name === 'task_id')
+        ? { task_id: 'p.1' } : {}
+    });
+    assert.equal(messages[0].role, 'user');
+    assert.match(messages[0].content.text, /Fence it/);
+  }
+  assert.equal(await agent.fault(agent.client.getPrompt({ name: 'none' })),
+    -32602);
+  assert.equal(await agent.fault(agent.client.getPrompt(
+    { name: 'resume_task', arguments: { task_id: 'p.2' } })), -32602);
+});
+
+onEach('arguments are completed', async (agent) => {
+  const complete = async (ref, name, value) => (await agent.client.complete(
+    { ref, argument: { name, value } })).completion.values;
+
+  for (const task_id of ['c.1', 'c.2', 'd.1']) {
+    await agent.tool('create_task', { task_id, title: 'One', agent: 'ann' });
+  }
+  assert.deepEqual((await complete(
+    { type: 'ref/prompt', name: 'resume_task' }, 'task_id', 'c.')).sort(),
+  ['c.1', 'c.2']);
+  assert.deepEqual(await complete(
+    { type: 'ref/resource', uri: 'task://{task_id}' }, 'task_id', 'd'),
+  ['d.1']);
+  assert.deepEqual(await complete(
+    { type: 'ref/prompt', name: 'resume_task' }, 'task_id', 'none'), []);
+});
+
+onEach('a level can be set for what is logged', async (agent) => {
+  if (agent.kind.rev !== MODERN) {
+    await agent.client.setLoggingLevel('debug');
+    assert.equal(await agent.fault(agent.client.request(
+      { method: 'logging/setLevel', params: { level: 'loud' } },
+      AnyResult)), -32602);
+  }
 });
 
 onEach('faults of the protocol are JSON-RPC errors', async (agent) => {

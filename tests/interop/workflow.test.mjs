@@ -1,10 +1,11 @@
-/* The example workflow, word for word, on each client and revision, and
-   handed over between every two of them. */
+/* The example workflow, word for word, on each client, transport and revision,
+   and handed over between every two of them. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { Agent, KINDS, newStore } from './agent.mjs';
+import { Agent, KINDS, LIMIT, newStore, REMOTE_AUTO, REMOTES }
+  from './agent.mjs';
 
 const TASK = {
   task_id: 'task-001',
@@ -74,8 +75,10 @@ async function takeOver(agent) {
   assert.equal(after.version, 4);
 }
 
-for (const kind of KINDS) {
-  test(`the workflow with ${kind.name}`, async (t) => {
+const PROXIES = [...REMOTES, REMOTE_AUTO];
+
+for (const kind of [...KINDS, ...PROXIES]) {
+  test(`the workflow with ${kind.name}`, LIMIT, async (t) => {
     const agent = await Agent.start(t, kind, newStore(t));
     await handOver(agent);
     await takeOver(agent);
@@ -85,28 +88,33 @@ for (const kind of KINDS) {
   });
 }
 
-for (const from of KINDS) {
-  for (const to of KINDS) {
-    test(`from ${from.name} to ${to.name}`, async (t) => {
-      const store = newStore(t);
-      const a = await Agent.start(t, from, store);
-      const b = await Agent.start(t, to, store);
-      await handOver(a);
-      await takeOver(b);
-      const seen = await a.tool('get_task', { task_id: 'task-001' });
-      assert.equal(seen.title, UPDATE.title);
-      await a.close();
-      await b.close();
-    });
+/* The proxies are slow to start, and all that they add is what they do to one
+   stream of messages. */
+const PAIRS = [
+  ...KINDS.flatMap((from) => KINDS.map((to) => [from, to])),
+  ...PROXIES.flatMap((proxy) => [[proxy, KINDS[0]], [KINDS[0], proxy]])
+];
 
-    test(`from ${from.name}, killed, to ${to.name}`, async (t) => {
-      const store = newStore(t);
-      const a = await Agent.start(t, from, store);
-      await handOver(a);
-      await a.kill();
-      const b = await Agent.start(t, to, store);
-      await takeOver(b);
-      await b.close();
-    });
-  }
+for (const [from, to] of PAIRS) {
+  test(`from ${from.name} to ${to.name}`, LIMIT, async (t) => {
+    const store = newStore(t);
+    const a = await Agent.start(t, from, store);
+    const b = await Agent.start(t, to, store);
+    await handOver(a);
+    await takeOver(b);
+    const seen = await a.tool('get_task', { task_id: 'task-001' });
+    assert.equal(seen.title, UPDATE.title);
+    await a.close();
+    await b.close();
+  });
+
+  test(`from ${from.name}, killed, to ${to.name}`, LIMIT, async (t) => {
+    const store = newStore(t);
+    const a = await Agent.start(t, from, store);
+    await handOver(a);
+    await a.kill();
+    const b = await Agent.start(t, to, store);
+    await takeOver(b);
+    await b.close();
+  });
 }
