@@ -16,6 +16,7 @@
 #include "admin.h"
 
 #include "artifact.h"
+#include "file.h"
 #include "task_raw.h"
 #include "text.h"
 #include "view.h"
@@ -39,17 +40,6 @@ static bool
 is_hex(char c)
 {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-}
-
-static bool
-sync_dir(const char *path)
-{
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool ok = fd >= 0 && (fsync(fd) == 0 || errno == EINVAL);
-
-    if (fd >= 0)
-        close(fd);
-    return ok;
 }
 
 /* ---- artifacts ---- */
@@ -222,10 +212,8 @@ unnamed_file(struct unnamed *u, int dir_fd, const char *hex)
     if (u->remove)
         return;
     cli_tell(u->c, "artifact {sha256}: no record names it\n",
-             (struct cli_fact[]){{"finding", "artifact_unnamed", 0},
-                                 {"sha256", name, 0},
-                                 {"size", NULL, (uint64_t)st.st_size},
-                                 {0}});
+             "finding=%s sha256=%s size=" U64, "artifact_unnamed", name,
+             (uint64_t)st.st_size);
 }
 
 /* One batch. Most of the log is read without the lock; with it, only what
@@ -271,7 +259,7 @@ each_unnamed(struct unnamed *u)
             break;
     }
     if (u->remove && u->n > 0)
-        sync_dir(dir);
+        file_sync_path(dir);
     if (d != NULL)
         closedir(d);
     free(names.v);
@@ -292,12 +280,9 @@ put_region(void *ctx, int64_t off, int64_t len, const char *what)
 
     cli_drain(c);
     cli_tell(c, "bytes {offset} to {end}: {what}\n",
-             (struct cli_fact[]){{"finding", "bad_region", 0},
-                                 {"offset", NULL, (uint64_t)off},
-                                 {"length", NULL, (uint64_t)len},
-                                 {"end", NULL, (uint64_t)(off + len)},
-                                 {"what", what, 0},
-                                 {0}});
+             "finding=%s offset=" U64 " length=" U64 " end=" U64 " what=%s",
+             "bad_region", (uint64_t)off, (uint64_t)len,
+             (uint64_t)(off + len), what);
 }
 
 static int
@@ -313,12 +298,8 @@ verify_artifact(void *ctx, const struct artifact_ref *ref)
     if (what != NULL) {
         v->bad++;
         cli_tell(v->c, "artifact {sha256} of task {task_id}: {what}\n",
-                 (struct cli_fact[]){
-                     {"finding", "artifact_bad", 0},
-                     {"task_id", arena_str(a, ref->task_id).p, 0},
-                     {"sha256", arena_str(a, ref->sha256).p, 0},
-                     {"what", what, 0},
-                     {0}});
+                 "finding=%s task_id=%.*s sha256=%.*s what=%s", "artifact_bad",
+                 STR_ARG(ref->task_id), STR_ARG(ref->sha256), what);
     }
     arena_reset(a);
     return cli_drain(v->c) ? 0 : 1;
@@ -354,26 +335,16 @@ put_report(struct cli *c, const struct store_report *rep,
              "{last_seq}, {bytes} bytes: {verdict}: {what}\n"
              "{artifacts}: {artifacts_named} artifacts named, {artifacts_bad} "
              "of them bad; {artifacts_unnamed} files that no record names\n",
-             (struct cli_fact[]){
-                 {"log", c->env->log_path, 0},
-                 {"damaged", CLI_BOOL, rep->damaged},
-                 {"torn", CLI_BOOL, rep->torn},
-                 {"verdict", verdict, 0},
-                 {"what", rep->what[0] ? rep->what : "nothing is wrong", 0},
-                 {"offset", NULL, (uint64_t)rep->off},
-                 {"line", NULL, rep->line},
-                 {"bad_regions", NULL, rep->bad},
-                 {"records", NULL, rep->records},
-                 {"keys", NULL, rep->keys},
-                 {"first_seq", NULL, rep->first_n},
-                 {"last_seq", NULL, rep->last_n},
-                 {"generation", NULL, rep->g},
-                 {"bytes", NULL, (uint64_t)rep->bytes},
-                 {"artifacts", c->env->artifacts_dir, 0},
-                 {"artifacts_named", NULL, v->named},
-                 {"artifacts_bad", NULL, v->bad},
-                 {"artifacts_unnamed", NULL, u->n},
-                 {0}});
+             "log=%s damaged=%d torn=%d verdict=%s what=%s offset=" U64
+             " line=" U64 " bad_regions=" U64 " records=" U64 " keys=" U64
+             " first_seq=" U64 " last_seq=" U64 " generation=" U64 " bytes="
+             U64 " artifacts=%s artifacts_named=" U64 " artifacts_bad=" U64
+             " artifacts_unnamed=" U64,
+             c->env->log_path, rep->damaged, rep->torn, verdict,
+             rep->what[0] ? rep->what : "nothing is wrong",
+             (uint64_t)rep->off, rep->line, rep->bad, rep->records, rep->keys,
+             rep->first_n, rep->last_n, rep->g, (uint64_t)rep->bytes,
+             c->env->artifacts_dir, v->named, v->bad, u->n);
 }
 
 /* Checks what the log's newest records name, as far as it can be read. */
@@ -454,19 +425,15 @@ put_compact(struct cli *c, int64_t before, int64_t after,
 {
     bool orphans = c->args.orphans;
 
+#define SHRUNK "log=%s bytes_before=" U64 " bytes_after=" U64
     cli_tell(c, orphans ? "{log}: {bytes_after} bytes, were {bytes_before}\n"
                           "{artifacts}: {artifacts_removed} artifacts of "
                           "{artifact_bytes_removed} bytes removed\n"
                         : "{log}: {bytes_after} bytes, were {bytes_before}\n",
-             (struct cli_fact[]){{"log", c->env->log_path, 0},
-                                 {"bytes_before", NULL, (uint64_t)before},
-                                 {"bytes_after", NULL, (uint64_t)after},
-                                 {orphans ? "artifacts" : NULL,
-                                  c->env->artifacts_dir, 0},
-                                 {"artifacts_removed", NULL, u->n},
-                                 {"artifact_bytes_removed", NULL,
-                                  (uint64_t)u->bytes},
-                                 {0}});
+             orphans ? SHRUNK " artifacts=%s artifacts_removed=" U64
+                       " artifact_bytes_removed=" U64 : SHRUNK,
+             c->env->log_path, (uint64_t)before, (uint64_t)after,
+             c->env->artifacts_dir, u->n, (uint64_t)u->bytes);
 }
 
 int
@@ -565,7 +532,7 @@ sync_dirs(struct backup *b, const char *dir)
     char up[PATH_ROOM];
 
     text_put(up, sizeof(up), "%s/..", dir);
-    if (!sync_dir(dir) || !sync_dir(up))
+    if (file_sync_path(dir) != 0 || file_sync_path(up) != 0)
         return cli_fail(b->c, ERR_IO, "%s: cannot be synced: %s", dir,
                         strerror(errno));
     return 0;
@@ -596,11 +563,8 @@ admin_backup(struct cli *c, int argc, char **argv)
         rc = sync_dirs(&b, argv[1]);
     if (rc == 0)
         cli_tell(c, "{dir}: {records} records and {artifacts} artifacts\n",
-                 (struct cli_fact[]){{"dir", argv[1], 0},
-                                     {"records", NULL, b.records},
-                                     {"artifacts", NULL, b.files},
-                                     {"artifacts_bad", NULL, b.bad},
-                                     {0}});
+                 "dir=%s records=" U64 " artifacts=" U64 " artifacts_bad=" U64,
+                 argv[1], b.records, b.files, b.bad);
     return rc != 0 ? rc : b.bad > 0 ? CLI_STORE : CLI_OK;
 }
 

@@ -11,6 +11,7 @@
       part, without following links, so no race can lead it elsewhere. */
 
 #include "artifact.h"
+#include "file.h"
 #include "text.h"
 
 #include <errno.h>
@@ -21,74 +22,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int
-err_of(int e)
-{
-    if (e == ENOSPC || e == EDQUOT)
-        return ERR_FULL;
-    if (e == EROFS || e == EACCES || e == EPERM)
-        return ERR_READONLY;
-    return e == ENOMEM ? ERR_NOMEM : ERR_IO;
-}
-
-/* ---- directories ---- */
-
-/* Makes what is missing of path, and syncs each directory that got one. */
-static int
-make_dirs(char *path)
-{
-    char *p = path + (*path == '/');
-    int parent = open(*path == '/' ? "/" : ".", O_RDONLY | O_DIRECTORY |
-                      O_CLOEXEC);
-    int rc = parent < 0 ? err_of(errno) : 0;
-
-    while (rc == 0 && *p) {
-        char *slash = strchr(p, '/');
-        int next;
-
-        if (slash)
-            *slash = '\0';
-        if (*p && mkdirat(parent, p, 0700) == 0)
-            rc = fsync(parent) == 0 ? 0 : ERR_IO;
-        else if (*p && errno != EEXIST)
-            rc = err_of(errno);
-        if (rc == 0 && *p) {
-            next = openat(parent, p, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-            rc = next < 0 ? err_of(errno) : 0;
-            close(parent);
-            parent = next;
-        }
-        p = slash ? slash + 1 : p + strlen(p);
-    }
-    if (parent >= 0)
-        close(parent);
-    return rc;
-}
-
 /* The directory, open, or a negative enum err. */
 static int
 open_dir(const char *dir, bool make)
 {
-    int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC, fd = open(dir, flags);
-    char *copy;
-    int rc;
+    int fd = file_open_dir(dir), rc;
 
-    if (fd >= 0)
-        return fd;
-    if (errno != ENOENT)
-        return err_of(errno);
-    if (!make)
-        return ERR_NOT_FOUND;
-    copy = malloc(strlen(dir) + 1);
-    if (!copy)
-        return ERR_NOMEM;
-    strcpy(copy, dir);
-    rc = make_dirs(copy);
-    free(copy);
-    if (rc != 0)
-        return rc;
-    fd = open(dir, flags);
-    return fd >= 0 ? fd : err_of(errno);
+    if (fd < 0 && errno == ENOENT) {
+        rc = make ? file_make_dirs(dir) : ERR_NOT_FOUND;
+        if (rc != 0)
+            return rc;
+        fd = file_open_dir(dir);
+    }
+    return fd >= 0 ? fd : file_errno(errno);
 }
 
 /* ---- contents ---- */
@@ -114,7 +60,7 @@ write_all(int fd, struct str s)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return err_of(errno);
+            return file_errno(errno);
         s.p += n;
         s.len -= (size_t)n;
     }
@@ -159,7 +105,7 @@ renew(int dir, const char *name, size_t size)
         return ERR_NOT_FOUND;
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
         (uintmax_t)st.st_size == size)
-        rc = futimens(fd, NULL) == 0 && fsync(fd) == 0 ? 0 : err_of(errno);
+        rc = futimens(fd, NULL) == 0 && fsync(fd) == 0 ? 0 : file_errno(errno);
     close(fd);
     return rc;
 }
@@ -179,14 +125,14 @@ write_file(int dir, const char *name, struct str content)
     fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
                 O_CLOEXEC, 0600);
     if (fd < 0)
-        return err_of(errno);
+        return file_errno(errno);
     rc = write_all(fd, content);
     if (rc == 0 && fsync(fd) != 0)
-        rc = err_of(errno);
+        rc = file_errno(errno);
     if (close(fd) != 0 && rc == 0)
-        rc = err_of(errno);
+        rc = file_errno(errno);
     if (rc == 0 && renameat(dir, temp, dir, name) != 0)
-        rc = err_of(errno);
+        rc = file_errno(errno);
     if (rc != 0)
         unlinkat(dir, temp, 0);
     return rc;
@@ -207,7 +153,7 @@ artifact_put(const char *dir, struct str content, char hex[SHA256_HEX + 1])
     if (rc == ERR_NOT_FOUND)
         rc = write_file(fd, hex, content);
     if (rc == 0 && fsync(fd) != 0)
-        rc = err_of(errno);
+        rc = file_errno(errno);
     close(fd);
     return rc;
 }

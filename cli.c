@@ -18,6 +18,7 @@
 #include "cli.h"
 
 #include "admin.h"
+#include "mcp.h"
 #include "text.h"
 #include "view.h"
 
@@ -184,24 +185,37 @@ take_options(struct cli *c, int *argc, char **argv)
 
 /* ---- the store ---- */
 
+/* A compaction that did not know a kind would carry its records along for
+   ever: so all who open the store know the same ones. */
+int
+cli_open_store(const struct cli_env *env, bool readonly, struct tasks **tasks,
+               struct store **store, char why[256])
+{
+    static struct store_kind kinds[2]; /* as long as the store */
+    struct store_options o = {.path = env->log_path,
+                              .readonly = readonly || env->read_only,
+                              .closed_max = env->closed_max};
+    int rc;
+
+    text_put(why, 256, "out of memory");
+    *tasks = tasks_new();
+    if (*tasks == NULL)
+        return ERR_NOMEM;
+    tasks_kind(*tasks, &kinds[0]);
+    mcp_session_kind(&kinds[1]);
+    rc = store_open(store, &o, kinds, 2, why);
+    if (rc == 0)
+        tasks_bind(*tasks, *store);
+    return rc;
+}
+
 int
 cli_open(struct cli *c, bool readonly)
 {
-    struct store_options o = {.path = c->env->log_path,
-                              .readonly = readonly || c->env->read_only,
-                              .closed_max = c->env->closed_max};
     char why[256];
-    int rc;
+    int rc = cli_open_store(c->env, readonly, &c->tasks, &c->store, why);
 
-    c->tasks = tasks_new();
-    if (c->tasks == NULL)
-        return cli_fail(c, ERR_NOMEM, "out of memory");
-    tasks_kind(c->tasks, &c->kind);
-    rc = store_open(&c->store, &o, &c->kind, 1, why);
-    if (rc < 0)
-        return cli_fail(c, rc, "%s", why);
-    tasks_bind(c->tasks, c->store);
-    return 0;
+    return rc < 0 ? cli_fail(c, rc, "%s", why) : 0;
 }
 
 /* A damaged log is read as far as it is whole; whoever reads is told that
@@ -453,13 +467,12 @@ tail_last(struct tail *t, uint64_t n)
 }
 
 static void
-catch_signals(void)
+on_signal(int sig, void (*handler)(int))
 {
-    struct sigaction sa = {.sa_handler = end_tail};
+    struct sigaction sa = {.sa_handler = handler};
 
     sigemptyset(&sa.sa_mask);
-    sigaction(SIGINT, &sa, NULL);
-    sigaction(SIGTERM, &sa, NULL);
+    sigaction(sig, &sa, NULL);
 }
 
 /* Shows what is committed from now on, until a signal, or until nobody reads
@@ -490,7 +503,8 @@ run_tail(struct cli *c, int argc, char **argv)
     (void)argc;
     (void)argv;
     if (c->args.follow) {
-        catch_signals();
+        on_signal(SIGINT, end_tail);
+        on_signal(SIGTERM, end_tail);
         store_observe(c->store, tail_observe, &t);
     }
     c->columns = c->json ? 0 : 6;
@@ -552,14 +566,10 @@ put_health(struct cli *c, const struct store_state *st)
         live += task_status_ended((enum task_status)s) ? 0 : n;
     }
     cli_tell(c, "ok: {store}: {tasks} tasks, {live} of them live, seq {seq}\n",
-             (struct cli_fact[]){{"status", "ok", 0},
-                                 {"version", MCPTASK_VERSION, 0},
-                                 {"store", st->path, 0},
-                                 {"tasks", NULL, all},
-                                 {"live", NULL, live},
-                                 {"seq", NULL, st->head},
-                                 {"bytes", NULL, (uint64_t)st->len},
-                                 {0}});
+             "status=%s version=%s store=%s tasks=" U64 " live=" U64 " seq="
+             U64 " bytes=" U64,
+             "ok", MCPTASK_VERSION, st->path, all, live, st->head,
+             (uint64_t)st->len);
 }
 
 static int
@@ -762,7 +772,7 @@ cli_main(const struct cli_env *env, int argc, char **argv)
                     .args = {.limit = UINT64_MAX, .lines = TAIL_EVENTS}};
     int rc;
 
-    signal(SIGPIPE, SIG_IGN); /* a write says EPIPE, and no lock is lost */
+    on_signal(SIGPIPE, SIG_IGN); /* a write says EPIPE, and no lock is lost */
     if (c.cmd == NULL)
         return no_command(&c, argv[0]);
     rc = wants_help(argc, argv) ? put_help(&c, c.cmd) : run(&c, argc, argv);

@@ -7,6 +7,8 @@
 #include "env.h"
 #include "task.h"
 
+#include <inttypes.h>
+
 enum cli_exit { /* of the process */
     CLI_OK,
     CLI_NOT_MET,  /* no such task, a bad record, output that went nowhere */
@@ -18,6 +20,12 @@ enum cli_exit { /* of the process */
 /* Runs the command argv[0] with what stands behind it, which is reordered.
    Returns the exit code, a text about an error having gone to stderr. */
 int cli_main(const struct cli_env *env, int argc, char **argv);
+/* Opens the store with every kind of record that this program knows, and
+   its tasks, which are the caller's to free also after an error; why as in
+   store_open. Once in a process. */
+int cli_open_store(const struct cli_env *env, bool readonly,
+                   struct tasks **tasks, struct store **store,
+                   char why[256]);
 /* Appends the commands, one a line. */
 void cli_usage(struct buf *b);
 /* Writes b to a descriptor and frees it: whether all of it went. In one
@@ -47,16 +55,15 @@ struct cli_args {
 struct cli {
     const struct cli_env *env;
     const struct cli_command *cmd;
-    struct cli_args args;
-    bool json;      /* --json */
-    struct buf out; /* for stdout, written by cli_flush */
-    int out_errno;  /* of the write that failed; then nothing more is */
-    size_t columns; /* of each line in out that are padded; 0: none */
-    size_t width[CLI_COLUMNS];
-    struct arena a; /* reset as a command sees fit */
-    struct store_kind kind;
     struct tasks *tasks;
     struct store *store; /* NULL: not opened */
+    bool json;      /* --json */
+    int out_errno;  /* of the write that failed; then nothing more is */
+    struct buf out; /* for stdout, written by cli_flush */
+    struct arena a; /* reset as a command sees fit */
+    size_t columns; /* of each line in out that are padded; 0: none */
+    size_t width[CLI_COLUMNS];
+    struct cli_args args;
 };
 
 /* The usage, and why this is none, on stderr: CLI_USAGE. */
@@ -78,18 +85,13 @@ int cli_config(struct cli *c, int argc, char **argv);
 
 /* ---- cli_text.c ---- */
 
-/* One thing to be told: a text, a number where that is NULL, or true or
-   false where it is CLI_BOOL. */
-struct cli_fact {
-    const char *name;
-    const char *text;
-    uint64_t n;
-};
-extern const char CLI_BOOL[];
+#define U64 "%" PRIu64
 
 /* Appends to c->out, with --json, the facts as one object, else text, with
-   {name} in it replaced by that fact. One without a name ends them. */
-void cli_tell(struct cli *c, const char *text, const struct cli_fact *facts);
+   {name} in it replaced by that fact. Facts are "name=%s other=" U64, by
+   printf's rules: %s and %.*s are texts, U64 numbers, %d true or false. */
+void cli_tell(struct cli *c, const char *text, const char *facts, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Appends the task, as markdown or as JSON. */
 void cli_task(struct cli *c, const struct task *k, bool md);
 /* Makes b from byte from on harmless for a terminal: control and bidi

@@ -128,24 +128,33 @@ put_servers(struct buf *b, const struct launch *l, const char *servers,
     buf_z(b, "\n    }\n  }\n}\n");
 }
 
-/* A word as sh takes it; NUL-terminated. */
-static void
-put_word(struct buf *b, struct str s)
+/* Whether sh takes it for one word, and as it stands. */
+static bool
+is_plain(struct str s)
 {
     static const char plain[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
         "0123456789/._-+=:,@%";
 
-    if (s.len > 0 && strspn(s.p, plain) == s.len) {
+    for (size_t i = 0; i < s.len; i++)
+        if (memchr(plain, s.p[i], sizeof(plain) - 1) == NULL)
+            return false;
+    return s.len > 0;
+}
+
+static void
+put_word(struct buf *b, struct str s)
+{
+    if (is_plain(s)) {
         buf_str(b, s);
         return;
     }
     buf_char(b, '\'');
-    for (size_t i = 0; i < s.len; i++)
+    for (size_t i = 0; i < s.len; i++) {
         if (s.p[i] == '\'')
-            buf_z(b, "'\\''");
-        else
-            buf_char(b, s.p[i]);
+            buf_z(b, "'\\'");
+        buf_char(b, s.p[i]);
+    }
     buf_char(b, '\'');
 }
 

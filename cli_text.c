@@ -13,6 +13,7 @@
 #include "view.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -197,21 +198,53 @@ cli_say(int fd, struct buf *b)
 
 /* ---- facts ---- */
 
-const char CLI_BOOL[] = "";
+#define MAX_FACTS 20 /* of one format */
+
+struct fact {
+    struct str name; /* .p NULL: behind the last */
+    struct str text; /* .p NULL: a number ... */
+    uint64_t n;      /* ... or whether, */
+    bool is_bool;    /* where it is only that */
+};
+
+/* Reads the facts of a format, and their values. */
+static void
+take_facts(struct fact *f, const char *format, va_list ap)
+{
+    for (; *format != '\0'; f++) {
+        int n = 0; /* of %.*s and %d */
+
+        f->name = (struct str){format, strcspn(format, "=")};
+        format += f->name.len + 2;
+        f->is_bool = *format == 'd';
+        if (*format == 'd' || *format == '.')
+            f->n = (uint64_t)(n = va_arg(ap, int));
+        else if (*format != 's')
+            f->n = va_arg(ap, uint64_t);
+        if (*format == 's' || *format == '.') {
+            const char *text = va_arg(ap, const char *);
+
+            f->text = *format == 's' ? str_of(text)
+                                     : (struct str){text, (size_t)n};
+        }
+        format += strcspn(format, " ");
+        format += *format == ' ';
+    }
+}
 
 static void
-put_json(struct buf *b, const struct cli_fact *f)
+put_json(struct buf *b, const struct fact *f)
 {
     struct json_w w;
 
     json_w_init(&w, b);
     json_obj(&w);
-    for (; f->name != NULL; f++) {
-        json_key(&w, f->name);
-        if (f->text == CLI_BOOL)
+    for (; f->name.p != NULL; f++) {
+        json_key_str(&w, f->name);
+        if (f->is_bool)
             json_bool(&w, f->n != 0);
-        else if (f->text != NULL)
-            json_z(&w, f->text);
+        else if (f->text.p != NULL)
+            json_string(&w, f->text);
         else
             json_number(&w, (int64_t)f->n);
     }
@@ -221,35 +254,43 @@ put_json(struct buf *b, const struct cli_fact *f)
 }
 
 static void
-put_fact(struct buf *b, const struct cli_fact *f, struct str name)
+put_text(struct buf *b, const char *text, const struct fact *facts)
 {
-    while (!str_is(name, f->name))
-        f++;
-    if (f->text != NULL)
-        buf_z(b, f->text);
-    else
-        buf_u64(b, f->n);
+    for (size_t n; *text != '\0'; text += n) {
+        const struct fact *f = facts;
+
+        n = strcspn(text, "{");
+        buf_put(b, text, n);
+        text += n;
+        n = strcspn(text, "}");
+        if (n == 0)
+            break;
+        while (!str_eq(f->name, (struct str){text + 1, n - 1}))
+            f++;
+        if (f->text.p != NULL)
+            buf_str(b, f->text);
+        else
+            buf_u64(b, f->n);
+        n++;
+    }
 }
 
 void
-cli_tell(struct cli *c, const char *text, const struct cli_fact *facts)
+cli_tell(struct cli *c, const char *text, const char *facts, ...)
 {
-    size_t from = c->out.len, n;
+    struct fact f[MAX_FACTS + 1] = {{.n = 0}};
+    size_t from = c->out.len;
+    va_list ap;
 
+    va_start(ap, facts);
+    take_facts(f, facts, ap);
+    va_end(ap);
     if (c->json) {
-        put_json(&c->out, facts);
-        return;
+        put_json(&c->out, f);
+    } else {
+        put_text(&c->out, text, f);
+        cli_safe(&c->out, from);
     }
-    for (;; text += n + 1) {
-        n = strcspn(text, "{");
-        buf_put(&c->out, text, n);
-        if (text[n] == '\0')
-            break;
-        text += n + 1;
-        n = strcspn(text, "}");
-        put_fact(&c->out, facts, (struct str){text, n});
-    }
-    cli_safe(&c->out, from);
 }
 
 void

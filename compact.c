@@ -116,8 +116,8 @@ flush(struct compaction *c)
 {
     if (c->out.err)
         return ERR_NOMEM;
-    if (store_write_at(c->fd, c->out.p, c->out.len, c->out_len) != 0)
-        return store_errno(errno);
+    if (file_write_at(c->fd, c->out.p, c->out.len, c->out_len) != 0)
+        return file_errno(errno);
     c->out_len += (int64_t)c->out.len;
     buf_reset(&c->out, 2 * SLICE);
     return 0;
@@ -139,12 +139,12 @@ open_new(struct store *s, struct compaction *c)
     c->fd = open(c->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     c->old_fd = fcntl(s->fd, F_DUPFD_CLOEXEC, 3);
     if (c->fd < 0 || c->old_fd < 0 || fstat(c->old_fd, &old) != 0)
-        return store_errno(errno);
+        return file_errno(errno);
     if ((old.st_uid != geteuid() || old.st_gid != getegid()) &&
         fchown(c->fd, old.st_uid, old.st_gid) != 0)
-        return store_errno(errno);
+        return file_errno(errno);
     if (fchmod(c->fd, old.st_mode & 0777) != 0)
-        return store_errno(errno);
+        return file_errno(errno);
     if (fstatvfs(c->fd, &v) == 0 &&
         (int64_t)v.f_bavail * (int64_t)v.f_frsize < s->end - s->superseded)
         return ERR_FULL;
@@ -261,9 +261,9 @@ static int
 keep_old(struct store *s, const char *closed)
 {
     if (link(s->path, closed) == 0)
-        return store_sync_path(s->dir);
+        return file_sync_path(s->dir);
     return errno == EPERM || errno == ENOSYS || errno == EOPNOTSUPP ||
-                   errno == EMLINK ? 0 : store_errno(errno);
+                   errno == EMLINK ? 0 : file_errno(errno);
 }
 
 /* Under the lock, the new file being whole but for what came last. */
@@ -279,7 +279,7 @@ switch_over(struct store *s, struct compaction *c)
         return rc;
     if (c->rd.off != s->end) /* the file was shorter than it is */
         return ERR_IO;
-    int dir_fd = store_open_dir(s->dir);
+    int dir_fd = file_open_dir(s->dir);
     if (dir_fd < 0 || fsync(c->fd) != 0)
         goto failed;
     store_closed_path(s, s->g, closed, sizeof closed);
@@ -289,7 +289,7 @@ switch_over(struct store *s, struct compaction *c)
     free(c->path);
     c->path = NULL;
     /* Unsynced, after a power loss either file may be the log. */
-    if (store_sync_dir(dir_fd) != 0)
+    if (file_sync_dir(dir_fd) != 0)
         return store_sync_failed(s);
     struct mark m = {c->g, s->head, c->out_len};
     mark_write(&s->lock, &m); /* a wrong one is rebuilt */
@@ -297,7 +297,7 @@ switch_over(struct store *s, struct compaction *c)
     return 0;
 failed:
     if (rc == 0)
-        rc = store_errno(errno);
+        rc = file_errno(errno);
     store_compact_tidy(s);
     if (dir_fd >= 0)
         close(dir_fd);
@@ -345,7 +345,7 @@ step(struct store *s, struct compaction *c)
     }
     /* The bulk goes to disk before the lock is taken. */
     if (c->synced < c->rd.off && fdatasync(c->fd) != 0)
-        return store_errno(errno);
+        return file_errno(errno);
     c->synced = c->rd.off;
     return finish(s, c);
 }

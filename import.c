@@ -366,10 +366,8 @@ admin_import(struct cli *c, int argc, char **argv)
         rc = import_all(&im);
         rc = rc < 0 ? cli_fail_store(c, rc) : im.end;
         cli_tell(c, "{imported} imported, {skipped} skipped, {failed} failed\n",
-                 (struct cli_fact[]){{"imported", NULL, im.imported},
-                                     {"skipped", NULL, im.skipped},
-                                     {"failed", NULL, im.failed},
-                                     {0}});
+                 "imported=" U64 " skipped=" U64 " failed=" U64,
+                 im.imported, im.skipped, im.failed);
     }
     if (im.in.fd > STDIN_FILENO)
         close(im.in.fd);

@@ -26,6 +26,21 @@
 
 #define MARK_SUM_FROM (LOCK_MARK_LEN - 9)
 
+static int
+set_lock(struct lock *l, int cmd, short type, uint64_t at)
+{
+    struct flock fl = {.l_type = type, .l_whence = SEEK_SET,
+                       .l_start = (off_t)at, .l_len = 1};
+    int rc = fcntl(l->fd, cmd, &fl);
+    if (rc == 0) {
+        if (at == LOCK_WRITE)
+            l->held = type != F_UNLCK;
+        return 0;
+    }
+    return errno == EACCES || errno == EAGAIN || errno == EINTR ? ERR_MORE
+                                                                : ERR_IO;
+}
+
 int
 lock_open(struct lock *l, bool create)
 {
@@ -53,6 +68,9 @@ lock_open(struct lock *l, bool create)
     l->ino = st.st_ino;
     l->readonly = readonly;
     mark_forget(l);
+    if (l->instance != 0 &&
+        set_lock(l, F_SETLK, F_WRLCK, l->instance) != 0)
+        l->instance = 0;
     return readonly ? ERR_READONLY : 0;
 }
 
@@ -71,21 +89,6 @@ lock_close(struct lock *l)
         close(l->fd);
     l->fd = -1;
     l->held = false;
-}
-
-static int
-set_lock(struct lock *l, int cmd, short type, enum lock_byte which)
-{
-    struct flock fl = {.l_type = type, .l_whence = SEEK_SET,
-                       .l_start = which, .l_len = 1};
-    int rc = fcntl(l->fd, cmd, &fl);
-    if (rc == 0) {
-        if (which == LOCK_WRITE)
-            l->held = type != F_UNLCK;
-        return 0;
-    }
-    return errno == EACCES || errno == EAGAIN || errno == EINTR ? ERR_MORE
-                                                                : ERR_IO;
 }
 
 int
@@ -134,11 +137,22 @@ lock_release(struct lock *l, enum lock_byte which)
 }
 
 bool
-lock_is_free(const struct lock *l)
+lock_is_free(const struct lock *l, uint64_t at)
 {
     struct flock fl = {.l_type = F_WRLCK, .l_whence = SEEK_SET,
-                       .l_start = LOCK_WRITE, .l_len = 1};
+                       .l_start = (off_t)at, .l_len = 1};
     return fcntl(l->fd, F_GETLK, &fl) == 0 && fl.l_type == F_UNLCK;
+}
+
+void
+lock_instance(struct lock *l)
+{
+    uint64_t at;
+    if (random_bytes(&at, sizeof at) != 0)
+        return;
+    at = LOCK_INSTANCES + (at >> 24); /* 40 bits: exact in JSON */
+    if (set_lock(l, F_SETLK, F_WRLCK, at) == 0)
+        l->instance = at;
 }
 
 /* ---- the mark ---- */

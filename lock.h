@@ -17,8 +17,10 @@
 
 enum lock_byte { /* offsets of the locks in the file */
     LOCK_WRITE = 0,
-    LOCK_COMPACT = 1
+    LOCK_COMPACT = 1,
+    LOCK_INSTANCES = 1 << 20 /* from here on: one at random a process */
 };
+#define LOCK_INSTANCES_END (UINT64_C(1) << 41) /* no instance behind it */
 
 struct mark {
     uint64_t g, n;
@@ -33,6 +35,7 @@ struct lock {
     ino_t ino;
     bool readonly; /* open for reading only: no locks, no new marks */
     bool held;     /* the write lock */
+    uint64_t instance; /* byte that is locked for life; 0: none */
     char seen[LOCK_MARK_LEN]; /* the mark as last read or written */
 };
 
@@ -51,8 +54,11 @@ int lock_try(struct lock *l, enum lock_byte which);
 /* Stands in line for the write lock for one tick: as lock_try. */
 int lock_wait(struct lock *l);
 void lock_release(struct lock *l, enum lock_byte which);
-/* Whether nobody else holds the write lock now; needs no right to write. */
-bool lock_is_free(const struct lock *l);
+/* Whether nobody else holds the lock on a byte; needs no right to write. */
+bool lock_is_free(const struct lock *l, uint64_t at);
+/* Sets instance and locks that byte, where it can. Once set, lock_open locks
+   it again in the file that it opens, or makes it 0. */
+void lock_instance(struct lock *l);
 
 /* Reads the mark: 0, ERR_MORE: it is the one last seen, ERR_SYNTAX: there is
    none or it is wrong, ERR_IO. */

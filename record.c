@@ -156,6 +156,17 @@ record_put(struct buf *b, const struct store_rec *r)
               crc32c(0, line + RECORD_SUM_FROM, len - RECORD_SUM_FROM));
 }
 
+int
+record_new_id(struct record_header *h)
+{
+    uint32_t raw[4];
+    int rc = random_bytes(raw, sizeof raw);
+
+    for (int i = 0; rc == 0 && i < 4; i++)
+        record_put_hex(h->id + 8 * i, raw[i]);
+    return rc;
+}
+
 void
 record_put_header(struct buf *b, const struct record_header *h,
                   struct str time)

@@ -68,6 +68,8 @@ struct record_header {
     int64_t end; /* where the next line begins; for who reads a file */
 };
 
+/* Gives h an id for a new store, at random: 0 or ERR_IO. */
+int record_new_id(struct record_header *h);
 /* Appends a header line. */
 void record_put_header(struct buf *b, const struct record_header *h,
                        struct str time);

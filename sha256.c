@@ -139,19 +139,26 @@ sha256_end(struct sha256 *s, uint8_t out[SHA256_LEN])
 }
 
 void
-sha256_hex(struct str text, char out[SHA256_HEX + 1])
+sha256_end_hex(struct sha256 *s, char out[SHA256_HEX + 1])
 {
     static const char hex[] = "0123456789abcdef";
     uint8_t digest[SHA256_LEN];
-    struct sha256 s;
     int i;
 
-    sha256_init(&s);
-    sha256_add(&s, text.p, text.len);
-    sha256_end(&s, digest);
+    sha256_end(s, digest);
     for (i = 0; i < SHA256_LEN; i++) {
         out[2 * i] = hex[digest[i] >> 4];
         out[2 * i + 1] = hex[digest[i] & 15];
     }
     out[SHA256_HEX] = '\0';
+}
+
+void
+sha256_hex(struct str text, char out[SHA256_HEX + 1])
+{
+    struct sha256 s;
+
+    sha256_init(&s);
+    sha256_add(&s, text.p, text.len);
+    sha256_end_hex(&s, out);
 }

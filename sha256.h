@@ -17,6 +17,8 @@ struct sha256 {
 void sha256_init(struct sha256 *s);
 void sha256_add(struct sha256 *s, const void *p, size_t n);
 void sha256_end(struct sha256 *s, uint8_t out[SHA256_LEN]);
+/* The same in lower-case hexadecimal, with a NUL. */
+void sha256_end_hex(struct sha256 *s, char out[SHA256_HEX + 1]);
 /* The digest of one text in lower-case hexadecimal, with a NUL. */
 void sha256_hex(struct str text, char out[SHA256_HEX + 1]);
 

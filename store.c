@@ -45,21 +45,6 @@
 /* ---- errors ---- */
 
 int
-store_errno(int e)
-{
-    switch (e) {
-    case ENOSPC: case EDQUOT: case EFBIG:
-        return ERR_FULL;
-    case EROFS: case EACCES: case EPERM:
-        return ERR_READONLY;
-    case ENOMEM:
-        return ERR_NOMEM;
-    default:
-        return ERR_IO;
-    }
-}
-
-int
 store_deny(struct store *s, int err, bool forever, const char *fmt, ...)
 {
     va_list ap;
@@ -74,70 +59,7 @@ store_deny(struct store *s, int err, bool forever, const char *fmt, ...)
     return err;
 }
 
-int
-store_open_dir(const char *dir)
-{
-    return open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-}
-
-int
-store_sync_dir(int dir_fd)
-{
-    int rc = fsync(dir_fd), e = errno;
-    close(dir_fd);
-    errno = e;
-    return rc == 0 || e == EINVAL ? 0 : -1; /* some file systems cannot */
-}
-
-int
-store_sync_path(const char *dir)
-{
-    int fd = store_open_dir(dir);
-    return fd < 0 || store_sync_dir(fd) != 0 ? store_errno(errno) : 0;
-}
-
-int
-store_write_at(int fd, const char *p, size_t n, int64_t off)
-{
-    while (n > 0) {
-        ssize_t done = pwrite(fd, p, n, (off_t)off);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done == 0)
-            errno = EIO;
-        if (done <= 0)
-            return -1;
-        p += done;
-        off += done;
-        n -= (size_t)done;
-    }
-    return 0;
-}
-
 /* ---- open and close ---- */
-
-static char *
-join(const char *a, const char *b)
-{
-    size_t n = strlen(a) + strlen(b) + 1;
-    char *p = malloc(n);
-    if (p != NULL)
-        text_put(p, n, "%s%s", a, b);
-    return p;
-}
-
-/* Directory of path, heap. */
-static char *
-dir_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    if (slash == NULL)
-        return join(".", "");
-    char *d = join(path, "");
-    if (d != NULL)
-        d[slash == path ? 1 : slash - path] = '\0';
-    return d;
-}
 
 /* The real path of the log, heap: all links followed, also where the log
    itself is not there yet. NULL with errno. A link that leads nowhere is
@@ -153,14 +75,14 @@ real_path(const char *given)
     if (lstat(given, &st) == 0) /* another process may just have made it */
         return realpath(given, NULL);
     const char *slash = strrchr(given, '/');
-    char *dir = dir_of(given);
+    char *dir = file_dir_of(given);
     char *real = dir == NULL ? NULL : realpath(dir, NULL);
     if (real != NULL) {
-        char *with = join(real, strcmp(real, "/") == 0 ? "" : "/");
-        path = with ? join(with, slash ? slash + 1 : given) : NULL;
+        char *with = file_join(real, strcmp(real, "/") == 0 ? "" : "/");
+        path = with ? file_join(with, slash ? slash + 1 : given) : NULL;
         free(with);
     } else if (dir != NULL && errno == ENOENT) {
-        path = join(given, ""); /* it is made with the first write */
+        path = file_join(given, ""); /* it is made with the first write */
     }
     free(real);
     free(dir);
@@ -173,10 +95,10 @@ find_path(struct store *s)
     char *path = real_path(s->opt.path);
     if (path == NULL)
         return errno == ENOMEM ? ERR_NOMEM
-                               : store_deny(s, store_errno(errno), true,
+                               : store_deny(s, file_errno(errno), true,
                                             "%s: %s", s->opt.path,
                                             strerror(errno));
-    char *dir = dir_of(path), *lock_path = join(path, ".lock");
+    char *dir = file_dir_of(path), *lock_path = file_join(path, ".lock");
     if (dir == NULL || lock_path == NULL || strlen(path) > STORE_PATH_MAX) {
         free(path);
         free(dir);
@@ -343,46 +265,16 @@ store_follow(struct store *s)
 
 /* ---- the lock ---- */
 
-/* Makes dir and what is missing above it, mode 0700, each synced into its
-   parent. */
-static int
-make_dirs(const char *dir)
-{
-    struct stat st;
-    if (stat(dir, &st) == 0)
-        return 0;
-    char *part = join(dir, ""), *parent;
-    int rc = part == NULL ? ERR_NOMEM : 0;
-    for (size_t i = 1; rc == 0 && i <= strlen(dir); i++) {
-        if (dir[i] != '/' && dir[i] != '\0')
-            continue;
-        part[i] = '\0';
-        if (mkdir(part, 0700) == 0) {
-            parent = dir_of(part);
-            rc = parent == NULL ? ERR_NOMEM : store_sync_path(parent);
-            free(parent);
-        } else if (errno != EEXIST) {
-            rc = store_errno(errno);
-        }
-        part[i] = dir[i];
-    }
-    free(part);
-    return rc;
-}
-
 /* Writes the file of a new log, to be renamed. */
 static int
 write_new(struct store *s, const char *tmp)
 {
-    uint8_t raw[16];
     char time[TIME_LEN + 1];
     struct record_header h = {.version = RECORD_VERSION, .g = 1};
     struct buf b = {0};
-    int rc = random_bytes(raw, sizeof raw);
+    int rc = record_new_id(&h);
     if (rc != 0)
         return rc;
-    for (int i = 0; i < 16; i++)
-        text_put(h.id + 2 * i, 3, "%02x", raw[i]);
     time_format(store_now_ms(s), time);
     record_put_header(&b, &h, str_of(time));
     unlink(tmp); /* of a process that was killed here */
@@ -390,9 +282,9 @@ write_new(struct store *s, const char *tmp)
                                0600);
     if (b.err)
         rc = ERR_NOMEM;
-    else if (fd < 0 || store_write_at(fd, b.p, b.len, 0) != 0 ||
+    else if (fd < 0 || file_write_at(fd, b.p, b.len, 0) != 0 ||
              fsync(fd) != 0)
-        rc = store_errno(errno);
+        rc = file_errno(errno);
     if (fd >= 0)
         close(fd);
     buf_fini(&b);
@@ -405,23 +297,23 @@ static int
 create_log(struct store *s)
 {
     struct mark none = {0, 0, 0};
-    char *tmp = join(s->path, ".new"), *up = dir_of(s->dir);
+    char *tmp = file_join(s->path, ".new"), *up = file_dir_of(s->dir);
     int rc = ERR_NOMEM, dir_fd = -1, up_fd = -1;
     if (tmp == NULL || up == NULL)
         goto out;
     rc = write_new(s, tmp);
     if (rc != 0)
         goto out;
-    dir_fd = store_open_dir(s->dir);
-    up_fd = store_open_dir(up); /* whoever made dir may have died then */
+    dir_fd = file_open_dir(s->dir);
+    up_fd = file_open_dir(up); /* whoever made dir may have died then */
     if (up_fd >= 0)
-        store_sync_dir(up_fd);
+        file_sync_dir(up_fd);
     /* The mark is that of a log that was here before, if there is one. */
     if (dir_fd < 0 || mark_write(&s->lock, &none) != 0 ||
         rename(tmp, s->path) != 0) {
-        rc = store_errno(errno);
+        rc = file_errno(errno);
     } else {
-        rc = store_sync_dir(dir_fd) == 0 ? 0 : store_sync_failed(s);
+        rc = file_sync_dir(dir_fd) == 0 ? 0 : store_sync_failed(s);
         dir_fd = -1;
     }
 out:
@@ -454,7 +346,7 @@ check_files(struct store *s, struct stat *st)
         errno = ENOENT;
     }
     if (!there && errno != ENOENT)
-        return store_deny(s, store_errno(errno), false, "%s: %s", s->path,
+        return store_deny(s, file_errno(errno), false, "%s: %s", s->path,
                           strerror(errno));
     if (!there && s->fd >= 0)
         return store_deny(s, ERR_IO, true, "%s: the log vanished; restart "
@@ -504,7 +396,7 @@ catch_up(struct store *s)
 int
 store_make_place(struct store *s)
 {
-    int rc = s->opt.readonly ? ERR_READONLY : make_dirs(s->dir);
+    int rc = s->opt.readonly ? ERR_READONLY : file_make_dirs(s->dir);
 
     return rc == 0 && s->fd < 0 ? find_path(s) : rc;
 }
@@ -515,14 +407,14 @@ open_lock(struct store *s)
 {
     int rc = lock_open(&s->lock, true);
     if (rc == ERR_NOT_FOUND) { /* the directory is not there */
-        rc = make_dirs(s->dir);
+        rc = file_make_dirs(s->dir);
         if (rc == 0) /* links in it can only be followed now */
             rc = find_path(s);
         if (rc == 0)
             rc = lock_open(&s->lock, true);
     }
     if (rc != 0 && rc != ERR_NOMEM)
-        rc = store_deny(s, rc == ERR_IO ? store_errno(errno) : rc, false,
+        rc = store_deny(s, rc == ERR_IO ? file_errno(errno) : rc, false,
                         "%s: %s", s->lock_path, strerror(errno));
     return rc;
 }
@@ -606,6 +498,23 @@ bool
 store_locked(const struct store *s)
 {
     return s->lock.held;
+}
+
+uint64_t
+store_instance(struct store *s)
+{
+    if (s->lock.fd >= 0 && s->lock.instance == 0)
+        lock_instance(&s->lock);
+    return s->lock.fd >= 0 ? s->lock.instance : 0;
+}
+
+bool
+store_alive(const struct store *s, uint64_t instance)
+{
+    if (instance < LOCK_INSTANCES || instance > LOCK_INSTANCES_END)
+        return false;
+    return instance == s->lock.instance ||
+           (s->lock.fd >= 0 && !lock_is_free(&s->lock, instance));
 }
 
 /* ---- stage ---- */
@@ -767,13 +676,13 @@ store_commit(struct store *s, bool *unknown)
     ASSERT(s->lock.held);
     int64_t end = s->end + (int64_t)s->batch.len;
     uint64_t head = s->head + s->n_undo;
-    if (store_write_at(s->fd, s->batch.p, s->batch.len, s->end) != 0)
-        return give_up(s, store_errno(errno), false, "write", unknown);
+    if (file_write_at(s->fd, s->batch.p, s->batch.len, s->end) != 0)
+        return give_up(s, file_errno(errno), false, "write", unknown);
     if (fdatasync(s->fd) != 0)
         return give_up(s, ERR_IO, true, "fdatasync", unknown);
     struct mark m = {s->g, head, end};
     if (mark_write(&s->lock, &m) != 0)
-        return give_up(s, store_errno(errno), false, "the mark", unknown);
+        return give_up(s, file_errno(errno), false, "the mark", unknown);
     size_t n = s->n_undo;
     s->end = end;
     s->head = head;

@@ -53,6 +53,8 @@ struct store_kind {
        existed). Called in reverse order; store copies old over e after. */
     void (*undo)(void *ctx, struct store_entry *e,
                  const struct store_entry *old);
+    /* A record of another kind, or of none, was applied; never taken back. */
+    void (*other)(void *ctx, const struct store_rec *r);
     /* Whether compaction carries r along; newest: it is that of its key.
        NULL: the newest are, the others not. */
     bool (*keep)(void *ctx, const struct store_rec *r, bool newest,
@@ -142,6 +144,13 @@ void store_observe(struct store *s,
                    void (*fn)(void *ctx, const struct store_entry *e,
                               const struct store_rec *r),
                    void *ctx);
+
+/* A number that names this process to others on this log while it lives; 0:
+   none can be had now. It is another where the lock file was replaced by
+   one in which that number is taken. */
+uint64_t store_instance(struct store *s);
+/* Whether a process of that number lives: this one, or another. */
+bool store_alive(const struct store *s, uint64_t instance);
 
 /* max(wall clock, newest time in the log + time since it was seen). */
 int64_t store_now_ms(const struct store *s);

@@ -6,6 +6,7 @@
    (records by number, closed generations), compact.c. Nobody else includes
    it. */
 
+#include "file.h"
 #include "index.h"
 #include "lock.h"
 #include "record.h"
@@ -23,52 +24,51 @@ struct undo {
     size_t old_at; /* in undo_old; the kind's entry_size bytes */
 };
 
+/* What most functions look at stands first: code that reaches into the first
+   128 bytes is shorter. */
 struct store {
-    struct store_options opt;
+    /* the log as memory has it */
+    int64_t end;      /* committed bytes */
+    char *path;       /* of the log, real */
+    uint64_t g;
+    uint64_t head;    /* newest committed n */
+    int fd;           /* -1: there is none */
+    bool loaded;      /* memory is that of the log; else read it anew */
+    bool damaged;     /* what memory was read from is; writes are refused */
+    bool in_compacted; /* before the end record of a compacted file */
+    bool log_readonly; /* fd is open for reading only */
+    bool no_lock;     /* a lock cannot be had here: read-only media */
+    bool keep_lock;   /* a cut failed: nobody may build on the tail */
+
+    /* why writes are refused, and why[] with it; err 0: they are not */
+    bool forever;     /* err stays until this process ends */
+    bool torn;
+    int err;
+    int refuse;
+
+    /* the batch */
+    size_t n_undo, cap_undo;
+    struct undo *undo;
+    struct buf batch;
+    struct lock lock;
+    struct buf undo_old;
+
     const struct store_kind *kinds;
     size_t n_kinds;
-    char *path;     /* of the log, real */
-    char *lock_path;
-    char *dir;
-    struct lock lock;
-    bool keep_lock; /* a cut failed: nobody may build on the tail */
-
-    /* the log as memory has it */
-    int fd; /* -1: there is none */
-    dev_t dev;
-    ino_t ino;
-    uint64_t g;
-    char id[33];
-    int64_t end;      /* committed bytes */
-    uint64_t head;    /* newest committed n */
-    bool in_compacted; /* before the end record of a compacted file */
-    uint64_t counted; /* records since its header */
     struct index index;
     int64_t superseded;
     int64_t superseded_base; /* of those, what the last compaction kept */
-    bool loaded;      /* memory is that of the log; else read it anew */
-    bool log_readonly; /* fd is open for reading only */
-    bool no_lock;      /* a lock cannot be had here: read-only media */
+    uint64_t counted; /* records since its header */
+    dev_t dev;
+    ino_t ino;
     int64_t unmarked_len; /* file size when it was read without a mark */
     int64_t looked_ms;    /* when the lock file was last looked for */
     int64_t time_ms;  /* newest t seen ... */
     int64_t time_at;  /* ... and when, by the monotonic clock */
-
-    /* why writes are refused; err 0: they are not */
-    int err;
-    bool forever; /* err stays until this process ends */
-    bool damaged; /* what memory was read from is; writes are refused */
-    char why[256];
-    bool torn;
-
+    char *lock_path;
+    char *dir;
+    struct store_options opt;
     struct buf line; /* of the reader that follows the log, kept */
-
-    /* the batch */
-    int refuse;
-    struct buf batch;
-    struct undo *undo;
-    size_t n_undo, cap_undo;
-    struct buf undo_old;
 
     /* closed generations are opened when history asks for them */
     int closed_fd;
@@ -80,6 +80,8 @@ struct store {
     uint64_t observed; /* newest n that the observer need not be told */
 
     struct compaction *compaction;
+    char id[33];
+    char why[256];
 };
 
 /* ---- store.c ---- */
@@ -88,17 +90,6 @@ struct store {
    good) and returns err. Text by printf's rules. */
 int store_deny(struct store *s, int err, bool forever, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-/* enum err for an errno of a file operation. */
-int store_errno(int e);
-/* A descriptor of a directory, to be synced after a rename: had before it,
-   since a lack of descriptors must not look like a failed sync. -1: errno. */
-int store_open_dir(const char *dir);
-/* fsync of a directory and close: 0, or -1 with errno. */
-int store_sync_dir(int dir_fd);
-/* Both in one; 0 or enum err with errno. */
-int store_sync_path(const char *dir);
-/* Writes n bytes at off, whatever is interrupted: 0 or -1 with errno. */
-int store_write_at(int fd, const char *p, size_t n, int64_t off);
 
 /* ---- store_load.c ---- */
 

@@ -82,6 +82,9 @@ store_apply(struct store *s, const struct store_rec *r, int64_t off,
             index_pop(&s->index, e);
         return rc;
     }
+    for (size_t i = 0; i < s->n_kinds; i++)
+        if (i != e->kind && s->kinds[i].other != NULL)
+            s->kinds[i].other(s->kinds[i].ctx, r);
     if (!fresh)
         s->superseded += was.len + 1;
     note_time(s, r->time);
@@ -271,7 +274,7 @@ store_open_log(struct store *s, int *fd, struct stat *st,
                           s->path);
     *fd = s->opt.readonly ? -1 : open(s->path, O_RDWR | flags);
     s->log_readonly = *fd < 0 && (s->opt.readonly ||
-                                  store_errno(errno) == ERR_READONLY);
+                                  file_errno(errno) == ERR_READONLY);
     if (s->log_readonly)
         *fd = open(s->path, O_RDONLY | flags);
     if (*fd < 0 || fstat(*fd, st) != 0) {
@@ -375,7 +378,7 @@ load_unmarked(struct store *s, int64_t size)
 static int
 load_behind_mark(struct store *s, int64_t size)
 {
-    if (s->lock.held || !lock_is_free(&s->lock) ||
+    if (s->lock.held || !lock_is_free(&s->lock, LOCK_WRITE) ||
         (fdatasync(s->fd) != 0 && errno != EINVAL && errno != EROFS))
         return 0;
     return load_unmarked(s, size);
@@ -456,7 +459,7 @@ keep_torn(struct store *s, int64_t size, char *path, size_t cap)
     bool ok = fd >= 0;
     while (ok && from < size) {
         ssize_t n = pread(s->fd, buf, sizeof buf, from);
-        ok = n > 0 && store_write_at(fd, buf, (size_t)n, from - s->end) == 0;
+        ok = n > 0 && file_write_at(fd, buf, (size_t)n, from - s->end) == 0;
         from += n;
     }
     ok = ok && fsync(fd) == 0;
@@ -497,7 +500,7 @@ settle_tail(struct store *s, int64_t size)
     struct mark m = {s->g, s->head, s->end};
     char torn[STORE_PATH_MAX + 64];
     bool cut = s->end < size;
-    int dir_fd = store_open_dir(s->dir);
+    int dir_fd = file_open_dir(s->dir);
     if (dir_fd < 0 || (cut && keep_torn(s, size, torn, sizeof torn) != 0))
         goto failed;
     if (cut && ftruncate(s->fd, (off_t)s->end) != 0) {
@@ -511,13 +514,13 @@ settle_tail(struct store *s, int64_t size)
         close(dir_fd);
         return store_sync_failed(s);
     }
-    if (store_sync_dir(dir_fd) != 0)
+    if (file_sync_dir(dir_fd) != 0)
         return store_sync_failed(s);
     if (mark_write(&s->lock, &m) == 0)
         return 0;
     dir_fd = -1;
 failed:
-    store_deny(s, store_errno(errno), false, "%s: cannot be recovered: %s",
+    store_deny(s, file_errno(errno), false, "%s: cannot be recovered: %s",
                s->path, strerror(errno));
     if (dir_fd >= 0)
         close(dir_fd);

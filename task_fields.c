@@ -871,8 +871,6 @@ task_args_parse(struct task_ctx *c, enum task_tool tool,
 void
 task_args_digest(const struct task_args *args, char hex[SHA256_HEX + 1])
 {
-    static const char digits[] = "0123456789abcdef";
-    uint8_t sum[SHA256_LEN];
     struct sha256 s;
     size_t i;
 
@@ -884,12 +882,7 @@ task_args_digest(const struct task_args *args, char hex[SHA256_HEX + 1])
         sha256_add(&s, args->v[i].p, args->v[i].len);
         sha256_add(&s, "\n", 1); /* stands in no canonical value */
     }
-    sha256_end(&s, sum);
-    for (i = 0; i < SHA256_LEN; i++) {
-        hex[2 * i] = digits[sum[i] >> 4];
-        hex[2 * i + 1] = digits[sum[i] & 15];
-    }
-    hex[SHA256_HEX] = '\0';
+    sha256_end_hex(&s, hex);
 }
 
 /* ---- looking at the table and at arguments ---- */

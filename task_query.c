@@ -169,7 +169,7 @@ read_task(struct scan *s, const struct task_entry *e, struct task *k)
     return rc == 0 ? task_of(s->t, s->a, &ev, k) : rc;
 }
 
-/* 1: it matches; *k is read if *has says so. 0: it does not. */
+/* 1: it matches, and has been read into *k if *has says so. 0: it does not. */
 static int
 matches(struct scan *s, const struct task_entry *e, struct task *k, bool *has)
 {
@@ -232,21 +232,17 @@ cursor_here(struct scan *s)
 }
 
 static int
-add(struct scan *s, const struct task_entry *e, const struct task *k,
-    bool has)
+add(struct scan *s, const struct task_entry *e, bool has)
 {
     struct task_page *p = s->page;
-    int rc = 0;
+    struct str *after = &p->after[p->n];
+    int rc = has ? 0 : read_task(s, e, &p->tasks[p->n]);
 
-    if (has)
-        p->tasks[p->n] = *k;
-    else
-        rc = read_task(s, e, &p->tasks[p->n]);
     if (rc != 0)
         return rc;
     p->n++;
-    p->after[p->n - 1] = cursor_here(s);
-    return p->after[p->n - 1].p ? 0 : ERR_NOMEM;
+    *after = cursor_here(s);
+    return after->p ? 0 : ERR_NOMEM;
 }
 
 /* Fills the page, then counts on as far as a total is wanted. */
@@ -255,7 +251,6 @@ walk(struct scan *s)
 {
     struct task_page *p = s->page;
     struct task_entry *e = NULL;
-    struct task k;
     bool has;
     int rc;
 
@@ -264,10 +259,10 @@ walk(struct scan *s)
         if (e->e.n >= s->before)
             continue;
         s->before = e->e.n;
-        rc = matches(s, e, &k, &has);
+        rc = matches(s, e, &p->tasks[p->n], &has);
         if (rc == 1) {
             p->total++;
-            rc = p->n < s->limit ? add(s, e, &k, has) : 0;
+            rc = p->n < s->limit ? add(s, e, has) : 0;
         }
         if (rc < 0 && rc != ERR_FORMAT)
             return rc;
@@ -421,7 +416,8 @@ tasks_list(struct tasks *t, struct arena *a, const struct task_query *q,
     out->head = store_next_n(t->store) - 1;
     if (rc != 0 || s.hopeless)
         return rc;
-    out->tasks = arena_alloc(a, s.limit * sizeof *out->tasks);
+    /* One more, to look at what no longer fits on the page. */
+    out->tasks = arena_alloc(a, (s.limit + 1) * sizeof *out->tasks);
     out->after = arena_alloc(a, s.limit * sizeof *out->after);
     if (!out->tasks || !out->after)
         return ERR_NOMEM;

@@ -278,21 +278,21 @@ static void
 query_of(struct task_ctx *x, const struct task_args *args,
          struct task_query *q)
 {
-    const struct str *v = args->v;
-    const struct {
-        struct str *to;
-        int arg;
+#define TO(text) offsetof(struct task_query, text)
+    static const struct {
+        uint8_t to, arg;
     } texts[] = {
-        {&q->owner, F_CURRENT_OWNER}, {&q->repo_path, F_REPO_PATH},
-        {&q->tag, ARG_TAG}, {&q->parent_id, F_PARENT_ID},
-        {&q->text, ARG_QUERY}, {&q->cursor, ARG_CURSOR},
+        {TO(owner), F_CURRENT_OWNER}, {TO(repo_path), F_REPO_PATH},
+        {TO(tag), ARG_TAG}, {TO(parent_id), F_PARENT_ID},
+        {TO(text), ARG_QUERY}, {TO(cursor), ARG_CURSOR},
     };
-    int status = task_status_of(raw_inner(v[F_STATUS]));
+    int status = task_status_of(raw_inner(args->v[F_STATUS]));
     size_t i;
 
     memset(q, 0, sizeof *q);
     for (i = 0; i < sizeof texts / sizeof *texts; i++)
-        *texts[i].to = task_arg_text(x->a, args, texts[i].arg);
+        *(struct str *)((char *)q + texts[i].to) =
+            task_arg_text(x->a, args, texts[i].arg);
     q->status = status < 0 ? 0 : 1u << status;
     q->ready = ask_of(args, ARG_READY);
     q->stale = ask_of(args, ARG_STALE);
@@ -306,21 +306,18 @@ static size_t
 put_summaries(struct buf *out, const struct task_page *page)
 {
     size_t used = TOOLS_ENVELOPE + 1024, i;
-    struct buf b = {0};
 
     for (i = 0; i < page->n; i++) {
-        buf_reset(&b, b.cap);
-        view_summary_json(&b, &page->tasks[i]);
-        used += tools_cost(buf_view(&b)) + 2;
-        if (used > TOOLS_ANSWER_MAX && i > 0)
+        size_t start = out->len;
+
+        buf_z(out, i ? "," : "");
+        view_summary_json(out, &page->tasks[i]);
+        used += tools_cost((struct str){out->p + start, out->len - start});
+        if (used > TOOLS_ANSWER_MAX && i > 0) {
+            out->len = start;
             break;
-        if (i)
-            buf_char(out, ',');
-        buf_str(out, buf_view(&b));
+        }
     }
-    if (b.err)
-        out->err = b.err;
-    buf_fini(&b);
     return i;
 }
 

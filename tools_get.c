@@ -1,7 +1,7 @@
 /* tools_get - get_task: the task, its history, its artifacts, each in pieces
    where one answer would not hold it.
 
-   1. The sum of all that is appended, by tools_cost, stays within ROOM; what
+   1. The cost of all that is appended, by tools_cost, stays within ROOM; what
       the envelope and the last members take is set aside beforehand.
    2. The whole task is spliced from the record while it fits. Only one that
       does not is looked at member by member: lists are cut between elements,
@@ -22,13 +22,15 @@
 
 #define ROOM (TOOLS_ANSWER_MAX - TOOLS_ENVELOPE)
 #define TAIL 512 /* truncated, next_cursor and the place of the cut */
+#define WHOLE ",\"truncated\":false}" /* how an answer ends that is not cut */
 #define NOTE_MAX 12288 /* cost of a note in a history */
 
 struct page {
     struct task_ctx *x;
     const struct task_args *args;
     struct buf *out;
-    size_t used;
+    size_t used;    /* what the answer costs, what is set aside included, */
+    size_t counted; /* up to here in out */
 };
 
 size_t
@@ -37,27 +39,16 @@ tools_cost(struct str s)
     return s.len + json_quoted_len(s);
 }
 
-static bool
-fits(const struct page *p, size_t cost)
+/* What may still be appended. */
+static size_t
+room_in(struct page *p)
 {
-    return p->used + cost + TAIL <= ROOM;
-}
+    const struct buf *b = p->out;
 
-static void
-put(struct page *p, struct str s)
-{
-    buf_str(p->out, s);
-    p->used += tools_cost(s);
-}
-
-/* Appends what b holds, and ends b. */
-static void
-put_buf(struct page *p, struct buf *b)
-{
-    put(p, buf_view(b));
-    if (b->err)
-        p->out->err = b->err;
-    buf_fini(b);
+    p->used += tools_cost((struct str){b->p + p->counted,
+                                       b->len - p->counted});
+    p->counted = b->len;
+    return p->used + TAIL < ROOM ? ROOM - TAIL - p->used : 0;
 }
 
 static int
@@ -191,38 +182,24 @@ part_of(struct buf *b, struct str value, size_t max)
     return n;
 }
 
-static void
-put_named(struct page *p, struct str name, struct str value)
-{
-    if (p->out->len && p->out->p[p->out->len - 1] != '{')
-        put(p, STR(","));
-    put(p, STR("\""));
-    put(p, name);
-    put(p, STR("\":"));
-    put(p, value);
-}
-
 /* Appends a member, whole (true) or the *n bytes or elements that fit. */
 static bool
 put_member(struct page *p, struct str name, struct str value, uint64_t *n)
 {
-    size_t head = tools_cost(name) + 16;
-    size_t max = p->used + TAIL < ROOM ? ROOM - TAIL - p->used : 0;
-    struct buf part = {0};
-    bool whole = fits(p, head + tools_cost(value));
+    struct buf *b = p->out;
+    size_t head = tools_cost(name) + 16, max = room_in(p), start = b->len;
+    bool whole = head + tools_cost(value) <= max;
 
+    buf_printf(b, "%s\"%.*s\":", b->len && b->p[b->len - 1] != '{' ? "," : "",
+               STR_ARG(name));
     *n = 0;
-    if (whole) {
-        put_named(p, name, value);
-        return true;
-    }
-    *n = head < max ? part_of(&part, value, max - head) : 0;
-    if (*n)
-        put_named(p, name, buf_view(&part));
-    if (part.err)
-        p->out->err = part.err;
-    buf_fini(&part);
-    return false;
+    if (whole)
+        buf_str(b, value);
+    else if (head < max)
+        *n = part_of(b, value, max - head);
+    if (!whole && *n == 0)
+        b->len = start;
+    return whole;
 }
 
 /* Appends members from *at on while they fit. 1: all did; 0: the page ends
@@ -262,14 +239,11 @@ put_members(struct page *p, struct str v, struct place *at, struct str *name)
 static void
 put_cut(struct page *p, const struct place *at, struct str name)
 {
-    struct buf b = {0};
-
-    buf_printf(&b, ",\"cut\":{\"field\":\"%.*s\",\"offset\":%llu},"
-               "\"truncated\":true,\"next_cursor\":\"%llu.%llu.%llu\"",
+    buf_printf(p->out, ",\"cut\":{\"field\":\"%.*s\",\"offset\":%llu},"
+               "\"truncated\":true,\"next_cursor\":\"%llu.%llu.%llu\"}",
                STR_ARG(name), (unsigned long long)at->offset,
                (unsigned long long)at->seq, (unsigned long long)at->member,
                (unsigned long long)at->offset);
-    put_buf(p, &b);
 }
 
 /* A task that does not fit into one answer: its start, or with on what
@@ -281,26 +255,24 @@ get_pieces(struct page *p, const struct task *k, struct place *at, bool on)
     struct str name = STR_NONE;
     int rc;
 
-    put(p, STR("{"));
     if (on) {
-        buf_printf(&b, "\"task_id\":\"%.*s\",\"version\":%llu,\"seq\":"
+        buf_printf(p->out, "{\"task_id\":\"%.*s\",\"version\":%llu,\"seq\":"
                    "%llu", STR_ARG(k->ev.id), (unsigned long long)k->version,
                    (unsigned long long)k->ev.r.n);
-        put_buf(p, &b);
     } else {
+        buf_char(p->out, '{');
         view_derived_json(&b, k);
         p->used += tools_cost(buf_view(&b));
     }
     rc = put_members(p, k->ev.v, at, &name);
-    if (!on) {
-        p->used -= tools_cost(buf_view(&b));
-        put_buf(p, &b);
-    }
+    buf_str(p->out, buf_view(&b));
     if (rc == 0)
         put_cut(p, at, name);
     else
-        put(p, STR(",\"truncated\":false"));
-    put(p, STR("}"));
+        buf_z(p->out, WHOLE);
+    if (b.err)
+        p->out->err = b.err;
+    buf_fini(&b);
     return rc < 0 ? rc : 0;
 }
 
@@ -373,13 +345,12 @@ get_current(const struct tools *s, struct page *p,
 
 /* An event, its note cut if it is very long. */
 static void
-event_json(struct buf *b, const struct task_event *ev, struct arena *a)
+put_event(struct buf *b, const struct task_event *ev, struct arena *a)
 {
     struct task_event cut = *ev;
     struct str in = raw_inner(ev->note);
     size_t n = in.p ? text_prefix(in, NOTE_MAX, NULL) : 0;
 
-    buf_reset(b, b->cap);
     if (n < in.len)
         cut.note = arena_printf(a, "\"%.*s\"", (int)n, in.p);
     view_event_json(b, &cut);
@@ -411,31 +382,29 @@ get_history(const struct tools *s, struct page *p, struct task_event ev)
     uint64_t since = task_arg_u64(p->args, ARG_SINCE_SEQ, 0), n = 0;
     uint64_t limit = task_arg_u64(p->args, ARG_EVENTS, TOOLS_PAGE);
     bool dropped = false;
-    struct buf b = {0};
+    struct buf *out = p->out;
     int rc = seek(s, p, &ev);
 
     if (rc != 0)
         return rc;
-    buf_printf(&b, "{\"task_id\":\"%.*s\",\"events\":[", STR_ARG(ev.id));
-    put(p, buf_view(&b));
-    for (; rc == 0 && ev.r.n > since; n++) {
-        event_json(&b, &ev, p->x->a);
-        if (n == limit || !fits(p, tools_cost(buf_view(&b)) + 2))
+    buf_printf(out, "{\"task_id\":\"%.*s\",\"events\":[", STR_ARG(ev.id));
+    for (; rc == 0 && ev.r.n > since && n < limit; n++) {
+        size_t room = room_in(p), start = out->len;
+
+        buf_z(out, n ? "," : "");
+        put_event(out, &ev, p->x->a);
+        if (tools_cost((struct str){out->p + start, out->len - start}) > room) {
+            out->len = start;
             break;
-        if (n)
-            put(p, STR(","));
-        put(p, buf_view(&b));
+        }
         rc = task_event_prev(s->t, p->x->a, &ev);
         dropped = rc == ERR_NOT_FOUND && ev.r.p != 0;
     }
-    buf_reset(&b, b.cap);
     if (rc == 0 && ev.r.n > since)
-        buf_printf(&b, "],\"truncated\":true,\"next_cursor\":\"%llu\"}",
+        buf_printf(out, "],\"truncated\":true,\"next_cursor\":\"%llu\"}",
                    (unsigned long long)ev.r.n);
     else
-        buf_printf(&b, "],\"truncated\":false%s}",
-                   dropped ? ",\"older_dropped\":true" : "");
-    put_buf(p, &b);
+        buf_printf(out, "]%s" WHOLE, dropped ? ",\"older_dropped\":true" : "");
     return rc == 0 || rc == ERR_NOT_FOUND ? 0
         : task_fail_store(&p->x->e, rc);
 }
@@ -471,32 +440,31 @@ static size_t
 put_content(struct page *p, struct str content, size_t offset, bool text)
 {
     struct str s = {content.p + offset, content.len - offset};
-    size_t room = ROOM - TAIL - 64 - p->used, n;
-    struct buf b = {0};
+    size_t room = room_in(p) - 64, n;
+    struct buf *b = p->out;
 
+    buf_printf(b, ",\"encoding\":\"%s\",\"content\":",
+               text ? "utf8" : "base64");
     if (!text) {
         n = room / 2 / 4 * 3;
         n = s.len < n ? s.len : n;
-        put(p, STR(",\"encoding\":\"base64\",\"content\":\""));
-        base64_encode(&b, (struct str){s.p, n});
-        put(p, buf_view(&b));
+        buf_char(b, '"');
+        base64_encode(b, (struct str){s.p, n});
     } else {
         /* No character costs less than two bytes. A sequence cut off at the
            end would be mended by the writer, so it stays away. */
-        size_t window = s.len < room / 2 ? s.len : room / 2;
+        size_t window = s.len < room / 2 ? s.len : room / 2, at = b->len + 1;
 
         while (window < s.len && window > 0 &&
                ((uint8_t)s.p[window] & 0xc0) == 0x80)
             window--;
-        json_quote(&b, (struct str){s.p, window});
-        put(p, STR(",\"encoding\":\"utf8\",\"content\":\""));
-        put(p, (struct str){b.p + 1,
-                            text_prefix(raw_inner(buf_view(&b)), room, &n)});
+        json_quote(b, (struct str){s.p, window});
+        n = 0;
+        if (b->err == 0)
+            b->len = at + text_prefix((struct str){b->p + at, b->len - at - 1},
+                                      room, &n);
     }
-    put(p, STR("\""));
-    if (b.err)
-        p->out->err = b.err;
-    buf_fini(&b);
+    buf_char(b, '"');
     return n;
 }
 
@@ -505,7 +473,6 @@ get_content(const struct tools *s, struct page *p, struct str entry,
             uint64_t offset)
 {
     struct str hex = raw_inner(task_member(entry, "sha256")), content;
-    struct buf b = {0};
     size_t n;
     bool text;
     int rc;
@@ -524,12 +491,11 @@ get_content(const struct tools *s, struct page *p, struct str entry,
                                  ((uint8_t)content.p[offset] & 0xc0) == 0x80))
         return bad_cursor(p);
     n = (size_t)offset + put_content(p, content, (size_t)offset, text);
-    buf_printf(&b, ",\"offset\":%llu,\"truncated\":%s",
-               (unsigned long long)offset,
-               n < content.len ? "true" : "false");
+    buf_printf(p->out, ",\"offset\":%llu", (unsigned long long)offset);
     if (n < content.len)
-        buf_printf(&b, ",\"next_cursor\":\"%zu\"", n);
-    put_buf(p, &b);
+        buf_printf(p->out, ",\"truncated\":true,\"next_cursor\":\"%zu\"}", n);
+    else
+        buf_z(p->out, WHOLE);
     return 0;
 }
 
@@ -540,8 +506,6 @@ get_artifact(const struct tools *s, struct page *p,
     struct str id = task_arg_text(p->x->a, p->args, ARG_ARTIFACT_ID);
     struct str cursor = task_arg_text(p->x->a, p->args, ARG_CURSOR), entry;
     uint64_t offset = 0;
-    struct buf b = {0};
-    int rc = 0;
 
     if (!id.p)
         return tools_refuse(p->x, ERR_INVALID, "artifact_id",
@@ -552,22 +516,19 @@ get_artifact(const struct tools *s, struct page *p,
     if (!entry.p)
         return tools_refuse(p->x, ERR_NOT_FOUND, "artifact_id",
                             "the task has no such artifact");
-    buf_printf(&b, "{\"task_id\":\"%.*s\",\"artifact\":%.*s",
+    buf_printf(p->out, "{\"task_id\":\"%.*s\",\"artifact\":%.*s",
                STR_ARG(ev->id), STR_ARG(entry));
-    put_buf(p, &b);
     if (task_member(entry, "sha256").p)
-        rc = get_content(s, p, entry, offset);
-    else
-        put(p, STR(",\"truncated\":false"));
-    put(p, STR("}"));
-    return rc;
+        return get_content(s, p, entry, offset);
+    buf_z(p->out, WHOLE);
+    return 0;
 }
 
 int
 tools_get(const struct tools *s, struct task_ctx *x,
           const struct task_args *args, struct buf *out)
 {
-    struct page p = {.x = x, .args = args, .out = out};
+    struct page p = {.x = x, .args = args, .out = out, .counted = out->len};
     struct str section = raw_inner(args->v[ARG_SECTION]);
     struct task_event ev;
     int rc;

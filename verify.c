@@ -347,9 +347,9 @@ static int
 seal(int fd, const char *path, int rc)
 {
     if (rc == 0 && fsync(fd) != 0)
-        rc = store_errno(errno);
+        rc = file_errno(errno);
     if (close(fd) != 0 && rc == 0)
-        rc = store_errno(errno);
+        rc = file_errno(errno);
     if (rc != 0)
         unlink(path);
     return rc;
@@ -362,7 +362,7 @@ create(const char *path, int *fd)
     *fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (*fd >= 0)
         return 0;
-    return errno == EEXIST ? ERR_EXISTS : store_errno(errno);
+    return errno == EEXIST ? ERR_EXISTS : file_errno(errno);
 }
 
 /* ---- repair ---- */
@@ -380,8 +380,8 @@ mend_flush(struct mend *m)
 {
     if (m->b.err)
         return ERR_NOMEM;
-    if (store_write_at(m->fd, m->b.p, m->b.len, m->off) != 0)
-        return store_errno(errno);
+    if (file_write_at(m->fd, m->b.p, m->b.len, m->off) != 0)
+        return file_errno(errno);
     m->off += (int64_t)m->b.len;
     buf_reset(&m->b, 2 * COPY_CHUNK);
     return 0;
@@ -404,14 +404,9 @@ static int
 mend_header(struct mend *m, const struct store_report *old, struct str time)
 {
     struct record_header h = {.g = m->g, .compacted = true};
-    uint8_t raw[16];
     text_put(h.id, sizeof h.id, "%s", old->id);
-    if (h.id[0] == '\0') { /* it is lost */
-        if (random_bytes(raw, sizeof raw) != 0)
-            return ERR_IO;
-        for (int i = 0; i < 16; i++)
-            text_put(h.id + 2 * i, 3, "%02x", raw[i]);
-    }
+    if (h.id[0] == '\0' && record_new_id(&h) != 0) /* it is lost */
+        return ERR_IO;
     record_put_header(&m->b, &h, time);
     return 0;
 }
@@ -419,14 +414,10 @@ mend_header(struct mend *m, const struct store_report *old, struct str time)
 static int
 sync_dir_of(const char *path)
 {
-    char dir[STORE_PATH_MAX + 1];
-    const char *slash = strrchr(path, '/');
-    size_t n = slash == NULL ? 1 : slash == path ? 1 : (size_t)(slash - path);
-    if (n >= sizeof dir)
-        return ERR_IO;
-    memcpy(dir, slash == NULL ? "." : path, n);
-    dir[n] = '\0';
-    return store_sync_path(dir);
+    char *dir = file_dir_of(path);
+    int rc = dir == NULL ? ERR_NOMEM : file_sync_path(dir);
+    free(dir);
+    return rc;
 }
 
 int
@@ -482,8 +473,8 @@ copy_file(int fd, int64_t len, const char *to)
             continue;
         if (n <= 0)
             rc = ERR_IO;
-        else if (store_write_at(out, buf, (size_t)n, off) != 0)
-            rc = store_errno(errno);
+        else if (file_write_at(out, buf, (size_t)n, off) != 0)
+            rc = file_errno(errno);
         off += n;
     }
     return seal(out, to, rc);
@@ -516,7 +507,7 @@ copy_closed(struct backup *b, uint64_t g)
     store_closed_path(b->s, g, from, sizeof from);
     int fd = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
-        return errno == ENOENT ? ERR_NOT_FOUND : store_errno(errno);
+        return errno == ENOENT ? ERR_NOT_FOUND : file_errno(errno);
     backup_path(b, g, to, sizeof to);
     int rc = fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)
                  ? ERR_IO
@@ -544,7 +535,7 @@ copy_all(struct backup *b)
         rc = 0;
     if (rc == 0)
         rc = copy_file(b->s->fd, b->len, to);
-    if (rc == 0 && (rc = store_sync_path(b->dir)) != 0)
+    if (rc == 0 && (rc = file_sync_path(b->dir)) != 0)
         unlink(to);
     return rc;
 }

@@ -17,9 +17,8 @@
 /* A member of an object that is written: the field at an offset in a struct,
    as its kind has it. */
 struct member {
-    const char *name;
-    uint16_t at;
-    uint8_t kind;
+    char name[14]; /* here, since a pointer to it would take more */
+    unsigned at : 12, kind : 4;
 };
 
 enum {
@@ -366,7 +365,7 @@ enum {
 
 /* What stands under a heading of its own. */
 static const struct section {
-    const char *head;
+    char head[18];
     uint8_t field, kind;
 } sections[] = {
     {"Goal", F_GOAL, PROSE},
@@ -410,7 +409,7 @@ void
 view_task_markdown(struct buf *b, struct arena *a, const struct task *k)
 {
     static const struct {
-        const char *name;
+        char name[14];
         uint8_t field;
     } facts[] = {
         {"status", F_STATUS}, {"owner", F_CURRENT_OWNER},

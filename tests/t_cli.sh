@@ -4,6 +4,7 @@
 
 bin=${1:-./mcptask}
 bin=$(cd "$(dirname "$bin")" && pwd)/$(basename "$bin")
+data=$(cd "$(dirname "$0")/data" && pwd)
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
@@ -395,6 +396,14 @@ export MCP_TASK_DB_PATH="$dir/mended"
 run 0 verify
 run 0 list --all
 unset MCP_TASK_DB_PATH
+
+begin compact_drops_old_sessions_and_no_unknown_kind
+mkdir -p "$MCP_TASK_BASE_DIR"
+cp "$data/old-session.log" "$log"
+run 0 compact
+lacks "$log" session/
+has "$log" odd/B
+run 0 verify
 
 begin a_backup_is_a_store
 tasks | "$bin" import - >out

@@ -1,0 +1,30 @@
+#ifndef FILE_H
+#define FILE_H
+
+/* file - what all who write files do alike: errors, whole writes, and
+   directories that are synced. It knows no format. */
+
+#include "base.h"
+
+/* enum err for an errno of a file operation. */
+int file_errno(int e);
+/* Writes n bytes at off, whatever is interrupted: 0 or -1 with errno. */
+int file_write_at(int fd, const char *p, size_t n, int64_t off);
+
+/* a and b as one text, heap, or NULL. */
+char *file_join(const char *a, const char *b);
+/* The directory that path is in, heap, or NULL. */
+char *file_dir_of(const char *path);
+/* Makes dir and what is missing above it, mode 0700, each synced into its
+   parent. 0 or enum err. */
+int file_make_dirs(const char *dir);
+
+/* A descriptor of a directory, to be synced after a rename: had before it,
+   since a lack of descriptors must not look like a failed sync. -1: errno. */
+int file_open_dir(const char *dir);
+/* fsync of a directory and close: 0, or -1 with errno. */
+int file_sync_dir(int dir_fd);
+/* Both in one; 0 or enum err with errno. */
+int file_sync_path(const char *dir);
+
+#endif
