@@ -5,6 +5,7 @@
    resources, completions; and what a call may ask of mcp while it runs. */
 
 #include "base.h"
+#include "call.h"
 #include "json.h"
 
 enum mcp_rev { /* in order of time, so that they compare */
@@ -19,6 +20,10 @@ enum mcp_rev { /* in order of time, so that they compare */
 /* What a client can be asked for, a bit each. */
 enum mcp_cap { MCP_ELICITATION = 1, MCP_SAMPLING = 2, MCP_ROOTS = 4 };
 
+/* Whether a call of a tool may outlive its request, as what MCP calls a task:
+   execution.taskSupport of 2025-11-25, the tasks extension of 2026-07-28. */
+enum mcp_support { MCP_TASK_FORBIDDEN, MCP_TASK_OPTIONAL, MCP_TASK_REQUIRED };
+
 /* One call of a tool or prompt, or one look at resources. What it stages in
    a store is committed by the caller of mcp_run; it may be run again. */
 struct mcp_call {
@@ -30,6 +35,7 @@ struct mcp_call {
     unsigned caps;               /* enum mcp_cap of the client, or 0 */
     bool read_only;              /* the principal may not write */
     bool may_wait;               /* false: it has to be answered at once */
+    uint64_t since;              /* records above this are news to it */
     const struct json_tok *args; /* an object, or NULL when absent */
     void *prepared;              /* what the tool's prepare left here */
     unsigned round;              /* how often it had to wait before */
@@ -54,6 +60,7 @@ struct mcp_tool {
     const struct mcp_param *params; /* ended by one without arg; or NULL */
     bool writes;              /* run under the write lock, and committed */
     bool destructive, idempotent;
+    uint8_t tasks;            /* enum mcp_support */
     /* Work that needs no lock and must be done before it, as syncing a file.
        May be NULL. 0, or an error that run will see in prepared. */
     void (*prepare)(struct mcp_call *c);
@@ -125,6 +132,10 @@ struct mcp_catalogue {
     struct str (*resource_key)(void *ctx, struct arena *a, struct str uri);
     /* Whether a record makes the list of resources another one. */
     bool (*resources_change)(void *ctx, const struct mcp_change *c);
+    /* Another name by which a record can be watched, made in buf, or .p NULL.
+       May be NULL. */
+    struct str (*alias)(struct str key, struct str body,
+                        char buf[CALL_WATCH_MAX]);
     /* Appends up to MCP_COMPLETE_MAX JSON strings, comma separated, and
        fills in what it knows of q. NULL: no completions. ERR_INVALID: there
        is no such ref. */
@@ -148,6 +159,15 @@ int mcp_need(struct mcp_call *c, unsigned caps);
 void mcp_state(struct mcp_call *c, struct str state);
 /* A call that returns ERR_MORE is run again after ms at the latest. */
 void mcp_wait(struct mcp_call *c, int64_t ms);
+/* A call that returns ERR_MORE is run again when a record is committed whose
+   key this is, or that has it as its alias; the last one counts. Such a run
+   may come for nothing, and finds all that happened above c->since. */
+void mcp_watch(struct mcp_call *c, struct str what);
+/* From here on an ERR_MORE of this run makes it a deferred call, where its
+   client took that for possible: it is kept in the store, and run again from
+   its arguments, with its round, state and answers, by whichever process
+   brings about or sees what it waits for. Whether it is one, or will be. */
+bool mcp_defer(struct mcp_call *c);
 /* Lets a client of 2025-11-25 on HTTP come back for the answer on another
    stream, as it may after retry_ms; does nothing elsewhere. */
 void mcp_poll(struct mcp_call *c, unsigned retry_ms);

@@ -7,8 +7,9 @@ cd "$(dirname "$0")/.."
 order='
 text
 base
-json sha256 loop http_parse
+json sha256 file loop http_parse
 record lock index store store_int store_load store_read compact verify backup
+call
 task task_int task_atoms task_keys task_raw task_fields task_index task_query
 task_change task_import artifact
 sign token
@@ -26,7 +27,7 @@ json:store json:loop store:json store:loop record:json loop:json loop:store
 lock:json index:json mcp:task mcp:view mcp:loop mcp_catalogue:store
 mcp_methods:store mcp_methods:task mcp_call:store mcp_call:task
 mcp_session:task mcp_listen:task task:mcp task:serve task:loop view:mcp
-artifact:task artifact:store serve:task serve:tools serve:view http:json
+artifact:task artifact:store task:call serve:task serve:tools serve:view http:json
 http:store http:mcp http:serve http_parse:json web:task web:tools sign:json
 '
 rank() {

@@ -3,7 +3,7 @@
 # ARGS_NAME.
 
 TESTS := base json record index store store_cut store_fault store_procs \
-  order verify task tools prompts sign token mcp mcp_talk mcp_call \
+  order verify task call tools prompts sign token mcp mcp_talk mcp_call \
   listen http_parse http server web \
   crash
 ALLOC := malloc calloc realloc
@@ -17,6 +17,7 @@ WRAP_store := realpath
 WRAP_store_fault := $(ALLOC) $(FILES)
 WRAP_order := $(FILES) fcntl fcntl64 close
 WRAP_task := $(ALLOC) fdatasync clock_gettime mcp_log
+WRAP_call := $(ALLOC) pwrite pwrite64 clock_gettime
 WRAP_tools := write fsync renameat mcp_log
 WRAP_prompts := mcp_log
 WRAP_sign := $(ALLOC) $(FILES) random_bytes
