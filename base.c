@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 #define ARENA_ALIGN _Alignof(max_align_t)
-#define ARENA_MIN ((size_t)4 << 10)
+#define ARENA_MIN ((size_t)2 << 10)
 #define ARENA_MAX ((size_t)1 << 20)
 #define ARENA_KEEP ((size_t)64 << 10) /* what an idle process may hold */
 #define BUF_MIN ((size_t)256)
@@ -56,7 +56,12 @@ str_eq(struct str a, struct str b)
 bool
 str_is(struct str a, const char *z)
 {
-    return str_eq(a, str_of(z));
+    size_t i;
+
+    /* Mostly it is not, and the first byte says so. */
+    for (i = 0; i < a.len && z[i] != '\0' && a.p[i] == z[i]; i++)
+        ;
+    return i == a.len && z[i] == '\0';
 }
 
 bool
@@ -424,6 +429,17 @@ arena_fini(struct arena *a)
     *a = (struct arena){NULL, NULL};
 }
 
+size_t
+arena_size(const struct arena *a)
+{
+    const struct arena_chunk *c;
+    size_t n = 0;
+
+    for (c = a->chunk; c != NULL; c = c->older)
+        n += CHUNK_HEAD + c->cap;
+    return n;
+}
+
 /* ---- buf ---- */
 
 char *
@@ -484,7 +500,12 @@ buf_z(struct buf *b, const char *z)
 void
 buf_char(struct buf *b, char c)
 {
-    buf_put(b, &c, 1);
+    char *to = buf_room(b, 1);
+
+    if (to == NULL)
+        return;
+    *to = c;
+    b->len++;
 }
 
 void

@@ -88,6 +88,8 @@ struct str arena_printf(struct arena *a, const char *fmt, ...)
 /* Forgets every block; keeps one chunk for the next round. */
 void arena_reset(struct arena *a);
 void arena_fini(struct arena *a);
+/* The bytes that it holds, used or not. */
+size_t arena_size(const struct arena *a);
 
 /* A growing byte buffer. Zeroed = empty. The first error sticks in err and
    later writes do nothing, so that one check at the end is enough. */

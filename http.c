@@ -38,7 +38,7 @@
 #define BODY_READ ((size_t)64 * 1024)
 #define SPARE ((size_t)256) /* invariant 3: so that a loss is noticed */
 #define SMALL ((size_t)8 * 1024)
-#define KEEP ((size_t)64 * 1024) /* of a buffer between two requests */
+#define KEEP ((size_t)16 * 1024) /* of a buffer between two requests */
 #define ACCEPTS 32               /* in one turn */
 #define OTHER_FDS 16             /* that are no connections */
 #define SWEEP_MS 1000
@@ -130,6 +130,8 @@ room(struct http_conn *c)
 
     if (c->state == LINGER)
         return n;
+    if (c->state == HEAD && have >= HTTP_MAX_HEAD)
+        return 0; /* a whole one is there, or an error: settle looks */
     if (c->state == BODY) {
         if (!c->head->chunked)
             n = c->head_len + c->head->content_length - have;
@@ -176,8 +178,8 @@ http_update(struct http_conn *c)
 static void
 end_request(struct http_conn *c)
 {
-    c->pos += c->head_len + c->body_len;
-    c->head_len = c->body_len = 0;
+    c->pos += c->head_len + c->body_len + c->gap;
+    c->head_len = c->body_len = c->gap = 0;
     c->minor = 1;
     c->is_head = false;
     http_touch(c);
@@ -195,6 +197,22 @@ end_request(struct http_conn *c)
     } else {
         http_drop(c);
     }
+}
+
+/* All of out is written: the next who has something to say takes its memory,
+   which the processor still has at hand. */
+static void
+give_back(struct http_conn *c)
+{
+    struct buf *spare = &c->server->spare;
+
+    buf_reset(&c->out, KEEP);
+    if (spare->p == NULL)
+        *spare = c->out;
+    else
+        buf_fini(&c->out);
+    c->out = (struct buf){0};
+    c->sent = 0;
 }
 
 /* Writes once, as much as goes. */
@@ -215,8 +233,7 @@ http_flush(struct http_conn *c)
     c->sent += (size_t)n;
     c->server->counts.bytes_out += (uint64_t)n;
     if (unsent(c) == 0) {
-        buf_reset(&c->out, KEEP);
-        c->sent = 0;
+        give_back(c);
         if (c->state == SENDING)
             end_request(c);
     } else if (c->sent >= c->out.len / 2) {
@@ -231,7 +248,7 @@ http_flush(struct http_conn *c)
 static bool
 take_chunks(struct http_conn *c)
 {
-    size_t at = c->pos + c->head_len + c->body_len, data, rest;
+    size_t at = c->pos + c->head_len + c->body_len, data;
     bool done;
     int n = http_parse_chunks(&c->chunks, c->in.p + at, c->in.len - at,
                               &data, &done);
@@ -240,10 +257,11 @@ take_chunks(struct http_conn *c)
         http_refuse(c, n == ERR_TOO_LARGE ? 413 : 400);
         return false;
     }
-    rest = c->in.len - at - (size_t)n;
-    memmove(c->in.p + at + data, c->in.p + at + n, rest);
-    c->in.len = at + data + rest;
     c->body_len += data;
+    if (done) /* what may stand behind it is not moved */
+        c->gap = (size_t)n - data;
+    else
+        c->in.len = at + data;
     return done;
 }
 
@@ -548,10 +566,6 @@ settle(void *ctx)
 static void
 slim(struct http_conn *c)
 {
-    if (unsent(c) == 0) {
-        buf_fini(&c->out);
-        c->sent = 0;
-    }
     if (c->state == HEAD && c->in.len == c->pos) {
         buf_fini(&c->in);
         c->pos = 0;
@@ -620,8 +634,8 @@ http_forget(struct http_conn *c)
 {
     if (c->state != STREAM)
         return;
-    c->pos += c->head_len + c->body_len;
-    c->head_len = c->body_len = 0;
+    c->pos += c->head_len + c->body_len + c->gap;
+    c->head_len = c->body_len = c->gap = 0;
     free(c->head);
     c->head = NULL;
     if (c->pos == c->in.len) {
@@ -732,6 +746,7 @@ http_free(struct http *s)
     }
     loop_timer_stop(s->loop, &s->todo_timer);
     loop_timer_stop(s->loop, &s->sweep_timer);
+    buf_fini(&s->spare);
     free(s->path);
     free(s->conn);
     free(s);

@@ -30,6 +30,7 @@ struct http_conn {
     struct http_chunks chunks;
     size_t pos;              /* where in `in` the request begins */
     size_t head_len, body_len;
+    size_t gap;              /* bytes that its chunks left behind the body */
     size_t sent;             /* bytes of out that are written */
     size_t held;             /* invariant 4 */
     int64_t since_ms;        /* of the state, or of the last progress */
@@ -54,6 +55,7 @@ struct http {
     struct http_conn *todo;  /* for settle */
     struct loop_timer todo_timer, sweep_timer;
     struct http_counts counts;
+    struct buf spare;        /* an empty one, for the next reply */
     int fd;                  /* -1: stopped */
     bool paused;             /* no descriptors left to accept with */
     bool starved;            /* some do not read because of the budget */

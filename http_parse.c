@@ -25,6 +25,7 @@
 #define MAX_SKIP 4     /* bytes: two empty lines before a request line */
 #define MAX_EXTRA 1024 /* bytes of a body's extensions and trailers */
 #define MAX_DIGITS 16  /* of a chunk's size: zeros in front have an end */
+#define ONES (UINT64_MAX / 255)
 
 /* ---- text ---- */
 
@@ -57,7 +58,11 @@ is_word(char c, const char *others)
 static bool
 is_tchar(char c)
 {
-    return is_word(c, "!#$%&'*+-.^_`|~");
+    /* A bit for each: beside letters and digits !#$%&'*+-.^_`|~ */
+    static const uint32_t bits[] = {0, 0x03ff6cfa, 0xc7fffffe, 0x57ffffff};
+    uint8_t u = (uint8_t)c;
+
+    return u < 0x80 && (bits[u / 32] >> u % 32 & 1) != 0;
 }
 
 /* Whether s is one or more of these, and nothing else. */
@@ -77,15 +82,16 @@ is_same(const char *p, const char *z, size_t n)
 {
     size_t i;
 
-    for (i = 0; i < n && z[i] != '\0' && lower(p[i]) == z[i]; i++)
-        ;
+    for (i = 0; i < n && z[i] != '\0'; i++)
+        if (p[i] != z[i] && lower(p[i]) != z[i])
+            return false;
     return i == n;
 }
 
 static bool
 is_any_case(struct str s, const char *z)
 {
-    return s.len == strlen(z) && is_same(s.p, z, s.len);
+    return is_same(s.p, z, s.len) && z[s.len] == '\0';
 }
 
 /* Cuts what stands before the first c off the front of s, and c with it;
@@ -114,7 +120,37 @@ trim(struct str s)
     return s;
 }
 
+/* The next field of that name, in lower case, from i on; h->n: none. */
+static size_t
+find(const struct http_head *h, const char *name, size_t i)
+{
+    size_t len = strlen(name);
+
+    while (i < h->n && (h->field[i].name.len != len ||
+                        !is_same(h->field[i].name.p, name, len)))
+        i++;
+    return i;
+}
+
 /* ---- the head; functions return 0 or the status to answer ---- */
+
+/* Where the text from i on ends, eight bytes at a time as long as none of
+   them is a control character or DEL. */
+static size_t
+text_end(const char *p, size_t i, size_t end)
+{
+    uint64_t w, del;
+
+    for (; end - i >= sizeof(w); i += sizeof(w)) {
+        memcpy(&w, p + i, sizeof(w));
+        del = w ^ ONES * 0x7f;
+        if ((((w - ONES * ' ') & ~w) | ((del - ONES) & ~del)) & ONES * 0x80)
+            break;
+    }
+    while (i < end && is_text(p[i]))
+        i++;
+    return i;
+}
 
 /* Finds the end of the head: its length; 0: it is not there yet; below 0: the
    status, negative. HTTP_MAX_HEAD bytes without an end are refused without
@@ -127,8 +163,10 @@ scan(struct http_scan *s, const char *p, size_t len)
     for (i = s->seen; i < end; i++) {
         bool cr = i > 0 && p[i - 1] == '\r';
 
-        s->seen = i;
-        if (cr ? p[i] != '\n' : !is_text(p[i]) && p[i] != '\r')
+        i = cr ? i : text_end(p, i, end);
+        if (i == end)
+            break;
+        if (p[i] != (cr ? '\n' : '\r'))
             return -400;
         if (!cr)
             continue;
@@ -216,12 +254,16 @@ parse_request_line(struct http_head *h, struct str line)
 static int
 parse_field(struct http_head *h, struct str line)
 {
-    struct str name = cut(&line, ':');
+    struct str name = {line.p, 0};
 
-    if (!is_all(name, is_tchar) || line.p == NULL)
+    while (name.len < line.len && is_tchar(line.p[name.len]))
+        name.len++;
+    if (name.len == 0 || name.len == line.len || line.p[name.len] != ':')
         return 400;
     if (h->n == HTTP_MAX_FIELDS)
         return 431;
+    line.p += name.len + 1;
+    line.len -= name.len + 1;
     h->field[h->n++] = (struct http_field){name, trim(line)};
     return 0;
 }
@@ -258,10 +300,8 @@ has_token(const struct http_head *h, const char *name, const char *token)
     struct str list;
     size_t i;
 
-    for (i = 0; i < h->n; i++) {
+    for (i = find(h, name, 0); i < h->n; i = find(h, name, i + 1)) {
         list = h->field[i].value;
-        if (!is_any_case(h->field[i].name, name))
-            continue;
         while (list.p != NULL)
             if (is_any_case(trim(cut(&list, ',')), token))
                 return true;
@@ -421,12 +461,9 @@ http_parse_chunks(struct http_chunks *c, char *p, size_t len, size_t *data,
 struct str
 http_field_of(const struct http_head *h, const char *name)
 {
-    size_t i;
+    size_t i = find(h, name, 0);
 
-    for (i = 0; i < h->n; i++)
-        if (is_any_case(h->field[i].name, name))
-            return h->field[i].value;
-    return STR_NONE;
+    return i < h->n ? h->field[i].value : STR_NONE;
 }
 
 size_t
@@ -434,8 +471,8 @@ http_field_n(const struct http_head *h, const char *name)
 {
     size_t i, n = 0;
 
-    for (i = 0; i < h->n; i++)
-        n += is_any_case(h->field[i].name, name);
+    for (i = find(h, name, 0); i < h->n; i = find(h, name, i + 1))
+        n++;
     return n;
 }
 
@@ -500,9 +537,7 @@ http_accepts(const struct http_head *h, const char *type)
     struct str list, range, params;
     size_t i;
 
-    for (i = 0; i < h->n; i++) {
-        if (!is_any_case(h->field[i].name, "accept"))
-            continue;
+    for (i = find(h, "accept", 0); i < h->n; i = find(h, "accept", i + 1)) {
         any = true;
         list = h->field[i].value;
         while (list.p != NULL) {

@@ -36,12 +36,25 @@ status_text(int status)
     return p;
 }
 
+/* Where to write what goes out: the spare buffer, where c has none. */
+static struct buf *
+begin_out(struct http_conn *c)
+{
+    struct buf *spare = &c->server->spare;
+
+    if (c->out.p == NULL) {
+        c->out = *spare;
+        *spare = (struct buf){0};
+    }
+    return &c->out;
+}
+
 /* The part of a reply's head that all have, or false: nobody is there. */
 static bool
 begin_reply(struct http_conn *c, int status, const char *type,
             const char *fields)
 {
-    struct buf *b = &c->out;
+    struct buf *b;
 
     if (c->state == DEAD)
         return false;
@@ -50,6 +63,7 @@ begin_reply(struct http_conn *c, int status, const char *type,
     if (c->refused || c->server->fd < 0)
         c->keep = false;
     http_touch(c);
+    b = begin_out(c);
     buf_z(b, "HTTP/1.1 ");
     buf_z(b, status_text(status));
     buf_z(b, "\r\nX-Content-Type-Options: nosniff\r\n");
@@ -138,11 +152,13 @@ http_is_stream(const struct http_conn *c)
 static size_t
 begin_chunk(struct http_conn *c)
 {
+    struct buf *b = begin_out(c);
+
     if (unsent(c) == 0)
         http_touch(c);
     if (c->minor > 0)
-        buf_put(&c->out, "00000000\r\n", CHUNK_LEN);
-    return c->out.len;
+        buf_put(b, "00000000\r\n", CHUNK_LEN);
+    return b->len;
 }
 
 static void
@@ -244,6 +260,6 @@ http_stream_end(struct http_conn *c)
         return;
     c->server->counts.streams--;
     if (c->minor > 0 && !c->is_head)
-        buf_z(&c->out, "0\r\n\r\n");
+        buf_z(begin_out(c), "0\r\n\r\n");
     end_reply(c);
 }

@@ -27,6 +27,7 @@
 #define NO_TOK UINT32_MAX
 #define FIRST_TOKENS 1024 /* at most so many before any was seen */
 #define ONES (UINT64_MAX / 255)
+#define HIGH (ONES * 0x80)
 #define INT_DIGITS 19 /* as many decimal digits always fit in 64 bits */
 
 _Static_assert(JSON_MAX_DEPTH % 8 == 0, "json_w.kind holds every level");
@@ -567,7 +568,8 @@ json_get(const struct json_tok *t, const char *name)
         return NULL;
     member = t + 1;
     for (i = 0; i < t->n; i++) {
-        if (says(member, name, len))
+        if ((member->len == len || member->escaped) &&
+            says(member, name, len))
             found = member + 1;
         member += 1 + member[1].span; /* over the name and its value */
     }
@@ -715,43 +717,49 @@ repair(const char *p, const char *end, char to[6], size_t *put)
     return 1;
 }
 
-/* Writes from *from on to to, as long as to is not behind stop, which has 16
-   bytes of room behind it; returns where it got. Eight bytes are copied at a
-   time, and those counted that stand before the first special one. */
+/* Whether eight bytes are ASCII, and none a control character; then *hit has
+   the high bit of each that is a quote or a backslash, and of no other. No
+   sum carries into the next byte where it matters. */
+static inline bool
+is_plain(uint64_t w, uint64_t *hit)
+{
+    uint64_t quote = w ^ ONES * '"', backslash = w ^ ONES * '\\';
+
+    *hit = ~((quote + ONES * 0x7f) & (backslash + ONES * 0x7f)) & HIGH;
+    return ((w | ~(w + ONES * 0x60)) & HIGH) == 0;
+}
+
+/* Writes from *from on to to, as long as to is not behind stop, which has 24
+   bytes of room behind it; returns where it got. Words of plain text go by
+   eights: each byte to be escaped moves what is behind it by one. */
 static char *
 quote_into(char *to, const char *stop, const char **from, const char *end)
 {
     const char *p = *from;
-    size_t n;
+    uint64_t hit;
+    size_t n, k;
 
     while (p < end && to <= stop) {
-        if (end - p >= 8) {
-            uint64_t hit = special(load64(p));
-
+        if (end - p >= 16 && is_plain(load64(p), &hit)) {
             memcpy(to, p, 8);
-            n = hit != 0 ? (size_t)__builtin_ctzll(hit) / 8 : 8;
-            p += n;
-            to += n;
-            if (hit == 0)
-                continue;
-        }
-        if ((uint8_t)*p < 0x80 && *p >= 0x20 && *p != '"' && *p != '\\') {
-            *to++ = *p++;
+            for (; hit != 0; hit &= hit - 1, to++) {
+                n = (size_t)__builtin_ctzll(hit) / 8;
+                to[n] = '\\';
+                memcpy(to + n + 1, p + n, 8);
+            }
+            to += 8;
+            p += 8;
             continue;
         }
-        if (*p == '"' || *p == '\\') { /* the most by far */
-            *to++ = '\\';
+        n = *p >= 0x20 && *p != '"' && *p != '\\' ? 1 : 0;
+        if ((uint8_t)*p >= 0x80)
+            n = utf8_len(p, end);
+        for (k = 0; k < n; k++)
             *to++ = *p++;
-            continue;
-        }
-        n = (uint8_t)*p >= 0x80 ? utf8_len(p, end) : 0;
-        if (n > 0) {
-            memcpy(to, p, n);
-            p += n;
-        } else {
+        if (n == 0) {
             p += repair(p, end, to, &n);
+            to += n;
         }
-        to += n;
     }
     *from = p;
     return to;
@@ -767,7 +775,7 @@ json_quote(struct buf *b, struct str s)
     /* One growth for a text that needs few escapes or none, with its end. */
     while (p < end && s.len < SIZE_MAX - QUOTE_SLACK &&
            (to = buf_room(b, (size_t)(end - p) + QUOTE_SLACK)) != NULL)
-        b->len = (size_t)(quote_into(to, b->p + b->cap - 16, &p, end) - b->p);
+        b->len = (size_t)(quote_into(to, b->p + b->cap - 24, &p, end) - b->p);
     buf_char(b, '"');
 }
 

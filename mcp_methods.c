@@ -45,12 +45,11 @@ mcp_rev_name(enum mcp_rev rev)
 int
 mcp_rev_of(struct str name)
 {
-    int i;
+    int i = MCP_N_REVS; /* the newest are the most */
 
-    for (i = 0; i < MCP_N_REVS; i++)
-        if (str_is(name, rev_names[i]))
-            return i;
-    return -1;
+    while (i-- > 0 && !str_is(name, rev_names[i]))
+        ;
+    return i;
 }
 
 static bool
@@ -105,7 +104,7 @@ static struct mcp_session *
 session_to_agree(struct mcp_message *m)
 {
     if (m->s == &m->scratch && m->http && m->m->sign != NULL) {
-        m->s = mcp_session_new(m->m, m->f->principal);
+        m->s = mcp_session_new(m->m, m->f);
         m->made = true;
     }
     return m->s;
@@ -158,11 +157,34 @@ judge_initialize(struct request *r)
     return seal(r->m);
 }
 
+static bool
+is_subscribe(const struct request *r)
+{
+    return str_is(r->name, "resources/subscribe");
+}
+
+/* Settles whether r is to write, before anybody takes a lock for it, or even
+   makes a log. What is queued before it may have its say first. */
+static int
+note_change(struct request *r)
+{
+    const struct mcp_message *m = r->m;
+    bool adds = is_subscribe(r);
+
+    r->changes = m->s != &m->scratch &&
+                 (m->s->n_held > 0 || m->batch ||
+                  mcp_session_changes(m->s, r->log_level,
+                                      adds ? r->target : STR_NONE,
+                                      adds ? STR_NONE : r->target));
+    return 0;
+}
+
 static int
 judge_level(struct request *r)
 {
-    return mcp_level_of(json_get(r->params, "level")) >= 0
-               ? 0 : refuse_params(r, "Unknown log level");
+    r->log_level = mcp_level_of(json_get(r->params, "level"));
+    return r->log_level >= 0 ? note_change(r)
+                             : refuse_params(r, "Unknown log level");
 }
 
 static int
@@ -202,7 +224,7 @@ judge_subscription(struct request *r)
     if (r->m->s == &r->m->scratch)
         return mcp_refuse(r, MCP_OK, RPC_INVALID_REQUEST,
                           "A subscription needs a session", NULL, STR_NONE);
-    return judge_read(r);
+    return r->target.p != NULL ? note_change(r) : judge_read(r);
 }
 
 /* Arguments that are no object make it no request of its kind at all. What
@@ -608,29 +630,17 @@ run_complete(struct request *r, struct buf *out)
     return err;
 }
 
+/* Of a session: its log level, or a subscription that target is. */
 static int
-run_level(struct request *r, struct buf *out)
+run_change(struct request *r, struct buf *out)
 {
-    struct mcp_session *s = r->m->s;
-    int level = mcp_level_of(json_get(r->params, "level"));
+    bool adds = is_subscribe(r);
 
     (void)out;
-    return s == &r->m->scratch ? 0 : mcp_session_set(s, level, false,
-                                                     STR_NONE, STR_NONE);
-}
-
-static int
-run_subscribe(struct request *r, struct buf *out)
-{
-    (void)out;
-    return mcp_session_set(r->m->s, -1, false, r->target, STR_NONE);
-}
-
-static int
-run_unsubscribe(struct request *r, struct buf *out)
-{
-    (void)out;
-    return mcp_session_set(r->m->s, -1, false, STR_NONE, r->target);
+    return !r->changes ? 0
+                       : mcp_session_set(r->m->s, r->log_level, false,
+                                         adds ? r->target : STR_NONE,
+                                         adds ? STR_NONE : r->target);
 }
 
 /* ---- methods ---- */
@@ -640,35 +650,31 @@ run_unsubscribe(struct request *r, struct buf *out)
 #define MODERN MCP_OLDEST_MODERN, MCP_2026_07_28
 
 static const struct method methods[] = {
-    {"tools/call", EVER, TOOLS, UNCACHED, "name", judge_call, run_call,
-     false},
-    {"tools/list", EVER, TOOLS, CACHE_PUBLIC, NULL, judge_only_page, run_list,
-     false},
+    {"tools/call", EVER, TOOLS, UNCACHED, "name", judge_call, run_call},
+    {"tools/list", EVER, TOOLS, CACHE_PUBLIC, NULL, judge_only_page, run_list},
     {"resources/list", EVER, RESOURCES, CACHE_PRIVATE, NULL, judge_page,
-     run_resources_list, false},
+     run_resources_list},
     {"resources/read", EVER, RESOURCES, CACHE_PRIVATE, "uri", judge_read,
-     run_resource_read, false},
+     run_resource_read},
     {"resources/templates/list", EVER, RESOURCES, CACHE_PUBLIC, NULL,
-     judge_only_page, run_list, false},
-    {"prompts/get", EVER, PROMPTS, UNCACHED, "name", judge_prompt, run_prompt,
-     false},
+     judge_only_page, run_list},
+    {"prompts/get", EVER, PROMPTS, UNCACHED, "name", judge_prompt, run_prompt},
     {"prompts/list", EVER, PROMPTS, CACHE_PUBLIC, NULL, judge_only_page,
-     run_list, false},
+     run_list},
     {"completion/complete", EVER, COMPLETIONS, UNCACHED, NULL, judge_complete,
-     run_complete, false},
-    {"server/discover", MODERN, CORE, CACHE_PUBLIC, NULL, NULL, run_discover,
-     false},
+     run_complete},
+    {"server/discover", MODERN, CORE, CACHE_PUBLIC, NULL, NULL, run_discover},
     {"subscriptions/listen", MODERN, CORE, UNCACHED, NULL, mcp_listen_judge,
-     mcp_listen_run, false},
+     mcp_listen_run},
     {"initialize", HANDSHAKE, CORE, UNCACHED, NULL, judge_initialize,
-     run_initialize, false},
-    {"ping", HANDSHAKE, CORE, UNCACHED, NULL, NULL, run_empty, false},
+     run_initialize},
+    {"ping", HANDSHAKE, CORE, UNCACHED, NULL, NULL, run_empty},
     {"logging/setLevel", HANDSHAKE, LOGGING, UNCACHED, NULL, judge_level,
-     run_level, true},
+     run_change},
     {"resources/subscribe", HANDSHAKE, RESOURCES, UNCACHED, "uri",
-     judge_subscription, run_subscribe, true},
+     judge_subscription, run_change},
     {"resources/unsubscribe", HANDSHAKE, RESOURCES, UNCACHED, "uri",
-     judge_subscription, run_unsubscribe, true},
+     judge_subscription, run_change},
 };
 
 /* The method that r names in its revision, if any, and what that is about.

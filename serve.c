@@ -17,7 +17,8 @@
    3. Where a commit fails, every message from the first that staged on is
       run again against the undone state: what such a read has seen and what
       such a writer has promised is not so.
-   4. A turn is bounded in messages, in bytes staged and in bytes answered.
+   4. A turn is bounded in messages, in bytes staged, in bytes answered and
+      in the memory that its messages take; nor are more pushed than that.
    5. A message owns nothing: it lives in its peer's arena, which is reset
       when the peer's whole queue is answered, and in the transport's text;
       unless it waits: then it is mcp's copy.
@@ -32,6 +33,8 @@
 
 #define MAX_RUN 256                     /* messages in a turn */
 #define MAX_OUT ((size_t)1024 * 1024)   /* then no more are run in it */
+#define MAX_ARENAS ((size_t)2 * 1024 * 1024) /* of those pushed, of those run */
+#define ARENA_KEEP ((size_t)16 * 1024)  /* of an idle peer */
 #define OUT_KEEP MAX_OUT                /* kept for the next turn */
 #define COMPACT_PAUSE_MS (60 * 1000)    /* after one that was given up */
 
@@ -62,6 +65,7 @@ struct peer {
     struct arena arena; /* of all that is queued or run in this turn */
     struct msg *head, *tail;
     size_t n;         /* pushed since the last done */
+    size_t arena_len; /* of the arena, 0 when idle */
     struct peer *next; /* in serve's list of the busy */
     int64_t since_ms; /* when its first message began to wait for the lock */
     bool busy;        /* in that list, from the first push to done */
@@ -87,8 +91,11 @@ struct serve {
     void *hangup_ctx;
     struct loop_timer follow_timer, due_timer;
     struct peer *busy, **busy_end; /* those with messages, the next first */
+    int64_t unheard_ms;            /* when nobody was there to listen */
     struct buf out;                /* the answers of this turn */
     struct buf notes;              /* what goes before them, a line each */
+    size_t arenas_len;             /* of all peers */
+    size_t arenas_full;            /* that ends this turn */
     size_t n_ran;
     size_t first_staged; /* index into ran: the first that staged */
     int refuse;          /* why nothing can be written in this turn */
@@ -222,6 +229,14 @@ serve_join(struct serve *s, const struct peer_ops *ops, void *ctx)
     return p;
 }
 
+/* Invariant 4. */
+static void
+count_arena(struct peer *p, size_t len)
+{
+    p->serve->arenas_len += len - p->arena_len;
+    p->arena_len = len;
+}
+
 static void
 end_waiting(struct waiting *w)
 {
@@ -237,6 +252,7 @@ serve_leave(struct peer *p)
 {
     struct serve *s;
     struct peer **at;
+    struct msg *m;
 
     if (p == NULL)
         return;
@@ -248,8 +264,12 @@ serve_leave(struct peer *p)
         if (p->next == NULL)
             s->busy_end = at;
     }
+    for (m = p->head; m != NULL; m = m->next)
+        if (m->waiting == NULL)
+            mcp_release(m->m);
     while (p->waiting != NULL)
         end_waiting(p->waiting);
+    count_arena(p, 0);
     arena_fini(&p->arena);
     free(p);
 }
@@ -262,16 +282,19 @@ push(struct peer *p, const struct mcp_facts *f, const struct str *text)
     struct msg *msg;
     int err;
 
-    if (p->n >= SERVE_MAX_QUEUE || s->stopping)
+    if (p->n >= SERVE_MAX_QUEUE || s->stopping ||
+        s->arenas_len >= MAX_ARENAS)
         return ERR_MORE;
     msg = arena_alloc(&p->arena, sizeof(*msg));
     if (msg == NULL)
         return ERR_NOMEM;
     err = text == NULL ? mcp_accept_end(s->mcp, f, &p->arena, &msg->m)
                        : mcp_accept(s->mcp, f, &p->arena, *text, &msg->m);
+    if (err == 0)
+        mcp_prepare(msg->m);
+    count_arena(p, p->busy || err == 0 ? arena_size(&p->arena) : 0);
     if (err < 0)
         return err;
-    mcp_prepare(msg->m);
     msg->waiting = NULL;
     msg->next = NULL;
     if (p->head == NULL)
@@ -357,6 +380,7 @@ begin(struct serve *s, bool writes)
     s->out.len = s->notes.len = 0;
     s->n_ran = 0;
     s->first_staged = MAX_RUN;
+    s->arenas_full = s->arenas_len + MAX_ARENAS;
     s->refuse = 0;
     if (writes)
         err = s->waiting ? store_lock_wait(s->store) : store_lock(s->store);
@@ -407,7 +431,8 @@ static bool
 turn_is_full(const struct serve *s)
 {
     return s->n_ran == MAX_RUN || s->out.len + s->notes.len >= MAX_OUT ||
-           store_staged_len(s->store) >= MAX_STAGED;
+           store_staged_len(s->store) >= MAX_STAGED ||
+           s->arenas_len >= s->arenas_full;
 }
 
 static void
@@ -428,6 +453,7 @@ run_peer(struct serve *s, struct peer *p)
         r->m = p->head->m;
         r->waiting = p->head->waiting;
         run(s, r, err);
+        count_arena(p, arena_size(&p->arena));
         if (store_staged_n(s->store) > staged && s->n_ran < s->first_staged)
             s->first_staged = s->n_ran;
         s->n_ran++;
@@ -515,7 +541,7 @@ give(const struct serve *s, const struct ran *r)
         a.body = (struct str){s->out.p + r->off, r->end - r->off};
     if (r->status == MCP_WAITS) {
         a.status = MCP_OK;
-        mcp_no_memory(&b);
+        mcp_no_memory(r->m, &b);
         a.body = buf_view(&b);
     }
     a.session = mcp_made_session(r->m);
@@ -537,6 +563,8 @@ release(struct serve *s)
         const struct ran *r = &s->ran[i];
 
         give(s, r);
+        if (r->waiting == NULL)
+            mcp_release(r->m);
         if (i + 1 == s->n_ran || r[1].peer != r->peer)
             r->peer->ops->answered(r->peer->ctx);
     }
@@ -551,7 +579,11 @@ release(struct serve *s)
             list_add(s, p);
             continue;
         }
-        arena_reset(&p->arena);
+        if (p->arena_len > ARENA_KEEP)
+            arena_fini(&p->arena);
+        else
+            arena_reset(&p->arena);
+        count_arena(p, 0);
         p->n = 0;
         p->busy = p->waits = false;
         p->next = done;
@@ -616,6 +648,21 @@ take_ready(struct serve *s)
     }
 }
 
+/* Invariant 6. mcp_listens looks at every stream, so in a busy time it is not
+   asked each turn: soon after a no, the timer asks again. */
+static void
+set_follow(struct serve *s)
+{
+    int64_t now = loop_now(s->loop);
+
+    if (s->follow_timer.set || s->stopping)
+        return;
+    if (now - s->unheard_ms < SERVE_FOLLOW_MS || mcp_listens(s->mcp))
+        loop_timer_set(s->loop, &s->follow_timer, now + SERVE_FOLLOW_MS);
+    else
+        s->unheard_ms = now;
+}
+
 static void
 set_timers(struct serve *s)
 {
@@ -623,9 +670,7 @@ set_timers(struct serve *s)
 
     if (due != INT64_MAX && (!s->due_timer.set || s->due_timer.at_ms != due))
         loop_timer_set(s->loop, &s->due_timer, due);
-    if (!s->follow_timer.set && !s->stopping && mcp_listens(s->mcp))
-        loop_timer_set(s->loop, &s->follow_timer,
-                       loop_now(s->loop) + SERVE_FOLLOW_MS);
+    set_follow(s);
 }
 
 static void

@@ -62,7 +62,8 @@ struct peer *serve_join(struct serve *s, const struct peer_ops *ops,
 /* Drops what it has pushed, and cancels what waits. */
 void serve_leave(struct peer *p);
 /* Takes one message into the queue of p; text and f must stay until done. 0;
-   ERR_MORE: the queue is full or the server stops, ERR_NOMEM: not taken. */
+   ERR_MORE: the queue is full, or what all peers have pushed, or the server
+   stops; ERR_NOMEM. Neither is taken. */
 int serve_push(struct peer *p, const struct mcp_facts *f, struct str text);
 /* The same for the end of the session that f names. */
 int serve_push_end(struct peer *p, const struct mcp_facts *f);

@@ -4,7 +4,7 @@
 
 TESTS := base json record index store store_cut store_fault store_procs \
   order verify task call tools prompts sign token mcp mcp_talk mcp_call \
-  listen http_parse http server web \
+  listen http_parse http server web abuse \
   crash
 ALLOC := malloc calloc realloc
 FILES := write pwrite pwrite64 pread pread64 fdatasync fsync ftruncate \
@@ -26,9 +26,10 @@ WRAP_listen := $(ALLOC) $(FILES) clock_gettime
 WRAP_token := $(ALLOC) $(FILES)
 WRAP_mcp_talk := $(ALLOC)
 WRAP_mcp_call := $(ALLOC) clock_gettime
-ARGS_server = ./$(BIN)
-ARGS_web = ./$(BIN) $(B)/fixture
-ARGS_crash = ./$(BIN)
+ARGS_server = $(abspath $(BIN))
+ARGS_web = $(abspath $(BIN)) $(B)/fixture
+ARGS_abuse = $(abspath $(BIN))
+ARGS_crash = $(abspath $(BIN))
 
 $(B)/t_%: tests/t_%.c $(OBJ) $(wildcard tests/*.h)
 	@echo "  TEST  $<"
@@ -45,7 +46,7 @@ $(B)/fixture: $(FIXTURE) $(wildcard tests/fixture*.h) $(OBJ)
 test: $(BIN) $(B)/fixture $(TESTS:%=$(B)/t_%)
 	@fail=0; $(foreach t,$(TESTS),$(B)/t_$(t) $(ARGS_$(t)) || \
 	  { fail=1; echo "t_$(t) failed"; }; ) \
-	sh tests/t_cli.sh ./$(BIN) || fail=1; \
+	sh tests/t_cli.sh $(abspath $(BIN)) || fail=1; \
 	sh tests/includes.sh || fail=1; exit $$fail
 
 # ---- check: every compiler's warnings, two analyzers, two sanitizers ----
