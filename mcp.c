@@ -420,6 +420,10 @@ check_object(struct request *r, const struct json_tok *t)
 static int
 take_silent(struct request *r, const struct json_tok *t)
 {
+    int err = check_known_header(r);
+
+    if (err != 0)
+        return err;
     r->silent = true;
     if (r->name.p == NULL)
         mcp_take_response(r->m->s, t);
@@ -436,12 +440,12 @@ check_envelope(struct request *r, const struct json_tok *t)
                           *method = json_get(t, "method"),
                           *params = json_get(t, "params");
 
-    if (mcp_is_id(id))
-        r->id = json_raw(id);
     /* A response needs no answer, not even a wrong one. */
     if (method == NULL && (json_get(t, "result") != NULL ||
                            json_get(t, "error") != NULL))
         return take_silent(r, t);
+    if (mcp_is_id(id))
+        r->id = json_raw(id);
     if (!json_is(json_get(t, "jsonrpc"), "2.0"))
         return refuse_envelope(r, "jsonrpc must be \"2.0\"");
     if (mcp_text(r->m->a, method, &r->name) != 0)
@@ -536,7 +540,7 @@ find_session(struct mcp_message *m, const struct json_tok *root)
         (root != NULL && (claims_modern(f, root) ||
                           json_is(json_get(root, "method"), "initialize"))))
         return 0;
-    return mcp_session_find(m->m, f->session_id, f->principal, &m->s);
+    return mcp_session_find(m->m, f, &m->s);
 }
 
 /* Whatever came for it, a client has to learn that its session is gone. */
@@ -593,6 +597,21 @@ mcp_judge(struct mcp_message *m, const struct mcp_facts *f)
     return found == 0 ? judge_all(m, root) : refuse_session(m, root);
 }
 
+/* A session stays in memory while a message of it is queued. */
+static void
+hold(struct mcp_message *m)
+{
+    m->holds = m->s != &m->scratch;
+    m->s->n_held += m->holds;
+}
+
+void
+mcp_release(struct mcp_message *m)
+{
+    m->s->n_held -= m->holds;
+    m->holds = false;
+}
+
 static struct mcp_message *
 new_message(struct mcp *mcp, struct arena *a)
 {
@@ -618,6 +637,7 @@ mcp_accept(struct mcp *mcp, const struct mcp_facts *f, struct arena *a,
     if (mcp_judge(m, f) < 0)
         return ERR_NOMEM;
     m->f = NULL;
+    hold(m);
     for (i = 0; i < m->n; i++)
         mcp->counts.requests += !m->v[i].silent;
     return 0;
@@ -642,6 +662,7 @@ mcp_accept_end(struct mcp *mcp, const struct mcp_facts *f, struct arena *a,
     if (m->s == &m->scratch && refuse_session(m, NULL) < 0)
         return ERR_NOMEM;
     m->f = NULL;
+    hold(m);
     return 0;
 }
 
@@ -655,13 +676,11 @@ mcp_made_session(const struct mcp_message *m)
 static bool
 writes(const struct request *r)
 {
-    const struct mcp_session *s = r->m->s;
-
     if (r->fault.code != 0 || r->method == NULL)
         return false;
     if (r->tool != NULL)
         return r->tool->writes && !r->call.read_only;
-    return r->method->writes && s != &r->m->scratch && mcp_session_stored(s);
+    return r->changes && mcp_session_stored(r->m->s);
 }
 
 bool
@@ -861,10 +880,10 @@ mcp_too_large(struct buf *out, size_t limit)
 }
 
 void
-mcp_no_memory(struct buf *out)
+mcp_no_memory(const struct mcp_message *m, struct buf *out)
 {
     static const struct fault f = {.code = RPC_INTERNAL_ERROR,
                                    .text = "Internal error: out of memory"};
 
-    put_error(STR_NONE, &f, out);
+    put_error(m->v->id, &f, out);
 }

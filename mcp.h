@@ -72,10 +72,15 @@ enum mcp_status mcp_run(struct mcp_message *m, struct buf *out,
 /* The id of the session that it made, for Mcp-Session-Id, or NULL. */
 const char *mcp_made_session(const struct mcp_message *m);
 
-/* A message that could not even be kept (over the limit): an error answer
-   without an id; and one for which mcp_accept had no memory. */
+/* A message is done with: run and answered, copied by mcp_keep, or not to be
+   run at all. Before that what it refers to stays in memory. Not for those
+   that mcp_keep made. */
+void mcp_release(struct mcp_message *m);
+
+/* A message that could not even be taken (over the limit): an error answer
+   without an id; and one that mcp_keep had no memory for. */
 void mcp_too_large(struct buf *out, size_t limit);
-void mcp_no_memory(struct buf *out);
+void mcp_no_memory(const struct mcp_message *m, struct buf *out);
 
 /* ---- messages that wait ---- */
 
@@ -112,16 +117,15 @@ void mcp_drop(struct mcp_message *m);
    there is no memory. */
 struct mcp_session *mcp_join(struct mcp *m, struct mcp_sink *sink);
 void mcp_part(struct mcp_session *s);
-/* A stream for what belongs to no request: of session id, and with last (a
-   Last-Event-ID, or .p NULL) what came since is sent at once. A second one
-   gets nothing while the first is open, unless it has last. ERR_NOT_FOUND:
-   no such session of that principal; ERR_NOMEM. */
-int mcp_stream_open(struct mcp *m, struct str id, struct str principal,
-                    struct str last, struct mcp_sink *sink,
-                    struct mcp_session **out);
+/* A stream for what belongs to no request: of the session that f names, and
+   with last (a Last-Event-ID, or .p NULL) what came since is sent by the next
+   mcp_tick. A second one gets nothing while the first is open, unless it has
+   last. ERR_NOT_FOUND: no such session of that principal; ERR_NOMEM. */
+int mcp_stream_open(struct mcp *m, const struct mcp_facts *f, struct str last,
+                    struct mcp_sink *sink, struct mcp_session **out);
 /* The stream of the SSE transport: a new session, or the one that last
    belongs to. ERR_IO, ERR_NOMEM. */
-int mcp_sse_open(struct mcp *m, struct str principal, struct str last,
+int mcp_sse_open(struct mcp *m, const struct mcp_facts *f, struct str last,
                  struct mcp_sink *sink, struct mcp_session **out);
 /* The id of the first event of such a stream, so that a client that comes
    back says where it was; appended to b. */
@@ -139,7 +143,8 @@ void mcp_list_changed(struct mcp *m, enum mcp_list which);
 /* While a sink is blocked nothing unasked goes there; what it missed is told
    when it no longer is, once for each thing that changed. */
 void mcp_sink_block(struct mcp *m, struct mcp_sink *sink, bool blocked);
-/* Once a turn, behind its answers: sends what is to be told, and lists, for at most one list_changed a second. */
+/* Once a turn, behind its answers: sends what is to be told, and lists, for
+   at most one list_changed a second. */
 void mcp_tick(struct mcp *m, int64_t now_ms);
 /* Ends each subscriptions/listen as the server's own doing: they are given
    out by mcp_next, and answered when run. */

@@ -19,7 +19,9 @@
    3. A state opens only for the same principal, method, target and arguments,
       and for STATE_MS.
    4. A kept message is given out once until it waits again, and one that was
-      cancelled gives no answer. */
+      cancelled gives no answer.
+   5. Kept are MCP_MAX_KEPT messages of a session and MCP_KEPT_LEN bytes of
+      all, and at most the messages of one turn more. */
 
 #include "mcp_int.h"
 #include "sha256.h"
@@ -200,8 +202,8 @@ struct state_head { /* of what is sealed; the state follows */
     uint8_t digest[SHA256_LEN];
 };
 
-static void
-put_be64(uint8_t to[8], uint64_t v)
+void
+mcp_put_be64(uint8_t to[8], uint64_t v)
 {
     int i;
 
@@ -209,8 +211,8 @@ put_be64(uint8_t to[8], uint64_t v)
         to[i] = (uint8_t)v;
 }
 
-static uint64_t
-get_be64(const uint8_t p[8])
+uint64_t
+mcp_get_be64(const uint8_t p[8])
 {
     uint64_t v = 0;
     int i;
@@ -226,7 +228,7 @@ add_text(struct sha256 *h, uint8_t kind, struct str s)
 {
     uint8_t head[9] = {[8] = kind};
 
-    put_be64(head, s.len);
+    mcp_put_be64(head, s.len);
     sha256_add(h, head, sizeof(head));
     if (s.p != NULL)
         sha256_add(h, s.p, s.len);
@@ -266,8 +268,8 @@ seal_state(struct request *r, struct buf *out)
         return ERR_IO;
     if (head == NULL || digest(r, head->digest) != 0)
         return ERR_NOMEM;
-    put_be64(head->expires_ms, (uint64_t)(clock_wall_ms() + STATE_MS));
-    put_be64(head->round, (uint64_t)r->call.round + 1);
+    mcp_put_be64(head->expires_ms, (uint64_t)(clock_wall_ms() + STATE_MS));
+    mcp_put_be64(head->round, (uint64_t)r->call.round + 1);
     if (r->state.len > 0)
         memcpy(head + 1, r->state.p, r->state.len);
     return sign_seal(r->m->m->sign, "state", r->call.principal,
@@ -292,10 +294,10 @@ open_state(struct request *r, struct str text)
         return err;
     head = (const struct state_head *)(const void *)s.p;
     if (s.len < sizeof(*head) ||
-        get_be64(head->expires_ms) <= (uint64_t)clock_wall_ms() ||
+        mcp_get_be64(head->expires_ms) <= (uint64_t)clock_wall_ms() ||
         memcmp(head->digest, want, sizeof(want)) != 0)
         return ERR_INVALID;
-    r->call.round = (unsigned)get_be64(head->round);
+    r->call.round = (unsigned)mcp_get_be64(head->round);
     r->call.state = (struct str){s.p + sizeof(*head), s.len - sizeof(*head)};
     return 0;
 }
@@ -398,6 +400,17 @@ send_questions(struct request *r)
     }
 }
 
+/* Invariant 5. */
+bool
+mcp_may_keep(const struct request *r)
+{
+    const struct mcp_message *m = r->m;
+
+    return m->at != NULL ||
+           (m->s->n_kept < MCP_MAX_KEPT &&
+            m->m->kept_len + m->text.len <= MCP_KEPT_LEN);
+}
+
 /* What ERR_MORE of a run means: MCP_ASKS, ERR_MORE, or another error. */
 static int
 settle(struct request *r)
@@ -413,9 +426,12 @@ settle(struct request *r)
             return ERR_IO; /* for nothing, so it would wait forever */
         r->wait_ms = 0;
     }
-    if (is_modern(r))
-        return r->asked || !waits ? MCP_ASKS : ERR_MORE;
-    send_questions(r);
+    if (is_modern(r) && (r->asked || !waits))
+        return MCP_ASKS;
+    if (!mcp_may_keep(r))
+        return ERR_TOO_LARGE;
+    if (!is_modern(r))
+        send_questions(r);
     return ERR_MORE;
 }
 
@@ -430,6 +446,7 @@ put_refusal(const struct request *r, int err, struct buf *out)
                err_name(err == ERR_MORE ? ERR_BLOCKED : err),
                err == ERR_MORE
                    ? "it would have to wait, which nothing in a batch can"
+               : err == ERR_TOO_LARGE ? "too much waits already"
                : err == ERR_UNAUTHORIZED ? "this token may only read"
                                          : "the client cannot be asked for");
     for (i = 0; i < N_CAPS; i++) {
@@ -438,7 +455,8 @@ put_refusal(const struct request *r, int err, struct buf *out)
             buf_z(out, caps[i].name);
         }
     }
-    buf_z(out, "\\\",\\\"retryable\\\":false}\"}],\"isError\":true");
+    buf_printf(out, "\\\",\\\"retryable\\\":%s}\"}],\"isError\":true",
+               err == ERR_TOO_LARGE ? "true" : "false");
 }
 
 int
@@ -452,7 +470,8 @@ mcp_end_run(struct request *r, int err, size_t at, struct buf *out)
         return err != 0 ? err : MCP_ASKS;
     }
     if (r->tool != NULL &&
-        (err == ERR_UNAUTHORIZED || (err == ERR_MORE && !r->call.may_wait) ||
+        (err == ERR_UNAUTHORIZED || err == ERR_TOO_LARGE ||
+         (err == ERR_MORE && !r->call.may_wait) ||
          (err == ERR_CAPABILITY && !is_modern(r)))) {
         out->len = at;
         put_refusal(r, err, out);
@@ -575,6 +594,7 @@ mcp_keep(const struct mcp_message *m, struct mcp_sink *sink, void *owner,
         k->next->at = &k->next;
     k->m->kept = k;
     k->m->counts.waiting++;
+    k->m->kept_len += k->text.len;
     k->s->n_kept++;
     if (k->v->listen != NULL)
         mcp_listen_begin(k);
@@ -606,6 +626,7 @@ mcp_drop(struct mcp_message *m)
     if (m->next != NULL)
         m->next->at = m->at;
     m->m->counts.waiting--;
+    m->m->kept_len -= m->text.len;
     m->s->n_kept--;
     free_kept(m);
 }

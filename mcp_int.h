@@ -18,10 +18,11 @@
 #define MCP_LIST_PLACE (MCP_MAX_SUBS + 1) /* see mcp_listen.c */
 #define MCP_MAX_SESSIONS 1024    /* in memory */
 #define MCP_SESSION_AGE_MS ((int64_t)30 * 24 * 60 * 60 * 1000)
-#define MCP_SESSION_IDLE_MS (60 * 1000) /* then it may leave memory */
 #define MCP_ID_MAX 80            /* of a session, with its NUL */
 #define MCP_LIST_PAUSE_MS 1000   /* between two list_changed */
 #define MCP_LOG_DEFAULT 6        /* info */
+#define MCP_MAX_KEPT 256         /* messages of one session that wait */
+#define MCP_KEPT_LEN ((size_t)2 * 1024 * 1024) /* bytes of all that do */
 
 enum rpc_code {
     RPC_PARSE_ERROR = -32700,
@@ -49,6 +50,8 @@ struct mcp_session {
     bool initialized; /* an initialize was answered */
     bool local;       /* a pipe's: no id, no record, no header */
     bool sse;         /* of the SSE transport */
+    bool fleeting;    /* of who may not write: it has no record, and an id
+                         that nobody knows when it has left memory */
     bool ended;
     enum mcp_rev rev;
     unsigned caps;      /* enum mcp_cap */
@@ -72,7 +75,7 @@ struct mcp_session {
     size_t n_kept;      /* messages of it that wait */
     uint64_t cancelled[4]; /* hashes of ids that no kept message had */
     unsigned n_cancelled;
-    int64_t used_ms;
+    size_t n_held;      /* messages of it that mcp_release is yet to come for */
 };
 
 /* Why a request is refused; code 0: it is not. */
@@ -104,6 +107,7 @@ struct request {
     const struct json_tok *meta;   /* params._meta, whatever it is, or NULL */
     enum mcp_rev rev;
     bool silent; /* a notification or a response: nothing to answer */
+    bool changes; /* something of its session */
     struct fault fault;
     const struct method *method;
     struct str target; /* tool, prompt, uri or cursor that it names; or none */
@@ -112,7 +116,8 @@ struct request {
     struct mcp_listen *listen;
     struct mcp_completion complete;
     struct mcp_call call;
-    int log_level;      /* of a modern one, wanted up to this; -1: none */
+    int log_level;      /* of a modern one, wanted up to this, or of
+                           logging/setLevel; -1: none */
     struct str token;   /* raw progressToken, .p NULL: none */
     const struct json_tok *inputs; /* inputResponses of a modern one */
     struct buf *notes;  /* while it runs */
@@ -131,6 +136,7 @@ struct mcp_message {
     struct arena *a;
     struct mcp_session scratch; /* for what belongs to no session */
     bool batch, ends, made;     /* ends: of mcp_accept_end */
+    bool holds;                 /* s, until mcp_release */
     bool http;
     struct str text;
     struct request *v;
@@ -155,6 +161,7 @@ struct mcp {
     struct mcp_session *sessions;
     size_t n_sessions;
     struct mcp_message *kept; /* the newest first */
+    size_t kept_len;          /* bytes of their texts */
     uint64_t last_ask;        /* id of the last request to a client */
     uint64_t list_clock;      /* counts changes of lists */
     uint64_t list_n[3];       /* by enum mcp_list: clock of the last change */
@@ -188,7 +195,6 @@ struct method {
     step *judge;        /* of its parameters, or NULL */
     /* Appends the members of the result: 0 or an error; ERR_MORE: waits. */
     int (*run)(struct request *r, struct buf *out);
-    bool writes; /* stages a record of the session, where that has one */
 };
 
 static inline bool
@@ -242,6 +248,9 @@ void mcp_put_versions(struct json_w *w);
 /* Reads inputResponses and requestState of a modern request: a forged, old
    or foreign state is refused. */
 int mcp_check_inputs(struct request *r);
+/* Whether r's message waits already, or may: what clients do not take back
+   has to end somewhere. */
+bool mcp_may_keep(const struct request *r);
 /* Before a run: forgets what the last one left. */
 void mcp_begin_run(struct request *r);
 /* What a run comes to that ended with err, its members in out from at on. 0:
@@ -249,6 +258,9 @@ void mcp_begin_run(struct request *r);
    and the requests to the client are in r->notes; another error. */
 int mcp_end_run(struct request *r, int err, size_t at, struct buf *out);
 enum { MCP_ASKS = 1 };
+/* A number in 8 bytes, its highest first. */
+void mcp_put_be64(uint8_t to[8], uint64_t v);
+uint64_t mcp_get_be64(const uint8_t p[8]);
 /* Capabilities as an object of objects. */
 void mcp_put_caps(struct json_w *w, unsigned caps);
 /* A response of the client's to s: t is the whole message. */
@@ -260,12 +272,13 @@ void mcp_take_cancel(struct mcp_session *s, const struct json_tok *params);
 
 /* The capabilities object of a client as bits. */
 unsigned mcp_caps_of(const struct json_tok *caps);
-/* A session for an initialize over HTTP, without an id; NULL: no memory. */
-struct mcp_session *mcp_session_new(struct mcp *m, struct str principal);
+/* A session for whom f names, without an id; NULL: no memory. */
+struct mcp_session *mcp_session_new(struct mcp *m, const struct mcp_facts *f);
 /* Gives it an id, once revision and capabilities are known. ERR_IO. */
 int mcp_session_seal(struct mcp_session *s);
-/* The session of an id. ERR_NOT_FOUND: none of this principal, or ended. */
-int mcp_session_find(struct mcp *m, struct str id, struct str principal,
+/* The session that f names. ERR_NOT_FOUND: none of its principal and right to
+   write, or ended. */
+int mcp_session_find(struct mcp *m, const struct mcp_facts *f,
                      struct mcp_session **out);
 /* Frees one that nobody uses, on m's list or not. */
 void mcp_session_free(struct mcp_session *s);
@@ -275,6 +288,9 @@ void mcp_session_free(struct mcp_session *s);
    subscriptions, or what store_stage says. */
 int mcp_session_set(struct mcp_session *s, int level, bool end,
                     struct str add, struct str drop);
+/* Whether such a change would be one. */
+bool mcp_session_changes(const struct mcp_session *s, int level,
+                         struct str add, struct str drop);
 /* Whether changes of s are records. */
 bool mcp_session_stored(const struct mcp_session *s);
 /* Brings memory up to the record of s, unless it is; outside of a turn. 0,
@@ -304,6 +320,10 @@ void mcp_listen_put_end(const struct request *r, struct buf *out);
    twice is left out. 0; ERR_INVALID: it is no such list; ERR_NOMEM. */
 int mcp_subs_read(struct mcp_session *s, struct arena *a,
                   const struct json_tok *list, bool pairs);
+/* Fills in sub, in memory of a; its key is NULL where no record changes it.
+   ERR_NOMEM. */
+int mcp_sub_init(struct mcp *m, struct arena *a, struct mcp_sub *sub,
+                 struct str uri, uint64_t since);
 /* The subscription of s to uri, or NULL. */
 const struct mcp_sub *mcp_sub_find(const struct mcp_session *s,
                                    struct str uri);

@@ -9,10 +9,10 @@
 
    Invariants:
    1. An event's place is (n, i): the change n, and i = 1 + slot for the
-      subscription in that slot, MCP_LIST_PLACE for a list_changed. What s has been told of
-      subscriptions ends at (s->told, s->told_i), and no event of that or an
-      earlier place is sent again, unless its client says that it was not
-      there yet, or slots have moved since: then some of s->told are.
+      subscription in that slot, MCP_LIST_PLACE for a list_changed. What s has
+      been told of subscriptions ends at (s->told, s->told_i), and no event of
+      that or an earlier place is sent again, unless its client says that it
+      was not there yet, or slots have moved since: then some of s->told are.
    2. Places are told in order, in mcp_tick and never while records are
       shown: so what is told comes behind the answers of its turn.
    3. All list_changed leave together, at most once in MCP_LIST_PAUSE_MS. The
@@ -23,7 +23,6 @@
 
 #include <string.h>
 
-#define MAX_LISTENS 64 /* of one pipe */
 #define SUBSCRIPTION "\"" MCP_META "subscriptionId\":"
 
 /* By enum mcp_list. */
@@ -56,10 +55,9 @@ mcp_sub_find(const struct mcp_session *s, struct str uri)
     return NULL;
 }
 
-/* Fills in sub, in memory of a; its key is NULL where there is none. */
-static int
-sub_init(struct mcp *m, struct arena *a, struct mcp_sub *sub, struct str uri,
-         uint64_t since)
+int
+mcp_sub_init(struct mcp *m, struct arena *a, struct mcp_sub *sub,
+             struct str uri, uint64_t since)
 {
     struct arena own = {0};
     struct str key = STR_NONE;
@@ -103,7 +101,7 @@ mcp_subs_read(struct mcp_session *s, struct arena *a,
             return ERR_INVALID;
         if (mcp_sub_find(s, uri) != NULL)
             continue;
-        if (sub_init(s->m, a, sub, uri, (uint64_t)since) != 0)
+        if (mcp_sub_init(s->m, a, sub, uri, (uint64_t)since) != 0)
             return ERR_NOMEM;
         s->n_subs += sub->key != NULL;
     }
@@ -465,14 +463,10 @@ int
 mcp_listen_run(struct request *r, struct buf *out)
 {
     struct mcp *m = r->m->m;
-    const struct mcp_message *k;
-    size_t n = 0;
 
     (void)out;
     if (r->call.round == 0) {
-        for (k = m->kept; k != NULL; k = k->next)
-            n += k->s == r->m->s && k->v->listen != NULL;
-        if (n >= MAX_LISTENS)
+        if (!mcp_may_keep(r)) /* to be said before it is acknowledged */
             return ERR_TOO_LARGE;
         /* It is kept, if at all, behind this turn's commit; all that run in
            a turn see the same head. */

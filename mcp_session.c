@@ -8,9 +8,10 @@
 
      "op":"set","v":{"level":6,"ended":false,"subs":[["task://a",17]]}
 
-   where the number is the n of the record that added the subscription. Where
-   there is no store to write to, and on a pipe, a session lives in memory
-   alone. It refuses to find a session by half: another principal, too old an
+   where the number is the n of the record that added the subscription. What
+   changes nothing makes no record. Where there is no store to write to, on a
+   pipe, and for who may only read, a session lives in memory alone. It refuses
+   to find a session by half: another principal or right to write, too old an
    age and an end all look as if there had never been one.
 
    Invariants:
@@ -19,7 +20,10 @@
       done again.
    2. The list of sessions is in order of use, the latest first.
    3. A session that leaves memory loses nothing but where its streams were,
-      and that comes back with a Last-Event-ID. */
+      and that comes back with a Last-Event-ID; or, being fleeting, it is
+      gone, and its client is told so. One that a message or a stream refers
+      to does not leave.
+   4. Who may only read makes no file and no record, nor takes a lock. */
 
 #include "mcp_int.h"
 #include "text.h"
@@ -29,6 +33,7 @@
 
 #define PREFIX "session/"
 #define MAX_KEY (sizeof(PREFIX) + MCP_ID_MAX)
+#define MAX_RECORD ((size_t)32 * 1024) /* bytes; then no uri is added */
 
 /* Of what an id says: 16 random bytes, SSE or not, revision, capabilities,
    and the time in milliseconds, its highest byte first. */
@@ -104,25 +109,26 @@ mcp_session_free(struct mcp_session *s)
     free(s);
 }
 
-/* Invariant 2: the last one that fits was used least recently. A message that
-   was judged and not yet run may hold one that was used just now. */
+/* Invariant 2: the last one that fits was used least recently. Fleeting ones
+   do not come back, so they go after all others. */
 static bool
 evict(struct mcp *m)
 {
-    int64_t now = clock_mono_ms();
     struct mcp_session *s, *found = NULL;
 
     for (s = m->sessions; s != NULL; s = s->next)
         if (!s->local && s->sinks == NULL && s->n_kept == 0 &&
-            now - s->used_ms > MCP_SESSION_IDLE_MS)
+            s->n_held == 0 &&
+            (found == NULL || found->fleeting || !s->fleeting))
             found = s;
     mcp_session_free(found);
     return found != NULL;
 }
 
 struct mcp_session *
-mcp_session_new(struct mcp *m, struct str principal)
+mcp_session_new(struct mcp *m, const struct mcp_facts *f)
 {
+    struct str principal = f->principal;
     struct mcp_session *s;
 
     if (m->n_sessions >= MCP_MAX_SESSIONS && !evict(m))
@@ -139,11 +145,11 @@ mcp_session_new(struct mcp *m, struct str principal)
         memcpy(s->principal, principal.p, principal.len);
     s->principal[principal.len] = '\0';
     s->m = m;
+    s->fleeting = f->read_only;
     s->rev = MCP_NEWEST_HANDSHAKE;
     s->log_level = MCP_LOG_DEFAULT;
     s->told = mcp_head(m);
     s->listed = m->list_clock + 1;
-    s->used_ms = clock_mono_ms();
     s->next = m->sessions;
     m->sessions = s;
     m->n_sessions++;
@@ -153,7 +159,7 @@ mcp_session_new(struct mcp *m, struct str principal)
 struct mcp_session *
 mcp_join(struct mcp *m, struct mcp_sink *sink)
 {
-    struct mcp_session *s = mcp_session_new(m, STR_NONE);
+    struct mcp_session *s = mcp_session_new(m, &(struct mcp_facts){0});
 
     if (s == NULL)
         return NULL;
@@ -188,14 +194,19 @@ mcp_session_seal(struct mcp_session *s)
     struct buf b = {0};
     int i, err = random_bytes(raw, AT_SSE);
 
-    if (err != 0 || s->m->sign == NULL)
+    if (err != 0)
         return ERR_IO;
     s->born_ms = now_of(s->m);
+    for (i = 0; s->fleeting && i < AT_SSE; i++)
+        text_put(s->id + 2 * i, 3, "%02x", raw[i]);
+    if (s->fleeting)
+        return 0;
+    if (s->m->sign == NULL)
+        return ERR_IO;
     raw[AT_SSE] = s->sse;
     raw[AT_REV] = (uint8_t)s->rev;
     raw[AT_CAPS] = (uint8_t)s->caps;
-    for (i = 0; i < 8; i++)
-        raw[AT_TIME + i] = (uint8_t)((uint64_t)s->born_ms >> (56 - 8 * i));
+    mcp_put_be64(raw + AT_TIME, (uint64_t)s->born_ms);
     err = sign_seal(s->m->sign, "session", str_of(s->principal),
                     (struct str){(char *)raw, ID_LEN}, &b);
     if (err == 0)
@@ -230,21 +241,21 @@ is_writable(const struct mcp *m)
 /* Makes a session anew from its id. Not where it would not be known whether
    it has ended. */
 static int
-revive(struct mcp *m, struct str id, struct str principal,
-       struct mcp_session **out)
+revive(struct mcp *m, const struct mcp_facts *f, struct mcp_session **out)
 {
     struct arena a = {0};
-    struct str said = STR_NONE;
+    struct str id = f->session_id, said = STR_NONE;
     struct mcp_session *s = NULL;
     const uint8_t *raw;
-    int i, err = ERR_NOT_FOUND;
+    int err = ERR_NOT_FOUND;
 
-    if (id.len < MCP_ID_MAX && m->sign != NULL && is_writable(m))
-        err = sign_open(m->sign, "session", principal, id, &a, &said);
+    if (id.len < MCP_ID_MAX && !f->read_only && m->sign != NULL &&
+        is_writable(m))
+        err = sign_open(m->sign, "session", f->principal, id, &a, &said);
     raw = (const uint8_t *)said.p;
     if (err == 0 && (said.len != ID_LEN || raw[AT_REV] >= MCP_OLDEST_MODERN))
         err = ERR_NOT_FOUND;
-    if (err == 0 && (s = mcp_session_new(m, principal)) == NULL)
+    if (err == 0 && (s = mcp_session_new(m, f)) == NULL)
         err = ERR_NOMEM;
     if (err == 0) {
         memcpy(s->id, id.p, id.len);
@@ -252,8 +263,7 @@ revive(struct mcp *m, struct str id, struct str principal,
         s->initialized = !s->sse; /* whose id is older than its initialize */
         s->rev = raw[AT_REV];
         s->caps = raw[AT_CAPS];
-        for (i = 0; i < 8; i++)
-            s->born_ms = s->born_ms * 256 + raw[AT_TIME + i];
+        s->born_ms = (int64_t)mcp_get_be64(raw + AT_TIME);
         s->told = s->listed = 0;
         s->back = true;
     }
@@ -353,7 +363,40 @@ put_record(const struct mcp_session *s, int level, bool end, struct str add,
 bool
 mcp_session_stored(const struct mcp_session *s)
 {
-    return s->id[0] != '\0' && is_writable(s->m);
+    return s->id[0] != '\0' && !s->fleeting && is_writable(s->m);
+}
+
+/* Whether adding uri changes anything: 0, 1, ERR_TOO_LARGE or ERR_NOMEM. */
+static int
+can_add(const struct mcp_session *s, struct str uri)
+{
+    struct mcp_sub sub;
+    struct arena a = {0};
+    int rc;
+
+    if (uri.p == NULL || mcp_sub_find(s, uri) != NULL)
+        return 0;
+    if (uri.len > MCP_MAX_URI)
+        return ERR_TOO_LARGE;
+    rc = mcp_sub_init(s->m, &a, &sub, uri, 0);
+    if (rc == 0 && sub.key != NULL)
+        rc = s->n_subs < MCP_MAX_SUBS ? 1 : ERR_TOO_LARGE;
+    arena_fini(&a);
+    return rc;
+}
+
+static bool
+differs(const struct mcp_session *s, int level, struct str drop)
+{
+    return (level >= 0 && level != s->log_level) ||
+           mcp_sub_find(s, drop) != NULL;
+}
+
+bool
+mcp_session_changes(const struct mcp_session *s, int level, struct str add,
+                    struct str drop)
+{
+    return can_add(s, add) != 0 || differs(s, level, drop);
 }
 
 int
@@ -366,7 +409,7 @@ mcp_session_set(struct mcp_session *s, int level, bool end, struct str add,
     bool stored = mcp_session_stored(s);
     struct buf b = {0};
     char key[MAX_KEY];
-    int err = 0;
+    int err = 0, adds = 0;
 
     if (stored) {
         memcpy(staged.id, s->id, sizeof(staged.id));
@@ -374,16 +417,13 @@ mcp_session_set(struct mcp_session *s, int level, bool end, struct str add,
         if (staged.n != s->n)
             from = &staged;
     }
-    if (err != 0 || mcp_sub_find(from, add) != NULL ||
-        (drop.p != NULL && mcp_sub_find(from, drop) == NULL))
-        goto out; /* it is so already */
-    err = ERR_TOO_LARGE;
-    if (add.len > MCP_MAX_URI ||
-        (add.p != NULL && from->n_subs == MCP_MAX_SUBS))
+    if (err == 0)
+        err = adds = can_add(from, add);
+    if (err < 0 || !(adds || end || differs(from, level, drop)))
         goto out;
-    put_record(from, level, end, add,
+    put_record(from, level, end, adds ? add : STR_NONE,
                stored ? store_next_n(m->store) : mcp_head(m), drop, &b);
-    err = b.err;
+    err = adds && b.len > MAX_RECORD ? ERR_TOO_LARGE : b.err;
     if (err == 0)
         err = stored ? store_stage(m->store, key_of(s, key), buf_view(&b))
                      : adopt(s, 0, buf_view(&b));
@@ -406,9 +446,10 @@ mcp_session_changed(struct mcp *m, const struct mcp_change *c)
 }
 
 int
-mcp_session_find(struct mcp *m, struct str id, struct str principal,
+mcp_session_find(struct mcp *m, const struct mcp_facts *f,
                  struct mcp_session **out)
 {
+    struct str id = f->session_id;
     struct mcp_session *s, **at;
     int err = 0;
 
@@ -422,7 +463,7 @@ mcp_session_find(struct mcp *m, struct str id, struct str principal,
         ;
     s = *at;
     if (s == NULL) {
-        err = revive(m, id, principal, &s);
+        err = revive(m, f, &s);
     } else {
         *at = s->next;
         s->next = m->sessions;
@@ -432,10 +473,10 @@ mcp_session_find(struct mcp *m, struct str id, struct str principal,
         err = mcp_session_refresh(s);
     if (err != 0)
         return err;
-    if (s->ended || !str_is(principal, s->principal) ||
+    if (s->ended || !str_is(f->principal, s->principal) ||
+        s->fleeting != f->read_only ||
         now_of(m) - s->born_ms > MCP_SESSION_AGE_MS)
         return ERR_NOT_FOUND;
-    s->used_ms = clock_mono_ms();
     *out = s;
     return 0;
 }
@@ -510,33 +551,34 @@ attach(struct mcp_session *s, struct str last, struct mcp_sink *sink)
 }
 
 int
-mcp_stream_open(struct mcp *m, struct str id, struct str principal,
-                struct str last, struct mcp_sink *sink,
-                struct mcp_session **out)
+mcp_stream_open(struct mcp *m, const struct mcp_facts *f, struct str last,
+                struct mcp_sink *sink, struct mcp_session **out)
 {
-    int err = mcp_session_find(m, id, principal, out);
+    int err = mcp_session_find(m, f, out);
 
     if (err != 0)
         return err == ERR_NOMEM ? err : ERR_NOT_FOUND;
     attach(*out, last, sink);
-    mcp_session_tell(*out);
+    mcp_tell_later(*out); /* behind what the transport has to say first */
     return 0;
 }
 
 int
-mcp_sse_open(struct mcp *m, struct str principal, struct str last,
+mcp_sse_open(struct mcp *m, const struct mcp_facts *f, struct str last,
              struct mcp_sink *sink, struct mcp_session **out)
 {
+    struct mcp_facts of = *f;
     struct mcp_session *s = NULL;
-    struct str id = last;
     uint64_t number;
     int err = 0;
 
-    if (cut_number(&id, &number) && cut_number(&id, &number) &&
-        mcp_session_find(m, id, principal, &s) == ERR_NOMEM)
+    of.session_id = last;
+    if (cut_number(&of.session_id, &number) &&
+        cut_number(&of.session_id, &number) &&
+        mcp_session_find(m, &of, &s) == ERR_NOMEM)
         return ERR_NOMEM;
     if (s == NULL || !s->sse) {
-        s = mcp_session_new(m, principal);
+        s = mcp_session_new(m, f);
         if (s == NULL)
             return ERR_NOMEM;
         s->sse = true;
@@ -548,7 +590,7 @@ mcp_sse_open(struct mcp *m, struct str principal, struct str last,
         return err;
     }
     attach(s, last, sink);
-    mcp_tell_later(s); /* behind the event that names the endpoint */
+    mcp_tell_later(s);
     *out = s;
     return 0;
 }
@@ -562,5 +604,4 @@ mcp_stream_close(struct mcp_session *s, struct mcp_sink *sink)
         ASSERT(*at != NULL);
     *at = sink->next;
     s->m->n_sinks--;
-    s->used_ms = clock_mono_ms();
 }

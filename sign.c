@@ -8,7 +8,8 @@
 
    The key is a file beside the log. A file by that name that is not 32
    bytes, not a regular file, or that others than its owner may use is
-   refused and left as it is: somebody else may know what is in it.
+   refused and left as it is: somebody else may know what is in it. stderr is
+   told so once.
 
    Invariants:
    1. The key file appears by link, whole and synced, and is never written
@@ -18,7 +19,9 @@
    3. How long a comparison takes tells nothing of the right bytes. */
 
 #include "sign.h"
+#include "file.h"
 #include "sha256.h"
+#include "text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,6 +36,7 @@
 struct sign {
     struct store *store;
     bool have; /* the key */
+    bool told; /* why there is none */
     uint8_t key[KEY_LEN];
 };
 
@@ -54,10 +58,15 @@ sign_free(struct sign *s)
 
 /* ---- the key ---- */
 
+/* ERR_IO. Whoever runs the server has to mend it: no answer says why. */
 static int
-err_of(int e)
+tell(struct sign *s, const char *path, const char *what)
 {
-    return e == EROFS || e == EACCES || e == EPERM ? ERR_READONLY : ERR_IO;
+    if (!s->told)
+        text_tell("mcptask: %.300s: %s; meanwhile clients get no session\n",
+                  path, what);
+    s->told = true;
+    return ERR_IO;
 }
 
 /* Reads the key from path. ERR_NOT_FOUND, ERR_IO. */
@@ -65,15 +74,20 @@ static int
 read_key(struct sign *s, const char *path)
 {
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    const char *what = NULL;
     struct stat st;
 
     if (fd < 0)
-        return errno == ENOENT ? ERR_NOT_FOUND : ERR_IO;
-    s->have = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-              (st.st_mode & 077) == 0 && st.st_size == KEY_LEN &&
-              pread(fd, s->key, KEY_LEN, 0) == KEY_LEN;
+        return errno == ENOENT ? ERR_NOT_FOUND
+                               : tell(s, path, strerror(errno));
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size != KEY_LEN ||
+        pread(fd, s->key, KEY_LEN, 0) != KEY_LEN)
+        what = "cannot be read as a file of 32 bytes, remove it";
+    else if (st.st_mode & 077)
+        what = "others than its owner may use it, remove it";
     close(fd);
-    return s->have ? 0 : ERR_IO;
+    s->have = what == NULL;
+    return s->have ? 0 : tell(s, path, what);
 }
 
 static int
@@ -83,22 +97,11 @@ write_temp(const char *temp, const uint8_t key[KEY_LEN])
     int rc = 0;
 
     if (fd < 0)
-        return err_of(errno);
-    if (pwrite(fd, key, KEY_LEN, 0) != KEY_LEN || fsync(fd) != 0)
+        return file_errno(errno);
+    if (file_write_at(fd, (const char *)key, KEY_LEN, 0) != 0 ||
+        fsync(fd) != 0)
         rc = ERR_IO;
     close(fd);
-    return rc;
-}
-
-static int
-sync_dir(const char *dir)
-{
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    /* Some file systems cannot sync one, and say so by EINVAL. */
-    int rc = fd >= 0 && (fsync(fd) == 0 || errno == EINVAL) ? 0 : ERR_IO;
-
-    if (fd >= 0)
-        close(fd);
     return rc;
 }
 
@@ -107,7 +110,8 @@ static int
 make_key(const char *path, struct arena *a)
 {
     uint8_t raw[KEY_LEN + sizeof(uint64_t)]; /* the key, and a name */
-    const char *temp, *dir;
+    const char *temp;
+    char *dir;
     uint64_t name;
     int rc = random_bytes(raw, sizeof(raw));
 
@@ -115,15 +119,16 @@ make_key(const char *path, struct arena *a)
         return rc;
     memcpy(&name, raw + KEY_LEN, sizeof(name));
     temp = arena_printf(a, "%s.%016llx", path, (unsigned long long)name).p;
-    dir = arena_printf(a, "%.*s", (int)(strrchr(path, '/') + 1 - path),
-                       path).p;
-    if (temp == NULL || dir == NULL)
-        return ERR_NOMEM;
-    rc = write_temp(temp, raw);
+    dir = file_dir_of(path);
+    rc = temp == NULL || dir == NULL ? ERR_NOMEM : write_temp(temp, raw);
     if (rc == 0 && link(temp, path) != 0 && errno != EEXIST)
-        rc = err_of(errno);
-    unlink(temp);
-    return rc == 0 ? sync_dir(dir) : rc;
+        rc = file_errno(errno);
+    if (temp != NULL)
+        unlink(temp);
+    if (rc == 0)
+        rc = file_sync_path(dir);
+    free(dir);
+    return rc;
 }
 
 /* The path of the key file, which is the log's real one only once the
@@ -156,7 +161,8 @@ find_key(struct sign *s, struct arena *a, bool make)
         rc = random_bytes(s->key, KEY_LEN);
         s->have = rc == 0;
     }
-    return rc;
+    return rc == 0 || rc == ERR_NOMEM ? rc
+                                      : tell(s, path, "cannot be made");
 }
 
 /* Has the key in memory. Without make, ERR_INVALID: there is none (2). */

@@ -95,7 +95,7 @@ find_path(struct store *s)
     char *path = real_path(s->opt.path);
     if (path == NULL)
         return errno == ENOMEM ? ERR_NOMEM
-                               : store_deny(s, file_errno(errno), true,
+                               : store_deny(s, file_errno(errno), false,
                                             "%s: %s", s->opt.path,
                                             strerror(errno));
     char *dir = file_dir_of(path), *lock_path = file_join(path, ".lock");
@@ -405,11 +405,13 @@ store_make_place(struct store *s)
 static int
 open_lock(struct store *s)
 {
-    int rc = lock_open(&s->lock, true);
+    /* Where there is no log, links may have come since: see real_path. */
+    int rc = s->fd < 0 ? find_path(s) : 0;
+    if (rc != 0)
+        return rc;
+    rc = lock_open(&s->lock, true);
     if (rc == ERR_NOT_FOUND) { /* the directory is not there */
-        rc = file_make_dirs(s->dir);
-        if (rc == 0) /* links in it can only be followed now */
-            rc = find_path(s);
+        rc = store_make_place(s);
         if (rc == 0)
             rc = lock_open(&s->lock, true);
     }

@@ -188,14 +188,27 @@ text_put(char *out, size_t cap, const char *fmt, ...)
     return n;
 }
 
+void
+text_tell(const char *fmt, ...)
+{
+    char line[512];
+    va_list ap;
+    size_t n;
+
+    va_start(ap, fmt);
+    n = text_vput(line, sizeof line, fmt, ap);
+    va_end(ap);
+    if (n >= sizeof line) {
+        n = sizeof line - 1;
+        line[n - 1] = '\n';
+    }
+    if (write(STDERR_FILENO, line, n) < 0)
+        return;
+}
+
 _Noreturn void
 text_assert_failed(const char *file, int line)
 {
-    char text[256];
-    size_t n = text_put(text, sizeof text, "mcptask: %s:%d: assertion failed\n",
-                        file, line);
-
-    if (write(STDERR_FILENO, text, n) < 0)
-        abort();
+    text_tell("mcptask: %s:%d: assertion failed\n", file, line);
     abort();
 }

@@ -17,6 +17,10 @@ size_t text_put(char *out, size_t cap, const char *fmt, ...)
 size_t text_vput(char *out, size_t cap, const char *fmt, va_list ap)
     __attribute__((format(printf, 3, 0)));
 
+/* A line to stderr, by the same rules, cut where it is long; whether anybody
+   listens does not matter. */
+void text_tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 /* What must be true, also in release builds: else file and line go to stderr
    and the process ends. assert would bring streams along. */
 #define ASSERT(e) ((e) ? (void)0 : text_assert_failed(__FILE__, __LINE__))

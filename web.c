@@ -14,19 +14,20 @@
       does: the id holds the session's, which the principal has to match.
    4. What is posted for a stream of the SSE transport is copied, and stays
       until that stream's peer is done with it.
-   5. From within peer_ops no link is freed, since its peer goes with it. */
+   5. From within peer_ops no link is freed, since its peer goes with it.
+   6. What serve has no room for is pushed again after the next turn, what
+      came first before the others. */
 
 #include "web_int.h"
 
 #include "text.h"
 #include "token.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define FIELD_LEN 160 /* bytes of the fields of one reply */
+#define VERSION "mcp-protocol-version"
 
 struct link {
     struct web *web;
@@ -47,6 +48,7 @@ struct link {
     size_t posts_len;
     struct buf id;    /* under which it may be kept, or empty */
     struct buf got;   /* said meanwhile, a line each */
+    uint64_t later;   /* its place among those of invariant 6; 0: none */
     int64_t until_ms; /* for which it is kept */
 };
 
@@ -59,6 +61,8 @@ struct web {
     struct web_options o;
     struct link *links;
     uint64_t last_id; /* of what was kept; from a random one on */
+    uint64_t last_later;
+    unsigned n_later;
     struct loop_timer timer;
     struct http_handler handler;
     int64_t end_ms;   /* 0: it goes on */
@@ -90,31 +94,27 @@ principal(const struct link *k)
     return (struct str){k->who.p, k->agent_len};
 }
 
+/* Whether both may the same. */
+static bool
+are_same(const struct link *a, const struct link *b)
+{
+    return str_eq(principal(a), principal(b)) && a->read_only == b->read_only;
+}
+
 static struct str
 field(const struct link *k, const char *name)
 {
     return http_field_of(http_request(k->c), name);
 }
 
-/* ---- replies ---- */
-
-static void
-to_stderr(const char *fmt, ...)
+/* The revision that the request names, or -1. */
+static int
+version_of(const struct link *k)
 {
-    char line[512];
-    va_list ap;
-    size_t n;
-
-    va_start(ap, fmt);
-    n = text_vput(line, sizeof(line), fmt, ap);
-    va_end(ap);
-    if (n >= sizeof(line)) {
-        n = sizeof(line) - 1;
-        line[n - 1] = '\n';
-    }
-    if (write(STDERR_FILENO, line, n) < 0)
-        return; /* nobody listens */
+    return mcp_rev_of(field(k, VERSION));
 }
+
+/* ---- replies ---- */
 
 static void
 log_reply(const struct link *k, int status)
@@ -122,7 +122,7 @@ log_reply(const struct link *k, int status)
     const struct http_head *h = http_request(k->c);
 
     if (k->web->o.debug && h != NULL)
-        to_stderr("mcptask: %d %.*s %.*s\n", status, STR_ARG(h->method),
+        text_tell("mcptask: %d %.*s %.*s\n", status, STR_ARG(h->method),
                   (int)(h->path.len < 200 ? h->path.len : 200), h->path.p);
 }
 
@@ -178,6 +178,7 @@ link_free(struct link *k)
     *k->at = k->next;
     if (k->next != NULL)
         k->next->at = k->at;
+    k->web->n_later -= k->later != 0;
     serve_leave(k->peer);
     end_session_stream(k);
     free_posts(k);
@@ -276,11 +277,13 @@ find_kept(const struct link *k, struct str session, struct str id)
 
     for (x = k->web->links; x != NULL; x = x->next)
         if (is_kept_for(x, session) && str_eq(buf_view(&x->id), id) &&
-            str_eq(principal(x), principal(k)))
+            are_same(x, k))
             return x;
     return NULL;
 }
 
+/* There may be no way for it: the client takes one answer and no stream, or
+   at the end its reply was ended before. */
 static void
 on_message(void *ctx, struct str body, struct str event)
 {
@@ -288,7 +291,7 @@ on_message(void *ctx, struct str body, struct str event)
 
     if (k->c == NULL) {
         keep_line(k, body);
-    } else if (k->sse) { /* else there is no way for it */
+    } else if (http_is_stream(k->c) || (k->sse && k->asking)) {
         begin_stream(k, NULL);
         http_event(k->c, STR("message"), event, 0, body);
     }
@@ -345,16 +348,18 @@ on_answer(void *ctx, const struct serve_answer *a)
                                  [MCP_BAD_REQUEST] = 400,
                                  [MCP_NOT_FOUND] = 404};
     struct link *k = ctx;
+    bool asked = k->asking, ends = (k->route->wants & ENDS) != 0;
     char fields[FIELD_LEN] = "";
 
+    k->asking = false;
     if (k->legacy || k->c == NULL) {
         if (a->body.len > 0)
             on_message(k, a->body, STR_NONE);
-        k->asking = false;
         return;
     }
-    k->asking = false;
-    if ((k->route->wants & ENDS) && a->status == MCP_OK)
+    if (!asked)
+        return; /* at the end it was answered without */
+    if (ends && a->status == MCP_OK)
         end_streams(k);
     if (a->session != NULL)
         text_put(fields, sizeof(fields), "Mcp-Session-Id: %s\r\n",
@@ -362,8 +367,10 @@ on_answer(void *ctx, const struct serve_answer *a)
     if (!k->json && a->status == MCP_OK && a->body.len > 0)
         begin_stream(k, fields);
     if (!http_is_stream(k->c)) {
-        reply(k, status[a->status], fields,
-              a->body.len > 0 ? "application/json" : NULL, a->body);
+        /* Of an end only the store is to blame. */
+        reply(k, ends && a->status == MCP_BAD_REQUEST ? 503
+                                                      : status[a->status],
+              fields, a->body.len > 0 ? "application/json" : NULL, a->body);
         return;
     }
     if (a->body.len > 0)
@@ -415,7 +422,7 @@ static struct mcp_facts
 facts_of(const struct link *k)
 {
     return (struct mcp_facts){.http = true,
-                              .version = field(k, "mcp-protocol-version"),
+                              .version = field(k, VERSION),
                               .header = header,
                               .header_ctx = k->c,
                               .principal = principal(k),
@@ -431,8 +438,9 @@ has_peer(struct link *k)
     return k->peer != NULL;
 }
 
-static void
-run_post(struct link *k)
+/* Whether it is pushed, or refused: not to be tried again. */
+static bool
+push_post(struct link *k)
 {
     int err = ERR_NOMEM;
 
@@ -441,9 +449,45 @@ run_post(struct link *k)
         err = k->route->wants & ENDS
                   ? serve_push_end(k->peer, &k->facts)
                   : serve_push(k->peer, &k->facts, http_body(k->c));
+    if (err == ERR_MORE && !serve_stopping(k->web->serve))
+        return false;
     k->asking = err == 0;
     if (err < 0)
         unavailable(k);
+    return true;
+}
+
+/* Invariant 6. */
+static void
+run_post(struct link *k)
+{
+    k->asking = true;
+    if (k->web->n_later > 0 || !push_post(k)) {
+        k->later = ++k->web->last_later;
+        k->web->n_later++;
+    }
+}
+
+static struct link *
+first_later(const struct web *w)
+{
+    struct link *k, *first = NULL;
+
+    for (k = w->n_later > 0 ? w->links : NULL; k != NULL; k = k->next)
+        if (k->later != 0 && (first == NULL || k->later < first->later))
+            first = k;
+    return first;
+}
+
+static void
+run_later(struct web *w)
+{
+    struct link *k;
+
+    while ((k = first_later(w)) != NULL && push_post(k)) {
+        k->later = 0;
+        w->n_later--;
+    }
 }
 
 static bool
@@ -461,17 +505,28 @@ run_delete(struct link *k)
         run_post(k);
 }
 
-/* Says what opening a stream came to. */
+/* Says what opening a stream came to. Its first event tells where it begins,
+   so that a client that loses it can come back with that before anything was
+   said, and be given what went to a stream that only seemed to live. Clients
+   from before 2025-11-25 expect no event without data. */
 static void
-opened(struct link *k, int err)
+opened(struct link *k, int err, const char *event, const char *data)
 {
-    if (err == 0) {
-        begin_stream(k, NULL);
-        http_forget(k->c);
-    } else if (err == ERR_NOT_FOUND) {
+    struct buf id = {0};
+
+    if (err == ERR_NOT_FOUND) {
         say(k, 404, NULL, "no such session\n");
-    } else {
+    } else if (err != 0) {
         unavailable(k);
+    } else {
+        begin_stream(k, NULL);
+        mcp_stream_event(k->session, &id);
+        if (id.err != 0)
+            http_drop(k->c);
+        else if (*data != '\0' || version_of(k) >= MCP_2025_11_25)
+            http_event(k->c, str_of(event), buf_view(&id), 0, str_of(data));
+        http_forget(k->c);
+        buf_fini(&id);
     }
 }
 
@@ -482,13 +537,14 @@ run_stream(struct link *k)
     struct str last = field(k, "last-event-id");
     struct link *x;
 
+    k->facts = facts_of(k);
     if (lacks(k, id, "Mcp-Session-Id is missing\n"))
         return;
     if (last.p != NULL && (x = find_kept(k, id, last)) != NULL)
         resume(k, x);
     else
-        opened(k, mcp_stream_open(mcp_of(k), id, principal(k), last,
-                                  &k->sink, &k->session));
+        opened(k, mcp_stream_open(mcp_of(k), &k->facts, last, &k->sink,
+                                  &k->session), "", "");
 }
 
 /* ---- the SSE transport ---- */
@@ -496,26 +552,18 @@ run_stream(struct link *k)
 static void
 run_sse(struct link *k)
 {
-    struct buf b = {0}, id = {0};
-    int err;
+    char to[FIELD_LEN] = "";
+    int err = ERR_NOMEM;
 
     k->legacy = true;
-    err = has_peer(k) ? mcp_sse_open(mcp_of(k), principal(k),
-                                     field(k, "last-event-id"), &k->sink,
-                                     &k->session)
-                      : ERR_NOMEM;
-    opened(k, err);
-    if (err == 0) {
-        buf_printf(&b, "/message?clientId=%s", mcp_session_id(k->session));
-        mcp_stream_event(k->session, &id);
-        if (b.err == 0 && id.err == 0)
-            http_event(k->c, STR("endpoint"), buf_view(&id), 0,
-                       buf_view(&b));
-        else
-            http_drop(k->c);
-    }
-    buf_fini(&b);
-    buf_fini(&id);
+    k->facts = facts_of(k);
+    if (has_peer(k))
+        err = mcp_sse_open(mcp_of(k), &k->facts, field(k, "last-event-id"),
+                           &k->sink, &k->session);
+    if (err == 0)
+        text_put(to, sizeof(to), "/message?clientId=%s",
+                 mcp_session_id(k->session));
+    opened(k, err, "endpoint", to);
 }
 
 static struct link *
@@ -525,8 +573,7 @@ find_client(const struct link *k, struct str id)
 
     for (x = k->web->links; x != NULL; x = x->next)
         if (x->legacy && x->session != NULL &&
-            str_is(id, mcp_session_id(x->session)) &&
-            str_eq(principal(x), principal(k)))
+            str_is(id, mcp_session_id(x->session)) && are_same(x, k))
             return x;
     return NULL;
 }
@@ -547,8 +594,9 @@ post(struct link *k, struct link *to)
     f.principal = principal(to);
     f.session = to->session;
     f.session_id = STR_NONE;
-    if (f.version.p != NULL)
-        f.version = arena_str(&to->posts, f.version);
+    if (f.version.p != NULL &&
+        (f.version = arena_str(&to->posts, f.version)).p == NULL)
+        own = NULL;
     if (own != NULL && body.p != NULL) {
         *own = f;
         err = serve_push(to->peer, own, body);
@@ -628,8 +676,7 @@ static const struct route routes[] = {
 static int
 find_route(struct link *k, const struct http_head *h, char allow[FIELD_LEN])
 {
-    bool modern = mcp_rev_of(field(k, "mcp-protocol-version")) >=
-                  MCP_2026_07_28;
+    bool modern = version_of(k) >= MCP_2026_07_28;
     size_t i, n = 0;
 
     for (i = 0; i < N_ROUTES; i++) {
@@ -674,19 +721,23 @@ find_token(struct link *k, const struct http_head *h)
     return k->who.err == 0 ? 0 : 503;
 }
 
-/* What the client sends and takes: 0, 415 or 406. */
+/* What the client sends and takes: 0, 400, 415 or 406. That it names no
+   version of ours is told by the answer where there is a body. */
 static int
 judge_types(struct link *k, const struct http_head *h)
 {
     int wants = k->route->wants;
+    bool streams = (wants & STREAM) ||
+                   str_is(field(k, "mcp-method"), "subscriptions/listen");
 
     k->sse = http_accepts(h, "text/event-stream");
     k->json = http_accepts(h, "application/json");
     if ((wants & BODY) &&
         !http_is_type(http_field_of(h, "content-type"), "application/json"))
         return 415;
-    if (((wants & STREAM) && !k->sse) ||
-        (k->route->run == run_post && !k->sse && !k->json))
+    if ((wants & OLD) && field(k, VERSION).p != NULL && version_of(k) < 0)
+        return 400;
+    if (!k->sse && (streams || (k->route->run == run_post && !k->json)))
         return 406;
     return 0;
 }
@@ -745,7 +796,8 @@ on_head(void *ctx, struct http_conn *c)
             : status == 404 ? "there is nothing here\n"
             : status == 405 ? "this method does nothing here\n"
             : status == 406 ? "text/event-stream has to be accepted\n"
-                            : "application/json is what is taken\n");
+            : status == 415 ? "application/json is what is taken\n"
+                            : "this MCP-Protocol-Version is unknown\n");
 }
 
 static void
@@ -844,14 +896,13 @@ web_reload(void *web)
     if (w->o.token_file == NULL)
         return;
     if (tokens_load(&t, w->o.token_file, why) < 0) {
-        to_stderr("mcptask: %s; the old tokens stay\n", why);
+        text_tell("mcptask: %s; the old tokens stay\n", why);
         return;
     }
     tokens_free(w->tokens);
     w->tokens = t;
     for (k = w->links; k != NULL; k = k->next)
-        if (k->c != NULL && (k->session != NULL || k->asking) &&
-            !is_known(k))
+        if (k->c != NULL && k->who.len > 0 && !is_known(k))
             http_drop(k->c);
 }
 
@@ -885,8 +936,10 @@ web_ended(void *web)
     int64_t now = loop_now(w->loop);
     struct link *k;
 
-    if (!serve_stopping(w->serve))
+    if (!serve_stopping(w->serve)) {
+        run_later(w);
         return false;
+    }
     if (w->end_ms == 0) {
         w->end_ms = now + WEB_END_MS;
         http_stop(w->http);

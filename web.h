@@ -11,7 +11,7 @@
 
 #define WEB_MAX_KEPT 32                      /* replies to be come back for */
 #define WEB_KEEP_MS (5 * 60 * 1000)          /* then they are dropped */
-#define WEB_MAX_ANSWER ((size_t)1024 * 1024) /* bytes of one of them */
+#define WEB_MAX_ANSWER ((size_t)256 * 1024) /* bytes of one of them */
 #define WEB_MAX_POSTS (2 * HTTP_MAX_BODY)    /* bytes not run, of a stream */
 #define WEB_END_MS 900                       /* for all to leave at the end */
 

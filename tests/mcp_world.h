@@ -305,7 +305,7 @@ run(struct world *w, const struct mcp_facts *f, const char *text,
     struct client *c)
 {
     struct mcp_message *m;
-    bool writes;
+    bool writes, kept;
 
     arena_reset(&w->a);
     w->out.len = w->notes.len = 0;
@@ -319,11 +319,13 @@ run(struct world *w, const struct mcp_facts *f, const char *text,
     if (writes)
         lock(w);
     w->status = mcp_run(m, &w->out, &w->notes);
-    if (writes && commit(w) != 0)
-        return "not committed";
+    kept = !writes || commit(w) == 0;
     if (mcp_made_session(m) != NULL)
         snprintf(w->made, sizeof(w->made), "%s", mcp_made_session(m));
-    if (w->status == MCP_WAITS && mcp_keep(m, &c->sink, c, &w->kept) != 0)
+    if (kept && w->status == MCP_WAITS)
+        kept = mcp_keep(m, &c->sink, c, &w->kept) == 0;
+    mcp_release(m);
+    if (!kept)
         return "not kept";
     buf_char(&w->out, '\0');
     return w->out.err != 0 ? "no memory" : w->out.p;
@@ -396,13 +398,38 @@ end(struct world *w, const char *id)
     return w->status == MCP_OK;
 }
 
+/* NULL: not found. */
+static inline struct mcp_session *
+find_as(struct world *w, const char *who, const char *id)
+{
+    struct mcp_facts f = facts(who, id);
+    struct mcp_session *s = NULL;
+
+    return mcp_session_find(w->m, &f, &s) == 0 ? s : NULL;
+}
+
 static inline struct mcp_session *
 find(struct world *w, const char *id)
 {
-    struct mcp_session *s = NULL;
-    int err = mcp_session_find(w->m, str_of(id), STR("ann"), &s);
+    return find_as(w, "ann", id);
+}
 
-    return err == 0 ? s : NULL;
+static inline int
+stream_as(struct world *w, const char *who, const char *id, struct str last,
+          struct client *c, struct mcp_session **s)
+{
+    struct mcp_facts f = facts(who, id);
+
+    return mcp_stream_open(w->m, &f, last, &c->sink, s);
+}
+
+static inline int
+sse_as(struct world *w, const char *who, struct str last, struct client *c,
+       struct mcp_session **s)
+{
+    struct mcp_facts f = facts(who, NULL);
+
+    return mcp_sse_open(w->m, &f, last, &c->sink, s);
 }
 
 /* A stream, with a Last-Event-ID of place or, NULL, without. */
@@ -414,9 +441,9 @@ stream(struct world *w, const char *id, const char *last_place,
     char last[160];
 
     snprintf(last, sizeof(last), "%s.%s", id, last_place ? last_place : "");
-    CHECK(mcp_stream_open(w->m, str_of(id), STR("ann"),
-                          last_place ? str_of(last) : STR_NONE, &c->sink,
-                          &s) == 0);
+    CHECK(stream_as(w, "ann", id, last_place ? str_of(last) : STR_NONE, c,
+                    &s) == 0);
+    mcp_tick(w->m, clock_mono_ms());
     return s;
 }
 

@@ -111,7 +111,7 @@ test_pipe_without_a_store(void)
     tick(&(struct world){.m = m}, 1000);
     CHECK(c->n == 1 && told(c, 0, "", LIST("tools")));
     mcp_part(s);
-    s = mcp_session_new(m, STR("ann"));
+    s = mcp_session_new(m, &(struct mcp_facts){.principal = STR("ann")});
     CHECK(mcp_session_seal(s) == ERR_IO && !mcp_session_stored(s));
     mcp_free(m);
     drop(c);
@@ -139,10 +139,8 @@ test_id_is_known_to_its_principal_in_every_process(void)
     CHECK(s != NULL && s->rev == MCP_2025_11_25 &&
           s->caps == MCP_ELICITATION);
     CHECK(find(&b, id) == s && b.m->n_sessions == 1);
-    CHECK(mcp_session_find(a.m, str_of(id), STR("bob"), &s) ==
-          ERR_NOT_FOUND);
-    CHECK(mcp_session_find(b.m, str_of(other), STR("bob"), &s) ==
-          ERR_NOT_FOUND);
+    CHECK(find_as(&a, "bob", id) == NULL);
+    CHECK(find_as(&b, "bob", other) == NULL);
     CHECK(b.m->n_sessions == 1);
     close_world(&b);
     close_world(&a);
@@ -322,13 +320,15 @@ test_what_is_too_much_is_refused(void)
     join(&w, "ann", id);
     s = find(&w, id);
     memset(uri, 'x', sizeof(uri));
+    memcpy(uri, "toy://", 6);
     lock(&w);
     CHECK(mcp_session_set(s, -1, false, (struct str){uri, MCP_MAX_URI + 1},
                           STR_NONE) == ERR_TOO_LARGE);
-    for (i = 0; i < MCP_MAX_SUBS; i++) {
+    CHECK(mcp_session_set(s, -1, false, (struct str){uri, MCP_MAX_URI},
+                          STR_NONE) == 0);
+    for (i = 1; i < MCP_MAX_SUBS; i++) {
         snprintf(uri, sizeof(uri), "toy://%03d", i);
-        CHECK(mcp_session_set(s, -1, false, (struct str){uri, MCP_MAX_URI},
-                              STR_NONE) == 0);
+        CHECK(mcp_session_set(s, -1, false, str_of(uri), STR_NONE) == 0);
     }
     CHECK(mcp_session_set(s, -1, false, STR("toy://x"), STR_NONE) ==
           ERR_TOO_LARGE);
@@ -336,6 +336,50 @@ test_what_is_too_much_is_refused(void)
     CHECK(!subscribe(&w, id, "toy://x") && s->n_subs == MCP_MAX_SUBS);
     CHECK(unsubscribe(&w, id, s->subs[7].uri));
     CHECK(subscribe(&w, id, "toy://x"));
+    close_world(&w);
+}
+
+/* Few long ones are too much as well: a record is written whole each time. */
+static void
+test_records_of_sessions_are_small(void)
+{
+    struct world w;
+    char id[MCP_ID_MAX], uri[MCP_MAX_URI + 1];
+    int i, n = 0;
+
+    open_world(&w);
+    join(&w, "ann", id);
+    memset(uri, 'x', sizeof(uri));
+    for (i = 0; i < 100; i++) {
+        snprintf(uri, sizeof(uri), "toy://%03d", i);
+        uri[9] = 'x';
+        uri[1000] = '\0';
+        n += subscribe(&w, id, uri);
+    }
+    CHECK(n > 16 && n < 40 && find(&w, id)->n_subs == (size_t)n);
+    snprintf(uri, sizeof(uri), "%s", find(&w, id)->subs[3].uri);
+    CHECK(unsubscribe(&w, id, uri) && subscribe(&w, id, uri));
+    CHECK(ask(&w, id, "logging/setLevel", "level", "error"));
+    CHECK(end(&w, id));
+    close_world(&w);
+}
+
+static void
+test_what_changes_nothing_makes_no_record(void)
+{
+    struct world w;
+    char id[MCP_ID_MAX];
+
+    open_world(&w);
+    join(&w, "ann", id);
+    CHECK(ask(&w, id, "logging/setLevel", "level", "info"));
+    CHECK(subscribe(&w, id, "other://a")); /* no record can change that */
+    CHECK(unsubscribe(&w, id, "other://a"));
+    CHECK(mcp_head(w.m) == 0);
+    CHECK(ask(&w, id, "logging/setLevel", "level", "error"));
+    CHECK(ask(&w, id, "logging/setLevel", "level", "error"));
+    CHECK(subscribe(&w, id, "toy://a") && subscribe(&w, id, "other://a"));
+    CHECK(mcp_head(w.m) == 2 && find(&w, id)->n_subs == 1);
     close_world(&w);
 }
 
@@ -552,16 +596,16 @@ test_last_event_id_that_is_none(void)
             snprintf(last, sizeof(last), "%s%s", id, cases[i]);
         else
             snprintf(last, sizeof(last), "%s.1.0", other);
-        CHECK(mcp_stream_open(w.m, str_of(id), STR("ann"), str_of(last),
-                              &two->sink, &s) == 0);
+        CHECK(stream_as(&w, "ann", id, str_of(last), two,
+                    &s) == 0);
         if (!CHECK(s->sinks == &one->sink && two->n == 0))
             fprintf(stderr, "%s\n", last);
         mcp_stream_close(s, &two->sink);
     }
-    CHECK(mcp_stream_open(w.m, str_of(id), STR("bob"), STR_NONE, &two->sink,
-                          &s) == ERR_NOT_FOUND);
-    CHECK(mcp_stream_open(w.m, STR("x"), STR("ann"), STR_NONE, &two->sink,
-                          &s) == ERR_NOT_FOUND);
+    CHECK(stream_as(&w, "bob", id, STR_NONE, two,
+                    &s) == ERR_NOT_FOUND);
+    CHECK(stream_as(&w, "ann", "x", STR_NONE, two,
+                    &s) == ERR_NOT_FOUND);
     close_world(&w);
     drop(one);
     drop(two);
@@ -639,16 +683,17 @@ test_after_a_restart_the_rest_is_told(void)
     restart(&w);
     n = put(&w, "b");
     clear(c);
-    CHECK(mcp_stream_open(w.m, str_of(id), STR("ann"), str_of(last),
-                          &c->sink, &s) == 0);
+    CHECK(stream_as(&w, "ann", id, str_of(last), c,
+                    &s) == 0);
+    tick(&w, 0);
     CHECK(c->n == 3 && told(c, 0, place(n, 2), UPDATED("toy://b")) &&
           told(c, 1, place(n, MCP_LIST_PLACE), LIST("resources")) &&
           told(c, 2, "", LIST("tools")));
     restart(&w); /* and nothing twice, by what came last */
     snprintf(last, sizeof(last), "%s", c->event[0]);
     clear(c);
-    CHECK(mcp_stream_open(w.m, str_of(id), STR("ann"), str_of(last),
-                          &c->sink, &s) == 0);
+    CHECK(stream_as(&w, "ann", id, str_of(last), c,
+                    &s) == 0);
     tick(&w, 2000);
     CHECK(c->n == 2 && strstr(c->text[0], "resources/list_changed"));
     CHECK(c->n == 2 && strstr(c->text[1], "tools/list_changed"));
@@ -763,7 +808,7 @@ test_sse_session_comes_back_with_its_last_event(void)
     struct str last;
 
     open_world(&w);
-    CHECK(mcp_sse_open(w.m, STR("ann"), STR_NONE, &c->sink, &s) == 0);
+    CHECK(sse_as(&w, "ann", STR_NONE, c, &s) == 0);
     CHECK(s->sse && !s->initialized && mcp_session_id(s)[0] != '\0');
     put(&w, "a");
     CHECK(c->n == 0 && !mcp_listens(w.m)); /* no initialize yet */
@@ -780,27 +825,27 @@ test_sse_session_comes_back_with_its_last_event(void)
     mcp_stream_close(s, &c->sink);
     put(&w, "a");
     clear(c);
-    CHECK(mcp_sse_open(w.m, STR("ann"), last, &c->sink, &again) == 0);
+    CHECK(sse_as(&w, "ann", last, c, &again) == 0);
     CHECK(again == s && c->n == 0); /* the endpoint goes first */
     CHECK(mcp_due_ms(w.m) <= clock_mono_ms());
     tick(&w, 0);
     CHECK(c->n > 0 && told(c, 0, "4.1", UPDATED("toy://a")));
     restart(&w);
     clear(c);
-    CHECK(mcp_sse_open(w.m, STR("ann"), last, &c->sink, &s) == 0);
+    CHECK(sse_as(&w, "ann", last, c, &s) == 0);
     CHECK(strcmp(s->id, id) == 0 && s->sse && !s->initialized);
     tick(&w, 0);
     CHECK(c->n > 0 && told(c, 0, "4.1", UPDATED("toy://a")));
-    CHECK(mcp_sse_open(w.m, STR("bob"), last, &d->sink, &again) == 0);
+    CHECK(sse_as(&w, "bob", last, d, &again) == 0);
     CHECK(again != s && strcmp(again->id, id) != 0);
     mcp_stream_close(again, &d->sink);
-    CHECK(mcp_sse_open(w.m, STR("ann"), STR("x.1.0"), &d->sink, &again) == 0);
+    CHECK(sse_as(&w, "ann", STR("x.1.0"), d, &again) == 0);
     CHECK(again != s);
     mcp_stream_close(again, &d->sink);
     join(&w, "ann", id); /* another kind of session */
     event.len = 0;
     buf_printf(&event, "%s.0.0", id);
-    CHECK(mcp_sse_open(w.m, STR("ann"), buf_view(&event), &d->sink, &again) ==
+    CHECK(sse_as(&w, "ann", buf_view(&event), d, &again) ==
           0 && again->sse);
     buf_fini(&event);
     close_world(&w);
@@ -815,35 +860,165 @@ test_sessions_leave_memory_and_come_back(void)
 {
     struct world w;
     struct client *c = client();
+    struct mcp_facts f = {.http = true};
+    struct mcp_message *m;
+    struct arena a = {0};
     struct mcp_session *s;
     char first[MCP_ID_MAX], busy[MCP_ID_MAX], waits[MCP_ID_MAX],
-        id[MCP_ID_MAX];
+        queued[MCP_ID_MAX], id[MCP_ID_MAX];
     int i;
 
     open_world(&w);
+    join(&w, "ann", queued);
+    f = facts("ann", queued);
+    CHECK(mcp_accept(w.m, &f, &a, STR("{\"jsonrpc\":\"2.0\",\"id\":1,"
+                                      "\"method\":\"ping\"}"), &m) == 0);
     join(&w, "ann", first);
     CHECK(subscribe(&w, first, "toy://a"));
     join(&w, "ann", busy);
     s = stream(&w, busy, NULL, c);
     join(&w, "ann", waits);
     find(&w, waits)->n_kept = 1;
-    for (i = 3; i < MCP_MAX_SESSIONS; i++)
+    for (i = 4; i < MCP_MAX_SESSIONS; i++)
         join(&w, "ann", id);
-    CHECK(!try_join(&w, "ann", id)); /* all were used just now */
-    CHECK(w.m->n_sessions == MCP_MAX_SESSIONS);
-    ahead_ms += MCP_SESSION_IDLE_MS + 1000;
     CHECK(find(&w, first) != NULL); /* now used last */
-    for (i = 3; i < MCP_MAX_SESSIONS; i++)
+    for (i = 4; i < MCP_MAX_SESSIONS; i++)
         join(&w, "ann", id);
-    CHECK(!try_join(&w, "ann", id));
-    ahead_ms += MCP_SESSION_IDLE_MS + 1000;
+    CHECK(w.m->n_sessions == MCP_MAX_SESSIONS && w.m->n_subs == 1);
     join(&w, "ann", id); /* in place of first */
     CHECK(w.m->n_sessions == MCP_MAX_SESSIONS && w.m->n_subs == 0);
     CHECK(find(&w, busy) == s && find(&w, waits)->n_kept == 1);
+    CHECK(mcp_run(m, &w.out, &w.notes) == MCP_OK && m->s->n_held == 1);
+    CHECK(find(&w, queued) == m->s);
+    mcp_release(m);
+    mcp_release(m);
+    CHECK(m->s->n_held == 0);
     s = find(&w, first);
     CHECK(s != NULL && s->back && s->n_subs == 1);
+    for (s = w.m->sessions; s != NULL; s = s->next)
+        s->n_held += !s->n_kept; /* nobody can leave any more */
+    CHECK(!try_join(&w, "ann", id));
+    arena_fini(&a);
     close_world(&w);
     drop(c);
+}
+
+/* Who may only read leaves nothing behind, and has a session all the same,
+   until that leaves memory. */
+static void
+test_readers_write_nothing(void)
+{
+    struct world w;
+    struct client *c = client();
+    struct mcp_facts f = facts("ann", NULL);
+    struct mcp_session *s;
+    char id[MCP_ID_MAX], writer[MCP_ID_MAX], path[sizeof(w.path) + 8];
+    int i;
+
+    open_world(&w);
+    f.read_only = true;
+    run(&w, &f, INIT, NULL);
+    snprintf(id, sizeof(id), "%s", w.made);
+    CHECK(strlen(id) == 32);
+    f.session_id = str_of(id);
+    for (i = 0; i < 2; i++) {
+        CHECK(strcmp(run(&w, &f, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":"
+                         "\"resources/subscribe\",\"params\":{\"uri\":"
+                         "\"toy://a\"}}", NULL), OK) == 0);
+        CHECK(strcmp(run(&w, &f, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":"
+                         "\"logging/setLevel\",\"params\":{\"level\":"
+                         "\"error\"}}", NULL), OK) == 0);
+    }
+    CHECK(mcp_stream_open(w.m, &f, STR_NONE, &c->sink, &s) == 0);
+    CHECK(s->n_subs == 1 && s->log_level == 3);
+    CHECK(find(&w, id) == NULL); /* it is not a writer's */
+    CHECK(mcp_head(w.m) == 0);
+    snprintf(path, sizeof(path), "%s.key", w.path);
+    CHECK(access(path, F_OK) != 0);
+    path[strlen(path) - 4] = '\0';
+    CHECK(access(path, F_OK) != 0);
+    put(&w, "a");
+    CHECK(c->n > 0 && told(c, 0, "1.1", UPDATED("toy://a")));
+    join(&w, "ann", writer);
+    f.session_id = str_of(writer);
+    CHECK(mcp_session_find(w.m, &f, &s) == ERR_NOT_FOUND);
+    f.session_id = str_of(id);
+    run(&w, &f, NULL, NULL);
+    CHECK(w.status == MCP_OK && mcp_head(w.m) == 1);
+    run(&w, &f, NULL, NULL);
+    CHECK(w.status == MCP_NOT_FOUND);
+    run(&w, &f, INIT, NULL);
+    f.session_id = str_of(strcpy(id, w.made));
+    CHECK(mcp_session_find(w.m, &f, &s) == 0);
+    restart(&w);
+    CHECK(mcp_session_find(w.m, &f, &s) == ERR_NOT_FOUND);
+    f.session_id = str_of(writer);
+    CHECK(mcp_session_find(w.m, &f, &s) == ERR_NOT_FOUND);
+    CHECK(find(&w, writer) != NULL);
+    close_world(&w);
+    drop(c);
+}
+
+/* Sessions that come back go first. */
+static void
+test_readers_stay_longer(void)
+{
+    struct world w;
+    struct mcp_facts f = facts("ann", NULL);
+    struct mcp_session *s;
+    char reader[MCP_ID_MAX], id[MCP_ID_MAX];
+    int i;
+
+    open_world(&w);
+    f.read_only = true;
+    run(&w, &f, INIT, NULL);
+    f.session_id = str_of(strcpy(reader, w.made));
+    for (i = 0; i < MCP_MAX_SESSIONS; i++)
+        join(&w, "ann", id);
+    CHECK(mcp_session_find(w.m, &f, &s) == 0);
+    for (i = 0; i < MCP_MAX_SESSIONS; i++)
+        run(&w, &(struct mcp_facts){.http = true, .read_only = true}, INIT,
+            NULL);
+    CHECK(w.made[0] != '\0' && w.m->n_sessions == MCP_MAX_SESSIONS);
+    CHECK(mcp_session_find(w.m, &f, &s) == ERR_NOT_FOUND);
+    close_world(&w);
+}
+
+/* What is queued is settled when it is run: it may undo what is not yet
+   done. */
+static void
+test_queued_changes_build_on_each_other(void)
+{
+    static const char *const texts[] = {
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/subscribe\","
+        "\"params\":{\"uri\":\"toy://a\"}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/unsubscribe\","
+        "\"params\":{\"uri\":\"toy://a\"}}"};
+    struct world w;
+    struct arena a = {0};
+    struct mcp_message *m[2];
+    struct mcp_facts f;
+    char id[MCP_ID_MAX];
+    int i;
+
+    open_world(&w);
+    join(&w, "ann", id);
+    f = facts("ann", id);
+    for (i = 0; i < 2; i++)
+        CHECK(mcp_accept(w.m, &f, &a, str_of(texts[i]), &m[i]) == 0);
+    lock(&w);
+    for (i = 0; i < 2; i++) {
+        CHECK(mcp_writes(m[i]));
+        CHECK(mcp_run(m[i], &w.out, &w.notes) == MCP_OK);
+        mcp_release(m[i]);
+    }
+    CHECK(commit(&w) == 0 && mcp_head(w.m) == 2);
+    CHECK(find(&w, id)->n_subs == 0);
+    CHECK(mcp_accept(w.m, &f, &a, str_of(texts[1]), &m[0]) == 0);
+    CHECK(!mcp_writes(m[0])); /* nothing to do, and nothing before it */
+    mcp_release(m[0]);
+    arena_fini(&a);
+    close_world(&w);
 }
 
 static void
@@ -976,12 +1151,13 @@ test_listen_has_limits(void)
         CHECK(w.status == (k == 0 ? MCP_WAITS : MCP_OK));
     }
     s = mcp_join(w.m, &c->sink);
-    for (i = 0; i < 64; i++) {
+    for (i = 0; i < MCP_MAX_KEPT; i++) {
         snprintf(id, sizeof(id), "%d", i);
         listen_to(&w, s, id, "{}", c);
         CHECK(w.status == MCP_WAITS);
     }
-    CHECK(strstr(listen_to(&w, s, "64", "{}", c), "-32602"));
+    CHECK(strstr(listen_to(&w, s, "999", "{}", c), "-32602"));
+    CHECK(w.notes.len == 0); /* nor is it acknowledged */
     listen_to(&w, NULL, "64", "{}", c);
     CHECK(w.status == MCP_WAITS);
     while (w.m->kept != NULL)
@@ -1146,8 +1322,8 @@ open_stream(struct world *w, const char *id, struct client *c)
 {
     struct mcp_session *s;
 
-    return mcp_stream_open(w->m, str_of(id), STR("ann"), STR_NONE, &c->sink,
-                           &s) == 0;
+    return stream_as(w, "ann", id, STR_NONE, c,
+                    &s) == 0;
 }
 
 static bool
@@ -1246,6 +1422,8 @@ main(void)
     test_ended_stays_ended_everywhere();
     test_one_turn_builds_on_itself_and_can_be_undone();
     test_what_is_too_much_is_refused();
+    test_records_of_sessions_are_small();
+    test_what_changes_nothing_makes_no_record();
     test_without_a_store_to_write_to_memory_has_it_all();
     test_streams_take_turns();
     test_streams_are_told_in_order();
@@ -1259,6 +1437,9 @@ main(void)
     test_list_changed_while_nobody_was_there();
     test_sse_session_comes_back_with_its_last_event();
     test_sessions_leave_memory_and_come_back();
+    test_readers_write_nothing();
+    test_readers_stay_longer();
+    test_queued_changes_build_on_each_other();
     test_listeners_are_small();
     test_listen_takes_what_can_be_had();
     test_listen_has_limits();

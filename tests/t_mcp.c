@@ -21,6 +21,10 @@
 #define UNSUPPORTED(id, version) \
     ERR_DATA(id, "-32022", "Unsupported protocol version: " version, \
              "{'supported':['" V26 "'],'requested':'" version "'}")
+#define UNKNOWN_2099 \
+    "{'jsonrpc':'2.0','error':{'code':-32022,'message':'Unsupported protocol " \
+    "version: 2099-01-01','data':{'supported':['" V26 "'],'requested':" \
+    "'2099-01-01'}}}"
 #define NO_BATCH_TEXT "Batches are not taken here"
 #define NO_BATCH NULL_ERR(NO_BATCH_TEXT)
 #define NULL_PARSE ERR("null", "-32700", "Parse error")
@@ -83,8 +87,10 @@ static const struct kase envelope_cases[] = {
      MCP_ACCEPTED},
     {V11, NULL, "{'jsonrpc':'2.0','error':7}", "", MCP_ACCEPTED},
     {V11, "mcp-protocol-version: 2099-01-01\n",
-     "{'jsonrpc':'2.0','method':'notifications/initialized'}", "",
-     MCP_ACCEPTED},
+     "{'jsonrpc':'2.0','method':'notifications/initialized'}",
+     UNKNOWN_2099, MCP_BAD_REQUEST},
+    {V11, "mcp-protocol-version: 2099-01-01\n",
+     "{'jsonrpc':'2.0','id':7,'result':{}}", UNKNOWN_2099, MCP_BAD_REQUEST},
 };
 
 static const struct kase id_cases[] = {
@@ -756,8 +762,8 @@ test_answers_outside_of_messages(void)
     mcp_too_large(&out, 4096);
     CHECK(is_answer(BARE_ERR("-32600", "Message over 4096 bytes")));
     buf_reset(&out, SIZE_MAX);
-    mcp_no_memory(&out);
-    CHECK(is_answer(BARE_ERR("-32603", "Internal error: out of memory")));
+    mcp_no_memory(accept_as(NULL, quoted(PING)), &out);
+    CHECK(is_answer(ERR("1", "-32603", "Internal error: out of memory")));
 }
 
 static void

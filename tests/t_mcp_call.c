@@ -765,19 +765,21 @@ wait_until_memory_fails(long after, bool once, const char *in)
     nomem_start(after, once);
     if (mcp_accept(mcp, &f, &arena, quoted(in), &m) == 0)
         status = mcp_run(m, &out, &notes);
-    if (status == MCP_WAITS && mcp_keep(m, &sink, &owner, &k) == 0) {
-        say(RESPONSE("1", "{'a':1}"));
-        nomem_start(after, once);
-        while (mcp_next(mcp, INT64_MAX - 1, &m) == &owner &&
-               mcp_run(m, &out, &notes) == MCP_WAITS) {
-            mcp_keep_on(m);
-            if (m->v->questions != NULL)
-                break;
-        }
-    }
+    if (status == MCP_WAITS && mcp_keep(m, &sink, &owner, &k) != 0)
+        k = NULL;
     hit = nomem_stop();
-    if (k != NULL)
-        mcp_drop(k);
+    if (k == NULL)
+        return hit;
+    say(RESPONSE("1", "{'a':1}"));
+    nomem_start(after, once);
+    while (mcp_next(mcp, INT64_MAX - 1, &m) == &owner &&
+           mcp_run(m, &out, &notes) == MCP_WAITS) {
+        mcp_keep_on(m);
+        if (m->v->questions != NULL)
+            break;
+    }
+    hit |= nomem_stop();
+    mcp_drop(k);
     return hit;
 }
 
@@ -822,6 +824,43 @@ test_memory_fails_at_sessions(void)
     CHECK(m->made);
 }
 
+#define TOO_MUCH "{\\'code\\':\\'too_large\\',\\'message\\':\\'too much " \
+    "waits already\\',\\'retryable\\':true}"
+
+/* Neither many that wait nor few long ones: before anything is asked. */
+static void
+test_what_waits_has_limits(void)
+{
+    static char text[100000], in[sizeof(text) + 200];
+    size_t i;
+
+    toy_wakes = 9;
+    rig_agree(V11);
+    session->caps = MCP_ELICITATION;
+    for (i = 0; i < MCP_MAX_KEPT; i++)
+        CHECK(keep_as(NULL, CALL("ask", "{}")) != NULL);
+    CHECK(answers(CALL("ask", "{}"),
+                  RES("1", TEXT(TOO_MUCH) ",'isError':true")));
+    CHECK(notes.len == 0);
+    CHECK(say(GET("{'name':'quiz'}")) == MCP_OK);
+    CHECK(is_answer(BAD("1", "Too large, or too many: quiz")));
+    CHECK(say(MODERN_CALL("ask", "")) == MCP_OK); /* which keeps nothing */
+    buf_char(&out, '\0');
+    CHECK(strstr(out.p, "input_required") != NULL);
+    mcp_drop(mcp->kept);
+    CHECK(keep_as(NULL, CALL("ask", "{}")) != NULL);
+    while (mcp->kept != NULL)
+        mcp_drop(mcp->kept);
+    memset(text, 'x', sizeof(text) - 1);
+    snprintf(in, sizeof(in), CALL("wait", "{'x':'%s'}"), text);
+    for (i = 0; i < MCP_KEPT_LEN / strlen(in); i++)
+        CHECK(keep_as(NULL, in) != NULL);
+    CHECK(answers(in, RES("1", TEXT(TOO_MUCH) ",'isError':true")));
+    while (mcp->kept != NULL)
+        mcp_drop(mcp->kept);
+    CHECK(mcp->kept_len == 0);
+}
+
 int
 main(void)
 {
@@ -855,6 +894,7 @@ main(void)
     test_session_of_somebody_else();
     test_question_over_http();
     test_initialize_without_a_key();
+    test_what_waits_has_limits();
     test_memory_fails_while_waiting();
     test_memory_fails_at_sessions();
     rig_fini();

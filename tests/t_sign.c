@@ -27,6 +27,24 @@ __wrap_random_bytes(void *p, size_t n)
     return random_says != 0 ? random_says : __real_random_bytes(p, n);
 }
 
+/* ---- what stderr is told ---- */
+
+static char told[1024]; /* by the last seal or unseal */
+
+static void
+listen_to(bool on)
+{
+    static int keep = -1, ends[2];
+    ssize_t n;
+
+    if (keep < 0 && ((keep = dup(STDERR_FILENO)) < 0 || pipe(ends) != 0 ||
+                     fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0))
+        abort();
+    dup2(on ? ends[1] : keep, STDERR_FILENO);
+    n = on ? 0 : read(ends[0], told, sizeof(told) - 1);
+    told[n > 0 ? n : 0] = '\0';
+}
+
 /* ---- a store and its signer ---- */
 
 struct rig {
@@ -74,8 +92,11 @@ static int
 seal(struct rig *r, struct str payload, struct str *text)
 {
     struct buf b = {0};
-    int rc = sign_seal(r->s, "session", STR("ann"), payload, &b);
+    int rc;
 
+    listen_to(true);
+    rc = sign_seal(r->s, "session", STR("ann"), payload, &b);
+    listen_to(false);
     *text = arena_str(&r->a, buf_view(&b));
     CHECK((rc == 0) == (b.len > 0));
     buf_fini(&b);
@@ -85,7 +106,12 @@ seal(struct rig *r, struct str payload, struct str *text)
 static int
 unseal(struct rig *r, struct str text, struct str *payload)
 {
-    return sign_open(r->s, "session", STR("ann"), text, &r->a, payload);
+    int rc;
+
+    listen_to(true);
+    rc = sign_open(r->s, "session", STR("ann"), text, &r->a, payload);
+    listen_to(false);
+    return rc;
 }
 
 static bool
@@ -477,7 +503,10 @@ test_bad_key_files(void)
         }
         open_rig(&r, i % 2);
         CHECK(seal(&r, STR("x"), &text) == ERR_IO);
+        CHECK(strstr(told, key_path()) && strchr(told, '\n')); /* once */
+        CHECK(i >= 8 || strstr(told, "remove it"));
         CHECK(unseal(&r, STR("AAAAAAAAAAAAAAAAAAAAAAAA"), &out) == ERR_IO);
+        CHECK(told[0] == '\0');
         struct stat st;
         CHECK(lstat(key_path(), &st) == 0); /* and left as it is */
         CHECK(i >= 3 || st.st_size == (off_t)lens[i]);
@@ -488,6 +517,27 @@ test_bad_key_files(void)
         CHECK(seal(&r, STR("x"), &text) == 0);
         close_rig(&r);
     }
+}
+
+/* A path that turns bad, and good again: neither key nor log is lost. */
+static void
+test_path_that_turns_bad(void)
+{
+    struct str text;
+    struct rig r;
+
+    fresh();
+    open_rig(&r, false);
+    put_key("x", 1);
+    CHECK(unlink(key_path()) == 0);
+    CHECK(symlink("nowhere", log_path) == 0);
+    CHECK(seal(&r, STR("x"), &text) == ERR_IO);
+    CHECK(strstr(told, key_path()) != NULL);
+    CHECK(ts_put(&r.t, "task/1", "\"v\":1") != 0);
+    CHECK(unlink(log_path) == 0);
+    CHECK(seal(&r, STR("x"), &text) == 0);
+    CHECK(ts_put(&r.t, "task/1", "\"v\":1") == 0);
+    close_rig(&r);
 }
 
 /* ---- other processes ---- */
@@ -631,7 +681,7 @@ test_failing_calls(void)
         bool made; /* the key is there all the same */
     } cases[] = {
         {FAULT_WRITE, ENOSPC, ERR_IO, false},
-        {FAULT_WRITE, FAULT_SHORT, ERR_IO, false},
+        {FAULT_WRITE, FAULT_SHORT, 0, true},
         {FAULT_FSYNC, EIO, ERR_IO, false},
         {FAULT_LINK, EIO, ERR_IO, false},
         {FAULT_LINK, EEXIST, ERR_IO, false}, /* and gone again */
@@ -648,6 +698,8 @@ test_failing_calls(void)
         fault_start(cases[i].call, 0, false, cases[i].err);
         CHECK(seal(&r, STR("x"), &text) == cases[i].gives);
         fault.on = false;
+        CHECK(cases[i].err == EEXIST ||
+              (strstr(told, key_path()) != NULL) == (cases[i].gives != 0));
         CHECK(fault.hit && is_there(key_path()) == cases[i].made);
         CHECK(seal(&r, STR("x"), &text) == 0 && opens(&r, text, STR("x")));
         CHECK(cases[i].gives == 0 || is_tidy());
@@ -717,6 +769,7 @@ main(void)
     test_key_beside_the_real_log();
     test_readonly_without_key();
     test_bad_key_files();
+    test_path_that_turns_bad();
     test_key_of_another_process();
     test_racing_processes();
     test_no_memory();

@@ -133,9 +133,9 @@ session_new(struct client *c, const char *more)
     return s;
 }
 
-/* Opens its stream; last may be NULL. */
+/* Opens its stream, or comes back for an answer; last may be NULL. */
 static struct client
-stream_of(const struct rig *r, const struct session *s, const char *last)
+open_stream(const struct rig *r, const struct session *s, const char *last)
 {
     struct client c = dial(r->address);
     char fields[2048];
@@ -147,6 +147,26 @@ stream_of(const struct rig *r, const struct session *s, const char *last)
     CHECK(status_of(&c) == 200);
     CHECK(has(c.head, "text/event-stream"));
     return c;
+}
+
+/* Its stream, behind the event that says where that begins: its id is c.id. */
+static struct client
+stream_of(const struct rig *r, const struct session *s, const char *last)
+{
+    struct client c = open_stream(r, s, last);
+    char *data = next_event(&c);
+
+    CHECK(data != NULL && data[0] == '\0' && c.event[0] == '\0');
+    CHECK(strlen(c.id) > 32);
+    free(data);
+    return c;
+}
+
+/* Whether there is something to read already. */
+static bool
+can_now(int fd)
+{
+    return poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 0) == 1;
 }
 
 /* ---- the tests ---- */
@@ -179,6 +199,13 @@ test_routes_and_refusals(void)
         {"GET", "/mcp", STREAM "Mcp-Session-Id: x\r\n", NULL, 404, NULL},
         {"GET", "/mcp", STREAM "MCP-Protocol-Version: 2026-07-28\r\n", NULL,
          405, "Allow: POST\r\n"},
+        {"GET", "/mcp", STREAM "Mcp-Session-Id: x\r\n"
+         "MCP-Protocol-Version: 2099-01-01\r\n", NULL, 400, NULL},
+        {"DELETE", "/mcp", "Mcp-Session-Id: x\r\n"
+         "MCP-Protocol-Version:\r\n", NULL, 400, NULL},
+        {"POST", "/mcp", "Content-Type: application/json\r\n"
+         "Accept: application/json\r\n"
+         "Mcp-Method: subscriptions/listen\r\n", PING, 406, NULL},
         {"DELETE", "/mcp", "", NULL, 400, NULL},
         {"DELETE", "/mcp", "Mcp-Session-Id: x\r\n", NULL, 404, NULL},
         {"DELETE", "/mcp", "MCP-Protocol-Version: 2026-07-28\r\n", NULL, 405,
@@ -413,6 +440,119 @@ test_the_life_of_a_session(void)
     rig_end(&r);
 }
 
+static bool
+is_file(const char *dir, const char *name)
+{
+    char path[512];
+    struct stat st;
+
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    return stat(path, &st) == 0;
+}
+
+static void
+test_reading_leaves_no_log(void)
+{
+    struct rig r = rig_new(NULL);
+    struct client c = dial(r.address), stream;
+    struct session s = session_new(&c, "");
+
+    CHECK(posts(&c, s.fields, RPC(1, "logging/setLevel",
+                                  "{\"level\":\"info\"}"), "\"result\":{}"));
+    CHECK(posts(&c, s.fields, RPC(1, "resources/subscribe",
+                                  "{\"uri\":\"other://x\"}"),
+                "\"result\":{}"));
+    CHECK(posts(&c, s.fields, RPC(1, "resources/list", "{}"), "resources"));
+    stream = stream_of(&r, &s, NULL);
+    CHECK(!is_file(r.dir, "tasks.log"));
+    CHECK(posts(&c, s.fields, SUBSCRIBE("a"), "\"result\":{}"));
+    CHECK(is_file(r.dir, "tasks.log"));
+    hang_up(&stream);
+    hang_up(&c);
+    rig_end(&r);
+}
+
+/* A client that finds its stream dead before anything came comes back with
+   the id of the first event, although here it seems to live. */
+static void
+test_a_stream_is_taken_over_from_its_beginning(void)
+{
+    struct rig r = rig_new(NULL);
+    struct client c = dial(r.address), dead, alive;
+    struct session s = session_new(&c, "");
+
+    CHECK(posts(&c, s.fields, SUBSCRIBE("a"), "\"result\":{}"));
+    dead = stream_of(&r, &s, NULL);
+    change(&r, CREATE("a"));
+    alive = stream_of(&r, &s, dead.id);
+    CHECK(hears(&alive, UPDATED));
+    change(&r, UPDATE("a", "1"));
+    CHECK(hears(&alive, UPDATED));
+    hang_up(&dead);
+    hang_up(&alive);
+    hang_up(&c);
+    rig_end(&r);
+}
+
+/* The end of a session has to be written down: where that fails it has not
+   ended, and its client may try again. */
+static void
+test_an_end_that_cannot_be_written(void)
+{
+    struct rig r = {.dir = test_tmpdir()};
+    struct client c;
+    struct session s;
+    int i;
+
+    r.s = start(r.dir, "--http --port 0", FULL);
+    snprintf(r.address, sizeof(r.address), "%s", address_of(&r.s));
+    c = dial(r.address);
+    s = session_new(&c, "");
+    for (i = 0; i < 40; i++) {
+        CHECK(fetch(&c, "POST", "/mcp", s.fields,
+                    i % 2 ? SUBSCRIBE("a") : RPC(6, "resources/unsubscribe",
+                                                 "{\"uri\":\"task://a\"}"))
+              == 200);
+        if (strstr(c.body.p, "store_full") != NULL)
+            break;
+    }
+    CHECK(i < 40);
+    CHECK(fetch(&c, "DELETE", "/mcp", s.fields, NULL) == 503);
+    CHECK(has(c.body.p, "store_full"));
+    CHECK(posts(&c, s.fields, PING, "\"result\":{}"));
+    hang_up(&c);
+    rig_end(&r);
+}
+
+/* Sessions need a key: whoever runs the server hears what is wrong. */
+static void
+test_a_bad_key_is_told(void)
+{
+    struct rig r = {.dir = test_tmpdir()};
+    struct client c;
+    char path[512];
+    int fd, i;
+
+    snprintf(path, sizeof(path), "%s/tasks.log.key", r.dir);
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    CHECK(fd >= 0 && write(fd, "short", 5) == 5 && close(fd) == 0);
+    rig_begin(&r, "--http --port 0");
+    for (i = 0; i < 2; i++) {
+        c = dial(r.address);
+        CHECK(posts(&c, TYPES, HELLO, "\"protocolVersion\""));
+        CHECK(field_of(&c, "mcp-session-id") == NULL);
+        hang_up(&c);
+        if (i == 0)
+            CHECK(has(err_line(&r.s), path));
+    }
+    CHECK(!can_now(r.s.err)); /* it is said once */
+    CHECK(unlink(path) == 0);
+    c = dial(r.address);
+    session_new(&c, "");
+    hang_up(&c);
+    rig_end(&r);
+}
+
 /* What another process has changed while nobody served is told to who comes
    back with the id of the last event. */
 static void
@@ -500,6 +640,68 @@ test_who_has_a_token(const struct rig *r)
     hang_up(&c);
 }
 
+/* Whether nothing is in the directory of the store. */
+static bool
+is_empty(const char *dir)
+{
+    char command[512];
+
+    snprintf(command, sizeof(command), "test -z \"$(ls -A '%s')\"", dir);
+    return system(command) == 0;
+}
+
+/* A token that may only read makes no file, whatever it asks for. What it has
+   ends with the process. */
+static void
+test_a_reader_leaves_no_trace(void)
+{
+    char *files = test_tmpdir(), path[400], options[512];
+    struct rig r = {.dir = test_tmpdir()};
+    struct client c, stream;
+    struct session s;
+
+    snprintf(path, sizeof(path), "%s/tokens", files);
+    snprintf(options, sizeof(options), "--http --port 0 --token-file %s",
+             path);
+    write_tokens(path, "reader-0123456789abcdef carol read\n"
+                       "writer-0123456789abcdef carol\n");
+    rig_begin(&r, options);
+    c = dial(r.address);
+    s = session_new(&c, READER);
+    CHECK(posts(&c, s.fields, SUBSCRIBE("a"), "\"result\":{}"));
+    CHECK(posts(&c, s.fields, RPC(1, "logging/setLevel",
+                                  "{\"level\":\"error\"}"), "\"result\":{}"));
+    CHECK(posts(&c, s.fields, CREATE("a"), "unauthorized"));
+    stream = dial(r.address);
+    ask(&stream, "GET", "/sse", STREAM READER, NULL);
+    CHECK(status_of(&stream) == 200);
+    free(next_event(&stream));
+    snprintf(path, sizeof(path), "/message?clientId=%.*s",
+             (int)strcspn(stream.id, "."), stream.id);
+    CHECK(once(&r, "POST", path, TYPES READER, SUBSCRIBE("a")) == 202);
+    CHECK(hears(&stream, "\"result\":{}"));
+    CHECK(once(&r, "POST", path, TYPES "Authorization: Bearer "
+               "writer-0123456789abcdef\r\n", SUBSCRIBE("a")) == 404);
+    hang_up(&stream);
+    stream = stream_of(&r, &s, NULL);
+    CHECK(is_empty(r.dir));
+    CHECK(posts(&c, TYPES "Authorization: Bearer writer-0123456789abcdef\r\n",
+                CREATE("a"), SAYS("seq", "1")));
+    CHECK(hears(&stream, UPDATED));
+    CHECK(fetch(&c, "DELETE", "/mcp", s.fields, NULL) == 200);
+    CHECK(!hears(&stream, UPDATED) && stream.ended);
+    CHECK(fetch(&c, "POST", "/mcp", s.fields, PING) == 404);
+    s = session_new(&c, READER);
+    hang_up(&stream);
+    hang_up(&c);
+    kill(r.s.pid, SIGTERM);
+    CHECK(ended(&r.s) == 0);
+    rig_begin(&r, options);
+    CHECK(once(&r, "POST", "/mcp", s.fields, PING) == 404);
+    rig_end(&r);
+    free(files);
+}
+
 static void
 test_tokens(void)
 {
@@ -508,7 +710,7 @@ test_tokens(void)
                               "reader-0123456789abcdef carol read\n";
     char *files = test_tmpdir(), path[400], options[512];
     struct rig r = {.dir = test_tmpdir()};
-    struct client c, stream;
+    struct client c, stream, half;
     struct session s;
     struct text t = {0};
 
@@ -527,6 +729,8 @@ test_tokens(void)
     CHECK(once(&r, "POST", "/mcp", t.p, PING) == 404);
     CHECK(once(&r, "GET", "/mcp", t.p, NULL) == 404);
     CHECK(once(&r, "DELETE", "/mcp", t.p, NULL) == 404);
+    t.len = 0;
+    addf(&t, "%s%sExpect: 100-continue\r\n", TYPES, ALICE);
     CHECK(posts(&c, s.fields, PING, "\"result\":{}"));
 
     /* a file that is wrong changes nothing, a right one does at once */
@@ -536,8 +740,15 @@ test_tokens(void)
     CHECK(has(err_line(&r.s), "the old tokens stay"));
     CHECK(posts(&c, s.fields, PING, "\"result\":{}"));
     write_tokens(path, strchr(all, '\n') + 1);
+    half = dial(r.address); /* whose body is yet to come */
+    addf(&t, "Content-Length: %zu\r\n", strlen(PING));
+    ask(&half, "POST", "/mcp", t.p, NULL);
+    CHECK(status_of(&half) == 100);
     kill(r.s.pid, SIGHUP);
     CHECK(next_event(&stream) == NULL);
+    send_bytes(&half, PING, strlen(PING));
+    CHECK(status_of(&half) == 0);
+    hang_up(&half);
     CHECK(once(&r, "POST", "/mcp", s.fields, PING) == 401);
     CHECK(once(&r, "POST", "/mcp", TYPES BOB, PING) == 200);
     hang_up(&stream);
@@ -724,10 +935,10 @@ test_an_answer_is_fetched_once(void)
     CHECK(posts(&c, s.fields, PING, "\"result\":{}"));
     stream = stream_of(&r, &other, id); /* not his: a plain stream */
     hang_up(&stream);
-    stream = stream_of(&r, &s, id);
+    stream = open_stream(&r, &s, id);
     hang_up(&stream); /* before it was there, or after */
     call_and_part(&c, &s, id);
-    stream = stream_of(&r, &s, id);
+    stream = open_stream(&r, &s, id);
     CHECK(hears(&stream, "\"id\":7,\"result\""));
     CHECK(next_event(&stream) == NULL && stream.ended);
     hang_up(&stream);
@@ -792,6 +1003,34 @@ test_a_call_asks_its_client(void)
     hang_up(&call);
     hang_up(&c);
     free(r.dir);
+}
+
+/* At the end a reply is ended once, also where its call still has something
+   to say, and its connection lingers for what was sent behind it. */
+static void
+test_the_end_of_a_call_that_waits(void)
+{
+    static const char *const accepts[] = {
+        TYPES, "Content-Type: application/json\r\n"
+               "Accept: application/json\r\n"};
+    size_t i;
+
+    for (i = 0; i < 2; i++) {
+        struct rig r = fixture_new();
+        struct client c = dial(r.address), other = dial(r.address);
+
+        ask(&c, "POST", "/mcp", accepts[i],
+            RPC(8, "tools/call", "{\"name\":\"test_tool_with_progress\","
+                "\"_meta\":{\"progressToken\":1}}"));
+        send_bytes(&c, "GET", 3);
+        CHECK(i == 1 || status_of(&c) == 200);
+        CHECK(fetch(&other, "GET", "/health", "", NULL) == 200);
+        kill(r.s.pid, SIGTERM);
+        CHECK(ended(&r.s) == 0);
+        hang_up(&c);
+        hang_up(&other);
+        free(r.dir);
+    }
 }
 
 /* ---- where it listens ---- */
@@ -938,7 +1177,12 @@ main(int argc, char **argv)
     test_a_call_without_a_handshake();
     test_statuses_of_2026();
     test_the_life_of_a_session();
+    test_reading_leaves_no_log();
+    test_a_stream_is_taken_over_from_its_beginning();
+    test_an_end_that_cannot_be_written();
+    test_a_bad_key_is_told();
     test_replay_across_a_kill();
+    test_a_reader_leaves_no_trace();
     test_tokens();
     test_the_sse_transport();
     test_listens();
@@ -946,6 +1190,7 @@ main(int argc, char **argv)
     if (fixture != NULL) {
         test_an_answer_is_fetched_once();
         test_a_call_asks_its_client();
+        test_the_end_of_a_call_that_waits();
     }
     test_a_unix_socket();
     test_a_passed_socket();
