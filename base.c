@@ -256,6 +256,7 @@ static const struct {
     [-ERR_UNKNOWN] = {"store_error", false},
     [-ERR_UNAUTHORIZED] = {"unauthorized", false},
     [-ERR_CAPABILITY] = {"unauthorized", false},
+    [-ERR_LEASE] = {"lease_held", true},
 };
 
 #define ERRORS_N ((int)(sizeof(errors) / sizeof(errors[0])))

@@ -60,7 +60,8 @@ enum err {
     ERR_FORMAT = -21,   /* not a log, or of a version unknown here */
     ERR_UNKNOWN = -22,  /* a commit failed, and its outcome is not known */
     ERR_UNAUTHORIZED = -23, /* the principal may not do that */
-    ERR_CAPABILITY = -24    /* the client cannot do what is needed */
+    ERR_CAPABILITY = -24,   /* the client cannot do what is needed */
+    ERR_LEASE = -25         /* another agent's lease is running */
 };
 
 /* The code's name on the wire ("not_found", "store_full"); never NULL. */

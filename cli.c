@@ -20,6 +20,7 @@
 #include "admin.h"
 #include "mcp.h"
 #include "text.h"
+#include "tools.h"
 #include "view.h"
 
 #include <errno.h>
@@ -47,8 +48,8 @@ struct cli_command {
 
 /* ---- errors ---- */
 
-static int
-exit_of(int err)
+int
+cli_exit(int err)
 {
     switch (err) {
     case 0:
@@ -57,7 +58,8 @@ exit_of(int err)
         return CLI_NOT_MET;
     case ERR_INVALID: case ERR_SYNTAX:
         return CLI_USAGE;
-    case ERR_EXISTS:
+    case ERR_EXISTS: case ERR_VERSION: case ERR_LEASE: case ERR_NOT_OWNER:
+    case ERR_BLOCKED: case ERR_TERMINAL: case ERR_TRANSITION:
         return CLI_CONFLICT;
     default:
         return CLI_STORE;
@@ -83,7 +85,7 @@ cli_fail(const struct cli *c, int err, const char *fmt, ...)
     }
     buf_char(&b, '\n');
     cli_say(STDERR_FILENO, &b);
-    return exit_of(err);
+    return cli_exit(err);
 }
 
 struct str
@@ -188,33 +190,69 @@ take_options(struct cli *c, int *argc, char **argv)
 /* A compaction that did not know a kind would carry its records along for
    ever: so all who open the store know the same ones. */
 int
-cli_open_store(const struct cli_env *env, bool readonly, struct tasks **tasks,
-               struct store **store, char why[256])
+cli_open_store(const struct cli_env *env, bool readonly,
+               struct cli_store *out, char why[256])
 {
-    static struct store_kind kinds[2]; /* as long as the store */
+    static const struct calls_options calls = {.alias = task_alias};
+    static struct store_kind kinds[3]; /* as long as the store */
     struct store_options o = {.path = env->log_path,
                               .readonly = readonly || env->read_only,
                               .closed_max = env->closed_max};
     int rc;
 
     text_put(why, 256, "out of memory");
-    *tasks = tasks_new();
-    if (*tasks == NULL)
+    out->tasks = tasks_new();
+    out->calls = calls_new(&calls);
+    if (out->tasks == NULL || out->calls == NULL)
         return ERR_NOMEM;
-    tasks_kind(*tasks, &kinds[0]);
+    tasks_kind(out->tasks, &kinds[0]);
     mcp_session_kind(&kinds[1]);
-    rc = store_open(store, &o, kinds, 2, why);
-    if (rc == 0)
-        tasks_bind(*tasks, *store);
+    calls_kind(out->calls, &kinds[2]);
+    rc = store_open(&out->store, &o, kinds, 3, why);
+    if (rc == 0) {
+        tasks_bind(out->tasks, out->store);
+        calls_bind(out->calls, out->store);
+    }
     return rc;
+}
+
+void
+cli_close_store(struct cli_store *s)
+{
+    store_close(s->store);
+    tasks_free(s->tasks);
+    calls_free(s->calls);
+}
+
+void
+cli_settle(struct cli *c)
+{
+    struct tools *tools = NULL;
+    struct mcp *mcp = NULL;
+    int rounds = 16;
+
+    if (!calls_any_marked(c->calls) ||
+        tools_new(&tools, c->tasks, c->env) < 0)
+        return;
+    if (mcp_new(&mcp, tools_catalogue(tools), c->store, NULL) == 0) {
+        mcp_defers(mcp, c->calls);
+        while (rounds-- > 0 && calls_any_marked(c->calls))
+            mcp_settle(mcp);
+    }
+    mcp_free(mcp);
+    tools_free(tools);
 }
 
 int
 cli_open(struct cli *c, bool readonly)
 {
+    struct cli_store s = {0};
     char why[256];
-    int rc = cli_open_store(c->env, readonly, &c->tasks, &c->store, why);
+    int rc = cli_open_store(c->env, readonly, &s, why);
 
+    c->store = s.store;
+    c->tasks = s.tasks;
+    c->calls = s.calls;
     return rc < 0 ? cli_fail(c, rc, "%s", why) : 0;
 }
 
@@ -230,8 +268,7 @@ close_store(struct cli *c, int rc)
         if (st.err == ERR_DAMAGED)
             rc = cli_fail_store(c, ERR_DAMAGED);
     }
-    store_close(c->store);
-    tasks_free(c->tasks);
+    cli_close_store(&(struct cli_store){c->store, c->tasks, c->calls});
     return rc;
 }
 
@@ -625,6 +662,14 @@ static const struct env_opt verify_opts[] = {
     {"repair", 0, OPT_TEXT, ARG(repair)}, {0}};
 static const struct env_opt compact_opts[] = {
     {"orphans", 0, OPT_FLAG, ARG(orphans)}, {0}};
+static const struct env_opt claim_opts[] = {
+    {"agent", 'a', OPT_TEXT, ARG(agent)},
+    {"repo", 'r', OPT_TEXT, ARG(repo)},
+    {"tag", 't', OPT_TEXT, ARG(tag)},
+    {"lease", 0, OPT_TEXT, ARG(lease)},
+    {0}};
+static const struct env_opt answer_opts[] = {
+    {"agent", 'a', OPT_TEXT, ARG(agent)}, {0}};
 static const struct env_opt no_opts[] = {{0}};
 
 static const struct cli_command commands[] = {
@@ -655,6 +700,20 @@ static const struct cli_command commands[] = {
      "  -n, --lines N  how many (10)\n"
      "  -f, --follow   go on with what is written, until interrupted\n",
      tail_opts, 0, 0, READ},
+    {"claim", "--agent A [OPTION...] [ID]", "takes up a task, or the best one",
+     cli_claim,
+     "Makes the task, or the best one that is ready, A's for a while, and\n"
+     "shows it. Exit code 1: none is ready; 4: somebody else has it.\n"
+     "  -a, --agent A    who takes it up\n"
+     "  -r, --repo PATH  one of this repository\n"
+     "  -t, --tag TAG    one with this tag\n"
+     "      --lease S    for S seconds (900) from A's last change on\n",
+     claim_opts, 0, 1, WRITE},
+    {"answer", "[--agent A] ID [QUESTION] TEXT", "answers a question of a task",
+     cli_answer,
+     "Answers the question, which need not be named where one only is open.\n"
+     "  -a, --agent A  who answers\n",
+     answer_opts, 2, 3, WRITE},
     {"export", "[--format jsonl|md] [ID...]",
      "tasks as JSON lines or markdown", admin_export,
      "Writes all tasks, or these, to standard output: oldest change first, "

@@ -20,12 +20,17 @@ enum cli_exit { /* of the process */
 /* Runs the command argv[0] with what stands behind it, which is reordered.
    Returns the exit code, a text about an error having gone to stderr. */
 int cli_main(const struct cli_env *env, int argc, char **argv);
-/* Opens the store with every kind of record that this program knows, and
-   its tasks, which are the caller's to free also after an error; why as in
-   store_open. Once in a process. */
+/* A store with every kind of record that this program knows. */
+struct cli_store {
+    struct store *store;
+    struct tasks *tasks;
+    struct calls *calls;
+};
+/* Opens one, once in a process; why as in store_open. To be closed also after
+   an error. */
 int cli_open_store(const struct cli_env *env, bool readonly,
-                   struct tasks **tasks, struct store **store,
-                   char why[256]);
+                   struct cli_store *out, char why[256]);
+void cli_close_store(struct cli_store *s);
 /* Appends the commands, one a line. */
 void cli_usage(struct buf *b);
 /* Writes b to a descriptor and frees it: whether all of it went. In one
@@ -46,7 +51,7 @@ int cli_fail(const struct cli *c, int err, const char *fmt, ...)
 /* What a command was asked for, those of all commands. */
 struct cli_args {
     const char *status, *owner, *repo, *tag, *parent, *query;
-    const char *format, *repair;
+    const char *format, *repair, *agent, *lease;
     uint64_t limit, lines, since;
     bool all, ready, stale, follow, strict, orphans;
 };
@@ -56,6 +61,7 @@ struct cli {
     const struct cli_env *env;
     const struct cli_command *cmd;
     struct tasks *tasks;
+    struct calls *calls;
     struct store *store; /* NULL: not opened */
     bool json;      /* --json */
     int out_errno;  /* of the write that failed; then nothing more is */
@@ -80,8 +86,17 @@ struct str cli_why(int err);
 /* Opens the store: 0, or an exit code, said. */
 int cli_open(struct cli *c, bool readonly);
 
-/* The commands of cli_config.c. */
+/* Before a commit, under the lock: settles the calls that wait for what was
+   staged. What cannot be settled now will be by whoever comes next. */
+void cli_settle(struct cli *c);
+
+/* The exit code that goes with an error. */
+int cli_exit(int err);
+
+/* The commands of cli_config.c and cli_work.c. */
 int cli_config(struct cli *c, int argc, char **argv);
+int cli_claim(struct cli *c, int argc, char **argv);
+int cli_answer(struct cli *c, int argc, char **argv);
 
 /* ---- cli_text.c ---- */
 

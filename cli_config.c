@@ -78,6 +78,7 @@ find_launch(struct cli *c, struct launch *l)
     add_arg(l, e->core, "--tools", "core");
     add_arg(l, e->read_only, "--read-only", NULL);
     add_arg(l, e->require_evidence, "--require-evidence", NULL);
+    add_arg(l, e->ownership_warn, "--ownership", "warn");
     add_arg(l, e->artifact_root != NULL, "--artifact-root", e->artifact_root);
     add_arg(l, e->closed_max > 0, "--closed-max", mib.p);
     add_env(l, is_set("MCP_TASK_BASE_DIR") || is_set("XDG_STATE_HOME"),

@@ -274,6 +274,7 @@ import_batch(struct import *im)
     }
     if (store_locked(c->store)) {
         staged = store_staged_n(c->store);
+        cli_settle(c);
         int done = staged > 0 ? store_commit(c->store, &unknown) : 0;
         im->imported += done == 0 ? staged : 0;
         rc = rc == 0 ? done : rc;

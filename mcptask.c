@@ -34,7 +34,7 @@
 
 /* Those that stand before the command. */
 struct options {
-    const char *tools, *artifact_root;
+    const char *tools, *ownership, *artifact_root;
     uint64_t closed_mib, port, connections;
     bool read_only, require_evidence, http;
     struct web_options web;
@@ -47,6 +47,7 @@ static const struct env_opt opts[] = {
     {"tools", 0, OPT_TEXT, AT(tools)},
     {"read-only", 0, OPT_FLAG, AT(read_only)},
     {"require-evidence", 0, OPT_FLAG, AT(require_evidence)},
+    {"ownership", 0, OPT_TEXT, AT(ownership)},
     {"artifact-root", 0, OPT_TEXT, AT(artifact_root)},
     {"closed-max", 0, OPT_NUMBER, AT(closed_mib)},
     {"http", 0, OPT_FLAG, AT(http)},
@@ -72,6 +73,8 @@ put_help(struct buf *b)
          "  --read-only             offer the reads only; never write the "
          "store\n"
          "  --require-evidence      refuse done without test_results\n"
+         "  --ownership enforce|warn  writes during another's lease "
+         "(enforce)\n"
          "  --artifact-root DIR     let attach_artifact read files beneath "
          "DIR\n"
          "  --closed-max MIB        keep this much of closed generations "
@@ -126,6 +129,11 @@ apply(struct cli_env *e, const struct options *o)
     e->core = o->tools != NULL && strcmp(o->tools, "core") == 0;
     if (o->tools != NULL && !e->core && strcmp(o->tools, "all") != 0)
         return "--tools: takes core or all";
+    e->ownership_warn = o->ownership != NULL &&
+                        strcmp(o->ownership, "warn") == 0;
+    if (o->ownership != NULL && !e->ownership_warn &&
+        strcmp(o->ownership, "enforce") != 0)
+        return "--ownership: takes enforce or warn";
     if (o->artifact_root != NULL)
         e->artifact_root = env_absolute(o->artifact_root);
     if (o->artifact_root != NULL &&
@@ -228,8 +236,7 @@ take_options(struct cli_env *e, struct options *o, char **argv)
 /* ---- serving ---- */
 
 struct parts { /* in the order in which they stand on each other */
-    struct tasks *tasks;
-    struct store *store;
+    struct cli_store s;
     struct sign *sign;
     struct tools *tools;
     struct mcp *mcp;
@@ -266,40 +273,21 @@ tell_address(const struct cli_env *e, const struct web *w)
 }
 
 static int
-open_store(struct parts *p, const struct cli_env *e, char why[256])
-{
-    static struct store_kind kinds[2]; /* as long as the store */
-    struct store_options opt = {.path = e->log_path,
-                                .readonly = e->read_only,
-                                .closed_max = e->closed_max};
-    int err;
-
-    p->tasks = tasks_new();
-    if (p->tasks == NULL)
-        return ERR_NOMEM;
-    tasks_kind(p->tasks, &kinds[0]);
-    mcp_session_kind(&kinds[1]);
-    err = store_open(&p->store, &opt, kinds, 2, why);
-    if (err == 0)
-        tasks_bind(p->tasks, p->store);
-    return err;
-}
-
-static int
 open_parts(struct parts *p, const struct cli_env *e,
            const struct options *o, char why[256])
 {
     int err;
 
-    if ((err = open_store(p, e, why)) < 0 ||
-        (err = sign_new(&p->sign, p->store)) < 0 ||
-        (err = tools_new(&p->tools, p->tasks, e)) < 0 ||
-        (err = mcp_new(&p->mcp, tools_catalogue(p->tools), p->store,
+    if ((err = cli_open_store(e, false, &p->s, why)) < 0 ||
+        (err = sign_new(&p->sign, p->s.store)) < 0 ||
+        (err = tools_new(&p->tools, p->s.tasks, e)) < 0 ||
+        (err = mcp_new(&p->mcp, tools_catalogue(p->tools), p->s.store,
                        p->sign)) < 0 ||
         (err = loop_new(&p->loop)) < 0 ||
-        (err = serve_new(&p->serve, p->loop, p->store, p->mcp)) < 0)
+        (err = serve_new(&p->serve, p->loop, p->s.store, p->mcp)) < 0)
         return err;
-    return o->http ? web_open(&p->web, p->serve, p->loop, p->store, &o->web,
+    mcp_defers(p->mcp, p->s.calls);
+    return o->http ? web_open(&p->web, p->serve, p->loop, p->s.store, &o->web,
                               why)
                    : pipe_open(&p->pipe, p->serve, p->loop);
 }
@@ -314,8 +302,7 @@ close_parts(struct parts *p)
     mcp_free(p->mcp);
     tools_free(p->tools);
     sign_free(p->sign);
-    store_close(p->store);
-    tasks_free(p->tasks);
+    cli_close_store(&p->s);
 }
 
 static int
@@ -327,7 +314,7 @@ serve_clients(const struct cli_env *e, const struct options *o)
 
     if (err == 0) {
         tell_address(e, p.web);
-        tell_state(p.store);
+        tell_state(p.s.store);
         text_put(why, sizeof(why), "select failed");
         err = p.web != NULL ? serve_run(p.serve, web_ended, p.web)
                             : serve_run(p.serve, pipe_ended, p.pipe);

@@ -8,6 +8,7 @@
 
 #include "task_fields.h"
 #include "task_index.h"
+#include "task_lease.h"
 #include "task_raw.h"
 #include "text.h"
 
@@ -54,6 +55,9 @@ static const struct {
     [-ERR_FORMAT] = {"the record is of a newer version",
      "tell the operator: a newer mcptask reads it"},
     [-ERR_UNAUTHORIZED] = {"the token may only read", "reads still work"},
+    [-ERR_LEASE] = {"another agent holds a lease on the task",
+     "take other work, or try again when the lease has ended; if it is yours, "
+     "say so in agent"},
 };
 
 int
@@ -91,6 +95,8 @@ task_fail(struct task_error *e, struct arena *a, int code, const char *field,
         e->field = str_of(field);
     if (code == ERR_NOT_FOUND && str_is(e->field, "artifact_id"))
         e->next = STR("get_task names the task's artifacts");
+    if (str_is(e->field, "answer"))
+        e->next = STR("get_task shows the task's questions");
     return code;
 }
 
@@ -187,18 +193,24 @@ static int
 derive(struct tasks *t, struct arena *a, struct task *k)
 {
     int status = task_status_of(raw_inner(k->f[F_STATUS])), rc;
-    int64_t at;
+    int64_t at, now = store_now_ms(t->store);
+    bool ended;
 
     if (status < 0)
         return ERR_FORMAT;
     k->status = (enum task_status)status;
     k->version = raw_u64(k->f[F_VERSION]);
+    ended = task_status_ended(k->status);
     rc = find_blockers(t, a, k);
-    k->ready = !k->blocked && k->status != TASK_IN_PROGRESS &&
-               !task_status_ended(k->status);
+    if (task_lease_end(k->f[F_LEASE], &at)) {
+        k->leased = at > now;
+        k->lease_expired = at <= now;
+    }
+    k->needs_input = !ended && task_has_open(k->f[F_QUESTIONS]);
+    k->ready = !k->blocked && !ended &&
+               (k->status != TASK_IN_PROGRESS || k->lease_expired);
     k->stale = k->status == TASK_IN_PROGRESS &&
-               time_parse(k->ev.r.time, &at) &&
-               store_now_ms(t->store) - at > TASK_STALE_MS;
+               time_parse(k->ev.r.time, &at) && now - at > TASK_STALE_MS;
     return rc;
 }
 
@@ -238,4 +250,32 @@ task_get(struct tasks *t, struct arena *a, struct str id, struct task *out)
     int rc = task_event_last(t, a, id, &ev);
 
     return rc == 0 ? task_of(t, a, &ev, out) : rc;
+}
+
+/* ---- other names ---- */
+
+struct str
+task_alias_of(struct str owner, char *buf)
+{
+    static const char prefix[] = "owner/";
+    size_t head = sizeof prefix - 1, n = owner.len - 2;
+
+    if (owner.len < 2)
+        return STR_NONE;
+    if (n > TASK_ALIAS_MAX - head)
+        n = TASK_ALIAS_MAX - head;
+    memcpy(buf, prefix, head);
+    memcpy(buf + head, owner.p + 1, n);
+    return (struct str){buf, head + n};
+}
+
+struct str
+task_alias(struct str key, struct str body, char *buf)
+{
+    const struct store_rec r = {.key = key, .body = body};
+    struct task_event ev;
+
+    if (task_event_of(&r, &ev) != 0)
+        return STR_NONE;
+    return task_alias_of(task_member(ev.v, "current_owner"), buf);
 }

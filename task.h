@@ -55,7 +55,8 @@ size_t tasks_index_bytes(const struct tasks *t);
    are too long are cut from the end. */
 enum task_field {
     F_TASK_ID, F_STATUS, F_CURRENT_OWNER, F_PRIORITY, F_REPO_PATH,
-    F_PARENT_ID, F_TAGS, F_DEPENDS_ON, F_VERSION, F_CREATED_AT,
+    F_PARENT_ID, F_TAGS, F_DEPENDS_ON, F_VERSION, F_CREATED_AT, F_LEASE,
+    F_QUESTIONS,
     F_TITLE, F_GOAL, F_HANDOFF, F_EXHAUSTED, F_CHECKPOINT, F_RESUME_PROMPT,
     F_REMAINING_STEPS, F_COMPLETED_STEPS, F_ACCEPTANCE, F_DECISIONS,
     F_FAILED_APPROACHES, F_BRANCH, F_COMMIT, F_DIRTY, F_RESULT,
@@ -68,7 +69,8 @@ struct task_event {
     struct store_rec r;
     struct str id;   /* the task's */
     struct str op;   /* create checkpoint handoff exhaust attach update
-                        import; a newer binary's may be unknown here */
+                        claim ask import; a newer binary's may be unknown
+                        here */
     struct str by;   /* raw JSON string: the agent */
     struct str set;  /* raw JSON array of field names, .p NULL: none */
     struct str note; /* raw JSON string, .p NULL: none */
@@ -86,6 +88,8 @@ struct task {
     uint64_t version;
     struct str blocked_by; /* raw JSON array of the depends_on not done */
     bool blocked, ready, stale;
+    bool leased, lease_expired; /* a lease runs, or has run out */
+    bool needs_input;           /* it has an open question */
 };
 
 /* Reads the record r of a key "task/..." (from store_scan, store_observe,
@@ -116,8 +120,18 @@ size_t task_list_n(struct str raw);
 /* Steps through a raw array: the next element, .p NULL at the end. *at
    begins at 0. */
 struct str task_list_next(struct str raw, size_t *at);
+/* Whether one of the elements of a raw array is just that. */
+bool task_list_has(struct str raw, struct str item);
 /* The raw value of a raw object's member, .p NULL: none. */
 struct str task_member(struct str raw, const char *name);
+
+#define TASK_ALIAS_MAX 320
+/* The name "owner/..." under which all the tasks of an agent (a raw JSON
+   string) can be watched, made in a buf of TASK_ALIAS_MAX bytes; of a very
+   long name only the start counts. .p NULL: owner is none. */
+struct str task_alias_of(struct str owner, char *buf);
+/* That of the task that a record leaves behind it. */
+struct str task_alias(struct str key, struct str body, char *buf);
 
 /* ---- searching ---- */
 
@@ -134,7 +148,7 @@ struct task_query {
     struct str owner, repo_path, tag, parent_id;
     struct str text; /* in title, goal, task_id, tags or resume_prompt, with
                         ASCII letters of either case taken as the same */
-    enum task_ask ready, stale;
+    enum task_ask ready, stale, needs_input;
     int64_t since_ms;  /* changed at or after, 0: not asked */
     uint64_t since_n;  /* seq above, 0: not asked */
     bool include_done; /* ended ones too */
@@ -188,6 +202,9 @@ struct task_receipt {
     struct str owner;       /* raw JSON string, .p NULL: nobody */
     struct str warnings;    /* raw JSON array, .p NULL: none */
     struct str artifact_id; /* raw JSON string, .p NULL: none attached */
+    struct str question_id; /* raw JSON string, .p NULL: none asked */
+    struct str lease;       /* raw JSON object, .p NULL: none */
+    bool partial; /* no task was found to claim, but not all were seen */
 };
 
 /* What a change is made with. */
@@ -195,6 +212,7 @@ struct task_ctx {
     struct arena *a;
     struct str principal;  /* empty: the one */
     bool require_evidence; /* refuse done without test_results */
+    bool ownership_warn;   /* warn where another agent's lease is running */
     struct task_error e;   /* says why, when a call has failed */
 };
 

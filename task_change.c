@@ -13,7 +13,8 @@
       it: work that was done is kept, and a warning says what is odd. */
 
 #include "task_change.h"
-#include "task_index.h"
+#include "task_lease.h"
+#include "task_question.h"
 #include "task_raw.h"
 
 #include <string.h>
@@ -22,6 +23,10 @@
 #define BODY_KEEP ((size_t)16 * 1024)
 #define UNCHANGED 1 /* the task is already as it was asked to be */
 #define MINTED 10 /* random letters and digits of an id */
+/* What a question may cost in an answer, so that it fits into one, before
+   and after it is answered: invariant 3 of task_fields.c. */
+#define ASKED_COST ((size_t)22 * 1024)
+#define ANSWERED_COST ((size_t)42 * 1024)
 
 struct change {
     struct tasks *t;
@@ -38,6 +43,7 @@ struct change {
     const struct task_blob *blob;
     size_t n_warn;
     struct str artifact_id; /* raw, of an attached one */
+    struct str question_id; /* raw, of one that was asked */
     const char *warn[MAX_WARNINGS];
     char hex[65];      /* digest of the arguments, where there is a key */
     struct task k;     /* as it shall be; f and status only */
@@ -173,11 +179,64 @@ is_others(const struct change *ch)
     return owner.p && !is_unknown(ch->by) && !str_eq(owner, ch->by);
 }
 
+static int
+not_owner(struct change *ch, const char *field, const char *message)
+{
+    int rc = refuse(ch, ERR_NOT_OWNER, field, message);
+
+    ch->c->e.holder = ch->old.f[F_CURRENT_OWNER];
+    return rc;
+}
+
 static void
 warn_owner(struct change *ch)
 {
     if (is_others(ch))
         warn(ch, "another agent owns this task");
+}
+
+/* ---- leases ---- */
+
+static bool
+has_fields(const struct change *ch);
+
+/* While a lease runs, its holder alone changes the task. An answer is no
+   change of the work: it may be anybody's. */
+static int
+check_lease(struct change *ch)
+{
+    struct str holder = task_member(ch->old.f[F_LEASE], "agent");
+    bool answers = given(ch, ARG_ANSWER) && !has_fields(ch);
+
+    if (!ch->old.leased || str_eq(holder, ch->by) || answers)
+        return 0;
+    if (ch->c->ownership_warn && ch->tool != TOOL_CLAIM) {
+        warn(ch, "another agent holds a lease on this task");
+        return 0;
+    }
+    fail_store(ch, ERR_LEASE);
+    ch->c->e.holder = holder;
+    return ERR_LEASE;
+}
+
+/* A lease is the owner's, of a task in progress, and every write of its
+   holder renews it. One from elsewhere ends within a day, or is none. */
+static void
+settle_lease(struct change *ch)
+{
+    struct str *lease = &ch->k.f[F_LEASE];
+    struct str agent = task_member(*lease, "agent");
+    int64_t now = store_now_ms(ch->t->store), end;
+
+    if (!lease->p)
+        return;
+    if (ch->k.status != TASK_IN_PROGRESS || is_unknown(agent) ||
+        !str_eq(agent, ch->k.f[F_CURRENT_OWNER]) ||
+        (task_lease_end(*lease, &end) && end - now > TASK_LEASE_MAX_MS))
+        *lease = STR_NONE;
+    else if (str_eq(agent, ch->by))
+        *lease = keep(ch, task_lease_make(ch->c->a, agent, task_member(*lease,
+                                          "seconds"), now));
 }
 
 /* ---- dependencies ---- */
@@ -326,18 +385,19 @@ static int
 receipt_of(struct change *ch, const struct task_event *ev,
            struct task_receipt *out)
 {
-    struct str f[TASK_N_HEAD], list, last = STR_NONE, next;
+    struct str f[TASK_N_HEAD], list = STR_NONE, last = STR_NONE, next;
     size_t at = 0;
     int status, rc = task_head_of(ev->v, f);
 
     status = rc == 0 ? task_status_of(raw_inner(f[F_STATUS])) : -1;
     if (status < 0)
         return fail_store(ch, ERR_FORMAT);
-    if (str_is(ev->op, "attach")) {
+    if (str_is(ev->op, "attach"))
         list = task_member(ev->v, "artifacts");
-        while ((next = task_list_next(list, &at)).p)
-            last = next;
-    }
+    else if (str_is(ev->op, "ask"))
+        list = f[F_QUESTIONS];
+    while ((next = task_list_next(list, &at)).p)
+        last = next;
     *out = (struct task_receipt){
         .id = ev->id,
         .op = ev->op,
@@ -347,6 +407,8 @@ receipt_of(struct change *ch, const struct task_event *ev,
         .owner = f[F_CURRENT_OWNER],
         .warnings = ev->warn,
         .artifact_id = task_member(last, "artifact_id"),
+        .question_id = task_member(last, "question_id"),
+        .lease = f[F_LEASE],
     };
     return 0;
 }
@@ -487,7 +549,8 @@ put_set(struct buf *b, const struct change *ch)
 
     for (i = 0; i < TASK_N_FIELDS; i++) {
         if (i == F_TASK_ID || i == F_VERSION || i == F_CREATED_AT ||
-            i == F_CREATED_BY || str_eq(ch->old.f[i], ch->k.f[i]))
+            i == F_CREATED_BY || str_eq(ch->old.f[i], ch->k.f[i]) ||
+            (i == F_LEASE && ch->old.f[i].p && ch->k.f[i].p)) /* renewed */
             continue;
         buf_char(b, before);
         json_quote(b, task_arg_name(i));
@@ -541,6 +604,7 @@ stage(struct change *ch, struct task_receipt *out)
 
     if (ch->exists)
         ch->k.f[F_VERSION] = number(ch, ch->old.version + 1);
+    settle_lease(ch);
     warnings = warnings_json(ch, b);
     buf_reset(b, b->cap);
     put_body(b, ch, warnings);
@@ -563,6 +627,8 @@ stage(struct change *ch, struct task_receipt *out)
         .owner = ch->k.f[F_CURRENT_OWNER],
         .warnings = warnings,
         .artifact_id = ch->artifact_id,
+        .question_id = ch->question_id,
+        .lease = ch->k.f[F_LEASE],
     };
     return rc;
 }
@@ -644,7 +710,8 @@ load(struct change *ch)
         ch->c->e.version = ch->old.version;
         return rc;
     }
-    return check_ended(ch);
+    rc = check_ended(ch);
+    return rc == 0 ? check_lease(ch) : rc;
 }
 
 /* ---- the tools ---- */
@@ -781,12 +848,9 @@ run_leave(struct change *ch)
     struct str owner = ch->old.f[F_CURRENT_OWNER];
     int rc;
 
-    if (handoff && owner.p && !str_eq(owner, ch->by)) {
-        rc = refuse(ch, ERR_NOT_OWNER, "from_agent", "from_agent does not "
-                    "own the task");
-        ch->c->e.holder = owner;
-        return rc;
-    }
+    if (handoff && owner.p && !str_eq(owner, ch->by))
+        return not_owner(ch, "from_agent", "from_agent does not own the "
+                         "task");
     rc = set_status(ch, handoff ? TASK_HANDOFF_READY : TASK_EXHAUSTED);
     if (rc != 0)
         return rc;
@@ -797,6 +861,52 @@ run_leave(struct change *ch)
     warn_owner(ch);
     take_fields(ch);
     ch->k.f[F_CURRENT_OWNER] = to;
+    return 0;
+}
+
+/* The task that the caller is to have; the receipt has no id where there is
+   none. */
+static int
+choose(struct change *ch, struct task_receipt *out)
+{
+    struct task_want w = {.by = ch->by, .repo_path = ch->args->v[F_REPO_PATH],
+                          .tag = ch->args->v[ARG_TAG]};
+    struct task_entry *e;
+    int rc = store_loaded(ch->t->store) ? task_find_ready(ch->t, &w, &e)
+                                        : ERR_IO;
+
+    if (rc != 0)
+        return fail_store(ch, rc);
+    *out = (struct task_receipt){.partial = w.partial};
+    if (e)
+        ch->id = task_entry_id(e);
+    return 0;
+}
+
+/* Whoever has a task already only renews the lease. */
+static int
+run_claim(struct change *ch)
+{
+    struct str owner = ch->old.f[F_CURRENT_OWNER];
+    struct str seconds = ch->args->v[ARG_LEASE_SECONDS];
+    bool begun = ch->old.status == TASK_IN_PROGRESS;
+    bool mine = owner.p && str_eq(owner, ch->by);
+    int rc;
+
+    if (is_unknown(ch->by))
+        return refuse(ch, ERR_INVALID, "agent", "unknown holds no lease");
+    if (owner.p && !mine && (ch->old.status == TASK_HANDOFF_READY ||
+                             (begun && !ch->old.lease_expired)))
+        return not_owner(ch, "agent", "another agent has the task");
+    if (!(mine && begun) && is_blocked(ch))
+        return fail_store(ch, ERR_BLOCKED);
+    rc = set_status(ch, TASK_IN_PROGRESS);
+    if (rc != 0)
+        return rc;
+    if (!seconds.p && mine)
+        seconds = task_member(ch->old.f[F_LEASE], "seconds");
+    ch->k.f[F_CURRENT_OWNER] = ch->by;
+    ch->k.f[F_LEASE] = keep(ch, task_lease_make(ch->c->a, ch->by, seconds, 0));
     return 0;
 }
 
@@ -823,13 +933,108 @@ check_update_status(struct change *ch)
     return 0;
 }
 
+/* ---- questions ---- */
+
+/* Puts a question into its list, see task_list_edit. It has to fit into an
+   answer of get_task. */
+static int
+put_question(struct change *ch, struct str old, struct str question,
+             const char *field, size_t max)
+{
+    struct str *list = &ch->k.f[F_QUESTIONS];
+
+    *list = keep(ch, task_list_edit(ch->c->a, *list, old,
+                                    keep(ch, question)));
+    return question.len + json_quoted_len(question) <= max ? 0
+        : refuse(ch, ERR_TOO_LARGE, field,
+                 "it is too long, with what is escaped in it");
+}
+
+/* How many questions are open, and the oldest that is, and that is not. */
+static size_t
+count_open(const struct change *ch, struct str *open, struct str *answered)
+{
+    struct str item, *first;
+    size_t at = 0, n = 0;
+
+    *open = *answered = STR_NONE;
+    while ((item = task_list_next(ch->old.f[F_QUESTIONS], &at)).p) {
+        first = task_member(item, "answer").p ? answered : open;
+        n += first == open;
+        if (!first->p)
+            *first = item;
+    }
+    return n;
+}
+
+static int
+run_ask(struct change *ch)
+{
+    const struct str *v = ch->args->v;
+    struct str kind = v[ARG_KIND], *list = &ch->k.f[F_QUESTIONS], open, old;
+    struct str options = v[ARG_OPTIONS];
+    uint64_t n = store_next_n(ch->t->store);
+
+    if (count_open(ch, &open, &old) >= TASK_MAX_OPEN)
+        return refuse(ch, ERR_TOO_LARGE, "question",
+                      "too many questions of the task are open");
+    warn_owner(ch);
+    if (task_list_n(*list) >= TASK_MAX_QUESTIONS)
+        *list = keep(ch, task_list_edit(ch->c->a, *list, old, STR("")));
+    do /* an imported one may have any */
+        ch->question_id = keep(ch, arena_printf(ch->c->a, "\"q%llu\"",
+                                                (unsigned long long)n++));
+    while (task_question_find(*list, ch->question_id).p);
+    return put_question(ch, STR_NONE, arena_printf(ch->c->a,
+        "{\"question_id\":%.*s,\"question\":%.*s%s%.*s,\"kind\":%.*s,"
+        "\"by\":%.*s,\"at\":%.*s}", STR_ARG(ch->question_id),
+        STR_ARG(v[ARG_QUESTION]), options.p ? ",\"options\":" : "",
+        STR_ARG(options.p ? options : STR("")),
+        STR_ARG(kind.p ? kind : STR("\"question\"")), STR_ARG(ch->by),
+        STR_ARG(ch->now)), "question", ASKED_COST);
+}
+
+/* The first answer is the one that counts. An answer as it was given becomes
+   the one that is kept without its last member, the question's id. */
+static int
+take_answer(struct change *ch)
+{
+    static const char last[] = ",\"question_id\":";
+    struct str answer = ch->args->v[ARG_ANSWER], asked, old;
+    struct str id = task_member(answer, "question_id");
+    bool acts = task_member(answer, "action").p;
+
+    if (count_open(ch, &asked, &old) != 1 || id.p)
+        asked = task_question_find(ch->old.f[F_QUESTIONS], id);
+    answer.len -= id.p ? id.len + sizeof last : 1;
+    if (answer.len <= 1)
+        return refuse(ch, ERR_INVALID, "answer", "answer.text is missing");
+    if (!asked.p)
+        return refuse(ch, ERR_NOT_FOUND, "answer", "the task has no such "
+                      "question");
+    if (task_member(asked, "answer").p)
+        return refuse(ch, ERR_EXISTS, "answer", "the question has been "
+                      "answered");
+    return put_question(ch, asked, arena_printf(ch->c->a,
+        "%.*s,\"answer\":%.*s%s,\"by\":%.*s,\"at\":%.*s}}",
+        (int)asked.len - 1, asked.p, STR_ARG(answer),
+        acts ? "" : ",\"action\":\"accept\"", STR_ARG(ch->by),
+        STR_ARG(ch->now)), "answer", ANSWERED_COST);
+}
+
+/* ---- updates ---- */
+
 static int
 run_update(struct change *ch)
 {
     int rc = 0;
 
-    if (!has_fields(ch))
-        return refuse(ch, ERR_INVALID, NULL, "no field was given");
+    if (given(ch, ARG_ANSWER))
+        rc = take_answer(ch);
+    else if (!has_fields(ch))
+        rc = refuse(ch, ERR_INVALID, NULL, "no field was given");
+    if (rc != 0 || !has_fields(ch))
+        return rc;
     if (!given(ch, F_CURRENT_OWNER))
         warn_owner(ch);
     if (given(ch, F_STATUS))
@@ -880,22 +1085,6 @@ next_artifact_id(struct change *ch, struct str list, size_t n)
     return id;
 }
 
-static void
-append_artifact(struct change *ch, const char *const names[],
-                const struct str raw[], size_t n)
-{
-    struct str list = ch->k.f[F_ARTIFACTS], entry;
-
-    object_field(ch, F_ARTIFACTS, names, raw, n);
-    entry = ch->k.f[F_ARTIFACTS];
-    if (!entry.p)
-        return;
-    list.len = list.p ? list.len - 1 : 0; /* without its bracket */
-    ch->k.f[F_ARTIFACTS] = keep(ch, arena_printf(ch->c->a, "%.*s%s%.*s]",
-        (int)list.len, list.p ? list.p : "",
-        list.len > 1 ? "," : list.p ? "" : "[", STR_ARG(entry)));
-}
-
 static int
 run_attach(struct change *ch)
 {
@@ -925,7 +1114,9 @@ run_attach(struct change *ch)
         return FAIL(ch, ERR_TOO_LARGE, "artifacts", "the task has %d "
                     "artifacts, as many as it may", TASK_MAX_ARTIFACTS);
     raw[0] = ch->artifact_id = keep(ch, next_artifact_id(ch, list, n));
-    append_artifact(ch, names, raw, sizeof raw / sizeof *raw);
+    object_field(ch, F_ARTIFACTS, names, raw, sizeof raw / sizeof *raw);
+    ch->k.f[F_ARTIFACTS] = keep(ch, task_list_edit(ch->c->a, list, STR_NONE,
+                                                   ch->k.f[F_ARTIFACTS]));
     return 0;
 }
 
@@ -941,6 +1132,8 @@ static const struct {
     [TOOL_EXHAUST] = {"exhaust", run_leave},
     [TOOL_ATTACH] = {"attach", run_attach},
     [TOOL_UPDATE] = {"update", run_update},
+    [TOOL_CLAIM] = {"claim", run_claim},
+    [TOOL_ASK] = {"ask", run_ask},
     [TOOL_IMPORT] = {"import", NULL},
 };
 
@@ -974,12 +1167,31 @@ task_change(struct tasks *t, struct task_ctx *c, enum task_tool tool,
     rc = find_replay(&ch, out);
     if (rc != 0)
         return rc < 0 ? rc : 0;
+    if (tool == TOOL_CLAIM && !ch.id.p) {
+        rc = choose(&ch, out);
+        if (rc != 0 || !ch.id.p)
+            return rc;
+    }
     if (tool != TOOL_CREATE)
         rc = load(&ch);
     if (rc == 0)
         rc = changes[tool].run(&ch);
     return rc == 0 ? stage(&ch, out)
         : rc == UNCHANGED ? receipt_unchanged(&ch, out) : rc;
+}
+
+int
+task_change_text(struct tasks *t, struct task_ctx *c, enum task_tool tool,
+                 struct str text, struct task_receipt *out)
+{
+    const struct json_tok *obj;
+    struct task_args args;
+    int rc = json_parse(c->a, text, &obj, NULL);
+
+    if (rc != 0)
+        return task_fail_store(&c->e, rc);
+    rc = task_args_parse(c, tool, obj, &args);
+    return rc == 0 ? task_change(t, c, tool, &args, NULL, out) : rc;
 }
 
 /* When it had last changed where it comes from: that is told in the note,

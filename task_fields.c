@@ -9,7 +9,7 @@
       does not fit is invalid_argument, and both name the argument.
    3. Limits that are this program's own choice (reason, notes, path ...) are
       such that any element of a list and any object, escaped twice, fits
-      into one answer (tools_get.c).
+      into one answer (tools_get.c); for questions task_change.c sees to it.
    4. A name may stand in two rows, if no tool takes both. */
 
 #include "task_fields.h"
@@ -33,8 +33,12 @@ enum type {
 };
 
 /* ONE: not empty; FIXED: no null; INT32: from INT32_MIN to INT32_MAX; SET: a
-   list in which what stood before is left out */
-enum { CHARS = 1, ONE = 2, FIXED = 4, INT32 = 8, SET = 16 };
+   list in which what stood before is left out; MINUTES: max is in these, the
+   value in seconds; TOLD: every schema tells the members */
+enum {
+    CHARS = 1, ONE = 2, FIXED = 4, INT32 = 8, SET = 16, MINUTES = 32,
+    TOLD = 64
+};
 
 /* Every name once, so that a row needs two bytes to say which. */
 #define NAMES(X) \
@@ -49,7 +53,9 @@ enum { CHARS = 1, ONE = 2, FIXED = 4, INT32 = 8, SET = 16 };
     X(created_by) X(notes) X(expected_version) X(idempotency_key) X(section) \
     X(since_seq) X(limit) X(cursor) X(content) X(encoding) X(tag) X(ready) \
     X(needs_input) X(stale) X(query) X(changed_since) X(include_done) \
-    X(task) X(since)
+    X(task) X(since) X(lease) X(expires_at) X(seconds) X(lease_seconds) \
+    X(questions) X(question_id) X(question) X(options) X(kind) X(by) \
+    X(answer) X(text) X(action) X(wait_seconds) X(until) X(timeout_seconds)
 
 #define X(name) char name[sizeof #name];
 static const struct names {
@@ -76,7 +82,8 @@ struct row {
 
 #define BIT(tool) (1u << TOOL_##tool)
 #define SAVES (BIT(CHECKPOINT) | BIT(HANDOFF) | BIT(EXHAUST))
-#define CHANGES (SAVES | BIT(CREATE) | BIT(ATTACH) | BIT(UPDATE))
+#define CHANGES (SAVES | BIT(CREATE) | BIT(ATTACH) | BIT(UPDATE) | \
+    BIT(CLAIM) | BIT(ASK))
 #define WHOLE (BIT(CREATE) | BIT(UPDATE) | BIT(IMPORT))
 #define STATE (SAVES | BIT(UPDATE) | BIT(IMPORT))
 #define PROMPTS (BIT(RESUME) | BIT(BRIEF))
@@ -87,6 +94,8 @@ struct row {
 #define TEXT .type = T_TEXT
 #define AGENT .type = T_TEXT, .flags = CHARS | ONE, .max = TASK_MAX_AGENT
 #define INT(lo, hi) .type = T_INT, .min = (lo), .max = (hi)
+#define LEASE_SECONDS .type = T_INT, .flags = MINUTES, .min = 30, \
+    .max = 24 * 60
 #define CHOICE(of) .type = T_NAME, .sub = (of)
 #define OBJECT(of, rows) .type = T_OBJECT, .sub = (of), \
     .n_sub = sizeof(rows) / sizeof *(rows)
@@ -99,10 +108,24 @@ static const char *const sections[] = {"current", "history", "artifact",
                                        NULL};
 static const char *const artifact_types[] = {"file", "diff", "log", NULL};
 static const char *const encodings[] = {"utf8", "base64", NULL};
-enum { STATUSES, SECTIONS, ARTIFACT_TYPES, ENCODINGS };
+static const char *const kinds[] = {"question", "approval", "action", NULL};
+static const char *const actions[] = {"accept", "decline", "cancel", NULL};
+static const char *const untils[] = {
+    "change", "terminal", "answered", "handoff", "ready", "open",
+    "in_progress", "handoff_ready", "agent_exhausted", "done", "failed",
+    "cancelled", NULL,
+};
+enum {
+    STATUSES, SECTIONS, ARTIFACT_TYPES, ENCODINGS, KINDS, ACTIONS, UNTILS
+};
 static const char *const *const choices[] = {
     [STATUSES] = statuses, [SECTIONS] = sections,
     [ARTIFACT_TYPES] = artifact_types, [ENCODINGS] = encodings,
+    [KINDS] = kinds, [ACTIONS] = actions, [UNTILS] = untils,
+};
+
+enum {
+    TEST, HANDOFF, EXHAUSTED, CHECKPOINT, ARTIFACT, LEASE, ANSWER, ASKED
 };
 
 static const struct row test_rows[] = {
@@ -139,19 +162,44 @@ static const struct row artifact_rows[] = {
     {NAME(agent), AGENT},
     {NAME(at), .type = T_TIME},
 };
+static const struct row lease_rows[] = {
+    {NAME(agent), AGENT, .needs = 1},
+    {NAME(expires_at), .type = T_TIME, .needs = 1},
+    {NAME(seconds), LEASE_SECONDS},
+};
+#define QUESTION NAME(question), TEXT, .flags = ONE, .max = 4 * KiB
+#define OPTIONS NAME(options), TEXT, .flags = CHARS | ONE, .items = 10, \
+    .max = 256
+static const struct row answer_rows[] = {
+    {NAME(text), TEXT, .max = 4 * KiB},
+    {NAME(action), CHOICE(ACTIONS)},
+    {NAME(question_id), .type = T_ID}, /* the last that update_task takes */
+    {NAME(by), AGENT},
+    {NAME(at), .type = T_TIME},
+};
+static const struct row question_rows[] = {
+    {NAME(question_id), .type = T_ID, .needs = 1},
+    {QUESTION, .needs = 1},
+    {OPTIONS},
+    {NAME(kind), CHOICE(KINDS)},
+    {NAME(by), AGENT},
+    {NAME(at), .type = T_TIME},
+    {NAME(answer), OBJECT(ANSWER, answer_rows)},
+};
 
-enum { TEST, HANDOFF, EXHAUSTED, CHECKPOINT, ARTIFACT };
 static const struct row *const objects[] = {
     [TEST] = test_rows, [HANDOFF] = handoff_rows,
     [EXHAUSTED] = exhausted_rows, [CHECKPOINT] = checkpoint_rows,
-    [ARTIFACT] = artifact_rows,
+    [ARTIFACT] = artifact_rows, [LEASE] = lease_rows,
+    [ANSWER] = answer_rows, [ASKED] = question_rows,
 };
 
 static const struct row rows[TASK_N_ARGS] = {
     [F_TASK_ID] = {NAME(task_id), .type = T_ID, .flags = FIXED,
-                   .tools = CHANGES | BIT(GET) | BIT(IMPORT) | PROMPTS,
+                   .tools = CHANGES | BIT(GET) | BIT(WAIT) | BIT(IMPORT) |
+                            PROMPTS,
                    .needs = (CHANGES | BIT(GET) | BIT(IMPORT) |
-                             BIT(BRIEF)) & ~BIT(CREATE)},
+                             BIT(BRIEF)) & ~(BIT(CREATE) | BIT(CLAIM))},
     [F_STATUS] = {NAME(status), CHOICE(STATUSES), .flags = FIXED,
                   .tools = WHOLE | BIT(LIST)},
     [F_CURRENT_OWNER] = {NAME(current_owner), AGENT,
@@ -159,7 +207,7 @@ static const struct row rows[TASK_N_ARGS] = {
     [F_PRIORITY] = {NAME(priority), INT(0, 4), .flags = FIXED,
                     .tools = WHOLE},
     [F_REPO_PATH] = {NAME(repo_path), TEXT, .flags = ONE, .max = 4 * KiB,
-                     .tools = WHOLE | BIT(LIST)},
+                     .tools = WHOLE | BIT(LIST) | BIT(CLAIM)},
     [F_PARENT_ID] = {NAME(parent_id), .type = T_ID,
                      .tools = WHOLE | BIT(LIST)},
     [F_TAGS] = {NAME(tags), TEXT, .flags = CHARS | ONE | SET, .items = 16,
@@ -169,6 +217,10 @@ static const struct row rows[TASK_N_ARGS] = {
     [F_VERSION] = {NAME(version), INT(1, 0), .tools = BIT(IMPORT)},
     [F_CREATED_AT] = {NAME(created_at), .type = T_TIME,
                       .tools = BIT(IMPORT)},
+    [F_LEASE] = {NAME(lease), OBJECT(LEASE, lease_rows),
+                 .tools = BIT(IMPORT)},
+    [F_QUESTIONS] = {NAME(questions), OBJECT(ASKED, question_rows),
+                     .items = TASK_MAX_QUESTIONS, .tools = BIT(IMPORT)},
     [F_TITLE] = {NAME(title), TEXT, .flags = CHARS | ONE | FIXED,
                  .max = 256, .tools = WHOLE,
                  .needs = BIT(CREATE) | BIT(IMPORT)},
@@ -202,8 +254,10 @@ static const struct row rows[TASK_N_ARGS] = {
                      .items = TASK_MAX_ARTIFACTS, .tools = BIT(IMPORT)},
     [F_CREATED_BY] = {NAME(created_by), AGENT, .tools = BIT(IMPORT)},
 
-    [ARG_AGENT] = {NAME(agent), AGENT, .tools = CHANGES | BIT(RESUME),
-                   .needs = BIT(CHECKPOINT) | BIT(EXHAUST)},
+    [ARG_AGENT] = {NAME(agent), AGENT,
+                   .tools = CHANGES | BIT(WAIT) | BIT(RESUME),
+                   .needs = BIT(CHECKPOINT) | BIT(EXHAUST) | BIT(CLAIM) |
+                            BIT(ASK)},
     [ARG_FROM_AGENT] = {NAME(from_agent), AGENT, .tools = BIT(HANDOFF),
                         .needs = BIT(HANDOFF)},
     [ARG_TO_AGENT] = {NAME(to_agent), AGENT,
@@ -222,7 +276,7 @@ static const struct row rows[TASK_N_ARGS] = {
     [ARG_ARTIFACT_ID] = {NAME(artifact_id), .type = T_ID,
                          .tools = BIT(GET)},
     [ARG_SINCE_SEQ] = {NAME(since_seq), INT(0, 0),
-                       .tools = BIT(GET)},
+                       .tools = BIT(GET) | BIT(WAIT)},
     [ARG_EVENTS] = {NAME(limit), INT(1, 200), .tools = BIT(GET)},
     [ARG_CURSOR] = {NAME(cursor), TEXT, .flags = ONE, .max = 512,
                     .tools = BIT(GET) | BIT(LIST)},
@@ -239,7 +293,7 @@ static const struct row rows[TASK_N_ARGS] = {
     [ARG_DESCRIPTION] = {NAME(description), TEXT, .flags = ONE,
                          .max = 512, .tools = BIT(ATTACH)},
     [ARG_TAG] = {NAME(tag), TEXT, .flags = CHARS | ONE, .max = 64,
-                 .tools = BIT(LIST)},
+                 .tools = BIT(LIST) | BIT(CLAIM)},
     [ARG_READY] = {NAME(ready), .type = T_BOOL, .tools = BIT(LIST)},
     [ARG_NEEDS_INPUT] = {NAME(needs_input), .type = T_BOOL,
                          .tools = BIT(LIST)},
@@ -253,6 +307,17 @@ static const struct row rows[TASK_N_ARGS] = {
     [ARG_LIMIT] = {NAME(limit), INT(1, 100), .tools = BIT(LIST)},
     [ARG_SINCE] = {NAME(since), .type = T_WHEN, .flags = ONE,
                    .tools = BIT(STANDUP)},
+    [ARG_ANSWER] = {NAME(answer), .type = T_OBJECT, .sub = ANSWER, .n_sub = 3,
+                    .flags = TOLD, .tools = BIT(UPDATE)},
+    [ARG_LEASE_SECONDS] = {NAME(lease_seconds), LEASE_SECONDS,
+                           .tools = BIT(CLAIM)},
+    [ARG_QUESTION] = {QUESTION, .tools = BIT(ASK), .needs = BIT(ASK)},
+    [ARG_OPTIONS] = {OPTIONS, .tools = BIT(ASK)},
+    [ARG_KIND] = {NAME(kind), CHOICE(KINDS), .tools = BIT(ASK)},
+    [ARG_WAIT_SECONDS] = {NAME(wait_seconds), INT(0, 50), .tools = BIT(ASK)},
+    [ARG_UNTIL] = {NAME(until), CHOICE(UNTILS), .tools = BIT(WAIT)},
+    [ARG_TIMEOUT_SECONDS] = {NAME(timeout_seconds), INT(0, 50),
+                             .tools = BIT(WAIT)},
 };
 
 /* Members of an exported task that are derived when it is read. */
@@ -404,11 +469,17 @@ int_of(const struct json_tok *t, int64_t *v)
 }
 
 static int
+max_of(const struct row *r)
+{
+    return r->flags & MINUTES ? r->max * 60 : r->max;
+}
+
+static int
 check_int(struct parse *p, const struct row *r, const struct json_tok *t)
 {
     bool int32 = r->flags & INT32;
     int64_t v, min = int32 ? INT32_MIN : r->min;
-    int64_t max = int32 ? INT32_MAX : r->max ? r->max : SAFE_INT;
+    int64_t max = int32 ? INT32_MAX : r->max ? max_of(r) : SAFE_INT;
 
     if (!int_of(t, &v) || v < min || v > max)
         return refuse(p, ERR_INVALID, "must be a whole number from %lld to "
@@ -514,6 +585,8 @@ copy(struct parse *p, const struct json_tok *t, int depth)
 
 static int check_one(struct parse *p, const struct row *r,
                      const struct json_tok *t);
+static int check_list(struct parse *p, const struct row *r,
+                      const struct json_tok *t);
 
 static const struct row *
 row_named(const struct row *r, size_t n, unsigned tools, struct str name)
@@ -568,7 +641,7 @@ check_object(struct parse *p, const struct row *r, const struct json_tok *t)
         v = json_get(t, p->member);
         if (v && v->type != JSON_NULL) {
             json_key(&p->w, p->member);
-            rc = check_one(p, sub, v);
+            rc = (sub->items ? check_list : check_one)(p, sub, v);
             if (rc != 0)
                 return rc;
         } else if (sub->needs) {
@@ -617,6 +690,7 @@ static int
 check_list(struct parse *p, const struct row *r, const struct json_tok *t)
 {
     const struct json_tok *child;
+    size_t item = p->item; /* of the list that this one stands in */
     uint32_t i;
     int rc = 0;
 
@@ -643,7 +717,7 @@ check_list(struct parse *p, const struct row *r, const struct json_tok *t)
         p->item = i + 1;
         rc = check_one(p, r, child);
     }
-    p->item = 0;
+    p->item = item;
     if (rc == 0)
         json_close(&p->w);
     return rc;
@@ -969,7 +1043,7 @@ put_value(struct json_w *w, const struct row *r, bool whole)
     };
     const char *const *name;
 
-    if (r->type == T_OBJECT && whole) {
+    if (r->type == T_OBJECT && (whole || r->flags & TOLD)) {
         put_schema(w, objects[r->sub], r->n_sub, 1, false);
         return;
     }
@@ -979,7 +1053,7 @@ put_value(struct json_w *w, const struct row *r, bool whole)
         json_put_z(w, "description", "as in save_checkpoint");
     if (r->type == T_INT && r->max) {
         json_put_int(w, "minimum", r->min);
-        json_put_int(w, "maximum", r->max);
+        json_put_int(w, "maximum", max_of(r));
     }
     if (r->type == T_NAME) {
         json_key(w, "enum");

@@ -9,6 +9,8 @@
 #define TASK_MAX_AGENT 128
 #define TASK_MAX_ARTIFACTS 256
 #define TASK_MAX_DEPS 64
+#define TASK_MAX_OPEN 8       /* questions without an answer */
+#define TASK_MAX_QUESTIONS 32 /* that are kept */
 
 enum task_tool { /* in the order in which they are listed */
     TOOL_CREATE,
@@ -18,7 +20,10 @@ enum task_tool { /* in the order in which they are listed */
     TOOL_EXHAUST,
     TOOL_ATTACH,
     TOOL_LIST,
-    TOOL_UPDATE,
+    TOOL_UPDATE, /* the last of the core */
+    TOOL_CLAIM,
+    TOOL_ASK,
+    TOOL_WAIT,
     TASK_N_TOOLS,
     TOOL_IMPORT = TASK_N_TOOLS, /* not offered over MCP */
     TOOL_RESUME, TOOL_BRIEF, TOOL_STANDUP /* prompts */
@@ -33,6 +38,8 @@ enum task_arg {
     ARG_DESCRIPTION,
     ARG_TAG, ARG_READY, ARG_NEEDS_INPUT, ARG_STALE, ARG_QUERY,
     ARG_CHANGED_SINCE, ARG_INCLUDE_DONE, ARG_LIMIT, ARG_SINCE,
+    ARG_ANSWER, ARG_LEASE_SECONDS, ARG_QUESTION, ARG_OPTIONS, ARG_KIND,
+    ARG_WAIT_SECONDS, ARG_UNTIL, ARG_TIMEOUT_SECONDS,
     TASK_N_ARGS
 };
 

@@ -15,12 +15,13 @@
 
 #include "task_index.h"
 #include "task_fields.h"
+#include "task_lease.h"
 #include "task_raw.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(sizeof(struct task_entry) <= 104, "200 bytes a task in all");
+_Static_assert(sizeof(struct task_entry) <= 112, "200 bytes a task in all");
 
 /* ---- records ---- */
 
@@ -134,6 +135,7 @@ link_in(struct tasks *t, struct task_entry *e)
         *list_of(t, e) = e;
     if (e->older)
         e->older->newer = e;
+    task_queue_link(t, e, true);
 }
 
 static void
@@ -148,6 +150,7 @@ unlink_from(struct tasks *t, struct task_entry *e)
         *list_of(t, e) = e->older;
     if (e->older)
         e->older->newer = e->newer;
+    task_queue_link(t, e, false);
 }
 
 static void
@@ -182,10 +185,20 @@ static void
 read_head(struct task_entry *e, const struct str f[TASK_N_HEAD])
 {
     int status = task_status_of(raw_inner(f[F_STATUS]));
+    uint64_t priority = raw_u64(f[F_PRIORITY]);
+    int64_t end;
 
     e->status = (uint8_t)(status < 0 ? TASK_N_STATUSES : status);
-    e->priority = (uint8_t)raw_u64(f[F_PRIORITY]);
+    e->priority = (uint8_t)(priority < TASK_N_PRIORITIES
+                            ? priority : TASK_N_PRIORITIES - 1);
     e->has_deps = f[F_DEPENDS_ON].len > 2;
+    e->has_lease = task_lease_end(f[F_LEASE], &end);
+    if (e->has_lease) {
+        end -= e->changed_ms;
+        e->lease_ms = (int32_t)(end > TASK_LEASE_MAX_MS ? TASK_LEASE_MAX_MS
+                                : end < 0 ? -1 : end);
+    }
+    e->has_open = task_has_open(f[F_QUESTIONS]);
 }
 
 static int
@@ -200,9 +213,9 @@ apply(void *ctx, struct store_entry *se, const struct store_rec *r)
         atoms_sweep(&t->atoms); /* invariant 4: older batches are final */
     if (task_event_of(r, &ev) != 0 || task_head_of(ev.v, f) != 0)
         memset(f, 0, sizeof f);
-    read_head(&now, f);
     if (!time_parse(r->time, &now.changed_ms))
         now.changed_ms = 0;
+    read_head(&now, f);
     if ((ev.idem.p && keys_reserve(&t->keys) != 0) ||
         hold_atoms(t, e, &now, f) != 0)
         return ERR_NOMEM;
@@ -215,6 +228,7 @@ apply(void *ctx, struct store_entry *se, const struct store_rec *r)
     now.known = true;
     now.newer = NULL;
     now.older = *list_of(t, &now);
+    task_queue_end(t, &now);
     *e = now;
     link_in(t, e);
     return 0;
@@ -236,9 +250,8 @@ undo(void *ctx, struct store_entry *se, const struct store_entry *old_se)
     atoms_hold_again(&t->atoms, old.repo_path);
     atoms_hold_again(&t->atoms, old.parent_id);
     atoms_hold_again(&t->atoms, old.tags);
-    e->status = old.status;
-    e->newer = old.newer;
-    e->older = old.older;
+    old.e = e->e; /* which is the store's */
+    *e = old;
     link_in(t, e);
 }
 
@@ -261,6 +274,7 @@ reset(void *ctx)
     struct tasks *t = ctx;
 
     memset(t->newest, 0, sizeof t->newest);
+    memset(t->queue, 0, sizeof t->queue);
     memset(t->count, 0, sizeof t->count);
     atoms_fini(&t->atoms);
     keys_fini(&t->keys);

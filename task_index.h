@@ -14,20 +14,31 @@
 struct task_entry {
     struct store_entry e;
     struct task_entry *newer, *older; /* of the same list, by e.n */
+    struct task_entry *sooner, *later; /* of the same queue, by e.n */
     int64_t changed_ms;
     uint32_t owner, repo_path, parent_id, tags; /* atoms: raw JSON */
+    int32_t lease_ms; /* its lease ends so long after changed_ms */
     uint8_t status; /* TASK_N_STATUSES: unreadable here, on no list */
     uint8_t priority;
-    bool has_deps;
-    bool seen;  /* by the walk at hand; false between walks */
-    bool known; /* a record was applied: it has a status and a place */
+    bool has_deps : 1;
+    bool has_lease : 1; /* running or run out */
+    bool has_open : 1;  /* a question */
+    bool seen : 1;  /* by the walk at hand; false between walks */
+    bool known : 1; /* a record was applied: it has a status and a place */
 };
 
 enum { LIST_LIVE, LIST_ENDED, N_LISTS };
 
+/* The tasks that may be taken up; see task_lease.c. */
+struct task_queue {
+    struct task_entry *first, *last;
+};
+#define TASK_N_PRIORITIES 5
+
 struct tasks {
     struct store *store;
     struct task_entry *newest[N_LISTS];
+    struct task_queue queue[TASK_N_PRIORITIES][2]; /* [1]: has_deps */
     uint64_t count[TASK_N_STATUSES + 1];
     struct atoms atoms;
     struct task_keys keys;

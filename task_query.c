@@ -13,7 +13,7 @@
       or repeats one. A task that changes meanwhile gets an n above head and is
       found by asking for changes since the first page's head. */
 
-#include "task_index.h"
+#include "task_lease.h"
 #include "task_raw.h"
 
 #include <string.h>
@@ -117,15 +117,10 @@ matches_text(const struct scan *s, const struct task *k)
 static bool
 has_tag(struct scan *s, uint32_t tags)
 {
-    struct str list = atoms_text(&s->t->atoms, tags), tag;
-    size_t at = 0;
-
     if (tags == s->tags_last)
         return s->tags_hit;
     s->tags_last = tags;
-    s->tags_hit = false;
-    while (!s->tags_hit && (tag = task_list_next(list, &at)).p)
-        s->tags_hit = str_eq(tag, s->tag);
+    s->tags_hit = task_list_has(atoms_text(&s->t->atoms, tags), s->tag);
     return s->tags_hit;
 }
 
@@ -146,8 +141,7 @@ is_stale(const struct scan *s, const struct task_entry *e)
 static bool
 matches_entry(struct scan *s, const struct task_entry *e)
 {
-    bool startable = 1u << e->status & LIVE_BITS &&
-                     e->status != TASK_IN_PROGRESS;
+    bool startable = task_entry_free(s->t, e);
 
     return s->statuses & 1u << e->status &&
            (!s->owner || s->owner == e->owner) &&
@@ -156,7 +150,8 @@ matches_entry(struct scan *s, const struct task_entry *e)
            (!s->tag.p || has_tag(s, e->tags)) &&
            (s->q->ready != TASK_YES || startable) &&
            (s->q->ready != TASK_NO || !startable || e->has_deps) &&
-           (!s->q->stale || is_asked(s->q->stale, is_stale(s, e)));
+           (!s->q->stale || is_asked(s->q->stale, is_stale(s, e))) &&
+           is_asked(s->q->needs_input, e->has_open && e->status < TASK_DONE);
 }
 
 static int
@@ -326,7 +321,7 @@ prepare(struct scan *s)
         buf_fini(&b);
     }
     s->filtered = s->filtered || q->tag.p || q->text.len || q->ready ||
-                  q->stale || q->since_ms || q->since_n;
+                  q->stale || q->needs_input || q->since_ms || q->since_n;
     return rc == 0 ? prepare_text(s) : rc;
 }
 

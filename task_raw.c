@@ -175,6 +175,18 @@ task_list_next(struct str raw, size_t *at)
     return (struct str){p, (size_t)(q - p)};
 }
 
+bool
+task_list_has(struct str raw, struct str item)
+{
+    struct str next;
+    size_t at = 0;
+
+    do
+        next = task_list_next(raw, &at);
+    while (next.p && !str_eq(next, item));
+    return next.p;
+}
+
 size_t
 task_list_n(struct str raw)
 {

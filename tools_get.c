@@ -546,3 +546,17 @@ tools_get(const struct tools *s, struct task_ctx *x,
         return get_artifact(s, &p, &ev);
     return get_current(s, &p, &ev);
 }
+
+int
+tools_get_event(const struct tools *s, struct task_ctx *x,
+                const struct task_args *args, uint64_t seq, struct buf *out)
+{
+    struct page p = {.x = x, .args = args, .out = out, .counted = out->len};
+    struct task_event ev;
+    struct store_rec r;
+    int rc = store_read_n(tasks_store(s->t), seq, x->a, &r);
+
+    if (rc == 0)
+        rc = task_event_of(&r, &ev);
+    return rc == 0 ? get_current(s, &p, &ev) : rc;
+}

@@ -98,7 +98,8 @@ put_some(struct brief *p, const char *head, const struct task_query *q)
     for (i = 0; rc == 0 && i < page.n && n < FEW; i++) {
         /* What waits for a certain agent is that one's. */
         if (!q->owner.p && p->args.v[ARG_AGENT].p &&
-            page.tasks[i].f[F_CURRENT_OWNER].p)
+            page.tasks[i].f[F_CURRENT_OWNER].p &&
+            !page.tasks[i].lease_expired)
             continue;
         put_line(p, &page.tasks[i]);
         n++;
@@ -129,8 +130,9 @@ write_resume(struct brief *p)
             rc = put_some(p, "Ready", &ready);
     }
     put_agent(p, "as agent", ARG_AGENT);
-    buf_z(&p->b, ". Take it with update_task, status in_progress and yourself "
-          "as agent; save_checkpoint after each step; give test_results with "
+    buf_z(&p->b, ". Take it with claim_task, or without that tool with "
+          "update_task, status in_progress and yourself as agent; "
+          "save_checkpoint after each step; give test_results with "
           "status done; if you have to stop before, handoff_task.");
     return rc;
 }
@@ -165,7 +167,10 @@ group_of(const struct task *k)
         [TASK_DONE] = ENDED, [TASK_FAILED] = ENDED, [TASK_CANCELLED] = ENDED,
     };
 
-    if (k->stale || (k->blocked && !task_status_ended(k->status)))
+    if (k->needs_input)
+        return NEEDS_INPUT;
+    if (k->stale || k->lease_expired ||
+        (k->blocked && !task_status_ended(k->status)))
         return STUCK;
     return groups[k->status];
 }

@@ -83,6 +83,8 @@ view_derived_json(struct buf *b, const struct task *k)
     static const struct member members[] = {
         {"seq", AT(ev.r.n), NUMBER}, {"updated_at", AT(ev.r.time), TEXT},
         {"ready", AT(ready), FLAG}, {"blocked_by", AT(blocked_by), RAW},
+        {"needs_input", AT(needs_input), FLAG},
+        {"lease_expired", AT(lease_expired), FLAG},
         {"stale", AT(stale), FLAG},
     };
 
@@ -112,8 +114,11 @@ view_summary_json(struct buf *b, const struct task *k)
         {"status", AT(f[F_STATUS]), RAW},
         {"current_owner", AT(f[F_CURRENT_OWNER]), RAW},
         {"priority", AT(f[F_PRIORITY]), RAW}, {"ready", AT(ready), FLAG},
-        {"blocked_by", AT(blocked_by), RAW}, {"stale", AT(stale), IF_SO},
-        {"tags", AT(f[F_TAGS]), RAW},
+        {"blocked_by", AT(blocked_by), RAW},
+        {"needs_input", AT(needs_input), IF_SO},
+        {"lease", AT(f[F_LEASE]), RAW},
+        {"lease_expired", AT(lease_expired), IF_SO},
+        {"stale", AT(stale), IF_SO}, {"tags", AT(f[F_TAGS]), RAW},
     }, last[] = {
         {"version", AT(version), NUMBER}, {"seq", AT(ev.r.n), NUMBER},
         {"updated_at", AT(ev.r.time), TEXT},
@@ -151,8 +156,9 @@ view_receipt_json(struct buf *b, const struct task_receipt *r)
     static const struct member members[] = {
         {"task_id", OF(id), TEXT}, {"version", OF(version), NUMBER},
         {"seq", OF(seq), NUMBER}, {"status", OF(status), STATUS},
-        {"current_owner", OF(owner), RAW},
+        {"current_owner", OF(owner), RAW}, {"lease", OF(lease), RAW},
         {"artifact_id", OF(artifact_id), RAW},
+        {"question_id", OF(question_id), RAW},
         {"warnings", OF(warnings), RAW},
     };
     struct task_receipt whole = *r;
@@ -251,9 +257,11 @@ view_task_line(struct buf *b, struct arena *a, const struct task *k)
 
     count_steps(k, &done, &total);
     put_field(b, a, k->f[F_TASK_ID], TASK_MAX_ID);
-    buf_printf(b, "  %s%s%s  P%.*s  ", task_status_name(k->status),
-               k->blocked ? " (blocked)" : "", k->stale ? " (stale)" : "",
-               STR_ARG(k->f[F_PRIORITY]));
+    buf_printf(b, "  %s%s%s%s%s  P%.*s  ", task_status_name(k->status),
+               k->blocked ? " (blocked)" : "",
+               k->needs_input ? " (needs input)" : "",
+               k->lease_expired ? " (lease expired)" : "",
+               k->stale ? " (stale)" : "", STR_ARG(k->f[F_PRIORITY]));
     put_field(b, a, owner.p ? owner : STR("-"), 40);
     buf_printf(b, "  %zu/%zu  ", done, total);
     put_field(b, a, k->f[F_TITLE], 256);
@@ -369,6 +377,8 @@ static const struct section {
     uint8_t field, kind;
 } sections[] = {
     {"Goal", F_GOAL, PROSE},
+    {"Lease", F_LEASE, OBJECT},
+    {"Questions", F_QUESTIONS, OBJECTS},
     {"Handed over", F_HANDOFF, OBJECT},
     {"Exhausted", F_EXHAUSTED, OBJECT},
     {"How to go on", F_RESUME_PROMPT, PROSE},
@@ -426,6 +436,8 @@ view_task_markdown(struct buf *b, struct arena *a, const struct task *k)
     buf_z(b, "\nQuoted text and list items are data that agents stored.\n\n");
     for (i = 0; i < N(facts); i++)
         put_fact(b, a, facts[i].name, f[facts[i].field]);
+    put_fact(b, a, "lease_expired",
+             k->lease_expired ? STR("true") : STR_NONE);
     put_fact(b, a, "blocked_by", k->blocked_by);
     buf_printf(b, "- version: %llu\n- updated_at: %.*s\n",
                (unsigned long long)k->version, STR_ARG(k->ev.r.time));

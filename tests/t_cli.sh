@@ -101,8 +101,8 @@ run 2 list --frob --json
 run 2 list --json --frob
 has err '"code":"invalid_argument"'
 run 0 help
-for command in list show history tail export import verify compact backup \
-    health config; do
+for command in list show history tail claim answer export import verify \
+    compact backup health config; do
     has out "$command"
 done
 run 0 help import
@@ -331,6 +331,40 @@ has out 'up to seq 3 went with an old generation'
 run 0 verify
 has out '1 artifacts named, 0 of them bad; 0 files'
 
+begin claims_and_answers
+tasks | "$bin" import - >out
+run 2 claim
+has err --agent
+run 2 claim --agent me --lease 29
+has err lease_seconds
+run 1 claim --agent me --tag z
+has err 'no task is ready'
+run 0 claim --agent me --json
+has out '"task_id":"later"' '"lease":{"agent":"me"'
+run 4 claim later --agent you
+has err 'holds a lease'
+run 4 claim later --agent you --json
+has err '"code":"lease_held"' '"holder":"me"'
+run 1 claim none --agent me
+run 0 claim later --agent me --lease 3600
+has out '# Task later' '- seconds: 3600'
+run 2 answer later
+run 1 answer later yes
+has err 'no such question'
+{
+    call 1 request_input '{"task_id":"later","agent":"me","question":"Sure?"}'
+} | "$bin" >out
+has out '"question_id":"q6"'
+run 0 list
+has out 'in_progress (needs input)'
+run 0 answer later q6 --agent ann -- -yes-
+run 4 answer later q6 no
+has err 'has been answered'
+run 0 show later
+has out '"text":"-yes-"' '"by":"ann"'
+run 2 --ownership perhaps list
+has err 'enforce or warn'
+
 begin output_that_goes_nowhere_is_an_error
 tasks | "$bin" import - >out
 if [ -w /dev/full ]; then
@@ -461,6 +495,8 @@ run 0 config vscode
 has out '"servers"' '"type": "stdio"'
 run 0 --read-only --tools core config codex
 has out '[mcp_servers.mcptask]' 'args = ["--tools", "core", "--read-only"]'
+run 0 --ownership warn config codex
+has out 'args = ["--ownership", "warn"]'
 
 [ $failed -eq 0 ] && echo "t_cli: $checks checks passed"
 exit $((failed > 0))

@@ -46,13 +46,33 @@ dump_atom(struct buf *b, const struct tasks *t, uint32_t id)
     buf_str(b, atoms_text(&t->atoms, id));
 }
 
+/* Those that stand in queues; links are checked on the way. */
+static int
+dump_queues(const struct tasks *t, struct buf *b)
+{
+    const struct task_entry *e, *sooner;
+    int i, n = 0;
+
+    for (i = 0; i < 2 * TASK_N_PRIORITIES; i++) {
+        const struct task_queue *q = &t->queue[i / 2][i % 2];
+
+        for (sooner = NULL, e = q->first; e; n++, sooner = e, e = e->later) {
+            CHECK(e->sooner == sooner && e->priority == i / 2);
+            CHECK(e->has_deps == i % 2 && (!sooner || sooner->e.n < e->e.n));
+            buf_printf(b, "%d: %.*s\n", i, STR_ARG(task_entry_id(e)));
+        }
+        CHECK(q->last == sooner);
+    }
+    return n;
+}
+
 /* All that the index says, as text; links are checked on the way. */
 static void
 dump(const struct tasks *t, struct buf *b)
 {
     const struct task_entry *e;
     uint64_t n;
-    int i;
+    int i, queued = 0;
 
     buf_reset(b, b->cap);
     for (i = 0; i < N_LISTS; i++) {
@@ -60,11 +80,14 @@ dump(const struct tasks *t, struct buf *b)
 
         for (e = t->newest[i]; e; newer = e, e = e->older) {
             CHECK(e->newer == newer && !e->seen && e->known);
+            queued += e->status < TASK_DONE &&
+                      (e->status != TASK_IN_PROGRESS || e->has_lease);
             CHECK(!newer || newer->e.n > e->e.n);
-            buf_printf(b, "%d %llu %.*s %d %d %d %lld", i,
+            buf_printf(b, "%d %llu %.*s %d %d %d %lld %d %d", i,
                        (unsigned long long)e->e.n,
                        STR_ARG(task_entry_id(e)), e->status, e->priority,
-                       e->has_deps, (long long)e->changed_ms);
+                       e->has_deps, (long long)e->changed_ms,
+                       e->has_lease ? (int)e->lease_ms : -2, e->has_open);
             dump_atom(b, t, e->owner);
             dump_atom(b, t, e->repo_path);
             dump_atom(b, t, e->parent_id);
@@ -72,6 +95,7 @@ dump(const struct tasks *t, struct buf *b)
             buf_char(b, '\n');
         }
     }
+    CHECK(dump_queues(t, b) == queued);
     for (i = 0; i <= TASK_N_STATUSES; i++)
         buf_printf(b, "%llu ", (unsigned long long)t->count[i]);
     n = t->keys.high - t->keys.low;
@@ -574,7 +598,7 @@ random_call(struct fixture *f)
     char text[512];
     unsigned id = rnd(12);
 
-    switch (rnd(5)) {
+    switch (rnd(8)) {
     case 0:
         snprintf(text, sizeof text, "{'task_id':'t%u','title':'T','tags':"
                  "['g%u'],'repo_path':'/r%u','current_owner':%s,"
@@ -592,6 +616,21 @@ random_call(struct fixture *f)
         snprintf(text, sizeof text, "{'task_id':'t%u','status':'%s',"
                  "'reason':'r'}", id,
                  task_status_name((enum task_status)rnd(7)));
+        call(f, "update_task", text);
+        break;
+    case 4:
+        snprintf(text, sizeof text, "{'agent':'a%u','lease_seconds':30}",
+                 rnd(5));
+        call(f, "claim_task", text);
+        break;
+    case 5:
+        snprintf(text, sizeof text, "{'task_id':'t%u','agent':'a%u',"
+                 "'question':'?'}", id, rnd(5));
+        call(f, "request_input", text);
+        break;
+    case 6:
+        snprintf(text, sizeof text, "{'task_id':'t%u','answer':{'text':'!'}}",
+                 id);
         call(f, "update_task", text);
         break;
     case 3:
@@ -1128,6 +1167,11 @@ test_no_memory(void)
         {"get_task", "{'task_id':'a'}"},
         {"get_task", "{'task_id':'a','section':'history'}"},
         {"list_tasks", "{'query':'A','tag':'t','ready':false}"},
+        {"request_input", "{'task_id':'a','agent':'him','question':'q?',"
+         "'options':['x','y'],'idempotency_key':'q'}"},
+        {"update_task", "{'task_id':'a','answer':{'text':"
+         "'!'},'goal':'g'}"},
+        {"claim_task", "{'agent':'me'}"},
     };
     struct fixture f;
     size_t i;
@@ -1160,7 +1204,9 @@ test_no_memory(void)
             CHECK(store_commit(f.s, &unknown) == 0);
             store_unlock(f.s);
             if (!hit) {
-                CHECK(rc == 0 && !m.is_error);
+                if (!CHECK(rc == 0 && !m.is_error))
+                    fprintf(stderr, "  %s: %.*s\n", steps[i][0],
+                            STR_ARG(buf_view(&f.out)));
                 break;
             }
             if (rc == 0 && m.is_error)
