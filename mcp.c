@@ -48,10 +48,28 @@ mcp_new(struct mcp **out, const struct mcp_catalogue *c, struct store *store,
     m->cat = c;
     m->store = store;
     m->sign = sign;
+    m->hold_ms = INT64_MAX;
     /* Above the ids that a process before has asked with: sessions outlive
        it, and their clients may answer those yet. */
     m->last_ask = (uint64_t)clock_wall_ms();
     return 0;
+}
+
+void
+mcp_defers(struct mcp *m, struct calls *c)
+{
+    m->calls = c;
+}
+
+bool
+mcp_is_writable(const struct mcp *m)
+{
+    struct store_state st;
+
+    if (m->store == NULL)
+        return false;
+    store_state(m->store, &st);
+    return st.err != ERR_READONLY;
 }
 
 void
@@ -242,6 +260,8 @@ check_routing(struct request *r)
     if (r->method == NULL || r->method->target == NULL)
         return 0;
     name = f->header(f->header_ctx, "mcp-name");
+    if (name.p == NULL && r->method->feature == TASKS)
+        return 0; /* there are clients that know of no such rule */
     says = decode_header(r->m->a, &name);
     if (says < 0)
         return says;
@@ -416,6 +436,15 @@ check_object(struct request *r, const struct json_tok *t)
     return twins > 0 ? refuse_envelope(r, "A member stands twice") : twins;
 }
 
+/* A response that is about a deferred call takes effect when it is run. */
+static int
+fill_answer(struct request *r)
+{
+    r->call.arena = r->m->a;
+    r->call.principal = r->m->f->principal;
+    return MCP_REFUSED;
+}
+
 /* A message that asks for nothing; some tell something. */
 static int
 take_silent(struct request *r, const struct json_tok *t)
@@ -425,8 +454,11 @@ take_silent(struct request *r, const struct json_tok *t)
     if (err != 0)
         return err;
     r->silent = true;
-    if (r->name.p == NULL)
+    if (r->name.p == NULL) {
+        if (mcp_take_answer_judge(r, t))
+            return fill_answer(r);
         mcp_take_response(r->m->s, t);
+    }
     else if (str_is(r->name, "notifications/cancelled"))
         mcp_take_cancel(r->m->s, json_get(t, "params"));
     return MCP_REFUSED;
@@ -676,10 +708,15 @@ mcp_made_session(const struct mcp_message *m)
 static bool
 writes(const struct request *r)
 {
+    if (r->answers != '\0')
+        return true;
     if (r->fault.code != 0 || r->method == NULL)
         return false;
     if (r->tool != NULL)
-        return r->tool->writes && !r->call.read_only;
+        return (r->tool->writes && !r->call.read_only) ||
+               ((r->task || r->extends) && mcp_can_defer(r));
+    if (r->method->feature == TASKS)
+        return mcp_task_writes(r);
     return r->changes && mcp_session_stored(r->m->s);
 }
 
@@ -703,7 +740,8 @@ mcp_prepare(struct mcp_message *m)
         struct request *r = &m->v[i];
 
         if (r->fault.code == 0 && r->tool != NULL &&
-            r->tool->prepare != NULL && (!r->tool->writes || writes(r)))
+            r->tool->prepare != NULL &&
+            (!r->tool->writes || !r->call.read_only))
             r->tool->prepare(&r->call);
     }
 }
@@ -729,27 +767,39 @@ put_data(struct json_w *w, const struct fault *f)
 }
 
 static void
-put_error(struct str id, const struct fault *f, struct buf *out)
+put_fault(struct json_w *w, const struct fault *f)
 {
     struct str about = mcp_cut(f->value, MAX_SHOWN);
     char message[MAX_SHOWN + 128];
-    struct json_w w;
 
     text_put(message, sizeof(message), "%s%s%.*s", f->text,
              about.len > 0 ? ": " : "", (int)about.len,
              about.len > 0 ? about.p : "");
+    json_obj(w);
+    json_put_int(w, "code", f->code);
+    json_put_z(w, "message", message);
+    if (f->key != NULL || f->caps != 0)
+        put_data(w, f);
+    json_close(w);
+}
+
+/* raw: the error itself, instead of f. */
+static void
+put_error(struct str id, const struct fault *f, struct str raw,
+          struct buf *out)
+{
+    struct json_w w;
+
     json_w_init(&w, out);
     json_obj(&w);
     json_put_z(&w, "jsonrpc", "2.0");
     if (id.p != NULL)
         json_put_raw(&w, "id", id);
     json_key(&w, "error");
-    json_obj(&w);
-    json_put_int(&w, "code", f->code);
-    json_put_z(&w, "message", message);
-    if (f->key != NULL || f->caps != 0)
-        put_data(&w, f);
-    json_close(&w);
+    if (raw.p != NULL)
+        json_splice(&w, raw);
+    else
+        put_fault(&w, f);
     json_close(&w);
     json_w_end(&w);
 }
@@ -791,7 +841,20 @@ fault_of(const struct request *r, int err)
         }
         f.caps = f.code == RPC_MISSING_CAPABILITY ? r->missing : 0;
     }
+    if (r->why != NULL)
+        f.text = r->why;
     return f;
+}
+
+void
+mcp_put_fault(const struct request *r, int err, struct buf *out)
+{
+    struct fault f = fault_of(r, err);
+    struct json_w w;
+
+    json_w_init(&w, out);
+    put_fault(&w, &f);
+    json_w_end(&w);
 }
 
 /* One answer, or with out->err nothing. A fault in memory at the first try
@@ -805,7 +868,7 @@ answer(struct request *r, struct buf *out, struct buf *notes)
 
     r->notes = notes;
     if (f.code != 0)
-        put_error(r->id, &f, out);
+        put_error(r->id, &f, STR_NONE, out);
     else
         err = mcp_put_result(r, out);
     if (notes->err != 0) { /* half of one is none */
@@ -823,7 +886,7 @@ answer(struct request *r, struct buf *out, struct buf *notes)
         return MCP_WAITS;
     if (err != 0) {
         f = fault_of(r, err);
-        put_error(r->id, &f, out);
+        put_error(r->id, &f, r->error, out);
     }
     r->m->m->counts.errors += f.code != 0;
     return f.status;
@@ -840,8 +903,23 @@ end_session(struct mcp_message *m, struct buf *out)
     if (err == 0)
         return MCP_OK;
     f.value = str_of(err_name(err));
-    put_error(STR_NONE, &f, out);
+    put_error(STR_NONE, &f, STR_NONE, out);
     return f.status;
+}
+
+/* What a client says to a deferred call. That it is not yet on disk has to
+   be an error, though who sent it can do little about it. */
+static enum mcp_status
+take_answer(struct request *r, struct buf *out)
+{
+    int err = mcp_take_answer(r);
+    struct fault f;
+
+    if (err == 0 || !r->m->http)
+        return MCP_ACCEPTED;
+    f = fault_of(r, err);
+    put_error(STR_NONE, &f, STR_NONE, out);
+    return MCP_BAD_REQUEST;
 }
 
 enum mcp_status
@@ -852,7 +930,11 @@ mcp_run(struct mcp_message *m, struct buf *out, struct buf *notes)
 
     if (m->ends && m->n == 0)
         return end_session(m, out);
+    if (m->cancelled)
+        mcp_withdraw(m->v, notes);
     for (i = 0; i < m->n && out->err == 0 && !m->cancelled; i++) {
+        if (m->v[i].answers != '\0')
+            status = take_answer(&m->v[i], out);
         if (m->v[i].silent)
             continue;
         if (m->batch)
@@ -876,7 +958,7 @@ mcp_too_large(struct buf *out, size_t limit)
     struct fault f = {.code = RPC_INVALID_REQUEST, .text = text};
 
     text_put(text, sizeof(text), "Message over %zu bytes", limit);
-    put_error(STR_NONE, &f, out);
+    put_error(STR_NONE, &f, STR_NONE, out);
 }
 
 void
@@ -885,5 +967,5 @@ mcp_no_memory(const struct mcp_message *m, struct buf *out)
     static const struct fault f = {.code = RPC_INTERNAL_ERROR,
                                    .text = "Internal error: out of memory"};
 
-    put_error(m->v->id, &f, out);
+    put_error(m->v->id, &f, STR_NONE, out);
 }

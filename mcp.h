@@ -19,6 +19,9 @@ struct sign;
    ERR_NOMEM. */
 int mcp_new(struct mcp **out, const struct mcp_catalogue *c,
             struct store *store, struct sign *sign);
+/* Has calls be deferred from here on: c must outlive m, be of its store, and
+   have the catalogue's alias. */
+void mcp_defers(struct mcp *m, struct calls *c);
 /* All messages kept and sessions joined must be gone. */
 void mcp_free(struct mcp *m);
 /* The kind of the records "session/<id>", for store_open. */
@@ -110,6 +113,18 @@ unsigned mcp_polls(const struct mcp_message *m);
 void mcp_keep_on(struct mcp_message *m);
 /* Ends a kept message; its client gets no answer. */
 void mcp_drop(struct mcp_message *m);
+
+/* ---- deferred calls: mcp_defer.c, mcp_tasks.c, mcp_hold.c ---- */
+
+/* Under the write lock, before a commit: runs the deferred calls again that
+   wait for what was staged, or committed before, and stages what they came
+   to. What cannot be done now stays to be done. */
+void mcp_settle(struct mcp *m);
+/* The commit failed: what it had settled has to be settled again, later. */
+void mcp_unsettle(struct mcp *m);
+/* When there are calls to be settled, by loop_now's clock: 0 is at once,
+   INT64_MAX never. */
+int64_t mcp_settle_due_ms(const struct mcp *m);
 
 /* ---- sessions and subscriptions: mcp_session.c, mcp_listen.c ---- */
 

@@ -43,12 +43,25 @@ static const struct {
 };
 #define N_CAPS (sizeof(caps) / sizeof(*caps))
 
+unsigned
+mcp_cap_of(struct str method)
+{
+    size_t i;
+
+    for (i = 0; i < N_CAPS; i++)
+        if (str_is(method, caps[i].method))
+            return 1u << i;
+    return 0;
+}
+
 void
 mcp_put_caps(struct json_w *w, unsigned set)
 {
     size_t i;
 
     json_obj(w);
+    if (set & MCP_EXTENSION)
+        json_put_raw(w, "extensions", STR("{\"" MCP_META "tasks\":{}}"));
     for (i = 0; i < N_CAPS; i++)
         if (set & 1u << i)
             json_put_raw(w, caps[i].name, STR("{}"));
@@ -79,7 +92,7 @@ shape_params(struct mcp_call *c, bool form, struct str params)
 /* A question that is not yet known. The list outlives the run where the
    message is kept, the parameters need not. */
 static struct mcp_question *
-new_question(struct mcp_call *c, const char *key, size_t cap,
+new_question(struct mcp_call *c, const char *key, const char *method,
              struct str params)
 {
     struct arena *a = c->of->m->a;
@@ -89,8 +102,9 @@ new_question(struct mcp_call *c, const char *key, size_t cap,
         return NULL;
     *q = (struct mcp_question){
         .key = arena_str(a, str_of(key)),
-        .method = str_of(caps[cap].method),
-        .params = shape_params(c, 1u << cap == MCP_ELICITATION, params),
+        .method = str_of(method),
+        .params = shape_params(c, strcmp(method, caps[0].method) == 0,
+                               params),
     };
     return q->key.p != NULL && q->params.p != NULL ? q : NULL;
 }
@@ -102,23 +116,21 @@ mcp_ask(struct mcp_call *c, const char *key, const char *method,
     struct request *r = c->of;
     const struct json_tok *input = json_get(r->inputs, key);
     struct mcp_question **at = &r->questions;
-    size_t cap = 0;
+    unsigned cap = mcp_cap_of(str_of(method));
 
-    while (cap < N_CAPS && strcmp(caps[cap].method, method) != 0)
-        cap++;
-    ASSERT(cap < N_CAPS);
-    if (mcp_need(c, 1u << cap) != 0)
-        return NULL;
-    if (input != NULL && input->type == JSON_OBJECT)
-        return input;
+    ASSERT(cap != 0);
     while (*at != NULL && !str_is((*at)->key, key))
         at = &(*at)->next;
+    if (*at != NULL && (*at)->answer != NULL)
+        return (*at)->answer;
+    if (mcp_need(c, cap) != 0)
+        return NULL;
     if (*at == NULL)
-        *at = new_question(c, key, cap, params);
+        *at = new_question(c, key, method, params);
     if (*at == NULL)
         c->out->err = ERR_NOMEM;
-    else if ((*at)->answer != NULL)
-        return (*at)->answer;
+    else if (input != NULL && input->type == JSON_OBJECT)
+        return (*at)->answer = input;
     r->asked = true;
     return NULL;
 }
@@ -168,7 +180,11 @@ mcp_progress(struct mcp_call *c, uint64_t progress, uint64_t total,
 
     if (c->of->token.p == NULL)
         return;
-    buf_z(b, NOTE "progress\",\"params\":{\"progressToken\":");
+    buf_z(b, NOTE "progress\",\"params\":{");
+    if (c->of->again != NULL)
+        buf_printf(b, "\"_meta\":{" MCP_RELATED "%.*s\"}},",
+                   STR_ARG(c->of->again->id));
+    buf_z(b, "\"progressToken\":");
     buf_str(b, c->of->token);
     buf_printf(b, ",\"progress\":%llu,\"total\":%llu",
                (unsigned long long)progress,
@@ -342,6 +358,12 @@ mcp_begin_run(struct request *r)
     r->state = STR_NONE;
     r->wait_ms = -1;
     r->poll_ms = 0;
+    r->watch = STR_NONE;
+    r->why = NULL;
+    r->error = STR_NONE;
+    r->defers = r->task || r->again != NULL;
+    if (m->at == NULL && r->again == NULL && m->m->store != NULL)
+        r->call.since = store_next_n(m->m->store) - 1;
     r->call.is_error = r->call.content = false;
     if (m->at != NULL) {
         r->call.arena = &m->runs[m->turn % 2];
@@ -349,8 +371,8 @@ mcp_begin_run(struct request *r)
     }
 }
 
-static void
-put_question(struct buf *b, const struct mcp_question *q)
+void
+mcp_put_request(struct buf *b, const struct mcp_question *q)
 {
     buf_printf(b, "\"method\":\"%.*s\"", STR_ARG(q->method));
     if (q->params.len > 0) {
@@ -365,20 +387,22 @@ static int
 put_inputs(struct request *r, struct buf *out)
 {
     const struct mcp_question *q;
+    bool any = false;
     int err = 0;
 
     for (q = r->questions; q != NULL; q = q->next) {
-        buf_z(out, q == r->questions ? "\"inputRequests\":{" : ",");
+        if (q->answer != NULL)
+            continue;
+        buf_z(out, any ? "," : "\"inputRequests\":{");
         json_quote(out, q->key);
         buf_z(out, ":{");
-        put_question(out, q);
-        if (q->next == NULL)
-            buf_char(out, '}');
+        mcp_put_request(out, q);
+        any = true;
     }
+    buf_z(out, any ? "}" : "");
     if (r->state.p == NULL)
         return 0;
-    buf_z(out, r->questions != NULL ? ",\"requestState\":\""
-                                    : "\"requestState\":\"");
+    buf_z(out, any ? ",\"requestState\":\"" : "\"requestState\":\"");
     err = seal_state(r, out);
     buf_char(out, '"');
     return err;
@@ -395,7 +419,7 @@ send_questions(struct request *r)
         q->id = ++r->m->m->last_ask;
         buf_printf(r->notes, "{\"jsonrpc\":\"2.0\",\"id\":\"" ID_PREFIX
                    "%llu\",", (unsigned long long)q->id);
-        put_question(r->notes, q);
+        mcp_put_request(r->notes, q);
         buf_char(r->notes, '\n');
     }
 }
@@ -411,12 +435,26 @@ mcp_may_keep(const struct request *r)
             m->m->kept_len + m->text.len <= MCP_KEPT_LEN);
 }
 
+void
+mcp_withdraw(const struct request *r, struct buf *to)
+{
+    const struct mcp_question *q;
+
+    for (q = r->questions; q != NULL; q = q->next)
+        if (q->id != 0 && q->sent && q->answer == NULL)
+            buf_printf(to, NOTE "cancelled\",\"params\":{\"requestId\":"
+                       "\"" ID_PREFIX "%llu\"}}\n",
+                       (unsigned long long)q->id);
+}
+
 /* What ERR_MORE of a run means: MCP_ASKS, ERR_MORE, or another error. */
 static int
 settle(struct request *r)
 {
-    bool waits = r->wait_ms >= 0 || r->listen != NULL;
+    bool waits = r->wait_ms >= 0 || r->watch.len > 0 || r->listen != NULL;
 
+    if (r->m->m->store != NULL)
+        r->seen = store_next_n(r->m->m->store) - 1;
     if (r->missing != 0)
         return ERR_CAPABILITY;
     if (!r->call.may_wait)
@@ -426,6 +464,8 @@ settle(struct request *r)
             return ERR_IO; /* for nothing, so it would wait forever */
         r->wait_ms = 0;
     }
+    if (r->defers)
+        return ERR_MORE;
     if (is_modern(r) && (r->asked || !waits))
         return MCP_ASKS;
     if (!mcp_may_keep(r))
@@ -464,6 +504,11 @@ mcp_end_run(struct request *r, int err, size_t at, struct buf *out)
 {
     if (err == ERR_MORE)
         err = out->err != 0 ? out->err : settle(r);
+    if (err != ERR_MORE)
+        mcp_withdraw(r, r->notes);
+    if (r->defers && r->again == NULL && r->m->at == NULL &&
+        err == ERR_MORE)
+        return mcp_defer_create(r, err, at, out);
     if (err == MCP_ASKS) {
         out->len = at;
         err = put_inputs(r, out);
@@ -475,9 +520,11 @@ mcp_end_run(struct request *r, int err, size_t at, struct buf *out)
          (err == ERR_CAPABILITY && !is_modern(r)))) {
         out->len = at;
         put_refusal(r, err, out);
-        return 0;
+        r->call.is_error = true;
+        err = 0;
     }
-    return err;
+    return r->task && r->tool != NULL ? mcp_defer_create(r, err, at, out)
+                                      : err;
 }
 
 /* ---- messages that wait ---- */
@@ -550,7 +597,31 @@ wait_again(struct mcp_message *k)
 
     k->due_ms = wait_ms < 0 ? INT64_MAX : clock_mono_ms() + wait_ms;
     k->given = false;
-    k->ready = k->cancelled;
+    /* What its turn has committed behind it may be what it waits for. */
+    k->watch = k->v->watch.len > 0 ? str_hash(k->v->watch) : 0;
+    k->ready = k->cancelled ||
+               (k->watch != 0 && mcp_head(k->m) > k->v->seen);
+}
+
+void
+mcp_wake(struct mcp *m, const struct mcp_change *c)
+{
+    char buf[CALL_WATCH_MAX];
+    struct str alias = STR_NONE;
+    struct mcp_message *k;
+    uint64_t key = 0, other = 0;
+
+    for (k = m->kept; k != NULL; k = k->next) {
+        if (k->watch == 0)
+            continue;
+        if (key == 0) {
+            key = str_hash(c->key);
+            if (m->cat->alias != NULL)
+                alias = m->cat->alias(c->key, c->body, buf);
+            other = alias.p != NULL ? str_hash(alias) : key;
+        }
+        k->ready |= k->watch == key || k->watch == other;
+    }
 }
 
 static void
@@ -581,9 +652,12 @@ mcp_keep(const struct mcp_message *m, struct mcp_sink *sink, void *owner,
         goto fail;
     k->v->wait_ms = r->wait_ms;
     k->v->poll_ms = r->poll_ms;
+    k->v->watch = arena_str(k->a, r->watch);
+    k->v->seen = r->seen;
+    k->v->call.since = r->call.since;
     k->v->call.round = r->call.round + 1;
     k->v->call.state = arena_str(k->a, r->state);
-    if (k->v->call.state.p == NULL)
+    if (k->v->call.state.p == NULL || k->v->watch.p == NULL)
         goto fail;
     mcp_prepare(k);
     k->cancelled = was_cancelled(k->s, k->v->id);
@@ -651,7 +725,7 @@ int64_t
 mcp_due_ms(const struct mcp *m)
 {
     const struct mcp_message *k;
-    int64_t due = INT64_MAX;
+    int64_t due = mcp_hold_due_ms(m);
 
     if (m->list_due[0] || m->list_due[1] || m->list_due[2])
         due = m->list_sent_ms + MCP_LIST_PAUSE_MS;

@@ -10,6 +10,7 @@
 #include "sign.h"
 
 #define MCP_META "io.modelcontextprotocol/"
+#define MCP_RELATED "\"" MCP_META "related-task\":{\"taskId\":\""
 #define MCP_NEWEST_HANDSHAKE MCP_2025_11_25
 #define MCP_OLDEST_MODERN MCP_2026_07_28
 
@@ -39,10 +40,13 @@ enum rpc_code {
 
 /* One uri that somebody wants to hear of. */
 struct mcp_sub {
-    const char *uri, *key;
+    const char *uri, *key; /* of a deferred call: its id */
+    bool call;
     uint64_t since; /* changes up to this n are known */
     uint64_t n;     /* of the newest change that it was matched with */
 };
+
+struct mcp_attend; /* a deferred call that a session attends; mcp_hold.c */
 
 struct mcp_session {
     struct mcp_session *next;
@@ -76,6 +80,8 @@ struct mcp_session {
     uint64_t cancelled[4]; /* hashes of ids that no kept message had */
     unsigned n_cancelled;
     size_t n_held;      /* messages of it that mcp_release is yet to come for */
+    int64_t heard_ms;   /* when its client was last there */
+    struct mcp_attend *attends; /* the newest first */
 };
 
 /* Why a request is refused; code 0: it is not. */
@@ -95,6 +101,7 @@ struct mcp_question {
     uint64_t id;                   /* of the request that went out, or 0 */
     bool sent;                     /* in a run that was kept */
     const struct json_tok *answer; /* NULL: none yet */
+    const struct json_tok *held;   /* who holds it; NULL: nobody */
 };
 
 struct mcp_listen; /* a filter; mcp_listen.c */
@@ -127,6 +134,18 @@ struct request {
     struct str state;   /* mcp_state's in this run; .p NULL: none */
     int64_t wait_ms;    /* mcp_wait's in this run; -1: none */
     unsigned poll_ms;   /* mcp_poll's */
+    struct str watch;   /* mcp_watch's in this run; empty: none */
+    uint64_t seen;      /* records up to this n are no news to it */
+    /* of deferred calls */
+    bool task;          /* params.task of 2025-11-25 */
+    bool extends;       /* the client declared the tasks extension */
+    bool defers;        /* an ERR_MORE of this run makes a deferred call */
+    int64_t ttl_ms;     /* that it wants; 0: none */
+    const struct call *again; /* the deferred call that this runs again */
+    const char *why;    /* instead of an error's own text; or NULL */
+    struct str error;   /* raw: the error to answer with; or none */
+    char answers;       /* a response: what kind; see mcp_take_answer */
+    unsigned question;  /* and of which question of the call target */
 };
 
 struct mcp_message {
@@ -149,6 +168,7 @@ struct mcp_message {
     void *owner;
     struct mcp_sink *sink;
     int64_t due_ms;  /* INT64_MAX: none */
+    uint64_t watch;  /* hash of what it watches; 0: nothing */
     bool ready;      /* to be run again */
     bool given;      /* by mcp_next, and did not wait again since */
     bool cancelled;
@@ -174,6 +194,10 @@ struct mcp {
     bool followed;       /* the store was looked at in this turn */
     bool stopping;
     struct mcp_counts counts;
+    struct calls *calls; /* or NULL: none is deferred */
+    int64_t settle_ms;   /* not before that, after an error */
+    bool attends_due;    /* something of deferred calls is to be told */
+    int64_t hold_ms;     /* when those who hold questions are looked after */
 };
 
 /* A step of judging: 0 goes on, MCP_REFUSED when the request's fault or
@@ -182,7 +206,7 @@ typedef int step(struct request *r);
 enum { MCP_REFUSED = 1 };
 
 enum feature {
-    CORE, TOOLS, PROMPTS, RESOURCES, COMPLETIONS, LOGGING, N_FEATURES
+    CORE, TOOLS, PROMPTS, RESOURCES, COMPLETIONS, LOGGING, TASKS, N_FEATURES
 };
 enum cache { UNCACHED, CACHE_PUBLIC, CACHE_PRIVATE };
 
@@ -222,6 +246,10 @@ struct str mcp_cut(struct str s, size_t max);
 /* Parses and judges m->text by f; all else of m is zero but m->m, m->a and
    what m->scratch has. ERR_NOMEM. */
 int mcp_judge(struct mcp_message *m, const struct mcp_facts *f);
+/* The error object that a run's error is on the wire. */
+void mcp_put_fault(const struct request *r, int err, struct buf *out);
+/* Whether there is a store to write to. */
+bool mcp_is_writable(const struct mcp *m);
 /* Whether t is what can be an id, or a progress token. */
 bool mcp_is_id(const struct json_tok *t);
 /* A step of judging tools/call: the headers that repeat its arguments. */
@@ -258,6 +286,13 @@ void mcp_begin_run(struct request *r);
    and the requests to the client are in r->notes; another error. */
 int mcp_end_run(struct request *r, int err, size_t at, struct buf *out);
 enum { MCP_ASKS = 1 };
+/* To a client whose call has ended: the questions without an answer that went
+   out to it are none any more. */
+void mcp_withdraw(const struct request *r, struct buf *to);
+/* The capability that a method of ours needs, a bit; 0: it is none. */
+unsigned mcp_cap_of(struct str method);
+/* Appends method and params of a question, and a closing brace. */
+void mcp_put_request(struct buf *b, const struct mcp_question *q);
 /* A number in 8 bytes, its highest first. */
 void mcp_put_be64(uint8_t to[8], uint64_t v);
 uint64_t mcp_get_be64(const uint8_t p[8]);
@@ -265,6 +300,8 @@ uint64_t mcp_get_be64(const uint8_t p[8]);
 void mcp_put_caps(struct json_w *w, unsigned caps);
 /* A response of the client's to s: t is the whole message. */
 void mcp_take_response(struct mcp_session *s, const struct json_tok *t);
+/* A record was committed: those that watch it are to be run again. */
+void mcp_wake(struct mcp *m, const struct mcp_change *c);
 /* notifications/cancelled for s. */
 void mcp_take_cancel(struct mcp_session *s, const struct json_tok *params);
 
@@ -337,5 +374,84 @@ size_t mcp_event_id(const struct mcp_session *s, uint64_t n, uint64_t i,
 void mcp_tell_later(struct mcp_session *s);
 /* Tells the first stream of s what has changed since s->told, and lists. */
 void mcp_session_tell(struct mcp_session *s);
+
+/* ---- mcp_defer.c ---- */
+
+/* Capabilities beside enum mcp_cap, of clients of 2025-11-25 that run
+   questions as tasks, and cancel them; and the tasks extension. */
+enum { MCP_CLIENT_TASKS = 8, MCP_CLIENT_CANCEL = 16, MCP_EXTENSION = 32 };
+enum { MCP_TASK = 2 }; /* as MCP_ASKS: the members are of a task that was made */
+
+/* Whether a call of r's tool by its principal can be deferred at all. */
+bool mcp_can_defer(const struct request *r);
+/* Makes a call of a run that ended with err, its members in out from at on.
+   MCP_TASK, with those of the task in their place; or an error. */
+int mcp_defer_create(struct request *r, int err, size_t at, struct buf *out);
+/* Runs the call id again if it is marked, under the lock. 0 or an error. */
+int mcp_settle_call(struct mcp *m, struct str id);
+
+/* ---- mcp_tasks.c ---- */
+
+/* Whether r's client has declared the extension on it. */
+bool mcp_extends(const struct request *r);
+/* Refuses r for the want of the extension; MCP_REFUSED. */
+int mcp_refuse_extension(struct request *r);
+/* Judges: of what names a task, of tasks/update, and of what tools/call says
+   of tasks. */
+int mcp_task_judge(struct request *r);
+int mcp_task_judge_update(struct request *r);
+int mcp_task_judge_call(struct request *r);
+/* The principal of r, whose .p is not NULL. */
+struct str mcp_who(const struct request *r);
+/* Whether running one of these methods may stage records. */
+bool mcp_task_writes(const struct request *r);
+int mcp_task_get(struct request *r, struct buf *out);
+int mcp_task_result(struct request *r, struct buf *out);
+int mcp_task_list(struct request *r, struct buf *out);
+int mcp_task_cancel(struct request *r, struct buf *out);
+int mcp_task_update(struct request *r, struct buf *out);
+/* The members of k as the revision has a task: from 2026-07-28 on with its
+   result, error or questions. Memory in a. */
+void mcp_put_task(struct json_w *w, const struct mcp *m, struct arena *a,
+                  const struct call *k, enum mcp_rev rev);
+/* The members of the result that says that k was made. */
+void mcp_put_created(const struct request *r, const struct call *k,
+                     struct buf *out);
+
+/* ---- mcp_hold.c ---- */
+
+/* The questions of a record, none where raw.p is NULL; ERR_NOMEM, or
+   ERR_INVALID: they are none of ours. And writes one. */
+int mcp_read_questions(struct arena *a, struct str raw,
+                       struct mcp_question **out);
+void mcp_put_question(struct mcp *m, struct arena *a, struct buf *b,
+                      const struct mcp_question *q);
+/* Stages k with its questions, of which some have new answers, and marks
+   it. */
+int mcp_stage_answers(struct request *r, const struct mcp_question *q,
+                      struct call *k);
+/* The session of r attends k from here on: it is told how that does. */
+void mcp_attend(struct request *r, const struct call *k, bool maker);
+/* The record of a call was committed. */
+void mcp_attend_changed(struct mcp *m, struct str id);
+/* What a run of a call had to tell to the session that made it: sent behind
+   the commit. And it failed: the run will be another. */
+void mcp_attend_notes(struct mcp *m, struct str id, struct str notes);
+void mcp_attend_undo(struct mcp *m);
+/* s is going. */
+void mcp_attend_end(struct mcp_session *s);
+/* Has r's session hold what questions of k it can be asked; under the lock
+   only. And whether it could. */
+void mcp_hold(struct request *r, struct call *k);
+bool mcp_hold_wanted(const struct request *r);
+/* Behind the answers of a turn: sends what is to be sent; when it is next. */
+void mcp_hold_tick(struct mcp *m, int64_t now_ms);
+int64_t mcp_hold_due_ms(const struct mcp *m);
+/* s has a stream again; back: its client said where it was. */
+void mcp_hold_rewind(struct mcp_session *s, bool back);
+/* Whether t, a response, is about a question of a deferred call; then r says
+   of which. And takes it, under the lock: 0 or an error. */
+bool mcp_take_answer_judge(struct request *r, const struct json_tok *t);
+int mcp_take_answer(struct request *r);
 
 #endif

@@ -108,6 +108,55 @@ mcp_subs_read(struct mcp_session *s, struct arena *a,
     return s->subs != NULL ? 0 : ERR_NOMEM;
 }
 
+/* Adds the deferred calls of a list to those that a listen hears of: those
+   that there are. ERR_INVALID, ERR_NOMEM. */
+static int
+add_calls(struct request *r, struct mcp_session *s,
+          const struct json_tok *list)
+{
+    struct arena *a = r->m->a, read = {0};
+    const struct json_tok *t;
+    struct mcp_sub *subs;
+    struct call k;
+    struct str id;
+    uint32_t i;
+    int err;
+
+    if (list->type != JSON_ARRAY || list->n > MCP_MAX_SUBS - s->n_subs)
+        return ERR_INVALID;
+    subs = arena_alloc(a, (s->n_subs + list->n) * sizeof(*subs));
+    if (subs == NULL)
+        return ERR_NOMEM;
+    if (s->n_subs > 0)
+        memcpy(subs, s->subs, s->n_subs * sizeof(*subs));
+    s->subs = subs;
+    for (i = 0, t = list + 1; i < list->n; i++, t += t->span) {
+        struct mcp_sub *sub = &subs[s->n_subs];
+
+        if (mcp_text(a, t, &id) != 0)
+            return ERR_NOMEM;
+        if (id.p == NULL)
+            return ERR_INVALID;
+        if (mcp_sub_find(s, id) != NULL || r->m->m->calls == NULL)
+            continue;
+        err = calls_get(r->m->m->calls, &read, id, mcp_who(r), &k);
+        arena_fini(&read);
+        if (err == ERR_NOMEM)
+            return err;
+        if (err != 0)
+            continue;
+        *sub = (struct mcp_sub){
+            .uri = arena_str(a, id).p,
+            .key = arena_printf(a, "call/%.*s", STR_ARG(id)).p,
+            .call = true,
+        };
+        if (sub->uri == NULL || sub->key == NULL)
+            return ERR_NOMEM;
+        s->n_subs++;
+    }
+    return 0;
+}
+
 /* ---- notifications ---- */
 
 static void
@@ -178,6 +227,40 @@ next_sub(const struct mcp_session *s)
     return next;
 }
 
+/* Tells a listen how a deferred call does. */
+static int
+notify_call(const struct mcp_session *s, const struct mcp_sub *sub)
+{
+    struct arena a = {0};
+    struct buf b = {0};
+    struct json_w w;
+    struct call k;
+    struct str meta;
+    int err = calls_get(s->m->calls, &a, str_of(sub->uri), STR_NONE, &k);
+
+    if (err == 0) {
+        meta = arena_printf(&a, "{" SUBSCRIPTION "%.*s}", STR_ARG(s->tag));
+        json_w_init(&w, &b);
+        json_obj(&w);
+        json_put_z(&w, "jsonrpc", "2.0");
+        json_put_z(&w, "method", "notifications/tasks");
+        json_key(&w, "params");
+        json_obj(&w);
+        if (meta.p != NULL)
+            json_put_raw(&w, "_meta", meta);
+        mcp_put_task(&w, s->m, &a, &k, MCP_OLDEST_MODERN);
+        json_close(&w);
+        json_close(&w);
+        json_w_end(&w);
+        err = meta.p == NULL ? ERR_NOMEM : b.err;
+    }
+    if (err == 0)
+        s->sinks->send(s->sinks->ctx, buf_view(&b), STR_NONE);
+    buf_fini(&b);
+    arena_fini(&a);
+    return err == ERR_NOMEM ? err : 0;
+}
+
 /* Tells s of the subscriptions that were matched. 0 or ERR_NOMEM. */
 static int
 tell_subs(struct mcp_session *s)
@@ -187,7 +270,9 @@ tell_subs(struct mcp_session *s)
     while ((sub = next_sub(s)) != NULL) {
         uint64_t i = (uint64_t)(sub - s->subs) + 1;
 
-        if (notify(s, "resources/updated", sub->uri, sub->n, i) != 0) {
+        if ((sub->call ? notify_call(s, sub)
+                       : notify(s, "resources/updated", sub->uri, sub->n,
+                                i)) != 0) {
             mcp_tell_later(s);
             return ERR_NOMEM;
         }
@@ -306,6 +391,9 @@ mcp_changed(struct mcp *m, const struct mcp_change *c)
         mcp_session_changed(m, c);
         return;
     }
+    mcp_wake(m, c);
+    if (str_starts(c->key, "call/") && m->calls != NULL)
+        mcp_attend_changed(m, (struct str){c->key.p + 5, c->key.len - 5});
     if (m->cat->resources_change != NULL &&
         m->cat->resources_change(m->cat->ctx, c))
         mcp_list_changed(m, MCP_LIST_RESOURCES);
@@ -375,6 +463,7 @@ mcp_tick(struct mcp *m, int64_t now_ms)
         each(m, tell_due, NULL);
     }
     flush_lists(m, now_ms, mcp_head(m));
+    mcp_hold_tick(m, now_ms);
 }
 
 bool
@@ -388,7 +477,7 @@ mcp_listens(const struct mcp *m)
             if (hears(s) && (s->initialized || s->back || s->n_subs > 0))
                 return true;
     for (k = m->kept; k != NULL; k = k->next)
-        if (listener(k) != NULL)
+        if (k->watch != 0 || listener(k) != NULL)
             return true;
     return false;
 }
@@ -431,9 +520,15 @@ mcp_listen_judge(struct request *r)
     t = json_get(filter, "resourceSubscriptions");
     err = is_absent(t) ? 0 : mcp_subs_read(&l->to, r->m->a, t, false);
     r->listen = l;
+    t = json_get(filter, "taskIds");
+    if (err == 0 && !is_absent(t)) {
+        if (!r->extends)
+            return mcp_refuse_extension(r);
+        err = add_calls(r, &l->to, t);
+    }
     return err != ERR_INVALID
-               ? err : refuse(r, "resourceSubscriptions must be a list of "
-                                 "uris, and no longer one");
+               ? err : refuse(r, "what is listened to must be a list of "
+                                 "uris or ids, and no longer one");
 }
 
 static void
@@ -450,10 +545,14 @@ acknowledge(const struct request *r, const struct mcp_session *to)
             buf_printf(b, "%s\"%s\":true", comma, lists[i].wanted);
             comma = ",";
         }
-    if (to->n_subs > 0)
-        buf_printf(b, "%s\"resourceSubscriptions\":", comma);
-    for (i = 0; i < to->n_subs; i++) {
-        buf_char(b, i == 0 ? '[' : ',');
+    for (i = 0; i < to->n_subs; i++) { /* those of calls come last */
+        if (i == 0 || to->subs[i].call != to->subs[i - 1].call) {
+            buf_printf(b, "%s%s\"%s\":[", i > 0 ? "]" : "",
+                       i > 0 ? "," : comma,
+                       to->subs[i].call ? "taskIds" : "resourceSubscriptions");
+        } else {
+            buf_char(b, ',');
+        }
         json_quote(b, str_of(to->subs[i].uri));
     }
     buf_z(b, to->n_subs > 0 ? "]}}}\n" : "}}}\n");

@@ -33,7 +33,7 @@ static const char level_names[][sizeof "emergency"] = {
 
 /* As capabilities are called; CORE is none. */
 static const char feature_names[N_FEATURES][sizeof "completions"] = {
-    "", "tools", "prompts", "resources", "completions", "logging",
+    "", "tools", "prompts", "resources", "completions", "logging", "tasks",
 };
 
 const char *
@@ -53,9 +53,17 @@ mcp_rev_of(struct str name)
 }
 
 static bool
-offers(const struct mcp_catalogue *c, enum feature f)
+offers(const struct mcp *m, enum feature f)
 {
+    const struct mcp_catalogue *c = m->cat;
+    size_t i;
+
     switch (f) {
+    case TASKS:
+        for (i = 0; i < c->n_tools; i++)
+            if (c->tools[i].tasks != MCP_TASK_FORBIDDEN && m->calls != NULL)
+                return true;
+        return false;
     case TOOLS:
         return c->n_tools > 0;
     case PROMPTS:
@@ -264,7 +272,8 @@ judge_call(struct request *r)
     if (err != 0)
         return err;
     r->tool = &c->tools[i];
-    return mcp_check_params_headers(r);
+    err = mcp_check_params_headers(r);
+    return err != 0 ? err : mcp_task_judge_call(r);
 }
 
 static bool
@@ -367,6 +376,7 @@ static void
 put_capabilities(const struct request *r, struct buf *out)
 {
     const struct mcp_catalogue *c = r->m->m->cat;
+    bool tasks = offers(r->m->m, TASKS);
     bool changes[N_FEATURES] = {[TOOLS] = c->tools_change,
                                 [PROMPTS] = c->prompts_change,
                                 [RESOURCES] = true};
@@ -375,8 +385,14 @@ put_capabilities(const struct request *r, struct buf *out)
 
     json_w_init(&w, out);
     json_obj(&w);
-    for (f = CORE + 1; f < N_FEATURES; f++) {
-        if (!offers(c, (enum feature)f) ||
+    if (tasks && is_modern(r))
+        json_put_raw(&w, "extensions", STR("{\"" MCP_META "tasks\":{}}"));
+    if (tasks && r->rev == MCP_2025_11_25)
+        json_put_raw(&w, feature_names[TASKS],
+                     STR("{\"list\":{},\"cancel\":{},\"requests\":"
+                         "{\"tools\":{\"call\":{}}}}"));
+    for (f = CORE + 1; f < TASKS; f++) {
+        if (!offers(r->m->m, (enum feature)f) ||
             (f == COMPLETIONS && r->rev < MCP_2025_03_26))
             continue;
         json_key(&w, feature_names[f]);
@@ -455,7 +471,8 @@ run_discover(struct request *r, struct buf *out)
 }
 
 static void
-put_tool(struct json_w *w, const struct mcp_tool *t, enum mcp_rev rev)
+put_tool(struct json_w *w, const struct mcp_tool *t, enum mcp_rev rev,
+         bool tasks)
 {
     json_obj(w);
     json_put_z(w, "name", t->name);
@@ -473,6 +490,10 @@ put_tool(struct json_w *w, const struct mcp_tool *t, enum mcp_rev rev)
         json_put_bool(w, "openWorldHint", false);
         json_close(w);
     }
+    if (rev == MCP_2025_11_25 && t->tasks != MCP_TASK_FORBIDDEN && tasks)
+        json_put_raw(w, "execution", t->tasks == MCP_TASK_REQUIRED
+                                         ? STR("{\"taskSupport\":\"required\"}")
+                                         : STR("{\"taskSupport\":\"optional\"}"));
     json_close(w);
 }
 
@@ -524,7 +545,7 @@ run_list(struct request *r, struct buf *out)
     json_w_init(&w, out);
     json_arr(&w);
     for (i = 0; kind == 't' && i < c->n_tools; i++)
-        put_tool(&w, &c->tools[i], r->rev);
+        put_tool(&w, &c->tools[i], r->rev, r->m->m->calls != NULL);
     for (i = 0; kind == 'p' && i < c->n_prompts; i++)
         put_prompt(&w, &c->prompts[i], r->rev);
     for (i = 0; kind == 'r' && i < c->n_templates; i++)
@@ -648,10 +669,22 @@ run_change(struct request *r, struct buf *out)
 #define EVER MCP_2024_11_05, MCP_2026_07_28
 #define HANDSHAKE MCP_2024_11_05, MCP_NEWEST_HANDSHAKE
 #define MODERN MCP_OLDEST_MODERN, MCP_2026_07_28
+#define SEP_1686 MCP_2025_11_25, MCP_2025_11_25
+#define TASKED MCP_2025_11_25, MCP_2026_07_28
 
 static const struct method methods[] = {
     {"tools/call", EVER, TOOLS, UNCACHED, "name", judge_call, run_call},
     {"tools/list", EVER, TOOLS, CACHE_PUBLIC, NULL, judge_only_page, run_list},
+    {"tasks/get", TASKED, TASKS, UNCACHED, "taskId", mcp_task_judge,
+     mcp_task_get},
+    {"tasks/cancel", TASKED, TASKS, UNCACHED, "taskId", mcp_task_judge,
+     mcp_task_cancel},
+    {"tasks/result", SEP_1686, TASKS, UNCACHED, "taskId", mcp_task_judge,
+     mcp_task_result},
+    {"tasks/list", SEP_1686, TASKS, UNCACHED, NULL, judge_page,
+     mcp_task_list},
+    {"tasks/update", MODERN, TASKS, UNCACHED, "taskId", mcp_task_judge_update,
+     mcp_task_update},
     {"resources/list", EVER, RESOURCES, CACHE_PRIVATE, NULL, judge_page,
      run_resources_list},
     {"resources/read", EVER, RESOURCES, CACHE_PRIVATE, "uri", judge_read,
@@ -686,8 +719,7 @@ mcp_find_method(struct request *r)
 
     for (m = methods; m < end; m++)
         if (str_is(r->name, m->name) && r->rev >= m->from &&
-            r->rev <= m->to &&
-            offers(r->m->m->cat, (enum feature)m->feature))
+            r->rev <= m->to && offers(r->m->m, (enum feature)m->feature))
             break;
     if (m == end)
         return 0;
@@ -713,6 +745,7 @@ fill_call(struct request *r)
     c->read_only = m->f->read_only;
     c->may_wait = !m->batch;
     c->of = r;
+    r->extends = mcp_extends(r);
     if (is_modern(r)) {
         c->caps = mcp_caps_of(json_get(r->meta, MCP_META
                                        "clientCapabilities"));
@@ -755,15 +788,16 @@ open_result(const struct request *r, struct buf *out)
 /* Behind the handler's members, as only then it is known what kind of result
    they make. */
 static void
-close_result(const struct request *r, bool asks, struct buf *out)
+close_result(const struct request *r, int kind, struct buf *out)
 {
-    int cache = asks ? UNCACHED : r->method->cache;
+    int cache = kind == MCP_ASKS ? UNCACHED : r->method->cache;
 
     if (is_modern(r) && out->err == 0) {
         if (out->p[out->len - 1] != '{')
             buf_char(out, ',');
-        buf_z(out, asks ? "\"resultType\":\"input_required\","
-                        : "\"resultType\":\"complete\",");
+        buf_printf(out, "\"resultType\":\"%s\",",
+                   kind == MCP_ASKS ? "input_required"
+                   : kind == MCP_TASK ? "task" : "complete");
         if (cache != UNCACHED) {
             buf_z(out, "\"ttlMs\":");
             buf_u64(out, cache == CACHE_PUBLIC ? LIST_TTL_MS : 0);
@@ -790,7 +824,7 @@ mcp_put_result(struct request *r, struct buf *out)
     mcp_begin_run(r);
     r->call.out = out;
     err = mcp_end_run(r, r->method->run(r, out), at, out);
-    close_result(r, err == MCP_ASKS, out);
+    close_result(r, err, out);
     mcp_listen_put_end(r, out);
-    return err == MCP_ASKS ? 0 : err;
+    return err > 0 ? 0 : err;
 }

@@ -69,7 +69,8 @@ is_object(const struct json_tok *t)
 unsigned
 mcp_caps_of(const struct json_tok *caps)
 {
-    const struct json_tok *asks = json_get(caps, "elicitation");
+    const struct json_tok *asks = json_get(caps, "elicitation"),
+                          *tasks = json_get(caps, "tasks");
     unsigned bits = 0;
 
     if (is_object(asks) &&
@@ -79,6 +80,11 @@ mcp_caps_of(const struct json_tok *caps)
         bits |= MCP_SAMPLING;
     if (is_object(json_get(caps, "roots")))
         bits |= MCP_ROOTS;
+    if (is_object(json_get(json_get(json_get(tasks, "requests"),
+                                    "elicitation"), "create")))
+        bits |= MCP_CLIENT_TASKS;
+    if (is_object(json_get(tasks, "cancel")))
+        bits |= MCP_CLIENT_CANCEL;
     return bits;
 }
 
@@ -105,6 +111,7 @@ mcp_session_free(struct mcp_session *s)
         s->m->n_sessions--;
     }
     clear_subs(s);
+    mcp_attend_end(s);
     free(s->principal);
     free(s);
 }
@@ -226,18 +233,6 @@ mcp_session_id(const struct mcp_session *s)
     return s->id;
 }
 
-/* Whether there is a store to write to. */
-static bool
-is_writable(const struct mcp *m)
-{
-    struct store_state st;
-
-    if (m->store == NULL)
-        return false;
-    store_state(m->store, &st);
-    return st.err != ERR_READONLY;
-}
-
 /* Makes a session anew from its id. Not where it would not be known whether
    it has ended. */
 static int
@@ -250,7 +245,7 @@ revive(struct mcp *m, const struct mcp_facts *f, struct mcp_session **out)
     int err = ERR_NOT_FOUND;
 
     if (id.len < MCP_ID_MAX && !f->read_only && m->sign != NULL &&
-        is_writable(m))
+        mcp_is_writable(m))
         err = sign_open(m->sign, "session", f->principal, id, &a, &said);
     raw = (const uint8_t *)said.p;
     if (err == 0 && (said.len != ID_LEN || raw[AT_REV] >= MCP_OLDEST_MODERN))
@@ -363,7 +358,7 @@ put_record(const struct mcp_session *s, int level, bool end, struct str add,
 bool
 mcp_session_stored(const struct mcp_session *s)
 {
-    return s->id[0] != '\0' && !s->fleeting && is_writable(s->m);
+    return s->id[0] != '\0' && !s->fleeting && mcp_is_writable(s->m);
 }
 
 /* Whether adding uri changes anything: 0, 1, ERR_TOO_LARGE or ERR_NOMEM. */
@@ -477,6 +472,7 @@ mcp_session_find(struct mcp *m, const struct mcp_facts *f,
         s->fleeting != f->read_only ||
         now_of(m) - s->born_ms > MCP_SESSION_AGE_MS)
         return ERR_NOT_FOUND;
+    s->heard_ms = clock_mono_ms();
     *out = s;
     return 0;
 }
@@ -541,10 +537,11 @@ static void
 attach(struct mcp_session *s, struct str last, struct mcp_sink *sink)
 {
     struct mcp_sink **at = &s->sinks;
+    bool back = rewind_to(s, last);
 
-    if (!rewind_to(s, last))
-        while (*at != NULL)
-            at = &(*at)->next;
+    while (!back && *at != NULL)
+        at = &(*at)->next;
+    mcp_hold_rewind(s, back);
     sink->next = *at;
     *at = sink;
     s->m->n_sinks++;
@@ -604,4 +601,5 @@ mcp_stream_close(struct mcp_session *s, struct mcp_sink *sink)
         ASSERT(*at != NULL);
     *at = sink->next;
     s->m->n_sinks--;
+    s->heard_ms = clock_mono_ms();
 }

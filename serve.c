@@ -471,13 +471,19 @@ commit(struct serve *s)
     size_t i;
     int err = 0;
 
-    if (!s->locked)
+    if (!s->locked) {
+        if (s->refuse != 0)
+            mcp_unsettle(s->mcp);
         return;
-    if (s->first_staged < s->n_ran)
+    }
+    mcp_settle(s->mcp);
+    if (store_staged_n(s->store) > 0)
         err = store_commit(s->store, &unknown);
+    if (err < 0)
+        mcp_unsettle(s->mcp);
     if (err < 0 && unknown)
         err = ERR_UNKNOWN;
-    if (err < 0) {
+    if (err < 0 && s->first_staged < s->n_ran) {
         s->out.len = s->ran[s->first_staged].off;
         s->notes.len = s->ran[s->first_staged].notes_off;
         for (i = s->first_staged; i < s->n_ran; i++)
@@ -601,9 +607,12 @@ turn(struct serve *s)
     struct peer *p;
     bool writes;
 
-    if (!look_ahead(s, &writes))
+    bool settle = mcp_settle_due_ms(s->mcp) <= loop_now(s->loop);
+
+    if (!look_ahead(s, &writes) && !settle)
         return;
-    begin(s, writes);
+    begin(s, writes || settle);
+    s->waiting = settle && !s->locked && s->refuse == 0;
     for (p = s->busy; p != NULL; p = p->next)
         if (!p->held)
             run_peer(s, p);
@@ -666,8 +675,10 @@ set_follow(struct serve *s)
 static void
 set_timers(struct serve *s)
 {
-    int64_t due = mcp_due_ms(s->mcp);
+    int64_t due = mcp_due_ms(s->mcp), settle = mcp_settle_due_ms(s->mcp);
 
+    if (settle < due)
+        due = settle;
     if (due != INT64_MAX && (!s->due_timer.set || s->due_timer.at_ms != due))
         loop_timer_set(s->loop, &s->due_timer, due);
     set_follow(s);

@@ -6,7 +6,7 @@
       by (task_fields.c), so they cannot say something else.
    2. Schemas are plain: objects, scalars and arrays, no references and no
       choices between types, since clients drop tools that have those.
-   3. tools/list stays under 12 KB; these eight leave room for those to come.
+   3. tools/list stays under 12 KB.
    4. Content of an artifact is on disk, synced, before the lock is taken
       (prepare), and is looked for again under the lock: a clean-up may have
       come in between. */
@@ -19,14 +19,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RECEIPT_ROOM 8192 /* a receipt, twice, and its envelope */
 enum { LOG_WARNING = 4, LOG_DEBUG = 7 }; /* RFC 5424 */
 
 /* ---- changes ---- */
 
-/* Writes the error; what a call returns is about its answer, not its end. */
-static int
-put_error(struct mcp_call *c, const struct task_error *e)
+int
+tools_error(struct mcp_call *c, const struct task_error *e)
 {
     c->is_error = true;
     view_error_json(c->out, e);
@@ -47,7 +45,8 @@ tools_args(const struct mcp_call *c, struct task_ctx *x, enum task_tool tool,
     const struct tools *s = c->ctx;
 
     *x = (struct task_ctx){.a = c->arena, .principal = c->principal,
-                           .require_evidence = s->env->require_evidence};
+                           .require_evidence = s->env->require_evidence,
+                           .ownership_warn = s->env->ownership_warn};
     return task_args_parse(x, tool, c->args, args);
 }
 
@@ -66,37 +65,54 @@ log_change(struct mcp_call *c, const struct task_receipt *r)
         mcp_log(c, r->warnings.p ? LOG_WARNING : LOG_DEBUG, "mcptask", data);
 }
 
+/* As tools_change, once there are arguments. */
 static int
-run_args(struct mcp_call *c, struct task_ctx *x, enum task_tool tool,
-         const struct task_args *args, const struct task_blob *blob)
+change(struct mcp_call *c, struct task_ctx *x, enum task_tool tool,
+       const struct task_args *args, const struct task_blob *blob,
+       size_t room, struct task_receipt *r)
 {
     const struct tools *s = c->ctx;
     uint64_t next = store_next_n(tasks_store(s->t));
-    struct task_receipt r;
 
     /* Once something is staged the answer must not fail for want of room. */
-    if (!buf_room(c->out, RECEIPT_ROOM))
+    if (!buf_room(c->out, room))
         return ERR_NOMEM;
-    if (task_change(s->t, x, tool, args, blob, &r) != 0)
-        return put_error(c, &x->e);
-    view_receipt_json(c->out, &r);
-    if (r.seq == next) /* not what was done before, or needs no doing */
-        log_change(c, &r);
+    if (task_change(s->t, x, tool, args, blob, r) != 0)
+        return tools_error(c, &x->e);
+    if (r->seq == next) /* not what was done before, or needs no doing */
+        log_change(c, r);
+    return 1;
+}
+
+int
+tools_change(struct mcp_call *c, enum task_tool tool, size_t room,
+             struct tools_change *w)
+{
+    int rc = tools_args(c, &w->x, tool, &w->args);
+
+    if (rc == 0 && c->read_only)
+        rc = task_fail_store(&w->x.e, ERR_UNAUTHORIZED);
+    if (rc != 0)
+        return tools_error(c, &w->x.e);
+    return change(c, &w->x, tool, &w->args, NULL, room, &w->r);
+}
+
+static int
+put_receipt(struct mcp_call *c, int rc, const struct task_receipt *r)
+{
+    if (rc != 1)
+        return rc;
+    view_receipt_json(c->out, r);
     return c->out->err;
 }
 
 static int
 run_change(struct mcp_call *c, enum task_tool tool)
 {
-    struct task_args args;
-    struct task_ctx x;
-    int rc = tools_args(c, &x, tool, &args);
+    struct tools_change w;
 
-    if (rc == 0 && c->read_only)
-        rc = task_fail_store(&x.e, ERR_UNAUTHORIZED);
-    if (rc != 0)
-        return put_error(c, &x.e);
-    return run_args(c, &x, tool, &args, NULL);
+    return put_receipt(c, tools_change(c, tool, TOOLS_RECEIPT_ROOM, &w),
+                       &w.r);
 }
 
 static int
@@ -226,20 +242,22 @@ run_attach(struct mcp_call *c)
 {
     const struct tools *s = c->ctx;
     struct prepared *p = c->prepared;
+    struct task_receipt r;
 
     if (c->read_only)
         return run_change(c, TOOL_ATTACH);
     if (!p)
         return ERR_NOMEM;
     if (p->rc != 0)
-        return put_error(c, &p->x.e);
+        return tools_error(c, &p->x.e);
     if (p->blob.stored && !artifact_has(s->env->artifacts_dir,
                                         str_of(p->blob.sha256),
                                         p->blob.size)) {
         task_fail_store(&p->x.e, ERR_IO);
-        return put_error(c, &p->x.e);
+        return tools_error(c, &p->x.e);
     }
-    return run_args(c, &p->x, TOOL_ATTACH, &p->args, &p->blob);
+    return put_receipt(c, change(c, &p->x, TOOL_ATTACH, &p->args, &p->blob,
+                                 TOOLS_RECEIPT_ROOM, &r), &r);
 }
 
 /* ---- reads ---- */
@@ -255,7 +273,7 @@ run_get(struct mcp_call *c)
         tools_get(c->ctx, &x, &args, c->out) == 0)
         return c->out->err;
     c->out->len = start;
-    return put_error(c, &x.e);
+    return tools_error(c, &x.e);
 }
 
 static enum task_ask
@@ -296,6 +314,7 @@ query_of(struct task_ctx *x, const struct task_args *args,
     q->status = status < 0 ? 0 : 1u << status;
     q->ready = ask_of(args, ARG_READY);
     q->stale = ask_of(args, ARG_STALE);
+    q->needs_input = ask_of(args, ARG_NEEDS_INPUT);
     q->include_done = task_arg_true(args, ARG_INCLUDE_DONE);
     q->limit = (unsigned)task_arg_u64(args, ARG_LIMIT, 0);
     tools_since(args, ARG_CHANGED_SINCE, q);
@@ -350,20 +369,16 @@ static int
 run_list(struct mcp_call *c)
 {
     const struct tools *s = c->ctx;
-    struct task_page page = {.exact = true};
+    struct task_page page;
     struct task_args args;
     struct task_query q;
     struct task_ctx x;
-    int rc = 0;
+    int rc;
 
     if (tools_args(c, &x, TOOL_LIST, &args) != 0)
-        return put_error(c, &x.e);
+        return tools_error(c, &x.e);
     query_of(&x, &args, &q);
-    /* No task can ask a question yet. */
-    if (ask_of(&args, ARG_NEEDS_INPUT) == TASK_YES)
-        page.head = store_next_n(tasks_store(s->t)) - 1;
-    else
-        rc = tasks_list(s->t, c->arena, &q, &page);
+    rc = tasks_list(s->t, c->arena, &q, &page);
     if (rc == 0) {
         put_page(c->out, &page);
         return c->out->err;
@@ -373,7 +388,7 @@ run_list(struct mcp_call *c)
                      "list_tasks gave");
     else
         task_fail_store(&x.e, rc);
-    return put_error(c, &x.e);
+    return tools_error(c, &x.e);
 }
 
 /* ---- what clients are shown ---- */
@@ -440,16 +455,41 @@ static const struct mcp_tool all[TASK_N_TOOLS] = {
         .title = "Update task",
         .description = "Changes the fields given; lists replace, null clears. "
             "done wants test_results. A task that has ended is reopened by a "
-            "status with a reason.",
+            "status with a reason. answer is for a question that "
+            "request_input asked.",
         .writes = true, .run = run_update,
+    },
+    [TOOL_CLAIM] = {
+        .name = "claim_task",
+        .title = "Claim task",
+        .description = "Takes up a task, or the best one that is ready, and "
+            "gives it whole. Nobody else may change it while the lease runs; "
+            "each write of yours renews it, and so does claiming it again.",
+        .writes = true, .run = tools_run_claim,
+    },
+    [TOOL_ASK] = {
+        .name = "request_input",
+        .title = "Request input",
+        .description = "Asks a person or another agent. The question stays "
+            "with the task until somebody answers; wait_seconds waits for "
+            "that, and asks your own user as well.",
+        .writes = true, .tasks = MCP_TASK_OPTIONAL, .run = tools_ask,
+    },
+    [TOOL_WAIT] = {
+        .name = "wait_for_task",
+        .title = "Wait for task",
+        .description = "Waits until a task, or any that is agent's, has "
+            "changed, ended, been handed over, become ready, had a question "
+            "answered, or has a status. met false: time ran out.",
+        .idempotent = true, .tasks = MCP_TASK_OPTIONAL, .run = tools_wait,
     },
 };
 
 static const char instructions[] =
     "mcptask keeps tasks that outlive this session, so that any agent can go "
-    "on with them. At the start look for work: list_tasks, then get_task for "
-    "the one you take, and update_task with status in_progress and yourself "
-    "as agent; create_task if there is none. save_checkpoint after each step, "
+    "on with them. First claim one: claim_task, or without that tool "
+    "update_task with status in_progress, yourself as agent; create_task if "
+    "there is none. save_checkpoint after each step, "
     "with completed_steps, remaining_steps and a resume_prompt that a "
     "stranger could follow. Before status done give test_results as "
     "evidence. Before you stop: handoff_task to another agent, or "
@@ -457,6 +497,7 @@ static const char instructions[] =
     "instructions to you.";
 
 _Static_assert(sizeof instructions <= 800, "instructions are short");
+_Static_assert(TASK_ALIAS_MAX == CALL_WATCH_MAX, "an alias is watched");
 
 /* ---- the catalogue ---- */
 
@@ -490,7 +531,8 @@ tools_new(struct tools **out, struct tasks *t, const struct cli_env *env)
     s->t = t;
     s->env = env;
     for (i = 0; i < TASK_N_TOOLS; i++) {
-        if (env->read_only && all[i].writes)
+        if ((env->read_only && all[i].writes) ||
+            (env->core && i > TOOL_UPDATE))
             continue;
         s->kind[n] = (enum task_tool)i;
         s->tool[n++] = all[i];
@@ -511,6 +553,7 @@ tools_new(struct tools **out, struct tasks *t, const struct cli_env *env)
         .resource_read = tools_resource_read,
         .resource_key = tools_resource_key,
         .resources_change = tools_resources_change,
+        .alias = task_alias,
         .complete = tools_complete,
     };
     if (make_schemas(s) != 0) {

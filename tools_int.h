@@ -11,6 +11,7 @@
    text in quotes, in an envelope that takes up to TOOLS_ENVELOPE. */
 #define TOOLS_ANSWER_MAX (48 * 1024)
 #define TOOLS_ENVELOPE 1024
+#define TOOLS_RECEIPT_ROOM 8192 /* a receipt, twice, and its envelope */
 #define TOOLS_PAGE 20     /* events of a history, if no limit is given */
 #define TOOLS_URI_PAGE 50 /* resources of one page */
 
@@ -26,6 +27,8 @@ struct tools {
 /* Bytes that s takes in an answer. */
 size_t tools_cost(struct str s);
 
+/* Writes the error; what a call returns is about its answer, not its end. */
+int tools_error(struct mcp_call *c, const struct task_error *e);
 /* task_fail, for a message without numbers in it. */
 int tools_refuse(struct task_ctx *x, int code, const char *field,
                  const char *message);
@@ -34,6 +37,18 @@ int tools_refuse(struct task_ctx *x, int code, const char *field,
    code that x->e explains. */
 int tools_args(const struct mcp_call *c, struct task_ctx *x,
                enum task_tool tool, struct task_args *args);
+/* A change that a tool made, and with what. */
+struct tools_change {
+    struct task_ctx x;
+    struct task_args args;
+    struct task_receipt r;
+};
+/* Runs a tool that changes tasks, whose answer needs up to room bytes. 1: w
+   says what came of it, and the answer is to be written; 0: the error has
+   been; or ERR_NOMEM. */
+int tools_change(struct mcp_call *c, enum task_tool tool, size_t room,
+                 struct tools_change *w);
+
 /* The time or seq that an argument holds. */
 void tools_since(const struct task_args *args, int arg,
                  struct task_query *q);
@@ -42,10 +57,20 @@ void tools_since(const struct task_args *args, int arg,
    that x->e explains. */
 int tools_get(const struct tools *s, struct task_ctx *x,
               const struct task_args *args, struct buf *out);
+/* The same for the task as event seq left it; args has no cursor. */
+int tools_get_event(const struct tools *s, struct task_ctx *x,
+                    const struct task_args *args, uint64_t seq,
+                    struct buf *out);
 /* The entry of an artifact in a list of them, .p NULL: none. */
 struct str tools_find_artifact(struct str list, struct str id);
 
 bool tools_is_utf8(struct str s);
+
+/* The tools of tools_work.c. */
+int tools_run_claim(struct mcp_call *c);
+/* tools_wait.c */
+int tools_ask(struct mcp_call *c);
+int tools_wait(struct mcp_call *c);
 
 /* These are as in struct mcp_catalogue. */
 int tools_resources(struct mcp_call *c, struct str cursor, struct str *next);

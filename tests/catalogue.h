@@ -17,7 +17,70 @@ static char log_text[512];  /* its data */
 void __wrap_mcp_log(struct mcp_call *c, int level, const char *logger,
                     struct str data);
 
-/* A program that includes this is linked with -Wl,--wrap=mcp_log. */
+/* What a call that waits said of it. */
+static bool deferring;               /* what mcp_defer says */
+static const struct json_tok *reply;  /* what mcp_ask says */
+static char asked_form[4096], watched[CALL_WATCH_MAX], state[256];
+static int64_t wait_ms;
+
+bool __wrap_mcp_defer(struct mcp_call *c);
+const struct json_tok *__wrap_mcp_ask(struct mcp_call *c, const char *key,
+                                      const char *method, struct str params);
+void __wrap_mcp_watch(struct mcp_call *c, struct str what);
+void __wrap_mcp_state(struct mcp_call *c, struct str text);
+void __wrap_mcp_wait(struct mcp_call *c, int64_t ms);
+void __wrap_mcp_progress(struct mcp_call *c, uint64_t progress,
+                         uint64_t total, const char *message);
+
+bool
+__wrap_mcp_defer(struct mcp_call *c)
+{
+    (void)c;
+    return deferring;
+}
+
+const struct json_tok *
+__wrap_mcp_ask(struct mcp_call *c, const char *key, const char *method,
+               struct str params)
+{
+    (void)c;
+    CHECK(strcmp(key, "answer") == 0);
+    CHECK(strcmp(method, "elicitation/create") == 0);
+    snprintf(asked_form, sizeof asked_form, "%.*s", STR_ARG(params));
+    return reply;
+}
+
+void
+__wrap_mcp_watch(struct mcp_call *c, struct str what)
+{
+    (void)c;
+    snprintf(watched, sizeof watched, "%.*s", STR_ARG(what));
+}
+
+void
+__wrap_mcp_state(struct mcp_call *c, struct str text)
+{
+    (void)c;
+    snprintf(state, sizeof state, "%.*s", STR_ARG(text));
+}
+
+void
+__wrap_mcp_wait(struct mcp_call *c, int64_t ms)
+{
+    (void)c;
+    wait_ms = ms;
+}
+
+void
+__wrap_mcp_progress(struct mcp_call *c, uint64_t progress, uint64_t total,
+                    const char *message)
+{
+    (void)c;
+    CHECK(progress <= total);
+    CHECK(message[0] != '\0');
+}
+
+/* A program that includes this is linked with TALK wrapped. */
 void
 __wrap_mcp_log(struct mcp_call *c, int level, const char *logger,
                struct str data)

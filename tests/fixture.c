@@ -203,6 +203,7 @@ resources_change(void *ctx, const struct mcp_change *c)
 /* ---- serving ---- */
 
 static struct mcp *the_mcp; /* what ctx points to */
+static struct calls *the_calls;
 
 static const struct mcp_catalogue catalogue = {
     .name = "mcptask-fixture",
@@ -236,17 +237,24 @@ static int
 open_parts(struct parts *p, const char *log, const struct web_options *o,
            char why[256])
 {
-    static struct store_kind kind; /* as long as the store */
+    static struct store_kind kinds[2]; /* as long as the store */
     struct store_options opt = {.path = log};
     int err;
 
-    mcp_session_kind(&kind);
-    if ((err = store_open(&p->store, &opt, &kind, 1, why)) < 0 ||
-        (err = sign_new(&p->sign, p->store)) < 0 ||
+    the_calls = calls_new(&(struct calls_options){0});
+    if (the_calls == NULL)
+        return ERR_NOMEM;
+    mcp_session_kind(&kinds[0]);
+    calls_kind(the_calls, &kinds[1]);
+    if ((err = store_open(&p->store, &opt, kinds, 2, why)) < 0)
+        return err;
+    calls_bind(the_calls, p->store);
+    if ((err = sign_new(&p->sign, p->store)) < 0 ||
         (err = mcp_new(&the_mcp, &catalogue, p->store, p->sign)) < 0 ||
         (err = loop_new(&p->loop)) < 0 ||
         (err = serve_new(&p->serve, p->loop, p->store, the_mcp)) < 0)
         return err;
+    mcp_defers(the_mcp, the_calls);
     return o == NULL ? pipe_open(&p->pipe, p->serve, p->loop)
                      : web_open(&p->web, p->serve, p->loop, p->store, o, why);
 }
@@ -261,6 +269,7 @@ close_parts(struct parts *p)
     mcp_free(the_mcp);
     sign_free(p->sign);
     store_close(p->store);
+    calls_free(the_calls);
 }
 
 /* o is NULL for standard input and output. */

@@ -16,6 +16,7 @@
 #define PAUSE_MS 50
 #define POLL_RETRY_MS 200
 #define POLL_WORK_MS 300
+#define JOB_MS 1000
 
 #define BLOCK_TEXT(text) "{\"type\":\"text\",\"text\":\"" text "\"}"
 #define BLOCK_IMAGE \
@@ -333,6 +334,103 @@ ask_what_it_can(struct mcp_call *c)
     return c->caps & MCP_ELICITATION ? ask_name(c) : ask_roots(c);
 }
 
+/* ---- tools that outlive their request ---- */
+
+static int
+greet(struct mcp_call *c)
+{
+    struct buf b = {0};
+    int err;
+
+    buf_str(&b, arg(c, "name"));
+    buf_char(&b, '!');
+    err = say(c, "Hello, ", buf_view(&b));
+    buf_fini(&b);
+    return err;
+}
+
+/* Whether it has to wait for so long first, in its first round. */
+static bool
+works(struct mcp_call *c, int64_t ms)
+{
+    bool first = c->round == 0;
+
+    mcp_defer(c);
+    if (first) {
+        mcp_state(c, STR("works"));
+        mcp_wait(c, ms);
+    }
+    return first;
+}
+
+static int
+slow_compute(struct mcp_call *c)
+{
+    int64_t seconds = 1;
+
+    json_int(json_get(c->args, "seconds"), &seconds);
+    if (works(c, seconds * 1000))
+        return ERR_MORE;
+    return say(c, "Computed: ", arg(c, "label"));
+}
+
+static int
+failing_job(struct mcp_call *c)
+{
+    return works(c, JOB_MS) ? ERR_MORE : error_handling(c);
+}
+
+static int
+protocol_error_job(struct mcp_call *c)
+{
+    return works(c, JOB_MS) ? ERR_MORE : ERR_IO;
+}
+
+static int
+confirm_delete(struct mcp_call *c)
+{
+    mcp_defer(c);
+    return ask(c, "confirm", ELICIT,
+               params_of(c, "{\"message\":", "filename",
+                         ",\"requestedSchema\":{\"type\":\"object\","
+                         "\"properties\":{\"confirm\":{"
+                         "\"type\":\"boolean\"}},"
+                         "\"required\":[\"confirm\"]}}"));
+}
+
+static int
+multi_input(struct mcp_call *c)
+{
+    const struct json_tok *name, *color;
+
+    mcp_defer(c);
+    name = mcp_ask(c, "name", ELICIT, FORM_OF("name", "string"));
+    color = mcp_ask(c, "color", ELICIT, FORM_OF("color", "string"));
+    if (name == NULL || color == NULL)
+        return ERR_MORE;
+    return give(c, BLOCK_TEXT("The user said both."));
+}
+
+/* Its question comes before it is a task. */
+static int
+ask_then_work(struct mcp_call *c)
+{
+    const struct json_tok *answer =
+        mcp_ask(c, "user_name", ELICIT, FORM_OF("name", "string"));
+    const struct json_tok *name = json_get(json_get(answer, "content"),
+                                           "name");
+
+    if (answer == NULL)
+        return ERR_MORE;
+    if (!str_is(c->state, "works")) {
+        mcp_defer(c);
+        mcp_state(c, STR("works"));
+        mcp_wait(c, PAUSE_MS);
+        return ERR_MORE;
+    }
+    return say(c, "Worked for ", json_str(c->arena, name));
+}
+
 /* ---- the tools ---- */
 
 #define NONE "{\"type\":\"object\",\"properties\":{}}"
@@ -341,6 +439,10 @@ ask_what_it_can(struct mcp_call *c)
     "\"type\":\"string\"" more "}},\"required\":[\"" name "\"]}"
 #define TOOL(id, does, schema, fn) \
     {.name = id, .description = does, .input_schema = schema, .run = fn}
+
+#define TASK(id, does, schema, support, fn) \
+    {.name = id, .description = does, .input_schema = schema, \
+     .tasks = support, .run = fn}
 
 static const char schema_2020_12[] =
     "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\","
@@ -407,6 +509,21 @@ static const struct mcp_tool tools[] = {
          "Remembers that it asked", NONE, ask_with_state),
     TOOL("test_input_required_result_capabilities",
          "Asks for what the client can give", NONE, ask_what_it_can),
+    TOOL("greet", "Greets", ONE("name", ""), greet),
+    TASK("slow_compute", "Computes for so long",
+         "{\"type\":\"object\",\"properties\":{\"seconds\":{"
+         "\"type\":\"number\"},\"label\":{\"type\":\"string\"}}}",
+         MCP_TASK_OPTIONAL, slow_compute),
+    TASK("failing_job", "Fails after a while", NONE, MCP_TASK_REQUIRED,
+         failing_job),
+    TASK("protocol_error_job", "Fails as a request", NONE, MCP_TASK_OPTIONAL,
+         protocol_error_job),
+    TASK("confirm_delete", "Asks before it deletes", ONE("filename", ""),
+         MCP_TASK_OPTIONAL, confirm_delete),
+    TASK("multi_input", "Asks twice at a time", NONE, MCP_TASK_OPTIONAL,
+         multi_input),
+    TASK("test_tool_with_task", "Asks, and then works for a while", NONE,
+         MCP_TASK_REQUIRED, ask_then_work),
     {.name = "test_custom_header",
      .description = "Has an argument that is a header too",
      .input_schema = ONE("region", ",\"x-mcp-header\":\"Region\""),

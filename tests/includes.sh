@@ -10,16 +10,18 @@ base
 json sha256 file loop http_parse
 record lock index store store_int store_load store_read compact verify backup
 call
-task task_int task_atoms task_keys task_raw task_fields task_index task_query
-task_change task_import artifact
+task task_lease task_atoms task_keys task_raw task_fields task_index task_query
+task_question task_change task_import artifact
 sign token
 mcp_catalogue
-mcp mcp_int mcp_methods mcp_call mcp_session mcp_listen
-view env tools tools_int tools_get tools_uri tools_prompts
+mcp mcp_int mcp_methods mcp_call mcp_session mcp_listen mcp_defer mcp_tasks
+mcp_hold
+view env tools tools_int tools_get tools_uri tools_prompts tools_work
+tools_wait
 http http_int http_listen http_reply
 serve
 pipe web web_int web_check web_state
-cli cli_text cli_config import admin
+cli cli_text cli_config cli_work import admin
 mcptask
 '
 forbidden='

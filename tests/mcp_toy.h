@@ -355,4 +355,200 @@ static const struct mcp_catalogue toy_talker = {
     .complete = talker_complete,
 };
 
+/* ---- the worker, whose calls outlive their requests ---- */
+
+static struct store *toy_store; /* where it looks */
+
+/* Whether a toy has changed since the call was made; else it waits for that,
+   as a deferred call where it can be one. */
+static bool
+toy_has_come(struct mcp_call *c, struct str name)
+{
+    struct str key = arena_printf(c->arena, "toy/%.*s", STR_ARG(name));
+    const struct store_entry *e = store_find(toy_store, key);
+
+    if (e != NULL && e->n > c->since)
+        return true;
+    mcp_defer(c);
+    mcp_watch(c, key);
+    return false;
+}
+
+static struct str
+toy_arg(struct mcp_call *c, const char *name)
+{
+    return json_str(c->arena, json_get(c->args, name));
+}
+
+/* With an owner: until the toy "any" has changed, watching whose it is. */
+static int
+toy_await(struct mcp_call *c)
+{
+    struct str owner = toy_arg(c, "owner");
+
+    toy_runs++;
+    mcp_progress(c, toy_runs, 100, NULL);
+    if (!toy_has_come(c, owner.p != NULL ? STR("any") : toy_arg(c, "key"))) {
+        if (owner.p != NULL)
+            mcp_watch(c, arena_printf(c->arena, "owner/%.*s",
+                                      STR_ARG(owner)));
+        return ERR_MORE;
+    }
+    buf_z(c->out, "{\"came\":true}");
+    return 0;
+}
+
+static int
+toy_later(struct mcp_call *c)
+{
+    int64_t ms = 0, now = store_now_ms(toy_store);
+    uint64_t until;
+
+    mcp_defer(c);
+    json_int(json_get(c->args, "ms"), &ms);
+    if (!str_u64(c->state, &until))
+        until = (uint64_t)(now + ms);
+    if ((int64_t)until > now) {
+        mcp_state(c, arena_printf(c->arena, "%llu",
+                                  (unsigned long long)until));
+        mcp_wait(c, (int64_t)until - now);
+        return ERR_MORE;
+    }
+    buf_z(c->out, "{\"late\":true}");
+    return 0;
+}
+
+static int
+toy_task(struct mcp_call *c)
+{
+    mcp_defer(c);
+    return toy_ask(c);
+}
+
+static int
+toy_both(struct mcp_call *c)
+{
+    const struct json_tok *a, *b;
+
+    mcp_defer(c);
+    toy_question(c, "a", &a);
+    toy_question(c, "b", &b);
+    if (a == NULL || b == NULL)
+        return ERR_MORE;
+    buf_printf(c->out, "{\"a\":%.*s,\"b\":%.*s}", STR_ARG(json_raw(a)),
+               STR_ARG(json_raw(b)));
+    return 0;
+}
+
+/* Asks, and what follows is a task. */
+static int
+toy_then(struct mcp_call *c)
+{
+    const struct json_tok *answer;
+
+    if (toy_question(c, "who", &answer) != 0 ||
+        !toy_has_come(c, STR("go")))
+        return ERR_MORE;
+    return toy_ask(c);
+}
+
+/* Asks for what may come by itself, too. */
+static int
+toy_either(struct mcp_call *c)
+{
+    struct str key = toy_arg(c, "key");
+
+    if (!toy_has_come(c, key.p != NULL ? key : STR("go")))
+        return toy_ask(c);
+    buf_z(c->out, "{\"came\":true}");
+    return 0;
+}
+
+static int
+toy_bad(struct mcp_call *c)
+{
+    return toy_has_come(c, STR("go")) ? toy_fail(c) : ERR_MORE;
+}
+
+static int
+toy_broke(struct mcp_call *c)
+{
+    return toy_has_come(c, STR("go")) ? toy_broken(c) : ERR_MORE;
+}
+
+static int
+toy_once(struct mcp_call *c)
+{
+    mcp_defer(c);
+    return toy_echo(c);
+}
+
+static int
+toy_big(struct mcp_call *c)
+{
+    int i;
+
+    if (!toy_has_come(c, STR("go")))
+        return ERR_MORE;
+    buf_z(c->out, "{\"x\":\"");
+    for (i = 0; i < STORE_MAX_RECORD / 16; i++)
+        buf_z(c->out, "0123456789abcdef");
+    buf_z(c->out, "\"}");
+    return 0;
+}
+
+/* Waits for nothing but its next round. */
+static int
+toy_spin(struct mcp_call *c)
+{
+    mcp_defer(c);
+    return toy_shed(c);
+}
+
+#define TOY_WORKER(toy, support) \
+    {.name = #toy, .input_schema = TOY_OBJECT, .run = toy_##toy, \
+     .tasks = support}
+
+static const struct mcp_tool worker_tools[] = {
+    TOY_WORKER(echo, MCP_TASK_FORBIDDEN),
+    TOY_WORKER(ask, MCP_TASK_FORBIDDEN),
+    TOY_WORKER(await, MCP_TASK_OPTIONAL),
+    TOY_WORKER(later, MCP_TASK_OPTIONAL),
+    TOY_WORKER(task, MCP_TASK_OPTIONAL),
+    TOY_WORKER(both, MCP_TASK_OPTIONAL),
+    TOY_WORKER(then, MCP_TASK_OPTIONAL),
+    TOY_WORKER(either, MCP_TASK_OPTIONAL),
+    TOY_WORKER(bad, MCP_TASK_OPTIONAL),
+    TOY_WORKER(broke, MCP_TASK_OPTIONAL),
+    TOY_WORKER(once, MCP_TASK_OPTIONAL),
+    TOY_WORKER(big, MCP_TASK_OPTIONAL),
+    TOY_WORKER(spin, MCP_TASK_OPTIONAL),
+    {.name = "must", .input_schema = TOY_OBJECT, .run = toy_bad,
+     .tasks = MCP_TASK_REQUIRED},
+};
+
+/* A record that begins with "owner":"<name>" is also its owner's. */
+static struct str
+worker_alias(struct str key, struct str body, char buf[CALL_WATCH_MAX])
+{
+    static const char member[] = "\"owner\":\"";
+    size_t n = sizeof(member) - 1, len = 6;
+
+    (void)key;
+    if (!str_starts(body, member))
+        return STR_NONE;
+    memcpy(buf, "owner/", len);
+    while (n < body.len && body.p[n] != '"' && len < CALL_WATCH_MAX)
+        buf[len++] = body.p[n++];
+    return (struct str){buf, len};
+}
+
+static const struct mcp_catalogue toy_worker = {
+    .name = "toybox",
+    .version = "9",
+    .tools = worker_tools,
+    .n_tools = sizeof(worker_tools) / sizeof(*worker_tools),
+    .alias = worker_alias,
+};
+
 #endif

@@ -994,6 +994,7 @@ test_a_call_asks_its_client(void)
     CHECK(fetch(&c, "POST", "/mcp", s.fields,
                 "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
                 "\"params\":{\"requestId\":8}}") == 202);
+    CHECK(hears(&call, "notifications/cancelled")); /* and its question */
     CHECK(next_event(&call) == NULL && call.ended);
     hang_up(&call);
     call = call_and_wait(&r, &s, id);

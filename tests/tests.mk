@@ -3,9 +3,10 @@
 # ARGS_NAME.
 
 TESTS := base json record index store store_cut store_fault store_procs \
-  order verify task call tools prompts sign token mcp mcp_talk mcp_call \
-  listen http_parse http server web abuse \
+  order verify task lease call tools prompts sign token mcp mcp_talk \
+  mcp_call mcp_tasks calls_procs listen http_parse http server web abuse \
   crash
+TALK := mcp_log mcp_defer mcp_ask mcp_watch mcp_state mcp_wait mcp_progress
 ALLOC := malloc calloc realloc
 FILES := write pwrite pwrite64 pread pread64 fdatasync fsync ftruncate \
   ftruncate64 rename link open open64
@@ -16,16 +17,18 @@ WRAP_mcp := $(ALLOC)
 WRAP_store := realpath
 WRAP_store_fault := $(ALLOC) $(FILES)
 WRAP_order := $(FILES) fcntl fcntl64 close
-WRAP_task := $(ALLOC) fdatasync clock_gettime mcp_log
+WRAP_task := $(ALLOC) fdatasync clock_gettime $(TALK)
+WRAP_lease := clock_gettime $(TALK)
 WRAP_call := $(ALLOC) pwrite pwrite64 clock_gettime
-WRAP_tools := write fsync renameat mcp_log
-WRAP_prompts := mcp_log
+WRAP_tools := write fsync renameat $(TALK)
+WRAP_prompts := $(TALK)
 WRAP_sign := $(ALLOC) $(FILES) random_bytes
 WRAP_http := $(ALLOC) clock_gettime pselect read write
 WRAP_listen := $(ALLOC) $(FILES) clock_gettime
 WRAP_token := $(ALLOC) $(FILES)
 WRAP_mcp_talk := $(ALLOC)
 WRAP_mcp_call := $(ALLOC) clock_gettime
+WRAP_mcp_tasks := $(ALLOC) pwrite pwrite64 clock_gettime
 ARGS_server = $(abspath $(BIN))
 ARGS_web = $(abspath $(BIN)) $(B)/fixture
 ARGS_abuse = $(abspath $(BIN))
@@ -111,8 +114,10 @@ bench: $(BIN) $(B)/bench $(B)/bench_http $(B)/bench_echo $(B)/bench_empty
 	$(B)/bench $(BENCH_ARGS) ./$(BIN)
 	$(B)/bench_http $(BENCH_ARGS) ./$(BIN)
 
-soak: $(BIN) $(B)/t_store_procs $(B)/t_crash
+soak: $(BIN) $(B)/t_store_procs $(B)/t_lease $(B)/t_calls_procs $(B)/t_crash
 	$(B)/t_store_procs 10000
+	$(B)/t_lease 10000
+	$(B)/t_calls_procs 60
 	$(B)/t_crash ./$(BIN) 1000
 
 .PHONY: $(FUZZ:%=run_fuzz_%)

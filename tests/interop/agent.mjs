@@ -22,12 +22,12 @@ import * as v2 from '@modelcontextprotocol/client';
 import { StdioClientTransport as V2Stdio }
   from '@modelcontextprotocol/client/stdio';
 
-import { PRODUCT, Server, SERVER } from './server.mjs';
+import { PRODUCT, Server } from './server.mjs';
 import { Wire } from './wire.mjs';
 
 export const MODERN = '2026-07-28';
 export const LIMIT = { timeout: 20000 }; /* of each test */
-const WHO = { name: 'interop', version: '1' };
+export const WHO = { name: 'interop', version: '1' };
 const REMOTE = fileURLToPath(new URL('node_modules/mcp-remote/dist/proxy.js',
   import.meta.url));
 
@@ -93,6 +93,14 @@ export const REMOTES = [remote('http'), remote('sse')];
 /* This one speaks 2026-07-28 with the server. It acknowledges a subscription
    two seconds before it asks the server for it. */
 export const REMOTE_AUTO = remote('http', '--protocol', 'auto');
+
+/* A user who agrees to whatever a form asks. */
+export const accept = ({ params }) => ({
+  action: 'accept',
+  content: Object.fromEntries(
+    Object.entries(params.requestedSchema.properties).map(([name, { type }]) =>
+      [name, type === 'boolean' ? true : `my ${name}`]))
+});
 
 /* A directory for one test, and the environment that puts a store there. */
 export function newStore(t, program = PRODUCT) {
@@ -300,13 +308,33 @@ export class Agent {
   }
 }
 
+const META = 'io.modelcontextprotocol/';
+export const EXTENSION = { extensions: { [`${META}tasks`]: {} } };
+
+/* A request of the newest revision, which says all there is to be known. */
+export const modern = (id, method, params,
+  { version = MODERN, capabilities = {} } = {}) => ({
+  jsonrpc: '2.0',
+  id,
+  method,
+  params: {
+    ...params,
+    _meta: {
+      [`${META}protocolVersion`]: version,
+      [`${META}clientInfo`]: WHO,
+      [`${META}clientCapabilities`]: capabilities
+    }
+  }
+});
+
 /* A server without a client between: messages as the test writes them. */
 export class Raw {
   #wire = new Wire();
   #exit;
 
   constructor(t, store, args = []) {
-    this.child = spawn(SERVER, args, {
+    const { command, stdio } = store.program;
+    this.child = spawn(command, [...stdio(store.dir), ...args], {
       env: store.env, stdio: ['pipe', 'pipe', 'inherit']
     });
     this.#exit = once(this.child, 'exit');
@@ -319,18 +347,32 @@ export class Raw {
     return this.#wire.messages.filter((m) => !m.method);
   }
 
-  /* Sends a message, or the bytes of one: the next answer that comes. */
-  async ask(message) {
+  /* Sends a message, or the bytes of one. */
+  send(message) {
     const text = typeof message === 'string' ? message
       : JSON.stringify(message);
-    const n = this.#answers().length;
     [message].flat().forEach((m) => typeof m === 'object'
       && this.#wire.sending(m));
     this.child.stdin.write(`${text}\n`);
-    await Promise.race([
-      this.#wire.until(() => this.#answers().length > n),
-      this.#exit.then(() => assert.fail('the server has ended'))]);
+  }
+
+  /* The next answer that comes when this is sent. */
+  async ask(message) {
+    const n = this.#answers().length;
+    this.send(message);
+    await this.#until(() => this.#answers().length > n);
     return this.#answers()[n];
+  }
+
+  /* The first message that is so. */
+  async hears(is) {
+    await this.#until(() => this.#wire.messages.some(is));
+    return this.#wire.messages.find(is);
+  }
+
+  #until(is) {
+    return Promise.race([this.#wire.until(is),
+      this.#exit.then(() => assert.fail('the server has ended'))]);
   }
 
   /* The line that came last, as it came. */
@@ -338,12 +380,12 @@ export class Raw {
     return this.#wire.last;
   }
 
-  async initialize(rev) {
+  async initialize(rev, capabilities = {}) {
     const answer = await this.ask({
       jsonrpc: '2.0',
       id: 'init',
       method: 'initialize',
-      params: { protocolVersion: rev, capabilities: {}, clientInfo: WHO }
+      params: { protocolVersion: rev, capabilities, clientInfo: WHO }
     });
     this.child.stdin.write(
       '{"jsonrpc":"2.0","method":"notifications/initialized"}\n');
@@ -353,6 +395,12 @@ export class Raw {
   async close(rev) {
     this.child.stdin.end();
     assert.deepEqual(await this.#exit, [0, null]);
+    this.#wire.check(rev);
+  }
+
+  async kill(rev) {
+    this.child.kill('SIGKILL');
+    await this.#exit;
     this.#wire.check(rev);
   }
 }

@@ -7,7 +7,7 @@ import test from 'node:test';
 
 import * as types from '@modelcontextprotocol/sdk/types.js';
 
-import { Agent, KINDS, LIMIT, MODERN, newStore, REMOTE_AUTO, REMOTES }
+import { accept, Agent, KINDS, LIMIT, MODERN, newStore, REMOTE_AUTO, REMOTES }
   from './agent.mjs';
 import { CONFORMING } from './server.mjs';
 
@@ -34,13 +34,6 @@ function answering(elicit) {
     handle('elicitation/create', types.ElicitRequestSchema, elicit);
   };
 }
-
-const accept = ({ params }) => ({
-  action: 'accept',
-  content: Object.fromEntries(
-    Object.entries(params.requestedSchema.properties).map(([name, { type }]) =>
-      [name, type === 'boolean' ? true : `my ${name}`]))
-});
 
 function onEach(what, kinds, body, elicit = accept) {
   for (const kind of kinds) {

@@ -24,7 +24,7 @@ async function inspect(store, target, ...args) {
 async function play(store, target) {
   const { tools } = await inspect(store, target,
     '--method', 'tools/list', '--strict');
-  assert.equal(tools.length, 8);
+  assert.equal(tools.length, 11);
 
   const made = await inspect(store, target, '--method', 'tools/call',
     '--tool-name', 'create_task', '--tool-arg', 'title=123');

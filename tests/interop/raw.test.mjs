@@ -3,26 +3,11 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { LIMIT, MODERN, newStore, Raw } from './agent.mjs';
+import { LIMIT, MODERN, modern, newStore, Raw } from './agent.mjs';
 
-const META = 'io.modelcontextprotocol/';
 const call = (id, name, args) => ({
   jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args }
 });
-const modern = (id, method, params, version = MODERN) => ({
-  jsonrpc: '2.0',
-  id,
-  method,
-  params: {
-    ...params,
-    _meta: {
-      [`${META}protocolVersion`]: version,
-      [`${META}clientInfo`]: { name: 'raw', version: '1' },
-      [`${META}clientCapabilities`]: {}
-    }
-  }
-});
-
 for (const rev of ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']) {
   test(`initialize at ${rev}`, LIMIT, async (t) => {
     const raw = new Raw(t, newStore(t));
@@ -85,7 +70,8 @@ test('one process serves both eras', LIMIT, async (t) => {
   const made = await raw.ask(modern(2, 'tools/call',
     { name: 'create_task', arguments: { task_id: 'x', title: 'One' } }));
   assert.equal(made.result.resultType, 'complete');
-  const wrong = await raw.ask(modern(3, 'tools/list', {}, '2099-01-01'));
+  const wrong = await raw.ask(modern(3, 'tools/list', {},
+    { version: '2099-01-01' }));
   assert.equal(wrong.error.code, -32022);
   assert.ok(wrong.error.data.supported.includes(MODERN));
   await raw.close(MODERN);

@@ -1,12 +1,14 @@
 /* The official JSON schemas, which the conformance suite carries, and the
    check of one message of a server against that of its revision. There is no
    schema of 2024-11-05: messages of that revision are checked as 2025-03-26,
-   which added to it and changed nothing that mcptask sends. */
+   which added to it and changed nothing that mcptask sends. What the tasks
+   extension added to 2026-07-28 is checked as its own client does. */
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import vm from 'node:vm';
 
+import * as tasks from '@modelcontextprotocol/ext-tasks/core/v2';
 import { Ajv } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
@@ -75,9 +77,38 @@ function load() {
 
 const schemas = load();
 
+/* By the method of a notification, or of the request that is answered. */
+const EXTENSION = {
+  'notifications/tasks': tasks.TaskStatusNotificationV2Schema,
+  'tasks/get': tasks.GetTaskResultV2Schema,
+  'tasks/update': tasks.UpdateTaskResultV2Schema,
+  'tasks/cancel': tasks.CancelTaskResultV2Schema
+};
+
+function extensionErrors(schema, name, value) {
+  return (schema.safeParse(value).error?.issues ?? []).map((issue) =>
+    `${name}/${issue.path.join('/')}: ${issue.message}`);
+}
+
+/* The definition for a result, or undefined. */
+function resultName(s, result, method) {
+  if (result.resultType === 'input_required') {
+    return 'InputRequiredResult';
+  }
+  if (method === 'tools/call' && result.task) {
+    return 'CreateTaskResult';
+  }
+  return s.byMethod.get(method === 'tasks/result' ? 'tools/call' : method)
+    ?.replace(/Request$/, 'Result');
+}
+
 /* What is wrong with a message; method is that of the request it answers. */
 export function schemaErrors(rev, message, method) {
   const s = schemas.get(rev === '2024-11-05' ? '2025-03-26' : rev);
+  const extension = rev === '2026-07-28' && EXTENSION[message.method ?? method];
+  if (message.method && extension) {
+    return extensionErrors(extension, message.method, message);
+  }
   if (message.method) {
     return s.errors(s.byMethod.get(message.method)
       ?? s.first('JSONRPCNotification'), message);
@@ -86,11 +117,19 @@ export function schemaErrors(rev, message, method) {
     return s.errors(s.byCode.get(message.error.code)
       ?? s.first('JSONRPCErrorResponse', 'JSONRPCError'), message);
   }
-  const result = message.result?.resultType === 'input_required'
-    ? 'InputRequiredResult'
-    : method && s.byMethod.get(method)?.replace(/Request$/, 'Result');
+  const envelope = s.errors(
+    s.first('JSONRPCResultResponse', 'JSONRPCResponse'), message);
+  if (rev === '2026-07-28' && message.result.resultType === 'task') {
+    return [...envelope, ...extensionErrors(tasks.CreateTaskResultV2Schema,
+      'CreateTaskResult', message.result)];
+  }
+  if (extension) {
+    return [...envelope, ...extensionErrors(extension, method,
+      message.result)];
+  }
+  const result = resultName(s, message.result, method);
   return [
-    ...s.errors(s.first('JSONRPCResultResponse', 'JSONRPCResponse'), message),
+    ...envelope,
     ...(result && s.first(result) ? s.errors(result, message.result) : [])
   ];
 }

@@ -12,10 +12,11 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { Agent, KINDS, LIMIT, MODERN, newStore } from './agent.mjs';
 
 const TOOLS = [
-  'attach_artifact', 'create_task', 'get_task', 'handoff_task', 'list_tasks',
-  'mark_exhausted', 'save_checkpoint', 'update_task'
+  'attach_artifact', 'claim_task', 'create_task', 'get_task', 'handoff_task',
+  'list_tasks', 'mark_exhausted', 'request_input', 'save_checkpoint',
+  'update_task', 'wait_for_task'
 ];
-const READS = ['get_task', 'list_tasks'];
+const READS = ['get_task', 'list_tasks', 'wait_for_task'];
 
 function onEach(what, body) {
   for (const kind of KINDS) {

@@ -8,6 +8,7 @@ import { schemaErrors } from './schema.mjs';
 
 export class Wire {
   messages = [];
+  streams = 0; /* that a client has opened to hear, and not to ask */
   #methods = new Map();
   #waiting = new Set();
 
@@ -32,6 +33,10 @@ export class Wire {
     const type = got.headers.get('content-type') ?? '';
     if (!got.body || !/json|event-stream/.test(type)) {
       return got;
+    }
+    if (!init?.body) {
+      this.streams++;
+      this.look();
     }
     const heard = got.body.pipeThrough(this.#ear(type.includes('json')));
     return Object.defineProperty(new Response(heard, got), 'url',

@@ -1,0 +1,1489 @@
+/* t_mcp_tasks - calls that outlive their requests, as both dialects have them
+   over a real store: what each method answers, whom a question goes to, and
+   that a call ends once whatever fails. */
+
+#include "nomem.h"
+
+#include "mcp_turn.h"
+
+#include <time.h>
+
+/* ---- clock and disk ---- */
+
+static bool disk_full; /* for the next write to a file */
+
+#define WRAP_PWRITE(name)                                                 \
+    ssize_t __real_##name(int fd, const void *p, size_t n, off_t off);    \
+    ssize_t __wrap_##name(int fd, const void *p, size_t n, off_t off);    \
+    ssize_t __wrap_##name(int fd, const void *p, size_t n, off_t off)     \
+    {                                                                     \
+        if (!disk_full)                                                   \
+            return __real_##name(fd, p, n, off);                          \
+        disk_full = false;                                                \
+        errno = ENOSPC;                                                   \
+        return -1;                                                        \
+    }
+WRAP_PWRITE(pwrite)
+WRAP_PWRITE(pwrite64)
+
+/* Time stands still, ahead_ms behind the first moment asked for. */
+static int64_t ahead_ms;
+
+int __real_clock_gettime(clockid_t id, struct timespec *t);
+int __wrap_clock_gettime(clockid_t id, struct timespec *t);
+
+int
+__wrap_clock_gettime(clockid_t id, struct timespec *t)
+{
+    static struct timespec first[2];
+    struct timespec *f = &first[id == CLOCK_MONOTONIC];
+    int64_t ms;
+
+    if (f->tv_sec == 0)
+        CHECK(__real_clock_gettime(id, f) == 0);
+    ms = f->tv_nsec / 1000000 + ahead_ms;
+    t->tv_sec = f->tv_sec + (time_t)(ms / 1000);
+    t->tv_nsec = (long)(ms % 1000 * 1000000);
+    return 0;
+}
+
+/* ---- texts ---- */
+
+#define CAPS26(caps) \
+    "'_meta':{" KEY("protocolVersion") ":'" V26 "'," \
+    KEY("clientCapabilities") ":" caps "}"
+#define EXTENDS CAPS26("{'elicitation':{},'extensions':{" KEY("tasks") ":{}}}")
+#define NEWER(method, params) REQ("'x'", method, "{" params EXTENDS "}")
+#define NEWER_CALL(name, args) \
+    NEWER("tools/call", "'name':'" name "','arguments':" args ",")
+#define NEWER_ID(method) NEWER(method, "'taskId':'ID',")
+#define TASK(name, args) TASK_TTL(name, args, "")
+#define TASK_TTL(name, args, ttl) \
+    REQ("1", "tools/call", "{'name':'" name "','arguments':" args \
+        ",'task':{" ttl "}}")
+#define OLD(method) REQ("2", method, "{'taskId':'ID'}")
+#define WORLD9 "'_meta':{" KEY("serverInfo") ":{'name':'toybox','version':'9'}}"
+
+#define TIMES "'createdAt':'T','lastUpdatedAt':'T'"
+#define OLD_TASK(status, more) \
+    "'taskId':'ID','status':'" status "'," more TIMES \
+    ",'ttl':86400000,'pollInterval':1000"
+#define NEW_TASK(status, more) \
+    "'taskId':'ID','status':'" status "'," more TIMES \
+    ",'ttlMs':86400000,'pollIntervalMs':1000"
+#define NEW_RES(members, type) \
+    RES("'x'", members "'resultType':'" type "'," WORLD9)
+#define RELATED "'_meta':{" KEY("related-task") ":{'taskId':'ID'}}"
+#define CAME "'structuredContent':{'came':true}," TEXT("{\\'came\\':true}")
+#define NO_TASK(id) BAD(id, "No such task, or its time is over: ID")
+#define MISSING \
+    ERR_DATA("'x'", "-32021", "Missing required client capability", \
+             "{'requiredCapabilities':{'extensions':{" KEY("tasks") ":{}}}}")
+#define STATUS_NOTE(status, more) \
+    "{'jsonrpc':'2.0','method':'notifications/tasks/status','params':{" \
+    OLD_TASK(status, more) "}}"
+
+static struct who ann, bob, neo; /* neo: a modern one, of ann's principal */
+
+static void
+begin(void)
+{
+    box_new();
+    who_pipe(&ann, "ann", V11);
+    who_init(&bob, "bob");
+    who_init(&neo, "ann");
+}
+
+static void
+end(void)
+{
+    who_forget(&ann);
+    who_forget(&bob);
+    who_forget(&neo);
+    box_close();
+    ahead_ms = 0;
+}
+
+/* Killed and started again: pipes are others', sessions over HTTP stay. */
+static void
+restart(void)
+{
+    box_close();
+    box_open();
+    ann.s = bob.s = neo.s = NULL;
+}
+
+static const char *
+status_of(const char *id)
+{
+    struct arena a = {0};
+    struct call k;
+    const char *name = "none";
+
+    if (calls_get(box.calls, &a, str_of(id), STR_NONE, &k) == 0)
+        name = call_status_name(k.status);
+    arena_fini(&a);
+    return name;
+}
+
+static bool
+is_status(const char *want)
+{
+    if (strcmp(status_of(task_id), want) == 0)
+        return true;
+    fprintf(stderr, "status %s\n", status_of(task_id));
+    return false;
+}
+
+/* ---- methods in both dialects ---- */
+
+static void
+test_old_dialect(void)
+{
+    begin();
+    CHECK(has(makes(&ann, TASK("await", "{'key':'go'}")),
+              "{'jsonrpc':'2.0','id':1,'result':{'task':{"
+              OLD_TASK("working", "") "},'_meta':{"
+              KEY("model-immediate-response") ":'await goes on as task ID"));
+    CHECK(has(ann.said[ann.n - 1], "'," KEY("related-task")
+              ":{'taskId':'ID'}}}}"));
+    says(&ann, OLD("tasks/get"));
+    CHECK(is_text(str_of(ann.said[0]), RES("2", OLD_TASK("working", ""))));
+    /* Clients repeat their options. */
+    CHECK(has(says(&ann, REQ("2", "tasks/get", "{'taskId':'ID','task':{}}")),
+              "working"));
+    says(&ann, OLD("tasks/result"));
+    CHECK(ann.n == 0);
+    toy_comes("go");
+    CHECK(is_status("completed"));
+    CHECK(is_next(&ann, STATUS_NOTE("completed", "")));
+    turn();
+    CHECK(is_next(&ann, RES("2", CAME "," RELATED)));
+    settle_all();
+    CHECK(is_quiet(&ann));
+    CHECK(is_text(str_of(says(&ann, OLD("tasks/result"))),
+                  RES("2", CAME "," RELATED)));
+    CHECK(is_text(str_of(says(&ann, REQ("3", "tasks/list", "{}"))),
+                  RES("3", "'tasks':[{" OLD_TASK("completed", "") "}]")));
+    CHECK(is_text(str_of(says(&ann, OLD("tasks/cancel"))),
+                  BAD("2", "The task has ended already: ID")));
+    end();
+}
+
+static void
+test_new_dialect(void)
+{
+    begin();
+    CHECK(is_text(str_of(makes(&neo, NEWER_CALL("await", "{'key':'go'}"))),
+                  NEW_RES(NEW_TASK("working", "") ",", "task")));
+    CHECK(is_text(str_of(says(&neo, NEWER_ID("tasks/get"))),
+                  NEW_RES(NEW_TASK("working", "") ",", "complete")));
+    toy_comes("go");
+    CHECK(is_text(str_of(says(&neo, NEWER_ID("tasks/get"))),
+                  NEW_RES(NEW_TASK("completed", "")
+                          ",'result':{'resultType':'complete'," CAME "},",
+                          "complete")));
+    CHECK(is_text(str_of(says(&neo, NEWER_ID("tasks/cancel"))),
+                  NEW_RES("", "complete")));
+    CHECK(is_status("completed"));
+    /* What is there at once is no task. */
+    CHECK(is_text(str_of(says(&neo, NEWER_CALL("later", "{}"))),
+                  NEW_RES("'structuredContent':{'late':true},"
+                          TEXT("{\\'late\\':true}") ",", "complete")));
+    makes(&neo, NEWER_CALL("await", "{'key':'other'}"));
+    CHECK(is_text(str_of(says(&neo, NEWER_ID("tasks/cancel"))),
+                  NEW_RES("", "complete")));
+    CHECK(has(says(&neo, NEWER_ID("tasks/get")), "'status':'cancelled'"));
+    toy_comes("other");
+    settle_all();
+    CHECK(is_status("cancelled"));
+    end();
+}
+
+static void
+test_one_in_the_other(void)
+{
+    begin();
+    makes(&neo, NEWER_CALL("await", "{'key':'go'}"));
+    CHECK(is_text(str_of(says(&ann, OLD("tasks/get"))),
+                  RES("2", OLD_TASK("working", ""))));
+    toy_comes("go");
+    CHECK(is_text(str_of(says(&ann, OLD("tasks/result"))),
+                  RES("2", CAME "," RELATED)));
+    makes(&ann, TASK("await", "{'key':'go'}"));
+    says(&ann, OLD("tasks/cancel"));
+    ann.read = 0;
+    CHECK(is_next(&ann, RES("2", OLD_TASK("cancelled", "'statusMessage':"
+                                   "'The task was cancelled by request.',"))));
+    CHECK(has(next(&ann), "notifications/tasks/status"));
+    CHECK(has(says(&neo, NEWER_ID("tasks/get")), "'status':'cancelled'"));
+    CHECK(is_text(str_of(says(&ann, OLD("tasks/result"))),
+                  ERR("2", "-32603", "The task was cancelled")));
+    end();
+}
+
+/* What a tool says of itself has failed in one and completed in the other;
+   what is no result at all has failed in both, and is said again as it was. */
+static void
+test_failures(void)
+{
+    int i;
+
+    begin();
+    makes(&ann, TASK("bad", "{}"));
+    toy_comes("go");
+    CHECK(is_text(str_of(says(&ann, OLD("tasks/get"))),
+                  RES("2", OLD_TASK("failed", "'statusMessage':'{\\'code\\':"
+                                    "\\'too_late\\'}',"))));
+    CHECK(has(says(&neo, NEWER_ID("tasks/get")), "'status':'completed'"));
+    CHECK(has(neo.said[0], "'result':{'resultType':'complete','content':["
+              "{'type':'text','text':'{\\'code\\':\\'too_late\\'}'}],"
+              "'isError':true}"));
+    CHECK(has(says(&ann, OLD("tasks/result")), "'isError':true,'_meta'"));
+    makes(&neo, NEWER_CALL("broke", "{}"));
+    toy_comes("go");
+    CHECK(has(says(&ann, OLD("tasks/get")), "'status':'failed',"
+              "'statusMessage':'Internal error: store_error'"));
+    CHECK(has(says(&neo, NEWER_ID("tasks/get")), "'error':{'code':-32603,"
+              "'message':'Internal error: store_error'}"));
+    CHECK(is_text(str_of(says(&ann, OLD("tasks/result"))),
+                  ERR("2", "-32603", "Internal error: store_error")));
+    /* One that has failed before it became a task is one that has failed. */
+    makes(&ann, TASK("once", "{}"));
+    CHECK(has(ann.said[0], "'status':'working'"));
+    CHECK(is_status("completed"));
+    makes(&ann, TASK("big", "{}"));
+    toy_comes("go");
+    CHECK(is_text(str_of(says(&ann, OLD("tasks/result"))),
+                  ERR("2", "-32603", "The result is too large to be kept")));
+    for (i = 0; i < 2; i++) { /* only remembers */
+        if (i == 0)
+            makes(&ann, TASK("spin", "{}"));
+        else
+            makes(&neo, NEWER_CALL("spin", "{}"));
+        ahead_ms++;
+        CHECK(has(says(&ann, OLD("tasks/get")), "working"));
+        ahead_ms++;
+        says(&neo, NEWER_ID("tasks/get"));
+        CHECK(is_status("completed"));
+    }
+    end();
+}
+
+static void
+test_refusals(void)
+{
+    static const struct {
+        const char *in, *out;
+    } old[] = {
+        {TASK("echo", "{}"), ERR("1", "-32601", "This tool runs as no task")},
+        {CALL("must", "{}"),
+         ERR("1", "-32601", "This tool runs as a task only")},
+        {REQ("1", "tools/call", "{'name':'await','task':7}"),
+         BAD("1", "task must be an object, and its ttl a number")},
+        {TASK_TTL("await", "{}", "'ttl':'x'"),
+         BAD("1", "task must be an object, and its ttl a number")},
+        {OLD("tasks/get"), NO_TASK("2")},
+        {OLD("tasks/result"), NO_TASK("2")},
+        {OLD("tasks/cancel"), NO_TASK("2")},
+        {REQ("2", "tasks/get", "{}"), BAD("2", "taskId must be a string")},
+        {REQ("2", "tasks/list", "{'cursor':'x'}"), BAD("2", "Unknown cursor: x")},
+        {REQ("2", "tasks/list", "{'cursor':7}"),
+         BAD("2", "cursor must be a string")},
+        {OLD("tasks/update"),
+         ERR("2", "-32601", "Method not found: tasks/update")},
+    }, modern[] = {
+        {NEWER_ID("tasks/get"), NO_TASK("'x'")},
+        {NEWER_ID("tasks/cancel"), NO_TASK("'x'")},
+        {NEWER_ID("tasks/update"), BAD("'x'", "inputResponses is missing")},
+        {NEWER("tasks/update", "'taskId':'ID','inputResponses':{},"),
+         NO_TASK("'x'")},
+        {NEWER("tasks/update", "'taskId':'ID','inputResponses':[],"),
+         BAD("'x'", "inputResponses must be an object")},
+        {NEWER("tasks/get", ""), BAD("'x'", "taskId must be a string")},
+        {NEWER_ID("tasks/result"),
+         ERR("'x'", "-32601", "Method not found: tasks/result")},
+        {NEWER("tasks/list", ""),
+         ERR("'x'", "-32601", "Method not found: tasks/list")},
+        {MODERN("tasks/get", "'taskId':'ID'"), MISSING},
+        {MODERN("tasks/get", "'taskId':7"), MISSING},
+        {MODERN("tasks/update", "'taskId':'ID'"), MISSING},
+        {MODERN("tasks/cancel", "'taskId':'ID'"), MISSING},
+        {MODERN("subscriptions/listen", "'notifications':{'taskIds':[]}"),
+         MISSING},
+        {MODERN_CALL("must", ""), MISSING},
+        {REQ("'x'", "tasks/get", "{'taskId':'ID',"
+             CAPS26("{'extensions':{" KEY("tasks") ":true}}") "}"), MISSING},
+    };
+    size_t i;
+
+    begin();
+    memcpy(task_id, "abcdefghijklmnopqrstuv", CALL_ID_LEN);
+    for (i = 0; i < sizeof(old) / sizeof(*old); i++)
+        if (!CHECK(is_text(str_of(says(&ann, old[i].in)), old[i].out)))
+            fprintf(stderr, "  for %s\n", old[i].in);
+    for (i = 0; i < sizeof(modern) / sizeof(*modern); i++)
+        if (!CHECK(is_text(str_of(says(&neo, modern[i].in)), modern[i].out)))
+            fprintf(stderr, "  for %s\n", modern[i].in);
+    /* Other revisions know of none, and of no task parameter. */
+    ann.s->rev = MCP_2025_06_18;
+    CHECK(has(says(&ann, OLD("tasks/get")), "-32601"));
+    CHECK(has(says(&ann, TASK("echo", "{}")), "structuredContent"));
+    end();
+}
+
+static void
+test_what_is_offered(void)
+{
+    static const char offer[] =
+        "'tasks':{'list':{},'cancel':{},'requests':{'tools':{'call':{}}}}";
+    const char *text;
+    struct str quote = quoted(offer);
+    char want[128];
+
+    begin();
+    snprintf(want, sizeof(want), "%.*s", STR_ARG(quote));
+    CHECK(has(says(&ann, INIT("{'protocolVersion':'" V11 "'}")), offer));
+    CHECK(strstr(says(&ann, INIT("{'protocolVersion':'" V06 "'}")), want) ==
+          NULL);
+    text = says(&neo, NEWER("server/discover", ""));
+    CHECK(has(text, "'extensions':{" KEY("tasks") ":{}}"));
+    CHECK(strstr(text, "\"tasks\":{\"list\"") == NULL);
+    CHECK(strstr(says(&neo, NEWER("tools/list", "")), "taskSupport") == NULL);
+    ann.s->rev = MCP_2025_11_25;
+    text = says(&ann, MESSAGE("1", "tools/list") "}");
+    CHECK(has(text, "'execution':{'taskSupport':'required'}"));
+    CHECK(has(text, "'execution':{'taskSupport':'optional'}"));
+    /* Without calls there is nothing of it, and task says nothing. */
+    mcp_defers(box.m, NULL);
+    text = says(&ann, MESSAGE("1", "tools/list") "}");
+    CHECK(strstr(text, "taskSupport") == NULL);
+    CHECK(has(says(&ann, TASK("echo", "{}")), "'structuredContent'"));
+    CHECK(has(says(&ann, OLD("tasks/get")), "-32601"));
+    mcp_defers(box.m, box.calls);
+    end();
+}
+
+static void
+test_ttl(void)
+{
+    static const struct {
+        const char *in, *ttl;
+    } cases[] = {
+        {TASK_TTL("later", "{'ms':1}", "'ttl':5000"), "'ttl':5000,"},
+        {TASK_TTL("later", "{'ms':1}", "'ttl':1"), "'ttl':1000,"},
+        {TASK_TTL("later", "{'ms':1}", "'ttl':0"), "'ttl':86400000,"},
+        {TASK_TTL("later", "{'ms':1}", "'ttl':-9"), "'ttl':86400000,"},
+        {TASK_TTL("later", "{'ms':1}", "'ttl':null"), "'ttl':86400000,"},
+        {TASK_TTL("later", "{'ms':1}", "'ttl':1e15"), "'ttl':2592000000,"},
+    };
+    size_t i;
+
+    begin();
+    for (i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        CHECK(has(makes(&ann, cases[i].in), cases[i].ttl));
+    makes(&ann, TASK_TTL("await", "{'key':'go'}", "'ttl':60000"));
+    says(&ann, OLD("tasks/result"));
+    ahead_ms += 20000;
+    CHECK(has(says(&neo, NEWER_ID("tasks/get")), "'pollIntervalMs':2000"));
+    ahead_ms += 39999;
+    CHECK(has(says(&neo, NEWER_ID("tasks/get")), "'pollIntervalMs':5999"));
+    who_forget(&ann);
+    ahead_ms += 1;
+    settle_all();
+    CHECK(has(next(&ann), "No such task, or its time is over"));
+    CHECK(has(says(&neo, NEWER_ID("tasks/get")), "-32602"));
+    CHECK(has(says(&ann, OLD("tasks/cancel")), "-32602"));
+    toy_comes("go");
+    settle_all();
+    CHECK(is_status("none"));
+    restart();
+    CHECK(has(says(&neo, NEWER_ID("tasks/get")), "-32602"));
+    end();
+}
+
+/* Who waits for a time is settled by whoever reads it then. */
+static void
+test_times(void)
+{
+    begin();
+    makes(&ann, TASK("later", "{'ms':3000}"));
+    says(&ann, OLD("tasks/result"));
+    ahead_ms += 2999;
+    settle_all();
+    CHECK(is_quiet(&ann) && is_status("working"));
+    ahead_ms += 1;
+    settle_all();
+    CHECK(has(next(&ann), "'late':true"));
+    CHECK(is_next(&ann, STATUS_NOTE("completed", "")));
+    makes(&neo, NEWER_CALL("later", "{'ms':3000}"));
+    ahead_ms += 3000;
+    restart();
+    CHECK(has(says(&neo, NEWER_ID("tasks/get")), "'status':'completed'"));
+    end();
+}
+
+static void
+test_limits(void)
+{
+    int i;
+
+    box.opt.max_own = 3;
+    box.opt.max_all = 4;
+    begin();
+    for (i = 0; i < 3; i++)
+        makes(&ann, TASK("await", "{'key':'go'}"));
+    CHECK(has(says(&ann, TASK("await", "{'key':'go'}")),
+              "'error':{'code':-32602,'message':'you have too many live tasks"));
+    CHECK(has(says(&neo, NEWER_CALL("await", "{'key':'go'}")), "too many"));
+    makes(&bob, NEWER_CALL("await", "{'key':'go'}"));
+    CHECK(has(says(&bob, NEWER_CALL("await", "{'key':'go'}")),
+              "the server has too many"));
+    CHECK(has(says(&bob, NEWER_ID("tasks/cancel")), "complete"));
+    makes(&bob, NEWER_CALL("await", "{'key':'go'}"));
+    end();
+    box.opt.max_own = box.opt.max_all = 0;
+}
+
+static void
+test_lists(void)
+{
+    char cursor[32] = "", in[200], *at;
+    const char *text;
+    int i, n = 0, pages = 0;
+
+    begin();
+    for (i = 0; i < 120; i++)
+        makes(&ann, TASK("await", "{'key':'go'}"));
+    makes(&bob, NEWER_CALL("await", "{'key':'go'}"));
+    do {
+        snprintf(in, sizeof(in), REQ("3", "tasks/list", "{%s}"), cursor);
+        text = says(&ann, in);
+        for (at = ann.said[0]; (at = strstr(at, "taskId")) != NULL; at++)
+            n++;
+        at = strstr(text, "\"nextCursor\":");
+        snprintf(cursor, sizeof(cursor), "'cursor':%.*s",
+                 at != NULL ? (int)strcspn(at + 13, "}") : 0,
+                 at != NULL ? at + 13 : "");
+        pages++;
+    } while (at != NULL && pages < 9);
+    CHECK(n == 120 && pages == 3);
+    end();
+}
+
+static void
+test_principals_are_apart(void)
+{
+    struct who reader;
+
+    begin();
+    who_init(&reader, "ann");
+    reader.read_only = true;
+    makes(&neo, NEWER_CALL("await", "{'key':'go'}"));
+    CHECK(is_text(str_of(says(&bob, NEWER_ID("tasks/get"))), NO_TASK("'x'")));
+    CHECK(is_text(str_of(says(&bob, NEWER_ID("tasks/cancel"))),
+                  NO_TASK("'x'")));
+    CHECK(has(says(&bob, NEWER("tasks/update", "'taskId':'ID',"
+                               "'inputResponses':{'who':{}},")), "-32602"));
+    /* Who may only read reads. */
+    CHECK(has(says(&reader, NEWER_ID("tasks/get")), "'status':'working'"));
+    CHECK(is_text(str_of(says(&reader, NEWER_ID("tasks/cancel"))),
+                  ERR("'x'", "-32600", "This token may only read")));
+    CHECK(has(says(&reader, NEWER("tasks/update", "'taskId':'ID',"
+                                  "'inputResponses':{'who':{}},")),
+              "may only read"));
+    post(&neo, NEWER_CALL("await", "{'key':'else'}"));
+    post(&reader, NEWER_ID("tasks/cancel"));
+    turn();
+    CHECK(is_status("working"));
+    /* What it calls is no task: it waits. */
+    who_forget(&reader);
+    post(&reader, NEWER_CALL("await", "{'key':'go'}"));
+    turn();
+    CHECK(reader.n == 0);
+    toy_comes("go");
+    settle_all();
+    CHECK(has(next(&reader), "'resultType':'complete'"));
+    CHECK(is_status("completed"));
+    who_forget(&reader);
+    end();
+}
+
+/* A store that cannot be written makes no task, and ends none. */
+static void
+test_read_only_store(void)
+{
+    begin();
+    makes(&neo, NEWER_CALL("task", "{}"));
+    box_close();
+    box_open_as(&toy_worker, true);
+    CHECK(has(says(&neo, NEWER_ID("tasks/get")), "input_required"));
+    CHECK(has(says(&neo, NEWER_ID("tasks/cancel")), "'error':{"));
+    CHECK(has(says(&neo, NEWER("tasks/update", "'taskId':'ID',"
+                               "'inputResponses':{'who':{}},")), "'error':{"));
+    who_pipe(&ann, "ann", V11);
+    CHECK(has(says(&ann, TASK("await", "{}")), "Nothing can be kept here"));
+    says(&ann, "{'jsonrpc':'2.0','id':'mcptask-c.ID.0.1','result':{}}");
+    CHECK(is_status("input_required"));
+    end();
+}
+
+/* ---- events ---- */
+
+/* What happened in the turn in which a call was made, before and behind. */
+static void
+test_events_of_one_turn(void)
+{
+    bool unknown;
+
+    begin();
+    CHECK(store_lock_patiently(box.store) == 0);
+    CHECK(stage_toy("go", "'v':{}") == 0);
+    CHECK(store_commit(box.store, &unknown) == 0);
+    store_unlock(box.store);
+    makes(&ann, TASK("await", "{'key':'go'}"));
+    CHECK(is_status("working")); /* that one was no news */
+    post(&ann, OLD("tasks/result"));
+    post(&ann, TASK("await", "{'key':'go'}"));
+    turn();
+    who_forget(&ann);
+    toy_comes("go");
+    settle_all();
+    CHECK(is_status("completed"));
+    /* By another name of a record, which is of any key. */
+    makes(&ann, TASK("await", "{'owner':'hermes'}"));
+    CHECK(store_lock_patiently(box.store) == 0);
+    CHECK(stage_toy("any", "'owner':'zeus','v':{}") == 0);
+    turn_commit(SIZE_MAX);
+    CHECK(is_status("working"));
+    CHECK(store_lock_patiently(box.store) == 0);
+    CHECK(stage_toy("else", "'owner':'hermes','v':{}") == 0);
+    turn_commit(SIZE_MAX);
+    CHECK(is_status("completed"));
+    end();
+}
+
+/* Plain calls that wait hear of what is committed in their own turn. */
+static void
+test_kept_calls_miss_nothing(void)
+{
+    begin();
+    who_forget(&ann);
+    post(&ann, CALL("await", "{'key':'go'}"));
+    post(&neo, NEWER_CALL("once", "{}"));
+    toy_runs = 0;
+    /* The record comes behind its run, before it is kept. */
+    CHECK(store_lock_patiently(box.store) == 0);
+    job_run(&jobs[0], 0);
+    CHECK(jobs[0].status == MCP_WAITS);
+    CHECK(stage_toy("go", "'v':{}") == 0);
+    turn_commit(SIZE_MAX);
+    job_give(&jobs[0]);
+    n_jobs = 0;
+    settle_all();
+    CHECK(has(next(&ann), "'came':true") && toy_runs == 2);
+    /* And while it is run again. */
+    post(&ann, CALL("await", "{'key':'two'}"));
+    turn();
+    toy_comes("other");
+    CHECK(toy_runs == 3);
+    settle_all();
+    CHECK(toy_runs == 3);
+    toy_comes("two");
+    settle_all();
+    CHECK(has(next(&ann), "'came':true") && toy_runs == 4);
+    /* What others committed before, it finds as well. */
+    post(&ann, CALL("await", "{'owner':'me'}"));
+    turn();
+    CHECK(store_lock_patiently(box.store) == 0);
+    CHECK(stage_toy("any", "'owner':'me'") == 0);
+    turn_commit(SIZE_MAX);
+    settle_all();
+    CHECK(has(next(&ann), "'came':true"));
+    CHECK(is_quiet(&ann));
+    end();
+}
+
+static void
+test_unknown_tools_are_left_alone(void)
+{
+    begin();
+    makes(&ann, TASK("await", "{'key':'go'}"));
+    box_close();
+    box_open_as(&toy_catalogue, false);
+    toy_comes("go");
+    settle_all();
+    CHECK(is_status("working"));
+    box_close();
+    box_open();
+    settle_all();
+    CHECK(is_status("completed"));
+    /* One that is due and that nobody can run is not run all the time. */
+    who_pipe(&ann, "ann", V11);
+    makes(&ann, TASK("later", "{'ms':10}"));
+    end();
+    box_open();
+    toy_runs = 0;
+    end();
+}
+
+static void
+test_progress(void)
+{
+    begin();
+    who_forget(&ann);
+    post(&ann, REQ("1", "tools/call", "{'name':'await','arguments':{'key':"
+                   "'go'},'task':{},'_meta':{'progressToken':'p'}}"));
+    turn();
+    CHECK(ann.n == 2 && has(ann.said[0], "notifications/progress"));
+    memcpy(task_id, strstr(ann.said[1], "taskId\":\"") + 9, CALL_ID_LEN);
+    who_forget(&ann);
+    disk_full = true; /* what was not committed is not told */
+    CHECK(store_lock_patiently(box.store) == 0);
+    CHECK(stage_toy("go", "'v':{}") == 0);
+    turn_commit(SIZE_MAX);
+    mcp_tick(box.m, clock_mono_ms());
+    CHECK(is_quiet(&ann));
+    ahead_ms += 1000;
+    toy_comes("go");
+    CHECK(has(next(&ann), "'method':'notifications/progress','params':{"
+              RELATED ",'progressToken':'p','progress':"));
+    CHECK(is_next(&ann, STATUS_NOTE("completed", "")));
+    CHECK(is_quiet(&ann));
+    end();
+}
+
+static void
+test_listen(void)
+{
+    begin();
+    makes(&neo, NEWER_CALL("task", "{}"));
+    who_forget(&neo);
+    neo.s = NULL;
+    post(&neo, NEWER("subscriptions/listen", "'notifications':{'taskIds':"
+                     "['ID','nobodys','ID']},"));
+    turn();
+    CHECK(has(next(&neo), "'notifications':{'taskIds':['ID']}"));
+    CHECK(is_quiet(&neo));
+    post(&bob, NEWER("subscriptions/listen",
+                     "'notifications':{'taskIds':['ID']},"));
+    turn();
+    CHECK(has(next(&bob), "'notifications':{}"));
+    says(&ann, NEWER("tasks/update", "'taskId':'ID','inputResponses':"
+                     "{'who':" ANSWER "},"));
+    settle_all();
+    CHECK(has(next(&neo), "{'jsonrpc':'2.0','method':'notifications/tasks',"
+              "'params':{'_meta':{" KEY("subscriptionId") ":'x'},"
+              NEW_TASK("completed", "") ",'result':{'resultType':'complete',"));
+    CHECK(is_quiet(&neo) && is_quiet(&bob));
+    end();
+}
+
+/* ---- questions: who is asked ---- */
+
+#define QUESTION(i) \
+    "','method':'elicitation/create','params':{" RELATED \
+    ",'mode':'form','message':'Who?'}}"
+
+static char asked_id[160]; /* of the question told last; the task's is ID */
+
+/* Whether w is next told a question. */
+static bool
+is_asked(struct who *w)
+{
+    const char *text = next(w), *at = strstr(text, "\"id\":\"mcptask-c.ID.");
+
+    if (at == NULL || !has(text, QUESTION(0)))
+        return false;
+    snprintf(asked_id, sizeof(asked_id), "%.*s", (int)strcspn(at + 6, "\""),
+             at + 6);
+    return true;
+}
+
+static void
+gives(struct who *w, const char *id, const char *members)
+{
+    char in[600];
+
+    snprintf(in, sizeof(in), "{'jsonrpc':'2.0','id':'%s',%s}", id, members);
+    post(w, in);
+    turn();
+}
+
+#define ACCEPTS "'result':" ANSWER
+#define ASKED_RESULT RES("2", GOT(ANSWER, ANSWER_TEXT) "," RELATED)
+
+static void
+test_question_on_result(void)
+{
+    begin();
+    makes(&ann, TASK("task", "{}"));
+    CHECK(is_status("input_required"));
+    turn();
+    CHECK(is_quiet(&ann)); /* nobody has asked for it */
+    who_forget(&ann);
+    post(&ann, OLD("tasks/result"));
+    turn();
+    CHECK(is_asked(&ann) && is_quiet(&ann));
+    says(&ann, OLD("tasks/get")); /* it is not asked twice */
+    CHECK(ann.n == 1 && has(ann.said[0], "'status':'input_required'"));
+    ahead_ms += 60000;
+    settle_all();
+    CHECK(is_quiet(&ann));
+    who_forget(&ann);
+    gives(&ann, asked_id, ACCEPTS);
+    settle_all();
+    CHECK(has(next(&ann), "'status':'completed'"));
+    CHECK(is_next(&ann, ASKED_RESULT));
+    CHECK(is_quiet(&ann));
+    end();
+}
+
+static void
+test_question_on_get(void)
+{
+    char first[160];
+
+    begin();
+    makes(&neo, NEWER_CALL("task", "{}"));
+    who_forget(&ann);
+    post(&ann, OLD("tasks/get"));
+    turn();
+    CHECK(has(next(&ann), "input_required") && is_asked(&ann));
+    memcpy(first, asked_id, sizeof(first));
+    /* Those of others, and what is none of ours, are not taken. */
+    gives(&bob, first, ACCEPTS);
+    CHECK(is_status("input_required"));
+    gives(&ann, "mcptask-c.ID.9.1", ACCEPTS);
+    gives(&ann, "mcptask-c.ID.99.1", ACCEPTS);
+    gives(&ann, "mcptask-c.ID.x", ACCEPTS);
+    gives(&ann, "mcptask-c.ID", ACCEPTS);
+    gives(&ann, "mcptask-x.ID.0.1", ACCEPTS);
+    gives(&ann, "mcptask-c.abcdefghijklmnopqrstuv.0.1", ACCEPTS);
+    CHECK(is_status("input_required"));
+    gives(&ann, first, ACCEPTS);
+    CHECK(is_status("completed"));
+    gives(&ann, first, "'result':{'action':'decline'}"); /* the first counts */
+    CHECK(has(says(&ann, OLD("tasks/result")), "accept"));
+    /* One who cannot answer. */
+    makes(&ann, TASK("task", "{}"));
+    who_forget(&ann);
+    post(&ann, OLD("tasks/get"));
+    turn();
+    next(&ann);
+    CHECK(is_asked(&ann));
+    gives(&ann, asked_id, "'error':{'code':-1,'message':'no'}");
+    CHECK(has(says(&ann, OLD("tasks/result")), "{'got':null}"));
+    end();
+}
+
+/* A session over HTTP, of a principal, that can be asked. */
+static void
+join(struct who *w, const char *principal, const char *caps)
+{
+    char in[600];
+
+    who_init(w, principal);
+    snprintf(in, sizeof(in), INIT("{'protocolVersion':'" V11 "',"
+                                  "'capabilities':%s,'clientInfo':{'name':"
+                                  "'c','version':'1'}}"), caps);
+    {
+        struct mcp_facts f = {.http = true, .header = bare_header,
+                              .principal = str_of(principal)};
+        struct job *j = &jobs[n_jobs++];
+
+        *j = (struct job){.w = w};
+        CHECK(mcp_accept(box.m, &f, &arena, meant(in), &j->m) == 0);
+    }
+    turn();
+    CHECK(w->id[0] != '\0');
+    who_forget(w);
+}
+
+/* Its own stream; last: of the event that it knows, or NULL. */
+static void
+stream(struct who *w, const char *last)
+{
+    struct mcp_facts f = {.session_id = str_of(w->id),
+                          .principal = str_of(w->principal)};
+
+    w->pipe.blocked = false;
+    CHECK(mcp_stream_open(box.m, &f, last != NULL ? str_of(last) : STR_NONE,
+                          &w->pipe, &w->s) == 0);
+}
+
+#define FORMS "{'elicitation':{}}"
+
+static void
+test_one_holder(void)
+{
+    struct who x, y;
+
+    begin();
+    join(&x, "ann", FORMS);
+    join(&y, "ann", FORMS);
+    makes(&x, TASK("task", "{}"));
+    who_forget(&x);
+    post(&x, OLD("tasks/get")); /* no stream to be asked on */
+    turn();
+    CHECK(has(next(&x), "input_required") && is_quiet(&x));
+    stream(&x, NULL);
+    stream(&y, NULL);
+    post(&x, OLD("tasks/get"));
+    post(&y, OLD("tasks/get"));
+    turn();
+    next(&x);
+    next(&y);
+    CHECK(is_asked(&x) && is_quiet(&x) && is_quiet(&y));
+    /* On their stream it has a place. */
+    CHECK(x.event[x.read - 1][0] != '\0' && !x.posted[x.read - 1]);
+    post(&y, OLD("tasks/result"));
+    turn();
+    CHECK(is_quiet(&y));
+    /* x goes: after a while y may be asked. */
+    mcp_stream_close(x.s, &x.pipe);
+    ahead_ms += 9000;
+    settle_all();
+    CHECK(is_quiet(&y));
+    ahead_ms += 2000;
+    settle_all();
+    ahead_ms += 2000;
+    settle_all();
+    CHECK(is_asked(&y) && y.posted[y.read - 1]);
+    gives(&y, asked_id, ACCEPTS);
+    settle_all();
+    CHECK(has(next(&y), "completed"));
+    CHECK(is_next(&y, ASKED_RESULT));
+    CHECK(is_quiet(&x));
+    mcp_stream_close(y.s, &y.pipe);
+    who_forget(&x);
+    who_forget(&y);
+    end();
+}
+
+/* A process that dies: its pipe's question is free at once, and who had a
+   session there still has it, and is not asked again. */
+static void
+test_restart(void)
+{
+    struct who x;
+    char event[MCP_EVENT_MAX];
+
+    begin();
+    makes(&ann, TASK("task", "{}"));
+    who_forget(&ann);
+    post(&ann, OLD("tasks/get"));
+    turn();
+    next(&ann);
+    CHECK(is_asked(&ann));
+    restart();
+    who_forget(&ann);
+    gives(&neo, asked_id, ACCEPTS); /* by its id, in any process */
+    CHECK(is_status("completed"));
+    who_pipe(&ann, "ann", V11);
+    makes(&ann, TASK("task", "{}"));
+    says(&ann, OLD("tasks/get"));
+    restart();
+    who_forget(&ann);
+    who_pipe(&ann, "ann", V11);
+    post(&ann, OLD("tasks/result"));
+    turn();
+    CHECK(is_asked(&ann));
+    gives(&ann, asked_id, ACCEPTS);
+    CHECK(is_status("completed"));
+    join(&x, "ann", FORMS);
+    stream(&x, NULL);
+    makes(&x, TASK("task", "{}"));
+    who_forget(&x);
+    post(&x, OLD("tasks/get"));
+    turn();
+    next(&x);
+    CHECK(is_asked(&x));
+    memcpy(event, x.event[x.read - 1], sizeof(event));
+    restart();
+    who_forget(&x);
+    post(&x, OLD("tasks/result"));
+    turn();
+    CHECK(is_quiet(&x));
+    /* With the event it was there, without it it was not. */
+    stream(&x, event);
+    settle_all();
+    CHECK(is_quiet(&x));
+    gives(&x, asked_id, ACCEPTS);
+    settle_all();
+    CHECK(has(next(&x), "completed"));
+    CHECK(is_next(&x, ASKED_RESULT));
+    mcp_stream_close(x.s, &x.pipe);
+    who_forget(&x);
+    end();
+}
+
+static void
+test_replay(void)
+{
+    struct who x;
+    char before[MCP_EVENT_MAX];
+    struct buf b = {0};
+    int i;
+
+    begin();
+    join(&x, "ann", FORMS);
+    stream(&x, NULL);
+    mcp_stream_event(x.s, &b);
+    snprintf(before, sizeof(before), "%.*s", (int)b.len, b.p);
+    buf_fini(&b);
+    makes(&x, TASK("task", "{}"));
+    who_forget(&x);
+    post(&x, OLD("tasks/get"));
+    turn();
+    next(&x);
+    CHECK(is_asked(&x));
+    for (i = 0; i < 2; i++) { /* in the same process, and in another */
+        char id[160], event[MCP_EVENT_MAX];
+
+        memcpy(id, asked_id, sizeof(id));
+        memcpy(event, x.event[x.read - 1], sizeof(event));
+        if (i == 0)
+            mcp_stream_close(x.s, &x.pipe);
+        else
+            restart();
+        who_forget(&x);
+        stream(&x, before);
+        settle_all();
+        CHECK(is_asked(&x) && is_quiet(&x));
+        CHECK(strcmp(id, asked_id) == 0);
+        CHECK(x.read > 0 && strcmp(event, x.event[x.read - 1]) == 0);
+    }
+    gives(&x, asked_id, ACCEPTS);
+    CHECK(is_status("completed"));
+    /* What went out on a message's stream is none of this one's. */
+    makes(&x, TASK("task", "{}"));
+    mcp_stream_close(x.s, &x.pipe);
+    who_forget(&x);
+    post(&x, OLD("tasks/result"));
+    turn();
+    CHECK(is_asked(&x) && x.posted[x.read - 1]);
+    CHECK(x.event[x.read - 1][0] == '\0');
+    stream(&x, before);
+    settle_all();
+    CHECK(is_quiet(&x));
+    mcp_stream_close(x.s, &x.pipe);
+    who_forget(&x);
+    end();
+}
+
+/* Behind the commit only, and not at all where that fails. */
+static void
+test_sent_behind_the_commit(void)
+{
+    begin();
+    makes(&ann, TASK("task", "{}"));
+    who_forget(&ann);
+    post(&ann, OLD("tasks/get"));
+    disk_full = true;
+    turn();
+    CHECK(has(next(&ann), "input_required") && is_quiet(&ann));
+    post(&ann, OLD("tasks/get"));
+    turn();
+    next(&ann);
+    CHECK(is_asked(&ann));
+    /* Nor can it be held without the lock, or by who may only read. */
+    makes(&ann, TASK("task", "{}"));
+    who_forget(&ann);
+    post(&ann, OLD("tasks/get"));
+    box.refuses = true;
+    turn();
+    CHECK(has(next(&ann), "input_required") && is_quiet(&ann));
+    ann.read_only = true;
+    post(&ann, OLD("tasks/get"));
+    post(&neo, NEWER_CALL("await", "{'key':'go'}"));
+    turn();
+    CHECK(has(next(&ann), "input_required") && is_quiet(&ann));
+    ann.read_only = false;
+    end();
+}
+
+static bool
+is_withdrawn(struct who *w, const char *id)
+{
+    char want[300];
+
+    snprintf(want, sizeof(want), "{'jsonrpc':'2.0','method':"
+             "'notifications/cancelled','params':{'requestId':'%s'}}", id);
+    return is_next(w, want);
+}
+
+static void
+test_withdrawn(void)
+{
+    begin();
+    makes(&ann, TASK("task", "{}"));
+    says(&ann, OLD("tasks/get"));
+    CHECK(ann.n == 2);
+    ann.read = 1;
+    CHECK(is_asked(&ann));
+    says(&neo, NEWER_ID("tasks/cancel"));
+    CHECK(is_withdrawn(&ann, asked_id));
+    CHECK(has(next(&ann), "'status':'cancelled'") && is_quiet(&ann));
+    /* By an answer of another, once. */
+    makes(&ann, TASK("both", "{}"));
+    who_forget(&ann);
+    post(&ann, OLD("tasks/get"));
+    turn();
+    next(&ann);
+    CHECK(is_asked(&ann) && is_asked(&ann));
+    CHECK(strstr(asked_id, "ID.1.") != NULL);
+    says(&neo, NEWER("tasks/update", "'taskId':'ID','inputResponses':"
+                     "{'a':{}},"));
+    asked_id[strcspn(asked_id, "ID") + 3] = '0';
+    CHECK(is_withdrawn(&ann, asked_id) && is_quiet(&ann));
+    asked_id[strcspn(asked_id, "ID") + 3] = '1';
+    gives(&ann, asked_id, ACCEPTS);
+    CHECK(has(next(&ann), "completed") && is_quiet(&ann));
+    /* By an event. */
+    makes(&ann, TASK("either", "{}"));
+    who_forget(&ann);
+    post(&ann, OLD("tasks/get"));
+    turn();
+    next(&ann);
+    CHECK(is_asked(&ann));
+    toy_comes("go");
+    CHECK(is_withdrawn(&ann, asked_id));
+    end();
+}
+
+/* A plain call that waits, whose own question is out. */
+static void
+test_plain_question_is_withdrawn(void)
+{
+    const char *at;
+    int i;
+
+    begin();
+    for (i = 0; i < 3; i++) {
+        who_forget(&ann);
+        post(&ann, CALL("either", "{}"));
+        turn();
+        at = strstr(next(&ann), "\"id\":\"mcptask-");
+        if (!CHECK(at != NULL))
+            break;
+        snprintf(asked_id, sizeof(asked_id), "%.*s",
+                 (int)strcspn(at + 6, "\""), at + 6);
+        if (i == 0)
+            toy_comes("go");
+        else if (i == 1)
+            post(&ann, "{'jsonrpc':'2.0','method':'notifications/cancelled',"
+                 "'params':{'requestId':1}}");
+        else
+            gives(&ann, asked_id, ACCEPTS);
+        settle_all();
+        if (i < 2)
+            CHECK(is_withdrawn(&ann, asked_id));
+        if (i != 1)
+            CHECK(has(next(&ann), "'id':1,'result'"));
+        CHECK(is_quiet(&ann));
+    }
+    end();
+}
+
+/* ---- questions as tasks of the client ---- */
+
+#define CLIENT_TASKS "{'elicitation':{},'tasks':{'cancel':{},'requests':" \
+    "{'elicitation':{'create':{}}}}}"
+#define CLIENT_TASK(status) \
+    "'taskId':'their \\'1\\'','status':'" status "','createdAt':'T'," \
+    "'lastUpdatedAt':'T','ttl':null,'pollInterval':500"
+
+/* Whether w is next polled so; then asked_id is of that. */
+static bool
+is_polled(struct who *w, const char *method)
+{
+    const char *text = next(w), *at = strstr(text, "\"id\":\"mcptask-");
+    char want[100];
+
+    snprintf(want, sizeof(want), "'method':'tasks/%s','params':{'taskId':"
+             "'their \\'1\\''}}", method);
+    if (at == NULL || !has(text, want))
+        return false;
+    snprintf(asked_id, sizeof(asked_id), "%.*s", (int)strcspn(at + 6, "\""),
+             at + 6);
+    return true;
+}
+
+/* Has x be asked, and make a task of it. */
+static void
+ask_as_task(struct who *x)
+{
+    const char *text, *at;
+
+    makes(x, TASK("task", "{}"));
+    who_forget(x);
+    post(x, OLD("tasks/get"));
+    turn();
+    next(x);
+    text = next(x);
+    CHECK(has(text, ",'task':{'ttl':86400000},'mode':'form'"));
+    at = strstr(text, "\"id\":\"");
+    if (at == NULL)
+        return;
+    snprintf(asked_id, sizeof(asked_id), "%.*s", (int)strcspn(at + 6, "\""),
+             at + 6);
+    gives(x, asked_id, "'result':{'task':{" CLIENT_TASK("working") "}}");
+    CHECK(is_status("input_required") && is_quiet(x));
+}
+
+static void
+test_client_tasks(void)
+{
+    struct who x;
+    char first[160];
+
+    begin();
+    join(&x, "ann", CLIENT_TASKS);
+    stream(&x, NULL);
+    ask_as_task(&x);
+    ahead_ms += 1000;
+    settle_all();
+    CHECK(is_polled(&x, "get"));
+    memcpy(first, asked_id, sizeof(first));
+    gives(&x, asked_id, "'result':{" CLIENT_TASK("working") "}");
+    CHECK(is_quiet(&x));
+    ahead_ms += 1000;
+    settle_all();
+    CHECK(is_polled(&x, "get") && strcmp(first, asked_id) != 0);
+    gives(&x, asked_id, "'result':{" CLIENT_TASK("completed") "}");
+    CHECK(is_polled(&x, "result"));
+    gives(&x, asked_id, ACCEPTS);
+    CHECK(has(next(&x), "'status':'completed'") && is_quiet(&x));
+    CHECK(is_text(str_of(says(&x, OLD("tasks/result"))), ASKED_RESULT));
+    /* It has failed, as the client says of its result, or of it at all. */
+    ask_as_task(&x);
+    ahead_ms += 1000;
+    settle_all();
+    CHECK(is_polled(&x, "get"));
+    gives(&x, asked_id, "'result':{" CLIENT_TASK("failed") "}");
+    CHECK(is_polled(&x, "result"));
+    gives(&x, asked_id, "'error':{'code':-1,'message':'gone'}");
+    CHECK(is_status("completed"));
+    CHECK(has(says(&x, OLD("tasks/result")), "{'got':null}"));
+    ask_as_task(&x);
+    ahead_ms += 1000;
+    settle_all();
+    CHECK(is_polled(&x, "get"));
+    gives(&x, asked_id, "'error':{'code':-1,'message':'gone'}");
+    CHECK(is_status("completed"));
+    /* What it is no longer asked, it is told to stop. */
+    ask_as_task(&x);
+    says(&neo, NEWER_ID("tasks/cancel"));
+    CHECK(is_polled(&x, "cancel"));
+    gives(&x, asked_id, "'result':{" CLIENT_TASK("cancelled") "}");
+    CHECK(is_status("cancelled"));
+    /* A process that knows of it from the record alone goes on. */
+    ask_as_task(&x);
+    restart();
+    who_forget(&x);
+    stream(&x, NULL);
+    says(&x, OLD("tasks/get"));
+    ahead_ms += 1000;
+    settle_all();
+    CHECK(is_polled(&x, "get"));
+    gives(&x, asked_id, "'result':{" CLIENT_TASK("completed") "}");
+    CHECK(is_polled(&x, "result"));
+    gives(&x, asked_id, ACCEPTS);
+    CHECK(is_status("completed"));
+    mcp_stream_close(x.s, &x.pipe);
+    who_forget(&x);
+    end();
+}
+
+/* ---- questions of the newer dialect ---- */
+
+#define FORM_OF(key) \
+    "'" key "':{'method':'elicitation/create','params':" FORM "}"
+#define UPDATE(inputs) \
+    NEWER("tasks/update", "'taskId':'ID','inputResponses':" inputs ",")
+
+static void
+test_updates(void)
+{
+    begin();
+    CHECK(has(makes(&neo, NEWER_CALL("both", "{}")),
+              "'status':'input_required'"));
+    CHECK(has(says(&neo, NEWER_ID("tasks/get")),
+              "'inputRequests':{" FORM_OF("a") "," FORM_OF("b") "}"));
+    CHECK(is_text(str_of(says(&neo, UPDATE("{'x':{},'b':{'n':1},'a':7}"))),
+                  NEW_RES("", "complete")));
+    CHECK(has(says(&neo, NEWER_ID("tasks/get")),
+              "'inputRequests':{" FORM_OF("a") "}"));
+    CHECK(has(says(&neo, UPDATE("{'b':{'n':2}}")), "complete"));
+    CHECK(has(says(&neo, UPDATE("{'\\u0061':{'n':3},'b':{'n':4}}")),
+              "complete"));
+    CHECK(has(says(&neo, NEWER_ID("tasks/get")),
+              "'structuredContent':{'a':{'n':3},'b':{'n':1}}"));
+    CHECK(has(says(&neo, UPDATE("{'a':{}}")), "complete")); /* an ack */
+    /* One that was made in the other dialect. */
+    makes(&ann, TASK("task", "{}"));
+    CHECK(has(says(&neo, UPDATE("{'who':" ANSWER "}")), "complete"));
+    CHECK(is_text(str_of(says(&ann, OLD("tasks/result"))), ASKED_RESULT));
+    end();
+}
+
+/* What was asked before it became a task is kept in it. */
+static void
+test_questions_before_the_task(void)
+{
+    begin();
+    CHECK(has(says(&neo, NEWER_CALL("then", "{}")),
+              "'resultType':'input_required'"));
+    CHECK(has(makes(&neo, NEWER("tools/call", "'name':'then','arguments':{},"
+                                "'inputResponses':{'who':" ANSWER "},")),
+              "'status':'working'"));
+    restart();
+    toy_comes("go");
+    CHECK(has(says(&neo, NEWER_ID("tasks/get")), GOT(ANSWER, ANSWER_TEXT)));
+    end();
+}
+
+/* ---- what fails ---- */
+
+static void
+test_failed_commits(void)
+{
+    bool unknown;
+
+    begin();
+    who_forget(&ann);
+    post(&ann, TASK("await", "{'key':'go'}"));
+    disk_full = true;
+    turn();
+    CHECK(has(next(&ann), "'error':{'code':-32603,'message':"
+              "'Internal error: store_full'}"));
+    CHECK(is_text(str_of(says(&ann, REQ("3", "tasks/list", "{}"))),
+                  RES("3", "'tasks':[]")));
+    makes(&ann, TASK("await", "{'key':'go'}"));
+    /* The event is lost with the batch, and so is what it made. */
+    CHECK(store_lock_patiently(box.store) == 0);
+    CHECK(stage_toy("go", "'v':{}") == 0);
+    disk_full = true;
+    turn_commit(SIZE_MAX);
+    CHECK(is_status("working"));
+    ahead_ms += 1000;
+    settle_all();
+    CHECK(is_status("working")); /* that mark was for nothing */
+    /* The event stays, and what it made is tried again, not at once. */
+    CHECK(store_lock_patiently(box.store) == 0);
+    CHECK(stage_toy("go", "'v':{}") == 0);
+    CHECK(store_commit(box.store, &unknown) == 0);
+    CHECK(store_lock_patiently(box.store) == 0);
+    mcp_settle(box.m);
+    disk_full = true;
+    CHECK(store_commit(box.store, &unknown) == ERR_FULL);
+    mcp_unsettle(box.m);
+    store_unlock(box.store);
+    CHECK(is_status("working"));
+    CHECK(mcp_settle_due_ms(box.m) == clock_mono_ms() + 1000);
+    who_forget(&ann);
+    says(&ann, TASK("await", "{'key':'else'}")); /* which can be written */
+    CHECK(ann.n == 1 && has(ann.said[0], "'status':'working'"));
+    CHECK(is_status("working"));
+    ahead_ms += 1000;
+    turn();
+    CHECK(is_status("completed"));
+    /* An answer that was not committed has not been given. */
+    makes(&ann, TASK("task", "{}"));
+    who_forget(&neo);
+    post(&neo, UPDATE("{'who':" ANSWER "}"));
+    disk_full = true;
+    turn();
+    CHECK(has(next(&neo), "store_full"));
+    CHECK(is_status("input_required"));
+    ahead_ms += 1000;
+    settle_all();
+    CHECK(is_status("input_required"));
+    CHECK(has(says(&neo, UPDATE("{'who':" ANSWER "}")), "complete"));
+    CHECK(is_status("completed"));
+    end();
+}
+
+/* A holder's record would take the mark off that a failed run has left. */
+static void
+test_marks_survive_holders(void)
+{
+    bool unknown;
+
+    begin();
+    makes(&ann, TASK("either", "{}"));
+    CHECK(is_status("input_required"));
+    CHECK(store_lock_patiently(box.store) == 0);
+    CHECK(stage_toy("go", "'v':{}") == 0);
+    CHECK(store_commit(box.store, &unknown) == 0);
+    store_unlock(box.store);
+    post(&ann, OLD("tasks/get"));
+    mcp_unsettle(box.m);
+    nomem_start(LONG_MAX - 1, true);
+    turn();
+    nomem_stop();
+    ahead_ms += 1000;
+    settle_all();
+    CHECK(is_status("completed"));
+    end();
+}
+
+/* A life of two calls, in which memory fails once. */
+static void
+live(void)
+{
+    says(&ann, TASK("both", "{'a':'\\u00e9'}"));
+    says(&neo, NEWER_CALL("await", "{'key':'go'}"));
+    post(&ann, REQ("3", "tasks/list", "{}"));
+    turn();
+}
+
+static bool
+lives_without(long after, bool once)
+{
+    char ids[4][CALL_ID_LEN + 1], in[300];
+    uint64_t last;
+    bool more, hit;
+    size_t i, n;
+
+    begin();
+    live();
+    n = calls_list(box.calls, STR("ann"), 0, ids, 4, &last, &more);
+    CHECK(n == 2);
+    nomem_start(after, once);
+    for (i = 0; i < n; i++) {
+        memcpy(task_id, ids[i], sizeof(task_id));
+        post(&ann, OLD("tasks/get"));
+        post(&ann, OLD("tasks/result"));
+        post(&neo, NEWER_ID("tasks/get"));
+        turn();
+        post(&neo, UPDATE("{'b':{'n':1}}"));
+        turn();
+        if (store_lock_patiently(box.store) == 0) {
+            stage_toy("go", "'v':{}");
+            turn_commit(SIZE_MAX);
+        }
+        gives(&ann, "mcptask-c.ID.0.1", ACCEPTS);
+        turn();
+        who_forget(&ann);
+        who_forget(&neo);
+    }
+    hit = nomem_stop();
+    ahead_ms += 2000;
+    /* What was lost with a message its client says again. */
+    for (i = 0; i < n; i++) {
+        memcpy(task_id, ids[i], sizeof(task_id));
+        says(&neo, UPDATE("{'a':{},'b':{'n':1}}"));
+        if (strcmp(status_of(task_id), "completed") != 0)
+            toy_comes("go");
+        settle_all();
+        CHECK(is_status("completed"));
+        snprintf(in, sizeof(in), "%s", says(&neo, NEWER_ID("tasks/get")));
+        CHECK(has(in, "'status':'completed'"));
+        CHECK(has(says(&ann, OLD("tasks/result")), "structuredContent"));
+    }
+    end();
+    return hit;
+}
+
+static void
+test_without_memory(void)
+{
+    long after;
+
+    for (after = 0; lives_without(after, true); after++)
+        ;
+    CHECK(after > 50);
+    for (after = 0; lives_without(after, false); after++)
+        ;
+}
+
+/* ---- what has no session ---- */
+
+static void
+test_without_a_session(void)
+{
+    struct who x;
+
+    begin();
+    who_init(&x, "ann"); /* a message that stands alone, of that revision */
+    CHECK(has(makes(&x, TASK("await", "{}")), "working"));
+    makes(&ann, TASK("task", "{}"));
+    who_forget(&x);
+    post(&x, OLD("tasks/get"));
+    post(&x, OLD("tasks/result"));
+    turn();
+    CHECK(has(next(&x), "input_required") && is_quiet(&x));
+    says(&neo, UPDATE("{'who':" ANSWER "}"));
+    settle_all();
+    CHECK(is_next(&x, ASKED_RESULT));
+    /* A client of tasks/result may give up waiting. */
+    makes(&x, TASK("await", "{'key':'go'}"));
+    who_forget(&ann);
+    post(&ann, OLD("tasks/result"));
+    turn();
+    says(&ann, "{'jsonrpc':'2.0','method':'notifications/cancelled',"
+         "'params':{'requestId':2}}");
+    settle_all();
+    toy_comes("go");
+    settle_all();
+    CHECK(has(next(&ann), "notifications/tasks/status") || ann.n == 0);
+    CHECK(is_quiet(&ann));
+    who_forget(&x);
+    end();
+}
+
+/* Batches are of a revision that knows no tasks. */
+static void
+test_batches(void)
+{
+    begin();
+    ann.s->rev = MCP_2025_03_26;
+    says(&ann, "[" TASK("await", "{'key':'go'}") "," OLD("tasks/get") "]");
+    CHECK(has(ann.said[0], "it would have to wait, which nothing in a batch"));
+    CHECK(has(ann.said[0], "-32601"));
+    end();
+}
+
+int
+main(void)
+{
+    if (access("/dev/shm", W_OK) == 0)
+        setenv("TMPDIR", "/dev/shm", 0);
+    test_old_dialect();
+    test_new_dialect();
+    test_one_in_the_other();
+    test_failures();
+    test_refusals();
+    test_what_is_offered();
+    test_ttl();
+    test_times();
+    test_limits();
+    test_lists();
+    test_principals_are_apart();
+    test_read_only_store();
+    test_events_of_one_turn();
+    test_kept_calls_miss_nothing();
+    test_unknown_tools_are_left_alone();
+    test_progress();
+    test_listen();
+    test_question_on_result();
+    test_question_on_get();
+    test_one_holder();
+    test_restart();
+    test_replay();
+    test_sent_behind_the_commit();
+    test_withdrawn();
+    test_plain_question_is_withdrawn();
+    test_client_tasks();
+    test_updates();
+    test_questions_before_the_task();
+    test_failed_commits();
+    test_marks_survive_holders();
+    test_without_memory();
+    test_without_a_session();
+    test_batches();
+    arena_fini(&arena);
+    return test_end("t_mcp_tasks");
+}
