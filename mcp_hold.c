@@ -165,7 +165,7 @@ void
 mcp_put_question(struct mcp *m, struct arena *a, struct buf *b,
                  const struct mcp_question *q)
 {
-    struct hold h;
+    struct hold h = {0};
 
     if (q->held != NULL)
         h = hold_of(a, q->held);
@@ -838,14 +838,14 @@ mcp_take_answer(struct request *r)
     struct mcp *m = r->m->m;
     const struct json_tok *result = json_get(r->params, "result");
     const struct json_tok *task = json_get(result, "task");
-    struct mcp_question *all, *q = NULL;
+    struct mcp_question *all = NULL, *q;
     struct call k;
     unsigned i;
     int err = calls_get(m->calls, r->call.arena, r->target, mcp_who(r), &k);
 
     if (err == 0)
         err = mcp_read_questions(r->call.arena, k.questions, &all);
-    for (i = 0, q = err == 0 ? all : NULL; q != NULL && i < r->question; i++)
+    for (i = 0, q = all; q != NULL && i < r->question; i++)
         q = q->next;
     if (err != 0 || q == NULL || q->answer != NULL ||
         call_status_ended(k.status))
