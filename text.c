@@ -30,7 +30,7 @@ put(struct out *o, const char *p, size_t n)
 {
     size_t room = o->len < o->cap ? o->cap - o->len : 0;
 
-    if (room > 0)
+    if (room > 0 && n > 0)
         memcpy(o->p + o->len, p, n < room ? n : room);
     o->len += n;
 }
@@ -140,6 +140,7 @@ convert(struct out *o, char kind, const struct spec *s, va_list *ap)
     case 's':
         z = va_arg(*ap, const char *);
         put_padded(o, s, z, s->precision < 0 ? strlen(z)
+                   : s->precision == 0 ? 0 /* of what may be no text at all */
                    : strnlen(z, (size_t)s->precision));
         break;
     case 'c':

@@ -184,6 +184,8 @@ test_arena_text(void)
     CHECK(s.p != NULL && s.len == 0 && s.p[0] == '\0');
     s = arena_printf(&a, "%s-%d-%.*s", "x", 42, STR_ARG(STR("yz")));
     CHECK(str_is(s, "x-42-yz") && s.p[s.len] == '\0');
+    s = arena_printf(&a, "(%.*s)", STR_ARG(STR_NONE));
+    CHECK(str_is(s, "()"));
     s = arena_printf(&a, "%5000d", 7);
     CHECK(s.len == 5000 && s.p[4999] == '7');
     arena_fini(&a);
