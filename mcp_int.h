@@ -18,6 +18,7 @@
 #define MCP_MAX_SUBS 256         /* of one session, or of one listen */
 #define MCP_LIST_PLACE (MCP_MAX_SUBS + 1) /* see mcp_listen.c */
 #define MCP_MAX_SESSIONS 1024    /* in memory */
+#define MCP_CHAINS 256           /* that they stand in, by their ids */
 #define MCP_SESSION_AGE_MS ((int64_t)30 * 24 * 60 * 60 * 1000)
 #define MCP_ID_MAX 80            /* of a session, with its NUL */
 #define MCP_LIST_PAUSE_MS 1000   /* between two list_changed */
@@ -49,7 +50,8 @@ struct mcp_sub {
 struct mcp_attend; /* a deferred call that a session attends; mcp_hold.c */
 
 struct mcp_session {
-    struct mcp_session *next;
+    struct mcp_session *next, **at; /* in m->sessions */
+    struct mcp_session *same;       /* next in its chain of m->by_id */
     struct mcp *m;
     bool initialized; /* an initialize was answered */
     bool local;       /* a pipe's: no id, no record, no header */
@@ -64,6 +66,7 @@ struct mcp_session {
     char id[MCP_ID_MAX]; /* "" until it has one */
     char *principal;    /* heap */
     uint64_t n;         /* of the record that the next three come from */
+    uint64_t seen;      /* store_next_n when that record was looked for */
     struct mcp_sub *subs; /* of uris that a record may change */
     size_t n_subs;
     struct arena own;   /* of a session's subs */
@@ -179,6 +182,7 @@ struct mcp {
     struct store *store; /* or NULL */
     struct sign *sign;   /* or NULL: no ids, no states */
     struct mcp_session *sessions;
+    struct mcp_session *by_id[MCP_CHAINS];
     size_t n_sessions;
     struct mcp_message *kept; /* the newest first */
     size_t kept_len;          /* bytes of their texts */
@@ -317,7 +321,7 @@ int mcp_session_seal(struct mcp_session *s);
    write, or ended. */
 int mcp_session_find(struct mcp *m, const struct mcp_facts *f,
                      struct mcp_session **out);
-/* Frees one that nobody uses, on m's list or not. */
+/* Frees one that nobody uses. */
 void mcp_session_free(struct mcp_session *s);
 /* Stages the record of s with a change, or, where s has none, changes it:
    log level (-1: as it is), ended, uri added or taken away. What memory

@@ -18,7 +18,8 @@
    1. What memory holds of a stored session comes from one committed record,
       number s->n: staging changes nothing here, so that it can be undone and
       done again.
-   2. The list of sessions is in order of use, the latest first.
+   2. The list of sessions is in order of use, the latest first; each that
+      has an id stands in one chain of m->by_id as well.
    3. A session that leaves memory loses nothing but where its streams were,
       and that comes back with a Last-Event-ID; or, being fleeting, it is
       gone, and its client is told so. One that a message or a stream refers
@@ -97,19 +98,50 @@ clear_subs(struct mcp_session *s)
     arena_fini(&s->own);
 }
 
+/* Where the session of that id stands in its chain, or would. An id begins
+   with random bytes. */
+static struct mcp_session **
+place_of(struct mcp *m, struct str id)
+{
+    size_t n = id.len < 8 ? id.len : 8;
+    struct mcp_session **at =
+        &m->by_id[str_hash((struct str){id.p, n}) % MCP_CHAINS];
+
+    while (*at != NULL && !str_is(id, (*at)->id))
+        at = &(*at)->same;
+    return at;
+}
+
+static void
+list_cut(struct mcp_session *s)
+{
+    *s->at = s->next;
+    if (s->next != NULL)
+        s->next->at = s->at;
+}
+
+static void
+list_put(struct mcp_session *s)
+{
+    s->at = &s->m->sessions;
+    s->next = *s->at;
+    if (s->next != NULL)
+        s->next->at = &s->next;
+    *s->at = s;
+}
+
 void
 mcp_session_free(struct mcp_session *s)
 {
-    struct mcp_session **at;
+    struct mcp_session **place;
 
     if (s == NULL)
         return;
-    for (at = &s->m->sessions; *at != NULL && *at != s; at = &(*at)->next)
-        ;
-    if (*at == s) {
-        *at = s->next;
-        s->m->n_sessions--;
-    }
+    list_cut(s);
+    s->m->n_sessions--;
+    place = place_of(s->m, str_of(s->id));
+    if (*place == s)
+        *place = s->same;
     clear_subs(s);
     mcp_attend_end(s);
     free(s->principal);
@@ -157,8 +189,7 @@ mcp_session_new(struct mcp *m, const struct mcp_facts *f)
     s->log_level = MCP_LOG_DEFAULT;
     s->told = mcp_head(m);
     s->listed = m->list_clock + 1;
-    s->next = m->sessions;
-    m->sessions = s;
+    list_put(s);
     m->n_sessions++;
     return s;
 }
@@ -206,8 +237,10 @@ mcp_session_seal(struct mcp_session *s)
     s->born_ms = now_of(s->m);
     for (i = 0; s->fleeting && i < AT_SSE; i++)
         text_put(s->id + 2 * i, 3, "%02x", raw[i]);
-    if (s->fleeting)
+    if (s->fleeting) {
+        *place_of(s->m, str_of(s->id)) = s;
         return 0;
+    }
     if (s->m->sign == NULL)
         return ERR_IO;
     raw[AT_SSE] = s->sse;
@@ -222,6 +255,7 @@ mcp_session_seal(struct mcp_session *s)
         ASSERT(b.len < MCP_ID_MAX);
         memcpy(s->id, b.p, b.len);
         s->id[b.len] = '\0';
+        *place_of(s->m, buf_view(&b)) = s;
     }
     buf_fini(&b);
     return err == 0 || err == ERR_NOMEM ? err : ERR_IO;
@@ -254,6 +288,7 @@ revive(struct mcp *m, const struct mcp_facts *f, struct mcp_session **out)
         err = ERR_NOMEM;
     if (err == 0) {
         memcpy(s->id, id.p, id.len);
+        *place_of(m, id) = s;
         s->sse = raw[AT_SSE] != 0;
         s->initialized = !s->sse; /* whose id is older than its initialize */
         s->rev = raw[AT_REV];
@@ -311,20 +346,25 @@ key_of(const struct mcp_session *s, char key[MAX_KEY])
 int
 mcp_session_refresh(struct mcp_session *s)
 {
-    struct store_entry *e = NULL;
+    struct store_entry *e;
     struct store_rec r;
     struct arena a = {0};
     char key[MAX_KEY];
-    int err;
+    uint64_t next;
+    int err = 0;
 
-    if (s->id[0] != '\0' && s->m->store != NULL)
-        e = store_find(s->m->store, key_of(s, key));
-    if (e == NULL || e->n == s->n)
+    if (s->id[0] == '\0' || s->m->store == NULL ||
+        (next = store_next_n(s->m->store)) == s->seen)
         return 0;
-    err = store_read(s->m->store, e, &a, &r);
+    e = store_find(s->m->store, key_of(s, key));
+    if (e != NULL && e->n != s->n) {
+        err = store_read(s->m->store, e, &a, &r);
+        if (err == 0)
+            err = adopt(s, r.n, r.body);
+        arena_fini(&a);
+    }
     if (err == 0)
-        err = adopt(s, r.n, r.body);
-    arena_fini(&a);
+        s->seen = next;
     return err;
 }
 
@@ -431,11 +471,9 @@ out:
 void
 mcp_session_changed(struct mcp *m, const struct mcp_change *c)
 {
-    struct mcp_session *s;
     struct str id = {c->key.p + strlen(PREFIX), c->key.len - strlen(PREFIX)};
+    struct mcp_session *s = *place_of(m, id);
 
-    for (s = m->sessions; s != NULL && !str_is(id, s->id); s = s->next)
-        ;
     if (s != NULL && s->n != c->n && adopt(s, c->n, c->body) != 0)
         mcp_tell_later(s); /* which reads the record first */
 }
@@ -445,7 +483,7 @@ mcp_session_find(struct mcp *m, const struct mcp_facts *f,
                  struct mcp_session **out)
 {
     struct str id = f->session_id;
-    struct mcp_session *s, **at;
+    struct mcp_session *s;
     int err = 0;
 
     if (id.len == 0)
@@ -453,16 +491,12 @@ mcp_session_find(struct mcp *m, const struct mcp_facts *f,
     if (m->store != NULL && !m->followed)
         store_follow(m->store); /* another process may have ended it */
     m->followed = true;
-    for (at = &m->sessions; *at != NULL && !str_is(id, (*at)->id);
-         at = &(*at)->next)
-        ;
-    s = *at;
+    s = *place_of(m, id);
     if (s == NULL) {
         err = revive(m, f, &s);
     } else {
-        *at = s->next;
-        s->next = m->sessions;
-        m->sessions = s;
+        list_cut(s);
+        list_put(s);
     }
     if (err == 0)
         err = mcp_session_refresh(s);

@@ -585,7 +585,8 @@ release(struct serve *s)
             list_add(s, p);
             continue;
         }
-        if (p->arena_len > ARENA_KEEP)
+        /* One whose message waits may have no more to say for long. */
+        if (p->arena_len > ARENA_KEEP || p->waiting != NULL)
             arena_fini(&p->arena);
         else
             arena_reset(&p->arena);
