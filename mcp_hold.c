@@ -33,6 +33,7 @@
 #define GRACE_MS 10000     /* for a client to open its stream again */
 #define CHECK_MS 1000      /* how often that is looked at */
 #define MAX_ATTENDS 256    /* calls that one session attends */
+#define ASK_MS 50          /* for a client to take in what it polled */
 #define POLL_MS 1000       /* where a client's task says nothing */
 #define MAX_POLL_MS 60000
 #define MAX_HELD 32        /* questions of a call; the others wait */
@@ -51,6 +52,7 @@ struct mcp_attend {
                               ended */
     uint32_t gone;         /* and: it was withdrawn */
     int64_t poll_ms;       /* when its client's tasks are polled; 0: none */
+    int64_t ask_ms;        /* nothing is sent before */
     struct buf notes;      /* of runs, a line each */
 };
 
@@ -129,17 +131,22 @@ is_reachable(const struct mcp_session *s)
             clock_mono_ms() - s->heard_ms < GRACE_MS);
 }
 
-/* Invariant 1. */
+/* Invariant 1. A session that has come here from a process that is gone has
+   its holds still: they are by this one then. */
 static bool
-is_alive(struct mcp *m, const struct hold *h)
+is_alive(struct mcp *m, struct hold *h)
 {
     const struct mcp_session *s;
+    uint64_t me = store_instance(m->store);
 
-    if ((uint64_t)h->by != store_instance(m->store))
+    if ((uint64_t)h->by != me &&
+        (h->to.len == 0 || store_alive(m->store, (uint64_t)h->by)))
         return store_alive(m->store, (uint64_t)h->by);
     for (s = m->sessions; s != NULL; s = s->next)
-        if (s->local ? h->to.len == 0 : str_is(h->to, s->id))
+        if (s->local ? h->to.len == 0 : str_is(h->to, s->id)) {
+            h->by = (int64_t)me;
             return is_reachable(s);
+        }
     return false;
 }
 
@@ -285,6 +292,8 @@ attend(struct mcp_session *s, struct str id, enum call_status told)
         return NULL; /* it is not told then, as it need not be */
     memcpy(at->id, id.p, CALL_ID_LEN);
     at->told = told;
+    at->own = true; /* what there is was sent by a process before this one */
+    at->asked = store_next_n(s->m->store) - 1;
     at->next = s->attends;
     s->attends = at;
     s->m->attends_due = true;
@@ -335,7 +344,6 @@ take_hold(struct request *r, const struct call *k, struct mcp_attend *at)
                               .n = (int64_t)store_next_n(m->store)};
         if (what == 2 && at->asked < (uint64_t)h.n)
             at->asked = (uint64_t)h.n;
-        at->own |= what == 2;
         h.by = (int64_t)store_instance(m->store);
         news |= what != 0;
         buf_char(&b, q == all ? '[' : ',');
@@ -362,6 +370,10 @@ mcp_hold(struct request *r, struct call *k)
 
     mcp_attend(r, k, false);
     at = attend_of(r->m->s, k->id);
+    if (at != NULL && r->method->run == mcp_task_result) {
+        at->ask_ms = 0;
+        m->attends_due |= at->due;
+    }
     if (at == NULL || !can_be_asked(r) || !store_locked(m->store) ||
         k->status != CALL_INPUT_REQUIRED || calls_is_marked(m->calls, k->id))
         return;
@@ -369,6 +381,8 @@ mcp_hold(struct request *r, struct call *k)
     if (now.questions.p != NULL &&
         calls_stage(m->calls, r->call.arena, &now, "ask") == 0) {
         *k = now;
+        if (r->method->run != mcp_task_result)
+            at->ask_ms = clock_mono_ms() + ASK_MS;
         tell_later(r->m->s, at);
     }
 }
@@ -578,7 +592,13 @@ tell_all(struct mcp_session *s, int64_t now)
 
     while ((at = *link) != NULL) {
         at->due |= at->poll_ms != 0 && at->poll_ms <= now;
-        to = at->due ? channel(s, str_of(at->id)) : NULL;
+        if (calls_is_marked(s->m->calls, str_of(at->id)))
+            calls_mark(s->m->calls, str_of(at->id)); /* its time has come */
+        if (at->ask_ms <= now)
+            at->ask_ms = 0;
+        else if (at->due && at->ask_ms < s->m->hold_ms)
+            s->m->hold_ms = at->ask_ms;
+        to = at->due && at->ask_ms == 0 ? channel(s, str_of(at->id)) : NULL;
         if (to == NULL || tell(s, at, to)) {
             link = &at->next;
             continue;
@@ -611,16 +631,18 @@ mcp_hold_tick(struct mcp *m, int64_t now_ms)
 
     if (m->calls == NULL || (!m->attends_due && !look))
         return;
-    m->attends_due = false;
+    m->attends_due = look = false;
     m->hold_ms = INT64_MAX;
     for (s = m->sessions; s != NULL; s = s->next) {
         if (s->attends == NULL)
             continue;
         look_after(s);
         tell_all(s, now_ms);
-        if (s->attends != NULL)
-            m->hold_ms = now_ms + CHECK_MS;
+        look |= s->attends != NULL;
     }
+    look |= mcp_listen_look(m);
+    if (look && m->hold_ms > now_ms + CHECK_MS)
+        m->hold_ms = now_ms + CHECK_MS;
 }
 
 int64_t

@@ -376,6 +376,9 @@ size_t mcp_event_id(const struct mcp_session *s, uint64_t n, uint64_t i,
                     char out[MCP_EVENT_MAX]);
 /* Has mcp_tick tell s. */
 void mcp_tell_later(struct mcp_session *s);
+/* Marks the calls that somebody listens to and whose time has come; whether
+   there are any to be looked at. */
+bool mcp_listen_look(struct mcp *m);
 /* Tells the first stream of s what has changed since s->told, and lists. */
 void mcp_session_tell(struct mcp_session *s);
 

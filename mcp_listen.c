@@ -576,6 +576,26 @@ mcp_listen_run(struct request *r, struct buf *out)
     return m->stopping ? 0 : ERR_MORE;
 }
 
+bool
+mcp_listen_look(struct mcp *m)
+{
+    const struct mcp_message *k;
+    const struct mcp_session *to;
+    bool any = false;
+    unsigned i;
+
+    for (k = m->kept; k != NULL; k = k->next) {
+        to = k->v->listen != NULL ? &k->v->listen->to : NULL;
+        for (i = 0; to != NULL && to->sinks != NULL && i < to->n_subs; i++)
+            if (to->subs[i].call) {
+                any = true;
+                if (calls_is_marked(m->calls, str_of(to->subs[i].uri)))
+                    calls_mark(m->calls, str_of(to->subs[i].uri));
+            }
+    }
+    return any;
+}
+
 void
 mcp_listen_begin(struct mcp_message *m)
 {
@@ -588,6 +608,7 @@ mcp_listen_begin(struct mcp_message *m)
     to->listed = m->m->ran_clock + 1;
     to->sinks = m->sink;
     m->m->n_subs += to->n_subs;
+    m->m->attends_due = true;
     mcp_session_tell(to);
 }
 

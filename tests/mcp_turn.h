@@ -332,6 +332,7 @@ turn(void)
         job_give(&jobs[i]);
     n_jobs = 0;
     mcp_tick(box.m, clock_mono_ms());
+    mcp_tick(box.m, clock_mono_ms() + 50); /* a question is behind a poll */
 }
 
 /* Turns until there is nothing to be done at once. */
