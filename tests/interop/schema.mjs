@@ -77,8 +77,10 @@ function load() {
 
 const schemas = load();
 
-/* By the method of a notification, or of the request that is answered. */
+/* By the method of a notification, or of the request that is answered; a task
+   answers any. */
 const EXTENSION = {
+  task: tasks.CreateTaskResultV2Schema,
   'notifications/tasks': tasks.TaskStatusNotificationV2Schema,
   'tasks/get': tasks.GetTaskResultV2Schema,
   'tasks/update': tasks.UpdateTaskResultV2Schema,
@@ -105,9 +107,11 @@ function resultName(s, result, method) {
 /* What is wrong with a message; method is that of the request it answers. */
 export function schemaErrors(rev, message, method) {
   const s = schemas.get(rev === '2024-11-05' ? '2025-03-26' : rev);
-  const extension = rev === '2026-07-28' && EXTENSION[message.method ?? method];
+  const name = message.method
+    ?? (message.result?.resultType === 'task' ? 'task' : method);
+  const extension = rev === '2026-07-28' && EXTENSION[name];
   if (message.method && extension) {
-    return extensionErrors(extension, message.method, message);
+    return extensionErrors(extension, name, message);
   }
   if (message.method) {
     return s.errors(s.byMethod.get(message.method)
@@ -119,13 +123,8 @@ export function schemaErrors(rev, message, method) {
   }
   const envelope = s.errors(
     s.first('JSONRPCResultResponse', 'JSONRPCResponse'), message);
-  if (rev === '2026-07-28' && message.result.resultType === 'task') {
-    return [...envelope, ...extensionErrors(tasks.CreateTaskResultV2Schema,
-      'CreateTaskResult', message.result)];
-  }
   if (extension) {
-    return [...envelope, ...extensionErrors(extension, method,
-      message.result)];
+    return [...envelope, ...extensionErrors(extension, name, message.result)];
   }
   const result = resultName(s, message.result, method);
   return [
