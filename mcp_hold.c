@@ -293,7 +293,7 @@ attend(struct mcp_session *s, struct str id, enum call_status told)
     memcpy(at->id, id.p, CALL_ID_LEN);
     at->told = told;
     at->own = true; /* what there is was sent by a process before this one */
-    at->asked = store_next_n(s->m->store) - 1;
+    at->asked = mcp_head(s->m);
     at->next = s->attends;
     s->attends = at;
     s->m->attends_due = true;

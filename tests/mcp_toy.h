@@ -364,7 +364,8 @@ static struct store *toy_store; /* where it looks */
 static bool
 toy_has_come(struct mcp_call *c, struct str name)
 {
-    struct str key = arena_printf(c->arena, "toy/%.*s", STR_ARG(name));
+    struct str key = arena_printf(c->arena, "toy/%.*s", (int)name.len,
+                                  name.len > 0 ? name.p : "");
     const struct store_entry *e = store_find(toy_store, key);
 
     if (e != NULL && e->n > c->since)

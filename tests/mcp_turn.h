@@ -131,7 +131,9 @@ hear(struct who *w, struct str text, struct str event, bool posted)
         abort();
     w->said[w->n] = strndup(text.p, text.len);
     rig_go_on(after);
-    snprintf(w->event[w->n], MCP_EVENT_MAX, "%.*s", STR_ARG(event));
+    w->event[w->n][0] = '\0';
+    if (event.len > 0)
+        snprintf(w->event[w->n], MCP_EVENT_MAX, "%.*s", STR_ARG(event));
     w->posted[w->n++] = posted;
 }
 
@@ -459,9 +461,9 @@ makes(struct who *w, const char *text)
 static inline int
 stage_toy(const char *name, const char *body)
 {
-    char key[64];
+    char key[64] = "toy/";
 
-    snprintf(key, sizeof(key), "toy/%s", name);
+    strncat(key, name, sizeof(key) - 5);
     return store_stage(box.store, str_of(key), quoted(body));
 }
 
@@ -474,5 +476,41 @@ toy_comes(const char *name)
     turn_commit(SIZE_MAX);
     mcp_tick(box.m, clock_mono_ms());
 }
+
+/* ---- texts of both dialects ---- */
+
+#define CAPS26(caps) \
+    "'_meta':{" KEY("protocolVersion") ":'" V26 "'," \
+    KEY("clientCapabilities") ":" caps "}"
+#define EXTENDS CAPS26("{'elicitation':{},'extensions':{" KEY("tasks") ":{}}}")
+#define NEWER(method, params) REQ("'x'", method, "{" params EXTENDS "}")
+#define NEWER_CALL(name, args) \
+    NEWER("tools/call", "'name':'" name "','arguments':" args ",")
+#define NEWER_ID(method) NEWER(method, "'taskId':'ID',")
+#define TASK(name, args) TASK_TTL(name, args, "")
+#define TASK_TTL(name, args, ttl) \
+    REQ("1", "tools/call", "{'name':'" name "','arguments':" args \
+        ",'task':{" ttl "}}")
+#define OLD(method) REQ("2", method, "{'taskId':'ID'}")
+#define WORLD9 "'_meta':{" KEY("serverInfo") ":{'name':'toybox','version':'9'}}"
+
+#define TIMES "'createdAt':'T','lastUpdatedAt':'T'"
+#define OLD_TASK(status, more) \
+    "'taskId':'ID','status':'" status "'," more TIMES \
+    ",'ttl':86400000,'pollInterval':1000"
+#define NEW_TASK(status, more) \
+    "'taskId':'ID','status':'" status "'," more TIMES \
+    ",'ttlMs':86400000,'pollIntervalMs':1000"
+#define NEW_RES(members, type) \
+    RES("'x'", members "'resultType':'" type "'," WORLD9)
+#define RELATED "'_meta':{" KEY("related-task") ":{'taskId':'ID'}}"
+#define CAME "'structuredContent':{'came':true}," TEXT("{\\'came\\':true}")
+#define NO_TASK(id) BAD(id, "No such task, or its time is over: ID")
+#define MISSING \
+    ERR_DATA("'x'", "-32021", "Missing required client capability", \
+             "{'requiredCapabilities':{'extensions':{" KEY("tasks") ":{}}}}")
+#define STATUS_NOTE(status, more) \
+    "{'jsonrpc':'2.0','method':'notifications/tasks/status','params':{" \
+    OLD_TASK(status, more) "}}"
 
 #endif
