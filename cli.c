@@ -33,6 +33,7 @@
 
 #define FOLLOW_MS 50 /* how often tail -f looks for news */
 #define TAIL_EVENTS 10
+#define CALLS_PAGE 50
 
 struct cli_command {
     const char *name;
@@ -193,7 +194,9 @@ int
 cli_open_store(const struct cli_env *env, bool readonly,
                struct cli_store *out, char why[256])
 {
-    static const struct calls_options calls = {.alias = task_alias};
+    const struct calls_options calls = {.max_own = env->calls_own,
+                                        .max_all = env->calls_max,
+                                        .alias = task_alias};
     static struct store_kind kinds[3]; /* as long as the store */
     struct store_options o = {.path = env->log_path,
                               .readonly = readonly || env->read_only,
@@ -340,6 +343,83 @@ list_pages(struct cli *c, struct task_query *q, uint64_t left)
     return rc < 0 ? cli_fail_store(c, rc) : CLI_OK;
 }
 
+/* A time as "3m": in the largest unit that it fills. */
+static const char *
+span(char buf[24], int64_t ms)
+{
+    static const struct {
+        int32_t s;
+        char name;
+    } units[] = {{86400, 'd'}, {3600, 'h'}, {60, 'm'}, {1, 's'}};
+    int i = 0;
+
+    while (units[i].s > 1 && ms / 1000 < units[i].s)
+        i++;
+    text_put(buf, 24, "%lld%c", (long long)(ms / 1000 / units[i].s),
+             units[i].name);
+    return buf;
+}
+
+static void
+put_call(struct cli *c, const struct call *k)
+{
+    int64_t now = store_now_ms(c->store), end = k->created_ms + k->ttl_ms;
+    char created[TIME_LEN + 1], ends[TIME_LEN + 1], two[2][24], text[160];
+    uint64_t open = 0;
+    struct str q;
+    size_t at = 0;
+
+    while ((q = task_list_next(k->questions, &at)).p != NULL)
+        open += task_member(q, "answer").p == NULL;
+    time_format(k->created_ms, created);
+    time_format(end, ends);
+    text_put(text, sizeof(text), "{call_id}  {status}  {tool}  {principal}  "
+             "%s  %s left  {waits_for}%s\n", span(two[0], now - k->created_ms),
+             span(two[1], end - now), open > 0 ? "  {questions} open" : "");
+    cli_tell(c, text, "call_id=%.*s status=%s tool=%.*s principal=%.*s "
+             "created_at=%s expires_at=%s waits_for=%.*s questions=" U64,
+             STR_ARG(k->id),
+             call_status_name(k->status), STR_ARG(k->tool),
+             STR_ARG(k->principal), created, ends, STR_ARG(k->watch), open);
+}
+
+/* The deferred calls, newest first, live ones unless all are wanted. */
+static int
+list_calls(struct cli *c, uint64_t left)
+{
+    char ids[CALLS_PAGE][CALL_ID_LEN + 1];
+    struct str owner = str_of_arg(c->args.owner);
+    uint64_t before = 0;
+    bool more = true;
+    struct call k;
+    size_t i, n;
+    int rc = 0;
+
+    c->columns = c->json ? 0 : 6;
+    while (rc == 0 && more && cli_drain(c)) {
+        n = calls_list(c->calls, owner, before, ids, CALLS_PAGE, &before,
+                       &more);
+        for (i = 0; i < n && rc == 0 && left > 0; i++) {
+            rc = calls_get(c->calls, &c->a, str_of(ids[i]), owner, &k);
+            if (rc == 0 && (c->args.all || !call_status_ended(k.status))) {
+                put_call(c, &k);
+                left--;
+            }
+            if (rc == ERR_NOT_FOUND)
+                rc = 0; /* it is of a newer version */
+            arena_reset(&c->a);
+        }
+        more = more && left > 0;
+    }
+    return rc < 0 ? cli_fail_store(c, rc) : CLI_OK;
+}
+
+static enum task_ask
+ask_of(bool wanted)
+{
+    return wanted ? TASK_YES : TASK_EITHER;
+}
+
 static int
 run_list(struct cli *c, int argc, char **argv)
 {
@@ -350,12 +430,19 @@ run_list(struct cli *c, int argc, char **argv)
                            .tag = str_of_arg(a->tag),
                            .parent_id = str_of_arg(a->parent),
                            .text = str_of_arg(a->query),
-                           .ready = a->ready ? TASK_YES : TASK_EITHER,
-                           .stale = a->stale ? TASK_YES : TASK_EITHER};
+                           .ready = ask_of(a->ready),
+                           .stale = ask_of(a->stale),
+                           .needs_input = ask_of(a->needs_input)};
     int rc = status_bits(c, a->status, &q.status);
 
     (void)argc;
     (void)argv;
+    if (a->calls && (a->status || a->repo || a->tag || a->parent ||
+                     a->query || a->ready || a->stale || a->needs_input))
+        return cli_misuse(c, "--calls", "only --owner, --all and --limit go "
+                          "with ");
+    if (a->calls)
+        return list_calls(c, a->limit);
     return rc != 0 || a->limit == 0 ? rc : list_pages(c, &q, a->limit);
 }
 
@@ -643,6 +730,8 @@ static const struct env_opt list_opts[] = {
     {"query", 'q', OPT_TEXT, ARG(query)},
     {"ready", 0, OPT_FLAG, ARG(ready)},
     {"stale", 0, OPT_FLAG, ARG(stale)},
+    {"needs-input", 0, OPT_FLAG, ARG(needs_input)},
+    {"calls", 0, OPT_FLAG, ARG(calls)},
     {"all", 'a', OPT_FLAG, ARG(all)},
     {"limit", 'n', OPT_NUMBER, ARG(limit)},
     {0}};
@@ -668,8 +757,28 @@ static const struct env_opt claim_opts[] = {
     {"tag", 't', OPT_TEXT, ARG(tag)},
     {"lease", 0, OPT_TEXT, ARG(lease)},
     {0}};
+static const struct env_opt checkpoint_opts[] = {
+    {"agent", 'a', OPT_TEXT, ARG(agent)},
+    {"resume-prompt", 'p', OPT_TEXT, ARG(resume_prompt)},
+    {"notes", 'n', OPT_TEXT, ARG(notes)},
+    {0}};
+static const struct env_opt handoff_opts[] = {
+    {"agent", 'a', OPT_TEXT, ARG(from)},
+    {"to", 't', OPT_TEXT, ARG(to)},
+    {"reason", 'r', OPT_TEXT, ARG(reason)},
+    {"resume-prompt", 'p', OPT_TEXT, ARG(resume_prompt)},
+    {0}};
 static const struct env_opt answer_opts[] = {
-    {"agent", 'a', OPT_TEXT, ARG(agent)}, {0}};
+    {"agent", 'a', OPT_TEXT, ARG(agent)},
+    {"decline", 0, OPT_FLAG, ARG(decline)},
+    {"cancel", 0, OPT_FLAG, ARG(cancel)},
+    {0}};
+static const struct env_opt wait_opts[] = {
+    {"agent", 'a', OPT_TEXT, ARG(agent)},
+    {"until", 'u', OPT_TEXT, ARG(until)},
+    {"since-seq", 0, OPT_TEXT, ARG(since_seq)},
+    {"timeout", 't', OPT_NUMBER, ARG(timeout)},
+    {0}};
 static const struct env_opt no_opts[] = {{0}};
 
 static const struct cli_command commands[] = {
@@ -683,6 +792,11 @@ static const struct cli_command commands[] = {
      "  -q, --query TEXT       TEXT in title, goal, id, tags or resume prompt\n"
      "      --ready            that can be begun: nothing blocks them\n"
      "      --stale            in progress, but unchanged for a day\n"
+     "      --needs-input      with a question that nobody has answered\n"
+     "      --calls            not tasks but calls that outlive their "
+     "request:\n"
+     "                         id, status, tool, whose, age, time left, what\n"
+     "                         it waits for, open questions\n"
      "  -a, --all              also done, failed and cancelled ones\n"
      "  -n, --limit N          no more than N\n",
      list_opts, 0, 0, READ},
@@ -709,11 +823,39 @@ static const struct cli_command commands[] = {
      "  -t, --tag TAG    one with this tag\n"
      "      --lease S    for S seconds (900) from A's last change on\n",
      claim_opts, 0, 1, WRITE},
+    {"checkpoint", "ID --agent A [OPTION...] [-]",
+     "saves where the work stands", cli_checkpoint,
+     "As the tool save_checkpoint. With - its other arguments are read from\n"
+     "standard input, a JSON object of them.\n"
+     "  -a, --agent A          who works on it\n"
+     "  -p, --resume-prompt T  how to go on\n"
+     "  -n, --notes T          a word for the history\n",
+     checkpoint_opts, 1, 2, WRITE},
+    {"handoff", "ID --agent A [OPTION...] [-]",
+     "gives a task to another agent", cli_handoff,
+     "As the tool handoff_task; - as for checkpoint.\n"
+     "  -a, --agent A          whose it is now\n"
+     "  -t, --to B             whose it shall be (whoever claims it)\n"
+     "  -r, --reason T         why\n"
+     "  -p, --resume-prompt T  how to go on\n",
+     handoff_opts, 1, 2, WRITE},
     {"answer", "[--agent A] ID [QUESTION] TEXT", "answers a question of a task",
      cli_answer,
      "Answers the question, which need not be named where one only is open.\n"
-     "  -a, --agent A  who answers\n",
-     answer_opts, 2, 3, WRITE},
+     "  -a, --agent A  who answers\n"
+     "      --decline  answers no; TEXT may then be left out, or stand behind\n"
+     "                 QUESTION\n"
+     "      --cancel   the same, for: no answer will come\n",
+     answer_opts, 1, 3, WRITE},
+    {"wait", "[ID] [OPTION...]", "until something becomes of a task", cli_wait,
+     "Waits for the task, or for any that is A's, and shows it. Exit code 1:\n"
+     "the time is over.\n"
+     "  -a, --agent A        without ID: whose\n"
+     "  -u, --until X        change (default), terminal, answered, handoff,\n"
+     "                       ready, or a status\n"
+     "      --since-seq SEQ  changes behind SEQ count, too: not only new ones\n"
+     "  -t, --timeout S      for S seconds at most; 0 only looks\n",
+     wait_opts, 0, 1, READ},
     {"export", "[--format jsonl|md] [ID...]",
      "tasks as JSON lines or markdown", admin_export,
      "Writes all tasks, or these, to standard output: oldest change first, "
@@ -773,7 +915,7 @@ void
 cli_usage(struct buf *b)
 {
     for (size_t i = 0; i < N_COMMANDS; i++)
-        buf_printf(b, "  %-8s %s\n", commands[i].name, commands[i].about);
+        buf_printf(b, "  %-11s %s\n", commands[i].name, commands[i].about);
 }
 
 static int
@@ -828,7 +970,8 @@ int
 cli_main(const struct cli_env *env, int argc, char **argv)
 {
     struct cli c = {.env = env, .cmd = find_command(argv[0]),
-                    .args = {.limit = UINT64_MAX, .lines = TAIL_EVENTS}};
+                    .args = {.limit = UINT64_MAX, .lines = TAIL_EVENTS,
+                             .timeout = UINT64_MAX}};
     int rc;
 
     on_signal(SIGPIPE, SIG_IGN); /* a write says EPIPE, and no lock is lost */

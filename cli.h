@@ -2,7 +2,8 @@
 #define CLI_H
 
 /* cli - the commands: one table of them, how they read their options and
-   write, and those on tasks (list show history tail health). */
+   write, and those that look at tasks and calls (list show history tail
+   health). */
 
 #include "env.h"
 #include "task.h"
@@ -51,9 +52,11 @@ int cli_fail(const struct cli *c, int err, const char *fmt, ...)
 /* What a command was asked for, those of all commands. */
 struct cli_args {
     const char *status, *owner, *repo, *tag, *parent, *query;
-    const char *format, *repair, *agent, *lease;
-    uint64_t limit, lines, since;
-    bool all, ready, stale, follow, strict, orphans;
+    const char *format, *repair, *agent, *lease, *until, *since_seq;
+    const char *from, *to, *reason, *resume_prompt, *notes;
+    uint64_t limit, lines, since, timeout;
+    bool all, ready, stale, needs_input, calls, follow, strict, orphans;
+    bool decline, cancel;
 };
 
 /* One run of a command. */
@@ -96,7 +99,10 @@ int cli_exit(int err);
 /* The commands of cli_config.c and cli_work.c. */
 int cli_config(struct cli *c, int argc, char **argv);
 int cli_claim(struct cli *c, int argc, char **argv);
+int cli_checkpoint(struct cli *c, int argc, char **argv);
+int cli_handoff(struct cli *c, int argc, char **argv);
 int cli_answer(struct cli *c, int argc, char **argv);
+int cli_wait(struct cli *c, int argc, char **argv);
 
 /* ---- cli_text.c ---- */
 

@@ -6,6 +6,7 @@
 
 #include "cli.h"
 
+#include "call.h"
 #include "text.h"
 
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 /* How a client is to start this server. */
 struct launch {
     struct str command;
-    struct str args[12];
+    struct str args[16];
     size_t n_args;
     struct { const char *name, *value; } env[4];
     size_t n_env;
@@ -61,6 +62,13 @@ add_env(struct launch *l, bool wanted, const char *name, const char *value)
     l->env[l->n_env++].value = value;
 }
 
+static void
+add_number(struct cli *c, struct launch *l, bool wanted, const char *name,
+           int64_t n)
+{
+    add_arg(l, wanted, name, arena_printf(&c->a, "%lld", (long long)n).p);
+}
+
 static bool
 is_set(const char *name)
 {
@@ -71,8 +79,6 @@ static void
 find_launch(struct cli *c, struct launch *l)
 {
     const struct cli_env *e = c->env;
-    struct str mib = arena_printf(&c->a, "%lld",
-                                  (long long)(e->closed_max >> 20));
 
     *l = (struct launch){.command = own_path(&c->a)};
     add_arg(l, e->core, "--tools", "core");
@@ -80,7 +86,11 @@ find_launch(struct cli *c, struct launch *l)
     add_arg(l, e->require_evidence, "--require-evidence", NULL);
     add_arg(l, e->ownership_warn, "--ownership", "warn");
     add_arg(l, e->artifact_root != NULL, "--artifact-root", e->artifact_root);
-    add_arg(l, e->closed_max > 0, "--closed-max", mib.p);
+    add_number(c, l, e->closed_max > 0, "--closed-max", e->closed_max >> 20);
+    add_number(c, l, e->calls_own != CALL_MAX_OWN, "--calls-own",
+               e->calls_own);
+    add_number(c, l, e->calls_max != CALL_MAX_ALL, "--calls-max",
+               e->calls_max);
     add_env(l, is_set("MCP_TASK_BASE_DIR") || is_set("XDG_STATE_HOME"),
             "MCP_TASK_BASE_DIR", e->base_dir);
     add_env(l, is_set("MCP_TASK_DB_PATH"), "MCP_TASK_DB_PATH", e->log_path);

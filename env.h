@@ -13,6 +13,7 @@ struct cli_env {
     char *artifacts_dir; /* MCP_TASK_ARTIFACTS_DIR, or <base_dir>/artifacts */
     char *artifact_root; /* --artifact-root, absolute; NULL: none */
     int64_t closed_max;        /* --closed-max in bytes; 0: the default */
+    unsigned calls_own, calls_max; /* --calls-own, --calls-max; the same */
     bool core;                 /* --tools core */
     bool read_only;            /* --read-only */
     bool require_evidence;     /* --require-evidence */

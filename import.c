@@ -264,7 +264,7 @@ import_batch(struct import *im)
     struct cli *c = im->c;
     size_t staged;
     bool unknown = false;
-    int rc = im->n == 0 ? 0 : store_lock_patiently(c->store);
+    int done, rc = im->n == 0 ? 0 : store_lock_patiently(c->store);
 
     for (size_t i = 0; i < im->n && rc == 0 && !im->stop; i++) {
         rc = import_one(im, (struct str){im->text.p + im->piece[i].at,
@@ -275,7 +275,7 @@ import_batch(struct import *im)
     if (store_locked(c->store)) {
         staged = store_staged_n(c->store);
         cli_settle(c);
-        int done = staged > 0 ? store_commit(c->store, &unknown) : 0;
+        done = store_commit(c->store, &unknown);
         im->imported += done == 0 ? staged : 0;
         rc = rc == 0 ? done : rc;
         store_unlock(c->store);

@@ -89,6 +89,8 @@ mcp_count(const struct mcp *m, struct mcp_counts *out)
     *out = m->counts;
     out->sessions = m->n_sessions;
     out->subscriptions = m->n_subs;
+    if (m->calls != NULL)
+        calls_count(m->calls, &out->calls);
 }
 
 struct str

@@ -167,6 +167,7 @@ void mcp_end_listens(struct mcp *m);
 
 struct mcp_counts {
     uint64_t requests, errors, waiting, sessions, subscriptions;
+    struct calls_counts calls;
 };
 void mcp_count(const struct mcp *m, struct mcp_counts *out);
 

@@ -7,6 +7,7 @@
    nothing in the store and takes no lock; a damaged store is served as far as
    it is whole, since its reader needs it most then. */
 
+#include "call.h"
 #include "cli.h"
 #include "env.h"
 #include "pipe.h"
@@ -30,12 +31,13 @@
 #define DEFAULT_HOST "127.0.0.1"
 #define DEFAULT_PORT 8766
 #define MAX_CONNECTIONS 65536
+#define MAX_CALLS 1000000
 #define PASSED_FD 3 /* the first socket that systemd passes */
 
 /* Those that stand before the command. */
 struct options {
     const char *tools, *ownership, *artifact_root;
-    uint64_t closed_mib, port, connections;
+    uint64_t closed_mib, calls_own, calls_max, port, connections;
     bool read_only, require_evidence, http;
     struct web_options web;
 };
@@ -50,6 +52,8 @@ static const struct env_opt opts[] = {
     {"ownership", 0, OPT_TEXT, AT(ownership)},
     {"artifact-root", 0, OPT_TEXT, AT(artifact_root)},
     {"closed-max", 0, OPT_NUMBER, AT(closed_mib)},
+    {"calls-own", 0, OPT_NUMBER, AT(calls_own)},
+    {"calls-max", 0, OPT_NUMBER, AT(calls_max)},
     {"http", 0, OPT_FLAG, AT(http)},
     {"host", 0, OPT_TEXT, AT(web.http.host)},
     {"port", 0, OPT_NUMBER, AT(port)},
@@ -79,6 +83,9 @@ put_help(struct buf *b)
          "DIR\n"
          "  --closed-max MIB        keep this much of closed generations "
          "(1024)\n"
+         "  --calls-own N           deferred calls of one agent at a time "
+         "(1000)\n"
+         "  --calls-max N           the same, of all (10000)\n"
          "  -h, --help              this text\n"
          "  -V, --version           the version\n"
          "\n"
@@ -139,6 +146,10 @@ apply(struct cli_env *e, const struct options *o)
     if (o->artifact_root != NULL &&
         (o->artifact_root[0] == '\0' || !is_directory(e->artifact_root)))
         return "--artifact-root: takes a directory that is there";
+    if (o->calls_own - 1 >= MAX_CALLS || o->calls_max - 1 >= MAX_CALLS)
+        return "--calls-own, --calls-max: take a number from 1 to 1000000";
+    e->calls_own = (unsigned)o->calls_own;
+    e->calls_max = (unsigned)o->calls_max;
     if (o->closed_mib == NOT_GIVEN)
         return NULL;
     if (o->closed_mib < 1 || o->closed_mib > INT64_MAX >> 20)
@@ -338,6 +349,8 @@ main(int argc, char **argv)
 {
     struct cli_env e;
     struct options o = {.closed_mib = NOT_GIVEN,
+                        .calls_own = CALL_MAX_OWN,
+                        .calls_max = CALL_MAX_ALL,
                         .port = NOT_GIVEN,
                         .connections = NOT_GIVEN};
     struct buf b = {0};

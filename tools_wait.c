@@ -7,10 +7,13 @@
    back. What a later round has to know, the deadline of a plain call or the
    question that was stored, stands in the call's state.
 
+   The command line waits by the same conditions (tools_wait_look).
+
    1. Only a first round stores a question; each later one answers for it.
    2. A deferred call has no deadline: it ends with the event, or with its
       ttl. */
 
+#include "task_lease.h"
 #include "task_question.h"
 #include "task_raw.h"
 #include "tools_int.h"
@@ -87,27 +90,40 @@ enum until {
 };
 
 struct wait {
-    const struct tools *s;
+    struct tasks *t;
     struct arena *a;
+    struct str id, agent; /* .p NULL: any, anyone's */
     enum until until;
     int status; /* of UNTIL_STATUS */
     uint64_t since;
 };
 
-/* until, which is a word of these or a status. */
-static bool
-read_until(struct str text, struct wait *w)
+/* What args, which have been checked, wait for: 0, or a code that x->e
+   explains. Without since_seq it is news behind since. */
+static int
+read_wait(struct tasks *t, struct task_ctx *x, const struct task_args *args,
+          uint64_t since, struct wait *w)
 {
     static const char *const words[UNTIL_STATUS] = {
         "change", "terminal", "answered", "handoff", "ready",
     };
+    struct str until = task_arg_text(x->a, args, ARG_UNTIL);
     int i = 0;
 
-    while (text.p != NULL && i < UNTIL_STATUS && !str_is(text, words[i]))
+    while (until.p != NULL && i < UNTIL_STATUS && !str_is(until, words[i]))
         i++;
-    w->until = (enum until)i;
-    w->status = i == UNTIL_STATUS ? task_status_of(text) : 0;
-    return w->status >= 0;
+    *w = (struct wait){
+        .t = t,
+        .a = x->a,
+        .id = task_arg_text(x->a, args, F_TASK_ID),
+        .agent = task_arg_text(x->a, args, ARG_AGENT),
+        .until = (enum until)i,
+        .status = task_status_of(until),
+        .since = task_arg_u64(args, ARG_SINCE_SEQ, since),
+    };
+    return w->id.p != NULL || w->agent.p != NULL
+               ? 0 : tools_refuse(x, ERR_INVALID, "agent",
+                                  "task_id or agent is needed");
 }
 
 /* Whether this is what is waited for: task as some event left it. */
@@ -139,17 +155,17 @@ look_back(const struct wait *w, struct task_event ev, struct task *task)
 {
     struct task then;
     unsigned n = 0;
-    int rc = task_of(w->s->t, w->a, &ev, task);
+    int rc = task_of(w->t, w->a, &ev, task);
 
     if (rc != 0 || is_met(w, task))
         return rc != 0 ? rc : 1;
     while (n++ < WALK_MAX && ev.r.p > w->since) {
-        rc = task_event_prev(w->s->t, w->a, &ev);
+        rc = task_event_prev(w->t, w->a, &ev);
         if (rc == ERR_NOT_FOUND)
             return 0; /* it went with an old generation */
         /* Whether it was ready then is not known any more. */
         if (rc == 0)
-            rc = task_of(w->s->t, w->a, &ev, &then);
+            rc = task_of(w->t, w->a, &ev, &then);
         if (rc != 0)
             return rc;
         if (w->until != UNTIL_READY && is_met(w, &then)) {
@@ -162,25 +178,57 @@ look_back(const struct wait *w, struct task_event ev, struct task *task)
 
 /* The same for whatever task of an agent is the first to be met. */
 static int
-look_around(const struct wait *w, struct str agent, struct task *task)
+look_around(const struct wait *w, struct task *task)
 {
-    struct task_query q = {.owner = agent, .since_n = w->since,
+    struct task_query q = {.owner = w->agent, .since_n = w->since,
                            .include_done = true, .limit = TASK_LIST_MAX};
     struct task_page page;
     size_t i;
-    int rc = tasks_list(w->s->t, w->a, &q, &page);
+    int rc = tasks_list(w->t, w->a, &q, &page);
 
     for (i = page.n; rc == 0 && i > 0; i--) /* the oldest change first */
         rc = look_back(w, page.tasks[i - 1].ev, task);
     return rc;
 }
 
-static void
-put_met(struct buf *out, bool met, uint64_t seq, const struct task *task)
+/* 1: *task is as it was when met; 0: it is as it is now, or without an id
+   none, its ev.r.n 0; or a code that x->e explains. */
+static int
+look(const struct wait *w, struct task_ctx *x, struct task *task)
 {
+    struct task_event ev;
+    int rc;
+
+    if (w->id.p == NULL) {
+        rc = look_around(w, task);
+        if (rc == 0)
+            task->ev.r.n = 0;
+    } else if ((rc = task_event_last(w->t, w->a, w->id, &ev)) == 0) {
+        rc = look_back(w, ev, task);
+    }
+    return rc < 0 ? task_fail_store(&x->e, rc) : rc;
+}
+
+int
+tools_wait_look(struct tasks *t, struct task_ctx *x,
+                const struct task_args *args, uint64_t since,
+                struct task *task)
+{
+    struct wait w;
+    int rc = read_wait(t, x, args, since, &w);
+
+    return rc == 0 ? look(&w, x, task) : rc;
+}
+
+void
+tools_put_met(struct buf *out, struct tasks *t, bool met,
+              const struct task *task)
+{
+    uint64_t seq = met ? task->ev.r.n : store_next_n(tasks_store(t)) - 1;
+
     buf_printf(out, "{\"met\":%s,\"seq\":%llu", met ? "true" : "false",
                (unsigned long long)seq);
-    if (task != NULL) {
+    if (task->ev.r.n != 0) {
         buf_z(out, ",\"task\":");
         view_summary_json(out, task);
     }
@@ -190,21 +238,20 @@ put_met(struct buf *out, bool met, uint64_t seq, const struct task *task)
 /* What is to be watched: a task, or what it is blocked by where that stands
    between, or all that is an agent's. */
 static struct str
-watch_of(const struct wait *w, struct str id, struct str agent,
-         const struct task *task)
+watch_of(const struct wait *w, const struct task *task)
 {
     char buf[TASK_ALIAS_MAX];
     struct buf quoted = {0};
     struct str watch, first;
     size_t at = 0;
 
-    if (id.p != NULL) {
+    if (w->id.p != NULL) {
         first = w->until == UNTIL_READY && task->blocked_by.p != NULL
                     ? task_text(w->a, task_list_next(task->blocked_by, &at))
                     : STR_NONE;
-        return task_watch(w->a, first.p != NULL ? first : id);
+        return task_watch(w->a, first.p != NULL ? first : w->id);
     }
-    json_quote(&quoted, agent);
+    json_quote(&quoted, w->agent);
     watch = quoted.err == 0 ? task_alias_of(buf_view(&quoted), buf)
                             : STR_NONE;
     watch = arena_str(w->a, watch);
@@ -216,48 +263,34 @@ int
 tools_wait(struct mcp_call *c)
 {
     const struct tools *s = c->ctx;
-    struct wait w = {.s = s, .a = c->arena};
-    struct task_event ev;
     struct task_args args;
     struct task_ctx x;
     struct task task;
-    struct str id, agent, watch;
-    int64_t timeout_s, left;
+    struct wait w;
+    struct str watch;
+    int64_t timeout_s, left, end;
     bool deferred;
     int rc = tools_args(c, &x, TOOL_WAIT, &args);
 
-    if (rc != 0)
-        return tools_error(c, &x.e);
-    id = task_arg_text(c->arena, &args, F_TASK_ID);
-    agent = task_arg_text(c->arena, &args, ARG_AGENT);
-    timeout_s = (int64_t)task_arg_u64(&args, ARG_TIMEOUT_SECONDS, 20);
-    w.since = task_arg_u64(&args, ARG_SINCE_SEQ, c->since);
-    if (!read_until(task_arg_text(c->arena, &args, ARG_UNTIL), &w))
-        rc = tools_refuse(&x, ERR_INVALID, "until", "until is change, "
-                          "terminal, answered, handoff, ready or a status");
-    if (rc == 0 && id.p == NULL && agent.p == NULL)
-        rc = tools_refuse(&x, ERR_INVALID, "agent",
-                          "task_id or agent is needed");
-    if (rc == 0 && id.p != NULL) {
-        rc = task_event_last(s->t, c->arena, id, &ev);
-        rc = rc == 0 ? look_back(&w, ev, &task) : rc;
-    } else if (rc == 0) {
-        rc = look_around(&w, agent, &task);
-    }
-    if (rc < 0 && x.e.code == 0)
-        task_fail_store(&x.e, rc);
+    if (rc == 0)
+        rc = read_wait(s->t, &x, &args, c->since, &w);
+    if (rc == 0)
+        rc = look(&w, &x, &task);
     if (rc < 0)
         return tools_error(c, &x.e);
+    timeout_s = (int64_t)task_arg_u64(&args, ARG_TIMEOUT_SECONDS, 20);
     deferred = rc == 0 && mcp_defer(c);
     left = rc == 0 && !deferred ? time_left(c, s, timeout_s, STR_NONE) : 0;
     if (rc == 0 && (deferred || left > 0)) {
-        watch = watch_of(&w, id, agent, &task);
+        watch = watch_of(&w, &task);
+        /* No record says that a lease is over. */
+        if (deferred && w.until == UNTIL_READY && task.ev.r.n != 0 &&
+            task.leased && task_lease_end(task.f[F_LEASE], &end))
+            mcp_wait(c, end - store_now_ms(tasks_store(s->t)));
         return watch.p != NULL
                    ? wait_on(c, deferred, left, timeout_s, watch) : ERR_NOMEM;
     }
-    put_met(c->out, rc == 1,
-            rc == 1 ? task.ev.r.n : store_next_n(tasks_store(s->t)) - 1,
-            rc == 1 || id.p != NULL ? &task : NULL);
+    tools_put_met(c->out, s->t, rc == 1, &task);
     return c->out->err;
 }
 

@@ -23,7 +23,7 @@ struct str web_bearer(const struct http_head *h);
 /* Appends the object of /ready: the HTTP status that goes with it. */
 int web_put_ready(struct buf *b, struct store *store, bool read_only);
 /* Appends the text of /metrics. */
-void web_put_metrics(struct buf *b, const struct store *store,
+void web_put_metrics(struct buf *b, struct store *store,
                      const struct http *http, const struct mcp *mcp);
 
 #endif

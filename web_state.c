@@ -1,6 +1,6 @@
 /* web_state - how the server is: /ready for who routes requests to it,
-   /metrics for Prometheus (text format 0.0.4). Both look at what is known;
-   neither writes, nor tells what any task says. */
+   /metrics for Prometheus (text format 0.0.4). Both look at what any process
+   has committed; neither writes, nor tells what any task says. */
 
 #include "web_int.h"
 
@@ -28,15 +28,23 @@ web_put_ready(struct buf *b, struct store *store, bool read_only)
     return ready ? 200 : 503;
 }
 
+static void
+put_type(struct buf *b, const char *name, bool counts)
+{
+    buf_printf(b, "# TYPE mcptask_%s %s\n", name,
+               counts ? "counter" : "gauge");
+}
+
 void
-web_put_metrics(struct buf *b, const struct store *store,
-                const struct http *http, const struct mcp *mcp)
+web_put_metrics(struct buf *b, struct store *store, const struct http *http,
+                const struct mcp *mcp)
 {
     struct store_state st;
     struct http_counts hc;
     struct mcp_counts mc;
     size_t i;
 
+    store_follow(store);
     store_state(store, &st);
     http_count(http, &hc);
     mcp_count(mcp, &mc);
@@ -65,10 +73,17 @@ web_put_metrics(struct buf *b, const struct store *store,
         {"mcp_waiting", mc.waiting, false},
         {"mcp_sessions", mc.sessions, false},
         {"mcp_subscriptions", mc.subscriptions, false},
+        {"calls_oldest_seconds", (uint64_t)mc.calls.oldest_ms / 1000, false},
     };
 
-    for (i = 0; i < sizeof(of) / sizeof(of[0]); i++)
-        buf_printf(b, "# TYPE mcptask_%s %s\nmcptask_%s %llu\n", of[i].name,
-                   of[i].counts ? "counter" : "gauge", of[i].name,
+    for (i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+        put_type(b, of[i].name, of[i].counts);
+        buf_printf(b, "mcptask_%s %llu\n", of[i].name,
                    (unsigned long long)of[i].value);
+    }
+    put_type(b, "calls", false);
+    for (i = 0; i < CALL_N_STATUSES; i++)
+        buf_printf(b, "mcptask_calls{status=\"%s\"} %llu\n",
+                   call_status_name((enum call_status)i),
+                   (unsigned long long)mc.calls.by_status[i]);
 }

@@ -7,7 +7,8 @@ server=${1:-./mcptask}
 store=$(mktemp -d)
 export MCP_TASK_BASE_DIR="$store/state"
 pid=
-trap 'rm -rf "$store"; [ -z "$pid" ] || kill "$pid"' EXIT
+waiting=
+trap 'rm -rf "$store"; [ -z "$pid$waiting" ] || kill $pid $waiting' EXIT
 mkfifo "$store/in" "$store/out"
 
 # start NAME: a server as an MCP client starts it.
@@ -22,11 +23,15 @@ start() {
     printf '\n%s starts its server, process %d.\n' "$agent" "$pid"
 }
 
-# ask METHOD-AND-PARAMS: one request, one line; its answer in $answer.
+# ask METHOD-AND-PARAMS: one request, one line; its answer in $answer. What the
+# server tells beside it is passed over.
 ask() {
     printf '{"jsonrpc":"2.0","id":1,"method":%s}\n' "$1" | tr '\n' ' ' >&3
     echo >&3
     read -r answer <&4
+    while [ "${answer##*\"id\":1*}" ]; do
+        read -r answer <&4
+    done
 }
 
 # call TOOL ARGUMENTS: shows both and the answer.
@@ -53,15 +58,21 @@ kill -9 "$pid"
 wait "$pid" 2>/dev/null || true
 exec 3>&- 4<&-
 
+"$server" wait task-001 --until 'done' >"$store/waited" &
+waiting=$!
 start hermes
-call get_task '{"task_id":"task-001"}'
-call update_task '{"task_id":"task-001","status":"in_progress",
-    "current_owner":"hermes",
+call claim_task '{"agent":"hermes"}'
+call update_task '{"task_id":"task-001","agent":"hermes","status":"done",
     "completed_steps":["Read the router","Wrote the middleware",
-    "Wrote tests"],"remaining_steps":[]}'
+    "Wrote tests"],"remaining_steps":[],
+    "test_results":[{"command":"make test","exit_code":0}]}'
 exec 3>&- 4<&-
 wait "$pid"
 pid=
 
+printf '\nWho waited for it, by mcptask wait task-001 --until done, is told:\n\n'
+wait "$waiting"
+waiting=
+cat "$store/waited"
 printf '\nAnd for people: mcptask history task-001\n\n'
 "$server" history task-001

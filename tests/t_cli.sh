@@ -101,8 +101,8 @@ run 2 list --frob --json
 run 2 list --json --frob
 has err '"code":"invalid_argument"'
 run 0 help
-for command in list show history tail claim answer export import verify \
-    compact backup health config; do
+for command in list show history tail claim checkpoint handoff answer wait \
+    export import verify compact backup health config; do
     has out "$command"
 done
 run 0 help import
@@ -358,12 +358,191 @@ has out '"question_id":"q6"'
 run 0 list
 has out 'in_progress (needs input)'
 run 0 answer later q6 --agent ann -- -yes-
+has out 'later  in_progress'
 run 4 answer later q6 no
 has err 'has been answered'
 run 0 show later
 has out '"text":"-yes-"' '"by":"ann"'
+call 1 request_input '{"task_id":"later","agent":"me","question":"And?"}' |
+    "$bin" >out
+has out '"question_id":"q8"'
+run 0 list --needs-input
+has out later
+lacks out evil
+run 2 answer later
+run 2 answer later --decline --cancel
+run 0 answer later --decline
+run 0 show later --json
+has out '"answer":{"action":"decline"'
+call 1 request_input '{"task_id":"later","agent":"me","question":"Now?"}' |
+    "$bin" >out
+run 0 answer later q10 'ask again' --cancel --json
+has out '"task_id":"later"' '"seq":11' '"warnings":[]'
+run 0 show later --json
+has out '"answer":{"text":"ask again","action":"cancel"'
+run 0 list --needs-input
+lacks out later
 run 2 --ownership perhaps list
 has err 'enforce or warn'
+
+begin checkpoints_and_handoffs
+tasks | "$bin" import - >out
+run 2 checkpoint later
+has err --agent
+run 1 checkpoint none --agent me
+run 0 checkpoint later --agent me --resume-prompt 'Go on' -n 'at the end'
+has out 'later  in_progress  P0  me'
+run 4 checkpoint later --agent me --json - <<'END'
+{"expected_version":1,"completed_steps":["a"]}
+END
+has err '"code":"version_conflict"'
+run 0 checkpoint later --agent me --json - <<'END'
+{ "agent": "another", "task_id": "evil", "resume_prompt": "Tests",
+  "completed_steps": [ "a", "\"b\"" ], "remaining_steps": [] }
+END
+has out '"task_id":"later"' '"current_owner":"me"'
+for input in '' '[]' '{"a":1' '{"agent":"me"} x'; do
+    echo "$input" >in
+    run 2 checkpoint later --agent me - <in
+    has err 'no object in JSON'
+done
+echo '{"step":1}' >in
+run 2 handoff later --agent me - <in
+has err 'unknown argument "step"'
+run 2 checkpoint later in --agent me
+has err 'too much: in'
+run 0 checkpoint later - <<'END'
+{"agent":"me"}
+END
+run 0 show later --json
+has out '"resume_prompt":"Tests"' '"completed_steps":["a","\"b\""]'
+run 0 history later -n 4
+has out 'at the end'
+run 2 handoff later
+has err --agent
+run 4 handoff later --agent you
+has err 'does not own'
+run 0 handoff later --agent me --to you --reason 'no time'
+has out 'later  handoff_ready  P0  you'
+run 0 show later
+has out '- reason: no time' '- from_agent: me'
+run 0 claim later --agent you
+run 4 checkpoint later --agent me
+run 0 --ownership warn checkpoint later --agent me
+has err 'mcptask: '
+run 3 --read-only checkpoint later --agent you
+
+begin waits
+run 1 wait none
+has err 'not found'
+run 2 wait
+has err 'task_id or agent is needed'
+tasks | "$bin" import - >out
+run 2 wait later --until never
+has err 'terminal, answered, handoff'
+run 2 wait later --since-seq x
+run 0 wait first --until terminal
+has out 'first  done'
+run 0 wait first --until 'done' --json
+has out '{"met":true,"seq":1,"task":{"task_id":"first"'
+run 1 wait later --timeout 0
+has out 'later  open'
+run 1 wait later --timeout 0 --json
+has out '{"met":false,"seq":3,"task":{"task_id":"later"'
+run 1 wait --agent codex --timeout 0 --json
+has out '{"met":false,"seq":3}'
+run 1 wait --agent codex --timeout 0
+checks=$((checks + 1))
+[ ! -s out ] || fail "$(cat out)"
+run 0 wait later --since-seq 1 --timeout 60
+run 0 wait --agent codex --since-seq 1 --json
+has out '"met":true,"seq":2'
+
+# begin_wait ARGUMENT..., woken TEXT...: it ends, and says all of them
+begin_wait() {
+    "$bin" wait "$@" --timeout 60 >woken &
+    waiting=$!
+}
+woken() {
+    wait "$waiting"
+    code=$?
+    checks=$((checks + 1))
+    [ $code -eq 0 ] || fail "a wait ended with $code"
+    has woken "$@"
+}
+begin_wait later --until in_progress
+run 0 claim later --agent me
+woken 'later  in_progress'
+begin_wait --agent you --since-seq 3 --json
+run 0 handoff later --agent me --to you
+woken '"met":true' '"current_owner":"you"'
+begin_wait later --until handoff
+woken 'later  handoff_ready'
+run 0 claim later --agent you
+call 1 request_input '{"task_id":"later","agent":"you","question":"Sure?"}' |
+    "$bin" >out
+begin_wait later --until answered --since-seq 7 --json
+run 0 answer later yes
+woken '{"met":true,"seq":8'
+"$bin" wait first --until open &
+waiting=$!
+kill -TERM $waiting
+wait $waiting 2>/dev/null
+code=$?
+checks=$((checks + 1))
+[ $code -gt 128 ] || fail "a signal ended it with $code"
+
+begin calls_that_outlive_their_request
+tasks | "$bin" import - >out
+# defer ID TOOL ARGUMENTS: a call as a task of 2025-11-25
+defer() {
+    call "$@" | sed 's/"params":{/"params":{"task":{"ttl":7000000},/'
+}
+hello() {
+    printf '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{'
+    printf '"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{'
+    printf '"name":"t","version":"1"}}}\n'
+}
+run 0 list --calls
+checks=$((checks + 1))
+[ ! -s out ] || fail "$(cat out)"
+{
+    hello
+    defer 1 wait_for_task '{"task_id":"evil","until":"done"}'
+    defer 2 wait_for_task '{"agent":"codex"}'
+    defer 3 wait_for_task '{"agent":"codex"}'
+} | "$bin" --calls-own 2 >out
+has out 'too many live tasks'
+run 0 list --calls
+has out '  working  wait_for_task  ' '  1h left  task/evil' owner/codex
+checks=$((checks + 1))
+[ "$(grep -c working out)" -eq 2 ] || fail "$(cat out)"
+run 0 list --calls --limit 1 --json
+has out '{"call_id":"' '"status":"working"' '"waits_for":"owner/codex"' \
+    '"questions":0}'
+lacks out task/evil
+run 0 list --calls --owner nobody
+lacks out working
+run 2 list --calls --ready
+has err '--owner, --all and --limit'
+run 0 checkpoint later --agent codex
+run 0 list --calls
+has out task/evil
+lacks out codex completed
+run 0 list --calls --all
+has out completed working
+{
+    hello
+    defer 1 request_input '{"task_id":"evil","agent":"me","question":"Q?"}'
+} | "$bin" >out
+run 0 list --calls
+has out request_input
+run 0 answer evil yes
+run 0 list --calls --all --json
+has out '"status":"completed","tool":"request_input"'
+run 2 --calls-own 0 list
+has err '--calls-own'
+run 2 --calls-max 1000001 list
 
 begin output_that_goes_nowhere_is_an_error
 tasks | "$bin" import - >out
@@ -497,6 +676,8 @@ run 0 --read-only --tools core config codex
 has out '[mcp_servers.mcptask]' 'args = ["--tools", "core", "--read-only"]'
 run 0 --ownership warn config codex
 has out 'args = ["--ownership", "warn"]'
+run 0 --calls-own 5 --calls-max 70 config codex
+has out 'args = ["--calls-own", "5", "--calls-max", "70"]'
 
 [ $failed -eq 0 ] && echo "t_cli: $checks checks passed"
 exit $((failed > 0))

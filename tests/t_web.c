@@ -309,6 +309,24 @@ test_health_ready_metrics(void)
     CHECK(has(c.body.p, "# TYPE mcptask_store_keys gauge\n"));
     CHECK(has(c.body.p, "\nmcptask_store_keys 1\n"));
     CHECK(has(c.body.p, "\nmcptask_http_connections 1\n"));
+    CHECK(has(c.body.p, "\nmcptask_calls_oldest_seconds 0\n"));
+    CHECK(has(c.body.p, "\n# TYPE mcptask_calls gauge\n"
+                        "mcptask_calls{status=\"working\"} 0\n"));
+    CHECK(posts(&c, session_new(&c, "").fields,
+                RPC(4, "tools/call", "{\"name\":\"request_input\","
+                    "\"arguments\":{\"task_id\":\"a\",\"agent\":\"me\","
+                    "\"question\":\"Sure?\"},\"task\":{}}"),
+                "\"taskId\""));
+    CHECK(fetch(&c, "GET", "/metrics", "", NULL) == 200);
+    CHECK(has(c.body.p, "\nmcptask_calls{status=\"working\"} 0\n"));
+    CHECK(has(c.body.p, "\nmcptask_calls{status=\"input_required\"} 1\n"));
+    CHECK(posts(&c, TYPES, RPC(5, "tools/call", "{\"name\":\"update_task\","
+                               "\"arguments\":{\"task_id\":\"a\","
+                               "\"answer\":{\"text\":\"yes\"}}}"),
+                SAYS("seq", "")));
+    CHECK(fetch(&c, "GET", "/metrics", "", NULL) == 200);
+    CHECK(has(c.body.p, "\nmcptask_calls{status=\"input_required\"} 0\n"
+                        "mcptask_calls{status=\"completed\"} 1\n"));
     hang_up(&c);
     rig_end(&r);
 }
