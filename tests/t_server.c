@@ -40,15 +40,16 @@ log_has(const struct text *log, const char *task)
     return strstr(log->p, want) != NULL;
 }
 
-/* Takes or gives back the write lock of the store in dir, as any process
-   may; the lock stays as long as the descriptor. */
+/* Takes the write lock of the store in dir, as any process may; it stays as
+   long as the descriptor. A server that looks at a tail may have it just
+   now. */
 static int
 hold_lock(const char *dir)
 {
     struct flock fl = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
     int fd = open(path_in(dir, "tasks.log.lock"), O_RDWR | O_CLOEXEC);
 
-    CHECK(fd >= 0 && fcntl(fd, F_SETLK, &fl) == 0);
+    CHECK(fd >= 0 && fcntl(fd, F_SETLKW, &fl) == 0);
     return fd;
 }
 
