@@ -97,8 +97,12 @@ contains(struct str s, const char *z)
 static struct str
 take_answer(struct server *s)
 {
-    struct str line = rig_line(&s->child), head = line, tail = line;
+    struct str line, head, tail;
 
+    do
+        line = rig_line(&s->child);
+    while (str_starts(line, "{\"jsonrpc\":\"2.0\",\"method\":"));
+    head = tail = line;
     if (head.len > 64)
         head.len = 64;
     if (tail.len > 64) {
