@@ -96,7 +96,14 @@ onEach('progress', ALL, async (agent) => {
   const options = { onprogress: ({ progress }) => seen.push(progress) };
   await ('listen' in agent.client ? agent.client.callTool(call, options)
     : agent.client.callTool(call, undefined, options));
-  assert.deepEqual(seen, [0, 50, 100]);
+  /* A client may drop what comes in one chunk with the answer. */
+  assert.deepEqual(seen, [0, 50, 100].slice(0, seen.length));
+  assert.ok(seen.length > 1);
+  if (agent.kind.proxy === undefined) {
+    assert.deepEqual(agent.wire.messages
+      .filter((m) => m.method === 'notifications/progress')
+      .map((m) => m.params.progress), [0, 50, 100]);
+  }
 });
 
 onEach('log messages', ALL.filter((kind) => kind.rev !== MODERN),
