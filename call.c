@@ -38,13 +38,15 @@
 struct call_entry {
     struct store_entry e;
     uint64_t born, principal, watch; /* hashes; of no watch: 0 */
+    uint64_t seen; /* a run here has seen the log up to this */
     int64_t created_ms;
     uint32_t ttl_ms;
     uint32_t due_in; /* ms from created_ms on; 0: never */
     uint32_t slot;   /* 0: none */
     uint8_t status;
+    uint8_t initial; /* byte of the watch */
 };
-_Static_assert(sizeof(struct call_entry) <= 96, "300 bytes a call in all");
+_Static_assert(sizeof(struct call_entry) <= 104, "300 bytes a call in all");
 _Static_assert(CALL_MAX_TTL_MS <= UINT32_MAX, "entries hold it in 32 bits");
 
 struct slot {
@@ -63,6 +65,7 @@ struct calls {
     uint32_t n, cap;   /* cap: a power of two, or 0 */
     uint32_t first_mark, last_mark;
     uint32_t live, waiting, marked; /* how many, expired ones too */
+    uint32_t by_initial[256];       /* of those waiting */
 };
 
 /* ---- statuses ---- */
@@ -345,6 +348,7 @@ read_head(const struct store_rec *r, struct call_entry *e)
     /* Beyond its last moment it is never due. */
     e->due_in = due == 0 || due >= created + ttl ? 0
                 : due <= created ? 1 : (uint32_t)(due - created);
+    e->initial = raw[6].len > 2 ? (uint8_t)raw[6].p[1] : 0;
     rc = hash_raw(raw[5], &e->principal);
     if (rc == 0)
         rc = hash_raw(raw[6], &e->watch);
@@ -495,6 +499,7 @@ leave(struct calls *c, const struct call_entry *e)
     if (e->watch == 0)
         return;
     c->waiting--;
+    c->by_initial[e->initial]--;
     unlink_from(c, e);
 }
 
@@ -507,6 +512,7 @@ join(struct calls *c, const struct call_entry *e)
     if (e->watch == 0)
         return;
     c->waiting++;
+    c->by_initial[e->initial]++;
     link_in(c, e);
 }
 
@@ -546,6 +552,7 @@ undo(void *ctx, struct store_entry *se, const struct store_entry *old_se)
     e->slot = old.slot;
     e->status = old.status;
     e->watch = old.watch;
+    e->initial = old.initial;
     join(c, e);
     if (is_live(e))
         mark(c, e->slot); /* invariant 6 */
@@ -561,7 +568,9 @@ other(void *ctx, const struct store_rec *r)
     if (c->waiting == 0)
         return;
     mark_waiting(c, r->key);
-    if (c->opt.alias == NULL)
+    /* It has to be read for its other name, which begins unlike its key. */
+    if (c->opt.alias == NULL ||
+        c->by_initial[(uint8_t)*r->key.p] == c->waiting)
         return;
     alias = c->opt.alias(r->key, r->body, buf);
     if (alias.p != NULL)
@@ -686,6 +695,8 @@ calls_get(struct calls *c, struct arena *a, struct str id,
             rc = read_field(a, &fields[i], raw[i], out);
     if (rc == 0 && principal.p != NULL && !str_eq(out->principal, principal))
         rc = ERR_NOT_FOUND;
+    if (out->since < e->seen)
+        out->since = e->seen;
     return rc == ERR_SYNTAX ? ERR_NOT_FOUND : rc;
 }
 
@@ -816,6 +827,15 @@ calls_unmark(struct calls *c, struct str id)
 
     if (e != NULL)
         unmark(c, e->slot);
+}
+
+void
+calls_saw(struct calls *c, struct str id)
+{
+    struct call_entry *e = find(c, id);
+
+    if (e != NULL) /* what is only staged may become another event */
+        e->seen = store_next_n(c->store) - store_staged_n(c->store) - 1;
 }
 
 bool

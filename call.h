@@ -65,7 +65,8 @@ struct call {
 struct calls_options {
     unsigned max_own, max_all; /* live calls; 0: CALL_MAX_OWN, CALL_MAX_ALL */
     /* Another name by which a record can be waited for, as watch has it, in
-       buf or in the record; .p NULL: none. May be NULL itself. */
+       buf or in the record; .p NULL: none. Its first byte is not that of the
+       key. May be NULL itself. */
     struct str (*alias)(struct str key, struct str body,
                         char buf[CALL_WATCH_MAX]);
 };
@@ -104,6 +105,9 @@ bool calls_is_marked(struct calls *c, struct str id);
 /* Marks it by hand: an answer has come. Memory only: who records the answer
    and does not run the call in the same batch sets due_ms as well. */
 void calls_mark(struct calls *c, struct str id);
+/* A run of it has come to nothing by all that is committed: from here on, in
+   this process, calls_get gives the end of that as its since. */
+void calls_saw(struct calls *c, struct str id);
 /* Whether there are any marked ones. Those whose time has come are not among
    them: who reads one finds it with calls_is_marked. */
 bool calls_any_marked(const struct calls *c);

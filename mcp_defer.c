@@ -24,6 +24,7 @@
 #include <string.h>
 
 #define MAX_SETTLED 256  /* calls of a turn */
+#define SETTLE_MS 20     /* or so long, with the lock held */
 #define MAX_STAGED ((size_t)STORE_MAX_BATCH - 2 * STORE_MAX_RECORD)
 #define RETRY_MS 1000    /* after an error that left marks */
 #define MAX_MESSAGE 256  /* bytes of a status message */
@@ -313,8 +314,10 @@ run_again(struct mcp *m, struct str id)
     mcp_begin_run(&r);
     err = mcp_end_run(&r, r.method->run(&r, &out), 0, &out);
     err = settle(&r, err, &k, &out);
-    if (err == 0)
-        mcp_attend_notes(m, id, buf_view(&notes));
+    if (err != 0)
+        goto out;
+    calls_saw(m->calls, id);
+    mcp_attend_notes(m, id, buf_view(&notes));
 out:
     buf_fini(&out);
     buf_fini(&notes);
@@ -340,13 +343,15 @@ void
 mcp_settle(struct mcp *m)
 {
     char id[CALL_ID_LEN + 1];
+    int64_t from = clock_mono_ms();
     unsigned n;
     int err = 0;
 
     /* What made a commit fail is kept out of those of others for a while. */
-    if (m->calls == NULL || clock_mono_ms() < m->settle_ms)
+    if (m->calls == NULL || from < m->settle_ms)
         return;
     for (n = 0; err == 0 && n < MAX_SETTLED &&
+                clock_mono_ms() - from <= SETTLE_MS &&
                 store_staged_len(m->store) < MAX_STAGED &&
                 calls_next_marked(m->calls, id); n++) {
         err = run_again(m, str_of(id));

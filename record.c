@@ -349,8 +349,8 @@ fill(struct record_reader *r)
         r->pos = 0;
     }
     int64_t want = r->end - r->filled;
-    if (want > READ_CHUNK)
-        want = READ_CHUNK;
+    if (want > (r->chunk > 0 ? r->chunk : READ_CHUNK))
+        want = r->chunk > 0 ? r->chunk : READ_CHUNK;
     char *room = buf_room(&r->b, (size_t)want);
     if (room == NULL)
         return ERR_NOMEM;

@@ -92,6 +92,7 @@ struct record_reader {
     struct buf b;
     size_t pos;  /* of the next line in b */
     int64_t filled; /* file offset behind the bytes in b */
+    int64_t chunk;  /* bytes read at a time; 0: many */
 };
 
 /* The next line without its line feed, valid until the next call, and where

@@ -115,7 +115,7 @@ find_in(int fd, int64_t end, uint64_t n, struct arena *a,
         struct store_rec *out)
 {
     struct record_reader rd = {.fd = fd, .off = search(fd, end, n),
-                               .end = end};
+                               .end = end, .chunk = SEARCH_LINEAR};
     struct str line;
     uint64_t found;
     int64_t off;

@@ -273,9 +273,11 @@ struct str
 task_alias(struct str key, struct str body, char *buf)
 {
     const struct store_rec r = {.key = key, .body = body};
+    struct str f[TASK_N_HEAD];
     struct task_event ev;
 
     if (task_event_of(&r, &ev) != 0)
         return STR_NONE;
-    return task_alias_of(task_member(ev.v, "current_owner"), buf);
+    (void)task_head_of(ev.v, f); /* what it does not find is empty */
+    return task_alias_of(f[F_CURRENT_OWNER], buf);
 }

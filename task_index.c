@@ -192,13 +192,14 @@ read_head(struct task_entry *e, const struct str f[TASK_N_HEAD])
     e->priority = (uint8_t)(priority < TASK_N_PRIORITIES
                             ? priority : TASK_N_PRIORITIES - 1);
     e->has_deps = f[F_DEPENDS_ON].len > 2;
-    e->has_lease = task_lease_end(f[F_LEASE], &end);
+    /* Most tasks have neither, and reading the log has to be fast. */
+    e->has_lease = f[F_LEASE].p && task_lease_end(f[F_LEASE], &end);
     if (e->has_lease) {
         end -= e->changed_ms;
         e->lease_ms = (int32_t)(end > TASK_LEASE_MAX_MS ? TASK_LEASE_MAX_MS
                                 : end < 0 ? -1 : end);
     }
-    e->has_open = task_has_open(f[F_QUESTIONS]);
+    e->has_open = f[F_QUESTIONS].p && task_has_open(f[F_QUESTIONS]);
 }
 
 static int

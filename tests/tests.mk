@@ -110,9 +110,17 @@ $(B)/bench_http: tests/bench_http.c tests/bench_rig.c tests/bench_rig.h $(OBJ)
 	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -o $@ tests/bench_http.c \
 	  tests/bench_rig.c $(OBJ) $(ALL_LDFLAGS)
 
-bench: $(BIN) $(B)/bench $(B)/bench_http $(B)/bench_echo $(B)/bench_empty
+$(B)/bench_calls: tests/bench_calls.c tests/bench_rig.c tests/bench_rig.h \
+  $(OBJ)
+	@echo "  BENCH tests/bench_calls.c"
+	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -o $@ tests/bench_calls.c \
+	  tests/bench_rig.c $(OBJ) $(ALL_LDFLAGS)
+
+bench: $(BIN) $(B)/bench $(B)/bench_http $(B)/bench_calls $(B)/bench_echo \
+  $(B)/bench_empty
 	$(B)/bench $(BENCH_ARGS) ./$(BIN)
 	$(B)/bench_http $(BENCH_ARGS) ./$(BIN)
+	$(B)/bench_calls $(BENCH_ARGS) ./$(BIN)
 
 soak: $(BIN) $(B)/t_store_procs $(B)/t_lease $(B)/t_calls_procs $(B)/t_crash
 	$(B)/t_store_procs 10000
