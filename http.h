@@ -81,7 +81,8 @@ void http_set_mine(struct http_conn *c, void *mine);
 /* ---- the reply: one of these two, once for each request ---- */
 
 /* The whole reply. fields is NULL or lines that end with CRLF; type may be
-   NULL where there is no body. To HEAD goes no body. What one write does not
+   NULL where there is no body. Unless fields name Cache-Control, nobody may
+   store it. To HEAD goes no body. What one write does not
    take is sent as the client reads. */
 void http_reply(struct http_conn *c, int status, const char *fields,
                 const char *type, struct str body);

@@ -529,16 +529,19 @@ is_refused(struct str params)
     return false;
 }
 
-bool
-http_accepts(const struct http_head *h, const char *type)
+/* The members of the lists that stand in these fields: whether one that names
+   what is left best is no refusal; or, where there is no such field, any. */
+static bool
+accepts(const struct http_head *h, const char *field, const char *type,
+        bool any)
 {
     int close, best = 0;
-    bool any = false, ok = false;
+    bool ok = false;
     struct str list, range, params;
     size_t i;
 
-    for (i = find(h, "accept", 0); i < h->n; i = find(h, "accept", i + 1)) {
-        any = true;
+    for (i = find(h, field, 0); i < h->n; i = find(h, field, i + 1)) {
+        any = false;
         list = h->field[i].value;
         while (list.p != NULL) {
             params = cut(&list, ',');
@@ -550,5 +553,17 @@ http_accepts(const struct http_head *h, const char *type)
             }
         }
     }
-    return ok || !any;
+    return ok || any;
+}
+
+bool
+http_accepts(const struct http_head *h, const char *type)
+{
+    return accepts(h, "accept", type, true);
+}
+
+bool
+http_accepts_coding(const struct http_head *h, const char *coding)
+{
+    return accepts(h, "accept-encoding", coding, false);
 }

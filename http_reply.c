@@ -14,7 +14,8 @@
 #include <string.h>
 
 static const char statuses[] =
-    "200 OK\0" "202 Accepted\0" "204 No Content\0" "400 Bad Request\0"
+    "200 OK\0" "202 Accepted\0" "204 No Content\0" "304 Not Modified\0"
+    "400 Bad Request\0"
     "401 Unauthorized\0" "403 Forbidden\0" "404 Not Found\0"
     "405 Method Not Allowed\0" "406 Not Acceptable\0"
     "408 Request Timeout\0" "409 Conflict\0" "413 Content Too Large\0"
@@ -97,18 +98,20 @@ void
 http_reply(struct http_conn *c, int status, const char *fields,
            const char *type, struct str body)
 {
+    bool has_body = status != 204 && status != 304;
     struct buf *b = &c->out;
 
     if (!begin_reply(c, status, type, fields))
         return;
-    buf_z(b, "Cache-Control: no-store\r\n");
-    if (status != 204) {
+    if (fields == NULL || strstr(fields, "Cache-Control:") == NULL)
+        buf_z(b, "Cache-Control: no-store\r\n");
+    if (has_body) {
         buf_z(b, "Content-Length: ");
         buf_u64(b, body.len);
         buf_z(b, "\r\n");
     }
     buf_z(b, "\r\n");
-    if (!c->is_head && status != 204)
+    if (!c->is_head && has_body)
         buf_str(b, body);
     end_reply(c);
 }

@@ -61,6 +61,7 @@ struct mcp_tool {
     bool writes;              /* run under the write lock, and committed */
     bool destructive, idempotent;
     uint8_t tasks;            /* enum mcp_support */
+    const char *ui;           /* uri of the MCP App that goes with it; NULL */
     /* Work that needs no lock and must be done before it, as syncing a file.
        May be NULL. 0, or an error that run will see in prepared. */
     void (*prepare)(struct mcp_call *c);
@@ -127,8 +128,8 @@ struct mcp_catalogue {
        resource. ERR_MORE, ERR_CAPABILITY as tools. Others: an internal
        error. */
     int (*resource_read)(struct mcp_call *c, struct str uri);
-    /* The key whose records change what uri names, in a; .p NULL: no uri
-       of ours. */
+    /* The key whose records change what uri names, in a; empty: those of
+       any key do; .p NULL: no uri of ours. */
     struct str (*resource_key)(void *ctx, struct arena *a, struct str uri);
     /* Whether a record makes the list of resources another one. */
     bool (*resources_change)(void *ctx, const struct mcp_change *c);

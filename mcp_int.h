@@ -191,6 +191,8 @@ struct mcp {
     uint64_t list_n[3];       /* by enum mcp_list: clock of the last change */
     uint64_t list_at;         /* n of the last list_changed; 0: any, to head */
     uint64_t ran, ran_clock;  /* head and list_clock when a listen last ran */
+    uint64_t changed_n;       /* n of the last change of the catalogue's; 0:
+                                 not known, none above head */
     size_t n_sinks, n_subs;   /* of all sessions; of the listens as well */
     bool tell_due;            /* a session is due to be told, by mcp_tick */
     int64_t list_sent_ms;
@@ -386,7 +388,10 @@ void mcp_session_tell(struct mcp_session *s);
 
 /* Capabilities beside enum mcp_cap, of clients of 2025-11-25 that run
    questions as tasks, and cancel them; and the tasks extension. */
-enum { MCP_CLIENT_TASKS = 8, MCP_CLIENT_CANCEL = 16, MCP_EXTENSION = 32 };
+enum {
+    MCP_CLIENT_TASKS = 8, MCP_CLIENT_CANCEL = 16, MCP_EXTENSION = 32,
+    MCP_UI = 64 /* it shows MCP Apps */
+};
 enum { MCP_TASK = 2 }; /* as MCP_ASKS: the members are of a task that was made */
 
 /* Whether a call of r's tool by its principal can be deferred at all. */

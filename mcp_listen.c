@@ -368,6 +368,13 @@ mcp_list_changed(struct mcp *m, enum mcp_list which)
     m->list_due[which] = true;
 }
 
+/* Whether it is of whatever the catalogue keeps. */
+static bool
+is_all(const struct mcp_sub *sub)
+{
+    return *sub->key == '\0';
+}
+
 /* s hears of a change: one that it subscribes to it will be told. */
 static void
 hear(struct mcp_session *s, const void *change)
@@ -376,23 +383,27 @@ hear(struct mcp_session *s, const void *change)
     size_t i;
 
     for (i = 0; i < s->n_subs && !s->due; i++)
-        if (str_is(c->key, s->subs[i].key))
+        if (is_all(&s->subs[i]) || str_is(c->key, s->subs[i].key))
             mcp_tell_later(s);
 }
 
 void
 mcp_changed(struct mcp *m, const struct mcp_change *c)
 {
-    if (m->sessions == NULL && m->kept == NULL) {
-        m->list_at = 0; /* who comes back is told to look */
-        return;
-    }
+    bool mine = str_starts(c->key, "call/");
+
     if (str_starts(c->key, "session/")) {
         mcp_session_changed(m, c);
         return;
     }
+    if (!mine)
+        m->changed_n = c->n;
+    if (m->sessions == NULL && m->kept == NULL) {
+        m->list_at = 0; /* who comes back is told to look */
+        return;
+    }
     mcp_wake(m, c);
-    if (str_starts(c->key, "call/") && m->calls != NULL)
+    if (mine && m->calls != NULL)
         mcp_attend_changed(m, (struct str){c->key.p + 5, c->key.len - 5});
     if (m->cat->resources_change != NULL &&
         m->cat->resources_change(m->cat->ctx, c))
@@ -418,7 +429,8 @@ mcp_session_tell(struct mcp_session *s)
         struct mcp_sub *sub = &s->subs[i];
 
         e = store_find(m->store, str_of(sub->key));
-        sub->n = e != NULL ? e->n : 0;
+        sub->n = e != NULL ? e->n
+                 : !is_all(sub) ? 0 : m->changed_n > 0 ? m->changed_n : head;
     }
     if (tell_subs(s) == 0 && s->told < head) {
         s->told = head;

@@ -371,12 +371,24 @@ put_server(const struct request *r, bool introduce, struct buf *out)
     json_w_end(&w);
 }
 
+/* Whether a tool has an MCP App that the client would show. */
+static bool
+shows_ui(const struct request *r)
+{
+    const struct mcp_catalogue *c = r->m->m->cat;
+    size_t i = 0;
+
+    while (i < c->n_tools && c->tools[i].ui == NULL)
+        i++;
+    return i < c->n_tools && (r->call.caps & MCP_UI) != 0;
+}
+
 /* The first schema has no name for completions, but the method. */
 static void
 put_capabilities(const struct request *r, struct buf *out)
 {
     const struct mcp_catalogue *c = r->m->m->cat;
-    bool tasks = offers(r->m->m, TASKS);
+    bool tasks = offers(r->m->m, TASKS), ui = shows_ui(r);
     bool changes[N_FEATURES] = {[TOOLS] = c->tools_change,
                                 [PROMPTS] = c->prompts_change,
                                 [RESOURCES] = true};
@@ -385,8 +397,12 @@ put_capabilities(const struct request *r, struct buf *out)
 
     json_w_init(&w, out);
     json_obj(&w);
-    if (tasks && is_modern(r))
-        json_put_raw(&w, "extensions", STR("{\"" MCP_META "tasks\":{}}"));
+    if (is_modern(r) && (tasks || ui))
+        json_put_raw(&w, "extensions",
+                     !ui      ? STR("{\"" MCP_META "tasks\":{}}")
+                     : !tasks ? STR("{\"" MCP_META "ui\":{}}")
+                              : STR("{\"" MCP_META "tasks\":{},\"" MCP_META
+                                    "ui\":{}}"));
     if (tasks && r->rev == MCP_2025_11_25)
         json_put_raw(&w, feature_names[TASKS],
                      STR("{\"list\":{},\"cancel\":{},\"requests\":"
@@ -471,9 +487,11 @@ run_discover(struct request *r, struct buf *out)
 }
 
 static void
-put_tool(struct json_w *w, const struct mcp_tool *t, enum mcp_rev rev,
-         bool tasks)
+put_tool(struct json_w *w, const struct mcp_tool *t, const struct request *r)
 {
+    enum mcp_rev rev = r->rev;
+    bool tasks = r->m->m->calls != NULL;
+
     json_obj(w);
     json_put_z(w, "name", t->name);
     put_title(w, t->title, rev);
@@ -494,6 +512,16 @@ put_tool(struct json_w *w, const struct mcp_tool *t, enum mcp_rev rev,
         json_put_raw(w, "execution", t->tasks == MCP_TASK_REQUIRED
                                          ? STR("{\"taskSupport\":\"required\"}")
                                          : STR("{\"taskSupport\":\"optional\"}"));
+    /* What may be kept for all clients must not depend on one. */
+    if (t->ui != NULL && (is_modern(r) || (r->call.caps & MCP_UI))) {
+        json_key(w, "_meta");
+        json_obj(w);
+        json_key(w, "ui");
+        json_obj(w);
+        json_put_z(w, "resourceUri", t->ui);
+        json_close(w);
+        json_close(w);
+    }
     json_close(w);
 }
 
@@ -545,7 +573,7 @@ run_list(struct request *r, struct buf *out)
     json_w_init(&w, out);
     json_arr(&w);
     for (i = 0; kind == 't' && i < c->n_tools; i++)
-        put_tool(&w, &c->tools[i], r->rev, r->m->m->calls != NULL);
+        put_tool(&w, &c->tools[i], r);
     for (i = 0; kind == 'p' && i < c->n_prompts; i++)
         put_prompt(&w, &c->prompts[i], r->rev);
     for (i = 0; kind == 'r' && i < c->n_templates; i++)

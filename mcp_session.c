@@ -86,6 +86,8 @@ mcp_caps_of(const struct json_tok *caps)
         bits |= MCP_CLIENT_TASKS;
     if (is_object(json_get(tasks, "cancel")))
         bits |= MCP_CLIENT_CANCEL;
+    if (is_object(json_get(json_get(caps, "extensions"), MCP_META "ui")))
+        bits |= MCP_UI;
     return bits;
 }
 

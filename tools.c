@@ -340,8 +340,8 @@ put_summaries(struct buf *out, const struct task_page *page)
     return i;
 }
 
-static void
-put_page(struct buf *out, const struct task_page *page)
+void
+tools_put_page(struct buf *out, const struct task_page *page)
 {
     struct str next = page->next;
     size_t n;
@@ -380,7 +380,7 @@ run_list(struct mcp_call *c)
     query_of(&x, &args, &q);
     rc = tasks_list(s->t, c->arena, &q, &page);
     if (rc == 0) {
-        put_page(c->out, &page);
+        tools_put_page(c->out, &page);
         return c->out->err;
     }
     if (rc == ERR_INVALID)
@@ -448,7 +448,7 @@ static const struct mcp_tool all[TASK_N_TOOLS] = {
             "include_done or their status. query looks in title, goal, "
             "task_id, tags and resume_prompt. changed_since is a time or a "
             "head_seq.",
-        .idempotent = true, .run = run_list,
+        .idempotent = true, .run = run_list, .ui = TOOLS_BOARD,
     },
     [TOOL_UPDATE] = {
         .name = "update_task",

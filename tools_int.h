@@ -15,6 +15,8 @@
 #define TOOLS_PAGE 20     /* events of a history, if no limit is given */
 #define TOOLS_URI_PAGE 50 /* resources of one page */
 
+#define TOOLS_BOARD "ui://mcptask/board" /* the page, as an MCP App */
+
 struct tools {
     struct tasks *t;
     const struct cli_env *env;
@@ -52,6 +54,10 @@ int tools_change(struct mcp_call *c, enum task_tool tool, size_t room,
 /* The time or seq that an argument holds. */
 void tools_since(const struct task_args *args, int arg,
                  struct task_query *q);
+
+/* Appends a page of tasks as list_tasks has it, as far as one answer holds
+   it. */
+void tools_put_page(struct buf *out, const struct task_page *page);
 
 /* get_task, its arguments parsed: appends the answer to c->out. 0, or a code
    that x->e explains. */

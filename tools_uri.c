@@ -1,13 +1,15 @@
-/* tools_uri - tasks as resources: task://{id} and what stands below it.
+/* tools_uri - tasks as resources: task://{id} and what stands below it, and
+   task:// for all of them.
 
    1. A resource is whole: the 48 KB of an answer are for tools. Only a history
       stops after HISTORY_MAX events.
    2. What does not name something that exists is ERR_NOT_FOUND, whatever its
       form; nothing in a uri is ever used as a path of a file.
-   3. Whatever can be read can be subscribed to: both split a uri in one
-      place. */
+   3. Whatever can be read can be subscribed to, as both split a uri in one
+      place; but for the page, which stays as it is. */
 
 #include "artifact.h"
+#include "page.h"
 #include "task_raw.h"
 #include "tools_int.h"
 #include "view.h"
@@ -207,9 +209,40 @@ read_text(struct mcp_call *c, struct str uri, const struct task *k,
     return rc;
 }
 
+/* The live tasks, as list_tasks gives them. */
+static int
+read_all(struct mcp_call *c, struct str uri)
+{
+    const struct tools *s = c->ctx;
+    struct task_query q = {.limit = TASK_LIST_MAX};
+    struct task_page page;
+    struct buf b = {0};
+    int rc = tasks_list(s->t, c->arena, &q, &page);
+
+    if (rc == 0) {
+        tools_put_page(&b, &page);
+        rc = b.err;
+    }
+    if (rc == 0)
+        put_text(c, uri, "application/json", buf_view(&b));
+    buf_fini(&b);
+    return rc;
+}
+
+static int
+read_page(struct mcp_call *c, struct str uri)
+{
+    struct str page;
+    int rc = page_text(c->arena, &page);
+
+    if (rc == 0)
+        put_text(c, uri, "text/html;profile=mcp-app", page);
+    return rc;
+}
+
 /* What a uri names, whether it exists or not. */
 struct place {
-    struct str id;
+    struct str id;           /* empty: all tasks */
     const struct kind *kind; /* NULL: an artifact */
     struct str artifact;
 };
@@ -229,6 +262,8 @@ split(struct arena *a, struct str uri, struct place *to)
     for (i = 0; i < s.len && s.p[i] != '/';)
         i++;
     *to = (struct place){.id = {s.p, i}};
+    if (s.len == 0)
+        return 0;
     below = cut(s, i);
     for (i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (str_is(below, kinds[i].below))
@@ -245,8 +280,13 @@ tools_resource_read(struct mcp_call *c, struct str uri)
     const struct tools *s = c->ctx;
     struct place at;
     struct task k;
-    int rc = split(c->arena, uri, &at);
+    int rc;
 
+    if (str_is(uri, TOOLS_BOARD))
+        return read_page(c, uri);
+    rc = split(c->arena, uri, &at);
+    if (rc == 0 && at.id.len == 0)
+        return read_all(c, uri);
     if (rc == 0)
         rc = task_get(s->t, c->arena, at.id, &k);
     if (rc != 0)
@@ -266,6 +306,8 @@ tools_resource_key(void *ctx, struct arena *a, struct str uri)
     (void)ctx;
     if (split(a, uri, &at) != 0)
         return STR_NONE;
+    if (at.id.len == 0)
+        return STR("");
     return arena_printf(a, "task/%.*s", STR_ARG(at.id));
 }
 

@@ -119,6 +119,7 @@ view_summary_json(struct buf *b, const struct task *k)
         {"lease", AT(f[F_LEASE]), RAW},
         {"lease_expired", AT(lease_expired), IF_SO},
         {"stale", AT(stale), IF_SO}, {"tags", AT(f[F_TAGS]), RAW},
+        {"repo_path", AT(f[F_REPO_PATH]), RAW},
     }, last[] = {
         {"version", AT(version), NUMBER}, {"seq", AT(ev.r.n), NUMBER},
         {"updated_at", AT(ev.r.time), TEXT},

@@ -20,12 +20,15 @@
 
 #include "web_int.h"
 
+#include "page.h"
 #include "text.h"
 #include "token.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#define PACKED "Content-Encoding: gzip\r\n" /* before the page's other fields */
+#define PACKED_LEN (sizeof(PACKED) - 1)
 #define FIELD_LEN 160 /* bytes of the fields of one reply */
 #define VERSION "mcp-protocol-version"
 
@@ -65,6 +68,7 @@ struct web {
     unsigned n_later;
     struct loop_timer timer;
     struct http_handler handler;
+    struct buf page;  /* the fields that go with it, NUL-terminated */
     int64_t end_ms;   /* 0: it goes on */
 };
 
@@ -657,6 +661,42 @@ run_metrics(struct link *k)
     buf_fini(&b);
 }
 
+/* ---- the page for people ---- */
+
+/* A proxy may have packed it anew: then its tag stands in another form. */
+static bool
+has_page(const struct link *k)
+{
+    struct str known = field(k, "if-none-match");
+    char tag[16];
+    size_t i, n;
+
+    page_tag(tag);
+    n = strlen(tag + 2);
+    for (i = 0; i + n <= known.len; i++)
+        if (memcmp(known.p + i, tag + 2, n) == 0)
+            return true;
+    return false;
+}
+
+static void
+run_page(struct link *k)
+{
+    struct str body = page_packed();
+    const char *fields = k->web->page.p, *type = "text/html; charset=utf-8";
+    struct arena a = {0};
+
+    if (has_page(k))
+        reply(k, 304, fields + PACKED_LEN, NULL, STR_NONE);
+    else if (http_accepts_coding(http_request(k->c), "gzip"))
+        reply(k, 200, fields, type, body);
+    else if (page_text(&a, &body) == 0)
+        reply(k, 200, fields + PACKED_LEN, type, body);
+    else
+        unavailable(k);
+    arena_fini(&a);
+}
+
 /* ---- judging a head ---- */
 
 static const struct route routes[] = {
@@ -665,6 +705,7 @@ static const struct route routes[] = {
     {"/mcp", "DELETE", OLD | ENDS, run_delete},
     {"/sse", "GET", STREAM, run_sse},
     {"/message", "POST", BODY, run_message},
+    {"/", "GET", FREE, run_page},
     {"/health", "GET", FREE, run_health},
     {"/ready", "GET", 0, run_ready},
     {"/metrics", "GET", 0, run_metrics},
@@ -839,7 +880,12 @@ web_open(struct web **out, struct serve *s, struct loop *l,
     w->store = store;
     w->o = *o;
     w->timer = (struct loop_timer){.fn = look, .ctx = w};
-    err = random_bytes(&w->last_id, sizeof(w->last_id));
+    buf_z(&w->page, PACKED);
+    page_put_fields(&w->page);
+    buf_char(&w->page, '\0');
+    err = w->page.err;
+    if (err == 0)
+        err = random_bytes(&w->last_id, sizeof(w->last_id));
     if (err == 0 && o->token_file != NULL)
         err = tokens_load(&w->tokens, o->token_file, why);
     if (err == 0)
@@ -870,6 +916,7 @@ web_close(struct web *w)
     while (w->links != NULL)
         link_free(w->links);
     tokens_free(w->tokens);
+    buf_fini(&w->page);
     free(w);
 }
 

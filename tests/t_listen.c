@@ -24,6 +24,7 @@ test_capabilities_as_bits(void)
         {"{\"sampling\":{},\"roots\":{\"listChanged\":true}}",
          MCP_SAMPLING | MCP_ROOTS},
         {"{\"sampling\":null,\"roots\":[]}", 0},
+        {"{\"extensions\":{\"io.modelcontextprotocol/ui\":{}}}", MCP_UI},
     };
     struct arena a = {0};
     const struct json_tok *t;

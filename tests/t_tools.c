@@ -952,7 +952,7 @@ read_uri(struct fixture *f, const char *uri)
 static void
 test_resources(void)
 {
-    static const char *const missing[] = {"", "task://", "task://no",
+    static const char *const missing[] = {"", "task:///", "task://no",
         "file:///etc/passwd", "task://a:1/", "task://a:1/x",
         "task://a:1/resume/", "task://a:1/artifacts/", "task://../a:1",
         "task://a:1/artifacts/../../x", "task://a:1/artifacts/a9"};
@@ -970,6 +970,10 @@ test_resources(void)
          "'/w==','encoding':'base64'}");
     for (i = 0; i < sizeof missing / sizeof *missing; i++)
         CHECK(read_uri(&f, missing[i]) == ERR_NOT_FOUND);
+    CHECK(read_uri(&f, "task://") == 0);
+    CHECK(has(&f, "uri", "task://"));
+    CHECK(read_uri(&f, "ui://mcptask/board") == 0);
+    CHECK(has(&f, "mimeType", "text/html;profile=mcp-app"));
     CHECK(read_uri(&f, "task://a:1") == 0);
     CHECK(has(&f, "uri", "task://a:1"));
     CHECK(has(&f, "mimeType", "application/json"));

@@ -183,6 +183,11 @@ test_routes_and_refusals(void)
         {"HEAD", "/health", "", NULL, 200, "ontent-"},
         {"GET", "/ready", "", NULL, 200, NULL},
         {"GET", "/metrics", "", NULL, 200, "text/plain"},
+        {"GET", "/", "", NULL, 200, "text/html; charset=utf-8"},
+        {"HEAD", "/", "", NULL, 200, "Content-Security-Policy: default-src"},
+        {"GET", "/", "Host: evil.example\r\n", NULL, 403, NULL},
+        {"GET", "/", "Origin: http://evil.example\r\n", NULL, 403, NULL},
+        {"POST", "/", TYPES, "{}", 405, "Allow: GET, HEAD\r\n"},
         {"GET", "/nothing", "", NULL, 404, NULL},
         {"GET", "/.well-known/oauth-protected-resource", "", NULL, 404, NULL},
         {"GET", "/mcp/", "", NULL, 404, NULL},
@@ -720,6 +725,38 @@ test_a_reader_leaves_no_trace(void)
     free(files);
 }
 
+/* Packed or not, as the client takes it; again only when it is another. */
+static void
+test_the_page(void)
+{
+    struct rig r = rig_new(NULL);
+    struct client c = dial(r.address);
+    char known[256], tag[64];
+
+    CHECK(fetch(&c, "GET", "/", "Accept-Encoding: br, gzip\r\n", NULL) == 200);
+    CHECK(has(c.head, "Content-Encoding: gzip\r\n"));
+    CHECK(memcmp(c.body.p, "\x1f\x8b", 2) == 0);
+    CHECK(has(c.head, "Vary: Accept-Encoding\r\n"));
+    CHECK(has(c.head, "Cache-Control: no-cache\r\n"));
+    CHECK(strstr(c.head, "no-store") == NULL);
+    CHECK(has(c.head, "X-Content-Type-Options: nosniff\r\n"));
+    CHECK(has(c.head, "Referrer-Policy: no-referrer\r\n"));
+    CHECK(has(c.head, "; frame-ancestors 'none'\r\n"));
+    CHECK(field_of(&c, "etag") != NULL);
+    snprintf(tag, sizeof(tag), "%.60s", field_of(&c, "etag"));
+    CHECK(fetch(&c, "GET", "/", "Accept-Encoding: gzip;q=0\r\n", NULL) == 200);
+    CHECK(strstr(c.head, "Content-Encoding") == NULL);
+    CHECK(strncmp(c.body.p, "<!doctype html>", 15) == 0);
+    snprintf(known, sizeof(known), "If-None-Match: \"x\", %s\r\n", tag);
+    CHECK(fetch(&c, "GET", "/", known, NULL) == 304);
+    CHECK(c.body.len == 0 && strstr(c.head, "Content-Length") == NULL);
+    CHECK(has(c.head, "ETag: "));
+    CHECK(fetch(&c, "GET", "/", "If-None-Match: \"x\"\r\n", NULL) == 200);
+    CHECK(fetch(&c, "HEAD", "/", "Accept-Encoding: gzip\r\n", NULL) == 200);
+    hang_up(&c);
+    rig_end(&r);
+}
+
 static void
 test_tokens(void)
 {
@@ -1202,6 +1239,7 @@ main(int argc, char **argv)
     test_a_bad_key_is_told();
     test_replay_across_a_kill();
     test_a_reader_leaves_no_trace();
+    test_the_page();
     test_tokens();
     test_the_sse_transport();
     test_listens();

@@ -1,0 +1,414 @@
+/* The page for people, in Debian's browser: it draws what other processes do
+   to the store, answers agents that wait, and takes no text for anything
+   else. A page may not complain of anything, but for what a test expects. */
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { after, before } from 'node:test';
+
+import { chromium } from 'playwright-core';
+
+import { Agent, KINDS, newStore } from './agent.mjs';
+import { Server } from './server.mjs';
+
+const LIMIT = { timeout: 90000 };
+const SOON = 5000; /* of what takes less than one second where nobody hurries */
+const STDIO = KINDS.find((kind) => !kind.path && kind.rev === '2025-11-25');
+const profile = mkdtempSync(join(tmpdir(), 'mcptask-page-'));
+let browser;
+
+before(async () => {
+  browser = await chromium.launchPersistentContext(profile, {
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
+      '--disable-background-networking', '--disable-component-update',
+      '--disable-sync']
+  });
+});
+after(async () => {
+  await browser?.close();
+  rmSync(profile, { recursive: true, force: true });
+});
+
+/* A page of this store's server, and an agent in a process of its own. */
+async function desk(t, { args = [], hash = '', expect = /^$/, agent } = {}) {
+  const wrong = [];
+  const page = await browser.newPage();
+  const note = (text) => expect.test(text) || wrong.push(text);
+
+  t.after(async () => {
+    await page.close(); /* before its server goes */
+    assert.deepEqual(wrong, []);
+  });
+  const store = newStore(t);
+  const server = store.server = new Server(t, store, args);
+  page.on('pageerror', (e) => note(String(e)));
+  page.on('console', (m) => {
+    if (['error', 'warning'].includes(m.type())) {
+      note(`${m.text()} ${m.location().url}`);
+    }
+  });
+  page.on('request', (r) => {
+    if (!/^(http:\/\/127\.0\.0\.1:\d+\/|data:)/.test(r.url())) {
+      note(`asked for ${r.url()}`);
+    }
+  });
+  await page.addInitScript(() => {
+    addEventListener('securitypolicyviolation', (e) =>
+      console.error(`violates ${e.violatedDirective}`));
+  });
+  await server.up();
+  const worker = await Agent.start(t, STDIO, store, agent);
+  return { store, server, page, worker,
+    async go(to = hash) {
+      await page.goto(String(server.url(`/${to}`)));
+    } };
+}
+
+const live = (page) => page.locator('#state.live').waitFor({ timeout: 20000 });
+const cardOf = (page, lane, title) =>
+  page.locator(`.lane.${lane} .card`, { hasText: title });
+
+/* How long it takes until it is there, having been begun by fn. */
+async function timed(t, what, locator, fn) {
+  const from = performance.now();
+  await fn();
+  await locator.waitFor({ timeout: SOON });
+  t.diagnostic(`${what}: ${Math.round(performance.now() - from)} ms`);
+}
+
+test('the board shows what another process does', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const task_id = 'b.1';
+
+  await worker.tool('create_task', { task_id, title: 'First', tags: ['x'] });
+  await go();
+  await live(page);
+  await cardOf(page, 'ready', 'First').waitFor();
+  await timed(t, 'a task of another process', cardOf(page, 'ready', 'Second'),
+    () => worker.tool('create_task', { task_id: 'b.2', title: 'Second' }));
+  await timed(t, 'a claim', cardOf(page, 'prog', 'First'),
+    () => worker.tool('claim_task', { task_id, agent: 'alice' }));
+  await timed(t, 'a checkpoint', cardOf(page, 'prog', '2/3'),
+    () => worker.tool('save_checkpoint', { task_id, agent: 'alice',
+      completed_steps: ['a', 'b'], remaining_steps: ['c'],
+      test_results: [{ command: 'make', exit_code: 0, passed: 7 }] }));
+  await cardOf(page, 'prog', '7 passed').waitFor({ timeout: SOON });
+  await worker.tool('create_task', { task_id: 'b.3', title: 'Third',
+    depends_on: [task_id] });
+  await cardOf(page, 'stuck', `blocked by ${task_id}`).waitFor();
+  await timed(t, 'a hand-over', cardOf(page, 'hand', 'for bob'),
+    () => worker.tool('handoff_task', { task_id, from_agent: 'alice',
+      to_agent: 'bob', reason: 'lunch' }));
+  await worker.tool('claim_task', { task_id, agent: 'bob' });
+  await worker.tool('update_task', { task_id, agent: 'bob', status: 'done' });
+  await cardOf(page, 'done', 'First').waitFor();
+  await cardOf(page, 'ready', 'Third').waitFor();
+  await page.locator('#say', { hasText: 'First: Done' })
+    .waitFor({ state: 'attached' });
+  await worker.close();
+});
+
+test('a question is answered where the agent waits', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const task_id = 'q.1';
+  const ask = (question, more) => worker.tool('request_input',
+    { task_id, agent: 'alice', question, wait_seconds: 50, ...more });
+  const box = () => cardOf(page, 'need', 'Asked').locator('.ask');
+
+  await worker.tool('create_task', { task_id, title: 'Asked' });
+  await worker.tool('claim_task', { task_id, agent: 'alice' });
+  await go();
+  await live(page);
+
+  let waits = ask('Which one?', { options: ['The red', 'The blue'] });
+  await box().getByText('Which one?').waitFor({ timeout: SOON });
+  await box().getByRole('button', { name: 'The blue' }).click();
+  assert.equal((await waits).answer.text, 'The blue');
+  await cardOf(page, 'prog', 'Asked').waitFor({ timeout: SOON });
+
+  waits = ask('What name?');
+  await box().getByText('What name?').waitFor({ timeout: SOON });
+  await box().getByLabel('Your answer').fill('A <b>bold</b> one');
+  await worker.tool('update_task', { task_id, agent: 'alice', priority: 1 });
+  await cardOf(page, 'need', 'P1').waitFor({ timeout: SOON });
+  await box().getByLabel('Your answer').press('Enter');
+  assert.equal((await waits).answer.text, 'A <b>bold</b> one');
+
+  waits = ask('May I?', { kind: 'approval' });
+  await box().getByRole('button', { name: 'Decline' }).click();
+  assert.equal((await waits).answer.action, 'decline');
+  await worker.close();
+});
+
+test('a token is asked for, and kept for the tab alone', LIMIT, async (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'mcptask-page-'));
+  const file = join(dir, 'tokens');
+  const good = 'carol-0123456789abcdef';
+
+  t.after(() => rmSync(dir, { recursive: true, force: true }));
+  writeFileSync(file, `${good} carol\n`, { mode: 0o600 });
+  const { page, worker, server, go } = await desk(t,
+    { args: ['--token-file', file], expect: /status of 401/ });
+  await worker.tool('create_task', { task_id: 'k.1', title: 'Locked' });
+  await worker.tool('request_input', { task_id: 'k.1', agent: 'alice',
+    question: 'Sure?' });
+  await go();
+  await page.getByRole('textbox', { name: 'Token' }).fill('wrong');
+  await page.getByRole('button', { name: 'Go on' }).click();
+  await page.getByText('not known here').waitFor();
+  assert.equal(await page.locator('.card').count(), 0);
+  await page.getByRole('textbox', { name: 'Token' }).fill(good);
+  await page.getByRole('textbox', { name: 'Token' }).press('Enter');
+  await cardOf(page, 'need', 'Locked').waitFor();
+  await page.reload();
+  await live(page);
+  const box = cardOf(page, 'need', 'Locked').locator('.ask');
+  await box.getByLabel('Your answer').fill('yes');
+  await box.getByRole('button', { name: 'Answer' }).click();
+  await cardOf(page, 'ready', 'Locked').waitFor();
+  assert.equal((await worker.tool('get_task', { task_id: 'k.1' }))
+    .questions[0].answer.by, 'carol');
+  assert.equal(await page.evaluate(() => localStorage.length), 0);
+
+  const other = await browser.newPage();
+  await other.goto(String(server.url('/')));
+  await other.getByRole('textbox', { name: 'Token' }).waitFor();
+  await other.close();
+  await page.getByRole('button', { name: 'Forget token' }).click();
+  await page.getByRole('textbox', { name: 'Token' }).waitFor();
+  await worker.close();
+});
+
+const SCRIPT = '<script>document.title="pwned"</script>';
+const IMAGE = '<img src="x" onerror="document.title=\'pwned\'">';
+const RLO = '\u202e';
+
+test('what agents wrote stays text', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const task_id = 'h.1';
+  const log = `${SCRIPT}${IMAGE}</pre>${RLO}\u001b[31m\n`;
+
+  await worker.tool('create_task', { task_id, title: `${IMAGE}${RLO}txt`,
+    goal: `${SCRIPT}\n${RLO}evil`, tags: [IMAGE.slice(0, 60)],
+    repo_path: SCRIPT });
+  await worker.tool('save_checkpoint', { task_id, agent: IMAGE,
+    completed_steps: [SCRIPT], remaining_steps: [IMAGE], resume_prompt: SCRIPT,
+    decisions: ['"><svg onload=alert(1)>'], notes: IMAGE,
+    test_results: [{ command: IMAGE, exit_code: 1 }] });
+  await worker.tool('request_input', { task_id, agent: IMAGE,
+    question: SCRIPT, options: [IMAGE] });
+  await worker.tool('attach_artifact', { task_id, agent: IMAGE, name: IMAGE,
+    type: 'log', content: log.repeat(Math.floor((1 << 20)
+      / Buffer.byteLength(log))) });
+  await worker.tool('attach_artifact', { task_id, agent: IMAGE, name: 'line',
+    type: 'diff', content: `+${'x'.repeat((1 << 20) - 10)}` });
+  await go(`#task/${task_id}`);
+  await live(page);
+  const view = page.locator('#task');
+  await view.getByText(`${IMAGE}\u27e8U+202E\u27e9txt`).waitFor();
+  await view.getByText(`${SCRIPT}\n\u27e8U+202E\u27e9evil`).waitFor();
+  await view.locator('.time li').nth(3).waitFor();
+  for (const i of [0, 1]) {
+    await view.locator('summary').nth(i).click();
+  }
+  for (let i = 0; i < 2; i++) {
+    const more = view.getByRole('button', { name: /Load more/ }).first();
+    await more.click();
+  }
+  await page.waitForFunction((s) => document.querySelector('pre.log')
+    .textContent.split(s).length > 300, SCRIPT);
+  assert.equal(await page.locator('img, svg, iframe, object').count(), 0);
+  assert.equal(await page.locator('script').count(), 1);
+  assert.ok(!(await page.content()).includes(RLO));
+  assert.match(await page.title(), /mcptask$/);
+  await worker.close();
+});
+
+test('nothing runs but the page itself', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t,
+    { expect: /violates|Content Security/ });
+  await go();
+  await live(page);
+  const ran = await page.evaluate(() => new Promise((done) => {
+    addEventListener('securitypolicyviolation', () => done(window.ran));
+    const script = document.createElement('script');
+    script.textContent = 'window.ran = true';
+    document.head.append(script);
+  }));
+  assert.equal(ran, undefined);
+  await worker.close();
+});
+
+test('it says when it is not live, and heals', LIMIT, async (t) => {
+  const { page, worker, server, go } = await desk(t,
+    { expect: /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE|ERR_EMPTY|ERR_SOCKET/ });
+
+  await worker.tool('create_task', { task_id: 'r.1', title: 'Before' });
+  await go();
+  await live(page);
+  await server.kill();
+  await page.locator('#state.off').waitFor({ timeout: SOON });
+  await cardOf(page, 'ready', 'Before').waitFor();
+  await worker.tool('create_task', { task_id: 'r.2', title: 'Meanwhile' });
+  await worker.tool('claim_task', { task_id: 'r.1', agent: 'alice' });
+  await server.up();
+  await live(page);
+  await cardOf(page, 'ready', 'Meanwhile').waitFor();
+  await cardOf(page, 'prog', 'Before').waitFor();
+  await server.close();
+  await page.locator('#state.off').waitFor({ timeout: SOON });
+  await server.up();
+  await live(page);
+  await timed(t, 'a change after that', cardOf(page, 'ready', 'Later'),
+    () => worker.tool('create_task', { task_id: 'r.3', title: 'Later' }));
+  await worker.close();
+});
+
+test('the keyboard does it all', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const press = (...keys) => keys.reduce((was, key) =>
+    was.then(() => page.keyboard.press(key)), Promise.resolve());
+  const focus = () => page.evaluate(() => document.activeElement.textContent);
+
+  for (const n of [1, 2, 3]) {
+    await worker.tool('create_task', { task_id: `t.${n}`, title: `Task ${n}`,
+      priority: n, goal: n === 3 ? 'find the needle' : 'x', tags: [`tag${n}`] });
+  }
+  await worker.tool('claim_task', { task_id: 't.3', agent: 'alice' });
+  await go();
+  await live(page);
+  await cardOf(page, 'prog', 'Task 3').waitFor();
+  await press('Tab');
+  assert.equal(await focus(), 'Skip to the tasks');
+  await press('Enter');
+  assert.equal(await focus(), 'Task 1');
+  await press('ArrowDown');
+  assert.equal(await focus(), 'Task 2');
+  await press('ArrowRight');
+  assert.equal(await focus(), 'Task 3');
+  assert.equal(await page.locator('.title[tabindex="0"]').count(), 1);
+  await press('Enter');
+  await page.locator('#task[open]').waitFor();
+  assert.equal(await focus(), 'Task 3');
+  assert.match(page.url(), /#task\/t\.3$/);
+  await press('Escape');
+  await page.locator('#task:not([open])').waitFor({ state: 'attached' });
+  assert.equal(await focus(), 'Task 3');
+  await press('/');
+  await page.keyboard.type('needle');
+  await page.waitForFunction(() =>
+    document.querySelectorAll('.card').length === 1);
+  await press('Enter');
+  assert.equal(await focus(), 'Task 3');
+  await press('/', 'Escape');
+  await page.waitForFunction(() =>
+    document.querySelectorAll('.card').length === 3);
+  await page.getByLabel('Tag').selectOption('tag2');
+  await page.waitForFunction(() =>
+    document.querySelectorAll('.card').length === 1);
+  for (const [role, name] of [['search', undefined], ['main', 'Tasks'],
+    ['region', 'Ready'], ['status', undefined], ['heading', 'mcptask']]) {
+    await page.getByRole(role, { name }).first().waitFor({ state: 'attached' });
+  }
+  await worker.close();
+});
+
+test('two thousand tasks, of which it draws some', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const all = Array.from({ length: 2000 }, (_, i) => i);
+
+  while (all.length > 0) {
+    await Promise.all(all.splice(0, 100).map((i) => worker.tool('create_task',
+      { task_id: `m.${i}`, title: `Many ${i}` })));
+  }
+  const from = performance.now();
+  await go();
+  await live(page);
+  await page.locator('.lane.ready h2', { hasText: '2000' }).waitFor();
+  t.diagnostic(`2,000 tasks: ${Math.round(performance.now() - from)} ms`);
+  const nodes = () => page.evaluate(() =>
+    [document.querySelectorAll('.card').length,
+      document.querySelectorAll('*').length]);
+  let [cards, n] = await nodes();
+  assert.ok(cards <= 40 && n < 1000, `${cards} cards, ${n} elements`);
+  await page.getByRole('button', { name: 'Show more' }).click();
+  await page.waitForFunction(() =>
+    document.querySelectorAll('.card').length === 80);
+  await timed(t, 'one of them', cardOf(page, 'prog', 'Many 77'),
+    () => worker.tool('claim_task', { task_id: 'm.77', agent: 'alice' }));
+  const draw = await page.evaluate(() => {
+    const start = performance.now();
+    drawNow();
+    return performance.now() - start;
+  });
+  t.diagnostic(`drawn anew in ${draw.toFixed(1)} ms`);
+  await worker.close();
+});
+
+test('it is small, and on the phone one column', LIMIT, async (t) => {
+  const { page, worker, server, go } = await desk(t);
+  const got = await fetch(server.url('/'));
+
+  assert.ok((await got.text()).length <= 40 * 1024);
+  await worker.tool('create_task', { task_id: 'p.1', title: 'Small' });
+  await page.setViewportSize({ width: 360, height: 740 });
+  await go();
+  await live(page);
+  await cardOf(page, 'ready', 'Small').waitFor();
+  assert.equal(await page.locator('.lane:visible').count(), 1);
+  await page.getByRole('button', { name: 'Done' }).click();
+  await page.getByText('None').and(page.locator(':visible')).waitFor();
+  assert.equal(await page.evaluate(() =>
+    document.documentElement.scrollWidth), 360);
+  await worker.close();
+});
+
+/* What a host of MCP Apps does, as far as the page needs it. */
+const HOST = `<!doctype html><iframe sandbox="allow-scripts"
+  style="width:1200px;height:640px"></iframe><script>
+  const frame = document.querySelector('iframe');
+  window.said = [];
+  addEventListener('message', async ({ source, data }) => {
+    if (source !== frame.contentWindow) return;
+    said.push(data.method);
+    if (data.id == null) return;
+    const result = data.method === 'ui/initialize'
+      ? { protocolVersion: data.params.protocolVersion,
+        hostInfo: { name: 'host', version: '1' }, hostCapabilities: {},
+        hostContext: { theme: 'dark' } }
+      : await callTool(data.params);
+    source.postMessage({ jsonrpc: '2.0', id: data.id, result }, '*');
+  });
+</script>`;
+
+test('it works in the frame of a host', LIMIT, async (t) => {
+  const UI = 'io.modelcontextprotocol/ui';
+  const { page, worker } = await desk(t, { agent: {
+    prepare: (client) => client.registerCapabilities({ extensions:
+      { [UI]: { mimeTypes: ['text/html;profile=mcp-app'] } } }) } });
+  const { tools } = await worker.client.listTools();
+  const uri = tools.find((tool) => tool.name === 'list_tasks')
+    ._meta.ui.resourceUri;
+  const { contents: [board] } = await worker.client.readResource({ uri });
+
+  assert.equal(board.mimeType, 'text/html;profile=mcp-app');
+  await worker.tool('create_task', { task_id: 'a.1', title: 'Framed' });
+  await page.exposeFunction('callTool', (params) =>
+    worker.client.callTool(params));
+  await page.setContent(HOST);
+  await page.evaluate((html) => { frame.srcdoc = html; }, board.text);
+  const inner = page.frameLocator('iframe');
+  await inner.locator('.lane.ready .card', { hasText: 'Framed' }).waitFor();
+  await worker.tool('request_input', { task_id: 'a.1', agent: 'alice',
+    question: 'Well?', options: ['Yes'] });
+  await inner.getByRole('button', { name: 'Yes' }).click();
+  await inner.locator('.lane.ready .card', { hasText: 'Framed' }).waitFor();
+  assert.equal(await inner.locator('html').evaluate((el) =>
+    getComputedStyle(el).colorScheme), 'dark');
+  assert.deepEqual((await page.evaluate(() => said)).slice(0, 2),
+    ['ui/initialize', 'ui/notifications/initialized']);
+  await worker.close();
+});
