@@ -319,6 +319,7 @@ verify_record(void *ctx, const struct store_rec *r)
 {
     struct verify *v = ctx;
 
+    cli_progress(v->c, r->n, store_next_n(v->c->store));
     return is_newest(v->c, r) ? each_artifact(r, verify_artifact, v) : 0;
 }
 
@@ -404,14 +405,15 @@ admin_verify(struct cli *c, int argc, char **argv)
 /* ---- compact ---- */
 
 static int
-compact(struct cli *c)
+compact(struct cli *c, int64_t len)
 {
+    uint64_t slices = 0;
     int rc = store_lock_patiently(c->store); /* mends a tail, if there is */
 
     if (rc == 0) {
         store_unlock(c->store);
         while ((rc = store_compact(c->store)) == ERR_MORE)
-            continue;
+            cli_progress(c, slices++ << 20, (uint64_t)len);
     }
     if (rc == ERR_BUSY)
         return cli_fail(c, rc, "%s: another process compacts it or holds its "
@@ -447,7 +449,7 @@ admin_compact(struct cli *c, int argc, char **argv)
     (void)argv;
     store_state(c->store, &before);
     if (before.g > 0) /* else there is no log, which is fine */
-        rc = compact(c);
+        rc = compact(c, before.len);
     store_state(c->store, &after);
     if (rc == 0 && c->args.orphans && after.g > 0)
         rc = each_unnamed(&u);
@@ -500,6 +502,7 @@ backup_record(void *ctx, const struct store_rec *r)
     struct backup *b = ctx;
 
     b->records++;
+    cli_progress(b->c, r->n, store_next_n(b->c->store));
     return each_artifact(r, backup_artifact, b);
 }
 
@@ -574,6 +577,7 @@ struct export {
     struct cli *c;
     bool md;
     bool any; /* one was written */
+    uint64_t head;
 };
 
 /* 0; 1: stdout is gone; or an error. */
@@ -605,7 +609,9 @@ export_record(void *ctx, const struct store_rec *r)
     if (!str_starts(r->key, "task/") || !is_newest(x->c, r))
         return 0;
     rc = task_event_of(r, &ev);
-    return rc < 0 ? rc : export_event(x, &ev);
+    if (!x->c->tty)
+        cli_progress(x->c, r->n, x->head);
+    return rc < 0 ? rc : task_event_archives(&ev) ? 0 : export_event(x, &ev);
 }
 
 static int
@@ -633,6 +639,7 @@ admin_export(struct cli *c, int argc, char **argv)
                         "md", format);
     for (int i = 1; i < argc && rc == 0; i++)
         rc = export_named(&x, argv[i]);
+    x.head = store_next_n(c->store);
     if (argc == 1)
         rc = store_scan(c->store, 1, export_record, &x);
     return rc < 0 ? cli_fail_store(c, rc) : rc;

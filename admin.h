@@ -10,6 +10,7 @@ int admin_export(struct cli *c, int argc, char **argv);
 int admin_import(struct cli *c, int argc, char **argv);
 int admin_verify(struct cli *c, int argc, char **argv);
 int admin_compact(struct cli *c, int argc, char **argv);
+int admin_archive(struct cli *c, int argc, char **argv);
 int admin_backup(struct cli *c, int argc, char **argv);
 
 #endif

@@ -35,16 +35,6 @@
 #define TAIL_EVENTS 10
 #define CALLS_PAGE 50
 
-struct cli_command {
-    const char *name;
-    const char *args;
-    const char *about; /* for the list of commands */
-    int (*run)(struct cli *c, int argc, char **argv);
-    const char *help; /* what follows the usage line */
-    const struct env_opt *opts;
-    uint8_t min, max; /* operands */
-    enum { CLOSED, READ, WRITE } store; /* how it is open for run */
-};
 #define ANY_NUMBER UINT8_MAX
 
 /* ---- errors ---- */
@@ -81,8 +71,10 @@ cli_fail(const struct cli *c, int err, const char *fmt, ...)
         view_error_json(&b, &(struct task_error){.code = err,
                                                  .message = str_of(text)});
     } else {
-        buf_printf(&b, "mcptask: %s", text);
-        cli_safe(&b, 0);
+        size_t from = c != NULL && c->shown_ms > 0 ? sizeof(CLI_WIPE) - 1 : 0;
+
+        buf_printf(&b, "%.*smcptask: %s", (int)from, CLI_WIPE, text);
+        cli_safe(&b, from);
     }
     buf_char(&b, '\n');
     cli_say(STDERR_FILENO, &b);
@@ -133,6 +125,9 @@ cli_fail_store(const struct cli *c, int err)
 int
 cli_fail_task(const struct cli *c, int err, const char *id)
 {
+    if (err == ERR_NOT_FOUND && tasks_is_archived(c->tasks, str_of(id)))
+        return cli_fail(c, err, "%s: in an archive: mcptask import of %s."
+                        "archive-... brings it back", id, c->env->log_path);
     if (err == ERR_NOT_FOUND)
         return cli_fail(c, err, "%s: no such task: mcptask list --all shows "
                         "which there are", id);
@@ -343,23 +338,6 @@ list_pages(struct cli *c, struct task_query *q, uint64_t left)
     return rc < 0 ? cli_fail_store(c, rc) : CLI_OK;
 }
 
-/* A time as "3m": in the largest unit that it fills. */
-static const char *
-span(char buf[24], int64_t ms)
-{
-    static const struct {
-        int32_t s;
-        char name;
-    } units[] = {{86400, 'd'}, {3600, 'h'}, {60, 'm'}, {1, 's'}};
-    int i = 0;
-
-    while (units[i].s > 1 && ms / 1000 < units[i].s)
-        i++;
-    text_put(buf, 24, "%lld%c", (long long)(ms / 1000 / units[i].s),
-             units[i].name);
-    return buf;
-}
-
 static void
 put_call(struct cli *c, const struct call *k)
 {
@@ -374,8 +352,9 @@ put_call(struct cli *c, const struct call *k)
     time_format(k->created_ms, created);
     time_format(end, ends);
     text_put(text, sizeof(text), "{call_id}  {status}  {tool}  {principal}  "
-             "%s  %s left  {waits_for}%s\n", span(two[0], now - k->created_ms),
-             span(two[1], end - now), open > 0 ? "  {questions} open" : "");
+             "%s  %s left  {waits_for}%s\n",
+             cli_span(two[0], now - k->created_ms),
+             cli_span(two[1], end - now), open > 0 ? "  {questions} open" : "");
     cli_tell(c, text, "call_id=%.*s status=%s tool=%.*s principal=%.*s "
              "created_at=%s expires_at=%s waits_for=%.*s questions=" U64,
              STR_ARG(k->id),
@@ -498,7 +477,8 @@ history(struct cli *c, struct str id, uint64_t since, uint64_t left)
         rc = 0;
         if (ev.r.p > since && !c->json)
             buf_printf(&c->out, "(events up to seq %llu went with an old "
-                       "generation of the log)\n",
+                       "generation of the log, or stand before an "
+                       "archive)\n",
                        (unsigned long long)ev.r.p);
     }
     arena_fini(&two[0]);
@@ -659,9 +639,8 @@ not_writable(const char *path)
     return 0;
 }
 
-/* The first of the store's paths that cannot be written, and why. */
-static const char *
-find_not_writable(struct cli *c, const char *log, int *why)
+const char *
+cli_not_writable(struct cli *c, const char *log, int *why)
 {
     struct str dir = arena_str(&c->a, str_of(log));
     struct str lock = arena_printf(&c->a, "%s.lock", log);
@@ -708,7 +687,7 @@ run_health(struct cli *c, int argc, char **argv)
     store_state(c->store, &st);
     if (st.err != 0 && st.err != ERR_READONLY)
         return cli_fail_store(c, st.err);
-    path = c->env->read_only ? NULL : find_not_writable(c, st.path, &why);
+    path = c->env->read_only ? NULL : cli_not_writable(c, st.path, &why);
     if (path != NULL)
         return cli_fail(c, ERR_READONLY, "%s: cannot be written: %s", path,
                         strerror(why));
@@ -779,9 +758,22 @@ static const struct env_opt wait_opts[] = {
     {"since-seq", 0, OPT_TEXT, ARG(since_seq)},
     {"timeout", 't', OPT_NUMBER, ARG(timeout)},
     {0}};
+static const struct env_opt board_opts[] = {
+    {"limit", 'n', OPT_NUMBER, ARG(limit)}, {0}};
+static const struct env_opt archive_opts[] = {
+    {"done-before", 0, OPT_TEXT, ARG(before)}, {0}};
+static const struct env_opt doctor_opts[] = {
+    {"port", 0, OPT_TEXT, ARG(port)},
+    {"token-file", 0, OPT_TEXT, ARG(token_file)},
+    {0}};
+static const struct env_opt config_opts[] = {
+    {"http", 0, OPT_FLAG, ARG(http)},
+    {"agent", 'a', OPT_TEXT, ARG(agent)},
+    {"token-file", 0, OPT_TEXT, ARG(token_file)},
+    {0}};
 static const struct env_opt no_opts[] = {{0}};
 
-static const struct cli_command commands[] = {
+const struct cli_command cli_commands[] = {
     {"list", "[OPTION...]", "tasks, newest change first", run_list,
      "Lists live tasks, one a line.\n"
      "  -s, --status S[,S...]  of these statuses\n"
@@ -814,6 +806,11 @@ static const struct cli_command commands[] = {
      "  -n, --lines N  how many (10)\n"
      "  -f, --follow   go on with what is written, until interrupted\n",
      tail_opts, 0, 0, READ},
+    {"board", "[-n N]", "all tasks in columns, by what they wait for",
+     cli_board,
+     "Stuck are those exhausted, blocked, expired or unchanged for a day.\n"
+     "  -n, --limit N  no more than N in a column (10)\n",
+     board_opts, 0, 0, READ},
     {"claim", "--agent A [OPTION...] [ID]", "takes up a task, or the best one",
      cli_claim,
      "Makes the task, or the best one that is ready, A's for a while, and\n"
@@ -886,6 +883,12 @@ static const struct cli_command commands[] = {
      "Closes the log's generation and begins one of the newest records only.\n"
      "  --orphans  also remove artifacts that no record names, after a day\n",
      compact_opts, 0, 0, WRITE},
+    {"archive", "--done-before D", "moves ended tasks out of the log",
+     admin_archive,
+     "Moves tasks that have ended, and last changed before D (2026-07-28), to\n"
+     "the new file LOG.archive-D; import brings them back. Ids stay taken,\n"
+     "artifacts in place, and what depends on a task as it was.\n",
+     archive_opts, 0, 0, WRITE},
     {"backup", "DIR", "a verified copy of log and artifacts", admin_backup,
      "Copies the log, its closed generations and the artifacts that they name\n"
      "into DIR, which is made. No file is overwritten, no lock taken.\n",
@@ -894,28 +897,45 @@ static const struct cli_command commands[] = {
      "Exit code 0: it can be read and, as far as can be told without writing,\n"
      "written; 3: it cannot.\n",
      no_opts, 0, 0, READ},
-    {"config", "CLIENT", "what to paste into an MCP client", cli_config,
-     "CLIENT: claude-code, claude-desktop, cursor, vscode, codex.\n",
+    {"doctor", "[OPTION...]", "what is wrong, and what to do about it",
+     cli_doctor,
+     "Exit code 1: there is a problem.\n"
+     "      --port PORT        where HTTP is served ($MCP_TASK_PORT, 8766)\n"
+     "      --token-file FILE  also look at this one\n",
+     doctor_opts, 0, 0, CLOSED},
+    {"config", "CLIENT [--http] [--token-file FILE] [URL]",
+     "what to paste into an MCP client", cli_config,
+     "CLIENT: claude-code, claude-desktop, cursor, vscode, codex, gemini,\n"
+     "hermes.\n"
+     "      --http             reached at URL (http://127.0.0.1:8766/mcp)\n"
+     "      --token-file FILE  there, with a token of FILE\n"
+     "  -a, --agent A          which is A's (CLIENT's)\n",
+     config_opts, 1, 2, CLOSED},
+    {"completion", "bash|zsh|fish", "a script that completes commands",
+     cli_completion,
+     "bash, zsh:  eval \"$(mcptask completion bash)\"\n"
+     "fish:       mcptask completion fish | source\n",
      no_opts, 1, 1, CLOSED},
     {"help", "[COMMAND]", "this, or more about a command", run_help, "",
      no_opts, 0, 1, CLOSED},
+    {0},
 };
-#define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 static const struct cli_command *
 find_command(const char *name)
 {
-    for (size_t i = 0; i < N_COMMANDS; i++)
-        if (strcmp(commands[i].name, name) == 0)
-            return &commands[i];
-    return NULL;
+    const struct cli_command *cmd = cli_commands;
+
+    while (cmd->name != NULL && strcmp(cmd->name, name) != 0)
+        cmd++;
+    return cmd->name != NULL ? cmd : NULL;
 }
 
 void
 cli_usage(struct buf *b)
 {
-    for (size_t i = 0; i < N_COMMANDS; i++)
-        buf_printf(b, "  %-11s %s\n", commands[i].name, commands[i].about);
+    for (const struct cli_command *k = cli_commands; k->name != NULL; k++)
+        buf_printf(b, "  %-11s %s\n", k->name, k->about);
 }
 
 static int
@@ -960,7 +980,11 @@ static int
 run(struct cli *c, int argc, char **argv)
 {
     int rc = take_options(c, &argc, argv);
+    const char *term = env_get("TERM");
 
+    c->tty = cli_terminal(STDOUT_FILENO) > 0;
+    c->color = c->tty && !c->json && env_get("NO_COLOR") == NULL &&
+               term != NULL && strcmp(term, "dumb") != 0;
     if (rc == 0 && c->cmd->store != CLOSED)
         rc = cli_open(c, c->cmd->store == READ);
     return rc != 0 ? rc : c->cmd->run(c, argc, argv);
@@ -979,6 +1003,7 @@ cli_main(const struct cli_env *env, int argc, char **argv)
         return no_command(&c, argv[0]);
     rc = wants_help(argc, argv) ? put_help(&c, c.cmd) : run(&c, argc, argv);
     rc = close_store(&c, rc);
+    cli_progress_end(&c);
     if (!cli_flush(&c)) {
         if (c.out_errno != EPIPE)
             cli_fail(&c, ERR_FULL, "standard output: %s",

@@ -48,16 +48,32 @@ int cli_fail(const struct cli *c, int err, const char *fmt, ...)
 /* ---- for the files of the commands alone from here on ---- */
 
 #define CLI_COLUMNS 6
+#define CLI_WIPE "\r\033[K" /* what cli_progress wrote */
 
 /* What a command was asked for, those of all commands. */
 struct cli_args {
     const char *status, *owner, *repo, *tag, *parent, *query;
     const char *format, *repair, *agent, *lease, *until, *since_seq;
     const char *from, *to, *reason, *resume_prompt, *notes;
+    const char *before, *token_file, *port;
     uint64_t limit, lines, since, timeout;
-    bool all, ready, stale, needs_input, calls, follow, strict, orphans;
+    bool http, all, ready, stale, needs_input, calls, follow, strict, orphans;
     bool decline, cancel;
 };
+
+/* A command. */
+struct cli_command {
+    const char *name;
+    const char *args;
+    const char *about; /* for the list of commands */
+    int (*run)(struct cli *c, int argc, char **argv);
+    const char *help; /* what follows the usage line */
+    const struct env_opt *opts;
+    uint8_t min, max; /* operands */
+    enum { CLOSED, READ, WRITE } store; /* how it is open for run */
+};
+/* All of them; the last has no name. */
+extern const struct cli_command cli_commands[];
 
 /* One run of a command. */
 struct cli {
@@ -67,9 +83,13 @@ struct cli {
     struct calls *calls;
     struct store *store; /* NULL: not opened */
     bool json;      /* --json */
+    bool tty;       /* stdout is a terminal, */
+    bool color;     /* and takes colours */
+    int64_t begun_ms, shown_ms; /* first and last cli_progress; 0: none */
     int out_errno;  /* of the write that failed; then nothing more is */
     struct buf out; /* for stdout, written by cli_flush */
     struct arena a; /* reset as a command sees fit */
+    bool md;        /* out is markdown */
     size_t columns; /* of each line in out that are padded; 0: none */
     size_t width[CLI_COLUMNS];
     struct cli_args args;
@@ -96,8 +116,19 @@ void cli_settle(struct cli *c);
 /* The exit code that goes with an error. */
 int cli_exit(int err);
 
-/* The commands of cli_config.c and cli_work.c. */
+/* One of the store's paths that cannot be written, and errno; NULL: all
+   can, or can be made. */
+const char *cli_not_writable(struct cli *c, const char *log, int *why);
+/* This binary's own path; where the system does not tell, what PATH finds. */
+struct str cli_own_path(struct arena *a);
+/* Appends the names of the clients that config knows, a blank before each. */
+void cli_put_clients(struct buf *b);
+
+/* The commands of the other files. */
+int cli_board(struct cli *c, int argc, char **argv);
+int cli_completion(struct cli *c, int argc, char **argv);
 int cli_config(struct cli *c, int argc, char **argv);
+int cli_doctor(struct cli *c, int argc, char **argv);
 int cli_claim(struct cli *c, int argc, char **argv);
 int cli_checkpoint(struct cli *c, int argc, char **argv);
 int cli_handoff(struct cli *c, int argc, char **argv);
@@ -105,6 +136,17 @@ int cli_answer(struct cli *c, int argc, char **argv);
 int cli_wait(struct cli *c, int argc, char **argv);
 
 /* ---- cli_text.c ---- */
+
+/* How wide the terminal is that fd is; 0: it is none. */
+size_t cli_terminal(int fd);
+/* Where stderr is a terminal: says that n of total are done, now and then.
+   It is wiped out by the next cli_fail, and by cli_flush at the end. */
+void cli_progress(struct cli *c, uint64_t n, uint64_t total);
+void cli_progress_end(struct cli *c);
+/* Appends s, in a colour ("31;1") where stdout takes any and sgr is one. */
+void cli_paint(struct cli *c, struct buf *b, struct str s, const char *sgr);
+/* A time as "3m": in the largest unit that it fills. */
+const char *cli_span(char buf[24], int64_t ms);
 
 #define U64 "%" PRIu64
 

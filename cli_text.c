@@ -10,14 +10,17 @@
 
 #include "cli.h"
 
+#include "text.h"
 #include "view.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define DRAIN_AT (64 * 1024)
+#define PROGRESS_MS 250 /* what takes less shows none */
 #define WIDTH_MAX 40 /* what is wider moves its own line only */
 
 /* ---- what a terminal may see ---- */
@@ -111,6 +114,35 @@ take_column(const char *p, const char *end, struct str *out)
     return false;
 }
 
+/* The colour of a column, or NULL: a status, by its first letters, is the
+   word that a reader looks for. */
+static const char *
+color_of(struct str s)
+{
+    static const struct { char word[13], sgr[3]; } colors[] = {
+        {"in_progress", "36"}, {"handoff_rea", "33"}, {"agent_exhau", "31"},
+        {"done", "32"}, {"failed", "31"}, {"cancelled", "2"},
+        {"problem", "31"}, {"ok", "32"}, {"working", "36"},
+        {"input_requi", "35"}, {"completed", "32"}};
+    struct str needs = {s.p + s.len - 13, 13};
+
+    if (s.len > 13 && str_is(needs, "(needs input)"))
+        return "35";
+    for (size_t i = 0; i < sizeof(colors) / sizeof(colors[0]); i++)
+        if (str_starts(s, colors[i].word))
+            return colors[i].sgr;
+    return NULL;
+}
+
+void
+cli_paint(struct cli *c, struct buf *b, struct str s, const char *sgr)
+{
+    if (c->color && sgr != NULL)
+        buf_printf(b, "\033[%sm%.*s\033[0m", sgr, STR_ARG(s));
+    else
+        buf_str(b, s);
+}
+
 /* Pads the columns of a line to the widest seen so far. Returns what is
    behind the line. */
 static const char *
@@ -125,11 +157,13 @@ align_line(struct cli *c, struct buf *b, const char *p, const char *end)
 
         if (n > c->width[i] && n <= WIDTH_MAX)
             c->width[i] = n;
-        for (buf_put(b, p, s.len + 2); n < c->width[i]; n++)
+        cli_paint(c, b, s, color_of(s));
+        for (buf_z(b, "  "); n < c->width[i]; n++)
             buf_char(b, ' ');
         p += s.len + 2;
     }
-    buf_put(b, p, (size_t)(next - p));
+    s = (struct str){p, (size_t)(next - p)};
+    cli_paint(c, b, s, c->md && str_starts(s, "#") ? "1" : NULL);
     return next;
 }
 
@@ -171,8 +205,10 @@ write_all(int fd, const struct buf *b)
 bool
 cli_flush(struct cli *c)
 {
-    if (c->columns > 0 && c->out.len > 0 && !c->out.err)
+    if ((c->columns > 0 || c->md) && c->out.len > 0 && !c->out.err)
         align(c);
+    if (c->out.len > 0)
+        cli_progress_end(c);
     if (c->out_errno == 0)
         c->out_errno = write_all(STDOUT_FILENO, &c->out);
     buf_reset(&c->out, 2 * DRAIN_AT);
@@ -194,6 +230,61 @@ cli_say(int fd, struct buf *b)
 
     buf_fini(b);
     return ok;
+}
+
+/* ---- progress ---- */
+
+size_t
+cli_terminal(int fd)
+{
+    struct winsize w;
+
+    return ioctl(fd, TIOCGWINSZ, &w) != 0 ? 0 : w.ws_col > 0 ? w.ws_col : 80;
+}
+
+void
+cli_progress_end(struct cli *c)
+{
+    struct buf b = {0};
+
+    if (c->shown_ms > 0) {
+        buf_z(&b, CLI_WIPE);
+        cli_say(STDERR_FILENO, &b);
+    }
+    c->shown_ms = 0;
+}
+
+void
+cli_progress(struct cli *c, uint64_t n, uint64_t total)
+{
+    int64_t now = clock_mono_ms();
+    struct buf b = {0};
+
+    if (c->begun_ms == 0)
+        c->begun_ms = now;
+    if (now - c->begun_ms < PROGRESS_MS || now - c->shown_ms < PROGRESS_MS ||
+        cli_terminal(STDERR_FILENO) == 0)
+        return;
+    c->shown_ms = now;
+    buf_printf(&b, CLI_WIPE "%s: %llu%%", c->cmd->name, (unsigned long long)
+               (n >= total ? 100 : n * 100 / total));
+    cli_say(STDERR_FILENO, &b);
+}
+
+const char *
+cli_span(char buf[24], int64_t ms)
+{
+    static const struct {
+        int32_t s;
+        char name;
+    } units[] = {{86400, 'd'}, {3600, 'h'}, {60, 'm'}, {1, 's'}};
+    int i = 0;
+
+    while (units[i].s > 1 && ms / 1000 < units[i].s)
+        i++;
+    text_put(buf, 24, "%lld%c", (long long)(ms / 1000 / units[i].s),
+             units[i].name);
+    return buf;
 }
 
 /* ---- facts ---- */
@@ -299,6 +390,7 @@ cli_task(struct cli *c, const struct task *k, bool md)
     size_t from = c->out.len;
 
     if (md) {
+        c->md = true;
         view_task_markdown(&c->out, &c->a, k);
         cli_safe(&c->out, from);
     } else {

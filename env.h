@@ -14,6 +14,7 @@ struct cli_env {
     char *artifact_root; /* --artifact-root, absolute; NULL: none */
     int64_t closed_max;        /* --closed-max in bytes; 0: the default */
     unsigned calls_own, calls_max; /* --calls-own, --calls-max; the same */
+    const struct env_opt *opts; /* those before a command, for completion */
     bool core;                 /* --tools core */
     bool read_only;            /* --read-only */
     bool require_evidence;     /* --require-evidence */

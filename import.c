@@ -10,12 +10,14 @@
 
 #include "admin.h"
 
+#include "record.h"
 #include "text.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define CHUNK (64 * 1024)
@@ -33,6 +35,7 @@ _Static_assert(IMPORT_BYTES + IMPORT_MAX < STORE_MAX_BATCH,
 struct input {
     const char *name;
     int fd;
+    int64_t read, size; /* bytes; size 0: not known */
     char *chunk;       /* CHUNK bytes */
     size_t at, n;      /* what of it has not been looked at */
     bool array;
@@ -71,6 +74,7 @@ fill(struct input *in)
     while (n < 0 && errno == EINTR);
     in->at = 0;
     in->n = n > 0 ? (size_t)n : 0;
+    in->read += n;
     return n > 0 ? 1 : n < 0 ? ERR_IO : 0;
 }
 
@@ -189,6 +193,7 @@ struct import {
     struct { size_t at, len; uint64_t number; } piece[IMPORT_RECORDS];
     size_t n;    /* ... and how many they are */
     uint64_t imported, skipped, failed;
+    bool archive; /* within the records of one */
 };
 
 /* Says what is wrong with a record; the exit code for err. */
@@ -226,6 +231,28 @@ is_of_store(int err)
            err == ERR_IO || err == ERR_READONLY || err == ERR_DAMAGED;
 }
 
+/* Whether a line of a log is a task's of an archive, whose state is then in
+   *root. Other logs have many records of a task: export finds the newest. */
+static bool
+take_record(struct import *im, struct str line, uint64_t number,
+            const struct json_tok **root)
+{
+    struct store_rec r;
+    bool ok = record_parse(line, &r) == 0;
+    bool header = ok && str_is(r.key, RECORD_KEY_LOG);
+    bool end = ok && str_is(r.key, RECORD_KEY_END);
+
+    if (header || end)
+        im->archive = header && record_archives(&r);
+    if (!ok || !(im->archive || end))
+        bad_record(im, number, ok ? STR("a log that is no archive: bring in "
+                                        "what export writes of it")
+                                  : STR("the record is damaged"));
+    im->stop |= header && !im->archive;
+    *root = json_get(*root, "v");
+    return ok && im->archive && !header && *root != NULL;
+}
+
 /* 0, the record being staged, skipped or counted as bad; or what the store
    said. */
 static int
@@ -247,6 +274,9 @@ import_one(struct import *im, struct str text, uint64_t number)
         bad_record(im, number, what);
         return 0;
     }
+    if (str_starts(text, "{\"c\":\"") &&
+        !take_record(im, text, number, &root))
+        return 0;
     rc = task_import(im->c->tasks, &ctx, root, &receipt);
     if (rc == ERR_EXISTS)
         known_task(im, number);
@@ -317,6 +347,8 @@ import_all(struct import *im)
     while (got >= 0 && rc == 0 && !im->stop &&
            (got = next_piece(&im->in)) == 1) {
         rc = take_piece(im);
+        if (im->in.size > 0)
+            cli_progress(im->c, (uint64_t)im->in.read, (uint64_t)im->in.size);
         if (rc == 0 && (im->n == IMPORT_RECORDS || im->stop ||
                         im->text.len >= IMPORT_BYTES))
             rc = import_batch(im);
@@ -337,6 +369,8 @@ import_all(struct import *im)
 static int
 open_input(struct cli *c, struct input *in, const char *name)
 {
+    struct stat st;
+
     in->fd = STDIN_FILENO;
     in->name = "standard input";
     in->chunk = malloc(CHUNK);
@@ -348,6 +382,8 @@ open_input(struct cli *c, struct input *in, const char *name)
     in->fd = open(name, O_RDONLY | O_CLOEXEC);
     if (in->fd < 0)
         return cli_fail_errno(c, ERR_NOT_FOUND, name);
+    if (fstat(in->fd, &st) == 0)
+        in->size = st.st_size;
     if (pread(in->fd, in->chunk, 16, 0) == 16 && /* a pipe has no start */
         memcmp(in->chunk, "SQLite format 3", 16) == 0)
         return cli_fail(c, ERR_INVALID, "%s: an SQLite file: write its tasks "

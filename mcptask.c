@@ -374,6 +374,7 @@ main(int argc, char **argv)
         return cli_say(STDOUT_FILENO, &b) ? CLI_OK : CLI_NOT_MET;
     if (env_resolve(&e, why) < 0)
         return cli_fail(NULL, ERR_INVALID, "%s", why);
+    e.opts = opts;
     i = 1 + take_options(&e, &o, argv + 1);
     exit_code = i < 1 ? 1 - i
                 : i < argc ? cli_main(&e, argc - i, argv + i)

@@ -167,13 +167,25 @@ record_new_id(struct record_header *h)
     return rc;
 }
 
+#define ARCHIVE ",\"archive\":true"
+
+bool
+record_archives(const struct store_rec *r)
+{
+    size_t n = sizeof ARCHIVE - 1;
+
+    return str_is(r->key, RECORD_KEY_LOG) && r->body.len > n &&
+           memcmp(r->body.p + r->body.len - n, ARCHIVE, n) == 0;
+}
+
 void
 record_put_header(struct buf *b, const struct record_header *h,
                   struct str time)
 {
     char body[128];
     text_put(body, sizeof body, "\"mcptask-log\":%d,\"id\":\"%s\"%s",
-             RECORD_VERSION, h->id, h->compacted ? ",\"compacted\":true" : "");
+             RECORD_VERSION, h->id, h->archive ? ",\"compacted\":true" ARCHIVE
+             : h->compacted ? ",\"compacted\":true" : "");
     struct store_rec r = {.g = h->g, .key = STR(RECORD_KEY_LOG),
                           .time = time, .body = str_of(body)};
     record_put(b, &r);

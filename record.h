@@ -21,7 +21,8 @@
    this order without blanks, so that a reader needs no JSON parser for them.
 
    The first line is the header: k is "log", n is 0, and the body is
-   "mcptask-log":VERSION,"id":"<store id>"[,"compacted":true]. The text
+   "mcptask-log":VERSION,"id":"<store id>"[,"compacted":true], with
+   ,"archive":true behind it in what the command archive writes. The text
    "mcptask-log": and a number stand in the first line of every version to
    come; a reader that does not know the number leaves the file alone.
 
@@ -65,6 +66,7 @@ struct record_header {
     uint64_t g;
     char id[33];
     bool compacted;
+    bool archive; /* and holds ended tasks, each once; only to be written */
     int64_t end; /* where the next line begins; for who reads a file */
 };
 
@@ -79,6 +81,8 @@ void record_put_end(struct buf *b, uint64_t g, uint64_t n, uint64_t count,
 /* Reads a first line: 0; ERR_SYNTAX: a log's, but damaged; ERR_FORMAT: no
    log, or of a version unknown here (out->version is then not 0). */
 int record_parse_header(struct str line, struct record_header *out);
+/* Whether r is the header of an archive. */
+bool record_archives(const struct store_rec *r);
 /* The count of an end record, or 0. */
 uint64_t record_end_count(const struct store_rec *r);
 

@@ -111,7 +111,9 @@ task_event_prev(struct tasks *t, struct arena *a, struct task_event *ev)
     if (ev->r.p == 0)
         return ERR_NOT_FOUND;
     rc = store_read_n(t->store, ev->r.p, a, &r);
-    return rc == 0 ? task_event_of(&r, ev) : rc;
+    if (rc == 0)
+        rc = task_event_of(&r, ev);
+    return rc == 0 && task_event_archives(ev) ? ERR_NOT_FOUND : rc;
 }
 
 int
@@ -122,7 +124,7 @@ task_event_last(struct tasks *t, struct arena *a, struct str id,
 
     if (!store_loaded(t->store))
         return ERR_IO; /* what is not found may be there */
-    return e ? task_entry_event(t, e, a, out) : ERR_NOT_FOUND;
+    return e && !e->archived ? task_entry_event(t, e, a, out) : ERR_NOT_FOUND;
 }
 
 static int

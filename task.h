@@ -95,11 +95,18 @@ struct task {
 /* Reads the record r of a key "task/..." (from store_scan, store_observe,
    store_read). Slices point into r. ERR_FORMAT: no such record. */
 int task_event_of(const struct store_rec *r, struct task_event *out);
+/* Whether it is the one by which its task went to an archive: a record that
+   only holds the id, what it depends on, its artifacts, and how it ended. */
+bool task_event_archives(const struct task_event *ev);
 /* Makes ev the task's event before it. ERR_NOT_FOUND: it was the first
-   (ev->r.p 0), or the older ones went with a closed generation (not 0). */
+   (ev->r.p 0), or the older ones went with a closed generation or before it
+   was in an archive (not 0). */
 int task_event_prev(struct tasks *t, struct arena *a, struct task_event *ev);
 
-/* The newest event of task id: 0, ERR_NOT_FOUND, or what store_read says. */
+/* Whether task id is in an archive. */
+bool tasks_is_archived(struct tasks *t, struct str id);
+/* The newest event of task id: 0, ERR_NOT_FOUND (also of an archived one), or
+   what store_read says. */
 int task_event_last(struct tasks *t, struct arena *a, struct str id,
                     struct task_event *out);
 /* The task after event ev, with what is derived from the time and the
@@ -220,8 +227,11 @@ struct task_ctx {
    writes it, or the predecessor's. Its task_id, created_at, steps and all
    other fields are kept once checked, derived ones dropped, unknown ones
    carried along; a missing status is open. One staged record; under the
-   lock. ERR_EXISTS: there is such a task, nothing changed. */
+   lock. ERR_EXISTS: there is such a task, in no archive; nothing changed. */
 int task_import(struct tasks *t, struct task_ctx *c,
                 const struct json_tok *obj, struct task_receipt *out);
+/* Stages the record that says that the task of r, its newest record, is in
+   an archive. Under the lock. ERR_VERSION: r is not the newest any more. */
+int task_archive(struct tasks *t, const struct store_rec *r);
 
 #endif

@@ -799,6 +799,9 @@ run_create(struct change *ch)
 {
     int rc = 0;
 
+    if (ch->id.p && tasks_is_archived(ch->t, ch->id))
+        return refuse(ch, ERR_EXISTS, "task_id", "a task in an archive has "
+                      "this task_id");
     if (ch->id.p && tasks_find(ch->t, ch->id))
         return create_again(ch);
     if (given(ch, ARG_EXPECTED_VERSION))
@@ -1223,7 +1226,7 @@ task_import(struct tasks *t, struct task_ctx *c, const struct json_tok *obj,
     if (rc != 0)
         return rc;
     begin(&ch);
-    if (tasks_find(t, ch.id))
+    if (tasks_find(t, ch.id) && !tasks_is_archived(t, ch.id))
         return refuse(&ch, ERR_EXISTS, "task_id", "there is such a task");
     take_fields(&ch);
     ch.k.extra = args.extra;
@@ -1231,4 +1234,33 @@ task_import(struct tasks *t, struct task_ctx *c, const struct json_tok *obj,
     note_updated_at(&ch, obj);
     rc = check_links(&ch);
     return rc == 0 ? stage(&ch, out) : rc;
+}
+
+int
+task_archive(struct tasks *t, const struct store_rec *r)
+{
+    const unsigned kept = 1u << F_TASK_ID | 1u << F_PARENT_ID |
+                          1u << F_DEPENDS_ON | 1u << F_VERSION;
+    const struct store_entry *e = store_find(t->store, r->key);
+    struct task k = {.extra = STR_NONE};
+    struct task_event ev;
+    struct buf *b = &t->body;
+    int i, rc;
+
+    if (!e || e->n != r->n)
+        return ERR_VERSION;
+    if ((rc = task_event_of(r, &ev)) != 0 ||
+        (rc = task_head_of(ev.v, k.f)) != 0)
+        return rc;
+    k.f[F_RESULT] = k.f[F_STATUS];
+    k.f[F_ARTIFACTS] = task_member(ev.v, "artifacts"); /* no orphans yet */
+    for (i = 0; i < TASK_N_HEAD; i++)
+        if (!(kept >> i & 1))
+            k.f[i] = i == F_STATUS ? STR("\"archived\"") : STR_NONE;
+    buf_reset(b, b->cap);
+    buf_z(b, "\"op\":\"archive\",\"by\":\"mcptask\",\"v\":");
+    put_state(b, &k);
+    rc = b->err ? b->err : store_stage(t->store, r->key, buf_view(b));
+    buf_reset(b, BODY_KEEP);
+    return rc;
 }

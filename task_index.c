@@ -11,7 +11,8 @@
    4. An entry holds each of its atoms once. What it gives up stays readable
       until the next batch begins, because undo holds it again.
    5. A record that this binary cannot read (of a newer one) has an entry, on
-      no list; it is carried along and never changed. */
+      no list; it is carried along and never changed. So is the record of a
+      task that went to an archive, but that task_import may follow on it. */
 
 #include "task_index.h"
 #include "task_fields.h"
@@ -63,6 +64,12 @@ task_event_of(const struct store_rec *r, struct task_event *out)
     ev.op = raw_inner(ev.op);
     *out = ev;
     return ev.op.p && ev.by.p ? 0 : ERR_FORMAT;
+}
+
+bool
+task_event_archives(const struct task_event *ev)
+{
+    return str_is(ev->op, "archive");
 }
 
 int
@@ -217,6 +224,9 @@ apply(void *ctx, struct store_entry *se, const struct store_rec *r)
     if (!time_parse(r->time, &now.changed_ms))
         now.changed_ms = 0;
     read_head(&now, f);
+    now.archived = task_event_archives(&ev);
+    now.was_done = now.archived &&
+                   str_is(raw_inner(task_member(ev.v, "result")), "done");
     if ((ev.idem.p && keys_reserve(&t->keys) != 0) ||
         hold_atoms(t, e, &now, f) != 0)
         return ERR_NOMEM;
@@ -365,9 +375,17 @@ task_entry_id(const struct task_entry *e)
 }
 
 bool
+tasks_is_archived(struct tasks *t, struct str id)
+{
+    const struct task_entry *e = tasks_find(t, id);
+
+    return e && e->archived;
+}
+
+bool
 tasks_is_done(struct tasks *t, struct str dep)
 {
     const struct task_entry *e = tasks_find(t, raw_inner(dep));
 
-    return e && e->status == TASK_DONE;
+    return e && (e->status == TASK_DONE || e->was_done);
 }

@@ -25,6 +25,8 @@ struct task_entry {
     bool has_open : 1;  /* a question */
     bool seen : 1;  /* by the walk at hand; false between walks */
     bool known : 1; /* a record was applied: it has a status and a place */
+    bool archived : 1; /* it is in an archive: unreadable, its id taken */
+    bool was_done : 1; /* and had been done: what depends on it may begin */
 };
 
 enum { LIST_LIVE, LIST_ENDED, N_LISTS };

@@ -14,7 +14,7 @@ void view_task_json(struct buf *b, const struct task *k);
 void view_derived_json(struct buf *b, const struct task *k);
 /* A small object for lists: task_id, title, status, current_owner, priority,
    ready, blocked_by, needs_input, lease, lease_expired, stale, tags,
-   steps_done, steps_total, version, seq, updated_at. */
+   repo_path, steps_done, steps_total, version, seq, updated_at. */
 void view_summary_json(struct buf *b, const struct task *k);
 /* What an agent that takes over has to know, as markdown. Stored text is
    quoted, so that it cannot pass for a heading of the brief. */

@@ -1,9 +1,10 @@
 #!/bin/sh
-# The commands, run as people and hooks run them: t_cli.sh [MCPTASK]
+# The commands, run as people and hooks run them: t_cli.sh [MCPTASK [EXE]]
 # What is expected stands in the call; what came is printed when it differs.
 
 bin=${1:-./mcptask}
 bin=$(cd "$(dirname "$bin")" && pwd)/$(basename "$bin")
+exe=${2:-$bin} # what it is itself, where a script starts it
 data=$(cd "$(dirname "$0")/data" && pwd)
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
@@ -102,7 +103,8 @@ run 2 list --json --frob
 has err '"code":"invalid_argument"'
 run 0 help
 for command in list show history tail claim checkpoint handoff answer wait \
-    export import verify compact backup health config; do
+    export import verify compact backup health config board archive doctor \
+    completion; do
     has out "$command"
 done
 run 0 help import
@@ -663,13 +665,13 @@ has err '"code":"'
 begin config
 for client in claude-code claude-desktop cursor vscode codex; do
     run 0 config $client
-    has out "$bin" "$MCP_TASK_BASE_DIR"
+    has out "$exe" "$MCP_TASK_BASE_DIR"
     lacks out MCP_TASK_DB_PATH
     run 0 config $client --json
     has out '"command":' '"args":[]'
 done
 run 0 config claude-code
-has out "--scope user --transport stdio mcptask -- $bin" '"mcpServers"'
+has out "--scope user --transport stdio mcptask -- $exe" '"mcpServers"'
 run 0 config vscode
 has out '"servers"' '"type": "stdio"'
 run 0 --read-only --tools core config codex
@@ -678,6 +680,218 @@ run 0 --ownership warn config codex
 has out 'args = ["--ownership", "warn"]'
 run 0 --calls-own 5 --calls-max 70 config codex
 has out 'args = ["--calls-own", "5", "--calls-max", "70"]'
+
+begin config_over_http
+(umask 077; printf '# who\n%s other\n%s\tcursor\n' 0123456789abcdef0 \
+    fedcba9876543210f >tokens)
+while read -r client text; do
+    run 0 config $client --token-file tokens --agent cursor http://h:1/mcp
+    has out http://h:1/mcp 'Bearer fedcba9876543210f' "$text"
+    lacks out 0123456789abcdef0 "$bin"
+done <<'END'
+claude-code --transport http mcptask http://h:1/mcp --header 'Authorization: B
+claude-desktop "Authorization:${MCPTASK_AUTHORIZATION}"
+cursor "url": "http://h:1/mcp"
+vscode "type": "http"
+codex http_headers = {"Authorization" = "Bearer
+gemini "httpUrl": "http://h:1/mcp"
+hermes     headers: {"Authorization": "Bearer
+END
+run 0 config cursor --token-file tokens
+has out http://127.0.0.1:8766/mcp fedcba9876543210f
+MCP_TASK_PORT=99 run 0 config vscode --http --json
+has out '"url":"http://127.0.0.1:99/mcp","headers":{}}'
+run 1 config codex --token-file tokens
+has err 'no token of agent codex'
+chmod 644 tokens
+run 2 config cursor --token-file tokens
+has err 'chmod 600'
+run 2 config cursor ftp://h
+for client in gemini hermes; do
+    run 0 config $client
+    has out "$bin" 'command' 'args'
+done
+
+begin board
+tasks | "$bin" import - >out
+"$bin" import - >out <<'END'
+[{"task_id":"bored","title":"b","status":"agent_exhausted"},
+ {"task_id":"blocked","title":"b","depends_on":["later"]},
+ {"task_id":"asks","title":"b","status":"in_progress"},
+ {"task_id":"given","title":"b","status":"handoff_ready"}]
+END
+call 1 request_input '{"task_id":"asks","agent":"me","question":"Sure?"}' |
+    "$bin" >out
+COLUMNS=130 run 0 board
+lacks out "$rlo" "$esc"
+checks=$((checks + 1))
+[ "$(sed -n '1{s/  *([0-9]*)/|/g;p;}' out | tr -d ' ')" = \
+    'Needsyou|Ready|Inprogress|Handedover|Stuck|Done|' ] &&
+    [ "$(sed -n 2p out | tr -s ' ')" = \
+    'asks later evil given blocked first' ] || fail "$(cat out)"
+COLUMNS=60 run 0 board
+cat >expected <<'END'
+Needs you (1)
+  asks
+Ready (1)
+  later
+In progress (1)
+  evil
+Handed over (1)
+  given
+Stuck (2)
+  blocked
+  bored
+Done (1)
+  first
+END
+sed 's/^  \([a-z]*\) .*/  \1/' out >actual
+same actual expected
+COLUMNS=60 run 0 board -n 1
+has out 'Stuck (2)' blocked
+lacks out bored
+run 0 board --json
+has out '{"columns":[{"name":"Needs you","total":1,"tasks":[{"task_id":"asks"' \
+    '{"name":"Done","total":1,"tasks":[{"task_id":"first"'
+if script -qec true /dev/null >out 2>&1 </dev/null; then
+    TERM=xterm script -qec "'$bin' list" /dev/null >out </dev/null
+    has out "${esc}[36min_progress${esc}[0m"
+    TERM=xterm script -qec "'$bin' show evil" /dev/null >out </dev/null
+    has out "${esc}[1m# Task evil"
+    TERM=xterm NO_COLOR=1 script -qec "'$bin' list; '$bin' board" /dev/null \
+        >out </dev/null
+    lacks out "$esc"
+fi
+
+begin an_archive_moves_what_has_ended
+tasks | sed 's/},*$/,"artifacts":[{"artifact_id":"A","name":"n","size":7,'"\
+\"sha256\":\"$hex\"}]}/" | "$bin" import - >out
+mkdir -p "$store"
+printf content >"$store/$hex"
+echo '{"task_id":"then","title":"t","depends_on":["first"]}' | "$bin" import - >out
+run 2 archive
+run 2 archive --done-before soon
+run 0 archive --done-before 2020-01-01
+has out 'nothing to archive: 0 tasks'
+run 0 export first
+strip <out >expected
+run 0 archive --done-before 2999-12-31T23:00:00Z
+has out "$log.archive-2999-12-31: 1 tasks moved, 0 changed"
+run 4 archive --done-before 2999-12-31
+has err exists
+run 1 show first
+has err 'in an archive'
+run 1 history first
+run 1 checkpoint first --agent me
+run 0 list --all
+lacks out 'The first'
+run 0 export
+lacks out '"task_id":"first"'
+run 0 list --ready
+has out then
+call 1 create_task '{"task_id":"first","title":"Another"}' | "$bin" >out
+has out already_exists 'in an archive'
+touch -t 202001010000 "$store/$hex"
+run 0 compact --orphans
+run 0 verify
+has out '3 artifacts named, 0 of them bad; 0 files'
+run 0 list --ready
+has out then
+MCP_TASK_DB_PATH="$log.archive-2999-12-31" run 0 verify
+has out ': good'
+MCP_TASK_DB_PATH="$log.archive-2999-12-31" run 0 list --all
+has out 'The first'
+sed 's/The first/The other/' "$log.archive-2999-12-31" >in
+run 1 import in
+has err 'line 2' damaged
+run 0 import "$log.archive-2999-12-31"
+has out '1 imported, 0 skipped'
+run 0 import "$log.archive-2999-12-31"
+has out '0 imported, 1 skipped'
+run 0 export first
+strip <out >actual
+same actual expected
+run 0 history first
+has out import 'before an archive'
+lacks out 'mcptask'
+run 1 wait first --since-seq 1 --until open --timeout 0
+run 1 import "$log"
+has err 'no archive'
+run 0 verify
+run 3 --read-only archive --done-before 2999-12-30
+checks=$((checks + 1))
+[ ! -e "$log.archive-2999-12-30" ] || fail 'made'
+
+begin an_archive_that_cannot_be_written_drops_nothing
+awk 'BEGIN { for (i = 0; i < 90; i++)
+    printf "{\"task_id\":\"d%d\",\"title\":\"t\",\"status\":\"done\"}\n", i }' |
+    "$bin" import - >out
+cp "$log" before
+(ulimit -f 8; run 3 archive --done-before 2999-01-01; has err archive-2999
+    exit $failed) || fail "$(cat err)"
+same "$log" before
+checks=$((checks + 1))
+[ ! -e "$log.archive-2999-01-01" ] || fail 'it was left'
+# Killed between the two steps: what is there twice is skipped.
+run 0 archive --done-before 2999-01-01
+has out '90 tasks moved'
+cp before "$log"
+rm "$log.lock"
+run 0 import "$log.archive-2999-01-01"
+has out '0 imported, 90 skipped'
+rm "$log"
+run 0 import "$log.archive-2999-01-01"
+has out '90 imported'
+
+begin doctor
+tasks | "$bin" import - >out
+rm -f tokens
+(umask 077; echo 0123456789abcdef0 me >tokens)
+run 0 doctor --port 1 --token-file tokens
+has out "  store  " "$log" 'can be had' 'answers initialize' 'nothing listens' \
+    'MiB free' 'owner'
+chmod 644 tokens
+run 1 doctor --port 1 --token-file tokens --json
+has out '{"check":"tokens","ok":false' 'chmod 600' '{"check":"stdio","ok":true'
+run 1 doctor --port x
+has out 'problem  http'
+MCP_TASK_DB_PATH="$dir/db" run 1 doctor --port 1
+has out 'problem  store' SQLite
+
+begin completion
+tasks | "$bin" import - >out
+run 2 completion csh
+PATH=$(dirname "$bin"):$PATH
+if [ "$(basename "$bin")" = mcptask ] && command -v bash >/dev/null; then
+    "$bin" completion bash >script
+    cat >try <<'END'
+source ./script
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+_mcptask
+echo " ${COMPREPLY[*]} "
+complete -p mcptask
+END
+    bash try mcptask '' >out
+    has out ' list ' ' board ' ' --token-file ' 'complete -o default -F _mcptask'
+    bash try mcptask list --st >out
+    has out ' --status --stale '
+    bash try mcptask --read-only show e >out
+    has out ' evil '
+    bash try mcptask config c >out
+    has out ' claude-code claude-desktop cursor codex '
+fi
+for shell in bash zsh fish; do
+    run 0 completion $shell
+    cp out script
+    command -v $shell >/dev/null || continue
+    checks=$((checks + 1))
+    $shell -n script || fail "$shell -n"
+done
+if [ "$(basename "$bin")" = mcptask ] && command -v fish >/dev/null; then
+    HOME=$dir fish -c 'source ./script; complete -C "mcptask show "
+        complete -C "mcptask list --st"; complete -C "mcptask bo"' >out
+    has out evil --status 'board	all tasks'
+fi
 
 [ $failed -eq 0 ] && echo "t_cli: $checks checks passed"
 exit $((failed > 0))

@@ -4,6 +4,8 @@
 
 #include "catalogue.h"
 #include "nomem.h"
+#include "task_raw.h"
+#include "text.h"
 
 #include <errno.h>
 #include <time.h>
@@ -98,6 +100,14 @@ dump(const struct tasks *t, struct buf *b)
     CHECK(dump_queues(t, b) == queued);
     for (i = 0; i <= TASK_N_STATUSES; i++)
         buf_printf(b, "%llu ", (unsigned long long)t->count[i]);
+    for (i = 0; i < 12; i++) { /* those of random_call */
+        char id[8];
+        struct str quoted_id = {id, text_put(id, sizeof id, "\"t%d\"", i)};
+
+        buf_printf(b, "%d%d ",
+                   tasks_is_archived((struct tasks *)t, raw_inner(quoted_id)),
+                   tasks_is_done((struct tasks *)t, quoted_id));
+    }
     n = t->keys.high - t->keys.low;
     buf_printf(b, "%llu keys\n", (unsigned long long)n);
 }
@@ -591,6 +601,28 @@ rnd(uint32_t below)
     return (seed >> 8) % below;
 }
 
+/* As the command does it with a task's newest record: 0, or an error. */
+static int
+archive(struct fixture *f, const char *key)
+{
+    struct store_rec r;
+    struct store_entry *e;
+    bool unknown;
+    int rc;
+
+    if (!f->hold)
+        CHECK(store_lock(f->s) == 0);
+    e = store_find(f->s, str_of(key));
+    rc = e ? store_read(f->s, e, &f->a, &r) : ERR_NOT_FOUND;
+    if (rc == 0)
+        rc = task_archive(f->t, &r);
+    if (!f->hold) {
+        CHECK(store_commit(f->s, &unknown) == 0);
+        store_unlock(f->s);
+    }
+    return rc;
+}
+
 static void
 random_call(struct fixture *f)
 {
@@ -598,7 +630,12 @@ random_call(struct fixture *f)
     char text[512];
     unsigned id = rnd(12);
 
-    switch (rnd(8)) {
+    switch (rnd(9)) {
+    case 7:
+        snprintf(text, sizeof text, "task/t%u", id);
+        if (rnd(2) == 0)
+            archive(f, text);
+        break;
     case 0:
         snprintf(text, sizeof text, "{'task_id':'t%u','title':'T','tags':"
                  "['g%u'],'repo_path':'/r%u','current_owner':%s,"
@@ -1087,6 +1124,52 @@ test_import(void)
 /* ---- texts ---- */
 
 static void
+test_archived_tasks(void)
+{
+    struct fixture f;
+    struct store_rec r;
+    bool unknown;
+
+    fixture_init(&f);
+    f.keep_arena = true;
+    call(&f, "create_task", "{'task_id':'a','title':'A','tags':['x'],"
+         "'current_owner':'ann'}");
+    call(&f, "create_task", "{'task_id':'b','title':'B','depends_on':['a']}");
+    call(&f, "save_checkpoint", "{'task_id':'a','agent':'ann'}");
+    call(&f, "update_task", "{'task_id':'a','status':'done'}");
+    CHECK(ok(&f) && store_read(f.s, store_find(f.s, STR("task/a")), &f.a, &r) == 0);
+    CHECK(archive(&f, "task/a") == 0);
+    CHECK(is_replay(&f) && tasks_count(f.t, TASK_DONE) == 0);
+    call(&f, "get_task", "{'task_id':'a'}");
+    CHECK(failed(&f, "not_found"));
+    call(&f, "get_task", "{'task_id':'a','section':'history'}");
+    CHECK(failed(&f, "not_found"));
+    call(&f, "update_task", "{'task_id':'a','title':'Other'}");
+    CHECK(failed(&f, "not_found"));
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    CHECK(failed(&f, "already_exists"));
+    call(&f, "create_task", "{'task_id':'c','title':'C','depends_on':['a']}");
+    call(&f, "claim_task", "{'task_id':'b','agent':'me'}");
+    CHECK(ok(&f) && has(&f, "status", "in_progress"));
+    /* What has changed since is not dropped; nor what was dropped. */
+    CHECK(store_lock(f.s) == 0);
+    CHECK(task_archive(f.t, &r) == ERR_VERSION);
+    CHECK(store_commit(f.s, &unknown) == 0);
+    store_unlock(f.s);
+    CHECK(strcmp(import(&f, "{'task_id':'a','title':'A','status':'done',"
+                        "'depends_on':['c']}"), "dependency_cycle") == 0);
+    CHECK(strcmp(import(&f, "{'task_id':'a','title':'A','status':'done',"
+                        "'version':7}"), "") == 0);
+    call(&f, "get_task", "{'task_id':'a'}");
+    CHECK(number(&f, "version") == 7);
+    CHECK(is_replay(&f));
+    reopen(&f);
+    call(&f, "get_task", "{'task_id':'a','section':'history'}");
+    CHECK(is_replay(&f));
+    fixture_fini(&f);
+}
+
+static void
 test_hostile_text(void)
 {
     static const char *const texts[] = {
@@ -1281,6 +1364,7 @@ main(void)
     test_search_is_bounded();
     test_many_tasks();
     test_import();
+    test_archived_tasks();
     test_hostile_text();
     test_no_memory();
     test_no_memory_for_prompts();
