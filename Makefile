@@ -7,6 +7,9 @@
 # make fuzz     libFuzzer targets, FUZZ_SECONDS each
 # make soak     processes killed at random, 10,000 rounds
 # make conformance  the official suite, in both its requirement sets (npm)
+# make cross    the tests on four other processors (cross compilers, qemu)
+# make oci      a container image, without a container engine; make mcpb: a
+#               bundle for desktop clients
 # V=1 shows the commands.
 
 ifeq ($(origin CC),default)
@@ -24,20 +27,21 @@ STATIC := $(if $(findstring -fsanitize,$(CFLAGS)),,$(shell mkdir -p $(B) && \
   2>/dev/null && echo -static))
 Q := $(if $(V),,@)
 STD := -std=c11 -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 \
-  -D_TIME_BITS=64
+  -D_TIME_BITS=64 -I$(B)
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes
 SMALL := -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables
 ALL_CFLAGS = $(STD) $(WARN) $(if $(STATIC),-fno-pie) $(SMALL) $(CFLAGS)
 ALL_LDFLAGS = $(STATIC) -Wl,--gc-sections -Wl,-z,norelro \
   -Wl,-z,noseparate-code $(LDFLAGS)
 
-SRC := text base json sha256 file record lock index store store_load \
+SRC := text base json sha256 page file record lock index store store_load \
   store_read compact verify task_raw task_atoms task_keys task_fields \
   task_lease task_index task_query task_question task_change task artifact \
   call sign mcp mcp_methods mcp_call mcp_session mcp_listen mcp_defer \
   mcp_tasks mcp_hold view tools tools_get tools_uri tools_prompts tools_work \
   tools_wait loop serve pipe http_parse http_listen http_reply http token \
-  web_check web_state web env cli cli_text cli_config cli_work import admin
+  web_check web_state web env cli cli_text cli_config cli_work \
+  cli_board cli_complete import admin archive doctor
 HDR := $(wildcard *.h)
 OBJ := $(SRC:%=$(B)/%.o)
 
@@ -53,6 +57,13 @@ $(B)/%.o: %.c $(HDR) Makefile
 	@echo "  CC    $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 $(B)/base.o: STD += -D_DEFAULT_SOURCE
+$(B)/page.o: $(B)/page.inc
+
+# The page, without what only its readers need.
+$(B)/page.inc: board.html board.sed Makefile
+	@mkdir -p $(B)
+	$(Q)sed -f board.sed board.html | gzip -9n | od -An -v -tu1 | \
+	  sed 's/[0-9][0-9]*/&,/g' >$@
 
 include tests/tests.mk
 
@@ -62,17 +73,30 @@ run: $(BIN)
 demo: $(BIN)
 	@sh tests/demo.sh ./$(BIN)
 
+# What others install; see packaging/pack.sh.
+image oci mcpb: $(BIN)
+	@sh packaging/pack.sh $@ $(BIN)
+
+MAN := share/man/man
+UNITS := lib/systemd/system
 install: $(BIN)
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin $(MAN)1 $(MAN)5 $(UNITS))
 	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/mcptask
-	install -m 644 mcptask.1 $(DESTDIR)$(PREFIX)/share/man/man1/mcptask.1
+	install -m 644 mcptask.1 $(DESTDIR)$(PREFIX)/$(MAN)1/mcptask.1
+	install -m 644 mcptask-log.5 $(DESTDIR)$(PREFIX)/$(MAN)5/mcptask-log.5
+	for u in service socket; do \
+	  to=$(DESTDIR)$(PREFIX)/$(UNITS)/mcptask.$$u; \
+	  sed 's|@PREFIX@|$(PREFIX)|g' packaging/mcptask.$$u >$$to && \
+	  chmod 644 $$to || exit 1; \
+	done
 
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/mcptask \
-	  $(DESTDIR)$(PREFIX)/share/man/man1/mcptask.1
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/mcptask $(MAN)1/mcptask.1 \
+	  $(MAN)5/mcptask-log.5 $(UNITS)/mcptask.service $(UNITS)/mcptask.socket)
 
 clean:
 	rm -rf build mcptask
 
-.PHONY: all run demo test conformance check bench fuzz soak install uninstall clean
+.PHONY: all run demo image oci mcpb test conformance check bench fuzz soak \
+  install uninstall clean
 .SUFFIXES:

@@ -70,10 +70,12 @@ fault_now(enum fault_call call)
         return __real_##name args;                 \
     }
 
+#ifndef __GLIBC__
 #pragma weak __real_pread64
 #pragma weak __real_pwrite64
 #pragma weak __real_ftruncate64
 #pragma weak __real_open64
+#endif
 
 FAULT_WRAP(FAULT_PREAD, ssize_t, pread,
            (int fd, void *p, size_t n, off_t off), (fd, p, n, off))

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 order='
 text
 base
-json sha256 file loop http_parse
+json sha256 page file loop http_parse
 record lock index store store_int store_load store_read compact verify backup
 call
 task task_lease task_atoms task_keys task_raw task_fields task_index task_query
@@ -21,7 +21,8 @@ tools_wait
 http http_int http_listen http_reply
 serve
 pipe web web_int web_check web_state
-cli cli_text cli_config cli_work import admin
+cli cli_text cli_config cli_work cli_board cli_complete import admin archive
+doctor
 mcptask
 '
 forbidden='

@@ -438,7 +438,7 @@ test_time_of_every_day(void)
     char out[TIME_LEN + 1], before[TIME_LEN + 1] = "";
     int64_t day, ms, wrong = 0;
 
-    for (day = 0; day <= 2932896; day++) {
+    for (day = 2932896 % TEST_STEP; day <= 2932896; day += TEST_STEP) {
         int64_t at = day * 86400000 + day * 7919 % 86400000;
 
         time_format(at, out);

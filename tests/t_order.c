@@ -9,11 +9,13 @@
 
 /* What glibc makes of the others for large files; other libraries do not
    have them, and then they are never called. */
+#ifndef __GLIBC__
 #pragma weak __real_pread64
 #pragma weak __real_pwrite64
 #pragma weak __real_ftruncate64
 #pragma weak __real_open64
 #pragma weak __real_fcntl64
+#endif
 
 static char trace[4096];
 static struct {

@@ -286,7 +286,7 @@ cut_everywhere(const struct sample *s)
     for (size_t m = 0; m < sizeof marks / sizeof *marks; m++) {
         if (marks[m] != 0 && marks[m] <= s->end_line)
             marks[m] = s->end_line + 2;
-        for (size_t len = 0; len <= s->bytes.len; len++)
+        for (size_t len = 0; len <= s->bytes.len; len += TEST_STEP)
             if (!CHECK(cut_is_right(s, len, marks[m])))
                 fprintf(stderr, "    %s cut to %zu of %zu bytes, mark behind "
                         "%zu lines\n", s->name, len, s->bytes.len, marks[m]);
@@ -331,7 +331,7 @@ flip_everywhere(const struct sample *s, bool all, size_t first, size_t last)
     char *p = malloc(s->bytes.len);
     memcpy(p, s->bytes.p, s->bytes.len);
     for (size_t m = first; m <= last; m++)
-        for (size_t i = 0; i < 8 * s->bytes.len; i++) {
+        for (size_t i = 0; i < 8 * s->bytes.len; i += TEST_STEP) {
             if (!all && i % 8 != (i / 8 + m) % 8)
                 continue;
             p[i / 8] = (char)(p[i / 8] ^ 1 << i % 8);

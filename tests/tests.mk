@@ -2,7 +2,7 @@
 # replaces at link time stands in WRAP_NAME, what it is called with in
 # ARGS_NAME.
 
-TESTS := base json record index store store_cut store_fault store_procs \
+TESTS := base json page record index store store_cut store_fault store_procs \
   order verify task lease call tools prompts sign token mcp mcp_talk \
   mcp_call mcp_tasks calls_procs listen http_parse http server web abuse \
   crash
@@ -29,15 +29,30 @@ WRAP_token := $(ALLOC) $(FILES)
 WRAP_mcp_talk := $(ALLOC)
 WRAP_mcp_call := $(ALLOC) clock_gettime
 WRAP_mcp_tasks := $(ALLOC) pwrite pwrite64 clock_gettime
+# Exhaustive tests take every so many of their cases: more than 1 for what is
+# emulated.
+TEST_STEP ?= 1
 ARGS_server = $(abspath $(BIN))
 ARGS_web = $(abspath $(BIN)) $(B)/fixture
 ARGS_abuse = $(abspath $(BIN))
 ARGS_crash = $(abspath $(BIN))
 
+# What glibc calls some of these where 64 bits of time_t are not its own way.
+ifdef TIME64
+TIME64_clock_gettime := __clock_gettime64
+TIME64_fcntl64 := __fcntl_time64
+TIME64_pselect := __pselect64
+endif
+wrap = -Wl,$(if $(TIME64_$1),--wrap=$(TIME64_$1) \
+  -Wl$(comma)--defsym=__wrap_$(TIME64_$1)=__wrap_$1 \
+  -Wl$(comma)--defsym=__real_$1=__real_$(TIME64_$1),--wrap=$1)
+comma := ,
+
 $(B)/t_%: tests/t_%.c $(OBJ) $(wildcard tests/*.h)
 	@echo "  TEST  $<"
-	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -I. -o $@ $< $(OBJ) \
-	  $(WRAP_$*:%=-Wl,--wrap=%) $(ALL_LDFLAGS)
+	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -DTEST_STEP=$(TEST_STEP) -I. \
+	  -o $@ $< $(OBJ) \
+	  $(foreach w,$(WRAP_$*),$(call wrap,$(w))) $(ALL_LDFLAGS)
 
 # The protocol code with the catalogue that the official suite calls.
 FIXTURE := $(wildcard tests/fixture*.c)
@@ -50,6 +65,7 @@ test: $(BIN) $(B)/fixture $(TESTS:%=$(B)/t_%)
 	@fail=0; $(foreach t,$(TESTS),$(B)/t_$(t) $(ARGS_$(t)) || \
 	  { fail=1; echo "t_$(t) failed"; }; ) \
 	sh tests/t_cli.sh $(abspath $(BIN)) || fail=1; \
+	sh tests/t_install.sh $(abspath $(BIN)) || fail=1; \
 	sh tests/includes.sh || fail=1; exit $$fail
 
 # ---- check: every compiler's warnings, two analyzers, two sanitizers ----
@@ -58,18 +74,23 @@ SAN := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 STRICT := $(STD) $(WARN) -Werror -D_DEFAULT_SOURCE
 
 # gcc 12 takes what an array in an array of pointers leads to for leaked.
-check:
+check: $(B)/page.inc
 	sh tests/includes.sh
 	gcc $(STRICT) -O2 -fsyntax-only $(SRC:%=%.c) mcptask.c
 	clang $(STRICT) -O2 -fsyntax-only $(SRC:%=%.c) mcptask.c
 	cppcheck -q --error-exitcode=1 --inline-suppr --std=c11 \
 	  --enable=warning,performance,portability --suppress=missingInclude \
-	  -D__linux__ $(SRC:%=%.c) mcptask.c
+	  -D__linux__ -I$(B) $(SRC:%=%.c) mcptask.c
 	for f in $(SRC) mcptask; do \
 	  case $$f in index) no=-Wno-analyzer-malloc-leak ;; *) no= ;; esac; \
 	  gcc $(STRICT) -O1 -fanalyzer $$no -c -o /dev/null $$f.c || exit 1; \
 	done
 	$(MAKE) CC=gcc B=build/san BIN=build/san/mcptask CFLAGS='$(SAN)' test
+
+# ---- cross: needs cross compilers and qemu-user-static ----
+
+cross: $(BIN)
+	sh tests/cross.sh $(ARCHS)
 
 # ---- conformance: needs npm and what it installs ----
 
@@ -82,7 +103,7 @@ conformance: $(BIN) $(B)/fixture
 FUZZ := json log line http
 
 $(FUZZ:%=build/fuzz_%): build/fuzz_%: tests/fuzz_%.c $(SRC:%=%.c) $(HDR) \
-  $(wildcard tests/*.h)
+  $(wildcard tests/*.h) $(B)/page.inc
 	@mkdir -p build
 	@echo "  FUZZ  $<"
 	$(Q)clang $(STD) -D_DEFAULT_SOURCE -D_XOPEN_SOURCE=700 -I. -O1 -g \
@@ -128,4 +149,4 @@ soak: $(BIN) $(B)/t_store_procs $(B)/t_lease $(B)/t_calls_procs $(B)/t_crash
 	$(B)/t_calls_procs 60
 	$(B)/t_crash ./$(BIN) 1000
 
-.PHONY: $(FUZZ:%=run_fuzz_%)
+.PHONY: cross $(FUZZ:%=run_fuzz_%)

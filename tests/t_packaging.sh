@@ -1,0 +1,179 @@
+#!/bin/sh
+# What make oci, make mcpb and the units of systemd come to, each judged by
+# the programs that are made for it, where they are there:
+# t_packaging.sh [MCPTASK]
+
+cd "$(dirname "$0")/.." || exit 1
+bin=${1:-./mcptask}
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+checks=0 failed=0
+
+fail() {
+    failed=$((failed + 1))
+    echo "t_packaging.sh: $*" >&2
+}
+check() {
+    checks=$((checks + 1))
+    "$@" >"$dir/log" 2>&1 || fail "$*: $(cat "$dir/log")"
+}
+has() {
+    file=$1
+    shift
+    for text; do
+        check grep -qF -e "$text" "$file"
+    done
+}
+# wants COMMAND: whether it is there
+wants() {
+    command -v "$1" >/dev/null && return 0
+    echo "t_packaging: skipped what needs $1"
+    return 1
+}
+version=$(sed -n 's/^#define MCPTASK_VERSION "\(.*\)"/\1/p' base.h)
+
+# ---- an image ----
+
+# blob DIGEST SIZE: there, and what it says it is
+blob() {
+    file=$dir/layout/blobs/sha256/${1#sha256:}
+    check test -f "$file"
+    check test "$(sha256sum <"$file" | cut -c 1-64)" = "${1#sha256:}"
+    check test "$(($(wc -c <"$file")))" = "$2"
+}
+# refs FILE: digest and size of each descriptor in it, a line each
+refs() {
+    tr -d '\n' <"$1" |
+        grep -o '"digest":"sha256:[0-9a-f]*","size":[0-9]*' |
+        sed 's/"digest":"\(.*\)","size":/\1 /'
+}
+
+first=$(sh packaging/pack.sh oci "$bin") || fail 'pack.sh oci'
+cp "$first" "$dir/first.tar"
+sleep 1 # or times could not differ
+check sh packaging/pack.sh oci "$bin"
+check cmp "$first" "$dir/first.tar"
+mkdir "$dir/layout"
+check tar -C "$dir/layout" -xf "$first"
+has "$dir/layout/oci-layout" '"imageLayoutVersion":"1.0.0"'
+# The index names a manifest, and that a configuration and a layer.
+n=0
+for file in index.json manifest; do
+    [ $file = manifest ] && file=blobs/sha256/$manifest
+    refs "$dir/layout/$file" >"$dir/refs"
+    while read -r digest size; do
+        blob "$digest" "$size"
+        n=$((n + 1))
+        case $n in
+        1) manifest=${digest#sha256:} ;;
+        2) config=$file ;;
+        esac
+    done <"$dir/refs"
+done
+check test $n -eq 3
+check test "$(find "$dir/layout/blobs" -type f | wc -l)" -eq 3
+layer=$file
+mkdir "$dir/root"
+gzip -dc "$layer" >"$dir/layer.tar"
+has "$config" "sha256:$(sha256sum <"$dir/layer.tar" | cut -c 1-64)" \
+    '"Entrypoint":["/mcptask"]' '"User":"65532:65532"' '"Healthcheck"'
+tar -tvf "$dir/layer.tar" --numeric-owner >"$dir/list"
+has "$dir/list" '-rwxr-xr-x 0/0' 'drwx------ 65532/65532'
+check test "$(wc -l <"$dir/list")" -eq 2
+if [ "$(id -u)" -eq 0 ] && check tar -C "$dir/root" -xf "$dir/layer.tar"; then
+    chroot=$(command -v chroot)
+    # As an engine does it: that user, that environment, that command.
+    for command in health list; do
+        check env -i MCP_TASK_BASE_DIR=/data \
+            "$chroot" --userspec=65532:65532 "$dir/root" /mcptask $command
+    done
+    echo '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"create_task","arguments":{"title":"x"}}}' |
+        env -i MCP_TASK_BASE_DIR=/data "$chroot" \
+            --userspec=65532:65532 "$dir/root" /mcptask >"$dir/out"
+    has "$dir/out" '"status":"open"'
+fi
+if wants skopeo; then
+    check skopeo inspect "oci-archive:$first:$version"
+    # Reads all of it, and checks every digest.
+    check skopeo copy --insecure-policy "oci-archive:$first:$version" \
+        "dir:$dir/copy"
+fi
+# The Containerfile makes the same.
+for text in 'ENTRYPOINT ["/mcptask"]' 'USER 65532:65532' 'VOLUME /data' \
+    'CMD ["/mcptask", "health"]' 'ENV MCP_TASK_BASE_DIR=/data'; do
+    has packaging/Containerfile "$text"
+done
+
+# ---- a bundle ----
+
+if wants zip && wants unzip; then
+    bundle=$(sh packaging/pack.sh mcpb "$bin") || fail 'pack.sh mcpb'
+    sum=$(sha256sum <"$bundle" | cut -c 1-64)
+    cp "$bundle" "$dir/first.mcpb"
+    sleep 1
+    check sh packaging/pack.sh mcpb "$bin"
+    check cmp "$bundle" "$dir/first.mcpb"
+    check unzip -q "$bundle" -d "$dir/bundle"
+    has "$dir/bundle/manifest.json" "\"version\": \"$version\"" \
+        '"command": "${__dirname}/server/mcptask"'
+    check cmp "$bin" "$dir/bundle/server/mcptask"
+    check test -x "$dir/bundle/server/mcptask"
+    has build/server.json "\"fileSha256\": \"$sum\"" "\"version\": \"$version\""
+    check test -z "$(cat build/server.json "$dir/bundle/manifest.json" |
+        grep @)"
+    # The registry takes 100 characters.
+    check test "$(sed -n 's/^  "description": "\(.*\)",/\1/p' \
+        build/server.json | wc -c)" -le 101
+    # Both are JSON: the program's own parser says so.
+    for file in build/server.json "$dir/bundle/manifest.json"; do
+        printf '{"jsonrpc":"2.0","id":1,"method":"ping","params":%s}\n' \
+            "$(tr -d '\n' <"$file")" | MCP_TASK_BASE_DIR=$dir "$bin" >"$dir/out"
+        has "$dir/out" '"result":{}'
+    done
+fi
+
+# ---- units ----
+
+# The system calls of a filter of systemd, its groups resolved.
+calls_of() {
+    systemd-analyze syscall-filter "$1" | sed '1d; s/#.*//' |
+        while read -r name; do
+            case $name in
+            @*) calls_of "$name" ;;
+            ?*) echo "$name" ;;
+            esac
+        done
+}
+if wants systemd-analyze; then
+    check make -s -o "$bin" install BIN="$bin" PREFIX="$dir/usr"
+    units=$dir/usr/lib/systemd/system
+    check systemd-analyze --man=no verify "$units/mcptask.service" \
+        "$units/mcptask.socket"
+    check systemd-analyze security --offline=true --threshold=15 \
+        "$units/mcptask.service"
+    if wants strace && check test -x build/t_web; then
+        # All that the tests of HTTP make it do must pass the unit's filter.
+        calls_of @system-service | sort -u >"$dir/allowed"
+        for group in $(sed -n 's/^SystemCallFilter=~//p' \
+            "$units/mcptask.service"); do
+            calls_of "$group"
+        done | sort -u >"$dir/denied"
+        sed -n 's/^SystemCallFilter=\([a-z]\)/\1/p' "$units/mcptask.service" |
+            tr ' ' '\n' >"$dir/more"
+        comm -23 "$dir/allowed" "$dir/denied" | sort -u - "$dir/more" >"$dir/pass"
+        mkdir "$dir/trace"
+        cat >"$dir/traced" <<END
+#!/bin/sh
+exec strace -D -qq -o "$dir/trace/\$\$" "$(cd "$(dirname "$bin")" && pwd)/$(basename "$bin")" "\$@"
+END
+        chmod +x "$dir/traced"
+        check build/t_web "$dir/traced" build/fixture
+        sed -n 's/^\([a-z_0-9]*\)(.*/\1/p' "$dir"/trace/* | sort -u >"$dir/used"
+        check test "$(wc -l <"$dir/used")" -gt 20
+        comm -13 "$dir/pass" "$dir/used" >"$dir/refused"
+        check test ! -s "$dir/refused"
+        cat "$dir/refused" >&2
+    fi
+fi
+[ $failed -eq 0 ] && echo "t_packaging: $checks checks passed"
+exit $((failed > 0))
