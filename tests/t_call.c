@@ -597,6 +597,40 @@ test_marks_after_replay(void)
 
 /* ---- time ---- */
 
+/* What a run came to nothing by is no news to the next; what was only staged
+   then is, and so is everything to another process. */
+static void
+test_what_a_run_has_seen(void)
+{
+    char id[ID_LEN];
+    struct world w;
+    struct call k;
+
+    world_init(&w);
+    make_one(&w, "task/a", id);
+    put(&w, "task/a");
+    CHECK(get(&w, id, &k) == 0 && k.since == 0);
+    lock(&w);
+    stage(&w, "task/a", "\"v\":1");
+    calls_saw(w.c, str_of(id));
+    CHECK(get(&w, id, &k) == 0 && k.since == 2);
+    commit(&w);
+    CHECK(get(&w, id, &k) == 0 && k.since == 2);
+    calls_saw(w.c, str_of(id));
+    CHECK(get(&w, id, &k) == 0 && k.since == 3);
+    world_close(&w);
+    world_open(&w);
+    CHECK(get(&w, id, &k) == 0 && k.since == 0 && marked(&w, id));
+    lock(&w);
+    calls_saw(w.c, str_of(id));
+    CHECK(get(&w, id, &k) == 0 && calls_stage(w.c, &w.a, &k, "wait") == 0);
+    commit(&w);
+    world_close(&w);
+    world_open(&w);
+    CHECK(get(&w, id, &k) == 0 && k.since == 3 && !marked(&w, id));
+    world_fini(&w);
+}
+
 static void
 test_due(void)
 {
@@ -1333,6 +1367,7 @@ main(void)
     test_marks_by_hand();
     test_marks_across_processes();
     test_marks_after_replay();
+    test_what_a_run_has_seen();
     test_due();
     test_ttl();
     test_time_is_over();
