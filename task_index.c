@@ -193,7 +193,7 @@ read_head(struct task_entry *e, const struct str f[TASK_N_HEAD])
 {
     int status = task_status_of(raw_inner(f[F_STATUS]));
     uint64_t priority = raw_u64(f[F_PRIORITY]);
-    int64_t end;
+    int64_t end = 0;
 
     e->status = (uint8_t)(status < 0 ? TASK_N_STATUSES : status);
     e->priority = (uint8_t)(priority < TASK_N_PRIORITIES

@@ -788,7 +788,7 @@ lacks out 'The first'
 run 0 export
 lacks out '"task_id":"first"'
 run 0 list --ready
-has out then
+has out "then"
 call 1 create_task '{"task_id":"first","title":"Another"}' | "$bin" >out
 has out already_exists 'in an archive'
 touch -t 202001010000 "$store/$hex"
@@ -796,7 +796,7 @@ run 0 compact --orphans
 run 0 verify
 has out '3 artifacts named, 0 of them bad; 0 files'
 run 0 list --ready
-has out then
+has out "then"
 MCP_TASK_DB_PATH="$log.archive-2999-12-31" run 0 verify
 has out ': good'
 MCP_TASK_DB_PATH="$log.archive-2999-12-31" run 0 list --all
