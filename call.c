@@ -821,6 +821,13 @@ calls_mark(struct calls *c, struct str id)
 }
 
 void
+calls_mark_due(struct calls *c, struct str id)
+{
+    if (calls_is_marked(c, id))
+        calls_mark(c, id);
+}
+
+void
 calls_unmark(struct calls *c, struct str id)
 {
     const struct call_entry *e = find(c, id);

@@ -72,6 +72,11 @@ void mcp_prepare(struct mcp_message *m);
    out->err says so. */
 enum mcp_status mcp_run(struct mcp_message *m, struct buf *out,
                         struct buf *notes);
+/* Gives what mcp_run appended to notes to send, a message at a time. */
+void mcp_give_notes(struct str notes,
+                    void (*send)(void *ctx, struct str message,
+                                 struct str event),
+                    void *ctx);
 /* The id of the session that it made, for Mcp-Session-Id, or NULL. */
 const char *mcp_made_session(const struct mcp_message *m);
 

@@ -161,6 +161,19 @@ mcp_poll(struct mcp_call *c, unsigned retry_ms)
         c->of->poll_ms = retry_ms;
 }
 
+void
+mcp_give_notes(struct str notes,
+               void (*send)(void *ctx, struct str message, struct str event),
+               void *ctx)
+{
+    const char *at = notes.p, *end = notes.p + notes.len, *lf;
+
+    for (; at < end; at = lf + 1) {
+        lf = memchr(at, '\n', (size_t)(end - at));
+        send(ctx, (struct str){at, (size_t)(lf - at)}, STR_NONE);
+    }
+}
+
 static void
 put_more(struct buf *b, const char *name, const char *text)
 {
@@ -379,6 +392,24 @@ mcp_put_request(struct buf *b, const struct mcp_question *q)
         buf_z(b, ",\"params\":");
         buf_str(b, q->params);
     }
+}
+
+void
+mcp_put_inputs(struct buf *b, const struct mcp_question *q)
+{
+    const char *comma = "";
+
+    buf_char(b, '{');
+    for (; q != NULL; q = q->next) {
+        if (q->answer != NULL)
+            continue;
+        buf_z(b, comma);
+        json_quote(b, q->key);
+        buf_z(b, ":{");
+        mcp_put_request(b, q);
+        buf_char(b, '}');
+        comma = ",";
+    }
     buf_char(b, '}');
 }
 
@@ -386,23 +417,15 @@ mcp_put_request(struct buf *b, const struct mcp_question *q)
 static int
 put_inputs(struct request *r, struct buf *out)
 {
-    const struct mcp_question *q;
-    bool any = false;
     int err = 0;
 
-    for (q = r->questions; q != NULL; q = q->next) {
-        if (q->answer != NULL)
-            continue;
-        buf_z(out, any ? "," : "\"inputRequests\":{");
-        json_quote(out, q->key);
-        buf_z(out, ":{");
-        mcp_put_request(out, q);
-        any = true;
+    if (r->asked) {
+        buf_z(out, "\"inputRequests\":");
+        mcp_put_inputs(out, r->questions);
     }
-    buf_z(out, any ? "}" : "");
     if (r->state.p == NULL)
         return 0;
-    buf_z(out, any ? ",\"requestState\":\"" : "\"requestState\":\"");
+    buf_z(out, r->asked ? ",\"requestState\":\"" : "\"requestState\":\"");
     err = seal_state(r, out);
     buf_char(out, '"');
     return err;
@@ -420,7 +443,7 @@ send_questions(struct request *r)
         buf_printf(r->notes, "{\"jsonrpc\":\"2.0\",\"id\":\"" ID_PREFIX
                    "%llu\",", (unsigned long long)q->id);
         mcp_put_request(r->notes, q);
-        buf_char(r->notes, '\n');
+        buf_z(r->notes, "}\n");
     }
 }
 
@@ -748,20 +771,24 @@ mcp_polls(const struct mcp_message *m)
 
 /* ---- what clients say to messages that wait ---- */
 
-/* The client's result, copied; null where it has none to give. */
+static const struct json_tok no_answer = {"null", 4, 1, 0, JSON_NULL, false};
+
+const struct json_tok *
+mcp_answer_of(const struct json_tok *t)
+{
+    const struct json_tok *result = json_get(t, "result");
+
+    return result != NULL && result->type == JSON_OBJECT ? result : &no_answer;
+}
+
 static const struct json_tok *
 copy_answer(struct arena *a, const struct json_tok *t)
 {
-    static const struct json_tok none = {"null", 4, 1, 0, JSON_NULL, false};
-    const struct json_tok *result = json_get(t, "result"), *copy;
-    struct str text;
+    struct str text = arena_str(a, json_raw(mcp_answer_of(t)));
+    const struct json_tok *copy;
 
-    if (result == NULL || result->type != JSON_OBJECT)
-        return &none;
-    text = arena_str(a, json_raw(result));
-    if (text.p == NULL || json_parse(a, text, &copy, NULL) != 0)
-        return &none;
-    return copy;
+    return text.p != NULL && json_parse(a, text, &copy, NULL) == 0
+               ? copy : &no_answer;
 }
 
 /* Invariant 2. */

@@ -25,7 +25,6 @@
 
 #define MAX_SETTLED 256  /* calls of a turn */
 #define SETTLE_MS 20     /* or so long, with the lock held */
-#define MAX_STAGED ((size_t)STORE_MAX_BATCH - 2 * STORE_MAX_RECORD)
 #define RETRY_MS 1000    /* after an error that left marks */
 #define MAX_MESSAGE 256  /* bytes of a status message */
 
@@ -80,37 +79,19 @@ shape_of(const struct request *r, struct arena *a)
     return s;
 }
 
-/* The questions as a record has them. *open: one has no answer. */
-static struct str
-questions_of(const struct request *r, struct arena *a, bool *open)
-{
-    const struct mcp_question *q;
-    struct buf b = {0};
-    struct str s = STR_NONE;
-
-    *open = false;
-    for (q = r->questions; q != NULL; q = q->next) {
-        buf_char(&b, q == r->questions ? '[' : ',');
-        mcp_put_question(r->m->m, a, &b, q);
-        *open |= q->answer == NULL;
-    }
-    buf_z(&b, b.len > 0 ? "]" : "");
-    if (b.len > 0)
-        s = arena_str(a, buf_view(&b));
-    if (b.err != 0 || (b.len > 0 && s.p == NULL))
-        r->call.out->err = ERR_NOMEM;
-    buf_fini(&b);
-    return s;
-}
-
 /* Has k wait for what a run said. */
 static void
 let_wait(const struct request *r, struct call *k, struct arena *a)
 {
-    bool open;
+    const struct mcp_question *q;
 
-    k->questions = questions_of(r, a, &open);
-    k->status = open ? CALL_INPUT_REQUIRED : CALL_WORKING;
+    k->questions = mcp_raw_questions(r->m->m, a, r->questions);
+    if (k->questions.p == NULL && r->questions != NULL)
+        r->call.out->err = ERR_NOMEM;
+    k->status = CALL_WORKING;
+    for (q = r->questions; q != NULL; q = q->next)
+        if (q->answer == NULL)
+            k->status = CALL_INPUT_REQUIRED;
     k->watch = r->watch;
     k->state = r->state;
     k->due_ms = r->wait_ms < 0 ? 0
@@ -289,7 +270,8 @@ is_passing(int err)
            err == ERR_IO || err == ERR_READONLY || err == ERR_UNKNOWN;
 }
 
-/* Invariant 3. */
+/* Runs a call again whose mark was taken off. 0, or an error that may be gone
+   at the next try: invariant 3. */
 static int
 run_again(struct mcp *m, struct str id)
 {
@@ -322,21 +304,19 @@ out:
     buf_fini(&out);
     buf_fini(&notes);
     arena_fini(&a);
-    return is_passing(err) ? err : 0;
+    if (!is_passing(err))
+        return 0;
+    calls_mark(m->calls, id);
+    return err;
 }
 
 int
 mcp_settle_call(struct mcp *m, struct str id)
 {
-    int err = 0;
-
     if (!store_locked(m->store) || !calls_is_marked(m->calls, id))
         return 0;
     calls_unmark(m->calls, id);
-    err = run_again(m, id);
-    if (err != 0)
-        calls_mark(m->calls, id);
-    return err;
+    return run_again(m, id);
 }
 
 void
@@ -352,12 +332,9 @@ mcp_settle(struct mcp *m)
         return;
     for (n = 0; err == 0 && n < MAX_SETTLED &&
                 clock_mono_ms() - from <= SETTLE_MS &&
-                store_staged_len(m->store) < MAX_STAGED &&
-                calls_next_marked(m->calls, id); n++) {
+                store_staged_len(m->store) < STORE_FULL_BATCH &&
+                calls_next_marked(m->calls, id); n++)
         err = run_again(m, str_of(id));
-        if (err != 0)
-            calls_mark(m->calls, str_of(id));
-    }
     if (err != 0)
         m->settle_ms = clock_mono_ms() + RETRY_MS;
 }

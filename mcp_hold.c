@@ -157,7 +157,6 @@ put_with(struct buf *b, const struct mcp_question *q, const struct hold *h)
     json_quote(b, q->key);
     buf_char(b, ',');
     mcp_put_request(b, q);
-    b->len -= b->err == 0; /* the brace that it closed */
     if (q->answer != NULL) {
         buf_z(b, ",\"answer\":");
         buf_str(b, json_raw(q->answer));
@@ -168,9 +167,9 @@ put_with(struct buf *b, const struct mcp_question *q, const struct hold *h)
 }
 
 /* Leaves out a hold that is none any more. */
-void
-mcp_put_question(struct mcp *m, struct arena *a, struct buf *b,
-                 const struct mcp_question *q)
+static void
+put_question(struct mcp *m, struct arena *a, struct buf *b,
+             const struct mcp_question *q)
 {
     struct hold h = {0};
 
@@ -178,6 +177,33 @@ mcp_put_question(struct mcp *m, struct arena *a, struct buf *b,
         h = hold_of(a, q->held);
     put_with(b, q, q->held != NULL && (q->answer != NULL || is_alive(m, &h))
                        ? &h : NULL);
+}
+
+/* Ends a list of questions in the making, which it frees. */
+static struct str
+end_list(struct arena *a, struct buf *b)
+{
+    struct str text;
+
+    buf_char(b, ']');
+    text = b->err == 0 ? arena_str(a, buf_view(b)) : STR_NONE;
+    buf_fini(b);
+    return text;
+}
+
+struct str
+mcp_raw_questions(struct mcp *m, struct arena *a,
+                  const struct mcp_question *q)
+{
+    struct buf b = {0};
+
+    if (q == NULL)
+        return STR_NONE;
+    for (; q != NULL; q = q->next) {
+        buf_char(&b, b.len == 0 ? '[' : ',');
+        put_question(m, a, &b, q);
+    }
+    return end_list(a, &b);
 }
 
 /* ---- whom to ask ---- */
@@ -328,9 +354,9 @@ take_hold(struct request *r, const struct call *k, struct mcp_attend *at)
     struct mcp *m = r->m->m;
     struct arena *a = r->call.arena;
     struct mcp_question *q, *all;
-    struct str text = STR_NONE;
+    struct str text;
     struct buf b = {0};
-    struct hold h;
+    struct hold h = {0};
     bool news = false;
     unsigned i = 0;
 
@@ -350,13 +376,10 @@ take_hold(struct request *r, const struct call *k, struct mcp_attend *at)
         if (what != 0)
             put_with(&b, q, &h);
         else
-            mcp_put_question(m, a, &b, q);
+            put_question(m, a, &b, q);
     }
-    buf_char(&b, ']');
-    if (news && b.err == 0)
-        text = arena_str(a, buf_view(&b));
-    buf_fini(&b);
-    return text;
+    text = end_list(a, &b);
+    return news ? text : STR_NONE;
 }
 
 /* What cannot be staged stays as it is. A call that is yet to be run again is
@@ -428,8 +451,8 @@ send_question(const struct mcp_session *s, struct mcp_sink *to,
     struct buf b = {0};
 
     buf_printf(&b, HEAD "\"id\":\"" ID_FORMAT "\",\"method\":\"%.*s\","
-               "\"params\":{\"_meta\":{" MCP_RELATED "%s\"}}", 'c', at->id, i, (long long)h->n,
-               STR_ARG(q->method), at->id);
+               "\"params\":{\"_meta\":{" MCP_RELATED "%s\"}}", 'c', at->id,
+               i, (long long)h->n, STR_ARG(q->method), at->id);
     if ((s->caps & MCP_CLIENT_TASKS) && mcp_cap_of(q->method) ==
         MCP_ELICITATION)
         buf_printf(&b, ",\"task\":{\"ttl\":%lld}", (long long)CALL_TTL_MS);
@@ -536,12 +559,8 @@ tell_question(struct mcp_session *s, struct mcp_sink *to,
 static void
 send_notes(struct mcp_sink *to, struct buf *notes)
 {
-    const char *p = notes->p, *end = p + notes->len, *lf;
-
-    for (; notes->err == 0 && notes->len > 0 && p < end; p = lf + 1) {
-        lf = memchr(p, '\n', (size_t)(end - p));
-        to->send(to->ctx, (struct str){p, (size_t)(lf - p)}, STR_NONE);
-    }
+    if (notes->err == 0 && notes->len > 0)
+        mcp_give_notes(buf_view(notes), to->send, to->ctx);
     buf_reset(notes, 0);
 }
 
@@ -592,8 +611,7 @@ tell_all(struct mcp_session *s, int64_t now)
 
     while ((at = *link) != NULL) {
         at->due |= at->poll_ms != 0 && at->poll_ms <= now;
-        if (calls_is_marked(s->m->calls, str_of(at->id)))
-            calls_mark(s->m->calls, str_of(at->id)); /* its time has come */
+        calls_mark_due(s->m->calls, str_of(at->id));
         if (at->ask_ms <= now)
             at->ask_ms = 0;
         else if (at->due && at->ask_ms < s->m->hold_ms)
@@ -774,34 +792,15 @@ mcp_take_answer_judge(struct request *r, const struct json_tok *t)
     return true;
 }
 
-/* The answer that a question has got: a result of the client's; null where
-   it could not or would not. */
-static const struct json_tok *
-answer_of(const struct json_tok *t)
-{
-    static const struct json_tok none = {"null", 4, 1, 0, JSON_NULL, false};
-    const struct json_tok *result = json_get(t, "result");
-
-    return result != NULL && result->type == JSON_OBJECT ? result : &none;
-}
-
 int
 mcp_stage_answers(struct request *r, const struct mcp_question *q,
                   struct call *k)
 {
     struct mcp *m = r->m->m;
-    struct buf b = {0};
     int err;
 
-    for (; q != NULL; q = q->next) {
-        buf_char(&b, b.len == 0 ? '[' : ',');
-        mcp_put_question(m, r->call.arena, &b, q);
-    }
-    buf_char(&b, ']');
-    k->questions = b.err == 0 ? arena_str(r->call.arena, buf_view(&b))
-                              : STR_NONE;
+    k->questions = mcp_raw_questions(m, r->call.arena, q);
     k->due_ms = 1; /* should it not be run in this turn */
-    buf_fini(&b);
     if (k->questions.p == NULL)
         return ERR_NOMEM;
     err = calls_stage(m->calls, r->call.arena, k, "answer");
@@ -879,7 +878,7 @@ mcp_take_answer(struct request *r)
     if (r->answers == 'c' && json_get(task, "taskId") != NULL &&
         json_get(task, "taskId")->type == JSON_STRING)
         return take_task(r, &k, all, q, task);
-    q->answer = answer_of(r->params);
+    q->answer = mcp_answer_of(r->params);
     q->held = NULL; /* so that it is not withdrawn */
     return mcp_stage_answers(r, all, &k);
 }

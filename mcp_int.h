@@ -297,8 +297,14 @@ enum { MCP_ASKS = 1 };
 void mcp_withdraw(const struct request *r, struct buf *to);
 /* The capability that a method of ours needs, a bit; 0: it is none. */
 unsigned mcp_cap_of(struct str method);
-/* Appends method and params of a question, and a closing brace. */
+/* Appends method and params of a question, as members. */
 void mcp_put_request(struct buf *b, const struct mcp_question *q);
+/* Appends the inputRequests that a list of questions comes to: those without
+   an answer, by their keys. */
+void mcp_put_inputs(struct buf *b, const struct mcp_question *q);
+/* The answer in a response, a whole message: the client's result; null where
+   it could not or would not give one. */
+const struct json_tok *mcp_answer_of(const struct json_tok *t);
 /* A number in 8 bytes, its highest first. */
 void mcp_put_be64(uint8_t to[8], uint64_t v);
 uint64_t mcp_get_be64(const uint8_t p[8]);
@@ -433,11 +439,13 @@ void mcp_put_created(const struct request *r, const struct call *k,
 /* ---- mcp_hold.c ---- */
 
 /* The questions of a record, none where raw.p is NULL; ERR_NOMEM, or
-   ERR_INVALID: they are none of ours. And writes one. */
+   ERR_INVALID: they are none of ours. */
 int mcp_read_questions(struct arena *a, struct str raw,
                        struct mcp_question **out);
-void mcp_put_question(struct mcp *m, struct arena *a, struct buf *b,
-                      const struct mcp_question *q);
+/* A list of questions as a record has it, in a: without the holds that are
+   none any more. .p NULL: there are none, or there is no memory. */
+struct str mcp_raw_questions(struct mcp *m, struct arena *a,
+                             const struct mcp_question *q);
 /* Stages k with its questions, of which some have new answers, and marks
    it. */
 int mcp_stage_answers(struct request *r, const struct mcp_question *q,

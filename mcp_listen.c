@@ -601,8 +601,7 @@ mcp_listen_look(struct mcp *m)
         for (i = 0; to != NULL && to->sinks != NULL && i < to->n_subs; i++)
             if (to->subs[i].call) {
                 any = true;
-                if (calls_is_marked(m->calls, str_of(to->subs[i].uri)))
-                    calls_mark(m->calls, str_of(to->subs[i].uri));
+                calls_mark_due(m->calls, str_of(to->subs[i].uri));
             }
     }
     return any;

@@ -509,9 +509,10 @@ put_tool(struct json_w *w, const struct mcp_tool *t, const struct request *r)
         json_close(w);
     }
     if (rev == MCP_2025_11_25 && t->tasks != MCP_TASK_FORBIDDEN && tasks)
-        json_put_raw(w, "execution", t->tasks == MCP_TASK_REQUIRED
-                                         ? STR("{\"taskSupport\":\"required\"}")
-                                         : STR("{\"taskSupport\":\"optional\"}"));
+        json_put_raw(w, "execution",
+                     t->tasks == MCP_TASK_REQUIRED
+                         ? STR("{\"taskSupport\":\"required\"}")
+                         : STR("{\"taskSupport\":\"optional\"}"));
     /* What may be kept for all clients must not depend on one. */
     if (t->ui != NULL && (is_modern(r) || (r->call.caps & MCP_UI))) {
         json_key(w, "_meta");

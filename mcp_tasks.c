@@ -170,27 +170,20 @@ close_members(struct json_w *w, struct buf *b, size_t at)
     b->len -= 2;
 }
 
-/* The questions without an answer, by their keys. */
 static void
 put_requests(struct json_w *w, struct arena *a, const struct call *k)
 {
     struct mcp_question *q = NULL;
+    struct buf b = {0};
 
     if (mcp_read_questions(a, k->questions, &q) == ERR_NOMEM)
-        w->b->err = ERR_NOMEM;
-    json_key(w, "inputRequests");
-    json_obj(w);
-    for (; q != NULL; q = q->next) {
-        if (q->answer != NULL)
-            continue;
-        json_key_str(w, q->key);
-        json_obj(w);
-        json_put_str(w, "method", q->method);
-        if (q->params.p != NULL)
-            json_put_raw(w, "params", q->params);
-        json_close(w);
-    }
-    json_close(w);
+        b.err = ERR_NOMEM;
+    mcp_put_inputs(&b, q);
+    if (b.err == 0)
+        json_put_raw(w, "inputRequests", buf_view(&b));
+    else
+        w->b->err = b.err;
+    buf_fini(&b);
 }
 
 /* A result within a result has to say itself what it is. */

@@ -38,9 +38,6 @@
 #define OUT_KEEP MAX_OUT                /* kept for the next turn */
 #define COMPACT_PAUSE_MS (60 * 1000)    /* after one that was given up */
 
-/* What may still be staged when a message is begun holds the largest record
-   and what it brings along. */
-#define MAX_STAGED ((size_t)STORE_MAX_BATCH - 2 * STORE_MAX_RECORD)
 _Static_assert(STORE_MAX_BATCH > 4 * STORE_MAX_RECORD, "a turn has room");
 
 struct msg { /* one that is to be run */
@@ -431,7 +428,7 @@ static bool
 turn_is_full(const struct serve *s)
 {
     return s->n_ran == MAX_RUN || s->out.len + s->notes.len >= MAX_OUT ||
-           store_staged_len(s->store) >= MAX_STAGED ||
+           store_staged_len(s->store) >= STORE_FULL_BATCH ||
            s->arenas_len >= s->arenas_full;
 }
 
@@ -516,14 +513,10 @@ keep(const struct ran *r)
 static void
 give_notes(const struct serve *s, const struct ran *r)
 {
-    const char *at = s->notes.p + r->notes_off;
-    const char *end = s->notes.p + r->notes_end, *lf;
-
-    for (; r->notes_off < r->notes_end && at < end; at = lf + 1) {
-        lf = memchr(at, '\n', (size_t)(end - at));
-        r->peer->ops->message(r->peer->ctx,
-                              (struct str){at, (size_t)(lf - at)}, STR_NONE);
-    }
+    if (r->notes_off < r->notes_end)
+        mcp_give_notes((struct str){s->notes.p + r->notes_off,
+                                    r->notes_end - r->notes_off},
+                       r->peer->ops->message, r->peer->ctx);
 }
 
 /* Gives out what r's message has to say, or has it wait. */

@@ -9,6 +9,9 @@
 
 #define STORE_MAX_RECORD (384 * 1024)      /* bytes of one line */
 #define STORE_MAX_BATCH (4 * 1024 * 1024)  /* bytes staged in one turn */
+/* With so many staged, the largest record and what it brings along still have
+   room; with more, a batch is full. */
+#define STORE_FULL_BATCH ((size_t)STORE_MAX_BATCH - 2 * STORE_MAX_RECORD)
 #define STORE_MAX_KEY 255
 #define STORE_LOCK_WAIT_MS 5000 /* then ERR_BUSY is what a caller sees */
 

@@ -26,38 +26,39 @@
 
 /* ---- what both know ---- */
 
-/* How long a plain call may still wait; the deadline is what the state begins
-   with, or is set there by the first round, before more. */
+/* Splits the state into the deadline of a plain call, 0 where there is none
+   yet, and what stands behind it. */
+static int64_t
+read_state(const struct mcp_call *c, struct str *rest)
+{
+    const char *blank = c->state.len > 0 ? memchr(c->state.p, ' ',
+                                                  c->state.len) : NULL;
+    size_t n = blank != NULL ? (size_t)(blank - c->state.p) : 0;
+    uint64_t ms = 0;
+
+    *rest = STR_NONE;
+    if (blank == NULL)
+        return 0;
+    *rest = (struct str){blank + 1, c->state.len - n - 1};
+    str_u64((struct str){c->state.p, n}, &ms);
+    return (int64_t)ms;
+}
+
+/* How long a plain call may still wait; the first round sets the deadline, and
+   each has it in the state, before more. */
 static int64_t
 time_left(struct mcp_call *c, const struct tools *s, int64_t timeout_s,
           struct str more)
 {
-    int64_t now = store_now_ms(tasks_store(s->t)), until = 0;
-    const char *blank = c->state.len > 0 ? memchr(c->state.p, ' ',
-                                                  c->state.len) : NULL;
-    uint64_t ms = 0;
+    int64_t now = store_now_ms(tasks_store(s->t)), until;
+    struct str rest;
 
-    if (blank != NULL &&
-        str_u64((struct str){c->state.p, (size_t)(blank - c->state.p)}, &ms))
-        until = (int64_t)ms;
-    else
+    until = read_state(c, &rest);
+    if (until == 0)
         until = now + timeout_s * 1000;
     mcp_state(c, arena_printf(c->arena, "%lld %.*s", (long long)until,
                               (int)more.len, more.len > 0 ? more.p : ""));
     return until - now;
-}
-
-/* What the state holds behind the deadline, or empty. */
-static struct str
-state_rest(const struct mcp_call *c)
-{
-    const char *blank = c->state.len > 0 ? memchr(c->state.p, ' ',
-                                                  c->state.len) : NULL;
-
-    if (blank == NULL)
-        return STR_NONE;
-    blank++;
-    return (struct str){blank, c->state.len - (size_t)(blank - c->state.p)};
 }
 
 /* Has the call wait, a plain one no longer than left. */
@@ -374,11 +375,12 @@ tools_ask(struct mcp_call *c)
     const struct tools *s = c->ctx;
     struct tools_change w = {0};
     const struct json_tok *said = NULL;
-    struct str id, question = state_rest(c), answer = STR_NONE;
+    struct str id, question, answer = STR_NONE;
     int64_t wait_s, left = 0;
     bool deferred;
     int rc;
 
+    read_state(c, &question);
     if (question.len == 0) {
         rc = tools_change(c, TOOL_ASK, TOOLS_RECEIPT_ROOM, &w);
         if (rc != 1)
