@@ -221,7 +221,7 @@ unnamed_file(struct unnamed *u, int dir_fd, const char *hex)
 static int
 unnamed_batch(struct unnamed *u, DIR *d, struct names *names)
 {
-    struct store *s = u->c->store;
+    struct store *s = u->c->s.store;
     struct store_state st;
     int rc;
 
@@ -309,7 +309,7 @@ verify_artifact(void *ctx, const struct artifact_ref *ref)
 static bool
 is_newest(struct cli *c, const struct store_rec *r)
 {
-    struct store_entry *e = store_find(c->store, r->key);
+    struct store_entry *e = store_find(c->s.store, r->key);
 
     return e != NULL && e->n == r->n;
 }
@@ -319,7 +319,7 @@ verify_record(void *ctx, const struct store_rec *r)
 {
     struct verify *v = ctx;
 
-    cli_progress(v->c, r->n, store_next_n(v->c->store));
+    cli_progress(v->c, r->n, store_next_n(v->c->s.store));
     return is_newest(v->c, r) ? each_artifact(r, verify_artifact, v) : 0;
 }
 
@@ -356,7 +356,7 @@ verify_artifacts(struct verify *v, struct unnamed *u)
 
     if (rc != 0)
         return rc;
-    rc = store_scan(v->c->store, 1, verify_record, v);
+    rc = store_scan(v->c->s.store, 1, verify_record, v);
     return rc < 0 ? cli_fail_store(v->c, rc) : each_unnamed(u);
 }
 
@@ -408,11 +408,11 @@ static int
 compact(struct cli *c, int64_t len)
 {
     uint64_t slices = 0;
-    int rc = store_lock_patiently(c->store); /* mends a tail, if there is */
+    int rc = store_lock_patiently(c->s.store); /* mends a tail, if there is */
 
     if (rc == 0) {
-        store_unlock(c->store);
-        while ((rc = store_compact(c->store)) == ERR_MORE)
+        store_unlock(c->s.store);
+        while ((rc = store_compact(c->s.store)) == ERR_MORE)
             cli_progress(c, slices++ << 20, (uint64_t)len);
     }
     if (rc == ERR_BUSY)
@@ -447,10 +447,10 @@ admin_compact(struct cli *c, int argc, char **argv)
 
     (void)argc;
     (void)argv;
-    store_state(c->store, &before);
+    store_state(c->s.store, &before);
     if (before.g > 0) /* else there is no log, which is fine */
         rc = compact(c, before.len);
-    store_state(c->store, &after);
+    store_state(c->s.store, &after);
     if (rc == 0 && c->args.orphans && after.g > 0)
         rc = each_unnamed(&u);
     if (rc == 0)
@@ -502,7 +502,7 @@ backup_record(void *ctx, const struct store_rec *r)
     struct backup *b = ctx;
 
     b->records++;
-    cli_progress(b->c, r->n, store_next_n(b->c->store));
+    cli_progress(b->c, r->n, store_next_n(b->c->s.store));
     return each_artifact(r, backup_artifact, b);
 }
 
@@ -549,13 +549,13 @@ admin_backup(struct cli *c, int argc, char **argv)
     int rc;
 
     (void)argc;
-    store_state(c->store, &st);
+    store_state(c->s.store, &st);
     if (st.g == 0)
         return cli_fail(c, ERR_NOT_FOUND, "%s: there is no log yet", st.path);
     rc = make_dirs(&b, argv[1]);
     if (rc != 0)
         return rc;
-    rc = store_backup(c->store, argv[1], backup_record, &b);
+    rc = store_backup(c->s.store, argv[1], backup_record, &b);
     if (rc < 0)
         rmdir(b.dir); /* where nothing was copied */
     if (rc == ERR_EXISTS)
@@ -586,8 +586,8 @@ export_event(struct export *x, const struct task_event *ev)
 {
     struct cli *c = x->c;
     struct task k;
-    int rc = x->md ? task_of(c->tasks, &c->a, ev, &k)
-                   : task_peek(c->tasks, &c->a, ev, &k);
+    int rc = x->md ? task_of(c->s.tasks, &c->a, ev, &k)
+                   : task_peek(c->s.tasks, &c->a, ev, &k);
 
     if (rc < 0)
         return rc;
@@ -619,7 +619,7 @@ export_named(struct export *x, const char *id)
 {
     struct cli *c = x->c;
     struct task_event ev;
-    int rc = task_event_last(c->tasks, &c->a, str_of(id), &ev);
+    int rc = task_event_last(c->s.tasks, &c->a, str_of(id), &ev);
 
     if (rc == 0)
         rc = export_event(x, &ev);
@@ -639,8 +639,8 @@ admin_export(struct cli *c, int argc, char **argv)
                         "md", format);
     for (int i = 1; i < argc && rc == 0; i++)
         rc = export_named(&x, argv[i]);
-    x.head = store_next_n(c->store);
+    x.head = store_next_n(c->s.store);
     if (argc == 1)
-        rc = store_scan(c->store, 1, export_record, &x);
+        rc = store_scan(c->s.store, 1, export_record, &x);
     return rc < 0 ? cli_fail_store(c, rc) : rc;
 }

@@ -48,7 +48,7 @@ static int
 copy(void *ctx, const struct store_rec *r)
 {
     struct archive *x = ctx;
-    struct store_entry *e = store_find(x->c->store, r->key);
+    struct store_entry *e = store_find(x->c->s.store, r->key);
     struct task_event ev;
     int64_t at;
     int status;
@@ -74,11 +74,11 @@ write_file(struct archive *x, const struct store_state *st)
     char now[TIME_LEN + 1], dir[sizeof(x->path)];
     int rc = record_new_id(&h);
 
-    time_format(store_now_ms(x->c->store), now);
+    time_format(store_now_ms(x->c->s.store), now);
     record_put_header(&x->out, &h, str_of(now));
     x->body = (int64_t)x->out.len;
     if (rc == 0)
-        rc = store_scan(x->c->store, 1, copy, x);
+        rc = store_scan(x->c->s.store, 1, copy, x);
     record_put_end(&x->out, st->g, st->head, x->n, str_of(now));
     if (rc == 0)
         rc = flush(x);
@@ -99,22 +99,22 @@ drop_some(struct archive *x, struct record_reader *rd)
     uint64_t staged = 0;
     bool unknown;
     int64_t off;
-    int got = 1, done, rc = store_lock_patiently(c->store);
+    int got = 1, done, rc = store_lock_patiently(c->s.store);
 
     if (rc != 0)
         return rc;
     for (int i = 0; i < BATCH && rc == 0 &&
-                    store_staged_len(c->store) < STORE_MAX_BATCH / 4 &&
+                    store_staged_len(c->s.store) < STORE_MAX_BATCH / 4 &&
                     (got = record_next(rd, &line, &off)) == 1; i++) {
         rc = record_parse(line, &r) != 0 ? ERR_DAMAGED
-             : str_starts(r.key, "task/") ? task_archive(c->tasks, &r)
+             : str_starts(r.key, "task/") ? task_archive(c->s.tasks, &r)
                                           : ERR_VERSION;
         staged += rc == 0;
         rc = rc == ERR_VERSION ? 0 : rc;
     }
     cli_settle(c);
-    done = store_commit(c->store, &unknown);
-    store_unlock(c->store);
+    done = store_commit(c->s.store, &unknown);
+    store_unlock(c->s.store);
     x->dropped += done == 0 ? staged : 0;
     return done != 0 ? done : rc != 0 ? rc : got;
 }
@@ -155,11 +155,12 @@ static int
 archive(struct archive *x, const struct store_state *st)
 {
     bool whole;
-    int rc = store_lock_patiently(x->c->store); /* mends a tail, if there is */
+    /* It mends a tail, if there is one. */
+    int rc = store_lock_patiently(x->c->s.store);
 
     if (rc != 0)
         return cli_fail_store(x->c, rc);
-    store_unlock(x->c->store);
+    store_unlock(x->c->s.store);
     x->fd = open(x->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (x->fd < 0 && errno == EEXIST)
         return cli_fail(x->c, ERR_EXISTS, "%s: exists: rename it, or import "
@@ -189,7 +190,7 @@ admin_archive(struct cli *c, int argc, char **argv)
     (void)argv;
     if (x == NULL)
         return cli_fail(c, ERR_NOMEM, "out of memory");
-    store_state(c->store, &st);
+    store_state(c->s.store, &st);
     x->c = c;
     x->head = st.head;
     rc = begin(x, st.path);

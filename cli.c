@@ -107,7 +107,7 @@ cli_fail_store(const struct cli *c, int err)
 {
     struct store_state st;
 
-    store_state(c->store, &st);
+    store_state(c->s.store, &st);
     if (err == ERR_BUSY)
         return cli_fail(c, err, "%s: another process holds the lock: try "
                         "again", st.path);
@@ -125,7 +125,7 @@ cli_fail_store(const struct cli *c, int err)
 int
 cli_fail_task(const struct cli *c, int err, const char *id)
 {
-    if (err == ERR_NOT_FOUND && tasks_is_archived(c->tasks, str_of(id)))
+    if (err == ERR_NOT_FOUND && tasks_is_archived(c->s.tasks, str_of(id)))
         return cli_fail(c, err, "%s: in an archive: mcptask import of %s."
                         "archive-... brings it back", id, c->env->log_path);
     if (err == ERR_NOT_FOUND)
@@ -229,12 +229,12 @@ cli_settle(struct cli *c)
     struct mcp *mcp = NULL;
     int rounds = 16;
 
-    if (!calls_any_marked(c->calls) ||
-        tools_new(&tools, c->tasks, c->env) < 0)
+    if (!calls_any_marked(c->s.calls) ||
+        tools_new(&tools, c->s.tasks, c->env) < 0)
         return;
-    if (mcp_new(&mcp, tools_catalogue(tools), c->store, NULL) == 0) {
-        mcp_defers(mcp, c->calls);
-        while (rounds-- > 0 && calls_any_marked(c->calls))
+    if (mcp_new(&mcp, tools_catalogue(tools), c->s.store, NULL) == 0) {
+        mcp_defers(mcp, c->s.calls);
+        while (rounds-- > 0 && calls_any_marked(c->s.calls))
             mcp_settle(mcp);
     }
     mcp_free(mcp);
@@ -244,17 +244,12 @@ cli_settle(struct cli *c)
 int
 cli_open(struct cli *c, bool readonly)
 {
-    struct cli_store s = {0};
     char why[256], id[CALL_ID_LEN + 1];
-    int rc = cli_open_store(c->env, readonly, &s, why);
+    int rc = cli_open_store(c->env, readonly, &c->s, why);
 
     /* What happened before now is for those who serve. */
-    while (rc == 0 && calls_next_marked(s.calls, id))
+    while (rc == 0 && calls_next_marked(c->s.calls, id))
         ;
-
-    c->store = s.store;
-    c->tasks = s.tasks;
-    c->calls = s.calls;
     return rc < 0 ? cli_fail(c, rc, "%s", why) : 0;
 }
 
@@ -265,12 +260,12 @@ close_store(struct cli *c, int rc)
 {
     struct store_state st;
 
-    if (c->store != NULL && rc == CLI_OK) {
-        store_state(c->store, &st);
+    if (c->s.store != NULL && rc == CLI_OK) {
+        store_state(c->s.store, &st);
         if (st.err == ERR_DAMAGED)
             rc = cli_fail_store(c, ERR_DAMAGED);
     }
-    cli_close_store(&(struct cli_store){c->store, c->tasks, c->calls});
+    cli_close_store(&c->s);
     return rc;
 }
 
@@ -326,7 +321,7 @@ list_pages(struct cli *c, struct task_query *q, uint64_t left)
     c->columns = c->json ? 0 : 5;
     do {
         q->limit = left < TASK_LIST_MAX ? (unsigned)left : TASK_LIST_MAX;
-        rc = tasks_list(c->tasks, &c->a, q, &page);
+        rc = tasks_list(c->s.tasks, &c->a, q, &page);
         if (rc < 0)
             break;
         put_page(c, &page);
@@ -345,7 +340,7 @@ list_pages(struct cli *c, struct task_query *q, uint64_t left)
 static void
 put_call(struct cli *c, const struct call *k)
 {
-    int64_t now = store_now_ms(c->store), end = k->created_ms + k->ttl_ms;
+    int64_t now = store_now_ms(c->s.store), end = k->created_ms + k->ttl_ms;
     char created[TIME_LEN + 1], ends[TIME_LEN + 1], two[2][24], text[160];
     uint64_t open = 0;
     struct str q;
@@ -380,10 +375,10 @@ list_calls(struct cli *c, uint64_t left)
 
     c->columns = c->json ? 0 : 6;
     while (rc == 0 && more && cli_drain(c)) {
-        n = calls_list(c->calls, owner, before, ids, CALLS_PAGE, &before,
+        n = calls_list(c->s.calls, owner, before, ids, CALLS_PAGE, &before,
                        &more);
         for (i = 0; i < n && rc == 0 && left > 0; i++) {
-            rc = calls_get(c->calls, &c->a, str_of(ids[i]), owner, &k);
+            rc = calls_get(c->s.calls, &c->a, str_of(ids[i]), owner, &k);
             if (rc == 0 && (c->args.all || !call_status_ended(k.status))) {
                 put_call(c, &k);
                 left--;
@@ -435,7 +430,7 @@ static int
 run_show(struct cli *c, int argc, char **argv)
 {
     struct task k;
-    int rc = task_get(c->tasks, &c->a, str_of(argv[1]), &k);
+    int rc = task_get(c->s.tasks, &c->a, str_of(argv[1]), &k);
 
     (void)argc;
     if (rc < 0)
@@ -466,7 +461,7 @@ history(struct cli *c, struct str id, uint64_t since, uint64_t left)
     struct arena two[2] = {{0}, {0}};
     struct task_event ev;
     unsigned turn = 0;
-    int rc = task_event_last(c->tasks, &two[0], id, &ev);
+    int rc = task_event_last(c->s.tasks, &two[0], id, &ev);
     bool found = rc == 0;
 
     while (rc == 0 && left-- > 0 && ev.r.n > since) {
@@ -475,7 +470,7 @@ history(struct cli *c, struct str id, uint64_t since, uint64_t left)
             break;
         turn ^= 1;
         arena_reset(&two[turn]);
-        rc = task_event_prev(c->tasks, &two[turn], &ev);
+        rc = task_event_prev(c->s.tasks, &two[turn], &ev);
     }
     if (found && rc == ERR_NOT_FOUND) {
         rc = 0;
@@ -553,7 +548,7 @@ tail_observe(void *ctx, const struct store_entry *e,
 static int
 tail_last(struct tail *t, uint64_t n)
 {
-    struct store *s = t->c->store;
+    struct store *s = t->c->s.store;
     struct store_state st;
     uint64_t back = n, from = 1, have = 0;
     int rc = 0;
@@ -595,7 +590,7 @@ tail_follow(struct tail *t)
     while (!tail_ended && rc == 0 && cli_flush(c)) {
         if (poll(&out, 1, FOLLOW_MS) > 0)
             break;
-        rc = store_follow(c->store);
+        rc = store_follow(c->s.store);
     }
     if (c->out_errno == EPIPE)
         c->out_errno = 0; /* that is how its reader ends it */
@@ -613,7 +608,7 @@ run_tail(struct cli *c, int argc, char **argv)
     if (c->args.follow) {
         on_signal(SIGINT, end_tail);
         on_signal(SIGTERM, end_tail);
-        store_observe(c->store, tail_observe, &t);
+        store_observe(c->s.store, tail_observe, &t);
     }
     c->columns = c->json ? 0 : 6;
     rc = tail_last(&t, c->args.lines);
@@ -667,7 +662,7 @@ put_health(struct cli *c, const struct store_state *st)
     uint64_t live = 0, all = 0;
 
     for (int s = 0; s < TASK_N_STATUSES; s++) {
-        uint64_t n = tasks_count(c->tasks, (enum task_status)s);
+        uint64_t n = tasks_count(c->s.tasks, (enum task_status)s);
 
         all += n;
         live += task_status_ended((enum task_status)s) ? 0 : n;
@@ -688,7 +683,7 @@ run_health(struct cli *c, int argc, char **argv)
 
     (void)argc;
     (void)argv;
-    store_state(c->store, &st);
+    store_state(c->s.store, &st);
     if (st.err != 0 && st.err != ERR_READONLY)
         return cli_fail_store(c, st.err);
     path = c->env->read_only ? NULL : cli_not_writable(c, st.path, &why);

@@ -79,9 +79,7 @@ extern const struct cli_command cli_commands[];
 struct cli {
     const struct cli_env *env;
     const struct cli_command *cmd;
-    struct tasks *tasks;
-    struct calls *calls;
-    struct store *store; /* NULL: not opened */
+    struct cli_store s; /* its store is NULL: not opened */
     bool json;      /* --json */
     bool tty;       /* stdout is a terminal, */
     bool color;     /* and takes colours */

@@ -85,8 +85,8 @@ put_card(struct board *b, struct buf *to, const struct task *k)
     time_parse(k->ev.r.time, &at);
     put_line(b, to, task_text(a, k->f[F_TASK_ID]));
     put_line(b, to, task_text(a, k->f[F_TITLE]));
-    put_line(b, to, arena_printf(a, "%zu/%zu %s %.*s", done, all,
-                                 cli_span(age, store_now_ms(b->c->store) - at),
+    cli_span(age, store_now_ms(b->c->s.store) - at);
+    put_line(b, to, arena_printf(a, "%zu/%zu %s %.*s", done, all, age,
                                  STR_ARG(owner.p ? owner : STR(""))));
     put_line(b, to, STR(""));
 }
@@ -122,7 +122,7 @@ take_all(struct board *b)
     int rc;
 
     do {
-        rc = tasks_list(c->tasks, &c->a, &q, &page);
+        rc = tasks_list(c->s.tasks, &c->a, &q, &page);
         for (size_t i = 0; rc == 0 && i < page.n; i++)
             take(b, &page.tasks[i]);
         buf_reset(&next, 4096);

@@ -139,15 +139,15 @@ change(struct cli *c, enum task_tool tool, struct args *l,
                            .ownership_warn = c->env->ownership_warn};
     struct str text = end(c, l), warning;
     size_t at = 0;
-    int rc = text.p == NULL ? ERR_NOMEM : store_lock_patiently(c->store);
+    int rc = text.p == NULL ? ERR_NOMEM : store_lock_patiently(c->s.store);
     int done;
 
     if (rc != 0)
         return cli_fail_store(c, rc);
-    rc = task_change_text(c->tasks, &ctx, tool, text, r);
+    rc = task_change_text(c->s.tasks, &ctx, tool, text, r);
     cli_settle(c);
-    done = store_commit(c->store, &ctx.e.unknown);
-    store_unlock(c->store);
+    done = store_commit(c->s.store, &ctx.e.unknown);
+    store_unlock(c->s.store);
     if (rc == 0 && done != 0)
         return cli_fail_store(c, done);
     if (rc != 0)
@@ -177,7 +177,7 @@ change_and_tell(struct cli *c, enum task_tool tool, struct args *l)
     if (rc == 0 && c->json) {
         view_receipt_json(&c->out, &r);
         buf_char(&c->out, '\n');
-    } else if (rc == 0 && task_get(c->tasks, &c->a, r.id, &k) == 0) {
+    } else if (rc == 0 && task_get(c->s.tasks, &c->a, r.id, &k) == 0) {
         put_line(c, &k);
     }
     return rc;
@@ -200,7 +200,7 @@ cli_claim(struct cli *c, int argc, char **argv)
     if (r.id.p == NULL)
         return cli_fail(c, ERR_NOT_FOUND, "no task is ready%s",
                         r.partial ? " among those that were looked at" : "");
-    rc = task_get(c->tasks, &c->a, r.id, &k);
+    rc = task_get(c->s.tasks, &c->a, r.id, &k);
     if (rc != 0)
         return cli_fail_store(c, rc);
     cli_task(c, &k, !c->json);
@@ -267,19 +267,20 @@ static int
 wait_for(struct cli *c, struct task_ctx *x, const struct task_args *args,
          struct task *task, int *err)
 {
-    uint64_t since = store_next_n(c->store) - 1, seen = 0, s = c->args.timeout;
+    uint64_t since = store_next_n(c->s.store) - 1, seen = 0;
+    uint64_t s = c->args.timeout;
     int64_t until = s > MAX_WAIT_S ? INT64_MAX
                                    : clock_mono_ms() + (int64_t)s * 1000;
     int64_t left;
     int rc = 0, n = 0;
 
     for (;;) {
-        if ((*err = store_follow(c->store)) != 0)
+        if ((*err = store_follow(c->s.store)) != 0)
             return *err;
-        if (seen != store_next_n(c->store) || n++ % WAIT_LOOKS == 0) {
-            seen = store_next_n(c->store);
+        if (seen != store_next_n(c->s.store) || n++ % WAIT_LOOKS == 0) {
+            seen = store_next_n(c->s.store);
             arena_reset(x->a);
-            rc = tools_wait_look(c->tasks, x, args, since, task);
+            rc = tools_wait_look(c->s.tasks, x, args, since, task);
         }
         left = until - clock_mono_ms();
         if (rc != 0 || left <= 0)
@@ -292,7 +293,7 @@ static void
 put_met(struct cli *c, bool met, const struct task *k)
 {
     if (c->json) {
-        tools_put_met(&c->out, c->tasks, met, k);
+        tools_put_met(&c->out, c->s.tasks, met, k);
         buf_char(&c->out, '\n');
     } else if (k->ev.r.n != 0) {
         put_line(c, k);

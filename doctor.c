@@ -59,10 +59,10 @@ tell(struct doctor *d, const char *check, const char *fix, const char *fmt, ...)
 static void
 check_lock(struct doctor *d)
 {
-    int rc = store_lock_patiently(d->c->store);
+    int rc = store_lock_patiently(d->c->s.store);
 
     if (rc == 0)
-        store_unlock(d->c->store);
+        store_unlock(d->c->s.store);
     tell(d, "lock", rc == 0 ? NULL
          : rc == ERR_BUSY ? "end what holds it (fuser -v shows that)"
                           : "mcptask verify says more",
@@ -75,16 +75,12 @@ check_store(struct doctor *d)
 {
     struct cli *c = d->c;
     struct store_state st = {.path = c->env->log_path};
-    struct cli_store s = {0};
     const char *path = NULL;
     char why[256];
-    int err, rc = cli_open_store(c->env, c->env->read_only, &s, why);
+    int err, rc = cli_open_store(c->env, c->env->read_only, &c->s, why);
 
-    c->store = s.store;
-    c->tasks = s.tasks;
-    c->calls = s.calls;
     if (rc == 0)
-        store_state(s.store, &st);
+        store_state(c->s.store, &st);
     if (rc == 0 && !c->env->read_only)
         path = cli_not_writable(c, st.path, &err);
     if (rc < 0 || st.err == ERR_DAMAGED)
@@ -106,7 +102,7 @@ check_clock(struct doctor *d)
     int64_t now = clock_wall_ms(), ahead;
     char time[TIME_LEN + 1];
 
-    ahead = d->c->store == NULL ? 0 : store_now_ms(d->c->store) - now;
+    ahead = d->c->s.store == NULL ? 0 : store_now_ms(d->c->s.store) - now;
     time_format(now, time);
     tell(d, "clock", now < NOT_BEFORE || ahead > AHEAD_MS ? "set it" : NULL,
          "%s, %lld s behind the log", time, (long long)ahead / 1000);

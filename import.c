@@ -277,7 +277,7 @@ import_one(struct import *im, struct str text, uint64_t number)
     if (str_starts(text, "{\"c\":\"") &&
         !take_record(im, text, number, &root))
         return 0;
-    rc = task_import(im->c->tasks, &ctx, root, &receipt);
+    rc = task_import(im->c->s.tasks, &ctx, root, &receipt);
     if (rc == ERR_EXISTS)
         known_task(im, number);
     else if (is_of_store(rc))
@@ -294,7 +294,7 @@ import_batch(struct import *im)
     struct cli *c = im->c;
     size_t staged;
     bool unknown = false;
-    int done, rc = im->n == 0 ? 0 : store_lock_patiently(c->store);
+    int done, rc = im->n == 0 ? 0 : store_lock_patiently(c->s.store);
 
     for (size_t i = 0; i < im->n && rc == 0 && !im->stop; i++) {
         rc = import_one(im, (struct str){im->text.p + im->piece[i].at,
@@ -302,13 +302,13 @@ import_batch(struct import *im)
                         im->piece[i].number);
         arena_reset(&c->a);
     }
-    if (store_locked(c->store)) {
-        staged = store_staged_n(c->store);
+    if (store_locked(c->s.store)) {
+        staged = store_staged_n(c->s.store);
         cli_settle(c);
-        done = store_commit(c->store, &unknown);
+        done = store_commit(c->s.store, &unknown);
         im->imported += done == 0 ? staged : 0;
         rc = rc == 0 ? done : rc;
-        store_unlock(c->store);
+        store_unlock(c->s.store);
     }
     im->n = 0;
     buf_reset(&im->text, IMPORT_BYTES + IMPORT_MAX);
