@@ -1,24 +1,10 @@
 /* t_mcp_call - calls that ask, wait and tell, in both eras, and sessions
    over HTTP. In texts ' stands for a quote. */
 
+#include "clock.h"
 #include "mcp_rig.h"
 #include "nomem.h"
 
-#include <time.h>
-
-static int64_t clock_ahead_s; /* of the real one */
-
-int __real_clock_gettime(clockid_t id, struct timespec *t);
-int __wrap_clock_gettime(clockid_t id, struct timespec *t);
-
-int
-__wrap_clock_gettime(clockid_t id, struct timespec *t)
-{
-    int rc = __real_clock_gettime(id, t);
-
-    t->tv_sec += clock_ahead_s;
-    return rc;
-}
 
 static struct store *store;
 static struct store_kind kind;

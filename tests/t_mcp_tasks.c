@@ -5,47 +5,10 @@
 #include "nomem.h"
 
 #include "mcp_turn.h"
+#include "still.h"
 
-#include <time.h>
 
 /* ---- clock and disk ---- */
-
-static bool disk_full; /* for the next write to a file */
-
-#define WRAP_PWRITE(name)                                                 \
-    ssize_t __real_##name(int fd, const void *p, size_t n, off_t off);    \
-    ssize_t __wrap_##name(int fd, const void *p, size_t n, off_t off);    \
-    ssize_t __wrap_##name(int fd, const void *p, size_t n, off_t off)     \
-    {                                                                     \
-        if (!disk_full)                                                   \
-            return __real_##name(fd, p, n, off);                          \
-        disk_full = false;                                                \
-        errno = ENOSPC;                                                   \
-        return -1;                                                        \
-    }
-WRAP_PWRITE(pwrite)
-WRAP_PWRITE(pwrite64)
-
-/* Time stands still, ahead_ms behind the first moment asked for. */
-static int64_t ahead_ms;
-
-int __real_clock_gettime(clockid_t id, struct timespec *t);
-int __wrap_clock_gettime(clockid_t id, struct timespec *t);
-
-int
-__wrap_clock_gettime(clockid_t id, struct timespec *t)
-{
-    static struct timespec first[2];
-    struct timespec *f = &first[id == CLOCK_MONOTONIC];
-    int64_t ms;
-
-    if (f->tv_sec == 0)
-        CHECK(__real_clock_gettime(id, f) == 0);
-    ms = f->tv_nsec / 1000000 + ahead_ms;
-    t->tv_sec = f->tv_sec + (time_t)(ms / 1000);
-    t->tv_nsec = (long)(ms % 1000 * 1000000);
-    return 0;
-}
 
 /* ---- three clients ---- */
 

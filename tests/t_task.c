@@ -3,12 +3,12 @@
    replay of the log gives. */
 
 #include "catalogue.h"
+#include "clock.h"
 #include "nomem.h"
 #include "task_raw.h"
 #include "text.h"
 
 #include <errno.h>
-#include <time.h>
 
 static bool sync_fails;
 
@@ -23,20 +23,6 @@ __wrap_fdatasync(int fd)
     sync_fails = false;
     errno = EIO;
     return -1;
-}
-
-static int64_t clock_ahead_s; /* of the real one */
-
-int __real_clock_gettime(clockid_t id, struct timespec *t);
-int __wrap_clock_gettime(clockid_t id, struct timespec *t);
-
-int
-__wrap_clock_gettime(clockid_t id, struct timespec *t)
-{
-    int rc = __real_clock_gettime(id, t);
-
-    t->tv_sec += clock_ahead_s;
-    return rc;
 }
 
 /* ---- memory against replay ---- */
