@@ -417,7 +417,7 @@ compact(struct cli *c, int64_t len)
     }
     if (rc == ERR_BUSY)
         return cli_fail(c, rc, "%s: another process compacts it or holds its "
-                        "lock: try again", c->env->log_path);
+                        "lock; try again", c->env->log_path);
     return rc < 0 ? cli_fail_store(c, rc) : 0;
 }
 

@@ -109,14 +109,12 @@ cli_fail_store(const struct cli *c, int err)
 
     store_state(c->s.store, &st);
     if (err == ERR_BUSY)
-        return cli_fail(c, err, "%s: another process holds the lock: try "
+        return cli_fail(c, err, "%s: another process holds the lock; try "
                         "again", st.path);
     if (err == ERR_NOMEM)
         return cli_fail(c, err, "out of memory");
     if (err == ERR_READONLY && st.why[0] == '\0')
         return cli_fail(c, err, "%s: opened for reading only", st.path);
-    if (err == ERR_DAMAGED)
-        return cli_fail(c, err, "%s (mcptask verify says more)", st.why);
     if (st.why[0] == '\0')
         return cli_fail_path(c, err, st.path);
     return cli_fail(c, err, "%s", st.why);

@@ -54,6 +54,19 @@ tell(struct doctor *d, const char *check, const char *fix, const char *fmt, ...)
              fix != NULL ? fix : "");
 }
 
+/* What a reason for an error says is to be done, behind its last semicolon,
+   which is cut off there; "": nothing. */
+static char *
+advice(char *why)
+{
+    char *at = strrchr(why, ';');
+
+    if (at == NULL)
+        return why + strlen(why);
+    *at = '\0';
+    return at + 1 + strspn(at + 1, " ");
+}
+
 /* ---- the store ---- */
 
 static void
@@ -76,16 +89,18 @@ check_store(struct doctor *d)
     struct cli *c = d->c;
     struct store_state st = {.path = c->env->log_path};
     const char *path = NULL;
-    char why[256];
+    char why[256], *fix;
     int err, rc = cli_open_store(c->env, c->env->read_only, &c->s, why);
 
     if (rc == 0)
         store_state(c->s.store, &st);
     if (rc == 0 && !c->env->read_only)
         path = cli_not_writable(c, st.path, &err);
+    if (rc == 0)
+        text_put(why, sizeof(why), "%s", st.why);
+    fix = advice(why);
     if (rc < 0 || st.err == ERR_DAMAGED)
-        tell(d, "store", "mcptask verify says more", "%s",
-             rc < 0 ? why : st.why);
+        tell(d, "store", *fix != '\0' ? fix : "mend that", "%s", why);
     else if (path != NULL)
         tell(d, "store", "let this user write it, or set MCP_TASK_BASE_DIR",
              "%s: cannot be written: %s", path, strerror(err));

@@ -201,10 +201,11 @@ http_listen(const struct http_options *o, int *out,
     }
     if (fd < 0) {
         if (o->unix_path != NULL)
-            text_put(why, 256, "%s: %s", o->unix_path, strerror(errno));
-        else
-            text_put(why, 256, "%s port %u: %s", o->host, (unsigned)o->port,
+            text_put(why, 256, "%s: %s; choose another --unix", o->unix_path,
                      strerror(errno));
+        else
+            text_put(why, 256, "%s port %u: %s; choose another --host or "
+                     "--port", o->host, (unsigned)o->port, strerror(errno));
         return ERR_IO;
     }
     put_name(fd, address);

@@ -59,6 +59,13 @@ store_deny(struct store *s, int err, bool forever, const char *fmt, ...)
     return err;
 }
 
+int
+store_deny_write(struct store *s)
+{
+    return store_deny(s, ERR_READONLY, false, "%s: no right to write; let this "
+                      "user, or use --read-only", s->path);
+}
+
 /* ---- open and close ---- */
 
 /* The real path of the log, heap: all links followed, also where the log
@@ -126,8 +133,8 @@ recover_at_open(struct store *s)
     if (rc == 0)
         store_unlock(s);
     if (rc == ERR_BUSY)
-        store_deny(s, rc, false, "%s: another process holds the lock",
-                   s->lock_path);
+        store_deny(s, rc, false, "%s: another process holds the lock; try "
+                   "again", s->lock_path);
     if (rc == ERR_READONLY || (rc != 0 && rc != ERR_NOMEM && !s->loaded)) {
         s->no_lock = true;
         rc = store_load(s);
@@ -357,7 +364,9 @@ check_files(struct store *s, struct stat *st)
     int rc = there ? 0 : create_log(s);
     if (rc != 0)
         return rc == ERR_NOMEM ? rc : store_deny(s, rc, false,
-                                                 "%s: cannot be made: %s",
+                                                 "%s: cannot be made: %s; "
+                                                 "choose another "
+                                                 "MCP_TASK_BASE_DIR",
                                                  s->path, strerror(errno));
     rc = store_load(s);
     if (rc == 0 && stat(s->path, st) != 0)
@@ -377,8 +386,7 @@ catch_up(struct store *s)
     if (s->damaged)
         return ERR_DAMAGED;
     if (s->log_readonly)
-        return store_deny(s, ERR_READONLY, false, "%s: no right to write",
-                          s->path);
+        return store_deny_write(s);
     if (st.st_nlink > 1)
         store_compact_tidy(s);
     rc = mark_read(&s->lock, &m);

@@ -90,6 +90,8 @@ struct store {
    good) and returns err. Text by printf's rules. */
 int store_deny(struct store *s, int err, bool forever, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+/* Because this user may not write the log. */
+int store_deny_write(struct store *s);
 
 /* ---- store_load.c ---- */
 

@@ -120,7 +120,8 @@ store_note_empty(struct store *s, int64_t end)
 {
     s->damaged = true;
     return store_deny(s, ERR_DAMAGED, false, "%s: is empty, but %lld bytes "
-                      "of it were committed", s->path, (long long)end);
+                      "of it were committed; see mcptask verify", s->path,
+                      (long long)end);
 }
 
 /* Whether r may follow the records read so far. */
@@ -251,10 +252,11 @@ read_header(struct store *s, int fd, struct record_header *h)
     int rc = record_parse_header((struct str){text, len}, h);
     if (rc == ERR_FORMAT && h->version != 0)
         return store_deny(s, rc, true, "%s: version %llu of the format, this "
-                          "mcptask knows %d", s->path,
+                          "mcptask knows %d; use a newer one", s->path,
                           (unsigned long long)h->version, RECORD_VERSION);
     if (rc == ERR_FORMAT)
-        return store_deny(s, rc, true, "%s: not an mcptask log", s->path);
+        return store_deny(s, rc, true, "%s: not an mcptask log; choose another "
+                          "MCP_TASK_DB_PATH", s->path);
     h->end = lf ? lf - text + 1 : n;
     return lf == NULL ? ERR_SYNTAX : rc;
 }
@@ -270,8 +272,8 @@ store_open_log(struct store *s, int *fd, struct stat *st,
                                : store_deny(s, ERR_IO, false, "%s: %s",
                                             s->path, strerror(errno));
     if (!S_ISREG(st->st_mode))
-        return store_deny(s, ERR_FORMAT, true, "%s: not a regular file",
-                          s->path);
+        return store_deny(s, ERR_FORMAT, true, "%s: not a regular file; choose "
+                          "another MCP_TASK_DB_PATH", s->path);
     *fd = s->opt.readonly ? -1 : open(s->path, O_RDWR | flags);
     s->log_readonly = *fd < 0 && (s->opt.readonly ||
                                   file_errno(errno) == ERR_READONLY);
@@ -551,7 +553,6 @@ store_recover(struct store *s, int64_t size)
     if (s->damaged)
         return ERR_DAMAGED;
     if (s->log_readonly)
-        return store_deny(s, ERR_READONLY, false, "%s: no right to write",
-                          s->path);
+        return store_deny_write(s);
     return settle_tail(s, size);
 }

@@ -859,7 +859,18 @@ has out '{"check":"tokens","ok":false' 'chmod 600' '{"check":"stdio","ok":'
 run 1 doctor --port x
 has out 'problem  http'
 MCP_TASK_DB_PATH="$dir/db" run 1 doctor --port 1
-has out 'problem  store' SQLite
+has out 'problem  store' SQLite ': choose another MCP_TASK_DB_PATH and bring'
+printf X | dd of="$log" bs=1 seek=300 conv=notrunc 2>err
+run 1 doctor --port 1
+has out 'problem  store' 'damaged at byte' ': see mcptask verify'
+run 3 list
+has err '; see mcptask verify'
+lacks err 'says more'
+rm "$log"
+mkdir "$log"
+run 1 doctor --port 1
+has out 'not a regular file: choose another MCP_TASK_DB_PATH'
+rmdir "$log"
 
 begin completion
 tasks | "$bin" import - >out
