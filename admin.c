@@ -285,6 +285,12 @@ put_region(void *ctx, int64_t off, int64_t len, const char *what)
              (uint64_t)(off + len), what);
 }
 
+static void
+passed(void *ctx, int64_t off, int64_t size)
+{
+    cli_progress(ctx, (uint64_t)off, (uint64_t)size);
+}
+
 static int
 verify_artifact(void *ctx, const struct artifact_ref *ref)
 {
@@ -381,6 +387,7 @@ admin_verify(struct cli *c, int argc, char **argv)
 {
     const char *out = c->args.repair, *path = c->env->log_path;
     struct store_report rep;
+    struct store_watch w = {put_region, passed, c};
     struct verify v = {.c = c};
     struct unnamed u = {.c = c};
     int rc = 0;
@@ -390,7 +397,7 @@ admin_verify(struct cli *c, int argc, char **argv)
     if (access(path, F_OK) != 0 && errno == ENOENT)
         rep = (struct store_report){.off = -1}; /* no log: an empty store */
     else
-        rc = store_verify(path, &rep, put_region, c);
+        rc = store_verify(path, &rep, &w);
     if (rc < 0 && rep.what[0] != '\0')
         return cli_fail(c, rc, "%s: %s", path, rep.what);
     if (rc < 0)

@@ -197,15 +197,19 @@ struct store_report {
     uint64_t line;     /* line number of it, from 1 */
     char what[256];    /* says it */
 };
+/* Who is told of each bad region, and of each MiB that was read. */
+struct store_watch {
+    void (*bad)(void *ctx, int64_t off, int64_t len, const char *what);
+    void (*passed)(void *ctx, int64_t off, int64_t size);
+    void *ctx;
+};
 /* Checks a log file without a lock or any change: every record's CRC, order,
    chain and batch. 0 when it could be read; ERR_NOT_FOUND: no log or an
-   empty file, ERR_FORMAT, ERR_IO, ERR_NOMEM: out->what says why. each, where
-   not NULL, is told of each bad region. Reading the mark costs this process
-   any lock that it has on that log: not for one that has it open. */
+   empty file, ERR_FORMAT, ERR_IO, ERR_NOMEM: out->what says why. w may be
+   NULL. Reading the mark costs this process any lock that it has on that
+   log: not for one that has it open. */
 int store_verify(const char *path, struct store_report *out,
-                 void (*each)(void *ctx, int64_t off, int64_t len,
-                              const char *what),
-                 void *ctx);
+                 const struct store_watch *w);
 /* Writes the whole records of the log at path to a new file; synced, never
    over one that exists (ERR_EXISTS). Else as store_verify. */
 int store_repair(const char *path, const char *out_path,

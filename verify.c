@@ -26,12 +26,13 @@
 #include <unistd.h>
 
 #define COPY_CHUNK (64 * 1024)
+#define TELL_EACH (1024 * 1024)
 #define NO_MARK (-1)
 
 struct scan {
     struct store_report *report;
-    void (*bad)(void *ctx, int64_t off, int64_t len, const char *what);
-    void *bad_ctx;
+    const struct store_watch *watch; /* or NULL */
+    int64_t told;     /* that it got there */
     int (*good)(void *ctx, const struct store_rec *r); /* non-zero ends it */
     void *good_ctx;
     const char *path;
@@ -77,8 +78,9 @@ note_bad(struct scan *sc, int64_t off, const char *what)
 static void
 end_region(struct scan *sc, int64_t off)
 {
-    if (sc->region >= 0 && sc->bad != NULL)
-        sc->bad(sc->bad_ctx, sc->region, off - sc->region, sc->region_what);
+    if (sc->region >= 0 && sc->watch != NULL)
+        sc->watch->bad(sc->watch->ctx, sc->region, off - sc->region,
+                       sc->region_what);
     sc->region = -1;
 }
 
@@ -235,6 +237,10 @@ scan_lines(struct scan *sc)
         }
         sc->line++;
         rc = take_line(sc, got, line, off, rd.off);
+        if (sc->watch != NULL && off - sc->told >= TELL_EACH) {
+            sc->told = off;
+            sc->watch->passed(sc->watch->ctx, off, sc->size);
+        }
         if (rc == ERR_MORE) { /* look at this line once more */
             record_reader_fini(&rd);
             rd = (struct record_reader){.fd = sc->fd, .off = off,
@@ -329,13 +335,10 @@ scan_log(struct scan *sc, struct store_report *out, struct record_header *h)
 
 int
 store_verify(const char *path, struct store_report *out,
-             void (*each)(void *ctx, int64_t off, int64_t len,
-                          const char *what),
-             void *ctx)
+             const struct store_watch *w)
 {
     struct record_header h;
-    struct scan sc = {.path = path, .bad = each, .bad_ctx = ctx,
-                      .mark_end = NO_MARK};
+    struct scan sc = {.path = path, .watch = w, .mark_end = NO_MARK};
     return scan_log(&sc, out, &h);
 }
 

@@ -61,7 +61,7 @@ check_log(const char *p, size_t n)
     struct tstore t;
     file_put(log_path, p, n);
     unlink(lock_path);
-    int judged = store_verify(log_path, &rep, NULL, NULL);
+    int judged = store_verify(log_path, &rep, NULL);
     int rc = ts_open(&t, log_path);
     HOLDS((judged == ERR_FORMAT) == (rc == ERR_FORMAT));
     if (rc != 0) {

@@ -893,7 +893,7 @@ records_of(const char *path)
 {
     struct store_report r;
 
-    CHECK(store_verify(path, &r, NULL, NULL) == 0 && !r.damaged);
+    CHECK(store_verify(path, &r, NULL) == 0 && !r.damaged);
     return r.records;
 }
 

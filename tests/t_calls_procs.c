@@ -222,7 +222,7 @@ judge(void)
     }
     for (i = 0; i < CALLS; i++)
         CHECK(t.ends[i] == 1);
-    CHECK(store_verify(box.path, &rep, NULL, NULL) == 0 && !rep.damaged &&
+    CHECK(store_verify(box.path, &rep, NULL) == 0 && !rep.damaged &&
           !rep.torn);
 }
 

@@ -170,7 +170,7 @@ fail_at(enum fault_call call, long after, bool forever, int err)
         ok &= CHECK(all_kept(&t, &l) && ts_is_replay(&t));
         ts_close(&t);
     }
-    ok &= CHECK(store_verify(path, &rep, NULL, NULL) == 0 && !rep.damaged &&
+    ok &= CHECK(store_verify(path, &rep, NULL) == 0 && !rep.damaged &&
                 !rep.torn);
     if (!fault.hit)
         ok &= CHECK(l.errors == 0);
@@ -253,12 +253,11 @@ fail_copy(enum fault_call call, long after, int err)
     CHECK(hit || (backed == 0 && mended == 0));
     /* What was copied, but could not be read again, is whole all the same. */
     if (access(log, F_OK) == 0)
-        CHECK(store_verify(log, &rep, NULL, NULL) == 0 && !rep.damaged);
+        CHECK(store_verify(log, &rep, NULL) == 0 && !rep.damaged);
     else
         CHECK(backed != 0 && rmdir(to) == 0);
     if (access(path_with(path, ".out"), F_OK) == 0)
-        CHECK(mended == 0 && store_verify(path_with(path, ".out"), &rep, NULL,
-                                          NULL) == 0 && !rep.damaged);
+        CHECK(mended == 0 && store_verify(path_with(path, ".out"), &rep, NULL) == 0 && !rep.damaged);
     else
         CHECK(mended != 0);
     free(log);

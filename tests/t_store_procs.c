@@ -230,7 +230,7 @@ kill_round(unsigned seed)
     ok &= ts_put(&t, "task/after", "\"v\":1") == 0 && ts_is_replay(&t);
     ts_close(&t);
     close(fd[0]);
-    ok &= store_verify(path, &rep, NULL, NULL) == 0 && !rep.damaged &&
+    ok &= store_verify(path, &rep, NULL) == 0 && !rep.damaged &&
           !rep.torn;
     return ok;
 }

@@ -17,6 +17,7 @@ fresh(void)
 struct regions {
     int n;
     int64_t off[8], len[8];
+    int64_t passed, size;
 };
 
 static void
@@ -26,6 +27,22 @@ note_region(void *ctx, int64_t off, int64_t len, const char *what)
     CHECK(what != NULL && what[0] != '\0' && len >= 0 && r->n < 8);
     r->off[r->n] = off;
     r->len[r->n++] = len;
+}
+
+static void
+note_passed(void *ctx, int64_t off, int64_t size)
+{
+    struct regions *r = ctx;
+    CHECK(off >= r->passed + 1024 * 1024 && off <= size);
+    r->passed = off;
+    r->size = size;
+}
+
+static int
+verify(struct store_report *rep, struct regions *r)
+{
+    struct store_watch w = {note_region, note_passed, r};
+    return store_verify(path, rep, &w);
 }
 
 /* n records on k keys, every third one in a batch with the one before. */
@@ -54,12 +71,12 @@ test_whole_logs(void)
     struct tstore t;
     struct store_state st;
     fresh();
-    CHECK(store_verify(path, &rep, note_region, &none) == ERR_NOT_FOUND);
+    CHECK(verify(&rep, &none) == ERR_NOT_FOUND);
     CHECK(ts_open(&t, path) == 0);
     for (uint64_t g = 1; g < 4; g++) {
         fill(&t, 60, 11);
         store_state(t.s, &st);
-        CHECK(store_verify(path, &rep, note_region, &none) == 0);
+        CHECK(verify(&rep, &none) == 0);
         CHECK(!rep.torn && !rep.damaged && rep.bad == 0 && rep.off == -1 &&
               rep.what[0] == '\0' && none.n == 0);
         CHECK(rep.g == g && rep.last_n == g * 60 && rep.bytes == st.len &&
@@ -67,7 +84,7 @@ test_whole_logs(void)
               strcmp(rep.id, st.id) == 0);
         CHECK((g == 1) == (rep.first_n == 1));
         CHECK(ts_compact(&t) == 0);
-        CHECK(store_verify(path, &rep, note_region, &none) == 0);
+        CHECK(verify(&rep, &none) == 0);
         CHECK(!rep.torn && !rep.damaged && rep.g == g + 1);
     }
     ts_close(&t);
@@ -79,14 +96,14 @@ test_not_a_log(void)
     struct store_report rep;
     fresh();
     file_put(path, "", 0);
-    CHECK(store_verify(path, &rep, NULL, NULL) == ERR_NOT_FOUND);
+    CHECK(store_verify(path, &rep, NULL) == ERR_NOT_FOUND);
     file_put(path, "hello\n", 6);
-    CHECK(store_verify(path, &rep, NULL, NULL) == ERR_FORMAT &&
+    CHECK(store_verify(path, &rep, NULL) == ERR_FORMAT &&
           strstr(rep.what, "not an mcptask log"));
     file_put(path, "{\"mcptask-log\":2}\n", 18);
-    CHECK(store_verify(path, &rep, NULL, NULL) == ERR_FORMAT &&
+    CHECK(store_verify(path, &rep, NULL) == ERR_FORMAT &&
           strstr(rep.what, "version 2"));
-    CHECK(store_verify(dir, &rep, NULL, NULL) == ERR_FORMAT);
+    CHECK(store_verify(dir, &rep, NULL) == ERR_FORMAT);
     CHECK(store_repair(path, path_with(path, ".out"), &rep) == ERR_FORMAT);
     CHECK(access(path_with(path, ".out"), F_OK) != 0);
 }
@@ -127,7 +144,7 @@ test_order_and_links(void)
         size_t end = b.len;
         log_record(&b, 1, 5, 5, 1, "task/a");
         file_put(path, b.p, b.len);
-        CHECK(store_verify(path, &rep, NULL, NULL) == 0);
+        CHECK(store_verify(path, &rep, NULL) == 0);
         bool ok = rep.damaged != cases[i].good && !rep.torn &&
                   rep.bad == !cases[i].good;
         ok &= cases[i].good || (rep.off == (int64_t)at && rep.line == 5);
@@ -155,7 +172,7 @@ test_links_in_compacted(void)
         log_record(&b, 3, 11, 11, 0, "task/c");
         log_record(&b, 3, 12, 12, p_of[i][0], "task/a");
         file_put(path, b.p, b.len);
-        CHECK(store_verify(path, &rep, NULL, NULL) == 0);
+        CHECK(store_verify(path, &rep, NULL) == 0);
         CHECK(rep.damaged != p_of[i][1] && rep.records == 4);
         buf_fini(&b);
     }
@@ -174,7 +191,7 @@ test_end_record_counts(void)
         if (count > 0)
             record_put_end(&b, 2, 10, count, STR(TEST_TIME));
         file_put(path, b.p, b.len);
-        CHECK(store_verify(path, &rep, NULL, NULL) == 0);
+        CHECK(store_verify(path, &rep, NULL) == 0);
         CHECK(rep.damaged == (count != 2) && !rep.torn);
         buf_fini(&b);
     }
@@ -193,7 +210,7 @@ test_time_goes_back(void)
     log_record(&b, 1, 1, 1, 0, "task/a");
     record_put(&b, &r);
     file_put(path, b.p, b.len);
-    CHECK(store_verify(path, &rep, NULL, NULL) == 0 && rep.damaged &&
+    CHECK(store_verify(path, &rep, NULL) == 0 && rep.damaged &&
           strstr(rep.what, "time") && rep.line == 3);
     buf_fini(&b);
 }
@@ -239,7 +256,7 @@ check_mended(uint64_t records, const struct store_report *old)
     struct store_report rep;
     struct tstore t;
     int n = 0;
-    CHECK(store_verify(out, &rep, NULL, NULL) == 0 && !rep.damaged &&
+    CHECK(store_verify(out, &rep, NULL) == 0 && !rep.damaged &&
           !rep.torn && rep.g == old->g + 1);
     CHECK(old->id[0] == '\0' || strcmp(rep.id, old->id) == 0);
     CHECK(rep.records == records && rep.last_n == old->last_n);
@@ -247,6 +264,32 @@ check_mended(uint64_t records, const struct store_report *old)
     CHECK(ts_put(&t, "task/after", "\"v\":1") == 0 && ts_is_replay(&t));
     CHECK(store_scan(t.s, 1, count_one, &n) == 0 && n == (int)records + 1);
     CHECK(store_find(t.s, STR("task/after"))->n == old->last_n + 1);
+    ts_close(&t);
+}
+
+static void
+test_how_far_it_is(void)
+{
+    struct store_report rep;
+    struct regions reg = {0};
+    struct tstore t;
+    struct buf b = {0};
+    bool unknown;
+    fresh();
+    CHECK(ts_open(&t, path) == 0);
+    buf_z(&b, "\"v\":\"");
+    for (int i = 0; i < 100 * 1024; i++)
+        buf_char(&b, 'x');
+    buf_char(&b, '"');
+    for (int i = 0; i < 40; i++) {
+        CHECK(store_lock(t.s) == 0);
+        CHECK(store_stage(t.s, STR("task/a"), buf_view(&b)) == 0);
+        CHECK(store_commit(t.s, &unknown) == 0);
+        store_unlock(t.s);
+    }
+    buf_fini(&b);
+    CHECK(verify(&rep, &reg) == 0 && reg.n == 0);
+    CHECK(reg.passed > 3 * 1024 * 1024 && reg.size == rep.bytes);
     ts_close(&t);
 }
 
@@ -263,7 +306,7 @@ test_damage_is_told_and_mended(void)
             /* of the last batches, only a mark knows that they were synced */
             bool torn = !marked && i >= 29;
             uint64_t left = i == 0 ? 30 : torn ? (uint64_t)i - 1 : 29;
-            CHECK(store_verify(path, &rep, note_region, &reg) == 0);
+            CHECK(verify(&rep, &reg) == 0);
             CHECK(rep.torn == torn && rep.damaged == !torn && rep.bad == 1);
             CHECK(rep.off == off && rep.line == (uint64_t)i + 1);
             CHECK(rep.records == left && reg.n == 1 && reg.off[0] == off);
@@ -294,7 +337,7 @@ test_regions_are_joined(void)
     buf_z(&b, "rubbish\n");
     log_record(&b, 1, 4, 4, 3, "task/a");
     file_put(path, b.p, b.len);
-    CHECK(store_verify(path, &rep, note_region, &reg) == 0 && rep.damaged);
+    CHECK(verify(&rep, &reg) == 0 && rep.damaged);
     CHECK(rep.bad == 2 && reg.n == 2 && reg.off[0] == off &&
           reg.len[0] == end - off && reg.len[1] == 8);
     CHECK(rep.records == 3 && rep.last_n == 4 && rep.line == 3);
@@ -314,7 +357,7 @@ test_shorter_than_the_mark(void)
     ts_close(&t);
     p[len - 1] = '\0'; /* down to a whole line */
     file_put(path, p, (size_t)(strrchr(p, '\n') + 1 - p));
-    CHECK(store_verify(path, &rep, NULL, NULL) == 0 && rep.damaged &&
+    CHECK(store_verify(path, &rep, NULL) == 0 && rep.damaged &&
           !rep.torn && strstr(rep.what, "committed end"));
     free(p);
 }
@@ -463,7 +506,7 @@ test_kept_logs(void)
         if (!CHECK(p != NULL))
             break;
         file_put(path, p, len);
-        bool ok = store_verify(path, &rep, NULL, NULL) == cases[i].err &&
+        bool ok = store_verify(path, &rep, NULL) == cases[i].err &&
                   rep.records == cases[i].records &&
                   rep.torn == cases[i].torn &&
                   rep.damaged == cases[i].damaged;
@@ -492,6 +535,7 @@ main(void)
     test_links_in_compacted();
     test_end_record_counts();
     test_time_goes_back();
+    test_how_far_it_is();
     test_damage_is_told_and_mended();
     test_regions_are_joined();
     test_shorter_than_the_mark();
