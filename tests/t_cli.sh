@@ -6,16 +6,9 @@ bin=${1:-./mcptask}
 bin=$(cd "$(dirname "$bin")" && pwd)/$(basename "$bin")
 exe=${2:-$bin} # what it is itself, where a script starts it
 data=$(cd "$(dirname "$0")/data" && pwd)
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
+# shellcheck source=tests/check.sh
+. "$(dirname "$0")/check.sh"
 cd "$dir" || exit 1
-unset MCP_TASK_DB_PATH MCP_TASK_ARTIFACTS_DIR XDG_STATE_HOME MCP_DEBUG
-checks=0 failed=0
-
-fail() {
-    failed=$((failed + 1))
-    echo "t_cli.sh: $name: $*" >&2
-}
 
 # run CODE ARGUMENT...: the exit code must be this; output in out and err
 run() {
@@ -25,29 +18,6 @@ run() {
     code=$?
     checks=$((checks + 1))
     [ $code -eq "$want" ] || fail "$*: exit code $code, not $want: $(cat err)"
-}
-
-# has FILE TEXT..., lacks FILE TEXT...: all of them, or none
-has() {
-    file=$1
-    shift
-    for text; do
-        checks=$((checks + 1))
-        grep -qF -e "$text" "$file" || fail "no '$text' in: $(cat "$file")"
-    done
-}
-lacks() {
-    file=$1
-    shift
-    for text; do
-        checks=$((checks + 1))
-        grep -qF -e "$text" "$file" && fail "'$text' in: $(cat "$file")"
-    done
-}
-
-same() {
-    checks=$((checks + 1))
-    cmp -s "$1" "$2" || fail "$1 and $2 differ"
 }
 
 # begin NAME: a test with a store of its own, not there yet
@@ -907,5 +877,4 @@ if [ "$(basename "$bin")" = mcptask ] && command -v fish >/dev/null; then
     has out evil --status 'board	all tasks'
 fi
 
-[ $failed -eq 0 ] && echo "t_cli: $checks checks passed"
-exit $((failed > 0))
+finish

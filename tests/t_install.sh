@@ -5,30 +5,7 @@
 
 cd "$(dirname "$0")/.." || exit 1
 bin=${1:-./mcptask}
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-unset MCP_TASK_DB_PATH MCP_TASK_ARTIFACTS_DIR XDG_STATE_HOME MCP_DEBUG
-checks=0 failed=0
-
-fail() {
-    failed=$((failed + 1))
-    echo "t_install.sh: $*" >&2
-}
-
-# has FILE TEXT...
-has() {
-    file=$1
-    shift
-    for text; do
-        checks=$((checks + 1))
-        grep -qF -e "$text" "$file" || fail "no '$text' in: $(cat "$file")"
-    done
-}
-
-finish() {
-    [ $failed -eq 0 ] && echo "t_install: $checks checks passed"
-    exit $((failed > 0))
-}
+. tests/check.sh
 
 # ---- files ----
 

@@ -5,31 +5,7 @@
 
 cd "$(dirname "$0")/.." || exit 1
 bin=${1:-./mcptask}
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-checks=0 failed=0
-
-fail() {
-    failed=$((failed + 1))
-    echo "t_packaging.sh: $*" >&2
-}
-check() {
-    checks=$((checks + 1))
-    "$@" >"$dir/log" 2>&1 || fail "$*: $(cat "$dir/log")"
-}
-has() {
-    file=$1
-    shift
-    for text; do
-        check grep -qF -e "$text" "$file"
-    done
-}
-# wants COMMAND: whether it is there
-wants() {
-    command -v "$1" >/dev/null && return 0
-    echo "t_packaging: skipped what needs $1"
-    return 1
-}
+. tests/check.sh
 version=$(sed -n 's/^#define MCPTASK_VERSION "\(.*\)"/\1/p' base.h)
 
 # ---- an image ----
@@ -175,5 +151,4 @@ END
         cat "$dir/refused" >&2
     fi
 fi
-[ $failed -eq 0 ] && echo "t_packaging: $checks checks passed"
-exit $((failed > 0))
+finish

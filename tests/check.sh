@@ -1,0 +1,56 @@
+# shellcheck shell=sh
+# What the tests in sh share: a directory of their own, and checks that are
+# counted. It is sourced; dir, checks, failed and me are theirs to read.
+
+me=$(basename "$0" .sh)
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+unset MCP_TASK_DB_PATH MCP_TASK_ARTIFACTS_DIR XDG_STATE_HOME MCP_DEBUG
+checks=0 failed=0 name=
+
+fail() {
+    failed=$((failed + 1))
+    echo "$me: ${name:+$name: }$*" >&2
+}
+
+# check COMMAND...: it ends well
+check() {
+    checks=$((checks + 1))
+    "$@" >"$dir/log" 2>&1 || fail "$*: $(cat "$dir/log")"
+}
+
+# has FILE TEXT..., lacks FILE TEXT...: all of them, or none
+has() {
+    file=$1
+    shift
+    for text; do
+        checks=$((checks + 1))
+        grep -qF -e "$text" "$file" || fail "no '$text' in: $(cat "$file")"
+    done
+}
+lacks() {
+    file=$1
+    shift
+    for text; do
+        checks=$((checks + 1))
+        grep -qF -e "$text" "$file" && fail "'$text' in: $(cat "$file")"
+    done
+}
+
+same() {
+    checks=$((checks + 1))
+    cmp -s "$1" "$2" || fail "$1 and $2 differ"
+}
+
+# wants COMMAND: whether it is there
+wants() {
+    command -v "$1" >/dev/null && return 0
+    echo "$me: skipped what needs $1"
+    return 1
+}
+
+# Says how many there were, if all was well.
+finish() {
+    [ $failed -eq 0 ] && echo "$me: $checks checks passed"
+    exit $((failed > 0))
+}

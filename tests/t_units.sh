@@ -1,0 +1,144 @@
+#!/bin/sh
+# The units as systemd runs them: t_units.sh [MCPTASK]
+# A systemd of its own, in namespaces and a control group that end with it;
+# of the machine it can write to nothing. It wants root and Linux, and says
+# so where it has neither.
+
+cd "$(dirname "$0")/.." || exit 1
+
+# In the namespaces, where the machine is to be seen, and only that.
+if [ "$1" = --boot ]; then
+    mount --make-rprivate / && mount -o remount,ro,bind / &&
+        mount --bind "$2" /mnt && mount -t proc proc /proc &&
+        umount -R -l /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup &&
+        for to in /run /tmp /var/lib /var/tmp; do
+            mount -t tmpfs -o mode=0755 none $to || exit 1
+        done && mount --bind /mnt/usr/local/bin /usr/local/bin || exit 1
+    export container=other SYSTEMD_UNIT_PATH=/mnt/units \
+        SYSTEMD_GENERATOR_PATH=/mnt/none
+    exec /lib/systemd/systemd --system --unit=none.target --show-status=0
+fi
+
+bin=${1:-./mcptask}
+. tests/check.sh
+for tool in unshare nsenter curl systemctl /lib/systemd/systemd; do
+    wants $tool || finish
+done
+cgroup=$(sed -n 's/^[^ ]* \([^ ]*\) cgroup2 .*/\1/p' /proc/mounts | head -n 1)
+cgroup=${cgroup:-/none}/$me-$$
+if [ "$(id -u)" -ne 0 ] || ! mkdir "$cgroup" 2>/dev/null; then
+    echo "$me: skipped, it wants root and control groups"
+    finish
+fi
+
+make -s -o "$bin" install BIN="$bin" PREFIX=/usr/local DESTDIR="$dir" || exit 1
+mv "$dir/usr/local/lib/systemd/system" "$dir/units"
+for unit in none.target sysinit.target basic.target shutdown.target \
+    sockets.target network.target; do
+    printf '[Unit]\nDefaultDependencies=no\n' >"$dir/units/$unit"
+done
+(
+    echo 0 >"$cgroup/cgroup.procs" || exit 1
+    exec timeout -s KILL 60 unshare -mpfnuiC --kill-child \
+        sh "tests/$me.sh" --boot "$dir"
+) >"$dir/boot" 2>&1 &
+boot=$!
+# 60 s at most, in which all must be done
+pid=
+child() {
+    cut -d ' ' -f 1 "/proc/${1:-0}/task/${1:-0}/children" 2>/dev/null
+}
+ready() {
+    for _ in $(seq 100); do
+        pid=$(child "$(child $boot)")
+        inside systemctl is-active none.target >/dev/null 2>&1 && return 0
+        sleep 0.1
+    done
+    return 1
+}
+# inside COMMAND...: next to it
+inside() {
+    nsenter -t "${pid:-0}" -m -p -n -C "$@"
+}
+# eventually COMMAND...: within 10 s
+eventually() {
+    for _ in $(seq 100); do
+        "$@" >"$dir/log" 2>&1 && return 0
+        sleep 0.1
+    done
+    return 1
+}
+get() {
+    inside curl -sf -m 5 "http://127.0.0.1:8766/$1"
+}
+tool() {
+    inside curl -sf -m 5 -H 'Content-Type: application/json' \
+        -H 'Accept: application/json' -H 'MCP-Protocol-Version: 2026-07-28' \
+        -H 'Mcp-Method: tools/call' -H "Mcp-Name: $1" \
+        -d "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{
+\"name\":\"$1\",\"arguments\":$2,\"_meta\":{
+\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",
+\"io.modelcontextprotocol/clientInfo\":{\"name\":\"t\",\"version\":\"1\"},
+\"io.modelcontextprotocol/clientCapabilities\":{}}}}" \
+        http://127.0.0.1:8766/mcp >"$dir/answer"
+}
+# show PROPERTY: of the service
+show() {
+    inside systemctl show -P "$1" mcptask.service
+}
+# is PROPERTY VALUE
+is() {
+    [ "$(show "$1")" = "$2" ]
+}
+end() {
+    [ -z "$pid" ] || kill -s KILL "$pid"
+    wait "$boot" 2>/dev/null
+    find "$cgroup" -depth -type d -exec rmdir {} +
+}
+
+if ! ready; then
+    echo "$me: skipped, systemd does not start here: $(cat "$dir/boot")"
+    end
+    finish
+fi
+
+name=service
+check inside systemctl start mcptask.service
+check eventually get health
+inside cat "/proc/$(show MainPID)/status" >"$dir/status"
+tr -s '\t ' ' ' <"$dir/status" >"$dir/facts"
+has "$dir/facts" 'NoNewPrivs: 1' 'Seccomp: 2' 'CapEff: 0000000000000000'
+lacks "$dir/facts" 'Uid: 0 '
+tool create_task '{"task_id":"a","title":"Kept"}'
+has "$dir/answer" '"status":"open"'
+tool attach_artifact '{"task_id":"a","name":"n","content":"text"}'
+has "$dir/answer" 'artifact_id'
+check inside test -s /var/lib/mcptask/tasks.log
+
+name=restart
+was=$(show MainPID)
+inside kill -s KILL "$was"
+check eventually is NRestarts 1
+check eventually get health
+check test "$(show MainPID)" != "$was"
+tool get_task '{"task_id":"a"}'
+has "$dir/answer" Kept
+check inside systemctl reload mcptask.service
+check get health
+check inside systemctl stop mcptask.service
+check is Result success
+check is ActiveState inactive
+check is ExecMainStatus 0
+
+name=socket
+check inside systemctl start mcptask.socket
+check is ActiveState inactive
+for _ in 1 2; do
+    tool get_task '{"task_id":"a"}'
+    has "$dir/answer" Kept
+    check is ActiveState active
+    check inside systemctl stop mcptask.service
+    check is Result success
+done
+end
+finish
