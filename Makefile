@@ -7,6 +7,7 @@
 # make fuzz     libFuzzer targets, FUZZ_SECONDS each
 # make soak     processes killed at random, 10,000 rounds
 # make conformance  the official suite, in both its requirement sets (npm)
+# make clients  the coding agents that read what config prints (npm, 700 MB)
 # make cross    the tests on four other processors (cross compilers, qemu)
 # make oci      a container image, without a container engine; make mcpb: a
 #               bundle for desktop clients

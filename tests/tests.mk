@@ -92,6 +92,9 @@ check: $(B)/page.inc
 cross: $(BIN)
 	sh tests/cross.sh $(ARCHS)
 
+clients: $(BIN)
+	sh tests/clients.sh $(abspath $(BIN))
+
 # ---- conformance: needs npm and what it installs ----
 
 conformance: $(BIN) $(B)/fixture
@@ -149,4 +152,4 @@ soak: $(BIN) $(B)/t_store_procs $(B)/t_lease $(B)/t_calls_procs $(B)/t_crash
 	$(B)/t_calls_procs 60
 	$(B)/t_crash ./$(BIN) 1000
 
-.PHONY: cross $(FUZZ:%=run_fuzz_%)
+.PHONY: cross clients $(FUZZ:%=run_fuzz_%)

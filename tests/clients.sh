@@ -1,0 +1,81 @@
+#!/bin/sh
+# What "mcptask config" prints, given to the clients it is for, over stdio and
+# over HTTP with a token: clients.sh [MCPTASK]. The clients come from npm into
+# build/clients, 700 MB, which is why it stands apart; none of them is logged
+# in anywhere, and what they keep is kept there. codex reads what it is given
+# and says so, the others connect.
+
+cd "$(dirname "$0")/.." || exit 1
+bin=${1:-./mcptask}
+bin=$(cd "$(dirname "$bin")" && pwd)/$(basename "$bin")
+. tests/check.sh
+wants npm || finish
+at=$(pwd)/build/clients
+mkdir -p "$at" && echo '{"private":true}' >"$at/package.json" || exit 1
+timeout 600 npm install --prefix "$at" --no-audit --no-fund --no-save \
+    @anthropic-ai/claude-code@2.1.197 @openai/codex@0.169.0 \
+    @google/gemini-cli@0.61.0 >"$dir/npm" 2>&1 || {
+    cat "$dir/npm"
+    exit 1
+}
+PATH=$at/node_modules/.bin:$PATH
+HOME=$dir/home
+MCP_TASK_BASE_DIR=$dir/store
+GEMINI_CLI_TRUST_WORKSPACE=true
+export PATH HOME MCP_TASK_BASE_DIR GEMINI_CLI_TRUST_WORKSPACE
+mkdir -p "$HOME/.codex" "$HOME/.gemini" "$HOME/project"
+cd "$HOME/project" || exit 1
+
+# give CLIENT ARGUMENT...: configures it as it is told to, and asks it what it
+# has then
+give() {
+    client=$1
+    "$bin" config "$@" >"$dir/config" 2>"$dir/log" || fail "config $*"
+    case $client in
+    claude-code)
+        timeout 60 claude mcp remove mcptask -s user
+        sed -n 1p "$dir/config" >"$dir/add"
+        timeout 60 sh "$dir/add"
+        timeout 60 claude mcp list
+        ;;
+    codex)
+        cp "$dir/config" "$HOME/.codex/config.toml"
+        timeout 60 codex mcp list
+        ;;
+    gemini)
+        cp "$dir/config" "$HOME/.gemini/settings.json"
+        timeout 60 gemini mcp list
+        ;;
+    esac </dev/null >"$dir/said" 2>&1
+}
+
+name=stdio
+give claude-code
+has "$dir/said" "mcptask: $bin " Connected
+give codex
+has "$dir/said" "mcptask  $bin" enabled
+give gemini
+has "$dir/said" "mcptask: $bin " Connected
+
+name=http
+token=tok-0123456789abcdef
+(umask 077 && echo "$token carol" >"$dir/tokens")
+"$bin" --http --port 0 --token-file "$dir/tokens" 2>"$dir/served" &
+server=$!
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+    [ -s "$dir/served" ] && break
+    sleep 0.1
+done
+url=$(sed -n 's/^mcptask: \(http:.*\)/\1/p' "$dir/served")/mcp
+for client in claude-code codex gemini; do
+    give $client --http --token-file "$dir/tokens" --agent carol "$url"
+    has "$dir/said" "$url"
+    lacks "$dir/said" "$token"
+    case $client in
+    codex) has "$dir/said" 'Bearer token' ;;
+    *) has "$dir/said" Connected ;;
+    esac
+done
+kill $server
+wait $server
+finish
