@@ -36,9 +36,9 @@ fi
 # lay_out DIR: the files of the image
 lay_out() {
     rm -rf "$1"
-    mkdir -p "$1/data"
+    mkdir -p "$1/volume/data"
     install -m 755 "$program" "$1/mcptask"
-    chmod 700 "$1/data"
+    chmod 700 "$1/volume/data"
 }
 
 # pack TAR DIR OWNER NAME...: adds them to TAR
@@ -61,7 +61,7 @@ make_oci() {
     mkdir -p $layout/blobs/sha256
     lay_out $work/root
     pack $work/layer.tar $work/root 0 mcptask
-    pack $work/layer.tar $work/root 65532 data
+    pack $work/layer.tar $work/root/volume 65532 data
     diff=$(sha256sum $work/layer.tar | cut -c 1-64)
     gzip -9n $work/layer.tar
     blob $work/layer.tar.gz layer.v1.tar+gzip

@@ -49,24 +49,40 @@ done
 check test $n -eq 3
 check test "$(find "$dir/layout/blobs" -type f | wc -l)" -eq 3
 layer=$file
-mkdir "$dir/root"
+
+# configured FILE: a configuration of the image, whoever wrote it
+configured() {
+    has "$1" '"Entrypoint":["/mcptask"]' '"User":"65532:65532"' \
+        '"MCP_TASK_BASE_DIR=/data"' '"Volumes":{"/data":{}}' \
+        '"ExposedPorts":{"8766/tcp":{}}' '"StopSignal":"SIGTERM"' \
+        '"Test":["CMD","/mcptask","health"],"Interval":30000000000,' \
+        "\"io.modelcontextprotocol.server.name\":\"io.github.$owner/mcptask\""
+}
+# runs ROOT USER ENTRYPOINT ENV...: as an engine does it: that user, that
+# command, that environment
+runs() {
+    run="--userspec=$2 $1 $3"
+    shift 3
+    # shellcheck disable=SC2086 # run is words
+    for command in health list; do
+        check env -i "$@" "$chroot" $run $command
+    done
+    echo '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"create_task","arguments":{"title":"x"}}}' |
+        env -i "$@" "$chroot" $run >"$dir/out"
+    has "$dir/out" '"status":"open"'
+}
+chroot=$(command -v chroot)
+owner=${OWNER:-OWNER}
+
 gzip -dc "$layer" >"$dir/layer.tar"
-has "$config" "sha256:$(sha256sum <"$dir/layer.tar" | cut -c 1-64)" \
-    '"Entrypoint":["/mcptask"]' '"User":"65532:65532"' '"Healthcheck"'
+has "$config" "sha256:$(sha256sum <"$dir/layer.tar" | cut -c 1-64)"
+configured "$config"
 tar -tvf "$dir/layer.tar" --numeric-owner >"$dir/list"
 has "$dir/list" '-rwxr-xr-x 0/0' 'drwx------ 65532/65532'
 check test "$(wc -l <"$dir/list")" -eq 2
+mkdir "$dir/root"
 if [ "$(id -u)" -eq 0 ] && check tar -C "$dir/root" -xf "$dir/layer.tar"; then
-    chroot=$(command -v chroot)
-    # As an engine does it: that user, that environment, that command.
-    for command in health list; do
-        check env -i MCP_TASK_BASE_DIR=/data \
-            "$chroot" --userspec=65532:65532 "$dir/root" /mcptask $command
-    done
-    echo '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"create_task","arguments":{"title":"x"}}}' |
-        env -i MCP_TASK_BASE_DIR=/data "$chroot" \
-            --userspec=65532:65532 "$dir/root" /mcptask >"$dir/out"
-    has "$dir/out" '"status":"open"'
+    runs "$dir/root" 65532:65532 /mcptask MCP_TASK_BASE_DIR=/data
 fi
 if wants skopeo; then
     check skopeo inspect "oci-archive:$first:$version"
@@ -74,11 +90,30 @@ if wants skopeo; then
     check skopeo copy --insecure-policy "oci-archive:$first:$version" \
         "dir:$dir/copy"
 fi
-# The Containerfile makes the same.
-for text in 'ENTRYPOINT ["/mcptask"]' 'USER 65532:65532' 'VOLUME /data' \
-    'CMD ["/mcptask", "health"]' 'ENV MCP_TASK_BASE_DIR=/data'; do
-    has packaging/Containerfile "$text"
-done
+# The Containerfile makes the same. Without privileges there is no building.
+builder() {
+    TMPDIR=$dir timeout 60 buildah --storage-driver vfs --root "$dir/images" \
+        --runroot "$dir/run" "$@"
+}
+# told FIELDS: what the built image says of itself
+told() {
+    builder inspect --type image --format "$1" mcptask
+}
+if [ "$(id -u)" -eq 0 ] && wants buildah; then
+    check sh packaging/pack.sh image "$bin"
+    check builder build --isolation chroot --format docker -t mcptask \
+        --build-arg OWNER="$owner" -f packaging/Containerfile build/image
+    told '{{.Config}}' >"$dir/config"
+    configured "$dir/config"
+    root=$(builder mount "$(builder from mcptask)")
+    (cd "$root" && find . -mindepth 1 -printf '%M %U/%G %p\n' | sort) >"$dir/list"
+    has "$dir/list" '-rwxr-xr-x 0/0 ./mcptask' 'drwx------ 65532/65532 ./data'
+    check test "$(wc -l <"$dir/list")" -eq 2
+    check cmp "$bin" "$root/mcptask"
+    entry='{{.User}} {{index .Entrypoint 0}}{{range .Env}} {{.}}{{end}}'
+    # shellcheck disable=SC2046 # what is told is words
+    runs "$root" $(told "{{with .OCIv1.Config}}$entry{{end}}")
+fi
 
 # ---- a bundle ----
 
