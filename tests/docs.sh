@@ -9,6 +9,9 @@
 #   docs: server PORT|SOCKET  it serves there until "docs: end", or the
 #                             document's end
 #   docs: file NAME           it is no script, but what NAME holds
+# And one that stands alone:
+#   docs: needs PROGRAM       nothing is run from here to "docs: end" where
+#                             PROGRAM is not installed
 set -u
 
 cd "$(dirname "$0")/.." || exit 1
@@ -20,6 +23,7 @@ pids=
 passed=0
 failed=0
 skipped=0
+lacking=
 
 # Servers lead a process group, as what make starts is not make.
 servers_end() {
@@ -41,8 +45,12 @@ cut_blocks() {
         }
         inside && /^```/ { inside = 0; close(file); next }
         inside { print >file; next }
-        /^<!-- docs: end -->$/ { put("end"); next }
-        /^<!-- docs: / { mark = $0; gsub(/^<!-- docs: | *-->$/, "", mark); next }
+        /^<!-- docs: / {
+            mark = $0
+            gsub(/^<!-- docs: | *-->$/, "", mark)
+            if (mark ~ /^(end$|needs )/) { put(mark); mark = "" }
+            next
+        }
         /^```/ {
             inside = 1
             file = "/dev/null"
@@ -84,6 +92,7 @@ serve() {
 block() {
     doc=$1 file=$2/$3 line=$4
     shift 4
+    [ -z "$lacking" ] || [ "$1" = end ] || set -- skip
     case $1 in
     skip)
         skipped=$((skipped + 1))
@@ -91,6 +100,13 @@ block() {
         ;;
     end)
         servers_end
+        lacking=
+        return
+        ;;
+    needs)
+        command -v "$2" >/dev/null && return
+        echo "$doc:$line: skipped what needs $2"
+        lacking=$2
         return
         ;;
     file) cp "$file" "$2" ;;
@@ -120,7 +136,7 @@ play() (
     cd "$user/mcptask" || exit 1
     export HOME="$user" PATH="$user/mcptask:$PATH:/usr/sbin"
     unset XDG_STATE_HOME MCP_TASK_BASE_DIR MCP_TASK_DB_PATH \
-        MCP_TASK_ARTIFACTS_DIR MCP_TASK_PORT
+        MCP_TASK_ARTIFACTS_DIR MCP_TASK_PORT XDG_CONFIG_HOME XDG_DATA_HOME
     while read -r number line what; do
         # shellcheck disable=SC2086 # what is words
         block "$1" "$user/blocks" "$number" "$line" $what
