@@ -103,12 +103,13 @@ check_paths(char why[256])
 
     for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         const char *v = env_get(names[i]);
+        bool as_is = v == NULL || (v[0] != '~' && v[0] != '$');
 
-        if (v == NULL || (v[0] != '~' && strlen(v) < MAX_PATH))
+        if (as_is && (v == NULL || strlen(v) < MAX_PATH))
             continue;
         text_put(why, 256, "%s: %s", names[i],
-                 v[0] == '~' ? "~ is not expanded here, write the path out"
-                             : "the path is too long");
+                 as_is ? "the path is too long"
+                       : "~ and $ are not expanded here; write the path out");
         return ERR_INVALID;
     }
     return 0;

@@ -41,6 +41,16 @@ sum() {
         cut -c 1-64
 }
 
+begin paths_are_taken_as_they_are
+for path in '~/x' '${HOME}/x'; do
+    MCP_TASK_BASE_DIR=$path run 2 list
+    has err 'MCP_TASK_BASE_DIR: ~ and $ are not expanded here'
+    MCP_TASK_DB_PATH=$path run 2 list
+    has err 'MCP_TASK_DB_PATH: ~ and $'
+done
+checks=$((checks + 1))
+[ -z "$(find . -name '*HOME*' -o -name '~')" ] || fail 'it was made'
+
 begin nothing_is_made_by_reading
 for command in list tail export health verify compact; do
     run 0 $command
