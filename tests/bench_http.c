@@ -14,12 +14,10 @@
       measured against them is left out. They listen on loopback only, hold
       their files in the bench's own directory, and end with it. */
 
-#include "../base.h"
 #include "bench_rig.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,12 +34,6 @@
 #define READ_SIZE 16384
 #define DIGITS 7        /* of every number that changes in a request */
 #define FIRST_ID 1000000
-
-struct bench {
-    const char *mcptask;
-    size_t rounds;
-    double round_s;
-};
 
 struct server {
     struct rig_child child;
@@ -79,51 +71,20 @@ conn_close(struct conn *c)
     buf_fini(&c->request);
 }
 
-static void
-send_all(const struct conn *c, struct str s)
-{
-    while (s.len > 0) {
-        ssize_t n = write(c->fd, s.p, s.len);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            rig_die("sending: %s", strerror(errno));
-        s.p += n;
-        s.len -= (size_t)n;
-    }
-}
-
-/* Where z begins in s, or s.len. */
-static size_t
-find(struct str s, const char *z)
-{
-    size_t n = strlen(z), i;
-
-    for (i = 0; i + n <= s.len; i++)
-        if (s.p[i] == z[0] && memcmp(s.p + i, z, n) == 0)
-            return i;
-    return s.len;
-}
-
 /* The value of a field in the head of an answer, or an empty one. */
 static struct str
 field(struct str head, const char *name)
 {
-    size_t n = strlen(name), at;
+    size_t n = strlen(name);
 
-    while ((at = find(head, "\r\n")) < head.len) {
-        head.p += at + 2;
-        head.len -= at + 2;
+    while ((head = rig_behind(head, "\r\n")).p != NULL)
         if (head.len > n && head.p[n] == ':' &&
             strncasecmp(head.p, name, n) == 0) {
-            size_t blank = head.p[n + 1] == ' ';
-            struct str v = {head.p + n + 1 + blank, head.len - n - 1 - blank};
+            size_t at = n + 1 + (head.p[n + 1] == ' ');
+            struct str end = rig_behind(head, "\r\n");
 
-            v.len = find(v, "\r\n");
-            return v;
+            return (struct str){head.p + at, head.len - at - end.len - 2};
         }
-    }
     return STR("");
 }
 
@@ -146,40 +107,31 @@ static bool
 is_whole(struct conn *c, struct str *head)
 {
     struct str all = buf_view(&c->rx), len;
-    size_t end = find(all, "\r\n\r\n");
     uint64_t n = 0;
 
-    if (end == all.len)
+    c->body = rig_behind(all, "\r\n\r\n");
+    if (c->body.p == NULL)
         return false;
-    *head = (struct str){all.p, end + 2};
+    *head = (struct str){all.p, all.len - c->body.len - 2};
     len = field(*head, "content-length");
-    if (len.len > 0 ? !str_u64(len, &n) : find(*head, " 202 ") == head->len)
+    if (len.len > 0 ? !str_u64(len, &n)
+                    : rig_behind(*head, " 202 ").p == NULL)
         rig_die("an answer without a length: %.*s", STR_ARG(*head));
-    c->body = (struct str){all.p + end + 4, all.len - end - 4};
     if (c->body.len > n)
         rig_die("more than was asked for: %.*s", STR_ARG(all));
     return c->body.len == n;
 }
 
-/* Reads once; whether an answer is whole, which then has to be good (2). Only
-   the ends of a body are looked at, so that looking costs the same for all. */
+/* Reads once; whether an answer is whole, which then has to be good (2). */
 static bool
 take_answer(struct conn *c)
 {
-    struct str head, first, last;
+    struct str head;
 
     hear(c);
     if (!is_whole(c, &head))
         return false;
-    first = last = c->body;
-    first.len = first.len < 64 ? first.len : 64;
-    if (last.len > 64) {
-        last.p += last.len - 64;
-        last.len = 64;
-    }
-    if (find(head, "HTTP/1.1 200 ") != 0 ||
-        find(first, "\"result\":") == first.len ||
-        find(last, "\"isError\":true") < last.len)
+    if (!str_starts(head, "HTTP/1.1 200 ") || !rig_is_result(c->body))
         rig_die("refused: %.*s", STR_ARG(buf_view(&c->rx)));
     c->rx.len = 0; /* body stays readable until the next hear */
     return true;
@@ -208,7 +160,7 @@ exchange(struct conn *c)
     struct str head;
 
     c->rx.len = 0;
-    send_all(c, buf_view(&c->request));
+    rig_send(c->fd, buf_view(&c->request));
     do
         hear(c);
     while (!is_whole(c, &head));
@@ -295,7 +247,7 @@ ask(struct conn *c, uint64_t task, double now)
     put_number(c, c->id_at, c->id++);
     put_number(c, c->task_at, task);
     c->asked = now;
-    send_all(c, buf_view(&c->request));
+    rig_send(c->fd, buf_view(&c->request));
 }
 
 /* ---- the load ---- */
@@ -305,7 +257,6 @@ struct load {
     size_t n;
     bool adds;       /* each call adds a task, else reads one of them */
     uint64_t tasks;
-    uint64_t random;
     double *took;    /* by each answer of the last run, seconds */
     size_t n_took, cap_took;
 };
@@ -319,7 +270,6 @@ load_open(struct load *l, const struct server *s, size_t n,
     memset(l, 0, sizeof(*l));
     l->n = n;
     l->tasks = TASKS;
-    l->random = 88172645463325252u;
     for (size_t i = 0; i < n; i++) {
         struct conn *c = &l->conn[i];
 
@@ -343,12 +293,7 @@ load_close(struct load *l)
 static uint64_t
 next_task(struct load *l)
 {
-    if (l->adds)
-        return l->tasks++;
-    l->random ^= l->random << 13;
-    l->random ^= l->random >> 7;
-    l->random ^= l->random << 17;
-    return l->random % l->tasks;
+    return l->adds ? l->tasks++ : rig_any(l->tasks);
 }
 
 static void
@@ -395,14 +340,6 @@ run_load(void *ctx, double seconds)
     return (double)l->n_took / (now - from);
 }
 
-static int
-by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* How long one answer of a hundred takes at least, beside the median. */
 static void
 report_tail(struct load *l, const char *what, double seconds)
@@ -410,28 +347,20 @@ report_tail(struct load *l, const char *what, double seconds)
     double median, p99;
 
     run_load(l, seconds);
-    qsort(l->took, l->n_took, sizeof(*l->took), by_size);
-    median = l->took[l->n_took / 2];
+    median = rig_median(l->took, l->n_took);
     p99 = l->took[l->n_took * 99 / 100];
     rig_report(what, p99 / median, "p99 by the median", "<=", 5,
                "%.0f us to %.0f us, at most %.0f us; %zu answers", p99 * 1e6,
                median * 1e6, l->took[l->n_took - 1] * 1e6, l->n_took);
 }
 
-static struct rig_result
-compare(const struct bench *b, struct load *l, struct rig_side other)
-{
-    return rig_compare((struct rig_side){run_load, l}, other, b->rounds,
-                       b->round_s);
-}
-
 /* ---- servers ---- */
 
 static void
-mcptask_start(const struct bench *b, struct server *s, const char *base)
+mcptask_start(const struct rig_run *run, struct server *s, const char *base)
 {
     static const char says[] = "mcptask: http://127.0.0.1:";
-    const char *const argv[] = {b->mcptask, "--http", "--port", "0",
+    const char *const argv[] = {run->mcptask, "--http", "--port", "0",
                                 "--connections", "1020", NULL};
     struct str line;
     uint64_t port = 0;
@@ -603,27 +532,25 @@ add_tasks(const struct server *s)
 
 /* Reads over n connections, against nginx that returns such an answer. */
 static void
-reads_over(const struct bench *b, const struct server *s,
+reads_over(const struct rig_run *run, const struct server *s,
            const struct server *nginx, const struct call *call, size_t n)
 {
     struct load l, other;
-    struct rig_result r;
     char what[32];
 
     load_open(&l, s, n, call, NULL);
     load_open(&other, nginx, n, call, l.conn[0].session);
-    r = compare(b, &l, (struct rig_side){run_load, &other});
     snprintf(what, sizeof(what), "reads%s, %zu", call->stateless ?
              " stateless" : "", n);
-    rig_report(what, r.ratio, "of nginx", ">=", 0.7,
-               "%.0f/s to %.0f/s; rounds %.2f-%.2f", r.a, r.b, r.low, r.high);
+    rig_race(run, what, (struct rig_side){run_load, &l},
+             (struct rig_side){run_load, &other}, "of nginx", 0.7);
     load_close(&l);
     load_close(&other);
 }
 
 /* Both servers on one core, the load on another, or all where they like. */
 static void
-measure_reads(const struct bench *b)
+measure_reads(const struct rig_run *run)
 {
     char *base = rig_make("reads");
     struct server s, nginx;
@@ -631,7 +558,7 @@ measure_reads(const struct bench *b)
     struct str body;
 
     rig_keep_to(RIG_LAST);
-    mcptask_start(b, &s, base);
+    mcptask_start(run, &s, base);
     add_tasks(&s);
     load_open(&l, &s, 1, &get, NULL);
     ask(&l.conn[0], 0, 0);
@@ -643,14 +570,14 @@ measure_reads(const struct bench *b)
     load_close(&l);
     rig_keep_to(RIG_FIRST);
     if (ok) {
-        reads_over(b, &s, &nginx, &get, 1);
-        reads_over(b, &s, &nginx, &get, 16);
-        reads_over(b, &s, &nginx, &get, 64);
-        reads_over(b, &s, &nginx, &get_stateless, 64);
+        reads_over(run, &s, &nginx, &get, 1);
+        reads_over(run, &s, &nginx, &get, 16);
+        reads_over(run, &s, &nginx, &get, 64);
+        reads_over(run, &s, &nginx, &get_stateless, 64);
         rig_end(&nginx.child);
     }
     load_open(&l, &s, 64, &get, NULL);
-    report_tail(&l, "reads' tail, 64", 4 * b->round_s);
+    report_tail(&l, "reads' tail, 64", 4 * run->round_s);
     load_close(&l);
     rig_keep_to(RIG_ANY);
     rig_end(&s.child);
@@ -687,44 +614,40 @@ run_redis(void *ctx, double seconds)
 }
 
 static void
-creates_against_redis(const struct bench *b, struct load *l)
+creates_against_redis(const struct rig_run *run, struct load *l)
 {
     const char *path = program("redis-benchmark");
     char *benchmark = path != NULL ? strdup(path) : NULL;
     struct server s;
     struct redis redis = {&s, benchmark, 0};
-    struct rig_result r;
 
     if (benchmark != NULL && redis_start(&s)) {
         run_redis(&redis, 0); /* learns how many a round takes */
-        r = compare(b, l, (struct rig_side){run_redis, &redis});
-        rig_report("creates, 64", r.ratio, "of redis, synced", ">=", 0.8,
-                   "%.0f/s to %.0f/s; rounds %.2f-%.2f", r.a, r.b, r.low,
-                   r.high);
+        rig_race(run, "creates, 64", (struct rig_side){run_load, l},
+                 (struct rig_side){run_redis, &redis}, "of redis, synced",
+                 0.8);
         rig_end(&s.child);
     }
     free(benchmark);
 }
 
 static void
-measure_creates(const struct bench *b)
+measure_creates(const struct rig_run *run)
 {
     static const struct call single = {"create_task", "s",
                                        ",\"title\":\"measured\"", false};
     char *base = rig_make("creates");
     struct server s;
     struct load many, one;
-    struct rig_result r;
 
-    mcptask_start(b, &s, base);
+    mcptask_start(run, &s, base);
     load_open(&many, &s, 64, &create, NULL);
     load_open(&one, &s, 1, &single, NULL);
     many.adds = one.adds = true;
-    r = compare(b, &many, (struct rig_side){run_load, &one});
-    rig_report("creates, 64", r.ratio, "of one at a time", ">=", 6,
-               "%.0f/s to %.0f/s; rounds %.2f-%.2f", r.a, r.b, r.low, r.high);
-    report_tail(&many, "creates' tail, 64", 4 * b->round_s);
-    creates_against_redis(b, &many);
+    rig_race(run, "creates, 64", (struct rig_side){run_load, &many},
+             (struct rig_side){run_load, &one}, "of one at a time", 6);
+    report_tail(&many, "creates' tail, 64", 4 * run->round_s);
+    creates_against_redis(run, &many);
     load_close(&many);
     load_close(&one);
     rig_end(&s.child);
@@ -736,19 +659,19 @@ static void
 stream_open(struct conn *c, const struct server *s)
 {
     conn_open(c, s);
-    send_all(c, STR("GET /sse HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+    rig_send(c->fd, STR("GET /sse HTTP/1.1\r\nHost: 127.0.0.1\r\n"
                     "Accept: text/event-stream\r\n\r\n"));
     do
         hear(c);
-    while (find(buf_view(&c->rx), "event: endpoint") == c->rx.len);
-    if (find(buf_view(&c->rx), "HTTP/1.1 200 ") != 0)
+    while (rig_behind(buf_view(&c->rx), "event: endpoint").p == NULL);
+    if (!str_starts(buf_view(&c->rx), "HTTP/1.1 200 "))
         rig_die("no stream: %.*s", STR_ARG(buf_view(&c->rx)));
     buf_fini(&c->rx);
 }
 
 /* Two servers alike, under the same load, one of them with idle streams. */
 static void
-measure_idle(const struct bench *b)
+measure_idle(const struct rig_run *run)
 {
     static struct conn streams[IDLE];
     char *base[2] = {rig_make("idle"), rig_make("none")};
@@ -759,16 +682,17 @@ measure_idle(const struct bench *b)
 
     rig_keep_to(RIG_LAST);
     for (int i = 0; i < 2; i++) {
-        mcptask_start(b, &s[i], base[i]);
+        mcptask_start(run, &s[i], base[i]);
         add_tasks(&s[i]);
         load_open(&l[i], &s[i], IDLE_CONNS, &get, NULL);
     }
     rig_keep_to(RIG_FIRST);
-    run_load(&l[0], b->round_s); /* what a load makes it hold, it holds now */
+    run_load(&l[0], run->round_s); /* what a load makes it hold is held now */
     before = rig_status_kb(&s[0].child, "VmRSS");
     for (int i = 0; i < IDLE; i++)
         stream_open(&streams[i], &s[0]);
-    r = compare(b, &l[0], (struct rig_side){run_load, &l[1]});
+    r = rig_compare(run, (struct rig_side){run_load, &l[0]},
+                    (struct rig_side){run_load, &l[1]});
     rig_report("1,000 idle streams", r.ratio, "of the rate without", ">=",
                0.95, "%.0f/s to %.0f/s over %d connections; rounds "
                "%.2f-%.2f", r.a, r.b, IDLE_CONNS, r.low, r.high);
@@ -790,43 +714,12 @@ measure_idle(const struct bench *b)
 
 /* ---- the run ---- */
 
-static const struct {
-    const char *name;
-    void (*run)(const struct bench *b);
-} measures[] = {
+static const struct rig_measure measures[] = {
     {"http-reads", measure_reads},
     {"http-creates", measure_creates},
     {"http-idle", measure_idle},
+    {NULL, NULL},
 };
-
-static bool
-is_wanted(const char *name, char **names)
-{
-    bool all = *names == NULL;
-
-    for (; *names != NULL; names++)
-        all |= strcmp(*names, name) == 0;
-    return all;
-}
-
-/* Reads the options; what is left are the operands. */
-static char **
-options(struct bench *b, char **argv)
-{
-    b->rounds = 12;
-    b->round_s = 0.5;
-    for (argv++; *argv != NULL && **argv == '-'; argv++) {
-        if (strcmp(*argv, "--quick") == 0) {
-            b->rounds = 7;
-            b->round_s = 0.2;
-        } else if (strcmp(*argv, "--tasks") == 0 && argv[1] != NULL) {
-            argv++;
-        } else {
-            return NULL;
-        }
-    }
-    return *argv == NULL ? NULL : argv;
-}
 
 /* Room for the streams, which we hold the other ends of. */
 static void
@@ -845,27 +738,6 @@ raise_limit(void)
 int
 main(int argc, char **argv)
 {
-    static const char *const unset[] = {"MCP_TASK_DB_PATH", "MCP_DEBUG",
-                                        "MCP_TASK_ARTIFACTS_DIR",
-                                        "MCP_TASK_PORT"};
-    const char *parent = getenv("BENCH_DIR");
-    struct bench b = {0};
-    char **names = argc > 0 ? options(&b, argv) : NULL;
-
-    if (names == NULL) {
-        fputs("usage: bench_http [--quick] [--tasks N] MCPTASK "
-              "[MEASURE...]\n", stderr);
-        return 2;
-    }
-    b.mcptask = *names++;
-    for (size_t i = 0; i < sizeof(unset) / sizeof(unset[0]); i++)
-        unsetenv(unset[i]);
-    signal(SIGPIPE, SIG_IGN);
     raise_limit();
-    rig_directory(parent != NULL ? parent : "build");
-    rig_print_machine();
-    for (size_t i = 0; i < sizeof(measures) / sizeof(measures[0]); i++)
-        if (is_wanted(measures[i].name, names))
-            measures[i].run(&b);
-    return 0;
+    return rig_main(argc, argv, measures);
 }

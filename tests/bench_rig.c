@@ -1,4 +1,4 @@
-/* bench_rig - children, rounds and facts for the benches.
+/* bench_rig - the run of a bench: its options, children, rounds and facts.
 
    It judges nothing: a child that ends early, an answer that does not come
    or a directory that cannot be made ends the run; a slow one does not.
@@ -18,6 +18,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -55,15 +56,16 @@ void
 rig_report(const char *what, double value, const char *unit,
            const char *sign, double bound, const char *fmt, ...)
 {
-    bool ok = sign[0] == '>' ? value >= bound : value <= bound;
-    char beside[256];
     va_list ap;
 
+    printf("%-20s %8.2f %-21s ", what, value, unit);
     va_start(ap, fmt);
-    vsnprintf(beside, sizeof(beside), fmt, ap);
+    vprintf(fmt, ap);
     va_end(ap);
-    printf("%-20s %8.2f %-21s %s; %s %g: %s\n", what, value, unit, beside,
-           sign, bound, ok ? "ok" : "short");
+    if (sign != NULL)
+        printf("; %s %g: %s", sign, bound, (sign[0] == '>' ? value >= bound
+               : value <= bound) ? "ok" : "short");
+    putchar('\n');
     fflush(stdout);
 }
 
@@ -74,6 +76,40 @@ rig_now(void)
 
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+uint64_t
+rig_any(uint64_t n)
+{
+    static uint64_t x = 88172645463325252u;
+
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    return x % n;
+}
+
+/* ---- answers ---- */
+
+struct str
+rig_behind(struct str s, const char *z)
+{
+    size_t n = strlen(z);
+
+    for (; s.len >= n; s.p++, s.len--)
+        if (s.p[0] == z[0] && memcmp(s.p, z, n) == 0)
+            return (struct str){s.p + n, s.len - n};
+    return STR_NONE;
+}
+
+bool
+rig_is_result(struct str answer)
+{
+    size_t n = answer.len < 64 ? answer.len : 64;
+    struct str head = {answer.p, n}, tail = {answer.p + answer.len - n, n};
+
+    return rig_behind(head, "\"result\":").p != NULL &&
+           rig_behind(tail, "\"isError\":true").p == NULL;
 }
 
 /* ---- children ---- */
@@ -126,15 +162,15 @@ rig_start(struct rig_child *c, const char *const *argv, const char *base)
 }
 
 void
-rig_send(struct rig_child *c, struct str bytes)
+rig_send(int fd, struct str bytes)
 {
     while (bytes.len > 0) {
-        ssize_t n = write(c->in, bytes.p, bytes.len);
+        ssize_t n = write(fd, bytes.p, bytes.len);
 
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            rig_die("writing to a child: %s", strerror(errno));
+            rig_die("sending: %s", strerror(errno));
         bytes.p += n;
         bytes.len -= (size_t)n;
     }
@@ -345,9 +381,8 @@ by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sorts v. */
-static double
-median(double *v, size_t n)
+double
+rig_median(double *v, size_t n)
 {
     qsort(v, n, sizeof(v[0]), by_size);
     return (v[(n - 1) / 2] + v[n / 2]) / 2;
@@ -368,27 +403,36 @@ rig_rate(void (*once)(void *ctx), void *ctx, double seconds)
 }
 
 struct rig_result
-rig_compare(struct rig_side a, struct rig_side b, size_t rounds,
-            double seconds)
+rig_compare(const struct rig_run *run, struct rig_side a, struct rig_side b)
 {
     double ra[RIG_MAX_ROUNDS] = {0}, rb[RIG_MAX_ROUNDS] = {0};
     double ratio[RIG_MAX_ROUNDS] = {0};
     struct rig_result out;
 
-    for (size_t i = 0; i < rounds; i++) { /* (1) */
+    for (size_t i = 0; i < run->rounds; i++) { /* (1) */
         if (i % 2 == 0)
-            ra[i] = a.run(a.ctx, seconds);
-        rb[i] = b.run(b.ctx, seconds);
+            ra[i] = a.run(a.ctx, run->round_s);
+        rb[i] = b.run(b.ctx, run->round_s);
         if (i % 2 == 1)
-            ra[i] = a.run(a.ctx, seconds);
+            ra[i] = a.run(a.ctx, run->round_s);
         ratio[i] = ra[i] / rb[i];
     }
-    out.ratio = median(ratio, rounds);
+    out.ratio = rig_median(ratio, run->rounds);
     out.low = ratio[0];
-    out.high = ratio[rounds - 1];
-    out.a = median(ra, rounds);
-    out.b = median(rb, rounds);
+    out.high = ratio[run->rounds - 1];
+    out.a = rig_median(ra, run->rounds);
+    out.b = rig_median(rb, run->rounds);
     return out;
+}
+
+void
+rig_race(const struct rig_run *run, const char *what, struct rig_side a,
+         struct rig_side b, const char *unit, double least)
+{
+    struct rig_result r = rig_compare(run, a, b);
+
+    rig_report(what, r.ratio, unit, ">=", least,
+               "%.0f/s to %.0f/s; rounds %.2f-%.2f", r.a, r.b, r.low, r.high);
 }
 
 /* ---- the place ---- */
@@ -406,9 +450,12 @@ remove_root(void)
     waitpid(rm.pid, NULL, 0);
 }
 
-const char *
-rig_directory(const char *parent)
+/* Makes root, which this program removes when it ends. */
+static void
+make_root(void)
 {
+    const char *from = getenv("BENCH_DIR");
+    const char *parent = from != NULL ? from : "build";
     char cwd[PATH_MAX] = "";
     int n;
 
@@ -419,7 +466,6 @@ rig_directory(const char *parent)
     if (n < 0 || (size_t)n >= sizeof(root) || mkdtemp(root) == NULL)
         rig_die("%s: %s", parent, strerror(errno));
     atexit(remove_root);
-    return root;
 }
 
 char *
@@ -436,14 +482,14 @@ rig_make(const char *name)
     return path;
 }
 
-int64_t
+double
 rig_file_size(const char *path)
 {
     struct stat st;
 
     if (stat(path, &st) != 0)
         rig_die("%s: %s", path, strerror(errno));
-    return st.st_size;
+    return (double)st.st_size;
 }
 
 #ifdef __linux__
@@ -498,8 +544,8 @@ file_system(char *type, size_t cap)
         fclose(f);
 }
 
-void
-rig_print_machine(void)
+static void
+print_machine(void)
 {
     char cpu[256], load[256], type[64];
     struct utsname u;
@@ -515,4 +561,63 @@ rig_print_machine(void)
     printf("store in %s, on %s\n", root, type);
     if (strcmp(type, "tmpfs") == 0)
         puts("a sync costs nothing here: set BENCH_DIR to a disk");
+}
+
+/* ---- the run ---- */
+
+/* Reads the options; what is left are the operands. */
+static char **
+options(struct rig_run *run, char **argv)
+{
+    for (argv++; *argv != NULL && **argv == '-'; argv++) {
+        if (strcmp(*argv, "--quick") == 0) {
+            run->quick = true;
+            run->rounds = 7;
+            run->round_s = 0.2;
+            run->tasks = 100000;
+        } else if (strcmp(*argv, "--tasks") == 0 && argv[1] != NULL &&
+                   str_u64(str_of(argv[1]), &run->tasks) && run->tasks > 0) {
+            argv++;
+        } else {
+            return NULL;
+        }
+    }
+    return *argv == NULL ? NULL : argv;
+}
+
+static bool
+is_wanted(const char *name, char **names)
+{
+    bool all = *names == NULL;
+
+    for (; *names != NULL; names++)
+        all |= strcmp(*names, name) == 0;
+    return all;
+}
+
+int
+rig_main(int argc, char **argv, const struct rig_measure *measures)
+{
+    static const char *const unset[] = {"MCP_TASK_DB_PATH", "MCP_DEBUG",
+                                        "MCP_TASK_ARTIFACTS_DIR",
+                                        "MCP_TASK_PORT"};
+    struct rig_run run = {.rounds = 12, .round_s = 0.5, .tasks = 1000000};
+    char **names = argc > 0 ? options(&run, argv) : NULL;
+
+    if (names == NULL) {
+        fprintf(stderr, "usage: %s [--quick] [--tasks N] MCPTASK "
+                "[MEASURE...]\n", argv[0]);
+        return 2;
+    }
+    run.mcptask = *names++;
+    run.beside = dirname(argv[0]);
+    for (size_t i = 0; i < sizeof(unset) / sizeof(unset[0]); i++)
+        unsetenv(unset[i]);
+    signal(SIGPIPE, SIG_IGN);
+    make_root();
+    print_machine();
+    for (; measures->name != NULL; measures++)
+        if (is_wanted(measures->name, names))
+            measures->run(&run);
+    return 0;
 }

@@ -42,6 +42,7 @@ sum() {
 }
 
 begin paths_are_taken_as_they_are
+# shellcheck disable=SC2088 # that it stays one is what is tried
 for path in '~/x' '${HOME}/x'; do
     MCP_TASK_BASE_DIR=$path run 2 list
     has err 'MCP_TASK_BASE_DIR: ~ and $ are not expanded here'

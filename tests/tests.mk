@@ -124,27 +124,16 @@ $(FUZZ:%=run_fuzz_%): run_fuzz_%: build/fuzz_%
 $(B)/bench_%: tests/bench_%.c
 	@echo "  BENCH $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $< $(ALL_LDFLAGS)
-$(B)/bench: tests/bench.c tests/bench_rig.c tests/bench_rig.h $(OBJ)
-	@echo "  BENCH tests/bench.c"
-	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -o $@ tests/bench.c \
-	  tests/bench_rig.c $(OBJ) $(ALL_LDFLAGS)
 
-$(B)/bench_http: tests/bench_http.c tests/bench_rig.c tests/bench_rig.h $(OBJ)
-	@echo "  BENCH tests/bench_http.c"
-	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -o $@ tests/bench_http.c \
-	  tests/bench_rig.c $(OBJ) $(ALL_LDFLAGS)
+BENCH := bench bench_http bench_calls
+$(BENCH:%=$(B)/%): $(B)/%: tests/%.c tests/bench_rig.c tests/bench_pipe.c \
+  $(wildcard tests/bench_*.h) $(OBJ)
+	@echo "  BENCH $<"
+	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -o $@ $(filter %.c %.o,$^) \
+	  $(ALL_LDFLAGS)
 
-$(B)/bench_calls: tests/bench_calls.c tests/bench_rig.c tests/bench_rig.h \
-  $(OBJ)
-	@echo "  BENCH tests/bench_calls.c"
-	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -o $@ tests/bench_calls.c \
-	  tests/bench_rig.c $(OBJ) $(ALL_LDFLAGS)
-
-bench: $(BIN) $(B)/bench $(B)/bench_http $(B)/bench_calls $(B)/bench_echo \
-  $(B)/bench_empty
-	$(B)/bench $(BENCH_ARGS) ./$(BIN)
-	$(B)/bench_http $(BENCH_ARGS) ./$(BIN)
-	$(B)/bench_calls $(BENCH_ARGS) ./$(BIN)
+bench: $(BIN) $(BENCH:%=$(B)/%) $(B)/bench_echo $(B)/bench_empty
+	@for b in $(BENCH); do $(B)/$$b $(BENCH_ARGS) ./$(BIN) || exit 1; done
 
 soak: $(BIN) $(B)/t_store_procs $(B)/t_lease $(B)/t_calls_procs $(B)/t_crash
 	$(B)/t_store_procs 10000
