@@ -260,4 +260,28 @@ number(const struct fixture *f, const char *name)
     return json_int(json_get(f->json, name), &v) ? v : -1;
 }
 
+/* ---- tables of calls ---- */
+
+struct step {
+    const char *tool, *args;
+    const char *code;         /* of the error, NULL: none */
+    const char *name, *value; /* a member of the answer, or NULL */
+};
+
+static inline void
+run_steps(struct fixture *f, const struct step *s, size_t n)
+{
+    for (; n; n--, s++) {
+        call(f, s->tool, s->args);
+        if (s->code ? !CHECK(failed(f, s->code)) : !CHECK(ok(f)))
+            fprintf(stderr, "  in %s %s\n", s->tool, s->args);
+        if (s->name && !CHECK(has(f, s->name, s->value)))
+            fprintf(stderr, "  in %s %s\n", s->tool, s->args);
+    }
+}
+
+#define RUN_STEPS(f, list) run_steps(f, list, sizeof list / sizeof *list)
+#define STEPS(f, ...) \
+    RUN_STEPS(f, ((const struct step[]){__VA_ARGS__}))
+
 #endif

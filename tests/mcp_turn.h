@@ -457,7 +457,7 @@ makes(struct who *w, const char *text)
     return w->said[w->n - 1];
 }
 
-/* A record of a toy is committed, in a turn of its own. */
+/* A record of a toy. */
 static inline int
 stage_toy(const char *name, const char *body)
 {
@@ -467,12 +467,20 @@ stage_toy(const char *name, const char *body)
     return store_stage(box.store, str_of(key), quoted(body));
 }
 
+/* As stage_toy, under the lock that it takes. */
+static inline bool
+lock_and_stage(const char *name, const char *body)
+{
+    return CHECK(store_lock_patiently(box.store) == 0) &&
+           CHECK(stage_toy(name, body) == 0);
+}
+
+/* It is committed, in a turn of its own. */
 static inline void
 toy_comes(const char *name)
 {
-    if (!CHECK(store_lock_patiently(box.store) == 0))
+    if (!lock_and_stage(name, "'v':{}"))
         return;
-    CHECK(stage_toy(name, "'v':{}") == 0);
     turn_commit(SIZE_MAX);
     mcp_tick(box.m, clock_mono_ms());
 }

@@ -4,6 +4,7 @@
 
 #include "call.h"
 #include "nomem.h"
+#include "same.h"
 #include "still.h"
 #include "store_test.h"
 
@@ -121,6 +122,23 @@ commit(struct world *w)
     store_unlock(w->s);
 }
 
+/* The disk is full when it comes to that. */
+static void
+commit_fails(struct world *w)
+{
+    bool unknown;
+
+    disk_full = true;
+    CHECK(store_commit(w->s, &unknown) == ERR_FULL && !unknown);
+    store_unlock(w->s);
+}
+
+static void
+compact(struct world *w)
+{
+    CHECK(ts_compact(&(struct tstore){.s = w->s}) == 0);
+}
+
 static void
 stage(struct world *w, const char *key, const char *body)
 {
@@ -165,6 +183,18 @@ make_one(struct world *w, const char *watch, char id[ID_LEN])
     lock(w);
     make(w, watch, id);
     commit(w);
+}
+
+/* A call, in a batch of its own; what calls_create said. */
+static int
+create(struct world *w, struct call *k)
+{
+    int rc;
+
+    lock(w);
+    rc = calls_create(w->c, &w->a, k);
+    commit(w);
+    return rc;
 }
 
 static int
@@ -247,10 +277,7 @@ is_replay(struct world *w, bool marks)
     world_open(&fresh);
     dump(w, &a, marks);
     dump(&fresh, &b, marks);
-    same = str_eq(buf_view(&a), buf_view(&b));
-    if (!same)
-        fprintf(stderr, "memory:\n%.*s\nreplay:\n%.*s\n",
-                STR_ARG(buf_view(&a)), STR_ARG(buf_view(&b)));
+    same = is_same_text(&b, &a);
     buf_fini(&a);
     buf_fini(&b);
     world_close(&fresh);
@@ -345,9 +372,7 @@ test_line_feeds(void)
     struct call got;
 
     world_init(&w);
-    lock(&w);
-    CHECK(calls_create(w.c, &w.a, &k) == 0);
-    commit(&w);
+    CHECK(create(&w, &k) == 0);
     CHECK(get(&w, k.id.p, &got) == 0);
     CHECK(str_is(got.args, "{ \"a\" :\r \"\\n\" }"));
     CHECK(is_replay(&w, true));
@@ -551,7 +576,7 @@ test_marks_after_replay(void)
     reopen(&w);
     CHECK(!marked(&w, a) && marked(&w, b) && !marked(&w, c) &&
           !marked(&w, d));
-    CHECK(ts_compact(&(struct tstore){.s = w.s}) == 0);
+    compact(&w);
     CHECK(!marked(&w, a) && marked(&w, b) && !marked(&w, c) &&
           !marked(&w, d));
     CHECK(is_replay(&w, true));
@@ -581,15 +606,13 @@ test_what_a_run_has_seen(void)
     CHECK(get(&w, id, &k) == 0 && k.since == 2);
     calls_saw(w.c, str_of(id));
     CHECK(get(&w, id, &k) == 0 && k.since == 3);
-    world_close(&w);
-    world_open(&w);
+    reopen(&w);
     CHECK(get(&w, id, &k) == 0 && k.since == 0 && marked(&w, id));
     lock(&w);
     calls_saw(w.c, str_of(id));
     CHECK(get(&w, id, &k) == 0 && calls_stage(w.c, &w.a, &k, "wait") == 0);
     commit(&w);
-    world_close(&w);
-    world_open(&w);
+    reopen(&w);
     CHECK(get(&w, id, &k) == 0 && k.since == 3 && !marked(&w, id));
     world_fini(&w);
 }
@@ -603,11 +626,9 @@ test_due(void)
     int i;
 
     world_init(&w);
-    lock(&w);
     k.due_ms = store_now_ms(w.s) + 30000;
-    CHECK(calls_create(w.c, &w.a, &k) == 0);
+    CHECK(create(&w, &k) == 0);
     memcpy(id, k.id.p, ID_LEN);
-    commit(&w);
     for (i = 0; i < 2; i++) {
         ahead_ms += 29999;
         CHECK(!marked(&w, id));
@@ -652,9 +673,7 @@ test_ttl(void)
 
         ahead_ms = 0;
         reopen(&w);
-        lock(&w);
-        CHECK(calls_create(w.c, &w.a, &k) == 0);
-        commit(&w);
+        CHECK(create(&w, &k) == 0);
         CHECK(get(&w, k.id.p, &got) == 0 && got.ttl_ms == cases[i].given);
         ahead_ms = cases[i].given - 1;
         CHECK(get(&w, k.id.p, &got) == 0);
@@ -676,9 +695,7 @@ test_time_is_over(void)
     bool more;
 
     world_init(&w);
-    lock(&w);
-    CHECK(calls_create(w.c, &w.a, &k) == 0);
-    commit(&w);
+    CHECK(create(&w, &k) == 0);
     put(&w, "task/a");
     ahead_ms = 10000;
     calls_count(w.c, &count);
@@ -702,14 +719,9 @@ static int
 create_of(struct world *w, const char *principal, enum call_status s,
           struct call *k)
 {
-    int rc;
-
     *k = (struct call){.principal = str_of(principal), .shape = STR("1"),
                        .status = s, .ttl_ms = 60000};
-    lock(w);
-    rc = calls_create(w->c, &w->a, k);
-    commit(w);
-    return rc;
+    return create(w, k);
 }
 
 static void
@@ -827,7 +839,7 @@ test_list(void)
         }
         CHECK(read_pages(&w, STR("cy"), 4, list) == 0);
         if (round == 0) /* records stand in another order then */
-            CHECK(ts_compact(&(struct tstore){.s = w.s}) == 0);
+            compact(&w);
         else
             reopen(&w);
     }
@@ -913,12 +925,12 @@ test_compaction(void)
     CHECK(become_one(&w, live, CALL_INPUT_REQUIRED) == 0);
     CHECK(become_one(&w, late, CALL_WORKING) == 0);
     CHECK(become_one(&w, done, CALL_COMPLETED) == 0);
-    CHECK(ts_compact(&(struct tstore){.s = w.s}) == 0);
+    compact(&w);
     CHECK(get(&w, live, &got) == 0 && got.born == 1 && got.n == 5);
     CHECK(get(&w, done, &got) == 0 && got.status == CALL_COMPLETED);
     CHECK(get(&w, late, &got) == 0 && is_replay(&w, true));
     ahead_ms = 60000; /* late's; the others have a day */
-    CHECK(ts_compact(&(struct tstore){.s = w.s}) == 0);
+    compact(&w);
     CHECK(get(&w, live, &got) == 0 && get(&w, done, &got) == 0);
     ahead_ms = 0;
     reopen(&w);
@@ -927,7 +939,7 @@ test_compaction(void)
     CHECK(records_of(w.path) == 3);
     world_open(&w);
     ahead_ms = CALL_TTL_MS;
-    CHECK(ts_compact(&(struct tstore){.s = w.s}) == 0);
+    compact(&w);
     world_close(&w);
     CHECK(records_of(w.path) == 1); /* the task's */
     world_open(&w);
@@ -988,7 +1000,7 @@ test_of_another_version(void)
         CHECK(get(&w, "0000000000000000000000", &k) == ERR_NOT_FOUND);
         calls_mark(w.c, str_of(id));
         CHECK(become_one(&w, id, CALL_COMPLETED) == ERR_NOT_FOUND);
-        CHECK(ts_compact(&(struct tstore){.s = w.s}) == 0);
+        compact(&w);
     }
     lock(&w); /* an unknown member, although the form is known */
     stage(&w, key, HEAD ",\"watch\":\"task/a\",\"news\":1}");
@@ -1065,7 +1077,6 @@ static void
 test_undo_is_exact(void)
 {
     struct buf before = {0}, after = {0};
-    bool unknown;
     int round, i;
 
     for (round = 0; round < 40; round++) {
@@ -1083,13 +1094,9 @@ test_undo_is_exact(void)
         lock(&w);
         for (i = 0; i < 100; i++)
             happen(&w);
-        disk_full = true;
-        CHECK(store_commit(w.s, &unknown) == ERR_FULL && !unknown);
-        store_unlock(w.s);
+        commit_fails(&w);
         dump(&w, &after, false);
-        if (!CHECK(str_eq(buf_view(&before), buf_view(&after))))
-            fprintf(stderr, "before:\n%.*s\nafter:\n%.*s\n",
-                    STR_ARG(buf_view(&before)), STR_ARG(buf_view(&after)));
+        CHECK(is_same_text(&before, &after));
         CHECK(is_replay(&w, false) && chains_are_whole(&w));
         for (i = 0; i < 60; i++) {
             lock(&w);
@@ -1109,7 +1116,6 @@ test_undo_marks(void)
 {
     char id[ID_LEN], fresh[ID_LEN], next[ID_LEN];
     struct world w;
-    bool unknown;
 
     world_init(&w);
     make_one(&w, "task/a", id);
@@ -1120,9 +1126,7 @@ test_undo_marks(void)
     make(&w, "task/a", fresh);
     stage(&w, "task/a", "\"v\":1");
     CHECK(marked(&w, fresh) && !marked(&w, id));
-    disk_full = true;
-    CHECK(store_commit(w.s, &unknown) == ERR_FULL && !unknown);
-    store_unlock(w.s);
+    commit_fails(&w);
     CHECK(marked(&w, id) && !marked(&w, fresh));
     CHECK(calls_next_marked(w.c, next) && strcmp(next, id) == 0);
     CHECK(!calls_next_marked(w.c, next) && !calls_any_marked(w.c));
@@ -1274,7 +1278,7 @@ test_instances(void)
     CHECK(store_alive(w.s, me) && store_alive(w.s, a) && store_alive(w.s, b));
     end_instance(pid_a);
     CHECK(!store_alive(w.s, a) && store_alive(w.s, b));
-    CHECK(ts_compact(&(struct tstore){.s = w.s}) == 0);
+    compact(&w);
     CHECK(store_alive(w.s, b) && store_instance(w.s) == me);
     end_instance(pid_b);
     CHECK(!store_alive(w.s, b));

@@ -13,29 +13,6 @@
 #define PROCESSES 8
 #define CLAIMERS 8 /* in each */
 
-struct step {
-    const char *tool, *args;
-    const char *code;         /* of the error, NULL: none */
-    const char *name, *value; /* a member of the answer, or NULL */
-};
-
-static void
-run_steps(struct fixture *f, const struct step *s, size_t n)
-{
-    for (; n; n--, s++) {
-        call(f, s->tool, s->args);
-        if (s->code ? !CHECK(failed(f, s->code)) : !CHECK(ok(f)))
-            fprintf(stderr, "  in %s %s\n", s->tool, s->args);
-        if (s->name && !CHECK(has(f, s->name, s->value)))
-            fprintf(stderr, "  in %s %s\n", s->tool, s->args);
-    }
-}
-
-#define STEPS(f, ...) \
-    run_steps(f, (const struct step[]){__VA_ARGS__}, \
-              sizeof((const struct step[]){__VA_ARGS__}) / \
-              sizeof(struct step))
-
 /* Whether a member is true; -1: there is none. */
 static int
 flag(const struct fixture *f, const char *name)

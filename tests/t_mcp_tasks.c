@@ -7,9 +7,6 @@
 #include "mcp_turn.h"
 #include "still.h"
 
-
-/* ---- clock and disk ---- */
-
 /* ---- three clients ---- */
 
 static struct who ann, bob, neo; /* neo: a modern one, of ann's principal */
@@ -33,6 +30,14 @@ end(void)
     ahead_ms = 0;
 }
 
+/* What is to be done by then is done. */
+static void
+settle_after(int64_t ms)
+{
+    ahead_ms += ms;
+    settle_all();
+}
+
 /* Killed and started again: pipes are others', sessions over HTTP stay. */
 static void
 restart(void)
@@ -40,6 +45,24 @@ restart(void)
     box_close();
     box_open();
     ann.s = bob.s = neo.s = NULL;
+}
+
+/* Has w ask for the task in a turn of its own; the first that it is told. */
+static const char *
+polls(struct who *w)
+{
+    who_forget(w);
+    post(w, OLD("tasks/get"));
+    turn();
+    return next(w);
+}
+
+/* The same of one that it makes first. */
+static const char *
+makes_and_polls(struct who *w, const char *text)
+{
+    makes(w, text);
+    return polls(w);
 }
 
 static const char *
@@ -319,8 +342,7 @@ test_ttl(void)
     ahead_ms += 39999;
     CHECK(has(says(&neo, NEWER_ID("tasks/get")), "'pollIntervalMs':5999"));
     who_forget(&ann);
-    ahead_ms += 1;
-    settle_all();
+    settle_after(1);
     CHECK(has(next(&ann), "No such task, or its time is over"));
     CHECK(has(says(&neo, NEWER_ID("tasks/get")), "-32602"));
     CHECK(has(says(&ann, OLD("tasks/cancel")), "-32602"));
@@ -339,11 +361,9 @@ test_times(void)
     begin();
     makes(&ann, TASK("later", "{'ms':3000}"));
     says(&ann, OLD("tasks/result"));
-    ahead_ms += 2999;
-    settle_all();
+    settle_after(2999);
     CHECK(is_quiet(&ann) && is_status("working"));
-    ahead_ms += 1;
-    settle_all();
+    settle_after(1);
     CHECK(has(next(&ann), "'late':true"));
     CHECK(is_next(&ann, STATUS_NOTE("completed", "")));
     makes(&neo, NEWER_CALL("later", "{'ms':3000}"));
@@ -467,8 +487,7 @@ test_events_of_one_turn(void)
     bool unknown;
 
     begin();
-    CHECK(store_lock_patiently(box.store) == 0);
-    CHECK(stage_toy("go", "'v':{}") == 0);
+    lock_and_stage("go", "'v':{}");
     CHECK(store_commit(box.store, &unknown) == 0);
     store_unlock(box.store);
     makes(&ann, TASK("await", "{'key':'go'}"));
@@ -482,12 +501,10 @@ test_events_of_one_turn(void)
     CHECK(is_status("completed"));
     /* By another name of a record, which is of any key. */
     makes(&ann, TASK("await", "{'owner':'hermes'}"));
-    CHECK(store_lock_patiently(box.store) == 0);
-    CHECK(stage_toy("any", "'owner':'zeus','v':{}") == 0);
+    lock_and_stage("any", "'owner':'zeus','v':{}");
     turn_commit(SIZE_MAX);
     CHECK(is_status("working"));
-    CHECK(store_lock_patiently(box.store) == 0);
-    CHECK(stage_toy("else", "'owner':'hermes','v':{}") == 0);
+    lock_and_stage("else", "'owner':'hermes','v':{}");
     turn_commit(SIZE_MAX);
     CHECK(is_status("completed"));
     end();
@@ -525,8 +542,7 @@ test_kept_calls_miss_nothing(void)
     /* What others committed before, it finds as well. */
     post(&ann, CALL("await", "{'owner':'me'}"));
     turn();
-    CHECK(store_lock_patiently(box.store) == 0);
-    CHECK(stage_toy("any", "'owner':'me'") == 0);
+    lock_and_stage("any", "'owner':'me'");
     turn_commit(SIZE_MAX);
     settle_all();
     CHECK(has(next(&ann), "'came':true"));
@@ -578,8 +594,7 @@ test_progress(void)
     memcpy(task_id, strstr(ann.said[1], "taskId\":\"") + 9, CALL_ID_LEN);
     who_forget(&ann);
     disk_full = true; /* what was not committed is not told */
-    CHECK(store_lock_patiently(box.store) == 0);
-    CHECK(stage_toy("go", "'v':{}") == 0);
+    lock_and_stage("go", "'v':{}");
     turn_commit(SIZE_MAX);
     mcp_tick(box.m, clock_mono_ms());
     CHECK(is_quiet(&ann));
@@ -626,6 +641,14 @@ test_listen(void)
 
 static char asked_id[160]; /* of the question told last; the task's is ID */
 
+/* Of a message, from its "id" on. */
+static void
+take_id(const char *at)
+{
+    snprintf(asked_id, sizeof(asked_id), "%.*s", (int)strcspn(at + 6, "\""),
+             at + 6);
+}
+
 /* Whether w is next told a question. */
 static bool
 is_asked(struct who *w)
@@ -634,8 +657,7 @@ is_asked(struct who *w)
 
     if (at == NULL || !has(text, QUESTION(0)))
         return false;
-    snprintf(asked_id, sizeof(asked_id), "%.*s", (int)strcspn(at + 6, "\""),
-             at + 6);
+    take_id(at);
     return true;
 }
 
@@ -666,8 +688,7 @@ test_question_on_result(void)
     CHECK(is_asked(&ann) && is_quiet(&ann));
     says(&ann, OLD("tasks/get")); /* it is not asked twice */
     CHECK(ann.n == 1 && has(ann.said[0], "'status':'input_required'"));
-    ahead_ms += 60000;
-    settle_all();
+    settle_after(60000);
     CHECK(is_quiet(&ann));
     who_forget(&ann);
     gives(&ann, asked_id, ACCEPTS);
@@ -685,10 +706,7 @@ test_question_on_get(void)
 
     begin();
     makes(&neo, NEWER_CALL("task", "{}"));
-    who_forget(&ann);
-    post(&ann, OLD("tasks/get"));
-    turn();
-    CHECK(has(next(&ann), "input_required") && is_asked(&ann));
+    CHECK(has(polls(&ann), "input_required") && is_asked(&ann));
     memcpy(first, asked_id, sizeof(first));
     /* Those of others, and what is none of ours, are not taken. */
     gives(&bob, first, ACCEPTS);
@@ -705,11 +723,7 @@ test_question_on_get(void)
     gives(&ann, first, "'result':{'action':'decline'}"); /* the first counts */
     CHECK(has(says(&ann, OLD("tasks/result")), "accept"));
     /* One who cannot answer. */
-    makes(&ann, TASK("task", "{}"));
-    who_forget(&ann);
-    post(&ann, OLD("tasks/get"));
-    turn();
-    next(&ann);
+    makes_and_polls(&ann, TASK("task", "{}"));
     CHECK(is_asked(&ann));
     gives(&ann, asked_id, "'error':{'code':-1,'message':'no'}");
     CHECK(has(says(&ann, OLD("tasks/result")), "{'got':null}"));
@@ -751,6 +765,13 @@ stream(struct who *w, const char *last)
                           &w->pipe, &w->s) == 0);
 }
 
+static void
+leave(struct who *w)
+{
+    mcp_stream_close(w->s, &w->pipe);
+    who_forget(w);
+}
+
 #define FORMS "{'elicitation':{}}"
 
 static void
@@ -781,22 +802,18 @@ test_one_holder(void)
     CHECK(is_quiet(&y));
     /* x goes: after a while y may be asked. */
     mcp_stream_close(x.s, &x.pipe);
-    ahead_ms += 9000;
-    settle_all();
+    settle_after(9000);
     CHECK(is_quiet(&y));
-    ahead_ms += 2000;
-    settle_all();
-    ahead_ms += 2000;
-    settle_all();
+    settle_after(2000);
+    settle_after(2000);
     CHECK(is_asked(&y) && y.posted[y.read - 1]);
     gives(&y, asked_id, ACCEPTS);
     settle_all();
     CHECK(has(next(&y), "completed"));
     CHECK(is_next(&y, ASKED_RESULT));
     CHECK(is_quiet(&x));
-    mcp_stream_close(y.s, &y.pipe);
+    leave(&y);
     who_forget(&x);
-    who_forget(&y);
     end();
 }
 
@@ -809,11 +826,7 @@ test_restart(void)
     char event[MCP_EVENT_MAX];
 
     begin();
-    makes(&ann, TASK("task", "{}"));
-    who_forget(&ann);
-    post(&ann, OLD("tasks/get"));
-    turn();
-    next(&ann);
+    makes_and_polls(&ann, TASK("task", "{}"));
     CHECK(is_asked(&ann));
     restart();
     who_forget(&ann);
@@ -832,11 +845,7 @@ test_restart(void)
     CHECK(is_status("completed"));
     join(&x, "ann", FORMS);
     stream(&x, NULL);
-    makes(&x, TASK("task", "{}"));
-    who_forget(&x);
-    post(&x, OLD("tasks/get"));
-    turn();
-    next(&x);
+    makes_and_polls(&x, TASK("task", "{}"));
     CHECK(is_asked(&x));
     memcpy(event, x.event[x.read - 1], sizeof(event));
     restart();
@@ -859,8 +868,7 @@ test_restart(void)
     settle_all();
     CHECK(has(next(&x), "completed"));
     CHECK(is_next(&x, ASKED_RESULT));
-    mcp_stream_close(x.s, &x.pipe);
-    who_forget(&x);
+    leave(&x);
     end();
 }
 
@@ -878,11 +886,7 @@ test_replay(void)
     mcp_stream_event(x.s, &b);
     snprintf(before, sizeof(before), "%.*s", (int)b.len, b.p);
     buf_fini(&b);
-    makes(&x, TASK("task", "{}"));
-    who_forget(&x);
-    post(&x, OLD("tasks/get"));
-    turn();
-    next(&x);
+    makes_and_polls(&x, TASK("task", "{}"));
     CHECK(is_asked(&x));
     for (i = 0; i < 2; i++) { /* in the same process, and in another */
         char id[160], event[MCP_EVENT_MAX];
@@ -904,8 +908,7 @@ test_replay(void)
     CHECK(is_status("completed"));
     /* What went out on a message's stream is none of this one's. */
     makes(&x, TASK("task", "{}"));
-    mcp_stream_close(x.s, &x.pipe);
-    who_forget(&x);
+    leave(&x);
     post(&x, OLD("tasks/result"));
     turn();
     CHECK(is_asked(&x) && x.posted[x.read - 1]);
@@ -913,8 +916,7 @@ test_replay(void)
     stream(&x, before);
     settle_all();
     CHECK(is_quiet(&x));
-    mcp_stream_close(x.s, &x.pipe);
-    who_forget(&x);
+    leave(&x);
     end();
 }
 
@@ -926,34 +928,22 @@ test_sent_behind_the_commit(void)
 
     begin();
     makes(&ann, TASK("task", "{}"));
-    who_forget(&ann);
-    post(&ann, OLD("tasks/get"));
     disk_full = true;
-    turn();
-    CHECK(has(next(&ann), "input_required") && is_quiet(&ann));
-    post(&ann, OLD("tasks/get"));
-    turn();
-    next(&ann);
+    CHECK(has(polls(&ann), "input_required") && is_quiet(&ann));
+    polls(&ann);
     CHECK(is_asked(&ann));
     /* However many records were lost with it. */
     makes(&neo, NEWER_CALL("task", "{}"));
     for (i = 0; i < 5; i++)
         post(&neo, NEWER_CALL("await", "{'key':'go'}"));
-    post(&ann, OLD("tasks/get"));
     disk_full = true;
-    turn();
-    CHECK(has(next(&ann), "input_required") && is_quiet(&ann));
-    post(&ann, OLD("tasks/get"));
-    turn();
-    next(&ann);
+    CHECK(has(polls(&ann), "input_required") && is_quiet(&ann));
+    polls(&ann);
     CHECK(is_asked(&ann));
     /* Nor can it be held without the lock, or by who may only read. */
     makes(&ann, TASK("task", "{}"));
-    who_forget(&ann);
-    post(&ann, OLD("tasks/get"));
     box.refuses = true;
-    turn();
-    CHECK(has(next(&ann), "input_required") && is_quiet(&ann));
+    CHECK(has(polls(&ann), "input_required") && is_quiet(&ann));
     ann.read_only = true;
     post(&ann, OLD("tasks/get"));
     post(&neo, NEWER_CALL("await", "{'key':'go'}"));
@@ -986,11 +976,7 @@ test_withdrawn(void)
     CHECK(is_withdrawn(&ann, asked_id));
     CHECK(has(next(&ann), "'status':'cancelled'") && is_quiet(&ann));
     /* By an answer of another, once. */
-    makes(&ann, TASK("both", "{}"));
-    who_forget(&ann);
-    post(&ann, OLD("tasks/get"));
-    turn();
-    next(&ann);
+    makes_and_polls(&ann, TASK("both", "{}"));
     CHECK(is_asked(&ann) && is_asked(&ann));
     CHECK(strstr(asked_id, "ID.1.") != NULL);
     says(&neo, NEWER("tasks/update", "'taskId':'ID','inputResponses':"
@@ -1001,11 +987,7 @@ test_withdrawn(void)
     gives(&ann, asked_id, ACCEPTS);
     CHECK(has(next(&ann), "completed") && is_quiet(&ann));
     /* By an event. */
-    makes(&ann, TASK("either", "{}"));
-    who_forget(&ann);
-    post(&ann, OLD("tasks/get"));
-    turn();
-    next(&ann);
+    makes_and_polls(&ann, TASK("either", "{}"));
     CHECK(is_asked(&ann));
     toy_comes("go");
     CHECK(is_withdrawn(&ann, asked_id));
@@ -1027,8 +1009,7 @@ test_plain_question_is_withdrawn(void)
         at = strstr(next(&ann), "\"id\":\"mcptask-");
         if (!CHECK(at != NULL))
             break;
-        snprintf(asked_id, sizeof(asked_id), "%.*s",
-                 (int)strcspn(at + 6, "\""), at + 6);
+        take_id(at);
         if (i == 0)
             toy_comes("go");
         else if (i == 1)
@@ -1065,8 +1046,7 @@ is_polled(struct who *w, const char *method)
              "'their \\'1\\''}}", method);
     if (at == NULL || !has(text, want))
         return false;
-    snprintf(asked_id, sizeof(asked_id), "%.*s", (int)strcspn(at + 6, "\""),
-             at + 6);
+    take_id(at);
     return true;
 }
 
@@ -1076,18 +1056,13 @@ ask_as_task(struct who *x)
 {
     const char *text, *at;
 
-    makes(x, TASK("task", "{}"));
-    who_forget(x);
-    post(x, OLD("tasks/get"));
-    turn();
-    next(x);
+    makes_and_polls(x, TASK("task", "{}"));
     text = next(x);
     CHECK(has(text, ",'task':{'ttl':86400000},'mode':'form'"));
     at = strstr(text, "\"id\":\"");
     if (at == NULL)
         return;
-    snprintf(asked_id, sizeof(asked_id), "%.*s", (int)strcspn(at + 6, "\""),
-             at + 6);
+    take_id(at);
     gives(x, asked_id, "'result':{'task':{" CLIENT_TASK("working") "}}");
     CHECK(is_status("input_required") && is_quiet(x));
 }
@@ -1102,14 +1077,12 @@ test_client_tasks(void)
     join(&x, "ann", CLIENT_TASKS);
     stream(&x, NULL);
     ask_as_task(&x);
-    ahead_ms += 1000;
-    settle_all();
+    settle_after(1000);
     CHECK(is_polled(&x, "get"));
     memcpy(first, asked_id, sizeof(first));
     gives(&x, asked_id, "'result':{" CLIENT_TASK("working") "}");
     CHECK(is_quiet(&x));
-    ahead_ms += 1000;
-    settle_all();
+    settle_after(1000);
     CHECK(is_polled(&x, "get") && strcmp(first, asked_id) != 0);
     gives(&x, asked_id, "'result':{" CLIENT_TASK("completed") "}");
     CHECK(is_polled(&x, "result"));
@@ -1118,8 +1091,7 @@ test_client_tasks(void)
     CHECK(is_text(str_of(says(&x, OLD("tasks/result"))), ASKED_RESULT));
     /* It has failed, as the client says of its result, or of it at all. */
     ask_as_task(&x);
-    ahead_ms += 1000;
-    settle_all();
+    settle_after(1000);
     CHECK(is_polled(&x, "get"));
     gives(&x, asked_id, "'result':{" CLIENT_TASK("failed") "}");
     CHECK(is_polled(&x, "result"));
@@ -1127,8 +1099,7 @@ test_client_tasks(void)
     CHECK(is_status("completed"));
     CHECK(has(says(&x, OLD("tasks/result")), "{'got':null}"));
     ask_as_task(&x);
-    ahead_ms += 1000;
-    settle_all();
+    settle_after(1000);
     CHECK(is_polled(&x, "get"));
     gives(&x, asked_id, "'error':{'code':-1,'message':'gone'}");
     CHECK(is_status("completed"));
@@ -1144,15 +1115,13 @@ test_client_tasks(void)
     who_forget(&x);
     stream(&x, NULL);
     says(&x, OLD("tasks/get"));
-    ahead_ms += 1000;
-    settle_all();
+    settle_after(1000);
     CHECK(is_polled(&x, "get"));
     gives(&x, asked_id, "'result':{" CLIENT_TASK("completed") "}");
     CHECK(is_polled(&x, "result"));
     gives(&x, asked_id, ACCEPTS);
     CHECK(is_status("completed"));
-    mcp_stream_close(x.s, &x.pipe);
-    who_forget(&x);
+    leave(&x);
     end();
 }
 
@@ -1222,17 +1191,14 @@ test_failed_commits(void)
                   RES("3", "'tasks':[]")));
     makes(&ann, TASK("await", "{'key':'go'}"));
     /* The event is lost with the batch, and so is what it made. */
-    CHECK(store_lock_patiently(box.store) == 0);
-    CHECK(stage_toy("go", "'v':{}") == 0);
+    lock_and_stage("go", "'v':{}");
     disk_full = true;
     turn_commit(SIZE_MAX);
     CHECK(is_status("working"));
-    ahead_ms += 1000;
-    settle_all();
+    settle_after(1000);
     CHECK(is_status("working")); /* that mark was for nothing */
     /* The event stays, and what it made is tried again, not at once. */
-    CHECK(store_lock_patiently(box.store) == 0);
-    CHECK(stage_toy("go", "'v':{}") == 0);
+    lock_and_stage("go", "'v':{}");
     CHECK(store_commit(box.store, &unknown) == 0);
     CHECK(store_lock_patiently(box.store) == 0);
     mcp_settle(box.m);
@@ -1257,8 +1223,7 @@ test_failed_commits(void)
     turn();
     CHECK(has(next(&neo), "store_full"));
     CHECK(is_status("input_required"));
-    ahead_ms += 1000;
-    settle_all();
+    settle_after(1000);
     CHECK(is_status("input_required"));
     CHECK(has(says(&neo, UPDATE("{'who':" ANSWER "}")), "complete"));
     CHECK(is_status("completed"));
@@ -1275,16 +1240,14 @@ is_run_without(long after)
     begin();
     makes(&ann, TASK("either", "{'key':'\\u0067o'}"));
     CHECK(is_status("input_required"));
-    CHECK(store_lock_patiently(box.store) == 0);
-    CHECK(stage_toy("go", "'v':{}") == 0);
+    lock_and_stage("go", "'v':{}");
     CHECK(store_commit(box.store, &unknown) == 0);
     store_unlock(box.store);
     post(&ann, OLD("tasks/get"));
     nomem_start(after, true);
     turn();
     hit = nomem_stop();
-    ahead_ms += 1000;
-    settle_all();
+    settle_after(1000);
     CHECK(is_status("completed"));
     end();
     return hit;

@@ -5,6 +5,7 @@
 #include "catalogue.h"
 #include "clock.h"
 #include "nomem.h"
+#include "same.h"
 #include "task_raw.h"
 #include "text.h"
 
@@ -110,10 +111,7 @@ is_replay(const struct fixture *f)
     fixture_open(&fresh);
     dump(f->t, &a);
     dump(fresh.t, &b);
-    same = str_eq(buf_view(&a), buf_view(&b));
-    if (!same)
-        fprintf(stderr, "memory:\n%.*s\nreplay:\n%.*s\n",
-                STR_ARG(buf_view(&a)), STR_ARG(buf_view(&b)));
+    same = is_same_text(&b, &a);
     buf_fini(&a);
     buf_fini(&b);
     fixture_fini(&fresh);
@@ -246,26 +244,6 @@ test_every_transition(void)
     fixture_fini(&f);
 }
 
-struct step {
-    const char *tool, *args;
-    const char *code;  /* of the error, NULL: none */
-    const char *name, *value; /* a member of the receipt, or NULL */
-};
-
-static void
-run_steps(struct fixture *f, const struct step *s, size_t n)
-{
-    for (; n; n--, s++) {
-        call(f, s->tool, s->args);
-        if (s->code ? !CHECK(failed(f, s->code)) : !CHECK(ok(f)))
-            fprintf(stderr, "  in %s %s\n", s->tool, s->args);
-        if (s->name && !CHECK(has(f, s->name, s->value)))
-            fprintf(stderr, "  in %s %s\n", s->tool, s->args);
-    }
-}
-
-#define STEPS(f, list) run_steps(f, list, sizeof list / sizeof *list)
-
 static void
 test_rules(void)
 {
@@ -329,7 +307,7 @@ test_rules(void)
     struct fixture f;
 
     fixture_init(&f);
-    STEPS(&f, steps);
+    RUN_STEPS(&f, steps);
     call(&f, "update_task", "{'task_id':'a','expected_version':1,'goal':"
          "'C'}");
     CHECK(failed(&f, "version_conflict") &&
@@ -402,7 +380,7 @@ test_idempotency(void)
     call(&f, "save_checkpoint", first);
     CHECK(ok(&f) && f.out.len < sizeof answer);
     snprintf(answer, sizeof answer, "%.*s", STR_ARG(buf_view(&f.out)));
-    STEPS(&f, others);
+    RUN_STEPS(&f, others);
     for (round = 0; round < 3; round++) {
         call(&f, "save_checkpoint", same);
         CHECK(ok(&f) && str_is(buf_view(&f.out), answer));
@@ -743,7 +721,7 @@ test_dependencies(void)
     struct fixture f;
 
     fixture_init(&f);
-    STEPS(&f, steps);
+    RUN_STEPS(&f, steps);
     call(&f, "create_task", "{'task_id':'w','title':'W','depends_on':"
          "['a','b','c']}");
     call(&f, "get_task", "{'task_id':'w'}");
@@ -855,7 +833,7 @@ test_filters(void)
     size_t i;
 
     fixture_init(&f);
-    STEPS(&f, steps);
+    RUN_STEPS(&f, steps);
     for (i = 0; i < sizeof cases / sizeof *cases; i++) {
         call(&f, "list_tasks", cases[i].args);
         if (!CHECK(ok(&f) && number(&f, "total") == cases[i].total &&
