@@ -260,6 +260,39 @@ number(const struct fixture *f, const char *name)
     return json_int(json_get(f->json, name), &v) ? v : -1;
 }
 
+/* Imports one task: "", or the name of the error. */
+static inline const char *
+import_raw(struct fixture *f, struct str text)
+{
+    struct task_ctx c = {.a = &f->a};
+    const struct json_tok *obj;
+    struct task_receipt r;
+    bool unknown;
+    int rc;
+
+    CHECK(json_parse(&f->a, text, &obj, NULL) == 0);
+    CHECK(store_lock_patiently(f->s) == 0);
+    rc = task_import(f->t, &c, obj, &r);
+    CHECK(store_commit(f->s, &unknown) == 0);
+    store_unlock(f->s);
+    CHECK(rc == c.e.code);
+    return rc == 0 ? "" : err_name(rc);
+}
+
+static inline const char *
+import(struct fixture *f, const char *text)
+{
+    arena_reset(&f->a);
+    return import_raw(f, quoted(&f->a, text));
+}
+
+static inline void
+put_times(struct buf *b, const char *z, size_t n)
+{
+    while (n--)
+        buf_z(b, z);
+}
+
 /* ---- tables of calls ---- */
 
 struct step {

@@ -225,18 +225,24 @@ more_body(struct client *c)
     return true;
 }
 
+/* The next reply, whole: its status. */
+static inline int
+reply_of(struct client *c)
+{
+    int status = status_of(c);
+
+    while (more_body(c))
+        ;
+    return status;
+}
+
 /* A request and its whole reply: the status. */
 static inline int
 fetch(struct client *c, const char *method, const char *path,
       const char *fields, const char *body)
 {
-    int status;
-
     ask(c, method, path, fields, body);
-    status = status_of(c);
-    while (strcmp(method, "HEAD") != 0 && more_body(c))
-        ;
-    return status;
+    return strcmp(method, "HEAD") == 0 ? status_of(c) : reply_of(c);
 }
 
 /* The data of the next event of a stream, to be freed; comments are skipped.

@@ -10,17 +10,9 @@
    3. A head that is taken keeps the promises of http_parse.h. */
 
 #include "../http_parse.h"
+#include "fuzz.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-#define HOLDS(e)     \
-    do {             \
-        if (!(e))    \
-            abort(); \
-    } while (0)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 #define WORD 0x80 /* the first byte that stands for a word */
 #define MAX_TEXT (4 * HTTP_MAX_HEAD)

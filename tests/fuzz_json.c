@@ -7,17 +7,8 @@
    3. Written a second time it is the same, byte for byte.
    4. Any bytes at all can be quoted, and json_quoted_len foretells it. */
 
+#include "fuzz.h"
 #include "json_same.h"
-
-#include <stdlib.h>
-
-#define HOLDS(e)     \
-    do {             \
-        if (!(e))    \
-            abort(); \
-    } while (0)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static void
 rewrite(struct arena *a, struct buf *b, const struct json_tok *t)

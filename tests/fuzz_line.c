@@ -9,18 +9,10 @@
    3. MCP_ACCEPTED and MCP_WAITS are no answer, and only they.
    4. Run a second time, a message is answered the same. */
 
+#include "fuzz.h"
 #include "mcp_toy.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-#define HOLDS(e)     \
-    do {             \
-        if (!(e))    \
-            abort(); \
-    } while (0)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static struct str
 any_header(void *ctx, const char *name)

@@ -11,17 +11,8 @@
       and memory is then what it was.
    5. What repair makes can be opened and written to. */
 
+#include "fuzz.h"
 #include "store_test.h"
-
-#define HOLDS(e)                                                     \
-    do {                                                             \
-        if (!(e)) {                                                  \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #e);  \
-            abort();                                                 \
-        }                                                            \
-    } while (0)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static char *log_path, *lock_path, *out_path;
 

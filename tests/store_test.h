@@ -201,6 +201,15 @@ path_in(const char *dir, const char *name)
     return p;
 }
 
+/* The same in a fresh directory. */
+static inline char *
+path_fresh(const char *name)
+{
+    char *dir = test_tmpdir(), *path = path_in(dir, name);
+    free(dir);
+    return path;
+}
+
 /* The log's name with an ending; valid until the next call but three. */
 static inline const char *
 path_with(const char *path, const char *ending)

@@ -309,17 +309,6 @@ dial_narrow(const struct rig *r)
     return c;
 }
 
-/* Takes one more reply, whole: its status. */
-static int
-reply_of(struct client *c)
-{
-    int status = status_of(c);
-
-    while (more_body(c))
-        ;
-    return status;
-}
-
 /* Whether the server ends the connection, after whatever. */
 static bool
 ends(struct client *c)

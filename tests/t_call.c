@@ -4,6 +4,7 @@
 
 #include "call.h"
 #include "nomem.h"
+#include "random.h"
 #include "same.h"
 #include "still.h"
 #include "store_test.h"
@@ -13,7 +14,7 @@
 /* ---- a store with calls ---- */
 
 struct world {
-    char *dir, *path;
+    char *path;
     struct calls_options opt;
     struct store_kind kinds[2];
     struct calls *c;
@@ -93,8 +94,7 @@ static void
 world_init(struct world *w)
 {
     *w = (struct world){.opt = {.alias = owner_of}};
-    w->dir = test_tmpdir();
-    w->path = path_in(w->dir, "tasks.log");
+    w->path = path_fresh("tasks.log");
     world_open(w);
 }
 
@@ -103,7 +103,6 @@ world_fini(struct world *w)
 {
     world_close(w);
     free(w->path);
-    free(w->dir);
     ahead_ms = 0;
 }
 
@@ -1019,15 +1018,6 @@ test_of_another_version(void)
 }
 
 /* ---- undo ---- */
-
-static uint32_t seed = 12345;
-
-static uint32_t
-rnd(uint32_t below)
-{
-    seed = seed * 1664525 + 1013904223;
-    return (seed >> 8) % below;
-}
 
 /* Stages something that happens. */
 static void

@@ -4,13 +4,6 @@
 #include "catalogue.h"
 #include "mcp_catalogue.h"
 
-static void
-put_times(struct buf *b, const char *z, size_t n)
-{
-    while (n--)
-        buf_z(b, z);
-}
-
 /* ---- what changes resources ---- */
 
 static void

@@ -56,11 +56,8 @@ struct rig {
 static void
 fresh(void)
 {
-    char *dir = test_tmpdir();
-
     free(log_path);
-    log_path = path_in(dir, "new/tasks.log");
-    free(dir);
+    log_path = path_fresh("new/tasks.log");
 }
 
 static const char *

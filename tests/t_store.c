@@ -6,14 +6,6 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-static char *
-fresh_log(void)
-{
-    char *dir = test_tmpdir(), *path = path_in(dir, "tasks.log");
-    free(dir);
-    return path;
-}
-
 static struct store_state
 state_of(const struct tstore *t)
 {
@@ -58,6 +50,24 @@ put_many(struct tstore *t, int n, int k)
         snprintf(body, sizeof body, "\"v\":%d", i);
         CHECK(ts_put(t, key, body) == 0);
     }
+}
+
+/* Opens a log that is made with n records of k keys, in a fresh directory:
+   its path, for close_log. */
+static char *
+open_log(struct tstore *t, int n, int k)
+{
+    char *path = path_fresh("tasks.log");
+    CHECK(ts_open(t, path) == 0);
+    put_many(t, n, k);
+    return path;
+}
+
+static void
+close_log(struct tstore *t, char *path)
+{
+    ts_close(t);
+    free(path);
 }
 
 /* What a process that starts now sees, in a child; 0 when fn's checks hold. */
@@ -156,8 +166,7 @@ test_make_place(void)
     CHECK(rmdir(path_with(dir, "/real/a/b")) == 0); /* it was empty */
     CHECK(ts_put(&t, "task/1", "\"v\":1") == 0 && ts_is_replay(&t));
     CHECK(store_make_place(t.s) == 0 && ts_is_replay(&t));
-    ts_close(&t);
-    free(path);
+    close_log(&t, path);
     path = path_in(dir, "no/tasks.log");
     CHECK(ts_open(&t, path) == 0);
     file_put(path_with(dir, "/no"), "x", 1); /* where it should be */
@@ -171,7 +180,7 @@ test_make_place(void)
 static void
 test_link_leads_to_log(void)
 {
-    char *path = fresh_log();
+    char *path = path_fresh("tasks.log");
     const char *link = path_with(path, ".link");
     struct tstore t;
     struct stat st;
@@ -186,15 +195,14 @@ test_link_leads_to_log(void)
     CHECK(!is_there(path_with(link, ".lock")));
     CHECK(ts_open(&t, path) == 0 && state_of(&t).head == 2 &&
           state_of(&t).g == 2);
-    ts_close(&t);
-    free(path);
+    close_log(&t, path);
 }
 
 /* What cannot be a log is refused by name, and left as it is. */
 static void
 test_wrong_paths(void)
 {
-    char *path = fresh_log();
+    char *path = path_fresh("tasks.log");
     struct tstore t;
     CHECK(symlink("nowhere", path) == 0);
     CHECK(ts_open(&t, path) == ERR_IO && strstr(t.why, "tasks.log") != NULL);
@@ -226,7 +234,7 @@ test_foreign_files_untouched(void)
         {"{}\n", "not an mcptask log"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *path = fresh_log();
+        char *path = path_fresh("tasks.log");
         struct tstore t;
         size_t len = i == 0 ? 20 : strlen(cases[i].text);
         file_put(path, cases[i].text, len);
@@ -242,13 +250,12 @@ test_foreign_files_untouched(void)
 static void
 test_empty_file_is_empty_store(void)
 {
-    char *path = fresh_log();
+    char *path = path_fresh("tasks.log");
     struct tstore t;
     file_put(path, "", 0);
     CHECK(ts_open(&t, path) == 0 && state_of(&t).g == 0);
     CHECK(ts_put(&t, "task/1", "\"v\":1") == 0 && ts_is_replay(&t));
-    ts_close(&t);
-    free(path);
+    close_log(&t, path);
 }
 
 static void
@@ -300,7 +307,7 @@ test_readonly_directory(void)
 static void
 test_readonly_option(void)
 {
-    char *path = fresh_log();
+    char *path = path_fresh("tasks.log");
     struct tstore t, r;
     struct store_options o = {.path = path, .readonly = true};
     CHECK(ts_open(&t, path) == 0);
@@ -312,8 +319,7 @@ test_readonly_option(void)
     CHECK(store_follow(r.s) == 0 && state_of(&r).head == 8);
     CHECK(strcmp(ts_get(&r, "task/1"), "\"v\":3") == 0);
     ts_close(&r);
-    ts_close(&t);
-    free(path);
+    close_log(&t, path);
 }
 
 /* ---- staging ---- */
@@ -321,7 +327,7 @@ test_readonly_option(void)
 static void
 test_staged_can_be_read(void)
 {
-    char *path = fresh_log(), big[3000];
+    char *path = path_fresh("tasks.log"), big[3000];
     struct arena a = {0};
     struct store_rec r;
     struct tstore t;
@@ -350,14 +356,13 @@ test_staged_can_be_read(void)
     CHECK(state_of(&t).head == 52 && !store_locked(t.s));
     CHECK(strcmp(ts_get(&t, "task/a"), big) == 0 && ts_is_replay(&t));
     arena_fini(&a);
-    ts_close(&t);
-    free(path);
+    close_log(&t, path);
 }
 
 static void
 test_refuse(void)
 {
-    char *path = fresh_log();
+    char *path = path_fresh("tasks.log");
     struct tstore t;
     bool unknown;
     CHECK(ts_open(&t, path) == 0 && store_lock(t.s) == 0);
@@ -369,14 +374,13 @@ test_refuse(void)
     CHECK(store_commit(t.s, &unknown) == 0);
     store_unlock(t.s);
     CHECK(ts_is_replay(&t) && state_of(&t).head == 1);
-    ts_close(&t);
-    free(path);
+    close_log(&t, path);
 }
 
 static void
 test_record_limit(void)
 {
-    char *path = fresh_log(), *body = malloc(STORE_MAX_RECORD + 2);
+    char *path = path_fresh("tasks.log"), *body = malloc(STORE_MAX_RECORD + 2);
     struct tstore t;
     memset(body, 'x', STORE_MAX_RECORD + 1);
     memcpy(body, "\"v\":\"", 5);
@@ -409,12 +413,10 @@ limit_growth(rlim_t bytes)
 static void
 test_full_disk_undoes_all(void)
 {
-    char *path = fresh_log();
     struct tstore t;
     bool unknown;
     signal(SIGXFSZ, SIG_IGN);
-    CHECK(ts_open(&t, path) == 0);
-    put_many(&t, 10, 4);
+    char *path = open_log(&t, 10, 4);
     struct totals before = t.totals;
     for (int room = 0; room < 900; room += 60) {
         CHECK(store_lock(t.s) == 0);
@@ -435,8 +437,7 @@ test_full_disk_undoes_all(void)
     }
     CHECK(ts_put(&t, "task/new", "\"v\":1") == 0); /* there is room again */
     CHECK(state_of(&t).err == 0 && ts_is_replay(&t));
-    ts_close(&t);
-    free(path);
+    close_log(&t, path);
 }
 
 /* ---- reading by number ---- */
@@ -460,7 +461,7 @@ stop_at_10(void *ctx, const struct store_rec *r)
 static void
 test_scan(void)
 {
-    char *path = fresh_log();
+    char *path = path_fresh("tasks.log");
     struct tstore t;
     int calls = 0;
     CHECK(ts_open(&t, path) == 0);
@@ -470,14 +471,13 @@ test_scan(void)
         CHECK(store_scan(t.s, from, count_rec, &next) == 0 && next == 901);
     }
     CHECK(store_scan(t.s, 8, stop_at_10, &calls) == 42 && calls == 3);
-    ts_close(&t);
-    free(path);
+    close_log(&t, path);
 }
 
 static void
 test_history_across_generations(void)
 {
-    char *path = fresh_log();
+    char *path = path_fresh("tasks.log");
     struct arena a = {0};
     struct store_rec r;
     struct tstore t;
@@ -511,8 +511,7 @@ test_history_across_generations(void)
     CHECK(store_read_n(t.s, 802, &a, &r) == 0 && str_is(r.key, "task/k"));
     CHECK(store_read_n(t.s, 3 * 802 - 2, &a, &r) == 0);
     arena_fini(&a);
-    ts_close(&t);
-    free(path);
+    close_log(&t, path);
 }
 
 /* A search whose middle falls on the end record, which has the number of the
@@ -521,7 +520,7 @@ static void
 test_read_n_beside_end_record(void)
 {
     enum { BIG = 30 * 1024 };
-    char *path = fresh_log(), *body = malloc(BIG + 1);
+    char *path = path_fresh("tasks.log"), *body = malloc(BIG + 1);
     struct store_rec r = {.g = 2, .n = 5, .b = 5, .p = 3,
                           .key = STR("task/a"), .time = STR(TEST_TIME)};
     struct arena a = {0};
@@ -567,10 +566,8 @@ observe(void *ctx, const struct store_entry *e, const struct store_rec *r)
 static void
 test_observer_exactly_once(void)
 {
-    char *path = fresh_log();
     struct tstore t;
-    CHECK(ts_open(&t, path) == 0);
-    put_many(&t, 3, 3);
+    char *path = open_log(&t, 3, 3);
     ts_close(&t);
     CHECK(ts_open(&t, path) == 0);
     struct seen seen = {.next = 4};
@@ -586,8 +583,7 @@ test_observer_exactly_once(void)
     flip(path_with(path, ".lock"), 3, 0); /* no mark: all is read anew */
     CHECK(store_follow(t.s) == 0 && seen.next == 10 && seen.wrong == 0);
     CHECK(ts_is_replay(&t));
-    ts_close(&t);
-    free(path);
+    close_log(&t, path);
 }
 
 /* ---- time ---- */
@@ -597,7 +593,7 @@ test_observer_exactly_once(void)
 static void
 test_time_never_goes_back(void)
 {
-    char *path = fresh_log(), time[TIME_LEN + 1];
+    char *path = path_fresh("tasks.log"), time[TIME_LEN + 1];
     int64_t ahead = clock_wall_ms() + 365LL * 24 * 3600 * 1000, ms = ahead;
     struct arena a = {0};
     struct store_rec r = {.g = 1, .n = 1, .b = 1, .key = STR("task/1"),
@@ -636,7 +632,7 @@ read_then_put(struct tstore *t)
 static void
 test_two_processes(void)
 {
-    char *path = fresh_log();
+    char *path = path_fresh("tasks.log");
     struct tstore t;
     CHECK(ts_open(&t, path) == 0);
     CHECK(ts_put(&t, "task/parent", "\"v\":\"parent\"") == 0);
@@ -648,8 +644,7 @@ test_two_processes(void)
         CHECK(ts_put(&t, "task/parent", "\"v\":\"parent\"") == 0);
         CHECK(ts_is_replay(&t));
     }
-    ts_close(&t);
-    free(path);
+    close_log(&t, path);
 }
 
 static void
@@ -668,26 +663,23 @@ find_it_locked(struct tstore *t)
 static void
 test_lock_held_by_another(void)
 {
-    char *path = fresh_log();
     struct tstore t;
     bool unknown;
-    CHECK(ts_open(&t, path) == 0);
-    put_many(&t, 3, 3);
+    char *path = open_log(&t, 3, 3);
     CHECK(store_lock(t.s) == 0);
     CHECK(store_stage(t.s, STR("task/1"), STR("\"v\":7")) == 0);
     CHECK(in_child(path, find_it_locked));
     CHECK(store_commit(t.s, &unknown) == 0);
     store_unlock(t.s);
     CHECK(in_child(path, put_from_child));
-    ts_close(&t);
-    free(path);
+    close_log(&t, path);
 }
 
 static void
 test_lock_file_replaced(void)
 {
     for (int gone = 0; gone < 2; gone++) {
-        char *path = fresh_log();
+        char *path = path_fresh("tasks.log");
         const char *lock = path_with(path, ".lock");
         struct tstore t;
         CHECK(ts_open(&t, path) == 0);
@@ -700,18 +692,15 @@ test_lock_file_replaced(void)
         CHECK(state_of(&t).head == 5 && ts_is_replay(&t));
         CHECK(in_child(path, put_from_child));
         CHECK(store_follow(t.s) == 0 && state_of(&t).head == 6);
-        ts_close(&t);
-        free(path);
+        close_log(&t, path);
     }
 }
 
 static void
 test_log_deleted(void)
 {
-    char *path = fresh_log();
     struct tstore t;
-    CHECK(ts_open(&t, path) == 0);
-    put_many(&t, 3, 3);
+    char *path = open_log(&t, 3, 3);
     CHECK(unlink(path) == 0);
     CHECK(ts_put(&t, "task/1", "\"v\":1") == ERR_IO);
     CHECK(strstr(state_of(&t).why, "vanished") && state_of(&t).err != 0);
@@ -724,18 +713,15 @@ test_log_deleted(void)
     CHECK(ts_open(&t, path) == 0);
     CHECK(state_of(&t).head == 1 && state_of(&t).err == 0);
     CHECK(ts_put(&t, "task/1", "\"v\":1") == 0 && ts_is_replay(&t));
-    ts_close(&t);
-    free(path);
+    close_log(&t, path);
 }
 
 static void
 test_log_replaced_by_another(void)
 {
-    char *path = fresh_log();
     struct tstore t;
     struct buf b = {0};
-    CHECK(ts_open(&t, path) == 0);
-    put_many(&t, 3, 3);
+    char *path = open_log(&t, 3, 3);
     log_header(&b, 1, false);
     for (uint64_t n = 1; n < 40; n++)
         log_record(&b, 1, n, n, n - 1, "task/other");
@@ -755,11 +741,9 @@ static void
 test_log_replaced_by_copy(void)
 {
     for (int more = 0; more < 2; more++) {
-        char *path = fresh_log();
         struct tstore t;
         size_t len;
-        CHECK(ts_open(&t, path) == 0);
-        put_many(&t, 3, 3);
+        char *path = open_log(&t, 3, 3);
         char *p = file_get(path, &len);
         file_put(path_with(path, ".tmp"), p, len);
         CHECK(rename(path_with(path, ".tmp"), path) == 0);
@@ -780,11 +764,9 @@ static void
 test_log_cut_under_a_process(void)
 {
     for (int follow = 0; follow < 2; follow++) {
-        char *path = fresh_log();
         struct tstore t;
         size_t len;
-        CHECK(ts_open(&t, path) == 0);
-        put_many(&t, 3, 3);
+        char *path = open_log(&t, 3, 3);
         char *p = file_get(path, &len);
         CHECK(in_child(path, put_from_child));
         CHECK(in_child(path, put_from_child));
@@ -818,7 +800,7 @@ static void
 test_wrong_marks(void)
 {
     for (int kind = 0; kind < 6; kind++) {
-        char *path = fresh_log(), zero[LOCK_MARK_LEN] = {0};
+        char *path = path_fresh("tasks.log"), zero[LOCK_MARK_LEN] = {0};
         const char *lock = path_with(path, ".lock");
         struct tstore t;
         size_t len;
@@ -855,18 +837,15 @@ see_torn(struct tstore *t)
 static void
 test_torn_tail_is_cut_and_kept(void)
 {
-    char *path = fresh_log();
     struct tstore t;
-    CHECK(ts_open(&t, path) == 0);
-    put_many(&t, 6, 3);
+    char *path = open_log(&t, 6, 3);
     int fd = open(path, O_WRONLY | O_APPEND);
     CHECK(write(fd, "{\"c\":\"1234", 10) == 10 && close(fd) == 0);
     CHECK(store_follow(t.s) == 0 && state_of(&t).head == 6);
     CHECK(in_child(path, see_torn) && has_torn_file(path));
     CHECK(store_follow(t.s) == 0 && state_of(&t).head == 7);
     CHECK(ts_put(&t, "task/1", "\"v\":1") == 0 && ts_is_replay(&t));
-    ts_close(&t);
-    free(path);
+    close_log(&t, path);
 }
 
 /* Whole records behind the mark, of a writer that died before it moved it:
@@ -874,11 +853,9 @@ test_torn_tail_is_cut_and_kept(void)
 static void
 test_whole_tail_is_taken(void)
 {
-    char *path = fresh_log();
     struct tstore t;
     size_t len, lock_len;
-    CHECK(ts_open(&t, path) == 0);
-    put_many(&t, 3, 3);
+    char *path = open_log(&t, 3, 3);
     char *lock = file_get(path_with(path, ".lock"), &lock_len);
     ts_close(&t);
     CHECK(ts_open(&t, path) == 0);
@@ -919,11 +896,9 @@ test_damage_refuses_writes_only(void)
 {
     static const int at[] = {3, 8, 25, 26, 60, 85};
     for (size_t i = 0; i < 2 * sizeof at / sizeof *at; i++) {
-        char *path = fresh_log();
         struct tstore t;
         size_t len;
-        CHECK(ts_open(&t, path) == 0);
-        put_many(&t, 10, 10);
+        char *path = open_log(&t, 10, 10);
         int64_t off = store_find(t.s, STR("task/5"))->off;
         flip(path, (size_t)off + (size_t)at[i / 2], 0);
         if (i % 2)
@@ -968,13 +943,12 @@ __wrap_realpath(const char *path, char *out)
 static void
 test_log_made_while_it_is_looked_for(void)
 {
-    char *path = fresh_log();
+    char *path = path_fresh("tasks.log");
     struct tstore t;
     made_meanwhile = path;
     CHECK(ts_open(&t, path) == 0);
     CHECK(store_find(t.s, STR("task/a")) != NULL);
-    ts_close(&t);
-    free(path);
+    close_log(&t, path);
 }
 
 int

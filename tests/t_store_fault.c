@@ -25,10 +25,8 @@ struct life {
 static void
 fresh(void)
 {
-    char *dir = test_tmpdir();
     free(path);
-    path = path_in(dir, "new/tasks.log");
-    free(dir);
+    path = path_fresh("new/tasks.log");
 }
 
 static int
@@ -257,7 +255,9 @@ fail_copy(enum fault_call call, long after, int err)
     else
         CHECK(backed != 0 && rmdir(to) == 0);
     if (access(path_with(path, ".out"), F_OK) == 0)
-        CHECK(mended == 0 && store_verify(path_with(path, ".out"), &rep, NULL) == 0 && !rep.damaged);
+        CHECK(mended == 0 &&
+              store_verify(path_with(path, ".out"), &rep, NULL) == 0 &&
+              !rep.damaged);
     else
         CHECK(mended != 0);
     free(log);

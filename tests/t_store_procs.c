@@ -17,10 +17,8 @@ static char *path;
 static void
 fresh(void)
 {
-    char *dir = test_tmpdir();
     free(path);
-    path = path_in(dir, "tasks.log");
-    free(dir);
+    path = path_fresh("tasks.log");
 }
 
 /* ---- nothing lost, all agree ---- */

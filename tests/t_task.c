@@ -5,6 +5,7 @@
 #include "catalogue.h"
 #include "clock.h"
 #include "nomem.h"
+#include "random.h"
 #include "same.h"
 #include "task_raw.h"
 #include "text.h"
@@ -556,15 +557,6 @@ test_key_table_is_bounded(void)
 
 /* ---- undo ---- */
 
-static uint32_t seed = 12345;
-
-static uint32_t
-rnd(uint32_t below)
-{
-    seed = seed * 1664525 + 1013904223;
-    return (seed >> 8) % below;
-}
-
 /* As the command does it with a task's newest record: 0, or an error. */
 static int
 archive(struct fixture *f, const char *key)
@@ -1013,25 +1005,6 @@ test_many_tasks(void)
 }
 
 /* ---- import ---- */
-
-static const char *
-import(struct fixture *f, const char *text)
-{
-    struct task_ctx c = {.a = &f->a};
-    const struct json_tok *obj;
-    struct task_receipt r;
-    bool unknown;
-    int rc;
-
-    arena_reset(&f->a);
-    CHECK(json_parse(&f->a, quoted(&f->a, text), &obj, NULL) == 0);
-    CHECK(store_lock_patiently(f->s) == 0);
-    rc = task_import(f->t, &c, obj, &r);
-    CHECK(store_commit(f->s, &unknown) == 0);
-    store_unlock(f->s);
-    CHECK(rc == c.e.code);
-    return rc == 0 ? "" : err_name(rc);
-}
 
 static void
 test_import(void)

@@ -231,10 +231,7 @@ test_no_memory(void)
 int
 main(void)
 {
-    char *dir = test_tmpdir();
-
-    path = path_in(dir, "tokens");
-    free(dir);
+    path = path_fresh("tokens");
     test_good_file();
     test_nobody_else_is_found();
     test_bad_lines();

@@ -198,13 +198,6 @@ test_read_only(void)
 
 enum unit { ASCII, UMLAUT, ITEMS };
 
-static void
-put_times(struct buf *b, const char *z, size_t n)
-{
-    while (n--)
-        buf_z(b, z);
-}
-
 /* The arguments with a field of n units. */
 static void
 put_args(struct buf *b, const char *start, const char *field, size_t n,
