@@ -3,12 +3,12 @@
    back. The server is the fixture of the suite; see make conformance. */
 
 import assert from 'node:assert/strict';
-import test from 'node:test';
 
 import * as types from '@modelcontextprotocol/sdk/types.js';
 
-import { accept, Agent, KINDS, LIMIT, MODERN, newStore, REMOTE_AUTO, REMOTES }
+import { accept, Agent, KINDS, MODERN, REMOTE_AUTO, REMOTES }
   from './agent.mjs';
+import { eachKind } from './each.mjs';
 import { CONFORMING } from './server.mjs';
 
 const ALL = [...KINDS, ...REMOTES, REMOTE_AUTO];
@@ -35,16 +35,13 @@ function answering(elicit) {
   };
 }
 
-function onEach(what, kinds, body, elicit = accept) {
-  for (const kind of kinds) {
-    test(`${what} (${kind.name})`, LIMIT, async (t) => {
-      const agent = await Agent.start(t, kind, newStore(t, CONFORMING),
-        { prepare: answering(elicit) });
-      await body(agent);
-      await agent.close();
-    });
-  }
-}
+const onEach = (what, kinds, body, elicit = accept) =>
+  eachKind(what, kinds, async (t, kind, store) => {
+    const agent = await Agent.start(t, kind, store,
+      { prepare: answering(elicit) });
+    await body(agent);
+    await agent.close();
+  }, CONFORMING);
 
 async function text(agent, name, args = {}) {
   const { content, isError } = await agent.callTool(name, args);

@@ -13,7 +13,8 @@ import { bindTaskReceiver } from '@modelcontextprotocol/ext-tasks/receiver';
 
 import { accept, Agent, EXTENSION, KINDS, LIMIT, MODERN, modern, newStore, Raw,
   WHO } from './agent.mjs';
-import { CONFORMING } from './server.mjs';
+import { eachKind } from './each.mjs';
+import { CONFORMING, LASTING } from './server.mjs';
 
 const OLD = KINDS.filter(({ name }) =>
   /client 2.4.0 on \w+ legacy/.test(name));
@@ -104,15 +105,9 @@ async function join(t, kind, store, { answer = accept, prepare } = {}) {
   });
 }
 
-function onEach(what, kinds, body) {
-  for (const kind of kinds) {
-    test(`${what} (${kind.name})`, LIMIT, async (t) => {
-      const store = newStore(t, CONFORMING);
-      const more = (options) => join(t, kind, store, options);
-      await body(more, store);
-    });
-  }
-}
+const onEach = (what, kinds, body) =>
+  eachKind(what, kinds, (t, kind, store) =>
+    body((options) => join(t, kind, store, options), store), CONFORMING);
 
 const call = ({ session }, name, args = {}, options = TASK) =>
   session.callTool(name, args, options);
@@ -129,14 +124,8 @@ function says(outcome, text) {
 describe('ext-tasks', { concurrency: 6 }, () => {
   onEach('each tool to its end', [...OLD, ...NEW], async (more) => {
     const agent = await more();
-    const [slow, failing, fault, asks, both, works] = await Promise.all([
-      play(agent, 'slow_compute', { seconds: 1, label: 'x' }),
-      play(agent, 'failing_job'),
-      play(agent, 'protocol_error_job'),
-      play(agent, 'confirm_delete', { filename: 'f' }),
-      play(agent, 'multi_input'),
-      play(agent, 'test_tool_with_task')
-    ]);
+    const [slow, failing, fault, asks, both, works] = await Promise.all(
+      LASTING.map((how) => play(agent, ...how)));
     says(slow, /^Computed: x$/);
     says(asks, /"confirm":true/);
     says(both, /both/);

@@ -2,30 +2,21 @@
    change, and a server that dies and comes back on the same port. */
 
 import assert from 'node:assert/strict';
-import test from 'node:test';
 
-import { Agent, KINDS, LIMIT, newStore, REMOTE_AUTO, REMOTES }
-  from './agent.mjs';
+import { Agent, KINDS, REMOTE_AUTO, REMOTES } from './agent.mjs';
+import { eachBeside } from './each.mjs';
 
-const OTHER = KINDS.find((k) => !k.path && k.rev === '2025-11-25');
 const ON_HTTP = [...KINDS.filter((k) => k.path), ...REMOTES];
 const TASK = { task_id: 'm.1', title: 'Watched' };
 const URI = 'task://m.1';
 
 /* Each test has a client of each kind, and another process on the store. */
-function onEach(what, kinds, body) {
-  for (const kind of kinds) {
-    test(`${what} (${kind.name})`, LIMIT, async (t) => {
-      const store = newStore(t);
-      const other = await Agent.start(t, OTHER, store);
-      await other.tool('create_task', TASK);
-      const agent = await Agent.start(t, kind, store);
-      await body(agent, other, store);
-      await agent.close();
-      await other.close();
-    });
-  }
-}
+const onEach = (what, kinds, body) =>
+  eachBeside(what, kinds, TASK, async ({ t, kind, store, other }) => {
+    const agent = await Agent.start(t, kind, store);
+    await body(agent, other, store);
+    await agent.close();
+  });
 
 const change = (agent, goal) =>
   agent.tool('update_task', { task_id: TASK.task_id, goal });

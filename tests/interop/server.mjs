@@ -23,6 +23,15 @@ export const CONFORMING = {
   stdio: (dir) => [dir, '-'],
   http: (dir, port) => [dir, String(port)]
 };
+/* Its tools that outlive their requests, and what they are called with. */
+export const LASTING = [
+  ['slow_compute', { seconds: 1, label: 'x' }],
+  ['failing_job'],
+  ['protocol_error_job'],
+  ['confirm_delete', { filename: 'f' }],
+  ['multi_input'],
+  ['test_tool_with_task']
+];
 
 export class Server {
   users = 0; /* agents that are connected to it */

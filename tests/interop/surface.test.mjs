@@ -3,13 +3,13 @@
 
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
-import test from 'node:test';
 
 import { EmptyResultSchema as AnyResult }
   from '@modelcontextprotocol/sdk/types.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 
-import { Agent, KINDS, LIMIT, MODERN, newStore } from './agent.mjs';
+import { Agent, KINDS, MODERN } from './agent.mjs';
+import { eachKind } from './each.mjs';
 
 const TOOLS = [
   'attach_artifact', 'claim_task', 'create_task', 'get_task', 'handoff_task',
@@ -18,16 +18,12 @@ const TOOLS = [
 ];
 const READS = ['get_task', 'list_tasks', 'wait_for_task'];
 
-function onEach(what, body) {
-  for (const kind of KINDS) {
-    test(`${what} (${kind.name})`, LIMIT, async (t) => {
-      const store = newStore(t);
-      const agent = await Agent.start(t, kind, store);
-      const last = await body(agent, t, store) ?? agent;
-      await last.close();
-    });
-  }
-}
+const onEach = (what, body) =>
+  eachKind(what, KINDS, async (t, kind, store) => {
+    const agent = await Agent.start(t, kind, store);
+    const last = await body(agent, t, store) ?? agent;
+    await last.close();
+  });
 
 /* Calls a tool until there is no further page. */
 async function pages(agent, name, args) {

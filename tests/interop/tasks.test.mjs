@@ -10,7 +10,8 @@ import { InMemoryTaskStore } from '@modelcontextprotocol/sdk/experimental';
 
 import { accept, Agent, EXTENSION, KINDS, LIMIT, MODERN, newStore, WHO }
   from './agent.mjs';
-import { CONFORMING } from './server.mjs';
+import { eachKind } from './each.mjs';
+import { CONFORMING, LASTING } from './server.mjs';
 import { create, ended, hasHeard, isAsked, join, ON, POLL, polls, RELATED,
   request, resultOf, REV, slowly, textOf } from './tasks.mjs';
 
@@ -20,15 +21,11 @@ const NO_METHOD = { code: -32601 };
 
 /* Each test has a store of its own, and may have more clients there; those
    that are still connected in the end leave. */
-function onEach(what, body, answer) {
-  for (const kind of ON) {
-    test(`${what} (${kind.name})`, LIMIT, async (t) => {
-      const store = newStore(t, CONFORMING);
-      const more = (how = answer) => join(t, kind, store, how);
-      await body(await more(), more, store);
-    });
-  }
-}
+const onEach = (what, body, answer) =>
+  eachKind(what, ON, async (t, kind, store) => {
+    const more = (how = answer) => join(t, kind, store, how);
+    await body(await more(), more, store);
+  }, CONFORMING);
 
 /* All that callToolStream gives. */
 async function play(agent, name, args = {}) {
@@ -60,14 +57,8 @@ async function dies(agent, more, store) {
 
 describe('the older SDK', { concurrency: 6 }, () => {
   onEach('each tool to its end', async (agent) => {
-    const [slow, failing, fault, asks, both, works] = await Promise.all([
-      play(agent, 'slow_compute', { seconds: 1, label: 'x' }),
-      play(agent, 'failing_job'),
-      play(agent, 'protocol_error_job'),
-      play(agent, 'confirm_delete', { filename: 'f' }),
-      play(agent, 'multi_input'),
-      play(agent, 'test_tool_with_task')
-    ]);
+    const [slow, failing, fault, asks, both, works] = await Promise.all(
+      LASTING.map((how) => play(agent, ...how)));
 
     for (const { id, seen, statuses, last } of [slow, asks, both, works]) {
       assert.equal(seen[0].type, 'taskCreated');

@@ -10,11 +10,11 @@ import { promisify } from 'node:util';
 
 import { accept, Agent, EXTENSION, KINDS, LIMIT, MODERN, modern, newStore, Raw,
   REMOTE_AUTO, REMOTES } from './agent.mjs';
+import { eachBeside, OTHER } from './each.mjs';
 import { SERVER } from './server.mjs';
 import { create, ended, hasHeard, join, ON, polls, resultOf, slowly, textOf }
   from './tasks.mjs';
 
-const OTHER = ON.find((kind) => !kind.path);
 const TASK = { task_id: 'w.1', title: 'Awaited', status: 'in_progress' };
 const { task_id } = TASK;
 const WAIT = { task_id, until: 'done' };
@@ -28,18 +28,7 @@ const idOf = async (agent) =>
   (await agent.tool('get_task', { task_id })).questions[0].question_id;
 
 /* Each test has a task, and another process on its store. */
-function onEach(what, kinds, body) {
-  for (const kind of kinds) {
-    test(`${what} (${kind.name})`, LIMIT, async (t) => {
-      const store = newStore(t);
-      const other = await Agent.start(t, OTHER, store);
-      await other.tool('create_task', TASK);
-      await body({ t, kind, store, other });
-      await other.close();
-    });
-  }
-}
-
+const onEach = (what, kinds, body) => eachBeside(what, kinds, TASK, body);
 
 describe('plain calls', { concurrency: 6 }, () => {
   onEach('waiting for a task', [...KINDS, ...REMOTES, REMOTE_AUTO],
