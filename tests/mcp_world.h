@@ -363,18 +363,27 @@ join(struct world *w, const char *principal, char id[MCP_ID_MAX])
     CHECK(try_join(w, principal, id));
 }
 
-/* A request of one parameter in a session. */
+/* A request of one parameter, by whom f says. */
 static inline bool
-ask(struct world *w, const char *id, const char *method, const char *name,
-    const char *value)
+ask_by(struct world *w, const struct mcp_facts *f, const char *method,
+       const char *name, const char *value)
 {
-    struct mcp_facts f = facts("ann", id);
     char text[2048];
 
     snprintf(text, sizeof(text),
              "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{"
              "\"%s\":\"%s\"}}", method, name, value);
-    return strcmp(run(w, &f, text, NULL), OK) == 0;
+    return strcmp(run(w, f, text, NULL), OK) == 0;
+}
+
+/* The same in a session. */
+static inline bool
+ask(struct world *w, const char *id, const char *method, const char *name,
+    const char *value)
+{
+    struct mcp_facts f = facts("ann", id);
+
+    return ask_by(w, &f, method, name, value);
 }
 
 static inline bool

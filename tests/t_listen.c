@@ -62,6 +62,7 @@ test_pipe_is_told_at_once_without_event_ids(void)
     struct world w;
     struct client *c = client();
     struct mcp_facts f = {0};
+    int i;
 
     open_world(&w);
     f.session = mcp_join(w.m, &c->sink);
@@ -69,12 +70,8 @@ test_pipe_is_told_at_once_without_event_ids(void)
     CHECK(!mcp_listens(w.m) && c->n == 0);
     run(&w, &f, INIT, NULL);
     CHECK(mcp_listens(w.m));
-    CHECK(strcmp(run(&w, &f, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":"
-                     "\"resources/subscribe\",\"params\":{\"uri\":"
-                     "\"toy://a/x\"}}", NULL), OK) == 0);
-    CHECK(strcmp(run(&w, &f, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":"
-                     "\"resources/subscribe\",\"params\":{\"uri\":"
-                     "\"toy://a/x\"}}", NULL), OK) == 0);
+    for (i = 0; i < 2; i++)
+        CHECK(ask_by(&w, &f, "resources/subscribe", "uri", "toy://a/x"));
     CHECK(mcp_session_id(f.session)[0] == '\0' && f.session->n_subs == 1);
     CHECK(store_find(w.s, STR("session/")) == NULL);
     put(&w, "a");
@@ -597,16 +594,13 @@ test_last_event_id_that_is_none(void)
             snprintf(last, sizeof(last), "%s%s", id, cases[i]);
         else
             snprintf(last, sizeof(last), "%s.1.0", other);
-        CHECK(stream_as(&w, "ann", id, str_of(last), two,
-                    &s) == 0);
+        CHECK(stream_as(&w, "ann", id, str_of(last), two, &s) == 0);
         if (!CHECK(s->sinks == &one->sink && two->n == 0))
             fprintf(stderr, "%s\n", last);
         mcp_stream_close(s, &two->sink);
     }
-    CHECK(stream_as(&w, "bob", id, STR_NONE, two,
-                    &s) == ERR_NOT_FOUND);
-    CHECK(stream_as(&w, "ann", "x", STR_NONE, two,
-                    &s) == ERR_NOT_FOUND);
+    CHECK(stream_as(&w, "bob", id, STR_NONE, two, &s) == ERR_NOT_FOUND);
+    CHECK(stream_as(&w, "ann", "x", STR_NONE, two, &s) == ERR_NOT_FOUND);
     close_world(&w);
     drop(one);
     drop(two);
@@ -684,8 +678,7 @@ test_after_a_restart_the_rest_is_told(void)
     restart(&w);
     n = put(&w, "b");
     clear(c);
-    CHECK(stream_as(&w, "ann", id, str_of(last), c,
-                    &s) == 0);
+    CHECK(stream_as(&w, "ann", id, str_of(last), c, &s) == 0);
     tick(&w, 0);
     CHECK(c->n == 3 && told(c, 0, place(n, 2), UPDATED("toy://b")) &&
           told(c, 1, place(n, MCP_LIST_PLACE), LIST("resources")) &&
@@ -693,8 +686,7 @@ test_after_a_restart_the_rest_is_told(void)
     restart(&w); /* and nothing twice, by what came last */
     snprintf(last, sizeof(last), "%s", c->event[0]);
     clear(c);
-    CHECK(stream_as(&w, "ann", id, str_of(last), c,
-                    &s) == 0);
+    CHECK(stream_as(&w, "ann", id, str_of(last), c, &s) == 0);
     tick(&w, 2000);
     CHECK(c->n == 2 && strstr(c->text[0], "resources/list_changed"));
     CHECK(c->n == 2 && strstr(c->text[1], "tools/list_changed"));
@@ -923,12 +915,8 @@ test_readers_write_nothing(void)
     CHECK(strlen(id) == 32);
     f.session_id = str_of(id);
     for (i = 0; i < 2; i++) {
-        CHECK(strcmp(run(&w, &f, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":"
-                         "\"resources/subscribe\",\"params\":{\"uri\":"
-                         "\"toy://a\"}}", NULL), OK) == 0);
-        CHECK(strcmp(run(&w, &f, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":"
-                         "\"logging/setLevel\",\"params\":{\"level\":"
-                         "\"error\"}}", NULL), OK) == 0);
+        CHECK(ask_by(&w, &f, "resources/subscribe", "uri", "toy://a"));
+        CHECK(ask_by(&w, &f, "logging/setLevel", "level", "error"));
     }
     CHECK(mcp_stream_open(w.m, &f, STR_NONE, &c->sink, &s) == 0);
     CHECK(s->n_subs == 1 && s->log_level == 3);
@@ -1323,8 +1311,7 @@ open_stream(struct world *w, const char *id, struct client *c)
 {
     struct mcp_session *s;
 
-    return stream_as(w, "ann", id, STR_NONE, c,
-                    &s) == 0;
+    return stream_as(w, "ann", id, STR_NONE, c, &s) == 0;
 }
 
 static bool

@@ -1074,7 +1074,8 @@ test_archived_tasks(void)
     call(&f, "create_task", "{'task_id':'b','title':'B','depends_on':['a']}");
     call(&f, "save_checkpoint", "{'task_id':'a','agent':'ann'}");
     call(&f, "update_task", "{'task_id':'a','status':'done'}");
-    CHECK(ok(&f) && store_read(f.s, store_find(f.s, STR("task/a")), &f.a, &r) == 0);
+    CHECK(ok(&f) &&
+          store_read(f.s, store_find(f.s, STR("task/a")), &f.a, &r) == 0);
     CHECK(archive(&f, "task/a") == 0);
     CHECK(is_replay(&f) && tasks_count(f.t, TASK_DONE) == 0);
     call(&f, "get_task", "{'task_id':'a'}");
