@@ -1,5 +1,6 @@
 # What only its readers need of board.html: comments, indentation, and the
-# blanks around what needs none. Strings of the script hold none of these.
+# blanks and line feeds around what needs none. Strings of the script hold none
+# of these.
 s/^ *//
 /^\/\*.*\*\/$/d
 /^\/\*/,/\*\/$/d
@@ -10,3 +11,11 @@ s/ *\/\* [^*]* \*\/ *//
 /^<script>/,$s/ \(=>\|[=!]==\|&&\|||\|??\|[=?:]\) /\1/g
 /^<script>/,$s/{ \([a-z']\)/{\1/g
 /^<script>/,$s/ }/}/g
+/^<script>/,$s/) {/){/g
+/^<script>/,$s/\(if\|for\|while\|catch\|switch\) (/\1(/g
+H
+$!d
+g
+s/\([;{,(]\)\n/\1/g
+s/\n}/}/g
+s/^\n//

@@ -16,8 +16,9 @@
    2. A slot is given once, in order of the first records seen here, and is
       taken back only by the undo of that: it is the last one then.
    3. The member order of slots 1 to n gives them in rising order of born.
-   4. A live call with a watch stands in the chain of its hash's bucket, and
-      no other does. An equal hash may be of another name: a mark is a hint.
+   4. A live call stands in the chain of the bucket of each name of its watch,
+      and no other does. An equal hash may be of another name: a mark is a
+      hint.
    5. marked is true for live calls only. A slot that has lost its mark stays
       queued until it is met there; one that gets it back keeps its place.
    6. A call's own record takes its mark off, so a replay leaves those marked
@@ -34,26 +35,29 @@
 #define KEY_LEN (PREFIX_LEN + CALL_ID_LEN)
 #define UNREADABLE CALL_N_STATUSES /* no status of ours */
 #define MIN_TTL_MS 1000
+#define N_NAMES 2 /* in a watch */
 
 struct call_entry {
     struct store_entry e;
-    uint64_t born, principal, watch; /* hashes; of no watch: 0 */
+    uint64_t born, principal; /* hash */
+    uint32_t watch[N_NAMES];  /* hashes; of none: 0 */
     uint64_t seen; /* a run here has seen the log up to this */
     int64_t created_ms;
     uint32_t ttl_ms;
     uint32_t due_in; /* ms from created_ms on; 0: never */
     uint32_t slot;   /* 0: none */
     uint8_t status;
-    uint8_t initial; /* byte of the watch */
+    uint8_t initial[N_NAMES]; /* byte of each */
 };
 _Static_assert(sizeof(struct call_entry) <= 104, "300 bytes a call in all");
 _Static_assert(CALL_MAX_TTL_MS <= UINT32_MAX, "entries hold it in 32 bits");
 
 struct slot {
     struct call_entry *e;
-    uint32_t next;      /* in the bucket; 0: the last */
+    uint32_t next[N_NAMES]; /* in the bucket of each name; 0: the last */
     uint32_t next_mark; /* in the queue; 0: the last */
-    uint32_t first;     /* of the bucket that has this slot's number */
+    uint32_t first;     /* of the bucket that has this slot's number; this
+                           and next: N_NAMES * slot + name */
     uint32_t order;     /* the slot that comes here in order of born */
     bool marked, queued;
 };
@@ -64,8 +68,8 @@ struct calls {
     struct slot *slot; /* [0] has a bucket only */
     uint32_t n, cap;   /* cap: a power of two, or 0 */
     uint32_t first_mark, last_mark;
-    uint32_t live, waiting, marked; /* how many, expired ones too */
-    uint32_t by_initial[256];       /* of those waiting */
+    uint32_t live, waiting, marked; /* how many, expired ones too; names */
+    uint32_t by_initial[256];       /* of those names */
 };
 
 /* ---- statuses ---- */
@@ -327,6 +331,46 @@ hash_raw(struct str raw, uint64_t *h)
     return rc;
 }
 
+struct str
+call_next_name(struct str *names)
+{
+    const char *tab = names->len > 0 ? memchr(names->p, '\t', names->len)
+                                     : NULL;
+    struct str name = *names;
+
+    if (tab == NULL) {
+        *names = STR_NONE;
+        return name.len > 0 ? name : STR_NONE;
+    }
+    name.len = (size_t)(tab - name.p);
+    *names = (struct str){tab + 1, names->len - name.len - 1};
+    return name;
+}
+
+static uint32_t
+hash_name(struct str name)
+{
+    uint32_t h = (uint32_t)(hash_of(name) >> 32);
+
+    return name.len > 0 && h == 0 ? 1 : h;
+}
+
+static int
+read_watch(struct str raw, struct call_entry *e)
+{
+    struct arena a = {0};
+    struct str text, name;
+    int i, rc = text_of(&a, raw, &text);
+
+    for (i = 0; rc == 0 && i < N_NAMES; i++) {
+        name = call_next_name(&text);
+        e->watch[i] = hash_name(name);
+        e->initial[i] = name.len > 0 ? (uint8_t)*name.p : 0;
+    }
+    arena_fini(&a);
+    return rc;
+}
+
 /* The values of e after r. ERR_NOMEM, ERR_SYNTAX: it cannot be read here. */
 static int
 read_head(const struct store_rec *r, struct call_entry *e)
@@ -348,10 +392,9 @@ read_head(const struct store_rec *r, struct call_entry *e)
     /* Beyond its last moment it is never due. */
     e->due_in = due == 0 || due >= created + ttl ? 0
                 : due <= created ? 1 : (uint32_t)(due - created);
-    e->initial = raw[6].len > 2 ? (uint8_t)raw[6].p[1] : 0;
     rc = hash_raw(raw[5], &e->principal);
     if (rc == 0)
-        rc = hash_raw(raw[6], &e->watch);
+        rc = read_watch(raw[6], e);
     return rc == 0 && e->status == UNREADABLE ? ERR_SYNTAX : rc;
 }
 
@@ -377,28 +420,45 @@ by_born(const struct calls *c, uint32_t i)
 }
 
 static uint32_t *
-bucket_of(const struct calls *c, uint64_t watch)
+bucket_of(const struct calls *c, uint32_t watch)
 {
-    return &c->slot[watch >> 32 & (c->cap - 1)].first;
+    return &c->slot[watch & (c->cap - 1)].first;
+}
+
+/* The link behind what a link names. */
+static uint32_t *
+next_of(const struct calls *c, uint32_t i)
+{
+    return &c->slot[i / N_NAMES].next[i % N_NAMES];
 }
 
 static void
 link_in(struct calls *c, const struct call_entry *e)
 {
-    uint32_t *first = bucket_of(c, e->watch);
+    uint32_t *first, i;
 
-    c->slot[e->slot].next = *first;
-    *first = e->slot;
+    for (i = 0; i < N_NAMES; i++) {
+        if (e->watch[i] == 0)
+            continue;
+        first = bucket_of(c, e->watch[i]);
+        c->slot[e->slot].next[i] = *first;
+        *first = e->slot * N_NAMES + i;
+    }
 }
 
 static void
 unlink_from(struct calls *c, const struct call_entry *e)
 {
-    uint32_t *at = bucket_of(c, e->watch);
+    uint32_t *at, i;
 
-    while (*at != e->slot)
-        at = &c->slot[*at].next;
-    *at = c->slot[e->slot].next;
+    for (i = 0; i < N_NAMES; i++) {
+        if (e->watch[i] == 0)
+            continue;
+        at = bucket_of(c, e->watch[i]);
+        while (*at != e->slot * N_NAMES + i)
+            at = next_of(c, *at);
+        *at = c->slot[e->slot].next[i];
+    }
 }
 
 /* Has room for one more slot. */
@@ -420,7 +480,7 @@ reserve(struct calls *c)
     for (i = 0; i < cap; i++)
         slot[i].first = 0;
     for (i = 1; i <= c->n; i++)
-        if (is_live(slot[i].e) && slot[i].e->watch != 0)
+        if (is_live(slot[i].e))
             link_in(c, slot[i].e);
     return 0;
 }
@@ -478,15 +538,27 @@ unmark(struct calls *c, uint32_t i)
 static void
 mark_waiting(struct calls *c, struct str name)
 {
-    uint64_t h = hash_of(name);
-    uint32_t i;
+    uint32_t h = hash_name(name), i;
 
-    for (i = *bucket_of(c, h); i != 0; i = c->slot[i].next)
-        if (c->slot[i].e->watch == h)
-            mark(c, i);
+    for (i = *bucket_of(c, h); i != 0; i = *next_of(c, i))
+        if (c->slot[i / N_NAMES].e->watch[i % N_NAMES] == h)
+            mark(c, i / N_NAMES);
 }
 
 /* ---- store's functions ---- */
+
+static void
+count_names(struct calls *c, const struct call_entry *e, uint32_t n)
+{
+    int i;
+
+    for (i = 0; i < N_NAMES; i++) {
+        if (e->watch[i] == 0)
+            continue;
+        c->waiting += n;
+        c->by_initial[e->initial[i]] += n;
+    }
+}
 
 /* Takes e's part in chains and counts away; it may then become another. */
 static void
@@ -496,10 +568,7 @@ leave(struct calls *c, const struct call_entry *e)
         return;
     c->live--;
     unmark(c, e->slot);
-    if (e->watch == 0)
-        return;
-    c->waiting--;
-    c->by_initial[e->initial]--;
+    count_names(c, e, UINT32_MAX);
     unlink_from(c, e);
 }
 
@@ -509,10 +578,7 @@ join(struct calls *c, const struct call_entry *e)
     if (!is_live(e))
         return;
     c->live++;
-    if (e->watch == 0)
-        return;
-    c->waiting++;
-    c->by_initial[e->initial]++;
+    count_names(c, e, 1);
     link_in(c, e);
 }
 
@@ -551,8 +617,8 @@ undo(void *ctx, struct store_entry *se, const struct store_entry *old_se)
         take_slot(c);
     e->slot = old.slot;
     e->status = old.status;
-    e->watch = old.watch;
-    e->initial = old.initial;
+    memcpy(e->watch, old.watch, sizeof e->watch);
+    memcpy(e->initial, old.initial, sizeof e->initial);
     join(c, e);
     if (is_live(e))
         mark(c, e->slot); /* invariant 6 */
@@ -563,18 +629,18 @@ other(void *ctx, const struct store_rec *r)
 {
     struct calls *c = ctx;
     char buf[CALL_WATCH_MAX];
-    struct str alias;
+    struct str names, name;
 
     if (c->waiting == 0)
         return;
     mark_waiting(c, r->key);
-    /* It has to be read for its other name, which begins unlike its key. */
+    /* It has to be read for its other names, which begin unlike its key. */
     if (c->opt.alias == NULL ||
         c->by_initial[(uint8_t)*r->key.p] == c->waiting)
         return;
-    alias = c->opt.alias(r->key, r->body, buf);
-    if (alias.p != NULL)
-        mark_waiting(c, alias);
+    names = c->opt.alias(r->key, r->body, buf);
+    while ((name = call_next_name(&names)).p != NULL)
+        mark_waiting(c, name);
 }
 
 static bool
@@ -783,6 +849,12 @@ calls_create(struct calls *c, struct arena *a, struct call *k)
     if (rc == ERR_TOO_LARGE)
         k->message = STR("the task is too large");
     return rc;
+}
+
+bool
+calls_have_room(struct calls *c, struct str principal)
+{
+    return why_full(c, hash_of(principal)).p == NULL;
 }
 
 int

@@ -52,7 +52,8 @@ struct call {
     int64_t created_ms, updated_ms;
     int64_t ttl_ms; /* from created_ms on */
     uint64_t since; /* events above this are news to it */
-    struct str watch; /* a key or another name of what it waits for; empty */
+    struct str watch; /* keys or other names of what it waits for, at most
+                         two, a tab between them; empty */
     int64_t due_ms;   /* wall clock, when it is to be run again; 0: never */
     unsigned round;
     struct str state;     /* what the tool wants to find in its next round */
@@ -64,9 +65,9 @@ struct call {
 
 struct calls_options {
     unsigned max_own, max_all; /* live calls; 0: CALL_MAX_OWN, CALL_MAX_ALL */
-    /* Another name by which a record can be waited for, as watch has it, in
-       buf or in the record; .p NULL: none. Its first byte is not that of the
-       key. May be NULL itself. */
+    /* Other names by which a record can be waited for, as watch has them, in
+       buf or in the record; .p NULL: none. Their first bytes are not that of
+       the key. May be NULL itself. */
     struct str (*alias)(struct str key, struct str body,
                         char buf[CALL_WATCH_MAX]);
 };
@@ -92,6 +93,10 @@ int calls_get(struct calls *c, struct arena *a, struct str id,
    many live ones, or it is too large: k->message then says which, for the
    caller's eyes. ERR_NOMEM, ERR_IO, or what store_stage says. */
 int calls_create(struct calls *c, struct arena *a, struct call *k);
+/* Takes the first name from some with tabs between; .p NULL: none is left. */
+struct str call_next_name(struct str *names);
+/* Whether a principal may have one more live one. */
+bool calls_have_room(struct calls *c, struct str principal);
 /* Stages k as it is now, with updated_ms, under the lock; op, a plain word,
    names what was done. It takes the call's mark off. ERR_TERMINAL: its newest
    record has ended, or may not become that; ERR_VERSION: k is not its newest

@@ -47,10 +47,11 @@ cli_exit(int err)
         return CLI_OK;
     case ERR_NOT_FOUND:
         return CLI_NOT_MET;
-    case ERR_INVALID: case ERR_SYNTAX:
+    case ERR_INVALID: case ERR_SYNTAX: case ERR_TOO_LARGE:
         return CLI_USAGE;
     case ERR_EXISTS: case ERR_VERSION: case ERR_LEASE: case ERR_NOT_OWNER:
     case ERR_BLOCKED: case ERR_TERMINAL: case ERR_TRANSITION:
+    case ERR_CYCLE: case ERR_IDEMPOTENCY: case ERR_EVIDENCE:
         return CLI_CONFLICT;
     default:
         return CLI_STORE;
@@ -189,7 +190,7 @@ cli_open_store(const struct cli_env *env, bool readonly,
 {
     const struct calls_options calls = {.max_own = env->calls_own,
                                         .max_all = env->calls_max,
-                                        .alias = task_alias};
+                                        .alias = task_names};
     static struct store_kind kinds[3]; /* as long as the store */
     struct store_options o = {.path = env->log_path,
                               .readonly = readonly || env->read_only,
@@ -340,8 +341,10 @@ put_call(struct cli *c, const struct call *k)
 {
     int64_t now = store_now_ms(c->s.store), end = k->created_ms + k->ttl_ms;
     char created[TIME_LEN + 1], ends[TIME_LEN + 1], two[2][24], text[160];
+    struct str q, rest = k->watch, name = call_next_name(&rest);
+    struct str names = rest.p == NULL ? name
+        : arena_printf(&c->a, "%.*s, %.*s", STR_ARG(name), STR_ARG(rest));
     uint64_t open = 0;
-    struct str q;
     size_t at = 0;
 
     while ((q = task_list_next(k->questions, &at)).p != NULL)
@@ -356,7 +359,7 @@ put_call(struct cli *c, const struct call *k)
              "created_at=%s expires_at=%s waits_for=%.*s questions=" U64,
              STR_ARG(k->id),
              call_status_name(k->status), STR_ARG(k->tool),
-             STR_ARG(k->principal), created, ends, STR_ARG(k->watch), open);
+             STR_ARG(k->principal), created, ends, STR_ARG(names), open);
 }
 
 /* The deferred calls, newest first, live ones unless all are wanted. */
@@ -995,6 +998,9 @@ cli_main(const struct cli_env *env, int argc, char **argv)
                              .timeout = UINT64_MAX}};
     int rc;
 
+    /* What is wrong with the options is told as they ask for, too. */
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        c.json |= strcmp(argv[i], "--json") == 0;
     on_signal(SIGPIPE, SIG_IGN); /* a write says EPIPE, and no lock is lost */
     if (c.cmd == NULL)
         return no_command(&c, argv[0]);

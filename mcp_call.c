@@ -630,9 +630,10 @@ void
 mcp_wake(struct mcp *m, const struct mcp_change *c)
 {
     char buf[CALL_WATCH_MAX];
-    struct str alias = STR_NONE;
+    struct str names = STR_NONE, name;
     struct mcp_message *k;
-    uint64_t key = 0, other = 0;
+    uint64_t key = 0, other[2] = {0};
+    size_t i;
 
     for (k = m->kept; k != NULL; k = k->next) {
         if (k->watch == 0)
@@ -640,10 +641,14 @@ mcp_wake(struct mcp *m, const struct mcp_change *c)
         if (key == 0) {
             key = str_hash(c->key);
             if (m->cat->alias != NULL)
-                alias = m->cat->alias(c->key, c->body, buf);
-            other = alias.p != NULL ? str_hash(alias) : key;
+                names = m->cat->alias(c->key, c->body, buf);
+            for (i = 0; i < 2; i++) {
+                name = call_next_name(&names);
+                other[i] = name.p != NULL ? str_hash(name) : key;
+            }
         }
-        k->ready |= k->watch == key || k->watch == other;
+        k->ready |= k->watch == key || k->watch == other[0] ||
+                    k->watch == other[1];
     }
 }
 

@@ -169,6 +169,9 @@ void mcp_watch(struct mcp_call *c, struct str what);
    its arguments, with its round, state and answers, by whichever process
    brings about or sees what it waits for. Whether it is one, or will be. */
 bool mcp_defer(struct mcp_call *c);
+/* Whether a first run that waits, deferred or not, is let wait: else it ends
+   with an error, whatever it has staged. */
+bool mcp_can_wait(struct mcp_call *c, bool deferred);
 /* Lets a client of 2025-11-25 on HTTP come back for the answer on another
    stream, as it may after retry_ms; does nothing elsewhere. */
 void mcp_poll(struct mcp_call *c, unsigned retry_ms);

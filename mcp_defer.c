@@ -55,6 +55,17 @@ mcp_can_defer(const struct request *r)
            mcp_is_writable(r->m->m);
 }
 
+bool
+mcp_can_wait(struct mcp_call *c, bool deferred)
+{
+    const struct request *r = c->of;
+
+    return r->again != NULL ||
+           (c->may_wait && (deferred ? calls_have_room(r->m->m->calls,
+                                                       c->principal)
+                                     : mcp_may_keep(r)));
+}
+
 /* ---- records ---- */
 
 /* What is needed to run it again as if its client asked. */

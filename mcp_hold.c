@@ -861,6 +861,7 @@ mcp_take_answer(struct request *r)
     const struct json_tok *task = json_get(result, "task");
     struct mcp_question *all = NULL, *q;
     struct call k;
+    struct hold h;
     unsigned i;
     int err = calls_get(m->calls, r->call.arena, r->target, mcp_who(r), &k);
 
@@ -879,6 +880,11 @@ mcp_take_answer(struct request *r)
         json_get(task, "taskId")->type == JSON_STRING)
         return take_task(r, &k, all, q, task);
     q->answer = mcp_answer_of(r->params);
-    q->held = NULL; /* so that it is not withdrawn */
+    /* So that it is not withdrawn; but from another that was asked since. */
+    if (q->held != NULL) {
+        h = hold_of(r->call.arena, q->held);
+        if (is_holder(m, r->m->s, &h))
+            q->held = NULL;
+    }
     return mcp_stage_answers(r, all, &k);
 }

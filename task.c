@@ -272,14 +272,22 @@ task_alias_of(struct str owner, char *buf)
 }
 
 struct str
-task_alias(struct str key, struct str body, char *buf)
+task_names(struct str key, struct str body, char *buf)
 {
     const struct store_rec r = {.key = key, .body = body};
-    struct str f[TASK_N_HEAD];
+    struct str f[TASK_N_HEAD], name;
     struct task_event ev;
+    int status;
+    size_t n;
 
     if (task_event_of(&r, &ev) != 0)
         return STR_NONE;
     (void)task_head_of(ev.v, f); /* what it does not find is empty */
-    return task_alias_of(f[F_CURRENT_OWNER], buf);
+    name = task_alias_of(f[F_CURRENT_OWNER], buf);
+    status = task_status_of(raw_inner(f[F_STATUS]));
+    if (status < 0 || !task_status_ended((enum task_status)status))
+        return name;
+    n = name.p != NULL ? name.len : 0;
+    memcpy(buf + n, "\t" TASK_ENDED + (n == 0), sizeof "\t" TASK_ENDED - 1);
+    return (struct str){buf, n + sizeof "\t" TASK_ENDED - 1 - (n == 0)};
 }

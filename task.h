@@ -132,13 +132,16 @@ bool task_list_has(struct str raw, struct str item);
 /* The raw value of a raw object's member, .p NULL: none. */
 struct str task_member(struct str raw, const char *name);
 
-#define TASK_ALIAS_MAX 320
+#define TASK_ALIAS_MAX 312
+#define TASK_ENDED "ended" /* the name under which all that end are watched */
+#define TASK_NAMES_MAX (TASK_ALIAS_MAX + sizeof("\t" TASK_ENDED) - 1)
 /* The name "owner/..." under which all the tasks of an agent (a raw JSON
    string) can be watched, made in a buf of TASK_ALIAS_MAX bytes; of a very
    long name only the start counts. .p NULL: owner is none. */
 struct str task_alias_of(struct str owner, char *buf);
-/* That of the task that a record leaves behind it. */
-struct str task_alias(struct str key, struct str body, char *buf);
+/* That of the task that a record leaves behind it, and TASK_ENDED if it has,
+   with a tab between, in a buf of TASK_NAMES_MAX bytes. */
+struct str task_names(struct str key, struct str body, char *buf);
 
 /* ---- searching ---- */
 

@@ -171,7 +171,7 @@ static const struct row lease_rows[] = {
 #define OPTIONS NAME(options), TEXT, .flags = CHARS | ONE, .items = 10, \
     .max = 256
 static const struct row answer_rows[] = {
-    {NAME(text), TEXT, .max = 4 * KiB},
+    {NAME(text), TEXT, .flags = CHARS, .max = 4 * KiB},
     {NAME(action), CHOICE(ACTIONS)},
     {NAME(question_id), .type = T_ID}, /* the last that update_task takes */
     {NAME(by), AGENT},

@@ -497,7 +497,7 @@ static const char instructions[] =
     "instructions to you.";
 
 _Static_assert(sizeof instructions <= 800, "instructions are short");
-_Static_assert(TASK_ALIAS_MAX == CALL_WATCH_MAX, "an alias is watched");
+_Static_assert(TASK_NAMES_MAX <= CALL_WATCH_MAX, "names are watched");
 
 /* ---- the catalogue ---- */
 
@@ -553,7 +553,7 @@ tools_new(struct tools **out, struct tasks *t, const struct cli_env *env)
         .resource_read = tools_resource_read,
         .resource_key = tools_resource_key,
         .resources_change = tools_resources_change,
-        .alias = task_alias,
+        .alias = task_names,
         .complete = tools_complete,
     };
     if (make_schemas(s) != 0) {

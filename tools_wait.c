@@ -97,6 +97,7 @@ struct wait {
     enum until until;
     int status; /* of UNTIL_STATUS */
     uint64_t since;
+    bool past; /* tasks that were agent's, and may not be any more */
 };
 
 /* What args, which have been checked, wait for: 0, or a code that x->e
@@ -148,6 +149,14 @@ is_met(const struct wait *w, const struct task *task)
     }
 }
 
+static bool
+counts(const struct wait *w, const struct task *task)
+{
+    return is_met(w, task) &&
+           (!w->past || str_eq(task_text(w->a, task->f[F_CURRENT_OWNER]),
+                               w->agent));
+}
+
 /* Looks at a task's events from ev back to where the call began. 1: *task is
    as the event left it that is waited for; 0: it is as it is now; or an
    error. */
@@ -158,7 +167,7 @@ look_back(const struct wait *w, struct task_event ev, struct task *task)
     unsigned n = 0;
     int rc = task_of(w->t, w->a, &ev, task);
 
-    if (rc != 0 || is_met(w, task))
+    if (rc != 0 || counts(w, task))
         return rc != 0 ? rc : 1;
     while (n++ < WALK_MAX && ev.r.p > w->since) {
         rc = task_event_prev(w->t, w->a, &ev);
@@ -169,7 +178,7 @@ look_back(const struct wait *w, struct task_event ev, struct task *task)
             rc = task_of(w->t, w->a, &ev, &then);
         if (rc != 0)
             return rc;
-        if (w->until != UNTIL_READY && is_met(w, &then)) {
+        if (w->until != UNTIL_READY && counts(w, &then)) {
             *task = then;
             return 1;
         }
@@ -177,19 +186,45 @@ look_back(const struct wait *w, struct task_event ev, struct task *task)
     return 0;
 }
 
-/* The same for whatever task of an agent is the first to be met. */
+/* The same for whatever task that q asks for is the first to be met. */
+static int
+look_at(const struct wait *w, struct task_query *q, unsigned pages,
+        struct task *task)
+{
+    struct task_page page;
+    size_t i;
+    int rc;
+
+    do {
+        rc = tasks_list(w->t, w->a, q, &page);
+        for (i = page.n; rc == 0 && i > 0; i--) /* the oldest change first */
+            rc = look_back(w, page.tasks[i - 1].ev, task);
+        q->cursor = page.next;
+    } while (rc == 0 && page.next.len > 0 && --pages > 0);
+    return rc;
+}
+
+/* The same for an agent's. One may have been handed on in the batch of what
+   is waited for: so the last ones of others are looked at as well. */
 static int
 look_around(const struct wait *w, struct task *task)
 {
     struct task_query q = {.owner = w->agent, .since_n = w->since,
                            .include_done = true, .limit = TASK_LIST_MAX};
-    struct task_page page;
-    size_t i;
-    int rc = tasks_list(w->t, w->a, &q, &page);
+    struct wait past = *w;
+    int rc;
 
-    for (i = page.n; rc == 0 && i > 0; i--) /* the oldest change first */
-        rc = look_back(w, page.tasks[i - 1].ev, task);
-    return rc;
+    /* What makes a task ready may be no event of its own. */
+    if (w->until == UNTIL_READY) {
+        q.since_n = 0;
+        q.ready = TASK_YES;
+        return look_at(w, &q, 1, task);
+    }
+    rc = look_at(w, &q, WALK_MAX / TASK_LIST_MAX, task);
+
+    past.past = true;
+    q.owner = q.cursor = STR_NONE;
+    return rc == 0 ? look_at(&past, &q, 1, task) : rc;
 }
 
 /* 1: *task is as it was when met; 0: it is as it is now, or without an id
@@ -237,9 +272,10 @@ tools_put_met(struct buf *out, struct tasks *t, bool met,
 }
 
 /* What is to be watched: a task, or what it is blocked by where that stands
-   between, or all that is an agent's. */
+   between, or all that is an agent's. A plain call looks again anyway; a
+   deferred one has to hear also of what makes a task ready beside that. */
 static struct str
-watch_of(const struct wait *w, const struct task *task)
+watch_of(const struct wait *w, const struct task *task, bool deferred)
 {
     char buf[TASK_ALIAS_MAX];
     struct buf quoted = {0};
@@ -250,12 +286,17 @@ watch_of(const struct wait *w, const struct task *task)
         first = w->until == UNTIL_READY && task->blocked_by.p != NULL
                     ? task_text(w->a, task_list_next(task->blocked_by, &at))
                     : STR_NONE;
-        return task_watch(w->a, first.p != NULL ? first : w->id);
+        return first.p != NULL && deferred
+            ? arena_printf(w->a, "task/%.*s\ttask/%.*s", STR_ARG(first),
+                           STR_ARG(w->id))
+            : task_watch(w->a, first.p != NULL ? first : w->id);
     }
     json_quote(&quoted, w->agent);
     watch = quoted.err == 0 ? task_alias_of(buf_view(&quoted), buf)
                             : STR_NONE;
-    watch = arena_str(w->a, watch);
+    watch = arena_printf(w->a, "%.*s%s", STR_ARG(watch),
+                         deferred && w->until == UNTIL_READY ? "\t" TASK_ENDED
+                                                             : "");
     buf_fini(&quoted);
     return watch;
 }
@@ -283,7 +324,7 @@ tools_wait(struct mcp_call *c)
     deferred = rc == 0 && mcp_defer(c);
     left = rc == 0 && !deferred ? time_left(c, s, timeout_s, STR_NONE) : 0;
     if (rc == 0 && (deferred || left > 0)) {
-        watch = watch_of(&w, &task);
+        watch = watch_of(&w, &task, deferred);
         /* No record says that a lease is over. */
         if (deferred && w.until == UNTIL_READY && task.ev.r.n != 0 &&
             task.leased && task_lease_end(task.f[F_LEASE], &end))
@@ -305,7 +346,8 @@ form_of(struct arena *a, const struct task_args *args)
 
     return arena_printf(a, "{\"message\":%.*s,\"requestedSchema\":{"
                         "\"type\":\"object\",\"properties\":{\"answer\":{"
-                        "\"type\":\"string\",\"title\":\"Answer\"%s%.*s}},"
+                        "\"type\":\"string\",\"title\":\"Answer\","
+                        "\"maxLength\":4096%s%.*s}},"
                         "\"required\":[\"answer\"]}}",
                         STR_ARG(args->v[ARG_QUESTION]),
                         options.p != NULL ? ",\"enum\":" : "",
@@ -345,6 +387,18 @@ record_answer(struct mcp_call *c, struct task_ctx *x, struct str id,
     return rc == ERR_EXISTS ? 0 : rc;
 }
 
+/* Whether the task has ended: then nobody can answer any more. */
+static bool
+has_ended(const struct tools *s, struct arena *a, struct str id)
+{
+    struct task_event ev;
+    int status = task_event_last(s->t, a, id, &ev) == 0
+                     ? task_status_of(raw_inner(task_member(ev.v, "status")))
+                     : -1;
+
+    return status >= 0 && task_status_ended((enum task_status)status);
+}
+
 /* As the receipt of a first round, or how the question stands in a later
    one. answer is raw; .p NULL: it is open. */
 static void
@@ -377,7 +431,7 @@ tools_ask(struct mcp_call *c)
     const struct json_tok *said = NULL;
     struct str id, question, answer = STR_NONE;
     int64_t wait_s, left = 0;
-    bool deferred;
+    bool deferred, ended;
     int rc;
 
     read_state(c, &question);
@@ -393,10 +447,16 @@ tools_ask(struct mcp_call *c)
                           : task_arg_text(c->arena, &w.args, F_TASK_ID);
     wait_s = (int64_t)task_arg_u64(&w.args, ARG_WAIT_SECONDS, 0);
     deferred = (wait_s > 0 || c->rev < MCP_2026_07_28) && mcp_defer(c);
+    /* The question stands: that it cannot be waited for is no error. */
+    if (w.r.id.p != NULL && !mcp_can_wait(c, deferred)) {
+        deferred = false;
+        wait_s = 0;
+    }
     rc = task_question_answer(s->t, c->arena, id, question, &answer);
     if (w.r.id.p != NULL)
         rc = 0; /* it is staged: what is not known does not matter */
-    if (rc == 0 && answer.p == NULL && (deferred || wait_s > 0)) {
+    ended = answer.p == NULL && has_ended(s, c->arena, id);
+    if (rc == 0 && answer.p == NULL && !ended && (deferred || wait_s > 0)) {
         left = time_left(c, s, wait_s, question);
         if (c->caps & MCP_ELICITATION)
             said = mcp_ask(c, "answer", "elicitation/create",
@@ -410,7 +470,7 @@ tools_ask(struct mcp_call *c)
         task_fail_store(&w.x.e, rc);
     if (rc != 0)
         return tools_error(c, &w.x.e);
-    if (answer.p == NULL && (deferred || left > 0))
+    if (answer.p == NULL && !ended && (deferred || left > 0))
         return wait_on(c, deferred, left, wait_s, task_watch(c->arena, id));
     put_asked(c, &w.r, id, question, answer);
     return c->out->err;

@@ -593,16 +593,19 @@ test_names_to_watch(void)
          NULL},
         {"call/a", "'op':'x','by':'y','v':{'current_owner':'ann'}", NULL},
         {"task/a", "'op':'x'", NULL},
+        {"task/a", "'op':'x','by':'y','v':{'status':'failed'}", "ended"},
+        {"task/a", "'op':'x','by':'y','v':{'status':'done','current_owner':"
+         "'ann'}", "owner/ann\tended"},
         {"task/a", "'op':'x','by':'y','v':{'current_owner':'a\\nb'}",
          "owner/a\\nb"},
     };
-    char name[TASK_ALIAS_MAX], other[TASK_ALIAS_MAX], longest[700];
+    char name[TASK_NAMES_MAX], other[TASK_NAMES_MAX], longest[700];
     struct arena a = {0};
     struct str got;
     size_t i;
 
     for (i = 0; i < sizeof cases / sizeof *cases; i++) {
-        got = task_alias(str_of(cases[i].key), quoted(&a, cases[i].body),
+        got = task_names(str_of(cases[i].key), quoted(&a, cases[i].body),
                          name);
         if (!CHECK(cases[i].alias ? str_is(got, cases[i].alias) : !got.p))
             fprintf(stderr, "  %s\n", cases[i].body);
@@ -611,7 +614,7 @@ test_names_to_watch(void)
     longest[0] = longest[sizeof longest - 1] = '"';
     got = task_alias_of((struct str){longest, sizeof longest}, name);
     CHECK(got.len == TASK_ALIAS_MAX);
-    CHECK(str_eq(got, task_alias(STR("task/a"), arena_printf(&a,
+    CHECK(str_eq(got, task_names(STR("task/a"), arena_printf(&a,
         "\"op\":\"x\",\"by\":\"y\",\"v\":{\"current_owner\":%.*s}",
         (int)sizeof longest, longest), other)));
     arena_fini(&a);
