@@ -17,8 +17,8 @@
       before in.len changes: reading goes on in what room is left, and without
       any it stops.
    4. server->held is the sum of all held, each what its buffers hold. Reading
-      never takes it over HTTP_BUDGET but by SMALL for each connection; output
-      that does costs the slowest stream.
+      never takes it over HTTP_BUDGET but by SMALL for each connection, and by
+      HTTP_MAX_BODY for one; output that does costs the slowest stream.
    5. An idle connection has no buffers and no head. */
 
 #include "http_int.h"
@@ -64,6 +64,19 @@ http_touch(struct http_conn *c)
     c->since_ms = loop_now(c->server->loop);
 }
 
+/* Where c was the one whose body may pass the budget, and its reply has begun
+   or it is gone, another one is. */
+static void
+pass_on(struct http_conn *c)
+{
+    struct http *s = c->server;
+
+    if (s->first != c || (c->state >= BODY && c->state <= BUSY))
+        return;
+    s->first = NULL;
+    loop_timer_set(s->loop, &s->todo_timer, loop_now(s->loop));
+}
+
 /* What the handler was given stays until bury. */
 void
 http_drop(struct http_conn *c)
@@ -76,6 +89,7 @@ http_drop(struct http_conn *c)
     s->counts.held -= c->held;
     c->held = 0;
     c->state = DEAD;
+    pass_on(c);
     loop_watch(s->loop, c->fd, 0, NULL, NULL);
     close(c->fd);
     buf_fini(&c->out);
@@ -85,11 +99,19 @@ http_drop(struct http_conn *c)
 
 /* ---- the budget, and what to wait for ---- */
 
+/* Whether there is too much, beside the body that may pass the budget. */
+static bool
+is_over(const struct http *s)
+{
+    return s->counts.held - (s->first != NULL ? s->first->held : 0) >
+           HTTP_BUDGET;
+}
+
 /* Drops who reads slowest, streams first, until all fits. */
 static void
 shed(struct http *s)
 {
-    while (s->counts.held > HTTP_BUDGET) {
+    while (is_over(s)) {
         struct http_conn *worst = NULL, *c;
         unsigned i;
 
@@ -116,7 +138,8 @@ http_account(struct http_conn *c)
 
     s->counts.held += held - c->held;
     c->held = held;
-    if (s->counts.held > HTTP_BUDGET)
+    pass_on(c);
+    if (is_over(s))
         shed(s);
     else if (s->starved && s->counts.held < HTTP_BUDGET / 4 * 3)
         loop_timer_set(s->loop, &s->todo_timer, loop_now(s->loop));
@@ -145,6 +168,11 @@ room(struct http_conn *c)
         return have < READ_LEN ? READ_LEN - have : 0;
     }
     if (c->held <= SMALL || c->server->counts.held + n <= HTTP_BUDGET)
+        return n;
+    /* Where many have sent a part, one at a time goes on, or none would. */
+    if (c->state == BODY && c->server->first == NULL)
+        c->server->first = c;
+    if (c->server->first == c)
         return n;
     c->server->starved = true;
     return 0;
@@ -555,7 +583,8 @@ settle(void *ctx)
         }
         http_update(c);
     }
-    if (!s->starved || s->counts.held >= HTTP_BUDGET / 4 * 3)
+    if (!s->starved ||
+        (s->first != NULL && s->counts.held >= HTTP_BUDGET / 4 * 3))
         return;
     s->starved = false;
     for (i = 0; i < s->counts.open; i++)

@@ -59,6 +59,7 @@ struct http {
     int fd;                  /* -1: stopped */
     bool paused;             /* no descriptors left to accept with */
     bool starved;            /* some do not read because of the budget */
+    struct http_conn *first; /* the one whose body may pass it, or NULL */
     char *path;              /* of the socket file that it made */
     char address[HTTP_MAX_ADDRESS];
 };

@@ -67,23 +67,33 @@ unix_address(union address *a, const char *path)
     return sizeof a->un;
 }
 
-/* inet_ntop would bring the C library's printf along. Only "::" and "::1"
-   are written short. */
+/* As RFC 5952 has it, which is how clients write it in Host; inet_ntop would
+   bring the C library's printf along. */
 static void
 put_in6(const struct sockaddr_in6 *in6, char out[HTTP_MAX_ADDRESS])
 {
-    static const uint8_t zeros[14];
     const uint8_t *p = in6->sin6_addr.s6_addr;
-    size_t n = 0, i = 0;
+    size_t n = 0, i, k, from = 16, len = 2; /* one group is not cut short */
 
-    if (memcmp(p, zeros, sizeof zeros) == 0)
-        i = p[14] != 0 || p[15] != 0 ? 14 : 16;
+    for (i = 0; i < 16; i = k + 2) {
+        for (k = i; k < 16 && p[k] == 0 && p[k + 1] == 0; k += 2)
+            ;
+        if (k - i > len) {
+            from = i;
+            len = k - i;
+        }
+    }
     out[n++] = '[';
-    if (i > 0)
-        n += text_put(out + n, HTTP_MAX_ADDRESS - n, "::");
-    for (; i < 16; i += 2)
-        n += text_put(out + n, HTTP_MAX_ADDRESS - n, "%x%s",
-                      (unsigned)(p[i] << 8 | p[i + 1]), i < 14 ? ":" : "");
+    for (i = 0; i < 16; i += 2) {
+        if (i == from) {
+            n += text_put(out + n, HTTP_MAX_ADDRESS - n, "::");
+            i += len - 2;
+            continue;
+        }
+        n += text_put(out + n, HTTP_MAX_ADDRESS - n, "%s%x",
+                      i > 0 && i != from + len ? ":" : "",
+                      (unsigned)(p[i] << 8 | p[i + 1]));
+    }
     text_put(out + n, HTTP_MAX_ADDRESS - n, "]:%u",
              (unsigned)ntohs(in6->sin6_port));
 }

@@ -274,13 +274,17 @@ call_due(struct loop *l)
 static void
 look_for_signal(void)
 {
+    struct sigaction sa;
     sigset_t pending;
     size_t i;
 
     if (sigpending(&pending) != 0)
         return;
+    /* Linux keeps a blocked signal pending even where it is ignored. */
     for (i = 0; i < SIGNALS_N; i++)
-        if (sigismember(&pending, signals[i]) == 1)
+        if (sigismember(&pending, signals[i]) == 1 &&
+            sigaction(signals[i], NULL, &sa) == 0 &&
+            sa.sa_handler == note_signal)
             got[i] = 1;
 }
 

@@ -935,8 +935,10 @@ mcp_run(struct mcp_message *m, struct buf *out, struct buf *notes)
     if (m->cancelled)
         mcp_withdraw(m->v, notes);
     for (i = 0; i < m->n && out->err == 0 && !m->cancelled; i++) {
-        if (m->v[i].answers != '\0')
+        if (m->v[i].answers != '\0' && !m->batch)
             status = take_answer(&m->v[i], out);
+        else if (m->v[i].answers != '\0') /* an error has no place there */
+            mcp_take_answer(&m->v[i]);
         if (m->v[i].silent)
             continue;
         if (m->batch)

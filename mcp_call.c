@@ -191,8 +191,10 @@ mcp_progress(struct mcp_call *c, uint64_t progress, uint64_t total,
 {
     struct buf *b = c->of->notes;
 
-    if (c->of->token.p == NULL)
+    /* It has to increase, however soon the call is run again. */
+    if (c->of->token.p == NULL || progress < c->of->telling)
         return;
+    c->of->telling = progress + 1;
     buf_z(b, NOTE "progress\",\"params\":{");
     if (c->of->again != NULL)
         buf_printf(b, "\"_meta\":{" MCP_RELATED "%.*s\"}},",
@@ -372,6 +374,7 @@ mcp_begin_run(struct request *r)
     r->wait_ms = -1;
     r->poll_ms = 0;
     r->watch = STR_NONE;
+    r->telling = r->told;
     r->why = NULL;
     r->error = STR_NONE;
     r->defers = r->task || r->again != NULL;
@@ -680,6 +683,7 @@ mcp_keep(const struct mcp_message *m, struct mcp_sink *sink, void *owner,
         goto fail;
     k->v->wait_ms = r->wait_ms;
     k->v->poll_ms = r->poll_ms;
+    k->v->told = r->telling;
     k->v->watch = arena_str(k->a, r->watch);
     k->v->seen = r->seen;
     k->v->call.since = r->call.since;
@@ -715,6 +719,7 @@ mcp_keep_on(struct mcp_message *m)
 
     for (q = m->v->questions; q != NULL; q = q->next)
         q->sent = true;
+    m->v->told = m->v->telling;
     m->v->call.round++;
     m->v->call.state = m->v->state;
     m->turn++;

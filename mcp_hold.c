@@ -797,12 +797,17 @@ mcp_stage_answers(struct request *r, const struct mcp_question *q,
                   struct call *k)
 {
     struct mcp *m = r->m->m;
+    const struct json_tok *list;
     int err;
 
     k->questions = mcp_raw_questions(m, r->call.arena, q);
     k->due_ms = 1; /* should it not be run in this turn */
     if (k->questions.p == NULL)
         return ERR_NOMEM;
+    /* In here an answer stands deeper than in its message, and not alone. */
+    err = json_parse(r->call.arena, k->questions, &list, NULL);
+    if (err != 0)
+        return err;
     err = calls_stage(m->calls, r->call.arena, k, "answer");
     if (err == 0)
         calls_mark(m->calls, k->id);
@@ -886,5 +891,9 @@ mcp_take_answer(struct request *r)
         if (is_holder(m, r->m->s, &h))
             q->held = NULL;
     }
+    err = mcp_stage_answers(r, all, &k);
+    if (err != ERR_TOO_LARGE)
+        return err;
+    q->answer = mcp_answer_of(NULL); /* none that could be kept */
     return mcp_stage_answers(r, all, &k);
 }

@@ -129,6 +129,8 @@ struct request {
     int log_level;      /* of a modern one, wanted up to this, or of
                            logging/setLevel; -1: none */
     struct str token;   /* raw progressToken, .p NULL: none */
+    uint64_t told, telling; /* above the progress that its client was told,
+                               and that it is told in this run */
     const struct json_tok *inputs; /* inputResponses of a modern one */
     struct buf *notes;  /* while it runs */
     struct mcp_question *questions; /* sent so far, then those of this run */

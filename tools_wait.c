@@ -309,20 +309,30 @@ tools_wait(struct mcp_call *c)
     struct task_ctx x;
     struct task task;
     struct wait w;
-    struct str watch;
+    struct str watch, known;
+    uint64_t seen;
     int64_t timeout_s, left, end;
     bool deferred;
     int rc = tools_args(c, &x, TOOL_WAIT, &args);
 
     if (rc == 0)
         rc = read_wait(s->t, &x, &args, c->since, &w);
+    read_state(c, &known);
+    if (rc == 0 && str_u64(known, &seen) && seen > w.since)
+        w.since = seen;
+    seen = store_next_n(tasks_store(s->t)) - 1;
     if (rc == 0)
         rc = look(&w, &x, &task);
     if (rc < 0)
         return tools_error(c, &x.e);
+    /* What this run has looked at the next one need not; of an agent's tasks
+       it may not have seen all. */
+    known = w.id.p != NULL
+                ? arena_printf(c->arena, "%llu", (unsigned long long)seen)
+                : STR_NONE;
     timeout_s = (int64_t)task_arg_u64(&args, ARG_TIMEOUT_SECONDS, 20);
     deferred = rc == 0 && mcp_defer(c);
-    left = rc == 0 && !deferred ? time_left(c, s, timeout_s, STR_NONE) : 0;
+    left = rc == 0 && !deferred ? time_left(c, s, timeout_s, known) : 0;
     if (rc == 0 && (deferred || left > 0)) {
         watch = watch_of(&w, &task, deferred);
         /* No record says that a lease is over. */

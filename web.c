@@ -416,17 +416,21 @@ static const struct peer_ops ops = {on_message, on_answer, on_later,
 
 /* ---- /mcp ---- */
 
+/* One that stands twice says nothing that can be relied on: whoever routed by
+   it may have read the other. */
 static struct str
 header(void *ctx, const char *name)
 {
-    return http_field_of(http_request(ctx), name);
+    const struct http_head *h = http_request(ctx);
+
+    return http_field_n(h, name) > 1 ? STR("\1") : http_field_of(h, name);
 }
 
 static struct mcp_facts
 facts_of(const struct link *k)
 {
     return (struct mcp_facts){.http = true,
-                              .version = field(k, VERSION),
+                              .version = header(k->c, VERSION),
                               .header = header,
                               .header_ctx = k->c,
                               .principal = principal(k),

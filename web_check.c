@@ -90,8 +90,9 @@ web_is_ours(const struct web_options *o, const char *address,
 {
     struct str origin = http_field_of(h, "origin");
 
-    if (!is_unix(address) &&
-        (h->host.p == NULL || !is_allowed(o, address, h->host)))
+    if (http_field_n(h, "origin") > 1 ||
+        (!is_unix(address) &&
+         (h->host.p == NULL || !is_allowed(o, address, h->host))))
         return false;
     return origin.p == NULL || is_origin(o, address, origin);
 }
