@@ -4,14 +4,15 @@
    record, one artifact, or one batch of file names.
 
    What is taken from records is checked before it becomes part of a path: a
-   file of an artifact is named by the 64 hex digits of its SHA-256, and
-   nothing else is ever looked for, copied or removed.
+   file of an artifact is named by the 64 hex digits of its SHA-256, one that
+   is being made "tmp-" and 16, and no other is ever looked for or removed.
 
    Invariants:
    1. No file that exists is written to, except the log by the store.
-   2. A file is removed only under the write lock, after every record up to
-      the newest has been seen not to name it, and a day after its last
-      change: whoever attaches it stores the file first and the record after. */
+   2. A file is removed only a day after its last change, and under the write
+      lock, after every record up to the newest has been seen not to name it:
+      whoever attaches it stores the file first and the record after. What was
+      never given its name needs no lock, as no record can name it. */
 
 #include "admin.h"
 
@@ -167,9 +168,32 @@ mark_used(void *ctx, const struct store_rec *r)
     return 0;
 }
 
+struct unnamed {
+    struct cli *c;
+    bool remove; /* else they are only listed */
+    uint64_t n;
+    int64_t bytes;
+};
+
+static void
+unnamed_file(struct unnamed *u, int dir_fd, const char *name, bool young);
+
+/* What a process that was killed left of an artifact: no record names it. */
+static bool
+is_temp(const char *name)
+{
+    size_t i = 4;
+
+    if (strncmp(name, "tmp-", 4) != 0)
+        return false;
+    while (is_hex(name[i]))
+        i++;
+    return i == 4 + 16 && name[i] == '\0';
+}
+
 /* The next batch; false: there are no more. */
 static bool
-read_names(DIR *d, struct names *names)
+read_names(struct unnamed *u, DIR *d, struct names *names)
 {
     struct dirent *e;
 
@@ -177,6 +201,8 @@ read_names(DIR *d, struct names *names)
     for (names->n = 0; names->n < NAMES_MAX && (e = readdir(d)) != NULL; ) {
         struct name *to;
 
+        if (is_temp(e->d_name))
+            unnamed_file(u, dirfd(d), e->d_name, false);
         if (!artifact_is_name(str_of(e->d_name)))
             continue;
         to = find_name(names, e->d_name);
@@ -187,25 +213,18 @@ read_names(DIR *d, struct names *names)
     return names->n > 0;
 }
 
-struct unnamed {
-    struct cli *c;
-    bool remove; /* else they are only listed */
-    uint64_t n;
-    int64_t bytes;
-};
-
 static void
-unnamed_file(struct unnamed *u, int dir_fd, const char *hex)
+unnamed_file(struct unnamed *u, int dir_fd, const char *name, bool young)
 {
-    char name[SHA256_HEX + 1] = {0};
     struct stat st;
 
-    memcpy(name, hex, SHA256_HEX);
     if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
         !S_ISREG(st.st_mode))
         return;
-    if (u->remove && (clock_wall_ms() / 1000 - st.st_mtime <= ORPHAN_AGE_S ||
-                      unlinkat(dir_fd, name, 0) != 0))
+    if ((u->remove || !young) &&
+        clock_wall_ms() / 1000 - st.st_mtime <= ORPHAN_AGE_S)
+        return;
+    if (u->remove && unlinkat(dir_fd, name, 0) != 0)
         return;
     u->n++;
     u->bytes += st.st_size;
@@ -231,9 +250,13 @@ unnamed_batch(struct unnamed *u, DIR *d, struct names *names)
         rc = store_lock_patiently(s);
     if (rc == 0 && u->remove)
         rc = store_scan(s, st.head + 1, mark_used, names);
-    for (size_t i = 0; rc == 0 && i < NAMES_ROOM; i++)
+    for (size_t i = 0; rc == 0 && i < NAMES_ROOM; i++) {
+        char name[SHA256_HEX + 1] = {0};
+
+        memcpy(name, names->v[i].hex, SHA256_HEX);
         if (names->v[i].state == UNUSED)
-            unnamed_file(u, dirfd(d), names->v[i].hex);
+            unnamed_file(u, dirfd(d), name, true);
+    }
     if (store_locked(s))
         store_unlock(s);
     return rc;
@@ -252,7 +275,7 @@ each_unnamed(struct unnamed *u)
         rc = cli_fail_errno(u->c, ERR_IO, dir);
     else if (names.v == NULL)
         rc = cli_fail(u->c, ERR_NOMEM, "out of memory");
-    while (rc == 0 && d != NULL && names.v != NULL && read_names(d, &names)) {
+    while (rc == 0 && d != NULL && names.v != NULL && read_names(u, d, &names)) {
         rc = unnamed_batch(u, d, &names);
         rc = rc < 0 ? cli_fail_store(u->c, rc) : rc;
         if (!cli_drain(u->c))
@@ -398,6 +421,10 @@ admin_verify(struct cli *c, int argc, char **argv)
         rep = (struct store_report){.off = -1}; /* no log: an empty store */
     else
         rc = store_verify(path, &rep, &w);
+    if (rc == ERR_NOT_FOUND) { /* an empty file is an empty store, too */
+        rep = (struct store_report){.off = -1};
+        rc = 0;
+    }
     if (rc < 0 && rep.what[0] != '\0')
         return cli_fail(c, rc, "%s: %s", path, rep.what);
     if (rc < 0)
@@ -425,6 +452,14 @@ compact(struct cli *c, int64_t len)
     if (rc == ERR_BUSY)
         return cli_fail(c, rc, "%s: another process compacts it or holds its "
                         "lock; try again", c->env->log_path);
+    if (rc == ERR_EXISTS) {
+        struct store_state st;
+
+        store_state(c->s.store, &st);
+        return cli_fail(c, rc, "%s.%llu: exists, and is another log: the "
+                        "generation that is to be closed needs its name",
+                        st.path, (unsigned long long)st.g);
+    }
     return rc < 0 ? cli_fail_store(c, rc) : 0;
 }
 
@@ -584,7 +619,7 @@ struct export {
     struct cli *c;
     bool md;
     bool any; /* one was written */
-    uint64_t head;
+    uint64_t head, unread;
 };
 
 /* 0; 1: stdout is gone; or an error. */
@@ -610,6 +645,7 @@ static int
 export_record(void *ctx, const struct store_rec *r)
 {
     struct export *x = ctx;
+    char id[STORE_MAX_KEY + 1];
     struct task_event ev;
     int rc;
 
@@ -618,7 +654,15 @@ export_record(void *ctx, const struct store_rec *r)
     rc = task_event_of(r, &ev);
     if (!x->c->tty)
         cli_progress(x->c, r->n, x->head);
-    return rc < 0 ? rc : task_event_archives(&ev) ? 0 : export_event(x, &ev);
+    if (rc == 0 && !task_event_archives(&ev))
+        rc = export_event(x, &ev);
+    if (rc != ERR_FORMAT)
+        return rc;
+    x->unread++; /* of a newer version: the others are not lost by that */
+    text_put(id, sizeof(id), "%.*s", (int)r->key.len - 5, r->key.p + 5);
+    cli_fail_task(x->c, rc, id);
+    arena_reset(&x->c->a);
+    return 0;
 }
 
 static int
@@ -649,5 +693,7 @@ admin_export(struct cli *c, int argc, char **argv)
     x.head = store_next_n(c->s.store);
     if (argc == 1)
         rc = store_scan(c->s.store, 1, export_record, &x);
+    if (rc == 0 && x.unread > 0)
+        return CLI_STORE;
     return rc < 0 ? cli_fail_store(c, rc) : rc;
 }

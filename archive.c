@@ -152,7 +152,7 @@ begin(struct archive *x, const char *log)
 
 /* Everything, the log being there. */
 static int
-archive(struct archive *x, const struct store_state *st)
+archive(struct archive *x, struct store_state *st)
 {
     bool whole;
     /* It mends a tail, if there is one. */
@@ -161,6 +161,8 @@ archive(struct archive *x, const struct store_state *st)
     if (rc != 0)
         return cli_fail_store(x->c, rc);
     store_unlock(x->c->s.store);
+    store_state(x->c->s.store, st); /* others may have written or compacted */
+    x->head = st->head;
     x->fd = open(x->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (x->fd < 0 && errno == EEXIST)
         return cli_fail(x->c, ERR_EXISTS, "%s: exists: rename it, or import "

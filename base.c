@@ -83,6 +83,52 @@ str_hash(struct str s)
     return h;
 }
 
+/* SipHash-1-3 (Aumasson, Bernstein). */
+static uint64_t
+rotl(uint64_t v, int n)
+{
+    return v << n | v >> (64 - n);
+}
+
+static void
+sip_round(uint64_t v[4])
+{
+    v[0] += v[1], v[1] = rotl(v[1], 13) ^ v[0], v[0] = rotl(v[0], 32);
+    v[2] += v[3], v[3] = rotl(v[3], 16) ^ v[2];
+    v[0] += v[3], v[3] = rotl(v[3], 21) ^ v[0];
+    v[2] += v[1], v[1] = rotl(v[1], 17) ^ v[2], v[2] = rotl(v[2], 32);
+}
+
+uint64_t
+str_sip(const uint64_t seed[2], struct str s)
+{
+    uint64_t v[4] = {seed[0] ^ 0x736f6d6570736575u,
+                     seed[1] ^ 0x646f72616e646f6du,
+                     seed[0] ^ 0x6c7967656e657261u,
+                     seed[1] ^ 0x7465646279746573u};
+    const unsigned char *p = (const unsigned char *)s.p;
+    uint64_t m = 0;
+    size_t i;
+
+    for (i = 0; i < s.len; i++) {
+        m |= (uint64_t)p[i] << (i % 8 * 8);
+        if (i % 8 == 7) {
+            v[3] ^= m;
+            sip_round(v);
+            v[0] ^= m;
+            m = 0;
+        }
+    }
+    m |= (uint64_t)s.len << 56;
+    v[3] ^= m;
+    sip_round(v);
+    v[0] ^= m;
+    v[2] ^= 0xff;
+    for (i = 0; i < 3; i++)
+        sip_round(v);
+    return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
 bool
 str_u64(struct str s, uint64_t *out)
 {

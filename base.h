@@ -27,6 +27,8 @@ bool str_starts(struct str s, const char *prefix);
 /* FNV-1a, 64 bits: for hash tables, never for anything an enemy may choose
    without a bound elsewhere. */
 uint64_t str_hash(struct str s);
+/* SipHash-1-3 with a secret: for what an enemy may choose. */
+uint64_t str_sip(const uint64_t seed[2], struct str s);
 /* Reads a whole unsigned decimal: digits only, no overflow. */
 bool str_u64(struct str s, uint64_t *out);
 /* The length of the valid UTF-8 sequence (RFC 3629) at p, or 0. */

@@ -687,6 +687,7 @@ calls_kind(struct calls *c, struct store_kind *out)
         .undo = undo,
         .other = other,
         .keep = keep,
+        .transient = true,
         .reset = reset,
     };
 }

@@ -193,7 +193,8 @@ struct import {
     struct { size_t at, len; uint64_t number; } piece[IMPORT_RECORDS];
     size_t n;    /* ... and how many they are */
     uint64_t imported, skipped, failed;
-    bool archive; /* within the records of one */
+    bool archive; /* within the records of one, */
+    uint64_t n_archive; /* which were so many so far */
 };
 
 /* Says what is wrong with a record; the exit code for err. */
@@ -231,6 +232,8 @@ is_of_store(int err)
            err == ERR_IO || err == ERR_READONLY || err == ERR_DAMAGED;
 }
 
+#define CUT "records of the archive before it are missing"
+
 /* Whether a line of a log is a task's of an archive, whose state is then in
    *root. Other logs have many records of a task: export finds the newest. */
 static bool
@@ -242,8 +245,14 @@ take_record(struct import *im, struct str line, uint64_t number,
     bool header = ok && str_is(r.key, RECORD_KEY_LOG);
     bool end = ok && str_is(r.key, RECORD_KEY_END);
 
-    if (header || end)
+    if (im->archive && (header || (end && record_end_count(&r) !=
+                                              im->n_archive)))
+        bad_record(im, number, STR(CUT));
+    if (header || end) {
         im->archive = header && record_archives(&r);
+        im->n_archive = 0;
+    }
+    im->n_archive += ok && im->archive && !header;
     if (!ok || !(im->archive || end))
         bad_record(im, number, ok ? STR("a log that is no archive: bring in "
                                         "what export writes of it")
@@ -357,6 +366,8 @@ import_all(struct import *im)
         rc = import_batch(im);
     if (rc != 0 || im->stop)
         return rc;
+    if (im->archive && got == 0)
+        bad_record(im, im->in.number, STR(CUT ", and its end"));
     if (got == ERR_MORE)
         bad_record(im, im->in.number, STR("the input ends within the array"));
     else if (got == ERR_SYNTAX)

@@ -30,48 +30,10 @@ struct index_block {
     _Alignas(16) char mem[];
 };
 
-/* SipHash-1-3 (Aumasson, Bernstein), shortened to 32 bits. */
-static uint64_t
-rotl(uint64_t v, int n)
-{
-    return v << n | v >> (64 - n);
-}
-
-static void
-sip_round(uint64_t v[4])
-{
-    v[0] += v[1], v[1] = rotl(v[1], 13) ^ v[0], v[0] = rotl(v[0], 32);
-    v[2] += v[3], v[3] = rotl(v[3], 16) ^ v[2];
-    v[0] += v[3], v[3] = rotl(v[3], 21) ^ v[0];
-    v[2] += v[1], v[1] = rotl(v[1], 17) ^ v[2], v[2] = rotl(v[2], 32);
-}
-
 static uint32_t
 hash_key(const struct index *x, struct str key)
 {
-    uint64_t v[4] = {x->seed[0] ^ 0x736f6d6570736575u,
-                     x->seed[1] ^ 0x646f72616e646f6du,
-                     x->seed[0] ^ 0x6c7967656e657261u,
-                     x->seed[1] ^ 0x7465646279746573u};
-    const unsigned char *p = (const unsigned char *)key.p;
-    uint64_t m = 0;
-    for (size_t i = 0; i < key.len; i++) {
-        m |= (uint64_t)p[i] << (i % 8 * 8);
-        if (i % 8 == 7) {
-            v[3] ^= m;
-            sip_round(v);
-            v[0] ^= m;
-            m = 0;
-        }
-    }
-    m |= (uint64_t)key.len << 56;
-    v[3] ^= m;
-    sip_round(v);
-    v[0] ^= m;
-    v[2] ^= 0xff;
-    for (int i = 0; i < 3; i++)
-        sip_round(v);
-    uint64_t h = v[0] ^ v[1] ^ v[2] ^ v[3];
+    uint64_t h = str_sip(x->seed, key);
     return (uint32_t)(h ^ h >> 32);
 }
 

@@ -60,10 +60,11 @@ mcp_can_wait(struct mcp_call *c, bool deferred)
 {
     const struct request *r = c->of;
 
+    if (!c->may_wait)
+        return false;
     return r->again != NULL ||
-           (c->may_wait && (deferred ? calls_have_room(r->m->m->calls,
-                                                       c->principal)
-                                     : mcp_may_keep(r)));
+           (deferred ? calls_have_room(r->m->m->calls, c->principal)
+                     : mcp_may_keep(r));
 }
 
 /* ---- records ---- */

@@ -57,7 +57,8 @@ mcp_session_kind(struct store_kind *out)
 {
     *out = (struct store_kind){.prefix = PREFIX,
                                .entry_size = sizeof(struct store_entry),
-                               .keep = keep};
+                               .keep = keep,
+                               .transient = true};
 }
 
 static bool

@@ -62,6 +62,9 @@ struct store_kind {
        NULL: the newest are, the others not. */
     bool (*keep)(void *ctx, const struct store_rec *r, bool newest,
                  int64_t now_ms);
+    /* Its records are not kept for long (see keep): all their bytes count as
+       superseded from the first, so that a log of nothing else is compacted. */
+    bool transient;
     /* Every entry is about to go: the log is read anew. */
     void (*reset)(void *ctx);
 };
@@ -164,7 +167,8 @@ struct store_state {
     uint64_t g;          /* generation, 0: no log yet */
     uint64_t head;       /* newest n */
     int64_t len;         /* committed bytes */
-    int64_t superseded;  /* of those, bytes of records that are not newest */
+    int64_t superseded;  /* of those, bytes of records that are not newest, or
+                            of a transient kind */
     uint64_t keys;
     size_t index_bytes;  /* heap held by index and entries */
     int err;             /* 0: writable; else why writes are refused */

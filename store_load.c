@@ -85,7 +85,9 @@ store_apply(struct store *s, const struct store_rec *r, int64_t off,
     for (size_t i = 0; i < s->n_kinds; i++)
         if (i != e->kind && s->kinds[i].other != NULL)
             s->kinds[i].other(s->kinds[i].ctx, r);
-    if (!fresh)
+    if (k != NULL && k->transient)
+        s->superseded += e->len + 1;
+    else if (!fresh)
         s->superseded += was.len + 1;
     note_time(s, r->time);
     *out = e;

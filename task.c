@@ -127,22 +127,30 @@ task_event_last(struct tasks *t, struct arena *a, struct str id,
     return e && !e->archived ? task_entry_event(t, e, a, out) : ERR_NOT_FOUND;
 }
 
+/* All of them together are no longer than v, so one block is enough: *p,
+   NULL before the first. */
 static int
-add_extra(struct arena *a, struct task *k, const struct raw_members *m)
+add_extra(struct arena *a, struct task *k, const struct raw_members *m,
+          char **p)
 {
     /* A member's bytes are in one piece: from its name's quote on. */
     struct str member = {m->name.p - 1,
                          (size_t)(m->value.p + m->value.len - m->name.p) + 1};
 
-    k->extra = k->extra.len == 0 ? member
-        : arena_printf(a, "%.*s,%.*s", STR_ARG(k->extra), STR_ARG(member));
-    return k->extra.p ? 0 : ERR_NOMEM;
+    if (!*p && !(*p = arena_alloc(a, k->ev.v.len)))
+        return ERR_NOMEM;
+    if (k->extra.len)
+        (*p)[k->extra.len++] = ',';
+    memcpy(*p + k->extra.len, member.p, member.len);
+    k->extra = (struct str){*p, k->extra.len + member.len};
+    return 0;
 }
 
 static int
 split(struct arena *a, struct task *k)
 {
     struct raw_members m = raw_members_of(k->ev.v);
+    char *extra = NULL;
     int i, at = 0, rc;
 
     while ((rc = raw_next(&m)) == 1) {
@@ -153,7 +161,7 @@ split(struct arena *a, struct task *k)
            moved by a newer version. */
         if (i == TASK_N_FIELDS)
             i = task_field_of(m.name);
-        if (i < 0 && add_extra(a, k, &m) != 0)
+        if (i < 0 && add_extra(a, k, &m, &extra) != 0)
             return ERR_NOMEM;
         if (i < 0)
             continue;

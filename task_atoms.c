@@ -23,11 +23,7 @@ struct atom {
 static uint32_t
 hash_of(const struct atoms *s, struct str text)
 {
-    uint64_t h = s->seed;
-    size_t i;
-
-    for (i = 0; i < text.len; i++)
-        h = (h ^ (uint8_t)text.p[i]) * UINT64_C(0x100000001b3);
+    uint64_t h = str_sip((uint64_t[2]){s->seed, ~s->seed}, text);
 
     return (uint32_t)(h ^ h >> 32);
 }

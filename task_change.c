@@ -494,7 +494,7 @@ find_replay(struct change *ch, struct task_receipt *out)
     put_idem(ch, &b);
     idem = buf_view(&b);
     who = task_member(idem, "who");
-    hash = task_key_hash(str_of(ch->op), ch->by, idem);
+    hash = task_key_hash(ch->t, str_of(ch->op), ch->by, idem);
     while (rc == 0 && b.err == 0 && keys_find(&ch->t->keys, hash, &n)) {
         rc = store_read_n(ch->t->store, n, ch->c->a, &r);
         if (rc == ERR_NOT_FOUND || (rc == 0 && task_event_of(&r, &ev) != 0)) {

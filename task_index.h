@@ -44,6 +44,7 @@ struct tasks {
     uint64_t count[TASK_N_STATUSES + 1];
     struct atoms atoms;
     struct task_keys keys;
+    uint64_t seed[2]; /* of the keys' hashes: callers choose the keys */
     struct buf body; /* of the record in the making; kept, as it is hot */
 };
 
@@ -54,7 +55,8 @@ struct str task_entry_id(const struct task_entry *e);
 /* The first fields of a state v, raw, without stepping over the others. */
 int task_head_of(struct str v, struct str f[TASK_N_HEAD]);
 /* The hash of an idempotency key under which the index files it. */
-uint64_t task_key_hash(struct str op, struct str by, struct str idem);
+uint64_t task_key_hash(const struct tasks *t, struct str op, struct str by,
+                       struct str idem);
 /* Whether dep (a raw JSON string) is the id of a task that is done. */
 bool tasks_is_done(struct tasks *t, struct str dep);
 /* Reads the newest record of e and finds its parts. */

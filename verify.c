@@ -42,6 +42,7 @@ struct scan {
     int64_t size;
     struct index keys;
     uint64_t counted;
+    uint64_t mark_n;  /* highest number given, as the mark has it, or 0 */
     uint64_t end_n;   /* n of the end record; 0: was never compacted */
     uint64_t b;       /* of the record before */
     int64_t time_ms;
@@ -213,6 +214,12 @@ take_line(struct scan *sc, int got, struct str line, int64_t off,
     if (synced == 0) {
         if (mark_moved(sc))
             return ERR_MORE;
+        if (sc->lock.fd >= 0 && !lock_is_free(&sc->lock, LOCK_WRITE)) {
+            sc->size = off; /* who has the lock answers for it */
+            return 0;
+        }
+        if (mark_moved(sc)) /* he gave it up in between */
+            return ERR_MORE;
         sc->report->torn = true;
         note_bad(sc, off, wrong);
         end_region(sc, sc->size);
@@ -283,6 +290,14 @@ scan_open(struct scan *sc, struct record_header *h)
                   mark_read(&sc->lock, &m) == 0;
     int rc = store_open_log(&s, &sc->fd, &st, h);
     sc->lock.path = NULL;
+    if (rc == ERR_NOT_FOUND && st.st_size == 0 && marked && m.end > 0) {
+        sc->fd = -1;
+        sc->report->damaged = true;
+        sc->report->g = m.g;
+        sc->mark_n = m.n;
+        note_bad(sc, 0, "it is empty, but bytes of it were committed");
+        return ERR_DAMAGED;
+    }
     if (rc != 0 && rc != ERR_SYNTAX) {
         sc->fd = -1;
         text_put(sc->report->what, sizeof sc->report->what, "%s",
@@ -293,8 +308,10 @@ scan_open(struct scan *sc, struct record_header *h)
     sc->size = st.st_size;
     if (sc->header_bad)
         memset(h, 0, sizeof *h);
-    if (marked && (m.g == h->g || sc->header_bad))
+    if (marked && (m.g == h->g || sc->header_bad)) {
         sc->mark_end = m.end;
+        sc->mark_n = m.n;
+    }
     return 0;
 }
 
@@ -319,7 +336,10 @@ scan_log(struct scan *sc, struct store_report *out, struct record_header *h)
     int rc = index_init(&sc->keys);
     if (rc == 0)
         rc = scan_open(sc, h);
-    if (rc == 0) {
+    if (rc == ERR_DAMAGED) { /* nothing is left of it */
+        memset(h, 0, sizeof *h);
+        rc = 0;
+    } else if (rc == 0) {
         sc->compacted = h->compacted;
         out->version = (uint32_t)h->version;
         out->g = h->g;
@@ -447,6 +467,9 @@ store_repair(const char *path, const char *out_path,
         rc = scan_log(&sc, out, &h);
     }
     if (rc == 0) {
+        /* The mark knows numbers whose records are lost: not given again. */
+        if (out->last_n < sc.mark_n)
+            out->last_n = sc.mark_n;
         record_put_end(&m.b, m.g, out->last_n, m.count, str_of(time));
         rc = mend_flush(&m);
     }

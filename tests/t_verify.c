@@ -312,8 +312,12 @@ test_damage_is_told_and_mended(void)
             CHECK(rep.records == left && reg.n == 1 && reg.off[0] == off);
             CHECK(torn ? reg.len[0] == (int64_t)len - off
                        : reg.len[0] == (int64_t)bad_len);
-            CHECK(store_repair(path, path_with(path, ".mended"), &rep) == 0);
             CHECK(store_repair(path, path_with(path, ".mended"), &rep) ==
+                  0);
+            /* no number is given twice, not even that of a lost record */
+            CHECK(rep.last_n == (torn ? left : 30));
+            struct store_report again;
+            CHECK(store_repair(path, path_with(path, ".mended"), &again) ==
                   ERR_EXISTS);
             check_mended(left, &rep);
             CHECK(file_is(path, p, len));
