@@ -28,6 +28,8 @@
 
 #include "serve.h"
 
+#include "text.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,7 +101,7 @@ struct serve {
     bool locked;
     bool waiting;      /* a peer waits for the lock */
     bool stopping;
-    bool compacting;
+    bool compacting, compact_failed;
     int64_t compact_at_ms; /* not before then */
     struct ran ran[MAX_RUN];
 };
@@ -626,8 +628,13 @@ compact(struct serve *s)
         return;
     err = store_compact(s->store);
     s->compacting = err == ERR_MORE;
-    if (err < 0 && err != ERR_MORE)
-        s->compact_at_ms = loop_now(s->loop) + COMPACT_PAUSE_MS;
+    if (err >= 0 || err == ERR_MORE)
+        return;
+    s->compact_at_ms = loop_now(s->loop) + COMPACT_PAUSE_MS;
+    if (err != ERR_BUSY && !s->compact_failed)
+        text_tell("mcptask: the log cannot be compacted: mcptask compact says "
+                  "why; until then it grows\n");
+    s->compact_failed |= err != ERR_BUSY;
 }
 
 /* Puts the messages that have waited long enough before those of their

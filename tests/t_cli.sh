@@ -824,6 +824,21 @@ rm "$log"
 run 0 import "$log.archive-2999-01-01"
 has out '90 imported'
 
+begin what_cannot_be_compacted
+if [ "$exe" = "$bin" ]; then # and is too long where it is emulated
+    tasks | "$bin" import - >out
+    : >"$log.1"
+    awk 'BEGIN {
+        goal = sprintf("%8000s", "")
+        for (i = 1; i < 8600; i++)
+            printf "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/call\"," \
+                "\"params\":{\"name\":\"update_task\",\"arguments\":{" \
+                "\"task_id\":\"later\",\"goal\":\"%d%s\"}}}\n", i, i, goal
+    }' | "$bin" >out 2>err
+    has err 'the log cannot be compacted: mcptask compact says why'
+    rm "$log.1"
+fi
+
 begin doctor
 tasks | "$bin" import - >out
 rm -f tokens
