@@ -296,6 +296,8 @@ task_names(struct str key, struct str body, char *buf)
     if (status < 0 || !task_status_ended((enum task_status)status))
         return name;
     n = name.p != NULL ? name.len : 0;
-    memcpy(buf + n, "\t" TASK_ENDED + (n == 0), sizeof "\t" TASK_ENDED - 1);
-    return (struct str){buf, n + sizeof "\t" TASK_ENDED - 1 - (n == 0)};
+    if (n > 0)
+        buf[n++] = '\t';
+    memcpy(buf + n, TASK_ENDED, sizeof TASK_ENDED - 1);
+    return (struct str){buf, n + sizeof TASK_ENDED - 1};
 }
