@@ -25,6 +25,37 @@ test_slices(void)
     CHECK(str_hash(STR("foobar")) == UINT64_C(0x85944171f73967e8));
 }
 
+/* Its values are those of another implementation. */
+static void
+test_sip(void)
+{
+    static const uint64_t seed[] = {UINT64_C(0x0706050403020100),
+                                    UINT64_C(0x0f0e0d0c0b0a0908)};
+    static const struct {
+        size_t len;
+        uint64_t hash;
+    } table[] = {
+        {0, UINT64_C(0xabac0158050fc4dc)}, {1, UINT64_C(0xc9f49bf37d57ca93)},
+        {7, UINT64_C(0xd3927d989bb11140)}, {8, UINT64_C(0x369095118d299a8e)},
+        {9, UINT64_C(0x25a48eb36c063de4)}, {15, UINT64_C(0xd320d86d2a519956)},
+        {16, UINT64_C(0xcc4fdd1a7d908b66)}, {63, UINT64_C(0x9d199062b7bbb3a8)},
+    };
+    char bytes[64];
+    size_t i;
+
+    for (i = 0; i < sizeof(bytes); i++)
+        bytes[i] = (char)i;
+    for (i = 0; i < COUNT(table); i++)
+        CHECK(str_sip(seed, (struct str){guard_copy(bytes, table[i].len),
+                                         table[i].len}) == table[i].hash);
+    CHECK(str_sip((uint64_t[]){0, 0}, STR("hello, world")) ==
+          UINT64_C(0xd792fbf81ec197f9));
+    CHECK(str_sip(seed, STR_NONE) == table[0].hash);
+    bytes[0] = (char)0xff; /* a sign is none */
+    CHECK(str_sip((uint64_t[]){0, 0}, (struct str){bytes, 1}) ==
+          UINT64_C(0x30406ea523c53def));
+}
+
 static void
 test_u64(void)
 {
@@ -537,6 +568,7 @@ int
 main(void)
 {
     test_slices();
+    test_sip();
     test_u64();
     test_utf8_takes_every_code_point();
     test_utf8_takes_nothing_else();

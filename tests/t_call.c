@@ -16,6 +16,7 @@
 struct world {
     char *path;
     struct calls_options opt;
+    int64_t compact_min;
     struct store_kind kinds[2];
     struct calls *c;
     struct store *s;
@@ -46,7 +47,8 @@ owner_of(struct str key, struct str body, char buf[CALL_WATCH_MAX])
 static int
 try_open(struct world *w)
 {
-    struct store_options o = {.path = w->path};
+    struct store_options o = {.path = w->path,
+                              .compact_min = w->compact_min};
     char why[256];
     int rc;
 
@@ -945,6 +947,67 @@ test_compaction(void)
     world_fini(&w);
 }
 
+static bool
+wants_compact(struct world *w, uint64_t keys, int64_t *len)
+{
+    struct store_state st;
+
+    store_state(w->s, &st);
+    CHECK(st.keys == keys);
+    *len = st.len;
+    return store_wants_compact(w->s);
+}
+
+static void
+make_many(struct world *w, int n)
+{
+    char id[ID_LEN];
+
+    while (n-- > 0)
+        make_one(w, "", id);
+}
+
+/* Nothing of them is superseded: that they end makes the log shrink. */
+static void
+test_calls_alone_are_compacted(void)
+{
+    char id[ID_LEN];
+    struct world w;
+    int64_t full, len;
+    int i;
+
+    world_init(&w);
+    w.compact_min = 4096;
+    reopen(&w);
+    make_many(&w, 40);
+    CHECK(wants_compact(&w, 40, &full));
+    compact(&w); /* all live: all stay, and the next one is not now */
+    for (i = 0; i < 2; i++) {
+        CHECK(!wants_compact(&w, 40, &len) && len >= full);
+        CHECK(is_replay(&w, true));
+        reopen(&w);
+    }
+    make_many(&w, 10);
+    CHECK(!wants_compact(&w, 50, &len));
+    lock(&w);
+    for (i = 0; i < 100; i++)
+        make(&w, "", id);
+    CHECK(store_wants_compact(w.s));
+    commit_fails(&w); /* and so they do not count */
+    CHECK(!wants_compact(&w, 50, &len));
+    ahead_ms = CALL_TTL_MS;
+    make_many(&w, 50);
+    CHECK(wants_compact(&w, 100, &len));
+    compact(&w);
+    reopen(&w);
+    CHECK(!wants_compact(&w, 50, &len) && len < 2 * full);
+    ahead_ms = 2 * CALL_TTL_MS;
+    compact(&w);
+    reopen(&w);
+    CHECK(!wants_compact(&w, 0, &len) && len < full / 10);
+    world_fini(&w);
+}
+
 /* Records of calls that this binary must leave alone. */
 static void
 test_of_another_version(void)
@@ -1333,6 +1396,7 @@ main(void)
     test_list();
     test_memory_of_a_call();
     test_compaction();
+    test_calls_alone_are_compacted();
     test_of_another_version();
     test_undo_is_exact();
     test_undo_marks();

@@ -526,6 +526,28 @@ test_what_a_day_changes(void)
     fixture_fini(&f);
 }
 
+/* Nobody can tell which keys have one hash: it has a secret in it. */
+static void
+test_hashes_of_keys_are_secret(void)
+{
+    static const char idem[] = "{\"key\":\"k\",\"who\":\"me\"}";
+    struct tasks *t[] = {tasks_new(), tasks_new()};
+    uint64_t h[2];
+    int i;
+
+    for (i = 0; i < 2; i++) {
+        h[i] = task_key_hash(t[i], STR("create"), STR("\"me\""),
+                             str_of(idem));
+        CHECK(h[i] == task_key_hash(t[i], STR("create"), STR("\"me\""),
+                                    str_of(idem)));
+        CHECK(h[i] != task_key_hash(t[i], STR("update"), STR("\"me\""),
+                                    str_of(idem)));
+    }
+    CHECK(h[0] != h[1]);
+    for (i = 0; i < 2; i++)
+        tasks_free(t[i]);
+}
+
 static void
 test_key_table_is_bounded(void)
 {
@@ -1058,6 +1080,38 @@ test_import(void)
     fixture_fini(&f);
 }
 
+/* Members unknown to us, however many, cost what they are long. */
+static void
+test_many_unknown_members(void)
+{
+    enum { N = 8000 };
+    struct buf text = {0}, extra = {0};
+    struct fixture f;
+    struct arena a = {0};
+    struct task k;
+    int i;
+
+    for (i = 0; i < N; i++)
+        buf_printf(&extra, "%s\"own%d\":%d", i ? "," : "", i, i);
+    buf_printf(&text, "{\"task_id\":\"a\",\"title\":\"T\",%.*s}",
+               STR_ARG(buf_view(&extra)));
+    fixture_init(&f);
+    CHECK(strcmp(import_raw(&f, buf_view(&text)), "") == 0);
+    CHECK(task_get(f.t, &a, STR("a"), &k) == 0);
+    CHECK(str_eq(k.extra, buf_view(&extra)));
+    CHECK(arena_size(&a) < 8 * extra.len);
+    /* Carried along by a change. */
+    call(&f, "update_task", "{'task_id':'a','goal':'g'}");
+    arena_reset(&a);
+    CHECK(ok(&f) && task_get(f.t, &a, STR("a"), &k) == 0);
+    CHECK(str_eq(k.extra, buf_view(&extra)));
+    CHECK(arena_size(&a) < 8 * extra.len);
+    arena_fini(&a);
+    fixture_fini(&f);
+    buf_fini(&text);
+    buf_fini(&extra);
+}
+
 /* ---- texts ---- */
 
 static void
@@ -1293,6 +1347,7 @@ main(void)
     test_keys_of_principals();
     test_who_takes_over_owns();
     test_what_a_day_changes();
+    test_hashes_of_keys_are_secret();
     test_key_table_is_bounded();
     test_undo_is_exact();
     test_dependencies();
@@ -1302,6 +1357,7 @@ main(void)
     test_search_is_bounded();
     test_many_tasks();
     test_import();
+    test_many_unknown_members();
     test_archived_tasks();
     test_hostile_text();
     test_no_memory();
