@@ -9,8 +9,8 @@
    Nothing here takes a lock or changes a file that was there before.
 
    Invariants:
-   1. A bad line behind the mark is not judged before the mark was read once
-      more: a writer may just have been writing it.
+   1. A bad line behind the mark is not judged while somebody has the write
+      lock, nor before the mark was read once more: he may be writing it.
    2. A file of ours that is not complete and synced is removed again, and
       so the log is the last that a backup makes. */
 
@@ -296,6 +296,7 @@ scan_open(struct scan *sc, struct record_header *h)
         sc->report->g = m.g;
         sc->mark_n = m.n;
         note_bad(sc, 0, "it is empty, but bytes of it were committed");
+        end_region(sc, 0);
         return ERR_DAMAGED;
     }
     if (rc != 0 && rc != ERR_SYNTAX) {

@@ -366,6 +366,67 @@ test_shorter_than_the_mark(void)
     free(p);
 }
 
+/* Nothing is left of it but the mark; without that, it is a new one. */
+static void
+test_emptied(void)
+{
+    struct store_report rep;
+    struct regions reg = {0};
+    struct tstore t;
+    fresh();
+    CHECK(ts_open(&t, path) == 0);
+    fill(&t, 9, 3);
+    CHECK(ts_compact(&t) == 0 && ts_put(&t, "task/a", "\"v\":1") == 0);
+    ts_close(&t);
+    file_put(path, "", 0);
+    CHECK(verify(&rep, &reg) == 0 && rep.damaged && !rep.torn);
+    CHECK(strstr(rep.what, "it is empty, but") != NULL && rep.off == 0);
+    CHECK(rep.bad == 1 && reg.n == 1 && reg.off[0] == 0 && reg.len[0] == 0);
+    CHECK(rep.g == 2 && rep.records == 0 && rep.bytes == 0);
+    CHECK(store_repair(path, path_with(path, ".mended"), &rep) == 0);
+    CHECK(rep.g == 2 && rep.last_n == 10);
+    check_mended(0, &rep);
+    CHECK(unlink(path_with(path, ".lock")) == 0);
+    CHECK(verify(&rep, &reg) == ERR_NOT_FOUND && reg.n == 1);
+}
+
+/* What stands behind the mark is not torn while its writer lives. */
+static void
+test_beside_a_writer(void)
+{
+    struct store_report rep;
+    struct regions reg = {0};
+    struct tstore t;
+    struct store_state st;
+    int said[2], heard[2];
+    char c;
+    fresh();
+    CHECK(pipe(said) == 0 && pipe(heard) == 0);
+    CHECK(ts_open(&t, path) == 0);
+    fill(&t, 9, 3);
+    store_state(t.s, &st);
+    ts_close(&t);
+    pid_t pid = child_begin();
+    if (pid == 0) {
+        close(heard[1]);
+        CHECK(ts_open(&t, path) == 0 && store_lock(t.s) == 0);
+        int fd = open(path, O_WRONLY | O_APPEND);
+        CHECK(write(fd, "{\"c\":\"12", 8) == 8);
+        CHECK(write(said[1], "!", 1) == 1 && read(heard[0], &c, 1) == 0);
+        _exit(test_failed != 0); /* as if it was killed */
+    }
+    close(said[1]);
+    close(heard[0]);
+    CHECK(read(said[0], &c, 1) == 1);
+    CHECK(verify(&rep, &reg) == 0 && !rep.torn && !rep.damaged);
+    CHECK(rep.records == 9 && rep.bytes == st.len && reg.n == 0);
+    close(said[0]);
+    close(heard[1]);
+    CHECK(child_ok(pid));
+    CHECK(verify(&rep, &reg) == 0 && rep.torn && !rep.damaged);
+    CHECK(reg.n == 1 && reg.off[0] == st.len && reg.len[0] == 8);
+}
+
 /* ---- backup ---- */
 
 struct copied {
@@ -543,6 +604,8 @@ main(void)
     test_damage_is_told_and_mended();
     test_regions_are_joined();
     test_shorter_than_the_mark();
+    test_emptied();
+    test_beside_a_writer();
     test_backup();
     test_backup_leaves_no_half();
     test_backup_of_damage();
