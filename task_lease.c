@@ -10,7 +10,10 @@
       n is the highest so far; undo links the old one back between its
       neighbours, which are right again by then.
    4. Looking for a task is bounded: by READ_MAX bytes of records, then those
-      that depend on others are passed over, and by TASK_LOOK_MAX tasks. */
+      that depend on others are passed over, by twice as many, and by
+      TASK_LOOK_MAX tasks.
+   5. What is found has been read, as far as a change of it has to: a task that
+      only a newer version can read is in nobody's way. */
 
 #include "task_lease.h"
 #include "task_raw.h"
@@ -92,7 +95,8 @@ task_queue_end(struct tasks *t, struct task_entry *e)
 
 /* ---- the next task ---- */
 
-/* Whether the task of e is ready: 1, 0, or an error. */
+/* Whether the task of e is ready, and can be read (invariant 5): 1, 0, or an
+   error. */
 static int
 is_ready(struct tasks *t, const struct task_entry *e, struct arena *a)
 {
@@ -101,8 +105,8 @@ is_ready(struct tasks *t, const struct task_entry *e, struct arena *a)
     int rc = task_entry_event(t, e, a, &ev);
 
     if (rc == 0)
-        rc = task_peek(t, a, &ev, &k);
-    return rc == 0 ? k.ready : rc;
+        rc = task_of(t, a, &ev, &k);
+    return rc == 0 ? k.ready : rc == ERR_FORMAT ? 0 : rc;
 }
 
 /* Who is named by a task that is handed over is the one who may take it. */
@@ -141,7 +145,7 @@ find_in(struct search *s, const struct task_queue q[2],
         at = !plain || (deps && deps->e.n < plain->e.n) ? &deps : &plain;
         e = *at;
         if (s->looked == TASK_LOOK_MAX ||
-            (at == &deps && s->bytes > READ_MAX)) {
+            s->bytes > (at == &deps ? READ_MAX : 2 * READ_MAX)) {
             s->w->partial = true;
             *at = NULL; /* invariant 4 */
             continue;
@@ -151,8 +155,6 @@ find_in(struct search *s, const struct task_queue q[2],
         if (!is_wanted(s->t, s->w, e))
             continue;
         *out = e;
-        if (at == &plain)
-            return 1;
         s->bytes += e->e.len;
         arena_reset(&s->a);
         rc = is_ready(s->t, e, &s->a);

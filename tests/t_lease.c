@@ -382,6 +382,51 @@ test_few_ready_among_many(void)
     fixture_fini(&f);
 }
 
+/* Nor do those that only a newer version can read. */
+static void
+test_unreadable_tasks_are_not_claimed(void)
+{
+#define HEAD "'task_id':'n','status':'open','priority':0"
+    static const char *const states[] = {
+        "{" HEAD "}", "{" HEAD ",'depends_on':['a']}",
+        "{" HEAD ",'title':'T','more':}",
+        "{'task_id':'n','status':'in_progress','priority':0,'lease':{'agent':"
+        "'you','expires_at':'9999-01-01T00:00:00.000Z','seconds':900},"
+        "'title':'T'}",
+        "{'task_id':'n','status':'paused','priority':0,'title':'T'}",
+    };
+    struct fixture f;
+    char key[16], body[256];
+    bool unknown;
+    size_t i;
+
+    begin(&f, "a");
+    STEPS(&f, {"claim_task", "{'agent':'me'}", 0, "task_id", "a"},
+          {"update_task", "{'task_id':'a','agent':'me','status':'done'}", 0,
+           0, 0});
+    CHECK(store_lock_patiently(f.s) == 0);
+    for (i = 0; i < sizeof states / sizeof *states; i++) {
+        snprintf(key, sizeof key, "task/new%zu", i);
+        snprintf(body, sizeof body, "'op':'create','by':'you','v':%s",
+                 states[i]);
+        CHECK(store_stage(f.s, str_of(key), quoted(&f.a, body)) == 0);
+    }
+    CHECK(store_commit(f.s, &unknown) == 0);
+    store_unlock(f.s);
+    clock_ahead_s = 86401; /* longer than any lease of ours */
+    call(&f, "claim_task", "{'agent':'me'}");
+    CHECK(ok(&f) && flag(&f, "claimed") == 0);
+    STEPS(&f, {"create_task", "{'task_id':'b','title':'T'}", 0, 0, 0},
+          {"claim_task", "{'agent':'me'}", 0, "task_id", "b"},
+          {"claim_task", "{'agent':'me','task_id':'new0'}", "store_error", 0,
+           0},
+          {"claim_task", "{'agent':'me','task_id':'new3'}", "lease_held", 0,
+           0});
+#undef HEAD
+    clock_ahead_s = 0;
+    fixture_fini(&f);
+}
+
 /* ---- questions ---- */
 
 static char asked[64][16]; /* ids of questions, as they were asked */
@@ -787,6 +832,7 @@ main(int argc, char **argv)
     test_the_best_one_is_claimed();
     test_a_claim_is_repeated();
     test_few_ready_among_many();
+    test_unreadable_tasks_are_not_claimed();
     test_the_first_answer_wins();
     test_kinds_of_answers();
     test_how_many_questions();
