@@ -553,14 +553,23 @@ has out '1 artifacts named, 0 of them bad; 0 files'
 printf old >"$store/$other"
 printf new >"$store/$young"
 printf note >"$store/README"
-touch -t 202001010000 "$store/$hex" "$store/$other" "$store/README"
+# Of files in the making, those count that nobody makes any more.
+half=$store/tmp-0123456789abcdef
+for file in "$half" "$store/tmp-fedcba9876543210" "$half.x" "${half%f}"; do
+    printf half >"$file"
+done
+touch -t 202001010000 "$store/$hex" "$store/$other" "$store/README" \
+    "$half" "$half.x" "${half%f}"
 run 0 verify --json
-has out "\"sha256\":\"$other\"" '"artifacts_unnamed":2' '"artifacts_bad":0'
+has out "\"sha256\":\"$other\"" '"artifacts_unnamed":3' '"artifacts_bad":0'
 run 0 compact --orphans
-has out '1 artifacts of 3 bytes removed'
+has out '2 artifacts of 7 bytes removed'
 checks=$((checks + 1))
 [ -e "$store/$hex" ] && [ ! -e "$store/$other" ] && [ -e "$store/$young" ] &&
-    [ -e "$store/README" ] || fail "$(ls "$store")"
+    [ -e "$store/README" ] && [ ! -e "$half" ] && [ -e "$half.x" ] &&
+    [ -e "${half%f}" ] && [ -e "$store/tmp-fedcba9876543210" ] ||
+    fail "$(ls "$store")"
+rm "$half.x" "${half%f}" "$store/tmp-fedcba9876543210"
 printf CONTENT >"$store/$hex"
 run 3 verify
 has out 'task a: wrong content'
@@ -592,6 +601,47 @@ export MCP_TASK_DB_PATH="$dir/mended"
 run 0 verify
 run 0 list --all
 unset MCP_TASK_DB_PATH
+
+begin an_emptied_log
+tasks | "$bin" import - >out
+: >"$log"
+run 3 verify
+has out damaged 'it is empty, but bytes of it were committed'
+run 3 verify --json
+has out '"damaged":true' '"finding":"bad_region"'
+run 3 list
+has err 'is empty'
+rm "$log.lock"
+run 0 verify
+has out 'there is no log yet: nothing is wrong'
+
+begin what_a_newer_version_wrote_is_stepped_over
+mkdir -p "$MCP_TASK_BASE_DIR"
+cp "$data/newer-tasks.log" "$log"
+run 3 export
+has out '"task_id":"a"' '"task_id":"b"' '"task_id":"notitle"'
+lacks out newer
+has err 'newer: its record is none that this mcptask can read'
+run 3 export --format md
+has out '# Task a' '# Task b'
+lacks out notitle
+has err 'newer: its record' 'notitle: its record'
+run 3 export newer
+run 0 export b
+run 0 claim --agent me
+has out '# Task a'
+run 3 claim notitle --agent me
+
+begin a_name_that_compact_needs
+tasks | "$bin" import - >out
+echo mine >"$log.1"
+cp "$log.1" expected
+run 4 compact
+has err "$log.1: exists"
+same "$log.1" expected
+rm "$log.1"
+run 0 compact
+run 0 verify
 
 begin compact_drops_old_sessions_and_no_unknown_kind
 mkdir -p "$MCP_TASK_BASE_DIR"
@@ -823,6 +873,35 @@ has out '0 imported, 90 skipped'
 rm "$log"
 run 0 import "$log.archive-2999-01-01"
 has out '90 imported'
+
+begin an_archive_that_is_not_whole
+for i in 1 2; do
+    for task in a b c; do
+        echo "{\"task_id\":\"$task$i\",\"title\":\"t\",\"status\":\"done\"}"
+    done | "$bin" import - >out
+    run 0 archive --done-before 2999-01-0$i
+    has out '3 tasks moved'
+    mv "$log.archive-2999-01-0$i" whole$i
+done
+cut='records of the archive before it are missing'
+while IFS='|' read -r imported skipped line what input; do
+    rm -f "$log" "$log.lock"
+    eval "$input" >in
+    run $((line > 0)) import in
+    has out "$imported imported, $skipped skipped, $((line > 0)) failed"
+    [ "$line" -eq 0 ] || has err "line $line: $what"
+done <<END
+3|0|0||cat whole1
+6|0|0||cat whole1 whole2
+3|3|0||cat whole1 whole1
+2|0|4|$cut, and its end|head -n 3 whole1
+0|0|2|$cut, and its end|head -n 1 whole1
+3|0|5|$cut, and its end|sed '\$d' whole1
+2|0|4|$cut|sed 3d whole1
+5|0|4|$cut|head -n 3 whole1 | cat - whole2
+5|0|9|$cut|sed 3d whole2 | cat whole1 -
+0|0|1|a log that is no archive|sed -n '\$p' "\$data/whole-single.log"
+END
 
 begin what_cannot_be_compacted
 if [ "$exe" = "$bin" ]; then # and is too long where it is emulated
