@@ -1,5 +1,6 @@
-/* t_verify - a log judged, mended and copied. */
+/* t_verify - a log judged, mended, copied and archived from. */
 
+#include "cli.h"
 #include "lock.h"
 #include "store_test.h"
 
@@ -534,6 +535,83 @@ test_backup_of_damage(void)
     free(to);
 }
 
+/* ---- archives ---- */
+
+/* What another process does when this one next waits for the write lock. */
+static void (*meanwhile)(void);
+
+int __real_store_lock_patiently(struct store *s);
+int __wrap_store_lock_patiently(struct store *s);
+
+int
+__wrap_store_lock_patiently(struct store *s)
+{
+    void (*act)(void) = meanwhile;
+    meanwhile = NULL;
+    if (act != NULL) {
+        pid_t pid = child_begin();
+        if (pid == 0) {
+            act();
+            child_end();
+        }
+        CHECK(child_ok(pid));
+    }
+    return __real_store_lock_patiently(s);
+}
+
+static void
+put_done(const char *key)
+{
+    struct tstore t;
+    CHECK(ts_open(&t, path) == 0);
+    CHECK(ts_put(&t, key, "\"op\":\"create\",\"by\":\"me\",\"v\":{"
+                          "\"status\":\"done\"}") == 0);
+    ts_close(&t);
+}
+
+static void
+put_another(void)
+{
+    put_done("task/b");
+}
+
+static void
+put_and_compact(void)
+{
+    struct tstore t;
+    put_another();
+    CHECK(ts_open(&t, path) == 0 && ts_compact(&t) == 0);
+    ts_close(&t);
+}
+
+/* Who comes to the lock first has what it wrote in the archive, too. */
+static void
+test_archive_behind_a_writer(void)
+{
+    static void (*const acts[])(void) = {NULL, put_another, put_and_compact};
+    for (size_t i = 0; i < sizeof acts / sizeof *acts; i++) {
+        char *argv[] = {(char[]){"archive"}, (char[]){"--done-before"},
+                        (char[]){"2999-01-01"}, NULL};
+        struct store_report rep;
+        fresh();
+        put_done("task/a");
+        pid_t pid = child_begin();
+        if (pid == 0) {
+            struct cli_env env = {.log_path = path, .artifacts_dir = dir};
+            CHECK(freopen("/dev/null", "w", stdout) != NULL);
+            meanwhile = acts[i];
+            CHECK(cli_main(&env, 3, argv) == 0 && meanwhile == NULL);
+            child_end();
+        }
+        CHECK(child_ok(pid));
+        CHECK(store_verify(path_with(path, ".archive-2999-01-01"), &rep,
+                           NULL) == 0);
+        if (!CHECK(!rep.damaged && !rep.torn && rep.records == 1 + (i > 0)))
+            fprintf(stderr, "    %s\n", rep.what);
+        CHECK(store_verify(path, &rep, NULL) == 0 && !rep.damaged);
+    }
+}
+
 /* ---- logs that are kept ---- */
 
 /* The files in tests/data are of the format as it was promised: what reads
@@ -609,6 +687,7 @@ main(void)
     test_backup();
     test_backup_leaves_no_half();
     test_backup_of_damage();
+    test_archive_behind_a_writer();
     test_kept_logs();
     free(dir);
     free(path);

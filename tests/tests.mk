@@ -17,6 +17,7 @@ WRAP_mcp := $(ALLOC)
 WRAP_store := realpath
 WRAP_store_fault := $(ALLOC) $(FILES)
 WRAP_order := $(FILES) fcntl fcntl64 close
+WRAP_verify := store_lock_patiently
 WRAP_task := $(ALLOC) fdatasync clock_gettime $(TALK)
 WRAP_lease := clock_gettime $(TALK)
 WRAP_call := $(ALLOC) pwrite pwrite64 clock_gettime
