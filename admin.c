@@ -397,6 +397,8 @@ repair(struct cli *c, const char *out)
 
     if (rc == ERR_EXISTS)
         return cli_fail(c, rc, "%s: exists: name a file that does not", out);
+    if (rc == ERR_NOT_FOUND)
+        return cli_fail(c, rc, "%s: there is no log yet", c->env->log_path);
     if (rc < 0)
         return cli_fail_path(c, rc, out);
     if (!c->json)

@@ -918,6 +918,12 @@ if [ "$exe" = "$bin" ]; then # and is too long where it is emulated
     rm "$log.1"
 fi
 
+begin nothing_to_mend
+run 1 verify --repair mended
+has err "$log: there is no log yet"
+checks=$((checks + 1))
+[ ! -e mended ] || fail 'it was written all the same'
+
 begin doctor
 tasks | "$bin" import - >out
 rm -f tokens
