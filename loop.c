@@ -6,9 +6,9 @@
    Invariants:
    1. No descriptor at or above FD_SETSIZE gets into a set: FD_SET would
       write behind its end. loop_watch refuses it.
-   2. The three signals are blocked except inside pselect, so that no other
-      system call of the process ever ends early because of them, and the
-      handler only sets a flag.
+   2. The three signals are blocked except inside pselect and look_for_signal,
+      so that no other system call of the process ever ends early because of
+      them, and the handler only sets a flag.
    3. A callback is called only for what was ready when pselect returned and
       is still asked for when its turn comes, by whoever asked for it then.
    4. The clock is read once a turn, after pselect.
@@ -271,21 +271,16 @@ call_due(struct loop *l)
 
 /* ---- a turn ---- */
 
+/* Lets in what is pending, between two system calls: so each is told once, and
+   what is ignored, which Linux keeps pending too where it is blocked, is
+   gone. */
 static void
-look_for_signal(void)
+look_for_signal(const struct loop *l)
 {
-    struct sigaction sa;
-    sigset_t pending;
-    size_t i;
+    sigset_t shut;
 
-    if (sigpending(&pending) != 0)
-        return;
-    /* Linux keeps a blocked signal pending even where it is ignored. */
-    for (i = 0; i < SIGNALS_N; i++)
-        if (sigismember(&pending, signals[i]) == 1 &&
-            sigaction(signals[i], NULL, &sa) == 0 &&
-            sa.sa_handler == note_signal)
-            got[i] = 1;
+    if (sigprocmask(SIG_SETMASK, &l->open, &shut) == 0)
+        sigprocmask(SIG_SETMASK, &shut, NULL);
 }
 
 /* How long a turn may wait, at most to until; NULL: for ever. */
@@ -336,7 +331,7 @@ loop_turn(struct loop *l, bool wait)
     l->busy = n > 0 ? l->busy + 1 : 0;
     if (l->busy >= BUSY_TURNS) {
         l->busy = 0;
-        look_for_signal();
+        look_for_signal(l);
     }
     if (n > 0)
         call_ready(l);

@@ -4,8 +4,8 @@
 
 TESTS := base json page record index store store_cut store_fault store_procs \
   order verify task lease call tools prompts sign token mcp mcp_talk \
-  mcp_call mcp_tasks calls_procs listen http_parse http server web abuse \
-  crash
+  mcp_call mcp_tasks calls_procs listen loop http_parse http server web \
+  abuse crash
 TALK := mcp_log mcp_defer mcp_ask mcp_watch mcp_state mcp_wait mcp_progress
 ALLOC := malloc calloc realloc
 FILES := write pwrite pwrite64 pread pread64 fdatasync fsync ftruncate \
