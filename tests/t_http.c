@@ -4,6 +4,7 @@
 #include "http.h"
 #include "nomem.h"
 #include "test.h"
+#include "web_int.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -28,6 +29,7 @@ static struct {
     int64_t ms;           /* the time */
     unsigned selects, full_selects, reads, writes;
     unsigned many;        /* descriptors that make a select full */
+    struct sockaddr_in6 name; /* of every socket, where it has a family */
 } sys = {.ms = 1000, .many = 100};
 
 int __real_pselect(int n, fd_set *rd, fd_set *wr, fd_set *ex,
@@ -35,6 +37,8 @@ int __real_pselect(int n, fd_set *rd, fd_set *wr, fd_set *ex,
 int __wrap_pselect(int n, fd_set *rd, fd_set *wr, fd_set *ex,
                    const struct timespec *t, const sigset_t *mask);
 int __wrap_clock_gettime(clockid_t id, struct timespec *ts);
+int __real_getsockname(int fd, struct sockaddr *a, socklen_t *len);
+int __wrap_getsockname(int fd, struct sockaddr *a, socklen_t *len);
 ssize_t __real_read(int fd, void *p, size_t n);
 ssize_t __wrap_read(int fd, void *p, size_t n);
 ssize_t __real_write(int fd, const void *p, size_t n);
@@ -72,6 +76,16 @@ __wrap_pselect(int n, fd_set *rd, fd_set *wr, fd_set *ex,
                             : t->tv_sec * 1000 +
                                   (t->tv_nsec + 999999) / 1000000;
     return got;
+}
+
+int
+__wrap_getsockname(int fd, struct sockaddr *a, socklen_t *len)
+{
+    if (sys.name.sin6_family == 0)
+        return __real_getsockname(fd, a, len);
+    memcpy(a, &sys.name, sizeof sys.name);
+    *len = sizeof sys.name;
+    return 0;
 }
 
 ssize_t
@@ -1149,6 +1163,68 @@ test_budget_of_input(void)
     free(body);
 }
 
+#define BODIES 60
+
+/* Sends a little more of each body, up to n bytes of it; whether that is done
+   with. */
+static bool
+send_round(struct client k[BODIES], size_t sent[BODIES], size_t n)
+{
+    static char body[9000];
+    bool all = true;
+    int i;
+
+    for (i = 0; i < BODIES; i++) {
+        size_t left = n - sent[i];
+        ssize_t done = 0;
+
+        if (k[i].fd >= 0 && left > 0)
+            done = send(k[i].fd, body, left < 9000 ? left : 9000,
+                        MSG_NOSIGNAL);
+        sent[i] += done > 0 ? (size_t)done : 0;
+        all &= k[i].fd < 0 || sent[i] == n;
+    }
+    turn(2);
+    return all;
+}
+
+/* Together they are more than the budget, and none ends before it is full.
+   lost: some go half-way, among them the one whose turn it is. */
+static void
+test_large_bodies_take_turns(bool lost)
+{
+    static const char head[] = "POST /size?2 HTTP/1.1\r\nHost: x\r\n"
+                               "Content-Length: 1000000\r\n\r\n";
+    struct client k[BODIES];
+    size_t sent[BODIES] = {0};
+    int i, round;
+
+    open_toy();
+    for (i = 0; i < BODIES; i++) {
+        k[i] = join();
+        say(&k[i], head);
+    }
+    for (round = 0; round < 200; round++)
+        send_round(k, sent, 900000);
+    CHECK(counts().held > HTTP_BUDGET - MIB && toy.requests == 0);
+    /* Who is not read from is not known to have gone. */
+    for (i = 0; lost && i < BODIES && counts().open == BODIES; i++) {
+        leave(&k[i]);
+        turn(3);
+    }
+    CHECK(counts().open > 0 && (counts().open < BODIES) == lost);
+    for (round = 0; round < 2000 && !send_round(k, sent, 1000000); round++)
+        ;
+    for (i = 0; i < BODIES; i++)
+        if (k[i].fd >= 0 && !CHECK(hears(&k[i], "200 OK")))
+            break;
+    for (i = 0; i < BODIES; i++)
+        leave(&k[i]);
+    turn(3);
+    CHECK(counts().open == 0 && counts().held == 0);
+    close_toy();
+}
+
 static void
 test_budget_of_streams(void)
 {
@@ -1310,6 +1386,50 @@ test_addresses(void)
     loop_free(l);
 }
 
+/* Whatever the machine has: as clients write it, and so they may say it. */
+static void
+test_names_of_ipv6(void)
+{
+    static const struct {
+        const char *address, *name;
+    } cases[] = { /* RFC 5952, 4 */
+        {"::", "[::]"},
+        {"::1", "[::1]"},
+        {"1::", "[1::]"},
+        {"::1:2", "[::1:2]"},
+        {"2001:0DB8::0001", "[2001:db8::1]"},
+        {"FE80::ABCD:0:10", "[fe80::abcd:0:10]"},
+        {"2001:db8:0:1:1:1:1:1", "[2001:db8:0:1:1:1:1:1]"},
+        {"0:1:1:1:1:1:1:0", "[0:1:1:1:1:1:1:0]"},
+        {"2001:0:0:1:0:0:0:1", "[2001:0:0:1::1]"},
+        {"2001:db8:0:0:1:0:0:1", "[2001:db8::1:0:0:1]"},
+        {"1:2:3:4:5:6::", "[1:2:3:4:5:6::]"},
+        {"::3:4:5:6:7:8", "[::3:4:5:6:7:8]"},
+        {"1:2:3:4:5:6:7:89ab", "[1:2:3:4:5:6:7:89ab]"},
+    };
+    static const struct web_options o = {.read_only = false};
+    struct http_head h = {.minor = 1};
+    char want[64];
+    size_t i;
+
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sys.name = (struct sockaddr_in6){.sin6_family = AF_INET6,
+                                         .sin6_port = htons(8766)};
+        CHECK(inet_pton(AF_INET6, cases[i].address,
+                        &sys.name.sin6_addr) == 1);
+        open_toy();
+        snprintf(want, sizeof want, "%s:8766", cases[i].name);
+        if (!CHECK(strcmp(http_address(toy.http), want) == 0))
+            fprintf(stderr, "%s: %s\n", want, http_address(toy.http));
+        h.host = str_of(want);
+        CHECK(web_is_ours(&o, http_address(toy.http), &h));
+        h.host = STR("[2001:db8::2]:8766");
+        CHECK(!web_is_ours(&o, http_address(toy.http), &h));
+        close_toy();
+    }
+    sys.name.sin6_family = 0;
+}
+
 /* ---- the end ---- */
 
 static void
@@ -1442,10 +1562,13 @@ main(void)
     test_slow_readers_have_an_end();
     test_ping();
     test_budget_of_input();
+    test_large_bodies_take_turns(false);
+    test_large_bodies_take_turns(true);
     test_budget_of_streams();
     test_unix_socket();
     test_passed_socket();
     test_addresses();
+    test_names_of_ipv6();
     test_stop();
     test_free_with_all_open();
     test_without_memory();
