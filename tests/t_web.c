@@ -239,6 +239,10 @@ test_routes_and_refusals(void)
         {"GET", "/health", "Origin: http://evil.example.com\r\n", NULL, 403,
          NULL},
         {"GET", "/health", "Origin: null\r\n", NULL, 403, NULL},
+        {"GET", "/health", "Origin: http://localhost\r\n"
+         "Origin: http://localhost\r\n", NULL, 403, NULL},
+        {"POST", "/mcp", TYPES "Origin: http://localhost\r\n"
+         "Origin: http://evil.example.com\r\n", PING, 403, NULL},
         {"GET", "/health", "Origin: ftp://localhost\r\n", NULL, 403, NULL},
         {"POST", "/mcp", TYPES "Origin: http://evil.example.com\r\n", PING,
          403, NULL},
@@ -404,6 +408,18 @@ test_statuses_of_2026(void)
         {MODERN("tools/call") "Mcp-Name: other\r\n",
          RPC(1, "tools/call", "{\"name\":\"get_task\",\"arguments\":{"
              "\"task_id\":\"none\"}," META "}"), 400, "-32020"},
+        /* Each header once: which one did a proxy look at? */
+        {MODERN("tools/list") "Mcp-Method: ping\r\n",
+         RPC(1, "tools/list", "{" META "}"), 400, "-32020"},
+        {MODERN("tools/list") "mcp-method: tools/list\r\n",
+         RPC(1, "tools/list", "{" META "}"), 400, "-32020"},
+        {MODERN("tools/call") "Mcp-Name: get_task\r\nMcp-Name: other\r\n",
+         RPC(1, "tools/call", "{\"name\":\"get_task\",\"arguments\":{"
+             "\"task_id\":\"none\"}," META "}"), 400, "-32020"},
+        {MODERN("tools/list") "MCP-Protocol-Version: 2025-11-25\r\n",
+         RPC(1, "tools/list", "{" META "}"), 400, "-32020"},
+        {MODERN("tools/list") "MCP-Protocol-Version: 2026-07-28\r\n",
+         RPC(1, "tools/list", "{" META "}"), 400, "-32020"},
         {MODERN("ping"), RPC(1, "ping", "{" META "}"), 404, "-32601"},
         {MODERN("tools/list"), RPC(1, "tools/list", "{}"), 400, "-32602"},
         {TYPES "MCP-Protocol-Version: 2025-11-25\r\n",
