@@ -317,8 +317,12 @@ tools_wait(struct mcp_call *c)
 
     if (rc == 0)
         rc = read_wait(s->t, &x, &args, c->since, &w);
+    /* What the rounds before have looked at: a plain call's state says it, a
+       deferred one's since, where since_seq is further back. */
     read_state(c, &known);
-    if (rc == 0 && str_u64(known, &seen) && seen > w.since)
+    seen = c->round > 0 && w.id.p != NULL ? c->since : 0;
+    str_u64(known, &seen);
+    if (rc == 0 && seen > w.since)
         w.since = seen;
     seen = store_next_n(tasks_store(s->t)) - 1;
     if (rc == 0)

@@ -1247,6 +1247,87 @@ test_store_errors(void)
     fixture_fini(&f);
 }
 
+/* ---- waits ---- */
+
+/* A round of wait_for_task that began behind event `since`, its state as the
+   one before left it: what the tool says. */
+static int
+wait_round(struct fixture *f, const char *args, unsigned round,
+           uint64_t since)
+{
+    const struct mcp_catalogue *c = tools_catalogue(f->tools);
+    struct mcp_call call = {.ctx = c->ctx, .arena = &f->a, .out = &f->out,
+                            .rev = MCP_2025_11_25, .round = round,
+                            .since = since};
+    size_t i = TOOL_WAIT;
+
+    arena_reset(&f->a);
+    buf_reset(&f->out, f->out.cap);
+    call.state = arena_str(&f->a, str_of(state));
+    CHECK(json_parse(&f->a, quoted(&f->a, args), &call.args, NULL) == 0);
+    return c->tools[i].run(&call);
+}
+
+/* The task is what it was, but was done in between: the event of that. */
+static uint64_t
+end_and_reopen(struct fixture *f)
+{
+    uint64_t n;
+
+    call(f, "update_task", "{'task_id':'a','status':'done'}");
+    CHECK(ok(f));
+    n = (uint64_t)number(f, "seq");
+    call(f, "update_task", "{'task_id':'a','status':'in_progress',"
+         "'reason':'more'}");
+    CHECK(ok(f));
+    return n;
+}
+
+/* What one round has looked at no later one reads again, and what comes
+   between two rounds is found by the second. */
+static void
+test_rounds_of_a_wait(void)
+{
+    static const char until_end[] = "{'task_id':'a','until':'terminal'}";
+    static const char from_1[] =
+        "{'task_id':'a','until':'terminal','since_seq':1}";
+    struct fixture f;
+    char want[32], seen[sizeof state];
+    uint64_t n;
+    int i;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    state[0] = '\0';
+    CHECK(wait_round(&f, until_end, 0, 1) == ERR_MORE);
+    for (i = 0; i < 9; i++)
+        call(&f, "save_checkpoint", "{'task_id':'a','agent':'b'}");
+    CHECK(wait_round(&f, until_end, 1, 1) == ERR_MORE);
+    snprintf(want, sizeof want, " %llu",
+             (unsigned long long)store_next_n(f.s) - 1);
+    CHECK(strstr(state, want) != NULL);
+    memcpy(seen, state, sizeof state);
+    n = end_and_reopen(&f);
+    CHECK(wait_round(&f, until_end, 2, 1) == 0);
+    snprintf(want, sizeof want, "\"met\":true,\"seq\":%llu,",
+             (unsigned long long)n);
+    buf_char(&f.out, '\0');
+    CHECK(strstr(f.out.p, want) != NULL);
+    /* As if that round had been the one before: it is not looked at twice. */
+    snprintf(state, sizeof state, "%.*s %llu", (int)strcspn(seen, " "), seen,
+             (unsigned long long)store_next_n(f.s) - 1);
+    CHECK(wait_round(&f, until_end, 3, 1) == ERR_MORE);
+    CHECK(wait_round(&f, from_1, 3, 1) == ERR_MORE);
+    /* A deferred one has no such state, and is told by since. */
+    state[0] = '\0';
+    CHECK(wait_round(&f, from_1, 0, n + 1) == 0);
+    deferring = true;
+    CHECK(wait_round(&f, from_1, 1, n + 1) == ERR_MORE && state[0] == '\0');
+    CHECK(wait_round(&f, from_1, 1, n - 1) == 0);
+    deferring = false;
+    fixture_fini(&f);
+}
+
 int
 main(void)
 {
@@ -1272,5 +1353,6 @@ main(void)
     test_changes_are_logged();
     test_arguments_that_are_too_many();
     test_store_errors();
+    test_rounds_of_a_wait();
     return test_end("tools");
 }
