@@ -204,11 +204,12 @@ toy_shed(struct mcp_call *c)
 }
 
 static unsigned toy_wakes; /* waits for as many runs of wait */
+static unsigned toy_step = 1; /* as many runs make one of progress */
 
 static int
 toy_wait(struct mcp_call *c)
 {
-    mcp_progress(c, c->round, 2, NULL);
+    mcp_progress(c, c->round / toy_step, 2, NULL);
     mcp_poll(c, 700);
     if (c->round < toy_wakes) {
         mcp_wait(c, 1000);

@@ -540,6 +540,34 @@ test_telling_while_waiting(void)
     mcp_drop(k);
 }
 
+/* It is run again sooner than its progress moves: nothing is said twice, but
+   for what was never sent, since the turn's commit failed. */
+static void
+test_progress_only_rises(void)
+{
+    static const char one[] =
+        NOTE("progress", "'progressToken':'p','progress':1,'total':2");
+    struct mcp_message *k;
+
+    toy_step = 2;
+    toy_wakes = 3;
+    rig_agree(V11);
+    k = keep_as(NULL, REQ("1", "tools/call", "{'name':'wait','_meta':"
+                          "{'progressToken':'p'}}"));
+    if (!CHECK(k != NULL))
+        return;
+    CHECK(notes.len > 0);
+    CHECK(run_next(k, mcp_due_ms(mcp)) == MCP_WAITS && is_note(""));
+    mcp_keep_on(k);
+    CHECK(run_next(k, mcp_due_ms(mcp)) == MCP_WAITS && is_note(one));
+    buf_reset(&notes, SIZE_MAX);
+    CHECK(mcp_run(k, &out, &notes) == MCP_WAITS && is_note(one));
+    mcp_keep_on(k);
+    CHECK(run_next(k, mcp_due_ms(mcp)) == MCP_OK && is_note(""));
+    mcp_drop(k);
+    toy_step = 1;
+}
+
 /* ---- sessions over HTTP ---- */
 
 static char headers[400]; /* that name the session made last */
@@ -876,6 +904,7 @@ main(void)
     test_cancelling();
     test_telling();
     test_telling_while_waiting();
+    test_progress_only_rises();
     test_session_over_http();
     test_session_of_somebody_else();
     test_question_over_http();
