@@ -1380,6 +1380,124 @@ test_batches(void)
     end();
 }
 
+/* ---- answers that come in odd ways ---- */
+
+/* before and after, and n arrays between them, or one with n numbers. */
+static struct str
+with_values(const char *before, size_t n, bool deep, const char *after)
+{
+    struct buf b = {0};
+    struct str s;
+    size_t i;
+
+    buf_str(&b, meant(before));
+    for (i = 0; i < n; i++)
+        buf_z(&b, deep ? "[" : i == 0 ? "[0" : ",0");
+    for (i = 0; i < (deep ? n : 1); i++)
+        buf_char(&b, ']');
+    buf_str(&b, meant(after));
+    s = arena_str(&arena, buf_view(&b));
+    buf_fini(&b);
+    return s;
+}
+
+/* The answer to the question asked last; it is larger by n values. */
+static struct str
+large_answer(size_t n, bool deep)
+{
+    char before[400];
+
+    snprintf(before, sizeof(before), "{'jsonrpc':'2.0','id':'%s','result':"
+             "{'action':'accept','content':{'name':'Bo','x':", asked_id);
+    return with_values(before, n, deep, "}}}");
+}
+
+/* What a message has room for a record may not have: then it is an answer
+   that says nothing, and the call goes on. */
+static void
+test_answers_at_the_limits(void)
+{
+    const struct json_tok *root;
+    size_t n, less;
+    int deep;
+
+    for (deep = 0; deep < 2; deep++) {
+        n = deep ? JSON_MAX_DEPTH : JSON_MAX_TOKENS;
+        while (json_parse(&arena, large_answer(n, deep), &root, NULL) ==
+               ERR_TOO_LARGE)
+            n--;
+        for (less = 0; less < 24; less += 4) {
+            begin();
+            makes_and_polls(&ann, TASK("task", "{}"));
+            CHECK(is_asked(&ann));
+            post_text(&ann, large_answer(n - less, deep));
+            settle_all();
+            /* What it came to may be too large in its turn. */
+            CHECK(less > 0 ? strcmp(status_of(task_id), "input_required") != 0
+                           : is_status("completed") &&
+                                 has(says(&ann, OLD("tasks/result")),
+                                     "{'got':null}"));
+            end();
+        }
+    }
+}
+
+/* Two together may be too many: the second is refused, and may come again. */
+static void
+test_updates_at_the_limits(void)
+{
+    begin();
+    makes(&neo, NEWER_CALL("both", "{}"));
+    who_forget(&neo);
+    post_text(&neo, with_values("{'jsonrpc':'2.0','id':'x','method':"
+                                "'tasks/update','params':{'taskId':'ID',"
+                                EXTENDS ",'inputResponses':{'a':{'x':",
+                                40000, false, "}}}}"));
+    turn();
+    CHECK(has(next(&neo), "'resultType':'complete'"));
+    post_text(&neo, with_values("{'jsonrpc':'2.0','id':'x','method':"
+                                "'tasks/update','params':{'taskId':'ID',"
+                                EXTENDS ",'inputResponses':{'b':{'x':",
+                                40000, false, "}}}}"));
+    turn();
+    CHECK(has(next(&neo), "'error':{'code':"));
+    CHECK(is_status("input_required"));
+    CHECK(has(says(&neo, UPDATE("{'b':{}}")), "complete"));
+    CHECK(is_status("completed"));
+    end();
+}
+
+/* A batch is what it was but for the answer in it, which is taken. */
+static void
+test_an_answer_in_a_batch(void)
+{
+    static const struct {
+        const char *before, *after, *out;
+    } cases[] = {
+        {"[" PING ",", "]", "[" PONG "]"},
+        {"[", "," PING "]", "[" PONG "]"},
+        {"[" PING ",", "," PING "]", "[" PONG "," PONG "]"},
+    };
+    char in[800];
+    size_t i;
+
+    begin();
+    for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        ann.s->rev = MCP_2025_11_25;
+        makes_and_polls(&ann, TASK("task", "{}"));
+        CHECK(is_asked(&ann));
+        ann.s->rev = MCP_2025_03_26;
+        snprintf(in, sizeof(in), "%s{'jsonrpc':'2.0','id':'%s'," ACCEPTS "}%s",
+                 cases[i].before, asked_id, cases[i].after);
+        who_forget(&ann);
+        post(&ann, in);
+        turn();
+        CHECK(is_next(&ann, cases[i].out));
+        CHECK(is_status("completed"));
+    }
+    end();
+}
+
 int
 main(void)
 {
@@ -1418,6 +1536,9 @@ main(void)
     test_without_memory();
     test_without_a_session();
     test_batches();
+    test_answers_at_the_limits();
+    test_updates_at_the_limits();
+    test_an_answer_in_a_batch();
     arena_fini(&arena);
     return test_end("t_mcp_tasks");
 }

@@ -307,6 +307,77 @@ test_a_signal_in_a_burst_loses_nothing(void)
     free(dir);
 }
 
+/* The member of a line that is a text, behind name and ":"; up to 99 bytes. */
+static const char *
+text_in(const char *line, const char *name)
+{
+    static char text[100];
+    const char *at = strstr(line, name);
+
+    at = at != NULL ? at + strlen(name) + 3 : "";
+    snprintf(text, sizeof(text), "%.*s", (int)strcspn(at, "\""), at);
+    return text;
+}
+
+/* The next line that says it, with others before it. */
+static char *
+line_with(struct srv *s, const char *what)
+{
+    char *line = next_line(s);
+
+    while (*line != '\0' && strstr(line, what) == NULL)
+        line = next_line(s);
+    return line;
+}
+
+/* Of a question that a task waits for: n values, one in the other or side by
+   side, say nothing that could be kept. So it waits on, and another answer
+   ends it. */
+static void
+test_an_answer_that_cannot_be_kept(size_t n, bool deep)
+{
+    char *dir = test_tmpdir(), task[100];
+    struct srv s = start(dir, NULL, PLAIN);
+    struct text t = {0};
+    size_t i;
+
+    addf(&t, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\","
+         "\"params\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":"
+         "{\"elicitation\":{}},\"clientInfo\":{\"name\":\"t\","
+         "\"version\":\"1\"}}}\n");
+    add_call(&t, 2, "create_task", "a");
+    addf(&t, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\","
+         "\"params\":{\"name\":\"request_input\",\"arguments\":{"
+         "\"task_id\":\"a\",\"agent\":\"b\",\"question\":\"q?\"},"
+         "\"task\":{}}}\n");
+    CHECK(send_text(&s, &t));
+    snprintf(task, sizeof(task), "%s",
+             text_in(line_with(&s, "\"id\":3,"), "\"taskId"));
+    addf(&t, "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"tasks/result\","
+         "\"params\":{\"taskId\":\"%s\"}}\n", task);
+    CHECK(send_text(&s, &t));
+    addf(&t, "{\"jsonrpc\":\"2.0\",\"id\":\"%s\",\"result\":{\"action\":"
+         "\"accept\",\"content\":{\"answer\":\"yes\",\"x\":",
+         text_in(line_with(&s, "elicitation/create"), "\"id"));
+    for (i = 0; i < n; i++)
+        addf(&t, deep ? "[" : i == 0 ? "[0" : ",0");
+    for (i = 0; i < (deep ? n : 1); i++)
+        addf(&t, "]");
+    addf(&t, "}}}\n{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"tasks/get\","
+         "\"params\":{\"taskId\":\"%s\"}}\n", task);
+    CHECK(send_text(&s, &t));
+    CHECK(has(line_with(&s, "\"id\":5,"), "\"status\":\"working\""));
+    addf(&t, "{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"tools/call\","
+         "\"params\":{\"name\":\"update_task\",\"arguments\":{"
+         "\"task_id\":\"a\",\"answer\":{\"question_id\":\"q2\","
+         "\"text\":\"blue\"}}}}\n");
+    CHECK(send_text(&s, &t));
+    CHECK(has(line_with(&s, "\"id\":4,"), "blue"));
+    CHECK(finish(&s) == 0);
+    free(t.p);
+    free(dir);
+}
+
 /* A batch that does not fit is undone as a whole: its writers answer so, and
    its readers, which had seen it, are run again. */
 static void
@@ -586,6 +657,8 @@ main(int argc, char **argv)
     test_a_client_that_does_not_read();
     test_signals_end_it();
     test_a_signal_in_a_burst_loses_nothing();
+    test_an_answer_that_cannot_be_kept(125, true);
+    test_an_answer_that_cannot_be_kept(65500, false);
     test_a_full_disk();
     test_closed_descriptors();
     test_a_client_that_is_gone();
