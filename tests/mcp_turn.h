@@ -37,7 +37,7 @@ rig_go_on(long after)
 static struct box {
     char path[300];
     struct calls_options opt;
-    struct store_kind kinds[2];
+    struct store_kind kinds[3]; /* the last: of another catalogue, if any */
     struct calls *calls;
     struct store *store;
     struct sign *sign;
@@ -65,7 +65,8 @@ box_open_as(const struct mcp_catalogue *c, bool readonly)
     box.calls = calls_new(&box.opt);
     calls_kind(box.calls, &box.kinds[0]);
     mcp_session_kind(&box.kinds[1]);
-    if (store_open(&box.store, &o, box.kinds, 2, why) != 0 ||
+    if (store_open(&box.store, &o, box.kinds,
+                   box.kinds[2].prefix != NULL ? 3 : 2, why) != 0 ||
         sign_new(&box.sign, box.store) != 0 ||
         mcp_new(&box.m, c, box.store, box.sign) != 0)
         abort();
@@ -81,13 +82,20 @@ box_open(void)
     box_open_as(&toy_worker, false);
 }
 
+/* Where there is no store yet. */
 static inline void
-box_new(void)
+box_place(void)
 {
     char *dir = test_tmpdir();
 
     snprintf(box.path, sizeof(box.path), "%s/log", dir);
     free(dir);
+}
+
+static inline void
+box_new(void)
+{
+    box_place();
     box_open();
 }
 
@@ -455,6 +463,29 @@ makes(struct who *w, const char *text)
     normalize(w->said[w->n - 1]);
     w->read = w->n;
     return w->said[w->n - 1];
+}
+
+static inline const char *
+status_of(const char *id)
+{
+    struct arena a = {0};
+    struct call k;
+    const char *name = "none";
+
+    if (calls_get(box.calls, &a, str_of(id), STR_NONE, &k) == 0)
+        name = call_status_name(k.status);
+    arena_fini(&a);
+    return name;
+}
+
+/* Of the task made last. */
+static inline bool
+is_status(const char *want)
+{
+    if (strcmp(status_of(task_id), want) == 0)
+        return true;
+    fprintf(stderr, "status %s\n", status_of(task_id));
+    return false;
 }
 
 /* A record of a toy. */

@@ -65,28 +65,6 @@ makes_and_polls(struct who *w, const char *text)
     return polls(w);
 }
 
-static const char *
-status_of(const char *id)
-{
-    struct arena a = {0};
-    struct call k;
-    const char *name = "none";
-
-    if (calls_get(box.calls, &a, str_of(id), STR_NONE, &k) == 0)
-        name = call_status_name(k.status);
-    arena_fini(&a);
-    return name;
-}
-
-static bool
-is_status(const char *want)
-{
-    if (strcmp(status_of(task_id), want) == 0)
-        return true;
-    fprintf(stderr, "status %s\n", status_of(task_id));
-    return false;
-}
-
 /* ---- methods in both dialects ---- */
 
 static void

@@ -1,0 +1,276 @@
+/* t_tools_wait - wait_for_task and request_input as clients have them: that
+   what they wait for reaches them however it comes about, and that what
+   cannot be waited for is said, not refused. */
+
+#include "mcp_turn.h"
+#include "still.h"
+#include "task.h"
+#include "tools.h"
+
+static struct tasks *tasks;
+static struct tools *tools;
+static struct cli_env env;
+static struct who ann, neo; /* neo: a modern one, of the same principal */
+
+static void
+begin(void)
+{
+    box_place();
+    box.opt.alias = task_names;
+    tasks = tasks_new();
+    tasks_kind(tasks, &box.kinds[2]);
+    if (tools_new(&tools, tasks, &env) != 0)
+        abort();
+    box_open_as(tools_catalogue(tools), false);
+    tasks_bind(tasks, box.store);
+    who_pipe(&ann, "", V11);
+    who_init(&neo, "");
+}
+
+static void
+end(void)
+{
+    who_forget(&ann);
+    who_forget(&neo);
+    box_close();
+    tools_free(tools);
+    tasks_free(tasks);
+}
+
+/* What w is answered, whatever else it is told. */
+static const char *
+asks(struct who *w, const char *text)
+{
+    size_t i;
+
+    says(w, text);
+    for (i = 0; i < w->n; i++)
+        if (strstr(w->said[i], "\"result\":") != NULL)
+            return w->said[i];
+    return "no answer";
+}
+
+/* What a tool says to ann, which is no error. */
+static const char *
+does(const char *tool, const char *args)
+{
+    char text[6000];
+    const char *said;
+
+    snprintf(text, sizeof text, CALL("%s", "%s"), tool, args);
+    said = asks(&ann, text);
+    if (!CHECK(strstr(said, "\"structuredContent\"") != NULL))
+        fprintf(stderr, "  %s: %s\n", tool, said);
+    return said;
+}
+
+#define DO(tool, args) does(tool, "{" args "}")
+#define CREATE(id, more) DO("create_task", "'task_id':'" id "','title':'t'" more)
+#define MINE ",'status':'in_progress','current_owner':'me'"
+#define AFTER(id) ",'depends_on':['" id "']"
+#define UPDATE(id, more) DO("update_task", "'task_id':'" id "'," more)
+#define END(id, status) UPDATE(id, "'agent':'me','status':'" status "'")
+#define WAIT(args) TASK("wait_for_task", "{" args "}")
+#define ASK(question) \
+    "{'task_id':'t','agent':'me','question':'" question "','wait_seconds':3}"
+
+/* ---- request_input ---- */
+
+static bool
+is_receipt(const char *said)
+{
+    return has(said, "'answered':false");
+}
+
+/* Fills the queue of what ann waits for. */
+static void
+fill_queue(void)
+{
+    int i;
+
+    for (i = 0; i < MCP_MAX_KEPT; i++) {
+        post(&ann, CALL("wait_for_task", "{'task_id':'t'}"));
+        turn();
+    }
+}
+
+/* The question of each stands, once, so none of them may be an error. */
+static void
+test_who_may_not_wait_has_asked(void)
+{
+    box.opt.max_own = 1;
+    begin();
+    CREATE("t", "");
+    makes(&ann, WAIT("'task_id':'t','until':'terminal'"));
+    makes(&ann, TASK("request_input", ASK("one")));
+    CHECK(is_receipt(asks(&ann, OLD("tasks/result"))));
+    CHECK(is_receipt(asks(&neo, NEWER_CALL("request_input", ASK("two")))));
+    ann.s->rev = MCP_2025_03_26;
+    CHECK(has(asks(&ann, "[" CALL("request_input", ASK("three")) "]"),
+              "\\'answered\\':false"));
+    ann.s->rev = MCP_2025_11_25;
+    fill_queue();
+    CHECK(is_receipt(asks(&ann, CALL("request_input", ASK("four")))));
+    CHECK(has(DO("get_task", "'task_id':'t'"), "'version':5"));
+    end();
+    box.opt.max_own = 0;
+}
+
+/* It is of no use to anybody then: who waits for it is told. */
+static void
+test_question_ends_with_its_task(void)
+{
+    begin();
+    CREATE("t", MINE);
+    makes(&ann, TASK("request_input", ASK("?")));
+    settle_all();
+    CHECK(is_status("input_required"));
+    END("t", "cancelled");
+    settle_all();
+    CHECK(is_status("completed"));
+    CHECK(is_receipt(asks(&ann, OLD("tasks/result"))));
+    end();
+}
+
+/* Says an answer of n letters of two bytes each to what ann is asked. */
+static bool
+takes_answer(size_t n)
+{
+    static char text[9000];
+    const char *at = NULL;
+    size_t i, len;
+
+    makes(&ann, TASK("request_input", ASK("?")));
+    who_forget(&ann);
+    post(&ann, OLD("tasks/result"));
+    turn();
+    for (i = 0; i < ann.n && at == NULL; i++)
+        at = strstr(ann.said[i], "mcptask-c.");
+    if (!CHECK(at != NULL) || !CHECK(has(ann.said[i - 1],
+                                         "'maxLength':4096")))
+        return false;
+    len = (size_t)snprintf(text, sizeof text,
+                           "{'jsonrpc':'2.0','id':'%.*s','result':{'action':"
+                           "'accept','content':{'answer':'",
+                           (int)strcspn(at, "\""), at);
+    while (n-- > 0)
+        len += (size_t)snprintf(text + len, sizeof text - len, "\xc3\xa9");
+    snprintf(text + len, sizeof text - len, "'}}}");
+    post(&ann, text);
+    settle_all();
+    return strstr(asks(&ann, OLD("tasks/result")), "\"answered\":true");
+}
+
+/* The form promises characters, not bytes. */
+static void
+test_longest_answer(void)
+{
+    begin();
+    CREATE("t", "");
+    CHECK(takes_answer(4096));
+    CHECK(!takes_answer(4097));
+    end();
+}
+
+/* ---- wait_for_task ---- */
+
+/* A wait for X as a task, which it is still while X is blocked by D. */
+#define WAIT_READY(who) WAIT(who ",'until':'ready'")
+
+static void
+test_ready_by_whatever(void)
+{
+    static const struct {
+        const char *wait, *tool, *args;
+    } cases[] = {
+        {WAIT_READY("'task_id':'x'"), "update_task",
+         "{'task_id':'x','depends_on':[]}"},
+        {WAIT_READY("'task_id':'x'"), "update_task",
+         "{'task_id':'d','agent':'me','status':'done'}"},
+        {WAIT_READY("'agent':'me'"), "update_task",
+         "{'task_id':'x','depends_on':[]}"},
+        {WAIT_READY("'agent':'me'"), "update_task",
+         "{'task_id':'d','agent':'me','status':'done'}"},
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        begin();
+        CREATE("d", ",'status':'in_progress','current_owner':'you'");
+        CREATE("x", ",'current_owner':'me'" AFTER("d"));
+        makes(&ann, cases[i].wait);
+        settle_all();
+        CHECK(is_status("working"));
+        does(cases[i].tool, cases[i].args);
+        settle_all();
+        if (!CHECK(is_status("completed")))
+            fprintf(stderr, "  %s %s\n", cases[i].wait, cases[i].args);
+        end();
+    }
+}
+
+/* A plain call, which hears of an end by its owner's name, too. */
+static void
+test_plain_by_agent(void)
+{
+    begin();
+    CREATE("t", MINE);
+    asks(&ann, CALL("wait_for_task", "{'agent':'me','until':'done'}"));
+    who_forget(&ann);
+    post(&neo, NEWER_CALL("update_task", "{'task_id':'t','agent':'me',"
+                          "'status':'done'}"));
+    turn();
+    settle_all();
+    CHECK(has(next(&ann), "'met':true"));
+    end();
+}
+
+/* What is asked for by agent since long ago, behind more than a page. */
+static void
+test_behind_many_changes(void)
+{
+    char args[100];
+    int i;
+
+    begin();
+    CREATE("t", MINE);
+    END("t", "done");
+    for (i = 0; i < TASK_LIST_MAX; i++) {
+        snprintf(args, sizeof args, "{'task_id':'t%d','title':'t',"
+                 "'current_owner':'me'}", i);
+        does("create_task", args);
+    }
+    CHECK(has(DO("wait_for_task", "'agent':'me','until':'done','since_seq':0,"
+                 "'timeout_seconds':0"), "'met':true"));
+    end();
+}
+
+/* Answered, and in the same batch another's. */
+static void
+test_handed_on_at_once(void)
+{
+    begin();
+    CREATE("t", MINE);
+    DO("request_input", "'task_id':'t','agent':'me','question':'?'");
+    makes(&ann, WAIT("'agent':'me','until':'answered'"));
+    post(&ann, CALL("update_task", "{'task_id':'t','answer':{'text':'y'}}"));
+    post(&ann, CALL("handoff_task", "{'task_id':'t','from_agent':'me',"
+                    "'to_agent':'you'}"));
+    settle_all();
+    CHECK(is_status("completed"));
+    end();
+}
+
+int
+main(void)
+{
+    test_who_may_not_wait_has_asked();
+    test_question_ends_with_its_task();
+    test_longest_answer();
+    test_ready_by_whatever();
+    test_plain_by_agent();
+    test_behind_many_changes();
+    test_handed_on_at_once();
+    arena_fini(&arena);
+    return test_end("t_tools_wait");
+}
