@@ -26,8 +26,8 @@ struct world {
 #define ME STR("me")
 #define ID_LEN (CALL_ID_LEN + 1)
 
-/* A record of a task that begins with "owner":"<name>" is also its owner's;
-   an escape in the name is resolved. */
+/* A record of a task that begins with "owner":"<name>" is also its owner's,
+   or with | between both of theirs; an escape in the name is resolved. */
 static struct str
 owner_of(struct str key, struct str body, char buf[CALL_WATCH_MAX])
 {
@@ -40,6 +40,10 @@ owner_of(struct str key, struct str body, char buf[CALL_WATCH_MAX])
     for (; body.p[n] != '"'; n++) {
         n += body.p[n] == '\\';
         buf[len++] = body.p[n];
+        if (body.p[n] == '|') {
+            memcpy(buf + len - 1, "\towner/", 7);
+            len += 6;
+        }
     }
     return (struct str){buf, len};
 }
@@ -469,6 +473,79 @@ test_what_marks(void)
     CHECK(next_is(&w, b) && next_is(&w, odd) && next_is(&w, a) &&
           next_is(&w, owned) && !calls_any_marked(w.c));
     CHECK(!next_is(&w, a) && !marked(&w, a));
+    world_fini(&w);
+}
+
+static void
+test_next_name(void)
+{
+    static const struct {
+        const char *names, *first, *second; /* NULL: none */
+    } cases[] = {{"", NULL, NULL}, {"a", "a", NULL}, {"ab\tc", "ab", "c"},
+                 {"a\t", "a", NULL}, {"\ta", "", "a"}, {"\t", "", NULL}};
+    struct str names, name;
+    size_t i;
+    int k;
+
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        names = str_of(cases[i].names);
+        for (k = 0; k < 2; k++) {
+            const char *want = k == 0 ? cases[i].first : cases[i].second;
+
+            name = call_next_name(&names);
+            CHECK(want != NULL ? str_is(name, want) : name.p == NULL);
+        }
+        CHECK(call_next_name(&names).p == NULL);
+    }
+    names = STR_NONE;
+    CHECK(call_next_name(&names).p == NULL);
+}
+
+/* An event of each of the names marks id, and no other. */
+static void
+check_names(struct world *w, const char *id)
+{
+    put(w, "task/a");
+    CHECK(next_is(w, id) && !calls_any_marked(w->c));
+    put_owned(w, "ann");
+    CHECK(next_is(w, id) && !calls_any_marked(w->c));
+    put_owned(w, "bob|ann");
+    CHECK(next_is(w, id) && !calls_any_marked(w->c));
+    put(w, "task/owner/ann");
+    CHECK(!calls_any_marked(w->c));
+}
+
+static void
+test_two_names(void)
+{
+    char id[ID_LEN], twice[ID_LEN];
+    struct world w;
+    struct call k;
+
+    world_init(&w);
+    make_one(&w, "task/b\ttask/b", twice);
+    make_one(&w, "task/a\towner/ann", id);
+    check_names(&w, id);
+    put(&w, "task/b");
+    CHECK(next_is(&w, twice) && !calls_any_marked(w.c));
+    lock(&w);
+    CHECK(get(&w, id, &k) == 0);
+    k.watch = STR("task/b\ttask/c");
+    CHECK(calls_stage(w.c, &w.a, &k, "wait") == 0);
+    commit_fails(&w);
+    CHECK(next_is(&w, id)); /* it may have been run for naught */
+    check_names(&w, id);
+    CHECK(become_one(&w, id, CALL_INPUT_REQUIRED) == 0);
+    CHECK(become_one(&w, twice, CALL_INPUT_REQUIRED) == 0);
+    compact(&w);
+    check_names(&w, id);
+    CHECK(become_one(&w, id, CALL_WORKING) == 0);
+    CHECK(become_one(&w, twice, CALL_COMPLETED) == 0);
+    reopen(&w);
+    check_names(&w, id);
+    CHECK(become_one(&w, id, CALL_COMPLETED) == 0);
+    put(&w, "task/a");
+    CHECK(!calls_any_marked(w.c));
     world_fini(&w);
 }
 
@@ -1094,14 +1171,16 @@ happen(struct world *w)
     size_t n = calls_list(w->c, STR_NONE, 0, ids, 1000, &last, &more);
 
     if (rnd(3) == 0 || n == 0) {
-        snprintf(text, sizeof text, "task/%u", rnd(8));
+        snprintf(text, sizeof text, rnd(2) ? "task/%u" : "task/%u\ttask/%u",
+                 rnd(8), rnd(8));
         make(w, rnd(4) ? text : "", ids[0]);
     } else if (rnd(2)) {
         snprintf(text, sizeof text, rnd(4) ? "task/%u" : "else/%u", rnd(8));
         stage(w, text, "\"v\":1");
     } else {
         CHECK(get(w, ids[rnd((uint32_t)n)], &k) == 0);
-        snprintf(text, sizeof text, "task/%u", rnd(8));
+        snprintf(text, sizeof text, rnd(2) ? "task/%u" : "task/%u\ttask/%u",
+                 rnd(8), rnd(8));
         k.watch = rnd(4) ? str_of(text) : k.watch;
         k.status = (enum call_status)rnd(rnd(2) ? 2 : CALL_N_STATUSES);
         CHECK(calls_stage(w->c, &w->a, &k, "wait") % ERR_TERMINAL == 0);
@@ -1383,6 +1462,8 @@ main(void)
     test_ids_and_principals();
     test_ends_once();
     test_what_marks();
+    test_next_name();
+    test_two_names();
     test_own_record_takes_mark_off();
     test_marks_by_hand();
     test_marks_across_processes();

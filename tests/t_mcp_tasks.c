@@ -972,6 +972,33 @@ test_withdrawn(void)
     end();
 }
 
+/* Who was asked first answers late: the other need not any more. */
+static void
+test_withdrawn_from_the_next(void)
+{
+    char first[sizeof(asked_id)];
+    struct who x, y;
+
+    begin();
+    join(&x, "ann", FORMS);
+    join(&y, "ann", FORMS);
+    stream(&x, NULL);
+    stream(&y, NULL);
+    makes_and_polls(&x, TASK("task", "{}"));
+    CHECK(is_asked(&x));
+    memcpy(first, asked_id, sizeof(first));
+    leave(&x);
+    settle_after(11000);
+    polls(&y);
+    CHECK(is_asked(&y) && strcmp(first, asked_id) != 0);
+    gives(&x, first, ACCEPTS);
+    CHECK(is_status("completed"));
+    CHECK(is_withdrawn(&y, asked_id));
+    leave(&y);
+    who_forget(&x);
+    end();
+}
+
 /* A plain call that waits, whose own question is out. */
 static void
 test_plain_question_is_withdrawn(void)
@@ -1505,6 +1532,7 @@ main(void)
     test_replay();
     test_sent_behind_the_commit();
     test_withdrawn();
+    test_withdrawn_from_the_next();
     test_plain_question_is_withdrawn();
     test_client_tasks();
     test_updates();
