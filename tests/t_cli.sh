@@ -988,4 +988,23 @@ if [ "$(basename "$bin")" = mcptask ] && command -v fish >/dev/null; then
     has out evil --status 'board	all tasks'
 fi
 
+begin what_an_error_is_for_a_script
+tasks | "$bin" import - >out
+printf '{"resume_prompt":"%17000s"}\n' x >in # more than it may be
+run 2 checkpoint later --agent codex - <in
+has err 'resume_prompt is longer than 16384 bytes'
+run 0 checkpoint later --agent codex - <<'END'
+{"idempotency_key":"k","notes":"one"}
+END
+run 4 checkpoint later --agent codex --json - <<'END'
+{"idempotency_key":"k","notes":"two"}
+END
+has err '"code":"idempotency_conflict"'
+for command in bogus 'list --bogus' 'list --limit many' show wait; do
+    # shellcheck disable=SC2086 # words of it
+    run 2 $command --json
+    has err '{"code":"invalid_argument","message":"'
+    lacks err "$(basename "$bin"): "
+done
+
 finish

@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { after, before } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { chromium } from 'playwright-core';
 
@@ -56,10 +57,13 @@ async function desk(t, { args = [], hash = '', expect = /^$/, agent } = {}) {
     addEventListener('securitypolicyviolation', (e) =>
       console.error(`violates ${e.violatedDirective}`));
     window.announced = [];
+    window.states = [];
     addEventListener('DOMContentLoaded', () => {
-      const say = document.getElementById('say');
-      say && new MutationObserver(() => window.announced.push(say.textContent))
-        .observe(say, { childList: true });
+      for (const [id, said] of [['say', announced], ['state', states]]) {
+        const el = document.getElementById(id);
+        el && new MutationObserver(() => said.push(el.textContent))
+          .observe(el, { childList: true });
+      }
     });
   });
   await server.up();
@@ -81,6 +85,31 @@ async function timed(t, what, locator, fn) {
   await fn();
   await locator.waitFor({ timeout: SOON });
   t.diagnostic(`${what}: ${Math.round(performance.now() - from)} ms`);
+}
+
+/* A promise, and what keeps it. */
+function gate() {
+  let open;
+  const opened = new Promise((done) => { open = done; });
+
+  return { open, opened };
+}
+
+/* Each answer to a list_tasks of the page that fits comes when the promise
+   that until returns is kept. */
+async function hold(page, fits, until) {
+  await page.route('**/mcp', async (route) => {
+    const { params } = route.request().postDataJSON();
+
+    if (params.name !== 'list_tasks' || !fits(params.arguments)) {
+      return route.continue();
+    }
+    try {
+      const response = await route.fetch();
+      await until();
+      await route.fulfill({ response });
+    } catch { /* the page went */ }
+  });
 }
 
 test('the board shows what another process does', LIMIT, async (t) => {
@@ -149,15 +178,21 @@ test('a question is answered where the agent waits', LIMIT, async (t) => {
   await worker.close();
 });
 
-test('a token is asked for, and kept for the tab alone', LIMIT, async (t) => {
+/* What a server knows carol by. */
+function tokens(t) {
   const dir = mkdtempSync(join(tmpdir(), 'mcptask-page-'));
   const file = join(dir, 'tokens');
-  const good = 'carol-0123456789abcdef';
+  const token = 'carol-0123456789abcdef';
 
   t.after(() => rmSync(dir, { recursive: true, force: true }));
-  writeFileSync(file, `${good} carol\n`, { mode: 0o600 });
+  writeFileSync(file, `${token} carol\n`, { mode: 0o600 });
+  return { args: ['--token-file', file], token };
+}
+
+test('a token is asked for, and kept for the tab alone', LIMIT, async (t) => {
+  const { args, token: good } = tokens(t);
   const { page, worker, server, go } = await desk(t,
-    { args: ['--token-file', file], expect: /status of 401/ });
+    { args, expect: /status of 401/ });
   await worker.tool('create_task', { task_id: 'k.1', title: 'Locked' });
   await worker.tool('request_input', { task_id: 'k.1', agent: 'alice',
     question: 'Sure?' });
@@ -400,6 +435,110 @@ test('it is small, and on the phone one column', LIMIT, async (t) => {
   await worker.close();
 });
 
+test('what is being written stays', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const read = gate();
+  const late = gate();
+  const draft = page.locator('.lane.need .ask input');
+
+  await worker.tool('create_task', { task_id: 'd.1', title: 'Asked' });
+  await worker.tool('create_task', { task_id: 'd.2', title: 'Other' });
+  await worker.tool('request_input', { task_id: 'd.1', agent: 'alice',
+    question: 'Well?' });
+  await go();
+  await live(page);
+  await draft.fill('half');
+
+  /* Something changes while all is read anew, as it is now and then. */
+  await hold(page, (args) => !args.changed_since && !args.query,
+    () => {
+      read.open();
+      return late.opened.then(() => sleep(200));
+    });
+  await page.evaluate(() => {
+    window.input = document.querySelector('.ask input');
+    window.loading = load();
+  });
+  await read.opened;
+  await worker.tool('update_task', { task_id: 'd.2', priority: 1 });
+  await cardOf(page, 'ready', 'P1').waitFor({ timeout: SOON });
+  late.open();
+  await page.evaluate(() => loading);
+  assert.deepEqual(await page.evaluate(() =>
+    [input.isConnected, input.value, states]), [true, 'half', ['live']]);
+
+  /* Its card is hidden for a while. */
+  await page.locator('#q').fill('zzz');
+  await page.waitForFunction(() => !document.querySelector('.card'));
+  await page.locator('#q').fill('');
+  assert.equal(await draft.inputValue(), 'half');
+  await worker.close();
+});
+
+test('it keeps up with constant changes', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const update = (task_id, more) =>
+    worker.tool('update_task', { task_id, ...more });
+  let changes = Infinity; /* behind as many answers, before they come */
+
+  for (const task_id of ['c.1', 'c.2']) {
+    await worker.tool('create_task', { task_id, title: 'Busy' });
+  }
+  await hold(page, () => true, async () => {
+    if (changes > 0) {
+      await update('c.2', { title: `Left ${--changes}` });
+    }
+    await sleep(200);
+  });
+  await go('#task/c.1');
+  await live(page);
+  assert.deepEqual(await page.evaluate(() => states), ['live']);
+  await timed(t, 'a change beside others',
+    page.locator('#body', { hasText: 'A goal' }),
+    () => update('c.1', { goal: 'A goal' }));
+  changes = 0;
+  await update('c.2', { title: 'At rest' });
+  await cardOf(page, 'ready', 'At rest').waitFor({ timeout: SOON });
+  changes = 3;
+  await update('c.1', { goal: 'Another' });
+  await cardOf(page, 'ready', 'Left 0').waitFor({ timeout: SOON });
+  await worker.close();
+});
+
+test('a history has no hole, an error is said once', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const { open, opened } = gate();
+  const change = (result) => worker.tool('update_task',
+    { task_id: 'e.1', result: `Result ${result}` });
+  const rows = page.locator('.time li');
+  const more = page.getByRole('button', { name: 'Older' });
+
+  await worker.tool('create_task', { task_id: 'e.1', title: 'Long' });
+  await change(0);
+  await go('#task/e.1');
+  await live(page);
+  await rows.nth(1).waitFor();
+  /* It hears of none of these until there are more than it asks for. */
+  await hold(page, () => true, () => opened);
+  for (let n = 1; n < 70; n++) {
+    await change(n);
+  }
+  open();
+  await page.getByText('Result 69').waitFor({ timeout: SOON });
+  await rows.nth(49).waitFor();
+  if (await more.isVisible()) {
+    await more.click();
+  }
+  await rows.nth(70).waitFor({ timeout: SOON });
+  assert.equal(await rows.count(), 71);
+
+  await go('#task/none');
+  await page.locator('#facts .bad').waitFor();
+  await page.evaluate(async () => { await show('none'); await show('none'); });
+  assert.equal(await page.locator('#facts .bad').count(), 1);
+  await worker.close();
+});
+
 /* What a host of MCP Apps does, as far as the page needs it. */
 const HOST = `<!doctype html><iframe sandbox="allow-scripts"
   style="width:1200px;height:640px"></iframe><script>
@@ -418,23 +557,30 @@ const HOST = `<!doctype html><iframe sandbox="allow-scripts"
   });
 </script>`;
 
-test('it works in the frame of a host', LIMIT, async (t) => {
-  const UI = 'io.modelcontextprotocol/ui';
-  const { page, worker } = await desk(t, { agent: {
-    prepare: (client) => client.registerCapabilities({ extensions:
-      { [UI]: { mimeTypes: ['text/html;profile=mcp-app'] } } }) } });
+/* The board in the frame of a host that calls tools so. */
+async function framed(page, worker, callTool) {
   const { tools } = await worker.client.listTools();
   const uri = tools.find((tool) => tool.name === 'list_tasks')
     ._meta.ui.resourceUri;
   const { contents: [board] } = await worker.client.readResource({ uri });
 
   assert.equal(board.mimeType, 'text/html;profile=mcp-app');
-  await worker.tool('create_task', { task_id: 'a.1', title: 'Framed' });
-  await page.exposeFunction('callTool', (params) =>
-    worker.client.callTool(params));
+  await page.exposeFunction('callTool', callTool);
   await page.setContent(HOST);
   await page.evaluate((html) => { frame.srcdoc = html; }, board.text);
-  const inner = page.frameLocator('iframe');
+  return page.frameLocator('iframe');
+}
+
+const UI = { agent: { prepare: (client) => client.registerCapabilities({
+  extensions: { 'io.modelcontextprotocol/ui':
+    { mimeTypes: ['text/html;profile=mcp-app'] } } }) } };
+
+test('it works in the frame of a host', LIMIT, async (t) => {
+  const { page, worker } = await desk(t, UI);
+
+  await worker.tool('create_task', { task_id: 'a.1', title: 'Framed' });
+  const inner = await framed(page, worker, (params) =>
+    worker.client.callTool(params));
   await inner.locator('.lane.ready .card', { hasText: 'Framed' }).waitFor();
   await worker.tool('request_input', { task_id: 'a.1', agent: 'alice',
     question: 'Well?', options: ['Yes'] });
@@ -444,5 +590,29 @@ test('it works in the frame of a host', LIMIT, async (t) => {
     getComputedStyle(el).colorScheme), 'dark');
   assert.deepEqual((await page.evaluate(() => said)).slice(0, 2),
     ['ui/initialize', 'ui/notifications/initialized']);
+  await worker.close();
+});
+
+test('it works there with a token of the host', LIMIT, async (t) => {
+  const { args, token } = tokens(t);
+  const { page, worker, server } = await desk(t, { args, ...UI });
+
+  await worker.tool('create_task', { task_id: 'a.2', title: 'Locked' });
+  await worker.tool('request_input', { task_id: 'a.2', agent: 'alice',
+    question: 'Well?', options: ['Yes'] });
+  const inner = await framed(page, worker, async (params) => {
+    const reply = await fetch(server.url('/mcp'), { method: 'POST',
+      headers: { authorization: `Bearer ${token}`,
+        accept: 'application/json, text/event-stream',
+        'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call',
+        params }) });
+
+    return (await reply.json()).result;
+  });
+  await inner.getByRole('button', { name: 'Yes' }).click();
+  await inner.locator('.lane.ready .card', { hasText: 'Locked' }).waitFor();
+  assert.equal((await worker.tool('get_task', { task_id: 'a.2' }))
+    .questions[0].answer.by, 'carol');
   await worker.close();
 });
