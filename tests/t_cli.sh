@@ -988,6 +988,12 @@ if [ "$(basename "$bin")" = mcptask ] && command -v fish >/dev/null; then
     has out evil --status 'board	all tasks'
 fi
 
+begin a_call_that_waits_for_either
+{ hello; defer 1 wait_for_task '{"agent":"codex","until":"ready"}'; } |
+    "$bin" >out
+run 0 list --calls
+has out 'owner/codex, ended'
+
 begin what_an_error_is_for_a_script
 tasks | "$bin" import - >out
 printf '{"resume_prompt":"%17000s"}\n' x >in # more than it may be

@@ -65,11 +65,11 @@ does(const char *tool, const char *args)
 }
 
 #define DO(tool, args) does(tool, "{" args "}")
-#define CREATE(id, more) DO("create_task", "'task_id':'" id "','title':'t'" more)
+#define CREATE(id, more) \
+    DO("create_task", "'task_id':'" id "','title':'t'" more)
 #define MINE ",'status':'in_progress','current_owner':'me'"
-#define AFTER(id) ",'depends_on':['" id "']"
-#define UPDATE(id, more) DO("update_task", "'task_id':'" id "'," more)
-#define END(id, status) UPDATE(id, "'agent':'me','status':'" status "'")
+#define BECOMES(id, status) \
+    "{'task_id':'" id "','agent':'me','status':'" status "'}"
 #define WAIT(args) TASK("wait_for_task", "{" args "}")
 #define ASK(question) \
     "{'task_id':'t','agent':'me','question':'" question "','wait_seconds':3}"
@@ -125,7 +125,7 @@ test_question_ends_with_its_task(void)
     makes(&ann, TASK("request_input", ASK("?")));
     settle_all();
     CHECK(is_status("input_required"));
-    END("t", "cancelled");
+    does("update_task", BECOMES("t", "cancelled"));
     settle_all();
     CHECK(is_status("completed"));
     CHECK(is_receipt(asks(&ann, OLD("tasks/result"))));
@@ -174,37 +174,34 @@ test_longest_answer(void)
 
 /* ---- wait_for_task ---- */
 
-/* A wait for X as a task, which it is still while X is blocked by D. */
-#define WAIT_READY(who) WAIT(who ",'until':'ready'")
+#define READY(who) WAIT(who ",'until':'ready'")
+#define FREED "{'task_id':'x','depends_on':[]}"
 
+/* x is blocked by d, which is another's, and then is not. */
 static void
 test_ready_by_whatever(void)
 {
     static const struct {
-        const char *wait, *tool, *args;
+        const char *wait, *change;
     } cases[] = {
-        {WAIT_READY("'task_id':'x'"), "update_task",
-         "{'task_id':'x','depends_on':[]}"},
-        {WAIT_READY("'task_id':'x'"), "update_task",
-         "{'task_id':'d','agent':'me','status':'done'}"},
-        {WAIT_READY("'agent':'me'"), "update_task",
-         "{'task_id':'x','depends_on':[]}"},
-        {WAIT_READY("'agent':'me'"), "update_task",
-         "{'task_id':'d','agent':'me','status':'done'}"},
+        {READY("'task_id':'x'"), FREED},
+        {READY("'task_id':'x'"), BECOMES("d", "done")},
+        {READY("'agent':'me'"), FREED},
+        {READY("'agent':'me'"), BECOMES("d", "done")},
     };
     size_t i;
 
     for (i = 0; i < sizeof cases / sizeof *cases; i++) {
         begin();
         CREATE("d", ",'status':'in_progress','current_owner':'you'");
-        CREATE("x", ",'current_owner':'me'" AFTER("d"));
+        CREATE("x", ",'current_owner':'me','depends_on':['d']");
         makes(&ann, cases[i].wait);
         settle_all();
         CHECK(is_status("working"));
-        does(cases[i].tool, cases[i].args);
+        does("update_task", cases[i].change);
         settle_all();
         if (!CHECK(is_status("completed")))
-            fprintf(stderr, "  %s %s\n", cases[i].wait, cases[i].args);
+            fprintf(stderr, "  %s %s\n", cases[i].wait, cases[i].change);
         end();
     }
 }
@@ -217,9 +214,7 @@ test_plain_by_agent(void)
     CREATE("t", MINE);
     asks(&ann, CALL("wait_for_task", "{'agent':'me','until':'done'}"));
     who_forget(&ann);
-    post(&neo, NEWER_CALL("update_task", "{'task_id':'t','agent':'me',"
-                          "'status':'done'}"));
-    turn();
+    post(&neo, NEWER_CALL("update_task", BECOMES("t", "done")));
     settle_all();
     CHECK(has(next(&ann), "'met':true"));
     end();
@@ -234,7 +229,7 @@ test_behind_many_changes(void)
 
     begin();
     CREATE("t", MINE);
-    END("t", "done");
+    does("update_task", BECOMES("t", "done"));
     for (i = 0; i < TASK_LIST_MAX; i++) {
         snprintf(args, sizeof args, "{'task_id':'t%d','title':'t',"
                  "'current_owner':'me'}", i);
