@@ -275,7 +275,8 @@ each_unnamed(struct unnamed *u)
         rc = cli_fail_errno(u->c, ERR_IO, dir);
     else if (names.v == NULL)
         rc = cli_fail(u->c, ERR_NOMEM, "out of memory");
-    while (rc == 0 && d != NULL && names.v != NULL && read_names(u, d, &names)) {
+    while (rc == 0 && d != NULL && names.v != NULL &&
+           read_names(u, d, &names)) {
         rc = unnamed_batch(u, d, &names);
         rc = rc < 0 ? cli_fail_store(u->c, rc) : rc;
         if (!cli_drain(u->c))
