@@ -301,6 +301,20 @@ watch_of(const struct wait *w, const struct task *task, bool deferred)
     return watch;
 }
 
+/* Leaves out what the rounds before have looked at: a plain call's state says
+   it, a deferred one's since, where since_seq is further back. */
+static void
+look_on(struct mcp_call *c, struct wait *w)
+{
+    uint64_t seen = c->round > 0 && w->id.p != NULL ? c->since : 0;
+    struct str known;
+
+    read_state(c, &known);
+    str_u64(known, &seen);
+    if (seen > w->since)
+        w->since = seen;
+}
+
 int
 tools_wait(struct mcp_call *c)
 {
@@ -317,13 +331,8 @@ tools_wait(struct mcp_call *c)
 
     if (rc == 0)
         rc = read_wait(s->t, &x, &args, c->since, &w);
-    /* What the rounds before have looked at: a plain call's state says it, a
-       deferred one's since, where since_seq is further back. */
-    read_state(c, &known);
-    seen = c->round > 0 && w.id.p != NULL ? c->since : 0;
-    str_u64(known, &seen);
-    if (rc == 0 && seen > w.since)
-        w.since = seen;
+    if (rc == 0)
+        look_on(c, &w);
     seen = store_next_n(tasks_store(s->t)) - 1;
     if (rc == 0)
         rc = look(&w, &x, &task);
