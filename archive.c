@@ -35,13 +35,7 @@ struct archive {
 static int
 flush(struct archive *x)
 {
-    if (x->out.err)
-        return ERR_NOMEM;
-    if (file_write_at(x->fd, x->out.p, x->out.len, x->len) != 0)
-        return file_errno(errno);
-    x->len += (int64_t)x->out.len;
-    buf_reset(&x->out, FLUSH_AT);
-    return 0;
+    return file_flush(x->fd, &x->out, &x->len, FLUSH_AT);
 }
 
 static int
@@ -51,15 +45,13 @@ copy(void *ctx, const struct store_rec *r)
     struct store_entry *e = store_find(x->c->s.store, r->key);
     struct task_event ev;
     int64_t at;
-    int status;
 
     cli_progress(x->c, r->n, x->head);
     if (e == NULL || e->n != r->n || !str_starts(r->key, "task/") ||
         !time_parse(r->time, &at) || at >= x->before_ms ||
         task_event_of(r, &ev) != 0)
         return 0;
-    status = task_status_of(raw_inner(task_member(ev.v, "status")));
-    if (status < 0 || !task_status_ended((enum task_status)status))
+    if (!task_raw_ended(task_member(ev.v, "status")))
         return 0;
     record_put(&x->out, r);
     x->n++;

@@ -35,7 +35,7 @@
 #define KEY_LEN (PREFIX_LEN + CALL_ID_LEN)
 #define UNREADABLE CALL_N_STATUSES /* no status of ours */
 #define MIN_TTL_MS 1000
-#define N_NAMES 2 /* in a watch */
+#define N_NAMES CALL_NAMES_MAX
 
 struct call_entry {
     struct store_entry e;

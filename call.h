@@ -18,7 +18,8 @@
 #include "store.h"
 
 #define CALL_ID_LEN 22 /* characters of an id: 128 random bits, base64url */
-#define CALL_WATCH_MAX 320 /* bytes of what a call waits for */
+#define CALL_WATCH_MAX 320 /* bytes of what a call waits for, */
+#define CALL_NAMES_MAX 2   /* and names in it */
 #define CALL_TTL_MS ((int64_t)24 * 60 * 60 * 1000) /* where none is asked */
 #define CALL_MAX_TTL_MS ((int64_t)30 * 24 * 60 * 60 * 1000)
 #define CALL_MAX_OWN 1000   /* live calls of a principal */

@@ -114,13 +114,7 @@ store_compact_tidy(struct store *s)
 static int
 flush(struct compaction *c)
 {
-    if (c->out.err)
-        return ERR_NOMEM;
-    if (file_write_at(c->fd, c->out.p, c->out.len, c->out_len) != 0)
-        return file_errno(errno);
-    c->out_len += (int64_t)c->out.len;
-    buf_reset(&c->out, 2 * SLICE);
-    return 0;
+    return file_flush(c->fd, &c->out, &c->out_len, 2 * SLICE);
 }
 
 /* The new file: where it would not fit, or its end is sure to fail, it is

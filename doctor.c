@@ -160,16 +160,6 @@ check_tokens(struct doctor *d)
 
 /* ---- who answers ---- */
 
-static bool
-holds(const char *text, const char *want)
-{
-    size_t n = strlen(want);
-
-    while (*text != '\0' && strncmp(text, want, n) != 0)
-        text++;
-    return *text != '\0';
-}
-
 /* Sends the request, and reads until want has come: whether it does. */
 static bool
 answers(int to, int from, const char *request, const char *want)
@@ -188,7 +178,7 @@ answers(int to, int from, const char *request, const char *want)
                 ? read(from, got + n, sizeof(got) - 1 - n) : 0;
         n += r > 0 ? (size_t)r : 0;
         got[n] = '\0';
-    } while (r > 0 && !holds(got, want));
+    } while (r > 0 && strstr(got, want) == NULL);
     return r > 0;
 }
 

@@ -49,6 +49,18 @@ file_write_at(int fd, const char *p, size_t n, int64_t off)
     return 0;
 }
 
+int
+file_flush(int fd, struct buf *b, int64_t *off, size_t keep)
+{
+    if (b->err != 0)
+        return ERR_NOMEM;
+    if (file_write_at(fd, b->p, b->len, *off) != 0)
+        return file_errno(errno);
+    *off += (int64_t)b->len;
+    buf_reset(b, keep);
+    return 0;
+}
+
 char *
 file_join(const char *a, const char *b)
 {

@@ -10,6 +10,9 @@
 int file_errno(int e);
 /* Writes n bytes at off, whatever is interrupted: 0 or -1 with errno. */
 int file_write_at(int fd, const char *p, size_t n, int64_t off);
+/* Writes all of b at *off, which is moved on, and empties it, with no more
+   room left than keep. 0, ERR_NOMEM where b is not whole, or enum err. */
+int file_flush(int fd, struct buf *b, int64_t *off, size_t keep);
 
 /* a and b as one text, heap, or NULL. */
 char *file_join(const char *a, const char *b);

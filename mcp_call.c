@@ -635,7 +635,7 @@ mcp_wake(struct mcp *m, const struct mcp_change *c)
     char buf[CALL_WATCH_MAX];
     struct str names = STR_NONE, name;
     struct mcp_message *k;
-    uint64_t key = 0, other[2] = {0};
+    uint64_t key = 0, other[CALL_NAMES_MAX] = {0};
     size_t i;
 
     for (k = m->kept; k != NULL; k = k->next) {
@@ -645,13 +645,14 @@ mcp_wake(struct mcp *m, const struct mcp_change *c)
             key = str_hash(c->key);
             if (m->cat->alias != NULL)
                 names = m->cat->alias(c->key, c->body, buf);
-            for (i = 0; i < 2; i++) {
+            for (i = 0; i < CALL_NAMES_MAX; i++) {
                 name = call_next_name(&names);
                 other[i] = name.p != NULL ? str_hash(name) : key;
             }
         }
-        k->ready |= k->watch == key || k->watch == other[0] ||
-                    k->watch == other[1];
+        k->ready |= k->watch == key;
+        for (i = 0; i < CALL_NAMES_MAX; i++)
+            k->ready |= k->watch == other[i];
     }
 }
 

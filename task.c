@@ -285,15 +285,13 @@ task_names(struct str key, struct str body, char *buf)
     const struct store_rec r = {.key = key, .body = body};
     struct str f[TASK_N_HEAD], name;
     struct task_event ev;
-    int status;
     size_t n;
 
     if (task_event_of(&r, &ev) != 0)
         return STR_NONE;
     (void)task_head_of(ev.v, f); /* what it does not find is empty */
     name = task_alias_of(f[F_CURRENT_OWNER], buf);
-    status = task_status_of(raw_inner(f[F_STATUS]));
-    if (status < 0 || !task_status_ended((enum task_status)status))
+    if (!task_raw_ended(f[F_STATUS]))
         return name;
     n = name.p != NULL ? name.len : 0;
     if (n > 0)

@@ -30,6 +30,8 @@ const char *task_status_name(enum task_status s);
 int task_status_of(struct str name);
 /* Whether a task of this status has ended (done, failed, cancelled). */
 bool task_status_ended(enum task_status s);
+/* The same of a status as a raw JSON string; of none that we know: false. */
+bool task_raw_ended(struct str status);
 
 /* ---- all the tasks of a store ---- */
 

@@ -23,7 +23,7 @@ struct atom {
 static uint32_t
 hash_of(const struct atoms *s, struct str text)
 {
-    uint64_t h = str_sip((uint64_t[2]){s->seed, ~s->seed}, text);
+    uint64_t h = str_sip(s->seed, text);
 
     return (uint32_t)(h ^ h >> 32);
 }
@@ -198,12 +198,12 @@ atoms_text(const struct atoms *s, uint32_t id)
 void
 atoms_fini(struct atoms *s)
 {
-    uint64_t seed = s->seed;
+    struct atoms none = {.seed = {s->seed[0], s->seed[1]}};
     uint32_t i;
 
     for (i = 1; i < s->n; i++)
         free(s->atom[i].p);
     free(s->atom);
     free(s->bucket);
-    *s = (struct atoms){.seed = seed};
+    *s = none;
 }

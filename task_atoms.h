@@ -18,7 +18,7 @@ struct atoms {
     uint32_t free;     /* head of the unused ones */
     uint32_t dead;     /* head of those that lost their last holder */
     size_t bytes;      /* heap held */
-    uint64_t seed;     /* of the hashes: callers choose the texts */
+    uint64_t seed[2];  /* of the hashes: callers choose the texts */
 };
 
 /* Holds text once more: its number in *id (0 for a text with .p NULL). like

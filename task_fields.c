@@ -14,6 +14,7 @@
 
 #include "task_fields.h"
 #include "sha256.h"
+#include "task_raw.h"
 #include "text.h"
 
 #include <stdarg.h>
@@ -982,6 +983,14 @@ bool
 task_status_ended(enum task_status s)
 {
     return s >= TASK_DONE && s < TASK_N_STATUSES;
+}
+
+bool
+task_raw_ended(struct str status)
+{
+    int s = task_status_of(raw_inner(status));
+
+    return s >= 0 && task_status_ended((enum task_status)s);
 }
 
 struct str

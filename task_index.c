@@ -98,7 +98,7 @@ task_head_of(struct str v, struct str f[TASK_N_HEAD])
 static uint64_t
 mix(const struct tasks *t, uint64_t h, struct str s)
 {
-    return (h ^ str_sip(t->seed, s)) * UINT64_C(0x9e3779b97f4a7c15);
+    return (h ^ str_sip(t->atoms.seed, s)) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
 uint64_t
@@ -232,8 +232,7 @@ apply(void *ctx, struct store_entry *se, const struct store_rec *r)
         hold_atoms(t, e, &now, f) != 0)
         return ERR_NOMEM;
     if (ev.idem.p)
-        keys_add(&t->keys, task_key_hash(t, ev.op, ev.by, ev.idem),
-                 r->n);
+        keys_add(&t->keys, task_key_hash(t, ev.op, ev.by, ev.idem), r->n);
     if (e->known) {
         drop_atoms(t, e);
         unlink_from(t, e);
@@ -301,10 +300,8 @@ tasks_new(void)
     struct tasks *t = calloc(1, sizeof *t);
 
     /* Without randomness the seed is 0: slower when attacked, no worse. */
-    if (t) {
-        (void)random_bytes(&t->atoms.seed, sizeof t->atoms.seed);
-        (void)random_bytes(t->seed, sizeof t->seed);
-    }
+    if (t)
+        (void)random_bytes(t->atoms.seed, sizeof t->atoms.seed);
     return t;
 }
 

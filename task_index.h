@@ -44,7 +44,6 @@ struct tasks {
     uint64_t count[TASK_N_STATUSES + 1];
     struct atoms atoms;
     struct task_keys keys;
-    uint64_t seed[2]; /* of the keys' hashes: callers choose the keys */
     struct buf body; /* of the record in the making; kept, as it is hot */
 };
 

@@ -415,11 +415,9 @@ static bool
 has_ended(const struct tools *s, struct arena *a, struct str id)
 {
     struct task_event ev;
-    int status = task_event_last(s->t, a, id, &ev) == 0
-                     ? task_status_of(raw_inner(task_member(ev.v, "status")))
-                     : -1;
 
-    return status >= 0 && task_status_ended((enum task_status)status);
+    return task_event_last(s->t, a, id, &ev) == 0 &&
+           task_raw_ended(task_member(ev.v, "status"));
 }
 
 /* As the receipt of a first round, or how the question stands in a later

@@ -402,13 +402,7 @@ struct mend {
 static int
 mend_flush(struct mend *m)
 {
-    if (m->b.err)
-        return ERR_NOMEM;
-    if (file_write_at(m->fd, m->b.p, m->b.len, m->off) != 0)
-        return file_errno(errno);
-    m->off += (int64_t)m->b.len;
-    buf_reset(&m->b, 2 * COPY_CHUNK);
-    return 0;
+    return file_flush(m->fd, &m->b, &m->off, 2 * COPY_CHUNK);
 }
 
 static int
