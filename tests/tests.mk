@@ -91,6 +91,11 @@ check: $(B)/page.inc
 	done
 	$(MAKE) CC=gcc B=build/san BIN=build/san/mcptask CFLAGS='$(SAN)' test
 
+# ---- upgrade: the release before, built from the history ----
+
+upgrade: $(BIN)
+	sh tests/t_upgrade.sh $(BIN)
+
 # ---- cross: needs cross compilers and qemu-user-static ----
 
 cross: $(BIN)
@@ -145,4 +150,4 @@ soak: $(BIN) $(B)/t_store_procs $(B)/t_lease $(B)/t_calls_procs $(B)/t_crash
 	$(B)/t_calls_procs 60
 	$(B)/t_crash ./$(BIN) 1000
 
-.PHONY: cross clients $(FUZZ:%=run_fuzz_%)
+.PHONY: upgrade cross clients $(FUZZ:%=run_fuzz_%)
