@@ -485,7 +485,7 @@ find_replay(struct change *ch, struct task_receipt *out)
     struct store_rec r;
     struct buf b = {0};
     struct str idem, who;
-    uint64_t n = UINT64_MAX, hash;
+    uint64_t n = UINT64_MAX, hash, principal;
     int rc = 0;
 
     if (!given(ch, ARG_IDEMPOTENCY_KEY))
@@ -494,8 +494,9 @@ find_replay(struct change *ch, struct task_receipt *out)
     put_idem(ch, &b);
     idem = buf_view(&b);
     who = task_member(idem, "who");
-    hash = task_key_hash(ch->t, str_of(ch->op), ch->by, idem);
-    while (rc == 0 && b.err == 0 && keys_find(&ch->t->keys, hash, &n)) {
+    hash = task_key_hash(ch->t, str_of(ch->op), ch->by, idem, &principal);
+    while (rc == 0 && b.err == 0 &&
+           keys_find(&ch->t->keys, principal, hash, &n)) {
         rc = store_read_n(ch->t->store, n, ch->c->a, &r);
         if (rc == ERR_NOT_FOUND || (rc == 0 && task_event_of(&r, &ev) != 0)) {
             rc = 0;

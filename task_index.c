@@ -103,11 +103,12 @@ mix(const struct tasks *t, uint64_t h, struct str s)
 
 uint64_t
 task_key_hash(const struct tasks *t, struct str op, struct str by,
-              struct str idem)
+              struct str idem, uint64_t *who)
 {
     uint64_t h = mix(t, mix(t, 0, op), by);
 
-    h = mix(t, mix(t, h, task_member(idem, "key")), task_member(idem, "who"));
+    *who = mix(t, 0, task_member(idem, "who")) >> 32;
+    h = mix(t, h, task_member(idem, "key")) ^ *who;
     return h ^ h >> 29;
 }
 
@@ -217,6 +218,7 @@ apply(void *ctx, struct store_entry *se, const struct store_rec *r)
     struct task_entry *e = (struct task_entry *)se, now = *e;
     struct str f[TASK_N_HEAD] = {STR_NONE};
     struct task_event ev = {.idem = STR_NONE};
+    uint64_t hash = 0, who = 0;
 
     if (r->b == r->n)
         atoms_sweep(&t->atoms); /* invariant 4: older batches are final */
@@ -228,11 +230,13 @@ apply(void *ctx, struct store_entry *se, const struct store_rec *r)
     now.archived = task_event_archives(&ev);
     now.was_done = now.archived &&
                    str_is(raw_inner(task_member(ev.v, "result")), "done");
-    if ((ev.idem.p && keys_reserve(&t->keys) != 0) ||
+    if (ev.idem.p)
+        hash = task_key_hash(t, ev.op, ev.by, ev.idem, &who);
+    if ((ev.idem.p && keys_reserve(&t->keys, who) != 0) ||
         hold_atoms(t, e, &now, f) != 0)
         return ERR_NOMEM;
     if (ev.idem.p)
-        keys_add(&t->keys, task_key_hash(t, ev.op, ev.by, ev.idem), r->n);
+        keys_add(&t->keys, who, hash, r->n);
     if (e->known) {
         drop_atoms(t, e);
         unlink_from(t, e);

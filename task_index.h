@@ -53,9 +53,10 @@ struct task_entry *tasks_find(struct tasks *t, struct str id);
 struct str task_entry_id(const struct task_entry *e);
 /* The first fields of a state v, raw, without stepping over the others. */
 int task_head_of(struct str v, struct str f[TASK_N_HEAD]);
-/* The hash of an idempotency key under which the index files it. */
+/* The hash of an idempotency key under which the index files it, and that of
+   its principal. */
 uint64_t task_key_hash(const struct tasks *t, struct str op, struct str by,
-                       struct str idem);
+                       struct str idem, uint64_t *who);
 /* Whether dep (a raw JSON string) is the id of a task that is done. */
 bool tasks_is_done(struct tasks *t, struct str dep);
 /* Reads the newest record of e and finds its parts. */

@@ -1,4 +1,4 @@
-/* task_keys - a ring of {hash of the key, number of its record}.
+/* task_keys - rings of {hash of the key, number of its record}.
 
    1. Slots are in the order of n. A bucket leads to its newest position, a
       slot to the one before; positions below low have been overwritten.
@@ -21,11 +21,18 @@ struct task_key_slot {
     uint64_t before; /* older position in the same bucket */
 };
 
+struct key_ring {
+    struct task_key_slot *slot; /* a ring of cap; position i at i & (cap-1) */
+    uint64_t *bucket;           /* cap newest positions, 0: none */
+    uint64_t low, high;         /* positions in the ring: low <= i < high */
+    uint64_t cap;               /* 0, or a power of two */
+};
+
 _Static_assert(RING_MAX - TASK_KEYS_MAX > STORE_MAX_BATCH / SHORTEST_RECORD,
                "a batch must fit beside the keys that count");
 
 static void
-link_in(struct task_keys *k, uint64_t pos)
+link_in(struct key_ring *k, uint64_t pos)
 {
     struct task_key_slot *s = &k->slot[pos & (k->cap - 1)];
     uint64_t *head = &k->bucket[s->hash & (k->cap - 1)];
@@ -35,9 +42,9 @@ link_in(struct task_keys *k, uint64_t pos)
 }
 
 static int
-grow(struct task_keys *k)
+grow(struct key_ring *k)
 {
-    struct task_keys to = {.low = k->low, .high = k->high};
+    struct key_ring to = {.low = k->low, .high = k->high};
     uint64_t i;
 
     to.cap = k->cap ? k->cap * 2 : 256;
@@ -59,50 +66,63 @@ grow(struct task_keys *k)
 }
 
 int
-keys_reserve(struct task_keys *k)
+keys_reserve(struct task_keys *k, uint64_t who)
 {
-    if (k->high == 0)
-        k->low = k->high = 1; /* position 0 means none */
-    if (k->high - k->low < k->cap || k->cap == RING_MAX)
+    struct key_ring **at = &k->ring[who % TASK_KEYS_RINGS], *r = *at;
+
+    if (r == NULL) {
+        r = *at = calloc(1, sizeof *r);
+        if (r == NULL)
+            return ERR_NOMEM;
+        r->low = r->high = 1; /* position 0 means none */
+    }
+    if (r->high - r->low < r->cap || r->cap == RING_MAX)
         return 0;
-    return grow(k);
+    return grow(r);
 }
 
 void
-keys_add(struct task_keys *k, uint64_t hash, uint64_t n)
+keys_add(struct task_keys *k, uint64_t who, uint64_t hash, uint64_t n)
 {
-    if (k->high - k->low == k->cap)
-        k->low++;
-    k->slot[k->high & (k->cap - 1)] = (struct task_key_slot){hash, n, 0};
-    link_in(k, k->high++);
+    struct key_ring *r = k->ring[who % TASK_KEYS_RINGS];
+
+    if (r->high - r->low == r->cap)
+        r->low++;
+    r->slot[r->high & (r->cap - 1)] = (struct task_key_slot){hash, n, 0};
+    link_in(r, r->high++);
 }
 
 void
 keys_undo(struct task_keys *k, uint64_t n)
 {
-    struct task_key_slot *s;
+    for (size_t i = 0; i < TASK_KEYS_RINGS; i++) {
+        struct key_ring *r = k->ring[i];
 
-    if (k->high == k->low)
+        if (r == NULL || r->high == r->low)
+            continue;
+        struct task_key_slot *s = &r->slot[(r->high - 1) & (r->cap - 1)];
+        if (s->n != n)
+            continue;
+        r->bucket[s->hash & (r->cap - 1)] = s->before;
+        r->high--;
         return;
-    s = &k->slot[(k->high - 1) & (k->cap - 1)];
-    if (s->n != n)
-        return;
-    k->bucket[s->hash & (k->cap - 1)] = s->before;
-    k->high--;
+    }
 }
 
 bool
-keys_find(const struct task_keys *k, uint64_t hash, uint64_t *n)
+keys_find(const struct task_keys *k, uint64_t who, uint64_t hash, uint64_t *n)
 {
-    uint64_t pos, low = k->low;
+    const struct key_ring *r = k->ring[who % TASK_KEYS_RINGS];
+    uint64_t pos, low;
 
-    if (k->cap == 0)
+    if (r == NULL || r->cap == 0)
         return false;
-    if (k->high - low > TASK_KEYS_MAX)
-        low = k->high - TASK_KEYS_MAX;
-    pos = k->bucket[hash & (k->cap - 1)];
+    low = r->low;
+    if (r->high - low > TASK_KEYS_MAX)
+        low = r->high - TASK_KEYS_MAX;
+    pos = r->bucket[hash & (r->cap - 1)];
     while (pos && pos >= low) {
-        const struct task_key_slot *s = &k->slot[pos & (k->cap - 1)];
+        const struct task_key_slot *s = &r->slot[pos & (r->cap - 1)];
 
         if (s->hash == hash && s->n < *n) {
             *n = s->n;
@@ -113,16 +133,39 @@ keys_find(const struct task_keys *k, uint64_t hash, uint64_t *n)
     return false;
 }
 
+uint64_t
+keys_count(const struct task_keys *k)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < TASK_KEYS_RINGS; i++)
+        if (k->ring[i] != NULL)
+            n += k->ring[i]->high - k->ring[i]->low;
+    return n;
+}
+
 size_t
 keys_bytes(const struct task_keys *k)
 {
-    return (size_t)k->cap * (sizeof *k->slot + sizeof *k->bucket);
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < TASK_KEYS_RINGS; i++)
+        if (k->ring[i] != NULL)
+            bytes += sizeof *k->ring[i] +
+                     (size_t)k->ring[i]->cap * (sizeof(struct task_key_slot) +
+                                                sizeof(uint64_t));
+    return bytes;
 }
 
 void
 keys_fini(struct task_keys *k)
 {
-    free(k->slot);
-    free(k->bucket);
-    memset(k, 0, sizeof *k);
+    for (size_t i = 0; i < TASK_KEYS_RINGS; i++) {
+        if (k->ring[i] == NULL)
+            continue;
+        free(k->ring[i]->slot);
+        free(k->ring[i]->bucket);
+        free(k->ring[i]);
+        k->ring[i] = NULL;
+    }
 }

@@ -96,7 +96,7 @@ dump(const struct tasks *t, struct buf *b)
                    tasks_is_archived((struct tasks *)t, raw_inner(quoted_id)),
                    tasks_is_done((struct tasks *)t, quoted_id));
     }
-    n = t->keys.high - t->keys.low;
+    n = keys_count(&t->keys);
     buf_printf(b, "%llu keys\n", (unsigned long long)n);
 }
 
@@ -531,17 +531,21 @@ static void
 test_hashes_of_keys_are_secret(void)
 {
     static const char idem[] = "{\"key\":\"k\",\"who\":\"me\"}";
+    static const char other[] = "{\"key\":\"k\",\"who\":\"you\"}";
     struct tasks *t[] = {tasks_new(), tasks_new()};
-    uint64_t h[2];
+    uint64_t h[2], who, another;
     int i;
 
     for (i = 0; i < 2; i++) {
         h[i] = task_key_hash(t[i], STR("create"), STR("\"me\""),
-                             str_of(idem));
+                             str_of(idem), &who);
         CHECK(h[i] == task_key_hash(t[i], STR("create"), STR("\"me\""),
-                                    str_of(idem)));
+                                    str_of(idem), &who));
         CHECK(h[i] != task_key_hash(t[i], STR("update"), STR("\"me\""),
-                                    str_of(idem)));
+                                    str_of(idem), &who));
+        task_key_hash(t[i], STR("create"), STR("\"me\""), str_of(other),
+                      &another);
+        CHECK(who != another); /* each is filed with its principal's */
     }
     CHECK(h[0] != h[1]);
     for (i = 0; i < 2; i++)
@@ -551,28 +555,33 @@ test_hashes_of_keys_are_secret(void)
 static void
 test_key_table_is_bounded(void)
 {
-    struct task_keys k = {0};
+    static struct task_keys k;
     uint64_t i, n;
 
+    CHECK(keys_reserve(&k, 8) == 0); /* another principal's one key */
+    keys_add(&k, 8, 7, 1);
+
     for (i = 1; i <= 300000; i++) {
-        if (!CHECK(keys_reserve(&k) == 0))
+        if (!CHECK(keys_reserve(&k, 7) == 0))
             break;
-        keys_add(&k, i * 7, i);
+        keys_add(&k, 7, i * 7, i);
     }
     n = UINT64_MAX;
-    CHECK(keys_find(&k, 300000 * 7, &n) && n == 300000);
+    CHECK(keys_find(&k, 7, 300000 * 7, &n) && n == 300000);
     n = UINT64_MAX;
-    CHECK(keys_find(&k, (300000 - TASK_KEYS_MAX + 1) * 7, &n));
+    CHECK(keys_find(&k, 7, (300000 - TASK_KEYS_MAX + 1) * 7, &n));
     n = UINT64_MAX;
-    CHECK(!keys_find(&k, (300000 - TASK_KEYS_MAX) * 7, &n));
+    CHECK(!keys_find(&k, 7, (300000 - TASK_KEYS_MAX) * 7, &n));
+    n = UINT64_MAX;
+    CHECK(keys_find(&k, 8, 7, &n) && n == 1);
     keys_undo(&k, 299999); /* not the newest */
     for (i = 300000; i > 300000 - 20000; i--) {
         keys_undo(&k, i);
         n = UINT64_MAX;
-        CHECK(!keys_find(&k, i * 7, &n));
+        CHECK(!keys_find(&k, 7, i * 7, &n));
     }
     n = UINT64_MAX;
-    CHECK(keys_find(&k, (300000 - 20000 - TASK_KEYS_MAX + 1) * 7, &n));
+    CHECK(keys_find(&k, 7, (300000 - 20000 - TASK_KEYS_MAX + 1) * 7, &n));
     CHECK(keys_bytes(&k) < 6u << 20);
     keys_fini(&k);
 }
