@@ -34,6 +34,7 @@
 
 #define PREFIX "session/"
 #define MAX_KEY (sizeof(PREFIX) + MCP_ID_MAX)
+#define SHARES 1024 /* principals are told apart by a hash below this */
 #define MAX_RECORD ((size_t)32 * 1024) /* bytes; then no uri is added */
 
 /* Of what an id says: 16 random bytes, SSE or not, revision, capabilities,
@@ -151,18 +152,32 @@ mcp_session_free(struct mcp_session *s)
     free(s);
 }
 
-/* Invariant 2: the last one that fits was used least recently. Fleeting ones
-   do not come back, so they go after all others. */
+static unsigned
+share_of(const struct mcp_session *s)
+{
+    return str_hash(str_of(s->principal)) % SHARES;
+}
+
+/* Whoever has the most sessions gives up the one that was used least recently
+   (invariant 2), so that nobody can end another's. Fleeting ones do not come
+   back, so they go after all others. */
 static bool
 evict(struct mcp *m)
 {
+    unsigned of_share[SHARES] = {0}, n, most = 0;
     struct mcp_session *s, *found = NULL;
 
     for (s = m->sessions; s != NULL; s = s->next)
-        if (!s->local && s->sinks == NULL && s->n_kept == 0 &&
-            s->n_held == 0 &&
-            (found == NULL || found->fleeting || !s->fleeting))
-            found = s;
+        of_share[share_of(s)]++;
+    for (s = m->sessions; s != NULL; s = s->next) {
+        if (s->local || s->sinks != NULL || s->n_kept > 0 || s->n_held > 0)
+            continue;
+        n = of_share[share_of(s)];
+        if (n < most || (n == most && s->fleeting && !found->fleeting))
+            continue;
+        most = n;
+        found = s;
+    }
     mcp_session_free(found);
     return found != NULL;
 }

@@ -965,11 +965,33 @@ test_readers_stay_longer(void)
     for (i = 0; i < MCP_MAX_SESSIONS; i++)
         join(&w, "ann", id);
     CHECK(mcp_session_find(w.m, &f, &s) == 0);
+    f.session_id = STR_NONE;
     for (i = 0; i < MCP_MAX_SESSIONS; i++)
-        run(&w, &(struct mcp_facts){.http = true, .read_only = true}, INIT,
-            NULL);
+        run(&w, &f, INIT, NULL);
+    f.session_id = str_of(reader);
     CHECK(w.made[0] != '\0' && w.m->n_sessions == MCP_MAX_SESSIONS);
     CHECK(mcp_session_find(w.m, &f, &s) == ERR_NOT_FOUND);
+    close_world(&w);
+}
+
+/* However many sessions one begins, they cost another none. */
+static void
+test_sessions_are_shared_out(void)
+{
+    struct world w;
+    struct mcp_facts ann = facts("ann", NULL), bob = facts("bob", NULL);
+    struct mcp_session *s;
+    char id[MCP_ID_MAX];
+    int i;
+
+    open_world(&w);
+    ann.read_only = bob.read_only = true;
+    run(&w, &ann, INIT, NULL);
+    ann.session_id = str_of(strcpy(id, w.made));
+    for (i = 0; i < MCP_MAX_SESSIONS + 100; i++)
+        run(&w, &bob, INIT, NULL);
+    CHECK(w.made[0] != '\0' && w.m->n_sessions == MCP_MAX_SESSIONS);
+    CHECK(mcp_session_find(w.m, &ann, &s) == 0);
     close_world(&w);
 }
 
@@ -1427,6 +1449,7 @@ main(void)
     test_sessions_leave_memory_and_come_back();
     test_readers_write_nothing();
     test_readers_stay_longer();
+    test_sessions_are_shared_out();
     test_queued_changes_build_on_each_other();
     test_listeners_are_small();
     test_listen_takes_what_can_be_had();
