@@ -274,7 +274,7 @@ switch_over(struct store *s, struct compaction *c)
     if (c->rd.off != s->end) /* the file was shorter than it is */
         return ERR_IO;
     int dir_fd = file_open_dir(s->dir);
-    if (dir_fd < 0 || fsync(c->fd) != 0)
+    if (dir_fd < 0 || file_sync(c->fd, fsync) != 0)
         goto failed;
     store_closed_path(s, s->g, closed, sizeof closed);
     rc = keep_old(s, closed);
@@ -282,9 +282,11 @@ switch_over(struct store *s, struct compaction *c)
         goto failed;
     free(c->path);
     c->path = NULL;
-    /* Unsynced, after a power loss either file may be the log. */
+    /* Unsynced, after a power loss either file may be the log. The mark does
+       not fit the new one: who builds on it syncs it (store_recover). */
     if (file_sync_dir(dir_fd) != 0)
-        return store_sync_failed(s);
+        return store_deny(s, file_errno(errno), false, "%s: cannot be "
+                          "synced: %s", s->dir, strerror(errno));
     struct mark m = {c->g, s->head, c->out_len};
     mark_write(&s->lock, &m); /* a wrong one is rebuilt */
     mark_forget(&s->lock);
@@ -338,7 +340,7 @@ step(struct store *s, struct compaction *c)
         return ERR_MORE;
     }
     /* The bulk goes to disk before the lock is taken. */
-    if (c->synced < c->rd.off && fdatasync(c->fd) != 0)
+    if (c->synced < c->rd.off && file_sync(c->fd, fdatasync) != 0)
         return file_errno(errno);
     c->synced = c->rd.off;
     return finish(s, c);
@@ -348,9 +350,8 @@ int
 store_compact(struct store *s)
 {
     int rc;
-    if (s->keep_lock)
-        return s->err;
-    ASSERT(s->n_undo == 0 && !s->lock.held);
+    if (s->lock.held)
+        return ERR_BUSY;
     if (s->compaction == NULL) {
         rc = store_follow(s);
         if (rc != 0 || s->fd < 0)

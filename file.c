@@ -1,10 +1,12 @@
 /* file - what all who write files do alike.
 
    What is new in a directory is there after a power loss only once that
-   directory was synced; so whoever makes or renames something syncs what it
-   is in, and a directory that had to be made is synced into its own parent.
-   Nothing here is tried again after a failed sync: the kernel may have
-   dropped the dirty pages and would report success. */
+   directory was synced, and the directories above it too. A file that stands
+   there says nothing about it: whoever made it may have been killed before
+   the sync. So whoever relies on a name syncs its directories, all of them.
+   An interrupted sync is repeated. A failed one never is: the kernel may have
+   dropped the dirty pages and would report success. The caller writes its
+   data again first. */
 
 #include "file.h"
 #include "text.h"
@@ -90,19 +92,83 @@ file_open_dir(const char *dir)
 }
 
 int
+file_sync(int fd, int (*sync)(int fd))
+{
+    int rc;
+    do
+        rc = sync(fd);
+    while (rc != 0 && errno == EINTR);
+    return rc;
+}
+
+int
 file_sync_dir(int dir_fd)
 {
-    int rc = fsync(dir_fd), e = errno;
+    int rc = file_sync(dir_fd, fsync), e = errno;
     close(dir_fd);
     errno = e;
     return rc == 0 || e == EINVAL ? 0 : -1; /* some file systems cannot */
 }
 
+/* The directory above fd's on the same file system, open. -1: none, one that
+   this user may not read and so did not make, or *e says why not. */
+static int
+open_above(int fd, int *e)
+{
+    struct stat st, up_st;
+    int up = openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (up < 0 && errno != EACCES)
+        *e = errno;
+    if (up < 0 || (fstat(fd, &st) == 0 && fstat(up, &up_st) == 0 &&
+                   st.st_dev == up_st.st_dev && st.st_ino != up_st.st_ino))
+        return up;
+    close(up);
+    return -1;
+}
+
 int
 file_sync_path(const char *dir)
 {
-    int fd = file_open_dir(dir);
-    return fd < 0 || file_sync_dir(fd) != 0 ? file_errno(errno) : 0;
+    int fd = file_open_dir(dir), up, e = fd < 0 ? errno : 0;
+    for (; fd >= 0; fd = up) {
+        up = open_above(fd, &e);
+        if (file_sync_dir(fd) != 0)
+            e = errno;
+    }
+    errno = e;
+    return e != 0 ? file_errno(e) : 0;
+}
+
+void
+file_give(int fd, const char *like)
+{
+    struct stat st, to;
+    char *dir;
+    int rc;
+    if (geteuid() != 0 || fstat(fd, &st) != 0 || st.st_uid != 0 ||
+        (!S_ISDIR(st.st_mode) && (st.st_size != 0 || st.st_nlink != 1)))
+        return; /* it may be somebody's link to another file of root */
+    rc = stat(like, &to);
+    if (rc != 0 && (dir = file_dir_of(like)) != NULL) {
+        rc = stat(dir, &to);
+        free(dir);
+    }
+    /* Without the right to do so, the file stays root's. */
+    if (rc == 0 && fchown(fd, to.st_uid, to.st_gid) != 0)
+        return;
+}
+
+/* To the owner of the directory that it is in. */
+static void
+give_dir(const char *made)
+{
+    char *in = file_dir_of(made);
+    int fd = open(made, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (in != NULL && fd >= 0)
+        file_give(fd, in);
+    if (fd >= 0)
+        close(fd);
+    free(in);
 }
 
 int
@@ -111,19 +177,16 @@ file_make_dirs(const char *dir)
     struct stat st;
     if (stat(dir, &st) == 0)
         return 0;
-    char *part = file_join(dir, ""), *parent;
+    char *part = file_join(dir, "");
     int rc = part == NULL ? ERR_NOMEM : 0;
     for (size_t i = 1; rc == 0 && i <= strlen(dir); i++) {
         if (dir[i] != '/' && dir[i] != '\0')
             continue;
         part[i] = '\0';
-        if (mkdir(part, 0700) == 0) {
-            parent = file_dir_of(part);
-            rc = parent == NULL ? ERR_NOMEM : file_sync_path(parent);
-            free(parent);
-        } else if (errno != EEXIST) {
+        if (mkdir(part, 0700) == 0)
+            give_dir(part);
+        else if (errno != EEXIST)
             rc = file_errno(errno);
-        }
         part[i] = dir[i];
     }
     free(part);

@@ -18,16 +18,21 @@ int file_flush(int fd, struct buf *b, int64_t *off, size_t keep);
 char *file_join(const char *a, const char *b);
 /* The directory that path is in, heap, or NULL. */
 char *file_dir_of(const char *path);
-/* Makes dir and what is missing above it, mode 0700, each synced into its
-   parent. 0 or enum err. */
+/* Makes dir and what is missing above it, mode 0700; file_sync_path syncs
+   them. 0 or enum err. */
 int file_make_dirs(const char *dir);
+/* What root has just made, an empty file or a directory, goes to the owner of
+   like or, where that is missing, of the directory that like is in. */
+void file_give(int fd, const char *like);
 
-/* A descriptor of a directory, to be synced after a rename: had before it,
-   since a lack of descriptors must not look like a failed sync. -1: errno. */
+/* fsync or fdatasync of fd, whatever is interrupted: 0 or -1 with errno. */
+int file_sync(int fd, int (*sync)(int fd));
+/* A descriptor of a directory, to be synced after a rename. -1: errno. */
 int file_open_dir(const char *dir);
 /* fsync of a directory and close: 0, or -1 with errno. */
 int file_sync_dir(int dir_fd);
-/* Both in one; 0 or enum err with errno. */
+/* Syncs dir and each directory above it, up to the root of the file system
+   or one that may not be read. 0 or enum err with errno. */
 int file_sync_path(const char *dir);
 
 #endif

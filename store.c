@@ -10,11 +10,14 @@
    Answers leave after store_commit has returned 0, and not before.
 
    When a step fails, still under the lock: the log is cut back to the
-   committed end, the cut is synced, what was staged is undone in memory.
-   A failed sync is never tried again, since the kernel may have dropped the
-   dirty pages and would report success: such a process writes no more. If
-   even the cut fails it keeps the lock until it ends, so that nobody builds
-   on bytes that may not be there.
+   committed end and the cut is synced. After a failed sync the log is then
+   opened anew, since a descriptor also reports the failures of others, and
+   the batch is written and synced once more. If that fails too, what was
+   staged is undone in memory and the batch is given up.
+   A sync alone is never tried again: the kernel may have dropped the dirty
+   pages and would report success. So where even the cut fails, nobody builds
+   on what stands behind the mark: whoever next has the lock writes it again
+   before he syncs it (store_recover), and no process has to keep the lock.
 
    Invariants:
    1. Bytes below the mark's end are on disk, and nobody changes them.
@@ -287,10 +290,12 @@ write_new(struct store *s, const char *tmp)
     unlink(tmp); /* of a process that was killed here */
     int fd = b.err ? -1 : open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
                                0600);
+    if (fd >= 0)
+        file_give(fd, s->path);
     if (b.err)
         rc = ERR_NOMEM;
     else if (fd < 0 || file_write_at(fd, b.p, b.len, 0) != 0 ||
-             fsync(fd) != 0)
+             file_sync(fd, fsync) != 0)
         rc = file_errno(errno);
     if (fd >= 0)
         close(fd);
@@ -299,40 +304,42 @@ write_new(struct store *s, const char *tmp)
 }
 
 /* Makes the first log: a temporary file with the header, synced, renamed.
-   Under the lock, and only where nothing stands at the path. */
+   Under the lock, and only where nothing stands at the path. Its name is
+   synced by store_recover, before the first mark. */
 static int
 create_log(struct store *s)
 {
     struct mark none = {0, 0, 0};
-    char *tmp = file_join(s->path, ".new"), *up = file_dir_of(s->dir);
-    int rc = ERR_NOMEM, dir_fd = -1, up_fd = -1;
-    if (tmp == NULL || up == NULL)
-        goto out;
-    rc = write_new(s, tmp);
-    if (rc != 0)
-        goto out;
-    dir_fd = file_open_dir(s->dir);
-    up_fd = file_open_dir(up); /* whoever made dir may have died then */
-    if (up_fd >= 0)
-        file_sync_dir(up_fd);
+    char *tmp = file_join(s->path, ".new");
+    int rc = tmp == NULL ? ERR_NOMEM : write_new(s, tmp);
     /* The mark is that of a log that was here before, if there is one. */
-    if (dir_fd < 0 || mark_write(&s->lock, &none) != 0 ||
-        rename(tmp, s->path) != 0) {
+    if (rc == 0 && (mark_write(&s->lock, &none) != 0 ||
+                    rename(tmp, s->path) != 0))
         rc = file_errno(errno);
-    } else {
-        rc = file_sync_dir(dir_fd) == 0 ? 0 : store_sync_failed(s);
-        dir_fd = -1;
-    }
-out:
-    if (dir_fd >= 0)
-        close(dir_fd);
     int e = errno;
     if (rc != 0 && tmp != NULL)
         unlink(tmp);
     errno = e;
     free(tmp);
-    free(up);
     return rc;
+}
+
+/* Opens the log anew for writing, if it is the one that memory is of. */
+static bool
+reopen(struct store *s)
+{
+    struct stat st;
+    int fd = open(s->path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return false;
+    if (fstat(fd, &st) != 0 || st.st_dev != s->dev || st.st_ino != s->ino) {
+        close(fd);
+        return false;
+    }
+    close(s->fd);
+    s->fd = fd;
+    s->log_readonly = false;
+    return true;
 }
 
 /* Looks, under the lock, whether lock and log are still those of the paths,
@@ -356,8 +363,8 @@ check_files(struct store *s, struct stat *st)
         return store_deny(s, file_errno(errno), false, "%s: %s", s->path,
                           strerror(errno));
     if (!there && s->fd >= 0)
-        return store_deny(s, ERR_IO, true, "%s: the log vanished; restart "
-                          "to begin a new one", s->path);
+        return store_deny(s, ERR_IO, false, "%s: the log vanished; put it "
+                          "back, or restart to begin a new one", s->path);
     if (there && s->loaded && s->fd >= 0 && st->st_dev == s->dev &&
         st->st_ino == s->ino)
         return 0;
@@ -385,7 +392,7 @@ catch_up(struct store *s)
         return rc;
     if (s->damaged)
         return ERR_DAMAGED;
-    if (s->log_readonly)
+    if (s->log_readonly && !reopen(s)) /* the right may have come since */
         return store_deny_write(s);
     if (st.st_nlink > 1)
         store_compact_tidy(s);
@@ -415,6 +422,7 @@ open_lock(struct store *s)
 {
     /* Where there is no log, links may have come since: see real_path. */
     int rc = s->fd < 0 ? find_path(s) : 0;
+    bool was_open = s->lock.fd >= 0;
     if (rc != 0)
         return rc;
     rc = lock_open(&s->lock, true);
@@ -423,6 +431,8 @@ open_lock(struct store *s)
         if (rc == 0)
             rc = lock_open(&s->lock, true);
     }
+    if (rc == 0 && !was_open)
+        file_give(s->lock.fd, s->path);
     if (rc != 0 && rc != ERR_NOMEM)
         rc = store_deny(s, rc == ERR_IO ? file_errno(errno) : rc, false,
                         "%s: %s", s->lock_path, strerror(errno));
@@ -453,12 +463,8 @@ take_lock(struct store *s, int (*take)(struct lock *l))
             lock_close(&s->lock);
         }
     }
-    if (rc == 0) {
-        s->err = 0;
-        s->why[0] = '\0';
-    } else {
+    if (rc != 0)
         store_unlock(s);
-    }
     return rc == ERR_MORE ? ERR_IO : rc;
 }
 
@@ -494,8 +500,12 @@ void
 store_unlock(struct store *s)
 {
     ASSERT(s->n_undo == 0);
-    if (s->lock.held && !s->keep_lock)
+    if (s->lock.held)
         lock_release(&s->lock, LOCK_WRITE);
+    if (s->lock.held) { /* the system refused; closing always unlocks */
+        store_compact_lost(s);
+        lock_close(&s->lock);
+    }
 }
 
 bool
@@ -648,62 +658,116 @@ batch_done(struct store *s)
 
 /* ---- commit ---- */
 
-/* Cuts the log back to its committed end; true when that is on disk. */
-static bool
-cut_back(struct store *s)
+int
+store_sync(struct store *s)
 {
-    int rc;
-    do
-        rc = ftruncate(s->fd, (off_t)s->end);
-    while (rc != 0 && errno == EINTR);
-    return rc == 0 && fdatasync(s->fd) == 0;
+    if (file_sync(s->fd, fdatasync) == 0)
+        return 0;
+    int e = errno;
+    reopen(s); /* otherwise the old one has told what it had to tell */
+    errno = e;
+    return -1;
 }
 
-/* The commit failed with err: undone in memory, cut from the disk. */
-static int
-give_up(struct store *s, int err, bool sync_failed, const char *step,
-        bool *unknown)
+bool
+store_cut(struct store *s)
 {
-    int e = errno;
-    undo_all(s);
-    batch_done(s);
-    *unknown = !cut_back(s);
-    if (*unknown)
-        s->keep_lock = true;
-    if (*unknown || sync_failed)
-        return store_deny(s, ERR_IO, true, "%s: %s failed: %s; this process "
-                          "writes no more", s->path, step, strerror(e));
-    return store_deny(s, err, false, "%s: %s failed: %s", s->path, step,
-                      strerror(e));
+    for (int tries = 0; tries < 2; tries++) {
+        int rc;
+        do
+            rc = ftruncate(s->fd, (off_t)s->end);
+        while (rc != 0 && errno == EINTR);
+        if (rc == 0 && store_sync(s) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Writes bytes behind the committed end, syncs them and moves the mark to m,
+   if there is one. 0, or -1 with errno and the name of what failed. */
+static int
+put_behind(struct store *s, struct str bytes, const struct mark *m,
+           const char **step)
+{
+    *step = "write";
+    if (file_write_at(s->fd, bytes.p, bytes.len, s->end) != 0)
+        return -1;
+    *step = "fdatasync";
+    if (store_sync(s) != 0)
+        return -1;
+    *step = "the mark";
+    return m == NULL || mark_write(&s->lock, m) == 0 ? 0 : -1;
+}
+
+/* The same, and once more after a failed sync. What failed is cut off: *cut
+   says whether that is on disk. 0 or enum err. */
+static int
+put_or_cut(struct store *s, struct str bytes, const struct mark *m, bool *cut)
+{
+    const char *step;
+    for (int tries = 0;; tries++) {
+        if (put_behind(s, bytes, m, &step) == 0)
+            return 0;
+        int e = errno;
+        *cut = store_cut(s);
+        if (!*cut || tries > 0 || strcmp(step, "fdatasync") != 0)
+            return store_deny(s, file_errno(e), false, "%s: %s failed: %s",
+                              s->path, step, strerror(e));
+    }
+}
+
+/* What was refused before is not any more. */
+static void
+allow(struct store *s)
+{
+    s->err = 0;
+    s->why[0] = '\0';
+}
+
+int
+store_probe(struct store *s)
+{
+    char blank[4096];
+    bool cut;
+    ASSERT(s->lock.held && s->n_undo == 0);
+    memset(blank, STORE_BLANK, sizeof blank);
+    int rc = put_or_cut(s, (struct str){blank, sizeof blank}, NULL, &cut);
+    if (rc == 0 && !store_cut(s))
+        rc = store_deny(s, file_errno(errno), false, "%s: cannot be cut: %s",
+                        s->path, strerror(errno));
+    if (rc == 0)
+        allow(s);
+    return rc;
 }
 
 int
 store_commit(struct store *s, bool *unknown)
 {
+    bool cut = true;
     *unknown = false;
     if (s->n_undo == 0)
         return 0;
     ASSERT(s->lock.held);
     int64_t end = s->end + (int64_t)s->batch.len;
     uint64_t head = s->head + s->n_undo;
-    if (file_write_at(s->fd, s->batch.p, s->batch.len, s->end) != 0)
-        return give_up(s, file_errno(errno), false, "write", unknown);
-    if (fdatasync(s->fd) != 0)
-        return give_up(s, ERR_IO, true, "fdatasync", unknown);
-    struct mark m = {s->g, head, end};
-    if (mark_write(&s->lock, &m) != 0)
-        return give_up(s, file_errno(errno), false, "the mark", unknown);
+    int rc = put_or_cut(s, buf_view(&s->batch),
+                        &(struct mark){s->g, head, end}, &cut);
+    if (rc != 0) {
+        undo_all(s);
+        batch_done(s);
+        *unknown = !cut;
+        return rc;
+    }
     size_t n = s->n_undo;
     s->end = end;
     s->head = head;
     s->n_undo = 0;
-    s->err = 0;
-    s->why[0] = '\0';
+    allow(s);
     for (size_t i = 0, at = 0; s->observe != NULL && i < n; i++) {
         struct store_rec r;
         const char *line = s->batch.p + at;
         const char *lf = memchr(line, '\n', s->batch.len - at);
-        int rc = record_parse((struct str){line, (size_t)(lf - line)}, &r);
+        rc = record_parse((struct str){line, (size_t)(lf - line)}, &r);
         ASSERT(rc == 0); /* it was written by record_put */
         store_tell(s, s->undo[i].e, &r);
         at = (size_t)(lf + 1 - s->batch.p);

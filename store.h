@@ -124,6 +124,10 @@ size_t store_staged_n(const struct store *s);
    On an error everything staged is undone in memory: ERR_FULL and ERR_IO
    promise that nothing of it is on disk, unless *unknown is set. */
 int store_commit(struct store *s, bool *unknown);
+/* Whether a record could be committed: writes behind the end, syncs, and cuts
+   it off again. Under the lock, with nothing staged. 0, or what store_commit
+   would return; store_state then says why. */
+int store_probe(struct store *s);
 /* Until called with 0, store_stage stages nothing and returns err. */
 void store_refuse(struct store *s, int err);
 

@@ -38,7 +38,6 @@ struct store {
     bool in_compacted; /* before the end record of a compacted file */
     bool log_readonly; /* fd is open for reading only */
     bool no_lock;     /* a lock cannot be had here: read-only media */
-    bool keep_lock;   /* a cut failed: nobody may build on the tail */
 
     /* why writes are refused, and why[] with it; err 0: they are not */
     bool forever;     /* err stays until this process ends */
@@ -92,6 +91,13 @@ int store_deny(struct store *s, int err, bool forever, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 /* Because this user may not write the log. */
 int store_deny_write(struct store *s);
+/* Syncs the log, after what it is to hold was written: 0 or -1 with errno.
+   Once it has failed the log is open anew. */
+int store_sync(struct store *s);
+/* Cuts the log to its committed end; whether that is on disk. */
+bool store_cut(struct store *s);
+
+#define STORE_BLANK '\n' /* what store_probe writes behind the end */
 
 /* ---- store_load.c ---- */
 
@@ -106,9 +112,6 @@ int store_open_log(struct store *s, int *fd, struct stat *st,
 int store_load(struct store *s);
 /* Reads committed bytes up to end. */
 int store_load_to(struct store *s, int64_t end);
-/* A sync failed, under the lock, of what others may build on: this process
-   keeps the lock and writes no more. Returns ERR_IO. */
-int store_sync_failed(struct store *s);
 /* Notes that the log is empty although bytes of it were committed. */
 int store_note_empty(struct store *s, int64_t end);
 /* Under the lock: takes the whole records between the known end and size,

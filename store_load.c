@@ -239,7 +239,10 @@ static int
 read_header(struct store *s, int fd, struct record_header *h)
 {
     char text[RECORD_HEADER_MAX];
-    ssize_t n = pread(fd, text, sizeof text, 0);
+    ssize_t n;
+    do
+        n = pread(fd, text, sizeof text, 0);
+    while (n < 0 && errno == EINTR);
     if (n < 0)
         return store_deny(s, ERR_IO, false, "%s: %s", s->path,
                           strerror(errno));
@@ -383,7 +386,8 @@ static int
 load_behind_mark(struct store *s, int64_t size)
 {
     if (s->lock.held || !lock_is_free(&s->lock, LOCK_WRITE) ||
-        (fdatasync(s->fd) != 0 && errno != EINVAL && errno != EROFS))
+        (file_sync(s->fd, fdatasync) != 0 && errno != EINVAL &&
+         errno != EROFS))
         return 0;
     return load_unmarked(s, size);
 }
@@ -446,34 +450,54 @@ store_load(struct store *s)
 
 /* ---- recovery ---- */
 
+/* Copies the log's bytes between from and end to at in fd, which may be the
+   log itself. 0 or -1 with errno. */
+static int
+copy_bytes(struct store *s, int64_t from, int64_t end, int fd, int64_t at)
+{
+    char buf[16 * 1024];
+    while (from < end) {
+        int64_t left = end - from;
+        ssize_t n = pread(s->fd, buf,
+                          left < (int64_t)sizeof buf ? (size_t)left
+                                                     : sizeof buf, from);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n == 0)
+            errno = EIO;
+        if (n <= 0 || file_write_at(fd, buf, (size_t)n, at) != 0)
+            return -1;
+        from += n;
+        at += n;
+    }
+    return 0;
+}
+
 /* Keeps the bytes that are about to be cut: they were promised to nobody, as
    far as can be told, but somebody may want to look. 0 and the path of the
    copy, or -1 with errno. */
 static int
 keep_torn(struct store *s, int64_t size, char *path, size_t cap)
 {
-    char buf[16 * 1024];
-    int64_t from = s->end, ms = clock_wall_ms();
+    int64_t ms = clock_wall_ms();
     int fd;
     do {
         text_put(path, cap, "%s.torn-%llu-%lld", s->path,
                  (unsigned long long)s->head + 1, (long long)ms++);
         fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     } while (fd < 0 && errno == EEXIST); /* one more in one millisecond */
-    bool ok = fd >= 0;
-    while (ok && from < size) {
-        ssize_t n = pread(s->fd, buf, sizeof buf, from);
-        ok = n > 0 && file_write_at(fd, buf, (size_t)n, from - s->end) == 0;
-        from += n;
-    }
-    ok = ok && fsync(fd) == 0;
+    if (fd < 0)
+        return -1;
+    file_give(fd, s->path);
+    int rc = copy_bytes(s, s->end, size, fd, 0);
+    if (rc == 0)
+        rc = file_sync(fd, fsync);
     int e = errno;
-    if (fd >= 0)
-        close(fd);
-    if (fd >= 0 && !ok)
+    close(fd);
+    if (rc != 0)
         unlink(path);
     errno = e;
-    return ok ? 0 : -1;
+    return rc;
 }
 
 /* Whether the open file is still the one that memory is of: somebody may
@@ -488,47 +512,57 @@ same_log(struct store *s)
            pread(s->fd, &lf, 1, s->end - 1) == 1 && lf == '\n';
 }
 
-int
-store_sync_failed(struct store *s)
+static int
+deny_recovery(struct store *s)
 {
-    s->keep_lock = true;
-    return store_deny(s, ERR_IO, true, "%s: cannot be synced: %s; this "
-                      "process writes no more", s->path, strerror(errno));
+    return store_deny(s, file_errno(errno), false,
+                      "%s: cannot be recovered: %s", s->path,
+                      strerror(errno));
 }
 
-/* Cuts the torn rest, and moves the mark. The directory is synced as well:
-   whoever made the log may have died before that. */
+/* Cuts the torn rest, kept and synced before. What a probe left is blank, and
+   not worth keeping. */
+static int
+cut_torn(struct store *s, int64_t size)
+{
+    char torn[STORE_PATH_MAX + 64], first = 0;
+    struct stat st;
+    bool keep = pread(s->fd, &first, 1, s->end) != 1 || first != STORE_BLANK;
+    if (keep && keep_torn(s, size, torn, sizeof torn) != 0)
+        return deny_recovery(s);
+    int rc = file_sync_path(s->dir) == 0 && store_cut(s) ? 0
+                                                         : deny_recovery(s);
+    if (keep && rc != 0 && fstat(s->fd, &st) == 0 && st.st_size >= size)
+        unlink(torn); /* the next one who tries makes it anew */
+    s->torn = s->torn || (keep && rc == 0);
+    return rc;
+}
+
+/* Cuts the torn rest, and moves the mark. The directories are synced first:
+   whoever made the log, or renamed it, may have died before that. */
 static int
 settle_tail(struct store *s, int64_t size)
 {
     struct mark m = {s->g, s->head, s->end};
-    char torn[STORE_PATH_MAX + 64];
-    bool cut = s->end < size;
-    int dir_fd = file_open_dir(s->dir);
-    if (dir_fd < 0 || (cut && keep_torn(s, size, torn, sizeof torn) != 0))
-        goto failed;
-    if (cut && ftruncate(s->fd, (off_t)s->end) != 0) {
-        int e = errno;
-        unlink(torn); /* the next one who tries makes it anew */
-        errno = e;
-        goto failed;
-    }
-    s->torn = s->torn || cut;
-    if (cut && fdatasync(s->fd) != 0) {
-        close(dir_fd);
-        return store_sync_failed(s);
-    }
-    if (file_sync_dir(dir_fd) != 0)
-        return store_sync_failed(s);
-    if (mark_write(&s->lock, &m) == 0)
-        return 0;
-    dir_fd = -1;
-failed:
-    store_deny(s, file_errno(errno), false, "%s: cannot be recovered: %s",
-               s->path, strerror(errno));
-    if (dir_fd >= 0)
-        close(dir_fd);
-    return s->err;
+    int rc = s->end < size ? cut_torn(s, size)
+             : file_sync_path(s->dir) != 0 ? deny_recovery(s) : 0;
+    return rc != 0 || mark_write(&s->lock, &m) == 0 ? rc : deny_recovery(s);
+}
+
+/* Has what stands behind the committed end on disk. It is written again
+   first: where the sync of whoever wrote it failed, the kernel holds it for
+   clean. That can only be a last batch, as none is begun before the one
+   before it was synced. */
+static int
+sync_tail(struct store *s, int64_t size)
+{
+    int64_t from = size - 2 * STORE_MAX_BATCH;
+    if (from < s->end)
+        from = s->end;
+    for (int tries = 0; tries < 2; tries++)
+        if (copy_bytes(s, from, size, s->fd, from) == 0 && store_sync(s) == 0)
+            return 0;
+    return deny_recovery(s);
 }
 
 int
@@ -542,10 +576,11 @@ store_recover(struct store *s, int64_t size)
         return ERR_DAMAGED;
     }
     /* On disk first: read_lines tells the observer of what stands there. */
-    if (!s->log_readonly && fdatasync(s->fd) != 0)
-        return store_sync_failed(s);
+    int rc = s->log_readonly ? 0 : sync_tail(s, size);
+    if (rc != 0)
+        return rc;
     s->loaded = false;
-    int rc = read_lines(s, size, false);
+    rc = read_lines(s, size, false);
     if (rc != 0)
         return rc;
     if (s->in_compacted)

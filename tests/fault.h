@@ -24,6 +24,8 @@ enum fault_call {
 
 static struct {
     bool on;
+    int only_fd;  /* whose fdatasync fails, 0: any */
+    int synced;   /* what fdatasync was last called with */
     enum fault_call call;
     long after;   /* calls that still succeed */
     bool forever; /* all later ones fail, not only the next */
@@ -40,6 +42,7 @@ fault_start(enum fault_call call, long after, bool forever, int err)
     fault.forever = forever;
     fault.err = err;
     fault.hit = false;
+    fault.only_fd = 0;
     fault.on = true;
 }
 
@@ -81,12 +84,23 @@ FAULT_WRAP(FAULT_PREAD, ssize_t, pread,
            (int fd, void *p, size_t n, off_t off), (fd, p, n, off))
 FAULT_WRAP(FAULT_PREAD, ssize_t, pread64,
            (int fd, void *p, size_t n, off_t off), (fd, p, n, off))
-FAULT_WRAP(FAULT_FDATASYNC, int, fdatasync, (int fd), (fd))
 FAULT_WRAP(FAULT_FSYNC, int, fsync, (int fd), (fd))
 FAULT_WRAP(FAULT_FTRUNCATE, int, ftruncate, (int fd, off_t n), (fd, n))
 FAULT_WRAP(FAULT_FTRUNCATE, int, ftruncate64, (int fd, off_t n), (fd, n))
 FAULT_WRAP(FAULT_RENAME, int, rename, (const char *a, const char *b), (a, b))
 FAULT_WRAP(FAULT_LINK, int, link, (const char *a, const char *b), (a, b))
+
+int __real_fdatasync(int fd);
+int __wrap_fdatasync(int fd);
+int
+__wrap_fdatasync(int fd)
+{
+    fault.synced = fd;
+    if ((fault.only_fd == 0 || fault.only_fd == fd) &&
+        fault_now(FAULT_FDATASYNC))
+        return -1;
+    return __real_fdatasync(fd);
+}
 
 #define FAULT_WRAP_WRITE(name, params, args)       \
     ssize_t __real_##name params;                  \

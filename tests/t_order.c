@@ -1,7 +1,8 @@
 /* t_order - the order of system calls that a power loss would find out.
 
    The calls are recorded as words, one a call, with the file that they go
-   to: log, lock, new (a file that is not at its place yet), dir. */
+   to: log, lock, new (a file that is not at its place yet), torn, dir, up
+   (any number of directories above dir). */
 
 #include "store_test.h"
 
@@ -15,6 +16,7 @@
 #pragma weak __real_ftruncate64
 #pragma weak __real_open64
 #pragma weak __real_fcntl64
+#pragma weak __real_openat64
 #endif
 
 static char trace[4096];
@@ -26,6 +28,9 @@ static void
 note(const char *call, const char *name)
 {
     size_t n = strlen(trace);
+    if (name != NULL && strcmp(name, "up") == 0 && n > 7 &&
+        strcmp(trace + n - 7, "sync:up") == 0)
+        return;
     if (name != NULL && n + 40 < sizeof trace)
         snprintf(trace + n, sizeof trace - n, "%s%s:%s", n ? " " : "", call,
                  name);
@@ -39,7 +44,9 @@ name_of(const char *path, int flags)
     } names[] = {{".log", "log"}, {".lock", "lock"}, {".new", "new"},
                  {".compact", "new"}};
     if (flags & O_DIRECTORY)
-        return "dir";
+        return strcmp(path, "..") == 0 ? "up" : "dir";
+    if (strstr(path, ".log.torn-") != NULL)
+        return "torn";
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         size_t n = strlen(path), m = strlen(names[i].ending);
         if (n > m && strcmp(path + n - m, names[i].ending) == 0)
@@ -137,12 +144,32 @@ __wrap_link(const char *from, const char *to)
 WRAP_OPEN(open)
 WRAP_OPEN(open64)
 
-/* Locks by the byte: "lock:lock" and "unlock:lock" are the write lock's. */
-static void
+/* Only what leads to a directory above. */
+#define WRAP_OPENAT(fn)                                        \
+    int __real_##fn(int at, const char *path, int flags, ...); \
+    int __wrap_##fn(int at, const char *path, int flags, ...); \
+    int __wrap_##fn(int at, const char *path, int flags, ...)  \
+    {                                                          \
+        int fd = __real_##fn(at, path, flags, 0);              \
+        if (fd >= 0 && fd < 64)                                \
+            files[fd].name = name_of(path, flags);             \
+        return fd;                                             \
+    }
+
+WRAP_OPENAT(openat)
+WRAP_OPENAT(openat64)
+
+static bool no_unlock; /* the system has no room to split a lock */
+
+/* Locks by the byte: "lock:lock" and "unlock:lock" are the write lock's.
+   Whether the call is to fail. */
+static bool
 note_lock(int fd, int cmd, const struct flock *fl)
 {
     if (cmd != F_GETLK && fl->l_start == 0)
         note(fl->l_type == F_UNLCK ? "unlock" : "lock", file_at(fd));
+    errno = ENOLCK;
+    return cmd != F_GETLK && fl->l_type == F_UNLCK && no_unlock;
 }
 
 #define WRAP_FCNTL(name)                                         \
@@ -155,8 +182,9 @@ note_lock(int fd, int cmd, const struct flock *fl)
         va_start(ap, cmd);                                       \
         if (cmd == F_SETLK || cmd == F_SETLKW || cmd == F_GETLK) { \
             struct flock *fl = va_arg(ap, struct flock *);       \
-            note_lock(fd, cmd, fl);                              \
-            rc = __real_##name(fd, cmd, fl);                     \
+            rc = note_lock(fd, cmd, fl)                          \
+                     ? -1                                        \
+                     : __real_##name(fd, cmd, fl);               \
         } else {                                                 \
             rc = __real_##name(fd, cmd, va_arg(ap, int));        \
         }                                                        \
@@ -206,13 +234,37 @@ test_creation(struct tstore *t)
 {
     begin();
     put(t);
-    /* The directories above first; then the log, whole before it has its
-       name; in between, its directory's entry above is synced in case that
-       another made it, and a mark that another log left is made void.
-       What is new is synced once more as a tail that nobody answers for. */
-    CHECK(traced("sync:dir sync:dir lock:lock "
-                 "write:new sync:new sync:dir write:lock rename:log sync:dir "
-                 "sync:log sync:dir write:lock " COMMIT));
+    /* The log is whole before it has its name; a mark that another log left
+       is made void. It is then synced as a tail that nobody answers for, its
+       directory and all above it too. */
+    CHECK(traced("lock:lock write:new sync:new write:lock rename:log "
+                 "sync:log sync:dir sync:up write:lock " COMMIT));
+}
+
+/* Directories, lock and log are there, but whoever made them was killed
+   before he synced any of it. */
+static void
+test_made_by_another(void)
+{
+    size_t len;
+    char *old = path, *log = file_get(path, &len);
+    char *lf = log == NULL ? NULL : strchr(log, '\n');
+    struct tstore t;
+    path = path_fresh("tasks.log");
+    if (CHECK(lf != NULL))
+        file_put(path, log, (size_t)(lf + 1 - log));
+    file_put(path_with(path, ".lock"), "", 0);
+    begin();
+    CHECK(ts_open(&t, path) == 0);
+    CHECK(traced("lock:lock sync:log sync:dir sync:up write:lock "
+                 "unlock:lock"));
+    begin();
+    put(&t);
+    CHECK(traced("lock:lock " COMMIT));
+    ts_close(&t);
+    free(path);
+    free(log);
+    path = old;
 }
 
 static void
@@ -249,8 +301,9 @@ test_torn_tail(struct tstore *t)
     CHECK(write(fd, "{\"c", 3) == 3 && close(fd) == 0);
     begin();
     put(t);
-    CHECK(traced("lock:lock sync:log cut:log sync:log sync:dir write:lock "
-                 COMMIT));
+    /* Written again before it is believed, and kept before it is cut. */
+    CHECK(traced("lock:lock write:log sync:log write:torn sync:torn sync:dir "
+                 "sync:up cut:log sync:log write:lock " COMMIT));
 }
 
 static void
@@ -263,9 +316,30 @@ test_compaction(struct tstore *t)
     CHECK(locked != NULL && strstr(trace, "write:new") < locked);
     if (locked != NULL) {
         memmove(trace, locked, strlen(locked) + 1);
-        CHECK(traced("lock:lock sync:new link:log sync:dir rename:log "
-                     "sync:dir write:lock unlock:lock"));
+        CHECK(traced("lock:lock sync:new link:log sync:dir sync:up "
+                     "rename:log sync:dir write:lock unlock:lock"));
     }
+}
+
+/* A lock that cannot be given up is given up with its descriptor. */
+static void
+test_refused_unlock(struct tstore *t)
+{
+    no_unlock = true;
+    for (int i = 0; i < 2; i++) {
+        put(t);
+        CHECK(!store_locked(t->s));
+        CHECK(ts_compact(t) == 0 && !store_locked(t->s));
+    }
+    pid_t pid = child_begin();
+    if (pid == 0) {
+        struct tstore other;
+        CHECK(ts_open(&other, path) == 0 && store_lock(other.s) == 0);
+        child_end();
+    }
+    CHECK(child_ok(pid));
+    no_unlock = false;
+    CHECK(ts_put(t, "task/1", "\"v\":3") == 0 && ts_is_replay(t));
 }
 
 int
@@ -276,12 +350,14 @@ main(void)
     path = path_in(dir, "a/b/tasks.log");
     CHECK(ts_open(&t, path) == 0);
     test_creation(&t);
+    test_made_by_another();
     test_commit(&t);
     test_read_takes_no_lock(&t);
     test_torn_tail(&t);
     test_commit(&t);
     test_compaction(&t);
     test_commit(&t);
+    test_refused_unlock(&t);
     ts_close(&t);
     free(path);
     free(dir);

@@ -19,6 +19,7 @@ struct life {
     struct tstore t;
     enum said said[BATCHES];
     int errors;
+    int lost; /* batches that were not committed */
     bool opened;
 };
 
@@ -66,6 +67,7 @@ one_batch(struct life *l, int i)
         store_unlock(l->t.s);
     }
     l->errors += rc != 0;
+    l->lost += rc != 0;
 }
 
 /* What a process left that was killed while it wrote. */
@@ -144,18 +146,15 @@ fail_at(enum fault_call call, long after, bool forever, int err)
     live(&l);
     fault.on = false;
     if (l.opened) {
-        /* Memory is what the log has; a process that writes no more stays
-           where it was, and reads right as far as it can. */
-        store_state(l.t.s, &st);
-        sick = st.err == ERR_IO && store_lock(l.t.s) == ERR_IO;
-        if (store_locked(l.t.s))
-            store_unlock(l.t.s);
-        ok &= CHECK(sick || store_follow(l.t.s) == 0);
-        ok &= CHECK(sick || ts_is_replay(&l.t));
-        ok &= CHECK(all_kept(&l.t, &l));
-        /* Who could not open it for writing does not try again. */
-        sick = sick || (call == FAULT_OPEN && err == EACCES);
+        /* What failed is over: memory is what the log has, and this process
+           writes on, unless it could not open the lock file for that. */
+        ok &= CHECK(!store_locked(l.t.s));
+        sick = call == FAULT_OPEN && err == EACCES;
         ok &= CHECK(sick || ts_put(&l.t, "odd/later", "\"v\":1") == 0);
+        store_state(l.t.s, &st);
+        ok &= CHECK(sick || st.err == 0);
+        ok &= CHECK(store_follow(l.t.s) == 0 && ts_is_replay(&l.t));
+        ok &= CHECK(all_kept(&l.t, &l));
         ts_close(&l.t);
     } else {
         ok &= CHECK(forever || call == FAULT_MEMORY);
@@ -170,8 +169,10 @@ fail_at(enum fault_call call, long after, bool forever, int err)
     }
     ok &= CHECK(store_verify(path, &rep, NULL) == 0 && !rep.damaged &&
                 !rep.torn);
-    if (!fault.hit)
+    if (!fault.hit || err == EINTR)
         ok &= CHECK(l.errors == 0);
+    if (call == FAULT_FDATASYNC && !forever && fault.also == FAULT_CALLS)
+        ok &= CHECK(l.lost == 0);
     if (!ok)
         fprintf(stderr, "    call %d, number %ld, %s, error %d; %d errors\n",
                 (int)call, after, forever ? "for good" : "once", err,
@@ -199,6 +200,9 @@ test_every_call(void)
         {FAULT_PREAD, EINTR, true, false},
         {FAULT_FDATASYNC, EIO, false, false},
         {FAULT_FDATASYNC, ENOSPC, false, false},
+        {FAULT_FDATASYNC, EINTR, true, false},
+        {FAULT_FSYNC, EINTR, true, false},
+        {FAULT_FTRUNCATE, EINTR, true, false},
         {FAULT_FSYNC, EIO, false, false},
         {FAULT_FSYNC, ENOSPC, false, false},
         {FAULT_FTRUNCATE, EIO, false, false},
@@ -221,6 +225,110 @@ test_every_call(void)
                 printf("call %d error %d %d: %ld\n", (int)cases[i].call,
                        cases[i].err, forever, after);
         }
+}
+
+/* ---- a disk that is full, and has room again ---- */
+
+static int
+state_err(struct tstore *t)
+{
+    struct store_state st;
+    store_state(t->s, &st);
+    return st.err;
+}
+
+/* A descriptor reports what failed for another process, here each time. */
+static void
+test_inherited_failure(void)
+{
+    struct tstore t;
+    fresh();
+    CHECK(ts_open(&t, path) == 0);
+    for (int i = 0; i < 3; i++) {
+        CHECK(ts_put(&t, "task/1", "\"v\":1") == 0);
+        fault_start(FAULT_FDATASYNC, 0, true, ENOSPC);
+        fault.only_fd = fault.synced;
+        CHECK(ts_put(&t, "task/2", "\"v\":2") == 0);
+        CHECK(fault.hit && state_err(&t) == 0);
+        fault.on = false;
+    }
+    CHECK(ts_is_replay(&t));
+    ts_close(&t);
+}
+
+static int
+put_one(struct tstore *t, bool *unknown)
+{
+    CHECK(store_lock(t->s) == 0);
+    CHECK(store_stage(t->s, STR("task/2"), STR("\"v\":2")) == 0);
+    int rc = store_commit(t->s, unknown);
+    store_unlock(t->s);
+    return rc;
+}
+
+/* Neither the batch nor the cut comes to the disk. The answer is that nobody
+   knows; the lock is given up, and another process goes on. */
+static void
+test_cut_that_failed(void)
+{
+    bool unknown;
+    struct tstore t, other;
+    fresh();
+    CHECK(ts_open(&t, path) == 0 && ts_put(&t, "task/1", "\"v\":1") == 0);
+    for (int i = 0; i < 3; i++) {
+        fault.also = FAULT_FTRUNCATE;
+        fault_start(FAULT_FDATASYNC, 0, true, ENOSPC);
+        CHECK(put_one(&t, &unknown) == ERR_FULL && unknown);
+        CHECK(state_err(&t) == ERR_FULL && !store_locked(t.s));
+        CHECK(store_lock(t.s) == ERR_FULL && state_err(&t) == ERR_FULL);
+        fault.on = false;
+        pid_t pid = i == 1 ? -1 : child_begin();
+        if (pid == 0) {
+            CHECK(ts_open(&other, path) == 0);
+            CHECK(ts_put(&other, "task/3", "\"v\":3") == 0);
+            CHECK(ts_is_replay(&other));
+            child_end();
+        }
+        CHECK(pid < 0 || child_ok(pid));
+        CHECK(ts_put(&t, "task/4", "\"v\":4") == 0 && state_err(&t) == 0);
+        CHECK(ts_is_replay(&t));
+    }
+    fault.also = FAULT_CALLS;
+    ts_close(&t);
+}
+
+/* A lock alone does not show that a write would work; a probe does, and
+   leaves nothing. */
+static void
+test_probe(void)
+{
+    bool unknown;
+    struct tstore t;
+    struct store_report rep;
+    size_t len, now;
+    fresh();
+    CHECK(ts_open(&t, path) == 0 && ts_put(&t, "task/1", "\"v\":1") == 0);
+    free(file_get(path, &len));
+    fault_start(FAULT_WRITE, 0, true, ENOSPC);
+    CHECK(put_one(&t, &unknown) == ERR_FULL && !unknown);
+    for (int i = 0; i < 2; i++) {
+        CHECK(store_lock(t.s) == 0 && state_err(&t) == ERR_FULL);
+        CHECK(store_probe(t.s) == (i ? 0 : ERR_FULL));
+        store_unlock(t.s);
+        CHECK(state_err(&t) == (i ? 0 : ERR_FULL));
+        fault.on = false;
+        free(file_get(path, &now));
+        CHECK(now == len);
+    }
+    /* Killed at it: nothing is kept, and nothing is called torn. */
+    int fd = open(path, O_WRONLY | O_APPEND);
+    CHECK(write(fd, "\n\n\n", 3) == 3 && close(fd) == 0);
+    CHECK(ts_put(&t, "task/2", "\"v\":2") == 0 && ts_is_replay(&t));
+    struct store_state st;
+    store_state(t.s, &st);
+    CHECK(!st.torn);
+    ts_close(&t);
+    CHECK(store_verify(path, &rep, NULL) == 0 && !rep.damaged && !rep.torn);
 }
 
 /* ---- backup and repair ---- */
@@ -286,6 +394,9 @@ int
 main(void)
 {
     test_in_memory();
+    test_inherited_failure();
+    test_cut_that_failed();
+    test_probe();
     test_every_call();
     fault.also = FAULT_CALLS;
     test_copies();

@@ -12,7 +12,7 @@
 
 #include <errno.h>
 
-static bool sync_fails;
+static unsigned syncs_fail; /* bit 0: the next one, and so on */
 
 int __real_fdatasync(int fd);
 int __wrap_fdatasync(int fd);
@@ -20,9 +20,10 @@ int __wrap_fdatasync(int fd);
 int
 __wrap_fdatasync(int fd)
 {
-    if (!sync_fails)
+    bool fails = syncs_fail & 1;
+    syncs_fail >>= 1;
+    if (!fails)
         return __real_fdatasync(fd);
-    sync_fails = false;
     errno = EIO;
     return -1;
 }
@@ -687,7 +688,7 @@ test_undo_is_exact(void)
         f.hold = true;
         for (i = 0; i < 60; i++)
             random_call(&f);
-        sync_fails = true;
+        syncs_fail = 5; /* of the batch and, behind the cut, once more */
         CHECK(store_commit(f.s, &unknown) == ERR_IO && !unknown);
         store_unlock(f.s);
         dump(f.t, &after);
