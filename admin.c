@@ -573,14 +573,11 @@ make_dirs(struct backup *b, const char *dir)
                            : cli_fail_errno(c, ERR_IO, b->dir);
 }
 
-/* Syncs dir, whose files are synced, and the directory above. */
+/* Syncs dir, whose files are synced. */
 static int
 sync_dirs(struct backup *b, const char *dir)
 {
-    char up[PATH_ROOM];
-
-    text_put(up, sizeof(up), "%s/..", dir);
-    if (file_sync_path(dir) != 0 || file_sync_path(up) != 0)
+    if (file_sync_path(dir) != 0)
         return cli_fail(b->c, ERR_IO, "%s: cannot be synced: %s", dir,
                         strerror(errno));
     return 0;

@@ -74,7 +74,7 @@ write_file(struct archive *x, const struct store_state *st)
     record_put_end(&x->out, st->g, st->head, x->n, str_of(now));
     if (rc == 0)
         rc = flush(x);
-    if (rc == 0 && fsync(x->fd) != 0)
+    if (rc == 0 && file_sync(x->fd, fsync) != 0)
         rc = file_errno(errno);
     text_put(dir, sizeof(dir), "%s", x->path);
     *strrchr(dir, '/') = '\0';
@@ -161,6 +161,7 @@ archive(struct archive *x, struct store_state *st)
                         "and then remove it", x->path);
     if (x->fd < 0)
         return cli_fail_errno(x->c, ERR_IO, x->path);
+    file_give(x->fd, st->path);
     rc = write_file(x, st);
     whole = rc == 0;
     if (!whole)

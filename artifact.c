@@ -6,7 +6,8 @@
       directory is synced before anyone is told. Equal contents share a file.
    3. An existing file of the right size is trusted to be whole, by 2; its
       time is renewed so that a clean-up by age leaves it alone. What is read
-      is always checked against its name.
+      is always checked against its name. Its name is synced all the same, as
+      are the directories above: who made them may have been killed.
    4. A path that a caller names is walked by openat from the root, part by
       part, without following links, so no race can lead it elsewhere. */
 
@@ -105,13 +106,14 @@ renew(int dir, const char *name, size_t size)
         return ERR_NOT_FOUND;
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
         (uintmax_t)st.st_size == size)
-        rc = futimens(fd, NULL) == 0 && fsync(fd) == 0 ? 0 : file_errno(errno);
+        rc = futimens(fd, NULL) == 0 && file_sync(fd, fsync) == 0
+                 ? 0 : file_errno(errno);
     close(fd);
     return rc;
 }
 
 static int
-write_file(int dir, const char *name, struct str content)
+write_file(int dir, const char *path, const char *name, struct str content)
 {
     uint8_t random[8];
     char temp[32];
@@ -126,8 +128,9 @@ write_file(int dir, const char *name, struct str content)
                 O_CLOEXEC, 0600);
     if (fd < 0)
         return file_errno(errno);
+    file_give(fd, path);
     rc = write_all(fd, content);
-    if (rc == 0 && fsync(fd) != 0)
+    if (rc == 0 && file_sync(fd, fsync) != 0)
         rc = file_errno(errno);
     if (close(fd) != 0 && rc == 0)
         rc = file_errno(errno);
@@ -151,9 +154,9 @@ artifact_put(const char *dir, struct str content, char hex[SHA256_HEX + 1])
         return fd;
     rc = renew(fd, hex, content.len);
     if (rc == ERR_NOT_FOUND)
-        rc = write_file(fd, hex, content);
-    if (rc == 0 && fsync(fd) != 0)
-        rc = file_errno(errno);
+        rc = write_file(fd, dir, hex, content);
+    if (rc == 0)
+        rc = file_sync_path(dir);
     close(fd);
     return rc;
 }

@@ -675,6 +675,19 @@ put_health(struct cli *c, const struct store_state *st)
              (uint64_t)st->len);
 }
 
+/* Whether a record could be committed, where there is a log. */
+static int
+try_write(struct cli *c)
+{
+    int rc = store_lock_patiently(c->s.store);
+
+    if (rc == 0) {
+        rc = store_probe(c->s.store);
+        store_unlock(c->s.store);
+    }
+    return rc;
+}
+
 static int
 run_health(struct cli *c, int argc, char **argv)
 {
@@ -691,6 +704,8 @@ run_health(struct cli *c, int argc, char **argv)
     if (path != NULL)
         return cli_fail(c, ERR_READONLY, "%s: cannot be written: %s", path,
                         strerror(why));
+    if (!c->env->read_only && st.g > 0 && (why = try_write(c)) != 0)
+        return cli_fail_store(c, why);
     put_health(c, &st);
     return CLI_OK;
 }
@@ -894,9 +909,9 @@ const struct cli_command cli_commands[] = {
      "into DIR, which is made. No file is overwritten, no lock taken.\n",
      no_opts, 1, 1, READ},
     {"health", "", "whether the store can be used", run_health,
-     "Exit code 0: it can be read and, as far as can be told without writing,\n"
-     "written; 3: it cannot.\n",
-     no_opts, 0, 0, READ},
+     "Exit code 0: it can be read and written, which is tried: bytes are added\n"
+     "behind the end of the log, synced and cut off again; 3: it cannot.\n",
+     no_opts, 0, 0, WRITE},
     {"doctor", "[OPTION...]", "what is wrong, and what to do about it",
      cli_doctor,
      "Exit code 1: there is a problem.\n"

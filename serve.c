@@ -98,6 +98,7 @@ struct serve {
     size_t n_ran;
     size_t first_staged; /* index into ran: the first that staged */
     int refuse;          /* why nothing can be written in this turn */
+    int told;            /* what stderr was last told of the store */
     bool locked;
     bool waiting;      /* a peer waits for the lock */
     bool stopping;
@@ -137,6 +138,7 @@ serve_new(struct serve **out, struct loop *l, struct store *store,
           struct mcp *mcp)
 {
     struct serve *s = calloc(1, sizeof(*s));
+    struct store_state st;
 
     if (s == NULL)
         return ERR_NOMEM;
@@ -146,6 +148,8 @@ serve_new(struct serve **out, struct loop *l, struct store *store,
     s->busy_end = &s->busy;
     s->follow_timer = (struct loop_timer){.fn = follow_others, .ctx = s};
     s->due_timer = (struct loop_timer){.fn = wake, .ctx = s};
+    store_state(store, &st);
+    s->told = st.err; /* at start by whoever has opened it */
     store_observe(store, on_record, s);
     *out = s;
     return 0;
@@ -491,6 +495,22 @@ commit(struct serve *s)
     store_unlock(s->store);
 }
 
+/* Whoever runs the server learns when writes begin to fail, and when they
+   work again. */
+static void
+tell_trouble(struct serve *s)
+{
+    struct store_state st;
+
+    store_state(s->store, &st);
+    if (st.err == s->told)
+        return;
+    s->told = st.err;
+    text_tell("mcptask: %.300s%s\n", st.err != 0 ? st.why : st.path,
+              st.err != 0 ? "; until that is mended writes fail"
+                          : ": writes work again");
+}
+
 /* Has r's message wait: what mcp cannot keep is answered as such. */
 static bool
 keep(const struct ran *r)
@@ -613,6 +633,8 @@ turn(struct serve *s)
         if (!p->held)
             run_peer(s, p);
     commit(s);
+    if (writes)
+        tell_trouble(s);
     release(s);
 }
 

@@ -13,7 +13,8 @@
 
    Invariants:
    1. The key file appears by link, whole and synced, and is never written
-      again: whoever comes second uses what the first has made.
+      again: whoever comes second uses what the first has made. That may have
+      been killed, so each process syncs the name before it seals.
    2. What a client sends makes no file: where there is no key, no text was
       ever sealed.
    3. How long a comparison takes tells nothing of the right bytes. */
@@ -36,6 +37,7 @@
 struct sign {
     struct store *store;
     bool have; /* the key */
+    bool synced; /* so is its name, or it is in memory only */
     bool told; /* why there is none */
     uint8_t key[KEY_LEN];
 };
@@ -91,27 +93,27 @@ read_key(struct sign *s, const char *path)
 }
 
 static int
-write_temp(const char *temp, const uint8_t key[KEY_LEN])
+write_temp(const char *temp, const char *log, const uint8_t key[KEY_LEN])
 {
     int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     int rc = 0;
 
     if (fd < 0)
         return file_errno(errno);
+    file_give(fd, log);
     if (file_write_at(fd, (const char *)key, KEY_LEN, 0) != 0 ||
-        fsync(fd) != 0)
+        file_sync(fd, fsync) != 0)
         rc = ERR_IO;
     close(fd);
     return rc;
 }
 
-/* Makes a key at path, unless another process just has (1). */
+/* Makes a key at path, beside log, unless another process just has (1). */
 static int
-make_key(const char *path, struct arena *a)
+make_key(const char *path, const char *log, struct arena *a)
 {
     uint8_t raw[KEY_LEN + sizeof(uint64_t)]; /* the key, and a name */
     const char *temp;
-    char *dir;
     uint64_t name;
     int rc = random_bytes(raw, sizeof(raw));
 
@@ -119,27 +121,44 @@ make_key(const char *path, struct arena *a)
         return rc;
     memcpy(&name, raw + KEY_LEN, sizeof(name));
     temp = arena_printf(a, "%s.%016llx", path, (unsigned long long)name).p;
-    dir = file_dir_of(path);
-    rc = temp == NULL || dir == NULL ? ERR_NOMEM : write_temp(temp, raw);
+    rc = temp == NULL ? ERR_NOMEM : write_temp(temp, log, raw);
     if (rc == 0 && link(temp, path) != 0 && errno != EEXIST)
         rc = file_errno(errno);
     if (temp != NULL)
         unlink(temp);
-    if (rc == 0)
-        rc = file_sync_path(dir);
-    free(dir);
     return rc;
 }
 
-/* The path of the key file, which is the log's real one only once the
-   directory of that is there. */
+/* The path of the log, which is its real one only once the directory of that
+   is there. */
 static const char *
-path_of(const struct sign *s, struct arena *a)
+log_of(const struct sign *s)
 {
     struct store_state st;
 
     store_state(s->store, &st);
-    return arena_printf(a, "%s.key", st.path).p;
+    return st.path;
+}
+
+static const char *
+path_of(const struct sign *s, struct arena *a)
+{
+    return arena_printf(a, "%s.key", log_of(s)).p;
+}
+
+/* Has the name of the key on disk (1), which nobody has made just now where
+   this process may not sync it. */
+static int
+sync_key(struct sign *s, struct arena *a)
+{
+    char *dir = file_dir_of(log_of(s));
+    int rc = dir == NULL ? ERR_NOMEM : file_sync_path(dir);
+
+    free(dir);
+    s->synced = rc == 0 || rc == ERR_READONLY;
+    if (s->synced || rc == ERR_NOMEM)
+        return s->synced ? 0 : rc;
+    return tell(s, path_of(s, a), "cannot be synced");
 }
 
 static int
@@ -153,13 +172,13 @@ find_key(struct sign *s, struct arena *a, bool make)
     rc = store_make_place(s->store);
     if (rc == 0) {
         path = path_of(s, a);
-        rc = path != NULL ? make_key(path, a) : ERR_NOMEM;
+        rc = path != NULL ? make_key(path, log_of(s), a) : ERR_NOMEM;
     }
     if (rc == 0)
         return read_key(s, path);
     if (rc == ERR_READONLY) { /* good for as long as this process lives */
         rc = random_bytes(s->key, KEY_LEN);
-        s->have = rc == 0;
+        s->have = s->synced = rc == 0;
     }
     return rc == 0 || rc == ERR_NOMEM ? rc
                                       : tell(s, path, "cannot be made");
@@ -172,6 +191,8 @@ need_key(struct sign *s, bool make)
     struct arena a = {0};
     int rc = s->have ? 0 : find_key(s, &a, make);
 
+    if (rc == 0 && make && !s->synced)
+        rc = sync_key(s, &a);
     arena_fini(&a);
     if (rc == ERR_NOT_FOUND && !make)
         return ERR_INVALID;

@@ -452,6 +452,10 @@ take_lock(struct store *s, int (*take)(struct lock *l))
         if (rc != 0)
             return rc;
         rc = take(&s->lock);
+        if (rc != ERR_MORE)
+            s->busy_ms = 0;
+        else if (s->busy_ms == 0)
+            s->busy_ms = clock_mono_ms();
         if (rc == ERR_IO)
             store_deny(s, rc, false, "%s: cannot be locked: %s",
                        s->lock_path, strerror(errno));
@@ -817,5 +821,11 @@ store_state(const struct store *s, struct store_state *out)
     out->index_bytes = s->index.bytes;
     out->err = s->opt.readonly && s->err == 0 ? ERR_READONLY : s->err;
     text_put(out->why, sizeof out->why, "%s", s->why);
+    if (out->err == 0 && s->busy_ms != 0 &&
+        clock_mono_ms() - s->busy_ms >= STORE_LOCK_WAIT_MS) {
+        out->err = ERR_BUSY;
+        text_put(out->why, sizeof out->why, "%s: another process holds the "
+                 "lock; end it if it does not go on", s->lock_path);
+    }
     out->torn = s->torn;
 }

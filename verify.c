@@ -370,7 +370,7 @@ store_verify(const char *path, struct store_report *out,
 static int
 seal(int fd, const char *path, int rc)
 {
-    if (rc == 0 && fsync(fd) != 0)
+    if (rc == 0 && file_sync(fd, fsync) != 0)
         rc = file_errno(errno);
     if (close(fd) != 0 && rc == 0)
         rc = file_errno(errno);

@@ -1,8 +1,22 @@
 /* web_state - how the server is: /ready for who routes requests to it,
    /metrics for Prometheus (text format 0.0.4). Both look at what any process
-   has committed; neither writes, nor tells what any task says. */
+   has committed; neither adds to it, nor tells what any task says. */
 
 #include "web_int.h"
+
+/* What is wrong with the store stands in its state. Whether it still is, is
+   tried: who is sent no writes since one has failed would never know. */
+static void
+look_at(struct store *store, struct store_state *st)
+{
+    store_follow(store);
+    store_state(store, st);
+    if (st->err == 0 || store_lock(store) != 0)
+        return;
+    store_probe(store);
+    store_unlock(store);
+    store_state(store, st);
+}
 
 int
 web_put_ready(struct buf *b, struct store *store, bool read_only)
@@ -11,8 +25,7 @@ web_put_ready(struct buf *b, struct store *store, bool read_only)
     struct json_w w;
     bool ready;
 
-    store_follow(store); /* what is wrong with it stands in its state */
-    store_state(store, &st);
+    look_at(store, &st);
     ready = st.err == 0 || (read_only && st.err == ERR_READONLY);
     json_w_init(&w, b);
     json_obj(&w);
@@ -44,8 +57,7 @@ web_put_metrics(struct buf *b, struct store *store, const struct http *http,
     struct mcp_counts mc;
     size_t i;
 
-    store_follow(store);
-    store_state(store, &st);
+    look_at(store, &st);
     http_count(http, &hc);
     mcp_count(mcp, &mc);
 

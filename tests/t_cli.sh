@@ -863,6 +863,10 @@ cp "$log" before
 same "$log" before
 checks=$((checks + 1))
 [ ! -e "$log.archive-2999-01-01" ] || fail 'it was left'
+(ulimit -f 8; run 3 health; has err 'write failed'; exit $failed) ||
+    fail "$(cat err)"
+run 0 health
+same "$log" before
 # Killed between the two steps: what is there twice is skipped.
 run 0 archive --done-before 2999-01-01
 has out '90 tasks moved'

@@ -383,7 +383,7 @@ test_an_answer_that_cannot_be_kept(size_t n, bool deep)
 static void
 test_a_full_disk(void)
 {
-    char *dir = test_tmpdir(), task[32];
+    char *dir = test_tmpdir(), task[32], said[1024];
     struct srv s = start(dir, NULL, FULL);
     struct text t = {0}, log;
     int i, failed = 0;
@@ -412,6 +412,9 @@ test_a_full_disk(void)
     }
     CHECK(failed > 0);
     CHECK(log.len <= FULL_LEN && log.p[log.len - 1] == '\n');
+    i = can(s.err, POLLIN) ? (int)read(s.err, said, sizeof(said) - 1) : 0;
+    said[i > 0 ? i : 0] = '\0';
+    CHECK(has(said, "tasks.log: write failed") && has(said, "writes fail"));
     CHECK(finish(&s) == 0);
     free(log.p);
     free(t.p);

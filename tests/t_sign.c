@@ -752,6 +752,34 @@ test_failing_sync_of_the_directory(void)
     }
 }
 
+/* Somebody made the key, and was killed before he synced its name. */
+static void
+test_key_of_a_killed_process(void)
+{
+    struct str text, again;
+    struct rig r;
+
+    fresh();
+    open_rig(&r, false);
+    CHECK(store_make_place(r.t.s) == 0 && seal(&r, STR("x"), &text) == 0);
+    char *kept = strdup(text.p);
+    text = str_of(kept);
+    close_rig(&r);
+    open_rig(&r, false);
+    CHECK(opens(&r, text, STR("x"))); /* which promises nothing */
+    free(kept);
+    fault_start(FAULT_FSYNC, 0, false, EIO);
+    CHECK(seal(&r, STR("x"), &again) == ERR_IO);
+    CHECK(fault.hit && strstr(told, "synced") != NULL);
+    fault_start(FAULT_FSYNC, 0, false, EIO);
+    fault.after = LONG_MAX - 8;
+    CHECK(seal(&r, STR("x"), &again) == 0 && fault.after < LONG_MAX - 8);
+    fault_start(FAULT_FSYNC, 0, false, EIO);
+    CHECK(seal(&r, STR("x"), &again) == 0 && !fault.hit); /* once is enough */
+    fault.on = false;
+    close_rig(&r);
+}
+
 int
 main(void)
 {
@@ -773,6 +801,7 @@ main(void)
     test_failing_calls();
     test_failing_opens();
     test_failing_sync_of_the_directory();
+    test_key_of_a_killed_process();
     free(log_path);
     return test_end("t_sign");
 }

@@ -6,8 +6,10 @@
    holds afterwards: success means there, an error means not there, unless it
    said that it does not know. */
 
+#include "clock.h"
 #include "fault.h"
 #include "store_test.h"
+#include "web_int.h"
 
 #define BATCHES 8
 
@@ -297,6 +299,56 @@ test_cut_that_failed(void)
     ts_close(&t);
 }
 
+static bool
+is_ready(struct tstore *t, const char *says)
+{
+    struct buf b = {0};
+    int status = web_put_ready(&b, t->s, false);
+    buf_char(&b, '\0');
+    bool ok = CHECK(strstr(b.p, says) != NULL) && !store_locked(t->s);
+    buf_fini(&b);
+    return ok && status == 200;
+}
+
+/* /ready knows of a failed write, and without another one that it would
+   work again; and that somebody keeps the lock. */
+static void
+test_ready(void)
+{
+    bool unknown;
+    struct tstore t, other;
+    int go[2], said[2];
+    char c;
+    fresh();
+    CHECK(ts_open(&t, path) == 0 && ts_put(&t, "task/1", "\"v\":1") == 0);
+    CHECK(is_ready(&t, "\"writable\":true"));
+    fault_start(FAULT_FDATASYNC, 0, true, EDQUOT);
+    CHECK(put_one(&t, &unknown) == ERR_FULL);
+    CHECK(!is_ready(&t, "store_full") && !is_ready(&t, "fdatasync"));
+    fault.on = false;
+    CHECK(is_ready(&t, "\"writable\":true"));
+    if (pipe(go) != 0 || pipe(said) != 0)
+        abort();
+    pid_t pid = child_begin();
+    if (pid == 0) {
+        close(go[1]);
+        CHECK(ts_open(&other, path) == 0 && store_lock(other.s) == 0);
+        CHECK(write(said[1], "", 1) == 1 && read(go[0], &c, 1) == 0);
+        child_end();
+    }
+    close(said[1]);
+    CHECK(read(said[0], &c, 1) == 1 && store_lock(t.s) == ERR_MORE);
+    CHECK(is_ready(&t, "\"writable\":true")); /* it may be at work */
+    clock_ahead_s = STORE_LOCK_WAIT_MS / 1000 + 1;
+    CHECK(!is_ready(&t, "store_busy") && !is_ready(&t, "holds the lock"));
+    close(go[0]);
+    close(go[1]);
+    close(said[0]);
+    CHECK(child_ok(pid));
+    CHECK(is_ready(&t, "\"writable\":true") && ts_is_replay(&t));
+    ts_close(&t);
+}
+
 /* A lock alone does not show that a write would work; a probe does, and
    leaves nothing. */
 static void
@@ -397,6 +449,7 @@ main(void)
     test_inherited_failure();
     test_cut_that_failed();
     test_probe();
+    test_ready();
     test_every_call();
     fault.also = FAULT_CALLS;
     test_copies();

@@ -2,6 +2,8 @@
 
    argv[1]: rounds of killing, 100 where it is no number. */
 
+#include "artifact.h"
+#include "sign.h"
 #include "store_test.h"
 
 #include <signal.h>
@@ -245,10 +247,77 @@ test_killed_writers(unsigned rounds)
     }
 }
 
+/* ---- whose files they are ---- */
+
+#define OWNER 12345
+#define GROUP 23456
+
+static bool
+is_theirs(const char *name)
+{
+    struct stat st;
+    bool ok = lstat(name, &st) == 0 && st.st_uid == OWNER &&
+              st.st_gid == GROUP;
+    if (!ok)
+        fprintf(stderr, "    %s\n", name);
+    return ok;
+}
+
+/* Each file that is made beside the log. */
+static void
+make_all(struct tstore *t, const char *artifacts)
+{
+    char hex[SHA256_HEX + 1];
+    struct buf b = {0};
+    struct sign *sign;
+    CHECK(ts_put(t, "task/1", "\"v\":1") == 0);
+    CHECK(sign_new(&sign, t->s) == 0);
+    CHECK(sign_seal(sign, "session", STR("x"), STR("y"), &b) == 0);
+    CHECK(artifact_put(artifacts, STR("abc"), hex) == 0);
+    int fd = open(path, O_WRONLY | O_APPEND);
+    CHECK(write(fd, "{\"c", 3) == 3 && close(fd) == 0);
+    CHECK(ts_put(t, "task/1", "\"v\":2") == 0 && ts_compact(t) == 0);
+    buf_fini(&b);
+    sign_free(sign);
+}
+
+/* What root makes in another user's store is that user's. */
+static void
+test_root_in_anothers_store(void)
+{
+    char *dir = test_tmpdir(), *artifacts = path_in(dir, "artifacts");
+    char command[1200];
+    struct tstore t;
+    free(path);
+    path = path_in(dir, "tasks.log");
+    if (geteuid() == 0 && CHECK(chown(dir, OWNER, GROUP) == 0)) {
+        CHECK(ts_open(&t, path) == 0);
+        make_all(&t, artifacts);
+        ts_close(&t);
+        CHECK(is_theirs(path) && is_theirs(path_with(path, ".lock")));
+        CHECK(is_theirs(path_with(path, ".1")));
+        CHECK(is_theirs(path_with(path, ".key")) && is_theirs(artifacts));
+        snprintf(command, sizeof command, "test -e %s.torn-* && "
+                 "test -z \"$(find %s ! -user %d -o ! -group %d)\"", path, dir,
+                 OWNER, GROUP);
+        CHECK(system(command) == 0);
+        CHECK(chown(path, 0, 0) == 0); /* the log's owner, if there is one */
+        CHECK(unlink(path_with(path, ".key")) == 0);
+        CHECK(ts_open(&t, path) == 0);
+        make_all(&t, artifacts);
+        ts_close(&t);
+        struct stat st;
+        CHECK(stat(path_with(path, ".key"), &st) == 0 && st.st_uid == 0);
+    }
+    free(artifacts);
+    free(dir);
+}
+
 int
 main(int argc, char **argv)
 {
     long rounds = argc > 1 ? strtol(argv[1], NULL, 10) : 0;
+    test_root_in_anothers_store();
     test_nothing_lost_while_compacting();
     test_killed_writers(rounds > 0 ? (unsigned)rounds : 100);
     free(path);

@@ -3,6 +3,7 @@
    log messages, errors. */
 
 #include "artifact.h"
+#include "file.h"
 #include "catalogue.h"
 #include "mcp.h"
 #include "task_fields.h"
@@ -42,9 +43,16 @@ __wrap_write(int fd, const void *p, size_t n)
     return fails(FAULT_WRITE, ENOSPC) ? -1 : __real_write(fd, p, n);
 }
 
+static ino_t synced[64]; /* what fsync was called with */
+static size_t n_synced;
+
 int
 __wrap_fsync(int fd)
 {
+    struct stat st;
+
+    if (n_synced < 64 && fstat(fd, &st) == 0)
+        synced[n_synced++] = st.st_ino;
     return fails(FAULT_FSYNC, EIO) ? -1 : __real_fsync(fd);
 }
 
@@ -921,6 +929,42 @@ test_artifact_faults(void)
     fixture_fini(&f);
 }
 
+static bool
+was_synced(const char *path)
+{
+    struct stat st;
+    size_t i;
+
+    for (i = 0; i < n_synced && stat(path, &st) == 0; i++)
+        if (synced[i] == st.st_ino)
+            return true;
+    return false;
+}
+
+/* The file is there, and so are its directories, but whoever made them was
+   killed before he synced any of it. */
+static void
+test_artifact_of_a_killed_process(void)
+{
+    struct fixture f;
+    char path[512], up[512];
+    int fd;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    find_file(&f, "abc", path);
+    CHECK(file_make_dirs(f.artifacts) == 0);
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    CHECK(write(fd, "abc", 3) == 3 && close(fd) == 0);
+    n_synced = 0;
+    call(&f, "attach_artifact", "{'task_id':'a','name':'n',"
+         "'content':'abc'}");
+    snprintf(up, sizeof up, "%s/..", f.artifacts);
+    CHECK(ok(&f) && was_synced(path) && was_synced(f.artifacts) &&
+          was_synced(up));
+    fixture_fini(&f);
+}
+
 /* ---- resources ---- */
 
 static int
@@ -1346,6 +1390,7 @@ main(void)
     test_artifact_paths();
     test_artifact_count();
     test_artifact_faults();
+    test_artifact_of_a_killed_process();
     test_resources();
     test_resource_pages();
     test_principals();
