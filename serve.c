@@ -503,7 +503,7 @@ tell_trouble(struct serve *s)
     struct store_state st;
 
     store_state(s->store, &st);
-    if (st.err == s->told)
+    if (st.err == s->told || (st.err == 0 && !s->locked))
         return;
     s->told = st.err;
     text_tell("mcptask: %.300s%s\n", st.err != 0 ? st.why : st.path,

@@ -43,6 +43,7 @@
 #include <unistd.h>
 
 #define LOOK_MS 50 /* between looks for the lock file */
+#define BUSY_GAP_MS (60 * 1000) /* see note_busy */
 #define UNDO_ROOM(size) (((size) + 15) & ~(size_t)15) /* keeps alignment */
 
 /* ---- errors ---- */
@@ -439,6 +440,19 @@ open_lock(struct store *s)
     return rc;
 }
 
+/* Notes since when another process has had the lock. A try of long ago says
+   nothing of the time since. */
+static void
+note_busy(struct store *s, bool busy)
+{
+    int64_t now = clock_mono_ms();
+    if (!busy)
+        s->busy_ms = 0;
+    else if (s->busy_ms == 0 || now - s->tried_ms > BUSY_GAP_MS)
+        s->busy_ms = now;
+    s->tried_ms = now;
+}
+
 static int
 take_lock(struct store *s, int (*take)(struct lock *l))
 {
@@ -452,10 +466,7 @@ take_lock(struct store *s, int (*take)(struct lock *l))
         if (rc != 0)
             return rc;
         rc = take(&s->lock);
-        if (rc != ERR_MORE)
-            s->busy_ms = 0;
-        else if (s->busy_ms == 0)
-            s->busy_ms = clock_mono_ms();
+        note_busy(s, rc == ERR_MORE);
         if (rc == ERR_IO)
             store_deny(s, rc, false, "%s: cannot be locked: %s",
                        s->lock_path, strerror(errno));

@@ -62,7 +62,8 @@ struct store {
     ino_t ino;
     int64_t unmarked_len; /* file size when it was read without a mark */
     int64_t looked_ms;    /* when the lock file was last looked for */
-    int64_t busy_ms;      /* since when another has had the lock, 0: not */
+    int64_t busy_ms;      /* since when another has had the lock, 0: not ... */
+    int64_t tried_ms;     /* ... when that was last tried */
     int64_t time_ms;  /* newest t seen ... */
     int64_t time_at;  /* ... and when, by the monotonic clock */
     char *lock_path;
