@@ -909,7 +909,7 @@ const struct cli_command cli_commands[] = {
      "into DIR, which is made. No file is overwritten, no lock taken.\n",
      no_opts, 1, 1, READ},
     {"health", "", "whether the store can be used", run_health,
-     "Exit code 0: it can be read and written, which is tried: bytes are added\n"
+     "Exit code 0: it can be read and written, which is tried: bytes are put\n"
      "behind the end of the log, synced and cut off again; 3: it cannot.\n",
      no_opts, 0, 0, WRITE},
     {"doctor", "[OPTION...]", "what is wrong, and what to do about it",

@@ -285,7 +285,7 @@ switch_over(struct store *s, struct compaction *c)
     /* Unsynced, after a power loss either file may be the log. The mark does
        not fit the new one: who builds on it syncs it (store_recover). */
     if (file_sync_dir(dir_fd) != 0)
-        return store_deny(s, file_errno(errno), false, "%s: cannot be "
+        return store_deny(s, file_errno(errno), "%s: cannot be "
                           "synced: %s", s->dir, strerror(errno));
     struct mark m = {c->g, s->head, c->out_len};
     mark_write(&s->lock, &m); /* a wrong one is rebuilt */

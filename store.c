@@ -49,24 +49,22 @@
 /* ---- errors ---- */
 
 int
-store_deny(struct store *s, int err, bool forever, const char *fmt, ...)
+store_deny(struct store *s, int err, const char *fmt, ...)
 {
     va_list ap;
-    /* The first reason stands; damage, until the log is read anew. */
-    if (s->forever || (s->err == ERR_DAMAGED && !forever))
+    if (s->err == ERR_DAMAGED) /* stands until the log is read anew */
         return err;
     va_start(ap, fmt);
     text_vput(s->why, sizeof s->why, fmt, ap);
     va_end(ap);
     s->err = err;
-    s->forever = forever;
     return err;
 }
 
 int
 store_deny_write(struct store *s)
 {
-    return store_deny(s, ERR_READONLY, false, "%s: no right to write; let this "
+    return store_deny(s, ERR_READONLY, "%s: no right to write; let this "
                       "user, or use --read-only", s->path);
 }
 
@@ -106,7 +104,7 @@ find_path(struct store *s)
     char *path = real_path(s->opt.path);
     if (path == NULL)
         return errno == ENOMEM ? ERR_NOMEM
-                               : store_deny(s, file_errno(errno), false,
+                               : store_deny(s, file_errno(errno),
                                             "%s: %s", s->opt.path,
                                             strerror(errno));
     char *dir = file_dir_of(path), *lock_path = file_join(path, ".lock");
@@ -137,7 +135,7 @@ recover_at_open(struct store *s)
     if (rc == 0)
         store_unlock(s);
     if (rc == ERR_BUSY)
-        store_deny(s, rc, false, "%s: another process holds the lock; try "
+        store_deny(s, rc, "%s: another process holds the lock; try "
                    "again", s->lock_path);
     if (rc == ERR_READONLY || (rc != 0 && rc != ERR_NOMEM && !s->loaded)) {
         s->no_lock = true;
@@ -162,7 +160,7 @@ store_open(struct store **out, const struct store_options *o,
     s->fd = s->lock.fd = s->closed_fd = -1;
     int rc = index_init(&s->index);
     if (rc != 0)
-        store_deny(s, rc, true, "no source of random numbers");
+        store_deny(s, rc, "no source of random numbers");
     if (rc == 0)
         rc = find_path(s);
     if (rc == 0)
@@ -249,7 +247,7 @@ store_follow(struct store *s)
     look_for_lock(s);
     int rc = lock_open(&s->lock, false);
     if (rc == ERR_IO)
-        return store_deny(s, ERR_IO, false, "%s: %s", s->lock_path,
+        return store_deny(s, ERR_IO, "%s: %s", s->lock_path,
                           strerror(errno));
     s->no_lock = s->opt.readonly || rc == ERR_READONLY;
     rc = s->lock.fd < 0 ? ERR_SYNTAX : mark_read(&s->lock, &m);
@@ -261,8 +259,8 @@ store_follow(struct store *s)
     if (rc == ERR_SYNTAX && !unmarked_changed(s))
         return 0;
     rc = store_load(s);
-    if (rc == 0 && s->err == ERR_IO && !s->forever) {
-        s->err = 0; /* it was a read that failed, and works again */
+    if (rc == 0 && (s->err == ERR_IO || s->err == ERR_FORMAT)) {
+        s->err = 0; /* it could not be read, and can be again */
         s->why[0] = '\0';
     }
     if (rc == ERR_MORE)
@@ -361,17 +359,17 @@ check_files(struct store *s, struct stat *st)
         errno = ENOENT;
     }
     if (!there && errno != ENOENT)
-        return store_deny(s, file_errno(errno), false, "%s: %s", s->path,
+        return store_deny(s, file_errno(errno), "%s: %s", s->path,
                           strerror(errno));
     if (!there && s->fd >= 0)
-        return store_deny(s, ERR_IO, false, "%s: the log vanished; put it "
+        return store_deny(s, ERR_IO, "%s: the log vanished; put it "
                           "back, or restart to begin a new one", s->path);
     if (there && s->loaded && s->fd >= 0 && st->st_dev == s->dev &&
         st->st_ino == s->ino)
         return 0;
     int rc = there ? 0 : create_log(s);
     if (rc != 0)
-        return rc == ERR_NOMEM ? rc : store_deny(s, rc, false,
+        return rc == ERR_NOMEM ? rc : store_deny(s, rc,
                                                  "%s: cannot be made: %s; "
                                                  "choose another "
                                                  "MCP_TASK_BASE_DIR",
@@ -435,7 +433,7 @@ open_lock(struct store *s)
     if (rc == 0 && !was_open)
         file_give(s->lock.fd, s->path);
     if (rc != 0 && rc != ERR_NOMEM)
-        rc = store_deny(s, rc == ERR_IO ? file_errno(errno) : rc, false,
+        rc = store_deny(s, rc == ERR_IO ? file_errno(errno) : rc,
                         "%s: %s", s->lock_path, strerror(errno));
     return rc;
 }
@@ -459,8 +457,6 @@ take_lock(struct store *s, int (*take)(struct lock *l))
     int rc = ERR_MORE;
     if (s->opt.readonly)
         return ERR_READONLY;
-    if (s->forever)
-        return s->err;
     for (int tries = 0; tries < 8 && rc == ERR_MORE; tries++) {
         rc = open_lock(s);
         if (rc != 0)
@@ -468,7 +464,7 @@ take_lock(struct store *s, int (*take)(struct lock *l))
         rc = take(&s->lock);
         note_busy(s, rc == ERR_MORE);
         if (rc == ERR_IO)
-            store_deny(s, rc, false, "%s: cannot be locked: %s",
+            store_deny(s, rc, "%s: cannot be locked: %s",
                        s->lock_path, strerror(errno));
         if (rc != 0)
             return rc;
@@ -726,7 +722,7 @@ put_or_cut(struct store *s, struct str bytes, const struct mark *m, bool *cut)
         int e = errno;
         *cut = store_cut(s);
         if (!*cut || tries > 0 || strcmp(step, "fdatasync") != 0)
-            return store_deny(s, file_errno(e), false, "%s: %s failed: %s",
+            return store_deny(s, file_errno(e), "%s: %s failed: %s",
                               s->path, step, strerror(e));
     }
 }
@@ -748,7 +744,7 @@ store_probe(struct store *s)
     memset(blank, STORE_BLANK, sizeof blank);
     int rc = put_or_cut(s, (struct str){blank, sizeof blank}, NULL, &cut);
     if (rc == 0 && !store_cut(s))
-        rc = store_deny(s, file_errno(errno), false, "%s: cannot be cut: %s",
+        rc = store_deny(s, file_errno(errno), "%s: cannot be cut: %s",
                         s->path, strerror(errno));
     if (rc == 0)
         allow(s);

@@ -40,7 +40,6 @@ struct store {
     bool no_lock;     /* a lock cannot be had here: read-only media */
 
     /* why writes are refused, and why[] with it; err 0: they are not */
-    bool forever;     /* err stays until this process ends */
     bool torn;
     int err;
     int refuse;
@@ -87,10 +86,10 @@ struct store {
 
 /* ---- store.c ---- */
 
-/* Notes why this process writes no more (until the log is read anew, or for
-   good) and returns err. Text by printf's rules. */
-int store_deny(struct store *s, int err, bool forever, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
+/* Notes why this process cannot write, until a commit or probe shows that it
+   can, and returns err. Text by printf's rules. */
+int store_deny(struct store *s, int err, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Because this user may not write the log. */
 int store_deny_write(struct store *s);
 /* Syncs the log, after what it is to hold was written: 0 or -1 with errno.

@@ -111,7 +111,7 @@ static void
 note_damage(struct store *s, int64_t off, const char *what)
 {
     if (!s->damaged)
-        store_deny(s, ERR_DAMAGED, false, "%s: damaged at byte %lld, behind "
+        store_deny(s, ERR_DAMAGED, "%s: damaged at byte %lld, behind "
                    "record %llu: %s; see mcptask verify", s->path,
                    (long long)off, (unsigned long long)s->head, what);
     s->damaged = true;
@@ -121,7 +121,7 @@ int
 store_note_empty(struct store *s, int64_t end)
 {
     s->damaged = true;
-    return store_deny(s, ERR_DAMAGED, false, "%s: is empty, but %lld bytes "
+    return store_deny(s, ERR_DAMAGED, "%s: is empty, but %lld bytes "
                       "of it were committed; see mcptask verify", s->path,
                       (long long)end);
 }
@@ -224,7 +224,7 @@ read_lines(struct store *s, int64_t end, bool committed)
         s->end = end;
     }
     if (rc == ERR_IO)
-        store_deny(s, ERR_IO, false, "%s: read failed: %s", s->path,
+        store_deny(s, ERR_IO, "%s: read failed: %s", s->path,
                    strerror(errno));
     s->line = rd.b;
     buf_reset(&s->line, LINE_KEEP);
@@ -244,23 +244,23 @@ read_header(struct store *s, int fd, struct record_header *h)
         n = pread(fd, text, sizeof text, 0);
     while (n < 0 && errno == EINTR);
     if (n < 0)
-        return store_deny(s, ERR_IO, false, "%s: %s", s->path,
+        return store_deny(s, ERR_IO, "%s: %s", s->path,
                           strerror(errno));
     if (n == 0)
         return ERR_NOT_FOUND;
     if (n >= 16 && memcmp(text, "SQLite format 3", 16) == 0)
-        return store_deny(s, ERR_FORMAT, true, "%s: an SQLite file, not a "
+        return store_deny(s, ERR_FORMAT, "%s: an SQLite file, not a "
                           "log; choose another MCP_TASK_DB_PATH and bring "
                           "its tasks over with: mcptask import", s->path);
     const char *lf = memchr(text, '\n', (size_t)n);
     size_t len = lf ? (size_t)(lf - text) : (size_t)n;
     int rc = record_parse_header((struct str){text, len}, h);
     if (rc == ERR_FORMAT && h->version != 0)
-        return store_deny(s, rc, true, "%s: version %llu of the format, this "
+        return store_deny(s, rc, "%s: version %llu of the format, this "
                           "mcptask knows %d; use a newer one", s->path,
                           (unsigned long long)h->version, RECORD_VERSION);
     if (rc == ERR_FORMAT)
-        return store_deny(s, rc, true, "%s: not an mcptask log; choose another "
+        return store_deny(s, rc, "%s: not an mcptask log; choose another "
                           "MCP_TASK_DB_PATH", s->path);
     h->end = lf ? lf - text + 1 : n;
     return lf == NULL ? ERR_SYNTAX : rc;
@@ -274,10 +274,10 @@ store_open_log(struct store *s, int *fd, struct stat *st,
     st->st_size = -1;
     if (stat(s->path, st) != 0)
         return errno == ENOENT ? ERR_NOT_FOUND
-                               : store_deny(s, ERR_IO, false, "%s: %s",
+                               : store_deny(s, ERR_IO, "%s: %s",
                                             s->path, strerror(errno));
     if (!S_ISREG(st->st_mode))
-        return store_deny(s, ERR_FORMAT, true, "%s: not a regular file; choose "
+        return store_deny(s, ERR_FORMAT, "%s: not a regular file; choose "
                           "another MCP_TASK_DB_PATH", s->path);
     *fd = s->opt.readonly ? -1 : open(s->path, O_RDWR | flags);
     s->log_readonly = *fd < 0 && (s->opt.readonly ||
@@ -287,7 +287,7 @@ store_open_log(struct store *s, int *fd, struct stat *st,
     if (*fd < 0 || fstat(*fd, st) != 0) {
         if (*fd >= 0)
             close(*fd);
-        return store_deny(s, ERR_IO, false, "%s: %s", s->path,
+        return store_deny(s, ERR_IO, "%s: %s", s->path,
                           strerror(errno));
     }
     int rc = read_header(s, *fd, h);
@@ -311,7 +311,7 @@ store_forget(struct store *s)
     s->counted = 0;
     s->superseded = s->superseded_base = 0;
     s->loaded = false;
-    if (s->damaged && !s->forever) {
+    if (s->damaged) {
         s->err = 0;
         s->why[0] = '\0';
     }
@@ -418,8 +418,9 @@ store_load(struct store *s)
     marked = marked && m.g == h.g;
     if (s->id[0] != '\0' && h.id[0] != '\0' && strcmp(s->id, h.id) != 0) {
         close(fd);
-        return store_deny(s, ERR_IO, true, "%s: the log was replaced by that "
-                          "of another store; restart to use it", s->path);
+        return store_deny(s, ERR_IO, "%s: the log was replaced by that "
+                          "of another store; put it back, or restart to use "
+                          "this one", s->path);
     }
     if (!marked && !s->lock.held && !s->no_lock) {
         close(fd);
@@ -515,7 +516,7 @@ same_log(struct store *s)
 static int
 deny_recovery(struct store *s)
 {
-    return store_deny(s, file_errno(errno), false,
+    return store_deny(s, file_errno(errno),
                       "%s: cannot be recovered: %s", s->path,
                       strerror(errno));
 }

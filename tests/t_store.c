@@ -726,11 +726,19 @@ test_log_replaced_by_another(void)
     for (uint64_t n = 1; n < 40; n++)
         log_record(&b, 1, n, n, n - 1, "task/other");
     file_put(path_with(path, ".tmp"), b.p, b.len);
+    CHECK(rename(path, path_with(path, ".own")) == 0);
+    CHECK(ts_put(&t, "task/1", "\"v\":9") == ERR_IO); /* not there */
     CHECK(rename(path_with(path, ".tmp"), path) == 0);
     CHECK(ts_put(&t, "task/1", "\"v\":9") == ERR_IO);
     CHECK(strstr(state_of(&t).why, "another store") != NULL);
     CHECK(file_is(path, b.p, b.len));
     CHECK(ts_put(&t, "task/1", "\"v\":9") == ERR_IO); /* until restart */
+    CHECK(unlink(path) == 0);
+    CHECK(mkdir(path, 0700) == 0); /* no log at all */
+    CHECK(ts_put(&t, "task/1", "\"v\":9") == ERR_FORMAT && rmdir(path) == 0);
+    CHECK(rename(path_with(path, ".own"), path) == 0); /* or put back */
+    CHECK(ts_put(&t, "task/1", "\"v\":9") == 0 && state_of(&t).err == 0);
+    CHECK(ts_is_replay(&t) && state_of(&t).head == 4);
     ts_close(&t);
     buf_fini(&b);
     free(path);
