@@ -36,7 +36,7 @@ ALL_LDFLAGS = $(STATIC) -Wl,--gc-sections -Wl,-z,norelro \
   -Wl,-z,noseparate-code $(LDFLAGS)
 
 SRC := text base json sha256 page file record lock index store store_load \
-  store_read compact verify task_raw task_atoms task_keys task_fields \
+  store_move store_read compact verify task_raw task_atoms task_keys task_fields \
   task_lease task_index task_query task_question task_change task artifact \
   call sign mcp mcp_methods mcp_call mcp_session mcp_listen mcp_defer \
   mcp_tasks mcp_hold view tools tools_get tools_uri tools_prompts tools_work \

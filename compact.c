@@ -7,7 +7,8 @@
    left. Under the lock: that rest, fsync, a second name for the old file
    (log.G), fsync of the directory, the new file renamed over the log, fsync
    of the directory, the new mark. So the log's path is never empty, and
-   other processes go over when they see the mark's new generation.
+   other processes go over when they see the mark's new generation, as
+   store_move.c has it.
 
    A process that dies between link and rename leaves a log with two names:
    the next one that takes the lock removes the second (store_compact_tidy).
@@ -33,6 +34,7 @@
 #include <unistd.h>
 
 #define SLICE (1024 * 1024)     /* bytes read by one call */
+#define SYNC_EVERY (8 * SLICE)
 #define LAST_BIT (1024 * 1024)  /* bytes that may be left for the lock */
 #define COMPACT_MIN (64LL * 1024 * 1024)
 #define CLOSED_MAX (1024LL * 1024 * 1024)
@@ -42,7 +44,7 @@ struct compaction {
     char *path; /* of the new file, until it is renamed */
     int fd;
     int old_fd;      /* of the log, own, since a reload closes the store's */
-    int64_t out_len; /* bytes written */
+    int64_t out_len, out_synced; /* bytes written */
     struct buf out;  /* bytes not yet written */
     uint64_t count;
     int64_t old_end; /* the part up to here is thinned out */
@@ -64,7 +66,7 @@ store_wants_compact(const struct store *s)
 {
     int64_t min = s->opt.compact_min ? s->opt.compact_min : COMPACT_MIN;
     int64_t gain = s->superseded - s->superseded_base;
-    return s->err == 0 && s->fd >= 0 && !s->no_lock && gain >= min &&
+    return s->err == 0 && !s->moving && s->fd >= 0 && !s->no_lock && gain >= min &&
            gain > s->end / 2;
 }
 
@@ -111,10 +113,15 @@ store_compact_tidy(struct store *s)
 
 /* ---- copying ---- */
 
+/* Synced now and then, so that no sync is long. */
 static int
 flush(struct compaction *c)
 {
-    return file_flush(c->fd, &c->out, &c->out_len, 2 * SLICE);
+    int rc = file_flush(c->fd, &c->out, &c->out_len, 2 * SLICE);
+    if (rc != 0 || c->out_len - c->out_synced < SYNC_EVERY)
+        return rc;
+    c->out_synced = c->out_len;
+    return fdatasync(c->fd) == 0 ? 0 : file_errno(errno);
 }
 
 /* The new file: where it would not fit, or its end is sure to fail, it is
@@ -354,6 +361,8 @@ store_compact(struct store *s)
         return ERR_BUSY;
     if (s->compaction == NULL) {
         rc = store_follow(s);
+        while (s->moving && rc == 0)
+            rc = store_move(s) == ERR_MORE ? 0 : store_follow(s);
         if (rc != 0 || s->fd < 0)
             return rc;
         if (s->no_lock || s->lock.fd < 0)

@@ -197,3 +197,19 @@ index_pop(struct index *x, struct store_entry *e)
     if (at < x->block->used) /* else it stands in an older block */
         x->block->used = at;
 }
+
+void
+index_drop(struct index *x, bool (*fn)(void *ctx, struct store_entry *e),
+           void *ctx)
+{
+    for (size_t i = 0; i < x->n_buckets; i++) {
+        struct store_entry **link = bucket_at(x, i);
+        while (*link != NULL)
+            if (fn(ctx, *link)) {
+                *link = (*link)->chain;
+                x->n--;
+            } else {
+                link = &(*link)->chain;
+            }
+    }
+}

@@ -103,6 +103,7 @@ struct serve {
     bool waiting;      /* a peer waits for the lock */
     bool stopping;
     bool compacting, compact_failed;
+    bool moving; /* to a new generation of the log */
     int64_t compact_at_ms; /* not before then */
     struct ran ran[MAX_RUN];
 };
@@ -638,13 +639,15 @@ turn(struct serve *s)
     release(s);
 }
 
-/* One slice of a compaction, between turns, where there is one to do. */
+/* One slice of a compaction, between turns, where there is one to do; or of
+   the way to what another compacted. */
 static void
 compact(struct serve *s)
 {
-    int err;
+    int err = store_move(s->store);
 
-    if (s->waiting || loop_now(s->loop) < s->compact_at_ms)
+    s->moving = err == ERR_MORE;
+    if (s->moving || s->waiting || loop_now(s->loop) < s->compact_at_ms)
         return;
     if (!s->compacting && !store_wants_compact(s->store))
         return;
@@ -722,7 +725,8 @@ serve_run(struct serve *s, bool (*ended)(void *ctx), void *ctx)
     bool writes;
 
     while (!ended(ctx)) {
-        bool more = look_ahead(s, &writes) || (s->compacting && !s->stopping);
+        bool more = look_ahead(s, &writes) ||
+                    ((s->compacting || s->moving) && !s->stopping);
 
         set_timers(s);
         if (loop_turn(s->loop, !more) < 0)

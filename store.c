@@ -19,6 +19,9 @@
    on what stands behind the mark: whoever next has the lock writes it again
    before he syncs it (store_recover), and no process has to keep the lock.
 
+   What others wrote is followed before the lock is taken; under it only what
+   came since is read, so that nobody waits for another's reading.
+
    Invariants:
    1. Bytes below the mark's end are on disk, and nobody changes them.
       A bad record among them is damage: writes are refused, the file is
@@ -44,6 +47,7 @@
 
 #define LOOK_MS 50 /* between looks for the lock file */
 #define BUSY_GAP_MS (60 * 1000) /* see note_busy */
+#define FAR (1024 * 1024) /* bytes that are not read under the lock */
 #define UNDO_ROOM(size) (((size) + 15) & ~(size_t)15) /* keeps alignment */
 
 /* ---- errors ---- */
@@ -451,6 +455,17 @@ note_busy(struct store *s, bool busy)
     s->tried_ms = now;
 }
 
+/* Whether more was written since than should be read under the lock. */
+static bool
+far_behind(struct store *s)
+{
+    struct mark m;
+    bool known = s->loaded && mark_read(&s->lock, &m) == 0;
+    if (known)
+        mark_forget(&s->lock);
+    return known && (m.g != s->g || m.end - s->end > FAR);
+}
+
 static int
 take_lock(struct store *s, int (*take)(struct lock *l))
 {
@@ -468,6 +483,12 @@ take_lock(struct store *s, int (*take)(struct lock *l))
                        s->lock_path, strerror(errno));
         if (rc != 0)
             return rc;
+        if (tries < 4 && far_behind(s)) {
+            lock_release(&s->lock, LOCK_WRITE);
+            store_follow(s); /* what is wrong shows under the lock */
+            rc = ERR_MORE;
+            continue;
+        }
         rc = catch_up(s);
         if (rc == ERR_MORE) { /* gives up what was locked in vain */
             store_compact_lost(s);
@@ -656,6 +677,7 @@ undo_all(struct store *s)
             memcpy((char *)e + sizeof e->chain,
                    (const char *)old + sizeof e->chain,
                    store_entry_size(s, e->kind) - sizeof e->chain);
+        s->move.left += e->file != s->file;
     }
 }
 

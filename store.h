@@ -39,6 +39,7 @@ struct store_entry {
     uint32_t hash;
     uint8_t key_len;
     uint8_t kind; /* index into the kinds, or STORE_NO_KIND */
+    bool file;    /* store's own: which of two files it stands in */
 };
 #define STORE_NO_KIND 255
 
@@ -65,6 +66,9 @@ struct store_kind {
     /* Its records are not kept for long (see keep): all their bytes count as
        superseded from the first, so that a log of nothing else is compacted. */
     bool transient;
+    /* A transient record of e was not carried along: its key is about to be
+       found no more. e's memory stays until reset. */
+    void (*leave)(void *ctx, struct store_entry *e);
     /* Every entry is about to go: the log is read anew. */
     void (*reset)(void *ctx);
 };
@@ -90,6 +94,14 @@ void store_close(struct store *s);
    here on. Takes no lock unless there are bytes behind a mark that nobody
    answers for. 0, ERR_IO, ERR_NOMEM, ERR_DAMAGED (reads may go on). */
 int store_follow(struct store *s);
+
+/* Whether a new generation is in use while memory still leads to the old one:
+   then there are slices of store_move to do, between turns. Nothing waits for
+   them. */
+bool store_moving(const struct store *s);
+/* One slice, of about 1 MiB: ERR_MORE: there are more; 0: there are none;
+   else as store_follow. Nothing may be staged. */
+int store_move(struct store *s);
 
 /* Whether memory is that of the log. It is not after an error of follow or
    lock that left it half read: no key that is missing says anything then. */

@@ -24,6 +24,18 @@ struct undo {
     size_t old_at; /* in undo_old; the kind's entry_size bytes */
 };
 
+/* On the way to a new generation; see store_move.c. */
+struct move {
+    int fd;             /* of the old file */
+    uint64_t left;      /* entries that lead there */
+    uint64_t head;      /* that file's last n */
+    int64_t superseded; /* bytes, in what was passed of the new file */
+    int64_t base;       /* the same, before the end record */
+    uint64_t n, count;  /* of the last record passed; of them all */
+    bool ended;         /* the end record was */
+    struct record_reader rd;
+};
+
 /* What most functions look at stands first: code that reaches into the first
    128 bytes is shorter. */
 struct store {
@@ -38,6 +50,8 @@ struct store {
     bool in_compacted; /* before the end record of a compacted file */
     bool log_readonly; /* fd is open for reading only */
     bool no_lock;     /* a lock cannot be had here: read-only media */
+    bool file;        /* of the entries that lead to fd */
+    bool moving;      /* the others lead to move.fd */
 
     /* why writes are refused, and why[] with it; err 0: they are not */
     bool torn;
@@ -80,6 +94,8 @@ struct store {
     uint64_t observed; /* newest n that the observer need not be told */
 
     struct compaction *compaction;
+    struct move move;
+    uint64_t n_left_out; /* entries whose memory is held in vain */
     char id[33];
     char why[256];
 };
@@ -134,6 +150,24 @@ void store_tell(struct store *s, const struct store_entry *e,
 /* The kind of a key. */
 uint8_t store_kind_of(const struct store *s, struct str key);
 size_t store_entry_size(const struct store *s, uint8_t kind);
+
+/* Whether e is of a transient kind. */
+bool store_is_transient(const struct store *s, const struct store_entry *e);
+
+/* ---- store_read.c ---- */
+
+/* Where to begin to read for record n: no line before it has that number. */
+int64_t store_search(int fd, int64_t end, uint64_t n);
+
+/* ---- store_move.c ---- */
+
+/* Goes over to the log of the next generation, open as fd, whose committed
+   end is given; the old one has been read to its end. What is to be read from
+   there, behind s->end, is up to the caller. false: memory cannot be kept,
+   and nothing has changed. */
+bool store_move_begin(struct store *s, int fd, const struct stat *st,
+                      const struct record_header *h, int64_t end);
+void store_move_stop(struct store *s);
 
 /* ---- compact.c ---- */
 

@@ -44,6 +44,12 @@ store_entry_size(const struct store *s, uint8_t kind)
                                  : s->kinds[kind].entry_size;
 }
 
+bool
+store_is_transient(const struct store *s, const struct store_entry *e)
+{
+    return e->kind != STORE_NO_KIND && s->kinds[e->kind].transient;
+}
+
 static void
 note_time(struct store *s, struct str t)
 {
@@ -71,6 +77,7 @@ store_apply(struct store *s, const struct store_rec *r, int64_t off,
     e->n = r->n;
     e->off = off;
     e->len = (uint32_t)r->line.len;
+    e->file = s->file;
     const struct store_kind *k =
         e->kind == STORE_NO_KIND ? NULL : &s->kinds[e->kind];
     int rc = k != NULL && k->apply != NULL ? k->apply(k->ctx, e, r) : 0;
@@ -78,6 +85,7 @@ store_apply(struct store *s, const struct store_rec *r, int64_t off,
         e->n = was.n;
         e->off = was.off;
         e->len = was.len;
+        e->file = was.file;
         if (fresh)
             index_pop(&s->index, e);
         return rc;
@@ -85,9 +93,11 @@ store_apply(struct store *s, const struct store_rec *r, int64_t off,
     for (size_t i = 0; i < s->n_kinds; i++)
         if (i != e->kind && s->kinds[i].other != NULL)
             s->kinds[i].other(s->kinds[i].ctx, r);
-    if (k != NULL && k->transient)
+    bool moved = !fresh && was.file != s->file;
+    s->move.left -= moved;
+    if (store_is_transient(s, e))
         s->superseded += e->len + 1;
-    else if (!fresh)
+    else if (!fresh && !moved) /* else the pass of store_move counts it */
         s->superseded += was.len + 1;
     note_time(s, r->time);
     *out = e;
@@ -303,6 +313,8 @@ store_forget(struct store *s)
         if (s->kinds[i].reset != NULL)
             s->kinds[i].reset(s->kinds[i].ctx);
     index_fini(&s->index);
+    store_move_stop(s);
+    s->n_left_out = 0;
     if (s->fd >= 0)
         close(s->fd);
     s->fd = -1;
@@ -430,10 +442,10 @@ store_load(struct store *s)
     }
     /* What was committed to the generation that is left, behind what is known
        of it, is read first, so that the observer misses nothing. */
-    if (s->loaded && s->fd >= 0 && s->observe != NULL && h.g > s->g &&
-        fstat(s->fd, &old) == 0)
+    if (s->loaded && s->fd >= 0 && h.g > s->g && fstat(s->fd, &old) == 0)
         (void)read_lines(s, old.st_size, false);
-    adopt(s, fd, &st, &h);
+    if (!marked || header_bad || !store_move_begin(s, fd, &st, &h, m.end))
+        adopt(s, fd, &st, &h);
     if (header_bad)
         note_damage(s, 0, "the header");
     if (!marked)

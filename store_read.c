@@ -41,11 +41,12 @@ store_read(struct store *s, const struct store_entry *e, struct arena *a,
     char *line = arena_alloc(a, e->len);
     if (line == NULL)
         return ERR_NOMEM;
-    if (e->off >= s->end) { /* staged in this turn */
+    int fd = e->file == s->file ? s->fd : s->move.fd;
+    if (fd == s->fd && e->off >= s->end) { /* staged in this turn */
         size_t at = (size_t)(e->off - s->end);
         ASSERT(at + e->len <= s->batch.len);
         memcpy(line, s->batch.p + at, e->len);
-    } else if (!read_at(s->fd, line, e->len, e->off)) {
+    } else if (!read_at(fd, line, e->len, e->off)) {
         return ERR_IO;
     }
     struct str key = {e->key, e->key_len};
@@ -92,9 +93,8 @@ number_at(int fd, int64_t off, int64_t end, uint64_t *n)
     return found;
 }
 
-/* Where to begin to read for record n: no line before it has that number. */
-static int64_t
-search(int fd, int64_t end, uint64_t n)
+int64_t
+store_search(int fd, int64_t end, uint64_t n)
 {
     int64_t lo = 0, hi = end;
     while (hi - lo > SEARCH_LINEAR) {
@@ -114,7 +114,7 @@ static int
 find_in(int fd, int64_t end, uint64_t n, struct arena *a,
         struct store_rec *out)
 {
-    struct record_reader rd = {.fd = fd, .off = search(fd, end, n),
+    struct record_reader rd = {.fd = fd, .off = store_search(fd, end, n),
                                .end = end, .chunk = SEARCH_LINEAR};
     struct str line;
     uint64_t found;
@@ -199,7 +199,7 @@ store_scan(struct store *s, uint64_t from,
     if (s->fd < 0)
         return 0;
     struct record_reader rd = {.fd = s->fd, .end = s->end,
-                               .off = search(s->fd, s->end, from)};
+                               .off = store_search(s->fd, s->end, from)};
     struct store_rec r;
     struct str line;
     int64_t off;

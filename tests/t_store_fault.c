@@ -98,6 +98,7 @@ live(struct life *l)
         if (i == 2)
             leave_tail();
         one_batch(l, i);
+        (void)store_move(l->t.s); /* what failed shows in the next batch */
     }
 }
 

@@ -2,8 +2,8 @@
 # replaces at link time stands in WRAP_NAME, what it is called with in
 # ARGS_NAME.
 
-TESTS := base json page record index store store_cut store_fault store_procs \
-  order verify task lease call tools prompts sign token mcp mcp_talk \
+TESTS := base json page record index store store_cut store_fault store_move \
+  store_procs order verify task lease call tools prompts sign token mcp mcp_talk \
   mcp_call mcp_tasks mcp_questions tools_wait calls_procs listen loop \
   http_parse http http_load server web abuse crash
 TALK := mcp_log mcp_defer mcp_ask mcp_watch mcp_state mcp_wait mcp_progress
@@ -16,6 +16,7 @@ WRAP_index := $(ALLOC)
 WRAP_mcp := $(ALLOC)
 WRAP_store := realpath
 WRAP_store_fault := $(ALLOC) $(FILES) clock_gettime
+WRAP_store_move := pread pread64 pwrite pwrite64
 WRAP_order := $(FILES) openat openat64 fcntl fcntl64 close
 WRAP_verify := store_lock_patiently
 WRAP_task := $(ALLOC) fdatasync clock_gettime $(TALK)
