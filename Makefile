@@ -36,9 +36,9 @@ ALL_LDFLAGS = $(STATIC) -Wl,--gc-sections -Wl,-z,norelro \
   -Wl,-z,noseparate-code $(LDFLAGS)
 
 SRC := text base json sha256 page file record lock index store store_load \
-  store_move store_read compact verify task_raw task_atoms task_keys task_fields \
-  task_lease task_index task_query task_question task_change task artifact \
-  call sign mcp mcp_methods mcp_call mcp_session mcp_listen mcp_defer \
+  store_move store_room store_read compact verify task_raw task_atoms \
+  task_keys task_fields task_lease task_index task_query task_question \
+  task_change task artifact call sign mcp mcp_methods mcp_call mcp_session mcp_listen mcp_defer \
   mcp_tasks mcp_hold view tools tools_get tools_uri tools_prompts tools_work \
   tools_wait loop serve pipe http_parse http_listen http_reply http token \
   web_check web_state web env cli cli_text cli_config cli_work \

@@ -194,6 +194,7 @@ cli_open_store(const struct cli_env *env, bool readonly,
     static struct store_kind kinds[3]; /* as long as the store */
     struct store_options o = {.path = env->log_path,
                               .readonly = readonly || env->read_only,
+                              .compact_at = env->compact_at,
                               .closed_max = env->closed_max};
     int rc;
 

@@ -89,7 +89,10 @@ find_launch(struct cli *c, struct launch *l)
     add_arg(l, e->require_evidence, "--require-evidence", NULL);
     add_arg(l, e->ownership_warn, "--ownership", "warn");
     add_arg(l, e->artifact_root != NULL, "--artifact-root", e->artifact_root);
-    add_number(c, l, e->closed_max > 0, "--closed-max", e->closed_max >> 20);
+    add_number(c, l, e->compact_at != STORE_COMPACT_AT, "--compact-at",
+               e->compact_at);
+    add_number(c, l, e->closed_max != STORE_CLOSED_MAX, "--closed-max",
+               e->closed_max >> 20);
     add_number(c, l, e->calls_own != CALL_MAX_OWN, "--calls-own",
                e->calls_own);
     add_number(c, l, e->calls_max != CALL_MAX_ALL, "--calls-max",

@@ -30,14 +30,11 @@
 #include <stdio.h> /* rename */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define SLICE (1024 * 1024)     /* bytes read by one call */
 #define SYNC_EVERY (8 * SLICE)
 #define LAST_BIT (1024 * 1024)  /* bytes that may be left for the lock */
-#define COMPACT_MIN (64LL * 1024 * 1024)
-#define CLOSED_MAX (1024LL * 1024 * 1024)
 
 struct compaction {
     uint64_t g; /* that is being made */
@@ -62,12 +59,15 @@ store_closed_path(const struct store *s, uint64_t g, char *out, size_t cap)
 }
 
 bool
-store_wants_compact(const struct store *s)
+store_wants_compact(struct store *s)
 {
-    int64_t min = s->opt.compact_min ? s->opt.compact_min : COMPACT_MIN;
+    int64_t min = s->opt.compact_at ? s->opt.compact_at : STORE_COMPACT_AT;
     int64_t gain = s->superseded - s->superseded_base;
-    return s->err == 0 && !s->moving && s->fd >= 0 && !s->no_lock && gain >= min &&
-           gain > s->end / 2;
+    if (s->moving || s->fd < 0 || s->no_lock || s->damaged)
+        return false;
+    if (s->err == 0 && gain >= min && gain > s->end / 2)
+        return true;
+    return store_is_short(s) && gain > 0 && gain >= s->end / 4;
 }
 
 void
@@ -115,9 +115,11 @@ store_compact_tidy(struct store *s)
 
 /* Synced now and then, so that no sync is long. */
 static int
-flush(struct compaction *c)
+flush(struct store *s, struct compaction *c)
 {
     int rc = file_flush(c->fd, &c->out, &c->out_len, 2 * SLICE);
+    if (rc == ERR_FULL && store_give_reserve(s))
+        rc = file_flush(c->fd, &c->out, &c->out_len, 2 * SLICE);
     if (rc != 0 || c->out_len - c->out_synced < SYNC_EVERY)
         return rc;
     c->out_synced = c->out_len;
@@ -130,7 +132,6 @@ static int
 open_new(struct store *s, struct compaction *c)
 {
     char closed[STORE_PATH_MAX + 32];
-    struct statvfs v;
     struct stat old;
     store_closed_path(s, s->g, closed, sizeof closed);
     if (lstat(closed, &old) == 0 &&
@@ -146,10 +147,9 @@ open_new(struct store *s, struct compaction *c)
         return file_errno(errno);
     if (fchmod(c->fd, old.st_mode & 0777) != 0)
         return file_errno(errno);
-    if (fstatvfs(c->fd, &v) == 0 &&
-        (int64_t)v.f_bavail * (int64_t)v.f_frsize < s->end - s->superseded)
-        return ERR_FULL;
-    return 0;
+    int64_t need = s->end - s->superseded;
+    return store_has_room(s, need) ||
+           (store_give_reserve(s) && store_has_room(s, need)) ? 0 : ERR_FULL;
 }
 
 static int
@@ -217,7 +217,7 @@ copy(struct store *s, struct compaction *c)
         if (c->rd.off >= until)
             break;
     }
-    int wrote = flush(c);
+    int wrote = flush(s, c);
     return wrote != 0 ? wrote : rc != 0;
 }
 
@@ -228,24 +228,25 @@ put_end(struct store *s, struct compaction *c)
     time_format(store_now_ms(s), time);
     record_put_end(&c->out, c->g, c->old_head, c->count, str_of(time));
     c->ended = true;
-    return flush(c);
+    return flush(s, c);
 }
 
 /* ---- the switch ---- */
 
-/* Drops the oldest closed generations until the rest fits. */
-static void
-prune(struct store *s)
+void
+store_prune(struct store *s, int64_t max)
 {
-    int64_t max = s->opt.closed_max ? s->opt.closed_max : CLOSED_MAX;
     int64_t sum = 0;
     char path[STORE_PATH_MAX + 32];
     struct stat st;
     uint64_t oldest = s->g, keep_from = 0;
     for (uint64_t g = s->g; g > 0; g--, oldest = g) {
         store_closed_path(s, g, path, sizeof path);
-        if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode)) {
+            if (g == s->g) /* it is not closed, or was not kept */
+                continue;
             break;
+        }
         sum += st.st_size;
         if (sum > max && keep_from == 0)
             keep_from = g + 1;
@@ -256,11 +257,13 @@ prune(struct store *s)
     }
 }
 
-/* Gives the old log its second name. Without hard links (FAT, some network
+/* Gives the old log its second name, where it is to be kept. Without hard links (FAT, some network
    file systems) there is none, and history begins anew. */
 static int
 keep_old(struct store *s, const char *closed)
 {
+    if (s->opt.closed_max == 0)
+        return 0;
     if (link(s->path, closed) == 0)
         return file_sync_path(s->dir);
     return errno == EPERM || errno == ENOSYS || errno == EOPNOTSUPP ||
@@ -322,7 +325,7 @@ finish(struct store *s, struct compaction *c)
     rc = c->g == s->g + 1 ? switch_over(s, c) : ERR_BUSY;
     store_unlock(s);
     if (rc == 0)
-        prune(s);
+        store_prune(s, s->opt.closed_max);
     return rc;
 }
 
@@ -356,7 +359,7 @@ step(struct store *s, struct compaction *c)
 int
 store_compact(struct store *s)
 {
-    int rc;
+    int rc = 0;
     if (s->lock.held)
         return ERR_BUSY;
     if (s->compaction == NULL) {
@@ -373,11 +376,9 @@ store_compact(struct store *s)
         if (rc != 0)
             return rc == ERR_MORE ? ERR_BUSY : rc;
         rc = begin(s);
-        if (rc == 0)
-            return ERR_MORE;
-    } else {
-        rc = step(s, s->compaction);
     }
+    if (rc == 0)
+        rc = step(s, s->compaction);
     if (rc == ERR_MORE)
         return rc;
     store_compact_stop(s);

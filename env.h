@@ -12,7 +12,7 @@ struct cli_env {
     char *log_path;      /* MCP_TASK_DB_PATH, or <base_dir>/tasks.log */
     char *artifacts_dir; /* MCP_TASK_ARTIFACTS_DIR, or <base_dir>/artifacts */
     char *artifact_root; /* --artifact-root, absolute; NULL: none */
-    int64_t closed_max;        /* --closed-max in bytes; 0: the default */
+    int64_t compact_at, closed_max; /* --compact-at, --closed-max: bytes */
     unsigned calls_own, calls_max; /* --calls-own, --calls-max; the same */
     const struct env_opt *opts; /* those before a command, for completion */
     bool core;                 /* --tools core */

@@ -37,7 +37,7 @@
 /* Those that stand before the command. */
 struct options {
     const char *tools, *ownership, *artifact_root;
-    uint64_t closed_mib, calls_own, calls_max, port, connections;
+    uint64_t compact_at, closed_mib, calls_own, calls_max, port, connections;
     bool read_only, require_evidence, http;
     struct web_options web;
 };
@@ -51,6 +51,7 @@ static const struct env_opt opts[] = {
     {"require-evidence", 0, OPT_FLAG, AT(require_evidence)},
     {"ownership", 0, OPT_TEXT, AT(ownership)},
     {"artifact-root", 0, OPT_TEXT, AT(artifact_root)},
+    {"compact-at", 0, OPT_NUMBER, AT(compact_at)},
     {"closed-max", 0, OPT_NUMBER, AT(closed_mib)},
     {"calls-own", 0, OPT_NUMBER, AT(calls_own)},
     {"calls-max", 0, OPT_NUMBER, AT(calls_max)},
@@ -81,6 +82,9 @@ put_help(struct buf *b)
          "(enforce)\n"
          "  --artifact-root DIR     let attach_artifact read files beneath "
          "DIR\n"
+         "  --compact-at BYTES      compact the log at so much that is "
+         "superseded\n"
+         "                          (67108864)\n"
          "  --closed-max MIB        keep this much of closed generations "
          "(1024)\n"
          "  --calls-own N           deferred calls of one agent at a time "
@@ -150,10 +154,11 @@ apply(struct cli_env *e, const struct options *o)
         return "--calls-own, --calls-max: take a number from 1 to 1000000";
     e->calls_own = (unsigned)o->calls_own;
     e->calls_max = (unsigned)o->calls_max;
-    if (o->closed_mib == NOT_GIVEN)
-        return NULL;
-    if (o->closed_mib < 1 || o->closed_mib > INT64_MAX >> 20)
-        return "--closed-max: takes a number of MiB, 1 or more";
+    if (o->compact_at - 1 >= INT64_MAX)
+        return "--compact-at: takes a number of bytes, 1 or more";
+    e->compact_at = (int64_t)o->compact_at;
+    if (o->closed_mib > INT64_MAX >> 20)
+        return "--closed-max: takes a number of MiB, 0 to keep none";
     e->closed_max = (int64_t)(o->closed_mib << 20);
     return NULL;
 }
@@ -348,7 +353,8 @@ int
 main(int argc, char **argv)
 {
     struct cli_env e;
-    struct options o = {.closed_mib = NOT_GIVEN,
+    struct options o = {.compact_at = STORE_COMPACT_AT,
+                        .closed_mib = STORE_CLOSED_MAX >> 20,
                         .calls_own = CALL_MAX_OWN,
                         .calls_max = CALL_MAX_ALL,
                         .port = NOT_GIVEN,

@@ -639,15 +639,13 @@ turn(struct serve *s)
     release(s);
 }
 
-/* One slice of a compaction, between turns, where there is one to do; or of
-   the way to what another compacted. */
+/* One slice of a compaction, where there is one to do. */
 static void
 compact(struct serve *s)
 {
-    int err = store_move(s->store);
+    int err;
 
-    s->moving = err == ERR_MORE;
-    if (s->moving || s->waiting || loop_now(s->loop) < s->compact_at_ms)
+    if (s->waiting || loop_now(s->loop) < s->compact_at_ms)
         return;
     if (!s->compacting && !store_wants_compact(s->store))
         return;
@@ -660,6 +658,15 @@ compact(struct serve *s)
         text_tell("mcptask: the log cannot be compacted: mcptask compact says "
                   "why; until then it grows\n");
     s->compact_failed |= err != ERR_BUSY;
+}
+
+/* What the log needs between turns. */
+static void
+tend(struct serve *s)
+{
+    if (!s->moving)
+        compact(s);
+    s->moving = store_move(s->store) == ERR_MORE;
 }
 
 /* Puts the messages that have waited long enough before those of their
@@ -736,7 +743,7 @@ serve_run(struct serve *s, bool (*ended)(void *ctx), void *ctx)
         turn(s);
         mcp_tick(s->mcp, loop_now(s->loop));
         if (!s->stopping)
-            compact(s);
+            tend(s);
     }
     return 0;
 }

@@ -732,8 +732,9 @@ put_behind(struct store *s, struct str bytes, const struct mark *m,
     return m == NULL || mark_write(&s->lock, m) == 0 ? 0 : -1;
 }
 
-/* The same, and once more after a failed sync. What failed is cut off: *cut
-   says whether that is on disk. 0 or enum err. */
+/* The same, and once more after a failed sync, and once for the room that the
+   reserve gives to what counts. What failed is cut off: *cut says whether that
+   is on disk. 0 or enum err. */
 static int
 put_or_cut(struct store *s, struct str bytes, const struct mark *m, bool *cut)
 {
@@ -743,7 +744,10 @@ put_or_cut(struct store *s, struct str bytes, const struct mark *m, bool *cut)
             return 0;
         int e = errno;
         *cut = store_cut(s);
-        if (!*cut || tries > 0 || strcmp(step, "fdatasync") != 0)
+        if (*cut && tries == 0 && strcmp(step, "fdatasync") == 0)
+            continue;
+        if (!*cut || m == NULL || file_errno(e) != ERR_FULL ||
+            !store_give_reserve(s))
             return store_deny(s, file_errno(e), "%s: %s failed: %s",
                               s->path, step, strerror(e));
     }

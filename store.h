@@ -15,6 +15,9 @@
 #define STORE_MAX_KEY 255
 #define STORE_LOCK_WAIT_MS 5000 /* then ERR_BUSY is what a caller sees */
 
+#define STORE_COMPACT_AT (64LL * 1024 * 1024)
+#define STORE_CLOSED_MAX (1024LL * 1024 * 1024) /* where nothing is asked for */
+
 struct store;
 
 /* One record. The slices point into memory of whoever gave the record. */
@@ -76,8 +79,8 @@ struct store_kind {
 struct store_options {
     const char *path;       /* of the log; need not exist */
     bool readonly;          /* never write, never lock */
-    int64_t compact_min;    /* superseded bytes, 0: 64 MiB */
-    int64_t closed_max;     /* bytes of closed generations, 0: 1 GiB */
+    int64_t compact_at;     /* superseded bytes, 0: STORE_COMPACT_AT */
+    int64_t closed_max;     /* bytes of closed generations, 0: none is kept */
 };
 
 /* Opens the log at o->path, which must stay, and reads it. No file is an
@@ -195,8 +198,10 @@ void store_state(const struct store *s, struct store_state *out);
 
 /* ---- care of the log: compact.c, verify.c ---- */
 
-/* Whether superseded bytes pass both limits of store_options. */
-bool store_wants_compact(const struct store *s);
+/* Whether superseded bytes pass compact_at and half of the log; or a quarter of
+   it, where there is no more room than a compaction needs. Sees to the
+   reserve of room. */
+bool store_wants_compact(struct store *s);
 /* One slice of a compaction, of about 1 MiB, or its start. ERR_MORE: call
    again, now or later; 0: done, the new generation is in use; else it has
    been given up and removed (ERR_BUSY: another process compacts, or the

@@ -73,6 +73,8 @@ struct store {
     uint64_t counted; /* records since its header */
     dev_t dev;
     ino_t ino;
+    int64_t looked_end;   /* s->end when room was last looked for */
+    bool is_short;        /* and there was too little */
     int64_t unmarked_len; /* file size when it was read without a mark */
     int64_t looked_ms;    /* when the lock file was last looked for */
     int64_t busy_ms;      /* since when another has had the lock, 0: not ... */
@@ -169,6 +171,17 @@ bool store_move_begin(struct store *s, int fd, const struct stat *st,
                       const struct record_header *h, int64_t end);
 void store_move_stop(struct store *s);
 
+/* ---- store_room.c ---- */
+
+#define STORE_RESERVE (64 * 1024)
+
+/* Whether so many bytes are free, at last without closed generations. */
+bool store_has_room(struct store *s, int64_t need);
+/* Whether there is too little room for a compaction. Makes the reserve. */
+bool store_is_short(struct store *s);
+/* A write found no room: whether there is more of it now. errno stays. */
+bool store_give_reserve(struct store *s);
+
 /* ---- compact.c ---- */
 
 /* The lock file is a foreign one: so is, maybe, the file in the making. */
@@ -176,6 +189,9 @@ void store_compact_lost(struct store *s);
 /* Under the lock, when the log has more than one name: takes back what a
    compaction left that ended between its link and its rename. */
 void store_compact_tidy(struct store *s);
+/* Drops the oldest closed generations until the rest has no more than max
+   bytes. */
+void store_prune(struct store *s, int64_t max);
 /* Path of a closed generation, in out. */
 void store_closed_path(const struct store *s, uint64_t g, char *out,
                        size_t cap);

@@ -89,7 +89,8 @@ ts_open_with(struct tstore *t, const struct store_options *o)
 static inline int
 ts_open(struct tstore *t, const char *path)
 {
-    return ts_open_with(t, &(struct store_options){.path = path});
+    return ts_open_with(t, &(struct store_options){
+                               .path = path, .closed_max = STORE_CLOSED_MAX});
 }
 
 static inline void

@@ -16,7 +16,7 @@
 struct world {
     char *path;
     struct calls_options opt;
-    int64_t compact_min;
+    int64_t compact_at;
     struct store_kind kinds[2];
     struct calls *c;
     struct store *s;
@@ -52,7 +52,7 @@ static int
 try_open(struct world *w)
 {
     struct store_options o = {.path = w->path,
-                              .compact_min = w->compact_min};
+                              .compact_at = w->compact_at};
     char why[256];
     int rc;
 
@@ -1054,7 +1054,7 @@ test_calls_alone_are_compacted(void)
     int i;
 
     world_init(&w);
-    w.compact_min = 4096;
+    w.compact_at = 4096;
     reopen(&w);
     make_many(&w, 40);
     CHECK(wants_compact(&w, 40, &full));

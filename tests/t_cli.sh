@@ -998,6 +998,42 @@ begin a_call_that_waits_for_either
 run 0 list --calls
 has out 'owner/codex, ended'
 
+begin a_disk_of_2_mb
+mkdir "$MCP_TASK_BASE_DIR"
+{
+    hello
+    for i in 0 1 2 3 4 5 6 7 8 9; do
+        call 1 create_task '{"task_id":"t'$i'","current_owner":"a","title":"t"}'
+    done
+    awk 'BEGIN {
+        for (i = 0; i < 10000; i++) {
+            printf "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":", i
+            printf "\"tools/call\",\"params\":{\"name\":\"save_checkpoint\","
+            printf "\"arguments\":{\"task_id\":\"t%d\",\"agent\":", i % 10
+            printf "\"a\",\"resume_prompt\":\"go on with step %d\"}}}\n", i
+        }
+    }'
+} >in
+# shellcheck disable=SC2016 # they are for the inner shell
+on_disk='mount -t tmpfs -o size=2m none "$1" && : >mounted || exit
+    "$2" $3 <in >out && "$2" verify >verified'
+for options in '' '--closed-max 0' '--closed-max 0 --compact-at 65536'; do
+    rm -f mounted
+    for how in -rm -m; do
+        [ -e mounted ] || unshare $how sh -c "$on_disk" - \
+            "$MCP_TASK_BASE_DIR" "$bin" "$options" 2>err
+    done
+    [ -e mounted ] || { echo "$me: skipped what mounts a tmpfs" && break; }
+    { grep '"isError":true' out | head -n 1 && tail -n 1 out; } >last
+    lacks last '"isError":true'
+    has last '"id":9999,'
+    has verified 'nothing is wrong'
+done
+run 2 --compact-at 0 list
+has err '--compact-at: takes a number of bytes, 1 or more'
+run 0 --compact-at 100000 --closed-max 0 config codex
+has out '"--compact-at"' '"100000"' '"--closed-max"' '"0"'
+
 begin what_an_error_is_for_a_script
 tasks | "$bin" import - >out
 printf '{"resume_prompt":"%17000s"}\n' x >in # more than it may be
