@@ -444,6 +444,7 @@ admin_verify(struct cli *c, int argc, char **argv)
 static int
 compact(struct cli *c, int64_t len)
 {
+    struct store_state st;
     uint64_t slices = 0;
     int rc = store_lock_patiently(c->s.store); /* mends a tail, if there is */
 
@@ -455,14 +456,15 @@ compact(struct cli *c, int64_t len)
     if (rc == ERR_BUSY)
         return cli_fail(c, rc, "%s: another process compacts it or holds its "
                         "lock; try again", c->env->log_path);
-    if (rc == ERR_EXISTS) {
-        struct store_state st;
-
-        store_state(c->s.store, &st);
+    store_state(c->s.store, &st);
+    if (rc == ERR_READONLY && st.err == 0)
+        return cli_fail(c, rc, "%s: only its owner, or a group that may read "
+                        "and write it, can put another log in its place: let "
+                        "its owner compact it, or chmod g+rw it", st.path);
+    if (rc == ERR_EXISTS)
         return cli_fail(c, rc, "%s.%llu: exists, and is another log: the "
                         "generation that is to be closed needs its name",
                         st.path, (unsigned long long)st.g);
-    }
     return rc < 0 ? cli_fail_store(c, rc) : 0;
 }
 

@@ -126,8 +126,24 @@ flush(struct store *s, struct compaction *c)
     return fdatasync(c->fd) == 0 ? 0 : file_errno(errno);
 }
 
+/* Lets those who may use the log use the new file as well: as its owner's,
+   or as the group's, where that may do all that he may. */
+static int
+share(int fd, const struct stat *old)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        return file_errno(errno);
+    if ((old->st_uid != st.st_uid || old->st_gid != st.st_gid) &&
+        fchown(fd, old->st_uid, old->st_gid) != 0 &&
+        ((old->st_mode & 060) != 060 ||
+         fchown(fd, (uid_t)-1, old->st_gid) != 0))
+        return file_errno(errno);
+    return fchmod(fd, old->st_mode & 0777) == 0 ? 0 : file_errno(errno);
+}
+
 /* The new file: where it would not fit, or its end is sure to fail, it is
-   not begun; and who may read the log may go on to. */
+   not begun. */
 static int
 open_new(struct store *s, struct compaction *c)
 {
@@ -142,11 +158,9 @@ open_new(struct store *s, struct compaction *c)
     c->old_fd = fcntl(s->fd, F_DUPFD_CLOEXEC, 3);
     if (c->fd < 0 || c->old_fd < 0 || fstat(c->old_fd, &old) != 0)
         return file_errno(errno);
-    if ((old.st_uid != geteuid() || old.st_gid != getegid()) &&
-        fchown(c->fd, old.st_uid, old.st_gid) != 0)
-        return file_errno(errno);
-    if (fchmod(c->fd, old.st_mode & 0777) != 0)
-        return file_errno(errno);
+    int rc = share(c->fd, &old);
+    if (rc != 0)
+        return rc;
     int64_t need = s->end - s->superseded;
     return store_has_room(s, need) ||
            (store_give_reserve(s) && store_has_room(s, need)) ? 0 : ERR_FULL;

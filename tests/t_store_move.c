@@ -1,5 +1,5 @@
 /* t_store_move - over to the log that another process has compacted: nothing
-   is read under the lock, and memory stays. */
+   is read under the lock, and memory stays; also where he is another user. */
 
 #include "store_test.h"
 
@@ -288,6 +288,63 @@ test_damage_in_passing(void)
     ts_close(&t);
 }
 
+/* ---- a group's log ---- */
+
+#define OWNER 12345
+#define MEMBER 12346
+#define GROUP 12347
+
+/* What somebody of that group does with the log: a write, a compaction. */
+static bool
+compacts(uid_t who, gid_t group, int want)
+{
+    pid_t pid = child_begin();
+    if (pid == 0) {
+        CHECK(setgid(group) == 0 && setuid(who) == 0);
+        CHECK(ts_open(&t, path) == 0);
+        CHECK(ts_put(&t, "task/0", "\"v\":1") == 0);
+        CHECK(ts_compact(&t) == want);
+        ts_close(&t);
+        child_end();
+    }
+    return child_ok(pid);
+}
+
+static bool
+is_shared(uid_t owner, mode_t mode)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && st.st_uid == owner &&
+           st.st_gid == GROUP && (st.st_mode & 0777) == mode;
+}
+
+/* Who is not the owner compacts where the group may do what he may. */
+static void
+test_group(void)
+{
+    free(path);
+    path = path_fresh("tasks.log");
+    char *dir = strdup(path);
+    *strrchr(dir, '/') = '\0';
+    if (geteuid() != 0) {
+        puts("t_store_move: skipped what needs two users");
+        free(dir);
+        return;
+    }
+    CHECK(chmod(test_root, 0711) == 0 && chown(dir, OWNER, GROUP) == 0);
+    CHECK(chmod(dir, 02770) == 0 && compacts(OWNER, GROUP, 0));
+    CHECK(is_shared(OWNER, 0600));
+    CHECK(chmod(path, 0660) == 0);
+    CHECK(chmod(path_with(path, ".lock"), 0666) == 0);
+    CHECK(compacts(MEMBER, GROUP, 0) && is_shared(MEMBER, 0660));
+    CHECK(compacts(OWNER, GROUP, 0) && is_shared(OWNER, 0660));
+    CHECK(compacts(0, 0, 0) && is_shared(OWNER, 0660));
+    CHECK(chmod(path, 0606) == 0 && chmod(dir, 0777) == 0);
+    CHECK(compacts(MEMBER, MEMBER, ERR_READONLY) && is_shared(OWNER, 0606));
+    CHECK(access(path_with(path, ".compact"), F_OK) != 0);
+    free(dir);
+}
+
 int
 main(void)
 {
@@ -299,6 +356,7 @@ main(void)
     test_left_out();
     test_another_past();
     test_damage_in_passing();
+    test_group();
     free(path);
     return test_end("t_store_move");
 }
