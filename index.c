@@ -22,6 +22,7 @@
 #define SEGMENT 512              /* buckets */
 #define BLOCK_MIN (4 * 1024)     /* bytes of the first block */
 #define BLOCK_MAX (64 * 1024)
+#define DROP_SLICE 4096 /* buckets at a time */
 #define ALIGN 8
 
 struct index_block {
@@ -198,12 +199,13 @@ index_pop(struct index *x, struct store_entry *e)
         x->block->used = at;
 }
 
-void
-index_drop(struct index *x, bool (*fn)(void *ctx, struct store_entry *e),
-           void *ctx)
+bool
+index_drop(struct index *x, size_t *at,
+           bool (*fn)(void *ctx, struct store_entry *e), void *ctx)
 {
-    for (size_t i = 0; i < x->n_buckets; i++) {
-        struct store_entry **link = bucket_at(x, i);
+    /* What a split moves comes to a later bucket. */
+    for (size_t i = 0; i < DROP_SLICE && *at < x->n_buckets; i++, ++*at) {
+        struct store_entry **link = bucket_at(x, *at);
         while (*link != NULL)
             if (fn(ctx, *link)) {
                 *link = (*link)->chain;
@@ -212,4 +214,5 @@ index_drop(struct index *x, bool (*fn)(void *ctx, struct store_entry *e),
                 link = &(*link)->chain;
             }
     }
+    return *at < x->n_buckets;
 }

@@ -30,8 +30,9 @@ struct store_entry *index_find(const struct index *x, struct str key);
 struct store_entry *index_add(struct index *x, struct str key, size_t size);
 /* Removes e, which must be the entry that was added last. */
 void index_pop(struct index *x, struct store_entry *e);
-/* Removes the entries for which fn says so; their memory stays. */
-void index_drop(struct index *x, bool (*fn)(void *ctx, struct store_entry *e),
-                void *ctx);
+/* Removes the entries of some buckets from *at on, which is moved on, for which
+   fn says so; their memory stays. Whether there are more buckets. */
+bool index_drop(struct index *x, size_t *at,
+                bool (*fn)(void *ctx, struct store_entry *e), void *ctx);
 
 #endif

@@ -33,6 +33,7 @@ struct move {
     int64_t base;       /* the same, before the end record */
     uint64_t n, count;  /* of the last record passed; of them all */
     bool ended;         /* the end record was */
+    size_t swept;       /* buckets of the index without what is left */
     struct record_reader rd;
 };
 

@@ -131,21 +131,33 @@ leave_out(void *ctx, struct store_entry *e)
     return true;
 }
 
-/* The pass has come to its end: whether all is as it has to be. */
+/* Removes what is left, in slices: whether there is more. */
 static bool
-finish(struct store *s)
+sweep(struct store *s)
 {
     struct move *m = &s->move;
-    if (!m->ended || m->n != m->head)
-        return false;
+    if (m->left > 0 && index_drop(&s->index, &m->swept, leave_out, s))
+        return true;
     s->superseded += m->superseded;
     s->superseded_base = m->base;
-    if (m->left > 0)
-        index_drop(&s->index, leave_out, s);
     s->n_left_out += m->left;
     store_move_stop(s);
-    /* The memory of those comes back when the log is read anew. */
-    return s->loaded && s->n_left_out <= s->index.n / 4 + 1000;
+    return false;
+}
+
+/* The next slice of the pass: 1: there are more; 0: all is as it has to be;
+   else an error. */
+static int
+pass(struct store *s)
+{
+    struct move *m = &s->move;
+    int64_t until = m->rd.off + SLICE, off;
+    struct str line;
+    int rc = 1;
+    while (m->rd.off < until && (rc = record_next(&m->rd, &line, &off)) == 1)
+        if (!take(s, line, off))
+            rc = ERR_DAMAGED;
+    return rc == 0 && (!m->ended || m->n != m->head) ? ERR_DAMAGED : rc;
 }
 
 bool
@@ -157,19 +169,14 @@ store_moving(const struct store *s)
 int
 store_move(struct store *s)
 {
-    struct move *m = &s->move;
-    int64_t until = m->rd.off + SLICE, off;
-    struct str line;
-    int rc = 1;
     if (!s->moving)
         return 0;
     ASSERT(s->n_undo == 0);
-    while (m->rd.off < until && (rc = record_next(&m->rd, &line, &off)) == 1)
-        if (!take(s, line, off))
-            rc = ERR_DAMAGED;
-    if (rc == 1)
+    int rc = pass(s);
+    if (rc == 1 || (rc == 0 && sweep(s)))
         return ERR_MORE;
-    if (rc == 0 && finish(s))
+    /* The memory of those left out comes back when the log is read anew. */
+    if (rc == 0 && s->loaded && s->n_left_out <= s->index.n / 4 + 1000)
         return 0;
     s->loaded = false;
     mark_forget(&s->lock);

@@ -240,6 +240,7 @@ test_left_out(void)
 {
     begin();
     t.kinds[1].leave = count_left;
+    put_keys(&t, KEYS, 3 * KEYS, 1); /* more than are swept at a time */
     for (int i = 0; i < 10; i++) {
         char key[] = "call/0";
         key[5] = (char)('0' + i);
