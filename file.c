@@ -145,17 +145,24 @@ file_give(int fd, const char *like)
     struct stat st, to;
     char *dir;
     int rc;
-    if (geteuid() != 0 || fstat(fd, &st) != 0 || st.st_uid != 0 ||
+    if (fstat(fd, &st) != 0 || st.st_uid != geteuid() ||
         (!S_ISDIR(st.st_mode) && (st.st_size != 0 || st.st_nlink != 1)))
-        return; /* it may be somebody's link to another file of root */
+        return; /* it may be somebody's link to another file of his */
     rc = stat(like, &to);
     if (rc != 0 && (dir = file_dir_of(like)) != NULL) {
         rc = stat(dir, &to);
         free(dir);
     }
-    /* Without the right to do so, the file stays root's. */
-    if (rc == 0 && fchown(fd, to.st_uid, to.st_gid) != 0)
+    if (rc != 0)
         return;
+    mode_t group = to.st_mode & (S_ISDIR(st.st_mode) ? 070 : 060);
+    if (S_ISDIR(to.st_mode) && !(to.st_mode & S_ISGID))
+        group = 0; /* it says nothing of what is in it */
+    /* Without the right to do so, the file stays whose it is. */
+    if ((st.st_uid == 0 || group != 0) &&
+        fchown(fd, st.st_uid == 0 ? to.st_uid : (uid_t)-1, to.st_gid) == 0 &&
+        group != 0)
+        (void)fchmod(fd, (st.st_mode & 07777) | group);
 }
 
 /* To the owner of the directory that it is in. */

@@ -21,8 +21,10 @@ char *file_dir_of(const char *path);
 /* Makes dir and what is missing above it, mode 0700; file_sync_path syncs
    them. 0 or enum err. */
 int file_make_dirs(const char *dir);
-/* What root has just made, an empty file or a directory, goes to the owner of
-   like or, where that is missing, of the directory that like is in. */
+/* What has just been made, an empty file or a directory, is for the group of
+   like as like is; or, where like is missing, of the directory that it is in.
+   A directory counts only where it is setgid. What root made goes to the owner
+   of like as well. */
 void file_give(int fd, const char *like);
 
 /* fsync or fdatasync of fd, whatever is interrupted: 0 or -1 with errno. */

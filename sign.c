@@ -101,7 +101,8 @@ write_temp(const char *temp, const char *log, const uint8_t key[KEY_LEN])
     if (fd < 0)
         return file_errno(errno);
     file_give(fd, log);
-    if (file_write_at(fd, (const char *)key, KEY_LEN, 0) != 0 ||
+    if (fchmod(fd, 0600) != 0 || /* no group's */
+        file_write_at(fd, (const char *)key, KEY_LEN, 0) != 0 ||
         file_sync(fd, fsync) != 0)
         rc = ERR_IO;
     close(fd);

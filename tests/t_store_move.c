@@ -1,6 +1,7 @@
 /* t_store_move - over to the log that another process has compacted: nothing
    is read under the lock, and memory stays; also where he is another user. */
 
+#include "artifact.h"
 #include "store_test.h"
 
 #define KEYS 3000
@@ -294,17 +295,27 @@ test_damage_in_passing(void)
 #define OWNER 12345
 #define MEMBER 12346
 #define GROUP 12347
+#define OTHER 12348
 
-/* What somebody of that group does with the log: a write, a compaction. */
+static char *shared; /* the directory of all this */
+
+/* What somebody of that group does with the store: a write, an artifact, a
+   compaction. */
 static bool
-compacts(uid_t who, gid_t group, int want)
+uses(uid_t who, gid_t group, int want)
 {
     pid_t pid = child_begin();
     if (pid == 0) {
+        char hex[SHA256_HEX + 1], *artifacts = path_in(shared, "artifacts");
+        struct arena a = {0};
+        struct str content;
         CHECK(setgid(group) == 0 && setuid(who) == 0);
         CHECK(ts_open(&t, path) == 0);
         CHECK(ts_put(&t, "task/0", "\"v\":1") == 0);
         CHECK(ts_compact(&t) == want);
+        if (want == 0)
+            CHECK(artifact_put(artifacts, STR("same"), hex) == 0 &&
+                  artifact_get(artifacts, str_of(hex), &a, &content) == 0);
         ts_close(&t);
         child_end();
     }
@@ -319,31 +330,40 @@ is_shared(uid_t owner, mode_t mode)
            st.st_gid == GROUP && (st.st_mode & 0777) == mode;
 }
 
-/* Who is not the owner compacts where the group may do what he may. */
 static void
-test_group(void)
+begin_shared(mode_t mode)
 {
     free(path);
-    path = path_fresh("tasks.log");
-    char *dir = strdup(path);
-    *strrchr(dir, '/') = '\0';
-    if (geteuid() != 0) {
-        puts("t_store_move: skipped what needs two users");
-        free(dir);
-        return;
-    }
-    CHECK(chmod(test_root, 0711) == 0 && chown(dir, OWNER, GROUP) == 0);
-    CHECK(chmod(dir, 02770) == 0 && compacts(OWNER, GROUP, 0));
-    CHECK(is_shared(OWNER, 0600));
-    CHECK(chmod(path, 0660) == 0);
+    free(shared);
+    shared = test_tmpdir();
+    path = path_in(shared, "tasks.log");
+    CHECK(chmod(test_root, 0711) == 0 && chown(shared, OWNER, GROUP) == 0 &&
+          chmod(shared, mode) == 0);
+}
+
+/* A directory that is the group's: so is what is made in it, whoever does. */
+static void
+test_group_directory(void)
+{
+    begin_shared(02770);
+    CHECK(uses(OWNER, OTHER, 0) && is_shared(OWNER, 0660));
+    CHECK(uses(MEMBER, GROUP, 0) && is_shared(MEMBER, 0660));
+    CHECK(uses(OWNER, GROUP, 0) && is_shared(OWNER, 0660));
+    CHECK(uses(0, 0, 0) && is_shared(OWNER, 0660));
+    CHECK(unlink(path_with(path, ".lock")) == 0);
+    CHECK(uses(MEMBER, GROUP, 0) && uses(OWNER, GROUP, 0));
+}
+
+/* Who is not the owner compacts where the group may do what he may. */
+static void
+test_group_of_the_log(void)
+{
+    begin_shared(0777);
+    CHECK(uses(OWNER, GROUP, 0) && is_shared(OWNER, 0600));
     CHECK(chmod(path_with(path, ".lock"), 0666) == 0);
-    CHECK(compacts(MEMBER, GROUP, 0) && is_shared(MEMBER, 0660));
-    CHECK(compacts(OWNER, GROUP, 0) && is_shared(OWNER, 0660));
-    CHECK(compacts(0, 0, 0) && is_shared(OWNER, 0660));
-    CHECK(chmod(path, 0606) == 0 && chmod(dir, 0777) == 0);
-    CHECK(compacts(MEMBER, MEMBER, ERR_READONLY) && is_shared(OWNER, 0606));
+    CHECK(chmod(path, 0606) == 0 && uses(MEMBER, MEMBER, ERR_READONLY));
+    CHECK(is_shared(OWNER, 0606));
     CHECK(access(path_with(path, ".compact"), F_OK) != 0);
-    free(dir);
 }
 
 int
@@ -357,7 +377,13 @@ main(void)
     test_left_out();
     test_another_past();
     test_damage_in_passing();
-    test_group();
+    if (geteuid() == 0) {
+        test_group_directory();
+        test_group_of_the_log();
+    } else {
+        puts("t_store_move: skipped what needs two users");
+    }
+    free(shared);
     free(path);
     return test_end("t_store_move");
 }
