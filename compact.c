@@ -271,8 +271,9 @@ store_prune(struct store *s, int64_t max)
     }
 }
 
-/* Gives the old log its second name, where it is to be kept. Without hard links (FAT, some network
-   file systems) there is none, and history begins anew. */
+/* Gives the old log its second name, where it is to be kept. Without hard
+   links (FAT, some network file systems) there is none, and history begins
+   anew. */
 static int
 keep_old(struct store *s, const char *closed)
 {
