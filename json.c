@@ -2,10 +2,10 @@
 
    The parser refuses all that the grammar does not name: a byte order mark,
    comments, trailing commas, bytes behind the value, control characters in
-   strings, invalid UTF-8 and escapes that make half a surrogate pair. It
-   converts nothing: a number is its text, and a string is copied only when
-   someone asks for one that has escapes. The writer refuses to produce
-   anything that the parser would not take.
+   strings and invalid UTF-8. It converts nothing but an escape that is half a
+   surrogate pair, which becomes \ufffd: a number is its text, and a string is
+   copied only when someone asks for one that has escapes. The writer refuses
+   to produce anything that the parser would not take.
 
    Invariants:
    1. No recursion. The path to the current value is a chain through the open
@@ -14,8 +14,9 @@
    2. The parser reads no byte at or beyond the end of the text, and each
       byte a bounded number of times.
    3. tok[0 .. n) are complete but for the open containers' len and span.
-   4. What json_parse accepted holds valid UTF-8 and whole escapes only, so
-      decoding (unescape) checks nothing again.
+   4. The text of the tokens holds valid UTF-8 and whole escapes only, so
+      decoding (unescape) checks nothing again, and what is spliced elsewhere
+      has a form in UTF-8.
    5. json_quote and json_quoted_len walk the same clean runs and the same
       repairs, and so agree on every input. */
 
@@ -25,6 +26,7 @@
 #include <string.h>
 
 #define NO_TOK UINT32_MAX
+#define LONE SIZE_MAX /* an escape that is half a surrogate pair */
 #define FIRST_TOKENS 1024 /* at most so many before any was seen */
 #define ONES (UINT64_MAX / 255)
 #define HIGH (ONES * 0x80)
@@ -204,20 +206,44 @@ hex4(const char *p, const char *end)
 static size_t
 escape_len(const char *p, const char *end)
 {
-    int32_t v, low;
+    int32_t v;
 
     if (end - p < 2)
         return 0;
     if (p[1] != 'u')
         return p[1] != '\0' && strchr("\"\\/bfnrt", p[1]) != NULL ? 2 : 0;
     v = hex4(p, end);
-    if (v < 0 || (v >= 0xdc00 && v <= 0xdfff))
-        return 0;
-    if (v < 0xd800 || v > 0xdbff)
-        return 6;
-    /* Half a pair has no form in UTF-8, so nothing could be stored. */
-    low = hex4(p + 6, end);
-    return low >= 0xdc00 && low <= 0xdfff ? 12 : 0;
+    if (v < 0xd800 || v > 0xdfff)
+        return v < 0 ? 0 : 6;
+    if (v > 0xdbff)
+        return LONE;
+    v = hex4(p + 6, end);
+    return v >= 0xdc00 && v <= 0xdfff ? 12 : LONE;
+}
+
+/* Moves the parse to the start of a copy of its text in which the escapes
+   that are half a pair are \ufffd, which is as long: JavaScript's slice makes
+   such halves, and they have no form in UTF-8. In what is no JSON it may do so
+   outside of strings, where the parser stops all the same. */
+static const char *
+mend(struct parse *s, const char *start)
+{
+    size_t len = (size_t)(s->end - start), n;
+    char *copy = arena_alloc(s->a, len), *p = copy;
+
+    if (copy == NULL)
+        return fail(s, start, ERR_NOMEM);
+    memcpy(copy, start, len);
+    s->end = copy + len;
+    s->n = s->depth = 0;
+    s->open = NO_TOK;
+    while ((p = memchr(p, '\\', (size_t)(s->end - p))) != NULL) {
+        n = escape_len(p, s->end);
+        if (n == LONE)
+            memcpy(p, "\\ufffd", n = 6);
+        p += n > 0 ? n : 1;
+    }
+    return copy;
 }
 
 /* The string whose opening quote is at p; returns the byte behind it. */
@@ -236,8 +262,8 @@ parse_string(struct parse *s, const char *p)
         if (*p == '"')
             break;
         n = *p == '\\' ? escape_len(p, s->end) : 0;
-        if (n == 0)
-            return fail(s, p, ERR_SYNTAX);
+        if (n == 0 || n == LONE)
+            return fail(s, p, n == 0 ? ERR_SYNTAX : ERR_MORE);
         t->escaped = true;
         p += n;
     }
@@ -431,7 +457,7 @@ int
 json_parse(struct arena *a, struct str text, const struct json_tok **root,
            size_t *at)
 {
-    const char *start = text.len > 0 ? text.p : "";
+    const char *start = text.len > 0 ? text.p : "", *p;
     struct parse s = {.a = a, .open = NO_TOK, .bad = start};
 
     *root = NULL;
@@ -451,7 +477,12 @@ json_parse(struct arena *a, struct str text, const struct json_tok **root,
         s.err = ERR_NOMEM;
         goto out;
     }
-    if (parse_text(&s, start) != NULL) {
+    p = parse_text(&s, start);
+    if (s.err == ERR_MORE && (p = mend(&s, start)) != NULL) {
+        s.err = 0;
+        p = parse_text(&s, start = p);
+    }
+    if (p != NULL) {
         /* Gives back the room that the guess left over. */
         *root = arena_grow(a, s.tok, s.cap * sizeof(*s.tok),
                            s.n * sizeof(*s.tok));

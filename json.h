@@ -19,8 +19,8 @@ enum json_type {
     JSON_OBJECT
 };
 
-/* A token points into the text, which must outlive it. The members of an
-   object are pairs of tokens, a string and its value; the first child of a
+/* A token points into the text, which must outlive it, or into a copy as
+   json_parse may make one. The members of an object are pairs of tokens, a string and its value; the first child of a
    container stands at t + 1, the sibling of t at t + t->span. */
 struct json_tok {
     const char *p; /* a string's points behind its quote */
@@ -32,9 +32,10 @@ struct json_tok {
 };
 
 /* Parses one text: 0 and its root in *root (memory in a), ERR_SYNTAX,
-   ERR_TOO_LARGE (tokens or depth) or ERR_NOMEM. UTF-8 is validated, lone
-   surrogates are refused, numbers are kept as their text. *at, where not
-   NULL, is the offset of the byte that an error is about. */
+   ERR_TOO_LARGE (tokens or depth) or ERR_NOMEM. UTF-8 is validated, numbers
+   are kept as their text, and where an escape is a lone surrogate the tokens
+   are those of a copy in a that has \ufffd in its place. *at, where not NULL,
+   is the offset of the byte that an error is about. */
 int json_parse(struct arena *a, struct str text, const struct json_tok **root,
                size_t *at);
 

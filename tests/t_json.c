@@ -216,6 +216,14 @@ static const struct {
     C("y_string_escaped_backslash_n", "\"\\\\n\""),
     C("y_string_hex_quote", "\"\\u0022\\u005c\""),
     C("y_string_pair", "\"\\ud801\\udc37\""),
+    C("y_string_high_alone", "[\"\\uD800\"]"),
+    C("y_string_high_and_text", "[\"\\uDADAa\"]"),
+    C("y_string_high_and_newline", "[\"\\uD800\\n\"]"),
+    C("y_string_high_and_letter", "[\"\\ud800\\u0061\"]"),
+    C("y_string_high_twice", "[\"\\uD800\\uD800\\uDC00\"]"),
+    C("y_string_low_alone", "[\"\\udc00\"]"),
+    C("y_string_low_first", "[\"\\uDd1e\\uD834\"]"),
+    C("y_string_low_in_name", "{\"\\uDFAA\":0}"),
     C("y_string_pairs", "\"\\ud83d\\ude39\\ud83d\\udc8d\""),
     C("y_string_last_pair", "\"\\uDBFF\\uDFFE\""),
     C("y_string_noncharacters_escaped",
@@ -265,18 +273,10 @@ static const struct {
     C("n_string_hex_past_f", "[\"\\u00g0\"]"),
     C("n_string_hex_sign", "[\"\\u+123\"]"),
     C("n_string_hex_bad_utf8", "[\"\\u12\xe5\"]"),
-    C("n_string_high_alone", "[\"\\uD800\"]"),
-    C("n_string_high_and_text", "[\"\\uDADAa\"]"),
-    C("n_string_high_and_newline", "[\"\\uD800\\n\"]"),
-    C("n_string_high_and_letter", "[\"\\ud800\\u0061\"]"),
-    C("n_string_high_twice", "[\"\\uD800\\uD800\\uDC00\"]"),
     C("n_string_high_and_half_escape", "[\"\\uD800\\\"]"),
     C("n_string_high_and_no_digits", "[\"\\uD800\\u\"]"),
     C("n_string_high_and_few_digits", "[\"\\uD800\\uDC0\"]"),
     C("n_string_high_and_bad_digit", "[\"\\uD800\\uDC0x\"]"),
-    C("n_string_low_alone", "[\"\\udc00\"]"),
-    C("n_string_low_first", "[\"\\uDd1e\\uD834\"]"),
-    C("n_string_low_in_name", "{\"\\uDFAA\":0}"),
     C("n_string_utf8_lone_tail", "[\"\x81\"]"),
     C("n_string_utf8_latin1", "[\"\xe9\"]"),
     C("n_string_utf8_cut", "[\"\xe0\xff\"]"),
@@ -461,7 +461,7 @@ test_error_offsets(void)
         {"{a:1}", 1},      {"[1]]", 3},        {"nul", 3},
         {"nulL", 3},       {"[truE]", 4},      {"\"abc", 4},
         {"\"a\nb\"", 2},   {"\"a\\q\"", 2},    {"\"\\u12g4\"", 1},
-        {"\"\\ud800\"", 1}, {"\"a\xff\"", 2},  {"01", 1},
+        {"[\"\\ud800\",\"\\u\"]", 11}, {"\"a\xff\"", 2}, {"01", 1},
         {"-", 1},          {"1.", 2},          {"1e+", 3},
         {"1.x", 2},        {"-a", 1},          {"[-01]", 3},
         {"\xef\xbb\xbf{}", 0}, {"{\"a\":}", 5}, {"[}", 1},
@@ -522,6 +522,36 @@ test_get_takes_the_last_of_a_name(void)
     CHECK(json_get(NULL, "a") == NULL);
     CHECK(json_get(json_get(root, "a"), "a") == NULL);
     CHECK(parse_z("{}") == 0 && json_get(root, "") == NULL);
+}
+
+/* Half a pair has no form in UTF-8: no token shows one, nor what is spliced
+   from it. */
+static void
+test_lone_surrogates_are_replaced(void)
+{
+    static const struct {
+        const char *z, *raw, *text;
+    } k[] = {
+        {"\"\\ud83d\"", "\"\\ufffd\"", "\xef\xbf\xbd"},
+        {"\"a\\uDE00b\"", "\"a\\ufffdb\"", "a\xef\xbf\xbd" "b"},
+        {"\"\\ud83d\\ud83d\\ude00\"", "\"\\ufffd\\ud83d\\ude00\"",
+         "\xef\xbf\xbd\xf0\x9f\x98\x80"},
+        {"\"\\ude00\\ud83d\"", "\"\\ufffd\\ufffd\"",
+         "\xef\xbf\xbd\xef\xbf\xbd"},
+        {"\"\\\\ud83d\\ud800\\n\"", "\"\\\\ud83d\\ufffd\\n\"",
+         "\\ud83d\xef\xbf\xbd\n"},
+    };
+    char text[128];
+    size_t i;
+
+    for (i = 0; i < sizeof(k) / sizeof(k[0]); i++) {
+        snprintf(text, sizeof(text), "{\"n\":[1,\"x\"],\"\\udc00\":%s}",
+                 k[i].z);
+        CHECK(parse_z(text) == 0 && root->n == 2 && root->span == 7);
+        CHECK(str_is(json_raw(json_get(root, "\xef\xbf\xbd")), k[i].raw));
+        CHECK(str_is(json_str(&arena, root + 6), k[i].text));
+        CHECK(json_is(root + 6, k[i].text));
+    }
 }
 
 static void
@@ -1073,6 +1103,7 @@ main(void)
     test_error_offsets();
     test_tokens();
     test_get_takes_the_last_of_a_name();
+    test_lone_surrogates_are_replaced();
     test_strings();
     test_integers();
     test_depth_limit();
