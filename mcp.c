@@ -20,8 +20,8 @@
    2. A request is silent, or has a fault, or has passed every step of its
       era in that order; only the last kind has something to run.
    3. An answer is whole or absent: what fails half way is cut back.
-   4. What the client sent comes back as its id, byte for byte; where that
-      cannot be read it is left out, or null where the schema wants one.
+   4. What the client sent comes back as its id, byte for byte, also of what
+      cannot be parsed; where that cannot be read it is left out, or null where the schema wants one.
    5. No recursion; lists from outside are bounded by MAX_MEMBERS, MAX_BATCH
       and the limits of json. */
 
@@ -422,6 +422,22 @@ mcp_is_id(const struct json_tok *t)
     return true;
 }
 
+/* Of an object that is ambiguous, its id may not be. */
+static int
+refuse_members(struct request *r, const struct json_tok *t, const char *text)
+{
+    const struct json_tok *last = json_get(t, "id");
+    struct mcp_scan scan = {.len = 0};
+    struct str id = STR_NONE;
+
+    mcp_scan(&scan, json_raw(t));
+    if (mcp_scan_id(&scan, r->m->a, &id) != 0)
+        return ERR_NOMEM;
+    if (id.p != NULL && last != NULL && str_eq(id, json_raw(last)))
+        r->id = id;
+    return refuse_envelope(r, text);
+}
+
 /* That it is an object whose members can be trusted to be unambiguous. */
 static int
 check_object(struct request *r, const struct json_tok *t)
@@ -433,9 +449,9 @@ check_object(struct request *r, const struct json_tok *t)
                                       ? "Batches are not taken here"
                                       : "A message is an object");
     if (t->n > MAX_MEMBERS)
-        return refuse_envelope(r, "Too many members");
+        return refuse_members(r, t, "Too many members");
     twins = has_twins(r->m->a, t);
-    return twins > 0 ? refuse_envelope(r, "A member stands twice") : twins;
+    return twins > 0 ? refuse_members(r, t, "A member stands twice") : twins;
 }
 
 /* A response that is about a deferred call takes effect when it is run. */
@@ -563,6 +579,18 @@ new_requests(struct mcp_message *m, size_t n)
     return 0;
 }
 
+/* The one request that stands for a message that cannot be parsed. */
+static int
+new_broken(struct mcp_message *m)
+{
+    struct mcp_scan scan = {.len = 0};
+
+    if (new_requests(m, 1) != 0)
+        return ERR_NOMEM;
+    mcp_scan(&scan, m->text);
+    return mcp_scan_id(&scan, m->a, &m->v->id);
+}
+
 /* The session that the header names; for a modern message, which knows
    none, and for initialize, which makes one, it says nothing. */
 static int
@@ -619,7 +647,7 @@ mcp_judge(struct mcp_message *m, const struct mcp_facts *f)
     m->f = f;
     m->http = f->http;
     m->s = f->session != NULL ? f->session : &m->scratch;
-    if (err != 0 && new_requests(m, 1) != 0)
+    if (err != 0 && new_broken(m) != 0)
         return ERR_NOMEM;
     if (err == ERR_TOO_LARGE)
         return refuse_envelope(m->v, "Too deep or too many values");
@@ -956,13 +984,17 @@ mcp_run(struct mcp_message *m, struct buf *out, struct buf *notes)
 }
 
 void
-mcp_too_large(struct buf *out, size_t limit)
+mcp_too_large(struct buf *out, size_t limit, const struct mcp_scan *s)
 {
     char text[64];
     struct fault f = {.code = RPC_INVALID_REQUEST, .text = text};
+    struct arena a = {0};
+    struct str id = STR_NONE;
 
     text_put(text, sizeof(text), "Message over %zu bytes", limit);
-    put_error(STR_NONE, &f, STR_NONE, out);
+    mcp_scan_id(s, &a, &id); /* without memory it goes without */
+    put_error(id, &f, STR_NONE, out);
+    arena_fini(&a);
 }
 
 void

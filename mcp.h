@@ -85,9 +85,19 @@ const char *mcp_made_session(const struct mcp_message *m);
    that mcp_keep made. */
 void mcp_release(struct mcp_message *m);
 
-/* A message that could not even be taken (over the limit): an error answer
-   without an id; and one that mcp_keep had no memory for. */
-void mcp_too_large(struct buf *out, size_t limit);
+/* Looks for the id of a message that cannot be parsed, or kept: all zero
+   first, then fed its bytes in any pieces. */
+struct mcp_scan {
+    char text[128];
+    size_t len;
+    uint32_t depth; /* of brackets */
+    bool quoted, escaped, wanted, done;
+};
+void mcp_scan(struct mcp_scan *s, struct str piece);
+
+/* A message that could not even be taken (over the limit): an error answer,
+   with the id that was found; and one that mcp_keep had no memory for. */
+void mcp_too_large(struct buf *out, size_t limit, const struct mcp_scan *s);
 void mcp_no_memory(const struct mcp_message *m, struct buf *out);
 
 /* ---- messages that wait ---- */

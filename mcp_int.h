@@ -263,6 +263,11 @@ bool mcp_is_id(const struct json_tok *t);
 /* A step of judging tools/call: the headers that repeat its arguments. */
 int mcp_check_params_headers(struct request *r);
 
+/* ---- mcp_scan.c ---- */
+
+/* Sets *id to the raw id that was found, if any; memory in a. ERR_NOMEM. */
+int mcp_scan_id(const struct mcp_scan *s, struct arena *a, struct str *id);
+
 /* ---- mcp_methods.c ---- */
 
 /* Sets method and target of r; no method where its revision or the catalogue

@@ -2,7 +2,8 @@
 
    It refuses to wait for a client that does not read: then the answers stay
    here and the input stays unread. It refuses lines over PIPE_MAX_LINE: the
-   rest is skipped, an error answered, and the next line is a message again.
+   rest is skipped but for its id, an error answered, and the next line is a
+   message again.
 
    Invariants:
    1. flush_out is the only function that writes to standard output.
@@ -48,7 +49,8 @@ struct pipe {
     size_t seen; /* invariant 3 */
     struct buf out;
     size_t sent;     /* bytes of out that are written */
-    bool skipping;   /* inside a line that is too long */
+    bool skipping;   /* inside a line that is too long, */
+    struct mcp_scan scan; /* which has this id */
     bool eof;        /* no more input */
     bool hung_up;    /* nor will be, but some is not yet read */
     bool broken;     /* no more output */
@@ -164,27 +166,35 @@ add_line(struct pipe *io, struct str line)
 
 /* ---- input ---- */
 
-/* A line that cannot be kept. Nothing that came before it waits. */
+/* A line that cannot be kept, or the last of one. Nothing that came before it
+   waits. */
 static void
-refuse_line(struct pipe *io)
+refuse_line(struct pipe *io, struct str line)
 {
     struct buf b = {0};
 
-    mcp_too_large(&b, PIPE_MAX_LINE);
+    mcp_scan(&io->scan, line);
+    mcp_too_large(&b, PIPE_MAX_LINE, &io->scan);
     if (b.err == 0)
         add_line(io, buf_view(&b));
     buf_fini(&b);
+    io->scan = (struct mcp_scan){.len = 0};
+    io->skipping = false;
 }
 
 /* Drops what is in the buffer of the line at pos, and the rest of it as it
-   comes. */
+   comes; its end is answered, as the id may stand last. */
 static void
 skip_line(struct pipe *io)
 {
-    refuse_line(io);
+    struct str rest = {io->in.p + io->pos, io->in.len - io->pos};
+
+    mcp_scan(&io->scan, rest);
     io->skipping = true;
     buf_reset(&io->in, KEEP_LEN);
     io->pos = io->seen = 0;
+    if (io->eof)
+        refuse_line(io, STR_NONE);
 }
 
 /* The next whole line, without its end; at the end of input the last one
@@ -230,12 +240,12 @@ push_line(struct pipe *io, struct str line)
     if (is_blank(line))
         return true;
     if (line.len > PIPE_MAX_LINE) {
-        refuse_line(io);
+        refuse_line(io, line);
         return true;
     }
     err = serve_push(io->peer, &io->facts, line);
     if (err == ERR_NOMEM && !serve_pending(io->peer)) {
-        refuse_line(io); /* alone, it is still too large for this machine */
+        refuse_line(io, line); /* alone, it is still too large for this machine */
         return true;
     }
     return err == 0;
@@ -248,9 +258,10 @@ push_lines(struct pipe *io)
     struct str line;
 
     while (!serve_stopping(io->serve) && take_line(io, &line)) {
-        if (!io->skipping && !push_line(io, line))
+        if (io->skipping)
+            refuse_line(io, line);
+        else if (!push_line(io, line))
             return;
-        io->skipping = false;
         io->pos += line.len + 1;
         if (io->pos > io->in.len) /* the last line had no line feed */
             io->pos = io->in.len;
@@ -259,9 +270,7 @@ push_lines(struct pipe *io)
         buf_reset(&io->in, KEEP_LEN);
         io->pos = io->seen = 0;
     }
-    if (io->skipping)
-        io->pos = io->seen = io->in.len = 0;
-    else if (io->in.len - io->pos > PIPE_MAX_LINE + 1)
+    if (io->skipping || io->in.len - io->pos > PIPE_MAX_LINE + 1)
         skip_line(io);
 }
 

@@ -32,7 +32,9 @@
 
 /* Answers and statuses of rows. */
 #define NO_JSON BARE_ERR("-32700", "Parse error"), MCP_BAD_REQUEST
+#define NO_JSON_BUT(id) ERR(id, "-32700", "Parse error"), MCP_BAD_REQUEST
 #define TWICE BARE_ERR("-32600", "A member stands twice"), MCP_BAD_REQUEST
+#define TWICE_IN(id) ERR(id, "-32600", "A member stands twice"), MCP_BAD_REQUEST
 #define BAD_ID \
     BARE_ERR("-32600", "id must be a string or an integer"), MCP_BAD_REQUEST
 
@@ -41,7 +43,15 @@
 static const struct kase envelope_cases[] = {
     {V11, NULL, "", NO_JSON},
     {V11, NULL, "{'jsonrpc':'2.0'", NO_JSON},
-    {V11, NULL, PING "{", NO_JSON},
+    {V11, NULL, PING "{", NO_JSON_BUT("1")},
+    {V11, NULL, "{'method':'a','params':{'id':2,'x':[\\]},'jsonrpc':'2.0',"
+     "'id' : 'b,3' }", NO_JSON_BUT("'b,3'")},
+    {V11, NULL, "\xef\xbb\xbf{'id':-7,'a':tru", NO_JSON_BUT("-7")},
+    {V11, NULL, "{'a':{'id':1},'ids':2,'b':'\\',\\'id\\':3,','id':4", NO_JSON},
+    {V11, NULL, "{'id':{'id':1},", NO_JSON},
+    {V11, NULL, "{'id':1.5,", NO_JSON},
+    {V11, NULL, "{'id':'a\x01',", NO_JSON},
+    {V11, NULL, "[{'id':1},", NO_JSON},
     {V11, NULL, "17", BARE_ERR("-32600", "A message is an object"),
      MCP_BAD_REQUEST},
     {V11, NULL, "{}", BARE_ERR("-32600", "jsonrpc must be \\'2.0\\'"),
@@ -63,14 +73,15 @@ static const struct kase envelope_cases[] = {
     {V11, NULL, PING, PONG, MCP_OK},
     {V11, NULL, " \r\n{ 'method' : 'p\\u0069ng', 'id' : 1, "
      "'\\u006asonrpc' : '2.0', 'more' : [{}] }\n", PONG, MCP_OK},
-    {V11, NULL, MESSAGE("1", "ping") ",'id':1}", TWICE},
+    {V11, NULL, MESSAGE("1", "ping") ",'id':1}", TWICE_IN("1")},
+    {V11, NULL, MESSAGE("1", "ping") ",'id':2}", TWICE},
     {V11, NULL, MESSAGE("1", "ping") ",'\\u0069d':2}", TWICE},
-    {V11, NULL, MESSAGE("1", "ping") ",'a':1,'a':1}", TWICE},
+    {V11, NULL, MESSAGE("1", "ping") ",'a':1,'a':1}", TWICE_IN("1")},
     {V11, NULL, MESSAGE("1", "ping") ",'a':1,'b':1,'c':1,'d':1,'e':1,'f':1,"
      "'g':1,'h':1,'i':1,'j':1,'k':1,'l':1,'m':1}", PONG, MCP_OK},
     {V11, NULL, MESSAGE("1", "ping") ",'a':1,'b':1,'c':1,'d':1,'e':1,'f':1,"
      "'g':1,'h':1,'i':1,'j':1,'k':1,'l':1,'m':1,'n':1}",
-     BARE_ERR("-32600", "Too many members"), MCP_BAD_REQUEST},
+     ERR("1", "-32600", "Too many members"), MCP_BAD_REQUEST},
     {V11, NULL, REQ("1", "ping", "{'a':1,'a':1}"), PONG, MCP_OK},
     {V11, NULL, MESSAGE("1", "no\\u0000\\n") "}",
      ERR("1", "-32601", "Method not found: no"), MCP_OK},
@@ -752,9 +763,18 @@ test_catalogue_of_resources_only(void)
 static void
 test_answers_outside_of_messages(void)
 {
+    struct mcp_scan scan = {.len = 0};
+    struct str text = quoted("{'params':{'id':1},'id':'x7','method':0}");
+    size_t i;
+
     buf_reset(&out, SIZE_MAX);
-    mcp_too_large(&out, 4096);
+    mcp_too_large(&out, 4096, &scan);
     CHECK(is_answer(BARE_ERR("-32600", "Message over 4096 bytes")));
+    for (i = 0; i < text.len; i++)
+        mcp_scan(&scan, (struct str){text.p + i, 1});
+    buf_reset(&out, SIZE_MAX);
+    mcp_too_large(&out, 4096, &scan);
+    CHECK(is_answer(ERR("'x7'", "-32600", "Message over 4096 bytes")));
     buf_reset(&out, SIZE_MAX);
     mcp_no_memory(accept_as(NULL, quoted(PING)), &out);
     CHECK(is_answer(ERR("1", "-32603", "Internal error: out of memory")));

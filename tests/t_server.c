@@ -119,6 +119,15 @@ add_long_ping(struct text *t, int id, size_t len)
     add(t, "}\n", 2);
 }
 
+static bool
+refuses(const char *line, int id)
+{
+    char want[64];
+
+    snprintf(want, sizeof(want), "\"id\":%d,\"error\"", id);
+    return has(line, want);
+}
+
 static void
 test_limits_the_length_of_a_line(void)
 {
@@ -136,11 +145,34 @@ test_limits_the_length_of_a_line(void)
     for (i = 1; i <= 5; i++) {
         char *line = next_line(&s);
 
-        if (i == 2 || i == 4)
-            CHECK(has(line, "\"error\":") && strstr(line, "\"id\":") == NULL);
-        else
-            CHECK(answers(line, i));
+        CHECK(i == 2 || i == 4 ? refuses(line, i) : answers(line, i));
     }
+    CHECK(finish(&s) == 0);
+    free(t.p);
+    free(dir);
+}
+
+/* As JavaScript's clients write it, with the id last; and a last line that
+   input ends in. */
+static void
+test_answers_a_long_line_with_its_id(void)
+{
+    char *dir = test_tmpdir();
+    struct srv s = start(dir, NULL, PLAIN);
+    struct text t = {0};
+
+    addf(&t, "{\"method\":\"ping\",\"params\":{\"id\":1,\"a\":\"");
+    while (t.len < 2 * MAX_LINE)
+        add(&t, "a\\\"}]b,{\\\"id\\\":2", 17);
+    addf(&t, "\"},\"jsonrpc\":\"2.0\",\"id\":3}\n");
+    add_ping(&t, 4);
+    add_long_ping(&t, 5, MAX_LINE + 4096);
+    t.len--;
+    CHECK(send_text(&s, &t));
+    shut(&s.in);
+    CHECK(refuses(next_line(&s), 3));
+    CHECK(answers(next_line(&s), 4));
+    CHECK(refuses(next_line(&s), 5));
     CHECK(finish(&s) == 0);
     free(t.p);
     free(dir);
@@ -655,6 +687,7 @@ main(int argc, char **argv)
     test_answers_a_burst_in_order(SOCKET);
     test_takes_a_line_byte_by_byte();
     test_limits_the_length_of_a_line();
+    test_answers_a_long_line_with_its_id();
     test_answers_all_at_the_end_of_input();
     test_answers_garbage_with_errors();
     test_a_client_that_does_not_read();
