@@ -21,7 +21,8 @@
       era in that order; only the last kind has something to run.
    3. An answer is whole or absent: what fails half way is cut back.
    4. What the client sent comes back as its id, byte for byte, also of what
-      cannot be parsed; where that cannot be read it is left out, or null where the schema wants one.
+      cannot be parsed; where that cannot be read it is left out, or null
+      where the schema wants one.
    5. No recursion; lists from outside are bounded by MAX_MEMBERS, MAX_BATCH
       and the limits of json. */
 

@@ -245,7 +245,7 @@ push_line(struct pipe *io, struct str line)
     }
     err = serve_push(io->peer, &io->facts, line);
     if (err == ERR_NOMEM && !serve_pending(io->peer)) {
-        refuse_line(io, line); /* alone, it is still too large for this machine */
+        refuse_line(io, line); /* alone, it is too large for this machine */
         return true;
     }
     return err == 0;
