@@ -479,7 +479,7 @@ take_silent(struct request *r, const struct json_tok *t)
         mcp_take_response(r->m->s, t);
     }
     else if (str_is(r->name, "notifications/cancelled"))
-        mcp_take_cancel(r->m->s, json_get(t, "params"));
+        mcp_take_cancel(r, json_get(t, "params"));
     return MCP_REFUSED;
 }
 
@@ -741,7 +741,7 @@ writes(const struct request *r)
 {
     if (r->answers != '\0')
         return true;
-    if (r->fault.code != 0 || r->method == NULL)
+    if (r->silent || r->fault.code != 0 || r->method == NULL)
         return false;
     if (r->tool != NULL)
         return (r->tool->writes && !r->call.read_only) ||

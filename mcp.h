@@ -61,6 +61,11 @@ int mcp_accept(struct mcp *m, const struct mcp_facts *f, struct arena *a,
    DELETE): answered MCP_OK without a body, or MCP_NOT_FOUND. */
 int mcp_accept_end(struct mcp *m, const struct mcp_facts *f, struct arena *a,
                    struct mcp_message **out);
+/* Whether by, a message that was accepted, cancels requests which do not wait;
+   and does so: those of m that it names are neither run nor answered. m, of
+   whatever session, came before by and was not run yet. */
+bool mcp_cancels(const struct mcp_message *by);
+void mcp_cancel(struct mcp_message *m, const struct mcp_message *by);
 /* Whether running it may stage records: it needs the write lock. */
 bool mcp_writes(const struct mcp_message *m);
 /* Runs the prepare functions of its calls; without the lock, once. */

@@ -555,22 +555,6 @@ mcp_end_run(struct request *r, int err, size_t at, struct buf *out)
 
 /* ---- messages that wait ---- */
 
-/* Whether its client cancelled it before it could be kept: both may have
-   come in one turn. */
-static bool
-was_cancelled(struct mcp_session *s, struct str id)
-{
-    size_t i;
-
-    for (i = 0; i < sizeof(s->cancelled) / sizeof(*s->cancelled); i++) {
-        if (s->cancelled[i] == str_hash(id)) {
-            s->cancelled[i] = 0;
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The questions that went out with the run that k was kept after. */
 static int
 copy_questions(struct mcp_message *k, const struct request *r)
@@ -693,7 +677,6 @@ mcp_keep(const struct mcp_message *m, struct mcp_sink *sink, void *owner,
     if (k->v->call.state.p == NULL || k->v->watch.p == NULL)
         goto fail;
     mcp_prepare(k);
-    k->cancelled = was_cancelled(k->s, k->v->id);
     wait_again(k);
     k->at = &k->m->kept;
     k->next = k->m->kept;
@@ -834,9 +817,10 @@ mcp_take_response(struct mcp_session *s, const struct json_tok *t)
 }
 
 void
-mcp_take_cancel(struct mcp_session *s, const struct json_tok *params)
+mcp_take_cancel(struct request *r, const struct json_tok *params)
 {
     const struct json_tok *id = json_get(params, "requestId");
+    const struct mcp_session *s = r->m->s;
     struct mcp_message *k = s->n_kept > 0 ? s->m->kept : NULL;
 
     if (!mcp_is_id(id))
@@ -847,5 +831,37 @@ mcp_take_cancel(struct mcp_session *s, const struct json_tok *params)
             return;
         }
     }
-    s->cancelled[s->n_cancelled++ % 4] = str_hash(json_raw(id));
+    r->cancels = json_raw(id);
+}
+
+bool
+mcp_cancels(const struct mcp_message *by)
+{
+    size_t i;
+
+    for (i = 0; i < by->n; i++)
+        if (by->v[i].cancels.p != NULL)
+            return true;
+    return false;
+}
+
+/* Whether r can be as if it had not come: initialize has taken effect, and of
+   what was prepared there are files. */
+static bool
+can_cancel(const struct request *r)
+{
+    return !r->silent && !str_is(r->name, "initialize") &&
+           (r->tool == NULL || r->tool->prepare == NULL);
+}
+
+void
+mcp_cancel(struct mcp_message *m, const struct mcp_message *by)
+{
+    size_t i, k;
+
+    for (i = 0; i < m->n && m->s == by->s; i++)
+        for (k = 0; k < by->n; k++)
+            if (by->v[k].cancels.p != NULL && can_cancel(&m->v[i]) &&
+                str_eq(m->v[i].id, by->v[k].cancels))
+                m->v[i].silent = true;
 }

@@ -80,8 +80,6 @@ struct mcp_session {
     int64_t born_ms;    /* as its id has it */
     struct mcp_sink *sinks; /* the first gets what there is */
     size_t n_kept;      /* messages of it that wait */
-    uint64_t cancelled[4]; /* hashes of ids that no kept message had */
-    unsigned n_cancelled;
     size_t n_held;      /* messages of it that mcp_release is yet to come for */
     int64_t heard_ms;   /* when its client was last there */
     struct mcp_attend *attends; /* the newest first */
@@ -116,7 +114,9 @@ struct request {
     const struct json_tok *params; /* an object or NULL */
     const struct json_tok *meta;   /* params._meta, whatever it is, or NULL */
     enum mcp_rev rev;
-    bool silent; /* a notification or a response: nothing to answer */
+    bool silent; /* a notification or a response: nothing to answer; or it
+                    was cancelled before it was run */
+    struct str cancels; /* raw id: of one that was not kept; or none */
     bool changes; /* something of its session */
     struct fault fault;
     const struct method *method;
@@ -321,8 +321,9 @@ void mcp_put_caps(struct json_w *w, unsigned caps);
 void mcp_take_response(struct mcp_session *s, const struct json_tok *t);
 /* A record was committed: those that watch it are to be run again. */
 void mcp_wake(struct mcp *m, const struct mcp_change *c);
-/* notifications/cancelled for s. */
-void mcp_take_cancel(struct mcp_session *s, const struct json_tok *params);
+/* What r, a notifications/cancelled, says: ends what is kept, or sets
+   r->cancels. */
+void mcp_take_cancel(struct request *r, const struct json_tok *params);
 
 /* ---- mcp_session.c ---- */
 

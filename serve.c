@@ -278,6 +278,18 @@ serve_leave(struct peer *p)
     free(p);
 }
 
+/* What by cancels may have come with it, and be in a queue yet. */
+static void
+cancel_queued(struct serve *s, const struct mcp_message *by)
+{
+    const struct peer *p;
+    const struct msg *m;
+
+    for (p = mcp_cancels(by) ? s->busy : NULL; p != NULL; p = p->next)
+        for (m = p->head; m != NULL; m = m->next)
+            mcp_cancel(m->m, by);
+}
+
 /* A NULL text: the end of a session. */
 static int
 push(struct peer *p, const struct mcp_facts *f, const struct str *text)
@@ -309,6 +321,7 @@ push(struct peer *p, const struct mcp_facts *f, const struct str *text)
     p->n++;
     if (!p->busy)
         list_add(s, p);
+    cancel_queued(s, msg->m);
     return 0;
 }
 

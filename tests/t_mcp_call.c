@@ -453,18 +453,46 @@ test_cancelling(void)
     mcp_keep_on(k);
     CHECK(run_next(k, 0) == MCP_ACCEPTED);
     mcp_drop(k);
-    say(CANCEL("'b'"));
-    say(CANCEL("'c'"));
-    k = keep_as(NULL, REQ("'b'", "tools/call", "{'name':'wait'}"));
-    if (!CHECK(k != NULL))
-        return;
-    CHECK(k->cancelled);
-    mcp_drop(k);
+    say(CANCEL("'b'")); /* too late is not too early */
     k = keep_as(NULL, REQ("'b'", "tools/call", "{'name':'wait'}"));
     if (!CHECK(k != NULL))
         return;
     CHECK(!k->cancelled);
     mcp_drop(k);
+}
+
+/* What is in the queue still is as if it had not come. */
+static void
+test_cancelling_what_was_not_run(void)
+{
+    static const struct {
+        const char *in, *cancel;
+        bool gone;
+    } cases[] = {
+        {CALL("wait", "{}"), CANCEL("1"), true},
+        {CALL("echo", "{}"), CANCEL("1"), true},
+        {CALL("keep", "{}"), CANCEL("1"), false}, /* it was prepared */
+        {CALL("nobody", "{}"), CANCEL("1"), true},
+        {CALL("wait", "{}"), CANCEL("'1'"), false},
+        {CALL("wait", "{}"), CANCEL("2"), false},
+        {INIT("{}"), CANCEL("1"), false},
+    };
+    struct mcp_message *m, *by;
+    size_t i;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        rig_agree(V11);
+        m = accept_as(NULL, quoted(cases[i].in));
+        by = accept_as(NULL, quoted(cases[i].cancel));
+        buf_reset(&out, SIZE_MAX);
+        buf_reset(&notes, SIZE_MAX);
+        if (!CHECK(m != NULL && by != NULL && mcp_cancels(by)))
+            return;
+        CHECK(!mcp_cancels(m));
+        mcp_cancel(m, by);
+        CHECK((mcp_run(m, &out, &notes) == MCP_ACCEPTED) == cases[i].gone);
+        CHECK(!cases[i].gone || (out.len == 0 && !mcp_writes(m)));
+    }
 }
 
 /* ---- what a call tells ---- */
@@ -902,6 +930,7 @@ main(void)
     test_waiting_for_a_time();
     test_state_of_the_handshake();
     test_cancelling();
+    test_cancelling_what_was_not_run();
     test_telling();
     test_telling_while_waiting();
     test_progress_only_rises();

@@ -119,6 +119,56 @@ add_long_ping(struct text *t, int id, size_t len)
     add(t, "}\n", 2);
 }
 
+static void
+add_cancel(struct text *t, int id)
+{
+    addf(t, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+         "\"params\":{\"requestId\":%d}}\n", id);
+}
+
+/* In one read with their calls, and late ones; what bears the id of one that
+   is gone is a call as any other. */
+static void
+test_takes_every_cancellation(void)
+{
+    char *dir = test_tmpdir(), *line;
+    struct srv s = start(dir, NULL, PLAIN);
+    struct text t = {0};
+    int i, waited = 0, wrote = 0;
+
+    add_call(&t, 0, "create_task", "a");
+    for (i = 1; i <= 100; i++)
+        add_call(&t, i, "wait_for_task", "a");
+    for (i = 0; i <= 100; i++)
+        add_cancel(&t, i < 100 ? i + 1 : 1);
+    add_ping(&t, 1000);
+    CHECK(send_text(&s, &t));
+    CHECK(is_good(next_line(&s)));
+    CHECK(answers(next_line(&s), 1000));
+    t.len = 0;
+    add_cancel(&t, 1000);
+    add_cancel(&t, 7);
+    add_call(&t, 7, "wait_for_task", "a");
+    add_ping(&t, 1000);
+    CHECK(send_text(&s, &t));
+    CHECK(answers(next_line(&s), 1000));
+    t.len = 0;
+    add_call(&t, 2000, "update_task", "a\",\"title\":\"y");
+    CHECK(send_text(&s, &t));
+    for (i = 0; i < 2; i++) {
+        line = next_line(&s);
+        waited += strstr(line, "\"id\":7,\"result\"") != NULL;
+        wrote += strstr(line, "\"id\":2000,\"result\"") != NULL;
+    }
+    CHECK(waited == 1 && wrote == 1);
+    t.len = 0;
+    add_ping(&t, 3000);
+    CHECK(send_text(&s, &t) && answers(next_line(&s), 3000));
+    CHECK(finish(&s) == 0);
+    free(t.p);
+    free(dir);
+}
+
 static bool
 refuses(const char *line, int id)
 {
@@ -686,6 +736,7 @@ main(int argc, char **argv)
     test_answers_a_burst_in_order(PLAIN);
     test_answers_a_burst_in_order(SOCKET);
     test_takes_a_line_byte_by_byte();
+    test_takes_every_cancellation();
     test_limits_the_length_of_a_line();
     test_answers_a_long_line_with_its_id();
     test_answers_all_at_the_end_of_input();
