@@ -903,11 +903,14 @@ calls_mark(struct calls *c, struct str id)
         mark(c, e->slot);
 }
 
-void
+bool
 calls_mark_due(struct calls *c, struct str id)
 {
+    const struct call_entry *e = find(c, id);
+
     if (calls_is_marked(c, id))
         calls_mark(c, id);
+    return e != NULL && is_live(e);
 }
 
 void

@@ -111,8 +111,8 @@ bool calls_is_marked(struct calls *c, struct str id);
 /* Marks it by hand: an answer has come. Memory only: who records the answer
    and does not run the call in the same batch sets due_ms as well. */
 void calls_mark(struct calls *c, struct str id);
-/* Marks it if its time has come. */
-void calls_mark_due(struct calls *c, struct str id);
+/* Marks it if its time has come; false: it has ended, or is not there. */
+bool calls_mark_due(struct calls *c, struct str id);
 /* A run of it has come to nothing by all that is committed: from here on, in
    this process, calls_get gives the end of that as its since. */
 void calls_saw(struct calls *c, struct str id);

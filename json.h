@@ -20,8 +20,9 @@ enum json_type {
 };
 
 /* A token points into the text, which must outlive it, or into a copy as
-   json_parse may make one. The members of an object are pairs of tokens, a string and its value; the first child of a
-   container stands at t + 1, the sibling of t at t + t->span. */
+   json_parse may make one. The members of an object are pairs of tokens, a
+   string and its value; the first child of a container stands at t + 1, the
+   sibling of t at t + t->span. */
 struct json_tok {
     const char *p; /* a string's points behind its quote */
     uint32_t len;  /* bytes in the text; a string's without its quotes */

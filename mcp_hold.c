@@ -35,7 +35,9 @@
 #define MAX_ATTENDS 256    /* calls that one session attends */
 #define ASK_MS 50          /* for a client to take in what it polled */
 #define POLL_MS 1000       /* where a client's task says nothing */
-#define MAX_POLL_MS 60000
+#define MIN_POLL_MS 100    /* and within which bounds it may */
+#define MAX_POLL_MS (60 * 60 * 1000)
+#define LOST_POLL_MS 60000 /* for the answer to a poll */
 #define MAX_HELD 32        /* questions of a call; the others wait */
 #define FIRST_PLACE (MCP_LIST_PLACE + 1) /* of question 0 of a record */
 
@@ -332,7 +334,8 @@ mcp_attend(struct request *r, const struct call *k, bool maker)
     struct mcp_session *s = r->m->s;
     struct mcp_attend *at;
 
-    if (r->rev != MCP_2025_11_25 || s == &r->m->scratch)
+    if (r->rev != MCP_2025_11_25 || s == &r->m->scratch ||
+        call_status_ended(k->status))
         return;
     at = attend(s, k->id, k->status);
     if (at != NULL)
@@ -593,7 +596,7 @@ tell(struct mcp_session *s, struct mcp_attend *at, struct mcp_sink *to)
     }
     at->asked = n;
     if (polled) /* until an answer says otherwise */
-        at->poll_ms = clock_mono_ms() + MAX_POLL_MS;
+        at->poll_ms = clock_mono_ms() + LOST_POLL_MS;
     if (err == 0) {
         if (k.status != at->told && at->told != CALL_N_STATUSES)
             send_status(s, to, &a, &k);
@@ -608,16 +611,20 @@ tell_all(struct mcp_session *s, int64_t now)
 {
     struct mcp_attend *at, **link = &s->attends;
     struct mcp_sink *to;
+    bool live;
 
     while ((at = *link) != NULL) {
         at->due |= at->poll_ms != 0 && at->poll_ms <= now;
-        calls_mark_due(s->m->calls, str_of(at->id));
+        live = calls_mark_due(s->m->calls, str_of(at->id));
         if (at->ask_ms <= now)
             at->ask_ms = 0;
         else if (at->due && at->ask_ms < s->m->hold_ms)
             s->m->hold_ms = at->ask_ms;
         to = at->due && at->ask_ms == 0 ? channel(s, str_of(at->id)) : NULL;
-        if (to == NULL || tell(s, at, to)) {
+        /* Nobody may ever come to hear of the end: who polls reads it. */
+        if (to == NULL ? live || s->sinks != NULL : tell(s, at, to)) {
+            if (at->poll_ms > now && at->poll_ms < s->m->hold_ms)
+                s->m->hold_ms = at->poll_ms;
             link = &at->next;
             continue;
         }
@@ -814,12 +821,27 @@ mcp_stage_answers(struct request *r, const struct mcp_question *q,
     return err;
 }
 
+/* A client's task is polled next when it says itself. */
+static void
+poll_later(struct mcp *m, struct mcp_attend *at, const struct json_tok *task)
+{
+    int64_t wait = POLL_MS;
+
+    json_int(json_get(task, "pollInterval"), &wait);
+    if (wait < MIN_POLL_MS)
+        wait = MIN_POLL_MS;
+    at->poll_ms = clock_mono_ms() + (wait < MAX_POLL_MS ? wait : MAX_POLL_MS);
+    if (at->poll_ms < m->hold_ms)
+        m->hold_ms = at->poll_ms;
+}
+
 /* The client has made a task of a question that it holds: it is polled. */
 static int
 take_task(struct request *r, struct call *k, const struct mcp_question *all,
           struct mcp_question *q, const struct json_tok *task)
 {
     struct arena *a = r->call.arena;
+    struct mcp_attend *at = attend_of(r->m->s, k->id);
     struct str id = json_raw(json_get(task, "taskId"));
     struct str held;
     struct hold h;
@@ -834,6 +856,8 @@ take_task(struct request *r, struct call *k, const struct mcp_question *all,
                         STR_ARG(h.to), STR_ARG(id));
     if (held.p == NULL || json_parse(a, held, &q->held, NULL) != 0)
         return ERR_NOMEM;
+    if (at != NULL)
+        poll_later(r->m->m, at, task);
     return mcp_stage_answers(r, all, k);
 }
 
@@ -842,18 +866,13 @@ static void
 take_status(struct request *r, struct str id, const struct json_tok *task)
 {
     struct mcp_attend *at = attend_of(r->m->s, id);
-    bool works = json_is(json_get(task, "status"), "working");
-    int64_t wait = works ? POLL_MS : MAX_POLL_MS;
 
     if (at == NULL)
         return;
-    if (works)
-        json_int(json_get(task, "pollInterval"), &wait);
-    if (wait < POLL_MS / 10 || wait > MAX_POLL_MS)
-        wait = POLL_MS;
-    at->poll_ms = clock_mono_ms() + wait;
-    if (works)
+    poll_later(r->m->m, at, task);
+    if (json_is(json_get(task, "status"), "working"))
         return;
+    at->poll_ms = clock_mono_ms() + LOST_POLL_MS;
     at->fetch |= UINT32_C(1) << r->question;
     tell_later(r->m->s, at);
 }

@@ -426,6 +426,33 @@ test_plain_question_is_withdrawn(void)
     end();
 }
 
+/* What has ended is attended no longer where nobody could hear of it. */
+static void
+test_what_ended_without_a_channel(void)
+{
+    const struct mcp_session *s;
+    struct who x;
+    int i;
+
+    begin();
+    join(&x, "ann", "{}");
+    for (s = box.m->sessions; s != NULL && !str_is(str_of(x.id), s->id);)
+        s = s->next;
+    if (!CHECK(s != NULL))
+        return;
+    for (i = 0; i < 3; i++)
+        makes(&x, TASK("await", "{'key':'go'}"));
+    settle_all();
+    CHECK(s->attends != NULL);
+    toy_comes("go");
+    settle_all();
+    CHECK(s->attends == NULL);
+    says(&x, OLD("tasks/get"));
+    CHECK(s->attends == NULL);
+    who_forget(&x);
+    end();
+}
+
 /* ---- questions as tasks of the client ---- */
 
 #define CLIENT_TASKS "{'elicitation':{},'tasks':{'cancel':{},'requests':" \
@@ -451,9 +478,10 @@ is_polled(struct who *w, const char *method)
 
 /* Has x be asked, and make a task of it. */
 static void
-ask_as_task(struct who *x)
+ask(struct who *x, const char *task)
 {
     const char *text, *at;
+    char result[256];
 
     makes_and_polls(x, TASK("task", "{}"));
     text = next(x);
@@ -462,8 +490,55 @@ ask_as_task(struct who *x)
     if (at == NULL)
         return;
     take_id(at);
-    gives(x, asked_id, "'result':{'task':{" CLIENT_TASK("working") "}}");
+    snprintf(result, sizeof(result), "'result':{'task':{%s}}", task);
+    gives(x, asked_id, result);
     CHECK(is_status("input_required") && is_quiet(x));
+}
+
+static void
+ask_as_task(struct who *x)
+{
+    ask(x, CLIENT_TASK("working"));
+}
+
+/* From the first time on; within bounds. */
+static void
+test_client_tasks_say_how_often(void)
+{
+    static const struct {
+        const char *says;
+        int64_t ms;
+    } cases[] = {
+        {",'pollInterval':500", 500},   {",'pollInterval':90000", 90000},
+        {",'pollInterval':900", 900},   {",'pollInterval':1e12", 3600000},
+        {",'pollInterval':null", 1000}, {"", 1000},
+    };
+    char task[200], result[256];
+    struct who x;
+    size_t i;
+
+    begin();
+    join(&x, "ann", CLIENT_TASKS);
+    stream(&x, NULL);
+    for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        snprintf(task, sizeof(task), "'taskId':'their \\'1\\'','status':"
+                 "'working'%s", cases[i].says);
+        ask(&x, task);
+        settle_after(cases[i].ms / 3); /* the true clock runs as well */
+        CHECK(is_quiet(&x));
+        settle_after(cases[i].ms - cases[i].ms / 3);
+        CHECK(is_polled(&x, "get"));
+        snprintf(result, sizeof(result), "'result':{%s}", task);
+        gives(&x, asked_id, result);
+        settle_after(cases[i].ms / 3); /* the true clock runs as well */
+        CHECK(is_quiet(&x));
+        settle_after(cases[i].ms - cases[i].ms / 3);
+        CHECK(is_polled(&x, "get"));
+        gives(&x, asked_id, "'error':{'code':-1,'message':'gone'}");
+        CHECK(is_status("completed"));
+    }
+    leave(&x);
+    end();
 }
 
 static void
@@ -911,6 +986,8 @@ main(void)
     test_withdrawn();
     test_withdrawn_from_the_next();
     test_plain_question_is_withdrawn();
+    test_what_ended_without_a_channel();
+    test_client_tasks_say_how_often();
     test_client_tasks();
     test_updates();
     test_questions_before_the_task();
