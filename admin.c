@@ -523,13 +523,14 @@ backup_artifact(void *ctx, const struct artifact_ref *ref)
     char hex[SHA256_HEX + 1];
     struct str content;
     const char *what;
+    bool made;
     int rc = 0;
 
     if (artifact_has(b->dir, ref->sha256, ref->size))
         return 0; /* another record named it */
     what = check_artifact(b->c->env->artifacts_dir, ref, a, &content);
     if (what == NULL) {
-        rc = artifact_put(b->dir, content, hex);
+        rc = artifact_put(b->dir, content, hex, &made);
         what = check_artifact(b->dir, ref, a, &content);
     }
     arena_reset(a);

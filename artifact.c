@@ -4,10 +4,11 @@
       nothing a caller sends ever stands in a path below the directory.
    2. A file appears under its name only by rename, whole and synced; and the
       directory is synced before anyone is told. Equal contents share a file.
-   3. An existing file of the right size is trusted to be whole, by 2; its
-      time is renewed so that a clean-up by age leaves it alone. What is read
-      is always checked against its name. Its name is synced all the same, as
-      are the directories above: who made them may have been killed.
+   3. An existing file is trusted once its bytes were compared; its time is
+      renewed so that a clean-up by age leaves it alone. Any other is replaced.
+      What is read is always checked against its name. Its name is synced all
+      the same, as are the directories above: who made them may have been
+      killed.
    4. A path that a caller names is walked by openat from the root, part by
       part, without following links, so no race can lead it elsewhere. */
 
@@ -92,20 +93,39 @@ read_all(int fd, struct arena *a, size_t len, struct str *out)
     return 0;
 }
 
-/* A whole file of this size by this name: it is there, and its time is now.
-   0, ERR_NOT_FOUND, or another error. */
+/* Whether what fd reads from here on is content, and no more. */
+static bool
+holds(int fd, struct str content)
+{
+    char part[4096];
+    ssize_t n;
+
+    while ((n = read(fd, part, sizeof part)) != 0) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 || (size_t)n > content.len ||
+            memcmp(part, content.p, (size_t)n) != 0)
+            return false;
+        content.p += n;
+        content.len -= (size_t)n;
+    }
+    return content.len == 0;
+}
+
+/* The file of this name holds content: its time is now. 0, ERR_NOT_FOUND, or
+   another error; *made: there was nothing of this name. */
 static int
-renew(int dir, const char *name, size_t size)
+renew(int dir, const char *name, struct str content, bool *made)
 {
     int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
                     O_CLOEXEC);
     struct stat st;
     int rc = ERR_NOT_FOUND;
 
+    *made = fd < 0 && errno == ENOENT;
     if (fd < 0)
         return ERR_NOT_FOUND;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-        (uintmax_t)st.st_size == size)
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && holds(fd, content))
         rc = futimens(fd, NULL) == 0 && file_sync(fd, fsync) == 0
                  ? 0 : file_errno(errno);
     close(fd);
@@ -142,23 +162,36 @@ write_file(int dir, const char *path, const char *name, struct str content)
 }
 
 int
-artifact_put(const char *dir, struct str content, char hex[SHA256_HEX + 1])
+artifact_put(const char *dir, struct str content, char hex[SHA256_HEX + 1],
+             bool *made)
 {
     int fd, rc;
 
+    *made = false;
     if (content.len > ARTIFACT_MAX)
         return ERR_TOO_LARGE;
     sha256_hex(content, hex);
     fd = open_dir(dir, true);
     if (fd < 0)
         return fd;
-    rc = renew(fd, hex, content.len);
+    rc = renew(fd, hex, content, made);
     if (rc == ERR_NOT_FOUND)
         rc = write_file(fd, dir, hex, content);
     if (rc == 0)
         rc = file_sync_path(dir);
     close(fd);
     return rc;
+}
+
+void
+artifact_remove(const char *dir, const char *hex)
+{
+    int fd = open_dir(dir, false);
+
+    if (fd < 0)
+        return;
+    unlinkat(fd, hex, 0);
+    close(fd);
 }
 
 /* Opens a content for reading and says how large it is. */

@@ -9,10 +9,12 @@
 #define ARTIFACT_MAX (1024 * 1024) /* bytes of one content */
 
 /* Stores content in dir (made with its parents when missing, 0700), synced
-   with its directory when this returns 0; hex is its name. ERR_TOO_LARGE,
-   ERR_FULL, ERR_READONLY, ERR_IO. */
+   with its directory when this returns 0; hex is its name, and *made whether
+   there was no file of that. ERR_TOO_LARGE, ERR_FULL, ERR_READONLY, ERR_IO. */
 int artifact_put(const char *dir, struct str content,
-                 char hex[SHA256_HEX + 1]);
+                 char hex[SHA256_HEX + 1], bool *made);
+/* Removes a content that no record names. */
+void artifact_remove(const char *dir, const char *hex);
 /* Whether hex is one: SHA256_HEX digits, none of them upper case. */
 bool artifact_is_name(struct str hex);
 /* Whether the content is there, by its size. */

@@ -8,8 +8,11 @@
       choices between types, since clients drop tools that have those.
    3. tools/list stays under 12 KB.
    4. Content of an artifact is on disk, synced, before the lock is taken
-      (prepare), and is looked for again under the lock: a clean-up may have
-      come in between. */
+      (prepare), and is looked for again under the lock: a clean-up, or 5, may
+      have come in between.
+   5. What a refused call had made is removed, under the lock: nobody but who
+      holds it counts on a content, and who counted on it before has a record
+      that came since. */
 
 #include "artifact.h"
 #include "task_raw.h"
@@ -18,6 +21,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+#define LOOK_BACK 1000 /* records */
 
 enum { LOG_WARNING = 4, LOG_DEBUG = 7 }; /* RFC 5424 */
 
@@ -151,6 +156,9 @@ struct prepared {
     struct task_ctx x;
     struct task_args args;
     struct task_blob blob;
+    struct str content;
+    uint64_t since; /* the first n of records that came after it began */
+    bool made;      /* the content's file is this call's */
     int rc; /* not 0: x.e says why */
 };
 
@@ -197,10 +205,19 @@ read_path(const struct tools *s, struct prepared *p, struct str *out)
     return 0;
 }
 
+/* 0 or an error of the store. */
+static int
+put_content(const struct tools *s, struct prepared *p)
+{
+    return artifact_put(s->env->artifacts_dir, p->content, p->blob.sha256,
+                        &p->made);
+}
+
 static int
 prepare_blob(const struct tools *s, struct prepared *p)
 {
     struct task_ctx *x = &p->x;
+    struct store_state st;
     struct str content;
     int rc;
 
@@ -215,7 +232,11 @@ prepare_blob(const struct tools *s, struct prepared *p)
     if (content.len > ARTIFACT_MAX)
         return task_fail(&x->e, x->a, ERR_TOO_LARGE, "content",
                          "content is larger than %d bytes", ARTIFACT_MAX);
-    rc = artifact_put(s->env->artifacts_dir, content, p->blob.sha256);
+    store_state(tasks_store(s->t), &st);
+    p->content = content;
+    p->since = st.head + 1;
+    rc = st.err == ERR_READONLY || st.err == ERR_DAMAGED ? st.err
+                                                         : put_content(s, p);
     if (rc != 0)
         return task_fail_store(&x->e, rc);
     p->blob.stored = true;
@@ -237,27 +258,87 @@ prepare_attach(struct mcp_call *c)
         p->rc = prepare_blob(c->ctx, p);
 }
 
+/* Whether r may name this content. */
+static bool
+names(const struct store_rec *r, const char *sha256)
+{
+    struct task_event ev;
+    struct str list, one;
+    size_t at = 0;
+
+    if (!str_starts(r->key, "task/"))
+        return false;
+    if (task_event_of(r, &ev) != 0)
+        return true;
+    list = task_member(ev.v, "artifacts");
+    while ((one = task_list_next(list, &at)).p)
+        if (str_is(raw_inner(task_member(one, "sha256")), sha256))
+            return true;
+    return false;
+}
+
+/* Invariant 5. Where too much was written since, the file stays for verify
+   --orphans, as it does where nobody knows what is on disk. */
+static void
+drop_content(const struct tools *s, struct prepared *p)
+{
+    struct store *store = tasks_store(s->t);
+    uint64_t n = p->since, next = store_next_n(store);
+    struct arena a = {0};
+    struct store_state st;
+    struct store_rec r;
+    bool named;
+    int rc;
+
+    if (!p->made)
+        return;
+    store_state(store, &st);
+    named = !store_locked(store) || next - n > LOOK_BACK ||
+            st.err == ERR_IO || p->x.e.code == ERR_UNKNOWN;
+    for (; !named && n < next; n++) {
+        rc = store_read_n(store, n, &a, &r);
+        named = rc == 0 ? names(&r, p->blob.sha256) : rc != ERR_NOT_FOUND;
+        arena_reset(&a);
+    }
+    arena_fini(&a);
+    if (!named)
+        artifact_remove(s->env->artifacts_dir, p->blob.sha256);
+}
+
+/* As tools_change. */
+static int
+attach(struct mcp_call *c, struct prepared *p, struct task_receipt *r)
+{
+    const struct tools *s = c->ctx;
+    int rc;
+
+    if (p->rc != 0)
+        return tools_error(c, &p->x.e);
+    if (p->blob.stored && store_locked(tasks_store(s->t)) &&
+        !artifact_has(s->env->artifacts_dir, str_of(p->blob.sha256),
+                      p->blob.size) && (rc = put_content(s, p)) != 0) {
+        task_fail_store(&p->x.e, rc);
+        return tools_error(c, &p->x.e);
+    }
+    return change(c, &p->x, TOOL_ATTACH, &p->args, &p->blob,
+                  TOOLS_RECEIPT_ROOM, r);
+}
+
 static int
 run_attach(struct mcp_call *c)
 {
-    const struct tools *s = c->ctx;
     struct prepared *p = c->prepared;
     struct task_receipt r;
+    int rc;
 
     if (c->read_only)
         return run_change(c, TOOL_ATTACH);
     if (!p)
         return ERR_NOMEM;
-    if (p->rc != 0)
-        return tools_error(c, &p->x.e);
-    if (p->blob.stored && !artifact_has(s->env->artifacts_dir,
-                                        str_of(p->blob.sha256),
-                                        p->blob.size)) {
-        task_fail_store(&p->x.e, ERR_IO);
-        return tools_error(c, &p->x.e);
-    }
-    return put_receipt(c, change(c, &p->x, TOOL_ATTACH, &p->args, &p->blob,
-                                 TOOLS_RECEIPT_ROOM, &r), &r);
+    rc = attach(c, p, &r);
+    if (rc != 1)
+        drop_content(c->ctx, p);
+    return put_receipt(c, rc, &r);
 }
 
 /* ---- reads ---- */

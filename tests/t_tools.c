@@ -15,13 +15,17 @@
 
 /* ---- faults ---- */
 
-enum fault { FAULT_NONE, FAULT_WRITE, FAULT_FSYNC, FAULT_RENAME };
+enum fault { FAULT_NONE, FAULT_WRITE, FAULT_FSYNC, FAULT_RENAME,
+             FAULT_PWRITE };
 
 static enum fault fault; /* the call that fails, then none */
 static int fault_after;  /* after so many that do not */
 
 ssize_t __real_write(int fd, const void *p, size_t n);
 ssize_t __wrap_write(int fd, const void *p, size_t n);
+ssize_t __real_pwrite(int fd, const void *p, size_t n, off_t off);
+ssize_t __wrap_pwrite(int fd, const void *p, size_t n, off_t off);
+ssize_t __wrap_pwrite64(int fd, const void *p, size_t n, off_t off);
 int __real_fsync(int fd);
 int __wrap_fsync(int fd);
 int __real_renameat(int a, const char *from, int b, const char *to);
@@ -41,6 +45,18 @@ ssize_t
 __wrap_write(int fd, const void *p, size_t n)
 {
     return fails(FAULT_WRITE, ENOSPC) ? -1 : __real_write(fd, p, n);
+}
+
+ssize_t
+__wrap_pwrite(int fd, const void *p, size_t n, off_t off)
+{
+    return fails(FAULT_PWRITE, ENOSPC) ? -1 : __real_pwrite(fd, p, n, off);
+}
+
+ssize_t
+__wrap_pwrite64(int fd, const void *p, size_t n, off_t off)
+{
+    return __wrap_pwrite(fd, p, n, off);
 }
 
 static ino_t synced[64]; /* what fsync was called with */
@@ -742,6 +758,103 @@ test_artifact_that_is_gone_or_changed(void)
     call(&f, "get_task", "{'task_id':'a','section':'artifact',"
          "'artifact_id':'a1'}");
     CHECK(has(&f, "content", "abc"));
+    /* Nor are bytes of the right number. */
+    fd = open(path, O_WRONLY);
+    CHECK(fd >= 0 && write(fd, "abd", 3) == 3 && close(fd) == 0);
+    call(&f, "attach_artifact", "{'task_id':'a','name':'m','content':"
+         "'abc'}");
+    CHECK(ok(&f));
+    call(&f, "get_task", "{'task_id':'a','section':'artifact',"
+         "'artifact_id':'a1'}");
+    CHECK(has(&f, "content", "abc"));
+    fixture_fini(&f);
+}
+
+#define ATTACH(task) \
+    "{'task_id':'" task "','name':'n','content':'abc'}"
+
+/* An attach_artifact that was prepared, to be run later. */
+static struct mcp_call
+prepared(struct fixture *f, const char *args)
+{
+    const struct mcp_catalogue *c = tools_catalogue(f->tools);
+    struct mcp_call call = {.ctx = c->ctx, .arena = &f->a,
+                            .rev = MCP_2025_11_25, .out = &f->out};
+
+    CHECK(json_parse(&f->a, quoted(&f->a, args), &call.args, NULL) == 0);
+    c->tools[TOOL_ATTACH].prepare(&call);
+    return call;
+}
+
+/* Runs it under the lock, which it leaves; whether it did not fail. */
+static bool
+runs(struct fixture *f, struct mcp_call *call, int refuse)
+{
+    const struct mcp_catalogue *c = tools_catalogue(f->tools);
+
+    if (!store_locked(f->s))
+        CHECK(store_lock_patiently(f->s) == 0);
+    buf_reset(&f->out, 0);
+    call->is_error = false;
+    store_refuse(f->s, refuse);
+    CHECK(c->tools[TOOL_ATTACH].run(call) == 0);
+    store_refuse(f->s, 0);
+    return !call->is_error;
+}
+
+static void
+commits(struct fixture *f, bool well)
+{
+    bool unknown;
+
+    fault = well ? FAULT_NONE : FAULT_PWRITE;
+    fault_after = 0;
+    CHECK((store_commit(f->s, &unknown) == 0) == well);
+    fault = FAULT_NONE;
+}
+
+static void
+test_refused_artifact_leaves_no_file(void)
+{
+    struct fixture f;
+    struct mcp_call good, bad;
+    char path[512];
+
+    fixture_init(&f);
+    find_file(&f, "abc", path);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    call(&f, "attach_artifact", ATTACH("no"));
+    CHECK(failed(&f, "not_found") && count_files(f.artifacts) == 0);
+    /* What another call of the turn counts on: refused before it, and
+       behind it; and where that is undone. */
+    bad = prepared(&f, ATTACH("no"));
+    good = prepared(&f, ATTACH("a"));
+    CHECK(!runs(&f, &bad, 0) && access(path, F_OK) != 0);
+    CHECK(runs(&f, &good, 0) && access(path, F_OK) == 0);
+    commits(&f, false);
+    CHECK(!runs(&f, &good, ERR_IO) && access(path, F_OK) != 0);
+    store_unlock(f.s);
+    bad = prepared(&f, ATTACH("no"));
+    good = prepared(&f, ATTACH("a"));
+    CHECK(runs(&f, &good, 0) && !runs(&f, &bad, 0));
+    CHECK(access(path, F_OK) == 0);
+    commits(&f, false);
+    CHECK(!runs(&f, &good, ERR_UNKNOWN));
+    CHECK(access(path, F_OK) == 0); /* nobody knows */
+    CHECK(unlink(path) == 0);
+    /* A record that came between. */
+    bad = prepared(&f, ATTACH("no"));
+    good = prepared(&f, ATTACH("a"));
+    CHECK(runs(&f, &good, 0));
+    commits(&f, true);
+    CHECK(!runs(&f, &bad, 0) && access(path, F_OK) == 0);
+    store_unlock(f.s);
+    /* Not this call's. */
+    call(&f, "attach_artifact", ATTACH("no"));
+    CHECK(failed(&f, "not_found") && access(path, F_OK) == 0);
+    call(&f, "get_task", "{'task_id':'a','section':'artifact',"
+         "'artifact_id':'a1'}");
+    CHECK(has(&f, "content", "abc"));
     fixture_fini(&f);
 }
 
@@ -915,8 +1028,7 @@ test_artifact_faults(void)
                  "'content':'abc'}");
             if (fault == FAULT_NONE) {
                 CHECK(failed(&f, cases[i].code));
-                CHECK(cases[i].fault == FAULT_FSYNC ||
-                      stat(path, &st) != 0);
+                CHECK(stat(path, &st) != 0);
             } else {
                 CHECK(ok(&f));
                 break;
@@ -1386,6 +1498,7 @@ main(void)
     test_long_summaries();
     test_artifact_round_trip();
     test_artifact_that_is_gone_or_changed();
+    test_refused_artifact_leaves_no_file();
     test_artifact_sizes();
     test_artifact_paths();
     test_artifact_count();
