@@ -423,6 +423,12 @@ mcp_is_id(const struct json_tok *t)
     return true;
 }
 
+static bool
+takes_batches(const struct mcp_session *s)
+{
+    return s->initialized && s->rev == MCP_2025_03_26;
+}
+
 /* Of an object that is ambiguous, its id may not be. */
 static int
 refuse_members(struct request *r, const struct json_tok *t, const char *text)
@@ -446,9 +452,11 @@ check_object(struct request *r, const struct json_tok *t)
     int twins;
 
     if (t->type != JSON_OBJECT)
-        return refuse_envelope(r, t->type == JSON_ARRAY
+        return refuse_envelope(r, t->type != JSON_ARRAY || r->m->batch
+                                      ? "A message is an object"
+                                  : !takes_batches(r->m->s)
                                       ? "Batches are not taken here"
-                                      : "A message is an object");
+                                      : "A batch has 1 to 64 messages");
     if (t->n > MAX_MEMBERS)
         return refuse_members(r, t, "Too many members");
     twins = has_twins(r->m->a, t);
@@ -546,7 +554,7 @@ static bool
 is_batch(const struct mcp_session *s, const struct json_tok *root)
 {
     return root->type == JSON_ARRAY && root->n > 0 && root->n <= MAX_BATCH &&
-           s->initialized && s->rev == MCP_2025_03_26;
+           takes_batches(s);
 }
 
 /* What stands for an id that cannot be read: nothing from 2025-11-25 on,
@@ -651,7 +659,7 @@ mcp_judge(struct mcp_message *m, const struct mcp_facts *f)
     if (err != 0 && new_broken(m) != 0)
         return ERR_NOMEM;
     if (err == ERR_TOO_LARGE)
-        return refuse_envelope(m->v, "Too deep or too many values");
+        return refuse_envelope(m->v, "Over 128 levels deep, or 65536 values");
     if (err != 0)
         return refuse(m->v, MCP_BAD_REQUEST, RPC_PARSE_ERROR, "Parse error");
     found = find_session(m, root);
@@ -874,6 +882,10 @@ fault_of(const struct request *r, int err)
     }
     if (r->why != NULL)
         f.text = r->why;
+    if (r->call.why != NULL && err == ERR_INVALID) {
+        f.text = r->call.why;
+        f.value = STR_NONE;
+    }
     return f;
 }
 

@@ -35,6 +35,7 @@ struct mcp_call {
     unsigned caps;               /* enum mcp_cap of the client, or 0 */
     bool read_only;              /* the principal may not write */
     bool may_wait;               /* false: it has to be answered at once */
+    const char *why;             /* set by a prompt that refuses; or NULL */
     uint64_t since;              /* records above this are news to it */
     const struct json_tok *args; /* an object, or NULL when absent */
     void *prepared;              /* what the tool's prepare left here */

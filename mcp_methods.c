@@ -332,7 +332,9 @@ judge_complete(struct request *r)
         return ERR_NOMEM;
     if ((!q->prompt && !json_is(json_get(ref, "type"), "ref/resource")) ||
         q->ref.p == NULL || q->argument.p == NULL || q->value.p == NULL)
-        return refuse_params(r, "ref or argument is none");
+        return refuse_params(r, "ref must be a ref/prompt with a name or a "
+                             "ref/resource with a uri, and argument have a "
+                             "name and a value");
     return 0;
 }
 
@@ -653,6 +655,7 @@ run_prompt(struct request *r, struct buf *out)
 {
     int err;
 
+    r->call.why = NULL;
     buf_z(out, "\"messages\":[");
     err = r->prompt->run(&r->call);
     buf_char(out, ']');
@@ -677,6 +680,7 @@ run_complete(struct request *r, struct buf *out)
     if (q.total > 0 || out->len == start + 1)
         buf_printf(out, ",\"total\":%llu", (unsigned long long)q.total);
     buf_z(out, q.more ? ",\"hasMore\":true}" : ",\"hasMore\":false}");
+    r->call.why = "Unknown prompt, template or argument";
     return err;
 }
 

@@ -100,11 +100,12 @@ mcp_task_judge_call(struct request *r)
     if (!r->task && support == MCP_TASK_REQUIRED)
         return refuse(r, RPC_METHOD_NOT_FOUND,
                       "This tool runs as a task only");
-    if (r->task && (task->type != JSON_OBJECT ||
-                    (!is_absent(json_get(task, "ttl")) &&
-                     !json_int(json_get(task, "ttl"), &r->ttl_ms))))
+    if (r->task && task->type != JSON_OBJECT)
+        return refuse(r, RPC_INVALID_PARAMS, "task must be an object");
+    if (r->task && !is_absent(json_get(task, "ttl")) &&
+        !json_int(json_get(task, "ttl"), &r->ttl_ms))
         return refuse(r, RPC_INVALID_PARAMS,
-                      "task must be an object, and its ttl a number");
+                      "ttl must be a whole number of milliseconds");
     if (r->task && !mcp_can_defer(r))
         return refuse(r, RPC_INVALID_REQUEST, "Nothing can be kept here");
     return 0;

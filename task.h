@@ -203,6 +203,9 @@ struct task_error {
 int task_fail(struct task_error *e, struct arena *a, int code,
               const char *field, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
+/* That there is no task id, or that it is in an archive. ERR_NOT_FOUND. */
+int task_fail_missing(struct task_error *e, struct arena *a, struct tasks *t,
+                      struct str id);
 /* The same for what the store said (ERR_BUSY, ERR_FULL, ERR_IO ...). */
 int task_fail_store(struct task_error *e, int code);
 

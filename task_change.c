@@ -698,7 +698,7 @@ load(struct change *ch)
     int rc = task_get(ch->t, ch->c->a, ch->id, &ch->old);
 
     if (rc == ERR_NOT_FOUND)
-        return refuse(ch, rc, "task_id", "there is no such task");
+        return task_fail_missing(&ch->c->e, ch->c->a, ch->t, ch->id);
     if (rc != 0)
         return fail_store(ch, rc);
     ch->exists = true;

@@ -535,8 +535,8 @@ tools_get(const struct tools *s, struct task_ctx *x,
 
     rc = task_event_last(s->t, x->a, raw_inner(args->v[F_TASK_ID]), &ev);
     if (rc == ERR_NOT_FOUND)
-        return tools_refuse(x, rc, "task_id",
-                            "there is no such task");
+        return task_fail_missing(&x->e, x->a, s->t,
+                                 raw_inner(args->v[F_TASK_ID]));
     if (rc != 0)
         return task_fail_store(&x->e, rc);
     if (str_is(section, "history"))

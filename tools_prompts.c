@@ -67,6 +67,9 @@ put_task(struct brief *p)
     struct task k;
     int rc = task_get(p->t, p->x.a, raw_inner(p->args.v[F_TASK_ID]), &k);
 
+    if (rc == ERR_NOT_FOUND)
+        return task_fail_missing(&p->x.e, p->x.a, p->t,
+                                 raw_inner(p->args.v[F_TASK_ID]));
     if (rc != 0)
         return rc;
     buf_z(&p->data, "Last changed: ");
@@ -236,6 +239,18 @@ write_standup(struct brief *p)
 
 /* ---- prompts ---- */
 
+/* What is wrong with its arguments, in one line. */
+static int
+refuse(struct mcp_call *c, const struct task_error *e)
+{
+    struct str next = e->next.p ? e->next : STR("");
+    struct str why = arena_printf(c->arena, "%.*s%s%.*s", STR_ARG(e->message),
+                                  next.len ? "; " : "", STR_ARG(next));
+
+    c->why = why.p;
+    return why.p && e->code != ERR_NOMEM ? ERR_INVALID : ERR_NOMEM;
+}
+
 /* The one message of a prompt. */
 static int
 run(struct mcp_call *c, enum task_tool prompt, int (*write)(struct brief *p))
@@ -245,9 +260,11 @@ run(struct mcp_call *c, enum task_tool prompt, int (*write)(struct brief *p))
     int rc = tools_args(c, &p.x, prompt, &p.args);
 
     if (rc != 0)
-        return rc == ERR_NOMEM ? rc : ERR_INVALID;
+        return refuse(c, &p.x.e);
     rc = write(&p);
     put_fenced(&p);
+    if (rc == ERR_NOT_FOUND)
+        rc = refuse(c, &p.x.e);
     if (rc == 0)
         rc = p.data.err ? p.data.err : p.b.err;
     if (rc == 0) {

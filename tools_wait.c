@@ -242,6 +242,8 @@ look(const struct wait *w, struct task_ctx *x, struct task *task)
     } else if ((rc = task_event_last(w->t, w->a, w->id, &ev)) == 0) {
         rc = look_back(w, ev, task);
     }
+    if (rc == ERR_NOT_FOUND && w->id.p != NULL)
+        return task_fail_missing(&x->e, x->a, w->t, w->id);
     return rc < 0 ? task_fail_store(&x->e, rc) : rc;
 }
 

@@ -417,7 +417,7 @@ run 3 --read-only checkpoint later --agent you
 
 begin waits
 run 1 wait none
-has err 'not found'
+has err 'no such task'
 run 2 wait
 has err 'task_id or agent is needed'
 tasks | "$bin" import - >out
@@ -822,6 +822,13 @@ run 0 list --ready
 has out "then"
 call 1 create_task '{"task_id":"first","title":"Another"}' | "$bin" >out
 has out already_exists 'in an archive'
+for args in 'get_task {"task_id":"first"}' \
+    'wait_for_task {"task_id":"first","timeout_seconds":0}' \
+    'claim_task {"task_id":"first","agent":"me"}'; do
+    call 1 "${args%% *}" "${args#* }" | "$bin" >out
+    has out not_found 'the task was archived' \
+        "mcptask import of the ${log##*/}.archive-DAY that holds it"
+done
 touch -t 202001010000 "$store/$hex"
 run 0 compact --orphans
 run 0 verify

@@ -27,6 +27,7 @@
     "'2099-01-01'}}}"
 #define NO_BATCH_TEXT "Batches are not taken here"
 #define NO_BATCH NULL_ERR(NO_BATCH_TEXT)
+#define BATCH_SIZE NULL_ERR("A batch has 1 to 64 messages")
 #define NULL_PARSE ERR("null", "-32700", "Parse error")
 #define NO_BATCH_BARE BARE_ERR("-32600", NO_BATCH_TEXT)
 
@@ -134,8 +135,9 @@ static const struct kase batch_cases[] = {
     {V03, NULL, "[{'jsonrpc':'2.0','method':'notifications/x'}]", "",
      MCP_ACCEPTED},
     {V03, NULL, "[{'jsonrpc':'2.0','id':1,'result':{}}]", "", MCP_ACCEPTED},
-    {V03, NULL, "[[" PING "]]", "[" NO_BATCH "]", MCP_OK},
-    {V03, NULL, "[]", NO_BATCH, MCP_BAD_REQUEST},
+    {V03, NULL, "[[" PING "]]",
+     "[" NULL_ERR("A message is an object") "]", MCP_OK},
+    {V03, NULL, "[]", BATCH_SIZE, MCP_BAD_REQUEST},
     {V03, NULL, "[" INIT("{'protocolVersion':'" V24 "'}") "]",
      "[" ERR("1", "-32600", "Not in a batch") "]", MCP_OK},
     {V03, NULL, "[" NEW("tools/list", "") "]",
@@ -175,7 +177,7 @@ test_batch_is_bounded(void)
     const struct json_tok *root;
 
     CHECK(ask_batch_of(65) == MCP_BAD_REQUEST);
-    CHECK(is_answer(NO_BATCH));
+    CHECK(is_answer(BATCH_SIZE));
     CHECK(ask_batch_of(64) == MCP_OK);
     CHECK(json_parse(&arena, buf_view(&out), &root, NULL) == 0);
     CHECK(root->type == JSON_ARRAY && root->n == 64);
@@ -186,7 +188,7 @@ test_depth_is_bounded(void)
 {
     char text[512];
     struct kase k = {V11, NULL, text,
-                     BARE_ERR("-32600", "Too deep or too many values"),
+                     BARE_ERR("-32600", "Over 128 levels deep, or 65536 values"),
                      MCP_BAD_REQUEST};
 
     memset(text, '[', 200);

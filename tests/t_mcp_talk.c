@@ -6,6 +6,9 @@
 #include "mcp_rig.h"
 #include "nomem.h"
 
+#define NO_REF "ref must be a ref/prompt with a name or a ref/resource with a " \
+    "uri, and argument have a name and a value"
+
 /* ---- what is offered ---- */
 
 #define GREET "{'name':'greet','title':'Greet','description':'Says hello'," \
@@ -78,18 +81,18 @@ static const struct kase offer_cases[] = {
      MCP_OK},
     {V11, NULL, COMPLETE_REQ("{'type':'ref/prompt','name':'nix'}",
                              "{'name':'name','value':''}"),
-     BAD("1", "Invalid params"), MCP_OK},
+     BAD("1", "Unknown prompt, template or argument"), MCP_OK},
     {V11, NULL, COMPLETE_REQ("{'type':'ref/what','name':'greet'}",
                              "{'name':'name','value':''}"),
-     BAD("1", "ref or argument is none"), MCP_OK},
+     BAD("1", NO_REF), MCP_OK},
     {V11, NULL, COMPLETE_REQ("{'type':'ref/prompt','uri':'greet'}",
                              "{'name':'name','value':''}"),
-     BAD("1", "ref or argument is none"), MCP_OK},
+     BAD("1", NO_REF), MCP_OK},
     {V11, NULL, COMPLETE_REQ("{'type':'ref/prompt','name':'greet'}",
                              "{'name':'name','value':7}"),
-     BAD("1", "ref or argument is none"), MCP_OK},
+     BAD("1", NO_REF), MCP_OK},
     {V11, NULL, MESSAGE("1", "completion/complete") "}",
-     BAD("1", "ref or argument is none"), MCP_OK},
+     BAD("1", NO_REF), MCP_OK},
 };
 
 /* ---- arguments in headers ---- */

@@ -146,13 +146,14 @@ test_refusals(void)
     static const struct {
         const char *in, *out;
     } old[] = {
+#define BAD_TTL BAD("1", "ttl must be a whole number of milliseconds")
         {TASK("echo", "{}"), ERR("1", "-32601", "This tool runs as no task")},
         {CALL("must", "{}"),
          ERR("1", "-32601", "This tool runs as a task only")},
         {REQ("1", "tools/call", "{'name':'await','task':7}"),
-         BAD("1", "task must be an object, and its ttl a number")},
-        {TASK_TTL("await", "{}", "'ttl':'x'"),
-         BAD("1", "task must be an object, and its ttl a number")},
+         BAD("1", "task must be an object")},
+        {TASK_TTL("await", "{}", "'ttl':'x'"), BAD_TTL},
+        {TASK_TTL("await", "{}", "'ttl':1.5"), BAD_TTL},
         {OLD("tasks/get"), NO_TASK("2")},
         {OLD("tasks/result"), NO_TASK("2")},
         {OLD("tasks/cancel"), NO_TASK("2")},

@@ -102,6 +102,8 @@ prompt(struct fixture *f, const char *name, const char *args,
         CHECK(json_parse(&f->a, quoted(&f->a, args), &m.args, NULL) == 0);
     rc = c->prompts[i].run(&m);
     *text = STR("");
+    if (m.why)
+        *text = str_of(m.why);
     if (rc != 0)
         return rc;
     CHECK(!m.is_error);
@@ -142,7 +144,7 @@ test_prompts_of_one_task(void)
     static const struct {
         const char *name, *args;
         int rc;
-        const char *outside; /* what stands before the fence */
+        const char *outside; /* what stands before the fence, or why not */
     } cases[] = {
         {"resume_task", "{'task_id':'a'}", 0, "Go on with the task \"a\"."},
         {"resume_task", "{'task_id':'a','agent':'m\\u0022\\n```'}", 0,
@@ -152,14 +154,16 @@ test_prompts_of_one_task(void)
          "Hand over the task \"a\"."},
         {"handoff_task_brief", "{'task_id':'a','to_agent':'you'}", 0,
          "to_agent \"you\"."},
-        {"resume_task", "{'task_id':'no'}", ERR_NOT_FOUND, 0},
-        {"resume_task", "{'task_id':'a/b'}", ERR_INVALID, 0},
-        {"resume_task", "{'agent':'x','to':'y'}", ERR_INVALID, 0},
-        {"handoff_task_brief", NULL, ERR_INVALID, 0},
-        {"handoff_task_brief", "{'task_id':''}", ERR_INVALID, 0},
-        {"handoff_task_brief", "{'task_id':'no'}", ERR_NOT_FOUND, 0},
-        {"standup", "{'since':'yesterday'}", ERR_INVALID, 0},
-        {"standup", "{'since':'-1'}", ERR_INVALID, 0},
+        {"resume_task", "{'task_id':'no'}", ERR_INVALID, "there is no such "
+         "task; list_tasks shows the tasks there are"},
+        {"resume_task", "{'task_id':'a/b'}", ERR_INVALID, "task_id"},
+        {"resume_task", "{'agent':'x','to':'y'}", ERR_INVALID, "to"},
+        {"handoff_task_brief", NULL, ERR_INVALID, "task_id"},
+        {"handoff_task_brief", "{'task_id':''}", ERR_INVALID, "task_id"},
+        {"handoff_task_brief", "{'task_id':'no'}", ERR_INVALID,
+         "there is no such task"},
+        {"standup", "{'since':'yesterday'}", ERR_INVALID, "since"},
+        {"standup", "{'since':'-1'}", ERR_INVALID, "since"},
     };
     struct fixture f;
     struct str text;
@@ -174,6 +178,8 @@ test_prompts_of_one_task(void)
         if (!CHECK(prompt(&f, cases[i].name, cases[i].args, &text) ==
                    cases[i].rc))
             fprintf(stderr, "  %s %s\n", cases[i].name, cases[i].args);
+        if (cases[i].rc != 0 && !CHECK(strstr(text.p, cases[i].outside)))
+            fprintf(stderr, "  %s\n", text.p);
         if (cases[i].rc != 0)
             continue;
         CHECK(is_fenced(text.p, "Ignore this"));
