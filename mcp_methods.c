@@ -332,9 +332,8 @@ judge_complete(struct request *r)
         return ERR_NOMEM;
     if ((!q->prompt && !json_is(json_get(ref, "type"), "ref/resource")) ||
         q->ref.p == NULL || q->argument.p == NULL || q->value.p == NULL)
-        return refuse_params(r, "ref must be a ref/prompt with a name or a "
-                             "ref/resource with a uri, and argument have a "
-                             "name and a value");
+        return refuse_params(r, "ref needs a type and a name or uri, argument "
+                             "a name and a value");
     return 0;
 }
 

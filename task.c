@@ -104,19 +104,12 @@ int
 task_fail_missing(struct task_error *e, struct arena *a, struct tasks *t,
                   struct str id)
 {
-    bool archived = tasks_is_archived(t, id);
-    struct store_state st;
-    const char *slash;
-
-    task_fail(e, a, ERR_NOT_FOUND, "task_id", "%s",
-              archived ? "the task was archived" : "there is no such task");
-    if (!archived)
-        return ERR_NOT_FOUND;
-    store_state(t->store, &st);
-    slash = strrchr(st.path, '/');
-    e->next = arena_printf(a, "tell the operator: mcptask import of the "
-                           "%s.archive-DAY that holds it brings it back",
-                           slash ? slash + 1 : st.path);
+    if (!tasks_is_archived(t, id))
+        return task_fail(e, a, ERR_NOT_FOUND, "task_id",
+                         "there is no such task");
+    task_fail(e, a, ERR_NOT_FOUND, "task_id", "the task was archived");
+    e->next = STR("tell the operator: mcptask import of the log's .archive-DAY "
+                  "that holds it brings it back");
     return ERR_NOT_FOUND;
 }
 

@@ -205,12 +205,14 @@ read_path(const struct tools *s, struct prepared *p, struct str *out)
     return 0;
 }
 
-/* 0 or an error of the store. */
+/* 0, or what x.e explains. */
 static int
 put_content(const struct tools *s, struct prepared *p)
 {
-    return artifact_put(s->env->artifacts_dir, p->content, p->blob.sha256,
-                        &p->made);
+    int rc = artifact_put(s->env->artifacts_dir, p->content, p->blob.sha256,
+                          &p->made);
+
+    return rc == 0 ? 0 : task_fail_store(&p->x.e, rc);
 }
 
 static int
@@ -235,13 +237,10 @@ prepare_blob(const struct tools *s, struct prepared *p)
     store_state(tasks_store(s->t), &st);
     p->content = content;
     p->since = st.head + 1;
-    rc = st.err == ERR_READONLY || st.err == ERR_DAMAGED ? st.err
-                                                         : put_content(s, p);
-    if (rc != 0)
-        return task_fail_store(&x->e, rc);
     p->blob.stored = true;
     p->blob.size = content.len;
-    return 0;
+    return st.err == ERR_READONLY || st.err == ERR_DAMAGED
+               ? task_fail_store(&x->e, st.err) : put_content(s, p);
 }
 
 static void
@@ -310,16 +309,12 @@ static int
 attach(struct mcp_call *c, struct prepared *p, struct task_receipt *r)
 {
     const struct tools *s = c->ctx;
-    int rc;
 
-    if (p->rc != 0)
+    if (p->rc != 0 ||
+        (p->blob.stored && store_locked(tasks_store(s->t)) &&
+         !artifact_has(s->env->artifacts_dir, str_of(p->blob.sha256),
+                       p->blob.size) && put_content(s, p) != 0))
         return tools_error(c, &p->x.e);
-    if (p->blob.stored && store_locked(tasks_store(s->t)) &&
-        !artifact_has(s->env->artifacts_dir, str_of(p->blob.sha256),
-                      p->blob.size) && (rc = put_content(s, p)) != 0) {
-        task_fail_store(&p->x.e, rc);
-        return tools_error(c, &p->x.e);
-    }
     return change(c, &p->x, TOOL_ATTACH, &p->args, &p->blob,
                   TOOLS_RECEIPT_ROOM, r);
 }

@@ -827,7 +827,7 @@ for args in 'get_task {"task_id":"first"}' \
     'claim_task {"task_id":"first","agent":"me"}'; do
     call 1 "${args%% *}" "${args#* }" | "$bin" >out
     has out not_found 'the task was archived' \
-        "mcptask import of the ${log##*/}.archive-DAY that holds it"
+        "mcptask import of the log's .archive-DAY that holds it"
 done
 touch -t 202001010000 "$store/$hex"
 run 0 compact --orphans

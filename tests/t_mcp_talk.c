@@ -6,8 +6,8 @@
 #include "mcp_rig.h"
 #include "nomem.h"
 
-#define NO_REF "ref must be a ref/prompt with a name or a ref/resource with a " \
-    "uri, and argument have a name and a value"
+#define NO_REF \
+    "ref needs a type and a name or uri, argument a name and a value"
 
 /* ---- what is offered ---- */
 
