@@ -188,7 +188,8 @@ test_depth_is_bounded(void)
 {
     char text[512];
     struct kase k = {V11, NULL, text,
-                     BARE_ERR("-32600", "Over 128 levels deep, or 65536 values"),
+                     BARE_ERR("-32600",
+                              "Over 128 levels deep, or 65536 values"),
                      MCP_BAD_REQUEST};
 
     memset(text, '[', 200);
