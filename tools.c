@@ -284,22 +284,18 @@ drop_content(const struct tools *s, struct prepared *p)
     struct store *store = tasks_store(s->t);
     uint64_t n = p->since, next = store_next_n(store);
     struct arena a = {0};
-    struct store_state st;
     struct store_rec r;
-    bool named;
+    bool named = !p->made || !store_locked(store) || next - n > LOOK_BACK ||
+                 p->x.e.code == ERR_UNKNOWN;
     int rc;
 
-    if (!p->made)
-        return;
-    store_state(store, &st);
-    named = !store_locked(store) || next - n > LOOK_BACK ||
-            st.err == ERR_IO || p->x.e.code == ERR_UNKNOWN;
     for (; !named && n < next; n++) {
         rc = store_read_n(store, n, &a, &r);
         named = rc == 0 ? names(&r, p->blob.sha256) : rc != ERR_NOT_FOUND;
         arena_reset(&a);
     }
     arena_fini(&a);
+    p->made = false; /* from here on it is who counts on it that cares */
     if (!named)
         artifact_remove(s->env->artifacts_dir, p->blob.sha256);
 }

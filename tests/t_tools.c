@@ -839,7 +839,7 @@ test_refused_artifact_leaves_no_file(void)
     CHECK(runs(&f, &good, 0) && !runs(&f, &bad, 0));
     CHECK(access(path, F_OK) == 0);
     commits(&f, false);
-    CHECK(!runs(&f, &good, ERR_UNKNOWN));
+    CHECK(!runs(&f, &good, ERR_UNKNOWN) && !runs(&f, &bad, ERR_UNKNOWN));
     CHECK(access(path, F_OK) == 0); /* nobody knows */
     CHECK(unlink(path) == 0);
     /* A record that came between. */
