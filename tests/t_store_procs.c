@@ -268,12 +268,13 @@ static void
 make_all(struct tstore *t, const char *artifacts)
 {
     char hex[SHA256_HEX + 1];
+    bool made;
     struct buf b = {0};
     struct sign *sign;
     CHECK(ts_put(t, "task/1", "\"v\":1") == 0);
     CHECK(sign_new(&sign, t->s) == 0);
     CHECK(sign_seal(sign, "session", STR("x"), STR("y"), &b) == 0);
-    CHECK(artifact_put(artifacts, STR("abc"), hex) == 0);
+    CHECK(artifact_put(artifacts, STR("abc"), hex, &made) == 0);
     int fd = open(path, O_WRONLY | O_APPEND);
     CHECK(write(fd, "{\"c", 3) == 3 && close(fd) == 0);
     CHECK(ts_put(t, "task/1", "\"v\":2") == 0 && ts_compact(t) == 0);
