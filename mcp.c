@@ -81,6 +81,7 @@ mcp_free(struct mcp *m)
     ASSERT(m->kept == NULL);
     while (m->sessions != NULL)
         mcp_session_free(m->sessions);
+    arena_fini(&m->runs);
     free(m);
 }
 

@@ -77,6 +77,10 @@ void mcp_prepare(struct mcp_message *m);
    out->err says so. */
 enum mcp_status mcp_run(struct mcp_message *m, struct buf *out,
                         struct buf *notes);
+/* The memory that runs have taken since mcp_end_turn, and its end: all that
+   was run is answered or kept. */
+size_t mcp_runs_len(const struct mcp *m);
+void mcp_end_turn(struct mcp *m);
 /* Gives what mcp_run appended to notes to send, a message at a time. */
 void mcp_give_notes(struct str notes,
                     void (*send)(void *ctx, struct str message,
@@ -116,10 +120,12 @@ struct mcp_sink {
     struct mcp_sink *next; /* mcp's own */
 };
 
-/* Copies a message whose run gave MCP_WAITS, with all that it needs, into
-   memory of its own; owner is what mcp_next gives back. sink is where its
-   later notes go. 0 or ERR_NOMEM. */
-int mcp_keep(const struct mcp_message *m, struct mcp_sink *sink, void *owner,
+/* Has a message whose run gave MCP_WAITS wait, behind the commit of that run.
+   One that is new is copied, with its arguments, into memory of its own; owner
+   is what mcp_next gives back, sink where its later notes go. One that was
+   kept before is *out itself. Of the run only its state is kept. 0 or
+   ERR_NOMEM. */
+int mcp_keep(struct mcp_message *m, struct mcp_sink *sink, void *owner,
              struct mcp_message **out);
 /* The owner of the next kept message that is to be run again, and the
    message; each is given once until it waits again. NULL: none. */
@@ -129,8 +135,6 @@ int64_t mcp_due_ms(const struct mcp *m);
 /* Whether its client may come back for the answer on another stream, and
    after how many milliseconds; 0: no. */
 unsigned mcp_polls(const struct mcp_message *m);
-/* A kept message that was run again and waits once more. */
-void mcp_keep_on(struct mcp_message *m);
 /* Ends a kept message; its client gets no answer. */
 void mcp_drop(struct mcp_message *m);
 

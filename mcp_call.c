@@ -21,7 +21,10 @@
    4. A kept message is given out once until it waits again, and one that was
       cancelled gives no answer.
    5. Kept are MCP_MAX_KEPT messages of a session and MCP_KEPT_LEN bytes of
-      all, and at most the messages of one turn more. */
+      all, and at most the messages of one turn more.
+   6. A message that waits keeps its text, the questions that went out with
+      their answers, and the state of its last run: nothing else outlives the
+      turn of a run. */
 
 #include "mcp_int.h"
 #include "sha256.h"
@@ -32,6 +35,9 @@
 
 #define STATE_MS (10 * 60 * 1000) /* for a client to answer */
 #define ID_PREFIX "mcptask-"      /* of the ids of our requests */
+/* MCP_MAX_KEPT and MCP_KEPT_LEN in words */
+#define TOO_MANY_WAIT "too many waiting calls: 256 of a session or 8 MiB of " \
+                      "all; end some, or ask again later"
 
 /* By the bits of enum mcp_cap. */
 static const struct {
@@ -147,6 +153,15 @@ void
 mcp_wait(struct mcp_call *c, int64_t ms)
 {
     c->of->wait_ms = ms > 0 ? ms : 0;
+}
+
+int
+mcp_go_on(struct mcp_call *c, struct str state)
+{
+    mcp_state(c, state);
+    mcp_wait(c, 0);
+    c->of->goes_on = true;
+    return ERR_MORE;
 }
 
 /* Later revisions have no such streams, and earlier clients do not expect
@@ -372,6 +387,7 @@ mcp_begin_run(struct request *r)
     r->asked = false;
     r->state = STR_NONE;
     r->wait_ms = -1;
+    r->goes_on = false;
     r->poll_ms = 0;
     r->watch = STR_NONE;
     r->telling = r->told;
@@ -381,10 +397,22 @@ mcp_begin_run(struct request *r)
     if (m->at == NULL && r->again == NULL && m->m->store != NULL)
         r->call.since = store_next_n(m->m->store) - 1;
     r->call.is_error = r->call.content = false;
-    if (m->at != NULL) {
-        r->call.arena = &m->runs[m->turn % 2];
-        arena_reset(r->call.arena);
-    }
+    r->call.until_ms = clock_mono_ms() + MCP_SLICE_MS;
+    r->call.read_max = MCP_READ_MAX / m->n;
+    if (r->again == NULL)
+        r->call.arena = &m->m->runs;
+}
+
+size_t
+mcp_runs_len(const struct mcp *m)
+{
+    return arena_size(&m->runs);
+}
+
+void
+mcp_end_turn(struct mcp *m)
+{
+    arena_reset(&m->runs);
 }
 
 void
@@ -450,7 +478,7 @@ send_questions(struct request *r)
     }
 }
 
-/* Invariant 5. */
+/* Invariant 5. What each principal may have of it is decided here, too. */
 bool
 mcp_may_keep(const struct request *r)
 {
@@ -494,8 +522,10 @@ settle(struct request *r)
         return ERR_MORE;
     if (is_modern(r) && (r->asked || !waits))
         return MCP_ASKS;
-    if (!mcp_may_keep(r))
+    if (!mcp_may_keep(r)) {
+        r->why = TOO_MANY_WAIT;
         return ERR_TOO_LARGE;
+    }
     if (!is_modern(r))
         send_questions(r);
     return ERR_MORE;
@@ -512,7 +542,7 @@ put_refusal(const struct request *r, int err, struct buf *out)
                err_name(err == ERR_MORE ? ERR_BLOCKED : err),
                err == ERR_MORE
                    ? "it would have to wait, which nothing in a batch can"
-               : err == ERR_TOO_LARGE ? "too much waits already"
+               : err == ERR_TOO_LARGE ? TOO_MANY_WAIT
                : err == ERR_UNAUTHORIZED ? "this token may only read"
                                          : "the client cannot be asked for");
     for (i = 0; i < N_CAPS; i++) {
@@ -600,17 +630,45 @@ judge_copy(struct mcp_message *k, const struct mcp_message *m)
     return err < 0 ? err : 0;
 }
 
+/* Counts what k keeps. */
 static void
-wait_again(struct mcp_message *k)
+count(struct mcp_message *k)
 {
-    int64_t wait_ms = k->v->wait_ms;
+    size_t len = sizeof(*k) + arena_size(&k->own) + k->state.cap;
 
-    k->due_ms = wait_ms < 0 ? INT64_MAX : clock_mono_ms() + wait_ms;
+    k->m->kept_len += len - k->len;
+    k->len = len;
+}
+
+/* Has k wait for what the run of r said, which is its own or that of the
+   message that it was copied from. ERR_NOMEM. */
+static int
+let_wait(struct mcp_message *k, const struct request *r)
+{
+    struct request *own = k->v;
+    struct mcp_question *q;
+
+    buf_reset(&k->state, 0);
+    buf_put(&k->state, r->state.p, r->state.len);
+    if (k->state.err != 0)
+        return ERR_NOMEM;
+    for (q = own->questions; q != NULL; q = q->next) {
+        q->sent = true;
+        q->params = STR_NONE; /* they were of the run */
+    }
+    own->told = r->telling;
+    own->poll_ms = r->poll_ms;
+    own->seen = r->seen;
+    own->call.since = r->goes_on ? r->call.since : r->seen;
+    own->call.round = r->call.round + 1;
+    own->call.state = buf_view(&k->state);
+    k->due_ms = r->wait_ms < 0 ? INT64_MAX : clock_mono_ms() + r->wait_ms;
     k->given = false;
     /* What its turn has committed behind it may be what it waits for. */
-    k->watch = k->v->watch.len > 0 ? str_hash(k->v->watch) : 0;
-    k->ready = k->cancelled ||
-               (k->watch != 0 && mcp_head(k->m) > k->v->seen);
+    k->watch = r->watch.len > 0 ? str_hash(r->watch) : 0;
+    k->ready = k->cancelled || (k->watch != 0 && mcp_head(k->m) > r->seen);
+    count(k);
+    return 0;
 }
 
 void
@@ -645,46 +703,40 @@ free_kept(struct mcp_message *k)
 {
     if (k->n > 0 && k->v->listen != NULL)
         mcp_listen_end(k);
+    k->m->kept_len -= k->len;
     arena_fini(&k->own);
-    arena_fini(&k->runs[0]);
-    arena_fini(&k->runs[1]);
+    buf_fini(&k->state);
     free(k);
 }
 
 int
-mcp_keep(const struct mcp_message *m, struct mcp_sink *sink, void *owner,
+mcp_keep(struct mcp_message *m, struct mcp_sink *sink, void *owner,
          struct mcp_message **out)
 {
-    struct mcp_message *k = calloc(1, sizeof(*k));
-    const struct request *r = m->v;
+    struct mcp_message *k;
 
+    if (m->at != NULL) {
+        *out = m;
+        return let_wait(m, m->v);
+    }
+    k = calloc(1, sizeof(*k));
     if (k == NULL)
         return ERR_NOMEM;
     k->m = m->m;
     k->a = &k->own;
     k->sink = sink;
     k->owner = owner;
-    if (judge_copy(k, m) != 0 || copy_questions(k, r) != 0)
-        goto fail;
-    k->v->wait_ms = r->wait_ms;
-    k->v->poll_ms = r->poll_ms;
-    k->v->told = r->telling;
-    k->v->watch = arena_str(k->a, r->watch);
-    k->v->seen = r->seen;
-    k->v->call.since = r->call.since;
-    k->v->call.round = r->call.round + 1;
-    k->v->call.state = arena_str(k->a, r->state);
-    if (k->v->call.state.p == NULL || k->v->watch.p == NULL)
+    if (judge_copy(k, m) != 0 || copy_questions(k, m->v) != 0)
         goto fail;
     mcp_prepare(k);
-    wait_again(k);
+    if (let_wait(k, m->v) != 0)
+        goto fail;
     k->at = &k->m->kept;
     k->next = k->m->kept;
     if (k->next != NULL)
         k->next->at = &k->next;
     k->m->kept = k;
     k->m->counts.waiting++;
-    k->m->kept_len += k->text.len;
     k->s->n_kept++;
     if (k->v->listen != NULL)
         mcp_listen_begin(k);
@@ -697,27 +749,12 @@ fail:
 }
 
 void
-mcp_keep_on(struct mcp_message *m)
-{
-    struct mcp_question *q;
-
-    for (q = m->v->questions; q != NULL; q = q->next)
-        q->sent = true;
-    m->v->told = m->v->telling;
-    m->v->call.round++;
-    m->v->call.state = m->v->state;
-    m->turn++;
-    wait_again(m);
-}
-
-void
 mcp_drop(struct mcp_message *m)
 {
     *m->at = m->next;
     if (m->next != NULL)
         m->next->at = m->at;
     m->m->counts.waiting--;
-    m->m->kept_len -= m->text.len;
     m->s->n_kept--;
     free_kept(m);
 }
@@ -797,6 +834,7 @@ answer_question(struct mcp_message *k, const struct json_tok *t)
         text_put(id, sizeof(id), ID_PREFIX "%llu", (unsigned long long)q->id);
         if (q->answer == NULL && json_is(json_get(t, "id"), id)) {
             q->answer = copy_answer(k->a, t);
+            count(k);
             hit = true;
         }
         open |= q->answer == NULL;

@@ -28,7 +28,7 @@ enum mcp_support { MCP_TASK_FORBIDDEN, MCP_TASK_OPTIONAL, MCP_TASK_REQUIRED };
    a store is committed by the caller of mcp_run; it may be run again. */
 struct mcp_call {
     void *ctx;                   /* the catalogue's */
-    struct arena *arena;         /* lives until the answer is out */
+    struct arena *arena;         /* of this run, until its answer is out */
     enum mcp_rev rev;
     struct str client;           /* clientInfo.name, or empty */
     struct str principal;        /* who is authorised; empty: the one */
@@ -37,6 +37,9 @@ struct mcp_call {
     bool may_wait;               /* false: it has to be answered at once */
     const char *why;             /* set by a prompt that refuses; or NULL */
     uint64_t since;              /* records above this are news to it */
+    int64_t until_ms;            /* clock_mono_ms by which the run is to end,
+                                    or to go on in a later one */
+    size_t read_max;             /* bytes of records that it may read */
     const struct json_tok *args; /* an object, or NULL when absent */
     void *prepared;              /* what the tool's prepare left here */
     unsigned round;              /* how often it had to wait before */
@@ -161,6 +164,12 @@ int mcp_need(struct mcp_call *c, unsigned caps);
 void mcp_state(struct mcp_call *c, struct str state);
 /* A call that returns ERR_MORE is run again after ms at the latest. */
 void mcp_wait(struct mcp_call *c, int64_t ms);
+/* Ends a run whose time is over before its work is: the next one begins at
+   state as soon as others have had theirs, with c->since as it is. Returns
+   ERR_MORE. */
+int mcp_go_on(struct mcp_call *c, struct str state);
+#define MCP_SLICE_MS 10 /* until c->until_ms */
+#define MCP_READ_MAX ((size_t)2 * 1024 * 1024) /* c->read_max, of a batch */
 /* A call that returns ERR_MORE is run again when a record is committed whose
    key this is, or that has it as its alias; the last one counts. Such a run
    may come for nothing, and finds all that happened above c->since. */

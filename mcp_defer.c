@@ -24,7 +24,6 @@
 #include <string.h>
 
 #define MAX_SETTLED 256  /* calls of a turn */
-#define SETTLE_MS 20     /* or so long, with the lock held */
 #define RETRY_MS 1000    /* after an error that left marks */
 #define MAX_MESSAGE 256  /* bytes of a status message */
 
@@ -181,6 +180,8 @@ mcp_defer_create(struct request *r, int err, size_t at, struct buf *out)
         r->why = k.message.p;
     if (err != 0)
         return err;
+    if (r->goes_on)
+        calls_mark(r->m->m->calls, k.id);
     mcp_attend(r, &k, true);
     mcp_put_created(r, &k, out);
     return MCP_TASK;
@@ -310,7 +311,10 @@ run_again(struct mcp *m, struct str id)
     err = settle(&r, err, &k, &out);
     if (err != 0)
         goto out;
-    calls_saw(m->calls, id);
+    if (r.goes_on)
+        calls_mark(m->calls, id);
+    else
+        calls_saw(m->calls, id);
     mcp_attend_notes(m, id, buf_view(&notes));
 out:
     buf_fini(&out);
@@ -343,7 +347,7 @@ mcp_settle(struct mcp *m)
     if (m->calls == NULL || from < m->settle_ms)
         return;
     for (n = 0; err == 0 && n < MAX_SETTLED &&
-                clock_mono_ms() - from <= SETTLE_MS &&
+                clock_mono_ms() - from < MCP_SLICE_MS && /* the lock is held */
                 store_staged_len(m->store) < STORE_FULL_BATCH &&
                 calls_next_marked(m->calls, id); n++)
         err = run_again(m, str_of(id));

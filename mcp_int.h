@@ -24,7 +24,7 @@
 #define MCP_LIST_PAUSE_MS 1000   /* between two list_changed */
 #define MCP_LOG_DEFAULT 6        /* info */
 #define MCP_MAX_KEPT 256         /* messages of one session that wait */
-#define MCP_KEPT_LEN ((size_t)2 * 1024 * 1024) /* bytes of all that do */
+#define MCP_KEPT_LEN ((size_t)8 * 1024 * 1024) /* memory of all that do */
 
 enum rpc_code {
     RPC_PARSE_ERROR = -32700,
@@ -139,6 +139,7 @@ struct request {
     struct str state;   /* mcp_state's in this run; .p NULL: none */
     int64_t wait_ms;    /* mcp_wait's in this run; -1: none */
     unsigned poll_ms;   /* mcp_poll's */
+    bool goes_on;       /* mcp_go_on was called in this run */
     struct str watch;   /* mcp_watch's in this run; empty: none */
     uint64_t seen;      /* records up to this n are no news to it */
     /* of deferred calls */
@@ -167,8 +168,8 @@ struct mcp_message {
     size_t n;
     /* of kept ones, which have an at */
     struct arena own;     /* what it is */
-    struct arena runs[2]; /* of this run and the one before, in turns */
-    unsigned turn;
+    struct buf state;     /* what its next run finds in call.state */
+    size_t len;           /* bytes of all this, as counted in kept_len */
     struct mcp_message *next, **at; /* in mcp's list of kept ones */
     void *owner;
     struct mcp_sink *sink;
@@ -187,7 +188,8 @@ struct mcp {
     struct mcp_session *by_id[MCP_CHAINS];
     size_t n_sessions;
     struct mcp_message *kept; /* the newest first */
-    size_t kept_len;          /* bytes of their texts */
+    size_t kept_len;          /* bytes of all that they keep */
+    struct arena runs;        /* what the runs of this turn take */
     uint64_t last_ask;        /* id of the last request to a client */
     uint64_t list_clock;      /* counts changes of lists */
     uint64_t list_n[3];       /* by enum mcp_list: clock of the last change */

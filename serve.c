@@ -17,11 +17,14 @@
    3. Where a commit fails, every message from the first that staged on is
       run again against the undone state: what such a read has seen and what
       such a writer has promised is not so.
-   4. A turn is bounded in messages, in bytes staged, in bytes answered and
-      in the memory that its messages take; nor are more pushed than that.
+   4. A turn is bounded in time, in messages, in bytes staged, in bytes
+      answered and in the memory that its messages and their runs take; nor
+      are more pushed than that. Peers that it did not come to are first in
+      the next.
    5. A message owns nothing: it lives in its peer's arena, which is reset
       when the peer's whole queue is answered, and in the transport's text;
-      unless it waits: then it is mcp's copy.
+      unless it waits: then it is mcp's copy. What a run takes is given back
+      at the end of its turn.
    6. Each committed record, whoever wrote it, is shown to mcp once; while
       somebody listens, other processes' are looked for every
       SERVE_FOLLOW_MS. */
@@ -34,8 +37,9 @@
 #include <string.h>
 
 #define MAX_RUN 256                     /* messages in a turn */
+#define MAX_TURN_MS MCP_SLICE_MS        /* then no more are run in it */
 #define MAX_OUT ((size_t)1024 * 1024)   /* then no more are run in it */
-#define MAX_ARENAS ((size_t)2 * 1024 * 1024) /* of those pushed, of those run */
+#define MAX_ARENAS ((size_t)2 * 1024 * 1024) /* of those pushed, of runs */
 #define ARENA_KEEP ((size_t)16 * 1024)  /* of an idle peer */
 #define OUT_KEEP MAX_OUT                /* kept for the next turn */
 #define COMPACT_PAUSE_MS (60 * 1000)    /* after one that was given up */
@@ -94,7 +98,8 @@ struct serve {
     struct buf out;                /* the answers of this turn */
     struct buf notes;              /* what goes before them, a line each */
     size_t arenas_len;             /* of all peers */
-    size_t arenas_full;            /* that ends this turn */
+    int64_t full_ms;               /* that ends this turn */
+    struct peer *last;             /* whose messages it came to; or NULL */
     size_t n_ran;
     size_t first_staged; /* index into ran: the first that staged */
     int refuse;          /* why nothing can be written in this turn */
@@ -397,7 +402,8 @@ begin(struct serve *s, bool writes)
     s->out.len = s->notes.len = 0;
     s->n_ran = 0;
     s->first_staged = MAX_RUN;
-    s->arenas_full = s->arenas_len + MAX_ARENAS;
+    s->full_ms = clock_mono_ms() + MAX_TURN_MS;
+    s->last = NULL;
     s->refuse = 0;
     if (writes)
         err = s->waiting ? store_lock_wait(s->store) : store_lock(s->store);
@@ -449,7 +455,8 @@ turn_is_full(const struct serve *s)
 {
     return s->n_ran == MAX_RUN || s->out.len + s->notes.len >= MAX_OUT ||
            store_staged_len(s->store) >= STORE_FULL_BATCH ||
-           s->arenas_len >= s->arenas_full;
+           mcp_runs_len(s->mcp) >= MAX_ARENAS ||
+           (s->n_ran > 0 && clock_mono_ms() >= s->full_ms);
 }
 
 static void
@@ -470,7 +477,7 @@ run_peer(struct serve *s, struct peer *p)
         r->m = p->head->m;
         r->waiting = p->head->waiting;
         run(s, r, err);
-        count_arena(p, arena_size(&p->arena));
+        s->last = p;
         if (store_staged_n(s->store) > staged && s->n_ran < s->first_staged)
             s->first_staged = s->n_ran;
         s->n_ran++;
@@ -529,9 +536,12 @@ tell_trouble(struct serve *s)
 static bool
 keep(const struct ran *r)
 {
-    struct waiting *w = calloc(1, sizeof(*w));
+    struct waiting *w = r->waiting;
     struct peer *p = r->peer;
 
+    if (w != NULL)
+        return mcp_keep(r->m, &p->sink, w, &w->msg.m) == 0;
+    w = calloc(1, sizeof(*w));
     if (w == NULL || mcp_keep(r->m, &p->sink, w, &w->msg.m) < 0) {
         free(w);
         return false;
@@ -564,12 +574,9 @@ give(const struct serve *s, const struct ran *r)
     struct buf b = {0};
 
     give_notes(s, r);
-    if (r->status == MCP_WAITS && r->waiting != NULL) {
-        mcp_keep_on(r->m);
-        return;
-    }
     if (r->status == MCP_WAITS && keep(r)) {
-        p->ops->later(p->ctx, mcp_polls(p->waiting->msg.m));
+        if (r->waiting == NULL)
+            p->ops->later(p->ctx, mcp_polls(p->waiting->msg.m));
         return;
     }
     if (r->end > r->off)
@@ -586,8 +593,22 @@ give(const struct serve *s, const struct ran *r)
     buf_fini(&b);
 }
 
+/* Puts those behind the last peer that was run before all others. */
+static void
+rotate(struct serve *s)
+{
+    struct peer *first = s->last != NULL ? s->last->next : NULL;
+
+    if (first == NULL)
+        return;
+    *s->busy_end = s->busy;
+    s->busy = first;
+    s->busy_end = &s->last->next;
+    s->last->next = NULL;
+}
+
 /* Gives the answers out, and then takes the peers off the list that have
-   nothing left; those that have come first in the next turn. */
+   nothing left. */
 static void
 release(struct serve *s)
 {
@@ -605,6 +626,8 @@ release(struct serve *s)
     }
     buf_reset(&s->notes, OUT_KEEP / 16);
     buf_reset(&s->out, OUT_KEEP);
+    mcp_end_turn(s->mcp);
+    rotate(s);
     p = s->busy;
     s->busy = NULL;
     s->busy_end = &s->busy;

@@ -102,7 +102,7 @@ check_line(struct mcp *mcp, const struct mcp_facts *f, struct str line)
     mcp_prepare(m);
     while (mcp_next(mcp, INT64_MAX - 1, &k) == &owner) {
         if (check_run(k) == MCP_WAITS)
-            mcp_keep_on(k);
+            mcp_keep(k, &sink, &owner, &k);
         else
             mcp_drop(k);
         if (mcp_due_ms(mcp) != 0)

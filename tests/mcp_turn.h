@@ -281,7 +281,7 @@ job_give(struct job *j)
         hear(w, (struct str){p, (size_t)(lf - p)}, STR_NONE, true);
     }
     if (j->status == MCP_WAITS && j->kept)
-        mcp_keep_on(j->m);
+        mcp_keep(j->m, NULL, NULL, &kept);
     else if (j->status == MCP_WAITS)
         mcp_keep(j->m, w->id[0] != '\0' ? &w->post : &w->pipe, w, &kept);
     else if (j->out.len > 0)
