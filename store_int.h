@@ -90,6 +90,9 @@ struct store {
     /* closed generations are opened when history asks for them */
     int closed_fd;
     uint64_t closed_g;
+    /* Of the record that was last found by its number. */
+    uint64_t near_g, near_n;
+    int64_t near_off;
 
     void (*observe)(void *ctx, const struct store_entry *e,
                     const struct store_rec *r);

@@ -2,7 +2,10 @@
 
    Records of a closed generation are found by number too. Numbers rise with
    the offset in every file, so a search halves the file until a few blocks
-   are left; no index of numbers is kept.
+   are left; no index of numbers is kept. It begins where the last one ended,
+   since who reads back along a chain asks for numbers that stand close to one
+   another, and believes the numbers that it sees on its way; only where that
+   finds nothing is the whole file searched, by whole records.
 
    Every record read is checked against its CRC: what the disk has turned
    into something else is an error, never an answer. */
@@ -74,17 +77,29 @@ line_from(int fd, int64_t off, int64_t end)
     return end;
 }
 
-/* The number of the record at off, if there is a whole one: a damaged digit
-   must not send the search astray. */
+/* A file that is searched. */
+struct search {
+    int fd;
+    int64_t end;
+    bool careful;
+};
+
+/* The number of the record at off. A damaged digit must not send a careful
+   search astray: it wants a whole record. */
 static bool
-number_at(int fd, int64_t off, int64_t end, uint64_t *n)
+number_at(const struct search *s, int64_t off, uint64_t *n)
 {
     char buf[8 * 1024];
+    int fd = s->fd;
+    int64_t end = s->end;
     struct record_reader rd = {.fd = fd, .off = off, .end = end};
     struct store_rec r;
     struct str line = {buf, 0};
-    ssize_t got = pread(fd, buf, sizeof buf, (off_t)off);
+    ssize_t got = pread(fd, buf, s->careful ? sizeof buf : 64, (off_t)off);
     char *lf = got > 0 ? memchr(buf, '\n', (size_t)got) : NULL;
+    if (!s->careful)
+        return got > 0 &&
+               record_peek_n((struct str){buf, (size_t)got}, n);
     line.len = lf ? (size_t)(lf - buf) : 0;
     bool found = (lf || record_next(&rd, &line, &off) == 1) &&
                  record_parse(line, &r) == 0;
@@ -93,29 +108,42 @@ number_at(int fd, int64_t off, int64_t end, uint64_t *n)
     return found;
 }
 
-int64_t
-store_search(int fd, int64_t end, uint64_t n)
+/* Where to begin to read for record n: no line before it has that number. */
+static int64_t
+search(const struct search *s, uint64_t n, int64_t near)
 {
-    int64_t lo = 0, hi = end;
+    int64_t lo = 0, hi = near > 0 ? near : s->end, step = SEARCH_LINEAR / 4;
     while (hi - lo > SEARCH_LINEAR) {
-        int64_t mid = lo + (hi - lo) / 2;
-        int64_t at = line_from(fd, mid, hi);
+        int64_t mid = near > step ? near - step : lo + (hi - lo) / 2;
+        int64_t at = line_from(s->fd, mid, hi);
         uint64_t found;
-        if (at >= hi || !number_at(fd, at, end, &found) || found >= n)
+        step *= 2;
+        if (at >= hi || !number_at(s, at, &found) || found >= n) {
             hi = mid; /* a bad line: what is before it is sure to be */
-        else
+        } else {
             lo = at;
+            near = 0; /* it is between the two */
+        }
     }
     return lo;
 }
 
-/* Reads record n of one file. */
-static int
-find_in(int fd, int64_t end, uint64_t n, struct arena *a,
-        struct store_rec *out)
+int64_t
+store_search(int fd, int64_t end, uint64_t n)
 {
-    struct record_reader rd = {.fd = fd, .off = store_search(fd, end, n),
-                               .end = end, .chunk = SEARCH_LINEAR};
+    return search(&(struct search){fd, end, true}, n, 0);
+}
+
+/* Reads record n of generation g. */
+static int
+find_in(struct store *s, uint64_t g, const struct search *file, uint64_t n,
+        struct arena *a, struct store_rec *out)
+{
+    int64_t near = !file->careful && s->near_g == g && n < s->near_n &&
+                   s->near_off <= file->end ? s->near_off : 0;
+    struct record_reader rd = {.fd = file->fd, .end = file->end,
+                               .off = search(file, n, near),
+                               .chunk = SEARCH_LINEAR};
     struct str line;
     uint64_t found;
     int64_t off;
@@ -137,6 +165,9 @@ find_in(int fd, int64_t end, uint64_t n, struct arena *a,
             continue;
         line = arena_str(a, line);
         result = line.p == NULL ? ERR_NOMEM : record_parse(line, out);
+        s->near_g = g;
+        s->near_n = n;
+        s->near_off = off;
     }
     record_reader_fini(&rd);
     return result == ERR_NOT_FOUND && bad ? ERR_DAMAGED : result;
@@ -156,6 +187,29 @@ open_closed(struct store *s, uint64_t g)
                         O_NONBLOCK);
     s->closed_g = g;
     return s->closed_fd;
+}
+
+/* In whichever generation it is. */
+static int
+find(struct store *s, uint64_t n, bool careful, struct arena *a,
+     struct store_rec *out)
+{
+    struct search file = {s->fd, s->end, careful};
+    struct stat st;
+    uint64_t g;
+    int rc = ERR_NOT_FOUND;
+    if (s->fd >= 0)
+        rc = find_in(s, s->g, &file, n, a, out);
+    for (g = s->g; rc == ERR_NOT_FOUND && g > 1; g--) {
+        file.fd = open_closed(s, g - 1);
+        if (file.fd < 0 && errno == ENOENT)
+            break;
+        if (file.fd < 0 || fstat(file.fd, &st) != 0)
+            return ERR_IO;
+        file.end = st.st_size;
+        rc = find_in(s, g - 1, &file, n, a, out);
+    }
+    return rc;
 }
 
 int
@@ -178,18 +232,9 @@ store_read_n(struct store *s, uint64_t n, struct arena *a,
         rest = arena_str(a, (struct str){rest.p, (size_t)(lf - rest.p)});
         return rest.p == NULL ? ERR_NOMEM : record_parse(rest, out);
     }
-    if (s->fd >= 0)
-        rc = find_in(s->fd, s->end, n, a, out);
-    for (uint64_t g = s->g; rc == ERR_NOT_FOUND && g > 1; g--) {
-        struct stat st;
-        int fd = open_closed(s, g - 1);
-        if (fd < 0 && errno == ENOENT)
-            break;
-        if (fd < 0 || fstat(fd, &st) != 0)
-            return ERR_IO;
-        rc = find_in(fd, st.st_size, n, a, out);
-    }
-    return rc;
+    rc = find(s, n, false, a, out);
+    return rc == ERR_NOT_FOUND || rc == ERR_DAMAGED ? find(s, n, true, a, out)
+                                                    : rc;
 }
 
 int
