@@ -38,8 +38,9 @@ struct mcp_call {
     const char *why;             /* set by a prompt that refuses; or NULL */
     uint64_t since;              /* records above this are news to it */
     int64_t until_ms;            /* clock_mono_ms by which the run is to end,
-                                    or to go on in a later one */
-    size_t read_max;             /* bytes of records that it may read */
+                                    or to go on in a later one; 0: never */
+    size_t read_max;             /* bytes of records that it may read; 0: as
+                                    many as it likes */
     const struct json_tok *args; /* an object, or NULL when absent */
     void *prepared;              /* what the tool's prepare left here */
     unsigned round;              /* how often it had to wait before */

@@ -343,11 +343,12 @@ mcp_settle(struct mcp *m)
     unsigned n;
     int err = 0;
 
-    /* What made a commit fail is kept out of those of others for a while. */
+    /* What made a commit fail is kept out of those of others for a while. And
+       the lock is held, so a slice of time is enough. */
     if (m->calls == NULL || from < m->settle_ms)
         return;
     for (n = 0; err == 0 && n < MAX_SETTLED &&
-                clock_mono_ms() - from < MCP_SLICE_MS && /* the lock is held */
+                (n == 0 || clock_mono_ms() - from < MCP_SLICE_MS) &&
                 store_staged_len(m->store) < STORE_FULL_BATCH &&
                 calls_next_marked(m->calls, id); n++)
         err = run_again(m, str_of(id));

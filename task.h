@@ -166,6 +166,8 @@ struct task_query {
     bool include_done; /* ended ones too */
     unsigned limit;    /* 1 to TASK_LIST_MAX, 0: 20 */
     struct str cursor; /* of the page before, empty: the first page */
+    bool uncounted;    /* no total is wanted */
+    size_t read_max;   /* bytes of records to be read, 0: TASK_READ_MAX */
 };
 
 struct task_page {
@@ -173,7 +175,7 @@ struct task_page {
     size_t n;
     struct str *after; /* of each task: the cursor to go on behind it */
     struct str next; /* cursor of the next page, empty: there is none */
-    bool partial;    /* the page ended for TASK_LOOK_MAX or _READ_MAX */
+    bool partial;    /* the page ended for TASK_LOOK_MAX or read_max */
     bool exact;      /* total is; else it is at least that */
     uint64_t total;  /* matches in all pages */
     uint64_t head;   /* newest seq of the log */
@@ -228,6 +230,8 @@ struct task_ctx {
     struct str principal;  /* empty: the one */
     bool require_evidence; /* refuse done without test_results */
     bool ownership_warn;   /* warn where another agent's lease is running */
+    size_t read_max;       /* bytes of records that a read may take; 0: as
+                              many as it likes */
     struct task_error e;   /* says why, when a call has failed */
 };
 

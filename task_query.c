@@ -1,7 +1,7 @@
 /* task_query - lists and searches: one walk over the live and the ended
    tasks, newest change first, merged by n.
 
-   1. A page is bounded: TASK_LOOK_MAX entries, TASK_READ_MAX bytes of records
+   1. A page is bounded: TASK_LOOK_MAX entries, read_max bytes of records
       (the record that passes it is still used). What ends early is partial
       and says where to go on.
    2. A cursor is "before/seen/live/ended": go on with tasks whose n is below
@@ -208,7 +208,9 @@ step(struct scan *s)
 static bool
 spent(const struct scan *s)
 {
-    return s->looked >= TASK_LOOK_MAX || s->bytes >= TASK_READ_MAX;
+    size_t max = s->q->read_max > 0 ? s->q->read_max : TASK_READ_MAX;
+
+    return s->looked >= TASK_LOOK_MAX || s->bytes >= max;
 }
 
 static struct str
@@ -262,8 +264,9 @@ walk(struct scan *s)
         if (rc < 0 && rc != ERR_FORMAT)
             return rc;
         /* One more than the page holds says that there is a next one. */
-        if (p->total > s->seen + s->limit &&
-            (!s->filtered || p->total > s->seen + s->limit + COUNT_MAX))
+        if ((p->n == s->limit && s->q->uncounted) ||
+            (p->total > s->seen + s->limit &&
+             (!s->filtered || p->total > s->seen + s->limit + COUNT_MAX)))
             break;
     }
     p->exact = e == NULL && !spent(s);

@@ -51,7 +51,8 @@ tools_args(const struct mcp_call *c, struct task_ctx *x, enum task_tool tool,
 
     *x = (struct task_ctx){.a = c->arena, .principal = c->principal,
                            .require_evidence = s->env->require_evidence,
-                           .ownership_warn = s->env->ownership_warn};
+                           .ownership_warn = s->env->ownership_warn,
+                           .read_max = c->read_max};
     return task_args_parse(x, tool, c->args, args);
 }
 
@@ -379,7 +380,7 @@ query_of(struct task_ctx *x, const struct task_args *args,
     int status = task_status_of(raw_inner(args->v[F_STATUS]));
     size_t i;
 
-    memset(q, 0, sizeof *q);
+    *q = (struct task_query){.read_max = x->read_max};
     for (i = 0; i < sizeof texts / sizeof *texts; i++)
         *(struct str *)((char *)q + texts[i].to) =
             task_arg_text(x->a, args, texts[i].arg);

@@ -24,6 +24,7 @@
 #define TAIL 512 /* truncated, next_cursor and the place of the cut */
 #define WHOLE ",\"truncated\":false}" /* how an answer ends that is not cut */
 #define NOTE_MAX 12288 /* cost of a note in a history */
+#define READ_COST 2048 /* of an event in it, beside its own bytes */
 
 struct page {
     struct task_ctx *x;
@@ -276,22 +277,25 @@ get_pieces(struct page *p, const struct task *k, struct place *at, bool on)
     return rc < 0 ? rc : 0;
 }
 
-/* Makes ev, an event of the task, the one with number n, which a cursor
-   names; ERR_NOT_FOUND, yet to be explained: there is none. */
-static int
-read_event(const struct tools *s, struct page *p, uint64_t n,
-           struct task_event *ev)
+int
+tools_event_at(const struct tools *s, struct arena *a, uint64_t n,
+               struct task_event *ev)
 {
     struct store_rec r;
-    int rc = store_read_n(tasks_store(s->t), n, p->x->a, &r);
+    int rc = store_read_n(tasks_store(s->t), n, a, &r);
 
-    if (rc == ERR_NOT_FOUND)
-        return rc;
     if (rc == 0 && !str_eq(r.key, ev->r.key))
-        return bad_cursor(p);
-    if (rc == 0)
-        rc = task_event_of(&r, ev);
-    return rc == 0 ? 0 : task_fail_store(&p->x->e, rc);
+        return ERR_INVALID;
+    return rc == 0 ? task_event_of(&r, ev) : rc;
+}
+
+bool
+tools_read_enough(size_t *read, size_t max, const struct task_event *ev)
+{
+    bool enough = max > 0 && *read >= max;
+
+    *read += ev->v.len + READ_COST;
+    return enough;
 }
 
 static int
@@ -305,13 +309,14 @@ get_rest(const struct tools *s, struct page *p, const struct task_event *last,
 
     if (!read_place(cursor, &at))
         return bad_cursor(p);
-    rc = read_event(s, p, at.seq, &ev);
+    rc = tools_event_at(s, p->x->a, at.seq, &ev);
     if (rc == ERR_NOT_FOUND)
         return tools_refuse(p->x, ERR_INVALID, "cursor", "what cursor "
                             "stands for is gone; start again without it");
-    if (rc != 0)
-        return rc;
-    rc = task_peek(s->t, p->x->a, &ev, &k);
+    if (rc == ERR_INVALID)
+        return bad_cursor(p);
+    if (rc == 0)
+        rc = task_peek(s->t, p->x->a, &ev, &k);
     if (rc != 0)
         return task_fail_store(&p->x->e, rc);
     return get_pieces(p, &k, &at, true);
@@ -372,8 +377,10 @@ seek(const struct tools *s, struct page *p, struct task_event *ev)
         return 0;
     if (!str_u64(cursor, &n))
         return bad_cursor(p);
-    rc = read_event(s, p, n, ev);
-    return rc == ERR_NOT_FOUND ? bad_cursor(p) : rc;
+    rc = tools_event_at(s, p->x->a, n, ev);
+    if (rc == ERR_NOT_FOUND || rc == ERR_INVALID)
+        return bad_cursor(p);
+    return rc == 0 ? 0 : task_fail_store(&p->x->e, rc);
 }
 
 static int
@@ -381,6 +388,7 @@ get_history(const struct tools *s, struct page *p, struct task_event ev)
 {
     uint64_t since = task_arg_u64(p->args, ARG_SINCE_SEQ, 0), n = 0;
     uint64_t limit = task_arg_u64(p->args, ARG_EVENTS, TOOLS_PAGE);
+    size_t read = 0;
     bool dropped = false;
     struct buf *out = p->out;
     int rc = seek(s, p, &ev);
@@ -388,7 +396,8 @@ get_history(const struct tools *s, struct page *p, struct task_event ev)
     if (rc != 0)
         return rc;
     buf_printf(out, "{\"task_id\":\"%.*s\",\"events\":[", STR_ARG(ev.id));
-    for (; rc == 0 && ev.r.n > since && n < limit; n++) {
+    for (; rc == 0 && ev.r.n > since && n < limit &&
+           !tools_read_enough(&read, p->x->read_max, &ev); n++) {
         size_t room = room_in(p), start = out->len;
 
         buf_z(out, n ? "," : "");

@@ -91,11 +91,14 @@ put_line(struct brief *p, const struct task *k)
 
 /* Up to FEW tasks that q asks for, under a heading. */
 static int
-put_some(struct brief *p, const char *head, const struct task_query *q)
+put_some(struct brief *p, const char *head, struct task_query *q)
 {
     struct task_page page;
     size_t i, n = 0;
-    int rc = tasks_list(p->t, p->x.a, q, &page);
+    int rc;
+
+    q->read_max = p->x.read_max;
+    rc = tasks_list(p->t, p->x.a, q, &page);
 
     buf_printf(&p->data, "%s:\n", head);
     for (i = 0; rc == 0 && i < page.n && n < FEW; i++) {
@@ -208,7 +211,8 @@ put_group(struct brief *p, const struct task_page *page, int group)
 static int
 write_standup(struct brief *p)
 {
-    struct task_query q = {.limit = TASK_LIST_MAX, .include_done = true};
+    struct task_query q = {.limit = TASK_LIST_MAX, .include_done = true,
+                           .read_max = p->x.read_max};
     struct task_page page;
     uint64_t left;
     int group, rc;
@@ -416,8 +420,9 @@ has_title(struct found *f, const struct task_entry *e)
 static void
 complete_ids(struct found *f)
 {
+    size_t bytes = 0, max = f->c->read_max > 0 ? f->c->read_max
+                                               : TASK_READ_MAX;
     const struct task_entry *e;
-    uint64_t bytes = 0;
     int titles;
 
     for (titles = 0; titles < 2 && !f->q->more; titles++) {
@@ -427,7 +432,7 @@ complete_ids(struct found *f)
 
             if (begins(id, f->q->value) == titles)
                 continue;
-            if (titles && (bytes += e->e.len) > TASK_READ_MAX)
+            if (titles && (bytes += e->e.len) > max)
                 f->q->more = true;
             else if ((!titles || has_title(f, e)) && add(f))
                 json_quote(f->c->out, id);

@@ -2,7 +2,8 @@
    task:// for all of them.
 
    1. A resource is whole: the 48 KB of an answer are for tools. Only a history
-      stops after HISTORY_MAX events.
+      stops after HISTORY_MAX events, or as many bytes as a call may read, and
+      says where to go on.
    2. What does not name something that exists is ERR_NOT_FOUND, whatever its
       form; nothing in a uri is ever used as a path of a file.
    3. Whatever can be read can be subscribed to, as both split a uri in one
@@ -16,6 +17,7 @@
 
 #define SCHEME "task://"
 #define HISTORY_MAX 1000
+#define HISTORY_ON "/history?cursor="
 
 const struct mcp_template tools_templates[TOOLS_N_TEMPLATES] = {
     {SCHEME "{task_id}", "task", "Task", "The whole task, as get_task "
@@ -23,7 +25,7 @@ const struct mcp_template tools_templates[TOOLS_N_TEMPLATES] = {
     {SCHEME "{task_id}/resume", "resume", "Resume brief", "What an agent "
      "needs to take over, as markdown.", "text/markdown"},
     {SCHEME "{task_id}/history", "history", "History", "The task's events, "
-     "newest first.", "application/json"},
+     "newest first; ?cursor= its next_cursor goes on.", "application/json"},
     {SCHEME "{task_id}/artifacts/{artifact_id}", "artifact", "Artifact",
      "The content of an artifact.", "application/octet-stream"},
 };
@@ -45,7 +47,8 @@ int
 tools_resources(struct mcp_call *c, struct str cursor, struct str *next)
 {
     const struct tools *s = c->ctx;
-    struct task_query q = {.limit = TOOLS_URI_PAGE, .cursor = cursor};
+    struct task_query q = {.limit = TOOLS_URI_PAGE, .cursor = cursor,
+                           .read_max = c->read_max};
     struct task_page page;
     size_t i;
     int rc = tasks_list(s->t, c->arena, &q, &page);
@@ -144,18 +147,23 @@ text_history(struct mcp_call *c, struct buf *b, const struct task *k)
 {
     const struct tools *s = c->ctx;
     struct task_event ev = k->ev;
+    size_t read = 0;
     int i, rc = 0;
 
     buf_printf(b, "{\"task_id\":\"%.*s\",\"events\":[", STR_ARG(ev.id));
-    for (i = 0; rc == 0 && i < HISTORY_MAX; i++) {
+    for (i = 0; rc == 0 && i < HISTORY_MAX &&
+                !tools_read_enough(&read, c->read_max, &ev); i++) {
         if (i)
             buf_char(b, ',');
         view_event_json(b, &ev);
         rc = task_event_prev(s->t, c->arena, &ev);
     }
-    buf_z(b, rc == 0 ? "],\"truncated\":true}"
-          : ev.r.p ? "],\"truncated\":false,\"older_dropped\":true}"
-          : "],\"truncated\":false}");
+    if (rc == 0)
+        buf_printf(b, "],\"truncated\":true,\"next_cursor\":\"%llu\"}",
+                   (unsigned long long)ev.r.n);
+    else
+        buf_z(b, ev.r.p ? "],\"truncated\":false,\"older_dropped\":true}"
+                        : "],\"truncated\":false}");
     return rc == ERR_NOT_FOUND ? 0 : rc;
 }
 
@@ -185,13 +193,14 @@ read_artifact(struct mcp_call *c, struct str uri, const struct task *k,
     return 0;
 }
 
+enum { TASK, RESUME, HISTORY };
 static const struct kind {
     const char *below, *mime;
     text_fn *text;
 } kinds[] = {
-    {"", "application/json", text_task},
-    {"/resume", "text/markdown", text_resume},
-    {"/history", "application/json", text_history},
+    [TASK] = {"", "application/json", text_task},
+    [RESUME] = {"/resume", "text/markdown", text_resume},
+    [HISTORY] = {"/history", "application/json", text_history},
 };
 
 static int
@@ -214,7 +223,7 @@ static int
 read_all(struct mcp_call *c, struct str uri)
 {
     const struct tools *s = c->ctx;
-    struct task_query q = {.limit = TASK_LIST_MAX};
+    struct task_query q = {.limit = TASK_LIST_MAX, .read_max = c->read_max};
     struct task_page page;
     struct buf b = {0};
     int rc = tasks_list(s->t, c->arena, &q, &page);
@@ -245,6 +254,7 @@ struct place {
     struct str id;           /* empty: all tasks */
     const struct kind *kind; /* NULL: an artifact */
     struct str artifact;
+    uint64_t event;          /* the first of a history; 0: the newest */
 };
 
 /* ERR_NOT_FOUND: it can be no uri of ours. */
@@ -268,6 +278,9 @@ split(struct arena *a, struct str uri, struct place *to)
     for (i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (str_is(below, kinds[i].below))
             to->kind = &kinds[i];
+    if (str_starts(below, HISTORY_ON) &&
+        str_u64(cut(below, sizeof HISTORY_ON - 1), &to->event))
+        to->kind = &kinds[HISTORY];
     if (!to->kind && str_starts(below, "/artifacts/"))
         to->artifact = cut(below, sizeof "/artifacts/" - 1);
     return task_is_id(to->id) && (to->kind || task_is_id(to->artifact))
@@ -289,6 +302,8 @@ tools_resource_read(struct mcp_call *c, struct str uri)
         return read_all(c, uri);
     if (rc == 0)
         rc = task_get(s->t, c->arena, at.id, &k);
+    if (rc == 0 && at.event != 0)
+        rc = tools_event_at(s, c->arena, at.event, &k.ev);
     if (rc != 0)
         return rc;
     if (at.artifact.p)

@@ -3,9 +3,10 @@
 
    A run looks at the log from where the call began, so it does not matter how
    often it is run, or by which process, or what it missed: an event that was
-   there and is gone again is found where it stands, up to WALK_MAX events
-   back. What a later round has to know, the deadline of a plain call or the
-   question that was stored, stands in the call's state.
+   there and is gone again is found where it stands. A look that takes longer
+   than a run goes on in the next; each event above since is read once. What a
+   later round has to know, the deadline of a plain call, the question that was
+   stored, how far a look has come, stands in the call's state.
 
    The command line waits by the same conditions (tools_wait_look).
 
@@ -21,44 +22,50 @@
 
 #include <string.h>
 
-#define WALK_MAX 1000   /* events of a task looked at in one run */
+#define LIST_END "."    /* the cursor behind the last task */
 #define STEP_MS 5000    /* between two reports of a plain call's progress */
 
 /* ---- what both know ---- */
 
-/* Splits the state into the deadline of a plain call, 0 where there is none
-   yet, and what stands behind it. */
-static int64_t
-read_state(const struct mcp_call *c, struct str *rest)
+/* Takes the number off the front of a state, 0 where there is none. */
+static uint64_t
+take_number(struct str *state)
 {
-    const char *blank = c->state.len > 0 ? memchr(c->state.p, ' ',
-                                                  c->state.len) : NULL;
-    size_t n = blank != NULL ? (size_t)(blank - c->state.p) : 0;
-    uint64_t ms = 0;
+    const char *blank = state->len > 0 ? memchr(state->p, ' ', state->len)
+                                       : NULL;
+    size_t n = blank != NULL ? (size_t)(blank - state->p) : 0;
+    uint64_t v = 0;
 
-    *rest = STR_NONE;
     if (blank == NULL)
         return 0;
-    *rest = (struct str){blank + 1, c->state.len - n - 1};
-    str_u64((struct str){c->state.p, n}, &ms);
-    return (int64_t)ms;
+    str_u64((struct str){state->p, n}, &v);
+    *state = (struct str){blank + 1, state->len - n - 1};
+    return v;
 }
 
-/* How long a plain call may still wait; the first round sets the deadline, and
-   each has it in the state, before more. */
+/* The deadline of a plain call, which the first round sets; a state begins
+   with it. */
+static int64_t
+deadline(const struct mcp_call *c, const struct tools *s, int64_t timeout_s)
+{
+    struct str state = c->state;
+    int64_t until = (int64_t)take_number(&state);
+
+    return until != 0 ? until
+                      : store_now_ms(tasks_store(s->t)) + timeout_s * 1000;
+}
+
+/* How long a plain call may still wait; each round has the deadline in the
+   state, before more. */
 static int64_t
 time_left(struct mcp_call *c, const struct tools *s, int64_t timeout_s,
           struct str more)
 {
-    int64_t now = store_now_ms(tasks_store(s->t)), until;
-    struct str rest;
+    int64_t until = deadline(c, s, timeout_s);
 
-    until = read_state(c, &rest);
-    if (until == 0)
-        until = now + timeout_s * 1000;
     mcp_state(c, arena_printf(c->arena, "%lld %.*s", (long long)until,
                               (int)more.len, more.len > 0 ? more.p : ""));
-    return until - now;
+    return until - store_now_ms(tasks_store(s->t));
 }
 
 /* Has the call wait, a plain one no longer than left. */
@@ -90,14 +97,23 @@ enum until {
     UNTIL_STATUS
 };
 
+/* What is waited for, and how far the look for it has come, which may take
+   several runs: all but the first members then stand in the state. */
 struct wait {
     struct tasks *t;
     struct arena *a;
+    int64_t until_ms;     /* of this run; 0: it has no end */
     struct str id, agent; /* .p NULL: any, anyone's */
     enum until until;
     int status; /* of UNTIL_STATUS */
-    uint64_t since;
-    bool past; /* tasks that were agent's, and may not be any more */
+
+    uint64_t since; /* events up to this are known */
+    uint64_t top;   /* the newest one when the look began; 0: it has not */
+    uint64_t event; /* of the task at hand, to be looked at next; 0: none */
+    uint64_t best;  /* the oldest that was waited for, so far; 0: none */
+    uint64_t past;  /* tasks looked at that were agent's, and may not be any
+                       more; 0: those that are come first */
+    struct str cursor; /* of the next task */
 };
 
 /* What args, which have been checked, wait for: 0, or a code that x->e
@@ -150,101 +166,161 @@ is_met(const struct wait *w, const struct task *task)
 }
 
 static bool
-counts(const struct wait *w, const struct task *task)
+is_agents(const struct wait *w, struct arena *a, const struct task *task)
 {
-    return is_met(w, task) &&
-           (!w->past || str_eq(task_text(w->a, task->f[F_CURRENT_OWNER]),
-                               w->agent));
+    return str_eq(task_text(a, task->f[F_CURRENT_OWNER]), w->agent);
 }
 
-/* Looks at a task's events from ev back to where the call began. 1: *task is
-   as the event left it that is waited for; 0: it is as it is now; or an
-   error. */
-static int
-look_back(const struct wait *w, struct task_event ev, struct task *task)
+/* Whether that counts, and then whether it is the first of all so far. */
+static bool
+counts(struct wait *w, struct arena *a, const struct task *task)
 {
+    uint64_t n = task->ev.r.n;
+
+    if (!is_met(w, task) || (w->past > 0 && !is_agents(w, a, task)))
+        return false;
+    w->best = w->best == 0 || n < w->best ? n : w->best;
+    return true;
+}
+
+static bool
+is_over(const struct wait *w)
+{
+    return w->until_ms != 0 && clock_mono_ms() >= w->until_ms;
+}
+
+/* A task as event n left it. ERR_NOT_FOUND: that is not kept any more. */
+static int
+read_event(const struct wait *w, struct arena *a, uint64_t n,
+           struct task *task)
+{
+    struct task_event ev;
+    struct store_rec r;
+    int rc = store_read_n(tasks_store(w->t), n, a, &r);
+
+    if (rc == 0)
+        rc = task_event_of(&r, &ev);
+    if (rc == 0 && task_event_archives(&ev))
+        rc = ERR_NOT_FOUND;
+    return rc == 0 ? task_of(w->t, a, &ev, task) : rc;
+}
+
+/* Takes up a task as it is now. */
+static void
+take_up(struct wait *w, struct arena *a, const struct task *now)
+{
+    w->event = 0;
+    if (w->past > 0 && is_agents(w, a, now))
+        return; /* it was among those that are */
+    /* Whether it was ready before is not known any more. */
+    if (!counts(w, a, now) && w->until != UNTIL_READY)
+        w->event = now->ev.r.p;
+}
+
+/* Looks at the events of the task at hand, back to where the call began. 0;
+   ERR_MORE: the run is over; or an error. */
+static int
+look_back(struct wait *w)
+{
+    struct arena own = {0};
     struct task then;
-    unsigned n = 0;
-    int rc = task_of(w->t, w->a, &ev, task);
+    int rc = 0;
 
-    if (rc != 0 || counts(w, task))
-        return rc != 0 ? rc : 1;
-    while (n++ < WALK_MAX && ev.r.p > w->since) {
-        rc = task_event_prev(w->t, w->a, &ev);
-        if (rc == ERR_NOT_FOUND)
-            return 0; /* it went with an old generation */
-        /* Whether it was ready then is not known any more. */
-        if (rc == 0)
-            rc = task_of(w->t, w->a, &ev, &then);
-        if (rc != 0)
-            return rc;
-        if (w->until != UNTIL_READY && counts(w, &then)) {
-            *task = then;
-            return 1;
+    while (rc == 0 && w->event > w->since) {
+        rc = read_event(w, &own, w->event, &then);
+        if (rc == 0) {
+            w->event = counts(w, &own, &then) ? 0 : then.ev.r.p;
+            if (w->event > w->since && is_over(w))
+                rc = ERR_MORE;
         }
+        arena_reset(&own);
     }
-    return 0;
+    arena_fini(&own);
+    if (rc != ERR_MORE)
+        w->event = 0;
+    return rc == ERR_NOT_FOUND ? 0 : rc;
 }
 
-/* The same for whatever task that q asks for is the first to be met. */
+/* Takes up the next task that is agent's, or of those that were changed last
+   and may have been. */
 static int
-look_at(const struct wait *w, struct task_query *q, unsigned pages,
-        struct task *task)
+next_task(struct wait *w)
 {
+    bool ready = w->until == UNTIL_READY;
+    struct task_query q = {.owner = w->past > 0 ? STR_NONE : w->agent,
+                           .since_n = ready ? 0 : w->since,
+                           .ready = ready ? TASK_YES : TASK_EITHER,
+                           .include_done = true, .limit = 1,
+                           .uncounted = true, .cursor = w->cursor};
+    struct arena own = {0};
     struct task_page page;
-    size_t i;
-    int rc;
+    int rc = tasks_list(w->t, &own, &q, &page);
 
-    do {
-        rc = tasks_list(w->t, w->a, q, &page);
-        for (i = page.n; rc == 0 && i > 0; i--) /* the oldest change first */
-            rc = look_back(w, page.tasks[i - 1].ev, task);
-        q->cursor = page.next;
-    } while (rc == 0 && page.next.len > 0 && --pages > 0);
+    if (rc == 0 && page.n > 0)
+        take_up(w, &own, &page.tasks[0]);
+    if (rc == 0) {
+        w->past += w->past > 0;
+        w->cursor = page.next.len > 0 ? arena_str(w->a, page.next)
+                                      : STR(LIST_END);
+        rc = w->cursor.p != NULL ? 0 : ERR_NOMEM;
+    }
+    arena_fini(&own);
     return rc;
 }
 
-/* The same for an agent's. One may have been handed on in the batch of what
-   is waited for: so the last ones of others are looked at as well. */
+/* Looks at all tasks of an agent's that changed. One may have been handed on
+   in the batch of what is waited for: so the last ones of others are looked
+   at as well. As look_back. */
 static int
-look_around(const struct wait *w, struct task *task)
+look_around(struct wait *w)
 {
-    struct task_query q = {.owner = w->agent, .since_n = w->since,
-                           .include_done = true, .limit = TASK_LIST_MAX};
-    struct wait past = *w;
-    int rc;
+    int rc = 0;
 
-    /* What makes a task ready may be no event of its own. */
-    if (w->until == UNTIL_READY) {
-        q.since_n = 0;
-        q.ready = TASK_YES;
-        return look_at(w, &q, 1, task);
+    for (;;) {
+        if (w->event != 0) {
+            rc = look_back(w);
+        } else if (!str_is(w->cursor, LIST_END) && w->past <= TASK_LIST_MAX) {
+            rc = next_task(w);
+        } else if (w->past > 0 || w->best != 0 || w->until == UNTIL_READY) {
+            return 0;
+        } else {
+            w->past = 1;
+            w->cursor = STR_NONE;
+        }
+        if (rc != 0 || is_over(w))
+            return rc != 0 ? rc : ERR_MORE;
     }
-    rc = look_at(w, &q, WALK_MAX / TASK_LIST_MAX, task);
-
-    past.past = true;
-    q.owner = q.cursor = STR_NONE;
-    return rc == 0 ? look_at(&past, &q, 1, task) : rc;
 }
 
 /* 1: *task is as it was when met; 0: it is as it is now, or without an id
-   none, its ev.r.n 0; or a code that x->e explains. */
+   none, its ev.r.n 0; ERR_MORE: the run is over; or a code that x->e
+   explains. */
 static int
-look(const struct wait *w, struct task_ctx *x, struct task *task)
+look(struct wait *w, struct task_ctx *x, struct task *task)
 {
-    struct task_event ev;
+    bool begins = w->top == 0;
     int rc;
 
+    if (begins)
+        w->top = store_next_n(tasks_store(w->t)) - 1;
+    task->ev.r.n = 0;
     if (w->id.p == NULL) {
-        rc = look_around(w, task);
+        rc = look_around(w);
+    } else {
+        rc = task_get(w->t, w->a, w->id, task);
+        if (rc == 0 && begins)
+            take_up(w, w->a, task);
         if (rc == 0)
-            task->ev.r.n = 0;
-    } else if ((rc = task_event_last(w->t, w->a, w->id, &ev)) == 0) {
-        rc = look_back(w, ev, task);
+            rc = look_back(w);
     }
     if (rc == ERR_NOT_FOUND && w->id.p != NULL)
         return task_fail_missing(&x->e, x->a, w->t, w->id);
-    return rc < 0 ? task_fail_store(&x->e, rc) : rc;
+    if (rc == 0 && w->best != 0) {
+        rc = read_event(w, w->a, w->best, task);
+        if (rc == 0)
+            return 1;
+    }
+    return rc < 0 && rc != ERR_MORE ? task_fail_store(&x->e, rc) : rc;
 }
 
 int
@@ -303,18 +379,39 @@ watch_of(const struct wait *w, const struct task *task, bool deferred)
     return watch;
 }
 
-/* Leaves out what the rounds before have looked at: a plain call's state says
-   it, a deferred one's since, where since_seq is further back. */
+/* Goes on where the run before left off, or behind what the rounds before
+   have looked at. */
 static void
-look_on(struct mcp_call *c, struct wait *w)
+resume(const struct mcp_call *c, struct wait *w)
 {
-    uint64_t seen = c->round > 0 && w->id.p != NULL ? c->since : 0;
-    struct str known;
+    uint64_t *const numbers[] = {&w->since, &w->top, &w->event, &w->best,
+                                 &w->past};
+    struct str state = c->state;
+    size_t i;
 
-    read_state(c, &known);
-    str_u64(known, &seen);
-    if (seen > w->since)
-        w->since = seen;
+    w->until_ms = c->until_ms;
+    take_number(&state);
+    if (state.len > 0) {
+        for (i = 0; i < sizeof numbers / sizeof *numbers; i++)
+            *numbers[i] = take_number(&state);
+        w->cursor = state;
+    } else if (c->round > 0 && c->since > w->since) {
+        w->since = c->since;
+    }
+}
+
+/* Ends the run, the look being where it is. */
+static int
+go_on(struct mcp_call *c, int64_t until, const struct wait *w)
+{
+    struct str state = arena_printf(
+        c->arena, "%lld %llu %llu %llu %llu %llu %.*s", (long long)until,
+        (unsigned long long)w->since, (unsigned long long)w->top,
+        (unsigned long long)w->event, (unsigned long long)w->best,
+        (unsigned long long)w->past, (int)w->cursor.len,
+        w->cursor.len > 0 ? w->cursor.p : "");
+
+    return state.p != NULL ? mcp_go_on(c, state) : ERR_NOMEM;
 }
 
 int
@@ -325,29 +422,29 @@ tools_wait(struct mcp_call *c)
     struct task_ctx x;
     struct task task;
     struct wait w;
-    struct str watch, known;
-    uint64_t seen;
+    struct str watch;
     int64_t timeout_s, left, end;
     bool deferred;
     int rc = tools_args(c, &x, TOOL_WAIT, &args);
 
     if (rc == 0)
         rc = read_wait(s->t, &x, &args, c->since, &w);
-    if (rc == 0)
-        look_on(c, &w);
-    seen = store_next_n(tasks_store(s->t)) - 1;
-    if (rc == 0)
-        rc = look(&w, &x, &task);
-    if (rc < 0)
+    if (rc != 0)
         return tools_error(c, &x.e);
-    /* What this run has looked at the next one need not; of an agent's tasks
-       it may not have seen all. */
-    known = w.id.p != NULL
-                ? arena_printf(c->arena, "%llu", (unsigned long long)seen)
-                : STR_NONE;
+    resume(c, &w);
+    rc = look(&w, &x, &task);
+    if (rc < 0 && rc != ERR_MORE)
+        return tools_error(c, &x.e);
     timeout_s = (int64_t)task_arg_u64(&args, ARG_TIMEOUT_SECONDS, 20);
-    deferred = rc == 0 && mcp_defer(c);
-    left = rc == 0 && !deferred ? time_left(c, s, timeout_s, known) : 0;
+    deferred = rc <= 0 && mcp_defer(c);
+    /* What has come while it looked is looked at as well. */
+    if (rc == 0 && w.top < store_next_n(tasks_store(s->t)) - 1) {
+        w = (struct wait){.since = w.top};
+        rc = ERR_MORE;
+    }
+    if (rc == ERR_MORE)
+        return go_on(c, deadline(c, s, timeout_s), &w);
+    left = rc == 0 && !deferred ? time_left(c, s, timeout_s, STR_NONE) : 0;
     if (rc == 0 && (deferred || left > 0)) {
         watch = watch_of(&w, &task, deferred);
         /* No record says that a lease is over. */
@@ -457,7 +554,8 @@ tools_ask(struct mcp_call *c)
     bool deferred, ended;
     int rc;
 
-    read_state(c, &question);
+    question = c->state;
+    take_number(&question); /* the deadline */
     if (question.len == 0) {
         rc = tools_change(c, TOOL_ASK, TOOLS_RECEIPT_ROOM, &w);
         if (rc != 1)

@@ -341,6 +341,7 @@ turn(void)
     for (i = 0; i < n_jobs; i++)
         job_give(&jobs[i]);
     n_jobs = 0;
+    mcp_end_turn(box.m);
     mcp_tick(box.m, clock_mono_ms());
     mcp_tick(box.m, clock_mono_ms() + 50); /* a question is behind a poll */
 }

@@ -27,8 +27,9 @@ static bool disk_full; /* for the next write to a file */
 WRAP_PWRITE(pwrite)
 WRAP_PWRITE(pwrite64)
 
-/* Time stands still, ahead_ms behind the first moment asked for. */
-static int64_t ahead_ms;
+/* Time stands still, ahead_ms behind the first moment asked for; but each look
+   at the monotonic clock moves that on by step_ms. */
+static int64_t ahead_ms, step_ms;
 
 int __real_clock_gettime(clockid_t id, struct timespec *t);
 int __wrap_clock_gettime(clockid_t id, struct timespec *t);
@@ -43,6 +44,7 @@ __wrap_clock_gettime(clockid_t id, struct timespec *t)
     if (f->tv_sec == 0)
         CHECK(__real_clock_gettime(id, f) == 0);
     ms = f->tv_nsec / 1000000 + ahead_ms;
+    ahead_ms += id == CLOCK_MONOTONIC ? step_ms : 0;
     t->tv_sec = f->tv_sec + (time_t)(ms / 1000);
     t->tv_nsec = (long)(ms % 1000 * 1000000);
     return 0;

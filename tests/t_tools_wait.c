@@ -256,6 +256,104 @@ test_handed_on_at_once(void)
     end();
 }
 
+#define LOOK ",'since_seq':0,'timeout_seconds':0"
+#define LOOKS 12 /* events that end no task, before it ends and behind */
+
+/* How many more turns it takes until ann is told, in *said, what came of a
+   wait. */
+static int
+turns_to_end(const char **said)
+{
+    int n = 0;
+
+    *said = "";
+    for (; strstr(*said, "\"met\":") == NULL && n < 100; n++) {
+        turn();
+        CHECK(box.m->kept_len < 65536);
+        do
+            *said = next(&ann);
+        while (strstr(*said, "\"met\":") == NULL && **said != '\0');
+    }
+    return n;
+}
+
+static int
+turns_of(const char *call, const char **said)
+{
+    who_forget(&ann);
+    post(&ann, call);
+    return turns_to_end(said);
+}
+
+/* A clock that runs on while it is looked at lets no run see more than an
+   event or two: each call goes on where its last run was. */
+static void
+test_look_that_takes_many_runs(void)
+{
+    static const char *const args[] = {
+        "'agent':'me','until':'done'" LOOK, "'task_id':'t','until':'done'" LOOK,
+    };
+    char call[200];
+    const char *said;
+    size_t i;
+    int n;
+
+    begin();
+    CREATE("t", MINE);
+    for (n = 0; n < LOOKS; n++)
+        does("update_task", "{'task_id':'t','agent':'me','dirty':true}");
+    does("update_task", BECOMES("t", "done"));
+    does("update_task", "{'task_id':'t','agent':'me','status':'in_progress',"
+         "'reason':'r'}");
+    for (n = 0; n < LOOKS; n++) {
+        does("update_task", "{'task_id':'t','agent':'me','dirty':true}");
+        CREATE("x", ",'current_owner':'you'");
+    }
+    CREATE("y", MINE);
+    step_ms = 6;
+    for (i = 0; i < sizeof args / sizeof *args; i++) {
+        snprintf(call, sizeof call, CALL("wait_for_task", "{%s}"), args[i]);
+        n = turns_of(call, &said);
+        CHECK(n > LOOKS / 3 && has(said, "'met':true,'seq':14"));
+        snprintf(call, sizeof call, CALL("wait_for_task", "{%s}"),
+                 "'agent':'me','until':'failed'" LOOK);
+        CHECK(turns_of(call, &said) > n && has(said, "'met':false"));
+        snprintf(call, sizeof call, TASK("wait_for_task", "{%s}"), args[i]);
+        makes(&ann, call);
+        CHECK(is_status("working"));
+        for (n = 0; n < 100 && calls_any_marked(box.calls); n++)
+            turn();
+        CHECK(n > LOOKS / 3 && is_status("completed"));
+        CHECK(has(asks(&ann, OLD("tasks/result")), "'met':true,'seq':14"));
+    }
+    step_ms = 0;
+    end();
+}
+
+/* What comes while it looks is not lost: no record after will run it. */
+static void
+test_event_while_it_looks(void)
+{
+    const char *said;
+    int n;
+
+    begin();
+    CREATE("t", MINE);
+    for (n = 0; n < LOOKS; n++)
+        does("update_task", "{'task_id':'t','agent':'me','dirty':true}");
+    step_ms = 6;
+    who_forget(&ann);
+    post(&ann, CALL("wait_for_task", "{'task_id':'t','until':'done',"
+                    "'since_seq':0}"));
+    turn();
+    post(&neo, NEWER_CALL("update_task", BECOMES("t", "done")));
+    post(&neo, NEWER_CALL("update_task", "{'task_id':'t','agent':'me',"
+                          "'status':'in_progress','reason':'r'}"));
+    CHECK(turns_to_end(&said) > 1 && has(said, "'met':true,'seq':14"));
+    step_ms = 0;
+    end();
+}
+
 int
 main(void)
 {
@@ -266,6 +364,8 @@ main(void)
     test_plain_by_agent();
     test_behind_many_changes();
     test_handed_on_at_once();
+    test_look_that_takes_many_runs();
+    test_event_while_it_looks();
     arena_fini(&arena);
     return test_end("t_tools_wait");
 }
