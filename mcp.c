@@ -34,6 +34,7 @@
 
 #define MAX_MEMBERS 16 /* of an envelope; they are compared pair by pair */
 #define MAX_BATCH 64   /* messages */
+#define MAX_BATCH_LEN ((size_t)8 << 20) /* of a batch's answers and runs */
 #define MAX_SHOWN 128  /* bytes of a client's text in an error's message */
 #define VERSION_KEY MCP_META "protocolVersion"
 
@@ -936,6 +937,16 @@ answer(struct request *r, struct buf *out, struct buf *notes)
     return f.status;
 }
 
+/* A batch is one message: none of it is run any more once the runs before it
+   and their answers have taken as much as one may. */
+static void
+bound(struct mcp_message *m, struct request *r, size_t taken)
+{
+    if (m->batch && taken > MAX_BATCH_LEN && r->fault.code == 0)
+        refuse(r, MCP_OK, RPC_INVALID_REQUEST,
+               "The batch is too large to answer: send this alone");
+}
+
 /* What ends a session, whose end memory learns of from the record. */
 static enum mcp_status
 end_session(struct mcp_message *m, struct buf *out)
@@ -970,7 +981,7 @@ enum mcp_status
 mcp_run(struct mcp_message *m, struct buf *out, struct buf *notes)
 {
     enum mcp_status status = MCP_ACCEPTED;
-    size_t i, start = out->len;
+    size_t i, start = out->len, before = start + mcp_runs_len(m->m);
 
     if (m->ends && m->n == 0)
         return end_session(m, out);
@@ -985,6 +996,7 @@ mcp_run(struct mcp_message *m, struct buf *out, struct buf *notes)
             continue;
         if (m->batch)
             buf_char(out, status == MCP_ACCEPTED ? '[' : ',');
+        bound(m, &m->v[i], out->len + mcp_runs_len(m->m) - before);
         if (out->err == 0)
             status = answer(&m->v[i], out, notes);
     }

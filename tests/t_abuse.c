@@ -924,6 +924,206 @@ test_a_crowd_of_searches(void)
     rig_end(&r, "a crowd of searches");
 }
 
+#define CREATE(task) \
+    RPC(1, "tools/call", "{\"name\":\"create_task\",\"arguments\":{" \
+        "\"task_id\":\"" task "\",\"title\":\"x\"}}")
+
+/* Stores an artifact that makes an answer of 6 MiB; cuts its uri out. */
+static void
+attach(const struct rig *r, char uri[128])
+{
+    struct client c = dial(r->address);
+    struct text t = {0};
+    const char *id;
+
+    CHECK(posts(r, CREATE("a"), "\\\"seq\\\":1"));
+    addf(&t, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\","
+         "\"params\":{\"name\":\"attach_artifact\",\"arguments\":{"
+         "\"task_id\":\"a\",\"name\":\"n\",\"content\":\"");
+    add_times(&t, "\\u0001", MIB);
+    addf(&t, "\"}}}");
+    CHECK(fetch(&c, "POST", "/mcp", TYPES, t.p) == 200);
+    id = strstr(c.body.p, "artifact_id\\\":\\\"");
+    if (!CHECK(id != NULL))
+        fprintf(stderr, "%.300s\n", c.body.p);
+    id = id != NULL ? id + strlen("artifact_id\\\":\\\"") : "";
+    snprintf(uri, 128, "task://a/artifacts/%.*s", (int)strcspn(id, "\\"), id);
+    free(t.p);
+    hang_up(&c);
+}
+
+/* ---- long histories ---- */
+
+#define EVENTS (SANITIZED ? 40 : 400) /* of a task, 200 KB each */
+#define READERS 20
+#define LOOKERS 3
+#define CALL(tool, args) \
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\"," \
+    "\"params\":{\"name\":\"" tool "\",\"arguments\":{" args "}}}"
+#define WAIT(args) CALL("wait_for_task", "\"until\":\"failed\"," args)
+
+/* A task with so much in it, and then its small changes. */
+static void
+write_events(const struct rig *r)
+{
+    struct client c = dial(r->address);
+    struct text t = {0};
+    int i;
+
+    CHECK(posts(r, CREATE("t"), "seq"));
+    addf(&t, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\","
+         "\"params\":{\"name\":\"save_checkpoint\",\"arguments\":{"
+         "\"task_id\":\"t\",\"agent\":\"me\","
+         "\"completed_steps\":[");
+    for (i = 0; i < 200; i++)
+        addf(&t, "%s\"%01000d\"", i > 0 ? "," : "", i);
+    addf(&t, "]}}}");
+    CHECK(fetch(&c, "POST", "/mcp", TYPES, t.p) == 200 &&
+          has(c.body.p, "seq"));
+    free(t.p);
+    for (i = 2; i < EVENTS; i++)
+        if (!CHECK(fetch(&c, "POST", "/mcp", TYPES,
+                         CALL("update_task", "\"task_id\":\"t\","
+                              "\"agent\":\"me\",\"dirty\":true")) == 200 &&
+                   has(c.body.p, "seq")))
+            break;
+    hang_up(&c);
+}
+
+/* Sends body as n clients, all in one turn, and reads what each is told. */
+static void
+all_ask(const struct rig *r, int n, const char *body, const char *what)
+{
+    struct client *c = calloc((size_t)n, sizeof(*c));
+    int i, served = 0;
+
+    for (i = 0; i < n; i++)
+        c[i] = dial(r->address);
+    halt(r, true);
+    for (i = 0; i < n; i++)
+        ask(&c[i], "POST", "/mcp", TYPES, body);
+    halt(r, false);
+    for (i = 0; i < n; i++)
+        served += reply_of(&c[i]) == 200 && has(c[i].body.p, what);
+    CHECK(served == n);
+    for (i = 0; i < n; i++)
+        hang_up(&c[i]);
+    free(c);
+}
+
+/* Reads the history of t from its newest event to its first. */
+static void
+read_back(const struct rig *r)
+{
+    struct client c = dial(r->address);
+    char body[256], cursor[32] = "";
+    const char *at;
+    int events = 0, pages = 0;
+
+    do {
+        snprintf(body, sizeof(body), RPC(1, "resources/read", "{\"uri\":"
+                 "\"task://t/history%s%s\"}"),
+                 cursor[0] != '\0' ? "?cursor=" : "", cursor);
+        if (!CHECK(fetch(&c, "POST", "/mcp", TYPES, body) == 200 &&
+                   has(c.body.p, "truncated")))
+            break;
+        for (at = c.body.p; (at = strstr(at, "\\\"seq\\\":")) != NULL; at++)
+            events++;
+        at = strstr(c.body.p, "next_cursor\\\":\\\"");
+        snprintf(cursor, sizeof(cursor), "%.*s",
+                 at != NULL ? (int)strspn(at + 16, "0123456789") : 0,
+                 at != NULL ? at + 16 : "");
+    } while (cursor[0] != '\0' && pages++ < EVENTS);
+    CHECK(events == EVENTS);
+    hang_up(&c);
+}
+
+/* Reads and waits that have to look at all events. */
+static void
+test_long_histories(void)
+{
+    struct rig r = rig_new("--http --port 0", 0);
+
+    write_events(&r);
+    probe_begin(&r, true);
+    all_ask(&r, READERS, RPC(1, "resources/read",
+                             "{\"uri\":\"task://t/history\"}"),
+            "truncated\\\":true,\\\"next_cursor");
+    all_ask(&r, READERS, CALL("get_task", "\"task_id\":\"t\","
+                              "\"section\":\"history\",\"limit\":200"),
+            "truncated\\\":true,\\\"next_cursor");
+    read_back(&r);
+    all_ask(&r, LOOKERS, WAIT("\"agent\":\"me\",\"since_seq\":0,"
+                              "\"timeout_seconds\":0"), "met\\\":false");
+    all_ask(&r, LOOKERS, WAIT("\"task_id\":\"t\",\"since_seq\":0,"
+                              "\"timeout_seconds\":0"), "met\\\":false");
+    rig_end(&r, "long histories");
+}
+
+/* A batch is one message, whose answers would take 400 MiB. */
+static void
+test_a_batch_of_reads(void)
+{
+    struct rig r = rig_probed();
+    struct client c = dial(r.address);
+    char fields[1024], uri[128], read[256];
+    struct text t = {0};
+    int i;
+
+    attach(&r, uri);
+    session_new(&c, fields);
+    snprintf(read, sizeof(read), "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":"
+             "\"resources/read\",\"params\":{\"uri\":\"%s\"}}", uri);
+    for (i = 0; i < 64; i++)
+        addf(&t, "%s%s", i == 0 ? "[" : ",", read);
+    addf(&t, "]");
+    CHECK(fetch(&c, "POST", "/mcp", fields, t.p) == 200);
+    CHECK(strstr(c.body.p, "\"contents\":[{") != NULL);
+    CHECK(strstr(c.body.p, "The batch is too large to answer") != NULL);
+    free(t.p);
+    hang_up(&c);
+    rig_end(&r, "a batch of reads");
+}
+
+#define WAITERS (SANITIZED ? 30 : 500)
+
+/* What they wait for is large, and then comes: small changes run them all
+   again. */
+static void
+test_a_crowd_of_waiters(void)
+{
+    struct rig r = rig_new("--port 0 --connections 65536", 8192);
+    struct client *c = calloc(WAITERS, sizeof(*c)), w = dial(r.address);
+    int64_t from;
+    int i, told = 0;
+
+    write_events(&r);
+    probe_begin(&r, false);
+    for (i = 0; i < WAITERS; i++) {
+        c[i] = dial(r.address);
+        ask(&c[i], "POST", "/mcp", TYPES,
+            WAIT("\"task_id\":\"t\",\"timeout_seconds\":50"));
+    }
+    for (from = now_us(); metric(&w, "mcp_waiting") < WAITERS;)
+        if (!CHECK(now_us() - from < 1000 * DEADLINE_MS))
+            break;
+    for (i = 0; i < 4; i++)
+        CHECK(fetch(&w, "POST", "/mcp", TYPES,
+                    CALL("update_task", "\"task_id\":\"t\",\"agent\":"
+                         "\"me\",\"dirty\":true")) == 200);
+    CHECK(fetch(&w, "POST", "/mcp", TYPES,
+                CALL("update_task", "\"task_id\":\"t\",\"status\":"
+                     "\"failed\",\"agent\":\"me\"")) == 200);
+    for (i = 0; i < WAITERS; i++)
+        told += reply_of(&c[i]) == 200 && has(c[i].body.p, "met\\\":true");
+    CHECK(told == WAITERS);
+    for (i = 0; i < WAITERS; i++)
+        hang_up(&c[i]);
+    hang_up(&w);
+    free(c);
+    rig_end(&r, "a crowd of waiters");
+}
+
 /* As many as there can be that have had a large request and a large answer,
    and stay. */
 static void
@@ -980,34 +1180,6 @@ test_a_crowd_of_bodies(void)
     free(p);
     free(c);
     rig_end(&r, "a crowd of bodies");
-}
-
-#define CREATE(task) \
-    RPC(1, "tools/call", "{\"name\":\"create_task\",\"arguments\":{" \
-        "\"task_id\":\"" task "\",\"title\":\"x\"}}")
-
-/* Stores an artifact that makes an answer of 6 MiB; cuts its uri out. */
-static void
-attach(const struct rig *r, char uri[128])
-{
-    struct client c = dial(r->address);
-    struct text t = {0};
-    const char *id;
-
-    CHECK(posts(r, CREATE("a"), "\\\"seq\\\":1"));
-    addf(&t, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\","
-         "\"params\":{\"name\":\"attach_artifact\",\"arguments\":{"
-         "\"task_id\":\"a\",\"name\":\"n\",\"content\":\"");
-    add_times(&t, "\\u0001", MIB);
-    addf(&t, "\"}}}");
-    CHECK(fetch(&c, "POST", "/mcp", TYPES, t.p) == 200);
-    id = strstr(c.body.p, "artifact_id\\\":\\\"");
-    if (!CHECK(id != NULL))
-        fprintf(stderr, "%.300s\n", c.body.p);
-    id = id != NULL ? id + strlen("artifact_id\\\":\\\"") : "";
-    snprintf(uri, 128, "task://a/artifacts/%.*s", (int)strcspn(id, "\\"), id);
-    free(t.p);
-    hang_up(&c);
 }
 
 /* Asks for it, and does not read. */
@@ -1432,11 +1604,14 @@ main(int argc, char **argv)
     test_a_crowd_of_tokens();
     test_a_crowd_of_searches();
     test_a_crowd_of_bodies();
+    test_long_histories();
+    test_a_batch_of_reads();
     test_a_crowd_of_listeners();
     test_unread_answers();
     test_stalled_streams();
     test_no_descriptors();
     if (take_files() > MANY + 100) {
+        test_a_crowd_of_waiters();
         test_a_crowd_that_stays();
         test_many_connections();
     }

@@ -907,6 +907,30 @@ test_what_waits_has_limits(void)
     CHECK(mcp->kept_len == 0);
 }
 
+/* However often it is run: what a run takes goes with its turn. */
+static void
+test_runs_leave_nothing(void)
+{
+    struct mcp_message *k;
+    size_t len, i;
+
+    toy_wakes = 20;
+    rig_agree(V11);
+    k = keep_as(NULL, CALL("wait", "{}"));
+    if (!CHECK(k != NULL))
+        return;
+    len = mcp->kept_len;
+    CHECK(len >= arena_size(&k->own) + sizeof(*k));
+    for (i = 0; i < 10; i++) {
+        CHECK(run_next(k, INT64_MAX - 1) == MCP_WAITS);
+        CHECK(mcp_runs_len(mcp) > 0);
+        CHECK(mcp_keep(k, &sink, &owner, &k) == 0 && mcp->kept_len == len);
+        mcp_end_turn(mcp);
+        CHECK(mcp_runs_len(mcp) <= 65536);
+    }
+    mcp_drop(k);
+}
+
 int
 main(void)
 {
@@ -943,6 +967,7 @@ main(void)
     test_question_over_http();
     test_initialize_without_a_key();
     test_what_waits_has_limits();
+    test_runs_leave_nothing();
     test_memory_fails_while_waiting();
     test_memory_fails_at_sessions();
     rig_fini();
