@@ -895,35 +895,6 @@ test_a_crowd_of_tokens(void)
     rig_end(&r, "a crowd of tokens");
 }
 
-/* Each looks through 1.5 MiB of tasks for what is not there. */
-static void
-test_a_crowd_of_searches(void)
-{
-    struct rig r = rig_probed();
-    struct client c = dial(r.address);
-    struct text create, search = {0}, goal = {0};
-    char fields[1024];
-    int i;
-
-    session_new(&c, fields);
-    addf(&goal, ",\"title\":\"x\",\"goal\":\"");
-    add_times(&goal, "a", 8000);
-    addf(&goal, "\"}");
-    for (i = 0; i < 3; i++) {
-        create = batch_of_calls("create_task", i, goal.p);
-        CHECK(fetch(&c, "POST", "/mcp", fields, create.p) == 200 &&
-              has(c.body.p, "seq"));
-        free(create.p);
-    }
-    addf(&search, RPC(1, "tools/call", "{\"name\":\"list_tasks\","
-                      "\"arguments\":{\"query\":\"aaaaaaaab\"}}"));
-    crowd(&r, CROWD / 2, &search, 200);
-    free(search.p);
-    free(goal.p);
-    hang_up(&c);
-    rig_end(&r, "a crowd of searches");
-}
-
 #define CREATE(task) \
     RPC(1, "tools/call", "{\"name\":\"create_task\",\"arguments\":{" \
         "\"task_id\":\"" task "\",\"title\":\"x\"}}")
@@ -952,14 +923,107 @@ attach(const struct rig *r, char uri[128])
     hang_up(&c);
 }
 
+#define CALL(tool, args) \
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\"," \
+    "\"params\":{\"name\":\"" tool "\",\"arguments\":{" args "}}}"
+
+/* A store of 1.5 MiB of tasks, and what looks through them for what is not
+   there. */
+#define SEARCH CALL("list_tasks", "\"query\":\"aaaaaaaab\"")
+
+static void
+write_tasks(const struct rig *r)
+{
+    struct client c = dial(r->address);
+    struct text create, goal = {0};
+    char fields[1024];
+    int i;
+
+    session_new(&c, fields);
+    addf(&goal, ",\"title\":\"x\",\"goal\":\"");
+    add_times(&goal, "a", 8000);
+    addf(&goal, "\"}");
+    for (i = 0; i < 3; i++) {
+        create = batch_of_calls("create_task", i, goal.p);
+        CHECK(fetch(&c, "POST", "/mcp", fields, create.p) == 200 &&
+              has(c.body.p, "seq"));
+        free(create.p);
+    }
+    free(goal.p);
+    hang_up(&c);
+}
+
+static void
+test_a_crowd_of_searches(void)
+{
+    struct rig r = rig_probed();
+    struct text search = {0};
+
+    write_tasks(&r);
+    addf(&search, "%s", SEARCH);
+    crowd(&r, CROWD / 2, &search, 200);
+    free(search.p);
+    rig_end(&r, "a crowd of searches");
+}
+
+static long
+seq_of(const char *text)
+{
+    const char *at = strstr(text, "\\\"seq\\\":");
+
+    return CHECK(at != NULL) ? atol(at + 8) : 0;
+}
+
+#define QUEUE 60
+
+/* One client has sent many searches and then makes a task: who came behind
+   all that is served before it. */
+static void
+test_a_long_queue(void)
+{
+    struct rig r = rig_probed();
+    struct client stream = dial(r.address), c[QUEUE], other;
+    char path[256], *data = NULL;
+    int i;
+
+    write_tasks(&r);
+    ask(&stream, "GET", "/sse", "Accept: text/event-stream\r\n", NULL);
+    CHECK(status_of(&stream) == 200);
+    free(next_event(&stream));
+    snprintf(path, sizeof(path), "/message?clientId=%.*s",
+             (int)strcspn(stream.id, "."), stream.id);
+    for (i = 0; i < QUEUE; i++) {
+        c[i] = dial(r.address);
+        CHECK(is_healthy(&c[i]));
+    }
+    other = dial(r.address);
+    CHECK(is_healthy(&other));
+    halt(&r, true);
+    for (i = 0; i < QUEUE; i++)
+        ask(&c[i], "POST", path, TYPES, i < QUEUE - 1 ? SEARCH : CREATE("q"));
+    ask(&other, "POST", "/mcp", TYPES, CREATE("o"));
+    halt(&r, false);
+    for (i = 0; i < QUEUE; i++) {
+        CHECK(reply_of(&c[i]) == 202);
+        hang_up(&c[i]);
+    }
+    do {
+        free(data);
+        data = next_event(&stream);
+    } while (data != NULL && strstr(data, "\"q\\\"") == NULL);
+    CHECK(reply_of(&other) == 200 && data != NULL &&
+          seq_of(other.body.p) < seq_of(data));
+    free(data);
+    hang_up(&other);
+    hang_up(&stream);
+    rig_end(&r, "a long queue");
+}
+
 /* ---- long histories ---- */
 
 #define EVENTS (SANITIZED ? 40 : 400) /* of a task, 200 KB each */
 #define READERS 20
 #define LOOKERS 3
-#define CALL(tool, args) \
-    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\"," \
-    "\"params\":{\"name\":\"" tool "\",\"arguments\":{" args "}}}"
 #define WAIT(args) CALL("wait_for_task", "\"until\":\"failed\"," args)
 
 /* A task with so much in it, and then its small changes. */
@@ -1603,6 +1667,7 @@ main(int argc, char **argv)
     test_batches();
     test_a_crowd_of_tokens();
     test_a_crowd_of_searches();
+    test_a_long_queue();
     test_a_crowd_of_bodies();
     test_long_histories();
     test_a_batch_of_reads();
