@@ -309,12 +309,14 @@ uses(uid_t who, gid_t group, int want)
         char hex[SHA256_HEX + 1], *artifacts = path_in(shared, "artifacts");
         struct arena a = {0};
         struct str content;
+        bool made;
         CHECK(setgid(group) == 0 && setuid(who) == 0);
         CHECK(ts_open(&t, path) == 0);
         CHECK(ts_put(&t, "task/0", "\"v\":1") == 0);
         CHECK(ts_compact(&t) == want);
         if (want == 0)
-            CHECK(artifact_put(artifacts, STR("same"), hex) == 0 &&
+            CHECK(artifact_put(artifacts, STR("same"), hex, &made)
+                      == 0 &&
                   artifact_get(artifacts, str_of(hex), &a, &content) == 0);
         ts_close(&t);
         child_end();
