@@ -998,20 +998,23 @@ run_ask(struct change *ch)
         STR_ARG(ch->now)), "question", ASKED_COST);
 }
 
-/* The first answer is the one that counts. An answer as it was given becomes
-   the one that is kept without its last member, the question's id. */
+/* The first answer is the one that counts: whoever accepts says how, by one of
+   the options where there are some. An answer as it was given becomes the one
+   that is kept without its last member, the question's id. */
 static int
 take_answer(struct change *ch)
 {
     static const char last[] = ",\"question_id\":";
-    struct str answer = ch->args->v[ARG_ANSWER], asked, old;
+    struct str answer = ch->args->v[ARG_ANSWER], asked, old, options;
     struct str id = task_member(answer, "question_id");
-    bool acts = task_member(answer, "action").p;
+    struct str action = task_member(answer, "action");
+    struct str text = task_member(answer, "text");
+    bool accepts = !action.p || str_is(action, "\"accept\"");
 
     if (count_open(ch, &asked, &old) != 1 || id.p)
         asked = task_question_find(ch->old.f[F_QUESTIONS], id);
     answer.len -= id.p ? id.len + sizeof last : 1;
-    if (answer.len <= 1)
+    if (accepts && text.len <= strlen("\"\""))
         return refuse(ch, ERR_INVALID, "answer", "answer.text is missing");
     if (!asked.p)
         return refuse(ch, ERR_NOT_FOUND, "answer", "the task has no such "
@@ -1019,10 +1022,14 @@ take_answer(struct change *ch)
     if (task_member(asked, "answer").p)
         return refuse(ch, ERR_EXISTS, "answer", "the question has been "
                       "answered");
+    options = task_member(asked, "options");
+    if (accepts && options.p && !task_list_has(options, text))
+        return FAIL(ch, ERR_INVALID, "answer", "answer.text must be one of "
+                    "%.*s", STR_ARG(options));
     return put_question(ch, asked, arena_printf(ch->c->a,
         "%.*s,\"answer\":%.*s%s,\"by\":%.*s,\"at\":%.*s}}",
         (int)asked.len - 1, asked.p, STR_ARG(answer),
-        acts ? "" : ",\"action\":\"accept\"", STR_ARG(ch->by),
+        action.p ? "" : ",\"action\":\"accept\"", STR_ARG(ch->by),
         STR_ARG(ch->now)), "answer", ANSWERED_COST);
 }
 

@@ -519,80 +519,130 @@ has_ended(const struct tools *s, struct arena *a, struct str id)
            task_raw_ended(task_member(ev.v, "status"));
 }
 
+/* A question in the making of an answer. */
+struct asked {
+    struct tools_change w; /* its receipt is of a first round only */
+    struct str id, question;
+    struct str answer; /* raw; .p NULL: it is open */
+    struct str why;    /* what the caller's user said is no answer; or empty */
+    int64_t wait_s;
+    bool deferred;
+};
+
 /* As the receipt of a first round, or how the question stands in a later
-   one. answer is raw; .p NULL: it is open. */
-static void
-put_asked(struct mcp_call *c, const struct task_receipt *r, struct str id,
-          struct str question, struct str answer)
+   one. */
+static int
+put_asked(struct mcp_call *c, const struct asked *q)
 {
     struct buf *b = c->out;
 
-    if (r->id.p != NULL)
-        view_receipt_json(b, r);
+    if (q->w.r.id.p != NULL)
+        view_receipt_json(b, &q->w.r);
     else
         buf_printf(b, "{\"task_id\":\"%.*s\",\"question_id\":%.*s}",
-                   STR_ARG(id), STR_ARG(question));
+                   STR_ARG(q->id), STR_ARG(q->question));
     b->len -= b->err == 0; /* its brace */
-    if (answer.p != NULL)
+    if (q->answer.p != NULL) {
         buf_printf(b, ",\"answered\":true,\"answer\":%.*s}",
-                   STR_ARG(answer));
-    else
-        buf_printf(b, ",\"answered\":false,\"how_to_answer\":\"update_task "
-                   "with answer {question_id, text}, or: mcptask answer %.*s "
-                   "%.*s TEXT\"}", STR_ARG(id), (int)question.len - 2,
-                   question.p + 1);
+                   STR_ARG(q->answer));
+        return b->err;
+    }
+    buf_z(b, ",\"answered\":false");
+    if (q->why.len > 0) {
+        buf_z(b, ",\"message\":");
+        json_quote(b, q->why);
+    }
+    buf_printf(b, ",\"how_to_answer\":\"update_task with answer {question_id, "
+               "text}, or: mcptask answer %.*s %.*s TEXT\"}", STR_ARG(q->id),
+               (int)q->question.len - 2, q->question.p + 1);
+    return b->err;
+}
+
+/* Takes what the caller's own user said, where that is something. A client
+   that cannot ask leaves nothing to be waited for here. */
+static int
+hear(struct mcp_call *c, struct asked *q, const struct json_tok *said)
+{
+    const struct tools *s = c->ctx;
+    int rc;
+
+    if (said == NULL)
+        return 0;
+    if (said->type != JSON_OBJECT) {
+        q->why = STR("the client could not ask its user");
+        return 0;
+    }
+    rc = record_answer(c, &q->w.x, q->id, q->question, said);
+    if (rc == ERR_INVALID) {
+        q->why = q->w.x.e.message;
+        return 0;
+    }
+    return rc != 0 ? rc : task_question_answer(s->t, c->arena, q->id,
+                                               q->question, &q->answer);
+}
+
+/* Stores the question in a first round. 1: *q says what is asked; else as
+   tools_change. */
+static int
+begin_asking(struct mcp_call *c, struct asked *q)
+{
+    bool first;
+
+    q->question = c->state;
+    take_number(&q->question); /* the deadline */
+    first = q->question.len == 0;
+    if (first) {
+        int rc = tools_change(c, TOOL_ASK, TOOLS_RECEIPT_ROOM, &q->w);
+
+        if (rc != 1)
+            return rc;
+        q->question = q->w.r.question_id;
+    } else if (tools_args(c, &q->w.x, TOOL_ASK, &q->w.args) != 0) {
+        return tools_error(c, &q->w.x.e);
+    }
+    q->id = first ? q->w.r.id
+                  : task_arg_text(c->arena, &q->w.args, F_TASK_ID);
+    q->wait_s = (int64_t)task_arg_u64(&q->w.args, ARG_WAIT_SECONDS, 0);
+    q->deferred = (q->wait_s > 0 || c->rev < MCP_2026_07_28) && mcp_defer(c);
+    /* The question stands: that it cannot be waited for is no error. */
+    if (first && !mcp_can_wait(c, q->deferred)) {
+        q->deferred = false;
+        q->wait_s = 0;
+    }
+    return 1;
 }
 
 int
 tools_ask(struct mcp_call *c)
 {
     const struct tools *s = c->ctx;
-    struct tools_change w = {0};
+    struct asked q = {.answer = STR_NONE};
     const struct json_tok *said = NULL;
-    struct str id, question, answer = STR_NONE;
-    int64_t wait_s, left = 0;
-    bool deferred, ended;
-    int rc;
+    int64_t left = 0;
+    bool waits;
+    int rc = begin_asking(c, &q);
 
-    question = c->state;
-    take_number(&question); /* the deadline */
-    if (question.len == 0) {
-        rc = tools_change(c, TOOL_ASK, TOOLS_RECEIPT_ROOM, &w);
-        if (rc != 1)
-            return rc;
-        question = w.r.question_id;
-    } else if ((rc = tools_args(c, &w.x, TOOL_ASK, &w.args)) != 0) {
-        return tools_error(c, &w.x.e);
-    }
-    id = w.r.id.p != NULL ? w.r.id
-                          : task_arg_text(c->arena, &w.args, F_TASK_ID);
-    wait_s = (int64_t)task_arg_u64(&w.args, ARG_WAIT_SECONDS, 0);
-    deferred = (wait_s > 0 || c->rev < MCP_2026_07_28) && mcp_defer(c);
-    /* The question stands: that it cannot be waited for is no error. */
-    if (w.r.id.p != NULL && !mcp_can_wait(c, deferred)) {
-        deferred = false;
-        wait_s = 0;
-    }
-    rc = task_question_answer(s->t, c->arena, id, question, &answer);
-    if (w.r.id.p != NULL)
+    if (rc != 1)
+        return rc;
+    rc = task_question_answer(s->t, c->arena, q.id, q.question, &q.answer);
+    if (q.w.r.id.p != NULL)
         rc = 0; /* it is staged: what is not known does not matter */
-    ended = answer.p == NULL && has_ended(s, c->arena, id);
-    if (rc == 0 && answer.p == NULL && !ended && (deferred || wait_s > 0)) {
-        left = time_left(c, s, wait_s, question);
+    waits = rc == 0 && q.answer.p == NULL && (q.deferred || q.wait_s > 0) &&
+            !has_ended(s, c->arena, q.id);
+    if (waits) {
+        left = time_left(c, s, q.wait_s, q.question);
         if (c->caps & MCP_ELICITATION)
             said = mcp_ask(c, "answer", "elicitation/create",
-                           form_of(c->arena, &w.args));
-        if (said != NULL && said->type == JSON_OBJECT)
-            rc = record_answer(c, &w.x, id, question, said);
-        if (rc == 0 && said != NULL)
-            rc = task_question_answer(s->t, c->arena, id, question, &answer);
+                           form_of(c->arena, &q.w.args));
+        rc = hear(c, &q, said);
     }
-    if (rc != 0 && w.x.e.code == 0)
-        task_fail_store(&w.x.e, rc);
+    if (rc != 0 && q.w.x.e.code == 0)
+        task_fail_store(&q.w.x.e, rc);
     if (rc != 0)
-        return tools_error(c, &w.x.e);
-    if (answer.p == NULL && !ended && (deferred || left > 0))
-        return wait_on(c, deferred, left, wait_s, task_watch(c->arena, id));
-    put_asked(c, &w.r, id, question, answer);
-    return c->out->err;
+        return tools_error(c, &q.w.x.e);
+    if (waits && q.answer.p == NULL && q.why.p == NULL &&
+        (q.deferred || left > 0))
+        return wait_on(c, q.deferred, left, q.wait_s,
+                       task_watch(c->arena, q.id));
+    return put_asked(c, &q);
 }

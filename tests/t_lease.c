@@ -476,6 +476,13 @@ test_the_first_answer_wins(void)
          "invalid_argument", "field", "answer"},
         {"update_task", "{'task_id':'a','answer':{'text':'t','more':1}}",
          "invalid_argument", "field", "answer"},
+        {"update_task", "{'task_id':'a','answer':{'question_id':'q4',"
+         "'action':'accept'}}", "invalid_argument", "field", "answer"},
+        {"update_task", "{'task_id':'a','answer':{'question_id':'q4',"
+         "'text':''}}", "invalid_argument", "field", "answer"},
+        {"update_task", "{'task_id':'a','answer':{'question_id':'q4',"
+         "'text':'xy'}}", "invalid_argument", "message",
+         "answer.text must be one of [\"x\",\"y\"]"},
         {"update_task", "{'task_id':'a','agent':'you','answer':"
          "{'question_id':'q4','text':'x'},'idempotency_key':'k'}", 0,
          "status", "in_progress"},

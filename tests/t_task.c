@@ -1255,7 +1255,7 @@ test_no_memory(void)
         {"request_input", "{'task_id':'a','agent':'him','question':'q?',"
          "'options':['x','y'],'idempotency_key':'q'}"},
         {"update_task", "{'task_id':'a','answer':{'text':"
-         "'!'},'goal':'g'}"},
+         "'x'},'goal':'g'}"},
         {"claim_task", "{'agent':'me'}"},
     };
     struct fixture f;

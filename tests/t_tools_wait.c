@@ -132,22 +132,70 @@ test_question_ends_with_its_task(void)
     end();
 }
 
-/* Says an answer of n letters of two bytes each to what ann is asked. */
-static bool
-takes_answer(size_t n)
+/* What ann is asked by the call that she made last, as the id of it. */
+static const char *
+question_of_task(void)
 {
-    static char text[9000];
     const char *at = NULL;
-    size_t i, len;
+    size_t i;
 
-    makes(&ann, TASK("request_input", ASK("?")));
     who_forget(&ann);
     post(&ann, OLD("tasks/result"));
     turn();
     for (i = 0; i < ann.n && at == NULL; i++)
         at = strstr(ann.said[i], "mcptask-c.");
-    if (!CHECK(at != NULL) || !CHECK(has(ann.said[i - 1],
-                                         "'maxLength':4096")))
+    CHECK(at != NULL);
+    return at != NULL ? at : "";
+}
+
+/* Neither says anything: the approval stays open, and the caller is told. */
+static void
+test_what_is_no_answer(void)
+{
+    static const struct {
+        const char *content, *why;
+    } cases[] = {
+        {"{}", "answer.text is missing"},
+        {"{'answer':''}", "answer.text is missing"},
+        {"{'answer':'maybe'}", "answer.text must be one of "},
+    };
+    char text[500];
+    const char *id;
+    size_t i;
+
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        begin();
+        CREATE("t", "");
+        makes(&ann, TASK("request_input", "{'task_id':'t','agent':'me',"
+                         "'question':'?','kind':'approval','options':"
+                         "['yes','no']}"));
+        id = question_of_task();
+        snprintf(text, sizeof text, "{'jsonrpc':'2.0','id':'%.*s','result':{"
+                 "'action':'accept','content':%s}}", (int)strcspn(id, "\""),
+                 id, cases[i].content);
+        post(&ann, text);
+        settle_all();
+        CHECK(is_status("completed"));
+        asks(&ann, OLD("tasks/result"));
+        CHECK(ann.n > 0 && is_receipt(ann.said[ann.n - 1]) &&
+              has(ann.said[ann.n - 1], "how_to_answer") &&
+              has(ann.said[ann.n - 1], cases[i].why));
+        CHECK(has(DO("get_task", "'task_id':'t'"), "'needs_input':true"));
+        end();
+    }
+}
+
+/* Says an answer of n letters of two bytes each to what ann is asked. */
+static bool
+takes_answer(size_t n)
+{
+    static char text[9000];
+    const char *at;
+    size_t len;
+
+    makes(&ann, TASK("request_input", ASK("?")));
+    at = question_of_task();
+    if (!CHECK(has(at, "'maxLength':4096")))
         return false;
     len = (size_t)snprintf(text, sizeof text,
                            "{'jsonrpc':'2.0','id':'%.*s','result':{'action':"
@@ -360,6 +408,7 @@ main(void)
     test_who_may_not_wait_has_asked();
     test_question_ends_with_its_task();
     test_longest_answer();
+    test_what_is_no_answer();
     test_ready_by_whatever();
     test_plain_by_agent();
     test_behind_many_changes();
