@@ -16,8 +16,8 @@
       what an earlier try of the same run asked is forgotten.
    2. A question goes out once; only the session that it went to answers it,
       and the first answer counts.
-   3. A state opens only for the same principal, method, target and arguments,
-      and for STATE_MS.
+   3. A state opens only for the same principal, method, target and arguments;
+      how long what it is about can be answered is for the call to judge.
    4. A kept message is given out once until it waits again, and one that was
       cancelled gives no answer.
    5. Kept are MCP_MAX_KEPT messages of a session and MCP_KEPT_LEN bytes of
@@ -33,7 +33,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STATE_MS (10 * 60 * 1000) /* for a client to answer */
 #define ID_PREFIX "mcptask-"      /* of the ids of our requests */
 /* MCP_MAX_KEPT and MCP_KEPT_LEN in words */
 #define TOO_MANY_WAIT "too many waiting calls: 256 of a session or 8 MiB of " \
@@ -244,7 +243,8 @@ mcp_log(struct mcp_call *c, int level, const char *logger, struct str data)
 /* ---- what a modern client carries for a call ---- */
 
 struct state_head { /* of what is sealed; the state follows */
-    uint8_t expires_ms[8], round[8];
+    uint8_t expires_ms[8]; /* never: only older versions look at it */
+    uint8_t round[8];
     uint8_t digest[SHA256_LEN];
 };
 
@@ -314,7 +314,7 @@ seal_state(struct request *r, struct buf *out)
         return ERR_IO;
     if (head == NULL || digest(r, head->digest) != 0)
         return ERR_NOMEM;
-    mcp_put_be64(head->expires_ms, (uint64_t)(clock_wall_ms() + STATE_MS));
+    mcp_put_be64(head->expires_ms, UINT64_MAX);
     mcp_put_be64(head->round, (uint64_t)r->call.round + 1);
     if (r->state.len > 0)
         memcpy(head + 1, r->state.p, r->state.len);
@@ -340,7 +340,6 @@ open_state(struct request *r, struct str text)
         return err;
     head = (const struct state_head *)(const void *)s.p;
     if (s.len < sizeof(*head) ||
-        mcp_get_be64(head->expires_ms) <= (uint64_t)clock_wall_ms() ||
         memcmp(head->digest, want, sizeof(want)) != 0)
         return ERR_INVALID;
     r->call.round = (unsigned)mcp_get_be64(head->round);
@@ -368,8 +367,8 @@ mcp_check_inputs(struct request *r)
     if (err == 0 || err == ERR_NOMEM)
         return err;
     return mcp_refuse(r, MCP_OK, RPC_INVALID_PARAMS,
-                      "requestState is not of this request, or too old", NULL,
-                      STR_NONE);
+                      "requestState is not of this request: call again "
+                      "without it", NULL, STR_NONE);
 }
 
 /* ---- what a run comes to ---- */

@@ -50,7 +50,8 @@ with_state(const char *format)
 #define TURN(tool, more) \
     MODERN_CALL(tool, ",'arguments':{'a':[1,'\\u00e9',null]}" more \
                 ",'requestState':'%s'")
-#define BAD_STATE BAD("'x'", "requestState is not of this request, or too old")
+#define BAD_STATE BAD("'x'", "requestState is not of this request: " \
+    "call again without it")
 
 static void
 test_rounds_of_the_modern_era(void)
@@ -148,11 +149,9 @@ test_tampered_states(void)
     CHECK(answers(with_state(again), BAD_STATE));
     state[n - 1] = was;
     state[n] = '\0';
-    clock_ahead_s = 599;
+    clock_ahead_s = 100 * 24 * 60 * 60; /* a person may take their time */
     say(with_state(again));
     CHECK(strstr(out.p, "input_required") != NULL);
-    clock_ahead_s = 601;
-    CHECK(answers(with_state(again), BAD_STATE));
     clock_ahead_s = 0;
 }
 

@@ -208,9 +208,11 @@ static const struct kase input_cases[] = {
                         "'requestState':8"),
      LISTED("'prompts':[" GREET "," QUIZ "]"), MCP_OK},
     {NULL, NULL, MODERN_CALL("ask", ",'requestState':7"),
-     BAD("'x'", "requestState is not of this request, or too old"), MCP_OK},
+     BAD("'x'", "requestState is not of this request: call again without "
+         "it"), MCP_OK},
     {NULL, NULL, MODERN_CALL("ask", ",'requestState':''"),
-     BAD("'x'", "requestState is not of this request, or too old"), MCP_OK},
+     BAD("'x'", "requestState is not of this request: call again without "
+         "it"), MCP_OK},
     {NULL, NULL, MODERN_CALL("lazy", ""),
      ERR("'x'", "-32603", "Internal error: store_error"), MCP_OK},
     /* A client of the handshake that cannot be asked. */

@@ -185,6 +185,41 @@ test_what_is_no_answer(void)
     }
 }
 
+/* What neo is answered who asks with these members as well. */
+static const char *
+neo_asks(const char *more)
+{
+    char text[1000];
+
+    snprintf(text, sizeof text, REQ("'x'", "tools/call", "{'name':"
+             "'request_input','arguments':" ASK("?") ",%s"
+             CAN("{'elicitation':{}}") "}"), more);
+    return says(&neo, text);
+}
+
+/* Much later, and when its wait is long over: the retry has the answer. */
+static void
+test_retry_after_days(void)
+{
+    char again[600];
+    const char *at;
+
+    begin();
+    CREATE("t", "");
+    at = strstr(neo_asks(""), "\"requestState\":\"");
+    if (CHECK(at != NULL)) {
+        snprintf(again, sizeof again, "'inputResponses':{'answer':{'action':"
+                 "'accept','content':{'answer':'yes'}}},'requestState':"
+                 "'%.*s',", (int)strcspn(at + 16, "\""), at + 16);
+        ahead_ms += (int64_t)3 * 24 * 60 * 60 * 1000;
+        CHECK(has(neo_asks(again), "'answered':true"));
+        CHECK(has(neo_asks(again), "'answered':true")); /* not twice */
+        CHECK(has(DO("get_task", "'task_id':'t'"), "'version':3"));
+    }
+    ahead_ms = 0;
+    end();
+}
+
 /* Says an answer of n letters of two bytes each to what ann is asked. */
 static bool
 takes_answer(size_t n)
@@ -409,6 +444,7 @@ main(void)
     test_question_ends_with_its_task();
     test_longest_answer();
     test_what_is_no_answer();
+    test_retry_after_days();
     test_ready_by_whatever();
     test_plain_by_agent();
     test_behind_many_changes();
