@@ -39,11 +39,11 @@ SRC := text base json sha256 page file record lock index store store_load \
   store_move store_room store_read compact verify task_raw task_atoms \
   task_keys task_fields task_lease task_index task_query task_question \
   task_change task artifact call sign mcp mcp_scan mcp_methods mcp_call \
-  mcp_session mcp_listen mcp_defer mcp_tasks mcp_hold view tools tools_get \
-  tools_uri tools_prompts tools_work tools_wait loop serve pipe http_parse \
-  http_listen http_reply http token \
-  web_check web_state web env cli cli_text cli_config cli_work \
-  cli_board cli_complete import admin archive doctor
+  mcp_session mcp_listen mcp_defer mcp_tasks mcp_question mcp_hold view tools \
+  tools_get tools_uri tools_prompts tools_work tools_wait loop serve pipe \
+  http_parse http_listen http_reply http token web_check web_state web env \
+  cli cli_text cli_config cli_work cli_board cli_complete import admin archive \
+  doctor
 HDR := $(wildcard *.h)
 OBJ := $(SRC:%=$(B)/%.o)
 

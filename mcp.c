@@ -51,7 +51,7 @@ mcp_new(struct mcp **out, const struct mcp_catalogue *c, struct store *store,
     m->store = store;
     m->sign = sign;
     m->hold_ms = INT64_MAX;
-    /* Above the ids that a process before has asked with: sessions outlive
+    /* Above the ids that a process before has polled with: sessions outlive
        it, and their clients may answer those yet. */
     m->last_ask = (uint64_t)clock_wall_ms();
     return 0;
@@ -465,7 +465,7 @@ check_object(struct request *r, const struct json_tok *t)
     return twins > 0 ? refuse_members(r, t, "A member stands twice") : twins;
 }
 
-/* A response that is about a deferred call takes effect when it is run. */
+/* A response to a request of ours takes effect when it is run. */
 static int
 fill_answer(struct request *r)
 {
@@ -483,12 +483,9 @@ take_silent(struct request *r, const struct json_tok *t)
     if (err != 0)
         return err;
     r->silent = true;
-    if (r->name.p == NULL) {
-        if (mcp_take_answer_judge(r, t))
-            return fill_answer(r);
-        mcp_take_response(r->m->s, t);
-    }
-    else if (str_is(r->name, "notifications/cancelled"))
+    if (r->name.p == NULL && mcp_take_answer_judge(r, t))
+        return fill_answer(r);
+    if (str_is(r->name, "notifications/cancelled"))
         mcp_take_cancel(r, json_get(t, "params"));
     return MCP_REFUSED;
 }
@@ -753,11 +750,11 @@ writes(const struct request *r)
         return true;
     if (r->silent || r->fault.code != 0 || r->method == NULL)
         return false;
+    if (r->method->feature == TASKS || r->runs_as.len > 0)
+        return mcp_task_writes(r);
     if (r->tool != NULL)
         return (r->tool->writes && !r->call.read_only) ||
                ((r->task || r->extends) && mcp_can_defer(r));
-    if (r->method->feature == TASKS)
-        return mcp_task_writes(r);
     return r->changes && mcp_session_stored(r->m->s);
 }
 
@@ -962,7 +959,7 @@ end_session(struct mcp_message *m, struct buf *out)
     return f.status;
 }
 
-/* What a client says to a deferred call. That it is not yet on disk has to
+/* What a client says to a request of ours. That it is not yet on disk has to
    be an error, though who sent it can do little about it. */
 static enum mcp_status
 take_answer(struct request *r, struct buf *out)

@@ -2,10 +2,11 @@
 
    A run that cannot go on says why with ERR_MORE. From 2026-07-28 on a
    question ends the request: the client retries it with the answers, and with
-   what the call wanted to remember, signed. Before, the question goes out as
-   a request of the server's own, and the message is kept, in memory of its
-   own, until the answer is there. Either way the call is run again from its
-   arguments, and mcp_ask gives it the answers that have come.
+   what the call wanted to remember, signed. Before, a call that asks becomes
+   a deferred one, which sends its questions itself (mcp_hold.c), and the
+   message is kept, in memory of its own, until that has ended. Either way the
+   call is run again from its arguments, and mcp_ask gives it the answers that
+   have come.
 
    It remembers nothing of a modern request between two of its rounds, and
    writes nothing by itself: what goes to a client stands in the notes of a
@@ -14,17 +15,16 @@
    Invariants:
    1. A run begins with what was there when its message was kept or kept on:
       what an earlier try of the same run asked is forgotten.
-   2. A question goes out once; only the session that it went to answers it,
-      and the first answer counts.
+   2. A question of the handshake era stands in a record before it goes out:
+      its answer finds it in any process, at any time.
    3. A state opens only for the same principal, method, target and arguments;
       how long what it is about can be answered is for the call to judge.
    4. A kept message is given out once until it waits again, and one that was
       cancelled gives no answer.
    5. Kept are MCP_MAX_KEPT messages of a session and MCP_KEPT_LEN bytes of
       all, and at most the messages of one turn more.
-   6. A message that waits keeps its text, the questions that went out with
-      their answers, and the state of its last run: nothing else outlives the
-      turn of a run. */
+   6. A message that waits keeps its text, the call that asks for it, and the
+      state of its last run: nothing else outlives the turn of a run. */
 
 #include "mcp_int.h"
 #include "sha256.h"
@@ -33,7 +33,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ID_PREFIX "mcptask-"      /* of the ids of our requests */
 /* MCP_MAX_KEPT and MCP_KEPT_LEN in words */
 #define TOO_MANY_WAIT "too many waiting calls: 256 of a session or 8 MiB of " \
                       "all; end some, or ask again later"
@@ -94,8 +93,7 @@ shape_params(struct mcp_call *c, bool form, struct str params)
                         params.p + 1);
 }
 
-/* A question that is not yet known. The list outlives the run where the
-   message is kept, the parameters need not. */
+/* A question that is not yet known. */
 static struct mcp_question *
 new_question(struct mcp_call *c, const char *key, const char *method,
              struct str params)
@@ -114,6 +112,15 @@ new_question(struct mcp_call *c, const char *key, const char *method,
     return q->key.p != NULL && q->params.p != NULL ? q : NULL;
 }
 
+/* Before 2026-07-28 a call has to become a record to ask. */
+static bool
+can_ask(const struct request *r)
+{
+    return is_modern(r) || r->again != NULL ||
+           (r->m->at == NULL && mcp_can_record(r) &&
+            (r->defers || r->tool->writes));
+}
+
 const struct json_tok *
 mcp_ask(struct mcp_call *c, const char *key, const char *method,
         struct str params)
@@ -128,7 +135,9 @@ mcp_ask(struct mcp_call *c, const char *key, const char *method,
         at = &(*at)->next;
     if (*at != NULL && (*at)->answer != NULL)
         return (*at)->answer;
-    if (mcp_need(c, cap) != 0)
+    if (!can_ask(r))
+        r->missing |= cap;
+    if (!can_ask(r) || mcp_need(c, cap) != 0)
         return NULL;
     if (*at == NULL)
         *at = new_question(c, key, method, params);
@@ -377,11 +386,11 @@ void
 mcp_begin_run(struct request *r)
 {
     struct mcp_message *m = r->m;
-    struct mcp_question **at = &r->questions;
 
-    while (*at != NULL && (*at)->sent)
-        at = &(*at)->next;
-    *at = NULL;
+    if (r->again == NULL)
+        r->questions = NULL;
+    if (m->at == NULL)
+        r->runs_as = STR_NONE;
     r->missing = 0;
     r->asked = false;
     r->state = STR_NONE;
@@ -392,7 +401,7 @@ mcp_begin_run(struct request *r)
     r->telling = r->told;
     r->why = NULL;
     r->error = STR_NONE;
-    r->defers = r->task || r->again != NULL;
+    r->defers = r->task || (r->again != NULL && !mcp_is_plain(r->again));
     if (m->at == NULL && r->again == NULL && m->m->store != NULL)
         r->call.since = store_next_n(m->m->store) - 1;
     r->call.is_error = r->call.content = false;
@@ -461,22 +470,6 @@ put_inputs(struct request *r, struct buf *out)
     return err;
 }
 
-static void
-send_questions(struct request *r)
-{
-    struct mcp_question *q;
-
-    for (q = r->questions; q != NULL; q = q->next) {
-        if (q->sent)
-            continue;
-        q->id = ++r->m->m->last_ask;
-        buf_printf(r->notes, "{\"jsonrpc\":\"2.0\",\"id\":\"" ID_PREFIX
-                   "%llu\",", (unsigned long long)q->id);
-        mcp_put_request(r->notes, q);
-        buf_z(r->notes, "}\n");
-    }
-}
-
 /* Invariant 5. What each principal may have of it is decided here, too. */
 bool
 mcp_may_keep(const struct request *r)
@@ -486,18 +479,6 @@ mcp_may_keep(const struct request *r)
     return m->at != NULL ||
            (m->s->n_kept < MCP_MAX_KEPT &&
             m->m->kept_len + m->text.len <= MCP_KEPT_LEN);
-}
-
-void
-mcp_withdraw(const struct request *r, struct buf *to)
-{
-    const struct mcp_question *q;
-
-    for (q = r->questions; q != NULL; q = q->next)
-        if (q->id != 0 && q->sent && q->answer == NULL)
-            buf_printf(to, NOTE "cancelled\",\"params\":{\"requestId\":"
-                       "\"" ID_PREFIX "%llu\"}}\n",
-                       (unsigned long long)q->id);
 }
 
 /* What ERR_MORE of a run means: MCP_ASKS, ERR_MORE, or another error. */
@@ -517,7 +498,7 @@ settle(struct request *r)
             return ERR_IO; /* for nothing, so it would wait forever */
         r->wait_ms = 0;
     }
-    if (r->defers)
+    if (r->defers || r->again != NULL)
         return ERR_MORE;
     if (is_modern(r) && (r->asked || !waits))
         return MCP_ASKS;
@@ -525,8 +506,6 @@ settle(struct request *r)
         r->why = TOO_MANY_WAIT;
         return ERR_TOO_LARGE;
     }
-    if (!is_modern(r))
-        send_questions(r);
     return ERR_MORE;
 }
 
@@ -559,9 +538,7 @@ mcp_end_run(struct request *r, int err, size_t at, struct buf *out)
 {
     if (err == ERR_MORE)
         err = out->err != 0 ? out->err : settle(r);
-    if (err != ERR_MORE)
-        mcp_withdraw(r, r->notes);
-    if (r->defers && r->again == NULL && r->m->at == NULL &&
+    if ((r->defers || r->asked) && r->again == NULL && r->m->at == NULL &&
         err == ERR_MORE)
         return mcp_defer_create(r, err, at, out);
     if (err == MCP_ASKS) {
@@ -583,25 +560,6 @@ mcp_end_run(struct request *r, int err, size_t at, struct buf *out)
 }
 
 /* ---- messages that wait ---- */
-
-/* The questions that went out with the run that k was kept after. */
-static int
-copy_questions(struct mcp_message *k, const struct request *r)
-{
-    struct mcp_question **at = &k->v->questions;
-    const struct mcp_question *q;
-
-    for (q = r->questions; q != NULL; q = q->next, at = &(*at)->next) {
-        *at = arena_alloc(k->a, sizeof(**at));
-        if (*at == NULL)
-            return ERR_NOMEM;
-        **at = (struct mcp_question){
-            .key = arena_str(k->a, q->key), .id = q->id, .sent = true};
-        if ((*at)->key.p == NULL)
-            return ERR_NOMEM;
-    }
-    return 0;
-}
 
 /* Judges the copy of m that k is to be, as a session of m's revision would. */
 static int
@@ -645,16 +603,11 @@ static int
 let_wait(struct mcp_message *k, const struct request *r)
 {
     struct request *own = k->v;
-    struct mcp_question *q;
 
     buf_reset(&k->state, 0);
     buf_put(&k->state, r->state.p, r->state.len);
     if (k->state.err != 0)
         return ERR_NOMEM;
-    for (q = own->questions; q != NULL; q = q->next) {
-        q->sent = true;
-        q->params = STR_NONE; /* they were of the run */
-    }
     own->told = r->telling;
     own->poll_ms = r->poll_ms;
     own->seen = r->seen;
@@ -725,7 +678,10 @@ mcp_keep(struct mcp_message *m, struct mcp_sink *sink, void *owner,
     k->a = &k->own;
     k->sink = sink;
     k->owner = owner;
-    if (judge_copy(k, m) != 0 || copy_questions(k, m->v) != 0)
+    if (judge_copy(k, m) != 0)
+        goto fail;
+    k->v->runs_as = arena_str(k->a, m->v->runs_as);
+    if (k->v->runs_as.p == NULL)
         goto fail;
     mcp_prepare(k);
     if (let_wait(k, m->v) != 0)
@@ -800,58 +756,6 @@ mcp_polls(const struct mcp_message *m)
 }
 
 /* ---- what clients say to messages that wait ---- */
-
-static const struct json_tok no_answer = {"null", 4, 1, 0, JSON_NULL, false};
-
-const struct json_tok *
-mcp_answer_of(const struct json_tok *t)
-{
-    const struct json_tok *result = json_get(t, "result");
-
-    return result != NULL && result->type == JSON_OBJECT ? result : &no_answer;
-}
-
-static const struct json_tok *
-copy_answer(struct arena *a, const struct json_tok *t)
-{
-    struct str text = arena_str(a, json_raw(mcp_answer_of(t)));
-    const struct json_tok *copy;
-
-    return text.p != NULL && json_parse(a, text, &copy, NULL) == 0
-               ? copy : &no_answer;
-}
-
-/* Invariant 2. */
-static void
-answer_question(struct mcp_message *k, const struct json_tok *t)
-{
-    struct mcp_question *q;
-    bool open = false, hit = false;
-    char id[sizeof(ID_PREFIX) + 20];
-
-    for (q = k->v->questions; q != NULL; q = q->next) {
-        text_put(id, sizeof(id), ID_PREFIX "%llu", (unsigned long long)q->id);
-        if (q->answer == NULL && json_is(json_get(t, "id"), id)) {
-            q->answer = copy_answer(k->a, t);
-            count(k);
-            hit = true;
-        }
-        open |= q->answer == NULL;
-    }
-    k->ready |= hit && !open;
-}
-
-void
-mcp_take_response(struct mcp_session *s, const struct json_tok *t)
-{
-    struct mcp_message *k;
-
-    if (s->n_kept == 0)
-        return;
-    for (k = s->m->kept; k != NULL; k = k->next)
-        if (k->s == s)
-            answer_question(k, t);
-}
 
 void
 mcp_take_cancel(struct request *r, const struct json_tok *params)

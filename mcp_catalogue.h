@@ -155,7 +155,11 @@ struct mcp_catalogue {
    (JSON_NULL: it refused or failed), in memory of the call; NULL: not yet,
    and the run returns ERR_MORE when it has asked for all that it needs. key
    names the question within the call. Where the client cannot be asked so,
-   it is as if mcp_need had failed. */
+   it is as if mcp_need had failed: before 2026-07-28 only a tool that writes
+   can ask, in its first run or in those that follow on that. The call is then
+   a record, as behind mcp_defer, though mcp_defer says otherwise; an answer
+   that comes when it has ended is given to one more run, for what that
+   stages. */
 const struct json_tok *mcp_ask(struct mcp_call *c, const char *key,
                                const char *method, struct str params);
 /* 0 where the client has all of caps; ERR_CAPABILITY else, to be returned:

@@ -2,7 +2,8 @@
    to their end.
 
    A call whose client can do without the answer for now becomes a record of
-   the store (call.h) once its run says that it waits. It is run again from
+   the store (call.h) once its run says that it waits; and so does a plain one
+   that asks a client of the handshake era. It is run again from
    that record whenever what it waits for has come, under the write lock and
    before the commit of whoever brought it about: the event and what it makes
    of the call are one batch. So nobody has to be there for a call to end, and
@@ -47,40 +48,57 @@ mcp_defer(struct mcp_call *c)
 }
 
 bool
+mcp_can_record(const struct request *r)
+{
+    return r->tool != NULL && r->m->m->calls != NULL && !r->call.read_only &&
+           mcp_is_writable(r->m->m);
+}
+
+bool
 mcp_can_defer(const struct request *r)
 {
-    return r->tool != NULL && r->tool->tasks != MCP_TASK_FORBIDDEN &&
-           r->m->m->calls != NULL && !r->call.read_only &&
-           mcp_is_writable(r->m->m);
+    return mcp_can_record(r) && r->tool->tasks != MCP_TASK_FORBIDDEN;
 }
 
 bool
 mcp_can_wait(struct mcp_call *c, bool deferred)
 {
     const struct request *r = c->of;
+    bool records = deferred || (c->caps != 0 && !is_modern(r) &&
+                                mcp_can_record(r));
 
     if (!c->may_wait)
         return false;
     return r->again != NULL ||
-           (deferred ? calls_have_room(r->m->m->calls, c->principal)
-                     : mcp_may_keep(r));
+           ((deferred || mcp_may_keep(r)) &&
+            (!records || calls_have_room(r->m->m->calls, c->principal)));
 }
 
 /* ---- records ---- */
 
-/* What is needed to run it again as if its client asked. */
+#define PLAIN "{\"plain\":true," /* begins the shape of a plain call */
+
+bool
+mcp_is_plain(const struct call *k)
+{
+    return str_starts(k->shape, PLAIN);
+}
+
+/* What is needed to run it again as if its client asked. A plain call tells
+   nothing more of its progress: its client has the question. */
 static struct str
 shape_of(const struct request *r, struct arena *a)
 {
     struct buf b = {0};
     struct str s;
 
-    buf_printf(&b, "{\"rev\":%d,\"caps\":%u", r->rev, r->call.caps);
+    buf_printf(&b, "%s\"rev\":%d,\"caps\":%u", r->defers ? "{" : PLAIN,
+               r->rev, r->call.caps);
     if (r->call.client.len > 0) {
         buf_z(&b, ",\"client\":");
         json_quote(&b, r->call.client);
     }
-    if (r->token.p != NULL) {
+    if (r->token.p != NULL && r->defers) {
         buf_z(&b, ",\"token\":");
         buf_str(&b, r->token);
     }
@@ -146,7 +164,9 @@ let_end(struct request *r, int err, struct str members, struct call *k,
     *(err != 0 ? &k->error : &k->result) = text;
     if (err != 0 || k->is_error)
         k->message = reason_of(a, text);
-    k->watch = k->state = STR_NONE;
+    k->watch = STR_NONE;
+    if (k->questions.p == NULL) /* else an answer may come yet */
+        k->state = STR_NONE;
     k->due_ms = 0;
     return 0;
 }
@@ -182,7 +202,11 @@ mcp_defer_create(struct request *r, int err, size_t at, struct buf *out)
         return err;
     if (r->goes_on)
         calls_mark(r->m->m->calls, k.id);
+    if (!r->defers)
+        r->runs_as = k.id;
     mcp_attend(r, &k, true);
+    if (!r->defers)
+        return mcp_await(r, &k);
     mcp_put_created(r, &k, out);
     return MCP_TASK;
 }
@@ -208,7 +232,7 @@ recall(struct request *r, struct call *k)
     for (i = 0; i < c->n_tools && !str_is(k->tool, c->tools[i].name); i++)
         ;
     if (i == c->n_tools || !json_int(json_get(shape, "caps"), &caps) ||
-        !json_int(json_get(shape, "rev"), &rev) || rev < MCP_2025_11_25 ||
+        !json_int(json_get(shape, "rev"), &rev) || rev < 0 ||
         rev >= MCP_N_REVS)
         return ERR_INVALID;
     r->tool = &c->tools[i];
@@ -283,11 +307,13 @@ is_passing(int err)
            err == ERR_IO || err == ERR_READONLY || err == ERR_UNKNOWN;
 }
 
-/* Runs a call again whose mark was taken off. 0, or an error that may be gone
-   at the next try: invariant 3. */
+/* Runs a call again: one whose mark was taken off, or, with questions, one
+   that has ended. 0, or an error that may be gone at the next try: invariant
+   3; and see mcp_run_late. */
 static int
-run_again(struct mcp *m, struct str id)
+run_again(struct mcp *m, struct str id, struct str questions)
 {
+    bool late = questions.p != NULL;
     struct arena a = {0};
     struct mcp_message msg = {.m = m, .a = &a, .n = 1};
     struct request r = {.m = &msg, .log_level = -1};
@@ -298,8 +324,12 @@ run_again(struct mcp *m, struct str id)
     msg.s = &msg.scratch;
     msg.scratch.log_level = -1;
     msg.v = &r;
-    if (err == 0 && call_status_ended(k.status))
+    if (err == 0 && call_status_ended(k.status) != late)
         err = ERR_NOT_FOUND;
+    if (err == 0 && late && k.state.len == 0)
+        err = ERR_NOT_FOUND; /* it would begin anew */
+    if (late)
+        k.questions = questions;
     if (err == 0)
         err = recall(&r, &k);
     if (err != 0)
@@ -308,8 +338,11 @@ run_again(struct mcp *m, struct str id)
     r.call.out = &out;
     mcp_begin_run(&r);
     err = mcp_end_run(&r, r.method->run(&r, &out), 0, &out);
-    err = settle(&r, err, &k, &out);
-    if (err != 0)
+    if (late)
+        err = err == 0 && r.call.is_error ? ERR_INVALID : err;
+    else
+        err = settle(&r, err, &k, &out);
+    if (err != 0 || late)
         goto out;
     if (r.goes_on)
         calls_mark(m->calls, id);
@@ -321,9 +354,15 @@ out:
     buf_fini(&notes);
     arena_fini(&a);
     if (!is_passing(err))
-        return 0;
+        return late && err == ERR_INVALID ? err : 0;
     calls_mark(m->calls, id);
     return err;
+}
+
+int
+mcp_run_late(struct mcp *m, struct str id, struct str questions)
+{
+    return questions.p == NULL ? ERR_NOMEM : run_again(m, id, questions);
 }
 
 int
@@ -332,7 +371,7 @@ mcp_settle_call(struct mcp *m, struct str id)
     if (!store_locked(m->store) || !calls_is_marked(m->calls, id))
         return 0;
     calls_unmark(m->calls, id);
-    return run_again(m, id);
+    return run_again(m, id, STR_NONE);
 }
 
 void
@@ -351,7 +390,7 @@ mcp_settle(struct mcp *m)
                 (n == 0 || clock_mono_ms() - from < MCP_SLICE_MS) &&
                 store_staged_len(m->store) < STORE_FULL_BATCH &&
                 calls_next_marked(m->calls, id); n++)
-        err = run_again(m, str_of(id));
+        err = run_again(m, str_of(id), STR_NONE);
     if (err != 0)
         m->settle_ms = clock_mono_ms() + RETRY_MS;
 }

@@ -1,24 +1,27 @@
-/* mcp_hold - questions of deferred calls to clients of the handshake era,
-   and what such clients are told of the calls that they made or ask for.
+/* mcp_hold - questions of calls to clients of the handshake era, and what
+   such clients are told of the calls that they made or ask for.
 
    A question waits in its call's record until a session comes that can be
    asked: one that made the call, polls it or waits for its result. That
    session then holds the question: who holds it stands in the record, so that
    it goes to one client at a time, whichever processes there are. It is sent
-   behind the commit of that, on the tasks/result that waits for it or else on
-   the session's own stream; its event has a place in the log, so a stream
+   behind the commit of that, on the stream of the request that waits for it
+   or else on the session's own; its event has a place in the log, so a stream
    that broke is sent it again. The id of the request names call, question and
-   place: an answer finds its question in any process, and the first counts.
+   place: an answer finds its question in any process, and the first counts,
+   also when the call has ended.
 
-   A client that runs questions as tasks of its own is polled for the answer.
+   A client that runs questions as tasks of its own is asked for that, and
+   polled for the answer. Where it refuses, it is asked once more without;
+   where it refuses that, another is asked that attends the call, and if there
+   is none the tool learns that there will be no answer.
 
    It remembers of a session which calls it attends, and nothing that the
    record does not say as well.
 
    Invariants:
    1. A question is held by at most one session that can be reached. A hold
-      whose instance is gone, or whose session has been silent for GRACE_MS,
-      is none.
+      whose instance is gone, or whose session cannot be reached, is void.
    2. Nothing is sent that is not committed: what is sent follows from the
       record alone.
    3. What a session was asked it is not asked again, unless it says by its
@@ -30,7 +33,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GRACE_MS 10000     /* for a client to open its stream again */
 #define CHECK_MS 1000      /* how often that is looked at */
 #define MAX_ATTENDS 256    /* calls that one session attends */
 #define ASK_MS 50          /* for a client to take in what it polled */
@@ -53,160 +55,12 @@ struct mcp_attend {
     uint32_t fetch;        /* a bit for each question: its client's task has
                               ended */
     uint32_t gone;         /* and: it was withdrawn */
+    uint32_t refused;      /* and: it will not ask its user */
+    bool cancelled;        /* its client wants no more of the call */
     int64_t poll_ms;       /* when its client's tasks are polled; 0: none */
     int64_t ask_ms;        /* nothing is sent before */
     struct buf notes;      /* of runs, a line each */
 };
-
-/* Who holds a question, as its record has it. */
-struct hold {
-    int64_t by, n;
-    struct str to;   /* id of the session, or empty: a pipe's */
-    struct str task; /* of the client, or .p NULL */
-};
-
-/* ---- questions in a record ---- */
-
-static struct hold
-hold_of(struct arena *a, const struct json_tok *t)
-{
-    struct hold h = {.to = json_str(a, json_get(t, "to")),
-                     .task = json_str(a, json_get(t, "task"))};
-
-    json_int(json_get(t, "by"), &h.by);
-    json_int(json_get(t, "n"), &h.n);
-    return h;
-}
-
-int
-mcp_read_questions(struct arena *a, struct str raw, struct mcp_question **out)
-{
-    const struct json_tok *list, *t;
-    struct mcp_question *q;
-    struct str key;
-    uint32_t i;
-    int err;
-
-    *out = NULL;
-    if (raw.p == NULL)
-        return 0;
-    err = json_parse(a, raw, &list, NULL);
-    if (err != 0 || list->type != JSON_ARRAY)
-        return err == ERR_NOMEM ? err : ERR_INVALID;
-    for (i = 0, t = list + 1; i < list->n; i++, t += t->span) {
-        q = *out = arena_alloc(a, sizeof(*q));
-        if (q == NULL || mcp_text(a, json_get(t, "key"), &key) != 0)
-            return ERR_NOMEM;
-        *q = (struct mcp_question){
-            .key = arena_str(a, key),
-            .sent = true,
-            .answer = json_get(t, "answer"),
-            .held = json_get(t, "held"),
-        };
-        if (q->key.p == NULL ||
-            mcp_text(a, json_get(t, "method"), &q->method) != 0)
-            return ERR_NOMEM;
-        if (json_get(t, "params") != NULL)
-            q->params = json_raw(json_get(t, "params"));
-        out = &q->next;
-    }
-    return 0;
-}
-
-static void
-put_hold(struct buf *b, const struct hold *h)
-{
-    buf_printf(b, ",\"held\":{\"by\":%lld,\"n\":%lld,\"to\":\"%.*s\"",
-               (long long)h->by, (long long)h->n, STR_ARG(h->to));
-    if (h->task.p != NULL) {
-        buf_z(b, ",\"task\":");
-        json_quote(b, h->task);
-    }
-    buf_char(b, '}');
-}
-
-static bool
-is_reachable(const struct mcp_session *s)
-{
-    return !s->ended &&
-           (s->local || s->sinks != NULL || s->n_kept > 0 ||
-            clock_mono_ms() - s->heard_ms < GRACE_MS);
-}
-
-/* Invariant 1. A session that has come here from a process that is gone has
-   its holds still: they are by this one then. */
-static bool
-is_alive(struct mcp *m, struct hold *h)
-{
-    const struct mcp_session *s;
-    uint64_t me = store_instance(m->store);
-
-    if ((uint64_t)h->by != me &&
-        (h->to.len == 0 || store_alive(m->store, (uint64_t)h->by)))
-        return store_alive(m->store, (uint64_t)h->by);
-    for (s = m->sessions; s != NULL; s = s->next)
-        if (s->local ? h->to.len == 0 : str_is(h->to, s->id)) {
-            h->by = (int64_t)me;
-            return is_reachable(s);
-        }
-    return false;
-}
-
-static void
-put_with(struct buf *b, const struct mcp_question *q, const struct hold *h)
-{
-    buf_z(b, "{\"key\":");
-    json_quote(b, q->key);
-    buf_char(b, ',');
-    mcp_put_request(b, q);
-    if (q->answer != NULL) {
-        buf_z(b, ",\"answer\":");
-        buf_str(b, json_raw(q->answer));
-    }
-    if (h != NULL)
-        put_hold(b, h);
-    buf_char(b, '}');
-}
-
-/* Leaves out a hold that is none any more. */
-static void
-put_question(struct mcp *m, struct arena *a, struct buf *b,
-             const struct mcp_question *q)
-{
-    struct hold h = {0};
-
-    if (q->held != NULL)
-        h = hold_of(a, q->held);
-    put_with(b, q, q->held != NULL && (q->answer != NULL || is_alive(m, &h))
-                       ? &h : NULL);
-}
-
-/* Ends a list of questions in the making, which it frees. */
-static struct str
-end_list(struct arena *a, struct buf *b)
-{
-    struct str text;
-
-    buf_char(b, ']');
-    text = b->err == 0 ? arena_str(a, buf_view(b)) : STR_NONE;
-    buf_fini(b);
-    return text;
-}
-
-struct str
-mcp_raw_questions(struct mcp *m, struct arena *a,
-                  const struct mcp_question *q)
-{
-    struct buf b = {0};
-
-    if (q == NULL)
-        return STR_NONE;
-    for (; q != NULL; q = q->next) {
-        buf_char(&b, b.len == 0 ? '[' : ',');
-        put_question(m, a, &b, q);
-    }
-    return end_list(a, &b);
-}
 
 /* ---- whom to ask ---- */
 
@@ -217,68 +71,66 @@ name_of(const struct mcp_session *s)
 }
 
 /* Whether s is the one that holds a question, or was when its server died:
-   its client may know of it. */
+   its client may know of it. Another pipe's may only where it runs tasks, and
+   a task is what it was made. */
 static bool
-is_holder(struct mcp *m, const struct mcp_session *s, const struct hold *h)
+is_holder(struct mcp *m, const struct mcp_session *s, const struct mcp_hold *h)
 {
     uint64_t me = store_instance(m->store);
+    bool lasts = h->to.len > 0 ||
+                 (h->task.p != NULL && (s->caps & MCP_CLIENT_TASKS));
 
     return str_eq(h->to, name_of(s)) &&
            ((uint64_t)h->by == me ||
-            (h->to.len > 0 && !store_alive(m->store, (uint64_t)h->by)));
+            (lasts && !store_alive(m->store, (uint64_t)h->by)));
 }
 
-/* What is to be done about q for a session: 0 nothing; 1 it is to be asked;
-   2 it has been, by a process that is gone. */
+/* What is to be done about the i-th question for a session that may attend
+   its call: 0 nothing; 1 it is to be asked; 2 it has been, by a process that
+   is gone. */
 static int
-wants_hold(struct mcp *m, const struct mcp_session *s, struct arena *a,
-           const struct mcp_question *q, struct hold *h)
+wants_hold(const struct mcp_session *s, const struct mcp_attend *at,
+           struct arena *a, const struct mcp_question *q, unsigned i,
+           struct mcp_hold *h)
 {
+    struct mcp *m = s->m;
     uint64_t me = store_instance(m->store);
 
-    if (q->answer != NULL || me == 0 ||
-        (mcp_cap_of(q->method) & s->caps) == 0)
+    if (q->answer != NULL || me == 0 || i >= MAX_HELD ||
+        (mcp_cap_of(q->method) & s->caps) == 0 ||
+        (at != NULL && (at->refused >> i & 1)))
         return 0;
-    *h = (struct hold){.to = STR_NONE};
+    *h = (struct mcp_hold){.to = STR_NONE};
     if (q->held != NULL) {
-        *h = hold_of(a, q->held);
+        *h = mcp_hold_of(a, q->held);
         if (is_holder(m, s, h))
             return (uint64_t)h->by == me ? 0 : 2;
-        if (is_alive(m, h))
+        if (mcp_hold_lives(m, h))
             return 0;
     }
     return 1;
 }
 
+/* Whether r waits for a deferred call, and so has a stream to be asked on. */
+static bool
+waits(const struct request *r)
+{
+    return r->runs_as.len > 0 || r->method->run == mcp_task_result;
+}
+
+/* Of a plain call its client knows nothing but its questions. */
+static bool
+is_told(const struct request *r)
+{
+    return (r->rev == MCP_2025_11_25 || r->runs_as.len > 0) &&
+           r->m->s != &r->m->scratch;
+}
+
 static bool
 can_be_asked(const struct request *r)
 {
-    const struct mcp_session *s = r->m->s;
-
-    return r->rev == MCP_2025_11_25 && s != &r->m->scratch &&
-           !r->call.read_only && (s->caps & MCP_ELICITATION) != 0 &&
-           (s->sinks != NULL || r->method->run == mcp_task_result);
-}
-
-bool
-mcp_hold_wanted(const struct request *r)
-{
-    struct mcp *m = r->m->m;
-    struct arena a = {0};
-    struct mcp_question *q;
-    struct call k;
-    struct hold h;
-    bool wanted = false;
-    unsigned i;
-
-    if (can_be_asked(r) &&
-        calls_get(m->calls, &a, r->target, STR_NONE, &k) == 0 &&
-        k.status == CALL_INPUT_REQUIRED &&
-        mcp_read_questions(&a, k.questions, &q) == 0)
-        for (i = 0; q != NULL && i < MAX_HELD; q = q->next, i++)
-            wanted |= wants_hold(m, r->m->s, &a, q, &h) != 0;
-    arena_fini(&a);
-    return wanted;
+    return is_told(r) && !r->call.read_only &&
+           (r->m->s->sinks != NULL || waits(r));
 }
 
 static struct mcp_attend *
@@ -289,6 +141,28 @@ attend_of(const struct mcp_session *s, struct str id)
     for (at = s->attends; at != NULL && !str_is(id, at->id); at = at->next)
         ;
     return at;
+}
+
+bool
+mcp_hold_wanted(const struct request *r)
+{
+    const struct mcp_session *s = r->m->s;
+    const struct mcp_attend *at = attend_of(s, mcp_call_of(r));
+    struct arena a = {0};
+    struct mcp_question *q;
+    struct call k;
+    struct mcp_hold h;
+    bool wanted = false;
+    unsigned i = 0;
+
+    if (can_be_asked(r) &&
+        calls_get(r->m->m->calls, &a, mcp_call_of(r), STR_NONE, &k) == 0 &&
+        k.status == CALL_INPUT_REQUIRED &&
+        mcp_read_questions(&a, k.questions, &q) == 0)
+        for (; q != NULL; q = q->next)
+            wanted |= wants_hold(s, at, &a, q, i++, &h) != 0;
+    arena_fini(&a);
+    return wanted;
 }
 
 static void
@@ -334,8 +208,7 @@ mcp_attend(struct request *r, const struct call *k, bool maker)
     struct mcp_session *s = r->m->s;
     struct mcp_attend *at;
 
-    if (r->rev != MCP_2025_11_25 || s == &r->m->scratch ||
-        call_status_ended(k->status))
+    if (!is_told(r) || call_status_ended(k->status))
         return;
     at = attend(s, k->id, k->status);
     if (at != NULL)
@@ -357,32 +230,28 @@ take_hold(struct request *r, const struct call *k, struct mcp_attend *at)
     struct mcp *m = r->m->m;
     struct arena *a = r->call.arena;
     struct mcp_question *q, *all;
-    struct str text;
-    struct buf b = {0};
-    struct hold h = {0};
+    struct mcp_hold h = {0};
     bool news = false;
     unsigned i = 0;
 
     if (mcp_read_questions(a, k->questions, &all) != 0)
         return STR_NONE;
-    for (q = all; q != NULL; q = q->next, i++) {
-        int what = i < MAX_HELD ? wants_hold(m, r->m->s, a, q, &h) : 0;
+    for (q = all; q != NULL; q = q->next) {
+        int what = wants_hold(r->m->s, at, a, q, i++, &h);
 
+        if (what == 0)
+            continue;
         if (what == 1)
-            h = (struct hold){.to = name_of(r->m->s),
-                              .n = (int64_t)store_next_n(m->store)};
-        if (what == 2 && at->asked < (uint64_t)h.n)
+            h = (struct mcp_hold){.to = name_of(r->m->s),
+                                  .n = (int64_t)store_next_n(m->store)};
+        else if (at->asked < (uint64_t)h.n)
             at->asked = (uint64_t)h.n;
         h.by = (int64_t)store_instance(m->store);
-        news |= what != 0;
-        buf_char(&b, q == all ? '[' : ',');
-        if (what != 0)
-            put_with(&b, q, &h);
-        else
-            put_question(m, a, &b, q);
+        if (mcp_set_hold(a, q, &h) != 0)
+            return STR_NONE;
+        news = true;
     }
-    text = end_list(a, &b);
-    return news ? text : STR_NONE;
+    return news ? mcp_raw_questions(m, a, all) : STR_NONE;
 }
 
 /* What cannot be staged stays as it is. A call that is yet to be run again is
@@ -396,7 +265,7 @@ mcp_hold(struct request *r, struct call *k)
 
     mcp_attend(r, k, false);
     at = attend_of(r->m->s, k->id);
-    if (at != NULL && r->method->run == mcp_task_result) {
+    if (at != NULL && waits(r)) {
         at->ask_ms = 0;
         m->attends_due |= at->due;
     }
@@ -407,7 +276,7 @@ mcp_hold(struct request *r, struct call *k)
     if (now.questions.p != NULL &&
         calls_stage(m->calls, r->call.arena, &now, "ask") == 0) {
         *k = now;
-        if (r->method->run != mcp_task_result)
+        if (!waits(r))
             at->ask_ms = clock_mono_ms() + ASK_MS;
         tell_later(r->m->s, at);
     }
@@ -415,8 +284,8 @@ mcp_hold(struct request *r, struct call *k)
 
 /* ---- what goes to a client ---- */
 
-/* Where s hears of call id: where it waits for its result, else its own
-   stream. NULL: nowhere now. */
+/* Where s hears of call id: where it waits for that, else its own stream.
+   NULL: nowhere now. */
 static struct mcp_sink *
 channel(const struct mcp_session *s, struct str id)
 {
@@ -424,8 +293,7 @@ channel(const struct mcp_session *s, struct str id)
 
     for (k = s->m->kept; k != NULL; k = k->next)
         if (k->s == s && !k->given && !k->cancelled && !k->sink->blocked &&
-            k->v->method->run == mcp_task_result &&
-            str_eq(k->v->target, id))
+            waits(k->v) && str_eq(mcp_call_of(k->v), id))
             return k->sink;
     return s->sinks != NULL && !s->sinks->blocked ? s->sinks : NULL;
 }
@@ -442,42 +310,56 @@ send_text(struct mcp_sink *to, struct buf *b, struct str event)
     b->err = 0;
 }
 
-/* The question itself, which says what call it belongs to. On the session's
-   own stream it has a place, so that it can be sent there again. */
-static void
+/* Whether q goes to s as what it is to make a task of: such clients may take
+   it in no other form. */
+static bool
+is_task_first(const struct mcp_session *s, const struct mcp_question *q,
+              const struct mcp_hold *h)
+{
+    return s->rev == MCP_2025_11_25 && (s->caps & MCP_CLIENT_TASKS) &&
+           mcp_cap_of(q->method) == MCP_ELICITATION && !h->bare;
+}
+
+/* The question itself, which says what task it belongs to, if its client
+   knows of one. On the session's own stream it has a place, so that it can be
+   sent there again. ERR_NOMEM: it is not sent. */
+static int
 send_question(const struct mcp_session *s, struct mcp_sink *to,
-              struct mcp_attend *at, const struct mcp_question *q,
-              const struct hold *h, unsigned i)
+              struct mcp_attend *at, const struct call *k,
+              const struct mcp_question *q, const struct mcp_hold *h,
+              unsigned i)
 {
     char event[MCP_EVENT_MAX];
     struct str id = {event, 0}, rest = q->params;
     struct buf b = {0};
+    int err;
 
     buf_printf(&b, HEAD "\"id\":\"" ID_FORMAT "\",\"method\":\"%.*s\","
-               "\"params\":{\"_meta\":{" MCP_RELATED "%s\"}}", 'c', at->id,
-               i, (long long)h->n, STR_ARG(q->method), at->id);
-    if ((s->caps & MCP_CLIENT_TASKS) && mcp_cap_of(q->method) ==
-        MCP_ELICITATION)
-        buf_printf(&b, ",\"task\":{\"ttl\":%lld}", (long long)CALL_TTL_MS);
-    if (rest.len > 2) {
-        buf_char(&b, ',');
-        buf_put(&b, rest.p + 1, rest.len - 1);
-    } else {
-        buf_char(&b, '}');
-    }
-    buf_char(&b, '}');
+               "\"params\":{", 'c', at->id, i, (long long)h->n,
+               STR_ARG(q->method));
+    if (!mcp_is_plain(k))
+        buf_printf(&b, "\"_meta\":{" MCP_RELATED "%s\"}},", at->id);
+    if (is_task_first(s, q, h))
+        buf_printf(&b, "\"task\":{\"ttl\":%lld},", (long long)CALL_TTL_MS);
+    if (rest.len > 2)
+        buf_put(&b, rest.p + 1, rest.len - 2);
+    else if (b.err == 0 && b.p[b.len - 1] == ',')
+        b.len--;
+    buf_z(&b, "}}");
     at->own = to == s->sinks;
     if (at->own && s->id[0] != '\0')
         id.len = mcp_event_id(s, (uint64_t)h->n, FIRST_PLACE + i, event);
+    err = b.err;
     send_text(to, &b, id);
     buf_fini(&b);
+    return err;
 }
 
 /* A request about a task of the client's: get, result or cancel. Its place is
    its own, since no id may be used twice. */
 static void
 send_poll(struct mcp *m, struct mcp_sink *to, const struct mcp_attend *at,
-          const struct hold *h, unsigned i, const char *what)
+          const struct mcp_hold *h, unsigned i, const char *what)
 {
     struct buf b = {0};
 
@@ -493,7 +375,7 @@ send_poll(struct mcp *m, struct mcp_sink *to, const struct mcp_attend *at,
 /* What the client was asked nobody waits for any more. */
 static void
 withdraw(const struct mcp_session *s, struct mcp_sink *to,
-         const struct mcp_attend *at, const struct hold *h, unsigned i)
+         const struct mcp_attend *at, const struct mcp_hold *h, unsigned i)
 {
     struct buf b = {0};
 
@@ -532,20 +414,23 @@ send_status(const struct mcp_session *s, struct mcp_sink *to, struct arena *a,
 static void
 tell_question(struct mcp_session *s, struct mcp_sink *to,
               struct mcp_attend *at, const struct call *k,
-              const struct mcp_question *q, const struct hold *h, unsigned i,
-              uint64_t *n)
+              const struct mcp_question *q, const struct mcp_hold *h,
+              unsigned i, uint64_t *n)
 {
     bool was_asked = (uint64_t)h->n <= at->asked;
     uint32_t bit = UINT32_C(1) << i;
 
-    if (q->answer != NULL || call_status_ended(k->status)) {
+    if (q->answer != NULL || at->cancelled || call_status_ended(k->status)) {
         if (was_asked && !(at->gone & bit))
             withdraw(s, to, at, h, i);
         at->gone |= bit;
         return;
     }
-    if (!was_asked)
-        send_question(s, to, at, q, h, i);
+    if (!was_asked && h->task.p == NULL && /* else it knows of it */
+        send_question(s, to, at, k, q, h, i) != 0) {
+        at->due = true;
+        return;
+    }
     if ((uint64_t)h->n > *n)
         *n = (uint64_t)h->n;
     if (h->task.p == NULL)
@@ -574,7 +459,7 @@ tell(struct mcp_session *s, struct mcp_attend *at, struct mcp_sink *to)
     struct arena a = {0};
     struct mcp_question *q;
     struct call k;
-    struct hold h;
+    struct mcp_hold h;
     uint64_t n = at->asked;
     bool polled = at->poll_ms != 0 && at->poll_ms <= clock_mono_ms();
     bool known = at->told != CALL_N_STATUSES;
@@ -588,7 +473,7 @@ tell(struct mcp_session *s, struct mcp_attend *at, struct mcp_sink *to)
     for (; err == 0 && q != NULL && i < MAX_HELD; q = q->next, i++) {
         if (q->held == NULL)
             continue;
-        h = hold_of(&a, q->held);
+        h = mcp_hold_of(&a, q->held);
         if (!is_holder(s->m, s, &h))
             continue;
         tell_question(s, to, at, &k, q, &h, i, &n);
@@ -598,12 +483,33 @@ tell(struct mcp_session *s, struct mcp_attend *at, struct mcp_sink *to)
     if (polled) /* until an answer says otherwise */
         at->poll_ms = clock_mono_ms() + LOST_POLL_MS;
     if (err == 0) {
-        if (k.status != at->told && at->told != CALL_N_STATUSES)
+        if (k.status != at->told && at->told != CALL_N_STATUSES &&
+            !mcp_is_plain(&k))
             send_status(s, to, &a, &k);
         at->told = k.status;
     }
     arena_fini(&a);
     return err == 0 ? known && !call_status_ended(k.status) : at->due;
+}
+
+static void
+to_notes(void *ctx, struct str message, struct str event)
+{
+    (void)event; /* what goes with an answer has none */
+    buf_str(ctx, message);
+    buf_char(ctx, '\n');
+}
+
+void
+mcp_withdraw(const struct request *r, struct buf *to)
+{
+    struct mcp_sink sink = {.send = to_notes, .ctx = to};
+    struct mcp_attend *at = attend_of(r->m->s, r->runs_as);
+
+    if (at == NULL)
+        return;
+    at->cancelled = true;
+    tell(r->m->s, at, &sink);
 }
 
 static void
@@ -639,7 +545,7 @@ look_after(struct mcp_session *s)
 {
     struct mcp_attend *at;
 
-    if (is_reachable(s))
+    if (mcp_is_reachable(s))
         return;
     for (at = s->attends; at != NULL; at = at->next) {
         if (at->asked != 0)
@@ -778,7 +684,7 @@ mcp_take_answer_judge(struct request *r, const struct json_tok *t)
 {
     static const char prefix[] = "mcptask-";
     struct str id = json_str(r->m->a, json_get(t, "id"));
-    uint64_t q;
+    uint64_t q, place = 0;
     char kind;
 
     if (r->m->m->calls == NULL || r->m->f->read_only || id.p == NULL ||
@@ -793,126 +699,171 @@ mcp_take_answer_judge(struct request *r, const struct json_tok *t)
     if (r->target.len != CALL_ID_LEN || !str_u64(cut_part(&id), &q) ||
         q >= MAX_HELD)
         return false;
+    str_u64(cut_part(&id), &place);
     r->answers = kind;
     r->question = (unsigned)q;
+    r->place = place;
     r->params = t;
     return true;
 }
 
-int
-mcp_stage_answers(struct request *r, const struct mcp_question *q,
-                  struct call *k)
+/* The task that a client has made of a question is polled next when it says
+   itself. How r's session attends its call, or NULL. */
+static struct mcp_attend *
+poll_later(struct request *r, const struct json_tok *task)
 {
     struct mcp *m = r->m->m;
-    const struct json_tok *list;
-    int err;
-
-    k->questions = mcp_raw_questions(m, r->call.arena, q);
-    k->due_ms = 1; /* should it not be run in this turn */
-    if (k->questions.p == NULL)
-        return ERR_NOMEM;
-    /* In here an answer stands deeper than in its message, and not alone. */
-    err = json_parse(r->call.arena, k->questions, &list, NULL);
-    if (err != 0)
-        return err;
-    err = calls_stage(m->calls, r->call.arena, k, "answer");
-    if (err == 0)
-        calls_mark(m->calls, k->id);
-    return err;
-}
-
-/* A client's task is polled next when it says itself. */
-static void
-poll_later(struct mcp *m, struct mcp_attend *at, const struct json_tok *task)
-{
+    struct mcp_attend *at = attend_of(r->m->s, r->target);
     int64_t wait = POLL_MS;
 
+    if (at == NULL)
+        return NULL;
     json_int(json_get(task, "pollInterval"), &wait);
     if (wait < MIN_POLL_MS)
         wait = MIN_POLL_MS;
     at->poll_ms = clock_mono_ms() + (wait < MAX_POLL_MS ? wait : MAX_POLL_MS);
     if (at->poll_ms < m->hold_ms)
         m->hold_ms = at->poll_ms;
-}
-
-/* The client has made a task of a question that it holds: it is polled. */
-static int
-take_task(struct request *r, struct call *k, const struct mcp_question *all,
-          struct mcp_question *q, const struct json_tok *task)
-{
-    struct arena *a = r->call.arena;
-    struct mcp_attend *at = attend_of(r->m->s, k->id);
-    struct str id = json_raw(json_get(task, "taskId"));
-    struct str held;
-    struct hold h;
-
-    if (q->held == NULL)
-        return 0;
-    h = hold_of(a, q->held);
-    if (!str_eq(h.to, name_of(r->m->s)))
-        return 0;
-    held = arena_printf(a, "{\"by\":%lld,\"n\":%lld,\"to\":\"%.*s\","
-                        "\"task\":%.*s}", (long long)h.by, (long long)h.n,
-                        STR_ARG(h.to), STR_ARG(id));
-    if (held.p == NULL || json_parse(a, held, &q->held, NULL) != 0)
-        return ERR_NOMEM;
-    if (at != NULL)
-        poll_later(r->m->m, at, task);
-    return mcp_stage_answers(r, all, k);
+    return at;
 }
 
 /* How its task does: ended, or to be polled again. */
 static void
-take_status(struct request *r, struct str id, const struct json_tok *task)
+take_status(struct request *r, const struct json_tok *task)
 {
-    struct mcp_attend *at = attend_of(r->m->s, id);
+    struct mcp_attend *at = poll_later(r, task);
 
-    if (at == NULL)
-        return;
-    poll_later(r->m->m, at, task);
-    if (json_is(json_get(task, "status"), "working"))
+    if (at == NULL || json_is(json_get(task, "status"), "working"))
         return;
     at->poll_ms = clock_mono_ms() + LOST_POLL_MS;
     at->fetch |= UINT32_C(1) << r->question;
     tell_later(r->m->s, at);
 }
 
+static const struct json_tok no_answer = {"null", 4, 1, 0, JSON_NULL, false};
+
+/* Another session that attends call id, and can be asked at once. */
+static const struct mcp_session *
+next_to_ask(const struct mcp_session *s, struct str id,
+            const struct mcp_question *q, unsigned i)
+{
+    const struct mcp_session *o;
+    const struct mcp_attend *at;
+
+    for (o = s->m->sessions; o != NULL; o = o->next) {
+        at = attend_of(o, id);
+        if (o != s && at != NULL && !(at->refused >> i & 1) &&
+            (mcp_cap_of(q->method) & o->caps) && channel(o, id) != NULL)
+            return o;
+    }
+    return NULL;
+}
+
+/* The client that holds q could not or would not ask. */
+static int
+take_refusal(struct request *r, struct call *k,
+             const struct mcp_question *all, struct mcp_question *q,
+             struct mcp_hold *h)
+{
+    struct mcp_session *s = r->m->s;
+    struct mcp_attend *at = attend_of(s, k->id);
+    const struct mcp_session *next = s;
+
+    if (r->answers == 'c' && r->place != (uint64_t)h->n)
+        return 0; /* it is of a request before this one */
+    if (is_task_first(s, q, h)) {
+        h->bare = true;
+    } else {
+        if (at != NULL)
+            at->refused |= UINT32_C(1) << r->question;
+        next = next_to_ask(s, k->id, q, r->question);
+        h->bare = false;
+    }
+    if (next == NULL) {
+        q->answer = &no_answer;
+        q->held = NULL;
+        return mcp_stage_answers(r, all, k);
+    }
+    h->by = (int64_t)store_instance(s->m->store);
+    h->n = (int64_t)store_next_n(s->m->store);
+    h->to = name_of(next);
+    h->task = STR_NONE;
+    return mcp_set_hold(r->call.arena, q, h) != 0 ? ERR_NOMEM
+                                              : mcp_stage_answers(r, all, k);
+}
+
+/* The question that r is about, with its call and all others of that.
+   ERR_INVALID: it is gone, or another's. */
+static int
+find_question(struct request *r, struct call *k, struct mcp_question **all,
+              struct mcp_question **q)
+{
+    struct arena *a = r->call.arena;
+    unsigned i = 0;
+    int err = calls_get(r->m->m->calls, a, r->target, mcp_who(r), k);
+
+    if (err == 0)
+        err = mcp_read_questions(a, k->questions, all);
+    if (err != 0 && err != ERR_NOT_FOUND)
+        return err;
+    for (*q = err == 0 ? *all : NULL; *q != NULL && i < r->question; i++)
+        *q = (*q)->next;
+    r->why = "No such question, or its time is over";
+    return *q != NULL ? 0 : ERR_INVALID;
+}
+
+/* Whatever became of its call, the question is to have its answer. */
+static int
+stage_answer(struct request *r, struct call *k,
+             const struct mcp_question *all)
+{
+    struct mcp *m = r->m->m;
+
+    if (!call_status_ended(k->status))
+        return mcp_stage_answers(r, all, k);
+    r->why = "That is no answer to the question";
+    return mcp_run_late(m, k->id, mcp_raw_questions(m, r->call.arena, all));
+}
+
 int
 mcp_take_answer(struct request *r)
 {
     struct mcp *m = r->m->m;
-    const struct json_tok *result = json_get(r->params, "result");
-    const struct json_tok *task = json_get(result, "task");
-    struct mcp_question *all = NULL, *q;
+    struct arena *a = r->call.arena;
+    const struct json_tok *result = json_get(r->params, "result"), *task;
+    struct mcp_question *all, *q;
+    struct mcp_hold h = {0};
     struct call k;
-    struct hold h;
-    unsigned i;
-    int err = calls_get(m->calls, r->call.arena, r->target, mcp_who(r), &k);
+    bool ended, held;
+    int err = find_question(r, &k, &all, &q);
 
-    if (err == 0)
-        err = mcp_read_questions(r->call.arena, k.questions, &all);
-    for (i = 0, q = all; q != NULL && i < r->question; i++)
-        q = q->next;
-    if (err != 0 || q == NULL || q->answer != NULL ||
-        call_status_ended(k.status))
-        return err == ERR_NOT_FOUND ? 0 : err;
-    if (r->answers == 'g' && result != NULL) {
-        take_status(r, k.id, result);
+    if (err != 0 || q->answer != NULL)
+        return err;
+    ended = call_status_ended(k.status);
+    if (q->held != NULL)
+        h = mcp_hold_of(a, q->held);
+    held = q->held != NULL && is_holder(m, r->m->s, &h);
+    task = json_get(json_get(result, "task"), "taskId");
+    if (result == NULL || result->type != JSON_OBJECT)
+        return held && !ended ? take_refusal(r, &k, all, q, &h) : 0;
+    if (r->answers == 'g') {
+        take_status(r, result);
         return 0;
     }
-    if (r->answers == 'c' && json_get(task, "taskId") != NULL &&
-        json_get(task, "taskId")->type == JSON_STRING)
-        return take_task(r, &k, all, q, task);
-    q->answer = mcp_answer_of(r->params);
-    /* So that it is not withdrawn; but from another that was asked since. */
-    if (q->held != NULL) {
-        h = hold_of(r->call.arena, q->held);
-        if (is_holder(m, r->m->s, &h))
-            q->held = NULL;
+    if (r->answers == 'c' && task != NULL && task->type == JSON_STRING) {
+        h.task = json_str(a, task);
+        if (!held || ended)
+            return 0;
+        poll_later(r, json_get(result, "task"));
+        return mcp_set_hold(a, q, &h) != 0 ? ERR_NOMEM
+                                       : mcp_stage_answers(r, all, &k);
     }
-    err = mcp_stage_answers(r, all, &k);
-    if (err != ERR_TOO_LARGE)
+    q->answer = result;
+    if (held) /* that it is not withdrawn; but from one that was asked since */
+        q->held = NULL;
+    err = stage_answer(r, &k, all);
+    if (err != ERR_TOO_LARGE || ended)
         return err;
-    q->answer = mcp_answer_of(NULL); /* none that could be kept */
+    q->answer = &no_answer; /* none that could be kept */
     return mcp_stage_answers(r, all, &k);
 }

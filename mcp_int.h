@@ -99,8 +99,6 @@ struct fault {
 struct mcp_question {
     struct mcp_question *next;
     struct str key, method, params;
-    uint64_t id;                   /* of the request that went out, or 0 */
-    bool sent;                     /* in a run that was kept */
     const struct json_tok *answer; /* NULL: none yet */
     const struct json_tok *held;   /* who holds it; NULL: nobody */
 };
@@ -133,7 +131,7 @@ struct request {
                                and that it is told in this run */
     const struct json_tok *inputs; /* inputResponses of a modern one */
     struct buf *notes;  /* while it runs */
-    struct mcp_question *questions; /* sent so far, then those of this run */
+    struct mcp_question *questions; /* of its record, then of this run */
     unsigned missing;   /* capabilities that this run lacked */
     bool asked;         /* in this run: a question without an answer */
     struct str state;   /* mcp_state's in this run; .p NULL: none */
@@ -148,10 +146,13 @@ struct request {
     bool defers;        /* an ERR_MORE of this run makes a deferred call */
     int64_t ttl_ms;     /* that it wants; 0: none */
     const struct call *again; /* the deferred call that this runs again */
+    struct str runs_as; /* id of the one that a plain call has become, in
+                           its first run; or none */
     const char *why;    /* instead of an error's own text; or NULL */
     struct str error;   /* raw: the error to answer with; or none */
     char answers;       /* a response: what kind; see mcp_take_answer */
-    unsigned question;  /* and of which question of the call target */
+    unsigned question;  /* of which question of the call target, */
+    uint64_t place;     /* and of which request for it */
 };
 
 struct mcp_message {
@@ -190,7 +191,7 @@ struct mcp {
     struct mcp_message *kept; /* the newest first */
     size_t kept_len;          /* bytes of all that they keep */
     struct arena runs;        /* what the runs of this turn take */
-    uint64_t last_ask;        /* id of the last request to a client */
+    uint64_t last_ask;        /* in the id of the last poll of a client */
     uint64_t list_clock;      /* counts changes of lists */
     uint64_t list_n[3];       /* by enum mcp_list: clock of the last change */
     uint64_t list_at;         /* n of the last list_changed; 0: any, to head */
@@ -301,9 +302,6 @@ void mcp_begin_run(struct request *r);
    and the requests to the client are in r->notes; another error. */
 int mcp_end_run(struct request *r, int err, size_t at, struct buf *out);
 enum { MCP_ASKS = 1 };
-/* To a client whose call has ended: the questions without an answer that went
-   out to it are none any more. */
-void mcp_withdraw(const struct request *r, struct buf *to);
 /* The capability that a method of ours needs, a bit; 0: it is none. */
 unsigned mcp_cap_of(struct str method);
 /* Appends method and params of a question, as members. */
@@ -311,16 +309,11 @@ void mcp_put_request(struct buf *b, const struct mcp_question *q);
 /* Appends the inputRequests that a list of questions comes to: those without
    an answer, by their keys. */
 void mcp_put_inputs(struct buf *b, const struct mcp_question *q);
-/* The answer in a response, a whole message: the client's result; null where
-   it could not or would not give one. */
-const struct json_tok *mcp_answer_of(const struct json_tok *t);
 /* A number in 8 bytes, its highest first. */
 void mcp_put_be64(uint8_t to[8], uint64_t v);
 uint64_t mcp_get_be64(const uint8_t p[8]);
 /* Capabilities as an object of objects. */
 void mcp_put_caps(struct json_w *w, unsigned caps);
-/* A response of the client's to s: t is the whole message. */
-void mcp_take_response(struct mcp_session *s, const struct json_tok *t);
 /* A record was committed: those that watch it are to be run again. */
 void mcp_wake(struct mcp *m, const struct mcp_change *c);
 /* What r, a notifications/cancelled, says: ends what is kept, or sets
@@ -408,13 +401,22 @@ enum {
     MCP_CLIENT_TASKS = 8, MCP_CLIENT_CANCEL = 16, MCP_EXTENSION = 32,
     MCP_UI = 64 /* it shows MCP Apps */
 };
-enum { MCP_TASK = 2 }; /* as MCP_ASKS: the members are of a task that was made */
+enum { MCP_TASK = 2 }; /* as MCP_ASKS: the members are of a task, just made */
 
-/* Whether a call of r's tool by its principal can be deferred at all. */
+/* Whether a call of r's tool by its principal can be a record, and whether it
+   can be deferred at all. */
+bool mcp_can_record(const struct request *r);
 bool mcp_can_defer(const struct request *r);
+/* Whether k stands for a plain call: its client knows of no task. */
+bool mcp_is_plain(const struct call *k);
 /* Makes a call of a run that ended with err, its members in out from at on.
-   MCP_TASK, with those of the task in their place; or an error. */
+   MCP_TASK, with those of the task in their place; ERR_MORE, where a plain
+   call waits for it; or an error. */
 int mcp_defer_create(struct request *r, int err, size_t at, struct buf *out);
+/* Runs a call that has ended once more, for an answer among its questions, a
+   list as a record has it: what it stages counts, its outcome does not. 0 or
+   an error; ERR_INVALID: the tool does not take it. */
+int mcp_run_late(struct mcp *m, struct str id, struct str questions);
 /* Runs the call id again if it is marked, under the lock. 0 or an error. */
 int mcp_settle_call(struct mcp *m, struct str id);
 
@@ -433,6 +435,10 @@ int mcp_task_judge_call(struct request *r);
 struct str mcp_who(const struct request *r);
 /* Whether running one of these methods may stage records. */
 bool mcp_task_writes(const struct request *r);
+/* The id of the deferred call that r is about, or waits for. */
+struct str mcp_call_of(const struct request *r);
+/* Has r wait for k, and its session asked what it can be. ERR_MORE. */
+int mcp_await(struct request *r, struct call *k);
 int mcp_task_get(struct request *r, struct buf *out);
 int mcp_task_result(struct request *r, struct buf *out);
 int mcp_task_list(struct request *r, struct buf *out);
@@ -446,20 +452,39 @@ void mcp_put_task(struct json_w *w, const struct mcp *m, struct arena *a,
 void mcp_put_created(const struct request *r, const struct call *k,
                      struct buf *out);
 
-/* ---- mcp_hold.c ---- */
+/* ---- mcp_question.c ---- */
+
+/* Who holds a question, as its record has it. */
+struct mcp_hold {
+    int64_t by, n;   /* process, and place of the request */
+    struct str to;   /* id of the session, or empty: a pipe's */
+    struct str task; /* of the client, or .p NULL */
+    bool bare;       /* it was asked once more, not to make a task of it */
+};
 
 /* The questions of a record, none where raw.p is NULL; ERR_NOMEM, or
    ERR_INVALID: they are none of ours. */
 int mcp_read_questions(struct arena *a, struct str raw,
                        struct mcp_question **out);
 /* A list of questions as a record has it, in a: without the holds that are
-   none any more. .p NULL: there are none, or there is no memory. */
+   void. .p NULL: there are none, or there is no memory. */
 struct str mcp_raw_questions(struct mcp *m, struct arena *a,
                              const struct mcp_question *q);
 /* Stages k with its questions, of which some have new answers, and marks
    it. */
 int mcp_stage_answers(struct request *r, const struct mcp_question *q,
                       struct call *k);
+/* What t, a question's held, says; and has q held so. ERR_NOMEM. */
+struct mcp_hold mcp_hold_of(struct arena *a, const struct json_tok *t);
+int mcp_set_hold(struct arena *a, struct mcp_question *q,
+                 const struct mcp_hold *h);
+/* Whether its client can be reached still, in whatever process; one that has
+   come here is held by this one then. */
+bool mcp_hold_lives(struct mcp *m, struct mcp_hold *h);
+bool mcp_is_reachable(const struct mcp_session *s);
+
+/* ---- mcp_hold.c ---- */
+
 /* The session of r attends k from here on: it is told how that does. */
 void mcp_attend(struct request *r, const struct call *k, bool maker);
 /* The record of a call was committed. */
@@ -474,13 +499,15 @@ void mcp_attend_end(struct mcp_session *s);
    only. And whether it could. */
 void mcp_hold(struct request *r, struct call *k);
 bool mcp_hold_wanted(const struct request *r);
+/* The client of r has cancelled it: takes back what it was asked for it. */
+void mcp_withdraw(const struct request *r, struct buf *to);
 /* Behind the answers of a turn: sends what is to be sent; when it is next. */
 void mcp_hold_tick(struct mcp *m, int64_t now_ms);
 int64_t mcp_hold_due_ms(const struct mcp *m);
 /* s has a stream again; back: its client said where it was. */
 void mcp_hold_rewind(struct mcp_session *s, bool back);
-/* Whether t, a response, is about a question of a deferred call; then r says
-   of which. And takes it, under the lock: 0 or an error. */
+/* Whether t, a response, is to a request of ours; then r says to which. And
+   takes it, under the lock: 0 or an error. */
 bool mcp_take_answer_judge(struct request *r, const struct json_tok *t);
 int mcp_take_answer(struct request *r);
 

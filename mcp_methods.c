@@ -599,6 +599,8 @@ run_call(struct request *r, struct buf *out)
 
     if (r->tool->writes && c->read_only)
         return ERR_UNAUTHORIZED;
+    if (r->runs_as.len > 0)
+        return mcp_task_result(r, out);
     buf_z(out, "\"structuredContent\":");
     at = out->len;
     err = r->tool->run(c);

@@ -250,15 +250,29 @@ mcp_who(const struct request *r)
     return r->call.principal.p != NULL ? r->call.principal : STR("");
 }
 
-/* The task that r is about, as it is now. */
+struct str
+mcp_call_of(const struct request *r)
+{
+    return r->runs_as.len > 0 ? r->runs_as : r->target;
+}
+
+/* The task that r is about, as it is now. What a plain call waits for ends
+   behind it in its turn: its client is told of its questions first. */
 static int
 fetch(struct request *r, struct call *k)
 {
     struct mcp *m = r->m->m;
+    struct str id = mcp_call_of(r);
+    bool plain = r->runs_as.len > 0;
     int err;
 
-    mcp_settle_call(m, r->target);
-    err = calls_get(m->calls, r->call.arena, r->target, mcp_who(r), k);
+    if (plain)
+        calls_mark_due(m->calls, id);
+    else
+        mcp_settle_call(m, id);
+    err = calls_get(m->calls, r->call.arena, id, mcp_who(r), k);
+    if (err == 0 && mcp_is_plain(k) != plain)
+        err = ERR_NOT_FOUND;
     if (err != ERR_NOT_FOUND)
         return err;
     r->why = "No such task, or its time is over";
@@ -272,7 +286,8 @@ mcp_task_writes(const struct request *r)
 
     return changes(r) ||
            (mcp_is_writable(m) && !r->call.read_only &&
-            (calls_is_marked(m->calls, r->target) || mcp_hold_wanted(r)));
+            (calls_is_marked(m->calls, mcp_call_of(r)) ||
+             mcp_hold_wanted(r)));
 }
 
 int
@@ -294,32 +309,39 @@ mcp_task_get(struct request *r, struct buf *out)
 }
 
 int
+mcp_await(struct request *r, struct call *k)
+{
+    struct store *s = r->m->m->store;
+    struct arena *a = r->call.arena;
+    int64_t now = store_now_ms(s), until = k->created_ms + k->ttl_ms;
+
+    mcp_hold(r, k);
+    if (k->due_ms != 0 && k->due_ms < until)
+        until = k->due_ms;
+    /* One that is due and still here is for others to run. */
+    if (until <= now ||
+        (k->status == CALL_INPUT_REQUIRED && now + ASK_MS < until))
+        until = now + ASK_MS;
+    mcp_watch(&r->call, arena_printf(a, "call/%.*s", STR_ARG(k->id)));
+    mcp_wait(&r->call, until - now);
+    r->seen = store_next_n(s) - 1;
+    return ERR_MORE;
+}
+
+int
 mcp_task_result(struct request *r, struct buf *out)
 {
     struct call k;
-    struct str key;
-    int64_t now, until;
     int err = fetch(r, &k);
 
     if (err != 0)
         return err;
-    if (!call_status_ended(k.status)) {
-        mcp_hold(r, &k);
-        key = arena_printf(r->call.arena, "call/%.*s", STR_ARG(k.id));
-        now = store_now_ms(r->m->m->store);
-        until = k.created_ms + k.ttl_ms;
-        if (k.due_ms != 0 && k.due_ms < until)
-            until = k.due_ms;
-        /* One that is due and still here is for others to run. */
-        if (until <= now ||
-            (k.status == CALL_INPUT_REQUIRED && now + ASK_MS < until))
-            until = now + ASK_MS;
-        mcp_watch(&r->call, key);
-        mcp_wait(&r->call, until - now);
-        return ERR_MORE;
-    }
+    if (!call_status_ended(k.status))
+        return mcp_await(r, &k);
     if (k.status == CALL_COMPLETED) {
         buf_put(out, k.result.p + 1, k.result.len - 2);
+        if (r->runs_as.len > 0)
+            return 0;
         buf_printf(out, "%s\"_meta\":{" MCP_RELATED "%.*s\"}}",
                    k.result.len > 2 ? "," : "", STR_ARG(k.id));
         return 0;
@@ -354,6 +376,8 @@ mcp_task_list(struct request *r, struct buf *out)
     json_arr(&w);
     for (i = 0; i < n && err == 0; i++) {
         err = calls_get(m->calls, &a, str_of(ids[i]), mcp_who(r), &k);
+        if (err == 0 && mcp_is_plain(&k))
+            err = ERR_NOT_FOUND;
         if (err == 0) {
             json_obj(&w);
             put_task(&w, m, &k, r->rev, status_in(&k, r->rev));

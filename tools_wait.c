@@ -569,7 +569,7 @@ hear(struct mcp_call *c, struct asked *q, const struct json_tok *said)
     if (said == NULL)
         return 0;
     if (said->type != JSON_OBJECT) {
-        q->why = STR("the client could not ask its user");
+        q->why = STR("the client gave no answer");
         return 0;
     }
     rc = record_answer(c, &q->w.x, q->id, q->question, said);
@@ -640,9 +640,11 @@ tools_ask(struct mcp_call *c)
         task_fail_store(&q.w.x.e, rc);
     if (rc != 0)
         return tools_error(c, &q.w.x.e);
-    if (waits && q.answer.p == NULL && q.why.p == NULL &&
-        (q.deferred || left > 0))
-        return wait_on(c, q.deferred, left, q.wait_s,
-                       task_watch(c->arena, q.id));
-    return put_asked(c, &q);
+    if (!waits || q.answer.p != NULL || q.why.p != NULL ||
+        (!q.deferred && left <= 0))
+        return put_asked(c, &q);
+    wait_on(c, q.deferred, left, q.wait_s, task_watch(c->arena, q.id));
+    if (!q.deferred && (c->caps & MCP_ELICITATION))
+        mcp_wait(c, left); /* it has the question: no news but the answer */
+    return ERR_MORE;
 }

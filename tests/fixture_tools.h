@@ -439,10 +439,14 @@ ask_then_work(struct mcp_call *c)
     "\"type\":\"string\"" more "}},\"required\":[\"" name "\"]}"
 #define TOOL(id, does, schema, fn) \
     {.name = id, .description = does, .input_schema = schema, .run = fn}
+/* One that asks: in some revisions its question is a record. */
+#define ASKS(id, does, schema, fn) \
+    {.name = id, .description = does, .input_schema = schema, .run = fn, \
+     .writes = true}
 
 #define TASK(id, does, schema, support, fn) \
     {.name = id, .description = does, .input_schema = schema, \
-     .tasks = support, .run = fn}
+     .tasks = support, .run = fn, .writes = true}
 
 static const char schema_2020_12[] =
     "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\","
@@ -474,40 +478,40 @@ static const struct mcp_tool tools[] = {
     TOOL("json_schema_2020_12_tool", "Has much in its schema",
          schema_2020_12, simple_text),
     TOOL("test_tool_with_logging", "Logs three messages", NONE, with_logging),
-    TOOL("test_sampling", "Has the client sample a text",
+    ASKS("test_sampling", "Has the client sample a text",
          ONE("prompt", ""), sampling),
-    TOOL("test_elicitation", "Asks the user who they are",
+    ASKS("test_elicitation", "Asks the user who they are",
          ONE("message", ""), elicitation),
-    TOOL("test_elicitation_sep1034_defaults", "Asks with defaults", NONE,
+    ASKS("test_elicitation_sep1034_defaults", "Asks with defaults", NONE,
          elicitation_defaults),
-    TOOL("test_elicitation_sep1330_enums", "Asks with choices", NONE,
+    ASKS("test_elicitation_sep1330_enums", "Asks with choices", NONE,
          elicitation_enums),
     TOOL("test_reconnection", "Ends its stream before it answers", NONE,
          reconnection),
     TOOL("test_missing_capability", "Needs a client that samples", NONE,
          missing_capability),
-    TOOL("test_streaming_elicitation", "Asks the user for a name", NONE,
+    ASKS("test_streaming_elicitation", "Asks the user for a name", NONE,
          ask_name),
     TOOL("test_logging_tool", "Logs one message", NONE, one_log_message),
     TOOL("test_trigger_tool_change", "Says that tools have changed", NONE,
          trigger_tool_change),
     TOOL("test_trigger_prompt_change", "Says that prompts have changed", NONE,
          trigger_prompt_change),
-    TOOL("test_input_required_result_elicitation", "Asks for a name", NONE,
+    ASKS("test_input_required_result_elicitation", "Asks for a name", NONE,
          ask_name),
-    TOOL("test_input_required_result_sampling", "Asks for a sample", NONE,
+    ASKS("test_input_required_result_sampling", "Asks for a sample", NONE,
          ask_sample),
-    TOOL("test_input_required_result_list_roots", "Asks for the roots", NONE,
+    ASKS("test_input_required_result_list_roots", "Asks for the roots", NONE,
          ask_roots),
-    TOOL("test_input_required_result_request_state", "Remembers that it asked",
+    ASKS("test_input_required_result_request_state", "Remembers that it asked",
          NONE, ask_with_state),
-    TOOL("test_input_required_result_multiple_inputs", "Asks three at once",
+    ASKS("test_input_required_result_multiple_inputs", "Asks three at once",
          NONE, ask_three),
-    TOOL("test_input_required_result_multi_round", "Asks one after another",
+    ASKS("test_input_required_result_multi_round", "Asks one after another",
          NONE, ask_twice),
-    TOOL("test_input_required_result_tampered_state",
+    ASKS("test_input_required_result_tampered_state",
          "Remembers that it asked", NONE, ask_with_state),
-    TOOL("test_input_required_result_capabilities",
+    ASKS("test_input_required_result_capabilities",
          "Asks for what the client can give", NONE, ask_what_it_can),
     TOOL("greet", "Greets", ONE("name", ""), greet),
     TASK("slow_compute", "Computes for so long",

@@ -16,7 +16,7 @@ task_question task_change task_import artifact
 sign token
 mcp_catalogue
 mcp mcp_int mcp_scan mcp_methods mcp_call mcp_session mcp_listen mcp_defer
-mcp_tasks mcp_hold
+mcp_tasks mcp_question mcp_hold
 view env tools tools_int tools_get tools_uri tools_prompts tools_work
 tools_wait
 http http_int http_listen http_reply

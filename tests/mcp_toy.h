@@ -511,15 +511,20 @@ toy_spin(struct mcp_call *c)
     {.name = #toy, .input_schema = TOY_OBJECT, .run = toy_##toy, \
      .tasks = support}
 
+/* One that also asks as a plain call. */
+#define TOY_ASKER(toy, support) \
+    {.name = #toy, .input_schema = TOY_OBJECT, .run = toy_##toy, \
+     .tasks = support, .writes = true}
+
 static const struct mcp_tool worker_tools[] = {
     TOY_WORKER(echo, MCP_TASK_FORBIDDEN),
-    TOY_WORKER(ask, MCP_TASK_FORBIDDEN),
+    TOY_ASKER(ask, MCP_TASK_FORBIDDEN),
     TOY_WORKER(await, MCP_TASK_OPTIONAL),
     TOY_WORKER(later, MCP_TASK_OPTIONAL),
     TOY_WORKER(task, MCP_TASK_OPTIONAL),
     TOY_WORKER(both, MCP_TASK_OPTIONAL),
     TOY_WORKER(then, MCP_TASK_OPTIONAL),
-    TOY_WORKER(either, MCP_TASK_OPTIONAL),
+    TOY_ASKER(either, MCP_TASK_OPTIONAL),
     TOY_WORKER(bad, MCP_TASK_OPTIONAL),
     TOY_WORKER(broke, MCP_TASK_OPTIONAL),
     TOY_WORKER(once, MCP_TASK_OPTIONAL),
@@ -527,6 +532,8 @@ static const struct mcp_tool worker_tools[] = {
     TOY_WORKER(spin, MCP_TASK_OPTIONAL),
     {.name = "must", .input_schema = TOY_OBJECT, .run = toy_bad,
      .tasks = MCP_TASK_REQUIRED},
+    TOY_ASKER(three, MCP_TASK_FORBIDDEN),
+    TOY_ASKER(rounds, MCP_TASK_FORBIDDEN),
 };
 
 /* A record that begins with "owner":"<name>" is also its owner's. */

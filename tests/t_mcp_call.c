@@ -187,7 +187,6 @@ keep_as(const char *headers, const char *in)
     struct mcp_message *m, *k = NULL;
     struct str text = quoted(in);
 
-    mcp->last_ask = 0;
     m = accept_as(headers, text);
     buf_reset(&out, SIZE_MAX);
     buf_reset(&notes, SIZE_MAX);
@@ -234,137 +233,11 @@ say_alone(const char *in)
     session->initialized = was;
 }
 
-#define SENT(n, method, params) \
-    "{'jsonrpc':'2.0','id':'mcptask-" n "','method':'" method "'" params "}\n"
 #define RESPONSE(n, result) \
     "{'jsonrpc':'2.0','id':'mcptask-" n "','result':" result "}"
 #define CANCEL(id) \
     "{'jsonrpc':'2.0','method':'notifications/cancelled','params':" \
     "{'requestId':" id "}}"
-
-static void
-test_question_of_the_handshake(void)
-{
-    static const struct {
-        const char *rev, *params;
-    } revs[] = {
-        {V06, ",'params':{'message':'Who?'}"},
-        {V11, ",'params':" FORM},
-    };
-    struct mcp_message *k, *m;
-    size_t i;
-
-    for (i = 0; i < 2; i++) {
-        char want[200];
-
-        rig_agree(revs[i].rev);
-        session->caps = MCP_ELICITATION;
-        k = keep_as(NULL, CALL("ask", "{'k\\u0065y':[1, 2]}"));
-        if (!CHECK(k != NULL))
-            return;
-        snprintf(want, sizeof(want),
-                 SENT("1", "elicitation/create", "%s"), revs[i].params);
-        CHECK(is_note(want));
-        CHECK(mcp_next(mcp, INT64_MAX - 1, &m) == NULL);
-        CHECK(mcp_due_ms(mcp) == INT64_MAX && mcp_polls(k) == 0);
-        /* Somebody else's, a stranger's, and no answer at all. */
-        CHECK(say(RESPONSE("2", ANSWER)) == MCP_ACCEPTED);
-        CHECK(say("{'jsonrpc':'2.0','id':1,'result':{}}") == MCP_ACCEPTED);
-        say_alone(RESPONSE("1", ANSWER));
-        CHECK(mcp_next(mcp, INT64_MAX - 1, &m) == NULL);
-        CHECK(say(RESPONSE("\\u0031", ANSWER)) == MCP_ACCEPTED);
-        CHECK(mcp_due_ms(mcp) == 0);
-        say(RESPONSE("1", "{'action':'too late'}"));
-        CHECK(run_next(k, 0) == MCP_OK && notes.len == 0);
-        CHECK(is_answer(RES("1", GOT(ANSWER, ANSWER_TEXT))));
-        /* A turn may be run again. */
-        buf_reset(&out, SIZE_MAX);
-        CHECK(mcp_run(k, &out, &notes) == MCP_OK);
-        CHECK(is_answer(RES("1", GOT(ANSWER, ANSWER_TEXT))));
-        mcp_drop(k);
-    }
-}
-
-static void
-test_client_that_does_not_answer(void)
-{
-    static const char *const responses[] = {
-        "{'jsonrpc':'2.0','id':'mcptask-1','error':{'code':-1,'message':"
-        "'no'}}",
-        RESPONSE("1", "7"), RESPONSE("1", "null"),
-    };
-    struct mcp_message *k;
-    size_t i;
-
-    rig_agree(V11);
-    session->caps = MCP_ELICITATION;
-    for (i = 0; i < sizeof(responses) / sizeof(*responses); i++) {
-        k = keep_as(NULL, CALL("ask", "{}"));
-        if (!CHECK(k != NULL))
-            return;
-        say(responses[i]);
-        CHECK(run_next(k, 0) == MCP_OK);
-        CHECK(is_answer(RES("1", GOT("null", "null"))));
-        mcp_drop(k);
-    }
-}
-
-static void
-test_rounds_of_the_handshake(void)
-{
-    struct mcp_message *k;
-    unsigned i;
-
-    rig_agree(V11);
-    session->caps = MCP_ELICITATION;
-    k = keep_as(NULL, CALL("rounds", "{}"));
-    if (!CHECK(k != NULL))
-        return;
-    CHECK(is_note(SENT("1", "elicitation/create", ",'params':" FORM)));
-    say(RESPONSE("1", "{}"));
-    /* Run twice, as after a commit that failed: asked again, by a new id. */
-    CHECK(run_next(k, 0) == MCP_WAITS);
-    CHECK(is_note(SENT("2", "elicitation/create", ",'params':" FORM)));
-    for (i = 3; i < 6; i++) {
-        buf_reset(&notes, SIZE_MAX);
-        CHECK(mcp_run(k, &out, &notes) == MCP_WAITS);
-    }
-    CHECK(is_note(SENT("5", "elicitation/create", ",'params':" FORM)));
-    mcp_keep(k, &sink, &owner, &k);
-    say(RESPONSE("2", "{}"));
-    CHECK(mcp_due_ms(mcp) == INT64_MAX);
-    say(RESPONSE("5", ANSWER));
-    CHECK(run_next(k, 0) == MCP_OK);
-    CHECK(is_answer(RES("1", "'structuredContent':{'done':" ANSWER "},"
-                        TEXT("{\\'done\\':" ANSWER_TEXT "}"))));
-    mcp_drop(k);
-}
-
-static void
-test_three_questions_at_once(void)
-{
-    struct mcp_message *k, *m;
-
-    rig_agree(V06);
-    session->caps = MCP_ELICITATION | MCP_SAMPLING | MCP_ROOTS;
-    k = keep_as(NULL, CALL("three", "{}"));
-    if (!CHECK(k != NULL))
-        return;
-    CHECK(is_note(SENT("1", "sampling/createMessage", ",'params':"
-                       "{'maxTokens':9}")
-                  SENT("2", "roots/list", "")
-                  SENT("3", "elicitation/create", ",'params':"
-                       "{'message':'Who?'}")));
-    say(RESPONSE("3", "{}"));
-    say("{'jsonrpc':'2.0','id':'mcptask-1','error':{}}");
-    CHECK(mcp_next(mcp, INT64_MAX - 1, &m) == NULL);
-    say(RESPONSE("2", "{}"));
-    CHECK(run_next(k, 0) == MCP_OK && notes.len == 0);
-    CHECK(is_answer(RES("1", "'structuredContent':{'types':[0,6,6],"
-                        "'state':'three'}," TEXT("{\\'types\\':[0,6,6],"
-                        "\\'state\\':\\'three\\'}"))));
-    mcp_drop(k);
-}
 
 static void
 test_waiting_for_a_time(void)
@@ -744,23 +617,13 @@ test_session_of_somebody_else(void)
 }
 
 static void
-test_question_over_http(void)
+test_waiting_over_http(void)
 {
-    static const char ask[] = REQ("7", "tools/call", "{'name':'ask'}");
-    struct mcp_message *k, *m;
+    struct mcp_message *k;
 
     CHECK(open_session(INIT("{'protocolVersion':'" V11 "','capabilities':"
                             "{'elicitation':{}}}")));
     session->initialized = false;
-    k = keep_as(headers, ask);
-    if (!CHECK(k != NULL))
-        return;
-    CHECK(post("mcp-method: x\n", RESPONSE("1", ANSWER)) == MCP_ACCEPTED);
-    CHECK(mcp_next(mcp, 0, &m) == NULL);
-    CHECK(post(headers, RESPONSE("1", ANSWER)) == MCP_ACCEPTED);
-    CHECK(run_next(k, 0) == MCP_OK);
-    CHECK(is_answer(RES("7", GOT(ANSWER, ANSWER_TEXT))));
-    mcp_drop(k);
     toy_wakes = 1;
     k = keep_as(headers, CALL("wait", "{}"));
     if (!CHECK(k != NULL))
@@ -799,7 +662,6 @@ wait_until_memory_fails(long after, bool once, const char *in)
     enum mcp_status status = MCP_OK;
     bool hit;
 
-    mcp->last_ask = 0;
     arena_fini(&arena);
     buf_reset(&out, 0);
     buf_reset(&notes, 0);
@@ -811,14 +673,10 @@ wait_until_memory_fails(long after, bool once, const char *in)
     hit = nomem_stop();
     if (k == NULL)
         return hit;
-    say(RESPONSE("1", "{'a':1}"));
     nomem_start(after, once);
     while (mcp_next(mcp, INT64_MAX - 1, &m) == &owner &&
-           mcp_run(m, &out, &notes) == MCP_WAITS) {
+           mcp_run(m, &out, &notes) == MCP_WAITS)
         mcp_keep(m, &sink, &owner, &m);
-        if (m->v->questions != NULL)
-            break;
-    }
     hit |= nomem_stop();
     mcp_drop(k);
     return hit;
@@ -828,8 +686,7 @@ static void
 test_memory_fails_while_waiting(void)
 {
     static const char *const ins[] = {
-        CALL("ask", "{}"), CALL("rounds", "{}"), CALL("wait", "{}"),
-        CALL("three", "{}"), CALL("shed", "{}"),
+        CALL("wait", "{}"), CALL("shed", "{}"),
         REQ("1", "tools/call", "{'name':'wait','_meta':{'progressToken':1}}"),
         TELL("'progressToken':7"), MODERN_CALL("three", ""),
     };
@@ -870,7 +727,7 @@ test_memory_fails_at_sessions(void)
 #define TOO_MUCH "{\\'code\\':\\'too_large\\',\\'message\\':\\'" TOO_MANY \
     "\\',\\'retryable\\':true}"
 
-/* Neither many that wait nor few long ones: before anything is asked. */
+/* Neither many that wait nor few long ones. */
 static void
 test_what_waits_has_limits(void)
 {
@@ -881,17 +738,14 @@ test_what_waits_has_limits(void)
     rig_agree(V11);
     session->caps = MCP_ELICITATION;
     for (i = 0; i < MCP_MAX_KEPT; i++)
-        CHECK(keep_as(NULL, CALL("ask", "{}")) != NULL);
-    CHECK(answers(CALL("ask", "{}"),
+        CHECK(keep_as(NULL, CALL("wait", "{}")) != NULL);
+    CHECK(answers(CALL("wait", "{}"),
                   RES("1", TEXT(TOO_MUCH) ",'isError':true")));
-    CHECK(notes.len == 0);
-    CHECK(say(GET("{'name':'quiz'}")) == MCP_OK);
-    CHECK(is_answer(BAD("1", TOO_MANY ": quiz")));
     CHECK(say(MODERN_CALL("ask", "")) == MCP_OK); /* which keeps nothing */
     buf_char(&out, '\0');
     CHECK(strstr(out.p, "input_required") != NULL);
     mcp_drop(mcp->kept);
-    CHECK(keep_as(NULL, CALL("ask", "{}")) != NULL);
+    CHECK(keep_as(NULL, CALL("wait", "{}")) != NULL);
     while (mcp->kept != NULL)
         mcp_drop(mcp->kept);
     memset(text, 'x', sizeof(text) - 1);
@@ -950,10 +804,6 @@ main(void)
     test_state_alone();
     test_tampered_states();
     test_state_of_somebody_else();
-    test_question_of_the_handshake();
-    test_client_that_does_not_answer();
-    test_rounds_of_the_handshake();
-    test_three_questions_at_once();
     test_waiting_for_a_time();
     test_state_of_the_handshake();
     test_cancelling();
@@ -963,7 +813,7 @@ main(void)
     test_progress_only_rises();
     test_session_over_http();
     test_session_of_somebody_else();
-    test_question_over_http();
+    test_waiting_over_http();
     test_initialize_without_a_key();
     test_what_waits_has_limits();
     test_runs_leave_nothing();

@@ -13,9 +13,8 @@ static struct cli_env env;
 static struct who ann, neo; /* neo: a modern one, of the same principal */
 
 static void
-begin(void)
+start(void)
 {
-    box_place();
     box.opt.alias = task_names;
     tasks = tasks_new();
     tasks_kind(tasks, &box.kinds[2]);
@@ -28,13 +27,28 @@ begin(void)
 }
 
 static void
-end(void)
+begin(void)
+{
+    box_place();
+    start();
+}
+
+/* As kill -9. */
+static void
+stop(void)
 {
     who_forget(&ann);
     who_forget(&neo);
     box_close();
     tools_free(tools);
     tasks_free(tasks);
+}
+
+static void
+end(void)
+{
+    stop();
+    ahead_ms = 0;
 }
 
 /* What w is answered, whatever else it is told. */
@@ -183,6 +197,147 @@ test_what_is_no_answer(void)
         CHECK(has(DO("get_task", "'task_id':'t'"), "'needs_input':true"));
         end();
     }
+}
+
+/* The answer of ann to the question that she was asked last. */
+static void
+accepts(const char *id, const char *answer)
+{
+    char text[400];
+
+    snprintf(text, sizeof text, "{'jsonrpc':'2.0','id':'%s','result':{"
+             "'action':'accept','content':{'answer':'%s'}}}", id, answer);
+    post(&ann, text);
+    turn();
+    settle_all();
+}
+
+/* A plain call that asks ann, and what its question is; it waits for 3 s. */
+static const char *
+asks_plainly(char id[100])
+{
+    const char *at;
+
+    who_forget(&ann);
+    post(&ann, CALL("request_input", ASK("?")));
+    turn();
+    at = ann.n > 0 ? strstr(ann.said[ann.n - 1], "mcptask-c.") : NULL;
+    if (!CHECK(at != NULL))
+        at = "\"";
+    snprintf(id, 100, "%.*s", (int)strcspn(at, "\""), at);
+    ann.read = ann.n;
+    return id;
+}
+
+/* An answer always reaches its question: while the call waits, when its wait
+   is over, when the one who waited is gone, and when the process is. */
+static void
+test_no_answer_is_lost(void)
+{
+    enum { WAITS, WAIT_IS_OVER, CALLER_IS_GONE, CANCELLED, RESTARTED, N };
+    char id[100];
+    int i;
+
+    for (i = 0; i < N; i++) {
+        begin();
+        CREATE("t", "");
+        asks_plainly(id);
+        if (i == WAIT_IS_OVER) {
+            ahead_ms += 3000;
+            settle_all();
+            CHECK(has(next(&ann), "notifications/cancelled"));
+            CHECK(is_receipt(next(&ann)) && is_quiet(&ann));
+        } else if (i == CALLER_IS_GONE) {
+            mcp_drop(box.m->kept);
+        } else if (i == CANCELLED) {
+            post(&ann, "{'jsonrpc':'2.0','method':'notifications/cancelled',"
+                 "'params':{'requestId':1}}");
+            settle_all();
+            CHECK(has(next(&ann), "notifications/cancelled"));
+        } else if (i == RESTARTED) {
+            stop();
+            ahead_ms += 60000;
+            start();
+        }
+        accepts(id, "yes");
+        accepts(id, "no"); /* the first counts */
+        if (i == WAITS)
+            CHECK(has(next(&ann), "'answered':true"));
+        CHECK(is_quiet(&ann));
+        CHECK(has(DO("get_task", "'task_id':'t'"), "'answer':{'text':'yes',"
+                  "'action':'accept'"));
+        CHECK(has(DO("get_task", "'task_id':'t'"), "'version':3"));
+        end();
+    }
+}
+
+/* Late, it is held against the options as well. */
+static void
+test_late_answers_are_checked(void)
+{
+    char id[100];
+
+    begin();
+    CREATE("t", "");
+    asks_plainly(id);
+    ahead_ms += 3000;
+    settle_all();
+    who_forget(&ann);
+    accepts(id, "");
+    CHECK(has(DO("get_task", "'task_id':'t'"), "'needs_input':true"));
+    accepts(id, "yes");
+    CHECK(has(DO("get_task", "'task_id':'t'"), "'needs_input':false"));
+    end();
+}
+
+/* A client that cannot ask does not keep its call waiting. */
+static void
+test_refused_questions_end_their_call(void)
+{
+    char id[100], text[300];
+    const char *at;
+
+    begin();
+    CREATE("t", "");
+    asks_plainly(id);
+    snprintf(text, sizeof text, "{'jsonrpc':'2.0','id':'%s','error':{'code':"
+             "-32601,'message':'no'}}", id);
+    post(&ann, text);
+    settle_all();
+    CHECK(is_receipt(next(&ann)) && has(ann.said[ann.n - 1],
+                                        "how_to_answer"));
+    makes(&ann, TASK("request_input", ASK("?")));
+    at = question_of_task();
+    snprintf(text, sizeof text, "{'jsonrpc':'2.0','id':'%.*s','error':{"
+             "'code':-32601,'message':'no'}}", (int)strcspn(at, "\""), at);
+    post(&ann, text);
+    settle_all();
+    CHECK(is_status("completed"));
+    CHECK(is_receipt(asks(&ann, OLD("tasks/result"))));
+    CHECK(has(DO("get_task", "'task_id':'t'"), "'needs_input':true"));
+    end();
+}
+
+/* A question that is out costs no record but those of its call. */
+static void
+test_waiting_writes_nothing(void)
+{
+    uint64_t n;
+    int i;
+
+    begin();
+    CREATE("t", "");
+    who_forget(&ann);
+    post(&ann, CALL("request_input", "{'task_id':'t','agent':'me',"
+                    "'question':'?','wait_seconds':50}"));
+    settle_all();
+    n = store_next_n(box.store);
+    for (i = 0; i < 9; i++) {
+        ahead_ms += 5000;
+        settle_all();
+    }
+    CHECK(store_next_n(box.store) == n);
+    end();
 }
 
 /* What neo is answered who asks with these members as well. */
@@ -445,6 +600,10 @@ main(void)
     test_longest_answer();
     test_what_is_no_answer();
     test_retry_after_days();
+    test_no_answer_is_lost();
+    test_late_answers_are_checked();
+    test_refused_questions_end_their_call();
+    test_waiting_writes_nothing();
     test_ready_by_whatever();
     test_plain_by_agent();
     test_behind_many_changes();

@@ -1021,7 +1021,7 @@ test_an_answer_is_fetched_once(void)
 /* Begins a call that asks for a name: its stream, and the id of the question
    as text. */
 static struct client
-call_and_wait(const struct rig *r, const struct session *s, char id[32])
+call_and_wait(const struct rig *r, const struct session *s, char id[64])
 {
     struct client c = dial(r->address);
     char *data, *at;
@@ -1032,7 +1032,7 @@ call_and_wait(const struct rig *r, const struct session *s, char id[32])
     data = next_event(&c);
     CHECK(data != NULL && has(data, "\"elicitation/create\""));
     at = data != NULL ? strstr(data, "\"id\":") : NULL;
-    snprintf(id, 32, "%.*s", at ? (int)strcspn(at + 5, ",}") : 0,
+    snprintf(id, 64, "%.*s", at ? (int)strcspn(at + 5, ",}") : 0,
              at ? at + 5 : "");
     free(data);
     return c;
@@ -1044,7 +1044,7 @@ test_a_call_asks_its_client(void)
     struct rig r = fixture_new();
     struct client c = dial(r.address), call;
     struct session s = session_new(&c, "");
-    char id[32], answer[256];
+    char id[64], answer[256];
 
     call = call_and_wait(&r, &s, id);
     snprintf(answer, sizeof(answer),

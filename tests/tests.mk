@@ -4,8 +4,8 @@
 
 TESTS := base json page record index store store_cut store_fault store_move \
   store_room store_procs order verify task lease call tools prompts sign token \
-  mcp mcp_talk mcp_call mcp_tasks mcp_questions tools_wait calls_procs listen loop \
-  http_parse http http_load server web abuse crash
+  mcp mcp_talk mcp_call mcp_tasks mcp_questions mcp_plain tools_wait \
+  calls_procs listen loop http_parse http http_load server web abuse crash
 TALK := mcp_log mcp_defer mcp_ask mcp_watch mcp_state mcp_wait mcp_progress
 ALLOC := malloc calloc realloc
 FILES := write pwrite pwrite64 pread pread64 fdatasync fsync ftruncate \
@@ -34,6 +34,7 @@ WRAP_mcp_talk := $(ALLOC)
 WRAP_mcp_call := $(ALLOC) clock_gettime
 WRAP_mcp_tasks := $(ALLOC) pwrite pwrite64 clock_gettime
 WRAP_mcp_questions := $(WRAP_mcp_tasks)
+WRAP_mcp_plain := $(WRAP_mcp_tasks)
 WRAP_tools_wait := pwrite pwrite64 clock_gettime
 # Exhaustive tests take every so many of their cases: more than 1 for what is
 # emulated.
