@@ -74,15 +74,16 @@ name_of(const struct mcp_session *s)
    its client may know of it. Another pipe's may only where it runs tasks, and
    a task is what it was made. */
 static bool
-is_holder(struct mcp *m, const struct mcp_session *s, const struct mcp_hold *h)
+is_holder(const struct mcp_session *s, const struct mcp_hold *h)
 {
-    uint64_t me = store_instance(m->store);
+    uint64_t by = (uint64_t)h->by;
     bool lasts = h->to.len > 0 ||
                  (h->task.p != NULL && (s->caps & MCP_CLIENT_TASKS));
 
-    return str_eq(h->to, name_of(s)) &&
-           ((uint64_t)h->by == me ||
-            (lasts && !store_alive(m->store, (uint64_t)h->by)));
+    /* What belongs to no session has no m. */
+    return h->n != 0 && s->m != NULL && str_eq(h->to, name_of(s)) &&
+           (by == store_instance(s->m->store) ||
+            (lasts && !store_alive(s->m->store, by)));
 }
 
 /* What is to be done about the i-th question for a session that may attend
@@ -90,25 +91,19 @@ is_holder(struct mcp *m, const struct mcp_session *s, const struct mcp_hold *h)
    is gone. */
 static int
 wants_hold(const struct mcp_session *s, const struct mcp_attend *at,
-           struct arena *a, const struct mcp_question *q, unsigned i,
-           struct mcp_hold *h)
+           const struct mcp_question *q, unsigned i)
 {
     struct mcp *m = s->m;
     uint64_t me = store_instance(m->store);
+    struct mcp_hold h = q->held;
 
     if (q->answer != NULL || me == 0 || i >= MAX_HELD ||
         (mcp_cap_of(q->method) & s->caps) == 0 ||
         (at != NULL && (at->refused >> i & 1)))
         return 0;
-    *h = (struct mcp_hold){.to = STR_NONE};
-    if (q->held != NULL) {
-        *h = mcp_hold_of(a, q->held);
-        if (is_holder(m, s, h))
-            return (uint64_t)h->by == me ? 0 : 2;
-        if (mcp_hold_lives(m, h))
-            return 0;
-    }
-    return 1;
+    if (is_holder(s, &h))
+        return (uint64_t)h.by == me ? 0 : 2;
+    return h.n == 0 || !mcp_hold_lives(m, &h);
 }
 
 /* Whether r waits for a deferred call, and so has a stream to be asked on. */
@@ -151,7 +146,6 @@ mcp_hold_wanted(const struct request *r)
     struct arena a = {0};
     struct mcp_question *q;
     struct call k;
-    struct mcp_hold h;
     bool wanted = false;
     unsigned i = 0;
 
@@ -160,7 +154,7 @@ mcp_hold_wanted(const struct request *r)
         k.status == CALL_INPUT_REQUIRED &&
         mcp_read_questions(&a, k.questions, &q) == 0)
         for (; q != NULL; q = q->next)
-            wanted |= wants_hold(s, at, &a, q, i++, &h) != 0;
+            wanted |= wants_hold(s, at, q, i++) != 0;
     arena_fini(&a);
     return wanted;
 }
@@ -222,6 +216,17 @@ tell_later(struct mcp_session *s, struct mcp_attend *at)
     s->m->attends_due = true;
 }
 
+/* Has s hold q, which is sent behind the commit of that. */
+static void
+give_hold(const struct mcp_session *s, struct mcp_question *q)
+{
+    q->held = (struct mcp_hold){
+        .n = (int64_t)store_next_n(s->m->store),
+        .by = (int64_t)store_instance(s->m->store),
+        .to = name_of(s),
+    };
+}
+
 /* k's questions as a record has them once at's session holds what it can;
    .p NULL: there is no memory, or it can hold no more of them. */
 static struct str
@@ -230,26 +235,21 @@ take_hold(struct request *r, const struct call *k, struct mcp_attend *at)
     struct mcp *m = r->m->m;
     struct arena *a = r->call.arena;
     struct mcp_question *q, *all;
-    struct mcp_hold h = {0};
     bool news = false;
     unsigned i = 0;
 
     if (mcp_read_questions(a, k->questions, &all) != 0)
         return STR_NONE;
     for (q = all; q != NULL; q = q->next) {
-        int what = wants_hold(r->m->s, at, a, q, i++, &h);
+        int what = wants_hold(r->m->s, at, q, i++);
 
-        if (what == 0)
-            continue;
         if (what == 1)
-            h = (struct mcp_hold){.to = name_of(r->m->s),
-                                  .n = (int64_t)store_next_n(m->store)};
-        else if (at->asked < (uint64_t)h.n)
-            at->asked = (uint64_t)h.n;
-        h.by = (int64_t)store_instance(m->store);
-        if (mcp_set_hold(a, q, &h) != 0)
-            return STR_NONE;
-        news = true;
+            give_hold(r->m->s, q);
+        if (what == 2 && at->asked < (uint64_t)q->held.n)
+            at->asked = (uint64_t)q->held.n;
+        if (what == 2)
+            q->held.by = (int64_t)store_instance(m->store);
+        news |= what != 0;
     }
     return news ? mcp_raw_questions(m, a, all) : STR_NONE;
 }
@@ -313,11 +313,10 @@ send_text(struct mcp_sink *to, struct buf *b, struct str event)
 /* Whether q goes to s as what it is to make a task of: such clients may take
    it in no other form. */
 static bool
-is_task_first(const struct mcp_session *s, const struct mcp_question *q,
-              const struct mcp_hold *h)
+is_task_first(const struct mcp_session *s, const struct mcp_question *q)
 {
     return s->rev == MCP_2025_11_25 && (s->caps & MCP_CLIENT_TASKS) &&
-           mcp_cap_of(q->method) == MCP_ELICITATION && !h->bare;
+           mcp_cap_of(q->method) == MCP_ELICITATION && !q->held.bare;
 }
 
 /* The question itself, which says what task it belongs to, if its client
@@ -326,8 +325,7 @@ is_task_first(const struct mcp_session *s, const struct mcp_question *q,
 static int
 send_question(const struct mcp_session *s, struct mcp_sink *to,
               struct mcp_attend *at, const struct call *k,
-              const struct mcp_question *q, const struct mcp_hold *h,
-              unsigned i)
+              const struct mcp_question *q, unsigned i)
 {
     char event[MCP_EVENT_MAX];
     struct str id = {event, 0}, rest = q->params;
@@ -335,11 +333,11 @@ send_question(const struct mcp_session *s, struct mcp_sink *to,
     int err;
 
     buf_printf(&b, HEAD "\"id\":\"" ID_FORMAT "\",\"method\":\"%.*s\","
-               "\"params\":{", 'c', at->id, i, (long long)h->n,
+               "\"params\":{", 'c', at->id, i, (long long)q->held.n,
                STR_ARG(q->method));
     if (!mcp_is_plain(k))
         buf_printf(&b, "\"_meta\":{" MCP_RELATED "%s\"}},", at->id);
-    if (is_task_first(s, q, h))
+    if (is_task_first(s, q))
         buf_printf(&b, "\"task\":{\"ttl\":%lld},", (long long)CALL_TTL_MS);
     if (rest.len > 2)
         buf_put(&b, rest.p + 1, rest.len - 2);
@@ -348,7 +346,8 @@ send_question(const struct mcp_session *s, struct mcp_sink *to,
     buf_z(&b, "}}");
     at->own = to == s->sinks;
     if (at->own && s->id[0] != '\0')
-        id.len = mcp_event_id(s, (uint64_t)h->n, FIRST_PLACE + i, event);
+        id.len = mcp_event_id(s, (uint64_t)q->held.n, FIRST_PLACE + i,
+                              event);
     err = b.err;
     send_text(to, &b, id);
     buf_fini(&b);
@@ -414,9 +413,9 @@ send_status(const struct mcp_session *s, struct mcp_sink *to, struct arena *a,
 static void
 tell_question(struct mcp_session *s, struct mcp_sink *to,
               struct mcp_attend *at, const struct call *k,
-              const struct mcp_question *q, const struct mcp_hold *h,
-              unsigned i, uint64_t *n)
+              const struct mcp_question *q, unsigned i, uint64_t *n)
 {
+    const struct mcp_hold *h = &q->held;
     bool was_asked = (uint64_t)h->n <= at->asked;
     uint32_t bit = UINT32_C(1) << i;
 
@@ -427,7 +426,7 @@ tell_question(struct mcp_session *s, struct mcp_sink *to,
         return;
     }
     if (!was_asked && h->task.p == NULL && /* else it knows of it */
-        send_question(s, to, at, k, q, h, i) != 0) {
+        send_question(s, to, at, k, q, i) != 0) {
         at->due = true;
         return;
     }
@@ -459,7 +458,6 @@ tell(struct mcp_session *s, struct mcp_attend *at, struct mcp_sink *to)
     struct arena a = {0};
     struct mcp_question *q;
     struct call k;
-    struct mcp_hold h;
     uint64_t n = at->asked;
     bool polled = at->poll_ms != 0 && at->poll_ms <= clock_mono_ms();
     bool known = at->told != CALL_N_STATUSES;
@@ -471,12 +469,9 @@ tell(struct mcp_session *s, struct mcp_attend *at, struct mcp_sink *to)
         err = mcp_read_questions(&a, k.questions, &q);
     at->due = err != 0 && err != ERR_NOT_FOUND && err != ERR_INVALID;
     for (; err == 0 && q != NULL && i < MAX_HELD; q = q->next, i++) {
-        if (q->held == NULL)
+        if (!is_holder(s, &q->held))
             continue;
-        h = mcp_hold_of(&a, q->held);
-        if (!is_holder(s->m, s, &h))
-            continue;
-        tell_question(s, to, at, &k, q, &h, i, &n);
+        tell_question(s, to, at, &k, q, i, &n);
         known = true;
     }
     at->asked = n;
@@ -759,37 +754,32 @@ next_to_ask(const struct mcp_session *s, struct str id,
     return NULL;
 }
 
-/* The client that holds q could not or would not ask. */
+/* The client that holds q could not or would not ask. Where it had made a
+   task of it and that has come to nothing, it is not asked again; where it
+   knows of no such task, it is. */
 static int
 take_refusal(struct request *r, struct call *k,
-             const struct mcp_question *all, struct mcp_question *q,
-             struct mcp_hold *h)
+             const struct mcp_question *all, struct mcp_question *q)
 {
     struct mcp_session *s = r->m->s;
     struct mcp_attend *at = attend_of(s, k->id);
     const struct mcp_session *next = s;
+    bool again = is_task_first(s, q) && r->answers != 'r';
 
-    if (r->answers == 'c' && r->place != (uint64_t)h->n)
+    if (r->answers == 'c' && r->place != (uint64_t)q->held.n)
         return 0; /* it is of a request before this one */
-    if (is_task_first(s, q, h)) {
-        h->bare = true;
-    } else {
+    if (!again) {
         if (at != NULL)
             at->refused |= UINT32_C(1) << r->question;
         next = next_to_ask(s, k->id, q, r->question);
-        h->bare = false;
     }
-    if (next == NULL) {
+    q->held.n = 0;
+    if (next == NULL)
         q->answer = &no_answer;
-        q->held = NULL;
-        return mcp_stage_answers(r, all, k);
-    }
-    h->by = (int64_t)store_instance(s->m->store);
-    h->n = (int64_t)store_next_n(s->m->store);
-    h->to = name_of(next);
-    h->task = STR_NONE;
-    return mcp_set_hold(r->call.arena, q, h) != 0 ? ERR_NOMEM
-                                              : mcp_stage_answers(r, all, k);
+    else
+        give_hold(next, q);
+    q->held.bare = again;
+    return mcp_stage_answers(r, all, k);
 }
 
 /* The question that r is about, with its call and all others of that.
@@ -828,11 +818,8 @@ stage_answer(struct request *r, struct call *k,
 int
 mcp_take_answer(struct request *r)
 {
-    struct mcp *m = r->m->m;
-    struct arena *a = r->call.arena;
     const struct json_tok *result = json_get(r->params, "result"), *task;
     struct mcp_question *all, *q;
-    struct mcp_hold h = {0};
     struct call k;
     bool ended, held;
     int err = find_question(r, &k, &all, &q);
@@ -840,27 +827,25 @@ mcp_take_answer(struct request *r)
     if (err != 0 || q->answer != NULL)
         return err;
     ended = call_status_ended(k.status);
-    if (q->held != NULL)
-        h = mcp_hold_of(a, q->held);
-    held = q->held != NULL && is_holder(m, r->m->s, &h);
+    held = is_holder(r->m->s, &q->held);
     task = json_get(json_get(result, "task"), "taskId");
     if (result == NULL || result->type != JSON_OBJECT)
-        return held && !ended ? take_refusal(r, &k, all, q, &h) : 0;
+        return held && !ended ? take_refusal(r, &k, all, q) : 0;
     if (r->answers == 'g') {
         take_status(r, result);
         return 0;
     }
     if (r->answers == 'c' && task != NULL && task->type == JSON_STRING) {
-        h.task = json_str(a, task);
         if (!held || ended)
             return 0;
         poll_later(r, json_get(result, "task"));
-        return mcp_set_hold(a, q, &h) != 0 ? ERR_NOMEM
-                                       : mcp_stage_answers(r, all, &k);
+        q->held.task = json_str(r->call.arena, task);
+        return q->held.task.p == NULL ? ERR_NOMEM
+                                      : mcp_stage_answers(r, all, &k);
     }
     q->answer = result;
     if (held) /* that it is not withdrawn; but from one that was asked since */
-        q->held = NULL;
+        q->held.n = 0;
     err = stage_answer(r, &k, all);
     if (err != ERR_TOO_LARGE || ended)
         return err;

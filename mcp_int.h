@@ -95,12 +95,21 @@ struct fault {
     unsigned caps;    /* that are missing, for RPC_MISSING_CAPABILITY */
 };
 
+/* Who holds a question. */
+struct mcp_hold {
+    int64_t n;       /* place of the request for it; 0: nobody holds it */
+    int64_t by;      /* process */
+    struct str to;   /* id of the session, or empty: a pipe's */
+    struct str task; /* of the client, or .p NULL */
+    bool bare;       /* it was asked once more, not to make a task of it */
+};
+
 /* A question of a call to its client. */
 struct mcp_question {
     struct mcp_question *next;
     struct str key, method, params;
     const struct json_tok *answer; /* NULL: none yet */
-    const struct json_tok *held;   /* who holds it; NULL: nobody */
+    struct mcp_hold held;
 };
 
 struct mcp_listen; /* a filter; mcp_listen.c */
@@ -454,14 +463,6 @@ void mcp_put_created(const struct request *r, const struct call *k,
 
 /* ---- mcp_question.c ---- */
 
-/* Who holds a question, as its record has it. */
-struct mcp_hold {
-    int64_t by, n;   /* process, and place of the request */
-    struct str to;   /* id of the session, or empty: a pipe's */
-    struct str task; /* of the client, or .p NULL */
-    bool bare;       /* it was asked once more, not to make a task of it */
-};
-
 /* The questions of a record, none where raw.p is NULL; ERR_NOMEM, or
    ERR_INVALID: they are none of ours. */
 int mcp_read_questions(struct arena *a, struct str raw,
@@ -474,10 +475,6 @@ struct str mcp_raw_questions(struct mcp *m, struct arena *a,
    it. */
 int mcp_stage_answers(struct request *r, const struct mcp_question *q,
                       struct call *k);
-/* What t, a question's held, says; and has q held so. ERR_NOMEM. */
-struct mcp_hold mcp_hold_of(struct arena *a, const struct json_tok *t);
-int mcp_set_hold(struct arena *a, struct mcp_question *q,
-                 const struct mcp_hold *h);
 /* Whether its client can be reached still, in whatever process; one that has
    come here is held by this one then. */
 bool mcp_hold_lives(struct mcp *m, struct mcp_hold *h);

@@ -15,16 +15,14 @@
 
 #define GRACE_MS 10000 /* for a client to open its stream again */
 
-struct mcp_hold
-mcp_hold_of(struct arena *a, const struct json_tok *t)
+static int
+read_hold(struct arena *a, const struct json_tok *t, struct mcp_hold *h)
 {
-    struct mcp_hold h = {.to = json_str(a, json_get(t, "to")),
-                         .task = json_str(a, json_get(t, "task"))};
-
-    json_int(json_get(t, "by"), &h.by);
-    json_int(json_get(t, "n"), &h.n);
-    h.bare = json_get(t, "bare") != NULL;
-    return h;
+    *h = (struct mcp_hold){.bare = json_get(t, "bare") != NULL};
+    json_int(json_get(t, "n"), &h->n);
+    json_int(json_get(t, "by"), &h->by);
+    return mcp_text(a, json_get(t, "to"), &h->to) != 0
+               ? ERR_NOMEM : mcp_text(a, json_get(t, "task"), &h->task);
 }
 
 int
@@ -49,42 +47,16 @@ mcp_read_questions(struct arena *a, struct str raw, struct mcp_question **out)
         *q = (struct mcp_question){
             .key = arena_str(a, key),
             .answer = json_get(t, "answer"),
-            .held = json_get(t, "held"),
         };
         if (q->key.p == NULL ||
-            mcp_text(a, json_get(t, "method"), &q->method) != 0)
+            mcp_text(a, json_get(t, "method"), &q->method) != 0 ||
+            read_hold(a, json_get(t, "held"), &q->held) != 0)
             return ERR_NOMEM;
         if (json_get(t, "params") != NULL)
             q->params = json_raw(json_get(t, "params"));
         out = &q->next;
     }
     return 0;
-}
-
-static void
-put_hold(struct buf *b, const struct mcp_hold *h)
-{
-    buf_printf(b, "{\"by\":%lld,\"n\":%lld,\"to\":\"%.*s\"",
-               (long long)h->by, (long long)h->n, STR_ARG(h->to));
-    if (h->task.p != NULL) {
-        buf_z(b, ",\"task\":");
-        json_quote(b, h->task);
-    }
-    buf_z(b, h->bare ? ",\"bare\":true}" : "}");
-}
-
-int
-mcp_set_hold(struct arena *a, struct mcp_question *q, const struct mcp_hold *h)
-{
-    struct buf b = {0};
-    struct str text;
-    int err;
-
-    put_hold(&b, h);
-    text = b.err == 0 ? arena_str(a, buf_view(&b)) : STR_NONE;
-    buf_fini(&b);
-    err = text.p != NULL ? json_parse(a, text, &q->held, NULL) : ERR_NOMEM;
-    return err != 0 ? ERR_NOMEM : 0;
 }
 
 bool
@@ -116,10 +88,9 @@ mcp_hold_lives(struct mcp *m, struct mcp_hold *h)
 
 /* Leaves out a hold that is void. */
 static void
-put_question(struct mcp *m, struct arena *a, struct buf *b,
-             const struct mcp_question *q)
+put_question(struct mcp *m, struct buf *b, const struct mcp_question *q)
 {
-    struct mcp_hold h;
+    struct mcp_hold h = q->held;
 
     buf_z(b, "{\"key\":");
     json_quote(b, q->key);
@@ -129,10 +100,14 @@ put_question(struct mcp *m, struct arena *a, struct buf *b,
         buf_z(b, ",\"answer\":");
         buf_str(b, json_raw(q->answer));
     }
-    h = mcp_hold_of(a, q->held);
-    if (q->held != NULL && (q->answer != NULL || mcp_hold_lives(m, &h))) {
-        buf_z(b, ",\"held\":");
-        put_hold(b, &h);
+    if (h.n != 0 && (q->answer != NULL || mcp_hold_lives(m, &h))) {
+        buf_printf(b, ",\"held\":{\"by\":%lld,\"n\":%lld,\"to\":\"%.*s\"",
+                   (long long)h.by, (long long)h.n, STR_ARG(h.to));
+        if (h.task.p != NULL) {
+            buf_z(b, ",\"task\":");
+            json_quote(b, h.task);
+        }
+        buf_z(b, h.bare ? ",\"bare\":true}" : "}");
     }
     buf_char(b, '}');
 }
@@ -148,7 +123,7 @@ mcp_raw_questions(struct mcp *m, struct arena *a,
         return STR_NONE;
     for (; q != NULL; q = q->next) {
         buf_char(&b, b.len == 0 ? '[' : ',');
-        put_question(m, a, &b, q);
+        put_question(m, &b, q);
     }
     buf_char(&b, ']');
     text = b.err == 0 ? arena_str(a, buf_view(&b)) : STR_NONE;

@@ -68,9 +68,12 @@ onEach('questions to a user', ELICITED, async (agent) => {
     'test_input_required_result_multiple_inputs'), /all three/);
   assert.match(await text(agent, 'test_input_required_result_request_state'),
     /true/);
-  const { messages } = await agent.client.getPrompt(
-    { name: 'test_input_required_result_prompt' });
-  assert.equal(messages.length, 1);
+  /* Before, only tools can ask. */
+  if (agent.kind.rev === MODERN) {
+    const { messages } = await agent.client.getPrompt(
+      { name: 'test_input_required_result_prompt' });
+    assert.equal(messages.length, 1);
+  }
 });
 
 onEach('many questions at a time', ELICITED, async (agent) => {
