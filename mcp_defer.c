@@ -76,12 +76,11 @@ mcp_can_wait(struct mcp_call *c, bool deferred)
 
 /* ---- records ---- */
 
-#define PLAIN "{\"plain\":true," /* begins the shape of a plain call */
-
+/* Its shape names the revision otherwise: older versions leave it alone. */
 bool
 mcp_is_plain(const struct call *k)
 {
-    return str_starts(k->shape, PLAIN);
+    return str_starts(k->shape, "{\"plain\"");
 }
 
 /* What is needed to run it again as if its client asked. A plain call tells
@@ -92,7 +91,7 @@ shape_of(const struct request *r, struct arena *a)
     struct buf b = {0};
     struct str s;
 
-    buf_printf(&b, "%s\"rev\":%d,\"caps\":%u", r->defers ? "{" : PLAIN,
+    buf_printf(&b, "{\"%s\":%d,\"caps\":%u", r->defers ? "rev" : "plain",
                r->rev, r->call.caps);
     if (r->call.client.len > 0) {
         buf_z(&b, ",\"client\":");
@@ -232,8 +231,8 @@ recall(struct request *r, struct call *k)
     for (i = 0; i < c->n_tools && !str_is(k->tool, c->tools[i].name); i++)
         ;
     if (i == c->n_tools || !json_int(json_get(shape, "caps"), &caps) ||
-        !json_int(json_get(shape, "rev"), &rev) || rev < 0 ||
-        rev >= MCP_N_REVS)
+        !json_int(json_get(shape, mcp_is_plain(k) ? "plain" : "rev"), &rev) ||
+        rev < 0 || rev >= MCP_N_REVS)
         return ERR_INVALID;
     r->tool = &c->tools[i];
     r->rev = m->scratch.rev = (enum mcp_rev)rev;

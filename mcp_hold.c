@@ -762,7 +762,7 @@ take_refusal(struct request *r, struct call *k,
              const struct mcp_question *all, struct mcp_question *q)
 {
     struct mcp_session *s = r->m->s;
-    struct mcp_attend *at = attend_of(s, k->id);
+    struct mcp_attend *at = attend(s, k->id, k->status);
     const struct mcp_session *next = s;
     bool again = is_task_first(s, q) && r->answers != 'r';
 

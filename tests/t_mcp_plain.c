@@ -342,6 +342,28 @@ test_refused_as_a_task(void)
     end();
 }
 
+/* Also by a process that knows of its client from the record alone. */
+static void
+test_refused_after_a_restart(void)
+{
+    struct who x;
+
+    begin();
+    join(&x, "ann", CLIENT_TASKS);
+    stream(&x, NULL);
+    makes_and_polls(&x, TASK("task", "{}"));
+    CHECK(is_asked_as_task(&x));
+    restart();
+    who_forget(&x);
+    stream(&x, NULL);
+    gives(&x, asked_id, REFUSES);
+    CHECK(is_asked(&x));
+    gives(&x, asked_id, ACCEPTS);
+    CHECK(is_status("completed"));
+    leave(&x);
+    end();
+}
+
 /* One that can ask is asked at once where another refuses, and that one is
    not asked again. */
 static void
@@ -436,6 +458,7 @@ main(void)
     test_a_plain_question_that_fails_to_commit();
     test_plain_questions_without_memory();
     test_refused_as_a_task();
+    test_refused_after_a_restart();
     test_refused_to_the_next();
     test_tasks_of_clients_outlive_the_server();
     arena_fini(&arena);
