@@ -64,14 +64,15 @@ bool
 mcp_can_wait(struct mcp_call *c, bool deferred)
 {
     const struct request *r = c->of;
-    bool records = deferred || (c->caps != 0 && !is_modern(r) &&
-                                mcp_can_record(r));
+    struct calls *calls = r->m->m->calls;
 
     if (!c->may_wait)
         return false;
-    return r->again != NULL ||
-           ((deferred || mcp_may_keep(r)) &&
-            (!records || calls_have_room(r->m->m->calls, c->principal)));
+    if (r->again != NULL)
+        return true;
+    return (deferred || mcp_may_keep(r)) &&
+           ((is_modern(r) && !deferred) || calls == NULL ||
+            calls_have_room(calls, c->principal));
 }
 
 /* ---- records ---- */

@@ -138,23 +138,56 @@ attend_of(const struct mcp_session *s, struct str id)
     return at;
 }
 
+/* Has s hold q, which is sent behind the commit of that. */
+static void
+give_hold(const struct mcp_session *s, struct mcp_question *q)
+{
+    q->held = (struct mcp_hold){
+        .n = (int64_t)store_next_n(s->m->store),
+        .by = (int64_t)store_instance(s->m->store),
+        .to = name_of(s),
+    };
+}
+
+/* k's questions as a record has them once s holds what it can, in a; at: how
+   it attends k, or NULL. .p NULL: there is no memory, or it can hold no more
+   of them. */
+static struct str
+take_hold(const struct mcp_session *s, struct mcp_attend *at,
+          struct arena *a, const struct call *k)
+{
+    struct mcp_question *q, *all;
+    bool news = false;
+    unsigned i = 0;
+
+    if (mcp_read_questions(a, k->questions, &all) != 0)
+        return STR_NONE;
+    for (q = all; q != NULL; q = q->next) {
+        int what = wants_hold(s, at, q, i++);
+
+        if (what == 1)
+            give_hold(s, q);
+        if (what == 2 && at != NULL && at->asked < (uint64_t)q->held.n)
+            at->asked = (uint64_t)q->held.n;
+        if (what == 2)
+            q->held.by = (int64_t)store_instance(s->m->store);
+        news |= what != 0;
+    }
+    return news ? mcp_raw_questions(s->m, a, all) : STR_NONE;
+}
+
 bool
 mcp_hold_wanted(const struct request *r)
 {
-    const struct mcp_session *s = r->m->s;
-    const struct mcp_attend *at = attend_of(s, mcp_call_of(r));
+    struct str id = mcp_call_of(r);
     struct arena a = {0};
-    struct mcp_question *q;
     struct call k;
-    bool wanted = false;
-    unsigned i = 0;
-
-    if (can_be_asked(r) &&
-        calls_get(r->m->m->calls, &a, mcp_call_of(r), STR_NONE, &k) == 0 &&
+    bool wanted =
+        can_be_asked(r) &&
+        calls_get(r->m->m->calls, &a, id, STR_NONE, &k) == 0 &&
         k.status == CALL_INPUT_REQUIRED &&
-        mcp_read_questions(&a, k.questions, &q) == 0)
-        for (; q != NULL; q = q->next)
-            wanted |= wants_hold(s, at, q, i++) != 0;
+        take_hold(r->m->s, attend_of(r->m->s, id), &a, &k).p != NULL;
+
     arena_fini(&a);
     return wanted;
 }
@@ -216,44 +249,6 @@ tell_later(struct mcp_session *s, struct mcp_attend *at)
     s->m->attends_due = true;
 }
 
-/* Has s hold q, which is sent behind the commit of that. */
-static void
-give_hold(const struct mcp_session *s, struct mcp_question *q)
-{
-    q->held = (struct mcp_hold){
-        .n = (int64_t)store_next_n(s->m->store),
-        .by = (int64_t)store_instance(s->m->store),
-        .to = name_of(s),
-    };
-}
-
-/* k's questions as a record has them once at's session holds what it can;
-   .p NULL: there is no memory, or it can hold no more of them. */
-static struct str
-take_hold(struct request *r, const struct call *k, struct mcp_attend *at)
-{
-    struct mcp *m = r->m->m;
-    struct arena *a = r->call.arena;
-    struct mcp_question *q, *all;
-    bool news = false;
-    unsigned i = 0;
-
-    if (mcp_read_questions(a, k->questions, &all) != 0)
-        return STR_NONE;
-    for (q = all; q != NULL; q = q->next) {
-        int what = wants_hold(r->m->s, at, q, i++);
-
-        if (what == 1)
-            give_hold(r->m->s, q);
-        if (what == 2 && at->asked < (uint64_t)q->held.n)
-            at->asked = (uint64_t)q->held.n;
-        if (what == 2)
-            q->held.by = (int64_t)store_instance(m->store);
-        news |= what != 0;
-    }
-    return news ? mcp_raw_questions(m, a, all) : STR_NONE;
-}
-
 /* What cannot be staged stays as it is. A call that is yet to be run again is
    not touched: a record would take its mark off. */
 void
@@ -272,7 +267,7 @@ mcp_hold(struct request *r, struct call *k)
     if (at == NULL || !can_be_asked(r) || !store_locked(m->store) ||
         k->status != CALL_INPUT_REQUIRED || calls_is_marked(m->calls, k->id))
         return;
-    now.questions = take_hold(r, k, at);
+    now.questions = take_hold(r->m->s, at, r->call.arena, k);
     if (now.questions.p != NULL &&
         calls_stage(m->calls, r->call.arena, &now, "ask") == 0) {
         *k = now;
@@ -811,7 +806,6 @@ stage_answer(struct request *r, struct call *k,
 
     if (!call_status_ended(k->status))
         return mcp_stage_answers(r, all, k);
-    r->why = "That is no answer to the question";
     return mcp_run_late(m, k->id, mcp_raw_questions(m, r->call.arena, all));
 }
 
