@@ -35,7 +35,7 @@ ALL_CFLAGS = $(STD) $(WARN) $(if $(STATIC),-fno-pie) $(SMALL) $(CFLAGS)
 ALL_LDFLAGS = $(STATIC) -Wl,--gc-sections -Wl,-z,norelro \
   -Wl,-z,noseparate-code $(LDFLAGS)
 
-SRC := text base json sha256 page file record lock index store store_load \
+SRC := text base json sha256 page file record lock index lost store store_load \
   store_move store_room store_read compact verify task_raw task_atoms \
   task_keys task_fields task_lease task_index task_query task_question \
   task_change task artifact call sign mcp mcp_scan mcp_methods mcp_call \

@@ -310,6 +310,33 @@ put_region(void *ctx, int64_t off, int64_t len, const char *what)
 }
 
 static void
+put_missing(void *ctx, uint64_t from, uint64_t to)
+{
+    struct cli *c = ctx;
+
+    cli_drain(c);
+    cli_tell(c, from == to ? "record {first_seq} is missing\n"
+                           : "records {first_seq} to {last_seq} are missing\n",
+             "finding=%s first_seq=" U64 " last_seq=" U64, "records_missing",
+             from, to);
+}
+
+static void
+put_lost(void *ctx, struct str key, uint64_t n, uint64_t is, bool passed)
+{
+    struct cli *c = ctx;
+
+    cli_drain(c);
+    cli_tell(c, passed ? "{key}: record {lost_seq} of its history is lost\n"
+             : is > 0  ? "{key}: fell back to record {seq}, as {lost_seq} is "
+                         "lost\n"
+                       : "{key}: record {lost_seq} is lost, and there is no "
+                         "other\n",
+             "finding=%s key=%.*s lost_seq=" U64 " seq=" U64 " fell_back=%d",
+             "key_damaged", STR_ARG(key), n, is, !passed);
+}
+
+static void
 passed(void *ctx, int64_t off, int64_t size)
 {
     cli_progress(ctx, (uint64_t)off, (uint64_t)size);
@@ -362,18 +389,23 @@ put_report(struct cli *c, const struct store_report *rep,
         : rep->torn ? "torn, but nothing promised is lost"
         : rep->g > 0 ? "good" : "there is no log yet";
 
+    if (!c->json && rep->lost > 0)
+        buf_printf(&c->out, U64 " records are lost, " U64 " of them of keys "
+                   "that nothing tells\n", rep->lost, rep->lost_unnamed);
     cli_tell(c, "{log}: {records} records of {keys} keys, seq {first_seq} to "
              "{last_seq}, {bytes} bytes: {verdict}: {what}\n"
              "{artifacts}: {artifacts_named} artifacts named, {artifacts_bad} "
              "of them bad; {artifacts_unnamed} files that no record names\n",
              "log=%s damaged=%d torn=%d verdict=%s what=%s offset=" U64
-             " line=" U64 " bad_regions=" U64 " records=" U64 " keys=" U64
+             " line=" U64 " bad_regions=" U64 " lost=" U64 " lost_unnamed="
+             U64 " records=" U64 " keys=" U64
              " first_seq=" U64 " last_seq=" U64 " generation=" U64 " bytes="
              U64 " artifacts=%s artifacts_named=" U64 " artifacts_bad=" U64
              " artifacts_unnamed=" U64,
              c->env->log_path, rep->damaged, rep->torn, verdict,
              rep->what[0] ? rep->what : "nothing is wrong",
-             (uint64_t)rep->off, rep->line, rep->bad, rep->records, rep->keys,
+             (uint64_t)rep->off, rep->line, rep->bad, rep->lost,
+             rep->lost_unnamed, rep->records, rep->keys,
              rep->first_n, rep->last_n, rep->g, (uint64_t)rep->bytes,
              c->env->artifacts_dir, v->named, v->bad, u->n);
 }
@@ -413,7 +445,7 @@ admin_verify(struct cli *c, int argc, char **argv)
 {
     const char *out = c->args.repair, *path = c->env->log_path;
     struct store_report rep;
-    struct store_watch w = {put_region, passed, c};
+    struct store_watch w = {put_region, put_missing, put_lost, passed, c};
     struct verify v = {.c = c};
     struct unnamed u = {.c = c};
     int rc = 0;

@@ -259,11 +259,14 @@ static int
 close_store(struct cli *c, int rc)
 {
     struct store_state st;
+    const char *lost;
 
     if (c->s.store != NULL && rc == CLI_OK) {
         store_state(c->s.store, &st);
+        lost = store_damage(c->s.store, STR_NONE);
         if (st.err == ERR_DAMAGED)
-            rc = cli_fail_store(c, ERR_DAMAGED);
+            rc = cli_fail(c, ERR_DAMAGED, "%s%s%s", st.why, lost ? "; " : "",
+                          lost ? lost : "");
     }
     cli_close_store(&c->s);
     return rc;

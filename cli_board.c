@@ -86,8 +86,9 @@ put_card(struct board *b, struct buf *to, const struct task *k)
     put_line(b, to, task_text(a, k->f[F_TASK_ID]));
     put_line(b, to, task_text(a, k->f[F_TITLE]));
     cli_span(age, store_now_ms(b->c->s.store) - at);
-    put_line(b, to, arena_printf(a, "%zu/%zu %s %.*s", done, all, age,
-                                 STR_ARG(owner.p ? owner : STR(""))));
+    put_line(b, to, arena_printf(a, "%zu/%zu %s %.*s%s", done, all, age,
+                                 STR_ARG(owner.p ? owner : STR("")),
+                                 k->damaged.p ? " (damaged)" : ""));
     put_line(b, to, STR(""));
 }
 

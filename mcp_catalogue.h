@@ -125,6 +125,9 @@ struct mcp_catalogue {
     size_t n_templates;
     bool tools_change, prompts_change; /* mcp_list_changed is called */
     bool no_logging;                   /* mcp_log never is */
+    /* Appends to the object that a tool has written what every answer has to
+       say just now: members, each with a comma in front. May be NULL. */
+    void (*put_notice)(void *ctx, struct buf *out);
     /* Appends resource objects, comma separated, to c->out; *next is the
        cursor of the next page or empty. ERR_INVALID: not a cursor of ours.
        NULL together with the other resource functions: no resources. */

@@ -606,6 +606,11 @@ run_call(struct request *r, struct buf *out)
     err = r->tool->run(c);
     if (err != 0 || out->err != 0)
         return err != 0 ? err : out->err;
+    if (r->m->m->cat->put_notice != NULL && !c->content) {
+        out->len--; /* its brace */
+        r->m->m->cat->put_notice(c->ctx, out);
+        buf_char(out, '}');
+    }
     text = arena_str(c->arena, (struct str){out->p + at, out->len - at});
     if (text.p == NULL)
         return ERR_NOMEM;

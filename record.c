@@ -315,6 +315,40 @@ find_u64(struct str s, const char *z, uint64_t *out)
     return false;
 }
 
+#define HEAD_MAX 120 /* bytes of a line before its key */
+
+/* The head that begins with the line, if it can be read. */
+static bool
+peek_head(struct str line, struct store_rec *out)
+{
+    struct str head = {line.p, line.len < HEAD_MAX ? line.len : HEAD_MAX};
+    const char *p = head.p, *end = line.p + line.len;
+
+    memset(out, 0, sizeof *out);
+    find_u64(head, "\"n\":", &out->n);
+    find_u64(head, "\"p\":", &out->p);
+    while (p < head.p + head.len && !take_str(&p, end, "\"k\":\"", &out->key))
+        p++;
+    return p < head.p + head.len && key_chars_ok(out->key);
+}
+
+bool
+record_peek(struct str *line, struct store_rec *out)
+{
+    static const char begin[] = "{\"c\":\"";
+    size_t n = sizeof begin - 1;
+    bool found = false;
+
+    while (!found && line->len > n) {
+        found = peek_head(*line, out);
+        do { /* where a line feed is gone, another line follows in it */
+            line->p++;
+            line->len--;
+        } while (line->len > n && memcmp(line->p, begin, n) != 0);
+    }
+    return found;
+}
+
 int
 record_parse_header(struct str line, struct record_header *out)
 {
@@ -337,6 +371,22 @@ record_parse_header(struct str line, struct record_header *out)
     out->compacted = skip(&p, end, ",\"compacted\":true");
     out->g = r.g;
     return r.g > 0 && r.g <= RECORD_MAX_G ? 0 : ERR_SYNTAX;
+}
+
+void
+record_guess_header(struct str line, struct record_header *out)
+{
+    const char *p = line.p, *end = line.p + line.len;
+    uint32_t any;
+    for (; p < end; p++) {
+        const char *at = p;
+        out->compacted |= skip(&at, end, "\"compacted\":true");
+        at = p;
+        if (skip(&at, end, "\"id\":\"") && end - at > 32 && at[32] == '"' &&
+            hex32(at, &any) && hex32(at + 8, &any) && hex32(at + 16, &any) &&
+            hex32(at + 24, &any))
+            memcpy(out->id, at, 32);
+    }
 }
 
 uint64_t

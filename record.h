@@ -58,6 +58,10 @@ void record_put(struct buf *b, const struct store_rec *r);
 /* Splits a line (without its line feed) and checks form and CRC: 0, or
    ERR_SYNTAX when it is not a record. out points into line. */
 int record_parse(struct str line, struct store_rec *out);
+/* What a line that is no record any more still shows, unchecked: n, p and key
+   of the first head in it that can be read; line goes on behind that. False:
+   there are no more. */
+bool record_peek(struct str *line, struct store_rec *out);
 /* The number n of a line, by its first bytes alone, unchecked. */
 bool record_peek_n(struct str line, uint64_t *n);
 
@@ -81,6 +85,9 @@ void record_put_end(struct buf *b, uint64_t g, uint64_t n, uint64_t count,
 /* Reads a first line: 0; ERR_SYNTAX: a log's, but damaged; ERR_FORMAT: no
    log, or of a version unknown here (out->version is then not 0). */
 int record_parse_header(struct str line, struct record_header *out);
+/* Fills in what a first line that is damaged still says of id and compacted;
+   out->g is left alone. */
+void record_guess_header(struct str line, struct record_header *out);
 /* Whether r is the header of an archive. */
 bool record_archives(const struct store_rec *r);
 /* The count of an end record, or 0. */

@@ -163,6 +163,7 @@ store_open(struct store **out, const struct store_options *o,
     s->n_kinds = n_kinds;
     s->fd = s->lock.fd = s->closed_fd = -1;
     int rc = index_init(&s->index);
+    s->lost.keys = s->index;
     if (rc != 0)
         store_deny(s, rc, "no source of random numbers");
     if (rc == 0)
@@ -259,7 +260,7 @@ store_follow(struct store *s)
         return 0;
     if (rc == 0 && s->loaded && m.g == s->g && m.end >= s->end &&
         reaches(s, m.end))
-        return store_load_to(s, m.end);
+        return store_load_to(s, &m);
     if (rc == ERR_SYNTAX && !unmarked_changed(s))
         return 0;
     rc = store_load(s);
@@ -358,7 +359,7 @@ check_files(struct store *s, struct stat *st)
     if (there && st->st_size == 0 && S_ISREG(st->st_mode)) {
         mark_forget(&s->lock);
         if (mark_read(&s->lock, &m) == 0 && m.end > 0)
-            return store_note_empty(s, m.end);
+            return store_note_empty(s, &m);
         there = false; /* made by hand, or by a failing file system */
         errno = ENOENT;
     }
@@ -401,7 +402,7 @@ catch_up(struct store *s)
         store_compact_tidy(s);
     rc = mark_read(&s->lock, &m);
     if (rc == 0 && m.g == s->g && m.end > s->end)
-        rc = store_load_to(s, m.end);
+        rc = store_load_to(s, &m);
     else if (rc == 0 && (m.g != s->g || m.end != s->end))
         rc = ERR_SYNTAX;
     if (rc == 0 || rc == ERR_MORE)
@@ -830,6 +831,26 @@ store_observe(struct store *s,
 {
     s->observe = fn;
     s->observe_ctx = ctx;
+}
+
+const char *
+store_damage(struct store *s, struct str key)
+{
+    const struct lost_key *k = NULL;
+    uint64_t n = s->damaged ? lost_unnamed(&s->lost, s->head) : 0;
+    if (s->damaged && key.p != NULL)
+        k = lost_find(&s->lost, key);
+    if (k != NULL && !k->passed)
+        return "the log is damaged: records of it are lost; it may be older "
+               "than it was";
+    if (n > 0) {
+        text_put(s->lost_why, sizeof s->lost_why, "%llu record%s lost; any "
+                 "task may be older than it was: see mcptask verify",
+                 (unsigned long long)n, n == 1 ? " is" : "s are");
+        return s->lost_why;
+    }
+    return k != NULL ? "the log is damaged: records of its history are lost"
+                     : NULL;
 }
 
 int64_t

@@ -149,6 +149,9 @@ void store_refuse(struct store *s, int err);
 /* The key's entry, or NULL. Valid until the next follow, lock or commit
    (undo) of this store. */
 struct store_entry *store_find(struct store *s, struct str key);
+/* Why what a damaged log still says of a key, or of any (key.p NULL), may not
+   be all: a sentence, valid until the next call; NULL: it is all there. */
+const char *store_damage(struct store *s, struct str key);
 /* Reads an entry's record, staged ones included; memory in a. Checks the
    CRC. 0, ERR_IO, ERR_DAMAGED, ERR_NOMEM. */
 int store_read(struct store *s, const struct store_entry *e, struct arena *a,
@@ -218,13 +221,20 @@ struct store_report {
     bool torn;         /* the tail is; cutting it loses nothing promised */
     bool damaged;      /* something once synced is not what it was */
     uint64_t bad;      /* regions that are no record */
+    uint64_t lost;     /* records that are missing, and ... */
+    uint64_t lost_unnamed; /* ... of those, how many may be of any key */
     int64_t off;       /* of the first bad byte, -1 */
     uint64_t line;     /* line number of it, from 1 */
     char what[256];    /* says it */
 };
-/* Who is told of each bad region, and of each MiB that was read. */
+/* Who is told of each bad region, of each MiB that was read, of numbers that
+   no record has, and of each key that a lost record, n, is known to be of:
+   is is its newest whole record, 0: there is none; passed: it came after. */
 struct store_watch {
     void (*bad)(void *ctx, int64_t off, int64_t len, const char *what);
+    void (*missing)(void *ctx, uint64_t from, uint64_t to);
+    void (*lost)(void *ctx, struct str key, uint64_t n, uint64_t is,
+                 bool passed);
     void (*passed)(void *ctx, int64_t off, int64_t size);
     void *ctx;
 };

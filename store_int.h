@@ -9,6 +9,7 @@
 #include "file.h"
 #include "index.h"
 #include "lock.h"
+#include "lost.h"
 #include "record.h"
 #include "store.h"
 
@@ -72,6 +73,8 @@ struct store {
     int64_t superseded;
     int64_t superseded_base; /* of those, what the last compaction kept */
     uint64_t counted; /* records since its header */
+    struct lost lost; /* where damaged: of what */
+    char lost_why[96];
     dev_t dev;
     ino_t ino;
     int64_t looked_end;   /* s->end when room was last looked for */
@@ -126,17 +129,18 @@ bool store_cut(struct store *s);
 
 /* Opens the log at the path and checks what it is. 0 and *fd, *st, *h;
    ERR_NOT_FOUND: no log, or st says an empty one; ERR_SYNTAX: its header is
-   damaged; ERR_FORMAT, ERR_IO with s->why. */
+   damaged, and *h what can be told all the same, g 0 where that cannot;
+   ERR_FORMAT, ERR_IO with s->why. */
 int store_open_log(struct store *s, int *fd, struct stat *st,
                    struct record_header *h);
 /* Reads the log at the path into memory, from its start. With the write
    lock, its tail is recovered as well; without, ERR_MORE says that it needs
    to be. 0, ERR_MORE, ERR_NOT_FOUND (memory is left alone), others. */
 int store_load(struct store *s);
-/* Reads committed bytes up to end. */
-int store_load_to(struct store *s, int64_t end);
+/* Reads committed bytes up to the mark. */
+int store_load_to(struct store *s, const struct mark *m);
 /* Notes that the log is empty although bytes of it were committed. */
-int store_note_empty(struct store *s, int64_t end);
+int store_note_empty(struct store *s, const struct mark *m);
 /* Under the lock: takes the whole records between the known end and size,
    cuts what is torn, syncs, and moves the mark. */
 int store_recover(struct store *s, int64_t size);

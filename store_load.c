@@ -128,12 +128,13 @@ note_damage(struct store *s, int64_t off, const char *what)
 }
 
 int
-store_note_empty(struct store *s, int64_t end)
+store_note_empty(struct store *s, const struct mark *m)
 {
     s->damaged = true;
+    s->lost.last = m->n;
     return store_deny(s, ERR_DAMAGED, "%s: is empty, but %lld bytes "
                       "of it were committed; see mcptask verify", s->path,
-                      (long long)end);
+                      (long long)m->end);
 }
 
 /* Whether r may follow the records read so far. */
@@ -143,8 +144,9 @@ in_order(const struct store *s, const struct store_rec *r)
     if (r->g != s->g || str_is(r->key, RECORD_KEY_LOG))
         return false;
     if (str_is(r->key, RECORD_KEY_END))
-        return s->in_compacted && r->n >= s->head &&
-               record_end_count(r) == s->counted;
+        return (s->in_compacted || s->damaged) && r->n >= s->head &&
+               (record_end_count(r) == s->counted ||
+                (s->damaged && record_end_count(r) > s->counted));
     if (!record_key_ok(r->key))
         return false;
     if (s->in_compacted || s->damaged)
@@ -162,7 +164,13 @@ take_line(struct store *s, struct str line, int64_t off)
     if (record_parse(line, &r) != 0 || !in_order(s, &r))
         return ERR_SYNTAX;
     bool end = str_is(r.key, RECORD_KEY_END);
-    int rc = end ? 0 : store_apply(s, &r, off, &e);
+    int rc = 0;
+    if (s->damaged && end)
+        lost_end(&s->lost, &r, s->counted);
+    else if (s->damaged)
+        rc = lost_record(&s->lost, &s->index, &r, s->head, !s->in_compacted);
+    if (rc == 0 && !end)
+        rc = store_apply(s, &r, off, &e);
     if (rc != 0)
         return rc;
     s->head = r.n;
@@ -195,6 +203,19 @@ store_proven_synced(int fd, uint64_t g, uint64_t head, int64_t off,
     return result;
 }
 
+/* A line that is damage: taken all the same where a record is whole, but
+   others before it are missing; else what it shows of itself is noted. */
+static int
+take_damaged(struct store *s, int rc, struct str line, int64_t off)
+{
+    if (rc == ERR_SYNTAX)
+        rc = take_line(s, line, off);
+    return rc == 0 || rc == ERR_NOMEM
+               ? rc
+               : lost_line(&s->lost, &s->index, line, s->head,
+                           !s->in_compacted);
+}
+
 /* Reads lines from s->end to end, which becomes s->end, or, where the rest
    is torn, s->end stays before it. committed: nothing can be torn. */
 static int
@@ -208,14 +229,10 @@ read_lines(struct store *s, int64_t end, bool committed)
     while ((rc = record_next(&rd, &line, &off)) != 0) {
         if (rc == ERR_IO || rc == ERR_NOMEM)
             break;
-        if (rc == 1) {
+        if (rc == 1)
             rc = take_line(s, line, off);
-            if (rc == ERR_NOMEM)
-                break;
-        }
-        if (rc != 0) {
-            int proven = committed || s->in_compacted ||
-                         s->damaged;
+        if (rc != 0 && rc != ERR_NOMEM) {
+            int proven = committed || s->in_compacted || s->damaged;
             if (!proven)
                 proven = store_proven_synced(s->fd, s->g, s->head, rd.off,
                                              end);
@@ -226,7 +243,10 @@ read_lines(struct store *s, int64_t end, bool committed)
             note_damage(s, off, rc == ERR_MORE ? "the line is cut off"
                                                : "no record with the next "
                                                  "number and a right sum");
+            rc = take_damaged(s, rc, line, off);
         }
+        if (rc == ERR_NOMEM)
+            break;
         s->end = rd.off;
     }
     if (rc == 0 && s->end == rd.off && s->end < end && committed) {
@@ -243,12 +263,33 @@ read_lines(struct store *s, int64_t end, bool committed)
 
 /* ---- the whole log ---- */
 
+/* What a header said that cannot be read: its generation, if a record behind
+   it is whole, since they all say that; and what is left of its text. False:
+   there is no such record. */
+static bool
+guess_header(int fd, struct str text, struct record_header *h)
+{
+    struct record_reader rd = {.fd = fd, .end = 2 * STORE_MAX_RECORD};
+    struct store_rec r;
+    struct str line;
+    int64_t off;
+    int rc;
+    while (h->g == 0 && (rc = record_next(&rd, &line, &off)) != 0 &&
+           rc != ERR_IO && rc != ERR_NOMEM)
+        if (rc == 1 && record_parse(line, &r) == 0)
+            h->g = r.g;
+    record_reader_fini(&rd);
+    record_guess_header(text, h);
+    return h->g != 0;
+}
+
 /* Reads the first line. 0, ERR_SYNTAX: it is damaged, but a log's;
    ERR_NOT_FOUND: the file is empty; ERR_FORMAT, ERR_IO. */
 static int
 read_header(struct store *s, int fd, struct record_header *h)
 {
     char text[RECORD_HEADER_MAX];
+    struct store_rec r;
     ssize_t n;
     do
         n = pread(fd, text, sizeof text, 0);
@@ -263,8 +304,15 @@ read_header(struct store *s, int fd, struct record_header *h)
                           "log; choose another MCP_TASK_DB_PATH and bring "
                           "its tasks over with: mcptask import", s->path);
     const char *lf = memchr(text, '\n', (size_t)n);
-    size_t len = lf ? (size_t)(lf - text) : (size_t)n;
-    int rc = record_parse_header((struct str){text, len}, h);
+    struct str line = {text, lf ? (size_t)(lf - text) : (size_t)n};
+    int rc = record_parse_header(line, h);
+    int64_t end = lf ? lf - text + 1 : n;
+    /* Where the line is whole, it says what the file is; where it is not, a
+       record behind it does. */
+    if (rc != 0 && record_parse(line, &r) != 0 &&
+        (guess_header(fd, line, h) || rc == ERR_SYNTAX))
+        rc = ERR_SYNTAX;
+    h->end = end;
     if (rc == ERR_FORMAT && h->version != 0)
         return store_deny(s, rc, "%s: version %llu of the format, this "
                           "mcptask knows %d; use a newer one", s->path,
@@ -272,7 +320,6 @@ read_header(struct store *s, int fd, struct record_header *h)
     if (rc == ERR_FORMAT)
         return store_deny(s, rc, "%s: not an mcptask log; choose another "
                           "MCP_TASK_DB_PATH", s->path);
-    h->end = lf ? lf - text + 1 : n;
     return lf == NULL ? ERR_SYNTAX : rc;
 }
 
@@ -322,6 +369,7 @@ store_forget(struct store *s)
     s->head = 0;
     s->counted = 0;
     s->superseded = s->superseded_base = 0;
+    lost_reset(&s->lost);
     s->loaded = false;
     if (s->damaged) {
         s->err = 0;
@@ -345,29 +393,11 @@ adopt(struct store *s, int fd, const struct stat *st,
     s->end = h->end;
 }
 
-/* A header that cannot be read: the generation is the mark's, or that of the
-   records, which all say it. */
-static void
-guess_header(int fd, int64_t size, const struct mark *m,
-             struct record_header *h)
-{
-    struct record_reader rd = {.fd = fd, .end = size};
-    struct store_rec r;
-    struct str line;
-    int64_t off;
-    int rc;
-    *h = (struct record_header){.g = m ? m->g : 0, .end = h->end};
-    while (h->g == 0 && (rc = record_next(&rd, &line, &off)) != 0 &&
-           rc != ERR_IO && rc != ERR_NOMEM)
-        if (rc == 1 && record_parse(line, &r) == 0)
-            h->g = r.g;
-    record_reader_fini(&rd);
-}
-
 int
-store_load_to(struct store *s, int64_t end)
+store_load_to(struct store *s, const struct mark *m)
 {
-    int rc = read_lines(s, end, true);
+    s->lost.last = m->n;
+    int rc = read_lines(s, m->end, true);
     if (rc == 0) {
         s->observed = s->head;
         s->loaded = true;
@@ -418,15 +448,17 @@ store_load(struct store *s)
     if (rc == ERR_NOT_FOUND && st.st_size == 0 && marked && m.end > 0) {
         store_forget(s);
         s->loaded = true;
-        return store_note_empty(s, m.end);
+        return store_note_empty(s, &m);
     }
     if (rc != 0 && !header_bad) {
         if (rc != ERR_NOT_FOUND)
             mark_forget(&s->lock); /* what it said was not read */
         return rc;
     }
+    if (header_bad && h.g == 0 && marked)
+        h.g = m.g;
     if (header_bad)
-        guess_header(fd, st.st_size, marked ? &m : NULL, &h);
+        h.id[0] = '\0'; /* a guess is no reason to refuse it */
     marked = marked && m.g == h.g;
     if (s->id[0] != '\0' && h.id[0] != '\0' && strcmp(s->id, h.id) != 0) {
         close(fd);
@@ -451,7 +483,7 @@ store_load(struct store *s)
     if (!marked)
         return s->lock.held ? store_recover(s, st.st_size)
                             : load_unmarked(s, st.st_size);
-    rc = store_load_to(s, m.end);
+    rc = store_load_to(s, &m);
     if (rc == 0 && s->in_compacted)
         note_damage(s, s->end, "the end record of a compaction is missing");
     if (rc != 0 || st.st_size <= s->end)

@@ -137,6 +137,8 @@ task_event_last(struct tasks *t, struct arena *a, struct str id,
 
     if (!store_loaded(t->store))
         return ERR_IO; /* what is not found may be there */
+    if (!e && tasks_damage(t, id).p)
+        return ERR_DAMAGED;
     return e && !e->archived ? task_entry_event(t, e, a, out) : ERR_NOT_FOUND;
 }
 
@@ -232,6 +234,7 @@ derive(struct tasks *t, struct arena *a, struct task *k)
     k->needs_input = !ended && task_has_open(k->f[F_QUESTIONS]);
     k->ready = !k->blocked && !ended &&
                (k->status != TASK_IN_PROGRESS || k->lease_expired);
+    k->damaged = tasks_damage(t, k->ev.id);
     k->stale = k->status == TASK_IN_PROGRESS &&
                time_parse(k->ev.r.time, &at) && now - at > TASK_STALE_MS;
     return rc;

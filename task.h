@@ -45,6 +45,8 @@ void tasks_kind(struct tasks *t, struct store_kind *out);
 void tasks_bind(struct tasks *t, struct store *s);
 void tasks_free(struct tasks *t);
 struct store *tasks_store(const struct tasks *t);
+/* What store_damage says of task id; .p NULL: nothing. */
+struct str tasks_damage(struct tasks *t, struct str id);
 /* How many tasks have this status. */
 uint64_t tasks_count(const struct tasks *t, enum task_status s);
 /* Heap held beside the store's entries: atoms and idempotency keys. */
@@ -92,6 +94,7 @@ struct task {
     bool blocked, ready, stale;
     bool leased, lease_expired; /* a lease runs, or has run out */
     bool needs_input;           /* it has an open question */
+    struct str damaged; /* why it may not be all there, .p NULL: it is */
 };
 
 /* Reads the record r of a key "task/..." (from store_scan, store_observe,
@@ -108,7 +111,7 @@ int task_event_prev(struct tasks *t, struct arena *a, struct task_event *ev);
 /* Whether task id is in an archive. */
 bool tasks_is_archived(struct tasks *t, struct str id);
 /* The newest event of task id: 0, ERR_NOT_FOUND (also of an archived one), or
-   what store_read says. */
+   what store_read says; ERR_DAMAGED too when it may be lost. */
 int task_event_last(struct tasks *t, struct arena *a, struct str id,
                     struct task_event *out);
 /* The task after event ev, with what is derived from the time and the
@@ -221,6 +224,7 @@ struct task_receipt {
     struct str artifact_id; /* raw JSON string, .p NULL: none attached */
     struct str question_id; /* raw JSON string, .p NULL: none asked */
     struct str lease;       /* raw JSON object, .p NULL: none */
+    struct str damaged;     /* as in struct task */
     bool partial; /* no task was found to claim, but not all were seen */
 };
 

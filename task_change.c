@@ -409,6 +409,7 @@ receipt_of(struct change *ch, const struct task_event *ev,
         .artifact_id = task_member(last, "artifact_id"),
         .question_id = task_member(last, "question_id"),
         .lease = f[F_LEASE],
+        .damaged = tasks_damage(ch->t, ev->id),
     };
     return 0;
 }

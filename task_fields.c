@@ -324,7 +324,7 @@ static const struct row rows[TASK_N_ARGS] = {
 /* Members of an exported task that are derived when it is read. */
 static const char *const derived[] = {
     "seq", "updated_at", "ready", "blocked_by", "stale", "needs_input",
-    "lease_expired",
+    "lease_expired", "damaged",
 };
 
 _Static_assert(sizeof statuses / sizeof *statuses == TASK_N_STATUSES + 1,

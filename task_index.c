@@ -357,18 +357,34 @@ tasks_index_bytes(const struct tasks *t)
     return t->atoms.bytes + keys_bytes(&t->keys);
 }
 
+/* The key of a task's id, in buf; empty where that is too long. */
+static struct str
+key_of(struct str id, char buf[STORE_MAX_KEY])
+{
+    size_t n = sizeof TASK_PREFIX - 1;
+
+    if (id.len > STORE_MAX_KEY - n)
+        return STR("");
+    memcpy(buf, TASK_PREFIX, n);
+    memcpy(buf + n, id.p, id.len);
+    return (struct str){buf, n + id.len};
+}
+
 struct task_entry *
 tasks_find(struct tasks *t, struct str id)
 {
     char key[STORE_MAX_KEY];
-    size_t n = sizeof TASK_PREFIX - 1;
 
-    if (id.len > sizeof key - n)
-        return NULL;
-    memcpy(key, TASK_PREFIX, n);
-    memcpy(key + n, id.p, id.len);
-    return (struct task_entry *)store_find(t->store,
-                                           (struct str){key, n + id.len});
+    return (struct task_entry *)store_find(t->store, key_of(id, key));
+}
+
+struct str
+tasks_damage(struct tasks *t, struct str id)
+{
+    char key[STORE_MAX_KEY];
+    const char *what = store_damage(t->store, key_of(id, key));
+
+    return what ? str_of(what) : STR_NONE;
 }
 
 struct str

@@ -574,6 +574,16 @@ _Static_assert(TASK_NAMES_MAX <= CALL_WATCH_MAX, "names are watched");
 
 /* ---- the catalogue ---- */
 
+static void
+put_notice(void *ctx, struct buf *out)
+{
+    const struct tools *s = ctx;
+    const char *lost = store_damage(tasks_store(s->t), STR_NONE);
+
+    if (lost)
+        buf_printf(out, ",\"log_damaged\":\"%s\"", lost);
+}
+
 /* Gives each tool offered its schema; they stand in one buffer. */
 static int
 make_schemas(struct tools *s)
@@ -620,6 +630,7 @@ tools_new(struct tools **out, struct tasks *t, const struct cli_env *env)
         .n_tools = n,
         .prompts = tools_prompts,
         .n_prompts = TOOLS_N_PROMPTS,
+        .put_notice = put_notice,
         .templates = tools_templates,
         .n_templates = TOOLS_N_TEMPLATES,
         .resources = tools_resources,

@@ -41,6 +41,7 @@ struct scan {
     int64_t mark_end; /* bytes below it were once synced, or NO_MARK */
     int64_t size;
     struct index keys;
+    struct lost lost;
     uint64_t counted;
     uint64_t mark_n;  /* highest number given, as the mark has it, or 0 */
     uint64_t end_n;   /* n of the end record; 0: was never compacted */
@@ -97,16 +98,18 @@ check_order(const struct scan *sc, const struct store_rec *r)
     if (str_is(r->key, RECORD_KEY_END)) {
         if ((!sc->compacted && !sc->header_bad) || r->n < rep->last_n)
             return "an end record that does not belong here";
-        return record_end_count(r) == sc->counted
+        return record_end_count(r) == sc->counted ||
+                       (rep->damaged && record_end_count(r) > sc->counted)
                    ? NULL
                    : "the end record counts other records than there are";
     }
     if (!record_key_ok(r->key))
         return "a record with a wrong key";
-    if (r->n <= rep->last_n ||
-        (!sc->compacted && !rep->damaged && r->n != rep->last_n + 1))
+    if (r->n <= rep->last_n)
         return "a record with a wrong number";
-    return NULL;
+    return sc->compacted || rep->damaged || r->n == rep->last_n + 1
+               ? NULL
+               : "records before it are missing";
 }
 
 /* What a whole record in its place says wrong about others, or NULL; last is
@@ -129,12 +132,25 @@ check_links(struct scan *sc, const struct store_rec *r, uint64_t last)
     return NULL;
 }
 
+/* The numbers from one to another have no record. */
+static void
+note_missing(const struct scan *sc, uint64_t from, uint64_t to)
+{
+    if (from <= to && sc->watch != NULL)
+        sc->watch->missing(sc->watch->ctx, from, to);
+}
+
 /* A record in its place: 1, or 0 when good wants no more, or ERR_NOMEM. */
 static int
 take_record(struct scan *sc, const struct store_rec *r, int64_t off)
 {
     struct store_report *rep = sc->report;
     struct store_entry *e = index_find(&sc->keys, r->key);
+    if (rep->damaged && lost_record(&sc->lost, &sc->keys, r, rep->last_n,
+                                    !sc->compacted) != 0)
+        return ERR_NOMEM;
+    if (!sc->compacted)
+        note_missing(sc, rep->last_n + 1, r->n - 1);
     if (e == NULL)
         e = index_add(&sc->keys, r->key, sizeof *e);
     if (e == NULL)
@@ -169,8 +185,10 @@ mark_moved(struct scan *sc)
         fstat(sc->fd, &st) != 0)
         return false;
     sc->size = st.st_size;
-    if (m.g == sc->report->g)
+    if (m.g == sc->report->g) {
         sc->mark_end = m.end;
+        sc->mark_n = m.n;
+    }
     return true;
 }
 
@@ -183,6 +201,20 @@ was_synced(const struct scan *sc, int64_t off, int64_t next)
     if (sc->line == 1 || off < sc->mark_end || sc->compacted || rep->damaged)
         return 1;
     return store_proven_synced(sc->fd, rep->g, rep->last_n, next, sc->size);
+}
+
+/* A whole line in its place. */
+static int
+take_whole(struct scan *sc, const struct store_rec *r, int64_t off)
+{
+    end_region(sc, off);
+    if (!str_is(r->key, RECORD_KEY_END))
+        return take_record(sc, r, off);
+    if (sc->report->damaged)
+        lost_end(&sc->lost, r, sc->counted);
+    sc->compacted = false;
+    sc->end_n = sc->report->last_n = r->n;
+    return 1;
 }
 
 /* One line, of which record_next said got. 1: go on;
@@ -200,14 +232,8 @@ take_line(struct scan *sc, int got, struct str line, int64_t off,
         : got == ERR_TOO_LARGE          ? "a line that is too long"
         : record_parse(line, &r) != 0   ? "no record, or its sum is wrong"
                                         : check_order(sc, &r);
-    if (wrong == NULL) {
-        end_region(sc, off);
-        if (!str_is(r.key, RECORD_KEY_END))
-            return take_record(sc, &r, off);
-        sc->compacted = false;
-        sc->end_n = sc->report->last_n = r.n;
-        return 1;
-    }
+    if (wrong == NULL)
+        return take_whole(sc, &r, off);
     int synced = was_synced(sc, off, next);
     if (synced < 0)
         return synced;
@@ -227,7 +253,12 @@ take_line(struct scan *sc, int got, struct str line, int64_t off,
     }
     sc->report->damaged = true;
     note_bad(sc, off, wrong);
-    return 1;
+    if (sc->line > 1 && got == 1 && record_parse(line, &r) == 0 &&
+        check_order(sc, &r) == NULL)
+        return take_whole(sc, &r, off); /* others are missing, not this */
+    int rc = lost_line(&sc->lost, &sc->keys, line, sc->report->last_n,
+                       !sc->compacted);
+    return rc == 0 ? 1 : rc;
 }
 
 static int
@@ -307,8 +338,6 @@ scan_open(struct scan *sc, struct record_header *h)
     }
     sc->header_bad = rc == ERR_SYNTAX;
     sc->size = st.st_size;
-    if (sc->header_bad)
-        memset(h, 0, sizeof *h);
     if (marked && (m.g == h->g || sc->header_bad)) {
         sc->mark_end = m.end;
         sc->mark_n = m.n;
@@ -323,9 +352,31 @@ scan_close(struct scan *sc)
         close(sc->fd);
     lock_close(&sc->lock);
     index_fini(&sc->keys);
+    index_fini(&sc->lost.keys);
 }
 
-/* Judges the log at sc->path. h is its header; zeroed where damaged. */
+/* What is lost, once all was read. */
+static void
+tell_lost(struct scan *sc)
+{
+    struct store_report *rep = sc->report;
+    if (!rep->damaged)
+        return;
+    sc->lost.last = sc->mark_n;
+    note_missing(sc, rep->last_n + 1, sc->mark_n);
+    rep->lost = lost_count(&sc->lost, rep->last_n);
+    rep->lost_unnamed = lost_unnamed(&sc->lost, rep->last_n);
+    for (struct lost_key *k = sc->lost.first;
+         k != NULL && sc->watch != NULL; k = k->next) {
+        struct str key = {k->e.key, k->e.key_len};
+        const struct store_entry *e = index_find(&sc->keys, key);
+        sc->watch->lost(sc->watch->ctx, key, k->e.n, e ? e->n : 0,
+                        k->passed);
+    }
+}
+
+/* Judges the log at sc->path. h is its header; of one that is damaged what
+   can be told. */
 static int
 scan_log(struct scan *sc, struct store_report *out, struct record_header *h)
 {
@@ -335,6 +386,7 @@ scan_log(struct scan *sc, struct store_report *out, struct record_header *h)
     sc->fd = sc->lock.fd = -1;
     sc->region = -1;
     int rc = index_init(&sc->keys);
+    sc->lost.keys = sc->keys;
     if (rc == 0)
         rc = scan_open(sc, h);
     if (rc == ERR_DAMAGED) { /* nothing is left of it */
@@ -347,6 +399,8 @@ scan_log(struct scan *sc, struct store_report *out, struct record_header *h)
         text_put(out->id, sizeof out->id, "%s", h->id);
         rc = scan_lines(sc);
     }
+    if (rc == 0)
+        tell_lost(sc);
     if (rc == ERR_IO && out->what[0] == '\0')
         text_put(out->what, sizeof out->what, "%s: %s", sc->path,
                  strerror(errno));

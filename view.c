@@ -23,7 +23,7 @@ struct member {
 
 enum {
     RAW,    /* struct str, JSON; .p NULL: left out */
-    TEXT,   /* struct str, to be quoted */
+    TEXT,   /* struct str, to be quoted; .p NULL: left out */
     NUMBER, /* uint64_t */
     FLAG,   /* bool */
     IF_SO,  /* bool, left out where false */
@@ -63,7 +63,7 @@ put_members(struct buf *b, char before, const void *of,
             at = &raw;
             kind = RAW;
         }
-        if ((kind == RAW && !((const struct str *)at)->p) ||
+        if ((kind <= TEXT && !((const struct str *)at)->p) ||
             (kind == IF_SO && !*(const bool *)at))
             continue;
         buf_char(b, before);
@@ -85,7 +85,7 @@ view_derived_json(struct buf *b, const struct task *k)
         {"ready", AT(ready), FLAG}, {"blocked_by", AT(blocked_by), RAW},
         {"needs_input", AT(needs_input), FLAG},
         {"lease_expired", AT(lease_expired), FLAG},
-        {"stale", AT(stale), FLAG},
+        {"stale", AT(stale), FLAG}, {"damaged", AT(damaged), TEXT},
     };
 
     put_members(b, ',', k, members, N(members));
@@ -122,7 +122,7 @@ view_summary_json(struct buf *b, const struct task *k)
         {"repo_path", AT(f[F_REPO_PATH]), RAW},
     }, last[] = {
         {"version", AT(version), NUMBER}, {"seq", AT(ev.r.n), NUMBER},
-        {"updated_at", AT(ev.r.time), TEXT},
+        {"updated_at", AT(ev.r.time), TEXT}, {"damaged", AT(damaged), TEXT},
     };
     size_t done, total;
 
@@ -160,7 +160,7 @@ view_receipt_json(struct buf *b, const struct task_receipt *r)
         {"current_owner", OF(owner), RAW}, {"lease", OF(lease), RAW},
         {"artifact_id", OF(artifact_id), RAW},
         {"question_id", OF(question_id), RAW},
-        {"warnings", OF(warnings), RAW},
+        {"warnings", OF(warnings), RAW}, {"damaged", OF(damaged), TEXT},
     };
     struct task_receipt whole = *r;
 
@@ -258,11 +258,12 @@ view_task_line(struct buf *b, struct arena *a, const struct task *k)
 
     count_steps(k, &done, &total);
     put_field(b, a, k->f[F_TASK_ID], TASK_MAX_ID);
-    buf_printf(b, "  %s%s%s%s%s  P%.*s  ", task_status_name(k->status),
+    buf_printf(b, "  %s%s%s%s%s%s  P%.*s  ", task_status_name(k->status),
                k->blocked ? " (blocked)" : "",
                k->needs_input ? " (needs input)" : "",
                k->lease_expired ? " (lease expired)" : "",
-               k->stale ? " (stale)" : "", STR_ARG(k->f[F_PRIORITY]));
+               k->stale ? " (stale)" : "",
+               k->damaged.p ? " (damaged)" : "", STR_ARG(k->f[F_PRIORITY]));
     put_field(b, a, owner.p ? owner : STR("-"), 40);
     buf_printf(b, "  %zu/%zu  ", done, total);
     put_field(b, a, k->f[F_TITLE], 256);
@@ -440,6 +441,7 @@ view_task_markdown(struct buf *b, struct arena *a, const struct task *k)
     put_fact(b, a, "lease_expired",
              k->lease_expired ? STR("true") : STR_NONE);
     put_fact(b, a, "blocked_by", k->blocked_by);
+    put_fact(b, a, "damaged", k->damaged);
     buf_printf(b, "- version: %llu\n- updated_at: %.*s\n",
                (unsigned long long)k->version, STR_ARG(k->ev.r.time));
     for (i = 0; i < N(sections); i++)

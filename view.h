@@ -7,14 +7,14 @@
 #include "task.h"
 
 /* The whole task, one flat object: the state as the record has it, then seq,
-   updated_at, ready, blocked_by, needs_input, lease_expired, stale. Of a
-   task_of or a task_peek. */
+   updated_at, ready, blocked_by, needs_input, lease_expired, stale, damaged.
+   Of a task_of or a task_peek. */
 void view_task_json(struct buf *b, const struct task *k);
 /* The derived members alone, each with a comma in front. */
 void view_derived_json(struct buf *b, const struct task *k);
 /* A small object for lists: task_id, title, status, current_owner, priority,
    ready, blocked_by, needs_input, lease, lease_expired, stale, tags,
-   repo_path, steps_done, steps_total, version, seq, updated_at. */
+   repo_path, steps_done, steps_total, version, seq, updated_at, damaged. */
 void view_summary_json(struct buf *b, const struct task *k);
 /* What an agent that takes over has to know, as markdown. Stored text is
    quoted, so that it cannot pass for a heading of the brief. */

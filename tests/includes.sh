@@ -8,7 +8,7 @@ order='
 text
 base
 json sha256 page file loop http_parse
-record lock index store store_int store_load store_move
+record lock index lost store store_int store_load store_move
 store_room store_read compact verify backup
 call
 task task_lease task_atoms task_keys task_raw task_fields task_index task_query

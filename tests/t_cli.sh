@@ -602,6 +602,92 @@ run 0 verify
 run 0 list --all
 unset MCP_TASK_DB_PATH
 
+# spoil N: one bit of record N's state is another one; the good log is in good
+spoil() {
+    [ -e good ] || cp "$log" good
+    awk -v n="$1" '{ i = index($0, "\"v\":") }
+        $0 ~ "\"n\":" n "," { if (i) print at + i + 20 }
+        { at += length($0) + 1 }' "$log" >out
+    byte=$(dd if="$log" bs=1 skip="$(cat out)" count=1 2>/dev/null)
+    printf '%s' "$byte" | tr '\040-\176' '\041-\176\040' |
+        dd of="$log" bs=1 seek="$(cat out)" conv=notrunc 2>/dev/null
+}
+# asks METHOD PARAMS: the answer of a server, in out
+asks() {
+    echo '{"jsonrpc":"2.0","id":1,"method":"'"$1"'","params":'"$2"'}' |
+        "$bin" >out 2>err
+}
+
+begin what_is_lost_is_told_with_every_answer
+for id in a b c; do
+    echo "{\"task_id\":\"$id\",\"title\":\"$id\"}"
+done | "$bin" import - >out # 1 to 3
+for id in a b a a; do # 4 to 7
+    run 0 checkpoint $id --agent me --notes n
+done
+rm -f good
+spoil 7
+older='"damaged":"the log is damaged: records of it are lost; it may be older'
+asks tools/call '{"name":"get_task","arguments":{"task_id":"a"}}'
+has out '"seq":6' "$older than it was"
+asks tools/call '{"name":"get_task","arguments":{"task_id":"b"}}'
+has out '"seq":5'
+lacks out damaged
+asks tools/call '{"name":"list_tasks","arguments":{}}'
+has out "$older"
+lacks out log_damaged
+asks resources/read '{"uri":"task://a"}'
+has out 'it may be older than it was'
+asks resources/read '{"uri":"task://a/resume"}'
+has out 'it may be older than it was'
+asks tools/call '{"name":"claim_task","arguments":{"agent":"me","task_id":"a"}}'
+has out 'the log is damaged'
+run 3 show a
+has out 'damaged: the log is damaged: records of it are lost'
+run 3 list
+has out '(damaged)'
+run 3 list --json
+has out "$older"
+grep '"task_id":"b"' out >b
+lacks b damaged
+run 3 verify
+has out 'record 7 is missing' 'task/a: fell back to record 6, as 7 is lost' \
+    '1 records are lost, 0 of them'
+run 3 verify --repair "$dir/fell-back"
+has out 'task/a: fell back to record 6, as 7 is lost' '6 whole records'
+cp good "$log"
+spoil 6 # the newest names it
+asks tools/call '{"name":"get_task","arguments":{"task_id":"a"}}'
+has out '"seq":7' '"damaged":"the log is damaged: records of its history'
+run 3 verify
+has out 'task/a: record 6 of its history is lost'
+cp good "$log"
+spoil 3 # all of its key: whose it was is not for sure
+lost='1 record is lost; any task may be older than it was'
+for id in a b; do
+    asks tools/call '{"name":"get_task","arguments":{"task_id":"'$id'"}}'
+    has out "\"damaged\":\"$lost"
+done
+asks tools/call '{"name":"get_task","arguments":{"task_id":"c"}}'
+has out store_error 'the log is damaged'
+lacks out not_found
+asks tools/call '{"name":"get_task","arguments":{"task_id":"a","section":"history"}}'
+has out "\"log_damaged\":\"$lost"
+asks tools/call '{"name":"list_tasks","arguments":{"status":"done"}}'
+has out '"tasks":[]' "\"log_damaged\":\"$lost"
+run 3 list
+has err "$lost"
+run 3 export
+cp out exported
+MCP_TASK_BASE_DIR="$dir/brought" run 0 import exported
+has "$dir/brought/tasks.log" task/a
+lacks "$dir/brought/tasks.log" damaged
+run 3 verify
+has out 'task/c: record 3 is lost, and there is no other' '1 of them of keys'
+run 3 verify --json
+has out '"lost":1' '"lost_unnamed":1' '"finding":"records_missing"' \
+    '"finding":"key_damaged"'
+
 begin an_emptied_log
 tasks | "$bin" import - >out
 : >"$log"
@@ -610,7 +696,7 @@ has out damaged 'it is empty, but bytes of it were committed'
 run 3 verify --json
 has out '"damaged":true' '"finding":"bad_region"'
 run 3 list
-has err 'is empty'
+has err 'is empty' '3 records are lost'
 rm "$log.lock"
 run 0 verify
 has out 'there is no log yet: nothing is wrong'

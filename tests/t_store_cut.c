@@ -206,7 +206,23 @@ holds(struct tstore *t, struct part p)
     return p.ok && st.keys == keys;
 }
 
-/* The log is refused: damaged, or no log at all; and left as it is. */
+/* Whether each reader of what the bad lines were is told that it is not all
+   there, and nobody is where they held no record. */
+static bool
+is_told(struct tstore *t, const struct part *p)
+{
+    bool lost = false, all = store_damage(t->s, STR_NONE) != NULL, ok = true;
+    for (size_t i = p->bad; i < p->lines && i < p->bad + p->n_bad; i++) {
+        if (i == 0 || i == p->s->end_line)
+            continue;
+        lost = true;
+        ok &= all || store_damage(t->s, str_of(p->s->lines[i].key)) != NULL;
+    }
+    /* An end record may be damaged beyond telling that it was one. */
+    return ok && (lost || !all || p->bad == p->s->end_line);
+}
+
+/* The log is refused, and left as it is. */
 static bool
 is_refused(const struct part *p)
 {
@@ -215,11 +231,12 @@ is_refused(const struct part *p)
     size_t len;
     char *before = file_get(log_path, &len);
     int rc = ts_open(&t, log_path);
-    bool ok = rc == ERR_FORMAT && p->bad == 0; /* no header, no log */
+    bool ok = rc == ERR_FORMAT && p->lines == 0; /* no header, no record */
     if (rc == 0) {
         ok = ts_put(&t, "task/after", "\"v\":1") == ERR_DAMAGED;
         store_state(t.s, &st);
         ok &= st.err == ERR_DAMAGED && holds(&t, *p);
+        ok &= p->n_bad == 0 || is_told(&t, p);
         ts_close(&t);
     }
     ok &= file_is(log_path, before, len) && take_torn() == -1;

@@ -19,6 +19,9 @@ struct regions {
     int n;
     int64_t off[8], len[8];
     int64_t passed, size;
+    uint64_t missing;
+    int keys;      /* of which a record is lost */
+    char lost[64]; /* the last of them: key, lost, newest, passed */
 };
 
 static void
@@ -39,10 +42,28 @@ note_passed(void *ctx, int64_t off, int64_t size)
     r->size = size;
 }
 
+static void
+note_missing(void *ctx, uint64_t from, uint64_t to)
+{
+    struct regions *r = ctx;
+    CHECK(from <= to);
+    r->missing += to - from + 1;
+}
+
+static void
+note_lost(void *ctx, struct str key, uint64_t n, uint64_t is, bool passed)
+{
+    struct regions *r = ctx;
+    r->keys++;
+    snprintf(r->lost, sizeof r->lost, "%.*s %d %d %d", STR_ARG(key), (int)n,
+             (int)is, passed);
+}
+
 static int
 verify(struct store_report *rep, struct regions *r)
 {
-    struct store_watch w = {note_region, note_passed, r};
+    struct store_watch w = {note_region, note_missing, note_lost, note_passed,
+                            r};
     return store_verify(path, rep, &w);
 }
 
@@ -143,7 +164,8 @@ test_order_and_links(void)
         size_t at = b.len;
         log_record(&b, 1, cases[i].n, cases[i].b, cases[i].p, cases[i].key);
         size_t end = b.len;
-        log_record(&b, 1, 5, 5, 1, "task/a");
+        uint64_t next = cases[i].n > 4 ? 6 : 5;
+        log_record(&b, 1, next, next, 1, "task/a");
         file_put(path, b.p, b.len);
         CHECK(store_verify(path, &rep, NULL) == 0);
         bool ok = rep.damaged != cases[i].good && !rep.torn &&
@@ -154,6 +176,99 @@ test_order_and_links(void)
         CHECK(end < b.len);
         buf_fini(&b);
     }
+}
+
+/* What is told of records that are missing: by the line that was one, by the
+   p of a later one, or not at all. */
+static void
+test_what_is_lost(void)
+{
+    static const struct {
+        const char *why;
+        int cut, spoil, at; /* lines by n, 0: none; the byte that is wrong */
+        uint64_t missing, unnamed;
+        int keys;
+        const char *lost;
+    } cases[] = {
+        {"the newest of a key", 0, 4, 90, 1, 0, 1, "task/b 4 2 0"},
+        {"one before the newest", 0, 3, 90, 1, 0, 1, "task/a 3 5 1"},
+        {"not a byte of it", 3, 0, 0, 1, 0, 1, "task/a 3 5 1"},
+        {"nothing names it", 4, 0, 0, 1, 1, 0, ""},
+        {"named by a p alone", 0, 2, 90, 1, 0, 1, "task/b 2 4 1"},
+        {"the only one of a key", 0, 6, 90, 1, 1, 1, "task/c 6 0 0"},
+        {"its number", 0, 4, 26, 1, 1, 1, "task/b 4 2 0"},
+        {"its key", 0, 4, 50, 1, 1, 1, "task/B 4 0 0"},
+        {"two", 3, 4, 90, 2, 1, 2, "task/b 4 2 0"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        static const char *const keys[] = {"task/a", "task/b", "task/a",
+                                           "task/b", "task/a", "task/c",
+                                           "task/d", "task/d"};
+        static const uint64_t p[] = {0, 0, 1, 2, 3, 0, 0, 7};
+        struct store_report rep;
+        struct regions r = {0};
+        struct buf b = {0};
+        fresh();
+        log_header(&b, 1, false);
+        for (int n = 1; n <= 8; n++) {
+            size_t from = b.len;
+            log_record(&b, 1, (uint64_t)n, (uint64_t)n, p[n - 1], keys[n - 1]);
+            if (n == cases[i].cut)
+                b.len = from;
+            if (n == cases[i].spoil)
+                b.p[from + (size_t)cases[i].at] ^= 0x20;
+        }
+        file_put(path, b.p, b.len);
+        CHECK(verify(&rep, &r) == 0 && rep.damaged);
+        if (!CHECK(r.missing == cases[i].missing && r.keys == cases[i].keys &&
+                   rep.lost == cases[i].missing &&
+                   rep.lost_unnamed == cases[i].unnamed &&
+                   strcmp(r.lost, cases[i].lost) == 0))
+            fprintf(stderr, "    %s: %d missing, %d unnamed, %d: %s\n",
+                    cases[i].why, (int)r.missing, (int)rep.lost_unnamed,
+                    r.keys, r.lost);
+        buf_fini(&b);
+    }
+}
+
+/* One flipped bit in the first line, wherever it is, costs no record; what
+   is mended has another generation and, as far as it was legible, its id. */
+static void
+test_header_is_mended(void)
+{
+    char *out;
+    size_t len, line;
+    struct store_state st;
+    struct store_report rep;
+    struct tstore t;
+    fresh();
+    out = path_in(dir, "mended.log");
+    CHECK(ts_open(&t, path) == 0);
+    fill(&t, 5, 5);
+    CHECK(ts_compact(&t) == 0);
+    fill(&t, 5, 3);
+    store_state(t.s, &st);
+    ts_close(&t);
+    char *log = file_get(path, &len);
+    line = (size_t)((char *)memchr(log, '\n', len) - log);
+    for (size_t i = 0; i < 8 * line; i++) {
+        log[i / 8] = (char)(log[i / 8] ^ 1 << i % 8);
+        file_put(path, log, len);
+        log[i / 8] = (char)(log[i / 8] ^ 1 << i % 8);
+        unlink(out);
+        bool ok = store_repair(path, out, &rep) == 0 && rep.damaged &&
+                  rep.records == 10 && rep.lost == 0 && rep.bad == 1;
+        ok &= store_verify(out, &rep, NULL) == 0 && !rep.damaged &&
+              rep.records == 10 && rep.g == st.g + 1;
+        ok &= strlen(rep.id) == 32;
+        if (i == 0)
+            ok &= strcmp(rep.id, st.id) == 0;
+        if (!CHECK(ok))
+            fprintf(stderr, "    bit %zu of byte %zu: %s\n", i % 8, i / 8,
+                    rep.what);
+    }
+    free(log);
+    free(out);
 }
 
 /* What a compaction dropped may be named by p; nothing else. */
@@ -675,6 +790,8 @@ main(void)
     test_whole_logs();
     test_not_a_log();
     test_order_and_links();
+    test_what_is_lost();
+    test_header_is_mended();
     test_links_in_compacted();
     test_end_record_counts();
     test_time_goes_back();
