@@ -310,30 +310,21 @@ put_region(void *ctx, int64_t off, int64_t len, const char *what)
 }
 
 static void
-put_missing(void *ctx, uint64_t from, uint64_t to)
+put_loss(void *ctx, const struct store_loss *l)
 {
     struct cli *c = ctx;
 
     cli_drain(c);
-    cli_tell(c, from == to ? "record {first_seq} is missing\n"
-                           : "records {first_seq} to {last_seq} are missing\n",
-             "finding=%s first_seq=" U64 " last_seq=" U64, "records_missing",
-             from, to);
-}
-
-static void
-put_lost(void *ctx, struct str key, uint64_t n, uint64_t is, bool passed)
-{
-    struct cli *c = ctx;
-
-    cli_drain(c);
-    cli_tell(c, passed ? "{key}: record {lost_seq} of its history is lost\n"
-             : is > 0  ? "{key}: fell back to record {seq}, as {lost_seq} is "
-                         "lost\n"
-                       : "{key}: record {lost_seq} is lost, and there is no "
-                         "other\n",
-             "finding=%s key=%.*s lost_seq=" U64 " seq=" U64 " fell_back=%d",
-             "key_damaged", STR_ARG(key), n, is, !passed);
+    cli_tell(c, l->key.len == 0 ? "records {first_seq} to {last_seq} are "
+                                  "missing\n"
+             : l->passed ? "{key}: record {last_seq} of its history is lost\n"
+             : l->newest > 0 ? "{key}: fell back to record {seq}, as "
+                               "{last_seq} is lost\n"
+                             : "{key}: record {last_seq} is lost, and there "
+                               "is no other\n",
+             "finding=%s key=%.*s first_seq=" U64 " last_seq=" U64 " seq="
+             U64, "records_lost", STR_ARG(l->key.len > 0 ? l->key : STR("")),
+             l->from, l->to, l->newest);
 }
 
 static void
@@ -445,7 +436,7 @@ admin_verify(struct cli *c, int argc, char **argv)
 {
     const char *out = c->args.repair, *path = c->env->log_path;
     struct store_report rep;
-    struct store_watch w = {put_region, put_missing, put_lost, passed, c};
+    struct store_watch w = {put_region, put_loss, passed, c};
     struct verify v = {.c = c};
     struct unnamed u = {.c = c};
     int rc = 0;

@@ -841,16 +841,14 @@ store_damage(struct store *s, struct str key)
     if (s->damaged && key.p != NULL)
         k = lost_find(&s->lost, key);
     if (k != NULL && !k->passed)
-        return "the log is damaged: records of it are lost; it may be older "
-               "than it was";
+        return "records of it are lost; it may be older than it was";
     if (n > 0) {
         text_put(s->lost_why, sizeof s->lost_why, "%llu record%s lost; any "
                  "task may be older than it was: see mcptask verify",
                  (unsigned long long)n, n == 1 ? " is" : "s are");
         return s->lost_why;
     }
-    return k != NULL ? "the log is damaged: records of its history are lost"
-                     : NULL;
+    return k != NULL ? "records of its history are lost" : NULL;
 }
 
 int64_t

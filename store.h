@@ -227,14 +227,18 @@ struct store_report {
     uint64_t line;     /* line number of it, from 1 */
     char what[256];    /* says it */
 };
-/* Who is told of each bad region, of each MiB that was read, of numbers that
-   no record has, and of each key that a lost record, n, is known to be of:
-   is is its newest whole record, 0: there is none; passed: it came after. */
+/* Records that are missing, or the newest one that a key has lost. */
+struct store_loss {
+    struct str key;      /* empty: of any keys */
+    uint64_t from, to;   /* their numbers */
+    uint64_t newest;     /* number of the key's newest record, 0: none */
+    bool passed;         /* which came later than the one that is lost */
+};
+/* Who is told of each bad region, of each loss, and of each MiB that was
+   read. */
 struct store_watch {
     void (*bad)(void *ctx, int64_t off, int64_t len, const char *what);
-    void (*missing)(void *ctx, uint64_t from, uint64_t to);
-    void (*lost)(void *ctx, struct str key, uint64_t n, uint64_t is,
-                 bool passed);
+    void (*lost)(void *ctx, const struct store_loss *l);
     void (*passed)(void *ctx, int64_t off, int64_t size);
     void *ctx;
 };

@@ -132,12 +132,12 @@ check_links(struct scan *sc, const struct store_rec *r, uint64_t last)
     return NULL;
 }
 
-/* The numbers from one to another have no record. */
+/* Whatever is lost of the numbers from one to another. */
 static void
-note_missing(const struct scan *sc, uint64_t from, uint64_t to)
+tell_loss(const struct scan *sc, struct store_loss l)
 {
-    if (from <= to && sc->watch != NULL)
-        sc->watch->missing(sc->watch->ctx, from, to);
+    if (l.from <= l.to && sc->watch != NULL)
+        sc->watch->lost(sc->watch->ctx, &l);
 }
 
 /* A record in its place: 1, or 0 when good wants no more, or ERR_NOMEM. */
@@ -150,7 +150,8 @@ take_record(struct scan *sc, const struct store_rec *r, int64_t off)
                                     !sc->compacted) != 0)
         return ERR_NOMEM;
     if (!sc->compacted)
-        note_missing(sc, rep->last_n + 1, r->n - 1);
+        tell_loss(sc, (struct store_loss){.from = rep->last_n + 1,
+                                          .to = r->n - 1});
     if (e == NULL)
         e = index_add(&sc->keys, r->key, sizeof *e);
     if (e == NULL)
@@ -363,15 +364,15 @@ tell_lost(struct scan *sc)
     if (!rep->damaged)
         return;
     sc->lost.last = sc->mark_n;
-    note_missing(sc, rep->last_n + 1, sc->mark_n);
+    tell_loss(sc, (struct store_loss){.from = rep->last_n + 1,
+                                      .to = sc->mark_n});
     rep->lost = lost_count(&sc->lost, rep->last_n);
     rep->lost_unnamed = lost_unnamed(&sc->lost, rep->last_n);
-    for (struct lost_key *k = sc->lost.first;
-         k != NULL && sc->watch != NULL; k = k->next) {
+    for (struct lost_key *k = sc->lost.first; k != NULL; k = k->next) {
         struct str key = {k->e.key, k->e.key_len};
         const struct store_entry *e = index_find(&sc->keys, key);
-        sc->watch->lost(sc->watch->ctx, key, k->e.n, e ? e->n : 0,
-                        k->passed);
+        tell_loss(sc, (struct store_loss){key, k->e.n, k->e.n, e ? e->n : 0,
+                                          k->passed});
     }
 }
 

@@ -627,7 +627,7 @@ for id in a b a a; do # 4 to 7
 done
 rm -f good
 spoil 7
-older='"damaged":"the log is damaged: records of it are lost; it may be older'
+older='"damaged":"records of it are lost; it may be older'
 asks tools/call '{"name":"get_task","arguments":{"task_id":"a"}}'
 has out '"seq":6' "$older than it was"
 asks tools/call '{"name":"get_task","arguments":{"task_id":"b"}}'
@@ -643,7 +643,7 @@ has out 'it may be older than it was'
 asks tools/call '{"name":"claim_task","arguments":{"agent":"me","task_id":"a"}}'
 has out 'the log is damaged'
 run 3 show a
-has out 'damaged: the log is damaged: records of it are lost'
+has out 'damaged: records of it are lost'
 run 3 list
 has out '(damaged)'
 run 3 list --json
@@ -651,14 +651,14 @@ has out "$older"
 grep '"task_id":"b"' out >b
 lacks b damaged
 run 3 verify
-has out 'record 7 is missing' 'task/a: fell back to record 6, as 7 is lost' \
+has out 'records 7 to 7 are missing' 'task/a: fell back to record 6, as 7 is lost' \
     '1 records are lost, 0 of them'
 run 3 verify --repair "$dir/fell-back"
 has out 'task/a: fell back to record 6, as 7 is lost' '6 whole records'
 cp good "$log"
 spoil 6 # the newest names it
 asks tools/call '{"name":"get_task","arguments":{"task_id":"a"}}'
-has out '"seq":7' '"damaged":"the log is damaged: records of its history'
+has out '"seq":7' '"damaged":"records of its history'
 run 3 verify
 has out 'task/a: record 6 of its history is lost'
 cp good "$log"
@@ -685,8 +685,8 @@ lacks "$dir/brought/tasks.log" damaged
 run 3 verify
 has out 'task/c: record 3 is lost, and there is no other' '1 of them of keys'
 run 3 verify --json
-has out '"lost":1' '"lost_unnamed":1' '"finding":"records_missing"' \
-    '"finding":"key_damaged"'
+has out '"lost":1' '"lost_unnamed":1' '"finding":"records_lost","key":""' \
+    '"finding":"records_lost","key":"task/c"'
 
 begin an_emptied_log
 tasks | "$bin" import - >out

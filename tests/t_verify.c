@@ -43,27 +43,23 @@ note_passed(void *ctx, int64_t off, int64_t size)
 }
 
 static void
-note_missing(void *ctx, uint64_t from, uint64_t to)
+note_loss(void *ctx, const struct store_loss *l)
 {
     struct regions *r = ctx;
-    CHECK(from <= to);
-    r->missing += to - from + 1;
-}
-
-static void
-note_lost(void *ctx, struct str key, uint64_t n, uint64_t is, bool passed)
-{
-    struct regions *r = ctx;
+    CHECK(l->from <= l->to);
+    if (l->key.len == 0) {
+        r->missing += l->to - l->from + 1;
+        return;
+    }
     r->keys++;
-    snprintf(r->lost, sizeof r->lost, "%.*s %d %d %d", STR_ARG(key), (int)n,
-             (int)is, passed);
+    snprintf(r->lost, sizeof r->lost, "%.*s %d %d %d", STR_ARG(l->key),
+             (int)l->to, (int)l->newest, l->passed);
 }
 
 static int
 verify(struct store_report *rep, struct regions *r)
 {
-    struct store_watch w = {note_region, note_missing, note_lost, note_passed,
-                            r};
+    struct store_watch w = {note_region, note_loss, note_passed, r};
     return store_verify(path, rep, &w);
 }
 
