@@ -138,6 +138,8 @@ run_binary(const char *dir, const char *option, int how, const int fd[3],
         close(gate[1]);
         _exit(read(gate[0], &c, 1) != 0);
     }
+    for (size_t i = 0; i < 3; i++) /* as nohup or a shell's & may have it */
+        signal((int[]){SIGTERM, SIGINT, SIGHUP}[i], SIG_DFL);
     if (how & FULL)
         setrlimit(RLIMIT_FSIZE, &(struct rlimit){FULL_LEN, FULL_LEN});
     setenv("MCP_TASK_BASE_DIR", dir, 1);

@@ -37,7 +37,9 @@ main(void)
 {
     int fd[2];
 
-    signal(SIGINT, SIG_IGN); /* as whoever starts us may have it */
+    signal(SIGINT, SIG_IGN); /* as whoever starts us may have it, ... */
+    signal(SIGHUP, SIG_DFL); /* ... but these are to be heard */
+    signal(SIGTERM, SIG_DFL);
     CHECK(loop_new(&loop) == 0 && pipe(fd) == 0 && write(fd[1], "x", 1) == 1);
     CHECK(loop_watch(loop, fd[0], LOOP_READ, on_ready, &turns) == 0);
     CHECK(signal_behind(SIGINT) == 0);

@@ -69,11 +69,16 @@ $(B)/fixture: $(FIXTURE) $(wildcard tests/fixture*.h) $(OBJ)
 	  $(ALL_LDFLAGS)
 
 test: $(BIN) $(B)/fixture $(TESTS:%=$(B)/t_%)
-	@fail=0; $(foreach t,$(TESTS),$(B)/t_$(t) $(ARGS_$(t)) || \
-	  { fail=1; echo "t_$(t) failed"; }; ) \
-	sh tests/t_cli.sh $(abspath $(BIN)) || fail=1; \
-	sh tests/t_install.sh $(abspath $(BIN)) || fail=1; \
-	sh tests/includes.sh || fail=1; exit $$fail
+	@passed=0 failed=0; \
+	try() { \
+	  if "$$@"; then passed=$$((passed + 1)); return; fi; \
+	  failed=$$((failed + 1)); echo "failed: $$*"; \
+	}; \
+	$(foreach t,$(TESTS),try $(B)/t_$(t) $(ARGS_$(t)); ) \
+	try sh tests/t_cli.sh $(abspath $(BIN)); \
+	try sh tests/t_install.sh $(abspath $(BIN)); \
+	try sh tests/includes.sh; \
+	echo "$$passed passed, $$failed failed"; [ $$failed -eq 0 ]
 
 # ---- check: every compiler's warnings, two analyzers, two sanitizers ----
 
@@ -82,6 +87,7 @@ STRICT := $(STD) $(WARN) -Werror -D_DEFAULT_SOURCE
 
 # gcc 12 takes what an array in an array of pointers leads to for leaked.
 check: $(B)/page.inc
+	! git grep -nIE '^(<<<<<<<|>>>>>>>|[|]{7}) ' -- . ':!tests/data'
 	sh tests/includes.sh
 	gcc $(STRICT) -O2 -fsyntax-only $(SRC:%=%.c) mcptask.c
 	clang $(STRICT) -O2 -fsyntax-only $(SRC:%=%.c) mcptask.c
