@@ -1,5 +1,5 @@
 # make          one static binary, ./mcptask
-# make run      serves MCP over HTTP on 127.0.0.1:8766, store in build/run
+# make run      serves MCP over HTTP on 127.0.0.1:8766, your own store
 # make demo     the workflow of two agents over stdio, one of them killed
 # make test     C and sh only, no network
 # make check    strict warnings, analyzers, sanitizers, the include rule
@@ -70,7 +70,7 @@ $(B)/page.inc: board.html board.sed Makefile
 include tests/tests.mk
 
 run: $(BIN)
-	MCP_TASK_BASE_DIR=build/run exec ./$(BIN) --http
+	exec ./$(BIN) --http
 
 demo: $(BIN)
 	@sh tests/demo.sh ./$(BIN)

@@ -1,5 +1,6 @@
 /* doctor - what it takes to serve, looked at a piece at a time, a line each,
-   with what to do about it.
+   with what to do about it. A server that answers on another store than this
+   command would use is a problem, too: its clients see none of our tasks.
 
    It starts this binary as a client would, and asks whatever listens on
    loopback for /health; it connects to nothing else. The store is opened and
@@ -19,6 +20,7 @@
 #include <stdarg.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,12 +31,15 @@ pid_t vfork(void);
 #define ANSWER_MS 5000
 #define ANSWER_MAX 4096
 #define ROOM_MIB 100
+#define STICKY 01000 /* S_ISVTX, which is not in POSIX without XSI */
 #define AHEAD_MS (60 * 1000)
 #define NOT_BEFORE INT64_C(1767225600000) /* 2026: no clock that is set */
 
 struct doctor {
     struct cli *c;
     bool problem; /* any */
+    char log[4096 + 1]; /* its real path */
+    char id[33];        /* of the store; "": it is not there yet */
 };
 
 /* Says what came of a check: fine, or with fix what to do. */
@@ -98,6 +103,8 @@ check_store(struct doctor *d)
         path = cli_not_writable(c, st.path, &err);
     if (rc == 0)
         text_put(why, sizeof(why), "%s", st.why);
+    text_put(d->log, sizeof(d->log), "%s", st.path);
+    text_put(d->id, sizeof(d->id), "%s", st.id);
     fix = advice(why);
     if (rc < 0 || st.err == ERR_DAMAGED)
         tell(d, "store", *fix != '\0' ? fix : "mend that", "%s", why);
@@ -105,10 +112,71 @@ check_store(struct doctor *d)
         tell(d, "store", "let this user write it, or set MCP_TASK_BASE_DIR",
              "%s: cannot be written: %s", path, strerror(err));
     else
-        tell(d, "store", NULL, "%s, artifacts in %s", st.path,
-             c->env->artifacts_dir);
+        tell(d, "store", NULL, "%s", st.path);
     if (st.g > 0 && path == NULL && !c->env->read_only)
         check_lock(d); /* taking it would make what is not there */
+}
+
+/* Whether nobody may do what mode wrong allows, with the log or a file beside
+   it, or, suffix being NULL, with their directory. */
+static bool
+check_mode(struct doctor *d, const char *suffix, mode_t wrong, const char *fix)
+{
+    char path[sizeof(d->log) + 8], *slash;
+    struct stat st;
+
+    text_put(path, sizeof(path), "%s%s", d->log, suffix ? suffix : "");
+    slash = suffix == NULL ? strrchr(path, '/') : NULL;
+    if (slash != NULL)
+        slash[slash == path] = '\0';
+    if (stat(path, &st) != 0 || (st.st_mode & wrong) == 0 ||
+        st.st_mode & STICKY)
+        return true;
+    tell(d, "access", fix, "%s: open to every user", path);
+    return false;
+}
+
+static void
+check_access(struct doctor *d)
+{
+    const char *fix = "chmod o-rwx it";
+
+    if (check_mode(d, "", 07, fix) & check_mode(d, ".lock", 07, fix) &
+        check_mode(d, ".key", 07, fix) &
+        check_mode(d, NULL, 02, "chmod o-w it, or another could replace the "
+                                "log"))
+        tell(d, "access", NULL, "%s: closed to other users", d->log);
+}
+
+static int
+names_artifact(void *ctx, const struct store_rec *r)
+{
+    struct task_event ev;
+
+    (void)ctx;
+    return str_starts(r->key, "task/") && task_event_of(r, &ev) == 0 &&
+           task_member(ev.v, "artifacts").len > 2;
+}
+
+static void
+check_artifacts(struct doctor *d)
+{
+    const char *path = d->c->env->artifacts_dir;
+    struct stat st;
+    bool there = stat(path, &st) == 0;
+    bool missed = !there && d->c->s.store != NULL &&
+                  store_scan(d->c->s.store, 1, names_artifact, NULL) != 0;
+
+    if (there && !S_ISDIR(st.st_mode))
+        tell(d, "artifacts", "move it away, or set MCP_TASK_ARTIFACTS_DIR",
+             "%s: not a directory", path);
+    else if (missed)
+        tell(d, "artifacts", "bring it back from a backup, or set "
+             "MCP_TASK_ARTIFACTS_DIR", "%s: missing, and tasks have artifacts",
+             path);
+    else
+        tell(d, "artifacts", NULL, "%s%s", path,
+             there ? "" : ": made with the first of them");
 }
 
 static void
@@ -152,7 +220,10 @@ check_tokens(struct doctor *d)
     char why[256];
 
     if (path != NULL && tokens_load(&t, path, why) < 0)
-        tell(d, "tokens", "till then it is not served with", "%s", why);
+        tell(d, "tokens", "mend that: no server starts with it", "%s", why);
+    else if (path != NULL && tokens_count(t) == 0)
+        tell(d, "tokens", "add a line \"TOKEN AGENT\"", "%s: empty, so nobody "
+             "is served", path);
     else if (path != NULL)
         tell(d, "tokens", NULL, "%s: its owner's alone", path);
     tokens_free(t);
@@ -160,13 +231,14 @@ check_tokens(struct doctor *d)
 
 /* ---- who answers ---- */
 
-/* Sends the request, and reads until want has come: whether it does. */
+/* Sends the request, and reads until want has come into got: whether it
+   does. */
 static bool
-answers(int to, int from, const char *request, const char *want)
+answers(int to, int from, const char *request, const char *want,
+        char got[ANSWER_MAX])
 {
     int64_t until = clock_mono_ms() + ANSWER_MS, left;
     struct pollfd p = {.fd = from, .events = POLLIN};
-    char got[ANSWER_MAX];
     size_t len = strlen(request), n = 0;
     ssize_t r;
 
@@ -175,7 +247,7 @@ answers(int to, int from, const char *request, const char *want)
     do {
         left = until - clock_mono_ms();
         r = left > 0 && poll(&p, 1, (int)left) == 1
-                ? read(from, got + n, sizeof(got) - 1 - n) : 0;
+                ? read(from, got + n, ANSWER_MAX - 1 - n) : 0;
         n += r > 0 ? (size_t)r : 0;
         got[n] = '\0';
     } while (r > 0 && strstr(got, want) == NULL);
@@ -201,6 +273,7 @@ static void
 check_stdio(struct doctor *d)
 {
     struct str path = cli_own_path(&d->c->a);
+    char got[ANSWER_MAX];
     int in[2], out[2];
     pid_t pid;
     bool ok;
@@ -217,7 +290,7 @@ check_stdio(struct doctor *d)
                  "\"initialize\",\"params\":{\"protocolVersion\":"
                  "\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{"
                  "\"name\":\"doctor\",\"version\":\"1\"}}}\n",
-                 "\"version\":\"" MCPTASK_VERSION "\"");
+                 "\"version\":\"" MCPTASK_VERSION "\"", got);
     close(in[1]);
     close(out[0]);
     if (pid > 0) {
@@ -228,6 +301,8 @@ check_stdio(struct doctor *d)
          ok ? "answers initialize" : "no answer");
 }
 
+#define ID_AT "\"store\":\"" /* in what /health answers */
+
 static void
 check_http(struct doctor *d)
 {
@@ -237,6 +312,7 @@ check_http(struct doctor *d)
     uint64_t port = 8766;
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     const char *fix = NULL, *found = "nothing listens; mcptask --http would";
+    char got[ANSWER_MAX], *id;
 
     text = text != NULL ? text : env;
     if (text != NULL && (!str_u64(str_of(text), &port) || port > UINT16_MAX)) {
@@ -246,11 +322,18 @@ check_http(struct doctor *d)
     to.sin_port = htons((uint16_t)port);
     if (fix == NULL && fd >= 0 &&
         connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0) {
-        found = "answers /health";
+        found = "answers /health, on the same store";
         if (!answers(fd, fd, "GET /health HTTP/1.1\r\nHost: localhost\r\n"
-                     "Connection: close\r\n\r\n", "{\"status\":\"ok\"}")) {
+                     "Connection: close\r\n\r\n", "\"}", got) ||
+            strstr(got, "{\"status\":\"ok\"") == NULL) {
             found = "something else answers, or nobody";
             fix = "serve on another --port";
+        } else if ((id = strstr(got, ID_AT)) == NULL) {
+            found = "answers /health; an older mcptask, which names no store";
+        } else if (strncmp(id + sizeof(ID_AT) - 1, d->id, strlen(d->id)) != 0 ||
+                   id[sizeof(ID_AT) - 1 + strlen(d->id)] != '"') {
+            found = "answers /health, but serves another store";
+            fix = "start it and the clients with the same MCP_TASK_BASE_DIR";
         }
     }
     if (fd >= 0)
@@ -267,6 +350,8 @@ cli_doctor(struct cli *c, int argc, char **argv)
     (void)argv;
     c->columns = c->json ? 0 : 2;
     check_store(&d);
+    check_access(&d);
+    check_artifacts(&d);
     check_clock(&d);
     check_room(&d);
     check_tokens(&d);

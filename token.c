@@ -63,6 +63,12 @@ find(const struct tokens *t, const uint8_t digest[SHA256_LEN])
     return at;
 }
 
+size_t
+tokens_count(const struct tokens *t)
+{
+    return t->n;
+}
+
 const struct token *
 tokens_find(const struct tokens *t, struct str bearer)
 {

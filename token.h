@@ -24,6 +24,8 @@ struct token {
    wrong, by line number, never with the token. */
 int tokens_load(struct tokens **out, const char *path, char why[256]);
 void tokens_free(struct tokens *t);
+/* How many there are. */
+size_t tokens_count(const struct tokens *t);
 /* Whom the bearer is, or NULL; in a time that tells nothing of any token but
    how many there are. */
 const struct token *tokens_find(const struct tokens *t, struct str bearer);

@@ -636,7 +636,14 @@ run_message(struct link *k)
 static void
 run_health(struct link *k)
 {
-    reply(k, 200, NULL, "application/json", STR("{\"status\":\"ok\"}"));
+    struct buf b = {0};
+
+    web_put_health(&b, k->web->store);
+    if (b.err == 0)
+        reply(k, 200, NULL, "application/json", buf_view(&b));
+    else
+        unavailable(k);
+    buf_fini(&b);
 }
 
 static void

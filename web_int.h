@@ -20,6 +20,9 @@ struct str web_bearer(const struct http_head *h);
 
 /* ---- web_state.c ---- */
 
+/* Appends the object of /health: which store it is, empty before the first
+   write. */
+void web_put_health(struct buf *b, struct store *store);
 /* Appends the object of /ready: the HTTP status that goes with it. */
 int web_put_ready(struct buf *b, struct store *store, bool read_only);
 /* Appends the text of /metrics. */

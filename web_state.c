@@ -1,8 +1,20 @@
-/* web_state - how the server is: /ready for who routes requests to it,
+/* web_state - how the server is: /health and /ready for who routes requests to it,
    /metrics for Prometheus (text format 0.0.4). Both look at what any process
    has committed; neither adds to it, nor tells what any task says. */
 
 #include "web_int.h"
+
+void
+web_put_health(struct buf *b, struct store *store)
+{
+    struct store_state st;
+
+    store_state(store, &st);
+    if (st.id[0] == '\0') /* another process may have made it since */
+        store_follow(store);
+    store_state(store, &st);
+    buf_printf(b, "{\"status\":\"ok\",\"store\":\"%s\"}", st.id);
+}
 
 /* What is wrong with the store stands in its state. Whether it still is, is
    tried: who is sent no writes since one has failed would never know. */

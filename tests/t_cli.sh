@@ -1026,11 +1026,48 @@ tasks | "$bin" import - >out
 rm -f tokens
 (umask 077; echo 0123456789abcdef0 me >tokens)
 # It starts itself, which what a script starts cannot do.
+fine=1
 if [ "$exe" = "$bin" ]; then
+    fine=0
     run 0 doctor --port 1 --token-file tokens
     has out "  store  " "$log" 'can be had' 'answers initialize' \
         'nothing listens' 'MiB free' 'owner'
 fi
+mkfifo server
+"$bin" --port 0 2>server >served &
+served=$!
+exec 3<server
+read -r line <&3
+"$bin" doctor --port "${line##*:}" >out
+has out 'answers /health, on the same store'
+MCP_TASK_BASE_DIR=$dir "$bin" doctor --port "${line##*:}" >out
+has out 'problem  http' 'serves another store: start it and the clients with'
+kill -TERM $served
+wait $served
+exec 3<&-
+: >empty
+chmod 600 empty
+run 1 doctor --port 1 --token-file empty
+has out 'problem  tokens' 'empty: empty, so nobody is served: add a line'
+for wrong in "$log 666 o-rwx" "$log.lock 606 o-rwx" "${log%/*} 777 o-w"; do
+    # shellcheck disable=SC2086 # it is three words
+    set -- $wrong
+    was=$(stat -c %a "$1")
+    chmod "$2" "$1"
+    run 1 doctor --port 1
+    has out 'problem  access' "open to every user: chmod $3"
+    chmod "$was" "$1"
+    run $fine doctor --port 1
+    lacks out 'problem  access'
+done
+echo "{\"task_id\":\"art\",\"title\":\"t\",\"artifacts\":[{\"artifact_id\":\"A\",\
+\"name\":\"n\",\"size\":7,\"sha256\":\"$hex\"}]}" | "$bin" import - >out
+run 1 doctor --port 1
+has out 'problem  artifacts' 'artifacts: missing, and tasks have artifacts: bring'
+echo no directory >"$store"
+run 1 doctor --port 1
+has out 'problem  artifacts' 'artifacts: not a directory: move it away'
+rm "$store"
 chmod 644 tokens
 run 1 doctor --port 1 --token-file tokens --json
 has out '{"check":"tokens","ok":false' 'chmod 600' '{"check":"stdio","ok":'

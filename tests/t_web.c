@@ -307,9 +307,12 @@ test_health_ready_metrics(void)
     struct client c = dial(r.address);
 
     CHECK(fetch(&c, "GET", "/health", "", NULL) == 200);
-    CHECK(strcmp(c.body.p, "{\"status\":\"ok\"}") == 0);
+    CHECK(strcmp(c.body.p, "{\"status\":\"ok\",\"store\":\"\"}") == 0);
     CHECK(fetch(&c, "HEAD", "/health", "", NULL) == 200);
     CHECK(posts(&c, TYPES, CREATE("a"), SAYS("seq", "1")));
+    CHECK(fetch(&c, "GET", "/health", "", NULL) == 200);
+    CHECK(has(c.body.p, "{\"status\":\"ok\",\"store\":\"") &&
+          strlen(c.body.p) == sizeof("{'status':'ok','store':''}") + 31);
     CHECK(fetch(&c, "GET", "/ready", "", NULL) == 200);
     CHECK(has(c.body.p, "\"head_seq\":1") && has(c.body.p, "ready"));
     CHECK(fetch(&c, "GET", "/metrics", "", NULL) == 200);
