@@ -24,7 +24,9 @@
    "mcptask-log":VERSION,"id":"<store id>"[,"compacted":true], with
    ,"archive":true behind it in what the command archive writes. The text
    "mcptask-log": and a number stand in the first line of every version to
-   come; a reader that does not know the number leaves the file alone.
+   come, and its c is right; a reader that does not know the number leaves the
+   file alone. Where that line is damaged, a whole record behind it says that
+   the file is a log.
 
    In a compacted file, records with rising n follow (some left out), then
    the end record: k is "end", n is the highest number ever given, the body

@@ -395,7 +395,9 @@ get_history(const struct tools *s, struct page *p, struct task_event ev)
 
     if (rc != 0)
         return rc;
-    buf_printf(out, "{\"task_id\":\"%.*s\",\"events\":[", STR_ARG(ev.id));
+    buf_printf(out, "{\"task_id\":\"%.*s\"", STR_ARG(ev.id));
+    view_damage_json(out, s->t, ev.id);
+    buf_z(out, ",\"events\":[");
     for (; rc == 0 && ev.r.n > since && n < limit &&
            !tools_read_enough(&read, p->x->read_max, &ev); n++) {
         size_t room = room_in(p), start = out->len;

@@ -39,8 +39,9 @@ put_resource(struct buf *b, const struct task *k, enum mcp_rev rev)
                STR_ARG(k->ev.id), STR_ARG(k->ev.id));
     if (rev >= MCP_2025_06_18)
         buf_printf(b, ",\"title\":%.*s", STR_ARG(k->f[F_TITLE]));
-    buf_printf(b, ",\"description\":\"%s\",\"mimeType\":"
-               "\"application/json\"}", task_status_name(k->status));
+    buf_printf(b, ",\"description\":\"%s%s\",\"mimeType\":"
+               "\"application/json\"}", task_status_name(k->status),
+               k->damaged.p ? " (damaged)" : "");
 }
 
 int
@@ -150,7 +151,9 @@ text_history(struct mcp_call *c, struct buf *b, const struct task *k)
     size_t read = 0;
     int i, rc = 0;
 
-    buf_printf(b, "{\"task_id\":\"%.*s\",\"events\":[", STR_ARG(ev.id));
+    buf_printf(b, "{\"task_id\":\"%.*s\"", STR_ARG(ev.id));
+    view_damage_json(b, s->t, ev.id);
+    buf_z(b, ",\"events\":[");
     for (i = 0; rc == 0 && i < HISTORY_MAX &&
                 !tools_read_enough(&read, c->read_max, &ev); i++) {
         if (i)

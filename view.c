@@ -92,6 +92,15 @@ view_derived_json(struct buf *b, const struct task *k)
 }
 
 void
+view_damage_json(struct buf *b, struct tasks *t, struct str id)
+{
+    struct str damaged = tasks_damage(t, id);
+
+    if (damaged.p)
+        buf_printf(b, ",\"damaged\":\"%.*s\"", STR_ARG(damaged));
+}
+
+void
 view_task_json(struct buf *b, const struct task *k)
 {
     buf_put(b, k->ev.v.p, k->ev.v.len - 1);

@@ -12,6 +12,8 @@
 void view_task_json(struct buf *b, const struct task *k);
 /* The derived members alone, each with a comma in front. */
 void view_derived_json(struct buf *b, const struct task *k);
+/* The member damaged of a task, with a comma in front, where it has one. */
+void view_damage_json(struct buf *b, struct tasks *t, struct str id);
 /* A small object for lists: task_id, title, status, current_owner, priority,
    ready, blocked_by, needs_input, lease, lease_expired, stale, tags,
    repo_path, steps_done, steps_total, version, seq, updated_at, damaged. */

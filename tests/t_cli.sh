@@ -636,6 +636,14 @@ lacks out damaged
 asks tools/call '{"name":"list_tasks","arguments":{}}'
 has out "$older"
 lacks out log_damaged
+asks tools/call '{"name":"get_task","arguments":{"task_id":"a","section":"history"}}'
+has out "$older"
+asks resources/list '{}'
+has out '"description":"in_progress (damaged)"' '"description":"in_progress"'
+asks resources/read '{"uri":"task://a/history"}'
+has out 'it may be older than it was'
+asks prompts/get '{"name":"resume_task","arguments":{"task_id":"a"}}'
+has out '- damaged: '
 asks resources/read '{"uri":"task://a"}'
 has out 'it may be older than it was'
 asks resources/read '{"uri":"task://a/resume"}'
