@@ -140,11 +140,13 @@ static void
 check_access(struct doctor *d)
 {
     const char *fix = "chmod o-rwx it";
+    bool closed = check_mode(d, "", 07, fix);
 
-    if (check_mode(d, "", 07, fix) & check_mode(d, ".lock", 07, fix) &
-        check_mode(d, ".key", 07, fix) &
-        check_mode(d, NULL, 02, "chmod o-w it, or another could replace the "
-                                "log"))
+    closed &= check_mode(d, ".lock", 07, fix);
+    closed &= check_mode(d, ".key", 07, fix);
+    closed &= check_mode(d, NULL, 02, "chmod o-w it, or another could replace "
+                                      "the log");
+    if (closed)
         tell(d, "access", NULL, "%s: closed to other users", d->log);
 }
 

@@ -1,6 +1,7 @@
-/* web_state - how the server is: /health and /ready for who routes requests to it,
-   /metrics for Prometheus (text format 0.0.4). Both look at what any process
-   has committed; neither adds to it, nor tells what any task says. */
+/* web_state - how the server is: /health says which store it serves, /ready
+   whether requests may come to it, /metrics is for Prometheus (text format
+   0.0.4). They look at what any process has committed; none adds to it, nor
+   tells what any task says. */
 
 #include "web_int.h"
 
