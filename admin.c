@@ -381,8 +381,8 @@ put_report(struct cli *c, const struct store_report *rep,
         : rep->g > 0 ? "good" : "there is no log yet";
 
     if (!c->json && rep->lost > 0)
-        buf_printf(&c->out, U64 " records are lost, " U64 " of them of keys "
-                   "that nothing tells\n", rep->lost, rep->lost_unnamed);
+        buf_printf(&c->out, "lost records: " U64 ", of unknown keys: " U64
+                   "\n", rep->lost, rep->lost_unnamed);
     cli_tell(c, "{log}: {records} records of {keys} keys, seq {first_seq} to "
              "{last_seq}, {bytes} bytes: {verdict}: {what}\n"
              "{artifacts}: {artifacts_named} artifacts named, {artifacts_bad} "

@@ -218,6 +218,41 @@ take_whole(struct scan *sc, const struct store_rec *r, int64_t off)
     return 1;
 }
 
+/* A bad line at off that was not synced: torn, unless somebody is at it. As
+   take_line. */
+static int
+take_torn(struct scan *sc, int64_t off, const char *wrong)
+{
+    if (mark_moved(sc))
+        return ERR_MORE;
+    if (sc->lock.fd >= 0 && !lock_is_free(&sc->lock, LOCK_WRITE)) {
+        sc->size = off; /* who has the lock answers for it */
+        return 0;
+    }
+    if (mark_moved(sc)) /* he gave it up in between */
+        return ERR_MORE;
+    sc->report->torn = true;
+    note_bad(sc, off, wrong);
+    end_region(sc, sc->size);
+    return 0;
+}
+
+/* A line that is damage, or behind some. As take_line. */
+static int
+take_damaged(struct scan *sc, int got, struct str line, int64_t off,
+             const char *wrong)
+{
+    struct store_rec r;
+    sc->report->damaged = true;
+    note_bad(sc, off, wrong);
+    if (sc->line > 1 && got == 1 && record_parse(line, &r) == 0 &&
+        check_order(sc, &r) == NULL)
+        return take_whole(sc, &r, off); /* others are missing, not this */
+    int rc = lost_line(&sc->lost, &sc->keys, line, sc->report->last_n,
+                       !sc->compacted);
+    return rc == 0 ? 1 : rc;
+}
+
 /* One line, of which record_next said got. 1: go on;
    0: look no further; ERR_MORE: look at it again. */
 static int
@@ -236,30 +271,9 @@ take_line(struct scan *sc, int got, struct str line, int64_t off,
     if (wrong == NULL)
         return take_whole(sc, &r, off);
     int synced = was_synced(sc, off, next);
-    if (synced < 0)
-        return synced;
-    if (synced == 0) {
-        if (mark_moved(sc))
-            return ERR_MORE;
-        if (sc->lock.fd >= 0 && !lock_is_free(&sc->lock, LOCK_WRITE)) {
-            sc->size = off; /* who has the lock answers for it */
-            return 0;
-        }
-        if (mark_moved(sc)) /* he gave it up in between */
-            return ERR_MORE;
-        sc->report->torn = true;
-        note_bad(sc, off, wrong);
-        end_region(sc, sc->size);
-        return 0;
-    }
-    sc->report->damaged = true;
-    note_bad(sc, off, wrong);
-    if (sc->line > 1 && got == 1 && record_parse(line, &r) == 0 &&
-        check_order(sc, &r) == NULL)
-        return take_whole(sc, &r, off); /* others are missing, not this */
-    int rc = lost_line(&sc->lost, &sc->keys, line, sc->report->last_n,
-                       !sc->compacted);
-    return rc == 0 ? 1 : rc;
+    return synced < 0    ? synced
+           : synced == 0 ? take_torn(sc, off, wrong)
+                         : take_damaged(sc, got, line, off, wrong);
 }
 
 static int

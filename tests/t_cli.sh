@@ -660,7 +660,7 @@ grep '"task_id":"b"' out >b
 lacks b damaged
 run 3 verify
 has out 'records 7 to 7 are missing' 'task/a: fell back to record 6, as 7 is lost' \
-    '1 records are lost, 0 of them'
+    'lost records: 1, of unknown keys: 0'
 run 3 verify --repair "$dir/fell-back"
 has out 'task/a: fell back to record 6, as 7 is lost' '6 whole records'
 cp good "$log"
@@ -691,7 +691,7 @@ MCP_TASK_BASE_DIR="$dir/brought" run 0 import exported
 has "$dir/brought/tasks.log" task/a
 lacks "$dir/brought/tasks.log" damaged
 run 3 verify
-has out 'task/c: record 3 is lost, and there is no other' '1 of them of keys'
+has out 'task/c: record 3 is lost, and there is no other' 'unknown keys: 1'
 run 3 verify --json
 has out '"lost":1' '"lost_unnamed":1' '"finding":"records_lost","key":""' \
     '"finding":"records_lost","key":"task/c"'
