@@ -117,35 +117,27 @@ check_store(struct doctor *d)
         check_lock(d); /* taking it would make what is not there */
 }
 
-/* Whether nobody may do what mode wrong allows, with the log or a file beside
-   it, or, suffix being NULL, with their directory. */
-static bool
-check_mode(struct doctor *d, const char *suffix, mode_t wrong, const char *fix)
-{
-    char path[sizeof(d->log) + 8], *slash;
-    struct stat st;
-
-    text_put(path, sizeof(path), "%s%s", d->log, suffix ? suffix : "");
-    slash = suffix == NULL ? strrchr(path, '/') : NULL;
-    if (slash != NULL)
-        slash[slash == path] = '\0';
-    if (stat(path, &st) != 0 || (st.st_mode & wrong) == 0 ||
-        st.st_mode & STICKY)
-        return true;
-    tell(d, "access", fix, "%s: open to every user", path);
-    return false;
-}
-
+/* The log, what lies beside it, and their directory: who is neither owner nor
+   of the group has no business there. */
 static void
 check_access(struct doctor *d)
 {
-    const char *fix = "chmod o-rwx it";
-    bool closed = check_mode(d, "", 07, fix);
+    static const char beside[3][6] = {"", ".lock", ".key"};
+    char path[sizeof(d->log) + 6], *slash;
+    bool closed = true;
+    struct stat st;
 
-    closed &= check_mode(d, ".lock", 07, fix);
-    closed &= check_mode(d, ".key", 07, fix);
-    closed &= check_mode(d, NULL, 02, "chmod o-w it, or another could replace "
-                                      "the log");
+    for (size_t i = 0; i < 4; i++) {
+        text_put(path, sizeof(path), "%s%s", d->log, i < 3 ? beside[i] : "");
+        slash = i < 3 ? NULL : strrchr(path, '/');
+        if (slash != NULL)
+            slash[slash == path] = '\0';
+        if (stat(path, &st) == 0 && (st.st_mode & (i < 3 ? 07 : 02)) != 0 &&
+            (st.st_mode & STICKY) == 0) {
+            tell(d, "access", "chmod o-rwx it", "%s: open to every user", path);
+            closed = false;
+        }
+    }
     if (closed)
         tell(d, "access", NULL, "%s: closed to other users", d->log);
 }
@@ -169,16 +161,11 @@ check_artifacts(struct doctor *d)
     bool missed = !there && d->c->s.store != NULL &&
                   store_scan(d->c->s.store, 1, names_artifact, NULL) != 0;
 
-    if (there && !S_ISDIR(st.st_mode))
-        tell(d, "artifacts", "move it away, or set MCP_TASK_ARTIFACTS_DIR",
-             "%s: not a directory", path);
-    else if (missed)
-        tell(d, "artifacts", "bring it back from a backup, or set "
-             "MCP_TASK_ARTIFACTS_DIR", "%s: missing, and tasks have artifacts",
-             path);
-    else
-        tell(d, "artifacts", NULL, "%s%s", path,
-             there ? "" : ": made with the first of them");
+    tell(d, "artifacts", missed || (there && !S_ISDIR(st.st_mode))
+         ? "bring it back, or set MCP_TASK_ARTIFACTS_DIR" : NULL, "%s%s", path,
+         missed ? ": missing, and tasks have artifacts"
+         : !there ? ": made with the first of them"
+         : S_ISDIR(st.st_mode) ? "" : ": not a directory");
 }
 
 static void

@@ -1057,13 +1057,13 @@ exec 3<&-
 chmod 600 empty
 run 1 doctor --port 1 --token-file empty
 has out 'problem  tokens' 'empty: empty, so nobody is served: add a line'
-for wrong in "$log 666 o-rwx" "$log.lock 606 o-rwx" "${log%/*} 777 o-w"; do
-    # shellcheck disable=SC2086 # it is three words
+for wrong in "$log 666" "$log.lock 606" "${log%/*} 777"; do
+    # shellcheck disable=SC2086 # it is two words
     set -- $wrong
     was=$(stat -c %a "$1")
     chmod "$2" "$1"
     run 1 doctor --port 1
-    has out 'problem  access' "open to every user: chmod $3"
+    has out 'problem  access' 'open to every user: chmod o-rwx'
     chmod "$was" "$1"
     run $fine doctor --port 1
     lacks out 'problem  access'
@@ -1074,7 +1074,7 @@ run 1 doctor --port 1
 has out 'problem  artifacts' 'artifacts: missing, and tasks have artifacts: bring'
 echo no directory >"$store"
 run 1 doctor --port 1
-has out 'problem  artifacts' 'artifacts: not a directory: move it away'
+has out 'problem  artifacts' 'artifacts: not a directory: bring it back'
 rm "$store"
 chmod 644 tokens
 run 1 doctor --port 1 --token-file tokens --json
