@@ -318,7 +318,7 @@ check_http(struct doctor *d)
             found = "something else answers, or nobody";
             fix = "serve on another --port";
         } else if ((id = strstr(got, ID_AT)) == NULL) {
-            found = "answers /health; an older mcptask, which names no store";
+            found = "answers /health"; /* an older one */
         } else if (strncmp(id + sizeof(ID_AT) - 1, d->id, strlen(d->id)) != 0 ||
                    id[sizeof(ID_AT) - 1 + strlen(d->id)] != '"') {
             found = "answers /health, but serves another store";
