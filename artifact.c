@@ -16,6 +16,7 @@
 #include "file.h"
 #include "text.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h> /* renameat */
@@ -300,9 +301,33 @@ open_part(int at, struct str *path)
                   O_CLOEXEC | (slash ? O_DIRECTORY : 0));
 }
 
+/* Whether st is that of the log or of a file beside it that is named after
+   it: lock, key, closed generations. Where that cannot be told it is. */
+static bool
+is_of_log(const char *log, const struct stat *st)
+{
+    const char *slash = strrchr(log, '/'), *base = slash ? slash + 1 : log;
+    size_t n = strlen(base);
+    char *path = file_dir_of(log);
+    DIR *dir = path ? opendir(path) : NULL;
+    bool found = !dir && (!path || errno != ENOENT);
+    struct dirent *e;
+    struct stat is;
+
+    while (dir && !found && (e = readdir(dir)))
+        found = strncmp(e->d_name, base, n) == 0 &&
+                (e->d_name[n] == '\0' || e->d_name[n] == '.') &&
+                fstatat(dirfd(dir), e->d_name, &is, 0) == 0 &&
+                is.st_dev == st->st_dev && is.st_ino == st->st_ino;
+    if (dir)
+        closedir(dir);
+    free(path);
+    return found;
+}
+
 int
-artifact_read_path(const char *root, struct str path, struct arena *a,
-                   struct str *out)
+artifact_read_path(const char *root, struct str path, const char *log,
+                   struct arena *a, struct str *out)
 {
     struct stat st;
     int fd, next, rc;
@@ -321,6 +346,8 @@ artifact_read_path(const char *root, struct str path, struct arena *a,
         rc = ERR_IO;
     else if (!S_ISREG(st.st_mode))
         rc = ERR_NOT_FOUND;
+    else if (is_of_log(log, &st))
+        rc = ERR_INVALID;
     else if (st.st_size > ARTIFACT_MAX)
         rc = ERR_TOO_LARGE;
     else

@@ -27,8 +27,9 @@ int artifact_get(const char *dir, struct str hex, struct arena *a,
 /* Reads the regular file that path names, which must lie beneath root: no
    "..", no symbolic link in any part, no other kind of file. path is taken
    from root on, or absolute with root in front. ERR_NOT_FOUND: not so, or
-   not there; ERR_TOO_LARGE, ERR_IO, ERR_NOMEM. */
-int artifact_read_path(const char *root, struct str path, struct arena *a,
-                       struct str *out);
+   not there; ERR_INVALID: it is the log or a file that is named after it,
+   by whatever name; ERR_TOO_LARGE, ERR_IO, ERR_NOMEM. */
+int artifact_read_path(const char *root, struct str path, const char *log,
+                       struct arena *a, struct str *out);
 
 #endif

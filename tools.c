@@ -190,19 +190,23 @@ read_path(const struct tools *s, struct prepared *p, struct str *out)
 {
     struct str path = task_arg_text(p->x.a, &p->args, ARG_PATH);
     const char *root = s->env->artifact_root;
+    struct store_state st;
     int rc = ERR_NOT_FOUND;
 
+    store_state(tasks_store(s->t), &st);
     if (root && path.p)
-        rc = artifact_read_path(root, path, p->x.a, out);
+        rc = artifact_read_path(root, path, st.path, p->x.a, out);
     if (rc == ERR_TOO_LARGE)
         return task_fail(&p->x.e, p->x.a, rc, "path",
                          "the file is larger than %d bytes", ARTIFACT_MAX);
     if (rc == ERR_NOMEM)
         return task_fail_store(&p->x.e, rc);
     if (rc != 0)
-        p->blob.warning = root
-            ? "path was not read: it is no file beneath the artifact root"
-            : "path was not read: there is no artifact root";
+        p->blob.warning =
+            !root ? "path was not read: there is no artifact root"
+            : rc == ERR_INVALID
+                ? "path was not read: it is a file of the store itself"
+                : "path was not read: it is no file beneath the artifact root";
     return 0;
 }
 

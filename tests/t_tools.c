@@ -980,6 +980,44 @@ test_artifact_paths(void)
     fixture_fini(&f);
 }
 
+/* No file of the store is read, whatever its name is, and reading it costs
+   nobody a lock. */
+static void
+test_files_of_the_store(void)
+{
+    static const char *const of_store[] = {
+        "tasks.log", "tasks.log.lock", "tasks.log.key", "tasks.log.1",
+        "other.txt",
+    };
+    struct fixture f;
+    char path[700], other[700], args[900];
+    size_t i;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    snprintf(path, sizeof path, "%s/tasks.log.1", f.dir);
+    write_file(path, "closed");
+    snprintf(path, sizeof path, "%s/tasks.log.key", f.dir);
+    write_file(path, "secret");
+    snprintf(other, sizeof other, "%s/other.txt", f.dir);
+    CHECK(link(path, other) == 0);
+    snprintf(path, sizeof path, "%s/tasks.logbook", f.dir);
+    write_file(path, "no secret");
+    f.env.artifact_root = f.dir;
+    for (i = 0; i < sizeof of_store / sizeof *of_store; i++) {
+        snprintf(args, sizeof args, "{'task_id':'a','name':'n%zu','path':"
+                 "'%s'}", i, of_store[i]);
+        call(&f, "attach_artifact", args);
+        CHECK(ok(&f) && json_get(f.json, "warnings")->n == 1 &&
+              str_is(json_str(&f.a, json_get(f.json, "warnings") + 1),
+                     "path was not read: it is a file of the store itself"));
+    }
+    call(&f, "attach_artifact", "{'task_id':'a','name':'b','path':"
+         "'tasks.logbook'}");
+    CHECK(ok(&f) && json_get(f.json, "warnings")->n == 0);
+    fixture_fini(&f);
+}
+
 static void
 test_artifact_count(void)
 {
@@ -1556,6 +1594,7 @@ main(void)
     test_refused_artifact_leaves_no_file();
     test_artifact_sizes();
     test_artifact_paths();
+    test_files_of_the_store();
     test_artifact_count();
     test_artifact_faults();
     test_artifact_of_a_killed_process();
