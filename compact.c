@@ -285,6 +285,16 @@ keep_old(struct store *s, const char *closed)
                    errno == EMLINK ? 0 : file_errno(errno);
 }
 
+/* Whether the path still names the new file: who could not see the lock on
+   the second byte may have begun one of his own there. */
+static bool
+is_at_path(const struct compaction *c)
+{
+    struct stat own, at;
+    return fstat(c->fd, &own) == 0 && lstat(c->path, &at) == 0 &&
+           own.st_dev == at.st_dev && own.st_ino == at.st_ino;
+}
+
 /* Under the lock, the new file being whole but for what came last. */
 static int
 switch_over(struct store *s, struct compaction *c)
@@ -302,6 +312,11 @@ switch_over(struct store *s, struct compaction *c)
     if (dir_fd < 0 || file_sync(c->fd, fsync) != 0)
         goto failed;
     store_closed_path(s, s->g, closed, sizeof closed);
+    if (!is_at_path(c)) {
+        store_compact_lost(s);
+        close(dir_fd);
+        return ERR_BUSY;
+    }
     rc = keep_old(s, closed);
     if (rc != 0 || rename(c->path, s->path) != 0)
         goto failed;

@@ -1,9 +1,13 @@
 /* lock - the file beside the log: fcntl locks on its bytes, and the mark.
 
+   The locks belong to the open file description, so they end with that
+   descriptor alone. Locks that belong to the process, as other programs and
+   older kernels have them, conflict with these all the same.
+
    Invariants:
-   1. The file is opened once and never closed while a lock on it is held:
-      closing any descriptor of a file drops all of a process's fcntl locks
-      on it, silently.
+   1. The file is opened once and never closed while a lock on it is held.
+      A second descriptor would have to wait for the first, and where locks
+      belong to the process, closing it would drop them all.
    2. The mark is overwritten in place by one pwrite of fixed length. It is
       never synced: a stale or broken one costs a look at the log's tail, by
       whoever opens it next, and nothing else. Its CRC catches a read that
@@ -26,12 +30,49 @@
 
 #define MARK_SUM_FROM (LOCK_MARK_LEN - 9)
 
+/* Of POSIX.1-2024; under the edition before it the C library hides them. */
+#if defined(__linux__) && !defined(F_OFD_SETLK)
+#define F_OFD_GETLK 36
+#define F_OFD_SETLK 37
+#define F_OFD_SETLKW 38
+#endif
+
+/* What locks belong to, which the first call finds out. */
+static enum { UNKNOWN, DESCRIPTION, PROCESS } owner;
+
+/* fcntl for a command that is given as F_SETLK, F_SETLKW or F_GETLK. */
+static int
+call_fcntl(int fd, int cmd, struct flock *fl)
+{
+#ifdef F_OFD_SETLK
+    int own = cmd == F_SETLK    ? F_OFD_SETLK
+              : cmd == F_SETLKW ? F_OFD_SETLKW
+                                : F_OFD_GETLK;
+    int rc = owner == PROCESS ? -1 : fcntl(fd, own, fl);
+    if (owner != PROCESS && (rc == 0 || errno != EINVAL)) {
+        owner = DESCRIPTION;
+        return rc;
+    }
+#endif
+    owner = PROCESS;
+    return fcntl(fd, cmd, fl);
+}
+
+bool
+lock_is_by_process(void)
+{
+    struct flock fl = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+    if (owner == UNKNOWN)
+        call_fcntl(STDERR_FILENO, F_GETLK, &fl); /* any file will do */
+    return owner == PROCESS;
+}
+
 static int
 set_lock(struct lock *l, int cmd, short type, uint64_t at)
 {
     struct flock fl = {.l_type = type, .l_whence = SEEK_SET,
                        .l_start = (off_t)at, .l_len = 1};
-    int rc = fcntl(l->fd, cmd, &fl);
+    int rc = call_fcntl(l->fd, cmd, &fl);
     if (rc == 0) {
         if (at == LOCK_WRITE)
             l->held = type != F_UNLCK;
@@ -141,7 +182,7 @@ lock_is_free(const struct lock *l, uint64_t at)
 {
     struct flock fl = {.l_type = F_WRLCK, .l_whence = SEEK_SET,
                        .l_start = (off_t)at, .l_len = 1};
-    return fcntl(l->fd, F_GETLK, &fl) == 0 && fl.l_type == F_UNLCK;
+    return call_fcntl(l->fd, F_GETLK, &fl) == 0 && fl.l_type == F_UNLCK;
 }
 
 void

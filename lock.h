@@ -45,7 +45,7 @@ struct lock {
 int lock_open(struct lock *l, bool create);
 /* Whether the path still leads to the open file. */
 bool lock_is_at_path(const struct lock *l);
-/* Closes the file, which gives up every lock that this process has on it. */
+/* Closes the file, which gives up every lock on it. */
 void lock_close(struct lock *l);
 
 /* Takes the lock on a byte without waiting: 0, ERR_MORE: another has it,
@@ -54,6 +54,9 @@ int lock_try(struct lock *l, enum lock_byte which);
 /* Stands in line for the write lock for one tick: as lock_try. */
 int lock_wait(struct lock *l);
 void lock_release(struct lock *l, enum lock_byte which);
+/* Whether the kernel has only locks that belong to a process: then reading
+   the file by another descriptor drops them. */
+bool lock_is_by_process(void);
 /* Whether nobody else holds the lock on a byte; needs no right to write. */
 bool lock_is_free(const struct lock *l, uint64_t at);
 /* Sets instance and locks that byte, where it can. Once set, lock_open locks

@@ -271,6 +271,9 @@ tell_state(const struct store *store)
     if (st.torn)
         cli_fail(NULL, 0, "%s: cut a torn tail, which nobody had been promised",
                  st.path);
+    if (st.weak_locks)
+        cli_fail(NULL, 0, "%s.lock: this kernel locks by process only; Linux "
+                 "3.15 and newer lock by open file", st.path);
     if (st.err != 0 && st.err != ERR_READONLY)
         cli_fail(NULL, 0, "%s", st.why);
 }

@@ -880,4 +880,5 @@ store_state(const struct store *s, struct store_state *out)
                  "lock; end it if it does not go on", s->lock_path);
     }
     out->torn = s->torn;
+    out->weak_locks = lock_is_by_process();
 }

@@ -196,6 +196,7 @@ struct store_state {
     int err;             /* 0: writable; else why writes are refused */
     char why[256];       /* says it, with file and offset; "" */
     bool torn;           /* a torn tail was cut when this process opened */
+    bool weak_locks;     /* as lock_is_by_process says */
 };
 void store_state(const struct store *s, struct store_state *out);
 
@@ -245,8 +246,7 @@ struct store_watch {
 /* Checks a log file without a lock or any change: every record's CRC, order,
    chain and batch. 0 when it could be read; ERR_NOT_FOUND: no log or an
    empty file, ERR_FORMAT, ERR_IO, ERR_NOMEM: out->what says why. w may be
-   NULL. Reading the mark costs this process any lock that it has on that
-   log: not for one that has it open. */
+   NULL. */
 int store_verify(const char *path, struct store_report *out,
                  const struct store_watch *w);
 /* Writes the whole records of the log at path to a new file; synced, never

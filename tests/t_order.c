@@ -144,6 +144,11 @@ __wrap_link(const char *from, const char *to)
 WRAP_OPEN(open)
 WRAP_OPEN(open64)
 
+/* F_OFD_GETLK and its like, which the headers hide. */
+#define TAKES_LOCK(cmd)                                          \
+    ((cmd) == F_SETLK || (cmd) == F_SETLKW || (cmd) == F_GETLK || \
+     ((cmd) >= 36 && (cmd) <= 38))
+
 /* Only what leads to a directory above. */
 #define WRAP_OPENAT(fn)                                        \
     int __real_##fn(int at, const char *path, int flags, ...); \
@@ -166,10 +171,10 @@ static bool no_unlock; /* the system has no room to split a lock */
 static bool
 note_lock(int fd, int cmd, const struct flock *fl)
 {
-    if (cmd != F_GETLK && fl->l_start == 0)
+    if (cmd != F_GETLK && cmd != 36 && fl->l_start == 0)
         note(fl->l_type == F_UNLCK ? "unlock" : "lock", file_at(fd));
     errno = ENOLCK;
-    return cmd != F_GETLK && fl->l_type == F_UNLCK && no_unlock;
+    return cmd != F_GETLK && cmd != 36 && fl->l_type == F_UNLCK && no_unlock;
 }
 
 #define WRAP_FCNTL(name)                                         \
@@ -180,7 +185,7 @@ note_lock(int fd, int cmd, const struct flock *fl)
         va_list ap;                                              \
         int rc;                                                  \
         va_start(ap, cmd);                                       \
-        if (cmd == F_SETLK || cmd == F_SETLKW || cmd == F_GETLK) { \
+        if (TAKES_LOCK(cmd)) {                                   \
             struct flock *fl = va_arg(ap, struct flock *);       \
             rc = note_lock(fd, cmd, fl)                          \
                      ? -1                                        \

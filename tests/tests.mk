@@ -3,8 +3,8 @@
 # ARGS_NAME.
 
 TESTS := base json page record index store store_cut store_fault store_move \
-  store_room store_procs order verify task lease call tools prompts sign token \
-  mcp mcp_talk mcp_call mcp_tasks mcp_questions mcp_plain tools_wait \
+  store_room store_procs lock order verify task lease call tools prompts sign \
+  token mcp mcp_talk mcp_call mcp_tasks mcp_questions mcp_plain tools_wait \
   calls_procs listen loop http_parse http http_load server web abuse crash
 TALK := mcp_log mcp_defer mcp_ask mcp_watch mcp_state mcp_wait mcp_progress
 ALLOC := malloc calloc realloc
@@ -19,6 +19,7 @@ WRAP_store_fault := $(ALLOC) $(FILES) clock_gettime
 WRAP_store_move := pread pread64 pwrite pwrite64
 WRAP_store_room := pwrite pwrite64 statvfs statvfs64
 WRAP_order := $(FILES) openat openat64 fcntl fcntl64 close
+WRAP_lock := fcntl fcntl64
 WRAP_verify := store_lock_patiently
 WRAP_task := $(ALLOC) fdatasync clock_gettime $(TALK)
 WRAP_lease := clock_gettime $(TALK)
