@@ -702,7 +702,7 @@ run_health(struct cli *c, int argc, char **argv)
     (void)argc;
     (void)argv;
     store_state(c->s.store, &st);
-    if (st.err != 0 && st.err != ERR_READONLY)
+    if (st.why[0] != '\0' && (st.err != ERR_READONLY || !c->env->read_only))
         return cli_fail_store(c, st.err);
     path = c->env->read_only ? NULL : cli_not_writable(c, st.path, &why);
     if (path != NULL)

@@ -4,11 +4,18 @@
    and without the write lock, the records up to the mark that are still the
    newest of their key (or that their kind wants to keep) and the end record;
    then, still without it, what has been committed since, until little is
-   left. Under the lock: that rest, fsync, a second name for the old file
-   (log.G), fsync of the directory, the new file renamed over the log, fsync
-   of the directory, the new mark. So the log's path is never empty, and
-   other processes go over when they see the mark's new generation, as
+   left. Under the lock: that rest and a closed record, fsync, the closed
+   record committed to the old file as well, a second name for that (log.G),
+   fsync of the directory, the new file renamed over the log, fsync of the
+   directory, the new mark. So the log's path is never empty, and other
+   processes go over when they see the mark's new generation, as
    store_move.c has it.
+
+   The closed record keeps out whoever does not see the lock, because the
+   lock file was replaced, or has the log by another name. Whoever finds it
+   at the end of the log finishes the compaction (store_finish_closed), if
+   the new file ends in the same record; else that one was given up, and
+   writing goes on where it stood.
 
    A process that dies between link and rename leaves a log with two names:
    the next one that takes the lock removes the second (store_compact_tidy).
@@ -32,6 +39,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define CLOSED "\"closed\":%llu" /* body of the record that says so */
 #define SLICE (1024 * 1024)     /* bytes read by one call */
 #define SYNC_EVERY (8 * SLICE)
 #define LAST_BIT (1024 * 1024)  /* bytes that may be left for the lock */
@@ -106,9 +114,28 @@ store_compact_tidy(struct store *s)
 {
     char path[STORE_PATH_MAX + 32];
     struct stat st;
+    if (stat(s->path, &st) != 0 || st.st_dev != s->dev || st.st_ino != s->ino)
+        return; /* it is the closed generation by now */
     store_closed_path(s, s->g, path, sizeof path);
     if (lstat(path, &st) == 0 && st.st_dev == s->dev && st.st_ino == s->ino)
         unlink(path);
+}
+
+int
+store_check_names(struct store *s)
+{
+    char path[STORE_PATH_MAX + 32];
+    struct stat st, is;
+    store_closed_path(s, s->g, path, sizeof path);
+    bool closed = lstat(path, &is) == 0 && is.st_dev == s->dev &&
+                  is.st_ino == s->ino;
+    bool linked = fstat(s->fd, &st) == 0 && st.st_nlink > (closed ? 2 : 1);
+    return !linked && !s->mounted
+               ? 0
+               : store_deny(s, ERR_READONLY, "%s: %s, and so it is only "
+                            "read; mount the directory, not the file",
+                            s->path, linked ? "has a hard link, which is to go"
+                                            : "is mounted by itself");
 }
 
 /* ---- copying ---- */
@@ -200,7 +227,8 @@ begin(struct store *s)
 static bool
 carried(struct store *s, const struct store_rec *r, int64_t now_ms)
 {
-    if (!record_key_ok(r->key)) /* the old header and end record */
+    /* The old header and end record, and what closed the log before. */
+    if (!record_key_ok(r->key) || str_is(r->key, RECORD_KEY_CLOSED))
         return false;
     const struct store_entry *e = index_find(&s->index, r->key);
     bool newest = e != NULL && e->n == r->n;
@@ -271,14 +299,13 @@ store_prune(struct store *s, int64_t max)
     }
 }
 
-/* Gives the old log its second name, where it is to be kept. Without hard
-   links (FAT, some network file systems) there is none, and history begins
-   anew. */
+/* Gives the old log its second name. Without hard links (FAT, some network
+   file systems) there is none, and history begins anew. */
 static int
-keep_old(struct store *s, const char *closed)
+link_old(struct store *s)
 {
-    if (s->opt.closed_max == 0)
-        return 0;
+    char closed[STORE_PATH_MAX + 32];
+    store_closed_path(s, s->g, closed, sizeof closed);
     if (link(s->path, closed) == 0)
         return file_sync_path(s->dir);
     return errno == EPERM || errno == ENOSYS || errno == EOPNOTSUPP ||
@@ -295,48 +322,145 @@ is_at_path(const struct compaction *c)
            own.st_dev == at.st_dev && own.st_ino == at.st_ino;
 }
 
-/* Under the lock, the new file being whole but for what came last. */
+/* Copies what came last, closes both files with one record, and syncs both;
+   the new one first, since whoever finds the old one closed looks for it. */
 static int
-switch_over(struct store *s, struct compaction *c)
+close_log(struct store *s, struct compaction *c)
 {
-    char closed[STORE_PATH_MAX + 32];
+    char body[40];
+    struct store_rec r;
+    bool unknown;
     int rc;
     c->rd.end = s->end;
     while ((rc = copy(s, c)) > 0)
         continue;
+    if (rc == 0 && c->rd.off != s->end) /* the file was shorter than it is */
+        rc = ERR_IO;
+    text_put(body, sizeof body, CLOSED, (unsigned long long)s->g);
+    if (rc == 0)
+        rc = store_stage(s, STR(RECORD_KEY_CLOSED), str_of(body));
     if (rc != 0)
         return rc;
-    if (c->rd.off != s->end) /* the file was shorter than it is */
-        return ERR_IO;
+    rc = record_parse((struct str){s->batch.p, s->batch.len - 1}, &r);
+    ASSERT(rc == 0); /* it was written by record_put */
+    r.g = c->g;
+    record_put(&c->out, &r);
+    rc = flush(s, c);
+    if (rc == 0 && file_sync(c->fd, fsync) != 0)
+        rc = file_errno(errno);
+    if (rc == 0)
+        return store_commit(s, &unknown);
+    store_unstage(s);
+    return rc;
+}
+
+/* Renames the new file over the log, which gets its second name. */
+static int
+replace_log(struct store *s, const char *path)
+{
     int dir_fd = file_open_dir(s->dir);
-    if (dir_fd < 0 || file_sync(c->fd, fsync) != 0)
-        goto failed;
-    store_closed_path(s, s->g, closed, sizeof closed);
-    if (!is_at_path(c)) {
-        store_compact_lost(s);
-        close(dir_fd);
-        return ERR_BUSY;
+    int rc = dir_fd < 0                ? file_errno(errno)
+             : s->opt.closed_max == 0 ? 0
+                                      : link_old(s);
+    if (rc == 0 && rename(path, s->path) != 0)
+        rc = file_errno(errno);
+    if (rc != 0) {
+        store_compact_tidy(s);
+        if (dir_fd >= 0)
+            close(dir_fd);
+        return rc;
     }
-    rc = keep_old(s, closed);
-    if (rc != 0 || rename(c->path, s->path) != 0)
-        goto failed;
-    free(c->path);
-    c->path = NULL;
     /* Unsynced, after a power loss either file may be the log. The mark does
        not fit the new one: who builds on it syncs it (store_recover). */
-    if (file_sync_dir(dir_fd) != 0)
-        return store_deny(s, file_errno(errno), "%s: cannot be "
-                          "synced: %s", s->dir, strerror(errno));
+    return file_sync_dir(dir_fd) == 0
+               ? 0
+               : store_deny(s, file_errno(errno), "%s: cannot be synced: %s",
+                            s->dir, strerror(errno));
+}
+
+/* Under the lock, the new file being whole but for what came last. */
+static int
+switch_over(struct store *s, struct compaction *c)
+{
+    int rc = close_log(s, c);
+    if (rc == 0 && !is_at_path(c)) {
+        store_compact_lost(s);
+        rc = ERR_BUSY;
+    }
+    if (rc == 0)
+        rc = replace_log(s, c->path);
+    if (rc != 0)
+        return rc;
+    free(c->path);
+    c->path = NULL;
     struct mark m = {c->g, s->head, c->out_len};
     mark_write(&s->lock, &m); /* a wrong one is rebuilt */
     mark_forget(&s->lock);
     return 0;
-failed:
-    if (rc == 0)
-        rc = file_errno(errno);
-    store_compact_tidy(s);
-    if (dir_fd >= 0)
-        close(dir_fd);
+}
+
+/* The record that ends the log, if that closes it, as a line of the next
+   generation, in b. */
+static bool
+ends_closed(struct store *s, struct buf *b)
+{
+    struct store_entry *e = index_find(&s->index, STR(RECORD_KEY_CLOSED));
+    struct arena a = {0};
+    struct store_rec r;
+    char body[40];
+    text_put(body, sizeof body, CLOSED, (unsigned long long)s->g);
+    bool closed = e != NULL && e->n == s->head &&
+                  store_read(s, e, &a, &r) == 0 && str_is(r.body, body);
+    if (closed) {
+        r.g = s->g + 1;
+        record_put(b, &r);
+    }
+    arena_fini(&a);
+    return closed;
+}
+
+/* Whether the file ends in this line; it is st. */
+static bool
+ends_in(const char *path, const struct buf *line, struct stat *st)
+{
+    char end[RECORD_HEADER_MAX];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    size_t n = line->err ? sizeof end + 1 : line->len;
+    bool same = fd >= 0 && n <= sizeof end && fstat(fd, st) == 0 &&
+                st->st_size >= (off_t)n &&
+                pread(fd, end, n, st->st_size - (off_t)n) == (ssize_t)n &&
+                memcmp(end, line->p, n) == 0;
+    if (fd >= 0)
+        close(fd);
+    return same;
+}
+
+int
+store_finish_closed(struct store *s)
+{
+    char path[STORE_PATH_MAX + 32];
+    struct buf line = {0};
+    struct stat st;
+    bool closed = ends_closed(s, &line);
+    int rc = 0;
+    text_put(path, sizeof path, "%s.compact", s->path);
+    if (closed && ends_in(path, &line, &st)) {
+        struct mark m = {s->g + 1, s->head, st.st_size};
+        rc = replace_log(s, path);
+        if (rc == 0) {
+            mark_write(&s->lock, &m); /* a wrong one is rebuilt */
+            rc = store_load(s);
+        }
+    } else if (closed) {
+        rc = link_old(s); /* which a mount point cannot be */
+        if (rc != 0)
+            rc = store_deny(s, errno == EXDEV ? ERR_READONLY : rc,
+                            "%s: was closed, and cannot get a second name: "
+                            "%s; mount the directory, not the file", s->path,
+                            strerror(errno));
+        store_compact_tidy(s);
+    }
+    buf_fini(&line);
     return rc;
 }
 
@@ -380,7 +504,8 @@ step(struct store *s, struct compaction *c)
         return ERR_MORE;
     }
     /* The bulk goes to disk before the lock is taken. */
-    if (c->synced < c->rd.off && file_sync(c->fd, fdatasync) != 0)
+    if (c->synced < c->rd.off && (file_sync(c->fd, fdatasync) != 0 ||
+                                  file_sync_path(s->dir) != 0))
         return file_errno(errno);
     c->synced = c->rd.off;
     return finish(s, c);
@@ -402,6 +527,9 @@ store_compact(struct store *s)
             return ERR_READONLY;
         if (s->g >= RECORD_MAX_G)
             return ERR_FULL;
+        rc = store_check_names(s);
+        if (rc != 0)
+            return rc;
         rc = lock_try(&s->lock, LOCK_COMPACT);
         if (rc != 0)
             return rc == ERR_MORE ? ERR_BUSY : rc;

@@ -106,14 +106,15 @@ check_store(struct doctor *d)
     text_put(d->log, sizeof(d->log), "%s", st.path);
     text_put(d->id, sizeof(d->id), "%s", st.id);
     fix = advice(why);
-    if (rc < 0 || st.err == ERR_DAMAGED)
+    if (rc < 0 || (st.why[0] != '\0' &&
+                   (st.err != ERR_READONLY || !c->env->read_only)))
         tell(d, "store", *fix != '\0' ? fix : "mend that", "%s", why);
     else if (path != NULL)
         tell(d, "store", "let this user write it, or set MCP_TASK_BASE_DIR",
              "%s: cannot be written: %s", path, strerror(err));
     else
         tell(d, "store", NULL, "%s", st.path);
-    if (st.g > 0 && path == NULL && !c->env->read_only)
+    if (st.g > 0 && st.err == 0 && path == NULL && !c->env->read_only)
         check_lock(d); /* taking it would make what is not there */
 }
 

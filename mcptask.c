@@ -274,7 +274,7 @@ tell_state(const struct store *store)
     if (st.weak_locks)
         cli_fail(NULL, 0, "%s.lock: this kernel locks by process only; Linux "
                  "3.15 and newer lock by open file", st.path);
-    if (st.err != 0 && st.err != ERR_READONLY)
+    if (st.why[0] != '\0')
         cli_fail(NULL, 0, "%s", st.why);
 }
 

@@ -17,6 +17,10 @@
    t  RFC 3339, UTC, milliseconds; never goes back
    <body>  members of the kind's own: at least one, no line feed
 
+   A record with the key log/closed and the body "closed":G is the last of
+   generation G: nothing is written behind it in that file. Where it is not
+   the last, or of another generation, it says nothing.
+
    The numbers are decimal without leading zeros. The seven members stand in
    this order without blanks, so that a reader needs no JSON parser for them.
 
@@ -38,6 +42,7 @@
 #define RECORD_VERSION 1
 #define RECORD_KEY_LOG "log"
 #define RECORD_KEY_END "end"
+#define RECORD_KEY_CLOSED "log/closed"
 #define RECORD_HEADER_MAX 512 /* bytes of the first line */
 #define RECORD_CRC_AT 6       /* where the hex digits of c stand */
 #define RECORD_SUM_FROM 16    /* from where on c counts */

@@ -400,6 +400,9 @@ catch_up(struct store *s)
         return store_deny_write(s);
     if (st.st_nlink > 1)
         store_compact_tidy(s);
+    rc = store_check_names(s);
+    if (rc != 0)
+        return rc;
     rc = mark_read(&s->lock, &m);
     if (rc == 0 && m.g == s->g && m.end > s->end)
         rc = store_load_to(s, &m);
@@ -409,7 +412,7 @@ catch_up(struct store *s)
         rc = st.st_size == s->end ? 0 : ERR_SYNTAX;
     if (rc == ERR_SYNTAX)
         rc = store_recover(s, st.st_size);
-    return rc;
+    return rc == 0 ? store_finish_closed(s) : rc;
 }
 
 int
@@ -690,6 +693,13 @@ batch_done(struct store *s)
     buf_reset(&s->undo_old, 16 * 1024);
 }
 
+void
+store_unstage(struct store *s)
+{
+    undo_all(s);
+    batch_done(s);
+}
+
 /* ---- commit ---- */
 
 int
@@ -791,8 +801,7 @@ store_commit(struct store *s, bool *unknown)
     int rc = put_or_cut(s, buf_view(&s->batch),
                         &(struct mark){s->g, head, end}, &cut);
     if (rc != 0) {
-        undo_all(s);
-        batch_done(s);
+        store_unstage(s);
         *unknown = !cut;
         return rc;
     }

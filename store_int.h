@@ -51,6 +51,7 @@ struct store {
     bool damaged;     /* what memory was read from is; writes are refused */
     bool in_compacted; /* before the end record of a compacted file */
     bool log_readonly; /* fd is open for reading only */
+    bool mounted;     /* the log is, by itself, apart from its directory */
     bool no_lock;     /* a lock cannot be had here: read-only media */
     bool file;        /* of the entries that lead to fd */
     bool moving;      /* the others lead to move.fd */
@@ -124,6 +125,8 @@ int store_sync(struct store *s);
 bool store_cut(struct store *s);
 
 #define STORE_BLANK '\n' /* what store_probe writes behind the end */
+/* Takes back what is staged. */
+void store_unstage(struct store *s);
 
 /* ---- store_load.c ---- */
 
@@ -200,6 +203,12 @@ void store_compact_tidy(struct store *s);
 /* Drops the oldest closed generations until the rest has no more than max
    bytes. */
 void store_prune(struct store *s, int64_t max);
+/* 0 where the log has one name, beside its closed generation's; else
+   ERR_READONLY: who uses the other name has another lock file. */
+int store_check_names(struct store *s);
+/* Under the lock: goes over to the next generation where a compaction that
+   ended has closed this one. 0, or an error. */
+int store_finish_closed(struct store *s);
 /* Path of a closed generation, in out. */
 void store_closed_path(const struct store *s, uint64_t g, char *out,
                        size_t cap);

@@ -378,6 +378,41 @@ store_forget(struct store *s)
     s->damaged = false;
 }
 
+/* Which mount fd's file was reached by, or -1; Linux alone says that. */
+static int64_t
+mount_of(int fd)
+{
+    char text[256];
+    uint64_t id;
+    text_put(text, sizeof text, "/proc/self/fdinfo/%d", fd);
+    int info = open(text, O_RDONLY | O_CLOEXEC);
+    ssize_t n = info < 0 ? -1 : read(info, text, sizeof text - 1);
+    if (info >= 0)
+        close(info);
+    text[n > 0 ? n : 0] = '\0';
+    const char *at = strstr(text, "mnt_id:");
+    at = at == NULL ? text : at + 7 + strspn(at + 7, " \t");
+    return str_u64((struct str){at, strspn(at, "0123456789")}, &id)
+               ? (int64_t)id : -1;
+}
+
+/* Whether the log is mounted by itself, so that nothing can be renamed over
+   it. Its device tells that less well: some stacked file systems have one
+   for files and one for directories. */
+static bool
+is_mounted(const struct store *s)
+{
+    struct stat st;
+    int dir = file_open_dir(s->dir);
+    int64_t own = mount_of(s->fd), around = dir < 0 ? -1 : mount_of(dir);
+    bool mounted = own != around;
+    if (own < 0 || around < 0)
+        mounted = dir >= 0 && fstat(dir, &st) == 0 && st.st_dev != s->dev;
+    if (dir >= 0)
+        close(dir);
+    return mounted;
+}
+
 /* Makes an opened log the one that memory is of, before its first record. */
 static void
 adopt(struct store *s, int fd, const struct stat *st,
@@ -478,6 +513,8 @@ store_load(struct store *s)
         (void)read_lines(s, old.st_size, false);
     if (!marked || header_bad || !store_move_begin(s, fd, &st, &h, m.end))
         adopt(s, fd, &st, &h);
+    s->mounted = is_mounted(s);
+    store_check_names(s);
     if (header_bad)
         note_damage(s, 0, "the header");
     if (!marked)

@@ -97,7 +97,7 @@ test_whole_logs(void)
         CHECK(verify(&rep, &none) == 0);
         CHECK(!rep.torn && !rep.damaged && rep.bad == 0 && rep.off == -1 &&
               rep.what[0] == '\0' && none.n == 0);
-        CHECK(rep.g == g && rep.last_n == g * 60 && rep.bytes == st.len &&
+        CHECK(rep.g == g && rep.last_n == g * 61 - 1 && rep.bytes == st.len &&
               rep.keys == st.keys && rep.version == 1 &&
               strcmp(rep.id, st.id) == 0);
         CHECK((g == 1) == (rep.first_n == 1));
@@ -496,7 +496,7 @@ test_emptied(void)
     CHECK(rep.bad == 1 && reg.n == 1 && reg.off[0] == 0 && reg.len[0] == 0);
     CHECK(rep.g == 2 && rep.records == 0 && rep.bytes == 0);
     CHECK(store_repair(path, path_with(path, ".mended"), &rep) == 0);
-    CHECK(rep.g == 2 && rep.last_n == 10);
+    CHECK(rep.g == 2 && rep.last_n == 11);
     check_mended(0, &rep);
     CHECK(unlink(path_with(path, ".lock")) == 0);
     CHECK(verify(&rep, &reg) == ERR_NOT_FOUND && reg.n == 1);
