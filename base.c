@@ -656,6 +656,16 @@ clock_mono_ms(void)
     return clock_ms(CLOCK_MONOTONIC);
 }
 
+int64_t
+clock_boot_ms(void)
+{
+#ifdef CLOCK_BOOTTIME
+    return clock_ms(CLOCK_BOOTTIME);
+#else
+    return clock_mono_ms();
+#endif
+}
+
 /* Both ways between days since 1970 and the date, for years from 0 on: the
    year is taken to begin in March, so that a leap day is its last one. */
 static int

@@ -132,6 +132,8 @@ void base64_encode(struct buf *b, struct str bytes);
 
 int64_t clock_wall_ms(void); /* since 1970, UTC */
 int64_t clock_mono_ms(void);
+/* The same for all processes of one boot; goes on while the machine sleeps. */
+int64_t clock_boot_ms(void);
 /* RFC 3339, UTC, milliseconds: TIME_LEN bytes and a NUL. ms is clamped to
    the years 1970-9999. */
 void time_format(int64_t ms, char out[TIME_LEN + 1]);

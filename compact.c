@@ -393,8 +393,9 @@ switch_over(struct store *s, struct compaction *c)
         return rc;
     free(c->path);
     c->path = NULL;
-    struct mark m = {c->g, s->head, c->out_len};
-    mark_write(&s->lock, &m); /* a wrong one is rebuilt */
+    struct stat st;
+    if (fstat(c->fd, &st) == 0) /* a wrong one is rebuilt */
+        store_put_mark(s, c->g, s->head, c->out_len, st.st_ino);
     mark_forget(&s->lock);
     return 0;
 }
@@ -445,10 +446,9 @@ store_finish_closed(struct store *s)
     int rc = 0;
     text_put(path, sizeof path, "%s.compact", s->path);
     if (closed && ends_in(path, &line, &st)) {
-        struct mark m = {s->g + 1, s->head, st.st_size};
         rc = replace_log(s, path);
-        if (rc == 0) {
-            mark_write(&s->lock, &m); /* a wrong one is rebuilt */
+        if (rc == 0) { /* a wrong mark is rebuilt */
+            store_put_mark(s, s->g + 1, s->head, st.st_size, st.st_ino);
             rc = store_load(s);
         }
     } else if (closed) {

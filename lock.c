@@ -10,7 +10,7 @@
       belong to the process, closing it would drop them all.
    2. The mark is overwritten in place by one pwrite of fixed length. It is
       never synced: a stale or broken one costs a look at the log's tail, by
-      whoever opens it next, and nothing else. Its CRC catches a read that
+      whoever opens it next, and nothing else. Its CRCs catch a read that
       meets a write.
    3. Nobody sleeps for the lock without a repeating timer running, so that
       the signal cannot fall between a test and the sleep. */
@@ -28,7 +28,9 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#define MARK_SUM_FROM (LOCK_MARK_LEN - 9)
+#define SUM_AT 53 /* of the first line's sum */
+#define SECOND_AT 64
+#define SECOND_SUM_AT (LOCK_MARK_LEN - 9)
 
 /* Of POSIX.1-2024; under the edition before it the C library hides them. */
 #if defined(__linux__) && !defined(F_OFD_SETLK)
@@ -198,6 +200,29 @@ lock_instance(struct lock *l)
 
 /* ---- the mark ---- */
 
+const char *
+lock_boot_id(void)
+{
+    static char id[LOCK_BOOT_LEN + 1];
+    static bool looked;
+    if (looked)
+        return id;
+    looked = true;
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && read(fd, id, LOCK_BOOT_LEN) != LOCK_BOOT_LEN)
+        id[0] = '\0';
+    if (fd >= 0)
+        close(fd);
+    return id;
+}
+
+bool
+mark_is_of(const struct mark *m, const char *id, uint64_t ino)
+{
+    return m->id[0] == '\0' ||
+           (m->ino == ino && (id[0] == '\0' || strcmp(m->id, id) == 0));
+}
+
 void
 mark_forget(struct lock *l)
 {
@@ -215,27 +240,67 @@ put_digits(char *p, int n, uint64_t v)
 }
 
 static void
-mark_format(const struct mark *m, char out[LOCK_MARK_LEN])
+put_sum(char *line, int at)
 {
-    char *p = put_digits(out, 10, m->g);
-    p = put_digits(p, 20, m->n);
-    p = put_digits(p, 20, (uint64_t)m->end);
-    record_put_hex(p, crc32c(0, out, MARK_SUM_FROM));
-    p[8] = '\n';
+    record_put_hex(line + at, crc32c(0, line, (size_t)at));
+    line[at + 8] = '\n';
 }
 
+static void
+mark_format(const struct mark *m, char out[LOCK_MARK_LEN])
+{
+    memset(out, ' ', LOCK_MARK_LEN);
+    char *p = put_digits(out, 10, m->g);
+    p = put_digits(p, 20, m->n);
+    put_digits(p, 20, (uint64_t)m->end);
+    put_sum(out, SUM_AT);
+    if (m->id[0] == '\0')
+        return;
+    p = out + SECOND_AT;
+    memcpy(p, m->id, 32);
+    p = put_digits(p + 33, 20, m->ino);
+    p = put_digits(p, 20, (uint64_t)m->time_ms);
+    p = put_digits(p, 20, (uint64_t)m->boot_ms);
+    memcpy(p, m->boot, strlen(m->boot));
+    p = put_digits(p + LOCK_BOOT_LEN + 1, 20, (uint64_t)m->jump_ms);
+    put_digits(p, 20, (uint64_t)m->jump_at);
+    put_sum(out, SECOND_SUM_AT);
+}
+
+/* The number of n digits at *p, which is moved behind the blank after it. */
+static uint64_t
+take_digits(const char **p, int n)
+{
+    uint64_t v = 0;
+    for (int i = 0; i < n; i++)
+        v = v * 10 + (uint64_t)((*p)[i] - '0');
+    *p += n + 1;
+    return v;
+}
+
+/* Nothing is judged here: that it would be written so again says that it is
+   right. */
 static bool
 mark_parse(const char *p, struct mark *out)
 {
     char again[LOCK_MARK_LEN];
-    uint64_t end;
-    if (!str_u64((struct str){p, 10}, &out->g) ||
-        !str_u64((struct str){p + 11, 20}, &out->n) ||
-        !str_u64((struct str){p + 32, 20}, &end) || end > INT64_MAX)
-        return false;
-    out->end = (int64_t)end;
+    const char *at = p, *second = p + SECOND_AT + 33;
+    memset(out, 0, sizeof *out);
+    out->g = take_digits(&at, 10);
+    out->n = take_digits(&at, 20);
+    out->end = (int64_t)take_digits(&at, 20);
+    memcpy(out->id, p + SECOND_AT, 32);
+    out->ino = take_digits(&second, 20);
+    out->time_ms = (int64_t)take_digits(&second, 20);
+    out->boot_ms = (int64_t)take_digits(&second, 20);
+    memcpy(out->boot, second, LOCK_BOOT_LEN);
+    second += LOCK_BOOT_LEN + 1;
+    out->jump_ms = (int64_t)take_digits(&second, 20);
+    out->jump_at = (int64_t)take_digits(&second, 20);
     mark_format(out, again);
-    return memcmp(p, again, LOCK_MARK_LEN) == 0;
+    if (memcmp(p, again, LOCK_MARK_LEN) != 0)
+        out->id[0] = '\0';
+    return out->end >= 0 && memcmp(p, again, SUM_AT + 9) == 0;
 }
 
 int
@@ -246,8 +311,9 @@ mark_read(struct lock *l, struct mark *out)
         ssize_t n = pread(l->fd, now, sizeof now, 0);
         if (n < 0 && errno != EINTR)
             return ERR_IO;
-        if (n != sizeof now)
+        if (n < SUM_AT + 9)
             continue;
+        memset(now + n, 0, sizeof now - (size_t)n);
         if (memcmp(now, l->seen, sizeof now) == 0)
             return ERR_MORE;
         if (mark_parse(now, out)) {
@@ -267,12 +333,14 @@ mark_write(struct lock *l, const struct mark *m)
     do
         n = pwrite(l->fd, line, LOCK_MARK_LEN, 0);
     while (n < 0 && errno == EINTR);
-    if (n != LOCK_MARK_LEN) {
-        if (n >= 0)
-            errno = EIO;
-        mark_forget(l);
-        return ERR_IO;
+    if (n == LOCK_MARK_LEN) {
+        memcpy(l->seen, line, LOCK_MARK_LEN);
+        return 0;
     }
-    memcpy(l->seen, line, LOCK_MARK_LEN);
-    return 0;
+    mark_forget(l);
+    if (n > SUM_AT + 8) /* the first line stands: it says what is committed */
+        return 0;
+    if (n >= 0)
+        errno = EIO;
+    return ERR_IO;
 }

@@ -1,18 +1,25 @@
 #ifndef LOCK_H
 #define LOCK_H
 
-/* lock - the file beside the log: fcntl locks on its bytes, and in its one
-   line the mark, which says how far the log is committed.
+/* lock - the file beside the log: fcntl locks on its bytes, and in its two
+   lines the mark, which says how far which log is committed, and when.
 
-   The mark is 62 bytes: "GGGGGGGGGG NNNNNNNNNNNNNNNNNNNN EEEEEEEEEEEEEEEEEEEE
-   CCCCCCCC\n", generation, newest n, committed end of the log in bytes, all
-   decimal with leading zeros, and the CRC-32C in hex of all before it. */
+   The first line is 62 bytes: "GGGGGGGGGG NNNNNNNNNNNNNNNNNNNN
+   EEEEEEEEEEEEEEEEEEEE CCCCCCCC\n", generation, newest n, committed end of
+   the log in bytes, all decimal with leading zeros, and the CRC-32C in hex of
+   all before it. The second begins at offset 64 and is 192 bytes: id of the
+   store, inode of the log, a time of the log, what the boot clock said then,
+   the boot's id, how far the clock was once set ahead and the time of the log
+   before that, all times in milliseconds; then blanks and the CRC-32C of all
+   before it, the first line included. Version 0.1.0 writes the first line
+   alone: the second is then of no mark. */
 
 #include "base.h"
 
 #include <sys/types.h>
 
-#define LOCK_MARK_LEN 62
+#define LOCK_MARK_LEN 256
+#define LOCK_BOOT_LEN 36 /* of the id of a boot */
 #define LOCK_WAIT_TICK_MS 10
 
 enum lock_byte { /* offsets of the locks in the file */
@@ -25,6 +32,12 @@ enum lock_byte { /* offsets of the locks in the file */
 struct mark {
     uint64_t g, n;
     int64_t end;
+    /* the second line; id "": there is none */
+    char id[33];
+    char boot[LOCK_BOOT_LEN + 1]; /* blanks: not known */
+    uint64_t ino;
+    int64_t time_ms, boot_ms;
+    int64_t jump_ms, jump_at;
 };
 
 /* Set path, and fd to -1, to begin with. */
@@ -63,6 +76,10 @@ bool lock_is_free(const struct lock *l, uint64_t at);
    it again in the file that it opens, or makes it 0. */
 void lock_instance(struct lock *l);
 
+/* The id of this boot, or "". */
+const char *lock_boot_id(void);
+/* Whether the mark may be that of this log; id "": not known. */
+bool mark_is_of(const struct mark *m, const char *id, uint64_t ino);
 /* Reads the mark: 0, ERR_MORE: it is the one last seen, ERR_SYNTAX: there is
    none or it is wrong, ERR_IO. */
 int mark_read(struct lock *l, struct mark *out);

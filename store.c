@@ -148,6 +148,19 @@ recover_at_open(struct store *s)
     return rc == ERR_MORE || (rc != ERR_NOMEM && s->loaded) ? 0 : rc;
 }
 
+/* The first to come after a boot, or after a writer that knows no clock but
+   the wall's, has time go on from here for those who come later. */
+static void
+note_boot(struct store *s)
+{
+    if (s->same_boot || s->no_lock || s->log_readonly || s->damaged ||
+        s->fd < 0 || s->lock.fd < 0 || lock_boot_id()[0] == '\0' ||
+        store_lock(s) != 0)
+        return;
+    store_put_mark(s, s->g, s->head, s->end, s->ino);
+    store_unlock(s);
+}
+
 int
 store_open(struct store **out, const struct store_options *o,
            const struct store_kind *kinds, size_t n_kinds, char why[256])
@@ -179,6 +192,7 @@ store_open(struct store **out, const struct store_options *o,
         return rc;
     }
     s->observed = s->head;
+    note_boot(s);
     why[0] = '\0';
     *out = s;
     return 0;
@@ -259,7 +273,7 @@ store_follow(struct store *s)
     if (rc == ERR_MORE && s->loaded)
         return 0;
     if (rc == 0 && s->loaded && m.g == s->g && m.end >= s->end &&
-        reaches(s, m.end))
+        store_takes_mark(s, &m, s->id, s->ino) && reaches(s, m.end))
         return store_load_to(s, &m);
     if (rc == ERR_SYNTAX && !unmarked_changed(s))
         return 0;
@@ -313,7 +327,7 @@ write_new(struct store *s, const char *tmp)
 static int
 create_log(struct store *s)
 {
-    struct mark none = {0, 0, 0};
+    struct mark none = {0};
     char *tmp = file_join(s->path, ".new");
     int rc = tmp == NULL ? ERR_NOMEM : write_new(s, tmp);
     /* The mark is that of a log that was here before, if there is one. */
@@ -358,7 +372,8 @@ check_files(struct store *s, struct stat *st)
     struct mark m;
     if (there && st->st_size == 0 && S_ISREG(st->st_mode)) {
         mark_forget(&s->lock);
-        if (mark_read(&s->lock, &m) == 0 && m.end > 0)
+        if (mark_read(&s->lock, &m) == 0 && m.end > 0 &&
+            mark_is_of(&m, "", (uint64_t)st->st_ino))
             return store_note_empty(s, &m);
         there = false; /* made by hand, or by a failing file system */
         errno = ENOENT;
@@ -404,7 +419,9 @@ catch_up(struct store *s)
     if (rc != 0)
         return rc;
     rc = mark_read(&s->lock, &m);
-    if (rc == 0 && m.g == s->g && m.end > s->end)
+    if (rc == 0 && !store_takes_mark(s, &m, s->id, s->ino))
+        rc = ERR_SYNTAX;
+    else if (rc == 0 && m.g == s->g && m.end > s->end)
         rc = store_load_to(s, &m);
     else if (rc == 0 && (m.g != s->g || m.end != s->end))
         rc = ERR_SYNTAX;
@@ -740,7 +757,8 @@ put_behind(struct store *s, struct str bytes, const struct mark *m,
     if (store_sync(s) != 0)
         return -1;
     *step = "the mark";
-    return m == NULL || mark_write(&s->lock, m) == 0 ? 0 : -1;
+    return m == NULL || store_put_mark(s, m->g, m->n, m->end, s->ino) == 0
+               ? 0 : -1;
 }
 
 /* The same, and once more after a failed sync, and once for the room that the
@@ -799,7 +817,8 @@ store_commit(struct store *s, bool *unknown)
     int64_t end = s->end + (int64_t)s->batch.len;
     uint64_t head = s->head + s->n_undo;
     int rc = put_or_cut(s, buf_view(&s->batch),
-                        &(struct mark){s->g, head, end}, &cut);
+                        &(struct mark){.g = s->g, .n = head, .end = end},
+                        &cut);
     if (rc != 0) {
         store_unstage(s);
         *unknown = !cut;
@@ -863,9 +882,16 @@ store_damage(struct store *s, struct str key)
 int64_t
 store_now_ms(const struct store *s)
 {
-    int64_t wall = clock_wall_ms();
-    int64_t seen = s->time_ms + (clock_mono_ms() - s->time_at);
-    return s->time_ms > 0 && seen > wall ? seen : wall;
+    int64_t wall = clock_wall_ms(), seen = s->time_off + clock_boot_ms();
+    return seen > wall ? seen : wall;
+}
+
+int64_t
+store_age_ms(const struct store *s, int64_t t)
+{
+    int64_t now = s->same_boot ? s->time_off + clock_boot_ms()
+                               : store_now_ms(s);
+    return now - t - (s->same_boot && t <= s->jump_at ? s->jump_ms : 0);
 }
 
 void

@@ -180,8 +180,11 @@ uint64_t store_instance(struct store *s);
 /* Whether a process of that number lives: this one, or another. */
 bool store_alive(const struct store *s, uint64_t instance);
 
-/* max(wall clock, newest time in the log + time since it was seen). */
+/* max(wall clock, newest time in the log + boot-clock time since then). */
 int64_t store_now_ms(const struct store *s);
+/* How long ago the log's time t was, by the boot clock as far as it goes: a
+   clock that is set ahead makes nothing older. */
+int64_t store_age_ms(const struct store *s, int64_t t);
 
 struct store_state {
     const char *path;    /* real path of the log */

@@ -84,8 +84,12 @@ struct store {
     int64_t looked_ms;    /* when the lock file was last looked for */
     int64_t busy_ms;      /* since when another has had the lock, 0: not ... */
     int64_t tried_ms;     /* ... when that was last tried */
-    int64_t time_ms;  /* newest t seen ... */
-    int64_t time_at;  /* ... and when, by the monotonic clock */
+    /* Time of the log is that of the boot clock and time_off, where the wall
+       clock is not ahead of it. */
+    int64_t time_off;
+    int64_t jump_ms;  /* how far the clock was set ahead ... */
+    int64_t jump_at;  /* ... and the time of the log before that */
+    bool same_boot;   /* time_off is from no other boot than this */
     char *lock_path;
     char *dir;
     struct store_options opt;
@@ -152,6 +156,13 @@ int store_recover(struct store *s, int64_t size);
    ERR_NOMEM. */
 int store_proven_synced(int fd, uint64_t g, uint64_t head, int64_t off,
                         int64_t end);
+/* Whether m may be the mark of the log with this id and inode; if so, time
+   goes on from it. */
+bool store_takes_mark(struct store *s, const struct mark *m, const char *id,
+                      ino_t ino);
+/* Under the lock: writes the mark of the log with this inode. 0, ERR_IO. */
+int store_put_mark(struct store *s, uint64_t g, uint64_t n, int64_t end,
+                   ino_t ino);
 /* Forgets everything that was read. */
 void store_forget(struct store *s);
 /* The index and its kinds learn of a record at off; told to the observer

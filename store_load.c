@@ -24,6 +24,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#define JUMP_MS (60 * 60 * 1000) /* less is no matter to who asks for ages */
+#define JUMP_KEPT_MS (7 * 24 * JUMP_MS) /* older ones are no matter, too */
+#define TIME_MAX_MS (INT64_C(1) << 50) /* beyond the year 9999 */
 #define LINE_KEEP (16 * 1024) /* of what following the log needs */
 
 /* ---- one record ---- */
@@ -50,14 +53,64 @@ store_is_transient(const struct store *s, const struct store_entry *e)
     return e->kind != STORE_NO_KIND && s->kinds[e->kind].transient;
 }
 
+/* A record has the time t: where it is well ahead of what the boot clock
+   says, and was written just now, somebody set the clock. */
 static void
 note_time(struct store *s, struct str t)
 {
-    int64_t ms;
-    if (time_parse(t, &ms) && ms > s->time_ms) {
-        s->time_ms = ms;
-        s->time_at = clock_mono_ms();
+    int64_t ms, now = s->time_off + clock_boot_ms();
+    if (!time_parse(t, &ms) || ms <= now)
+        return;
+    if (s->same_boot && s->loaded && ms - now > JUMP_MS) {
+        if (now - s->jump_at > JUMP_KEPT_MS)
+            s->jump_ms = 0;
+        s->jump_ms += ms - now;
+        s->jump_at = now;
     }
+    s->time_off += ms - now;
+}
+
+static void
+take_time(struct store *s, const struct mark *m)
+{
+    if (strcmp(m->boot, lock_boot_id()) != 0 || m->time_ms > TIME_MAX_MS ||
+        m->jump_ms > TIME_MAX_MS || m->boot_ms > clock_boot_ms())
+        return;
+    if (s->time_off < m->time_ms - m->boot_ms)
+        s->time_off = m->time_ms - m->boot_ms;
+    if (s->jump_at <= m->jump_at) {
+        s->jump_at = m->jump_at;
+        s->jump_ms = m->jump_ms;
+    }
+    s->same_boot = true;
+}
+
+bool
+store_takes_mark(struct store *s, const struct mark *m, const char *id,
+                 ino_t ino)
+{
+    bool fits = mark_is_of(m, id, (uint64_t)ino);
+    if (fits && m->id[0] != '\0')
+        take_time(s, m);
+    return fits;
+}
+
+int
+store_put_mark(struct store *s, uint64_t g, uint64_t n, int64_t end,
+               ino_t ino)
+{
+    struct mark m = {.g = g, .n = n, .end = end, .ino = (uint64_t)ino,
+                     .boot_ms = clock_boot_ms()};
+    int64_t ahead = clock_wall_ms() - m.boot_ms;
+    if (!s->same_boot && s->time_off < ahead)
+        s->time_off = ahead; /* what passed between two boots is no jump */
+    s->same_boot = lock_boot_id()[0] != '\0';
+    m.time_ms = s->time_off + m.boot_ms;
+    m.jump_ms = s->jump_ms;
+    m.jump_at = s->jump_at;
+    text_put(m.id, sizeof m.id, "%s", s->id);
+    text_put(m.boot, sizeof m.boot, "%s", lock_boot_id());
+    return mark_write(&s->lock, &m);
 }
 
 int
@@ -480,7 +533,8 @@ store_load(struct store *s)
     bool marked = s->lock.fd >= 0 && mark_read(&s->lock, &m) == 0;
     int rc = store_open_log(s, &fd, &st, &h);
     bool header_bad = rc == ERR_SYNTAX;
-    if (rc == ERR_NOT_FOUND && st.st_size == 0 && marked && m.end > 0) {
+    if (rc == ERR_NOT_FOUND && st.st_size == 0 && marked && m.end > 0 &&
+        store_takes_mark(s, &m, "", st.st_ino)) {
         store_forget(s);
         s->loaded = true;
         return store_note_empty(s, &m);
@@ -490,17 +544,18 @@ store_load(struct store *s)
             mark_forget(&s->lock); /* what it said was not read */
         return rc;
     }
-    if (header_bad && h.g == 0 && marked)
+    if (header_bad && h.g == 0 && marked && mark_is_of(&m, "", st.st_ino))
         h.g = m.g;
     if (header_bad)
         h.id[0] = '\0'; /* a guess is no reason to refuse it */
-    marked = marked && m.g == h.g;
     if (s->id[0] != '\0' && h.id[0] != '\0' && strcmp(s->id, h.id) != 0) {
         close(fd);
         return store_deny(s, ERR_IO, "%s: the log was replaced by that "
                           "of another store; put it back, or restart to use "
                           "this one", s->path);
     }
+    marked = marked && store_takes_mark(s, &m, h.id, st.st_ino) &&
+             m.g == h.g;
     if (!marked && !s->lock.held && !s->no_lock) {
         close(fd);
         mark_forget(&s->lock);
@@ -625,10 +680,11 @@ cut_torn(struct store *s, int64_t size)
 static int
 settle_tail(struct store *s, int64_t size)
 {
-    struct mark m = {s->g, s->head, s->end};
     int rc = s->end < size ? cut_torn(s, size)
              : file_sync_path(s->dir) != 0 ? deny_recovery(s) : 0;
-    return rc != 0 || mark_write(&s->lock, &m) == 0 ? rc : deny_recovery(s);
+    if (rc == 0 && store_put_mark(s, s->g, s->head, s->end, s->ino) != 0)
+        rc = deny_recovery(s);
+    return rc;
 }
 
 /* Has what stands behind the committed end on disk. It is written again

@@ -28,6 +28,8 @@
 #define COPY_CHUNK (64 * 1024)
 #define TELL_EACH (1024 * 1024)
 #define NO_MARK (-1)
+/* What the mark says of another file that stood here. */
+#define IF_COPIED "; if a copy was put in its place, remove the file .lock"
 
 struct scan {
     struct store_report *report;
@@ -186,7 +188,8 @@ mark_moved(struct scan *sc)
         fstat(sc->fd, &st) != 0)
         return false;
     sc->size = st.st_size;
-    if (m.g == sc->report->g) {
+    if (m.g == sc->report->g &&
+        mark_is_of(&m, sc->report->id, (uint64_t)st.st_ino)) {
         sc->mark_end = m.end;
         sc->mark_n = m.n;
     }
@@ -267,7 +270,9 @@ take_line(struct scan *sc, int got, struct str line, int64_t off,
         : got == ERR_MORE                 ? "a line that is cut off"
         : got == ERR_TOO_LARGE          ? "a line that is too long"
         : record_parse(line, &r) != 0   ? "no record, or its sum is wrong"
-                                        : check_order(sc, &r);
+        : off < sc->mark_end && sc->mark_end < next
+            ? "the committed end is within the record" IF_COPIED
+            : check_order(sc, &r);
     if (wrong == NULL)
         return take_whole(sc, &r, off);
     int synced = was_synced(sc, off, next);
@@ -311,7 +316,8 @@ scan_lines(struct scan *sc)
         sc->report->damaged = true;
         note_bad(sc, rd.off, sc->compacted
                                  ? "the end record is missing"
-                                 : "the file ends before its committed end");
+                                 : "the file ends before its committed end"
+                                   IF_COPIED);
         end_region(sc, rd.off);
     }
     return 0;
@@ -324,7 +330,7 @@ scan_open(struct scan *sc, struct record_header *h)
 {
     char path[STORE_PATH_MAX + 1], lock_path[STORE_PATH_MAX + 8];
     struct store s = {.opt.readonly = true, .path = path};
-    struct stat st;
+    struct stat st = {0};
     struct mark m;
     char *real = realpath(sc->path, NULL);
     text_put(path, sizeof path, "%s", real ? real : sc->path);
@@ -336,12 +342,15 @@ scan_open(struct scan *sc, struct record_header *h)
                   mark_read(&sc->lock, &m) == 0;
     int rc = store_open_log(&s, &sc->fd, &st, h);
     sc->lock.path = NULL;
+    marked = marked && mark_is_of(&m, rc == 0 ? h->id : "",
+                                  (uint64_t)st.st_ino);
     if (rc == ERR_NOT_FOUND && st.st_size == 0 && marked && m.end > 0) {
         sc->fd = -1;
         sc->report->damaged = true;
         sc->report->g = m.g;
         sc->mark_n = m.n;
-        note_bad(sc, 0, "it is empty, but bytes of it were committed");
+        note_bad(sc, 0, "it is empty, but bytes of it were committed"
+                 IF_COPIED);
         end_region(sc, 0);
         return ERR_DAMAGED;
     }

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <time.h>
 
-static int64_t clock_ahead_s;
+static int64_t clock_ahead_s, wall_ahead_s; /* of all; of the wall's, too */
 
 int __real_clock_gettime(clockid_t id, struct timespec *t);
 int __wrap_clock_gettime(clockid_t id, struct timespec *t);
@@ -17,7 +17,7 @@ __wrap_clock_gettime(clockid_t id, struct timespec *t)
 {
     int rc = __real_clock_gettime(id, t);
 
-    t->tv_sec += clock_ahead_s;
+    t->tv_sec += clock_ahead_s + (id == CLOCK_REALTIME ? wall_ahead_s : 0);
     return rc;
 }
 

@@ -28,8 +28,9 @@ WRAP_PWRITE(pwrite)
 WRAP_PWRITE(pwrite64)
 
 /* Time stands still, ahead_ms behind the first moment asked for; but each look
-   at the monotonic clock moves that on by step_ms. */
-static int64_t ahead_ms, step_ms;
+   at the monotonic clock moves that on by step_ms. The wall clock is set
+   ahead by wall_ms. */
+static int64_t ahead_ms, step_ms, wall_ms;
 
 int __real_clock_gettime(clockid_t id, struct timespec *t);
 int __wrap_clock_gettime(clockid_t id, struct timespec *t);
@@ -38,13 +39,14 @@ int
 __wrap_clock_gettime(clockid_t id, struct timespec *t)
 {
     static struct timespec first[2];
-    struct timespec *f = &first[id == CLOCK_MONOTONIC];
+    struct timespec *f = &first[id == CLOCK_REALTIME];
     int64_t ms;
 
     if (f->tv_sec == 0)
         CHECK(__real_clock_gettime(id, f) == 0);
     ms = f->tv_nsec / 1000000 + ahead_ms;
     ahead_ms += id == CLOCK_MONOTONIC ? step_ms : 0;
+    ms += id == CLOCK_REALTIME ? wall_ms : 0;
     t->tv_sec = f->tv_sec + (time_t)(ms / 1000);
     t->tv_nsec = (long)(ms % 1000 * 1000000);
     return 0;

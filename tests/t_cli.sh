@@ -709,6 +709,31 @@ rm "$log.lock"
 run 0 verify
 has out 'there is no log yet: nothing is wrong'
 
+begin a_log_with_two_names
+tasks | "$bin" import - >out
+ln "$log" "$dir/second.log"
+run 0 list
+run 3 health
+has err 'mount the directory, not the file'
+run 1 doctor
+has out 'has a hard link' 'mount the directory, not the file'
+run 3 compact
+has err 'a hard link'
+rm "$dir/second.log"
+run 0 health
+run 0 compact
+
+begin a_log_that_is_restored_alone
+tasks | "$bin" import - >out
+cp "$log" "$dir/copy"
+echo '{"task_id":"later","title":"t"}' | "$bin" import - >out
+mv "$dir/copy" "$log"
+run 0 verify
+has out 'nothing is wrong'
+run 0 health
+run 0 compact
+lacks err damage
+
 begin what_a_newer_version_wrote_is_stepped_over
 mkdir -p "$MCP_TASK_BASE_DIR"
 cp "$data/newer-tasks.log" "$log"

@@ -6,12 +6,14 @@
 
 #include "store_test.h"
 
+#include "clock.h"
 #include "lock.h"
 
 #include <stdarg.h>
 
 #ifndef __GLIBC__
 #pragma weak __real_fcntl64
+#pragma weak __real_pwrite64
 #endif
 
 int unshare(int flags); /* Linux's; the headers hide it */
@@ -98,11 +100,40 @@ lose_lock(void)
     CHECK(child_ok(pid));
 }
 
+/* Calls that change a file, before the process ends; 0: it does not. */
+static int lives_for;
+
+static void
+live(void)
+{
+    if (lives_for > 0 && --lives_for == 0)
+        _exit(0);
+}
+
+#define WRAP(type, name, params, args)  \
+    type __real_##name params;          \
+    type __wrap_##name params;          \
+    type __wrap_##name params           \
+    {                                   \
+        live();                         \
+        return __real_##name args;      \
+    }
+
+WRAP(int, link, (const char *from, const char *to), (from, to))
+WRAP(int, unlink, (const char *path), (path))
+WRAP(int, fsync, (int fd), (fd))
+WRAP(int, fdatasync, (int fd), (fd))
+WRAP(ssize_t, pwrite, (int fd, const void *p, size_t n, off_t off),
+     (fd, p, n, off))
+WRAP(ssize_t, pwrite64, (int fd, const void *p, size_t n, off_t off),
+     (fd, p, n, off))
+
 int __real_rename(const char *from, const char *to);
 int __wrap_rename(const char *from, const char *to);
 int
 __wrap_rename(const char *from, const char *to)
 {
+    live();
     if (at_rename == DIES)
         _exit(0);
     if (at_rename == LOSES_LOCK)
@@ -307,6 +338,41 @@ test_next_writer_finishes(void)
     close_log(&t, path);
 }
 
+/* Whoever comes after a process that was killed within a compaction finds all
+   there is, and goes on. */
+static void
+test_killed_while_compacting(void)
+{
+    bool done = false;
+    for (int calls = 1; !done; calls++) {
+        struct tstore t;
+        struct store_report rep;
+        int status = 0;
+        char *path = open_log(&t, 9);
+        pid_t pid = child_begin();
+        if (pid == 0) {
+            struct tstore c;
+            CHECK(ts_open(&c, path) == 0);
+            lives_for = calls;
+            _exit(ts_compact(&c) == 0 ? 1 : 2);
+        }
+        CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
+              WEXITSTATUS(status) < 2);
+        done = WEXITSTATUS(status) == 1;
+        CHECK(store_verify(path, &rep, NULL) == 0 && !rep.damaged);
+        CHECK(store_follow(t.s) == 0 && ts_get(&t, "task/2")[0] != '\0');
+        CHECK(ts_put(&t, "task/x", "\"v\":1") == 0 && ts_is_replay(&t));
+        CHECK(ts_compact(&t) == 0 && ts_is_replay(&t));
+        CHECK(ts_get(&t, "task/0")[0] != '\0' &&
+              ts_get(&t, "task/x")[0] != '\0');
+        CHECK(store_verify(path, &rep, NULL) == 0 && !rep.damaged &&
+              !rep.torn);
+        CHECK(lock_elsewhere(path) == 0);
+        CHECK(!done || calls > 12);
+        close_log(&t, path);
+    }
+}
+
 /* Without the new file, or with half of it, the old one goes on. */
 static void
 test_given_up_is_written_on(void)
@@ -350,6 +416,235 @@ test_lock_file_removed_before_the_rename(void)
     close_log(&t, path);
 }
 
+/* ---- the mark and its log ---- */
+
+static char *
+copy_file(const char *from, const char *dir, const char *name, size_t less)
+{
+    size_t len;
+    char *p = file_get(from, &len), *to = path_in(dir, name);
+    file_put(to, p, len - less);
+    free(p);
+    return to;
+}
+
+/* A live store that is copied file by file: the mark is newer or older than
+   the log, or its end stands within a record. */
+static void
+test_copied_with_its_mark(void)
+{
+    static const uint64_t heads[] = {3, 4, 2};
+    for (int how = 0; how < 3; how++) {
+        struct tstore t, copy;
+        struct store_report rep;
+        struct store_state st;
+        char *path = open_log(&t, 3), *dir = test_tmpdir(), *log, *lock;
+        const char *lock_at = path_with(path, ".lock");
+        log = copy_file(path, dir, "tasks.log", how == 2 ? 20 : 0);
+        if (how == 0)
+            CHECK(ts_put(&t, "task/1", "\"v\":2") == 0);
+        lock = copy_file(lock_at, dir, "tasks.log.lock", 0);
+        if (how == 1) {
+            CHECK(ts_put(&t, "task/1", "\"v\":2") == 0);
+            free(log);
+            log = copy_file(path, dir, "tasks.log", 0);
+        }
+        CHECK(store_verify(log, &rep, NULL) == 0 && !rep.damaged);
+        CHECK(ts_open(&copy, log) == 0);
+        store_state(copy.s, &st);
+        CHECK(st.err == 0 && st.torn == (how == 2));
+        CHECK(st.head == heads[how]);
+        CHECK(ts_put(&copy, "task/1", "\"v\":3") == 0);
+        CHECK(store_verify(log, &rep, NULL) == 0 && !rep.torn);
+        ts_close(&copy);
+        free(log);
+        free(lock);
+        free(dir);
+        close_log(&t, path);
+    }
+}
+
+/* An older copy of the log takes its place, while it is in use or not. */
+static void
+test_restored_alone(void)
+{
+    for (int open = 0; open < 2; open++) {
+        struct tstore t;
+        struct store_report rep;
+        size_t len;
+        char *path = open_log(&t, 3), *p = file_get(path, &len);
+        CHECK(ts_put(&t, "task/1", "\"v\":2") == 0);
+        if (!open)
+            ts_close(&t);
+        file_put(path_with(path, ".restored"), p, len);
+        CHECK(rename(path_with(path, ".restored"), path) == 0);
+        CHECK(store_verify(path, &rep, NULL) == 0 && !rep.damaged &&
+              rep.last_n == 3);
+        if (!open)
+            CHECK(ts_open(&t, path) == 0);
+        CHECK(ts_put(&t, "task/1", "\"v\":3") == 0 && ts_is_replay(&t));
+        free(p);
+        close_log(&t, path);
+    }
+}
+
+static bool
+read_mark(const char *path, struct mark *m)
+{
+    struct lock l = {.path = path_with(path, ".lock"), .fd = -1};
+    bool ok = lock_open(&l, false) == 0 && mark_read(&l, m) == 0;
+    lock_close(&l);
+    return ok;
+}
+
+static void
+write_mark(const char *path, const struct mark *m)
+{
+    struct lock l = {.path = path_with(path, ".lock"), .fd = -1};
+    CHECK(lock_open(&l, false) == 0 && mark_write(&l, m) == 0);
+    lock_close(&l);
+}
+
+/* A writer of version 0.1.0 leaves the second line as it was. */
+static void
+test_first_line_alone(void)
+{
+    struct tstore t;
+    struct mark m;
+    size_t old_len, len;
+    char *path = open_log(&t, 3), *old, *now;
+    const char *lock = path_with(path, ".lock");
+    old = file_get(lock, &old_len);
+    CHECK(old_len == 256 && old[61] == '\n' && old[255] == '\n');
+    CHECK(read_mark(path, &m) && strlen(m.id) == 32 && m.n == 3);
+    CHECK(ts_put(&t, "task/1", "\"v\":2") == 0);
+    ts_close(&t);
+    now = file_get(lock, &len);
+    memcpy(now + 62, old + 62, len - 62);
+    file_put(lock, now, len);
+    CHECK(read_mark(path, &m) && m.id[0] == '\0' && m.n == 4);
+    CHECK(ts_open(&t, path) == 0); /* and makes it whole */
+    CHECK(read_mark(path, &m) && m.id[0] != '\0' && m.n == 4);
+    file_put(lock, now, 62);
+    CHECK(ts_put(&t, "task/1", "\"v\":3") == 0 && ts_is_replay(&t));
+    free(old);
+    free(now);
+    close_log(&t, path);
+}
+
+/* What the server refuses verify does not call good. */
+static void
+test_mark_within_a_record(void)
+{
+    struct tstore t;
+    struct mark m;
+    struct store_report rep;
+    struct store_state st;
+    char *path = open_log(&t, 3);
+    ts_close(&t);
+    CHECK(read_mark(path, &m));
+    m.end -= 5;
+    write_mark(path, &m);
+    CHECK(store_verify(path, &rep, NULL) == 0 && rep.damaged &&
+          strstr(rep.what, "remove the file .lock") != NULL);
+    CHECK(ts_open(&t, path) == 0);
+    store_state(t.s, &st);
+    CHECK(st.err == ERR_DAMAGED);
+    ts_close(&t);
+    CHECK(unlink(path_with(path, ".lock")) == 0);
+    CHECK(ts_open(&t, path) == 0 && ts_put(&t, "task/1", "\"v\":3") == 0);
+    close_log(&t, path);
+}
+
+/* ---- time ---- */
+
+#define HOUR_MS (3600 * 1000LL)
+
+/* now of a store that is opened afresh, less the wall clock's. */
+static int64_t
+ahead_of_wall(const char *path)
+{
+    struct tstore t;
+    CHECK(ts_open(&t, path) == 0);
+    int64_t ms = store_now_ms(t.s) - clock_wall_ms();
+    ts_close(&t);
+    return ms;
+}
+
+static bool
+about(int64_t is, int64_t want)
+{
+    return is > want - 30 * 1000 && is < want + 30 * 1000;
+}
+
+/* Once an hour ahead, time goes on for whoever comes later. */
+static void
+test_time_goes_on(void)
+{
+    struct tstore t;
+    char *path = open_log(&t, 3);
+    wall_ahead_s = 3600;
+    CHECK(ts_put(&t, "task/1", "\"v\":2") == 0);
+    ts_close(&t);
+    wall_ahead_s = 0;
+    CHECK(about(ahead_of_wall(path), HOUR_MS));
+    clock_ahead_s = 600;
+    CHECK(about(ahead_of_wall(path), HOUR_MS));
+    clock_ahead_s = 0;
+    free(path);
+}
+
+/* After another boot it goes on from the newest record, and from when the
+   first came who may write. */
+static void
+test_time_after_a_boot(void)
+{
+    struct tstore t;
+    struct mark m;
+    char *path = open_log(&t, 3);
+    wall_ahead_s = 3600;
+    CHECK(ts_put(&t, "task/1", "\"v\":2") == 0);
+    ts_close(&t);
+    wall_ahead_s = 0;
+    CHECK(read_mark(path, &m));
+    m.boot[0] = m.boot[0] == '0' ? '1' : '0';
+    m.boot_ms -= HOUR_MS;
+    write_mark(path, &m);
+    CHECK(about(ahead_of_wall(path), HOUR_MS)); /* writes no record */
+    CHECK(read_mark(path, &m) && strcmp(m.boot, lock_boot_id()) == 0);
+    clock_ahead_s = 600;
+    CHECK(about(ahead_of_wall(path), HOUR_MS));
+    clock_ahead_s = 0;
+    free(path);
+}
+
+static void
+test_age_by_the_boot_clock(void)
+{
+    struct tstore t, other;
+    char *path = open_log(&t, 3);
+    int64_t at = store_now_ms(t.s);
+    wall_ahead_s = 10LL * 365 * 24 * 3600;
+    clock_ahead_s = 600;
+    CHECK(about(store_age_ms(t.s, at), 600 * 1000));
+    CHECK(ts_open(&other, path) == 0);
+    for (int i = 0; i < 2; i++) {
+        CHECK(ts_put(&t, "task/1", "\"v\":2") == 0);
+        CHECK(store_follow(other.s) == 0);
+        CHECK(about(store_age_ms(t.s, at), 600 * 1000));
+        CHECK(about(store_age_ms(other.s, at), 600 * 1000));
+        CHECK(about(store_age_ms(other.s, store_now_ms(t.s)), 0));
+    }
+    ts_close(&other);
+    CHECK(ts_open(&other, path) == 0);
+    CHECK(about(store_age_ms(other.s, at), 600 * 1000));
+    clock_ahead_s += 24 * 3600;
+    CHECK(about(store_age_ms(other.s, at), 24 * HOUR_MS + 600 * 1000));
+    ts_close(&other);
+    wall_ahead_s = clock_ahead_s = 0;
+    close_log(&t, path);
+}
+
 int
 main(void)
 {
@@ -359,7 +654,17 @@ main(void)
     test_hard_link();
     test_bind_mount();
     test_next_writer_finishes();
+    test_killed_while_compacting();
     test_given_up_is_written_on();
     test_lock_file_removed_before_the_rename();
+    test_copied_with_its_mark();
+    test_restored_alone();
+    test_first_line_alone();
+    test_mark_within_a_record();
+    if (lock_boot_id()[0] != '\0') {
+        test_time_goes_on();
+        test_time_after_a_boot();
+        test_age_by_the_boot_clock();
+    }
     return test_end("t_lock");
 }

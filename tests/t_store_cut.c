@@ -114,8 +114,8 @@ put_mark(const struct sample *s, size_t lines)
     unlink(lock_path);
     if (lines == 0)
         return;
-    m = (struct mark){s->g, s->lines[lines - 1].n,
-                      (int64_t)s->lines[lines - 1].end};
+    m = (struct mark){.g = s->g, .n = s->lines[lines - 1].n,
+                      .end = (int64_t)s->lines[lines - 1].end};
     if (lock_open(&l, true) != 0 || mark_write(&l, &m) != 0)
         abort();
     lock_close(&l);

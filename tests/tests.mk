@@ -19,7 +19,8 @@ WRAP_store_fault := $(ALLOC) $(FILES) clock_gettime
 WRAP_store_move := pread pread64 pwrite pwrite64
 WRAP_store_room := pwrite pwrite64 statvfs statvfs64
 WRAP_order := $(FILES) openat openat64 fcntl fcntl64 close
-WRAP_lock := fcntl fcntl64 rename
+WRAP_lock := fcntl fcntl64 clock_gettime rename link unlink fsync fdatasync \
+  pwrite pwrite64
 WRAP_verify := store_lock_patiently
 WRAP_task := $(ALLOC) fdatasync clock_gettime $(TALK)
 WRAP_lease := clock_gettime $(TALK)
