@@ -459,7 +459,7 @@ is_same_key(const struct change *ch, const struct task_event *ev,
            str_eq(task_member(ev->idem, "key"), key) &&
            str_eq(task_member(ev->idem, "who"), who) &&
            time_parse(ev->r.time, &at) &&
-           store_now_ms(ch->t->store) - at < TASK_KEY_AGE_MS;
+           store_age_ms(ch->t->store, at) < TASK_KEY_AGE_MS;
 }
 
 /* The members that stand in idem. */

@@ -274,14 +274,16 @@ undo(void *ctx, struct store_entry *se, const struct store_entry *old_se)
 static bool
 keep(void *ctx, const struct store_rec *r, bool newest, int64_t now_ms)
 {
+    const struct tasks *t = ctx;
     struct task_event ev;
     int64_t at;
 
-    (void)ctx;
+    (void)now_ms;
     if (newest)
         return true;
     return task_event_of(r, &ev) == 0 && ev.idem.p &&
-           time_parse(r->time, &at) && now_ms - at < TASK_KEY_AGE_MS;
+           time_parse(r->time, &at) &&
+           store_age_ms(t->store, at) < TASK_KEY_AGE_MS;
 }
 
 static void

@@ -44,28 +44,28 @@ take_number(struct str *state)
 }
 
 /* The deadline of a plain call, which the first round sets; a state begins
-   with it. */
+   with it. By the boot clock, which nobody sets: after another boot it says
+   nothing, and is bounded. */
 static int64_t
-deadline(const struct mcp_call *c, const struct tools *s, int64_t timeout_s)
+deadline(const struct mcp_call *c, int64_t timeout_s)
 {
     struct str state = c->state;
     int64_t until = (int64_t)take_number(&state);
+    int64_t last = clock_boot_ms() + timeout_s * 1000;
 
-    return until != 0 ? until
-                      : store_now_ms(tasks_store(s->t)) + timeout_s * 1000;
+    return until > 0 && until < last ? until : last;
 }
 
 /* How long a plain call may still wait; each round has the deadline in the
    state, before more. */
 static int64_t
-time_left(struct mcp_call *c, const struct tools *s, int64_t timeout_s,
-          struct str more)
+time_left(struct mcp_call *c, int64_t timeout_s, struct str more)
 {
-    int64_t until = deadline(c, s, timeout_s);
+    int64_t until = deadline(c, timeout_s);
 
     mcp_state(c, arena_printf(c->arena, "%lld %.*s", (long long)until,
                               (int)more.len, more.len > 0 ? more.p : ""));
-    return until - store_now_ms(tasks_store(s->t));
+    return until - clock_boot_ms();
 }
 
 /* Has the call wait, a plain one no longer than left. */
@@ -443,8 +443,8 @@ tools_wait(struct mcp_call *c)
         rc = ERR_MORE;
     }
     if (rc == ERR_MORE)
-        return go_on(c, deadline(c, s, timeout_s), &w);
-    left = rc == 0 && !deferred ? time_left(c, s, timeout_s, STR_NONE) : 0;
+        return go_on(c, deadline(c, timeout_s), &w);
+    left = rc == 0 && !deferred ? time_left(c, timeout_s, STR_NONE) : 0;
     if (rc == 0 && (deferred || left > 0)) {
         watch = watch_of(&w, &task, deferred);
         /* No record says that a lease is over. */
@@ -630,7 +630,7 @@ tools_ask(struct mcp_call *c)
     waits = rc == 0 && q.answer.p == NULL && (q.deferred || q.wait_s > 0) &&
             !has_ended(s, c->arena, q.id);
     if (waits) {
-        left = time_left(c, s, q.wait_s, q.question);
+        left = time_left(c, q.wait_s, q.question);
         if (c->caps & MCP_ELICITATION)
             said = mcp_ask(c, "answer", "elicitation/create",
                            form_of(c->arena, &q.w.args));

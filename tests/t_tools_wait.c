@@ -468,6 +468,28 @@ test_plain_by_agent(void)
     end();
 }
 
+/* A wait that begins while the clock is ahead ends in time when it is set
+   back. */
+static void
+test_clock_is_set_back(void)
+{
+    begin();
+    CREATE("t", "");
+    ahead_ms += 3 * 3600 * 1000;
+    wall_ms = 600 * 1000;
+    post(&ann, CALL("wait_for_task", "{'task_id':'t','timeout_seconds':3}"));
+    settle_all();
+    wall_ms = 0;
+    ahead_ms += 2999;
+    settle_all();
+    CHECK(next(&ann)[0] == '\0');
+    ahead_ms++;
+    settle_all();
+    CHECK(has(next(&ann), "'met':false"));
+    ahead_ms = 0;
+    end();
+}
+
 /* What is asked for by agent since long ago, behind more than a page. */
 static void
 test_behind_many_changes(void)
@@ -616,6 +638,7 @@ main(void)
     test_waiting_writes_nothing();
     test_ready_by_whatever();
     test_plain_by_agent();
+    test_clock_is_set_back();
     test_behind_many_changes();
     test_handed_on_at_once();
     test_look_that_takes_many_runs();
