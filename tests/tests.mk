@@ -91,6 +91,7 @@ STRICT := $(STD) $(WARN) -Werror -D_DEFAULT_SOURCE
 check: $(B)/page.inc
 	! git grep -nIE '^(<<<<<<<|>>>>>>>|[|]{7}) ' -- . ':!tests/data'
 	sh tests/includes.sh
+	sh tests/t_build.sh
 	gcc $(STRICT) -O2 -fsyntax-only $(SRC:%=%.c) mcptask.c
 	clang $(STRICT) -O2 -fsyntax-only $(SRC:%=%.c) mcptask.c
 	cppcheck -q --error-exitcode=1 --inline-suppr --std=c11 \

@@ -1,0 +1,69 @@
+#!/bin/sh
+# What make makes: the same bytes wherever it runs, and a program that is hard
+# to break into: t_build.sh [CC...]. Without arguments, with the compiler that
+# make chooses.
+
+cd "$(dirname "$0")/.." || exit 1
+. tests/check.sh
+unset MAKEFLAGS MFLAGS MAKEOVERRIDES CFLAGS LDFLAGS
+
+# build DIR [NAME=VALUE...]: builds a copy of the sources, in DIR
+build() {
+    at=$1
+    shift
+    mkdir -p "$at/tests" && cp ./*.c ./*.h board.* Makefile "$at" &&
+        cp tests/tests.mk "$at/tests" || exit 1
+    (cd "$at" && make -j2 mcptask "$@") >"$dir/log" 2>&1 ||
+        fail "make $*: $(tail -n 20 "$dir/log")"
+    checks=$((checks + 1))
+    [ "$("$at/mcptask" --version 2>&1)" = "$version" ] ||
+        fail "make $*: it does not run"
+}
+version="mcptask $(sed -n 's/^#define MCPTASK_VERSION "\(.*\)"/\1/p' base.h)"
+
+# The same, from another directory, with another locale, time zone and umask.
+twice() {
+    build "$dir/one" "$@"
+    (
+        export TZ=Asia/Kolkata LC_ALL=C.UTF-8
+        umask 077
+        build "$dir/a longer/way to it" "$@"
+        exit $failed
+    ) || failed=$((failed + 1))
+    same "$dir/one/mcptask" "$dir/a longer/way to it/mcptask"
+}
+
+# Its addresses are drawn anew each time, what the linker resolved is read
+# only, and functions with arrays notice a stack that was written over.
+hardened() { # CC
+    wants readelf || return
+    readelf -hldW "$dir/one/mcptask" >"$dir/elf" 2>&1
+    has "$dir/elf" 'DYN (' GNU_RELRO BIND_NOW 'NOW PIE'
+    lacks "$dir/elf" ' RWE '
+    [ "$1" != musl-gcc ] || lacks "$dir/elf" NEEDED INTERP
+    for module in json http_parse pipe store; do
+        readelf -sW "$dir/one/build/$module.o" >"$dir/symbols"
+        has "$dir/symbols" __stack_chk_fail
+    done
+}
+
+# smallest [NAME=VALUE...]: without all that, where somebody wants it so
+smallest() {
+    build "$dir/small" HARDEN= "$@"
+    check test "$(wc -c <"$dir/small/mcptask")" -lt \
+        "$(wc -c <"$dir/one/mcptask")"
+    wants readelf || return
+    readelf -sW "$dir/small/build/json.o" >"$dir/symbols"
+    lacks "$dir/symbols" __stack_chk_fail
+}
+
+[ $# -gt 0 ] || set -- ''
+for cc; do
+    name=${cc:-default}
+    [ -z "$cc" ] || wants "$cc" || continue
+    rm -rf "$dir/one" "$dir/a longer" "$dir/small"
+    twice ${cc:+"CC=$cc"}
+    hardened "$cc"
+    smallest ${cc:+"CC=$cc"}
+done
+finish
