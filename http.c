@@ -19,7 +19,9 @@
    4. server->held is the sum of all held, each what its buffers hold. Reading
       never takes it over HTTP_BUDGET but by SMALL for each connection, and by
       HTTP_MAX_BODY for one; output that does costs the slowest stream.
-   5. An idle connection has no buffers and no head. */
+   5. An idle connection has no buffers and no head.
+   6. While a reply takes long, see http_forget, what comes is read whatever
+      the budget says, as nothing else shows that the client is gone. */
 
 #include "http_int.h"
 #include "text.h"
@@ -43,6 +45,10 @@
 #define OTHER_FDS 16             /* that are no connections */
 #define SWEEP_MS 1000
 #define LINGER_MS 2000
+#define KEEP_IDLE_S 60 /* of silence, before TCP asks whether somebody is there */
+#define KEEP_ASK_S 15  /* between two questions */
+#define KEEP_ASKS 4    /* without an answer: the end */
+#define RESERVED 4 /* one in so many connections, for those who are known */
 
 void
 http_queue(struct http_conn *c)
@@ -145,6 +151,13 @@ http_account(struct http_conn *c)
         loop_timer_set(s->loop, &s->todo_timer, loop_now(s->loop));
 }
 
+/* Invariant 6. */
+static bool
+is_waiting(const struct http_conn *c)
+{
+    return (c->state == STREAM || c->state == BUSY) && c->head == NULL;
+}
+
 /* How many bytes may be read now. */
 static size_t
 room(struct http_conn *c)
@@ -153,6 +166,8 @@ room(struct http_conn *c)
 
     if (c->state == LINGER)
         return n;
+    if (is_waiting(c))
+        return have < HTTP_MAX_BEHIND ? HTTP_MAX_BEHIND - have : 0;
     if (c->state == HEAD && have >= HTTP_MAX_HEAD)
         return 0; /* a whole one is there, or an error: settle looks */
     if (c->state == BODY) {
@@ -191,7 +206,7 @@ http_update(struct http_conn *c)
     if (c->state == DEAD)
         return;
     events = (room(c) > 0 ? LOOP_READ : 0) | (unsent(c) > 0 ? LOOP_WRITE : 0);
-    if (c->state == STREAM && events == LOOP_READ)
+    if (is_waiting(c) && events == LOOP_READ)
         events |= LOOP_IDLE;
     if (events == c->events)
         return;
@@ -371,14 +386,14 @@ take_head(struct http_conn *c)
         ask_for_body(c);
 }
 
-/* The client has closed, or half of it: who waits for no reply is gone, and
-   who does not read one to its end as well. */
+/* The client has closed, or half of it, which cannot be told apart: it may
+   read a reply that is there or about to be, but nobody waits long for it. */
 static void
 note_eof(struct http_conn *c)
 {
     c->eof = true;
     c->keep = false;
-    if (c->state != SENDING)
+    if (c->state != SENDING && (c->state != BUSY || is_waiting(c)))
         http_drop(c);
 }
 
@@ -435,6 +450,8 @@ read_some(struct http_conn *c)
         take_head(c);
     else if (c->state == BODY)
         take_body(c);
+    else if (is_waiting(c) && room(c) == 0)
+        http_drop(c);
 }
 
 static void
@@ -487,26 +504,74 @@ turn_away(int fd)
         junk[0] = '\0';
 }
 
+static void settle(void *ctx);
+
+/* Whether there is room for a stranger, if at the cost of another one. */
+static bool
+make_room(struct http *s)
+{
+    struct http_conn *c, *worst = NULL;
+    unsigned i, n = 0;
+
+    for (i = 0; i < s->counts.open; i++) {
+        c = s->conn[i];
+        n += !c->known;
+        if (c->known || c->state == BUSY || c->state == STREAM)
+            continue;
+        if (worst == NULL || c->since_ms < worst->since_ms ||
+            (c->since_ms == worst->since_ms && c->nth < worst->nth))
+            worst = c;
+    }
+    if (worst != NULL && (s->counts.open == s->limit ||
+                          n >= s->limit - s->limit / RESERVED)) {
+        http_drop(worst);
+        s->counts.refused++;
+        settle(s); /* invariant 1: the loop has called us */
+    }
+    return s->counts.open < s->limit;
+}
+
+/* A client whose machine or network is gone does not say so. A Unix socket
+   has none of these. */
+static void
+prepare_tcp(int fd)
+{
+    static const struct {
+        int level, name, value;
+    } opts[] = {
+        {IPPROTO_TCP, TCP_NODELAY, 1},
+        {SOL_SOCKET, SO_KEEPALIVE, 1},
+#ifdef TCP_KEEPIDLE
+        {IPPROTO_TCP, TCP_KEEPIDLE, KEEP_IDLE_S},
+        {IPPROTO_TCP, TCP_KEEPINTVL, KEEP_ASK_S},
+        {IPPROTO_TCP, TCP_KEEPCNT, KEEP_ASKS},
+#endif
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof opts / sizeof *opts; i++)
+        setsockopt(fd, opts[i].level, opts[i].name, &opts[i].value,
+                   sizeof opts[i].value);
+}
+
 /* Takes fd into the table, or not. */
 static bool
 admit(struct http *s, int fd)
 {
     struct http_conn *c;
-    int on = 1;
 
-    if (s->counts.open == s->limit ||
-        (c = calloc(1, sizeof *c)) == NULL)
+    if (!make_room(s) || (c = calloc(1, sizeof *c)) == NULL)
         return false;
     if (loop_watch(s->loop, fd, LOOP_READ, on_ready, c) < 0) {
         free(c);
         return false;
     }
-    /* A Unix socket has no such thing. */
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    prepare_tcp(fd);
     c->server = s;
     c->fd = fd;
     c->minor = 1;
     c->events = LOOP_READ;
+    c->nth = s->counts.accepted;
     c->slot = s->counts.open;
     s->conn[s->counts.open++] = c;
     s->counts.accepted++;
@@ -603,7 +668,8 @@ slim(struct http_conn *c)
     }
 }
 
-/* Looks whether c has had its time. */
+/* Looks whether c has had its time. To who has sent nothing, nothing is
+   said. */
 static void
 check_time(struct http_conn *c)
 {
@@ -611,9 +677,10 @@ check_time(struct http_conn *c)
     bool begun = c->state == BODY ||
                  (c->state == HEAD && c->in.len > c->pos);
     /* By state; what is not here has all the time there is. */
-    static const int64_t limits[DEAD + 1] = {
-        [HEAD] = HTTP_IDLE_MS, [STREAM] = HTTP_WRITE_MS,
-        [SENDING] = HTTP_WRITE_MS, [LINGER] = LINGER_MS
+    const int64_t limits[DEAD + 1] = {
+        [HEAD] = c->known ? HTTP_IDLE_MS : HTTP_REQUEST_MS,
+        [STREAM] = HTTP_WRITE_MS, [SENDING] = HTTP_WRITE_MS,
+        [LINGER] = LINGER_MS
     };
 
     if (quiet >= SWEEP_MS)
@@ -659,18 +726,38 @@ http_body(const struct http_conn *c)
 }
 
 void
+http_know(struct http_conn *c)
+{
+    c->known = true;
+}
+
+/* Gives back what is behind c->pos, or in front of it. */
+static void
+repack(struct http_conn *c)
+{
+    struct buf rest = {0};
+
+    buf_put(&rest, c->in.p + c->pos, c->in.len - c->pos);
+    buf_fini(&c->in);
+    c->in = rest;
+    c->pos = 0;
+    if (rest.err != 0)
+        http_drop(c);
+}
+
+void
 http_forget(struct http_conn *c)
 {
-    if (c->state != STREAM)
+    if ((c->state != STREAM && c->state != BUSY) || c->head == NULL)
         return;
     c->pos += c->head_len + c->body_len + c->gap;
     c->head_len = c->body_len = c->gap = 0;
     free(c->head);
     c->head = NULL;
-    if (c->pos == c->in.len) {
-        buf_fini(&c->in);
-        c->pos = 0;
-    }
+    if (c->eof || room(c) == 0)
+        http_drop(c);
+    else
+        repack(c);
     http_update(c);
 }
 

@@ -9,8 +9,9 @@
 #include "loop.h"
 
 #define HTTP_CONNECTIONS 256              /* unless told otherwise */
-#define HTTP_REQUEST_MS 10000             /* for a head, and for a body */
-#define HTTP_IDLE_MS 60000                /* between requests */
+#define HTTP_REQUEST_MS 10000             /* to begin, for a head, a body */
+#define HTTP_MAX_BEHIND ((size_t)8 * 1024) /* bytes sent during a long wait */
+#define HTTP_IDLE_MS 60000                /* between requests of the known */
 #define HTTP_WRITE_MS 30000               /* without progress of a reply */
 #define HTTP_PING_MS 15000                /* of silence on a stream */
 #define HTTP_MAX_UNSENT ((size_t)1024 * 1024)       /* of one stream */
@@ -70,8 +71,13 @@ void http_count(const struct http *s, struct http_counts *out);
    shown may move while the body comes, so nothing of it is to be kept. */
 const struct http_head *http_request(const struct http_conn *c);
 struct str http_body(const struct http_conn *c);
-/* For a stream that goes on for long: its request is not looked at any more.
-   It gives the memory back; head is NULL then and the body empty. */
+/* Its client is no stranger. Strangers have three quarters of the connections,
+   and lose theirs, the quietest first, when somebody else comes. */
+void http_know(struct http_conn *c);
+/* For a reply that takes long, begun or not: its request is not looked at any
+   more. It gives the memory back; head is NULL then and the body empty. From
+   here on a client that closes is gone, even if only for writing: until then
+   it gets its reply. So is one that sends HTTP_MAX_BEHIND bytes more. */
 void http_forget(struct http_conn *c);
 /* One pointer of the handler's, kept with the connection over its requests;
    NULL at first. */

@@ -35,11 +35,13 @@ struct http_conn {
     size_t held;             /* invariant 4 */
     int64_t since_ms;        /* of the state, or of the last progress */
     unsigned slot;           /* in the table */
+    uint64_t nth;            /* of all that were accepted */
     int fd;
     enum state state;
     int minor;               /* of the request */
     int events;              /* what fd is watched for */
     bool queued;
+    bool known;              /* http_know */
     bool is_head;            /* of method */
     bool keep;               /* the connection, after this reply */
     bool refused;            /* the request was not read whole */

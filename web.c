@@ -835,8 +835,11 @@ on_head(void *ctx, struct http_conn *c)
     }
     if ((status = find_route(k, h, fields)) == 0 &&
         (status = find_token(k, h)) == 0 &&
-        (status = judge_types(k, h)) == 0)
+        (status = judge_types(k, h)) == 0) {
+        if (w->tokens == NULL || !(k->route->wants & FREE))
+            http_know(c);
         return;
+    }
     if (status == 503)
         unavailable(k);
     else

@@ -174,6 +174,8 @@ on_request(void *ctx, struct http_conn *c)
         reply_size(c);
     } else if (str_is(h->path, "/later")) {
         toy.later[toy.n++] = c;
+        if (toy.forget)
+            http_forget(c);
     } else if (str_is(h->path, "/stream")) {
         http_stream(c, NULL);
         if (toy.forget)
@@ -181,8 +183,10 @@ on_request(void *ctx, struct http_conn *c)
         if (http_is_stream(c))
             toy.later[toy.n++] = c;
     } else {
-        CHECK(str_is(h->path, "/echo") &&
-              str_is(http_field_of(h, "host"), "x"));
+        CHECK(str_is(h->path, "/echo") || str_is(h->path, "/know"));
+        CHECK(str_is(http_field_of(h, "host"), "x"));
+        if (str_is(h->path, "/know"))
+            http_know(c);
         http_reply(c, 200, "X-Toy: 1\r\n", "text/plain", http_body(c));
     }
     toy.inside--;
@@ -405,6 +409,18 @@ forget_heard(struct client *k)
 #define GET(path) "GET " path " HTTP/1.1\r\nHost: x\r\n\r\n"
 #define POST(len, body) \
     "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: " len "\r\n\r\n" body
+
+/* One whose client has shown who it is. */
+static inline struct client
+join_known(void)
+{
+    struct client k = join();
+
+    say(&k, GET("/know"));
+    CHECK(hears(&k, "Length: 0\r\n\r\n"));
+    k.len = 0;
+    return k;
+}
 
 static inline struct client
 join_stream(void)

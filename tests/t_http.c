@@ -444,17 +444,17 @@ test_lost_clients_are_noticed(void)
     struct client waits, stream, reset, behind;
 
     open_toy();
-    waits = join();
-    say(&waits, GET("/later"));
     stream = join_stream();
     toy.forget = true;
+    waits = join();
+    say(&waits, GET("/later"));
     reset = join_stream();
     behind = join();
     say(&behind, GET("/later") GET("/echo")); /* with something unread */
     turn(2);
     CHECK(toy.n == 4);
     leave(&waits);
-    turn(2);
+    pass(LOOP_IDLE_MS + 1);
     CHECK(toy.closed == 1 && toy.n == 3);
     setsockopt(reset.fd, SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
     leave(&stream);
@@ -462,8 +462,131 @@ test_lost_clients_are_noticed(void)
     pass(LOOP_IDLE_MS + 1);
     CHECK(toy.closed == 3);
     leave(&behind);
-    turn(2);
+    pass(LOOP_IDLE_MS + 1);
     CHECK(toy.closed == 4 && counts().open == 0 && counts().held == 0);
+    close_toy();
+}
+
+/* Who sends no more may read on, but nobody waits long for it. */
+static void
+test_half_closed_clients(void)
+{
+    struct client soon, late, both;
+
+    open_toy();
+    soon = join();
+    say(&soon, GET("/later"));
+    shutdown(soon.fd, SHUT_WR);
+    both = join();
+    say(&both, GET("/later"));
+    shutdown(both.fd, SHUT_WR);
+    turn(3);
+    CHECK(toy.n == 2 && toy.closed == 0);
+    http_reply(toy.later[0], 200, NULL, NULL, STR("soon"));
+    drop_later(toy.later[0]);
+    CHECK(hears(&soon, "\r\n\r\nsoon") && hears_end(&soon));
+    http_forget(toy.later[0]);
+    CHECK(hears_end(&both) && both.len == 0);
+    toy.forget = true;
+    late = join();
+    say(&late, GET("/later"));
+    shutdown(late.fd, SHUT_WR);
+    pass(LOOP_IDLE_MS + 1);
+    CHECK(hears_end(&late) && late.len == 0 && toy.closed == 3);
+    leave(&soon);
+    leave(&late);
+    leave(&both);
+    close_toy();
+}
+
+/* What comes during a long wait is kept, up to a limit, and then so far read
+   that the end shows, whatever the budget says. */
+static void
+test_what_comes_during_a_wait(void)
+{
+    struct client kept, gone, much;
+    char more[HTTP_MAX_BEHIND];
+    int i;
+
+    memset(more, 'x', sizeof more);
+    open_toy();
+    toy.forget = true;
+    kept = join();
+    gone = join();
+    much = join();
+    say(&kept, GET("/later"));
+    say(&gone, GET("/stream"));
+    say(&much, GET("/later"));
+    for (i = 0; i < 150; i++)
+        say(&kept, GET("/echo"));
+    say_n(&gone, more, sizeof more - 1);
+    say_n(&much, more, sizeof more - 1);
+    pass(2 * LOOP_IDLE_MS);
+    CHECK(toy.n == 3 && toy.closed == 0);
+    say(&much, "x");
+    leave(&gone);
+    pass(2 * LOOP_IDLE_MS);
+    CHECK(toy.n == 1 && toy.closed == 2);
+    http_reply(toy.later[0], 200, NULL, NULL, STR_NONE);
+    drop_later(toy.later[0]);
+    for (i = 0; i < PATIENCE && toy.requests < 153; i++)
+        turn(1);
+    turn(1);
+    hear(&kept);
+    CHECK(times(kept.got, "HTTP/1.1 200") == 151);
+    leave(&kept);
+    leave(&much);
+    close_toy();
+}
+
+/* What is left of a large request is not its memory. */
+static void
+test_a_wait_gives_memory_back(void)
+{
+    char *body = calloc(1, MIB);
+    struct client k;
+
+    open_toy();
+    toy.forget = true;
+    k = join();
+    say(&k, "POST /later HTTP/1.1\r\nHost: x\r\nContent-Length: 1048576"
+            "\r\n\r\n");
+    say_n(&k, body, MIB);
+    say(&k, GET("/echo"));
+    pass(LOOP_IDLE_MS + 1);
+    CHECK(toy.n == 1 && counts().held > 0 && counts().held < 8192);
+    leave(&k);
+    close_toy();
+    free(body);
+}
+
+/* A machine that is switched off does not say so. */
+static void
+test_tcp_asks_who_is_there(void)
+{
+    struct sockaddr_in a, b;
+    socklen_t len = sizeof a;
+    struct client k;
+    int fd, on = 0, found = 0;
+
+    open_toy();
+    k = join();
+    turn(2);
+    CHECK(getsockname(k.fd, (struct sockaddr *)&a, &len) == 0);
+    for (fd = 3; fd < CLIENT_FDS && found == 0; fd++) {
+        len = sizeof b;
+        if (getpeername(fd, (struct sockaddr *)&b, &len) != 0 ||
+            b.sin_port != a.sin_port)
+            continue;
+        found = fd;
+        len = sizeof on;
+        CHECK(getsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, &len) == 0 && on);
+        len = sizeof on;
+        CHECK(getsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &on, &len) == 0 &&
+              on <= 120);
+    }
+    CHECK(found > 0);
+    leave(&k);
     close_toy();
 }
 
@@ -514,8 +637,8 @@ test_too_many_connections(void)
     struct client a, b, c;
 
     open_with((struct http_options){.fd = -1, .connections = 2});
-    a = join();
-    b = join();
+    a = join_known();
+    b = join_known();
     c = join();
     say(&c, GET("/echo"));
     CHECK(hears_end(&c) && counts().refused == 1 && counts().open == 2);
@@ -533,6 +656,57 @@ test_too_many_connections(void)
     close_toy();
 }
 
+/* Who says nothing keeps nobody out: the quietest stranger goes, and never
+   one who is known or waits for a reply. */
+static void
+test_strangers_make_way(void)
+{
+    struct client known[3], waits, k[8], begun, last;
+    unsigned i;
+
+    open_with((struct http_options){.fd = -1, .connections = 12});
+    known[0] = join_known();
+    waits = join();
+    say(&waits, GET("/later"));
+    turn(1);
+    for (i = 0; i < 8; i++) {
+        k[i] = join();
+        turn(1);
+        sys.ms++;
+    }
+    CHECK(counts().open == 10 && counts().refused == 0);
+    say(&k[0], "GET /ec"); /* so it is not the quietest any more */
+    known[1] = join_known(); /* a quarter of the room is for these */
+    CHECK(hears_end(&k[1]) && k[1].len == 0 && counts().open == 10);
+    known[2] = join_known();
+    CHECK(counts().refused == 1 && counts().open == 11);
+    sys.ms++;
+    begun = join();
+    say(&begun, "GET /echo HTTP/1.1\r\n");
+    CHECK(counts().refused == 1 && counts().open == 12);
+    last = join();
+    say(&last, GET("/echo"));
+    CHECK(hears(&last, "Length: 0\r\n\r\n") && hears_end(&k[2]));
+    CHECK(counts().refused == 2 && counts().open == 12);
+    say(&k[0], "ho HTTP/1.1\r\nHost: x\r\n\r\n");
+    say(&begun, "Host: x\r\n\r\n");
+    CHECK(hears(&k[0], " 200 OK") && hears(&begun, " 200 OK"));
+    for (i = 0; i < 3; i++) {
+        say(&known[i], GET("/echo"));
+        CHECK(hears(&known[i], " 200 OK"));
+        leave(&known[i]);
+    }
+    http_reply(toy.later[0], 200, NULL, NULL, STR("late"));
+    drop_later(toy.later[0]);
+    CHECK(hears(&waits, "\r\n\r\nlate"));
+    for (i = 0; i < 8; i++)
+        leave(&k[i]);
+    leave(&waits);
+    leave(&begun);
+    leave(&last);
+    close_toy();
+}
+
 static void
 test_few_descriptors(void)
 {
@@ -546,7 +720,7 @@ test_few_descriptors(void)
         k[i] = join();
         turn(1);
     }
-    CHECK(counts().open == 8 && counts().refused == 4);
+    CHECK(counts().open == 6 && counts().refused == 6);
     for (i = 0; i < 12; i++)
         leave(&k[i]);
     close_toy();
@@ -631,8 +805,13 @@ main(void)
     test_stalled_stream_is_dropped();
     test_large_event_to_a_good_reader();
     test_lost_clients_are_noticed();
+    test_half_closed_clients();
+    test_what_comes_during_a_wait();
+    test_a_wait_gives_memory_back();
+    test_tcp_asks_who_is_there();
     test_idle_streams_cost_nothing();
     test_too_many_connections();
+    test_strangers_make_way();
     test_few_descriptors();
     test_no_descriptor_left();
     test_no_descriptor_left_until_one_closes();

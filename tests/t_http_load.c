@@ -8,10 +8,11 @@
 static void
 test_deadlines(void)
 {
-    struct client quiet, head, body, fine;
+    struct client quiet, known, head, body, fine;
 
     open_toy();
     quiet = join();
+    known = join_known();
     head = join();
     body = join();
     fine = join();
@@ -27,14 +28,17 @@ test_deadlines(void)
     CHECK(hears_end(&head) && hears_end(&body));
     CHECK(strstr(head.got, "HTTP/1.1 408 Request Timeout\r\n") == head.got);
     CHECK(strstr(body.got, "HTTP/1.1 408 ") == body.got);
-    hear(&quiet);
-    CHECK(!quiet.eof);
-    pass(HTTP_IDLE_MS);
     CHECK(hears_end(&quiet) && quiet.len == 0);
+    pass(HTTP_IDLE_MS - HTTP_REQUEST_MS - 5000);
+    hear(&known);
+    CHECK(!known.eof);
+    pass(HTTP_REQUEST_MS + 5000);
+    CHECK(hears_end(&known) && known.len == 0);
     http_reply(toy.later[0], 200, NULL, NULL, STR("late"));
     drop_later(toy.later[0]);
     CHECK(hears(&fine, "\r\n\r\nlate"));
     leave(&quiet);
+    leave(&known);
     leave(&head);
     leave(&body);
     leave(&fine);

@@ -826,6 +826,41 @@ test_tokens(void)
     free(files);
 }
 
+#define SILENT 300 /* more than are served at a time */
+
+/* Without a token nobody keeps those out who have one. */
+static void
+test_strangers_lock_nobody_out(void)
+{
+    char *files = test_tmpdir(), path[400], options[512];
+    struct rig r = {.dir = test_tmpdir()};
+    struct client kept, c, silent[SILENT];
+    int i;
+
+    snprintf(path, sizeof(path), "%s/tokens", files);
+    snprintf(options, sizeof(options), "--http --port 0 --token-file %s",
+             path);
+    write_tokens(path, "alice-0123456789abcdef alice\n");
+    rig_begin(&r, options);
+    kept = dial(r.address);
+    CHECK(fetch(&kept, "GET", "/ready", ALICE, NULL) == 200);
+    for (i = 0; i < SILENT; i++) {
+        silent[i] = dial(r.address);
+        if (i % 2 == 0) /* who has only seen what all may see is none */
+            ask(&silent[i], "GET", "/health", "", NULL);
+    }
+    c = dial(r.address);
+    CHECK(fetch(&c, "GET", "/ready", ALICE, NULL) == 200);
+    CHECK(fetch(&kept, "GET", "/ready", ALICE, NULL) == 200);
+    CHECK(!receive(&silent[1]));
+    for (i = 0; i < SILENT; i++)
+        hang_up(&silent[i]);
+    hang_up(&c);
+    hang_up(&kept);
+    rig_end(&r);
+    free(files);
+}
+
 /* ---- the SSE transport ---- */
 
 struct legacy {
@@ -1254,6 +1289,7 @@ main(int argc, char **argv)
     test_a_reader_leaves_no_trace();
     test_the_page();
     test_tokens();
+    test_strangers_lock_nobody_out();
     test_the_sse_transport();
     test_listens();
     fixture = argc > 2 ? argv[2] : NULL;
