@@ -489,33 +489,39 @@ arena_size(const struct arena *a)
 
 /* ---- buf ---- */
 
+void
+buf_reserve(struct buf *b, size_t cap)
+{
+    char *p = b->err == 0 && cap > b->cap ? realloc(b->p, cap) : NULL;
+
+    if (p != NULL) {
+        b->p = p;
+        b->cap = cap;
+    } else if (cap > b->cap) {
+        b->err = ERR_NOMEM;
+    }
+}
+
 char *
 buf_room(struct buf *b, size_t n)
 {
     size_t cap = b->cap < BUF_MIN ? BUF_MIN : b->cap;
-    char *p;
 
     if (b->err != 0)
         return NULL;
     if (b->p != NULL && n <= b->cap - b->len)
         return b->p + b->len;
-    if (n > SIZE_MAX - b->len)
-        goto nomem;
     /* Doubling keeps many small writes linear; one large write gets what it
        asks for and no more. */
     if (cap < b->len + n)
         cap = cap <= SIZE_MAX / 2 ? cap * 2 : SIZE_MAX;
     if (cap < b->len + n)
         cap = b->len + n;
-    p = realloc(b->p, cap);
-    if (p == NULL)
-        goto nomem;
-    b->p = p;
-    b->cap = cap;
-    return b->p + b->len;
-nomem:
-    b->err = ERR_NOMEM;
-    return NULL;
+    if (n <= SIZE_MAX - b->len)
+        buf_reserve(b, cap);
+    else
+        b->err = ERR_NOMEM;
+    return b->err == 0 ? b->p + b->len : NULL;
 }
 
 void

@@ -112,6 +112,8 @@ void buf_printf(struct buf *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* Room for n more bytes behind len, or NULL; the caller then adds to len. */
 char *buf_room(struct buf *b, size_t n);
+/* Makes room for cap bytes in all, and for no more, where there is less. */
+void buf_reserve(struct buf *b, size_t cap);
 /* Drops the first n bytes. */
 void buf_consume(struct buf *b, size_t n);
 struct str buf_view(const struct buf *b);

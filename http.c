@@ -16,9 +16,10 @@
    3. Between request and the end of the reply in.p does not move, and nothing
       before in.len changes: reading goes on in what room is left, and without
       any it stops.
-   4. server->held is the sum of all held, each what its buffers hold. Reading
-      never takes it over HTTP_BUDGET but by SMALL for each connection, and by
-      HTTP_MAX_BODY for one; output that does costs the slowest stream.
+   4. server->held is the sum of all held, each the memory of its buffers.
+      Reading never takes it over HTTP_BUDGET but by SMALL for each connection,
+      and by what one whole request needs; output that does costs the slowest
+      stream.
    5. An idle connection has no buffers and no head.
    6. While a reply takes long, see http_forget, what comes is read whatever
       the budget says, as nothing else shows that the client is gone. */
@@ -39,7 +40,7 @@
 #define READ_LEN ((size_t)4096)
 #define BODY_READ ((size_t)64 * 1024)
 #define SPARE ((size_t)256) /* invariant 3: so that a loss is noticed */
-#define SMALL ((size_t)8 * 1024)
+#define SMALL ((size_t)12 * 1024)
 #define KEEP ((size_t)16 * 1024) /* of a buffer between two requests */
 #define ACCEPTS 32               /* in one turn */
 #define OTHER_FDS 16             /* that are no connections */
@@ -140,7 +141,7 @@ void
 http_account(struct http_conn *c)
 {
     struct http *s = c->server;
-    size_t held = c->in.len - c->pos + unsent(c);
+    size_t held = c->in.cap + c->out.cap;
 
     s->counts.held += held - c->held;
     c->held = held;
@@ -158,11 +159,33 @@ is_waiting(const struct http_conn *c)
     return (c->state == STREAM || c->state == BUSY) && c->head == NULL;
 }
 
+/* How much larger `in` has to be for n bytes more: twice, so that its bytes
+   are not copied often, but not past the end of a body. */
+static size_t
+growth(const struct http_conn *c, size_t n)
+{
+    size_t used = c->in.len - (c->state == HEAD ? c->pos : 0);
+    size_t cap = 2 * c->in.cap, whole;
+
+    if (n <= c->in.cap - used)
+        return 0;
+    if (c->state == BODY) {
+        whole = c->pos + c->head_len + SPARE +
+                (c->head->chunked ? HTTP_MAX_BODY + BODY_READ
+                                  : c->head->content_length);
+        if (cap > whole)
+            cap = whole;
+    }
+    if (cap < used + n)
+        cap = used + n;
+    return cap - c->in.cap;
+}
+
 /* How many bytes may be read now. */
 static size_t
 room(struct http_conn *c)
 {
-    size_t have = c->in.len - c->pos, n = READ_LEN;
+    size_t have = c->in.len - c->pos, n = READ_LEN, more;
 
     if (c->state == LINGER)
         return n;
@@ -182,7 +205,9 @@ room(struct http_conn *c)
             return c->in.cap - c->in.len;
         return have < READ_LEN ? READ_LEN - have : 0;
     }
-    if (c->held <= SMALL || c->server->counts.held + n <= HTTP_BUDGET)
+    more = growth(c, n + SPARE);
+    if (more == 0 || c->held + more <= SMALL ||
+        c->server->counts.held + more <= HTTP_BUDGET)
         return n;
     /* Where many have sent a part, one at a time goes on, or none would. */
     if (c->state == BODY && c->server->first == NULL)
@@ -421,9 +446,8 @@ static void
 read_some(struct http_conn *c)
 {
     bool fixed = c->state != HEAD && c->state != BODY; /* invariant 3 */
-    size_t n = room(c), need = fixed ? n : n + SPARE;
+    size_t n = room(c), more;
     ssize_t got;
-    char *to;
 
     if (n == 0)
         return;
@@ -431,13 +455,14 @@ read_some(struct http_conn *c)
         buf_consume(&c->in, c->pos);
         c->pos = 0;
     }
-    c->moved |= need > c->in.cap - c->in.len;
-    to = buf_room(&c->in, need);
-    if (to == NULL) {
+    more = growth(c, fixed ? n : n + SPARE);
+    c->moved |= more > 0;
+    buf_reserve(&c->in, c->in.cap + more);
+    if (c->in.err != 0) {
         http_drop(c);
         return;
     }
-    got = read(c->fd, to, n);
+    got = read(c->fd, c->in.p + c->in.len, n);
     if (got <= 0) {
         note_end(c, got);
         return;
@@ -623,6 +648,20 @@ bury(struct http_conn *c)
     listen_again(s);
 }
 
+/* Gives back what is behind c->pos, or in front of it. */
+static void
+repack(struct http_conn *c)
+{
+    struct buf rest = {0};
+
+    buf_put(&rest, c->in.p + c->pos, c->in.len - c->pos);
+    buf_fini(&c->in);
+    c->in = rest;
+    c->pos = 0;
+    if (rest.err != 0)
+        http_drop(c);
+}
+
 /* Does what replies left to do, and lets the starved read again. */
 static void
 settle(void *ctx)
@@ -641,9 +680,11 @@ settle(void *ctx)
         http_flush(c);
         if (c->in.len == c->pos &&
             (c->state == HEAD || c->state == LINGER)) {
-            buf_reset(&c->in, KEEP);
+            buf_reset(&c->in, c->state == HEAD ? KEEP : 0);
             c->pos = 0;
         } else if (c->state == HEAD) {
+            if (c->in.cap > KEEP && c->in.len - c->pos < c->in.cap / 4)
+                repack(c);
             take_head(c);
         }
         http_update(c);
@@ -665,6 +706,7 @@ slim(struct http_conn *c)
         c->pos = 0;
         free(c->head);
         c->head = NULL;
+        http_account(c);
     }
 }
 
@@ -729,20 +771,6 @@ void
 http_know(struct http_conn *c)
 {
     c->known = true;
-}
-
-/* Gives back what is behind c->pos, or in front of it. */
-static void
-repack(struct http_conn *c)
-{
-    struct buf rest = {0};
-
-    buf_put(&rest, c->in.p + c->pos, c->in.len - c->pos);
-    buf_fini(&c->in);
-    c->in = rest;
-    c->pos = 0;
-    if (rest.err != 0)
-        http_drop(c);
 }
 
 void

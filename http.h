@@ -61,7 +61,7 @@ const char *http_address(const struct http *s);
 struct http_counts {
     uint64_t accepted, refused, requests, bytes_in, bytes_out;
     unsigned open, streams;
-    size_t held; /* bytes of the budget in use */
+    size_t held; /* bytes of the budget in use: what buffers have room for */
 };
 void http_count(const struct http *s, struct http_counts *out);
 

@@ -32,7 +32,7 @@ struct http_conn {
     size_t head_len, body_len;
     size_t gap;              /* bytes that its chunks left behind the body */
     size_t sent;             /* bytes of out that are written */
-    size_t held;             /* invariant 4 */
+    size_t held;             /* room that in and out have: invariant 4 */
     int64_t since_ms;        /* of the state, or of the last progress */
     unsigned slot;           /* in the table */
     uint64_t nth;            /* of all that were accepted */

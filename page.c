@@ -1,7 +1,7 @@
 /* page - the page for people, board.html, packed into the binary by the build.
 
-   Browsers take it as it is packed. It is unpacked (RFC 1951) for whoever does
-   not, for hosts of MCP Apps, which are given text, and once at the start, for
+   Browsers take it as it is packed. It is unpacked (RFC 1951) once, and kept:
+   for whoever does not, for hosts of MCP Apps, which are given text, and for
    the digests of its script and its style: nothing else runs in it, whatever
    may get into it.
 
@@ -14,6 +14,7 @@
 #include "sha256.h"
 #include "text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const uint8_t packed[] = {
@@ -163,18 +164,14 @@ unpack_block(struct unpack *u, const struct code *literals,
     }
 }
 
-int
-page_text(struct arena *a, struct str *out)
+/* Unpacks all of it to p, which has room for len bytes. */
+static void
+unpack(uint8_t *p, size_t len)
 {
-    size_t len = number_at(packed + N_PACKED - 4);
-    struct unpack u = {.in = packed + HEAD_LEN};
+    struct unpack u = {.in = packed + HEAD_LEN, .out = p};
     struct code literals, distances;
     unsigned last, kind;
-    char *p = arena_alloc(a, len);
 
-    if (p == NULL)
-        return ERR_NOMEM;
-    u.out = (uint8_t *)p;
     do {
         last = take(&u, 1);
         kind = take(&u, 2);
@@ -183,10 +180,24 @@ page_text(struct arena *a, struct str *out)
             fixed_codes(&literals, &distances);
         else
             read_codes(&u, &literals, &distances);
-        unpack_block(&u, &literals, &distances, (uint8_t *)p + len);
+        unpack_block(&u, &literals, &distances, p + len);
     } while (!last);
-    ASSERT(u.out == (uint8_t *)p + len);
-    *out = (struct str){p, len};
+    ASSERT(u.out == p + len);
+}
+
+int
+page_text(struct str *out)
+{
+    static char *text;
+    size_t len = number_at(packed + N_PACKED - 4);
+
+    if (text == NULL) {
+        if ((text = malloc(len + 1)) == NULL)
+            return ERR_NOMEM;
+        unpack((uint8_t *)text, len);
+        text[len] = '\0';
+    }
+    *out = (struct str){text, len};
     return 0;
 }
 
@@ -219,11 +230,10 @@ page_tag(char out[16])
 void
 page_put_fields(struct buf *b)
 {
-    struct arena a = {0};
     struct str page;
     char tag[16];
 
-    if (page_text(&a, &page) != 0 || (page = arena_str(&a, page)).p == NULL) {
+    if (page_text(&page) != 0) {
         b->err = ERR_NOMEM;
     } else {
         page_tag(tag);
@@ -237,5 +247,4 @@ page_put_fields(struct buf *b)
                    "Cache-Control: no-cache\r\nVary: Accept-Encoding\r\n"
                    "ETag: %s\r\n", tag);
     }
-    arena_fini(&a);
 }

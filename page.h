@@ -7,8 +7,9 @@
 
 /* The page as gzip has it (RFC 1952). */
 struct str page_packed(void);
-/* The page itself, memory in a. 0 or ERR_NOMEM. */
-int page_text(struct arena *a, struct str *out);
+/* The page itself, NUL-terminated, for as long as the process lives. 0 or
+   ERR_NOMEM. */
+int page_text(struct str *out);
 /* Appends the fields of HTTP that go with it, each ended by CRLF: what a
    browser may do with it, its ETag, how long it is kept. */
 void page_put_fields(struct buf *b);

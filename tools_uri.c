@@ -245,7 +245,7 @@ static int
 read_page(struct mcp_call *c, struct str uri)
 {
     struct str page;
-    int rc = page_text(c->arena, &page);
+    int rc = page_text(&page);
 
     if (rc == 0)
         put_text(c, uri, "text/html;profile=mcp-app", page);

@@ -695,17 +695,15 @@ run_page(struct link *k)
 {
     struct str body = page_packed();
     const char *fields = k->web->page.p, *type = "text/html; charset=utf-8";
-    struct arena a = {0};
 
     if (has_page(k))
         reply(k, 304, fields + PACKED_LEN, NULL, STR_NONE);
     else if (http_accepts_coding(http_request(k->c), "gzip"))
         reply(k, 200, fields, type, body);
-    else if (page_text(&a, &body) == 0)
+    else if (page_text(&body) == 0)
         reply(k, 200, fields + PACKED_LEN, type, body);
     else
         unavailable(k);
-    arena_fini(&a);
 }
 
 /* ---- judging a head ---- */
