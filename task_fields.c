@@ -771,6 +771,12 @@ take(struct parse *p, enum task_tool tool, const struct row *r,
     p->top = r;
     *out = STR_NONE;
     if (is_null(r, t)) {
+        /* Who meant to say who he is would act as nobody. Prompts fill in
+           what is not given. */
+        if (r == &rows[ARG_AGENT] && t->type == JSON_STRING &&
+            !(PROMPTS & 1u << tool))
+            return refuse(p, ERR_INVALID, "must not be empty: give your "
+                          "name, or leave it out");
         if (tool != TOOL_UPDATE || r - rows >= TASK_N_FIELDS)
             return 0;
         if (r->flags & FIXED)

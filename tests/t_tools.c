@@ -327,6 +327,8 @@ static const struct {
     {"create_task", "{'title':''}", "invalid_argument"},
     {"create_task", "{'title':['t']}", "invalid_argument"},
     {"create_task", "{'title':'t','task_id':''}", NULL},
+    {"create_task", "{'title':'t','agent':''}", "invalid_argument"},
+    {"create_task", "{'title':'t','agent':null}", NULL},
     {"create_task", "{'title':'t','task_id':'a/b'}", "invalid_argument"},
     {"create_task", "{'title':'t','task_id':'../x'}",
      "invalid_argument"},
@@ -345,6 +347,8 @@ static const struct {
     {"update_task", "{'task_id':'a','test_results':[{'command':'c',"
      "'more':1}]}", "invalid_argument"},
     {"update_task", "{'task_id':'a','test_results':['c']}",
+     "invalid_argument"},
+    {"update_task", "{'task_id':'a','agent':'','goal':'g'}",
      "invalid_argument"},
     {"update_task", "{'task_id':'a','dirty':'true'}", NULL},
     {"update_task", "{'task_id':'a','dirty':1}", "invalid_argument"},
