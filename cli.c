@@ -11,7 +11,7 @@
 
    Invariants:
    1. Human output passes cli_safe; --json and export jsonl do not need to,
-      JSON being for programs, but control characters are escaped there too.
+      JSON being for programs, but all control characters are escaped there.
    2. What only reads opens the store for reading only: no lock, no change.
    3. An error is one line on stderr, written by cli_fail. */
 

@@ -185,6 +185,42 @@ align(struct cli *c)
 
 /* ---- writing ---- */
 
+/* How long the DEL or C1 control is that p begins with; 0: there is none. */
+static size_t
+control_len(const char *p, const char *end)
+{
+    if (*p == 0x7f)
+        return 1;
+    return *p == '\xc2' && end - p > 1 && (uint8_t)p[1] >= 0x80 &&
+           (uint8_t)p[1] <= 0x9f ? 2 : 0;
+}
+
+/* JSON has no need to escape these, but a terminal acts on them. There they
+   stand in strings only; in what passed cli_safe there are none. */
+static void
+escape(struct buf *b)
+{
+    struct buf out = {0};
+    const char *p = b->p, *end, *at;
+    size_t n;
+
+    if (b->err || b->len == 0)
+        return;
+    for (at = p, end = p + b->len; at < end; at += n > 0 ? n : 1) {
+        n = control_len(at, end);
+        if (n == 0)
+            continue;
+        buf_put(&out, p, (size_t)(at - p));
+        buf_printf(&out, "\\u%04x", (unsigned)(uint8_t)at[n - 1]);
+        p = at + n;
+    }
+    if (p == b->p)
+        return;
+    buf_put(&out, p, (size_t)(end - p));
+    buf_fini(b);
+    *b = out;
+}
+
 /* 0 or errno. */
 static int
 write_all(int fd, const struct buf *b)
@@ -209,6 +245,7 @@ cli_flush(struct cli *c)
         align(c);
     if (c->out.len > 0)
         cli_progress_end(c);
+    escape(&c->out);
     if (c->out_errno == 0)
         c->out_errno = write_all(STDOUT_FILENO, &c->out);
     buf_reset(&c->out, 2 * DRAIN_AT);
@@ -226,8 +263,10 @@ cli_drain(struct cli *c)
 bool
 cli_say(int fd, struct buf *b)
 {
-    bool ok = write_all(fd, b) == 0;
+    bool ok;
 
+    escape(b);
+    ok = write_all(fd, b) == 0;
     buf_fini(b);
     return ok;
 }

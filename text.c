@@ -194,7 +194,7 @@ text_tell(const char *fmt, ...)
 {
     char line[512];
     va_list ap;
-    size_t n;
+    size_t n, i;
 
     va_start(ap, fmt);
     n = text_vput(line, sizeof line, fmt, ap);
@@ -203,6 +203,11 @@ text_tell(const char *fmt, ...)
         n = sizeof line - 1;
         line[n - 1] = '\n';
     }
+    for (i = 0; i < n; i++) /* what a terminal acts on, C1 as UTF-8 has it */
+        if ((line[i] >= 0 && line[i] < ' ' && line[i] != '\n') ||
+            line[i] == 0x7f ||
+            (i > 0 && line[i - 1] == '\xc2' && (line[i] & 0xe0) == 0x80))
+            line[i] = '?';
     if (write(STDERR_FILENO, line, n) < 0)
         return;
 }

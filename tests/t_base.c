@@ -7,6 +7,7 @@
 #include "guard.h"
 #include "nomem.h"
 #include "test.h"
+#include "../text.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -564,9 +565,27 @@ test_sha256_in_pieces(void)
         }
 }
 
+/* What a line on stderr quotes may come from anywhere. */
+static void
+test_what_is_told_acts_on_no_terminal(void)
+{
+    char said[64] = "";
+    int old = dup(2), p[2];
+
+    CHECK(old >= 0 && pipe(p) == 0 && dup2(p[1], 2) == 2);
+    text_tell("a%sb\n", "\x1b\x7f\xc2\x9b\xc3\x9b");
+    CHECK(dup2(old, 2) == 2);
+    CHECK(read(p[0], said, sizeof(said) - 1) == 9);
+    CHECK(strcmp(said, "a??\xc2?\xc3\x9b" "b\n") == 0);
+    close(old);
+    close(p[0]);
+    close(p[1]);
+}
+
 int
 main(void)
 {
+    test_what_is_told_acts_on_no_terminal();
     test_slices();
     test_sip();
     test_u64();

@@ -245,6 +245,21 @@ for command in 'list' 'show evil' 'history evil' tail 'export --format md'; do
 done
 run 1 show "${esc}[31m"
 lacks err "$esc"
+# DEL and C1, which JSON may hold as they are
+del=$(printf '\177') csi=$(printf '\302\233')
+echo '{"task_id":"worse","title":"a\u007fb\u009b31mc","tags":["\u0080"]}' |
+    "$bin" import - >out
+for command in 'list' 'show worse' 'history worse' tail 'export --format md' \
+    'list --json' 'show worse --json' 'history worse --json' 'tail --json' \
+    'board --json' export; do
+    run 0 $command
+    has out worse
+    lacks out "$del" "$csi" "$(printf '\302\200')"
+done
+run 0 list --json
+has out 'a\u007fb\u009b31mc'
+run 1 show "x${csi}31m" --json
+lacks err "$csi"
 
 begin tail_follows_others_until_nobody_listens
 tasks | "$bin" import - >out
