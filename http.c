@@ -28,8 +28,6 @@
 #include "text.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -46,9 +44,6 @@
 #define OTHER_FDS 16             /* that are no connections */
 #define SWEEP_MS 1000
 #define LINGER_MS 2000
-#define KEEP_IDLE_S 60 /* of silence, before TCP asks whether somebody is there */
-#define KEEP_ASK_S 15  /* between two questions */
-#define KEEP_ASKS 4    /* without an answer: the end */
 #define RESERVED 4 /* one in so many connections, for those who are known */
 
 void
@@ -556,29 +551,6 @@ make_room(struct http *s)
     return s->counts.open < s->limit;
 }
 
-/* A client whose machine or network is gone does not say so. A Unix socket
-   has none of these. */
-static void
-prepare_tcp(int fd)
-{
-    static const struct {
-        int level, name, value;
-    } opts[] = {
-        {IPPROTO_TCP, TCP_NODELAY, 1},
-        {SOL_SOCKET, SO_KEEPALIVE, 1},
-#ifdef TCP_KEEPIDLE
-        {IPPROTO_TCP, TCP_KEEPIDLE, KEEP_IDLE_S},
-        {IPPROTO_TCP, TCP_KEEPINTVL, KEEP_ASK_S},
-        {IPPROTO_TCP, TCP_KEEPCNT, KEEP_ASKS},
-#endif
-    };
-    size_t i;
-
-    for (i = 0; i < sizeof opts / sizeof *opts; i++)
-        setsockopt(fd, opts[i].level, opts[i].name, &opts[i].value,
-                   sizeof opts[i].value);
-}
-
 /* Takes fd into the table, or not. */
 static bool
 admit(struct http *s, int fd)
@@ -591,7 +563,7 @@ admit(struct http *s, int fd)
         free(c);
         return false;
     }
-    prepare_tcp(fd);
+    http_prepare_tcp(fd);
     c->server = s;
     c->fd = fd;
     c->minor = 1;

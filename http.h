@@ -41,6 +41,9 @@ struct http_options {
     unsigned connections; /* 0: HTTP_CONNECTIONS; at most what select can */
 };
 
+/* Whether o says an address that is reached from this machine alone, or none
+   that http_open takes. Nothing is bound. */
+bool http_is_local(const struct http_options *o);
 /* Binds and listens; h must outlive it. A socket file that nobody answers on
    is replaced, mode 0600. ERR_IO or ERR_INVALID, and *why names the address
    and the reason; ERR_NOMEM. */

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -22,6 +23,9 @@
 #include <unistd.h>
 
 #define BACKLOG 1024
+#define KEEP_IDLE_S 60 /* of silence, then TCP asks whether somebody is there */
+#define KEEP_ASK_S 15  /* between two questions */
+#define KEEP_ASKS 4    /* without an answer: the end */
 
 union address {
     struct sockaddr sa;
@@ -35,6 +39,27 @@ http_prepare_fd(int fd)
 {
     return fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 &&
            fcntl(fd, F_SETFL, O_NONBLOCK) == 0;
+}
+
+void
+http_prepare_tcp(int fd)
+{
+    static const struct {
+        int level, name, value;
+    } opts[] = {
+        {IPPROTO_TCP, TCP_NODELAY, 1},
+        {SOL_SOCKET, SO_KEEPALIVE, 1},
+#ifdef TCP_KEEPIDLE
+        {IPPROTO_TCP, TCP_KEEPIDLE, KEEP_IDLE_S},
+        {IPPROTO_TCP, TCP_KEEPINTVL, KEEP_ASK_S},
+        {IPPROTO_TCP, TCP_KEEPCNT, KEEP_ASKS},
+#endif
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof opts / sizeof *opts; i++)
+        setsockopt(fd, opts[i].level, opts[i].name, &opts[i].value,
+                   sizeof opts[i].value);
 }
 
 /* ---- names ---- */
@@ -65,6 +90,35 @@ unix_address(union address *a, const char *path)
     a->un.sun_family = AF_UNIX;
     memcpy(a->un.sun_path, path, n + 1);
     return sizeof a->un;
+}
+
+/* What o says, or 0: no address of ours. */
+static socklen_t
+address_of(const struct http_options *o, union address *a)
+{
+    socklen_t len = sizeof *a;
+
+    memset(a, 0, sizeof *a);
+    if (o->fd < 0)
+        return o->unix_path != NULL ? unix_address(a, o->unix_path)
+                                    : tcp_address(a, o->host, o->port);
+    if (getsockname(o->fd, &a->sa, &len) != 0)
+        return 0;
+    return a->sa.sa_family == AF_INET || a->sa.sa_family == AF_INET6 ||
+           a->sa.sa_family == AF_UNIX ? len : 0;
+}
+
+bool
+http_is_local(const struct http_options *o)
+{
+    union address a;
+
+    if (address_of(o, &a) == 0 || a.sa.sa_family == AF_UNIX)
+        return true;
+    return a.sa.sa_family == AF_INET
+               ? *(const uint8_t *)&a.in.sin_addr == 127
+               : memcmp(&a.in6.sin6_addr, &in6addr_loopback,
+                        sizeof a.in6.sin6_addr) == 0;
 }
 
 /* As RFC 5952 has it, which is how clients write it in Host; inet_ntop would
@@ -192,17 +246,15 @@ http_listen(const struct http_options *o, int *out,
             char address[HTTP_MAX_ADDRESS], char why[256])
 {
     union address a;
-    socklen_t len;
+    socklen_t len = address_of(o, &a);
     int fd = o->fd;
 
-    memset(&a, 0, sizeof a);
     if (fd >= 0) {
-        text_put(why, 256, "descriptor %d: not a listening socket", fd);
-        if (!is_listening(fd) || !http_prepare_fd(fd))
+        text_put(why, 256, "descriptor %d: not a listening socket of TCP or "
+                 "Unix", fd);
+        if (len == 0 || !is_listening(fd) || !http_prepare_fd(fd))
             return ERR_INVALID;
     } else {
-        len = o->unix_path != NULL ? unix_address(&a, o->unix_path)
-                                   : tcp_address(&a, o->host, o->port);
         text_put(why, 256, "%s: not an address, or too long",
                  o->unix_path != NULL ? o->unix_path : o->host);
         if (len == 0)

@@ -748,6 +748,21 @@ find_route(struct link *k, const struct http_head *h, char allow[FIELD_LEN])
     return n > 0 ? 405 : 404;
 }
 
+/* Where it comes from and goes to: as find_route, or 403. What all may see
+   may be linked to. */
+static int
+judge_site(struct link *k, const struct http_head *h, char allow[FIELD_LEN])
+{
+    const struct web *w = k->web;
+    int status;
+
+    if (!web_is_ours(&w->o, http_address(w->http), h))
+        return 403;
+    status = find_route(k, h, allow);
+    return status == 0 && !(k->route->wants & FREE) && web_is_cross_site(h)
+               ? 403 : status;
+}
+
 /* Who asks, where that has to be known: 0, 401 or 503. */
 static int
 find_token(struct link *k, const struct http_head *h)
@@ -827,11 +842,11 @@ on_head(void *ctx, struct http_conn *c)
     }
     buf_reset(&k->id, 0);
     k->legacy = false;
-    if (!web_is_ours(&w->o, http_address(w->http), h)) {
-        say(k, 403, NULL, "this Host or Origin is not allowed\n");
+    if (web_is_ambiguous(h)) {
+        say(k, 400, NULL, "a field that decides stands twice\n");
         return;
     }
-    if ((status = find_route(k, h, fields)) == 0 &&
+    if ((status = judge_site(k, h, fields)) == 0 &&
         (status = find_token(k, h)) == 0 &&
         (status = judge_types(k, h)) == 0) {
         if (w->tokens == NULL || !(k->route->wants & FREE))
@@ -846,6 +861,7 @@ on_head(void *ctx, struct http_conn *c)
             : status == 401 ? "WWW-Authenticate: Bearer\r\n"
                             : NULL,
             status == 401   ? "a token is needed\n"
+            : status == 403 ? "this Host or Origin is not allowed\n"
             : status == 404 ? "there is nothing here\n"
             : status == 405 ? "this method does nothing here\n"
             : status == 406 ? "text/event-stream has to be accepted\n"
@@ -900,14 +916,14 @@ web_open(struct web **out, struct serve *s, struct loop *l,
         err = random_bytes(&w->last_id, sizeof(w->last_id));
     if (err == 0 && o->token_file != NULL)
         err = tokens_load(&w->tokens, o->token_file, why);
-    if (err == 0)
-        err = http_open(&w->http, l, &o->http, &w->handler, why);
-    if (err == 0 && w->tokens == NULL &&
-        !web_is_local(http_address(w->http))) {
+    if (err == 0 && w->tokens == NULL && !http_is_local(&o->http)) {
         text_put(why, 256, "%s: others can reach that, it needs "
-                           "--token-file", http_address(w->http));
+                 "--token-file", o->http.fd < 0 ? o->http.host
+                                                : "the socket passed");
         err = ERR_INVALID;
     }
+    if (err == 0)
+        err = http_open(&w->http, l, &o->http, &w->handler, why);
     if (err < 0) {
         web_close(w);
         return err;

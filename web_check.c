@@ -31,13 +31,6 @@ host_of(const char *address)
     return (struct str){address, (size_t)(colon - address)};
 }
 
-bool
-web_is_local(const char *address)
-{
-    return is_unix(address) || str_starts(str_of(address), "127.") ||
-           str_is(host_of(address), "[::1]");
-}
-
 /* Invariant 1. */
 static bool
 is_name(struct str host, struct str name)
@@ -95,6 +88,20 @@ web_is_ours(const struct web_options *o, const char *address,
          (h->host.p == NULL || !is_allowed(o, address, h->host))))
         return false;
     return origin.p == NULL || is_origin(o, address, origin);
+}
+
+bool
+web_is_cross_site(const struct http_head *h)
+{
+    return str_is(http_field_of(h, "sec-fetch-site"), "cross-site") &&
+           http_field_n(h, "origin") == 0;
+}
+
+bool
+web_is_ambiguous(const struct http_head *h)
+{
+    return http_field_n(h, "authorization") > 1 ||
+           http_field_n(h, "mcp-session-id") > 1;
 }
 
 struct str

@@ -9,12 +9,16 @@
 
 /* ---- web_check.c ---- */
 
-/* Whether an address to listen on is reached from this machine alone. */
-bool web_is_local(const char *address);
 /* Whether Host and Origin are such that a browser's page of somewhere else
    cannot have sent this; address is our own. */
 bool web_is_ours(const struct web_options *o, const char *address,
                  const struct http_head *h);
+/* Whether another site's page has a browser fetch this without saying whose it
+   is, as it does for an image. */
+bool web_is_cross_site(const struct http_head *h);
+/* Whether a field stands twice that says who asks, where or for what: whoever
+   stands in front may have gone by the other one. */
+bool web_is_ambiguous(const struct http_head *h);
 /* The bearer token that came along, or empty. */
 struct str web_bearer(const struct http_head *h);
 

@@ -342,6 +342,12 @@ test_passed_socket(void)
     fails((struct http_options){.fd = fd[0]}, ERR_INVALID, "listening");
     close(fd[0]);
     close(fd[1]);
+    fd[0] = bind_unix(path); /* it listens, but on a network of another kind */
+    unlink(path);
+    sys.name.sin6_family = AF_DECnet;
+    fails((struct http_options){.fd = fd[0]}, ERR_INVALID, "TCP or Unix");
+    sys.name.sin6_family = 0;
+    close(fd[0]);
     open_with((struct http_options){.fd = bind_unix(path)});
     k = join_unix(path);
     say(&k, POST("1", "p"));

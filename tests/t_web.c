@@ -247,6 +247,22 @@ test_routes_and_refusals(void)
         {"POST", "/mcp", TYPES "Origin: http://evil.example.com\r\n", PING,
          403, NULL},
         {"GET", "/sse", "Host: evil.example.com\r\n" STREAM, NULL, 403, NULL},
+        {"GET", "/sse", "Sec-Fetch-Site: cross-site\r\n" STREAM, NULL, 403,
+         NULL},
+        {"GET", "/metrics", "Sec-Fetch-Site: cross-site\r\n", NULL, 403, NULL},
+        {"GET", "/metrics", "Sec-Fetch-Site: cross-site\r\n"
+         "Origin: app://it\r\n", NULL, 200, NULL},
+        {"GET", "/metrics", "Sec-Fetch-Site: same-origin\r\n", NULL, 200,
+         NULL},
+        {"GET", "/", "Sec-Fetch-Site: cross-site\r\n", NULL, 200, NULL},
+        {"GET", "/health", "Host: localhost\r\nHost: localhost\r\n", NULL, 400,
+         NULL},
+        {"GET", "/metrics", "Authorization: Bearer x\r\n"
+         "authorization: Bearer x\r\n", NULL, 400, NULL},
+        {"GET", "/mcp", STREAM "Mcp-Session-Id: x\r\nMcp-Session-Id: x\r\n",
+         NULL, 400, "text/plain"},
+        {"POST", "/mcp", TYPES "Mcp-Session-Id: x\r\nmcp-session-id: y\r\n",
+         PING, 400, "text/plain"},
         {"GET", "/health", "Host: tasks.example.com\r\n", NULL, 200, NULL},
         {"GET", "/health", "Host: tasks.example.com:99\r\n", NULL, 200, NULL},
         {"GET", "/health", "Host: other.example.com:8443\r\n", NULL, 200,
@@ -1224,6 +1240,34 @@ test_refuses_to_start(void)
     }
 }
 
+/* That nobody may come in without a token is said before anything is bound,
+   which could not be: the port is taken. */
+static void
+test_refuses_before_it_listens(void)
+{
+    static const char *const hosts[] = {"0.0.0.0", "::", "::ffff:127.0.0.1",
+                                        "10.255.255.1"};
+    struct sockaddr_in in;
+    socklen_t len = sizeof(in);
+    int fd = listen_on_loopback();
+    size_t i;
+
+    CHECK(getsockname(fd, (struct sockaddr *)&in, &len) == 0);
+    for (i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
+        char *dir = test_tmpdir(), said[256] = "", options[64];
+        struct srv s;
+
+        snprintf(options, sizeof(options), "--host %s --port %u", hosts[i],
+                 ntohs(in.sin_port));
+        s = start(dir, options, PLAIN);
+        CHECK(can(s.err, POLLIN) && read(s.err, said, sizeof(said) - 1) > 0);
+        CHECK(has(said, "--token-file") && has(said, hosts[i]));
+        CHECK(ended(&s) == 2);
+        free(dir);
+    }
+    close(fd);
+}
+
 static void
 test_too_many_passed_sockets(void)
 {
@@ -1301,6 +1345,7 @@ main(int argc, char **argv)
     test_a_unix_socket();
     test_a_passed_socket();
     test_refuses_to_start();
+    test_refuses_before_it_listens();
     test_too_many_passed_sockets();
     test_the_port_of_the_environment();
     return test_end("web");
