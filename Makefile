@@ -37,10 +37,11 @@ endif
 # what else. What is sanitized is never static.
 CODE_pie := -fPIE
 LINK_pie := -static-pie
+PACK_pie := -DSTATIC_PIE
 CODE_musl := -fPIE
 LINK_musl := -static -nostartfiles \
   -Wl,-l:rcrt1.o,-pie,--no-dynamic-linker,-z,text
-PACK_musl := -DPACKED -Wl,-z,pack-relative-relocs,--wrap=__libc_start_main
+PACK_musl := -DSTATIC_PIE -DPACKED -Wl,-z,pack-relative-relocs,--wrap=__libc_start_main
 CODE_static := -fno-pie
 LINK_static := -static
 CODE_shared := $(if $(HARDEN),-fPIE)
@@ -55,6 +56,10 @@ STD := -std=c11 -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 \
   -D_TIME_BITS=64 -I$(B)
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes
 SMALL := -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables
+ifeq ($(notdir $(CC)) $(CFLAGS),musl-gcc -Os) # 3 KB that gcc's -Os leaves
+SMALL += -fno-caller-saves -fno-move-loop-invariants \
+  $(if $(findstring x86_64,$(shell $(CC) -dumpmachine)),-malign-data=abi)
+endif
 ALL_CFLAGS = $(STD) $(WARN) $(CODE_$(WAY)) $(HARD_CFLAGS) $(SMALL) $(CFLAGS)
 ALL_LDFLAGS = $(LINK_$(WAY)) $(HARD_LDFLAGS) -Wl,--gc-sections \
   -Wl,-z,noseparate-code $(LDFLAGS)

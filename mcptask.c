@@ -19,8 +19,9 @@
 #include "tools.h"
 #include "web.h"
 
-#ifdef PACKED
+#ifdef STATIC_PIE
 #include <link.h>
+#include <sys/mman.h>
 #endif
 #include <signal.h>
 #include <stdlib.h>
@@ -403,6 +404,27 @@ __wrap___libc_start_main(int (*fn)(int, char **), int argc, char **argv,
 }
 #endif
 
+/* Has nobody write any more what only relocations had to. glibc does so
+   itself; musl leaves it to the dynamic linker, which is not there. */
+static void
+protect(void)
+{
+#if defined STATIC_PIE && !defined __GLIBC__
+    extern char __ehdr_start[];
+    const ElfW(Ehdr) *e = (const ElfW(Ehdr) *)__ehdr_start;
+    const ElfW(Phdr) *p = (const ElfW(Phdr) *)(__ehdr_start + e->e_phoff);
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from, to;
+    unsigned i;
+
+    for (i = 0; i < e->e_phnum; i++) {
+        from = ((uintptr_t)__ehdr_start + p[i].p_vaddr) & -page;
+        to = ((uintptr_t)__ehdr_start + p[i].p_vaddr + p[i].p_memsz) & -page;
+        if (p[i].p_type == PT_GNU_RELRO && to > from)
+            mprotect((void *)from, to - from, PROT_READ);
+    }
+#endif
+}
+
 /* ---- main ---- */
 
 static bool
@@ -426,6 +448,7 @@ main(int argc, char **argv)
     sigset_t alarm;
     int exit_code, i;
 
+    protect();
     pipe_fill();
     /* The store sleeps for its lock until this signal comes, even where who
        started us had it blocked; and a limit on the size of files has to be

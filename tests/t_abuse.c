@@ -693,7 +693,7 @@ test_vanishing_clients(void)
     rig_end(&r, "vanishing clients");
 }
 
-#define WAITERS 6
+#define GONERS 6
 #define ROUNDS_TO_NOTICE 20000 /* fewer than their calls have time for */
 
 /* Who waits for long and has sent more behind it is noticed as well when he
@@ -702,7 +702,7 @@ static void
 test_vanishing_waiters(void)
 {
     struct rig r = rig_new("--port 0 --connections 8", 8192);
-    struct client c = dial(r.address), w[WAITERS];
+    struct client c = dial(r.address), w[GONERS];
     struct text call = {0}, head = {0};
     int i, n;
 
@@ -717,13 +717,13 @@ test_vanishing_waiters(void)
          "Content-Type: application/json\r\nAccept: application/json\r\n"
          "Content-Length: %zu\r\n\r\n", call.len);
     add(&head, call.p, call.len);
-    for (i = 0; i < WAITERS; i++) {
+    for (i = 0; i < GONERS; i++) {
         w[i] = dial(r.address);
         send_bytes(&w[i], head.p, head.len);
     }
-    for (n = 0; n < ROUNDS_TO_NOTICE && metric(&c, "mcp_waiting") < WAITERS;)
+    for (n = 0; n < ROUNDS_TO_NOTICE && metric(&c, "mcp_waiting") < GONERS;)
         n++;
-    for (i = 0; i < WAITERS; i++) {
+    for (i = 0; i < GONERS; i++) {
         for (n = 0; n < 120; n++)
             send_bytes(&w[i], GET("/health", ""), strlen(GET("/health", "")));
         hang_up(&w[i]);

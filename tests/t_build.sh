@@ -41,6 +41,17 @@ hardened() { # CC
     has "$dir/elf" 'DYN (' GNU_RELRO BIND_NOW 'NOW PIE'
     lacks "$dir/elf" ' RWE '
     [ "$1" != musl-gcc ] || lacks "$dir/elf" NEEDED INTERP
+    mkfifo "$dir/said"
+    MCP_TASK_BASE_DIR="$dir/store" "$dir/one/mcptask" --port 0 2>"$dir/said" &
+    pid=$!
+    read -r _ <"$dir/said"
+    checks=$((checks + 1))
+    [ ! -r "/proc/$pid/maps" ] ||
+        grep -q 'r--p .*one/mcptask' "/proc/$pid/maps" ||
+        fail "what was relocated can be written: $(cat "/proc/$pid/maps")"
+    kill $pid
+    wait $pid
+    rm "$dir/said"
     for module in json http_parse pipe store; do
         readelf -sW "$dir/one/build/$module.o" >"$dir/symbols"
         has "$dir/symbols" __stack_chk_fail
