@@ -41,7 +41,8 @@ PACK_pie := -DSTATIC_PIE
 CODE_musl := -fPIE
 LINK_musl := -static -nostartfiles \
   -Wl,-l:rcrt1.o,-pie,--no-dynamic-linker,-z,text
-PACK_musl := -DSTATIC_PIE -DPACKED -Wl,-z,pack-relative-relocs,--wrap=__libc_start_main
+PACK_musl := -DSTATIC_PIE -DPACKED \
+  -Wl,-z,pack-relative-relocs,--wrap=__libc_start_main
 CODE_static := -fno-pie
 LINK_static := -static
 CODE_shared := $(if $(HARDEN),-fPIE)
@@ -49,8 +50,8 @@ LINK_shared := $(if $(HARDEN),-pie)
 try = $(shell mkdir -p $(B) && echo 'int main(void){return 0;}' | \
   $(CC) $(CODE_$1) $(LINK_$1) -x c - -o $(B)/static 2>/dev/null && \
   ! grep -q /ld- $(B)/static && echo $1)
-WAY := $(or $(if $(findstring -fsanitize,$(CFLAGS)),shared),$(if $(HARDEN),$(or \
-  $(call try,pie),$(call try,musl))),$(call try,static),shared)
+WAY := $(or $(if $(findstring -fsanitize,$(CFLAGS)),shared),$(if \
+  $(HARDEN),$(or $(call try,pie),$(call try,musl))),$(call try,static),shared)
 Q := $(if $(V),,@)
 STD := -std=c11 -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 \
   -D_TIME_BITS=64 -I$(B)
