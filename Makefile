@@ -65,14 +65,14 @@ ALL_CFLAGS = $(STD) $(WARN) $(CODE_$(WAY)) $(HARD_CFLAGS) $(SMALL) $(CFLAGS)
 ALL_LDFLAGS = $(LINK_$(WAY)) $(HARD_LDFLAGS) -Wl,--gc-sections \
   -Wl,-z,noseparate-code $(LDFLAGS)
 
-SRC := text base json sha256 page file record lock index lost store store_load \
+SRC := text base json sha256 gunzip page file record lock index lost store store_load \
   store_move store_room store_read compact verify task_raw task_atoms \
   task_keys task_fields task_lease task_index task_query task_question \
   task_change task artifact call sign mcp mcp_scan mcp_methods mcp_call \
   mcp_session mcp_listen mcp_defer mcp_tasks mcp_question mcp_hold view tools \
   tools_get tools_uri tools_prompts tools_work tools_wait loop serve pipe \
   http_parse http_listen http_reply http token web_check web_state web env \
-  cli cli_text cli_config cli_work cli_board cli_complete import admin archive \
+  cli cli_text cli_config cli_work cli_board cli_complete cli_help import admin archive \
   doctor
 HDR := $(wildcard *.h)
 OBJ := $(SRC:%=$(B)/%.o)
@@ -91,12 +91,16 @@ $(B)/%.o: %.c $(HDR) Makefile
 $(B)/base.o: STD += -D_DEFAULT_SOURCE
 $(B)/mcptask.o: STD += $(filter -D%,$(PACK_$(WAY)))
 $(B)/page.o: $(B)/page.inc
+$(B)/cli_help.o: $(B)/help.inc
 
 # The page, without what only its readers need.
+PACK = gzip -9n | od -An -v -tu1 | sed 's/[0-9][0-9]*/&,/g'
 $(B)/page.inc: board.html board.sed Makefile
 	@mkdir -p $(B)
-	$(Q)sed -f board.sed board.html | gzip -9n | od -An -v -tu1 | \
-	  sed 's/[0-9][0-9]*/&,/g' >$@
+	$(Q)sed -f board.sed board.html | $(PACK) >$@
+$(B)/help.inc: help.txt Makefile
+	@mkdir -p $(B)
+	$(Q)<$< $(PACK) >$@
 
 include tests/tests.mk
 

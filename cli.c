@@ -794,148 +794,60 @@ static const struct env_opt no_opts[] = {{0}};
 
 const struct cli_command cli_commands[] = {
     {"list", "[OPTION...]", "tasks, newest change first", run_list,
-     "Lists live tasks, one a line.\n"
-     "  -s, --status S[,S...]  of these statuses\n"
-     "  -o, --owner AGENT      owned by AGENT\n"
-     "  -r, --repo PATH        of this repository\n"
-     "  -t, --tag TAG          with this tag\n"
-     "      --parent ID        children of ID\n"
-     "  -q, --query TEXT       TEXT in title, goal, id, tags or resume prompt\n"
-     "      --ready            that can be begun: nothing blocks them\n"
-     "      --stale            in progress, but unchanged for a day\n"
-     "      --needs-input      with a question that nobody has answered\n"
-     "      --calls            not tasks but calls that outlive their "
-     "request:\n"
-     "                         id, status, tool, whose, age, time left, what\n"
-     "                         it waits for, open questions\n"
-     "  -a, --all              also done, failed and cancelled ones\n"
-     "  -n, --limit N          no more than N\n",
      list_opts, 0, 0, READ},
     {"show", "ID", "one task, as a brief for whoever takes over", run_show,
-     "Shows all that is known of a task.\n",
      no_opts, 1, 1, READ},
     {"history", "[-n N] [--since SEQ] ID", "the events of a task",
      run_history,
-     "Lists the events of a task, newest first.\n"
-     "  -n, --limit N    no more than N\n"
-     "      --since SEQ  only those behind SEQ\n",
      history_opts, 1, 1, READ},
     {"tail", "[-f] [-n N]", "the newest events of all tasks", run_tail,
-     "Lists the newest events, oldest first.\n"
-     "  -n, --lines N  how many (10)\n"
-     "  -f, --follow   go on with what is written, until interrupted\n",
      tail_opts, 0, 0, READ},
     {"board", "[-n N]", "all tasks in columns, by what they wait for",
      cli_board,
-     "Stuck are those exhausted, blocked, expired or unchanged for a day.\n"
-     "  -n, --limit N  no more than N in a column (10)\n",
      board_opts, 0, 0, READ},
     {"claim", "--agent A [OPTION...] [ID]", "takes up a task, or the best one",
      cli_claim,
-     "Makes the task, or the best one that is ready, A's for a while, and\n"
-     "shows it. Exit code 1: none is ready; 4: somebody else has it.\n"
-     "  -a, --agent A    who takes it up\n"
-     "  -r, --repo PATH  one of this repository\n"
-     "  -t, --tag TAG    one with this tag\n"
-     "      --lease S    for S seconds (900) from A's last change on\n",
      claim_opts, 0, 1, WRITE},
     {"checkpoint", "ID --agent A [OPTION...] [-]",
      "saves where the work stands", cli_checkpoint,
-     "As the tool save_checkpoint. With - its other arguments are read from\n"
-     "standard input, a JSON object of them.\n"
-     "  -a, --agent A          who works on it\n"
-     "  -p, --resume-prompt T  how to go on\n"
-     "  -n, --notes T          a word for the history\n",
      checkpoint_opts, 1, 2, WRITE},
     {"handoff", "ID --agent A [OPTION...] [-]",
      "gives a task to another agent", cli_handoff,
-     "As the tool handoff_task; - as for checkpoint.\n"
-     "  -a, --agent A          whose it is now\n"
-     "  -t, --to B             whose it shall be (whoever claims it)\n"
-     "  -r, --reason T         why\n"
-     "  -p, --resume-prompt T  how to go on\n",
      handoff_opts, 1, 2, WRITE},
     {"answer", "[--agent A] ID [QUESTION] TEXT", "answers a question of a task",
      cli_answer,
-     "Answers the question, which need not be named where one only is open.\n"
-     "  -a, --agent A  who answers\n"
-     "      --decline  answers no; TEXT may then be left out, or stand behind\n"
-     "                 QUESTION\n"
-     "      --cancel   the same, for: no answer will come\n",
      answer_opts, 1, 3, WRITE},
     {"wait", "[ID] [OPTION...]", "until something becomes of a task", cli_wait,
-     "Waits for the task, or for any that is A's, and shows it. Exit code 1:\n"
-     "the time is over.\n"
-     "  -a, --agent A        without ID: whose\n"
-     "  -u, --until X        change (default), terminal, answered, handoff,\n"
-     "                       ready, or a status\n"
-     "      --since-seq SEQ  changes behind SEQ count, too: not only new ones\n"
-     "  -t, --timeout S      for S seconds at most; 0 only looks\n",
      wait_opts, 0, 1, READ},
     {"export", "[--format jsonl|md] [ID...]",
      "tasks as JSON lines or markdown", admin_export,
-     "Writes all tasks, or these, to standard output: oldest change first, "
-     "live and ended.\n"
-     "  --format jsonl  a JSON object a line, which import takes (default)\n"
-     "  --format md     for people\n"
-     "Not in it are the events before the newest one of each task, and the\n"
-     "contents of artifacts: backup has both.\n",
      export_opts, 0, ANY_NUMBER, READ},
     {"import", "[--strict] FILE|-", "tasks from JSON lines or a JSON array",
      admin_import,
-     "Adds the tasks of FILE, or of standard input: what export wrote, or\n"
-     "other task objects, one a line or as one array. A task whose id is\n"
-     "there already is skipped; so is a bad record, with a message.\n"
-     "  --strict  stop at the first of either (what came before stays)\n"
-     "All fields are kept, created_at and unknown ones too; seq, updated_at\n"
-     "are those of the import, and ready, blocked_by, stale are worked out\n"
-     "anew. Exit code 1: some were bad.\n",
      import_opts, 1, 1, WRITE},
     {"verify", "[--repair OUT]", "checks the log and the artifacts",
      admin_verify,
-     "Reads every record and every artifact that a record names, without a\n"
-     "lock and without any change. Exit code 3: damage found.\n"
-     "  --repair OUT  write the records that are whole to the new file OUT\n",
      verify_opts, 0, 0, CLOSED},
     {"compact", "[--orphans]", "drops superseded records from the log",
      admin_compact,
-     "Closes the log's generation and begins one of the newest records only.\n"
-     "  --orphans  also remove artifacts that no record names, after a day\n",
      compact_opts, 0, 0, WRITE},
     {"archive", "--done-before D", "moves ended tasks out of the log",
      admin_archive,
-     "Moves tasks that have ended, and last changed before D (2026-07-28), to\n"
-     "the new file LOG.archive-D; import brings them back. Ids stay taken,\n"
-     "artifacts in place, and what depends on a task as it was.\n",
      archive_opts, 0, 0, WRITE},
     {"backup", "DIR", "a verified copy of log and artifacts", admin_backup,
-     "Copies the log, its closed generations and the artifacts that they name\n"
-     "into DIR, which is made. No file is overwritten, no lock taken.\n",
      no_opts, 1, 1, READ},
     {"health", "", "whether the store can be used", run_health,
-     "Exit code 0: it can be read and written, which is tried: bytes are put\n"
-     "behind the end of the log, synced and cut off again; 3: it cannot.\n",
      no_opts, 0, 0, WRITE},
     {"doctor", "[OPTION...]", "what is wrong, and what to do about it",
      cli_doctor,
-     "Exit code 1: there is a problem.\n"
-     "      --port PORT        where HTTP is served ($MCP_TASK_PORT, 8766)\n"
-     "      --token-file FILE  also look at this one\n",
      doctor_opts, 0, 0, CLOSED},
     {"config", "CLIENT [--http] [--token-file FILE] [URL]",
      "what to paste into an MCP client", cli_config,
-     "CLIENT: claude-code, claude-desktop, cursor, vscode, codex, gemini,\n"
-     "hermes.\n"
-     "      --http             reached at URL (http://127.0.0.1:8766/mcp)\n"
-     "      --token-file FILE  there, with a token of FILE\n"
-     "  -a, --agent A          which is A's (CLIENT's)\n",
      config_opts, 1, 2, CLOSED},
     {"completion", "bash|zsh|fish", "a script that completes commands",
      cli_completion,
-     "bash, zsh:  eval \"$(mcptask completion bash)\"\n"
-     "fish:       mcptask completion fish | source\n",
      no_opts, 1, 1, CLOSED},
-    {"help", "[COMMAND]", "this, or more about a command", run_help, "",
+    {"help", "[COMMAND]", "this, or more about a command", run_help,
      no_opts, 0, 1, CLOSED},
     {0},
 };
@@ -950,27 +862,11 @@ find_command(const char *name)
     return cmd->name != NULL ? cmd : NULL;
 }
 
-void
-cli_usage(struct buf *b)
-{
-    for (const struct cli_command *k = cli_commands; k->name != NULL; k++)
-        buf_printf(b, "  %-11s %s\n", k->name, k->about);
-}
-
 static int
 no_command(const struct cli *c, const char *name)
 {
     return cli_fail(c, ERR_INVALID, "%s: no such command: mcptask --help "
                     "lists them", name);
-}
-
-static int
-put_help(struct cli *c, const struct cli_command *cmd)
-{
-    buf_printf(&c->out, "usage: mcptask %s%s%s\n%s%s", cmd->name,
-               cmd->args[0] ? " " : "", cmd->args, cmd->help,
-               cmd->run == run_help ? "" : "      --json  for programs\n");
-    return CLI_OK;
 }
 
 static int
@@ -980,10 +876,7 @@ run_help(struct cli *c, int argc, char **argv)
 
     if (argc > 1 && cmd == NULL)
         return no_command(c, argv[1]);
-    if (cmd != NULL)
-        return put_help(c, cmd);
-    cli_usage(&c->out);
-    return CLI_OK;
+    return cli_help(&c->out, cmd);
 }
 
 static bool
@@ -1023,7 +916,7 @@ cli_main(const struct cli_env *env, int argc, char **argv)
     on_signal(SIGPIPE, SIG_IGN); /* a write says EPIPE, and no lock is lost */
     if (c.cmd == NULL)
         return no_command(&c, argv[0]);
-    rc = wants_help(argc, argv) ? put_help(&c, c.cmd) : run(&c, argc, argv);
+    rc = wants_help(argc, argv) ? cli_help(&c.out, c.cmd) : run(&c, argc, argv);
     rc = close_store(&c, rc);
     cli_progress_end(&c);
     if (!cli_flush(&c)) {

@@ -32,8 +32,6 @@ struct cli_store {
 int cli_open_store(const struct cli_env *env, bool readonly,
                    struct cli_store *out, char why[256]);
 void cli_close_store(struct cli_store *s);
-/* Appends the commands, one a line. */
-void cli_usage(struct buf *b);
 /* Writes b to a descriptor and frees it: whether all of it went. In one
    write where it can be, so that lines of several processes do not mix. */
 bool cli_say(int fd, struct buf *b);
@@ -67,13 +65,15 @@ struct cli_command {
     const char *args;
     const char *about; /* for the list of commands */
     int (*run)(struct cli *c, int argc, char **argv);
-    const char *help; /* what follows the usage line */
     const struct env_opt *opts;
     uint8_t min, max; /* operands */
     enum { CLOSED, READ, WRITE } store; /* how it is open for run */
 };
 /* All of them; the last has no name. */
 extern const struct cli_command cli_commands[];
+/* Appends the help of a command or, where cmd is NULL, of the program. Its exit
+   code. */
+int cli_help(struct buf *b, const struct cli_command *cmd);
 
 /* One run of a command. */
 struct cli {

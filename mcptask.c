@@ -69,63 +69,6 @@ static const struct env_opt opts[] = {
     {"connections", 0, OPT_NUMBER, AT(connections)},
     {0}};
 
-static void
-put_help(struct buf *b)
-{
-    buf_z(b, "usage: mcptask [OPTIONS]              serve MCP on stdin and "
-         "stdout\n"
-         "       mcptask --http [OPTIONS]       serve MCP over HTTP\n"
-         "       mcptask [OPTIONS] COMMAND ...\n"
-         "\n"
-         "Options:\n"
-         "  --tools core|all        which tools to offer (all)\n"
-         "  --read-only             offer the reads only; never write the "
-         "store\n"
-         "  --require-evidence      refuse done without test_results\n"
-         "  --ownership enforce|warn  writes during another's lease "
-         "(enforce)\n"
-         "  --artifact-root DIR     let attach_artifact read files beneath "
-         "DIR\n"
-         "  --compact-at BYTES      compact the log at so much that is "
-         "superseded\n"
-         "                          (67108864)\n"
-         "  --closed-max MIB        keep this much of closed generations "
-         "(1024)\n"
-         "  --calls-own N           deferred calls of one agent at a time "
-         "(1000)\n"
-         "  --calls-max N           the same, of all (10000)\n"
-         "  -h, --help              this text\n"
-         "  -V, --version           the version\n"
-         "\n"
-         "Over HTTP; each of these implies --http:\n"
-         "  --host ADDRESS          numeric address to listen on "
-         "(127.0.0.1)\n"
-         "  --port PORT             0: any that is free (8766)\n"
-         "  --unix PATH             a Unix socket instead\n"
-         "  --token-file FILE       a line \"TOKEN AGENT [read]\" for each "
-         "who may\n"
-         "  --allow-host HOST[:PORT]  a name we are reached by; may be "
-         "repeated\n"
-         "  --allow-origin ORIGIN   whose pages may ask; may be repeated\n"
-         "  --connections N         how many at a time (256)\n"
-         "\n"
-         "Commands:\n");
-    cli_usage(b);
-    buf_z(b, "\n"
-         "Environment:\n"
-         "  MCP_TASK_BASE_DIR       where all is kept "
-         "($XDG_STATE_HOME/mcptask,\n"
-         "                          else ~/.local/state/mcptask)\n"
-         "  MCP_TASK_DB_PATH        the log (BASE_DIR/tasks.log)\n"
-         "  MCP_TASK_ARTIFACTS_DIR  artifacts (BASE_DIR/artifacts)\n"
-         "  MCP_TASK_PORT           the port where --port says none\n"
-         "  LISTEN_FDS, LISTEN_PID  a socket passed by systemd, used by "
-         "--http\n"
-         "  MCP_DEBUG               1: say on stderr what happens\n"
-         "\n"
-         "Exit codes: 0 ok, 1 not met, 2 usage, 3 store, 4 conflict.\n");
-}
-
 static bool
 is_directory(const char *path)
 {
@@ -458,7 +401,7 @@ main(int argc, char **argv)
     sigprocmask(SIG_UNBLOCK, &alarm, NULL);
     signal(SIGXFSZ, SIG_IGN);
     if (argc > 1 && is_one_of(argv[1], "-h", "--help"))
-        put_help(&b);
+        cli_help(&b, NULL);
     if (argc > 1 && is_one_of(argv[1], "-V", "--version"))
         buf_z(&b, "mcptask " MCPTASK_VERSION "\n");
     if (b.len > 0 || b.err)

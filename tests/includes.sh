@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 order='
 text
 base
-json sha256 page file loop http_parse
+json sha256 gunzip page file loop http_parse
 record lock index lost store store_int store_load store_move
 store_room store_read compact verify backup
 call
@@ -22,7 +22,7 @@ tools_wait
 http http_int http_listen http_reply
 serve
 pipe web web_int web_check web_state
-cli cli_text cli_config cli_work cli_board cli_complete import admin archive
+cli cli_text cli_help cli_config cli_work cli_board cli_complete import admin archive
 doctor
 mcptask
 '

@@ -88,7 +88,7 @@ SAN := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 STRICT := $(STD) $(WARN) -Werror -D_DEFAULT_SOURCE
 
 # gcc 12 takes what an array in an array of pointers leads to for leaked.
-check: $(B)/page.inc
+check: $(B)/page.inc $(B)/help.inc
 	! git grep -nIE '^(<<<<<<<|>>>>>>>|[|]{7}) ' -- . ':!tests/data'
 	sh tests/includes.sh
 	sh tests/t_build.sh
@@ -127,7 +127,7 @@ conformance: $(BIN) $(B)/fixture
 FUZZ := json log line http
 
 $(FUZZ:%=build/fuzz_%): build/fuzz_%: tests/fuzz_%.c $(SRC:%=%.c) $(HDR) \
-  $(wildcard tests/*.h) $(B)/page.inc
+  $(wildcard tests/*.h) $(B)/page.inc $(B)/help.inc
 	@mkdir -p build
 	@echo "  FUZZ  $<"
 	$(Q)clang $(STD) -D_DEFAULT_SOURCE -D_XOPEN_SOURCE=700 -I. -O1 -g \
