@@ -36,7 +36,7 @@ put_operands(struct buf *b, const struct cli_command *k)
 static bool
 takes_id(const struct cli_command *k)
 {
-    const char *at = strstr(k->args, "ID");
+    const char *at = text_find(k->args, "ID");
 
     return at != NULL && (at[2] == '\0' || strchr(" ].", at[2]) != NULL);
 }

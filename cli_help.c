@@ -24,11 +24,11 @@ put_section(struct buf *b, const char *all, const char *name)
     const char *from, *to;
 
     text_put(begin, sizeof(begin), "\n@%s\n", name);
-    from = strstr(all, begin);
+    from = text_find(all, begin);
     if (from == NULL)
         return;
     from += strlen(begin);
-    to = strstr(from, "\n@");
+    to = text_find(from, "\n@");
     to = to != NULL ? to + 1 : from + strlen(from);
     buf_put(b, from, (size_t)(to - from));
 }

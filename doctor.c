@@ -240,7 +240,7 @@ answers(int to, int from, const char *request, const char *want,
                 ? read(from, got + n, ANSWER_MAX - 1 - n) : 0;
         n += r > 0 ? (size_t)r : 0;
         got[n] = '\0';
-    } while (r > 0 && strstr(got, want) == NULL);
+    } while (r > 0 && text_find(got, want) == NULL);
     return r > 0;
 }
 
@@ -302,7 +302,8 @@ check_http(struct doctor *d)
     uint64_t port = 8766;
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     const char *fix = NULL, *found = "nothing listens; mcptask --http would";
-    char got[ANSWER_MAX], *id;
+    char got[ANSWER_MAX];
+    const char *id;
 
     text = text != NULL ? text : env;
     if (text != NULL && (!str_u64(str_of(text), &port) || port > UINT16_MAX)) {
@@ -315,10 +316,10 @@ check_http(struct doctor *d)
         found = "answers /health, on the same store";
         if (!answers(fd, fd, "GET /health HTTP/1.1\r\nHost: localhost\r\n"
                      "Connection: close\r\n\r\n", "\"}", got) ||
-            strstr(got, "{\"status\":\"ok\"") == NULL) {
+            text_find(got, "{\"status\":\"ok\"") == NULL) {
             found = "something else answers, or nobody";
             fix = "serve on another --port";
-        } else if ((id = strstr(got, ID_AT)) == NULL) {
+        } else if ((id = text_find(got, ID_AT)) == NULL) {
             found = "answers /health"; /* an older one */
         } else if (strncmp(id + sizeof(ID_AT) - 1, d->id, strlen(d->id)) != 0 ||
                    id[sizeof(ID_AT) - 1 + strlen(d->id)] != '"') {

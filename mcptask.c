@@ -21,6 +21,7 @@
 
 #ifdef STATIC_PIE
 #include <link.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #endif
 #include <signal.h>
@@ -356,7 +357,7 @@ protect(void)
     extern char __ehdr_start[];
     const ElfW(Ehdr) *e = (const ElfW(Ehdr) *)__ehdr_start;
     const ElfW(Phdr) *p = (const ElfW(Phdr) *)(__ehdr_start + e->e_phoff);
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from, to;
+    uintptr_t page = getauxval(AT_PAGESZ), from, to;
     unsigned i;
 
     for (i = 0; i < e->e_phnum; i++) {

@@ -443,7 +443,7 @@ mount_of(int fd)
     if (info >= 0)
         close(info);
     text[n > 0 ? n : 0] = '\0';
-    const char *at = strstr(text, "mnt_id:");
+    const char *at = text_find(text, "mnt_id:");
     at = at == NULL ? text : at + 7 + strspn(at + 7, " \t");
     return str_u64((struct str){at, strspn(at, "0123456789")}, &id)
                ? (int64_t)id : -1;

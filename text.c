@@ -218,3 +218,14 @@ text_assert_failed(const char *file, int line)
     text_tell("mcptask: %s:%d: assertion failed\n", file, line);
     abort();
 }
+
+const char *
+text_find(const char *in, const char *what)
+{
+    size_t n = strlen(what);
+
+    for (; *in != '\0' || n == 0; in++)
+        if (strncmp(in, what, n) == 0)
+            return in;
+    return NULL;
+}

@@ -582,6 +582,18 @@ test_what_is_told_acts_on_no_terminal(void)
     close(p[1]);
 }
 
+static void
+test_finding_text(void)
+{
+    static const char in[] = "aab aabc";
+
+    CHECK(text_find(in, "aabc") == in + 4);
+    CHECK(text_find(in, "a") == in && text_find(in, "") == in);
+    CHECK(text_find(in, "c") == in + 7);
+    CHECK(text_find(in, "cd") == NULL && text_find("", "a") == NULL);
+    CHECK(text_find("", "") != NULL);
+}
+
 int
 main(void)
 {
@@ -607,5 +619,6 @@ main(void)
     test_random();
     test_sha256();
     test_sha256_in_pieces();
+    test_finding_text();
     return test_end("t_base");
 }
