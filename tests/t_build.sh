@@ -11,8 +11,8 @@ unset MAKEFLAGS MFLAGS MAKEOVERRIDES CFLAGS LDFLAGS
 build() {
     at=$1
     shift
-    mkdir -p "$at/tests" && cp ./*.c ./*.h board.* Makefile "$at" &&
-        cp tests/tests.mk "$at/tests" || exit 1
+    mkdir -p "$at" && tar -c --exclude=./build --exclude=./mcptask \
+        --exclude=./.git --exclude=node_modules . | tar -x -C "$at" || exit 1
     (cd "$at" && make -j2 mcptask "$@") >"$dir/log" 2>&1 ||
         fail "make $*: $(tail -n 20 "$dir/log")"
     checks=$((checks + 1))
