@@ -194,7 +194,7 @@ static int
 read_event(const struct wait *w, struct arena *a, uint64_t n,
            struct task *task)
 {
-    struct task_event ev;
+    struct task_event ev = {.v = STR_NONE};
     struct store_rec r;
     int rc = store_read_n(tasks_store(w->t), n, a, &r);
 
