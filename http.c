@@ -189,6 +189,7 @@ room(struct http_conn *c)
     if (c->state == HEAD && have >= HTTP_MAX_HEAD)
         return 0; /* a whole one is there, or an error: settle looks */
     if (c->state == BODY) {
+        ASSERT(c->head != NULL);
         if (!c->head->chunked)
             n = c->head_len + c->head->content_length - have;
         if (n > BODY_READ)
