@@ -64,12 +64,13 @@ bool
 mcp_can_wait(struct mcp_call *c, bool deferred)
 {
     const struct request *r = c->of;
-    struct calls *calls = r->m->m->calls;
+    struct calls *calls;
 
     if (!c->may_wait)
         return false;
     if (r->again != NULL)
         return true;
+    calls = r->m->m->calls;
     return (deferred || mcp_may_keep(r)) &&
            ((is_modern(r) && !deferred) || calls == NULL ||
             calls_have_room(calls, c->principal));
