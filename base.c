@@ -83,6 +83,12 @@ str_hash(struct str s)
     return h;
 }
 
+bool
+share_fits(size_t own, size_t all, size_t max)
+{
+    return all <= max && own / 3 <= max - all;
+}
+
 /* SipHash-1-3 (Aumasson, Bernstein). */
 static uint64_t
 rotl(uint64_t v, int n)

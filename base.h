@@ -36,6 +36,11 @@ size_t utf8_len(const char *p, const char *end);
 /* Code points in s, which must be valid UTF-8. */
 size_t utf8_count(struct str s);
 
+/* Whether somebody may have own of what all have, both with what is asked
+   for, where there is max: never more than three quarters of what the others
+   leave. So whoever comes next finds room, and may have most of that. */
+bool share_fits(size_t own, size_t all, size_t max);
+
 /* ---- errors ---- */
 
 enum err {

@@ -22,7 +22,8 @@
    4. A kept message is given out once until it waits again, and one that was
       cancelled gives no answer.
    5. Kept are MCP_MAX_KEPT messages of a session and MCP_KEPT_LEN bytes of
-      all, and at most the messages of one turn more.
+      all, of which nobody takes more than share_fits says, and at most the
+      messages of one turn more.
    6. A message that waits keeps its text, the call that asks for it, and the
       state of its last run: nothing else outlives the turn of a run. */
 
@@ -34,8 +35,9 @@
 #include <string.h>
 
 /* MCP_MAX_KEPT and MCP_KEPT_LEN in words */
-#define TOO_MANY_WAIT "too many waiting calls: 256 of a session or 8 MiB of " \
-                      "all; end some, or ask again later"
+#define TOO_MANY_WAIT "too many waiting calls: 256 of a session, or 3/4 of " \
+                      "what others leave of 8 MiB; end some, or ask again " \
+                      "later"
 
 /* By the bits of enum mcp_cap. */
 static const struct {
@@ -470,15 +472,30 @@ put_inputs(struct request *r, struct buf *out)
     return err;
 }
 
-/* Invariant 5. What each principal may have of it is decided here, too. */
+/* What all messages of a principal keep. */
+static size_t
+kept_of(const struct mcp *m, struct str principal)
+{
+    const struct mcp_message *k;
+    size_t n = 0;
+
+    for (k = m->kept; k != NULL; k = k->next)
+        if (str_eq(k->v->call.principal, principal))
+            n += k->len;
+    return n;
+}
+
+/* Invariant 5. */
 bool
 mcp_may_keep(const struct request *r)
 {
     const struct mcp_message *m = r->m;
+    size_t len = m->text.len;
 
     return m->at != NULL ||
            (m->s->n_kept < MCP_MAX_KEPT &&
-            m->m->kept_len + m->text.len <= MCP_KEPT_LEN);
+            share_fits(kept_of(m->m, r->call.principal) + len,
+                       m->m->kept_len + len, MCP_KEPT_LEN));
 }
 
 /* What ERR_MORE of a run means: MCP_ASKS, ERR_MORE, or another error. */

@@ -722,16 +722,74 @@ test_memory_fails_at_sessions(void)
     CHECK(m->made);
 }
 
-#define TOO_MANY "too many waiting calls: 256 of a session or 8 MiB of all; " \
-    "end some, or ask again later"
+#define TOO_MANY "too many waiting calls: 256 of a session, or 3/4 of what " \
+    "others leave of 8 MiB; end some, or ask again later"
 #define TOO_MUCH "{\\'code\\':\\'too_large\\',\\'message\\':\\'" TOO_MANY \
     "\\',\\'retryable\\':true}"
+
+/* A call that waits, and keeps a lot. */
+static const char *
+long_call(void)
+{
+    static char text[100000], in[sizeof(text) + 200];
+
+    memset(text, 'x', sizeof(text) - 1);
+    snprintf(in, sizeof(in), CALL("wait", "{'x':'%s'}"), text);
+    return in;
+}
+
+/* Keeps what principal may keep of it: the bytes. */
+static size_t
+keep_all(const char *principal, const char *in)
+{
+    size_t before = mcp->kept_len;
+    struct mcp_message *m, *k;
+    enum mcp_status status;
+
+    do {
+        struct mcp_facts f = facts_of(NULL);
+
+        f.principal = str_of(principal);
+        buf_reset(&out, SIZE_MAX);
+        buf_reset(&notes, SIZE_MAX);
+        if (mcp_accept(mcp, &f, &arena, quoted(in), &m) != 0)
+            abort();
+        status = mcp_run(m, &out, &notes);
+        if (status == MCP_WAITS && mcp_keep(m, &sink, &owner, &k) != 0)
+            abort();
+        arena_fini(&arena);
+    } while (status == MCP_WAITS);
+    CHECK(is_answer(RES("1", TEXT(TOO_MUCH) ",'isError':true")));
+    return mcp->kept_len - before;
+}
+
+/* Who comes late finds room, however much others keep. */
+static void
+test_nobody_takes_all_that_may_wait(void)
+{
+    const char *in = long_call();
+    size_t len;
+
+    toy_wakes = 9;
+    rig_agree(V11);
+    len = keep_all("ann", in);
+    CHECK(len > MCP_KEPT_LEN / 2 && len < MCP_KEPT_LEN / 8 * 7);
+    CHECK(keep_all("ann", in) == 0);
+    len = keep_all("bob", in);
+    CHECK(len > MCP_KEPT_LEN / 16 && len < MCP_KEPT_LEN / 4);
+    CHECK(keep_all("eve", in) > 0 && mcp->kept_len < MCP_KEPT_LEN);
+    while (mcp->kept != NULL)
+        mcp_drop(mcp->kept);
+    CHECK(keep_all("bob", in) > MCP_KEPT_LEN / 2);
+    while (mcp->kept != NULL)
+        mcp_drop(mcp->kept);
+}
 
 /* Neither many that wait nor few long ones. */
 static void
 test_what_waits_has_limits(void)
 {
-    static char text[100000], in[sizeof(text) + 200];
+    const char *in = long_call();
     size_t i;
 
     toy_wakes = 9;
@@ -748,10 +806,8 @@ test_what_waits_has_limits(void)
     CHECK(keep_as(NULL, CALL("wait", "{}")) != NULL);
     while (mcp->kept != NULL)
         mcp_drop(mcp->kept);
-    memset(text, 'x', sizeof(text) - 1);
-    snprintf(in, sizeof(in), CALL("wait", "{'x':'%s'}"), text);
     /* All that they keep counts, of whichever run it is. */
-    for (i = 0; mcp->kept_len + strlen(in) <= MCP_KEPT_LEN; i++)
+    for (i = 0; mcp->kept_len + strlen(in) <= MCP_KEPT_LEN / 4 * 3; i++)
         CHECK(keep_as(NULL, in) != NULL);
     CHECK(i < MCP_KEPT_LEN / strlen(in));
     CHECK(answers(in, RES("1", TEXT(TOO_MUCH) ",'isError':true")));
@@ -816,6 +872,7 @@ main(void)
     test_waiting_over_http();
     test_initialize_without_a_key();
     test_what_waits_has_limits();
+    test_nobody_takes_all_that_may_wait();
     test_runs_leave_nothing();
     test_memory_fails_while_waiting();
     test_memory_fails_at_sessions();
