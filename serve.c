@@ -20,7 +20,8 @@
    4. A turn is bounded in time, in messages, in bytes staged, in bytes
       answered and in the memory that its messages and their runs take; nor
       are more pushed than that. Peers that it did not come to are first in
-      the next.
+      the next, and before them those of others than the one who filled it:
+      many connections get nobody more turns.
    5. A message owns nothing: it lives in its peer's arena, which is reset
       when the peer's whole queue is answered, and in the transport's text;
       unless it waits: then it is mcp's copy. What a run takes is given back
@@ -64,6 +65,7 @@ struct peer {
     const struct peer_ops *ops;
     void *ctx;
     struct mcp_sink sink; /* for what its waiting messages tell */
+    uint64_t who;         /* hash of the principal that pushes */
     struct waiting *waiting;
     struct arena arena; /* of all that is queued or run in this turn */
     struct msg *head, *tail;
@@ -316,6 +318,7 @@ push(struct peer *p, const struct mcp_facts *f, const struct str *text)
     count_arena(p, p->busy || err == 0 ? arena_size(&p->arena) : 0);
     if (err < 0)
         return err;
+    p->who = str_hash(f->principal);
     msg->waiting = NULL;
     msg->next = NULL;
     if (p->head == NULL)
@@ -593,18 +596,29 @@ give(const struct serve *s, const struct ran *r)
     buf_fini(&b);
 }
 
-/* Puts those behind the last peer that was run before all others. */
+/* Puts those behind the last peer that was run before all others; and of all
+   these the ones of its principal behind the rest. Invariant 4. */
 static void
 rotate(struct serve *s)
 {
-    struct peer *first = s->last != NULL ? s->last->next : NULL;
+    struct peer *p, *own = NULL, **own_end = &own;
 
-    if (first == NULL)
+    if (s->last == NULL)
         return;
     *s->busy_end = s->busy;
-    s->busy = first;
-    s->busy_end = &s->last->next;
+    p = s->last->next;
     s->last->next = NULL;
+    s->busy_end = &s->busy;
+    for (; p != NULL; p = p->next) {
+        struct peer ***end = p->who == s->last->who ? &own_end : &s->busy_end;
+
+        **end = p;
+        *end = &p->next;
+    }
+    *own_end = NULL;
+    *s->busy_end = own;
+    if (own != NULL)
+        s->busy_end = own_end;
 }
 
 /* Gives the answers out, and then takes the peers off the list that have

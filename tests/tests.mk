@@ -5,7 +5,8 @@
 TESTS := base json page record index store store_cut store_fault store_move \
   store_room store_procs lock order verify task lease call tools prompts sign \
   token mcp mcp_talk mcp_call mcp_tasks mcp_questions mcp_plain tools_wait \
-  calls_procs listen loop http_parse http http_load server web abuse crash
+  calls_procs listen loop serve http_parse http http_load server web abuse \
+  crash
 TALK := mcp_log mcp_defer mcp_ask mcp_watch mcp_state mcp_wait mcp_progress
 ALLOC := malloc calloc realloc
 FILES := write pwrite pwrite64 pread pread64 fdatasync fsync ftruncate \
@@ -30,6 +31,7 @@ WRAP_prompts := $(TALK)
 WRAP_sign := $(ALLOC) $(FILES) random_bytes
 WRAP_http := $(ALLOC) clock_gettime pselect read write getsockname
 WRAP_http_load := $(WRAP_http)
+WRAP_serve := clock_gettime
 WRAP_listen := $(ALLOC) $(FILES) clock_gettime
 WRAP_token := $(ALLOC) $(FILES)
 WRAP_mcp_talk := $(ALLOC)
