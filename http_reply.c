@@ -20,7 +20,8 @@ static const char statuses[] =
     "405 Method Not Allowed\0" "406 Not Acceptable\0"
     "408 Request Timeout\0" "409 Conflict\0" "413 Content Too Large\0"
     "414 URI Too Long\0" "415 Unsupported Media Type\0"
-    "417 Expectation Failed\0" "431 Request Header Fields Too Large\0"
+    "417 Expectation Failed\0" "429 Too Many Requests\0"
+    "431 Request Header Fields Too Large\0"
     "500 Internal Server Error\0" "501 Not Implemented\0"
     "503 Service Unavailable\0" "505 HTTP Version Not Supported\0";
 

@@ -96,6 +96,12 @@ mcp_count(const struct mcp *m, struct mcp_counts *out)
         calls_count(m->calls, &out->calls);
 }
 
+uint64_t
+mcp_requests(const struct mcp *m)
+{
+    return m->counts.requests;
+}
+
 struct str
 mcp_cut(struct str s, size_t max)
 {

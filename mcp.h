@@ -48,6 +48,7 @@ enum mcp_status { /* what a transport does with the answer */
     MCP_ACCEPTED,    /* nothing to answer: 202; or it was cancelled */
     MCP_BAD_REQUEST, /* 400, body as appended */
     MCP_NOT_FOUND,   /* 404, body as appended */
+    MCP_TOO_MANY,    /* 429, body as appended; none of mcp_run */
     MCP_WAITS        /* no answer yet: to be kept, see below */
 };
 
@@ -108,6 +109,10 @@ void mcp_scan(struct mcp_scan *s, struct str piece);
    with the id that was found; and one that mcp_keep had no memory for. */
 void mcp_too_large(struct buf *out, size_t limit, const struct mcp_scan *s);
 void mcp_no_memory(const struct mcp_message *m, struct buf *out);
+/* Appends an error answer for a message of somebody who sends too many. False:
+   there is none, since it is not one request. */
+bool mcp_too_many(struct buf *out, struct str text, uint64_t rate,
+                  int64_t wait_ms);
 
 /* ---- messages that wait ---- */
 
@@ -194,6 +199,7 @@ struct mcp_counts {
     struct calls_counts calls;
 };
 void mcp_count(const struct mcp *m, struct mcp_counts *out);
+uint64_t mcp_requests(const struct mcp *m); /* of those, at once */
 
 /* The name of a revision ("2025-11-25") and back; -1: unknown. */
 const char *mcp_rev_name(enum mcp_rev rev);

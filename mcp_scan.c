@@ -1,4 +1,4 @@
-/* mcp_scan - the id of a message that nobody could parse.
+/* mcp_scan - the id of a message that nobody could parse, or will run.
 
    A client whose call is refused without its id waits for the answer for
    ever. So what is no JSON, or too long to be kept, is looked through once,
@@ -82,4 +82,25 @@ mcp_scan_id(const struct mcp_scan *s, struct arena *a, struct str *id)
     if (err == 0 && mcp_is_id(t))
         *id = json_raw(t);
     return err == ERR_NOMEM ? err : 0;
+}
+
+bool
+mcp_too_many(struct buf *out, struct str text, uint64_t rate, int64_t wait_ms)
+{
+    struct arena a = {0};
+    const struct json_tok *t = NULL, *id;
+    bool asks;
+
+    json_parse(&a, text, &t, NULL);
+    id = json_get(t, "id");
+    asks = mcp_is_id(id) && json_get(t, "method") != NULL;
+    if (asks)
+        buf_printf(out, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":{"
+                   "\"code\":%d,\"message\":\"Over %llu requests a second: "
+                   "ask again in %lld ms\",\"data\":{\"retryAfterMs\":"
+                   "%lld}}}", STR_ARG(json_raw(id)), RPC_TOO_MANY_REQUESTS,
+                   (unsigned long long)rate, (long long)wait_ms,
+                   (long long)wait_ms);
+    arena_fini(&a);
+    return asks && out->err == 0;
 }

@@ -37,12 +37,14 @@
 #define DEFAULT_PORT 8766
 #define MAX_CONNECTIONS 65536
 #define MAX_CALLS 1000000
+#define MAX_RATE 1000000
 #define PASSED_FD 3 /* the first socket that systemd passes */
 
 /* Those that stand before the command. */
 struct options {
     const char *tools, *ownership, *artifact_root;
-    uint64_t compact_at, closed_mib, calls_own, calls_max, port, connections;
+    uint64_t compact_at, closed_mib, calls_own, calls_max, port, connections,
+        rate;
     bool read_only, require_evidence, http;
     struct web_options web;
 };
@@ -68,6 +70,7 @@ static const struct env_opt opts[] = {
     {"allow-host", 0, OPT_LIST, AT(web.allow_host)},
     {"allow-origin", 0, OPT_LIST, AT(web.allow_origin)},
     {"connections", 0, OPT_NUMBER, AT(connections)},
+    {"rate", 0, OPT_NUMBER, AT(rate)},
     {0}};
 
 static bool
@@ -160,7 +163,7 @@ apply_http(const struct cli_env *e, struct options *o)
     o->http = o->http || w->http.host != NULL || w->http.unix_path != NULL ||
               o->port != NOT_GIVEN || o->connections != NOT_GIVEN ||
               w->token_file != NULL || w->allow_host[0] != NULL ||
-              w->allow_origin[0] != NULL;
+              w->allow_origin[0] != NULL || o->rate != NOT_GIVEN;
     if (!o->http)
         return NULL;
     if ((wrong = find_port(o)) != NULL ||
@@ -171,6 +174,9 @@ apply_http(const struct cli_env *e, struct options *o)
     if (o->connections < 1 || o->connections > MAX_CONNECTIONS)
         return "--connections: takes a number, 1 or more";
     w->http.connections = (unsigned)o->connections;
+    w->rate = o->rate != NOT_GIVEN ? o->rate : 0;
+    if (w->rate > MAX_RATE)
+        return "--rate: takes requests a second, up to 1000000, 0 for any";
     w->read_only = e->read_only;
     w->debug = e->debug;
     return NULL;
@@ -386,7 +392,8 @@ main(int argc, char **argv)
                         .calls_own = CALL_MAX_OWN,
                         .calls_max = CALL_MAX_ALL,
                         .port = NOT_GIVEN,
-                        .connections = NOT_GIVEN};
+                        .connections = NOT_GIVEN,
+                        .rate = NOT_GIVEN};
     struct buf b = {0};
     char why[256];
     sigset_t alarm;

@@ -29,8 +29,11 @@
 
 #define PACKED "Content-Encoding: gzip\r\n" /* before the page's other fields */
 #define PACKED_LEN (sizeof(PACKED) - 1)
+/* Nobody waits longer for his next request, but after a batch. */
+#define RETRY "Retry-After: 1\r\n"
 #define FIELD_LEN 160 /* bytes of the fields of one reply */
 #define VERSION "mcp-protocol-version"
+#define LATE_BODY ((size_t)64 * 1024) /* of a request too many: read, no more */
 
 struct link {
     struct web *web;
@@ -42,6 +45,7 @@ struct link {
     bool read_only;   /* that token is */
     bool json, sse;   /* what its client accepts */
     bool asking;      /* its reply waits for an answer */
+    int64_t wait_ms;  /* its request is one too many until then; 0: none */
     bool legacy;      /* it is a stream of the SSE transport */
     struct peer *peer; /* NULL: not needed so far */
     struct mcp_facts facts;
@@ -69,6 +73,7 @@ struct web {
     struct loop_timer timer;
     struct http_handler handler;
     struct buf page;  /* the fields that go with it, NUL-terminated */
+    struct web_rate rate;
     int64_t end_ms;   /* 0: it goes on */
 };
 
@@ -147,7 +152,7 @@ say(struct link *k, int status, const char *fields, const char *text)
 static void
 unavailable(struct link *k)
 {
-    say(k, 503, "Retry-After: 1\r\n", "not now\n");
+    say(k, 503, RETRY, "not now\n");
 }
 
 static void
@@ -350,7 +355,8 @@ on_answer(void *ctx, const struct serve_answer *a)
 {
     static const int status[] = {[MCP_OK] = 200, [MCP_ACCEPTED] = 202,
                                  [MCP_BAD_REQUEST] = 400,
-                                 [MCP_NOT_FOUND] = 404};
+                                 [MCP_NOT_FOUND] = 404,
+                                 [MCP_TOO_MANY] = 429};
     struct link *k = ctx;
     bool asked = k->asking, ends = (k->route->wants & ENDS) != 0;
     char fields[FIELD_LEN] = "";
@@ -368,6 +374,8 @@ on_answer(void *ctx, const struct serve_answer *a)
     if (a->session != NULL)
         text_put(fields, sizeof(fields), "Mcp-Session-Id: %s\r\n",
                  a->session);
+    if (k->wait_ms > 0)
+        text_put(fields, sizeof(fields), RETRY);
     if (!k->json && a->status == MCP_OK && a->body.len > 0)
         begin_stream(k, fields);
     if (!http_is_stream(k->c)) {
@@ -446,6 +454,22 @@ has_peer(struct link *k)
     return k->peer != NULL;
 }
 
+/* As serve_push. Of a batch all requests count. */
+static int
+push(struct link *k, struct peer *to, const struct mcp_facts *f,
+     struct str text)
+{
+    struct web *w = k->web;
+    uint64_t n = mcp_requests(mcp_of(k));
+    int err = serve_push(to, f, text);
+
+    n = mcp_requests(mcp_of(k)) - n;
+    if (w->o.rate > 0 && n > 1)
+        web_rate_count(&w->rate, w->o.rate, principal(k), n - 1,
+                       loop_now(w->loop));
+    return err;
+}
+
 /* Whether it is pushed, or refused: not to be tried again. */
 static bool
 push_post(struct link *k)
@@ -456,7 +480,7 @@ push_post(struct link *k)
     if (has_peer(k))
         err = k->route->wants & ENDS
                   ? serve_push_end(k->peer, &k->facts)
-                  : serve_push(k->peer, &k->facts, http_body(k->c));
+                  : push(k, k->peer, &k->facts, http_body(k->c));
     if (err == ERR_MORE && !serve_stopping(k->web->serve))
         return false;
     k->asking = err == 0;
@@ -465,12 +489,32 @@ push_post(struct link *k)
     return true;
 }
 
+/* Answers a request too many. Before 2026-07-28 clients look at an error only
+   where the status is 200. What is no request has no answer, and the status of
+   what was not taken has to say so: 202 would be a lie. */
+static void
+refuse_post(struct link *k)
+{
+    bool modern = version_of(k) >= MCP_2026_07_28;
+    struct serve_answer a = {modern ? MCP_TOO_MANY : MCP_OK, STR_NONE, NULL};
+    struct buf b = {0};
+
+    if (!mcp_too_many(&b, http_body(k->c), k->web->o.rate, k->wait_ms))
+        a.status = MCP_TOO_MANY;
+    else
+        a.body = buf_view(&b);
+    on_answer(k, &a);
+    buf_fini(&b);
+}
+
 /* Invariant 6. */
 static void
 run_post(struct link *k)
 {
     k->asking = true;
-    if (k->web->n_later > 0 || !push_post(k)) {
+    if (k->wait_ms > 0)
+        refuse_post(k);
+    else if (k->web->n_later > 0 || !push_post(k)) {
         k->later = ++k->web->last_later;
         k->web->n_later++;
     }
@@ -607,7 +651,7 @@ post(struct link *k, struct link *to)
         own = NULL;
     if (own != NULL && body.p != NULL) {
         *own = f;
-        err = serve_push(to->peer, own, body);
+        err = push(k, to->peer, own, body);
     }
     if (!serve_pending(to->peer))
         free_posts(to); /* nobody took it */
@@ -807,6 +851,26 @@ judge_types(struct link *k, const struct http_head *h)
     return 0;
 }
 
+/* Who asks too often: 0 or 429. How the server is can always be asked for.
+   Nothing is done for one too many, but that a message is read to be answered
+   by its id, unless it is long. */
+static int
+judge_rate(struct link *k, const struct http_head *h)
+{
+    struct web *w = k->web;
+    int64_t now = loop_now(w->loop);
+
+    if (w->o.rate == 0 || !(k->route->wants & (BODY | STREAM | ENDS)))
+        return 0;
+    k->wait_ms = web_rate_wait(&w->rate, w->o.rate, principal(k), now);
+    if (k->wait_ms == 0) {
+        web_rate_count(&w->rate, w->o.rate, principal(k), 1, now);
+        return 0;
+    }
+    return k->route->run == run_post && !h->chunked &&
+           h->content_length <= LATE_BODY ? 0 : 429;
+}
+
 static struct link *
 link_new(struct web *w, struct http_conn *c)
 {
@@ -842,13 +906,15 @@ on_head(void *ctx, struct http_conn *c)
     }
     buf_reset(&k->id, 0);
     k->legacy = false;
+    k->wait_ms = 0;
     if (web_is_ambiguous(h)) {
         say(k, 400, NULL, "a field that decides stands twice\n");
         return;
     }
     if ((status = judge_site(k, h, fields)) == 0 &&
         (status = find_token(k, h)) == 0 &&
-        (status = judge_types(k, h)) == 0) {
+        (status = judge_types(k, h)) == 0 &&
+        (status = judge_rate(k, h)) == 0) {
         if (w->tokens == NULL || !(k->route->wants & FREE))
             http_know(c);
         return;
@@ -859,6 +925,7 @@ on_head(void *ctx, struct http_conn *c)
         say(k, status,
             status == 405   ? fields
             : status == 401 ? "WWW-Authenticate: Bearer\r\n"
+            : status == 429 ? RETRY
                             : NULL,
             status == 401   ? "a token is needed\n"
             : status == 403 ? "this Host or Origin is not allowed\n"
@@ -866,6 +933,7 @@ on_head(void *ctx, struct http_conn *c)
             : status == 405 ? "this method does nothing here\n"
             : status == 406 ? "text/event-stream has to be accepted\n"
             : status == 415 ? "application/json is what is taken\n"
+            : status == 429 ? "too many requests: wait a second\n"
                             : "this MCP-Protocol-Version is unknown\n");
 }
 

@@ -21,6 +21,7 @@ struct web_options { /* texts that must outlive the server */
     struct http_options http;
     const char *token_file; /* NULL: whoever gets here may */
     const char *allow_host[WEB_MAX_ALLOW], *allow_origin[WEB_MAX_ALLOW];
+    uint64_t rate;          /* requests a second of one principal; 0: any */
     bool read_only;         /* the store is meant to be */
     bool debug;             /* a line on stderr for each request */
 };

@@ -7,6 +7,9 @@
 
 #include "web.h"
 
+#define WEB_SHARES 64  /* principals that ask within WEB_BURST_S */
+#define WEB_BURST_S 2
+
 /* ---- web_check.c ---- */
 
 /* Whether Host and Origin are such that a browser's page of somewhere else
@@ -19,6 +22,20 @@ bool web_is_cross_site(const struct http_head *h);
 /* Whether a field stands twice that says who asks, where or for what: whoever
    stands in front may have gone by the other one. */
 bool web_is_ambiguous(const struct http_head *h);
+/* What each principal has asked for of late; all zero first. */
+struct web_rate {
+    struct web_share {
+        uint64_t who;    /* hash of its name */
+        int64_t free_us; /* from then on it has as much as at first */
+    } of[WEB_SHARES];
+};
+/* How many milliseconds who has to wait before a request is taken: rate of
+   them are in a second, and those of WEB_BURST_S seconds at once. And counts n
+   that were. */
+int64_t web_rate_wait(struct web_rate *r, uint64_t rate, struct str who,
+                      int64_t now_ms);
+void web_rate_count(struct web_rate *r, uint64_t rate, struct str who,
+                    uint64_t n, int64_t now_ms);
 /* The bearer token that came along, or empty. */
 struct str web_bearer(const struct http_head *h);
 

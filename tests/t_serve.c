@@ -1,13 +1,12 @@
-/* In which order the turn serves peers. The clock stands still, but for a tool
-   that takes a whole turn each time that it is run. */
+/* What one principal leaves to others: turns, requests a second. The clock
+   stands still, but for a tool that takes a whole turn each time that it is
+   run. */
 
 #include "../loop.h"
-#include "../serve.h"
-#include "test.h"
+#include "../sign.h"
+#include "../web.h"
+#include "client.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #define MAX_PEERS 32
@@ -74,6 +73,7 @@ static const struct mcp_catalogue catalogue = {
 
 static struct loop *loop;
 static struct store *store;
+static struct sign *sign;
 static struct mcp *mcp;
 static struct serve *serve;
 static struct peer *peers[MAX_PEERS];
@@ -126,6 +126,12 @@ push(const char *principal, unsigned n, const char *text)
 }
 
 static bool
+can_now(int fd)
+{
+    return poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 0) == 1;
+}
+
+static bool
 all_answered(void *ctx)
 {
     (void)ctx;
@@ -153,7 +159,7 @@ begin(unsigned of_search)
     slices = of_search;
 }
 
-/* ---- the tests ---- */
+/* ---- turns ---- */
 
 /* However many connections search for somebody. */
 static void
@@ -191,6 +197,197 @@ test_own_connections_take_turns(void)
     CHECK(serves("aaaaa"));
 }
 
+/* ---- requests a second ---- */
+
+#define JSON "Content-Type: application/json\r\n" \
+    "Accept: application/json, text/event-stream\r\n"
+#define OLD JSON "MCP-Protocol-Version: 2025-11-25\r\n"
+#define NEW JSON "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: ping\r\n"
+#define STREAM "Accept: text/event-stream\r\n"
+#define ANN "Authorization: Bearer ann-0123456789abcdef\r\n"
+#define BOB "Authorization: Bearer bob-0123456789abcdef\r\n"
+#define PING "{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"method\":\"ping\"}"
+#define NOTE "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}"
+#define ANSWER "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}"
+#define REFUSED(ms) "{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"error\":{" \
+    "\"code\":-32010,\"message\":\"Over 2 requests a second: ask again in " \
+    #ms " ms\",\"data\":{\"retryAfterMs\":" #ms "}}}"
+
+static struct web *web;
+
+/* Of ann and bob, or of whoever comes. */
+static void
+web_begin(uint64_t rate, bool tokens)
+{
+    struct web_options o = {.http = {.host = "127.0.0.1", .fd = -1},
+                            .rate = rate};
+    static char path[400];
+    char why[256], *dir = test_tmpdir();
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s/tokens", dir);
+    free(dir);
+    umask(077);
+    f = fopen(path, "w");
+    if (f == NULL ||
+        fputs("ann-0123456789abcdef ann\nbob-0123456789abcdef bob\n", f) < 0 ||
+        fclose(f) != 0)
+        abort();
+    o.token_file = tokens ? path : NULL;
+    if (!CHECK(web_open(&web, serve, loop, store, &o, why) == 0))
+        abort();
+    now_s += 100;
+}
+
+/* Whether c has something to read; or that there is nothing to come. */
+static bool
+has_reply(void *ctx)
+{
+    struct client *c = ctx;
+
+    web_ended(web);
+    return can_now(c->fd) || n_turns++ == 1000;
+}
+
+/* One request on a connection of its own: the status; the reply is in *c. */
+static int
+get(struct client *c, const char *method, const char *path,
+    const char *fields, const char *body)
+{
+    n_turns = 0;
+    *c = dial(web_address(web));
+    ask(c, method, path, fields, body);
+    CHECK(serve_run(serve, has_reply, c) == 0);
+    return strstr(fields, STREAM) != NULL ? status_of(c) : reply_of(c);
+}
+
+static int
+once(const char *method, const char *path, const char *fields,
+     const char *body)
+{
+    struct client c;
+    int status = get(&c, method, path, fields, body);
+
+    hang_up(&c);
+    return status;
+}
+
+/* Takes what who may send at once. */
+static void
+spend(const char *fields)
+{
+    int i;
+
+    for (i = 0; i < 4; i++)
+        CHECK(once("POST", "/mcp", fields, PING) != 429);
+}
+
+static bool
+posts(const char *fields, const char *body, int status, const char *want)
+{
+    struct client c;
+    bool ok = get(&c, "POST", "/mcp", fields, body) == status &&
+              strcmp(c.body.p, want) == 0 &&
+              strcmp(field_of(&c, "retry-after"), "1") == 0;
+
+    if (!ok)
+        fprintf(stderr, "%s%s\n", c.head, c.body.p);
+    hang_up(&c);
+    return ok;
+}
+
+/* By the revision of who asks, and what is no request. */
+static void
+test_one_request_too_many(void)
+{
+    web_begin(2, false);
+    spend(OLD);
+    CHECK(posts(OLD, PING, 200, REFUSED(500)));
+    CHECK(posts(JSON, PING, 200, REFUSED(500)));
+    CHECK(posts(NEW, PING, 429, REFUSED(500)));
+    CHECK(posts(OLD, NOTE, 429, ""));
+    CHECK(posts(OLD, ANSWER, 429, ""));
+    CHECK(posts(OLD, "[" PING "]", 429, ""));
+    CHECK(posts(OLD, "{", 429, ""));
+    now_s++; /* two more */
+    CHECK(once("POST", "/mcp", OLD, NOTE) == 202);
+    CHECK(once("POST", "/mcp", OLD, PING) == 200);
+    CHECK(posts(OLD, PING, 200, REFUSED(500)));
+    web_close(web);
+}
+
+/* What needs no body is refused by its head; how the server is can always be
+   asked for. */
+static void
+test_refused_by_the_head(void)
+{
+    static char large[65 * 1024];
+    struct client c;
+
+    web_begin(2, false);
+    spend(OLD);
+    CHECK(get(&c, "GET", "/mcp", STREAM "Mcp-Session-Id: x\r\n", NULL) ==
+          429);
+    CHECK(strcmp(field_of(&c, "retry-after"), "1") == 0);
+    hang_up(&c);
+    CHECK(once("GET", "/sse", STREAM, NULL) == 429);
+    CHECK(once("DELETE", "/mcp", "Mcp-Session-Id: x\r\n", NULL) == 429);
+    CHECK(once("POST", "/message?clientId=x", JSON, PING) == 429);
+    memset(large, ' ', sizeof(large) - 1);
+    memcpy(large, PING, strlen(PING));
+    CHECK(once("POST", "/mcp", OLD, large) == 429);
+    CHECK(once("GET", "/health", "", NULL) == 200);
+    CHECK(once("GET", "/ready", "", NULL) == 200);
+    CHECK(once("GET", "/metrics", "", NULL) == 200);
+    CHECK(once("GET", "/nothing", "", NULL) == 404);
+    web_close(web);
+}
+
+static void
+test_a_rate_is_of_one_principal(void)
+{
+    web_begin(2, true);
+    spend(OLD ANN);
+    CHECK(posts(OLD ANN, PING, 200, REFUSED(500)));
+    CHECK(once("POST", "/mcp", OLD, PING) == 401);
+    spend(OLD BOB);
+    CHECK(posts(OLD BOB, PING, 200, REFUSED(500)));
+    web_close(web);
+}
+
+/* All that are in it, whatever there was left for. */
+static void
+test_a_batch_is_many_requests(void)
+{
+    static const char hello[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":"
+        "\"initialize\",\"params\":{\"protocolVersion\":\"2025-03-26\","
+        "\"capabilities\":{},\"clientInfo\":{\"name\":\"t\","
+        "\"version\":\"1\"}}}";
+    char fields[512];
+    struct client c;
+
+    web_begin(2, false);
+    CHECK(get(&c, "POST", "/mcp", JSON, hello) == 200);
+    snprintf(fields, sizeof(fields), JSON "Mcp-Session-Id: %s\r\n",
+             field_of(&c, "mcp-session-id"));
+    hang_up(&c);
+    CHECK(once("POST", "/mcp", fields, "[" PING "," PING "," NOTE "," PING ","
+               PING "]") == 200);
+    CHECK(posts(JSON, PING, 200, REFUSED(1000)));
+    web_close(web);
+}
+
+static void
+test_no_rate(void)
+{
+    int i;
+
+    web_begin(0, false);
+    for (i = 0; i < 20; i++)
+        CHECK(once("POST", "/mcp", OLD, PING) == 200);
+    web_close(web);
+}
+
 int
 main(void)
 {
@@ -202,7 +399,8 @@ main(void)
     free(dir);
     mcp_session_kind(&kind);
     if (!CHECK(store_open(&store, &o, &kind, 1, why) == 0) ||
-        !CHECK(mcp_new(&mcp, &catalogue, store, NULL) == 0) ||
+        !CHECK(sign_new(&sign, store) == 0) ||
+        !CHECK(mcp_new(&mcp, &catalogue, store, sign) == 0) ||
         !CHECK(loop_new(&loop) == 0) ||
         !CHECK(serve_new(&serve, loop, store, mcp) == 0))
         return test_end("t_serve");
@@ -210,9 +408,15 @@ main(void)
     test_principals_take_turns();
     test_own_connections_take_turns();
     begin(0);
+    test_one_request_too_many();
+    test_refused_by_the_head();
+    test_a_rate_is_of_one_principal();
+    test_a_batch_is_many_requests();
+    test_no_rate();
     serve_free(serve);
     loop_free(loop);
     mcp_free(mcp);
+    sign_free(sign);
     store_close(store);
     return test_end("t_serve");
 }

@@ -1155,6 +1155,25 @@ test_the_end_of_a_call_that_waits(void)
 
 /* ---- where it listens ---- */
 
+/* As soon as one is too many. */
+static void
+test_a_rate(void)
+{
+    struct rig r = rig_new("--port 0 --rate 1");
+    struct client c = dial(r.address);
+    int i = 0, status;
+
+    do {
+        status = fetch(&c, "POST", "/mcp", MODERN("server/discover"),
+                       RPC(1, "server/discover", "{" META "}"));
+    } while (status == 200 && i++ < 1000);
+    CHECK(status == 429 && has(c.body.p, "-32010"));
+    CHECK(has(c.head, "Retry-After: 1"));
+    CHECK(fetch(&c, "GET", "/health", "", NULL) == 200);
+    hang_up(&c);
+    rig_end(&r);
+}
+
 static void
 test_a_unix_socket(void)
 {
@@ -1222,6 +1241,7 @@ test_refuses_to_start(void)
         {"--http=1", "--http"},
         {"--unix s --port 1", "--unix"},
         {"--connections 0", "--connections"},
+        {"--rate 1000001", "--rate: takes"},
         {"--http list", "command"},
     };
     size_t i;
@@ -1342,6 +1362,7 @@ main(int argc, char **argv)
         test_a_call_asks_its_client();
         test_the_end_of_a_call_that_waits();
     }
+    test_a_rate();
     test_a_unix_socket();
     test_a_passed_socket();
     test_refuses_to_start();
