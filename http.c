@@ -875,6 +875,12 @@ http_address(const struct http *s)
     return s->address;
 }
 
+unsigned
+http_limit(const struct http *s)
+{
+    return s->limit;
+}
+
 void
 http_count(const struct http *s, struct http_counts *out)
 {

@@ -61,6 +61,8 @@ bool http_is_idle(const struct http *s);
 /* "127.0.0.1:8766", "[::1]:80" or "unix:PATH". */
 const char *http_address(const struct http *s);
 
+unsigned http_limit(const struct http *s); /* of connections */
+
 struct http_counts {
     uint64_t accepted, refused, requests, bytes_in, bytes_out;
     unsigned open, streams;

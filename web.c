@@ -33,6 +33,7 @@
 #define RETRY "Retry-After: 1\r\n"
 #define FIELD_LEN 160 /* bytes of the fields of one reply */
 #define VERSION "mcp-protocol-version"
+#define SECOND_US 1000000
 #define LATE_BODY ((size_t)64 * 1024) /* of a request too many: read, no more */
 
 struct link {
@@ -44,6 +45,7 @@ struct link {
     size_t agent_len;
     bool read_only;   /* that token is */
     bool json, sse;   /* what its client accepts */
+    uint64_t known;   /* hash of whom its connection counts for; 0: nobody */
     bool asking;      /* its reply waits for an answer */
     int64_t wait_ms;  /* its request is one too many until then; 0: none */
     bool legacy;      /* it is a stream of the SSE transport */
@@ -454,19 +456,26 @@ has_peer(struct link *k)
     return k->peer != NULL;
 }
 
+static int64_t *
+free_us(struct link *k)
+{
+    struct web *w = k->web;
+
+    return web_rate_of(&w->rate, principal(k), loop_now(w->loop) * 1000);
+}
+
 /* As serve_push. Of a batch all requests count. */
 static int
 push(struct link *k, struct peer *to, const struct mcp_facts *f,
      struct str text)
 {
-    struct web *w = k->web;
+    const struct web *w = k->web;
     uint64_t n = mcp_requests(mcp_of(k));
     int err = serve_push(to, f, text);
 
     n = mcp_requests(mcp_of(k)) - n;
     if (w->o.rate > 0 && n > 1)
-        web_rate_count(&w->rate, w->o.rate, principal(k), n - 1,
-                       loop_now(w->loop));
+        *free_us(k) += (int64_t)((n - 1) * SECOND_US / w->o.rate);
     return err;
 }
 
@@ -851,24 +860,52 @@ judge_types(struct link *k, const struct http_head *h)
     return 0;
 }
 
-/* Who asks too often: 0 or 429. How the server is can always be asked for.
+/* Who asks too often, behind what two seconds allow: 0 or 429. How the server is can always be asked for.
    Nothing is done for one too many, but that a message is read to be answered
    by its id, unless it is long. */
 static int
 judge_rate(struct link *k, const struct http_head *h)
 {
-    struct web *w = k->web;
-    int64_t now = loop_now(w->loop);
+    const struct web *w = k->web;
+    int64_t each, over, *until;
 
     if (w->o.rate == 0 || !(k->route->wants & (BODY | STREAM | ENDS)))
         return 0;
-    k->wait_ms = web_rate_wait(&w->rate, w->o.rate, principal(k), now);
-    if (k->wait_ms == 0) {
-        web_rate_count(&w->rate, w->o.rate, principal(k), 1, now);
+    each = SECOND_US / (int64_t)w->o.rate;
+    until = free_us(k);
+    over = *until + each - loop_now(w->loop) * 1000 - 2 * SECOND_US;
+    if (over <= 0) {
+        *until += each;
         return 0;
     }
+    k->wait_ms = (over + 999) / 1000;
     return k->route->run == run_post && !h->chunked &&
            h->content_length <= LATE_BODY ? 0 : 429;
+}
+
+/* Has k's connection be one of its principal's, of whom none may have all: 0
+   or 429. */
+static int
+know(struct link *k)
+{
+    const struct web *w = k->web;
+    uint64_t who = str_hash(principal(k));
+    size_t own = 1, all = 1;
+    const struct link *x;
+
+    if (k->known == who || (w->tokens != NULL && (k->route->wants & FREE)))
+        return 0;
+    for (x = w->links; x != NULL; x = x->next) {
+        bool counts = x != k && x->c != NULL && x->known != 0;
+
+        all += counts;
+        own += counts && x->known == who;
+    }
+    if (w->tokens != NULL && !share_fits(own, all, http_limit(w->http)))
+        return 429;
+    k->known = who;
+    http_know(k->c);
+    return 0;
 }
 
 static struct link *
@@ -914,11 +951,8 @@ on_head(void *ctx, struct http_conn *c)
     if ((status = judge_site(k, h, fields)) == 0 &&
         (status = find_token(k, h)) == 0 &&
         (status = judge_types(k, h)) == 0 &&
-        (status = judge_rate(k, h)) == 0) {
-        if (w->tokens == NULL || !(k->route->wants & FREE))
-            http_know(c);
+        (status = judge_rate(k, h)) == 0 && (status = know(k)) == 0)
         return;
-    }
     if (status == 503)
         unavailable(k);
     else
@@ -933,7 +967,8 @@ on_head(void *ctx, struct http_conn *c)
             : status == 405 ? "this method does nothing here\n"
             : status == 406 ? "text/event-stream has to be accepted\n"
             : status == 415 ? "application/json is what is taken\n"
-            : status == 429 ? "too many requests: wait a second\n"
+            : status == 429 ? "too many requests or connections: wait a "
+                              "second, or close some\n"
                             : "this MCP-Protocol-Version is unknown\n");
 }
 

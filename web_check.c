@@ -117,10 +117,8 @@ web_bearer(const struct http_head *h)
     return v;
 }
 
-/* That of who, from now on; else the one that has been free for longest, which
-   has nothing to remember unless more than WEB_SHARES ask at once. */
-static struct web_share *
-find_share(struct web_rate *r, struct str who, int64_t now_us)
+int64_t *
+web_rate_of(struct web_rate *r, struct str who, int64_t now_us)
 {
     struct web_share *x = r->of, *found = x;
     uint64_t hash = str_hash(who);
@@ -130,24 +128,5 @@ find_share(struct web_rate *r, struct str who, int64_t now_us)
             found = x;
     if (found->who != hash || found->free_us < now_us)
         *found = (struct web_share){hash, now_us};
-    return found;
-}
-
-int64_t
-web_rate_wait(struct web_rate *r, uint64_t rate, struct str who,
-              int64_t now_ms)
-{
-    int64_t each = 1000000 / (int64_t)rate, now_us = now_ms * 1000;
-    int64_t over = find_share(r, who, now_us)->free_us + each - now_us -
-                   WEB_BURST_S * 1000000;
-
-    return over > 0 ? (over + 999) / 1000 : 0;
-}
-
-void
-web_rate_count(struct web_rate *r, uint64_t rate, struct str who, uint64_t n,
-               int64_t now_ms)
-{
-    find_share(r, who, now_ms * 1000)->free_us +=
-        (int64_t)(n * 1000000 / rate);
+    return &found->free_us;
 }

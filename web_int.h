@@ -7,8 +7,7 @@
 
 #include "web.h"
 
-#define WEB_SHARES 64  /* principals that ask within WEB_BURST_S */
-#define WEB_BURST_S 2
+#define WEB_SHARES 64 /* principals whose rate is known */
 
 /* ---- web_check.c ---- */
 
@@ -26,16 +25,13 @@ bool web_is_ambiguous(const struct http_head *h);
 struct web_rate {
     struct web_share {
         uint64_t who;    /* hash of its name */
-        int64_t free_us; /* from then on it has as much as at first */
+        int64_t free_us; /* until then it has asked for its share */
     } of[WEB_SHARES];
 };
-/* How many milliseconds who has to wait before a request is taken: rate of
-   them are in a second, and those of WEB_BURST_S seconds at once. And counts n
-   that were. */
-int64_t web_rate_wait(struct web_rate *r, uint64_t rate, struct str who,
-                      int64_t now_ms);
-void web_rate_count(struct web_rate *r, uint64_t rate, struct str who,
-                    uint64_t n, int64_t now_ms);
+/* That time of who, now at least; to be moved by what each request takes. Where
+   all have one, who was free first makes room: he has nothing to remember
+   unless more than WEB_SHARES ask at once. */
+int64_t *web_rate_of(struct web_rate *r, struct str who, int64_t now_us);
 /* The bearer token that came along, or empty. */
 struct str web_bearer(const struct http_head *h);
 

@@ -1,6 +1,6 @@
-/* What one principal leaves to others: turns, requests a second. The clock
-   stands still, but for a tool that takes a whole turn each time that it is
-   run. */
+/* What one principal leaves to others: turns, requests a second, connections.
+   The clock stands still, but for a tool that takes a whole turn each time
+   that it is run. */
 
 #include "../loop.h"
 #include "../sign.h"
@@ -217,9 +217,10 @@ static struct web *web;
 
 /* Of ann and bob, or of whoever comes. */
 static void
-web_begin(uint64_t rate, bool tokens)
+web_begin(uint64_t rate, unsigned connections, bool tokens)
 {
-    struct web_options o = {.http = {.host = "127.0.0.1", .fd = -1},
+    struct web_options o = {.http = {.host = "127.0.0.1", .fd = -1,
+                                     .connections = connections},
                             .rate = rate};
     static char path[400];
     char why[256], *dir = test_tmpdir();
@@ -249,16 +250,23 @@ has_reply(void *ctx)
     return can_now(c->fd) || n_turns++ == 1000;
 }
 
+static int
+again(struct client *c, const char *method, const char *path,
+      const char *fields, const char *body)
+{
+    n_turns = 0;
+    ask(c, method, path, fields, body);
+    CHECK(serve_run(serve, has_reply, c) == 0);
+    return strstr(fields, STREAM) != NULL ? status_of(c) : reply_of(c);
+}
+
 /* One request on a connection of its own: the status; the reply is in *c. */
 static int
 get(struct client *c, const char *method, const char *path,
     const char *fields, const char *body)
 {
-    n_turns = 0;
     *c = dial(web_address(web));
-    ask(c, method, path, fields, body);
-    CHECK(serve_run(serve, has_reply, c) == 0);
-    return strstr(fields, STREAM) != NULL ? status_of(c) : reply_of(c);
+    return again(c, method, path, fields, body);
 }
 
 static int
@@ -300,7 +308,7 @@ posts(const char *fields, const char *body, int status, const char *want)
 static void
 test_one_request_too_many(void)
 {
-    web_begin(2, false);
+    web_begin(2, 0, false);
     spend(OLD);
     CHECK(posts(OLD, PING, 200, REFUSED(500)));
     CHECK(posts(JSON, PING, 200, REFUSED(500)));
@@ -324,7 +332,7 @@ test_refused_by_the_head(void)
     static char large[65 * 1024];
     struct client c;
 
-    web_begin(2, false);
+    web_begin(2, 0, false);
     spend(OLD);
     CHECK(get(&c, "GET", "/mcp", STREAM "Mcp-Session-Id: x\r\n", NULL) ==
           429);
@@ -346,7 +354,7 @@ test_refused_by_the_head(void)
 static void
 test_a_rate_is_of_one_principal(void)
 {
-    web_begin(2, true);
+    web_begin(2, 0, true);
     spend(OLD ANN);
     CHECK(posts(OLD ANN, PING, 200, REFUSED(500)));
     CHECK(once("POST", "/mcp", OLD, PING) == 401);
@@ -366,7 +374,7 @@ test_a_batch_is_many_requests(void)
     char fields[512];
     struct client c;
 
-    web_begin(2, false);
+    web_begin(2, 0, false);
     CHECK(get(&c, "POST", "/mcp", JSON, hello) == 200);
     snprintf(fields, sizeof(fields), JSON "Mcp-Session-Id: %s\r\n",
              field_of(&c, "mcp-session-id"));
@@ -382,9 +390,55 @@ test_no_rate(void)
 {
     int i;
 
-    web_begin(0, false);
+    web_begin(0, 0, false);
     for (i = 0; i < 20; i++)
         CHECK(once("POST", "/mcp", OLD, PING) == 200);
+    web_close(web);
+}
+
+/* ---- connections ---- */
+
+/* How many of 8 are served for who, and stay open; c[0] is the first. */
+static unsigned
+connect_all(struct client c[9], const char *fields)
+{
+    unsigned n = 0;
+    int status;
+
+    do
+        status = get(&c[n++], "POST", "/mcp", fields, PING);
+    while (status == 200 && n < 9);
+    hang_up(&c[--n]);
+    return n;
+}
+
+static void
+test_nobody_has_all_connections(void)
+{
+    struct client ann[9], bob[9];
+    unsigned n, m;
+
+    web_begin(0, 8, true);
+    n = connect_all(ann, OLD ANN);
+    CHECK(n == 6);
+    CHECK(again(&ann[0], "POST", "/mcp", OLD ANN, PING) == 200);
+    CHECK(again(&ann[0], "GET", "/health", "", NULL) == 200);
+    CHECK(once("POST", "/mcp", OLD ANN, PING) == 429);
+    m = connect_all(bob, OLD BOB);
+    CHECK(m > 0 && n + m <= 8);
+    while (m > 0)
+        hang_up(&bob[--m]);
+    hang_up(&ann[--n]);
+    CHECK(again(&ann[0], "GET", "/health", "", NULL) == 200);
+    CHECK(once("POST", "/mcp", OLD ANN, PING) == 200);
+    while (n > 0)
+        hang_up(&ann[--n]);
+    web_close(web);
+    web_begin(0, 8, false);
+    n = connect_all(ann, OLD);
+    CHECK(n == 8);
+    while (n > 0)
+        hang_up(&ann[--n]);
     web_close(web);
 }
 
@@ -413,6 +467,7 @@ main(void)
     test_a_rate_is_of_one_principal();
     test_a_batch_is_many_requests();
     test_no_rate();
+    test_nobody_has_all_connections();
     serve_free(serve);
     loop_free(loop);
     mcp_free(mcp);
