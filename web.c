@@ -15,8 +15,8 @@
    4. What is posted for a stream of the SSE transport is copied, and stays
       until that stream's peer is done with it.
    5. From within peer_ops no link is freed, since its peer goes with it.
-   6. What serve has no room for is pushed again after the next turn, what
-      came first before the others. */
+   6. What serve has no room for is pushed again after the next turn: one of
+      each principal's after the other, and what came first before the rest. */
 
 #include "web_int.h"
 
@@ -57,7 +57,7 @@ struct link {
     size_t posts_len;
     struct buf id;    /* under which it may be kept, or empty */
     struct buf got;   /* said meanwhile, a line each */
-    uint64_t later;   /* its place among those of invariant 6; 0: none */
+    uint64_t later;   /* its round among those of invariant 6; 0: none */
     int64_t until_ms; /* for which it is kept */
 };
 
@@ -70,7 +70,7 @@ struct web {
     struct web_options o;
     struct link *links;
     uint64_t last_id; /* of what was kept; from a random one on */
-    uint64_t last_later;
+    uint64_t last_later; /* the round that was pushed last */
     unsigned n_later;
     struct loop_timer timer;
     struct http_handler handler;
@@ -516,6 +516,19 @@ refuse_post(struct link *k)
     buf_fini(&b);
 }
 
+/* The round after the last one of its principal, or after this one. */
+static uint64_t
+next_round(const struct link *k)
+{
+    const struct link *x;
+    uint64_t n = k->web->last_later;
+
+    for (x = k->web->links; x != NULL; x = x->next)
+        if (x->later > n && str_eq(principal(x), principal(k)))
+            n = x->later;
+    return n + 1;
+}
+
 /* Invariant 6. */
 static void
 run_post(struct link *k)
@@ -524,7 +537,7 @@ run_post(struct link *k)
     if (k->wait_ms > 0)
         refuse_post(k);
     else if (k->web->n_later > 0 || !push_post(k)) {
-        k->later = ++k->web->last_later;
+        k->later = next_round(k);
         k->web->n_later++;
     }
 }
@@ -535,7 +548,7 @@ first_later(const struct web *w)
     struct link *k, *first = NULL;
 
     for (k = w->n_later > 0 ? w->links : NULL; k != NULL; k = k->next)
-        if (k->later != 0 && (first == NULL || k->later < first->later))
+        if (k->later != 0 && (first == NULL || k->later <= first->later))
             first = k;
     return first;
 }
@@ -546,6 +559,7 @@ run_later(struct web *w)
     struct link *k;
 
     while ((k = first_later(w)) != NULL && push_post(k)) {
+        w->last_later = k->later;
         k->later = 0;
         w->n_later--;
     }

@@ -442,6 +442,57 @@ test_nobody_has_all_connections(void)
     web_close(web);
 }
 
+/* ---- what serve has no room for ---- */
+
+#define HEAVY 16 /* two of them are all that is taken at a time */
+#define VALUES 60000
+
+/* Whether somebody was served. */
+static bool
+is_busy(void *ctx)
+{
+    (void)ctx;
+    web_ended(web);
+    return trace[0] != '\0' || n_turns++ == 1000;
+}
+
+static void
+test_what_is_left_for_later(void)
+{
+    static char body[2 * VALUES + 200];
+    struct client ann[HEAVY], bob;
+    int i, n, len = 200 * 1024;
+
+    n = snprintf(body, sizeof(body), "{\"jsonrpc\":\"2.0\",\"id\":1,"
+                 "\"method\":\"tools/call\",\"params\":{\"name\":\"quick\","
+                 "\"arguments\":{\"a\":[0");
+    for (i = 1; i < VALUES; i++)
+        n += snprintf(body + n, sizeof(body) - (size_t)n, ",0");
+    snprintf(body + n, sizeof(body) - (size_t)n, "]}}}");
+    web_begin(0, 0, true);
+    begin(0);
+    for (i = 0; i < HEAVY; i++) {
+        ann[i] = dial(web_address(web));
+        setsockopt(ann[i].fd, SOL_SOCKET, SO_SNDBUF, &len, sizeof(len));
+        ask(&ann[i], "POST", "/mcp", OLD ANN, body);
+    }
+    CHECK(serve_run(serve, is_busy, NULL) == 0);
+    CHECK(get(&bob, "POST", "/mcp", OLD BOB, QUICK) == 200);
+    hang_up(&bob);
+    n_turns = 0;
+    CHECK(serve_run(serve, has_reply, &ann[0]) == 0);
+    if (!CHECK(strchr(trace, 'b') != NULL && strlen(trace) < HEAVY / 2))
+        fprintf(stderr, "served %s\n", trace);
+    for (i = 0; i < HEAVY; i++) {
+        n_turns = 0;
+        CHECK(serve_run(serve, has_reply, &ann[i]) == 0);
+        CHECK(reply_of(&ann[i]) == 200);
+        hang_up(&ann[i]);
+    }
+    CHECK(strlen(trace) == HEAVY + 1);
+    web_close(web);
+}
+
 int
 main(void)
 {
@@ -468,6 +519,7 @@ main(void)
     test_a_batch_is_many_requests();
     test_no_rate();
     test_nobody_has_all_connections();
+    test_what_is_left_for_later();
     serve_free(serve);
     loop_free(loop);
     mcp_free(mcp);
