@@ -111,8 +111,7 @@ void mcp_too_large(struct buf *out, size_t limit, const struct mcp_scan *s);
 void mcp_no_memory(const struct mcp_message *m, struct buf *out);
 /* Appends an error answer for a message of somebody who sends too many. False:
    there is none, since it is not one request. */
-bool mcp_too_many(struct buf *out, struct str text, uint64_t rate,
-                  int64_t wait_ms);
+bool mcp_too_many(struct buf *out, struct str text, unsigned wait_ms);
 
 /* ---- messages that wait ---- */
 

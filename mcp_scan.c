@@ -85,7 +85,7 @@ mcp_scan_id(const struct mcp_scan *s, struct arena *a, struct str *id)
 }
 
 bool
-mcp_too_many(struct buf *out, struct str text, uint64_t rate, int64_t wait_ms)
+mcp_too_many(struct buf *out, struct str text, unsigned wait_ms)
 {
     struct arena a = {0};
     const struct json_tok *t = NULL, *id;
@@ -96,11 +96,10 @@ mcp_too_many(struct buf *out, struct str text, uint64_t rate, int64_t wait_ms)
     asks = mcp_is_id(id) && json_get(t, "method") != NULL;
     if (asks)
         buf_printf(out, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":{"
-                   "\"code\":%d,\"message\":\"Over %llu requests a second: "
-                   "ask again in %lld ms\",\"data\":{\"retryAfterMs\":"
-                   "%lld}}}", STR_ARG(json_raw(id)), RPC_TOO_MANY_REQUESTS,
-                   (unsigned long long)rate, (long long)wait_ms,
-                   (long long)wait_ms);
+                   "\"code\":%d,\"message\":\"Too many requests: ask again "
+                   "in %u ms\",\"data\":{\"retryAfterMs\":%u}}}",
+                   STR_ARG(json_raw(id)), RPC_TOO_MANY_REQUESTS, wait_ms,
+                   wait_ms);
     arena_fini(&a);
     return asks && out->err == 0;
 }

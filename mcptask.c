@@ -176,7 +176,7 @@ apply_http(const struct cli_env *e, struct options *o)
     w->http.connections = (unsigned)o->connections;
     w->rate = o->rate != NOT_GIVEN ? o->rate : 0;
     if (w->rate > MAX_RATE)
-        return "--rate: takes requests a second, up to 1000000, 0 for any";
+        return "--rate: takes a number up to 1000000";
     w->read_only = e->read_only;
     w->debug = e->debug;
     return NULL;

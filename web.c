@@ -47,7 +47,7 @@ struct link {
     bool json, sse;   /* what its client accepts */
     uint64_t known;   /* hash of whom its connection counts for; 0: nobody */
     bool asking;      /* its reply waits for an answer */
-    int64_t wait_ms;  /* its request is one too many until then; 0: none */
+    unsigned wait_ms; /* its request is one too many until then; 0: none */
     bool legacy;      /* it is a stream of the SSE transport */
     struct peer *peer; /* NULL: not needed so far */
     struct mcp_facts facts;
@@ -76,6 +76,7 @@ struct web {
     struct http_handler handler;
     struct buf page;  /* the fields that go with it, NUL-terminated */
     struct web_rate rate;
+    int64_t each_us;  /* that a request takes of a principal's time */
     int64_t end_ms;   /* 0: it goes on */
 };
 
@@ -469,13 +470,13 @@ static int
 push(struct link *k, struct peer *to, const struct mcp_facts *f,
      struct str text)
 {
-    const struct web *w = k->web;
-    uint64_t n = mcp_requests(mcp_of(k));
+    const struct mcp *m = mcp_of(k);
+    uint64_t n = mcp_requests(m);
     int err = serve_push(to, f, text);
 
-    n = mcp_requests(mcp_of(k)) - n;
-    if (w->o.rate > 0 && n > 1)
-        *free_us(k) += (int64_t)((n - 1) * SECOND_US / w->o.rate);
+    n = mcp_requests(m) - n;
+    if (k->web->each_us > 0 && n > 1)
+        *free_us(k) += (int64_t)(n - 1) * k->web->each_us;
     return err;
 }
 
@@ -508,7 +509,7 @@ refuse_post(struct link *k)
     struct serve_answer a = {modern ? MCP_TOO_MANY : MCP_OK, STR_NONE, NULL};
     struct buf b = {0};
 
-    if (!mcp_too_many(&b, http_body(k->c), k->web->o.rate, k->wait_ms))
+    if (!mcp_too_many(&b, http_body(k->c), k->wait_ms))
         a.status = MCP_TOO_MANY;
     else
         a.body = buf_view(&b);
@@ -881,18 +882,17 @@ static int
 judge_rate(struct link *k, const struct http_head *h)
 {
     const struct web *w = k->web;
-    int64_t each, over, *until;
+    int64_t over, *until;
 
-    if (w->o.rate == 0 || !(k->route->wants & (BODY | STREAM | ENDS)))
+    if (w->each_us == 0 || !(k->route->wants & (BODY | STREAM | ENDS)))
         return 0;
-    each = SECOND_US / (int64_t)w->o.rate;
     until = free_us(k);
-    over = *until + each - loop_now(w->loop) * 1000 - 2 * SECOND_US;
+    over = *until + w->each_us - loop_now(w->loop) * 1000 - 2 * SECOND_US;
     if (over <= 0) {
-        *until += each;
+        *until += w->each_us;
         return 0;
     }
-    k->wait_ms = (over + 999) / 1000;
+    k->wait_ms = (unsigned)((over + 999) / 1000);
     return k->route->run == run_post && !h->chunked &&
            h->content_length <= LATE_BODY ? 0 : 429;
 }
@@ -981,8 +981,7 @@ on_head(void *ctx, struct http_conn *c)
             : status == 405 ? "this method does nothing here\n"
             : status == 406 ? "text/event-stream has to be accepted\n"
             : status == 415 ? "application/json is what is taken\n"
-            : status == 429 ? "too many requests or connections: wait a "
-                              "second, or close some\n"
+            : status == 429 ? "too many: wait a second, or close connections\n"
                             : "this MCP-Protocol-Version is unknown\n");
 }
 
@@ -1024,6 +1023,7 @@ web_open(struct web **out, struct serve *s, struct loop *l,
     w->loop = l;
     w->store = store;
     w->o = *o;
+    w->each_us = o->rate > 0 ? SECOND_US / (int64_t)o->rate : 0;
     w->timer = (struct loop_timer){.fn = look, .ctx = w};
     buf_z(&w->page, PACKED);
     page_put_fields(&w->page);

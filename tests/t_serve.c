@@ -210,8 +210,8 @@ test_own_connections_take_turns(void)
 #define NOTE "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}"
 #define ANSWER "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}"
 #define REFUSED(ms) "{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"error\":{" \
-    "\"code\":-32010,\"message\":\"Over 2 requests a second: ask again in " \
-    #ms " ms\",\"data\":{\"retryAfterMs\":" #ms "}}}"
+    "\"code\":-32010,\"message\":\"Too many requests: ask again in " #ms \
+    " ms\",\"data\":{\"retryAfterMs\":" #ms "}}}"
 
 static struct web *web;
 
