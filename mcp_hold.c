@@ -813,7 +813,7 @@ int
 mcp_take_answer(struct request *r)
 {
     const struct json_tok *result = json_get(r->params, "result"), *task;
-    struct mcp_question *all, *q;
+    struct mcp_question *all, *q = NULL;
     struct call k;
     bool ended, held;
     int err = find_question(r, &k, &all, &q);
