@@ -11,11 +11,10 @@
    processes go over when they see the mark's new generation, as
    store_move.c has it.
 
-   The closed record keeps out whoever does not see the lock, because the
-   lock file was replaced, or has the log by another name. Whoever finds it
-   at the end of the log finishes the compaction (store_finish_closed), if
-   the new file ends in the same record; else that one was given up, and
-   writing goes on where it stood.
+   The closed record keeps out whoever does not see the locks, because he has
+   the log by another name. Whoever finds it at the end of the log finishes
+   the compaction (store_finish_closed), if the new file ends in the same
+   record; else that one was given up, and writing goes on where it stood.
 
    A process that dies between link and rename leaves a log with two names:
    the next one that takes the lock removes the second (store_compact_tidy).

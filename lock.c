@@ -70,18 +70,29 @@ lock_is_by_process(void)
 }
 
 static int
-set_lock(struct lock *l, int cmd, short type, uint64_t at)
+lock_at(int fd, int cmd, short type, uint64_t at)
 {
     struct flock fl = {.l_type = type, .l_whence = SEEK_SET,
                        .l_start = (off_t)at, .l_len = 1};
-    int rc = call_fcntl(l->fd, cmd, &fl);
-    if (rc == 0) {
-        if (at == LOCK_WRITE)
-            l->held = type != F_UNLCK;
+    if (call_fcntl(fd, cmd, &fl) == 0)
         return 0;
-    }
     return errno == EACCES || errno == EAGAIN || errno == EINTR ? ERR_MORE
                                                                 : ERR_IO;
+}
+
+static int
+set_lock(struct lock *l, int cmd, short type, uint64_t at)
+{
+    int rc = lock_at(l->fd, cmd, type, at);
+    if (rc == 0 && at == LOCK_WRITE)
+        l->held = type != F_UNLCK;
+    return rc;
+}
+
+int
+lock_log(int fd, bool take)
+{
+    return lock_at(fd, F_SETLK, take ? F_WRLCK : F_UNLCK, 0);
 }
 
 int

@@ -67,6 +67,10 @@ int lock_try(struct lock *l, enum lock_byte which);
 /* Stands in line for the write lock for one tick: as lock_try. */
 int lock_wait(struct lock *l);
 void lock_release(struct lock *l, enum lock_byte which);
+/* Locks the log itself, open for writing, or gives that lock up: as lock_try.
+   Only with the write lock, which is not enough where the lock file was
+   removed: then there are two. */
+int lock_log(int fd, bool take);
 /* Whether the kernel has only locks that belong to a process: then reading
    the file by another descriptor drops them. */
 bool lock_is_by_process(void);

@@ -19,6 +19,9 @@
    on what stands behind the mark: whoever next has the lock writes it again
    before he syncs it (store_recover), and no process has to keep the lock.
 
+   The lock is that on the lock file, and then the one on the log itself:
+   where the lock file was removed under load, there are two of it.
+
    What others wrote is followed before the lock is taken; under it only what
    came since is read, so that nobody waits for another's reading.
 
@@ -354,9 +357,11 @@ reopen(struct store *s)
         close(fd);
         return false;
     }
+    lock_log(s->fd, false); /* a compaction may have it open as well */
     close(s->fd);
     s->fd = fd;
     s->log_readonly = false;
+    lock_log(fd, true);
     return true;
 }
 
@@ -400,6 +405,18 @@ check_files(struct store *s, struct stat *st)
     return rc;
 }
 
+/* Keeps out whoever has the write lock of another lock file: ERR_BUSY, he is
+   at it; ERR_MORE, he was, and has replaced the log. */
+static int
+own_log(struct store *s, struct stat *st)
+{
+    if (lock_log(s->fd, true) == ERR_MORE)
+        return ERR_BUSY;
+    return lock_is_at_path(&s->lock) && stat(s->path, st) == 0 &&
+                   st->st_dev == s->dev && st->st_ino == s->ino
+               ? 0 : ERR_MORE;
+}
+
 /* With the lock: whatever others committed, and what nobody answers for. */
 static int
 catch_up(struct store *s)
@@ -413,6 +430,9 @@ catch_up(struct store *s)
         return ERR_DAMAGED;
     if (s->log_readonly && !reopen(s)) /* the right may have come since */
         return store_deny_write(s);
+    rc = own_log(s, &st);
+    if (rc != 0)
+        return rc;
     if (st.st_nlink > 1)
         store_compact_tidy(s);
     rc = store_check_names(s);
@@ -498,7 +518,8 @@ take_lock(struct store *s, int (*take)(struct lock *l))
         if (rc != 0)
             return rc;
         rc = take(&s->lock);
-        note_busy(s, rc == ERR_MORE);
+        if (rc != 0)
+            note_busy(s, rc == ERR_MORE);
         if (rc == ERR_IO)
             store_deny(s, rc, "%s: cannot be locked: %s",
                        s->lock_path, strerror(errno));
@@ -511,6 +532,7 @@ take_lock(struct store *s, int (*take)(struct lock *l))
             continue;
         }
         rc = catch_up(s);
+        note_busy(s, rc == ERR_BUSY);
         if (rc == ERR_MORE) { /* gives up what was locked in vain */
             store_compact_lost(s);
             lock_close(&s->lock);
@@ -518,7 +540,7 @@ take_lock(struct store *s, int (*take)(struct lock *l))
     }
     if (rc != 0)
         store_unlock(s);
-    return rc == ERR_MORE ? ERR_IO : rc;
+    return rc == ERR_MORE ? ERR_IO : rc == ERR_BUSY ? ERR_MORE : rc;
 }
 
 static int
@@ -553,6 +575,8 @@ void
 store_unlock(struct store *s)
 {
     ASSERT(s->n_undo == 0);
+    if (s->lock.held && s->fd >= 0)
+        lock_log(s->fd, false);
     if (s->lock.held)
         lock_release(&s->lock, LOCK_WRITE);
     if (s->lock.held) { /* the system refused; closing always unlocks */

@@ -522,11 +522,36 @@ load_behind_mark(struct store *s, int64_t size)
     return load_unmarked(s, size);
 }
 
+/* Makes an opened log the one that is used; end: its committed one, where
+   that is known. Under the write lock ERR_BUSY: who has that of another lock
+   file answers for the tail. */
+static int
+go_over(struct store *s, int fd, const struct stat *st,
+        const struct record_header *h, int64_t end)
+{
+    struct stat old;
+    /* What was committed to the generation that is left, behind what is known
+       of it, is read first, so that the observer misses nothing. */
+    if (s->loaded && s->fd >= 0 && h->g > s->g && fstat(s->fd, &old) == 0)
+        (void)read_lines(s, old.st_size, false);
+    if (s->lock.held && s->fd >= 0)
+        lock_log(s->fd, false);
+    if (end == 0 || !store_move_begin(s, fd, st, h, end))
+        adopt(s, fd, st, h);
+    if (s->lock.held && lock_log(fd, true) == ERR_MORE) {
+        s->loaded = false;
+        return ERR_BUSY;
+    }
+    s->mounted = is_mounted(s);
+    store_check_names(s);
+    return 0;
+}
+
 int
 store_load(struct store *s)
 {
     struct record_header h;
-    struct stat st, old;
+    struct stat st;
     struct mark m;
     int fd;
     mark_forget(&s->lock);
@@ -562,14 +587,9 @@ store_load(struct store *s)
         s->loaded = false; /* it is of a generation that is gone, perhaps */
         return ERR_MORE;
     }
-    /* What was committed to the generation that is left, behind what is known
-       of it, is read first, so that the observer misses nothing. */
-    if (s->loaded && s->fd >= 0 && h.g > s->g && fstat(s->fd, &old) == 0)
-        (void)read_lines(s, old.st_size, false);
-    if (!marked || header_bad || !store_move_begin(s, fd, &st, &h, m.end))
-        adopt(s, fd, &st, &h);
-    s->mounted = is_mounted(s);
-    store_check_names(s);
+    rc = go_over(s, fd, &st, &h, marked && !header_bad ? m.end : 0);
+    if (rc != 0)
+        return rc;
     if (header_bad)
         note_damage(s, 0, "the header");
     if (!marked)

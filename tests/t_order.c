@@ -232,7 +232,8 @@ put(struct tstore *t)
     store_unlock(t->s);
 }
 
-#define COMMIT "write:log sync:log write:lock answer:log unlock:lock"
+#define UNLOCK "unlock:log unlock:lock"
+#define COMMIT "write:log sync:log write:lock answer:log " UNLOCK
 
 static void
 test_creation(struct tstore *t)
@@ -243,7 +244,8 @@ test_creation(struct tstore *t)
        is made void. It is then synced as a tail that nobody answers for, its
        directory and all above it too. */
     CHECK(traced("lock:lock write:new sync:new write:lock rename:log "
-                 "sync:log sync:dir sync:up write:lock " COMMIT));
+                 "lock:log sync:log sync:dir sync:up write:lock lock:log "
+                 COMMIT));
 }
 
 /* Directories, lock and log are there, but whoever made them was killed
@@ -261,11 +263,11 @@ test_made_by_another(void)
     file_put(path_with(path, ".lock"), "", 0);
     begin();
     CHECK(ts_open(&t, path) == 0);
-    CHECK(traced("lock:lock sync:log sync:dir sync:up write:lock "
-                 "unlock:lock"));
+    CHECK(traced("lock:lock lock:log sync:log sync:dir sync:up write:lock "
+                 "lock:log " UNLOCK));
     begin();
     put(&t);
-    CHECK(traced("lock:lock " COMMIT));
+    CHECK(traced("lock:lock lock:log " COMMIT));
     ts_close(&t);
     free(path);
     free(log);
@@ -278,7 +280,7 @@ test_commit(struct tstore *t)
     for (int i = 0; i < 3; i++) {
         begin();
         put(t);
-        CHECK(traced("lock:lock " COMMIT));
+        CHECK(traced("lock:lock lock:log " COMMIT));
     }
 }
 
@@ -307,8 +309,9 @@ test_torn_tail(struct tstore *t)
     begin();
     put(t);
     /* Written again before it is believed, and kept before it is cut. */
-    CHECK(traced("lock:lock write:log sync:log write:torn sync:torn sync:dir "
-                 "sync:up cut:log sync:log write:lock " COMMIT));
+    CHECK(traced("lock:lock lock:log write:log sync:log write:torn "
+                 "sync:torn sync:dir sync:up cut:log sync:log "
+                 "write:lock " COMMIT));
 }
 
 static void
@@ -322,9 +325,9 @@ test_compaction(struct tstore *t)
     if (locked != NULL) {
         memmove(trace, locked, strlen(locked) + 1);
         /* The old file is closed before its path becomes the new one's. */
-        CHECK(traced("lock:lock write:new sync:new write:log sync:log "
+        CHECK(traced("lock:lock lock:log write:new sync:new write:log sync:log "
                      "write:lock link:log sync:dir sync:up rename:log "
-                     "sync:dir write:lock unlock:lock"));
+                     "sync:dir write:lock " UNLOCK));
     }
 }
 
