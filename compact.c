@@ -299,7 +299,8 @@ store_prune(struct store *s, int64_t max)
 }
 
 /* Gives the old log its second name. Without hard links (FAT, some network
-   file systems) there is none, and history begins anew. */
+   file systems) there is none, and history begins anew. A file of that name
+   is a copy of it, made by whoever copied the store: see open_new. */
 static int
 link_old(struct store *s)
 {
@@ -308,7 +309,7 @@ link_old(struct store *s)
     if (link(s->path, closed) == 0)
         return file_sync_path(s->dir);
     return errno == EPERM || errno == ENOSYS || errno == EOPNOTSUPP ||
-                   errno == EMLINK ? 0 : file_errno(errno);
+                   errno == EMLINK || errno == EEXIST ? 0 : file_errno(errno);
 }
 
 /* Whether the path still names the new file: who could not see the lock on

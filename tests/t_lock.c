@@ -342,6 +342,30 @@ test_next_writer_finishes(void)
     close_log(&t, path);
 }
 
+/* The same in a copy of the store: in that the log and its second name are
+   two files, and the new log may not be there. */
+static void
+test_next_writer_finishes_a_copy(void)
+{
+    for (int whole = 0; whole < 2; whole++) {
+        struct tstore t;
+        char *path = open_closed(&t, true), *log;
+        const char *making = path_with(path, ".compact");
+        size_t len;
+        CHECK(whole || unlink(making) == 0);
+        log = file_get(path, &len);
+        CHECK(log != NULL && unlink(path_with(path, ".1")) == 0);
+        file_put(path_with(path, ".1"), log, len);
+        free(log);
+        for (int i = 0; i < 2; i++) {
+            CHECK(ts_put(&t, "task/x", "\"v\":1") == 0);
+            CHECK(generation(&t) == (whole ? 2 : 1) && ts_is_replay(&t));
+        }
+        CHECK(access(path_with(path, ".1"), F_OK) == 0);
+        close_log(&t, path);
+    }
+}
+
 /* Whoever comes after a process that was killed within a compaction finds all
    there is, and goes on. */
 static void
@@ -681,6 +705,7 @@ main(void)
     test_hard_link();
     test_bind_mount();
     test_next_writer_finishes();
+    test_next_writer_finishes_a_copy();
     test_killed_while_compacting();
     test_given_up_is_written_on();
     test_lock_file_removed_in_a_commit();
