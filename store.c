@@ -42,6 +42,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h> /* rename */
 #include <stdlib.h>
@@ -540,6 +541,8 @@ take_lock(struct store *s, int (*take)(struct lock *l))
     }
     if (rc != 0)
         store_unlock(s);
+    if (rc == ERR_BUSY && take == lock_wait)
+        poll(NULL, 0, LOCK_WAIT_TICK_MS); /* he is in no line */
     return rc == ERR_MORE ? ERR_IO : rc == ERR_BUSY ? ERR_MORE : rc;
 }
 
