@@ -284,7 +284,9 @@ store_prune(struct store *s, int64_t max)
     for (uint64_t g = s->g; g > 0; g--, oldest = g) {
         store_closed_path(s, g, path, sizeof path);
         if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode)) {
-            if (g == s->g) /* it is not closed, or was not kept */
+            /* Not closed, or not kept; nor was the one before, perhaps, by
+               a process that was killed before it pruned. */
+            if (g + 1 >= s->g)
                 continue;
             break;
         }
