@@ -51,7 +51,7 @@ static const struct {
     [-ERR_DAMAGED] = {"the log is damaged",
      "tell the operator: mcptask verify explains"},
     [-ERR_UNKNOWN] = {"the change may or may not be on disk",
-     "once the server runs anew, get_task shows whether it is there"},
+     "once a write succeeds, get_task shows whether it is there"},
     [-ERR_FORMAT] = {"the record is of a newer version",
      "tell the operator: a newer mcptask reads it"},
     [-ERR_UNAUTHORIZED] = {"the token may only read", "reads still work"},
