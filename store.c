@@ -872,55 +872,6 @@ store_commit(struct store *s, bool *unknown)
 
 /* ---- the rest ---- */
 
-struct store_entry *
-store_find(struct store *s, struct str key)
-{
-    return index_find(&s->index, key);
-}
-
-void
-store_observe(struct store *s,
-              void (*fn)(void *ctx, const struct store_entry *e,
-                         const struct store_rec *r),
-              void *ctx)
-{
-    s->observe = fn;
-    s->observe_ctx = ctx;
-}
-
-const char *
-store_damage(struct store *s, struct str key)
-{
-    const struct lost_key *k = NULL;
-    uint64_t n = s->damaged ? lost_unnamed(&s->lost, s->head) : 0;
-    if (s->damaged && key.p != NULL)
-        k = lost_find(&s->lost, key);
-    if (k != NULL && !k->passed)
-        return "records of it are lost; it may be older than it was";
-    if (n > 0) {
-        text_put(s->lost_why, sizeof s->lost_why, "%llu record%s lost; any "
-                 "task may be older than it was: see mcptask verify",
-                 (unsigned long long)n, n == 1 ? " is" : "s are");
-        return s->lost_why;
-    }
-    return k != NULL ? "records of its history are lost" : NULL;
-}
-
-int64_t
-store_now_ms(const struct store *s)
-{
-    int64_t wall = clock_wall_ms(), seen = s->time_off + clock_boot_ms();
-    return seen > wall ? seen : wall;
-}
-
-int64_t
-store_age_ms(const struct store *s, int64_t t)
-{
-    int64_t now = s->same_boot ? s->time_off + clock_boot_ms()
-                               : store_now_ms(s);
-    return now - t - (s->same_boot && t <= s->jump_at ? s->jump_ms : 0);
-}
-
 void
 store_state(const struct store *s, struct store_state *out)
 {

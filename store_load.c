@@ -113,6 +113,21 @@ store_put_mark(struct store *s, uint64_t g, uint64_t n, int64_t end,
     return mark_write(&s->lock, &m);
 }
 
+int64_t
+store_now_ms(const struct store *s)
+{
+    int64_t wall = clock_wall_ms(), seen = s->time_off + clock_boot_ms();
+    return seen > wall ? seen : wall;
+}
+
+int64_t
+store_age_ms(const struct store *s, int64_t t)
+{
+    int64_t now = s->same_boot ? s->time_off + clock_boot_ms()
+                               : store_now_ms(s);
+    return now - t - (s->same_boot && t <= s->jump_at ? s->jump_ms : 0);
+}
+
 int
 store_apply(struct store *s, const struct store_rec *r, int64_t off,
             struct store_entry **out)
@@ -188,6 +203,24 @@ store_note_empty(struct store *s, const struct mark *m)
     return store_deny(s, ERR_DAMAGED, "%s: is empty, but %lld bytes "
                       "of it were committed; see mcptask verify", s->path,
                       (long long)m->end);
+}
+
+const char *
+store_damage(struct store *s, struct str key)
+{
+    const struct lost_key *k = NULL;
+    uint64_t n = s->damaged ? lost_unnamed(&s->lost, s->head) : 0;
+    if (s->damaged && key.p != NULL)
+        k = lost_find(&s->lost, key);
+    if (k != NULL && !k->passed)
+        return "records of it are lost; it may be older than it was";
+    if (n > 0) {
+        text_put(s->lost_why, sizeof s->lost_why, "%llu record%s lost; any "
+                 "task may be older than it was: see mcptask verify",
+                 (unsigned long long)n, n == 1 ? " is" : "s are");
+        return s->lost_why;
+    }
+    return k != NULL ? "records of its history are lost" : NULL;
 }
 
 /* Whether r may follow the records read so far. */

@@ -37,6 +37,22 @@ read_at(int fd, char *p, size_t n, int64_t off)
     return true;
 }
 
+struct store_entry *
+store_find(struct store *s, struct str key)
+{
+    return index_find(&s->index, key);
+}
+
+void
+store_observe(struct store *s,
+              void (*fn)(void *ctx, const struct store_entry *e,
+                         const struct store_rec *r),
+              void *ctx)
+{
+    s->observe = fn;
+    s->observe_ctx = ctx;
+}
+
 int
 store_read(struct store *s, const struct store_entry *e, struct arena *a,
            struct store_rec *out)
