@@ -25,7 +25,10 @@
       all, of which nobody takes more than share_fits says, and at most the
       messages of one turn more.
    6. A message that waits keeps its text, the call that asks for it, and the
-      state of its last run: nothing else outlives the turn of a run. */
+      state of its last run: nothing else outlives the turn of a run.
+   7. Of those that go on with a long look one is out at a time, and then the
+      last in the list: who asks something else waits for one slice, not for
+      as many as there are looks. */
 
 #include "mcp_int.h"
 #include "sha256.h"
@@ -614,6 +617,15 @@ count(struct mcp_message *k)
     k->len = len;
 }
 
+/* k is with mcp again. */
+static void
+take_back(struct mcp_message *k)
+{
+    if (k->m->going == k)
+        k->m->going = NULL;
+    k->given = false;
+}
+
 /* Has k wait for what the run of r said, which is its own or that of the
    message that it was copied from. ERR_NOMEM. */
 static int
@@ -626,13 +638,14 @@ let_wait(struct mcp_message *k, const struct request *r)
     if (k->state.err != 0)
         return ERR_NOMEM;
     own->told = r->telling;
+    own->goes_on = r->goes_on;
     own->poll_ms = r->poll_ms;
     own->seen = r->seen;
     own->call.since = r->goes_on ? r->call.since : r->seen;
     own->call.round = r->call.round + 1;
     own->call.state = buf_view(&k->state);
     k->due_ms = r->wait_ms < 0 ? INT64_MAX : clock_mono_ms() + r->wait_ms;
-    k->given = false;
+    take_back(k);
     /* What its turn has committed behind it may be what it waits for. */
     k->watch = r->watch.len > 0 ? str_hash(r->watch) : 0;
     k->ready = k->cancelled || (k->watch != 0 && mcp_head(k->m) > r->seen);
@@ -667,6 +680,25 @@ mcp_wake(struct mcp *m, const struct mcp_change *c)
     }
 }
 
+/* One that is run again is listed anew: invariant 7. */
+static void
+list_kept(struct mcp_message *k)
+{
+    k->at = &k->m->kept;
+    k->next = k->m->kept;
+    if (k->next != NULL)
+        k->next->at = &k->next;
+    k->m->kept = k;
+}
+
+static void
+unlist_kept(struct mcp_message *k)
+{
+    *k->at = k->next;
+    if (k->next != NULL)
+        k->next->at = k->at;
+}
+
 static void
 free_kept(struct mcp_message *k)
 {
@@ -685,6 +717,8 @@ mcp_keep(struct mcp_message *m, struct mcp_sink *sink, void *owner,
     struct mcp_message *k;
 
     if (m->at != NULL) {
+        unlist_kept(m);
+        list_kept(m);
         *out = m;
         return let_wait(m, m->v);
     }
@@ -703,11 +737,7 @@ mcp_keep(struct mcp_message *m, struct mcp_sink *sink, void *owner,
     mcp_prepare(k);
     if (let_wait(k, m->v) != 0)
         goto fail;
-    k->at = &k->m->kept;
-    k->next = k->m->kept;
-    if (k->next != NULL)
-        k->next->at = &k->next;
-    k->m->kept = k;
+    list_kept(k);
     k->m->counts.waiting++;
     k->s->n_kept++;
     if (k->v->listen != NULL)
@@ -723,25 +753,33 @@ fail:
 void
 mcp_drop(struct mcp_message *m)
 {
-    *m->at = m->next;
-    if (m->next != NULL)
-        m->next->at = m->at;
+    unlist_kept(m);
+    take_back(m);
     m->m->counts.waiting--;
     m->s->n_kept--;
     free_kept(m);
 }
 
-/* The oldest first. */
+/* Whether k is not to be given out now, whatever it waits for. */
+static bool
+is_out(const struct mcp_message *k)
+{
+    return k->given || (k->v->goes_on && k->m->going != NULL);
+}
+
+/* The one that has waited longest first. */
 void *
 mcp_next(struct mcp *m, int64_t now_ms, struct mcp_message **out)
 {
     struct mcp_message *k, *found = NULL;
 
     for (k = m->kept; k != NULL; k = k->next)
-        if (!k->given && (k->ready || k->due_ms <= now_ms))
+        if (!is_out(k) && (k->ready || k->due_ms <= now_ms))
             found = k;
     if (found == NULL)
         return NULL;
+    if (found->v->goes_on)
+        m->going = found;
     found->given = true;
     *out = found;
     return found->owner;
@@ -760,7 +798,7 @@ mcp_due_ms(const struct mcp *m)
     for (k = m->kept; k != NULL; k = k->next) {
         int64_t at = k->ready ? 0 : k->due_ms;
 
-        if (!k->given && at < due)
+        if (!is_out(k) && at < due)
             due = at;
     }
     return due;

@@ -198,7 +198,8 @@ struct mcp {
     struct mcp_session *sessions;
     struct mcp_session *by_id[MCP_CHAINS];
     size_t n_sessions;
-    struct mcp_message *kept; /* the newest first */
+    struct mcp_message *kept; /* those that waited last first */
+    struct mcp_message *going; /* that was given out to go on; or NULL */
     size_t kept_len;          /* bytes of all that they keep */
     struct arena runs;        /* what the runs of this turn take */
     uint64_t last_ask;        /* in the id of the last poll of a client */

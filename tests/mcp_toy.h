@@ -204,6 +204,7 @@ toy_shed(struct mcp_call *c)
 }
 
 static unsigned toy_wakes; /* waits for as many runs of wait */
+static bool toy_looks; /* for which it does not wait */
 static unsigned toy_step = 1; /* as many runs make one of progress */
 
 static int
@@ -211,6 +212,8 @@ toy_wait(struct mcp_call *c)
 {
     mcp_progress(c, c->round / toy_step, 2, NULL);
     mcp_poll(c, 700);
+    if (c->round < toy_wakes && toy_looks)
+        return mcp_go_on(c, STR("still here"));
     if (c->round < toy_wakes) {
         mcp_wait(c, 1000);
         mcp_state(c, STR("still here"));

@@ -840,6 +840,41 @@ test_runs_leave_nothing(void)
     mcp_drop(k);
 }
 
+/* Others wait for one slice, however many looks there are, and each look
+   comes on. */
+static void
+test_looks_take_turns(void)
+{
+    struct mcp_message *k[2], *m, *wait;
+
+    toy_wakes = 20;
+    rig_agree(V11);
+    wait = keep_as(NULL, CALL("wait", "{}"));
+    toy_looks = true;
+    for (size_t i = 0; i < 2; i++) {
+        k[i] = NULL;
+        m = accept_as(NULL, quoted(CALL("wait", "{}")));
+        CHECK(mcp_run(m, &out, &notes) == MCP_WAITS);
+        CHECK(mcp_keep(m, &sink, &owner, &k[i]) == 0);
+        arena_fini(&arena);
+    }
+    for (size_t i = 0; i < 6; i++) {
+        CHECK(mcp_next(mcp, clock_mono_ms(), &m) && m == k[i % 2]);
+        CHECK(mcp_next(mcp, clock_mono_ms(), &m) == NULL);
+        CHECK(mcp_due_ms(mcp) > clock_mono_ms()); /* it does not spin */
+        CHECK(mcp_run(k[i % 2], &out, &notes) == MCP_WAITS);
+        CHECK(mcp_keep(k[i % 2], &sink, &owner, &k[i % 2]) == 0);
+    }
+    CHECK(mcp_next(mcp, clock_mono_ms(), &m) && m == k[0]);
+    mcp_drop(k[0]);
+    CHECK(mcp_next(mcp, clock_mono_ms(), &m) && m == k[1]);
+    mcp_drop(k[1]);
+    mcp_drop(wait);
+    toy_looks = false;
+    buf_reset(&out, SIZE_MAX);
+    buf_reset(&notes, SIZE_MAX);
+}
+
 int
 main(void)
 {
@@ -874,6 +909,7 @@ main(void)
     test_what_waits_has_limits();
     test_nobody_takes_all_that_may_wait();
     test_runs_leave_nothing();
+    test_looks_take_turns();
     test_memory_fails_while_waiting();
     test_memory_fails_at_sessions();
     rig_fini();
