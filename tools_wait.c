@@ -492,15 +492,14 @@ record_answer(struct mcp_call *c, struct task_ctx *x, struct str id,
 
     buf_printf(&b, "{\"task_id\":\"%.*s\",\"answer\":{\"question_id\":%.*s,"
                "\"action\":", STR_ARG(id), STR_ARG(question));
-    json_quote(&b, action.p != NULL ? action : STR("cancel"));
+    json_quote(&b, action); /* none is refused as any other unknown one */
     buf_z(&b, ",\"text\":");
-    if (text != NULL && text->type <= JSON_STRING &&
-        text->type != JSON_STRING) {
-        json_quote(&b, json_raw(text));
-    } else {
-        buf_str(&b, text != NULL && text->type == JSON_STRING
-                        ? json_raw(text) : STR("\"\""));
-    }
+    if (text != NULL && text->type == JSON_STRING)
+        buf_str(&b, json_raw(text));
+    else /* null and what is no scalar say nothing */
+        json_quote(&b, text != NULL && text->type > JSON_NULL &&
+                               text->type < JSON_STRING
+                           ? json_raw(text) : STR_NONE);
     buf_z(&b, "}}");
     rc = b.err != 0 ? b.err
                     : task_change_text(s->t, x, TOOL_UPDATE,

@@ -169,16 +169,21 @@ question_of_task(void)
     return at != NULL ? at : "";
 }
 
-/* Neither says anything: the approval stays open, and the caller is told. */
+#define ACCEPT(content) "{'action':'accept','content':" content "}"
+#define YES_NO ",'options':['yes','no']"
+
+/* None says anything: the approval stays open, and the caller is told. */
 static void
 test_what_is_no_answer(void)
 {
     static const struct {
-        const char *content, *why;
+        const char *said, *why, *options;
     } cases[] = {
-        {"{}", "answer.text is missing"},
-        {"{'answer':''}", "answer.text is missing"},
-        {"{'answer':'maybe'}", "answer.text must be one of "},
+        {ACCEPT("{}"), "answer.text is missing", YES_NO},
+        {ACCEPT("{'answer':''}"), "answer.text is missing", YES_NO},
+        {ACCEPT("{'answer':'maybe'}"), "answer.text must be one of ", YES_NO},
+        {ACCEPT("{'answer':null}"), "answer.text is missing", ""},
+        {"{}", "answer.action must be one of ", YES_NO},
     };
     char text[500];
     const char *id;
@@ -187,13 +192,13 @@ test_what_is_no_answer(void)
     for (i = 0; i < sizeof cases / sizeof *cases; i++) {
         begin();
         CREATE("t", "");
-        makes(&ann, TASK("request_input", "{'task_id':'t','agent':'me',"
-                         "'question':'?','kind':'approval','options':"
-                         "['yes','no']}"));
+        snprintf(text, sizeof text, TASK("request_input", "{'task_id':'t',"
+                 "'agent':'me','question':'?','kind':'approval'%s}"),
+                 cases[i].options);
+        makes(&ann, text);
         id = question_of_task();
-        snprintf(text, sizeof text, "{'jsonrpc':'2.0','id':'%.*s','result':{"
-                 "'action':'accept','content':%s}}", (int)strcspn(id, "\""),
-                 id, cases[i].content);
+        snprintf(text, sizeof text, "{'jsonrpc':'2.0','id':'%.*s',"
+                 "'result':%s}", (int)strcspn(id, "\""), id, cases[i].said);
         post_as_is(&ann, text);
         settle_all();
         CHECK(is_status("completed"));
