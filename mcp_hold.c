@@ -609,9 +609,10 @@ mcp_attend_undo(struct mcp *m)
             buf_reset(&at->notes, 0);
 }
 
-/* s has a stream again, whose client knows of places up to told: questions
-   behind that are sent once more. One that is known by its id alone may hold
-   questions of any call of its principal; the newest ones are looked at. */
+/* s has a stream again. Where its client says that it knows of places up to
+   told, questions behind that are sent once more. One that is known by its id
+   alone may hold questions of any call of its principal, and have made tasks
+   of them, which are polled; the newest calls are looked at. */
 void
 mcp_hold_rewind(struct mcp_session *s, bool back)
 {
@@ -622,13 +623,13 @@ mcp_hold_rewind(struct mcp_session *s, bool back)
     size_t n = 0;
     bool more;
 
-    if (m->calls != NULL && s->back && back)
+    if (m->calls != NULL && s->back)
         n = calls_list(m->calls, str_of(s->principal), 0, ids, MAX_ATTENDS,
                        &last, &more);
     while (n > 0) {
         n--;
         if (attend_of(s, str_of(ids[n])) == NULL &&
-            (at = attend(s, str_of(ids[n]), CALL_N_STATUSES)) != NULL)
+            (at = attend(s, str_of(ids[n]), CALL_N_STATUSES)) != NULL && back)
             at->asked = s->told;
     }
     for (at = s->attends; at != NULL; at = at->next) {
