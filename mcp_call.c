@@ -27,8 +27,9 @@
    6. A message that waits keeps its text, the call that asks for it, and the
       state of its last run: nothing else outlives the turn of a run.
    7. Of those that go on with a long look one is out at a time, and then the
-      last in the list: who asks something else waits for one slice, not for
-      as many as there are looks. */
+      last in the list, and one that begins meanwhile takes a step only: who
+      asks something else waits for one slice, not for as many as there are
+      looks. */
 
 #include "mcp_int.h"
 #include "sha256.h"
@@ -410,7 +411,9 @@ mcp_begin_run(struct request *r)
     if (m->at == NULL && r->again == NULL && m->m->store != NULL)
         r->call.since = store_next_n(m->m->store) - 1;
     r->call.is_error = r->call.content = false;
-    r->call.until_ms = clock_mono_ms() + MCP_SLICE_MS;
+    r->call.until_ms = clock_mono_ms();
+    if (m->at != NULL || m->m->going == NULL) /* invariant 7 */
+        r->call.until_ms += MCP_SLICE_MS;
     r->call.read_max = MCP_READ_MAX / m->n;
     if (r->again == NULL)
         r->call.arena = &m->m->runs;

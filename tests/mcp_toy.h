@@ -205,11 +205,13 @@ toy_shed(struct mcp_call *c)
 
 static unsigned toy_wakes; /* waits for as many runs of wait */
 static bool toy_looks; /* for which it does not wait */
+static int64_t toy_until_ms; /* of the last */
 static unsigned toy_step = 1; /* as many runs make one of progress */
 
 static int
 toy_wait(struct mcp_call *c)
 {
+    toy_until_ms = c->until_ms;
     mcp_progress(c, c->round / toy_step, 2, NULL);
     mcp_poll(c, 700);
     if (c->round < toy_wakes && toy_looks)

@@ -846,6 +846,7 @@ static void
 test_looks_take_turns(void)
 {
     struct mcp_message *k[2], *m, *wait;
+    int64_t begun;
 
     toy_wakes = 20;
     rig_agree(V11);
@@ -862,7 +863,10 @@ test_looks_take_turns(void)
         CHECK(mcp_next(mcp, clock_mono_ms(), &m) && m == k[i % 2]);
         CHECK(mcp_next(mcp, clock_mono_ms(), &m) == NULL);
         CHECK(mcp_due_ms(mcp) > clock_mono_ms()); /* it does not spin */
+        say(CALL("wait", "{}")); /* one that begins takes a step */
+        begun = toy_until_ms;
         CHECK(mcp_run(k[i % 2], &out, &notes) == MCP_WAITS);
+        CHECK(toy_until_ms >= begun + MCP_SLICE_MS);
         CHECK(mcp_keep(k[i % 2], &sink, &owner, &k[i % 2]) == 0);
     }
     CHECK(mcp_next(mcp, clock_mono_ms(), &m) && m == k[0]);
