@@ -794,8 +794,10 @@ find_question(struct request *r, struct call *k, struct mcp_question **all,
         return err;
     for (*q = err == 0 ? *all : NULL; *q != NULL && i < r->question; i++)
         *q = (*q)->next;
+    if (*q != NULL)
+        return 0;
     r->why = "No such question, or its time is over";
-    return *q != NULL ? 0 : ERR_INVALID;
+    return ERR_INVALID;
 }
 
 /* Whatever became of its call, the question is to have its answer. */

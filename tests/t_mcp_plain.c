@@ -207,6 +207,26 @@ test_answers_to_nothing_are_refused(void)
     end();
 }
 
+/* What failed is said, and the same answer counts when it works again. */
+static void
+test_an_answer_that_fails_to_commit(void)
+{
+    struct who x;
+
+    begin();
+    join(&x, "ann", FORMS);
+    calls(&x, CALL("ask", "{}"));
+    CHECK(is_question(&x, 0, WHO_IS(FORM)));
+    disk_full = true;
+    gives(&x, asked_id, ACCEPTS);
+    CHECK(has(next(&x), "Internal error: store_full"));
+    gives(&x, asked_id, ACCEPTS);
+    settle_after(1000);
+    CHECK(is_status("completed"));
+    who_forget(&x);
+    end();
+}
+
 /* Only tools can ask, which write, and where there is room for a record. */
 static void
 test_who_cannot_ask(void)
@@ -464,6 +484,7 @@ main(void)
     test_three_questions_at_once();
     test_answers_without_a_call();
     test_answers_to_nothing_are_refused();
+    test_an_answer_that_fails_to_commit();
     test_who_cannot_ask();
     test_a_plain_question_that_fails_to_commit();
     test_plain_questions_without_memory();
