@@ -24,7 +24,7 @@
 #define UNCHANGED 1 /* the task is already as it was asked to be */
 #define MINTED 10 /* random letters and digits of an id */
 /* What a question may cost in an answer, so that it fits into one, before
-   and after it is answered: invariant 3 of task_fields.c. */
+   and after it is answered: invariant 1 of task_fields.c. */
 #define ASKED_COST ((size_t)22 * 1024)
 #define ANSWERED_COST ((size_t)42 * 1024)
 

@@ -3,7 +3,7 @@
 
 /* task_change - the tools that change a task, behind their arguments. */
 
-#include "task_fields.h"
+#include "task_check.h"
 
 #define TASK_WALK_MAX 10000 /* tasks looked at for one cycle check */
 #define TASK_WALK_BYTES (32 * 1024 * 1024) /* and bytes read */

@@ -16,6 +16,7 @@
 
 #include "artifact.h"
 #include "task_raw.h"
+#include "task_schema.h"
 #include "tools_int.h"
 #include "view.h"
 
