@@ -8,7 +8,6 @@
 
 #include "task_fields.h"
 #include "task_index.h"
-#include "task_lease.h"
 #include "task_raw.h"
 #include "text.h"
 
@@ -276,6 +275,21 @@ task_get(struct tasks *t, struct arena *a, struct str id, struct task *out)
     int rc = task_event_last(t, a, id, &ev);
 
     return rc == 0 ? task_of(t, a, &ev, out) : rc;
+}
+
+int
+task_question_answer(struct tasks *t, struct arena *a, struct str task_id,
+                     struct str question_id, struct str *answer)
+{
+    struct task_event ev;
+    struct str item;
+    int rc = task_event_last(t, a, task_id, &ev);
+
+    if (rc != 0)
+        return rc;
+    item = task_question_find(task_member(ev.v, "questions"), question_id);
+    *answer = task_member(item, "answer");
+    return item.p ? 0 : ERR_NOT_FOUND;
 }
 
 /* ---- other names ---- */

@@ -125,6 +125,11 @@ int task_peek(struct tasks *t, struct arena *a, const struct task_event *ev,
 /* task_event_last and task_of in one. */
 int task_get(struct tasks *t, struct arena *a, struct str id,
              struct task *out);
+/* Reads the answer (raw) to the question of an id (raw) of a task as it is
+   now, .p NULL: it is open. ERR_NOT_FOUND: there is no such question, or it
+   is no longer kept; or what task_event_last says. */
+int task_question_answer(struct tasks *t, struct arena *a, struct str task_id,
+                         struct str question_id, struct str *answer);
 /* The text of a field that is a string, escapes resolved; .p NULL: none. */
 struct str task_text(struct arena *a, struct str raw);
 /* How many elements a field that is an array has; 0: absent. */

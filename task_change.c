@@ -13,8 +13,8 @@
       it: work that was done is kept, and a warning says what is odd. */
 
 #include "task_change.h"
-#include "task_lease.h"
-#include "task_question.h"
+#include "task_claim.h"
+#include "task_index.h"
 #include "task_raw.h"
 
 #include <string.h>

@@ -366,3 +366,48 @@ task_tool_takes(enum task_tool tool, const char *name, bool *required)
     *required = r && r->needs & 1u << tool;
     return r != NULL;
 }
+
+/* ---- leases and questions ---- */
+
+bool
+task_lease_end(struct str lease, int64_t *ms)
+{
+    return time_parse(raw_inner(task_member(lease, "expires_at")), ms);
+}
+
+struct str
+task_lease_make(struct arena *a, struct str agent, struct str seconds,
+                int64_t now)
+{
+    char end[TIME_LEN + 1];
+
+    if (!seconds.p)
+        seconds = STR(TASK_LEASE_S);
+    time_format(now + (int64_t)raw_u64(seconds) * 1000, end);
+    return arena_printf(a, "{\"agent\":%.*s,\"expires_at\":\"%s\",\"seconds\":"
+                        "%.*s}", STR_ARG(agent), end, STR_ARG(seconds));
+}
+
+bool
+task_has_open(struct str questions)
+{
+    struct str item;
+    size_t at = 0;
+
+    do
+        item = task_list_next(questions, &at);
+    while (item.p && task_member(item, "answer").p);
+    return item.p;
+}
+
+struct str
+task_question_find(struct str questions, struct str id)
+{
+    struct str item;
+    size_t at = 0;
+
+    do
+        item = task_list_next(questions, &at);
+    while (item.p && !str_eq(task_member(item, "question_id"), id));
+    return item;
+}

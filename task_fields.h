@@ -11,6 +11,8 @@
 #define TASK_MAX_DEPS 64
 #define TASK_MAX_OPEN 8       /* questions without an answer */
 #define TASK_MAX_QUESTIONS 32 /* that are kept */
+#define TASK_LEASE_S "900"    /* where nobody says how long */
+#define TASK_LEASE_MAX_MS (86400 * 1000)
 
 enum task_tool { /* in the order in which they are listed */
     TOOL_CREATE,
@@ -49,5 +51,19 @@ struct str task_arg_name(int arg);
 int task_field_of(struct str name);
 /* Whether the tool has an argument of that name, and needs it. */
 bool task_tool_takes(enum task_tool tool, const char *name, bool *required);
+
+/* When a lease ends, a raw object {agent, expires_at, seconds}; false: there
+   is none. */
+bool task_lease_end(struct str lease, int64_t *ms);
+/* The lease of an agent (raw) that runs for seconds (raw, .p NULL: as many as
+   TASK_LEASE_S) from now on; .p NULL: no memory. */
+struct str task_lease_make(struct arena *a, struct str agent,
+                           struct str seconds, int64_t now);
+/* Whether one of a task's questions waits for its answer: raw objects
+   {question_id, question, options, kind, by, at, answer}, oldest first; the
+   answer is {text, action, by, at}. */
+bool task_has_open(struct str questions);
+/* The question of an id (raw), .p NULL: there is none. */
+struct str task_question_find(struct str questions, struct str id);
 
 #endif

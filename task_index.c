@@ -12,11 +12,17 @@
       until the next batch begins, because undo holds it again.
    5. A record that this binary cannot read (of a newer one) has an entry, on
       no list; it is carried along and never changed. So is the record of a
-      task that went to an archive, but that task_import may follow on it. */
+      task that went to an archive, but that task_import may follow on it.
+   6. Whether a lease runs is worked out when it is asked for, from the time
+      then; no record says that one has ended.
+   7. A task stands in one queue, if it is live and not in the hands of an
+      agent without a lease. Which one says its priority, and whether it
+      depends on others, as only then a record has to be read to know whether
+      it is ready. A queue is in rising order of n: apply puts a task at its
+      end; undo links the old one back as in 2. */
 
 #include "task_index.h"
 #include "task_fields.h"
-#include "task_lease.h"
 #include "task_raw.h"
 
 #include <stdlib.h>
@@ -122,13 +128,54 @@ task_entry_event(struct tasks *t, const struct task_entry *e,
     return rc == 0 ? task_event_of(&r, out) : rc;
 }
 
-/* ---- lists ---- */
+bool
+task_entry_free(const struct tasks *t, const struct task_entry *e)
+{
+    return e->status != TASK_IN_PROGRESS
+        ? e->status < TASK_DONE
+        : e->has_lease &&
+          e->changed_ms + e->lease_ms <= store_now_ms(t->store);
+}
+
+/* ---- lists and queues ---- */
 
 static struct task_entry **
 list_of(struct tasks *t, const struct task_entry *e)
 {
     return &t->newest[task_status_ended((enum task_status)e->status)
                           ? LIST_ENDED : LIST_LIVE];
+}
+
+static struct task_queue *
+queue_of(struct tasks *t, const struct task_entry *e)
+{
+    if (e->status >= TASK_DONE ||
+        (e->status == TASK_IN_PROGRESS && !e->has_lease))
+        return NULL;
+    return &t->queue[e->priority][e->has_deps];
+}
+
+/* Puts e into its queue between its neighbours, as its own links name them,
+   or takes it out; nothing where it belongs into none. */
+static void
+queue_link(struct tasks *t, struct task_entry *e, bool in)
+{
+    struct task_queue *q = queue_of(t, e);
+
+    if (!q)
+        return;
+    *(e->sooner ? &e->sooner->later : &q->first) = in ? e : e->later;
+    *(e->later ? &e->later->sooner : &q->last) = in ? e : e->sooner;
+}
+
+/* Sets the links of e to the end of its queue. */
+static void
+queue_end(struct tasks *t, struct task_entry *e)
+{
+    struct task_queue *q = queue_of(t, e);
+
+    e->sooner = q ? q->last : NULL;
+    e->later = NULL;
 }
 
 /* Puts e between its neighbours, as its own links name them. */
@@ -144,7 +191,7 @@ link_in(struct tasks *t, struct task_entry *e)
         *list_of(t, e) = e;
     if (e->older)
         e->older->newer = e;
-    task_queue_link(t, e, true);
+    queue_link(t, e, true);
 }
 
 static void
@@ -159,7 +206,7 @@ unlink_from(struct tasks *t, struct task_entry *e)
         *list_of(t, e) = e->older;
     if (e->older)
         e->older->newer = e->newer;
-    task_queue_link(t, e, false);
+    queue_link(t, e, false);
 }
 
 static void
@@ -244,7 +291,7 @@ apply(void *ctx, struct store_entry *se, const struct store_rec *r)
     now.known = true;
     now.newer = NULL;
     now.older = *list_of(t, &now);
-    task_queue_end(t, &now);
+    queue_end(t, &now);
     *e = now;
     link_in(t, e);
     return 0;

@@ -31,7 +31,7 @@ struct task_entry {
 
 enum { LIST_LIVE, LIST_ENDED, N_LISTS };
 
-/* The tasks that may be taken up; see task_lease.c. */
+/* The tasks that may be taken up; see task_index.c. */
 struct task_queue {
     struct task_entry *first, *last;
 };
@@ -57,6 +57,9 @@ int task_head_of(struct str v, struct str f[TASK_N_HEAD]);
    its principal. */
 uint64_t task_key_hash(const struct tasks *t, struct str op, struct str by,
                        struct str idem, uint64_t *who);
+/* Whether the task of e may be begun, as far as the entry alone can tell: it
+   is live, and nobody works on it, or somebody's lease has run out. */
+bool task_entry_free(const struct tasks *t, const struct task_entry *e);
 /* Whether dep (a raw JSON string) is the id of a task that is done. */
 bool tasks_is_done(struct tasks *t, struct str dep);
 /* Reads the newest record of e and finds its parts. */

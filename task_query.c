@@ -13,7 +13,8 @@
       or repeats one. A task that changes meanwhile gets an n above head and is
       found by asking for changes since the first page's head. */
 
-#include "task_lease.h"
+#include "task_fields.h"
+#include "task_index.h"
 #include "task_raw.h"
 
 #include <string.h>

@@ -187,6 +187,32 @@ task_list_has(struct str raw, struct str item)
     return next.p;
 }
 
+struct str
+task_list_edit(struct arena *a, struct str list, struct str item,
+               struct str with)
+{
+    struct buf b = {0};
+    struct str next, out = STR_NONE;
+    size_t at = 0;
+    bool more;
+
+    do {
+        next = task_list_next(list, &at);
+        more = next.p != NULL;
+        if (next.p == item.p) /* or both are none, at the end */
+            next = with;
+        if (next.len) {
+            buf_char(&b, b.len ? ',' : '[');
+            buf_str(&b, next);
+        }
+    } while (more);
+    buf_z(&b, b.len ? "]" : "[]");
+    if (b.err == 0)
+        out = arena_str(a, buf_view(&b));
+    buf_fini(&b);
+    return out;
+}
+
 size_t
 task_list_n(struct str raw)
 {

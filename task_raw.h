@@ -30,4 +30,10 @@ struct str raw_inner(struct str raw);
 /* Reads a raw whole number; 0 where it is none. */
 uint64_t raw_u64(struct str raw);
 
+/* A list with `with` in place of its element `item`, which is a slice of it,
+   or behind all where that is .p NULL; an empty `with` leaves the element
+   out. In a; .p NULL: no memory. */
+struct str task_list_edit(struct arena *a, struct str list, struct str item,
+                          struct str with);
+
 #endif

@@ -14,8 +14,6 @@
    2. A deferred call has no deadline: it ends with the event, or with its
       ttl. */
 
-#include "task_lease.h"
-#include "task_question.h"
 #include "task_raw.h"
 #include "tools_int.h"
 #include "view.h"

@@ -6,7 +6,6 @@
 #include "catalogue.h"
 #include "clock.h"
 #include "task_change.h"
-#include "task_question.h"
 
 #include <sys/wait.h>
 
