@@ -5,17 +5,6 @@
 
 #include "task_check.h"
 
-#define TASK_WALK_MAX 10000 /* tasks looked at for one cycle check */
-#define TASK_WALK_BYTES (32 * 1024 * 1024) /* and bytes read */
-
-/* Content of an artifact that has been stored before the lock was taken. */
-struct task_blob {
-    bool stored;         /* false: there is none, only what was said */
-    char sha256[65];     /* in hex */
-    uint64_t size;
-    const char *warning; /* NULL, or what the agent should know */
-};
-
 /* Runs a tool that changes a task: stages one record, or none when the
    request changes nothing, and fills the receipt. 0, or a code that c->e
    explains. Under the lock; blob is for TOOL_ATTACH only. TOOL_CLAIM without
@@ -28,8 +17,5 @@ int task_change(struct tasks *t, struct task_ctx *c, enum task_tool tool,
 /* The same with the arguments as JSON text, an object. */
 int task_change_text(struct tasks *t, struct task_ctx *c, enum task_tool tool,
                      struct str text, struct task_receipt *out);
-
-/* The statuses that may follow on one, a bit each. */
-unsigned task_status_next(enum task_status from);
 
 #endif

@@ -12,6 +12,14 @@ struct task_args {
     struct str extra; /* import: members unknown here, as in struct task */
 };
 
+/* Content of an artifact that has been stored before the lock was taken. */
+struct task_blob {
+    bool stored;         /* false: there is none, only what was said */
+    char sha256[65];     /* in hex */
+    uint64_t size;
+    const char *warning; /* NULL, or what the agent should know */
+};
+
 /* Checks obj (an object, or NULL for none) as what tool was given. 0, or the
    code that task_fail was told. Numbers are taken for texts, as some clients
    send them, and whole numbers, true and false also as texts. An empty text

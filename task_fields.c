@@ -3,7 +3,7 @@
 
    1. Limits that are this program's own choice (reason, notes, path ...) are
       such that any element of a list and any object, escaped twice, fits
-      into one answer (tools_get.c); for questions task_change.c sees to it.
+      into one answer (tools_get.c); for questions task_actions.c sees to it.
    2. A name may stand in two rows, if no tool takes both. */
 
 #include "task_fields.h"

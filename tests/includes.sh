@@ -12,7 +12,8 @@ record lock index lost store store_int store_load store_move
 store_room store_read compact verify backup
 call
 task task_atoms task_keys task_raw task_fields task_rows task_schema task_index
-task_claim task_query task_check task_change artifact
+task_claim task_query task_check task_draft task_rules task_actions
+task_change artifact
 sign token
 mcp_catalogue
 mcp mcp_int mcp_scan mcp_methods mcp_call mcp_session mcp_listen mcp_defer
