@@ -17,9 +17,7 @@
 #define CELL_MAX 40
 #define CARDS 10    /* in a column, unless told otherwise */
 
-enum { NEED, READY, PROGRESS, HANDED, STUCK, DONE, N_LANES };
-
-static const struct { const char *title, *sgr; } lanes[N_LANES] = {
+static const struct { const char *title, *sgr; } lanes[TASK_N_COLUMNS] = {
     {"Needs you", "1;35"}, {"Ready", "1"}, {"In progress", "1;36"},
     {"Handed over", "1;33"}, {"Stuck", "1;31"}, {"Done", "1;32"}};
 
@@ -30,20 +28,8 @@ struct board {
         struct buf b; /* its cards, of lines or of JSON */
         uint64_t n;   /* also of those that are not in b */
         size_t at;    /* what of b has been drawn */
-    } lane[N_LANES];
+    } lane[TASK_N_COLUMNS];
 };
-
-static int
-lane_of(const struct task *k)
-{
-    return task_status_ended(k->status)        ? DONE
-           : k->needs_input                    ? NEED
-           : k->status == TASK_HANDOFF_READY   ? HANDED
-           : k->status == TASK_EXHAUSTED || k->lease_expired || k->stale ||
-                   (k->status == TASK_OPEN && k->blocked)
-                                               ? STUCK
-           : k->status == TASK_IN_PROGRESS     ? PROGRESS : READY;
-}
 
 /* Appends s as a cell of width characters, and a gap. */
 static void
@@ -95,7 +81,7 @@ put_card(struct board *b, struct buf *to, const struct task *k)
 static void
 take(struct board *b, const struct task *k)
 {
-    struct lane *l = &b->lane[lane_of(k)];
+    struct lane *l = &b->lane[task_column(k)];
 
     if (l->n++ >= b->c->args.limit)
         return;
@@ -164,7 +150,7 @@ put_row(struct board *b)
     size_t from = out->len, cell;
     bool any = false;
 
-    for (int i = 0; i < N_LANES; i++) {
+    for (int i = 0; i < TASK_N_COLUMNS; i++) {
         struct lane *l = &b->lane[i];
         const char *p = l->b.p + l->at;
 
@@ -189,17 +175,17 @@ draw(struct board *b)
 {
     struct buf *out = &b->c->out;
 
-    for (int i = 0; i < N_LANES; i++) {
+    for (int i = 0; i < TASK_N_COLUMNS; i++) {
         struct lane *l = &b->lane[i];
 
         if (b->c->json) {
             buf_printf(out, "%s{\"name\":\"%s\",\"total\":" U64 ",\"tasks\":[",
                        i == 0 ? "{\"columns\":[" : ",", lanes[i].title, l->n);
             buf_str(out, buf_view(&l->b));
-            buf_z(out, i < DONE ? "]}" : "]}]}\n");
+            buf_z(out, i < COLUMN_DONE ? "]}" : "]}]}\n");
         } else if (b->width > 0) {
             put_cell(b->c, out, title_of(b, i), b->width, lanes[i].sgr);
-            buf_z(out, i < DONE ? "" : "\n");
+            buf_z(out, i < COLUMN_DONE ? "" : "\n");
         } else {
             cli_paint(b->c, out, title_of(b, i), lanes[i].sgr);
             buf_char(out, '\n');
@@ -214,7 +200,7 @@ draw(struct board *b)
 int
 cli_board(struct cli *c, int argc, char **argv)
 {
-    struct board b = {.c = c, .width = find_width() / N_LANES};
+    struct board b = {.c = c, .width = find_width() / TASK_N_COLUMNS};
     int rc;
 
     (void)argc;
@@ -226,7 +212,7 @@ cli_board(struct cli *c, int argc, char **argv)
     rc = take_all(&b);
     if (rc == 0)
         draw(&b);
-    for (int i = 0; i < N_LANES; i++)
+    for (int i = 0; i < TASK_N_COLUMNS; i++)
         buf_fini(&b.lane[i].b);
     return rc < 0 ? cli_fail_store(c, rc) : CLI_OK;
 }

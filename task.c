@@ -292,6 +292,19 @@ task_question_answer(struct tasks *t, struct arena *a, struct str task_id,
     return item.p ? 0 : ERR_NOT_FOUND;
 }
 
+enum task_column
+task_column(const struct task *k)
+{
+    return task_status_ended(k->status)        ? COLUMN_DONE
+           : k->needs_input                    ? COLUMN_NEEDS_INPUT
+           : k->status == TASK_HANDOFF_READY   ? COLUMN_HANDED_OVER
+           : k->status == TASK_EXHAUSTED || k->lease_expired || k->stale ||
+                   (k->status == TASK_OPEN && k->blocked)
+                                               ? COLUMN_STUCK
+           : k->status == TASK_IN_PROGRESS     ? COLUMN_IN_PROGRESS
+                                               : COLUMN_READY;
+}
+
 /* ---- other names ---- */
 
 struct str

@@ -97,6 +97,20 @@ struct task {
     struct str damaged; /* why it may not be all there, .p NULL: it is */
 };
 
+/* What a task waits for; people see tasks sorted by this. */
+enum task_column {
+    COLUMN_NEEDS_INPUT, /* an answer */
+    COLUMN_READY,       /* somebody who takes it up */
+    COLUMN_IN_PROGRESS, /* nothing, it is worked on */
+    COLUMN_HANDED_OVER, /* the agent that it was handed to, or anyone */
+    COLUMN_STUCK,       /* somebody who looks after it */
+    COLUMN_DONE,        /* nothing more: it has ended */
+    TASK_N_COLUMNS
+};
+/* board.html has the same rule: there a task changes its column when those
+   that it depends on are done. */
+enum task_column task_column(const struct task *k);
+
 /* Reads the record r of a key "task/..." (from store_scan, store_observe,
    store_read). Slices point into r. ERR_FORMAT: no such record. */
 int task_event_of(const struct store_rec *r, struct task_event *out);

@@ -162,39 +162,26 @@ write_brief(struct brief *p)
 /* ---- standup ---- */
 
 /* What most needs somebody comes first. */
-enum { NEEDS_INPUT, STUCK, HANDED_OVER, IN_PROGRESS, OPEN, ENDED, N_GROUPS };
-
-static int
-group_of(const struct task *k)
-{
-    static const uint8_t groups[TASK_N_STATUSES] = {
-        [TASK_OPEN] = OPEN, [TASK_IN_PROGRESS] = IN_PROGRESS,
-        [TASK_HANDOFF_READY] = HANDED_OVER, [TASK_EXHAUSTED] = STUCK,
-        [TASK_DONE] = ENDED, [TASK_FAILED] = ENDED, [TASK_CANCELLED] = ENDED,
-    };
-
-    if (k->needs_input)
-        return NEEDS_INPUT;
-    if (k->stale || k->lease_expired ||
-        (k->blocked && !task_status_ended(k->status)))
-        return STUCK;
-    return groups[k->status];
-}
+static const struct group { char head[12]; uint8_t column; } groups[] = {
+    {"Needs input", COLUMN_NEEDS_INPUT}, {"Stuck", COLUMN_STUCK},
+    {"Handed over", COLUMN_HANDED_OVER}, {"In progress", COLUMN_IN_PROGRESS},
+    {"Open", COLUMN_READY}, {"Done", COLUMN_DONE},
+};
+_Static_assert(sizeof groups / sizeof *groups == TASK_N_COLUMNS,
+               "each column once");
 
 /* The tasks of a group, a line each; how many found no room. */
 static uint64_t
-put_group(struct brief *p, const struct task_page *page, int group)
+put_group(struct brief *p, const struct task_page *page,
+          const struct group *group)
 {
-    static const char *const heads[N_GROUPS] = {
-        "Needs input", "Stuck", "Handed over", "In progress", "Open", "Done",
-    };
     size_t i, n = 0, left = 0;
 
-    buf_printf(&p->data, "%s:\n", heads[group]);
+    buf_printf(&p->data, "%s:\n", group->head);
     for (i = 0; i < page->n; i++) {
         size_t at = p->data.len;
 
-        if (group_of(&page->tasks[i]) != group)
+        if (task_column(&page->tasks[i]) != group->column)
             continue;
         put_line(p, &page->tasks[i]);
         n++;
@@ -215,7 +202,7 @@ write_standup(struct brief *p)
                            .read_max = p->x.read_max};
     struct task_page page;
     uint64_t left;
-    int group, rc;
+    int i, rc;
 
     if (p->args.v[ARG_SINCE].p)
         tools_since(&p->args, ARG_SINCE, &q);
@@ -225,8 +212,8 @@ write_standup(struct brief *p)
     if (rc != 0)
         return rc;
     left = page.total - page.n;
-    for (group = 0; group < N_GROUPS; group++)
-        left += put_group(p, &page, group);
+    for (i = 0; i < TASK_N_COLUMNS; i++)
+        left += put_group(p, &page, &groups[i]);
     buf_z(&p->b, "Report in a few sentences what has happened to these tasks ");
     if (p->args.v[ARG_SINCE].p)
         buf_printf(&p->b, "since %.*s", STR_ARG(p->args.v[ARG_SINCE]));

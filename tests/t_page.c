@@ -3,6 +3,7 @@
 
 #include "page.h"
 #include "sha256.h"
+#include "task.h"
 #include "test.h"
 
 static struct str
@@ -103,10 +104,57 @@ test_allows_what_stands_in_it(void)
     arena_fini(&a);
 }
 
+/* A row of columns.h. */
+struct sorted {
+    const char *status, *flags, *column;
+};
+
+static bool
+fits(const struct sorted *s, enum task_status status, unsigned flags)
+{
+    size_t i;
+
+    for (i = 0; s->flags[i] != '\0'; i++)
+        if (s->flags[i] != '-' && s->flags[i] != (flags >> i & 1 ? '1' : '0'))
+            return false;
+    return strcmp(s->status, task_status_name(status)) == 0;
+}
+
+/* Whatever a task is like, it stands where its one row says. */
+static void
+test_each_task_has_its_column(void)
+{
+#define COLUMN(status, flags, column) {#status, flags, #column},
+    static const struct sorted rows[] = {
+#include "columns.h"
+    };
+    static const char *const names[TASK_N_COLUMNS] = {
+        "need", "ready", "prog", "hand", "stuck", "done",
+    };
+    unsigned status, flags;
+    size_t i, n;
+
+    for (status = 0; status < TASK_N_STATUSES; status++)
+        for (flags = 0; flags < 16; flags++) {
+            struct task k = {.status = (enum task_status)status,
+                             .needs_input = flags & 1, .blocked = flags & 2,
+                             .lease_expired = flags & 4, .stale = flags & 8};
+
+            for (i = n = 0; i < sizeof(rows) / sizeof(*rows); i++)
+                if (fits(&rows[i], k.status, flags)) {
+                    n++;
+                    CHECK(strcmp(names[task_column(&k)],
+                                 rows[i].column) == 0);
+                }
+            CHECK(n == 1);
+        }
+}
+
 int
 main(void)
 {
     test_unpacks_as_gzip_does();
     test_allows_what_stands_in_it();
+    test_each_task_has_its_column();
     return test_end("page");
 }

@@ -291,6 +291,12 @@ test_standup(void)
     CHECK(prompt(&f, "standup", "{'since':'9999-01-01T00:00:00Z'}",
                  &text) == 0);
     CHECK(!strstr(text.p, "  ended  "));
+    /* The board's columns, so what waits is not stuck once it is given. */
+    call(&f, "create_task", "{'task_id':'lent','title':'T','status':"
+         "'handoff_ready','depends_on':['fresh']}");
+    CHECK(prompt(&f, "standup", "{'since':'8'}", &text) == 0);
+    CHECK(in_order(text.p, "Handed over:", "  lent  "));
+    CHECK(in_order(text.p, "  lent  ", "In progress:\nnone"));
     fixture_fini(&f);
 }
 

@@ -3,7 +3,7 @@
    else. A page may not complain of anything, but for what a test expects. */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { after, before } from 'node:test';
@@ -111,6 +111,30 @@ async function hold(page, fits, until) {
     } catch { /* the page went */ }
   });
 }
+
+/* As tests/t_page.c has it, of what the terminal shows. */
+test('each task has its column', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const file = new URL('../columns.h', import.meta.url);
+  const rows = [...readFileSync(file, 'utf8')
+    .matchAll(/^COLUMN\((\w+), "([01-]{4})", (\w+)\)$/gm)];
+  const statuses = new Set(rows.map(([, status]) => status));
+  const tasks = [...statuses].flatMap((status) =>
+    Array.from({ length: 16 }, (_, flags) => ({ status,
+      needs_input: !!(flags & 1), lease_expired: !!(flags & 4),
+      stale: !!(flags & 8), flags, blocked_by: flags & 2 ? ['x'] : [] })));
+
+  assert.equal(statuses.size, 7);
+  await go();
+  const columns = await page.evaluate((all) => all.map(laneOf), tasks);
+  tasks.forEach(({ status, flags }, i) => {
+    const fit = rows.filter(([, s, of]) => s === status && [...of]
+      .every((c, at) => c === '-' || c === String(flags >> at & 1)));
+
+    assert.deepEqual(fit.map(([, , , column]) => column), [columns[i]]);
+  });
+  await worker.close();
+});
 
 test('the board shows what another process does', LIMIT, async (t) => {
   const { page, worker, go } = await desk(t);
