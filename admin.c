@@ -40,7 +40,7 @@
 static bool
 is_hex(char c)
 {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+    return text_hex_digit(c) >= 0;
 }
 
 /* ---- artifacts ---- */
@@ -144,7 +144,7 @@ find_name(const struct names *names, const char *hex)
     size_t i = 0;
 
     for (int k = 0; k < 4; k++)
-        i = i << 4 | (size_t)(hex[k] <= '9' ? hex[k] - '0' : hex[k] - 'a' + 10);
+        i = i << 4 | (size_t)text_hex_digit(hex[k]);
     while (names->v[i].state != FREE &&
            memcmp(names->v[i].hex, hex, SHA256_HEX) != 0)
         i = (i + 1) % NAMES_ROOM;

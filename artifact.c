@@ -48,8 +48,7 @@ artifact_is_name(struct str hex)
     size_t i;
 
     for (i = 0; i < hex.len; i++)
-        if (!((hex.p[i] >= '0' && hex.p[i] <= '9') ||
-              (hex.p[i] >= 'a' && hex.p[i] <= 'f')))
+        if (text_hex_digit(hex.p[i]) < 0)
             return false;
     return hex.len == SHA256_HEX;
 }

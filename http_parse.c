@@ -19,6 +19,7 @@
       size wraps. */
 
 #include "http_parse.h"
+#include "text.h"
 
 #include <string.h>
 
@@ -41,17 +42,11 @@ is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-static char
-lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
-}
-
 /* Whether c is a letter, a digit or one of the others. */
 static bool
 is_word(char c, const char *others)
 {
-    return (lower(c) >= 'a' && lower(c) <= 'z') || is_digit(c) ||
+    return (text_lower(c) >= 'a' && text_lower(c) <= 'z') || is_digit(c) ||
            (c != '\0' && strchr(others, c) != NULL);
 }
 
@@ -83,7 +78,7 @@ is_same(const char *p, const char *z, size_t n)
     size_t i;
 
     for (i = 0; i < n && z[i] != '\0'; i++)
-        if (p[i] != z[i] && lower(p[i]) != z[i])
+        if (p[i] != z[i] && text_lower(p[i]) != z[i])
             return false;
     return i == n;
 }
@@ -392,7 +387,7 @@ static const struct {
 static int
 take_digit(struct http_chunks *c, char b)
 {
-    c->left = c->left * 16 + (uint64_t)(is_digit(b) ? b - '0' : b - 'a' + 10);
+    c->left = c->left * 16 + (uint64_t)text_hex_digit(b);
     if (c->left > HTTP_MAX_BODY - c->total)
         return ERR_TOO_LARGE;
     return ++c->digits > MAX_DIGITS ? ERR_SYNTAX : 0;
@@ -405,8 +400,8 @@ take_byte(struct http_chunks *c, char b)
     int state = c->state;
 
     if (state == SIZE) {
-        if (is_digit(b) || (lower(b) >= 'a' && lower(b) <= 'f'))
-            return take_digit(c, lower(b));
+        if (text_hex_digit(text_lower(b)) >= 0)
+            return take_digit(c, text_lower(b));
         if (c->digits == 0)
             return ERR_SYNTAX;
         c->digits = 0;

@@ -175,15 +175,6 @@ add_token(struct parse *s, const char *p, enum json_type type)
     return t;
 }
 
-static int
-hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 0x20); /* to lower case */
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* The four digits behind \u at p, or -1. */
 static int32_t
 hex4(const char *p, const char *end)
@@ -194,7 +185,7 @@ hex4(const char *p, const char *end)
     if (end - p < 6 || p[0] != '\\' || p[1] != 'u')
         return -1;
     for (i = 2; i < 6; i++) {
-        digit = hex_digit(p[i]);
+        digit = text_hex_digit(text_lower(p[i]));
         if (digit < 0)
             return -1;
         v = v * 16 + digit;
@@ -726,7 +717,6 @@ static size_t
 repair(const char *p, const char *end, char to[6], size_t *put)
 {
     static const char from[] = "\"\\\b\f\n\r\t", into[] = "\"\\bfnrt";
-    static const char hex[] = "0123456789abcdef";
     const char *found;
 
     if ((uint8_t)*p >= 0x80) {
@@ -740,9 +730,8 @@ repair(const char *p, const char *end, char to[6], size_t *put)
         to[1] = into[found - from];
         *put = 2;
     } else {
-        memcpy(to + 1, "u00", 3);
-        to[4] = hex[*p >> 4];
-        to[5] = hex[*p & 15];
+        to[1] = 'u';
+        text_hex(to + 2, 4, (uint8_t)*p);
         *put = 6;
     }
     return 1;

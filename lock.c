@@ -253,7 +253,7 @@ put_digits(char *p, int n, uint64_t v)
 static void
 put_sum(char *line, int at)
 {
-    record_put_hex(line + at, crc32c(0, line, (size_t)at));
+    text_hex(line + at, 8, crc32c(0, line, (size_t)at));
     line[at + 8] = '\n';
 }
 

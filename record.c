@@ -123,13 +123,6 @@ record_key_ok(struct str key)
 }
 
 void
-record_put_hex(char *p, uint32_t v)
-{
-    for (int i = 0; i < 8; i++)
-        p[i] = "0123456789abcdef"[v >> (28 - 4 * i) & 15];
-}
-
-void
 record_put(struct buf *b, const struct store_rec *r)
 {
     size_t at = b->len;
@@ -152,8 +145,8 @@ record_put(struct buf *b, const struct store_rec *r)
         return;
     char *line = b->p + at;
     size_t len = b->len - at - 1;
-    record_put_hex(line + RECORD_CRC_AT,
-              crc32c(0, line + RECORD_SUM_FROM, len - RECORD_SUM_FROM));
+    text_hex(line + RECORD_CRC_AT, 8,
+             crc32c(0, line + RECORD_SUM_FROM, len - RECORD_SUM_FROM));
 }
 
 int
@@ -163,7 +156,7 @@ record_new_id(struct record_header *h)
     int rc = random_bytes(raw, sizeof raw);
 
     for (int i = 0; rc == 0 && i < 4; i++)
-        record_put_hex(h->id + 8 * i, raw[i]);
+        text_hex(h->id + 8 * i, 8, raw[i]);
     return rc;
 }
 
@@ -248,13 +241,10 @@ hex32(const char *p, uint32_t *out)
 {
     uint32_t v = 0;
     for (int i = 0; i < 8; i++) {
-        char c = p[i];
-        if (c >= '0' && c <= '9')
-            v = v << 4 | (uint32_t)(c - '0');
-        else if (c >= 'a' && c <= 'f')
-            v = v << 4 | (uint32_t)(c - 'a' + 10);
-        else
+        int digit = text_hex_digit(p[i]);
+        if (digit < 0)
             return false;
+        v = v << 4 | (uint32_t)digit;
     }
     *out = v;
     return true;

@@ -55,8 +55,6 @@ uint32_t crc32c(uint32_t crc, const void *p, size_t n);
 /* The same without instructions of the processor's own; for the tests. */
 uint32_t crc32c_table(uint32_t crc, const void *p, size_t n);
 
-/* Eight lower-case hex digits at p. */
-void record_put_hex(char *p, uint32_t v);
 /* Whether key may stand in a log: "kind/id", within STORE_MAX_KEY. */
 bool record_key_ok(struct str key);
 /* Appends the record as a line, line feed included; r->line is not read.

@@ -9,6 +9,7 @@
    2. Nothing is read from the state after sha256_end without a new init. */
 
 #include "sha256.h"
+#include "text.h"
 
 #include <string.h>
 
@@ -141,15 +142,12 @@ sha256_end(struct sha256 *s, uint8_t out[SHA256_LEN])
 void
 sha256_end_hex(struct sha256 *s, char out[SHA256_HEX + 1])
 {
-    static const char hex[] = "0123456789abcdef";
     uint8_t digest[SHA256_LEN];
     int i;
 
     sha256_end(s, digest);
-    for (i = 0; i < SHA256_LEN; i++) {
-        out[2 * i] = hex[digest[i] >> 4];
-        out[2 * i + 1] = hex[digest[i] & 15];
-    }
+    for (i = 0; i < SHA256_LEN; i++)
+        text_hex(out + 2 * i, 2, digest[i]);
     out[SHA256_HEX] = '\0';
 }
 

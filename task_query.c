@@ -16,6 +16,7 @@
 #include "task_fields.h"
 #include "task_index.h"
 #include "task_raw.h"
+#include "text.h"
 
 #include <string.h>
 
@@ -46,12 +47,6 @@ struct scan {
 
 /* ---- the words of a query ---- */
 
-static char
-lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
-}
-
 /* Knuth, Morris and Pratt: however the text repeats itself, one pass. */
 static int
 prepare_text(struct scan *s)
@@ -67,7 +62,7 @@ prepare_text(struct scan *s)
     if (!p || !s->fallback)
         return ERR_NOMEM;
     for (i = 0; i < q.len; i++)
-        p[i] = lower(q.p[i]);
+        p[i] = text_lower(q.p[i]);
     s->fallback[0] = 0;
     for (i = 1; i < q.len; i++) {
         while (k && p[i] != p[k])
@@ -85,7 +80,7 @@ holds_text(const struct scan *s, struct str in)
     size_t i, k = 0;
 
     for (i = 0; i < in.len; i++) {
-        char c = lower(in.p[i]);
+        char c = text_lower(in.p[i]);
 
         while (k && c != s->text.p[k])
             k = s->fallback[k - 1];

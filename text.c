@@ -189,6 +189,21 @@ text_put(char *out, size_t cap, const char *fmt, ...)
     return n;
 }
 
+int
+text_hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+void
+text_hex(char *out, int n, uint32_t v)
+{
+    for (; n-- > 0; v >>= 4)
+        out[n] = "0123456789abcdef"[v & 15];
+}
+
 void
 text_tell(const char *fmt, ...)
 {

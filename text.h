@@ -7,6 +7,7 @@
 
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* As snprintf, with %d %u %x %X %c %s %% and l, ll, z before a number; the
    flags - and 0, a width, and for %s a precision, both also as *. Returns
@@ -16,6 +17,17 @@ size_t text_put(char *out, size_t cap, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 size_t text_vput(char *out, size_t cap, const char *fmt, va_list ap)
     __attribute__((format(printf, 3, 0)));
+
+/* An ASCII letter in lower case; any other character as it is. */
+static inline char
+text_lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+}
+/* The value of a hex digit, whose letters are in lower case, or -1. */
+int text_hex_digit(char c);
+/* Writes the n low hex digits of v. */
+void text_hex(char *out, int n, uint32_t v);
 
 /* A line to stderr, by the same rules, cut where it is long; whether anybody
    listens does not matter. */

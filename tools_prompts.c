@@ -11,6 +11,7 @@
 
 #include "task_index.h"
 #include "task_raw.h"
+#include "text.h"
 #include "tools_int.h"
 #include "view.h"
 
@@ -341,12 +342,6 @@ begins(struct str s, struct str with)
     return s.len >= with.len && memcmp(s.p, with.p, with.len) == 0;
 }
 
-static char
-lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
-}
-
 /* Whether s has what in it, with ASCII letters of either case the same. */
 static bool
 holds(struct str s, struct str what)
@@ -354,7 +349,7 @@ holds(struct str s, struct str what)
     size_t i, k;
 
     for (i = 0; i + what.len <= s.len; i++) {
-        for (k = 0; k < what.len && lower(s.p[i + k]) == lower(what.p[k]);)
+        for (k = 0; k < what.len && text_lower(s.p[i + k]) == text_lower(what.p[k]);)
             k++;
         if (k == what.len)
             return true;

@@ -12,6 +12,7 @@
 #include "artifact.h"
 #include "page.h"
 #include "task_raw.h"
+#include "text.h"
 #include "tools_int.h"
 #include "view.h"
 
@@ -70,10 +71,7 @@ tools_resources(struct mcp_call *c, struct str cursor, struct str *next)
 static int
 hex_digit(char c)
 {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    return text_hex_digit(text_lower(c));
 }
 
 /* Some clients write every colon as %3A. */
