@@ -54,42 +54,18 @@ artifact_is_name(struct str hex)
 }
 
 static int
-write_all(int fd, struct str s)
-{
-    while (s.len) {
-        ssize_t n = write(fd, s.p, s.len);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return file_errno(errno);
-        s.p += n;
-        s.len -= (size_t)n;
-    }
-    return 0;
-}
-
-static int
 read_all(int fd, struct arena *a, size_t len, struct str *out)
 {
     char *p = arena_alloc(a, len + 1);
-    size_t got = 0;
     ssize_t n;
 
     if (!p)
         return ERR_NOMEM;
-    while (got < len) {
-        n = read(fd, p + got, len - got);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return ERR_IO;
-        if (n == 0)
-            break;
-        got += (size_t)n;
-    }
-    p[got] = '\0';
-    *out = (struct str){p, got};
+    n = file_read_at(fd, p, len, 0);
+    if (n < 0)
+        return ERR_IO;
+    p[n] = '\0';
+    *out = (struct str){p, (size_t)n};
     return 0;
 }
 
@@ -149,11 +125,9 @@ write_file(int dir, const char *path, const char *name, struct str content)
     if (fd < 0)
         return file_errno(errno);
     file_give(fd, path);
-    rc = write_all(fd, content);
-    if (rc == 0 && file_sync(fd, fsync) != 0)
+    if (file_write_at(fd, content.p, content.len, 0) != 0)
         rc = file_errno(errno);
-    if (close(fd) != 0 && rc == 0)
-        rc = file_errno(errno);
+    rc = file_finish(fd, rc);
     if (rc == 0 && renameat(dir, temp, dir, name) != 0)
         rc = file_errno(errno);
     if (rc != 0)

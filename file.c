@@ -51,6 +51,23 @@ file_write_at(int fd, const char *p, size_t n, int64_t off)
     return 0;
 }
 
+ssize_t
+file_read_at(int fd, void *p, size_t n, int64_t off)
+{
+    size_t at = 0;
+    while (at < n) {
+        ssize_t got = pread(fd, (char *)p + at, n - at, (off_t)off + (off_t)at);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        at += (size_t)got;
+    }
+    return (ssize_t)at;
+}
+
 int
 file_flush(int fd, struct buf *b, int64_t *off, size_t keep)
 {
@@ -98,6 +115,16 @@ file_sync(int fd, int (*sync)(int fd))
     do
         rc = sync(fd);
     while (rc != 0 && errno == EINTR);
+    return rc;
+}
+
+int
+file_finish(int fd, int rc)
+{
+    if (rc == 0 && file_sync(fd, fsync) != 0)
+        rc = file_errno(errno);
+    if (close(fd) != 0 && rc == 0)
+        rc = file_errno(errno);
     return rc;
 }
 

@@ -6,10 +6,15 @@
 
 #include "base.h"
 
+#include <sys/types.h>
+
 /* enum err for an errno of a file operation. */
 int file_errno(int e);
 /* Writes n bytes at off, whatever is interrupted: 0 or -1 with errno. */
 int file_write_at(int fd, const char *p, size_t n, int64_t off);
+/* Reads n bytes at off, fewer only where the file ends: how many, or -1 with
+   errno. */
+ssize_t file_read_at(int fd, void *p, size_t n, int64_t off);
 /* Writes all of b at *off, which is moved on, and empties it, with no more
    room left than keep. 0, ERR_NOMEM where b is not whole, or enum err. */
 int file_flush(int fd, struct buf *b, int64_t *off, size_t keep);
@@ -29,6 +34,8 @@ void file_give(int fd, const char *like);
 
 /* fsync or fdatasync of fd, whatever is interrupted: 0 or -1 with errno. */
 int file_sync(int fd, int (*sync)(int fd));
+/* Syncs what was written, if rc is 0, and closes fd: rc, or enum err. */
+int file_finish(int fd, int rc);
 /* A descriptor of a directory, to be synced after a rename. -1: errno. */
 int file_open_dir(const char *dir);
 /* fsync of a directory and close: 0, or -1 with errno. */

@@ -648,11 +648,9 @@ copy_bytes(struct store *s, int64_t from, int64_t end, int fd, int64_t at)
     char buf[16 * 1024];
     while (from < end) {
         int64_t left = end - from;
-        ssize_t n = pread(s->fd, buf,
-                          left < (int64_t)sizeof buf ? (size_t)left
-                                                     : sizeof buf, from);
-        if (n < 0 && errno == EINTR)
-            continue;
+        ssize_t n = file_read_at(s->fd, buf,
+                                 left < (int64_t)sizeof buf ? (size_t)left
+                                                            : sizeof buf, from);
         if (n == 0)
             errno = EIO;
         if (n <= 0 || file_write_at(fd, buf, (size_t)n, at) != 0)

@@ -20,23 +20,6 @@
 
 #define SEARCH_LINEAR (32 * 1024) /* bytes that are read rather than halved */
 
-/* pread of exactly n bytes. */
-static bool
-read_at(int fd, char *p, size_t n, int64_t off)
-{
-    while (n > 0) {
-        ssize_t got = pread(fd, p, n, (off_t)off);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        p += got;
-        off += got;
-        n -= (size_t)got;
-    }
-    return true;
-}
-
 struct store_entry *
 store_find(struct store *s, struct str key)
 {
@@ -65,7 +48,7 @@ store_read(struct store *s, const struct store_entry *e, struct arena *a,
         size_t at = (size_t)(e->off - s->end);
         ASSERT(at + e->len <= s->batch.len);
         memcpy(line, s->batch.p + at, e->len);
-    } else if (!read_at(fd, line, e->len, e->off)) {
+    } else if (file_read_at(fd, line, e->len, e->off) != (ssize_t)e->len) {
         return ERR_IO;
     }
     struct str key = {e->key, e->key_len};

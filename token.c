@@ -10,6 +10,7 @@
    3. What is said of a bad file names lines, never what stands in them. */
 
 #include "token.h"
+#include "file.h"
 #include "sha256.h"
 #include "text.h"
 
@@ -214,22 +215,17 @@ read_lines(struct tokens *t, int fd, size_t len, const char *path,
            char why[256])
 {
     char *text = malloc(len + 1);
-    size_t got = 0;
-    ssize_t n = 1;
+    ssize_t got = text == NULL ? 0 : file_read_at(fd, text, len, 0);
     int rc = text == NULL ? ERR_NOMEM : 0;
 
-    while (rc == 0 && n != 0 && got < len) {
-        n = read(fd, text + got, len - got);
-        if (n < 0 && errno != EINTR) {
-            text_put(why, 256, "%.180s: %s", path, strerror(errno));
-            rc = ERR_IO;
-        }
-        got += n > 0 ? (size_t)n : 0;
+    if (got < 0) {
+        text_put(why, 256, "%.180s: %s", path, strerror(errno));
+        rc = ERR_IO;
     }
     if (rc == 0)
-        rc = take_lines(t, (struct str){text, got}, path, why);
-    for (volatile char *p = text; got > 0; got--) /* (1) */
-        p[got - 1] = 0;
+        rc = take_lines(t, (struct str){text, (size_t)got}, path, why);
+    for (volatile char *p = text; p != NULL && len > 0; len--) /* (1) */
+        p[len - 1] = 0;
     free(text);
     return rc;
 }

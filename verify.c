@@ -448,10 +448,7 @@ store_verify(const char *path, struct store_report *out,
 static int
 seal(int fd, const char *path, int rc)
 {
-    if (rc == 0 && file_sync(fd, fsync) != 0)
-        rc = file_errno(errno);
-    if (close(fd) != 0 && rc == 0)
-        rc = file_errno(errno);
+    rc = file_finish(fd, rc);
     if (rc != 0)
         unlink(path);
     return rc;
@@ -567,9 +564,7 @@ copy_file(int fd, int64_t len, const char *to)
         size_t want = sizeof buf;
         if (len - off < (int64_t)want)
             want = (size_t)(len - off);
-        ssize_t n = pread(fd, buf, want, (off_t)off);
-        if (n < 0 && errno == EINTR)
-            continue;
+        ssize_t n = file_read_at(fd, buf, want, off);
         if (n <= 0)
             rc = ERR_IO;
         else if (file_write_at(out, buf, (size_t)n, off) != 0)

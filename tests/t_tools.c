@@ -15,14 +15,13 @@
 
 /* ---- faults ---- */
 
+/* WRITE is that into an empty file, which is a content's; PWRITE any other. */
 enum fault { FAULT_NONE, FAULT_WRITE, FAULT_FSYNC, FAULT_RENAME,
              FAULT_PWRITE };
 
 static enum fault fault; /* the call that fails, then none */
 static int fault_after;  /* after so many that do not */
 
-ssize_t __real_write(int fd, const void *p, size_t n);
-ssize_t __wrap_write(int fd, const void *p, size_t n);
 ssize_t __real_pwrite(int fd, const void *p, size_t n, off_t off);
 ssize_t __wrap_pwrite(int fd, const void *p, size_t n, off_t off);
 ssize_t __wrap_pwrite64(int fd, const void *p, size_t n, off_t off);
@@ -42,15 +41,13 @@ fails(enum fault f, int error)
 }
 
 ssize_t
-__wrap_write(int fd, const void *p, size_t n)
-{
-    return fails(FAULT_WRITE, ENOSPC) ? -1 : __real_write(fd, p, n);
-}
-
-ssize_t
 __wrap_pwrite(int fd, const void *p, size_t n, off_t off)
 {
-    return fails(FAULT_PWRITE, ENOSPC) ? -1 : __real_pwrite(fd, p, n, off);
+    struct stat st;
+    bool new = fstat(fd, &st) == 0 && st.st_size == 0;
+
+    return fails(new ? FAULT_WRITE : FAULT_PWRITE, ENOSPC)
+        ? -1 : __real_pwrite(fd, p, n, off);
 }
 
 ssize_t
