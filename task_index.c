@@ -178,6 +178,18 @@ queue_end(struct tasks *t, struct task_entry *e)
     e->later = NULL;
 }
 
+struct task_entry *
+tasks_walk(struct task_entry *at[N_LISTS])
+{
+    struct task_entry *e = at[LIST_LIVE], *ended = at[LIST_ENDED];
+    int list = ended && (!e || ended->e.n > e->e.n) ? LIST_ENDED : LIST_LIVE;
+
+    e = at[list];
+    if (e)
+        at[list] = e->older;
+    return e;
+}
+
 /* Puts e between its neighbours, as its own links name them. */
 static void
 link_in(struct tasks *t, struct task_entry *e)

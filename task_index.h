@@ -49,6 +49,9 @@ struct tasks {
 
 /* The entry of a task's id, or NULL. */
 struct task_entry *tasks_find(struct tasks *t, struct str id);
+/* Of the heads of both lists, or where a walk has come to, the one that has
+   changed last; the walk goes on behind it. NULL: the end. */
+struct task_entry *tasks_walk(struct task_entry *at[N_LISTS]);
 /* The entry's task_id. */
 struct str task_entry_id(const struct task_entry *e);
 /* The first fields of a state v, raw, without stepping over the others. */

@@ -186,17 +186,11 @@ matches(struct scan *s, const struct task_entry *e, struct task *k, bool *has)
 static struct task_entry *
 step(struct scan *s)
 {
-    struct task_entry *e = s->at[LIST_LIVE], *ended = s->at[LIST_ENDED];
-    int list = LIST_LIVE;
+    struct task_entry *e = tasks_walk(s->at);
 
-    if (ended && (!e || ended->e.n > e->e.n)) {
-        e = ended;
-        list = LIST_ENDED;
-    }
     if (!e || e->e.n <= s->q->since_n ||
         (s->q->since_ms && e->changed_ms < s->q->since_ms))
         return NULL; /* times never go back along the log */
-    s->at[list] = e->older;
     s->looked++;
     return e;
 }

@@ -368,19 +368,12 @@ rewind_to_newest(struct found *f)
 static const struct task_entry *
 next(struct found *f)
 {
-    const struct task_entry *live = f->at[LIST_LIVE],
-                            *ended = f->at[LIST_ENDED], *e;
-    int list = ended && (!live || ended->e.n > live->e.n) ? LIST_ENDED
-                                                          : LIST_LIVE;
+    const struct task_entry *e = tasks_walk(f->at);
 
-    e = f->at[list];
-    if (e && f->looked++ == TASK_LOOK_MAX) {
-        f->q->more = true;
-        return NULL;
-    }
-    if (e)
-        f->at[list] = e->older;
-    return e;
+    if (!e || f->looked++ < TASK_LOOK_MAX)
+        return e;
+    f->q->more = true;
+    return NULL;
 }
 
 static bool
