@@ -70,7 +70,7 @@ ALL_LDFLAGS = $(LINK_$(WAY)) $(HARD_LDFLAGS) -Wl,--gc-sections \
   -Wl,-z,noseparate-code $(LDFLAGS)
 
 SRC := text base json sha256 gunzip page file record lock index lost store store_load \
-  store_move store_room store_read compact verify task_raw task_atoms \
+  store_move store_room store_read compact verify task_error task_raw task_atoms \
   task_keys task_fields task_schema task_index task task_claim \
   task_query task_check task_draft task_rules \
   task_actions task_change artifact call sign mcp mcp_scan \

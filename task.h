@@ -8,30 +8,13 @@
 #include "base.h"
 #include "json.h"
 #include "store.h"
+#include "task_error.h"
+#include "task_fields.h"
+#include "task_raw.h"
 
 #define TASK_MAX_STATE (256 * 1024) /* bytes of v */
-#define TASK_MAX_ID 128
 #define TASK_STALE_MS (24 * 60 * 60 * 1000) /* in_progress without an event */
 #define TASK_KEY_AGE_MS (24 * 60 * 60 * 1000) /* life of an idempotency key */
-
-enum task_status {
-    TASK_OPEN,
-    TASK_IN_PROGRESS,
-    TASK_HANDOFF_READY,
-    TASK_EXHAUSTED,
-    TASK_DONE, /* from here on: ended */
-    TASK_FAILED,
-    TASK_CANCELLED,
-    TASK_N_STATUSES
-};
-
-const char *task_status_name(enum task_status s);
-/* -1: no such status. */
-int task_status_of(struct str name);
-/* Whether a task of this status has ended (done, failed, cancelled). */
-bool task_status_ended(enum task_status s);
-/* The same of a status as a raw JSON string; of none that we know: false. */
-bool task_raw_ended(struct str status);
 
 /* ---- all the tasks of a store ---- */
 
@@ -53,20 +36,6 @@ uint64_t tasks_count(const struct tasks *t, enum task_status s);
 size_t tasks_index_bytes(const struct tasks *t);
 
 /* ---- reading ---- */
-
-/* The state's members in the order in which they stand in v: first what the
-   index filters on, then by worth to whoever takes over, since answers that
-   are too long are cut from the end. */
-enum task_field {
-    F_TASK_ID, F_STATUS, F_CURRENT_OWNER, F_PRIORITY, F_REPO_PATH,
-    F_PARENT_ID, F_TAGS, F_DEPENDS_ON, F_VERSION, F_CREATED_AT, F_LEASE,
-    F_QUESTIONS,
-    F_TITLE, F_GOAL, F_HANDOFF, F_EXHAUSTED, F_CHECKPOINT, F_RESUME_PROMPT,
-    F_REMAINING_STEPS, F_COMPLETED_STEPS, F_ACCEPTANCE, F_DECISIONS,
-    F_FAILED_APPROACHES, F_BRANCH, F_COMMIT, F_DIRTY, F_RESULT,
-    F_TEST_RESULTS, F_ARTIFACTS, F_CREATED_BY,
-    TASK_N_FIELDS
-};
 
 /* One event of a task: a record, and what stands in it. */
 struct task_event {
@@ -139,23 +108,14 @@ int task_peek(struct tasks *t, struct arena *a, const struct task_event *ev,
 /* task_event_last and task_of in one. */
 int task_get(struct tasks *t, struct arena *a, struct str id,
              struct task *out);
+/* That there is no task id, or that it is in an archive. ERR_NOT_FOUND. */
+int task_fail_missing(struct task_error *e, struct arena *a, struct tasks *t,
+                      struct str id);
 /* Reads the answer (raw) to the question of an id (raw) of a task as it is
    now, .p NULL: it is open. ERR_NOT_FOUND: there is no such question, or it
    is no longer kept; or what task_event_last says. */
 int task_question_answer(struct tasks *t, struct arena *a, struct str task_id,
                          struct str question_id, struct str *answer);
-/* The text of a field that is a string, escapes resolved; .p NULL: none. */
-struct str task_text(struct arena *a, struct str raw);
-/* How many elements a field that is an array has; 0: absent. */
-size_t task_list_n(struct str raw);
-/* Steps through a raw array: the next element, .p NULL at the end. *at
-   begins at 0. */
-struct str task_list_next(struct str raw, size_t *at);
-/* Whether one of the elements of a raw array is just that. */
-bool task_list_has(struct str raw, struct str item);
-/* The raw value of a raw object's member, .p NULL: none. */
-struct str task_member(struct str raw, const char *name);
-
 #define TASK_ALIAS_MAX 312
 #define TASK_ENDED "ended" /* the name under which all that end are watched */
 #define TASK_NAMES_MAX (TASK_ALIAS_MAX + sizeof("\t" TASK_ENDED) - 1)
@@ -211,28 +171,6 @@ int tasks_list(struct tasks *t, struct arena *a, const struct task_query *q,
 
 /* ---- changing ---- */
 
-/* Why something was refused. Its texts never hold what a task holds. */
-struct task_error {
-    int code;           /* enum err, 0: none */
-    struct str message; /* a sentence, for the agent */
-    struct str field;   /* the argument it is about, or empty */
-    struct str next;    /* what to do now, or empty */
-    uint64_t version;   /* the task's current one, 0: not told */
-    unsigned allowed;   /* statuses, a bit each, 0: not told */
-    struct str holder;  /* raw JSON string: who has the task; .p NULL */
-    bool unknown;       /* the outcome is: it may have happened */
-};
-
-/* Fills e and returns code; the message by printf's rules. */
-int task_fail(struct task_error *e, struct arena *a, int code,
-              const char *field, const char *fmt, ...)
-    __attribute__((format(printf, 5, 6)));
-/* That there is no task id, or that it is in an archive. ERR_NOT_FOUND. */
-int task_fail_missing(struct task_error *e, struct arena *a, struct tasks *t,
-                      struct str id);
-/* The same for what the store said (ERR_BUSY, ERR_FULL, ERR_IO ...). */
-int task_fail_store(struct task_error *e, int code);
-
 struct task_receipt {
     struct str id;
     struct str op;          /* as in struct task_event */
@@ -245,17 +183,6 @@ struct task_receipt {
     struct str lease;       /* raw JSON object, .p NULL: none */
     struct str damaged;     /* as in struct task */
     bool partial; /* no task was found to claim, but not all were seen */
-};
-
-/* What a change is made with. */
-struct task_ctx {
-    struct arena *a;
-    struct str principal;  /* empty: the one */
-    bool require_evidence; /* refuse done without test_results */
-    bool ownership_warn;   /* warn where another agent's lease is running */
-    size_t read_max;       /* bytes of records that a read may take; 0: as
-                              many as it likes */
-    struct task_error e;   /* says why, when a call has failed */
 };
 
 /* Takes over a task from elsewhere as a whole: an object as view_task_json

@@ -3,6 +3,7 @@
 
 /* task_change - the tools that change a task, behind their arguments. */
 
+#include "task.h"
 #include "task_check.h"
 
 /* Runs a tool that changes a task: stages one record, or none when the

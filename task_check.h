@@ -3,6 +3,8 @@
 
 /* task_check - what a caller sent, held against the table of fields. */
 
+#include "json.h"
+#include "task_error.h"
 #include "task_fields.h"
 
 /* What a tool was given, checked: raw canonical JSON by field or argument;

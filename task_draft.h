@@ -5,6 +5,7 @@
    given, the task as it was and as it shall be. Rules and actions work on
    it, task_change makes the record of it. */
 
+#include "task.h"
 #include "task_check.h"
 
 #define DRAFT_MAX_WARNINGS 8

@@ -4,8 +4,42 @@
 /* task_fields - the one table of what a task holds and what the tools take:
    name, type and limits of each, and which tools know it. */
 
-#include "task.h"
+#include "base.h"
 
+enum task_status {
+    TASK_OPEN,
+    TASK_IN_PROGRESS,
+    TASK_HANDOFF_READY,
+    TASK_EXHAUSTED,
+    TASK_DONE, /* from here on: ended */
+    TASK_FAILED,
+    TASK_CANCELLED,
+    TASK_N_STATUSES
+};
+
+const char *task_status_name(enum task_status s);
+/* -1: no such status. */
+int task_status_of(struct str name);
+/* Whether a task of this status has ended (done, failed, cancelled). */
+bool task_status_ended(enum task_status s);
+/* The same of a status as a raw JSON string; of none that we know: false. */
+bool task_raw_ended(struct str status);
+
+/* The state's members in the order in which they stand in v: first what the
+   index filters on, then by worth to whoever takes over, since answers that
+   are too long are cut from the end. */
+enum task_field {
+    F_TASK_ID, F_STATUS, F_CURRENT_OWNER, F_PRIORITY, F_REPO_PATH,
+    F_PARENT_ID, F_TAGS, F_DEPENDS_ON, F_VERSION, F_CREATED_AT, F_LEASE,
+    F_QUESTIONS,
+    F_TITLE, F_GOAL, F_HANDOFF, F_EXHAUSTED, F_CHECKPOINT, F_RESUME_PROMPT,
+    F_REMAINING_STEPS, F_COMPLETED_STEPS, F_ACCEPTANCE, F_DECISIONS,
+    F_FAILED_APPROACHES, F_BRANCH, F_COMMIT, F_DIRTY, F_RESULT,
+    F_TEST_RESULTS, F_ARTIFACTS, F_CREATED_BY,
+    TASK_N_FIELDS
+};
+
+#define TASK_MAX_ID 128
 #define TASK_MAX_AGENT 128
 #define TASK_MAX_ARTIFACTS 256
 #define TASK_MAX_DEPS 64
@@ -23,9 +57,7 @@ enum task_tool { /* in the order in which they are listed */
     TOOL_ATTACH,
     TOOL_LIST,
     TOOL_UPDATE, /* the last of the core */
-    TOOL_CLAIM,
-    TOOL_ASK,
-    TOOL_WAIT,
+    TOOL_CLAIM, TOOL_ASK, TOOL_WAIT,
     TASK_N_TOOLS,
     TOOL_IMPORT = TASK_N_TOOLS, /* not offered over MCP */
     TOOL_RESUME, TOOL_BRIEF, TOOL_STANDUP /* prompts */
@@ -52,8 +84,7 @@ int task_field_of(struct str name);
 /* Whether the tool has an argument of that name, and needs it. */
 bool task_tool_takes(enum task_tool tool, const char *name, bool *required);
 
-/* When a lease ends, a raw object {agent, expires_at, seconds}; false: there
-   is none. */
+/* When a lease ends, a raw object {agent, expires_at, seconds}; or false. */
 bool task_lease_end(struct str lease, int64_t *ms);
 /* The lease of an agent (raw) that runs for seconds (raw, .p NULL: as many as
    TASK_LEASE_S) from now on; .p NULL: no memory. */

@@ -9,8 +9,8 @@
    2. No recursion: an array or object is skipped by counting its brackets,
       which in JSON need not be matched by kind to find the last. */
 
-#include "task.h"
 #include "task_raw.h"
+#include "json.h"
 
 #include <string.h>
 

@@ -11,7 +11,8 @@ json sha256 gunzip page file loop http_parse
 record lock index lost store store_int store_load store_move
 store_room store_read compact verify backup
 call
-task task_atoms task_keys task_raw task_fields task_rows task_schema task_index
+task_error task_raw task_fields task_rows task_schema
+task task_atoms task_keys task_index
 task_claim task_query task_check task_draft task_rules task_actions
 task_change artifact
 sign token
