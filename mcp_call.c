@@ -770,19 +770,31 @@ is_out(const struct mcp_message *k)
     return k->given || (k->v->goes_on && k->m->going != NULL);
 }
 
-/* The one that has waited longest first. */
+/* Whether k is a look of the principal who had the last one. */
+static bool
+looks_again(const struct mcp_message *k)
+{
+    return k->v->goes_on &&
+           str_hash(k->v->call.principal) == k->m->last_looker;
+}
+
+/* The one that has waited longest first; but no principal has two looks in a
+   row where another has one. */
 void *
 mcp_next(struct mcp *m, int64_t now_ms, struct mcp_message **out)
 {
     struct mcp_message *k, *found = NULL;
 
     for (k = m->kept; k != NULL; k = k->next)
-        if (!is_out(k) && (k->ready || k->due_ms <= now_ms))
+        if (!is_out(k) && (k->ready || k->due_ms <= now_ms) &&
+            (found == NULL || !looks_again(k) || looks_again(found)))
             found = k;
     if (found == NULL)
         return NULL;
-    if (found->v->goes_on)
+    if (found->v->goes_on) {
         m->going = found;
+        m->last_looker = str_hash(found->v->call.principal);
+    }
     found->given = true;
     *out = found;
     return found->owner;

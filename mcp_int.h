@@ -200,6 +200,7 @@ struct mcp {
     size_t n_sessions;
     struct mcp_message *kept; /* those that waited last first */
     struct mcp_message *going; /* that was given out to go on; or NULL */
+    uint64_t last_looker;      /* hash of the principal of the last of those */
     size_t kept_len;          /* bytes of all that they keep */
     struct arena runs;        /* what the runs of this turn take */
     uint64_t last_ask;        /* in the id of the last poll of a client */
