@@ -82,6 +82,7 @@ test: $(BIN) $(B)/fixture $(TESTS:%=$(B)/t_%)
 	try sh tests/t_cli.sh $(abspath $(BIN)); \
 	try sh tests/t_install.sh $(abspath $(BIN)); \
 	try sh tests/includes.sh; \
+	try sh tests/layers.sh $(B) $(SRC) mcptask; \
 	echo "$$passed passed, $$failed failed"; [ $$failed -eq 0 ]
 
 # ---- check: every compiler's warnings, two analyzers, two sanitizers ----
