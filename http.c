@@ -13,18 +13,12 @@
       settle, which the loop calls, calls bury: no reply function does.
    2. A reply function calls none of the handler's either: the request behind
       a reply that is out waits for settle.
-   3. Between request and the end of the reply in.p does not move, and nothing
-      before in.len changes: reading goes on in what room is left, and without
-      any it stops.
-   4. server->held is the sum of all held, each the memory of its buffers.
-      Reading never takes it over HTTP_BUDGET but by SMALL for each connection,
-      and by what one whole request needs; output that does costs the slowest
-      stream.
-   5. An idle connection has no buffers and no head.
-   6. While a reply takes long, see http_forget, what comes is read whatever
-      the budget says, as nothing else shows that the client is gone. */
+   3. An idle connection has no buffers and no head. */
 
-#include "http_int.h"
+#include "http.h"
+#include "http_conn.h"
+#include "http_listen.h"
+#include "http_reply.h"
 #include "text.h"
 
 #include <errno.h>
@@ -35,276 +29,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define READ_LEN ((size_t)4096)
-#define BODY_READ ((size_t)64 * 1024)
-#define SPARE ((size_t)256) /* invariant 3: so that a loss is noticed */
-#define SMALL ((size_t)12 * 1024)
-#define KEEP ((size_t)16 * 1024) /* of a buffer between two requests */
 #define ACCEPTS 32               /* in one turn */
 #define OTHER_FDS 16             /* that are no connections */
 #define SWEEP_MS 1000
 #define LINGER_MS 2000
 #define RESERVED 4 /* one in so many connections, for those who are known */
-
-void
-http_queue(struct http_conn *c)
-{
-    struct http *s = c->server;
-
-    if (c->queued)
-        return;
-    if (s->todo == NULL)
-        loop_timer_set(s->loop, &s->todo_timer, loop_now(s->loop));
-    c->queued = true;
-    c->next = s->todo;
-    s->todo = c;
-}
-
-void
-http_touch(struct http_conn *c)
-{
-    c->since_ms = loop_now(c->server->loop);
-}
-
-/* Where c was the one whose body may pass the budget, and its reply has begun
-   or it is gone, another one is. */
-static void
-pass_on(struct http_conn *c)
-{
-    struct http *s = c->server;
-
-    if (s->first != c || (c->state >= BODY && c->state <= BUSY))
-        return;
-    s->first = NULL;
-    loop_timer_set(s->loop, &s->todo_timer, loop_now(s->loop));
-}
-
-/* What the handler was given stays until bury. */
-void
-http_drop(struct http_conn *c)
-{
-    struct http *s = c->server;
-
-    if (c->state == DEAD)
-        return;
-    s->counts.streams -= c->state == STREAM;
-    s->counts.held -= c->held;
-    c->held = 0;
-    c->state = DEAD;
-    pass_on(c);
-    loop_watch(s->loop, c->fd, 0, NULL, NULL);
-    close(c->fd);
-    buf_fini(&c->out);
-    c->sent = 0;
-    http_queue(c);
-}
-
-/* ---- the budget, and what to wait for ---- */
-
-/* Whether there is too much, beside the body that may pass the budget. */
-static bool
-is_over(const struct http *s)
-{
-    return s->counts.held - (s->first != NULL ? s->first->held : 0) >
-           HTTP_BUDGET;
-}
-
-/* Drops who reads slowest, streams first, until all fits. */
-static void
-shed(struct http *s)
-{
-    while (is_over(s)) {
-        struct http_conn *worst = NULL, *c;
-        unsigned i;
-
-        for (i = 0; i < s->counts.open; i++) {
-            bool stream = (c = s->conn[i])->state == STREAM;
-            bool was = worst != NULL && worst->state == STREAM;
-
-            if (unsent(c) > 0 &&
-                (worst == NULL || stream > was ||
-                 (stream == was && unsent(c) > unsent(worst))))
-                worst = c;
-        }
-        if (worst == NULL)
-            return;
-        http_drop(worst);
-    }
-}
-
-void
-http_account(struct http_conn *c)
-{
-    struct http *s = c->server;
-    size_t held = c->in.cap + c->out.cap;
-
-    s->counts.held += held - c->held;
-    c->held = held;
-    pass_on(c);
-    if (is_over(s))
-        shed(s);
-    else if (s->starved && s->counts.held < HTTP_BUDGET / 4 * 3)
-        loop_timer_set(s->loop, &s->todo_timer, loop_now(s->loop));
-}
-
-/* Invariant 6. */
-static bool
-is_waiting(const struct http_conn *c)
-{
-    return (c->state == STREAM || c->state == BUSY) && c->head == NULL;
-}
-
-/* How much larger `in` has to be for n bytes more: twice, so that its bytes
-   are not copied often, but not past the end of a body. */
-static size_t
-growth(const struct http_conn *c, size_t n)
-{
-    size_t used = c->in.len - (c->state == HEAD ? c->pos : 0);
-    size_t cap = 2 * c->in.cap, whole;
-
-    if (n <= c->in.cap - used)
-        return 0;
-    if (c->state == BODY) {
-        whole = c->pos + c->head_len + SPARE +
-                (c->head->chunked ? HTTP_MAX_BODY + BODY_READ
-                                  : c->head->content_length);
-        if (cap > whole)
-            cap = whole;
-    }
-    if (cap < used + n)
-        cap = used + n;
-    return cap - c->in.cap;
-}
-
-/* How many bytes may be read now. */
-static size_t
-room(struct http_conn *c)
-{
-    size_t have = c->in.len - c->pos, n = READ_LEN, more;
-
-    if (c->state == LINGER)
-        return n;
-    if (is_waiting(c))
-        return have < HTTP_MAX_BEHIND ? HTTP_MAX_BEHIND - have : 0;
-    if (c->state == HEAD && have >= HTTP_MAX_HEAD)
-        return 0; /* a whole one is there, or an error: settle looks */
-    if (c->state == BODY) {
-        ASSERT(c->head != NULL);
-        if (!c->head->chunked)
-            n = c->head_len + c->head->content_length - have;
-        if (n > BODY_READ)
-            n = BODY_READ;
-    } else if (c->state != HEAD) {
-        if (c->eof)
-            return 0;
-        if (c->head != NULL) /* invariant 3 */
-            return c->in.cap - c->in.len;
-        return have < READ_LEN ? READ_LEN - have : 0;
-    }
-    more = growth(c, n + SPARE);
-    if (more == 0 || c->held + more <= SMALL ||
-        c->server->counts.held + more <= HTTP_BUDGET)
-        return n;
-    /* Where many have sent a part, one at a time goes on, or none would. */
-    if (c->state == BODY && c->server->first == NULL)
-        c->server->first = c;
-    if (c->server->first == c)
-        return n;
-    c->server->starved = true;
-    return 0;
-}
-
-static void on_ready(void *ctx, int fd, int events);
-
-/* Says what is waited for, whenever that may have changed. */
-void
-http_update(struct http_conn *c)
-{
-    int events;
-
-    if (c->state != DEAD)
-        http_account(c);
-    if (c->state == DEAD)
-        return;
-    events = (room(c) > 0 ? LOOP_READ : 0) | (unsent(c) > 0 ? LOOP_WRITE : 0);
-    if (is_waiting(c) && events == LOOP_READ)
-        events |= LOOP_IDLE;
-    if (events == c->events)
-        return;
-    c->events = events;
-    /* It was watched before, so it has its place. */
-    loop_watch(c->server->loop, c->fd, events, on_ready, c);
-}
-
-/* ---- output ---- */
-
-/* The reply is out: closes, or goes on to the next request. */
-static void
-end_request(struct http_conn *c)
-{
-    c->pos += c->head_len + c->body_len + c->gap;
-    c->head_len = c->body_len = c->gap = 0;
-    c->minor = 1;
-    c->is_head = false;
-    http_touch(c);
-    if (c->keep && c->server->fd >= 0) {
-        c->state = HEAD;
-        if (c->in.len > c->pos || c->in.cap > KEEP)
-            http_queue(c); /* the handler may still look at what it was given */
-        else
-            c->in.len = c->pos = 0;
-    } else if ((c->refused || c->in.len > c->pos) && !c->eof) {
-        shutdown(c->fd, SHUT_WR);
-        c->state = LINGER;
-        c->in.len = c->pos = 0;
-        http_queue(c);
-    } else {
-        http_drop(c);
-    }
-}
-
-/* All of out is written: the next who has something to say takes its memory,
-   which the processor still has at hand. */
-static void
-give_back(struct http_conn *c)
-{
-    struct buf *spare = &c->server->spare;
-
-    buf_reset(&c->out, KEEP);
-    if (spare->p == NULL)
-        *spare = c->out;
-    else
-        buf_fini(&c->out);
-    c->out = (struct buf){0};
-    c->sent = 0;
-}
-
-/* Writes once, as much as goes. */
-void
-http_flush(struct http_conn *c)
-{
-    ssize_t n = 0;
-
-    if (unsent(c) > 0)
-        n = write(c->fd, c->out.p + c->sent, unsent(c));
-    if (n < 0) {
-        if (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK)
-            http_drop(c);
-        return;
-    }
-    if (n > 0)
-        http_touch(c);
-    c->sent += (size_t)n;
-    c->server->counts.bytes_out += (uint64_t)n;
-    if (unsent(c) == 0) {
-        give_back(c);
-        if (c->state == SENDING)
-            end_request(c);
-    } else if (c->sent >= c->out.len / 2) {
-        buf_consume(&c->out, c->sent);
-        c->sent = 0;
-    }
-}
 
 /* ---- input ---- */
 
@@ -414,7 +143,7 @@ note_eof(struct http_conn *c)
 {
     c->eof = true;
     c->keep = false;
-    if (c->state != SENDING && (c->state != BUSY || is_waiting(c)))
+    if (c->state != SENDING && (c->state != BUSY || http_is_waiting(c)))
         http_drop(c);
 }
 
@@ -441,8 +170,7 @@ linger(struct http_conn *c)
 static void
 read_some(struct http_conn *c)
 {
-    bool fixed = c->state != HEAD && c->state != BODY; /* invariant 3 */
-    size_t n = room(c), more;
+    size_t n = http_room(c);
     ssize_t got;
 
     if (n == 0)
@@ -451,13 +179,8 @@ read_some(struct http_conn *c)
         buf_consume(&c->in, c->pos);
         c->pos = 0;
     }
-    more = growth(c, fixed ? n : n + SPARE);
-    c->moved |= more > 0;
-    buf_reserve(&c->in, c->in.cap + more);
-    if (c->in.err != 0) {
-        http_drop(c);
+    if (!http_reserve(c, n))
         return;
-    }
     got = read(c->fd, c->in.p + c->in.len, n);
     if (got <= 0) {
         note_end(c, got);
@@ -471,7 +194,7 @@ read_some(struct http_conn *c)
         take_head(c);
     else if (c->state == BODY)
         take_body(c);
-    else if (is_waiting(c) && room(c) == 0)
+    else if (http_is_waiting(c) && http_room(c) == 0)
         http_drop(c);
 }
 
@@ -653,10 +376,10 @@ settle(void *ctx)
         http_flush(c);
         if (c->in.len == c->pos &&
             (c->state == HEAD || c->state == LINGER)) {
-            buf_reset(&c->in, c->state == HEAD ? KEEP : 0);
+            buf_reset(&c->in, c->state == HEAD ? HTTP_KEEP : 0);
             c->pos = 0;
         } else if (c->state == HEAD) {
-            if (c->in.cap > KEEP && c->in.len - c->pos < c->in.cap / 4)
+            if (c->in.cap > HTTP_KEEP && c->in.len - c->pos < c->in.cap / 4)
                 repack(c);
             take_head(c);
         }
@@ -670,7 +393,7 @@ settle(void *ctx)
         http_update(s->conn[i]);
 }
 
-/* Invariant 5. */
+/* Invariant 3. */
 static void
 slim(struct http_conn *c)
 {
@@ -755,7 +478,7 @@ http_forget(struct http_conn *c)
     c->head_len = c->body_len = c->gap = 0;
     free(c->head);
     c->head = NULL;
-    if (c->eof || room(c) == 0)
+    if (c->eof || http_room(c) == 0)
         http_drop(c);
     else
         repack(c);

@@ -8,7 +8,7 @@
    1. A socket file never has a mode wider than 0600, from its first moment.
    2. Nothing is left open, and no file made, when it fails. */
 
-#include "http_int.h"
+#include "http_listen.h"
 #include "text.h"
 
 #include <arpa/inet.h>

@@ -8,7 +8,8 @@
       What is added to a stream leaves when the loop turns, or with the end of
       the stream, so that an answer in three events is one write too. */
 
-#include "http_int.h"
+#include "http_reply.h"
+#include "http_conn.h"
 #include "text.h"
 
 #include <string.h>

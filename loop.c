@@ -175,6 +175,14 @@ loop_watch(struct loop *l, int fd, int events,
     return 0;
 }
 
+void
+loop_change(struct loop *l, int fd, int events)
+{
+    const struct watch *w = &l->watch[fd]; /* it has its place */
+
+    loop_watch(l, fd, events, w->fn, w->ctx);
+}
+
 /* Adds the idle tier. */
 static void
 add_idle(struct loop *l)

@@ -34,6 +34,10 @@ void loop_free(struct loop *l);
 int loop_watch(struct loop *l, int fd, int events,
                void (*fn)(void *ctx, int fd, int events), void *ctx);
 
+/* Changes what fd, which is watched, is looked at for. events may be 0 here:
+   for nothing, until the next change. */
+void loop_change(struct loop *l, int fd, int events);
+
 /* Calls t->fn once, in the first turn that ends at or after at_ms on
    loop_now's scale. Setting it again moves it; a timer that sets itself from
    within its fn must do so for the future. */

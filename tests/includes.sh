@@ -21,7 +21,7 @@ mcp mcp_int mcp_scan mcp_methods mcp_call mcp_session mcp_listen mcp_defer
 mcp_tasks mcp_question mcp_hold
 view env tools tools_int tools_get tools_uri tools_prompts tools_work
 tools_wait
-http http_int http_listen http_reply
+http http_conn http_listen http_reply
 serve
 pipe web web_int web_check web_state
 cli cli_text cli_help cli_config cli_work cli_board cli_complete import admin archive

@@ -19,7 +19,7 @@ board: base : page
 json: base :
 store: base : record index lock lost store_room store_read store_load
   store_move compact verify
-http: base : http_parse http_listen http_reply
+http: base : http_parse http_conn http_listen http_reply
 task: base json store : task_error task_raw task_atoms task_keys task_fields
   task_schema task_index task task_claim task_query task_check task_draft
   task_rules task_actions task_change artifact view
@@ -65,7 +65,6 @@ tools_work tools
 tools_uri tools
 tools_wait tools
 tools tools_prompts
-http http_reply
 cli_config cli
 doctor cli
 import cli

@@ -2,7 +2,7 @@
    reached, and how it ends. */
 
 #include "http_rig.h"
-#include "http_int.h"
+#include "http_conn.h"
 
 /* ---- deadlines ---- */
 

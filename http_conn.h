@@ -1,13 +1,13 @@
-#ifndef HTTP_INT_H
-#define HTTP_INT_H
+#ifndef HTTP_CONN_H
+#define HTTP_CONN_H
 
-/* http_int - what the files of http share: http.c (connections and what they
-   are at), http_reply.c (replies and streams), http_listen.c (addresses).
-   Nobody else includes it. */
+/* http_conn - a connection, and the server whose it is, as the files of http
+   know them. Nobody else includes it. */
 
 #include "http.h"
 
 #define HTTP_MAX_ADDRESS 160
+#define HTTP_KEEP ((size_t)16 * 1024) /* of a buffer between two requests */
 
 enum state {
     HEAD,    /* between requests, or inside a head */
@@ -72,8 +72,6 @@ unsent(const struct http_conn *c)
     return c->out.len - c->sent;
 }
 
-/* ---- http.c ---- */
-
 /* The reply or the state of c has only just got on. */
 void http_touch(struct http_conn *c);
 /* Has the loop flush, go on to the next request, or bury. */
@@ -84,23 +82,12 @@ void http_account(struct http_conn *c);
 void http_update(struct http_conn *c);
 /* Writes once, as much as goes; ends the request when its reply is out. */
 void http_flush(struct http_conn *c);
-
-/* ---- http_reply.c ---- */
-
-/* What the server itself says of a request, or of the lack of one. */
-void http_refuse(struct http_conn *c, int status);
-void http_ping(struct http_conn *c);
-
-/* ---- http_listen.c ---- */
-
-/* Opens what o says, not blocking, and writes its name as http_address gives
-   it. 0; ERR_INVALID or ERR_IO, and *why names the address and the reason. */
-int http_listen(const struct http_options *o, int *out,
-                char address[HTTP_MAX_ADDRESS], char why[256]);
-/* Marks fd as one that never blocks and that no child inherits. */
-bool http_prepare_fd(int fd);
-/* Has TCP send at once, and ask clients that are silent for long: one whose
-   machine or network is gone does not say so. */
-void http_prepare_tcp(int fd);
+/* Whether its reply takes long, and only the end of the client is of interest;
+   see http_forget. */
+bool http_is_waiting(const struct http_conn *c);
+/* How many bytes may be read now. */
+size_t http_room(struct http_conn *c);
+/* Makes room for as many; false: memory did not suffice, and c is dropped. */
+bool http_reserve(struct http_conn *c, size_t n);
 
 #endif
