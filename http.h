@@ -1,9 +1,8 @@
 #ifndef HTTP_H
 #define HTTP_H
 
-/* http - an HTTP/1.1 server on the loop: listening, connections, requests
-   with their bodies, replies, and streams of server-sent events (WHATWG HTML
-   9.2). It knows no MCP. */
+/* http - an HTTP/1.1 server on the loop: listening, connections, and requests
+   with their bodies; http_reply.h answers them. It knows no MCP. */
 
 #include "http_parse.h"
 #include "loop.h"
@@ -88,25 +87,6 @@ void http_forget(struct http_conn *c);
    NULL at first. */
 void *http_mine(const struct http_conn *c);
 void http_set_mine(struct http_conn *c, void *mine);
-
-/* ---- the reply: one of these two, once for each request ---- */
-
-/* The whole reply. fields is NULL or lines that end with CRLF; type may be
-   NULL where there is no body. Unless fields name Cache-Control, nobody may
-   store it. To HEAD goes no body. What one write does not
-   take is sent as the client reads. */
-void http_reply(struct http_conn *c, int status, const char *fields,
-                const char *type, struct str body);
-/* Begins a stream of events, at once, with status 200. Should nothing be
-   sent for HTTP_PING_MS, a comment is. */
-void http_stream(struct http_conn *c, const char *fields);
-bool http_is_stream(const struct http_conn *c);
-/* One event; id and event may be empty; retry_ms 0: not said. data may have
-   several lines. A client that does not read is dropped, see the limits. */
-void http_event(struct http_conn *c, struct str event, struct str id,
-                unsigned retry_ms, struct str data);
-/* The end of the reply; the connection goes on to its next request. */
-void http_stream_end(struct http_conn *c);
 /* Closes the connection at once. closed is called later, from the loop. */
 void http_drop(struct http_conn *c);
 

@@ -20,6 +20,7 @@
 
 #include "web_int.h"
 
+#include "http_reply.h"
 #include "page.h"
 #include "text.h"
 #include "token.h"

@@ -6,7 +6,7 @@
    wait. It is linked with the wraps of t_http. */
 
 
-#include "http.h"
+#include "http_reply.h"
 #include "nomem.h"
 #include "test.h"
 #include "web_int.h"
