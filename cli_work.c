@@ -10,7 +10,7 @@
 #include "cli.h"
 
 #include "task_change.h"
-#include "tools.h"
+#include "tools_wait.h"
 #include "view.h"
 
 #include <poll.h>

@@ -14,10 +14,14 @@
       holds it counts on a content, and who counted on it before has a record
       that came since. */
 
+#include "tools.h"
 #include "artifact.h"
 #include "task_raw.h"
 #include "task_schema.h"
-#include "tools_int.h"
+#include "tools_get.h"
+#include "tools_prompts.h"
+#include "tools_uri.h"
+#include "tools_wait.h"
 #include "view.h"
 
 #include <stdlib.h>
@@ -25,84 +29,7 @@
 
 #define LOOK_BACK 1000 /* records */
 
-enum { LOG_WARNING = 4, LOG_DEBUG = 7 }; /* RFC 5424 */
-
 /* ---- changes ---- */
-
-int
-tools_error(struct mcp_call *c, const struct task_error *e)
-{
-    c->is_error = true;
-    view_error_json(c->out, e);
-    return c->out->err;
-}
-
-int
-tools_refuse(struct task_ctx *x, int code, const char *field,
-             const char *message)
-{
-    return task_fail(&x->e, x->a, code, field, "%s", message);
-}
-
-int
-tools_args(const struct mcp_call *c, struct task_ctx *x, enum task_tool tool,
-           struct task_args *args)
-{
-    const struct tools *s = c->ctx;
-
-    *x = (struct task_ctx){.a = c->arena, .principal = c->principal,
-                           .require_evidence = s->env->require_evidence,
-                           .ownership_warn = s->env->ownership_warn,
-                           .read_max = c->read_max};
-    return task_args_parse(x, tool, c->args, args);
-}
-
-/* Tells of a change that took effect. */
-static void
-log_change(struct mcp_call *c, const struct task_receipt *r)
-{
-    struct str warnings = r->warnings.p ? r->warnings : STR("");
-    struct str data = arena_printf(c->arena, "{\"task_id\":\"%.*s\","
-        "\"version\":%llu,\"seq\":%llu,\"op\":\"%.*s\"%s%.*s}",
-        STR_ARG(r->id), (unsigned long long)r->version,
-        (unsigned long long)r->seq, STR_ARG(r->op),
-        r->warnings.p ? ",\"warnings\":" : "", STR_ARG(warnings));
-
-    if (data.p)
-        mcp_log(c, r->warnings.p ? LOG_WARNING : LOG_DEBUG, "mcptask", data);
-}
-
-/* As tools_change, once there are arguments. */
-static int
-change(struct mcp_call *c, struct task_ctx *x, enum task_tool tool,
-       const struct task_args *args, const struct task_blob *blob,
-       size_t room, struct task_receipt *r)
-{
-    const struct tools *s = c->ctx;
-    uint64_t next = store_next_n(tasks_store(s->t));
-
-    /* Once something is staged the answer must not fail for want of room. */
-    if (!buf_room(c->out, room))
-        return ERR_NOMEM;
-    if (task_change(s->t, x, tool, args, blob, r) != 0)
-        return tools_error(c, &x->e);
-    if (r->seq == next) /* not what was done before, or needs no doing */
-        log_change(c, r);
-    return 1;
-}
-
-int
-tools_change(struct mcp_call *c, enum task_tool tool, size_t room,
-             struct tools_change *w)
-{
-    int rc = tools_args(c, &w->x, tool, &w->args);
-
-    if (rc == 0 && c->read_only)
-        rc = task_fail_store(&w->x.e, ERR_UNAUTHORIZED);
-    if (rc != 0)
-        return tools_error(c, &w->x.e);
-    return change(c, &w->x, tool, &w->args, NULL, room, &w->r);
-}
 
 static int
 put_receipt(struct mcp_call *c, int rc, const struct task_receipt *r)
@@ -150,6 +77,38 @@ static int
 run_update(struct mcp_call *c)
 {
     return run_change(c, TOOL_UPDATE);
+}
+
+/* Answers with all of the task, as it is by the event of the claim: the same
+   again when the call is repeated with its key. Once the change is staged the
+   answer does not fail: where there is no room for the task, the receipt has
+   to do. */
+static int
+run_claim(struct mcp_call *c)
+{
+    const struct tools *s = c->ctx;
+    struct tools_change w;
+    size_t start = c->out->len;
+    int rc = tools_change(c, TOOL_CLAIM, TOOLS_ANSWER_MAX, &w);
+
+    if (rc != 1)
+        return rc;
+    if (!w.r.id.p) {
+        buf_printf(c->out, "{\"claimed\":false,\"message\":\"no task is "
+                   "ready\"%s}", w.r.partial ? ",\"partial\":true" : "");
+        return c->out->err;
+    }
+    rc = tools_get_event(s, &w.x, &w.args, w.r.seq, c->out);
+    if (rc != 0 || c->out->err) {
+        c->out->len = start;
+        c->out->err = 0;
+        view_receipt_json(c->out, &w.r);
+    }
+    if (c->out->err == 0)
+        c->out->len--; /* its brace */
+    buf_printf(c->out, ",\"claimed\":true,\"warnings\":%.*s}",
+               STR_ARG(w.r.warnings.p ? w.r.warnings : STR("[]")));
+    return c->out->err;
 }
 
 /* ---- attach_artifact ---- */
@@ -317,8 +276,8 @@ attach(struct mcp_call *c, struct prepared *p, struct task_receipt *r)
          !artifact_has(s->env->artifacts_dir, str_of(p->blob.sha256),
                        p->blob.size) && put_content(s, p) != 0))
         return tools_error(c, &p->x.e);
-    return change(c, &p->x, TOOL_ATTACH, &p->args, &p->blob,
-                  TOOLS_RECEIPT_ROOM, r);
+    return tools_change_by(c, &p->x, TOOL_ATTACH, &p->args, &p->blob,
+                           TOOLS_RECEIPT_ROOM, r);
 }
 
 static int
@@ -360,14 +319,6 @@ ask_of(const struct task_args *args, int arg)
     if (!args->v[arg].p)
         return TASK_EITHER;
     return task_arg_true(args, arg) ? TASK_YES : TASK_NO;
-}
-
-void
-tools_since(const struct task_args *args, int arg, struct task_query *q)
-{
-    q->since_n = task_arg_u64(args, arg, 0);
-    if (!q->since_n)
-        time_parse(raw_inner(args->v[arg]), &q->since_ms);
 }
 
 static void
@@ -543,7 +494,7 @@ static const struct mcp_tool all[TASK_N_TOOLS] = {
         .description = "Takes up a task, or the best one that is ready, and "
             "gives it whole. Nobody else may change it while the lease runs; "
             "each write of yours renews it, and so does claiming it again.",
-        .writes = true, .run = tools_run_claim,
+        .writes = true, .run = run_claim,
     },
     [TOOL_ASK] = {
         .name = "request_input",

@@ -13,9 +13,9 @@
    4. Each call moves on: a piece that fits on no page is left out, which the
       limits of task_fields.c do not let happen to what is known here. */
 
+#include "tools_get.h"
 #include "artifact.h"
 #include "task_raw.h"
-#include "tools_int.h"
 #include "view.h"
 
 #include <string.h>
@@ -23,6 +23,7 @@
 #define ROOM (TOOLS_ANSWER_MAX - TOOLS_ENVELOPE)
 #define TAIL 512 /* truncated, next_cursor and the place of the cut */
 #define WHOLE ",\"truncated\":false}" /* how an answer ends that is not cut */
+#define PAGE 20     /* events of a history, if no limit is given */
 #define NOTE_MAX 12288 /* cost of a note in a history */
 #define READ_COST 2048 /* of an event in it, beside its own bytes */
 
@@ -33,12 +34,6 @@ struct page {
     size_t used;    /* what the answer costs, what is set aside included, */
     size_t counted; /* up to here in out */
 };
-
-size_t
-tools_cost(struct str s)
-{
-    return s.len + json_quoted_len(s);
-}
 
 /* What may still be appended. */
 static size_t
@@ -387,7 +382,7 @@ static int
 get_history(const struct tools *s, struct page *p, struct task_event ev)
 {
     uint64_t since = task_arg_u64(p->args, ARG_SINCE_SEQ, 0), n = 0;
-    uint64_t limit = task_arg_u64(p->args, ARG_EVENTS, TOOLS_PAGE);
+    uint64_t limit = task_arg_u64(p->args, ARG_EVENTS, PAGE);
     size_t read = 0;
     bool dropped = false;
     struct buf *out = p->out;

@@ -9,10 +9,11 @@
    3. A completion looks at no more than TASK_LOOK_MAX entries and about
       TASK_READ_MAX bytes of records. */
 
+#include "tools_prompts.h"
 #include "task_index.h"
 #include "task_raw.h"
 #include "text.h"
-#include "tools_int.h"
+#include "tools_uri.h"
 #include "view.h"
 
 #include <string.h>

@@ -9,13 +9,15 @@
    3. Whatever can be read can be subscribed to, as both split a uri in one
       place; but for the page, which stays as it is. */
 
+#include "tools_uri.h"
 #include "artifact.h"
 #include "page.h"
 #include "task_raw.h"
 #include "text.h"
-#include "tools_int.h"
+#include "tools_get.h"
 #include "view.h"
 
+#define URI_PAGE 50 /* resources of one page */
 #define SCHEME "task://"
 #define HISTORY_MAX 1000
 #define HISTORY_ON "/history?cursor="
@@ -49,7 +51,7 @@ int
 tools_resources(struct mcp_call *c, struct str cursor, struct str *next)
 {
     const struct tools *s = c->ctx;
-    struct task_query q = {.limit = TOOLS_URI_PAGE, .cursor = cursor,
+    struct task_query q = {.limit = URI_PAGE, .cursor = cursor,
                            .read_max = c->read_max};
     struct task_page page;
     size_t i;

@@ -14,8 +14,8 @@
    2. A deferred call has no deadline: it ends with the event, or with its
       ttl. */
 
+#include "tools_wait.h"
 #include "task_raw.h"
-#include "tools_int.h"
 #include "view.h"
 
 #include <string.h>
