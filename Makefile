@@ -75,9 +75,9 @@ SRC := text base json sha256 gunzip page file record lock index lost store \
   task_claim task_query task_check task_draft task_rules task_actions \
   task_change artifact call sign mcp mcp_scan mcp_methods mcp_call \
   mcp_session mcp_listen mcp_defer mcp_tasks mcp_question mcp_hold view \
-  tools_call tools tools_get tools_uri tools_prompts tools_wait loop serve \
-  pipe http_parse http_conn http_listen http_reply http token web_check \
-  web_state web env cli cli_text cli_config cli_work cli_board \
+  tools_call tools tools_get tools_list tools_uri tools_prompts tools_wait \
+  loop serve pipe http_parse http_conn http_listen http_reply http token \
+  web_check web_state web env cli cli_text cli_config cli_work cli_board \
   cli_complete cli_help import admin archive doctor
 HDR := $(wildcard *.h)
 OBJ := $(SRC:%=$(B)/%.o)

@@ -56,8 +56,4 @@ int tools_change_by(struct mcp_call *c, struct task_ctx *x,
 void tools_since(const struct task_args *args, int arg,
                  struct task_query *q);
 
-/* Appends a page of tasks as list_tasks has it, as far as one answer holds
-   it. */
-void tools_put_page(struct buf *out, const struct task_page *page);
-
 #endif

@@ -15,6 +15,7 @@
 #include "task_raw.h"
 #include "text.h"
 #include "tools_get.h"
+#include "tools_list.h"
 #include "view.h"
 
 #define URI_PAGE 50 /* resources of one page */

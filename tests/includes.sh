@@ -19,7 +19,8 @@ sign token
 mcp_catalogue
 mcp mcp_int mcp_scan mcp_methods mcp_call mcp_session mcp_listen mcp_defer
 mcp_tasks mcp_question mcp_hold
-view env tools tools_call tools_get tools_uri tools_prompts tools_wait
+view env
+tools tools_call tools_get tools_list tools_uri tools_prompts tools_wait
 http http_conn http_listen http_reply
 serve
 pipe web web_int web_check web_state

@@ -25,8 +25,8 @@ task: base json store : task_error task_raw task_atoms task_keys task_fields
   task_rules task_actions task_change artifact view
 mcp: base json store : call sign mcp_scan mcp_question mcp_call mcp_tasks
   mcp_session mcp_listen mcp_methods mcp_defer mcp_hold
-tools: base board json store task mcp : tools_call tools_get tools_uri
-  tools_wait tools_prompts
+tools: base board json store task mcp : tools_call tools_get tools_list
+  tools_uri tools_wait tools_prompts
 serve: base board json store http mcp : pipe web_check web_state web
 cli: base json store task mcp tools : cli_text cli_config cli_work cli_board
   cli_complete cli_help import admin archive doctor
@@ -60,7 +60,6 @@ mcp_session mcp_listen
 mcp_session mcp_hold
 mcp_listen mcp_hold
 mcp_defer mcp_hold
-tools_uri tools
 cli_config cli
 doctor cli
 import cli
