@@ -1,16 +1,13 @@
 #ifndef ADMIN_H
 #define ADMIN_H
 
-/* admin - the commands that care for the store or move tasks between stores.
-   Each is run by cli_main and returns its exit code. */
+/* admin - the commands that care for the store. */
 
-#include "cli.h"
+#include "cli_command.h"
 
 int admin_export(struct cli *c, int argc, char **argv);
-int admin_import(struct cli *c, int argc, char **argv);
 int admin_verify(struct cli *c, int argc, char **argv);
 int admin_compact(struct cli *c, int argc, char **argv);
-int admin_archive(struct cli *c, int argc, char **argv);
 int admin_backup(struct cli *c, int argc, char **argv);
 
 #endif

@@ -7,8 +7,9 @@
       still the one that is in the file: what changed meanwhile stays.
    3. What is dropped is read from the file, so it is what can be read back. */
 
-#include "admin.h"
-
+#include "archive.h"
+#include "cli.h"
+#include "cli_text.h"
 #include "file.h"
 #include "record.h"
 #include "task_raw.h"

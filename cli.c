@@ -12,12 +12,19 @@
    Invariants:
    1. Human output passes cli_safe; --json and export jsonl do not need to,
       JSON being for programs, but all control characters are escaped there.
-   2. What only reads opens the store for reading only: no lock, no change.
-   3. An error is one line on stderr, written by cli_fail. */
+   2. What only reads opens the store for reading only: no lock, no change. */
 
 #include "cli.h"
-
 #include "admin.h"
+#include "archive.h"
+#include "cli_board.h"
+#include "cli_complete.h"
+#include "cli_config.h"
+#include "cli_help.h"
+#include "cli_text.h"
+#include "cli_work.h"
+#include "doctor.h"
+#include "import.h"
 #include "mcp.h"
 #include "text.h"
 #include "tools.h"
@@ -37,116 +44,10 @@
 
 #define ANY_NUMBER UINT8_MAX
 
-/* ---- errors ---- */
-
-int
-cli_exit(int err)
-{
-    switch (err) {
-    case 0:
-        return CLI_OK;
-    case ERR_NOT_FOUND:
-        return CLI_NOT_MET;
-    case ERR_INVALID: case ERR_SYNTAX: case ERR_TOO_LARGE:
-        return CLI_USAGE;
-    case ERR_EXISTS: case ERR_VERSION: case ERR_LEASE: case ERR_NOT_OWNER:
-    case ERR_BLOCKED: case ERR_TERMINAL: case ERR_TRANSITION:
-    case ERR_CYCLE: case ERR_IDEMPOTENCY: case ERR_EVIDENCE:
-        return CLI_CONFLICT;
-    default:
-        return CLI_STORE;
-    }
-}
-
-int
-cli_fail(const struct cli *c, int err, const char *fmt, ...)
-{
-    char text[1024];
-    struct buf b = {0};
-    va_list ap;
-
-    va_start(ap, fmt);
-    text_vput(text, sizeof(text), fmt, ap);
-    va_end(ap);
-    if (c != NULL && c->json) {
-        view_error_json(&b, &(struct task_error){.code = err,
-                                                 .message = str_of(text)});
-    } else {
-        size_t from = c != NULL && c->shown_ms > 0 ? sizeof(CLI_WIPE) - 1 : 0;
-
-        buf_printf(&b, "%.*smcptask: %s", (int)from, CLI_WIPE, text);
-        cli_safe(&b, from);
-    }
-    buf_char(&b, '\n');
-    cli_say(STDERR_FILENO, &b);
-    return cli_exit(err);
-}
-
-struct str
-cli_why(int err)
-{
-    struct task_error e = {0};
-
-    task_fail_store(&e, err);
-    return e.message;
-}
-
-int
-cli_fail_path(const struct cli *c, int err, const char *path)
-{
-    return cli_fail(c, err, "%s: %.*s", path, STR_ARG(cli_why(err)));
-}
-
-int
-cli_fail_errno(const struct cli *c, int err, const char *path)
-{
-    return cli_fail(c, err, "%s: %s", path, strerror(errno));
-}
-
-int
-cli_fail_store(const struct cli *c, int err)
-{
-    struct store_state st;
-
-    store_state(c->s.store, &st);
-    if (err == ERR_BUSY)
-        return cli_fail(c, err, "%s: another process holds the lock; try "
-                        "again", st.path);
-    if (err == ERR_NOMEM)
-        return cli_fail(c, err, "out of memory");
-    if (err == ERR_READONLY && st.why[0] == '\0')
-        return cli_fail(c, err, "%s: opened for reading only", st.path);
-    if (st.why[0] == '\0')
-        return cli_fail_path(c, err, st.path);
-    return cli_fail(c, err, "%s", st.why);
-}
-
-int
-cli_fail_task(const struct cli *c, int err, const char *id)
-{
-    if (err == ERR_NOT_FOUND && tasks_is_archived(c->s.tasks, str_of(id)))
-        return cli_fail(c, err, "%s: in an archive: mcptask import of %s."
-                        "archive-... brings it back", id, c->env->log_path);
-    if (err == ERR_NOT_FOUND)
-        return cli_fail(c, err, "%s: no such task: mcptask list --all shows "
-                        "which there are", id);
-    if (err == ERR_FORMAT)
-        return cli_fail(c, err, "%s: its record is none that this mcptask "
-                        "can read", id);
-    return cli_fail_store(c, err);
-}
-
 /* ---- options ---- */
 
 static const struct env_opt any_opts[] = {
     {"json", 0, OPT_FLAG, offsetof(struct cli, json)}, {0}};
-
-int
-cli_misuse(const struct cli *c, const char *what, const char *about)
-{
-    return cli_fail(c, ERR_INVALID, "%s: %s%s: usage: mcptask %s %s",
-                    c->cmd->name, about, what, c->cmd->name, c->cmd->args);
-}
 
 /* Takes the command's options out of argv; operands are left, *argc - 1 of
    them from argv[1] on. 0, or CLI_USAGE, said. */

@@ -5,8 +5,8 @@
    2. A cell is as wide as its column, however long its text: characters are
       counted, not what a terminal makes of them. */
 
-#include "cli.h"
-
+#include "cli_board.h"
+#include "cli_text.h"
 #include "view.h"
 
 #include <string.h>

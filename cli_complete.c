@@ -5,8 +5,10 @@
    command; fish has a line for each word. An id has no character that a
    shell would act on. */
 
+#include "cli_complete.h"
 #include "cli.h"
-
+#include "cli_config.h"
+#include "cli_text.h"
 #include "text.h"
 
 #include <string.h>

@@ -5,8 +5,8 @@
    process to its store is spelt out. Over HTTP that is the address, and where
    tokens are wanted one of them, which is then in what is printed. */
 
-#include "cli.h"
-
+#include "cli_config.h"
+#include "cli_text.h"
 #include "call.h"
 #include "text.h"
 #include "token.h"

@@ -5,7 +5,9 @@
    it. Names, operands and the list itself come from the table in cli.c, so
    that no command is without them. */
 
+#include "cli_help.h"
 #include "cli.h"
+#include "cli_text.h"
 #include "gunzip.h"
 #include "text.h"
 

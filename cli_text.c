@@ -1,4 +1,4 @@
-/* cli_text - what a command writes: columns, facts, and nothing that a
+/* cli_text - what a command writes: columns, facts, errors, and nothing that a
    terminal would act on.
 
    Invariants:
@@ -6,10 +6,10 @@
       written, the command ends as soon as it notices, and the exit code says
       that not all of it arrived.
    2. A line of columns is padded when it is flushed, by all that is flushed
-      with it, as nobody knows what comes later. */
+      with it, as nobody knows what comes later.
+   3. An error is one line on stderr, written by cli_fail. */
 
-#include "cli.h"
-
+#include "cli_text.h"
 #include "text.h"
 #include "view.h"
 
@@ -19,6 +19,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#define WIPE "\r\033[K" /* what cli_progress wrote */
 #define DRAIN_AT (64 * 1024)
 #define PROGRESS_MS 250 /* what takes less shows none */
 #define WIDTH_MAX 40 /* what is wider moves its own line only */
@@ -271,6 +272,112 @@ cli_say(int fd, struct buf *b)
     return ok;
 }
 
+/* ---- errors ---- */
+
+int
+cli_exit(int err)
+{
+    switch (err) {
+    case 0:
+        return CLI_OK;
+    case ERR_NOT_FOUND:
+        return CLI_NOT_MET;
+    case ERR_INVALID: case ERR_SYNTAX: case ERR_TOO_LARGE:
+        return CLI_USAGE;
+    case ERR_EXISTS: case ERR_VERSION: case ERR_LEASE: case ERR_NOT_OWNER:
+    case ERR_BLOCKED: case ERR_TERMINAL: case ERR_TRANSITION:
+    case ERR_CYCLE: case ERR_IDEMPOTENCY: case ERR_EVIDENCE:
+        return CLI_CONFLICT;
+    default:
+        return CLI_STORE;
+    }
+}
+
+int
+cli_fail(const struct cli *c, int err, const char *fmt, ...)
+{
+    char text[1024];
+    struct buf b = {0};
+    va_list ap;
+
+    va_start(ap, fmt);
+    text_vput(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    if (c != NULL && c->json) {
+        view_error_json(&b, &(struct task_error){.code = err,
+                                                 .message = str_of(text)});
+    } else {
+        size_t from = c != NULL && c->shown_ms > 0 ? sizeof(WIPE) - 1 : 0;
+
+        buf_printf(&b, "%.*smcptask: %s", (int)from, WIPE, text);
+        cli_safe(&b, from);
+    }
+    buf_char(&b, '\n');
+    cli_say(STDERR_FILENO, &b);
+    return cli_exit(err);
+}
+
+struct str
+cli_why(int err)
+{
+    struct task_error e = {0};
+
+    task_fail_store(&e, err);
+    return e.message;
+}
+
+int
+cli_fail_path(const struct cli *c, int err, const char *path)
+{
+    return cli_fail(c, err, "%s: %.*s", path, STR_ARG(cli_why(err)));
+}
+
+int
+cli_fail_errno(const struct cli *c, int err, const char *path)
+{
+    return cli_fail(c, err, "%s: %s", path, strerror(errno));
+}
+
+int
+cli_fail_store(const struct cli *c, int err)
+{
+    struct store_state st;
+
+    store_state(c->s.store, &st);
+    if (err == ERR_BUSY)
+        return cli_fail(c, err, "%s: another process holds the lock; try "
+                        "again", st.path);
+    if (err == ERR_NOMEM)
+        return cli_fail(c, err, "out of memory");
+    if (err == ERR_READONLY && st.why[0] == '\0')
+        return cli_fail(c, err, "%s: opened for reading only", st.path);
+    if (st.why[0] == '\0')
+        return cli_fail_path(c, err, st.path);
+    return cli_fail(c, err, "%s", st.why);
+}
+
+int
+cli_fail_task(const struct cli *c, int err, const char *id)
+{
+    if (err == ERR_NOT_FOUND && tasks_is_archived(c->s.tasks, str_of(id)))
+        return cli_fail(c, err, "%s: in an archive: mcptask import of %s."
+                        "archive-... brings it back", id, c->env->log_path);
+    if (err == ERR_NOT_FOUND)
+        return cli_fail(c, err, "%s: no such task: mcptask list --all shows "
+                        "which there are", id);
+    if (err == ERR_FORMAT)
+        return cli_fail(c, err, "%s: its record is none that this mcptask "
+                        "can read", id);
+    return cli_fail_store(c, err);
+}
+
+int
+cli_misuse(const struct cli *c, const char *what, const char *about)
+{
+    return cli_fail(c, ERR_INVALID, "%s: %s%s: usage: mcptask %s %s",
+                    c->cmd->name, about, what, c->cmd->name, c->cmd->args);
+}
+
 /* ---- progress ---- */
 
 size_t
@@ -287,7 +394,7 @@ cli_progress_end(struct cli *c)
     struct buf b = {0};
 
     if (c->shown_ms > 0) {
-        buf_z(&b, CLI_WIPE);
+        buf_z(&b, WIPE);
         cli_say(STDERR_FILENO, &b);
     }
     c->shown_ms = 0;
@@ -305,7 +412,7 @@ cli_progress(struct cli *c, uint64_t n, uint64_t total)
         cli_terminal(STDERR_FILENO) == 0)
         return;
     c->shown_ms = now;
-    buf_printf(&b, CLI_WIPE "%s: %llu%%", c->cmd->name, (unsigned long long)
+    buf_printf(&b, WIPE "%s: %llu%%", c->cmd->name, (unsigned long long)
                (n >= total ? 100 : n * 100 / total));
     cli_say(STDERR_FILENO, &b);
 }

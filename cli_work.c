@@ -7,8 +7,9 @@
 
    1. What standard input holds goes before the options, and they count. */
 
+#include "cli_work.h"
 #include "cli.h"
-
+#include "cli_text.h"
 #include "task_change.h"
 #include "tools_wait.h"
 #include "view.h"

@@ -6,8 +6,10 @@
    loopback for /health; it connects to nothing else. The store is opened and
    locked as any writer does it, and not written to. */
 
-#include "admin.h"
-
+#include "doctor.h"
+#include "cli.h"
+#include "cli_config.h"
+#include "cli_text.h"
 #include "record.h"
 #include "text.h"
 #include "token.h"

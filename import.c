@@ -8,8 +8,9 @@
       from a pipe that nobody writes to.
    2. The counts that are told in the end are of what is on disk. */
 
-#include "admin.h"
-
+#include "import.h"
+#include "cli.h"
+#include "cli_text.h"
 #include "record.h"
 #include "text.h"
 

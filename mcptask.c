@@ -9,6 +9,8 @@
 
 #include "call.h"
 #include "cli.h"
+#include "cli_help.h"
+#include "cli_text.h"
 #include "env.h"
 #include "pipe.h"
 #include "serve.h"

@@ -24,8 +24,8 @@ tools tools_call tools_get tools_list tools_uri tools_prompts tools_wait
 http http_conn http_listen http_reply
 serve
 pipe web web_int web_check web_state
-cli cli_text cli_help cli_config cli_work cli_board cli_complete import admin archive
-doctor
+cli_command cli_text cli_config cli_board
+cli cli_help cli_work cli_complete import admin archive doctor
 mcptask
 '
 forbidden='

@@ -60,10 +60,8 @@ mcp_session mcp_listen
 mcp_session mcp_hold
 mcp_listen mcp_hold
 mcp_defer mcp_hold
-cli_config cli
 doctor cli
 import cli
-cli_board cli
 archive cli
 admin cli
 cli_work cli

@@ -1,0 +1,12 @@
+#ifndef CLI_HELP_H
+#define CLI_HELP_H
+
+/* cli_help - what --help prints. */
+
+#include "cli_command.h"
+
+/* Appends the help of a command or, where cmd is NULL, of the program. Its exit
+   code. */
+int cli_help(struct buf *b, const struct cli_command *cmd);
+
+#endif
