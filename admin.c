@@ -15,7 +15,7 @@
       never given its name needs no lock, as no record can name it. */
 
 #include "admin.h"
-#include "cli.h"
+#include "cli_store.h"
 #include "cli_text.h"
 #include "artifact.h"
 #include "file.h"

@@ -8,7 +8,7 @@
    3. What is dropped is read from the file, so it is what can be read back. */
 
 #include "archive.h"
-#include "cli.h"
+#include "cli_store.h"
 #include "cli_text.h"
 #include "file.h"
 #include "record.h"

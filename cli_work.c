@@ -8,7 +8,7 @@
    1. What standard input holds goes before the options, and they count. */
 
 #include "cli_work.h"
-#include "cli.h"
+#include "cli_store.h"
 #include "cli_text.h"
 #include "task_change.h"
 #include "tools_wait.h"

@@ -7,8 +7,8 @@
    locked as any writer does it, and not written to. */
 
 #include "doctor.h"
-#include "cli.h"
 #include "cli_config.h"
+#include "cli_store.h"
 #include "cli_text.h"
 #include "record.h"
 #include "text.h"

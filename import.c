@@ -9,7 +9,7 @@
    2. The counts that are told in the end are of what is on disk. */
 
 #include "import.h"
-#include "cli.h"
+#include "cli_store.h"
 #include "cli_text.h"
 #include "record.h"
 #include "text.h"

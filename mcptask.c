@@ -10,6 +10,7 @@
 #include "call.h"
 #include "cli.h"
 #include "cli_help.h"
+#include "cli_store.h"
 #include "cli_text.h"
 #include "env.h"
 #include "pipe.h"
