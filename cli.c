@@ -590,7 +590,7 @@ run_help(struct cli *c, int argc, char **argv)
 
     if (argc > 1 && cmd == NULL)
         return no_command(c, argv[1]);
-    return cli_help(&c->out, cmd);
+    return cli_help(&c->out, c->commands, cmd);
 }
 
 static bool
@@ -619,7 +619,8 @@ run(struct cli *c, int argc, char **argv)
 int
 cli_main(const struct cli_env *env, int argc, char **argv)
 {
-    struct cli c = {.env = env, .cmd = find_command(argv[0]),
+    struct cli c = {.env = env, .commands = cli_commands,
+                    .cmd = find_command(argv[0]),
                     .args = {.limit = UINT64_MAX, .lines = TAIL_EVENTS,
                              .timeout = UINT64_MAX}};
     int rc;
@@ -630,7 +631,8 @@ cli_main(const struct cli_env *env, int argc, char **argv)
     on_signal(SIGPIPE, SIG_IGN); /* a write says EPIPE, and no lock is lost */
     if (c.cmd == NULL)
         return no_command(&c, argv[0]);
-    rc = wants_help(argc, argv) ? cli_help(&c.out, c.cmd) : run(&c, argc, argv);
+    rc = wants_help(argc, argv) ? cli_help(&c.out, cli_commands, c.cmd)
+                                : run(&c, argc, argv);
     rc = cli_close(&c, rc);
     cli_progress_end(&c);
     if (!cli_flush(&c)) {

@@ -51,6 +51,7 @@ struct cli_command {
 /* One run of a command. */
 struct cli {
     const struct cli_env *env;
+    const struct cli_command *commands; /* all; the last has no name */
     const struct cli_command *cmd;
     struct cli_store s; /* its store is NULL: not opened */
     bool json;      /* --json */

@@ -6,7 +6,6 @@
    shell would act on. */
 
 #include "cli_complete.h"
-#include "cli.h"
 #include "cli_config.h"
 #include "cli_text.h"
 #include "text.h"
@@ -17,22 +16,24 @@
 #define IDS "mcptask list --all --limit 200 2>/dev/null | cut -d\\  -f1"
 
 static void
-put_names(struct buf *b)
+put_names(struct buf *b, const struct cli_command *k)
 {
-    for (const struct cli_command *k = cli_commands; k->name != NULL; k++)
+    for (; k->name != NULL; k++)
         buf_printf(b, " %s", k->name);
 }
 
 /* The words known beforehand that may stand behind a command. */
 static void
-put_operands(struct buf *b, const struct cli_command *k)
+put_operands(struct cli *c, const struct cli_command *k)
 {
+    struct buf *b = &c->out;
+
     if (k->run == cli_completion)
         buf_z(b, " bash zsh fish");
     else if (k->run == cli_config)
         cli_put_clients(b);
     else if (strcmp(k->name, "help") == 0)
-        put_names(b);
+        put_names(b, c->commands);
 }
 
 static bool
@@ -58,18 +59,18 @@ put_sh(struct cli *c, const char *before, const char *found, const char *end)
     struct buf *b = &c->out;
 
     buf_z(b, "_mcptask_words() {\n    case $1 in\n");
-    for (const struct cli_command *k = cli_commands; k->name != NULL; k++) {
+    for (const struct cli_command *k = c->commands; k->name != NULL; k++) {
         buf_printf(b, "    %s) echo --json --help", k->name);
         put_options(b, k->opts);
-        put_operands(b, k);
+        put_operands(c, k);
         buf_z(b, takes_id(k) ? "; " IDS ";;\n" : ";;\n");
     }
     buf_z(b, "    *) echo --help --version");
     put_options(b, c->env->opts);
-    put_names(b);
+    put_names(b, c->commands);
     buf_printf(b, ";;\n    esac\n}\n_mcptask() {\n    local w cmd=\n"
                "    for w in %s; do\n        case \"", before);
-    put_names(b);
+    put_names(b, c->commands);
     buf_printf(b, " \" in *\" $w \"*) cmd=$w; break;; esac\n    done\n"
                "    %s\n}\n%s _mcptask mcptask\n", found, end);
 }
@@ -94,13 +95,13 @@ put_fish(struct cli *c)
     char when[64] = "__fish_use_subcommand";
 
     put_fish_options(b, when, c->env->opts);
-    for (const struct cli_command *k = cli_commands; k->name != NULL; k++) {
+    for (const struct cli_command *k = c->commands; k->name != NULL; k++) {
         buf_printf(b, FISH "-n __fish_use_subcommand -f -a %s -d '%s'\n",
                    k->name, k->about);
         text_put(when, sizeof(when), "__fish_seen_subcommand_from %s", k->name);
         put_fish_options(b, when, k->opts);
         buf_printf(b, FISH "-n '%s' -l json\n" FISH "-n '%s' -a '", when, when);
-        put_operands(b, k);
+        put_operands(c, k);
         buf_z(b, takes_id(k) ? "(" IDS ")'\n" : "'\n");
     }
 }

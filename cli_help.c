@@ -6,7 +6,6 @@
    that no command is without them. */
 
 #include "cli_help.h"
-#include "cli.h"
 #include "cli_text.h"
 #include "gunzip.h"
 #include "text.h"
@@ -36,25 +35,24 @@ put_section(struct buf *b, const char *all, const char *name)
 }
 
 static void
-put_all(struct buf *b, const char *all)
+put_all(struct buf *b, const char *all, const struct cli_command *k)
 {
-    const struct cli_command *k;
-
     put_section(b, all, "");
-    for (k = cli_commands; k->name != NULL; k++)
+    for (; k->name != NULL; k++)
         buf_printf(b, "  %-11s %s\n", k->name, k->about);
     put_section(b, all, "environment");
 }
 
 int
-cli_help(struct buf *b, const struct cli_command *cmd)
+cli_help(struct buf *b, const struct cli_command *commands,
+         const struct cli_command *cmd)
 {
     struct str packed_text = {(const char *)packed, sizeof(packed)}, all;
 
     if (gunzip(packed_text, &all) != 0)
         return cli_fail(NULL, ERR_NOMEM, "out of memory");
     if (cmd == NULL) {
-        put_all(b, all.p);
+        put_all(b, all.p, commands);
     } else {
         buf_printf(b, "usage: mcptask %s%s%s\n", cmd->name,
                    cmd->args[0] ? " " : "", cmd->args);

@@ -5,8 +5,9 @@
 
 #include "cli_command.h"
 
-/* Appends the help of a command or, where cmd is NULL, of the program. Its exit
-   code. */
-int cli_help(struct buf *b, const struct cli_command *cmd);
+/* Appends the help of a command or, where cmd is NULL, of the program with all
+   its commands, the last of which has no name. Its exit code. */
+int cli_help(struct buf *b, const struct cli_command *commands,
+             const struct cli_command *cmd);
 
 #endif

@@ -412,7 +412,7 @@ main(int argc, char **argv)
     sigprocmask(SIG_UNBLOCK, &alarm, NULL);
     signal(SIGXFSZ, SIG_IGN);
     if (argc > 1 && is_one_of(argv[1], "-h", "--help"))
-        cli_help(&b, NULL);
+        cli_help(&b, cli_commands, NULL);
     if (argc > 1 && is_one_of(argv[1], "-V", "--version"))
         buf_z(&b, "mcptask " MCPTASK_VERSION "\n");
     if (b.len > 0 || b.err)

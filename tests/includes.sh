@@ -24,8 +24,9 @@ tools tools_call tools_get tools_list tools_uri tools_prompts tools_wait
 http http_conn http_listen http_reply
 serve
 pipe web web_int web_check web_state
-cli_command cli_text cli_store cli_config cli_board
-cli cli_help cli_work cli_complete import admin archive doctor
+cli_command
+cli_text cli_store cli_config cli_board cli_help cli_work cli_complete import
+admin archive doctor cli
 mcptask
 '
 forbidden='

@@ -60,8 +60,6 @@ mcp_session mcp_listen
 mcp_session mcp_hold
 mcp_listen mcp_hold
 mcp_defer mcp_hold
-cli_complete cli
-cli cli_help
 '
 
 # Every FILE OTHER SYMBOL.
