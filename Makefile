@@ -77,8 +77,8 @@ SRC := text base json sha256 gunzip page file record lock index lost store \
   mcp_session mcp_listen mcp_defer mcp_tasks mcp_question mcp_hold view \
   tools_call tools tools_get tools_list tools_uri tools_prompts tools_wait \
   loop serve pipe http_parse http_conn http_listen http_reply http token \
-  web_check web_state web env cli cli_text cli_store cli_config cli_work \
-  cli_board cli_complete cli_help import admin archive doctor
+  web_check web_state web env cli_text cli_store cli_config cli_show \
+  cli_work cli_board cli_complete cli_help import admin archive doctor cli
 HDR := $(wildcard *.h)
 OBJ := $(SRC:%=$(B)/%.o)
 

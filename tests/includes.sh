@@ -25,8 +25,8 @@ http http_conn http_listen http_reply
 serve
 pipe web web_int web_check web_state
 cli_command
-cli_text cli_store cli_config cli_board cli_help cli_work cli_complete import
-admin archive doctor cli
+cli_text cli_store cli_config cli_show cli_work cli_board cli_help
+cli_complete import admin archive doctor cli
 mcptask
 '
 forbidden='

@@ -28,8 +28,8 @@ mcp: base json store : call sign mcp_scan mcp_question mcp_call mcp_tasks
 tools: base board json store task mcp : tools_call tools_get tools_list
   tools_uri tools_wait tools_prompts
 serve: base board json store http mcp : pipe web_check web_state web
-cli: base json store task mcp tools : cli_text cli_store cli_config cli_work
-  cli_board cli_complete cli_help import admin archive doctor
+cli: base json store task mcp tools : cli_text cli_store cli_config cli_show
+  cli_work cli_board cli_complete cli_help import admin archive doctor
 mcptask: base board json store http task mcp tools serve cli :
 '
 # Layers that leave a file of a layer they use alone.
