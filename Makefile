@@ -2,7 +2,7 @@
 # make run      serves MCP over HTTP on 127.0.0.1:8766, your own store
 # make demo     the workflow of two agents over stdio, one of them killed
 # make test     C and sh only, no network
-# make check    strict warnings, analyzers, sanitizers, the include rule
+# make check    strict warnings, analyzers, sanitizers, the order of layers
 # make bench    figures, each a ratio to something measured in the same run
 # make fuzz     libFuzzer targets, FUZZ_SECONDS each
 # make soak     processes killed at random, 10,000 rounds
