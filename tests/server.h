@@ -234,15 +234,16 @@ static inline bool
 say(struct srv *s, const struct text *t)
 {
     size_t off = 0;
+    bool hears = true; /* it may have closed its output and read on */
 
     while (off < t->len) {
         struct pollfd p[2] = {{.fd = s->in, .events = POLLOUT},
-                              {.fd = s->out, .events = POLLIN}};
+                              {.fd = hears ? s->out : -1, .events = POLLIN}};
         ssize_t n;
 
-        if (poll(p, 2, DEADLINE_MS) < 1 ||
-            (p[1].revents != 0 && !hear(s)))
+        if (poll(p, 2, DEADLINE_MS) < 1)
             return false;
+        hears = hears && (p[1].revents == 0 || hear(s));
         if (p[0].revents == 0)
             continue;
         n = write(s->in, t->p + off, t->len - off);
