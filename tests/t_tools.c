@@ -23,6 +23,8 @@ static enum fault fault; /* the call that fails, then none */
 static int fault_after;  /* after so many that do not */
 
 ssize_t __real_pwrite(int fd, const void *p, size_t n, off_t off);
+ssize_t __real_pwrite64(int fd, const void *p, size_t n, off_t off);
+#pragma weak __real_pwrite64
 ssize_t __wrap_pwrite(int fd, const void *p, size_t n, off_t off);
 ssize_t __wrap_pwrite64(int fd, const void *p, size_t n, off_t off);
 int __real_fsync(int fd);
@@ -40,20 +42,26 @@ fails(enum fault f, int error)
     return true;
 }
 
-ssize_t
-__wrap_pwrite(int fd, const void *p, size_t n, off_t off)
+static bool
+pwrite_fails(int fd)
 {
     struct stat st;
     bool new = fstat(fd, &st) == 0 && st.st_size == 0;
 
-    return fails(new ? FAULT_WRITE : FAULT_PWRITE, ENOSPC)
-        ? -1 : __real_pwrite(fd, p, n, off);
+    return fails(new ? FAULT_WRITE : FAULT_PWRITE, ENOSPC);
 }
 
 ssize_t
+__wrap_pwrite(int fd, const void *p, size_t n, off_t off)
+{
+    return pwrite_fails(fd) ? -1 : __real_pwrite(fd, p, n, off);
+}
+
+/* Where off_t has 64 bits by another name; there alone it is called. */
+ssize_t
 __wrap_pwrite64(int fd, const void *p, size_t n, off_t off)
 {
-    return __wrap_pwrite(fd, p, n, off);
+    return pwrite_fails(fd) ? -1 : __real_pwrite64(fd, p, n, off);
 }
 
 static ino_t synced[64]; /* what fsync was called with */
