@@ -24,7 +24,9 @@ static int fault_after;  /* after so many that do not */
 
 ssize_t __real_pwrite(int fd, const void *p, size_t n, off_t off);
 ssize_t __real_pwrite64(int fd, const void *p, size_t n, off_t off);
+#ifndef __GLIBC__
 #pragma weak __real_pwrite64
+#endif
 ssize_t __wrap_pwrite(int fd, const void *p, size_t n, off_t off);
 ssize_t __wrap_pwrite64(int fd, const void *p, size_t n, off_t off);
 int __real_fsync(int fd);
