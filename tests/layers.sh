@@ -63,6 +63,7 @@ mcp_defer mcp_hold
 '
 
 # Every FILE OTHER SYMBOL.
+# shellcheck disable=SC2046 # a word a file
 symbols=$("${NM:-nm}" -A -P $(printf "$build/%s.o " "$@"))
 uses=$(printf '%s\n' "$symbols" | awk -v skip="${#build}" '
     {
