@@ -308,6 +308,15 @@ is_passing(int err)
            err == ERR_IO || err == ERR_READONLY || err == ERR_UNKNOWN;
 }
 
+/* Whether k goes on or, for a late answer, has ended and knows where it was:
+   otherwise it would begin anew. */
+static bool
+can_run(const struct call *k, bool late)
+{
+    return call_status_ended(k->status) == late &&
+           (!late || k->state.len > 0);
+}
+
 /* Runs a call again: one whose mark was taken off, or, with questions, one
    that has ended. 0, or an error that may be gone at the next try: invariant
    3; and see mcp_run_late. */
@@ -325,10 +334,8 @@ run_again(struct mcp *m, struct str id, struct str questions)
     msg.s = &msg.scratch;
     msg.scratch.log_level = -1;
     msg.v = &r;
-    if (err == 0 && call_status_ended(k.status) != late)
+    if (err == 0 && !can_run(&k, late))
         err = ERR_NOT_FOUND;
-    if (err == 0 && late && k.state.len == 0)
-        err = ERR_NOT_FOUND; /* it would begin anew */
     if (late)
         k.questions = questions;
     if (err == 0)

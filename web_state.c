@@ -61,6 +61,16 @@ put_type(struct buf *b, const char *name, bool counts)
                counts ? "counter" : "gauge");
 }
 
+static void
+put_calls(struct buf *b, const struct mcp_counts *mc)
+{
+    put_type(b, "calls", false);
+    for (size_t i = 0; i < CALL_N_STATUSES; i++)
+        buf_printf(b, "mcptask_calls{status=\"%s\"} %llu\n",
+                   call_status_name((enum call_status)i),
+                   (unsigned long long)mc->calls.by_status[i]);
+}
+
 void
 web_put_metrics(struct buf *b, struct store *store, const struct http *http,
                 const struct mcp *mcp)
@@ -106,9 +116,5 @@ web_put_metrics(struct buf *b, struct store *store, const struct http *http,
         buf_printf(b, "mcptask_%s %llu\n", of[i].name,
                    (unsigned long long)of[i].value);
     }
-    put_type(b, "calls", false);
-    for (i = 0; i < CALL_N_STATUSES; i++)
-        buf_printf(b, "mcptask_calls{status=\"%s\"} %llu\n",
-                   call_status_name((enum call_status)i),
-                   (unsigned long long)mc.calls.by_status[i]);
+    put_calls(b, &mc);
 }
