@@ -62,24 +62,25 @@ WAY := $(or $(if $(findstring -fsanitize,$(CFLAGS)),shared),$(if \
   $(HARDEN),$(or $(call try,pie),$(call try,musl))),$(call try,static),shared)
 Q := $(if $(V),,@)
 STD := -std=c11 -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 \
-  -D_TIME_BITS=64 -I$(B)
+  -D_TIME_BITS=64 -I. -I$(B)
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes
 SMALL := -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables
 ALL_CFLAGS = $(STD) $(WARN) $(CODE_$(WAY)) $(HARD_CFLAGS) $(SMALL) $(CFLAGS)
 ALL_LDFLAGS = $(LINK_$(WAY)) $(HARD_LDFLAGS) -Wl,--gc-sections \
   -Wl,-z,noseparate-code $(LDFLAGS)
 
-SRC := text base json sha256 gunzip page file record lock index lost store \
-  store_load store_move store_room store_read compact verify task_error \
-  task_raw task_atoms task_keys task_fields task_schema task_index task \
-  task_claim task_query task_check task_draft task_rules task_actions \
-  task_change artifact call sign mcp mcp_scan mcp_methods mcp_call \
-  mcp_session mcp_listen mcp_defer mcp_tasks mcp_question mcp_hold view \
-  tools_call tools tools_get tools_list tools_uri tools_prompts tools_wait \
-  loop serve pipe http_parse http_conn http_listen http_reply http token \
-  web_check web_state web env cli_text cli_store cli_config cli_show \
-  cli_work cli_board cli_complete cli_help import admin archive doctor cli
-HDR := $(wildcard *.h)
+SRC := $(addprefix base/,text base sha256 gunzip file loop token env) json \
+  $(addprefix store/,record index lock lost load move room read compact \
+  verify) store $(addprefix http/,parse conn listen reply) http board/page \
+  $(addprefix task/,error raw intern keys fields schema index task claim \
+  query check draft rules actions change artifact view) \
+  $(addprefix mcp/,call sign mcp scan methods waiting session listen \
+  deferred tasks question delivery) \
+  $(addprefix tools/,call tools get list uri prompts wait) \
+  $(addprefix serve/,turn stdio access state web) \
+  $(addprefix cli/,text store config show work board complete help import \
+  admin archive doctor cli)
+HDR := $(wildcard *.h */*.h)
 OBJ := $(SRC:%=$(B)/%.o)
 
 all: $(BIN)
@@ -90,20 +91,20 @@ $(BIN): $(OBJ) $(B)/mcptask.o
 	  $(if $(findstring -g,$(CFLAGS)),,-s)
 
 $(B)/%.o: %.c $(HDR) Makefile
-	@mkdir -p $(B)
+	@mkdir -p $(@D)
 	@echo "  CC    $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
-$(B)/base.o: STD += -D_DEFAULT_SOURCE
+$(B)/base/base.o: STD += -D_DEFAULT_SOURCE
 $(B)/mcptask.o: STD += $(filter -D%,$(PACK_$(WAY)))
-$(B)/page.o: $(B)/page.inc
-$(B)/cli_help.o: $(B)/help.inc
+$(B)/board/page.o: $(B)/page.inc
+$(B)/cli/help.o: $(B)/help.inc
 
 # The page, without what only its readers need.
 PACK = gzip -9n | od -An -v -tu1 | sed 's/[0-9][0-9]*/&,/g'
-$(B)/page.inc: board.html board.sed Makefile
+$(B)/page.inc: board/board.html board/board.sed Makefile
 	@mkdir -p $(B)
-	$(Q)sed -f board.sed board.html | $(PACK) >$@
-$(B)/help.inc: help.txt Makefile
+	$(Q)sed -f board/board.sed board/board.html | $(PACK) >$@
+$(B)/help.inc: cli/help.txt Makefile
 	@mkdir -p $(B)
 	$(Q)<$< $(PACK) >$@
 
@@ -124,8 +125,8 @@ UNITS := lib/systemd/system
 install: $(BIN)
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin $(MAN)1 $(MAN)5 $(UNITS))
 	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/mcptask
-	install -m 644 mcptask.1 $(DESTDIR)$(PREFIX)/$(MAN)1/mcptask.1
-	install -m 644 mcptask-log.5 $(DESTDIR)$(PREFIX)/$(MAN)5/mcptask-log.5
+	install -m 644 man/mcptask.1 $(DESTDIR)$(PREFIX)/$(MAN)1/mcptask.1
+	install -m 644 man/mcptask-log.5 $(DESTDIR)$(PREFIX)/$(MAN)5/mcptask-log.5
 	for u in service socket; do \
 	  to=$(DESTDIR)$(PREFIX)/$(UNITS)/mcptask.$$u; \
 	  sed 's|@PREFIX@|$(PREFIX)|g' packaging/mcptask.$$u >$$to && \

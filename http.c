@@ -16,10 +16,10 @@
    3. An idle connection has no buffers and no head. */
 
 #include "http.h"
-#include "http_conn.h"
-#include "http_listen.h"
-#include "http_reply.h"
-#include "text.h"
+#include "http/conn.h"
+#include "http/listen.h"
+#include "http/reply.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,10 +2,10 @@
 #define HTTP_H
 
 /* http - an HTTP/1.1 server on the loop: listening, connections, and requests
-   with their bodies; http_reply.h answers them. It knows no MCP. */
+   with their bodies; http/reply.h answers them. It knows no MCP. */
 
-#include "http_parse.h"
-#include "loop.h"
+#include "http/parse.h"
+#include "base/loop.h"
 
 #define HTTP_CONNECTIONS 256              /* unless told otherwise */
 #define HTTP_REQUEST_MS 10000             /* to begin, for a head, a body */

@@ -21,7 +21,7 @@
       repairs, and so agree on every input. */
 
 #include "json.h"
-#include "text.h"
+#include "base/text.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 /* json - bytes to tokens (RFC 8259, strict), and a writer that can only
    produce valid JSON in valid UTF-8. No input or output, no recursion. */
 
-#include "base.h"
+#include "base/base.h"
 
 #define JSON_MAX_DEPTH 128
 #define JSON_MAX_TOKENS 65536 /* per text; 24 bytes each */

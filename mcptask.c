@@ -7,20 +7,20 @@
    nothing in the store and takes no lock; a damaged store is served as far as
    it is whole, since its reader needs it most then. */
 
-#include "call.h"
-#include "cli.h"
-#include "cli_help.h"
-#include "cli_store.h"
-#include "cli_text.h"
-#include "env.h"
-#include "pipe.h"
-#include "serve.h"
-#include "sign.h"
+#include "mcp/call.h"
+#include "cli/cli.h"
+#include "cli/help.h"
+#include "cli/store.h"
+#include "cli/text.h"
+#include "base/env.h"
+#include "serve/stdio.h"
+#include "serve/turn.h"
+#include "mcp/sign.h"
 #include "store.h"
-#include "task.h"
-#include "text.h"
-#include "tools.h"
-#include "web.h"
+#include "task/task.h"
+#include "base/text.h"
+#include "tools/tools.h"
+#include "serve/web.h"
 
 #ifdef STATIC_PIE
 #include <link.h>

@@ -37,8 +37,8 @@
 
 #define _XOPEN_SOURCE 700 /* realpath */
 
-#include "store_int.h"
-#include "text.h"
+#include "store/internal.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,9 +3,9 @@
 
 /* store - the log: records in a text file, one index over their keys, one
    function that commits a batch and one that follows what others wrote.
-   The format is described in mcptask's record.h, the protocol in store.c. */
+   The format is described in store/record.h, the protocol in store.c. */
 
-#include "base.h"
+#include "base/base.h"
 
 #define STORE_MAX_RECORD (384 * 1024)      /* bytes of one line */
 #define STORE_MAX_BATCH (4 * 1024 * 1024)  /* bytes staged in one turn */
@@ -203,7 +203,7 @@ struct store_state {
 };
 void store_state(const struct store *s, struct store_state *out);
 
-/* ---- care of the log: compact.c, verify.c ---- */
+/* ---- care of the log: store/compact.c, store/verify.c ---- */
 
 /* Whether superseded bytes pass compact_at and half of the log; or a quarter of
    it, where there is no more room than a compaction needs. Sees to the

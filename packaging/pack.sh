@@ -16,7 +16,7 @@ what=$1 program=$2
 owner=${OWNER:-OWNER}
 image=${IMAGE:-registry.example/$owner/mcptask}
 epoch=${SOURCE_DATE_EPOCH:-315532800} # 1980: zip knows nothing before
-version=$(sed -n 's/^#define MCPTASK_VERSION "\(.*\)"/\1/p' base.h)
+version=$(sed -n 's/^#define MCPTASK_VERSION "\(.*\)"/\1/p' base/base.h)
 
 # What processor it is for stands in its head, in either byte order.
 variant=

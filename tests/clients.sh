@@ -8,7 +8,7 @@
 cd "$(dirname "$0")/.." || exit 1
 bin=${1:-./mcptask}
 bin=$(cd "$(dirname "$bin")" && pwd)/$(basename "$bin")
-. tests/check.sh
+. tests/lib/check.sh
 wants npm || finish
 at=$(pwd)/build/clients
 mkdir -p "$at" && echo '{"private":true}' >"$at/package.json" || exit 1

@@ -130,7 +130,7 @@ one() {
         esac
         run $name $qemu "$dir/t_$name" "$@"
     done
-    run cli sh tests/t_cli.sh "$dir/run/mcptask" "$dir/mcptask"
+    run cli sh tests/cli/t_cli.sh "$dir/run/mcptask" "$dir/mcptask"
     cd "$dir/run" || return 1
     by_turns "$root/mcptask" "$dir/run/mcptask"
     by_turns "$dir/run/mcptask" "$root/mcptask"

@@ -11,58 +11,53 @@ set -eu
 build=$1
 shift
 
-# LAYER, the layers that it uses, its files. Of a file in a folder, or with
-# the name of a layer, the layer needs no mention.
+# LAYER, then the layers that it uses. The files of a layer are those in the
+# folder of its name, and the one above it that is named as the folder is.
 layers='
-base: : text file gunzip sha256 token env loop
-board: base : page
-json: base :
-store: base : record index lock lost store_room store_read store_load
-  store_move compact verify
-http: base : http_parse http_conn http_listen http_reply
-task: base json store : task_error task_raw task_atoms task_keys task_fields
-  task_schema task_index task task_claim task_query task_check task_draft
-  task_rules task_actions task_change artifact view
-mcp: base json store : call sign mcp_scan mcp_question mcp_call mcp_tasks
-  mcp_session mcp_listen mcp_methods mcp_defer mcp_hold
-tools: base board json store task mcp : tools_call tools_get tools_list
-  tools_uri tools_wait tools_prompts
-serve: base board json store http mcp : pipe web_check web_state web
-cli: base json store task mcp tools : cli_text cli_store cli_config cli_show
-  cli_work cli_board cli_complete cli_help import admin archive doctor
-mcptask: base board json store http task mcp tools serve cli :
+base:
+board: base
+json: base
+store: base
+http: base
+task: base json store
+mcp: base json store
+tools: base board json store task mcp
+serve: base board json store http mcp
+cli: base json store task mcp tools
+mcptask: base board json store http task mcp tools serve cli
 '
 # Layers that leave a file of a layer they use alone.
 never='
-json loop, store loop, task loop, mcp loop, tools loop, cli loop
+json base/loop, store base/loop, task base/loop, mcp base/loop,
+tools base/loop, cli base/loop
 '
 allowed='
-store_room compact
-store_read compact
-store store_load
-store compact
-store_move store_load
-store_load compact
-mcp_scan mcp
-mcp_call mcp
-mcp_call mcp_listen
-mcp_call mcp_methods
-mcp_call mcp_defer
-mcp_call mcp_hold
-mcp mcp_tasks
-mcp mcp_session
-mcp mcp_methods
-mcp mcp_defer
-mcp mcp_hold
-mcp_tasks mcp_defer
-mcp_tasks mcp_hold
-mcp_session mcp_listen
-mcp_session mcp_hold
-mcp_listen mcp_hold
-mcp_defer mcp_hold
+store/room store/compact
+store/read store/compact
+store store/load
+store store/compact
+store/move store/load
+store/load store/compact
+mcp/scan mcp/mcp
+mcp/waiting mcp/mcp
+mcp/waiting mcp/listen
+mcp/waiting mcp/methods
+mcp/waiting mcp/deferred
+mcp/waiting mcp/delivery
+mcp/mcp mcp/tasks
+mcp/mcp mcp/session
+mcp/mcp mcp/methods
+mcp/mcp mcp/deferred
+mcp/mcp mcp/delivery
+mcp/tasks mcp/deferred
+mcp/tasks mcp/delivery
+mcp/session mcp/listen
+mcp/session mcp/delivery
+mcp/listen mcp/delivery
+mcp/deferred mcp/delivery
 '
 
-# Every FILE OTHER SYMBOL.
+# Every FILE OTHER SYMBOL, and FILE OTHER .h where it includes that.
 # shellcheck disable=SC2046 # a word a file
 symbols=$("${NM:-nm}" -A -P $(printf "$build/%s.o " "$@"))
 uses=$(printf '%s\n' "$symbols" | awk -v skip="${#build}" '
@@ -80,31 +75,29 @@ uses=$(printf '%s\n' "$symbols" | awk -v skip="${#build}" '
             if (u[2] in home && home[u[2]] != u[1])
                 print u[1], home[u[2]], u[2]
         }
-    }' | sort)
+    }' | sort
+    for file; do
+        [ ! -e "$file.c" ] || sed -n "s|^#include \"\(.*\)\.h\".*|$file \1 .h|p" \
+            "$file".[ch]
+    done)
 
 # "error TEXT", or an edge that must be on no circle. What points up closes
 # one in most cases: so that is said first, and alone.
 export layers never allowed files="$*"
 judged=$(printf '%s\n' "$uses" | awk '
     function of(file) {
-        if (file ~ "/")
-            return substr(file, 1, index(file, "/") - 1)
-        return file in layer ? layer[file] : ""
+        sub(/\/.*/, "", file)
+        return file in layer ? file : ""
     }
-    function read_layers(    n, w, i, at, part) {
+    function read_layers(    n, w, i, at) {
         n = split(ENVIRON["layers"], w)
         for (i = 1; i <= n; i++) {
-            if (w[i] ~ /.:$/) {
+            if (w[i] ~ /:$/) {
                 at = substr(w[i], 1, length(w[i]) - 1)
-                layer[at] = at
+                layer[at]
                 may[at " " at]
-                part = 1
-            } else if (w[i] == ":")
-                part = 2
-            else if (part == 1)
+            } else
                 may[at " " w[i]]
-            else
-                layer[w[i]] = at
         }
     }
     BEGIN {
@@ -128,8 +121,10 @@ judged=$(printf '%s\n' "$uses" | awk '
         if ((from " " $2) in no)
             to = $2
         if (from && to && !((from " " to) in may))
-            print "error " $1 " uses " $3 " of " $2 ", and " from \
-                " must not use " to
+            print "error " $1 " uses " ($3 == ".h" ? "" : $3 " of ") $2 \
+                ($3 == ".h" ? $3 : "") ", and " from " must not use " to
+        if ($3 == ".h")
+            next
         edge = $1 " " $2
         if (edge in spare)
             spare[edge] = 0

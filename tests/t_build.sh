@@ -4,7 +4,7 @@
 # make chooses.
 
 cd "$(dirname "$0")/.." || exit 1
-. tests/check.sh
+. tests/lib/check.sh
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES CFLAGS LDFLAGS
 
 # build DIR [NAME=VALUE...]: builds a copy of the sources, in DIR
@@ -19,7 +19,7 @@ build() {
     [ "$("$at/mcptask" --version 2>&1)" = "$version" ] ||
         fail "make $*: it does not run"
 }
-version="mcptask $(sed -n 's/^#define MCPTASK_VERSION "\(.*\)"/\1/p' base.h)"
+version="mcptask $(sed -n 's/^#define MCPTASK_VERSION "\(.*\)"/\1/p' base/base.h)"
 
 # The same, from another directory, with another locale, time zone and umask.
 twice() {
@@ -52,7 +52,7 @@ hardened() { # CC
     kill $pid
     wait $pid
     rm "$dir/said"
-    for module in json http_parse pipe store; do
+    for module in json http/parse serve/stdio store; do
         readelf -sW "$dir/one/build/$module.o" >"$dir/symbols"
         has "$dir/symbols" __stack_chk_fail
     done

@@ -5,8 +5,8 @@
 
 cd "$(dirname "$0")/.." || exit 1
 bin=${1:-./mcptask}
-. tests/check.sh
-version=$(sed -n 's/^#define MCPTASK_VERSION "\(.*\)"/\1/p' base.h)
+. tests/lib/check.sh
+version=$(sed -n 's/^#define MCPTASK_VERSION "\(.*\)"/\1/p' base/base.h)
 
 # ---- an image ----
 

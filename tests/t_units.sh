@@ -20,7 +20,7 @@ if [ "$1" = --boot ]; then
 fi
 
 bin=${1:-./mcptask}
-. tests/check.sh
+. tests/lib/check.sh
 for tool in unshare nsenter curl systemctl /lib/systemd/systemd; do
     wants $tool || finish
 done

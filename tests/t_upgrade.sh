@@ -7,7 +7,7 @@
 
 cd "$(dirname "$0")/.." || exit 1
 release=b0ecbf2d2b228793f575c7dce2c0818f91cd4818
-. tests/check.sh
+. tests/lib/check.sh
 
 # whole PATH: it as others can use it from another directory
 whole() {

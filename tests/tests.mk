@@ -1,4 +1,4 @@
-# Test programs: tests/t_NAME.c with every object but main's; what one
+# Test programs: tests/FOLDER/t_NAME.c with every object but main's; what one
 # replaces at link time stands in WRAP_NAME, what it is called with in
 # ARGS_NAME.
 
@@ -59,17 +59,18 @@ wrap = -Wl,$(if $(TIME64_$1),--wrap=$(TIME64_$1) \
   -Wl$(comma)--defsym=__real_$1=__real_$(TIME64_$1),--wrap=$1)
 comma := ,
 
-$(B)/t_%: tests/t_%.c $(OBJ) $(wildcard tests/*.h)
+.SECONDEXPANSION:
+$(B)/t_%: $$(wildcard tests/*/t_$$*.c) $(OBJ) $(wildcard tests/*/*.h)
 	@echo "  TEST  $<"
-	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -DTEST_STEP=$(TEST_STEP) -I. \
+	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -DTEST_STEP=$(TEST_STEP) \
 	  -o $@ $< $(OBJ) \
 	  $(foreach w,$(WRAP_$*),$(call wrap,$(w))) $(ALL_LDFLAGS)
 
 # The protocol code with the catalogue that the official suite calls.
-FIXTURE := $(wildcard tests/fixture*.c)
-$(B)/fixture: $(FIXTURE) $(wildcard tests/fixture*.h) $(OBJ)
+FIXTURE := $(wildcard tests/mcp/fixture*.c)
+$(B)/fixture: $(FIXTURE) $(wildcard tests/*/*.h) $(OBJ)
 	@echo "  TEST  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -I. -o $@ $(FIXTURE) $(OBJ) \
+	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -o $@ $(FIXTURE) $(OBJ) \
 	  $(ALL_LDFLAGS)
 
 test: $(BIN) $(B)/fixture $(TESTS:%=$(B)/t_%)
@@ -79,9 +80,8 @@ test: $(BIN) $(B)/fixture $(TESTS:%=$(B)/t_%)
 	  failed=$$((failed + 1)); echo "failed: $$*"; \
 	}; \
 	$(foreach t,$(TESTS),try $(B)/t_$(t) $(ARGS_$(t)); ) \
-	try sh tests/t_cli.sh $(abspath $(BIN)); \
-	try sh tests/t_install.sh $(abspath $(BIN)); \
-	try sh tests/includes.sh; \
+	try sh tests/cli/t_cli.sh $(abspath $(BIN)); \
+	try sh tests/cli/t_install.sh $(abspath $(BIN)); \
 	try sh tests/layers.sh $(B) $(SRC) mcptask; \
 	echo "$$passed passed, $$failed failed"; [ $$failed -eq 0 ]
 
@@ -93,7 +93,6 @@ STRICT := $(STD) $(WARN) -Werror -D_DEFAULT_SOURCE
 # gcc 12 takes what an array in an array of pointers leads to for leaked.
 check: $(B)/page.inc $(B)/help.inc
 	! git grep -nIE '^(<<<<<<<|>>>>>>>|[|]{7}) ' -- . ':!tests/data'
-	sh tests/includes.sh
 	sh tests/t_build.sh
 	gcc $(STRICT) -O2 -fsyntax-only $(SRC:%=%.c) mcptask.c
 	clang $(STRICT) -O2 -fsyntax-only $(SRC:%=%.c) mcptask.c
@@ -101,7 +100,7 @@ check: $(B)/page.inc $(B)/help.inc
 	  --enable=warning,performance,portability --suppress=missingInclude \
 	  -D__linux__ -I$(B) $(SRC:%=%.c) mcptask.c
 	for f in $(SRC) mcptask; do \
-	  case $$f in index) no=-Wno-analyzer-malloc-leak ;; *) no= ;; esac; \
+	  case $$f in store/index) no=-Wno-analyzer-malloc-leak ;; *) no= ;; esac; \
 	  gcc $(STRICT) -O1 -fanalyzer $$no -c -o /dev/null $$f.c || exit 1; \
 	done
 	$(MAKE) CC=gcc B=build/san BIN=build/san/mcptask CFLAGS='$(SAN)' test
@@ -129,11 +128,11 @@ conformance: $(BIN) $(B)/fixture
 
 FUZZ := json log line http
 
-$(FUZZ:%=build/fuzz_%): build/fuzz_%: tests/fuzz_%.c $(SRC:%=%.c) $(HDR) \
-  $(wildcard tests/*.h) $(B)/page.inc $(B)/help.inc
+$(FUZZ:%=build/fuzz_%): build/fuzz_%: tests/fuzz/fuzz_%.c $(SRC:%=%.c) $(HDR) \
+  $(wildcard tests/*/*.h) $(B)/page.inc $(B)/help.inc
 	@mkdir -p build
 	@echo "  FUZZ  $<"
-	$(Q)clang $(STD) -D_DEFAULT_SOURCE -D_XOPEN_SOURCE=700 -I. -O1 -g \
+	$(Q)clang $(STD) -D_DEFAULT_SOURCE -D_XOPEN_SOURCE=700 -O1 -g \
 	  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 	  -o $@ $< $(SRC:%=%.c)
 
@@ -145,13 +144,13 @@ $(FUZZ:%=run_fuzz_%): run_fuzz_%: build/fuzz_%
 
 # ---- bench and soak ----
 
-$(B)/bench_%: tests/bench_%.c
+$(B)/bench_%: tests/bench/bench_%.c
 	@echo "  BENCH $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $< $(ALL_LDFLAGS)
 
 BENCH := bench bench_http bench_calls
-$(BENCH:%=$(B)/%): $(B)/%: tests/%.c tests/bench_rig.c tests/bench_pipe.c \
-  $(wildcard tests/bench_*.h) $(OBJ)
+$(BENCH:%=$(B)/%): $(B)/%: tests/bench/%.c tests/bench/bench_rig.c \
+  tests/bench/bench_pipe.c $(wildcard tests/bench/*.h) $(OBJ)
 	@echo "  BENCH $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -o $@ $(filter %.c %.o,$^) \
 	  $(ALL_LDFLAGS)

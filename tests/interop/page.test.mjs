@@ -112,7 +112,7 @@ async function hold(page, fits, until) {
   });
 }
 
-/* As tests/t_page.c has it, of what the terminal shows. */
+/* As tests/serve/t_page.c has it, of what the terminal shows. */
 test('each task has its column', LIMIT, async (t) => {
   const { page, worker, go } = await desk(t);
   const file = new URL('../columns.h', import.meta.url);

@@ -1,0 +1,218 @@
+/* env - where the store is, from the environment; and options.
+
+   It only computes: no file is looked at, made or opened, so that starting
+   stays without side effects. It expands neither ~ nor variables; a path that
+   begins with ~ is refused, since the directory of that name that would come
+   of it in the working directory is never what was meant.
+
+   1. An empty variable counts as one that is not set.
+   2. Every path that leaves here is absolute. */
+
+#include "base/env.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_PATH 4096
+
+/* a and b in one heap string, or NULL. */
+static char *
+join(const char *a, const char *b)
+{
+    size_t n = strlen(a), m = strlen(b);
+    char *p = malloc(n + m + 1);
+
+    if (p == NULL)
+        return NULL;
+    memcpy(p, a, n);
+    memcpy(p + n, b, m + 1);
+    return p;
+}
+
+char *
+env_absolute(const char *path)
+{
+    char cwd[MAX_PATH];
+    size_t n;
+
+    if (path[0] == '/')
+        return join(path, "");
+    if (getcwd(cwd, sizeof(cwd) - 1) == NULL || cwd[0] != '/')
+        return NULL;
+    n = strlen(cwd);
+    if (n > 1) /* not "/" itself */
+        memcpy(cwd + n, "/", 2);
+    return join(cwd, path);
+}
+
+const char *
+env_get(const char *name)
+{
+    const char *v = getenv(name);
+
+    return v != NULL && v[0] != '\0' ? v : NULL;
+}
+
+/* The directory of the log when nothing else says where to be. */
+static char *
+parent_of(const char *path)
+{
+    char *abs = env_absolute(path), *slash;
+
+    if (abs == NULL)
+        return NULL;
+    slash = strrchr(abs, '/');
+    slash[slash == abs] = '\0';
+    return abs;
+}
+
+/* False: nothing says where. *base is NULL when there is no memory. */
+static bool
+find_base(char **base)
+{
+    const char *v;
+
+    if ((v = env_get("MCP_TASK_BASE_DIR")) != NULL)
+        *base = env_absolute(v);
+    else if ((v = env_get("XDG_STATE_HOME")) != NULL && v[0] == '/')
+        *base = join(v, "/mcptask");
+    else if ((v = env_get("HOME")) != NULL && v[0] == '/')
+        *base = join(v, "/.local/state/mcptask");
+    else if ((v = env_get("MCP_TASK_DB_PATH")) != NULL)
+        *base = parent_of(v);
+    return v != NULL;
+}
+
+static char *
+find_path(const char *name, const char *base, const char *otherwise)
+{
+    const char *v = env_get(name);
+
+    return v != NULL ? env_absolute(v) : join(base, otherwise);
+}
+
+static int
+check_paths(char why[256])
+{
+    static const char *const names[] = {
+        "MCP_TASK_BASE_DIR", "MCP_TASK_DB_PATH", "MCP_TASK_ARTIFACTS_DIR"};
+    size_t i;
+
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *v = env_get(names[i]);
+        bool as_is = v == NULL || (v[0] != '~' && v[0] != '$');
+
+        if (as_is && (v == NULL || strlen(v) < MAX_PATH))
+            continue;
+        text_put(why, 256, "%s: %s", names[i],
+                 as_is ? "the path is too long"
+                       : "~ and $ are not expanded here; write the path out");
+        return ERR_INVALID;
+    }
+    return 0;
+}
+
+int
+env_resolve(struct cli_env *e, char why[256])
+{
+    const char *debug = env_get("MCP_DEBUG");
+
+    *e = (struct cli_env){0};
+    e->debug = debug != NULL && strcmp(debug, "0") != 0;
+    if (check_paths(why) < 0)
+        return ERR_INVALID;
+    if (!find_base(&e->base_dir)) {
+        text_put(why, 256, "MCP_TASK_BASE_DIR: not set, and neither is "
+                           "XDG_STATE_HOME or HOME to an absolute path");
+        return ERR_INVALID;
+    }
+    if (e->base_dir != NULL) {
+        e->log_path = find_path("MCP_TASK_DB_PATH", e->base_dir, "/tasks.log");
+        e->artifacts_dir =
+            find_path("MCP_TASK_ARTIFACTS_DIR", e->base_dir, "/artifacts");
+    }
+    if (e->log_path != NULL && e->artifacts_dir != NULL)
+        return 0;
+    text_put(why, 256, "the working directory: %s", strerror(errno));
+    env_fini(e);
+    return ERR_NOMEM;
+}
+
+void
+env_fini(struct cli_env *e)
+{
+    free(e->base_dir);
+    free(e->log_path);
+    free(e->artifacts_dir);
+    free(e->artifact_root);
+    *e = (struct cli_env){0};
+}
+
+/* ---- options ---- */
+
+/* The option that arg is, and in *value what is joined to it, or NULL. */
+static const struct env_opt *
+find_option(const struct env_opt *o, const char *arg, const char **value)
+{
+    size_t len = strcspn(arg, "=");
+
+    *value = NULL;
+    if (arg[1] != '-') {
+        *value = arg[1] != '\0' && arg[2] != '\0' ? arg + 2 : NULL;
+        while (o->name != NULL && (o->letter == 0 || o->letter != arg[1]))
+            o++;
+        return o;
+    }
+    if (arg[len] == '=')
+        *value = arg + len + 1;
+    while (o->name != NULL && !str_is((struct str){arg + 2, len - 2}, o->name))
+        o++;
+    return o;
+}
+
+static bool
+add_to_list(const char **list, const char *value)
+{
+    size_t i;
+
+    for (i = 0; i < ENV_MAX_LIST && list[i] != NULL; i++)
+        ;
+    if (i < ENV_MAX_LIST)
+        list[i] = value;
+    return i < ENV_MAX_LIST;
+}
+
+int
+env_option(const struct env_opt *opts, void *to, char **argv, char why[256])
+{
+    const char *value, *wrong = NULL;
+    const struct env_opt *o = find_option(opts, argv[0], &value);
+    void *at = (char *)to + o->at;
+    int words = 1;
+
+    if (o->name != NULL && o->kind != OPT_FLAG && value == NULL) {
+        value = argv[1];
+        words = 2;
+    }
+    if (o->name == NULL)
+        wrong = "unknown option";
+    else if (o->kind == OPT_FLAG && value != NULL)
+        wrong = "no value goes with";
+    else if (o->kind == OPT_FLAG)
+        *(bool *)at = true;
+    else if (value == NULL)
+        wrong = "a value is missing behind";
+    else if (o->kind == OPT_TEXT)
+        *(const char **)at = value;
+    else if (o->kind == OPT_LIST)
+        wrong = add_to_list(at, value) ? NULL : "there are too many of";
+    else if (!str_u64(str_of(value), at))
+        wrong = "a number must stand behind";
+    if (wrong == NULL)
+        return words;
+    text_put(why, 256, "%s %s", wrong, argv[0]);
+    return o->name == NULL ? 0 : ERR_INVALID;
+}

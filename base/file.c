@@ -1,0 +1,228 @@
+/* file - what all who write files do alike.
+
+   What is new in a directory is there after a power loss only once that
+   directory was synced, and the directories above it too. A file that stands
+   there says nothing about it: whoever made it may have been killed before
+   the sync. So whoever relies on a name syncs its directories, all of them.
+   An interrupted sync is repeated. A failed one never is: the kernel may have
+   dropped the dirty pages and would report success. The caller writes its
+   data again first. */
+
+#include "base/file.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int
+file_errno(int e)
+{
+    switch (e) {
+    case ENOSPC: case EDQUOT: case EFBIG:
+        return ERR_FULL;
+    case EROFS: case EACCES: case EPERM:
+        return ERR_READONLY;
+    case ENOMEM:
+        return ERR_NOMEM;
+    default:
+        return ERR_IO;
+    }
+}
+
+int
+file_write_at(int fd, const char *p, size_t n, int64_t off)
+{
+    while (n > 0) {
+        ssize_t done = pwrite(fd, p, n, (off_t)off);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done == 0)
+            errno = EIO;
+        if (done <= 0)
+            return -1;
+        p += done;
+        off += done;
+        n -= (size_t)done;
+    }
+    return 0;
+}
+
+ssize_t
+file_read_at(int fd, void *p, size_t n, int64_t off)
+{
+    size_t at = 0;
+    while (at < n) {
+        ssize_t got = pread(fd, (char *)p + at, n - at, (off_t)off + (off_t)at);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        at += (size_t)got;
+    }
+    return (ssize_t)at;
+}
+
+int
+file_flush(int fd, struct buf *b, int64_t *off, size_t keep)
+{
+    if (b->err != 0)
+        return ERR_NOMEM;
+    if (file_write_at(fd, b->p, b->len, *off) != 0)
+        return file_errno(errno);
+    *off += (int64_t)b->len;
+    buf_reset(b, keep);
+    return 0;
+}
+
+char *
+file_join(const char *a, const char *b)
+{
+    size_t n = strlen(a) + strlen(b) + 1;
+    char *p = malloc(n);
+    if (p != NULL)
+        text_put(p, n, "%s%s", a, b);
+    return p;
+}
+
+char *
+file_dir_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL)
+        return file_join(".", "");
+    char *d = file_join(path, "");
+    if (d != NULL)
+        d[slash == path ? 1 : slash - path] = '\0';
+    return d;
+}
+
+int
+file_open_dir(const char *dir)
+{
+    return open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+int
+file_sync(int fd, int (*sync)(int fd))
+{
+    int rc;
+    do
+        rc = sync(fd);
+    while (rc != 0 && errno == EINTR);
+    return rc;
+}
+
+int
+file_finish(int fd, int rc)
+{
+    if (rc == 0 && file_sync(fd, fsync) != 0)
+        rc = file_errno(errno);
+    if (close(fd) != 0 && rc == 0)
+        rc = file_errno(errno);
+    return rc;
+}
+
+int
+file_sync_dir(int dir_fd)
+{
+    int rc = file_sync(dir_fd, fsync), e = errno;
+    close(dir_fd);
+    errno = e;
+    return rc == 0 || e == EINVAL ? 0 : -1; /* some file systems cannot */
+}
+
+/* The directory above fd's on the same file system, open. -1: none, one that
+   this user may not read and so did not make, or *e says why not. */
+static int
+open_above(int fd, int *e)
+{
+    struct stat st, up_st;
+    int up = openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (up < 0 && errno != EACCES)
+        *e = errno;
+    if (up < 0 || (fstat(fd, &st) == 0 && fstat(up, &up_st) == 0 &&
+                   st.st_dev == up_st.st_dev && st.st_ino != up_st.st_ino))
+        return up;
+    close(up);
+    return -1;
+}
+
+int
+file_sync_path(const char *dir)
+{
+    int fd = file_open_dir(dir), up, e = fd < 0 ? errno : 0;
+    for (; fd >= 0; fd = up) {
+        up = open_above(fd, &e);
+        if (file_sync_dir(fd) != 0)
+            e = errno;
+    }
+    errno = e;
+    return e != 0 ? file_errno(e) : 0;
+}
+
+void
+file_give(int fd, const char *like)
+{
+    struct stat st, to;
+    char *dir;
+    int rc;
+    if (fstat(fd, &st) != 0 || st.st_uid != geteuid() ||
+        (!S_ISDIR(st.st_mode) && (st.st_size != 0 || st.st_nlink != 1)))
+        return; /* it may be somebody's link to another file of his */
+    rc = stat(like, &to);
+    if (rc != 0 && (dir = file_dir_of(like)) != NULL) {
+        rc = stat(dir, &to);
+        free(dir);
+    }
+    if (rc != 0)
+        return;
+    mode_t group = to.st_mode & (S_ISDIR(st.st_mode) ? 070 : 060);
+    if (S_ISDIR(to.st_mode) && !(to.st_mode & S_ISGID))
+        group = 0; /* it says nothing of what is in it */
+    /* Without the right to do so, the file stays whose it is. */
+    if ((st.st_uid == 0 || group != 0) &&
+        fchown(fd, st.st_uid == 0 ? to.st_uid : (uid_t)-1, to.st_gid) == 0 &&
+        group != 0)
+        (void)fchmod(fd, (st.st_mode & 07777) | group);
+}
+
+/* To the owner of the directory that it is in. */
+static void
+give_dir(const char *made)
+{
+    char *in = file_dir_of(made);
+    int fd = open(made, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (in != NULL && fd >= 0)
+        file_give(fd, in);
+    if (fd >= 0)
+        close(fd);
+    free(in);
+}
+
+int
+file_make_dirs(const char *dir)
+{
+    struct stat st;
+    if (stat(dir, &st) == 0)
+        return 0;
+    char *part = file_join(dir, "");
+    int rc = part == NULL ? ERR_NOMEM : 0;
+    for (size_t i = 1; rc == 0 && i <= strlen(dir); i++) {
+        if (dir[i] != '/' && dir[i] != '\0')
+            continue;
+        part[i] = '\0';
+        if (mkdir(part, 0700) == 0)
+            give_dir(part);
+        else if (errno != EEXIST)
+            rc = file_errno(errno);
+        part[i] = dir[i];
+    }
+    free(part);
+    return rc;
+}

@@ -1,0 +1,47 @@
+#ifndef BASE_FILE_H
+#define BASE_FILE_H
+
+/* file - what all who write files do alike: errors, whole writes, and
+   directories that are synced. It knows no format. */
+
+#include "base/base.h"
+
+#include <sys/types.h>
+
+/* enum err for an errno of a file operation. */
+int file_errno(int e);
+/* Writes n bytes at off, whatever is interrupted: 0 or -1 with errno. */
+int file_write_at(int fd, const char *p, size_t n, int64_t off);
+/* Reads n bytes at off, fewer only where the file ends: how many, or -1 with
+   errno. */
+ssize_t file_read_at(int fd, void *p, size_t n, int64_t off);
+/* Writes all of b at *off, which is moved on, and empties it, with no more
+   room left than keep. 0, ERR_NOMEM where b is not whole, or enum err. */
+int file_flush(int fd, struct buf *b, int64_t *off, size_t keep);
+
+/* a and b as one text, heap, or NULL. */
+char *file_join(const char *a, const char *b);
+/* The directory that path is in, heap, or NULL. */
+char *file_dir_of(const char *path);
+/* Makes dir and what is missing above it, mode 0700; file_sync_path syncs
+   them. 0 or enum err. */
+int file_make_dirs(const char *dir);
+/* What has just been made, an empty file or a directory, is for the group of
+   like as like is; or, where like is missing, of the directory that it is in.
+   A directory counts only where it is setgid. What root made goes to the owner
+   of like as well. */
+void file_give(int fd, const char *like);
+
+/* fsync or fdatasync of fd, whatever is interrupted: 0 or -1 with errno. */
+int file_sync(int fd, int (*sync)(int fd));
+/* Syncs what was written, if rc is 0, and closes fd: rc, or enum err. */
+int file_finish(int fd, int rc);
+/* A descriptor of a directory, to be synced after a rename. -1: errno. */
+int file_open_dir(const char *dir);
+/* fsync of a directory and close: 0, or -1 with errno. */
+int file_sync_dir(int dir_fd);
+/* Syncs dir and each directory above it, up to the root of the file system
+   or one that may not be read. 0 or enum err with errno. */
+int file_sync_path(const char *dir);
+
+#endif

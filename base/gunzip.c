@@ -1,0 +1,192 @@
+/* gunzip - unpacks what the build packed into the binary (RFC 1951, 1952).
+
+   1. What is unpacked is ours, so that nothing about it is an error: that it
+      is whole is asserted, and tests compare it with the files.
+   2. gzip -n writes a head of ten bytes; the last eight are the CRC and the
+      length, both little-endian. */
+
+#include "base/gunzip.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { HEAD_LEN = 10, MAX_BITS = 15, N_LITERALS = 288, N_DISTANCES = 30 };
+
+struct unpack {
+    const uint8_t *in, *end;
+    uint32_t held; /* bits that have been read and not taken */
+    unsigned n;    /* how many */
+    uint8_t *out;
+};
+
+/* A canonical code: how many of each length, and the symbols in order. */
+struct code {
+    uint16_t n[MAX_BITS + 1], symbol[N_LITERALS];
+};
+
+static unsigned
+take(struct unpack *u, unsigned n)
+{
+    unsigned bits;
+
+    for (; u->n < n; u->n += 8) {
+        ASSERT(u->in < u->end);
+        u->held |= (uint32_t)*u->in++ << u->n;
+    }
+    bits = u->held & ((1u << n) - 1);
+    u->held >>= n;
+    u->n -= n;
+    return bits;
+}
+
+static void
+code_of(struct code *c, const uint8_t *lengths, unsigned n)
+{
+    uint16_t at[MAX_BITS + 2] = {0};
+    unsigned i;
+
+    memset(c, 0, sizeof(*c));
+    for (i = 0; i < n; i++)
+        c->n[lengths[i]]++;
+    c->n[0] = 0;
+    for (i = 1; i <= MAX_BITS; i++)
+        at[i + 1] = (uint16_t)(at[i] + c->n[i]);
+    for (i = 0; i < n; i++)
+        if (lengths[i] != 0)
+            c->symbol[at[lengths[i]]++] = (uint16_t)i;
+}
+
+static unsigned
+symbol(struct unpack *u, const struct code *c)
+{
+    unsigned bits = 0, first = 0, index = 0, len;
+
+    for (len = 1; len <= MAX_BITS; len++) {
+        bits |= take(u, 1);
+        if (bits < first + c->n[len])
+            return c->symbol[index + bits - first];
+        index += c->n[len];
+        first = (first + c->n[len]) << 1;
+        bits <<= 1;
+    }
+    ASSERT(false);
+    return 0;
+}
+
+/* The two codes of a block, which are packed themselves. */
+static void
+read_codes(struct unpack *u, struct code *literals, struct code *distances)
+{
+    static const uint8_t order[] = {16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4,
+                                    12, 3, 13, 2, 14, 1, 15};
+    unsigned n = take(u, 5) + 257, all = n + take(u, 5) + 1;
+    unsigned i, s, again, some = take(u, 4) + 4;
+    uint8_t lengths[N_LITERALS + 32] = {0}, last;
+
+    for (i = 0; i < some; i++)
+        lengths[order[i]] = (uint8_t)take(u, 3);
+    code_of(literals, lengths, sizeof(order));
+    for (i = 0; i < all;) {
+        s = symbol(u, literals);
+        last = s < 16 ? (uint8_t)s : s == 16 ? lengths[i - 1] : 0;
+        again = s < 16 ? 1 : s == 16 ? 3 + take(u, 2)
+                         : s == 17 ? 3 + take(u, 3) : 11 + take(u, 7);
+        while (again-- > 0 && i < all)
+            lengths[i++] = last;
+    }
+    code_of(literals, lengths, n);
+    code_of(distances, lengths + n, all - n);
+}
+
+static void
+fixed_codes(struct code *literals, struct code *distances)
+{
+    uint8_t lengths[N_LITERALS];
+
+    memset(lengths, 8, 144);
+    memset(lengths + 144, 9, 112);
+    memset(lengths + 256, 7, 24);
+    memset(lengths + 280, 8, 8);
+    code_of(literals, lengths, N_LITERALS);
+    memset(lengths, 5, N_DISTANCES);
+    code_of(distances, lengths, N_DISTANCES);
+}
+
+/* The tables of RFC 1951, 3.2.5, as the rule that they follow. */
+static void
+unpack_block(struct unpack *u, const struct code *literals,
+             const struct code *distances, const uint8_t *end)
+{
+    unsigned s, k, more, len, far;
+
+    while ((s = symbol(u, literals)) != 256) {
+        if (s < 256) {
+            ASSERT(u->out < end);
+            *u->out++ = (uint8_t)s;
+            continue;
+        }
+        k = s - 257;
+        more = k < 8 || k == 28 ? 0 : (k >> 2) - 1;
+        len = k == 28 ? 258 : k < 8 ? k + 3
+                            : ((4 + (k & 3)) << more) + 3 + take(u, more);
+        k = symbol(u, distances);
+        more = k < 4 ? 0 : (k >> 1) - 1;
+        far = k < 4 ? k + 1 : ((2 + (k & 1)) << more) + 1 + take(u, more);
+        ASSERT(len <= (size_t)(end - u->out));
+        for (; len > 0; len--, u->out++)
+            *u->out = u->out[-(ptrdiff_t)far];
+    }
+}
+
+/* Unpacks all of it to p, which has room for len bytes. */
+static void
+unpack(struct str packed, uint8_t *p, size_t len)
+{
+    const uint8_t *in = (const uint8_t *)packed.p;
+    struct unpack u = {.in = in + HEAD_LEN, .end = in + packed.len, .out = p};
+    struct code literals, distances;
+    unsigned last, kind;
+
+    do {
+        last = take(&u, 1);
+        kind = take(&u, 2);
+        ASSERT(kind == 1 || kind == 2); /* text is never kept as it is */
+        if (kind == 1)
+            fixed_codes(&literals, &distances);
+        else
+            read_codes(&u, &literals, &distances);
+        unpack_block(&u, &literals, &distances, p + len);
+    } while (!last);
+    ASSERT(u.out == p + len);
+}
+
+/* The number that stands so many before the end. */
+static uint32_t
+number_at(struct str packed, size_t back)
+{
+    const uint8_t *p = (const uint8_t *)packed.p + packed.len - 4 * back;
+
+    return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
+           (uint32_t)p[3] << 24;
+}
+
+uint32_t
+gunzip_crc(struct str packed)
+{
+    return number_at(packed, 2);
+}
+
+int
+gunzip(struct str packed, struct str *out)
+{
+    size_t len = number_at(packed, 1);
+    char *text = malloc(len + 1);
+
+    if (text == NULL)
+        return ERR_NOMEM;
+    unpack(packed, (uint8_t *)text, len);
+    text[len] = '\0';
+    *out = (struct str){text, len};
+    return 0;
+}

@@ -1,0 +1,376 @@
+/* loop - descriptors, deadlines and signals in one pselect.
+
+   It knows neither what the descriptors carry nor who waits for them, does
+   no input or output of its own, and keeps no thread and no pipe to itself.
+
+   Invariants:
+   1. No descriptor at or above FD_SETSIZE gets into a set: FD_SET would
+      write behind its end. loop_watch refuses it.
+   2. The three signals are blocked except inside pselect and look_for_signal,
+      so that no other system call of the process ever ends early because of
+      them, and the handler only sets a flag.
+   3. A callback is called only for what was ready when pselect returned and
+      is still asked for when its turn comes, by whoever asked for it then.
+   4. The clock is read once a turn, after pselect.
+   5. A turn's work grows with what is ready, and with nothing else: the sets
+      stay filled between turns and are copied, their empty words skipped.
+   6. The idle tier is in every wait that begins LOOP_IDLE_MS or more behind
+      the last one with it. Such a wait is as long as any, so that where
+      nothing happens nobody wakes up. */
+
+#include "base/loop.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/select.h>
+#include <time.h>
+
+/* pselect leaves a signal pending as long as descriptors are ready, so under
+   steady traffic it is asked for by hand, once in so many turns. */
+#define BUSY_TURNS 64
+
+#define WORD_BITS ((unsigned)(8 * sizeof(unsigned long)))
+#define WORDS (sizeof(fd_set) / sizeof(unsigned long))
+
+/* Whatever the order of its bits, a set's word i is of the descriptors from
+   i * WORD_BITS on. */
+union set {
+    fd_set fds;
+    unsigned long word[WORDS];
+};
+
+_Static_assert(sizeof(union set) == sizeof(fd_set), "nothing but words");
+_Static_assert(WORDS * WORD_BITS >= FD_SETSIZE, "a bit for each");
+
+struct sets {
+    union set rd, wr;
+};
+
+struct watch {
+    void (*fn)(void *ctx, int fd, int events);
+    void *ctx;
+    int events; /* what is asked for; 0: not watched */
+};
+
+struct loop {
+    struct watch *watch; /* by descriptor */
+    int cap;
+    struct sets asked, idle;   /* what is asked for, in two tiers */
+    struct sets ready;         /* what pselect found, not yet called */
+    int64_t idle_ms;           /* when the idle tier is looked at again */
+    int busy;                  /* turns in a row that found something */
+    struct loop_timer *timers; /* the earliest first */
+    int64_t now_ms;
+    sigset_t open; /* the mask inside pselect */
+};
+
+static const int signals[] = {SIGTERM, SIGINT, SIGHUP}; /* SIGHUP last */
+#define SIGNALS_N (sizeof(signals) / sizeof(signals[0]))
+
+static volatile sig_atomic_t got[SIGNALS_N]; /* in their order */
+
+static void
+note_signal(int sig)
+{
+    size_t i;
+
+    for (i = 0; i < SIGNALS_N; i++)
+        if (signals[i] == sig)
+            got[i] = 1;
+}
+
+static void
+take_signals(struct loop *l)
+{
+    struct sigaction sa = {0}, old;
+    sigset_t shut;
+    size_t i;
+
+    sigemptyset(&shut);
+    sigemptyset(&sa.sa_mask);
+    for (i = 0; i < SIGNALS_N; i++)
+        sigaddset(&shut, signals[i]);
+    sigprocmask(SIG_BLOCK, &shut, &l->open);
+    for (i = 0; i < SIGNALS_N; i++) {
+        sigdelset(&l->open, signals[i]);
+        /* Whoever started us with a signal ignored, as nohup does, means
+           it. */
+        sa.sa_handler = note_signal;
+        if (sigaction(signals[i], NULL, &old) == 0 &&
+            old.sa_handler != SIG_IGN)
+            sigaction(signals[i], &sa, NULL);
+    }
+    sa.sa_handler = SIG_IGN;
+    sigaction(SIGPIPE, &sa, NULL);
+}
+
+int
+loop_new(struct loop **out)
+{
+    struct loop *l = calloc(1, sizeof(*l));
+
+    if (l == NULL)
+        return ERR_NOMEM;
+    take_signals(l);
+    l->now_ms = clock_mono_ms();
+    *out = l;
+    return 0;
+}
+
+void
+loop_free(struct loop *l)
+{
+    if (l == NULL)
+        return;
+    free(l->watch);
+    free(l);
+}
+
+/* ---- descriptors ---- */
+
+static int
+grow(struct loop *l, int fd)
+{
+    int cap = fd < 8 ? 8 : fd * 2, i;
+    struct watch *w = realloc(l->watch, (size_t)cap * sizeof(*w));
+
+    if (w == NULL)
+        return ERR_NOMEM;
+    for (i = l->cap; i < cap; i++)
+        w[i] = (struct watch){0};
+    l->watch = w;
+    l->cap = cap;
+    return 0;
+}
+
+static void
+sets_put(struct sets *s, unsigned fd, int events)
+{
+    FD_CLR(fd, &s->rd.fds);
+    FD_CLR(fd, &s->wr.fds);
+    if (events & LOOP_READ)
+        FD_SET(fd, &s->rd.fds);
+    if (events & LOOP_WRITE)
+        FD_SET(fd, &s->wr.fds);
+}
+
+int
+loop_watch(struct loop *l, int fd, int events,
+           void (*fn)(void *ctx, int fd, int events), void *ctx)
+{
+    bool idle = (events & LOOP_IDLE) != 0;
+
+    if (fd < 0 || fd >= FD_SETSIZE)
+        return ERR_TOO_LARGE;
+    if (fd >= l->cap && events == 0)
+        return 0;
+    if (fd >= l->cap && grow(l, fd) < 0)
+        return ERR_NOMEM;
+    l->watch[fd] = (struct watch){fn, ctx, events};
+    sets_put(&l->asked, (unsigned)fd, idle ? 0 : events);
+    sets_put(&l->idle, (unsigned)fd, idle ? events : 0);
+    if (events == 0) /* whoever has this number next is not meant */
+        sets_put(&l->ready, (unsigned)fd, 0);
+    return 0;
+}
+
+void
+loop_change(struct loop *l, int fd, int events)
+{
+    const struct watch *w = &l->watch[fd]; /* it has its place */
+
+    loop_watch(l, fd, events, w->fn, w->ctx);
+}
+
+/* Adds the idle tier. */
+static void
+add_idle(struct loop *l)
+{
+    size_t i;
+
+    for (i = 0; i < WORDS; i++) {
+        l->ready.rd.word[i] |= l->idle.rd.word[i];
+        l->ready.wr.word[i] |= l->idle.wr.word[i];
+    }
+}
+
+static bool
+has_any(const struct sets *s, size_t word)
+{
+    return (s->rd.word[word] | s->wr.word[word]) != 0;
+}
+
+/* One more than the highest descriptor in the sets, or a little above. */
+static size_t
+sets_end(const struct sets *s)
+{
+    size_t i = WORDS;
+
+    while (i > 0 && !has_any(s, i - 1))
+        i--;
+    return i * WORD_BITS < FD_SETSIZE ? i * WORD_BITS : FD_SETSIZE;
+}
+
+static void
+call_one(struct loop *l, unsigned fd)
+{
+    int events = (FD_ISSET(fd, &l->ready.rd.fds) ? LOOP_READ : 0) |
+                 (FD_ISSET(fd, &l->ready.wr.fds) ? LOOP_WRITE : 0);
+    struct watch w;
+
+    if (events == 0)
+        return;
+    w = l->watch[fd]; /* the table may move meanwhile */
+    if ((w.events & events) != 0)
+        w.fn(w.ctx, (int)fd, w.events & events);
+}
+
+static void
+call_ready(struct loop *l)
+{
+    size_t end = sets_end(&l->ready);
+    unsigned fd, n;
+
+    for (fd = 0; fd < end; fd += WORD_BITS)
+        for (n = 0; n < WORD_BITS && has_any(&l->ready, fd / WORD_BITS); n++)
+            call_one(l, fd + n);
+}
+
+/* ---- deadlines ---- */
+
+void
+loop_timer_stop(struct loop *l, struct loop_timer *t)
+{
+    struct loop_timer **at = &l->timers;
+
+    if (!t->set)
+        return;
+    while (*at != t)
+        at = &(*at)->next;
+    *at = t->next;
+    t->set = false;
+}
+
+void
+loop_timer_set(struct loop *l, struct loop_timer *t, int64_t at_ms)
+{
+    struct loop_timer **at = &l->timers;
+
+    loop_timer_stop(l, t);
+    while (*at != NULL && (*at)->at_ms <= at_ms)
+        at = &(*at)->next;
+    t->next = *at;
+    t->at_ms = at_ms;
+    t->set = true;
+    *at = t;
+}
+
+static void
+call_due(struct loop *l)
+{
+    struct loop_timer *t;
+
+    while ((t = l->timers) != NULL && t->at_ms <= l->now_ms) {
+        loop_timer_stop(l, t);
+        t->fn(t->ctx);
+    }
+}
+
+/* ---- a turn ---- */
+
+/* Lets in what is pending, between two system calls: so each is told once, and
+   what is ignored, which Linux keeps pending too where it is blocked, is
+   gone. */
+static void
+look_for_signal(const struct loop *l)
+{
+    sigset_t shut;
+
+    if (sigprocmask(SIG_SETMASK, &l->open, &shut) == 0)
+        sigprocmask(SIG_SETMASK, &shut, NULL);
+}
+
+/* How long a turn may wait, at most to until; NULL: for ever. */
+static const struct timespec *
+time_until(const struct loop *l, int64_t until, struct timespec *ts)
+{
+    int64_t ms = until > l->now_ms ? until - l->now_ms : 0;
+
+    if (until == INT64_MAX)
+        return NULL;
+    ts->tv_sec = (time_t)(ms / 1000);
+    ts->tv_nsec = (long)(ms % 1000) * 1000000;
+    return ts;
+}
+
+/* Fills the sets for one pselect, which is to end at *until. */
+static void
+fill_sets(struct loop *l, int64_t *until)
+{
+    l->ready = l->asked;
+    if (sets_end(&l->idle) == 0)
+        return;
+    if (l->now_ms >= l->idle_ms) {
+        add_idle(l);
+        l->idle_ms = 0; /* until the wait is over */
+    } else if (*until > l->idle_ms) {
+        *until = l->idle_ms;
+    }
+}
+
+int
+loop_turn(struct loop *l, bool wait)
+{
+    int64_t until = wait ? INT64_MAX : 0;
+    struct timespec ts;
+    int n;
+
+    if (l->timers != NULL && l->timers->at_ms < until)
+        until = l->timers->at_ms;
+    fill_sets(l, &until);
+    n = pselect((int)sets_end(&l->ready), &l->ready.rd.fds,
+                &l->ready.wr.fds, NULL, time_until(l, until, &ts), &l->open);
+    if (n < 0 && errno != EINTR)
+        return ERR_IO;
+    l->now_ms = clock_mono_ms();
+    if (l->idle_ms == 0)
+        l->idle_ms = l->now_ms + LOOP_IDLE_MS;
+    l->busy = n > 0 ? l->busy + 1 : 0;
+    if (l->busy >= BUSY_TURNS) {
+        l->busy = 0;
+        look_for_signal(l);
+    }
+    if (n > 0)
+        call_ready(l);
+    call_due(l);
+    return 0;
+}
+
+int64_t
+loop_now(const struct loop *l)
+{
+    return l->now_ms;
+}
+
+int
+loop_signal(const struct loop *l)
+{
+    size_t i;
+
+    (void)l;
+    for (i = 0; i < SIGNALS_N; i++)
+        if (got[i])
+            return signals[i];
+    return 0;
+}
+
+bool
+loop_hung_up(struct loop *l)
+{
+    bool hung_up = got[SIGNALS_N - 1] != 0;
+
+    (void)l;
+    got[SIGNALS_N - 1] = 0;
+    return hung_up;
+}

@@ -1,0 +1,270 @@
+/* token - bearer tokens and the agents that they stand for.
+
+   The file is read whole and judged whole: one bad line, and none of it
+   counts, since a token that was meant to be read-only or another agent's
+   must not slip through a line that was misread.
+
+   Invariants:
+   1. No token stays in memory once the file is read: only its SHA-256 does.
+   2. Each find looks at every digest to its end, whatever it has found.
+   3. What is said of a bad file names lines, never what stands in them. */
+
+#include "base/token.h"
+#include "base/file.h"
+#include "base/sha256.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define AGENT_MAX 128 /* characters */
+
+struct entry {
+    uint8_t digest[SHA256_LEN];
+    struct token token;
+};
+
+struct tokens {
+    struct entry *list;
+    size_t n, cap;
+    struct arena agents;
+};
+
+/* ---- finding ---- */
+
+static void
+digest_of(struct str token, uint8_t out[SHA256_LEN])
+{
+    struct sha256 h;
+
+    sha256_init(&h);
+    sha256_add(&h, token.p, token.len);
+    sha256_end(&h, out);
+}
+
+/* The entry's index, t->n where there is none (2). */
+static size_t
+find(const struct tokens *t, const uint8_t digest[SHA256_LEN])
+{
+    size_t at = t->n;
+
+    for (size_t i = 0; i < t->n; i++) {
+        unsigned differ = 0;
+
+        for (int j = 0; j < SHA256_LEN; j++)
+            differ |= t->list[i].digest[j] ^ digest[j];
+        /* All ones where it is the one; differ is less than 256. */
+        size_t same = 0 - (size_t)((differ - 1) >> 8 & 1);
+        at = (at & ~same) | (i & same);
+    }
+    return at;
+}
+
+size_t
+tokens_count(const struct tokens *t)
+{
+    return t->n;
+}
+
+const struct token *
+tokens_find(const struct tokens *t, struct str bearer)
+{
+    uint8_t digest[SHA256_LEN];
+
+    digest_of(bearer, digest);
+    size_t at = find(t, digest);
+    return at < t->n ? &t->list[at].token : NULL;
+}
+
+/* ---- a line ---- */
+
+/* Takes the next word, or an empty one, and the blanks on both its sides. */
+static struct str
+take_word(struct str *line)
+{
+    struct str word;
+    size_t n = 0;
+
+    while (line->len > 0 && (*line->p == ' ' || *line->p == '\t')) {
+        line->p++;
+        line->len--;
+    }
+    while (n < line->len && line->p[n] != ' ' && line->p[n] != '\t')
+        n++;
+    word = (struct str){line->p, n};
+    line->p += n;
+    line->len -= n;
+    return word;
+}
+
+/* Whether s is a b64token (RFC 6750, 2.1) of a good length. */
+static bool
+is_token(struct str s)
+{
+    size_t n = s.len, i;
+
+    while (n > 0 && s.p[n - 1] == '=')
+        n--;
+    for (i = 0; i < n; i++)
+        if (s.p[i] == '\0' ||
+            strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                   "0123456789-._~+/", s.p[i]) == NULL)
+            return false;
+    return n > 0 && s.len >= TOKEN_MIN_LEN && s.len <= TOKEN_MAX_LEN;
+}
+
+static bool
+is_agent(struct str s)
+{
+    const char *p = s.p, *end = s.p + s.len;
+    size_t chars = 0, n = 1;
+
+    for (; p < end && n > 0; p += n, chars++)
+        n = (uint8_t)*p <= ' ' || *p == 0x7f ? 0 : utf8_len(p, end);
+    return n > 0 && chars > 0 && chars <= AGENT_MAX;
+}
+
+/* 0, ERR_INVALID with *what, or ERR_NOMEM. */
+static int
+take_line(struct tokens *t, struct str line, const char **what)
+{
+    struct str token = take_word(&line), agent = take_word(&line);
+    struct str read = take_word(&line);
+    struct entry e = {.token.read_only = read.len > 0};
+
+    if (token.len == 0 || *token.p == '#')
+        return 0;
+    digest_of(token, e.digest);
+    *what = !is_token(token)
+                ? "no token of 16 to 512 letters, digits and -._~+/"
+            : !is_agent(agent) ? "no agent of 1 to 128 characters"
+            : (read.len > 0 && !str_is(read, "read")) || take_word(&line).len
+                ? "only \"read\" may stand behind the agent"
+            : find(t, e.digest) < t->n ? "this token stands twice"
+            : t->n == TOKEN_MAX_N ? "too many tokens" : NULL;
+    if (*what != NULL)
+        return ERR_INVALID;
+    if (t->n == t->cap) {
+        size_t cap = t->cap > 0 ? t->cap * 2 : 16;
+        struct entry *list = realloc(t->list, cap * sizeof(*list));
+
+        if (list == NULL)
+            return ERR_NOMEM;
+        t->list = list;
+        t->cap = cap;
+    }
+    e.token.agent = arena_str(&t->agents, agent);
+    if (e.token.agent.p == NULL)
+        return ERR_NOMEM;
+    t->list[t->n++] = e;
+    return 0;
+}
+
+/* ---- the file ---- */
+
+static int
+take_lines(struct tokens *t, struct str text, const char *path, char why[256])
+{
+    const char *what, *lf;
+    int rc = 0;
+
+    for (unsigned line = 1; rc == 0 && text.len > 0; line++) {
+        lf = memchr(text.p, '\n', text.len);
+        size_t n = lf != NULL ? (size_t)(lf - text.p) : text.len;
+
+        rc = take_line(t, (struct str){text.p, n}, &what);
+        if (rc == ERR_INVALID)
+            text_put(why, 256, "%.180s:%u: %s", path, line, what);
+        n += lf != NULL;
+        text.p += n;
+        text.len -= n;
+    }
+    return rc;
+}
+
+/* Opens a file that may hold tokens. Its descriptor, or a negative enum err
+   with *what. */
+static int
+open_private(const char *path, size_t *len, const char **what)
+{
+    /* Links are followed: that is how secrets are mounted. */
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    struct stat st = {0};
+
+    *what = strerror(errno);
+    if (fd < 0)
+        return ERR_IO;
+    *what = fstat(fd, &st) != 0 ? strerror(errno)
+            : !S_ISREG(st.st_mode) ? "not a regular file"
+            : st.st_mode & 077 ? "others than its owner may use it: chmod 600"
+            : st.st_size > TOKEN_MAX_FILE ? "larger than 1 MiB" : NULL;
+    *len = (size_t)st.st_size;
+    if (*what == NULL)
+        return fd;
+    close(fd);
+    return ERR_INVALID;
+}
+
+/* Reads all of fd, of which no more than len bytes are taken. */
+static int
+read_lines(struct tokens *t, int fd, size_t len, const char *path,
+           char why[256])
+{
+    char *text = malloc(len + 1);
+    ssize_t got = text == NULL ? 0 : file_read_at(fd, text, len, 0);
+    int rc = text == NULL ? ERR_NOMEM : 0;
+
+    if (got < 0) {
+        text_put(why, 256, "%.180s: %s", path, strerror(errno));
+        rc = ERR_IO;
+    }
+    if (rc == 0)
+        rc = take_lines(t, (struct str){text, (size_t)got}, path, why);
+    for (volatile char *p = text; p != NULL && len > 0; len--) /* (1) */
+        p[len - 1] = 0;
+    free(text);
+    return rc;
+}
+
+int
+tokens_load(struct tokens **out, const char *path, char why[256])
+{
+    struct tokens *t = calloc(1, sizeof(*t));
+    const char *what;
+    size_t len;
+    int rc = ERR_NOMEM;
+
+    *out = NULL;
+    text_put(why, 256, "out of memory");
+    if (t == NULL)
+        return rc;
+    int fd = open_private(path, &len, &what);
+    if (fd < 0) {
+        text_put(why, 256, "%.180s: %s", path, what);
+        rc = fd;
+    } else {
+        rc = read_lines(t, fd, len, path, why);
+        close(fd);
+    }
+    if (rc != 0) {
+        tokens_free(t);
+        return rc;
+    }
+    why[0] = '\0';
+    *out = t;
+    return 0;
+}
+
+void
+tokens_free(struct tokens *t)
+{
+    if (t == NULL)
+        return;
+    arena_fini(&t->agents);
+    free(t->list);
+    free(t);
+}

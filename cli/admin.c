@@ -1,0 +1,726 @@
+/* admin - care of the store, and its tasks written out.
+
+   Stores may be larger than memory, so nothing here holds more than one
+   record, one artifact, or one batch of file names.
+
+   What is taken from records is checked before it becomes part of a path: a
+   file of an artifact is named by the 64 hex digits of its SHA-256, one that
+   is being made "tmp-" and 16, and no other is ever looked for or removed.
+
+   Invariants:
+   1. No file that exists is written to, except the log by the store.
+   2. A file is removed only a day after its last change, and under the write
+      lock, after every record up to the newest has been seen not to name it:
+      whoever attaches it stores the file first and the record after. What was
+      never given its name needs no lock, as no record can name it. */
+
+#include "cli/admin.h"
+#include "cli/store.h"
+#include "cli/text.h"
+#include "task/artifact.h"
+#include "base/file.h"
+#include "task/raw.h"
+#include "base/text.h"
+#include "task/view.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PATH_ROOM 4400 /* a path that exists and a name in it */
+#define ORPHAN_AGE_S (24 * 60 * 60)
+#define NAMES_ROOM 65536          /* 16^4: a place for each four digits */
+#define NAMES_MAX (NAMES_ROOM / 4 * 3) /* file names held at once */
+
+/* ---- small help ---- */
+
+static bool
+is_hex(char c)
+{
+    return text_hex_digit(c) >= 0;
+}
+
+/* ---- artifacts ---- */
+
+/* The next 64 hex digits that stand alone in a line, from *at on. Looks at
+   one byte in 64 where there are none. */
+static bool
+next_digest(struct str line, size_t *at, struct str *out)
+{
+    size_t i = *at; /* what stands before i is no digit */
+
+    while (line.len - i >= SHA256_HEX) {
+        size_t k = SHA256_HEX, end;
+
+        while (k > 0 && is_hex(line.p[i + k - 1]))
+            k--;
+        i += k;
+        if (k > 0)
+            continue;
+        for (end = i + SHA256_HEX; end < line.len && is_hex(line.p[end]); )
+            end++;
+        *out = (struct str){line.p + i, SHA256_HEX};
+        *at = end;
+        if (end == i + SHA256_HEX)
+            return true;
+        i = end;
+    }
+    return false;
+}
+
+struct artifact_ref {
+    struct str task_id;
+    struct str sha256; /* checked: 64 hex digits */
+    uint64_t size;
+};
+
+/* Calls fn with each artifact that the record names and that has a file. */
+static int
+each_artifact(const struct store_rec *r,
+              int (*fn)(void *ctx, const struct artifact_ref *ref), void *ctx)
+{
+    struct task_event ev;
+    struct str list, one, any;
+    size_t at = 0;
+    int rc = 0;
+
+    if (!str_starts(r->key, "task/") || !next_digest(r->line, &at, &any) ||
+        task_event_of(r, &ev) < 0)
+        return 0;
+    at = 0;
+    list = task_member(ev.v, "artifacts");
+    while (rc == 0 && list.p != NULL &&
+           (one = task_list_next(list, &at)).p != NULL) {
+        struct artifact_ref ref = {
+            ev.id, raw_inner(task_member(one, "sha256")),
+            raw_u64(task_member(one, "size"))};
+
+        if (artifact_is_name(ref.sha256))
+            rc = fn(ctx, &ref);
+    }
+    return rc;
+}
+
+/* NULL: its content is there and whole; else what is wrong with it. */
+static const char *
+check_artifact(const char *dir, const struct artifact_ref *ref,
+               struct arena *a, struct str *content)
+{
+    int rc = artifact_get(dir, ref->sha256, a, content);
+
+    switch (rc) {
+    case 0:
+        return content->len == ref->size ? NULL : "wrong size";
+    case ERR_NOT_FOUND:
+        return "missing";
+    case ERR_DAMAGED:
+        return "wrong content";
+    default:
+        return err_name(rc);
+    }
+}
+
+/* ---- artifacts that no record names ---- */
+
+enum { FREE, UNUSED, USED };
+
+/* A batch of the names in the artifacts directory: a table by their first
+   digits, so that they are listed about in their order. */
+struct names {
+    struct name {
+        char hex[SHA256_HEX];
+        char state;
+    } *v; /* NAMES_ROOM of them */
+    size_t n;
+};
+
+/* Where the name stands, or would. There is always a free place. */
+static struct name *
+find_name(const struct names *names, const char *hex)
+{
+    size_t i = 0;
+
+    for (int k = 0; k < 4; k++)
+        i = i << 4 | (size_t)text_hex_digit(hex[k]);
+    while (names->v[i].state != FREE &&
+           memcmp(names->v[i].hex, hex, SHA256_HEX) != 0)
+        i = (i + 1) % NAMES_ROOM;
+    return &names->v[i];
+}
+
+/* Marks what any record of any kind names, in whatever member. */
+static int
+mark_used(void *ctx, const struct store_rec *r)
+{
+    struct names *names = ctx;
+    struct str hex;
+    size_t at = 0;
+
+    while (next_digest(r->line, &at, &hex)) {
+        struct name *found = find_name(names, hex.p);
+
+        if (found->state != FREE)
+            found->state = USED;
+    }
+    return 0;
+}
+
+struct unnamed {
+    struct cli *c;
+    bool remove; /* else they are only listed */
+    uint64_t n;
+    int64_t bytes;
+};
+
+static void
+unnamed_file(struct unnamed *u, int dir_fd, const char *name, bool young);
+
+/* What a process that was killed left of an artifact: no record names it. */
+static bool
+is_temp(const char *name)
+{
+    size_t i = 4;
+
+    if (strncmp(name, "tmp-", 4) != 0)
+        return false;
+    while (is_hex(name[i]))
+        i++;
+    return i == 4 + 16 && name[i] == '\0';
+}
+
+/* The next batch; false: there are no more. */
+static bool
+read_names(struct unnamed *u, DIR *d, struct names *names)
+{
+    struct dirent *e;
+
+    memset(names->v, 0, NAMES_ROOM * sizeof(*names->v));
+    for (names->n = 0; names->n < NAMES_MAX && (e = readdir(d)) != NULL; ) {
+        struct name *to;
+
+        if (is_temp(e->d_name))
+            unnamed_file(u, dirfd(d), e->d_name, false);
+        if (!artifact_is_name(str_of(e->d_name)))
+            continue;
+        to = find_name(names, e->d_name);
+        memcpy(to->hex, e->d_name, SHA256_HEX);
+        to->state = UNUSED;
+        names->n++;
+    }
+    return names->n > 0;
+}
+
+static void
+unnamed_file(struct unnamed *u, int dir_fd, const char *name, bool young)
+{
+    struct stat st;
+
+    if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISREG(st.st_mode))
+        return;
+    if ((u->remove || !young) &&
+        clock_wall_ms() / 1000 - st.st_mtime <= ORPHAN_AGE_S)
+        return;
+    if (u->remove && unlinkat(dir_fd, name, 0) != 0)
+        return;
+    u->n++;
+    u->bytes += st.st_size;
+    if (u->remove)
+        return;
+    cli_tell(u->c, "artifact {sha256}: no record names it\n",
+             "finding=%s sha256=%s size=" U64, "artifact_unnamed", name,
+             (uint64_t)st.st_size);
+}
+
+/* One batch. Most of the log is read without the lock; with it, only what
+   came since. */
+static int
+unnamed_batch(struct unnamed *u, DIR *d, struct names *names)
+{
+    struct store *s = u->c->s.store;
+    struct store_state st;
+    int rc;
+
+    store_state(s, &st);
+    rc = store_scan(s, 1, mark_used, names);
+    if (rc == 0 && u->remove)
+        rc = store_lock_patiently(s);
+    if (rc == 0 && u->remove)
+        rc = store_scan(s, st.head + 1, mark_used, names);
+    for (size_t i = 0; rc == 0 && i < NAMES_ROOM; i++) {
+        char name[SHA256_HEX + 1] = {0};
+
+        memcpy(name, names->v[i].hex, SHA256_HEX);
+        if (names->v[i].state == UNUSED)
+            unnamed_file(u, dirfd(d), name, true);
+    }
+    if (store_locked(s))
+        store_unlock(s);
+    return rc;
+}
+
+/* Lists or removes the files that no record names. */
+static int
+each_unnamed(struct unnamed *u)
+{
+    const char *dir = u->c->env->artifacts_dir;
+    DIR *d = opendir(dir);
+    struct names names = {.v = malloc(NAMES_ROOM * sizeof(struct name))};
+    int rc = 0;
+
+    if (d == NULL && errno != ENOENT)
+        rc = cli_fail_errno(u->c, ERR_IO, dir);
+    else if (names.v == NULL)
+        rc = cli_fail(u->c, ERR_NOMEM, "out of memory");
+    while (rc == 0 && d != NULL && names.v != NULL &&
+           read_names(u, d, &names)) {
+        rc = unnamed_batch(u, d, &names);
+        rc = rc < 0 ? cli_fail_store(u->c, rc) : rc;
+        if (!cli_drain(u->c))
+            break;
+    }
+    if (u->remove && u->n > 0)
+        file_sync_path(dir);
+    if (d != NULL)
+        closedir(d);
+    free(names.v);
+    return rc;
+}
+
+/* ---- verify ---- */
+
+struct verify {
+    struct cli *c;
+    uint64_t named, bad;
+};
+
+static void
+put_region(void *ctx, int64_t off, int64_t len, const char *what)
+{
+    struct cli *c = ctx;
+
+    cli_drain(c);
+    cli_tell(c, "bytes {offset} to {end}: {what}\n",
+             "finding=%s offset=" U64 " length=" U64 " end=" U64 " what=%s",
+             "bad_region", (uint64_t)off, (uint64_t)len,
+             (uint64_t)(off + len), what);
+}
+
+static void
+put_loss(void *ctx, const struct store_loss *l)
+{
+    struct cli *c = ctx;
+
+    cli_drain(c);
+    cli_tell(c, l->key.len == 0 ? "records {first_seq} to {last_seq} are "
+                                  "missing\n"
+             : l->passed ? "{key}: record {last_seq} of its history is lost\n"
+             : l->newest > 0 ? "{key}: fell back to record {seq}, as "
+                               "{last_seq} is lost\n"
+                             : "{key}: record {last_seq} is lost, and there "
+                               "is no other\n",
+             "finding=%s key=%.*s first_seq=" U64 " last_seq=" U64 " seq="
+             U64, "records_lost", STR_ARG(l->key.len > 0 ? l->key : STR("")),
+             l->from, l->to, l->newest);
+}
+
+static void
+passed(void *ctx, int64_t off, int64_t size)
+{
+    cli_progress(ctx, (uint64_t)off, (uint64_t)size);
+}
+
+static int
+verify_artifact(void *ctx, const struct artifact_ref *ref)
+{
+    struct verify *v = ctx;
+    struct arena *a = &v->c->a;
+    struct str content;
+    const char *what = check_artifact(v->c->env->artifacts_dir, ref, a,
+                                      &content);
+
+    v->named++;
+    if (what != NULL) {
+        v->bad++;
+        cli_tell(v->c, "artifact {sha256} of task {task_id}: {what}\n",
+                 "finding=%s task_id=%.*s sha256=%.*s what=%s", "artifact_bad",
+                 STR_ARG(ref->task_id), STR_ARG(ref->sha256), what);
+    }
+    arena_reset(a);
+    return cli_drain(v->c) ? 0 : 1;
+}
+
+/* Whether r is what its key has come to. */
+static bool
+is_newest(struct cli *c, const struct store_rec *r)
+{
+    struct store_entry *e = store_find(c->s.store, r->key);
+
+    return e != NULL && e->n == r->n;
+}
+
+static int
+verify_record(void *ctx, const struct store_rec *r)
+{
+    struct verify *v = ctx;
+
+    cli_progress(v->c, r->n, store_next_n(v->c->s.store));
+    return is_newest(v->c, r) ? each_artifact(r, verify_artifact, v) : 0;
+}
+
+static void
+put_report(struct cli *c, const struct store_report *rep,
+           const struct verify *v, const struct unnamed *u)
+{
+    const char *verdict =
+        rep->damaged ? "damaged (verify --repair OUT writes what is whole)"
+        : rep->torn ? "torn, but nothing promised is lost"
+        : rep->g > 0 ? "good" : "there is no log yet";
+
+    if (!c->json && rep->lost > 0)
+        buf_printf(&c->out, "lost records: " U64 ", of unknown keys: " U64
+                   "\n", rep->lost, rep->lost_unnamed);
+    cli_tell(c, "{log}: {records} records of {keys} keys, seq {first_seq} to "
+             "{last_seq}, {bytes} bytes: {verdict}: {what}\n"
+             "{artifacts}: {artifacts_named} artifacts named, {artifacts_bad} "
+             "of them bad; {artifacts_unnamed} files that no record names\n",
+             "log=%s damaged=%d torn=%d verdict=%s what=%s offset=" U64
+             " line=" U64 " bad_regions=" U64 " lost=" U64 " lost_unnamed="
+             U64 " records=" U64 " keys=" U64
+             " first_seq=" U64 " last_seq=" U64 " generation=" U64 " bytes="
+             U64 " artifacts=%s artifacts_named=" U64 " artifacts_bad=" U64
+             " artifacts_unnamed=" U64,
+             c->env->log_path, rep->damaged, rep->torn, verdict,
+             rep->what[0] ? rep->what : "nothing is wrong",
+             (uint64_t)rep->off, rep->line, rep->bad, rep->lost,
+             rep->lost_unnamed, rep->records, rep->keys,
+             rep->first_n, rep->last_n, rep->g, (uint64_t)rep->bytes,
+             c->env->artifacts_dir, v->named, v->bad, u->n);
+}
+
+/* Checks what the log's newest records name, as far as it can be read. */
+static int
+verify_artifacts(struct verify *v, struct unnamed *u)
+{
+    int rc = cli_open(v->c, true);
+
+    if (rc != 0)
+        return rc;
+    rc = store_scan(v->c->s.store, 1, verify_record, v);
+    return rc < 0 ? cli_fail_store(v->c, rc) : each_unnamed(u);
+}
+
+static int
+repair(struct cli *c, const char *out)
+{
+    struct store_report rep;
+    int rc = store_repair(c->env->log_path, out, &rep);
+
+    if (rc == ERR_EXISTS)
+        return cli_fail(c, rc, "%s: exists: name a file that does not", out);
+    if (rc == ERR_NOT_FOUND)
+        return cli_fail(c, rc, "%s: there is no log yet", c->env->log_path);
+    if (rc < 0)
+        return cli_fail_path(c, rc, out);
+    if (!c->json)
+        buf_printf(&c->out, "%s: %llu whole records written\n", out,
+                   (unsigned long long)rep.records);
+    return 0;
+}
+
+int
+admin_verify(struct cli *c, int argc, char **argv)
+{
+    const char *out = c->args.repair, *path = c->env->log_path;
+    struct store_report rep;
+    struct store_watch w = {put_region, put_loss, passed, c};
+    struct verify v = {.c = c};
+    struct unnamed u = {.c = c};
+    int rc = 0;
+
+    (void)argc;
+    (void)argv;
+    if (access(path, F_OK) != 0 && errno == ENOENT)
+        rep = (struct store_report){.off = -1}; /* no log: an empty store */
+    else
+        rc = store_verify(path, &rep, &w);
+    if (rc == ERR_NOT_FOUND) { /* an empty file is an empty store, too */
+        rep = (struct store_report){.off = -1};
+        rc = 0;
+    }
+    if (rc < 0 && rep.what[0] != '\0')
+        return cli_fail(c, rc, "%s: %s", path, rep.what);
+    if (rc < 0)
+        return cli_fail_path(c, rc, path);
+    rc = verify_artifacts(&v, &u);
+    put_report(c, &rep, &v, &u);
+    if (rc == 0 && out != NULL)
+        rc = repair(c, out);
+    return rc != 0 ? rc : rep.damaged || v.bad > 0 ? CLI_STORE : CLI_OK;
+}
+
+/* ---- compact ---- */
+
+static int
+compact(struct cli *c, int64_t len)
+{
+    struct store_state st;
+    uint64_t slices = 0;
+    int rc = store_lock_patiently(c->s.store); /* mends a tail, if there is */
+
+    if (rc == 0) {
+        store_unlock(c->s.store);
+        while ((rc = store_compact(c->s.store)) == ERR_MORE)
+            cli_progress(c, slices++ << 20, (uint64_t)len);
+    }
+    if (rc == ERR_BUSY)
+        return cli_fail(c, rc, "%s: another process compacts it or holds its "
+                        "lock; try again", c->env->log_path);
+    store_state(c->s.store, &st);
+    if (rc == ERR_READONLY && st.err == 0)
+        return cli_fail(c, rc, "%s: only its owner, or a group that may read "
+                        "and write it, can put another log in its place: let "
+                        "its owner compact it, or chmod g+rw it", st.path);
+    if (rc == ERR_EXISTS)
+        return cli_fail(c, rc, "%s.%llu: exists, and is another log: the "
+                        "generation that is to be closed needs its name",
+                        st.path, (unsigned long long)st.g);
+    return rc < 0 ? cli_fail_store(c, rc) : 0;
+}
+
+static void
+put_compact(struct cli *c, int64_t before, int64_t after,
+            const struct unnamed *u)
+{
+    bool orphans = c->args.orphans;
+
+#define SHRUNK "log=%s bytes_before=" U64 " bytes_after=" U64
+    cli_tell(c, orphans ? "{log}: {bytes_after} bytes, were {bytes_before}\n"
+                          "{artifacts}: {artifacts_removed} artifacts of "
+                          "{artifact_bytes_removed} bytes removed\n"
+                        : "{log}: {bytes_after} bytes, were {bytes_before}\n",
+             orphans ? SHRUNK " artifacts=%s artifacts_removed=" U64
+                       " artifact_bytes_removed=" U64 : SHRUNK,
+             c->env->log_path, (uint64_t)before, (uint64_t)after,
+             c->env->artifacts_dir, u->n, (uint64_t)u->bytes);
+}
+
+int
+admin_compact(struct cli *c, int argc, char **argv)
+{
+    struct store_state before, after;
+    struct unnamed u = {.c = c, .remove = true};
+    int rc = 0;
+
+    (void)argc;
+    (void)argv;
+    store_state(c->s.store, &before);
+    if (before.g > 0) /* else there is no log, which is fine */
+        rc = compact(c, before.len);
+    store_state(c->s.store, &after);
+    if (rc == 0 && c->args.orphans && after.g > 0)
+        rc = each_unnamed(&u);
+    if (rc == 0)
+        put_compact(c, before.len, after.len, &u);
+    return rc;
+}
+
+/* ---- backup ---- */
+
+struct backup {
+    struct cli *c;
+    char dir[PATH_ROOM]; /* of the copied artifacts */
+    uint64_t records, files, bad;
+};
+
+/* A missing or damaged artifact is reported and does not keep the rest from
+   being saved; a copy that cannot be written does. */
+static int
+backup_artifact(void *ctx, const struct artifact_ref *ref)
+{
+    struct backup *b = ctx;
+    struct arena *a = &b->c->a;
+    char hex[SHA256_HEX + 1];
+    struct str content;
+    const char *what;
+    bool made;
+    int rc = 0;
+
+    if (artifact_has(b->dir, ref->sha256, ref->size))
+        return 0; /* another record named it */
+    what = check_artifact(b->c->env->artifacts_dir, ref, a, &content);
+    if (what == NULL) {
+        rc = artifact_put(b->dir, content, hex, &made);
+        what = check_artifact(b->dir, ref, a, &content);
+    }
+    arena_reset(a);
+    if (rc < 0)
+        return cli_fail_path(b->c, rc, b->dir);
+    b->files += what == NULL;
+    b->bad += what != NULL;
+    if (what != NULL)
+        cli_fail(b->c, ERR_DAMAGED, "artifact %.*s of task %.*s: %s",
+                 STR_ARG(ref->sha256), STR_ARG(ref->task_id), what);
+    return 0;
+}
+
+static int
+backup_record(void *ctx, const struct store_rec *r)
+{
+    struct backup *b = ctx;
+
+    b->records++;
+    cli_progress(b->c, r->n, store_next_n(b->c->s.store));
+    return each_artifact(r, backup_artifact, b);
+}
+
+static int
+fail_exists(const struct cli *c, const char *path)
+{
+    return cli_fail(c, ERR_EXISTS, "%s: exists: back up into a new directory",
+                    path);
+}
+
+/* Makes dir and dir/artifacts. */
+static int
+make_dirs(struct backup *b, const char *dir)
+{
+    struct cli *c = b->c;
+
+    if (mkdir(dir, 0700) != 0 && errno != EEXIST)
+        return cli_fail_errno(c, ERR_IO, dir);
+    text_put(b->dir, sizeof(b->dir), "%s/artifacts", dir);
+    if (mkdir(b->dir, 0700) == 0)
+        return 0;
+    return errno == EEXIST ? fail_exists(c, b->dir)
+                           : cli_fail_errno(c, ERR_IO, b->dir);
+}
+
+/* Syncs dir, whose files are synced. */
+static int
+sync_dirs(struct backup *b, const char *dir)
+{
+    if (file_sync_path(dir) != 0)
+        return cli_fail(b->c, ERR_IO, "%s: cannot be synced: %s", dir,
+                        strerror(errno));
+    return 0;
+}
+
+int
+admin_backup(struct cli *c, int argc, char **argv)
+{
+    struct backup b = {.c = c};
+    struct store_state st;
+    int rc;
+
+    (void)argc;
+    store_state(c->s.store, &st);
+    if (st.g == 0)
+        return cli_fail(c, ERR_NOT_FOUND, "%s: there is no log yet", st.path);
+    rc = make_dirs(&b, argv[1]);
+    if (rc != 0)
+        return rc;
+    rc = store_backup(c->s.store, argv[1], backup_record, &b);
+    if (rc < 0)
+        rmdir(b.dir); /* where nothing was copied */
+    if (rc == ERR_EXISTS)
+        return fail_exists(c, argv[1]);
+    if (rc < 0)
+        return cli_fail_path(c, rc, argv[1]);
+    if (rc == 0)
+        rc = sync_dirs(&b, argv[1]);
+    if (rc == 0)
+        cli_tell(c, "{dir}: {records} records and {artifacts} artifacts\n",
+                 "dir=%s records=" U64 " artifacts=" U64 " artifacts_bad=" U64,
+                 argv[1], b.records, b.files, b.bad);
+    return rc != 0 ? rc : b.bad > 0 ? CLI_STORE : CLI_OK;
+}
+
+/* ---- export ---- */
+
+struct export {
+    struct cli *c;
+    bool md;
+    bool any; /* one was written */
+    uint64_t head, unread;
+};
+
+/* 0; 1: stdout is gone; or an error. */
+static int
+export_event(struct export *x, const struct task_event *ev)
+{
+    struct cli *c = x->c;
+    struct task k;
+    int rc = x->md ? task_of(c->s.tasks, &c->a, ev, &k)
+                   : task_peek(c->s.tasks, &c->a, ev, &k);
+
+    if (rc < 0)
+        return rc;
+    if (x->md && x->any)
+        buf_z(&c->out, "\n---\n\n");
+    cli_task(c, &k, x->md);
+    x->any = true;
+    arena_reset(&c->a);
+    return cli_drain(c) ? 0 : 1;
+}
+
+static int
+export_record(void *ctx, const struct store_rec *r)
+{
+    struct export *x = ctx;
+    char id[STORE_MAX_KEY + 1];
+    struct task_event ev;
+    int rc;
+
+    if (!str_starts(r->key, "task/") || !is_newest(x->c, r))
+        return 0;
+    rc = task_event_of(r, &ev);
+    if (!x->c->tty)
+        cli_progress(x->c, r->n, x->head);
+    if (rc == 0 && !task_event_archives(&ev))
+        rc = export_event(x, &ev);
+    if (rc != ERR_FORMAT)
+        return rc;
+    x->unread++; /* of a newer version: the others are not lost by that */
+    text_put(id, sizeof(id), "%.*s", (int)r->key.len - 5, r->key.p + 5);
+    cli_fail_task(x->c, rc, id);
+    arena_reset(&x->c->a);
+    return 0;
+}
+
+static int
+export_named(struct export *x, const char *id)
+{
+    struct cli *c = x->c;
+    struct task_event ev;
+    int rc = task_event_last(c->s.tasks, &c->a, str_of(id), &ev);
+
+    if (rc == 0)
+        rc = export_event(x, &ev);
+    return rc < 0 ? cli_fail_task(c, rc, id) : rc;
+}
+
+int
+admin_export(struct cli *c, int argc, char **argv)
+{
+    const char *format = c->args.format;
+    struct export x = {.c = c, .md = format != NULL &&
+                                     strcmp(format, "md") == 0};
+    int rc = 0;
+
+    if (format != NULL && !x.md && strcmp(format, "jsonl") != 0)
+        return cli_fail(c, ERR_INVALID, "export: no such format: %s: jsonl or "
+                        "md", format);
+    for (int i = 1; i < argc && rc == 0; i++)
+        rc = export_named(&x, argv[i]);
+    x.head = store_next_n(c->s.store);
+    if (argc == 1)
+        rc = store_scan(c->s.store, 1, export_record, &x);
+    if (rc == 0 && x.unread > 0)
+        return CLI_STORE;
+    return rc < 0 ? cli_fail_store(c, rc) : rc;
+}

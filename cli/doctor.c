@@ -1,0 +1,354 @@
+/* doctor - what it takes to serve, looked at a piece at a time, a line each,
+   with what to do about it. A server that answers on another store than this
+   command would use is a problem, too: its clients see none of our tasks.
+
+   It starts this binary as a client would, and asks whatever listens on
+   loopback for /health; it connects to nothing else. The store is opened and
+   locked as any writer does it, and not written to. */
+
+#include "cli/doctor.h"
+#include "cli/config.h"
+#include "cli/store.h"
+#include "cli/text.h"
+#include "store/record.h"
+#include "base/text.h"
+#include "base/token.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Only exec follows on it; fork brings locks along. */
+pid_t vfork(void);
+
+#define ANSWER_MS 5000
+#define ANSWER_MAX 4096
+#define ROOM_MIB 100
+#define STICKY 01000 /* S_ISVTX, which is not in POSIX without XSI */
+#define AHEAD_MS (60 * 1000)
+#define NOT_BEFORE INT64_C(1767225600000) /* 2026: no clock that is set */
+
+struct doctor {
+    struct cli *c;
+    bool problem; /* any */
+    char log[4096 + 1]; /* its real path */
+    char id[33];        /* of the store; "": it is not there yet */
+};
+
+/* Says what came of a check: fine, or with fix what to do. */
+static void __attribute__((format(printf, 4, 5)))
+tell(struct doctor *d, const char *check, const char *fix, const char *fmt, ...)
+{
+    char text[4096];
+    va_list ap;
+
+    va_start(ap, fmt);
+    text_vput(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    d->problem |= fix != NULL;
+    cli_tell(d->c, fix != NULL ? "problem  {check}  {found}: {fix}\n"
+                               : "ok  {check}  {found}\n",
+             "check=%s ok=%d found=%s fix=%s", check, fix == NULL, text,
+             fix != NULL ? fix : "");
+}
+
+/* What a reason for an error says is to be done, behind its last semicolon,
+   which is cut off there; "": nothing. */
+static char *
+advice(char *why)
+{
+    char *at = strrchr(why, ';');
+
+    if (at == NULL)
+        return why + strlen(why);
+    *at = '\0';
+    return at + 1 + strspn(at + 1, " ");
+}
+
+/* ---- the store ---- */
+
+static void
+check_lock(struct doctor *d)
+{
+    int rc = store_lock_patiently(d->c->s.store);
+
+    if (rc == 0)
+        store_unlock(d->c->s.store);
+    tell(d, "lock", rc == 0 ? NULL
+         : rc == ERR_BUSY ? "end what holds it (fuser -v shows that)"
+                          : "mcptask verify says more",
+         "%s.lock: %.*s", d->c->env->log_path,
+         STR_ARG(rc == 0 ? STR("can be had") : cli_why(rc)));
+}
+
+static void
+check_store(struct doctor *d)
+{
+    struct cli *c = d->c;
+    struct store_state st = {.path = c->env->log_path};
+    const char *path = NULL;
+    char why[256], *fix;
+    int err, rc = cli_open_store(c->env, c->env->read_only, &c->s, why);
+
+    if (rc == 0)
+        store_state(c->s.store, &st);
+    if (rc == 0 && !c->env->read_only)
+        path = cli_not_writable(c, st.path, &err);
+    if (rc == 0)
+        text_put(why, sizeof(why), "%s", st.why);
+    text_put(d->log, sizeof(d->log), "%s", st.path);
+    text_put(d->id, sizeof(d->id), "%s", st.id);
+    fix = advice(why);
+    if (rc < 0 || (st.why[0] != '\0' &&
+                   (st.err != ERR_READONLY || !c->env->read_only)))
+        tell(d, "store", *fix != '\0' ? fix : "mend that", "%s", why);
+    else if (path != NULL)
+        tell(d, "store", "let this user write it, or set MCP_TASK_BASE_DIR",
+             "%s: cannot be written: %s", path, strerror(err));
+    else
+        tell(d, "store", NULL, "%s", st.path);
+    if (st.g > 0 && st.err == 0 && path == NULL && !c->env->read_only)
+        check_lock(d); /* taking it would make what is not there */
+}
+
+/* The log, what lies beside it, and their directory: who is neither owner nor
+   of the group has no business there. */
+static void
+check_access(struct doctor *d)
+{
+    static const char beside[3][6] = {"", ".lock", ".key"};
+    char path[sizeof(d->log) + 6], *slash;
+    bool closed = true;
+    struct stat st;
+
+    for (size_t i = 0; i < 4; i++) {
+        text_put(path, sizeof(path), "%s%s", d->log, i < 3 ? beside[i] : "");
+        slash = i < 3 ? NULL : strrchr(path, '/');
+        if (slash != NULL)
+            slash[slash == path] = '\0';
+        if (stat(path, &st) == 0 && (st.st_mode & (i < 3 ? 07 : 02)) != 0 &&
+            (st.st_mode & STICKY) == 0) {
+            tell(d, "access", "chmod o-rwx it", "%s: open to every user", path);
+            closed = false;
+        }
+    }
+    if (closed)
+        tell(d, "access", NULL, "%s: closed to other users", d->log);
+}
+
+static int
+names_artifact(void *ctx, const struct store_rec *r)
+{
+    struct task_event ev;
+
+    (void)ctx;
+    return str_starts(r->key, "task/") && task_event_of(r, &ev) == 0 &&
+           task_member(ev.v, "artifacts").len > 2;
+}
+
+static void
+check_artifacts(struct doctor *d)
+{
+    const char *path = d->c->env->artifacts_dir;
+    struct stat st;
+    bool there = stat(path, &st) == 0;
+    bool missed = !there && d->c->s.store != NULL &&
+                  store_scan(d->c->s.store, 1, names_artifact, NULL) != 0;
+
+    tell(d, "artifacts", missed || (there && !S_ISDIR(st.st_mode))
+         ? "bring it back, or set MCP_TASK_ARTIFACTS_DIR" : NULL, "%s%s", path,
+         missed ? ": missing, and tasks have artifacts"
+         : !there ? ": made with the first of them"
+         : S_ISDIR(st.st_mode) ? "" : ": not a directory");
+}
+
+static void
+check_clock(struct doctor *d)
+{
+    int64_t now = clock_wall_ms(), ahead;
+    char time[TIME_LEN + 1];
+
+    ahead = d->c->s.store == NULL ? 0 : store_now_ms(d->c->s.store) - now;
+    time_format(now, time);
+    tell(d, "clock", now < NOT_BEFORE || ahead > AHEAD_MS ? "set it" : NULL,
+         "%s, %lld s behind the log", time, (long long)ahead / 1000);
+}
+
+static void
+check_room(struct doctor *d)
+{
+    struct str path = arena_str(&d->c->a, str_of(d->c->env->log_path));
+    char *slash, *dir = (char *)path.p;
+    struct statvfs v;
+    uint64_t mib;
+    int fd = -1;
+
+    /* What is not there is made in the directory above. */
+    while (dir != NULL && (slash = strrchr(dir, '/')) != NULL &&
+           (fd = open(dir, O_RDONLY | O_NONBLOCK | O_CLOEXEC)) < 0)
+        *slash = '\0';
+    if (fd < 0 || fstatvfs(fd, &v) != 0)
+        return;
+    close(fd);
+    mib = (uint64_t)v.f_bavail * v.f_frsize >> 20;
+    tell(d, "room", mib < ROOM_MIB ? "make room, mcptask compact --orphans may"
+         : NULL, "%s: " U64 " MiB free", dir, mib);
+}
+
+static void
+check_tokens(struct doctor *d)
+{
+    const char *path = d->c->args.token_file;
+    struct tokens *t = NULL;
+    char why[256];
+
+    if (path != NULL && tokens_load(&t, path, why) < 0)
+        tell(d, "tokens", "mend that: no server starts with it", "%s", why);
+    else if (path != NULL && tokens_count(t) == 0)
+        tell(d, "tokens", "add a line \"TOKEN AGENT\"", "%s: empty, so nobody "
+             "is served", path);
+    else if (path != NULL)
+        tell(d, "tokens", NULL, "%s: its owner's alone", path);
+    tokens_free(t);
+}
+
+/* ---- who answers ---- */
+
+/* Sends the request, and reads until want has come into got: whether it
+   does. */
+static bool
+answers(int to, int from, const char *request, const char *want,
+        char got[ANSWER_MAX])
+{
+    int64_t until = clock_mono_ms() + ANSWER_MS, left;
+    struct pollfd p = {.fd = from, .events = POLLIN};
+    size_t len = strlen(request), n = 0;
+    ssize_t r;
+
+    if (write(to, request, len) != (ssize_t)len)
+        return false;
+    do {
+        left = until - clock_mono_ms();
+        r = left > 0 && poll(&p, 1, (int)left) == 1
+                ? read(from, got + n, ANSWER_MAX - 1 - n) : 0;
+        n += r > 0 ? (size_t)r : 0;
+        got[n] = '\0';
+    } while (r > 0 && text_find(got, want) == NULL);
+    return r > 0;
+}
+
+/* The server of this binary; its input comes from in[0]. */
+static pid_t
+start(char *path, const int in[2], const int out[2])
+{
+    char *argv[] = {path, NULL};
+    pid_t pid = vfork();
+
+    if (pid == 0) {
+        if (dup2(in[0], 0) == 0 && dup2(out[1], 1) == 1)
+            execv(path, argv);
+        _exit(127);
+    }
+    return pid;
+}
+
+static void
+check_stdio(struct doctor *d)
+{
+    struct str path = cli_own_path(&d->c->a);
+    char got[ANSWER_MAX];
+    int in[2], out[2];
+    pid_t pid;
+    bool ok;
+
+    tell(d, "version", NULL, "%s, log format %d, %.*s", MCPTASK_VERSION,
+         RECORD_VERSION, STR_ARG(path));
+    if (path.p == NULL || pipe(in) != 0 || pipe(out) != 0)
+        return;
+    pid = start((char *)path.p, in, out);
+    close(in[0]);
+    close(out[1]);
+    ok = pid > 0 &&
+         answers(in[1], out[0], "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":"
+                 "\"initialize\",\"params\":{\"protocolVersion\":"
+                 "\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{"
+                 "\"name\":\"doctor\",\"version\":\"1\"}}}\n",
+                 "\"version\":\"" MCPTASK_VERSION "\"", got);
+    close(in[1]);
+    close(out[0]);
+    if (pid > 0) {
+        kill(pid, SIGKILL); /* it has answered, or will not */
+        waitpid(pid, NULL, 0);
+    }
+    tell(d, "stdio", ok ? NULL : "start it without a command, and see",
+         ok ? "answers initialize" : "no answer");
+}
+
+#define ID_AT "\"store\":\"" /* in what /health answers */
+
+static void
+check_http(struct doctor *d)
+{
+    const char *text = d->c->args.port, *env = env_get("MCP_TASK_PORT");
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    uint64_t port = 8766;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    const char *fix = NULL, *found = "nothing listens; mcptask --http would";
+    char got[ANSWER_MAX];
+    const char *id;
+
+    text = text != NULL ? text : env;
+    if (text != NULL && (!str_u64(str_of(text), &port) || port > UINT16_MAX)) {
+        found = fix = "a number up to 65535 must be the port";
+        port = 0;
+    }
+    to.sin_port = htons((uint16_t)port);
+    if (fix == NULL && fd >= 0 &&
+        connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0) {
+        found = "answers /health, on the same store";
+        if (!answers(fd, fd, "GET /health HTTP/1.1\r\nHost: localhost\r\n"
+                     "Connection: close\r\n\r\n", "\"}", got) ||
+            text_find(got, "{\"status\":\"ok\"") == NULL) {
+            found = "something else answers, or nobody";
+            fix = "serve on another --port";
+        } else if ((id = text_find(got, ID_AT)) == NULL) {
+            found = "answers /health"; /* an older one */
+        } else if (strncmp(id + sizeof(ID_AT) - 1, d->id, strlen(d->id)) != 0 ||
+                   id[sizeof(ID_AT) - 1 + strlen(d->id)] != '"') {
+            found = "answers /health, but serves another store";
+            fix = "start it and the clients with the same MCP_TASK_BASE_DIR";
+        }
+    }
+    if (fd >= 0)
+        close(fd);
+    tell(d, "http", fix, "127.0.0.1:" U64 ": %s", port, found);
+}
+
+int
+cli_doctor(struct cli *c, int argc, char **argv)
+{
+    struct doctor d = {.c = c};
+
+    (void)argc;
+    (void)argv;
+    c->columns = c->json ? 0 : 2;
+    check_store(&d);
+    check_access(&d);
+    check_artifacts(&d);
+    check_clock(&d);
+    check_room(&d);
+    check_tokens(&d);
+    check_stdio(&d);
+    check_http(&d);
+    return d.problem ? CLI_NOT_MET : CLI_OK;
+}

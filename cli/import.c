@@ -1,0 +1,427 @@
+/* import - tasks from JSON lines or a JSON array.
+
+   The input may be anything and of any length, so no more is held than one
+   piece of it and one batch of records. A record that is bad is counted and
+   told of, and the others go on.
+
+   1. The write lock is never held while input is read, since input may come
+      from a pipe that nobody writes to.
+   2. The counts that are told in the end are of what is on disk. */
+
+#include "cli/import.h"
+#include "cli/store.h"
+#include "cli/text.h"
+#include "store/record.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CHUNK (64 * 1024)
+#define IMPORT_RECORDS 500        /* of one commit */
+#define IMPORT_BYTES (1024 * 1024) /* of input for one commit, about */
+#define IMPORT_MAX (2 * 1024 * 1024) /* one record: a state, escaped */
+
+_Static_assert(IMPORT_BYTES + IMPORT_MAX < STORE_MAX_BATCH,
+               "a batch of input fits a batch of the store");
+
+/* ---- the input cut into records ---- */
+
+/* Cuts JSON lines, or the elements of one array, without looking at them
+   more closely than that takes. A piece need not be JSON. */
+struct input {
+    const char *name;
+    int fd;
+    int64_t read, size; /* bytes; size 0: not known */
+    char *chunk;       /* CHUNK bytes */
+    size_t at, n;      /* what of it has not been looked at */
+    bool array;
+    bool closed;       /* the array's end was there */
+    bool string, escape; /* within the current element */
+    uint32_t depth;
+    uint64_t number;   /* of the piece, from 1: its line or element */
+    struct buf piece;
+    bool long_piece;   /* longer than IMPORT_MAX: what follows was dropped */
+};
+
+static bool
+is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static bool
+all_blank(struct str s)
+{
+    while (s.len > 0 && is_blank(s.p[s.len - 1]))
+        s.len--;
+    return s.len == 0;
+}
+
+/* 1: there is more in the chunk; 0: the end; ERR_IO with errno. */
+static int
+fill(struct input *in)
+{
+    ssize_t n;
+
+    if (in->at < in->n)
+        return 1;
+    do
+        n = read(in->fd, in->chunk, CHUNK);
+    while (n < 0 && errno == EINTR);
+    in->at = 0;
+    in->n = n > 0 ? (size_t)n : 0;
+    in->read += n;
+    return n > 0 ? 1 : n < 0 ? ERR_IO : 0;
+}
+
+/* Steps over a byte order mark and blanks; an array begins with a bracket.
+   Lines are counted from where the first record stands. */
+static int
+begin_input(struct input *in)
+{
+    static const char bom[] = "\xef\xbb\xbf";
+    int rc;
+
+    for (size_t i = 0; (rc = fill(in)) == 1; ) {
+        char ch = in->chunk[in->at];
+
+        if (i < 3 && ch == bom[i])
+            i++;
+        else if (is_blank(ch))
+            i = 3;
+        else
+            break;
+        in->number += ch == '\n';
+        in->at++;
+    }
+    if (rc == 1 && in->chunk[in->at] == '[') {
+        in->array = true;
+        in->at++;
+        in->number = 0;
+    }
+    return rc < 0 ? rc : 0;
+}
+
+/* How many bytes of the chunk belong to the piece: all, or up to the comma
+   or bracket behind it. */
+static size_t
+element_len(struct input *in)
+{
+    for (size_t i = in->at; i < in->n; i++) {
+        char ch = in->chunk[i];
+
+        if (in->string) {
+            in->string = in->escape || ch != '"';
+            in->escape = !in->escape && ch == '\\';
+        } else if (ch == '"') {
+            in->string = true;
+        } else if (ch == '[' || ch == '{') {
+            in->depth++;
+        } else if (in->depth == 0 && (ch == ',' || ch == ']')) {
+            in->closed = ch == ']';
+            return i - in->at;
+        } else if ((ch == ']' || ch == '}') && in->depth > 0) {
+            in->depth--;
+        }
+    }
+    return in->n - in->at;
+}
+
+static size_t
+line_len(const struct input *in)
+{
+    const char *p = in->chunk + in->at;
+    const char *lf = memchr(p, '\n', in->n - in->at);
+
+    return lf == NULL ? in->n - in->at : (size_t)(lf - p);
+}
+
+/* Whether nothing but blanks is left: 1, 0: something is, ERR_IO. */
+static int
+ends_blank(struct input *in)
+{
+    int rc;
+
+    while ((rc = fill(in)) == 1 && is_blank(in->chunk[in->at]))
+        in->at++;
+    return rc < 0 ? rc : !rc;
+}
+
+/* The next piece: 1; 0: the end; ERR_IO with errno; ERR_MORE: the array was
+   not closed; ERR_SYNTAX: something stands behind it. */
+static int
+next_piece(struct input *in)
+{
+    int rc;
+
+    if (in->closed) {
+        rc = ends_blank(in);
+        return rc < 0 ? rc : rc ? 0 : ERR_SYNTAX;
+    }
+    buf_reset(&in->piece, IMPORT_MAX);
+    in->long_piece = false;
+    in->number++;
+    while ((rc = fill(in)) == 1) {
+        size_t len = in->array ? element_len(in) : line_len(in);
+
+        in->long_piece |= in->piece.len + len > IMPORT_MAX;
+        if (!in->long_piece)
+            buf_put(&in->piece, in->chunk + in->at, len);
+        in->at += len;
+        if (in->at < in->n) { /* the piece ended, not only the chunk */
+            in->at++;
+            return 1;
+        }
+    }
+    if (rc == 0 && (in->piece.len > 0 || in->long_piece))
+        return 1;
+    return rc == 0 && in->array ? ERR_MORE : rc;
+}
+
+/* ---- records into tasks ---- */
+
+struct import {
+    struct cli *c;
+    struct input in;
+    int end;     /* exit code to end with, where set */
+    bool stop;
+    struct buf text; /* the pieces of one batch ... */
+    struct { size_t at, len; uint64_t number; } piece[IMPORT_RECORDS];
+    size_t n;    /* ... and how many they are */
+    uint64_t imported, skipped, failed;
+    bool archive; /* within the records of one, */
+    uint64_t n_archive; /* which were so many so far */
+};
+
+/* Says what is wrong with a record; the exit code for err. */
+static int
+say(const struct import *im, int err, uint64_t number, struct str what)
+{
+    return cli_fail(im->c, err, "%s: %s %llu: %.*s", im->in.name,
+                    im->in.array ? "element" : "line",
+                    (unsigned long long)number, STR_ARG(what));
+}
+
+static void
+bad_record(struct import *im, uint64_t number, struct str what)
+{
+    im->failed++;
+    say(im, ERR_INVALID, number, what);
+    im->stop |= im->c->args.strict;
+}
+
+static void
+known_task(struct import *im, uint64_t number)
+{
+    im->skipped++;
+    if (!im->c->args.strict)
+        return;
+    im->stop = true;
+    im->end = say(im, ERR_EXISTS, number, STR("there is such a task: without "
+                                              "--strict it is skipped"));
+}
+
+static bool
+is_of_store(int err)
+{
+    return err == ERR_NOMEM || err == ERR_BUSY || err == ERR_FULL ||
+           err == ERR_IO || err == ERR_READONLY || err == ERR_DAMAGED;
+}
+
+#define CUT "records of the archive before it are missing"
+
+/* Whether a line of a log is a task's of an archive, whose state is then in
+   *root. Other logs have many records of a task: export finds the newest. */
+static bool
+take_record(struct import *im, struct str line, uint64_t number,
+            const struct json_tok **root)
+{
+    struct store_rec r;
+    bool ok = record_parse(line, &r) == 0;
+    bool header = ok && str_is(r.key, RECORD_KEY_LOG);
+    bool end = ok && str_is(r.key, RECORD_KEY_END);
+
+    if (im->archive && (header || (end && record_end_count(&r) !=
+                                              im->n_archive)))
+        bad_record(im, number, STR(CUT));
+    if (header || end) {
+        im->archive = header && record_archives(&r);
+        im->n_archive = 0;
+    }
+    im->n_archive += ok && im->archive && !header;
+    if (!ok || !(im->archive || end))
+        bad_record(im, number, ok ? STR("a log that is no archive: bring in "
+                                        "what export writes of it")
+                                  : STR("the record is damaged"));
+    im->stop |= header && !im->archive;
+    *root = json_get(*root, "v");
+    return ok && im->archive && !header && *root != NULL;
+}
+
+/* 0, the record being staged, skipped or counted as bad; or what the store
+   said. */
+static int
+import_one(struct import *im, struct str text, uint64_t number)
+{
+    struct task_ctx ctx = {.a = &im->c->a};
+    struct task_receipt receipt;
+    const struct json_tok *root;
+    struct str what;
+    size_t at;
+    int rc = json_parse(ctx.a, text, &root, &at);
+
+    if (rc == ERR_NOMEM)
+        return rc;
+    if (rc < 0) {
+        what = arena_printf(ctx.a, rc == ERR_TOO_LARGE
+                            ? "too many values, or too deep, at byte %zu"
+                            : "not JSON from byte %zu on", at + 1);
+        bad_record(im, number, what);
+        return 0;
+    }
+    if (str_starts(text, "{\"c\":\"") &&
+        !take_record(im, text, number, &root))
+        return 0;
+    rc = task_import(im->c->s.tasks, &ctx, root, &receipt);
+    if (rc == ERR_EXISTS)
+        known_task(im, number);
+    else if (is_of_store(rc))
+        return rc;
+    else if (rc < 0)
+        bad_record(im, number, ctx.e.message);
+    return 0;
+}
+
+/* Commits what has been read. The counts say what is on disk. */
+static int
+import_batch(struct import *im)
+{
+    struct cli *c = im->c;
+    size_t staged;
+    bool unknown = false;
+    int done, rc = im->n == 0 ? 0 : store_lock_patiently(c->s.store);
+
+    for (size_t i = 0; i < im->n && rc == 0 && !im->stop; i++) {
+        rc = import_one(im, (struct str){im->text.p + im->piece[i].at,
+                                         im->piece[i].len},
+                        im->piece[i].number);
+        arena_reset(&c->a);
+    }
+    if (store_locked(c->s.store)) {
+        staged = store_staged_n(c->s.store);
+        cli_settle(c);
+        done = store_commit(c->s.store, &unknown);
+        im->imported += done == 0 ? staged : 0;
+        rc = rc == 0 ? done : rc;
+        store_unlock(c->s.store);
+    }
+    im->n = 0;
+    buf_reset(&im->text, IMPORT_BYTES + IMPORT_MAX);
+    return rc;
+}
+
+/* Takes one piece into the batch. */
+static int
+take_piece(struct import *im)
+{
+    struct input *in = &im->in;
+    struct str text = buf_view(&in->piece);
+
+    if (in->piece.err)
+        return ERR_NOMEM;
+    if (in->long_piece) {
+        bad_record(im, in->number, STR("longer than 2 MiB"));
+    } else if (all_blank(text)) {
+        if (in->array && !(in->closed && in->number == 1))
+            bad_record(im, in->number, STR("there is nothing"));
+    } else {
+        im->piece[im->n].at = im->text.len;
+        im->piece[im->n].len = text.len;
+        im->piece[im->n++].number = in->number;
+        buf_str(&im->text, text);
+    }
+    return im->text.err;
+}
+
+/* Reads, and commits whenever enough is there. 0, or what the store said. */
+static int
+import_all(struct import *im)
+{
+    int rc = 0, got = begin_input(&im->in);
+
+    while (got >= 0 && rc == 0 && !im->stop &&
+           (got = next_piece(&im->in)) == 1) {
+        rc = take_piece(im);
+        if (im->in.size > 0)
+            cli_progress(im->c, (uint64_t)im->in.read, (uint64_t)im->in.size);
+        if (rc == 0 && (im->n == IMPORT_RECORDS || im->stop ||
+                        im->text.len >= IMPORT_BYTES))
+            rc = import_batch(im);
+    }
+    if (rc == 0)
+        rc = import_batch(im);
+    if (rc != 0 || im->stop)
+        return rc;
+    if (im->archive && got == 0)
+        bad_record(im, im->in.number, STR(CUT ", and its end"));
+    if (got == ERR_MORE)
+        bad_record(im, im->in.number, STR("the input ends within the array"));
+    else if (got == ERR_SYNTAX)
+        bad_record(im, im->in.number, STR("something stands behind the array"));
+    else if (got < 0)
+        im->end = cli_fail_errno(im->c, ERR_NOT_FOUND, im->in.name);
+    return 0;
+}
+
+static int
+open_input(struct cli *c, struct input *in, const char *name)
+{
+    struct stat st;
+
+    in->fd = STDIN_FILENO;
+    in->name = "standard input";
+    in->chunk = malloc(CHUNK);
+    if (in->chunk == NULL)
+        return cli_fail(c, ERR_NOMEM, "out of memory");
+    if (strcmp(name, "-") == 0)
+        return 0;
+    in->name = name;
+    in->fd = open(name, O_RDONLY | O_CLOEXEC);
+    if (in->fd < 0)
+        return cli_fail_errno(c, ERR_NOT_FOUND, name);
+    if (fstat(in->fd, &st) == 0)
+        in->size = st.st_size;
+    if (pread(in->fd, in->chunk, 16, 0) == 16 && /* a pipe has no start */
+        memcmp(in->chunk, "SQLite format 3", 16) == 0)
+        return cli_fail(c, ERR_INVALID, "%s: an SQLite file: write its tasks "
+                        "out as JSON first, such as by sqlite3 -json %s "
+                        "'select * from tasks'", name, name);
+    return 0;
+}
+
+int
+admin_import(struct cli *c, int argc, char **argv)
+{
+    struct import im = {.c = c, .in.fd = -1};
+    int rc = open_input(c, &im.in, argv[1]);
+
+    (void)argc;
+    if (rc == 0) {
+        rc = import_all(&im);
+        rc = rc < 0 ? cli_fail_store(c, rc) : im.end;
+        cli_tell(c, "{imported} imported, {skipped} skipped, {failed} failed\n",
+                 "imported=" U64 " skipped=" U64 " failed=" U64,
+                 im.imported, im.skipped, im.failed);
+    }
+    if (im.in.fd > STDIN_FILENO)
+        close(im.in.fd);
+    free(im.in.chunk);
+    buf_fini(&im.in.piece);
+    buf_fini(&im.text);
+    return rc == 0 && im.failed > 0 ? CLI_NOT_MET : rc;
+}

@@ -1,0 +1,546 @@
+/* text - what a command writes: columns, facts, errors, and nothing that a
+   terminal would act on.
+
+   Invariants:
+   1. stdout is written by cli_flush alone. When that fails, nothing more is
+      written, the command ends as soon as it notices, and the exit code says
+      that not all of it arrived.
+   2. A line of columns is padded when it is flushed, by all that is flushed
+      with it, as nobody knows what comes later.
+   3. An error is one line on stderr, written by cli_fail. */
+
+#include "cli/text.h"
+#include "base/text.h"
+#include "task/view.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define WIPE "\r\033[K" /* what cli_progress wrote */
+#define DRAIN_AT (64 * 1024)
+#define PROGRESS_MS 250 /* what takes less shows none */
+#define WIDTH_MAX 40 /* what is wider moves its own line only */
+
+/* ---- what a terminal may see ---- */
+
+/* Whether a terminal would act on the character instead of showing it, or
+   show what follows it in another order. */
+static bool
+is_active(uint32_t cp)
+{
+    static const uint32_t ranges[][2] = {
+        {0, 8}, {0xb, 0x1f}, {0x7f, 0x9f}, {0x61c, 0x61c},
+        {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069},
+        {0xfeff, 0xfeff}, {0xe0000, 0xe007f}};
+
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+        if (cp >= ranges[i][0] && cp <= ranges[i][1])
+            return true;
+    return false;
+}
+
+static uint32_t
+code_point(const char *p, size_t n)
+{
+    uint32_t cp = (uint32_t)p[0] & (n == 1 ? 0x7fu : 0x7fu >> n);
+
+    for (size_t i = 1; i < n; i++)
+        cp = cp << 6 | ((uint32_t)p[i] & 0x3fu);
+    return cp;
+}
+
+/* How many bytes from p on can be shown as they are. */
+static size_t
+plain_len(const char *p, const char *end)
+{
+    const char *at = p;
+
+    while (at < end) {
+        size_t n = 1;
+
+        if (*at < ' ' || *at >= 0x7f) { /* char may be signed or not */
+            n = utf8_len(at, end);
+            if (n == 0 || is_active(code_point(at, n)))
+                break;
+        }
+        at += n;
+    }
+    return (size_t)(at - p);
+}
+
+void
+cli_safe(struct buf *b, size_t from)
+{
+    struct buf old = {0};
+    const char *p, *end;
+    size_t n;
+
+    if (b->err || b->len == from ||
+        plain_len(b->p + from, b->p + b->len) == b->len - from)
+        return;
+    buf_put(&old, b->p + from, b->len - from);
+    b->err = old.err;
+    b->len = from;
+    for (p = old.p, end = old.p + old.len; p < end; p += n) {
+        n = plain_len(p, end);
+        if (n > 0) {
+            buf_put(b, p, n);
+            continue;
+        }
+        n = utf8_len(p, end);
+        if (n > 0)
+            buf_printf(b, "<U+%04X>", (unsigned)code_point(p, n));
+        else
+            buf_z(b, "\xef\xbf\xbd"); /* U+FFFD */
+        n += n == 0;
+    }
+    buf_fini(&old);
+}
+
+/* ---- columns ---- */
+
+/* The column at p, which two blanks end; what has none behind it is the
+   line's last, and not padded. */
+static bool
+take_column(const char *p, const char *end, struct str *out)
+{
+    for (const char *at = p; at + 1 < end && *at != '\n'; at++)
+        if (at[0] == ' ' && at[1] == ' ') {
+            *out = (struct str){p, (size_t)(at - p)};
+            return true;
+        }
+    return false;
+}
+
+/* The colour of a column, or NULL: a status, by its first letters, is the
+   word that a reader looks for. */
+static const char *
+color_of(struct str s)
+{
+    static const struct { char word[13], sgr[3]; } colors[] = {
+        {"in_progress", "36"}, {"handoff_rea", "33"}, {"agent_exhau", "31"},
+        {"done", "32"}, {"failed", "31"}, {"cancelled", "2"},
+        {"problem", "31"}, {"ok", "32"}, {"working", "36"},
+        {"input_requi", "35"}, {"completed", "32"}};
+    struct str needs = {s.p + s.len - 13, 13};
+
+    if (s.len > 13 && str_is(needs, "(needs input)"))
+        return "35";
+    for (size_t i = 0; i < sizeof(colors) / sizeof(colors[0]); i++)
+        if (str_starts(s, colors[i].word))
+            return colors[i].sgr;
+    return NULL;
+}
+
+void
+cli_paint(struct cli *c, struct buf *b, struct str s, const char *sgr)
+{
+    if (c->color && sgr != NULL)
+        buf_printf(b, "\033[%sm%.*s\033[0m", sgr, STR_ARG(s));
+    else
+        buf_str(b, s);
+}
+
+/* Pads the columns of a line to the widest seen so far. Returns what is
+   behind the line. */
+static const char *
+align_line(struct cli *c, struct buf *b, const char *p, const char *end)
+{
+    const char *next = memchr(p, '\n', (size_t)(end - p));
+    struct str s;
+
+    next = next == NULL ? end : next + 1;
+    for (size_t i = 0; i < c->columns && take_column(p, next, &s); i++) {
+        size_t n = utf8_count(s);
+
+        if (n > c->width[i] && n <= WIDTH_MAX)
+            c->width[i] = n;
+        cli_paint(c, b, s, color_of(s));
+        for (buf_z(b, "  "); n < c->width[i]; n++)
+            buf_char(b, ' ');
+        p += s.len + 2;
+    }
+    s = (struct str){p, (size_t)(next - p)};
+    cli_paint(c, b, s, c->md && str_starts(s, "#") ? "1" : NULL);
+    return next;
+}
+
+static void
+align(struct cli *c)
+{
+    struct buf b = {0};
+
+    for (int pass = 0; pass < 2; pass++) { /* first the widths are found */
+        const char *p = c->out.p, *end = p + c->out.len;
+
+        b.len = 0;
+        while (p < end)
+            p = align_line(c, &b, p, end);
+    }
+    buf_fini(&c->out);
+    c->out = b; /* its error with it */
+}
+
+/* ---- writing ---- */
+
+/* How long the DEL or C1 control is that p begins with; 0: there is none. */
+static size_t
+control_len(const char *p, const char *end)
+{
+    if (*p == 0x7f)
+        return 1;
+    return *p == '\xc2' && end - p > 1 && (uint8_t)p[1] >= 0x80 &&
+           (uint8_t)p[1] <= 0x9f ? 2 : 0;
+}
+
+/* JSON has no need to escape these, but a terminal acts on them. There they
+   stand in strings only; in what passed cli_safe there are none. */
+static void
+escape(struct buf *b)
+{
+    struct buf out = {0};
+    const char *p = b->p, *end, *at;
+    size_t n;
+
+    if (b->err || b->len == 0)
+        return;
+    for (at = p, end = p + b->len; at < end; at += n > 0 ? n : 1) {
+        n = control_len(at, end);
+        if (n == 0)
+            continue;
+        buf_put(&out, p, (size_t)(at - p));
+        buf_printf(&out, "\\u%04x", (unsigned)(uint8_t)at[n - 1]);
+        p = at + n;
+    }
+    if (p == b->p)
+        return;
+    buf_put(&out, p, (size_t)(end - p));
+    buf_fini(b);
+    *b = out;
+}
+
+/* 0 or errno. */
+static int
+write_all(int fd, const struct buf *b)
+{
+    if (b->err)
+        return ENOMEM;
+    for (size_t at = 0; at < b->len; ) {
+        ssize_t n = write(fd, b->p + at, b->len - at);
+
+        if (n >= 0)
+            at += (size_t)n;
+        else if (errno != EINTR)
+            return errno;
+    }
+    return 0;
+}
+
+bool
+cli_flush(struct cli *c)
+{
+    if ((c->columns > 0 || c->md) && c->out.len > 0 && !c->out.err)
+        align(c);
+    if (c->out.len > 0)
+        cli_progress_end(c);
+    escape(&c->out);
+    if (c->out_errno == 0)
+        c->out_errno = write_all(STDOUT_FILENO, &c->out);
+    buf_reset(&c->out, 2 * DRAIN_AT);
+    return c->out_errno == 0;
+}
+
+bool
+cli_drain(struct cli *c)
+{
+    if (c->out.len < DRAIN_AT && !c->out.err)
+        return c->out_errno == 0;
+    return cli_flush(c);
+}
+
+bool
+cli_say(int fd, struct buf *b)
+{
+    bool ok;
+
+    escape(b);
+    ok = write_all(fd, b) == 0;
+    buf_fini(b);
+    return ok;
+}
+
+/* ---- errors ---- */
+
+int
+cli_exit(int err)
+{
+    switch (err) {
+    case 0:
+        return CLI_OK;
+    case ERR_NOT_FOUND:
+        return CLI_NOT_MET;
+    case ERR_INVALID: case ERR_SYNTAX: case ERR_TOO_LARGE:
+        return CLI_USAGE;
+    case ERR_EXISTS: case ERR_VERSION: case ERR_LEASE: case ERR_NOT_OWNER:
+    case ERR_BLOCKED: case ERR_TERMINAL: case ERR_TRANSITION:
+    case ERR_CYCLE: case ERR_IDEMPOTENCY: case ERR_EVIDENCE:
+        return CLI_CONFLICT;
+    default:
+        return CLI_STORE;
+    }
+}
+
+int
+cli_fail(const struct cli *c, int err, const char *fmt, ...)
+{
+    char text[1024];
+    struct buf b = {0};
+    va_list ap;
+
+    va_start(ap, fmt);
+    text_vput(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    if (c != NULL && c->json) {
+        view_error_json(&b, &(struct task_error){.code = err,
+                                                 .message = str_of(text)});
+    } else {
+        size_t from = c != NULL && c->shown_ms > 0 ? sizeof(WIPE) - 1 : 0;
+
+        buf_printf(&b, "%.*smcptask: %s", (int)from, WIPE, text);
+        cli_safe(&b, from);
+    }
+    buf_char(&b, '\n');
+    cli_say(STDERR_FILENO, &b);
+    return cli_exit(err);
+}
+
+struct str
+cli_why(int err)
+{
+    struct task_error e = {0};
+
+    task_fail_store(&e, err);
+    return e.message;
+}
+
+int
+cli_fail_path(const struct cli *c, int err, const char *path)
+{
+    return cli_fail(c, err, "%s: %.*s", path, STR_ARG(cli_why(err)));
+}
+
+int
+cli_fail_errno(const struct cli *c, int err, const char *path)
+{
+    return cli_fail(c, err, "%s: %s", path, strerror(errno));
+}
+
+int
+cli_fail_store(const struct cli *c, int err)
+{
+    struct store_state st;
+
+    store_state(c->s.store, &st);
+    if (err == ERR_BUSY)
+        return cli_fail(c, err, "%s: another process holds the lock; try "
+                        "again", st.path);
+    if (err == ERR_NOMEM)
+        return cli_fail(c, err, "out of memory");
+    if (err == ERR_READONLY && st.why[0] == '\0')
+        return cli_fail(c, err, "%s: opened for reading only", st.path);
+    if (st.why[0] == '\0')
+        return cli_fail_path(c, err, st.path);
+    return cli_fail(c, err, "%s", st.why);
+}
+
+int
+cli_fail_task(const struct cli *c, int err, const char *id)
+{
+    if (err == ERR_NOT_FOUND && tasks_is_archived(c->s.tasks, str_of(id)))
+        return cli_fail(c, err, "%s: in an archive: mcptask import of %s."
+                        "archive-... brings it back", id, c->env->log_path);
+    if (err == ERR_NOT_FOUND)
+        return cli_fail(c, err, "%s: no such task: mcptask list --all shows "
+                        "which there are", id);
+    if (err == ERR_FORMAT)
+        return cli_fail(c, err, "%s: its record is none that this mcptask "
+                        "can read", id);
+    return cli_fail_store(c, err);
+}
+
+int
+cli_misuse(const struct cli *c, const char *what, const char *about)
+{
+    return cli_fail(c, ERR_INVALID, "%s: %s%s: usage: mcptask %s %s",
+                    c->cmd->name, about, what, c->cmd->name, c->cmd->args);
+}
+
+/* ---- progress ---- */
+
+size_t
+cli_terminal(int fd)
+{
+    struct winsize w;
+
+    return ioctl(fd, TIOCGWINSZ, &w) != 0 ? 0 : w.ws_col > 0 ? w.ws_col : 80;
+}
+
+void
+cli_progress_end(struct cli *c)
+{
+    struct buf b = {0};
+
+    if (c->shown_ms > 0) {
+        buf_z(&b, WIPE);
+        cli_say(STDERR_FILENO, &b);
+    }
+    c->shown_ms = 0;
+}
+
+void
+cli_progress(struct cli *c, uint64_t n, uint64_t total)
+{
+    int64_t now = clock_mono_ms();
+    struct buf b = {0};
+
+    if (c->begun_ms == 0)
+        c->begun_ms = now;
+    if (now - c->begun_ms < PROGRESS_MS || now - c->shown_ms < PROGRESS_MS ||
+        cli_terminal(STDERR_FILENO) == 0)
+        return;
+    c->shown_ms = now;
+    buf_printf(&b, WIPE "%s: %llu%%", c->cmd->name, (unsigned long long)
+               (n >= total ? 100 : n * 100 / total));
+    cli_say(STDERR_FILENO, &b);
+}
+
+const char *
+cli_span(char buf[24], int64_t ms)
+{
+    static const struct {
+        int32_t s;
+        char name;
+    } units[] = {{86400, 'd'}, {3600, 'h'}, {60, 'm'}, {1, 's'}};
+    int i = 0;
+
+    while (units[i].s > 1 && ms / 1000 < units[i].s)
+        i++;
+    text_put(buf, 24, "%lld%c", (long long)(ms / 1000 / units[i].s),
+             units[i].name);
+    return buf;
+}
+
+/* ---- facts ---- */
+
+#define MAX_FACTS 20 /* of one format */
+
+struct fact {
+    struct str name; /* .p NULL: behind the last */
+    struct str text; /* .p NULL: a number ... */
+    uint64_t n;      /* ... or whether, */
+    bool is_bool;    /* where it is only that */
+};
+
+/* Reads the facts of a format, and their values. */
+static void
+take_facts(struct fact *f, const char *format, va_list ap)
+{
+    for (; *format != '\0'; f++) {
+        int n = 0; /* of %.*s and %d */
+
+        f->name = (struct str){format, strcspn(format, "=")};
+        format += f->name.len + 2;
+        f->is_bool = *format == 'd';
+        if (*format == 'd' || *format == '.')
+            f->n = (uint64_t)(n = va_arg(ap, int));
+        else if (*format != 's')
+            f->n = va_arg(ap, uint64_t);
+        if (*format == 's' || *format == '.') {
+            const char *text = va_arg(ap, const char *);
+
+            f->text = *format == 's' ? str_of(text)
+                                     : (struct str){text, (size_t)n};
+        }
+        format += strcspn(format, " ");
+        format += *format == ' ';
+    }
+}
+
+static void
+put_json(struct buf *b, const struct fact *f)
+{
+    struct json_w w;
+
+    json_w_init(&w, b);
+    json_obj(&w);
+    for (; f->name.p != NULL; f++) {
+        json_key_str(&w, f->name);
+        if (f->is_bool)
+            json_bool(&w, f->n != 0);
+        else if (f->text.p != NULL)
+            json_string(&w, f->text);
+        else
+            json_number(&w, (int64_t)f->n);
+    }
+    json_close(&w);
+    json_w_end(&w);
+    buf_char(b, '\n');
+}
+
+static void
+put_text(struct buf *b, const char *text, const struct fact *facts)
+{
+    for (size_t n; *text != '\0'; text += n) {
+        const struct fact *f = facts;
+
+        n = strcspn(text, "{");
+        buf_put(b, text, n);
+        text += n;
+        n = strcspn(text, "}");
+        if (n == 0)
+            break;
+        while (!str_eq(f->name, (struct str){text + 1, n - 1}))
+            f++;
+        if (f->text.p != NULL)
+            buf_str(b, f->text);
+        else
+            buf_u64(b, f->n);
+        n++;
+    }
+}
+
+void
+cli_tell(struct cli *c, const char *text, const char *facts, ...)
+{
+    struct fact f[MAX_FACTS + 1] = {{.n = 0}};
+    size_t from = c->out.len;
+    va_list ap;
+
+    va_start(ap, facts);
+    take_facts(f, facts, ap);
+    va_end(ap);
+    if (c->json) {
+        put_json(&c->out, f);
+    } else {
+        put_text(&c->out, text, f);
+        cli_safe(&c->out, from);
+    }
+}
+
+void
+cli_task(struct cli *c, const struct task *k, bool md)
+{
+    size_t from = c->out.len;
+
+    if (md) {
+        c->md = true;
+        view_task_markdown(&c->out, &c->a, k);
+        cli_safe(&c->out, from);
+    } else {
+        view_task_json(&c->out, k);
+        buf_char(&c->out, '\n');
+    }
+}

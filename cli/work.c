@@ -1,0 +1,334 @@
+/* work - the commands with which people, and hooks of agents, work on
+   tasks: claim, checkpoint, handoff, answer, wait.
+
+   Each does what the tool of that name does, with the same arguments: options
+   are put into its words by one table. A change is made under the lock, with
+   its commit, and told of only then. Waiting takes no lock.
+
+   1. What standard input holds goes before the options, and they count. */
+
+#include "cli/work.h"
+#include "cli/store.h"
+#include "cli/text.h"
+#include "task/change.h"
+#include "tools/wait.h"
+#include "task/view.h"
+
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WAIT_MS 50         /* how often wait looks for news ... */
+#define WAIT_LOOKS 20      /* ... and after how many for what time brought */
+#define MAX_WAIT_S 1000000000
+#define CHUNK (64 * 1024)
+#define MAX_INPUT (2 * 1024 * 1024) /* a state, escaped */
+
+/* ---- arguments ---- */
+
+/* Standard input, an object: 0, or an exit code, said. */
+static int
+read_input(struct cli *c, const struct json_tok **root)
+{
+    struct buf b = {0};
+    struct str text;
+    ssize_t n;
+    char *p;
+    int rc;
+
+    do {
+        p = buf_room(&b, CHUNK);
+        n = p != NULL ? read(STDIN_FILENO, p, CHUNK) : 0;
+        b.len += n > 0 ? (size_t)n : 0;
+    } while (n > 0 && b.len <= MAX_INPUT);
+    text = arena_str(&c->a, buf_view(&b));
+    rc = b.err || text.p == NULL ? ERR_NOMEM
+         : n != 0                ? ERR_SYNTAX
+                                 : json_parse(&c->a, text, root, NULL);
+    buf_fini(&b);
+    if (rc == ERR_NOMEM)
+        return cli_fail_store(c, rc);
+    if (rc == 0 && (*root)->type == JSON_OBJECT)
+        return 0;
+    return cli_fail(c, ERR_INVALID, "standard input: no object in JSON");
+}
+
+/* The arguments of a tool in the making. */
+struct args {
+    struct buf b;
+    struct json_w w;
+};
+
+static void
+put(struct args *l, const char *name, const char *value)
+{
+    if (value != NULL)
+        json_put_z(&l->w, name, value);
+}
+
+/* Begins with what input, which may be NULL, holds; id may be NULL too. */
+static void
+begin(struct cli *c, struct args *l, const struct json_tok *input,
+      const char *id)
+{
+#define ARG(member) offsetof(struct cli_args, member)
+    static const struct {
+        char name[14];
+        uint16_t at;
+    } words[] = {
+        {"agent", ARG(agent)}, {"from_agent", ARG(from)},
+        {"to_agent", ARG(to)}, {"reason", ARG(reason)},
+        {"resume_prompt", ARG(resume_prompt)}, {"notes", ARG(notes)},
+        {"repo_path", ARG(repo)}, {"tag", ARG(tag)},
+        {"lease_seconds", ARG(lease)}, {"until", ARG(until)},
+        {"since_seq", ARG(since_seq)},
+    };
+    const struct json_tok *m;
+    uint32_t i, n = input != NULL ? input->n : 0;
+
+    *l = (struct args){0};
+    json_w_init(&l->w, &l->b);
+    json_obj(&l->w);
+    for (i = 0, m = input; i < n; i++, m += m[1].span) {
+        m++;
+        json_key_str(&l->w, json_str(&c->a, m));
+        json_splice(&l->w, json_raw(m + 1));
+    }
+    put(l, "task_id", id);
+    for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        put(l, words[i].name,
+            *(const char *const *)((const char *)&c->args + words[i].at));
+}
+
+/* Ends them: their text, .p NULL: no memory. */
+static struct str
+end(struct cli *c, struct args *l)
+{
+    struct str text;
+
+    json_close(&l->w);
+    text = l->b.err ? STR_NONE : arena_str(&c->a, buf_view(&l->b));
+    buf_fini(&l->b);
+    return text;
+}
+
+/* ---- changes ---- */
+
+/* Why something was refused. */
+static int
+fail(struct cli *c, const struct task_error *e)
+{
+    struct buf b = {0};
+
+    if (!c->json)
+        return cli_fail(c, e->code, "%.*s%s%.*s", STR_ARG(e->message),
+                        e->next.p ? ": " : "",
+                        STR_ARG(e->next.p ? e->next : STR("")));
+    view_error_json(&b, e);
+    buf_char(&b, '\n');
+    cli_say(STDERR_FILENO, &b);
+    return cli_exit(e->code);
+}
+
+/* Ends the arguments and makes the change: 0, or an exit code, said. */
+static int
+change(struct cli *c, enum task_tool tool, struct args *l,
+       struct task_receipt *r)
+{
+    struct task_ctx ctx = {.a = &c->a,
+                           .require_evidence = c->env->require_evidence,
+                           .ownership_warn = c->env->ownership_warn};
+    struct str text = end(c, l), warning;
+    size_t at = 0;
+    int rc = text.p == NULL ? ERR_NOMEM : store_lock_patiently(c->s.store);
+    int done;
+
+    if (rc != 0)
+        return cli_fail_store(c, rc);
+    rc = task_change_text(c->s.tasks, &ctx, tool, text, r);
+    cli_settle(c);
+    done = store_commit(c->s.store, &ctx.e.unknown);
+    store_unlock(c->s.store);
+    if (rc == 0 && done != 0)
+        return cli_fail_store(c, done);
+    if (rc != 0)
+        return fail(c, &ctx.e);
+    while (!c->json && (warning = task_list_next(r->warnings, &at)).p != NULL)
+        cli_fail(c, 0, "%.*s", STR_ARG(task_text(&c->a, warning)));
+    return 0;
+}
+
+static void
+put_line(struct cli *c, const struct task *k)
+{
+    size_t from = c->out.len;
+
+    view_task_line(&c->out, &c->a, k);
+    cli_safe(&c->out, from);
+}
+
+/* As change, and shows what came of it. */
+static int
+change_and_tell(struct cli *c, enum task_tool tool, struct args *l)
+{
+    struct task_receipt r;
+    struct task k;
+    int rc = change(c, tool, l, &r);
+
+    if (rc == 0 && c->json) {
+        view_receipt_json(&c->out, &r);
+        buf_char(&c->out, '\n');
+    } else if (rc == 0 && task_get(c->s.tasks, &c->a, r.id, &k) == 0) {
+        put_line(c, &k);
+    }
+    return rc;
+}
+
+int
+cli_claim(struct cli *c, int argc, char **argv)
+{
+    struct task_receipt r;
+    struct args l;
+    struct task k;
+    int rc;
+
+    if (c->args.agent == NULL)
+        return cli_misuse(c, "--agent", "who claims it is missing: ");
+    begin(c, &l, NULL, argc > 1 ? argv[1] : NULL);
+    rc = change(c, TOOL_CLAIM, &l, &r);
+    if (rc != 0)
+        return rc;
+    if (r.id.p == NULL)
+        return cli_fail(c, ERR_NOT_FOUND, "no task is ready%s",
+                        r.partial ? " among those that were looked at" : "");
+    rc = task_get(c->s.tasks, &c->a, r.id, &k);
+    if (rc != 0)
+        return cli_fail_store(c, rc);
+    cli_task(c, &k, !c->json);
+    return CLI_OK;
+}
+
+static int
+save(struct cli *c, enum task_tool tool, int argc, char **argv)
+{
+    const struct json_tok *input = NULL;
+    struct args l;
+    int rc;
+
+    if (argc > 2 && strcmp(argv[2], "-") != 0)
+        return cli_misuse(c, argv[2], "too much: ");
+    if (argc == 2 && c->args.agent == NULL && c->args.from == NULL)
+        return cli_misuse(c, "--agent", "whose work it is is missing: ");
+    if (argc > 2 && (rc = read_input(c, &input)) != 0)
+        return rc;
+    begin(c, &l, input, argv[1]);
+    return change_and_tell(c, tool, &l);
+}
+
+int
+cli_checkpoint(struct cli *c, int argc, char **argv)
+{
+    return save(c, TOOL_CHECKPOINT, argc, argv);
+}
+
+int
+cli_handoff(struct cli *c, int argc, char **argv)
+{
+    return save(c, TOOL_HANDOFF, argc, argv);
+}
+
+/* Behind the task stand the question, or the text, or both; a refusal needs
+   no text. */
+int
+cli_answer(struct cli *c, int argc, char **argv)
+{
+    const struct cli_args *a = &c->args;
+    bool refuses = a->decline || a->cancel;
+    struct args l;
+
+    if (a->decline && a->cancel)
+        return cli_misuse(c, "--cancel", "--decline does not go with ");
+    if (argc == 2 && !refuses)
+        return cli_misuse(c, "TEXT", "missing: ");
+    begin(c, &l, NULL, argv[1]);
+    json_key(&l.w, "answer");
+    json_obj(&l.w);
+    put(&l, "question_id", argc > 3 || (argc > 2 && refuses) ? argv[2] : NULL);
+    put(&l, "text", argc > 3 || !refuses ? argv[argc - 1] : NULL);
+    put(&l, "action", a->decline ? "decline" : a->cancel ? "cancel" : NULL);
+    json_close(&l.w);
+    return change_and_tell(c, TOOL_UPDATE, &l);
+}
+
+/* ---- wait ---- */
+
+/* As tools_wait_look, until it is met or the time is over; memory of the last
+   look in a. An error of the store stands in *err. */
+static int
+wait_for(struct cli *c, struct task_ctx *x, const struct task_args *args,
+         struct task *task, int *err)
+{
+    uint64_t since = store_next_n(c->s.store) - 1, seen = 0;
+    uint64_t s = c->args.timeout;
+    int64_t until = s > MAX_WAIT_S ? INT64_MAX
+                                   : clock_mono_ms() + (int64_t)s * 1000;
+    int64_t left;
+    int rc = 0, n = 0;
+
+    for (;;) {
+        if ((*err = store_follow(c->s.store)) != 0)
+            return *err;
+        if (seen != store_next_n(c->s.store) || n++ % WAIT_LOOKS == 0) {
+            seen = store_next_n(c->s.store);
+            arena_reset(x->a);
+            rc = tools_wait_look(c->s.tasks, x, args, since, task);
+        }
+        left = until - clock_mono_ms();
+        if (rc != 0 || left <= 0)
+            return rc;
+        poll(NULL, 0, left < WAIT_MS ? (int)left : WAIT_MS);
+    }
+}
+
+static void
+put_met(struct cli *c, bool met, const struct task *k)
+{
+    if (c->json) {
+        tools_put_met(&c->out, c->s.tasks, met, k);
+        buf_char(&c->out, '\n');
+    } else if (k->ev.r.n != 0) {
+        put_line(c, k);
+    }
+}
+
+/* It ends on a signal as any program does. */
+int
+cli_wait(struct cli *c, int argc, char **argv)
+{
+    struct arena looks = {0};
+    struct task_ctx x = {.a = &c->a};
+    const struct json_tok *root;
+    struct task_args args;
+    struct args l;
+    struct task k;
+    struct str text;
+    int rc, err;
+
+    begin(c, &l, NULL, argc > 1 ? argv[1] : NULL);
+    text = end(c, &l);
+    err = text.p == NULL ? ERR_NOMEM : json_parse(&c->a, text, &root, NULL);
+    if (err != 0)
+        return cli_fail_store(c, err);
+    if (task_args_parse(&x, TOOL_WAIT, root, &args) != 0)
+        return fail(c, &x.e);
+    x.a = &looks;
+    rc = wait_for(c, &x, &args, &k, &err);
+    if (rc < 0) {
+        rc = err != 0 ? cli_fail_store(c, err) : fail(c, &x.e);
+    } else {
+        put_met(c, rc == 1, &k);
+        rc = rc == 1 ? CLI_OK : CLI_NOT_MET;
+    }
+    arena_fini(&looks);
+    return rc;
+}

@@ -1,0 +1,14 @@
+#ifndef CLI_WORK_H
+#define CLI_WORK_H
+
+/* work - the commands that work on tasks. */
+
+#include "cli/command.h"
+
+int cli_claim(struct cli *c, int argc, char **argv);
+int cli_checkpoint(struct cli *c, int argc, char **argv);
+int cli_handoff(struct cli *c, int argc, char **argv);
+int cli_answer(struct cli *c, int argc, char **argv);
+int cli_wait(struct cli *c, int argc, char **argv);
+
+#endif

@@ -1,0 +1,276 @@
+/* listen - the socket that http.c accepts from.
+
+   Addresses are numeric: it asks no resolver, which a static binary does not
+   have. It refuses to remove a file that is no socket, and a socket that
+   somebody may still answer on.
+
+   Invariants:
+   1. A socket file never has a mode wider than 0600, from its first moment.
+   2. Nothing is left open, and no file made, when it fails. */
+
+#include "http/listen.h"
+#include "base/text.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define BACKLOG 1024
+#define KEEP_IDLE_S 60 /* of silence, then TCP asks whether somebody is there */
+#define KEEP_ASK_S 15  /* between two questions */
+#define KEEP_ASKS 4    /* without an answer: the end */
+
+union address {
+    struct sockaddr sa;
+    struct sockaddr_in in;
+    struct sockaddr_in6 in6;
+    struct sockaddr_un un;
+};
+
+bool
+http_prepare_fd(int fd)
+{
+    return fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 &&
+           fcntl(fd, F_SETFL, O_NONBLOCK) == 0;
+}
+
+void
+http_prepare_tcp(int fd)
+{
+    static const struct {
+        int level, name, value;
+    } opts[] = {
+        {IPPROTO_TCP, TCP_NODELAY, 1},
+        {SOL_SOCKET, SO_KEEPALIVE, 1},
+#ifdef TCP_KEEPIDLE
+        {IPPROTO_TCP, TCP_KEEPIDLE, KEEP_IDLE_S},
+        {IPPROTO_TCP, TCP_KEEPINTVL, KEEP_ASK_S},
+        {IPPROTO_TCP, TCP_KEEPCNT, KEEP_ASKS},
+#endif
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof opts / sizeof *opts; i++)
+        setsockopt(fd, opts[i].level, opts[i].name, &opts[i].value,
+                   sizeof opts[i].value);
+}
+
+/* ---- names ---- */
+
+static socklen_t
+tcp_address(union address *a, const char *host, uint16_t port)
+{
+    if (inet_pton(AF_INET, host, &a->in.sin_addr) == 1) {
+        a->in.sin_family = AF_INET;
+        a->in.sin_port = htons(port);
+        return sizeof a->in;
+    }
+    if (inet_pton(AF_INET6, host, &a->in6.sin6_addr) == 1) {
+        a->in6.sin6_family = AF_INET6;
+        a->in6.sin6_port = htons(port);
+        return sizeof a->in6;
+    }
+    return 0;
+}
+
+static socklen_t
+unix_address(union address *a, const char *path)
+{
+    size_t n = strlen(path);
+
+    if (n == 0 || n >= sizeof a->un.sun_path)
+        return 0;
+    a->un.sun_family = AF_UNIX;
+    memcpy(a->un.sun_path, path, n + 1);
+    return sizeof a->un;
+}
+
+/* What o says, or 0: no address of ours. */
+static socklen_t
+address_of(const struct http_options *o, union address *a)
+{
+    socklen_t len = sizeof *a;
+
+    memset(a, 0, sizeof *a);
+    if (o->fd < 0)
+        return o->unix_path != NULL ? unix_address(a, o->unix_path)
+                                    : tcp_address(a, o->host, o->port);
+    if (getsockname(o->fd, &a->sa, &len) != 0)
+        return 0;
+    return a->sa.sa_family == AF_INET || a->sa.sa_family == AF_INET6 ||
+           a->sa.sa_family == AF_UNIX ? len : 0;
+}
+
+bool
+http_is_local(const struct http_options *o)
+{
+    union address a;
+
+    if (address_of(o, &a) == 0 || a.sa.sa_family == AF_UNIX)
+        return true;
+    return a.sa.sa_family == AF_INET
+               ? *(const uint8_t *)&a.in.sin_addr == 127
+               : memcmp(&a.in6.sin6_addr, &in6addr_loopback,
+                        sizeof a.in6.sin6_addr) == 0;
+}
+
+/* As RFC 5952 has it, which is how clients write it in Host; inet_ntop would
+   bring the C library's printf along. */
+static void
+put_in6(const struct sockaddr_in6 *in6, char out[HTTP_MAX_ADDRESS])
+{
+    const uint8_t *p = in6->sin6_addr.s6_addr;
+    size_t n = 0, i, k, from = 16, len = 2; /* one group is not cut short */
+
+    for (i = 0; i < 16; i = k + 2) {
+        for (k = i; k < 16 && p[k] == 0 && p[k + 1] == 0; k += 2)
+            ;
+        if (k - i > len) {
+            from = i;
+            len = k - i;
+        }
+    }
+    out[n++] = '[';
+    for (i = 0; i < 16; i += 2) {
+        if (i == from) {
+            n += text_put(out + n, HTTP_MAX_ADDRESS - n, "::");
+            i += len - 2;
+            continue;
+        }
+        n += text_put(out + n, HTTP_MAX_ADDRESS - n, "%s%x",
+                      i > 0 && i != from + len ? ":" : "",
+                      (unsigned)(p[i] << 8 | p[i + 1]));
+    }
+    text_put(out + n, HTTP_MAX_ADDRESS - n, "]:%u",
+             (unsigned)ntohs(in6->sin6_port));
+}
+
+/* Names what fd is bound to. */
+static void
+put_name(int fd, char out[HTTP_MAX_ADDRESS])
+{
+    union address a;
+    socklen_t len = sizeof a;
+    const uint8_t *p = (const uint8_t *)&a.in.sin_addr;
+
+    memset(&a, 0, sizeof a);
+    if (getsockname(fd, &a.sa, &len) != 0)
+        return;
+    if (a.sa.sa_family == AF_INET6)
+        put_in6(&a.in6, out);
+    else if (a.sa.sa_family == AF_INET)
+        text_put(out, HTTP_MAX_ADDRESS, "%u.%u.%u.%u:%u", p[0], p[1], p[2],
+                 p[3], (unsigned)ntohs(a.in.sin_port));
+    else
+        text_put(out, HTTP_MAX_ADDRESS, "unix:%.*s",
+                 (int)sizeof a.un.sun_path, a.un.sun_path);
+}
+
+/* ---- sockets ---- */
+
+/* Removes a socket file that nobody listens on; one that does not answer at
+   once is alive all the same. */
+static bool
+clear_path(const union address *a)
+{
+    struct stat st;
+    bool dead;
+    int fd;
+
+    if (lstat(a->un.sun_path, &st) != 0)
+        return true; /* bind says what else there is to say */
+    fd = S_ISSOCK(st.st_mode) ? socket(AF_UNIX, SOCK_STREAM, 0) : -1;
+    dead = fd >= 0 && http_prepare_fd(fd) &&
+           connect(fd, &a->sa, sizeof a->un) != 0 && errno == ECONNREFUSED;
+    if (fd >= 0)
+        close(fd);
+    errno = EADDRINUSE;
+    return dead && unlink(a->un.sun_path) == 0;
+}
+
+/* Invariant 1 is the umask's. */
+static bool
+bind_to(int fd, const union address *a, socklen_t len)
+{
+    mode_t old = umask(0177);
+    int on = 1, rc;
+
+    if (a->sa.sa_family != AF_UNIX)
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    rc = bind(fd, &a->sa, len);
+    umask(old);
+    return rc == 0;
+}
+
+/* A new socket, listening, or -1 and errno. */
+static int
+open_socket(const union address *a, socklen_t len)
+{
+    bool bound = false;
+    int fd, why;
+
+    if (a->sa.sa_family == AF_UNIX && !clear_path(a))
+        return -1;
+    fd = socket(a->sa.sa_family, SOCK_STREAM, 0);
+    if (fd < 0)
+        return -1;
+    if (http_prepare_fd(fd) && (bound = bind_to(fd, a, len)) &&
+        listen(fd, BACKLOG) == 0)
+        return fd;
+    why = errno;
+    if (bound && a->sa.sa_family == AF_UNIX)
+        unlink(a->un.sun_path);
+    close(fd);
+    errno = why;
+    return -1;
+}
+
+static bool
+is_listening(int fd)
+{
+    int on = 0;
+    socklen_t len = sizeof on;
+
+    return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &on, &len) == 0 && on;
+}
+
+int
+http_listen(const struct http_options *o, int *out,
+            char address[HTTP_MAX_ADDRESS], char why[256])
+{
+    union address a;
+    socklen_t len = address_of(o, &a);
+    int fd = o->fd;
+
+    if (fd >= 0) {
+        text_put(why, 256, "descriptor %d: not a listening socket of TCP or "
+                 "Unix", fd);
+        if (len == 0 || !is_listening(fd) || !http_prepare_fd(fd))
+            return ERR_INVALID;
+    } else {
+        text_put(why, 256, "%s: not an address, or too long",
+                 o->unix_path != NULL ? o->unix_path : o->host);
+        if (len == 0)
+            return ERR_INVALID;
+        fd = open_socket(&a, len);
+    }
+    if (fd < 0) {
+        if (o->unix_path != NULL)
+            text_put(why, 256, "%s: %s; choose another --unix", o->unix_path,
+                     strerror(errno));
+        else
+            text_put(why, 256, "%s port %u: %s; choose another --host or "
+                     "--port", o->host, (unsigned)o->port, strerror(errno));
+        return ERR_IO;
+    }
+    put_name(fd, address);
+    *out = fd;
+    return 0;
+}

@@ -1,0 +1,564 @@
+/* parse - HTTP/1.1 requests from bytes, strictly.
+
+   Two parsers that disagree on where a request ends are how requests get
+   smuggled past a proxy. So whatever RFC 9112 lets a recipient repair is
+   refused here: line folding, bare LF and CR, blanks before a colon, a second
+   Host or Content-Length, lists of codings, chunk sizes with a sign or 0x.
+   A target is taken in origin-form, in absolute-form with http, and as "*"
+   for OPTIONS; nothing is decoded, so escapes are not looked at.
+
+   1. Each byte of a head is looked at once as it comes (scan: where do lines
+      end, is it text), and again a bounded number of times when the head is
+      whole. Between calls only offsets are kept, as p may move.
+   2. The first byte that is wrong, or the whole head, decides, and never how
+      much stands behind it; so the result is the same for any split.
+   3. Behind scan, each line of a head ends with CRLF, and has no control
+      character but HTAB.
+   4. A chunked body is taken a byte at a time but for its data; c->total <=
+      HTTP_MAX_BODY and c->left <= HTTP_MAX_BODY - c->total always, so no
+      size wraps. */
+
+#include "http/parse.h"
+#include "base/text.h"
+
+#include <string.h>
+
+#define MAX_SKIP 4     /* bytes: two empty lines before a request line */
+#define MAX_EXTRA 1024 /* bytes of a body's extensions and trailers */
+#define MAX_DIGITS 16  /* of a chunk's size: zeros in front have an end */
+#define ONES (UINT64_MAX / 255)
+
+/* ---- text ---- */
+
+static bool
+is_text(char c)
+{
+    return ((uint8_t)c >= ' ' && c != 0x7f) || c == '\t';
+}
+
+static bool
+is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Whether c is a letter, a digit or one of the others. */
+static bool
+is_word(char c, const char *others)
+{
+    return (text_lower(c) >= 'a' && text_lower(c) <= 'z') || is_digit(c) ||
+           (c != '\0' && strchr(others, c) != NULL);
+}
+
+static bool
+is_tchar(char c)
+{
+    /* A bit for each: beside letters and digits !#$%&'*+-.^_`|~ */
+    static const uint32_t bits[] = {0, 0x03ff6cfa, 0xc7fffffe, 0x57ffffff};
+    uint8_t u = (uint8_t)c;
+
+    return u < 0x80 && (bits[u / 32] >> u % 32 & 1) != 0;
+}
+
+/* Whether s is one or more of these, and nothing else. */
+static bool
+is_all(struct str s, bool (*of)(char c))
+{
+    size_t i;
+
+    for (i = 0; i < s.len && of(s.p[i]); i++)
+        ;
+    return i == s.len && i > 0;
+}
+
+/* Whether n bytes at p are, in any case, those of z, which is in lower. */
+static bool
+is_same(const char *p, const char *z, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n && z[i] != '\0'; i++)
+        if (p[i] != z[i] && text_lower(p[i]) != z[i])
+            return false;
+    return i == n;
+}
+
+static bool
+is_any_case(struct str s, const char *z)
+{
+    return is_same(s.p, z, s.len) && z[s.len] == '\0';
+}
+
+/* Cuts what stands before the first c off the front of s, and c with it;
+   where there is none, all, and s->p is NULL then. */
+static struct str
+cut(struct str *s, char c)
+{
+    struct str head = *s;
+    const char *at = s->len > 0 ? memchr(s->p, c, s->len) : NULL;
+
+    *s = STR_NONE;
+    if (at != NULL) {
+        *s = (struct str){at + 1, (size_t)(head.p + head.len - at) - 1};
+        head.len = (size_t)(at - head.p);
+    }
+    return head;
+}
+
+static struct str
+trim(struct str s)
+{
+    for (; s.len > 0 && (*s.p == ' ' || *s.p == '\t'); s.len--)
+        s.p++;
+    while (s.len > 0 && (s.p[s.len - 1] == ' ' || s.p[s.len - 1] == '\t'))
+        s.len--;
+    return s;
+}
+
+/* The next field of that name, in lower case, from i on; h->n: none. */
+static size_t
+find(const struct http_head *h, const char *name, size_t i)
+{
+    size_t len = strlen(name);
+
+    while (i < h->n && (h->field[i].name.len != len ||
+                        !is_same(h->field[i].name.p, name, len)))
+        i++;
+    return i;
+}
+
+/* ---- the head; functions return 0 or the status to answer ---- */
+
+/* Where the text from i on ends, eight bytes at a time as long as none of
+   them is a control character or DEL. */
+static size_t
+text_end(const char *p, size_t i, size_t end)
+{
+    uint64_t w, del;
+
+    for (; end - i >= sizeof(w); i += sizeof(w)) {
+        memcpy(&w, p + i, sizeof(w));
+        del = w ^ ONES * 0x7f;
+        if ((((w - ONES * ' ') & ~w) | ((del - ONES) & ~del)) & ONES * 0x80)
+            break;
+    }
+    while (i < end && is_text(p[i]))
+        i++;
+    return i;
+}
+
+/* Finds the end of the head: its length; 0: it is not there yet; below 0: the
+   status, negative. HTTP_MAX_HEAD bytes without an end are refused without
+   waiting for one more. */
+static int
+scan(struct http_scan *s, const char *p, size_t len)
+{
+    size_t i, end = len < HTTP_MAX_HEAD ? len : HTTP_MAX_HEAD;
+
+    for (i = s->seen; i < end; i++) {
+        bool cr = i > 0 && p[i - 1] == '\r';
+
+        i = cr ? i : text_end(p, i, end);
+        if (i == end)
+            break;
+        if (p[i] != (cr ? '\n' : '\r'))
+            return -400;
+        if (!cr)
+            continue;
+        if (i - s->line > 1) {
+            s->line = i + 1;
+            continue;
+        }
+        if (s->line > s->first)
+            return (int)i + 1;
+        if (s->first == MAX_SKIP)
+            return -400;
+        s->first = s->line = i + 1;
+    }
+    s->seen = i;
+    if (i < HTTP_MAX_HEAD)
+        return 0;
+    return s->line == s->first ? -414 : -431;
+}
+
+/* host[:port]: a name, an IPv4 address or an IP literal. Whether it means
+   anything is for those to say who know the names that are served. */
+static bool
+is_host(struct str s)
+{
+    bool literal = s.len > 0 && *s.p == '[';
+    size_t i = literal, from = i;
+    uint64_t port;
+
+    while (i < s.len && is_word(s.p[i], literal ? ":." : "-._~"))
+        i++;
+    if (i == from || (literal && (i == s.len || s.p[i++] != ']')))
+        return false;
+    return i == s.len ||
+           (s.p[i] == ':' && s.len - i <= sizeof "65535" &&
+            str_u64((struct str){s.p + i + 1, s.len - i - 1}, &port) &&
+            port <= UINT16_MAX);
+}
+
+static int
+parse_target(struct http_head *h, struct str t)
+{
+    size_t i;
+
+    if (t.len > HTTP_MAX_TARGET)
+        return 414;
+    for (i = 0; i < t.len; i++)
+        if ((uint8_t)t.p[i] <= ' ' || (uint8_t)t.p[i] >= 0x7f ||
+            strchr("\"#<>", t.p[i]) != NULL)
+            return 400;
+    if (t.len > 7 && is_same(t.p, "http://", 7)) {
+        for (i = 7; i < t.len && t.p[i] != '/' && t.p[i] != '?'; i++)
+            ;
+        h->host = (struct str){t.p + 7, i - 7};
+        if (!is_host(h->host))
+            return 400;
+        t = (struct str){t.p + i, t.len - i};
+    }
+    h->path = cut(&t, '?');
+    h->query = t;
+    if (h->path.len == 0 && h->host.p != NULL)
+        h->path = (struct str){h->host.p - 1, 1}; /* the slash before it */
+    if (str_is(h->path, "*") && h->query.p == NULL)
+        return str_is(h->method, "OPTIONS") ? 0 : 400;
+    return str_starts(h->path, "/") ? 0 : 400;
+}
+
+static int
+parse_request_line(struct http_head *h, struct str line)
+{
+    struct str target;
+
+    h->method = cut(&line, ' ');
+    target = cut(&line, ' ');
+    if (!is_all(h->method, is_tchar) || line.len != 8 ||
+        !str_starts(line, "HTTP/") || !is_digit(line.p[5]) ||
+        line.p[6] != '.' || !is_digit(line.p[7]))
+        return 400;
+    h->minor = line.p[7] - '0';
+    if (line.p[5] != '1' || h->minor > 1)
+        return 505;
+    return parse_target(h, target);
+}
+
+/* A folded line begins with a blank, which is no name. */
+static int
+parse_field(struct http_head *h, struct str line)
+{
+    struct str name = {line.p, 0};
+
+    while (name.len < line.len && is_tchar(line.p[name.len]))
+        name.len++;
+    if (name.len == 0 || name.len == line.len || line.p[name.len] != ':')
+        return 400;
+    if (h->n == HTTP_MAX_FIELDS)
+        return 431;
+    line.p += name.len + 1;
+    line.len -= name.len + 1;
+    h->field[h->n++] = (struct http_field){name, trim(line)};
+    return 0;
+}
+
+/* Where the body ends must be said once and plainly. */
+static int
+check_framing(struct http_head *h)
+{
+    struct str coding = http_field_of(h, "transfer-encoding");
+    struct str length = http_field_of(h, "content-length");
+    uint64_t v;
+
+    if (http_field_n(h, "content-length") > 1 ||
+        (coding.p != NULL && (length.p != NULL || h->minor == 0)))
+        return 400;
+    h->chunked = coding.p != NULL;
+    if (h->chunked && (http_field_n(h, "transfer-encoding") > 1 ||
+                       !is_any_case(coding, "chunked")))
+        return 501;
+    if (length.p == NULL)
+        return 0;
+    if (!is_all(length, is_digit))
+        return 400;
+    if (!str_u64(length, &v) || v > HTTP_MAX_BODY)
+        return 413;
+    h->content_length = (size_t)v;
+    return 0;
+}
+
+/* Whether a list of tokens, over all fields of that name, has this one. */
+static bool
+has_token(const struct http_head *h, const char *name, const char *token)
+{
+    struct str list;
+    size_t i;
+
+    for (i = find(h, name, 0); i < h->n; i = find(h, name, i + 1)) {
+        list = h->field[i].value;
+        while (list.p != NULL)
+            if (is_any_case(trim(cut(&list, ',')), token))
+                return true;
+    }
+    return false;
+}
+
+static int
+check_fields(struct http_head *h)
+{
+    struct str host = http_field_of(h, "host");
+    struct str expect = http_field_of(h, "expect");
+    int status;
+
+    if (http_field_n(h, "host") > 1 ||
+        ((host.p != NULL || h->minor > 0) && !is_host(host)))
+        return 400;
+    if (h->host.p == NULL) /* else the target had one: RFC 9112, 3.2.2 */
+        h->host = host;
+    status = check_framing(h);
+    if (status != 0)
+        return status;
+    /* HTTP/1.0 knows no expectations: RFC 9110, 10.1.1. */
+    h->expect = expect.p != NULL && h->minor > 0;
+    if (h->expect && (http_field_n(h, "expect") > 1 ||
+                      !is_any_case(expect, "100-continue")))
+        return 417;
+    h->keep_alive = !has_token(h, "connection", "close") &&
+                    (h->minor > 0 || has_token(h, "connection", "keep-alive"));
+    return 0;
+}
+
+int
+http_parse_head(struct http_scan *s, const char *p, size_t len,
+                struct http_head *out, int *status)
+{
+    int n = scan(s, p, len);
+    struct str rest, line;
+
+    if (n == 0)
+        return ERR_MORE;
+    *status = -n;
+    if (n < 0)
+        return ERR_SYNTAX;
+    memset(out, 0, offsetof(struct http_head, field));
+    rest = (struct str){p + s->first, (size_t)n - s->first};
+    *status = parse_request_line(out, cut(&rest, '\r'));
+    while (*status == 0) {
+        rest.p++; /* the LF */
+        rest.len--;
+        line = cut(&rest, '\r');
+        if (line.len == 0)
+            break;
+        *status = parse_field(out, line);
+    }
+    if (*status == 0)
+        *status = check_fields(out);
+    if (*status != 0)
+        return ERR_SYNTAX;
+    *s = (struct http_scan){0};
+    return n;
+}
+
+/* ---- chunks ---- */
+
+enum { SIZE, EXTENSION, SIZE_LF, DATA, DATA_CR, DATA_LF,
+       LINE, NAME, VALUE, LINE_LF, LAST_LF, DONE };
+
+/* Beside what may stand in it, each state has one byte that ends it. */
+static const struct {
+    char end;
+    uint8_t next;
+    bool (*inside)(char c);
+} states[] = {
+    [SIZE] = {'\r', SIZE_LF, NULL},
+    [EXTENSION] = {'\r', SIZE_LF, is_text},
+    [SIZE_LF] = {'\n', DATA, NULL},
+    [DATA_CR] = {'\r', DATA_LF, NULL},
+    [DATA_LF] = {'\n', SIZE, NULL},
+    [LINE] = {'\r', LAST_LF, is_tchar},
+    [NAME] = {':', VALUE, is_tchar},
+    [VALUE] = {'\r', LINE_LF, is_text},
+    [LINE_LF] = {'\n', LINE, NULL},
+    [LAST_LF] = {'\n', DONE, NULL},
+};
+
+/* A digit of a chunk's size, which is refused before it can wrap. */
+static int
+take_digit(struct http_chunks *c, char b)
+{
+    c->left = c->left * 16 + (uint64_t)text_hex_digit(b);
+    if (c->left > HTTP_MAX_BODY - c->total)
+        return ERR_TOO_LARGE;
+    return ++c->digits > MAX_DIGITS ? ERR_SYNTAX : 0;
+}
+
+/* One byte of what is no data. */
+static int
+take_byte(struct http_chunks *c, char b)
+{
+    int state = c->state;
+
+    if (state == SIZE) {
+        if (text_hex_digit(text_lower(b)) >= 0)
+            return take_digit(c, text_lower(b));
+        if (c->digits == 0)
+            return ERR_SYNTAX;
+        c->digits = 0;
+        if (b == ';') {
+            c->state = EXTENSION;
+            return 0;
+        }
+    } else if ((state == EXTENSION || state >= LINE) &&
+               ++c->extra > MAX_EXTRA) {
+        return ERR_SYNTAX;
+    }
+    if (b == states[state].end) {
+        c->state = state == SIZE_LF && c->left == 0 ? LINE
+                                                    : states[state].next;
+    } else {
+        if (states[state].inside == NULL || !states[state].inside(b))
+            return ERR_SYNTAX;
+        if (state == LINE)
+            c->state = NAME;
+    }
+    return 0;
+}
+
+int
+http_parse_chunks(struct http_chunks *c, char *p, size_t len, size_t *data,
+                  bool *done)
+{
+    size_t i = 0, n;
+    int rc = 0;
+
+    *data = 0;
+    while (i < len && c->state != DONE && rc >= 0) {
+        if (c->state != DATA) {
+            rc = take_byte(c, p[i++]);
+            continue;
+        }
+        n = len - i < c->left ? len - i : (size_t)c->left;
+        memmove(p + *data, p + i, n);
+        i += n;
+        *data += n;
+        c->total += n;
+        c->left -= n;
+        if (c->left == 0)
+            c->state = DATA_CR;
+    }
+    *done = c->state == DONE;
+    return rc < 0 ? rc : (int)i;
+}
+
+/* ---- reading a head ---- */
+
+struct str
+http_field_of(const struct http_head *h, const char *name)
+{
+    size_t i = find(h, name, 0);
+
+    return i < h->n ? h->field[i].value : STR_NONE;
+}
+
+size_t
+http_field_n(const struct http_head *h, const char *name)
+{
+    size_t i, n = 0;
+
+    for (i = find(h, name, 0); i < h->n; i = find(h, name, i + 1))
+        n++;
+    return n;
+}
+
+struct str
+http_query_of(const struct http_head *h, const char *name)
+{
+    struct str rest = h->query, value, found;
+
+    while (rest.p != NULL) {
+        value = cut(&rest, '&');
+        found = cut(&value, '=');
+        if (str_is(found, name))
+            return value.p != NULL ? value
+                                   : (struct str){found.p + found.len, 0};
+    }
+    return STR_NONE;
+}
+
+bool
+http_is_type(struct str value, const char *type)
+{
+    return is_any_case(trim(cut(&value, ';')), type);
+}
+
+/* How closely a media range names the type: 0 not at all, 3 it itself. */
+static int
+closeness(struct str range, const char *type)
+{
+    size_t n = range.len > 0 ? range.len - 1 : 0;
+
+    if (is_any_case(range, type))
+        return 3;
+    if (str_is(range, "*/*"))
+        return 1;
+    return n > 0 && range.p[n] == '*' && is_same(range.p, type, n) &&
+           type[n - 1] == '/' ? 2 : 0;
+}
+
+/* Whether the parameters of a media range have the weight q=0. */
+static bool
+is_refused(struct str params)
+{
+    struct str one;
+    size_t i;
+
+    while (params.p != NULL) {
+        one = trim(cut(&params, ';'));
+        if (one.len < 3 || !is_same(one.p, "q=", 2))
+            continue;
+        for (i = 2; i < one.len && (one.p[i] == '0' || one.p[i] == '.'); i++)
+            ;
+        return i == one.len;
+    }
+    return false;
+}
+
+/* The members of the lists that stand in these fields: whether one that names
+   what is left best is no refusal; or, where there is no such field, any. */
+static bool
+accepts(const struct http_head *h, const char *field, const char *type,
+        bool any)
+{
+    int close, best = 0;
+    bool ok = false;
+    struct str list, range, params;
+    size_t i;
+
+    for (i = find(h, field, 0); i < h->n; i = find(h, field, i + 1)) {
+        any = false;
+        list = h->field[i].value;
+        while (list.p != NULL) {
+            params = cut(&list, ',');
+            range = trim(cut(&params, ';'));
+            close = closeness(range, type);
+            if (close > 0 && close >= best) {
+                ok = !is_refused(params) || (close == best && ok);
+                best = close;
+            }
+        }
+    }
+    return ok || any;
+}
+
+bool
+http_accepts(const struct http_head *h, const char *type)
+{
+    return accepts(h, "accept", type, true);
+}
+
+bool
+http_accepts_coding(const struct http_head *h, const char *coding)
+{
+    return accepts(h, "accept-encoding", coding, false);
+}

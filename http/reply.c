@@ -1,0 +1,270 @@
+/* reply - replies and streams of events, as bytes.
+
+   It refuses to say two things in one reply, and to send an event half: when
+   memory does not suffice, the connection is closed.
+
+   1. None of these calls the handler; see http.c.
+   2. A whole reply is written at once, with one write where that takes it.
+      What is added to a stream leaves when the loop turns, or with the end of
+      the stream, so that an answer in three events is one write too. */
+
+#include "http/reply.h"
+#include "http/conn.h"
+#include "base/text.h"
+
+#include <string.h>
+
+static const char statuses[] =
+    "200 OK\0" "202 Accepted\0" "204 No Content\0" "304 Not Modified\0"
+    "400 Bad Request\0"
+    "401 Unauthorized\0" "403 Forbidden\0" "404 Not Found\0"
+    "405 Method Not Allowed\0" "406 Not Acceptable\0"
+    "408 Request Timeout\0" "409 Conflict\0" "413 Content Too Large\0"
+    "414 URI Too Long\0" "415 Unsupported Media Type\0"
+    "417 Expectation Failed\0" "429 Too Many Requests\0"
+    "431 Request Header Fields Too Large\0"
+    "500 Internal Server Error\0" "501 Not Implemented\0"
+    "503 Service Unavailable\0" "505 HTTP Version Not Supported\0";
+
+/* "404 Not Found" */
+static const char *
+status_text(int status)
+{
+    const char *p = statuses;
+
+    while (*p != '\0' && (p[0] - '0') * 100 + (p[1] - '0') * 10 +
+                                 (p[2] - '0') != status)
+        p += strlen(p) + 1;
+    ASSERT(*p != '\0');
+    return p;
+}
+
+/* Where to write what goes out: the spare buffer, where c has none. */
+static struct buf *
+begin_out(struct http_conn *c)
+{
+    struct buf *spare = &c->server->spare;
+
+    if (c->out.p == NULL) {
+        c->out = *spare;
+        *spare = (struct buf){0};
+    }
+    return &c->out;
+}
+
+/* The part of a reply's head that all have, or false: nobody is there. */
+static bool
+begin_reply(struct http_conn *c, int status, const char *type,
+            const char *fields)
+{
+    struct buf *b;
+
+    if (c->state == DEAD)
+        return false;
+    ASSERT(c->state == ASKED || c->state == BUSY);
+    c->refused = c->state == ASKED;
+    if (c->refused || c->server->fd < 0)
+        c->keep = false;
+    http_touch(c);
+    b = begin_out(c);
+    buf_z(b, "HTTP/1.1 ");
+    buf_z(b, status_text(status));
+    buf_z(b, "\r\nX-Content-Type-Options: nosniff\r\n");
+    if (!c->keep)
+        buf_z(b, "Connection: close\r\n");
+    else if (c->minor == 0)
+        buf_z(b, "Connection: keep-alive\r\n");
+    if (type != NULL) {
+        buf_z(b, "Content-Type: ");
+        buf_z(b, type);
+        buf_z(b, "\r\n");
+    }
+    if (fields != NULL)
+        buf_z(b, fields);
+    return true;
+}
+
+/* A reply that memory did not suffice for cannot be mended. */
+static void
+end_reply(struct http_conn *c)
+{
+    c->state = SENDING;
+    if (c->out.err != 0)
+        http_drop(c);
+    else
+        http_flush(c);
+    http_update(c);
+}
+
+void
+http_reply(struct http_conn *c, int status, const char *fields,
+           const char *type, struct str body)
+{
+    bool has_body = status != 204 && status != 304;
+    struct buf *b = &c->out;
+
+    if (!begin_reply(c, status, type, fields))
+        return;
+    if (fields == NULL || text_find(fields, "Cache-Control:") == NULL)
+        buf_z(b, "Cache-Control: no-store\r\n");
+    if (has_body) {
+        buf_z(b, "Content-Length: ");
+        buf_u64(b, body.len);
+        buf_z(b, "\r\n");
+    }
+    buf_z(b, "\r\n");
+    if (!c->is_head && has_body)
+        buf_str(b, body);
+    end_reply(c);
+}
+
+/* What the server itself says of a request, or of the lack of one. */
+void
+http_refuse(struct http_conn *c, int status)
+{
+    c->state = ASKED;
+    http_reply(c, status, NULL, "text/plain", str_of(status_text(status)));
+}
+
+/* ---- streams ---- */
+
+void
+http_stream(struct http_conn *c, const char *fields)
+{
+    if (c->minor == 0)
+        c->keep = false; /* there, the end of the stream is the close */
+    if (!begin_reply(c, 200, "text/event-stream", fields))
+        return;
+    buf_z(&c->out, "Cache-Control: no-cache\r\nX-Accel-Buffering: no\r\n");
+    if (c->minor > 0)
+        buf_z(&c->out, "Transfer-Encoding: chunked\r\n");
+    buf_z(&c->out, "\r\n");
+    c->state = STREAM;
+    c->server->counts.streams++;
+    if (c->out.err != 0)
+        http_drop(c);
+    http_queue(c);
+}
+
+bool
+http_is_stream(const struct http_conn *c)
+{
+    return c->state == STREAM;
+}
+
+#define CHUNK_LEN 10 /* "0000002a" CR LF; the size is filled in at the end */
+
+static size_t
+begin_chunk(struct http_conn *c)
+{
+    struct buf *b = begin_out(c);
+
+    if (unsent(c) == 0)
+        http_touch(c);
+    if (c->minor > 0)
+        buf_put(b, "00000000\r\n", CHUNK_LEN);
+    return b->len;
+}
+
+static void
+end_chunk(struct http_conn *c, size_t from)
+{
+    struct buf *b = &c->out;
+    char size[CHUNK_LEN];
+
+    if (c->minor > 0) {
+        text_put(size, sizeof size, "%08x", (unsigned)(b->len - from));
+        buf_z(b, "\r\n");
+        if (b->err == 0)
+            memcpy(b->p + from - CHUNK_LEN, size, CHUNK_LEN - 2);
+    }
+    if (b->err != 0)
+        http_drop(c);
+    else
+        http_account(c);
+    http_queue(c);
+}
+
+static void
+put_line(struct buf *b, const char *name, struct str value)
+{
+    buf_z(b, name);
+    if (value.len > 0)
+        buf_char(b, ' ');
+    buf_str(b, value);
+    buf_char(b, '\n');
+}
+
+/* The length of the line that s begins with. */
+static size_t
+line_len(struct str s)
+{
+    const char *lf = s.len > 0 ? memchr(s.p, '\n', s.len) : NULL, *cr;
+    size_t n = lf != NULL ? (size_t)(lf - s.p) : s.len;
+
+    cr = n > 0 ? memchr(s.p, '\r', n) : NULL;
+    return cr != NULL ? (size_t)(cr - s.p) : n;
+}
+
+static void
+put_data(struct buf *b, struct str data)
+{
+    for (;;) {
+        size_t n = line_len(data);
+
+        put_line(b, "data:", (struct str){data.p, n});
+        if (n == data.len)
+            break;
+        n += data.len - n > 1 && memcmp(data.p + n, "\r\n", 2) == 0 ? 2 : 1;
+        data = (struct str){data.p + n, data.len - n};
+    }
+}
+
+void
+http_event(struct http_conn *c, struct str event, struct str id,
+           unsigned retry_ms, struct str data)
+{
+    struct buf *b = &c->out;
+    size_t from;
+
+    if (c->state != STREAM || c->is_head)
+        return;
+    /* One event may be larger than the limit, but behind so much none is
+       let in. */
+    if (unsent(c) > HTTP_MAX_UNSENT)
+        http_flush(c);
+    if (unsent(c) > HTTP_MAX_UNSENT)
+        http_drop(c);
+    if (c->state == DEAD)
+        return;
+    from = begin_chunk(c);
+    if (event.len > 0)
+        put_line(b, "event:", event);
+    if (id.len > 0)
+        put_line(b, "id:", id);
+    if (retry_ms > 0)
+        buf_printf(b, "retry: %u\n", retry_ms);
+    put_data(b, data);
+    buf_char(b, '\n');
+    end_chunk(c, from);
+}
+
+void
+http_ping(struct http_conn *c)
+{
+    size_t from = begin_chunk(c);
+
+    buf_z(&c->out, ": ka\n\n");
+    end_chunk(c, from);
+}
+
+void
+http_stream_end(struct http_conn *c)
+{
+    if (c->state != STREAM)
+        return;
+    c->server->counts.streams--;
+    if (c->minor > 0 && !c->is_head)
+        buf_z(begin_out(c), "0\r\n\r\n");
+    end_reply(c);
+}

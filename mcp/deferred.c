@@ -1,0 +1,419 @@
+/* deferred - calls that outlive their request: made, run again, and brought
+   to their end.
+
+   A call whose client can do without the answer for now becomes a record of
+   the store (mcp/call.h) once its run says that it waits; and so does a
+   plain one that asks a client of the handshake era. It is run again from
+   that record whenever what it waits for has come, under the write lock and
+   before the commit of whoever brought it about: the event and what it makes
+   of the call are one batch. So nobody has to be there for a call to end, and
+   one that ends does so once.
+
+   It writes to no client: who wants to hear of a call reads its record.
+
+   Invariants:
+   1. What a run depends on stands in the record: tool, arguments, round,
+      state, answers, and what its client could be asked.
+   2. A run that ends a call, or has it wait for something else, stages one
+      record; one that came for nothing stages none.
+   3. A call is marked until a run of it was staged, or came for nothing: an
+      error of the store or a lack of memory leaves its mark. */
+
+#include "mcp/internal.h"
+#include "base/text.h"
+
+#include <string.h>
+
+#define MAX_SETTLED 256  /* calls of a turn */
+#define RETRY_MS 1000    /* after an error that left marks */
+#define MAX_MESSAGE 256  /* bytes of a status message */
+
+/* ---- for a call that runs ---- */
+
+void
+mcp_watch(struct mcp_call *c, struct str what)
+{
+    c->of->watch = arena_str(c->arena, what);
+    if (c->of->watch.p == NULL)
+        c->out->err = ERR_NOMEM;
+}
+
+bool
+mcp_defer(struct mcp_call *c)
+{
+    struct request *r = c->of;
+
+    r->defers |= r->extends && mcp_can_defer(r);
+    return r->defers;
+}
+
+bool
+mcp_can_record(const struct request *r)
+{
+    return r->tool != NULL && r->m->m->calls != NULL && !r->call.read_only &&
+           mcp_is_writable(r->m->m);
+}
+
+bool
+mcp_can_defer(const struct request *r)
+{
+    return mcp_can_record(r) && r->tool->tasks != MCP_TASK_FORBIDDEN;
+}
+
+bool
+mcp_can_wait(struct mcp_call *c, bool deferred)
+{
+    const struct request *r = c->of;
+    struct calls *calls;
+
+    if (!c->may_wait)
+        return false;
+    if (r->again != NULL)
+        return true;
+    calls = r->m->m->calls;
+    return (deferred || mcp_may_keep(r)) &&
+           ((is_modern(r) && !deferred) || calls == NULL ||
+            calls_have_room(calls, c->principal));
+}
+
+/* ---- records ---- */
+
+/* Its shape names the revision otherwise: older versions leave it alone. */
+bool
+mcp_is_plain(const struct call *k)
+{
+    return str_starts(k->shape, "{\"plain\"");
+}
+
+/* What is needed to run it again as if its client asked. A plain call tells
+   nothing more of its progress: its client has the question. */
+static struct str
+shape_of(const struct request *r, struct arena *a)
+{
+    struct buf b = {0};
+    struct str s;
+
+    buf_printf(&b, "{\"%s\":%d,\"caps\":%u", r->defers ? "rev" : "plain",
+               r->rev, r->call.caps);
+    if (r->call.client.len > 0) {
+        buf_z(&b, ",\"client\":");
+        json_quote(&b, r->call.client);
+    }
+    if (r->token.p != NULL && r->defers) {
+        buf_z(&b, ",\"token\":");
+        buf_str(&b, r->token);
+    }
+    buf_char(&b, '}');
+    s = b.err == 0 ? arena_str(a, buf_view(&b)) : STR_NONE;
+    buf_fini(&b);
+    return s;
+}
+
+/* Has k wait for what a run said. */
+static void
+let_wait(const struct request *r, struct call *k, struct arena *a)
+{
+    const struct mcp_question *q;
+
+    k->questions = mcp_raw_questions(r->m->m, a, r->questions);
+    if (k->questions.p == NULL && r->questions != NULL)
+        r->call.out->err = ERR_NOMEM;
+    k->status = CALL_WORKING;
+    for (q = r->questions; q != NULL; q = q->next)
+        if (q->answer == NULL)
+            k->status = CALL_INPUT_REQUIRED;
+    k->watch = r->watch;
+    k->state = r->state;
+    k->due_ms = r->wait_ms < 0 ? 0
+                               : store_now_ms(r->m->m->store) + r->wait_ms;
+}
+
+/* The text that says why a call failed, of its error or of the first of its
+   content: there are clients that look at no other. */
+static struct str
+reason_of(struct arena *a, struct str outcome)
+{
+    const struct json_tok *t = NULL, *text;
+
+    json_parse(a, outcome, &t, NULL);
+    text = json_get(t, "message");
+    t = json_get(t, "content");
+    if (t != NULL && t->type == JSON_ARRAY && t->n > 0)
+        text = json_get(t + 1, "text");
+    return mcp_cut(json_str(a, text), MAX_MESSAGE);
+}
+
+/* Has k come to what a run came to: its members, or an error. ERR_NOMEM. */
+static int
+let_end(struct request *r, int err, struct str members, struct call *k,
+        struct arena *a)
+{
+    struct buf b = {0};
+    struct str text;
+
+    if (err != 0)
+        mcp_put_fault(r, err, &b);
+    text = err != 0 ? arena_str(a, buf_view(&b))
+                    : arena_printf(a, "{%.*s}", STR_ARG(members));
+    if (b.err != 0)
+        text.p = NULL;
+    buf_fini(&b);
+    if (text.p == NULL)
+        return ERR_NOMEM;
+    k->status = err != 0 ? CALL_FAILED : CALL_COMPLETED;
+    k->is_error = r->call.is_error;
+    *(err != 0 ? &k->error : &k->result) = text;
+    if (err != 0 || k->is_error)
+        k->message = reason_of(a, text);
+    k->watch = STR_NONE;
+    if (k->questions.p == NULL) /* else an answer may come yet */
+        k->state = STR_NONE;
+    k->due_ms = 0;
+    return 0;
+}
+
+int
+mcp_defer_create(struct request *r, int err, size_t at, struct buf *out)
+{
+    struct arena *a = r->call.arena;
+    struct call k = {
+        .principal = r->call.principal,
+        .tool = str_of(r->tool->name),
+        .args = r->call.args != NULL ? json_raw(r->call.args) : STR_NONE,
+        .shape = shape_of(r, a),
+        .ttl_ms = r->ttl_ms,
+        .since = r->call.since,
+        .round = r->call.round + 1,
+    };
+    struct str members = {out->p + at, out->len - at};
+
+    if (k.shape.p == NULL || err == ERR_NOMEM)
+        return ERR_NOMEM;
+    if (err == ERR_MORE)
+        let_wait(r, &k, a);
+    else if (let_end(r, err, members, &k, a) != 0)
+        return ERR_NOMEM;
+    out->len = at;
+    if (out->err != 0)
+        return out->err;
+    err = calls_create(r->m->m->calls, a, &k);
+    if (err == ERR_TOO_LARGE)
+        r->why = k.message.p;
+    if (err != 0)
+        return err;
+    if (r->goes_on)
+        calls_mark(r->m->m->calls, k.id);
+    if (!r->defers)
+        r->runs_as = k.id;
+    mcp_attend(r, &k, true);
+    if (!r->defers)
+        return mcp_await(r, &k);
+    mcp_put_created(r, &k, out);
+    return MCP_TASK;
+}
+
+/* ---- run again ---- */
+
+/* Fills in r as the request that made k was; 0, ERR_NOMEM, or another error
+   where this binary does not know how. */
+static int
+recall(struct request *r, struct call *k)
+{
+    struct mcp_message *m = r->m;
+    const struct mcp_catalogue *c = m->m->cat;
+    const struct json_tok *shape = NULL, *t;
+    int64_t rev = -1, caps = 0;
+    size_t i;
+    int err = json_parse(m->a, k->shape, &shape, NULL);
+
+    if (err == 0 && k->args.p != NULL)
+        err = json_parse(m->a, k->args, &r->call.args, NULL);
+    if (err != 0)
+        return err;
+    for (i = 0; i < c->n_tools && !str_is(k->tool, c->tools[i].name); i++)
+        ;
+    if (i == c->n_tools || !json_int(json_get(shape, "caps"), &caps) ||
+        !json_int(json_get(shape, mcp_is_plain(k) ? "plain" : "rev"), &rev) ||
+        rev < 0 || rev >= MCP_N_REVS)
+        return ERR_INVALID;
+    r->tool = &c->tools[i];
+    r->rev = m->scratch.rev = (enum mcp_rev)rev;
+    r->name = STR("tools/call");
+    if (mcp_find_method(r) != 0)
+        return ERR_NOMEM;
+    if (mcp_text(m->a, json_get(shape, "client"), &r->call.client) != 0)
+        return ERR_NOMEM;
+    t = json_get(shape, "token");
+    if (t != NULL)
+        r->token = json_raw(t);
+    r->target = k->tool;
+    r->again = k;
+    r->call.ctx = c->ctx;
+    r->call.arena = m->a;
+    r->call.rev = r->rev;
+    r->call.principal = k->principal;
+    r->call.caps = (unsigned)caps;
+    r->call.may_wait = true;
+    r->call.round = k->round;
+    r->call.state = k->state;
+    r->call.since = k->since;
+    r->call.of = r;
+    return mcp_read_questions(m->a, k->questions, &r->questions);
+}
+
+static bool
+same(struct str a, struct str b)
+{
+    return a.len == b.len && (a.len == 0 || memcmp(a.p, b.p, a.len) == 0);
+}
+
+/* Stages what a run of k came to, if it is news. */
+static int
+settle(struct request *r, int err, struct call *k, struct buf *out)
+{
+    struct call now = *k;
+
+    if (err == ERR_NOMEM || out->err != 0)
+        return ERR_NOMEM;
+    if (err == ERR_MORE) {
+        let_wait(r, &now, r->m->a);
+        if (out->err != 0)
+            return out->err;
+        if (now.status == k->status && now.due_ms == k->due_ms &&
+            same(now.watch, k->watch) && same(now.state, k->state) &&
+            same(now.questions, k->questions))
+            return 0;
+        now.round++;
+        return calls_stage(r->m->m->calls, r->m->a, &now, "wait");
+    }
+    err = let_end(r, err, buf_view(out), &now, r->m->a);
+    if (err == 0)
+        err = calls_stage(r->m->m->calls, r->m->a, &now, "end");
+    if (err != ERR_TOO_LARGE)
+        return err;
+    now.status = CALL_FAILED;
+    now.result = STR_NONE;
+    now.message = STR("The result is too large to be kept");
+    now.error = STR("{\"code\":-32603,\"message\":"
+                    "\"The result is too large to be kept\"}");
+    return calls_stage(r->m->m->calls, r->m->a, &now, "end");
+}
+
+/* Whether an error may be gone at the next try. With any other a call stays as
+   it is, and holds up no others. */
+static bool
+is_passing(int err)
+{
+    return err == ERR_NOMEM || err == ERR_BUSY || err == ERR_FULL ||
+           err == ERR_IO || err == ERR_READONLY || err == ERR_UNKNOWN;
+}
+
+/* Whether k goes on or, for a late answer, has ended and knows where it was:
+   otherwise it would begin anew. */
+static bool
+can_run(const struct call *k, bool late)
+{
+    return call_status_ended(k->status) == late &&
+           (!late || k->state.len > 0);
+}
+
+/* Runs a call again: one whose mark was taken off, or, with questions, one
+   that has ended. 0, or an error that may be gone at the next try: invariant
+   3; and see mcp_run_late. */
+static int
+run_again(struct mcp *m, struct str id, struct str questions)
+{
+    bool late = questions.p != NULL;
+    struct arena a = {0};
+    struct mcp_message msg = {.m = m, .a = &a, .n = 1};
+    struct request r = {.m = &msg, .log_level = -1};
+    struct buf out = {0}, notes = {0};
+    struct call k;
+    int err = calls_get(m->calls, &a, id, STR_NONE, &k);
+
+    msg.s = &msg.scratch;
+    msg.scratch.log_level = -1;
+    msg.v = &r;
+    if (err == 0 && !can_run(&k, late))
+        err = ERR_NOT_FOUND;
+    if (late)
+        k.questions = questions;
+    if (err == 0)
+        err = recall(&r, &k);
+    if (err != 0)
+        goto out; /* there is no such call any more, or it is for others */
+    r.notes = &notes;
+    r.call.out = &out;
+    mcp_begin_run(&r);
+    err = mcp_end_run(&r, r.method->run(&r, &out), 0, &out);
+    if (late)
+        err = err == 0 && r.call.is_error ? ERR_INVALID : err;
+    else
+        err = settle(&r, err, &k, &out);
+    if (err != 0 || late)
+        goto out;
+    if (r.goes_on)
+        calls_mark(m->calls, id);
+    else
+        calls_saw(m->calls, id);
+    mcp_attend_notes(m, id, buf_view(&notes));
+out:
+    buf_fini(&out);
+    buf_fini(&notes);
+    arena_fini(&a);
+    if (!is_passing(err))
+        return late && err == ERR_INVALID ? err : 0;
+    calls_mark(m->calls, id);
+    return err;
+}
+
+int
+mcp_run_late(struct mcp *m, struct str id, struct str questions)
+{
+    return questions.p == NULL ? ERR_NOMEM : run_again(m, id, questions);
+}
+
+int
+mcp_settle_call(struct mcp *m, struct str id)
+{
+    if (!store_locked(m->store) || !calls_is_marked(m->calls, id))
+        return 0;
+    calls_unmark(m->calls, id);
+    return run_again(m, id, STR_NONE);
+}
+
+void
+mcp_settle(struct mcp *m)
+{
+    char id[CALL_ID_LEN + 1];
+    int64_t from = clock_mono_ms();
+    unsigned n;
+    int err = 0;
+
+    /* What made a commit fail is kept out of those of others for a while. And
+       the lock is held, so a slice of time is enough. */
+    if (m->calls == NULL || from < m->settle_ms)
+        return;
+    for (n = 0; err == 0 && n < MAX_SETTLED &&
+                (n == 0 || clock_mono_ms() - from < MCP_SLICE_MS) &&
+                store_staged_len(m->store) < STORE_FULL_BATCH &&
+                calls_next_marked(m->calls, id); n++)
+        err = run_again(m, str_of(id), STR_NONE);
+    if (err != 0)
+        m->settle_ms = clock_mono_ms() + RETRY_MS;
+}
+
+void
+mcp_unsettle(struct mcp *m)
+{
+    m->settle_ms = clock_mono_ms() + RETRY_MS;
+    mcp_attend_undo(m);
+}
+
+int64_t
+mcp_settle_due_ms(const struct mcp *m)
+{
+    return m->calls != NULL && calls_any_marked(m->calls) &&
+                   mcp_is_writable(m)
+               ? m->settle_ms : INT64_MAX;
+}

@@ -1,0 +1,851 @@
+/* delivery - questions of calls to clients of the handshake era, and what
+   such clients are told of the calls that they made or ask for.
+
+   A question waits in its call's record until a session comes that can be
+   asked: one that made the call, polls it or waits for its result. That
+   session then holds the question: who holds it stands in the record, so that
+   it goes to one client at a time, whichever processes there are. It is sent
+   behind the commit of that, on the stream of the request that waits for it
+   or else on the session's own; its event has a place in the log, so a stream
+   that broke is sent it again. The id of the request names call, question and
+   place: an answer finds its question in any process, and the first counts,
+   also when the call has ended.
+
+   A client that runs questions as tasks of its own is asked for that, and
+   polled for the answer. Where it refuses, it is asked once more without;
+   where it refuses that, another is asked that attends the call, and if there
+   is none the tool learns that there will be no answer.
+
+   It remembers of a session which calls it attends, and nothing that the
+   record does not say as well.
+
+   Invariants:
+   1. A question is held by at most one session that can be reached. A hold
+      whose instance is gone, or whose session cannot be reached, is void.
+   2. Nothing is sent that is not committed: what is sent follows from the
+      record alone.
+   3. What a session was asked it is not asked again, unless it says by its
+      Last-Event-ID that it was not there. */
+
+#include "mcp/internal.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK_MS 1000      /* how often that is looked at */
+#define MAX_ATTENDS 256    /* calls that one session attends */
+#define ASK_MS 50          /* for a client to take in what it polled */
+#define POLL_MS 1000       /* where a client's task says nothing */
+#define MIN_POLL_MS 100    /* and within which bounds it may */
+#define MAX_POLL_MS (60 * 60 * 1000)
+#define LOST_POLL_MS 60000 /* for the answer to a poll */
+#define MAX_HELD 32        /* questions of a call; the others wait */
+#define FIRST_PLACE (MCP_LIST_PLACE + 1) /* of question 0 of a record */
+
+struct mcp_attend {
+    struct mcp_attend *next;
+    char id[CALL_ID_LEN + 1];
+    bool maker;            /* the session made the call */
+    bool due;              /* something may have to be sent */
+    bool own;              /* the last question may have gone out on the
+                              session's own stream */
+    enum call_status told; /* CALL_N_STATUSES: of none yet */
+    uint64_t asked;        /* holds up to this n have been sent */
+    uint32_t fetch;        /* a bit for each question: its client's task has
+                              ended */
+    uint32_t gone;         /* and: it was withdrawn */
+    uint32_t refused;      /* and: it will not ask its user */
+    bool cancelled;        /* its client wants no more of the call */
+    int64_t poll_ms;       /* when its client's tasks are polled; 0: none */
+    int64_t ask_ms;        /* nothing is sent before */
+    struct buf notes;      /* of runs, a line each */
+};
+
+/* ---- whom to ask ---- */
+
+static struct str
+name_of(const struct mcp_session *s)
+{
+    return str_of(s->id); /* empty: a pipe's */
+}
+
+/* Whether s is the one that holds a question, or was when its server died:
+   its client may know of it. Another pipe's may only where it runs tasks, and
+   a task is what it was made. */
+static bool
+is_holder(const struct mcp_session *s, const struct mcp_hold *h)
+{
+    uint64_t by = (uint64_t)h->by;
+    bool lasts = h->to.len > 0 ||
+                 (h->task.p != NULL && (s->caps & MCP_CLIENT_TASKS));
+
+    /* What belongs to no session has no m. */
+    return h->n != 0 && s->m != NULL && str_eq(h->to, name_of(s)) &&
+           (by == store_instance(s->m->store) ||
+            (lasts && !store_alive(s->m->store, by)));
+}
+
+/* What is to be done about the i-th question for a session that may attend
+   its call: 0 nothing; 1 it is to be asked; 2 it has been, by a process that
+   is gone. */
+static int
+wants_hold(const struct mcp_session *s, const struct mcp_attend *at,
+           const struct mcp_question *q, unsigned i)
+{
+    struct mcp *m = s->m;
+    uint64_t me = store_instance(m->store);
+    struct mcp_hold h = q->held;
+
+    if (q->answer != NULL || me == 0 || i >= MAX_HELD ||
+        (mcp_cap_of(q->method) & s->caps) == 0 ||
+        (at != NULL && (at->refused >> i & 1)))
+        return 0;
+    if (is_holder(s, &h))
+        return (uint64_t)h.by == me ? 0 : 2;
+    return h.n == 0 || !mcp_hold_lives(m, &h);
+}
+
+/* Whether r waits for a deferred call, and so has a stream to be asked on. */
+static bool
+waits(const struct request *r)
+{
+    return r->runs_as.len > 0 || r->method->run == mcp_task_result;
+}
+
+/* Of a plain call its client knows nothing but its questions. */
+static bool
+is_told(const struct request *r)
+{
+    return (r->rev == MCP_2025_11_25 || r->runs_as.len > 0) &&
+           r->m->s != &r->m->scratch;
+}
+
+static bool
+can_be_asked(const struct request *r)
+{
+    return is_told(r) && !r->call.read_only &&
+           (r->m->s->sinks != NULL || waits(r));
+}
+
+static struct mcp_attend *
+attend_of(const struct mcp_session *s, struct str id)
+{
+    struct mcp_attend *at;
+
+    for (at = s->attends; at != NULL && !str_is(id, at->id); at = at->next)
+        ;
+    return at;
+}
+
+/* Has s hold q, which is sent behind the commit of that. */
+static void
+give_hold(const struct mcp_session *s, struct mcp_question *q)
+{
+    q->held = (struct mcp_hold){
+        .n = (int64_t)store_next_n(s->m->store),
+        .by = (int64_t)store_instance(s->m->store),
+        .to = name_of(s),
+    };
+}
+
+/* k's questions as a record has them once s holds what it can, in a; at: how
+   it attends k, or NULL. .p NULL: there is no memory, or it can hold no more
+   of them. */
+static struct str
+take_hold(const struct mcp_session *s, struct mcp_attend *at,
+          struct arena *a, const struct call *k)
+{
+    struct mcp_question *q, *all;
+    bool news = false;
+    unsigned i = 0;
+
+    if (mcp_read_questions(a, k->questions, &all) != 0)
+        return STR_NONE;
+    for (q = all; q != NULL; q = q->next) {
+        int what = wants_hold(s, at, q, i++);
+
+        if (what == 1)
+            give_hold(s, q);
+        if (what == 2 && at != NULL && at->asked < (uint64_t)q->held.n)
+            at->asked = (uint64_t)q->held.n;
+        if (what == 2)
+            q->held.by = (int64_t)store_instance(s->m->store);
+        news |= what != 0;
+    }
+    return news ? mcp_raw_questions(s->m, a, all) : STR_NONE;
+}
+
+bool
+mcp_hold_wanted(const struct request *r)
+{
+    struct str id = mcp_call_of(r);
+    struct arena a = {0};
+    struct call k;
+    bool wanted =
+        can_be_asked(r) &&
+        calls_get(r->m->m->calls, &a, id, STR_NONE, &k) == 0 &&
+        k.status == CALL_INPUT_REQUIRED &&
+        take_hold(r->m->s, attend_of(r->m->s, id), &a, &k).p != NULL;
+
+    arena_fini(&a);
+    return wanted;
+}
+
+static void
+forget(struct mcp_attend **at)
+{
+    struct mcp_attend *gone = *at;
+
+    *at = gone->next;
+    buf_fini(&gone->notes);
+    free(gone);
+}
+
+static struct mcp_attend *
+attend(struct mcp_session *s, struct str id, enum call_status told)
+{
+    struct mcp_attend *at = attend_of(s, id), **last = &s->attends;
+    unsigned n = 0;
+
+    if (at != NULL)
+        return at;
+    while (*last != NULL && (*last)->next != NULL) {
+        last = &(*last)->next;
+        n++;
+    }
+    if (n >= MAX_ATTENDS) /* the oldest */
+        forget(last);
+    at = calloc(1, sizeof(*at));
+    if (at == NULL)
+        return NULL; /* it is not told then, as it need not be */
+    memcpy(at->id, id.p, CALL_ID_LEN);
+    at->told = told;
+    at->own = true; /* what there is was sent by a process before this one */
+    at->asked = mcp_head(s->m);
+    at->next = s->attends;
+    s->attends = at;
+    s->m->attends_due = true;
+    return at;
+}
+
+void
+mcp_attend(struct request *r, const struct call *k, bool maker)
+{
+    struct mcp_session *s = r->m->s;
+    struct mcp_attend *at;
+
+    if (!is_told(r) || call_status_ended(k->status))
+        return;
+    at = attend(s, k->id, k->status);
+    if (at != NULL)
+        at->maker |= maker;
+}
+
+static void
+tell_later(struct mcp_session *s, struct mcp_attend *at)
+{
+    at->due = true;
+    s->m->attends_due = true;
+}
+
+/* What cannot be staged stays as it is. A call that is yet to be run again is
+   not touched: a record would take its mark off. */
+void
+mcp_hold(struct request *r, struct call *k)
+{
+    struct mcp *m = r->m->m;
+    struct mcp_attend *at;
+    struct call now = *k;
+
+    mcp_attend(r, k, false);
+    at = attend_of(r->m->s, k->id);
+    if (at != NULL && waits(r)) {
+        at->ask_ms = 0;
+        m->attends_due |= at->due;
+    }
+    if (at == NULL || !can_be_asked(r) || !store_locked(m->store) ||
+        k->status != CALL_INPUT_REQUIRED || calls_is_marked(m->calls, k->id))
+        return;
+    now.questions = take_hold(r->m->s, at, r->call.arena, k);
+    if (now.questions.p != NULL &&
+        calls_stage(m->calls, r->call.arena, &now, "ask") == 0) {
+        *k = now;
+        if (!waits(r))
+            at->ask_ms = clock_mono_ms() + ASK_MS;
+        tell_later(r->m->s, at);
+    }
+}
+
+/* ---- what goes to a client ---- */
+
+/* Where s hears of call id: where it waits for that, else its own stream.
+   NULL: nowhere now. */
+static struct mcp_sink *
+channel(const struct mcp_session *s, struct str id)
+{
+    struct mcp_message *k;
+
+    for (k = s->m->kept; k != NULL; k = k->next)
+        if (k->s == s && !k->given && !k->cancelled && !k->sink->blocked &&
+            waits(k->v) && str_eq(mcp_call_of(k->v), id))
+            return k->sink;
+    return s->sinks != NULL && !s->sinks->blocked ? s->sinks : NULL;
+}
+
+#define ID_FORMAT "mcptask-%c.%s.%u.%lld"
+#define HEAD "{\"jsonrpc\":\"2.0\","
+
+static void
+send_text(struct mcp_sink *to, struct buf *b, struct str event)
+{
+    if (b->err == 0)
+        to->send(to->ctx, buf_view(b), event);
+    buf_reset(b, SIZE_MAX);
+    b->err = 0;
+}
+
+/* Whether q goes to s as what it is to make a task of: such clients may take
+   it in no other form. */
+static bool
+is_task_first(const struct mcp_session *s, const struct mcp_question *q)
+{
+    return s->rev == MCP_2025_11_25 && (s->caps & MCP_CLIENT_TASKS) &&
+           mcp_cap_of(q->method) == MCP_ELICITATION && !q->held.bare;
+}
+
+/* The question itself, which says what task it belongs to, if its client
+   knows of one. On the session's own stream it has a place, so that it can be
+   sent there again. ERR_NOMEM: it is not sent. */
+static int
+send_question(const struct mcp_session *s, struct mcp_sink *to,
+              struct mcp_attend *at, const struct call *k,
+              const struct mcp_question *q, unsigned i)
+{
+    char event[MCP_EVENT_MAX];
+    struct str id = {event, 0}, rest = q->params;
+    struct buf b = {0};
+    int err;
+
+    buf_printf(&b, HEAD "\"id\":\"" ID_FORMAT "\",\"method\":\"%.*s\","
+               "\"params\":{", 'c', at->id, i, (long long)q->held.n,
+               STR_ARG(q->method));
+    if (!mcp_is_plain(k))
+        buf_printf(&b, "\"_meta\":{" MCP_RELATED "%s\"}},", at->id);
+    if (is_task_first(s, q))
+        buf_printf(&b, "\"task\":{\"ttl\":%lld},", (long long)CALL_TTL_MS);
+    if (rest.len > 2)
+        buf_put(&b, rest.p + 1, rest.len - 2);
+    else if (b.err == 0 && b.p[b.len - 1] == ',')
+        b.len--;
+    buf_z(&b, "}}");
+    at->own = to == s->sinks;
+    if (at->own && s->id[0] != '\0')
+        id.len = mcp_event_id(s, (uint64_t)q->held.n, FIRST_PLACE + i,
+                              event);
+    err = b.err;
+    send_text(to, &b, id);
+    buf_fini(&b);
+    return err;
+}
+
+/* A request about a task of the client's: get, result or cancel. Its place is
+   its own, since no id may be used twice. */
+static void
+send_poll(struct mcp *m, struct mcp_sink *to, const struct mcp_attend *at,
+          const struct mcp_hold *h, unsigned i, const char *what)
+{
+    struct buf b = {0};
+
+    buf_printf(&b, HEAD "\"id\":\"" ID_FORMAT "\",\"method\":\"tasks/%s\","
+               "\"params\":{\"taskId\":", *what == 'c' ? 'g' : *what, at->id,
+               i, (long long)++m->last_ask, what);
+    json_quote(&b, h->task);
+    buf_z(&b, "}}");
+    send_text(to, &b, STR_NONE);
+    buf_fini(&b);
+}
+
+/* What the client was asked nobody waits for any more. */
+static void
+withdraw(const struct mcp_session *s, struct mcp_sink *to,
+         const struct mcp_attend *at, const struct mcp_hold *h, unsigned i)
+{
+    struct buf b = {0};
+
+    if (h->task.p != NULL) {
+        if (s->caps & MCP_CLIENT_CANCEL)
+            send_poll(s->m, to, at, h, i, "cancel");
+        return;
+    }
+    buf_printf(&b, HEAD "\"method\":\"notifications/cancelled\",\"params\":"
+               "{\"requestId\":\"" ID_FORMAT "\"}}", 'c', at->id, i,
+               (long long)h->n);
+    send_text(to, &b, STR_NONE);
+    buf_fini(&b);
+}
+
+static void
+send_status(const struct mcp_session *s, struct mcp_sink *to, struct arena *a,
+            const struct call *k)
+{
+    struct buf b = {0};
+    struct json_w w;
+
+    buf_z(&b, HEAD "\"method\":\"notifications/tasks/status\",\"params\":");
+    json_w_init(&w, &b);
+    json_obj(&w);
+    mcp_put_task(&w, s->m, a, k, s->rev);
+    json_close(&w);
+    json_w_end(&w);
+    buf_char(&b, '}');
+    send_text(to, &b, STR_NONE);
+    buf_fini(&b);
+}
+
+/* What s has to hear of a question of a call that it attends. *n: of the
+   newest hold that it was sent. */
+static void
+tell_question(struct mcp_session *s, struct mcp_sink *to,
+              struct mcp_attend *at, const struct call *k,
+              const struct mcp_question *q, unsigned i, uint64_t *n)
+{
+    const struct mcp_hold *h = &q->held;
+    bool was_asked = (uint64_t)h->n <= at->asked;
+    uint32_t bit = UINT32_C(1) << i;
+
+    if (q->answer != NULL || at->cancelled || call_status_ended(k->status)) {
+        if (was_asked && !(at->gone & bit))
+            withdraw(s, to, at, h, i);
+        at->gone |= bit;
+        return;
+    }
+    if (!was_asked && h->task.p == NULL && /* else it knows of it */
+        send_question(s, to, at, k, q, i) != 0) {
+        at->due = true;
+        return;
+    }
+    if ((uint64_t)h->n > *n)
+        *n = (uint64_t)h->n;
+    if (h->task.p == NULL)
+        return;
+    if (at->fetch & bit)
+        send_poll(s->m, to, at, h, i, "result");
+    else if (at->poll_ms == 0)
+        at->poll_ms = clock_mono_ms() + POLL_MS;
+    else if (at->poll_ms <= clock_mono_ms())
+        send_poll(s->m, to, at, h, i, "get");
+    at->fetch &= ~bit;
+}
+
+static void
+send_notes(struct mcp_sink *to, struct buf *notes)
+{
+    if (notes->err == 0 && notes->len > 0)
+        mcp_give_notes(buf_view(notes), to->send, to->ctx);
+    buf_reset(notes, 0);
+}
+
+/* Tells s of a call that it attends; false: it need not attend it longer. */
+static bool
+tell(struct mcp_session *s, struct mcp_attend *at, struct mcp_sink *to)
+{
+    struct arena a = {0};
+    struct mcp_question *q;
+    struct call k;
+    uint64_t n = at->asked;
+    bool polled = at->poll_ms != 0 && at->poll_ms <= clock_mono_ms();
+    bool known = at->told != CALL_N_STATUSES;
+    unsigned i = 0;
+    int err = calls_get(s->m->calls, &a, str_of(at->id), STR_NONE, &k);
+
+    send_notes(to, &at->notes);
+    if (err == 0)
+        err = mcp_read_questions(&a, k.questions, &q);
+    at->due = err != 0 && err != ERR_NOT_FOUND && err != ERR_INVALID;
+    for (; err == 0 && q != NULL && i < MAX_HELD; q = q->next, i++) {
+        if (!is_holder(s, &q->held))
+            continue;
+        tell_question(s, to, at, &k, q, i, &n);
+        known = true;
+    }
+    at->asked = n;
+    if (polled) /* until an answer says otherwise */
+        at->poll_ms = clock_mono_ms() + LOST_POLL_MS;
+    if (err == 0) {
+        if (k.status != at->told && at->told != CALL_N_STATUSES &&
+            !mcp_is_plain(&k))
+            send_status(s, to, &a, &k);
+        at->told = k.status;
+    }
+    arena_fini(&a);
+    return err == 0 ? known && !call_status_ended(k.status) : at->due;
+}
+
+static void
+to_notes(void *ctx, struct str message, struct str event)
+{
+    (void)event; /* what goes with an answer has none */
+    buf_str(ctx, message);
+    buf_char(ctx, '\n');
+}
+
+void
+mcp_withdraw(const struct request *r, struct buf *to)
+{
+    struct mcp_sink sink = {.send = to_notes, .ctx = to};
+    struct mcp_attend *at = attend_of(r->m->s, r->runs_as);
+
+    if (at == NULL)
+        return;
+    at->cancelled = true;
+    tell(r->m->s, at, &sink);
+}
+
+static void
+tell_all(struct mcp_session *s, int64_t now)
+{
+    struct mcp_attend *at, **link = &s->attends;
+    struct mcp_sink *to;
+    bool live;
+
+    while ((at = *link) != NULL) {
+        at->due |= at->poll_ms != 0 && at->poll_ms <= now;
+        live = calls_mark_due(s->m->calls, str_of(at->id));
+        if (at->ask_ms <= now)
+            at->ask_ms = 0;
+        else if (at->due && at->ask_ms < s->m->hold_ms)
+            s->m->hold_ms = at->ask_ms;
+        to = at->due && at->ask_ms == 0 ? channel(s, str_of(at->id)) : NULL;
+        /* Nobody may ever come to hear of the end: who polls reads it. */
+        if (to == NULL ? live || s->sinks != NULL : tell(s, at, to)) {
+            if (at->poll_ms > now && at->poll_ms < s->m->hold_ms)
+                s->m->hold_ms = at->poll_ms;
+            link = &at->next;
+            continue;
+        }
+        forget(link);
+    }
+}
+
+/* A hold of a client that went away is taken back in its record, so that
+   other processes may ask theirs. */
+static void
+look_after(struct mcp_session *s)
+{
+    struct mcp_attend *at;
+
+    if (mcp_is_reachable(s))
+        return;
+    for (at = s->attends; at != NULL; at = at->next) {
+        if (at->asked != 0)
+            calls_mark(s->m->calls, str_of(at->id));
+        at->asked = 0;
+    }
+}
+
+void
+mcp_hold_tick(struct mcp *m, int64_t now_ms)
+{
+    struct mcp_session *s;
+    bool look = now_ms >= m->hold_ms;
+
+    if (m->calls == NULL || (!m->attends_due && !look))
+        return;
+    m->attends_due = look = false;
+    m->hold_ms = INT64_MAX;
+    for (s = m->sessions; s != NULL; s = s->next) {
+        if (s->attends == NULL)
+            continue;
+        look_after(s);
+        tell_all(s, now_ms);
+        look |= s->attends != NULL;
+    }
+    look |= mcp_listen_look(m);
+    if (look && m->hold_ms > now_ms + CHECK_MS)
+        m->hold_ms = now_ms + CHECK_MS;
+}
+
+int64_t
+mcp_hold_due_ms(const struct mcp *m)
+{
+    return m->attends_due ? 0 : m->hold_ms;
+}
+
+void
+mcp_attend_changed(struct mcp *m, struct str id)
+{
+    struct mcp_session *s;
+    struct mcp_attend *at;
+
+    for (s = m->sessions; s != NULL; s = s->next)
+        if ((at = attend_of(s, id)) != NULL)
+            tell_later(s, at);
+}
+
+void
+mcp_attend_notes(struct mcp *m, struct str id, struct str notes)
+{
+    struct mcp_session *s;
+    struct mcp_attend *at;
+
+    for (s = m->sessions; notes.len > 0 && s != NULL; s = s->next) {
+        at = attend_of(s, id);
+        if (at == NULL || !at->maker || channel(s, id) == NULL)
+            continue;
+        buf_str(&at->notes, notes);
+        tell_later(s, at);
+    }
+}
+
+void
+mcp_attend_undo(struct mcp *m)
+{
+    struct mcp_session *s;
+    struct mcp_attend *at;
+
+    for (s = m->sessions; s != NULL; s = s->next)
+        for (at = s->attends; at != NULL; at = at->next)
+            buf_reset(&at->notes, 0);
+}
+
+/* s has a stream again. Where its client says that it knows of places up to
+   told, questions behind that are sent once more. One that is known by its id
+   alone may hold questions of any call of its principal, and have made tasks
+   of them, which are polled; the newest calls are looked at. */
+void
+mcp_hold_rewind(struct mcp_session *s, bool back)
+{
+    char ids[MAX_ATTENDS][CALL_ID_LEN + 1];
+    struct mcp *m = s->m;
+    struct mcp_attend *at;
+    uint64_t last;
+    size_t n = 0;
+    bool more;
+
+    if (m->calls != NULL && s->back)
+        n = calls_list(m->calls, str_of(s->principal), 0, ids, MAX_ATTENDS,
+                       &last, &more);
+    while (n > 0) {
+        n--;
+        if (attend_of(s, str_of(ids[n])) == NULL &&
+            (at = attend(s, str_of(ids[n]), CALL_N_STATUSES)) != NULL && back)
+            at->asked = s->told;
+    }
+    for (at = s->attends; at != NULL; at = at->next) {
+        if (back && at->own && at->asked > s->told)
+            at->asked = s->told;
+        tell_later(s, at);
+    }
+}
+
+void
+mcp_attend_end(struct mcp_session *s)
+{
+    struct mcp_attend *at;
+
+    while ((at = s->attends) != NULL) {
+        if (at->asked != 0)
+            calls_mark(s->m->calls, str_of(at->id));
+        forget(&s->attends);
+    }
+}
+
+/* ---- what a client says ---- */
+
+/* The next part of an id, up to a dot or its end. */
+static struct str
+cut_part(struct str *s)
+{
+    struct str part = {s->p, 0};
+
+    while (part.len < s->len && s->p[part.len] != '.')
+        part.len++;
+    s->p += part.len;
+    s->len -= part.len;
+    if (s->len > 0) {
+        s->p++;
+        s->len--;
+    }
+    return part;
+}
+
+bool
+mcp_take_answer_judge(struct request *r, const struct json_tok *t)
+{
+    static const char prefix[] = "mcptask-";
+    struct str id = json_str(r->m->a, json_get(t, "id"));
+    uint64_t q, place = 0;
+    char kind;
+
+    if (r->m->m->calls == NULL || r->m->f->read_only || id.p == NULL ||
+        !str_starts(id, prefix))
+        return false;
+    id.p += strlen(prefix);
+    id.len -= strlen(prefix);
+    if (id.len < 2 || id.p[1] != '.' || memchr("cgr", id.p[0], 3) == NULL)
+        return false;
+    kind = *cut_part(&id).p;
+    r->target = cut_part(&id);
+    if (r->target.len != CALL_ID_LEN || !str_u64(cut_part(&id), &q) ||
+        q >= MAX_HELD)
+        return false;
+    str_u64(cut_part(&id), &place);
+    r->answers = kind;
+    r->question = (unsigned)q;
+    r->place = place;
+    r->params = t;
+    return true;
+}
+
+/* The task that a client has made of a question is polled next when it says
+   itself. How r's session attends its call, or NULL. */
+static struct mcp_attend *
+poll_later(struct request *r, const struct json_tok *task)
+{
+    struct mcp *m = r->m->m;
+    struct mcp_attend *at = attend_of(r->m->s, r->target);
+    int64_t wait = POLL_MS;
+
+    if (at == NULL)
+        return NULL;
+    json_int(json_get(task, "pollInterval"), &wait);
+    if (wait < MIN_POLL_MS)
+        wait = MIN_POLL_MS;
+    at->poll_ms = clock_mono_ms() + (wait < MAX_POLL_MS ? wait : MAX_POLL_MS);
+    if (at->poll_ms < m->hold_ms)
+        m->hold_ms = at->poll_ms;
+    return at;
+}
+
+/* How its task does: ended, or to be polled again. */
+static void
+take_status(struct request *r, const struct json_tok *task)
+{
+    struct mcp_attend *at = poll_later(r, task);
+
+    if (at == NULL || json_is(json_get(task, "status"), "working"))
+        return;
+    at->poll_ms = clock_mono_ms() + LOST_POLL_MS;
+    at->fetch |= UINT32_C(1) << r->question;
+    tell_later(r->m->s, at);
+}
+
+static const struct json_tok no_answer = {"null", 4, 1, 0, JSON_NULL, false};
+
+/* Another session that attends call id, and can be asked at once. */
+static const struct mcp_session *
+next_to_ask(const struct mcp_session *s, struct str id,
+            const struct mcp_question *q, unsigned i)
+{
+    const struct mcp_session *o;
+    const struct mcp_attend *at;
+
+    for (o = s->m->sessions; o != NULL; o = o->next) {
+        at = attend_of(o, id);
+        if (o != s && at != NULL && !(at->refused >> i & 1) &&
+            (mcp_cap_of(q->method) & o->caps) && channel(o, id) != NULL)
+            return o;
+    }
+    return NULL;
+}
+
+/* The client that holds q could not or would not ask. Where it had made a
+   task of it and that has come to nothing, it is not asked again; where it
+   knows of no such task, it is. */
+static int
+take_refusal(struct request *r, struct call *k,
+             const struct mcp_question *all, struct mcp_question *q)
+{
+    struct mcp_session *s = r->m->s;
+    struct mcp_attend *at = attend(s, k->id, k->status);
+    const struct mcp_session *next = s;
+    bool again = is_task_first(s, q) && r->answers != 'r';
+
+    if (r->answers == 'c' && r->place != (uint64_t)q->held.n)
+        return 0; /* it is of a request before this one */
+    if (!again) {
+        if (at != NULL)
+            at->refused |= UINT32_C(1) << r->question;
+        next = next_to_ask(s, k->id, q, r->question);
+    }
+    q->held.n = 0;
+    if (next == NULL)
+        q->answer = &no_answer;
+    else
+        give_hold(next, q);
+    q->held.bare = again;
+    return mcp_stage_answers(r, all, k);
+}
+
+/* The question that r is about, with its call and all others of that.
+   ERR_INVALID: it is gone, or another's. */
+static int
+find_question(struct request *r, struct call *k, struct mcp_question **all,
+              struct mcp_question **q)
+{
+    struct arena *a = r->call.arena;
+    unsigned i = 0;
+    int err = calls_get(r->m->m->calls, a, r->target, mcp_who(r), k);
+
+    if (err == 0)
+        err = mcp_read_questions(a, k->questions, all);
+    if (err != 0 && err != ERR_NOT_FOUND)
+        return err;
+    for (*q = err == 0 ? *all : NULL; *q != NULL && i < r->question; i++)
+        *q = (*q)->next;
+    if (*q != NULL)
+        return 0;
+    r->why = "No such question, or its time is over";
+    return ERR_INVALID;
+}
+
+/* Whatever became of its call, the question is to have its answer. */
+static int
+stage_answer(struct request *r, struct call *k,
+             const struct mcp_question *all)
+{
+    struct mcp *m = r->m->m;
+
+    if (!call_status_ended(k->status))
+        return mcp_stage_answers(r, all, k);
+    return mcp_run_late(m, k->id, mcp_raw_questions(m, r->call.arena, all));
+}
+
+int
+mcp_take_answer(struct request *r)
+{
+    const struct json_tok *result = json_get(r->params, "result"), *task;
+    struct mcp_question *all, *q = NULL;
+    struct call k;
+    bool ended, held;
+    int err = find_question(r, &k, &all, &q);
+
+    if (err != 0 || q->answer != NULL)
+        return err;
+    ended = call_status_ended(k.status);
+    held = is_holder(r->m->s, &q->held);
+    task = json_get(json_get(result, "task"), "taskId");
+    if (result == NULL || result->type != JSON_OBJECT)
+        return held && !ended ? take_refusal(r, &k, all, q) : 0;
+    if (r->answers == 'g') {
+        take_status(r, result);
+        return 0;
+    }
+    if (r->answers == 'c' && task != NULL && task->type == JSON_STRING) {
+        if (!held || ended)
+            return 0;
+        poll_later(r, json_get(result, "task"));
+        q->held.task = json_str(r->call.arena, task);
+        return q->held.task.p == NULL ? ERR_NOMEM
+                                      : mcp_stage_answers(r, all, &k);
+    }
+    q->answer = result;
+    if (held) /* that it is not withdrawn; but from one that was asked since */
+        q->held.n = 0;
+    err = stage_answer(r, &k, all);
+    if (err != ERR_TOO_LARGE || ended)
+        return err;
+    q->answer = &no_answer; /* none that could be kept */
+    return mcp_stage_answers(r, all, &k);
+}

@@ -1,0 +1,514 @@
+#ifndef MCP_INTERNAL_H
+#define MCP_INTERNAL_H
+
+/* internal - what the files of mcp share: mcp/mcp.c (envelope, eras, answers),
+   mcp/methods.c (what each method takes and gives), mcp/waiting.c (calls that
+   ask, wait and tell), mcp/session.c (sessions and their records) and
+   mcp/listen.c (subscriptions). Nobody else includes it. */
+
+#include "mcp/mcp.h"
+#include "mcp/sign.h"
+
+#define MCP_META "io.modelcontextprotocol/"
+#define MCP_RELATED "\"" MCP_META "related-task\":{\"taskId\":\""
+#define MCP_NEWEST_HANDSHAKE MCP_2025_11_25
+#define MCP_OLDEST_MODERN MCP_2026_07_28
+
+#define MCP_MAX_URI 1024         /* bytes of one that is subscribed to */
+#define MCP_MAX_SUBS 256         /* of one session, or of one listen */
+#define MCP_LIST_PLACE (MCP_MAX_SUBS + 1) /* see mcp/listen.c */
+#define MCP_MAX_SESSIONS 1024    /* in memory */
+#define MCP_CHAINS 256           /* that they stand in, by their ids */
+#define MCP_SESSION_AGE_MS ((int64_t)30 * 24 * 60 * 60 * 1000)
+#define MCP_ID_MAX 80            /* of a session, with its NUL */
+#define MCP_LIST_PAUSE_MS 1000   /* between two list_changed */
+#define MCP_LOG_DEFAULT 6        /* info */
+#define MCP_MAX_KEPT 256         /* messages of one session that wait */
+#define MCP_KEPT_LEN ((size_t)8 * 1024 * 1024) /* memory of all that do */
+
+enum rpc_code {
+    RPC_PARSE_ERROR = -32700,
+    RPC_INVALID_REQUEST = -32600,
+    RPC_METHOD_NOT_FOUND = -32601,
+    RPC_INVALID_PARAMS = -32602,
+    RPC_INTERNAL_ERROR = -32603,
+    RPC_SESSION_NOT_FOUND = -32001,  /* as the SDKs' servers say */
+    RPC_RESOURCE_NOT_FOUND = -32002, /* through 2025-11-25 */
+    RPC_TOO_MANY_REQUESTS = -32010,  /* from -32019 on they are our own */
+    RPC_HEADER_MISMATCH = -32020,
+    RPC_MISSING_CAPABILITY = -32021,
+    RPC_UNSUPPORTED_VERSION = -32022
+};
+
+/* One uri that somebody wants to hear of. */
+struct mcp_sub {
+    const char *uri, *key; /* of a deferred call: its id */
+    bool call;
+    uint64_t since; /* changes up to this n are known */
+    uint64_t n;     /* of the newest change that it was matched with */
+};
+
+struct mcp_attend; /* a deferred call that a session attends; mcp/delivery.c */
+
+struct mcp_session {
+    struct mcp_session *next, **at; /* in m->sessions */
+    struct mcp_session *same;       /* next in its chain of m->by_id */
+    struct mcp *m;
+    bool initialized; /* an initialize was answered */
+    bool local;       /* a pipe's: no id, no record, no header */
+    bool sse;         /* of the SSE transport */
+    bool fleeting;    /* of who may not write: it has no record, and an id
+                         that nobody knows when it has left memory */
+    bool ended;
+    enum mcp_rev rev;
+    unsigned caps;      /* enum mcp_cap */
+    int log_level;      /* RFC 5424 severity asked for, 0-7; default 6 */
+    char client[64];    /* clientInfo.name, cut */
+    char id[MCP_ID_MAX]; /* "" until it has one */
+    char *principal;    /* heap */
+    uint64_t n;         /* of the record that the next three come from */
+    uint64_t seen;      /* store_next_n when that record was looked for */
+    struct mcp_sub *subs; /* of uris that a record may change */
+    size_t n_subs;
+    struct arena own;   /* of a session's subs */
+    uint64_t told;      /* its streams know of changes up to this n, */
+    uint64_t told_i;    /* and of those at it that this event's i covers */
+    uint64_t listed;    /* lists that change at this of list_clock are news */
+    unsigned lists;     /* that a listen wants, a bit for each mcp_list */
+    struct str tag;     /* id of a listen, in what it is told; or none */
+    bool back;          /* made from its id alone, for who comes back */
+    bool due;           /* to be told, by mcp_tick */
+    int64_t born_ms;    /* as its id has it */
+    struct mcp_sink *sinks; /* the first gets what there is */
+    size_t n_kept;      /* messages of it that wait */
+    size_t n_held;      /* messages of it that mcp_release is yet to come for */
+    int64_t heard_ms;   /* when its client was last there */
+    struct mcp_attend *attends; /* the newest first */
+};
+
+/* Why a request is refused; code 0: it is not. */
+struct fault {
+    enum mcp_status status;
+    enum rpc_code code;
+    const char *text;
+    const char *key;  /* of value in the error's data, or NULL */
+    struct str value; /* what it is about, also in the message; or none */
+    unsigned caps;    /* that are missing, for RPC_MISSING_CAPABILITY */
+};
+
+/* Who holds a question. */
+struct mcp_hold {
+    int64_t n;       /* place of the request for it; 0: nobody holds it */
+    int64_t by;      /* process */
+    struct str to;   /* id of the session, or empty: a pipe's */
+    struct str task; /* of the client, or .p NULL */
+    bool bare;       /* it was asked once more, not to make a task of it */
+};
+
+/* A question of a call to its client. */
+struct mcp_question {
+    struct mcp_question *next;
+    struct str key, method, params;
+    const struct json_tok *answer; /* NULL: none yet */
+    struct mcp_hold held;
+};
+
+struct mcp_listen; /* a filter; mcp/listen.c */
+
+struct request {
+    struct mcp_message *m;
+    struct str id; /* its text as it came */
+    struct str name;
+    const struct json_tok *params; /* an object or NULL */
+    const struct json_tok *meta;   /* params._meta, whatever it is, or NULL */
+    enum mcp_rev rev;
+    bool silent; /* a notification or a response: nothing to answer; or it
+                    was cancelled before it was run */
+    struct str cancels; /* raw id: of one that was not kept; or none */
+    bool changes; /* something of its session */
+    struct fault fault;
+    const struct method *method;
+    struct str target; /* tool, prompt, uri or cursor that it names; or none */
+    const struct mcp_tool *tool;
+    const struct mcp_prompt *prompt;
+    struct mcp_listen *listen;
+    struct mcp_completion complete;
+    struct mcp_call call;
+    int log_level;      /* of a modern one, wanted up to this, or of
+                           logging/setLevel; -1: none */
+    struct str token;   /* raw progressToken, .p NULL: none */
+    uint64_t told, telling; /* above the progress that its client was told,
+                               and that it is told in this run */
+    const struct json_tok *inputs; /* inputResponses of a modern one */
+    struct buf *notes;  /* while it runs */
+    struct mcp_question *questions; /* of its record, then of this run */
+    unsigned missing;   /* capabilities that this run lacked */
+    bool asked;         /* in this run: a question without an answer */
+    struct str state;   /* mcp_state's in this run; .p NULL: none */
+    int64_t wait_ms;    /* mcp_wait's in this run; -1: none */
+    unsigned poll_ms;   /* mcp_poll's */
+    bool goes_on;       /* mcp_go_on was called in this run */
+    struct str watch;   /* mcp_watch's in this run; empty: none */
+    uint64_t seen;      /* records up to this n are no news to it */
+    /* of deferred calls */
+    bool task;          /* params.task of 2025-11-25 */
+    bool extends;       /* the client declared the tasks extension */
+    bool defers;        /* an ERR_MORE of this run makes a deferred call */
+    int64_t ttl_ms;     /* that it wants; 0: none */
+    const struct call *again; /* the deferred call that this runs again */
+    struct str runs_as; /* id of the one that a plain call has become, in
+                           its first run; or none */
+    const char *why;    /* instead of an error's own text; or NULL */
+    struct str error;   /* raw: the error to answer with; or none */
+    char answers;       /* a response: what kind; see mcp_take_answer */
+    unsigned question;  /* of which question of the call target, */
+    uint64_t place;     /* and of which request for it */
+};
+
+struct mcp_message {
+    struct mcp *m;
+    struct mcp_session *s;
+    const struct mcp_facts *f; /* while it is judged */
+    struct arena *a;
+    struct mcp_session scratch; /* for what belongs to no session */
+    bool batch, ends, made;     /* ends: of mcp_accept_end */
+    bool holds;                 /* s, until mcp_release */
+    bool http;
+    struct str text;
+    struct request *v;
+    size_t n;
+    /* of kept ones, which have an at */
+    struct arena own;     /* what it is */
+    struct buf state;     /* what its next run finds in call.state */
+    size_t len;           /* bytes of all this, as counted in kept_len */
+    struct mcp_message *next, **at; /* in mcp's list of kept ones */
+    void *owner;
+    struct mcp_sink *sink;
+    int64_t due_ms;  /* INT64_MAX: none */
+    uint64_t watch;  /* hash of what it watches; 0: nothing */
+    bool ready;      /* to be run again */
+    bool given;      /* by mcp_next, and did not wait again since */
+    bool cancelled;
+};
+
+struct mcp {
+    const struct mcp_catalogue *cat;
+    struct store *store; /* or NULL */
+    struct sign *sign;   /* or NULL: no ids, no states */
+    struct mcp_session *sessions;
+    struct mcp_session *by_id[MCP_CHAINS];
+    size_t n_sessions;
+    struct mcp_message *kept; /* those that waited last first */
+    struct mcp_message *going; /* that was given out to go on; or NULL */
+    uint64_t last_looker;      /* hash of the principal of the last of those */
+    size_t kept_len;          /* bytes of all that they keep */
+    struct arena runs;        /* what the runs of this turn take */
+    uint64_t last_ask;        /* in the id of the last poll of a client */
+    uint64_t list_clock;      /* counts changes of lists */
+    uint64_t list_n[3];       /* by enum mcp_list: clock of the last change */
+    uint64_t list_at;         /* n of the last list_changed; 0: any, to head */
+    uint64_t ran, ran_clock;  /* head and list_clock when a listen last ran */
+    uint64_t changed_n;       /* n of the last change of the catalogue's; 0:
+                                 not known, none above head */
+    size_t n_sinks, n_subs;   /* of all sessions; of the listens as well */
+    bool tell_due;            /* a session is due to be told, by mcp_tick */
+    int64_t list_sent_ms;
+    bool list_due[3];
+    bool followed;       /* the store was looked at in this turn */
+    bool stopping;
+    struct mcp_counts counts;
+    struct calls *calls; /* or NULL: none is deferred */
+    int64_t settle_ms;   /* not before that, after an error */
+    bool attends_due;    /* something of deferred calls is to be told */
+    int64_t hold_ms;     /* when those who hold questions are looked after */
+};
+
+/* A step of judging: 0 goes on, MCP_REFUSED when the request's fault or
+   silence says it all, or ERR_NOMEM. */
+typedef int step(struct request *r);
+enum { MCP_REFUSED = 1 };
+
+enum feature {
+    CORE, TOOLS, PROMPTS, RESOURCES, COMPLETIONS, LOGGING, TASKS, N_FEATURES
+};
+enum cache { UNCACHED, CACHE_PUBLIC, CACHE_PRIVATE };
+
+struct method {
+    const char *name;
+    uint8_t from, to; /* enum mcp_rev */
+    uint8_t feature;
+    uint8_t cache;
+    const char *target; /* the parameter that Mcp-Name repeats, or NULL */
+    step *judge;        /* of its parameters, or NULL */
+    /* Appends the members of the result: 0 or an error; ERR_MORE: waits. */
+    int (*run)(struct request *r, struct buf *out);
+};
+
+static inline bool
+is_modern(const struct request *r)
+{
+    return r->rev >= MCP_OLDEST_MODERN;
+}
+
+/* Clients write null for what they leave out. */
+static inline bool
+is_absent(const struct json_tok *t)
+{
+    return t == NULL || t->type == JSON_NULL;
+}
+
+/* ---- mcp/mcp.c ---- */
+
+/* Sets the fault of r; returns MCP_REFUSED. */
+int mcp_refuse(struct request *r, enum mcp_status status, enum rpc_code code,
+               const char *text, const char *key, struct str value);
+/* The text of t in *out, whose .p is NULL where t is no string; ERR_NOMEM. */
+int mcp_text(struct arena *a, const struct json_tok *t, struct str *out);
+/* The first max bytes of s or less, on a whole code point. */
+struct str mcp_cut(struct str s, size_t max);
+/* Parses and judges m->text by f; all else of m is zero but m->m, m->a and
+   what m->scratch has. ERR_NOMEM. */
+int mcp_judge(struct mcp_message *m, const struct mcp_facts *f);
+/* The error object that a run's error is on the wire. */
+void mcp_put_fault(const struct request *r, int err, struct buf *out);
+/* Whether there is a store to write to. */
+bool mcp_is_writable(const struct mcp *m);
+/* Whether t is what can be an id, or a progress token. */
+bool mcp_is_id(const struct json_tok *t);
+/* A step of judging tools/call: the headers that repeat its arguments. */
+int mcp_check_params_headers(struct request *r);
+
+/* ---- mcp/scan.c ---- */
+
+/* Sets *id to the raw id that was found, if any; memory in a. ERR_NOMEM. */
+int mcp_scan_id(const struct mcp_scan *s, struct arena *a, struct str *id);
+
+/* ---- mcp/methods.c ---- */
+
+/* Sets method and target of r; no method where its revision or the catalogue
+   has none of that name. ERR_NOMEM. */
+int mcp_find_method(struct request *r);
+/* The last step of judging: its parameters. */
+int mcp_check_params(struct request *r);
+/* Appends the whole answer of a request that has a method; 0, or an error
+   with out in any state; and out->err. ERR_MORE: it waits. */
+int mcp_put_result(struct request *r, struct buf *out);
+/* The severity that t names, or -1; and its name. */
+int mcp_level_of(const struct json_tok *t);
+const char *mcp_level_name(int level);
+/* The array of the revisions that a request can name for itself. */
+void mcp_put_versions(struct json_w *w);
+
+/* ---- mcp/waiting.c ---- */
+
+/* Reads inputResponses and requestState of a modern request: a forged, old
+   or foreign state is refused. */
+int mcp_check_inputs(struct request *r);
+/* Whether r's message waits already, or may: what clients do not take back
+   has to end somewhere. */
+bool mcp_may_keep(const struct request *r);
+/* Before a run: forgets what the last one left. */
+void mcp_begin_run(struct request *r);
+/* What a run comes to that ended with err, its members in out from at on. 0:
+   a result; MCP_ASKS: they are of an input_required one; ERR_MORE: it waits,
+   and the requests to the client are in r->notes; another error. */
+int mcp_end_run(struct request *r, int err, size_t at, struct buf *out);
+enum { MCP_ASKS = 1 };
+/* The capability that a method of ours needs, a bit; 0: it is none. */
+unsigned mcp_cap_of(struct str method);
+/* Appends method and params of a question, as members. */
+void mcp_put_request(struct buf *b, const struct mcp_question *q);
+/* Appends the inputRequests that a list of questions comes to: those without
+   an answer, by their keys. */
+void mcp_put_inputs(struct buf *b, const struct mcp_question *q);
+/* A number in 8 bytes, its highest first. */
+void mcp_put_be64(uint8_t to[8], uint64_t v);
+uint64_t mcp_get_be64(const uint8_t p[8]);
+/* Capabilities as an object of objects. */
+void mcp_put_caps(struct json_w *w, unsigned caps);
+/* A record was committed: those that watch it are to be run again. */
+void mcp_wake(struct mcp *m, const struct mcp_change *c);
+/* What r, a notifications/cancelled, says: ends what is kept, or sets
+   r->cancels. */
+void mcp_take_cancel(struct request *r, const struct json_tok *params);
+
+/* ---- mcp/session.c ---- */
+
+/* The capabilities object of a client as bits. */
+unsigned mcp_caps_of(const struct json_tok *caps);
+/* A session for whom f names, without an id; NULL: no memory. */
+struct mcp_session *mcp_session_new(struct mcp *m, const struct mcp_facts *f);
+/* Gives it an id, once revision and capabilities are known. ERR_IO. */
+int mcp_session_seal(struct mcp_session *s);
+/* The session that f names. ERR_NOT_FOUND: none of its principal and right to
+   write, or ended. */
+int mcp_session_find(struct mcp *m, const struct mcp_facts *f,
+                     struct mcp_session **out);
+/* Frees one that nobody uses. */
+void mcp_session_free(struct mcp_session *s);
+/* Stages the record of s with a change, or, where s has none, changes it:
+   log level (-1: as it is), ended, uri added or taken away. What memory
+   holds follows the record once it is committed. 0, ERR_TOO_LARGE: too many
+   subscriptions, or what store_stage says. */
+int mcp_session_set(struct mcp_session *s, int level, bool end,
+                    struct str add, struct str drop);
+/* Whether such a change would be one. */
+bool mcp_session_changes(const struct mcp_session *s, int level,
+                         struct str add, struct str drop);
+/* Whether changes of s are records. */
+bool mcp_session_stored(const struct mcp_session *s);
+/* Brings memory up to the record of s, unless it is; outside of a turn. 0,
+   ERR_NOMEM, or what store_read says. */
+int mcp_session_refresh(struct mcp_session *s);
+/* A record "session/<id>" was committed. */
+void mcp_session_changed(struct mcp *m, const struct mcp_change *c);
+
+/* ---- mcp/listen.c ---- */
+
+/* Judges and runs subscriptions/listen. run: ERR_MORE with the
+   acknowledgement in r->notes; 0 when the server ends it. */
+int mcp_listen_judge(struct request *r);
+int mcp_listen_run(struct request *r, struct buf *out);
+/* It was kept: it hears of changes from its run on. */
+void mcp_listen_begin(struct mcp_message *m);
+/* It is dropped: frees what it has beside the message's arenas. */
+void mcp_listen_end(struct mcp_message *m);
+/* What an answer's _meta has of a listen: its id as the subscriptionId, and a
+   comma. Nothing where r is none. */
+void mcp_listen_put_meta(const struct request *r, struct buf *out);
+/* Behind the answer of a listen that the server ended: on stdio a line feed
+   and notifications/cancelled. Nothing where r is none, or not ended. */
+void mcp_listen_put_end(const struct request *r, struct buf *out);
+/* Sets the subscriptions of s, which has none, from a list of uris or, as a
+   record has it, of pairs [uri, since]. What no record changes and what stands
+   twice is left out. 0; ERR_INVALID: it is no such list; ERR_NOMEM. */
+int mcp_subs_read(struct mcp_session *s, struct arena *a,
+                  const struct json_tok *list, bool pairs);
+/* Fills in sub, in memory of a; its key is NULL where no record changes it.
+   ERR_NOMEM. */
+int mcp_sub_init(struct mcp *m, struct arena *a, struct mcp_sub *sub,
+                 struct str uri, uint64_t since);
+/* The subscription of s to uri, or NULL. */
+const struct mcp_sub *mcp_sub_find(const struct mcp_session *s,
+                                   struct str uri);
+/* Newest n that is committed. */
+uint64_t mcp_head(const struct mcp *m);
+/* The id of an event of s, which has one itself; its length. */
+#define MCP_EVENT_MAX (MCP_ID_MAX + 2 * 21)
+size_t mcp_event_id(const struct mcp_session *s, uint64_t n, uint64_t i,
+                    char out[MCP_EVENT_MAX]);
+/* Has mcp_tick tell s. */
+void mcp_tell_later(struct mcp_session *s);
+/* Marks the calls that somebody listens to and whose time has come; whether
+   there are any to be looked at. */
+bool mcp_listen_look(struct mcp *m);
+/* Tells the first stream of s what has changed since s->told, and lists. */
+void mcp_session_tell(struct mcp_session *s);
+
+/* ---- mcp/deferred.c ---- */
+
+/* Capabilities beside enum mcp_cap, of clients of 2025-11-25 that run
+   questions as tasks, and cancel them; and the tasks extension. */
+enum {
+    MCP_CLIENT_TASKS = 8, MCP_CLIENT_CANCEL = 16, MCP_EXTENSION = 32,
+    MCP_UI = 64 /* it shows MCP Apps */
+};
+enum { MCP_TASK = 2 }; /* as MCP_ASKS: the members are of a task, just made */
+
+/* Whether a call of r's tool by its principal can be a record, and whether it
+   can be deferred at all. */
+bool mcp_can_record(const struct request *r);
+bool mcp_can_defer(const struct request *r);
+/* Whether k stands for a plain call: its client knows of no task. */
+bool mcp_is_plain(const struct call *k);
+/* Makes a call of a run that ended with err, its members in out from at on.
+   MCP_TASK, with those of the task in their place; ERR_MORE, where a plain
+   call waits for it; or an error. */
+int mcp_defer_create(struct request *r, int err, size_t at, struct buf *out);
+/* Runs a call that has ended once more, for an answer among its questions, a
+   list as a record has it: what it stages counts, its outcome does not. 0 or
+   an error; ERR_INVALID: the tool does not take it. */
+int mcp_run_late(struct mcp *m, struct str id, struct str questions);
+/* Runs the call id again if it is marked, under the lock. 0 or an error. */
+int mcp_settle_call(struct mcp *m, struct str id);
+
+/* ---- mcp/tasks.c ---- */
+
+/* Whether r's client has declared the extension on it. */
+bool mcp_extends(const struct request *r);
+/* Refuses r for the want of the extension; MCP_REFUSED. */
+int mcp_refuse_extension(struct request *r);
+/* Judges: of what names a task, of tasks/update, and of what tools/call says
+   of tasks. */
+int mcp_task_judge(struct request *r);
+int mcp_task_judge_update(struct request *r);
+int mcp_task_judge_call(struct request *r);
+/* The principal of r, whose .p is not NULL. */
+struct str mcp_who(const struct request *r);
+/* Whether running one of these methods may stage records. */
+bool mcp_task_writes(const struct request *r);
+/* The id of the deferred call that r is about, or waits for. */
+struct str mcp_call_of(const struct request *r);
+/* Has r wait for k, and its session asked what it can be. ERR_MORE. */
+int mcp_await(struct request *r, struct call *k);
+int mcp_task_get(struct request *r, struct buf *out);
+int mcp_task_result(struct request *r, struct buf *out);
+int mcp_task_list(struct request *r, struct buf *out);
+int mcp_task_cancel(struct request *r, struct buf *out);
+int mcp_task_update(struct request *r, struct buf *out);
+/* The members of k as the revision has a task: from 2026-07-28 on with its
+   result, error or questions. Memory in a. */
+void mcp_put_task(struct json_w *w, const struct mcp *m, struct arena *a,
+                  const struct call *k, enum mcp_rev rev);
+/* The members of the result that says that k was made. */
+void mcp_put_created(const struct request *r, const struct call *k,
+                     struct buf *out);
+
+/* ---- mcp/question.c ---- */
+
+/* The questions of a record, none where raw.p is NULL; ERR_NOMEM, or
+   ERR_INVALID: they are none of ours. */
+int mcp_read_questions(struct arena *a, struct str raw,
+                       struct mcp_question **out);
+/* A list of questions as a record has it, in a: without the holds that are
+   void. .p NULL: there are none, or there is no memory. */
+struct str mcp_raw_questions(struct mcp *m, struct arena *a,
+                             const struct mcp_question *q);
+/* Stages k with its questions, of which some have new answers, and marks
+   it. */
+int mcp_stage_answers(struct request *r, const struct mcp_question *q,
+                      struct call *k);
+/* Whether its client can be reached still, in whatever process; one that has
+   come here is held by this one then. */
+bool mcp_hold_lives(struct mcp *m, struct mcp_hold *h);
+bool mcp_is_reachable(const struct mcp_session *s);
+
+/* ---- mcp/delivery.c ---- */
+
+/* The session of r attends k from here on: it is told how that does. */
+void mcp_attend(struct request *r, const struct call *k, bool maker);
+/* The record of a call was committed. */
+void mcp_attend_changed(struct mcp *m, struct str id);
+/* What a run of a call had to tell to the session that made it: sent behind
+   the commit. And it failed: the run will be another. */
+void mcp_attend_notes(struct mcp *m, struct str id, struct str notes);
+void mcp_attend_undo(struct mcp *m);
+/* s is going. */
+void mcp_attend_end(struct mcp_session *s);
+/* Has r's session hold what questions of k it can be asked; under the lock
+   only. And whether it could. */
+void mcp_hold(struct request *r, struct call *k);
+bool mcp_hold_wanted(const struct request *r);
+/* The client of r has cancelled it: takes back what it was asked for it. */
+void mcp_withdraw(const struct request *r, struct buf *to);
+/* Behind the answers of a turn: sends what is to be sent; when it is next. */
+void mcp_hold_tick(struct mcp *m, int64_t now_ms);
+int64_t mcp_hold_due_ms(const struct mcp *m);
+/* s has a stream again; back: its client said where it was. */
+void mcp_hold_rewind(struct mcp_session *s, bool back);
+/* Whether t, a response, is to a request of ours; then r says to which. And
+   takes it, under the lock: 0 or an error. */
+bool mcp_take_answer_judge(struct request *r, const struct json_tok *t);
+int mcp_take_answer(struct request *r);
+
+#endif

@@ -1,0 +1,1036 @@
+/* mcp - JSON-RPC 2.0 and the Model Context Protocol, all revisions of it:
+   envelopes, eras and answers. What the methods do stands in mcp/methods.c.
+
+   A message is judged once, when it arrives: envelope, era, revision,
+   headers, method, parameters. What is wrong with it becomes its answer then.
+   What is right is run as often as the caller has to, since running only
+   reads what judging left and appends an answer. The era of a request is a
+   matter of its own body: with io.modelcontextprotocol/protocolVersion in its
+   _meta it is a modern one, without state; else it belongs to the session of
+   its channel, or that its header names, or to none, and is served all the
+   same.
+
+   It does no input or output, and of HTTP it knows only the headers that
+   repeat what the body says.
+
+   Invariants:
+   1. What initialize agrees on, judging writes to the session, and what is
+      set later, running: a request keeps the revision that was in force when
+      it came.
+   2. A request is silent, or has a fault, or has passed every step of its
+      era in that order; only the last kind has something to run.
+   3. An answer is whole or absent: what fails half way is cut back.
+   4. What the client sent comes back as its id, byte for byte, also of what
+      cannot be parsed; where that cannot be read it is left out, or null
+      where the schema wants one.
+   5. No recursion; lists from outside are bounded by MAX_MEMBERS, MAX_BATCH
+      and the limits of json. */
+
+#include "mcp/internal.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_MEMBERS 16 /* of an envelope; they are compared pair by pair */
+#define MAX_BATCH 64   /* messages */
+#define MAX_BATCH_LEN ((size_t)8 << 20) /* of a batch's answers and runs */
+#define MAX_SHOWN 128  /* bytes of a client's text in an error's message */
+#define VERSION_KEY MCP_META "protocolVersion"
+
+int
+mcp_new(struct mcp **out, const struct mcp_catalogue *c, struct store *store,
+        struct sign *sign)
+{
+    struct mcp *m = calloc(1, sizeof(*m));
+
+    *out = m;
+    if (m == NULL)
+        return ERR_NOMEM;
+    m->cat = c;
+    m->store = store;
+    m->sign = sign;
+    m->hold_ms = INT64_MAX;
+    /* Above the ids that a process before has polled with: sessions outlive
+       it, and their clients may answer those yet. */
+    m->last_ask = (uint64_t)clock_wall_ms();
+    return 0;
+}
+
+void
+mcp_defers(struct mcp *m, struct calls *c)
+{
+    m->calls = c;
+}
+
+bool
+mcp_is_writable(const struct mcp *m)
+{
+    struct store_state st;
+
+    if (m->store == NULL)
+        return false;
+    store_state(m->store, &st);
+    return st.err != ERR_READONLY;
+}
+
+void
+mcp_free(struct mcp *m)
+{
+    if (m == NULL)
+        return;
+    ASSERT(m->kept == NULL);
+    while (m->sessions != NULL)
+        mcp_session_free(m->sessions);
+    arena_fini(&m->runs);
+    free(m);
+}
+
+void
+mcp_count(const struct mcp *m, struct mcp_counts *out)
+{
+    *out = m->counts;
+    out->sessions = m->n_sessions;
+    out->subscriptions = m->n_subs;
+    if (m->calls != NULL)
+        calls_count(m->calls, &out->calls);
+}
+
+uint64_t
+mcp_requests(const struct mcp *m)
+{
+    return m->counts.requests;
+}
+
+struct str
+mcp_cut(struct str s, size_t max)
+{
+    if (s.len <= max)
+        return s;
+    while (max > 0 && ((unsigned char)s.p[max] & 0xc0) == 0x80)
+        max--;
+    return (struct str){s.p, max};
+}
+
+int
+mcp_text(struct arena *a, const struct json_tok *t, struct str *out)
+{
+    *out = json_str(a, t);
+    if (out->p == NULL && t != NULL && t->type == JSON_STRING)
+        return ERR_NOMEM;
+    return 0;
+}
+
+int
+mcp_refuse(struct request *r, enum mcp_status status, enum rpc_code code,
+           const char *text, const char *key, struct str value)
+{
+    r->fault = (struct fault){status, code, text, key, value, 0};
+    return MCP_REFUSED;
+}
+
+static int
+refuse(struct request *r, enum mcp_status status, enum rpc_code code,
+       const char *text)
+{
+    return mcp_refuse(r, status, code, text, NULL, STR_NONE);
+}
+
+/* The envelope is not one that a session could answer to: 400 in both. */
+static int
+refuse_envelope(struct request *r, const char *text)
+{
+    return refuse(r, MCP_BAD_REQUEST, RPC_INVALID_REQUEST, text);
+}
+
+static int
+refuse_version(struct request *r, struct str version)
+{
+    return mcp_refuse(r, MCP_BAD_REQUEST, RPC_UNSUPPORTED_VERSION,
+                      "Unsupported protocol version", "requested", version);
+}
+
+static int
+check_method(struct request *r)
+{
+    if (r->method != NULL)
+        return 0;
+    return mcp_refuse(r, is_modern(r) ? MCP_NOT_FOUND : MCP_OK,
+                      RPC_METHOD_NOT_FOUND, "Method not found", NULL,
+                      r->name);
+}
+
+/* ---- the modern era ---- */
+
+static int
+mismatch(struct request *r, const char *text)
+{
+    return refuse(r, MCP_BAD_REQUEST, RPC_HEADER_MISMATCH, text);
+}
+
+/* Before the version is judged: which of two differing ones would it be? */
+static int
+check_version_header(struct request *r)
+{
+    const struct mcp_facts *f = r->m->f;
+    struct str version;
+
+    if (mcp_text(r->m->a, json_get(r->meta, VERSION_KEY), &version) != 0)
+        return ERR_NOMEM;
+    if (version.p == NULL || !f->http)
+        return 0;
+    if (f->version.p == NULL)
+        return mismatch(r, "Header mismatch: MCP-Protocol-Version is missing");
+    if (!str_eq(f->version, version))
+        return mismatch(r, "Header mismatch: MCP-Protocol-Version and _meta "
+                           "name different versions");
+    return 0;
+}
+
+static int
+check_meta(struct request *r)
+{
+    static const char level_text[] = MCP_META "logLevel must be a log level";
+    static const struct {
+        const char *key;
+        enum json_type type;
+        bool required;
+        const char *text;
+    } keys[] = {
+        {VERSION_KEY, JSON_STRING, true,
+         "_meta needs " VERSION_KEY ", a string"},
+        {MCP_META "clientCapabilities", JSON_OBJECT, true,
+         "_meta needs " MCP_META "clientCapabilities, an object"},
+        {MCP_META "clientInfo", JSON_OBJECT, false,
+         MCP_META "clientInfo must be an object"},
+        {MCP_META "logLevel", JSON_STRING, false,
+         level_text},
+    };
+    const struct json_tok *t = NULL;
+    size_t i;
+
+    for (i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+        t = json_get(r->meta, keys[i].key);
+        if (is_absent(t) ? keys[i].required : t->type != keys[i].type)
+            return refuse(r, MCP_BAD_REQUEST, RPC_INVALID_PARAMS,
+                          keys[i].text);
+    }
+    /* t is the last one, logLevel. */
+    if (!is_absent(t) && mcp_level_of(t) < 0)
+        return refuse(r, MCP_BAD_REQUEST, RPC_INVALID_PARAMS, level_text);
+    return 0;
+}
+
+static int
+check_version(struct request *r)
+{
+    struct str version;
+
+    if (mcp_text(r->m->a, json_get(r->meta, VERSION_KEY), &version) != 0)
+        return ERR_NOMEM;
+    return mcp_rev_of(version) >= MCP_OLDEST_MODERN
+               ? 0
+               : refuse_version(r, version);
+}
+
+/* The text that a header stands for, plain or in base64: 1; 0 where it has
+   bytes that none may have; or ERR_NOMEM. */
+static int
+decode_header(struct arena *a, struct str *header)
+{
+    static const struct str open = STR("=?base64?"), end = STR("?=");
+    size_t i, around = open.len + end.len;
+    int err = 0;
+
+    if (header->p == NULL)
+        return 0;
+    for (i = 0; i < header->len; i++)
+        if (header->p[i] > '~' ||
+            (header->p[i] < ' ' && header->p[i] != '\t'))
+            return 0;
+    if (header->len >= around && str_starts(*header, open.p) &&
+        memcmp(header->p + header->len - end.len, end.p, end.len) == 0)
+        err = base64_decode(a, (struct str){header->p + open.len,
+                                            header->len - around}, header);
+    return err == ERR_NOMEM ? err : err == 0;
+}
+
+/* Proxies route by these headers: they must not say other than the body. */
+static int
+check_routing(struct request *r)
+{
+    const struct mcp_facts *f = r->m->f;
+    struct str method, name;
+    int says;
+
+    if (!f->http)
+        return 0;
+    method = f->header(f->header_ctx, "mcp-method");
+    if (method.p == NULL || !str_eq(method, r->name))
+        return mismatch(r, "Header mismatch: Mcp-Method is not the method");
+    if (r->method == NULL || r->method->target == NULL)
+        return 0;
+    name = f->header(f->header_ctx, "mcp-name");
+    if (name.p == NULL && r->method->feature == TASKS)
+        return 0; /* there are clients that know of no such rule */
+    says = decode_header(r->m->a, &name);
+    if (says < 0)
+        return says;
+    if (says && r->target.p != NULL && str_eq(name, r->target))
+        return 0;
+    return mismatch(r, "Header mismatch: Mcp-Name is not the name or uri");
+}
+
+/* Whether a decoded header says the argument v: 0, 1, or ERR_NOMEM. */
+static int
+says_argument(struct arena *a, struct str header, const struct json_tok *v)
+{
+    const struct json_tok *number;
+    struct str text = json_raw(v);
+    int64_t x, y;
+    int err;
+
+    if (v->type == JSON_STRING && mcp_text(a, v, &text) != 0)
+        return ERR_NOMEM;
+    if (!json_int(v, &x))
+        return str_eq(header, text);
+    err = json_parse(a, header, &number, NULL);
+    if (err != 0)
+        return err == ERR_NOMEM ? err : 0;
+    return json_int(number, &y) && x == y;
+}
+
+/* One without its argument is as wrong as an argument without its header:
+   whoever routes by it takes the request for another than is run. */
+int
+mcp_check_params_headers(struct request *r)
+{
+    const struct mcp_facts *f = r->m->f;
+    const struct mcp_param *p;
+    char name[128];
+    size_t i;
+
+    if (!f->http || !is_modern(r) || r->tool->params == NULL)
+        return 0;
+    for (p = r->tool->params; p->arg != NULL; p++) {
+        const struct json_tok *v = json_get(r->call.args, p->arg);
+        struct str header;
+        int says;
+
+        text_put(name, sizeof(name), "mcp-param-%s", p->header);
+        for (i = 0; name[i] != '\0'; i++)
+            name[i] |= name[i] >= 'A' && name[i] <= 'Z' ? 'a' - 'A' : 0;
+        header = f->header(f->header_ctx, name);
+        if (is_absent(v) && header.p == NULL)
+            continue;
+        says = is_absent(v) ? 0 : decode_header(r->m->a, &header);
+        if (says > 0)
+            says = says_argument(r->m->a, header, v);
+        if (says < 0)
+            return says;
+        if (!says)
+            return mcp_refuse(r, MCP_BAD_REQUEST, RPC_HEADER_MISMATCH,
+                              "Header mismatch: Mcp-Param of", NULL,
+                              str_of(p->arg));
+    }
+    return 0;
+}
+
+static step *const modern_steps[] = {
+    check_version_header, check_meta,       check_version, check_routing,
+    check_method,         mcp_check_params, NULL,
+};
+
+/* ---- the handshake era ---- */
+
+/* A version header counts from initialize on. Routing headers are ignored:
+   there are clients that send them on everything. */
+static int
+check_known_header(struct request *r)
+{
+    const struct mcp_facts *f = r->m->f;
+    struct str version;
+
+    if (!f->http || f->version.p == NULL || mcp_rev_of(f->version) >= 0 ||
+        str_is(r->name, "initialize"))
+        return 0;
+    version = arena_str(r->m->a, f->version);
+    if (version.p == NULL)
+        return ERR_NOMEM;
+    return refuse_version(r, version);
+}
+
+static step *const handshake_steps[] = {
+    check_known_header, check_method, mcp_check_params, NULL,
+};
+
+/* What was agreed; else what the transport names, since a client of the SSE
+   transport comes back after a lost stream without initialize; else what the
+   specification lets a server assume of HTTP, where later ones send it. */
+static enum mcp_rev
+agreed_rev(const struct mcp_session *s, const struct mcp_facts *f)
+{
+    int rev = f->version.p != NULL ? mcp_rev_of(f->version) : -1;
+
+    if (s->initialized)
+        return s->rev;
+    if (rev >= 0 && rev <= MCP_NEWEST_HANDSHAKE)
+        return (enum mcp_rev)rev;
+    return f->http ? MCP_2025_03_26 : MCP_NEWEST_HANDSHAKE;
+}
+
+/* A header that names a modern revision needs the envelope of one, except
+   for initialize, which can only mean the handshake. */
+static bool
+claims_modern(const struct mcp_facts *f, const struct json_tok *t)
+{
+    const struct json_tok *meta = json_get(json_get(t, "params"), "_meta");
+
+    if (json_get(meta, VERSION_KEY) != NULL)
+        return true;
+    return f->http && f->version.p != NULL &&
+           mcp_rev_of(f->version) >= MCP_OLDEST_MODERN &&
+           !json_is(json_get(t, "method"), "initialize");
+}
+
+/* ---- the envelope ---- */
+
+/* Whether a name stands twice among the members of t: 0, 1 or ERR_NOMEM. */
+static int
+has_twins(struct arena *a, const struct json_tok *t)
+{
+    struct str names[MAX_MEMBERS];
+    const struct json_tok *member = t + 1;
+    uint32_t i, k;
+
+    for (i = 0; i < t->n; i++) {
+        names[i] = json_str(a, member);
+        if (names[i].p == NULL)
+            return ERR_NOMEM;
+        for (k = 0; k < i; k++)
+            if (str_eq(names[k], names[i]))
+                return 1;
+        member += 1 + member[1].span;
+    }
+    return 0;
+}
+
+/* A string, or what a schema calls an integer: 7, also 1e2, and no matter
+   how many digits. */
+bool
+mcp_is_id(const struct json_tok *t)
+{
+    int64_t v;
+    uint32_t i;
+
+    if (t == NULL || t->type != JSON_NUMBER)
+        return t != NULL && t->type == JSON_STRING;
+    for (i = t->p[0] == '-' ? 1 : 0; i < t->len; i++)
+        if (t->p[i] < '0' || t->p[i] > '9')
+            return json_int(t, &v);
+    return true;
+}
+
+static bool
+takes_batches(const struct mcp_session *s)
+{
+    return s->initialized && s->rev == MCP_2025_03_26;
+}
+
+/* Of an object that is ambiguous, its id may not be. */
+static int
+refuse_members(struct request *r, const struct json_tok *t, const char *text)
+{
+    const struct json_tok *last = json_get(t, "id");
+    struct mcp_scan scan = {.len = 0};
+    struct str id = STR_NONE;
+
+    mcp_scan(&scan, json_raw(t));
+    if (mcp_scan_id(&scan, r->m->a, &id) != 0)
+        return ERR_NOMEM;
+    if (id.p != NULL && last != NULL && str_eq(id, json_raw(last)))
+        r->id = id;
+    return refuse_envelope(r, text);
+}
+
+/* That it is an object whose members can be trusted to be unambiguous. */
+static int
+check_object(struct request *r, const struct json_tok *t)
+{
+    int twins;
+
+    if (t->type != JSON_OBJECT)
+        return refuse_envelope(r, t->type != JSON_ARRAY || r->m->batch
+                                      ? "A message is an object"
+                                  : !takes_batches(r->m->s)
+                                      ? "Batches are not taken here"
+                                      : "A batch has 1 to 64 messages");
+    if (t->n > MAX_MEMBERS)
+        return refuse_members(r, t, "Too many members");
+    twins = has_twins(r->m->a, t);
+    return twins > 0 ? refuse_members(r, t, "A member stands twice") : twins;
+}
+
+/* A response to a request of ours takes effect when it is run. */
+static int
+fill_answer(struct request *r)
+{
+    r->call.arena = r->m->a;
+    r->call.principal = r->m->f->principal;
+    return MCP_REFUSED;
+}
+
+/* A message that asks for nothing; some tell something. */
+static int
+take_silent(struct request *r, const struct json_tok *t)
+{
+    int err = check_known_header(r);
+
+    if (err != 0)
+        return err;
+    r->silent = true;
+    if (r->name.p == NULL && mcp_take_answer_judge(r, t))
+        return fill_answer(r);
+    if (str_is(r->name, "notifications/cancelled"))
+        mcp_take_cancel(r, json_get(t, "params"));
+    return MCP_REFUSED;
+}
+
+/* Leaves id, name, params, meta and token of a request. */
+static int
+check_envelope(struct request *r, const struct json_tok *t)
+{
+    const struct json_tok *id = json_get(t, "id"),
+                          *method = json_get(t, "method"),
+                          *params = json_get(t, "params");
+
+    /* A response needs no answer, not even a wrong one. */
+    if (method == NULL && (json_get(t, "result") != NULL ||
+                           json_get(t, "error") != NULL))
+        return take_silent(r, t);
+    if (mcp_is_id(id))
+        r->id = json_raw(id);
+    if (!json_is(json_get(t, "jsonrpc"), "2.0"))
+        return refuse_envelope(r, "jsonrpc must be \"2.0\"");
+    if (mcp_text(r->m->a, method, &r->name) != 0)
+        return ERR_NOMEM;
+    if (r->name.p == NULL)
+        return refuse_envelope(r, "method must be a string");
+    if (id == NULL)
+        return take_silent(r, t);
+    if (!mcp_is_id(id))
+        return refuse_envelope(r, "id must be a string or an integer");
+    if (!is_absent(params) && params->type != JSON_OBJECT)
+        return refuse_envelope(r, "params must be an object");
+    r->params = is_absent(params) ? NULL : params;
+    r->meta = json_get(r->params, "_meta");
+    if (mcp_is_id(json_get(r->meta, "progressToken")))
+        r->token = json_raw(json_get(r->meta, "progressToken"));
+    return 0;
+}
+
+static int
+judge(struct request *r, const struct json_tok *t)
+{
+    step *const *next = handshake_steps;
+    int err = check_object(r, t);
+
+    if (err == 0)
+        err = check_envelope(r, t);
+    if (err != 0)
+        return err;
+    r->rev = agreed_rev(r->m->s, r->m->f);
+    if (claims_modern(r->m->f, t)) {
+        r->rev = MCP_OLDEST_MODERN;
+        next = modern_steps;
+    }
+    if (r->m->batch && (is_modern(r) || str_is(r->name, "initialize")))
+        return refuse_envelope(r, "Not in a batch");
+    err = mcp_find_method(r);
+    while (err == 0 && *next != NULL)
+        err = (*next++)(r);
+    return err;
+}
+
+/* ---- messages ---- */
+
+/* Any other array is one message that is no object. */
+static bool
+is_batch(const struct mcp_session *s, const struct json_tok *root)
+{
+    return root->type == JSON_ARRAY && root->n > 0 && root->n <= MAX_BATCH &&
+           takes_batches(s);
+}
+
+/* What stands for an id that cannot be read: nothing from 2025-11-25 on,
+   and where the revision is not known. */
+static struct str
+no_id(const struct mcp_message *m)
+{
+    const struct mcp_facts *f = m->f;
+    int rev = f->version.p != NULL ? mcp_rev_of(f->version) : -1;
+
+    if (m->s->initialized)
+        rev = (int)m->s->rev;
+    return rev >= 0 && rev < MCP_2025_11_25 ? STR("null") : STR_NONE;
+}
+
+static int
+new_requests(struct mcp_message *m, size_t n)
+{
+    size_t i;
+
+    m->n = n;
+    m->v = arena_alloc(m->a, n * sizeof(*m->v));
+    if (m->v == NULL)
+        return ERR_NOMEM;
+    memset(m->v, 0, n * sizeof(*m->v));
+    for (i = 0; i < n; i++) {
+        m->v[i].m = m;
+        m->v[i].id = no_id(m);
+        m->v[i].log_level = -1;
+    }
+    return 0;
+}
+
+/* The one request that stands for a message that cannot be parsed. */
+static int
+new_broken(struct mcp_message *m)
+{
+    struct mcp_scan scan = {.len = 0};
+
+    if (new_requests(m, 1) != 0)
+        return ERR_NOMEM;
+    mcp_scan(&scan, m->text);
+    return mcp_scan_id(&scan, m->a, &m->v->id);
+}
+
+/* The session that the header names; for a modern message, which knows
+   none, and for initialize, which makes one, it says nothing. */
+static int
+find_session(struct mcp_message *m, const struct json_tok *root)
+{
+    const struct mcp_facts *f = m->f;
+
+    if (f->session != NULL || f->session_id.p == NULL ||
+        (root != NULL && (claims_modern(f, root) ||
+                          json_is(json_get(root, "method"), "initialize"))))
+        return 0;
+    return mcp_session_find(m->m, f, &m->s);
+}
+
+/* Whatever came for it, a client has to learn that its session is gone. */
+static int
+refuse_session(struct mcp_message *m, const struct json_tok *root)
+{
+    const struct json_tok *id = json_get(root, "id");
+
+    if (new_requests(m, 1) != 0)
+        return ERR_NOMEM;
+    if (mcp_is_id(id) && json_get(root, "method") != NULL)
+        m->v->id = json_raw(id);
+    return refuse(m->v, MCP_NOT_FOUND, RPC_SESSION_NOT_FOUND,
+                  "Session not found");
+}
+
+static int
+judge_all(struct mcp_message *m, const struct json_tok *root)
+{
+    const struct json_tok *t = root;
+    size_t i;
+
+    m->batch = is_batch(m->s, root);
+    if (m->batch)
+        t++;
+    if (new_requests(m, m->batch ? root->n : 1) != 0)
+        return ERR_NOMEM;
+    for (i = 0; i < m->n; i++, t += t->span)
+        if (judge(&m->v[i], t) < 0)
+            return ERR_NOMEM;
+    return 0;
+}
+
+int
+mcp_judge(struct mcp_message *m, const struct mcp_facts *f)
+{
+    const struct json_tok *root = NULL;
+    int err = json_parse(m->a, m->text, &root, NULL), found = 0;
+
+    if (err == ERR_NOMEM)
+        return err;
+    m->f = f;
+    m->http = f->http;
+    m->s = f->session != NULL ? f->session : &m->scratch;
+    if (err != 0 && new_broken(m) != 0)
+        return ERR_NOMEM;
+    if (err == ERR_TOO_LARGE)
+        return refuse_envelope(m->v, "Over 128 levels deep, or 65536 values");
+    if (err != 0)
+        return refuse(m->v, MCP_BAD_REQUEST, RPC_PARSE_ERROR, "Parse error");
+    found = find_session(m, root);
+    if (found == ERR_NOMEM)
+        return found;
+    return found == 0 ? judge_all(m, root) : refuse_session(m, root);
+}
+
+/* A session stays in memory while a message of it is queued. */
+static void
+hold(struct mcp_message *m)
+{
+    m->holds = m->s != &m->scratch;
+    m->s->n_held += m->holds;
+}
+
+void
+mcp_release(struct mcp_message *m)
+{
+    m->s->n_held -= m->holds;
+    m->holds = false;
+}
+
+static struct mcp_message *
+new_message(struct mcp *mcp, struct arena *a)
+{
+    struct mcp_message *m = arena_alloc(a, sizeof(*m));
+
+    if (m != NULL)
+        *m = (struct mcp_message){.m = mcp, .a = a};
+    return m;
+}
+
+int
+mcp_accept(struct mcp *mcp, const struct mcp_facts *f, struct arena *a,
+           struct str text, struct mcp_message **out)
+{
+    struct mcp_message *m = new_message(mcp, a);
+    size_t i;
+
+    *out = m;
+    if (m == NULL)
+        return ERR_NOMEM;
+    m->text = text;
+    m->scratch.log_level = MCP_LOG_DEFAULT;
+    if (mcp_judge(m, f) < 0)
+        return ERR_NOMEM;
+    m->f = NULL;
+    hold(m);
+    for (i = 0; i < m->n; i++)
+        mcp->counts.requests += !m->v[i].silent;
+    return 0;
+}
+
+int
+mcp_accept_end(struct mcp *mcp, const struct mcp_facts *f, struct arena *a,
+               struct mcp_message **out)
+{
+    struct mcp_message *m = new_message(mcp, a);
+    int err;
+
+    *out = m;
+    if (m == NULL)
+        return ERR_NOMEM;
+    m->f = f;
+    m->s = &m->scratch;
+    m->ends = true;
+    err = find_session(m, NULL);
+    if (err == ERR_NOMEM)
+        return err;
+    if (m->s == &m->scratch && refuse_session(m, NULL) < 0)
+        return ERR_NOMEM;
+    m->f = NULL;
+    hold(m);
+    return 0;
+}
+
+const char *
+mcp_made_session(const struct mcp_message *m)
+{
+    return m->made ? m->s->id : NULL;
+}
+
+/* Whether running it may stage records. */
+static bool
+writes(const struct request *r)
+{
+    if (r->answers != '\0')
+        return true;
+    if (r->silent || r->fault.code != 0 || r->method == NULL)
+        return false;
+    if (r->method->feature == TASKS || r->runs_as.len > 0)
+        return mcp_task_writes(r);
+    if (r->tool != NULL)
+        return (r->tool->writes && !r->call.read_only) ||
+               ((r->task || r->extends) && mcp_can_defer(r));
+    return r->changes && mcp_session_stored(r->m->s);
+}
+
+bool
+mcp_writes(const struct mcp_message *m)
+{
+    size_t i;
+
+    for (i = 0; i < m->n; i++)
+        if (writes(&m->v[i]))
+            return true;
+    return m->ends && m->n == 0 && mcp_session_stored(m->s);
+}
+
+void
+mcp_prepare(struct mcp_message *m)
+{
+    size_t i;
+
+    for (i = 0; i < m->n; i++) {
+        struct request *r = &m->v[i];
+
+        if (r->fault.code == 0 && r->tool != NULL &&
+            r->tool->prepare != NULL &&
+            (!r->tool->writes || !r->call.read_only))
+            r->tool->prepare(&r->call);
+    }
+}
+
+/* ---- answers ---- */
+
+static void
+put_data(struct json_w *w, const struct fault *f)
+{
+    json_key(w, "data");
+    json_obj(w);
+    if (f->code == RPC_UNSUPPORTED_VERSION) {
+        json_key(w, "supported");
+        mcp_put_versions(w);
+    }
+    if (f->key != NULL)
+        json_put_str(w, f->key, f->value);
+    if (f->caps != 0) {
+        json_key(w, "requiredCapabilities");
+        mcp_put_caps(w, f->caps);
+    }
+    json_close(w);
+}
+
+static void
+put_fault(struct json_w *w, const struct fault *f)
+{
+    struct str about = mcp_cut(f->value, MAX_SHOWN);
+    char message[MAX_SHOWN + 128];
+
+    text_put(message, sizeof(message), "%s%s%.*s", f->text,
+             about.len > 0 ? ": " : "", (int)about.len,
+             about.len > 0 ? about.p : "");
+    json_obj(w);
+    json_put_int(w, "code", f->code);
+    json_put_z(w, "message", message);
+    if (f->key != NULL || f->caps != 0)
+        put_data(w, f);
+    json_close(w);
+}
+
+/* raw: the error itself, instead of f. */
+static void
+put_error(struct str id, const struct fault *f, struct str raw,
+          struct buf *out)
+{
+    struct json_w w;
+
+    json_w_init(&w, out);
+    json_obj(&w);
+    json_put_z(&w, "jsonrpc", "2.0");
+    if (id.p != NULL)
+        json_put_raw(&w, "id", id);
+    json_key(&w, "error");
+    if (raw.p != NULL)
+        json_splice(&w, raw);
+    else
+        put_fault(&w, f);
+    json_close(&w);
+    json_w_end(&w);
+}
+
+/* What a handler's error is on the wire. */
+static struct fault
+fault_of(const struct request *r, int err)
+{
+    static const struct {
+        int err;
+        enum mcp_status status; /* in the modern era */
+        enum rpc_code code, modern;
+        const char *text, *key;
+    } known[] = {
+        {ERR_INVALID, MCP_OK, RPC_INVALID_PARAMS, RPC_INVALID_PARAMS,
+         "Invalid params", NULL},
+        {ERR_TOO_LARGE, MCP_OK, RPC_INVALID_PARAMS, RPC_INVALID_PARAMS,
+         "Too large, or too many", NULL},
+        {ERR_NOT_FOUND, MCP_OK, RPC_RESOURCE_NOT_FOUND, RPC_INVALID_PARAMS,
+         "Resource not found", "uri"},
+        {ERR_CAPABILITY, MCP_BAD_REQUEST, RPC_INVALID_REQUEST,
+         RPC_MISSING_CAPABILITY, "The client lacks a capability", NULL},
+        {ERR_MORE, MCP_OK, RPC_INVALID_REQUEST, RPC_INVALID_REQUEST,
+         "It would have to wait, which nothing in a batch can", NULL},
+    };
+    struct fault f = {MCP_OK, RPC_INTERNAL_ERROR, "Internal error", NULL,
+                      err == ERR_NOMEM ? STR("out of memory")
+                                       : str_of(err_name(err)), 0};
+    size_t i;
+
+    for (i = 0; i < sizeof(known) / sizeof(*known); i++) {
+        if (known[i].err != err)
+            continue;
+        f = (struct fault){MCP_OK, known[i].code, known[i].text, known[i].key,
+                           r->target, 0};
+        if (is_modern(r)) {
+            f.status = known[i].status;
+            f.code = known[i].modern;
+        }
+        f.caps = f.code == RPC_MISSING_CAPABILITY ? r->missing : 0;
+    }
+    if (r->why != NULL)
+        f.text = r->why;
+    if (r->call.why != NULL && err == ERR_INVALID) {
+        f.text = r->call.why;
+        f.value = STR_NONE;
+    }
+    return f;
+}
+
+void
+mcp_put_fault(const struct request *r, int err, struct buf *out)
+{
+    struct fault f = fault_of(r, err);
+    struct json_w w;
+
+    json_w_init(&w, out);
+    put_fault(&w, &f);
+    json_w_end(&w);
+}
+
+/* One answer, or with out->err nothing. A fault in memory at the first try
+   leaves what was reserved until then, which mostly holds the error. */
+static enum mcp_status
+answer(struct request *r, struct buf *out, struct buf *notes)
+{
+    struct fault f = r->fault;
+    size_t start = out->len, told = notes->len;
+    int err = 0;
+
+    r->notes = notes;
+    if (f.code != 0)
+        put_error(r->id, &f, STR_NONE, out);
+    else
+        err = mcp_put_result(r, out);
+    if (notes->err != 0) { /* half of one is none */
+        notes->len = told;
+        notes->err = 0;
+        err = ERR_NOMEM;
+    }
+    if (err == 0)
+        err = out->err;
+    if (err != 0) {
+        out->len = start;
+        out->err = 0;
+    }
+    if (err == ERR_MORE && r->call.may_wait)
+        return MCP_WAITS;
+    if (err != 0) {
+        f = fault_of(r, err);
+        put_error(r->id, &f, r->error, out);
+    }
+    r->m->m->counts.errors += f.code != 0;
+    return f.status;
+}
+
+/* A batch is one message: none of it is run any more once the runs before it
+   and their answers have taken as much as one may. */
+static void
+bound(struct mcp_message *m, struct request *r, size_t taken)
+{
+    if (m->batch && taken > MAX_BATCH_LEN && r->fault.code == 0)
+        refuse(r, MCP_OK, RPC_INVALID_REQUEST,
+               "The batch is too large to answer: send this alone");
+}
+
+/* What ends a session, whose end memory learns of from the record. */
+static enum mcp_status
+end_session(struct mcp_message *m, struct buf *out)
+{
+    struct fault f = {MCP_BAD_REQUEST, RPC_INTERNAL_ERROR, "Internal error",
+                      NULL, STR_NONE, 0};
+    int err = mcp_session_set(m->s, -1, true, STR_NONE, STR_NONE);
+
+    if (err == 0)
+        return MCP_OK;
+    f.value = str_of(err_name(err));
+    put_error(STR_NONE, &f, STR_NONE, out);
+    return f.status;
+}
+
+/* What a client says to a request of ours. That it is not yet on disk has to
+   be an error, though who sent it can do little about it. */
+static enum mcp_status
+take_answer(struct request *r, struct buf *out)
+{
+    int err = mcp_take_answer(r);
+    struct fault f;
+
+    if (err == 0 || !r->m->http)
+        return MCP_ACCEPTED;
+    f = fault_of(r, err);
+    put_error(STR_NONE, &f, STR_NONE, out);
+    return MCP_BAD_REQUEST;
+}
+
+enum mcp_status
+mcp_run(struct mcp_message *m, struct buf *out, struct buf *notes)
+{
+    enum mcp_status status = MCP_ACCEPTED;
+    size_t i, start = out->len, before = start + mcp_runs_len(m->m);
+
+    if (m->ends && m->n == 0)
+        return end_session(m, out);
+    if (m->cancelled)
+        mcp_withdraw(m->v, notes);
+    for (i = 0; i < m->n && out->err == 0 && !m->cancelled; i++) {
+        if (m->v[i].answers != '\0' && !m->batch)
+            status = take_answer(&m->v[i], out);
+        else if (m->v[i].answers != '\0') /* an error has no place there */
+            mcp_take_answer(&m->v[i]);
+        if (m->v[i].silent)
+            continue;
+        if (m->batch)
+            buf_char(out, status == MCP_ACCEPTED ? '[' : ',');
+        bound(m, &m->v[i], out->len + mcp_runs_len(m->m) - before);
+        if (out->err == 0)
+            status = answer(&m->v[i], out, notes);
+    }
+    if (m->batch && status != MCP_ACCEPTED) {
+        buf_char(out, ']');
+        status = MCP_OK;
+    }
+    if (out->err != 0)
+        out->len = start;
+    return status;
+}
+
+void
+mcp_too_large(struct buf *out, size_t limit, const struct mcp_scan *s)
+{
+    char text[64];
+    struct fault f = {.code = RPC_INVALID_REQUEST, .text = text};
+    struct arena a = {0};
+    struct str id = STR_NONE;
+
+    text_put(text, sizeof(text), "Message over %zu bytes", limit);
+    mcp_scan_id(s, &a, &id); /* without memory it goes without */
+    put_error(id, &f, STR_NONE, out);
+    arena_fini(&a);
+}
+
+void
+mcp_no_memory(const struct mcp_message *m, struct buf *out)
+{
+    static const struct fault f = {.code = RPC_INTERNAL_ERROR,
+                                   .text = "Internal error: out of memory"};
+
+    put_error(m->v->id, &f, STR_NONE, out);
+}

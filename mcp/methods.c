@@ -1,0 +1,869 @@
+/* methods - what each method takes and gives, in each revision.
+
+   The table of methods says in which revisions there is one, what it needs
+   of the catalogue, and how long its result may be kept. Next to it stands
+   all else that depends on the revision: put_capabilities, put_title,
+   put_server, put_tool, run_call, close_result. The judges of parameters and
+   the other handlers never ask for it.
+
+   Invariants:
+   1. A judge is called once, a handler as often as the caller likes: it
+      leaves nothing behind but its answer and what it stages.
+   2. A handler appends members of a result, the first without a comma; what
+      frames them is added around it, and all of it is cut back by the caller
+      when it fails.
+   3. What a tool or resource appends is taken as the JSON that it has to be,
+      and never parsed. */
+
+#include "mcp/internal.h"
+
+#include <string.h>
+
+#define LIST_TTL_MS 300000 /* a restart may bring another catalogue */
+
+static const char rev_names[MCP_N_REVS][sizeof "2024-11-05"] = {
+    "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28",
+};
+
+/* By RFC 5424 severity. */
+static const char level_names[][sizeof "emergency"] = {
+    "emergency", "alert", "critical", "error",
+    "warning",   "notice", "info",    "debug",
+};
+
+/* As capabilities are called; CORE is none. */
+static const char feature_names[N_FEATURES][sizeof "completions"] = {
+    "", "tools", "prompts", "resources", "completions", "logging", "tasks",
+};
+
+const char *
+mcp_rev_name(enum mcp_rev rev)
+{
+    return rev_names[rev];
+}
+
+int
+mcp_rev_of(struct str name)
+{
+    int i = MCP_N_REVS; /* the newest are the most */
+
+    while (i-- > 0 && !str_is(name, rev_names[i]))
+        ;
+    return i;
+}
+
+static bool
+offers(const struct mcp *m, enum feature f)
+{
+    const struct mcp_catalogue *c = m->cat;
+    size_t i;
+
+    switch (f) {
+    case TASKS:
+        for (i = 0; i < c->n_tools; i++)
+            if (c->tools[i].tasks != MCP_TASK_FORBIDDEN && m->calls != NULL)
+                return true;
+        return false;
+    case TOOLS:
+        return c->n_tools > 0;
+    case PROMPTS:
+        return c->n_prompts > 0 || c->prompts_change;
+    case RESOURCES:
+        return c->resources != NULL;
+    case COMPLETIONS:
+        return c->complete != NULL;
+    case LOGGING:
+        return !c->no_logging;
+    default:
+        return true;
+    }
+}
+
+int
+mcp_level_of(const struct json_tok *t)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof(level_names) / sizeof(*level_names); i++)
+        if (json_is(t, level_names[i]))
+            return (int)i;
+    return -1;
+}
+
+const char *
+mcp_level_name(int level)
+{
+    return level_names[level];
+}
+
+/* What is wrong with parameters alone goes out with 200 in both eras. */
+static int
+refuse_params(struct request *r, const char *text)
+{
+    return mcp_refuse(r, MCP_OK, RPC_INVALID_PARAMS, text, NULL, STR_NONE);
+}
+
+/* ---- parameters, by method ---- */
+
+/* The session that initialize is for: its channel's; over HTTP a new one,
+   where there is a key to sign it with; else none, and each request that
+   follows stands alone. */
+static struct mcp_session *
+session_to_agree(struct mcp_message *m)
+{
+    if (m->s == &m->scratch && m->http && m->m->sign != NULL) {
+        m->s = mcp_session_new(m->m, m->f);
+        m->made = true;
+    }
+    return m->s;
+}
+
+/* Gives a new session its id, or does without. */
+static int
+seal(struct mcp_message *m)
+{
+    int err = m->made ? mcp_session_seal(m->s) : 0;
+
+    if (err == 0)
+        return 0;
+    mcp_session_free(m->s);
+    m->s = &m->scratch;
+    m->made = false;
+    return err == ERR_NOMEM ? err : 0;
+}
+
+/* Known here: agreed to. Else the newest that has a handshake, and the client
+   decides whether it can live with that. */
+static int
+judge_initialize(struct request *r)
+{
+    const struct json_tok *asked = json_get(r->params, "protocolVersion");
+    const struct json_tok *info = json_get(r->params, "clientInfo");
+    struct mcp_session *s;
+    struct str version, client;
+    int rev;
+
+    if (mcp_text(r->m->a, asked, &version) != 0 ||
+        mcp_text(r->m->a, json_get(info, "name"), &client) != 0)
+        return ERR_NOMEM;
+    if (asked != NULL && version.p == NULL)
+        return refuse_params(r, "protocolVersion must be a string");
+    rev = mcp_rev_of(version);
+    if (rev < 0 || rev > MCP_NEWEST_HANDSHAKE)
+        rev = MCP_NEWEST_HANDSHAKE;
+    s = session_to_agree(r->m);
+    if (s == NULL)
+        return ERR_NOMEM;
+    r->rev = s->rev = (enum mcp_rev)rev;
+    s->initialized = true;
+    s->caps = mcp_caps_of(json_get(r->params, "capabilities"));
+    s->log_level = MCP_LOG_DEFAULT;
+    client = mcp_cut(client, sizeof(s->client) - 1);
+    memset(s->client, 0, sizeof(s->client));
+    if (client.len > 0)
+        memcpy(s->client, client.p, client.len);
+    return seal(r->m);
+}
+
+static bool
+is_subscribe(const struct request *r)
+{
+    return str_is(r->name, "resources/subscribe");
+}
+
+/* Settles whether r is to write, before anybody takes a lock for it, or even
+   makes a log. What is queued before it may have its say first. */
+static int
+note_change(struct request *r)
+{
+    const struct mcp_message *m = r->m;
+    bool adds = is_subscribe(r);
+
+    r->changes = m->s != &m->scratch &&
+                 (m->s->n_held > 0 || m->batch ||
+                  mcp_session_changes(m->s, r->log_level,
+                                      adds ? r->target : STR_NONE,
+                                      adds ? STR_NONE : r->target));
+    return 0;
+}
+
+static int
+judge_level(struct request *r)
+{
+    r->log_level = mcp_level_of(json_get(r->params, "level"));
+    return r->log_level >= 0 ? note_change(r)
+                             : refuse_params(r, "Unknown log level");
+}
+
+static int
+judge_page(struct request *r)
+{
+    const struct json_tok *cursor = json_get(r->params, "cursor");
+
+    if (mcp_text(r->m->a, cursor, &r->target) != 0)
+        return ERR_NOMEM;
+    if (!is_absent(cursor) && r->target.p == NULL)
+        return refuse_params(r, "cursor must be a string");
+    return 0;
+}
+
+/* Of a list that has one page no cursor was ever given out. */
+static int
+judge_only_page(struct request *r)
+{
+    int err = judge_page(r);
+
+    if (err == 0 && r->target.p != NULL)
+        return refuse_params(r, "Unknown cursor");
+    return err;
+}
+
+static int
+judge_read(struct request *r)
+{
+    return r->target.p != NULL ? 0
+                               : refuse_params(r, "uri must be a string");
+}
+
+/* Any uri is good: what it names may yet come to be. */
+static int
+judge_subscription(struct request *r)
+{
+    if (r->m->s == &r->m->scratch)
+        return mcp_refuse(r, MCP_OK, RPC_INVALID_REQUEST,
+                          "A subscription needs a session", NULL, STR_NONE);
+    return r->target.p != NULL ? note_change(r) : judge_read(r);
+}
+
+/* Arguments that are no object make it no request of its kind at all. What
+   is wrong inside of them a tool tells the model, as a result. */
+static int
+judge_args(struct request *r)
+{
+    const struct json_tok *args = json_get(r->params, "arguments");
+
+    if (!is_absent(args) && args->type != JSON_OBJECT)
+        return refuse_params(r, "arguments must be an object");
+    r->call.args = is_absent(args) ? NULL : args;
+    return 0;
+}
+
+static int
+refuse_name(struct request *r, const char *text)
+{
+    if (r->target.p == NULL)
+        return refuse_params(r, "name must be a string");
+    return mcp_refuse(r, MCP_OK, RPC_INVALID_PARAMS, text, NULL, r->target);
+}
+
+static int
+judge_call(struct request *r)
+{
+    const struct mcp_catalogue *c = r->m->m->cat;
+    size_t i;
+    int err;
+
+    for (i = 0; i < c->n_tools; i++)
+        if (str_is(r->target, c->tools[i].name))
+            break;
+    if (r->target.p == NULL || i == c->n_tools)
+        return refuse_name(r, "Unknown tool");
+    err = judge_args(r);
+    if (err != 0)
+        return err;
+    r->tool = &c->tools[i];
+    err = mcp_check_params_headers(r);
+    return err != 0 ? err : mcp_task_judge_call(r);
+}
+
+static bool
+are_strings(const struct json_tok *args)
+{
+    const struct json_tok *name;
+    uint32_t i;
+
+    if (args == NULL)
+        return true;
+    name = args + 1;
+    for (i = 0; i < args->n; i++, name += 1 + name[1].span)
+        if (name[1].type != JSON_STRING)
+            return false;
+    return true;
+}
+
+static int
+judge_prompt(struct request *r)
+{
+    const struct mcp_catalogue *c = r->m->m->cat;
+    const struct mcp_prompt_arg *arg;
+    size_t i;
+    int err;
+
+    for (i = 0; i < c->n_prompts; i++)
+        if (str_is(r->target, c->prompts[i].name))
+            break;
+    if (r->target.p == NULL || i == c->n_prompts)
+        return refuse_name(r, "Unknown prompt");
+    err = judge_args(r);
+    if (err != 0)
+        return err;
+    r->prompt = &c->prompts[i];
+    if (!are_strings(r->call.args))
+        return refuse_params(r, "arguments must be strings");
+    for (arg = r->prompt->args; arg != NULL && arg->name != NULL; arg++)
+        if (arg->required && json_get(r->call.args, arg->name) == NULL)
+            return mcp_refuse(r, MCP_OK, RPC_INVALID_PARAMS,
+                              "Missing argument", NULL, str_of(arg->name));
+    return 0;
+}
+
+static int
+judge_complete(struct request *r)
+{
+    const struct json_tok *ref = json_get(r->params, "ref"),
+                          *arg = json_get(r->params, "argument");
+    struct mcp_completion *q = &r->complete;
+    struct arena *a = r->m->a;
+
+    q->prompt = json_is(json_get(ref, "type"), "ref/prompt");
+    if (mcp_text(a, json_get(ref, q->prompt ? "name" : "uri"), &q->ref) ||
+        mcp_text(a, json_get(arg, "name"), &q->argument) ||
+        mcp_text(a, json_get(arg, "value"), &q->value))
+        return ERR_NOMEM;
+    if ((!q->prompt && !json_is(json_get(ref, "type"), "ref/resource")) ||
+        q->ref.p == NULL || q->argument.p == NULL || q->value.p == NULL)
+        return refuse_params(r, "ref needs a type and a name or uri, argument "
+                             "a name and a value");
+    return 0;
+}
+
+/* ---- results ---- */
+
+static void
+put_text(struct json_w *w, const char *name, const char *text)
+{
+    if (text != NULL)
+        json_put_z(w, name, text);
+}
+
+static void
+put_title(struct json_w *w, const char *title, enum mcp_rev rev)
+{
+    if (rev >= MCP_2025_06_18)
+        put_text(w, "title", title);
+}
+
+/* As serverInfo: what each schema knows of an Implementation. The web site
+   is left to those answers that introduce the server. */
+static void
+put_server(const struct request *r, bool introduce, struct buf *out)
+{
+    const struct mcp_catalogue *c = r->m->m->cat;
+    struct json_w w;
+
+    json_w_init(&w, out);
+    json_obj(&w);
+    json_put_z(&w, "name", c->name);
+    put_title(&w, c->title, r->rev);
+    json_put_z(&w, "version", c->version);
+    if (introduce && r->rev >= MCP_2025_11_25)
+        put_text(&w, "websiteUrl", c->website);
+    json_close(&w);
+    json_w_end(&w);
+}
+
+/* Whether a tool has an MCP App that the client would show. */
+static bool
+shows_ui(const struct request *r)
+{
+    const struct mcp_catalogue *c = r->m->m->cat;
+    size_t i = 0;
+
+    while (i < c->n_tools && c->tools[i].ui == NULL)
+        i++;
+    return i < c->n_tools && (r->call.caps & MCP_UI) != 0;
+}
+
+/* The first schema has no name for completions, but the method. */
+static void
+put_capabilities(const struct request *r, struct buf *out)
+{
+    const struct mcp_catalogue *c = r->m->m->cat;
+    bool tasks = offers(r->m->m, TASKS), ui = shows_ui(r);
+    bool changes[N_FEATURES] = {[TOOLS] = c->tools_change,
+                                [PROMPTS] = c->prompts_change,
+                                [RESOURCES] = true};
+    struct json_w w;
+    int f;
+
+    json_w_init(&w, out);
+    json_obj(&w);
+    if (is_modern(r) && (tasks || ui))
+        json_put_raw(&w, "extensions",
+                     !ui      ? STR("{\"" MCP_META "tasks\":{}}")
+                     : !tasks ? STR("{\"" MCP_META "ui\":{}}")
+                              : STR("{\"" MCP_META "tasks\":{},\"" MCP_META
+                                    "ui\":{}}"));
+    if (tasks && r->rev == MCP_2025_11_25)
+        json_put_raw(&w, feature_names[TASKS],
+                     STR("{\"list\":{},\"cancel\":{},\"requests\":"
+                         "{\"tools\":{\"call\":{}}}}"));
+    for (f = CORE + 1; f < TASKS; f++) {
+        if (!offers(r->m->m, (enum feature)f) ||
+            (f == COMPLETIONS && r->rev < MCP_2025_03_26))
+            continue;
+        json_key(&w, feature_names[f]);
+        json_obj(&w);
+        if (f == RESOURCES)
+            json_put_bool(&w, "subscribe", true);
+        if (changes[f])
+            json_put_bool(&w, "listChanged", true);
+        json_close(&w);
+    }
+    json_close(&w);
+    json_w_end(&w);
+}
+
+/* The revisions that a request can name for itself. The older ones are
+   served too, but are not among them: a client takes one of this list and
+   puts it into the _meta of its next request, where they do not work, being
+   agreed on by initialize only. A client that knows none of the list falls
+   back to that by itself. */
+void
+mcp_put_versions(struct json_w *w)
+{
+    int i;
+
+    json_arr(w);
+    for (i = MCP_OLDEST_MODERN; i < MCP_N_REVS; i++)
+        json_z(w, rev_names[i]);
+    json_close(w);
+}
+
+static void
+put_instructions(const struct request *r, struct buf *out)
+{
+    const char *text = r->m->m->cat->instructions;
+
+    if (text == NULL)
+        return;
+    buf_z(out, ",\"instructions\":");
+    json_quote(out, str_of(text));
+}
+
+static int
+run_empty(struct request *r, struct buf *out)
+{
+    (void)r;
+    (void)out;
+    return 0;
+}
+
+static int
+run_initialize(struct request *r, struct buf *out)
+{
+    buf_z(out, "\"protocolVersion\":\"");
+    buf_z(out, rev_names[r->rev]);
+    buf_z(out, "\",\"capabilities\":");
+    put_capabilities(r, out);
+    buf_z(out, ",\"serverInfo\":");
+    put_server(r, true, out);
+    put_instructions(r, out);
+    return 0;
+}
+
+static int
+run_discover(struct request *r, struct buf *out)
+{
+    struct json_w w;
+
+    buf_z(out, "\"supportedVersions\":");
+    json_w_init(&w, out);
+    mcp_put_versions(&w);
+    json_w_end(&w);
+    buf_z(out, ",\"capabilities\":");
+    put_capabilities(r, out);
+    put_instructions(r, out);
+    return 0;
+}
+
+static void
+put_tool(struct json_w *w, const struct mcp_tool *t, const struct request *r)
+{
+    enum mcp_rev rev = r->rev;
+    bool tasks = r->m->m->calls != NULL;
+
+    json_obj(w);
+    json_put_z(w, "name", t->name);
+    put_title(w, t->title, rev);
+    put_text(w, "description", t->description);
+    json_put_raw(w, "inputSchema", str_of(t->input_schema));
+    if (rev >= MCP_2025_03_26) {
+        json_key(w, "annotations");
+        json_obj(w);
+        if (rev < MCP_2025_06_18)
+            put_text(w, "title", t->title);
+        json_put_bool(w, "readOnlyHint", !t->writes);
+        json_put_bool(w, "destructiveHint", t->destructive);
+        json_put_bool(w, "idempotentHint", t->idempotent);
+        json_put_bool(w, "openWorldHint", false);
+        json_close(w);
+    }
+    if (rev == MCP_2025_11_25 && t->tasks != MCP_TASK_FORBIDDEN && tasks)
+        json_put_raw(w, "execution",
+                     t->tasks == MCP_TASK_REQUIRED
+                         ? STR("{\"taskSupport\":\"required\"}")
+                         : STR("{\"taskSupport\":\"optional\"}"));
+    /* What may be kept for all clients must not depend on one. */
+    if (t->ui != NULL && (is_modern(r) || (r->call.caps & MCP_UI))) {
+        json_key(w, "_meta");
+        json_obj(w);
+        json_key(w, "ui");
+        json_obj(w);
+        json_put_z(w, "resourceUri", t->ui);
+        json_close(w);
+        json_close(w);
+    }
+    json_close(w);
+}
+
+static void
+put_template(struct json_w *w, const struct mcp_template *t, enum mcp_rev rev)
+{
+    json_obj(w);
+    json_put_z(w, "uriTemplate", t->uri_template);
+    json_put_z(w, "name", t->name);
+    put_title(w, t->title, rev);
+    put_text(w, "description", t->description);
+    put_text(w, "mimeType", t->mime_type);
+    json_close(w);
+}
+
+static void
+put_prompt(struct json_w *w, const struct mcp_prompt *p, enum mcp_rev rev)
+{
+    const struct mcp_prompt_arg *arg = p->args;
+
+    json_obj(w);
+    json_put_z(w, "name", p->name);
+    put_title(w, p->title, rev);
+    put_text(w, "description", p->description);
+    json_key(w, "arguments");
+    json_arr(w);
+    for (; arg != NULL && arg->name != NULL; arg++) {
+        json_obj(w);
+        json_put_z(w, "name", arg->name);
+        put_text(w, "description", arg->description);
+        json_put_bool(w, "required", arg->required);
+        json_close(w);
+    }
+    json_close(w);
+    json_close(w);
+}
+
+/* A list that has one page, of what the method is about. */
+static int
+run_list(struct request *r, struct buf *out)
+{
+    const struct mcp_catalogue *c = r->m->m->cat;
+    char kind = r->name.p[0]; /* tools/, prompts/ or resources/templates/ */
+    struct json_w w;
+    size_t i;
+
+    buf_z(out, kind == 't' ? "\"tools\":"
+               : kind == 'p' ? "\"prompts\":" : "\"resourceTemplates\":");
+    json_w_init(&w, out);
+    json_arr(&w);
+    for (i = 0; kind == 't' && i < c->n_tools; i++)
+        put_tool(&w, &c->tools[i], r);
+    for (i = 0; kind == 'p' && i < c->n_prompts; i++)
+        put_prompt(&w, &c->prompts[i], r->rev);
+    for (i = 0; kind == 'r' && i < c->n_templates; i++)
+        put_template(&w, &c->templates[i], r->rev);
+    json_close(&w);
+    json_w_end(&w);
+    return 0;
+}
+
+/* The tool writes its object where the structured content stands, which is
+   taken back where there must be none: with an error, as clients hold it
+   against an outputSchema, and before 2025-06-18. The text is a copy, since
+   out moves as it grows. */
+static int
+run_call(struct request *r, struct buf *out)
+{
+    struct mcp_call *c = &r->call;
+    size_t start = out->len, at;
+    struct str text;
+    int err;
+
+    if (r->tool->writes && c->read_only)
+        return ERR_UNAUTHORIZED;
+    if (r->runs_as.len > 0)
+        return mcp_task_result(r, out);
+    buf_z(out, "\"structuredContent\":");
+    at = out->len;
+    err = r->tool->run(c);
+    if (err != 0 || out->err != 0)
+        return err != 0 ? err : out->err;
+    if (r->m->m->cat->put_notice != NULL && !c->content) {
+        out->len--; /* its brace */
+        r->m->m->cat->put_notice(c->ctx, out);
+        buf_char(out, '}');
+    }
+    text = arena_str(c->arena, (struct str){out->p + at, out->len - at});
+    if (text.p == NULL)
+        return ERR_NOMEM;
+    if (c->content || c->is_error || r->rev < MCP_2025_06_18)
+        out->len = start;
+    else
+        buf_char(out, ',');
+    buf_z(out, c->content ? "\"content\":"
+                          : "\"content\":[{\"type\":\"text\",\"text\":");
+    if (c->content)
+        buf_str(out, text);
+    else
+        json_quote(out, text);
+    buf_z(out, c->content ? "" : "}]");
+    buf_z(out, c->is_error ? ",\"isError\":true" : "");
+    return 0;
+}
+
+static int
+run_resources_list(struct request *r, struct buf *out)
+{
+    struct str next = STR_NONE;
+    int err;
+
+    buf_z(out, "\"resources\":[");
+    err = r->m->m->cat->resources(&r->call, r->target, &next);
+    buf_char(out, ']');
+    if (next.len > 0) {
+        buf_z(out, ",\"nextCursor\":");
+        json_quote(out, next);
+    }
+    return err;
+}
+
+static int
+run_resource_read(struct request *r, struct buf *out)
+{
+    int err;
+
+    buf_z(out, "\"contents\":[");
+    err = r->m->m->cat->resource_read(&r->call, r->target);
+    buf_char(out, ']');
+    return err;
+}
+
+static int
+run_prompt(struct request *r, struct buf *out)
+{
+    int err;
+
+    r->call.why = NULL;
+    buf_z(out, "\"messages\":[");
+    err = r->prompt->run(&r->call);
+    buf_char(out, ']');
+    if (r->prompt->description != NULL) {
+        buf_z(out, ",\"description\":");
+        json_quote(out, str_of(r->prompt->description));
+    }
+    return err == ERR_NOT_FOUND ? ERR_INVALID : err;
+}
+
+static int
+run_complete(struct request *r, struct buf *out)
+{
+    struct mcp_completion q = r->complete;
+    size_t start;
+    int err;
+
+    buf_z(out, "\"completion\":{\"values\":[");
+    start = out->len;
+    err = r->m->m->cat->complete(&r->call, &q);
+    buf_char(out, ']');
+    if (q.total > 0 || out->len == start + 1)
+        buf_printf(out, ",\"total\":%llu", (unsigned long long)q.total);
+    buf_z(out, q.more ? ",\"hasMore\":true}" : ",\"hasMore\":false}");
+    r->call.why = "Unknown prompt, template or argument";
+    return err;
+}
+
+/* Of a session: its log level, or a subscription that target is. */
+static int
+run_change(struct request *r, struct buf *out)
+{
+    bool adds = is_subscribe(r);
+
+    (void)out;
+    return !r->changes ? 0
+                       : mcp_session_set(r->m->s, r->log_level, false,
+                                         adds ? r->target : STR_NONE,
+                                         adds ? STR_NONE : r->target);
+}
+
+/* ---- methods ---- */
+
+#define EVER MCP_2024_11_05, MCP_2026_07_28
+#define HANDSHAKE MCP_2024_11_05, MCP_NEWEST_HANDSHAKE
+#define MODERN MCP_OLDEST_MODERN, MCP_2026_07_28
+#define SEP_1686 MCP_2025_11_25, MCP_2025_11_25
+#define TASKED MCP_2025_11_25, MCP_2026_07_28
+
+static const struct method methods[] = {
+    {"tools/call", EVER, TOOLS, UNCACHED, "name", judge_call, run_call},
+    {"tools/list", EVER, TOOLS, CACHE_PUBLIC, NULL, judge_only_page, run_list},
+    {"tasks/get", TASKED, TASKS, UNCACHED, "taskId", mcp_task_judge,
+     mcp_task_get},
+    {"tasks/cancel", TASKED, TASKS, UNCACHED, "taskId", mcp_task_judge,
+     mcp_task_cancel},
+    {"tasks/result", SEP_1686, TASKS, UNCACHED, "taskId", mcp_task_judge,
+     mcp_task_result},
+    {"tasks/list", SEP_1686, TASKS, UNCACHED, NULL, judge_page,
+     mcp_task_list},
+    {"tasks/update", MODERN, TASKS, UNCACHED, "taskId", mcp_task_judge_update,
+     mcp_task_update},
+    {"resources/list", EVER, RESOURCES, CACHE_PRIVATE, NULL, judge_page,
+     run_resources_list},
+    {"resources/read", EVER, RESOURCES, CACHE_PRIVATE, "uri", judge_read,
+     run_resource_read},
+    {"resources/templates/list", EVER, RESOURCES, CACHE_PUBLIC, NULL,
+     judge_only_page, run_list},
+    {"prompts/get", EVER, PROMPTS, UNCACHED, "name", judge_prompt, run_prompt},
+    {"prompts/list", EVER, PROMPTS, CACHE_PUBLIC, NULL, judge_only_page,
+     run_list},
+    {"completion/complete", EVER, COMPLETIONS, UNCACHED, NULL, judge_complete,
+     run_complete},
+    {"server/discover", MODERN, CORE, CACHE_PUBLIC, NULL, NULL, run_discover},
+    {"subscriptions/listen", MODERN, CORE, UNCACHED, NULL, mcp_listen_judge,
+     mcp_listen_run},
+    {"initialize", HANDSHAKE, CORE, UNCACHED, NULL, judge_initialize,
+     run_initialize},
+    {"ping", HANDSHAKE, CORE, UNCACHED, NULL, NULL, run_empty},
+    {"logging/setLevel", HANDSHAKE, LOGGING, UNCACHED, NULL, judge_level,
+     run_change},
+    {"resources/subscribe", HANDSHAKE, RESOURCES, UNCACHED, "uri",
+     judge_subscription, run_change},
+    {"resources/unsubscribe", HANDSHAKE, RESOURCES, UNCACHED, "uri",
+     judge_subscription, run_change},
+};
+
+/* The method that r names in its revision, if any, and what that is about.
+   Whether there is one is judged later: see check_method. */
+int
+mcp_find_method(struct request *r)
+{
+    const struct method *m, *end = methods + sizeof(methods) / sizeof(*methods);
+
+    for (m = methods; m < end; m++)
+        if (str_is(r->name, m->name) && r->rev >= m->from &&
+            r->rev <= m->to && offers(r->m->m, (enum feature)m->feature))
+            break;
+    if (m == end)
+        return 0;
+    r->method = m;
+    if (m->target == NULL)
+        return 0;
+    return mcp_text(r->m->a, json_get(r->params, m->target), &r->target);
+}
+
+/* Who asks, and what it can be asked, as tools and resources see it. */
+static int
+fill_call(struct request *r)
+{
+    struct mcp_message *m = r->m;
+    struct mcp_call *c = &r->call;
+    const struct json_tok *info = json_get(r->meta, MCP_META "clientInfo");
+    struct str name;
+
+    c->ctx = m->m->cat->ctx;
+    c->arena = m->a;
+    c->rev = r->rev;
+    c->principal = m->f->principal;
+    c->read_only = m->f->read_only;
+    c->may_wait = !m->batch;
+    c->of = r;
+    r->extends = mcp_extends(r);
+    if (is_modern(r)) {
+        c->caps = mcp_caps_of(json_get(r->meta, MCP_META
+                                       "clientCapabilities"));
+        r->log_level = mcp_level_of(json_get(r->meta, MCP_META "logLevel"));
+        if (mcp_text(m->a, json_get(info, "name"), &name) != 0)
+            return ERR_NOMEM;
+    } else {
+        c->caps = m->batch ? 0 : m->s->caps;
+        name = arena_str(m->a, str_of(m->s->client));
+        if (name.p == NULL)
+            return ERR_NOMEM;
+    }
+    c->client = mcp_cut(name, sizeof(m->s->client) - 1);
+    return 0;
+}
+
+/* Those methods may ask for input whose target stands in a header. */
+int
+mcp_check_params(struct request *r)
+{
+    int err = fill_call(r);
+
+    if (err == 0 && r->method->judge != NULL)
+        err = r->method->judge(r);
+    if (err == 0 && is_modern(r) && r->method->target != NULL)
+        err = mcp_check_inputs(r);
+    return err;
+}
+
+/* ---- results, for a revision ---- */
+
+static void
+open_result(const struct request *r, struct buf *out)
+{
+    buf_z(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+    buf_str(out, r->id);
+    buf_z(out, ",\"result\":{");
+}
+
+/* Behind the handler's members, as only then it is known what kind of result
+   they make. */
+static void
+close_result(const struct request *r, int kind, struct buf *out)
+{
+    int cache = kind == MCP_ASKS ? UNCACHED : r->method->cache;
+
+    if (is_modern(r) && out->err == 0) {
+        if (out->p[out->len - 1] != '{')
+            buf_char(out, ',');
+        buf_printf(out, "\"resultType\":\"%s\",",
+                   kind == MCP_ASKS ? "input_required"
+                   : kind == MCP_TASK ? "task" : "complete");
+        if (cache != UNCACHED) {
+            buf_z(out, "\"ttlMs\":");
+            buf_u64(out, cache == CACHE_PUBLIC ? LIST_TTL_MS : 0);
+            buf_z(out, cache == CACHE_PUBLIC ? ",\"cacheScope\":\"public\","
+                                             : ",\"cacheScope\":\"private\",");
+        }
+        buf_z(out, "\"_meta\":{");
+        mcp_listen_put_meta(r, out);
+        buf_z(out, "\"" MCP_META "serverInfo\":");
+        put_server(r, r->method->run == run_discover, out);
+        buf_char(out, '}');
+    }
+    buf_z(out, "}}");
+}
+
+int
+mcp_put_result(struct request *r, struct buf *out)
+{
+    size_t at;
+    int err;
+
+    open_result(r, out);
+    at = out->len;
+    mcp_begin_run(r);
+    r->call.out = out;
+    err = mcp_end_run(r, r->method->run(r, out), at, out);
+    close_result(r, err, out);
+    mcp_listen_put_end(r, out);
+    return err > 0 ? 0 : err;
+}

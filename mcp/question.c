@@ -1,0 +1,154 @@
+/* question - the questions of a call as its record has them.
+
+   They are a list, each with its key, method and parameters; with its answer,
+   once that has come; and with who holds it, as long as somebody does, which
+   mcp/delivery.c explains:
+
+     {"key":"answer","method":"elicitation/create","params":{},
+      "held":{"by":3,"n":17,"to":"<id of a session>"}}
+
+   by is the process, n the place of the request that went out; held also has
+   the client's task, where it made one, and "bare" where it was asked not to.
+   A hold that is void is left out when a list is written. */
+
+#include "mcp/internal.h"
+
+#define GRACE_MS 10000 /* for a client to open its stream again */
+
+static int
+read_hold(struct arena *a, const struct json_tok *t, struct mcp_hold *h)
+{
+    *h = (struct mcp_hold){.bare = json_get(t, "bare") != NULL};
+    json_int(json_get(t, "n"), &h->n);
+    json_int(json_get(t, "by"), &h->by);
+    return mcp_text(a, json_get(t, "to"), &h->to) != 0
+               ? ERR_NOMEM : mcp_text(a, json_get(t, "task"), &h->task);
+}
+
+int
+mcp_read_questions(struct arena *a, struct str raw, struct mcp_question **out)
+{
+    const struct json_tok *list, *t;
+    struct mcp_question *q;
+    struct str key;
+    uint32_t i;
+    int err;
+
+    *out = NULL;
+    if (raw.p == NULL)
+        return 0;
+    err = json_parse(a, raw, &list, NULL);
+    if (err != 0 || list->type != JSON_ARRAY)
+        return err == ERR_NOMEM ? err : ERR_INVALID;
+    for (i = 0, t = list + 1; i < list->n; i++, t += t->span) {
+        q = *out = arena_alloc(a, sizeof(*q));
+        if (q == NULL || mcp_text(a, json_get(t, "key"), &key) != 0)
+            return ERR_NOMEM;
+        *q = (struct mcp_question){
+            .key = arena_str(a, key),
+            .answer = json_get(t, "answer"),
+        };
+        if (q->key.p == NULL ||
+            mcp_text(a, json_get(t, "method"), &q->method) != 0 ||
+            read_hold(a, json_get(t, "held"), &q->held) != 0)
+            return ERR_NOMEM;
+        if (json_get(t, "params") != NULL)
+            q->params = json_raw(json_get(t, "params"));
+        out = &q->next;
+    }
+    return 0;
+}
+
+bool
+mcp_is_reachable(const struct mcp_session *s)
+{
+    return !s->ended &&
+           (s->local || s->sinks != NULL || s->n_kept > 0 ||
+            clock_mono_ms() - s->heard_ms < GRACE_MS);
+}
+
+/* A session that has come here from a process that is gone has its holds
+   still: they are by this one then. */
+bool
+mcp_hold_lives(struct mcp *m, struct mcp_hold *h)
+{
+    const struct mcp_session *s;
+    uint64_t me = store_instance(m->store);
+
+    if ((uint64_t)h->by != me &&
+        (h->to.len == 0 || store_alive(m->store, (uint64_t)h->by)))
+        return store_alive(m->store, (uint64_t)h->by);
+    for (s = m->sessions; s != NULL; s = s->next)
+        if (s->local ? h->to.len == 0 : str_is(h->to, s->id)) {
+            h->by = (int64_t)me;
+            return mcp_is_reachable(s);
+        }
+    return false;
+}
+
+/* Leaves out a hold that is void. */
+static void
+put_question(struct mcp *m, struct buf *b, const struct mcp_question *q)
+{
+    struct mcp_hold h = q->held;
+
+    buf_z(b, "{\"key\":");
+    json_quote(b, q->key);
+    buf_char(b, ',');
+    mcp_put_request(b, q);
+    if (q->answer != NULL) {
+        buf_z(b, ",\"answer\":");
+        buf_str(b, json_raw(q->answer));
+    }
+    if (h.n != 0 && (q->answer != NULL || mcp_hold_lives(m, &h))) {
+        buf_printf(b, ",\"held\":{\"by\":%lld,\"n\":%lld,\"to\":\"%.*s\"",
+                   (long long)h.by, (long long)h.n, STR_ARG(h.to));
+        if (h.task.p != NULL) {
+            buf_z(b, ",\"task\":");
+            json_quote(b, h.task);
+        }
+        buf_z(b, h.bare ? ",\"bare\":true}" : "}");
+    }
+    buf_char(b, '}');
+}
+
+struct str
+mcp_raw_questions(struct mcp *m, struct arena *a,
+                  const struct mcp_question *q)
+{
+    struct buf b = {0};
+    struct str text;
+
+    if (q == NULL)
+        return STR_NONE;
+    for (; q != NULL; q = q->next) {
+        buf_char(&b, b.len == 0 ? '[' : ',');
+        put_question(m, &b, q);
+    }
+    buf_char(&b, ']');
+    text = b.err == 0 ? arena_str(a, buf_view(&b)) : STR_NONE;
+    buf_fini(&b);
+    return text;
+}
+
+int
+mcp_stage_answers(struct request *r, const struct mcp_question *q,
+                  struct call *k)
+{
+    struct mcp *m = r->m->m;
+    const struct json_tok *list;
+    int err;
+
+    k->questions = mcp_raw_questions(m, r->call.arena, q);
+    k->due_ms = 1; /* should it not be run in this turn */
+    if (k->questions.p == NULL)
+        return ERR_NOMEM;
+    /* In here an answer stands deeper than in its message, and not alone. */
+    err = json_parse(r->call.arena, k->questions, &list, NULL);
+    if (err != 0)
+        return err;
+    err = calls_stage(m->calls, r->call.arena, k, "answer");
+    if (err == 0)
+        calls_mark(m->calls, k->id);
+    return err;
+}

@@ -1,0 +1,105 @@
+/* scan - the id of a message that nobody could parse, or will run.
+
+   A client whose call is refused without its id waits for the answer for
+   ever. So what is no JSON, or too long to be kept, is looked through once,
+   by the byte and in any pieces, for a member id on the top level whose
+   value is whole. It refuses to guess: an array has no id of its own, and a
+   value that is cut off or too long is none.
+
+   1. While an object of depth 1 is open, text holds the name or the value
+      that stands there, without blanks around it; what is in there deeper
+      counts as its bracket.
+   2. The first id ends the search. */
+
+#include "mcp/internal.h"
+
+#include <string.h>
+
+/* Invariant 1. What does not fit makes it none. */
+static void
+keep(struct mcp_scan *s, char c)
+{
+    if (s->len < sizeof(s->text))
+        s->text[s->len] = c;
+    s->len += s->len <= sizeof(s->text);
+}
+
+/* A name, a value or the object ends. */
+static void
+end_part(struct mcp_scan *s, char c)
+{
+    s->done = s->wanted;
+    if (s->done)
+        return;
+    s->wanted = c == ':' && s->len == 4 && memcmp(s->text, "\"id\"", 4) == 0;
+    s->len = 0;
+}
+
+static void
+scan_byte(struct mcp_scan *s, char c)
+{
+    bool top = s->depth == 1, quote = c == '"' && !s->escaped;
+
+    if (s->quoted || quote) {
+        if (top)
+            keep(s, c);
+        s->escaped = s->quoted && !s->escaped && c == '\\';
+        s->quoted ^= quote;
+    } else if (s->depth == 0) {
+        s->done = c == '[';
+        s->depth = c == '{';
+    } else if (top && (c == ':' || c == ',' || c == '}')) {
+        end_part(s, c);
+        s->depth -= c == '}';
+    } else {
+        if (top && c != ' ' && c != '\t' && c != '\r' && c != '\n')
+            keep(s, c);
+        s->depth += c == '{' || c == '[';
+        s->depth -= c == '}' || c == ']';
+    }
+}
+
+void
+mcp_scan(struct mcp_scan *s, struct str piece)
+{
+    size_t i;
+
+    for (i = 0; i < piece.len && !s->done; i++)
+        scan_byte(s, piece.p[i]);
+}
+
+int
+mcp_scan_id(const struct mcp_scan *s, struct arena *a, struct str *id)
+{
+    struct str text = {s->text, s->len};
+    const struct json_tok *t;
+    int err;
+
+    if (!s->wanted || !s->done || s->len > sizeof(s->text))
+        return 0;
+    text = arena_str(a, text);
+    err = text.p != NULL ? json_parse(a, text, &t, NULL) : ERR_NOMEM;
+    if (err == 0 && mcp_is_id(t))
+        *id = json_raw(t);
+    return err == ERR_NOMEM ? err : 0;
+}
+
+bool
+mcp_too_many(struct buf *out, struct str text, unsigned wait_ms)
+{
+    struct arena a = {0};
+    const struct json_tok *t = NULL, *id;
+    bool asks;
+
+    json_parse(&a, text, &t, NULL);
+    id = json_get(t, "id");
+    asks = mcp_is_id(id) && json_get(t, "method") != NULL;
+    if (asks)
+        buf_printf(out, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":{"
+                   "\"code\":%d,\"message\":\"Too many requests: ask again "
+                   "in %u ms\",\"data\":{\"retryAfterMs\":%u}}}",
+                   STR_ARG(json_raw(id)), RPC_TOO_MANY_REQUESTS, wait_ms,
+                   wait_ms);
+    arena_fini(&a);
+    return asks && out->err == 0;
+}

@@ -1,0 +1,657 @@
+/* session - sessions: their ids, their records, their streams.
+
+   The id of a session over HTTP says what initialize agreed on, signed. So it
+   is known again by a process that has never seen it; it is no authority,
+   since whoever uses it has to be the principal that it was made for. What
+   changes later (subscriptions, log level, the end) is the record
+   "session/<id>", whole each time:
+
+     "op":"set","v":{"level":6,"ended":false,"subs":[["task://a",17]]}
+
+   where the number is the n of the record that added the subscription. What
+   changes nothing makes no record. Where there is no store to write to, on a
+   pipe, and for who may only read, a session lives in memory alone. It refuses
+   to find a session by half: another principal or right to write, too old an
+   age and an end all look as if there had never been one.
+
+   Invariants:
+   1. What memory holds of a stored session comes from one committed record,
+      number s->n: staging changes nothing here, so that it can be undone and
+      done again.
+   2. The list of sessions is in order of use, the latest first; each that
+      has an id stands in one chain of m->by_id as well.
+   3. A session that leaves memory loses nothing but where its streams were,
+      and that comes back with a Last-Event-ID; or, being fleeting, it is
+      gone, and its client is told so. One that a message or a stream refers
+      to does not leave.
+   4. Who may only read makes no file and no record, nor takes a lock. */
+
+#include "mcp/internal.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PREFIX "session/"
+#define MAX_KEY (sizeof(PREFIX) + MCP_ID_MAX)
+#define SHARES 1024 /* principals are told apart by a hash below this */
+#define MAX_RECORD ((size_t)32 * 1024) /* bytes; then no uri is added */
+
+/* Of what an id says: 16 random bytes, SSE or not, revision, capabilities,
+   and the time in milliseconds, its highest byte first. */
+enum { AT_SSE = 16, AT_REV, AT_CAPS, AT_TIME, ID_LEN = AT_TIME + 8 };
+_Static_assert((ID_LEN + SIGN_MAC_LEN) * 4 / 3 + 2 < MCP_ID_MAX, "an id fits");
+_Static_assert(MAX_KEY <= STORE_MAX_KEY, "its key does");
+
+static bool
+keep(void *ctx, const struct store_rec *r, bool newest, int64_t now_ms)
+{
+    int64_t ms;
+
+    (void)ctx;
+    return newest && time_parse(r->time, &ms) &&
+           now_ms - ms < MCP_SESSION_AGE_MS;
+}
+
+void
+mcp_session_kind(struct store_kind *out)
+{
+    *out = (struct store_kind){.prefix = PREFIX,
+                               .entry_size = sizeof(struct store_entry),
+                               .keep = keep,
+                               .transient = true};
+}
+
+static bool
+is_object(const struct json_tok *t)
+{
+    return t != NULL && t->type == JSON_OBJECT;
+}
+
+/* A client of forms says so, or says nothing: there were only forms once. */
+unsigned
+mcp_caps_of(const struct json_tok *caps)
+{
+    const struct json_tok *asks = json_get(caps, "elicitation"),
+                          *tasks = json_get(caps, "tasks");
+    unsigned bits = 0;
+
+    if (is_object(asks) &&
+        (json_get(asks, "form") != NULL || json_get(asks, "url") == NULL))
+        bits |= MCP_ELICITATION;
+    if (is_object(json_get(caps, "sampling")))
+        bits |= MCP_SAMPLING;
+    if (is_object(json_get(caps, "roots")))
+        bits |= MCP_ROOTS;
+    if (is_object(json_get(json_get(json_get(tasks, "requests"),
+                                    "elicitation"), "create")))
+        bits |= MCP_CLIENT_TASKS;
+    if (is_object(json_get(tasks, "cancel")))
+        bits |= MCP_CLIENT_CANCEL;
+    if (is_object(json_get(json_get(caps, "extensions"), MCP_META "ui")))
+        bits |= MCP_UI;
+    return bits;
+}
+
+/* ---- in memory ---- */
+
+static void
+clear_subs(struct mcp_session *s)
+{
+    s->m->n_subs -= s->n_subs;
+    arena_fini(&s->own);
+}
+
+/* Where the session of that id stands in its chain, or would. An id begins
+   with random bytes. */
+static struct mcp_session **
+place_of(struct mcp *m, struct str id)
+{
+    size_t n = id.len < 8 ? id.len : 8;
+    struct mcp_session **at =
+        &m->by_id[str_hash((struct str){id.p, n}) % MCP_CHAINS];
+
+    while (*at != NULL && !str_is(id, (*at)->id))
+        at = &(*at)->same;
+    return at;
+}
+
+static void
+list_cut(struct mcp_session *s)
+{
+    *s->at = s->next;
+    if (s->next != NULL)
+        s->next->at = s->at;
+}
+
+static void
+list_put(struct mcp_session *s)
+{
+    s->at = &s->m->sessions;
+    s->next = *s->at;
+    if (s->next != NULL)
+        s->next->at = &s->next;
+    *s->at = s;
+}
+
+void
+mcp_session_free(struct mcp_session *s)
+{
+    struct mcp_session **place;
+
+    if (s == NULL)
+        return;
+    list_cut(s);
+    s->m->n_sessions--;
+    place = place_of(s->m, str_of(s->id));
+    if (*place == s)
+        *place = s->same;
+    clear_subs(s);
+    mcp_attend_end(s);
+    free(s->principal);
+    free(s);
+}
+
+static unsigned
+share_of(const struct mcp_session *s)
+{
+    return str_hash(str_of(s->principal)) % SHARES;
+}
+
+/* Whoever has the most sessions gives up the one that was used least recently
+   (invariant 2), so that nobody can end another's. Fleeting ones do not come
+   back, so they go after all others. */
+static bool
+evict(struct mcp *m)
+{
+    unsigned of_share[SHARES] = {0}, n, most = 0;
+    struct mcp_session *s, *found = NULL;
+
+    for (s = m->sessions; s != NULL; s = s->next)
+        of_share[share_of(s)]++;
+    for (s = m->sessions; s != NULL; s = s->next) {
+        if (s->local || s->sinks != NULL || s->n_kept > 0 || s->n_held > 0)
+            continue;
+        n = of_share[share_of(s)];
+        if (n < most || (n == most && s->fleeting && !found->fleeting))
+            continue;
+        most = n;
+        found = s;
+    }
+    mcp_session_free(found);
+    return found != NULL;
+}
+
+struct mcp_session *
+mcp_session_new(struct mcp *m, const struct mcp_facts *f)
+{
+    struct str principal = f->principal;
+    struct mcp_session *s;
+
+    if (m->n_sessions >= MCP_MAX_SESSIONS && !evict(m))
+        return NULL;
+    s = calloc(1, sizeof(*s));
+    if (s == NULL)
+        return NULL;
+    s->principal = malloc(principal.len + 1);
+    if (s->principal == NULL) {
+        free(s);
+        return NULL;
+    }
+    if (principal.len > 0)
+        memcpy(s->principal, principal.p, principal.len);
+    s->principal[principal.len] = '\0';
+    s->m = m;
+    s->fleeting = f->read_only;
+    s->rev = MCP_NEWEST_HANDSHAKE;
+    s->log_level = MCP_LOG_DEFAULT;
+    s->told = mcp_head(m);
+    s->listed = m->list_clock + 1;
+    list_put(s);
+    m->n_sessions++;
+    return s;
+}
+
+struct mcp_session *
+mcp_join(struct mcp *m, struct mcp_sink *sink)
+{
+    struct mcp_session *s = mcp_session_new(m, &(struct mcp_facts){0});
+
+    if (s == NULL)
+        return NULL;
+    s->local = true;
+    s->sinks = sink;
+    sink->next = NULL;
+    m->n_sinks++;
+    return s;
+}
+
+void
+mcp_part(struct mcp_session *s)
+{
+    if (s == NULL)
+        return;
+    s->m->n_sinks--;
+    mcp_session_free(s);
+}
+
+/* ---- its id ---- */
+
+static int64_t
+now_of(const struct mcp *m)
+{
+    return m->store != NULL ? store_now_ms(m->store) : clock_wall_ms();
+}
+
+int
+mcp_session_seal(struct mcp_session *s)
+{
+    uint8_t raw[ID_LEN];
+    struct buf b = {0};
+    int i, err = random_bytes(raw, AT_SSE);
+
+    if (err != 0)
+        return ERR_IO;
+    s->born_ms = now_of(s->m);
+    for (i = 0; s->fleeting && i < AT_SSE; i++)
+        text_put(s->id + 2 * i, 3, "%02x", raw[i]);
+    if (s->fleeting) {
+        *place_of(s->m, str_of(s->id)) = s;
+        return 0;
+    }
+    if (s->m->sign == NULL)
+        return ERR_IO;
+    raw[AT_SSE] = s->sse;
+    raw[AT_REV] = (uint8_t)s->rev;
+    raw[AT_CAPS] = (uint8_t)s->caps;
+    mcp_put_be64(raw + AT_TIME, (uint64_t)s->born_ms);
+    err = sign_seal(s->m->sign, "session", str_of(s->principal),
+                    (struct str){(char *)raw, ID_LEN}, &b);
+    if (err == 0)
+        err = b.err;
+    if (err == 0) {
+        ASSERT(b.len < MCP_ID_MAX);
+        memcpy(s->id, b.p, b.len);
+        s->id[b.len] = '\0';
+        *place_of(s->m, buf_view(&b)) = s;
+    }
+    buf_fini(&b);
+    return err == 0 || err == ERR_NOMEM ? err : ERR_IO;
+}
+
+const char *
+mcp_session_id(const struct mcp_session *s)
+{
+    return s->id;
+}
+
+/* Makes a session anew from its id. Not where it would not be known whether
+   it has ended. */
+static int
+revive(struct mcp *m, const struct mcp_facts *f, struct mcp_session **out)
+{
+    struct arena a = {0};
+    struct str id = f->session_id, said = STR_NONE;
+    struct mcp_session *s = NULL;
+    const uint8_t *raw;
+    int err = ERR_NOT_FOUND;
+
+    if (id.len < MCP_ID_MAX && !f->read_only && m->sign != NULL &&
+        mcp_is_writable(m))
+        err = sign_open(m->sign, "session", f->principal, id, &a, &said);
+    raw = (const uint8_t *)said.p;
+    if (err == 0 && (said.len != ID_LEN || raw[AT_REV] >= MCP_OLDEST_MODERN))
+        err = ERR_NOT_FOUND;
+    if (err == 0 && (s = mcp_session_new(m, f)) == NULL)
+        err = ERR_NOMEM;
+    if (err == 0) {
+        memcpy(s->id, id.p, id.len);
+        *place_of(m, id) = s;
+        s->sse = raw[AT_SSE] != 0;
+        s->initialized = !s->sse; /* whose id is older than its initialize */
+        s->rev = raw[AT_REV];
+        s->caps = raw[AT_CAPS];
+        s->born_ms = (int64_t)mcp_get_be64(raw + AT_TIME);
+        s->told = s->listed = 0;
+        s->back = true;
+    }
+    arena_fini(&a);
+    *out = s;
+    return err == 0 || err == ERR_NOMEM ? err : ERR_NOT_FOUND;
+}
+
+/* ---- its record ---- */
+
+/* Has s hold what record n says; ERR_NOMEM, and then s is as it was. */
+static int
+adopt(struct mcp_session *s, uint64_t n, struct str body)
+{
+    struct mcp_session now = *s;
+    struct arena a = {0};
+    struct str text = arena_printf(&a, "{%.*s}", STR_ARG(body));
+    const struct json_tok *v = NULL, *ended;
+    int64_t level = s->log_level;
+    int err = text.p == NULL ? ERR_NOMEM : json_parse(&a, text, &v, NULL);
+
+    v = json_get(v, "v");
+    ended = json_get(v, "ended");
+    now.ended = ended != NULL && ended->type == JSON_TRUE;
+    json_int(json_get(v, "level"), &level);
+    now.log_level = (int)level;
+    now.n = n;
+    now.told_i = 0; /* subscriptions may have changed their places */
+    now.n_subs = 0;
+    now.own = (struct arena){0};
+    if (err != ERR_NOMEM)
+        err = mcp_subs_read(&now, &now.own, json_get(v, "subs"), true);
+    arena_fini(&a);
+    if (err == ERR_NOMEM) {
+        arena_fini(&now.own);
+        return err;
+    }
+    clear_subs(s);
+    *s = now;
+    s->m->n_subs += s->n_subs;
+    return 0;
+}
+
+static struct str
+key_of(const struct mcp_session *s, char key[MAX_KEY])
+{
+    return (struct str){key, text_put(key, MAX_KEY, PREFIX "%s", s->id)};
+}
+
+int
+mcp_session_refresh(struct mcp_session *s)
+{
+    struct store_entry *e;
+    struct store_rec r;
+    struct arena a = {0};
+    char key[MAX_KEY];
+    uint64_t next;
+    int err = 0;
+
+    if (s->id[0] == '\0' || s->m->store == NULL ||
+        (next = store_next_n(s->m->store)) == s->seen)
+        return 0;
+    e = store_find(s->m->store, key_of(s, key));
+    if (e != NULL && e->n != s->n) {
+        err = store_read(s->m->store, e, &a, &r);
+        if (err == 0)
+            err = adopt(s, r.n, r.body);
+        arena_fini(&a);
+    }
+    if (err == 0)
+        s->seen = next;
+    return err;
+}
+
+/* What s comes to with a change. */
+static void
+put_record(const struct mcp_session *s, int level, bool end, struct str add,
+           uint64_t since, struct str drop, struct buf *b)
+{
+    const struct mcp_sub *dropped = mcp_sub_find(s, drop);
+    size_t i, n = end ? 0 : s->n_subs + (add.p != NULL);
+    const char *comma = "";
+
+    buf_printf(b, "\"op\":\"%s\",\"v\":{\"level\":%d,\"ended\":%s,"
+               "\"subs\":[", end ? "end" : "set",
+               level < 0 ? s->log_level : level,
+               end || s->ended ? "true" : "false");
+    for (i = 0; i < n; i++) {
+        bool new = i == s->n_subs;
+
+        if (!new && &s->subs[i] == dropped)
+            continue;
+        buf_printf(b, "%s[", comma);
+        json_quote(b, new ? add : str_of(s->subs[i].uri));
+        buf_printf(b, ",%llu]",
+                   (unsigned long long)(new ? since : s->subs[i].since));
+        comma = ",";
+    }
+    buf_z(b, "]}");
+}
+
+bool
+mcp_session_stored(const struct mcp_session *s)
+{
+    return s->id[0] != '\0' && !s->fleeting && mcp_is_writable(s->m);
+}
+
+/* Whether adding uri changes anything: 0, 1, ERR_TOO_LARGE or ERR_NOMEM. */
+static int
+can_add(const struct mcp_session *s, struct str uri)
+{
+    struct mcp_sub sub;
+    struct arena a = {0};
+    int rc;
+
+    if (uri.p == NULL || mcp_sub_find(s, uri) != NULL)
+        return 0;
+    if (uri.len > MCP_MAX_URI)
+        return ERR_TOO_LARGE;
+    rc = mcp_sub_init(s->m, &a, &sub, uri, 0);
+    if (rc == 0 && sub.key != NULL)
+        rc = s->n_subs < MCP_MAX_SUBS ? 1 : ERR_TOO_LARGE;
+    arena_fini(&a);
+    return rc;
+}
+
+static bool
+differs(const struct mcp_session *s, int level, struct str drop)
+{
+    return (level >= 0 && level != s->log_level) ||
+           mcp_sub_find(s, drop) != NULL;
+}
+
+bool
+mcp_session_changes(const struct mcp_session *s, int level, struct str add,
+                    struct str drop)
+{
+    return can_add(s, add) != 0 || differs(s, level, drop);
+}
+
+int
+mcp_session_set(struct mcp_session *s, int level, bool end, struct str add,
+                struct str drop)
+{
+    struct mcp *m = s->m;
+    struct mcp_session staged = {.m = m, .n = s->n};
+    const struct mcp_session *from = s;
+    bool stored = mcp_session_stored(s);
+    struct buf b = {0};
+    char key[MAX_KEY];
+    int err = 0, adds = 0;
+
+    if (stored) {
+        memcpy(staged.id, s->id, sizeof(staged.id));
+        err = mcp_session_refresh(&staged);
+        if (staged.n != s->n)
+            from = &staged;
+    }
+    if (err == 0)
+        err = adds = can_add(from, add);
+    if (err < 0 || !(adds || end || differs(from, level, drop)))
+        goto out;
+    put_record(from, level, end, adds ? add : STR_NONE,
+               stored ? store_next_n(m->store) : mcp_head(m), drop, &b);
+    err = adds && b.len > MAX_RECORD ? ERR_TOO_LARGE : b.err;
+    if (err == 0)
+        err = stored ? store_stage(m->store, key_of(s, key), buf_view(&b))
+                     : adopt(s, 0, buf_view(&b));
+out:
+    buf_fini(&b);
+    clear_subs(&staged);
+    return err;
+}
+
+void
+mcp_session_changed(struct mcp *m, const struct mcp_change *c)
+{
+    struct str id = {c->key.p + strlen(PREFIX), c->key.len - strlen(PREFIX)};
+    struct mcp_session *s = *place_of(m, id);
+
+    if (s != NULL && s->n != c->n && adopt(s, c->n, c->body) != 0)
+        mcp_tell_later(s); /* which reads the record first */
+}
+
+int
+mcp_session_find(struct mcp *m, const struct mcp_facts *f,
+                 struct mcp_session **out)
+{
+    struct str id = f->session_id;
+    struct mcp_session *s;
+    int err = 0;
+
+    if (id.len == 0)
+        return ERR_NOT_FOUND;
+    if (m->store != NULL && !m->followed)
+        store_follow(m->store); /* another process may have ended it */
+    m->followed = true;
+    s = *place_of(m, id);
+    if (s == NULL) {
+        err = revive(m, f, &s);
+    } else {
+        list_cut(s);
+        list_put(s);
+    }
+    if (err == 0)
+        err = mcp_session_refresh(s);
+    if (err != 0)
+        return err;
+    if (s->ended || !str_is(f->principal, s->principal) ||
+        s->fleeting != f->read_only ||
+        now_of(m) - s->born_ms > MCP_SESSION_AGE_MS)
+        return ERR_NOT_FOUND;
+    s->heard_ms = clock_mono_ms();
+    *out = s;
+    return 0;
+}
+
+/* ---- its streams ---- */
+
+size_t
+mcp_event_id(const struct mcp_session *s, uint64_t n, uint64_t i,
+             char out[MCP_EVENT_MAX])
+{
+    return text_put(out, MCP_EVENT_MAX, "%s.%llu.%llu", s->id,
+                    (unsigned long long)n, (unsigned long long)i);
+}
+
+void
+mcp_stream_event(const struct mcp_session *s, struct buf *b)
+{
+    char event[MCP_EVENT_MAX];
+
+    buf_put(b, event, mcp_event_id(s, s->told, s->told_i, event));
+}
+
+/* Cuts the number behind the last dot off text. */
+static bool
+cut_number(struct str *text, uint64_t *out)
+{
+    size_t at = text->len;
+
+    while (at > 0 && text->p[at - 1] != '.')
+        at--;
+    if (at == 0 ||
+        !str_u64((struct str){text->p + at, text->len - at}, out))
+        return false;
+    text->len = at - 1;
+    return true;
+}
+
+/* Takes s back to where a client says that it was: false where it was never
+   told that. Of lists it is only known that a list_changed has arrived if it
+   came before that place, and nothing has changed since. */
+static bool
+rewind_to(struct mcp_session *s, struct str last)
+{
+    const struct mcp *m = s->m;
+    uint64_t n, i, head = mcp_head(m);
+    uint64_t listed = m->list_at != 0 ? m->list_at : head;
+
+    if (!cut_number(&last, &i) || !cut_number(&last, &n) || n > head ||
+        !str_is(last, s->id))
+        return false;
+    s->told = n;
+    s->told_i = s->n > n ? 0 : i;
+    if (listed > n || (listed == n && i < MCP_LIST_PLACE) ||
+        m->list_due[MCP_LIST_RESOURCES])
+        s->listed = 0;
+    else if (s->listed == 0)
+        s->listed = m->list_clock + 1;
+    return true;
+}
+
+static void
+attach(struct mcp_session *s, struct str last, struct mcp_sink *sink)
+{
+    struct mcp_sink **at = &s->sinks;
+    bool back = rewind_to(s, last);
+
+    while (!back && *at != NULL)
+        at = &(*at)->next;
+    mcp_hold_rewind(s, back);
+    sink->next = *at;
+    *at = sink;
+    s->m->n_sinks++;
+}
+
+int
+mcp_stream_open(struct mcp *m, const struct mcp_facts *f, struct str last,
+                struct mcp_sink *sink, struct mcp_session **out)
+{
+    int err = mcp_session_find(m, f, out);
+
+    if (err != 0)
+        return err == ERR_NOMEM ? err : ERR_NOT_FOUND;
+    attach(*out, last, sink);
+    mcp_tell_later(*out); /* behind what the transport has to say first */
+    return 0;
+}
+
+int
+mcp_sse_open(struct mcp *m, const struct mcp_facts *f, struct str last,
+             struct mcp_sink *sink, struct mcp_session **out)
+{
+    struct mcp_facts of = *f;
+    struct mcp_session *s = NULL;
+    uint64_t number;
+    int err = 0;
+
+    of.session_id = last;
+    if (cut_number(&of.session_id, &number) &&
+        cut_number(&of.session_id, &number) &&
+        mcp_session_find(m, &of, &s) == ERR_NOMEM)
+        return ERR_NOMEM;
+    if (s == NULL || !s->sse) {
+        s = mcp_session_new(m, f);
+        if (s == NULL)
+            return ERR_NOMEM;
+        s->sse = true;
+        s->rev = MCP_2024_11_05;
+        err = mcp_session_seal(s);
+    }
+    if (err != 0) {
+        mcp_session_free(s);
+        return err;
+    }
+    attach(s, last, sink);
+    mcp_tell_later(s);
+    *out = s;
+    return 0;
+}
+
+void
+mcp_stream_close(struct mcp_session *s, struct mcp_sink *sink)
+{
+    struct mcp_sink **at;
+
+    for (at = &s->sinks; *at != sink; at = &(*at)->next)
+        ASSERT(*at != NULL);
+    *at = sink->next;
+    s->m->n_sinks--;
+    s->heard_ms = clock_mono_ms();
+}

@@ -1,0 +1,324 @@
+/* sign - texts that clients carry for us and that nobody else can make.
+
+   A text is base64url, without padding, of SIGN_MAC_LEN bytes of an
+   HMAC-SHA-256 (RFC 2104) and the payload behind them. Summed up are use,
+   principal and payload, each behind its length in 8 bytes, the highest
+   first, so that no two of these triples give the same bytes. Texts outlive
+   a server and its version: this cannot change without making them void.
+
+   The key is a file beside the log. A file by that name that is not 32
+   bytes, not a regular file, or that others than its owner may use is
+   refused and left as it is: somebody else may know what is in it. stderr is
+   told so once.
+
+   Invariants:
+   1. The key file appears by link, whole and synced, and is never written
+      again: whoever comes second uses what the first has made. That may have
+      been killed, so each process syncs the name before it seals.
+   2. What a client sends makes no file: where there is no key, no text was
+      ever sealed.
+   3. How long a comparison takes tells nothing of the right bytes. */
+
+#include "mcp/sign.h"
+#include "base/file.h"
+#include "base/sha256.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define KEY_LEN 32
+#define MAX_TEXT (((SIGN_MAC_LEN + SIGN_MAX_PAYLOAD) * 4 + 2) / 3)
+
+struct sign {
+    struct store *store;
+    bool have; /* the key */
+    bool synced; /* so is its name, or it is in memory only */
+    bool told; /* why there is none */
+    uint8_t key[KEY_LEN];
+};
+
+int
+sign_new(struct sign **out, struct store *store)
+{
+    *out = calloc(1, sizeof(**out));
+    if (*out == NULL)
+        return ERR_NOMEM;
+    (*out)->store = store;
+    return 0;
+}
+
+void
+sign_free(struct sign *s)
+{
+    free(s);
+}
+
+/* ---- the key ---- */
+
+/* ERR_IO. Whoever runs the server has to mend it: no answer says why. */
+static int
+tell(struct sign *s, const char *path, const char *what)
+{
+    if (!s->told)
+        text_tell("mcptask: %.300s: %s; meanwhile clients get no session\n",
+                  path, what);
+    s->told = true;
+    return ERR_IO;
+}
+
+/* Reads the key from path. ERR_NOT_FOUND, ERR_IO. */
+static int
+read_key(struct sign *s, const char *path)
+{
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    const char *what = NULL;
+    struct stat st;
+
+    if (fd < 0)
+        return errno == ENOENT ? ERR_NOT_FOUND
+                               : tell(s, path, strerror(errno));
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size != KEY_LEN ||
+        pread(fd, s->key, KEY_LEN, 0) != KEY_LEN)
+        what = "cannot be read as a file of 32 bytes, remove it";
+    else if (st.st_mode & 077)
+        what = "others than its owner may use it, remove it";
+    close(fd);
+    s->have = what == NULL;
+    return s->have ? 0 : tell(s, path, what);
+}
+
+static int
+write_temp(const char *temp, const char *log, const uint8_t key[KEY_LEN])
+{
+    int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int rc = 0;
+
+    if (fd < 0)
+        return file_errno(errno);
+    file_give(fd, log);
+    if (fchmod(fd, 0600) != 0 || /* no group's */
+        file_write_at(fd, (const char *)key, KEY_LEN, 0) != 0 ||
+        file_sync(fd, fsync) != 0)
+        rc = ERR_IO;
+    close(fd);
+    return rc;
+}
+
+/* Makes a key at path, beside log, unless another process just has (1). */
+static int
+make_key(const char *path, const char *log, struct arena *a)
+{
+    uint8_t raw[KEY_LEN + sizeof(uint64_t)]; /* the key, and a name */
+    const char *temp;
+    uint64_t name;
+    int rc = random_bytes(raw, sizeof(raw));
+
+    if (rc != 0)
+        return rc;
+    memcpy(&name, raw + KEY_LEN, sizeof(name));
+    temp = arena_printf(a, "%s.%016llx", path, (unsigned long long)name).p;
+    rc = temp == NULL ? ERR_NOMEM : write_temp(temp, log, raw);
+    if (rc == 0 && link(temp, path) != 0 && errno != EEXIST)
+        rc = file_errno(errno);
+    if (temp != NULL)
+        unlink(temp);
+    return rc;
+}
+
+/* The path of the log, which is its real one only once the directory of that
+   is there. */
+static const char *
+log_of(const struct sign *s)
+{
+    struct store_state st;
+
+    store_state(s->store, &st);
+    return st.path;
+}
+
+static const char *
+path_of(const struct sign *s, struct arena *a)
+{
+    return arena_printf(a, "%s.key", log_of(s)).p;
+}
+
+/* Has the name of the key on disk (1), which nobody has made just now where
+   this process may not sync it. */
+static int
+sync_key(struct sign *s, struct arena *a)
+{
+    char *dir = file_dir_of(log_of(s));
+    int rc = dir == NULL ? ERR_NOMEM : file_sync_path(dir);
+
+    free(dir);
+    s->synced = rc == 0 || rc == ERR_READONLY;
+    if (s->synced || rc == ERR_NOMEM)
+        return s->synced ? 0 : rc;
+    return tell(s, path_of(s, a), "cannot be synced");
+}
+
+static int
+find_key(struct sign *s, struct arena *a, bool make)
+{
+    const char *path = path_of(s, a);
+    int rc = path != NULL ? read_key(s, path) : ERR_NOMEM;
+
+    if (rc != ERR_NOT_FOUND || !make)
+        return rc;
+    rc = store_make_place(s->store);
+    if (rc == 0) {
+        path = path_of(s, a);
+        rc = path != NULL ? make_key(path, log_of(s), a) : ERR_NOMEM;
+    }
+    if (rc == 0)
+        return read_key(s, path);
+    if (rc == ERR_READONLY) { /* good for as long as this process lives */
+        rc = random_bytes(s->key, KEY_LEN);
+        s->have = s->synced = rc == 0;
+    }
+    return rc == 0 || rc == ERR_NOMEM ? rc
+                                      : tell(s, path, "cannot be made");
+}
+
+/* Has the key in memory. Without make, ERR_INVALID: there is none (2). */
+static int
+need_key(struct sign *s, bool make)
+{
+    struct arena a = {0};
+    int rc = s->have ? 0 : find_key(s, &a, make);
+
+    if (rc == 0 && make && !s->synced)
+        rc = sync_key(s, &a);
+    arena_fini(&a);
+    if (rc == ERR_NOT_FOUND && !make)
+        return ERR_INVALID;
+    return rc == 0 || rc == ERR_NOMEM ? rc : ERR_IO;
+}
+
+/* ---- the sum ---- */
+
+/* Begins the inner or the outer hash of an HMAC. */
+static void
+begin(struct sha256 *h, const uint8_t key[KEY_LEN], uint8_t pad)
+{
+    uint8_t block[64];
+
+    memset(block, pad, sizeof(block));
+    for (int i = 0; i < KEY_LEN; i++)
+        block[i] ^= key[i];
+    sha256_init(h);
+    sha256_add(h, block, sizeof(block));
+}
+
+static void
+sum(const struct sign *s, const char *use, struct str principal,
+    struct str payload, uint8_t out[SHA256_LEN])
+{
+    const struct str parts[] = {str_of(use), principal, payload};
+    struct sha256 h;
+
+    begin(&h, s->key, 0x36);
+    for (int i = 0; i < 3; i++) {
+        uint8_t len[8];
+
+        for (int j = 0; j < 8; j++)
+            len[j] = (uint8_t)((uint64_t)parts[i].len >> (56 - 8 * j));
+        sha256_add(&h, len, sizeof(len));
+        sha256_add(&h, parts[i].p, parts[i].len);
+    }
+    sha256_end(&h, out);
+    begin(&h, s->key, 0x5c);
+    sha256_add(&h, out, SHA256_LEN);
+    sha256_end(&h, out);
+}
+
+/* ---- texts ---- */
+
+/* Makes base64 what stands in out from at on for use in headers and URLs. */
+static void
+to_url(struct buf *out, size_t at)
+{
+    while (out->len > at && out->p[out->len - 1] == '=')
+        out->len--;
+    for (; at < out->len; at++)
+        if (out->p[at] == '+')
+            out->p[at] = '-';
+        else if (out->p[at] == '/')
+            out->p[at] = '_';
+}
+
+/* ERR_SYNTAX, ERR_NOMEM. */
+static int
+from_url(struct arena *a, struct str text, struct str *out)
+{
+    size_t n = text.len, full = (n + 3) / 4 * 4;
+    char *p;
+
+    if (n > MAX_TEXT)
+        return ERR_SYNTAX;
+    p = arena_alloc(a, full);
+    if (p == NULL)
+        return ERR_NOMEM;
+    memset(p, '=', full);
+    for (size_t i = 0; i < n; i++) {
+        char c = text.p[i];
+
+        p[i] = c == '-' ? '+' : c == '_' ? '/' : c;
+        if (c == '+' || c == '/' || c == '=')
+            return ERR_SYNTAX;
+    }
+    return base64_decode(a, (struct str){p, full}, out);
+}
+
+int
+sign_seal(struct sign *s, const char *use, struct str principal,
+          struct str payload, struct buf *out)
+{
+    uint8_t mac[SHA256_LEN];
+    struct buf raw = {0};
+    size_t at = out->len;
+    int rc = payload.len > SIGN_MAX_PAYLOAD ? ERR_TOO_LARGE
+                                            : need_key(s, true);
+
+    if (rc != 0)
+        return rc;
+    sum(s, use, principal, payload, mac);
+    buf_put(&raw, mac, SIGN_MAC_LEN);
+    buf_str(&raw, payload);
+    rc = raw.err;
+    if (rc == 0)
+        base64_encode(out, buf_view(&raw));
+    to_url(out, at);
+    buf_fini(&raw);
+    return rc != 0 ? rc : out->err;
+}
+
+int
+sign_open(struct sign *s, const char *use, struct str principal,
+          struct str text, struct arena *a, struct str *payload)
+{
+    uint8_t mac[SHA256_LEN];
+    unsigned wrong = 0;
+    struct str raw;
+    int rc = from_url(a, text, &raw);
+
+    if (rc == ERR_SYNTAX || (rc == 0 && raw.len < SIGN_MAC_LEN))
+        return ERR_INVALID;
+    if (rc == 0)
+        rc = need_key(s, false);
+    if (rc != 0)
+        return rc;
+    struct str inner = {raw.p + SIGN_MAC_LEN, raw.len - SIGN_MAC_LEN};
+    sum(s, use, principal, inner, mac);
+    for (int i = 0; i < SIGN_MAC_LEN; i++) /* (3) */
+        wrong |= mac[i] ^ (uint8_t)raw.p[i];
+    if (wrong != 0)
+        return ERR_INVALID;
+    *payload = inner;
+    return 0;
+}

@@ -1,0 +1,132 @@
+/* access - who may ask, and how often: addresses, Host, Origin, the bearer
+   token, the rate.
+
+   A page of some other site can make a browser send requests here, under a
+   name of its own that it lets point to 127.0.0.1. Its Host and Origin then
+   say that name; so only names that are known to be ours are answered:
+
+   1. A name is compared whole, without regard to case, with any port or, if
+      the option names one, with that port alone.
+   2. Over a Unix socket any Host may come, as no browser gets there; a proxy
+      can, so that an Origin is judged all the same.
+   3. An origin that is no http(s) URL, "null" among them, is only what
+      --allow-origin says. */
+
+#include "serve/internal.h"
+
+#include <string.h>
+#include <strings.h>
+
+static bool
+is_unix(const char *address)
+{
+    return str_starts(str_of(address), "unix:");
+}
+
+/* "host:port" without ":port". */
+static struct str
+host_of(const char *address)
+{
+    const char *colon = strrchr(address, ':');
+
+    return (struct str){address, (size_t)(colon - address)};
+}
+
+/* Invariant 1. */
+static bool
+is_name(struct str host, struct str name)
+{
+    uint64_t port;
+
+    if (host.len < name.len || strncasecmp(host.p, name.p, name.len) != 0)
+        return false;
+    host.p += name.len;
+    host.len -= name.len;
+    return host.len == 0 ||
+           (host.p[0] == ':' &&
+            str_u64((struct str){host.p + 1, host.len - 1}, &port));
+}
+
+static bool
+is_allowed(const struct web_options *o, const char *address, struct str host)
+{
+    size_t i;
+
+    if (is_name(host, STR("localhost")) || is_name(host, STR("127.0.0.1")) ||
+        is_name(host, STR("[::1]")) ||
+        (!is_unix(address) && is_name(host, host_of(address))))
+        return true;
+    for (i = 0; i < WEB_MAX_ALLOW && o->allow_host[i] != NULL; i++)
+        if (is_name(host, str_of(o->allow_host[i])))
+            return true;
+    return false;
+}
+
+static bool
+is_origin(const struct web_options *o, const char *address, struct str origin)
+{
+    size_t i, skip = str_starts(origin, "http://")    ? 7
+                     : str_starts(origin, "https://") ? 8
+                                                      : 0;
+
+    for (i = 0; i < WEB_MAX_ALLOW && o->allow_origin[i] != NULL; i++)
+        if (str_is(origin, o->allow_origin[i]))
+            return true;
+    return skip > 0 &&
+           is_allowed(o, address,
+                      (struct str){origin.p + skip, origin.len - skip});
+}
+
+/* Invariants 2 and 3. */
+bool
+web_is_ours(const struct web_options *o, const char *address,
+            const struct http_head *h)
+{
+    struct str origin = http_field_of(h, "origin");
+
+    if (http_field_n(h, "origin") > 1 ||
+        (!is_unix(address) &&
+         (h->host.p == NULL || !is_allowed(o, address, h->host))))
+        return false;
+    return origin.p == NULL || is_origin(o, address, origin);
+}
+
+bool
+web_is_cross_site(const struct http_head *h)
+{
+    return str_is(http_field_of(h, "sec-fetch-site"), "cross-site") &&
+           http_field_n(h, "origin") == 0;
+}
+
+bool
+web_is_ambiguous(const struct http_head *h)
+{
+    return http_field_n(h, "authorization") > 1 ||
+           http_field_n(h, "mcp-session-id") > 1;
+}
+
+struct str
+web_bearer(const struct http_head *h)
+{
+    struct str v = http_field_of(h, "authorization");
+
+    if (v.len < 7 || strncasecmp(v.p, "Bearer ", 7) != 0)
+        return STR_NONE;
+    for (v.p += 7, v.len -= 7; v.len > 0 && *v.p == ' '; v.p++)
+        v.len--;
+    return v;
+}
+
+int64_t *
+web_rate_of(struct web_rate *r, struct str who, int64_t now_us)
+{
+    struct web_share *x = r->of, *found = x;
+    uint64_t hash = str_hash(who);
+
+    for (; x < r->of + WEB_SHARES && found->who != hash; x++)
+        if (x->who == hash || x->free_us < found->free_us)
+            found = x;
+    if (found->who != hash || found->free_us < now_us)
+        *found = (struct web_share){hash, now_us};
+    return &found->free_us;
+}

@@ -1,0 +1,472 @@
+/* stdio - MCP over standard input and output, a message a line.
+
+   It refuses to wait for a client that does not read: then the answers stay
+   here and the input stays unread. It refuses lines over PIPE_MAX_LINE: the
+   rest is skipped but for its id, an error answered, and the next line is a
+   message again.
+
+   Invariants:
+   1. flush_out is the only function that writes to standard output.
+   2. Input is read only while no line that was read waits for its answer, so
+      that the texts that were pushed stay where they are.
+   3. Every byte is searched for a line feed once: in[pos, seen) has none.
+   4. Never a write that could block: O_NONBLOCK on a pipe or socket; on
+      anything else, where it would bind others that share it, a short write
+      when select says so. */
+
+#include "serve/stdio.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define IN_FD 0
+#define OUT_FD 1
+#define READ_LEN ((size_t)64 * 1024)
+/* What a buffer keeps once it is empty: the input's holds a whole read behind
+   the beginning of a line. */
+#define KEEP_LEN (2 * READ_LEN)
+#define SHORT_WRITE ((size_t)4096)   /* invariant 4; PIPE_BUF on most */
+#define LOOK_MS 5000                 /* how often to look around */
+#define FLUSH_MS 2000 /* without progress, at the end: then give up */
+
+/* Then a line that is too long has nothing before it in the buffer. */
+_Static_assert(PIPE_MAX_LINE > READ_LEN, "a long line fills many reads");
+
+struct pipe {
+    struct loop *loop;
+    struct serve *serve;
+    struct peer *peer;
+    struct mcp_sink sink; /* for what belongs to no request */
+    struct mcp_facts facts;
+    struct buf in;
+    size_t pos;  /* where the first line not yet pushed begins */
+    size_t seen; /* invariant 3 */
+    struct buf out;
+    size_t sent;     /* bytes of out that are written */
+    bool skipping;   /* inside a line that is too long, */
+    struct mcp_scan scan; /* which has this id */
+    bool eof;        /* no more input */
+    bool hung_up;    /* nor will be, but some is not yet read */
+    bool broken;     /* no more output */
+    bool ending;     /* only flushing is left, last_ms counts */
+    bool nonblock;   /* O_NONBLOCK is set on OUT_FD */
+    int old_flags;   /* of OUT_FD, to be put back; -1: unchanged */
+    int64_t last_ms; /* when the end began, or output last got on */
+    pid_t parent;
+    struct loop_timer look_timer, flush_timer;
+};
+
+void
+pipe_fill(void)
+{
+    int fd;
+
+    do {
+        fd = open("/dev/null", O_RDWR);
+        /* An empty root has no /dev, but always itself: it can be neither
+           read nor written, which ends both ways of stdio at once. */
+        if (fd < 0)
+            fd = open("/", O_RDONLY);
+    } while (fd >= 0 && fd <= 2);
+    if (fd > 2)
+        close(fd);
+}
+
+static size_t
+unsent(const struct pipe *io)
+{
+    return io->out.len - io->sent;
+}
+
+static bool
+is_full(const struct pipe *io)
+{
+    return unsent(io) > PIPE_MAX_UNSENT;
+}
+
+static void on_readable(void *ctx, int fd, int events);
+static void on_writable(void *ctx, int fd, int events);
+
+/* Invariant 2; and a client that does not read is not read either. */
+static void
+set_interest(struct pipe *io)
+{
+    bool rd = !io->eof && !is_full(io) && !serve_pending(io->peer) &&
+              !serve_stopping(io->serve);
+    bool wr = unsent(io) > 0;
+    int err = loop_watch(io->loop, IN_FD, rd ? LOOP_READ : 0, on_readable, io);
+
+    serve_hold(io->peer, is_full(io));
+    mcp_sink_block(serve_mcp(io->serve), &io->sink, is_full(io));
+    if (err == 0)
+        err = loop_watch(io->loop, OUT_FD, wr ? LOOP_WRITE : 0, on_writable,
+                         io);
+    ASSERT(err == 0); /* pipe_open has watched both */
+}
+
+/* ---- output ---- */
+
+/* Writes once, as much as goes. */
+static void
+flush_out(struct pipe *io)
+{
+    size_t n = unsent(io);
+    ssize_t done;
+
+    if (n == 0 || io->broken)
+        return;
+    if (!io->nonblock && n > SHORT_WRITE)
+        n = SHORT_WRITE;
+    done = write(OUT_FD, io->out.p + io->sent, n);
+    if (done < 0 && errno != EINTR && errno != EAGAIN &&
+        errno != EWOULDBLOCK)
+        io->broken = true;
+    if (done <= 0)
+        return;
+    io->sent += (size_t)done;
+    io->last_ms = loop_now(io->loop);
+    if (unsent(io) == 0) {
+        buf_reset(&io->out, KEEP_LEN);
+        io->sent = 0;
+    } else if (io->sent >= io->out.len / 2) {
+        /* Moves no more bytes than were sent since the last time. */
+        buf_consume(&io->out, io->sent);
+        io->sent = 0;
+    }
+}
+
+static void
+on_writable(void *ctx, int fd, int events)
+{
+    struct pipe *io = ctx;
+
+    (void)fd;
+    (void)events;
+    flush_out(io);
+    set_interest(io);
+}
+
+/* One line of output, or where there is no memory for it none: its effect is
+   on disk all the same. */
+static void
+add_line(struct pipe *io, struct str line)
+{
+    if (buf_room(&io->out, line.len + 1) != NULL) {
+        buf_str(&io->out, line);
+        buf_char(&io->out, '\n');
+    }
+    io->out.err = 0;
+}
+
+/* ---- input ---- */
+
+/* A line that cannot be kept, or the last of one. Nothing that came before it
+   waits. */
+static void
+refuse_line(struct pipe *io, struct str line)
+{
+    struct buf b = {0};
+
+    mcp_scan(&io->scan, line);
+    mcp_too_large(&b, PIPE_MAX_LINE, &io->scan);
+    if (b.err == 0)
+        add_line(io, buf_view(&b));
+    buf_fini(&b);
+    io->scan = (struct mcp_scan){.len = 0};
+    io->skipping = false;
+}
+
+/* Drops what is in the buffer of the line at pos, and the rest of it as it
+   comes; its end is answered, as the id may stand last. */
+static void
+skip_line(struct pipe *io)
+{
+    struct str rest = {io->in.p + io->pos, io->in.len - io->pos};
+
+    mcp_scan(&io->scan, rest);
+    io->skipping = true;
+    buf_reset(&io->in, KEEP_LEN);
+    io->pos = io->seen = 0;
+    if (io->eof)
+        refuse_line(io, STR_NONE);
+}
+
+/* The next whole line, without its end; at the end of input the last one
+   need not have one. */
+static bool
+take_line(struct pipe *io, struct str *line)
+{
+    const char *from = io->in.p + io->pos, *lf = NULL;
+
+    if (io->seen < io->pos)
+        io->seen = io->pos;
+    if (io->in.len > io->seen)
+        lf = memchr(io->in.p + io->seen, '\n', io->in.len - io->seen);
+    io->seen = io->in.len;
+    if (lf == NULL && (!io->eof || io->in.len == io->pos))
+        return false;
+    if (lf == NULL)
+        lf = io->in.p + io->in.len;
+    *line = (struct str){from, (size_t)(lf - from)};
+    io->seen = io->pos + line->len;
+    return true;
+}
+
+static bool
+is_blank(struct str line)
+{
+    size_t i;
+
+    for (i = 0; i < line.len; i++)
+        if (line.p[i] != ' ' && line.p[i] != '\t' && line.p[i] != '\r')
+            return false;
+    return true;
+}
+
+/* Pushes one line: false when it has to wait for those before it. */
+static bool
+push_line(struct pipe *io, struct str line)
+{
+    int err;
+
+    if (line.len > 0 && line.p[line.len - 1] == '\r')
+        line.len--;
+    if (is_blank(line))
+        return true;
+    if (line.len > PIPE_MAX_LINE) {
+        refuse_line(io, line);
+        return true;
+    }
+    err = serve_push(io->peer, &io->facts, line);
+    if (err == ERR_NOMEM && !serve_pending(io->peer)) {
+        refuse_line(io, line); /* alone, it is too large for this machine */
+        return true;
+    }
+    return err == 0;
+}
+
+/* Pushes the lines that are there, as many as may be. */
+static void
+push_lines(struct pipe *io)
+{
+    struct str line;
+
+    while (!serve_stopping(io->serve) && take_line(io, &line)) {
+        if (io->skipping)
+            refuse_line(io, line);
+        else if (!push_line(io, line))
+            return;
+        io->pos += line.len + 1;
+        if (io->pos > io->in.len) /* the last line had no line feed */
+            io->pos = io->in.len;
+    }
+    if (io->pos == io->in.len && !serve_pending(io->peer)) {
+        buf_reset(&io->in, KEEP_LEN);
+        io->pos = io->seen = 0;
+    }
+    if (io->skipping || io->in.len - io->pos > PIPE_MAX_LINE + 1)
+        skip_line(io);
+}
+
+static void
+read_input(struct pipe *io)
+{
+    char *to;
+    ssize_t n;
+
+    if (io->pos > 0) {
+        buf_consume(&io->in, io->pos);
+        io->seen -= io->pos;
+        io->pos = 0;
+    }
+    to = buf_room(&io->in, READ_LEN);
+    if (to == NULL) {
+        skip_line(io);
+        return;
+    }
+    n = read(IN_FD, to, READ_LEN);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK))
+        return;
+    if (n <= 0)
+        io->eof = true;
+    else
+        io->in.len += (size_t)n;
+    push_lines(io);
+}
+
+static void
+on_readable(void *ctx, int fd, int events)
+{
+    (void)fd;
+    (void)events;
+    read_input(ctx);
+    set_interest(ctx);
+}
+
+/* ---- the peer ---- */
+
+static void
+on_message(void *ctx, struct str body, struct str event)
+{
+    (void)event;
+    if (body.len > 0)
+        add_line(ctx, body);
+}
+
+static void
+on_answer(void *ctx, const struct serve_answer *a)
+{
+    on_message(ctx, a->body, STR_NONE);
+}
+
+static void
+on_later(void *ctx, unsigned poll_ms)
+{
+    (void)ctx;
+    (void)poll_ms;
+}
+
+/* All answers of a turn leave in one write, at once where it cannot block. */
+static void
+on_answered(void *ctx)
+{
+    struct pipe *io = ctx;
+
+    if (io->nonblock)
+        flush_out(io);
+    set_interest(io);
+}
+
+static void
+on_done(void *ctx)
+{
+    push_lines(ctx);
+    set_interest(ctx);
+}
+
+static const struct peer_ops ops = {on_message, on_answer, on_later,
+                                    on_answered, on_done};
+
+static void
+on_news(void *ctx, struct str message, struct str event)
+{
+    on_message(ctx, message, event);
+    on_answered(ctx);
+}
+
+/* ---- begin and end ---- */
+
+/* Sees what reading does not: that the parent is gone although another holds
+   the pipe, or that the client has closed the input, but reads no answers. */
+static void
+look_around(void *ctx)
+{
+    struct pipe *io = ctx;
+    struct pollfd p = {.fd = IN_FD};
+
+    if (getppid() != io->parent)
+        serve_stop(io->serve);
+    io->hung_up = is_full(io) && poll(&p, 1, 0) == 1;
+    loop_timer_set(io->loop, &io->look_timer, loop_now(io->loop) + LOOK_MS);
+}
+
+static void
+wake(void *ctx)
+{
+    (void)ctx; /* pipe_ended is asked after every turn */
+}
+
+static void
+set_nonblock(struct pipe *io)
+{
+    int flags = fcntl(OUT_FD, F_GETFL);
+    struct stat st;
+
+    io->old_flags = -1;
+    io->nonblock = flags >= 0 && (flags & O_NONBLOCK) != 0;
+    if (flags < 0 || io->nonblock || fstat(OUT_FD, &st) != 0 ||
+        !(S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
+        return;
+    io->nonblock = fcntl(OUT_FD, F_SETFL, flags | O_NONBLOCK) == 0;
+    if (io->nonblock)
+        io->old_flags = flags;
+}
+
+static void
+leave(struct pipe *io)
+{
+    serve_leave(io->peer);
+    if (io->facts.session != NULL)
+        mcp_part(io->facts.session);
+    buf_fini(&io->in);
+    buf_fini(&io->out);
+    free(io);
+}
+
+int
+pipe_open(struct pipe **out, struct serve *s, struct loop *l)
+{
+    struct pipe *io = calloc(1, sizeof(*io));
+
+    if (io == NULL)
+        return ERR_NOMEM;
+    io->loop = l;
+    io->serve = s;
+    io->sink = (struct mcp_sink){.send = on_news, .ctx = io};
+    io->peer = serve_join(s, &ops, io);
+    io->facts.session = mcp_join(serve_mcp(s), &io->sink);
+    if (io->peer == NULL || io->facts.session == NULL ||
+        loop_watch(l, IN_FD, LOOP_READ, on_readable, io) < 0 ||
+        loop_watch(l, OUT_FD, LOOP_WRITE, on_writable, io) < 0) {
+        leave(io);
+        return ERR_NOMEM;
+    }
+    set_nonblock(io);
+    set_interest(io);
+    io->parent = getppid();
+    io->look_timer = (struct loop_timer){.fn = look_around, .ctx = io};
+    io->flush_timer = (struct loop_timer){.fn = wake, .ctx = io};
+    look_around(io);
+    *out = io;
+    return 0;
+}
+
+void
+pipe_close(struct pipe *io)
+{
+    if (io == NULL)
+        return;
+    loop_timer_stop(io->loop, &io->look_timer);
+    loop_timer_stop(io->loop, &io->flush_timer);
+    loop_watch(io->loop, IN_FD, 0, NULL, NULL);
+    loop_watch(io->loop, OUT_FD, 0, NULL, NULL);
+    if (io->old_flags >= 0)
+        fcntl(OUT_FD, F_SETFL, io->old_flags);
+    leave(io);
+}
+
+bool
+pipe_ended(void *ctx)
+{
+    struct pipe *io = ctx;
+    int64_t now = loop_now(io->loop);
+    bool last = serve_stopping(io->serve) ||
+                (io->eof && !serve_pending(io->peer)) ||
+                ((io->eof || io->hung_up) && is_full(io));
+
+    if (io->broken || (last && unsent(io) == 0))
+        return true;
+    if (!last)
+        return false;
+    if (!io->ending)
+        io->last_ms = now;
+    io->ending = true;
+    loop_timer_set(io->loop, &io->flush_timer, io->last_ms + FLUSH_MS);
+    return now - io->last_ms >= FLUSH_MS;
+}

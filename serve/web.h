@@ -1,0 +1,46 @@
+#ifndef SERVE_WEB_H
+#define SERVE_WEB_H
+
+/* web - MCP over HTTP: routes, tokens, hosts and origins, streams of events,
+   /health /ready /metrics. */
+
+#include "http.h"
+#include "serve/turn.h"
+
+#define WEB_MAX_ALLOW 16
+
+#define WEB_MAX_KEPT 32                      /* replies to be come back for */
+#define WEB_KEEP_MS (5 * 60 * 1000)          /* then they are dropped */
+#define WEB_MAX_ANSWER ((size_t)256 * 1024) /* bytes of one of them */
+#define WEB_MAX_POSTS (2 * HTTP_MAX_BODY)    /* bytes not run, of a stream */
+#define WEB_END_MS 900                       /* for all to leave at the end */
+
+struct web;
+
+struct web_options { /* texts that must outlive the server */
+    struct http_options http;
+    const char *token_file; /* NULL: whoever gets here may */
+    const char *allow_host[WEB_MAX_ALLOW], *allow_origin[WEB_MAX_ALLOW];
+    uint64_t rate;          /* requests a second of one principal; 0: any */
+    bool read_only;         /* the store is meant to be */
+    bool debug;             /* a line on stderr for each request */
+};
+
+/* Serves MCP for s. ERR_INVALID: an address that is no loopback needs
+   tokens, or one of the options is wrong; as http_open and tokens_load; *why
+   says it. */
+int web_open(struct web **out, struct serve *s, struct loop *l,
+             struct store *store, const struct web_options *o,
+             char why[256]);
+void web_close(struct web *w);
+/* Reads the token file again; where it is bad now, the old one stays and
+   stderr hears of it. Who is being served with a token that is gone is cut
+   off. */
+void web_reload(void *web);
+/* "http://127.0.0.1:8766" without its scheme, or "unix:PATH". */
+const char *web_address(const struct web *w);
+/* Whether the server stops and all is said, or the time for that is over.
+   For serve_run. */
+bool web_ended(void *web);
+
+#endif

@@ -1,0 +1,218 @@
+/* index - the store's hash table from keys to entries.
+
+   Buckets live in segments of a fixed size, reached by a small directory, so
+   growing copies nothing but the directory. With each entry one bucket is
+   split in two, in turn; a round of splits doubles the table.
+
+   Entries and their keys are cut from blocks, newest block first. Nothing is
+   freed before the whole index is, except the entry added last, which a
+   failed commit takes back.
+
+   Invariants:
+   1. An entry stands in bucket hash mod 2*low, or, where that bucket does
+      not exist yet, in hash mod low.
+   2. low <= n_buckets < 2*low, low a power of two, once there is a bucket. */
+
+#include "store/index.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SEGMENT 512              /* buckets */
+#define BLOCK_MIN (4 * 1024)     /* bytes of the first block */
+#define BLOCK_MAX (64 * 1024)
+#define DROP_SLICE 4096 /* buckets at a time */
+#define ALIGN 8
+
+struct index_block {
+    struct index_block *next;
+    size_t used, cap;
+    _Alignas(16) char mem[];
+};
+
+static uint32_t
+hash_key(const struct index *x, struct str key)
+{
+    uint64_t h = str_sip(x->seed, key);
+    return (uint32_t)(h ^ h >> 32);
+}
+
+int
+index_init(struct index *x)
+{
+    memset(x, 0, sizeof *x);
+    return random_bytes(x->seed, sizeof x->seed);
+}
+
+void
+index_fini(struct index *x)
+{
+    for (size_t i = 0; i < x->n_segments; i++)
+        free(x->segments[i]);
+    free(x->segments);
+    while (x->block != NULL) {
+        struct index_block *next = x->block->next;
+        free(x->block);
+        x->block = next;
+    }
+    x->segments = NULL;
+    x->n_segments = x->cap_segments = x->n_buckets = x->low = 0;
+    x->n = 0;
+    x->bytes = 0;
+}
+
+static struct store_entry **
+bucket_at(const struct index *x, size_t i)
+{
+    return &x->segments[i / SEGMENT][i % SEGMENT];
+}
+
+static struct store_entry **
+bucket_of(const struct index *x, uint32_t hash)
+{
+    size_t i = hash & (2 * x->low - 1);
+    return bucket_at(x, i < x->n_buckets ? i : i - x->low);
+}
+
+struct store_entry *
+index_find(const struct index *x, struct str key)
+{
+    if (x->n_buckets == 0)
+        return NULL;
+    uint32_t hash = hash_key(x, key);
+    struct store_entry *e = *bucket_of(x, hash);
+    for (; e != NULL; e = e->chain)
+        if (e->hash == hash && e->key_len == key.len &&
+            memcmp(e->key, key.p, key.len) == 0)
+            return e;
+    return NULL;
+}
+
+static bool
+add_segment(struct index *x)
+{
+    if (x->n_segments == x->cap_segments) {
+        size_t cap = x->cap_segments ? 2 * x->cap_segments : 8;
+        void *p = realloc(x->segments, cap * sizeof *x->segments);
+        if (p == NULL)
+            return false;
+        x->bytes += (cap - x->cap_segments) * sizeof *x->segments;
+        x->segments = p;
+        x->cap_segments = cap;
+    }
+    struct store_entry **seg = calloc(SEGMENT, sizeof *seg);
+    if (seg == NULL)
+        return false;
+    x->segments[x->n_segments++] = seg;
+    x->bytes += SEGMENT * sizeof *seg;
+    return true;
+}
+
+/* One more bucket: moves to it what belongs there by invariant 1. */
+static bool
+grow(struct index *x)
+{
+    if (x->n_buckets == x->n_segments * SEGMENT && !add_segment(x))
+        return false;
+    if (x->low == 0) {
+        x->low = x->n_buckets = SEGMENT;
+        return true;
+    }
+    size_t to = x->n_buckets++, from = to - x->low;
+    struct store_entry **link = bucket_at(x, from);
+    while (*link != NULL) {
+        struct store_entry *e = *link;
+        if ((e->hash & (2 * x->low - 1)) == to) {
+            *link = e->chain;
+            e->chain = *bucket_at(x, to);
+            *bucket_at(x, to) = e;
+        } else {
+            link = &e->chain;
+        }
+    }
+    if (x->n_buckets == 2 * x->low)
+        x->low = x->n_buckets;
+    return true;
+}
+
+static size_t
+entry_room(size_t size, size_t key_len)
+{
+    return (size + key_len + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+}
+
+/* Memory for n bytes from the newest block. */
+static void *
+cut(struct index *x, size_t n)
+{
+    struct index_block *b = x->block;
+    if (b == NULL || b->cap - b->used < n) {
+        size_t cap = b == NULL ? BLOCK_MIN : 2 * b->cap;
+        if (cap > BLOCK_MAX)
+            cap = BLOCK_MAX;
+        struct index_block *fresh = malloc(sizeof *fresh + cap);
+        if (fresh == NULL)
+            return NULL;
+        fresh->next = b;
+        fresh->used = 0;
+        fresh->cap = cap;
+        x->block = b = fresh;
+        x->bytes += sizeof *fresh + cap;
+    }
+    void *p = b->mem + b->used;
+    b->used += n;
+    return p;
+}
+
+struct store_entry *
+index_add(struct index *x, struct str key, size_t size)
+{
+    ASSERT(key.len <= STORE_MAX_KEY && size >= sizeof(struct store_entry));
+    if (x->n >= x->n_buckets && !grow(x))
+        return NULL;
+    struct store_entry *e = cut(x, entry_room(size, key.len));
+    if (e == NULL)
+        return NULL;
+    memset(e, 0, size);
+    e->key = memcpy((char *)e + size, key.p, key.len);
+    e->key_len = (uint8_t)key.len;
+    e->hash = hash_key(x, key);
+    struct store_entry **link = bucket_of(x, e->hash);
+    e->chain = *link;
+    *link = e;
+    x->n++;
+    return e;
+}
+
+void
+index_pop(struct index *x, struct store_entry *e)
+{
+    struct store_entry **link = bucket_of(x, e->hash);
+    while (*link != e)
+        link = &(*link)->chain;
+    *link = e->chain;
+    x->n--;
+    /* The block stays, even when it is empty now. */
+    size_t at = (size_t)((uintptr_t)e - (uintptr_t)x->block->mem);
+    if (at < x->block->used) /* else it stands in an older block */
+        x->block->used = at;
+}
+
+bool
+index_drop(struct index *x, size_t *at,
+           bool (*fn)(void *ctx, struct store_entry *e), void *ctx)
+{
+    /* What a split moves comes to a later bucket. */
+    for (size_t i = 0; i < DROP_SLICE && *at < x->n_buckets; i++, ++*at) {
+        struct store_entry **link = bucket_at(x, *at);
+        while (*link != NULL)
+            if (fn(ctx, *link)) {
+                *link = (*link)->chain;
+                x->n--;
+            } else {
+                link = &(*link)->chain;
+            }
+    }
+    return *at < x->n_buckets;
+}

@@ -1,0 +1,357 @@
+/* lock - the file beside the log: fcntl locks on its bytes, and the mark.
+
+   The locks belong to the open file description, so they end with that
+   descriptor alone. Locks that belong to the process, as other programs and
+   older kernels have them, conflict with these all the same.
+
+   Invariants:
+   1. The file is opened once and never closed while a lock on it is held.
+      A second descriptor would have to wait for the first, and where locks
+      belong to the process, closing it would drop them all.
+   2. The mark is overwritten in place by one pwrite of fixed length. It is
+      never synced: a stale or broken one costs a look at the log's tail, by
+      whoever opens it next, and nothing else. Its CRCs catch a read that
+      meets a write.
+   3. Nobody sleeps for the lock without a repeating timer running, so that
+      the signal cannot fall between a test and the sleep. */
+
+#include "store/lock.h"
+
+#include "store/record.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#define SUM_AT 53 /* of the first line's sum */
+#define SECOND_AT 64
+#define SECOND_SUM_AT (LOCK_MARK_LEN - 9)
+
+/* Of POSIX.1-2024; under the edition before it the C library hides them. */
+#if defined(__linux__) && !defined(F_OFD_SETLK)
+#define F_OFD_GETLK 36
+#define F_OFD_SETLK 37
+#define F_OFD_SETLKW 38
+#endif
+
+/* What locks belong to, which the first call finds out. */
+static enum { UNKNOWN, DESCRIPTION, PROCESS } owner;
+
+/* fcntl for a command that is given as F_SETLK, F_SETLKW or F_GETLK. */
+static int
+call_fcntl(int fd, int cmd, struct flock *fl)
+{
+#ifdef F_OFD_SETLK
+    int own = cmd == F_SETLK    ? F_OFD_SETLK
+              : cmd == F_SETLKW ? F_OFD_SETLKW
+                                : F_OFD_GETLK;
+    int rc = owner == PROCESS ? -1 : fcntl(fd, own, fl);
+    if (owner != PROCESS && (rc == 0 || errno != EINVAL)) {
+        owner = DESCRIPTION;
+        return rc;
+    }
+#endif
+    owner = PROCESS;
+    return fcntl(fd, cmd, fl);
+}
+
+bool
+lock_is_by_process(void)
+{
+    struct flock fl = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+    if (owner == UNKNOWN)
+        call_fcntl(STDERR_FILENO, F_GETLK, &fl); /* any file will do */
+    return owner == PROCESS;
+}
+
+static int
+lock_at(int fd, int cmd, short type, uint64_t at)
+{
+    struct flock fl = {.l_type = type, .l_whence = SEEK_SET,
+                       .l_start = (off_t)at, .l_len = 1};
+    if (call_fcntl(fd, cmd, &fl) == 0)
+        return 0;
+    return errno == EACCES || errno == EAGAIN || errno == EINTR ? ERR_MORE
+                                                                : ERR_IO;
+}
+
+static int
+set_lock(struct lock *l, int cmd, short type, uint64_t at)
+{
+    int rc = lock_at(l->fd, cmd, type, at);
+    if (rc == 0 && at == LOCK_WRITE)
+        l->held = type != F_UNLCK;
+    return rc;
+}
+
+int
+lock_log(int fd, bool take)
+{
+    return lock_at(fd, F_SETLK, take ? F_WRLCK : F_UNLCK, 0);
+}
+
+int
+lock_open(struct lock *l, bool create)
+{
+    int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+    bool readonly = false;
+    if (l->fd >= 0)
+        return l->readonly ? ERR_READONLY : 0;
+    int fd = open(l->path, O_RDWR | flags | (create ? O_CREAT : 0), 0600);
+    if (fd < 0 && (errno == EACCES || errno == EROFS || errno == EPERM)) {
+        readonly = true;
+        fd = open(l->path, O_RDONLY | flags);
+        if (fd < 0)
+            return ERR_READONLY;
+    }
+    if (fd < 0)
+        return errno == ENOENT ? ERR_NOT_FOUND : ERR_IO;
+    struct stat st;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        close(fd);
+        errno = EINVAL;
+        return ERR_IO;
+    }
+    l->fd = fd;
+    l->dev = st.st_dev;
+    l->ino = st.st_ino;
+    l->readonly = readonly;
+    mark_forget(l);
+    if (l->instance != 0 &&
+        set_lock(l, F_SETLK, F_WRLCK, l->instance) != 0)
+        l->instance = 0;
+    return readonly ? ERR_READONLY : 0;
+}
+
+bool
+lock_is_at_path(const struct lock *l)
+{
+    struct stat st;
+    return stat(l->path, &st) == 0 && st.st_dev == l->dev &&
+           st.st_ino == l->ino;
+}
+
+void
+lock_close(struct lock *l)
+{
+    if (l->fd >= 0)
+        close(l->fd);
+    l->fd = -1;
+    l->held = false;
+}
+
+int
+lock_try(struct lock *l, enum lock_byte which)
+{
+    return set_lock(l, F_SETLK, F_WRLCK, which);
+}
+
+static void
+on_alarm(int sig)
+{
+    (void)sig; /* its one purpose is to interrupt fcntl */
+}
+
+int
+lock_wait(struct lock *l)
+{
+    static bool handled;
+    struct itimerval tick = {{0, LOCK_WAIT_TICK_MS * 1000},
+                             {0, LOCK_WAIT_TICK_MS * 1000}};
+    struct itimerval off = {{0, 0}, {0, 0}};
+    if (!handled) {
+        struct sigaction sa;
+        memset(&sa, 0, sizeof sa);
+        sa.sa_handler = on_alarm; /* without SA_RESTART */
+        sigemptyset(&sa.sa_mask);
+        sigset_t alarm; /* blocked, maybe, by whoever started us */
+        sigemptyset(&alarm);
+        sigaddset(&alarm, SIGALRM);
+        if (sigaction(SIGALRM, &sa, NULL) != 0 ||
+            sigprocmask(SIG_UNBLOCK, &alarm, NULL) != 0)
+            return ERR_IO;
+        handled = true;
+    }
+    if (setitimer(ITIMER_REAL, &tick, NULL) != 0)
+        return ERR_IO;
+    int rc = set_lock(l, F_SETLKW, F_WRLCK, LOCK_WRITE);
+    setitimer(ITIMER_REAL, &off, NULL);
+    return rc;
+}
+
+void
+lock_release(struct lock *l, enum lock_byte which)
+{
+    set_lock(l, F_SETLK, F_UNLCK, which);
+}
+
+bool
+lock_is_free(const struct lock *l, uint64_t at)
+{
+    struct flock fl = {.l_type = F_WRLCK, .l_whence = SEEK_SET,
+                       .l_start = (off_t)at, .l_len = 1};
+    return call_fcntl(l->fd, F_GETLK, &fl) == 0 && fl.l_type == F_UNLCK;
+}
+
+void
+lock_instance(struct lock *l)
+{
+    uint64_t at;
+    if (random_bytes(&at, sizeof at) != 0)
+        return;
+    at = LOCK_INSTANCES + (at >> 24); /* 40 bits: exact in JSON */
+    if (set_lock(l, F_SETLK, F_WRLCK, at) == 0)
+        l->instance = at;
+}
+
+/* ---- the mark ---- */
+
+const char *
+lock_boot_id(void)
+{
+    static char id[LOCK_BOOT_LEN + 1];
+    static bool looked;
+    if (looked)
+        return id;
+    looked = true;
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && read(fd, id, LOCK_BOOT_LEN) != LOCK_BOOT_LEN)
+        id[0] = '\0';
+    if (fd >= 0)
+        close(fd);
+    return id;
+}
+
+bool
+mark_is_of(const struct mark *m, const char *id, uint64_t ino)
+{
+    return m->id[0] == '\0' ||
+           (m->ino == ino && (id[0] == '\0' || strcmp(m->id, id) == 0));
+}
+
+void
+mark_forget(struct lock *l)
+{
+    memset(l->seen, 0, sizeof l->seen);
+}
+
+/* v in exactly n digits, or its last n, and a blank. */
+static char *
+put_digits(char *p, int n, uint64_t v)
+{
+    for (int i = n; i > 0; i--, v /= 10)
+        p[i - 1] = (char)('0' + v % 10);
+    p[n] = ' ';
+    return p + n + 1;
+}
+
+static void
+put_sum(char *line, int at)
+{
+    text_hex(line + at, 8, crc32c(0, line, (size_t)at));
+    line[at + 8] = '\n';
+}
+
+static void
+mark_format(const struct mark *m, char out[LOCK_MARK_LEN])
+{
+    memset(out, ' ', LOCK_MARK_LEN);
+    char *p = put_digits(out, 10, m->g);
+    p = put_digits(p, 20, m->n);
+    put_digits(p, 20, (uint64_t)m->end);
+    put_sum(out, SUM_AT);
+    if (m->id[0] == '\0')
+        return;
+    p = out + SECOND_AT;
+    memcpy(p, m->id, 32);
+    p = put_digits(p + 33, 20, m->ino);
+    p = put_digits(p, 20, (uint64_t)m->time_ms);
+    p = put_digits(p, 20, (uint64_t)m->boot_ms);
+    memcpy(p, m->boot, strlen(m->boot));
+    p = put_digits(p + LOCK_BOOT_LEN + 1, 20, (uint64_t)m->jump_ms);
+    put_digits(p, 20, (uint64_t)m->jump_at);
+    put_sum(out, SECOND_SUM_AT);
+}
+
+/* The number of n digits at *p, which is moved behind the blank after it. */
+static uint64_t
+take_digits(const char **p, int n)
+{
+    uint64_t v = 0;
+    for (int i = 0; i < n; i++)
+        v = v * 10 + (uint64_t)((*p)[i] - '0');
+    *p += n + 1;
+    return v;
+}
+
+/* Nothing is judged here: that it would be written so again says that it is
+   right. */
+static bool
+mark_parse(const char *p, struct mark *out)
+{
+    char again[LOCK_MARK_LEN];
+    const char *at = p, *second = p + SECOND_AT + 33;
+    memset(out, 0, sizeof *out);
+    out->g = take_digits(&at, 10);
+    out->n = take_digits(&at, 20);
+    out->end = (int64_t)take_digits(&at, 20);
+    memcpy(out->id, p + SECOND_AT, 32);
+    out->ino = take_digits(&second, 20);
+    out->time_ms = (int64_t)take_digits(&second, 20);
+    out->boot_ms = (int64_t)take_digits(&second, 20);
+    memcpy(out->boot, second, LOCK_BOOT_LEN);
+    second += LOCK_BOOT_LEN + 1;
+    out->jump_ms = (int64_t)take_digits(&second, 20);
+    out->jump_at = (int64_t)take_digits(&second, 20);
+    mark_format(out, again);
+    if (memcmp(p, again, LOCK_MARK_LEN) != 0)
+        out->id[0] = '\0';
+    return out->end >= 0 && memcmp(p, again, SUM_AT + 9) == 0;
+}
+
+int
+mark_read(struct lock *l, struct mark *out)
+{
+    char now[LOCK_MARK_LEN];
+    for (int tries = 0; tries < 4; tries++) { /* invariant 2 */
+        ssize_t n = pread(l->fd, now, sizeof now, 0);
+        if (n < 0 && errno != EINTR)
+            return ERR_IO;
+        if (n < SUM_AT + 9)
+            continue;
+        memset(now + n, 0, sizeof now - (size_t)n);
+        if (memcmp(now, l->seen, sizeof now) == 0)
+            return ERR_MORE;
+        if (mark_parse(now, out)) {
+            memcpy(l->seen, now, sizeof now);
+            return 0;
+        }
+    }
+    return ERR_SYNTAX;
+}
+
+int
+mark_write(struct lock *l, const struct mark *m)
+{
+    char line[LOCK_MARK_LEN];
+    ssize_t n;
+    mark_format(m, line);
+    do
+        n = pwrite(l->fd, line, LOCK_MARK_LEN, 0);
+    while (n < 0 && errno == EINTR);
+    if (n == LOCK_MARK_LEN) {
+        memcpy(l->seen, line, LOCK_MARK_LEN);
+        return 0;
+    }
+    mark_forget(l);
+    if (n > SUM_AT + 8) /* the first line stands: it says what is committed */
+        return 0;
+    if (n >= 0)
+        errno = EIO;
+    return ERR_IO;
+}

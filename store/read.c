@@ -1,0 +1,260 @@
+/* read - records out of the log: by their entry, by number, in order.
+
+   Records of a closed generation are found by number too. Numbers rise with
+   the offset in every file, so a search halves the file until a few blocks
+   are left; no index of numbers is kept. It begins where the last one ended,
+   since who reads back along a chain asks for numbers that stand close to one
+   another, and believes the numbers that it sees on its way; only where that
+   finds nothing is the whole file searched, by whole records.
+
+   Every record read is checked against its CRC: what the disk has turned
+   into something else is an error, never an answer. */
+
+#include "store/internal.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SEARCH_LINEAR (32 * 1024) /* bytes that are read rather than halved */
+
+struct store_entry *
+store_find(struct store *s, struct str key)
+{
+    return index_find(&s->index, key);
+}
+
+void
+store_observe(struct store *s,
+              void (*fn)(void *ctx, const struct store_entry *e,
+                         const struct store_rec *r),
+              void *ctx)
+{
+    s->observe = fn;
+    s->observe_ctx = ctx;
+}
+
+int
+store_read(struct store *s, const struct store_entry *e, struct arena *a,
+           struct store_rec *out)
+{
+    char *line = arena_alloc(a, e->len);
+    if (line == NULL)
+        return ERR_NOMEM;
+    int fd = e->file == s->file ? s->fd : s->move.fd;
+    if (fd == s->fd && e->off >= s->end) { /* staged in this turn */
+        size_t at = (size_t)(e->off - s->end);
+        ASSERT(at + e->len <= s->batch.len);
+        memcpy(line, s->batch.p + at, e->len);
+    } else if (file_read_at(fd, line, e->len, e->off) != (ssize_t)e->len) {
+        return ERR_IO;
+    }
+    struct str key = {e->key, e->key_len};
+    if (record_parse((struct str){line, e->len}, out) != 0 ||
+        out->n != e->n || !str_eq(out->key, key))
+        return ERR_DAMAGED;
+    return 0;
+}
+
+/* The offset of the first line that starts at or behind off; end: none. */
+static int64_t
+line_from(int fd, int64_t off, int64_t end)
+{
+    char buf[4096];
+    if (off == 0)
+        return 0;
+    for (off--; off < end; off += (int64_t)sizeof buf) {
+        ssize_t n = pread(fd, buf, sizeof buf, (off_t)off);
+        char *lf = n > 0 ? memchr(buf, '\n', (size_t)n) : NULL;
+        if (lf != NULL)
+            return off + (lf - buf) + 1 < end ? off + (lf - buf) + 1 : end;
+        if (n <= 0)
+            break;
+    }
+    return end;
+}
+
+/* A file that is searched. */
+struct search {
+    int fd;
+    int64_t end;
+    bool careful;
+};
+
+/* The number of the record at off. A damaged digit must not send a careful
+   search astray: it wants a whole record. */
+static bool
+number_at(const struct search *s, int64_t off, uint64_t *n)
+{
+    char buf[8 * 1024];
+    int fd = s->fd;
+    int64_t end = s->end;
+    struct record_reader rd = {.fd = fd, .off = off, .end = end};
+    struct store_rec r;
+    struct str line = {buf, 0};
+    ssize_t got = pread(fd, buf, s->careful ? sizeof buf : 64, (off_t)off);
+    char *lf = got > 0 ? memchr(buf, '\n', (size_t)got) : NULL;
+    if (!s->careful)
+        return got > 0 &&
+               record_peek_n((struct str){buf, (size_t)got}, n);
+    line.len = lf ? (size_t)(lf - buf) : 0;
+    bool found = (lf || record_next(&rd, &line, &off) == 1) &&
+                 record_parse(line, &r) == 0;
+    *n = found ? r.n : 0;
+    record_reader_fini(&rd);
+    return found;
+}
+
+/* Where to begin to read for record n: no line before it has that number. */
+static int64_t
+search(const struct search *s, uint64_t n, int64_t near)
+{
+    int64_t lo = 0, hi = near > 0 ? near : s->end, step = SEARCH_LINEAR / 4;
+    while (hi - lo > SEARCH_LINEAR) {
+        int64_t mid = near > step ? near - step : lo + (hi - lo) / 2;
+        int64_t at = line_from(s->fd, mid, hi);
+        uint64_t found;
+        step *= 2;
+        if (at >= hi || !number_at(s, at, &found) || found >= n) {
+            hi = mid; /* a bad line: what is before it is sure to be */
+        } else {
+            lo = at;
+            near = 0; /* it is between the two */
+        }
+    }
+    return lo;
+}
+
+int64_t
+store_search(int fd, int64_t end, uint64_t n)
+{
+    return search(&(struct search){fd, end, true}, n, 0);
+}
+
+/* Reads record n of generation g. */
+static int
+find_in(struct store *s, uint64_t g, const struct search *file, uint64_t n,
+        struct arena *a, struct store_rec *out)
+{
+    int64_t near = !file->careful && s->near_g == g && n < s->near_n &&
+                   s->near_off <= file->end ? s->near_off : 0;
+    struct record_reader rd = {.fd = file->fd, .end = file->end,
+                               .off = search(file, n, near),
+                               .chunk = SEARCH_LINEAR};
+    struct str line;
+    uint64_t found;
+    int64_t off;
+    int rc, result = ERR_NOT_FOUND;
+    bool bad = false;
+    while (result == ERR_NOT_FOUND &&
+           (rc = record_next(&rd, &line, &off)) != 0) {
+        if (rc == ERR_IO || rc == ERR_NOMEM)
+            result = rc;
+        if (rc != 1 || !record_peek_n(line, &found) || found < n)
+            continue;
+        if (record_parse(line, out) != 0) { /* even its number may be wrong */
+            bad = bad || found == n;
+            continue;
+        }
+        if (found > n)
+            break;
+        if (!record_key_ok(out->key)) /* header or end record */
+            continue;
+        line = arena_str(a, line);
+        result = line.p == NULL ? ERR_NOMEM : record_parse(line, out);
+        s->near_g = g;
+        s->near_n = n;
+        s->near_off = off;
+    }
+    record_reader_fini(&rd);
+    return result == ERR_NOT_FOUND && bad ? ERR_DAMAGED : result;
+}
+
+/* The closed generation g, open; -1 where it is not there any more. */
+static int
+open_closed(struct store *s, uint64_t g)
+{
+    char path[STORE_PATH_MAX + 32];
+    if (s->closed_fd >= 0 && s->closed_g == g)
+        return s->closed_fd;
+    if (s->closed_fd >= 0)
+        close(s->closed_fd);
+    store_closed_path(s, g, path, sizeof path);
+    s->closed_fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW |
+                        O_NONBLOCK);
+    s->closed_g = g;
+    return s->closed_fd;
+}
+
+/* In whichever generation it is. */
+static int
+find(struct store *s, uint64_t n, bool careful, struct arena *a,
+     struct store_rec *out)
+{
+    struct search file = {s->fd, s->end, careful};
+    struct stat st;
+    uint64_t g;
+    int rc = ERR_NOT_FOUND;
+    if (s->fd >= 0)
+        rc = find_in(s, s->g, &file, n, a, out);
+    for (g = s->g; rc == ERR_NOT_FOUND && g > 1; g--) {
+        file.fd = open_closed(s, g - 1);
+        if (file.fd < 0 && errno == ENOENT)
+            break;
+        if (file.fd < 0 || fstat(file.fd, &st) != 0)
+            return ERR_IO;
+        file.end = st.st_size;
+        rc = find_in(s, g - 1, &file, n, a, out);
+    }
+    return rc;
+}
+
+int
+store_read_n(struct store *s, uint64_t n, struct arena *a,
+             struct store_rec *out)
+{
+    int rc = ERR_NOT_FOUND;
+    if (!s->loaded)
+        return ERR_IO;
+    if (n == 0 || n > s->head + s->n_undo)
+        return ERR_NOT_FOUND;
+    if (n > s->head) {
+        struct str rest = {s->batch.p, s->batch.len};
+        for (uint64_t i = s->head + 1; i < n; i++) {
+            const char *lf = memchr(rest.p, '\n', rest.len);
+            rest.len -= (size_t)(lf + 1 - rest.p);
+            rest.p = lf + 1;
+        }
+        const char *lf = memchr(rest.p, '\n', rest.len);
+        rest = arena_str(a, (struct str){rest.p, (size_t)(lf - rest.p)});
+        return rest.p == NULL ? ERR_NOMEM : record_parse(rest, out);
+    }
+    rc = find(s, n, false, a, out);
+    return rc == ERR_NOT_FOUND || rc == ERR_DAMAGED ? find(s, n, true, a, out)
+                                                    : rc;
+}
+
+int
+store_scan(struct store *s, uint64_t from,
+           int (*fn)(void *ctx, const struct store_rec *r), void *ctx)
+{
+    if (s->fd < 0)
+        return 0;
+    struct record_reader rd = {.fd = s->fd, .end = s->end,
+                               .off = store_search(s->fd, s->end, from)};
+    struct store_rec r;
+    struct str line;
+    int64_t off;
+    int rc, result = 0;
+    while (result == 0 && (rc = record_next(&rd, &line, &off)) != 0) {
+        if (rc == ERR_IO || rc == ERR_NOMEM)
+            result = rc;
+        else if (rc == 1 && record_parse(line, &r) == 0 && r.n >= from &&
+                 record_key_ok(r.key))
+            result = fn(ctx, &r);
+    }
+    record_reader_fini(&rd);
+    return result;
+}

@@ -1,0 +1,478 @@
+/* record - the log's bytes: one line a record, and nothing else.
+
+   Replay reads every byte of the log through this file, so it is written for
+   speed where that matters (the CRC, the split of a line) and nowhere else.
+   It judges a line by itself; whether it may stand where it stands is
+   store.c's affair.
+
+   Invariants:
+   1. record_parse accepts exactly what record_put writes.
+   2. Nothing here trusts a length or a number found in the file. */
+
+#include "store/record.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#define READ_CHUNK (256 * 1024)
+
+/* CRC-32C by slicing-by-8: eight bytes a step, one table each. The tables
+   are made at first use: 8 KiB of zero pages cost nothing in the binary. */
+#define CRC_POLY 0x82f63b78u
+static uint32_t crc_table[8][256];
+
+static void
+crc_init(void)
+{
+    for (uint32_t i = 0; i < 256; i++) {
+        uint32_t c = i;
+        for (int k = 0; k < 8; k++)
+            c = c & 1 ? c >> 1 ^ CRC_POLY : c >> 1;
+        crc_table[0][i] = c;
+    }
+    for (uint32_t i = 0; i < 256; i++)
+        for (int t = 1; t < 8; t++) {
+            uint32_t c = crc_table[t - 1][i];
+            crc_table[t][i] = c >> 8 ^ crc_table[0][c & 0xff];
+        }
+}
+
+static uint32_t
+le32(const uint8_t *p)
+{
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
+           (uint32_t)p[3] << 24;
+}
+
+uint32_t
+crc32c_table(uint32_t crc, const void *data, size_t n)
+{
+    const uint8_t *p = data;
+    if (crc_table[0][1] == 0)
+        crc_init();
+    crc = ~crc;
+    for (; n >= 8; p += 8, n -= 8) {
+        uint32_t a = le32(p) ^ crc, b = le32(p + 4);
+        crc = crc_table[7][a & 0xff] ^ crc_table[6][a >> 8 & 0xff] ^
+              crc_table[5][a >> 16 & 0xff] ^ crc_table[4][a >> 24] ^
+              crc_table[3][b & 0xff] ^ crc_table[2][b >> 8 & 0xff] ^
+              crc_table[1][b >> 16 & 0xff] ^ crc_table[0][b >> 24];
+    }
+    for (; n > 0; p++, n--)
+        crc = crc >> 8 ^ crc_table[0][(crc ^ *p) & 0xff];
+    return ~crc;
+}
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <cpuid.h>
+
+/* The processor's own instruction, where it has one: the sum is the one cost
+   that every byte pays on each write, read and replay. */
+__attribute__((target("sse4.2"))) static uint32_t
+crc32c_sse42(uint32_t crc, const void *data, size_t n)
+{
+    const uint8_t *p = data;
+    uint64_t c = ~crc, word;
+    for (; n >= sizeof word; p += sizeof word, n -= sizeof word) {
+        memcpy(&word, p, sizeof word);
+        c = __builtin_ia32_crc32di(c, word);
+    }
+    for (; n > 0; p++, n--)
+        c = __builtin_ia32_crc32qi((uint32_t)c, *p);
+    return ~(uint32_t)c;
+}
+
+uint32_t
+crc32c(uint32_t crc, const void *p, size_t n)
+{
+    static signed char has; /* 0: not yet asked */
+    unsigned a, b, c, d;
+    if (has == 0)
+        has = __get_cpuid(1, &a, &b, &c, &d) && c & bit_SSE4_2 ? 1 : -1;
+    return has > 0 ? crc32c_sse42(crc, p, n) : crc32c_table(crc, p, n);
+}
+#else
+uint32_t
+crc32c(uint32_t crc, const void *p, size_t n)
+{
+    return crc32c_table(crc, p, n);
+}
+#endif
+
+/* ---- writing ---- */
+
+static bool
+key_chars_ok(struct str key)
+{
+    for (size_t i = 0; i < key.len; i++) {
+        unsigned char c = (unsigned char)key.p[i];
+        if (c <= ' ' || c >= 0x7f || c == '"' || c == '\\')
+            return false;
+    }
+    return key.len > 0 && key.len <= STORE_MAX_KEY;
+}
+
+bool
+record_key_ok(struct str key)
+{
+    const char *slash = key.len > 0 ? memchr(key.p, '/', key.len) : NULL;
+    return key_chars_ok(key) && slash != NULL && slash > key.p &&
+           slash < key.p + key.len - 1;
+}
+
+void
+record_put(struct buf *b, const struct store_rec *r)
+{
+    size_t at = b->len;
+    buf_z(b, "{\"c\":\"00000000\",\"g\":");
+    buf_u64(b, r->g);
+    buf_z(b, ",\"n\":");
+    buf_u64(b, r->n);
+    buf_z(b, ",\"b\":");
+    buf_u64(b, r->b);
+    buf_z(b, ",\"p\":");
+    buf_u64(b, r->p);
+    buf_z(b, ",\"k\":\"");
+    buf_str(b, r->key);
+    buf_z(b, "\",\"t\":\"");
+    buf_str(b, r->time);
+    buf_z(b, "\",");
+    buf_str(b, r->body);
+    buf_z(b, "}\n");
+    if (b->err)
+        return;
+    char *line = b->p + at;
+    size_t len = b->len - at - 1;
+    text_hex(line + RECORD_CRC_AT, 8,
+             crc32c(0, line + RECORD_SUM_FROM, len - RECORD_SUM_FROM));
+}
+
+int
+record_new_id(struct record_header *h)
+{
+    uint32_t raw[4];
+    int rc = random_bytes(raw, sizeof raw);
+
+    for (int i = 0; rc == 0 && i < 4; i++)
+        text_hex(h->id + 8 * i, 8, raw[i]);
+    return rc;
+}
+
+#define ARCHIVE ",\"archive\":true"
+
+bool
+record_archives(const struct store_rec *r)
+{
+    size_t n = sizeof ARCHIVE - 1;
+
+    return str_is(r->key, RECORD_KEY_LOG) && r->body.len > n &&
+           memcmp(r->body.p + r->body.len - n, ARCHIVE, n) == 0;
+}
+
+void
+record_put_header(struct buf *b, const struct record_header *h,
+                  struct str time)
+{
+    char body[128];
+    text_put(body, sizeof body, "\"mcptask-log\":%d,\"id\":\"%s\"%s",
+             RECORD_VERSION, h->id, h->archive ? ",\"compacted\":true" ARCHIVE
+             : h->compacted ? ",\"compacted\":true" : "");
+    struct store_rec r = {.g = h->g, .key = STR(RECORD_KEY_LOG),
+                          .time = time, .body = str_of(body)};
+    record_put(b, &r);
+}
+
+void
+record_put_end(struct buf *b, uint64_t g, uint64_t n, uint64_t count,
+               struct str time)
+{
+    char body[48];
+    text_put(body, sizeof body, "\"count\":%llu", (unsigned long long)count);
+    struct store_rec r = {.g = g, .n = n, .b = n, .key = STR(RECORD_KEY_END),
+                          .time = time, .body = str_of(body)};
+    record_put(b, &r);
+}
+
+/* ---- reading ---- */
+
+/* Steps over the text z at *p. */
+static bool
+skip(const char **p, const char *end, const char *z)
+{
+    size_t n = strlen(z);
+    if ((size_t)(end - *p) < n || memcmp(*p, z, n) != 0)
+        return false;
+    *p += n;
+    return true;
+}
+
+/* Steps over a member `"x":<number>,` whose text before the number is z. */
+static bool
+take_u64(const char **p, const char *end, const char *z, uint64_t *out)
+{
+    if (!skip(p, end, z))
+        return false;
+    const char *from = *p;
+    uint64_t v = 0;
+    while (*p < end && **p >= '0' && **p <= '9' && *p - from < 19)
+        v = v * 10 + (uint64_t)(*(*p)++ - '0');
+    *out = v;
+    return *p > from && (*from != '0' || *p == from + 1) &&
+           skip(p, end, ",");
+}
+
+static bool
+take_str(const char **p, const char *end, const char *z, struct str *out)
+{
+    if (!skip(p, end, z))
+        return false;
+    const char *quote = memchr(*p, '"', (size_t)(end - *p));
+    if (quote == NULL)
+        return false;
+    *out = (struct str){*p, (size_t)(quote - *p)};
+    *p = quote + 1;
+    return skip(p, end, ",");
+}
+
+static bool
+hex32(const char *p, uint32_t *out)
+{
+    uint32_t v = 0;
+    for (int i = 0; i < 8; i++) {
+        int digit = text_hex_digit(p[i]);
+        if (digit < 0)
+            return false;
+        v = v << 4 | (uint32_t)digit;
+    }
+    *out = v;
+    return true;
+}
+
+int
+record_parse(struct str line, struct store_rec *out)
+{
+    const char *p = line.p, *end = line.p + line.len;
+    uint32_t crc;
+    memset(out, 0, sizeof *out);
+    if (!skip(&p, end, "{\"c\":\"") || end - p < 10 || !hex32(p, &crc))
+        return ERR_SYNTAX;
+    p += 8;
+    if (!skip(&p, end, "\",") ||
+        crc != crc32c(0, p, (size_t)(end - p)))
+        return ERR_SYNTAX;
+    if (!take_u64(&p, end, "\"g\":", &out->g) ||
+        !take_u64(&p, end, "\"n\":", &out->n) ||
+        !take_u64(&p, end, "\"b\":", &out->b) ||
+        !take_u64(&p, end, "\"p\":", &out->p) ||
+        !take_str(&p, end, "\"k\":\"", &out->key) ||
+        !take_str(&p, end, "\"t\":\"", &out->time))
+        return ERR_SYNTAX;
+    if (out->g > RECORD_MAX_G || out->n > RECORD_MAX_N ||
+        out->b > out->n || (out->n > 0 && out->p >= out->n) ||
+        !key_chars_ok(out->key) || end - p < 2 || end[-1] != '}')
+        return ERR_SYNTAX;
+    out->body = (struct str){p, (size_t)(end - p) - 1};
+    out->line = line;
+    return 0;
+}
+
+bool
+record_peek_n(struct str line, uint64_t *n)
+{
+    const char *p = line.p, *end = line.p + line.len;
+    uint64_t g;
+    if (line.len <= RECORD_SUM_FROM)
+        return false;
+    p += RECORD_SUM_FROM;
+    return take_u64(&p, end, "\"g\":", &g) && take_u64(&p, end, "\"n\":", n);
+}
+
+/* The number behind the text z, wherever that stands in s. */
+static bool
+find_u64(struct str s, const char *z, uint64_t *out)
+{
+    size_t n = strlen(z);
+    for (size_t i = 0; i + n < s.len; i++) {
+        if (memcmp(s.p + i, z, n) != 0)
+            continue;
+        size_t from = i + n, to = from;
+        while (to < s.len && s.p[to] >= '0' && s.p[to] <= '9')
+            to++;
+        return str_u64((struct str){s.p + from, to - from}, out);
+    }
+    return false;
+}
+
+#define HEAD_MAX 120 /* bytes of a line before its key */
+
+/* The head that begins with the line, if it can be read. */
+static bool
+peek_head(struct str line, struct store_rec *out)
+{
+    struct str head = {line.p, line.len < HEAD_MAX ? line.len : HEAD_MAX};
+    const char *p = head.p, *end = line.p + line.len;
+
+    memset(out, 0, sizeof *out);
+    find_u64(head, "\"n\":", &out->n);
+    find_u64(head, "\"p\":", &out->p);
+    while (p < head.p + head.len && !take_str(&p, end, "\"k\":\"", &out->key))
+        p++;
+    return p < head.p + head.len && key_chars_ok(out->key);
+}
+
+bool
+record_peek(struct str *line, struct store_rec *out)
+{
+    static const char begin[] = "{\"c\":\"";
+    size_t n = sizeof begin - 1;
+    bool found = false;
+
+    while (!found && line->len > n) {
+        found = peek_head(*line, out);
+        do { /* where a line feed is gone, another line follows in it */
+            line->p++;
+            line->len--;
+        } while (line->len > n && memcmp(line->p, begin, n) != 0);
+    }
+    return found;
+}
+
+int
+record_parse_header(struct str line, struct record_header *out)
+{
+    struct store_rec r;
+    memset(out, 0, sizeof *out);
+    if (line.len > RECORD_HEADER_MAX)
+        line.len = RECORD_HEADER_MAX;
+    if (!find_u64(line, "\"mcptask-log\":", &out->version))
+        return ERR_FORMAT;
+    if (out->version != RECORD_VERSION)
+        return ERR_FORMAT;
+    if (record_parse(line, &r) != 0 || !str_is(r.key, RECORD_KEY_LOG))
+        return ERR_SYNTAX;
+    const char *p = r.body.p, *end = p + r.body.len;
+    const char *id_at = "\"mcptask-log\":1,\"id\":\"";
+    if (!skip(&p, end, id_at) || end - p < 33 || p[32] != '"')
+        return ERR_SYNTAX;
+    memcpy(out->id, p, 32);
+    p += 33;
+    out->compacted = skip(&p, end, ",\"compacted\":true");
+    out->g = r.g;
+    return r.g > 0 && r.g <= RECORD_MAX_G ? 0 : ERR_SYNTAX;
+}
+
+void
+record_guess_header(struct str line, struct record_header *out)
+{
+    const char *p = line.p, *end = line.p + line.len;
+    uint32_t any;
+    for (; p < end; p++) {
+        const char *at = p;
+        out->compacted |= skip(&at, end, "\"compacted\":true");
+        at = p;
+        if (skip(&at, end, "\"id\":\"") && end - at > 32 && at[32] == '"' &&
+            hex32(at, &any) && hex32(at + 8, &any) && hex32(at + 16, &any) &&
+            hex32(at + 24, &any))
+            memcpy(out->id, at, 32);
+    }
+}
+
+uint64_t
+record_end_count(const struct store_rec *r)
+{
+    uint64_t count;
+    return find_u64(r->body, "\"count\":", &count) ? count : 0;
+}
+
+/* ---- lines in order ---- */
+
+/* Reads more bytes behind those in b; 1, 0 at the end, or an error. */
+static int
+fill(struct record_reader *r)
+{
+    if (r->filled == 0)
+        r->filled = r->off;
+    if (r->filled >= r->end)
+        return 0;
+    if (r->pos > 0) {
+        buf_consume(&r->b, r->pos);
+        r->pos = 0;
+    }
+    int64_t want = r->end - r->filled;
+    if (want > (r->chunk > 0 ? r->chunk : READ_CHUNK))
+        want = r->chunk > 0 ? r->chunk : READ_CHUNK;
+    char *room = buf_room(&r->b, (size_t)want);
+    if (room == NULL)
+        return ERR_NOMEM;
+    ssize_t n;
+    do
+        n = pread(r->fd, room, (size_t)want, r->filled);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return ERR_IO;
+    if (n == 0) /* the file is shorter than it was said to be */
+        r->end = r->filled;
+    r->b.len += (size_t)n;
+    r->filled += n;
+    return n > 0;
+}
+
+/* Skips to behind the next line feed, wherever that is. */
+static int
+skip_line(struct record_reader *r)
+{
+    for (;;) {
+        size_t have = r->b.len - r->pos;
+        char *lf = have ? memchr(r->b.p + r->pos, '\n', have) : NULL;
+        size_t n = lf ? (size_t)(lf - (r->b.p + r->pos)) + 1 : have;
+        r->pos += n;
+        r->off += (int64_t)n;
+        int rc = lf ? 0 : fill(r);
+        if (rc <= 0)
+            return rc;
+    }
+}
+
+int
+record_next(struct record_reader *r, struct str *line, int64_t *off)
+{
+    size_t seen = 0; /* bytes of the line already searched */
+    *off = r->off;
+    for (;;) {
+        size_t have = r->b.len - r->pos;
+        char *at = have ? r->b.p + r->pos : NULL;
+        char *lf = have > seen ? memchr(at + seen, '\n', have - seen) : NULL;
+        size_t len = lf ? (size_t)(lf - at) : have;
+        *line = (struct str){at, len};
+        if (len > STORE_MAX_RECORD) {
+            /* what is given is only to look at its first bytes */
+            line->len = 0;
+            int rc = skip_line(r);
+            return rc < 0 ? rc : ERR_TOO_LARGE;
+        }
+        if (lf != NULL) {
+            r->pos += len + 1;
+            r->off += (int64_t)len + 1;
+            return 1;
+        }
+        seen = have;
+        int rc = fill(r);
+        if (rc < 0)
+            return rc;
+        if (rc == 0) {
+            have = r->b.len - r->pos; /* fill may have moved them */
+            *line = (struct str){have ? r->b.p + r->pos : NULL, have};
+            r->off += (int64_t)line->len;
+            r->pos += line->len;
+            return line->len > 0 ? ERR_MORE : 0;
+        }
+    }
+}
+
+void
+record_reader_fini(struct record_reader *r)
+{
+    buf_fini(&r->b);
+}

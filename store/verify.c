@@ -1,0 +1,688 @@
+/* verify - the log judged, mended and copied, while others may write to it.
+
+   All three read a log line by line, as store/load.c does, but keep nothing
+   of it in memory except the last number of each key. What they report as
+   torn or damaged is what a process that opens the log would make of it;
+   beyond that they check what replay takes on trust: the chain of each key,
+   the batches, and that time does not go back.
+
+   Nothing here takes a lock or changes a file that was there before.
+
+   Invariants:
+   1. A bad line behind the mark is not judged while somebody has the write
+      lock, nor before the mark was read once more: he may be writing it.
+   2. A file of ours that is not complete and synced is removed again, and
+      so the log is the last that a backup makes. */
+
+#define _XOPEN_SOURCE 700 /* realpath */
+
+#include "store/internal.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define COPY_CHUNK (64 * 1024)
+#define TELL_EACH (1024 * 1024)
+#define NO_MARK (-1)
+/* What the mark says of another file that stood here. */
+#define IF_COPIED "; if a copy was put in its place, remove the file .lock"
+
+struct scan {
+    struct store_report *report;
+    const struct store_watch *watch; /* or NULL */
+    int64_t told;     /* that it got there */
+    int (*good)(void *ctx, const struct store_rec *r); /* non-zero ends it */
+    void *good_ctx;
+    const char *path;
+    int fd;
+    struct lock lock; /* fd -1: there is no mark to read */
+    int64_t mark_end; /* bytes below it were once synced, or NO_MARK */
+    int64_t size;
+    struct index keys;
+    struct lost lost;
+    uint64_t counted;
+    uint64_t mark_n;  /* highest number given, as the mark has it, or 0 */
+    uint64_t end_n;   /* n of the end record; 0: was never compacted */
+    uint64_t b;       /* of the record before */
+    int64_t time_ms;
+    uint64_t line;
+    bool compacted;   /* now before the end record */
+    bool header_bad;
+    int64_t region;   /* where bad lines began, -1: the last was good */
+    const char *region_what;
+    int stopped;      /* what good said */
+};
+
+/* ---- bad regions ---- */
+
+static void
+note_bad(struct scan *sc, int64_t off, const char *what)
+{
+    struct store_report *rep = sc->report;
+    if (rep->off < 0) {
+        rep->off = off;
+        rep->line = sc->line;
+        text_put(rep->what, sizeof rep->what, "byte %lld, line %llu, behind "
+                 "record %llu: %s", (long long)off,
+                 (unsigned long long)sc->line,
+                 (unsigned long long)rep->last_n, what);
+    }
+    if (sc->region < 0) {
+        sc->region = off;
+        sc->region_what = what;
+        rep->bad++;
+    }
+}
+
+/* The bad region, where there is one, ends before off. */
+static void
+end_region(struct scan *sc, int64_t off)
+{
+    if (sc->region >= 0 && sc->watch != NULL)
+        sc->watch->bad(sc->watch->ctx, sc->region, off - sc->region,
+                       sc->region_what);
+    sc->region = -1;
+}
+
+/* ---- records ---- */
+
+/* Why r may not stand here, or NULL. */
+static const char *
+check_order(const struct scan *sc, const struct store_rec *r)
+{
+    const struct store_report *rep = sc->report;
+    if (rep->g != 0 && r->g != rep->g)
+        return "a record of another generation";
+    if (str_is(r->key, RECORD_KEY_END)) {
+        if ((!sc->compacted && !sc->header_bad) || r->n < rep->last_n)
+            return "an end record that does not belong here";
+        return record_end_count(r) == sc->counted ||
+                       (rep->damaged && record_end_count(r) > sc->counted)
+                   ? NULL
+                   : "the end record counts other records than there are";
+    }
+    if (!record_key_ok(r->key))
+        return "a record with a wrong key";
+    if (r->n <= rep->last_n)
+        return "a record with a wrong number";
+    return sc->compacted || rep->damaged || r->n == rep->last_n + 1
+               ? NULL
+               : "records before it are missing";
+}
+
+/* What a whole record in its place says wrong about others, or NULL; last is
+   the number of its key's record before. */
+static const char *
+check_links(struct scan *sc, const struct store_rec *r, uint64_t last)
+{
+    bool gaps = sc->compacted || sc->report->damaged;
+    /* What p names may have been dropped by the compaction. */
+    bool dropped = r->p > last &&
+                   (gaps || (last <= sc->end_n && r->p <= sc->end_n));
+    if (r->p != last && !dropped)
+        return "the key's previous record is another one";
+    if (r->b < sc->b || (r->b != r->n && r->b != sc->b && !gaps))
+        return "the record is of another batch than those around it";
+    int64_t ms;
+    if (!time_parse(r->time, &ms) || ms < sc->time_ms)
+        return "the time goes back, or is none";
+    sc->time_ms = ms;
+    return NULL;
+}
+
+/* Whatever is lost of the numbers from one to another. */
+static void
+tell_loss(const struct scan *sc, struct store_loss l)
+{
+    if (l.from <= l.to && sc->watch != NULL)
+        sc->watch->lost(sc->watch->ctx, &l);
+}
+
+/* A record in its place: 1, or 0 when good wants no more, or ERR_NOMEM. */
+static int
+take_record(struct scan *sc, const struct store_rec *r, int64_t off)
+{
+    struct store_report *rep = sc->report;
+    struct store_entry *e = index_find(&sc->keys, r->key);
+    if (rep->damaged && lost_record(&sc->lost, &sc->keys, r, rep->last_n,
+                                    !sc->compacted) != 0)
+        return ERR_NOMEM;
+    if (!sc->compacted)
+        tell_loss(sc, (struct store_loss){.from = rep->last_n + 1,
+                                          .to = r->n - 1});
+    if (e == NULL)
+        e = index_add(&sc->keys, r->key, sizeof *e);
+    if (e == NULL)
+        return ERR_NOMEM;
+    const char *wrong = check_links(sc, r, e->n);
+    if (wrong != NULL) {
+        rep->damaged = true;
+        note_bad(sc, off, wrong);
+        end_region(sc, off + (int64_t)r->line.len + 1);
+    }
+    e->n = rep->last_n = r->n;
+    sc->b = r->b;
+    if (rep->records++ == 0)
+        rep->first_n = r->n;
+    rep->keys = sc->keys.n;
+    rep->g = r->g;
+    sc->counted++;
+    if (sc->good != NULL)
+        sc->stopped = sc->good(sc->good_ctx, r);
+    return sc->stopped == 0;
+}
+
+/* ---- the file ---- */
+
+/* Whether somebody has moved the mark since it was read (invariant 1). */
+static bool
+mark_moved(struct scan *sc)
+{
+    struct mark m;
+    struct stat st;
+    if (sc->lock.fd < 0 || mark_read(&sc->lock, &m) != 0 ||
+        fstat(sc->fd, &st) != 0)
+        return false;
+    sc->size = st.st_size;
+    if (m.g == sc->report->g &&
+        mark_is_of(&m, sc->report->id, (uint64_t)st.st_ino)) {
+        sc->mark_end = m.end;
+        sc->mark_n = m.n;
+    }
+    return true;
+}
+
+/* Whether the bad line before next, which starts at off, was once synced:
+   1; 0: no, it is torn; or an error. */
+static int
+was_synced(const struct scan *sc, int64_t off, int64_t next)
+{
+    const struct store_report *rep = sc->report;
+    if (sc->line == 1 || off < sc->mark_end || sc->compacted || rep->damaged)
+        return 1;
+    return store_proven_synced(sc->fd, rep->g, rep->last_n, next, sc->size);
+}
+
+/* A whole line in its place. */
+static int
+take_whole(struct scan *sc, const struct store_rec *r, int64_t off)
+{
+    end_region(sc, off);
+    if (!str_is(r->key, RECORD_KEY_END))
+        return take_record(sc, r, off);
+    if (sc->report->damaged)
+        lost_end(&sc->lost, r, sc->counted);
+    sc->compacted = false;
+    sc->end_n = sc->report->last_n = r->n;
+    return 1;
+}
+
+/* A bad line at off that was not synced: torn, unless somebody is at it. As
+   take_line. */
+static int
+take_torn(struct scan *sc, int64_t off, const char *wrong)
+{
+    if (mark_moved(sc))
+        return ERR_MORE;
+    if (sc->lock.fd >= 0 && !lock_is_free(&sc->lock, LOCK_WRITE)) {
+        sc->size = off; /* who has the lock answers for it */
+        return 0;
+    }
+    if (mark_moved(sc)) /* he gave it up in between */
+        return ERR_MORE;
+    sc->report->torn = true;
+    note_bad(sc, off, wrong);
+    end_region(sc, sc->size);
+    return 0;
+}
+
+/* A line that is damage, or behind some. As take_line. */
+static int
+take_damaged(struct scan *sc, int got, struct str line, int64_t off,
+             const char *wrong)
+{
+    struct store_rec r;
+    sc->report->damaged = true;
+    note_bad(sc, off, wrong);
+    if (sc->line > 1 && got == 1 && record_parse(line, &r) == 0 &&
+        check_order(sc, &r) == NULL)
+        return take_whole(sc, &r, off); /* others are missing, not this */
+    int rc = lost_line(&sc->lost, &sc->keys, line, sc->report->last_n,
+                       !sc->compacted);
+    return rc == 0 ? 1 : rc;
+}
+
+/* One line, of which record_next said got. 1: go on;
+   0: look no further; ERR_MORE: look at it again. */
+static int
+take_line(struct scan *sc, int got, struct str line, int64_t off,
+          int64_t next)
+{
+    struct store_rec r;
+    if (sc->line == 1 && !sc->header_bad)
+        return 1;
+    const char *wrong =
+        sc->line == 1                   ? "the header is damaged"
+        : got == ERR_MORE                 ? "a line that is cut off"
+        : got == ERR_TOO_LARGE          ? "a line that is too long"
+        : record_parse(line, &r) != 0   ? "no record, or its sum is wrong"
+        : off < sc->mark_end && sc->mark_end < next
+            ? "the committed end is within the record" IF_COPIED
+            : check_order(sc, &r);
+    if (wrong == NULL)
+        return take_whole(sc, &r, off);
+    int synced = was_synced(sc, off, next);
+    return synced < 0    ? synced
+           : synced == 0 ? take_torn(sc, off, wrong)
+                         : take_damaged(sc, got, line, off, wrong);
+}
+
+static int
+scan_lines(struct scan *sc)
+{
+    struct record_reader rd = {.fd = sc->fd, .end = sc->size};
+    struct str line;
+    int64_t off;
+    int rc = 1, got;
+    while (rc == 1 && (got = record_next(&rd, &line, &off)) != 0) {
+        if (got == ERR_IO || got == ERR_NOMEM) {
+            rc = got;
+            break;
+        }
+        sc->line++;
+        rc = take_line(sc, got, line, off, rd.off);
+        if (sc->watch != NULL && off - sc->told >= TELL_EACH) {
+            sc->told = off;
+            sc->watch->passed(sc->watch->ctx, off, sc->size);
+        }
+        if (rc == ERR_MORE) { /* look at this line once more */
+            record_reader_fini(&rd);
+            rd = (struct record_reader){.fd = sc->fd, .off = off,
+                                        .end = sc->size};
+            sc->line--;
+            rc = 1;
+        }
+    }
+    record_reader_fini(&rd);
+    if (rc < 0 || sc->stopped != 0)
+        return rc < 0 ? rc : sc->stopped;
+    end_region(sc, rd.off);
+    sc->report->bytes = sc->size;
+    if (sc->compacted || rd.off < sc->mark_end) {
+        sc->report->damaged = true;
+        note_bad(sc, rd.off, sc->compacted
+                                 ? "the end record is missing"
+                                 : "the file ends before its committed end"
+                                   IF_COPIED);
+        end_region(sc, rd.off);
+    }
+    return 0;
+}
+
+/* Opens the log at sc->path and reads its header and, unless there is one
+   already, its mark. */
+static int
+scan_open(struct scan *sc, struct record_header *h)
+{
+    char path[STORE_PATH_MAX + 1], lock_path[STORE_PATH_MAX + 8];
+    struct store s = {.opt.readonly = true, .path = path};
+    struct stat st = {0};
+    struct mark m;
+    char *real = realpath(sc->path, NULL);
+    text_put(path, sizeof path, "%s", real ? real : sc->path);
+    text_put(lock_path, sizeof lock_path, "%s.lock", path);
+    free(real);
+    sc->lock.path = lock_path;
+    bool marked = sc->lock.fd < 0 && sc->mark_end == NO_MARK &&
+                  (lock_open(&sc->lock, false), sc->lock.fd >= 0) &&
+                  mark_read(&sc->lock, &m) == 0;
+    int rc = store_open_log(&s, &sc->fd, &st, h);
+    sc->lock.path = NULL;
+    marked = marked && mark_is_of(&m, rc == 0 ? h->id : "",
+                                  (uint64_t)st.st_ino);
+    if (rc == ERR_NOT_FOUND && st.st_size == 0 && marked && m.end > 0) {
+        sc->fd = -1;
+        sc->report->damaged = true;
+        sc->report->g = m.g;
+        sc->mark_n = m.n;
+        note_bad(sc, 0, "it is empty, but bytes of it were committed"
+                 IF_COPIED);
+        end_region(sc, 0);
+        return ERR_DAMAGED;
+    }
+    if (rc != 0 && rc != ERR_SYNTAX) {
+        sc->fd = -1;
+        text_put(sc->report->what, sizeof sc->report->what, "%s",
+                 rc == ERR_NOT_FOUND ? "there is no log" : s.why);
+        return rc;
+    }
+    sc->header_bad = rc == ERR_SYNTAX;
+    sc->size = st.st_size;
+    if (marked && (m.g == h->g || sc->header_bad)) {
+        sc->mark_end = m.end;
+        sc->mark_n = m.n;
+    }
+    return 0;
+}
+
+static void
+scan_close(struct scan *sc)
+{
+    if (sc->fd >= 0)
+        close(sc->fd);
+    lock_close(&sc->lock);
+    index_fini(&sc->keys);
+    index_fini(&sc->lost.keys);
+}
+
+/* What is lost, once all was read. */
+static void
+tell_lost(struct scan *sc)
+{
+    struct store_report *rep = sc->report;
+    if (!rep->damaged)
+        return;
+    sc->lost.last = sc->mark_n;
+    tell_loss(sc, (struct store_loss){.from = rep->last_n + 1,
+                                      .to = sc->mark_n});
+    rep->lost = lost_count(&sc->lost, rep->last_n);
+    rep->lost_unnamed = lost_unnamed(&sc->lost, rep->last_n);
+    for (struct lost_key *k = sc->lost.first; k != NULL; k = k->next) {
+        struct str key = {k->e.key, k->e.key_len};
+        const struct store_entry *e = index_find(&sc->keys, key);
+        tell_loss(sc, (struct store_loss){key, k->e.n, k->e.n, e ? e->n : 0,
+                                          k->passed});
+    }
+}
+
+/* Judges the log at sc->path. h is its header; of one that is damaged what
+   can be told. */
+static int
+scan_log(struct scan *sc, struct store_report *out, struct record_header *h)
+{
+    memset(out, 0, sizeof *out);
+    out->off = -1;
+    sc->report = out;
+    sc->fd = sc->lock.fd = -1;
+    sc->region = -1;
+    int rc = index_init(&sc->keys);
+    sc->lost.keys = sc->keys;
+    if (rc == 0)
+        rc = scan_open(sc, h);
+    if (rc == ERR_DAMAGED) { /* nothing is left of it */
+        memset(h, 0, sizeof *h);
+        rc = 0;
+    } else if (rc == 0) {
+        sc->compacted = h->compacted;
+        out->version = (uint32_t)h->version;
+        out->g = h->g;
+        text_put(out->id, sizeof out->id, "%s", h->id);
+        rc = scan_lines(sc);
+    }
+    if (rc == 0)
+        tell_lost(sc);
+    if (rc == ERR_IO && out->what[0] == '\0')
+        text_put(out->what, sizeof out->what, "%s: %s", sc->path,
+                 strerror(errno));
+    scan_close(sc);
+    return rc;
+}
+
+int
+store_verify(const char *path, struct store_report *out,
+             const struct store_watch *w)
+{
+    struct record_header h;
+    struct scan sc = {.path = path, .watch = w, .mark_end = NO_MARK};
+    return scan_log(&sc, out, &h);
+}
+
+/* ---- new files ---- */
+
+/* Syncs and closes a new file, rc so far being what became of it; removes
+   it where that is an error (invariant 2). */
+static int
+seal(int fd, const char *path, int rc)
+{
+    rc = file_finish(fd, rc);
+    if (rc != 0)
+        unlink(path);
+    return rc;
+}
+
+/* A file that was not there before. */
+static int
+create(const char *path, int *fd)
+{
+    *fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (*fd >= 0)
+        return 0;
+    return errno == EEXIST ? ERR_EXISTS : file_errno(errno);
+}
+
+/* ---- repair ---- */
+
+struct mend {
+    struct buf b;
+    int fd;
+    int64_t off;
+    uint64_t g;
+    uint64_t count;
+};
+
+static int
+mend_flush(struct mend *m)
+{
+    return file_flush(m->fd, &m->b, &m->off, 2 * COPY_CHUNK);
+}
+
+static int
+mend_record(void *ctx, const struct store_rec *r)
+{
+    struct mend *m = ctx;
+    struct store_rec with = *r;
+    with.g = m->g;
+    record_put(&m->b, &with);
+    m->count++;
+    return m->b.len < COPY_CHUNK && !m->b.err ? 0 : mend_flush(m);
+}
+
+/* The header of the copy. Its generation is a new one, so that no mark that
+   lies beside the old log can be taken for its own. */
+static int
+mend_header(struct mend *m, const struct store_report *old, struct str time)
+{
+    struct record_header h = {.g = m->g, .compacted = true};
+    text_put(h.id, sizeof h.id, "%s", old->id);
+    if (h.id[0] == '\0' && record_new_id(&h) != 0) /* it is lost */
+        return ERR_IO;
+    record_put_header(&m->b, &h, time);
+    return 0;
+}
+
+static int
+sync_dir_of(const char *path)
+{
+    char *dir = file_dir_of(path);
+    int rc = dir == NULL ? ERR_NOMEM : file_sync_path(dir);
+    free(dir);
+    return rc;
+}
+
+int
+store_repair(const char *path, const char *out_path,
+             struct store_report *out)
+{
+    char time[TIME_LEN + 1];
+    struct record_header h;
+    struct mend m = {.fd = -1};
+    struct scan sc = {.path = path, .mark_end = NO_MARK};
+    int rc = scan_log(&sc, out, &h); /* the header needs what this finds */
+    if (rc == 0 && out->g >= RECORD_MAX_G)
+        rc = ERR_FULL;
+    if (rc == 0)
+        rc = create(out_path, &m.fd);
+    if (rc != 0)
+        return rc;
+    time_format(clock_wall_ms(), time);
+    m.g = out->g + 1;
+    rc = mend_header(&m, out, str_of(time));
+    if (rc == 0) {
+        sc = (struct scan){.path = path, .mark_end = NO_MARK,
+                           .good = mend_record, .good_ctx = &m};
+        rc = scan_log(&sc, out, &h);
+    }
+    if (rc == 0) {
+        /* The mark knows numbers whose records are lost: not given again. */
+        if (out->last_n < sc.mark_n)
+            out->last_n = sc.mark_n;
+        record_put_end(&m.b, m.g, out->last_n, m.count, str_of(time));
+        rc = mend_flush(&m);
+    }
+    rc = seal(m.fd, out_path, rc);
+    buf_fini(&m.b);
+    if (rc == 0 && (rc = sync_dir_of(out_path)) != 0)
+        unlink(out_path);
+    return rc;
+}
+
+/* ---- backup ---- */
+
+/* Copies the first len bytes of fd to a new file. */
+static int
+copy_file(int fd, int64_t len, const char *to)
+{
+    char buf[COPY_CHUNK];
+    int out, rc = create(to, &out);
+    if (rc != 0)
+        return rc;
+    for (int64_t off = 0; rc == 0 && off < len;) {
+        size_t want = sizeof buf;
+        if (len - off < (int64_t)want)
+            want = (size_t)(len - off);
+        ssize_t n = file_read_at(fd, buf, want, off);
+        if (n <= 0)
+            rc = ERR_IO;
+        else if (file_write_at(out, buf, (size_t)n, off) != 0)
+            rc = file_errno(errno);
+        off += n;
+    }
+    return seal(out, to, rc);
+}
+
+struct backup {
+    struct store *s;
+    const char *dir;
+    const char *base; /* the log's own name */
+    uint64_t g;       /* of the log */
+    uint64_t lowest;  /* generation that was copied */
+    int64_t len;      /* of the log */
+};
+
+/* Where the copy of generation g is; that of the log has the log's name. */
+static void
+backup_path(const struct backup *b, uint64_t g, char *out, size_t cap)
+{
+    size_t n = text_put(out, cap, "%s/%s", b->dir, b->base);
+    if (g < b->g && n < cap)
+        text_put(out + n, cap - n, ".%llu", (unsigned long long)g);
+}
+
+/* Copies a closed generation; ERR_NOT_FOUND: there is none. */
+static int
+copy_closed(struct backup *b, uint64_t g)
+{
+    char from[STORE_PATH_MAX + 32], to[STORE_PATH_MAX + 32];
+    struct stat st;
+    store_closed_path(b->s, g, from, sizeof from);
+    int fd = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return errno == ENOENT ? ERR_NOT_FOUND : file_errno(errno);
+    backup_path(b, g, to, sizeof to);
+    int rc = fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)
+                 ? ERR_IO
+                 : copy_file(fd, st.st_size, to);
+    close(fd);
+    return rc;
+}
+
+static int
+copy_all(struct backup *b)
+{
+    char to[STORE_PATH_MAX + 32], lock[STORE_PATH_MAX + 40];
+    struct stat st;
+    backup_path(b, b->g, to, sizeof to);
+    text_put(lock, sizeof lock, "%s.lock", to); /* its mark would be wrong */
+    if (lstat(to, &st) == 0 || lstat(lock, &st) == 0)
+        return ERR_EXISTS;
+    int rc = 0;
+    for (uint64_t g = b->g; rc == 0 && g > 1; g--) {
+        rc = copy_closed(b, g - 1);
+        if (rc == 0)
+            b->lowest = g - 1;
+    }
+    if (rc == ERR_NOT_FOUND)
+        rc = 0;
+    if (rc == 0)
+        rc = copy_file(b->s->fd, b->len, to);
+    if (rc == 0 && (rc = file_sync_path(b->dir)) != 0)
+        unlink(to);
+    return rc;
+}
+
+/* Reads every copy again, oldest first. */
+static int
+check_copies(const struct backup *b,
+             int (*each)(void *ctx, const struct store_rec *r), void *ctx)
+{
+    char path[STORE_PATH_MAX + 32];
+    struct store_report report;
+    struct record_header h;
+    struct stat st;
+    int rc = 0;
+    bool damaged = false;
+    for (uint64_t g = b->lowest; rc == 0 && g <= b->g; g++) {
+        backup_path(b, g, path, sizeof path);
+        if (stat(path, &st) != 0)
+            return ERR_IO;
+        struct scan sc = {.path = path, .mark_end = st.st_size,
+                          .good = each, .good_ctx = ctx};
+        rc = scan_log(&sc, &report, &h);
+        damaged = damaged || report.damaged;
+    }
+    return rc == 0 && damaged ? ERR_DAMAGED : rc;
+}
+
+int
+store_backup(struct store *s, const char *dir,
+             int (*each)(void *ctx, const struct store_rec *r), void *ctx)
+{
+    char path[STORE_PATH_MAX + 32];
+    struct stat st;
+    int rc = store_follow(s);
+    if (rc != 0 && rc != ERR_DAMAGED)
+        return rc;
+    if (s->fd < 0)
+        return ERR_NOT_FOUND;
+    if (fstat(s->fd, &st) != 0)
+        return ERR_IO;
+    const char *slash = strrchr(s->path, '/');
+    struct backup b = {.s = s, .dir = dir, .g = s->g, .lowest = s->g,
+                       .base = slash ? slash + 1 : s->path, .len = s->end};
+    if (b.len > st.st_size) /* damaged: as much as there is */
+        b.len = st.st_size;
+    if (strlen(dir) + strlen(b.base) > STORE_PATH_MAX)
+        return ERR_TOO_LARGE;
+    rc = copy_all(&b);
+    if (rc == 0) /* s may change from here on, if each wants it to */
+        return check_copies(&b, each, ctx);
+    for (uint64_t g = b.lowest; g < b.g; g++) {
+        backup_path(&b, g, path, sizeof path);
+        unlink(path);
+    }
+    return rc;
+}

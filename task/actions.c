@@ -1,0 +1,470 @@
+/* actions - what each tool that changes a task does to it.
+
+   1. A checkpoint is never refused for what the task waits for or who owns
+      it: work that was done is kept, and a warning says what is odd. */
+
+#include "task/actions.h"
+#include "task/claim.h"
+#include "task/index.h"
+#include "task/raw.h"
+#include "task/rules.h"
+
+#include <string.h>
+
+#define MINTED 10 /* random letters and digits of an id */
+/* What a question may cost in an answer, so that it fits into one, before
+   and after it is answered: invariant 1 of task/fields.c. */
+#define ASKED_COST ((size_t)22 * 1024)
+#define ANSWERED_COST ((size_t)42 * 1024)
+
+/* ---- create_task, import ---- */
+
+static int
+mint(struct draft *d)
+{
+    static const char set[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+    uint8_t random[MINTED];
+    char text[MINTED + 3] = "t-";
+    size_t i;
+    int rc;
+
+    do {
+        rc = random_bytes(random, sizeof random);
+        if (rc != 0)
+            return draft_fail_store(d, rc);
+        for (i = 0; i < MINTED; i++)
+            text[i + 2] = set[random[i] % 36];
+    } while (tasks_find(d->t, str_of(text)));
+    d->k.f[F_TASK_ID] = draft_quoted(d, text);
+    d->id = raw_inner(d->k.f[F_TASK_ID]);
+    return 0;
+}
+
+/* The task is there already: the same, if it has every field that was given
+   now; those that were not given do not count. */
+static int
+create_again(struct draft *d)
+{
+    int i, rc;
+
+    rc = task_get(d->t, d->c->a, d->id, &d->old);
+    if (rc != 0)
+        return draft_fail_store(d, rc);
+    for (i = 0; i < TASK_N_FIELDS; i++)
+        if (draft_given(d, i) && !str_eq(d->args->v[i], d->old.f[i])) {
+            rc = DRAFT_FAIL(d, ERR_EXISTS, task_arg_name(i).p, "there is a "
+                            "task of this task_id with another %s",
+                            task_arg_name(i).p);
+            d->c->e.version = d->old.version;
+            return rc;
+        }
+    draft_warn(d, "the task existed already; nothing was changed");
+    return DRAFT_UNCHANGED;
+}
+
+/* What a new task has when nothing was said. */
+static void
+set_defaults(struct draft *d)
+{
+    struct str *f = d->k.f;
+    int status = task_status_of(raw_inner(d->args->v[F_STATUS]));
+
+    if (!f[F_PRIORITY].p)
+        f[F_PRIORITY] = STR("2");
+    if (!f[F_VERSION].p)
+        f[F_VERSION] = STR("1");
+    if (!f[F_CREATED_AT].p)
+        f[F_CREATED_AT] = d->now;
+    if (!f[F_CREATED_BY].p)
+        f[F_CREATED_BY] = d->by;
+    d->k.status = status < 0 ? TASK_OPEN : (enum task_status)status;
+    f[F_STATUS] = status < 0 ? STR("\"open\"") : d->args->v[F_STATUS];
+}
+
+/* A task becomes in_progress: by whom, if nobody was named. Who takes up one
+   that was handed over or given up owns it, as with a checkpoint. */
+static int
+begin_work(struct draft *d, const char *field)
+{
+    struct str *owner = &d->k.f[F_CURRENT_OWNER];
+
+    if (rules_is_blocked(d))
+        return draft_refuse(d, ERR_BLOCKED, field, "tasks that it depends on "
+                            "are not done, so it cannot be in_progress");
+    if (!rules_is_unknown(d->by) && (!owner->p || (d->exists &&
+        d->old.status != TASK_OPEN && !draft_given(d, F_CURRENT_OWNER))))
+        *owner = d->by;
+    return 0;
+}
+
+static int
+run_create(struct draft *d)
+{
+    int rc = 0;
+
+    if (d->id.p && tasks_is_archived(d->t, d->id))
+        return draft_refuse(d, ERR_EXISTS, "task_id", "a task in an archive "
+                            "has this task_id");
+    if (d->id.p && tasks_find(d->t, d->id))
+        return create_again(d);
+    if (draft_given(d, ARG_EXPECTED_VERSION))
+        return draft_refuse(d, ERR_NOT_FOUND, "task_id",
+                            "there is no such task");
+    draft_take_fields(d);
+    if (!d->id.p)
+        rc = mint(d);
+    set_defaults(d);
+    if (rc == 0)
+        rc = rules_set_status(d, d->k.status);
+    if (rc == 0)
+        rc = rules_check_links(d);
+    if (rc != 0)
+        return rc;
+    return d->k.status == TASK_IN_PROGRESS ? begin_work(d, "depends_on")
+                                           : 0;
+}
+
+static int
+run_import(struct draft *d)
+{
+    draft_take_fields(d);
+    d->k.extra = d->args->extra;
+    set_defaults(d);
+    return rules_check_links(d);
+}
+
+/* ---- save_checkpoint, handoff_task, mark_exhausted ---- */
+
+/* What the record's own checkpoint is: by whom, when, in which event. */
+static void
+set_checkpoint(struct draft *d)
+{
+    static const char *const names[] = {"seq", "agent", "at", "notes"};
+    struct str raw[] = {draft_number(d, store_next_n(d->t->store)), d->by,
+                        d->now, d->args->v[ARG_NOTES]};
+
+    draft_object(d, F_CHECKPOINT, names, raw, 4);
+}
+
+static int
+run_checkpoint(struct draft *d)
+{
+    bool starts = d->old.status != TASK_IN_PROGRESS;
+    int rc = rules_set_status(d, TASK_IN_PROGRESS);
+
+    if (rc != 0)
+        return rc;
+    rules_warn_owner(d);
+    if (starts || !d->old.f[F_CURRENT_OWNER].p)
+        d->k.f[F_CURRENT_OWNER] = d->by;
+    draft_take_fields(d);
+    if (starts && rules_is_blocked(d))
+        draft_warn(d, "tasks that it depends on are not done");
+    set_checkpoint(d);
+    return 0;
+}
+
+/* handoff_task and mark_exhausted: the caller ends its work on the task. */
+static int
+run_leave(struct draft *d)
+{
+    static const char *const names[] = {"from_agent", "agent", "to_agent",
+                                        "reason", "at"};
+    bool handoff = d->tool == TOOL_HANDOFF;
+    struct str to = d->args->v[ARG_TO_AGENT];
+    struct str raw[] = {STR_NONE, STR_NONE, to, d->args->v[ARG_REASON],
+                        d->now};
+    struct str owner = d->old.f[F_CURRENT_OWNER];
+    int rc;
+
+    if (handoff && owner.p && !str_eq(owner, d->by))
+        return rules_not_owner(d, "from_agent", "from_agent does not own the "
+                               "task");
+    rc = rules_set_status(d, handoff ? TASK_HANDOFF_READY : TASK_EXHAUSTED);
+    if (rc != 0)
+        return rc;
+    if (draft_has_fields(d))
+        set_checkpoint(d);
+    raw[handoff ? 0 : 1] = d->by;
+    draft_object(d, handoff ? F_HANDOFF : F_EXHAUSTED, names, raw, 5);
+    rules_warn_owner(d);
+    draft_take_fields(d);
+    d->k.f[F_CURRENT_OWNER] = to;
+    return 0;
+}
+
+/* ---- claim_task ---- */
+
+int
+actions_choose(struct draft *d, struct task_receipt *out)
+{
+    struct task_want w = {.by = d->by, .repo_path = d->args->v[F_REPO_PATH],
+                          .tag = d->args->v[ARG_TAG]};
+    struct task_entry *e;
+    int rc = store_loaded(d->t->store) ? task_find_ready(d->t, &w, &e)
+                                       : ERR_IO;
+
+    if (rc != 0)
+        return draft_fail_store(d, rc);
+    *out = (struct task_receipt){.partial = w.partial};
+    if (e)
+        d->id = task_entry_id(e);
+    return 0;
+}
+
+/* Whoever has a task already only renews the lease. */
+static int
+run_claim(struct draft *d)
+{
+    struct str owner = d->old.f[F_CURRENT_OWNER];
+    struct str seconds = d->args->v[ARG_LEASE_SECONDS];
+    bool begun = d->old.status == TASK_IN_PROGRESS;
+    bool mine = owner.p && str_eq(owner, d->by);
+    int rc;
+
+    if (rules_is_unknown(d->by))
+        return draft_refuse(d, ERR_INVALID, "agent", "unknown holds no lease");
+    if (owner.p && !mine && (d->old.status == TASK_HANDOFF_READY ||
+                             (begun && !d->old.lease_expired)))
+        return rules_not_owner(d, "agent", "another agent has the task");
+    if (!(mine && begun) && rules_is_blocked(d))
+        return draft_fail_store(d, ERR_BLOCKED);
+    rc = rules_set_status(d, TASK_IN_PROGRESS);
+    if (rc != 0)
+        return rc;
+    if (!seconds.p && mine)
+        seconds = task_member(d->old.f[F_LEASE], "seconds");
+    d->k.f[F_CURRENT_OWNER] = d->by;
+    d->k.f[F_LEASE] = draft_keep(d, task_lease_make(d->c->a, d->by, seconds,
+                                                    0));
+    return 0;
+}
+
+/* ---- questions ---- */
+
+/* Puts a question into its list, see task_list_edit. It has to fit into an
+   answer of get_task. */
+static int
+put_question(struct draft *d, struct str old, struct str question,
+             const char *field, size_t max)
+{
+    struct str *list = &d->k.f[F_QUESTIONS];
+
+    *list = draft_keep(d, task_list_edit(d->c->a, *list, old,
+                                         draft_keep(d, question)));
+    return question.len + json_quoted_len(question) <= max ? 0
+        : draft_refuse(d, ERR_TOO_LARGE, field,
+                       "it is too long, with what is escaped in it");
+}
+
+/* How many questions are open, and the oldest that is, and that is not. */
+static size_t
+count_open(const struct draft *d, struct str *open, struct str *answered)
+{
+    struct str item, *first;
+    size_t at = 0, n = 0;
+
+    *open = *answered = STR_NONE;
+    while ((item = task_list_next(d->old.f[F_QUESTIONS], &at)).p) {
+        first = task_member(item, "answer").p ? answered : open;
+        n += first == open;
+        if (!first->p)
+            *first = item;
+    }
+    return n;
+}
+
+static int
+run_ask(struct draft *d)
+{
+    const struct str *v = d->args->v;
+    struct str kind = v[ARG_KIND], *list = &d->k.f[F_QUESTIONS], open, old;
+    struct str options = v[ARG_OPTIONS];
+    uint64_t n = store_next_n(d->t->store);
+
+    if (count_open(d, &open, &old) >= TASK_MAX_OPEN)
+        return draft_refuse(d, ERR_TOO_LARGE, "question",
+                            "too many questions of the task are open");
+    rules_warn_owner(d);
+    if (task_list_n(*list) >= TASK_MAX_QUESTIONS)
+        *list = draft_keep(d, task_list_edit(d->c->a, *list, old, STR("")));
+    do /* an imported one may have any */
+        d->question_id = draft_keep(d, arena_printf(d->c->a, "\"q%llu\"",
+                                                    (unsigned long long)n++));
+    while (task_question_find(*list, d->question_id).p);
+    return put_question(d, STR_NONE, arena_printf(d->c->a,
+        "{\"question_id\":%.*s,\"question\":%.*s%s%.*s,\"kind\":%.*s,"
+        "\"by\":%.*s,\"at\":%.*s}", STR_ARG(d->question_id),
+        STR_ARG(v[ARG_QUESTION]), options.p ? ",\"options\":" : "",
+        STR_ARG(options.p ? options : STR("")),
+        STR_ARG(kind.p ? kind : STR("\"question\"")), STR_ARG(d->by),
+        STR_ARG(d->now)), "question", ASKED_COST);
+}
+
+/* The first answer is the one that counts: whoever accepts says how, by one of
+   the options where there are some. An answer as it was given becomes the one
+   that is kept without its last member, the question's id. */
+static int
+take_answer(struct draft *d)
+{
+    static const char last[] = ",\"question_id\":";
+    struct str answer = d->args->v[ARG_ANSWER], asked, old, options;
+    struct str id = task_member(answer, "question_id");
+    struct str action = task_member(answer, "action");
+    struct str text = task_member(answer, "text");
+    bool accepts = !action.p || str_is(action, "\"accept\"");
+
+    if (count_open(d, &asked, &old) != 1 || id.p)
+        asked = task_question_find(d->old.f[F_QUESTIONS], id);
+    answer.len -= id.p ? id.len + sizeof last : 1;
+    if (accepts && text.len <= strlen("\"\""))
+        return draft_refuse(d, ERR_INVALID, "answer", "answer.text is missing");
+    if (!asked.p)
+        return draft_refuse(d, ERR_NOT_FOUND, "answer", "the task has no such "
+                            "question");
+    if (task_member(asked, "answer").p)
+        return draft_refuse(d, ERR_EXISTS, "answer", "the question has been "
+                            "answered");
+    options = task_member(asked, "options");
+    if (accepts && options.p && !task_list_has(options, text))
+        return DRAFT_FAIL(d, ERR_INVALID, "answer", "answer.text must be one "
+                          "of %.*s", STR_ARG(options));
+    return put_question(d, asked, arena_printf(d->c->a,
+        "%.*s,\"answer\":%.*s%s,\"by\":%.*s,\"at\":%.*s}}",
+        (int)asked.len - 1, asked.p, STR_ARG(answer),
+        action.p ? "" : ",\"action\":\"accept\"", STR_ARG(d->by),
+        STR_ARG(d->now)), "answer", ANSWERED_COST);
+}
+
+/* ---- update_task ---- */
+
+/* What a status given to update_task asks for beside the transition. */
+static int
+check_update_status(struct draft *d)
+{
+    enum task_status to = d->k.status;
+
+    if (to == d->old.status)
+        return 0;
+    if (to == TASK_IN_PROGRESS)
+        return begin_work(d, "status");
+    if (to == TASK_DONE && task_list_n(d->k.f[F_TEST_RESULTS]) == 0) {
+        if (d->c->require_evidence)
+            return draft_refuse(d, ERR_EVIDENCE, "test_results", "done needs "
+                                "test_results");
+        draft_warn(d, "done without test_results");
+    }
+    if (to == TASK_DONE && task_list_n(d->k.f[F_REMAINING_STEPS]) != 0)
+        draft_warn(d, "done with remaining_steps");
+    if (to == TASK_DONE && rules_is_blocked(d))
+        draft_warn(d, "done although tasks that it depends on are not");
+    return 0;
+}
+
+static int
+run_update(struct draft *d)
+{
+    int rc = 0;
+
+    if (draft_given(d, ARG_ANSWER))
+        rc = take_answer(d);
+    else if (!draft_has_fields(d))
+        rc = draft_refuse(d, ERR_INVALID, NULL, "no field was given");
+    if (rc != 0 || !draft_has_fields(d))
+        return rc;
+    if (!draft_given(d, F_CURRENT_OWNER))
+        rules_warn_owner(d);
+    if (draft_given(d, F_STATUS))
+        rc = rules_set_status(d, (enum task_status)
+                              task_status_of(raw_inner(d->args->v[F_STATUS])));
+    if (rc == 0)
+        rc = rules_check_links(d);
+    if (rc != 0)
+        return rc;
+    draft_take_fields(d);
+    return check_update_status(d);
+}
+
+/* ---- attach_artifact ---- */
+
+/* The id of an artifact that is this one in all but time and agent. */
+static struct str
+find_artifact(struct str list, const char *const names[],
+              const struct str raw[], size_t n)
+{
+    struct str entry;
+    size_t at = 0, i;
+
+    while ((entry = task_list_next(list, &at)).p) {
+        for (i = 1; i < n; i++)
+            if (!str_eq(task_member(entry, names[i]), raw[i]))
+                break;
+        if (i == n)
+            return task_member(entry, "artifact_id");
+    }
+    return STR_NONE;
+}
+
+/* a1, a2 ... by count; an imported list may have other ids. */
+static struct str
+next_artifact_id(struct draft *d, struct str list, size_t n)
+{
+    struct str id, entry;
+    size_t at;
+
+    do {
+        id = arena_printf(d->c->a, "\"a%zu\"", ++n);
+        at = 0;
+        while ((entry = task_list_next(list, &at)).p)
+            if (str_eq(task_member(entry, "artifact_id"), id))
+                break;
+    } while (entry.p && id.p);
+    return id;
+}
+
+static int
+run_attach(struct draft *d)
+{
+    static const char *const names[] = {"artifact_id", "name", "type",
+        "size", "sha256", "path", "description", "agent", "at"};
+    const struct str *v = d->args->v;
+    const struct task_blob *blob = d->blob;
+    struct str list = d->old.f[F_ARTIFACTS];
+    struct str raw[] = {STR_NONE, v[ARG_NAME],
+        v[ARG_TYPE].p ? v[ARG_TYPE] : STR("\"file\""), STR_NONE, STR_NONE,
+        v[ARG_PATH], v[ARG_DESCRIPTION], d->by, d->now};
+    size_t n = task_list_n(list);
+
+    if (blob->stored) {
+        raw[3] = draft_number(d, blob->size);
+        raw[4] = draft_quoted(d, blob->sha256);
+    }
+    if (blob->warning)
+        draft_warn(d, blob->warning);
+    rules_warn_owner(d);
+    d->artifact_id = find_artifact(list, names, raw, 7);
+    if (d->artifact_id.p) {
+        draft_warn(d, "it was attached already; nothing was changed");
+        return DRAFT_UNCHANGED;
+    }
+    if (n >= TASK_MAX_ARTIFACTS)
+        return DRAFT_FAIL(d, ERR_TOO_LARGE, "artifacts", "the task has %d "
+                          "artifacts, as many as it may", TASK_MAX_ARTIFACTS);
+    raw[0] = d->artifact_id = draft_keep(d, next_artifact_id(d, list, n));
+    draft_object(d, F_ARTIFACTS, names, raw, sizeof raw / sizeof *raw);
+    d->k.f[F_ARTIFACTS] = draft_keep(d, task_list_edit(d->c->a, list, STR_NONE,
+                                                       d->k.f[F_ARTIFACTS]));
+    return 0;
+}
+
+const struct task_action task_actions[] = {
+    [TOOL_CREATE] = {"create", run_create},
+    [TOOL_CHECKPOINT] = {"checkpoint", run_checkpoint},
+    [TOOL_HANDOFF] = {"handoff", run_leave},
+    [TOOL_EXHAUST] = {"exhaust", run_leave},
+    [TOOL_ATTACH] = {"attach", run_attach},
+    [TOOL_UPDATE] = {"update", run_update},
+    [TOOL_CLAIM] = {"claim", run_claim},
+    [TOOL_ASK] = {"ask", run_ask},
+    [TOOL_IMPORT] = {"import", run_import},
+};

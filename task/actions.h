@@ -1,0 +1,21 @@
+#ifndef TASK_ACTIONS_H
+#define TASK_ACTIONS_H
+
+/* actions - what each tool that changes a task does to it. */
+
+#include "task/draft.h"
+
+/* By enum task_tool, for those that change a task. run changes the draft, of
+   the task as it was or, for a new one, of nothing: 0, DRAFT_UNCHANGED, or
+   the code that the draft's error explains. */
+struct task_action {
+    const char *op;
+    int (*run)(struct draft *d);
+};
+extern const struct task_action task_actions[];
+
+/* The task that a caller is to have which names none: sets the draft's id,
+   and the receipt where there is none. 0, or as run. */
+int actions_choose(struct draft *d, struct task_receipt *out);
+
+#endif

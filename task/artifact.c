@@ -1,0 +1,330 @@
+/* artifact - files that hold what was attached to tasks.
+
+   1. A name is 64 lower-case hex digits made here or checked here, so that
+      nothing a caller sends ever stands in a path below the directory.
+   2. A file appears under its name only by rename, whole and synced; and the
+      directory is synced before anyone is told. Equal contents share a file.
+   3. An existing file is trusted once its bytes were compared; its time is
+      renewed so that a clean-up by age leaves it alone. Any other is replaced.
+      What is read is always checked against its name. Its name is synced all
+      the same, as are the directories above: who made them may have been
+      killed.
+   4. A path that a caller names is walked by openat from the root, part by
+      part, without following links, so no race can lead it elsewhere. */
+
+#include "task/artifact.h"
+#include "base/file.h"
+#include "base/text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h> /* renameat */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The directory, open, or a negative enum err. */
+static int
+open_dir(const char *dir, bool make)
+{
+    int fd = file_open_dir(dir), rc;
+
+    if (fd < 0 && errno == ENOENT) {
+        rc = make ? file_make_dirs(dir) : ERR_NOT_FOUND;
+        if (rc != 0)
+            return rc;
+        fd = file_open_dir(dir);
+    }
+    return fd >= 0 ? fd : file_errno(errno);
+}
+
+/* ---- contents ---- */
+
+bool
+artifact_is_name(struct str hex)
+{
+    size_t i;
+
+    for (i = 0; i < hex.len; i++)
+        if (text_hex_digit(hex.p[i]) < 0)
+            return false;
+    return hex.len == SHA256_HEX;
+}
+
+static int
+read_all(int fd, struct arena *a, size_t len, struct str *out)
+{
+    char *p = arena_alloc(a, len + 1);
+    ssize_t n;
+
+    if (!p)
+        return ERR_NOMEM;
+    n = file_read_at(fd, p, len, 0);
+    if (n < 0)
+        return ERR_IO;
+    p[n] = '\0';
+    *out = (struct str){p, (size_t)n};
+    return 0;
+}
+
+/* Whether what fd reads from here on is content, and no more. */
+static bool
+holds(int fd, struct str content)
+{
+    char part[4096];
+    ssize_t n;
+
+    while ((n = read(fd, part, sizeof part)) != 0) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 || (size_t)n > content.len ||
+            memcmp(part, content.p, (size_t)n) != 0)
+            return false;
+        content.p += n;
+        content.len -= (size_t)n;
+    }
+    return content.len == 0;
+}
+
+/* The file of this name holds content: its time is now. 0, ERR_NOT_FOUND, or
+   another error; *made: there was nothing of this name. */
+static int
+renew(int dir, const char *name, struct str content, bool *made)
+{
+    int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
+                    O_CLOEXEC);
+    struct stat st;
+    int rc = ERR_NOT_FOUND;
+
+    *made = fd < 0 && errno == ENOENT;
+    if (fd < 0)
+        return ERR_NOT_FOUND;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && holds(fd, content))
+        rc = futimens(fd, NULL) == 0 && file_sync(fd, fsync) == 0
+                 ? 0 : file_errno(errno);
+    close(fd);
+    return rc;
+}
+
+static int
+write_file(int dir, const char *path, const char *name, struct str content)
+{
+    uint8_t random[8];
+    char temp[32];
+    uint64_t r;
+    int fd, rc = random_bytes(random, sizeof random);
+
+    if (rc != 0)
+        return rc;
+    memcpy(&r, random, sizeof r);
+    text_put(temp, sizeof temp, "tmp-%016llx", (unsigned long long)r);
+    fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
+                O_CLOEXEC, 0600);
+    if (fd < 0)
+        return file_errno(errno);
+    file_give(fd, path);
+    if (file_write_at(fd, content.p, content.len, 0) != 0)
+        rc = file_errno(errno);
+    rc = file_finish(fd, rc);
+    if (rc == 0 && renameat(dir, temp, dir, name) != 0)
+        rc = file_errno(errno);
+    if (rc != 0)
+        unlinkat(dir, temp, 0);
+    return rc;
+}
+
+int
+artifact_put(const char *dir, struct str content, char hex[SHA256_HEX + 1],
+             bool *made)
+{
+    int fd, rc;
+
+    *made = false;
+    if (content.len > ARTIFACT_MAX)
+        return ERR_TOO_LARGE;
+    sha256_hex(content, hex);
+    fd = open_dir(dir, true);
+    if (fd < 0)
+        return fd;
+    rc = renew(fd, hex, content, made);
+    if (rc == ERR_NOT_FOUND)
+        rc = write_file(fd, dir, hex, content);
+    if (rc == 0)
+        rc = file_sync_path(dir);
+    close(fd);
+    return rc;
+}
+
+void
+artifact_remove(const char *dir, const char *hex)
+{
+    int fd = open_dir(dir, false);
+
+    if (fd < 0)
+        return;
+    unlinkat(fd, hex, 0);
+    close(fd);
+}
+
+/* Opens a content for reading and says how large it is. */
+static int
+open_content(const char *dir, struct str hex, size_t *size)
+{
+    char name[SHA256_HEX + 1];
+    struct stat st;
+    int at, fd;
+
+    if (!artifact_is_name(hex))
+        return ERR_NOT_FOUND;
+    memcpy(name, hex.p, SHA256_HEX);
+    name[SHA256_HEX] = '\0';
+    at = open_dir(dir, false);
+    if (at < 0)
+        return at;
+    fd = openat(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    close(at);
+    if (fd < 0)
+        return errno == ENOENT ? ERR_NOT_FOUND : ERR_IO;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+        st.st_size <= ARTIFACT_MAX) {
+        *size = (size_t)st.st_size;
+        return fd;
+    }
+    close(fd);
+    return ERR_DAMAGED;
+}
+
+bool
+artifact_has(const char *dir, struct str hex, uint64_t size)
+{
+    size_t is;
+    int fd = open_content(dir, hex, &is);
+
+    if (fd < 0)
+        return false;
+    close(fd);
+    return is == size;
+}
+
+int
+artifact_get(const char *dir, struct str hex, struct arena *a,
+             struct str *out)
+{
+    char is[SHA256_HEX + 1];
+    size_t size;
+    int fd = open_content(dir, hex, &size), rc;
+
+    if (fd < 0)
+        return fd;
+    rc = read_all(fd, a, size, out);
+    close(fd);
+    if (rc != 0)
+        return rc;
+    sha256_hex(*out, is);
+    return str_is(hex, is) ? 0 : ERR_DAMAGED;
+}
+
+/* ---- paths of callers ---- */
+
+/* What is left of path below root, without slashes in front. */
+static bool
+below(const char *root, struct str *path)
+{
+    size_t n = strlen(root);
+
+    while (n > 1 && root[n - 1] == '/')
+        n--;
+    if (memchr(path->p, '\0', path->len))
+        return false;
+    if (path->len && *path->p == '/') {
+        if (path->len <= n || memcmp(path->p, root, n) != 0 ||
+            (n > 1 && path->p[n] != '/'))
+            return false;
+        path->p += n;
+        path->len -= n;
+    }
+    while (path->len && *path->p == '/') {
+        path->p++;
+        path->len--;
+    }
+    return path->len > 0;
+}
+
+/* Opens the next part of path in the directory at, and takes it off. */
+static int
+open_part(int at, struct str *path)
+{
+    const char *slash = memchr(path->p, '/', path->len);
+    size_t n = slash ? (size_t)(slash - path->p) : path->len;
+    char part[256];
+
+    if (n >= sizeof part)
+        return -1;
+    memcpy(part, path->p, n);
+    part[n] = '\0';
+    while (n < path->len && path->p[n] == '/')
+        n++;
+    path->p += n;
+    path->len -= n;
+    if (strcmp(part, "..") == 0)
+        return -1;
+    return openat(at, part, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY |
+                  O_CLOEXEC | (slash ? O_DIRECTORY : 0));
+}
+
+/* Whether st is that of the log or of a file beside it that is named after
+   it: lock, key, closed generations. Where that cannot be told it is. */
+static bool
+is_of_log(const char *log, const struct stat *st)
+{
+    const char *slash = strrchr(log, '/'), *base = slash ? slash + 1 : log;
+    size_t n = strlen(base);
+    char *path = file_dir_of(log);
+    DIR *dir = path ? opendir(path) : NULL;
+    bool found = !dir && (!path || errno != ENOENT);
+    struct dirent *e;
+    struct stat is;
+
+    while (dir && !found && (e = readdir(dir)))
+        found = strncmp(e->d_name, base, n) == 0 &&
+                (e->d_name[n] == '\0' || e->d_name[n] == '.') &&
+                fstatat(dirfd(dir), e->d_name, &is, 0) == 0 &&
+                is.st_dev == st->st_dev && is.st_ino == st->st_ino;
+    if (dir)
+        closedir(dir);
+    free(path);
+    return found;
+}
+
+int
+artifact_read_path(const char *root, struct str path, const char *log,
+                   struct arena *a, struct str *out)
+{
+    struct stat st;
+    int fd, next, rc;
+
+    if (!below(root, &path))
+        return ERR_NOT_FOUND;
+    fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    while (fd >= 0 && path.len) {
+        next = open_part(fd, &path);
+        close(fd);
+        fd = next;
+    }
+    if (fd < 0)
+        return ERR_NOT_FOUND;
+    if (fstat(fd, &st) != 0)
+        rc = ERR_IO;
+    else if (!S_ISREG(st.st_mode))
+        rc = ERR_NOT_FOUND;
+    else if (is_of_log(log, &st))
+        rc = ERR_INVALID;
+    else if (st.st_size > ARTIFACT_MAX)
+        rc = ERR_TOO_LARGE;
+    else
+        rc = read_all(fd, a, (size_t)st.st_size, out);
+    close(fd);
+    return rc;
+}

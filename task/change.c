@@ -1,0 +1,423 @@
+/* change - every change of a task: the one record that says what happened
+   and what the task is since.
+
+   1. A change is one record, staged under the lock, or none: everything is
+      checked before store_stage.
+   2. A handler may be run again from its arguments.
+   3. The record's body is op, by, set, note, idem, warn, v in this order, and
+      v's members in the order of enum task_field, unknown ones last: the
+      index finds what it needs near the front. */
+
+#include "task/change.h"
+#include "task/actions.h"
+#include "task/index.h"
+#include "task/raw.h"
+#include "task/rules.h"
+
+#define BODY_KEEP ((size_t)16 * 1024)
+
+/* ---- receipts ---- */
+
+/* The receipt of an event, as it was given when that happened. */
+static int
+receipt_of(struct draft *d, const struct task_event *ev,
+           struct task_receipt *out)
+{
+    struct str f[TASK_N_HEAD], list = STR_NONE, last = STR_NONE, next;
+    size_t at = 0;
+    int status, rc = task_head_of(ev->v, f);
+
+    status = rc == 0 ? task_status_of(raw_inner(f[F_STATUS])) : -1;
+    if (status < 0)
+        return draft_fail_store(d, ERR_FORMAT);
+    if (str_is(ev->op, "attach"))
+        list = task_member(ev->v, "artifacts");
+    else if (str_is(ev->op, "ask"))
+        list = f[F_QUESTIONS];
+    while ((next = task_list_next(list, &at)).p)
+        last = next;
+    *out = (struct task_receipt){
+        .id = ev->id,
+        .op = ev->op,
+        .version = raw_u64(f[F_VERSION]),
+        .seq = ev->r.n,
+        .status = (enum task_status)status,
+        .owner = f[F_CURRENT_OWNER],
+        .warnings = ev->warn,
+        .artifact_id = task_member(last, "artifact_id"),
+        .question_id = task_member(last, "question_id"),
+        .lease = f[F_LEASE],
+        .damaged = tasks_damage(d->t, ev->id),
+    };
+    return 0;
+}
+
+static struct str
+warnings_json(struct draft *d, struct buf *b)
+{
+    struct json_w w;
+    size_t i;
+
+    if (d->n_warn == 0)
+        return STR_NONE;
+    buf_reset(b, b->cap);
+    json_w_init(&w, b);
+    json_arr(&w);
+    for (i = 0; i < d->n_warn; i++)
+        json_z(&w, d->warn[i]);
+    json_close(&w);
+    return draft_keep(d, arena_str(d->c->a, buf_view(b)));
+}
+
+/* The task as it is, since the request changes nothing. */
+static int
+receipt_unchanged(struct draft *d, struct task_receipt *out)
+{
+    struct buf b = {0};
+    int rc = receipt_of(d, &d->old.ev, out);
+
+    if (rc == 0)
+        out->warnings = warnings_json(d, &b);
+    out->artifact_id = d->artifact_id;
+    buf_fini(&b);
+    return rc;
+}
+
+/* ---- idempotency ---- */
+
+/* Whether ev was made by this caller with this key, not too long ago. */
+static bool
+is_same_key(const struct draft *d, const struct task_event *ev,
+            struct str who)
+{
+    struct str key = d->args->v[ARG_IDEMPOTENCY_KEY];
+    int64_t at;
+
+    return str_is(ev->op, d->op) && str_eq(ev->by, d->by) && ev->idem.p &&
+           str_eq(task_member(ev->idem, "key"), key) &&
+           str_eq(task_member(ev->idem, "who"), who) &&
+           time_parse(ev->r.time, &at) &&
+           store_age_ms(d->t->store, at) < TASK_KEY_AGE_MS;
+}
+
+/* The members that stand in idem. */
+static void
+put_idem(struct draft *d, struct buf *b)
+{
+    struct json_w w;
+
+    json_w_init(&w, b);
+    json_obj(&w);
+    json_put_raw(&w, "key", d->args->v[ARG_IDEMPOTENCY_KEY]);
+    json_put_z(&w, "args", d->hex);
+    if (d->c->principal.len)
+        json_put_str(&w, "who", d->c->principal);
+    json_close(&w);
+    json_w_end(&w);
+}
+
+/* 1: the request was made before, out is its receipt; 0: it was not. */
+static int
+find_replay(struct draft *d, struct task_receipt *out)
+{
+    struct task_event ev;
+    struct store_rec r;
+    struct buf b = {0};
+    struct str idem, who;
+    uint64_t n = UINT64_MAX, hash, principal;
+    int rc = 0;
+
+    if (!draft_given(d, ARG_IDEMPOTENCY_KEY))
+        return 0;
+    task_args_digest(d->args, d->hex);
+    put_idem(d, &b);
+    idem = buf_view(&b);
+    who = task_member(idem, "who");
+    hash = task_key_hash(d->t, str_of(d->op), d->by, idem, &principal);
+    while (rc == 0 && b.err == 0 &&
+           keys_find(&d->t->keys, principal, hash, &n)) {
+        rc = store_read_n(d->t->store, n, d->c->a, &r);
+        if (rc == ERR_NOT_FOUND || (rc == 0 && task_event_of(&r, &ev) != 0)) {
+            rc = 0;
+            continue;
+        }
+        if (rc != 0)
+            rc = draft_fail_store(d, rc);
+        else if (!is_same_key(d, &ev, who))
+            continue;
+        else if (!str_is(raw_inner(task_member(ev.idem, "args")), d->hex))
+            rc = draft_fail_store(d, ERR_IDEMPOTENCY);
+        else
+            rc = receipt_of(d, &ev, out) == 0 ? 1 : d->c->e.code;
+    }
+    if (b.err)
+        rc = draft_fail_store(d, ERR_NOMEM);
+    buf_fini(&b);
+    return rc;
+}
+
+/* ---- the record ---- */
+
+static void
+put_state(struct buf *b, const struct task *k)
+{
+    int i;
+    char before = '{';
+
+    for (i = 0; i < TASK_N_FIELDS; i++) {
+        if (!k->f[i].p)
+            continue;
+        buf_char(b, before);
+        json_quote(b, task_arg_name(i));
+        buf_char(b, ':');
+        buf_str(b, k->f[i]);
+        before = ',';
+    }
+    if (k->extra.len) {
+        buf_char(b, before);
+        buf_str(b, k->extra);
+    }
+    buf_char(b, '}');
+}
+
+/* The names of the fields that changed, but for those that always do. */
+static void
+put_set(struct buf *b, const struct draft *d)
+{
+    char before = '[';
+    int i;
+
+    for (i = 0; i < TASK_N_FIELDS; i++) {
+        if (i == F_TASK_ID || i == F_VERSION || i == F_CREATED_AT ||
+            i == F_CREATED_BY || str_eq(d->old.f[i], d->k.f[i]) ||
+            (i == F_LEASE && d->old.f[i].p && d->k.f[i].p)) /* renewed */
+            continue;
+        buf_char(b, before);
+        json_quote(b, task_arg_name(i));
+        before = ',';
+    }
+    if (before == '[')
+        buf_char(b, before);
+    buf_char(b, ']');
+}
+
+static void
+put_body(struct buf *b, struct draft *d, struct str warnings)
+{
+    buf_printf(b, "\"op\":\"%s\",\"by\":%.*s,\"set\":", d->op,
+               STR_ARG(d->by));
+    put_set(b, d);
+    if (d->note.p)
+        buf_printf(b, ",\"note\":%.*s", STR_ARG(d->note));
+    if (draft_given(d, ARG_IDEMPOTENCY_KEY)) {
+        buf_z(b, ",\"idem\":");
+        put_idem(d, b);
+    }
+    if (warnings.p)
+        buf_printf(b, ",\"warn\":%.*s", STR_ARG(warnings));
+    buf_z(b, ",\"v\":");
+}
+
+static int
+too_large(struct draft *d)
+{
+    int i, big = F_TITLE;
+
+    for (i = 0; i < TASK_N_FIELDS; i++)
+        if (d->k.f[i].len > d->k.f[big].len)
+            big = i;
+    return DRAFT_FAIL(d, ERR_TOO_LARGE, task_arg_name(big).p, "the whole task "
+                      "would be over %d bytes; %s is its biggest field",
+                      TASK_MAX_STATE, task_arg_name(big).p);
+}
+
+/* Stages the record of a change that has passed every check. */
+static int
+stage(struct draft *d, struct task_receipt *out)
+{
+    struct store *s = d->t->store;
+    uint64_t seq = store_next_n(s);
+    struct str warnings, key;
+    struct buf *b = &d->t->body;
+    size_t at;
+    int rc = 0;
+
+    if (d->exists)
+        d->k.f[F_VERSION] = draft_number(d, d->old.version + 1);
+    rules_settle_lease(d);
+    warnings = warnings_json(d, b);
+    buf_reset(b, b->cap);
+    put_body(b, d, warnings);
+    at = b->len;
+    put_state(b, &d->k);
+    key = arena_printf(d->c->a, TASK_PREFIX "%.*s", STR_ARG(d->id));
+    if (b->err || !key.p || d->nomem)
+        rc = draft_fail_store(d, ERR_NOMEM);
+    else if (b->len - at > TASK_MAX_STATE)
+        rc = too_large(d);
+    else if ((rc = store_stage(s, key, buf_view(b))) != 0)
+        rc = draft_fail_store(d, rc);
+    buf_reset(b, BODY_KEEP);
+    *out = (struct task_receipt){
+        .id = d->id,
+        .op = str_of(d->op),
+        .version = raw_u64(d->k.f[F_VERSION]),
+        .seq = seq,
+        .status = d->k.status,
+        .owner = d->k.f[F_CURRENT_OWNER],
+        .warnings = warnings,
+        .artifact_id = d->artifact_id,
+        .question_id = d->question_id,
+        .lease = d->k.f[F_LEASE],
+    };
+    return rc;
+}
+
+/* ---- the way in ---- */
+
+/* Loads the task, and checks what every change of one has to pass. */
+static int
+load(struct draft *d)
+{
+    uint64_t version;
+    int rc = task_get(d->t, d->c->a, d->id, &d->old);
+
+    if (rc == ERR_NOT_FOUND)
+        return task_fail_missing(&d->c->e, d->c->a, d->t, d->id);
+    if (rc != 0)
+        return draft_fail_store(d, rc);
+    d->exists = true;
+    d->k = d->old;
+    version = task_arg_u64(d->args, ARG_EXPECTED_VERSION, d->old.version);
+    if (version != d->old.version) {
+        rc = DRAFT_FAIL(d, ERR_VERSION, "expected_version",
+                        "the task is at version %llu",
+                        (unsigned long long)d->old.version);
+        d->c->e.version = d->old.version;
+        return rc;
+    }
+    rc = rules_check_ended(d);
+    return rc == 0 ? rules_check_lease(d) : rc;
+}
+
+static void
+begin(struct draft *d)
+{
+    const struct str *v = d->args->v;
+    int agent = d->tool == TOOL_HANDOFF ? ARG_FROM_AGENT : ARG_AGENT;
+    char now[TIME_LEN + 1];
+
+    d->c->e = (struct task_error){0};
+    d->op = task_actions[d->tool].op;
+    d->id = raw_inner(v[F_TASK_ID]);
+    d->by = v[agent].p ? v[agent] : STR("\"unknown\"");
+    d->note = v[ARG_NOTES].p ? v[ARG_NOTES]
+        : d->tool == TOOL_UPDATE ? v[ARG_REASON] : STR_NONE;
+    time_format(store_now_ms(d->t->store), now);
+    d->now = draft_quoted(d, now);
+}
+
+int
+task_change(struct tasks *t, struct task_ctx *c, enum task_tool tool,
+            const struct task_args *args, const struct task_blob *blob,
+            struct task_receipt *out)
+{
+    struct draft d = {.t = t, .c = c, .args = args, .tool = tool,
+                      .blob = blob};
+    int rc;
+
+    begin(&d);
+    rc = find_replay(&d, out);
+    if (rc != 0)
+        return rc < 0 ? rc : 0;
+    if (tool == TOOL_CLAIM && !d.id.p) {
+        rc = actions_choose(&d, out);
+        if (rc != 0 || !d.id.p)
+            return rc;
+    }
+    if (tool != TOOL_CREATE)
+        rc = load(&d);
+    if (rc == 0)
+        rc = task_actions[tool].run(&d);
+    return rc == 0 ? stage(&d, out)
+        : rc == DRAFT_UNCHANGED ? receipt_unchanged(&d, out) : rc;
+}
+
+int
+task_change_text(struct tasks *t, struct task_ctx *c, enum task_tool tool,
+                 struct str text, struct task_receipt *out)
+{
+    const struct json_tok *obj;
+    struct task_args args;
+    int rc = json_parse(c->a, text, &obj, NULL);
+
+    if (rc != 0)
+        return task_fail_store(&c->e, rc);
+    rc = task_args_parse(c, tool, obj, &args);
+    return rc == 0 ? task_change(t, c, tool, &args, NULL, out) : rc;
+}
+
+/* When it had last changed where it comes from: that is told in the note,
+   since the record's own time is that of the import. */
+static void
+note_updated_at(struct draft *d, const struct json_tok *obj)
+{
+    const struct json_tok *t = json_get(obj, "updated_at");
+    char text[TIME_LEN + 1];
+    int64_t ms;
+
+    if (!t || !task_time_parse(d->c->a, json_str(d->c->a, t), &ms))
+        return;
+    time_format(ms, text);
+    d->note = draft_keep(d, arena_printf(d->c->a, "\"last changed %s\"",
+                                         text));
+}
+
+int
+task_import(struct tasks *t, struct task_ctx *c, const struct json_tok *obj,
+            struct task_receipt *out)
+{
+    struct task_args args;
+    struct draft d = {.t = t, .c = c, .args = &args, .tool = TOOL_IMPORT};
+    int rc;
+
+    c->e = (struct task_error){0};
+    rc = task_args_parse(c, TOOL_IMPORT, obj, &args);
+    if (rc != 0)
+        return rc;
+    begin(&d);
+    if (tasks_find(t, d.id) && !tasks_is_archived(t, d.id))
+        return draft_refuse(&d, ERR_EXISTS, "task_id", "there is such a task");
+    note_updated_at(&d, obj);
+    rc = task_actions[TOOL_IMPORT].run(&d);
+    return rc == 0 ? stage(&d, out) : rc;
+}
+
+int
+task_archive(struct tasks *t, const struct store_rec *r)
+{
+    const unsigned kept = 1u << F_TASK_ID | 1u << F_PARENT_ID |
+                          1u << F_DEPENDS_ON | 1u << F_VERSION;
+    const struct store_entry *e = store_find(t->store, r->key);
+    struct task k = {.extra = STR_NONE};
+    struct task_event ev;
+    struct buf *b = &t->body;
+    int i, rc;
+
+    if (!e || e->n != r->n)
+        return ERR_VERSION;
+    if ((rc = task_event_of(r, &ev)) != 0 ||
+        (rc = task_head_of(ev.v, k.f)) != 0)
+        return rc;
+    k.f[F_RESULT] = k.f[F_STATUS];
+    k.f[F_ARTIFACTS] = task_member(ev.v, "artifacts"); /* no orphans yet */
+    for (i = 0; i < TASK_N_HEAD; i++)
+        if (!(kept >> i & 1))
+            k.f[i] = i == F_STATUS ? STR("\"archived\"") : STR_NONE;
+    buf_reset(b, b->cap);
+    buf_z(b, "\"op\":\"archive\",\"by\":\"mcptask\",\"v\":");
+    put_state(b, &k);
+    rc = b->err ? b->err : store_stage(t->store, r->key, buf_view(b));
+    buf_reset(b, BODY_KEEP);
+    return rc;
+}

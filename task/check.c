@@ -1,0 +1,654 @@
+/* check - the one place where what a caller sent is held against the
+   table of fields and arguments.
+
+   1. What task_args_parse lets through is canonical JSON made by json's
+      writer: no blanks, no line feed, valid UTF-8. It may be spliced into a
+      record, and equal values are equal bytes.
+   2. Limits count characters where they say so and bytes of the decoded text
+      otherwise. What is over a limit of size is too_large, all else that
+      does not fit is invalid_argument, and both name the argument. */
+
+#include "task/check.h"
+#include "base/sha256.h"
+#include "task/raw.h"
+#include "task/rows.h"
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#define SAFE_INT INT64_C(9007199254740991)
+
+/* Members of an exported task that are derived when it is read. */
+static const char *const derived[] = {
+    "seq", "updated_at", "ready", "blocked_by", "stale", "needs_input",
+    "lease_expired", "damaged",
+};
+
+/* ---- one value ---- */
+
+struct parse {
+    struct task_ctx *c;
+    struct json_w w;
+    struct buf b;
+    const struct row *top; /* the argument at hand */
+    size_t item;           /* element of its list, from 1; 0: not in one */
+    const char *member;    /* of an object in it, or NULL */
+    bool lenient;          /* unknown members are carried along */
+};
+
+/* Refuses the value at hand; what says what it must be. */
+static int
+refuse(struct parse *p, int code, const char *fmt, ...)
+{
+    char where[96], what[192];
+    va_list ap;
+    size_t n;
+
+    va_start(ap, fmt);
+    text_vput(what, sizeof what, fmt, ap);
+    va_end(ap);
+    n = text_put(where, sizeof where, "%s", row_name(p->top));
+    if (p->item)
+        n += text_put(where + n, sizeof where - n, "[%zu]", p->item - 1);
+    if (p->member)
+        text_put(where + n, sizeof where - n, ".%s", p->member);
+    return task_fail(&p->c->e, p->c->a, code, row_name(p->top), "%s %s", where,
+                     what);
+}
+
+static int
+nomem(struct parse *p)
+{
+    return task_fail_store(&p->c->e, ERR_NOMEM);
+}
+
+/* The text of a string, or of a number as it was written. */
+static int
+text_of(struct parse *p, const struct json_tok *t, struct str *out)
+{
+    if (t->type == JSON_NUMBER) {
+        *out = json_raw(t);
+        return 0;
+    }
+    if (t->type != JSON_STRING)
+        return refuse(p, ERR_INVALID, "must be a string");
+    *out = json_str(p->c->a, t);
+    return out->p ? 0 : nomem(p);
+}
+
+static int
+check_text(struct parse *p, const struct row *r, struct str s)
+{
+    bool chars = r->flags & CHARS;
+
+    if (s.len == 0 && r->flags & ONE)
+        return refuse(p, ERR_INVALID, "must not be empty");
+    if ((chars ? utf8_count(s) : s.len) > r->max)
+        return refuse(p, ERR_TOO_LARGE, "is longer than %d %s", r->max,
+                      chars ? "characters" : "bytes");
+    json_string(&p->w, s);
+    return 0;
+}
+
+bool
+task_is_id(struct str s)
+{
+    size_t i;
+
+    for (i = 0; i < s.len; i++) {
+        char c = s.p[i];
+
+        if (!((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+              (c >= 'a' && c <= 'z') || c == '.' || c == '_' || c == ':' ||
+              c == '-'))
+            return false;
+    }
+    return s.len > 0 && s.len <= TASK_MAX_ID;
+}
+
+static int
+check_id(struct parse *p, const struct row *r, struct str s)
+{
+    (void)r;
+    if (!task_is_id(s))
+        return refuse(p, ERR_INVALID, "must be 1 to %d of the characters "
+                      "A-Z a-z 0-9 . _ : -", TASK_MAX_ID);
+    json_string(&p->w, s);
+    return 0;
+}
+
+static int
+check_name(struct parse *p, const struct row *r, struct str s)
+{
+    const char *const *all = row_choices[r->sub];
+    char list[128];
+    size_t n = 0, i;
+
+    for (i = 0; all[i]; i++) {
+        if (str_is(s, all[i])) {
+            json_string(&p->w, s);
+            return 0;
+        }
+        n += text_put(list + n, sizeof list - n, "%s%s", i ? ", " : "",
+                      all[i]);
+    }
+    if (r->sub == STATUSES)
+        p->c->e.allowed = (1u << TASK_N_STATUSES) - 1;
+    return refuse(p, ERR_INVALID, "must be one of %s", list);
+}
+
+/* A whole number, or a string that says one. */
+static bool
+int_of(const struct json_tok *t, int64_t *v)
+{
+    struct json_tok n = *t;
+    bool minus = t->len > 0 && *t->p == '-';
+    uint64_t u;
+
+    if (t->type == JSON_STRING && !t->escaped &&
+        str_u64((struct str){t->p + minus, t->len - minus}, &u))
+        n.type = JSON_NUMBER;
+    return json_int(&n, v);
+}
+
+static int
+check_int(struct parse *p, const struct row *r, const struct json_tok *t)
+{
+    bool int32 = r->flags & INT32;
+    int64_t v, min = int32 ? INT32_MIN : r->min;
+    int64_t max = int32 ? INT32_MAX : r->max ? row_max(r) : SAFE_INT;
+
+    if (!int_of(t, &v) || v < min || v > max)
+        return refuse(p, ERR_INVALID, "must be a whole number from %lld to "
+                      "%lld", (long long)min, (long long)max);
+    json_number(&p->w, v);
+    return 0;
+}
+
+static int
+check_bool(struct parse *p, const struct row *r, const struct json_tok *t)
+{
+    bool yes = t->type == JSON_TRUE || json_is(t, "true");
+
+    (void)r;
+    if (!yes && t->type != JSON_FALSE && !json_is(t, "false"))
+        return refuse(p, ERR_INVALID, "must be true or false");
+    json_bool(&p->w, yes);
+    return 0;
+}
+
+static int
+check_count(struct parse *p, const struct row *r, const struct json_tok *t)
+{
+    int64_t v;
+
+    if (t->type == JSON_TRUE || t->type == JSON_FALSE)
+        return check_bool(p, r, t);
+    if (!int_of(t, &v) || v < 0)
+        return refuse(p, ERR_INVALID, "must be a whole number from 0, or "
+                      "true or false");
+    json_number(&p->w, v);
+    return 0;
+}
+
+bool
+task_time_parse(struct arena *a, struct str s, int64_t *ms)
+{
+    struct str t = arena_printf(a, "%.*s%s", STR_ARG(s),
+                                s.len == 10 ? "T00:00:00Z" : "Z");
+
+    if (!t.p || t.len < 12)
+        return false;
+    if (t.p[10] == ' ')
+        ((char *)(uintptr_t)t.p)[10] = 'T';
+    return time_parse(t, ms) ||
+           time_parse((struct str){t.p, t.len - 1}, ms);
+}
+
+static int
+check_time(struct parse *p, const struct row *r, struct str s)
+{
+    char text[TIME_LEN + 1];
+    int64_t ms;
+
+    (void)r;
+    if (!task_time_parse(p->c->a, s, &ms))
+        return refuse(p, ERR_INVALID, "must be a time as in RFC 3339");
+    time_format(ms, text);
+    json_z(&p->w, text);
+    return 0;
+}
+
+/* ---- values with parts ---- */
+
+#define COPY_DEPTH 32
+
+/* Writes any value anew, without blanks. */
+static int
+copy(struct parse *p, const struct json_tok *t, int depth)
+{
+    const struct json_tok *child = t + 1;
+    uint32_t i;
+    int rc = 0;
+
+    if (depth == COPY_DEPTH)
+        return refuse(p, ERR_TOO_LARGE, "is nested too deeply");
+    if (t->type == JSON_STRING) {
+        struct str s = json_str(p->c->a, t);
+
+        if (!s.p)
+            return nomem(p);
+        json_string(&p->w, s);
+    } else if (t->type != JSON_ARRAY && t->type != JSON_OBJECT) {
+        json_splice(&p->w, json_raw(t));
+    } else {
+        (t->type == JSON_ARRAY ? json_arr : json_obj)(&p->w);
+        for (i = 0; i < t->n && rc == 0; i++) {
+            if (t->type == JSON_OBJECT) {
+                struct str name = json_str(p->c->a, child++);
+
+                if (!name.p)
+                    return nomem(p);
+                json_key_str(&p->w, name);
+            }
+            rc = copy(p, child, depth + 1);
+            child += child->span;
+        }
+        if (rc == 0)
+            json_close(&p->w);
+    }
+    return rc;
+}
+
+static int check_one(struct parse *p, const struct row *r,
+                     const struct json_tok *t);
+static int check_list(struct parse *p, const struct row *r,
+                      const struct json_tok *t);
+
+/* What an object has beside the members of r: refused, or carried along. */
+static int
+check_others(struct parse *p, const struct row *r, const struct json_tok *t)
+{
+    const struct json_tok *m = t + 1;
+    uint32_t i;
+    int rc = 0;
+
+    for (i = 0; i < t->n && rc == 0; i++, m += 1 + m[1].span) {
+        struct str name = json_str(p->c->a, m);
+
+        if (!name.p)
+            return nomem(p);
+        if (row_named(row_objects[r->sub], r->n_sub, 0, name))
+            continue;
+        if (!p->lenient)
+            return refuse(p, ERR_INVALID, "has an unknown member \"%.*s\"",
+                          name.len > 64 ? 64 : (int)name.len, name.p);
+        json_key_str(&p->w, name);
+        rc = copy(p, m + 1, 0);
+    }
+    return rc;
+}
+
+static int
+check_object(struct parse *p, const struct row *r, const struct json_tok *t)
+{
+    const struct row *sub = row_objects[r->sub];
+    size_t i;
+    int rc;
+
+    if (t->type != JSON_OBJECT)
+        return refuse(p, ERR_INVALID, "must be an object");
+    json_obj(&p->w);
+    for (i = 0; i < r->n_sub; i++, sub++) {
+        const struct json_tok *v;
+
+        p->member = row_name(sub);
+        v = json_get(t, p->member);
+        if (v && v->type != JSON_NULL) {
+            json_key(&p->w, p->member);
+            rc = (sub->items ? check_list : check_one)(p, sub, v);
+            if (rc != 0)
+                return rc;
+        } else if (sub->needs) {
+            return refuse(p, ERR_INVALID, "is missing");
+        }
+    }
+    p->member = NULL;
+    rc = check_others(p, r, t);
+    if (rc == 0)
+        json_close(&p->w);
+    return rc;
+}
+
+static int
+check_one(struct parse *p, const struct row *r, const struct json_tok *t)
+{
+    static int (*const texts[])(struct parse *, const struct row *,
+                                struct str) = {
+        [T_TEXT] = check_text, [T_ID] = check_id, [T_NAME] = check_name,
+        [T_TIME] = check_time, [T_WHEN] = check_time,
+    };
+    static int (*const others[])(struct parse *, const struct row *,
+                                 const struct json_tok *) = {
+        [T_INT - T_INT] = check_int,
+        [T_COUNT - T_INT] = check_count,
+        [T_BOOL - T_INT] = check_bool,
+        [T_OBJECT - T_INT] = check_object,
+    };
+    struct str s;
+    int64_t v;
+    int rc;
+
+    if (r->type >= T_INT)
+        return others[r->type - T_INT](p, r, t);
+    if (r->type == T_WHEN && int_of(t, &v)) {
+        if (v < 0)
+            return refuse(p, ERR_INVALID, "must be a time or a seq");
+        json_number(&p->w, v);
+        return 0;
+    }
+    rc = text_of(p, t, &s);
+    return rc == 0 ? texts[r->type](p, r, s) : rc;
+}
+
+static int
+check_list(struct parse *p, const struct row *r, const struct json_tok *t)
+{
+    const struct json_tok *child;
+    size_t item = p->item; /* of the list that this one stands in */
+    uint32_t i;
+    int rc = 0;
+
+    /* A database without arrays gives them as JSON text. */
+    if (p->lenient && t->type == JSON_STRING) {
+        struct str text = json_str(p->c->a, t);
+        const struct json_tok *inner;
+
+        rc = text.p ? json_parse(p->c->a, text, &inner, NULL) : ERR_NOMEM;
+        if (rc == ERR_NOMEM)
+            return nomem(p);
+        if (rc == 0)
+            t = inner;
+        rc = 0;
+    }
+    if (t->type != JSON_ARRAY)
+        return refuse(p, ERR_INVALID, "must be an array");
+    child = t + 1;
+    if (t->n > r->items)
+        return refuse(p, ERR_TOO_LARGE, "has more than %d elements",
+                      r->items);
+    json_arr(&p->w);
+    for (i = 0; i < t->n && rc == 0; i++, child += child->span) {
+        p->item = i + 1;
+        rc = check_one(p, r, child);
+    }
+    p->item = item;
+    if (rc == 0)
+        json_close(&p->w);
+    return rc;
+}
+
+/* ---- all that was given ---- */
+
+/* Whether the value stands for nothing: null, or an empty text where at
+   least one character is needed. */
+static bool
+is_null(const struct row *r, const struct json_tok *t)
+{
+    bool one = r->flags & ONE || r->type == T_ID || r->type == T_NAME;
+
+    return t->type == JSON_NULL ||
+           (t->type == JSON_STRING && t->len == 0 && one && !r->items);
+}
+
+/* A raw list of texts in the arena, cut down to those that did not stand
+   before in it. */
+static void
+drop_doubles(struct str *list)
+{
+    char *p = (char *)(uintptr_t)list->p;
+    struct str kept = {p, 1}, item, other;
+    size_t at = 0, seen;
+
+    while ((item = task_list_next(*list, &at)).p) {
+        seen = 0;
+        do
+            other = task_list_next(kept, &seen);
+        while (other.p && !str_eq(other, item));
+        if (other.p)
+            continue;
+        if (kept.len > 1)
+            p[kept.len++] = ',';
+        memmove(p + kept.len, item.p, item.len);
+        kept.len += item.len;
+    }
+    p[kept.len++] = ']';
+    *list = kept;
+}
+
+static int
+take(struct parse *p, enum task_tool tool, const struct row *r,
+     const struct json_tok *t, struct str *out)
+{
+    int rc;
+
+    p->top = r;
+    *out = STR_NONE;
+    if (is_null(r, t)) {
+        /* Who meant to say who he is would act as nobody. Prompts fill in
+           what is not given. */
+        if (r == &task_rows[ARG_AGENT] && t->type == JSON_STRING &&
+            tool < TOOL_RESUME)
+            return refuse(p, ERR_INVALID, "must not be empty: give your "
+                          "name, or leave it out");
+        if (tool != TOOL_UPDATE || r - task_rows >= TASK_N_FIELDS)
+            return 0;
+        if (r->flags & FIXED)
+            return refuse(p, ERR_INVALID, "cannot be cleared");
+        *out = STR("null");
+        return 0;
+    }
+    if (r->type == T_CONTENT) {
+        *out = json_raw(t);
+        return t->type == JSON_STRING ? 0
+            : refuse(p, ERR_INVALID, "must be a string");
+    }
+    buf_reset(&p->b, 4096);
+    json_w_init(&p->w, &p->b);
+    rc = r->items ? check_list(p, r, t) : check_one(p, r, t);
+    if (rc != 0)
+        return rc;
+    *out = arena_str(p->c->a, buf_view(&p->b));
+    if (p->b.err || !out->p)
+        return nomem(p);
+    if (r->flags & SET)
+        drop_doubles(out);
+    return 0;
+}
+
+/* Adds a name that the tool does not know to those that one error will name,
+   as far as there is room in it. */
+static void
+add_unknown(struct buf *list, struct str name)
+{
+    if (list->len < 120)
+        buf_printf(list, "%s\"%.*s\"", list->len ? ", " : "",
+                   name.len > 64 ? 64 : (int)name.len, name.p);
+    else if (list->p[list->len - 1] != '.')
+        buf_z(list, ", ...");
+}
+
+static int
+unknown(struct parse *p, enum task_tool tool, const struct json_tok *m,
+        struct str name, struct buf *extra)
+{
+    size_t i;
+    int rc;
+
+    if (tool != TOOL_IMPORT) {
+        if (!extra->len)
+            p->c->e.field = (struct str){name.p,
+                                         name.len > 64 ? 64 : name.len};
+        add_unknown(extra, name);
+        return extra->err ? nomem(p) : 0;
+    }
+    for (i = 0; i < sizeof derived / sizeof *derived; i++)
+        if (str_is(name, derived[i]))
+            return 0;
+    p->top = &row_whole;
+    buf_reset(&p->b, 4096);
+    json_w_init(&p->w, &p->b);
+    rc = copy(p, m + 1, 0);
+    if (rc != 0 || (m[1].type == JSON_NULL))
+        return rc;
+    if (extra->len)
+        buf_char(extra, ',');
+    json_quote(extra, name);
+    buf_char(extra, ':');
+    buf_str(extra, buf_view(&p->b));
+    return p->b.err || extra->err ? nomem(p) : 0;
+}
+
+/* What was found unknown: an error, or what an import carries along. */
+static int
+take_extra(struct parse *p, enum task_tool tool, const struct buf *extra,
+           struct task_args *out)
+{
+    struct task_ctx *c = p->c;
+    struct str first = c->e.field;
+    int rc;
+
+    if (extra->len && tool != TOOL_IMPORT) {
+        rc = task_fail(&c->e, c->a, ERR_INVALID, NULL,
+                       "unknown argument %.*s", STR_ARG(buf_view(extra)));
+        c->e.field = first;
+        return rc;
+    }
+    if (extra->len)
+        out->extra = arena_str(c->a, buf_view(extra));
+    return extra->len && !out->extra.p ? nomem(p) : 0;
+}
+
+/* Whoever is authorised is the agent. */
+static int
+take_principal(struct parse *p, enum task_tool tool, struct task_args *out)
+{
+    struct task_ctx *c = p->c;
+    struct str who;
+    int arg;
+
+    if (!c->principal.len)
+        return 0;
+    buf_reset(&p->b, 4096);
+    json_quote(&p->b, c->principal);
+    who = arena_str(c->a, buf_view(&p->b));
+    if (p->b.err || !who.p)
+        return nomem(p);
+    for (arg = ARG_AGENT; arg <= ARG_FROM_AGENT; arg++) {
+        if (!(task_rows[arg].tools & 1u << tool))
+            continue;
+        p->top = &task_rows[arg];
+        if (out->v[arg].p && !str_eq(out->v[arg], who)) {
+            refuse(p, ERR_UNAUTHORIZED, "is not the token's agent");
+            c->e.next = STR("leave it out: the token says who you are");
+            return ERR_UNAUTHORIZED;
+        }
+        out->v[arg] = who;
+    }
+    return 0;
+}
+
+static int
+check_needed(struct parse *p, enum task_tool tool,
+             const struct task_args *args)
+{
+    size_t i;
+
+    for (i = 0; i < TASK_N_ARGS; i++) {
+        p->top = &task_rows[i];
+        if (task_rows[i].needs & 1u << tool && !args->v[i].p)
+            return refuse(p, ERR_INVALID, "is missing");
+    }
+    return 0;
+}
+
+int
+task_args_parse(struct task_ctx *c, enum task_tool tool,
+                const struct json_tok *obj, struct task_args *out)
+{
+    static const struct json_tok none = {.type = JSON_OBJECT, .span = 1};
+    struct parse p = {.c = c, .lenient = tool == TOOL_IMPORT};
+    struct buf extra = {0};
+    const struct json_tok *m;
+    uint32_t i;
+    int rc = 0;
+
+    memset(out, 0, sizeof *out);
+    if (!obj)
+        obj = &none;
+    if (obj->type != JSON_OBJECT)
+        return task_fail(&c->e, c->a, ERR_INVALID, NULL,
+                         "the arguments must be an object");
+    m = obj + 1;
+    for (i = 0; i < obj->n && rc == 0; i++, m += 1 + m[1].span) {
+        struct str name = json_str(c->a, m);
+        const struct row *r = row_named(task_rows, TASK_N_ARGS, 1u << tool,
+                                        name);
+
+        if (!name.p)
+            rc = nomem(&p);
+        else if (r)
+            rc = take(&p, tool, r, m + 1, &out->v[r - task_rows]);
+        else
+            rc = unknown(&p, tool, m, name, &extra);
+    }
+    if (rc == 0)
+        rc = take_extra(&p, tool, &extra, out);
+    if (rc == 0)
+        rc = take_principal(&p, tool, out);
+    if (rc == 0)
+        rc = check_needed(&p, tool, out);
+    buf_fini(&extra);
+    buf_fini(&p.b);
+    return rc;
+}
+
+void
+task_args_digest(const struct task_args *args, char hex[SHA256_HEX + 1])
+{
+    struct sha256 s;
+    size_t i;
+
+    sha256_init(&s);
+    for (i = 0; i < TASK_N_ARGS; i++) {
+        if (!args->v[i].p || i == ARG_IDEMPOTENCY_KEY)
+            continue;
+        sha256_add(&s, row_name(&task_rows[i]), task_rows[i].len);
+        sha256_add(&s, args->v[i].p, args->v[i].len);
+        sha256_add(&s, "\n", 1); /* stands in no canonical value */
+    }
+    sha256_end_hex(&s, hex);
+}
+
+/* ---- looking at arguments ---- */
+
+struct str
+task_arg_text(struct arena *a, const struct task_args *args, int arg)
+{
+    return task_text(a, args->v[arg]);
+}
+
+uint64_t
+task_arg_u64(const struct task_args *args, int arg, uint64_t otherwise)
+{
+    uint64_t v;
+
+    return str_u64(args->v[arg], &v) ? v : otherwise;
+}
+
+bool
+task_arg_true(const struct task_args *args, int arg)
+{
+    return str_is(args->v[arg], "true");
+}

@@ -1,0 +1,92 @@
+/* error - why something was refused.
+
+   Texts of errors are constants and numbers, and at most the caller's own
+   argument: nothing that a task holds gets into them. */
+
+#include "task/error.h"
+#include "base/text.h"
+
+#include <stdarg.h>
+
+static const struct {
+    const char *message, *next;
+} hints[] = { /* by -code */
+    [-ERR_NOMEM] = {"out of memory", "try again"},
+    [-ERR_INVALID] = {"invalid argument", NULL},
+    [-ERR_NOT_FOUND] = {"not found", "list_tasks shows the tasks there are"},
+    [-ERR_EXISTS] = {"there is such a task",
+     "use another task_id, or update_task to change this one"},
+    [-ERR_TOO_LARGE] = {"too large", "make it shorter"},
+    [-ERR_VERSION] = {"the task has changed",
+     "get_task, then repeat with its version as expected_version"},
+    [-ERR_NOT_OWNER] = {"another agent owns the task",
+     "get_task shows current_owner; that agent hands the task over"},
+    [-ERR_BLOCKED] = {"tasks that it depends on are not done",
+     "get_task names them in blocked_by; finish those first"},
+    [-ERR_TRANSITION] = {"the status may not follow on the current one",
+     "set one of the allowed statuses first"},
+    [-ERR_TERMINAL] = {"the task has ended",
+     "to go on with it, update_task with a status of allowed and a reason"},
+    [-ERR_CYCLE] = {"the task would wait for itself",
+     "leave out what leads back to this task"},
+    [-ERR_IDEMPOTENCY] = {"the idempotency_key was used with other arguments",
+     "use a new key for a new request"},
+    [-ERR_EVIDENCE] = {"done needs test_results",
+     "run the tests and give test_results with the same update"},
+    [-ERR_BUSY] = {"another process holds the store", "try again"},
+    [-ERR_FULL] = {"no room on the disk",
+     "tell the operator; once there is room, try again"},
+    [-ERR_READONLY] = {"the store cannot be written", "reads still work"},
+    [-ERR_IO] = {"the store could not be read or written",
+     "tell the operator: mcptask verify explains"},
+    [-ERR_DAMAGED] = {"the log is damaged",
+     "tell the operator: mcptask verify explains"},
+    [-ERR_UNKNOWN] = {"the change may or may not be on disk",
+     "once a write succeeds, get_task shows whether it is there"},
+    [-ERR_FORMAT] = {"the record is of a newer version",
+     "tell the operator: a newer mcptask reads it"},
+    [-ERR_UNAUTHORIZED] = {"the token may only read", "reads still work"},
+    [-ERR_LEASE] = {"another agent holds a lease on the task",
+     "take other work, or try again when the lease has ended; if it is yours, "
+     "say so in agent"},
+};
+
+int
+task_fail_store(struct task_error *e, int code)
+{
+    size_t i = (size_t)-code;
+
+    *e = (struct task_error){.code = code, .allowed = e->allowed,
+                             .unknown = code == ERR_UNKNOWN,
+                             .message = STR("the store failed")};
+    if (i >= sizeof hints / sizeof *hints || !hints[i].message)
+        return code;
+    e->message = str_of(hints[i].message);
+    if (hints[i].next)
+        e->next = str_of(hints[i].next);
+    return code;
+}
+
+int
+task_fail(struct task_error *e, struct arena *a, int code, const char *field,
+          const char *fmt, ...)
+{
+    char text[256];
+    struct str message;
+    va_list ap;
+
+    va_start(ap, fmt);
+    text_vput(text, sizeof text, fmt, ap);
+    va_end(ap);
+    task_fail_store(e, code);
+    message = arena_str(a, str_of(text));
+    if (message.p)
+        e->message = message;
+    if (field)
+        e->field = str_of(field);
+    if (code == ERR_NOT_FOUND && str_is(e->field, "artifact_id"))
+        e->next = STR("get_task names the task's artifacts");
+    if (str_is(e->field, "answer"))
+        e->next = STR("get_task shows the task's questions");
+    return code;
+}

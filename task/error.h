@@ -1,0 +1,38 @@
+#ifndef TASK_ERROR_H
+#define TASK_ERROR_H
+
+/* error - who asks for something, and why it was refused. */
+
+#include "base/base.h"
+
+/* Why something was refused. Its texts never hold what a task holds. */
+struct task_error {
+    int code;           /* enum err, 0: none */
+    struct str message; /* a sentence, for the agent */
+    struct str field;   /* the argument it is about, or empty */
+    struct str next;    /* what to do now, or empty */
+    uint64_t version;   /* the task's current one, 0: not told */
+    unsigned allowed;   /* statuses, a bit each, 0: not told */
+    struct str holder;  /* raw JSON string: who has the task; .p NULL */
+    bool unknown;       /* the outcome is: it may have happened */
+};
+
+/* Who asks, and how. */
+struct task_ctx {
+    struct arena *a;
+    struct str principal;  /* empty: the one */
+    bool require_evidence; /* refuse done without test_results */
+    bool ownership_warn;   /* warn where another agent's lease is running */
+    size_t read_max;       /* bytes of records that a read may take; 0: as
+                              many as it likes */
+    struct task_error e;   /* says why, when a call has failed */
+};
+
+/* Fills e and returns code; the message by printf's rules. */
+int task_fail(struct task_error *e, struct arena *a, int code,
+              const char *field, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+/* The same for what the store said (ERR_BUSY, ERR_FULL, ERR_IO ...). */
+int task_fail_store(struct task_error *e, int code);
+
+#endif

@@ -1,0 +1,413 @@
+/* fields - the table of fields and arguments, and the reading of those
+   whose values have parts.
+
+   1. Limits that are this program's own choice (reason, notes, path ...) are
+      such that any element of a list and any object, escaped twice, fits
+      into one answer (tools/get.c); for questions task/actions.c sees to it.
+   2. A name may stand in two rows, if no tool takes both. */
+
+#include "task/fields.h"
+#include "base/sha256.h"
+#include "task/raw.h"
+#include "task/rows.h"
+
+#include <string.h>
+
+/* Every name once, so that a row needs two bytes to say which. */
+#define NAMES(X) \
+    X(command) X(exit_code) X(passed) X(failed) X(summary) X(from_agent) \
+    X(to_agent) X(reason) X(at) X(agent) X(seq) X(artifact_id) X(name) \
+    X(type) X(size) X(sha256) X(path) X(description) X(task_id) X(status) \
+    X(current_owner) X(priority) X(repo_path) X(parent_id) X(tags) \
+    X(depends_on) X(version) X(created_at) X(title) X(goal) X(handoff) \
+    X(exhausted) X(checkpoint) X(resume_prompt) X(remaining_steps) \
+    X(completed_steps) X(acceptance) X(decisions) X(failed_approaches) \
+    X(branch) X(commit) X(dirty) X(result) X(test_results) X(artifacts) \
+    X(created_by) X(notes) X(expected_version) X(idempotency_key) X(section) \
+    X(since_seq) X(limit) X(cursor) X(content) X(encoding) X(tag) X(ready) \
+    X(needs_input) X(stale) X(query) X(changed_since) X(include_done) \
+    X(task) X(since) X(lease) X(expires_at) X(seconds) X(lease_seconds) \
+    X(questions) X(question_id) X(question) X(options) X(kind) X(by) \
+    X(answer) X(text) X(action) X(wait_seconds) X(until) X(timeout_seconds)
+
+#define X(name) char name[sizeof #name];
+static const struct names {
+    NAMES(X)
+} names = {
+#undef X
+#define X(name) #name,
+    NAMES(X)
+#undef X
+};
+
+#define BIT(tool) (1u << TOOL_##tool)
+#define SAVES (BIT(CHECKPOINT) | BIT(HANDOFF) | BIT(EXHAUST))
+#define CHANGES (SAVES | BIT(CREATE) | BIT(ATTACH) | BIT(UPDATE) | \
+    BIT(CLAIM) | BIT(ASK))
+#define WHOLE (BIT(CREATE) | BIT(UPDATE) | BIT(IMPORT))
+#define STATE (SAVES | BIT(UPDATE) | BIT(IMPORT))
+#define PROMPTS (BIT(RESUME) | BIT(BRIEF))
+#define KiB 1024
+
+#define NAME(n) .name = offsetof(struct names, n), .len = sizeof #n - 1
+#define TEXT .type = T_TEXT
+#define AGENT .type = T_TEXT, .flags = CHARS | ONE, .max = TASK_MAX_AGENT
+#define INT(lo, hi) .type = T_INT, .min = (lo), .max = (hi)
+#define LEASE_SECONDS .type = T_INT, .flags = MINUTES, .min = 30, \
+    .max = 24 * 60
+#define CHOICE(of) .type = T_NAME, .sub = (of)
+#define OBJECT(of, rows) .type = T_OBJECT, .sub = (of), \
+    .n_sub = sizeof(rows) / sizeof *(rows)
+
+static const char *const statuses[] = { /* as in enum task_status */
+    "open", "in_progress", "handoff_ready", "agent_exhausted", "done",
+    "failed", "cancelled", NULL,
+};
+static const char *const sections[] = {"current", "history", "artifact",
+                                       NULL};
+static const char *const artifact_types[] = {"file", "diff", "log", NULL};
+static const char *const encodings[] = {"utf8", "base64", NULL};
+static const char *const kinds[] = {"question", "approval", "action", NULL};
+static const char *const actions[] = {"accept", "decline", "cancel", NULL};
+static const char *const untils[] = {
+    "change", "terminal", "answered", "handoff", "ready", "open",
+    "in_progress", "handoff_ready", "agent_exhausted", "done", "failed",
+    "cancelled", NULL,
+};
+const char *const *const row_choices[] = {
+    [STATUSES] = statuses, [SECTIONS] = sections,
+    [ARTIFACT_TYPES] = artifact_types, [ENCODINGS] = encodings,
+    [KINDS] = kinds, [ACTIONS] = actions, [UNTILS] = untils,
+};
+
+enum {
+    TEST, HANDOFF, EXHAUSTED, CHECKPOINT, ARTIFACT, LEASE, ANSWER, ASKED
+};
+
+static const struct row test_rows[] = {
+    {NAME(command), TEXT, .max = KiB, .needs = 1},
+    {NAME(exit_code), .type = T_INT, .flags = INT32},
+    {NAME(passed), .type = T_COUNT},
+    {NAME(failed), .type = T_COUNT},
+    {NAME(summary), TEXT, .max = KiB},
+};
+static const struct row handoff_rows[] = {
+    {NAME(from_agent), AGENT, .needs = 1},
+    {NAME(to_agent), AGENT},
+    {NAME(reason), TEXT, .max = 2 * KiB},
+    {NAME(at), .type = T_TIME},
+};
+static const struct row exhausted_rows[] = {
+    {NAME(agent), AGENT, .needs = 1},
+    {NAME(reason), TEXT, .max = 2 * KiB},
+    {NAME(at), .type = T_TIME},
+};
+static const struct row checkpoint_rows[] = {
+    {NAME(seq), INT(0, 0)},
+    {NAME(agent), AGENT, .needs = 1},
+    {NAME(at), .type = T_TIME},
+};
+static const struct row artifact_rows[] = {
+    {NAME(artifact_id), .type = T_ID, .needs = 1},
+    {NAME(name), TEXT, .flags = CHARS | ONE, .max = 256, .needs = 1},
+    {NAME(type), CHOICE(ARTIFACT_TYPES)},
+    {NAME(size), INT(0, 0)},
+    {NAME(sha256), TEXT, .flags = ONE, .max = SHA256_HEX},
+    {NAME(path), TEXT, .max = 2 * KiB},
+    {NAME(description), TEXT, .max = 512},
+    {NAME(agent), AGENT},
+    {NAME(at), .type = T_TIME},
+};
+static const struct row lease_rows[] = {
+    {NAME(agent), AGENT, .needs = 1},
+    {NAME(expires_at), .type = T_TIME, .needs = 1},
+    {NAME(seconds), LEASE_SECONDS},
+};
+#define QUESTION NAME(question), TEXT, .flags = ONE, .max = 4 * KiB
+#define OPTIONS NAME(options), TEXT, .flags = CHARS | ONE, .items = 10, \
+    .max = 256
+static const struct row answer_rows[] = {
+    {NAME(text), TEXT, .flags = CHARS, .max = 4 * KiB},
+    {NAME(action), CHOICE(ACTIONS)},
+    {NAME(question_id), .type = T_ID}, /* the last that update_task takes */
+    {NAME(by), AGENT},
+    {NAME(at), .type = T_TIME},
+};
+static const struct row question_rows[] = {
+    {NAME(question_id), .type = T_ID, .needs = 1},
+    {QUESTION, .needs = 1},
+    {OPTIONS},
+    {NAME(kind), CHOICE(KINDS)},
+    {NAME(by), AGENT},
+    {NAME(at), .type = T_TIME},
+    {NAME(answer), OBJECT(ANSWER, answer_rows)},
+};
+
+const struct row *const row_objects[] = {
+    [TEST] = test_rows, [HANDOFF] = handoff_rows,
+    [EXHAUSTED] = exhausted_rows, [CHECKPOINT] = checkpoint_rows,
+    [ARTIFACT] = artifact_rows, [LEASE] = lease_rows,
+    [ANSWER] = answer_rows, [ASKED] = question_rows,
+};
+
+const struct row task_rows[TASK_N_ARGS] = {
+    [F_TASK_ID] = {NAME(task_id), .type = T_ID, .flags = FIXED,
+                   .tools = CHANGES | BIT(GET) | BIT(WAIT) | BIT(IMPORT) |
+                            PROMPTS,
+                   .needs = (CHANGES | BIT(GET) | BIT(IMPORT) |
+                             BIT(BRIEF)) & ~(BIT(CREATE) | BIT(CLAIM))},
+    [F_STATUS] = {NAME(status), CHOICE(STATUSES), .flags = FIXED,
+                  .tools = WHOLE | BIT(LIST)},
+    [F_CURRENT_OWNER] = {NAME(current_owner), AGENT,
+                         .tools = WHOLE | BIT(LIST)},
+    [F_PRIORITY] = {NAME(priority), INT(0, 4), .flags = FIXED,
+                    .tools = WHOLE},
+    [F_REPO_PATH] = {NAME(repo_path), TEXT, .flags = ONE, .max = 4 * KiB,
+                     .tools = WHOLE | BIT(LIST) | BIT(CLAIM)},
+    [F_PARENT_ID] = {NAME(parent_id), .type = T_ID,
+                     .tools = WHOLE | BIT(LIST)},
+    [F_TAGS] = {NAME(tags), TEXT, .flags = CHARS | ONE | SET, .items = 16,
+                .max = 64, .tools = WHOLE},
+    [F_DEPENDS_ON] = {NAME(depends_on), .type = T_ID, .flags = SET,
+                      .items = TASK_MAX_DEPS, .tools = WHOLE},
+    [F_VERSION] = {NAME(version), INT(1, 0), .tools = BIT(IMPORT)},
+    [F_CREATED_AT] = {NAME(created_at), .type = T_TIME,
+                      .tools = BIT(IMPORT)},
+    [F_LEASE] = {NAME(lease), OBJECT(LEASE, lease_rows),
+                 .tools = BIT(IMPORT)},
+    [F_QUESTIONS] = {NAME(questions), OBJECT(ASKED, question_rows),
+                     .items = TASK_MAX_QUESTIONS, .tools = BIT(IMPORT)},
+    [F_TITLE] = {NAME(title), TEXT, .flags = CHARS | ONE | FIXED,
+                 .max = 256, .tools = WHOLE,
+                 .needs = BIT(CREATE) | BIT(IMPORT)},
+    [F_GOAL] = {NAME(goal), TEXT, .max = 8 * KiB, .tools = WHOLE},
+    [F_HANDOFF] = {NAME(handoff), OBJECT(HANDOFF, handoff_rows),
+                   .tools = BIT(IMPORT)},
+    [F_EXHAUSTED] = {NAME(exhausted), OBJECT(EXHAUSTED, exhausted_rows),
+                     .tools = BIT(IMPORT)},
+    [F_CHECKPOINT] = {NAME(checkpoint), OBJECT(CHECKPOINT, checkpoint_rows),
+                      .tools = BIT(IMPORT)},
+    [F_RESUME_PROMPT] = {NAME(resume_prompt), TEXT, .max = 16 * KiB,
+                         .tools = STATE},
+    [F_REMAINING_STEPS] = {NAME(remaining_steps), TEXT, .items = 200,
+                           .max = KiB, .tools = STATE},
+    [F_COMPLETED_STEPS] = {NAME(completed_steps), TEXT, .items = 200,
+                           .max = KiB, .tools = STATE},
+    [F_ACCEPTANCE] = {NAME(acceptance), TEXT, .flags = CHARS, .items = 32,
+                      .max = 512, .tools = WHOLE},
+    [F_DECISIONS] = {NAME(decisions), TEXT, .items = 64, .max = KiB,
+                     .tools = STATE},
+    [F_FAILED_APPROACHES] = {NAME(failed_approaches), TEXT, .items = 64,
+                             .max = KiB, .tools = STATE},
+    [F_BRANCH] = {NAME(branch), TEXT, .max = 256, .tools = STATE},
+    [F_COMMIT] = {NAME(commit), TEXT, .max = 128, .tools = STATE},
+    [F_DIRTY] = {NAME(dirty), .type = T_BOOL, .tools = STATE},
+    [F_RESULT] = {NAME(result), TEXT, .max = 16 * KiB,
+                  .tools = BIT(UPDATE) | BIT(IMPORT)},
+    [F_TEST_RESULTS] = {NAME(test_results), OBJECT(TEST, test_rows),
+                        .items = 64, .tools = STATE},
+    [F_ARTIFACTS] = {NAME(artifacts), OBJECT(ARTIFACT, artifact_rows),
+                     .items = TASK_MAX_ARTIFACTS, .tools = BIT(IMPORT)},
+    [F_CREATED_BY] = {NAME(created_by), AGENT, .tools = BIT(IMPORT)},
+
+    [ARG_AGENT] = {NAME(agent), AGENT,
+                   .tools = CHANGES | BIT(WAIT) | BIT(RESUME),
+                   .needs = BIT(CHECKPOINT) | BIT(EXHAUST) | BIT(CLAIM) |
+                            BIT(ASK)},
+    [ARG_FROM_AGENT] = {NAME(from_agent), AGENT, .tools = BIT(HANDOFF),
+                        .needs = BIT(HANDOFF)},
+    [ARG_TO_AGENT] = {NAME(to_agent), AGENT,
+                      .tools = BIT(HANDOFF) | BIT(BRIEF)},
+    [ARG_REASON] = {NAME(reason), TEXT, .flags = ONE, .max = 2 * KiB,
+                    .tools = BIT(HANDOFF) | BIT(EXHAUST) | BIT(UPDATE)},
+    [ARG_NOTES] = {NAME(notes), TEXT, .flags = ONE, .max = 4 * KiB,
+                   .tools = SAVES},
+    [ARG_EXPECTED_VERSION] = {NAME(expected_version), INT(1, 0),
+                              .tools = CHANGES},
+    [ARG_IDEMPOTENCY_KEY] = {NAME(idempotency_key), TEXT,
+                             .flags = CHARS | ONE, .max = 128,
+                             .tools = CHANGES},
+    [ARG_SECTION] = {NAME(section), CHOICE(SECTIONS),
+                     .tools = BIT(GET)},
+    [ARG_ARTIFACT_ID] = {NAME(artifact_id), .type = T_ID,
+                         .tools = BIT(GET)},
+    [ARG_SINCE_SEQ] = {NAME(since_seq), INT(0, 0),
+                       .tools = BIT(GET) | BIT(WAIT)},
+    [ARG_EVENTS] = {NAME(limit), INT(1, 200), .tools = BIT(GET)},
+    [ARG_CURSOR] = {NAME(cursor), TEXT, .flags = ONE, .max = 512,
+                    .tools = BIT(GET) | BIT(LIST)},
+    [ARG_NAME] = {NAME(name), TEXT, .flags = CHARS | ONE, .max = 256,
+                  .tools = BIT(ATTACH), .needs = BIT(ATTACH)},
+    [ARG_TYPE] = {NAME(type), CHOICE(ARTIFACT_TYPES),
+                  .tools = BIT(ATTACH)},
+    [ARG_CONTENT] = {NAME(content), .type = T_CONTENT,
+                     .tools = BIT(ATTACH)},
+    [ARG_ENCODING] = {NAME(encoding), CHOICE(ENCODINGS),
+                      .tools = BIT(ATTACH)},
+    [ARG_PATH] = {NAME(path), TEXT, .flags = ONE, .max = 2 * KiB,
+                  .tools = BIT(ATTACH)},
+    [ARG_DESCRIPTION] = {NAME(description), TEXT, .flags = ONE,
+                         .max = 512, .tools = BIT(ATTACH)},
+    [ARG_TAG] = {NAME(tag), TEXT, .flags = CHARS | ONE, .max = 64,
+                 .tools = BIT(LIST) | BIT(CLAIM)},
+    [ARG_READY] = {NAME(ready), .type = T_BOOL, .tools = BIT(LIST)},
+    [ARG_NEEDS_INPUT] = {NAME(needs_input), .type = T_BOOL,
+                         .tools = BIT(LIST)},
+    [ARG_STALE] = {NAME(stale), .type = T_BOOL, .tools = BIT(LIST)},
+    [ARG_QUERY] = {NAME(query), TEXT, .flags = CHARS | ONE, .max = 256,
+                   .tools = BIT(LIST)},
+    [ARG_CHANGED_SINCE] = {NAME(changed_since), .type = T_WHEN,
+                           .tools = BIT(LIST)},
+    [ARG_INCLUDE_DONE] = {NAME(include_done), .type = T_BOOL,
+                          .tools = BIT(LIST)},
+    [ARG_LIMIT] = {NAME(limit), INT(1, 100), .tools = BIT(LIST)},
+    [ARG_SINCE] = {NAME(since), .type = T_WHEN, .flags = ONE,
+                   .tools = BIT(STANDUP)},
+    [ARG_ANSWER] = {NAME(answer), .type = T_OBJECT, .sub = ANSWER, .n_sub = 3,
+                    .flags = TOLD, .tools = BIT(UPDATE)},
+    [ARG_LEASE_SECONDS] = {NAME(lease_seconds), LEASE_SECONDS,
+                           .tools = BIT(CLAIM)},
+    [ARG_QUESTION] = {QUESTION, .tools = BIT(ASK), .needs = BIT(ASK)},
+    [ARG_OPTIONS] = {OPTIONS, .tools = BIT(ASK)},
+    [ARG_KIND] = {NAME(kind), CHOICE(KINDS), .tools = BIT(ASK)},
+    [ARG_WAIT_SECONDS] = {NAME(wait_seconds), INT(0, 50), .tools = BIT(ASK)},
+    [ARG_UNTIL] = {NAME(until), CHOICE(UNTILS), .tools = BIT(WAIT)},
+    [ARG_TIMEOUT_SECONDS] = {NAME(timeout_seconds), INT(0, 50),
+                             .tools = BIT(WAIT)},
+};
+const struct row row_whole = {NAME(task)};
+
+_Static_assert(sizeof statuses / sizeof *statuses == TASK_N_STATUSES + 1,
+               "a name for each status");
+
+/* ---- looking at the table ---- */
+
+const char *
+row_name(const struct row *r)
+{
+    return (const char *)&names + r->name;
+}
+
+static struct str
+name_str(const struct row *r)
+{
+    return (struct str){row_name(r), r->len};
+}
+
+int
+row_max(const struct row *r)
+{
+    return r->flags & MINUTES ? r->max * 60 : r->max;
+}
+
+const struct row *
+row_named(const struct row *r, size_t n, unsigned tools, struct str name)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        if ((!tools || r[i].tools & tools) &&
+            str_eq(name_str(&r[i]), name))
+            return &r[i];
+    return NULL;
+}
+
+const char *
+task_status_name(enum task_status s)
+{
+    return statuses[s];
+}
+
+int
+task_status_of(struct str name)
+{
+    int s;
+
+    for (s = 0; s < TASK_N_STATUSES; s++)
+        if (str_is(name, statuses[s]))
+            return s;
+    return -1;
+}
+
+bool
+task_status_ended(enum task_status s)
+{
+    return s >= TASK_DONE && s < TASK_N_STATUSES;
+}
+
+bool
+task_raw_ended(struct str status)
+{
+    int s = task_status_of(raw_inner(status));
+
+    return s >= 0 && task_status_ended((enum task_status)s);
+}
+
+struct str
+task_arg_name(int arg)
+{
+    return name_str(&task_rows[arg]);
+}
+
+int
+task_field_of(struct str name)
+{
+    const struct row *r = row_named(task_rows, TASK_N_FIELDS, 0, name);
+
+    return r ? (int)(r - task_rows) : -1;
+}
+
+bool
+task_tool_takes(enum task_tool tool, const char *name, bool *required)
+{
+    const struct row *r = row_named(task_rows, TASK_N_ARGS, 1u << tool,
+                                    str_of(name));
+
+    *required = r && r->needs & 1u << tool;
+    return r != NULL;
+}
+
+/* ---- leases and questions ---- */
+
+bool
+task_lease_end(struct str lease, int64_t *ms)
+{
+    return time_parse(raw_inner(task_member(lease, "expires_at")), ms);
+}
+
+struct str
+task_lease_make(struct arena *a, struct str agent, struct str seconds,
+                int64_t now)
+{
+    char end[TIME_LEN + 1];
+
+    if (!seconds.p)
+        seconds = STR(TASK_LEASE_S);
+    time_format(now + (int64_t)raw_u64(seconds) * 1000, end);
+    return arena_printf(a, "{\"agent\":%.*s,\"expires_at\":\"%s\",\"seconds\":"
+                        "%.*s}", STR_ARG(agent), end, STR_ARG(seconds));
+}
+
+bool
+task_has_open(struct str questions)
+{
+    struct str item;
+    size_t at = 0;
+
+    do
+        item = task_list_next(questions, &at);
+    while (item.p && task_member(item, "answer").p);
+    return item.p;
+}
+
+struct str
+task_question_find(struct str questions, struct str id)
+{
+    struct str item;
+    size_t at = 0;
+
+    do
+        item = task_list_next(questions, &at);
+    while (item.p && !str_eq(task_member(item, "question_id"), id));
+    return item;
+}

@@ -1,0 +1,100 @@
+#ifndef TASK_FIELDS_H
+#define TASK_FIELDS_H
+
+/* fields - the one table of what a task holds and what the tools take:
+   name, type and limits of each, and which tools know it. */
+
+#include "base/base.h"
+
+enum task_status {
+    TASK_OPEN,
+    TASK_IN_PROGRESS,
+    TASK_HANDOFF_READY,
+    TASK_EXHAUSTED,
+    TASK_DONE, /* from here on: ended */
+    TASK_FAILED,
+    TASK_CANCELLED,
+    TASK_N_STATUSES
+};
+
+const char *task_status_name(enum task_status s);
+/* -1: no such status. */
+int task_status_of(struct str name);
+/* Whether a task of this status has ended (done, failed, cancelled). */
+bool task_status_ended(enum task_status s);
+/* The same of a status as a raw JSON string; of none that we know: false. */
+bool task_raw_ended(struct str status);
+
+/* The state's members in the order in which they stand in v: first what the
+   index filters on, then by worth to whoever takes over, since answers that
+   are too long are cut from the end. */
+enum task_field {
+    F_TASK_ID, F_STATUS, F_CURRENT_OWNER, F_PRIORITY, F_REPO_PATH,
+    F_PARENT_ID, F_TAGS, F_DEPENDS_ON, F_VERSION, F_CREATED_AT, F_LEASE,
+    F_QUESTIONS,
+    F_TITLE, F_GOAL, F_HANDOFF, F_EXHAUSTED, F_CHECKPOINT, F_RESUME_PROMPT,
+    F_REMAINING_STEPS, F_COMPLETED_STEPS, F_ACCEPTANCE, F_DECISIONS,
+    F_FAILED_APPROACHES, F_BRANCH, F_COMMIT, F_DIRTY, F_RESULT,
+    F_TEST_RESULTS, F_ARTIFACTS, F_CREATED_BY,
+    TASK_N_FIELDS
+};
+
+#define TASK_MAX_ID 128
+#define TASK_MAX_AGENT 128
+#define TASK_MAX_ARTIFACTS 256
+#define TASK_MAX_DEPS 64
+#define TASK_MAX_OPEN 8       /* questions without an answer */
+#define TASK_MAX_QUESTIONS 32 /* that are kept */
+#define TASK_LEASE_S "900"    /* where nobody says how long */
+#define TASK_LEASE_MAX_MS (86400 * 1000)
+
+enum task_tool { /* in the order in which they are listed */
+    TOOL_CREATE,
+    TOOL_GET,
+    TOOL_CHECKPOINT,
+    TOOL_HANDOFF,
+    TOOL_EXHAUST,
+    TOOL_ATTACH,
+    TOOL_LIST,
+    TOOL_UPDATE, /* the last of the core */
+    TOOL_CLAIM, TOOL_ASK, TOOL_WAIT,
+    TASK_N_TOOLS,
+    TOOL_IMPORT = TASK_N_TOOLS, /* not offered over MCP */
+    TOOL_RESUME, TOOL_BRIEF, TOOL_STANDUP /* prompts */
+};
+
+/* Arguments that are no fields, behind the fields. */
+enum task_arg {
+    ARG_AGENT = TASK_N_FIELDS, ARG_FROM_AGENT, ARG_TO_AGENT, ARG_REASON,
+    ARG_NOTES, ARG_EXPECTED_VERSION, ARG_IDEMPOTENCY_KEY,
+    ARG_SECTION, ARG_ARTIFACT_ID, ARG_SINCE_SEQ, ARG_EVENTS, ARG_CURSOR,
+    ARG_NAME, ARG_TYPE, ARG_CONTENT, ARG_ENCODING, ARG_PATH,
+    ARG_DESCRIPTION,
+    ARG_TAG, ARG_READY, ARG_NEEDS_INPUT, ARG_STALE, ARG_QUERY,
+    ARG_CHANGED_SINCE, ARG_INCLUDE_DONE, ARG_LIMIT, ARG_SINCE,
+    ARG_ANSWER, ARG_LEASE_SECONDS, ARG_QUESTION, ARG_OPTIONS, ARG_KIND,
+    ARG_WAIT_SECONDS, ARG_UNTIL, ARG_TIMEOUT_SECONDS,
+    TASK_N_ARGS
+};
+
+/* The name of a field or argument. */
+struct str task_arg_name(int arg);
+/* The field of that name, or -1. */
+int task_field_of(struct str name);
+/* Whether the tool has an argument of that name, and needs it. */
+bool task_tool_takes(enum task_tool tool, const char *name, bool *required);
+
+/* When a lease ends, a raw object {agent, expires_at, seconds}; or false. */
+bool task_lease_end(struct str lease, int64_t *ms);
+/* The lease of an agent (raw) that runs for seconds (raw, .p NULL: as many as
+   TASK_LEASE_S) from now on; .p NULL: no memory. */
+struct str task_lease_make(struct arena *a, struct str agent,
+                           struct str seconds, int64_t now);
+/* Whether one of a task's questions waits for its answer: raw objects
+   {question_id, question, options, kind, by, at, answer}, oldest first; the
+   answer is {text, action, by, at}. */
+bool task_has_open(struct str questions);
+/* The question of an id (raw), .p NULL: there is none. */
+struct str task_question_find(struct str questions, struct str id);
+
+#endif

@@ -1,0 +1,473 @@
+/* index - from records to entries: which tasks there are, in which order
+   they changed, and the few fields that lists filter on.
+
+   1. The index is a function of the records in order: apply is the one way
+      in, live and on replay, and undo takes the newest apply back exactly.
+   2. Each readable task stands on one of two lists, live or ended, and both
+      are in falling order of n: apply puts a task in front, since its n is
+      the highest so far. The old entry's neighbours are right again once all
+      that came after it was undone, so undo links it back between them.
+   3. count[s] is the number of tasks with status s.
+   4. An entry holds each of its atoms once. What it gives up stays readable
+      until the next batch begins, because undo holds it again.
+   5. A record that this binary cannot read (of a newer one) has an entry, on
+      no list; it is carried along and never changed. So is the record of a
+      task that went to an archive, but that task_import may follow on it.
+   6. Whether a lease runs is worked out when it is asked for, from the time
+      then; no record says that one has ended.
+   7. A task stands in one queue, if it is live and not in the hands of an
+      agent without a lease. Which one says its priority, and whether it
+      depends on others, as only then a record has to be read to know whether
+      it is ready. A queue is in rising order of n: apply puts a task at its
+      end; undo links the old one back as in 2. */
+
+#include "task/index.h"
+#include "task/fields.h"
+#include "task/raw.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert(sizeof(struct task_entry) <= 112, "200 bytes a task in all");
+
+/* ---- records ---- */
+
+int
+task_event_of(const struct store_rec *r, struct task_event *out)
+{
+    static const struct {
+        const char *p;
+        size_t len;
+    } names[] = {{"op", 2}, {"by", 2}, {"set", 3}, {"note", 4}, {"idem", 4},
+                 {"warn", 4}, {"v", 1}};
+    enum { N = sizeof names / sizeof *names };
+    struct task_event ev = {.r = *r};
+    struct str *slot[N] = {&ev.op, &ev.by, &ev.set, &ev.note, &ev.idem,
+                           &ev.warn, &ev.v};
+    struct raw_members m = raw_members_of(r->body);
+    size_t i, at = 0; /* the order is fixed */
+
+    if (!str_starts(r->key, TASK_PREFIX))
+        return ERR_FORMAT;
+    ev.id = (struct str){r->key.p + 5, r->key.len - 5};
+    while (!ev.v.p && raw_next_name(&m) == 1) {
+        for (i = at; i < N; i++)
+            if (m.name.len == names[i].len &&
+                memcmp(m.name.p, names[i].p, names[i].len) == 0)
+                break;
+        /* v is the last member: it ends where the body does. */
+        m.p = i == N - 1 ? m.end : raw_skip(m.value.p, m.end);
+        if (!m.p)
+            return ERR_FORMAT;
+        if (i == N)
+            continue; /* of a newer version */
+        *slot[i] = (struct str){m.value.p, (size_t)(m.p - m.value.p)};
+        at = i + 1;
+    }
+    if (!ev.v.p || ev.v.len < 2 || *ev.v.p != '{' ||
+        ev.v.p[ev.v.len - 1] != '}')
+        return ERR_FORMAT;
+    ev.op = raw_inner(ev.op);
+    *out = ev;
+    return ev.op.p && ev.by.p ? 0 : ERR_FORMAT;
+}
+
+bool
+task_event_archives(const struct task_event *ev)
+{
+    return str_is(ev->op, "archive");
+}
+
+int
+task_head_of(struct str v, struct str f[TASK_N_HEAD])
+{
+    struct raw_members m = raw_members_of(v);
+    size_t i = 0;
+    int rc = 0;
+
+    memset(f, 0, TASK_N_HEAD * sizeof *f);
+    /* The order is fixed, so each name is looked for behind the last. */
+    while (i < TASK_N_HEAD && (rc = raw_next_name(&m)) == 1) {
+        while (i < TASK_N_HEAD && !str_eq(m.name, task_arg_name((int)i)))
+            i++;
+        if (i == TASK_N_HEAD)
+            break;
+        m.p = raw_skip(m.value.p, m.end);
+        if (!m.p)
+            return ERR_FORMAT;
+        f[i].p = m.value.p;
+        f[i++].len = (size_t)(m.p - m.value.p);
+    }
+    return rc < 0 || !f[F_STATUS].p ? ERR_FORMAT : 0;
+}
+
+static uint64_t
+mix(const struct tasks *t, uint64_t h, struct str s)
+{
+    return (h ^ str_sip(t->atoms.seed, s)) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+uint64_t
+task_key_hash(const struct tasks *t, struct str op, struct str by,
+              struct str idem, uint64_t *who)
+{
+    uint64_t h = mix(t, mix(t, 0, op), by);
+
+    *who = mix(t, 0, task_member(idem, "who")) >> 32;
+    h = mix(t, h, task_member(idem, "key")) ^ *who;
+    return h ^ h >> 29;
+}
+
+int
+task_entry_event(struct tasks *t, const struct task_entry *e,
+                 struct arena *a, struct task_event *out)
+{
+    struct store_rec r;
+    int rc = store_read(t->store, &e->e, a, &r);
+
+    return rc == 0 ? task_event_of(&r, out) : rc;
+}
+
+bool
+task_entry_free(const struct tasks *t, const struct task_entry *e)
+{
+    return e->status != TASK_IN_PROGRESS
+        ? e->status < TASK_DONE
+        : e->has_lease &&
+          e->changed_ms + e->lease_ms <= store_now_ms(t->store);
+}
+
+/* ---- lists and queues ---- */
+
+static struct task_entry **
+list_of(struct tasks *t, const struct task_entry *e)
+{
+    return &t->newest[task_status_ended((enum task_status)e->status)
+                          ? LIST_ENDED : LIST_LIVE];
+}
+
+static struct task_queue *
+queue_of(struct tasks *t, const struct task_entry *e)
+{
+    if (e->status >= TASK_DONE ||
+        (e->status == TASK_IN_PROGRESS && !e->has_lease))
+        return NULL;
+    return &t->queue[e->priority][e->has_deps];
+}
+
+/* Puts e into its queue between its neighbours, as its own links name them,
+   or takes it out; nothing where it belongs into none. */
+static void
+queue_link(struct tasks *t, struct task_entry *e, bool in)
+{
+    struct task_queue *q = queue_of(t, e);
+
+    if (!q)
+        return;
+    *(e->sooner ? &e->sooner->later : &q->first) = in ? e : e->later;
+    *(e->later ? &e->later->sooner : &q->last) = in ? e : e->sooner;
+}
+
+/* Sets the links of e to the end of its queue. */
+static void
+queue_end(struct tasks *t, struct task_entry *e)
+{
+    struct task_queue *q = queue_of(t, e);
+
+    e->sooner = q ? q->last : NULL;
+    e->later = NULL;
+}
+
+struct task_entry *
+tasks_walk(struct task_entry *at[N_LISTS])
+{
+    struct task_entry *e = at[LIST_LIVE], *ended = at[LIST_ENDED];
+    int list = ended && (!e || ended->e.n > e->e.n) ? LIST_ENDED : LIST_LIVE;
+
+    e = at[list];
+    if (e)
+        at[list] = e->older;
+    return e;
+}
+
+/* Puts e between its neighbours, as its own links name them. */
+static void
+link_in(struct tasks *t, struct task_entry *e)
+{
+    t->count[e->status]++;
+    if (e->status == TASK_N_STATUSES)
+        return;
+    if (e->newer)
+        e->newer->older = e;
+    else
+        *list_of(t, e) = e;
+    if (e->older)
+        e->older->newer = e;
+    queue_link(t, e, true);
+}
+
+static void
+unlink_from(struct tasks *t, struct task_entry *e)
+{
+    t->count[e->status]--;
+    if (e->status == TASK_N_STATUSES)
+        return;
+    if (e->newer)
+        e->newer->older = e->older;
+    else
+        *list_of(t, e) = e->older;
+    if (e->older)
+        e->older->newer = e->newer;
+    queue_link(t, e, false);
+}
+
+static void
+drop_atoms(struct tasks *t, const struct task_entry *e)
+{
+    atoms_drop(&t->atoms, e->owner);
+    atoms_drop(&t->atoms, e->repo_path);
+    atoms_drop(&t->atoms, e->parent_id);
+    atoms_drop(&t->atoms, e->tags);
+}
+
+/* ---- store's functions ---- */
+
+/* to gets the atoms of f; where one fails, none is held. */
+static int
+hold_atoms(struct tasks *t, const struct task_entry *old,
+           struct task_entry *to, const struct str f[TASK_N_HEAD])
+{
+    struct atoms *s = &t->atoms;
+
+    to->owner = to->repo_path = to->parent_id = to->tags = 0;
+    if (atoms_hold(s, f[F_CURRENT_OWNER], old->owner, &to->owner) == 0 &&
+        atoms_hold(s, f[F_REPO_PATH], old->repo_path, &to->repo_path) == 0 &&
+        atoms_hold(s, f[F_PARENT_ID], old->parent_id, &to->parent_id) == 0 &&
+        atoms_hold(s, f[F_TAGS], old->tags, &to->tags) == 0)
+        return 0;
+    drop_atoms(t, to);
+    return ERR_NOMEM;
+}
+
+static void
+read_head(struct task_entry *e, const struct str f[TASK_N_HEAD])
+{
+    int status = task_status_of(raw_inner(f[F_STATUS]));
+    uint64_t priority = raw_u64(f[F_PRIORITY]);
+    int64_t end = 0;
+
+    e->status = (uint8_t)(status < 0 ? TASK_N_STATUSES : status);
+    e->priority = (uint8_t)(priority < TASK_N_PRIORITIES
+                            ? priority : TASK_N_PRIORITIES - 1);
+    e->has_deps = f[F_DEPENDS_ON].len > 2;
+    /* Most tasks have neither, and reading the log has to be fast. */
+    e->has_lease = f[F_LEASE].p && task_lease_end(f[F_LEASE], &end);
+    if (e->has_lease) {
+        end -= e->changed_ms;
+        e->lease_ms = (int32_t)(end > TASK_LEASE_MAX_MS ? TASK_LEASE_MAX_MS
+                                : end < 0 ? -1 : end);
+    }
+    e->has_open = f[F_QUESTIONS].p && task_has_open(f[F_QUESTIONS]);
+}
+
+static int
+apply(void *ctx, struct store_entry *se, const struct store_rec *r)
+{
+    struct tasks *t = ctx;
+    struct task_entry *e = (struct task_entry *)se, now = *e;
+    struct str f[TASK_N_HEAD] = {STR_NONE};
+    struct task_event ev = {.idem = STR_NONE};
+    uint64_t hash = 0, who = 0;
+
+    if (r->b == r->n)
+        atoms_sweep(&t->atoms); /* invariant 4: older batches are final */
+    if (task_event_of(r, &ev) != 0 || task_head_of(ev.v, f) != 0)
+        memset(f, 0, sizeof f);
+    if (!time_parse(r->time, &now.changed_ms))
+        now.changed_ms = 0;
+    read_head(&now, f);
+    now.archived = task_event_archives(&ev);
+    now.was_done = now.archived &&
+                   str_is(raw_inner(task_member(ev.v, "result")), "done");
+    if (ev.idem.p)
+        hash = task_key_hash(t, ev.op, ev.by, ev.idem, &who);
+    if ((ev.idem.p && keys_reserve(&t->keys, who) != 0) ||
+        hold_atoms(t, e, &now, f) != 0)
+        return ERR_NOMEM;
+    if (ev.idem.p)
+        keys_add(&t->keys, who, hash, r->n);
+    if (e->known) {
+        drop_atoms(t, e);
+        unlink_from(t, e);
+    }
+    now.known = true;
+    now.newer = NULL;
+    now.older = *list_of(t, &now);
+    queue_end(t, &now);
+    *e = now;
+    link_in(t, e);
+    return 0;
+}
+
+static void
+undo(void *ctx, struct store_entry *se, const struct store_entry *old_se)
+{
+    struct tasks *t = ctx;
+    struct task_entry *e = (struct task_entry *)se, old;
+
+    keys_undo(&t->keys, e->e.n);
+    unlink_from(t, e);
+    drop_atoms(t, e);
+    memcpy(&old, old_se, sizeof old);
+    if (!old.known)
+        return;
+    atoms_hold_again(&t->atoms, old.owner);
+    atoms_hold_again(&t->atoms, old.repo_path);
+    atoms_hold_again(&t->atoms, old.parent_id);
+    atoms_hold_again(&t->atoms, old.tags);
+    old.e = e->e; /* which is the store's */
+    *e = old;
+    link_in(t, e);
+}
+
+static bool
+keep(void *ctx, const struct store_rec *r, bool newest, int64_t now_ms)
+{
+    const struct tasks *t = ctx;
+    struct task_event ev;
+    int64_t at;
+
+    (void)now_ms;
+    if (newest)
+        return true;
+    return task_event_of(r, &ev) == 0 && ev.idem.p &&
+           time_parse(r->time, &at) &&
+           store_age_ms(t->store, at) < TASK_KEY_AGE_MS;
+}
+
+static void
+reset(void *ctx)
+{
+    struct tasks *t = ctx;
+
+    memset(t->newest, 0, sizeof t->newest);
+    memset(t->queue, 0, sizeof t->queue);
+    memset(t->count, 0, sizeof t->count);
+    atoms_fini(&t->atoms);
+    keys_fini(&t->keys);
+}
+
+/* ---- all tasks ---- */
+
+struct tasks *
+tasks_new(void)
+{
+    struct tasks *t = calloc(1, sizeof *t);
+
+    /* Without randomness the seed is 0: slower when attacked, no worse. */
+    if (t)
+        (void)random_bytes(t->atoms.seed, sizeof t->atoms.seed);
+    return t;
+}
+
+void
+tasks_kind(struct tasks *t, struct store_kind *out)
+{
+    *out = (struct store_kind){
+        .prefix = TASK_PREFIX,
+        .entry_size = sizeof(struct task_entry),
+        .ctx = t,
+        .apply = apply,
+        .undo = undo,
+        .keep = keep,
+        .reset = reset,
+    };
+}
+
+void
+tasks_bind(struct tasks *t, struct store *s)
+{
+    t->store = s;
+}
+
+void
+tasks_free(struct tasks *t)
+{
+    if (!t)
+        return;
+    reset(t);
+    buf_fini(&t->body);
+    free(t);
+}
+
+struct store *
+tasks_store(const struct tasks *t)
+{
+    return t->store;
+}
+
+uint64_t
+tasks_count(const struct tasks *t, enum task_status s)
+{
+    return t->count[s];
+}
+
+size_t
+tasks_index_bytes(const struct tasks *t)
+{
+    return t->atoms.bytes + keys_bytes(&t->keys);
+}
+
+/* The key of a task's id, in buf; empty where that is too long. */
+static struct str
+key_of(struct str id, char buf[STORE_MAX_KEY])
+{
+    size_t n = sizeof TASK_PREFIX - 1;
+
+    if (id.len > STORE_MAX_KEY - n)
+        return STR("");
+    memcpy(buf, TASK_PREFIX, n);
+    memcpy(buf + n, id.p, id.len);
+    return (struct str){buf, n + id.len};
+}
+
+struct task_entry *
+tasks_find(struct tasks *t, struct str id)
+{
+    char key[STORE_MAX_KEY];
+
+    return (struct task_entry *)store_find(t->store, key_of(id, key));
+}
+
+struct str
+tasks_damage(struct tasks *t, struct str id)
+{
+    char key[STORE_MAX_KEY];
+    const char *what = store_damage(t->store, key_of(id, key));
+
+    return what ? str_of(what) : STR_NONE;
+}
+
+struct str
+task_entry_id(const struct task_entry *e)
+{
+    size_t n = sizeof TASK_PREFIX - 1;
+
+    return (struct str){e->e.key + n, e->e.key_len - n};
+}
+
+bool
+tasks_is_archived(struct tasks *t, struct str id)
+{
+    const struct task_entry *e = tasks_find(t, id);
+
+    return e && e->archived;
+}
+
+bool
+tasks_is_done(struct tasks *t, struct str dep)
+{
+    const struct task_entry *e = tasks_find(t, raw_inner(dep));
+
+    return e && (e->status == TASK_DONE || e->was_done);
+}

@@ -1,0 +1,72 @@
+#ifndef TASK_INDEX_H
+#define TASK_INDEX_H
+
+/* index - what task/task.c and task/query.c share: the entry that the index
+   holds of a task, and how records lead to it. */
+
+#include "task/task.h"
+#include "task/intern.h"
+#include "task/keys.h"
+
+#define TASK_PREFIX "task/"
+#define TASK_N_HEAD F_TITLE /* the fields of v that the index reads */
+
+struct task_entry {
+    struct store_entry e;
+    struct task_entry *newer, *older; /* of the same list, by e.n */
+    struct task_entry *sooner, *later; /* of the same queue, by e.n */
+    int64_t changed_ms;
+    uint32_t owner, repo_path, parent_id, tags; /* atoms: raw JSON */
+    int32_t lease_ms; /* its lease ends so long after changed_ms */
+    uint8_t status; /* TASK_N_STATUSES: unreadable here, on no list */
+    uint8_t priority;
+    bool has_deps : 1;
+    bool has_lease : 1; /* running or run out */
+    bool has_open : 1;  /* a question */
+    bool seen : 1;  /* by the walk at hand; false between walks */
+    bool known : 1; /* a record was applied: it has a status and a place */
+    bool archived : 1; /* it is in an archive: unreadable, its id taken */
+    bool was_done : 1; /* and had been done: what depends on it may begin */
+};
+
+enum { LIST_LIVE, LIST_ENDED, N_LISTS };
+
+/* The tasks that may be taken up; see task/index.c. */
+struct task_queue {
+    struct task_entry *first, *last;
+};
+#define TASK_N_PRIORITIES 5
+
+struct tasks {
+    struct store *store;
+    struct task_entry *newest[N_LISTS];
+    struct task_queue queue[TASK_N_PRIORITIES][2]; /* [1]: has_deps */
+    uint64_t count[TASK_N_STATUSES + 1];
+    struct atoms atoms;
+    struct task_keys keys;
+    struct buf body; /* of the record in the making; kept, as it is hot */
+};
+
+/* The entry of a task's id, or NULL. */
+struct task_entry *tasks_find(struct tasks *t, struct str id);
+/* Of the heads of both lists, or where a walk has come to, the one that has
+   changed last; the walk goes on behind it. NULL: the end. */
+struct task_entry *tasks_walk(struct task_entry *at[N_LISTS]);
+/* The entry's task_id. */
+struct str task_entry_id(const struct task_entry *e);
+/* The first fields of a state v, raw, without stepping over the others. */
+int task_head_of(struct str v, struct str f[TASK_N_HEAD]);
+/* The hash of an idempotency key under which the index files it, and that of
+   its principal. */
+uint64_t task_key_hash(const struct tasks *t, struct str op, struct str by,
+                       struct str idem, uint64_t *who);
+/* Whether the task of e may be begun, as far as the entry alone can tell: it
+   is live, and nobody works on it, or somebody's lease has run out. */
+bool task_entry_free(const struct tasks *t, const struct task_entry *e);
+/* Whether dep (a raw JSON string) is the id of a task that is done. */
+bool tasks_is_done(struct tasks *t, struct str dep);
+/* Reads the newest record of e and finds its parts. */
+int task_entry_event(struct tasks *t, const struct task_entry *e,
+                     struct arena *a, struct task_event *out);
+
+#endif

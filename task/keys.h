@@ -1,0 +1,34 @@
+#ifndef TASK_KEYS_H
+#define TASK_KEYS_H
+
+/* keys - which record an idempotency key had made: bounded tables of
+   hashes, oldest out first. The record itself says whether it is that key.
+   Each principal has a table of its own, so that nobody's writes make the
+   server forget another's keys. */
+
+#include "base/base.h"
+
+#define TASK_KEYS_MAX 100000 /* keys of one principal that are remembered */
+#define TASK_KEYS_RINGS 1024 /* principals are spread over these by hash */
+
+/* Zeroed = empty. who is a hash of the principal, throughout. */
+struct task_keys {
+    struct key_ring *ring[TASK_KEYS_RINGS]; /* heap; NULL: no key yet */
+};
+
+/* Makes room, so that the next keys_add of who cannot fail. ERR_NOMEM. */
+int keys_reserve(struct task_keys *k, uint64_t who);
+/* Record n was made with a key of this hash; n only ever grows. */
+void keys_add(struct task_keys *k, uint64_t who, uint64_t hash, uint64_t n);
+/* Takes the newest back, if it is of record n. */
+void keys_undo(struct task_keys *k, uint64_t n);
+/* The newest record below *n with this hash in *n, or false. Begin with
+   UINT64_MAX. */
+bool keys_find(const struct task_keys *k, uint64_t who, uint64_t hash,
+               uint64_t *n);
+/* Keys that are remembered, and the heap that they take. */
+uint64_t keys_count(const struct task_keys *k);
+size_t keys_bytes(const struct task_keys *k);
+void keys_fini(struct task_keys *k);
+
+#endif

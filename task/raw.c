@@ -1,0 +1,235 @@
+/* raw - raw JSON by the byte.
+
+   Replay trusts a good CRC and reads a task at a price of one pass over its
+   bytes; this is that pass. It checks no more than it needs to find where a
+   value ends: whoever tells what a value says asks json, or takes only
+   strings, numbers and lists that this program wrote.
+
+   1. Nothing at or behind end is read.
+   2. No recursion: an array or object is skipped by counting its brackets,
+      which in JSON need not be matched by kind to find the last. */
+
+#include "task/raw.h"
+#include "json.h"
+
+#include <string.h>
+
+#define ONES (UINT64_MAX / 255)
+
+/* Whether any of eight bytes is c; the order of the bytes does not matter. */
+static inline bool
+has_byte(uint64_t w, char c)
+{
+    w ^= ONES * (uint8_t)c;
+    return ((w - ONES) & ~w & ONES * 0x80) != 0;
+}
+
+/* Behind the string whose quote is at p, or NULL. */
+static inline const char *
+skip_string(const char *p, const char *end)
+{
+    uint64_t w;
+
+    for (p++; end - p >= 8; p += 8) {
+        memcpy(&w, p, 8);
+        if (has_byte(w, '"') || has_byte(w, '\\'))
+            break;
+    }
+    for (; p < end; p++) {
+        if (*p == '"')
+            return p + 1;
+        if (*p == '\\')
+            p++;
+    }
+    return NULL;
+}
+
+static const char *
+skip_container(const char *p, const char *end)
+{
+    size_t depth = 0;
+
+    while (p && p < end) {
+        if (*p == '"') {
+            p = skip_string(p, end);
+            continue;
+        }
+        if (*p == '[' || *p == '{')
+            depth++;
+        else if ((*p == ']' || *p == '}') && --depth == 0)
+            return p + 1;
+        p++;
+    }
+    return NULL;
+}
+
+const char *
+raw_skip(const char *p, const char *end)
+{
+    const char *from = p;
+
+    if (p >= end)
+        return NULL;
+    if (*p == '"')
+        return skip_string(p, end);
+    if (*p == '[' || *p == '{')
+        return skip_container(p, end);
+    while (p < end && *p != ',' && *p != '}' && *p != ']')
+        p++;
+    return p > from ? p : NULL;
+}
+
+struct raw_members
+raw_members_of(struct str raw)
+{
+    struct raw_members m = {.p = raw.p, .end = raw.p};
+
+    if (!raw.p)
+        return m;
+    m.end += raw.len;
+    if (raw.len > 1 && *raw.p == '{') {
+        m.p++;
+        m.end--;
+    }
+    return m;
+}
+
+int
+raw_next_name(struct raw_members *m)
+{
+    const char *p = m->p, *q;
+
+    if (p < m->end && *p == ',')
+        p++;
+    if (p == m->end)
+        return 0;
+    q = *p == '"' ? skip_string(p, m->end) : NULL;
+    if (!q || q == m->end || *q != ':')
+        return ERR_FORMAT;
+    m->name = (struct str){p + 1, (size_t)(q - p) - 2};
+    m->value = (struct str){q + 1, 0};
+    m->p = q + 1;
+    return 1;
+}
+
+int
+raw_next(struct raw_members *m)
+{
+    int rc = raw_next_name(m);
+
+    if (rc != 1)
+        return rc;
+    m->p = raw_skip(m->value.p, m->end);
+    if (!m->p)
+        return ERR_FORMAT;
+    m->value.len = (size_t)(m->p - m->value.p);
+    return 1;
+}
+
+struct str
+raw_inner(struct str raw)
+{
+    if (raw.len < 2)
+        return STR_NONE;
+    return (struct str){raw.p + 1, raw.len - 2};
+}
+
+uint64_t
+raw_u64(struct str raw)
+{
+    uint64_t v;
+
+    return str_u64(raw, &v) ? v : 0;
+}
+
+struct str
+task_text(struct arena *a, struct str raw)
+{
+    struct str in = raw_inner(raw);
+    struct json_tok t = {.p = in.p, .len = (uint32_t)in.len,
+                         .type = JSON_STRING};
+
+    if (!in.p || *raw.p != '"')
+        return STR_NONE;
+    t.escaped = memchr(in.p, '\\', in.len) != NULL;
+    return json_str(a, &t);
+}
+
+struct str
+task_list_next(struct str raw, size_t *at)
+{
+    const char *p, *end, *q;
+
+    if (!raw.p || *at >= raw.len)
+        return STR_NONE;
+    p = raw.p + *at;
+    end = raw.p + raw.len;
+    if (*p == '[' && *at == 0)
+        p++;
+    else if (*p == ',')
+        p++;
+    q = raw_skip(p, end);
+    if (!q || *p == ']')
+        return STR_NONE;
+    *at = (size_t)(q - raw.p);
+    return (struct str){p, (size_t)(q - p)};
+}
+
+bool
+task_list_has(struct str raw, struct str item)
+{
+    struct str next;
+    size_t at = 0;
+
+    do
+        next = task_list_next(raw, &at);
+    while (next.p && !str_eq(next, item));
+    return next.p;
+}
+
+struct str
+task_list_edit(struct arena *a, struct str list, struct str item,
+               struct str with)
+{
+    struct buf b = {0};
+    struct str next, out = STR_NONE;
+    size_t at = 0;
+    bool more;
+
+    do {
+        next = task_list_next(list, &at);
+        more = next.p != NULL;
+        if (next.p == item.p) /* or both are none, at the end */
+            next = with;
+        if (next.len) {
+            buf_char(&b, b.len ? ',' : '[');
+            buf_str(&b, next);
+        }
+    } while (more);
+    buf_z(&b, b.len ? "]" : "[]");
+    if (b.err == 0)
+        out = arena_str(a, buf_view(&b));
+    buf_fini(&b);
+    return out;
+}
+
+size_t
+task_list_n(struct str raw)
+{
+    size_t n = 0, at = 0;
+
+    while (task_list_next(raw, &at).p)
+        n++;
+    return n;
+}
+
+struct str
+task_member(struct str raw, const char *name)
+{
+    struct raw_members m = raw_members_of(raw);
+
+    while (raw_next(&m) == 1)
+        if (str_is(m.name, name))
+            return m.value;
+    return STR_NONE;
+}

@@ -1,0 +1,64 @@
+#ifndef TASK_ROWS_H
+#define TASK_ROWS_H
+
+/* rows - a row of the table of fields and arguments: what the schema is
+   made from, and what a caller sent is held against. Data alone. */
+
+#include "task/fields.h"
+
+enum {
+    T_TEXT,    /* max bytes, or characters with CHARS */
+    T_ID,      /* [A-Za-z0-9._:-]{1,128} */
+    T_NAME,    /* one of choices */
+    T_TIME,    /* RFC 3339 */
+    T_WHEN,    /* RFC 3339, or a seq */
+    T_INT,     /* min to max; no text from here on */
+    T_COUNT,   /* a whole number from 0, or a truth value */
+    T_BOOL,
+    T_OBJECT,  /* with the members of sub */
+    T_CONTENT  /* any string, taken as it stands */
+};
+
+/* ONE: not empty; FIXED: no null; INT32: from INT32_MIN to INT32_MAX; SET: a
+   list in which what stood before is left out; MINUTES: max is in these, the
+   value in seconds; TOLD: every schema tells the members */
+enum {
+    CHARS = 1, ONE = 2, FIXED = 4, INT32 = 8, SET = 16, MINUTES = 32,
+    TOLD = 64
+};
+
+/* Sixteen bytes, since there are many. */
+struct row {
+    uint16_t name;  /* offset in names */
+    uint16_t max;   /* of a T_INT 0: as far as JSON numbers are exact */
+    uint16_t items; /* 0: one value; else a list of at most so many */
+    uint16_t tools, needs; /* a bit for each tool that takes, requires it */
+    uint8_t len;    /* of name */
+    uint8_t type, flags;
+    uint8_t min;
+    uint8_t sub;    /* T_OBJECT: of objects; T_NAME: of choices */
+    uint8_t n_sub;  /* members of the object */
+};
+
+/* Kinds of choices: a row's sub, where it is a T_NAME. */
+enum {
+    STATUSES, SECTIONS, ARTIFACT_TYPES, ENCODINGS, KINDS, ACTIONS, UNTILS
+};
+
+extern const struct row task_rows[TASK_N_ARGS];
+/* The whole task, where no row says what is at hand. */
+extern const struct row row_whole;
+/* By a row's sub: the members of an object, the choices of a name. */
+extern const struct row *const row_objects[];
+extern const char *const *const row_choices[];
+
+/* The name of a row. */
+const char *row_name(const struct row *r);
+/* The highest number of a T_INT with a max. */
+int row_max(const struct row *r);
+/* Of n rows the one of that name that one of tools takes, or whatever takes
+   it where tools is 0; or NULL. */
+const struct row *row_named(const struct row *r, size_t n,
+                                 unsigned tools, struct str name);
+
+#endif

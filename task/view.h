@@ -1,0 +1,43 @@
+#ifndef TASK_VIEW_H
+#define TASK_VIEW_H
+
+/* view - a task as JSON, markdown or one line; for tools, resources and the
+   command line. Appends to a buf, which remembers when memory ran out. */
+
+#include "task/task.h"
+
+/* The whole task, one flat object: the state as the record has it, then seq,
+   updated_at, ready, blocked_by, needs_input, lease_expired, stale, damaged.
+   Of a task_of or a task_peek. */
+void view_task_json(struct buf *b, const struct task *k);
+/* The derived members alone, each with a comma in front. */
+void view_derived_json(struct buf *b, const struct task *k);
+/* The member damaged of a task, with a comma in front, where it has one. */
+void view_damage_json(struct buf *b, struct tasks *t, struct str id);
+/* A small object for lists: task_id, title, status, current_owner, priority,
+   ready, blocked_by, needs_input, lease, lease_expired, stale, tags,
+   repo_path, steps_done, steps_total, version, seq, updated_at, damaged. */
+void view_summary_json(struct buf *b, const struct task *k);
+/* What an agent that takes over has to know, as markdown. Stored text is
+   quoted, so that it cannot pass for a heading of the brief. */
+void view_task_markdown(struct buf *b, struct arena *a, const struct task *k);
+/* "task-001  in_progress  P2  claude-code  3/5  Title" and a line feed; text
+   from outside with control characters replaced. */
+void view_task_line(struct buf *b, struct arena *a, const struct task *k);
+
+/* One event of the history, an object: seq, at, task_id, op, by, status,
+   version, changed, note, warnings (those that there are). */
+void view_event_json(struct buf *b, const struct task_event *ev);
+/* "2026-07-28T09:30:00.000Z  claude-code": when and who. */
+void view_event_author(struct buf *b, struct arena *a,
+                       const struct task_event *ev);
+/* "412  2026-07-28T09:30:00.000Z  task-001  checkpoint  claude-code
+   in_progress  [completed_steps, ...]  note" on one line, and a line feed. */
+void view_event_line(struct buf *b, struct arena *a,
+                     const struct task_event *ev);
+
+/* The error as the object that tools answer and --json prints. */
+void view_error_json(struct buf *b, const struct task_error *e);
+void view_receipt_json(struct buf *b, const struct task_receipt *r);
+
+#endif

@@ -1,0 +1,53 @@
+/* t_loop - signals where every turn of the loop finds something to do: then
+   no wait lets them in, and they are looked for by hand. */
+
+#include "base/loop.h"
+#include "tests/lib/test.h"
+
+#include <signal.h>
+
+#define MANY 200 /* turns: more than go by between two looks */
+
+static struct loop *loop;
+static int turns; /* that found something */
+
+static void
+on_ready(void *ctx, int fd, int events)
+{
+    CHECK(ctx == &turns && fd >= 0 && events == LOOP_READ);
+    turns++;
+}
+
+/* What the loop has heard behind many busy turns. */
+static int
+signal_behind(int sig)
+{
+    int i;
+
+    turns = 0;
+    raise(sig);
+    for (i = 0; i < MANY; i++)
+        CHECK(loop_turn(loop, false) == 0);
+    CHECK(turns == MANY);
+    return loop_signal(loop);
+}
+
+int
+main(void)
+{
+    int fd[2];
+
+    signal(SIGINT, SIG_IGN); /* as whoever starts us may have it, ... */
+    signal(SIGHUP, SIG_DFL); /* ... but these are to be heard */
+    signal(SIGTERM, SIG_DFL);
+    CHECK(loop_new(&loop) == 0 && pipe(fd) == 0 && write(fd[1], "x", 1) == 1);
+    CHECK(loop_watch(loop, fd[0], LOOP_READ, on_ready, &turns) == 0);
+    CHECK(signal_behind(SIGINT) == 0);
+    CHECK(signal_behind(SIGHUP) == SIGHUP && loop_hung_up(loop));
+    CHECK(signal_behind(SIGINT) == 0); /* that one was told once */
+    CHECK(signal_behind(SIGTERM) == SIGTERM);
+    loop_free(loop);
+    close(fd[0]);
+    close(fd[1]);
+    return test_end("t_loop");
+}

@@ -1,0 +1,1234 @@
+#!/bin/sh
+# The commands, run as people and hooks run them: t_cli.sh [MCPTASK [EXE]]
+# What is expected stands in the call; what came is printed when it differs.
+
+bin=${1:-./mcptask}
+bin=$(cd "$(dirname "$bin")" && pwd)/$(basename "$bin")
+exe=${2:-$bin} # what it is itself, where a script starts it
+data=$(cd "$(dirname "$0")/../data" && pwd)
+# shellcheck source=tests/lib/check.sh
+. "$(dirname "$0")/../lib/check.sh"
+cd "$dir" || exit 1
+
+# run CODE ARGUMENT...: the exit code must be this; output in out and err
+run() {
+    want=$1
+    shift
+    "$bin" "$@" >out 2>err
+    code=$?
+    checks=$((checks + 1))
+    [ $code -eq "$want" ] || fail "$*: exit code $code, not $want: $(cat err)"
+}
+
+# begin NAME: a test with a store of its own, not there yet
+begin() {
+    name=$1
+    export MCP_TASK_BASE_DIR="$dir/$name"
+    log=$MCP_TASK_BASE_DIR/tasks.log
+    store=$MCP_TASK_BASE_DIR/artifacts
+}
+
+tasks() {
+    cat <<'END'
+{"task_id":"first","title":"The first","status":"done","depends_on":["later"],"created_at":"2020-02-03T04:05:06.007Z","created_by":"me","version":7}
+{"task_id":"later","title":"Needed by another","priority":0,"current_owner":"codex","tags":["x","y"],"completed_steps":["a"],"remaining_steps":["b","c"],"own":{"deep":[1.50,"\u00e9"]}}
+{"task_id":"evil","title":"\u202eright\u001b[31m \u0007to left","status":"in_progress","goal":"# not a heading"}
+END
+}
+
+sum() {
+    if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi |
+        cut -c 1-64
+}
+
+begin paths_are_taken_as_they_are
+# shellcheck disable=SC2088 # that it stays one is what is tried
+for path in '~/x' '${HOME}/x'; do
+    MCP_TASK_BASE_DIR=$path run 2 list
+    has err 'MCP_TASK_BASE_DIR: ~ and $ are not expanded here'
+    MCP_TASK_DB_PATH=$path run 2 list
+    has err 'MCP_TASK_DB_PATH: ~ and $'
+done
+checks=$((checks + 1))
+[ -z "$(find . -name '*HOME*' -o -name '~')" ] || fail 'it was made'
+
+begin nothing_is_made_by_reading
+for command in list tail export health verify compact; do
+    run 0 $command
+    run 0 $command --json
+done
+run 1 show x
+has err 'x: no such task'
+run 1 history x
+run 1 export x
+run 1 backup "$dir/none"
+checks=$((checks + 1))
+[ ! -e "$MCP_TASK_BASE_DIR" ] && [ ! -e "$dir/none" ] || fail 'it was made'
+
+begin usage
+run 2 frobnicate
+has err frobnicate --help
+run 2 list --frob
+has err --frob 'usage: mcptask list'
+run 2 show
+run 2 show a b
+run 2 list --limit many
+run 2 list --limit
+run 2 list --ready=yes
+run 2 list --status open,closed
+has err closed handoff_ready
+run 2 export --format xml
+run 2 config emacs
+run 2 list --frob --json
+run 2 list --json --frob
+has err '"code":"invalid_argument"'
+run 0 help
+for command in list show history tail claim checkpoint handoff answer wait \
+    export import verify compact backup health config board archive doctor \
+    completion; do
+    has out "$command"
+done
+run 0 help import
+cp out expected
+run 0 import --help
+same out expected
+has out 'usage: mcptask import' --strict created_at
+
+begin what_was_exported_is_imported_the_same
+tasks >in
+run 0 import in
+has out '3 imported, 0 skipped, 0 failed'
+run 0 export
+cp out exported
+has out '"created_at":"2020-02-03T04:05:06.007Z"' '"version":7' \
+    '"own":{"deep":[1.50,"é"]}'
+# seq and updated_at are those of the import, all else stays
+strip() { sed 's/,"seq":[0-9]*,"updated_at":"[^"]*"//'; }
+strip <exported >expected
+begin again
+run 0 import - <exported
+run 0 export
+strip <out >actual
+same actual expected
+run 0 import - --json <exported
+has out '{"imported":0,"skipped":3,"failed":0}'
+run 4 import --strict exported
+has err 'line 1' 'there is such a task'
+run 0 export later
+has out '"task_id":"later"'
+lacks out first
+run 0 export --format md
+has out 'The first' '---'
+begin lists_as_text
+echo '{"task_id":"a","title":"A","completed_steps":"[\"one\",\"two\"]"}' >in
+run 0 import in
+run 0 show --json a
+has out '"completed_steps":["one","two"]'
+run 0 tail --json
+has out '"task_id":"a"'
+echo '{"task_id":"b","title":"B","completed_steps":"[1"}' >in
+run 1 import in
+has err 'completed_steps must be an array'
+begin as_array
+{ printf '\357\273\277 [\n'; sed '$!s/$/,/' exported; echo ']'; } >in
+run 0 import in
+run 0 export
+strip <out >actual
+same actual expected
+
+# Elements longer than what is read at once, full of what could end one.
+begin an_array_is_cut_where_its_elements_end
+awk 'BEGIN {
+    s = "]},{[\\\"\\\\"
+    while (length(s) < 7000) s = s s
+    for (i = 0; i < 60; i++)
+        printf "{\"task_id\":\"t%d\",\"title\":\"%d ],\",\"resume_prompt\":" \
+               "\"%s\",\"tags\":[\"a\",\"b\"]}\n", i, i, substr(s, 1 + 9 * i)
+}' >lines
+run 0 import lines
+has out '60 imported'
+run 0 export
+strip <out | sed 's/"created_at":"[^"]*"//' >expected
+begin an_array_in_pieces
+{ echo '['; sed '$!s/$/ ,/' lines; echo ']'; } | dd bs=997 >in 2>/dev/null
+dd bs=997 <in 2>/dev/null | "$bin" import - >out
+run 0 export
+strip <out | sed 's/"created_at":"[^"]*"//' >actual
+same actual expected
+
+begin bad_input_is_counted
+a='{"task_id":"a","title":"t"}' b='{"task_id":"b","title":"t"}'
+while IFS='|' read -r imported bad input; do
+    rm -rf "$MCP_TASK_BASE_DIR"
+    printf "$input" >in
+    run $((bad > 0)) import in
+    has out "$imported imported, 0 skipped, $bad failed"
+done <<END
+0|0|
+0|0| \n\n
+0|0|[]
+0|0|[ \n]\n
+0|1|[
+1|0|$a
+2|0|$a\r\n\r\n$b
+1|1|$a\n{"task_id":"b"
+1|1|{"task_id":"b",\n$a
+0|1|$a $b
+0|1|7
+0|1|{"task_id":"../b","title":"t"}
+0|1|{"title":"t"}
+1|1|[$a
+1|1|[$a,
+1|1|[$a,]
+1|1|[,$a]
+1|1|[$a]$b
+1|1|[{"task_id":},$b]
+1|1|[{"a":1}},$b]
+0|1|[$a $b]
+2|0|[$a,\n$b]\n
+END
+printf '%s\n' "$a" '{"task_id":7}' "$b" >in
+rm -rf "$MCP_TASK_BASE_DIR"
+run 1 import --strict in
+has out '1 imported, 0 skipped, 1 failed'
+has err 'line 2'
+run 1 import in.is.not.there
+has err 'in.is.not.there'
+printf 'SQLite format 3\000more' >in
+run 2 import in
+has err SQLite
+
+begin a_long_record_is_dropped_alone
+{
+    printf '{"task_id":"long","goal":"'
+    dd if=/dev/zero bs=65536 count=40 2>/dev/null | tr '\000' x
+    printf '","title":"t"}\n%s\n' "$a"
+} >in
+run 1 import in
+has out '1 imported, 0 skipped, 1 failed'
+has err 'line 1'
+
+begin lists
+tasks | "$bin" import - >out
+run 0 list
+has out later evil 'codex'
+lacks out first
+run 0 list --all
+has out first
+run 0 list --all --limit 1
+lacks out first later
+run 0 list --status done,failed
+has out first
+lacks out later
+run 0 list --owner codex --tag x --query NEEDED
+has out later
+run 0 list -o nobody
+checks=$((checks + 1))
+[ ! -s out ] || fail "$(cat out)"
+run 0 list -a --json
+checks=$((checks + 1))
+[ "$(grep -c '^{"task_id":.*}$' out)" -eq 3 ] || fail "$(cat out)"
+awk 'BEGIN { for (i = 0; i < 250; i++)
+    printf "{\"task_id\":\"more-%d\",\"title\":\"t\"}\n", i }' |
+    "$bin" import - >out
+run 0 list
+checks=$((checks + 1))
+[ "$(grep -c ' P[0-9] ' out)" -eq 252 ] || fail "$(wc -l <out) lines"
+
+begin stored_text_cannot_act_on_a_terminal
+tasks | "$bin" import - >out
+esc=$(printf '\033') bell=$(printf '\007') rlo=$(printf '\342\200\256')
+for command in 'list' 'show evil' 'history evil' tail 'export --format md'; do
+    run 0 $command
+    has out evil
+    lacks out "$esc" "$bell" "$rlo"
+done
+run 1 show "${esc}[31m"
+lacks err "$esc"
+# DEL and C1, which JSON may hold as they are
+del=$(printf '\177') csi=$(printf '\302\233')
+echo '{"task_id":"worse","title":"a\u007fb\u009b31mc","tags":["\u0080"]}' |
+    "$bin" import - >out
+for command in 'list' 'show worse' 'history worse' tail 'export --format md' \
+    'list --json' 'show worse --json' 'history worse --json' 'tail --json' \
+    'board --json' export; do
+    run 0 $command
+    has out worse
+    lacks out "$del" "$csi" "$(printf '\302\200')"
+done
+run 0 list --json
+has out 'a\u007fb\u009b31mc'
+run 1 show "x${csi}31m" --json
+lacks err "$csi"
+
+begin tail_follows_others_until_nobody_listens
+tasks | "$bin" import - >out
+run 0 tail -n 1
+has out evil import
+lacks out later
+run 0 tail
+has out first later evil
+mkfifo pipe
+"$bin" tail -n 1 -f >pipe &
+tail=$!
+exec 3<pipe
+read -r line <&3
+echo '{"task_id":"news","title":"t"}' | "$bin" import - >out
+read -r line <&3
+echo "$line" >out
+has out news
+kill -TERM $tail
+wait $tail
+code=$?
+checks=$((checks + 1))
+[ $code -eq 0 ] || fail "a signal ended it with $code"
+exec 3<&-
+"$bin" tail -f >pipe &
+tail=$!
+exec 3<pipe
+exec 3<&-
+wait $tail
+code=$?
+checks=$((checks + 1))
+[ $code -eq 0 ] || fail "a closed pipe ended it with $code"
+
+begin the_history_of_a_task
+call() {
+    printf '{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":' "$1"
+    printf '{"name":"%s","arguments":%s}}\n' "$2" "$3"
+}
+{
+    printf '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{'
+    printf '"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{'
+    printf '"name":"t","version":"1"}}}\n'
+    call 1 create_task '{"task_id":"a","title":"t"}'
+    call 2 create_task '{"task_id":"b","title":"t"}'
+    call 3 save_checkpoint '{"task_id":"a","agent":"me","notes":"half way"}'
+    call 4 attach_artifact \
+        '{"task_id":"a","agent":"me","name":"n","content":"content"}'
+} | "$bin" >out
+run 0 history a
+has out create 'half way' attach
+checks=$((checks + 1))
+[ "$(cut -c 1 out | tr '\n' ' ')" = '4 3 1 ' ] || fail "$(cat out)"
+run 0 history -n 1 a
+has out attach
+lacks out checkpoint create
+run 0 history a --since 1 --json
+has out '"op":"checkpoint"' '"op":"attach"'
+lacks out create
+run 0 compact
+run 0 history a
+has out create checkpoint
+run 0 tail -n 2
+has out create attach
+lacks out checkpoint
+rm "$log.1"
+run 0 history a
+has out 'up to seq 3 went with an old generation'
+run 0 verify
+has out '1 artifacts named, 0 of them bad; 0 files'
+
+begin claims_and_answers
+tasks | "$bin" import - >out
+run 2 claim
+has err --agent
+run 2 claim --agent me --lease 29
+has err lease_seconds
+run 1 claim --agent me --tag z
+has err 'no task is ready'
+run 0 claim --agent me --json
+has out '"task_id":"later"' '"lease":{"agent":"me"'
+run 4 claim later --agent you
+has err 'holds a lease'
+run 4 claim later --agent you --json
+has err '"code":"lease_held"' '"holder":"me"'
+run 1 claim none --agent me
+run 0 claim later --agent me --lease 3600
+has out '# Task later' '- seconds: 3600'
+run 2 answer later
+run 1 answer later yes
+has err 'no such question'
+{
+    call 1 request_input '{"task_id":"later","agent":"me","question":"Sure?"}'
+} | "$bin" >out
+has out '"question_id":"q6"'
+run 0 list
+has out 'in_progress (needs input)'
+run 0 answer later q6 --agent ann -- -yes-
+has out 'later  in_progress'
+run 4 answer later q6 no
+has err 'has been answered'
+run 0 show later
+has out '"text":"-yes-"' '"by":"ann"'
+call 1 request_input '{"task_id":"later","agent":"me","question":"And?"}' |
+    "$bin" >out
+has out '"question_id":"q8"'
+run 0 list --needs-input
+has out later
+lacks out evil
+run 2 answer later
+run 2 answer later --decline --cancel
+run 0 answer later --decline
+run 0 show later --json
+has out '"answer":{"action":"decline"'
+call 1 request_input '{"task_id":"later","agent":"me","question":"Now?"}' |
+    "$bin" >out
+run 0 answer later q10 'ask again' --cancel --json
+has out '"task_id":"later"' '"seq":11' '"warnings":[]'
+run 0 show later --json
+has out '"answer":{"text":"ask again","action":"cancel"'
+run 0 list --needs-input
+lacks out later
+run 2 --ownership perhaps list
+has err 'enforce or warn'
+
+begin checkpoints_and_handoffs
+tasks | "$bin" import - >out
+run 2 checkpoint later
+has err --agent
+run 1 checkpoint none --agent me
+run 0 checkpoint later --agent me --resume-prompt 'Go on' -n 'at the end'
+has out 'later  in_progress  P0  me'
+run 4 checkpoint later --agent me --json - <<'END'
+{"expected_version":1,"completed_steps":["a"]}
+END
+has err '"code":"version_conflict"'
+run 0 checkpoint later --agent me --json - <<'END'
+{ "agent": "another", "task_id": "evil", "resume_prompt": "Tests",
+  "completed_steps": [ "a", "\"b\"" ], "remaining_steps": [] }
+END
+has out '"task_id":"later"' '"current_owner":"me"'
+for input in '' '[]' '{"a":1' '{"agent":"me"} x'; do
+    echo "$input" >in
+    run 2 checkpoint later --agent me - <in
+    has err 'no object in JSON'
+done
+echo '{"step":1}' >in
+run 2 handoff later --agent me - <in
+has err 'unknown argument "step"'
+run 2 checkpoint later in --agent me
+has err 'too much: in'
+run 0 checkpoint later - <<'END'
+{"agent":"me"}
+END
+run 0 show later --json
+has out '"resume_prompt":"Tests"' '"completed_steps":["a","\"b\""]'
+run 0 history later -n 4
+has out 'at the end'
+run 2 handoff later
+has err --agent
+run 4 handoff later --agent you
+has err 'does not own'
+run 0 handoff later --agent me --to you --reason 'no time'
+has out 'later  handoff_ready  P0  you'
+run 0 show later
+has out '- reason: no time' '- from_agent: me'
+run 0 claim later --agent you
+run 4 checkpoint later --agent me
+run 0 --ownership warn checkpoint later --agent me
+has err 'mcptask: '
+run 3 --read-only checkpoint later --agent you
+
+begin waits
+run 1 wait none
+has err 'no such task'
+run 2 wait
+has err 'task_id or agent is needed'
+tasks | "$bin" import - >out
+run 2 wait later --until never
+has err 'terminal, answered, handoff'
+run 2 wait later --since-seq x
+run 0 wait first --until terminal
+has out 'first  done'
+run 0 wait first --until 'done' --json
+has out '{"met":true,"seq":1,"task":{"task_id":"first"'
+run 1 wait later --timeout 0
+has out 'later  open'
+run 1 wait later --timeout 0 --json
+has out '{"met":false,"seq":3,"task":{"task_id":"later"'
+run 1 wait --agent codex --timeout 0 --json
+has out '{"met":false,"seq":3}'
+run 1 wait --agent codex --timeout 0
+checks=$((checks + 1))
+[ ! -s out ] || fail "$(cat out)"
+run 0 wait later --since-seq 1 --timeout 60
+run 0 wait --agent codex --since-seq 1 --json
+has out '"met":true,"seq":2'
+
+# begin_wait ARGUMENT..., woken TEXT...: it ends, and says all of them
+begin_wait() {
+    "$bin" wait "$@" --timeout 60 >woken &
+    waiting=$!
+}
+woken() {
+    wait "$waiting"
+    code=$?
+    checks=$((checks + 1))
+    [ $code -eq 0 ] || fail "a wait ended with $code"
+    has woken "$@"
+}
+begin_wait later --until in_progress
+run 0 claim later --agent me
+woken 'later  in_progress'
+begin_wait --agent you --since-seq 3 --json
+run 0 handoff later --agent me --to you
+woken '"met":true' '"current_owner":"you"'
+begin_wait later --until handoff
+woken 'later  handoff_ready'
+run 0 claim later --agent you
+call 1 request_input '{"task_id":"later","agent":"you","question":"Sure?"}' |
+    "$bin" >out
+begin_wait later --until answered --since-seq 7 --json
+run 0 answer later yes
+woken '{"met":true,"seq":8'
+"$bin" wait first --until open &
+waiting=$!
+kill -TERM $waiting
+wait $waiting 2>/dev/null
+code=$?
+checks=$((checks + 1))
+[ $code -gt 128 ] || fail "a signal ended it with $code"
+
+begin calls_that_outlive_their_request
+tasks | "$bin" import - >out
+# defer ID TOOL ARGUMENTS: a call as a task of 2025-11-25
+defer() {
+    call "$@" | sed 's/"params":{/"params":{"task":{"ttl":7000000},/'
+}
+hello() {
+    printf '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{'
+    printf '"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{'
+    printf '"name":"t","version":"1"}}}\n'
+}
+run 0 list --calls
+checks=$((checks + 1))
+[ ! -s out ] || fail "$(cat out)"
+{
+    hello
+    defer 1 wait_for_task '{"task_id":"evil","until":"done"}'
+    defer 2 wait_for_task '{"agent":"codex"}'
+    defer 3 wait_for_task '{"agent":"codex"}'
+} | "$bin" --calls-own 2 >out
+has out 'too many live tasks'
+run 0 list --calls
+has out '  working  wait_for_task  ' '  1h left  task/evil' owner/codex
+checks=$((checks + 1))
+[ "$(grep -c working out)" -eq 2 ] || fail "$(cat out)"
+run 0 list --calls --limit 1 --json
+has out '{"call_id":"' '"status":"working"' '"waits_for":"owner/codex"' \
+    '"questions":0}'
+lacks out task/evil
+run 0 list --calls --owner nobody
+lacks out working
+run 2 list --calls --ready
+has err '--owner, --all and --limit'
+run 0 checkpoint later --agent codex
+run 0 list --calls
+has out task/evil
+lacks out codex completed
+run 0 list --calls --all
+has out completed working
+{
+    hello
+    defer 1 request_input '{"task_id":"evil","agent":"me","question":"Q?"}'
+} | "$bin" >out
+run 0 list --calls
+has out request_input
+run 0 answer evil yes
+run 0 list --calls --all --json
+has out '"status":"completed","tool":"request_input"'
+run 2 --calls-own 0 list
+has err '--calls-own'
+run 2 --calls-max 1000001 list
+
+begin output_that_goes_nowhere_is_an_error
+tasks | "$bin" import - >out
+if [ -w /dev/full ]; then
+    "$bin" export >/dev/full 2>err
+    code=$?
+    checks=$((checks + 1))
+    [ $code -eq 1 ] || fail "exit code $code"
+    has err 'standard output'
+fi
+
+begin verify_and_orphans
+mkdir -p "$store"
+printf content >"$store/x"
+hex=$(sum <"$store/x")
+mv "$store/x" "$store/$hex"
+other=$(echo other | sum) young=$(echo young | sum)
+echo "{\"task_id\":\"a\",\"title\":\"t\",\"artifacts\":[{\"artifact_id\":\"A\",\
+\"name\":\"n\",\"size\":7,\"sha256\":\"$hex\"},{\"artifact_id\":\"P\",\
+\"name\":\"n\",\"path\":\"/etc/passwd\"},{\"artifact_id\":\"E\",\
+\"name\":\"n\",\"sha256\":\"../../../../../../../../etc/passwd\"}]}" |
+    "$bin" import - >out
+run 0 verify
+has out '1 artifacts named, 0 of them bad; 0 files'
+printf old >"$store/$other"
+printf new >"$store/$young"
+printf note >"$store/README"
+# Of files in the making, those count that nobody makes any more.
+half=$store/tmp-0123456789abcdef
+for file in "$half" "$store/tmp-fedcba9876543210" "$half.x" "${half%f}"; do
+    printf half >"$file"
+done
+touch -t 202001010000 "$store/$hex" "$store/$other" "$store/README" \
+    "$half" "$half.x" "${half%f}"
+run 0 verify --json
+has out "\"sha256\":\"$other\"" '"artifacts_unnamed":3' '"artifacts_bad":0'
+run 0 compact --orphans
+has out '2 artifacts of 7 bytes removed'
+checks=$((checks + 1))
+[ -e "$store/$hex" ] && [ ! -e "$store/$other" ] && [ -e "$store/$young" ] &&
+    [ -e "$store/README" ] && [ ! -e "$half" ] && [ -e "$half.x" ] &&
+    [ -e "${half%f}" ] && [ -e "$store/tmp-fedcba9876543210" ] ||
+    fail "$(ls "$store")"
+rm "$half.x" "${half%f}" "$store/tmp-fedcba9876543210"
+printf CONTENT >"$store/$hex"
+run 3 verify
+has out 'task a: wrong content'
+printf longer-content >"$store/$hex"
+run 3 verify --json
+has out '"artifacts_bad":1'
+rm "$store/$hex"
+run 3 verify
+has out 'task a: missing'
+
+begin a_damaged_log_is_told_of_and_mended
+tasks | "$bin" import - >out
+lines=$(head -n 2 "$log" | wc -c)
+printf '!' | dd of="$log" bs=1 seek=$((lines + 100)) conv=notrunc 2>/dev/null
+cp "$log" before
+run 3 verify
+has out damaged '--repair'
+run 3 verify --json
+has out '"damaged":true' '"finding":"bad_region"'
+run 3 list --all
+has err "$log"
+run 3 health
+run 3 import in
+run 3 verify --repair "$dir/mended"
+run 4 verify --repair "$dir/mended"
+has err mended
+same "$log" before
+export MCP_TASK_DB_PATH="$dir/mended"
+run 0 verify
+run 0 list --all
+unset MCP_TASK_DB_PATH
+
+# spoil N: one bit of record N's state is another one; the good log is in good
+spoil() {
+    [ -e good ] || cp "$log" good
+    awk -v n="$1" '{ i = index($0, "\"v\":") }
+        $0 ~ "\"n\":" n "," { if (i) print at + i + 20 }
+        { at += length($0) + 1 }' "$log" >out
+    byte=$(dd if="$log" bs=1 skip="$(cat out)" count=1 2>/dev/null)
+    printf '%s' "$byte" | tr '\040-\176' '\041-\176\040' |
+        dd of="$log" bs=1 seek="$(cat out)" conv=notrunc 2>/dev/null
+}
+# asks METHOD PARAMS: the answer of a server, in out
+asks() {
+    echo '{"jsonrpc":"2.0","id":1,"method":"'"$1"'","params":'"$2"'}' |
+        "$bin" >out 2>err
+}
+
+begin what_is_lost_is_told_with_every_answer
+for id in a b c; do
+    echo "{\"task_id\":\"$id\",\"title\":\"$id\"}"
+done | "$bin" import - >out # 1 to 3
+for id in a b a a; do # 4 to 7
+    run 0 checkpoint $id --agent me --notes n
+done
+rm -f good
+spoil 7
+older='"damaged":"records of it are lost; it may be older'
+asks tools/call '{"name":"get_task","arguments":{"task_id":"a"}}'
+has out '"seq":6' "$older than it was"
+asks tools/call '{"name":"get_task","arguments":{"task_id":"b"}}'
+has out '"seq":5'
+lacks out damaged
+asks tools/call '{"name":"list_tasks","arguments":{}}'
+has out "$older"
+lacks out log_damaged
+asks tools/call '{"name":"get_task","arguments":{"task_id":"a","section":"history"}}'
+has out "$older"
+asks resources/list '{}'
+has out '"description":"in_progress (damaged)"' '"description":"in_progress"'
+asks resources/read '{"uri":"task://a/history"}'
+has out 'it may be older than it was'
+asks prompts/get '{"name":"resume_task","arguments":{"task_id":"a"}}'
+has out '- damaged: '
+asks resources/read '{"uri":"task://a"}'
+has out 'it may be older than it was'
+asks resources/read '{"uri":"task://a/resume"}'
+has out 'it may be older than it was'
+asks tools/call '{"name":"claim_task","arguments":{"agent":"me","task_id":"a"}}'
+has out 'the log is damaged'
+run 3 show a
+has out 'damaged: records of it are lost'
+run 3 list
+has out '(damaged)'
+run 3 list --json
+has out "$older"
+grep '"task_id":"b"' out >b
+lacks b damaged
+run 3 verify
+has out 'records 7 to 7 are missing' 'task/a: fell back to record 6, as 7 is lost' \
+    'lost records: 1, of unknown keys: 0'
+run 3 verify --repair "$dir/fell-back"
+has out 'task/a: fell back to record 6, as 7 is lost' '6 whole records'
+cp good "$log"
+spoil 6 # the newest names it
+asks tools/call '{"name":"get_task","arguments":{"task_id":"a"}}'
+has out '"seq":7' '"damaged":"records of its history'
+run 3 verify
+has out 'task/a: record 6 of its history is lost'
+cp good "$log"
+spoil 3 # all of its key: whose it was is not for sure
+lost='1 record is lost; any task may be older than it was'
+for id in a b; do
+    asks tools/call '{"name":"get_task","arguments":{"task_id":"'$id'"}}'
+    has out "\"damaged\":\"$lost"
+done
+asks tools/call '{"name":"get_task","arguments":{"task_id":"c"}}'
+has out store_error 'the log is damaged'
+lacks out not_found
+asks tools/call '{"name":"get_task","arguments":{"task_id":"a","section":"history"}}'
+has out "\"log_damaged\":\"$lost"
+asks tools/call '{"name":"list_tasks","arguments":{"status":"done"}}'
+has out '"tasks":[]' "\"log_damaged\":\"$lost"
+run 3 list
+has err "$lost"
+run 3 export
+cp out exported
+MCP_TASK_BASE_DIR="$dir/brought" run 0 import exported
+has "$dir/brought/tasks.log" task/a
+lacks "$dir/brought/tasks.log" damaged
+run 3 verify
+has out 'task/c: record 3 is lost, and there is no other' 'unknown keys: 1'
+run 3 verify --json
+has out '"lost":1' '"lost_unnamed":1' '"finding":"records_lost","key":""' \
+    '"finding":"records_lost","key":"task/c"'
+
+begin an_emptied_log
+tasks | "$bin" import - >out
+: >"$log"
+run 3 verify
+has out damaged 'it is empty, but bytes of it were committed'
+run 3 verify --json
+has out '"damaged":true' '"finding":"bad_region"'
+run 3 list
+has err 'is empty' '3 records are lost'
+rm "$log.lock"
+run 0 verify
+has out 'there is no log yet: nothing is wrong'
+
+begin a_log_with_two_names
+tasks | "$bin" import - >out
+ln "$log" "$dir/second.log"
+run 0 list
+run 3 health
+has err 'mount the directory, not the file'
+run 1 doctor
+has out 'has a hard link' 'mount the directory, not the file'
+run 3 compact
+has err 'a hard link'
+rm "$dir/second.log"
+run 0 health
+run 0 compact
+
+begin a_log_that_is_restored_alone
+tasks | "$bin" import - >out
+cp "$log" "$dir/copy"
+echo '{"task_id":"later","title":"t"}' | "$bin" import - >out
+mv "$dir/copy" "$log"
+run 0 verify
+has out 'nothing is wrong'
+run 0 health
+run 0 compact
+lacks err damage
+
+begin what_a_newer_version_wrote_is_stepped_over
+mkdir -p "$MCP_TASK_BASE_DIR"
+cp "$data/newer-tasks.log" "$log"
+run 3 export
+has out '"task_id":"a"' '"task_id":"b"' '"task_id":"notitle"'
+lacks out newer
+has err 'newer: its record is none that this mcptask can read'
+run 3 export --format md
+has out '# Task a' '# Task b'
+lacks out notitle
+has err 'newer: its record' 'notitle: its record'
+run 3 export newer
+run 0 export b
+run 0 claim --agent me
+has out '# Task a'
+run 3 claim notitle --agent me
+
+begin a_name_that_compact_needs
+tasks | "$bin" import - >out
+echo mine >"$log.1"
+cp "$log.1" expected
+run 4 compact
+has err "$log.1: exists"
+same "$log.1" expected
+rm "$log.1"
+run 0 compact
+run 0 verify
+
+begin compact_drops_old_sessions_and_no_unknown_kind
+mkdir -p "$MCP_TASK_BASE_DIR"
+cp "$data/old-session.log" "$log"
+run 0 compact
+lacks "$log" session/
+has "$log" odd/B
+run 0 verify
+
+begin a_backup_is_a_store
+tasks | "$bin" import - >out
+mkdir -p "$store"
+printf content >"$store/$hex"
+echo "{\"task_id\":\"a\",\"title\":\"t\",\"artifacts\":[{\"artifact_id\":\"A\",\
+\"name\":\"n\",\"size\":7,\"sha256\":\"$hex\"}]}" | "$bin" import - >out
+run 0 compact --json
+has out bytes_before bytes_after
+run 0 export
+cp out expected
+run 0 backup "$dir/copy"
+has out 'and 1 artifacts'
+run 4 backup "$dir/copy"
+has err "$dir/copy"
+export MCP_TASK_BASE_DIR="$dir/copy"
+run 0 verify
+has out '1 artifacts named, 0 of them bad'
+run 0 export
+same out expected
+run 0 history later
+has out import
+begin a_backup_is_a_store
+rm "$store/$hex"
+run 3 backup "$dir/second"
+has err 'task a: missing'
+run 0 export
+
+begin health
+tasks | "$bin" import - >out
+run 0 health
+run 0 health --json
+has out '{"status":"ok"' '"tasks":3' '"live":2'
+printf "%s\n" "$a" >in
+run 3 --read-only import in
+has err "reading only"
+run 0 --read-only health
+printf 'SQLite format 3\000more' >db
+MCP_TASK_DB_PATH="$dir/db" run 3 health
+has err SQLite
+MCP_TASK_DB_PATH="$dir" run 3 health --json
+has err '"code":"'
+
+begin config
+for client in claude-code claude-desktop cursor vscode codex; do
+    run 0 config $client
+    has out "$exe" "$MCP_TASK_BASE_DIR"
+    lacks out MCP_TASK_DB_PATH
+    run 0 config $client --json
+    has out '"command":' '"args":[]'
+done
+run 0 config claude-code
+has out "--scope user --transport stdio mcptask -- $exe" '"mcpServers"'
+run 0 config vscode
+has out '"servers"' '"type": "stdio"'
+run 0 --read-only --tools core config codex
+has out '[mcp_servers.mcptask]' 'args = ["--tools", "core", "--read-only"]'
+run 0 --ownership warn config codex
+has out 'args = ["--ownership", "warn"]'
+run 0 --calls-own 5 --calls-max 70 config codex
+has out 'args = ["--calls-own", "5", "--calls-max", "70"]'
+
+begin config_over_http
+(umask 077; printf '# who\n%s other\n%s\tcursor\n' 0123456789abcdef0 \
+    fedcba9876543210f >tokens)
+while read -r client text; do
+    run 0 config $client --token-file tokens --agent cursor http://h:1/mcp
+    has out http://h:1/mcp 'Bearer fedcba9876543210f' "$text"
+    lacks out 0123456789abcdef0 "$bin"
+done <<'END'
+claude-code --transport http mcptask http://h:1/mcp --header 'Authorization: B
+claude-desktop "Authorization:${MCPTASK_AUTHORIZATION}"
+cursor "url": "http://h:1/mcp"
+vscode "type": "http"
+codex http_headers = {"Authorization" = "Bearer
+gemini "httpUrl": "http://h:1/mcp"
+hermes     headers: {"Authorization": "Bearer
+END
+run 0 config cursor --token-file tokens
+has out http://127.0.0.1:8766/mcp fedcba9876543210f
+MCP_TASK_PORT=99 run 0 config vscode --http --json
+has out '"url":"http://127.0.0.1:99/mcp","headers":{}}'
+run 1 config codex --token-file tokens
+has err 'no token of agent codex'
+chmod 644 tokens
+run 2 config cursor --token-file tokens
+has err 'chmod 600'
+run 2 config cursor ftp://h
+for client in gemini hermes; do
+    run 0 config $client
+    has out "$exe" 'command' 'args'
+done
+
+begin board
+tasks | "$bin" import - >out
+"$bin" import - >out <<'END'
+[{"task_id":"bored","title":"b","status":"agent_exhausted"},
+ {"task_id":"blocked","title":"b","depends_on":["later"]},
+ {"task_id":"asks","title":"b","status":"in_progress"},
+ {"task_id":"given","title":"b","status":"handoff_ready"}]
+END
+call 1 request_input '{"task_id":"asks","agent":"me","question":"Sure?"}' |
+    "$bin" >out
+COLUMNS=130 run 0 board
+lacks out "$rlo" "$esc"
+checks=$((checks + 1))
+[ "$(sed -n '1{s/  *([0-9]*)/|/g;p;}' out | tr -d ' ')" = \
+    'Needsyou|Ready|Inprogress|Handedover|Stuck|Done|' ] &&
+    [ "$(sed -n 2p out | tr -s ' ')" = \
+    'asks later evil given blocked first' ] || fail "$(cat out)"
+COLUMNS=60 run 0 board
+cat >expected <<'END'
+Needs you (1)
+  asks
+Ready (1)
+  later
+In progress (1)
+  evil
+Handed over (1)
+  given
+Stuck (2)
+  blocked
+  bored
+Done (1)
+  first
+END
+sed 's/^  \([a-z]*\) .*/  \1/' out >actual
+same actual expected
+COLUMNS=60 run 0 board -n 1
+has out 'Stuck (2)' blocked
+lacks out bored
+run 0 board --json
+has out '{"columns":[{"name":"Needs you","total":1,"tasks":[{"task_id":"asks"' \
+    '{"name":"Done","total":1,"tasks":[{"task_id":"first"'
+if script -qec true /dev/null >out 2>&1 </dev/null; then
+    TERM=xterm script -qec "'$bin' list" /dev/null >out </dev/null
+    has out "${esc}[36min_progress${esc}[0m"
+    TERM=xterm script -qec "'$bin' show evil" /dev/null >out </dev/null
+    has out "${esc}[1m# Task evil"
+    TERM=xterm NO_COLOR=1 script -qec "'$bin' list; '$bin' board" /dev/null \
+        >out </dev/null
+    lacks out "$esc"
+fi
+
+begin an_archive_moves_what_has_ended
+tasks | sed 's/},*$/,"artifacts":[{"artifact_id":"A","name":"n","size":7,'"\
+\"sha256\":\"$hex\"}]}/" | "$bin" import - >out
+mkdir -p "$store"
+printf content >"$store/$hex"
+echo '{"task_id":"then","title":"t","depends_on":["first"]}' | "$bin" import - >out
+run 2 archive
+run 2 archive --done-before soon
+run 0 archive --done-before 2020-01-01
+has out 'nothing to archive: 0 tasks'
+run 0 export first
+strip <out >expected
+run 0 archive --done-before 2999-12-31T23:00:00Z
+has out "$log.archive-2999-12-31: 1 tasks moved, 0 changed"
+run 4 archive --done-before 2999-12-31
+has err exists
+run 1 show first
+has err 'in an archive'
+run 1 history first
+run 1 checkpoint first --agent me
+run 0 list --all
+lacks out 'The first'
+run 0 export
+lacks out '"task_id":"first"'
+run 0 list --ready
+has out "then"
+call 1 create_task '{"task_id":"first","title":"Another"}' | "$bin" >out
+has out already_exists 'in an archive'
+for args in 'get_task {"task_id":"first"}' \
+    'wait_for_task {"task_id":"first","timeout_seconds":0}' \
+    'claim_task {"task_id":"first","agent":"me"}'; do
+    call 1 "${args%% *}" "${args#* }" | "$bin" >out
+    has out not_found 'the task was archived' \
+        "mcptask import of the log's .archive-DAY that holds it"
+done
+touch -t 202001010000 "$store/$hex"
+run 0 compact --orphans
+run 0 verify
+has out '3 artifacts named, 0 of them bad; 0 files'
+run 0 list --ready
+has out "then"
+MCP_TASK_DB_PATH="$log.archive-2999-12-31" run 0 verify
+has out ': good'
+MCP_TASK_DB_PATH="$log.archive-2999-12-31" run 0 list --all
+has out 'The first'
+sed 's/The first/The other/' "$log.archive-2999-12-31" >in
+run 1 import in
+has err 'line 2' damaged
+run 0 import "$log.archive-2999-12-31"
+has out '1 imported, 0 skipped'
+run 0 import "$log.archive-2999-12-31"
+has out '0 imported, 1 skipped'
+run 0 export first
+strip <out >actual
+same actual expected
+run 0 history first
+has out import 'before an archive'
+lacks out 'mcptask'
+run 1 wait first --since-seq 1 --until open --timeout 0
+run 1 import "$log"
+has err 'no archive'
+run 0 verify
+run 3 --read-only archive --done-before 2999-12-30
+checks=$((checks + 1))
+[ ! -e "$log.archive-2999-12-30" ] || fail 'made'
+
+begin an_archive_that_cannot_be_written_drops_nothing
+awk 'BEGIN { for (i = 0; i < 90; i++)
+    printf "{\"task_id\":\"d%d\",\"title\":\"t\",\"status\":\"done\"}\n", i }' |
+    "$bin" import - >out
+cp "$log" before
+(ulimit -f 8; run 3 archive --done-before 2999-01-01; has err archive-2999
+    exit $failed) || fail "$(cat err)"
+same "$log" before
+checks=$((checks + 1))
+[ ! -e "$log.archive-2999-01-01" ] || fail 'it was left'
+(ulimit -f 8; run 3 health; has err 'write failed'; exit $failed) ||
+    fail "$(cat err)"
+run 0 health
+same "$log" before
+# Killed between the two steps: what is there twice is skipped.
+run 0 archive --done-before 2999-01-01
+has out '90 tasks moved'
+cp before "$log"
+rm "$log.lock"
+run 0 import "$log.archive-2999-01-01"
+has out '0 imported, 90 skipped'
+rm "$log"
+run 0 import "$log.archive-2999-01-01"
+has out '90 imported'
+
+begin an_archive_that_is_not_whole
+for i in 1 2; do
+    for task in a b c; do
+        echo "{\"task_id\":\"$task$i\",\"title\":\"t\",\"status\":\"done\"}"
+    done | "$bin" import - >out
+    run 0 archive --done-before 2999-01-0$i
+    has out '3 tasks moved'
+    mv "$log.archive-2999-01-0$i" whole$i
+done
+cut='records of the archive before it are missing'
+while IFS='|' read -r imported skipped line what input; do
+    rm -f "$log" "$log.lock"
+    eval "$input" >in
+    run $((line > 0)) import in
+    has out "$imported imported, $skipped skipped, $((line > 0)) failed"
+    [ "$line" -eq 0 ] || has err "line $line: $what"
+done <<END
+3|0|0||cat whole1
+6|0|0||cat whole1 whole2
+3|3|0||cat whole1 whole1
+2|0|4|$cut, and its end|head -n 3 whole1
+0|0|2|$cut, and its end|head -n 1 whole1
+3|0|5|$cut, and its end|sed '\$d' whole1
+2|0|4|$cut|sed 3d whole1
+5|0|4|$cut|head -n 3 whole1 | cat - whole2
+5|0|9|$cut|sed 3d whole2 | cat whole1 -
+0|0|1|a log that is no archive|sed -n '\$p' "\$data/whole-single.log"
+END
+
+begin what_cannot_be_compacted
+if [ "$exe" = "$bin" ]; then # and is too long where it is emulated
+    tasks | "$bin" import - >out
+    : >"$log.1"
+    awk 'BEGIN {
+        goal = sprintf("%8000s", "")
+        for (i = 1; i < 8600; i++)
+            printf "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/call\"," \
+                "\"params\":{\"name\":\"update_task\",\"arguments\":{" \
+                "\"task_id\":\"later\",\"goal\":\"%d%s\"}}}\n", i, i, goal
+    }' | "$bin" >out 2>err
+    has err 'the log cannot be compacted: mcptask compact says why'
+    rm "$log.1"
+fi
+
+begin nothing_to_mend
+run 1 verify --repair never
+has err "$log: there is no log yet"
+checks=$((checks + 1))
+[ ! -e never ] || fail 'it was written all the same'
+
+begin doctor
+tasks | "$bin" import - >out
+rm -f tokens
+(umask 077; echo 0123456789abcdef0 me >tokens)
+# It starts itself, which what a script starts cannot do.
+fine=1
+if [ "$exe" = "$bin" ]; then
+    fine=0
+    run 0 doctor --port 1 --token-file tokens
+    has out "  store  " "$log" 'can be had' 'answers initialize' \
+        'nothing listens' 'MiB free' 'owner'
+fi
+mkfifo server
+"$bin" --port 0 2>server >served &
+served=$!
+exec 3<server
+read -r line <&3
+"$bin" doctor --port "${line##*:}" >out
+has out 'answers /health, on the same store'
+MCP_TASK_BASE_DIR=$dir "$bin" doctor --port "${line##*:}" >out
+has out 'problem  http' 'serves another store: start it and the clients with'
+kill -TERM $served
+wait $served
+exec 3<&-
+: >empty
+chmod 600 empty
+run 1 doctor --port 1 --token-file empty
+has out 'problem  tokens' 'empty: empty, so nobody is served: add a line'
+for wrong in "$log 666" "$log.lock 606" "${log%/*} 777"; do
+    # shellcheck disable=SC2086 # it is two words
+    set -- $wrong
+    was=$(stat -c %a "$1")
+    chmod "$2" "$1"
+    run 1 doctor --port 1
+    has out 'problem  access' 'open to every user: chmod o-rwx'
+    chmod "$was" "$1"
+    run $fine doctor --port 1
+    lacks out 'problem  access'
+done
+echo "{\"task_id\":\"art\",\"title\":\"t\",\"artifacts\":[{\"artifact_id\":\"A\",\
+\"name\":\"n\",\"size\":7,\"sha256\":\"$hex\"}]}" | "$bin" import - >out
+run 1 doctor --port 1
+has out 'problem  artifacts' 'artifacts: missing, and tasks have artifacts: bring'
+echo no directory >"$store"
+run 1 doctor --port 1
+has out 'problem  artifacts' 'artifacts: not a directory: bring it back'
+rm "$store"
+chmod 644 tokens
+run 1 doctor --port 1 --token-file tokens --json
+has out '{"check":"tokens","ok":false' 'chmod 600' '{"check":"stdio","ok":'
+run 1 doctor --port x
+has out 'problem  http'
+MCP_TASK_DB_PATH="$dir/db" run 1 doctor --port 1
+has out 'problem  store' SQLite ': choose another MCP_TASK_DB_PATH and bring'
+printf X | dd of="$log" bs=1 seek=300 conv=notrunc 2>err
+run 1 doctor --port 1
+has out 'problem  store' 'damaged at byte' ': see mcptask verify'
+run 3 list
+has err '; see mcptask verify'
+lacks err 'says more'
+rm "$log"
+mkdir "$log"
+run 1 doctor --port 1
+has out 'not a regular file: choose another MCP_TASK_DB_PATH'
+rmdir "$log"
+
+begin completion
+tasks | "$bin" import - >out
+run 2 completion csh
+PATH=$(dirname "$bin"):$PATH
+if [ "$(basename "$bin")" = mcptask ] && command -v bash >/dev/null; then
+    "$bin" completion bash >script
+    cat >try <<'END'
+source ./script
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+_mcptask
+echo " ${COMPREPLY[*]} "
+complete -p mcptask
+END
+    bash try mcptask '' >out
+    has out ' list ' ' board ' ' --token-file ' 'complete -o default -F _mcptask'
+    bash try mcptask list --st >out
+    has out ' --status --stale '
+    bash try mcptask --read-only show e >out
+    has out ' evil '
+    bash try mcptask config c >out
+    has out ' claude-code claude-desktop cursor codex '
+fi
+for shell in bash zsh fish; do
+    run 0 completion $shell
+    cp out script
+    command -v $shell >/dev/null || continue
+    checks=$((checks + 1))
+    $shell -n script || fail "$shell -n"
+done
+if [ "$(basename "$bin")" = mcptask ] && command -v fish >/dev/null; then
+    HOME=$dir fish -c 'source ./script; complete -C "mcptask show "
+        complete -C "mcptask list --st"; complete -C "mcptask bo"' >out
+    has out evil --status 'board	all tasks'
+fi
+
+begin a_call_that_waits_for_either
+{ hello; defer 1 wait_for_task '{"agent":"codex","until":"ready"}'; } |
+    "$bin" >out
+run 0 list --calls
+has out 'owner/codex, ended'
+
+begin a_disk_of_2_mb
+mkdir "$MCP_TASK_BASE_DIR"
+{
+    hello
+    for i in 0 1 2 3 4 5 6 7 8 9; do
+        call 1 create_task '{"task_id":"t'$i'","current_owner":"a","title":"t"}'
+    done
+    awk 'BEGIN {
+        for (i = 0; i < 10000; i++) {
+            printf "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":", i
+            printf "\"tools/call\",\"params\":{\"name\":\"save_checkpoint\","
+            printf "\"arguments\":{\"task_id\":\"t%d\",\"agent\":", i % 10
+            printf "\"a\",\"resume_prompt\":\"go on with step %d\"}}}\n", i
+        }
+    }'
+} >in
+# shellcheck disable=SC2016 # they are for the inner shell
+on_disk='mount -t tmpfs -o size=2m none "$1" && : >mounted || exit
+    "$2" $3 <in >out && "$2" verify >verified'
+for options in '' '--closed-max 0' '--closed-max 0 --compact-at 65536'; do
+    rm -f mounted
+    for how in -rm -m; do
+        [ -e mounted ] || unshare $how sh -c "$on_disk" - \
+            "$MCP_TASK_BASE_DIR" "$bin" "$options" 2>err
+    done
+    [ -e mounted ] || { echo "$me: skipped what mounts a tmpfs" && break; }
+    grep -e '"isError":true' -e '"id":9999,' out >last
+    lacks last '"isError":true'
+    has last '"id":9999,'
+    has verified 'nothing is wrong'
+done
+run 2 --compact-at 0 list
+has err '--compact-at: takes a number of bytes, 1 or more'
+run 0 --compact-at 100000 --closed-max 0 config codex
+has out '"--compact-at"' '"100000"' '"--closed-max"' '"0"'
+
+begin what_an_error_is_for_a_script
+tasks | "$bin" import - >out
+printf '{"resume_prompt":"%17000s"}\n' x >in # more than it may be
+run 2 checkpoint later --agent codex - <in
+has err 'resume_prompt is longer than 16384 bytes'
+run 0 checkpoint later --agent codex - <<'END'
+{"idempotency_key":"k","notes":"one"}
+END
+run 4 checkpoint later --agent codex --json - <<'END'
+{"idempotency_key":"k","notes":"two"}
+END
+has err '"code":"idempotency_conflict"'
+for command in bogus 'list --bogus' 'list --limit many' show wait; do
+    # shellcheck disable=SC2086 # words of it
+    run 2 $command --json
+    has err '{"code":"invalid_argument","message":"'
+    lacks err "$(basename "$bin"): "
+done
+
+finish

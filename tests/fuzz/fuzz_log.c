@@ -1,0 +1,146 @@
+/* fuzz_log - any bytes as a log: as they are, and with the sums of their
+   lines made right behind a header, so that what lies behind those checks is
+   reached.
+
+   What must hold:
+   1. No log crashes whoever opens, reads, verifies or mends it.
+   2. What is refused is left as it is, byte for byte.
+   3. What verify calls whole can be written to; what is damaged for the one
+      who opens it is so for verify.
+   4. A record that was acknowledged is there when the log is opened anew,
+      and memory is then what it was.
+   5. What repair makes can be opened and written to. */
+
+#include "tests/fuzz/fuzz.h"
+#include "tests/lib/store_test.h"
+
+static char *log_path, *lock_path, *out_path;
+
+static int
+read_one(void *ctx, const struct store_rec *r)
+{
+    struct tstore *t = ctx;
+    struct arena a = {0};
+    struct store_rec again;
+    struct store_entry *e = store_find(t->s, r->key);
+    if (e != NULL)
+        HOLDS(store_read(t->s, e, &a, &again) != ERR_NOMEM);
+    HOLDS(store_read_n(t->s, r->n, &a, &again) != ERR_NOMEM);
+    arena_fini(&a);
+    return 0;
+}
+
+/* Whether the log at path, which is whole, takes a record and keeps it. */
+static bool
+can_write(const char *path)
+{
+    struct tstore t;
+    if (ts_open(&t, path) != 0)
+        return false;
+    int rc = ts_put(&t, "task/fuzz", "\"v\":1");
+    bool ok = rc == 0 && ts_is_replay(&t);
+    ok |= rc == ERR_FULL; /* no number is left */
+    ts_close(&t);
+    return ok;
+}
+
+static void
+check_log(const char *p, size_t n)
+{
+    struct store_report rep;
+    struct store_state st;
+    struct tstore t;
+    file_put(log_path, p, n);
+    unlink(lock_path);
+    int judged = store_verify(log_path, &rep, NULL);
+    int rc = ts_open(&t, log_path);
+    HOLDS((judged == ERR_FORMAT) == (rc == ERR_FORMAT));
+    if (rc != 0) {
+        HOLDS(rc == ERR_FORMAT && file_is(log_path, p, n));
+        return;
+    }
+    HOLDS(store_scan(t.s, 0, read_one, &t) == 0);
+    store_state(t.s, &st);
+    if (st.err == ERR_DAMAGED) {
+        HOLDS(rep.damaged && ts_put(&t, "task/x", "\"v\":1") == ERR_DAMAGED);
+        HOLDS(file_is(log_path, p, n));
+    }
+    ts_close(&t);
+    if (st.err == 0)
+        HOLDS(can_write(log_path));
+    else
+        HOLDS(judged == 0 && rep.damaged);
+    if (judged != 0)
+        return;
+    file_put(log_path, p, n);
+    unlink(lock_path);
+    rc = store_repair(log_path, out_path, &rep);
+    HOLDS(rc == 0 || rc == ERR_FULL);
+    if (rc == 0)
+        HOLDS(can_write(out_path));
+    unlink(out_path);
+    unlink(path_with(out_path, ".lock"));
+}
+
+/* Gives each line of b that begins like a record the right sum. */
+static void
+mend_sums(struct buf *b)
+{
+    for (size_t at = 0; at < b->len;) {
+        char *line = b->p + at;
+        char *lf = memchr(line, '\n', b->len - at);
+        size_t len = lf ? (size_t)(lf - line) : b->len - at;
+        char sum[9];
+        if (len > RECORD_SUM_FROM && memcmp(line, "{\"c\":\"", 6) == 0) {
+            snprintf(sum, sizeof sum, "%08x",
+                     (unsigned)crc32c(0, line + RECORD_SUM_FROM,
+                                      len - RECORD_SUM_FROM));
+            memcpy(line + RECORD_CRC_AT, sum, 8);
+        }
+        at += len + 1;
+    }
+}
+
+static void
+remove_torn(void)
+{
+    char command[600];
+    snprintf(command, sizeof command, "rm -f '%s'.torn-*", log_path);
+    if (system(command) != 0)
+        abort();
+}
+
+static void
+remove_all(void)
+{
+    test_end("fuzz_log");
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    static unsigned runs;
+    struct buf b = {0};
+    if (log_path == NULL) {
+        test_in_memory();
+        char *dir = test_tmpdir();
+        log_path = path_in(dir, "tasks.log");
+        lock_path = path_in(dir, "tasks.log.lock");
+        out_path = path_in(dir, "mended.log");
+        free(dir);
+        atexit(remove_all);
+    }
+    check_log((const char *)data, n);
+    for (int compacted = 0; compacted < 2; compacted++) {
+        log_header(&b, 1, compacted);
+        buf_put(&b, data, n);
+        mend_sums(&b);
+        HOLDS(b.err == 0);
+        check_log(b.p, b.len);
+        buf_reset(&b, SIZE_MAX);
+    }
+    buf_fini(&b);
+    if (++runs % 4096 == 0)
+        remove_torn();
+    return 0;
+}

@@ -1,0 +1,553 @@
+/* t_http_load - the HTTP server when time or memory runs out, where it can be
+   reached, and how it ends. */
+
+#include "tests/lib/http_rig.h"
+#include "http/conn.h"
+
+/* ---- deadlines ---- */
+
+static void
+test_deadlines(void)
+{
+    struct client quiet, known, head, body, fine;
+
+    open_toy();
+    quiet = join();
+    known = join_known();
+    head = join();
+    body = join();
+    fine = join();
+    say(&head, "GET /echo HT");
+    say(&body, POST("10", "abc"));
+    say(&fine, GET("/later"));
+    pass(HTTP_REQUEST_MS - 2000);
+    say(&head, "T"); /* a byte now and then does not help */
+    hear(&head);
+    hear(&body);
+    CHECK(head.len == 0 && body.len == 0);
+    pass(3000);
+    CHECK(hears_end(&head) && hears_end(&body));
+    CHECK(strstr(head.got, "HTTP/1.1 408 Request Timeout\r\n") == head.got);
+    CHECK(strstr(body.got, "HTTP/1.1 408 ") == body.got);
+    CHECK(hears_end(&quiet) && quiet.len == 0);
+    pass(HTTP_IDLE_MS - HTTP_REQUEST_MS - 5000);
+    hear(&known);
+    CHECK(!known.eof);
+    pass(HTTP_REQUEST_MS + 5000);
+    CHECK(hears_end(&known) && known.len == 0);
+    http_reply(toy.later[0], 200, NULL, NULL, STR("late"));
+    drop_later(toy.later[0]);
+    CHECK(hears(&fine, "\r\n\r\nlate"));
+    leave(&quiet);
+    leave(&known);
+    leave(&head);
+    leave(&body);
+    leave(&fine);
+    close_toy();
+}
+
+static void
+test_slow_readers_have_an_end(void)
+{
+    struct client stuck, slow;
+    char some[65536];
+    int i, n;
+
+    open_toy();
+    stuck = join();
+    slow = join();
+    say(&stuck, GET("/size?30000000"));
+    say(&slow, GET("/size?20000000"));
+    for (i = 0; i < 5; i++) { /* one gets on, if slowly */
+        pass(HTTP_WRITE_MS - 15000);
+        for (n = 0; n < 30; n++)
+            (void)!recv(slow.fd, some, sizeof some, 0);
+        turn(2);
+    }
+    CHECK(counts().open == 1 && toy.closed == 1);
+    leave(&stuck);
+    leave(&slow);
+    turn(2);
+    CHECK(counts().open == 0 && counts().held == 0);
+    close_toy();
+}
+
+static void
+test_ping(void)
+{
+    struct client k;
+
+    open_toy();
+    k = join_stream();
+    pass(HTTP_PING_MS - 3000);
+    http_event(toy.later[0], STR_NONE, STR_NONE, 0, STR("x"));
+    CHECK(hears(&k, "data: x\n\n"));
+    pass(HTTP_PING_MS - 1000);
+    hear(&k);
+    CHECK(times(k.got, ": ka\n\n") == 0);
+    pass(2 * HTTP_PING_MS + 3000);
+    hear(&k);
+    CHECK(times(k.got, "00000006\r\n: ka\n\n\r\n") >= 2);
+    CHECK(times(k.got, ": ka") <= 3 && toy.closed == 0);
+    leave(&k);
+    close_toy();
+}
+
+/* ---- the budget ---- */
+
+/* The memory of all buffers, which is what is counted. */
+static size_t
+memory(void)
+{
+    const struct http *s = toy.http;
+    size_t n = 0;
+    unsigned i;
+
+    for (i = 0; i < s->counts.open; i++)
+        n += s->conn[i]->in.cap + s->conn[i]->out.cap;
+    return n;
+}
+
+static void
+test_budget_of_input(void)
+{
+    static const char head[] = "POST /echo HTTP/1.1\r\nHost: x\r\n"
+                               "Content-Length: 8000000\r\n\r\n";
+    char *body = calloc(1, 8000000);
+    size_t sent[6] = {0};
+    struct client k[6], small;
+    size_t most = 0;
+    int i, round;
+
+    open_toy();
+    for (i = 0; i < 6; i++) {
+        k[i] = join();
+        say(&k[i], head);
+        if (i == 1) /* the first two run out of time before the others */
+            pass(HTTP_REQUEST_MS / 2);
+    }
+    for (round = 0; round < 400; round++)
+        for (i = 0; i < 6; i++) {
+            size_t n = 7900000 - sent[i];
+            ssize_t done = send(k[i].fd, body + sent[i],
+                                n < 200000 ? n : 200000, MSG_NOSIGNAL);
+
+            sent[i] += done > 0 ? (size_t)done : 0;
+            turn(1);
+            if (memory() > most)
+                most = memory();
+        }
+    CHECK(most > HTTP_BUDGET - MIB &&
+          most <= HTTP_BUDGET + HTTP_MAX_BODY);
+    small = join();
+    say(&small, POST("1", "s"));
+    CHECK(hears(&small, "\r\n\r\ns"));
+    pass(HTTP_REQUEST_MS / 2 + 1000);
+    for (i = 2; i < 6; i++)
+        say_n(&k[i], body, 8000000 - sent[i]);
+    for (i = 0; i < 6; i++)
+        CHECK(hears(&k[i], i < 2 ? "408 Request Timeout" : "200 OK"));
+    for (i = 0; i < 6; i++)
+        leave(&k[i]);
+    leave(&small);
+    turn(3);
+    CHECK(counts().held == 0);
+    close_toy();
+    free(body);
+}
+
+#define BODIES 60
+
+/* Sends a little more of each body, up to n bytes of it; whether that is done
+   with. */
+static bool
+send_round(struct client k[BODIES], size_t sent[BODIES], size_t n)
+{
+    static char body[9000];
+    bool all = true;
+    int i;
+
+    for (i = 0; i < BODIES; i++) {
+        size_t left = n - sent[i];
+        ssize_t done = 0;
+
+        if (k[i].fd >= 0 && left > 0)
+            done = send(k[i].fd, body, left < 9000 ? left : 9000,
+                        MSG_NOSIGNAL);
+        sent[i] += done > 0 ? (size_t)done : 0;
+        all &= k[i].fd < 0 || sent[i] == n;
+    }
+    turn(2);
+    return all;
+}
+
+/* Together they are more than the budget, and none ends before it is full.
+   lost: some go half-way, among them the one whose turn it is. */
+static void
+test_large_bodies_take_turns(bool lost)
+{
+    static const char head[] = "POST /size?2 HTTP/1.1\r\nHost: x\r\n"
+                               "Content-Length: 1000000\r\n\r\n";
+    struct client k[BODIES];
+    size_t sent[BODIES] = {0};
+    int i, round;
+
+    open_toy();
+    for (i = 0; i < BODIES; i++) {
+        k[i] = join();
+        say(&k[i], head);
+    }
+    for (round = 0; round < 200; round++)
+        send_round(k, sent, 900000);
+    CHECK(counts().held > HTTP_BUDGET - MIB && toy.requests == 0);
+    /* Who is not read from is not known to have gone. */
+    for (i = 0; lost && i < BODIES && counts().open == BODIES; i++) {
+        leave(&k[i]);
+        turn(3);
+    }
+    CHECK(counts().open > 0 && (counts().open < BODIES) == lost);
+    for (round = 0; round < 2000 && !send_round(k, sent, 1000000); round++)
+        ;
+    for (i = 0; i < BODIES; i++)
+        if (k[i].fd >= 0 && !CHECK(hears(&k[i], "200 OK")))
+            break;
+    for (i = 0; i < BODIES; i++)
+        leave(&k[i]);
+    turn(3);
+    CHECK(counts().open == 0 && counts().held == 0);
+    close_toy();
+}
+
+static void
+test_budget_of_streams(void)
+{
+    char *data = malloc(MIB);
+    struct client k[60];
+    struct client good;
+    int i, round;
+
+    memset(data, 'd', MIB);
+    open_with((struct http_options){.fd = -1});
+    for (i = 0; i < 60; i++)
+        k[i] = join_stream();
+    good = join_stream();
+    for (round = 0; round < 8 && toy.closed == 0; round++)
+        for (i = (int)toy.n - 1; i >= 0 && toy.closed == 0; i--) {
+            http_event(toy.later[i], STR_NONE, STR_NONE, 0,
+                       (struct str){data, MIB - 1000});
+            turn(1);
+            hear(&good);
+            CHECK(counts().held <= HTTP_BUDGET + MIB);
+            CHECK(memory() <= HTTP_BUDGET + 2 * MIB);
+        }
+    CHECK(toy.closed > 0 && counts().held <= HTTP_BUDGET);
+    hear(&good);
+    CHECK(!good.eof && good.err == 0);
+    for (i = 0; i < 60; i++)
+        leave(&k[i]);
+    leave(&good);
+    close_toy();
+    free(data);
+}
+
+/* ---- addresses ---- */
+
+static struct client
+join_unix(const char *path)
+{
+    struct sockaddr_un un = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+    memcpy(un.sun_path, path, strlen(path) + 1);
+    CHECK(connect(fd, (struct sockaddr *)&un, sizeof un) == 0);
+    return client_of(fd);
+}
+
+static int
+bind_unix(const char *path)
+{
+    struct sockaddr_un un = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+    memcpy(un.sun_path, path, strlen(path) + 1);
+    CHECK(bind(fd, (struct sockaddr *)&un, sizeof un) == 0);
+    CHECK(listen(fd, 1) == 0);
+    return fd;
+}
+
+static void
+fails(struct http_options o, int want, const char *reason)
+{
+    char why[256] = "";
+    int err = try_open(o, why);
+
+    if (!CHECK(err == want && strstr(why, reason) != NULL))
+        fprintf(stderr, "%d %s\n", err, why);
+    loop_free(toy.loop);
+}
+
+static void
+test_unix_socket(void)
+{
+    char *dir = test_tmpdir(), path[512], name[520], why[256];
+    struct client k;
+    struct stat st;
+    struct http *first;
+    struct loop *l;
+    int fd;
+
+    snprintf(path, sizeof path, "%s/s", dir);
+    snprintf(name, sizeof name, "unix:%s", path);
+    close(bind_unix(path)); /* nobody answers */
+    open_with((struct http_options){.fd = -1, .unix_path = path});
+    CHECK(strcmp(http_address(toy.http), name) == 0);
+    CHECK(stat(path, &st) == 0 && (st.st_mode & 0777) == 0600);
+    k = join_unix(path);
+    say(&k, POST("1", "u"));
+    CHECK(hears(&k, "\r\n\r\nu"));
+    leave(&k);
+    first = toy.http;
+    l = toy.loop;
+    fails((struct http_options){.fd = -1, .unix_path = path}, ERR_IO, path);
+    CHECK(stat(path, &st) == 0);
+    http_free(first);
+    loop_free(l);
+    CHECK(stat(path, &st) != 0 && errno == ENOENT);
+    fd = open(path, O_CREAT | O_WRONLY, 0600);
+    close(fd);
+    CHECK(try_open((struct http_options){.fd = -1, .unix_path = path},
+                   why) == ERR_IO);
+    loop_free(toy.loop);
+    CHECK(stat(path, &st) == 0 && S_ISREG(st.st_mode));
+    memset(path, 'x', 200);
+    path[200] = '\0';
+    fails((struct http_options){.fd = -1, .unix_path = path}, ERR_INVALID,
+          "too long");
+    free(dir);
+}
+
+static void
+test_passed_socket(void)
+{
+    char *dir = test_tmpdir(), path[512];
+    struct client k;
+    int fd[2];
+
+    snprintf(path, sizeof path, "%s/s", dir);
+    CHECK(pipe(fd) == 0);
+    fails((struct http_options){.fd = fd[0]}, ERR_INVALID, "listening");
+    close(fd[0]);
+    close(fd[1]);
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, fd) == 0);
+    fails((struct http_options){.fd = fd[0]}, ERR_INVALID, "listening");
+    close(fd[0]);
+    close(fd[1]);
+    fd[0] = bind_unix(path); /* it listens, but on a network of another kind */
+    unlink(path);
+    sys.name.sin6_family = AF_DECnet;
+    fails((struct http_options){.fd = fd[0]}, ERR_INVALID, "TCP or Unix");
+    sys.name.sin6_family = 0;
+    close(fd[0]);
+    open_with((struct http_options){.fd = bind_unix(path)});
+    k = join_unix(path);
+    say(&k, POST("1", "p"));
+    CHECK(hears(&k, "\r\n\r\np"));
+    leave(&k);
+    close_toy();
+    CHECK(access(path, F_OK) == 0); /* it is not ours */
+    free(dir);
+}
+
+static void
+test_addresses(void)
+{
+    struct http_options v6 = {.host = "::1", .fd = -1};
+    char port[8], why[256];
+    struct http *first;
+    struct loop *l;
+
+    if (try_open(v6, why) == 0) {
+        CHECK(strncmp(http_address(toy.http), "[::1]:", 6) == 0);
+        CHECK(atoi(http_address(toy.http) + 6) > 0);
+        close_toy();
+    } else { /* there may be none */
+        loop_free(toy.loop);
+    }
+    fails((struct http_options){.host = "localhost", .fd = -1}, ERR_INVALID,
+          "localhost: not an address");
+    open_toy();
+    CHECK(strncmp(http_address(toy.http), "127.0.0.1:", 10) == 0);
+    snprintf(port, sizeof port, "%s", http_address(toy.http) + 10);
+    first = toy.http;
+    l = toy.loop;
+    fails((struct http_options){.port = (uint16_t)atoi(port), .fd = -1},
+          ERR_IO, port);
+    http_free(first);
+    loop_free(l);
+}
+
+/* Whatever the machine has: as clients write it, and so they may say it. */
+static void
+test_names_of_ipv6(void)
+{
+    static const struct {
+        const char *address, *name;
+    } cases[] = { /* RFC 5952, 4 */
+        {"::", "[::]"},
+        {"::1", "[::1]"},
+        {"1::", "[1::]"},
+        {"::1:2", "[::1:2]"},
+        {"2001:0DB8::0001", "[2001:db8::1]"},
+        {"FE80::ABCD:0:10", "[fe80::abcd:0:10]"},
+        {"2001:db8:0:1:1:1:1:1", "[2001:db8:0:1:1:1:1:1]"},
+        {"0:1:1:1:1:1:1:0", "[0:1:1:1:1:1:1:0]"},
+        {"2001:0:0:1:0:0:0:1", "[2001:0:0:1::1]"},
+        {"2001:db8:0:0:1:0:0:1", "[2001:db8::1:0:0:1]"},
+        {"1:2:3:4:5:6::", "[1:2:3:4:5:6::]"},
+        {"::3:4:5:6:7:8", "[::3:4:5:6:7:8]"},
+        {"1:2:3:4:5:6:7:89ab", "[1:2:3:4:5:6:7:89ab]"},
+    };
+    static const struct web_options o = {.read_only = false};
+    struct http_head h = {.minor = 1};
+    char want[64];
+    size_t i;
+
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sys.name = (struct sockaddr_in6){.sin6_family = AF_INET6,
+                                         .sin6_port = htons(8766)};
+        CHECK(inet_pton(AF_INET6, cases[i].address,
+                        &sys.name.sin6_addr) == 1);
+        open_toy();
+        snprintf(want, sizeof want, "%s:8766", cases[i].name);
+        if (!CHECK(strcmp(http_address(toy.http), want) == 0))
+            fprintf(stderr, "%s: %s\n", want, http_address(toy.http));
+        h.host = str_of(want);
+        CHECK(web_is_ours(&o, http_address(toy.http), &h));
+        h.host = STR("[2001:db8::2]:8766");
+        CHECK(!web_is_ours(&o, http_address(toy.http), &h));
+        close_toy();
+    }
+    sys.name.sin6_family = 0;
+}
+
+/* ---- the end ---- */
+
+static void
+test_stop(void)
+{
+    struct client idle, stream, later, half;
+
+    open_toy();
+    idle = join();
+    half = join();
+    stream = join_stream();
+    later = join();
+    say(&half, "GET /echo");
+    say(&later, GET("/later") GET("/echo"));
+    turn(2);
+    CHECK(toy.n == 2);
+    http_stop(toy.http);
+    http_stop(toy.http);
+    CHECK(hears_end(&idle) && hears_end(&half) && !http_is_idle(toy.http));
+    http_event(toy.later[0], STR_NONE, STR_NONE, 0, STR("bye"));
+    http_stream_end(toy.later[0]);
+    http_reply(toy.later[1], 200, NULL, NULL, STR("done"));
+    toy.n = 0;
+    CHECK(hears_end(&stream) && hears_end(&later));
+    CHECK(strstr(stream.got, "data: bye\n\n\r\n0\r\n\r\n") != NULL);
+    CHECK(strstr(later.got, "Connection: close\r\n") != NULL);
+    CHECK(strstr(later.got, "\r\n\r\ndone") != NULL);
+    CHECK(times(later.got, "HTTP/1.1") == 1);
+    leave(&idle);
+    leave(&half);
+    leave(&stream);
+    leave(&later);
+    turn(2);
+    CHECK(http_is_idle(toy.http) && toy.closed == 4);
+    close_toy();
+}
+
+static void
+test_free_with_all_open(void)
+{
+    struct client a, b, c;
+
+    open_toy();
+    a = join_stream();
+    b = join();
+    c = join();
+    say(&b, GET("/later"));
+    say(&c, "POST");
+    turn(2);
+    close_toy();
+    CHECK(toy.closed == 3);
+    leave(&a);
+    leave(&b);
+    leave(&c);
+}
+
+/* Whatever call fails, nothing is lost but connections. */
+static void
+test_without_memory(void)
+{
+    struct client a, b;
+    bool hit = true;
+    long n;
+
+    for (n = 0; hit && n < 500; n++) {
+        open_toy();
+        a = join();
+        b = join();
+        nomem_start(n, n % 2 == 0);
+        (void)!send(a.fd, CHUNKED GET("/stream"),
+                    strlen(CHUNKED GET("/stream")), MSG_NOSIGNAL);
+        (void)!send(b.fd, GET("/later"), strlen(GET("/later")),
+                    MSG_NOSIGNAL);
+        turn(4);
+        while (toy.n > 0) {
+            struct http_conn *c = toy.later[toy.n - 1];
+
+            if (http_is_stream(c)) {
+                http_event(c, STR("e"), STR("1"), 1, STR("a\nb"));
+                http_stream_end(c);
+            } else {
+                http_reply(c, 200, NULL, NULL, STR("x"));
+            }
+            drop_later(c);
+            turn(1);
+        }
+        pass(2000);
+        hit = nomem_stop();
+        leave(&a);
+        leave(&b);
+        a = join();
+        say(&a, POST("1", "y"));
+        CHECK(hears(&a, "\r\n\r\ny"));
+        leave(&a);
+        turn(2);
+        CHECK(counts().open == 0 && counts().held == 0);
+        close_toy();
+    }
+    CHECK(n > 5 && !hit);
+}
+
+int
+main(void)
+{
+    limit_files(4096);
+    test_deadlines();
+    test_slow_readers_have_an_end();
+    test_ping();
+    test_budget_of_input();
+    test_large_bodies_take_turns(false);
+    test_large_bodies_take_turns(true);
+    test_budget_of_streams();
+    test_unix_socket();
+    test_passed_socket();
+    test_addresses();
+    test_names_of_ipv6();
+    test_stop();
+    test_free_with_all_open();
+    test_without_memory();
+    return test_end("t_http_load");
+}

@@ -1,0 +1,320 @@
+#ifndef TEST_CATALOGUE_H
+#define TEST_CATALOGUE_H
+
+/* A store in a fresh directory and the catalogue over it, for the tests of
+   task and tools. JSON in tests is written with ' in place of ". */
+
+#include "json.h"
+#include "store.h"
+#include "task/index.h"
+#include "tests/lib/test.h"
+#include "tools/tools.h"
+#include "task/view.h"
+
+static int logs, log_level; /* messages of the last call, the last's level */
+static char log_text[512];  /* its data */
+
+void __wrap_mcp_log(struct mcp_call *c, int level, const char *logger,
+                    struct str data);
+
+/* What a call that waits said of it. */
+static bool deferring;               /* what mcp_defer says */
+static const struct json_tok *reply;  /* what mcp_ask says */
+static char asked_form[4096], watched[CALL_WATCH_MAX], state[256];
+static int64_t wait_ms;
+
+bool __wrap_mcp_defer(struct mcp_call *c);
+const struct json_tok *__wrap_mcp_ask(struct mcp_call *c, const char *key,
+                                      const char *method, struct str params);
+void __wrap_mcp_watch(struct mcp_call *c, struct str what);
+void __wrap_mcp_state(struct mcp_call *c, struct str text);
+void __wrap_mcp_wait(struct mcp_call *c, int64_t ms);
+void __wrap_mcp_progress(struct mcp_call *c, uint64_t progress,
+                         uint64_t total, const char *message);
+
+bool
+__wrap_mcp_defer(struct mcp_call *c)
+{
+    (void)c;
+    return deferring;
+}
+
+const struct json_tok *
+__wrap_mcp_ask(struct mcp_call *c, const char *key, const char *method,
+               struct str params)
+{
+    (void)c;
+    CHECK(strcmp(key, "answer") == 0);
+    CHECK(strcmp(method, "elicitation/create") == 0);
+    snprintf(asked_form, sizeof asked_form, "%.*s", STR_ARG(params));
+    return reply;
+}
+
+void
+__wrap_mcp_watch(struct mcp_call *c, struct str what)
+{
+    (void)c;
+    snprintf(watched, sizeof watched, "%.*s", STR_ARG(what));
+}
+
+void
+__wrap_mcp_state(struct mcp_call *c, struct str text)
+{
+    (void)c;
+    snprintf(state, sizeof state, "%.*s", STR_ARG(text));
+}
+
+void
+__wrap_mcp_wait(struct mcp_call *c, int64_t ms)
+{
+    (void)c;
+    wait_ms = ms;
+}
+
+void
+__wrap_mcp_progress(struct mcp_call *c, uint64_t progress, uint64_t total,
+                    const char *message)
+{
+    (void)c;
+    CHECK(progress <= total);
+    CHECK(message[0] != '\0');
+}
+
+/* A program that includes this is linked with TALK wrapped. */
+void
+__wrap_mcp_log(struct mcp_call *c, int level, const char *logger,
+               struct str data)
+{
+    (void)c;
+    CHECK(strcmp(logger, "mcptask") == 0);
+    logs++;
+    log_level = level;
+    snprintf(log_text, sizeof log_text, "%.*s", STR_ARG(data));
+}
+
+struct fixture {
+    char dir[300], log[320], artifacts[320], root[320];
+    struct cli_env env;
+    struct store_kind kind; /* outlives the store */
+    struct tasks *t;
+    struct store *s;
+    struct tools *tools;
+    struct arena a;
+    struct buf out;       /* the last answer */
+    const struct json_tok *json; /* of it */
+    bool is_error;
+    const char *principal; /* of calls; NULL: the one */
+    bool read_only;       /* it is */
+    bool hold;            /* run without commit: stage only */
+    bool keep_arena;      /* answers before the last stay valid */
+};
+
+/* Quotes for apostrophes, in the arena. */
+static inline struct str
+quoted(struct arena *a, const char *text)
+{
+    struct str s = arena_str(a, str_of(text));
+    size_t i;
+
+    for (i = 0; i < s.len; i++)
+        if (s.p[i] == '\'')
+            ((char *)(uintptr_t)s.p)[i] = '"';
+    return s;
+}
+
+static inline void
+fixture_open(struct fixture *f)
+{
+    struct store_options o = {.path = f->log};
+    char why[256];
+
+    f->t = tasks_new();
+    tasks_kind(f->t, &f->kind);
+    if (!CHECK(store_open(&f->s, &o, &f->kind, 1, why) == 0)) {
+        fprintf(stderr, "%s\n", why);
+        exit(1);
+    }
+    tasks_bind(f->t, f->s);
+    f->env.log_path = f->log;
+    f->env.artifacts_dir = f->artifacts;
+    CHECK(tools_new(&f->tools, f->t, &f->env) == 0);
+}
+
+static inline void
+fixture_close(struct fixture *f)
+{
+    tools_free(f->tools);
+    store_close(f->s);
+    tasks_free(f->t);
+}
+
+static inline void
+fixture_init(struct fixture *f)
+{
+    char *dir = test_tmpdir();
+
+    memset(f, 0, sizeof *f);
+    snprintf(f->dir, sizeof f->dir, "%s", dir);
+    snprintf(f->log, sizeof f->log, "%s/tasks.log", dir);
+    snprintf(f->artifacts, sizeof f->artifacts, "%s/sub/artifacts", dir);
+    snprintf(f->root, sizeof f->root, "%s/root", dir);
+    free(dir);
+    fixture_open(f);
+}
+
+static inline void
+fixture_fini(struct fixture *f)
+{
+    fixture_close(f);
+    arena_fini(&f->a);
+    buf_fini(&f->out);
+}
+
+/* Runs a tool as a turn does. Returns the answer, parsed; its text is in
+   f->out until the next call. */
+static inline const struct json_tok *
+call_raw(struct fixture *f, const char *name, struct str args)
+{
+    const struct mcp_catalogue *c = tools_catalogue(f->tools);
+    const struct mcp_tool *tool = NULL;
+    struct mcp_call call = {.ctx = c->ctx, .arena = &f->a,
+                            .rev = MCP_2025_11_25, .out = &f->out,
+                            .read_only = f->read_only};
+    bool unknown;
+    size_t i;
+
+    for (i = 0; i < c->n_tools; i++)
+        if (strcmp(c->tools[i].name, name) == 0)
+            tool = &c->tools[i];
+    if (!CHECK(tool != NULL))
+        exit(1);
+    if (args.len && json_parse(&f->a, args, &call.args, NULL) != 0) {
+        fprintf(stderr, "bad JSON in test: %.*s\n", STR_ARG(args));
+        exit(1);
+    }
+    if (f->principal)
+        call.principal = str_of(f->principal);
+    logs = 0;
+    if (tool->prepare && !f->read_only)
+        tool->prepare(&call);
+    if (tool->writes && !store_locked(f->s))
+        CHECK(store_lock_patiently(f->s) == 0);
+    buf_reset(&f->out, f->out.cap);
+    CHECK(tool->run(&call) == 0);
+    if (tool->writes && !f->hold) {
+        CHECK(store_commit(f->s, &unknown) == 0);
+        store_unlock(f->s);
+    }
+    f->is_error = call.is_error;
+    f->json = NULL;
+    if (!CHECK(json_parse(&f->a, arena_str(&f->a, buf_view(&f->out)),
+                          &f->json, NULL) == 0))
+        fprintf(stderr, "%.*s\n", STR_ARG(buf_view(&f->out)));
+    return f->json;
+}
+
+static inline const struct json_tok *
+call(struct fixture *f, const char *name, const char *args)
+{
+    if (!f->keep_arena && !f->hold)
+        arena_reset(&f->a);
+    return call_raw(f, name, quoted(&f->a, args));
+}
+
+/* Whether the last answer is the error with this code. */
+static inline bool
+failed(const struct fixture *f, const char *code)
+{
+    bool is = f->is_error && json_is(json_get(f->json, "code"), code);
+
+    if (!is)
+        fprintf(stderr, "wanted %s: %.*s\n", code,
+                STR_ARG(buf_view(&f->out)));
+    return is;
+}
+
+static inline bool
+ok(const struct fixture *f)
+{
+    if (f->is_error)
+        fprintf(stderr, "%.*s\n", STR_ARG(buf_view(&f->out)));
+    return !f->is_error;
+}
+
+static inline bool
+has(const struct fixture *f, const char *name, const char *value)
+{
+    bool is = json_is(json_get(f->json, name), value);
+
+    if (!is)
+        fprintf(stderr, "wanted %s=%s: %.*s\n", name, value,
+                STR_ARG(buf_view(&f->out)));
+    return is;
+}
+
+static inline int64_t
+number(const struct fixture *f, const char *name)
+{
+    int64_t v;
+
+    return json_int(json_get(f->json, name), &v) ? v : -1;
+}
+
+/* Imports one task: "", or the name of the error. */
+static inline const char *
+import_raw(struct fixture *f, struct str text)
+{
+    struct task_ctx c = {.a = &f->a};
+    const struct json_tok *obj;
+    struct task_receipt r;
+    bool unknown;
+    int rc;
+
+    CHECK(json_parse(&f->a, text, &obj, NULL) == 0);
+    CHECK(store_lock_patiently(f->s) == 0);
+    rc = task_import(f->t, &c, obj, &r);
+    CHECK(store_commit(f->s, &unknown) == 0);
+    store_unlock(f->s);
+    CHECK(rc == c.e.code);
+    return rc == 0 ? "" : err_name(rc);
+}
+
+static inline const char *
+import(struct fixture *f, const char *text)
+{
+    arena_reset(&f->a);
+    return import_raw(f, quoted(&f->a, text));
+}
+
+static inline void
+put_times(struct buf *b, const char *z, size_t n)
+{
+    while (n--)
+        buf_z(b, z);
+}
+
+/* ---- tables of calls ---- */
+
+struct step {
+    const char *tool, *args;
+    const char *code;         /* of the error, NULL: none */
+    const char *name, *value; /* a member of the answer, or NULL */
+};
+
+static inline void
+run_steps(struct fixture *f, const struct step *s, size_t n)
+{
+    for (; n; n--, s++) {
+        call(f, s->tool, s->args);
+        if (s->code ? !CHECK(failed(f, s->code)) : !CHECK(ok(f)))
+            fprintf(stderr, "  in %s %s\n", s->tool, s->args);
+        if (s->name && !CHECK(has(f, s->name, s->value)))
+            fprintf(stderr, "  in %s %s\n", s->tool, s->args);
+    }
+}
+
+#define RUN_STEPS(f, list) run_steps(f, list, sizeof list / sizeof *list)
+#define STEPS(f, ...) \
+    RUN_STEPS(f, ((const struct step[]){__VA_ARGS__}))
+
+#endif

@@ -1,0 +1,148 @@
+#ifndef TEST_MCP_ASKED_H
+#define TEST_MCP_ASKED_H
+
+/* mcp_asked - clients that are asked: what they are sent and what they say to
+   it, in the sessions that they have over HTTP and on pipes. */
+
+#include "tests/lib/mcp_three.h"
+
+#define QUESTION(i) \
+    "','method':'elicitation/create','params':{" RELATED \
+    ",'mode':'form','message':'Who?'}}"
+
+static char asked_id[160]; /* of the question told last; the task's is ID */
+
+/* Of a message, from its "id" on. */
+static inline void
+take_id(const char *at)
+{
+    snprintf(asked_id, sizeof(asked_id), "%.*s", (int)strcspn(at + 6, "\""),
+             at + 6);
+}
+
+/* Whether w is next told a question. */
+static inline bool
+is_asked(struct who *w)
+{
+    const char *text = next(w), *at = strstr(text, "\"id\":\"mcptask-c.ID.");
+
+    if (at == NULL || !has(text, QUESTION(0)))
+        return false;
+    take_id(at);
+    return true;
+}
+
+static inline void
+gives(struct who *w, const char *id, const char *members)
+{
+    char in[600];
+
+    snprintf(in, sizeof(in), "{'jsonrpc':'2.0','id':'%s',%s}", id, members);
+    post(w, in);
+    turn();
+}
+
+#define ACCEPTS "'result':" ANSWER
+#define ASKED_RESULT RES("2", GOT(ANSWER, ANSWER_TEXT) "," RELATED)
+
+/* A session over HTTP, of a principal, that can be asked. */
+static inline void
+join(struct who *w, const char *principal, const char *caps)
+{
+    char in[600];
+
+    who_init(w, principal);
+    snprintf(in, sizeof(in), INIT("{'protocolVersion':'" V11 "',"
+                                  "'capabilities':%s,'clientInfo':{'name':"
+                                  "'c','version':'1'}}"), caps);
+    {
+        struct mcp_facts f = {.http = true, .header = bare_header,
+                              .principal = str_of(principal)};
+        struct job *j = &jobs[n_jobs++];
+
+        *j = (struct job){.w = w};
+        CHECK(mcp_accept(box.m, &f, &arena, meant(in), &j->m) == 0);
+    }
+    turn();
+    CHECK(w->id[0] != '\0');
+    who_forget(w);
+}
+
+/* Its own stream; last: of the event that it knows, or NULL. */
+static inline void
+stream(struct who *w, const char *last)
+{
+    struct mcp_facts f = {.session_id = str_of(w->id),
+                          .principal = str_of(w->principal)};
+
+    w->pipe.blocked = false;
+    CHECK(mcp_stream_open(box.m, &f, last != NULL ? str_of(last) : STR_NONE,
+                          &w->pipe, &w->s) == 0);
+}
+
+static inline void
+leave(struct who *w)
+{
+    mcp_stream_close(w->s, &w->pipe);
+    who_forget(w);
+}
+
+#define FORMS "{'elicitation':{}}"
+
+static inline bool
+is_withdrawn(struct who *w, const char *id)
+{
+    char want[300];
+
+    snprintf(want, sizeof(want), "{'jsonrpc':'2.0','method':"
+             "'notifications/cancelled','params':{'requestId':'%s'}}", id);
+    return is_next(w, want);
+}
+
+#define CLIENT_TASKS "{'elicitation':{},'tasks':{'cancel':{},'requests':" \
+    "{'elicitation':{'create':{}}}}}"
+#define CLIENT_TASK(status) \
+    "'taskId':'their \\'1\\'','status':'" status "','createdAt':'T'," \
+    "'lastUpdatedAt':'T','ttl':null,'pollInterval':500"
+
+/* Whether w is next polled so; then asked_id is of that. */
+static inline bool
+is_polled(struct who *w, const char *method)
+{
+    const char *text = next(w), *at = strstr(text, "\"id\":\"mcptask-");
+    char want[100];
+
+    snprintf(want, sizeof(want), "'method':'tasks/%s','params':{'taskId':"
+             "'their \\'1\\''}}", method);
+    if (at == NULL || !has(text, want))
+        return false;
+    take_id(at);
+    return true;
+}
+
+/* Has x be asked, and make a task of it. */
+static inline void
+ask(struct who *x, const char *task)
+{
+    const char *text, *at;
+    char result[256];
+
+    makes_and_polls(x, TASK("task", "{}"));
+    text = next(x);
+    CHECK(has(text, ",'task':{'ttl':86400000},'mode':'form'"));
+    at = strstr(text, "\"id\":\"");
+    if (at == NULL)
+        return;
+    take_id(at);
+    snprintf(result, sizeof(result), "'result':{'task':{%s}}", task);
+    gives(x, asked_id, result);
+    CHECK(is_status("input_required") && is_quiet(x));
+}
+
+static inline void
+ask_as_task(struct who *x)
+{
+    ask(x, CLIENT_TASK("working"));
+}
+
+#endif

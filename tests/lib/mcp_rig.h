@@ -1,0 +1,268 @@
+#ifndef TEST_MCP_RIG_H
+#define TEST_MCP_RIG_H
+
+/* What the tests of mcp share: texts of messages, in which ' stands for a
+   quote, one server at a time with one local session, and tables of what is
+   said and answered. */
+
+#include "mcp/internal.h"
+#include "tests/lib/mcp_toy.h"
+#include "tests/lib/test.h"
+
+#define V24 "2024-11-05"
+#define V03 "2025-03-26"
+#define V06 "2025-06-18"
+#define V11 "2025-11-25"
+#define V26 "2026-07-28"
+
+#define MESSAGE(id, method) "{'jsonrpc':'2.0','id':" id ",'method':'" method "'"
+#define REQ(id, method, params) MESSAGE(id, method) ",'params':" params "}"
+#define INIT(params) REQ("1", "initialize", params)
+#define CALL(name, args) \
+    REQ("1", "tools/call", "{'name':'" name "','arguments':" args "}")
+#define RES(id, members) \
+    "{'jsonrpc':'2.0','id':" id ",'result':{" members "}}"
+#define ERR(id, code, text) \
+    "{'jsonrpc':'2.0','id':" id ",'error':{'code':" code \
+    ",'message':'" text "'}}"
+#define ERR_DATA(id, code, text, data) \
+    "{'jsonrpc':'2.0','id':" id ",'error':{'code':" code \
+    ",'message':'" text "','data':" data "}}"
+
+#define KEY(name) "'io.modelcontextprotocol/" name "'"
+#define ENVELOPE(version) \
+    "'_meta':{" KEY("protocolVersion") ":'" version "'," \
+    KEY("clientCapabilities") ":{}," \
+    KEY("clientInfo") ":{'name':'m\\u00e9','version':'1'}}"
+#define NEW(method, params) \
+    REQ("'x'", method, "{" params ENVELOPE(V26) "}")
+#define COMPLETE "'resultType':'complete',"
+#define PONG RES("1", "")
+#define PING MESSAGE("1", "ping") "}"
+/* An answer to what has no id that can be read. */
+#define BARE_ERR(code, text) \
+    "{'jsonrpc':'2.0','error':{'code':" code ",'message':'" text "'}}"
+#define NULL_ERR(text) ERR("null", "-32600", text)
+#define H(method) "mcp-protocol-version: " V26 "\nmcp-method: " method "\n"
+
+/* ---- of the talker ---- */
+
+#define META "'_meta':{" KEY("serverInfo") ":{'name':'toybox','version':'8'}}"
+#define DONE(members) RES("'x'", members "," COMPLETE META)
+#define LISTED(members) \
+    RES("'x'", members "," COMPLETE "'ttlMs':300000,'cacheScope':'public'," \
+        META)
+#define BAD(id, text) ERR(id, "-32602", text)
+#define TEXT(json) "'content':[{'type':'text','text':'" json "'}]"
+#define CAN(caps) \
+    "'_meta':{" KEY("protocolVersion") ":'" V26 "'," \
+    KEY("clientCapabilities") ":" caps "}"
+#define ALL_CAPS "{'elicitation':{},'sampling':{},'roots':{}}"
+/* A modern request of a client that can be asked for all. */
+#define MODERN(method, params) \
+    REQ("'x'", method, "{" params "," CAN(ALL_CAPS) "}")
+#define MODERN_CALL(name, more) MODERN("tools/call", "'name':'" name "'" more)
+#define ASKED(members) \
+    RES("'x'", members ",'resultType':'input_required'," META)
+#define FORM "{'mode':'form','message':'Who?'}"
+#define WHO(params) \
+    "'inputRequests':{'who':{'method':'elicitation/create','params':" params \
+    "}}"
+#define ANSWER "{'action':'accept','content':{'name':'Bo'}}"
+#define ANSWER_TEXT \
+    "{\\'action\\':\\'accept\\',\\'content\\':{\\'name\\':\\'Bo\\'}}"
+#define GOT(json, text) \
+    "'structuredContent':{'got':" json "}," TEXT("{\\'got\\':" text "}")
+#define GET(params) REQ("1", "prompts/get", params)
+#define COMPLETE_REQ(ref, argument) \
+    REQ("1", "completion/complete", "{'ref':" ref ",'argument':" argument "}")
+#define OFFERS(more) \
+    "{'tools':{'listChanged':true},'prompts':{'listChanged':true}," \
+    "'resources':{'subscribe':true,'listChanged':true}," more "'logging':{}}"
+#define INFO "'serverInfo':{'name':'toybox','version':'8'}"
+#define ROUTE(args) NEW("tools/call", "'name':'route','arguments':" args ",")
+#define R(more) H("tools/call") "mcp-name: route\n" more
+
+struct kase {
+    const char *session; /* the revision agreed before, or NULL */
+    const char *headers; /* lines; NULL: stdio */
+    const char *in;
+    const char *out;
+    enum mcp_status status;
+};
+
+static struct arena arena;
+static struct mcp *mcp;
+static struct mcp_session *session; /* of the one pipe */
+static struct mcp_sink sink;
+static struct buf out, notes;
+
+/* Ends the server and starts one of c, or none; s and g may be NULL. */
+static inline void
+rig_serve(const struct mcp_catalogue *c, struct store *s, struct sign *g)
+{
+    if (mcp != NULL) {
+        mcp_part(session);
+        mcp_free(mcp);
+    }
+    mcp = NULL;
+    if (c == NULL)
+        return;
+    if (mcp_new(&mcp, c, s, g) != 0 ||
+        (session = mcp_join(mcp, &sink)) == NULL)
+        abort();
+}
+
+static inline void
+rig_fini(void)
+{
+    rig_serve(NULL, NULL, NULL);
+    arena_fini(&arena);
+    buf_fini(&out);
+    buf_fini(&notes);
+}
+
+/* What initialize leaves: a revision, or NULL for none. */
+static inline void
+rig_agree(const char *rev)
+{
+    session->initialized = rev != NULL;
+    session->rev = rev != NULL ? (enum mcp_rev)mcp_rev_of(str_of(rev))
+                               : MCP_NEWEST_HANDSHAKE;
+    session->log_level = MCP_LOG_DEFAULT;
+    session->caps = 0;
+    memset(session->client, 0, sizeof(session->client));
+    memcpy(session->client, "cli", rev != NULL ? 4 : 0);
+}
+
+/* ' becomes a quote; in a buffer of its own for each of the last four. */
+static inline struct str
+quoted(const char *z)
+{
+    static char text[4][1 << 17];
+    static unsigned turn;
+    char *to = text[turn++ % 4];
+    size_t i, n = strlen(z);
+
+    if (n >= sizeof(text[0]))
+        abort();
+    for (i = 0; i < n; i++)
+        to[i] = z[i] == '\'' ? '"' : z[i];
+    return (struct str){to, n};
+}
+
+static inline struct str
+find_header(void *ctx, const char *name)
+{
+    const char *p = *(const char **)ctx, *end;
+    size_t n = strlen(name);
+
+    for (; *p != '\0'; p = end + 1) {
+        end = strchr(p, '\n');
+        if (strncmp(p, name, n) == 0 && p[n] == ':')
+            return (struct str){p + n + 2, (size_t)(end - p) - n - 2};
+    }
+    return STR_NONE;
+}
+
+/* Of the local session for stdio, and over HTTP, where it is agreed, as in
+   the SSE transport; else of what the headers say. */
+static inline struct mcp_facts
+facts_of(const char *headers)
+{
+    static const char *lines;
+    struct mcp_facts f = {.principal = STR("ann"), .session = session};
+
+    lines = headers;
+    if (headers != NULL) {
+        f.http = true;
+        f.header = find_header;
+        f.header_ctx = &lines;
+        f.version = find_header(&lines, "mcp-protocol-version");
+        f.session_id = find_header(&lines, "mcp-session-id");
+        if (!session->initialized)
+            f.session = NULL;
+    }
+    return f;
+}
+
+static inline struct mcp_message *
+accept_as(const char *headers, struct str in)
+{
+    struct mcp_facts f = facts_of(headers);
+    struct mcp_message *m = NULL;
+
+    return mcp_accept(mcp, &f, &arena, in, &m) == 0 ? m : NULL;
+}
+
+/* Answers a message of the session as it is. */
+static inline enum mcp_status
+say_as(const char *headers, const char *in)
+{
+    struct mcp_message *m = accept_as(headers, quoted(in));
+
+    buf_reset(&out, SIZE_MAX);
+    buf_reset(&notes, SIZE_MAX);
+    if (m == NULL)
+        abort();
+    mcp_prepare(m);
+    return mcp_run(m, &out, &notes);
+}
+
+static inline enum mcp_status
+say(const char *in)
+{
+    return say_as(NULL, in);
+}
+
+static inline bool
+is_text(struct str got, const char *want)
+{
+    struct str text = quoted(want);
+
+    if (str_eq(got, text))
+        return true;
+    fprintf(stderr, "want %.*s\ngot  %.*s\n", STR_ARG(text), STR_ARG(got));
+    return false;
+}
+
+static inline bool
+is_answer(const char *want)
+{
+    return is_text(buf_view(&out), want);
+}
+
+static inline bool
+answers(const char *in, const char *want)
+{
+    say(in);
+    return is_answer(want);
+}
+
+static inline void
+check_case(const struct kase *k)
+{
+    const struct json_tok *root;
+    enum mcp_status status;
+
+    arena_reset(&arena);
+    rig_agree(k->session);
+    status = say_as(k->headers, k->in);
+    if (!CHECK(is_answer(k->out)) || !CHECK(status == k->status))
+        fprintf(stderr, "  for %s\n", k->in);
+    if (out.len > 0) {
+        CHECK(json_parse(&arena, buf_view(&out), &root, NULL) == 0);
+        CHECK(memchr(out.p, '\n', out.len) == NULL);
+    }
+}
+
+static inline void
+check_all(const struct kase *k, size_t n)
+{
+    for (; n > 0; n--, k++)
+        check_case(k);
+}
+
+#define CHECK_ALL(cases) check_all(cases, sizeof(cases) / sizeof(*(cases)))
+
+#endif

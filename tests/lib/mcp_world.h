@@ -1,0 +1,466 @@
+#ifndef TEST_MCP_WORLD_H
+#define TEST_MCP_WORLD_H
+
+/* A server without descriptors, for the tests of mcp that need a store: its
+   catalogue, its processes and restarts, messages run as serve runs them,
+   and clients that remember what they were told. The clock and the disk obey
+   the test: WRAP is malloc calloc realloc, clock_gettime, and the files of
+   fault.h. */
+
+#include "mcp/internal.h"
+#include "tests/lib/fault.h"
+#include "tests/lib/test.h"
+
+#include <time.h>
+
+static int64_t ahead_ms; /* of the real clocks */
+
+int __real_clock_gettime(clockid_t id, struct timespec *t);
+int __wrap_clock_gettime(clockid_t id, struct timespec *t);
+
+int
+__wrap_clock_gettime(clockid_t id, struct timespec *t)
+{
+    int rc = __real_clock_gettime(id, t);
+
+    t->tv_sec += (time_t)(ahead_ms / 1000);
+    return rc;
+}
+
+/* ---- a catalogue ---- */
+
+/* toy://NAME and toy://NAME/... are the record toy/NAME. */
+
+static inline int
+toy_resources(struct mcp_call *c, struct str cursor, struct str *next)
+{
+    (void)c;
+    (void)next;
+    return cursor.p == NULL ? 0 : ERR_INVALID;
+}
+
+static inline int
+toy_read(struct mcp_call *c, struct str uri)
+{
+    (void)c;
+    (void)uri;
+    return ERR_NOT_FOUND;
+}
+
+static inline struct str
+toy_key(void *ctx, struct arena *a, struct str uri)
+{
+    size_t n = strlen("toy://");
+
+    (void)ctx;
+    if (!str_starts(uri, "toy://"))
+        return STR_NONE;
+    while (n < uri.len && uri.p[n] != '/')
+        n++;
+    return arena_printf(a, "toy/%.*s", (int)(n - 6), uri.p + 6);
+}
+
+static inline bool
+toy_change(void *ctx, const struct mcp_change *c)
+{
+    (void)ctx;
+    return c->first;
+}
+
+static const struct mcp_catalogue toys = {
+    .name = "toys",
+    .version = "1",
+    .tools_change = true,
+    .resources = toy_resources,
+    .resource_read = toy_read,
+    .resource_key = toy_key,
+    .resources_change = toy_change,
+};
+
+/* ---- a server without descriptors ---- */
+
+struct world {
+    char path[300];
+    struct store_kind kind;
+    struct store *s;
+    struct sign *sign;
+    struct mcp *m;
+    struct arena a;
+    struct buf out, notes;
+    enum mcp_status status;
+    struct mcp_message *kept; /* the last that was */
+    char made[MCP_ID_MAX];    /* the last session that was */
+};
+
+static inline void
+on_record(void *ctx, const struct store_entry *e, const struct store_rec *r)
+{
+    struct world *w = ctx;
+    struct mcp_change c = {r->key, r->body, r->n, r->p == 0};
+
+    (void)e;
+    mcp_changed(w->m, &c);
+}
+
+static inline void
+open_with(struct world *w, const char *path, bool readonly)
+{
+    struct store_options o = {.readonly = readonly};
+    char why[256];
+
+    memset(w, 0, sizeof(*w));
+    snprintf(w->path, sizeof(w->path), "%s", path);
+    o.path = w->path;
+    mcp_session_kind(&w->kind);
+    if (!CHECK(store_open(&w->s, &o, &w->kind, 1, why) == 0) ||
+        !CHECK(sign_new(&w->sign, w->s) == 0) ||
+        !CHECK(mcp_new(&w->m, &toys, w->s, w->sign) == 0))
+        exit(1);
+    store_observe(w->s, on_record, w);
+}
+
+static inline void
+open_world(struct world *w)
+{
+    char *dir = test_tmpdir(), path[280];
+
+    snprintf(path, sizeof(path), "%s/log", dir);
+    free(dir);
+    open_with(w, path, false);
+}
+
+static inline void
+close_world(struct world *w)
+{
+    store_close(w->s);
+    mcp_free(w->m);
+    sign_free(w->sign);
+    arena_fini(&w->a);
+    buf_fini(&w->out);
+    buf_fini(&w->notes);
+}
+
+/* As after kill -9: streams are not closed, nothing is said. */
+static inline void
+restart(struct world *w)
+{
+    char path[300];
+
+    memcpy(path, w->path, sizeof(path));
+    while (w->m->kept != NULL)
+        mcp_drop(w->m->kept);
+    close_world(w);
+    open_with(w, path, false);
+}
+
+static inline bool
+lock(struct world *w)
+{
+    return CHECK(store_lock_patiently(w->s) == 0);
+}
+
+static inline int
+commit(struct world *w)
+{
+    bool unknown;
+    int rc = store_commit(w->s, &unknown);
+
+    store_unlock(w->s);
+    mcp_tick(w->m, clock_mono_ms());
+    return rc;
+}
+
+/* What others committed, as a server looks for it. */
+static inline int
+follow(struct world *w)
+{
+    int rc = store_follow(w->s);
+
+    mcp_tick(w->m, clock_mono_ms());
+    return rc;
+}
+
+static inline void
+stage(struct world *w, const char *name)
+{
+    char key[64];
+
+    snprintf(key, sizeof(key), "toy/%s", name);
+    CHECK(store_stage(w->s, str_of(key), STR("\"v\":{}")) == 0);
+}
+
+/* One record of a toy; its n. */
+static unsigned long long
+put(struct world *w, const char *name)
+{
+    lock(w);
+    stage(w, name);
+    CHECK(commit(w) == 0);
+    return mcp_head(w->m);
+}
+
+/* ---- clients ---- */
+
+#define SEEN 600
+
+struct client {
+    struct mcp_sink sink;
+    size_t n;
+    char event[SEEN][128];
+    char *text[SEEN];
+};
+
+static inline void
+on_send(void *ctx, struct str message, struct str event)
+{
+    struct client *c = ctx;
+    bool on;
+
+    if (c->n == SEEN)
+        abort();
+    snprintf(c->event[c->n], sizeof(c->event[0]), "%.*s", STR_ARG(event));
+    on = fault.on;
+    fault.on = false; /* that is no memory of the server's */
+    c->text[c->n] = strndup(message.p, message.len);
+    fault.on = on;
+    c->n++;
+}
+
+static inline struct client *
+client(void)
+{
+    struct client *c = calloc(1, sizeof(*c));
+
+    if (c == NULL)
+        abort();
+    c->sink = (struct mcp_sink){.send = on_send, .ctx = c};
+    return c;
+}
+
+/* Forgets what it was told. */
+static inline void
+clear(struct client *c)
+{
+    while (c->n > 0)
+        free(c->text[--c->n]);
+}
+
+static inline void
+drop(struct client *c)
+{
+    clear(c);
+    free(c);
+}
+
+#define UPDATED(uri)                                                     \
+    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\"," \
+    "\"params\":{\"uri\":\"" uri "\"}}"
+#define LIST(what)                                         \
+    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/" what \
+    "/list_changed\",\"params\":{}}"
+
+/* Whether the client was told this, and at what place, as its i-th; place is
+   "n.i" or "" where there must be no event id. */
+static inline bool
+told(const struct client *c, size_t i, const char *place, const char *text)
+{
+    size_t len = strlen(place);
+    const char *event = i < c->n ? c->event[i] : "";
+    bool ok = i < c->n && strcmp(c->text[i], text) == 0 &&
+              (len == 0 ? *event == '\0'
+                        : strlen(event) > len + 1 &&
+                              event[strlen(event) - len - 1] == '.' &&
+                              strcmp(event + strlen(event) - len, place) == 0);
+
+    if (!ok)
+        fprintf(stderr, "wanted %s %s, told %s %s\n", place, text, event,
+                i < c->n ? c->text[i] : "nothing");
+    return ok;
+}
+
+static inline char *
+place(unsigned long long n, unsigned i)
+{
+    static char text[4][32];
+    static unsigned k;
+
+    k = (k + 1) % 4;
+    snprintf(text[k], sizeof(text[k]), "%llu.%u", n, i);
+    return text[k];
+}
+
+/* ---- messages ---- */
+
+static inline struct str
+no_header(void *ctx, const char *name)
+{
+    const char *method = ctx;
+
+    return strcmp(name, "mcp-method") == 0 ? str_of(method) : STR_NONE;
+}
+
+/* Runs one message as a turn does; its answer, until the next one. */
+static inline const char *
+run(struct world *w, const struct mcp_facts *f, const char *text,
+    struct client *c)
+{
+    struct mcp_message *m;
+    bool writes, kept;
+
+    arena_reset(&w->a);
+    w->out.len = w->notes.len = 0;
+    w->out.err = w->notes.err = 0;
+    w->status = MCP_BAD_REQUEST;
+    w->made[0] = '\0';
+    if (text == NULL ? mcp_accept_end(w->m, f, &w->a, &m)
+                     : mcp_accept(w->m, f, &w->a, str_of(text), &m))
+        return "no memory";
+    writes = mcp_writes(m);
+    if (writes)
+        lock(w);
+    w->status = mcp_run(m, &w->out, &w->notes);
+    kept = !writes || commit(w) == 0;
+    if (mcp_made_session(m) != NULL)
+        snprintf(w->made, sizeof(w->made), "%s", mcp_made_session(m));
+    if (kept && w->status == MCP_WAITS)
+        kept = mcp_keep(m, &c->sink, c, &w->kept) == 0;
+    mcp_release(m);
+    if (!kept)
+        return "not kept";
+    buf_char(&w->out, '\0');
+    return w->out.err != 0 ? "no memory" : w->out.p;
+}
+
+static inline struct mcp_facts
+facts(const char *principal, const char *id)
+{
+    return (struct mcp_facts){.http = true,
+                              .header = no_header,
+                              .principal = str_of(principal),
+                              .session_id = id ? str_of(id) : STR_NONE};
+}
+
+#define INIT                                                               \
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{" \
+    "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"elicitation\":" \
+    "{}},\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}"
+#define OK "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"
+
+/* A session of principal over HTTP; false: there was no memory. */
+static inline bool
+try_join(struct world *w, const char *principal, char id[MCP_ID_MAX])
+{
+    struct mcp_facts f = facts(principal, NULL);
+
+    run(w, &f, INIT, NULL);
+    memcpy(id, w->made, MCP_ID_MAX);
+    return id[0] != '\0';
+}
+
+static inline void
+join(struct world *w, const char *principal, char id[MCP_ID_MAX])
+{
+    CHECK(try_join(w, principal, id));
+}
+
+/* A request of one parameter, by whom f says. */
+static inline bool
+ask_by(struct world *w, const struct mcp_facts *f, const char *method,
+       const char *name, const char *value)
+{
+    char text[2048];
+
+    snprintf(text, sizeof(text),
+             "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{"
+             "\"%s\":\"%s\"}}", method, name, value);
+    return strcmp(run(w, f, text, NULL), OK) == 0;
+}
+
+/* The same in a session. */
+static inline bool
+ask(struct world *w, const char *id, const char *method, const char *name,
+    const char *value)
+{
+    struct mcp_facts f = facts("ann", id);
+
+    return ask_by(w, &f, method, name, value);
+}
+
+static inline bool
+subscribe(struct world *w, const char *id, const char *uri)
+{
+    return ask(w, id, "resources/subscribe", "uri", uri);
+}
+
+static inline bool
+unsubscribe(struct world *w, const char *id, const char *uri)
+{
+    return ask(w, id, "resources/unsubscribe", "uri", uri);
+}
+
+static inline bool
+end(struct world *w, const char *id)
+{
+    struct mcp_facts f = facts("ann", id);
+
+    run(w, &f, NULL, NULL);
+    return w->status == MCP_OK;
+}
+
+/* NULL: not found. */
+static inline struct mcp_session *
+find_as(struct world *w, const char *who, const char *id)
+{
+    struct mcp_facts f = facts(who, id);
+    struct mcp_session *s = NULL;
+
+    return mcp_session_find(w->m, &f, &s) == 0 ? s : NULL;
+}
+
+static inline struct mcp_session *
+find(struct world *w, const char *id)
+{
+    return find_as(w, "ann", id);
+}
+
+static inline int
+stream_as(struct world *w, const char *who, const char *id, struct str last,
+          struct client *c, struct mcp_session **s)
+{
+    struct mcp_facts f = facts(who, id);
+
+    return mcp_stream_open(w->m, &f, last, &c->sink, s);
+}
+
+static inline int
+sse_as(struct world *w, const char *who, struct str last, struct client *c,
+       struct mcp_session **s)
+{
+    struct mcp_facts f = facts(who, NULL);
+
+    return mcp_sse_open(w->m, &f, last, &c->sink, s);
+}
+
+/* A stream, with a Last-Event-ID of place or, NULL, without. */
+static inline struct mcp_session *
+stream(struct world *w, const char *id, const char *last_place,
+       struct client *c)
+{
+    struct mcp_session *s = NULL;
+    char last[160];
+
+    snprintf(last, sizeof(last), "%s.%s", id, last_place ? last_place : "");
+    CHECK(stream_as(w, "ann", id, last_place ? str_of(last) : STR_NONE, c,
+                    &s) == 0);
+    mcp_tick(w->m, clock_mono_ms());
+    return s;
+}
+
+static inline void
+tick(struct world *w, int64_t ms)
+{
+    ahead_ms += ms;
+    mcp_tick(w->m, clock_mono_ms());
+}
+
+#endif

@@ -1,0 +1,337 @@
+#ifndef TEST_STORE_TEST_H
+#define TEST_STORE_TEST_H
+
+/* What the tests of the store share: two kinds of records whose entries can
+   be told right from wrong, whole files in and out, children, and the one
+   comparison that counts: memory against a fresh replay. */
+
+#include "store/record.h"
+#include "tests/lib/test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+/* An entry that knows what it was told: how often, a sum of it, and what
+   came last. */
+struct totals { /* over all items of one store as well */
+    uint64_t times, sum, newest;
+};
+
+struct item {
+    struct store_entry e;
+    struct totals t;
+};
+
+static inline int
+item_apply(void *ctx, struct store_entry *e, const struct store_rec *r)
+{
+    struct item *it = (struct item *)e;
+    struct totals *t = ctx;
+    uint64_t add = r->n * 31 + str_hash(r->body);
+    it->t.times++;
+    it->t.sum += add;
+    t->times++;
+    t->sum += add;
+    t->newest += add - it->t.newest;
+    it->t.newest = add;
+    return 0;
+}
+
+static inline void
+item_undo(void *ctx, struct store_entry *e, const struct store_entry *old)
+{
+    const struct item *now = (struct item *)e, *was = (const void *)old;
+    struct totals *t = ctx;
+    t->times -= now->t.times - was->t.times;
+    t->sum -= now->t.sum - was->t.sum;
+    t->newest -= now->t.newest - was->t.newest;
+}
+
+static inline bool
+item_keep(void *ctx, const struct store_rec *r, bool newest, int64_t now_ms)
+{
+    (void)ctx;
+    (void)now_ms;
+    return newest || str_starts(r->body, "\"keep\"");
+}
+
+static inline void
+item_reset(void *ctx)
+{
+    memset(ctx, 0, sizeof(struct totals));
+}
+
+struct tstore {
+    struct store *s;
+    struct totals totals;
+    struct store_kind kinds[2];
+    struct store_options opt;
+    char why[256];
+};
+
+/* store_open with the kinds above; its result. */
+static inline int
+ts_open_with(struct tstore *t, const struct store_options *o)
+{
+    memset(t, 0, sizeof *t);
+    t->opt = *o;
+    t->kinds[0] = (struct store_kind){
+        .prefix = "task/", .entry_size = sizeof(struct item),
+        .ctx = &t->totals, .apply = item_apply, .undo = item_undo,
+        .keep = item_keep, .reset = item_reset};
+    t->kinds[1] = (struct store_kind){
+        .prefix = "call/", .entry_size = sizeof(struct store_entry)};
+    return store_open(&t->s, &t->opt, t->kinds, 2, t->why);
+}
+
+static inline int
+ts_open(struct tstore *t, const char *path)
+{
+    return ts_open_with(t, &(struct store_options){
+                               .path = path, .closed_max = STORE_CLOSED_MAX});
+}
+
+static inline void
+ts_close(struct tstore *t)
+{
+    store_close(t->s);
+    t->s = NULL;
+}
+
+/* One record, locked, committed and unlocked. */
+static inline int
+ts_put(struct tstore *t, const char *key, const char *body)
+{
+    bool unknown;
+    int rc = store_lock_patiently(t->s);
+    if (rc != 0)
+        return rc;
+    rc = store_stage(t->s, str_of(key), str_of(body));
+    int done = store_commit(t->s, &unknown);
+    store_unlock(t->s);
+    return rc != 0 ? rc : done;
+}
+
+/* The body of the key's newest record, "" where there is none or it cannot
+   be read; valid until the next call. */
+static inline const char *
+ts_get(struct tstore *t, const char *key)
+{
+    static char body[4096];
+    struct arena a = {0};
+    struct store_rec r;
+    struct store_entry *e = store_find(t->s, str_of(key));
+    body[0] = '\0';
+    if (e != NULL && store_read(t->s, e, &a, &r) == 0)
+        snprintf(body, sizeof body, "%.*s", STR_ARG(r.body));
+    arena_fini(&a);
+    return body;
+}
+
+struct ts_pair {
+    struct tstore *a, *b;
+    bool all; /* of the same records: none was left out by a compaction */
+    bool same;
+};
+
+/* Two of times, sum, newest, of an item or of all: what a compaction left out
+   is known to who was there before. */
+static inline bool
+ts_same(const struct totals *a, const struct totals *b, bool all)
+{
+    return a->newest == b->newest &&
+           (!all || (a->times == b->times && a->sum == b->sum));
+}
+
+static inline int
+ts_compare_key(void *ctx, const struct store_rec *r)
+{
+    struct ts_pair *p = ctx;
+    struct store_entry *a = store_find(p->a->s, r->key);
+    struct store_entry *b = store_find(p->b->s, r->key);
+    if (a == NULL || b == NULL || a->n != b->n || a->off != b->off ||
+        a->len != b->len || a->kind != b->kind)
+        p->same = false;
+    else if (a->kind == 0)
+        p->same &= ts_same(&((struct item *)a)->t, &((struct item *)b)->t,
+                           p->all);
+    return 0;
+}
+
+/* Whether memory is what a fresh replay of the file gives. */
+static inline bool
+ts_is_replay(struct tstore *t)
+{
+    struct tstore fresh;
+    struct store_state a, b;
+    struct ts_pair p = {t, &fresh, false, true};
+    struct store_options o = {.path = t->opt.path, .readonly = true};
+    if (ts_open_with(&fresh, &o) != 0)
+        return false;
+    while (store_move(t->s) == ERR_MORE)
+        continue;
+    store_state(t->s, &a);
+    store_state(fresh.s, &b);
+    p.all = b.g == 1;
+    if (store_scan(fresh.s, 1, ts_compare_key, &p) != 0)
+        p.same = false;
+    p.same = p.same && a.head == b.head && a.len == b.len && a.g == b.g &&
+             a.keys == b.keys && a.superseded == b.superseded &&
+             strcmp(a.id, b.id) == 0 &&
+             ts_same(&t->totals, &fresh.totals, p.all);
+    ts_close(&fresh);
+    return p.same;
+}
+
+/* Compacts to the end; what store_compact said last. */
+static inline int
+ts_compact(struct tstore *t)
+{
+    int rc;
+    do
+        rc = store_compact(t->s);
+    while (rc == ERR_MORE);
+    return rc;
+}
+
+/* Has the tests in memory where that can be, for those that sync too often
+   to wait for a disk. Before the first test_tmpdir. */
+static inline void
+test_in_memory(void)
+{
+    if (access("/dev/shm", W_OK) == 0)
+        setenv("TMPDIR", "/dev/shm", 0);
+}
+
+/* ---- files ---- */
+
+/* dir/name, in heap. */
+static inline char *
+path_in(const char *dir, const char *name)
+{
+    size_t n = strlen(dir) + strlen(name) + 2;
+    char *p = malloc(n);
+    if (p == NULL)
+        abort();
+    snprintf(p, n, "%s/%s", dir, name);
+    return p;
+}
+
+/* The same in a fresh directory. */
+static inline char *
+path_fresh(const char *name)
+{
+    char *dir = test_tmpdir(), *path = path_in(dir, name);
+    free(dir);
+    return path;
+}
+
+/* The log's name with an ending; valid until the next call but three. */
+static inline const char *
+path_with(const char *path, const char *ending)
+{
+    static char names[4][512];
+    static int i;
+    i = (i + 1) % 4;
+    snprintf(names[i], sizeof names[i], "%s%s", path, ending);
+    return names[i];
+}
+
+/* A whole file, in heap, NUL-terminated; NULL where there is none. */
+static inline char *
+file_get(const char *path, size_t *len)
+{
+    int fd = open(path, O_RDONLY);
+    struct stat st;
+    *len = 0;
+    if (fd < 0 || fstat(fd, &st) != 0)
+        return NULL;
+    char *p = malloc((size_t)st.st_size + 1);
+    ssize_t n = p == NULL ? -1 : read(fd, p, (size_t)st.st_size);
+    if (n != st.st_size)
+        abort();
+    close(fd);
+    p[n] = '\0';
+    *len = (size_t)n;
+    return p;
+}
+
+/* In place, so that the inode stays. */
+static inline void
+file_put(const char *path, const void *p, size_t len)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (fd < 0 || write(fd, p, len) != (ssize_t)len || close(fd) != 0)
+        abort();
+}
+
+static inline bool
+file_is(const char *path, const void *p, size_t len)
+{
+    size_t have;
+    char *now = file_get(path, &have);
+    bool same = now != NULL && have == len && memcmp(now, p, len) == 0;
+    free(now);
+    return same;
+}
+
+/* ---- logs made by hand ---- */
+
+#define TEST_ID "0123456789abcdef0123456789abcdef"
+#define TEST_TIME "2026-07-28T09:30:00.000Z"
+
+static inline void
+log_header(struct buf *b, uint64_t g, bool compacted)
+{
+    struct record_header h = {.g = g, .id = TEST_ID, .compacted = compacted};
+    record_put_header(b, &h, STR(TEST_TIME));
+}
+
+static inline void
+log_record(struct buf *b, uint64_t g, uint64_t n, uint64_t batch, uint64_t p,
+           const char *key)
+{
+    char body[64];
+    snprintf(body, sizeof body, "\"v\":{\"made\":%llu}",
+             (unsigned long long)n);
+    struct store_rec r = {.g = g, .n = n, .b = batch, .p = p,
+                          .key = str_of(key), .time = STR(TEST_TIME),
+                          .body = str_of(body)};
+    record_put(b, &r);
+}
+
+/* ---- children ---- */
+
+static inline pid_t
+child_begin(void)
+{
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid < 0)
+        abort();
+    if (pid == 0)
+        test_failed = 0;
+    return pid;
+}
+
+/* How a child ends, so that no atexit of the parent's runs in it. */
+static inline void
+child_end(void)
+{
+    fflush(NULL);
+    _exit(test_failed != 0);
+}
+
+static inline bool
+child_ok(pid_t pid)
+{
+    int status;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return false;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+#endif

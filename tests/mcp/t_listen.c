@@ -1,0 +1,1463 @@
+/* Sessions, their records and streams, and subscriptions/listen: who is told
+   of what, once, in order, and after what was lost in between. Messages go
+   through mcp as serve gives them; the clock and the disk obey the test. */
+
+#include "tests/lib/mcp_world.h"
+
+/* ---- capabilities, kind ---- */
+
+static void
+test_capabilities_as_bits(void)
+{
+    static const struct {
+        const char *text;
+        unsigned bits;
+    } cases[] = {
+        {"{}", 0},
+        {"[]", 0},
+        {"null", 0},
+        {"{\"elicitation\":{}}", MCP_ELICITATION},
+        {"{\"elicitation\":{\"form\":{}}}", MCP_ELICITATION},
+        {"{\"elicitation\":{\"form\":{},\"url\":{}}}", MCP_ELICITATION},
+        {"{\"elicitation\":{\"url\":{}}}", 0},
+        {"{\"elicitation\":true}", 0},
+        {"{\"sampling\":{},\"roots\":{\"listChanged\":true}}",
+         MCP_SAMPLING | MCP_ROOTS},
+        {"{\"sampling\":null,\"roots\":[]}", 0},
+        {"{\"extensions\":{\"io.modelcontextprotocol/ui\":{}}}", MCP_UI},
+    };
+    struct arena a = {0};
+    const struct json_tok *t;
+    size_t i;
+
+    CHECK(mcp_caps_of(NULL) == 0);
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        CHECK(json_parse(&a, str_of(cases[i].text), &t, NULL) == 0);
+        if (!CHECK(mcp_caps_of(t) == cases[i].bits))
+            fprintf(stderr, "%s\n", cases[i].text);
+    }
+    arena_fini(&a);
+}
+
+static void
+test_kind_keeps_what_is_newest_and_young(void)
+{
+    struct store_kind k;
+    struct store_rec r = {.time = STR("2026-07-28T09:30:00.000Z")};
+    int64_t ms;
+
+    mcp_session_kind(&k);
+    CHECK(strcmp(k.prefix, "session/") == 0);
+    CHECK(time_parse(r.time, &ms));
+    CHECK(k.keep(k.ctx, &r, true, ms + MCP_SESSION_AGE_MS - 1));
+    CHECK(!k.keep(k.ctx, &r, true, ms + MCP_SESSION_AGE_MS));
+    CHECK(!k.keep(k.ctx, &r, false, ms));
+}
+
+/* ---- a pipe ---- */
+
+static void
+test_pipe_is_told_at_once_without_event_ids(void)
+{
+    struct world w;
+    struct client *c = client();
+    struct mcp_facts f = {0};
+    int i;
+
+    open_world(&w);
+    f.session = mcp_join(w.m, &c->sink);
+    put(&w, "a");
+    CHECK(!mcp_listens(w.m) && c->n == 0);
+    run(&w, &f, INIT, NULL);
+    CHECK(mcp_listens(w.m));
+    for (i = 0; i < 2; i++)
+        CHECK(ask_by(&w, &f, "resources/subscribe", "uri", "toy://a/x"));
+    CHECK(mcp_session_id(f.session)[0] == '\0' && f.session->n_subs == 1);
+    CHECK(store_find(w.s, STR("session/")) == NULL);
+    put(&w, "a");
+    put(&w, "b");
+    CHECK(c->n == 1 && told(c, 0, "", UPDATED("toy://a/x")));
+    tick(&w, 1000);
+    CHECK(c->n == 2 && told(c, 1, "", LIST("resources")));
+    CHECK(mcp_session_set(f.session, 2, false, STR_NONE, STR("toy://a/x")) ==
+          0 && f.session->log_level == 2);
+    put(&w, "a");
+    CHECK(c->n == 2);
+    mcp_part(f.session);
+    CHECK(!mcp_listens(w.m));
+    close_world(&w);
+    drop(c);
+}
+
+static void
+test_pipe_without_a_store(void)
+{
+    struct mcp *m;
+    struct client *c = client();
+    struct mcp_session *s;
+    struct mcp_change change = {STR("toy/a"), STR("\"v\":{}"), 7, false};
+
+    CHECK(mcp_new(&m, &toys, NULL, NULL) == 0);
+    s = mcp_join(m, &c->sink);
+    CHECK(mcp_session_set(s, -1, false, STR("toy://a"), STR_NONE) == 0);
+    CHECK(mcp_session_set(s, -1, false, STR("other://a"), STR_NONE) == 0);
+    mcp_changed(m, &change); /* of which there is no newest record */
+    mcp_list_changed(m, MCP_LIST_TOOLS);
+    s->initialized = true;
+    mcp_list_changed(m, MCP_LIST_TOOLS);
+    mcp_list_changed(m, MCP_LIST_PROMPTS); /* which it does not declare */
+    tick(&(struct world){.m = m}, 1000);
+    CHECK(c->n == 1 && told(c, 0, "", LIST("tools")));
+    mcp_part(s);
+    s = mcp_session_new(m, &(struct mcp_facts){.principal = STR("ann")});
+    CHECK(mcp_session_seal(s) == ERR_IO && !mcp_session_stored(s));
+    mcp_free(m);
+    drop(c);
+}
+
+/* ---- ids ---- */
+
+static void
+test_id_is_known_to_its_principal_in_every_process(void)
+{
+    struct world a, b;
+    struct mcp_session *s;
+    char id[MCP_ID_MAX], other[MCP_ID_MAX];
+    size_t i;
+
+    open_world(&a);
+    join(&a, "ann", id);
+    join(&a, "ann", other);
+    CHECK(strcmp(id, other) != 0 && strlen(id) >= 22);
+    for (i = 0; id[i] != '\0'; i++)
+        CHECK(id[i] > 0x20 && id[i] < 0x7f && id[i] != '.');
+    open_with(&b, a.path, false);
+    s = find(&b, id);
+    CHECK(s != NULL && s->initialized && !s->sse && s->log_level == 6);
+    CHECK(s != NULL && s->rev == MCP_2025_11_25 &&
+          s->caps == MCP_ELICITATION);
+    CHECK(find(&b, id) == s && b.m->n_sessions == 1);
+    CHECK(find_as(&a, "bob", id) == NULL);
+    CHECK(find_as(&b, "bob", other) == NULL);
+    CHECK(b.m->n_sessions == 1);
+    close_world(&b);
+    close_world(&a);
+}
+
+static void
+test_forged_ids_are_not_found(void)
+{
+    struct world w;
+    char id[MCP_ID_MAX], bad[MCP_ID_MAX + 40];
+    size_t i, len;
+
+    open_world(&w);
+    CHECK(find(&w, "") == NULL && find(&w, "x") == NULL);
+    join(&w, "ann", id);
+    len = strlen(id);
+    for (i = 0; i < len; i++) {
+        memcpy(bad, id, sizeof(id));
+        bad[i] = bad[i] == 'A' ? 'B' : 'A';
+        CHECK(find(&w, bad) == NULL);
+        memcpy(bad, id, sizeof(id));
+        bad[i] = '\0';
+        CHECK(find(&w, bad) == NULL);
+    }
+    memset(bad, 'A', sizeof(bad));
+    bad[sizeof(bad) - 1] = '\0';
+    CHECK(find(&w, bad) == NULL);
+    CHECK(w.m->n_sessions == 1);
+    close_world(&w);
+}
+
+static void
+test_old_ids_are_not_found(void)
+{
+    struct world w;
+    char id[MCP_ID_MAX];
+
+    open_world(&w);
+    join(&w, "ann", id);
+    ahead_ms += MCP_SESSION_AGE_MS - 5000;
+    CHECK(find(&w, id) != NULL);
+    ahead_ms += 10000;
+    CHECK(find(&w, id) == NULL);
+    restart(&w);
+    CHECK(find(&w, id) == NULL);
+    close_world(&w);
+}
+
+static void
+test_ids_of_another_use_or_shape_are_not_found(void)
+{
+    struct world w;
+    struct buf b = {0};
+
+    open_world(&w);
+    CHECK(sign_seal(w.sign, "state", STR("ann"),
+                    STR("0123456789abcdef\0\3\0........"), &b) == 0);
+    buf_char(&b, '\0');
+    CHECK(find(&w, b.p) == NULL);
+    b.len = 0;
+    CHECK(sign_seal(w.sign, "session", STR("ann"),
+                    STR("0123456789abcdef\0\3\0..."), &b) == 0);
+    buf_char(&b, '\0');
+    CHECK(find(&w, b.p) == NULL);
+    b.len = 0;
+    CHECK(sign_seal(w.sign, "session", STR("ann"), /* a later revision */
+                    STR("0123456789abcdef\0\4\0\0\0\0\0\0\0\0\0"), &b) == 0);
+    buf_char(&b, '\0');
+    CHECK(find(&w, b.p) == NULL && w.m->n_sessions == 0);
+    buf_fini(&b);
+    close_world(&w);
+}
+
+/* ---- records ---- */
+
+static void
+test_what_was_set_survives_a_restart(void)
+{
+    struct world w;
+    struct mcp_session *s;
+    char id[MCP_ID_MAX];
+    uint64_t first;
+
+    open_world(&w);
+    join(&w, "ann", id);
+    CHECK(subscribe(&w, id, "toy://a"));
+    first = mcp_head(w.m);
+    CHECK(subscribe(&w, id, "toy://\\\"b\\u00e9"));
+    CHECK(ask(&w, id, "logging/setLevel", "level", "error"));
+    CHECK(subscribe(&w, id, "toy://c") && unsubscribe(&w, id, "toy://c"));
+    CHECK(unsubscribe(&w, id, "toy://never") && mcp_head(w.m) == 5);
+    CHECK(subscribe(&w, id, "toy://a") && mcp_head(w.m) == 5);
+    restart(&w);
+    s = find(&w, id);
+    CHECK(s != NULL && s->n == 5 && s->log_level == 3 && s->n_subs == 2);
+    CHECK(s != NULL && strcmp(s->subs[0].uri, "toy://a") == 0 &&
+          s->subs[0].since == first && first == 1);
+    CHECK(s != NULL && strcmp(s->subs[1].uri, "toy://\"b\xc3\xa9") == 0 &&
+          s->subs[1].since == 2);
+    close_world(&w);
+}
+
+static void
+test_ended_stays_ended_everywhere(void)
+{
+    struct world a, b;
+    char id[MCP_ID_MAX];
+    struct client *c = client();
+
+    open_world(&a);
+    join(&a, "ann", id);
+    CHECK(subscribe(&a, id, "toy://a"));
+    open_with(&b, a.path, false);
+    stream(&b, id, NULL, c);
+    tick(&b, 2000);
+    clear(c);
+    CHECK(end(&a, id) && find(&a, id) == NULL);
+    CHECK(!end(&a, id) && a.status == MCP_NOT_FOUND);
+    CHECK(find(&b, id) == NULL);
+    CHECK(!subscribe(&b, id, "toy://b") && b.status == MCP_NOT_FOUND);
+    put(&b, "a");
+    tick(&b, 2000);
+    CHECK(c->n == 0);
+    restart(&a);
+    CHECK(find(&a, id) == NULL);
+    close_world(&b);
+    close_world(&a);
+    drop(c);
+}
+
+static void
+test_one_turn_builds_on_itself_and_can_be_undone(void)
+{
+    struct world w;
+    struct mcp_session *s;
+    char id[MCP_ID_MAX];
+    int i;
+
+    open_world(&w);
+    join(&w, "ann", id);
+    s = find(&w, id);
+    put(&w, "a");
+    for (i = 0; i < 2; i++) {
+        lock(&w);
+        CHECK(mcp_session_set(s, -1, false, STR("toy://a"), STR_NONE) == 0);
+        CHECK(mcp_session_set(s, 1, false, STR("toy://b"), STR_NONE) == 0);
+        CHECK(mcp_session_set(s, -1, false, STR("toy://b"), STR_NONE) == 0);
+        CHECK(store_staged_n(w.s) == 2);
+        CHECK(s->n_subs == 0 && s->n == 0 && s->log_level == 6);
+        if (i == 0)
+            fault_start(FAULT_WRITE, 0, true, ENOSPC);
+        CHECK((commit(&w) == 0) == (i == 1));
+        fault.on = false;
+        if (i == 0) { /* run again, as serve does */
+            store_refuse(w.s, ERR_FULL);
+            CHECK(mcp_session_set(s, 2, true, STR_NONE, STR_NONE) ==
+                  ERR_FULL);
+            store_refuse(w.s, 0);
+            CHECK(s->n_subs == 0 && s->n == 0 && !s->ended);
+            put(&w, "c"); /* has the number that was undone */
+        }
+    }
+    CHECK(s->n == mcp_head(w.m) && s->n_subs == 2 && s->log_level == 1);
+    CHECK(w.m->n_subs == 2 && s->subs[1].since == s->n);
+    close_world(&w);
+}
+
+static void
+test_what_is_too_much_is_refused(void)
+{
+    struct world w;
+    struct mcp_session *s;
+    char id[MCP_ID_MAX], uri[MCP_MAX_URI + 8];
+    int i;
+
+    open_world(&w);
+    join(&w, "ann", id);
+    s = find(&w, id);
+    memset(uri, 'x', sizeof(uri));
+    memcpy(uri, "toy://", 6);
+    lock(&w);
+    CHECK(mcp_session_set(s, -1, false, (struct str){uri, MCP_MAX_URI + 1},
+                          STR_NONE) == ERR_TOO_LARGE);
+    CHECK(mcp_session_set(s, -1, false, (struct str){uri, MCP_MAX_URI},
+                          STR_NONE) == 0);
+    for (i = 1; i < MCP_MAX_SUBS; i++) {
+        snprintf(uri, sizeof(uri), "toy://%03d", i);
+        CHECK(mcp_session_set(s, -1, false, str_of(uri), STR_NONE) == 0);
+    }
+    CHECK(mcp_session_set(s, -1, false, STR("toy://x"), STR_NONE) ==
+          ERR_TOO_LARGE);
+    CHECK(commit(&w) == 0);
+    CHECK(!subscribe(&w, id, "toy://x") && s->n_subs == MCP_MAX_SUBS);
+    CHECK(unsubscribe(&w, id, s->subs[7].uri));
+    CHECK(subscribe(&w, id, "toy://x"));
+    close_world(&w);
+}
+
+/* Few long ones are too much as well: a record is written whole each time. */
+static void
+test_records_of_sessions_are_small(void)
+{
+    struct world w;
+    char id[MCP_ID_MAX], uri[MCP_MAX_URI + 1];
+    int i, n = 0;
+
+    open_world(&w);
+    join(&w, "ann", id);
+    memset(uri, 'x', sizeof(uri));
+    for (i = 0; i < 100; i++) {
+        snprintf(uri, sizeof(uri), "toy://%03d", i);
+        uri[9] = 'x';
+        uri[1000] = '\0';
+        n += subscribe(&w, id, uri);
+    }
+    CHECK(n > 16 && n < 40 && find(&w, id)->n_subs == (size_t)n);
+    snprintf(uri, sizeof(uri), "%s", find(&w, id)->subs[3].uri);
+    CHECK(unsubscribe(&w, id, uri) && subscribe(&w, id, uri));
+    CHECK(ask(&w, id, "logging/setLevel", "level", "error"));
+    CHECK(end(&w, id));
+    close_world(&w);
+}
+
+static void
+test_what_changes_nothing_makes_no_record(void)
+{
+    struct world w;
+    char id[MCP_ID_MAX];
+
+    open_world(&w);
+    join(&w, "ann", id);
+    CHECK(ask(&w, id, "logging/setLevel", "level", "info"));
+    CHECK(subscribe(&w, id, "other://a")); /* no record can change that */
+    CHECK(unsubscribe(&w, id, "other://a"));
+    CHECK(mcp_head(w.m) == 0);
+    CHECK(ask(&w, id, "logging/setLevel", "level", "error"));
+    CHECK(ask(&w, id, "logging/setLevel", "level", "error"));
+    CHECK(subscribe(&w, id, "toy://a") && subscribe(&w, id, "other://a"));
+    CHECK(mcp_head(w.m) == 2 && find(&w, id)->n_subs == 1);
+    close_world(&w);
+}
+
+static void
+test_without_a_store_to_write_to_memory_has_it_all(void)
+{
+    struct world w, r;
+    struct client *c = client();
+    char old[MCP_ID_MAX], id[MCP_ID_MAX];
+
+    open_world(&w);
+    join(&w, "ann", old);
+    open_with(&r, w.path, true);
+    CHECK(find(&r, old) == NULL); /* it may end there, and here not */
+    join(&r, "ann", id);
+    CHECK(subscribe(&r, id, "toy://a") && find(&r, id)->n_subs == 1);
+    stream(&r, id, NULL, c);
+    put(&w, "a");
+    CHECK(follow(&r) == 0);
+    CHECK(told(c, 0, "1.1", UPDATED("toy://a")));
+    CHECK(end(&r, id) && find(&r, id) == NULL && !end(&r, id));
+    CHECK(mcp_head(r.m) == 1);
+    close_world(&r);
+    close_world(&w);
+    drop(c);
+}
+
+/* ---- streams ---- */
+
+static void
+test_streams_take_turns(void)
+{
+    struct world w;
+    struct client *one = client(), *two = client(), *three = client();
+    struct mcp_session *s;
+    char id[MCP_ID_MAX];
+    unsigned long long n;
+
+    open_world(&w);
+    join(&w, "ann", id);
+    CHECK(subscribe(&w, id, "toy://a"));
+    CHECK(!mcp_listens(w.m));
+    s = stream(&w, id, NULL, one);
+    stream(&w, id, NULL, two);
+    CHECK(mcp_listens(w.m));
+    tick(&w, 2000);
+    n = put(&w, "a");
+    CHECK(one->n == 2 && told(one, 0, place(n, 1), UPDATED("toy://a")) &&
+          told(one, 1, place(n, MCP_LIST_PLACE), LIST("resources")));
+    stream(&w, id, place(n, 1), three);
+    n = put(&w, "a");
+    CHECK(three->n == 1 && told(three, 0, place(n, 1), UPDATED("toy://a")));
+    mcp_stream_close(s, &one->sink);
+    n = put(&w, "a");
+    CHECK(three->n == 2 && told(three, 1, place(n, 1), UPDATED("toy://a")));
+    mcp_stream_close(s, &three->sink);
+    n = put(&w, "a");
+    CHECK(two->n == 1 && told(two, 0, place(n, 1), UPDATED("toy://a")));
+    mcp_stream_close(s, &two->sink);
+    CHECK(!mcp_listens(w.m));
+    put(&w, "a");
+    n = put(&w, "a");
+    clear(one);
+    stream(&w, id, NULL, one);
+    CHECK(one->n == 1 && told(one, 0, place(n, 1), UPDATED("toy://a")));
+    CHECK(two->n == 1 && three->n == 2);
+    close_world(&w);
+    drop(one);
+    drop(two);
+    drop(three);
+}
+
+static void
+test_streams_are_told_in_order(void)
+{
+    struct world w;
+    struct client *c = client();
+    char id[MCP_ID_MAX];
+    unsigned long long a, b;
+
+    open_world(&w);
+    join(&w, "ann", id);
+    CHECK(subscribe(&w, id, "toy://b") && subscribe(&w, id, "toy://a/1") &&
+          subscribe(&w, id, "toy://c") && subscribe(&w, id, "toy://a/2"));
+    put(&w, "b");
+    a = put(&w, "a");
+    b = put(&w, "b");
+    stream(&w, id, NULL, c);
+    tick(&w, 1000);
+    CHECK(c->n == 4 && told(c, 0, place(a, 2), UPDATED("toy://a/1")) &&
+          told(c, 1, place(a, 4), UPDATED("toy://a/2")) &&
+          told(c, 2, place(b, 1), UPDATED("toy://b")) &&
+          told(c, 3, place(b, MCP_LIST_PLACE), LIST("resources")));
+    clear(c);
+    lock(&w); /* one batch: of what is changed twice the last is told */
+    stage(&w, "b");
+    stage(&w, "a");
+    stage(&w, "x");
+    stage(&w, "b");
+    CHECK(commit(&w) == 0);
+    a = b + 2;
+    b = b + 4;
+    CHECK(c->n == 3 && told(c, 0, place(a, 2), UPDATED("toy://a/1")) &&
+          told(c, 1, place(a, 4), UPDATED("toy://a/2")) &&
+          told(c, 2, place(b, 1), UPDATED("toy://b")));
+    close_world(&w);
+    drop(c);
+}
+
+/* What a batch says behind the record of a subscription is for it. */
+static void
+test_subscription_within_a_batch(void)
+{
+    struct world w;
+    struct client *c = client();
+    struct mcp_session *s;
+    char id[MCP_ID_MAX];
+
+    open_world(&w);
+    join(&w, "ann", id);
+    CHECK(subscribe(&w, id, "toy://y"));
+    put(&w, "x");
+    put(&w, "y");
+    s = stream(&w, id, NULL, c);
+    tick(&w, 1000);
+    clear(c);
+    lock(&w);
+    stage(&w, "x");
+    stage(&w, "y");
+    CHECK(mcp_session_set(s, -1, false, STR("toy://x"), STR_NONE) == 0);
+    stage(&w, "y");
+    stage(&w, "x");
+    CHECK(commit(&w) == 0);
+    CHECK(c->n == 2 && told(c, 0, "7.1", UPDATED("toy://y")) &&
+          told(c, 1, "8.2", UPDATED("toy://x")));
+    close_world(&w);
+    drop(c);
+}
+
+static void
+test_last_event_id_is_where_it_goes_on(void)
+{
+    struct world w;
+    struct mcp_session *s;
+    char id[MCP_ID_MAX], other[MCP_ID_MAX];
+    unsigned long long a, b;
+    int i;
+
+    open_world(&w);
+    join(&w, "ann", id);
+    join(&w, "ann", other);
+    put(&w, "a");
+    put(&w, "b");
+    CHECK(subscribe(&w, id, "toy://a/1") && subscribe(&w, id, "toy://b") &&
+          subscribe(&w, id, "toy://a/2"));
+    a = put(&w, "a");
+    b = put(&w, "b");
+    for (i = 0; i < 2; i++) {
+        const struct {
+            unsigned long long n;
+            unsigned i;
+            size_t rest; /* of the three updates */
+        } cases[] = {
+            {a - 1, 1, 3}, {a, 0, 3}, {a, 1, 2}, {a, 2, 2}, {a, 3, 1},
+            {b, 0, 1}, {b, 2, 0},
+        };
+        size_t k, rest;
+
+        for (k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
+            struct client *c = client();
+
+            rest = cases[k].rest;
+            s = stream(&w, id, place(cases[k].n, cases[k].i), c);
+            tick(&w, 2000);
+            while (c->n > 0 && strstr(c->text[c->n - 1], "list_changed"))
+                free(c->text[--c->n]);
+            CHECK(c->n == rest);
+            CHECK(rest < 1 || told(c, rest - 1, place(b, 2),
+                                   UPDATED("toy://b")));
+            CHECK(rest < 2 || told(c, rest - 2, place(a, 3),
+                                   UPDATED("toy://a/2")));
+            CHECK(rest < 3 || told(c, 0, place(a, 1), UPDATED("toy://a/1")));
+            mcp_stream_close(s, &c->sink);
+            drop(c);
+        }
+        restart(&w);
+    }
+    close_world(&w);
+}
+
+static void
+test_last_event_id_that_is_none(void)
+{
+    static const char *const cases[] = {
+        "", ".", "..", "1", ".1", ".1.", ".1.x", ".x.1", ".-1.0", ".1.1.",
+        ".18446744073709551616.0", ".99.0", " .1.0", ".1.0 ",
+    };
+    struct world w;
+    struct client *one = client(), *two = client();
+    struct mcp_session *s;
+    char id[MCP_ID_MAX], other[MCP_ID_MAX], last[160];
+    size_t i;
+
+    open_world(&w);
+    join(&w, "ann", id);
+    join(&w, "ann", other);
+    CHECK(subscribe(&w, id, "toy://a"));
+    put(&w, "a");
+    stream(&w, id, NULL, one);
+    tick(&w, 2000);
+    CHECK(one->n == 2);
+    for (i = 0; i <= sizeof(cases) / sizeof(cases[0]); i++) {
+        if (i < sizeof(cases) / sizeof(cases[0]))
+            snprintf(last, sizeof(last), "%s%s", id, cases[i]);
+        else
+            snprintf(last, sizeof(last), "%s.1.0", other);
+        CHECK(stream_as(&w, "ann", id, str_of(last), two, &s) == 0);
+        if (!CHECK(s->sinks == &one->sink && two->n == 0))
+            fprintf(stderr, "%s\n", last);
+        mcp_stream_close(s, &two->sink);
+    }
+    CHECK(stream_as(&w, "bob", id, STR_NONE, two, &s) == ERR_NOT_FOUND);
+    CHECK(stream_as(&w, "ann", "x", STR_NONE, two, &s) == ERR_NOT_FOUND);
+    close_world(&w);
+    drop(one);
+    drop(two);
+}
+
+static void
+test_slots_that_moved_lose_nothing(void)
+{
+    struct world w;
+    struct client *c = client();
+    struct mcp_session *s;
+    char id[MCP_ID_MAX];
+    unsigned long long n;
+
+    open_world(&w);
+    join(&w, "ann", id);
+    CHECK(subscribe(&w, id, "toy://a/1") && subscribe(&w, id, "toy://a/2"));
+    s = stream(&w, id, NULL, c);
+    n = put(&w, "a");
+    mcp_stream_close(s, &c->sink);
+    CHECK(unsubscribe(&w, id, "toy://a/1"));
+    clear(c);
+    stream(&w, id, place(n, 1), c); /* the second never arrived */
+    CHECK(c->n > 0 && told(c, 0, place(n, 1), UPDATED("toy://a/2")));
+    close_world(&w);
+    drop(c);
+}
+
+/* ---- several processes, restarts ---- */
+
+static void
+test_other_processes_are_heard(void)
+{
+    struct world a, b;
+    struct client *c = client();
+    char id[MCP_ID_MAX];
+    unsigned long long n;
+
+    open_world(&a);
+    join(&a, "ann", id);
+    open_with(&b, a.path, false);
+    stream(&a, id, NULL, c);
+    put(&b, "a");
+    CHECK(follow(&a) == 0);
+    CHECK(c->n == 1 && told(c, 0, "1.257", LIST("resources")));
+    CHECK(subscribe(&b, id, "toy://a")); /* posted to the other one */
+    n = put(&b, "a");
+    CHECK(follow(&a) == 0);
+    CHECK(c->n == 2 && told(c, 1, place(n, 1), UPDATED("toy://a")));
+    CHECK(unsubscribe(&b, id, "toy://a"));
+    put(&b, "a");
+    CHECK(follow(&a) == 0 && c->n == 2);
+    close_world(&b);
+    close_world(&a);
+    drop(c);
+}
+
+static void
+test_after_a_restart_the_rest_is_told(void)
+{
+    struct world w;
+    struct client *c = client();
+    struct mcp_session *s;
+    struct buf event = {0};
+    char id[MCP_ID_MAX], last[160];
+    unsigned long long n;
+
+    open_world(&w);
+    join(&w, "ann", id);
+    put(&w, "a");
+    CHECK(subscribe(&w, id, "toy://a") && subscribe(&w, id, "toy://b"));
+    s = stream(&w, id, NULL, c);
+    mcp_stream_event(s, &event);
+    snprintf(last, sizeof(last), "%.*s", STR_ARG(buf_view(&event)));
+    restart(&w);
+    n = put(&w, "b");
+    clear(c);
+    CHECK(stream_as(&w, "ann", id, str_of(last), c, &s) == 0);
+    tick(&w, 0);
+    CHECK(c->n == 3 && told(c, 0, place(n, 2), UPDATED("toy://b")) &&
+          told(c, 1, place(n, MCP_LIST_PLACE), LIST("resources")) &&
+          told(c, 2, "", LIST("tools")));
+    restart(&w); /* and nothing twice, by what came last */
+    snprintf(last, sizeof(last), "%s", c->event[0]);
+    clear(c);
+    CHECK(stream_as(&w, "ann", id, str_of(last), c, &s) == 0);
+    tick(&w, 2000);
+    CHECK(c->n == 2 && strstr(c->text[0], "resources/list_changed"));
+    CHECK(c->n == 2 && strstr(c->text[1], "tools/list_changed"));
+    restart(&w);
+    clear(c);
+    stream(&w, id, NULL, c); /* who says nothing hears all since then */
+    CHECK(c->n > 0 && told(c, 0, place(n, 2), UPDATED("toy://b")));
+    buf_fini(&event);
+    close_world(&w);
+    drop(c);
+}
+
+/* ---- lists ---- */
+
+static void
+test_list_changed_once_a_second(void)
+{
+    struct world w;
+    struct client *c = client();
+    struct mcp_session *s;
+    char id[MCP_ID_MAX], name[16];
+    int i;
+
+    open_world(&w);
+    join(&w, "ann", id);
+    s = stream(&w, id, NULL, c);
+    tick(&w, 2000);
+    for (i = 0; i < 10; i++) {
+        snprintf(name, sizeof(name), "a%d", i);
+        put(&w, name);
+    }
+    CHECK(c->n == 1 && told(c, 0, "1.257", LIST("resources")));
+    CHECK(mcp_due_ms(w.m) != INT64_MAX);
+    tick(&w, 0);
+    CHECK(c->n == 1);
+    tick(&w, 1000);
+    CHECK(c->n == 2 && told(c, 1, "10.257", LIST("resources")));
+    CHECK(mcp_due_ms(w.m) == INT64_MAX);
+    tick(&w, 2000);
+    put(&w, "a0"); /* no new one */
+    mcp_list_changed(w.m, MCP_LIST_PROMPTS); /* nothing declared */
+    CHECK(c->n == 2);
+    mcp_list_changed(w.m, MCP_LIST_TOOLS);
+    tick(&w, 2000);
+    CHECK(c->n == 3 && told(c, 2, "", LIST("tools")));
+    mcp_stream_close(s, &c->sink);
+    put(&w, "b");
+    clear(c);
+    stream(&w, id, NULL, c); /* what came meanwhile, with the others */
+    tick(&w, 1000);
+    CHECK(c->n == 1 && told(c, 0, "12.257", LIST("resources")));
+    mcp_stream_close(s, &c->sink);
+    clear(c);
+    stream(&w, id, "12.257", c); /* it arrived */
+    tick(&w, 2000);
+    CHECK(c->n == 0);
+    mcp_stream_close(s, &c->sink);
+    stream(&w, id, "10.257", c); /* it did not */
+    tick(&w, 2000);
+    CHECK(c->n == 2 && told(c, 0, "12.257", LIST("resources")));
+    close_world(&w);
+    drop(c);
+}
+
+/* A session that left memory meanwhile cannot have heard of it. */
+static void
+test_list_changed_while_nobody_was_there(void)
+{
+    struct world w;
+    struct client *c = client();
+    struct mcp_session *s;
+    char id[MCP_ID_MAX], other[MCP_ID_MAX];
+    int i;
+
+    open_world(&w);
+    join(&w, "ann", id);
+    s = stream(&w, id, NULL, c);
+    tick(&w, 2000);
+    put(&w, "a");
+    CHECK(c->n == 1 && told(c, 0, "1.257", LIST("resources")));
+    for (i = 0; i < 3; i++) {
+        clear(c);
+        mcp_stream_close(s, &c->sink);
+        mcp_session_free(s);
+        if (i == 1)
+            put(&w, "b");
+        if (i == 2) { /* one is out, one waits for its second */
+            join(&w, "ann", other);
+            put(&w, "c");
+            put(&w, "d");
+        }
+        s = stream(&w, id, i < 2 ? "1.257" : "3.257", c);
+        tick(&w, i < 2 ? 2000 : 1000);
+        CHECK((c->n > 0 && strstr(c->text[0], "resources/list_changed")) ==
+              (i > 0));
+    }
+    close_world(&w);
+    drop(c);
+}
+
+/* ---- the SSE transport ---- */
+
+static void
+test_sse_session_comes_back_with_its_last_event(void)
+{
+    struct world w;
+    struct client *c = client(), *d = client();
+    struct mcp_session *s, *again;
+    struct mcp_facts f = facts("ann", NULL);
+    struct buf event = {0};
+    char id[MCP_ID_MAX];
+    struct str last;
+
+    open_world(&w);
+    CHECK(sse_as(&w, "ann", STR_NONE, c, &s) == 0);
+    CHECK(s->sse && !s->initialized && mcp_session_id(s)[0] != '\0');
+    put(&w, "a");
+    CHECK(c->n == 0 && !mcp_listens(w.m)); /* no initialize yet */
+    f.session = s;
+    run(&w, &f, INIT, NULL);
+    tick(&w, 2000);
+    put(&w, "b");
+    lock(&w);
+    CHECK(mcp_session_set(s, -1, false, STR("toy://a"), STR_NONE) == 0);
+    CHECK(commit(&w) == 0 && s->n_subs == 1);
+    snprintf(id, sizeof(id), "%s", s->id);
+    mcp_stream_event(s, &event);
+    last = buf_view(&event);
+    mcp_stream_close(s, &c->sink);
+    put(&w, "a");
+    clear(c);
+    CHECK(sse_as(&w, "ann", last, c, &again) == 0);
+    CHECK(again == s && c->n == 0); /* the endpoint goes first */
+    CHECK(mcp_due_ms(w.m) <= clock_mono_ms());
+    tick(&w, 0);
+    CHECK(c->n > 0 && told(c, 0, "4.1", UPDATED("toy://a")));
+    restart(&w);
+    clear(c);
+    CHECK(sse_as(&w, "ann", last, c, &s) == 0);
+    CHECK(strcmp(s->id, id) == 0 && s->sse && !s->initialized);
+    tick(&w, 0);
+    CHECK(c->n > 0 && told(c, 0, "4.1", UPDATED("toy://a")));
+    CHECK(sse_as(&w, "bob", last, d, &again) == 0);
+    CHECK(again != s && strcmp(again->id, id) != 0);
+    mcp_stream_close(again, &d->sink);
+    CHECK(sse_as(&w, "ann", STR("x.1.0"), d, &again) == 0);
+    CHECK(again != s);
+    mcp_stream_close(again, &d->sink);
+    join(&w, "ann", id); /* another kind of session */
+    event.len = 0;
+    buf_printf(&event, "%s.0.0", id);
+    CHECK(sse_as(&w, "ann", buf_view(&event), d, &again) ==
+          0 && again->sse);
+    buf_fini(&event);
+    close_world(&w);
+    drop(c);
+    drop(d);
+}
+
+/* ---- how many ---- */
+
+static void
+test_sessions_leave_memory_and_come_back(void)
+{
+    struct world w;
+    struct client *c = client();
+    struct mcp_facts f = {.http = true};
+    struct mcp_message *m;
+    struct arena a = {0};
+    struct mcp_session *s;
+    char first[MCP_ID_MAX], busy[MCP_ID_MAX], waits[MCP_ID_MAX],
+        queued[MCP_ID_MAX], id[MCP_ID_MAX];
+    int i;
+
+    open_world(&w);
+    join(&w, "ann", queued);
+    f = facts("ann", queued);
+    CHECK(mcp_accept(w.m, &f, &a, STR("{\"jsonrpc\":\"2.0\",\"id\":1,"
+                                      "\"method\":\"ping\"}"), &m) == 0);
+    join(&w, "ann", first);
+    CHECK(subscribe(&w, first, "toy://a"));
+    join(&w, "ann", busy);
+    s = stream(&w, busy, NULL, c);
+    join(&w, "ann", waits);
+    find(&w, waits)->n_kept = 1;
+    for (i = 4; i < MCP_MAX_SESSIONS; i++)
+        join(&w, "ann", id);
+    CHECK(find(&w, first) != NULL); /* now used last */
+    for (i = 4; i < MCP_MAX_SESSIONS; i++)
+        join(&w, "ann", id);
+    CHECK(w.m->n_sessions == MCP_MAX_SESSIONS && w.m->n_subs == 1);
+    join(&w, "ann", id); /* in place of first */
+    CHECK(w.m->n_sessions == MCP_MAX_SESSIONS && w.m->n_subs == 0);
+    CHECK(find(&w, busy) == s && find(&w, waits)->n_kept == 1);
+    CHECK(mcp_run(m, &w.out, &w.notes) == MCP_OK && m->s->n_held == 1);
+    CHECK(find(&w, queued) == m->s);
+    mcp_release(m);
+    mcp_release(m);
+    CHECK(m->s->n_held == 0);
+    s = find(&w, first);
+    CHECK(s != NULL && s->back && s->n_subs == 1);
+    for (s = w.m->sessions; s != NULL; s = s->next)
+        s->n_held += !s->n_kept; /* nobody can leave any more */
+    CHECK(!try_join(&w, "ann", id));
+    arena_fini(&a);
+    close_world(&w);
+    drop(c);
+}
+
+/* Who may only read leaves nothing behind, and has a session all the same,
+   until that leaves memory. */
+static void
+test_readers_write_nothing(void)
+{
+    struct world w;
+    struct client *c = client();
+    struct mcp_facts f = facts("ann", NULL);
+    struct mcp_session *s;
+    char id[MCP_ID_MAX], writer[MCP_ID_MAX], path[sizeof(w.path) + 8];
+    int i;
+
+    open_world(&w);
+    f.read_only = true;
+    run(&w, &f, INIT, NULL);
+    snprintf(id, sizeof(id), "%s", w.made);
+    CHECK(strlen(id) == 32);
+    f.session_id = str_of(id);
+    for (i = 0; i < 2; i++) {
+        CHECK(ask_by(&w, &f, "resources/subscribe", "uri", "toy://a"));
+        CHECK(ask_by(&w, &f, "logging/setLevel", "level", "error"));
+    }
+    CHECK(mcp_stream_open(w.m, &f, STR_NONE, &c->sink, &s) == 0);
+    CHECK(s->n_subs == 1 && s->log_level == 3);
+    CHECK(find(&w, id) == NULL); /* it is not a writer's */
+    CHECK(mcp_head(w.m) == 0);
+    snprintf(path, sizeof(path), "%s.key", w.path);
+    CHECK(access(path, F_OK) != 0);
+    path[strlen(path) - 4] = '\0';
+    CHECK(access(path, F_OK) != 0);
+    put(&w, "a");
+    CHECK(c->n > 0 && told(c, 0, "1.1", UPDATED("toy://a")));
+    join(&w, "ann", writer);
+    f.session_id = str_of(writer);
+    CHECK(mcp_session_find(w.m, &f, &s) == ERR_NOT_FOUND);
+    f.session_id = str_of(id);
+    run(&w, &f, NULL, NULL);
+    CHECK(w.status == MCP_OK && mcp_head(w.m) == 1);
+    run(&w, &f, NULL, NULL);
+    CHECK(w.status == MCP_NOT_FOUND);
+    run(&w, &f, INIT, NULL);
+    f.session_id = str_of(strcpy(id, w.made));
+    CHECK(mcp_session_find(w.m, &f, &s) == 0);
+    restart(&w);
+    CHECK(mcp_session_find(w.m, &f, &s) == ERR_NOT_FOUND);
+    f.session_id = str_of(writer);
+    CHECK(mcp_session_find(w.m, &f, &s) == ERR_NOT_FOUND);
+    CHECK(find(&w, writer) != NULL);
+    close_world(&w);
+    drop(c);
+}
+
+/* Sessions that come back go first. */
+static void
+test_readers_stay_longer(void)
+{
+    struct world w;
+    struct mcp_facts f = facts("ann", NULL);
+    struct mcp_session *s;
+    char reader[MCP_ID_MAX], id[MCP_ID_MAX];
+    int i;
+
+    open_world(&w);
+    f.read_only = true;
+    run(&w, &f, INIT, NULL);
+    f.session_id = str_of(strcpy(reader, w.made));
+    for (i = 0; i < MCP_MAX_SESSIONS; i++)
+        join(&w, "ann", id);
+    CHECK(mcp_session_find(w.m, &f, &s) == 0);
+    f.session_id = STR_NONE;
+    for (i = 0; i < MCP_MAX_SESSIONS; i++)
+        run(&w, &f, INIT, NULL);
+    f.session_id = str_of(reader);
+    CHECK(w.made[0] != '\0' && w.m->n_sessions == MCP_MAX_SESSIONS);
+    CHECK(mcp_session_find(w.m, &f, &s) == ERR_NOT_FOUND);
+    close_world(&w);
+}
+
+/* However many sessions one begins, they cost another none. */
+static void
+test_sessions_are_shared_out(void)
+{
+    struct world w;
+    struct mcp_facts ann = facts("ann", NULL), bob = facts("bob", NULL);
+    struct mcp_session *s;
+    char id[MCP_ID_MAX];
+    int i;
+
+    open_world(&w);
+    ann.read_only = bob.read_only = true;
+    run(&w, &ann, INIT, NULL);
+    ann.session_id = str_of(strcpy(id, w.made));
+    for (i = 0; i < MCP_MAX_SESSIONS + 100; i++)
+        run(&w, &bob, INIT, NULL);
+    CHECK(w.made[0] != '\0' && w.m->n_sessions == MCP_MAX_SESSIONS);
+    CHECK(mcp_session_find(w.m, &ann, &s) == 0);
+    close_world(&w);
+}
+
+/* What is queued is settled when it is run: it may undo what is not yet
+   done. */
+static void
+test_queued_changes_build_on_each_other(void)
+{
+    static const char *const texts[] = {
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/subscribe\","
+        "\"params\":{\"uri\":\"toy://a\"}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/unsubscribe\","
+        "\"params\":{\"uri\":\"toy://a\"}}"};
+    struct world w;
+    struct arena a = {0};
+    struct mcp_message *m[2];
+    struct mcp_facts f;
+    char id[MCP_ID_MAX];
+    int i;
+
+    open_world(&w);
+    join(&w, "ann", id);
+    f = facts("ann", id);
+    for (i = 0; i < 2; i++)
+        CHECK(mcp_accept(w.m, &f, &a, str_of(texts[i]), &m[i]) == 0);
+    lock(&w);
+    for (i = 0; i < 2; i++) {
+        CHECK(mcp_writes(m[i]));
+        CHECK(mcp_run(m[i], &w.out, &w.notes) == MCP_OK);
+        mcp_release(m[i]);
+    }
+    CHECK(commit(&w) == 0 && mcp_head(w.m) == 2);
+    CHECK(find(&w, id)->n_subs == 0);
+    CHECK(mcp_accept(w.m, &f, &a, str_of(texts[1]), &m[0]) == 0);
+    CHECK(!mcp_writes(m[0])); /* nothing to do, and nothing before it */
+    mcp_release(m[0]);
+    arena_fini(&a);
+    close_world(&w);
+}
+
+static void
+test_listeners_are_small(void)
+{
+    CHECK(sizeof(struct mcp_session) <= 512);
+    CHECK(sizeof(struct mcp_message) + sizeof(struct request) <= 2048);
+}
+
+/* ---- subscriptions/listen ---- */
+
+#define MODERN                                                              \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"," \
+    "\"io.modelcontextprotocol/clientCapabilities\":{}}"
+#define TAG(id) "\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":" id "}"
+
+/* A listen of that id with params.notifications, on a pipe or, s NULL, on a
+   connection of its own. */
+static const char *
+listen_to(struct world *w, struct mcp_session *s, const char *id,
+          const char *filter, struct client *c)
+{
+    struct mcp_facts f = {.http = s == NULL, .session = s,
+                          .version = s == NULL ? STR("2026-07-28") : STR_NONE,
+                          .header = no_header,
+                          .header_ctx = (void *)(uintptr_t)
+                                        "subscriptions/listen"};
+    char text[32768];
+
+    snprintf(text, sizeof(text), "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":"
+             "\"subscriptions/listen\",\"params\":{" MODERN "%s%s}}", id,
+             filter[0] != '\0' ? ",\"notifications\":" : "", filter);
+    return run(w, &f, text, c);
+}
+
+/* Whether its last run acknowledged just that, as its first note. */
+static bool
+acknowledged(const struct world *w, const char *id, const char *filter)
+{
+    char want[2048];
+    size_t n = (size_t)snprintf(
+        want, sizeof(want), "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
+        "subscriptions/acknowledged\",\"params\":{\"_meta\":{\"io."
+        "modelcontextprotocol/subscriptionId\":%s},\"notifications\":%s}}\n",
+        id, filter);
+    bool ok = w->status == MCP_WAITS && w->notes.len == n &&
+              memcmp(w->notes.p, want, n) == 0;
+
+    if (!ok)
+        fprintf(stderr, "wanted %sgot %.*s", want, (int)w->notes.len,
+                w->notes.p);
+    return ok;
+}
+
+static void
+test_listen_takes_what_can_be_had(void)
+{
+    static const struct {
+        const char *asked, *had; /* NULL: refused */
+    } cases[] = {
+        {"{}", "{}"},
+        {"{\"toolsListChanged\":true,\"promptsListChanged\":true,"
+         "\"resourcesListChanged\":true}",
+         "{\"resourcesListChanged\":true,\"toolsListChanged\":true}"},
+        {"{\"toolsListChanged\":false,\"resourcesListChanged\":null}", "{}"},
+        {"{\"resourceSubscriptions\":[\"toy://a\",\"other://b\",\"toy://a\","
+         "\"toy://\\u00e9\"]}",
+         "{\"resourceSubscriptions\":[\"toy://a\",\"toy://\xc3\xa9\"]}"},
+        {"{\"resourceSubscriptions\":[\"other://b\"]}", "{}"},
+        {"{\"resourceSubscriptions\":[]}", "{}"},
+        {"{\"unknown\":7,\"toolsListChanged\":true}",
+         "{\"toolsListChanged\":true}"},
+        {"", NULL},
+        {"[]", NULL},
+        {"null", NULL},
+        {"{\"toolsListChanged\":1}", NULL},
+        {"{\"resourcesListChanged\":\"true\"}", NULL},
+        {"{\"resourceSubscriptions\":\"toy://a\"}", NULL},
+        {"{\"resourceSubscriptions\":[7]}", NULL},
+    };
+    struct world w;
+    struct client *c = client();
+    const char *answer;
+    size_t i;
+
+    open_world(&w);
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        answer = listen_to(&w, NULL, "\"l:0\"", cases[i].asked, c);
+        if (cases[i].had != NULL)
+            CHECK(acknowledged(&w, "\"l:0\"", cases[i].had));
+        else if (!CHECK(w.status == MCP_OK && w.notes.len == 0 &&
+                        strstr(answer, "\"code\":-32602")))
+            fprintf(stderr, "%s: %s\n", cases[i].asked, answer);
+        if (w.status == MCP_WAITS)
+            mcp_drop(w.kept);
+    }
+    CHECK(w.m->n_subs == 0 && !mcp_listens(w.m));
+    close_world(&w);
+    drop(c);
+}
+
+static void
+test_listen_has_limits(void)
+{
+    struct world w;
+    struct client *c = client();
+    struct mcp_session *s;
+    struct buf b = {0};
+    char id[16];
+    int i, k;
+
+    open_world(&w);
+    for (k = 0; k < 2; k++) {
+        b.len = 0;
+        for (i = 0; i < MCP_MAX_SUBS + k; i++)
+            buf_printf(&b, "%s\"toy://%d\"",
+                       i == 0 ? "{\"resourceSubscriptions\":[" : ",", i);
+        buf_put(&b, "]}", 3);
+        listen_to(&w, NULL, "1", b.p, c);
+        CHECK(w.status == (k == 0 ? MCP_WAITS : MCP_OK));
+    }
+    for (k = 0; k < 2; k++) {
+        b.len = 0;
+        buf_z(&b, "{\"resourceSubscriptions\":[\"");
+        for (i = 0; i < MCP_MAX_URI + k; i++)
+            buf_z(&b, i < 6 ? (const char *[]){"t", "o", "y", ":", "/",
+                                               "/"}[i] : "x");
+        buf_put(&b, "\"]}", 4);
+        listen_to(&w, NULL, "1", b.p, c);
+        CHECK(w.status == (k == 0 ? MCP_WAITS : MCP_OK));
+    }
+    s = mcp_join(w.m, &c->sink);
+    for (i = 0; i < MCP_MAX_KEPT; i++) {
+        snprintf(id, sizeof(id), "%d", i);
+        listen_to(&w, s, id, "{}", c);
+        CHECK(w.status == MCP_WAITS);
+    }
+    CHECK(strstr(listen_to(&w, s, "999", "{}", c), "-32602"));
+    CHECK(w.notes.len == 0); /* nor is it acknowledged */
+    listen_to(&w, NULL, "64", "{}", c);
+    CHECK(w.status == MCP_WAITS);
+    while (w.m->kept != NULL)
+        mcp_drop(w.m->kept);
+    CHECK(w.m->n_subs == 0);
+    mcp_part(s);
+    buf_fini(&b);
+    close_world(&w);
+    drop(c);
+}
+
+#define TAGGED(what, id, rest)                                          \
+    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/" what "\",\"params\":{" \
+    TAG(id) rest "}}"
+
+static void
+test_listen_is_told_what_it_asked_for(void)
+{
+    struct world w;
+    struct client *c = client(), *d = client(), *e = client();
+
+    open_world(&w);
+    put(&w, "a");
+    listen_to(&w, NULL, "\"l:0\"", "{\"resourceSubscriptions\":[\"toy://b\","
+              "\"toy://a\"]}", c);
+    listen_to(&w, NULL, "7", "{\"resourcesListChanged\":true}", d);
+    listen_to(&w, NULL, "8", "{\"toolsListChanged\":true}", e);
+    CHECK(mcp_listens(w.m) && c->n + d->n + e->n == 0);
+    tick(&w, 2000);
+    put(&w, "a");
+    CHECK(c->n == 1 && told(c, 0, "", TAGGED("resources/updated", "\"l:0\"",
+                                             ",\"uri\":\"toy://a\"")));
+    put(&w, "b");
+    CHECK(c->n == 2 && told(c, 1, "", TAGGED("resources/updated", "\"l:0\"",
+                                             ",\"uri\":\"toy://b\"")));
+    CHECK(d->n == 1 && told(d, 0, "", TAGGED("resources/list_changed", "7",
+                                             "")));
+    mcp_list_changed(w.m, MCP_LIST_TOOLS);
+    tick(&w, 1000);
+    CHECK(e->n == 1 && told(e, 0, "", TAGGED("tools/list_changed", "8", "")));
+    CHECK(c->n == 2 && d->n == 1);
+    while (w.m->kept != NULL)
+        mcp_drop(w.m->kept);
+    put(&w, "a");
+    CHECK(c->n == 2 && !mcp_listens(w.m));
+    close_world(&w);
+    drop(c);
+    drop(d);
+    drop(e);
+}
+
+/* Between its run and its being kept lies the commit of its turn. */
+static void
+test_listen_loses_nothing_in_between(void)
+{
+    struct world w;
+    struct client *c = client();
+    struct mcp_facts f = {0};
+    struct mcp_message *m;
+
+    open_world(&w);
+    put(&w, "a");
+    f.session = mcp_join(w.m, &c->sink);
+    CHECK(mcp_accept(w.m, &f, &w.a, STR("{\"jsonrpc\":\"2.0\",\"id\":1,"
+          "\"method\":\"subscriptions/listen\",\"params\":{" MODERN
+          ",\"notifications\":{\"resourcesListChanged\":true,"
+          "\"resourceSubscriptions\":[\"toy://a\",\"toy://b\"]}}}"), &m) == 0);
+    lock(&w);
+    CHECK(mcp_run(m, &w.out, &w.notes) == MCP_WAITS);
+    stage(&w, "b");
+    CHECK(commit(&w) == 0 && c->n == 0);
+    CHECK(mcp_keep(m, &c->sink, c, &w.kept) == 0);
+    tick(&w, 1000);
+    CHECK(c->n == 2 && told(c, 0, "", TAGGED("resources/updated", "1",
+                                             ",\"uri\":\"toy://b\"")));
+    CHECK(told(c, 1, "", TAGGED("resources/list_changed", "1", "")));
+    mcp_drop(w.kept);
+    mcp_part(f.session);
+    close_world(&w);
+    drop(c);
+}
+
+static void
+test_listen_ends_with_a_result(void)
+{
+    static const char result[] =
+        "{\"jsonrpc\":\"2.0\",\"id\":\"l:0\",\"result\":{\"resultType\":"
+        "\"complete\",\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":"
+        "\"l:0\",";
+    static const char cancelled[] =
+        "\n{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+        "\"params\":{\"requestId\":\"l:0\"}}";
+    struct world w;
+    struct client *c = client();
+    struct mcp_message *m = NULL;
+    struct mcp_session *s;
+    int i;
+
+    open_world(&w);
+    s = mcp_join(w.m, &c->sink);
+    listen_to(&w, NULL, "\"l:0\"", "{}", c);
+    listen_to(&w, s, "\"l:0\"", "{\"resourceSubscriptions\":[\"toy://a\"]}",
+              c);
+    CHECK(mcp_next(w.m, clock_mono_ms(), &m) == NULL);
+    mcp_end_listens(w.m);
+    put(&w, "a");
+    CHECK(c->n == 0); /* it is over */
+    for (i = 0; i < 2; i++) {
+        if (!CHECK(mcp_next(w.m, clock_mono_ms(), &m) == c))
+            break;
+        w.out.len = w.notes.len = 0;
+        CHECK(mcp_run(m, &w.out, &w.notes) == MCP_OK && w.notes.len == 0);
+        buf_char(&w.out, '\0');
+        CHECK(strncmp(w.out.p, result, strlen(result)) == 0);
+        CHECK((strstr(w.out.p, cancelled) != NULL) == m->s->local);
+        mcp_drop(m);
+    }
+    listen_to(&w, s, "9", "{}", c); /* too late, but acknowledged */
+    CHECK(w.status == MCP_OK && w.notes.len > 0);
+    mcp_part(s);
+    close_world(&w);
+    drop(c);
+}
+
+static void
+test_listen_that_its_client_cancels(void)
+{
+    struct world w;
+    struct client *c = client();
+    struct mcp_message *m = NULL;
+    struct mcp_facts f = {0};
+
+    open_world(&w);
+    f.session = mcp_join(w.m, &c->sink);
+    listen_to(&w, f.session, "5", "{\"resourceSubscriptions\":[\"toy://a\"]}",
+              c);
+    run(&w, &f, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+        "\"params\":{\"requestId\":5}}", NULL);
+    put(&w, "a");
+    CHECK(c->n == 0 && mcp_next(w.m, clock_mono_ms(), &m) == c);
+    w.out.len = 0;
+    CHECK(mcp_run(m, &w.out, &w.notes) == MCP_ACCEPTED && w.out.len == 0);
+    mcp_drop(m);
+    mcp_part(f.session);
+    close_world(&w);
+    drop(c);
+}
+
+/* ---- memory that runs out ---- */
+
+/* One step that memory fails in is done again with memory. */
+#define AGAIN(step)        \
+    do {                   \
+        if (!(step)) {     \
+            fault.on = false; \
+            CHECK(step);   \
+        }                  \
+    } while (0)
+
+static bool
+open_stream(struct world *w, const char *id, struct client *c)
+{
+    struct mcp_session *s;
+
+    return stream_as(w, "ann", id, STR_NONE, c, &s) == 0;
+}
+
+static bool
+try_put(struct world *w, const char *name)
+{
+    char key[64];
+    bool ok, unknown;
+
+    snprintf(key, sizeof(key), "toy/%s", name);
+    if (store_lock_patiently(w->s) != 0)
+        return false;
+    ok = store_stage(w->s, str_of(key), STR("\"v\":{}")) == 0;
+    ok = store_commit(w->s, &unknown) == 0 && ok;
+    store_unlock(w->s);
+    return ok;
+}
+
+static bool
+try_listen(struct world *w, struct client *c)
+{
+    listen_to(w, NULL, "1", "{\"resourceSubscriptions\":[\"toy://a\"]}", c);
+    return w->kept != NULL;
+}
+
+static bool
+is_last(const struct client *c, const char *text)
+{
+    size_t i;
+
+    for (i = 0; i < c->n; i++)
+        if (strstr(c->text[i], text) != NULL)
+            return true;
+    return false;
+}
+
+/* Everything once with the n-th call for memory failing, or with all from it
+   on: who subscribes is told in the end. Whether one did fail. */
+static bool
+live_without(long n, bool forever)
+{
+    struct world w;
+    struct client *c = client(), *d = client();
+    char id[MCP_ID_MAX];
+    bool hit;
+
+    open_world(&w);
+    put(&w, "a");
+    fault_start(FAULT_MEMORY, n, forever, ENOMEM);
+    AGAIN(try_join(&w, "ann", id));
+    AGAIN(subscribe(&w, id, "toy://a"));
+    AGAIN(open_stream(&w, id, c));
+    AGAIN(try_listen(&w, d));
+    AGAIN(subscribe(&w, id, "toy://b"));
+    AGAIN(try_put(&w, "a"));
+    AGAIN(try_put(&w, "b"));
+    hit = fault.hit;
+    fault.on = false;
+    tick(&w, 2000);
+    tick(&w, 2000);
+    if (!CHECK(is_last(c, "toy://a") && is_last(c, "toy://b") &&
+               is_last(c, "list_changed") && is_last(d, "toy://a")))
+        fprintf(stderr, "without memory from call %ld on\n", n);
+    CHECK(find(&w, id)->n_subs == 2);
+    mcp_drop(w.kept);
+    CHECK(w.m->n_subs == 2);
+    close_world(&w);
+    drop(c);
+    drop(d);
+    return hit;
+}
+
+static void
+test_memory_that_fails_at_every_call(void)
+{
+    long n;
+
+    for (n = 0; live_without(n, false); n++)
+        ;
+    CHECK(n > 20);
+    for (n = 0; live_without(n, true); n++)
+        ;
+}
+
+int
+main(void)
+{
+    test_capabilities_as_bits();
+    test_kind_keeps_what_is_newest_and_young();
+    test_pipe_is_told_at_once_without_event_ids();
+    test_pipe_without_a_store();
+    test_id_is_known_to_its_principal_in_every_process();
+    test_forged_ids_are_not_found();
+    test_old_ids_are_not_found();
+    test_ids_of_another_use_or_shape_are_not_found();
+    test_what_was_set_survives_a_restart();
+    test_ended_stays_ended_everywhere();
+    test_one_turn_builds_on_itself_and_can_be_undone();
+    test_what_is_too_much_is_refused();
+    test_records_of_sessions_are_small();
+    test_what_changes_nothing_makes_no_record();
+    test_without_a_store_to_write_to_memory_has_it_all();
+    test_streams_take_turns();
+    test_streams_are_told_in_order();
+    test_subscription_within_a_batch();
+    test_last_event_id_is_where_it_goes_on();
+    test_last_event_id_that_is_none();
+    test_slots_that_moved_lose_nothing();
+    test_other_processes_are_heard();
+    test_after_a_restart_the_rest_is_told();
+    test_list_changed_once_a_second();
+    test_list_changed_while_nobody_was_there();
+    test_sse_session_comes_back_with_its_last_event();
+    test_sessions_leave_memory_and_come_back();
+    test_readers_write_nothing();
+    test_readers_stay_longer();
+    test_sessions_are_shared_out();
+    test_queued_changes_build_on_each_other();
+    test_listeners_are_small();
+    test_listen_takes_what_can_be_had();
+    test_listen_has_limits();
+    test_listen_is_told_what_it_asked_for();
+    test_listen_loses_nothing_in_between();
+    test_listen_ends_with_a_result();
+    test_listen_that_its_client_cancels();
+    test_memory_that_fails_at_every_call();
+    return test_end("listen");
+}

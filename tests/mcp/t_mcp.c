@@ -1,0 +1,948 @@
+/* t_mcp - JSON-RPC and MCP over a catalogue of toys: what each revision is
+   answered, byte for byte. In the tables ' stands for a quote. Each case is
+   also run twice, and with memory that fails at every call. */
+
+#include "tests/lib/mcp_rig.h"
+#include "tests/lib/nomem.h"
+
+#define SERVER "{'name':'toybox','title':'Toy box','version':'7'}"
+#define SERVER_WEB \
+    "{'name':'toybox','title':'Toy box','version':'7'," \
+    "'websiteUrl':'https://toys.example/'}"
+#define PUBLIC COMPLETE "'ttlMs':300000,'cacheScope':'public',"
+#define PRIVATE COMPLETE "'ttlMs':0,'cacheScope':'private',"
+#define TOY_META "'_meta':{" KEY("serverInfo") ":" SERVER "}"
+#define CAPS \
+    "{'tools':{},'resources':{'subscribe':true,'listChanged':true}," \
+    "'logging':{}}"
+#define HANDSHAKE(version, server) \
+    RES("1", "'protocolVersion':'" version "','capabilities':" CAPS \
+        ",'serverInfo':" server ",'instructions':'Play.'")
+#define UNSUPPORTED(id, version) \
+    ERR_DATA(id, "-32022", "Unsupported protocol version: " version, \
+             "{'supported':['" V26 "'],'requested':'" version "'}")
+#define UNKNOWN_2099 \
+    "{'jsonrpc':'2.0','error':{'code':-32022,'message':'Unsupported protocol " \
+    "version: 2099-01-01','data':{'supported':['" V26 "'],'requested':" \
+    "'2099-01-01'}}}"
+#define NO_BATCH_TEXT "Batches are not taken here"
+#define NO_BATCH NULL_ERR(NO_BATCH_TEXT)
+#define BATCH_SIZE NULL_ERR("A batch has 1 to 64 messages")
+#define NULL_PARSE ERR("null", "-32700", "Parse error")
+#define NO_BATCH_BARE BARE_ERR("-32600", NO_BATCH_TEXT)
+
+/* Answers and statuses of rows. */
+#define NO_JSON BARE_ERR("-32700", "Parse error"), MCP_BAD_REQUEST
+#define NO_JSON_BUT(id) ERR(id, "-32700", "Parse error"), MCP_BAD_REQUEST
+#define TWICE BARE_ERR("-32600", "A member stands twice"), MCP_BAD_REQUEST
+#define TWICE_IN(id) ERR(id, "-32600", "A member stands twice"), MCP_BAD_REQUEST
+#define BAD_ID \
+    BARE_ERR("-32600", "id must be a string or an integer"), MCP_BAD_REQUEST
+
+/* ---- the envelope ---- */
+
+static const struct kase envelope_cases[] = {
+    {V11, NULL, "", NO_JSON},
+    {V11, NULL, "{'jsonrpc':'2.0'", NO_JSON},
+    {V11, NULL, PING "{", NO_JSON_BUT("1")},
+    {V11, NULL, "{'method':'a','params':{'id':2,'x':[\\]},'jsonrpc':'2.0',"
+     "'id' : 'b,3' }", NO_JSON_BUT("'b,3'")},
+    {V11, NULL, "\xef\xbb\xbf{'id':-7,'a':tru", NO_JSON_BUT("-7")},
+    {V11, NULL, "{'a':{'id':1},'ids':2,'b':'\\',\\'id\\':3,','id':4", NO_JSON},
+    {V11, NULL, "{'id':{'id':1},", NO_JSON},
+    {V11, NULL, "{'id':1.5,", NO_JSON},
+    {V11, NULL, "{'id':'a\x01',", NO_JSON},
+    {V11, NULL, "[{'id':1},", NO_JSON},
+    {V11, NULL, "17", BARE_ERR("-32600", "A message is an object"),
+     MCP_BAD_REQUEST},
+    {V11, NULL, "{}", BARE_ERR("-32600", "jsonrpc must be \\'2.0\\'"),
+     MCP_BAD_REQUEST},
+    {V11, NULL, "{'id':1,'method':'ping'}",
+     ERR("1", "-32600", "jsonrpc must be \\'2.0\\'"), MCP_BAD_REQUEST},
+    {V11, NULL, "{'jsonrpc':2.0,'id':1,'method':'ping'}",
+     ERR("1", "-32600", "jsonrpc must be \\'2.0\\'"), MCP_BAD_REQUEST},
+    {V11, NULL, "{'jsonrpc':'2.0','id':1}",
+     ERR("1", "-32600", "method must be a string"), MCP_BAD_REQUEST},
+    {V11, NULL, "{'jsonrpc':'2.0','id':1,'method':7}",
+     ERR("1", "-32600", "method must be a string"), MCP_BAD_REQUEST},
+    {V11, NULL, REQ("1", "ping", "[]"),
+     ERR("1", "-32600", "params must be an object"), MCP_BAD_REQUEST},
+    {V11, NULL, REQ("1", "ping", "'a'"),
+     ERR("1", "-32600", "params must be an object"), MCP_BAD_REQUEST},
+    {V11, NULL, REQ("1", "ping", "null"), PONG, MCP_OK},
+    {V11, NULL, REQ("1", "ping", "{'_meta':7}"), PONG, MCP_OK},
+    {V11, NULL, PING, PONG, MCP_OK},
+    {V11, NULL, " \r\n{ 'method' : 'p\\u0069ng', 'id' : 1, "
+     "'\\u006asonrpc' : '2.0', 'more' : [{}] }\n", PONG, MCP_OK},
+    {V11, NULL, MESSAGE("1", "ping") ",'id':1}", TWICE_IN("1")},
+    {V11, NULL, MESSAGE("1", "ping") ",'id':2}", TWICE},
+    {V11, NULL, MESSAGE("1", "ping") ",'\\u0069d':2}", TWICE},
+    {V11, NULL, MESSAGE("1", "ping") ",'a':1,'a':1}", TWICE_IN("1")},
+    {V11, NULL, MESSAGE("1", "ping") ",'a':1,'b':1,'c':1,'d':1,'e':1,'f':1,"
+     "'g':1,'h':1,'i':1,'j':1,'k':1,'l':1,'m':1}", PONG, MCP_OK},
+    {V11, NULL, MESSAGE("1", "ping") ",'a':1,'b':1,'c':1,'d':1,'e':1,'f':1,"
+     "'g':1,'h':1,'i':1,'j':1,'k':1,'l':1,'m':1,'n':1}",
+     ERR("1", "-32600", "Too many members"), MCP_BAD_REQUEST},
+    {V11, NULL, REQ("1", "ping", "{'a':1,'a':1}"), PONG, MCP_OK},
+    {V11, NULL, MESSAGE("1", "no\\u0000\\n") "}",
+     ERR("1", "-32601", "Method not found: no"), MCP_OK},
+    /* Nothing to answer. */
+    {V11, NULL, "{'jsonrpc':'2.0','method':'notifications/initialized'}", "",
+     MCP_ACCEPTED},
+    {V11, NULL, "{'jsonrpc':'2.0','method':'notifications/cancelled',"
+     "'params':{'requestId':1}}", "", MCP_ACCEPTED},
+    {V11, NULL, "{'jsonrpc':'2.0','method':'tools/call','params':7}", "",
+     MCP_ACCEPTED},
+    {NULL, NULL, "{'jsonrpc':'2.0','method':'notifications/what'}", "",
+     MCP_ACCEPTED},
+    {V11, NULL, "{'jsonrpc':'2.0','id':4,'result':{}}", "", MCP_ACCEPTED},
+    {V11, NULL, "{'jsonrpc':'2.0','id':null,'error':{'code':1}}", "",
+     MCP_ACCEPTED},
+    {V11, NULL, "{'jsonrpc':'2.0','error':7}", "", MCP_ACCEPTED},
+    {V11, "mcp-protocol-version: 2099-01-01\n",
+     "{'jsonrpc':'2.0','method':'notifications/initialized'}",
+     UNKNOWN_2099, MCP_BAD_REQUEST},
+    {V11, "mcp-protocol-version: 2099-01-01\n",
+     "{'jsonrpc':'2.0','id':7,'result':{}}", UNKNOWN_2099, MCP_BAD_REQUEST},
+};
+
+static const struct kase id_cases[] = {
+    {V11, NULL, MESSAGE("0", "ping") "}", RES("0", ""), MCP_OK},
+    {V11, NULL, MESSAGE("-12", "ping") "}", RES("-12", ""), MCP_OK},
+    {V11, NULL, MESSAGE("1e2", "ping") "}", RES("1e2", ""), MCP_OK},
+    {V11, NULL, MESSAGE("1.0", "ping") "}", RES("1.0", ""), MCP_OK},
+    {V11, NULL, MESSAGE("123456789012345678901234567890", "ping") "}",
+     RES("123456789012345678901234567890", ""), MCP_OK},
+    {V11, NULL, MESSAGE("''", "ping") "}", RES("''", ""), MCP_OK},
+    {V11, NULL, MESSAGE("'a\\u0000\\/\\\\\\ud83d\\ude00\xc3\xa9'", "ping") "}",
+     RES("'a\\u0000\\/\\\\\\ud83d\\ude00\xc3\xa9'", ""), MCP_OK},
+    {V11, NULL, MESSAGE("'a\\u0000\\/'", "nix") "}",
+     ERR("'a\\u0000\\/'", "-32601", "Method not found: nix"), MCP_OK},
+    {V11, NULL, MESSAGE("1.5", "ping") "}", BAD_ID},
+    {V11, NULL, MESSAGE("1e-2", "ping") "}", BAD_ID},
+    {V11, NULL, MESSAGE("null", "ping") "}", BAD_ID},
+    {V11, NULL, MESSAGE("true", "ping") "}", BAD_ID},
+    {V11, NULL, MESSAGE("[1]", "ping") "}", BAD_ID},
+    {V11, NULL, MESSAGE("{}", "ping") "}", BAD_ID},
+};
+
+static const struct kase batch_cases[] = {
+    {V03, NULL, "[" PING "]", "[" PONG "]", MCP_OK},
+    {V03, NULL, "[" PING ",{'jsonrpc':'2.0','method':'notifications/x'},"
+     "7," MESSAGE("'b'", "nix") "},{'jsonrpc':'2.0','id':1,'result':{}}]",
+     "[" PONG "," NULL_ERR("A message is an object") ","
+     ERR("'b'", "-32601", "Method not found: nix") "]", MCP_OK},
+    {V03, NULL, "[{'jsonrpc':'2.0','method':'notifications/x'}]", "",
+     MCP_ACCEPTED},
+    {V03, NULL, "[{'jsonrpc':'2.0','id':1,'result':{}}]", "", MCP_ACCEPTED},
+    {V03, NULL, "[[" PING "]]",
+     "[" NULL_ERR("A message is an object") "]", MCP_OK},
+    {V03, NULL, "[]", BATCH_SIZE, MCP_BAD_REQUEST},
+    {V03, NULL, "[" INIT("{'protocolVersion':'" V24 "'}") "]",
+     "[" ERR("1", "-32600", "Not in a batch") "]", MCP_OK},
+    {V03, NULL, "[" NEW("tools/list", "") "]",
+     "[" ERR("'x'", "-32600", "Not in a batch") "]", MCP_OK},
+    {V03, "mcp-protocol-version: " V03 "\n", "[" PING "]", "[" PONG "]",
+     MCP_OK},
+    {V24, NULL, "[" PING "]", NO_BATCH, MCP_BAD_REQUEST},
+    {V06, NULL, "[" PING "]", NO_BATCH, MCP_BAD_REQUEST},
+    {V11, NULL, "[" PING "]", NO_BATCH_BARE, MCP_BAD_REQUEST},
+    {NULL, NULL, "[" PING "]", NO_BATCH_BARE, MCP_BAD_REQUEST},
+    {NULL, "mcp-method: ping\n", "[" PING "]", NO_BATCH_BARE, MCP_BAD_REQUEST},
+    {NULL, "mcp-protocol-version: " V26 "\n", "[" PING "]", NO_BATCH_BARE,
+     MCP_BAD_REQUEST},
+    {NULL, "mcp-protocol-version: " V06 "\n", "[", NULL_PARSE,
+     MCP_BAD_REQUEST},
+    {V24, NULL, "[", NULL_PARSE, MCP_BAD_REQUEST},
+    {NULL, "mcp-protocol-version: " V03 "\n", "[" PING "]", NO_BATCH,
+     MCP_BAD_REQUEST},
+};
+
+static enum mcp_status
+ask_batch_of(size_t n)
+{
+    static char text[65 * 64];
+    size_t i, len = 0;
+
+    for (i = 0; i < n; i++)
+        len += (size_t)sprintf(text + len, "%c%s", i == 0 ? '[' : ',', PING);
+    strcpy(text + len, "]");
+    rig_agree(V03);
+    return say(text);
+}
+
+static void
+test_batch_is_bounded(void)
+{
+    const struct json_tok *root;
+
+    CHECK(ask_batch_of(65) == MCP_BAD_REQUEST);
+    CHECK(is_answer(BATCH_SIZE));
+    CHECK(ask_batch_of(64) == MCP_OK);
+    CHECK(json_parse(&arena, buf_view(&out), &root, NULL) == 0);
+    CHECK(root->type == JSON_ARRAY && root->n == 64);
+}
+
+static void
+test_depth_is_bounded(void)
+{
+    char text[512];
+    struct kase k = {V11, NULL, text,
+                     BARE_ERR("-32600",
+                              "Over 128 levels deep, or 65536 values"),
+                     MCP_BAD_REQUEST};
+
+    memset(text, '[', 200);
+    memset(text + 200, ']', 200);
+    text[400] = '\0';
+    check_case(&k);
+}
+
+/* ---- the handshake era ---- */
+
+static const struct kase handshake_cases[] = {
+    {NULL, NULL, INIT("{'protocolVersion':'" V24 "','capabilities':{}}"),
+     HANDSHAKE(V24, "{'name':'toybox','version':'7'}"), MCP_OK},
+    {NULL, NULL, INIT("{'protocolVersion':'" V03 "'}"),
+     HANDSHAKE(V03, "{'name':'toybox','version':'7'}"), MCP_OK},
+    {NULL, NULL, INIT("{'protocolVersion':'" V06 "'}"),
+     HANDSHAKE(V06, SERVER), MCP_OK},
+    {NULL, NULL, INIT("{'protocolVersion':'" V11 "'}"),
+     HANDSHAKE(V11, SERVER_WEB), MCP_OK},
+    {NULL, NULL, INIT("{'protocolVersion':'2024-10-07'}"),
+     HANDSHAKE(V11, SERVER_WEB), MCP_OK},
+    {NULL, NULL, INIT("{'protocolVersion':'" V26 "'}"),
+     HANDSHAKE(V11, SERVER_WEB), MCP_OK},
+    {NULL, NULL, INIT("{'protocolVersion':''}"),
+     HANDSHAKE(V11, SERVER_WEB), MCP_OK},
+    {NULL, NULL, INIT("{}"), HANDSHAKE(V11, SERVER_WEB), MCP_OK},
+    {NULL, NULL, MESSAGE("1", "initialize") "}",
+     HANDSHAKE(V11, SERVER_WEB), MCP_OK},
+    {NULL, NULL, INIT("{'protocolVersion':20251125}"),
+     BAD("1", "protocolVersion must be a string"), MCP_OK},
+    {NULL, NULL, INIT("{'protocolVersion':null}"),
+     BAD("1", "protocolVersion must be a string"), MCP_OK},
+    {V11, NULL, INIT("{'protocolVersion':'" V06 "'}"),
+     HANDSHAKE(V06, SERVER), MCP_OK},
+    /* Whatever its header says, without _meta it is the handshake. */
+    {NULL, H("initialize"), INIT("{'protocolVersion':'" V06 "'}"),
+     HANDSHAKE(V06, SERVER), MCP_OK},
+    {NULL, "mcp-protocol-version: 2099-01-01\n",
+     INIT("{'protocolVersion':'" V06 "'}"), HANDSHAKE(V06, SERVER), MCP_OK},
+    {NULL, NULL, PING, PONG, MCP_OK},
+    {V24, NULL, PING, PONG, MCP_OK},
+    {V11, NULL, REQ("1", "logging/setLevel", "{'level':'debug'}"), PONG,
+     MCP_OK},
+    {V24, NULL, REQ("1", "logging/setLevel", "{'level':'emergency'}"), PONG,
+     MCP_OK},
+    {V11, NULL, REQ("1", "logging/setLevel", "{'level':'loud'}"),
+     BAD("1", "Unknown log level"), MCP_OK},
+    {V11, NULL, REQ("1", "logging/setLevel", "{'level':7}"),
+     BAD("1", "Unknown log level"), MCP_OK},
+    {V11, NULL, MESSAGE("1", "logging/setLevel") "}",
+     BAD("1", "Unknown log level"), MCP_OK},
+    {V11, NULL, MESSAGE("1", "server/discover") "}",
+     ERR("1", "-32601", "Method not found: server/discover"), MCP_OK},
+    {V11, NULL, MESSAGE("1", "notifications/initialized") "}",
+     ERR("1", "-32601", "Method not found: notifications/initialized"),
+     MCP_OK},
+    {V11, "mcp-protocol-version: " V11 "\nmcp-method: nonsense\n", PING, PONG,
+     MCP_OK},
+    {V11, "mcp-protocol-version: 2024-10-07\n", PING,
+     UNSUPPORTED("1", "2024-10-07"), MCP_BAD_REQUEST},
+};
+
+/* The revision in force, as the tool sees it. */
+#define SAID(rev, client) \
+    "{'args':{'a':[1.0,'\\u00e9']},'client':'" client \
+    "','principal':'ann','rev':'" rev "'}"
+#define SAID_TEXT(rev, client) \
+    "'content':[{'type':'text','text':'{\\'args\\':{\\'a\\':[1.0," \
+    "\\'\\\\u00e9\\']},\\'client\\':\\'" client \
+    "\\',\\'principal\\':\\'ann\\',\\'rev\\':\\'" rev "\\'}'}]"
+#define ECHO_BOTH(rev, client) \
+    RES("1", "'structuredContent':" SAID(rev, client) "," \
+        SAID_TEXT(rev, client))
+#define ECHO CALL("echo", "{'a':[1.0,'\\u00e9']}")
+#define FAILED(end) \
+    "'content':[{'type':'text','text':'{\\'code\\':\\'too_late\\'}'}]," \
+    "'isError':true" end
+#define NO_ARGS "{'args':null,'client':'cli','principal':'ann','rev':'" V11 "'}"
+#define NO_ARGS_TEXT \
+    "{\\'args\\':null,\\'client\\':\\'cli\\',\\'principal\\':\\'ann\\'," \
+    "\\'rev\\':\\'" V11 "\\'}"
+#define NO_ARGS_BOTH \
+    RES("1", "'structuredContent':" NO_ARGS \
+        ",'content':[{'type':'text','text':'" NO_ARGS_TEXT "'}]")
+
+static const struct kase call_cases[] = {
+    {V24, NULL, ECHO, RES("1", SAID_TEXT(V24, "cli")), MCP_OK},
+    {V03, NULL, ECHO, RES("1", SAID_TEXT(V03, "cli")), MCP_OK},
+    {V06, NULL, ECHO, ECHO_BOTH(V06, "cli"), MCP_OK},
+    {V11, NULL, ECHO, ECHO_BOTH(V11, "cli"), MCP_OK},
+    /* Without initialize. */
+    {NULL, NULL, ECHO, ECHO_BOTH(V11, ""), MCP_OK},
+    {NULL, "mcp-method: tools/call\n", ECHO, RES("1", SAID_TEXT(V03, "")),
+     MCP_OK},
+    {NULL, "mcp-protocol-version: " V24 "\n", ECHO,
+     RES("1", SAID_TEXT(V24, "")), MCP_OK},
+    {NULL, "mcp-protocol-version: " V11 "\n", ECHO, ECHO_BOTH(V11, ""),
+     MCP_OK},
+    {V06, "mcp-protocol-version: " V11 "\n", ECHO, ECHO_BOTH(V06, "cli"),
+     MCP_OK},
+    {V11, NULL, REQ("1", "tools/call", "{'name':'echo'}"), NO_ARGS_BOTH,
+     MCP_OK},
+    {V11, NULL, CALL("echo", "null"), NO_ARGS_BOTH, MCP_OK},
+    {V11, NULL, CALL("echo", "[]"),
+     BAD("1", "arguments must be an object"), MCP_OK},
+    {V11, NULL, CALL("nix", "{}"), BAD("1", "Unknown tool: nix"), MCP_OK},
+    {V11, NULL, REQ("1", "tools/call", "{}"),
+     BAD("1", "name must be a string"), MCP_OK},
+    {V11, NULL, REQ("1", "tools/call", "{'name':7}"),
+     BAD("1", "name must be a string"), MCP_OK},
+    {V11, NULL, MESSAGE("1", "tools/call") "}",
+     BAD("1", "name must be a string"), MCP_OK},
+    {V24, NULL, CALL("fail", "{}"), RES("1", FAILED("")), MCP_OK},
+    {V11, NULL, CALL("fail", "{}"), RES("1", FAILED("")), MCP_OK},
+    {V11, NULL, CALL("broken", "{}"),
+     ERR("1", "-32603", "Internal error: store_error"), MCP_OK},
+    {V11, NULL, CALL("k\\u0065ep", "{}"),
+     RES("1", "'structuredContent':{'kept':true},'content':[{'type':'text',"
+         "'text':'{\\'kept\\':true}'}]"), MCP_OK},
+};
+
+#define HINTS(read, destroys, again) \
+    "'readOnlyHint':" read ",'destructiveHint':" destroys \
+    ",'idempotentHint':" again ",'openWorldHint':false}}"
+#define DESC_ECHO "'description':'Says it \\'again\\''," \
+    "'inputSchema':{'type':'object'}"
+#define DESC_KEEP "'description':'Keeps it'," \
+    "'inputSchema':{'type':'object','properties':{}}"
+#define DESC_FAIL "'description':'Never works','inputSchema':{'type':'object'}"
+#define DESC_BROKEN "'description':'Breaks','inputSchema':{'type':'object'}"
+#define TOOLS_PLAIN \
+    "'tools':[{'name':'echo'," DESC_ECHO "},{'name':'keep'," DESC_KEEP \
+    "},{'name':'fail'," DESC_FAIL "},{'name':'broken'," DESC_BROKEN "}]"
+#define TOOLS_HINTS \
+    "'tools':[{'name':'echo'," DESC_ECHO ",'annotations':{'title':'Echo'," \
+    HINTS("true", "false", "true") ",{'name':'keep'," DESC_KEEP \
+    ",'annotations':{'title':'Keep'," HINTS("false", "false", "true") \
+    ",{'name':'fail'," DESC_FAIL ",'annotations':{'title':'Fail'," \
+    HINTS("false", "true", "false") ",{'name':'broken'," DESC_BROKEN \
+    ",'annotations':{'title':'Broken'," HINTS("true", "false", "false") "]"
+#define TOOLS_TITLES \
+    "'tools':[{'name':'echo','title':'Echo'," DESC_ECHO ",'annotations':{" \
+    HINTS("true", "false", "true") ",{'name':'keep','title':'Keep'," \
+    DESC_KEEP ",'annotations':{" HINTS("false", "false", "true") \
+    ",{'name':'fail','title':'Fail'," DESC_FAIL ",'annotations':{" \
+    HINTS("false", "true", "false") ",{'name':'broken','title':'Broken'," \
+    DESC_BROKEN ",'annotations':{" HINTS("true", "false", "false") "]"
+#define TEMPLATE(title) \
+    "'resourceTemplates':[{'uriTemplate':'toy://{id}','name':'toy'," title \
+    "'description':'One of them','mimeType':'text/plain'}]"
+#define PAGE_1 \
+    "'resources':[{'uri':'toy://1','name':'one'},{'uri':'toy://2'," \
+    "'name':'two'}],'nextCursor':'\\'\xc3\xa9'"
+#define PAGE_2 "'resources':[{'uri':'toy://3','name':'three'}]"
+#define BEAR "'contents':[{'uri':'toy://1','text':'bear'}]"
+#define READ(uri) REQ("1", "resources/read", "{'uri':'" uri "'}")
+
+static const struct kase list_cases[] = {
+    {V24, NULL, MESSAGE("1", "tools/list") "}", RES("1", TOOLS_PLAIN),
+     MCP_OK},
+    {V03, NULL, REQ("1", "tools/list", "{}"), RES("1", TOOLS_HINTS), MCP_OK},
+    {V06, NULL, REQ("1", "tools/list", "{}"), RES("1", TOOLS_TITLES), MCP_OK},
+    {V11, NULL, REQ("1", "tools/list", "{'cursor':null}"),
+     RES("1", TOOLS_TITLES), MCP_OK},
+    {V11, NULL, REQ("1", "tools/list", "{'cursor':''}"),
+     BAD("1", "Unknown cursor"), MCP_OK},
+    {V11, NULL, REQ("1", "tools/list", "{'cursor':7}"),
+     BAD("1", "cursor must be a string"), MCP_OK},
+    {V24, NULL, MESSAGE("1", "resources/templates/list") "}",
+     RES("1", TEMPLATE("")), MCP_OK},
+    {V11, NULL, MESSAGE("1", "resources/templates/list") "}",
+     RES("1", TEMPLATE("'title':'A toy',")), MCP_OK},
+    {V11, NULL, REQ("1", "resources/templates/list", "{'cursor':'x'}"),
+     BAD("1", "Unknown cursor"), MCP_OK},
+    {V11, NULL, MESSAGE("1", "resources/list") "}", RES("1", PAGE_1), MCP_OK},
+    {V24, NULL, REQ("1", "resources/list", "{'cursor':'\\'\\u00e9'}"),
+     RES("1", PAGE_2), MCP_OK},
+    {V11, NULL, REQ("1", "resources/list", "{'cursor':'x'}"),
+     BAD("1", "Invalid params: x"), MCP_OK},
+    {V11, NULL, REQ("1", "resources/list", "{'cursor':[]}"),
+     BAD("1", "cursor must be a string"), MCP_OK},
+    {V11, NULL, READ("toy:\\/\\/1"), RES("1", BEAR), MCP_OK},
+    {V11, NULL, READ("toy://no\\n"),
+     ERR_DATA("1", "-32002", "Resource not found: toy://no\\n",
+              "{'uri':'toy://no\\n'}"), MCP_OK},
+    {V24, NULL, READ(""),
+     ERR_DATA("1", "-32002", "Resource not found", "{'uri':''}"), MCP_OK},
+    {V11, NULL, READ("toy://busy"),
+     ERR("1", "-32603", "Internal error: store_busy"), MCP_OK},
+    {V11, NULL, REQ("1", "resources/read", "{}"),
+     BAD("1", "uri must be a string"), MCP_OK},
+    {V11, NULL, REQ("1", "resources/read", "{'uri':null}"),
+     BAD("1", "uri must be a string"), MCP_OK},
+};
+
+/* ---- the modern era ---- */
+
+#define WITHOUT(id, method, meta) REQ(id, method, "{'_meta':" meta "}")
+#define VERSION_ONLY KEY("protocolVersion") ":'" V26 "'"
+#define WITH(more) \
+    WITHOUT("1", "tools/list", "{" VERSION_ONLY "," KEY("clientCapabilities") \
+            ":{}," more "}")
+#define LEVEL_TEXT "io.modelcontextprotocol/logLevel must be a log level"
+#define NEEDS(what) "_meta needs io.modelcontextprotocol/" what
+#define MODERN_TOOLS RES("'x'", TOOLS_TITLES "," PUBLIC TOY_META)
+#define GONE(method) ERR("'x'", "-32601", "Method not found: " method)
+
+static const struct kase modern_cases[] = {
+    {NULL, NULL, NEW("server/discover", ""),
+     RES("'x'", "'supportedVersions':['" V26 "'],'capabilities':" CAPS
+         ",'instructions':'Play.'," PUBLIC
+         "'_meta':{" KEY("serverInfo") ":" SERVER_WEB "}"), MCP_OK},
+    {NULL, NULL, NEW("tools/list", ""), MODERN_TOOLS, MCP_OK},
+    /* One envelope settles nothing for the next message, nor the last. */
+    {V24, NULL, NEW("tools/list", ""), MODERN_TOOLS, MCP_OK},
+    {V03, NULL, NEW("tools/list", ""), MODERN_TOOLS, MCP_OK},
+    {NULL, NULL, NEW("tools/list", "'cursor':'x',"),
+     BAD("'x'", "Unknown cursor"), MCP_OK},
+    {NULL, NULL, NEW("resources/list", ""),
+     RES("'x'", PAGE_1 "," PRIVATE TOY_META), MCP_OK},
+    {NULL, NULL, NEW("resources/templates/list", ""),
+     RES("'x'", TEMPLATE("'title':'A toy',") "," PUBLIC TOY_META), MCP_OK},
+    {NULL, NULL, NEW("resources/read", "'uri':'toy://1',"),
+     RES("'x'", BEAR "," PRIVATE TOY_META), MCP_OK},
+    {NULL, NULL, NEW("resources/read", "'uri':'toy://no',"),
+     ERR_DATA("'x'", "-32602", "Resource not found: toy://no",
+              "{'uri':'toy://no'}"), MCP_OK},
+    {NULL, NULL, NEW("resources/read", ""),
+     BAD("'x'", "uri must be a string"), MCP_OK},
+    {V24, NULL, NEW("tools/call", "'name':'echo','arguments':"
+                    "{'a':[1.0,'\\u00e9']},"),
+     RES("'x'", "'structuredContent':" SAID(V26, "m\xc3\xa9") ","
+         SAID_TEXT(V26, "m\xc3\xa9") "," COMPLETE TOY_META), MCP_OK},
+    {NULL, NULL, NEW("tools/call", "'name':'fail',"),
+     RES("'x'", FAILED("," COMPLETE TOY_META)), MCP_OK},
+    {NULL, NULL, NEW("tools/call", "'name':'nix',"),
+     BAD("'x'", "Unknown tool: nix"), MCP_OK},
+    {V11, NULL, NEW("initialize", ""), GONE("initialize"), MCP_NOT_FOUND},
+    {V11, NULL, NEW("ping", ""), GONE("ping"), MCP_NOT_FOUND},
+    {V11, NULL, NEW("logging/setLevel", "'level':'info',"),
+     GONE("logging/setLevel"), MCP_NOT_FOUND},
+    {V11, NULL, NEW("nix", ""), GONE("nix"), MCP_NOT_FOUND},
+    /* What an envelope has to be. */
+    {NULL, NULL, WITHOUT("1", "tools/list", "{" KEY("protocolVersion") ":7}"),
+     BAD("1", NEEDS("protocolVersion, a string")), MCP_BAD_REQUEST},
+    {NULL, NULL,
+     WITHOUT("1", "tools/list", "{" KEY("protocolVersion") ":null}"),
+     BAD("1", NEEDS("protocolVersion, a string")), MCP_BAD_REQUEST},
+    {NULL, NULL, WITHOUT("1", "tools/list", "{" VERSION_ONLY "}"),
+     BAD("1", NEEDS("clientCapabilities, an object")),
+     MCP_BAD_REQUEST},
+    {NULL, NULL, WITHOUT("1", "nix", "{" VERSION_ONLY "," \
+                         KEY("clientCapabilities") ":[]}"),
+     BAD("1", NEEDS("clientCapabilities, an object")),
+     MCP_BAD_REQUEST},
+    {NULL, NULL, WITH(KEY("clientInfo") ":'me'"),
+     BAD("1", "io.modelcontextprotocol/clientInfo must be an "
+         "object"), MCP_BAD_REQUEST},
+    {NULL, NULL, WITH(KEY("logLevel") ":'loud'"),
+     BAD("1", LEVEL_TEXT), MCP_BAD_REQUEST},
+    {NULL, NULL, WITH(KEY("logLevel") ":7"), BAD("1", LEVEL_TEXT),
+     MCP_BAD_REQUEST},
+    {NULL, NULL, WITH(KEY("logLevel") ":'info','other':1"),
+     RES("1", TOOLS_TITLES "," PUBLIC TOY_META), MCP_OK},
+    {NULL, NULL, REQ("1", "resources/read",
+                     "{'uri':'toy://1'," ENVELOPE("2026-07-2\\u0038") "}"),
+     RES("1", BEAR "," PRIVATE TOY_META), MCP_OK},
+    {NULL, NULL, REQ("1", "tools/list", "{" ENVELOPE("1900-01-01") "}"),
+     UNSUPPORTED("1", "1900-01-01"), MCP_BAD_REQUEST},
+    {NULL, NULL, REQ("1", "tools/list", "{" ENVELOPE(V11) "}"),
+     UNSUPPORTED("1", V11), MCP_BAD_REQUEST},
+    {NULL, NULL, REQ("1", "nix", "{" ENVELOPE("1900-01-01") "}"),
+     UNSUPPORTED("1", "1900-01-01"), MCP_BAD_REQUEST},
+};
+
+#define BAD_VERSION \
+    ERR("'x'", "-32020", "Header mismatch: MCP-Protocol-Version and _meta " \
+        "name different versions")
+#define BAD_METHOD \
+    ERR("'x'", "-32020", "Header mismatch: Mcp-Method is not the method")
+#define BAD_NAME \
+    ERR("'x'", "-32020", "Header mismatch: Mcp-Name is not the name or uri")
+#define CALL_KEEP NEW("tools/call", "'name':'keep',")
+#define KEPT \
+    RES("'x'", "'structuredContent':{'kept':true},'content':[{'type':'text'," \
+        "'text':'{\\'kept\\':true}'}]," COMPLETE TOY_META)
+#define READ_SMILE NEW("resources/read", "'uri':'toy://\\ud83d\\ude00',")
+#define NO_SMILE \
+    ERR_DATA("'x'", "-32602", "Resource not found: toy://\xf0\x9f\x98\x80", \
+             "{'uri':'toy://\xf0\x9f\x98\x80'}")
+
+static const struct kase header_cases[] = {
+    {NULL, H("tools/list"), NEW("tools/list", ""), MODERN_TOOLS, MCP_OK},
+    {V11, H("tools/list"), NEW("tools/list", ""), MODERN_TOOLS, MCP_OK},
+    {NULL, "mcp-method: tools/list\n", NEW("tools/list", ""),
+     ERR("'x'", "-32020", "Header mismatch: MCP-Protocol-Version is missing"),
+     MCP_BAD_REQUEST},
+    {NULL, "mcp-protocol-version: " V11 "\nmcp-method: tools/list\n",
+     NEW("tools/list", ""), BAD_VERSION, MCP_BAD_REQUEST},
+    /* Before the version is found to be unknown, or _meta to be wrong. */
+    {NULL, H("tools/list"),
+     REQ("'x'", "tools/list", "{" ENVELOPE("1900-01-01") "}"), BAD_VERSION,
+     MCP_BAD_REQUEST},
+    {NULL, H("tools/list"),
+     WITHOUT("'x'", "tools/list", "{" KEY("protocolVersion") ":'1'}"),
+     BAD_VERSION, MCP_BAD_REQUEST},
+    {NULL, "mcp-protocol-version: 1900-01-01\n",
+     REQ("'x'", "tools/list", "{" ENVELOPE("1900-01-01") "}"),
+     UNSUPPORTED("'x'", "1900-01-01"), MCP_BAD_REQUEST},
+    /* A modern header without an envelope. */
+    {NULL, H("tools/list"), MESSAGE("'x'", "tools/list") "}",
+     BAD("'x'", NEEDS("protocolVersion, a string")),
+     MCP_BAD_REQUEST},
+    {V11, H("ping"), WITHOUT("'x'", "ping", "{}"),
+     BAD("'x'", NEEDS("protocolVersion, a string")),
+     MCP_BAD_REQUEST},
+    {V11, H("ping"), WITHOUT("'x'", "ping", "'?'"),
+     BAD("'x'", NEEDS("protocolVersion, a string")),
+     MCP_BAD_REQUEST},
+    {NULL, "mcp-protocol-version: 2099-01-01\n", MESSAGE("'x'", "nix") "}",
+     UNSUPPORTED("'x'", "2099-01-01"), MCP_BAD_REQUEST},
+    {NULL, H("initialize"), NEW("initialize", ""), GONE("initialize"),
+     MCP_NOT_FOUND},
+    {NULL, H("ping"), NEW("ping", ""), GONE("ping"), MCP_NOT_FOUND},
+    /* Routing, judged before the method. */
+    {NULL, "mcp-protocol-version: " V26 "\n", NEW("tools/list", ""),
+     BAD_METHOD, MCP_BAD_REQUEST},
+    {NULL, H("Tools/List"), NEW("tools/list", ""), BAD_METHOD,
+     MCP_BAD_REQUEST},
+    {NULL, H("tools/list"), NEW("nix", ""), BAD_METHOD, MCP_BAD_REQUEST},
+    {NULL, H("nix") "mcp-name: any\n", NEW("nix", "'name':'a',"), GONE("nix"),
+     MCP_NOT_FOUND},
+    {NULL, H("tools/call") "mcp-name: keep\n", CALL_KEEP, KEPT, MCP_OK},
+    {NULL, H("tools/call") "mcp-name: =?base64?a2VlcA==?=\n", CALL_KEEP, KEPT,
+     MCP_OK},
+    {NULL, H("tools/call"), CALL_KEEP, BAD_NAME, MCP_BAD_REQUEST},
+    {NULL, H("tools/call") "mcp-name: Keep\n", CALL_KEEP, BAD_NAME,
+     MCP_BAD_REQUEST},
+    {NULL, H("tools/call") "mcp-name: keep\n", NEW("tools/call", ""),
+     BAD_NAME, MCP_BAD_REQUEST},
+    {NULL, H("tools/call") "mcp-name: =?base64?a2VlcA?=\n", CALL_KEEP,
+     BAD_NAME, MCP_BAD_REQUEST},
+    {NULL, H("tools/call") "mcp-name: =?base64?a2VlcB==?=\n", CALL_KEEP,
+     BAD_NAME, MCP_BAD_REQUEST},
+    {NULL, H("tools/call") "mcp-name: =?base64?a2V-cA==?=\n", CALL_KEEP,
+     BAD_NAME, MCP_BAD_REQUEST},
+    {NULL, H("tools/call") "mcp-name: =?base64?" "?=\n", CALL_KEEP, BAD_NAME,
+     MCP_BAD_REQUEST},
+    {NULL, H("tools/call") "mcp-name: =?base64?=\n", CALL_KEEP, BAD_NAME,
+     MCP_BAD_REQUEST},
+    {NULL, H("tools/call") "mcp-name: =?BASE64?a2VlcA==?=\n", CALL_KEEP,
+     BAD_NAME, MCP_BAD_REQUEST},
+    {NULL, H("tools/call") "mcp-name: a2VlcA==\n",
+     NEW("tools/call", "'name':'a2VlcA==',"),
+     BAD("'x'", "Unknown tool: a2VlcA=="), MCP_OK},
+    {NULL, H("resources/read") "mcp-name: =?base64?dG95Oi8v8J+YgA==?=\n",
+     READ_SMILE, NO_SMILE, MCP_OK},
+    {NULL, H("resources/read") "mcp-name: toy://1\n",
+     NEW("resources/read", "'uri':'toy://1',"),
+     RES("'x'", BEAR "," PRIVATE TOY_META), MCP_OK},
+    {NULL, H("resources/read") "mcp-name: toy://2\n",
+     NEW("resources/read", "'uri':'toy://1',"), BAD_NAME, MCP_BAD_REQUEST},
+};
+
+/* ---- what one message leaves for the next ---- */
+
+static void
+test_initialize_makes_a_session(void)
+{
+    rig_agree(NULL);
+    CHECK(say(INIT("{'protocolVersion':'" V06 "',"
+                   "'clientInfo':{'name':'\\u0061nt'}}")) == MCP_OK);
+    CHECK(session->initialized && session->rev == MCP_2025_06_18);
+    CHECK(session->log_level == 6 && strcmp(session->client, "ant") == 0);
+    CHECK(session->caps == 0);
+    CHECK(say(REQ("1", "logging/setLevel", "{'level':'error'}")) == MCP_OK);
+    CHECK(session->log_level == 3);
+    say(REQ("1", "logging/setLevel", "{'level':'x'}"));
+    CHECK(session->log_level == 3);
+    say(NEW("tools/list", ""));
+    say(INIT("{'protocolVersion':7}"));
+    CHECK(session->rev == MCP_2025_06_18 && session->log_level == 3);
+    say(INIT("{'protocolVersion':'" V24 "','capabilities':{'sampling':{},"
+             "'elicitation':{}}}"));
+    CHECK(session->rev == MCP_2024_11_05 && session->log_level == 6);
+    CHECK(session->client[0] == '\0');
+    CHECK(session->caps == (MCP_SAMPLING | MCP_ELICITATION));
+    rig_agree(NULL);
+    say("{'jsonrpc':'2.0','method':'initialize','params':{}}");
+    CHECK(!session->initialized);
+}
+
+static void
+test_client_name_is_cut_on_a_code_point(void)
+{
+    rig_agree(NULL);
+    say(INIT("{'clientInfo':{'name':'1234567890123456789012345678901234567890"
+             "1234567890123456789012\xc3\xa9'}}"));
+    CHECK(strlen(session->client) == 62);
+    say(INIT("{'clientInfo':{'name':'1234567890123456789012345678901234567890"
+             "123456789012345678901\xc3\xa9'}}"));
+    CHECK(strlen(session->client) == 63);
+}
+
+/* Messages that wait keep the revision that was in force when they came. */
+static void
+test_revision_is_fixed_on_arrival(void)
+{
+    static char first[] = INIT("{'protocolVersion':'" V24 "'}"), call[] = ECHO;
+    struct mcp_message *m, *n;
+
+    arena_reset(&arena);
+    rig_agree(V11);
+    m = accept_as(NULL, quoted(call));
+    n = accept_as(NULL, quoted(first));
+    if (!CHECK(m != NULL && n != NULL))
+        return;
+    CHECK(session->rev == MCP_2024_11_05);
+    buf_reset(&out, SIZE_MAX);
+    mcp_run(m, &out, &notes);
+    CHECK(is_answer(ECHO_BOTH(V11, "cli")));
+}
+
+static void
+test_writers_are_known(void)
+{
+    static const struct {
+        const char *in;
+        bool writes;
+    } cases[] = {
+        {CALL("echo", "{}"), false},
+        {CALL("keep", "{}"), true},
+        {CALL("nix", "{}"), false},
+        {CALL("keep", "7"), false},
+        {PING, false},
+        {"?", false},
+        {REQ("1", "logging/setLevel", "{'level':'info'}"), false},
+        {"{'jsonrpc':'2.0','method':'tools/call','params':{'name':'keep'}}",
+         false},
+        {"[" CALL("echo", "{}") "," CALL("keep", "{}") "]", true},
+        {"[" CALL("echo", "{}") "," PING "]", false},
+    };
+    struct mcp_message *m;
+    size_t i;
+
+    rig_agree(V03);
+    for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        m = accept_as(NULL, quoted(cases[i].in));
+        if (!CHECK(m != NULL && mcp_writes(m) == cases[i].writes))
+            fprintf(stderr, "  for %s\n", cases[i].in);
+    }
+}
+
+/* Prepared once, run three times behind other bytes: the same answer. */
+static void
+test_run_again(void)
+{
+    struct mcp_message *m;
+    size_t one, i;
+
+    rig_agree(V03);
+    m = accept_as(NULL, quoted("[" CALL("keep", "{}") "," CALL("fail", "{}")
+                               "," READ("toy://no") "," CALL("echo", "{}")
+                               "]"));
+    if (!CHECK(m != NULL))
+        return;
+    toy_prepared = toy_runs = 0;
+    mcp_prepare(m);
+    buf_reset(&out, SIZE_MAX);
+    CHECK(mcp_run(m, &out, &notes) == MCP_OK);
+    one = out.len;
+    for (i = 1; i < 3; i++) {
+        CHECK(mcp_run(m, &out, &notes) == MCP_OK && out.len == one * (i + 1));
+        CHECK(memcmp(out.p, out.p + one * i, one) == 0);
+    }
+    CHECK(toy_prepared == 1 && toy_runs == 3);
+    CHECK(memchr(out.p, 'k', one) != NULL);
+}
+
+/* Who may only read runs no tool that writes, and what it needs no lock. */
+static void
+test_readers_do_not_write(void)
+{
+    struct mcp_facts f = facts_of(NULL);
+    struct mcp_message *m;
+
+    rig_agree(V11);
+    f.read_only = true;
+    toy_prepared = toy_runs = 0;
+    if (!CHECK(mcp_accept(mcp, &f, &arena, quoted(CALL("keep", "{}")), &m)
+               == 0))
+        return;
+    mcp_prepare(m);
+    buf_reset(&out, SIZE_MAX);
+    CHECK(!mcp_writes(m) && mcp_run(m, &out, &notes) == MCP_OK);
+    CHECK(toy_prepared == 0 && toy_runs == 0);
+    CHECK(is_answer(RES("1", "'content':[{'type':'text','text':'{"
+                        "\\'code\\':\\'unauthorized\\',\\'message\\':"
+                        "\\'this token may only read\\',"
+                        "\\'retryable\\':false}'}],'isError':true")));
+    CHECK(mcp_accept(mcp, &f, &arena, quoted(ECHO), &m) == 0);
+    buf_reset(&out, SIZE_MAX);
+    CHECK(mcp_run(m, &out, &notes) == MCP_OK);
+    CHECK(is_answer(ECHO_BOTH(V11, "cli")));
+}
+
+static void
+test_counts(void)
+{
+    struct mcp_counts before, now;
+
+    rig_agree(V11);
+    mcp_count(mcp, &before);
+    say(PING);
+    say("{'jsonrpc':'2.0','method':'notifications/initialized'}");
+    say(CALL("fail", "{}"));
+    say(CALL("broken", "{}"));
+    say("?");
+    mcp_count(mcp, &now);
+    CHECK(now.requests - before.requests == 4);
+    CHECK(now.errors - before.errors == 2);
+    CHECK(now.waiting == 0 && now.subscriptions == 0);
+}
+
+/* ---- other catalogues ---- */
+
+#define NOT_FOUND(method) \
+    ERR("1", "-32601", "Method not found: " method)
+
+static void
+test_catalogue_without_anything(void)
+{
+    static const struct mcp_catalogue bare = {
+        .name = "b", .version = "0", .no_logging = true};
+
+    rig_serve(&bare, NULL, NULL);
+    rig_agree(NULL);
+    CHECK(answers(INIT("{}"),
+                  RES("1", "'protocolVersion':'" V11 "','capabilities':{},"
+                      "'serverInfo':{'name':'b','version':'0'}")));
+    CHECK(answers(CALL("x", "{}"), NOT_FOUND("tools/call")));
+    CHECK(answers(MESSAGE("1", "tools/list") "}", NOT_FOUND("tools/list")));
+    CHECK(answers(READ("a"), NOT_FOUND("resources/read")));
+    CHECK(answers(REQ("1", "logging/setLevel", "{'level':'info'}"),
+                  NOT_FOUND("logging/setLevel")));
+    CHECK(answers(MESSAGE("1", "prompts/list") "}",
+                  NOT_FOUND("prompts/list")));
+    CHECK(answers(MESSAGE("1", "completion/complete") "}",
+                  NOT_FOUND("completion/complete")));
+    CHECK(answers(NEW("server/discover", ""),
+                  RES("'x'", "'supportedVersions':['" V26 "'],"
+                      "'capabilities':{}," PUBLIC "'_meta':{"
+                      KEY("serverInfo") ":{'name':'b','version':'0'}}")));
+    rig_serve(&toy_catalogue, NULL, NULL);
+}
+
+static void
+test_catalogue_of_resources_only(void)
+{
+    struct mcp_catalogue c = toy_catalogue;
+
+    c.n_tools = c.n_templates = 0;
+    rig_serve(&c, NULL, NULL);
+    rig_agree(V11);
+    CHECK(answers(READ("toy://1"), RES("1", BEAR)));
+    CHECK(answers(MESSAGE("1", "resources/templates/list") "}",
+                  RES("1", "'resourceTemplates':[]")));
+    CHECK(answers(MESSAGE("1", "tools/list") "}", NOT_FOUND("tools/list")));
+    rig_serve(&toy_catalogue, NULL, NULL);
+}
+
+/* ---- without memory, or too much ---- */
+
+static void
+test_answers_outside_of_messages(void)
+{
+    struct mcp_scan scan = {.len = 0};
+    struct str text = quoted("{'params':{'id':1},'id':'x7','method':0}");
+    size_t i;
+
+    buf_reset(&out, SIZE_MAX);
+    mcp_too_large(&out, 4096, &scan);
+    CHECK(is_answer(BARE_ERR("-32600", "Message over 4096 bytes")));
+    for (i = 0; i < text.len; i++)
+        mcp_scan(&scan, (struct str){text.p + i, 1});
+    buf_reset(&out, SIZE_MAX);
+    mcp_too_large(&out, 4096, &scan);
+    CHECK(is_answer(ERR("'x7'", "-32600", "Message over 4096 bytes")));
+    buf_reset(&out, SIZE_MAX);
+    mcp_no_memory(accept_as(NULL, quoted(PING)), &out);
+    CHECK(is_answer(ERR("1", "-32603", "Internal error: out of memory")));
+}
+
+static void
+test_long_text_is_cut_in_messages_only(void)
+{
+    static char in[70000], long_name[60001];
+    const struct json_tok *root, *error;
+
+    memset(long_name, 'u', 60000);
+    sprintf(in, READ("%s"), long_name);
+    rig_agree(V11);
+    CHECK(say(in) == MCP_OK);
+    if (!CHECK(json_parse(&arena, buf_view(&out), &root, NULL) == 0))
+        return;
+    error = json_get(root, "error");
+    CHECK(json_get(error, "message")->len < 200);
+    CHECK(json_get(json_get(error, "data"), "uri")->len == 60000);
+}
+
+/* Whether what came out is the right answer, or an internal error with the
+   same id (of each that a batch has), or with out.err nothing. */
+static bool
+is_fair(const struct kase *k)
+{
+    const struct json_tok *got, *error;
+    uint32_t n = 1, i;
+    int64_t code;
+
+    if (out.err != 0)
+        return out.len == 0;
+    if (str_eq(buf_view(&out), quoted(k->out)))
+        return true;
+    if (json_parse(&arena, buf_view(&out), &got, NULL) != 0)
+        return false;
+    if (got->type == JSON_ARRAY)
+        n = (got++)->n;
+    for (i = 0; i < n; i++, got += got->span) {
+        error = json_get(got, "error");
+        if ((json_get(got, "id") == NULL && strstr(k->out, "'id'") != NULL) ||
+            (error == NULL && json_get(got, "result") == NULL) ||
+            (error != NULL && !json_int(json_get(error, "code"), &code)))
+            return false;
+    }
+    return true;
+}
+
+/* Leaves so many bytes in the arena; false: it never had as many. */
+static bool
+leave_room(size_t room)
+{
+    size_t n = 0;
+
+    arena_reset(&arena);
+    arena_alloc(&arena, 1);
+    nomem_start(0, false);
+    while (arena_alloc(&arena, 16) != NULL)
+        n += 16;
+    nomem_stop();
+    arena_reset(&arena);
+    return room <= n && arena_alloc(&arena, n - room + 1) != NULL;
+}
+
+/* One try with memory failing after so many calls; false: none did. */
+static bool
+fails_fairly(const struct kase *k, long after, bool once)
+{
+    struct mcp_facts f;
+    struct mcp_message *m = NULL;
+    bool hit, fair;
+    int err;
+
+    buf_reset(&out, SIZE_MAX);
+    buf_reset(&notes, SIZE_MAX);
+    rig_agree(k->session);
+    f = facts_of(k->headers);
+    nomem_start(after, once);
+    err = mcp_accept(mcp, &f, &arena, quoted(k->in), &m);
+    if (err == 0) {
+        mcp_prepare(m);
+        mcp_run(m, &out, &notes);
+    }
+    hit = nomem_stop();
+    fair = err == 0 ? is_fair(k) : err == ERR_NOMEM && hit;
+    if (!CHECK(fair))
+        fprintf(stderr, "  call %ld of %s\n", after, k->in);
+    return hit;
+}
+
+/* At each of the calls that it makes when it starts with nothing. */
+static void
+fail_each_call(const struct kase *k, bool once)
+{
+    long after = -1;
+
+    do {
+        arena_fini(&arena);
+        buf_fini(&out);
+        buf_fini(&notes);
+    } while (fails_fairly(k, ++after, once));
+}
+
+/* At each use of the arena, with room for an answer. */
+static void
+fail_each_block(const struct kase *k)
+{
+    size_t room = 0;
+
+    buf_room(&out, 1 << 16);
+    while (leave_room(room) && fails_fairly(k, 0, false))
+        room += 16;
+}
+
+static void
+check_nomem(const struct kase *k, size_t n)
+{
+    for (; n > 0; n--, k++) {
+        fail_each_call(k, true);
+        fail_each_call(k, false);
+        fail_each_block(k);
+    }
+}
+
+#define CHECK_NOMEM(cases) check_nomem(cases, sizeof(cases) / sizeof(*(cases)))
+
+static void
+test_memory_fails_at_every_call(void)
+{
+    CHECK_NOMEM(envelope_cases);
+    CHECK_NOMEM(batch_cases);
+    CHECK_NOMEM(handshake_cases);
+    CHECK_NOMEM(call_cases);
+    CHECK_NOMEM(list_cases);
+    CHECK_NOMEM(modern_cases);
+    CHECK_NOMEM(header_cases);
+}
+
+int
+main(void)
+{
+    rig_serve(&toy_catalogue, NULL, NULL);
+    CHECK_ALL(envelope_cases);
+    CHECK_ALL(id_cases);
+    CHECK_ALL(batch_cases);
+    test_batch_is_bounded();
+    test_depth_is_bounded();
+    CHECK_ALL(handshake_cases);
+    CHECK_ALL(call_cases);
+    CHECK_ALL(list_cases);
+    CHECK_ALL(modern_cases);
+    CHECK_ALL(header_cases);
+    test_initialize_makes_a_session();
+    test_client_name_is_cut_on_a_code_point();
+    test_revision_is_fixed_on_arrival();
+    test_writers_are_known();
+    test_run_again();
+    test_readers_do_not_write();
+    test_counts();
+    test_catalogue_without_anything();
+    test_catalogue_of_resources_only();
+    test_answers_outside_of_messages();
+    test_long_text_is_cut_in_messages_only();
+    test_memory_fails_at_every_call();
+    rig_fini();
+    return test_end("t_mcp");
+}

@@ -1,0 +1,923 @@
+/* t_mcp_call - calls that ask, wait and tell, in both eras, and sessions
+   over HTTP. In texts ' stands for a quote. */
+
+#include "tests/lib/clock.h"
+#include "tests/lib/mcp_rig.h"
+#include "tests/lib/nomem.h"
+
+
+static struct store *store;
+static struct store_kind kind;
+static struct sign *sign;
+
+/* ---- states ---- */
+
+static char state[512]; /* the requestState of the last answer */
+
+/* Says it and leaves the state that the answer has in state; the answer
+   without it in out. */
+static bool
+say_for_state(const char *in)
+{
+    static const char name[] = "\"requestState\":\"";
+    char *at, *end;
+
+    say(in);
+    buf_char(&out, '\0');
+    if (!CHECK(out.err == 0) || (at = strstr(out.p, name)) == NULL)
+        return false;
+    at += sizeof(name) - 1;
+    end = strchr(at, '"');
+    if (!CHECK((size_t)(end - at) < sizeof(state)))
+        return false;
+    memcpy(state, at, (size_t)(end - at));
+    state[end - at] = '\0';
+    memmove(at, end, strlen(end));
+    out.len -= (size_t)(end - at) + 1;
+    return true;
+}
+
+static const char *
+with_state(const char *format)
+{
+    static char in[4096];
+
+    if (snprintf(in, sizeof(in), format, state) >= (int)sizeof(in))
+        abort();
+    return in;
+}
+
+#define TURN(tool, more) \
+    MODERN_CALL(tool, ",'arguments':{'a':[1,'\\u00e9',null]}" more \
+                ",'requestState':'%s'")
+#define BAD_STATE BAD("'x'", "requestState is not of this request: " \
+    "call again without it")
+
+static void
+test_rounds_of_the_modern_era(void)
+{
+    char first[sizeof(state)];
+
+    CHECK(say_for_state(MODERN_CALL("rounds", ",'arguments':"
+                                    "{'a':[1,'\xc3\xa9',null]}")));
+    CHECK(is_answer(ASKED("'inputRequests':{'first':{'method':"
+                          "'elicitation/create','params':" FORM "}},"
+                          "'requestState':''")));
+    memcpy(first, state, sizeof(state));
+    CHECK(say_for_state(with_state(
+        TURN("rounds", ",'inputResponses':{'first':{}}"))));
+    CHECK(is_answer(ASKED("'inputRequests':{'second':{'method':"
+                          "'elicitation/create','params':" FORM "}},"
+                          "'requestState':''")));
+    CHECK(strcmp(first, state) != 0);
+    CHECK(answers(with_state(TURN("rounds", ",'inputResponses':{'second':"
+                                  ANSWER "}")),
+                  DONE("'structuredContent':{'done':" ANSWER "},"
+                       TEXT("{\\'done\\':" ANSWER_TEXT "}"))));
+    /* It is no use but for its own request. */
+    CHECK(answers(with_state(TURN("shed", "")), BAD_STATE));
+    CHECK(answers(with_state(MODERN_CALL("rounds", ",'arguments':{'a':[1,"
+                                         "'\xc3\xa9']},'requestState':'%s'")),
+                  BAD_STATE));
+    CHECK(answers(with_state(MODERN_CALL("rounds", ",'requestState':'%s'")),
+                  BAD_STATE));
+    CHECK(answers(with_state(MODERN("prompts/get", "'name':'quiz',"
+                                    "'requestState':'%s'")), BAD_STATE));
+}
+
+static void
+test_questions_of_all_kinds(void)
+{
+    CHECK(say_for_state(MODERN_CALL("three", "")));
+    CHECK(is_answer(ASKED(
+        "'inputRequests':{'b\\'':{'method':'sampling/createMessage','params':"
+        "{'maxTokens':9}},'roots':{'method':'roots/list'},'a':{'method':"
+        "'elicitation/create','params':" FORM "}},'requestState':''")));
+    CHECK(answers(with_state(MODERN_CALL("three", ",'requestState':'%s',"
+                                         "'inputResponses':{'a':{},'b\\'':{},"
+                                         "'roots':{}}")),
+                  DONE("'structuredContent':{'types':[6,6,6],'state':'three'"
+                       "}," TEXT("{\\'types\\':[6,6,6],\\'state\\':"
+                                 "\\'three\\'}"))));
+    /* What is still missing is asked for again. */
+    say_for_state(with_state(MODERN_CALL("three", ",'requestState':'%s',"
+                                         "'inputResponses':{'roots':{},"
+                                         "'a':{}}")));
+    CHECK(is_answer(ASKED("'inputRequests':{'b\\'':{'method':"
+                          "'sampling/createMessage','params':{'maxTokens':9}"
+                          "}},'requestState':''")));
+}
+
+/* Nothing is asked, the client is only to come back. */
+static void
+test_state_alone(void)
+{
+    static const char again[] = MODERN_CALL("shed", ",'requestState':'%s'");
+
+    CHECK(say_for_state(MODERN_CALL("shed", "")));
+    CHECK(is_answer(ASKED("'requestState':''")));
+    CHECK(say_for_state(with_state(again)));
+    CHECK(is_answer(ASKED("'requestState':''")));
+    CHECK(answers(with_state(again),
+                  DONE("'structuredContent':{'state':'x'},"
+                       TEXT("{\\'state\\':\\'x\\'}"))));
+}
+
+static void
+test_tampered_states(void)
+{
+    static const char again[] = MODERN_CALL("shed", ",'requestState':'%s'");
+    size_t i, n;
+    char was;
+
+    say_for_state(MODERN_CALL("shed", ""));
+    n = strlen(state);
+    CHECK(n > 60);
+    for (i = 0; i < n; i++) {
+        was = state[i];
+        state[i] = was == 'A' ? 'B' : 'A';
+        CHECK(answers(with_state(again), BAD_STATE));
+        state[i] = was;
+    }
+    strcpy(state + n, "-TAMPERED");
+    CHECK(answers(with_state(again), BAD_STATE));
+    state[n] = '=';
+    state[n + 1] = '\0';
+    CHECK(answers(with_state(again), BAD_STATE));
+    was = state[n - 1];
+    state[n - 1] = '\0';
+    CHECK(answers(with_state(again), BAD_STATE));
+    state[n - 1] = was;
+    state[n] = '\0';
+    clock_ahead_s = 100 * 24 * 60 * 60; /* a person may take their time */
+    say(with_state(again));
+    CHECK(strstr(out.p, "input_required") != NULL);
+    clock_ahead_s = 0;
+}
+
+static void
+test_state_of_somebody_else(void)
+{
+    struct mcp_facts f = facts_of(NULL);
+    struct mcp_message *m;
+
+    say_for_state(MODERN_CALL("shed", ""));
+    f.principal = STR("bob");
+    CHECK(mcp_accept(mcp, &f, &arena,
+                     quoted(with_state(MODERN_CALL("shed", ",'requestState':"
+                                                   "'%s'"))), &m) == 0);
+    buf_reset(&out, SIZE_MAX);
+    CHECK(mcp_run(m, &out, &notes) == MCP_OK && is_answer(BAD_STATE));
+    rig_serve(&toy_talker, NULL, NULL);
+    CHECK(answers(with_state(MODERN_CALL("shed", ",'requestState':'%s'")),
+                  BAD_STATE));
+    CHECK(answers(MODERN_CALL("shed", ""),
+                  ERR("'x'", "-32603", "Internal error: store_error")));
+    rig_serve(&toy_talker, store, sign);
+}
+
+/* ---- messages that wait ---- */
+
+static char owner; /* of all that is kept here */
+
+/* Says what has to wait, and keeps it in memory of its own. */
+static struct mcp_message *
+keep_as(const char *headers, const char *in)
+{
+    struct mcp_message *m, *k = NULL;
+    struct str text = quoted(in);
+
+    m = accept_as(headers, text);
+    buf_reset(&out, SIZE_MAX);
+    buf_reset(&notes, SIZE_MAX);
+    if (m == NULL)
+        abort();
+    mcp_prepare(m);
+    if (!CHECK(mcp_run(m, &out, &notes) == MCP_WAITS && out.len == 0) ||
+        mcp_keep(m, &sink, &owner, &k) != 0)
+        return NULL;
+    arena_fini(&arena);
+    memset((char *)(uintptr_t)text.p, '#', text.len);
+    CHECK(mcp_next(mcp, 0, &m) == NULL || m->cancelled);
+    return k;
+}
+
+static bool
+is_note(const char *want)
+{
+    return is_text(buf_view(&notes), want);
+}
+
+/* What mcp_next gives, if it is k, run. */
+static enum mcp_status
+run_next(struct mcp_message *k, int64_t now_ms)
+{
+    struct mcp_message *m = NULL;
+
+    buf_reset(&out, SIZE_MAX);
+    buf_reset(&notes, SIZE_MAX);
+    if (!CHECK(mcp_next(mcp, now_ms, &m) == &owner && m == k))
+        return MCP_NOT_FOUND;
+    CHECK(mcp_next(mcp, INT64_MAX, &m) == NULL);
+    return mcp_run(k, &out, &notes);
+}
+
+/* Over HTTP, of no session. */
+static void
+say_alone(const char *in)
+{
+    bool was = session->initialized;
+
+    session->initialized = false;
+    CHECK(say_as("mcp-method: x\n", in) == MCP_ACCEPTED);
+    session->initialized = was;
+}
+
+#define RESPONSE(n, result) \
+    "{'jsonrpc':'2.0','id':'mcptask-" n "','result':" result "}"
+#define CANCEL(id) \
+    "{'jsonrpc':'2.0','method':'notifications/cancelled','params':" \
+    "{'requestId':" id "}}"
+
+static void
+test_waiting_for_a_time(void)
+{
+    static const char *const ins[] = {
+        CALL("wait", "{}"),
+        REQ("1", "tools/call", "{'name':'wait'," CAN("{}") "}"),
+    };
+    struct mcp_message *k, *m;
+    struct mcp_counts counts;
+    int64_t now;
+    size_t i;
+
+    toy_wakes = 3;
+    rig_agree(V11);
+    for (i = 0; i < 2; i++) {
+        now = clock_mono_ms();
+        k = keep_as(NULL, ins[i]);
+        if (!CHECK(k != NULL))
+            return;
+        CHECK(notes.len == 0);
+        mcp_count(mcp, &counts);
+        CHECK(counts.waiting == 1);
+        CHECK(mcp_due_ms(mcp) >= now + 1000);
+        CHECK(mcp_next(mcp, now + 999, &m) == NULL);
+        CHECK(run_next(k, mcp_due_ms(mcp)) == MCP_WAITS);
+        CHECK(mcp_due_ms(mcp) == INT64_MAX);
+        mcp_keep(k, &sink, &owner, &k);
+        CHECK(mcp_due_ms(mcp) < INT64_MAX);
+        CHECK(run_next(k, mcp_due_ms(mcp)) == MCP_WAITS);
+        mcp_keep(k, &sink, &owner, &k);
+        CHECK(run_next(k, mcp_due_ms(mcp)) == MCP_OK);
+        buf_char(&out, '\0');
+        CHECK(strstr(out.p, "{\"round\":3,\"state\":\"still here\"}") != NULL);
+        mcp_drop(k);
+        mcp_count(mcp, &counts);
+        CHECK(counts.waiting == 0);
+    }
+}
+
+/* Only a state, in an era whose clients cannot carry one. */
+static void
+test_state_of_the_handshake(void)
+{
+    struct mcp_message *k;
+
+    rig_agree(V11);
+    k = keep_as(NULL, CALL("shed", "{}"));
+    if (!CHECK(k != NULL))
+        return;
+    CHECK(run_next(k, mcp_due_ms(mcp)) == MCP_WAITS);
+    mcp_keep(k, &sink, &owner, &k);
+    CHECK(run_next(k, mcp_due_ms(mcp)) == MCP_OK);
+    CHECK(is_answer(RES("1", "'structuredContent':{'state':'x'},"
+                        TEXT("{\\'state\\':\\'x\\'}"))));
+    mcp_drop(k);
+}
+
+static void
+test_cancelling(void)
+{
+    struct mcp_message *k, *m;
+
+    toy_wakes = 9;
+    rig_agree(V11);
+    k = keep_as(NULL, CALL("wait", "{}"));
+    if (!CHECK(k != NULL))
+        return;
+    say(CANCEL("'1'"));
+    say(CANCEL("2"));
+    say(CANCEL("[1]"));
+    say_alone(CANCEL("1"));
+    CHECK(mcp_next(mcp, 0, &m) == NULL);
+    say(CANCEL("1"));
+    CHECK(run_next(k, 0) == MCP_ACCEPTED && out.len == 0 && notes.len == 0);
+    mcp_drop(k);
+    /* While it is run, and before it could be kept; on stdio a modern one
+       as well. */
+    k = keep_as(NULL, REQ("'a'", "tools/call",
+                          "{'name':'wait'," CAN("{}") "}"));
+    if (!CHECK(k != NULL))
+        return;
+    CHECK(run_next(k, mcp_due_ms(mcp)) == MCP_WAITS);
+    say(CANCEL("'a'"));
+    mcp_keep(k, &sink, &owner, &k);
+    CHECK(run_next(k, 0) == MCP_ACCEPTED);
+    mcp_drop(k);
+    say(CANCEL("'b'")); /* too late is not too early */
+    k = keep_as(NULL, REQ("'b'", "tools/call", "{'name':'wait'}"));
+    if (!CHECK(k != NULL))
+        return;
+    CHECK(!k->cancelled);
+    mcp_drop(k);
+}
+
+/* What is in the queue still is as if it had not come. */
+static void
+test_cancelling_what_was_not_run(void)
+{
+    static const struct {
+        const char *in, *cancel;
+        bool gone;
+    } cases[] = {
+        {CALL("wait", "{}"), CANCEL("1"), true},
+        {CALL("echo", "{}"), CANCEL("1"), true},
+        {CALL("keep", "{}"), CANCEL("1"), false}, /* it was prepared */
+        {CALL("nobody", "{}"), CANCEL("1"), true},
+        {CALL("wait", "{}"), CANCEL("'1'"), false},
+        {CALL("wait", "{}"), CANCEL("2"), false},
+        {INIT("{}"), CANCEL("1"), false},
+    };
+    struct mcp_message *m, *by;
+    size_t i;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        rig_agree(V11);
+        m = accept_as(NULL, quoted(cases[i].in));
+        by = accept_as(NULL, quoted(cases[i].cancel));
+        buf_reset(&out, SIZE_MAX);
+        buf_reset(&notes, SIZE_MAX);
+        if (!CHECK(m != NULL && by != NULL && mcp_cancels(by)))
+            return;
+        CHECK(!mcp_cancels(m));
+        mcp_cancel(m, by);
+        CHECK((mcp_run(m, &out, &notes) == MCP_ACCEPTED) == cases[i].gone);
+        CHECK(!cases[i].gone || (out.len == 0 && !mcp_writes(m)));
+    }
+}
+
+/* ---- what a call tells ---- */
+
+#define NOTE(method, params) \
+    "{'jsonrpc':'2.0','method':'notifications/" method "','params':{" params \
+    "}}\n"
+#define HALF(token, message) \
+    NOTE("progress", "'progressToken':" token ",'progress':50,'total':100" \
+         message) \
+    NOTE("progress", "'progressToken':" token ",'progress':990,'total':1000")
+#define MESSAGES_3 \
+    NOTE("message", "'level':'emergency','data':{'a':1}") \
+    NOTE("message", "'level':'alert','logger':'toy','data':{'a':1}") \
+    NOTE("message", "'level':'critical','data':{'a':1}")
+#define TELL(meta) \
+    REQ("1", "tools/call", "{'name':'tell','_meta':{" meta "}}")
+#define MODERN_META \
+    KEY("protocolVersion") ":'" V26 "'," KEY("clientCapabilities") ":{}"
+
+static void
+test_telling(void)
+{
+    static const struct {
+        const char *rev;
+        int level;
+        const char *in, *notes;
+    } cases[] = {
+        {V11, -1, TELL(""), ""},
+        {V11, 2, TELL(""), MESSAGES_3},
+        {V24, -1, TELL("'progressToken':'t\\n'"), HALF("'t\\n'", "")},
+        {V11, 2, TELL("'progressToken':7"),
+         HALF("7", ",'message':'half \\'way\\''") MESSAGES_3},
+        {V11, -1, TELL("'progressToken':1.5"), ""},
+        {V11, -1, TELL("'progressToken':null"), ""},
+        {V11, 7, TELL(MODERN_META), ""},
+        {V11, -1, TELL(MODERN_META ",'progressToken':-1," KEY("logLevel")
+                       ":'critical'"),
+         HALF("-1", ",'message':'half \\'way\\''") MESSAGES_3},
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        rig_agree(cases[i].rev);
+        session->log_level = cases[i].level;
+        CHECK(say(cases[i].in) == MCP_OK && is_note(cases[i].notes));
+    }
+    rig_agree(V11);
+    CHECK(answers(TELL(""), RES("1", TEXT("told"))));
+    CHECK(answers(CALL("tell", "{}"),
+                  RES("1", TEXT("told") ",'isError':true")));
+    rig_agree(V24);
+    CHECK(answers(TELL(""), RES("1", TEXT("told"))));
+}
+
+/* What waits goes on telling, by the level that the session has then. */
+static void
+test_telling_while_waiting(void)
+{
+    struct mcp_message *k;
+
+    toy_wakes = 1;
+    rig_agree(V11);
+    k = keep_as(NULL, REQ("1", "tools/call", "{'name':'wait','_meta':"
+                          "{'progressToken':'p'}}"));
+    if (!CHECK(k != NULL))
+        return;
+    CHECK(is_note(NOTE("progress",
+                       "'progressToken':'p','progress':0,'total':2")));
+    CHECK(run_next(k, mcp_due_ms(mcp)) == MCP_OK);
+    CHECK(is_note(NOTE("progress",
+                       "'progressToken':'p','progress':1,'total':2")));
+    mcp_drop(k);
+}
+
+/* It is run again sooner than its progress moves: nothing is said twice, but
+   for what was never sent, since the turn's commit failed. */
+static void
+test_progress_only_rises(void)
+{
+    static const char one[] =
+        NOTE("progress", "'progressToken':'p','progress':1,'total':2");
+    struct mcp_message *k;
+
+    toy_step = 2;
+    toy_wakes = 3;
+    rig_agree(V11);
+    k = keep_as(NULL, REQ("1", "tools/call", "{'name':'wait','_meta':"
+                          "{'progressToken':'p'}}"));
+    if (!CHECK(k != NULL))
+        return;
+    CHECK(notes.len > 0);
+    CHECK(run_next(k, mcp_due_ms(mcp)) == MCP_WAITS && is_note(""));
+    mcp_keep(k, &sink, &owner, &k);
+    CHECK(run_next(k, mcp_due_ms(mcp)) == MCP_WAITS && is_note(one));
+    buf_reset(&notes, SIZE_MAX);
+    CHECK(mcp_run(k, &out, &notes) == MCP_WAITS && is_note(one));
+    mcp_keep(k, &sink, &owner, &k);
+    CHECK(run_next(k, mcp_due_ms(mcp)) == MCP_OK && is_note(""));
+    mcp_drop(k);
+    toy_step = 1;
+}
+
+/* ---- sessions over HTTP ---- */
+
+static char headers[400]; /* that name the session made last */
+
+static void
+hear(void *ctx, const struct store_entry *e, const struct store_rec *r)
+{
+    struct mcp_change c = {r->key, r->body, r->n, r->p == 0};
+
+    (void)ctx;
+    (void)e;
+    mcp_changed(mcp, &c);
+}
+
+/* A turn of one message: prepared, run under the lock where it has to be,
+   and committed, or not. */
+static enum mcp_status
+take_turn(struct mcp_message *m, bool commits)
+{
+    enum mcp_status status;
+    bool unknown;
+
+    mcp_prepare(m);
+    buf_reset(&out, SIZE_MAX);
+    buf_reset(&notes, SIZE_MAX);
+    if (!mcp_writes(m))
+        return mcp_run(m, &out, &notes);
+    CHECK(store_lock_patiently(store) == 0);
+    store_refuse(store, commits ? 0 : ERR_FULL);
+    status = mcp_run(m, &out, &notes);
+    store_refuse(store, 0);
+    CHECK(store_staged_n(store) <= 1);
+    CHECK(store_commit(store, &unknown) == 0);
+    store_unlock(store);
+    return status;
+}
+
+static enum mcp_status
+post(const char *lines, const char *in)
+{
+    struct mcp_message *m;
+
+    arena_reset(&arena);
+    session->initialized = false; /* it is about what the header names */
+    m = accept_as(lines, quoted(in));
+    return m != NULL ? take_turn(m, true) : MCP_WAITS;
+}
+
+/* Leaves the lines of a new session in headers. */
+static bool
+open_session(const char *params)
+{
+    struct mcp_message *m;
+    const char *id;
+
+    arena_reset(&arena);
+    session->initialized = false;
+    m = accept_as("mcp-method: initialize\n", quoted(params));
+    if (m == NULL || take_turn(m, true) != MCP_OK ||
+        (id = mcp_made_session(m)) == NULL)
+        return false;
+    snprintf(headers, sizeof(headers), "mcp-session-id: %s\n"
+             "mcp-protocol-version: " V11 "\n", id);
+    return true;
+}
+
+static enum mcp_status
+end_session(bool commits)
+{
+    struct mcp_facts f = facts_of(headers);
+    struct mcp_message *m;
+
+    arena_reset(&arena);
+    f.session = NULL;
+    if (mcp_accept_end(mcp, &f, &arena, &m) != 0)
+        abort();
+    return take_turn(m, commits);
+}
+
+#define GONE(id) \
+    "{'jsonrpc':'2.0'," id "'error':{'code':-32001,'message':" \
+    "'Session not found'}}"
+
+static void
+test_session_over_http(void)
+{
+    static const char sub[] = REQ("1", "resources/subscribe",
+                                  "{'uri':'toy://1'}");
+    static const char ready[] =
+        "{'jsonrpc':'2.0','method':'notifications/initialized'}";
+    struct mcp_counts counts;
+    int restarts;
+
+    CHECK(open_session(INIT("{'protocolVersion':'" V06 "','capabilities':"
+                            "{'elicitation':{}}}")));
+    CHECK(post(headers, ready) == MCP_ACCEPTED);
+    CHECK(post(headers, CALL("need", "{}")) == MCP_OK);
+    CHECK(is_answer(RES("1", TEXT("{\\'code\\':\\'unauthorized\\',"
+                        "\\'message\\':\\'the client cannot be asked for "
+                        "sampling roots\\',\\'retryable\\':false}")
+                        ",'isError':true")));
+    CHECK(post(headers, sub) == MCP_OK && is_answer(PONG));
+    CHECK(post(headers, REQ("1", "logging/setLevel", "{'level':'alert'}")) ==
+          MCP_OK && is_answer(PONG));
+    for (restarts = 0; restarts < 2; restarts++) {
+        CHECK(post(headers, TELL("")) == MCP_OK);
+        CHECK(is_note(NOTE("message", "'level':'emergency','data':{'a':1}")
+                      NOTE("message", "'level':'alert','logger':'toy',"
+                           "'data':{'a':1}")));
+        mcp_count(mcp, &counts);
+        CHECK(counts.subscriptions == 1);
+        rig_serve(&toy_talker, store, sign);
+    }
+    /* A modern message knows no session, and so none that is unknown. */
+    CHECK(post("mcp-session-id: x\n" H("prompts/list"),
+               NEW("prompts/list", "")) == MCP_OK);
+    CHECK(post("mcp-session-id: x\n" H("x"), ready) == MCP_ACCEPTED);
+    CHECK(end_session(false) == MCP_BAD_REQUEST);
+    CHECK(is_answer(BARE_ERR("-32603", "Internal error: store_full")));
+    CHECK(post(headers, PING) == MCP_OK);
+    CHECK(end_session(true) == MCP_OK && out.len == 0);
+    CHECK(end_session(true) == MCP_NOT_FOUND && is_answer(GONE("")));
+    CHECK(post(headers, PING) == MCP_NOT_FOUND);
+    CHECK(is_answer(GONE("'id':1,")));
+    CHECK(post(headers, ready) == MCP_NOT_FOUND && is_answer(GONE("")));
+    CHECK(post(headers, RESPONSE("1", "{}")) == MCP_NOT_FOUND);
+    CHECK(is_answer(GONE("")));
+    CHECK(post(headers, "[" PING "]") == MCP_NOT_FOUND && is_answer(GONE("")));
+    CHECK(post("mcp-session-id: \n", PING) == MCP_NOT_FOUND);
+    /* Its id says nothing to initialize, which makes a new one. */
+    CHECK(post(headers, INIT("{}")) == MCP_OK);
+}
+
+static void
+test_session_of_somebody_else(void)
+{
+    struct mcp_facts f;
+    struct mcp_message *m;
+
+    CHECK(open_session(INIT("{}")));
+    f = facts_of(headers);
+    f.principal = STR("bob");
+    f.session = NULL;
+    CHECK(mcp_accept(mcp, &f, &arena, quoted(PING), &m) == 0);
+    CHECK(take_turn(m, true) == MCP_NOT_FOUND);
+    CHECK(post(headers, PING) == MCP_OK);
+}
+
+static void
+test_waiting_over_http(void)
+{
+    struct mcp_message *k;
+
+    CHECK(open_session(INIT("{'protocolVersion':'" V11 "','capabilities':"
+                            "{'elicitation':{}}}")));
+    session->initialized = false;
+    toy_wakes = 1;
+    k = keep_as(headers, CALL("wait", "{}"));
+    if (!CHECK(k != NULL))
+        return;
+    CHECK(mcp_polls(k) == 700);
+    CHECK(post(headers, CANCEL("1")) == MCP_ACCEPTED);
+    CHECK(run_next(k, 0) == MCP_ACCEPTED);
+    mcp_drop(k);
+    k = keep_as("mcp-protocol-version: " V11 "\n", CALL("wait", "{}"));
+    if (!CHECK(k != NULL))
+        return;
+    CHECK(mcp_polls(k) == 0);
+    mcp_drop(k);
+}
+
+/* Without a key there are no sessions, and everything stands alone. */
+static void
+test_initialize_without_a_key(void)
+{
+    rig_serve(&toy_talker, store, NULL);
+    CHECK(!open_session(INIT("{}")));
+    CHECK(is_answer(RES("1", "'protocolVersion':'" V11 "','capabilities':"
+                        OFFERS("'completions':{},") "," INFO)));
+    rig_serve(&toy_talker, store, sign);
+}
+
+/* ---- without memory ---- */
+
+/* All that happens to a message that asks and waits, or to a new session,
+   until memory fails. False: it did not. */
+static bool
+wait_until_memory_fails(long after, bool once, const char *in)
+{
+    struct mcp_facts f = facts_of(NULL);
+    struct mcp_message *m, *k = NULL;
+    enum mcp_status status = MCP_OK;
+    bool hit;
+
+    arena_fini(&arena);
+    buf_reset(&out, 0);
+    buf_reset(&notes, 0);
+    nomem_start(after, once);
+    if (mcp_accept(mcp, &f, &arena, quoted(in), &m) == 0)
+        status = mcp_run(m, &out, &notes);
+    if (status == MCP_WAITS && mcp_keep(m, &sink, &owner, &k) != 0)
+        k = NULL;
+    hit = nomem_stop();
+    if (k == NULL)
+        return hit;
+    nomem_start(after, once);
+    while (mcp_next(mcp, INT64_MAX - 1, &m) == &owner &&
+           mcp_run(m, &out, &notes) == MCP_WAITS)
+        mcp_keep(m, &sink, &owner, &m);
+    hit |= nomem_stop();
+    mcp_drop(k);
+    return hit;
+}
+
+static void
+test_memory_fails_while_waiting(void)
+{
+    static const char *const ins[] = {
+        CALL("wait", "{}"), CALL("shed", "{}"),
+        REQ("1", "tools/call", "{'name':'wait','_meta':{'progressToken':1}}"),
+        TELL("'progressToken':7"), MODERN_CALL("three", ""),
+    };
+    size_t i;
+    long after;
+
+    toy_wakes = 2;
+    rig_agree(V11);
+    session->caps = MCP_ELICITATION | MCP_SAMPLING | MCP_ROOTS;
+    for (i = 0; i < 2 * sizeof(ins) / sizeof(*ins); i++)
+        for (after = 0; after < 200; after++)
+            wait_until_memory_fails(after, i % 2, ins[i / 2]);
+    CHECK(mcp->kept == NULL && mcp->counts.waiting == 0);
+}
+
+static void
+test_memory_fails_at_sessions(void)
+{
+    struct mcp_facts f;
+    struct mcp_message *m;
+    bool hit = true;
+    long after;
+
+    rig_serve(&toy_talker, store, sign);
+    rig_agree(NULL);
+    f = facts_of("mcp-method: initialize\n");
+    for (after = 0; hit; after++) {
+        arena_fini(&arena);
+        nomem_start(after, true);
+        mcp_accept(mcp, &f, &arena, quoted(INIT("{}")), &m);
+        hit = nomem_stop();
+    }
+    CHECK(m->made);
+}
+
+#define TOO_MANY "too many waiting calls: 256 of a session, or 3/4 of what " \
+    "others leave of 8 MiB; end some, or ask again later"
+#define TOO_MUCH "{\\'code\\':\\'too_large\\',\\'message\\':\\'" TOO_MANY \
+    "\\',\\'retryable\\':true}"
+
+/* A call that waits, and keeps a lot. */
+static const char *
+long_call(void)
+{
+    static char text[100000], in[sizeof(text) + 200];
+
+    memset(text, 'x', sizeof(text) - 1);
+    snprintf(in, sizeof(in), CALL("wait", "{'x':'%s'}"), text);
+    return in;
+}
+
+/* Keeps what principal may keep of it: the bytes. */
+static size_t
+keep_all(const char *principal, const char *in)
+{
+    size_t before = mcp->kept_len;
+    struct mcp_message *m, *k;
+    enum mcp_status status;
+
+    do {
+        struct mcp_facts f = facts_of(NULL);
+
+        f.principal = str_of(principal);
+        buf_reset(&out, SIZE_MAX);
+        buf_reset(&notes, SIZE_MAX);
+        if (mcp_accept(mcp, &f, &arena, quoted(in), &m) != 0)
+            abort();
+        status = mcp_run(m, &out, &notes);
+        if (status == MCP_WAITS && mcp_keep(m, &sink, &owner, &k) != 0)
+            abort();
+        arena_fini(&arena);
+    } while (status == MCP_WAITS);
+    CHECK(is_answer(RES("1", TEXT(TOO_MUCH) ",'isError':true")));
+    return mcp->kept_len - before;
+}
+
+/* Who comes late finds room, however much others keep. */
+static void
+test_nobody_takes_all_that_may_wait(void)
+{
+    const char *in = long_call();
+    size_t len;
+
+    toy_wakes = 9;
+    rig_agree(V11);
+    len = keep_all("ann", in);
+    CHECK(len > MCP_KEPT_LEN / 2 && len < MCP_KEPT_LEN / 8 * 7);
+    CHECK(keep_all("ann", in) == 0);
+    len = keep_all("bob", in);
+    CHECK(len > MCP_KEPT_LEN / 16 && len < MCP_KEPT_LEN / 4);
+    CHECK(keep_all("eve", in) > 0 && mcp->kept_len < MCP_KEPT_LEN);
+    while (mcp->kept != NULL)
+        mcp_drop(mcp->kept);
+    CHECK(keep_all("bob", in) > MCP_KEPT_LEN / 2);
+    while (mcp->kept != NULL)
+        mcp_drop(mcp->kept);
+}
+
+/* Neither many that wait nor few long ones. */
+static void
+test_what_waits_has_limits(void)
+{
+    const char *in = long_call();
+    size_t i;
+
+    toy_wakes = 9;
+    rig_agree(V11);
+    session->caps = MCP_ELICITATION;
+    for (i = 0; i < MCP_MAX_KEPT; i++)
+        CHECK(keep_as(NULL, CALL("wait", "{}")) != NULL);
+    CHECK(answers(CALL("wait", "{}"),
+                  RES("1", TEXT(TOO_MUCH) ",'isError':true")));
+    CHECK(say(MODERN_CALL("ask", "")) == MCP_OK); /* which keeps nothing */
+    buf_char(&out, '\0');
+    CHECK(strstr(out.p, "input_required") != NULL);
+    mcp_drop(mcp->kept);
+    CHECK(keep_as(NULL, CALL("wait", "{}")) != NULL);
+    while (mcp->kept != NULL)
+        mcp_drop(mcp->kept);
+    /* All that they keep counts, of whichever run it is. */
+    for (i = 0; mcp->kept_len + strlen(in) <= MCP_KEPT_LEN / 4 * 3; i++)
+        CHECK(keep_as(NULL, in) != NULL);
+    CHECK(i < MCP_KEPT_LEN / strlen(in));
+    CHECK(answers(in, RES("1", TEXT(TOO_MUCH) ",'isError':true")));
+    while (mcp->kept != NULL)
+        mcp_drop(mcp->kept);
+    CHECK(mcp->kept_len == 0);
+}
+
+/* However often it is run: what a run takes goes with its turn. */
+static void
+test_runs_leave_nothing(void)
+{
+    struct mcp_message *k;
+    size_t len, i;
+
+    toy_wakes = 20;
+    rig_agree(V11);
+    k = keep_as(NULL, CALL("wait", "{}"));
+    if (!CHECK(k != NULL))
+        return;
+    len = mcp->kept_len;
+    CHECK(len >= arena_size(&k->own) + sizeof(*k));
+    for (i = 0; i < 10; i++) {
+        CHECK(run_next(k, INT64_MAX - 1) == MCP_WAITS);
+        CHECK(mcp_runs_len(mcp) > 0);
+        CHECK(mcp_keep(k, &sink, &owner, &k) == 0 && mcp->kept_len == len);
+        mcp_end_turn(mcp);
+        CHECK(mcp_runs_len(mcp) <= 65536);
+    }
+    mcp_drop(k);
+}
+
+/* Others wait for one slice, however many looks there are, and each look
+   comes on. */
+static void
+test_looks_take_turns(void)
+{
+    struct mcp_message *k[2], *m, *wait;
+    int64_t begun;
+
+    toy_wakes = 20;
+    rig_agree(V11);
+    wait = keep_as(NULL, CALL("wait", "{}"));
+    toy_looks = true;
+    for (size_t i = 0; i < 2; i++) {
+        k[i] = NULL;
+        m = accept_as(NULL, quoted(CALL("wait", "{}")));
+        CHECK(mcp_run(m, &out, &notes) == MCP_WAITS);
+        CHECK(mcp_keep(m, &sink, &owner, &k[i]) == 0);
+        arena_fini(&arena);
+    }
+    for (size_t i = 0; i < 6; i++) {
+        CHECK(mcp_next(mcp, clock_mono_ms(), &m) && m == k[i % 2]);
+        CHECK(mcp_next(mcp, clock_mono_ms(), &m) == NULL);
+        CHECK(mcp_due_ms(mcp) > clock_mono_ms()); /* it does not spin */
+        say(CALL("wait", "{}")); /* one that begins takes a step */
+        begun = toy_until_ms;
+        CHECK(mcp_run(k[i % 2], &out, &notes) == MCP_WAITS);
+        CHECK(toy_until_ms >= begun + MCP_SLICE_MS);
+        CHECK(mcp_keep(k[i % 2], &sink, &owner, &k[i % 2]) == 0);
+    }
+    CHECK(mcp_next(mcp, clock_mono_ms(), &m) && m == k[0]);
+    mcp_drop(k[0]);
+    CHECK(mcp_next(mcp, clock_mono_ms(), &m) && m == k[1]);
+    mcp_drop(k[1]);
+    mcp_drop(wait);
+    toy_looks = false;
+    buf_reset(&out, SIZE_MAX);
+    buf_reset(&notes, SIZE_MAX);
+}
+
+int
+main(void)
+{
+    char *dir = test_tmpdir(), path[400], why[256];
+    struct store_options o = {.path = path};
+
+    snprintf(path, sizeof(path), "%s/log", dir);
+    free(dir);
+    mcp_session_kind(&kind);
+    if (!CHECK(store_open(&store, &o, &kind, 1, why) == 0) ||
+        !CHECK(sign_new(&sign, store) == 0))
+        return test_end("t_mcp_call");
+    store_observe(store, hear, NULL);
+    rig_serve(&toy_talker, store, sign);
+    rig_agree(NULL);
+    test_rounds_of_the_modern_era();
+    test_questions_of_all_kinds();
+    test_state_alone();
+    test_tampered_states();
+    test_state_of_somebody_else();
+    test_waiting_for_a_time();
+    test_state_of_the_handshake();
+    test_cancelling();
+    test_cancelling_what_was_not_run();
+    test_telling();
+    test_telling_while_waiting();
+    test_progress_only_rises();
+    test_session_over_http();
+    test_session_of_somebody_else();
+    test_waiting_over_http();
+    test_initialize_without_a_key();
+    test_what_waits_has_limits();
+    test_nobody_takes_all_that_may_wait();
+    test_runs_leave_nothing();
+    test_looks_take_turns();
+    test_memory_fails_while_waiting();
+    test_memory_fails_at_sessions();
+    rig_fini();
+    sign_free(sign);
+    store_close(store);
+    return test_end("t_mcp_call");
+}

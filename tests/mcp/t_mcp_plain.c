@@ -1,0 +1,497 @@
+/* t_mcp_plain - the questions of plain calls, which are asked like those of
+   calls that outlive their requests: that no answer is lost; and what becomes
+   of a question that a client refuses. */
+
+#include "tests/lib/nomem.h"
+
+#include "tests/lib/mcp_asked.h"
+
+/* ---- questions of plain calls ---- */
+
+/* Whether w is next asked something; the call that asks is ID then. */
+static bool
+takes_call(const struct who *w)
+{
+    static const char head[] = "\"mcptask-c.";
+    const char *at = w->n > w->read ? strstr(w->said[w->read], head) : NULL;
+
+    if (at != NULL)
+        memcpy(task_id, at + strlen(head), CALL_ID_LEN);
+    return at != NULL;
+}
+
+/* Says a plain call that asks. */
+static void
+calls(struct who *w, const char *text)
+{
+    who_forget(w);
+    post(w, text);
+    turn();
+    CHECK(takes_call(w));
+}
+
+/* Whether w is next told the i-th question of it: a method and more. */
+static bool
+is_question(struct who *w, unsigned i, const char *method)
+{
+    const char *text = next(w), *rest;
+    char head[100];
+    int n = snprintf(head, sizeof(head), "{\"jsonrpc\":\"2.0\",\"id\":"
+                     "\"mcptask-c.ID.%u.", i);
+
+    if (strncmp(text, head, (size_t)n) != 0)
+        return CHECK(text == NULL);
+    take_id(strstr(text, "\"id\":"));
+    rest = strchr(text + n, '"');
+    return is_text(str_of(rest), method);
+}
+
+#define METHOD(name, params) "','method':'" name "','params':" params "}"
+#define WHO_IS(params) METHOD("elicitation/create", params)
+#define REFUSES "'error':{'code':-32601,'message':'no'}"
+
+static void
+test_a_plain_question(void)
+{
+    static const struct {
+        const char *rev, *question;
+    } cases[] = {
+        {V06, WHO_IS("{'message':'Who?'}")},
+        {V11, WHO_IS(FORM)},
+    };
+    size_t i;
+
+    for (i = 0; i < 2; i++) {
+        begin();
+        ann.s->rev = (enum mcp_rev)mcp_rev_of(str_of(cases[i].rev));
+        calls(&ann, CALL("ask", "{'k\\u0065y':[1, 2]}"));
+        CHECK(is_question(&ann, 0, cases[i].question) && is_quiet(&ann));
+        CHECK(is_status("input_required"));
+        settle_after(3000); /* it is not asked twice */
+        gives(&bob, asked_id, ACCEPTS);
+        gives(&ann, "mcptask-1", ACCEPTS);
+        gives(&ann, "mcptask-c.ID.1.1", ACCEPTS);
+        CHECK(is_status("input_required") && is_quiet(&ann));
+        gives(&ann, asked_id, ACCEPTS);
+        gives(&ann, asked_id, "'result':{'action':'too late'}");
+        settle_all();
+        CHECK(is_next(&ann, RES("1", GOT(ANSWER, ANSWER_TEXT))));
+        CHECK(is_quiet(&ann));
+        end();
+    }
+}
+
+/* Its client knows of no task, and so there is none. */
+static void
+test_a_plain_call_is_no_task(void)
+{
+    begin();
+    calls(&ann, CALL("ask", "{}"));
+    CHECK(is_text(str_of(says(&ann, REQ("3", "tasks/list", "{}"))),
+                  RES("3", "'tasks':[]")));
+    CHECK(has(says(&ann, OLD("tasks/get")), "No such task"));
+    CHECK(has(says(&ann, OLD("tasks/cancel")), "No such task"));
+    CHECK(has(says(&neo, NEWER_ID("tasks/get")), "No such task"));
+    CHECK(is_status("input_required"));
+    end();
+}
+
+/* By what was said, or that it was nothing: the call ends. */
+static void
+test_a_client_that_cannot_ask(void)
+{
+    static const char *const says_no[] = {
+        REFUSES, "'result':7", "'result':null",
+    };
+    size_t i;
+
+    begin();
+    for (i = 0; i < sizeof(says_no) / sizeof(*says_no); i++) {
+        calls(&ann, CALL("ask", "{}"));
+        CHECK(is_question(&ann, 0, WHO_IS(FORM)));
+        gives(&ann, asked_id, says_no[i]);
+        settle_all();
+        CHECK(is_next(&ann, RES("1", GOT("null", "null"))));
+        CHECK(is_quiet(&ann));
+    }
+    end();
+}
+
+static void
+test_rounds_of_a_plain_call(void)
+{
+    begin();
+    calls(&ann, CALL("rounds", "{}"));
+    CHECK(is_question(&ann, 0, WHO_IS(FORM)));
+    gives(&ann, asked_id, "'result':{}");
+    settle_all();
+    CHECK(is_question(&ann, 1, WHO_IS(FORM)) && is_quiet(&ann));
+    gives(&ann, asked_id, ACCEPTS);
+    settle_all();
+    CHECK(is_next(&ann, RES("1", "'structuredContent':{'done':" ANSWER "},"
+                            TEXT("{\\'done\\':" ANSWER_TEXT "}"))));
+    end();
+}
+
+static void
+test_three_questions_at_once(void)
+{
+    char ids[3][sizeof(asked_id)];
+
+    begin();
+    ann.s->rev = MCP_2025_06_18;
+    ann.s->caps = MCP_ELICITATION | MCP_SAMPLING | MCP_ROOTS;
+    calls(&ann, CALL("three", "{}"));
+    CHECK(is_question(&ann, 0, METHOD("sampling/createMessage",
+                                      "{'maxTokens':9}")));
+    memcpy(ids[0], asked_id, sizeof(asked_id));
+    CHECK(is_question(&ann, 1, METHOD("roots/list", "{}")));
+    memcpy(ids[1], asked_id, sizeof(asked_id));
+    CHECK(is_question(&ann, 2, WHO_IS("{'message':'Who?'}")));
+    gives(&ann, asked_id, "'result':{}");
+    gives(&ann, ids[0], REFUSES);
+    settle_all();
+    CHECK(is_quiet(&ann));
+    gives(&ann, ids[1], "'result':{}");
+    settle_all();
+    CHECK(is_next(&ann, RES("1", "'structuredContent':{'types':[0,6,6],"
+                            "'state':'three'}," TEXT("{\\'types\\':[0,6,6],"
+                            "\\'state\\':\\'three\\'}"))));
+    end();
+}
+
+/* Over HTTP it goes out on the stream of the call; and also when that has
+   gone, or the process that asked, the answer is taken. */
+static void
+test_answers_without_a_call(void)
+{
+    struct who x;
+    int i;
+
+    begin();
+    join(&x, "ann", FORMS);
+    for (i = 0; i < 3; i++) {
+        calls(&x, CALL("ask", "{}"));
+        CHECK(is_question(&x, 0, WHO_IS(FORM)) && x.posted[0] &&
+              x.event[0][0] == '\0');
+        while (i == 1 && box.m->kept != NULL)
+            mcp_drop(box.m->kept);
+        if (i == 2)
+            restart();
+        gives(&x, asked_id, ACCEPTS);
+        settle_all();
+        CHECK(is_status("completed"));
+        if (i == 0)
+            CHECK(is_next(&x, RES("1", GOT(ANSWER, ANSWER_TEXT))));
+        CHECK(is_quiet(&x));
+    }
+    who_forget(&x);
+    end();
+}
+
+static void
+test_answers_to_nothing_are_refused(void)
+{
+    struct who x;
+
+    begin();
+    join(&x, "ann", FORMS);
+    gives(&x, "mcptask-c.abcdefghijklmnopqrstuv.0.1", ACCEPTS);
+    CHECK(has(next(&x), "No such question, or its time is over"));
+    calls(&x, CALL("ask", "{}"));
+    CHECK(is_question(&x, 0, WHO_IS(FORM)));
+    ahead_ms += CALL_TTL_MS;
+    gives(&x, asked_id, ACCEPTS);
+    CHECK(has(next(&x), "No such question, or its time is over"));
+    who_forget(&x);
+    end();
+}
+
+/* What failed is said, and the same answer counts when it works again. */
+static void
+test_an_answer_that_fails_to_commit(void)
+{
+    struct who x;
+
+    begin();
+    join(&x, "ann", FORMS);
+    calls(&x, CALL("ask", "{}"));
+    CHECK(is_question(&x, 0, WHO_IS(FORM)));
+    disk_full = true;
+    gives(&x, asked_id, ACCEPTS);
+    CHECK(has(next(&x), "Internal error: store_full"));
+    gives(&x, asked_id, ACCEPTS);
+    settle_after(1000);
+    CHECK(is_status("completed"));
+    who_forget(&x);
+    end();
+}
+
+/* Only tools can ask, which write, and where there is room for a record. */
+static void
+test_who_cannot_ask(void)
+{
+    begin();
+    CHECK(has(says(&ann, CALL("both", "{}")),
+              "the client cannot be asked for elicitation"));
+    end();
+    box.opt.max_own = 1;
+    begin();
+    calls(&ann, CALL("ask", "{}"));
+    CHECK(has(says(&ann, CALL("ask", "{}")), "too many live tasks"));
+    box.opt.max_own = 0;
+    end();
+}
+
+static void
+test_a_plain_question_that_fails_to_commit(void)
+{
+    begin();
+    post(&ann, CALL("ask", "{}"));
+    disk_full = true;
+    turn();
+    CHECK(has(next(&ann), "store_full") && is_quiet(&ann));
+    calls(&ann, CALL("ask", "{}"));
+    CHECK(is_question(&ann, 0, WHO_IS(FORM)));
+    post(&ann, "{'jsonrpc':'2.0','method':'notifications/cancelled',"
+         "'params':{'requestId':1}}");
+    settle_all();
+    CHECK(is_withdrawn(&ann, asked_id) && is_quiet(&ann));
+    gives(&ann, asked_id, ACCEPTS); /* he had answered already */
+    CHECK(is_status("completed") && is_quiet(&ann));
+    end();
+}
+
+/* Whatever fails: once it is asked, it has its answer. */
+static bool
+asks_without(long after)
+{
+    bool hit, waits;
+
+    begin();
+    nomem_start(after, true);
+    post(&ann, CALL("ask", "{}"));
+    turn();
+    settle_all();
+    hit = nomem_stop();
+    settle_after(4000);
+    waits = box.m->kept != NULL;
+    if (takes_call(&ann)) {
+        CHECK(is_question(&ann, 0, WHO_IS(FORM)));
+        gives(&ann, asked_id, ACCEPTS);
+        settle_all();
+        CHECK(is_status("completed"));
+        if (waits)
+            CHECK(is_next(&ann, RES("1", GOT(ANSWER, ANSWER_TEXT))));
+    } else {
+        CHECK(!waits);
+    }
+    end();
+    return hit;
+}
+
+static void
+test_plain_questions_without_memory(void)
+{
+    long after;
+
+    for (after = 0; asks_without(after); after++)
+        ;
+    CHECK(after > 20);
+}
+
+/* ---- what a client refuses ---- */
+
+#define AS_TASK "'task':{'ttl':86400000},"
+#define WORKS "'result':{'task':{" CLIENT_TASK("working") "}}"
+
+/* Whether w is asked by a call that it knows, to make a task of it. */
+static bool
+is_asked_as_task(struct who *w)
+{
+    const char *text = next(w);
+
+    if (!has(text, RELATED "," AS_TASK "'mode':'form'"))
+        return false;
+    take_id(strstr(text, "\"id\":"));
+    return true;
+}
+
+/* Who takes questions as tasks is asked so first, who does not take them so
+   once more without; whoever takes neither cannot be asked. */
+static void
+test_refused_as_a_task(void)
+{
+    char first[sizeof(asked_id)];
+    struct who x;
+    int i;
+
+    begin();
+    join(&x, "ann", CLIENT_TASKS);
+    stream(&x, NULL);
+    for (i = 0; i < 2; i++) {
+        makes(&x, TASK("task", "{}"));
+        polls(&x);
+        CHECK(is_asked_as_task(&x));
+        memcpy(first, asked_id, sizeof(first));
+        gives(&x, first, REFUSES);
+        CHECK(is_asked(&x) && is_quiet(&x));
+        CHECK(strcmp(first, asked_id) != 0);
+        gives(&x, first, REFUSES); /* that it has said */
+        CHECK(is_status("input_required") && is_quiet(&x));
+        gives(&x, asked_id, i == 0 ? REFUSES : ACCEPTS);
+        CHECK(is_status("completed"));
+        CHECK(has(says(&x, OLD("tasks/result")),
+                  i == 0 ? "{'got':null}" : "{'got':{'action':'accept'"));
+        settle_all();
+        CHECK(is_quiet(&x));
+    }
+    /* A plain call does the same. */
+    calls(&x, CALL("ask", "{}"));
+    CHECK(is_question(&x, 0, WHO_IS("{" AS_TASK "'mode':'form',"
+                                    "'message':'Who?'}")));
+    gives(&x, asked_id, WORKS);
+    settle_after(1000);
+    CHECK(is_polled(&x, "get"));
+    gives(&x, asked_id, REFUSES);
+    CHECK(is_question(&x, 0, WHO_IS(FORM)));
+    gives(&x, asked_id, REFUSES);
+    settle_all();
+    CHECK(is_next(&x, RES("1", GOT("null", "null"))) && is_quiet(&x));
+    leave(&x);
+    end();
+}
+
+/* Also by a process that knows of its client from the record alone. */
+static void
+test_refused_after_a_restart(void)
+{
+    struct who x;
+
+    begin();
+    join(&x, "ann", CLIENT_TASKS);
+    stream(&x, NULL);
+    makes_and_polls(&x, TASK("task", "{}"));
+    CHECK(is_asked_as_task(&x));
+    restart();
+    who_forget(&x);
+    stream(&x, NULL);
+    gives(&x, asked_id, REFUSES);
+    CHECK(is_asked(&x));
+    gives(&x, asked_id, ACCEPTS);
+    CHECK(is_status("completed"));
+    leave(&x);
+    end();
+}
+
+/* One that can ask is asked at once where another refuses, and that one is
+   not asked again. */
+static void
+test_refused_to_the_next(void)
+{
+    struct who x, y;
+
+    begin();
+    join(&x, "ann", FORMS);
+    join(&y, "ann", FORMS);
+    stream(&x, NULL);
+    stream(&y, NULL);
+    makes_and_polls(&x, TASK("task", "{}"));
+    polls(&y);
+    CHECK(is_asked(&x) && is_quiet(&y));
+    gives(&x, asked_id, REFUSES);
+    CHECK(is_asked(&y) && is_status("input_required"));
+    polls(&x);
+    CHECK(is_quiet(&x));
+    gives(&y, asked_id, REFUSES);
+    CHECK(is_status("completed"));
+    leave(&x);
+    leave(&y);
+    end();
+}
+
+/* Over HTTP; knows: its client says where it was, which not all can. */
+static void
+client_task_outlives_the_server(bool knows)
+{
+    char before[MCP_EVENT_MAX];
+    struct buf b = {0};
+    struct who x;
+
+    begin();
+    join(&x, "ann", CLIENT_TASKS);
+    stream(&x, NULL);
+    mcp_stream_event(x.s, &b);
+    snprintf(before, sizeof(before), "%.*s", (int)b.len, b.p);
+    buf_fini(&b);
+    leave(&x);
+    makes(&x, TASK("task", "{}"));
+    post(&x, OLD("tasks/result"));
+    turn();
+    CHECK(is_asked_as_task(&x) && x.posted[x.read - 1]);
+    gives(&x, asked_id, WORKS);
+    restart();
+    who_forget(&x);
+    stream(&x, knows ? before : NULL);
+    settle_all();
+    settle_after(1000);
+    CHECK(is_polled(&x, "get"));
+    leave(&x);
+    end();
+}
+
+/* It is polled, not asked again, whatever the server forgot; also by another
+   pipe, whose client may be the one before. */
+static void
+test_tasks_of_clients_outlive_the_server(void)
+{
+    int i;
+
+    client_task_outlives_the_server(true);
+    client_task_outlives_the_server(false);
+    begin();
+    for (i = 0; i < 2; i++) {
+        who_pipe(&ann, "ann", V11);
+        ann.s->caps |= MCP_CLIENT_TASKS;
+        if (i == 0) {
+            makes_and_polls(&ann, TASK("task", "{}"));
+            CHECK(is_asked_as_task(&ann));
+            gives(&ann, asked_id, WORKS);
+            restart();
+            who_forget(&ann);
+        }
+    }
+    CHECK(has(polls(&ann), "input_required"));
+    settle_after(1000);
+    settle_after(1000);
+    CHECK(is_polled(&ann, "get"));
+    gives(&ann, asked_id, REFUSES); /* it is another's, which knows of none */
+    CHECK(is_asked(&ann));
+    gives(&ann, asked_id, ACCEPTS);
+    CHECK(is_status("completed"));
+    end();
+}
+
+int
+main(void)
+{
+    if (access("/dev/shm", W_OK) == 0)
+        setenv("TMPDIR", "/dev/shm", 0);
+    test_a_plain_question();
+    test_a_plain_call_is_no_task();
+    test_a_client_that_cannot_ask();
+    test_rounds_of_a_plain_call();
+    test_three_questions_at_once();
+    test_answers_without_a_call();
+    test_answers_to_nothing_are_refused();
+    test_an_answer_that_fails_to_commit();
+    test_who_cannot_ask();
+    test_a_plain_question_that_fails_to_commit();
+    test_plain_questions_without_memory();
+    test_refused_as_a_task();
+    test_refused_after_a_restart();
+    test_refused_to_the_next();
+    test_tasks_of_clients_outlive_the_server();
+    arena_fini(&arena);
+    return test_end("t_mcp_plain");
+}

@@ -1,0 +1,579 @@
+/* t_mcp_tasks - calls that outlive their requests, as both dialects have them
+   over a real store: what each method answers, and what is told of them. */
+
+#include "tests/lib/nomem.h"
+
+#include "tests/lib/mcp_three.h"
+
+/* ---- methods in both dialects ---- */
+
+static void
+test_old_dialect(void)
+{
+    begin();
+    CHECK(has(makes(&ann, TASK("await", "{'key':'go'}")),
+              "{'jsonrpc':'2.0','id':1,'result':{'task':{"
+              OLD_TASK("working", "") "},'_meta':{"
+              KEY("model-immediate-response") ":'await goes on as task ID"));
+    CHECK(has(ann.said[ann.n - 1], "'," KEY("related-task")
+              ":{'taskId':'ID'}}}}"));
+    says(&ann, OLD("tasks/get"));
+    CHECK(is_text(str_of(ann.said[0]), RES("2", OLD_TASK("working", ""))));
+    /* Clients repeat their options. */
+    CHECK(has(says(&ann, REQ("2", "tasks/get", "{'taskId':'ID','task':{}}")),
+              "working"));
+    says(&ann, OLD("tasks/result"));
+    CHECK(ann.n == 0);
+    toy_comes("go");
+    CHECK(is_status("completed"));
+    CHECK(is_next(&ann, STATUS_NOTE("completed", "")));
+    turn();
+    CHECK(is_next(&ann, RES("2", CAME "," RELATED)));
+    settle_all();
+    CHECK(is_quiet(&ann));
+    CHECK(is_text(str_of(says(&ann, OLD("tasks/result"))),
+                  RES("2", CAME "," RELATED)));
+    CHECK(is_text(str_of(says(&ann, REQ("3", "tasks/list", "{}"))),
+                  RES("3", "'tasks':[{" OLD_TASK("completed", "") "}]")));
+    CHECK(is_text(str_of(says(&ann, OLD("tasks/cancel"))),
+                  BAD("2", "The task has ended already: ID")));
+    end();
+}
+
+static void
+test_new_dialect(void)
+{
+    begin();
+    CHECK(is_text(str_of(makes(&neo, NEWER_CALL("await", "{'key':'go'}"))),
+                  NEW_RES(NEW_TASK("working", "") ",", "task")));
+    CHECK(is_text(str_of(says(&neo, NEWER_ID("tasks/get"))),
+                  NEW_RES(NEW_TASK("working", "") ",", "complete")));
+    toy_comes("go");
+    CHECK(is_text(str_of(says(&neo, NEWER_ID("tasks/get"))),
+                  NEW_RES(NEW_TASK("completed", "")
+                          ",'result':{'resultType':'complete'," CAME "},",
+                          "complete")));
+    CHECK(is_text(str_of(says(&neo, NEWER_ID("tasks/cancel"))),
+                  NEW_RES("", "complete")));
+    CHECK(is_status("completed"));
+    /* What is there at once is no task. */
+    CHECK(is_text(str_of(says(&neo, NEWER_CALL("later", "{}"))),
+                  NEW_RES("'structuredContent':{'late':true},"
+                          TEXT("{\\'late\\':true}") ",", "complete")));
+    makes(&neo, NEWER_CALL("await", "{'key':'other'}"));
+    CHECK(is_text(str_of(says(&neo, NEWER_ID("tasks/cancel"))),
+                  NEW_RES("", "complete")));
+    CHECK(has(says(&neo, NEWER_ID("tasks/get")), "'status':'cancelled'"));
+    toy_comes("other");
+    settle_all();
+    CHECK(is_status("cancelled"));
+    end();
+}
+
+static void
+test_one_in_the_other(void)
+{
+    begin();
+    makes(&neo, NEWER_CALL("await", "{'key':'go'}"));
+    CHECK(is_text(str_of(says(&ann, OLD("tasks/get"))),
+                  RES("2", OLD_TASK("working", ""))));
+    toy_comes("go");
+    CHECK(is_text(str_of(says(&ann, OLD("tasks/result"))),
+                  RES("2", CAME "," RELATED)));
+    makes(&ann, TASK("await", "{'key':'go'}"));
+    says(&ann, OLD("tasks/cancel"));
+    ann.read = 0;
+    CHECK(is_next(&ann, RES("2", OLD_TASK("cancelled", "'statusMessage':"
+                                   "'The task was cancelled by request.',"))));
+    CHECK(has(next(&ann), "notifications/tasks/status"));
+    CHECK(has(says(&neo, NEWER_ID("tasks/get")), "'status':'cancelled'"));
+    CHECK(is_text(str_of(says(&ann, OLD("tasks/result"))),
+                  ERR("2", "-32603", "The task was cancelled")));
+    end();
+}
+
+/* What a tool says of itself has failed in one and completed in the other;
+   what is no result at all has failed in both, and is said again as it was. */
+static void
+test_failures(void)
+{
+    int i;
+
+    begin();
+    makes(&ann, TASK("bad", "{}"));
+    toy_comes("go");
+    CHECK(is_text(str_of(says(&ann, OLD("tasks/get"))),
+                  RES("2", OLD_TASK("failed", "'statusMessage':'{\\'code\\':"
+                                    "\\'too_late\\'}',"))));
+    CHECK(has(says(&neo, NEWER_ID("tasks/get")), "'status':'completed'"));
+    CHECK(has(neo.said[0], "'result':{'resultType':'complete','content':["
+              "{'type':'text','text':'{\\'code\\':\\'too_late\\'}'}],"
+              "'isError':true}"));
+    CHECK(has(says(&ann, OLD("tasks/result")), "'isError':true,'_meta'"));
+    makes(&neo, NEWER_CALL("broke", "{}"));
+    toy_comes("go");
+    CHECK(has(says(&ann, OLD("tasks/get")), "'status':'failed',"
+              "'statusMessage':'Internal error: store_error'"));
+    CHECK(has(says(&neo, NEWER_ID("tasks/get")), "'error':{'code':-32603,"
+              "'message':'Internal error: store_error'}"));
+    CHECK(is_text(str_of(says(&ann, OLD("tasks/result"))),
+                  ERR("2", "-32603", "Internal error: store_error")));
+    /* One that has failed before it became a task is one that has failed. */
+    makes(&ann, TASK("once", "{}"));
+    CHECK(has(ann.said[0], "'status':'working'"));
+    CHECK(is_status("completed"));
+    makes(&ann, TASK("big", "{}"));
+    toy_comes("go");
+    CHECK(is_text(str_of(says(&ann, OLD("tasks/result"))),
+                  ERR("2", "-32603", "The result is too large to be kept")));
+    for (i = 0; i < 2; i++) { /* only remembers */
+        if (i == 0)
+            makes(&ann, TASK("spin", "{}"));
+        else
+            makes(&neo, NEWER_CALL("spin", "{}"));
+        ahead_ms++;
+        CHECK(has(says(&ann, OLD("tasks/get")), "working"));
+        ahead_ms++;
+        says(&neo, NEWER_ID("tasks/get"));
+        CHECK(is_status("completed"));
+    }
+    end();
+}
+
+static void
+test_refusals(void)
+{
+    static const struct {
+        const char *in, *out;
+    } old[] = {
+#define BAD_TTL BAD("1", "ttl must be a whole number of milliseconds")
+        {TASK("echo", "{}"), ERR("1", "-32601", "This tool runs as no task")},
+        {CALL("must", "{}"),
+         ERR("1", "-32601", "This tool runs as a task only")},
+        {REQ("1", "tools/call", "{'name':'await','task':7}"),
+         BAD("1", "task must be an object")},
+        {TASK_TTL("await", "{}", "'ttl':'x'"), BAD_TTL},
+        {TASK_TTL("await", "{}", "'ttl':1.5"), BAD_TTL},
+        {OLD("tasks/get"), NO_TASK("2")},
+        {OLD("tasks/result"), NO_TASK("2")},
+        {OLD("tasks/cancel"), NO_TASK("2")},
+        {REQ("2", "tasks/get", "{}"), BAD("2", "taskId must be a string")},
+        {REQ("2", "tasks/list", "{'cursor':'x'}"),
+         BAD("2", "Unknown cursor: x")},
+        {REQ("2", "tasks/list", "{'cursor':7}"),
+         BAD("2", "cursor must be a string")},
+        {OLD("tasks/update"),
+         ERR("2", "-32601", "Method not found: tasks/update")},
+    }, modern[] = {
+        {NEWER_ID("tasks/get"), NO_TASK("'x'")},
+        {NEWER_ID("tasks/cancel"), NO_TASK("'x'")},
+        {NEWER_ID("tasks/update"), BAD("'x'", "inputResponses is missing")},
+        {NEWER("tasks/update", "'taskId':'ID','inputResponses':{},"),
+         NO_TASK("'x'")},
+        {NEWER("tasks/update", "'taskId':'ID','inputResponses':[],"),
+         BAD("'x'", "inputResponses must be an object")},
+        {NEWER("tasks/get", ""), BAD("'x'", "taskId must be a string")},
+        {NEWER_ID("tasks/result"),
+         ERR("'x'", "-32601", "Method not found: tasks/result")},
+        {NEWER("tasks/list", ""),
+         ERR("'x'", "-32601", "Method not found: tasks/list")},
+        {MODERN("tasks/get", "'taskId':'ID'"), MISSING},
+        {MODERN("tasks/get", "'taskId':7"), MISSING},
+        {MODERN("tasks/update", "'taskId':'ID'"), MISSING},
+        {MODERN("tasks/cancel", "'taskId':'ID'"), MISSING},
+        {MODERN("subscriptions/listen", "'notifications':{'taskIds':[]}"),
+         MISSING},
+        {MODERN_CALL("must", ""), MISSING},
+        {REQ("'x'", "tasks/get", "{'taskId':'ID',"
+             CAPS26("{'extensions':{" KEY("tasks") ":true}}") "}"), MISSING},
+    };
+    size_t i;
+
+    begin();
+    memcpy(task_id, "abcdefghijklmnopqrstuv", CALL_ID_LEN);
+    for (i = 0; i < sizeof(old) / sizeof(*old); i++)
+        if (!CHECK(is_text(str_of(says(&ann, old[i].in)), old[i].out)))
+            fprintf(stderr, "  for %s\n", old[i].in);
+    for (i = 0; i < sizeof(modern) / sizeof(*modern); i++)
+        if (!CHECK(is_text(str_of(says(&neo, modern[i].in)), modern[i].out)))
+            fprintf(stderr, "  for %s\n", modern[i].in);
+    /* Other revisions know of none, and of no task parameter. */
+    ann.s->rev = MCP_2025_06_18;
+    CHECK(has(says(&ann, OLD("tasks/get")), "-32601"));
+    CHECK(has(says(&ann, TASK("echo", "{}")), "structuredContent"));
+    end();
+}
+
+static void
+test_what_is_offered(void)
+{
+    static const char offer[] =
+        "'tasks':{'list':{},'cancel':{},'requests':{'tools':{'call':{}}}}";
+    const char *text;
+    struct str quote = quoted(offer);
+    char want[128];
+
+    begin();
+    snprintf(want, sizeof(want), "%.*s", STR_ARG(quote));
+    CHECK(has(says(&ann, INIT("{'protocolVersion':'" V11 "'}")), offer));
+    CHECK(strstr(says(&ann, INIT("{'protocolVersion':'" V06 "'}")), want) ==
+          NULL);
+    text = says(&neo, NEWER("server/discover", ""));
+    CHECK(has(text, "'extensions':{" KEY("tasks") ":{}}"));
+    CHECK(strstr(text, "\"tasks\":{\"list\"") == NULL);
+    CHECK(strstr(says(&neo, NEWER("tools/list", "")), "taskSupport") == NULL);
+    ann.s->rev = MCP_2025_11_25;
+    text = says(&ann, MESSAGE("1", "tools/list") "}");
+    CHECK(has(text, "'execution':{'taskSupport':'required'}"));
+    CHECK(has(text, "'execution':{'taskSupport':'optional'}"));
+    /* Without calls there is nothing of it, and task says nothing. */
+    mcp_defers(box.m, NULL);
+    text = says(&ann, MESSAGE("1", "tools/list") "}");
+    CHECK(strstr(text, "taskSupport") == NULL);
+    CHECK(has(says(&ann, TASK("echo", "{}")), "'structuredContent'"));
+    CHECK(has(says(&ann, OLD("tasks/get")), "-32601"));
+    mcp_defers(box.m, box.calls);
+    end();
+}
+
+static void
+test_ttl(void)
+{
+    static const struct {
+        const char *in, *ttl;
+    } cases[] = {
+        {TASK_TTL("later", "{'ms':1}", "'ttl':5000"), "'ttl':5000,"},
+        {TASK_TTL("later", "{'ms':1}", "'ttl':1"), "'ttl':1000,"},
+        {TASK_TTL("later", "{'ms':1}", "'ttl':0"), "'ttl':86400000,"},
+        {TASK_TTL("later", "{'ms':1}", "'ttl':-9"), "'ttl':86400000,"},
+        {TASK_TTL("later", "{'ms':1}", "'ttl':null"), "'ttl':86400000,"},
+        {TASK_TTL("later", "{'ms':1}", "'ttl':1e15"), "'ttl':2592000000,"},
+    };
+    size_t i;
+
+    begin();
+    for (i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        CHECK(has(makes(&ann, cases[i].in), cases[i].ttl));
+    makes(&ann, TASK_TTL("await", "{'key':'go'}", "'ttl':60000"));
+    says(&ann, OLD("tasks/result"));
+    ahead_ms += 20000;
+    CHECK(has(says(&neo, NEWER_ID("tasks/get")), "'pollIntervalMs':2000"));
+    ahead_ms += 39999;
+    CHECK(has(says(&neo, NEWER_ID("tasks/get")), "'pollIntervalMs':5999"));
+    who_forget(&ann);
+    settle_after(1);
+    CHECK(has(next(&ann), "No such task, or its time is over"));
+    CHECK(has(says(&neo, NEWER_ID("tasks/get")), "-32602"));
+    CHECK(has(says(&ann, OLD("tasks/cancel")), "-32602"));
+    toy_comes("go");
+    settle_all();
+    CHECK(is_status("none"));
+    restart();
+    CHECK(has(says(&neo, NEWER_ID("tasks/get")), "-32602"));
+    end();
+}
+
+/* Who waits for a time is settled by whoever reads it then. */
+static void
+test_times(void)
+{
+    begin();
+    makes(&ann, TASK("later", "{'ms':3000}"));
+    says(&ann, OLD("tasks/result"));
+    settle_after(2999);
+    CHECK(is_quiet(&ann) && is_status("working"));
+    settle_after(1);
+    CHECK(has(next(&ann), "'late':true"));
+    CHECK(is_next(&ann, STATUS_NOTE("completed", "")));
+    makes(&neo, NEWER_CALL("later", "{'ms':3000}"));
+    ahead_ms += 3000;
+    restart();
+    CHECK(has(says(&neo, NEWER_ID("tasks/get")), "'status':'completed'"));
+    end();
+}
+
+static void
+test_limits(void)
+{
+    int i;
+
+    box.opt.max_own = 3;
+    box.opt.max_all = 4;
+    begin();
+    for (i = 0; i < 3; i++)
+        makes(&ann, TASK("await", "{'key':'go'}"));
+    CHECK(has(says(&ann, TASK("await", "{'key':'go'}")),
+              "-32602,'message':'you have too many live tasks"));
+    CHECK(has(says(&neo, NEWER_CALL("await", "{'key':'go'}")), "too many"));
+    makes(&bob, NEWER_CALL("await", "{'key':'go'}"));
+    CHECK(has(says(&bob, NEWER_CALL("await", "{'key':'go'}")),
+              "the server has too many"));
+    CHECK(has(says(&bob, NEWER_ID("tasks/cancel")), "complete"));
+    makes(&bob, NEWER_CALL("await", "{'key':'go'}"));
+    end();
+    box.opt.max_own = box.opt.max_all = 0;
+}
+
+static void
+test_lists(void)
+{
+    char cursor[32] = "", in[200], *at;
+    const char *text;
+    int i, n = 0, pages = 0;
+
+    begin();
+    for (i = 0; i < 120; i++)
+        makes(&ann, TASK("await", "{'key':'go'}"));
+    makes(&bob, NEWER_CALL("await", "{'key':'go'}"));
+    do {
+        snprintf(in, sizeof(in), REQ("3", "tasks/list", "{%s}"), cursor);
+        text = says(&ann, in);
+        for (at = ann.said[0]; (at = strstr(at, "taskId")) != NULL; at++)
+            n++;
+        at = strstr(text, "\"nextCursor\":");
+        snprintf(cursor, sizeof(cursor), "'cursor':%.*s",
+                 at != NULL ? (int)strcspn(at + 13, "}") : 0,
+                 at != NULL ? at + 13 : "");
+        pages++;
+    } while (at != NULL && pages < 9);
+    CHECK(n == 120 && pages == 3);
+    end();
+}
+
+static void
+test_principals_are_apart(void)
+{
+    struct who reader;
+
+    begin();
+    who_init(&reader, "ann");
+    reader.read_only = true;
+    makes(&neo, NEWER_CALL("await", "{'key':'go'}"));
+    CHECK(is_text(str_of(says(&bob, NEWER_ID("tasks/get"))), NO_TASK("'x'")));
+    CHECK(is_text(str_of(says(&bob, NEWER_ID("tasks/cancel"))),
+                  NO_TASK("'x'")));
+    CHECK(has(says(&bob, NEWER("tasks/update", "'taskId':'ID',"
+                               "'inputResponses':{'who':{}},")), "-32602"));
+    /* Who may only read reads. */
+    CHECK(has(says(&reader, NEWER_ID("tasks/get")), "'status':'working'"));
+    CHECK(is_text(str_of(says(&reader, NEWER_ID("tasks/cancel"))),
+                  ERR("'x'", "-32600", "This token may only read")));
+    CHECK(has(says(&reader, NEWER("tasks/update", "'taskId':'ID',"
+                                  "'inputResponses':{'who':{}},")),
+              "may only read"));
+    post(&neo, NEWER_CALL("await", "{'key':'else'}"));
+    post(&reader, NEWER_ID("tasks/cancel"));
+    turn();
+    CHECK(is_status("working"));
+    /* What it calls is no task: it waits. */
+    who_forget(&reader);
+    post(&reader, NEWER_CALL("await", "{'key':'go'}"));
+    turn();
+    CHECK(reader.n == 0);
+    toy_comes("go");
+    settle_all();
+    CHECK(has(next(&reader), "'resultType':'complete'"));
+    CHECK(is_status("completed"));
+    who_forget(&reader);
+    end();
+}
+
+/* A store that cannot be written makes no task, and ends none. */
+static void
+test_read_only_store(void)
+{
+    begin();
+    makes(&neo, NEWER_CALL("task", "{}"));
+    box_close();
+    box_open_as(&toy_worker, true);
+    CHECK(has(says(&neo, NEWER_ID("tasks/get")), "input_required"));
+    CHECK(has(says(&neo, NEWER_ID("tasks/cancel")), "'error':{"));
+    CHECK(has(says(&neo, NEWER("tasks/update", "'taskId':'ID',"
+                               "'inputResponses':{'who':{}},")), "'error':{"));
+    who_pipe(&ann, "ann", V11);
+    CHECK(has(says(&ann, TASK("await", "{}")), "Nothing can be kept here"));
+    says(&ann, "{'jsonrpc':'2.0','id':'mcptask-c.ID.0.1','result':{}}");
+    CHECK(is_status("input_required"));
+    end();
+}
+
+/* ---- events ---- */
+
+/* What happened in the turn in which a call was made, before and behind. */
+static void
+test_events_of_one_turn(void)
+{
+    bool unknown;
+
+    begin();
+    lock_and_stage("go", "'v':{}");
+    CHECK(store_commit(box.store, &unknown) == 0);
+    store_unlock(box.store);
+    makes(&ann, TASK("await", "{'key':'go'}"));
+    CHECK(is_status("working")); /* that one was no news */
+    post(&ann, OLD("tasks/result"));
+    post(&ann, TASK("await", "{'key':'go'}"));
+    turn();
+    who_forget(&ann);
+    toy_comes("go");
+    settle_all();
+    CHECK(is_status("completed"));
+    /* By another name of a record, which is of any key. */
+    makes(&ann, TASK("await", "{'owner':'hermes'}"));
+    lock_and_stage("any", "'owner':'zeus','v':{}");
+    turn_commit(SIZE_MAX);
+    CHECK(is_status("working"));
+    lock_and_stage("else", "'owner':'hermes','v':{}");
+    turn_commit(SIZE_MAX);
+    CHECK(is_status("completed"));
+    end();
+}
+
+/* Plain calls that wait hear of what is committed in their own turn. */
+static void
+test_kept_calls_miss_nothing(void)
+{
+    begin();
+    who_forget(&ann);
+    post(&ann, CALL("await", "{'key':'go'}"));
+    post(&neo, NEWER_CALL("once", "{}"));
+    toy_runs = 0;
+    /* The record comes behind its run, before it is kept. */
+    CHECK(store_lock_patiently(box.store) == 0);
+    job_run(&jobs[0], 0);
+    CHECK(jobs[0].status == MCP_WAITS);
+    CHECK(stage_toy("go", "'v':{}") == 0);
+    turn_commit(SIZE_MAX);
+    job_give(&jobs[0]);
+    n_jobs = 0;
+    settle_all();
+    CHECK(has(next(&ann), "'came':true") && toy_runs == 2);
+    /* And while it is run again. */
+    post(&ann, CALL("await", "{'key':'two'}"));
+    turn();
+    toy_comes("other");
+    CHECK(toy_runs == 3);
+    settle_all();
+    CHECK(toy_runs == 3);
+    toy_comes("two");
+    settle_all();
+    CHECK(has(next(&ann), "'came':true") && toy_runs == 4);
+    /* What others committed before, it finds as well. */
+    post(&ann, CALL("await", "{'owner':'me'}"));
+    turn();
+    lock_and_stage("any", "'owner':'me'");
+    turn_commit(SIZE_MAX);
+    settle_all();
+    CHECK(has(next(&ann), "'came':true"));
+    CHECK(is_quiet(&ann));
+    end();
+}
+
+static void
+test_unknown_tools_are_left_alone(void)
+{
+    struct mcp_catalogue few = toy_worker;
+
+    begin();
+    makes(&ann, TASK("await", "{'key':'go'}"));
+    who_forget(&ann);
+    box_close();
+    box_open_as(&toy_catalogue, false);
+    toy_comes("go");
+    settle_all();
+    CHECK(is_status("working"));
+    box_close();
+    box_open();
+    settle_all();
+    CHECK(is_status("completed"));
+    who_pipe(&ann, "ann", V11);
+    /* One that is due and that nobody can run keeps nobody busy. */
+    makes(&ann, TASK("later", "{'ms':10}"));
+    ahead_ms += 10;
+    who_forget(&ann);
+    box_close();
+    few.n_tools = 3;
+    box_open_as(&few, false);
+    who_pipe(&ann, "ann", V11);
+    post(&ann, OLD("tasks/result"));
+    settle_all();
+    CHECK(is_quiet(&ann) && is_status("working"));
+    end();
+}
+
+static void
+test_progress(void)
+{
+    begin();
+    who_forget(&ann);
+    post(&ann, REQ("1", "tools/call", "{'name':'await','arguments':{'key':"
+                   "'go'},'task':{},'_meta':{'progressToken':'p'}}"));
+    turn();
+    CHECK(ann.n == 2 && has(ann.said[0], "notifications/progress"));
+    memcpy(task_id, strstr(ann.said[1], "taskId\":\"") + 9, CALL_ID_LEN);
+    who_forget(&ann);
+    disk_full = true; /* what was not committed is not told */
+    lock_and_stage("go", "'v':{}");
+    turn_commit(SIZE_MAX);
+    mcp_tick(box.m, clock_mono_ms());
+    CHECK(is_quiet(&ann));
+    ahead_ms += 1000;
+    toy_comes("go");
+    CHECK(has(next(&ann), "'method':'notifications/progress','params':{"
+              RELATED ",'progressToken':'p','progress':"));
+    CHECK(is_next(&ann, STATUS_NOTE("completed", "")));
+    CHECK(is_quiet(&ann));
+    end();
+}
+
+static void
+test_listen(void)
+{
+    begin();
+    makes(&neo, NEWER_CALL("task", "{}"));
+    who_forget(&neo);
+    neo.s = NULL;
+    post(&neo, NEWER("subscriptions/listen", "'notifications':{'taskIds':"
+                     "['ID','nobodys','ID']},"));
+    turn();
+    CHECK(has(next(&neo), "'notifications':{'taskIds':['ID']}"));
+    CHECK(is_quiet(&neo));
+    post(&bob, NEWER("subscriptions/listen",
+                     "'notifications':{'taskIds':['ID']},"));
+    turn();
+    CHECK(has(next(&bob), "'notifications':{}"));
+    says(&ann, NEWER("tasks/update", "'taskId':'ID','inputResponses':"
+                     "{'who':" ANSWER "},"));
+    settle_all();
+    CHECK(has(next(&neo), "{'jsonrpc':'2.0','method':'notifications/tasks',"
+              "'params':{'_meta':{" KEY("subscriptionId") ":'x'},"
+              NEW_TASK("completed", "") ",'result':{'resultType':'complete',"));
+    CHECK(is_quiet(&neo) && is_quiet(&bob));
+    end();
+}
+
+int
+main(void)
+{
+    if (access("/dev/shm", W_OK) == 0)
+        setenv("TMPDIR", "/dev/shm", 0);
+    test_old_dialect();
+    test_new_dialect();
+    test_one_in_the_other();
+    test_failures();
+    test_refusals();
+    test_what_is_offered();
+    test_ttl();
+    test_times();
+    test_limits();
+    test_lists();
+    test_principals_are_apart();
+    test_read_only_store();
+    test_events_of_one_turn();
+    test_kept_calls_miss_nothing();
+    test_unknown_tools_are_left_alone();
+    test_progress();
+    test_listen();
+    arena_fini(&arena);
+    return test_end("t_mcp_tasks");
+}

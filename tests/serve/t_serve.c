@@ -1,0 +1,530 @@
+/* What one principal leaves to others: turns, requests a second, connections.
+   The clock stands still, but for a tool that takes a whole turn each time
+   that it is run. */
+
+#include "base/loop.h"
+#include "mcp/sign.h"
+#include "serve/web.h"
+#include "tests/lib/client.h"
+
+#include <time.h>
+
+#define MAX_PEERS 32
+#define CALL(name) "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\"," \
+    "\"params\":{\"name\":\"" name "\"}}"
+#define SEARCH CALL("search")
+#define QUICK CALL("quick")
+#define OBJECT "{\"type\":\"object\"}"
+
+static time_t now_s = 1600000000;
+static char trace[256]; /* the first letters of who was served, in order */
+static unsigned slices; /* that a search takes */
+
+int __wrap_clock_gettime(clockid_t id, struct timespec *t);
+
+int
+__wrap_clock_gettime(clockid_t id, struct timespec *t)
+{
+    (void)id;
+    *t = (struct timespec){.tv_sec = now_s};
+    return 0;
+}
+
+static void
+note(const struct mcp_call *c)
+{
+    size_t n = strlen(trace);
+
+    if (n + 1 < sizeof(trace))
+        trace[n] = c->principal.p[0];
+}
+
+static int
+quick(struct mcp_call *c)
+{
+    note(c);
+    buf_z(c->out, "{}");
+    return 0;
+}
+
+static int
+search(struct mcp_call *c)
+{
+    note(c);
+    now_s++;
+    if (c->round + 1 < slices)
+        return mcp_go_on(c, STR("x"));
+    buf_z(c->out, "{}");
+    return 0;
+}
+
+static const struct mcp_tool tools[] = {
+    {.name = "quick", .title = "Quick", .description = "Is quick",
+     .input_schema = OBJECT, .run = quick},
+    {.name = "search", .title = "Search", .description = "Takes turns",
+     .input_schema = OBJECT, .run = search},
+};
+static const struct mcp_catalogue catalogue = {
+    .name = "order", .title = "Order", .version = "1", .tools = tools,
+    .n_tools = sizeof(tools) / sizeof(*tools),
+};
+
+/* ---- a server ---- */
+
+static struct loop *loop;
+static struct store *store;
+static struct sign *sign;
+static struct mcp *mcp;
+static struct serve *serve;
+static struct peer *peers[MAX_PEERS];
+static unsigned n_peers, n_answers, n_turns;
+
+static void
+on_message(void *ctx, struct str body, struct str event)
+{
+    (void)ctx;
+    (void)body;
+    (void)event;
+}
+
+static void
+on_answer(void *ctx, const struct serve_answer *a)
+{
+    (void)ctx;
+    n_answers += a->status == MCP_OK;
+}
+
+static void
+on_later(void *ctx, unsigned poll_ms)
+{
+    (void)ctx;
+    (void)poll_ms;
+}
+
+static void
+on_nothing(void *ctx)
+{
+    (void)ctx;
+}
+
+static const struct peer_ops ops = {on_message, on_answer, on_later,
+                                    on_nothing, on_nothing};
+
+/* What principal sends over n connections. */
+static void
+push(const char *principal, unsigned n, const char *text)
+{
+    static struct mcp_facts f[MAX_PEERS];
+
+    for (; n > 0; n--, n_peers++) {
+        if (n_peers == MAX_PEERS)
+            abort();
+        f[n_peers] = (struct mcp_facts){.principal = str_of(principal)};
+        peers[n_peers] = serve_join(serve, &ops, NULL);
+        CHECK(serve_push(peers[n_peers], &f[n_peers], str_of(text)) == 0);
+    }
+}
+
+static bool
+can_now(int fd)
+{
+    return poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 0) == 1;
+}
+
+static bool
+all_answered(void *ctx)
+{
+    (void)ctx;
+    return n_answers == n_peers || n_turns++ == 1000;
+}
+
+/* Whether they were served in that order. */
+static bool
+serves(const char *want)
+{
+    CHECK(serve_run(serve, all_answered, NULL) == 0);
+    CHECK(n_answers == n_peers);
+    if (strcmp(trace, want) != 0)
+        printf("served %s\n", trace);
+    return strcmp(trace, want) == 0;
+}
+
+static void
+begin(unsigned of_search)
+{
+    while (n_peers > 0)
+        serve_leave(peers[--n_peers]);
+    n_answers = n_turns = 0;
+    memset(trace, 0, sizeof(trace));
+    slices = of_search;
+}
+
+/* ---- turns ---- */
+
+/* However many connections search for somebody. */
+static void
+test_a_call_waits_for_no_crowd(void)
+{
+    begin(2);
+    push("ann", 6, SEARCH);
+    push("bob", 2, QUICK);
+    push("eve", 1, QUICK);
+    CHECK(serves("abbea" "aaaa" "aaaaaa"));
+}
+
+static void
+test_principals_take_turns(void)
+{
+    begin(1);
+    push("ann", 5, SEARCH);
+    push("bob", 2, SEARCH);
+    push("eve", 1, SEARCH);
+    CHECK(serves("abeabaaa"));
+    begin(3);
+    push("ann", 3, SEARCH);
+    push("bob", 1, SEARCH);
+    /* Each begins with a step, then one looks on at a time. */
+    CHECK(serves("abaa" "abab" "aaaa"));
+}
+
+/* Nobody's connections are left behind his own others. */
+static void
+test_own_connections_take_turns(void)
+{
+    begin(1);
+    push("ann", 2, SEARCH);
+    push("ann", 1, QUICK);
+    push("ann", 2, SEARCH);
+    CHECK(serves("aaaaa"));
+}
+
+/* ---- requests a second ---- */
+
+#define JSON "Content-Type: application/json\r\n" \
+    "Accept: application/json, text/event-stream\r\n"
+#define OLD JSON "MCP-Protocol-Version: 2025-11-25\r\n"
+#define NEW JSON "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: ping\r\n"
+#define STREAM "Accept: text/event-stream\r\n"
+#define ANN "Authorization: Bearer ann-0123456789abcdef\r\n"
+#define BOB "Authorization: Bearer bob-0123456789abcdef\r\n"
+#define PING "{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"method\":\"ping\"}"
+#define NOTE "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}"
+#define ANSWER "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}"
+#define REFUSED(ms) "{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"error\":{" \
+    "\"code\":-32010,\"message\":\"Too many requests: ask again in " #ms \
+    " ms\",\"data\":{\"retryAfterMs\":" #ms "}}}"
+
+static struct web *web;
+
+/* Of ann and bob, or of whoever comes. */
+static void
+web_begin(uint64_t rate, unsigned connections, bool tokens)
+{
+    struct web_options o = {.http = {.host = "127.0.0.1", .fd = -1,
+                                     .connections = connections},
+                            .rate = rate};
+    static char path[400];
+    char why[256], *dir = test_tmpdir();
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s/tokens", dir);
+    free(dir);
+    umask(077);
+    f = fopen(path, "w");
+    if (f == NULL ||
+        fputs("ann-0123456789abcdef ann\nbob-0123456789abcdef bob\n", f) < 0 ||
+        fclose(f) != 0)
+        abort();
+    o.token_file = tokens ? path : NULL;
+    if (!CHECK(web_open(&web, serve, loop, store, &o, why) == 0))
+        abort();
+    now_s += 100;
+}
+
+/* Whether c has something to read; or that there is nothing to come. */
+static bool
+has_reply(void *ctx)
+{
+    struct client *c = ctx;
+
+    web_ended(web);
+    return can_now(c->fd) || n_turns++ == 1000;
+}
+
+static int
+again(struct client *c, const char *method, const char *path,
+      const char *fields, const char *body)
+{
+    n_turns = 0;
+    ask(c, method, path, fields, body);
+    CHECK(serve_run(serve, has_reply, c) == 0);
+    return strstr(fields, STREAM) != NULL ? status_of(c) : reply_of(c);
+}
+
+/* One request on a connection of its own: the status; the reply is in *c. */
+static int
+get(struct client *c, const char *method, const char *path,
+    const char *fields, const char *body)
+{
+    *c = dial(web_address(web));
+    return again(c, method, path, fields, body);
+}
+
+static int
+once(const char *method, const char *path, const char *fields,
+     const char *body)
+{
+    struct client c;
+    int status = get(&c, method, path, fields, body);
+
+    hang_up(&c);
+    return status;
+}
+
+/* Takes what who may send at once. */
+static void
+spend(const char *fields)
+{
+    int i;
+
+    for (i = 0; i < 4; i++)
+        CHECK(once("POST", "/mcp", fields, PING) != 429);
+}
+
+static bool
+posts(const char *fields, const char *body, int status, const char *want)
+{
+    struct client c;
+    bool ok = get(&c, "POST", "/mcp", fields, body) == status &&
+              strcmp(c.body.p, want) == 0 &&
+              strcmp(field_of(&c, "retry-after"), "1") == 0;
+
+    if (!ok)
+        fprintf(stderr, "%s%s\n", c.head, c.body.p);
+    hang_up(&c);
+    return ok;
+}
+
+/* By the revision of who asks, and what is no request. */
+static void
+test_one_request_too_many(void)
+{
+    web_begin(2, 0, false);
+    spend(OLD);
+    CHECK(posts(OLD, PING, 200, REFUSED(500)));
+    CHECK(posts(JSON, PING, 200, REFUSED(500)));
+    CHECK(posts(NEW, PING, 429, REFUSED(500)));
+    CHECK(posts(OLD, NOTE, 429, ""));
+    CHECK(posts(OLD, ANSWER, 429, ""));
+    CHECK(posts(OLD, "[" PING "]", 429, ""));
+    CHECK(posts(OLD, "{", 429, ""));
+    now_s++; /* two more */
+    CHECK(once("POST", "/mcp", OLD, NOTE) == 202);
+    CHECK(once("POST", "/mcp", OLD, PING) == 200);
+    CHECK(posts(OLD, PING, 200, REFUSED(500)));
+    web_close(web);
+}
+
+/* What needs no body is refused by its head; how the server is can always be
+   asked for. */
+static void
+test_refused_by_the_head(void)
+{
+    static char large[65 * 1024];
+    struct client c;
+
+    web_begin(2, 0, false);
+    spend(OLD);
+    CHECK(get(&c, "GET", "/mcp", STREAM "Mcp-Session-Id: x\r\n", NULL) ==
+          429);
+    CHECK(strcmp(field_of(&c, "retry-after"), "1") == 0);
+    hang_up(&c);
+    CHECK(once("GET", "/sse", STREAM, NULL) == 429);
+    CHECK(once("DELETE", "/mcp", "Mcp-Session-Id: x\r\n", NULL) == 429);
+    CHECK(once("POST", "/message?clientId=x", JSON, PING) == 429);
+    memset(large, ' ', sizeof(large) - 1);
+    memcpy(large, PING, strlen(PING));
+    CHECK(once("POST", "/mcp", OLD, large) == 429);
+    CHECK(once("GET", "/health", "", NULL) == 200);
+    CHECK(once("GET", "/ready", "", NULL) == 200);
+    CHECK(once("GET", "/metrics", "", NULL) == 200);
+    CHECK(once("GET", "/nothing", "", NULL) == 404);
+    web_close(web);
+}
+
+static void
+test_a_rate_is_of_one_principal(void)
+{
+    web_begin(2, 0, true);
+    spend(OLD ANN);
+    CHECK(posts(OLD ANN, PING, 200, REFUSED(500)));
+    CHECK(once("POST", "/mcp", OLD, PING) == 401);
+    spend(OLD BOB);
+    CHECK(posts(OLD BOB, PING, 200, REFUSED(500)));
+    web_close(web);
+}
+
+/* All that are in it, whatever there was left for. */
+static void
+test_a_batch_is_many_requests(void)
+{
+    static const char hello[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":"
+        "\"initialize\",\"params\":{\"protocolVersion\":\"2025-03-26\","
+        "\"capabilities\":{},\"clientInfo\":{\"name\":\"t\","
+        "\"version\":\"1\"}}}";
+    char fields[512];
+    struct client c;
+
+    web_begin(2, 0, false);
+    CHECK(get(&c, "POST", "/mcp", JSON, hello) == 200);
+    snprintf(fields, sizeof(fields), JSON "Mcp-Session-Id: %s\r\n",
+             field_of(&c, "mcp-session-id"));
+    hang_up(&c);
+    CHECK(once("POST", "/mcp", fields, "[" PING "," PING "," NOTE "," PING ","
+               PING "]") == 200);
+    CHECK(posts(JSON, PING, 200, REFUSED(1000)));
+    web_close(web);
+}
+
+static void
+test_no_rate(void)
+{
+    int i;
+
+    web_begin(0, 0, false);
+    for (i = 0; i < 20; i++)
+        CHECK(once("POST", "/mcp", OLD, PING) == 200);
+    web_close(web);
+}
+
+/* ---- connections ---- */
+
+/* How many of 8 are served for who, and stay open; c[0] is the first. */
+static unsigned
+connect_all(struct client c[9], const char *fields)
+{
+    unsigned n = 0;
+    int status;
+
+    do
+        status = get(&c[n++], "POST", "/mcp", fields, PING);
+    while (status == 200 && n < 9);
+    hang_up(&c[--n]);
+    return n;
+}
+
+static void
+test_nobody_has_all_connections(void)
+{
+    struct client ann[9], bob[9];
+    unsigned n, m;
+
+    web_begin(0, 8, true);
+    n = connect_all(ann, OLD ANN);
+    CHECK(n == 6);
+    CHECK(again(&ann[0], "POST", "/mcp", OLD ANN, PING) == 200);
+    CHECK(again(&ann[0], "GET", "/health", "", NULL) == 200);
+    CHECK(once("POST", "/mcp", OLD ANN, PING) == 429);
+    m = connect_all(bob, OLD BOB);
+    CHECK(m > 0 && n + m <= 8);
+    while (m > 0)
+        hang_up(&bob[--m]);
+    hang_up(&ann[--n]);
+    CHECK(again(&ann[0], "GET", "/health", "", NULL) == 200);
+    CHECK(once("POST", "/mcp", OLD ANN, PING) == 200);
+    while (n > 0)
+        hang_up(&ann[--n]);
+    web_close(web);
+    web_begin(0, 8, false);
+    n = connect_all(ann, OLD);
+    CHECK(n == 8);
+    while (n > 0)
+        hang_up(&ann[--n]);
+    web_close(web);
+}
+
+/* ---- what serve has no room for ---- */
+
+#define HEAVY 16 /* two of them are all that is taken at a time */
+#define VALUES 60000
+
+/* Whether somebody was served. */
+static bool
+is_busy(void *ctx)
+{
+    (void)ctx;
+    web_ended(web);
+    return trace[0] != '\0' || n_turns++ == 1000;
+}
+
+static void
+test_what_is_left_for_later(void)
+{
+    static char body[2 * VALUES + 200];
+    struct client ann[HEAVY], bob;
+    int i, n, len = 200 * 1024;
+
+    n = snprintf(body, sizeof(body), "{\"jsonrpc\":\"2.0\",\"id\":1,"
+                 "\"method\":\"tools/call\",\"params\":{\"name\":\"quick\","
+                 "\"arguments\":{\"a\":[0");
+    for (i = 1; i < VALUES; i++)
+        n += snprintf(body + n, sizeof(body) - (size_t)n, ",0");
+    snprintf(body + n, sizeof(body) - (size_t)n, "]}}}");
+    web_begin(0, 0, true);
+    begin(0);
+    for (i = 0; i < HEAVY; i++) {
+        ann[i] = dial(web_address(web));
+        setsockopt(ann[i].fd, SOL_SOCKET, SO_SNDBUF, &len, sizeof(len));
+        ask(&ann[i], "POST", "/mcp", OLD ANN, body);
+    }
+    CHECK(serve_run(serve, is_busy, NULL) == 0);
+    CHECK(get(&bob, "POST", "/mcp", OLD BOB, QUICK) == 200);
+    hang_up(&bob);
+    n_turns = 0;
+    CHECK(serve_run(serve, has_reply, &ann[0]) == 0);
+    if (!CHECK(strchr(trace, 'b') != NULL && strlen(trace) < HEAVY / 2))
+        fprintf(stderr, "served %s\n", trace);
+    for (i = 0; i < HEAVY; i++) {
+        n_turns = 0;
+        CHECK(serve_run(serve, has_reply, &ann[i]) == 0);
+        CHECK(reply_of(&ann[i]) == 200);
+        hang_up(&ann[i]);
+    }
+    CHECK(strlen(trace) == HEAVY + 1);
+    web_close(web);
+}
+
+int
+main(void)
+{
+    char *dir = test_tmpdir(), path[400], why[256];
+    struct store_options o = {.path = path};
+    struct store_kind kind;
+
+    snprintf(path, sizeof(path), "%s/log", dir);
+    free(dir);
+    mcp_session_kind(&kind);
+    if (!CHECK(store_open(&store, &o, &kind, 1, why) == 0) ||
+        !CHECK(sign_new(&sign, store) == 0) ||
+        !CHECK(mcp_new(&mcp, &catalogue, store, sign) == 0) ||
+        !CHECK(loop_new(&loop) == 0) ||
+        !CHECK(serve_new(&serve, loop, store, mcp) == 0))
+        return test_end("t_serve");
+    test_a_call_waits_for_no_crowd();
+    test_principals_take_turns();
+    test_own_connections_take_turns();
+    begin(0);
+    test_one_request_too_many();
+    test_refused_by_the_head();
+    test_a_rate_is_of_one_principal();
+    test_a_batch_is_many_requests();
+    test_no_rate();
+    test_nobody_has_all_connections();
+    test_what_is_left_for_later();
+    serve_free(serve);
+    loop_free(loop);
+    mcp_free(mcp);
+    sign_free(sign);
+    store_close(store);
+    return test_end("t_serve");
+}

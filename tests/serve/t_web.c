@@ -1,0 +1,1373 @@
+/* The real binary over HTTP, its path in argv[1] or MCPTASK: routes and
+   refusals, sessions, streams and their replay, tokens, the SSE transport.
+   And, for tools that ask their client or let it come back, the fixture, its
+   path in argv[2]. */
+
+#include "tests/lib/client.h"
+
+#define TYPES "Content-Type: application/json\r\n" \
+    "Accept: application/json, text/event-stream\r\n"
+#define STREAM "Accept: text/event-stream\r\n"
+#define RPC(id, method, params) \
+    "{\"jsonrpc\":\"2.0\",\"id\":" #id ",\"method\":\"" method "\"," \
+    "\"params\":" params "}"
+#define HELLO \
+    RPC(1, "initialize", "{\"protocolVersion\":\"2025-11-25\"," \
+        "\"capabilities\":{\"elicitation\":{}}," \
+        "\"clientInfo\":{\"name\":\"t\",\"version\":\"1\"}}")
+#define INITIALIZED \
+    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"
+#define PING RPC(2, "ping", "{}")
+#define CREATE(task) \
+    RPC(3, "tools/call", "{\"name\":\"create_task\",\"arguments\":{" \
+        "\"task_id\":\"" task "\",\"title\":\"x\"}}")
+#define UPDATE(task, prio) \
+    RPC(4, "tools/call", "{\"name\":\"update_task\",\"arguments\":{" \
+        "\"task_id\":\"" task "\",\"priority\":" prio "}}")
+#define SUBSCRIBE(task) \
+    RPC(5, "resources/subscribe", "{\"uri\":\"task://" task "\"}")
+#define META \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"," \
+    "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"t\"," \
+    "\"version\":\"1\"}," \
+    "\"io.modelcontextprotocol/clientCapabilities\":{}}"
+#define MODERN(method) TYPES \
+    "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: " method "\r\n"
+#define UPDATED "notifications/resources/updated"
+#define LIST_CHANGED "notifications/resources/list_changed"
+/* In a revision that has no structuredContent it is text in JSON. */
+#define SAYS(name, value) "\\\"" name "\\\":" value
+
+/* ---- a server ---- */
+
+struct rig {
+    char *dir;
+    struct srv s;
+    char address[256];
+};
+
+static void
+rig_begin(struct rig *r, const char *options)
+{
+    r->s = start(r->dir, options, PLAIN);
+    snprintf(r->address, sizeof(r->address), "%s", address_of(&r->s));
+    CHECK(r->address[0] != '\0');
+}
+
+static struct rig
+rig_new(const char *options)
+{
+    struct rig r = {.dir = test_tmpdir()};
+
+    rig_begin(&r, options != NULL ? options : "--http --port 0");
+    return r;
+}
+
+static void
+rig_end(struct rig *r)
+{
+    kill(r->s.pid, SIGTERM);
+    CHECK(ended(&r->s) == 0);
+    free(r->dir);
+}
+
+/* One request on a connection of its own: the status. */
+static int
+once(const struct rig *r, const char *method, const char *path,
+     const char *fields, const char *body)
+{
+    struct client c = dial(r->address);
+    int status = fetch(&c, method, path, fields, body);
+
+    hang_up(&c);
+    return status;
+}
+
+static bool
+posts(struct client *c, const char *fields, const char *body,
+      const char *want)
+{
+    return fetch(c, "POST", "/mcp", fields, body) == 200 &&
+           has(c->body.p, want);
+}
+
+/* Changes a task over a connection of its own. */
+static void
+change(const struct rig *r, const char *body)
+{
+    struct client c = dial(r->address);
+
+    CHECK(posts(&c, TYPES, body, SAYS("seq", "")));
+    hang_up(&c);
+}
+
+/* Whether the next event says what; list_changed comes when it comes. */
+static bool
+hears(struct client *c, const char *what)
+{
+    return hears_past(c, strcmp(what, LIST_CHANGED) == 0 ? "\n" : LIST_CHANGED,
+                      what);
+}
+
+/* ---- sessions ---- */
+
+struct session {
+    char fields[1024]; /* of what goes with each of its requests */
+};
+
+static struct session
+session_new(struct client *c, const char *more)
+{
+    struct session s;
+    char fields[256];
+
+    snprintf(fields, sizeof(fields), "%s%s", TYPES, more);
+    CHECK(posts(c, fields, HELLO, "\"protocolVersion\":\"2025-11-25\""));
+    CHECK(field_of(c, "mcp-session-id") != NULL);
+    snprintf(s.fields, sizeof(s.fields),
+             "%sMcp-Session-Id: %.256s\r\n"
+             "MCP-Protocol-Version: 2025-11-25\r\n",
+             fields, field_of(c, "mcp-session-id"));
+    CHECK(fetch(c, "POST", "/mcp", s.fields, INITIALIZED) == 202);
+    CHECK(c->body.len == 0);
+    return s;
+}
+
+/* Opens its stream, or comes back for an answer; last may be NULL. */
+static struct client
+open_stream(const struct rig *r, const struct session *s, const char *last)
+{
+    struct client c = dial(r->address);
+    char fields[2048];
+
+    snprintf(fields, sizeof(fields), "%s%s%s%s", s->fields,
+             last != NULL ? "Last-Event-ID: " : "", last != NULL ? last : "",
+             last != NULL ? "\r\n" : "");
+    ask(&c, "GET", "/mcp", fields, NULL);
+    CHECK(status_of(&c) == 200);
+    CHECK(has(c.head, "text/event-stream"));
+    return c;
+}
+
+/* Its stream, behind the event that says where that begins: its id is c.id. */
+static struct client
+stream_of(const struct rig *r, const struct session *s, const char *last)
+{
+    struct client c = open_stream(r, s, last);
+    char *data = next_event(&c);
+
+    CHECK(data != NULL && data[0] == '\0' && c.event[0] == '\0');
+    CHECK(strlen(c.id) > 32);
+    free(data);
+    return c;
+}
+
+/* Whether there is something to read already. */
+static bool
+can_now(int fd)
+{
+    return poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 0) == 1;
+}
+
+/* ---- the tests ---- */
+
+static void
+test_routes_and_refusals(void)
+{
+    static const struct {
+        const char *method, *path, *fields, *body;
+        int status;
+        const char *want; /* in the head, or NULL */
+    } cases[] = {
+        {"GET", "/health", "", NULL, 200, "application/json"},
+        {"HEAD", "/health", "", NULL, 200, "ontent-"},
+        {"GET", "/ready", "", NULL, 200, NULL},
+        {"GET", "/metrics", "", NULL, 200, "text/plain"},
+        {"GET", "/", "", NULL, 200, "text/html; charset=utf-8"},
+        {"HEAD", "/", "", NULL, 200, "Content-Security-Policy: default-src"},
+        {"GET", "/", "Host: evil.example\r\n", NULL, 403, NULL},
+        {"GET", "/", "Origin: http://evil.example\r\n", NULL, 403, NULL},
+        {"POST", "/", TYPES, "{}", 405, "Allow: GET, HEAD\r\n"},
+        {"GET", "/nothing", "", NULL, 404, NULL},
+        {"GET", "/.well-known/oauth-protected-resource", "", NULL, 404, NULL},
+        {"GET", "/mcp/", "", NULL, 404, NULL},
+        {"PUT", "/mcp", "", NULL, 405, "Allow: POST, GET, DELETE\r\n"},
+        {"OPTIONS", "/mcp", "", NULL, 405, "Allow: "},
+        {"HEAD", "/mcp", "", NULL, 405, "Allow: "},
+        {"POST", "/sse", TYPES, PING, 405, "Allow: GET\r\n"},
+        {"POST", "/health", TYPES, "{}", 405, "Allow: GET, HEAD\r\n"},
+        {"GET", "/message", "", NULL, 405, "Allow: POST\r\n"},
+        {"POST", "/message?clientId=x", TYPES, PING, 404, NULL},
+        {"POST", "/message", TYPES, PING, 400, NULL},
+        {"GET", "/mcp", STREAM, NULL, 400, NULL},
+        {"GET", "/mcp", "Accept: text/html\r\n", NULL, 406, NULL},
+        {"GET", "/mcp", STREAM "Mcp-Session-Id: x\r\n", NULL, 404, NULL},
+        {"GET", "/mcp", STREAM "MCP-Protocol-Version: 2026-07-28\r\n", NULL,
+         405, "Allow: POST\r\n"},
+        {"GET", "/mcp", STREAM "Mcp-Session-Id: x\r\n"
+         "MCP-Protocol-Version: 2099-01-01\r\n", NULL, 400, NULL},
+        {"DELETE", "/mcp", "Mcp-Session-Id: x\r\n"
+         "MCP-Protocol-Version:\r\n", NULL, 400, NULL},
+        {"POST", "/mcp", "Content-Type: application/json\r\n"
+         "Accept: application/json\r\n"
+         "Mcp-Method: subscriptions/listen\r\n", PING, 406, NULL},
+        {"DELETE", "/mcp", "", NULL, 400, NULL},
+        {"DELETE", "/mcp", "Mcp-Session-Id: x\r\n", NULL, 404, NULL},
+        {"DELETE", "/mcp", "MCP-Protocol-Version: 2026-07-28\r\n", NULL, 405,
+         "Allow: POST\r\n"},
+        {"POST", "/mcp", "Content-Type: text/plain\r\n", PING, 415, NULL},
+        {"POST", "/mcp", "", PING, 415, NULL},
+        {"POST", "/mcp", "Content-Type: application/json; charset=utf-8\r\n",
+         PING, 200, "application/json"},
+        {"POST", "/mcp", "Content-Type: application/json\r\n"
+         "Accept: text/html\r\n", PING, 406, NULL},
+        {"POST", "/mcp", "Content-Type: application/json\r\n" STREAM, PING,
+         200, "text/event-stream"},
+        {"POST", "/mcp", TYPES, "{", 400, "application/json"},
+        {"POST", "/mcp", TYPES, "", 400, NULL},
+        {"POST", "/mcp", TYPES "Mcp-Session-Id: x\r\n", PING, 404, NULL},
+        {"GET", "/health", "Host: 127.0.0.1:1\r\n", NULL, 200, NULL},
+        {"GET", "/health", "Host: [::1]\r\n", NULL, 200, NULL},
+        {"GET", "/health", "Host: LOCALHOST:80\r\n", NULL, 200, NULL},
+        {"GET", "/health", "Host: evil.example.com\r\n", NULL, 403, NULL},
+        {"GET", "/health", "Host: localhost.evil.com\r\n", NULL, 403, NULL},
+        {"GET", "/health", "Host: 127.0.0.1.evil.com\r\n", NULL, 403, NULL},
+        {"GET", "/nothing", "Host: evil.example.com\r\n", NULL, 403, NULL},
+        {"GET", "/health", "Origin: http://localhost:3000\r\n", NULL, 200,
+         NULL},
+        {"GET", "/health", "Origin: https://127.0.0.1\r\n", NULL, 200, NULL},
+        {"GET", "/health", "Origin: http://evil.example.com\r\n", NULL, 403,
+         NULL},
+        {"GET", "/health", "Origin: null\r\n", NULL, 403, NULL},
+        {"GET", "/health", "Origin: http://localhost\r\n"
+         "Origin: http://localhost\r\n", NULL, 403, NULL},
+        {"POST", "/mcp", TYPES "Origin: http://localhost\r\n"
+         "Origin: http://evil.example.com\r\n", PING, 403, NULL},
+        {"GET", "/health", "Origin: ftp://localhost\r\n", NULL, 403, NULL},
+        {"POST", "/mcp", TYPES "Origin: http://evil.example.com\r\n", PING,
+         403, NULL},
+        {"GET", "/sse", "Host: evil.example.com\r\n" STREAM, NULL, 403, NULL},
+        {"GET", "/sse", "Sec-Fetch-Site: cross-site\r\n" STREAM, NULL, 403,
+         NULL},
+        {"GET", "/metrics", "Sec-Fetch-Site: cross-site\r\n", NULL, 403, NULL},
+        {"GET", "/metrics", "Sec-Fetch-Site: cross-site\r\n"
+         "Origin: app://it\r\n", NULL, 200, NULL},
+        {"GET", "/metrics", "Sec-Fetch-Site: same-origin\r\n", NULL, 200,
+         NULL},
+        {"GET", "/", "Sec-Fetch-Site: cross-site\r\n", NULL, 200, NULL},
+        {"GET", "/health", "Host: localhost\r\nHost: localhost\r\n", NULL, 400,
+         NULL},
+        {"GET", "/metrics", "Authorization: Bearer x\r\n"
+         "authorization: Bearer x\r\n", NULL, 400, NULL},
+        {"GET", "/mcp", STREAM "Mcp-Session-Id: x\r\nMcp-Session-Id: x\r\n",
+         NULL, 400, "text/plain"},
+        {"POST", "/mcp", TYPES "Mcp-Session-Id: x\r\nmcp-session-id: y\r\n",
+         PING, 400, "text/plain"},
+        {"GET", "/health", "Host: tasks.example.com\r\n", NULL, 200, NULL},
+        {"GET", "/health", "Host: tasks.example.com:99\r\n", NULL, 200, NULL},
+        {"GET", "/health", "Host: other.example.com:8443\r\n", NULL, 200,
+         NULL},
+        {"GET", "/health", "Host: other.example.com\r\n", NULL, 403, NULL},
+        {"GET", "/health", "Origin: https://tasks.example.com\r\n", NULL, 200,
+         NULL},
+        {"GET", "/health", "Origin: app://it\r\n", NULL, 200, NULL},
+    };
+    struct rig r = rig_new("--http --port 0 --allow-host tasks.example.com "
+                           "--allow-host other.example.com:8443 "
+                           "--allow-origin app://it");
+    size_t i;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct client c = dial(r.address);
+        int status = fetch(&c, cases[i].method, cases[i].path,
+                           cases[i].fields, cases[i].body);
+
+        if (!CHECK(status == cases[i].status))
+            fprintf(stderr, "%s %s %s: %d\n", cases[i].method, cases[i].path,
+                    cases[i].fields, status);
+        CHECK(cases[i].want == NULL || has(c.head, cases[i].want));
+        CHECK(strstr(c.head, "Access-Control") == NULL);
+        hang_up(&c);
+    }
+    rig_end(&r);
+}
+
+/* A refusal does not wait for the body, which does not come. */
+static void
+test_refuses_before_the_body(void)
+{
+    static const char *const heads[] = {
+        "Host: evil.example.com\r\nContent-Type: application/json\r\n",
+        "Host: localhost\r\nContent-Type: text/plain\r\n"};
+    struct rig r = rig_new(NULL);
+    size_t i;
+
+    for (i = 0; i < 2; i++) {
+        struct client c = dial(r.address);
+        char fields[256];
+
+        snprintf(fields, sizeof(fields), "%sContent-Length: 1000000\r\n",
+                 heads[i]);
+        ask(&c, "POST", "/mcp", fields, NULL);
+        CHECK(reply_of(&c) == (i == 0 ? 403 : 415));
+        CHECK(!receive(&c)); /* closed */
+        hang_up(&c);
+    }
+    rig_end(&r);
+}
+
+static void
+test_health_ready_metrics(void)
+{
+    struct rig r = rig_new(NULL);
+    struct client c = dial(r.address);
+
+    CHECK(fetch(&c, "GET", "/health", "", NULL) == 200);
+    CHECK(strcmp(c.body.p, "{\"status\":\"ok\",\"store\":\"\"}") == 0);
+    CHECK(fetch(&c, "HEAD", "/health", "", NULL) == 200);
+    CHECK(posts(&c, TYPES, CREATE("a"), SAYS("seq", "1")));
+    CHECK(fetch(&c, "GET", "/health", "", NULL) == 200);
+    CHECK(has(c.body.p, "{\"status\":\"ok\",\"store\":\"") &&
+          strlen(c.body.p) == sizeof("{'status':'ok','store':''}") + 31);
+    CHECK(fetch(&c, "GET", "/ready", "", NULL) == 200);
+    CHECK(has(c.body.p, "\"head_seq\":1") && has(c.body.p, "ready"));
+    CHECK(fetch(&c, "GET", "/metrics", "", NULL) == 200);
+    CHECK(has(c.body.p, "# TYPE mcptask_store_keys gauge\n"));
+    CHECK(has(c.body.p, "\nmcptask_store_keys 1\n"));
+    CHECK(has(c.body.p, "\nmcptask_http_connections 1\n"));
+    CHECK(has(c.body.p, "\nmcptask_calls_oldest_seconds 0\n"));
+    CHECK(has(c.body.p, "\n# TYPE mcptask_calls gauge\n"
+                        "mcptask_calls{status=\"working\"} 0\n"));
+    CHECK(posts(&c, session_new(&c, "").fields,
+                RPC(4, "tools/call", "{\"name\":\"request_input\","
+                    "\"arguments\":{\"task_id\":\"a\",\"agent\":\"me\","
+                    "\"question\":\"Sure?\"},\"task\":{}}"),
+                "\"taskId\""));
+    CHECK(fetch(&c, "GET", "/metrics", "", NULL) == 200);
+    CHECK(has(c.body.p, "\nmcptask_calls{status=\"working\"} 0\n"));
+    CHECK(has(c.body.p, "\nmcptask_calls{status=\"input_required\"} 1\n"));
+    CHECK(posts(&c, TYPES, RPC(5, "tools/call", "{\"name\":\"update_task\","
+                               "\"arguments\":{\"task_id\":\"a\","
+                               "\"answer\":{\"text\":\"yes\"}}}"),
+                SAYS("seq", "")));
+    CHECK(fetch(&c, "GET", "/metrics", "", NULL) == 200);
+    CHECK(has(c.body.p, "\nmcptask_calls{status=\"input_required\"} 0\n"
+                        "mcptask_calls{status=\"completed\"} 1\n"));
+    hang_up(&c);
+    rig_end(&r);
+}
+
+static void
+test_not_ready_on_a_damaged_log(void)
+{
+    struct rig r = rig_new(NULL);
+    char path[512];
+    struct client c;
+    FILE *f;
+
+    change(&r, CREATE("a"));
+    change(&r, CREATE("b"));
+    change(&r, CREATE("c"));
+    kill(r.s.pid, SIGTERM);
+    CHECK(ended(&r.s) == 0);
+    snprintf(path, sizeof(path), "%s/tasks.log", r.dir);
+    f = fopen(path, "r+");
+    CHECK(f != NULL && fseek(f, 400, SEEK_SET) == 0 && fputc('\1', f) == 1 &&
+          fclose(f) == 0);
+    rig_begin(&r, "--http --port 0");
+    c = dial(r.address);
+    CHECK(fetch(&c, "GET", "/ready", "", NULL) == 503);
+    CHECK(has(c.body.p, "\"writable\":false") && has(c.body.p, "reason"));
+    CHECK(fetch(&c, "GET", "/health", "", NULL) == 200);
+    hang_up(&c);
+    rig_end(&r);
+}
+
+static void
+test_a_call_without_a_handshake(void)
+{
+    struct rig r = rig_new(NULL);
+    struct client c = dial(r.address);
+    struct text two = {0};
+
+    CHECK(posts(&c, "Content-Type: application/json\r\n", CREATE("a"),
+                SAYS("task_id", "\\\"a\\\"")));
+    CHECK(field_of(&c, "mcp-session-id") == NULL);
+    CHECK(posts(&c, TYPES, UPDATE("a", "1"), SAYS("version", "2")));
+    /* two at once, answered in order */
+    addf(&two, "POST /mcp HTTP/1.1\r\nHost: localhost\r\n%s"
+         "Content-Length: %zu\r\n\r\n%s", TYPES, strlen(CREATE("b")),
+         CREATE("b"));
+    addf(&two, "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    send_bytes(&c, two.p, two.len);
+    CHECK(reply_of(&c) == 200);
+    CHECK(has(c.body.p, SAYS("task_id", "\\\"b\\\"")));
+    CHECK(reply_of(&c) == 200);
+    CHECK(has(c.body.p, "ok"));
+    free(two.p);
+    hang_up(&c);
+    rig_end(&r);
+}
+
+static void
+test_statuses_of_2026(void)
+{
+    static const struct {
+        const char *fields, *body;
+        int status;
+        const char *want;
+    } cases[] = {
+        {MODERN("server/discover"), RPC(1, "server/discover", "{" META "}"),
+         200, "supportedVersions"},
+        {MODERN("tools/list"), RPC(1, "tools/list", "{" META "}"), 200,
+         "\"resultType\":\"complete\""},
+        {MODERN("tools/call") "Mcp-Name: get_task\r\n",
+         RPC(1, "tools/call", "{\"name\":\"get_task\",\"arguments\":{"
+             "\"task_id\":\"none\"}," META "}"), 200, "not_found"},
+        {MODERN("tools/call") "Mcp-Name: other\r\n",
+         RPC(1, "tools/call", "{\"name\":\"get_task\",\"arguments\":{"
+             "\"task_id\":\"none\"}," META "}"), 400, "-32020"},
+        /* Each header once: which one did a proxy look at? */
+        {MODERN("tools/list") "Mcp-Method: ping\r\n",
+         RPC(1, "tools/list", "{" META "}"), 400, "-32020"},
+        {MODERN("tools/list") "mcp-method: tools/list\r\n",
+         RPC(1, "tools/list", "{" META "}"), 400, "-32020"},
+        {MODERN("tools/call") "Mcp-Name: get_task\r\nMcp-Name: other\r\n",
+         RPC(1, "tools/call", "{\"name\":\"get_task\",\"arguments\":{"
+             "\"task_id\":\"none\"}," META "}"), 400, "-32020"},
+        {MODERN("tools/list") "MCP-Protocol-Version: 2025-11-25\r\n",
+         RPC(1, "tools/list", "{" META "}"), 400, "-32020"},
+        {MODERN("tools/list") "MCP-Protocol-Version: 2026-07-28\r\n",
+         RPC(1, "tools/list", "{" META "}"), 400, "-32020"},
+        {MODERN("ping"), RPC(1, "ping", "{" META "}"), 404, "-32601"},
+        {MODERN("tools/list"), RPC(1, "tools/list", "{}"), 400, "-32602"},
+        {TYPES "MCP-Protocol-Version: 2025-11-25\r\n",
+         RPC(1, "tools/list", "{" META "}"), 400, "-32020"},
+        {MODERN("ping") "", "[", 400, "-32700"},
+        {MODERN("notifications/cancelled"),
+         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+         "\"params\":{\"requestId\":\"x\"," META "}}", 202, ""},
+        {TYPES "MCP-Protocol-Version: 2025-11-25\r\n",
+         RPC(1, "no/such", "{}"), 200, "-32601"},
+    };
+    struct rig r = rig_new(NULL);
+    size_t i;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct client c = dial(r.address);
+        int status = fetch(&c, "POST", "/mcp", cases[i].fields,
+                           cases[i].body);
+
+        if (!CHECK(status == cases[i].status && has(c.body.p, cases[i].want)))
+            fprintf(stderr, "%s: %d\n", cases[i].body, status);
+        hang_up(&c);
+    }
+    rig_end(&r);
+}
+
+static void
+test_the_life_of_a_session(void)
+{
+    struct rig r = rig_new(NULL);
+    struct client c = dial(r.address), stream, second;
+    struct session s = session_new(&c, "");
+
+    change(&r, CREATE("a"));
+    CHECK(posts(&c, s.fields, SUBSCRIBE("a"), "\"result\":{}"));
+    stream = stream_of(&r, &s, NULL);
+    second = stream_of(&r, &s, NULL); /* does not take over */
+    change(&r, UPDATE("a", "1"));
+    CHECK(hears(&stream, UPDATED) && has(stream.id, "."));
+    CHECK(posts(&c, s.fields, PING, "\"result\":{}"));
+    CHECK(fetch(&c, "DELETE", "/mcp", s.fields, NULL) == 200);
+    CHECK(next_event(&stream) == NULL && stream.ended);
+    CHECK(next_event(&second) == NULL && second.ended);
+    CHECK(second.seen == second.body.len); /* it heard nothing */
+    CHECK(fetch(&c, "POST", "/mcp", s.fields, PING) == 404);
+    CHECK(fetch(&c, "GET", "/mcp", s.fields, NULL) == 404);
+    CHECK(fetch(&c, "DELETE", "/mcp", s.fields, NULL) == 404);
+    hang_up(&stream);
+    hang_up(&second);
+    hang_up(&c);
+    rig_end(&r);
+}
+
+static bool
+is_file(const char *dir, const char *name)
+{
+    char path[512];
+    struct stat st;
+
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    return stat(path, &st) == 0;
+}
+
+static void
+test_reading_leaves_no_log(void)
+{
+    struct rig r = rig_new(NULL);
+    struct client c = dial(r.address), stream;
+    struct session s = session_new(&c, "");
+
+    CHECK(posts(&c, s.fields, RPC(1, "logging/setLevel",
+                                  "{\"level\":\"info\"}"), "\"result\":{}"));
+    CHECK(posts(&c, s.fields, RPC(1, "resources/subscribe",
+                                  "{\"uri\":\"other://x\"}"),
+                "\"result\":{}"));
+    CHECK(posts(&c, s.fields, RPC(1, "resources/list", "{}"), "resources"));
+    stream = stream_of(&r, &s, NULL);
+    CHECK(!is_file(r.dir, "tasks.log"));
+    CHECK(posts(&c, s.fields, SUBSCRIBE("a"), "\"result\":{}"));
+    CHECK(is_file(r.dir, "tasks.log"));
+    hang_up(&stream);
+    hang_up(&c);
+    rig_end(&r);
+}
+
+/* A client that finds its stream dead before anything came comes back with
+   the id of the first event, although here it seems to live. */
+static void
+test_a_stream_is_taken_over_from_its_beginning(void)
+{
+    struct rig r = rig_new(NULL);
+    struct client c = dial(r.address), dead, alive;
+    struct session s = session_new(&c, "");
+
+    CHECK(posts(&c, s.fields, SUBSCRIBE("a"), "\"result\":{}"));
+    dead = stream_of(&r, &s, NULL);
+    change(&r, CREATE("a"));
+    alive = stream_of(&r, &s, dead.id);
+    CHECK(hears(&alive, UPDATED));
+    change(&r, UPDATE("a", "1"));
+    CHECK(hears(&alive, UPDATED));
+    hang_up(&dead);
+    hang_up(&alive);
+    hang_up(&c);
+    rig_end(&r);
+}
+
+/* The end of a session has to be written down: where that fails it has not
+   ended, and its client may try again. */
+static void
+test_an_end_that_cannot_be_written(void)
+{
+    struct rig r = {.dir = test_tmpdir()};
+    struct client c;
+    struct session s;
+    int i;
+
+    r.s = start(r.dir, "--http --port 0", FULL);
+    snprintf(r.address, sizeof(r.address), "%s", address_of(&r.s));
+    c = dial(r.address);
+    s = session_new(&c, "");
+    for (i = 0; i < 40; i++) {
+        CHECK(fetch(&c, "POST", "/mcp", s.fields,
+                    i % 2 ? SUBSCRIBE("a") : RPC(6, "resources/unsubscribe",
+                                                 "{\"uri\":\"task://a\"}"))
+              == 200);
+        if (strstr(c.body.p, "store_full") != NULL)
+            break;
+    }
+    CHECK(i < 40);
+    CHECK(fetch(&c, "DELETE", "/mcp", s.fields, NULL) == 503);
+    CHECK(has(c.body.p, "store_full"));
+    CHECK(posts(&c, s.fields, PING, "\"result\":{}"));
+    hang_up(&c);
+    rig_end(&r);
+}
+
+/* Sessions need a key: whoever runs the server hears what is wrong. */
+static void
+test_a_bad_key_is_told(void)
+{
+    struct rig r = {.dir = test_tmpdir()};
+    struct client c;
+    char path[512];
+    int fd, i;
+
+    snprintf(path, sizeof(path), "%s/tasks.log.key", r.dir);
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    CHECK(fd >= 0 && write(fd, "short", 5) == 5 && close(fd) == 0);
+    rig_begin(&r, "--http --port 0");
+    for (i = 0; i < 2; i++) {
+        c = dial(r.address);
+        CHECK(posts(&c, TYPES, HELLO, "\"protocolVersion\""));
+        CHECK(field_of(&c, "mcp-session-id") == NULL);
+        hang_up(&c);
+        if (i == 0)
+            CHECK(has(err_line(&r.s), path));
+    }
+    CHECK(!can_now(r.s.err)); /* it is said once */
+    CHECK(unlink(path) == 0);
+    c = dial(r.address);
+    session_new(&c, "");
+    hang_up(&c);
+    rig_end(&r);
+}
+
+/* What another process has changed while nobody served is told to who comes
+   back with the id of the last event. */
+static void
+test_replay_across_a_kill(void)
+{
+    struct rig r = rig_new(NULL);
+    struct client c = dial(r.address), stream;
+    struct session s = session_new(&c, "");
+    struct srv other;
+    struct text t = {0};
+    char last[256];
+
+    change(&r, CREATE("a"));
+    CHECK(posts(&c, s.fields, SUBSCRIBE("a"), "\"result\":{}"));
+    stream = stream_of(&r, &s, NULL);
+    change(&r, UPDATE("a", "1"));
+    CHECK(hears(&stream, UPDATED));
+    snprintf(last, sizeof(last), "%s", stream.id);
+    kill(r.s.pid, SIGKILL);
+    CHECK(ended(&r.s) == -1);
+    CHECK(next_event(&stream) == NULL);
+    hang_up(&stream);
+    hang_up(&c);
+
+    other = start(r.dir, NULL, PLAIN);
+    addf(&t, "%s\n", UPDATE("a", "3"));
+    CHECK(send_text(&other, &t) && is_good(next_line(&other)));
+    rig_begin(&r, "--http --port 0");
+    c = dial(r.address);
+    CHECK(posts(&c, s.fields, PING, "\"result\":{}"));
+    stream = stream_of(&r, &s, last);
+    CHECK(hears(&stream, UPDATED) && strcmp(stream.id, last) != 0);
+
+    /* and what it changes while somebody listens */
+    addf(&t, "%s\n", UPDATE("a", "4"));
+    CHECK(send_text(&other, &t) && is_good(next_line(&other)));
+    CHECK(hears(&stream, "task://a"));
+    CHECK(finish(&other) == 0);
+    free(t.p);
+    hang_up(&stream);
+    hang_up(&c);
+    rig_end(&r);
+}
+
+/* ---- tokens ---- */
+
+#define ALICE "Authorization: Bearer alice-0123456789abcdef\r\n"
+#define BOB "Authorization: bearer bob-0123456789abcdef\r\n"
+#define READER "Authorization: Bearer reader-0123456789abcdef\r\n"
+
+static void
+write_tokens(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+    CHECK(fd >= 0 &&
+          write(fd, text, strlen(text)) == (ssize_t)strlen(text) &&
+          close(fd) == 0);
+}
+
+static void
+test_who_has_a_token(const struct rig *r)
+{
+    struct client c = dial(r->address);
+
+    CHECK(fetch(&c, "POST", "/mcp", TYPES, PING) == 401);
+    CHECK(has(c.head, "WWW-Authenticate: Bearer"));
+    hang_up(&c);
+    CHECK(once(r, "GET", "/health", "", NULL) == 200);
+    CHECK(once(r, "GET", "/ready", "", NULL) == 401);
+    CHECK(once(r, "GET", "/metrics", "", NULL) == 401);
+    CHECK(once(r, "GET", "/metrics", ALICE, NULL) == 200);
+    CHECK(once(r, "GET", "/sse", STREAM, NULL) == 401);
+    CHECK(once(r, "GET", "/nothing", "", NULL) == 404);
+    CHECK(once(r, "POST", "/message?clientId=x", TYPES, PING) == 401);
+    CHECK(once(r, "POST", "/mcp", TYPES "Authorization: Bearer x\r\n",
+               PING) == 401);
+    CHECK(once(r, "POST", "/mcp", TYPES "Authorization: Basic YTpi\r\n",
+               PING) == 401);
+    c = dial(r->address);
+    CHECK(posts(&c, TYPES ALICE, CREATE("a"), SAYS("seq", "1")));
+    CHECK(posts(&c, TYPES BOB, UPDATE("a", "1"), SAYS("version", "2")));
+    CHECK(posts(&c, TYPES READER, PING, "\"result\":{}"));
+    CHECK(posts(&c, TYPES READER, CREATE("b"), "unauthorized"));
+    hang_up(&c);
+}
+
+/* Whether nothing is in the directory of the store. */
+static bool
+is_empty(const char *dir)
+{
+    char command[512];
+
+    snprintf(command, sizeof(command), "test -z \"$(ls -A '%s')\"", dir);
+    return system(command) == 0;
+}
+
+/* A token that may only read makes no file, whatever it asks for. What it has
+   ends with the process. */
+static void
+test_a_reader_leaves_no_trace(void)
+{
+    char *files = test_tmpdir(), path[400], options[512];
+    struct rig r = {.dir = test_tmpdir()};
+    struct client c, stream;
+    struct session s;
+
+    snprintf(path, sizeof(path), "%s/tokens", files);
+    snprintf(options, sizeof(options), "--http --port 0 --token-file %s",
+             path);
+    write_tokens(path, "reader-0123456789abcdef carol read\n"
+                       "writer-0123456789abcdef carol\n");
+    rig_begin(&r, options);
+    c = dial(r.address);
+    s = session_new(&c, READER);
+    CHECK(posts(&c, s.fields, SUBSCRIBE("a"), "\"result\":{}"));
+    CHECK(posts(&c, s.fields, RPC(1, "logging/setLevel",
+                                  "{\"level\":\"error\"}"), "\"result\":{}"));
+    CHECK(posts(&c, s.fields, CREATE("a"), "unauthorized"));
+    stream = dial(r.address);
+    ask(&stream, "GET", "/sse", STREAM READER, NULL);
+    CHECK(status_of(&stream) == 200);
+    free(next_event(&stream));
+    snprintf(path, sizeof(path), "/message?clientId=%.*s",
+             (int)strcspn(stream.id, "."), stream.id);
+    CHECK(once(&r, "POST", path, TYPES READER, SUBSCRIBE("a")) == 202);
+    CHECK(hears(&stream, "\"result\":{}"));
+    CHECK(once(&r, "POST", path, TYPES "Authorization: Bearer "
+               "writer-0123456789abcdef\r\n", SUBSCRIBE("a")) == 404);
+    hang_up(&stream);
+    stream = stream_of(&r, &s, NULL);
+    CHECK(is_empty(r.dir));
+    CHECK(posts(&c, TYPES "Authorization: Bearer writer-0123456789abcdef\r\n",
+                CREATE("a"), SAYS("seq", "1")));
+    CHECK(hears(&stream, UPDATED));
+    CHECK(fetch(&c, "DELETE", "/mcp", s.fields, NULL) == 200);
+    CHECK(!hears(&stream, UPDATED) && stream.ended);
+    CHECK(fetch(&c, "POST", "/mcp", s.fields, PING) == 404);
+    s = session_new(&c, READER);
+    hang_up(&stream);
+    hang_up(&c);
+    kill(r.s.pid, SIGTERM);
+    CHECK(ended(&r.s) == 0);
+    rig_begin(&r, options);
+    CHECK(once(&r, "POST", "/mcp", s.fields, PING) == 404);
+    rig_end(&r);
+    free(files);
+}
+
+/* Packed or not, as the client takes it; again only when it is another. */
+static void
+test_the_page(void)
+{
+    struct rig r = rig_new(NULL);
+    struct client c = dial(r.address);
+    char known[256], tag[64];
+
+    CHECK(fetch(&c, "GET", "/", "Accept-Encoding: br, gzip\r\n", NULL) == 200);
+    CHECK(has(c.head, "Content-Encoding: gzip\r\n"));
+    CHECK(memcmp(c.body.p, "\x1f\x8b", 2) == 0);
+    CHECK(has(c.head, "Vary: Accept-Encoding\r\n"));
+    CHECK(has(c.head, "Cache-Control: no-cache\r\n"));
+    CHECK(strstr(c.head, "no-store") == NULL);
+    CHECK(has(c.head, "X-Content-Type-Options: nosniff\r\n"));
+    CHECK(has(c.head, "Referrer-Policy: no-referrer\r\n"));
+    CHECK(has(c.head, "; frame-ancestors 'none'\r\n"));
+    CHECK(field_of(&c, "etag") != NULL);
+    snprintf(tag, sizeof(tag), "%.60s", field_of(&c, "etag"));
+    CHECK(fetch(&c, "GET", "/", "Accept-Encoding: gzip;q=0\r\n", NULL) == 200);
+    CHECK(strstr(c.head, "Content-Encoding") == NULL);
+    CHECK(strncmp(c.body.p, "<!doctype html>", 15) == 0);
+    snprintf(known, sizeof(known), "If-None-Match: \"x\", %s\r\n", tag);
+    CHECK(fetch(&c, "GET", "/", known, NULL) == 304);
+    CHECK(c.body.len == 0 && strstr(c.head, "Content-Length") == NULL);
+    CHECK(has(c.head, "ETag: "));
+    CHECK(fetch(&c, "GET", "/", "If-None-Match: \"x\"\r\n", NULL) == 200);
+    CHECK(fetch(&c, "HEAD", "/", "Accept-Encoding: gzip\r\n", NULL) == 200);
+    hang_up(&c);
+    rig_end(&r);
+}
+
+static void
+test_tokens(void)
+{
+    static const char all[] = "alice-0123456789abcdef alice\n"
+                              "bob-0123456789abcdef bob\n"
+                              "reader-0123456789abcdef carol read\n";
+    char *files = test_tmpdir(), path[400], options[512];
+    struct rig r = {.dir = test_tmpdir()};
+    struct client c, stream, half;
+    struct session s;
+    struct text t = {0};
+
+    snprintf(path, sizeof(path), "%s/tokens", files);
+    snprintf(options, sizeof(options), "--http --port 0 --token-file %s",
+             path);
+    write_tokens(path, all);
+    rig_begin(&r, options);
+    test_who_has_a_token(&r);
+
+    /* a session is its token's */
+    c = dial(r.address);
+    s = session_new(&c, ALICE);
+    CHECK(posts(&c, s.fields, PING, "\"result\":{}"));
+    addf(&t, "%s%s%s", TYPES, BOB, strstr(s.fields, "Mcp-Session-Id"));
+    CHECK(once(&r, "POST", "/mcp", t.p, PING) == 404);
+    CHECK(once(&r, "GET", "/mcp", t.p, NULL) == 404);
+    CHECK(once(&r, "DELETE", "/mcp", t.p, NULL) == 404);
+    t.len = 0;
+    addf(&t, "%s%sExpect: 100-continue\r\n", TYPES, ALICE);
+    CHECK(posts(&c, s.fields, PING, "\"result\":{}"));
+
+    /* a file that is wrong changes nothing, a right one does at once */
+    stream = stream_of(&r, &s, NULL);
+    write_tokens(path, "short x\n");
+    kill(r.s.pid, SIGHUP);
+    CHECK(has(err_line(&r.s), "the old tokens stay"));
+    CHECK(posts(&c, s.fields, PING, "\"result\":{}"));
+    write_tokens(path, strchr(all, '\n') + 1);
+    half = dial(r.address); /* whose body is yet to come */
+    addf(&t, "Content-Length: %zu\r\n", strlen(PING));
+    ask(&half, "POST", "/mcp", t.p, NULL);
+    CHECK(status_of(&half) == 100);
+    kill(r.s.pid, SIGHUP);
+    CHECK(next_event(&stream) == NULL);
+    send_bytes(&half, PING, strlen(PING));
+    CHECK(status_of(&half) == 0);
+    hang_up(&half);
+    CHECK(once(&r, "POST", "/mcp", s.fields, PING) == 401);
+    CHECK(once(&r, "POST", "/mcp", TYPES BOB, PING) == 200);
+    hang_up(&stream);
+    hang_up(&c);
+    free(t.p);
+    rig_end(&r);
+    free(files);
+}
+
+#define SILENT 300 /* more than are served at a time */
+
+/* Without a token nobody keeps those out who have one. */
+static void
+test_strangers_lock_nobody_out(void)
+{
+    char *files = test_tmpdir(), path[400], options[512];
+    struct rig r = {.dir = test_tmpdir()};
+    struct client kept, c, silent[SILENT];
+    int i;
+
+    snprintf(path, sizeof(path), "%s/tokens", files);
+    snprintf(options, sizeof(options), "--http --port 0 --token-file %s",
+             path);
+    write_tokens(path, "alice-0123456789abcdef alice\n");
+    rig_begin(&r, options);
+    kept = dial(r.address);
+    CHECK(fetch(&kept, "GET", "/ready", ALICE, NULL) == 200);
+    for (i = 0; i < SILENT; i++) {
+        silent[i] = dial(r.address);
+        if (i % 2 == 0) /* who has only seen what all may see is none */
+            ask(&silent[i], "GET", "/health", "", NULL);
+    }
+    c = dial(r.address);
+    CHECK(fetch(&c, "GET", "/ready", ALICE, NULL) == 200);
+    CHECK(fetch(&kept, "GET", "/ready", ALICE, NULL) == 200);
+    CHECK(!receive(&silent[1]));
+    for (i = 0; i < SILENT; i++)
+        hang_up(&silent[i]);
+    hang_up(&c);
+    hang_up(&kept);
+    rig_end(&r);
+    free(files);
+}
+
+/* ---- the SSE transport ---- */
+
+struct legacy {
+    struct client stream, posts;
+    char path[256];
+};
+
+static void
+legacy_open(struct legacy *l, const struct rig *r, const char *last)
+{
+    char fields[512], *data;
+
+    snprintf(fields, sizeof(fields), STREAM "%s%s%s",
+             last ? "Last-Event-ID: " : "", last ? last : "",
+             last ? "\r\n" : "");
+    l->stream = dial(r->address);
+    l->posts = dial(r->address);
+    ask(&l->stream, "GET", "/sse", fields, NULL);
+    CHECK(status_of(&l->stream) == 200);
+    data = next_event(&l->stream);
+    CHECK(data != NULL && has(data, "/message?clientId="));
+    CHECK(strcmp(l->stream.event, "endpoint") == 0);
+    snprintf(l->path, sizeof(l->path), "%s", data != NULL ? data : "");
+    free(data);
+}
+
+static bool
+legacy_post(struct legacy *l, const char *body)
+{
+    return fetch(&l->posts, "POST", l->path,
+                 "Content-Type: application/json\r\nAccept: */*\r\n"
+                 "mcp-protocol-version: 2024-11-05\r\n", body) == 202;
+}
+
+static bool
+legacy_call(struct legacy *l, const char *body, const char *want)
+{
+    return legacy_post(l, body) && hears(&l->stream, want) &&
+           strcmp(l->stream.event, "message") == 0;
+}
+
+static void
+legacy_close(struct legacy *l)
+{
+    hang_up(&l->stream);
+    hang_up(&l->posts);
+}
+
+static void
+test_the_sse_transport(void)
+{
+    struct rig r = rig_new(NULL);
+    struct legacy l;
+    char last[256];
+
+    legacy_open(&l, &r, NULL);
+    snprintf(last, sizeof(last), "%s", l.stream.id);
+    CHECK(last[0] != '\0');
+    CHECK(fetch(&l.posts, "POST", l.path, "Content-Type: application/json\r\n",
+                RPC(1, "initialize", "{\"protocolVersion\":\"2024-11-05\","
+                    "\"capabilities\":{},\"clientInfo\":{\"name\":\"t\","
+                    "\"version\":\"1\"}}")) == 202);
+    CHECK(has(l.posts.body.p, "Accepted"));
+    CHECK(hears(&l.stream, "\"protocolVersion\":\"2024-11-05\""));
+    CHECK(legacy_post(&l, INITIALIZED));
+    CHECK(legacy_call(&l, CREATE("a"), SAYS("seq", "1")));
+    CHECK(legacy_call(&l, SUBSCRIBE("a"), "\"result\":{}"));
+    change(&r, UPDATE("a", "1"));
+    CHECK(hears(&l.stream, UPDATED));
+    snprintf(last, sizeof(last), "%s", l.stream.id);
+    CHECK(legacy_call(&l, "{", "-32700"));
+
+    /* the server is gone, the client goes on without initialize */
+    kill(r.s.pid, SIGKILL);
+    CHECK(ended(&r.s) == -1);
+    legacy_close(&l);
+    rig_begin(&r, "--http --port 0");
+    legacy_open(&l, &r, NULL);
+    CHECK(legacy_call(&l, UPDATE("a", "3"), SAYS("version", "3")));
+    CHECK(legacy_call(&l, PING, "\"result\":{}"));
+    legacy_close(&l);
+    legacy_open(&l, &r, last);
+    CHECK(hears(&l.stream, UPDATED)); /* its subscription is still there */
+    CHECK(legacy_call(&l, PING, "\"result\":{}"));
+    CHECK(once(&r, "POST", "/message?clientId=none",
+               "Content-Type: application/json\r\n", PING) == 404);
+
+    kill(r.s.pid, SIGTERM);
+    CHECK(next_event(&l.stream) == NULL && l.stream.ended);
+    CHECK(ended(&r.s) == 0);
+    legacy_close(&l);
+    free(r.dir);
+}
+
+/* ---- listening in 2026-07-28 ---- */
+
+static void
+test_listens(void)
+{
+    struct rig r = rig_new(NULL);
+    struct client c = dial(r.address), gone;
+
+    change(&r, CREATE("a"));
+    ask(&c, "POST", "/mcp", MODERN("subscriptions/listen"),
+        RPC("l1", "subscriptions/listen",
+            "{\"notifications\":{\"resourcesListChanged\":true,"
+            "\"resourceSubscriptions\":[\"task://a\"]}," META "}"));
+    CHECK(status_of(&c) == 200 && has(c.head, "text/event-stream"));
+    CHECK(hears(&c, "notifications/subscriptions/acknowledged"));
+    change(&r, UPDATE("a", "1"));
+    CHECK(hears(&c, UPDATED));
+    change(&r, CREATE("b"));
+    CHECK(hears(&c, LIST_CHANGED));
+
+    gone = dial(r.address); /* hanging up cancels */
+    ask(&gone, "POST", "/mcp", MODERN("subscriptions/listen"),
+        RPC(9, "subscriptions/listen",
+            "{\"notifications\":{\"resourcesListChanged\":true}," META "}"));
+    CHECK(status_of(&gone) == 200 && hears(&gone, "acknowledged"));
+    hang_up(&gone);
+
+    kill(r.s.pid, SIGTERM);
+    CHECK(hears(&c, "\"id\":\"l1\",\"result\""));
+    CHECK(next_event(&c) == NULL && c.ended);
+    CHECK(ended(&r.s) == 0);
+    hang_up(&c);
+    free(r.dir);
+}
+
+/* ---- calls that wait, of the fixture ---- */
+
+#define CALL(id, tool, args) \
+    RPC(id, "tools/call", "{\"name\":\"" tool "\",\"arguments\":" args "}")
+
+static const char *fixture;
+
+static struct rig
+fixture_new(void)
+{
+    struct rig r = {.dir = test_tmpdir()};
+    const char *product = binary;
+    char options[512];
+
+    snprintf(options, sizeof(options), "%s 0", r.dir);
+    binary = fixture;
+    rig_begin(&r, options);
+    binary = product;
+    return r;
+}
+
+/* Calls the tool that ends its stream before it answers; the event id. */
+static void
+call_and_part(struct client *c, const struct session *s, char id[256])
+{
+    char *data;
+
+    ask(c, "POST", "/mcp", s->fields, CALL(7, "test_reconnection", "{}"));
+    CHECK(status_of(c) == 200);
+    data = next_event(c);
+    CHECK(data != NULL && data[0] == '\0' && c->retry > 0 && c->id[0]);
+    free(data);
+    snprintf(id, 256, "%s", c->id);
+    CHECK(next_event(c) == NULL && c->ended);
+}
+
+static void
+test_an_answer_is_fetched_once(void)
+{
+    struct rig r = fixture_new();
+    struct client c = dial(r.address), stream;
+    struct session s = session_new(&c, ""), other = session_new(&c, "");
+    char id[256];
+
+    call_and_part(&c, &s, id);
+    CHECK(posts(&c, s.fields, PING, "\"result\":{}"));
+    stream = stream_of(&r, &other, id); /* not his: a plain stream */
+    hang_up(&stream);
+    stream = open_stream(&r, &s, id);
+    hang_up(&stream); /* before it was there, or after */
+    call_and_part(&c, &s, id);
+    stream = open_stream(&r, &s, id);
+    CHECK(hears(&stream, "\"id\":7,\"result\""));
+    CHECK(next_event(&stream) == NULL && stream.ended);
+    hang_up(&stream);
+    stream = stream_of(&r, &s, id); /* a plain one, which stays */
+    CHECK(posts(&c, s.fields, PING, "\"result\":{}"));
+    call_and_part(&c, &s, id);
+    CHECK(fetch(&c, "DELETE", "/mcp", s.fields, NULL) == 200);
+    CHECK(next_event(&stream) == NULL && stream.seen == stream.body.len);
+    CHECK(fetch(&c, "GET", "/mcp", s.fields, NULL) == 404);
+    hang_up(&stream);
+    hang_up(&c);
+    rig_end(&r);
+}
+
+/* Begins a call that asks for a name: its stream, and the id of the question
+   as text. */
+static struct client
+call_and_wait(const struct rig *r, const struct session *s, char id[64])
+{
+    struct client c = dial(r->address);
+    char *data, *at;
+
+    ask(&c, "POST", "/mcp", s->fields,
+        CALL(8, "test_elicitation", "{\"message\":\"who?\"}"));
+    CHECK(status_of(&c) == 200 && has(c.head, "text/event-stream"));
+    data = next_event(&c);
+    CHECK(data != NULL && has(data, "\"elicitation/create\""));
+    at = data != NULL ? strstr(data, "\"id\":") : NULL;
+    snprintf(id, 64, "%.*s", at ? (int)strcspn(at + 5, ",}") : 0,
+             at ? at + 5 : "");
+    free(data);
+    return c;
+}
+
+static void
+test_a_call_asks_its_client(void)
+{
+    struct rig r = fixture_new();
+    struct client c = dial(r.address), call;
+    struct session s = session_new(&c, "");
+    char id[64], answer[256];
+
+    call = call_and_wait(&r, &s, id);
+    snprintf(answer, sizeof(answer),
+             "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"action\":"
+             "\"accept\",\"content\":{\"username\":\"u\"}}}", id);
+    CHECK(fetch(&c, "POST", "/mcp", s.fields, answer) == 202);
+    CHECK(hears(&call, "\"id\":8,\"result\""));
+    CHECK(next_event(&call) == NULL && call.ended);
+    hang_up(&call);
+
+    call = call_and_wait(&r, &s, id); /* what is cancelled just ends */
+    CHECK(fetch(&c, "POST", "/mcp", s.fields,
+                "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+                "\"params\":{\"requestId\":8}}") == 202);
+    CHECK(hears(&call, "notifications/cancelled")); /* and its question */
+    CHECK(next_event(&call) == NULL && call.ended);
+    hang_up(&call);
+    call = call_and_wait(&r, &s, id);
+    kill(r.s.pid, SIGTERM); /* and so does what waits at the end */
+    CHECK(next_event(&call) == NULL && call.ended);
+    CHECK(ended(&r.s) == 0);
+    hang_up(&call);
+    hang_up(&c);
+    free(r.dir);
+}
+
+/* At the end a reply is ended once, also where its call still has something
+   to say, and its connection lingers for what was sent behind it. */
+static void
+test_the_end_of_a_call_that_waits(void)
+{
+    static const char *const accepts[] = {
+        TYPES, "Content-Type: application/json\r\n"
+               "Accept: application/json\r\n"};
+    size_t i;
+
+    for (i = 0; i < 2; i++) {
+        struct rig r = fixture_new();
+        struct client c = dial(r.address), other = dial(r.address);
+
+        ask(&c, "POST", "/mcp", accepts[i],
+            RPC(8, "tools/call", "{\"name\":\"test_tool_with_progress\","
+                "\"_meta\":{\"progressToken\":1}}"));
+        send_bytes(&c, "GET", 3);
+        CHECK(i == 1 || status_of(&c) == 200);
+        CHECK(fetch(&other, "GET", "/health", "", NULL) == 200);
+        kill(r.s.pid, SIGTERM);
+        CHECK(ended(&r.s) == 0);
+        hang_up(&c);
+        hang_up(&other);
+        free(r.dir);
+    }
+}
+
+/* ---- where it listens ---- */
+
+/* As soon as one is too many. */
+static void
+test_a_rate(void)
+{
+    struct rig r = rig_new("--port 0 --rate 1");
+    struct client c = dial(r.address);
+    int i = 0, status;
+
+    do {
+        status = fetch(&c, "POST", "/mcp", MODERN("server/discover"),
+                       RPC(1, "server/discover", "{" META "}"));
+    } while (status == 200 && i++ < 1000);
+    CHECK(status == 429 && has(c.body.p, "-32010"));
+    CHECK(has(c.head, "Retry-After: 1"));
+    CHECK(fetch(&c, "GET", "/health", "", NULL) == 200);
+    hang_up(&c);
+    rig_end(&r);
+}
+
+static void
+test_a_unix_socket(void)
+{
+    char *dir = test_tmpdir(), options[512], path[400];
+    struct rig r;
+    struct client c;
+    struct stat st;
+
+    snprintf(path, sizeof(path), "%s/s", dir);
+    snprintf(options, sizeof(options), "--unix %s", path);
+    r = rig_new(options);
+    CHECK(strcmp(r.address + 5, path) == 0);
+    CHECK(stat(path, &st) == 0 && (st.st_mode & 0777) == 0600);
+    c = dial(r.address);
+    CHECK(fetch(&c, "GET", "/health", "Host: any.example.com\r\n", NULL) ==
+          200);
+    CHECK(posts(&c, TYPES, CREATE("a"), SAYS("seq", "1")));
+    CHECK(fetch(&c, "GET", "/health", "Origin: http://evil.example.com\r\n",
+                NULL) == 403);
+    hang_up(&c);
+    rig_end(&r);
+    CHECK(stat(path, &st) != 0);
+    free(dir);
+}
+
+static int
+listen_on_loopback(void)
+{
+    struct sockaddr_in in = {.sin_family = AF_INET};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    CHECK(bind(fd, (void *)&in, sizeof(in)) == 0 && listen(fd, 16) == 0);
+    return fd;
+}
+
+static void
+test_a_passed_socket(void)
+{
+    int fd = listen_on_loopback();
+    struct rig r;
+    struct client c;
+
+    passed = fd;
+    r = rig_new("--http");
+    passed = -1;
+    close(fd);
+    c = dial(r.address);
+    CHECK(posts(&c, TYPES, PING, "\"result\":{}"));
+    hang_up(&c);
+    rig_end(&r);
+}
+
+static void
+test_refuses_to_start(void)
+{
+    static const struct {
+        const char *options, *said;
+    } cases[] = {
+        {"--http --host 0.0.0.0 --port 0", "--token-file"},
+        {"--http --token-file /no/such/file", "/no/such/file"},
+        {"--http --host example.com", "example.com"},
+        {"--port 65536", "--port"},
+        {"--http=1", "--http"},
+        {"--unix s --port 1", "--unix"},
+        {"--connections 0", "--connections"},
+        {"--rate 1000001", "--rate: takes"},
+        {"--http list", "command"},
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char *dir = test_tmpdir(), said[1024] = "";
+        struct srv s = start(dir, cases[i].options, PLAIN);
+        int code;
+
+        CHECK(can(s.life, POLLIN) && can(s.err, POLLIN));
+        CHECK(read(s.err, said, sizeof(said) - 1) > 0);
+        CHECK(has(said, cases[i].said));
+        code = ended(&s);
+        CHECK(code == 2 || (i == 1 && code == 3));
+        free(dir);
+    }
+}
+
+/* That nobody may come in without a token is said before anything is bound,
+   which could not be: the port is taken. */
+static void
+test_refuses_before_it_listens(void)
+{
+    static const char *const hosts[] = {"0.0.0.0", "::", "::ffff:127.0.0.1",
+                                        "10.255.255.1"};
+    struct sockaddr_in in;
+    socklen_t len = sizeof(in);
+    int fd = listen_on_loopback();
+    size_t i;
+
+    CHECK(getsockname(fd, (struct sockaddr *)&in, &len) == 0);
+    for (i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
+        char *dir = test_tmpdir(), said[256] = "", options[64];
+        struct srv s;
+
+        snprintf(options, sizeof(options), "--host %s --port %u", hosts[i],
+                 ntohs(in.sin_port));
+        s = start(dir, options, PLAIN);
+        CHECK(can(s.err, POLLIN) && read(s.err, said, sizeof(said) - 1) > 0);
+        CHECK(has(said, "--token-file") && has(said, hosts[i]));
+        CHECK(ended(&s) == 2);
+        free(dir);
+    }
+    close(fd);
+}
+
+static void
+test_too_many_passed_sockets(void)
+{
+    int fd = listen_on_loopback();
+    char *dir = test_tmpdir(), said[256] = "";
+    struct srv s;
+
+    passed = fd;
+    setenv("LISTEN_FDS", "2", 1);
+    s = start(dir, "--http", PLAIN);
+    unsetenv("LISTEN_FDS");
+    passed = -1;
+    close(fd);
+    CHECK(can(s.err, POLLIN) && read(s.err, said, sizeof(said) - 1) > 0);
+    CHECK(has(said, "LISTEN_FDS"));
+    CHECK(ended(&s) == 2);
+    free(dir);
+}
+
+static void
+test_the_port_of_the_environment(void)
+{
+    char *dir = test_tmpdir(), said[256] = "";
+    struct rig r;
+    struct srv s;
+
+    setenv("MCP_TASK_PORT", "0", 1);
+    r = rig_new("--http");
+    CHECK(once(&r, "GET", "/health", "", NULL) == 200);
+    rig_end(&r);
+    setenv("MCP_TASK_PORT", "http", 1);
+    s = start(dir, "--http", PLAIN);
+    unsetenv("MCP_TASK_PORT");
+    CHECK(can(s.err, POLLIN) && read(s.err, said, sizeof(said) - 1) > 0);
+    CHECK(has(said, "MCP_TASK_PORT"));
+    CHECK(ended(&s) == 2);
+    free(dir);
+}
+
+int
+main(int argc, char **argv)
+{
+    binary = argc > 1 ? argv[1] : getenv("MCPTASK");
+    if (binary == NULL) {
+        fprintf(stderr, "usage: t_web MCPTASK [FIXTURE]\n");
+        return 2;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    while (open("/dev/null", O_RDWR | O_CLOEXEC) < 3)
+        ; /* 3 is where a socket is passed */
+    test_routes_and_refusals();
+    test_refuses_before_the_body();
+    test_health_ready_metrics();
+    test_not_ready_on_a_damaged_log();
+    test_a_call_without_a_handshake();
+    test_statuses_of_2026();
+    test_the_life_of_a_session();
+    test_reading_leaves_no_log();
+    test_a_stream_is_taken_over_from_its_beginning();
+    test_an_end_that_cannot_be_written();
+    test_a_bad_key_is_told();
+    test_replay_across_a_kill();
+    test_a_reader_leaves_no_trace();
+    test_the_page();
+    test_tokens();
+    test_strangers_lock_nobody_out();
+    test_the_sse_transport();
+    test_listens();
+    fixture = argc > 2 ? argv[2] : NULL;
+    if (fixture != NULL) {
+        test_an_answer_is_fetched_once();
+        test_a_call_asks_its_client();
+        test_the_end_of_a_call_that_waits();
+    }
+    test_a_rate();
+    test_a_unix_socket();
+    test_a_passed_socket();
+    test_refuses_to_start();
+    test_refuses_before_it_listens();
+    test_too_many_passed_sockets();
+    test_the_port_of_the_environment();
+    return test_end("web");
+}

@@ -1,0 +1,723 @@
+/* t_lock - who may write a log: the locks on its lock file, the names that
+   the log has, and the mark that says which log and what time it is of.
+
+   fcntl can be made to know no locks by open file description, and the two
+   clocks can be set apart. */
+
+#include "tests/lib/store_test.h"
+
+#include "tests/lib/clock.h"
+#include "store/lock.h"
+
+#include <stdarg.h>
+
+#ifndef __GLIBC__
+#pragma weak __real_fcntl64
+#pragma weak __real_pwrite64
+#endif
+
+int unshare(int flags); /* Linux's; the headers hide it */
+#define NEW_MOUNTS 0x20000
+#define OFD_GETLK 36
+#define OFD_SETLKW 38
+
+static bool old_kernel;
+
+#define WRAP_FCNTL(name)                                    \
+    int __real_##name(int fd, int cmd, ...);                \
+    int __wrap_##name(int fd, int cmd, ...);                \
+    int __wrap_##name(int fd, int cmd, ...)                 \
+    {                                                       \
+        va_list ap;                                         \
+        va_start(ap, cmd);                                  \
+        void *arg = va_arg(ap, void *);                     \
+        va_end(ap);                                         \
+        if (old_kernel && cmd >= OFD_GETLK && cmd <= OFD_SETLKW) { \
+            errno = EINVAL;                                 \
+            return -1;                                      \
+        }                                                   \
+        return __real_##name(fd, cmd, arg);                 \
+    }
+
+WRAP_FCNTL(fcntl)
+WRAP_FCNTL(fcntl64)
+
+/* A log of n records in a fresh directory. */
+static char *
+open_log(struct tstore *t, int n)
+{
+    char *path = path_fresh("tasks.log"), key[32];
+    CHECK(ts_open(t, path) == 0);
+    for (int i = 0; i < n; i++) {
+        snprintf(key, sizeof key, "task/%d", i % 3);
+        CHECK(ts_put(t, key, "\"v\":1") == 0);
+    }
+    return path;
+}
+
+static void
+close_log(struct tstore *t, char *path)
+{
+    ts_close(t);
+    free(path);
+}
+
+/* What store_lock says to a process that starts now. */
+static int
+lock_elsewhere(const char *path)
+{
+    int status = 0;
+    pid_t pid = child_begin();
+    if (pid == 0) {
+        struct tstore t;
+        int rc = ts_open(&t, path);
+        _exit(rc != 0 ? 99 : -store_lock(t.s));
+    }
+    while (waitpid(pid, &status, 0) < 0)
+        continue;
+    return WIFEXITED(status) ? -WEXITSTATUS(status) : 1;
+}
+
+/* Before a rename: the process ends, or the rename fails, or the lock file
+   goes and another wants to write. */
+static enum { RENAMES, DIES, FAILS, LOSES_LOCK } at_rename;
+static struct tstore kept_out;
+
+/* A copy takes the place of the lock file, and with that goes all that keeps
+   the other one out, but for the lock on the log itself. */
+static void
+lose_lock(void)
+{
+    struct store_state st;
+    size_t len;
+    at_rename = RENAMES;
+    store_state(kept_out.s, &st);
+    const char *lock = path_with(st.path, ".lock");
+    char *copy = file_get(lock, &len);
+    CHECK(unlink(lock) == 0);
+    file_put(lock, copy, len);
+    free(copy);
+    clock_ahead_s++; /* or it does not look for the file */
+    CHECK(store_follow(kept_out.s) == 0);
+    CHECK(store_lock(kept_out.s) == ERR_MORE);
+    CHECK(store_lock_wait(kept_out.s) == ERR_MORE);
+    CHECK(!store_locked(kept_out.s));
+}
+
+/* Calls that change a file, before the process ends; 0: it does not. */
+static int lives_for;
+
+static void
+live(void)
+{
+    if (lives_for > 0 && --lives_for == 0)
+        _exit(0);
+}
+
+#define WRAP(type, name, params, args)  \
+    type __real_##name params;          \
+    type __wrap_##name params;          \
+    type __wrap_##name params           \
+    {                                   \
+        live();                         \
+        return __real_##name args;      \
+    }
+
+WRAP(int, link, (const char *from, const char *to), (from, to))
+WRAP(int, unlink, (const char *path), (path))
+WRAP(int, fsync, (int fd), (fd))
+WRAP(int, fdatasync, (int fd), (fd))
+WRAP(ssize_t, pwrite, (int fd, const void *p, size_t n, off_t off),
+     (fd, p, n, off))
+WRAP(ssize_t, pwrite64, (int fd, const void *p, size_t n, off_t off),
+     (fd, p, n, off))
+
+int __real_rename(const char *from, const char *to);
+int __wrap_rename(const char *from, const char *to);
+int
+__wrap_rename(const char *from, const char *to)
+{
+    live();
+    if (at_rename == DIES)
+        _exit(0);
+    if (at_rename == LOSES_LOCK)
+        lose_lock();
+    errno = EIO;
+    return at_rename == FAILS ? -1 : __real_rename(from, to);
+}
+
+/* ---- locks ---- */
+
+static void
+read_lock_file(const char *path)
+{
+    size_t len;
+    free(file_get(path_with(path, ".lock"), &len));
+    CHECK(len > 0);
+}
+
+static void
+test_reading_the_lock_file_drops_no_lock(void)
+{
+    struct tstore t;
+    char *path = open_log(&t, 3);
+    CHECK(!lock_is_by_process());
+    CHECK(store_lock(t.s) == 0);
+    read_lock_file(path);
+    CHECK(lock_elsewhere(path) == ERR_MORE);
+    store_unlock(t.s);
+    CHECK(lock_elsewhere(path) == 0);
+    CHECK(store_instance(t.s) != 0);
+    read_lock_file(path);
+    pid_t pid = child_begin();
+    if (pid == 0) {
+        struct tstore other;
+        CHECK(ts_open(&other, path) == 0 &&
+              store_alive(other.s, store_instance(t.s)));
+        child_end();
+    }
+    CHECK(child_ok(pid));
+    close_log(&t, path);
+}
+
+/* The other locks are there, and agree with ours. */
+static void
+test_kernel_without_them(void)
+{
+    struct tstore t;
+    char *path = open_log(&t, 3);
+    CHECK(store_lock(t.s) == 0);
+    pid_t pid = child_begin();
+    if (pid == 0) {
+        struct tstore old;
+        struct lock l = {.path = path_with(path, ".lock"), .fd = -1};
+        old_kernel = true;
+        CHECK(ts_open(&old, path) == 0);
+        CHECK(store_lock(old.s) == ERR_MORE && lock_is_by_process());
+        CHECK(lock_open(&l, false) == 0 && !lock_is_free(&l, LOCK_WRITE));
+        child_end();
+    }
+    CHECK(child_ok(pid));
+    store_unlock(t.s);
+    pid = child_begin();
+    if (pid == 0) {
+        struct tstore old;
+        old_kernel = true;
+        CHECK(ts_open(&old, path) == 0 && store_lock(old.s) == 0);
+        CHECK(lock_elsewhere(path) == ERR_MORE);
+        child_end();
+    }
+    CHECK(child_ok(pid));
+    close_log(&t, path);
+}
+
+/* A compaction gives way to whatever took the place of its new file. */
+static void
+test_file_in_the_making_is_replaced(void)
+{
+    static char body[300 * 1000] = "\"v\":\"";
+    struct tstore t;
+    char *path = open_log(&t, 9), key[32];
+    const char *making = path_with(path, ".compact");
+    memset(body + 5, 'x', sizeof body - 7);
+    body[sizeof body - 2] = '"';
+    for (int i = 0; i < 5; i++) { /* more than the first slice */
+        snprintf(key, sizeof key, "task/x%d", i);
+        CHECK(ts_put(&t, key, body) == 0);
+    }
+    CHECK(store_compact(t.s) == ERR_MORE);
+    CHECK(unlink(making) == 0);
+    file_put(making, "half of another", 15);
+    CHECK(ts_compact(&t) == ERR_BUSY);
+    CHECK(file_is(making, "half of another", 15));
+    CHECK(ts_put(&t, "task/1", "\"v\":2") == 0 && ts_is_replay(&t));
+    CHECK(ts_compact(&t) == 0 && ts_is_replay(&t));
+    close_log(&t, path);
+}
+
+/* ---- names ---- */
+
+static bool
+is_refused(struct tstore *t, const char *why)
+{
+    struct store_state st;
+    bool refused = ts_put(t, "task/x", "\"v\":1") == ERR_READONLY;
+    store_state(t->s, &st);
+    return refused && st.err == ERR_READONLY && strstr(st.why, why) != NULL;
+}
+
+static void
+test_hard_link(void)
+{
+    struct tstore t, other;
+    struct store_state st;
+    char *path = open_log(&t, 3);
+    const char *link_path = path_with(path, ".link");
+    CHECK(link(path, link_path) == 0);
+    CHECK(is_refused(&t, "mount the directory, not the file"));
+    CHECK(store_compact(t.s) == ERR_READONLY);
+    CHECK(ts_open(&other, link_path) == 0);
+    store_state(other.s, &st); /* said before anybody writes */
+    CHECK(st.err == ERR_READONLY && strstr(st.why, "a hard link") != NULL);
+    CHECK(is_refused(&other, "a hard link"));
+    CHECK(ts_get(&other, "task/1")[0] != '\0');
+    ts_close(&other);
+    CHECK(unlink(link_path) == 0);
+    CHECK(ts_put(&t, "task/x", "\"v\":1") == 0 && ts_compact(&t) == 0);
+    close_log(&t, path);
+}
+
+/* Who may mount has the log mounted over another name of its file system. */
+static void
+test_bind_mount(void)
+{
+    struct tstore t, other;
+    char *path = open_log(&t, 3), *dir = test_tmpdir(), command[1500];
+    char *name = path_in(dir, "tasks.log");
+    pid_t pid = child_begin();
+    if (pid == 0) {
+        snprintf(command, sizeof command, "mount --bind '%s' '%s' 2>/dev/null",
+                 path, name);
+        if (unshare(NEW_MOUNTS) != 0 ||
+            system("mount --make-rprivate / 2>/dev/null") != 0)
+            child_end();
+        file_put(name, "", 0);
+        if (system(command) == 0 && CHECK(ts_open(&other, name) == 0)) {
+            CHECK(is_refused(&other, "is mounted by itself"));
+            CHECK(store_compact(other.s) == ERR_READONLY);
+            CHECK(ts_open(&other, path) == 0);
+            CHECK(ts_put(&other, "task/y", "\"v\":1") == 0);
+        }
+        child_end();
+    }
+    CHECK(child_ok(pid));
+    free(name);
+    free(dir);
+    close_log(&t, path);
+}
+
+/* ---- the closed record ---- */
+
+static uint64_t
+generation(struct tstore *t)
+{
+    struct store_state st;
+    store_state(t->s, &st);
+    return st.g;
+}
+
+/* A log whose compaction ended just before the rename. */
+static char *
+open_closed(struct tstore *t, bool dies)
+{
+    char *path = open_log(t, 9);
+    pid_t pid = child_begin();
+    if (pid == 0) {
+        struct tstore c;
+        at_rename = dies ? DIES : FAILS;
+        CHECK(ts_open(&c, path) == 0);
+        CHECK(ts_compact(&c) != 0);
+        child_end();
+    }
+    CHECK(child_ok(pid));
+    return path;
+}
+
+static void
+test_next_writer_finishes(void)
+{
+    struct tstore t;
+    struct arena a = {0};
+    struct store_rec r;
+    char *path = open_closed(&t, true);
+    CHECK(store_follow(t.s) == 0 && generation(&t) == 1);
+    CHECK(ts_put(&t, "task/x", "\"v\":1") == 0 && generation(&t) == 2);
+    CHECK(ts_is_replay(&t) && ts_get(&t, "task/2")[0] != '\0');
+    CHECK(store_read_n(t.s, 10, &a, &r) == 0 && str_is(r.key, "log/closed"));
+    CHECK(store_read_n(t.s, 11, &a, &r) == 0 && str_is(r.key, "task/x"));
+    CHECK(store_read_n(t.s, 1, &a, &r) == 0); /* of the closed one */
+    CHECK(access(path_with(path, ".compact"), F_OK) != 0);
+    CHECK(ts_compact(&t) == 0 && generation(&t) == 3 && ts_is_replay(&t));
+    arena_fini(&a);
+    close_log(&t, path);
+}
+
+/* The same in a copy of the store: in that the log and its second name are
+   two files, and the new log may not be there. */
+static void
+test_next_writer_finishes_a_copy(void)
+{
+    for (int whole = 0; whole < 2; whole++) {
+        struct tstore t;
+        char *path = open_closed(&t, true), *log;
+        const char *making = path_with(path, ".compact");
+        size_t len;
+        CHECK(whole || unlink(making) == 0);
+        log = file_get(path, &len);
+        CHECK(log != NULL && unlink(path_with(path, ".1")) == 0);
+        file_put(path_with(path, ".1"), log, len);
+        free(log);
+        for (int i = 0; i < 2; i++) {
+            CHECK(ts_put(&t, "task/x", "\"v\":1") == 0);
+            CHECK(generation(&t) == (whole ? 2 : 1) && ts_is_replay(&t));
+        }
+        CHECK(access(path_with(path, ".1"), F_OK) == 0);
+        close_log(&t, path);
+    }
+}
+
+/* Whoever comes after a process that was killed within a compaction finds all
+   there is, and goes on. */
+static void
+test_killed_while_compacting(void)
+{
+    bool done = false;
+    for (int calls = 1; !done; calls++) {
+        struct tstore t;
+        struct store_report rep;
+        int status = 0;
+        char *path = open_log(&t, 9);
+        pid_t pid = child_begin();
+        if (pid == 0) {
+            struct tstore c;
+            CHECK(ts_open(&c, path) == 0);
+            lives_for = calls;
+            _exit(ts_compact(&c) == 0 ? 1 : 2);
+        }
+        CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
+              WEXITSTATUS(status) < 2);
+        done = WEXITSTATUS(status) == 1;
+        CHECK(store_verify(path, &rep, NULL) == 0 && !rep.damaged);
+        CHECK(store_follow(t.s) == 0 && ts_get(&t, "task/2")[0] != '\0');
+        CHECK(ts_put(&t, "task/x", "\"v\":1") == 0 && ts_is_replay(&t));
+        CHECK(ts_compact(&t) == 0 && ts_is_replay(&t));
+        CHECK(ts_get(&t, "task/0")[0] != '\0' &&
+              ts_get(&t, "task/x")[0] != '\0');
+        CHECK(store_verify(path, &rep, NULL) == 0 && !rep.damaged &&
+              !rep.torn);
+        CHECK(lock_elsewhere(path) == 0);
+        CHECK(!done || calls > 12);
+        close_log(&t, path);
+    }
+}
+
+/* Without the new file, or with half of it, the old one goes on. */
+static void
+test_given_up_is_written_on(void)
+{
+    size_t len;
+    for (int how = 0; how < 3; how++) {
+        struct tstore t;
+        char *path = open_closed(&t, how > 0), *making;
+        if (how > 0) {
+            making = file_get(path_with(path, ".compact"), &len);
+            CHECK(making != NULL && unlink(path_with(path, ".compact")) == 0);
+            if (how == 2)
+                file_put(path_with(path, ".compact"), making, len - 1);
+            free(making);
+        }
+        CHECK(access(path_with(path, ".1"), F_OK) == (how == 0 ? -1 : 0));
+        CHECK(ts_put(&t, "task/x", "\"v\":1") == 0 && generation(&t) == 1);
+        CHECK(access(path_with(path, ".1"), F_OK) != 0);
+        CHECK(ts_is_replay(&t) && ts_compact(&t) == 0 && ts_is_replay(&t));
+        CHECK(ts_get(&t, "task/x")[0] != '\0');
+        close_log(&t, path);
+    }
+}
+
+/* Who does not see another's lock waits for him all the same, and goes on
+   from what he has written. */
+static void
+test_lock_file_removed_in_a_commit(void)
+{
+    struct tstore t;
+    bool unknown;
+    char *path = open_log(&t, 3);
+    CHECK(ts_open(&kept_out, path) == 0);
+    CHECK(store_lock(t.s) == 0);
+    lose_lock();
+    CHECK(store_stage(t.s, STR("task/x"), STR("\"v\":1")) == 0);
+    CHECK(store_commit(t.s, &unknown) == 0);
+    store_unlock(t.s);
+    CHECK(ts_put(&kept_out, "task/o", "\"v\":2") == 0);
+    CHECK(ts_put(&t, "task/x", "\"v\":3") == 0);
+    CHECK(strcmp(ts_get(&t, "task/o"), "\"v\":2") == 0);
+    CHECK(store_follow(kept_out.s) == 0);
+    CHECK(ts_is_replay(&t) && ts_is_replay(&kept_out));
+    ts_close(&kept_out);
+    close_log(&t, path);
+}
+
+static void
+test_lock_file_removed_before_the_rename(void)
+{
+    struct tstore t;
+    struct store_report rep;
+    char *path = open_log(&t, 9);
+    CHECK(ts_open(&kept_out, path) == 0);
+    at_rename = LOSES_LOCK;
+    CHECK(ts_compact(&t) == 0 && at_rename == RENAMES);
+    CHECK(ts_put(&kept_out, "task/o", "\"v\":2") == 0);
+    CHECK(ts_put(&t, "task/x", "\"v\":1") == 0 && ts_is_replay(&t));
+    CHECK(generation(&t) == 2);
+    CHECK(strcmp(ts_get(&t, "task/o"), "\"v\":2") == 0);
+    CHECK(store_verify(path, &rep, NULL) == 0 && !rep.damaged && !rep.torn);
+    CHECK(access(path_with(path, ".1"), F_OK) == 0);
+    ts_close(&kept_out);
+    close_log(&t, path);
+}
+
+/* ---- the mark and its log ---- */
+
+static char *
+copy_file(const char *from, const char *dir, const char *name, size_t less)
+{
+    size_t len;
+    char *p = file_get(from, &len), *to = path_in(dir, name);
+    file_put(to, p, len - less);
+    free(p);
+    return to;
+}
+
+/* A live store that is copied file by file: the mark is newer or older than
+   the log, or its end stands within a record. */
+static void
+test_copied_with_its_mark(void)
+{
+    static const uint64_t heads[] = {3, 4, 2};
+    for (int how = 0; how < 3; how++) {
+        struct tstore t, copy;
+        struct store_report rep;
+        struct store_state st;
+        char *path = open_log(&t, 3), *dir = test_tmpdir(), *log, *lock;
+        const char *lock_at = path_with(path, ".lock");
+        log = copy_file(path, dir, "tasks.log", how == 2 ? 20 : 0);
+        if (how == 0)
+            CHECK(ts_put(&t, "task/1", "\"v\":2") == 0);
+        lock = copy_file(lock_at, dir, "tasks.log.lock", 0);
+        if (how == 1) {
+            CHECK(ts_put(&t, "task/1", "\"v\":2") == 0);
+            free(log);
+            log = copy_file(path, dir, "tasks.log", 0);
+        }
+        CHECK(store_verify(log, &rep, NULL) == 0 && !rep.damaged);
+        CHECK(ts_open(&copy, log) == 0);
+        store_state(copy.s, &st);
+        CHECK(st.err == 0 && st.torn == (how == 2));
+        CHECK(st.head == heads[how]);
+        CHECK(ts_put(&copy, "task/1", "\"v\":3") == 0);
+        CHECK(store_verify(log, &rep, NULL) == 0 && !rep.torn);
+        ts_close(&copy);
+        free(log);
+        free(lock);
+        free(dir);
+        close_log(&t, path);
+    }
+}
+
+/* An older copy of the log takes its place, while it is in use or not. */
+static void
+test_restored_alone(void)
+{
+    for (int open = 0; open < 2; open++) {
+        struct tstore t;
+        struct store_report rep;
+        size_t len;
+        char *path = open_log(&t, 3), *p = file_get(path, &len);
+        CHECK(ts_put(&t, "task/1", "\"v\":2") == 0);
+        if (!open)
+            ts_close(&t);
+        file_put(path_with(path, ".restored"), p, len);
+        CHECK(rename(path_with(path, ".restored"), path) == 0);
+        CHECK(store_verify(path, &rep, NULL) == 0 && !rep.damaged &&
+              rep.last_n == 3);
+        if (!open)
+            CHECK(ts_open(&t, path) == 0);
+        CHECK(ts_put(&t, "task/1", "\"v\":3") == 0 && ts_is_replay(&t));
+        free(p);
+        close_log(&t, path);
+    }
+}
+
+static bool
+read_mark(const char *path, struct mark *m)
+{
+    struct lock l = {.path = path_with(path, ".lock"), .fd = -1};
+    bool ok = lock_open(&l, false) == 0 && mark_read(&l, m) == 0;
+    lock_close(&l);
+    return ok;
+}
+
+static void
+write_mark(const char *path, const struct mark *m)
+{
+    struct lock l = {.path = path_with(path, ".lock"), .fd = -1};
+    CHECK(lock_open(&l, false) == 0 && mark_write(&l, m) == 0);
+    lock_close(&l);
+}
+
+/* A writer of version 0.1.0 leaves the second line as it was. */
+static void
+test_first_line_alone(void)
+{
+    struct tstore t;
+    struct mark m;
+    size_t old_len, len;
+    char *path = open_log(&t, 3), *old, *now;
+    const char *lock = path_with(path, ".lock");
+    old = file_get(lock, &old_len);
+    CHECK(old_len == 256 && old[61] == '\n' && old[255] == '\n');
+    CHECK(read_mark(path, &m) && strlen(m.id) == 32 && m.n == 3);
+    CHECK(ts_put(&t, "task/1", "\"v\":2") == 0);
+    ts_close(&t);
+    now = file_get(lock, &len);
+    memcpy(now + 62, old + 62, len - 62);
+    file_put(lock, now, len);
+    CHECK(read_mark(path, &m) && m.id[0] == '\0' && m.n == 4);
+    CHECK(ts_open(&t, path) == 0); /* and makes it whole */
+    CHECK(read_mark(path, &m) && m.id[0] != '\0' && m.n == 4);
+    file_put(lock, now, 62);
+    CHECK(ts_put(&t, "task/1", "\"v\":3") == 0 && ts_is_replay(&t));
+    free(old);
+    free(now);
+    close_log(&t, path);
+}
+
+/* What the server refuses verify does not call good. */
+static void
+test_mark_within_a_record(void)
+{
+    struct tstore t;
+    struct mark m;
+    struct store_report rep;
+    struct store_state st;
+    char *path = open_log(&t, 3);
+    ts_close(&t);
+    CHECK(read_mark(path, &m));
+    m.end -= 5;
+    write_mark(path, &m);
+    CHECK(store_verify(path, &rep, NULL) == 0 && rep.damaged &&
+          strstr(rep.what, "remove the file .lock") != NULL);
+    CHECK(ts_open(&t, path) == 0);
+    store_state(t.s, &st);
+    CHECK(st.err == ERR_DAMAGED);
+    ts_close(&t);
+    CHECK(unlink(path_with(path, ".lock")) == 0);
+    CHECK(ts_open(&t, path) == 0 && ts_put(&t, "task/1", "\"v\":3") == 0);
+    close_log(&t, path);
+}
+
+/* ---- time ---- */
+
+#define HOUR_MS (3600 * 1000LL)
+
+/* now of a store that is opened afresh, less the wall clock's. */
+static int64_t
+ahead_of_wall(const char *path)
+{
+    struct tstore t;
+    CHECK(ts_open(&t, path) == 0);
+    int64_t ms = store_now_ms(t.s) - clock_wall_ms();
+    ts_close(&t);
+    return ms;
+}
+
+static bool
+about(int64_t is, int64_t want)
+{
+    return is > want - 30 * 1000 && is < want + 30 * 1000;
+}
+
+/* Once an hour ahead, time goes on for whoever comes later. */
+static void
+test_time_goes_on(void)
+{
+    struct tstore t;
+    char *path = open_log(&t, 3);
+    wall_ahead_s = 3600;
+    CHECK(ts_put(&t, "task/1", "\"v\":2") == 0);
+    ts_close(&t);
+    wall_ahead_s = 0;
+    CHECK(about(ahead_of_wall(path), HOUR_MS));
+    clock_ahead_s = 600;
+    CHECK(about(ahead_of_wall(path), HOUR_MS));
+    clock_ahead_s = 0;
+    free(path);
+}
+
+/* After another boot it goes on from the newest record, and from when the
+   first came who may write. */
+static void
+test_time_after_a_boot(void)
+{
+    struct tstore t;
+    struct mark m;
+    char *path = open_log(&t, 3);
+    wall_ahead_s = 3600;
+    CHECK(ts_put(&t, "task/1", "\"v\":2") == 0);
+    ts_close(&t);
+    wall_ahead_s = 0;
+    CHECK(read_mark(path, &m));
+    m.boot[0] = m.boot[0] == '0' ? '1' : '0';
+    m.boot_ms -= HOUR_MS;
+    write_mark(path, &m);
+    CHECK(about(ahead_of_wall(path), HOUR_MS)); /* writes no record */
+    CHECK(read_mark(path, &m) && strcmp(m.boot, lock_boot_id()) == 0);
+    clock_ahead_s = 600;
+    CHECK(about(ahead_of_wall(path), HOUR_MS));
+    clock_ahead_s = 0;
+    free(path);
+}
+
+static void
+test_age_by_the_boot_clock(void)
+{
+    struct tstore t, other;
+    char *path = open_log(&t, 3);
+    int64_t at = store_now_ms(t.s);
+    wall_ahead_s = 10LL * 365 * 24 * 3600;
+    clock_ahead_s = 600;
+    CHECK(about(store_age_ms(t.s, at), 600 * 1000));
+    CHECK(ts_open(&other, path) == 0);
+    for (int i = 0; i < 2; i++) {
+        CHECK(ts_put(&t, "task/1", "\"v\":2") == 0);
+        CHECK(store_follow(other.s) == 0);
+        CHECK(about(store_age_ms(t.s, at), 600 * 1000));
+        CHECK(about(store_age_ms(other.s, at), 600 * 1000));
+        CHECK(about(store_age_ms(other.s, store_now_ms(t.s)), 0));
+    }
+    ts_close(&other);
+    CHECK(ts_open(&other, path) == 0);
+    CHECK(about(store_age_ms(other.s, at), 600 * 1000));
+    clock_ahead_s += 24 * 3600;
+    CHECK(about(store_age_ms(other.s, at), 24 * HOUR_MS + 600 * 1000));
+    ts_close(&other);
+    wall_ahead_s = clock_ahead_s = 0;
+    close_log(&t, path);
+}
+
+int
+main(void)
+{
+    test_reading_the_lock_file_drops_no_lock();
+    test_kernel_without_them();
+    test_file_in_the_making_is_replaced();
+    test_hard_link();
+    test_bind_mount();
+    test_next_writer_finishes();
+    test_next_writer_finishes_a_copy();
+    test_killed_while_compacting();
+    test_given_up_is_written_on();
+    test_lock_file_removed_in_a_commit();
+    test_lock_file_removed_before_the_rename();
+    test_copied_with_its_mark();
+    test_restored_alone();
+    test_first_line_alone();
+    test_mark_within_a_record();
+    if (lock_boot_id()[0] != '\0') {
+        test_time_goes_on();
+        test_time_after_a_boot();
+        test_age_by_the_boot_clock();
+    }
+    return test_end("t_lock");
+}

@@ -1,0 +1,997 @@
+/* t_store - what store.h promises, one process at a time or two. */
+
+#include "store/lock.h"
+#include "tests/lib/store_test.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+static struct store_state
+state_of(const struct tstore *t)
+{
+    struct store_state st;
+    store_state(t->s, &st);
+    return st;
+}
+
+static bool
+is_there(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0;
+}
+
+/* Whether some name in the directory of path begins with path and ending. */
+static bool
+has_torn_file(const char *path)
+{
+    char command[600];
+    snprintf(command, sizeof command, "ls '%s'.torn-* >/dev/null 2>&1", path);
+    return system(command) == 0;
+}
+
+static void
+flip(const char *path, size_t at, int bit)
+{
+    size_t len;
+    char *p = file_get(path, &len);
+    p[at] = (char)(p[at] ^ 1 << bit);
+    file_put(path, p, len);
+    free(p);
+}
+
+/* n records of one key each in turn of k keys, a batch each. */
+static void
+put_many(struct tstore *t, int n, int k)
+{
+    for (int i = 0; i < n; i++) {
+        char key[32], body[64];
+        snprintf(key, sizeof key, "task/%d", i % k);
+        snprintf(body, sizeof body, "\"v\":%d", i);
+        CHECK(ts_put(t, key, body) == 0);
+    }
+}
+
+/* Opens a log that is made with n records of k keys, in a fresh directory:
+   its path, for close_log. */
+static char *
+open_log(struct tstore *t, int n, int k)
+{
+    char *path = path_fresh("tasks.log");
+    CHECK(ts_open(t, path) == 0);
+    put_many(t, n, k);
+    return path;
+}
+
+static void
+close_log(struct tstore *t, char *path)
+{
+    ts_close(t);
+    free(path);
+}
+
+/* What a process that starts now sees, in a child; 0 when fn's checks hold. */
+static bool
+in_child(const char *path, void (*fn)(struct tstore *t))
+{
+    pid_t pid = child_begin();
+    if (pid == 0) {
+        struct tstore t;
+        if (CHECK(ts_open(&t, path) == 0)) {
+            fn(&t);
+            ts_close(&t);
+        }
+        child_end();
+    }
+    return child_ok(pid);
+}
+
+static void
+put_from_child(struct tstore *t)
+{
+    CHECK(ts_put(t, "task/child", "\"v\":\"child\"") == 0);
+}
+
+/* ---- paths ---- */
+
+static void
+test_open_creates_nothing(void)
+{
+    char *dir = test_tmpdir(), *path = path_in(dir, "no/such/tasks.log");
+    struct arena a = {0};
+    struct store_rec r;
+    struct tstore t;
+    CHECK(ts_open(&t, path) == 0);
+    struct store_state st = state_of(&t);
+    CHECK(st.g == 0 && st.head == 0 && st.keys == 0 && st.err == 0 &&
+          st.id[0] == '\0');
+    CHECK(store_follow(t.s) == 0 && store_find(t.s, STR("task/1")) == NULL);
+    CHECK(store_read_n(t.s, 1, &a, &r) == ERR_NOT_FOUND);
+    CHECK(store_scan(t.s, 1, NULL, NULL) == 0);
+    CHECK(!store_wants_compact(t.s) && ts_compact(&t) == 0);
+    ts_close(&t);
+    CHECK(rmdir(dir) == 0); /* still empty */
+    free(path);
+    free(dir);
+}
+
+static void
+test_first_write_makes_files(void)
+{
+    char *dir = test_tmpdir(), *path = path_in(dir, "a/b/tasks.log");
+    struct tstore t;
+    struct stat st;
+    mode_t mask = umask(0);
+    CHECK(ts_open(&t, path) == 0);
+    CHECK(ts_put(&t, "task/1", "\"v\":1") == 0);
+    CHECK(stat(path, &st) == 0 && (st.st_mode & 07777) == 0600);
+    CHECK(stat(path_with(path, ".lock"), &st) == 0 &&
+          (st.st_mode & 07777) == 0600);
+    CHECK(stat(path_with(dir, "/a/b"), &st) == 0 &&
+          (st.st_mode & 07777) == 0700);
+    CHECK(stat(path_with(dir, "/a"), &st) == 0 &&
+          (st.st_mode & 07777) == 0700);
+    struct store_state now = state_of(&t);
+    CHECK(now.g == 1 && now.head == 1 && strlen(now.id) == 32);
+    CHECK(ts_is_replay(&t));
+    ts_close(&t);
+    umask(mask);
+    free(path);
+    free(dir);
+}
+
+/* The directory for files beside the log, also where a link leads to it;
+   neither log nor lock. */
+static void
+test_make_place(void)
+{
+    char *dir = test_tmpdir(), *path = path_in(dir, "link/a/b/tasks.log");
+    struct store_options o = {.path = path, .readonly = true};
+    struct tstore t;
+    struct stat st;
+    mode_t mask = umask(0);
+    CHECK(mkdir(path_with(dir, "/real"), 0700) == 0 &&
+          symlink("real", path_with(dir, "/link")) == 0);
+    CHECK(ts_open_with(&t, &o) == 0 && store_make_place(t.s) == ERR_READONLY);
+    CHECK(!is_there(path_with(dir, "/real/a")));
+    ts_close(&t);
+    CHECK(ts_open(&t, path) == 0);
+    for (int i = 0; i < 2; i++) {
+        CHECK(store_make_place(t.s) == 0);
+        CHECK(strcmp(state_of(&t).path,
+                     path_with(dir, "/real/a/b/tasks.log")) == 0);
+    }
+    CHECK(stat(path_with(dir, "/real/a/b"), &st) == 0 &&
+          S_ISDIR(st.st_mode) && (st.st_mode & 07777) == 0700);
+    CHECK(rmdir(path_with(dir, "/real/a/b")) == 0); /* it was empty */
+    CHECK(ts_put(&t, "task/1", "\"v\":1") == 0 && ts_is_replay(&t));
+    CHECK(store_make_place(t.s) == 0 && ts_is_replay(&t));
+    close_log(&t, path);
+    path = path_in(dir, "no/tasks.log");
+    CHECK(ts_open(&t, path) == 0);
+    file_put(path_with(dir, "/no"), "x", 1); /* where it should be */
+    CHECK(store_make_place(t.s) == ERR_IO);
+    ts_close(&t);
+    umask(mask);
+    free(path);
+    free(dir);
+}
+
+static void
+test_link_leads_to_log(void)
+{
+    char *path = path_fresh("tasks.log");
+    const char *link = path_with(path, ".link");
+    struct tstore t;
+    struct stat st;
+    CHECK(ts_open(&t, path) == 0 && ts_put(&t, "task/1", "\"v\":1") == 0);
+    ts_close(&t);
+    CHECK(symlink("tasks.log", link) == 0);
+    CHECK(ts_open(&t, link) == 0 && ts_put(&t, "task/2", "\"v\":2") == 0);
+    CHECK(strstr(state_of(&t).path, ".link") == NULL);
+    CHECK(ts_compact(&t) == 0); /* renames over the log, not the link */
+    ts_close(&t);
+    CHECK(lstat(link, &st) == 0 && S_ISLNK(st.st_mode));
+    CHECK(!is_there(path_with(link, ".lock")));
+    CHECK(ts_open(&t, path) == 0 && state_of(&t).head == 3 &&
+          state_of(&t).g == 2); /* the third closed the first generation */
+    close_log(&t, path);
+}
+
+/* What cannot be a log is refused by name, and left as it is. */
+static void
+test_wrong_paths(void)
+{
+    char *path = path_fresh("tasks.log");
+    struct tstore t;
+    CHECK(symlink("nowhere", path) == 0);
+    CHECK(ts_open(&t, path) == ERR_IO && strstr(t.why, "tasks.log") != NULL);
+    CHECK(unlink(path) == 0 && symlink("tasks.log", path) == 0);
+    CHECK(ts_open(&t, path) == ERR_IO && t.s == NULL);
+    CHECK(unlink(path) == 0 && mkfifo(path, 0600) == 0);
+    CHECK(ts_open(&t, path) == ERR_FORMAT && strstr(t.why, "regular"));
+    CHECK(unlink(path) == 0 && mkdir(path, 0700) == 0);
+    CHECK(ts_open(&t, path) == ERR_FORMAT && rmdir(path) == 0);
+    CHECK(ts_open(&t, "/dev/null") == ERR_FORMAT);
+    file_put(path, "x", 1);
+    CHECK(ts_open(&t, path_with(path, "/below")) == ERR_IO);
+    CHECK(!is_there(path_with(path, ".lock")));
+    free(path);
+}
+
+static void
+test_foreign_files_untouched(void)
+{
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"SQLite format 3\0.....", "import"},
+        {"{\"mcptask-log\":2,\"more\":[1,2]}\n{\"x\":1}\n", "version 2"},
+        {"{\"c\":\"00000000\",\"g\":1,\"k\":\"log\",\"mcptask-log\":77}",
+         "version 77"},
+        {"notes of mine\n", "not an mcptask log"},
+        {"\n", "not an mcptask log"},
+        {"{}\n", "not an mcptask log"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *path = path_fresh("tasks.log");
+        struct tstore t;
+        size_t len = i == 0 ? 20 : strlen(cases[i].text);
+        file_put(path, cases[i].text, len);
+        CHECK(ts_open(&t, path) == ERR_FORMAT && t.s == NULL);
+        CHECK(strstr(t.why, cases[i].says) != NULL &&
+              strstr(t.why, path) != NULL);
+        CHECK(file_is(path, cases[i].text, len));
+        CHECK(!is_there(path_with(path, ".lock")));
+        free(path);
+    }
+}
+
+static void
+test_empty_file_is_empty_store(void)
+{
+    char *path = path_fresh("tasks.log");
+    struct tstore t;
+    file_put(path, "", 0);
+    CHECK(ts_open(&t, path) == 0 && state_of(&t).g == 0);
+    CHECK(ts_put(&t, "task/1", "\"v\":1") == 0 && ts_is_replay(&t));
+    close_log(&t, path);
+}
+
+static void
+drop_root(void)
+{
+    if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
+        abort();
+}
+
+/* Without the right to write: read to the end, with and without a lock file
+   and its mark; nothing is made. */
+static void
+test_readonly_directory(void)
+{
+    for (int locked = 0; locked < 3; locked++) {
+        char *dir = test_tmpdir(), *path = path_in(dir, "tasks.log");
+        struct tstore t;
+        CHECK(ts_open(&t, path) == 0);
+        put_many(&t, 5, 3);
+        ts_close(&t);
+        const char *lock = path_with(path, ".lock");
+        if (locked == 0)
+            CHECK(unlink(lock) == 0);
+        CHECK(locked == 0 || chmod(lock, locked == 1 ? 0444 : 0) == 0);
+        CHECK(chmod(path, 0444) == 0 && chmod(dir, 0555) == 0 &&
+              chmod(test_root, 0755) == 0);
+        pid_t pid = child_begin();
+        if (pid == 0) {
+            drop_root();
+            if (CHECK(ts_open(&t, path) == 0)) {
+                CHECK(strcmp(ts_get(&t, "task/1"), "\"v\":4") == 0);
+                CHECK(state_of(&t).head == 5);
+                CHECK(ts_put(&t, "task/1", "\"v\":9") == ERR_READONLY);
+                CHECK(state_of(&t).err == ERR_READONLY);
+                CHECK(store_follow(t.s) == 0 && state_of(&t).head == 5);
+                CHECK(ts_compact(&t) == ERR_READONLY);
+                ts_close(&t);
+            }
+            child_end();
+        }
+        CHECK(child_ok(pid));
+        CHECK(chmod(dir, 0700) == 0);
+        CHECK(!is_there(path_with(path, ".compact")));
+        free(path);
+        free(dir);
+    }
+}
+
+static void
+test_readonly_option(void)
+{
+    char *path = path_fresh("tasks.log");
+    struct tstore t, r;
+    struct store_options o = {.path = path, .readonly = true};
+    CHECK(ts_open(&t, path) == 0);
+    put_many(&t, 4, 2);
+    CHECK(ts_open_with(&r, &o) == 0 && state_of(&r).head == 4);
+    CHECK(ts_put(&r, "task/1", "\"v\":1") == ERR_READONLY &&
+          state_of(&r).err == ERR_READONLY);
+    put_many(&t, 4, 2);
+    CHECK(store_follow(r.s) == 0 && state_of(&r).head == 8);
+    CHECK(strcmp(ts_get(&r, "task/1"), "\"v\":3") == 0);
+    ts_close(&r);
+    close_log(&t, path);
+}
+
+/* ---- staging ---- */
+
+static void
+test_staged_can_be_read(void)
+{
+    char *path = path_fresh("tasks.log"), big[3000];
+    struct arena a = {0};
+    struct store_rec r;
+    struct tstore t;
+    bool unknown;
+    memset(big, 'x', sizeof big - 1);
+    memcpy(big, "\"v\":\"", 5);
+    memcpy(big + sizeof big - 2, "\"", 2);
+    CHECK(ts_open(&t, path) == 0 && ts_put(&t, "task/0", "\"v\":0") == 0);
+    CHECK(store_lock(t.s) == 0 && store_locked(t.s));
+    CHECK(store_next_n(t.s) == 2 && store_staged_n(t.s) == 0);
+    for (int i = 0; i < 50; i++) /* the batch buffer moves as it grows */
+        CHECK(store_stage(t.s, STR("task/a"), str_of(big)) == 0);
+    CHECK(store_stage(t.s, STR("task/0"), STR("\"v\":1")) == 0);
+    CHECK(store_next_n(t.s) == 53 && store_staged_n(t.s) == 51);
+    CHECK(store_staged_len(t.s) > 50 * sizeof big);
+    CHECK(strcmp(ts_get(&t, "task/a"), big) == 0);
+    CHECK(strcmp(ts_get(&t, "task/0"), "\"v\":1") == 0);
+    CHECK(store_read_n(t.s, 1, &a, &r) == 0 && str_is(r.body, "\"v\":0"));
+    CHECK(store_read_n(t.s, 52, &a, &r) == 0 && r.p == 1 && r.b == 2);
+    CHECK(store_read_n(t.s, 2, &a, &r) == 0 && r.p == 0 && r.b == 2);
+    CHECK(store_read_n(t.s, 53, &a, &r) == ERR_NOT_FOUND);
+    CHECK(state_of(&t).head == 1);
+    CHECK(store_commit(t.s, &unknown) == 0 && !unknown);
+    CHECK(store_commit(t.s, &unknown) == 0); /* nothing is staged */
+    store_unlock(t.s);
+    CHECK(state_of(&t).head == 52 && !store_locked(t.s));
+    CHECK(strcmp(ts_get(&t, "task/a"), big) == 0 && ts_is_replay(&t));
+    arena_fini(&a);
+    close_log(&t, path);
+}
+
+static void
+test_refuse(void)
+{
+    char *path = path_fresh("tasks.log");
+    struct tstore t;
+    bool unknown;
+    CHECK(ts_open(&t, path) == 0 && store_lock(t.s) == 0);
+    store_refuse(t.s, ERR_FULL);
+    CHECK(store_stage(t.s, STR("task/1"), STR("\"v\":1")) == ERR_FULL);
+    CHECK(store_staged_n(t.s) == 0 && store_find(t.s, STR("task/1")) == NULL);
+    store_refuse(t.s, 0);
+    CHECK(store_stage(t.s, STR("task/1"), STR("\"v\":1")) == 0);
+    CHECK(store_commit(t.s, &unknown) == 0);
+    store_unlock(t.s);
+    CHECK(ts_is_replay(&t) && state_of(&t).head == 1);
+    close_log(&t, path);
+}
+
+static void
+test_record_limit(void)
+{
+    char *path = path_fresh("tasks.log"), *body = malloc(STORE_MAX_RECORD + 2);
+    struct tstore t;
+    memset(body, 'x', STORE_MAX_RECORD + 1);
+    memcpy(body, "\"v\":\"", 5);
+    CHECK(ts_open(&t, path) == 0);
+    body[STORE_MAX_RECORD] = '"';
+    body[STORE_MAX_RECORD + 1] = '\0';
+    CHECK(ts_put(&t, "task/1", body) == ERR_TOO_LARGE);
+    CHECK(store_find(t.s, STR("task/1")) == NULL);
+    size_t most = STORE_MAX_RECORD - 160 - 6; /* what store_stage leaves */
+    body[most - 1] = '"';
+    body[most] = '\0';
+    CHECK(ts_put(&t, "task/1", body) == 0 && ts_put(&t, "task/2", body) == 0);
+    CHECK(store_find(t.s, STR("task/1"))->len <= STORE_MAX_RECORD);
+    CHECK(ts_is_replay(&t));
+    ts_close(&t);
+    free(body);
+    free(path);
+}
+
+/* A file that may not grow stands for a disk without room. */
+static void
+limit_growth(rlim_t bytes)
+{
+    struct rlimit lim;
+    getrlimit(RLIMIT_FSIZE, &lim);
+    lim.rlim_cur = bytes;
+    setrlimit(RLIMIT_FSIZE, &lim);
+}
+
+static void
+test_full_disk_undoes_all(void)
+{
+    struct tstore t;
+    bool unknown;
+    signal(SIGXFSZ, SIG_IGN);
+    char *path = open_log(&t, 10, 4);
+    struct totals before = t.totals;
+    for (int room = 0; room < 900; room += 60) {
+        CHECK(store_lock(t.s) == 0);
+        for (int i = 0; i < 600; i++) { /* index splits among them */
+            char key[32];
+            snprintf(key, sizeof key, "task/%d", i % 500 ? i : 2);
+            CHECK(store_stage(t.s, str_of(key), STR("\"v\":1")) == 0);
+        }
+        limit_growth((rlim_t)(state_of(&t).len + room));
+        CHECK(store_commit(t.s, &unknown) == ERR_FULL && !unknown);
+        limit_growth(RLIM_INFINITY);
+        store_unlock(t.s);
+        CHECK(memcmp(&before, &t.totals, sizeof before) == 0);
+        CHECK(state_of(&t).err == ERR_FULL && state_of(&t).head == 10 &&
+              state_of(&t).keys == 4);
+        CHECK(strcmp(ts_get(&t, "task/2"), "\"v\":6") == 0);
+        CHECK(ts_is_replay(&t));
+    }
+    CHECK(ts_put(&t, "task/new", "\"v\":1") == 0); /* there is room again */
+    CHECK(state_of(&t).err == 0 && ts_is_replay(&t));
+    close_log(&t, path);
+}
+
+/* ---- reading by number ---- */
+
+static int
+count_rec(void *ctx, const struct store_rec *r)
+{
+    uint64_t *next = ctx;
+    CHECK(r->n == *next);
+    ++*next;
+    return 0;
+}
+
+static int
+stop_at_10(void *ctx, const struct store_rec *r)
+{
+    ++*(int *)ctx;
+    return r->n == 10 ? 42 : 0;
+}
+
+static void
+test_scan(void)
+{
+    char *path = path_fresh("tasks.log");
+    struct tstore t;
+    int calls = 0;
+    CHECK(ts_open(&t, path) == 0);
+    put_many(&t, 900, 7); /* more than is searched line by line */
+    for (uint64_t from = 0; from <= 901; from += from < 890 ? 23 : 1) {
+        uint64_t next = from ? from : 1;
+        CHECK(store_scan(t.s, from, count_rec, &next) == 0 && next == 901);
+    }
+    CHECK(store_scan(t.s, 8, stop_at_10, &calls) == 42 && calls == 3);
+    close_log(&t, path);
+}
+
+static void
+test_history_across_generations(void)
+{
+    char *path = path_fresh("tasks.log");
+    struct arena a = {0};
+    struct store_rec r;
+    struct tstore t;
+    CHECK(ts_open(&t, path) == 0);
+    for (int g = 0; g < 3; g++) {
+        put_many(&t, 800, 300);
+        CHECK(ts_put(&t, "other/1", "\"v\":1") == 0);
+        CHECK(ts_put(&t, "task/k", "\"keep\":1") == 0);
+        CHECK(ts_compact(&t) == 0 && ts_is_replay(&t));
+        /* with the record that closed the generation before */
+        CHECK(state_of(&t).g == (uint64_t)g + 2 && state_of(&t).keys == 303);
+    }
+    CHECK(state_of(&t).head == 3 * 803);
+    for (uint64_t n = 1; n <= 3 * 803; n++)
+        CHECK(store_read_n(t.s, n, &a, &r) == 0 && r.n == n);
+    CHECK(store_read_n(t.s, 0, &a, &r) == ERR_NOT_FOUND);
+    CHECK(store_read_n(t.s, 3 * 803 + 1, &a, &r) == ERR_NOT_FOUND);
+    int steps = 0;
+    uint64_t n = store_find(t.s, STR("task/5"))->n;
+    for (; n != 0 && store_read_n(t.s, n, &a, &r) == 0; n = r.p)
+        steps += str_is(r.key, "task/5");
+    CHECK(n == 0 && steps == 9);
+    /* without the closed ones: only what was carried along */
+    for (int g = 1; g <= 3; g++) {
+        char name[16];
+        snprintf(name, sizeof name, ".%d", g);
+        CHECK(unlink(path_with(path, name)) == 0);
+    }
+    ts_close(&t);
+    CHECK(ts_open(&t, path) == 0);
+    CHECK(store_read_n(t.s, 1, &a, &r) == ERR_NOT_FOUND);
+    CHECK(store_read_n(t.s, 802, &a, &r) == 0 && str_is(r.key, "task/k"));
+    CHECK(store_read_n(t.s, 3 * 803 - 3, &a, &r) == 0);
+    arena_fini(&a);
+    close_log(&t, path);
+}
+
+/* A search whose middle falls on the end record, which has the number of the
+   record before it. */
+static void
+test_read_n_beside_end_record(void)
+{
+    enum { BIG = 30 * 1024 };
+    char *path = path_fresh("tasks.log"), *body = malloc(BIG + 1);
+    struct store_rec r = {.g = 2, .n = 5, .b = 5, .p = 3,
+                          .key = STR("task/a"), .time = STR(TEST_TIME)};
+    struct arena a = {0};
+    struct tstore t;
+    struct buf b = {0};
+    memset(body, 'x', BIG);
+    memcpy(body, "\"v\":\"", 5);
+    body[BIG - 1] = '"';
+    r.body = (struct str){body, BIG};
+    log_header(&b, 2, true);
+    record_put(&b, &r);
+    record_put_end(&b, 2, 5, 1, STR(TEST_TIME));
+    for (uint64_t n = 6; b.len < 2 * BIG; n++)
+        log_record(&b, 2, n, n, n == 6 ? 0 : n - 1, "task/b");
+    file_put(path, b.p, b.len);
+    CHECK(ts_open(&t, path) == 0);
+    CHECK(store_read_n(t.s, 5, &a, &r) == 0 && r.p == 3);
+    CHECK(store_read_n(t.s, 6, &a, &r) == 0 && str_is(r.key, "task/b"));
+    CHECK(store_read_n(t.s, 4, &a, &r) == ERR_NOT_FOUND);
+    ts_close(&t);
+    arena_fini(&a);
+    buf_fini(&b);
+    free(body);
+    free(path);
+}
+
+/* ---- the observer ---- */
+
+struct seen {
+    uint64_t next;
+    int wrong;
+};
+
+static void
+observe(void *ctx, const struct store_entry *e, const struct store_rec *r)
+{
+    struct seen *seen = ctx;
+    seen->wrong += r->n != seen->next || e == NULL || e->n < r->n ||
+                   e->key_len != r->key.len;
+    seen->next = r->n + 1;
+}
+
+static void
+test_observer_exactly_once(void)
+{
+    struct tstore t;
+    char *path = open_log(&t, 3, 3);
+    ts_close(&t);
+    CHECK(ts_open(&t, path) == 0);
+    struct seen seen = {.next = 4};
+    store_observe(t.s, observe, &seen);
+    put_many(&t, 2, 2);
+    CHECK(seen.next == 6);
+    CHECK(in_child(path, put_from_child));
+    CHECK(store_follow(t.s) == 0 && seen.next == 7);
+    CHECK(in_child(path, put_from_child));
+    CHECK(ts_compact(&t) == 0 && seen.next == 9);
+    put_many(&t, 1, 1);
+    CHECK(in_child(path, put_from_child));
+    flip(path_with(path, ".lock"), 3, 0); /* no mark: all is read anew */
+    CHECK(store_follow(t.s) == 0 && seen.next == 11 && seen.wrong == 0);
+    CHECK(ts_is_replay(&t));
+    close_log(&t, path);
+}
+
+/* ---- time ---- */
+
+/* A log whose newest record is a year ahead: time does not go back to what
+   the clock says, and goes on from there. */
+static void
+test_time_never_goes_back(void)
+{
+    char *path = path_fresh("tasks.log"), time[TIME_LEN + 1];
+    int64_t ahead = clock_wall_ms() + 365LL * 24 * 3600 * 1000, ms = ahead;
+    struct arena a = {0};
+    struct store_rec r = {.g = 1, .n = 1, .b = 1, .key = STR("task/1"),
+                          .body = STR("\"v\":1")};
+    struct tstore t;
+    struct buf b = {0};
+    log_header(&b, 1, false);
+    time_format(ahead, time);
+    r.time = str_of(time);
+    record_put(&b, &r);
+    file_put(path, b.p, b.len);
+    CHECK(ts_open(&t, path) == 0);
+    CHECK(store_now_ms(t.s) >= ahead);
+    for (uint64_t n = 2; n < 6; n++) {
+        int64_t was = ms;
+        CHECK(ts_put(&t, "task/1", "\"v\":2") == 0);
+        CHECK(store_read_n(t.s, n, &a, &r) == 0 && time_parse(r.time, &ms) &&
+              ms >= was && ms < ahead + 60 * 1000);
+    }
+    ts_close(&t);
+    arena_fini(&a);
+    buf_fini(&b);
+    free(path);
+}
+
+/* ---- other processes ---- */
+
+static void
+read_then_put(struct tstore *t)
+{
+    CHECK(strcmp(ts_get(t, "task/parent"), "\"v\":\"parent\"") == 0);
+    put_from_child(t);
+    CHECK(ts_is_replay(t));
+}
+
+static void
+test_two_processes(void)
+{
+    char *path = path_fresh("tasks.log");
+    struct tstore t;
+    CHECK(ts_open(&t, path) == 0);
+    CHECK(ts_put(&t, "task/parent", "\"v\":\"parent\"") == 0);
+    for (uint64_t i = 1; i < 5; i++) {
+        CHECK(in_child(path, read_then_put));
+        CHECK(state_of(&t).head == 2 * i - 1);
+        CHECK(store_follow(t.s) == 0 && state_of(&t).head == 2 * i);
+        CHECK(strcmp(ts_get(&t, "task/child"), "\"v\":\"child\"") == 0);
+        CHECK(ts_put(&t, "task/parent", "\"v\":\"parent\"") == 0);
+        CHECK(ts_is_replay(&t));
+    }
+    close_log(&t, path);
+}
+
+static void
+find_it_locked(struct tstore *t)
+{
+    CHECK(store_lock(t->s) == ERR_MORE && !store_locked(t->s));
+    CHECK(store_lock_wait(t->s) == ERR_MORE); /* and comes back */
+    CHECK(store_follow(t->s) == 0 && state_of(t).head == 3);
+    CHECK(strcmp(ts_get(t, "task/1"), "\"v\":1") == 0);
+    for (int i = 0; i < 5; i++) /* gets nowhere, and changes nothing */
+        CHECK(store_compact(t->s) == ERR_MORE);
+    store_compact_stop(t->s);
+    CHECK(ts_is_replay(t) && state_of(t).g == 1);
+}
+
+static void
+test_lock_held_by_another(void)
+{
+    struct tstore t;
+    bool unknown;
+    char *path = open_log(&t, 3, 3);
+    CHECK(store_lock(t.s) == 0);
+    CHECK(store_stage(t.s, STR("task/1"), STR("\"v\":7")) == 0);
+    CHECK(in_child(path, find_it_locked));
+    CHECK(store_commit(t.s, &unknown) == 0);
+    store_unlock(t.s);
+    CHECK(in_child(path, put_from_child));
+    close_log(&t, path);
+}
+
+static void
+test_lock_file_replaced(void)
+{
+    for (int gone = 0; gone < 2; gone++) {
+        char *path = path_fresh("tasks.log");
+        const char *lock = path_with(path, ".lock");
+        struct tstore t;
+        CHECK(ts_open(&t, path) == 0);
+        put_many(&t, 3, 3);
+        CHECK(rename(lock, path_with(path, ".away")) == 0);
+        if (!gone)
+            file_put(lock, "", 0);
+        CHECK(in_child(path, put_from_child));
+        CHECK(ts_put(&t, "task/1", "\"v\":1") == 0);
+        CHECK(state_of(&t).head == 5 && ts_is_replay(&t));
+        CHECK(in_child(path, put_from_child));
+        CHECK(store_follow(t.s) == 0 && state_of(&t).head == 6);
+        close_log(&t, path);
+    }
+}
+
+static void
+test_log_deleted(void)
+{
+    struct tstore t;
+    char *path = open_log(&t, 3, 3);
+    CHECK(unlink(path) == 0);
+    CHECK(ts_put(&t, "task/1", "\"v\":1") == ERR_IO);
+    CHECK(strstr(state_of(&t).why, "vanished") && state_of(&t).err != 0);
+    CHECK(!is_there(path) && store_follow(t.s) == 0);
+    CHECK(strcmp(ts_get(&t, "task/1"), "\"v\":1") == 0);
+    /* One that starts now begins a new log, beside the old lock file. */
+    CHECK(in_child(path, put_from_child));
+    CHECK(ts_put(&t, "task/1", "\"v\":1") == ERR_IO);
+    ts_close(&t);
+    CHECK(ts_open(&t, path) == 0);
+    CHECK(state_of(&t).head == 1 && state_of(&t).err == 0);
+    CHECK(ts_put(&t, "task/1", "\"v\":1") == 0 && ts_is_replay(&t));
+    close_log(&t, path);
+}
+
+static void
+test_log_replaced_by_another(void)
+{
+    struct tstore t;
+    struct buf b = {0};
+    char *path = open_log(&t, 3, 3);
+    log_header(&b, 1, false);
+    for (uint64_t n = 1; n < 40; n++)
+        log_record(&b, 1, n, n, n - 1, "task/other");
+    file_put(path_with(path, ".tmp"), b.p, b.len);
+    CHECK(rename(path, path_with(path, ".own")) == 0);
+    CHECK(ts_put(&t, "task/1", "\"v\":9") == ERR_IO); /* not there */
+    CHECK(rename(path_with(path, ".tmp"), path) == 0);
+    CHECK(ts_put(&t, "task/1", "\"v\":9") == ERR_IO);
+    CHECK(strstr(state_of(&t).why, "another store") != NULL);
+    CHECK(file_is(path, b.p, b.len));
+    CHECK(ts_put(&t, "task/1", "\"v\":9") == ERR_IO); /* until restart */
+    CHECK(unlink(path) == 0);
+    CHECK(mkdir(path, 0700) == 0); /* no log at all */
+    CHECK(ts_put(&t, "task/1", "\"v\":9") == ERR_FORMAT && rmdir(path) == 0);
+    CHECK(rename(path_with(path, ".own"), path) == 0); /* or put back */
+    CHECK(ts_put(&t, "task/1", "\"v\":9") == 0 && state_of(&t).err == 0);
+    CHECK(ts_is_replay(&t) && state_of(&t).head == 4);
+    ts_close(&t);
+    buf_fini(&b);
+    free(path);
+}
+
+/* A copy of itself is taken up, wherever it stands now. */
+static void
+test_log_replaced_by_copy(void)
+{
+    for (int more = 0; more < 2; more++) {
+        struct tstore t;
+        size_t len;
+        char *path = open_log(&t, 3, 3);
+        char *p = file_get(path, &len);
+        file_put(path_with(path, ".tmp"), p, len);
+        CHECK(rename(path_with(path, ".tmp"), path) == 0);
+        if (more) { /* others have gone over already */
+            CHECK(in_child(path, put_from_child));
+            CHECK(store_follow(t.s) == 0 && state_of(&t).head == 4);
+        }
+        CHECK(ts_put(&t, "task/1", "\"v\":9") == 0);
+        CHECK(state_of(&t).head == (more ? 5 : 4) && ts_is_replay(&t));
+        ts_close(&t);
+        free(p);
+        free(path);
+    }
+}
+
+/* An older copy lacks what the mark says was committed. */
+static void
+test_log_cut_under_a_process(void)
+{
+    for (int follow = 0; follow < 2; follow++) {
+        struct tstore t;
+        size_t len;
+        char *path = open_log(&t, 3, 3);
+        char *p = file_get(path, &len);
+        CHECK(in_child(path, put_from_child));
+        CHECK(in_child(path, put_from_child));
+        CHECK(truncate(path, (off_t)len + 10) == 0);
+        if (follow)
+            CHECK(store_follow(t.s) == ERR_DAMAGED);
+        CHECK(ts_put(&t, "task/1", "\"v\":9") == ERR_DAMAGED);
+        CHECK(state_of(&t).err == ERR_DAMAGED);
+        struct stat st;
+        CHECK(stat(path, &st) == 0 && st.st_size == (off_t)len + 10);
+        CHECK(strcmp(ts_get(&t, "task/2"), "\"v\":2") == 0);
+        ts_close(&t);
+        free(p);
+        free(path);
+    }
+}
+
+/* ---- marks and tails ---- */
+
+static void
+see_all(struct tstore *t)
+{
+    struct store_state st = state_of(t);
+    CHECK(st.head == 6 && st.err == 0 && !st.torn);
+    CHECK(ts_put(t, "task/new", "\"v\":1") == 0 && ts_is_replay(t));
+}
+
+/* No lock file, no mark, zeros, rubbish, an older one, another generation's:
+   each is rebuilt, and nothing whole is lost. */
+static void
+test_wrong_marks(void)
+{
+    for (int kind = 0; kind < 6; kind++) {
+        char *path = path_fresh("tasks.log"), zero[LOCK_MARK_LEN] = {0};
+        const char *lock = path_with(path, ".lock");
+        struct tstore t;
+        size_t len;
+        CHECK(ts_open(&t, path) == 0);
+        put_many(&t, 3, 3);
+        char *old = file_get(lock, &len);
+        put_many(&t, 3, 3);
+        ts_close(&t);
+        switch (kind) {
+        case 0: CHECK(unlink(lock) == 0); break;
+        case 1: file_put(lock, "", 0); break;
+        case 2: file_put(lock, zero, sizeof zero); break;
+        case 3: file_put(lock, "what is this\n", 13); break;
+        case 4: file_put(lock, old, len); break;
+        default:
+            old[9]++; /* its sum is wrong now as well */
+            file_put(lock, old, len);
+        }
+        CHECK(in_child(path, see_all));
+        CHECK(!has_torn_file(path));
+        free(old);
+        free(path);
+    }
+}
+
+static void
+see_torn(struct tstore *t)
+{
+    struct store_state st = state_of(t);
+    CHECK(st.head == 6 && st.err == 0 && st.torn);
+    CHECK(ts_put(t, "task/new", "\"v\":1") == 0 && ts_is_replay(t));
+}
+
+static void
+test_torn_tail_is_cut_and_kept(void)
+{
+    struct tstore t;
+    char *path = open_log(&t, 6, 3);
+    int fd = open(path, O_WRONLY | O_APPEND);
+    CHECK(write(fd, "{\"c\":\"1234", 10) == 10 && close(fd) == 0);
+    CHECK(store_follow(t.s) == 0 && state_of(&t).head == 6);
+    CHECK(in_child(path, see_torn) && has_torn_file(path));
+    CHECK(store_follow(t.s) == 0 && state_of(&t).head == 7);
+    CHECK(ts_put(&t, "task/1", "\"v\":1") == 0 && ts_is_replay(&t));
+    close_log(&t, path);
+}
+
+/* Whole records behind the mark, of a writer that died before it moved it:
+   whoever opens next takes them; readers that run do not see them yet. */
+static void
+test_whole_tail_is_taken(void)
+{
+    struct tstore t;
+    size_t len, lock_len;
+    char *path = open_log(&t, 3, 3);
+    char *lock = file_get(path_with(path, ".lock"), &lock_len);
+    ts_close(&t);
+    CHECK(ts_open(&t, path) == 0);
+    put_many(&t, 3, 3);
+    ts_close(&t);
+    char *all = file_get(path, &len);
+    file_put(path_with(path, ".lock"), lock, lock_len);
+    CHECK(in_child(path, see_all));
+    free(lock);
+    free(all);
+    free(path);
+}
+
+/* ---- damage ---- */
+
+static void
+see_damage(struct tstore *t)
+{
+    struct store_state st = state_of(t);
+    struct arena a = {0};
+    struct store_rec r;
+    CHECK(st.err == ERR_DAMAGED && strstr(st.why, "damaged at byte") &&
+          strstr(st.why, "tasks.log"));
+    CHECK(ts_put(t, "task/9", "\"v\":1") == ERR_DAMAGED);
+    CHECK(ts_put(t, "task/9", "\"v\":1") == ERR_DAMAGED);
+    CHECK(store_lock(t->s) == ERR_DAMAGED && !store_locked(t->s));
+    CHECK(strcmp(ts_get(t, "task/1"), "\"v\":1") == 0);
+    CHECK(strcmp(ts_get(t, "task/9"), "\"v\":9") == 0);
+    CHECK(store_find(t->s, STR("task/5")) == NULL);
+    for (uint64_t n = 1; n <= 10; n++)
+        CHECK((store_read_n(t->s, n, &a, &r) == 0) == (n != 6));
+    CHECK(!store_wants_compact(t->s) && ts_compact(t) == ERR_DAMAGED);
+    arena_fini(&a);
+}
+
+static void
+test_damage_refuses_writes_only(void)
+{
+    static const int at[] = {3, 8, 25, 26, 60, 85};
+    for (size_t i = 0; i < 2 * sizeof at / sizeof *at; i++) {
+        struct tstore t;
+        size_t len;
+        char *path = open_log(&t, 10, 10);
+        int64_t off = store_find(t.s, STR("task/5"))->off;
+        flip(path, (size_t)off + (size_t)at[i / 2], 0);
+        if (i % 2)
+            CHECK(unlink(path_with(path, ".lock")) == 0);
+        char *p = file_get(path, &len);
+        CHECK(strcmp(ts_get(&t, "task/5"), "") == 0); /* no altered answer */
+        ts_close(&t);
+        CHECK(in_child(path, see_damage));
+        CHECK(file_is(path, p, len) && !has_torn_file(path));
+        free(p);
+        free(path);
+    }
+}
+
+/* ---- another process makes the log while this one looks for it ---- */
+
+static const char *made_meanwhile; /* by whom realpath is asked first */
+
+char *__real_realpath(const char *path, char *out);
+char *__wrap_realpath(const char *path, char *out);
+
+char *
+__wrap_realpath(const char *path, char *out)
+{
+    const char *log = made_meanwhile;
+
+    if (log == NULL || strcmp(path, log) != 0)
+        return __real_realpath(path, out);
+    made_meanwhile = NULL;
+    pid_t pid = child_begin();
+    if (pid == 0) {
+        struct tstore t;
+        CHECK(ts_open(&t, log) == 0 && ts_put(&t, "task/a", "\"v\":1") == 0);
+        ts_close(&t);
+        child_end();
+    }
+    CHECK(child_ok(pid));
+    errno = ENOENT; /* as it was when this was asked */
+    return NULL;
+}
+
+static void
+test_log_made_while_it_is_looked_for(void)
+{
+    char *path = path_fresh("tasks.log");
+    struct tstore t;
+    made_meanwhile = path;
+    CHECK(ts_open(&t, path) == 0);
+    CHECK(store_find(t.s, STR("task/a")) != NULL);
+    close_log(&t, path);
+}
+
+int
+main(void)
+{
+    test_log_made_while_it_is_looked_for();
+    test_open_creates_nothing();
+    test_first_write_makes_files();
+    test_make_place();
+    test_link_leads_to_log();
+    test_wrong_paths();
+    test_foreign_files_untouched();
+    test_empty_file_is_empty_store();
+    test_readonly_directory();
+    test_readonly_option();
+    test_staged_can_be_read();
+    test_refuse();
+    test_record_limit();
+    test_full_disk_undoes_all();
+    test_scan();
+    test_history_across_generations();
+    test_read_n_beside_end_record();
+    test_observer_exactly_once();
+    test_time_never_goes_back();
+    test_two_processes();
+    test_lock_held_by_another();
+    test_lock_file_replaced();
+    test_log_deleted();
+    test_log_replaced_by_another();
+    test_log_replaced_by_copy();
+    test_log_cut_under_a_process();
+    test_wrong_marks();
+    test_torn_tail_is_cut_and_kept();
+    test_whole_tail_is_taken();
+    test_damage_refuses_writes_only();
+    return test_end("t_store");
+}

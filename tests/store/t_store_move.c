@@ -1,0 +1,391 @@
+/* t_store_move - over to the log that another process has compacted: nothing
+   is read under the lock, and memory stays; also where he is another user. */
+
+#include "task/artifact.h"
+#include "tests/lib/store_test.h"
+
+#define KEYS 3000
+#define FILL 400
+#define UNDER_LOCK (128 * 1024) /* bytes that may be read there */
+
+static char *path;
+static struct tstore t;     /* the one that is watched */
+static size_t under_lock;   /* bytes read while it had the lock */
+
+#ifndef __GLIBC__
+#pragma weak __real_pread64
+#pragma weak __real_pwrite64
+#endif
+
+#define WRAP_PREAD(name)                                            \
+    ssize_t __real_##name(int fd, void *p, size_t n, off_t off);    \
+    ssize_t __wrap_##name(int fd, void *p, size_t n, off_t off);    \
+    ssize_t __wrap_##name(int fd, void *p, size_t n, off_t off)     \
+    {                                                               \
+        ssize_t got = __real_##name(fd, p, n, off);                 \
+        if (got > 0 && t.s != NULL && store_locked(t.s))            \
+            under_lock += (size_t)got;                              \
+        return got;                                                 \
+    }
+
+WRAP_PREAD(pread)
+WRAP_PREAD(pread64)
+
+static bool fail_writes;
+
+#define WRAP_PWRITE(name)                                               \
+    ssize_t __real_##name(int fd, const void *p, size_t n, off_t off);  \
+    ssize_t __wrap_##name(int fd, const void *p, size_t n, off_t off);  \
+    ssize_t __wrap_##name(int fd, const void *p, size_t n, off_t off)   \
+    {                                                                   \
+        errno = ENOSPC;                                                 \
+        return fail_writes ? -1 : __real_##name(fd, p, n, off);         \
+    }
+
+WRAP_PWRITE(pwrite)
+WRAP_PWRITE(pwrite64)
+
+static bool
+state_is_good(const struct tstore *ts)
+{
+    struct store_state st;
+    store_state(ts->s, &st);
+    return st.err == 0;
+}
+
+static bool
+keep_none(void *ctx, const struct store_rec *r, bool newest, int64_t now_ms)
+{
+    (void)ctx;
+    (void)r;
+    (void)newest;
+    (void)now_ms;
+    return false;
+}
+
+static void
+calls_are_transient(struct tstore *ts)
+{
+    ts->kinds[1].transient = true;
+    ts->kinds[1].keep = keep_none;
+}
+
+/* Writes keys from .. to - 1 in one batch or more. */
+static void
+put_keys(struct tstore *ts, int from, int to, int v)
+{
+    char key[32], body[FILL + 32];
+    bool unknown;
+    CHECK(store_lock_patiently(ts->s) == 0);
+    for (int i = from; i < to; i++) {
+        snprintf(key, sizeof key, "task/%d", i);
+        snprintf(body, sizeof body, "\"v\":%d,\"fill\":\"%0*d\"", v, FILL, 0);
+        CHECK(store_stage(ts->s, str_of(key), str_of(body)) == 0);
+        if (store_staged_len(ts->s) > STORE_FULL_BATCH)
+            CHECK(store_commit(ts->s, &unknown) == 0);
+    }
+    CHECK(store_commit(ts->s, &unknown) == 0);
+    store_unlock(ts->s);
+}
+
+static bool
+has(const char *key, int v)
+{
+    char want[32];
+    snprintf(want, sizeof want, "\"v\":%d,", v);
+    return strncmp(ts_get(&t, key), want, strlen(want)) == 0;
+}
+
+static void
+begin(void)
+{
+    free(path);
+    path = path_fresh("tasks.log");
+    CHECK(ts_open(&t, path) == 0);
+    calls_are_transient(&t);
+    put_keys(&t, 0, KEYS, 1);
+    CHECK(ts_put(&t, "task/k", "\"keep\":1") == 0);
+    CHECK(ts_put(&t, "task/k", "\"keep\":2") == 0);
+    put_keys(&t, 0, KEYS / 2, 2);
+}
+
+static void
+end(void)
+{
+    ts_close(&t);
+    CHECK(ts_open(&t, path) == 0 && state_is_good(&t));
+    ts_close(&t);
+}
+
+/* What another process does meanwhile: compacts so often, and writes. */
+static void
+other(int compactions, int updates)
+{
+    pid_t pid = child_begin();
+    if (pid == 0) {
+        ts_close(&t);
+        CHECK(ts_open(&t, path) == 0);
+        calls_are_transient(&t);
+        put_keys(&t, 0, 1, 3);
+        for (int i = 0; i < compactions; i++)
+            CHECK(ts_compact(&t) == 0);
+        for (int i = 0; i < updates; i++)
+            put_keys(&t, 1, KEYS / 2, 4);
+        child_end();
+    }
+    CHECK(child_ok(pid));
+}
+
+/* ---- the lock is not held for it ---- */
+
+static void
+test_nothing_is_read_under_the_lock(void)
+{
+    static const struct {
+        int compactions, updates;
+    } cases[] = {{1, 0}, {1, 4}, {2, 0}, {2, 4}, {0, 4}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        begin();
+        other(cases[i].compactions, cases[i].updates);
+        under_lock = 0;
+        CHECK(store_lock(t.s) == 0 && under_lock < UNDER_LOCK);
+        store_unlock(t.s);
+        CHECK(has("task/0", 3) && ts_put(&t, "task/0", "\"v\":5,") == 0);
+        CHECK(under_lock < UNDER_LOCK && has("task/0", 5) && ts_is_replay(&t));
+        end();
+    }
+}
+
+/* ---- memory stays ---- */
+
+static bool
+all_there(void)
+{
+    char key[32];
+    bool ok = has("task/0", 3);
+    for (int i = 1; i < KEYS; i++) {
+        snprintf(key, sizeof key, "task/%d", i);
+        ok &= has(key, i % 100 == 50 ? 6 : i < KEYS / 2 ? 2 : 1);
+    }
+    return ok && strcmp(ts_get(&t, "task/k"), "\"keep\":2") == 0;
+}
+
+/* Before, between and after the slices every key is read and written. */
+static void
+test_reads_and_writes_go_on(void)
+{
+    int slices = 0;
+    begin();
+    other(1, 0);
+    CHECK(store_follow(t.s) == 0 && store_moving(t.s));
+    CHECK(!store_wants_compact(t.s));
+    for (int i = 50; i < KEYS; i += 100)
+        put_keys(&t, i, i + 1, 6);
+    CHECK(all_there());
+    while (store_move(t.s) == ERR_MORE) {
+        slices++;
+        CHECK(all_there());
+    }
+    CHECK(slices > 0 && !store_moving(t.s) && all_there());
+    CHECK(ts_is_replay(&t) && state_is_good(&t));
+    end();
+}
+
+/* What was staged and could not be written leads where it did. */
+static void
+test_undone_while_moving(void)
+{
+    bool unknown;
+    begin();
+    other(1, 0);
+    CHECK(store_lock(t.s) == 0);
+    CHECK(store_stage(t.s, STR("task/0"), STR("\"v\":9,")) == 0);
+    CHECK(has("task/0", 9));
+    fail_writes = true;
+    CHECK(store_commit(t.s, &unknown) == ERR_FULL && !unknown);
+    fail_writes = false;
+    store_unlock(t.s);
+    CHECK(has("task/0", 3) && ts_is_replay(&t) && has("task/0", 3));
+    end();
+}
+
+/* Two more generations come while it is on its way. */
+static void
+test_overtaken(void)
+{
+    begin();
+    for (int i = 0; i < 3; i++) {
+        other(1, 0);
+        CHECK(store_follow(t.s) == 0 && store_moving(t.s) == (i != 1));
+        CHECK(has("task/0", 3) && has("task/2999", 1));
+        if (i == 2)
+            CHECK(store_move(t.s) == ERR_MORE);
+    }
+    CHECK(ts_is_replay(&t));
+    end();
+}
+
+/* ---- what was left out ---- */
+
+static int left;
+
+static void
+count_left(void *ctx, struct store_entry *e)
+{
+    (void)ctx;
+    left += e->key_len == 6;
+}
+
+static void
+test_left_out(void)
+{
+    begin();
+    t.kinds[1].leave = count_left;
+    put_keys(&t, KEYS, 3 * KEYS, 1); /* more than are swept at a time */
+    for (int i = 0; i < 10; i++) {
+        char key[] = "call/0";
+        key[5] = (char)('0' + i);
+        CHECK(ts_put(&t, key, "\"v\":1") == 0);
+    }
+    other(1, 0);
+    CHECK(store_follow(t.s) == 0 && ts_put(&t, "call/3", "\"v\":2") == 0);
+    CHECK(store_find(t.s, STR("call/2")) != NULL && left == 0);
+    while (store_move(t.s) == ERR_MORE)
+        continue;
+    CHECK(left == 9 && store_find(t.s, STR("call/2")) == NULL);
+    CHECK(strcmp(ts_get(&t, "call/3"), "\"v\":2") == 0 && state_is_good(&t));
+    end();
+}
+
+/* A file that lacks what no compaction leaves out, is read as it is. */
+static void
+test_another_past(void)
+{
+    begin();
+    pid_t pid = child_begin();
+    if (pid == 0) {
+        t.kinds[0].keep = keep_none;
+        CHECK(ts_compact(&t) == 0);
+        child_end();
+    }
+    CHECK(child_ok(pid) && store_follow(t.s) == 0 && has("task/7", 2));
+    CHECK(ts_is_replay(&t) && store_find(t.s, STR("task/7")) == NULL);
+    end();
+}
+
+/* Damage in what is only passed is found, and nothing is written then. */
+static void
+test_damage_in_passing(void)
+{
+    begin();
+    other(1, 0);
+    int fd = open(path, O_RDWR);
+    CHECK(fd >= 0 && pwrite(fd, "#", 1, 900 * 1024) == 1 && close(fd) == 0);
+    CHECK(store_follow(t.s) == 0 && state_is_good(&t));
+    int rc;
+    while ((rc = store_move(t.s)) == ERR_MORE)
+        continue;
+    CHECK(rc == ERR_DAMAGED && !state_is_good(&t));
+    CHECK(ts_put(&t, "task/0", "\"v\":5,") == ERR_DAMAGED);
+    ts_close(&t);
+}
+
+/* ---- a group's log ---- */
+
+#define OWNER 12345
+#define MEMBER 12346
+#define GROUP 12347
+#define OTHER 12348
+
+static char *shared; /* the directory of all this */
+
+/* What somebody of that group does with the store: a write, an artifact, a
+   compaction. */
+static bool
+uses(uid_t who, gid_t group, int want)
+{
+    pid_t pid = child_begin();
+    if (pid == 0) {
+        char hex[SHA256_HEX + 1], *artifacts = path_in(shared, "artifacts");
+        struct arena a = {0};
+        struct str content;
+        bool made;
+        CHECK(setgid(group) == 0 && setuid(who) == 0);
+        CHECK(ts_open(&t, path) == 0);
+        CHECK(ts_put(&t, "task/0", "\"v\":1") == 0);
+        CHECK(ts_compact(&t) == want);
+        if (want == 0)
+            CHECK(artifact_put(artifacts, STR("same"), hex, &made)
+                      == 0 &&
+                  artifact_get(artifacts, str_of(hex), &a, &content) == 0);
+        ts_close(&t);
+        child_end();
+    }
+    return child_ok(pid);
+}
+
+static bool
+is_shared(uid_t owner, mode_t mode)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && st.st_uid == owner &&
+           st.st_gid == GROUP && (st.st_mode & 0777) == mode;
+}
+
+static void
+begin_shared(mode_t mode)
+{
+    free(path);
+    free(shared);
+    shared = test_tmpdir();
+    path = path_in(shared, "tasks.log");
+    CHECK(chmod(test_root, 0711) == 0 && chown(shared, OWNER, GROUP) == 0 &&
+          chmod(shared, mode) == 0);
+}
+
+/* A directory that is the group's: so is what is made in it, whoever does. */
+static void
+test_group_directory(void)
+{
+    begin_shared(02770);
+    CHECK(uses(OWNER, OTHER, 0) && is_shared(OWNER, 0660));
+    CHECK(uses(MEMBER, GROUP, 0) && is_shared(MEMBER, 0660));
+    CHECK(uses(OWNER, GROUP, 0) && is_shared(OWNER, 0660));
+    CHECK(uses(0, 0, 0) && is_shared(OWNER, 0660));
+    CHECK(unlink(path_with(path, ".lock")) == 0);
+    CHECK(uses(MEMBER, GROUP, 0) && uses(OWNER, GROUP, 0));
+}
+
+/* Who is not the owner compacts where the group may do what he may. */
+static void
+test_group_of_the_log(void)
+{
+    begin_shared(0777);
+    CHECK(uses(OWNER, GROUP, 0) && is_shared(OWNER, 0600));
+    CHECK(chmod(path_with(path, ".lock"), 0666) == 0);
+    CHECK(chmod(path, 0606) == 0 && uses(MEMBER, MEMBER, ERR_READONLY));
+    CHECK(is_shared(OWNER, 0606));
+    CHECK(access(path_with(path, ".compact"), F_OK) != 0);
+}
+
+int
+main(void)
+{
+    test_in_memory();
+    test_nothing_is_read_under_the_lock();
+    test_reads_and_writes_go_on();
+    test_undone_while_moving();
+    test_overtaken();
+    test_left_out();
+    test_another_past();
+    test_damage_in_passing();
+    if (geteuid() == 0) {
+        test_group_directory();
+        test_group_of_the_log();
+    } else {
+        puts("t_store_move: skipped what needs two users");
+    }
+    free(shared);
+    free(path);
+    return test_end("t_store_move");
+}

@@ -1,0 +1,851 @@
+/* t_lease - leases and their end, which task a claim gets, questions and
+   their answers; and claimers of many processes, who never get the same one.
+
+   argv[1]: tasks that these claim, 200 where it is no number. */
+
+#include "tests/lib/catalogue.h"
+#include "tests/lib/clock.h"
+#include "task/change.h"
+
+#include <sys/wait.h>
+
+#define PROCESSES 8
+#define CLAIMERS 8 /* in each */
+
+/* Whether a member is true; -1: there is none. */
+static int
+flag(const struct fixture *f, const char *name)
+{
+    const struct json_tok *t = json_get(f->json, name);
+
+    return t ? t->type == JSON_TRUE : -1;
+}
+
+/* Seconds that the lease in the last answer has left, -1: there is none. */
+static int64_t
+lease_left(const struct fixture *f)
+{
+    const struct json_tok *lease = json_get(f->json, "lease");
+    struct arena a = {0};
+    int64_t end = 0, left = -1;
+
+    if (lease && CHECK(time_parse(json_str(&a, json_get(lease, "expires_at")),
+                                  &end)))
+        left = (end - store_now_ms(f->s) + 999) / 1000;
+    arena_fini(&a);
+    return left;
+}
+
+static bool
+warned(const struct fixture *f, const char *text)
+{
+    const struct json_tok *list = json_get(f->json, "warnings");
+
+    return list && list->n == 1 && json_is(list + 1, text);
+}
+
+static void
+begin(struct fixture *f, const char *tasks)
+{
+    char args[64];
+
+    fixture_init(f);
+    for (; *tasks; tasks++) {
+        snprintf(args, sizeof args, "{'task_id':'%c','title':'T'}", *tasks);
+        call(f, "create_task", args);
+        CHECK(ok(f));
+    }
+}
+
+/* ---- leases ---- */
+
+static void
+test_a_lease_keeps_others_out(void)
+{
+    static const char *const others[][2] = {
+        {"update_task", "{'task_id':'a','agent':'you','goal':'g'}"},
+        {"update_task", "{'task_id':'a','goal':'g'}"},
+        {"update_task", "{'task_id':'a','agent':'you','goal':'g','answer':"
+         "{'text':'t'}}"},
+        {"save_checkpoint", "{'task_id':'a','agent':'you'}"},
+        {"handoff_task", "{'task_id':'a','from_agent':'you'}"},
+        {"mark_exhausted", "{'task_id':'a','agent':'you'}"},
+        {"attach_artifact", "{'task_id':'a','name':'n','content':'c'}"},
+        {"request_input", "{'task_id':'a','agent':'you','question':'q'}"},
+        {"claim_task", "{'task_id':'a','agent':'you'}"},
+    };
+    struct fixture f;
+    size_t i;
+
+    begin(&f, "a");
+    call(&f, "claim_task", "{'agent':'me','task_id':'a'}");
+    CHECK(ok(&f) && flag(&f, "claimed") == 1 && has(&f, "title", "T"));
+    CHECK(has(&f, "status", "in_progress") && has(&f, "current_owner", "me"));
+    CHECK(number(&f, "version") == 2 && number(&f, "seq") == 2);
+    CHECK(lease_left(&f) == 900 && flag(&f, "ready") == 0);
+    CHECK(json_get(f.json, "warnings")->n == 0);
+    for (i = 0; i < sizeof others / sizeof *others; i++) {
+        call(&f, others[i][0], others[i][1]);
+        if (!CHECK(failed(&f, "lease_held") && has(&f, "holder", "me") &&
+                   flag(&f, "retryable") == 1 && json_get(f.json, "next")))
+            fprintf(stderr, "  %s %s\n", others[i][0], others[i][1]);
+    }
+    STEPS(&f, {"claim_task", "{'agent':'you'}", 0, "message",
+               "no task is ready"},
+          {"save_checkpoint", "{'task_id':'a','agent':'me'}", 0, 0, 0},
+          {"update_task", "{'task_id':'a','agent':'me','goal':'g'}", 0, 0,
+           0});
+    CHECK(lease_left(&f) == 900);
+    call(&f, "list_tasks", "{'ready':true}");
+    CHECK(number(&f, "total") == 0);
+    fixture_fini(&f);
+}
+
+static void
+test_writes_of_the_holder_renew(void)
+{
+    struct fixture f;
+
+    begin(&f, "a");
+    call(&f, "claim_task", "{'agent':'me','lease_seconds':100}");
+    CHECK(lease_left(&f) == 100);
+    clock_ahead_s = 90;
+    call(&f, "save_checkpoint", "{'task_id':'a','agent':'me'}");
+    CHECK(lease_left(&f) == 100);
+    clock_ahead_s = 180;
+    call(&f, "attach_artifact", "{'task_id':'a','agent':'me','name':'n',"
+         "'content':'c'}");
+    CHECK(lease_left(&f) == 100);
+    clock_ahead_s = 270;
+    call(&f, "claim_task", "{'task_id':'a','agent':'me'}");
+    CHECK(lease_left(&f) == 100);
+    call(&f, "claim_task", "{'task_id':'a','agent':'me','lease_seconds':30}");
+    CHECK(lease_left(&f) == 30);
+    call(&f, "get_task", "{'task_id':'a','section':'history','limit':1}");
+    CHECK(json_get(json_get(f.json, "events") + 1, "changed")->n == 0);
+    /* An answer by somebody else is no write of the holder. */
+    call(&f, "request_input", "{'task_id':'a','agent':'me','question':'q'}");
+    clock_ahead_s += 20;
+    call(&f, "update_task", "{'task_id':'a','answer':{'text':'t'}}");
+    CHECK(ok(&f) && lease_left(&f) == 10);
+    clock_ahead_s = 0;
+    fixture_fini(&f);
+}
+
+static void
+test_a_lease_that_ends(void)
+{
+    struct fixture f;
+
+    begin(&f, "a");
+    call(&f, "claim_task", "{'agent':'me','lease_seconds':30}");
+    clock_ahead_s = 29;
+    call(&f, "update_task", "{'task_id':'a','agent':'you','goal':'g'}");
+    CHECK(failed(&f, "lease_held"));
+    clock_ahead_s = 31;
+    call(&f, "get_task", "{'task_id':'a'}");
+    CHECK(flag(&f, "lease_expired") == 1 && flag(&f, "ready") == 1);
+    CHECK(has(&f, "current_owner", "me") && has(&f, "status", "in_progress"));
+    call(&f, "list_tasks", "{'ready':true}");
+    CHECK(number(&f, "total") == 1 &&
+          json_get(json_get(f.json, "tasks") + 1, "lease_expired"));
+    call(&f, "list_tasks", "{'ready':false}");
+    CHECK(number(&f, "total") == 0);
+    /* Its owner's until somebody claims it, who writes renews it. */
+    call(&f, "update_task", "{'task_id':'a','agent':'you','goal':'g'}");
+    CHECK(ok(&f) && has(&f, "current_owner", "me") &&
+          warned(&f, "another agent owns this task"));
+    call(&f, "update_task", "{'task_id':'a','agent':'me','goal':'h'}");
+    CHECK(ok(&f) && lease_left(&f) == 30);
+    call(&f, "claim_task", "{'agent':'you'}");
+    CHECK(flag(&f, "claimed") == 0);
+    clock_ahead_s += 31;
+    call(&f, "claim_task", "{'agent':'you'}");
+    CHECK(ok(&f) && has(&f, "current_owner", "you") &&
+          lease_left(&f) == 900);
+    call(&f, "save_checkpoint", "{'task_id':'a','agent':'me'}");
+    CHECK(failed(&f, "lease_held") && has(&f, "holder", "you"));
+    clock_ahead_s = 0;
+    fixture_fini(&f);
+}
+
+static void
+test_what_releases_a_lease(void)
+{
+    static const char *const ways[][2] = {
+        {"handoff_task", "{'task_id':'a','from_agent':'me'}"},
+        {"handoff_task", "{'task_id':'a','from_agent':'me','to_agent':'me'}"},
+        {"mark_exhausted", "{'task_id':'a','agent':'me'}"},
+        {"update_task", "{'task_id':'a','agent':'me','status':'done'}"},
+        {"update_task", "{'task_id':'a','agent':'me','status':'failed'}"},
+        {"update_task", "{'task_id':'a','agent':'me','status':'cancelled'}"},
+        {"update_task", "{'task_id':'a','agent':'me','status':'open'}"},
+        {"update_task", "{'task_id':'a','agent':'me','current_owner':'you'}"},
+    };
+    struct fixture f;
+    size_t i;
+
+    for (i = 0; i < sizeof ways / sizeof *ways; i++) {
+        begin(&f, "a");
+        call(&f, "claim_task", "{'agent':'me'}");
+        CHECK(lease_left(&f) == 900);
+        call(&f, ways[i][0], ways[i][1]);
+        CHECK(ok(&f) && lease_left(&f) == -1);
+        call(&f, "update_task", "{'task_id':'a','agent':'you','status':"
+             "'in_progress','reason':'r'}");
+        if (!CHECK(ok(&f) && lease_left(&f) == -1))
+            fprintf(stderr, "  %s %s\n", ways[i][0], ways[i][1]);
+        fixture_fini(&f);
+    }
+}
+
+static void
+test_ownership_warn(void)
+{
+    static const char text[] = "another agent holds a lease on this task";
+    struct fixture f;
+
+    begin(&f, "a");
+    f.env.ownership_warn = true;
+    call(&f, "claim_task", "{'agent':'me'}");
+    call(&f, "attach_artifact", "{'task_id':'a','name':'n','content':'c'}");
+    CHECK(ok(&f) && warned(&f, text) && lease_left(&f) == 900);
+    clock_ahead_s = 60;
+    call(&f, "update_task", "{'task_id':'a','goal':'g'}");
+    CHECK(ok(&f) && warned(&f, text) && lease_left(&f) == 840);
+    /* There is one winner all the same. */
+    STEPS(&f, {"claim_task", "{'agent':'you','task_id':'a'}", "lease_held",
+               "holder", "me"},
+          {"handoff_task", "{'task_id':'a','from_agent':'you'}", "not_owner",
+           "holder", "me"},
+          {"mark_exhausted", "{'task_id':'a','agent':'you'}", 0, "status",
+           "agent_exhausted"});
+    CHECK(lease_left(&f) == -1);
+    clock_ahead_s = 0;
+    fixture_fini(&f);
+}
+
+/* ---- claims ---- */
+
+static void
+test_what_may_be_claimed(void)
+{
+    struct fixture f;
+
+    begin(&f, "abcdef");
+    STEPS(&f,
+        {"claim_task", "{'task_id':'a'}", "invalid_argument", "field",
+         "agent"},
+        {"claim_task", "{'agent':'unknown'}", "invalid_argument", "field",
+         "agent"},
+        {"claim_task", "{'agent':'me','lease_seconds':29}",
+         "invalid_argument", "field", "lease_seconds"},
+        {"claim_task", "{'agent':'me','lease_seconds':86401}",
+         "invalid_argument", "field", "lease_seconds"},
+        {"claim_task", "{'agent':'me','task_id':'no'}", "not_found", 0, 0},
+        {"claim_task", "{'agent':'me','task_id':'a','expected_version':7}",
+         "version_conflict", 0, 0},
+        {"claim_task", "{'agent':'me','task_id':'a','expected_version':1,"
+         "'lease_seconds':86400}", 0, "status", "in_progress"},
+        /* what somebody has begun without a lease is that one's */
+        {"save_checkpoint", "{'task_id':'b','agent':'me'}", 0, 0, 0},
+        {"claim_task", "{'agent':'you','task_id':'b'}", "not_owner",
+         "holder", "me"},
+        {"claim_task", "{'agent':'me','task_id':'b'}", 0, "current_owner",
+         "me"},
+        /* what is handed to somebody, too */
+        {"handoff_task", "{'task_id':'c','from_agent':'x','to_agent':'me'}",
+         0, 0, 0},
+        {"claim_task", "{'agent':'you','task_id':'c'}", "not_owner",
+         "holder", "me"},
+        {"claim_task", "{'agent':'me','task_id':'c'}", 0, "current_owner",
+         "me"},
+        {"handoff_task", "{'task_id':'c','from_agent':'me'}", 0, 0, 0},
+        {"claim_task", "{'agent':'you','task_id':'c'}", 0, "current_owner",
+         "you"},
+        {"mark_exhausted", "{'task_id':'c','agent':'you'}", 0, 0, 0},
+        {"claim_task", "{'agent':'me','task_id':'c'}", 0, "current_owner",
+         "me"},
+        {"update_task", "{'task_id':'d','depends_on':['c']}", 0, 0, 0},
+        {"claim_task", "{'agent':'me','task_id':'d'}", "blocked", 0, 0},
+        {"update_task", "{'task_id':'e','status':'cancelled'}", 0, 0, 0},
+        {"claim_task", "{'agent':'me','task_id':'e'}", "terminal", 0, 0});
+    fixture_fini(&f);
+}
+
+static void
+test_the_best_one_is_claimed(void)
+{
+    static const struct {
+        const char *args, *id; /* NULL: none is ready */
+    } claims[] = {
+        {"{'agent':'me','repo_path':'/none'}", NULL},
+        {"{'agent':'me','tag':'re'}", NULL},
+        {"{'agent':'me','tag':'red'}", "e"},
+        {"{'agent':'me'}", "d"},   /* of the highest priority */
+        {"{'agent':'me','repo_path':'/r'}", "g"},
+        {"{'agent':'you'}", "b"},  /* that waits longest */
+        {"{'agent':'him'}", "h"},  /* as it is handed to him */
+        {"{'agent':'you'}", "a"},  /* has changed since */
+        {"{'agent':'me'}", "f"},   /* of the lowest */
+        {"{'agent':'you'}", NULL}, /* one waits for another, one is his */
+    };
+    struct fixture f;
+    size_t i;
+
+    begin(&f, "abcdefghi");
+    STEPS(&f, {"update_task", "{'task_id':'c','depends_on':['i']}", 0, 0, 0},
+          {"update_task", "{'task_id':'d','priority':0}", 0, 0, 0},
+          {"update_task", "{'task_id':'e','priority':3,'tags':['blue','red']"
+           "}", 0, 0, 0},
+          {"update_task", "{'task_id':'f','priority':4}", 0, 0, 0},
+          {"update_task", "{'task_id':'g','priority':3,'repo_path':'/r'}", 0,
+           0, 0},
+          {"update_task", "{'task_id':'h','priority':1}", 0, 0, 0},
+          {"handoff_task", "{'task_id':'h','from_agent':'x','to_agent':"
+           "'him'}", 0, 0, 0},
+          {"handoff_task", "{'task_id':'i','from_agent':'x','to_agent':"
+           "'nobody'}", 0, 0, 0},
+          {"update_task", "{'task_id':'a','goal':'g'}", 0, 0, 0});
+    for (i = 0; i < sizeof claims / sizeof *claims; i++) {
+        call(&f, "claim_task", claims[i].args);
+        if (claims[i].id ? !CHECK(has(&f, "task_id", claims[i].id))
+                         : !CHECK(ok(&f) && flag(&f, "claimed") == 0))
+            fprintf(stderr, "  claim %zu\n", i);
+    }
+    STEPS(&f, {"claim_task", "{'agent':'nobody'}", 0, "task_id", "i"},
+          {"claim_task", "{'agent':'you'}", 0, "message",
+           "no task is ready"},
+          {"update_task", "{'task_id':'i','agent':'nobody','status':'done'}",
+           0, 0, 0},
+          {"claim_task", "{'agent':'you'}", 0, "task_id", "c"});
+    fixture_fini(&f);
+}
+
+/* Made again with its key, a claim is the same, whatever came after it. */
+static void
+test_a_claim_is_repeated(void)
+{
+    static const char again[] = "{'agent':'me','idempotency_key':'k'}";
+    struct fixture f;
+    char first[1024];
+
+    begin(&f, "ab");
+    call(&f, "claim_task", again);
+    CHECK(ok(&f) && has(&f, "task_id", "a") && f.out.len < sizeof first);
+    snprintf(first, sizeof first, "%.*s", STR_ARG(buf_view(&f.out)));
+    call(&f, "claim_task", again);
+    CHECK(str_is(buf_view(&f.out), first));
+    call(&f, "handoff_task", "{'task_id':'a','from_agent':'me'}");
+    fixture_close(&f);
+    fixture_open(&f);
+    call(&f, "claim_task", again);
+    CHECK(str_is(buf_view(&f.out), first));
+    call(&f, "claim_task", "{'agent':'me'}");
+    CHECK(has(&f, "task_id", "b"));
+    fixture_fini(&f);
+}
+
+/* Tasks that wait for others stand in nobody's way, however many. */
+static void
+test_few_ready_among_many(void)
+{
+    enum { N = 12000 };
+    struct fixture f;
+    char args[96];
+    bool unknown;
+    int i;
+
+    begin(&f, "x");
+    f.hold = true;
+    for (i = 0; i < N; i++) {
+        snprintf(args, sizeof args, "{'task_id':'t%d','title':'T',"
+                 "'depends_on':['x']}", i);
+        call(&f, "create_task", args);
+        if (i % 1000 == 999) {
+            CHECK(store_commit(f.s, &unknown) == 0);
+            arena_reset(&f.a);
+        }
+    }
+    f.hold = false;
+    store_unlock(f.s);
+    call(&f, "claim_task", "{'agent':'me','task_id':'x'}");
+    call(&f, "claim_task", "{'agent':'me'}");
+    CHECK(flag(&f, "claimed") == 0 && flag(&f, "partial") == 1);
+    call(&f, "create_task", "{'task_id':'y','title':'T'}");
+    call(&f, "claim_task", "{'agent':'me'}");
+    CHECK(has(&f, "task_id", "y"));
+    call(&f, "update_task", "{'task_id':'x','agent':'me','status':'done'}");
+    call(&f, "claim_task", "{'agent':'me'}");
+    CHECK(has(&f, "task_id", "t0"));
+    fixture_fini(&f);
+}
+
+/* Nor do those that only a newer version can read. */
+static void
+test_unreadable_tasks_are_not_claimed(void)
+{
+#define HEAD "'task_id':'n','status':'open','priority':0"
+    static const char *const states[] = {
+        "{" HEAD "}", "{" HEAD ",'depends_on':['a']}",
+        "{" HEAD ",'title':'T','more':}",
+        "{'task_id':'n','status':'in_progress','priority':0,'lease':{'agent':"
+        "'you','expires_at':'9999-01-01T00:00:00.000Z','seconds':900},"
+        "'title':'T'}",
+        "{'task_id':'n','status':'paused','priority':0,'title':'T'}",
+    };
+    struct fixture f;
+    char key[16], body[256];
+    bool unknown;
+    size_t i;
+
+    begin(&f, "a");
+    STEPS(&f, {"claim_task", "{'agent':'me'}", 0, "task_id", "a"},
+          {"update_task", "{'task_id':'a','agent':'me','status':'done'}", 0,
+           0, 0});
+    CHECK(store_lock_patiently(f.s) == 0);
+    for (i = 0; i < sizeof states / sizeof *states; i++) {
+        snprintf(key, sizeof key, "task/new%zu", i);
+        snprintf(body, sizeof body, "'op':'create','by':'you','v':%s",
+                 states[i]);
+        CHECK(store_stage(f.s, str_of(key), quoted(&f.a, body)) == 0);
+    }
+    CHECK(store_commit(f.s, &unknown) == 0);
+    store_unlock(f.s);
+    clock_ahead_s = 86401; /* longer than any lease of ours */
+    call(&f, "claim_task", "{'agent':'me'}");
+    CHECK(ok(&f) && flag(&f, "claimed") == 0);
+    STEPS(&f, {"create_task", "{'task_id':'b','title':'T'}", 0, 0, 0},
+          {"claim_task", "{'agent':'me'}", 0, "task_id", "b"},
+          {"claim_task", "{'agent':'me','task_id':'new0'}", "store_error", 0,
+           0},
+          {"claim_task", "{'agent':'me','task_id':'new3'}", "lease_held", 0,
+           0});
+#undef HEAD
+    clock_ahead_s = 0;
+    fixture_fini(&f);
+}
+
+/* ---- questions ---- */
+
+static char asked[64][16]; /* ids of questions, as they were asked */
+static int n_asked;
+
+static void
+ask(struct fixture *f, const char *text)
+{
+    char args[128];
+    struct str id;
+
+    snprintf(args, sizeof args, "{'task_id':'a','agent':'me','question':'%s'}",
+             text);
+    call(f, "request_input", args);
+    id = json_str(&f->a, json_get(f->json, "question_id"));
+    snprintf(asked[n_asked++ % 64], sizeof *asked, "%.*s", STR_ARG(id));
+}
+
+static void
+test_the_first_answer_wins(void)
+{
+    struct str a;
+    struct fixture f;
+    const struct json_tok *q;
+
+    begin(&f, "ab");
+    call(&f, "claim_task", "{'agent':'me','task_id':'a'}");
+    call(&f, "request_input", "{'task_id':'a','agent':'me','question':"
+         "'Which?','options':['x','y'],'kind':'approval'}");
+    CHECK(ok(&f) && has(&f, "question_id", "q4") && lease_left(&f) == 900);
+    CHECK(has(&f, "status", "in_progress") && flag(&f, "answered") == 0);
+    CHECK(json_get(f.json, "how_to_answer") != NULL);
+    CHECK(task_question_answer(f.t, &f.a, STR("a"), STR("\"q4\""), &a) == 0 &&
+          !a.p);
+    CHECK(task_question_answer(f.t, &f.a, STR("a"), STR("\"q2\""), &a) ==
+          ERR_NOT_FOUND);
+    call(&f, "list_tasks", "{'needs_input':true}");
+    CHECK(number(&f, "total") == 1);
+    call(&f, "list_tasks", "{'needs_input':false}");
+    CHECK(number(&f, "total") == 1);
+    STEPS(&f,
+        {"update_task", "{'task_id':'b','answer':{'text':'t'}}",
+         "not_found", "field", "answer"},
+        {"update_task", "{'task_id':'a','answer':{'question_id':'q2',"
+         "'text':'t'}}", "not_found", "field", "answer"},
+        {"update_task", "{'task_id':'a','answer':{'question_id':'q4'}}",
+         "invalid_argument", "field", "answer"},
+        {"update_task", "{'task_id':'a','answer':{'text':'t','more':1}}",
+         "invalid_argument", "field", "answer"},
+        {"update_task", "{'task_id':'a','answer':{'question_id':'q4',"
+         "'action':'accept'}}", "invalid_argument", "field", "answer"},
+        {"update_task", "{'task_id':'a','answer':{'question_id':'q4',"
+         "'text':''}}", "invalid_argument", "field", "answer"},
+        {"update_task", "{'task_id':'a','answer':{'question_id':'q4',"
+         "'text':'xy'}}", "invalid_argument", "message",
+         "answer.text must be one of [\"x\",\"y\"]"},
+        {"update_task", "{'task_id':'a','agent':'you','answer':"
+         "{'question_id':'q4','text':'x'},'idempotency_key':'k'}", 0,
+         "status", "in_progress"},
+        {"update_task", "{'task_id':'a','agent':'you','answer':"
+         "{'question_id':'q4','text':'x'},'idempotency_key':'k'}", 0,
+         "status", "in_progress"},
+        {"update_task", "{'task_id':'a','agent':'me','answer':"
+         "{'question_id':'q4','text':'y'}}", "already_exists", "field",
+         "answer"});
+    call(&f, "get_task", "{'task_id':'a'}");
+    CHECK(flag(&f, "needs_input") == 0);
+    q = json_get(f.json, "questions") + 1;
+    CHECK(json_is(json_get(q, "question"), "Which?") &&
+          json_is(json_get(q, "kind"), "approval") &&
+          json_is(json_get(q, "by"), "me") &&
+          json_get(q, "options")->n == 2);
+    q = json_get(q, "answer");
+    CHECK(json_is(json_get(q, "text"), "x") &&
+          json_is(json_get(q, "action"), "accept") &&
+          json_is(json_get(q, "by"), "you") && json_get(q, "at"));
+    CHECK(task_question_answer(f.t, &f.a, STR("a"), STR("\"q4\""), &a) == 0 &&
+          str_is(task_member(a, "text"), "\"x\""));
+    fixture_fini(&f);
+}
+
+static void
+test_kinds_of_answers(void)
+{
+    struct str a;
+    struct fixture f;
+
+    begin(&f, "a");
+    ask(&f, "one");
+    ask(&f, "two");
+    STEPS(&f,
+        {"update_task", "{'task_id':'a','answer':{'text':'t'}}",
+         "not_found", 0, 0}, /* which of them? */
+        {"update_task", "{'task_id':'a','answer':{'question_id':'q2',"
+         "'action':'decline'}}", 0, 0, 0},
+        {"update_task", "{'task_id':'a','goal':'both','answer':{'text':'t'}}",
+         0, 0, 0});
+    CHECK(task_question_answer(f.t, &f.a, STR("a"), STR("\"q2\""), &a) == 0 &&
+          str_is(task_member(a, "action"), "\"decline\"") &&
+          !task_member(a, "text").p && !task_member(a, "question_id").p);
+    CHECK(task_question_answer(f.t, &f.a, STR("a"), STR("\"q3\""), &a) == 0 &&
+          str_is(task_member(a, "action"), "\"accept\""));
+    call(&f, "get_task", "{'task_id':'a'}");
+    CHECK(has(&f, "goal", "both"));
+    /* Of a task that has ended nobody needs an answer. */
+    ask(&f, "three");
+    call(&f, "update_task", "{'task_id':'a','status':'cancelled'}");
+    call(&f, "list_tasks", "{'needs_input':true,'include_done':true}");
+    CHECK(number(&f, "total") == 0);
+    STEPS(&f, {"request_input", "{'task_id':'a','agent':'me','question':'q'}",
+               "terminal", 0, 0},
+          {"update_task", "{'task_id':'a','answer':{'text':'t'}}",
+           "terminal", 0, 0});
+    fixture_fini(&f);
+}
+
+static void
+test_how_many_questions(void)
+{
+    struct fixture f;
+    struct buf b = {0};
+    const struct json_tok *list;
+    char args[128];
+    int i;
+
+    begin(&f, "a");
+    n_asked = 0;
+    for (i = 0; i < TASK_MAX_OPEN; i++)
+        ask(&f, "q");
+    CHECK(ok(&f));
+    ask(&f, "q");
+    CHECK(failed(&f, "too_large") && has(&f, "field", "question"));
+    n_asked--;
+    for (i = 1; i <= 40; i++) {
+        /* The second stays open. */
+        snprintf(args, sizeof args, "{'task_id':'a','answer':{'question_id':"
+                 "'%s','text':'t'}}", asked[i == 1 ? 0 : i]);
+        call(&f, "update_task", args);
+        CHECK(ok(&f));
+        ask(&f, "q");
+        CHECK(ok(&f));
+    }
+    call(&f, "get_task", "{'task_id':'a'}");
+    list = json_get(f.json, "questions");
+    CHECK(list->n == TASK_MAX_QUESTIONS);
+    CHECK(json_is(json_get(list + 1, "question_id"), asked[1]) &&
+          !json_get(list + 1, "answer"));
+    CHECK(json_is(json_get(list + 1 + list[1].span, "question_id"),
+                  asked[17]));
+    /* What would need too much room in an answer. */
+    buf_printf(&b, "{'task_id':'a','answer':{'question_id':'%s','text':'",
+               asked[1]);
+    for (i = 0; i < 4096; i++)
+        buf_z(&b, "\\u0001");
+    buf_put(&b, "'}}", 4);
+    call(&f, "update_task", b.p);
+    CHECK(failed(&f, "too_large") && has(&f, "field", "answer"));
+    buf_fini(&b);
+    fixture_fini(&f);
+}
+
+/* ---- what is shown ---- */
+
+static bool
+shows(const struct fixture *f, const char *what)
+{
+    bool is;
+
+    buf_char((struct buf *)(uintptr_t)&f->out, '\0');
+    is = strstr(f->out.p, what) != NULL;
+    if (!is)
+        fprintf(stderr, "no %s in %s\n", what, f->out.p);
+    return is;
+}
+
+static void
+test_a_brief_tells(void)
+{
+    struct fixture f;
+    struct task k;
+
+    begin(&f, "a");
+    call(&f, "claim_task", "{'agent':'me','lease_seconds':30}");
+    ask(&f, "Why?\\n# not a heading");
+    call(&f, "update_task", "{'task_id':'a','agent':'you','answer':{'text':"
+         "'So.\\nThere'}}");
+    ask(&f, "How?");
+    CHECK(task_get(f.t, &f.a, STR("a"), &k) == 0);
+    buf_reset(&f.out, 0);
+    view_task_markdown(&f.out, &f.a, &k);
+    CHECK(shows(&f, "\n## Lease\n\n- agent: me\n- expires_at: 2"));
+    CHECK(shows(&f, "\n## Questions\n\n- question_id: q3, question: Why? "
+                    "# not a heading, kind: question, by: me, at: 2"));
+    CHECK(shows(&f, "Z, answer: {\"text\":\"So.\\nThere\",\"action\""));
+    CHECK(shows(&f, "}\n- question_id: q5, question: How?, kind: question"));
+    clock_ahead_s = 40;
+    CHECK(task_get(f.t, &f.a, STR("a"), &k) == 0);
+    buf_reset(&f.out, 0);
+    view_task_markdown(&f.out, &f.a, &k);
+    view_task_line(&f.out, &f.a, &k);
+    CHECK(shows(&f, "- lease_expired: true\n") &&
+          shows(&f, "a  in_progress (needs input) (lease expired)  P2"));
+    clock_ahead_s = 0;
+    fixture_fini(&f);
+}
+
+static void
+test_names_to_watch(void)
+{
+    static const struct {
+        const char *key, *body, *alias; /* NULL: none */
+    } cases[] = {
+        {"task/a", "'op':'x','by':'y','v':{'status':'open','current_owner':"
+         "'ann'}", "owner/ann"},
+        {"task/a", "'op':'x','by':'y','v':{'status':'open','title':'ann'}",
+         NULL},
+        {"call/a", "'op':'x','by':'y','v':{'current_owner':'ann'}", NULL},
+        {"task/a", "'op':'x'", NULL},
+        {"task/a", "'op':'x','by':'y','v':{'status':'failed'}", "ended"},
+        {"task/a", "'op':'x','by':'y','v':{'status':'done','current_owner':"
+         "'ann'}", "owner/ann\tended"},
+        {"task/a", "'op':'x','by':'y','v':{'current_owner':'a\\nb'}",
+         "owner/a\\nb"},
+    };
+    char name[TASK_NAMES_MAX], other[TASK_NAMES_MAX], longest[700];
+    struct arena a = {0};
+    struct str got;
+    size_t i;
+
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        got = task_names(str_of(cases[i].key), quoted(&a, cases[i].body),
+                         name);
+        if (!CHECK(cases[i].alias ? str_is(got, cases[i].alias) : !got.p))
+            fprintf(stderr, "  %s\n", cases[i].body);
+    }
+    memset(longest, 'x', sizeof longest);
+    longest[0] = longest[sizeof longest - 1] = '"';
+    got = task_alias_of((struct str){longest, sizeof longest}, name);
+    CHECK(got.len == TASK_ALIAS_MAX);
+    CHECK(str_eq(got, task_names(STR("task/a"), arena_printf(&a,
+        "\"op\":\"x\",\"by\":\"y\",\"v\":{\"current_owner\":%.*s}",
+        (int)sizeof longest, longest), other)));
+    arena_fini(&a);
+}
+
+/* ---- import ---- */
+
+static void
+test_exported_and_imported(void)
+{
+    struct fixture from, to;
+    struct str text, lease, questions;
+
+    begin(&from, "a");
+    call(&from, "claim_task", "{'agent':'me','lease_seconds':600}");
+    call(&from, "request_input", "{'task_id':'a','agent':'me','question':"
+         "'q','options':['x'],'kind':'action'}");
+    call(&from, "update_task", "{'task_id':'a','answer':{'text':'t'}}");
+    ask(&from, "r");
+    call(&from, "get_task", "{'task_id':'a'}");
+    lease = json_raw(json_get(from.json, "lease"));
+    questions = json_raw(json_get(from.json, "questions"));
+    CHECK(lease.p && questions.p);
+    fixture_init(&to);
+    text = buf_view(&from.out);
+    CHECK(strcmp(import_raw(&to, text), "") == 0);
+    call(&to, "get_task", "{'task_id':'a'}");
+    CHECK(str_eq(json_raw(json_get(to.json, "lease")), lease));
+    CHECK(str_eq(json_raw(json_get(to.json, "questions")), questions));
+    CHECK(flag(&to, "needs_input") == 1);
+    call(&to, "update_task", "{'task_id':'a','agent':'you','goal':'g'}");
+    CHECK(failed(&to, "lease_held"));
+    ask(&to, "s");
+    CHECK(ok(&to));
+    fixture_fini(&to);
+    fixture_fini(&from);
+}
+
+static void
+test_what_an_import_drops(void)
+{
+    static const struct {
+        const char *more;
+        bool kept;
+    } cases[] = {
+        {"'status':'in_progress','current_owner':'me','lease':{'agent':'me',"
+         "'expires_at':'2020-01-01T00:00:00Z'}", true},
+        {"'status':'in_progress','current_owner':'you','lease':{'agent':"
+         "'me','expires_at':'2020-01-01T00:00:00Z'}", false},
+        {"'status':'open','current_owner':'me','lease':{'agent':'me',"
+         "'expires_at':'2020-01-01T00:00:00Z'}", false},
+        {"'status':'in_progress','current_owner':'me','lease':{'agent':'me',"
+         "'expires_at':'9999-01-01T00:00:00Z'}", false},
+        {"'status':'in_progress','current_owner':'unknown','lease':{'agent':"
+         "'unknown','expires_at':'2020-01-01T00:00:00Z'}", false},
+    };
+    struct fixture f;
+    char text[256], args[32];
+    size_t i;
+
+    fixture_init(&f);
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(text, sizeof text, "{'task_id':'t%zu','title':'T',%s}", i,
+                 cases[i].more);
+        CHECK(strcmp(import(&f, text), "") == 0);
+        snprintf(args, sizeof args, "{'task_id':'t%zu'}", i);
+        call(&f, "get_task", args);
+        if (!CHECK((json_get(f.json, "lease") != NULL) == cases[i].kept &&
+                   flag(&f, "lease_expired") == cases[i].kept))
+            fprintf(stderr, "  %s\n", text);
+    }
+    CHECK(strcmp(import(&f, "{'task_id':'x','title':'T','questions':"
+                        "[{'question':'q'}]}"), "invalid_argument") == 0);
+    CHECK(strcmp(import(&f, "{'task_id':'x','title':'T','questions':"
+                        "[{'question_id':'q1','question':'q','options':"
+                        "[7]}]}"), "") == 0);
+    fixture_fini(&f);
+}
+
+/* ---- claimers of many processes ---- */
+
+static void
+claim_until_none(const char *log, int process)
+{
+    struct fixture f = {.s = NULL};
+    char args[64];
+    int i;
+
+    snprintf(f.log, sizeof f.log, "%s", log);
+    fixture_open(&f);
+    for (i = 0;; i++) {
+        snprintf(args, sizeof args, "{'agent':'p%d-%d'}", process,
+                 i % CLAIMERS);
+        call(&f, "claim_task", args);
+        CHECK(ok(&f));
+        if (flag(&f, "claimed") != 1)
+            break;
+    }
+    fixture_fini(&f);
+}
+
+struct claims {
+    int created, claimed;
+};
+
+static int
+count_claim(void *ctx, const struct store_rec *r)
+{
+    struct claims *c = ctx;
+    struct task_event ev;
+
+    if (!CHECK(task_event_of(r, &ev) == 0))
+        return 0;
+    c->created += str_is(ev.op, "create");
+    c->claimed += str_is(ev.op, "claim");
+    CHECK(str_is(ev.op, "create") == (r->p == 0)); /* no second claim */
+    return 0;
+}
+
+static void
+test_each_task_is_claimed_once(int tasks)
+{
+    struct claims c = {0};
+    struct fixture f;
+    pid_t pid[PROCESSES];
+    bool unknown;
+    int i, status;
+
+    fixture_init(&f);
+    f.hold = true;
+    for (i = 0; i < tasks; i++) {
+        call(&f, "create_task", "{'title':'T'}");
+        if (i % 1000 == 999 || i + 1 == tasks) {
+            CHECK(store_commit(f.s, &unknown) == 0);
+            arena_reset(&f.a);
+        }
+    }
+    store_unlock(f.s);
+    fflush(NULL);
+    for (i = 0; i < PROCESSES; i++) {
+        pid[i] = fork();
+        if (pid[i] == 0) {
+            test_failed = 0;
+            claim_until_none(f.log, i);
+            fflush(NULL);
+            _exit(test_failed != 0);
+        }
+    }
+    for (i = 0; i < PROCESSES; i++)
+        CHECK(waitpid(pid[i], &status, 0) == pid[i] && WIFEXITED(status) &&
+              WEXITSTATUS(status) == 0);
+    CHECK(store_follow(f.s) == 0);
+    CHECK(store_scan(f.s, 1, count_claim, &c) == 0);
+    CHECK(c.created == tasks && c.claimed == tasks);
+    CHECK(tasks_count(f.t, TASK_IN_PROGRESS) == (uint64_t)tasks);
+    fixture_fini(&f);
+}
+
+int
+main(int argc, char **argv)
+{
+    long tasks = argc > 1 ? strtol(argv[1], NULL, 10) : 0;
+
+    test_a_lease_keeps_others_out();
+    test_writes_of_the_holder_renew();
+    test_a_lease_that_ends();
+    test_what_releases_a_lease();
+    test_ownership_warn();
+    test_what_may_be_claimed();
+    test_the_best_one_is_claimed();
+    test_a_claim_is_repeated();
+    test_few_ready_among_many();
+    test_unreadable_tasks_are_not_claimed();
+    test_the_first_answer_wins();
+    test_kinds_of_answers();
+    test_how_many_questions();
+    test_a_brief_tells();
+    test_names_to_watch();
+    test_exported_and_imported();
+    test_what_an_import_drops();
+    test_each_task_is_claimed_once(tasks > 0 ? (int)tasks : 200);
+    return test_end("lease");
+}

@@ -1,0 +1,653 @@
+/* t_tools_wait - wait_for_task and request_input as clients have them: that
+   what they wait for reaches them however it comes about, and that what
+   cannot be waited for is said, not refused. */
+
+#include "tests/lib/mcp_turn.h"
+#include "tests/lib/still.h"
+#include "task/task.h"
+#include "tools/tools.h"
+
+static struct tasks *tasks;
+static struct tools *tools;
+static struct cli_env env;
+static struct who ann, neo; /* neo: a modern one, of the same principal */
+
+static void
+start(void)
+{
+    box.opt.alias = task_names;
+    tasks = tasks_new();
+    tasks_kind(tasks, &box.kinds[2]);
+    if (tools_new(&tools, tasks, &env) != 0)
+        abort();
+    box_open_as(tools_catalogue(tools), false);
+    tasks_bind(tasks, box.store);
+    who_pipe(&ann, "", V11);
+    who_init(&neo, "");
+}
+
+static void
+begin(void)
+{
+    box_place();
+    start();
+}
+
+/* As kill -9. */
+static void
+stop(void)
+{
+    who_forget(&ann);
+    who_forget(&neo);
+    box_close();
+    tools_free(tools);
+    tasks_free(tasks);
+}
+
+static void
+end(void)
+{
+    stop();
+    ahead_ms = 0;
+}
+
+/* What w is answered, whatever else it is told. */
+static const char *
+asks(struct who *w, const char *text)
+{
+    size_t i;
+
+    says(w, text);
+    for (i = 0; i < w->n; i++)
+        if (strstr(w->said[i], "\"result\":") != NULL)
+            return w->said[i];
+    return "no answer";
+}
+
+/* What a tool says to ann, which is no error. */
+static const char *
+does(const char *tool, const char *args)
+{
+    char text[6000];
+    const char *said;
+
+    snprintf(text, sizeof text, CALL("%s", "%s"), tool, args);
+    said = asks(&ann, text);
+    if (!CHECK(strstr(said, "\"structuredContent\"") != NULL))
+        fprintf(stderr, "  %s: %s\n", tool, said);
+    return said;
+}
+
+/* As post, of a text with an id that may have the letters ID in it. */
+static void
+post_as_is(struct who *w, const char *text)
+{
+    post_text(w, arena_str(&arena, quoted(text)));
+}
+
+#define DO(tool, args) does(tool, "{" args "}")
+#define CREATE(id, more) \
+    DO("create_task", "'task_id':'" id "','title':'t'" more)
+#define MINE ",'status':'in_progress','current_owner':'me'"
+#define BECOMES(id, status) \
+    "{'task_id':'" id "','agent':'me','status':'" status "'}"
+#define WAIT(args) TASK("wait_for_task", "{" args "}")
+#define ASK(question) \
+    "{'task_id':'t','agent':'me','question':'" question "','wait_seconds':3}"
+
+/* ---- request_input ---- */
+
+static bool
+is_receipt(const char *said)
+{
+    return has(said, "'answered':false");
+}
+
+/* Fills the queue of what ann waits for. */
+static void
+fill_queue(void)
+{
+    int i;
+
+    for (i = 0; i < MCP_MAX_KEPT; i++) {
+        post(&ann, CALL("wait_for_task", "{'task_id':'t'}"));
+        turn();
+    }
+}
+
+/* The question of each stands, once, so none of them may be an error. */
+static void
+test_who_may_not_wait_has_asked(void)
+{
+    box.opt.max_own = 1;
+    begin();
+    CREATE("t", "");
+    makes(&ann, WAIT("'task_id':'t','until':'terminal'"));
+    makes(&ann, TASK("request_input", ASK("one")));
+    CHECK(is_receipt(asks(&ann, OLD("tasks/result"))));
+    CHECK(is_receipt(asks(&neo, NEWER_CALL("request_input", ASK("two")))));
+    ann.s->rev = MCP_2025_03_26;
+    CHECK(has(asks(&ann, "[" CALL("request_input", ASK("three")) "]"),
+              "\\'answered\\':false"));
+    ann.s->rev = MCP_2025_11_25;
+    fill_queue();
+    CHECK(is_receipt(asks(&ann, CALL("request_input", ASK("four")))));
+    CHECK(has(DO("get_task", "'task_id':'t'"), "'version':5"));
+    end();
+    box.opt.max_own = 0;
+}
+
+/* It is of no use to anybody then: who waits for it is told. */
+static void
+test_question_ends_with_its_task(void)
+{
+    begin();
+    CREATE("t", MINE);
+    makes(&ann, TASK("request_input", ASK("?")));
+    settle_all();
+    CHECK(is_status("input_required"));
+    does("update_task", BECOMES("t", "cancelled"));
+    settle_all();
+    CHECK(is_status("completed"));
+    CHECK(is_receipt(asks(&ann, OLD("tasks/result"))));
+    end();
+}
+
+/* What ann is asked by the call that she made last, as the id of it. */
+static const char *
+question_of_task(void)
+{
+    const char *at = NULL;
+    size_t i;
+
+    who_forget(&ann);
+    post(&ann, OLD("tasks/result"));
+    turn();
+    for (i = 0; i < ann.n && at == NULL; i++)
+        at = strstr(ann.said[i], "mcptask-c.");
+    CHECK(at != NULL);
+    return at != NULL ? at : "";
+}
+
+#define ACCEPT(content) "{'action':'accept','content':" content "}"
+#define YES_NO ",'options':['yes','no']"
+
+/* None says anything: the approval stays open, and the caller is told. */
+static void
+test_what_is_no_answer(void)
+{
+    static const struct {
+        const char *said, *why, *options;
+    } cases[] = {
+        {ACCEPT("{}"), "answer.text is missing", YES_NO},
+        {ACCEPT("{'answer':''}"), "answer.text is missing", YES_NO},
+        {ACCEPT("{'answer':'maybe'}"), "answer.text must be one of ", YES_NO},
+        {ACCEPT("{'answer':null}"), "answer.text is missing", ""},
+        {"{}", "answer.action must be one of ", YES_NO},
+    };
+    char text[500];
+    const char *id;
+    size_t i;
+
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        begin();
+        CREATE("t", "");
+        snprintf(text, sizeof text, TASK("request_input", "{'task_id':'t',"
+                 "'agent':'me','question':'?','kind':'approval'%s}"),
+                 cases[i].options);
+        makes(&ann, text);
+        id = question_of_task();
+        snprintf(text, sizeof text, "{'jsonrpc':'2.0','id':'%.*s',"
+                 "'result':%s}", (int)strcspn(id, "\""), id, cases[i].said);
+        post_as_is(&ann, text);
+        settle_all();
+        CHECK(is_status("completed"));
+        asks(&ann, OLD("tasks/result"));
+        CHECK(ann.n > 0 && is_receipt(ann.said[ann.n - 1]) &&
+              has(ann.said[ann.n - 1], "how_to_answer") &&
+              has(ann.said[ann.n - 1], cases[i].why));
+        CHECK(has(DO("get_task", "'task_id':'t'"), "'needs_input':true"));
+        end();
+    }
+}
+
+/* The answer of ann to the question that she was asked last. */
+static void
+accepts(const char *id, const char *answer)
+{
+    char text[400];
+
+    snprintf(text, sizeof text, "{'jsonrpc':'2.0','id':'%s','result':{"
+             "'action':'accept','content':{'answer':'%s'}}}", id, answer);
+    post_as_is(&ann, text);
+    turn();
+    settle_all();
+}
+
+/* A plain call that asks ann, and what its question is; it waits for 3 s. */
+static const char *
+asks_plainly(char id[100])
+{
+    const char *at;
+
+    who_forget(&ann);
+    post(&ann, CALL("request_input", ASK("?")));
+    turn();
+    at = ann.n > 0 ? strstr(ann.said[ann.n - 1], "mcptask-c.") : NULL;
+    if (!CHECK(at != NULL))
+        at = "\"";
+    snprintf(id, 100, "%.*s", (int)strcspn(at, "\""), at);
+    ann.read = ann.n;
+    return id;
+}
+
+/* An answer always reaches its question: while the call waits, when its wait
+   is over, when the one who waited is gone, and when the process is. */
+static void
+test_no_answer_is_lost(void)
+{
+    enum { WAITS, WAIT_IS_OVER, CALLER_IS_GONE, CANCELLED, RESTARTED, N };
+    char id[100];
+    int i;
+
+    for (i = 0; i < N; i++) {
+        begin();
+        CREATE("t", "");
+        asks_plainly(id);
+        if (i == WAIT_IS_OVER) {
+            ahead_ms += 4000;
+            settle_all();
+            CHECK(has(next(&ann), "notifications/cancelled"));
+            CHECK(is_receipt(next(&ann)) && is_quiet(&ann));
+        } else if (i == CALLER_IS_GONE) {
+            mcp_drop(box.m->kept);
+        } else if (i == CANCELLED) {
+            post(&ann, "{'jsonrpc':'2.0','method':'notifications/cancelled',"
+                 "'params':{'requestId':1}}");
+            settle_all();
+            CHECK(has(next(&ann), "notifications/cancelled"));
+        } else if (i == RESTARTED) {
+            stop();
+            ahead_ms += 60000;
+            start();
+        }
+        accepts(id, "yes");
+        accepts(id, "no"); /* the first counts */
+        if (i == WAITS)
+            CHECK(has(next(&ann), "'answered':true"));
+        CHECK(is_quiet(&ann));
+        CHECK(has(DO("get_task", "'task_id':'t'"), "'answer':{'text':'yes',"
+                  "'action':'accept'"));
+        CHECK(has(DO("get_task", "'task_id':'t'"), "'version':3"));
+        end();
+    }
+}
+
+/* Late, it is held against the options as well. */
+static void
+test_late_answers_are_checked(void)
+{
+    char id[100];
+
+    begin();
+    CREATE("t", "");
+    asks_plainly(id);
+    ahead_ms += 4000;
+    settle_all();
+    who_forget(&ann);
+    accepts(id, "");
+    CHECK(has(DO("get_task", "'task_id':'t'"), "'needs_input':true"));
+    accepts(id, "yes");
+    CHECK(has(DO("get_task", "'task_id':'t'"), "'needs_input':false"));
+    end();
+}
+
+/* A client that cannot ask does not keep its call waiting. */
+static void
+test_refused_questions_end_their_call(void)
+{
+    char id[100], text[300];
+    const char *at;
+
+    begin();
+    CREATE("t", "");
+    asks_plainly(id);
+    snprintf(text, sizeof text, "{'jsonrpc':'2.0','id':'%s','error':{'code':"
+             "-32601,'message':'no'}}", id);
+    post_as_is(&ann, text);
+    settle_all();
+    CHECK(is_receipt(next(&ann)) && has(ann.said[ann.n - 1],
+                                        "how_to_answer"));
+    makes(&ann, TASK("request_input", ASK("?")));
+    at = question_of_task();
+    snprintf(text, sizeof text, "{'jsonrpc':'2.0','id':'%.*s','error':{"
+             "'code':-32601,'message':'no'}}", (int)strcspn(at, "\""), at);
+    post_as_is(&ann, text);
+    settle_all();
+    CHECK(is_status("completed"));
+    CHECK(is_receipt(asks(&ann, OLD("tasks/result"))));
+    CHECK(has(DO("get_task", "'task_id':'t'"), "'needs_input':true"));
+    end();
+}
+
+/* A question that is out costs no record but those of its call. */
+static void
+test_waiting_writes_nothing(void)
+{
+    uint64_t n;
+    int i;
+
+    begin();
+    CREATE("t", "");
+    who_forget(&ann);
+    post(&ann, CALL("request_input", "{'task_id':'t','agent':'me',"
+                    "'question':'?','wait_seconds':50}"));
+    settle_all();
+    n = store_next_n(box.store);
+    for (i = 0; i < 9; i++) {
+        ahead_ms += 5000;
+        settle_all();
+    }
+    CHECK(store_next_n(box.store) == n);
+    end();
+}
+
+/* What neo is answered who asks with these members as well. */
+static const char *
+neo_asks(const char *more)
+{
+    char text[1000];
+
+    snprintf(text, sizeof text, REQ("'x'", "tools/call", "{'name':"
+             "'request_input','arguments':" ASK("?") ",%s"
+             CAN("{'elicitation':{}}") "}"), more);
+    who_forget(&neo);
+    post_as_is(&neo, text);
+    turn();
+    return neo.n > 0 ? neo.said[neo.n - 1] : "";
+}
+
+/* Much later, and when its wait is long over: the retry has the answer. */
+static void
+test_retry_after_days(void)
+{
+    char again[600];
+    const char *at;
+
+    begin();
+    CREATE("t", "");
+    at = strstr(neo_asks(""), "\"requestState\":\"");
+    if (CHECK(at != NULL)) {
+        snprintf(again, sizeof again, "'inputResponses':{'answer':{'action':"
+                 "'accept','content':{'answer':'yes'}}},'requestState':"
+                 "'%.*s',", (int)strcspn(at + 16, "\""), at + 16);
+        ahead_ms += (int64_t)3 * 24 * 60 * 60 * 1000;
+        CHECK(has(neo_asks(again), "'answered':true"));
+        CHECK(has(neo_asks(again), "'answered':true")); /* not twice */
+        CHECK(has(DO("get_task", "'task_id':'t'"), "'version':3"));
+    }
+    ahead_ms = 0;
+    end();
+}
+
+/* Says an answer of n letters of two bytes each to what ann is asked. */
+static bool
+takes_answer(size_t n)
+{
+    static char text[9000];
+    const char *at;
+    size_t len;
+
+    makes(&ann, TASK("request_input", ASK("?")));
+    at = question_of_task();
+    if (!CHECK(has(at, "'maxLength':4096")))
+        return false;
+    len = (size_t)snprintf(text, sizeof text,
+                           "{'jsonrpc':'2.0','id':'%.*s','result':{'action':"
+                           "'accept','content':{'answer':'",
+                           (int)strcspn(at, "\""), at);
+    while (n-- > 0)
+        len += (size_t)snprintf(text + len, sizeof text - len, "\xc3\xa9");
+    snprintf(text + len, sizeof text - len, "'}}}");
+    post_as_is(&ann, text);
+    settle_all();
+    return strstr(asks(&ann, OLD("tasks/result")), "\"answered\":true");
+}
+
+/* The form promises characters, not bytes. */
+static void
+test_longest_answer(void)
+{
+    begin();
+    CREATE("t", "");
+    CHECK(takes_answer(4096));
+    CHECK(!takes_answer(4097));
+    end();
+}
+
+/* ---- wait_for_task ---- */
+
+#define READY(who) WAIT(who ",'until':'ready'")
+#define FREED "{'task_id':'x','depends_on':[]}"
+
+/* x is blocked by d, which is another's, and then is not. */
+static void
+test_ready_by_whatever(void)
+{
+    static const struct {
+        const char *wait, *change;
+    } cases[] = {
+        {READY("'task_id':'x'"), FREED},
+        {READY("'task_id':'x'"), BECOMES("d", "done")},
+        {READY("'agent':'me'"), FREED},
+        {READY("'agent':'me'"), BECOMES("d", "done")},
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        begin();
+        CREATE("d", ",'status':'in_progress','current_owner':'you'");
+        CREATE("x", ",'current_owner':'me','depends_on':['d']");
+        makes(&ann, cases[i].wait);
+        settle_all();
+        CHECK(is_status("working"));
+        does("update_task", cases[i].change);
+        settle_all();
+        if (!CHECK(is_status("completed")))
+            fprintf(stderr, "  %s %s\n", cases[i].wait, cases[i].change);
+        end();
+    }
+}
+
+/* A plain call, which hears of an end by its owner's name, too. */
+static void
+test_plain_by_agent(void)
+{
+    begin();
+    CREATE("t", MINE);
+    asks(&ann, CALL("wait_for_task", "{'agent':'me','until':'done'}"));
+    who_forget(&ann);
+    post(&neo, NEWER_CALL("update_task", BECOMES("t", "done")));
+    settle_all();
+    CHECK(has(next(&ann), "'met':true"));
+    end();
+}
+
+/* A wait that begins while the clock is ahead ends in time when it is set
+   back. */
+static void
+test_clock_is_set_back(void)
+{
+    begin();
+    CREATE("t", "");
+    ahead_ms += 3 * 3600 * 1000;
+    wall_ms = 600 * 1000;
+    post(&ann, CALL("wait_for_task", "{'task_id':'t','timeout_seconds':3}"));
+    settle_all();
+    wall_ms = 0;
+    ahead_ms += 2999;
+    settle_all();
+    CHECK(next(&ann)[0] == '\0');
+    ahead_ms++;
+    settle_all();
+    CHECK(has(next(&ann), "'met':false"));
+    ahead_ms = 0;
+    end();
+}
+
+/* What is asked for by agent since long ago, behind more than a page. */
+static void
+test_behind_many_changes(void)
+{
+    char args[100];
+    int i;
+
+    begin();
+    CREATE("t", MINE);
+    does("update_task", BECOMES("t", "done"));
+    for (i = 0; i < TASK_LIST_MAX; i++) {
+        snprintf(args, sizeof args, "{'task_id':'t%d','title':'t',"
+                 "'current_owner':'me'}", i);
+        does("create_task", args);
+    }
+    CHECK(has(DO("wait_for_task", "'agent':'me','until':'done','since_seq':0,"
+                 "'timeout_seconds':0"), "'met':true"));
+    end();
+}
+
+/* Answered, and in the same batch another's. */
+static void
+test_handed_on_at_once(void)
+{
+    begin();
+    CREATE("t", MINE);
+    DO("request_input", "'task_id':'t','agent':'me','question':'?'");
+    makes(&ann, WAIT("'agent':'me','until':'answered'"));
+    post(&ann, CALL("update_task", "{'task_id':'t','answer':{'text':'y'}}"));
+    post(&ann, CALL("handoff_task", "{'task_id':'t','from_agent':'me',"
+                    "'to_agent':'you'}"));
+    settle_all();
+    CHECK(is_status("completed"));
+    end();
+}
+
+#define LOOK ",'since_seq':0,'timeout_seconds':0"
+#define LOOKS 12 /* events that end no task, before it ends and behind */
+
+/* How many more turns it takes until ann is told, in *said, what came of a
+   wait. */
+static int
+turns_to_end(const char **said)
+{
+    int n = 0;
+
+    *said = "";
+    for (; strstr(*said, "\"met\":") == NULL && n < 100; n++) {
+        turn();
+        CHECK(box.m->kept_len < 65536);
+        do
+            *said = next(&ann);
+        while (strstr(*said, "\"met\":") == NULL && **said != '\0');
+    }
+    return n;
+}
+
+static int
+turns_of(const char *call, const char **said)
+{
+    who_forget(&ann);
+    post(&ann, call);
+    return turns_to_end(said);
+}
+
+/* A clock that runs on while it is looked at lets no run see more than an
+   event or two: each call goes on where its last run was. */
+static void
+test_look_that_takes_many_runs(void)
+{
+    static const char *const args[] = {
+        "'agent':'me','until':'done'" LOOK, "'task_id':'t','until':'done'" LOOK,
+    };
+    char call[200];
+    const char *said;
+    size_t i;
+    int n;
+
+    begin();
+    CREATE("t", MINE);
+    for (n = 0; n < LOOKS; n++)
+        does("update_task", "{'task_id':'t','agent':'me','dirty':true}");
+    does("update_task", BECOMES("t", "done"));
+    does("update_task", "{'task_id':'t','agent':'me','status':'in_progress',"
+         "'reason':'r'}");
+    for (n = 0; n < LOOKS; n++) {
+        does("update_task", "{'task_id':'t','agent':'me','dirty':true}");
+        CREATE("x", ",'current_owner':'you'");
+    }
+    CREATE("y", MINE);
+    step_ms = 6;
+    for (i = 0; i < sizeof args / sizeof *args; i++) {
+        snprintf(call, sizeof call, CALL("wait_for_task", "{%s}"), args[i]);
+        n = turns_of(call, &said);
+        CHECK(n > LOOKS / 3 && has(said, "'met':true,'seq':14"));
+        snprintf(call, sizeof call, CALL("wait_for_task", "{%s}"),
+                 "'agent':'me','until':'failed'" LOOK);
+        CHECK(turns_of(call, &said) > n && has(said, "'met':false"));
+        snprintf(call, sizeof call, TASK("wait_for_task", "{%s}"), args[i]);
+        makes(&ann, call);
+        CHECK(is_status("working"));
+        for (n = 0; n < 100 && calls_any_marked(box.calls); n++)
+            turn();
+        CHECK(n > LOOKS / 3 && is_status("completed"));
+        CHECK(has(asks(&ann, OLD("tasks/result")), "'met':true,'seq':14"));
+    }
+    step_ms = 0;
+    end();
+}
+
+/* What comes while it looks is not lost: no record after will run it. */
+static void
+test_event_while_it_looks(void)
+{
+    const char *said;
+    int n;
+
+    begin();
+    CREATE("t", MINE);
+    for (n = 0; n < LOOKS; n++)
+        does("update_task", "{'task_id':'t','agent':'me','dirty':true}");
+    step_ms = 6;
+    who_forget(&ann);
+    post(&ann, CALL("wait_for_task", "{'task_id':'t','until':'done',"
+                    "'since_seq':0}"));
+    turn();
+    post(&neo, NEWER_CALL("update_task", BECOMES("t", "done")));
+    post(&neo, NEWER_CALL("update_task", "{'task_id':'t','agent':'me',"
+                          "'status':'in_progress','reason':'r'}"));
+    CHECK(turns_to_end(&said) > 1 && has(said, "'met':true,'seq':14"));
+    step_ms = 0;
+    end();
+}
+
+int
+main(void)
+{
+    test_who_may_not_wait_has_asked();
+    test_question_ends_with_its_task();
+    test_longest_answer();
+    test_what_is_no_answer();
+    test_retry_after_days();
+    test_no_answer_is_lost();
+    test_late_answers_are_checked();
+    test_refused_questions_end_their_call();
+    test_waiting_writes_nothing();
+    test_ready_by_whatever();
+    test_plain_by_agent();
+    test_clock_is_set_back();
+    test_behind_many_changes();
+    test_handed_on_at_once();
+    test_look_that_takes_many_runs();
+    test_event_while_it_looks();
+    arena_fini(&arena);
+    return test_end("t_tools_wait");
+}

@@ -1,0 +1,59 @@
+#ifndef TOOLS_CALL_H
+#define TOOLS_CALL_H
+
+/* call - what the tools have in common. */
+
+#include "mcp/mcp.h"
+#include "task/change.h"
+#include "tools/tools.h"
+
+/* No answer of a tool is longer. It carries its JSON twice, as it is and as
+   text in quotes, in an envelope that takes up to TOOLS_ENVELOPE. */
+#define TOOLS_ANSWER_MAX (48 * 1024)
+#define TOOLS_ENVELOPE 1024
+#define TOOLS_RECEIPT_ROOM 8192 /* a receipt, twice, and its envelope */
+
+struct tools {
+    struct tasks *t;
+    const struct cli_env *env;
+    struct mcp_tool tool[TASK_N_TOOLS]; /* those offered */
+    enum task_tool kind[TASK_N_TOOLS];
+    struct buf schemas; /* their input schemas, each ended by a NUL */
+    struct mcp_catalogue catalogue;
+};
+
+/* Bytes that s takes in an answer. */
+size_t tools_cost(struct str s);
+
+/* Writes the error; what a call returns is about its answer, not its end. */
+int tools_error(struct mcp_call *c, const struct task_error *e);
+/* task_fail, for a message without numbers in it. */
+int tools_refuse(struct task_ctx *x, int code, const char *field,
+                 const char *message);
+
+/* Begins x for c, and holds its arguments against what tool takes. 0, or a
+   code that x->e explains. */
+int tools_args(const struct mcp_call *c, struct task_ctx *x,
+               enum task_tool tool, struct task_args *args);
+/* A change that a tool made, and with what. */
+struct tools_change {
+    struct task_ctx x;
+    struct task_args args;
+    struct task_receipt r;
+};
+/* Runs a tool that changes tasks, whose answer needs up to room bytes. 1: w
+   says what came of it, and the answer is to be written; 0: the error has
+   been; or ERR_NOMEM. */
+int tools_change(struct mcp_call *c, enum task_tool tool, size_t room,
+                 struct tools_change *w);
+/* The same, once there are arguments and, for attach_artifact, a content. */
+int tools_change_by(struct mcp_call *c, struct task_ctx *x,
+                    enum task_tool tool, const struct task_args *args,
+                    const struct task_blob *blob, size_t room,
+                    struct task_receipt *r);
+
+/* The time or seq that an argument holds. */
+void tools_since(const struct task_args *args, int arg,
+                 struct task_query *q);
+
+#endif

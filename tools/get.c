@@ -1,0 +1,568 @@
+/* get - get_task: the task, its history, its artifacts, each in pieces
+   where one answer would not hold it.
+
+   1. The cost of all that is appended, by tools_cost, stays within ROOM; what
+      the envelope and the last members take is set aside beforehand.
+   2. The whole task is spliced from the record while it fits. Only one that
+      does not is looked at member by member: lists are cut between elements,
+      texts between characters, anything else is taken whole.
+   3. A cursor of a task is "seq.member.offset" and reads on in the record of
+      that seq, so that the pieces are of one state even if the task changes
+      meanwhile. offset counts elements of a list or bytes of a text as JSON
+      has it. All pieces of a member, one behind the other, are the member.
+   4. Each call moves on: a piece that fits on no page is left out, which the
+      limits of task/fields.c do not let happen to what is known here. */
+
+#include "tools/get.h"
+#include "task/artifact.h"
+#include "task/raw.h"
+#include "task/view.h"
+
+#include <string.h>
+
+#define ROOM (TOOLS_ANSWER_MAX - TOOLS_ENVELOPE)
+#define TAIL 512 /* truncated, next_cursor and the place of the cut */
+#define WHOLE ",\"truncated\":false}" /* how an answer ends that is not cut */
+#define PAGE 20     /* events of a history, if no limit is given */
+#define NOTE_MAX 12288 /* cost of a note in a history */
+#define READ_COST 2048 /* of an event in it, beside its own bytes */
+
+struct page {
+    struct task_ctx *x;
+    const struct task_args *args;
+    struct buf *out;
+    size_t used;    /* what the answer costs, what is set aside included, */
+    size_t counted; /* up to here in out */
+};
+
+/* What may still be appended. */
+static size_t
+room_in(struct page *p)
+{
+    const struct buf *b = p->out;
+
+    p->used += tools_cost((struct str){b->p + p->counted,
+                                       b->len - p->counted});
+    p->counted = b->len;
+    return p->used + TAIL < ROOM ? ROOM - TAIL - p->used : 0;
+}
+
+static int
+bad_cursor(struct page *p)
+{
+    return tools_refuse(p->x, ERR_INVALID, "cursor",
+                        "cursor is not one that get_task gave for this task");
+}
+
+/* Bytes of the character or escape at p, the inside of a JSON string. */
+static size_t
+unit_len(const char *p, const char *end)
+{
+    size_t n = *p != '\\' ? utf8_len(p, end)
+        : end - p > 1 && p[1] == 'u' ? 6 : 2;
+
+    return n <= (size_t)(end - p) ? n : 0;
+}
+
+/* How many bytes of s, the inside of a JSON string, cost at most max, cut
+   between characters; *decoded, where not NULL, is what they stand for. */
+static size_t
+text_prefix(struct str s, size_t max, size_t *decoded)
+{
+    const char *p = s.p, *end = s.p + s.len;
+    size_t n, cost, bytes = 0;
+
+    while (p < end && (n = unit_len(p, end)) != 0) {
+        cost = tools_cost((struct str){p, n});
+        if (cost > max)
+            break;
+        max -= cost;
+        /* Whatever is escaped is one byte: json_quote leaves others be. */
+        bytes += *p == '\\' ? 1 : n;
+        p += n;
+    }
+    if (decoded)
+        *decoded = bytes;
+    return (size_t)(p - s.p);
+}
+
+/* ---- the task ---- */
+
+struct place {
+    uint64_t seq, member, offset;
+};
+
+static bool
+read_place(struct str s, struct place *at)
+{
+    uint64_t *to[] = {&at->seq, &at->member, &at->offset};
+    size_t i, n;
+
+    for (i = 0; i < 3; i++) {
+        const char *dot = memchr(s.p, '.', s.len);
+
+        n = dot && i < 2 ? (size_t)(dot - s.p) : s.len;
+        if (!str_u64((struct str){s.p, n}, to[i]))
+            return false;
+        n += dot != NULL && i < 2;
+        s.p += n;
+        s.len -= n;
+    }
+    return true;
+}
+
+/* Whether a text can be cut at offset of its JSON. */
+static bool
+is_between(struct str in, uint64_t offset)
+{
+    const char *p = in.p, *end = in.p + in.len, *at;
+    size_t n;
+
+    if (offset > in.len)
+        return false;
+    at = in.p + offset;
+    while (p < at && (n = unit_len(p, end)) != 0)
+        p += n;
+    return p == at;
+}
+
+/* What is left of a value from offset on, as a value; false: no such place. */
+static bool
+rest_of(struct buf *b, struct str value, uint64_t offset)
+{
+    struct str in = raw_inner(value);
+    size_t at = 0;
+
+    buf_reset(b, b->cap);
+    if (offset == 0) {
+        buf_str(b, value);
+        return true;
+    }
+    if (*value.p == '"' && is_between(in, offset)) {
+        buf_char(b, '"');
+        buf_put(b, in.p + offset, in.len - (size_t)offset + 1);
+        return true;
+    }
+    while (*value.p == '[' && offset && task_list_next(value, &at).p)
+        offset--;
+    if (offset)
+        return false;
+    buf_char(b, '[');
+    at += value.p[at] == ',';
+    buf_put(b, value.p + at, value.len - at);
+    return true;
+}
+
+/* As much of a text or list as costs at most max, as a value into b; how far
+   that goes is the result, 0: nothing fits. */
+static uint64_t
+part_of(struct buf *b, struct str value, size_t max)
+{
+    struct str item;
+    size_t at = 0, end = 0, used = 8;
+    uint64_t n = 0;
+
+    if (*value.p == '"') {
+        n = max > 8 ? text_prefix(raw_inner(value), max - 8, NULL) : 0;
+        end = (size_t)n + 1;
+    }
+    while (*value.p == '[' && (item = task_list_next(value, &at)).p) {
+        used += tools_cost(item) + 2;
+        if (used > max)
+            break;
+        end = at;
+        n++;
+    }
+    buf_put(b, value.p, end);
+    buf_char(b, *value.p == '"' ? '"' : ']');
+    return n;
+}
+
+/* Appends a member, whole (true) or the *n bytes or elements that fit. */
+static bool
+put_member(struct page *p, struct str name, struct str value, uint64_t *n)
+{
+    struct buf *b = p->out;
+    size_t head = tools_cost(name) + 16, max = room_in(p), start = b->len;
+    bool whole = head + tools_cost(value) <= max;
+
+    buf_printf(b, "%s\"%.*s\":", b->len && b->p[b->len - 1] != '{' ? "," : "",
+               STR_ARG(name));
+    *n = 0;
+    if (whole)
+        buf_str(b, value);
+    else if (head < max)
+        *n = part_of(b, value, max - head);
+    if (!whole && *n == 0)
+        b->len = start;
+    return whole;
+}
+
+/* Appends members from *at on while they fit. 1: all did; 0: the page ends
+   at *at, which is before or in the member *name; or an error. */
+static int
+put_members(struct page *p, struct str v, struct place *at, struct str *name)
+{
+    struct raw_members m = raw_members_of(v);
+    uint64_t i, n, start = at->member;
+    bool whole = true;
+    struct buf b = {0};
+    int rc = 1;
+
+    for (i = 0; whole && (rc = raw_next(&m)) == 1; i++) {
+        if (i < at->member)
+            continue;
+        if (!rest_of(&b, m.value, at->offset)) {
+            rc = bad_cursor(p);
+            break;
+        }
+        whole = put_member(p, m.name, buf_view(&b), &n);
+        if (whole || (n == 0 && i == start)) { /* invariant 4 */
+            at->member = i + 1;
+            at->offset = 0;
+        } else {
+            at->offset += n;
+        }
+        *name = m.name;
+    }
+    if (b.err)
+        p->out->err = b.err;
+    buf_fini(&b);
+    return rc < 0 ? rc : whole;
+}
+
+/* Ends a page at *at. */
+static void
+put_cut(struct page *p, const struct place *at, struct str name)
+{
+    buf_printf(p->out, ",\"cut\":{\"field\":\"%.*s\",\"offset\":%llu},"
+               "\"truncated\":true,\"next_cursor\":\"%llu.%llu.%llu\"}",
+               STR_ARG(name), (unsigned long long)at->offset,
+               (unsigned long long)at->seq, (unsigned long long)at->member,
+               (unsigned long long)at->offset);
+}
+
+/* A task that does not fit into one answer: its start, or with on what
+   follows from *at on. */
+static int
+get_pieces(struct page *p, const struct task *k, struct place *at, bool on)
+{
+    struct buf b = {0};
+    struct str name = STR_NONE;
+    int rc;
+
+    if (on) {
+        buf_printf(p->out, "{\"task_id\":\"%.*s\",\"version\":%llu,\"seq\":"
+                   "%llu", STR_ARG(k->ev.id), (unsigned long long)k->version,
+                   (unsigned long long)k->ev.r.n);
+    } else {
+        buf_char(p->out, '{');
+        view_derived_json(&b, k);
+        p->used += tools_cost(buf_view(&b));
+    }
+    rc = put_members(p, k->ev.v, at, &name);
+    buf_str(p->out, buf_view(&b));
+    if (rc == 0)
+        put_cut(p, at, name);
+    else
+        buf_z(p->out, WHOLE);
+    if (b.err)
+        p->out->err = b.err;
+    buf_fini(&b);
+    return rc < 0 ? rc : 0;
+}
+
+int
+tools_event_at(const struct tools *s, struct arena *a, uint64_t n,
+               struct task_event *ev)
+{
+    struct store_rec r;
+    int rc = store_read_n(tasks_store(s->t), n, a, &r);
+
+    if (rc == 0 && !str_eq(r.key, ev->r.key))
+        return ERR_INVALID;
+    return rc == 0 ? task_event_of(&r, ev) : rc;
+}
+
+bool
+tools_read_enough(size_t *read, size_t max, const struct task_event *ev)
+{
+    bool enough = max > 0 && *read >= max;
+
+    *read += ev->v.len + READ_COST;
+    return enough;
+}
+
+static int
+get_rest(const struct tools *s, struct page *p, const struct task_event *last,
+         struct str cursor)
+{
+    struct task_event ev = *last;
+    struct place at;
+    struct task k;
+    int rc;
+
+    if (!read_place(cursor, &at))
+        return bad_cursor(p);
+    rc = tools_event_at(s, p->x->a, at.seq, &ev);
+    if (rc == ERR_NOT_FOUND)
+        return tools_refuse(p->x, ERR_INVALID, "cursor", "what cursor "
+                            "stands for is gone; start again without it");
+    if (rc == ERR_INVALID)
+        return bad_cursor(p);
+    if (rc == 0)
+        rc = task_peek(s->t, p->x->a, &ev, &k);
+    if (rc != 0)
+        return task_fail_store(&p->x->e, rc);
+    return get_pieces(p, &k, &at, true);
+}
+
+static int
+get_current(const struct tools *s, struct page *p,
+            const struct task_event *ev)
+{
+    struct str cursor = task_arg_text(p->x->a, p->args, ARG_CURSOR);
+    struct place at = {.seq = ev->r.n};
+    struct task k;
+    size_t room = ROOM - TAIL - 2048; /* what is derived, but blocked_by */
+    int rc;
+
+    if (cursor.p)
+        return get_rest(s, p, ev, cursor);
+    rc = task_peek(s->t, p->x->a, ev, &k);
+    if (rc != 0)
+        return task_fail_store(&p->x->e, rc);
+    room -= tools_cost(k.blocked_by);
+    /* Stored JSON has no control characters: a byte is quoted by two at
+       most, so a short one needs no counting. */
+    if (ev->v.len > room / 3 && tools_cost(ev->v) > room)
+        return get_pieces(p, &k, &at, false);
+    view_task_json(p->out, &k);
+    return 0;
+}
+
+/* ---- the history ---- */
+
+/* An event, its note cut if it is very long. */
+static void
+put_event(struct buf *b, const struct task_event *ev, struct arena *a)
+{
+    struct task_event cut = *ev;
+    struct str in = raw_inner(ev->note);
+    size_t n = in.p ? text_prefix(in, NOTE_MAX, NULL) : 0;
+
+    if (n < in.len)
+        cut.note = arena_printf(a, "\"%.*s\"", (int)n, in.p);
+    view_event_json(b, &cut);
+    if (n < in.len && b->err == 0) {
+        b->len--;
+        buf_z(b, ",\"note_cut\":true}");
+    }
+}
+
+/* Makes ev the first event to show; ERR_INVALID: no such cursor. */
+static int
+seek(const struct tools *s, struct page *p, struct task_event *ev)
+{
+    struct str cursor = task_arg_text(p->x->a, p->args, ARG_CURSOR);
+    uint64_t n;
+    int rc;
+
+    if (!cursor.p)
+        return 0;
+    if (!str_u64(cursor, &n))
+        return bad_cursor(p);
+    rc = tools_event_at(s, p->x->a, n, ev);
+    if (rc == ERR_NOT_FOUND || rc == ERR_INVALID)
+        return bad_cursor(p);
+    return rc == 0 ? 0 : task_fail_store(&p->x->e, rc);
+}
+
+static int
+get_history(const struct tools *s, struct page *p, struct task_event ev)
+{
+    uint64_t since = task_arg_u64(p->args, ARG_SINCE_SEQ, 0), n = 0;
+    uint64_t limit = task_arg_u64(p->args, ARG_EVENTS, PAGE);
+    size_t read = 0;
+    bool dropped = false;
+    struct buf *out = p->out;
+    int rc = seek(s, p, &ev);
+
+    if (rc != 0)
+        return rc;
+    buf_printf(out, "{\"task_id\":\"%.*s\"", STR_ARG(ev.id));
+    view_damage_json(out, s->t, ev.id);
+    buf_z(out, ",\"events\":[");
+    for (; rc == 0 && ev.r.n > since && n < limit &&
+           !tools_read_enough(&read, p->x->read_max, &ev); n++) {
+        size_t room = room_in(p), start = out->len;
+
+        buf_z(out, n ? "," : "");
+        put_event(out, &ev, p->x->a);
+        if (tools_cost((struct str){out->p + start, out->len - start}) > room) {
+            out->len = start;
+            break;
+        }
+        rc = task_event_prev(s->t, p->x->a, &ev);
+        dropped = rc == ERR_NOT_FOUND && ev.r.p != 0;
+    }
+    if (rc == 0 && ev.r.n > since)
+        buf_printf(out, "],\"truncated\":true,\"next_cursor\":\"%llu\"}",
+                   (unsigned long long)ev.r.n);
+    else
+        buf_printf(out, "]%s" WHOLE, dropped ? ",\"older_dropped\":true" : "");
+    return rc == 0 || rc == ERR_NOT_FOUND ? 0
+        : task_fail_store(&p->x->e, rc);
+}
+
+/* ---- artifacts ---- */
+
+struct str
+tools_find_artifact(struct str list, struct str id)
+{
+    struct str entry;
+    size_t at = 0;
+
+    while ((entry = task_list_next(list, &at)).p)
+        if (str_eq(raw_inner(task_member(entry, "artifact_id")), id))
+            break;
+    return entry;
+}
+
+bool
+tools_is_utf8(struct str s)
+{
+    const char *p = s.p, *end = s.p + s.len;
+    size_t n;
+
+    while (p < end && (n = utf8_len(p, end)) != 0)
+        p += n;
+    return p == end;
+}
+
+/* Appends the content from offset on, as far as it fits; returns the bytes
+   that were taken. */
+static size_t
+put_content(struct page *p, struct str content, size_t offset, bool text)
+{
+    struct str s = {content.p + offset, content.len - offset};
+    size_t room = room_in(p) - 64, n;
+    struct buf *b = p->out;
+
+    buf_printf(b, ",\"encoding\":\"%s\",\"content\":",
+               text ? "utf8" : "base64");
+    if (!text) {
+        n = room / 2 / 4 * 3;
+        n = s.len < n ? s.len : n;
+        buf_char(b, '"');
+        base64_encode(b, (struct str){s.p, n});
+    } else {
+        /* No character costs less than two bytes. A sequence cut off at the
+           end would be mended by the writer, so it stays away. */
+        size_t window = s.len < room / 2 ? s.len : room / 2, at = b->len + 1;
+
+        while (window < s.len && window > 0 &&
+               ((uint8_t)s.p[window] & 0xc0) == 0x80)
+            window--;
+        json_quote(b, (struct str){s.p, window});
+        n = 0;
+        if (b->err == 0)
+            b->len = at + text_prefix((struct str){b->p + at, b->len - at - 1},
+                                      room, &n);
+    }
+    buf_char(b, '"');
+    return n;
+}
+
+static int
+get_content(const struct tools *s, struct page *p, struct str entry,
+            uint64_t offset)
+{
+    struct str hex = raw_inner(task_member(entry, "sha256")), content;
+    size_t n;
+    bool text;
+    int rc;
+
+    rc = artifact_get(s->env->artifacts_dir, hex, p->x->a, &content);
+    if (rc == ERR_NOT_FOUND)
+        return tools_refuse(p->x, rc, "artifact_id",
+                            "the content is not in the artifacts directory");
+    if (rc == ERR_DAMAGED)
+        return tools_refuse(p->x, rc, "artifact_id",
+                            "the content is not what was attached");
+    if (rc != 0)
+        return task_fail_store(&p->x->e, rc);
+    text = tools_is_utf8(content);
+    if (offset > content.len || (text && offset < content.len &&
+                                 ((uint8_t)content.p[offset] & 0xc0) == 0x80))
+        return bad_cursor(p);
+    n = (size_t)offset + put_content(p, content, (size_t)offset, text);
+    buf_printf(p->out, ",\"offset\":%llu", (unsigned long long)offset);
+    if (n < content.len)
+        buf_printf(p->out, ",\"truncated\":true,\"next_cursor\":\"%zu\"}", n);
+    else
+        buf_z(p->out, WHOLE);
+    return 0;
+}
+
+static int
+get_artifact(const struct tools *s, struct page *p,
+             const struct task_event *ev)
+{
+    struct str id = task_arg_text(p->x->a, p->args, ARG_ARTIFACT_ID);
+    struct str cursor = task_arg_text(p->x->a, p->args, ARG_CURSOR), entry;
+    uint64_t offset = 0;
+
+    if (!id.p)
+        return tools_refuse(p->x, ERR_INVALID, "artifact_id",
+                            "section artifact needs artifact_id");
+    if (cursor.p && !str_u64(cursor, &offset))
+        return bad_cursor(p);
+    entry = tools_find_artifact(task_member(ev->v, "artifacts"), id);
+    if (!entry.p)
+        return tools_refuse(p->x, ERR_NOT_FOUND, "artifact_id",
+                            "the task has no such artifact");
+    buf_printf(p->out, "{\"task_id\":\"%.*s\",\"artifact\":%.*s",
+               STR_ARG(ev->id), STR_ARG(entry));
+    if (task_member(entry, "sha256").p)
+        return get_content(s, p, entry, offset);
+    buf_z(p->out, WHOLE);
+    return 0;
+}
+
+int
+tools_get(const struct tools *s, struct task_ctx *x,
+          const struct task_args *args, struct buf *out)
+{
+    struct page p = {.x = x, .args = args, .out = out, .counted = out->len};
+    struct str section = raw_inner(args->v[ARG_SECTION]);
+    struct task_event ev;
+    int rc;
+
+    rc = task_event_last(s->t, x->a, raw_inner(args->v[F_TASK_ID]), &ev);
+    if (rc == ERR_NOT_FOUND)
+        return task_fail_missing(&x->e, x->a, s->t,
+                                 raw_inner(args->v[F_TASK_ID]));
+    if (rc != 0)
+        return task_fail_store(&x->e, rc);
+    if (str_is(section, "history"))
+        return get_history(s, &p, ev);
+    if (str_is(section, "artifact") ||
+        (!section.p && args->v[ARG_ARTIFACT_ID].p))
+        return get_artifact(s, &p, &ev);
+    return get_current(s, &p, &ev);
+}
+
+int
+tools_get_event(const struct tools *s, struct task_ctx *x,
+                const struct task_args *args, uint64_t seq, struct buf *out)
+{
+    struct page p = {.x = x, .args = args, .out = out, .counted = out->len};
+    struct task_event ev;
+    struct store_rec r;
+    int rc = store_read_n(tasks_store(s->t), seq, x->a, &r);
+
+    if (rc == 0)
+        rc = task_event_of(&r, &ev);
+    return rc == 0 ? get_current(s, &p, &ev) : rc;
+}

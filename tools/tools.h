@@ -1,0 +1,19 @@
+#ifndef TOOLS_H
+#define TOOLS_H
+
+/* tools - the catalogue that mcp is given: the tools over tasks, tasks as
+   resources, prompts about them, and completions. */
+
+#include "base/env.h"
+#include "mcp/mcp.h"
+#include "task/task.h"
+
+struct tools;
+
+/* A catalogue over t, which like env must outlive it. With env->read_only
+   only the tools that read. 0 or ERR_NOMEM. */
+int tools_new(struct tools **out, struct tasks *t, const struct cli_env *env);
+const struct mcp_catalogue *tools_catalogue(const struct tools *s);
+void tools_free(struct tools *s);
+
+#endif

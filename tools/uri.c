@@ -1,0 +1,348 @@
+/* uri - tasks as resources: task://{id} and what stands below it, and
+   task:// for all of them.
+
+   1. A resource is whole: the 48 KB of an answer are for tools. Only a history
+      stops after HISTORY_MAX events, or as many bytes as a call may read, and
+      says where to go on.
+   2. What does not name something that exists is ERR_NOT_FOUND, whatever its
+      form; nothing in a uri is ever used as a path of a file.
+   3. Whatever can be read can be subscribed to, as both split a uri in one
+      place; but for the page, which stays as it is. */
+
+#include "tools/uri.h"
+#include "task/artifact.h"
+#include "board/page.h"
+#include "task/raw.h"
+#include "base/text.h"
+#include "tools/get.h"
+#include "tools/list.h"
+#include "task/view.h"
+
+#define URI_PAGE 50 /* resources of one page */
+#define SCHEME "task://"
+#define HISTORY_MAX 1000
+#define HISTORY_ON "/history?cursor="
+
+const struct mcp_template tools_templates[TOOLS_N_TEMPLATES] = {
+    {SCHEME "{task_id}", "task", "Task", "The whole task, as get_task "
+     "gives it.", "application/json"},
+    {SCHEME "{task_id}/resume", "resume", "Resume brief", "What an agent "
+     "needs to take over, as markdown.", "text/markdown"},
+    {SCHEME "{task_id}/history", "history", "History", "The task's events, "
+     "newest first; ?cursor= its next_cursor goes on.", "application/json"},
+    {SCHEME "{task_id}/artifacts/{artifact_id}", "artifact", "Artifact",
+     "The content of an artifact.", "application/octet-stream"},
+};
+
+/* ---- listing ---- */
+
+static void
+put_resource(struct buf *b, const struct task *k, enum mcp_rev rev)
+{
+    buf_printf(b, "{\"uri\":\"" SCHEME "%.*s\",\"name\":\"%.*s\"",
+               STR_ARG(k->ev.id), STR_ARG(k->ev.id));
+    if (rev >= MCP_2025_06_18)
+        buf_printf(b, ",\"title\":%.*s", STR_ARG(k->f[F_TITLE]));
+    buf_printf(b, ",\"description\":\"%s%s\",\"mimeType\":"
+               "\"application/json\"}", task_status_name(k->status),
+               k->damaged.p ? " (damaged)" : "");
+}
+
+int
+tools_resources(struct mcp_call *c, struct str cursor, struct str *next)
+{
+    const struct tools *s = c->ctx;
+    struct task_query q = {.limit = URI_PAGE, .cursor = cursor,
+                           .read_max = c->read_max};
+    struct task_page page;
+    size_t i;
+    int rc = tasks_list(s->t, c->arena, &q, &page);
+
+    if (rc != 0)
+        return rc;
+    for (i = 0; i < page.n; i++) {
+        if (i)
+            buf_char(c->out, ',');
+        put_resource(c->out, &page.tasks[i], c->rev);
+    }
+    *next = page.next;
+    return 0;
+}
+
+/* ---- reading ---- */
+
+static int
+hex_digit(char c)
+{
+    return text_hex_digit(text_lower(c));
+}
+
+/* Some clients write every colon as %3A. */
+static struct str
+percent_decode(struct arena *a, struct str s)
+{
+    char *p = arena_alloc(a, s.len + 1);
+    size_t i, n = 0;
+    int high, low;
+
+    if (!p)
+        return STR_NONE;
+    for (i = 0; i < s.len; i++) {
+        p[n] = s.p[i];
+        if (s.p[i] == '%' && i + 2 < s.len &&
+            (high = hex_digit(s.p[i + 1])) >= 0 &&
+            (low = hex_digit(s.p[i + 2])) >= 0) {
+            p[n] = (char)(high * 16 + low);
+            i += 2;
+        }
+        n++;
+    }
+    return (struct str){p, n};
+}
+
+/* s without its first n bytes. */
+static struct str
+cut(struct str s, size_t n)
+{
+    return (struct str){s.p + n, s.len - n};
+}
+
+/* One contents object but for its end. */
+static void
+put_contents(struct mcp_call *c, struct str uri, const char *mime,
+             const char *kind)
+{
+    buf_z(c->out, "{\"uri\":");
+    json_quote(c->out, uri);
+    buf_printf(c->out, ",\"mimeType\":\"%s\",\"%s\":", mime, kind);
+}
+
+static void
+put_text(struct mcp_call *c, struct str uri, const char *mime,
+         struct str text)
+{
+    put_contents(c, uri, mime, "text");
+    json_quote(c->out, text);
+    buf_char(c->out, '}');
+}
+
+/* Writes the text of a resource of k into b. */
+typedef int text_fn(struct mcp_call *c, struct buf *b, const struct task *k);
+
+static int
+text_task(struct mcp_call *c, struct buf *b, const struct task *k)
+{
+    (void)c;
+    view_task_json(b, k);
+    return 0;
+}
+
+static int
+text_resume(struct mcp_call *c, struct buf *b, const struct task *k)
+{
+    view_task_markdown(b, c->arena, k);
+    return 0;
+}
+
+static int
+text_history(struct mcp_call *c, struct buf *b, const struct task *k)
+{
+    const struct tools *s = c->ctx;
+    struct task_event ev = k->ev;
+    size_t read = 0;
+    int i, rc = 0;
+
+    buf_printf(b, "{\"task_id\":\"%.*s\"", STR_ARG(ev.id));
+    view_damage_json(b, s->t, ev.id);
+    buf_z(b, ",\"events\":[");
+    for (i = 0; rc == 0 && i < HISTORY_MAX &&
+                !tools_read_enough(&read, c->read_max, &ev); i++) {
+        if (i)
+            buf_char(b, ',');
+        view_event_json(b, &ev);
+        rc = task_event_prev(s->t, c->arena, &ev);
+    }
+    if (rc == 0)
+        buf_printf(b, "],\"truncated\":true,\"next_cursor\":\"%llu\"}",
+                   (unsigned long long)ev.r.n);
+    else
+        buf_z(b, ev.r.p ? "],\"truncated\":false,\"older_dropped\":true}"
+                        : "],\"truncated\":false}");
+    return rc == ERR_NOT_FOUND ? 0 : rc;
+}
+
+static int
+read_artifact(struct mcp_call *c, struct str uri, const struct task *k,
+              struct str id)
+{
+    const struct tools *s = c->ctx;
+    struct str entry = tools_find_artifact(k->f[F_ARTIFACTS], id), content;
+    int rc;
+
+    if (!entry.p)
+        return ERR_NOT_FOUND;
+    rc = artifact_get(s->env->artifacts_dir,
+                      raw_inner(task_member(entry, "sha256")), c->arena,
+                      &content);
+    if (rc != 0)
+        return rc;
+    if (tools_is_utf8(content)) {
+        put_text(c, uri, "text/plain", content);
+        return 0;
+    }
+    put_contents(c, uri, "application/octet-stream", "blob");
+    buf_char(c->out, '"');
+    base64_encode(c->out, content);
+    buf_z(c->out, "\"}");
+    return 0;
+}
+
+enum { TASK, RESUME, HISTORY };
+static const struct kind {
+    const char *below, *mime;
+    text_fn *text;
+} kinds[] = {
+    [TASK] = {"", "application/json", text_task},
+    [RESUME] = {"/resume", "text/markdown", text_resume},
+    [HISTORY] = {"/history", "application/json", text_history},
+};
+
+static int
+read_text(struct mcp_call *c, struct str uri, const struct task *k,
+          const struct kind *kind)
+{
+    struct buf b = {0};
+    int rc = kind->text(c, &b, k);
+
+    if (rc == 0)
+        rc = b.err;
+    if (rc == 0)
+        put_text(c, uri, kind->mime, buf_view(&b));
+    buf_fini(&b);
+    return rc;
+}
+
+/* The live tasks, as list_tasks gives them. */
+static int
+read_all(struct mcp_call *c, struct str uri)
+{
+    const struct tools *s = c->ctx;
+    struct task_query q = {.limit = TASK_LIST_MAX, .read_max = c->read_max};
+    struct task_page page;
+    struct buf b = {0};
+    int rc = tasks_list(s->t, c->arena, &q, &page);
+
+    if (rc == 0) {
+        tools_put_page(&b, &page);
+        rc = b.err;
+    }
+    if (rc == 0)
+        put_text(c, uri, "application/json", buf_view(&b));
+    buf_fini(&b);
+    return rc;
+}
+
+static int
+read_page(struct mcp_call *c, struct str uri)
+{
+    struct str page;
+    int rc = page_text(&page);
+
+    if (rc == 0)
+        put_text(c, uri, "text/html;profile=mcp-app", page);
+    return rc;
+}
+
+/* What a uri names, whether it exists or not. */
+struct place {
+    struct str id;           /* empty: all tasks */
+    const struct kind *kind; /* NULL: an artifact */
+    struct str artifact;
+    uint64_t event;          /* the first of a history; 0: the newest */
+};
+
+/* ERR_NOT_FOUND: it can be no uri of ours. */
+static int
+split(struct arena *a, struct str uri, struct place *to)
+{
+    struct str s = percent_decode(a, uri), below;
+    size_t i;
+
+    if (!s.p)
+        return ERR_NOMEM;
+    if (!str_starts(s, SCHEME))
+        return ERR_NOT_FOUND;
+    s = cut(s, sizeof SCHEME - 1);
+    for (i = 0; i < s.len && s.p[i] != '/';)
+        i++;
+    *to = (struct place){.id = {s.p, i}};
+    if (s.len == 0)
+        return 0;
+    below = cut(s, i);
+    for (i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (str_is(below, kinds[i].below))
+            to->kind = &kinds[i];
+    if (str_starts(below, HISTORY_ON) &&
+        str_u64(cut(below, sizeof HISTORY_ON - 1), &to->event))
+        to->kind = &kinds[HISTORY];
+    if (!to->kind && str_starts(below, "/artifacts/"))
+        to->artifact = cut(below, sizeof "/artifacts/" - 1);
+    return task_is_id(to->id) && (to->kind || task_is_id(to->artifact))
+        ? 0 : ERR_NOT_FOUND;
+}
+
+int
+tools_resource_read(struct mcp_call *c, struct str uri)
+{
+    const struct tools *s = c->ctx;
+    struct place at;
+    struct task k;
+    int rc;
+
+    if (str_is(uri, TOOLS_BOARD))
+        return read_page(c, uri);
+    rc = split(c->arena, uri, &at);
+    if (rc == 0 && at.id.len == 0)
+        return read_all(c, uri);
+    if (rc == 0)
+        rc = task_get(s->t, c->arena, at.id, &k);
+    if (rc == 0 && at.event != 0)
+        rc = tools_event_at(s, c->arena, at.event, &k.ev);
+    if (rc != 0)
+        return rc;
+    if (at.artifact.p)
+        return read_artifact(c, uri, &k, at.artifact);
+    return read_text(c, uri, &k, at.kind);
+}
+
+/* ---- changes ---- */
+
+struct str
+tools_resource_key(void *ctx, struct arena *a, struct str uri)
+{
+    struct place at;
+
+    (void)ctx;
+    if (split(a, uri, &at) != 0)
+        return STR_NONE;
+    if (at.id.len == 0)
+        return STR("");
+    return arena_printf(a, "task/%.*s", STR_ARG(at.id));
+}
+
+bool
+tools_resources_change(void *ctx, const struct mcp_change *c)
+{
+    const struct store_rec r = {.key = c->key, .body = c->body, .n = c->n};
+    struct task_event ev;
+    struct str name;
+    size_t at = 0;
+
+    (void)ctx;
+    if (task_event_of(&r, &ev) != 0)
+        return false;
+    do
+        name = task_list_next(ev.set, &at);
+    while (name.p && !str_is(name, "\"status\""));
+    return c->first || name.p;
+}

@@ -1,0 +1,647 @@
+/* wait - the tools that wait for others: wait_for_task and
+   request_input, as plain calls and as deferred ones.
+
+   A run looks at the log from where the call began, so it does not matter how
+   often it is run, or by which process, or what it missed: an event that was
+   there and is gone again is found where it stands. A look that takes longer
+   than a run goes on in the next; each event above since is read once. What a
+   later round has to know, the deadline of a plain call, the question that was
+   stored, how far a look has come, stands in the call's state.
+
+   The command line waits by the same conditions (tools_wait_look).
+
+   1. Only a first round stores a question; each later one answers for it.
+   2. A deferred call has no deadline: it ends with the event, or with its
+      ttl. */
+
+#include "tools/wait.h"
+#include "task/raw.h"
+#include "task/view.h"
+
+#include <string.h>
+
+#define LIST_END "."    /* the cursor behind the last task */
+#define STEP_MS 5000    /* between two reports of a plain call's progress */
+
+/* ---- what both know ---- */
+
+/* Takes the number off the front of a state, 0 where there is none. */
+static uint64_t
+take_number(struct str *state)
+{
+    const char *blank = state->len > 0 ? memchr(state->p, ' ', state->len)
+                                       : NULL;
+    size_t n = blank != NULL ? (size_t)(blank - state->p) : 0;
+    uint64_t v = 0;
+
+    if (blank == NULL)
+        return 0;
+    str_u64((struct str){state->p, n}, &v);
+    *state = (struct str){blank + 1, state->len - n - 1};
+    return v;
+}
+
+/* The deadline of a plain call, which the first round sets; a state begins
+   with it. By the boot clock, which nobody sets: after another boot it says
+   nothing, and is bounded. */
+static int64_t
+deadline(const struct mcp_call *c, int64_t timeout_s)
+{
+    struct str state = c->state;
+    int64_t until = (int64_t)take_number(&state);
+    int64_t last = clock_boot_ms() + timeout_s * 1000;
+
+    return until > 0 && until < last ? until : last;
+}
+
+/* How long a plain call may still wait; each round has the deadline in the
+   state, before more. */
+static int64_t
+time_left(struct mcp_call *c, int64_t timeout_s, struct str more)
+{
+    int64_t until = deadline(c, timeout_s);
+
+    mcp_state(c, arena_printf(c->arena, "%lld %.*s", (long long)until,
+                              (int)more.len, more.len > 0 ? more.p : ""));
+    return until - clock_boot_ms();
+}
+
+/* Has the call wait, a plain one no longer than left. */
+static int
+wait_on(struct mcp_call *c, bool deferred, int64_t left, int64_t timeout_s,
+        struct str watch)
+{
+    int64_t all = timeout_s * 1000;
+
+    mcp_watch(c, watch);
+    if (deferred)
+        return ERR_MORE;
+    mcp_progress(c, (uint64_t)(all > left ? all - left : 0), (uint64_t)all,
+                 "waiting");
+    mcp_wait(c, left < STEP_MS ? left : STEP_MS);
+    return ERR_MORE;
+}
+
+static struct str
+task_watch(struct arena *a, struct str id)
+{
+    return arena_printf(a, "task/%.*s", STR_ARG(id));
+}
+
+/* ---- wait_for_task ---- */
+
+enum until {
+    UNTIL_CHANGE, UNTIL_TERMINAL, UNTIL_ANSWERED, UNTIL_HANDOFF, UNTIL_READY,
+    UNTIL_STATUS
+};
+
+/* What is waited for, and how far the look for it has come, which may take
+   several runs: all but the first members then stand in the state. */
+struct wait {
+    struct tasks *t;
+    struct arena *a;
+    int64_t until_ms;     /* of this run; 0: it has no end */
+    struct str id, agent; /* .p NULL: any, anyone's */
+    enum until until;
+    int status; /* of UNTIL_STATUS */
+
+    uint64_t since; /* events up to this are known */
+    uint64_t top;   /* the newest one when the look began; 0: it has not */
+    uint64_t event; /* of the task at hand, to be looked at next; 0: none */
+    uint64_t best;  /* the oldest that was waited for, so far; 0: none */
+    uint64_t past;  /* tasks looked at that were agent's, and may not be any
+                       more; 0: those that are come first */
+    struct str cursor; /* of the next task */
+};
+
+/* What args, which have been checked, wait for: 0, or a code that x->e
+   explains. Without since_seq it is news behind since. */
+static int
+read_wait(struct tasks *t, struct task_ctx *x, const struct task_args *args,
+          uint64_t since, struct wait *w)
+{
+    static const char *const words[UNTIL_STATUS] = {
+        "change", "terminal", "answered", "handoff", "ready",
+    };
+    struct str until = task_arg_text(x->a, args, ARG_UNTIL);
+    int i = 0;
+
+    while (until.p != NULL && i < UNTIL_STATUS && !str_is(until, words[i]))
+        i++;
+    *w = (struct wait){
+        .t = t,
+        .a = x->a,
+        .id = task_arg_text(x->a, args, F_TASK_ID),
+        .agent = task_arg_text(x->a, args, ARG_AGENT),
+        .until = (enum until)i,
+        .status = task_status_of(until),
+        .since = task_arg_u64(args, ARG_SINCE_SEQ, since),
+    };
+    return w->id.p != NULL || w->agent.p != NULL
+               ? 0 : tools_refuse(x, ERR_INVALID, "agent",
+                                  "task_id or agent is needed");
+}
+
+/* Whether this is what is waited for: task as some event left it. */
+static bool
+is_met(const struct wait *w, const struct task *task)
+{
+    switch (w->until) {
+    case UNTIL_TERMINAL:
+        return task_status_ended(task->status);
+    case UNTIL_HANDOFF:
+        return task->status == TASK_HANDOFF_READY;
+    case UNTIL_READY:
+        return task->ready;
+    case UNTIL_STATUS:
+        return (int)task->status == w->status;
+    case UNTIL_ANSWERED:
+        return task->ev.r.n > w->since && str_is(task->ev.op, "update") &&
+               task_list_has(task->ev.set, STR("\"questions\""));
+    default:
+        return task->ev.r.n > w->since;
+    }
+}
+
+static bool
+is_agents(const struct wait *w, struct arena *a, const struct task *task)
+{
+    return str_eq(task_text(a, task->f[F_CURRENT_OWNER]), w->agent);
+}
+
+/* Whether that counts, and then whether it is the first of all so far. */
+static bool
+counts(struct wait *w, struct arena *a, const struct task *task)
+{
+    uint64_t n = task->ev.r.n;
+
+    if (!is_met(w, task) || (w->past > 0 && !is_agents(w, a, task)))
+        return false;
+    w->best = w->best == 0 || n < w->best ? n : w->best;
+    return true;
+}
+
+static bool
+is_over(const struct wait *w)
+{
+    return w->until_ms != 0 && clock_mono_ms() >= w->until_ms;
+}
+
+/* A task as event n left it. ERR_NOT_FOUND: that is not kept any more. */
+static int
+read_event(const struct wait *w, struct arena *a, uint64_t n,
+           struct task *task)
+{
+    struct task_event ev = {.v = STR_NONE};
+    struct store_rec r;
+    int rc = store_read_n(tasks_store(w->t), n, a, &r);
+
+    if (rc == 0)
+        rc = task_event_of(&r, &ev);
+    if (rc == 0 && task_event_archives(&ev))
+        rc = ERR_NOT_FOUND;
+    return rc == 0 ? task_of(w->t, a, &ev, task) : rc;
+}
+
+/* Takes up a task as it is now. */
+static void
+take_up(struct wait *w, struct arena *a, const struct task *now)
+{
+    w->event = 0;
+    if (w->past > 0 && is_agents(w, a, now))
+        return; /* it was among those that are */
+    /* Whether it was ready before is not known any more. */
+    if (!counts(w, a, now) && w->until != UNTIL_READY)
+        w->event = now->ev.r.p;
+}
+
+/* Looks at the events of the task at hand, back to where the call began. 0;
+   ERR_MORE: the run is over; or an error. */
+static int
+look_back(struct wait *w)
+{
+    struct arena own = {0};
+    struct task then;
+    int rc = 0;
+
+    while (rc == 0 && w->event > w->since) {
+        rc = read_event(w, &own, w->event, &then);
+        if (rc == 0) {
+            w->event = counts(w, &own, &then) ? 0 : then.ev.r.p;
+            if (w->event > w->since && is_over(w))
+                rc = ERR_MORE;
+        }
+        arena_reset(&own);
+    }
+    arena_fini(&own);
+    if (rc != ERR_MORE)
+        w->event = 0;
+    return rc == ERR_NOT_FOUND ? 0 : rc;
+}
+
+/* Takes up the next task that is agent's, or of those that were changed last
+   and may have been. */
+static int
+next_task(struct wait *w)
+{
+    bool ready = w->until == UNTIL_READY;
+    struct task_query q = {.owner = w->past > 0 ? STR_NONE : w->agent,
+                           .since_n = ready ? 0 : w->since,
+                           .ready = ready ? TASK_YES : TASK_EITHER,
+                           .include_done = true, .limit = 1,
+                           .uncounted = true, .cursor = w->cursor};
+    struct arena own = {0};
+    struct task_page page;
+    int rc = tasks_list(w->t, &own, &q, &page);
+
+    if (rc == 0 && page.n > 0)
+        take_up(w, &own, &page.tasks[0]);
+    if (rc == 0) {
+        w->past += w->past > 0;
+        w->cursor = page.next.len > 0 ? arena_str(w->a, page.next)
+                                      : STR(LIST_END);
+        rc = w->cursor.p != NULL ? 0 : ERR_NOMEM;
+    }
+    arena_fini(&own);
+    return rc;
+}
+
+/* Looks at all tasks of an agent's that changed. One may have been handed on
+   in the batch of what is waited for: so the last ones of others are looked
+   at as well. As look_back. */
+static int
+look_around(struct wait *w)
+{
+    int rc = 0;
+
+    for (;;) {
+        if (w->event != 0) {
+            rc = look_back(w);
+        } else if (!str_is(w->cursor, LIST_END) && w->past <= TASK_LIST_MAX) {
+            rc = next_task(w);
+        } else if (w->past > 0 || w->best != 0 || w->until == UNTIL_READY) {
+            return 0;
+        } else {
+            w->past = 1;
+            w->cursor = STR_NONE;
+        }
+        if (rc != 0 || is_over(w))
+            return rc != 0 ? rc : ERR_MORE;
+    }
+}
+
+/* 1: *task is as it was when met; 0: it is as it is now, or without an id
+   none, its ev.r.n 0; ERR_MORE: the run is over; or a code that x->e
+   explains. */
+static int
+look(struct wait *w, struct task_ctx *x, struct task *task)
+{
+    bool begins = w->top == 0;
+    int rc;
+
+    if (begins)
+        w->top = store_next_n(tasks_store(w->t)) - 1;
+    task->ev.r.n = 0;
+    if (w->id.p == NULL) {
+        rc = look_around(w);
+    } else {
+        rc = task_get(w->t, w->a, w->id, task);
+        if (rc == 0 && begins)
+            take_up(w, w->a, task);
+        if (rc == 0)
+            rc = look_back(w);
+    }
+    if (rc == ERR_NOT_FOUND && w->id.p != NULL)
+        return task_fail_missing(&x->e, x->a, w->t, w->id);
+    if (rc == 0 && w->best != 0) {
+        rc = read_event(w, w->a, w->best, task);
+        if (rc == 0)
+            return 1;
+    }
+    return rc < 0 && rc != ERR_MORE ? task_fail_store(&x->e, rc) : rc;
+}
+
+int
+tools_wait_look(struct tasks *t, struct task_ctx *x,
+                const struct task_args *args, uint64_t since,
+                struct task *task)
+{
+    struct wait w;
+    int rc = read_wait(t, x, args, since, &w);
+
+    return rc == 0 ? look(&w, x, task) : rc;
+}
+
+void
+tools_put_met(struct buf *out, struct tasks *t, bool met,
+              const struct task *task)
+{
+    uint64_t seq = met ? task->ev.r.n : store_next_n(tasks_store(t)) - 1;
+
+    buf_printf(out, "{\"met\":%s,\"seq\":%llu", met ? "true" : "false",
+               (unsigned long long)seq);
+    if (task->ev.r.n != 0) {
+        buf_z(out, ",\"task\":");
+        view_summary_json(out, task);
+    }
+    buf_char(out, '}');
+}
+
+/* What is to be watched: a task, or what it is blocked by where that stands
+   between, or all that is an agent's. A plain call looks again anyway; a
+   deferred one has to hear also of what makes a task ready beside that. */
+static struct str
+watch_of(const struct wait *w, const struct task *task, bool deferred)
+{
+    char buf[TASK_ALIAS_MAX];
+    struct buf quoted = {0};
+    struct str watch, first;
+    size_t at = 0;
+
+    if (w->id.p != NULL) {
+        first = w->until == UNTIL_READY && task->blocked_by.p != NULL
+                    ? task_text(w->a, task_list_next(task->blocked_by, &at))
+                    : STR_NONE;
+        return first.p != NULL && deferred
+            ? arena_printf(w->a, "task/%.*s\ttask/%.*s", STR_ARG(first),
+                           STR_ARG(w->id))
+            : task_watch(w->a, first.p != NULL ? first : w->id);
+    }
+    json_quote(&quoted, w->agent);
+    watch = quoted.err == 0 ? task_alias_of(buf_view(&quoted), buf)
+                            : STR_NONE;
+    watch = arena_printf(w->a, "%.*s%s", STR_ARG(watch),
+                         deferred && w->until == UNTIL_READY ? "\t" TASK_ENDED
+                                                             : "");
+    buf_fini(&quoted);
+    return watch;
+}
+
+/* Goes on where the run before left off, or behind what the rounds before
+   have looked at. */
+static void
+resume(const struct mcp_call *c, struct wait *w)
+{
+    uint64_t *const numbers[] = {&w->since, &w->top, &w->event, &w->best,
+                                 &w->past};
+    struct str state = c->state;
+    size_t i;
+
+    w->until_ms = c->until_ms;
+    take_number(&state);
+    if (state.len > 0) {
+        for (i = 0; i < sizeof numbers / sizeof *numbers; i++)
+            *numbers[i] = take_number(&state);
+        w->cursor = state;
+    } else if (c->round > 0 && c->since > w->since) {
+        w->since = c->since;
+    }
+}
+
+/* Ends the run, the look being where it is. */
+static int
+go_on(struct mcp_call *c, int64_t until, const struct wait *w)
+{
+    struct str state = arena_printf(
+        c->arena, "%lld %llu %llu %llu %llu %llu %.*s", (long long)until,
+        (unsigned long long)w->since, (unsigned long long)w->top,
+        (unsigned long long)w->event, (unsigned long long)w->best,
+        (unsigned long long)w->past, (int)w->cursor.len,
+        w->cursor.len > 0 ? w->cursor.p : "");
+
+    return state.p != NULL ? mcp_go_on(c, state) : ERR_NOMEM;
+}
+
+int
+tools_wait(struct mcp_call *c)
+{
+    const struct tools *s = c->ctx;
+    struct task_args args;
+    struct task_ctx x;
+    struct task task;
+    struct wait w;
+    struct str watch;
+    int64_t timeout_s, left, end;
+    bool deferred;
+    int rc = tools_args(c, &x, TOOL_WAIT, &args);
+
+    if (rc == 0)
+        rc = read_wait(s->t, &x, &args, c->since, &w);
+    if (rc != 0)
+        return tools_error(c, &x.e);
+    resume(c, &w);
+    rc = look(&w, &x, &task);
+    if (rc < 0 && rc != ERR_MORE)
+        return tools_error(c, &x.e);
+    timeout_s = (int64_t)task_arg_u64(&args, ARG_TIMEOUT_SECONDS, 20);
+    deferred = rc <= 0 && mcp_defer(c);
+    /* What has come while it looked is looked at as well. */
+    if (rc == 0 && w.top < store_next_n(tasks_store(s->t)) - 1) {
+        w = (struct wait){.since = w.top};
+        rc = ERR_MORE;
+    }
+    if (rc == ERR_MORE)
+        return go_on(c, deadline(c, timeout_s), &w);
+    left = rc == 0 && !deferred ? time_left(c, timeout_s, STR_NONE) : 0;
+    if (rc == 0 && (deferred || left > 0)) {
+        watch = watch_of(&w, &task, deferred);
+        /* No record says that a lease is over. */
+        if (deferred && w.until == UNTIL_READY && task.ev.r.n != 0 &&
+            task.leased && task_lease_end(task.f[F_LEASE], &end))
+            mcp_wait(c, end - store_now_ms(tasks_store(s->t)));
+        return watch.p != NULL
+                   ? wait_on(c, deferred, left, timeout_s, watch) : ERR_NOMEM;
+    }
+    tools_put_met(c->out, s->t, rc == 1, &task);
+    return c->out->err;
+}
+
+/* ---- request_input ---- */
+
+/* A form with the question and, where there are options, a choice. */
+static struct str
+form_of(struct arena *a, const struct task_args *args)
+{
+    struct str options = args->v[ARG_OPTIONS];
+
+    return arena_printf(a, "{\"message\":%.*s,\"requestedSchema\":{"
+                        "\"type\":\"object\",\"properties\":{\"answer\":{"
+                        "\"type\":\"string\",\"title\":\"Answer\","
+                        "\"maxLength\":4096%s%.*s}},"
+                        "\"required\":[\"answer\"]}}",
+                        STR_ARG(args->v[ARG_QUESTION]),
+                        options.p != NULL ? ",\"enum\":" : "",
+                        (int)options.len, options.p != NULL ? options.p : "");
+}
+
+/* Records what the caller's own user said, as the answer to the question.
+   The first answer wins: that there is one already is no error. */
+static int
+record_answer(struct mcp_call *c, struct task_ctx *x, struct str id,
+              struct str question, const struct json_tok *said)
+{
+    const struct tools *s = c->ctx;
+    const struct json_tok *text = json_get(json_get(said, "content"),
+                                           "answer");
+    struct str action = json_str(c->arena, json_get(said, "action"));
+    struct task_receipt r;
+    struct buf b = {0};
+    int rc;
+
+    buf_printf(&b, "{\"task_id\":\"%.*s\",\"answer\":{\"question_id\":%.*s,"
+               "\"action\":", STR_ARG(id), STR_ARG(question));
+    json_quote(&b, action); /* none is refused as any other unknown one */
+    buf_z(&b, ",\"text\":");
+    if (text != NULL && text->type == JSON_STRING)
+        buf_str(&b, json_raw(text));
+    else /* null and what is no scalar say nothing */
+        json_quote(&b, text != NULL && text->type > JSON_NULL &&
+                               text->type < JSON_STRING
+                           ? json_raw(text) : STR_NONE);
+    buf_z(&b, "}}");
+    rc = b.err != 0 ? b.err
+                    : task_change_text(s->t, x, TOOL_UPDATE,
+                                       arena_str(c->arena, buf_view(&b)), &r);
+    buf_fini(&b);
+    return rc == ERR_EXISTS ? 0 : rc;
+}
+
+/* Whether the task has ended: then nobody can answer any more. */
+static bool
+has_ended(const struct tools *s, struct arena *a, struct str id)
+{
+    struct task_event ev;
+
+    return task_event_last(s->t, a, id, &ev) == 0 &&
+           task_raw_ended(task_member(ev.v, "status"));
+}
+
+/* A question in the making of an answer. */
+struct asked {
+    struct tools_change w; /* its receipt is of a first round only */
+    struct str id, question;
+    struct str answer; /* raw; .p NULL: it is open */
+    struct str why;    /* what the caller's user said is no answer; or empty */
+    int64_t wait_s;
+    bool deferred;
+};
+
+/* As the receipt of a first round, or how the question stands in a later
+   one. */
+static int
+put_asked(struct mcp_call *c, const struct asked *q)
+{
+    struct buf *b = c->out;
+
+    if (q->w.r.id.p != NULL)
+        view_receipt_json(b, &q->w.r);
+    else
+        buf_printf(b, "{\"task_id\":\"%.*s\",\"question_id\":%.*s}",
+                   STR_ARG(q->id), STR_ARG(q->question));
+    b->len -= b->err == 0; /* its brace */
+    if (q->answer.p != NULL) {
+        buf_printf(b, ",\"answered\":true,\"answer\":%.*s}",
+                   STR_ARG(q->answer));
+        return b->err;
+    }
+    buf_z(b, ",\"answered\":false");
+    if (q->why.len > 0) {
+        buf_z(b, ",\"message\":");
+        json_quote(b, q->why);
+    }
+    buf_printf(b, ",\"how_to_answer\":\"update_task with answer {question_id, "
+               "text}, or: mcptask answer %.*s %.*s TEXT\"}", STR_ARG(q->id),
+               (int)q->question.len - 2, q->question.p + 1);
+    return b->err;
+}
+
+/* Takes what the caller's own user said, where that is something. A client
+   that cannot ask leaves nothing to be waited for here. */
+static int
+hear(struct mcp_call *c, struct asked *q, const struct json_tok *said)
+{
+    const struct tools *s = c->ctx;
+    int rc;
+
+    if (said == NULL)
+        return 0;
+    if (said->type != JSON_OBJECT) {
+        q->why = STR("the client gave no answer");
+        return 0;
+    }
+    rc = record_answer(c, &q->w.x, q->id, q->question, said);
+    if (rc == ERR_INVALID) {
+        q->why = q->w.x.e.message;
+        return 0;
+    }
+    return rc != 0 ? rc : task_question_answer(s->t, c->arena, q->id,
+                                               q->question, &q->answer);
+}
+
+/* Stores the question in a first round. 1: *q says what is asked; else as
+   tools_change. */
+static int
+begin_asking(struct mcp_call *c, struct asked *q)
+{
+    bool first;
+
+    q->question = c->state;
+    take_number(&q->question); /* the deadline */
+    first = q->question.len == 0;
+    if (first) {
+        int rc = tools_change(c, TOOL_ASK, TOOLS_RECEIPT_ROOM, &q->w);
+
+        if (rc != 1)
+            return rc;
+        q->question = q->w.r.question_id;
+    } else if (tools_args(c, &q->w.x, TOOL_ASK, &q->w.args) != 0) {
+        return tools_error(c, &q->w.x.e);
+    }
+    q->id = first ? q->w.r.id
+                  : task_arg_text(c->arena, &q->w.args, F_TASK_ID);
+    q->wait_s = (int64_t)task_arg_u64(&q->w.args, ARG_WAIT_SECONDS, 0);
+    q->deferred = (q->wait_s > 0 || c->rev < MCP_2026_07_28) && mcp_defer(c);
+    /* The question stands: that it cannot be waited for is no error. */
+    if (first && !mcp_can_wait(c, q->deferred)) {
+        q->deferred = false;
+        q->wait_s = 0;
+    }
+    return 1;
+}
+
+int
+tools_ask(struct mcp_call *c)
+{
+    const struct tools *s = c->ctx;
+    struct asked q = {.answer = STR_NONE};
+    const struct json_tok *said = NULL;
+    int64_t left = 0;
+    bool waits;
+    int rc = begin_asking(c, &q);
+
+    if (rc != 1)
+        return rc;
+    rc = task_question_answer(s->t, c->arena, q.id, q.question, &q.answer);
+    if (q.w.r.id.p != NULL)
+        rc = 0; /* it is staged: what is not known does not matter */
+    waits = rc == 0 && q.answer.p == NULL && (q.deferred || q.wait_s > 0) &&
+            !has_ended(s, c->arena, q.id);
+    if (waits) {
+        left = time_left(c, q.wait_s, q.question);
+        if (c->caps & MCP_ELICITATION)
+            said = mcp_ask(c, "answer", "elicitation/create",
+                           form_of(c->arena, &q.w.args));
+        rc = hear(c, &q, said);
+    }
+    if (rc != 0 && q.w.x.e.code == 0)
+        task_fail_store(&q.w.x.e, rc);
+    if (rc != 0)
+        return tools_error(c, &q.w.x.e);
+    if (!waits || q.answer.p != NULL || q.why.p != NULL ||
+        (!q.deferred && left <= 0))
+        return put_asked(c, &q);
+    wait_on(c, q.deferred, left, q.wait_s, task_watch(c->arena, q.id));
+    if (!q.deferred && (c->caps & MCP_ELICITATION))
+        mcp_wait(c, left); /* it has the question: no news but the answer */
+    return ERR_MORE;
+}
