@@ -69,10 +69,11 @@ ALL_CFLAGS = $(STD) $(WARN) $(CODE_$(WAY)) $(HARD_CFLAGS) $(SMALL) $(CFLAGS)
 ALL_LDFLAGS = $(LINK_$(WAY)) $(HARD_LDFLAGS) -Wl,--gc-sections \
   -Wl,-z,noseparate-code $(LDFLAGS)
 
-SRC := $(addprefix base/,text base sha256 gunzip file loop token env) json \
+SRC := $(addprefix base/,text base sha256 gunzip file loop token env) \
+  $(addprefix json/,write) json json/raw \
   $(addprefix store/,record index lock lost load move room read compact \
   verify) store $(addprefix http/,parse conn listen reply) http board/page \
-  $(addprefix task/,error raw intern keys fields schema index task claim \
+  $(addprefix task/,error intern keys fields schema index task claim \
   query check draft rules actions change artifact view) \
   $(addprefix mcp/,call sign mcp scan methods waiting session listen \
   deferred tasks question delivery) \

@@ -1,11 +1,10 @@
-/* json - a strict, iterative parser of RFC 8259, and a writer.
+/* json - a strict, iterative parser of RFC 8259.
 
    The parser refuses all that the grammar does not name: a byte order mark,
    comments, trailing commas, bytes behind the value, control characters in
    strings and invalid UTF-8. It converts nothing but an escape that is half a
    surrogate pair, which becomes \ufffd: a number is its text, and a string is
-   copied only when someone asks for one that has escapes. The writer refuses
-   to produce anything that the parser would not take.
+   copied only when someone asks for one that has escapes.
 
    Invariants:
    1. No recursion. The path to the current value is a chain through the open
@@ -16,11 +15,10 @@
    3. tok[0 .. n) are complete but for the open containers' len and span.
    4. The text of the tokens holds valid UTF-8 and whole escapes only, so
       decoding (unescape) checks nothing again, and what is spliced elsewhere
-      has a form in UTF-8.
-   5. json_quote and json_quoted_len walk the same clean runs and the same
-      repairs, and so agree on every input. */
+      has a form in UTF-8. */
 
 #include "json.h"
+#include "json/word.h"
 #include "base/text.h"
 
 #include <string.h>
@@ -28,28 +26,12 @@
 #define NO_TOK UINT32_MAX
 #define LONE SIZE_MAX /* an escape that is half a surrogate pair */
 #define FIRST_TOKENS 1024 /* at most so many before any was seen */
-#define ONES (UINT64_MAX / 255)
-#define HIGH (ONES * 0x80)
 #define INT_DIGITS 19 /* as many decimal digits always fit in 64 bits */
 
-_Static_assert(JSON_MAX_DEPTH % 8 == 0, "json_w.kind holds every level");
 _Static_assert(JSON_MAX_TOKENS < SIZE_MAX / sizeof(struct json_tok) / 2,
                "the size of all tokens does not wrap");
 
 /* ---- runs of plain text ---- */
-
-/* The low byte is the one at p, whatever the machine's order. */
-static inline uint64_t
-load64(const char *p)
-{
-    uint64_t w;
-
-    memcpy(&w, p, sizeof(w));
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    w = __builtin_bswap64(w);
-#endif
-    return w;
-}
 
 /* The high bit of each byte that is a quote, a backslash, a control character
    or no ASCII. A borrow can only spoil bytes behind a true hit, so the lowest
@@ -62,8 +44,6 @@ special(uint64_t w)
     return ((w - ONES * 0x20) | (quote - ONES) | (backslash - ONES) | w) &
            ONES * 0x80;
 }
-
-#define QUOTE_SLACK 32 /* room beyond the text itself: a word, some escapes */
 
 /* To the first special byte, eight at a time; the last seven one by one, as
    a load of eight would pass the end (invariant 2). */
@@ -691,304 +671,4 @@ json_raw(const struct json_tok *t)
     if (t->type == JSON_STRING)
         return (struct str){t->p - 1, (size_t)t->len + 2};
     return (struct str){t->p, t->len};
-}
-
-/* ---- quoting ---- */
-
-/* Bytes of the longest start of a valid sequence at p, at least one: what one
-   U+FFFD stands for. Any tail byte will do to complete a good start. */
-static size_t
-bad_len(const char *p, const char *end)
-{
-    size_t k = end - p < 3 ? (size_t)(end - p) : 3;
-    char whole[4];
-
-    for (; k > 1; k--) {
-        memcpy(whole, p, k);
-        memset(whole + k, 0x80, sizeof(whole) - k);
-        if (utf8_len(whole, whole + sizeof(whole)) > k)
-            return k;
-    }
-    return 1;
-}
-
-/* What has to stand in place of the bytes at p, where a clean run ended. */
-static size_t
-repair(const char *p, const char *end, char to[6], size_t *put)
-{
-    static const char from[] = "\"\\\b\f\n\r\t", into[] = "\"\\bfnrt";
-    const char *found;
-
-    if ((uint8_t)*p >= 0x80) {
-        memcpy(to, "\xef\xbf\xbd", 3);
-        *put = 3;
-        return bad_len(p, end);
-    }
-    found = memchr(from, *p, sizeof(from) - 1);
-    to[0] = '\\';
-    if (found != NULL) {
-        to[1] = into[found - from];
-        *put = 2;
-    } else {
-        to[1] = 'u';
-        text_hex(to + 2, 4, (uint8_t)*p);
-        *put = 6;
-    }
-    return 1;
-}
-
-/* Whether eight bytes are ASCII, and none a control character; then *hit has
-   the high bit of each that is a quote or a backslash, and of no other. No
-   sum carries into the next byte where it matters. */
-static inline bool
-is_plain(uint64_t w, uint64_t *hit)
-{
-    uint64_t quote = w ^ ONES * '"', backslash = w ^ ONES * '\\';
-
-    *hit = ~((quote + ONES * 0x7f) & (backslash + ONES * 0x7f)) & HIGH;
-    return ((w | ~(w + ONES * 0x60)) & HIGH) == 0;
-}
-
-/* Writes from *from on to to, as long as to is not behind stop, which has 24
-   bytes of room behind it; returns where it got. Words of plain text go by
-   eights: each byte to be escaped moves what is behind it by one. */
-static char *
-quote_into(char *to, const char *stop, const char **from, const char *end)
-{
-    const char *p = *from;
-    uint64_t hit;
-    size_t n, k;
-
-    while (p < end && to <= stop) {
-        if (end - p >= 16 && is_plain(load64(p), &hit)) {
-            memcpy(to, p, 8);
-            for (; hit != 0; hit &= hit - 1, to++) {
-                n = (size_t)__builtin_ctzll(hit) / 8;
-                to[n] = '\\';
-                memcpy(to + n + 1, p + n, 8);
-            }
-            to += 8;
-            p += 8;
-            continue;
-        }
-        n = *p >= 0x20 && *p != '"' && *p != '\\' ? 1 : 0;
-        if ((uint8_t)*p >= 0x80)
-            n = utf8_len(p, end);
-        for (k = 0; k < n; k++)
-            *to++ = *p++;
-        if (n == 0) {
-            p += repair(p, end, to, &n);
-            to += n;
-        }
-    }
-    *from = p;
-    return to;
-}
-
-void
-json_quote(struct buf *b, struct str s)
-{
-    const char *p = s.p, *end = s.len > 0 ? p + s.len : p;
-    char *to;
-
-    buf_char(b, '"');
-    /* One growth for a text that needs few escapes or none, with its end. */
-    while (p < end && s.len < SIZE_MAX - QUOTE_SLACK &&
-           (to = buf_room(b, (size_t)(end - p) + QUOTE_SLACK)) != NULL)
-        b->len = (size_t)(quote_into(to, b->p + b->cap - 24, &p, end) - b->p);
-    buf_char(b, '"');
-}
-
-size_t
-json_quoted_len(struct str s)
-{
-    const char *p = s.p, *end, *run;
-    size_t n, len = 0;
-    char piece[6];
-
-    if (s.len == 0)
-        return 0;
-    end = p + s.len;
-    for (;;) {
-        run = clean_run(p, end);
-        len += (size_t)(run - p);
-        if (run == end)
-            return len;
-        p = run + repair(run, end, piece, &n);
-        len += n;
-    }
-}
-
-/* ---- the writer ---- */
-
-/* Whether the innermost open level is an object. */
-static bool
-in_object(const struct json_w *w)
-{
-    unsigned level = w->depth - 1u;
-
-    return w->depth > 0 && (w->kind[level / 8] >> level % 8 & 1) != 0;
-}
-
-/* What stands before a value; each kind of value passes here once. */
-static void
-before_value(struct json_w *w)
-{
-    if (in_object(w))
-        ASSERT(w->key);
-    else if (w->depth == 0)
-        ASSERT(!w->comma);
-    else if (w->comma)
-        buf_char(w->b, ',');
-    /* On the outermost level comma says that the one value is there. */
-    w->key = false;
-    w->comma = true;
-}
-
-static void
-open_level(struct json_w *w, bool object)
-{
-    unsigned level = w->depth, bit = 1u << level % 8;
-    uint8_t *kind;
-
-    ASSERT(level < JSON_MAX_DEPTH);
-    before_value(w);
-    kind = &w->kind[level / 8];
-    *kind = (uint8_t)(object ? *kind | bit : *kind & ~bit);
-    w->depth++;
-    w->comma = false;
-    buf_char(w->b, object ? '{' : '[');
-}
-
-void
-json_w_init(struct json_w *w, struct buf *b)
-{
-    *w = (struct json_w){.b = b};
-}
-
-void
-json_w_end(struct json_w *w)
-{
-    ASSERT(w->depth == 0 && w->comma);
-}
-
-void
-json_obj(struct json_w *w)
-{
-    open_level(w, true);
-}
-
-void
-json_arr(struct json_w *w)
-{
-    open_level(w, false);
-}
-
-void
-json_close(struct json_w *w)
-{
-    ASSERT(w->depth > 0 && !w->key);
-    buf_char(w->b, in_object(w) ? '}' : ']');
-    w->depth--;
-    w->comma = true; /* the level below now holds what was closed */
-}
-
-void
-json_key_str(struct json_w *w, struct str name)
-{
-    ASSERT(in_object(w) && !w->key);
-    if (w->comma)
-        buf_char(w->b, ',');
-    json_quote(w->b, name);
-    buf_char(w->b, ':');
-    w->key = true;
-}
-
-void
-json_key(struct json_w *w, const char *name)
-{
-    json_key_str(w, str_of(name));
-}
-
-void
-json_string(struct json_w *w, struct str s)
-{
-    before_value(w);
-    json_quote(w->b, s);
-}
-
-void
-json_z(struct json_w *w, const char *z)
-{
-    json_string(w, str_of(z));
-}
-
-void
-json_number(struct json_w *w, int64_t v)
-{
-    before_value(w);
-    if (v < 0)
-        buf_char(w->b, '-');
-    /* Negated without a sign, where INT64_MIN does not overflow. */
-    buf_u64(w->b, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
-}
-
-void
-json_bool(struct json_w *w, bool v)
-{
-    before_value(w);
-    buf_z(w->b, v ? "true" : "false");
-}
-
-void
-json_null(struct json_w *w)
-{
-    before_value(w);
-    buf_str(w->b, STR("null"));
-}
-
-void
-json_splice(struct json_w *w, struct str raw)
-{
-    before_value(w);
-    /* No slice at all is what an arena gives when there is no memory. */
-    if (raw.p == NULL && w->b->err == 0)
-        w->b->err = ERR_NOMEM;
-    ASSERT(raw.len > 0 || raw.p == NULL);
-    buf_str(w->b, raw);
-}
-
-void
-json_put_str(struct json_w *w, const char *name, struct str s)
-{
-    json_key(w, name);
-    json_string(w, s);
-}
-
-void
-json_put_z(struct json_w *w, const char *name, const char *z)
-{
-    json_key(w, name);
-    json_z(w, z);
-}
-
-void
-json_put_int(struct json_w *w, const char *name, int64_t v)
-{
-    json_key(w, name);
-    json_number(w, v);
-}
-
-void
-json_put_bool(struct json_w *w, const char *name, bool v)
-{
-    json_key(w, name);
-    json_bool(w, v);
-}
-
-void
-json_put_raw(struct json_w *w, const char *name, struct str raw)
-{
-    json_key(w, name);
-    json_splice(w, raw);
 }

@@ -19,7 +19,7 @@
 #include "cli/text.h"
 #include "task/artifact.h"
 #include "base/file.h"
-#include "task/raw.h"
+#include "json/raw.h"
 #include "base/text.h"
 #include "task/view.h"
 
@@ -92,12 +92,12 @@ each_artifact(const struct store_rec *r,
         task_event_of(r, &ev) < 0)
         return 0;
     at = 0;
-    list = task_member(ev.v, "artifacts");
+    list = raw_member(ev.v, "artifacts");
     while (rc == 0 && list.p != NULL &&
-           (one = task_list_next(list, &at)).p != NULL) {
+           (one = raw_list_next(list, &at)).p != NULL) {
         struct artifact_ref ref = {
-            ev.id, raw_inner(task_member(one, "sha256")),
-            raw_u64(task_member(one, "size"))};
+            ev.id, raw_inner(raw_member(one, "sha256")),
+            raw_u64(raw_member(one, "size"))};
 
         if (artifact_is_name(ref.sha256))
             rc = fn(ctx, &ref);

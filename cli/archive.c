@@ -12,7 +12,7 @@
 #include "cli/text.h"
 #include "base/file.h"
 #include "store/record.h"
-#include "task/raw.h"
+#include "json/raw.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -52,7 +52,7 @@ copy(void *ctx, const struct store_rec *r)
         !time_parse(r->time, &at) || at >= x->before_ms ||
         task_event_of(r, &ev) != 0)
         return 0;
-    if (!task_raw_ended(task_member(ev.v, "status")))
+    if (!task_raw_ended(raw_member(ev.v, "status")))
         return 0;
     record_put(&x->out, r);
     x->n++;

@@ -62,15 +62,15 @@ static void
 put_card(struct board *b, struct buf *to, const struct task *k)
 {
     struct arena *a = &b->c->a;
-    struct str owner = task_text(a, k->f[F_CURRENT_OWNER]);
-    size_t done = task_list_n(k->f[F_COMPLETED_STEPS]);
-    size_t all = done + task_list_n(k->f[F_REMAINING_STEPS]);
+    struct str owner = raw_text(a, k->f[F_CURRENT_OWNER]);
+    size_t done = raw_list_n(k->f[F_COMPLETED_STEPS]);
+    size_t all = done + raw_list_n(k->f[F_REMAINING_STEPS]);
     int64_t at = 0;
     char age[24];
 
     time_parse(k->ev.r.time, &at);
-    put_line(b, to, task_text(a, k->f[F_TASK_ID]));
-    put_line(b, to, task_text(a, k->f[F_TITLE]));
+    put_line(b, to, raw_text(a, k->f[F_TASK_ID]));
+    put_line(b, to, raw_text(a, k->f[F_TITLE]));
     cli_span(age, store_now_ms(b->c->s.store) - at);
     put_line(b, to, arena_printf(a, "%zu/%zu %s %.*s%s", done, all, age,
                                  STR_ARG(owner.p ? owner : STR("")),

@@ -152,7 +152,7 @@ names_artifact(void *ctx, const struct store_rec *r)
 
     (void)ctx;
     return str_starts(r->key, "task/") && task_event_of(r, &ev) == 0 &&
-           task_member(ev.v, "artifacts").len > 2;
+           raw_member(ev.v, "artifacts").len > 2;
 }
 
 static void

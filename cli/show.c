@@ -95,8 +95,8 @@ put_call(struct cli *c, const struct call *k)
     uint64_t open = 0;
     size_t at = 0;
 
-    while ((q = task_list_next(k->questions, &at)).p != NULL)
-        open += task_member(q, "answer").p == NULL;
+    while ((q = raw_list_next(k->questions, &at)).p != NULL)
+        open += raw_member(q, "answer").p == NULL;
     time_format(k->created_ms, created);
     time_format(end, ends);
     text_put(text, sizeof(text), "{call_id}  {status}  {tool}  {principal}  "

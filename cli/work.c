@@ -153,8 +153,8 @@ change(struct cli *c, enum task_tool tool, struct args *l,
         return cli_fail_store(c, done);
     if (rc != 0)
         return fail(c, &ctx.e);
-    while (!c->json && (warning = task_list_next(r->warnings, &at)).p != NULL)
-        cli_fail(c, 0, "%.*s", STR_ARG(task_text(&c->a, warning)));
+    while (!c->json && (warning = raw_list_next(r->warnings, &at)).p != NULL)
+        cli_fail(c, 0, "%.*s", STR_ARG(raw_text(&c->a, warning)));
     return 0;
 }
 

@@ -6,7 +6,7 @@
 #include "task/actions.h"
 #include "task/claim.h"
 #include "task/index.h"
-#include "task/raw.h"
+#include "json/raw.h"
 #include "task/rules.h"
 
 #include <string.h>
@@ -233,7 +233,7 @@ run_claim(struct draft *d)
     if (rc != 0)
         return rc;
     if (!seconds.p && mine)
-        seconds = task_member(d->old.f[F_LEASE], "seconds");
+        seconds = raw_member(d->old.f[F_LEASE], "seconds");
     d->k.f[F_CURRENT_OWNER] = d->by;
     d->k.f[F_LEASE] = draft_keep(d, task_lease_make(d->c->a, d->by, seconds,
                                                     0));
@@ -242,7 +242,7 @@ run_claim(struct draft *d)
 
 /* ---- questions ---- */
 
-/* Puts a question into its list, see task_list_edit. It has to fit into an
+/* Puts a question into its list, see raw_list_edit. It has to fit into an
    answer of get_task. */
 static int
 put_question(struct draft *d, struct str old, struct str question,
@@ -250,8 +250,8 @@ put_question(struct draft *d, struct str old, struct str question,
 {
     struct str *list = &d->k.f[F_QUESTIONS];
 
-    *list = draft_keep(d, task_list_edit(d->c->a, *list, old,
-                                         draft_keep(d, question)));
+    *list = draft_keep(d, raw_list_edit(d->c->a, *list, old,
+                                        draft_keep(d, question)));
     return question.len + json_quoted_len(question) <= max ? 0
         : draft_refuse(d, ERR_TOO_LARGE, field,
                        "it is too long, with what is escaped in it");
@@ -265,8 +265,8 @@ count_open(const struct draft *d, struct str *open, struct str *answered)
     size_t at = 0, n = 0;
 
     *open = *answered = STR_NONE;
-    while ((item = task_list_next(d->old.f[F_QUESTIONS], &at)).p) {
-        first = task_member(item, "answer").p ? answered : open;
+    while ((item = raw_list_next(d->old.f[F_QUESTIONS], &at)).p) {
+        first = raw_member(item, "answer").p ? answered : open;
         n += first == open;
         if (!first->p)
             *first = item;
@@ -286,8 +286,8 @@ run_ask(struct draft *d)
         return draft_refuse(d, ERR_TOO_LARGE, "question",
                             "too many questions of the task are open");
     rules_warn_owner(d);
-    if (task_list_n(*list) >= TASK_MAX_QUESTIONS)
-        *list = draft_keep(d, task_list_edit(d->c->a, *list, old, STR("")));
+    if (raw_list_n(*list) >= TASK_MAX_QUESTIONS)
+        *list = draft_keep(d, raw_list_edit(d->c->a, *list, old, STR("")));
     do /* an imported one may have any */
         d->question_id = draft_keep(d, arena_printf(d->c->a, "\"q%llu\"",
                                                     (unsigned long long)n++));
@@ -309,9 +309,9 @@ take_answer(struct draft *d)
 {
     static const char last[] = ",\"question_id\":";
     struct str answer = d->args->v[ARG_ANSWER], asked, old, options;
-    struct str id = task_member(answer, "question_id");
-    struct str action = task_member(answer, "action");
-    struct str text = task_member(answer, "text");
+    struct str id = raw_member(answer, "question_id");
+    struct str action = raw_member(answer, "action");
+    struct str text = raw_member(answer, "text");
     bool accepts = !action.p || str_is(action, "\"accept\"");
 
     if (count_open(d, &asked, &old) != 1 || id.p)
@@ -322,11 +322,11 @@ take_answer(struct draft *d)
     if (!asked.p)
         return draft_refuse(d, ERR_NOT_FOUND, "answer", "the task has no such "
                             "question");
-    if (task_member(asked, "answer").p)
+    if (raw_member(asked, "answer").p)
         return draft_refuse(d, ERR_EXISTS, "answer", "the question has been "
                             "answered");
-    options = task_member(asked, "options");
-    if (accepts && options.p && !task_list_has(options, text))
+    options = raw_member(asked, "options");
+    if (accepts && options.p && !raw_list_has(options, text))
         return DRAFT_FAIL(d, ERR_INVALID, "answer", "answer.text must be one "
                           "of %.*s", STR_ARG(options));
     return put_question(d, asked, arena_printf(d->c->a,
@@ -348,13 +348,13 @@ check_update_status(struct draft *d)
         return 0;
     if (to == TASK_IN_PROGRESS)
         return begin_work(d, "status");
-    if (to == TASK_DONE && task_list_n(d->k.f[F_TEST_RESULTS]) == 0) {
+    if (to == TASK_DONE && raw_list_n(d->k.f[F_TEST_RESULTS]) == 0) {
         if (d->c->require_evidence)
             return draft_refuse(d, ERR_EVIDENCE, "test_results", "done needs "
                                 "test_results");
         draft_warn(d, "done without test_results");
     }
-    if (to == TASK_DONE && task_list_n(d->k.f[F_REMAINING_STEPS]) != 0)
+    if (to == TASK_DONE && raw_list_n(d->k.f[F_REMAINING_STEPS]) != 0)
         draft_warn(d, "done with remaining_steps");
     if (to == TASK_DONE && rules_is_blocked(d))
         draft_warn(d, "done although tasks that it depends on are not");
@@ -395,12 +395,12 @@ find_artifact(struct str list, const char *const names[],
     struct str entry;
     size_t at = 0, i;
 
-    while ((entry = task_list_next(list, &at)).p) {
+    while ((entry = raw_list_next(list, &at)).p) {
         for (i = 1; i < n; i++)
-            if (!str_eq(task_member(entry, names[i]), raw[i]))
+            if (!str_eq(raw_member(entry, names[i]), raw[i]))
                 break;
         if (i == n)
-            return task_member(entry, "artifact_id");
+            return raw_member(entry, "artifact_id");
     }
     return STR_NONE;
 }
@@ -415,8 +415,8 @@ next_artifact_id(struct draft *d, struct str list, size_t n)
     do {
         id = arena_printf(d->c->a, "\"a%zu\"", ++n);
         at = 0;
-        while ((entry = task_list_next(list, &at)).p)
-            if (str_eq(task_member(entry, "artifact_id"), id))
+        while ((entry = raw_list_next(list, &at)).p)
+            if (str_eq(raw_member(entry, "artifact_id"), id))
                 break;
     } while (entry.p && id.p);
     return id;
@@ -433,7 +433,7 @@ run_attach(struct draft *d)
     struct str raw[] = {STR_NONE, v[ARG_NAME],
         v[ARG_TYPE].p ? v[ARG_TYPE] : STR("\"file\""), STR_NONE, STR_NONE,
         v[ARG_PATH], v[ARG_DESCRIPTION], d->by, d->now};
-    size_t n = task_list_n(list);
+    size_t n = raw_list_n(list);
 
     if (blob->stored) {
         raw[3] = draft_number(d, blob->size);
@@ -452,8 +452,8 @@ run_attach(struct draft *d)
                           "artifacts, as many as it may", TASK_MAX_ARTIFACTS);
     raw[0] = d->artifact_id = draft_keep(d, next_artifact_id(d, list, n));
     draft_object(d, F_ARTIFACTS, names, raw, sizeof raw / sizeof *raw);
-    d->k.f[F_ARTIFACTS] = draft_keep(d, task_list_edit(d->c->a, list, STR_NONE,
-                                                       d->k.f[F_ARTIFACTS]));
+    d->k.f[F_ARTIFACTS] = draft_keep(d, raw_list_edit(d->c->a, list, STR_NONE,
+                                                      d->k.f[F_ARTIFACTS]));
     return 0;
 }
 

@@ -11,7 +11,7 @@
 #include "task/change.h"
 #include "task/actions.h"
 #include "task/index.h"
-#include "task/raw.h"
+#include "json/raw.h"
 #include "task/rules.h"
 
 #define BODY_KEEP ((size_t)16 * 1024)
@@ -31,10 +31,10 @@ receipt_of(struct draft *d, const struct task_event *ev,
     if (status < 0)
         return draft_fail_store(d, ERR_FORMAT);
     if (str_is(ev->op, "attach"))
-        list = task_member(ev->v, "artifacts");
+        list = raw_member(ev->v, "artifacts");
     else if (str_is(ev->op, "ask"))
         list = f[F_QUESTIONS];
-    while ((next = task_list_next(list, &at)).p)
+    while ((next = raw_list_next(list, &at)).p)
         last = next;
     *out = (struct task_receipt){
         .id = ev->id,
@@ -44,8 +44,8 @@ receipt_of(struct draft *d, const struct task_event *ev,
         .status = (enum task_status)status,
         .owner = f[F_CURRENT_OWNER],
         .warnings = ev->warn,
-        .artifact_id = task_member(last, "artifact_id"),
-        .question_id = task_member(last, "question_id"),
+        .artifact_id = raw_member(last, "artifact_id"),
+        .question_id = raw_member(last, "question_id"),
         .lease = f[F_LEASE],
         .damaged = tasks_damage(d->t, ev->id),
     };
@@ -94,8 +94,8 @@ is_same_key(const struct draft *d, const struct task_event *ev,
     int64_t at;
 
     return str_is(ev->op, d->op) && str_eq(ev->by, d->by) && ev->idem.p &&
-           str_eq(task_member(ev->idem, "key"), key) &&
-           str_eq(task_member(ev->idem, "who"), who) &&
+           str_eq(raw_member(ev->idem, "key"), key) &&
+           str_eq(raw_member(ev->idem, "who"), who) &&
            time_parse(ev->r.time, &at) &&
            store_age_ms(d->t->store, at) < TASK_KEY_AGE_MS;
 }
@@ -132,7 +132,7 @@ find_replay(struct draft *d, struct task_receipt *out)
     task_args_digest(d->args, d->hex);
     put_idem(d, &b);
     idem = buf_view(&b);
-    who = task_member(idem, "who");
+    who = raw_member(idem, "who");
     hash = task_key_hash(d->t, str_of(d->op), d->by, idem, &principal);
     while (rc == 0 && b.err == 0 &&
            keys_find(&d->t->keys, principal, hash, &n)) {
@@ -145,7 +145,7 @@ find_replay(struct draft *d, struct task_receipt *out)
             rc = draft_fail_store(d, rc);
         else if (!is_same_key(d, &ev, who))
             continue;
-        else if (!str_is(raw_inner(task_member(ev.idem, "args")), d->hex))
+        else if (!str_is(raw_inner(raw_member(ev.idem, "args")), d->hex))
             rc = draft_fail_store(d, ERR_IDEMPOTENCY);
         else
             rc = receipt_of(d, &ev, out) == 0 ? 1 : d->c->e.code;
@@ -410,7 +410,7 @@ task_archive(struct tasks *t, const struct store_rec *r)
         (rc = task_head_of(ev.v, k.f)) != 0)
         return rc;
     k.f[F_RESULT] = k.f[F_STATUS];
-    k.f[F_ARTIFACTS] = task_member(ev.v, "artifacts"); /* no orphans yet */
+    k.f[F_ARTIFACTS] = raw_member(ev.v, "artifacts"); /* no orphans yet */
     for (i = 0; i < TASK_N_HEAD; i++)
         if (!(kept >> i & 1))
             k.f[i] = i == F_STATUS ? STR("\"archived\"") : STR_NONE;

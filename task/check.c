@@ -10,7 +10,7 @@
 
 #include "task/check.h"
 #include "base/sha256.h"
-#include "task/raw.h"
+#include "json/raw.h"
 #include "task/rows.h"
 #include "base/text.h"
 
@@ -411,10 +411,10 @@ drop_doubles(struct str *list)
     struct str kept = {p, 1}, item, other;
     size_t at = 0, seen;
 
-    while ((item = task_list_next(*list, &at)).p) {
+    while ((item = raw_list_next(*list, &at)).p) {
         seen = 0;
         do
-            other = task_list_next(kept, &seen);
+            other = raw_list_next(kept, &seen);
         while (other.p && !str_eq(other, item));
         if (other.p)
             continue;
@@ -636,7 +636,7 @@ task_args_digest(const struct task_args *args, char hex[SHA256_HEX + 1])
 struct str
 task_arg_text(struct arena *a, const struct task_args *args, int arg)
 {
-    return task_text(a, args->v[arg]);
+    return raw_text(a, args->v[arg]);
 }
 
 uint64_t

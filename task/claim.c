@@ -37,7 +37,7 @@ is_wanted(struct tasks *t, const struct task_want *w,
             str_eq(atoms_text(s, e->owner), w->by)) &&
            (!w->repo_path.p ||
             str_eq(atoms_text(s, e->repo_path), w->repo_path)) &&
-           (!w->tag.p || task_list_has(atoms_text(s, e->tags), w->tag));
+           (!w->tag.p || raw_list_has(atoms_text(s, e->tags), w->tag));
 }
 
 struct search {

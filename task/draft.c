@@ -2,7 +2,7 @@
    what it says so far, and why it was refused. */
 
 #include "task/draft.h"
-#include "task/raw.h"
+#include "json/raw.h"
 
 int
 draft_refuse(struct draft *d, int code, const char *field, const char *message)

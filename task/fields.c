@@ -8,7 +8,7 @@
 
 #include "task/fields.h"
 #include "base/sha256.h"
-#include "task/raw.h"
+#include "json/raw.h"
 #include "task/rows.h"
 
 #include <string.h>
@@ -372,7 +372,7 @@ task_tool_takes(enum task_tool tool, const char *name, bool *required)
 bool
 task_lease_end(struct str lease, int64_t *ms)
 {
-    return time_parse(raw_inner(task_member(lease, "expires_at")), ms);
+    return time_parse(raw_inner(raw_member(lease, "expires_at")), ms);
 }
 
 struct str
@@ -395,8 +395,8 @@ task_has_open(struct str questions)
     size_t at = 0;
 
     do
-        item = task_list_next(questions, &at);
-    while (item.p && task_member(item, "answer").p);
+        item = raw_list_next(questions, &at);
+    while (item.p && raw_member(item, "answer").p);
     return item.p;
 }
 
@@ -407,7 +407,7 @@ task_question_find(struct str questions, struct str id)
     size_t at = 0;
 
     do
-        item = task_list_next(questions, &at);
-    while (item.p && !str_eq(task_member(item, "question_id"), id));
+        item = raw_list_next(questions, &at);
+    while (item.p && !str_eq(raw_member(item, "question_id"), id));
     return item;
 }

@@ -23,7 +23,7 @@
 
 #include "task/index.h"
 #include "task/fields.h"
-#include "task/raw.h"
+#include "json/raw.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -113,8 +113,8 @@ task_key_hash(const struct tasks *t, struct str op, struct str by,
 {
     uint64_t h = mix(t, mix(t, 0, op), by);
 
-    *who = mix(t, 0, task_member(idem, "who")) >> 32;
-    h = mix(t, h, task_member(idem, "key")) ^ *who;
+    *who = mix(t, 0, raw_member(idem, "who")) >> 32;
+    h = mix(t, h, raw_member(idem, "key")) ^ *who;
     return h ^ h >> 29;
 }
 
@@ -288,7 +288,7 @@ apply(void *ctx, struct store_entry *se, const struct store_rec *r)
     read_head(&now, f);
     now.archived = task_event_archives(&ev);
     now.was_done = now.archived &&
-                   str_is(raw_inner(task_member(ev.v, "result")), "done");
+                   str_is(raw_inner(raw_member(ev.v, "result")), "done");
     if (ev.idem.p)
         hash = task_key_hash(t, ev.op, ev.by, ev.idem, &who);
     if ((ev.idem.p && keys_reserve(&t->keys, who) != 0) ||

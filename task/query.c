@@ -15,7 +15,7 @@
 
 #include "task/fields.h"
 #include "task/index.h"
-#include "task/raw.h"
+#include "json/raw.h"
 #include "base/text.h"
 
 #include <string.h>
@@ -100,10 +100,10 @@ matches_text(const struct scan *s, const struct task *k)
     size_t i, at = 0;
 
     for (i = 0; i < sizeof fields; i++)
-        if (holds_text(s, task_text(s->a, k->f[fields[i]])))
+        if (holds_text(s, raw_text(s->a, k->f[fields[i]])))
             return true;
-    while ((tag = task_list_next(k->f[F_TAGS], &at)).p)
-        if (holds_text(s, task_text(s->a, tag)))
+    while ((tag = raw_list_next(k->f[F_TAGS], &at)).p)
+        if (holds_text(s, raw_text(s->a, tag)))
             return true;
     return false;
 }
@@ -116,7 +116,7 @@ has_tag(struct scan *s, uint32_t tags)
     if (tags == s->tags_last)
         return s->tags_hit;
     s->tags_last = tags;
-    s->tags_hit = task_list_has(atoms_text(&s->t->atoms, tags), s->tag);
+    s->tags_hit = raw_list_has(atoms_text(&s->t->atoms, tags), s->tag);
     return s->tags_hit;
 }
 

@@ -7,7 +7,7 @@
 
 #include "task/rules.h"
 #include "task/index.h"
-#include "task/raw.h"
+#include "json/raw.h"
 
 /* ---- statuses ---- */
 
@@ -104,7 +104,7 @@ rules_warn_owner(struct draft *d)
 int
 rules_check_lease(struct draft *d)
 {
-    struct str holder = task_member(d->old.f[F_LEASE], "agent");
+    struct str holder = raw_member(d->old.f[F_LEASE], "agent");
     bool answers = draft_given(d, ARG_ANSWER) && !draft_has_fields(d);
 
     if (!d->old.leased || str_eq(holder, d->by) || answers)
@@ -122,7 +122,7 @@ void
 rules_settle_lease(struct draft *d)
 {
     struct str *lease = &d->k.f[F_LEASE];
-    struct str agent = task_member(*lease, "agent");
+    struct str agent = raw_member(*lease, "agent");
     int64_t now = store_now_ms(d->t->store), end;
 
     if (!lease->p)
@@ -133,7 +133,7 @@ rules_settle_lease(struct draft *d)
         *lease = STR_NONE;
     else if (str_eq(agent, d->by))
         *lease = draft_keep(d, task_lease_make(d->c->a, agent,
-                                               task_member(*lease, "seconds"),
+                                               raw_member(*lease, "seconds"),
                                                now));
 }
 
@@ -184,7 +184,7 @@ walk_list(struct walk *w, struct str deps)
     struct str dep;
     int rc = 0;
 
-    while (rc == 0 && (dep = task_list_next(deps, &at)).p)
+    while (rc == 0 && (dep = raw_list_next(deps, &at)).p)
         rc = walk_to(w, dep);
     return rc;
 }
@@ -251,7 +251,7 @@ rules_check_links(struct draft *d)
         deps = STR_NONE;
     if (str_is(parent, "null"))
         parent = STR_NONE;
-    for (; all && (dep = task_list_next(deps, &at)).p; i++)
+    for (; all && (dep = raw_list_next(deps, &at)).p; i++)
         if (!is_task(d, dep))
             return DRAFT_FAIL(d, ERR_NOT_FOUND, "depends_on",
                               "depends_on[%zu] is no task", i);
@@ -268,7 +268,7 @@ rules_is_blocked(const struct draft *d)
     struct str dep;
     size_t at = 0;
 
-    while ((dep = task_list_next(d->k.f[F_DEPENDS_ON], &at)).p)
+    while ((dep = raw_list_next(d->k.f[F_DEPENDS_ON], &at)).p)
         if (!tasks_is_done(d->t, dep))
             return true;
     return false;

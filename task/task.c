@@ -93,7 +93,7 @@ find_blockers(struct tasks *t, struct arena *a, struct task *k)
     p = arena_alloc(a, deps.len);
     if (!p)
         return ERR_NOMEM;
-    while ((dep = task_list_next(deps, &at)).p) {
+    while ((dep = raw_list_next(deps, &at)).p) {
         if (tasks_is_done(t, dep))
             continue;
         p[len] = len ? ',' : '[';
@@ -182,8 +182,8 @@ task_question_answer(struct tasks *t, struct arena *a, struct str task_id,
 
     if (rc != 0)
         return rc;
-    item = task_question_find(task_member(ev.v, "questions"), question_id);
-    *answer = task_member(item, "answer");
+    item = task_question_find(raw_member(ev.v, "questions"), question_id);
+    *answer = raw_member(item, "answer");
     return item.p ? 0 : ERR_NOT_FOUND;
 }
 

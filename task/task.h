@@ -10,7 +10,7 @@
 #include "store.h"
 #include "task/error.h"
 #include "task/fields.h"
-#include "task/raw.h"
+#include "json/raw.h"
 
 #define TASK_MAX_STATE (256 * 1024) /* bytes of v */
 #define TASK_STALE_MS (24 * 60 * 60 * 1000) /* in_progress without an event */

@@ -8,7 +8,7 @@
 
 #include "task/view.h"
 #include "task/fields.h"
-#include "task/raw.h"
+#include "json/raw.h"
 
 #include <string.h>
 
@@ -59,7 +59,7 @@ put_members(struct buf *b, char before, const void *of,
         int kind = m->kind;
 
         if (kind == STATE) {
-            raw = task_member(*(const struct str *)at, m->name);
+            raw = raw_member(*(const struct str *)at, m->name);
             at = &raw;
             kind = RAW;
         }
@@ -111,8 +111,8 @@ view_task_json(struct buf *b, const struct task *k)
 static void
 count_steps(const struct task *k, size_t *done, size_t *total)
 {
-    *done = task_list_n(k->f[F_COMPLETED_STEPS]);
-    *total = *done + task_list_n(k->f[F_REMAINING_STEPS]);
+    *done = raw_list_n(k->f[F_COMPLETED_STEPS]);
+    *total = *done + raw_list_n(k->f[F_REMAINING_STEPS]);
 }
 
 void
@@ -243,7 +243,7 @@ put_plain(struct buf *b, struct str s, size_t max)
 static struct str
 text_of(struct buf *b, struct arena *a, struct str raw)
 {
-    struct str s = task_text(a, raw);
+    struct str s = raw_text(a, raw);
 
     if (raw.p && *raw.p == '"' && !s.p)
         b->err = ERR_NOMEM;
@@ -290,7 +290,7 @@ void
 view_event_line(struct buf *b, struct arena *a, const struct task_event *ev)
 {
     struct str column[] = {ev->id, ev->op, ev->by,
-                           task_member(ev->v, "status")}, name;
+                           raw_member(ev->v, "status")}, name;
     size_t at = 0, i;
 
     buf_printf(b, "%llu  %.*s", (unsigned long long)ev->r.n,
@@ -300,7 +300,7 @@ view_event_line(struct buf *b, struct arena *a, const struct task_event *ev)
         put_field(b, a, column[i], i == 0 ? TASK_MAX_ID : 40);
     }
     buf_z(b, "  [");
-    while ((name = task_list_next(ev->set, &at)).p) {
+    while ((name = raw_list_next(ev->set, &at)).p) {
         put_field(b, a, name, 40);
         if (at + 1 < ev->set.len)
             buf_z(b, ", ");
@@ -339,7 +339,7 @@ put_list(struct buf *b, struct arena *a, const char *mark, struct str raw)
     struct str item;
     size_t at = 0;
 
-    while ((item = task_list_next(raw, &at)).p) {
+    while ((item = raw_list_next(raw, &at)).p) {
         buf_z(b, mark);
         put_field(b, a, item, SIZE_MAX);
         buf_char(b, '\n');
@@ -420,7 +420,7 @@ put_section(struct buf *b, struct arena *a, const struct section *s,
     else if (s->kind == OBJECT)
         put_object(b, a, raw, "\n- ");
     else if (s->kind == OBJECTS)
-        while ((item = task_list_next(raw, &at)).p)
+        while ((item = raw_list_next(raw, &at)).p)
             put_object(b, a, item, ", ");
     else
         put_list(b, a, marks[s->kind], raw);

@@ -2,7 +2,7 @@
    one table, and their errors; a change made, and told of. */
 
 #include "tools/call.h"
-#include "task/raw.h"
+#include "json/raw.h"
 #include "task/view.h"
 
 enum { LOG_WARNING = 4, LOG_DEBUG = 7 }; /* RFC 5424 */

@@ -15,7 +15,7 @@
 
 #include "tools/get.h"
 #include "task/artifact.h"
-#include "task/raw.h"
+#include "json/raw.h"
 #include "task/view.h"
 
 #include <string.h>
@@ -143,7 +143,7 @@ rest_of(struct buf *b, struct str value, uint64_t offset)
         buf_put(b, in.p + offset, in.len - (size_t)offset + 1);
         return true;
     }
-    while (*value.p == '[' && offset && task_list_next(value, &at).p)
+    while (*value.p == '[' && offset && raw_list_next(value, &at).p)
         offset--;
     if (offset)
         return false;
@@ -166,7 +166,7 @@ part_of(struct buf *b, struct str value, size_t max)
         n = max > 8 ? text_prefix(raw_inner(value), max - 8, NULL) : 0;
         end = (size_t)n + 1;
     }
-    while (*value.p == '[' && (item = task_list_next(value, &at)).p) {
+    while (*value.p == '[' && (item = raw_list_next(value, &at)).p) {
         used += tools_cost(item) + 2;
         if (used > max)
             break;
@@ -423,8 +423,8 @@ tools_find_artifact(struct str list, struct str id)
     struct str entry;
     size_t at = 0;
 
-    while ((entry = task_list_next(list, &at)).p)
-        if (str_eq(raw_inner(task_member(entry, "artifact_id")), id))
+    while ((entry = raw_list_next(list, &at)).p)
+        if (str_eq(raw_inner(raw_member(entry, "artifact_id")), id))
             break;
     return entry;
 }
@@ -478,7 +478,7 @@ static int
 get_content(const struct tools *s, struct page *p, struct str entry,
             uint64_t offset)
 {
-    struct str hex = raw_inner(task_member(entry, "sha256")), content;
+    struct str hex = raw_inner(raw_member(entry, "sha256")), content;
     size_t n;
     bool text;
     int rc;
@@ -518,13 +518,13 @@ get_artifact(const struct tools *s, struct page *p,
                             "section artifact needs artifact_id");
     if (cursor.p && !str_u64(cursor, &offset))
         return bad_cursor(p);
-    entry = tools_find_artifact(task_member(ev->v, "artifacts"), id);
+    entry = tools_find_artifact(raw_member(ev->v, "artifacts"), id);
     if (!entry.p)
         return tools_refuse(p->x, ERR_NOT_FOUND, "artifact_id",
                             "the task has no such artifact");
     buf_printf(p->out, "{\"task_id\":\"%.*s\",\"artifact\":%.*s",
                STR_ARG(ev->id), STR_ARG(entry));
-    if (task_member(entry, "sha256").p)
+    if (raw_member(entry, "sha256").p)
         return get_content(s, p, entry, offset);
     buf_z(p->out, WHOLE);
     return 0;

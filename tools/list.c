@@ -2,7 +2,7 @@
    many of the tasks found as one answer holds. */
 
 #include "tools/list.h"
-#include "task/raw.h"
+#include "json/raw.h"
 #include "task/view.h"
 
 static enum task_ask

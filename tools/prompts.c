@@ -11,7 +11,7 @@
 
 #include "tools/prompts.h"
 #include "task/index.h"
-#include "task/raw.h"
+#include "json/raw.h"
 #include "base/text.h"
 #include "tools/uri.h"
 #include "task/view.h"
@@ -386,7 +386,7 @@ has_title(struct found *f, const struct task_entry *e)
     int rc = task_entry_event(f->t, e, a, &ev);
 
     if (rc == 0)
-        title = task_text(a, task_member(ev.v, "title"));
+        title = raw_text(a, raw_member(ev.v, "title"));
     if (rc == ERR_NOMEM || (rc == 0 && !title.p))
         f->c->out->err = ERR_NOMEM;
     return title.p && holds(title, f->q->value);

@@ -16,7 +16,7 @@
 
 #include "tools/tools.h"
 #include "task/artifact.h"
-#include "task/raw.h"
+#include "json/raw.h"
 #include "task/schema.h"
 #include "tools/get.h"
 #include "tools/list.h"
@@ -131,7 +131,7 @@ decode_content(struct prepared *p, struct str *out)
     struct task_ctx *x = &p->x;
     int rc;
 
-    *out = task_text(x->a, p->args.v[ARG_CONTENT]);
+    *out = raw_text(x->a, p->args.v[ARG_CONTENT]);
     if (!p->args.v[ARG_CONTENT].p)
         return 0;
     if (!out->p)
@@ -235,9 +235,9 @@ names(const struct store_rec *r, const char *sha256)
         return false;
     if (task_event_of(r, &ev) != 0)
         return true;
-    list = task_member(ev.v, "artifacts");
-    while ((one = task_list_next(list, &at)).p)
-        if (str_is(raw_inner(task_member(one, "sha256")), sha256))
+    list = raw_member(ev.v, "artifacts");
+    while ((one = raw_list_next(list, &at)).p)
+        if (str_is(raw_inner(raw_member(one, "sha256")), sha256))
             return true;
     return false;
 }

@@ -12,7 +12,7 @@
 #include "tools/uri.h"
 #include "task/artifact.h"
 #include "board/page.h"
-#include "task/raw.h"
+#include "json/raw.h"
 #include "base/text.h"
 #include "tools/get.h"
 #include "tools/list.h"
@@ -182,7 +182,7 @@ read_artifact(struct mcp_call *c, struct str uri, const struct task *k,
     if (!entry.p)
         return ERR_NOT_FOUND;
     rc = artifact_get(s->env->artifacts_dir,
-                      raw_inner(task_member(entry, "sha256")), c->arena,
+                      raw_inner(raw_member(entry, "sha256")), c->arena,
                       &content);
     if (rc != 0)
         return rc;
@@ -342,7 +342,7 @@ tools_resources_change(void *ctx, const struct mcp_change *c)
     if (task_event_of(&r, &ev) != 0)
         return false;
     do
-        name = task_list_next(ev.set, &at);
+        name = raw_list_next(ev.set, &at);
     while (name.p && !str_is(name, "\"status\""));
     return c->first || name.p;
 }

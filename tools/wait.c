@@ -15,7 +15,7 @@
       ttl. */
 
 #include "tools/wait.h"
-#include "task/raw.h"
+#include "json/raw.h"
 #include "task/view.h"
 
 #include <string.h>
@@ -157,7 +157,7 @@ is_met(const struct wait *w, const struct task *task)
         return (int)task->status == w->status;
     case UNTIL_ANSWERED:
         return task->ev.r.n > w->since && str_is(task->ev.op, "update") &&
-               task_list_has(task->ev.set, STR("\"questions\""));
+               raw_list_has(task->ev.set, STR("\"questions\""));
     default:
         return task->ev.r.n > w->since;
     }
@@ -166,7 +166,7 @@ is_met(const struct wait *w, const struct task *task)
 static bool
 is_agents(const struct wait *w, struct arena *a, const struct task *task)
 {
-    return str_eq(task_text(a, task->f[F_CURRENT_OWNER]), w->agent);
+    return str_eq(raw_text(a, task->f[F_CURRENT_OWNER]), w->agent);
 }
 
 /* Whether that counts, and then whether it is the first of all so far. */
@@ -360,7 +360,7 @@ watch_of(const struct wait *w, const struct task *task, bool deferred)
 
     if (w->id.p != NULL) {
         first = w->until == UNTIL_READY && task->blocked_by.p != NULL
-                    ? task_text(w->a, task_list_next(task->blocked_by, &at))
+                    ? raw_text(w->a, raw_list_next(task->blocked_by, &at))
                     : STR_NONE;
         return first.p != NULL && deferred
             ? arena_printf(w->a, "task/%.*s\ttask/%.*s", STR_ARG(first),
@@ -513,7 +513,7 @@ has_ended(const struct tools *s, struct arena *a, struct str id)
     struct task_event ev;
 
     return task_event_last(s->t, a, id, &ev) == 0 &&
-           task_raw_ended(task_member(ev.v, "status"));
+           task_raw_ended(raw_member(ev.v, "status"));
 }
 
 /* A question in the making of an answer. */

@@ -7,7 +7,7 @@
 #include "tests/lib/nomem.h"
 #include "tests/lib/random.h"
 #include "tests/lib/same.h"
-#include "task/raw.h"
+#include "json/raw.h"
 #include "base/text.h"
 
 #include <errno.h>

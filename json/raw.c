@@ -9,20 +9,11 @@
    2. No recursion: an array or object is skipped by counting its brackets,
       which in JSON need not be matched by kind to find the last. */
 
-#include "task/raw.h"
+#include "json/raw.h"
 #include "json.h"
+#include "json/word.h"
 
 #include <string.h>
-
-#define ONES (UINT64_MAX / 255)
-
-/* Whether any of eight bytes is c; the order of the bytes does not matter. */
-static inline bool
-has_byte(uint64_t w, char c)
-{
-    w ^= ONES * (uint8_t)c;
-    return ((w - ONES) & ~w & ONES * 0x80) != 0;
-}
 
 /* Behind the string whose quote is at p, or NULL. */
 static inline const char *
@@ -31,7 +22,7 @@ skip_string(const char *p, const char *end)
     uint64_t w;
 
     for (p++; end - p >= 8; p += 8) {
-        memcpy(&w, p, 8);
+        w = load64(p);
         if (has_byte(w, '"') || has_byte(w, '\\'))
             break;
     }
@@ -143,7 +134,7 @@ raw_u64(struct str raw)
 }
 
 struct str
-task_text(struct arena *a, struct str raw)
+raw_text(struct arena *a, struct str raw)
 {
     struct str in = raw_inner(raw);
     struct json_tok t = {.p = in.p, .len = (uint32_t)in.len,
@@ -156,7 +147,7 @@ task_text(struct arena *a, struct str raw)
 }
 
 struct str
-task_list_next(struct str raw, size_t *at)
+raw_list_next(struct str raw, size_t *at)
 {
     const char *p, *end, *q;
 
@@ -176,20 +167,20 @@ task_list_next(struct str raw, size_t *at)
 }
 
 bool
-task_list_has(struct str raw, struct str item)
+raw_list_has(struct str raw, struct str item)
 {
     struct str next;
     size_t at = 0;
 
     do
-        next = task_list_next(raw, &at);
+        next = raw_list_next(raw, &at);
     while (next.p && !str_eq(next, item));
     return next.p;
 }
 
 struct str
-task_list_edit(struct arena *a, struct str list, struct str item,
-               struct str with)
+raw_list_edit(struct arena *a, struct str list, struct str item,
+              struct str with)
 {
     struct buf b = {0};
     struct str next, out = STR_NONE;
@@ -197,7 +188,7 @@ task_list_edit(struct arena *a, struct str list, struct str item,
     bool more;
 
     do {
-        next = task_list_next(list, &at);
+        next = raw_list_next(list, &at);
         more = next.p != NULL;
         if (next.p == item.p) /* or both are none, at the end */
             next = with;
@@ -214,17 +205,17 @@ task_list_edit(struct arena *a, struct str list, struct str item,
 }
 
 size_t
-task_list_n(struct str raw)
+raw_list_n(struct str raw)
 {
     size_t n = 0, at = 0;
 
-    while (task_list_next(raw, &at).p)
+    while (raw_list_next(raw, &at).p)
         n++;
     return n;
 }
 
 struct str
-task_member(struct str raw, const char *name)
+raw_member(struct str raw, const char *name)
 {
     struct raw_members m = raw_members_of(raw);
 

@@ -1,5 +1,5 @@
-#ifndef TASK_RAW_H
-#define TASK_RAW_H
+#ifndef JSON_RAW_H
+#define JSON_RAW_H
 
 /* raw - steps through JSON that this program wrote (canonical, without
    blanks, its CRC good) without making tokens of it. What does not look like
@@ -31,20 +31,20 @@ struct str raw_inner(struct str raw);
 uint64_t raw_u64(struct str raw);
 
 /* The text of a field that is a string, escapes resolved; .p NULL: none. */
-struct str task_text(struct arena *a, struct str raw);
+struct str raw_text(struct arena *a, struct str raw);
 /* How many elements a field that is an array has; 0: absent. */
-size_t task_list_n(struct str raw);
+size_t raw_list_n(struct str raw);
 /* Steps through a raw array: the next element, .p NULL at the end. *at
    begins at 0. */
-struct str task_list_next(struct str raw, size_t *at);
+struct str raw_list_next(struct str raw, size_t *at);
 /* Whether one of the elements of a raw array is just that. */
-bool task_list_has(struct str raw, struct str item);
+bool raw_list_has(struct str raw, struct str item);
 /* The raw value of a raw object's member, .p NULL: none. */
-struct str task_member(struct str raw, const char *name);
+struct str raw_member(struct str raw, const char *name);
 /* A list with `with` in place of its element `item`, which is a slice of it,
    or behind all where that is .p NULL; an empty `with` leaves the element
    out. In a; .p NULL: no memory. */
-struct str task_list_edit(struct arena *a, struct str list, struct str item,
-                          struct str with);
+struct str raw_list_edit(struct arena *a, struct str list, struct str item,
+                         struct str with);
 
 #endif

@@ -1,0 +1,310 @@
+/* write - text in quotes, and a writer of JSON that follows the grammar.
+
+   It can only produce what json_parse takes: each call asserts that a value
+   or a name may stand there, and bytes that are not valid UTF-8 become
+   U+FFFD. */
+
+#include "json/write.h"
+#include "json/word.h"
+#include "base/text.h"
+
+#include <string.h>
+
+#define HIGH (ONES * 0x80)
+#define ROOM 24        /* for one round of quote_into */
+#define QUOTE_SLACK 32 /* room beyond the text itself: ROOM, some escapes */
+
+_Static_assert(JSON_MAX_DEPTH % 8 == 0, "json_w.kind holds every level");
+
+/* ---- quoting ---- */
+
+/* Bytes of the longest start of a valid sequence at p, at least one: what one
+   U+FFFD stands for. Any tail byte will do to complete a good start. */
+static size_t
+bad_len(const char *p, const char *end)
+{
+    size_t k = end - p < 3 ? (size_t)(end - p) : 3;
+    char whole[4];
+
+    for (; k > 1; k--) {
+        memcpy(whole, p, k);
+        memset(whole + k, 0x80, sizeof(whole) - k);
+        if (utf8_len(whole, whole + sizeof(whole)) > k)
+            return k;
+    }
+    return 1;
+}
+
+/* What has to stand in place of the bytes at p, where a clean run ended. */
+static size_t
+repair(const char *p, const char *end, char to[6], size_t *put)
+{
+    static const char from[] = "\"\\\b\f\n\r\t", into[] = "\"\\bfnrt";
+    const char *found;
+
+    if ((uint8_t)*p >= 0x80) {
+        memcpy(to, "\xef\xbf\xbd", 3);
+        *put = 3;
+        return bad_len(p, end);
+    }
+    found = memchr(from, *p, sizeof(from) - 1);
+    to[0] = '\\';
+    if (found != NULL) {
+        to[1] = into[found - from];
+        *put = 2;
+    } else {
+        to[1] = 'u';
+        text_hex(to + 2, 4, (uint8_t)*p);
+        *put = 6;
+    }
+    return 1;
+}
+
+/* Whether eight bytes are ASCII, and none a control character; then *hit has
+   the high bit of each that is a quote or a backslash, and of no other. No
+   sum carries into the next byte where it matters. */
+static inline bool
+is_plain(uint64_t w, uint64_t *hit)
+{
+    uint64_t quote = w ^ ONES * '"', backslash = w ^ ONES * '\\';
+
+    *hit = ~((quote + ONES * 0x7f) & (backslash + ONES * 0x7f)) & HIGH;
+    return ((w | ~(w + ONES * 0x60)) & HIGH) == 0;
+}
+
+/* Writes from *from on to to, as long as to is not behind stop, which has ROOM
+   bytes behind it; returns where it got. Words of plain text go by
+   eights: each byte to be escaped moves what is behind it by one. */
+static char *
+quote_into(char *to, const char *stop, const char **from, const char *end)
+{
+    const char *p = *from;
+    uint64_t hit;
+    size_t n, k;
+
+    while (p < end && to <= stop) {
+        if (end - p >= 16 && is_plain(load64(p), &hit)) {
+            memcpy(to, p, 8);
+            for (; hit != 0; hit &= hit - 1, to++) {
+                n = (size_t)__builtin_ctzll(hit) / 8;
+                to[n] = '\\';
+                memcpy(to + n + 1, p + n, 8);
+            }
+            to += 8;
+            p += 8;
+            continue;
+        }
+        n = *p >= 0x20 && *p != '"' && *p != '\\' ? 1 : 0;
+        if ((uint8_t)*p >= 0x80)
+            n = utf8_len(p, end);
+        for (k = 0; k < n; k++)
+            *to++ = *p++;
+        if (n == 0) {
+            p += repair(p, end, to, &n);
+            to += n;
+        }
+    }
+    *from = p;
+    return to;
+}
+
+void
+json_quote(struct buf *b, struct str s)
+{
+    const char *p = s.p, *end = s.len > 0 ? p + s.len : p;
+    char *to;
+
+    buf_char(b, '"');
+    /* One growth for a text that needs few escapes or none, with its end. */
+    while (p < end && s.len < SIZE_MAX - QUOTE_SLACK &&
+           (to = buf_room(b, (size_t)(end - p) + QUOTE_SLACK)) != NULL)
+        b->len = (size_t)(quote_into(to, b->p + b->cap - ROOM, &p, end) - b->p);
+    buf_char(b, '"');
+}
+
+size_t
+json_quoted_len(struct str s)
+{
+    const char *p = s.p, *end = s.len > 0 ? p + s.len : p;
+    char part[128];
+    size_t len = 0;
+
+    while (p < end)
+        len += (size_t)(quote_into(part, part + sizeof(part) - ROOM, &p, end) -
+                        part);
+    return len;
+}
+
+/* ---- the writer ---- */
+
+/* Whether the innermost open level is an object. */
+static bool
+in_object(const struct json_w *w)
+{
+    unsigned level = w->depth - 1u;
+
+    return w->depth > 0 && (w->kind[level / 8] >> level % 8 & 1) != 0;
+}
+
+/* What stands before a value; each kind of value passes here once. */
+static void
+before_value(struct json_w *w)
+{
+    if (in_object(w))
+        ASSERT(w->key);
+    else if (w->depth == 0)
+        ASSERT(!w->comma);
+    else if (w->comma)
+        buf_char(w->b, ',');
+    /* On the outermost level comma says that the one value is there. */
+    w->key = false;
+    w->comma = true;
+}
+
+static void
+open_level(struct json_w *w, bool object)
+{
+    unsigned level = w->depth, bit = 1u << level % 8;
+    uint8_t *kind;
+
+    ASSERT(level < JSON_MAX_DEPTH);
+    before_value(w);
+    kind = &w->kind[level / 8];
+    *kind = (uint8_t)(object ? *kind | bit : *kind & ~bit);
+    w->depth++;
+    w->comma = false;
+    buf_char(w->b, object ? '{' : '[');
+}
+
+void
+json_w_init(struct json_w *w, struct buf *b)
+{
+    *w = (struct json_w){.b = b};
+}
+
+void
+json_w_end(struct json_w *w)
+{
+    ASSERT(w->depth == 0 && w->comma);
+}
+
+void
+json_obj(struct json_w *w)
+{
+    open_level(w, true);
+}
+
+void
+json_arr(struct json_w *w)
+{
+    open_level(w, false);
+}
+
+void
+json_close(struct json_w *w)
+{
+    ASSERT(w->depth > 0 && !w->key);
+    buf_char(w->b, in_object(w) ? '}' : ']');
+    w->depth--;
+    w->comma = true; /* the level below now holds what was closed */
+}
+
+void
+json_key_str(struct json_w *w, struct str name)
+{
+    ASSERT(in_object(w) && !w->key);
+    if (w->comma)
+        buf_char(w->b, ',');
+    json_quote(w->b, name);
+    buf_char(w->b, ':');
+    w->key = true;
+}
+
+void
+json_key(struct json_w *w, const char *name)
+{
+    json_key_str(w, str_of(name));
+}
+
+void
+json_string(struct json_w *w, struct str s)
+{
+    before_value(w);
+    json_quote(w->b, s);
+}
+
+void
+json_z(struct json_w *w, const char *z)
+{
+    json_string(w, str_of(z));
+}
+
+void
+json_number(struct json_w *w, int64_t v)
+{
+    before_value(w);
+    if (v < 0)
+        buf_char(w->b, '-');
+    /* Negated without a sign, where INT64_MIN does not overflow. */
+    buf_u64(w->b, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
+}
+
+void
+json_bool(struct json_w *w, bool v)
+{
+    before_value(w);
+    buf_z(w->b, v ? "true" : "false");
+}
+
+void
+json_null(struct json_w *w)
+{
+    before_value(w);
+    buf_str(w->b, STR("null"));
+}
+
+void
+json_splice(struct json_w *w, struct str raw)
+{
+    before_value(w);
+    /* No slice at all is what an arena gives when there is no memory. */
+    if (raw.p == NULL && w->b->err == 0)
+        w->b->err = ERR_NOMEM;
+    ASSERT(raw.len > 0 || raw.p == NULL);
+    buf_str(w->b, raw);
+}
+
+void
+json_put_str(struct json_w *w, const char *name, struct str s)
+{
+    json_key(w, name);
+    json_string(w, s);
+}
+
+void
+json_put_z(struct json_w *w, const char *name, const char *z)
+{
+    json_key(w, name);
+    json_z(w, z);
+}
+
+void
+json_put_int(struct json_w *w, const char *name, int64_t v)
+{
+    json_key(w, name);
+    json_number(w, v);
+}
+
+void
+json_put_bool(struct json_w *w, const char *name, bool v)
+{
+    json_key(w, name);
+    json_bool(w, v);
+}
+
+void
+json_put_raw(struct json_w *w, const char *name, struct str raw)
+{
+    json_key(w, name);
+    json_splice(w, raw);
+}
