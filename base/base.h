@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MCPTASK_VERSION "0.1.0"
+#define MCPTASK_VERSION "0.2.0"
 
 /* ---- slices ---- */
 
