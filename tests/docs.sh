@@ -17,7 +17,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 bin=${1:-./mcptask}
 [ $# -eq 0 ] || shift
-[ $# -gt 0 ] || set -- README.md docs/*.md
+[ $# -gt 0 ] || set -- README.md CONTRIBUTING.md docs/*.md
 work=$(mktemp -d) || exit 1
 pids=
 passed=0
