@@ -5,7 +5,7 @@
 
 cd "$(dirname "$0")/.." || exit 1
 . tests/lib/check.sh
-unset MAKEFLAGS MFLAGS MAKEOVERRIDES CFLAGS LDFLAGS
+unset CFLAGS LDFLAGS
 
 # build DIR [NAME=VALUE...]: builds a copy of the sources, in DIR
 build() {

@@ -1,12 +1,12 @@
 # Test programs: tests/FOLDER/t_NAME.c with every object but main's; what one
 # replaces at link time stands in WRAP_NAME, what it is called with in
-# ARGS_NAME.
+# ARGS_NAME. Those that take long come first.
 
-TESTS := base json page record index store store_cut store_fault store_move \
-  store_room store_procs lock order verify task lease call tools prompts sign \
-  token mcp mcp_talk mcp_call mcp_tasks mcp_questions mcp_plain tools_wait \
-  calls_procs listen loop serve http_parse http http_load server web abuse \
-  crash
+TESTS := abuse store_cut crash server base json page record index store \
+  store_fault store_move store_room store_procs lock order verify task lease \
+  call tools prompts sign token mcp mcp_talk mcp_call mcp_tasks mcp_questions \
+  mcp_plain tools_wait calls_procs listen loop serve http_parse http http_load \
+  web
 TALK := mcp_log mcp_defer mcp_ask mcp_watch mcp_state mcp_wait mcp_progress
 ALLOC := malloc calloc realloc
 FILES := write pwrite pwrite64 pread pread64 fdatasync fsync ftruncate \
@@ -73,17 +73,29 @@ $(B)/fixture: $(FIXTURE) $(wildcard tests/*/*.h) $(OBJ)
 	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -o $@ $(FIXTURE) $(OBJ) \
 	  $(ALL_LDFLAGS)
 
-test: $(BIN) $(B)/fixture $(TESTS:%=$(B)/t_%)
-	@passed=0 failed=0; \
-	try() { \
-	  if "$$@"; then passed=$$((passed + 1)); return; fi; \
-	  failed=$$((failed + 1)); echo "failed: $$*"; \
-	}; \
-	$(foreach t,$(TESTS),try $(B)/t_$(t) $(ARGS_$(t)); ) \
-	try sh tests/cli/t_cli.sh $(abspath $(BIN)); \
-	try sh tests/cli/t_install.sh $(abspath $(BIN)); \
-	try sh tests/layers.sh $(B) $(SRC) mcptask; \
-	echo "$$passed passed, $$failed failed"; [ $$failed -eq 0 ]
+# Each program runs by itself and leaves what it printed, in test/NAME.ok if
+# it passed. As many run at once as make was told, or as there are processors.
+JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell getconf _NPROCESSORS_ONLN))
+SCRIPTS := cli install layers
+RUN_cli = sh tests/cli/t_cli.sh $(abspath $(BIN))
+RUN_install = sh tests/cli/t_install.sh $(abspath $(BIN))
+RUN_layers = sh tests/layers.sh $(B) $(SRC) mcptask
+RUNS := $(SCRIPTS) $(TESTS)
+
+test:
+	@rm -rf $(B)/test && mkdir -p $(B)/test
+	@$(MAKE) -k --no-print-directory $(JOBS) $(RUNS:%=$(B)/test/%.ok) || :
+	@cd $(B)/test && passed=$$(ls | grep -c '\.ok$$'); \
+	for log in *.log; do \
+	  [ ! -e "$$log" ] || { echo "failed: $${log%.log}"; cat "$$log"; }; \
+	done; \
+	echo "$$passed passed, $$(($(words $(RUNS)) - passed)) failed"; \
+	[ $$passed -eq $(words $(RUNS)) ]
+
+$(TESTS:%=$(B)/test/%.ok): $(B)/test/%.ok: $(B)/t_%
+$(RUNS:%=$(B)/test/%.ok): $(B)/test/%.ok: $(BIN) $(B)/fixture
+	@if $(or $(RUN_$*),$(B)/t_$* $(ARGS_$*)) >$(@:.ok=.log) 2>&1; then \
+	  mv $(@:.ok=.log) $@; cat $@; else echo "failed: $*"; fi
 
 # ---- check: every compiler's warnings, two analyzers, two sanitizers ----
 
