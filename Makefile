@@ -71,8 +71,9 @@ ALL_LDFLAGS = $(LINK_$(WAY)) $(HARD_LDFLAGS) -Wl,--gc-sections \
 
 SRC := $(addprefix base/,text base sha256 gunzip file loop token env) \
   $(addprefix json/,write) json json/raw \
-  $(addprefix store/,record index lock lost load move room read compact \
-  verify) store $(addprefix http/,parse conn listen reply) http board/page \
+  $(addprefix store/,record index lock lost state apply files write read \
+  move load compact verify) store \
+  $(addprefix http/,parse conn listen reply) http board/page \
   $(addprefix task/,error intern keys fields schema index task claim \
   query check draft rules actions change artifact view) \
   $(addprefix mcp/,call sign mcp scan methods waiting session listen \

@@ -9,15 +9,8 @@
      committed end; fdatasync; the mark; tell the observer; unlock.
    Answers leave after store_commit has returned 0, and not before.
 
-   When a step fails, still under the lock: the log is cut back to the
-   committed end and the cut is synced. After a failed sync the log is then
-   opened anew, since a descriptor also reports the failures of others, and
-   the batch is written and synced once more. If that fails too, what was
-   staged is undone in memory and the batch is given up.
-   A sync alone is never tried again: the kernel may have dropped the dirty
-   pages and would report success. So where even the cut fails, nobody builds
-   on what stands behind the mark: whoever next has the lock writes it again
-   before he syncs it (store_recover), and no process has to keep the lock.
+   What is done when a step fails stands in store/write.c; where that fails too,
+   what was staged is undone in memory and the batch is given up.
 
    The lock is that on the lock file, and then the one on the log itself:
    where the lock file was removed under load, there are two of it.
@@ -37,13 +30,18 @@
 
 #define _XOPEN_SOURCE 700 /* realpath */
 
-#include "store/internal.h"
+#include "store.h"
+#include "store/apply.h"
+#include "store/compact.h"
+#include "store/files.h"
+#include "store/load.h"
+#include "store/move.h"
+#include "store/write.h"
 #include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h> /* rename */
 #include <stdlib.h>
 #include <string.h>
@@ -55,26 +53,6 @@
 #define UNDO_ROOM(size) (((size) + 15) & ~(size_t)15) /* keeps alignment */
 
 /* ---- errors ---- */
-
-int
-store_deny(struct store *s, int err, const char *fmt, ...)
-{
-    va_list ap;
-    if (s->err == ERR_DAMAGED) /* stands until the log is read anew */
-        return err;
-    va_start(ap, fmt);
-    text_vput(s->why, sizeof s->why, fmt, ap);
-    va_end(ap);
-    s->err = err;
-    return err;
-}
-
-int
-store_deny_write(struct store *s)
-{
-    return store_deny(s, ERR_READONLY, "%s: no right to write; let this "
-                      "user, or use --read-only", s->path);
-}
 
 /* ---- open and close ---- */
 
@@ -346,26 +324,6 @@ create_log(struct store *s)
     return rc;
 }
 
-/* Opens the log anew for writing, if it is the one that memory is of. */
-static bool
-reopen(struct store *s)
-{
-    struct stat st;
-    int fd = open(s->path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
-        return false;
-    if (fstat(fd, &st) != 0 || st.st_dev != s->dev || st.st_ino != s->ino) {
-        close(fd);
-        return false;
-    }
-    lock_log(s->fd, false); /* a compaction may have it open as well */
-    close(s->fd);
-    s->fd = fd;
-    s->log_readonly = false;
-    lock_log(fd, true);
-    return true;
-}
-
 /* Looks, under the lock, whether lock and log are still those of the paths,
    and makes or reads the log where they are not. ERR_MORE: a foreign lock
    file, which has to be locked anew. */
@@ -429,13 +387,13 @@ catch_up(struct store *s)
         return rc;
     if (s->damaged)
         return ERR_DAMAGED;
-    if (s->log_readonly && !reopen(s)) /* the right may have come since */
+    if (s->log_readonly && !store_reopen(s)) /* the right may have come since */
         return store_deny_write(s);
     rc = own_log(s, &st);
     if (rc != 0)
         return rc;
     if (st.st_nlink > 1)
-        store_compact_tidy(s);
+        store_unlink_old(s);
     rc = store_check_names(s);
     if (rc != 0)
         return rc;
@@ -450,7 +408,7 @@ catch_up(struct store *s)
         rc = st.st_size == s->end ? 0 : ERR_SYNTAX;
     if (rc == ERR_SYNTAX)
         rc = store_recover(s, st.st_size);
-    return rc == 0 ? store_finish_closed(s) : rc;
+    return rc == 0 ? store_compact_finish(s) : rc;
 }
 
 int
@@ -588,18 +546,6 @@ store_unlock(struct store *s)
     }
 }
 
-bool
-store_loaded(const struct store *s)
-{
-    return s->loaded;
-}
-
-bool
-store_locked(const struct store *s)
-{
-    return s->lock.held;
-}
-
 uint64_t
 store_instance(struct store *s)
 {
@@ -682,7 +628,7 @@ store_stage(struct store *s, struct str key, struct str body)
         return ERR_FULL;
     struct store_entry *e = index_find(&s->index, key);
     size_t at = s->batch.len;
-    size_t size = store_entry_size(s, store_kind_of(s, key));
+    size_t size = store_kind(s, store_kind_of(s, key))->entry_size;
     int rc = push_undo(s, e, size);
     if (rc != 0)
         return rc;
@@ -716,15 +662,16 @@ undo_all(struct store *s)
         struct store_entry *e = u->e;
         const struct store_entry *old =
             (const void *)(s->undo_old.p + u->old_at);
-        if (e->kind != STORE_NO_KIND && s->kinds[e->kind].undo != NULL)
-            s->kinds[e->kind].undo(s->kinds[e->kind].ctx, e, old);
+        const struct store_kind *k = store_kind(s, e->kind);
+        if (k->undo != NULL)
+            k->undo(k->ctx, e, old);
         s->superseded = u->superseded;
         if (old->n == 0)
             index_pop(&s->index, e);
         else /* the chain may have changed since: a split, a new key */
             memcpy((char *)e + sizeof e->chain,
                    (const char *)old + sizeof e->chain,
-                   store_entry_size(s, e->kind) - sizeof e->chain);
+                   k->entry_size - sizeof e->chain);
         s->move.left += e->file != s->file;
     }
 }
@@ -737,8 +684,8 @@ batch_done(struct store *s)
     buf_reset(&s->undo_old, 16 * 1024);
 }
 
-void
-store_unstage(struct store *s)
+static void
+unstage(struct store *s)
 {
     undo_all(s);
     batch_done(s);
@@ -747,89 +694,18 @@ store_unstage(struct store *s)
 /* ---- commit ---- */
 
 int
-store_sync(struct store *s)
-{
-    if (file_sync(s->fd, fdatasync) == 0)
-        return 0;
-    int e = errno;
-    reopen(s); /* otherwise the old one has told what it had to tell */
-    errno = e;
-    return -1;
-}
-
-bool
-store_cut(struct store *s)
-{
-    for (int tries = 0; tries < 2; tries++) {
-        int rc;
-        do
-            rc = ftruncate(s->fd, (off_t)s->end);
-        while (rc != 0 && errno == EINTR);
-        if (rc == 0 && store_sync(s) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Writes bytes behind the committed end, syncs them and moves the mark to m,
-   if there is one. 0, or -1 with errno and the name of what failed. */
-static int
-put_behind(struct store *s, struct str bytes, const struct mark *m,
-           const char **step)
-{
-    *step = "write";
-    if (file_write_at(s->fd, bytes.p, bytes.len, s->end) != 0)
-        return -1;
-    *step = "fdatasync";
-    if (store_sync(s) != 0)
-        return -1;
-    *step = "the mark";
-    return m == NULL || store_put_mark(s, m->g, m->n, m->end, s->ino) == 0
-               ? 0 : -1;
-}
-
-/* The same, and once more after a failed sync, and once for the room that the
-   reserve gives to what counts. What failed is cut off: *cut says whether that
-   is on disk. 0 or enum err. */
-static int
-put_or_cut(struct store *s, struct str bytes, const struct mark *m, bool *cut)
-{
-    const char *step;
-    for (int tries = 0;; tries++) {
-        if (put_behind(s, bytes, m, &step) == 0)
-            return 0;
-        int e = errno;
-        *cut = store_cut(s);
-        if (*cut && tries == 0 && strcmp(step, "fdatasync") == 0)
-            continue;
-        if (!*cut || m == NULL || file_errno(e) != ERR_FULL ||
-            !store_give_reserve(s))
-            return store_deny(s, file_errno(e), "%s: %s failed: %s",
-                              s->path, step, strerror(e));
-    }
-}
-
-/* What was refused before is not any more. */
-static void
-allow(struct store *s)
-{
-    s->err = 0;
-    s->why[0] = '\0';
-}
-
-int
 store_probe(struct store *s)
 {
     char blank[4096];
     bool cut;
     ASSERT(s->lock.held && s->n_undo == 0);
     memset(blank, STORE_BLANK, sizeof blank);
-    int rc = put_or_cut(s, (struct str){blank, sizeof blank}, NULL, &cut);
+    int rc = store_put(s, (struct str){blank, sizeof blank}, NULL, &cut);
     if (rc == 0 && !store_cut(s))
         rc = store_deny(s, file_errno(errno), "%s: cannot be cut: %s",
                         s->path, strerror(errno));
     if (rc == 0)
-        allow(s);
+        store_allow(s);
     return rc;
 }
 
@@ -843,11 +719,11 @@ store_commit(struct store *s, bool *unknown)
     ASSERT(s->lock.held);
     int64_t end = s->end + (int64_t)s->batch.len;
     uint64_t head = s->head + s->n_undo;
-    int rc = put_or_cut(s, buf_view(&s->batch),
+    int rc = store_put(s, buf_view(&s->batch),
                         &(struct mark){.g = s->g, .n = head, .end = end},
                         &cut);
     if (rc != 0) {
-        store_unstage(s);
+        unstage(s);
         *unknown = !cut;
         return rc;
     }
@@ -855,7 +731,7 @@ store_commit(struct store *s, bool *unknown)
     s->end = end;
     s->head = head;
     s->n_undo = 0;
-    allow(s);
+    store_allow(s);
     for (size_t i = 0, at = 0; s->observe != NULL && i < n; i++) {
         struct store_rec r;
         const char *line = s->batch.p + at;
@@ -870,28 +746,90 @@ store_commit(struct store *s, bool *unknown)
     return 0;
 }
 
-/* ---- the rest ---- */
+/* ---- from one generation to the next ---- */
 
-void
-store_state(const struct store *s, struct store_state *out)
+bool
+store_moving(const struct store *s)
 {
-    memset(out, 0, sizeof *out);
-    out->path = s->path;
-    text_put(out->id, sizeof out->id, "%s", s->id);
-    out->g = s->g;
-    out->head = s->head;
-    out->len = s->end;
-    out->superseded = s->superseded;
-    out->keys = s->index.n;
-    out->index_bytes = s->index.bytes;
-    out->err = s->opt.readonly && s->err == 0 ? ERR_READONLY : s->err;
-    text_put(out->why, sizeof out->why, "%s", s->why);
-    if (out->err == 0 && s->busy_ms != 0 &&
-        clock_mono_ms() - s->busy_ms >= STORE_LOCK_WAIT_MS) {
-        out->err = ERR_BUSY;
-        text_put(out->why, sizeof out->why, "%s: another process holds the "
-                 "lock; end it if it does not go on", s->lock_path);
+    return s->moving;
+}
+
+int
+store_move(struct store *s)
+{
+    if (!s->moving)
+        return 0;
+    ASSERT(s->n_undo == 0);
+    int rc = store_move_slice(s);
+    if (rc == 0 || rc == ERR_MORE)
+        return rc;
+    s->loaded = false;
+    mark_forget(&s->lock);
+    return store_follow(s);
+}
+
+/* Closes both files with one record, and syncs both; the new one first, since
+   whoever finds the old one closed looks for it. */
+static int
+close_log(struct store *s)
+{
+    char body[40];
+    bool unknown;
+    int rc = store_compact_rest(s);
+    text_put(body, sizeof body, STORE_CLOSED, (unsigned long long)s->g);
+    if (rc == 0)
+        rc = store_stage(s, STR(RECORD_KEY_CLOSED), str_of(body));
+    if (rc == 0)
+        rc = store_compact_close(s, (struct str){s->batch.p,
+                                                 s->batch.len - 1});
+    if (rc == 0)
+        return store_commit(s, &unknown);
+    unstage(s);
+    return rc;
+}
+
+/* With the new file whole but for what came last. */
+static int
+switch_over(struct store *s)
+{
+    struct compaction *c = s->compaction;
+    int rc = store_lock(s);
+    if (rc == ERR_MORE)
+        rc = store_lock_wait(s);
+    if (c->until_ms == 0)
+        c->until_ms = clock_mono_ms() + STORE_LOCK_WAIT_MS;
+    if (rc == ERR_MORE && clock_mono_ms() >= c->until_ms)
+        return ERR_BUSY;
+    if (rc != 0)
+        return rc;
+    rc = c->g == s->g + 1 ? close_log(s) : ERR_BUSY;
+    if (rc == 0)
+        rc = store_compact_switch(s);
+    store_unlock(s);
+    if (rc == 0)
+        store_prune(s, s->opt.closed_max);
+    return rc;
+}
+
+int
+store_compact(struct store *s)
+{
+    if (s->lock.held)
+        return ERR_BUSY;
+    int rc = store_follow(s);
+    if (s->compaction == NULL) {
+        while (s->moving && rc == 0)
+            rc = store_move(s) == ERR_MORE ? 0 : store_follow(s);
+        if (rc != 0 || s->fd < 0)
+            return rc;
+        rc = store_compact_begin(s);
     }
-    out->torn = s->torn;
-    out->weak_locks = lock_is_by_process();
+    if (rc == 0)
+        rc = store_compact_slice(s);
+    if (rc == 0)
+        rc = switch_over(s);
+    if (rc == ERR_MORE)
+        return rc;
+    store_compact_stop(s);
+    return rc == 0 ? store_follow(s) : rc;
 }

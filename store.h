@@ -256,8 +256,8 @@ int store_verify(const char *path, struct store_report *out,
    over one that exists (ERR_EXISTS). Else as store_verify. */
 int store_repair(const char *path, const char *out_path,
                  struct store_report *out);
-/* Copies the log up to the mark, and its closed generations, into an
-   existing directory, synced and verified. No lock. ERR_EXISTS when a file
+/* Copies the log, as it was last followed, and its closed generations, into
+   an existing directory, synced and verified. No lock. ERR_EXISTS when a file
    of one of these names is there; ERR_NOT_FOUND: there is no log. each is
    told of each copied record, until it returns non-zero; that is returned
    then. ERR_DAMAGED: the copies are as damaged as the log is, and stay;

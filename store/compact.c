@@ -13,11 +13,11 @@
 
    The closed record keeps out whoever does not see the locks, because he has
    the log by another name. Whoever finds it at the end of the log finishes
-   the compaction (store_finish_closed), if the new file ends in the same
+   the compaction (store_compact_finish), if the new file ends in the same
    record; else that one was given up, and writing goes on where it stood.
 
    A process that dies between link and rename leaves a log with two names:
-   the next one that takes the lock removes the second (store_compact_tidy).
+   the next one that takes the lock removes the second (store_unlink_old).
    One that dies after the rename leaves a mark of the old generation, which
    is rebuilt like any wrong mark.
 
@@ -28,7 +28,11 @@
       more, since it may be another's.
    2. Until the rename, everything here can be given up without a trace. */
 
-#include "store/internal.h"
+#include "store/compact.h"
+#include "store/apply.h"
+#include "store/files.h"
+#include "store/load.h"
+#include "store/read.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -38,32 +42,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CLOSED "\"closed\":%llu" /* body of the record that says so */
 #define SLICE (1024 * 1024)     /* bytes read by one call */
 #define SYNC_EVERY (8 * SLICE)
 #define LAST_BIT (1024 * 1024)  /* bytes that may be left for the lock */
-
-struct compaction {
-    uint64_t g; /* that is being made */
-    char *path; /* of the new file, until it is renamed */
-    int fd;
-    int old_fd;      /* of the log, own, since a reload closes the store's */
-    int64_t out_len, out_synced; /* bytes written */
-    struct buf out;  /* bytes not yet written */
-    uint64_t count;
-    int64_t old_end; /* the part up to here is thinned out */
-    uint64_t old_head;
-    bool ended;      /* the end record is there: what follows is all kept */
-    int64_t synced;  /* offset in the log up to which the copy is on disk */
-    int64_t until_ms; /* how long to try for the write lock, 0: not yet */
-    struct record_reader rd;
-};
-
-void
-store_closed_path(const struct store *s, uint64_t g, char *out, size_t cap)
-{
-    text_put(out, cap, "%s.%llu", s->path, (unsigned long long)g);
-}
 
 bool
 store_wants_compact(struct store *s)
@@ -106,35 +87,6 @@ store_compact_lost(struct store *s)
     free(c->path);
     c->path = NULL;
     c->g = 0; /* which no step takes for its own */
-}
-
-void
-store_compact_tidy(struct store *s)
-{
-    char path[STORE_PATH_MAX + 32];
-    struct stat st;
-    if (stat(s->path, &st) != 0 || st.st_dev != s->dev || st.st_ino != s->ino)
-        return; /* it is the closed generation by now */
-    store_closed_path(s, s->g, path, sizeof path);
-    if (lstat(path, &st) == 0 && st.st_dev == s->dev && st.st_ino == s->ino)
-        unlink(path);
-}
-
-int
-store_check_names(struct store *s)
-{
-    char path[STORE_PATH_MAX + 32];
-    struct stat st, is;
-    store_closed_path(s, s->g, path, sizeof path);
-    bool closed = lstat(path, &is) == 0 && is.st_dev == s->dev &&
-                  is.st_ino == s->ino;
-    bool linked = fstat(s->fd, &st) == 0 && st.st_nlink > (closed ? 2 : 1);
-    return !linked && !s->mounted
-               ? 0
-               : store_deny(s, ERR_READONLY, "%s: %s, and so it is only "
-                            "read; mount the directory, not the file",
-                            s->path, linked ? "has a hard link, which is to go"
-                                            : "is mounted by itself");
 }
 
 /* ---- copying ---- */
@@ -192,26 +144,30 @@ open_new(struct store *s, struct compaction *c)
            (store_give_reserve(s) && store_has_room(s, need)) ? 0 : ERR_FULL;
 }
 
-static int
-begin(struct store *s)
+int
+store_compact_begin(struct store *s)
 {
     char time[TIME_LEN + 1];
-    struct compaction *c = calloc(1, sizeof *c);
-    size_t cap = strlen(s->path) + 16;
+    if (s->no_lock || s->lock.fd < 0)
+        return ERR_READONLY;
+    if (s->g >= RECORD_MAX_G)
+        return ERR_FULL;
+    int rc = store_check_names(s);
+    if (rc == 0)
+        rc = lock_try(&s->lock, LOCK_COMPACT);
+    if (rc != 0)
+        return rc == ERR_MORE ? ERR_BUSY : rc;
+    struct compaction *c = s->compaction = calloc(1, sizeof *c);
     if (c == NULL) {
         lock_release(&s->lock, LOCK_COMPACT);
         return ERR_NOMEM;
     }
-    s->compaction = c;
     c->fd = c->old_fd = -1;
     c->g = s->g + 1;
     c->old_end = s->end;
     c->old_head = s->head;
-    c->path = malloc(cap);
-    if (c->path == NULL)
-        return ERR_NOMEM;
-    text_put(c->path, cap, "%s.compact", s->path);
-    int rc = open_new(s, c);
+    c->path = file_join(s->path, ".compact");
+    rc = c->path == NULL ? ERR_NOMEM : open_new(s, c);
     if (rc != 0)
         return rc;
     c->rd = (struct record_reader){.fd = c->old_fd, .end = c->old_end};
@@ -230,11 +186,11 @@ carried(struct store *s, const struct store_rec *r, int64_t now_ms)
     if (!record_key_ok(r->key) || str_is(r->key, RECORD_KEY_CLOSED))
         return false;
     const struct store_entry *e = index_find(&s->index, r->key);
-    bool newest = e != NULL && e->n == r->n;
-    if (e == NULL || e->kind == STORE_NO_KIND ||
-        s->kinds[e->kind].keep == NULL)
-        return newest;
-    return s->kinds[e->kind].keep(s->kinds[e->kind].ctx, r, newest, now_ms);
+    if (e == NULL)
+        return false;
+    const struct store_kind *k = store_kind(s, e->kind);
+    bool newest = e->n == r->n;
+    return k->keep != NULL ? k->keep(k->ctx, r, newest, now_ms) : newest;
 }
 
 /* Copies up to a slice of lines: 1 when there are more, 0 at the end. */
@@ -272,47 +228,19 @@ put_end(struct store *s, struct compaction *c)
     return flush(s, c);
 }
 
+int
+store_compact_rest(struct store *s)
+{
+    struct compaction *c = s->compaction;
+    int rc;
+    c->rd.end = s->end;
+    while ((rc = copy(s, c)) > 0)
+        continue;
+    /* Else the file was shorter than it is. */
+    return rc == 0 && c->rd.off != s->end ? ERR_IO : rc;
+}
+
 /* ---- the switch ---- */
-
-void
-store_prune(struct store *s, int64_t max)
-{
-    int64_t sum = 0;
-    char path[STORE_PATH_MAX + 32];
-    struct stat st;
-    uint64_t oldest = s->g, keep_from = 0;
-    for (uint64_t g = s->g; g > 0; g--, oldest = g) {
-        store_closed_path(s, g, path, sizeof path);
-        if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode)) {
-            /* Not closed, or not kept; nor was the one before, perhaps, by
-               a process that was killed before it pruned. */
-            if (g + 1 >= s->g)
-                continue;
-            break;
-        }
-        sum += st.st_size;
-        if (sum > max && keep_from == 0)
-            keep_from = g + 1;
-    }
-    for (uint64_t g = oldest + 1; g < keep_from; g++) {
-        store_closed_path(s, g, path, sizeof path);
-        unlink(path);
-    }
-}
-
-/* Gives the old log its second name. Without hard links (FAT, some network
-   file systems) there is none, and history begins anew. A file of that name
-   is a copy of it, made by whoever copied the store: see open_new. */
-static int
-link_old(struct store *s)
-{
-    char closed[STORE_PATH_MAX + 32];
-    store_closed_path(s, s->g, closed, sizeof closed);
-    if (link(s->path, closed) == 0)
-        return file_sync_path(s->dir);
-    return errno == EPERM || errno == ENOSYS || errno == EOPNOTSUPP ||
-                   errno == EMLINK || errno == EEXIST ? 0 : file_errno(errno);
-}
 
 /* Whether the path still names the new file: who could not see the lock on
    the second byte may have begun one of his own there. */
@@ -324,36 +252,17 @@ is_at_path(const struct compaction *c)
            own.st_dev == at.st_dev && own.st_ino == at.st_ino;
 }
 
-/* Copies what came last, closes both files with one record, and syncs both;
-   the new one first, since whoever finds the old one closed looks for it. */
-static int
-close_log(struct store *s, struct compaction *c)
+int
+store_compact_close(struct store *s, struct str line)
 {
-    char body[40];
+    struct compaction *c = s->compaction;
     struct store_rec r;
-    bool unknown;
-    int rc;
-    c->rd.end = s->end;
-    while ((rc = copy(s, c)) > 0)
-        continue;
-    if (rc == 0 && c->rd.off != s->end) /* the file was shorter than it is */
-        rc = ERR_IO;
-    text_put(body, sizeof body, CLOSED, (unsigned long long)s->g);
-    if (rc == 0)
-        rc = store_stage(s, STR(RECORD_KEY_CLOSED), str_of(body));
-    if (rc != 0)
-        return rc;
-    rc = record_parse((struct str){s->batch.p, s->batch.len - 1}, &r);
+    int rc = record_parse(line, &r);
     ASSERT(rc == 0); /* it was written by record_put */
     r.g = c->g;
     record_put(&c->out, &r);
     rc = flush(s, c);
-    if (rc == 0 && file_sync(c->fd, fsync) != 0)
-        rc = file_errno(errno);
-    if (rc == 0)
-        return store_commit(s, &unknown);
-    store_unstage(s);
-    return rc;
+    return rc == 0 && file_sync(c->fd, fsync) != 0 ? file_errno(errno) : rc;
 }
 
 /* Renames the new file over the log, which gets its second name. */
@@ -363,11 +272,11 @@ replace_log(struct store *s, const char *path)
     int dir_fd = file_open_dir(s->dir);
     int rc = dir_fd < 0                ? file_errno(errno)
              : s->opt.closed_max == 0 ? 0
-                                      : link_old(s);
+                                      : store_link_old(s);
     if (rc == 0 && rename(path, s->path) != 0)
         rc = file_errno(errno);
     if (rc != 0) {
-        store_compact_tidy(s);
+        store_unlink_old(s);
         if (dir_fd >= 0)
             close(dir_fd);
         return rc;
@@ -380,22 +289,20 @@ replace_log(struct store *s, const char *path)
                             s->dir, strerror(errno));
 }
 
-/* Under the lock, the new file being whole but for what came last. */
-static int
-switch_over(struct store *s, struct compaction *c)
+int
+store_compact_switch(struct store *s)
 {
-    int rc = close_log(s, c);
-    if (rc == 0 && !is_at_path(c)) {
+    struct compaction *c = s->compaction;
+    struct stat st;
+    if (!is_at_path(c)) {
         store_compact_lost(s);
-        rc = ERR_BUSY;
+        return ERR_BUSY;
     }
-    if (rc == 0)
-        rc = replace_log(s, c->path);
+    int rc = replace_log(s, c->path);
     if (rc != 0)
         return rc;
     free(c->path);
     c->path = NULL;
-    struct stat st;
     if (fstat(c->fd, &st) == 0) /* a wrong one is rebuilt */
         store_put_mark(s, c->g, s->head, c->out_len, st.st_ino);
     mark_forget(&s->lock);
@@ -411,7 +318,7 @@ ends_closed(struct store *s, struct buf *b)
     struct arena a = {0};
     struct store_rec r;
     char body[40];
-    text_put(body, sizeof body, CLOSED, (unsigned long long)s->g);
+    text_put(body, sizeof body, STORE_CLOSED, (unsigned long long)s->g);
     bool closed = e != NULL && e->n == s->head &&
                   store_read(s, e, &a, &r) == 0 && str_is(r.body, body);
     if (closed) {
@@ -439,7 +346,7 @@ ends_in(const char *path, const struct buf *line, struct stat *st)
 }
 
 int
-store_finish_closed(struct store *s)
+store_compact_finish(struct store *s)
 {
     char path[STORE_PATH_MAX + 32];
     struct buf line = {0};
@@ -454,47 +361,25 @@ store_finish_closed(struct store *s)
             rc = store_load(s);
         }
     } else if (closed) {
-        rc = link_old(s); /* which a mount point cannot be */
+        rc = store_link_old(s); /* which a mount point cannot be */
         if (rc != 0)
             rc = store_deny(s, errno == EXDEV ? ERR_READONLY : rc,
                             "%s: was closed, and cannot get a second name: "
                             "%s; mount the directory, not the file", s->path,
                             strerror(errno));
-        store_compact_tidy(s);
+        store_unlink_old(s);
     }
     buf_fini(&line);
     return rc;
 }
 
-static int
-finish(struct store *s, struct compaction *c)
+int
+store_compact_slice(struct store *s)
 {
-    int rc = store_lock(s);
-    if (rc == ERR_MORE)
-        rc = store_lock_wait(s);
-    if (c->until_ms == 0)
-        c->until_ms = clock_mono_ms() + STORE_LOCK_WAIT_MS;
-    if (rc == ERR_MORE && clock_mono_ms() >= c->until_ms)
-        return ERR_BUSY;
-    if (rc != 0)
-        return rc;
-    rc = c->g == s->g + 1 ? switch_over(s, c) : ERR_BUSY;
-    store_unlock(s);
-    if (rc == 0)
-        store_prune(s, s->opt.closed_max);
-    return rc;
-}
-
-/* One slice; ERR_MORE: there is more to do. */
-static int
-step(struct store *s, struct compaction *c)
-{
-    int rc = store_follow(s);
-    if (rc != 0)
-        return rc;
+    struct compaction *c = s->compaction;
     if (c->g != s->g + 1 || s->damaged)
         return s->damaged ? ERR_DAMAGED : ERR_BUSY;
-    rc = copy(s, c);
+    int rc = copy(s, c);
     if (rc != 0)
         return rc > 0 ? ERR_MORE : rc;
     if (!c->ended)
@@ -510,37 +395,5 @@ step(struct store *s, struct compaction *c)
                                   file_sync_path(s->dir) != 0))
         return file_errno(errno);
     c->synced = c->rd.off;
-    return finish(s, c);
-}
-
-int
-store_compact(struct store *s)
-{
-    int rc = 0;
-    if (s->lock.held)
-        return ERR_BUSY;
-    if (s->compaction == NULL) {
-        rc = store_follow(s);
-        while (s->moving && rc == 0)
-            rc = store_move(s) == ERR_MORE ? 0 : store_follow(s);
-        if (rc != 0 || s->fd < 0)
-            return rc;
-        if (s->no_lock || s->lock.fd < 0)
-            return ERR_READONLY;
-        if (s->g >= RECORD_MAX_G)
-            return ERR_FULL;
-        rc = store_check_names(s);
-        if (rc != 0)
-            return rc;
-        rc = lock_try(&s->lock, LOCK_COMPACT);
-        if (rc != 0)
-            return rc == ERR_MORE ? ERR_BUSY : rc;
-        rc = begin(s);
-    }
-    if (rc == 0)
-        rc = step(s, s->compaction);
-    if (rc == ERR_MORE)
-        return rc;
-    store_compact_stop(s);
-    return rc == 0 ? store_follow(s) : rc;
+    return 0;
 }

@@ -9,13 +9,14 @@
    file nothing before the end record can be torn: the file got its name
    after it had been synced.
 
-   Invariants:
-   1. Live records and replayed ones go through store_apply, and only there
-      does the index change.
-   2. Only a tail that store_recover has cut is ever lost, and its bytes are
-      kept beside the log. */
+   Only a tail that store_recover has cut is ever lost, and its bytes are kept
+   beside the log. */
 
-#include "store/internal.h"
+#include "store/load.h"
+#include "store/apply.h"
+#include "store/files.h"
+#include "store/move.h"
+#include "store/write.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -24,204 +25,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define JUMP_MS (60 * 60 * 1000) /* less is no matter to who asks for ages */
-#define JUMP_KEPT_MS (7 * 24 * JUMP_MS) /* older ones are no matter, too */
-#define TIME_MAX_MS (INT64_C(1) << 50) /* beyond the year 9999 */
 #define LINE_KEEP (16 * 1024) /* of what following the log needs */
 
-/* ---- one record ---- */
-
-uint8_t
-store_kind_of(const struct store *s, struct str key)
-{
-    for (size_t i = 0; i < s->n_kinds; i++)
-        if (str_starts(key, s->kinds[i].prefix))
-            return (uint8_t)i;
-    return STORE_NO_KIND;
-}
-
-size_t
-store_entry_size(const struct store *s, uint8_t kind)
-{
-    return kind == STORE_NO_KIND ? sizeof(struct store_entry)
-                                 : s->kinds[kind].entry_size;
-}
-
-bool
-store_is_transient(const struct store *s, const struct store_entry *e)
-{
-    return e->kind != STORE_NO_KIND && s->kinds[e->kind].transient;
-}
-
-/* A record has the time t: where it is well ahead of what the boot clock
-   says, and was written just now, somebody set the clock. */
-static void
-note_time(struct store *s, struct str t)
-{
-    int64_t ms, now = s->time_off + clock_boot_ms();
-    if (!time_parse(t, &ms) || ms <= now)
-        return;
-    if (s->same_boot && s->loaded && ms - now > JUMP_MS) {
-        if (now - s->jump_at > JUMP_KEPT_MS)
-            s->jump_ms = 0;
-        s->jump_ms += ms - now;
-        s->jump_at = now;
-    }
-    s->time_off += ms - now;
-}
-
-static void
-take_time(struct store *s, const struct mark *m)
-{
-    if (strcmp(m->boot, lock_boot_id()) != 0 || m->time_ms > TIME_MAX_MS ||
-        m->jump_ms > TIME_MAX_MS || m->boot_ms > clock_boot_ms())
-        return;
-    if (s->time_off < m->time_ms - m->boot_ms)
-        s->time_off = m->time_ms - m->boot_ms;
-    if (s->jump_at <= m->jump_at) {
-        s->jump_at = m->jump_at;
-        s->jump_ms = m->jump_ms;
-    }
-    s->same_boot = true;
-}
-
-bool
-store_takes_mark(struct store *s, const struct mark *m, const char *id,
-                 ino_t ino)
-{
-    bool fits = mark_is_of(m, id, (uint64_t)ino);
-    if (fits && m->id[0] != '\0')
-        take_time(s, m);
-    return fits;
-}
-
-int
-store_put_mark(struct store *s, uint64_t g, uint64_t n, int64_t end,
-               ino_t ino)
-{
-    struct mark m = {.g = g, .n = n, .end = end, .ino = (uint64_t)ino,
-                     .boot_ms = clock_boot_ms()};
-    int64_t ahead = clock_wall_ms() - m.boot_ms;
-    if (!s->same_boot && s->time_off < ahead)
-        s->time_off = ahead; /* what passed between two boots is no jump */
-    s->same_boot = lock_boot_id()[0] != '\0';
-    m.time_ms = s->time_off + m.boot_ms;
-    m.jump_ms = s->jump_ms;
-    m.jump_at = s->jump_at;
-    text_put(m.id, sizeof m.id, "%s", s->id);
-    text_put(m.boot, sizeof m.boot, "%s", lock_boot_id());
-    return mark_write(&s->lock, &m);
-}
-
-int64_t
-store_now_ms(const struct store *s)
-{
-    int64_t wall = clock_wall_ms(), seen = s->time_off + clock_boot_ms();
-    return seen > wall ? seen : wall;
-}
-
-int64_t
-store_age_ms(const struct store *s, int64_t t)
-{
-    int64_t now = s->same_boot ? s->time_off + clock_boot_ms()
-                               : store_now_ms(s);
-    return now - t - (s->same_boot && t <= s->jump_at ? s->jump_ms : 0);
-}
-
-int
-store_apply(struct store *s, const struct store_rec *r, int64_t off,
-            struct store_entry **out)
-{
-    struct store_entry *e = index_find(&s->index, r->key);
-    bool fresh = e == NULL;
-    if (fresh) {
-        uint8_t kind = store_kind_of(s, r->key);
-        e = index_add(&s->index, r->key, store_entry_size(s, kind));
-        if (e == NULL)
-            return ERR_NOMEM;
-        e->kind = kind;
-    }
-    struct store_entry was = *e;
-    e->n = r->n;
-    e->off = off;
-    e->len = (uint32_t)r->line.len;
-    e->file = s->file;
-    const struct store_kind *k =
-        e->kind == STORE_NO_KIND ? NULL : &s->kinds[e->kind];
-    int rc = k != NULL && k->apply != NULL ? k->apply(k->ctx, e, r) : 0;
-    if (rc != 0) {
-        e->n = was.n;
-        e->off = was.off;
-        e->len = was.len;
-        e->file = was.file;
-        if (fresh)
-            index_pop(&s->index, e);
-        return rc;
-    }
-    for (size_t i = 0; i < s->n_kinds; i++)
-        if (i != e->kind && s->kinds[i].other != NULL)
-            s->kinds[i].other(s->kinds[i].ctx, r);
-    bool moved = !fresh && was.file != s->file;
-    s->move.left -= moved;
-    if (store_is_transient(s, e))
-        s->superseded += e->len + 1;
-    else if (!fresh && !moved) /* else the pass of store_move counts it */
-        s->superseded += was.len + 1;
-    note_time(s, r->time);
-    *out = e;
-    return 0;
-}
-
-void
-store_tell(struct store *s, const struct store_entry *e,
-           const struct store_rec *r)
-{
-    if (r->n <= s->observed)
-        return;
-    s->observed = r->n;
-    if (s->observe != NULL)
-        s->observe(s->observe_ctx, e, r);
-}
-
 /* ---- lines ---- */
-
-static void
-note_damage(struct store *s, int64_t off, const char *what)
-{
-    if (!s->damaged)
-        store_deny(s, ERR_DAMAGED, "%s: damaged at byte %lld, behind "
-                   "record %llu: %s; see mcptask verify", s->path,
-                   (long long)off, (unsigned long long)s->head, what);
-    s->damaged = true;
-}
-
-int
-store_note_empty(struct store *s, const struct mark *m)
-{
-    s->damaged = true;
-    s->lost.last = m->n;
-    return store_deny(s, ERR_DAMAGED, "%s: is empty, but %lld bytes "
-                      "of it were committed; see mcptask verify", s->path,
-                      (long long)m->end);
-}
-
-const char *
-store_damage(struct store *s, struct str key)
-{
-    const struct lost_key *k = NULL;
-    uint64_t n = s->damaged ? lost_unnamed(&s->lost, s->head) : 0;
-    if (s->damaged && key.p != NULL)
-        k = lost_find(&s->lost, key);
-    if (k != NULL && !k->passed)
-        return "records of it are lost; it may be older than it was";
-    if (n > 0) {
-        text_put(s->lost_why, sizeof s->lost_why, "%llu record%s lost; any "
-                 "task may be older than it was: see mcptask verify",
-                 (unsigned long long)n, n == 1 ? " is" : "s are");
-        return s->lost_why;
-    }
-    return k != NULL ? "records of its history are lost" : NULL;
-}
 
 /* Whether r may follow the records read so far. */
 static bool
@@ -326,7 +132,7 @@ read_lines(struct store *s, int64_t end, bool committed)
                 rc = proven;
                 break;
             }
-            note_damage(s, off, rc == ERR_MORE ? "the line is cut off"
+            store_note_damage(s, off, rc == ERR_MORE ? "the line is cut off"
                                                : "no record with the next "
                                                  "number and a right sum");
             rc = take_damaged(s, rc, line, off);
@@ -336,7 +142,7 @@ read_lines(struct store *s, int64_t end, bool committed)
         s->end = rd.off;
     }
     if (rc == 0 && s->end == rd.off && s->end < end && committed) {
-        note_damage(s, s->end, "the file ends before its committed end");
+        store_note_damage(s, s->end, "the file ends before its committed end");
         s->end = end;
     }
     if (rc == ERR_IO)
@@ -464,41 +270,6 @@ store_forget(struct store *s)
     s->damaged = false;
 }
 
-/* Which mount fd's file was reached by, or -1; Linux alone says that. */
-static int64_t
-mount_of(int fd)
-{
-    char text[256];
-    uint64_t id;
-    text_put(text, sizeof text, "/proc/self/fdinfo/%d", fd);
-    int info = open(text, O_RDONLY | O_CLOEXEC);
-    ssize_t n = info < 0 ? -1 : read(info, text, sizeof text - 1);
-    if (info >= 0)
-        close(info);
-    text[n > 0 ? n : 0] = '\0';
-    const char *at = text_find(text, "mnt_id:");
-    at = at == NULL ? text : at + 7 + strspn(at + 7, " \t");
-    return str_u64((struct str){at, strspn(at, "0123456789")}, &id)
-               ? (int64_t)id : -1;
-}
-
-/* Whether the log is mounted by itself, so that nothing can be renamed over
-   it. Its device tells that less well: some stacked file systems have one
-   for files and one for directories. */
-static bool
-is_mounted(const struct store *s)
-{
-    struct stat st;
-    int dir = file_open_dir(s->dir);
-    int64_t own = mount_of(s->fd), around = dir < 0 ? -1 : mount_of(dir);
-    bool mounted = own != around;
-    if (own < 0 || around < 0)
-        mounted = dir >= 0 && fstat(dir, &st) == 0 && st.st_dev != s->dev;
-    if (dir >= 0)
-        close(dir);
-    return mounted;
-}
-
 /* Makes an opened log the one that memory is of, before its first record. */
 static void
 adopt(struct store *s, int fd, const struct stat *st,
@@ -575,7 +346,7 @@ go_over(struct store *s, int fd, const struct stat *st,
         s->loaded = false;
         return ERR_BUSY;
     }
-    s->mounted = is_mounted(s);
+    s->mounted = store_is_mounted(s);
     store_check_names(s);
     return 0;
 }
@@ -624,13 +395,13 @@ store_load(struct store *s)
     if (rc != 0)
         return rc;
     if (header_bad)
-        note_damage(s, 0, "the header");
+        store_note_damage(s, 0, "the header");
     if (!marked)
         return s->lock.held ? store_recover(s, st.st_size)
                             : load_unmarked(s, st.st_size);
     rc = store_load_to(s, &m);
     if (rc == 0 && s->in_compacted)
-        note_damage(s, s->end, "the end record of a compaction is missing");
+        store_note_damage(s, s->end, "the end record of a compaction is missing");
     if (rc != 0 || st.st_size <= s->end)
         return rc;
     if (s->no_lock)
@@ -639,54 +410,6 @@ store_load(struct store *s)
 }
 
 /* ---- recovery ---- */
-
-/* Copies the log's bytes between from and end to at in fd, which may be the
-   log itself. 0 or -1 with errno. */
-static int
-copy_bytes(struct store *s, int64_t from, int64_t end, int fd, int64_t at)
-{
-    char buf[16 * 1024];
-    while (from < end) {
-        int64_t left = end - from;
-        ssize_t n = file_read_at(s->fd, buf,
-                                 left < (int64_t)sizeof buf ? (size_t)left
-                                                            : sizeof buf, from);
-        if (n == 0)
-            errno = EIO;
-        if (n <= 0 || file_write_at(fd, buf, (size_t)n, at) != 0)
-            return -1;
-        from += n;
-        at += n;
-    }
-    return 0;
-}
-
-/* Keeps the bytes that are about to be cut: they were promised to nobody, as
-   far as can be told, but somebody may want to look. 0 and the path of the
-   copy, or -1 with errno. */
-static int
-keep_torn(struct store *s, int64_t size, char *path, size_t cap)
-{
-    int64_t ms = clock_wall_ms();
-    int fd;
-    do {
-        text_put(path, cap, "%s.torn-%llu-%lld", s->path,
-                 (unsigned long long)s->head + 1, (long long)ms++);
-        fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    } while (fd < 0 && errno == EEXIST); /* one more in one millisecond */
-    if (fd < 0)
-        return -1;
-    file_give(fd, s->path);
-    int rc = copy_bytes(s, s->end, size, fd, 0);
-    if (rc == 0)
-        rc = file_sync(fd, fsync);
-    int e = errno;
-    close(fd);
-    if (rc != 0)
-        unlink(path);
-    errno = e;
-    return rc;
-}
 
 /* Whether the open file is still the one that memory is of: somebody may
    have copied another over it, in place. */
@@ -700,60 +423,6 @@ same_log(struct store *s)
            pread(s->fd, &lf, 1, s->end - 1) == 1 && lf == '\n';
 }
 
-static int
-deny_recovery(struct store *s)
-{
-    return store_deny(s, file_errno(errno),
-                      "%s: cannot be recovered: %s", s->path,
-                      strerror(errno));
-}
-
-/* Cuts the torn rest, kept and synced before. What a probe left is blank, and
-   not worth keeping. */
-static int
-cut_torn(struct store *s, int64_t size)
-{
-    char torn[STORE_PATH_MAX + 64], first = 0;
-    struct stat st;
-    bool keep = pread(s->fd, &first, 1, s->end) != 1 || first != STORE_BLANK;
-    if (keep && keep_torn(s, size, torn, sizeof torn) != 0)
-        return deny_recovery(s);
-    int rc = file_sync_path(s->dir) == 0 && store_cut(s) ? 0
-                                                         : deny_recovery(s);
-    if (keep && rc != 0 && fstat(s->fd, &st) == 0 && st.st_size >= size)
-        unlink(torn); /* the next one who tries makes it anew */
-    s->torn = s->torn || (keep && rc == 0);
-    return rc;
-}
-
-/* Cuts the torn rest, and moves the mark. The directories are synced first:
-   whoever made the log, or renamed it, may have died before that. */
-static int
-settle_tail(struct store *s, int64_t size)
-{
-    int rc = s->end < size ? cut_torn(s, size)
-             : file_sync_path(s->dir) != 0 ? deny_recovery(s) : 0;
-    if (rc == 0 && store_put_mark(s, s->g, s->head, s->end, s->ino) != 0)
-        rc = deny_recovery(s);
-    return rc;
-}
-
-/* Has what stands behind the committed end on disk. It is written again
-   first: where the sync of whoever wrote it failed, the kernel holds it for
-   clean. That can only be a last batch, as none is begun before the one
-   before it was synced. */
-static int
-sync_tail(struct store *s, int64_t size)
-{
-    int64_t from = size - 2 * STORE_MAX_BATCH;
-    if (from < s->end)
-        from = s->end;
-    for (int tries = 0; tries < 2; tries++)
-        if (copy_bytes(s, from, size, s->fd, from) == 0 && store_sync(s) == 0)
-            return 0;
-    return deny_recovery(s);
-}
-
 int
 store_recover(struct store *s, int64_t size)
 {
@@ -761,11 +430,11 @@ store_recover(struct store *s, int64_t size)
     if (s->loaded && !same_log(s))
         return store_load(s);
     if (size < s->end) {
-        note_damage(s, size, "the file ends before its committed end");
+        store_note_damage(s, size, "the file ends before its committed end");
         return ERR_DAMAGED;
     }
     /* On disk first: read_lines tells the observer of what stands there. */
-    int rc = s->log_readonly ? 0 : sync_tail(s, size);
+    int rc = s->log_readonly ? 0 : store_sync_tail(s, size);
     if (rc != 0)
         return rc;
     s->loaded = false;
@@ -773,12 +442,12 @@ store_recover(struct store *s, int64_t size)
     if (rc != 0)
         return rc;
     if (s->in_compacted)
-        note_damage(s, s->end, "the end record of a compaction is missing");
+        store_note_damage(s, s->end, "the end record of a compaction is missing");
     s->loaded = true;
     s->observed = s->head;
     if (s->damaged)
         return ERR_DAMAGED;
     if (s->log_readonly)
         return store_deny_write(s);
-    return settle_tail(s, size);
+    return store_settle_tail(s, size);
 }

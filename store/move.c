@@ -15,8 +15,9 @@
       anything but what memory holds, the log is read anew, and what is wrong
       with it is found there. */
 
-#include "store/internal.h"
-#include "base/text.h"
+#include "store/move.h"
+#include "store/apply.h"
+#include "store/read.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -111,7 +112,7 @@ take(struct store *s, struct str line, int64_t off)
         e->len = (uint32_t)line.len;
         m->left--;
     }
-    if (!newest || store_is_transient(s, e))
+    if (!newest || store_kind(s, e->kind)->transient)
         m->superseded += (int64_t)line.len + 1;
     return true;
 }
@@ -121,13 +122,14 @@ static bool
 leave_out(void *ctx, struct store_entry *e)
 {
     struct store *s = ctx;
+    const struct store_kind *k = store_kind(s, e->kind);
     if (e->file == s->file)
         return false;
     /* Only such records may be left out; any other is missing. */
-    if (!store_is_transient(s, e))
+    if (!k->transient)
         s->loaded = false;
-    else if (s->kinds[e->kind].leave != NULL)
-        s->kinds[e->kind].leave(s->kinds[e->kind].ctx, e);
+    else if (k->leave != NULL)
+        k->leave(k->ctx, e);
     return true;
 }
 
@@ -160,25 +162,14 @@ pass(struct store *s)
     return rc == 0 && (!m->ended || m->n != m->head) ? ERR_DAMAGED : rc;
 }
 
-bool
-store_moving(const struct store *s)
-{
-    return s->moving;
-}
-
 int
-store_move(struct store *s)
+store_move_slice(struct store *s)
 {
-    if (!s->moving)
-        return 0;
-    ASSERT(s->n_undo == 0);
     int rc = pass(s);
     if (rc == 1 || (rc == 0 && sweep(s)))
         return ERR_MORE;
     /* The memory of those left out comes back when the log is read anew. */
-    if (rc == 0 && s->loaded && s->n_left_out <= s->index.n / 4 + 1000)
-        return 0;
-    s->loaded = false;
-    mark_forget(&s->lock);
-    return store_follow(s);
+    if (rc == 0 && s->n_left_out > s->index.n / 4 + 1000)
+        s->loaded = false;
+    return rc != 0 ? rc : s->loaded ? 0 : ERR_DAMAGED;
 }

@@ -10,7 +10,8 @@
    Every record read is checked against its CRC: what the disk has turned
    into something else is an error, never an answer. */
 
-#include "store/internal.h"
+#include "store/read.h"
+#include "store/files.h"
 #include "base/text.h"
 
 #include <errno.h>

@@ -16,7 +16,9 @@
 
 #define _XOPEN_SOURCE 700 /* realpath */
 
-#include "store/internal.h"
+#include "store.h"
+#include "store/files.h"
+#include "store/load.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -663,9 +665,6 @@ store_backup(struct store *s, const char *dir,
 {
     char path[STORE_PATH_MAX + 32];
     struct stat st;
-    int rc = store_follow(s);
-    if (rc != 0 && rc != ERR_DAMAGED)
-        return rc;
     if (s->fd < 0)
         return ERR_NOT_FOUND;
     if (fstat(s->fd, &st) != 0)
@@ -677,7 +676,7 @@ store_backup(struct store *s, const char *dir,
         b.len = st.st_size;
     if (strlen(dir) + strlen(b.base) > STORE_PATH_MAX)
         return ERR_TOO_LARGE;
-    rc = copy_all(&b);
+    int rc = copy_all(&b);
     if (rc == 0) /* s may change from here on, if each wants it to */
         return check_copies(&b, each, ctx);
     for (uint64_t g = b.lowest; g < b.g; g++) {

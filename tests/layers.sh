@@ -32,12 +32,6 @@ json base/loop, store base/loop, task base/loop, mcp base/loop,
 tools base/loop, cli base/loop
 '
 allowed='
-store/room store/compact
-store/read store/compact
-store store/load
-store store/compact
-store/move store/load
-store/load store/compact
 mcp/scan mcp/mcp
 mcp/waiting mcp/mcp
 mcp/waiting mcp/listen

@@ -1,10 +1,7 @@
-#ifndef STORE_INTERNAL_H
-#define STORE_INTERNAL_H
+#ifndef STORE_STATE_H
+#define STORE_STATE_H
 
-/* internal - what the files of the store share: store.c (open, follow,
-   lock, commit), store/load.c (the log into memory, recovery), store/read.c
-   (records by number, closed generations), store/compact.c. Nobody
-   else includes it. */
+/* state - the data of a store; why writes are refused; what time it is. */
 
 #include "base/file.h"
 #include "store/index.h"
@@ -114,48 +111,21 @@ struct store {
     char why[256];
 };
 
-/* ---- store.c ---- */
-
 /* Notes why this process cannot write, until a commit or probe shows that it
    can, and returns err. Text by printf's rules. */
 int store_deny(struct store *s, int err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Because this user may not write the log. */
 int store_deny_write(struct store *s);
-/* Syncs the log, after what it is to hold was written: 0 or -1 with errno.
-   Once it has failed the log is open anew. */
-int store_sync(struct store *s);
-/* Cuts the log to its committed end; whether that is on disk. */
-bool store_cut(struct store *s);
-
-#define STORE_BLANK '\n' /* what store_probe writes behind the end */
-/* Takes back what is staged. */
-void store_unstage(struct store *s);
-
-/* ---- store/load.c ---- */
-
-/* Opens the log at the path and checks what it is. 0 and *fd, *st, *h;
-   ERR_NOT_FOUND: no log, or st says an empty one; ERR_SYNTAX: its header is
-   damaged, and *h what can be told all the same, g 0 where that cannot;
-   ERR_FORMAT, ERR_IO with s->why. */
-int store_open_log(struct store *s, int *fd, struct stat *st,
-                   struct record_header *h);
-/* Reads the log at the path into memory, from its start. With the write
-   lock, its tail is recovered as well; without, ERR_MORE says that it needs
-   to be. 0, ERR_MORE, ERR_NOT_FOUND (memory is left alone), others. */
-int store_load(struct store *s);
-/* Reads committed bytes up to the mark. */
-int store_load_to(struct store *s, const struct mark *m);
+/* What was refused before is not any more. */
+void store_allow(struct store *s);
+/* Notes that the log is damaged, first at off. */
+void store_note_damage(struct store *s, int64_t off, const char *what);
 /* Notes that the log is empty although bytes of it were committed. */
 int store_note_empty(struct store *s, const struct mark *m);
-/* Under the lock: takes the whole records between the known end and size,
-   cuts what is torn, syncs, and moves the mark. */
-int store_recover(struct store *s, int64_t size);
-/* Whether a whole record between off and end proves that a bad line before
-   them, which had to be record head + 1, had once been synced. 1, 0, ERR_IO,
-   ERR_NOMEM. */
-int store_proven_synced(int fd, uint64_t g, uint64_t head, int64_t off,
-                        int64_t end);
+
+/* A record has the time t. */
+void store_note_time(struct store *s, struct str t);
 /* Whether m may be the mark of the log with this id and inode; if so, time
    goes on from it. */
 bool store_takes_mark(struct store *s, const struct mark *m, const char *id,
@@ -163,65 +133,5 @@ bool store_takes_mark(struct store *s, const struct mark *m, const char *id,
 /* Under the lock: writes the mark of the log with this inode. 0, ERR_IO. */
 int store_put_mark(struct store *s, uint64_t g, uint64_t n, int64_t end,
                    ino_t ino);
-/* Forgets everything that was read. */
-void store_forget(struct store *s);
-/* The index and its kinds learn of a record at off; told to the observer
-   by store_tell. */
-int store_apply(struct store *s, const struct store_rec *r, int64_t off,
-                struct store_entry **out);
-void store_tell(struct store *s, const struct store_entry *e,
-                const struct store_rec *r);
-/* The kind of a key. */
-uint8_t store_kind_of(const struct store *s, struct str key);
-size_t store_entry_size(const struct store *s, uint8_t kind);
-
-/* Whether e is of a transient kind. */
-bool store_is_transient(const struct store *s, const struct store_entry *e);
-
-/* ---- store/read.c ---- */
-
-/* Where to begin to read for record n: no line before it has that number. */
-int64_t store_search(int fd, int64_t end, uint64_t n);
-
-/* ---- store/move.c ---- */
-
-/* Goes over to the log of the next generation, open as fd, whose committed
-   end is given; the old one has been read to its end. What is to be read from
-   there, behind s->end, is up to the caller. false: memory cannot be kept,
-   and nothing has changed. */
-bool store_move_begin(struct store *s, int fd, const struct stat *st,
-                      const struct record_header *h, int64_t end);
-void store_move_stop(struct store *s);
-
-/* ---- store/room.c ---- */
-
-#define STORE_RESERVE (64 * 1024)
-
-/* Whether so many bytes are free, at last without closed generations. */
-bool store_has_room(struct store *s, int64_t need);
-/* Whether there is too little room for a compaction. Makes the reserve. */
-bool store_is_short(struct store *s);
-/* A write found no room: whether there is more of it now. errno stays. */
-bool store_give_reserve(struct store *s);
-
-/* ---- store/compact.c ---- */
-
-/* The lock file is a foreign one: so is, maybe, the file in the making. */
-void store_compact_lost(struct store *s);
-/* Under the lock, when the log has more than one name: takes back what a
-   compaction left that ended between its link and its rename. */
-void store_compact_tidy(struct store *s);
-/* Drops the oldest closed generations until the rest has no more than max
-   bytes. */
-void store_prune(struct store *s, int64_t max);
-/* 0 where the log has one name, beside its closed generation's; else
-   ERR_READONLY: who uses the other name has another lock file. */
-int store_check_names(struct store *s);
-/* Under the lock: goes over to the next generation where a compaction that
-   ended has closed this one. 0, or an error. */
-int store_finish_closed(struct store *s);
-/* Path of a closed generation, in out. */
-void store_closed_path(const struct store *s, uint64_t g, char *out,
-                       size_t cap);
 
 #endif

@@ -1,0 +1,78 @@
+/* apply - a record into the index and to the kinds.
+
+   Live records and replayed ones come through store_apply, and only here
+   does the index change; but for store/move.c, which drops what a compaction
+   left out. */
+
+#include "store/apply.h"
+
+uint8_t
+store_kind_of(const struct store *s, struct str key)
+{
+    for (size_t i = 0; i < s->n_kinds; i++)
+        if (str_starts(key, s->kinds[i].prefix))
+            return (uint8_t)i;
+    return STORE_NO_KIND;
+}
+
+const struct store_kind *
+store_kind(const struct store *s, uint8_t kind)
+{
+    static const struct store_kind none = {
+        .entry_size = sizeof(struct store_entry)};
+    return kind == STORE_NO_KIND ? &none : &s->kinds[kind];
+}
+
+int
+store_apply(struct store *s, const struct store_rec *r, int64_t off,
+            struct store_entry **out)
+{
+    struct store_entry *e = index_find(&s->index, r->key);
+    bool fresh = e == NULL;
+    if (fresh) {
+        uint8_t kind = store_kind_of(s, r->key);
+        e = index_add(&s->index, r->key, store_kind(s, kind)->entry_size);
+        if (e == NULL)
+            return ERR_NOMEM;
+        e->kind = kind;
+    }
+    struct store_entry was = *e;
+    e->n = r->n;
+    e->off = off;
+    e->len = (uint32_t)r->line.len;
+    e->file = s->file;
+    const struct store_kind *k = store_kind(s, e->kind);
+    int rc = k->apply != NULL ? k->apply(k->ctx, e, r) : 0;
+    if (rc != 0) {
+        e->n = was.n;
+        e->off = was.off;
+        e->len = was.len;
+        e->file = was.file;
+        if (fresh)
+            index_pop(&s->index, e);
+        return rc;
+    }
+    for (size_t i = 0; i < s->n_kinds; i++)
+        if (i != e->kind && s->kinds[i].other != NULL)
+            s->kinds[i].other(s->kinds[i].ctx, r);
+    bool moved = !fresh && was.file != s->file;
+    s->move.left -= moved;
+    if (k->transient)
+        s->superseded += e->len + 1;
+    else if (!fresh && !moved) /* else the pass of store_move counts it */
+        s->superseded += was.len + 1;
+    store_note_time(s, r->time);
+    *out = e;
+    return 0;
+}
+
+void
+store_tell(struct store *s, const struct store_entry *e,
+           const struct store_rec *r)
+{
+    if (r->n <= s->observed)
+        return;
+    s->observed = r->n;
+    if (s->observe != NULL)
+        s->observe(s->observe_ctx, e, r);
+}

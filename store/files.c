@@ -1,0 +1,209 @@
+/* files - what lies beside the log: closed generations, and a reserve.
+
+   A closed generation is the log's file of before a compaction, under a name
+   of its own. Between link and rename of the two the log has both names.
+
+   A compaction needs room for all that it carries along. So, while there is
+   little, it is looked now and then whether that much is still there; where
+   it is not, closed generations go, and the log is compacted early. And there
+   is a reserve, a file of written bytes that no file system can make smaller:
+   it is given up by the first write that finds no room, so that a task can
+   still be ended and the log still be compacted.
+
+   Invariants:
+   1. The reserve is made only where what is left is enough for a compaction,
+      so that it is never the reason for one.
+   2. It is not synced: what a power loss makes of it is seen by its length,
+      and it is made anew. */
+
+#include "store/files.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#define SCARCE (64LL * 1024 * 1024) /* with more free room, no reserve */
+#define LOOK_STEP (16 * 1024)       /* bytes that the log grows between looks */
+#define MARGIN (256 * 1024)         /* what is written until it is done */
+#define PIECE 256
+
+static int64_t
+free_room(const struct store *s)
+{
+    struct statvfs v;
+    if (statvfs(s->dir, &v) != 0)
+        return INT64_MAX;
+    return (int64_t)v.f_bavail * (int64_t)v.f_frsize;
+}
+
+/* Writes the reserve, unless it is there. */
+static void
+make_reserve(const struct store *s)
+{
+    char piece[PIECE], *path = file_join(s->path, ".reserve");
+    int64_t at = STORE_RESERVE;
+    struct stat st = {.st_size = 0};
+    int fd = path == NULL ? -1 : open(path, O_WRONLY | O_CREAT | O_CLOEXEC |
+                                      O_NOFOLLOW | O_NONBLOCK, 0600);
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+        st.st_size < STORE_RESERVE)
+        for (at = 0; at < STORE_RESERVE; at += PIECE)
+            if (random_bytes(piece, PIECE) != 0 ||
+                file_write_at(fd, piece, PIECE, at) != 0)
+                break;
+    if (fd >= 0)
+        close(fd);
+    if (at < STORE_RESERVE)
+        unlink(path);
+    free(path);
+}
+
+bool
+store_give_reserve(struct store *s)
+{
+    int e = errno;
+    char *path = file_join(s->path, ".reserve");
+    bool given = path != NULL && unlink(path) == 0;
+    free(path);
+    if (given)
+        s->looked_end = -LOOK_STEP; /* the next look is now */
+    errno = e;
+    return given;
+}
+
+bool
+store_has_room(struct store *s, int64_t need)
+{
+    if (free_room(s) >= need)
+        return true;
+    store_prune(s, 0);
+    return free_room(s) >= need;
+}
+
+bool
+store_is_short(struct store *s)
+{
+    int64_t need = s->end - (s->superseded - s->superseded_base) + MARGIN;
+    if (llabs(s->end - s->looked_end) < LOOK_STEP)
+        return s->is_short;
+    s->looked_end = s->end;
+    int64_t room = free_room(s);
+    if (room < SCARCE && room >= need + 2 * STORE_RESERVE)
+        make_reserve(s);
+    s->is_short = !store_has_room(s, need);
+    return s->is_short;
+}
+
+void
+store_closed_path(const struct store *s, uint64_t g, char *out, size_t cap)
+{
+    text_put(out, cap, "%s.%llu", s->path, (unsigned long long)g);
+}
+
+void
+store_prune(struct store *s, int64_t max)
+{
+    int64_t sum = 0;
+    char path[STORE_PATH_MAX + 32];
+    struct stat st;
+    uint64_t oldest = s->g, keep_from = 0;
+    for (uint64_t g = s->g; g > 0; g--, oldest = g) {
+        store_closed_path(s, g, path, sizeof path);
+        if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode)) {
+            /* Not closed, or not kept; nor was the one before, perhaps, by
+               a process that was killed before it pruned. */
+            if (g + 1 >= s->g)
+                continue;
+            break;
+        }
+        sum += st.st_size;
+        if (sum > max && keep_from == 0)
+            keep_from = g + 1;
+    }
+    for (uint64_t g = oldest + 1; g < keep_from; g++) {
+        store_closed_path(s, g, path, sizeof path);
+        unlink(path);
+    }
+}
+
+/* Gives the old log its second name. Without hard links (FAT, some network
+   file systems) there is none, and history begins anew. A file of that name
+   is a copy of it, made by whoever copied the store: see open_new. */
+int
+store_link_old(struct store *s)
+{
+    char closed[STORE_PATH_MAX + 32];
+    store_closed_path(s, s->g, closed, sizeof closed);
+    if (link(s->path, closed) == 0)
+        return file_sync_path(s->dir);
+    return errno == EPERM || errno == ENOSYS || errno == EOPNOTSUPP ||
+                   errno == EMLINK || errno == EEXIST ? 0 : file_errno(errno);
+}
+
+void
+store_unlink_old(struct store *s)
+{
+    char path[STORE_PATH_MAX + 32];
+    struct stat st;
+    if (stat(s->path, &st) != 0 || st.st_dev != s->dev || st.st_ino != s->ino)
+        return; /* it is the closed generation by now */
+    store_closed_path(s, s->g, path, sizeof path);
+    if (lstat(path, &st) == 0 && st.st_dev == s->dev && st.st_ino == s->ino)
+        unlink(path);
+}
+
+int
+store_check_names(struct store *s)
+{
+    char path[STORE_PATH_MAX + 32];
+    struct stat st, is;
+    store_closed_path(s, s->g, path, sizeof path);
+    bool closed = lstat(path, &is) == 0 && is.st_dev == s->dev &&
+                  is.st_ino == s->ino;
+    bool linked = fstat(s->fd, &st) == 0 && st.st_nlink > (closed ? 2 : 1);
+    return !linked && !s->mounted
+               ? 0
+               : store_deny(s, ERR_READONLY, "%s: %s, and so it is only "
+                            "read; mount the directory, not the file",
+                            s->path, linked ? "has a hard link, which is to go"
+                                            : "is mounted by itself");
+}
+
+/* Which mount fd's file was reached by, or -1; Linux alone says that. */
+static int64_t
+mount_of(int fd)
+{
+    char text[256];
+    uint64_t id;
+    text_put(text, sizeof text, "/proc/self/fdinfo/%d", fd);
+    int info = open(text, O_RDONLY | O_CLOEXEC);
+    ssize_t n = info < 0 ? -1 : read(info, text, sizeof text - 1);
+    if (info >= 0)
+        close(info);
+    text[n > 0 ? n : 0] = '\0';
+    const char *at = text_find(text, "mnt_id:");
+    at = at == NULL ? text : at + 7 + strspn(at + 7, " \t");
+    return str_u64((struct str){at, strspn(at, "0123456789")}, &id)
+               ? (int64_t)id : -1;
+}
+
+/* Whether the log is mounted by itself, so that nothing can be renamed over
+   it. Its device tells that less well: some stacked file systems have one
+   for files and one for directories. */
+bool
+store_is_mounted(const struct store *s)
+{
+    struct stat st;
+    int dir = file_open_dir(s->dir);
+    int64_t own = mount_of(s->fd), around = dir < 0 ? -1 : mount_of(dir);
+    bool mounted = own != around;
+    if (own < 0 || around < 0)
+        mounted = dir >= 0 && fstat(dir, &st) == 0 && st.st_dev != s->dev;
+    if (dir >= 0)
+        close(dir);
+    return mounted;
+}

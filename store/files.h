@@ -1,0 +1,37 @@
+#ifndef STORE_FILES_H
+#define STORE_FILES_H
+
+/* files - what lies beside the log: closed generations, and a reserve. */
+
+#include "store/state.h"
+
+#define STORE_RESERVE (64 * 1024)
+#define STORE_CLOSED_PATH_MAX (STORE_PATH_MAX + 32)
+
+/* Path of a closed generation, in out. */
+void store_closed_path(const struct store *s, uint64_t g, char *out,
+                       size_t cap);
+/* Drops the oldest closed generations until the rest has no more than max
+   bytes. */
+void store_prune(struct store *s, int64_t max);
+/* Gives the log its second name, which becomes that of a closed generation.
+   0, or enum err with errno. */
+int store_link_old(struct store *s);
+/* Under the lock, when the log has more than one name: takes back what a
+   compaction left that ended between its link and its rename. */
+void store_unlink_old(struct store *s);
+/* 0 where the log has one name, beside its closed generation's; else
+   ERR_READONLY: who uses the other name has another lock file. */
+int store_check_names(struct store *s);
+/* Whether the log is mounted by itself, so that nothing can be renamed over
+   it. */
+bool store_is_mounted(const struct store *s);
+
+/* Whether so many bytes are free, at last without closed generations. */
+bool store_has_room(struct store *s, int64_t need);
+/* Whether there is too little room for a compaction. Makes the reserve. */
+bool store_is_short(struct store *s);
+/* A write found no room: whether there is more of it now. errno stays. */
+bool store_give_reserve(struct store *s);
+
+#endif

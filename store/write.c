@@ -1,0 +1,205 @@
+/* write - bytes behind the committed end, and what is done where that fails.
+
+   After a failed step the log is cut back to its committed end and the cut is
+   synced. After a failed sync the log is then opened anew, since a descriptor
+   also reports the failures of others, and the bytes are written and synced
+   once more. A sync alone is never tried again: the kernel may have dropped
+   the dirty pages and would report success. So where even the cut fails,
+   nobody builds on what stands behind the mark: whoever next has the lock
+   writes it again before he syncs it.
+
+   Everything here is done under the write lock. */
+
+#include "store/write.h"
+#include "store/files.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Opens the log anew for writing, if it is the one that memory is of. */
+bool
+store_reopen(struct store *s)
+{
+    struct stat st;
+    int fd = open(s->path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return false;
+    if (fstat(fd, &st) != 0 || st.st_dev != s->dev || st.st_ino != s->ino) {
+        close(fd);
+        return false;
+    }
+    lock_log(s->fd, false); /* a compaction may have it open as well */
+    close(s->fd);
+    s->fd = fd;
+    s->log_readonly = false;
+    lock_log(fd, true);
+    return true;
+}
+
+static int
+sync_log(struct store *s)
+{
+    if (file_sync(s->fd, fdatasync) == 0)
+        return 0;
+    int e = errno;
+    store_reopen(s); /* otherwise the old one has told what it had to tell */
+    errno = e;
+    return -1;
+}
+
+bool
+store_cut(struct store *s)
+{
+    for (int tries = 0; tries < 2; tries++) {
+        int rc;
+        do
+            rc = ftruncate(s->fd, (off_t)s->end);
+        while (rc != 0 && errno == EINTR);
+        if (rc == 0 && sync_log(s) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Writes bytes behind the committed end, syncs them and moves the mark to m,
+   if there is one. 0, or -1 with errno and the name of what failed. */
+static int
+put_behind(struct store *s, struct str bytes, const struct mark *m,
+           const char **step)
+{
+    *step = "write";
+    if (file_write_at(s->fd, bytes.p, bytes.len, s->end) != 0)
+        return -1;
+    *step = "fdatasync";
+    if (sync_log(s) != 0)
+        return -1;
+    *step = "the mark";
+    return m == NULL || store_put_mark(s, m->g, m->n, m->end, s->ino) == 0
+               ? 0 : -1;
+}
+
+/* The same, and once more after a failed sync, and once for the room that the
+   reserve gives to what counts. What failed is cut off: *cut says whether that
+   is on disk. 0 or enum err. */
+int
+store_put(struct store *s, struct str bytes, const struct mark *m, bool *cut)
+{
+    const char *step;
+    for (int tries = 0;; tries++) {
+        if (put_behind(s, bytes, m, &step) == 0)
+            return 0;
+        int e = errno;
+        *cut = store_cut(s);
+        if (*cut && tries == 0 && strcmp(step, "fdatasync") == 0)
+            continue;
+        if (!*cut || m == NULL || file_errno(e) != ERR_FULL ||
+            !store_give_reserve(s))
+            return store_deny(s, file_errno(e), "%s: %s failed: %s",
+                              s->path, step, strerror(e));
+    }
+}
+
+/* Copies the log's bytes between from and end to at in fd, which may be the
+   log itself. 0 or -1 with errno. */
+static int
+copy_bytes(struct store *s, int64_t from, int64_t end, int fd, int64_t at)
+{
+    char buf[16 * 1024];
+    while (from < end) {
+        int64_t left = end - from;
+        ssize_t n = file_read_at(s->fd, buf,
+                                 left < (int64_t)sizeof buf ? (size_t)left
+                                                            : sizeof buf, from);
+        if (n == 0)
+            errno = EIO;
+        if (n <= 0 || file_write_at(fd, buf, (size_t)n, at) != 0)
+            return -1;
+        from += n;
+        at += n;
+    }
+    return 0;
+}
+
+/* Keeps the bytes that are about to be cut: they were promised to nobody, as
+   far as can be told, but somebody may want to look. 0 and the path of the
+   copy, or -1 with errno. */
+static int
+keep_torn(struct store *s, int64_t size, char *path, size_t cap)
+{
+    int64_t ms = clock_wall_ms();
+    int fd;
+    do {
+        text_put(path, cap, "%s.torn-%llu-%lld", s->path,
+                 (unsigned long long)s->head + 1, (long long)ms++);
+        fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    } while (fd < 0 && errno == EEXIST); /* one more in one millisecond */
+    if (fd < 0)
+        return -1;
+    file_give(fd, s->path);
+    int rc = copy_bytes(s, s->end, size, fd, 0);
+    if (rc == 0)
+        rc = file_sync(fd, fsync);
+    int e = errno;
+    close(fd);
+    if (rc != 0)
+        unlink(path);
+    errno = e;
+    return rc;
+}
+
+static int
+deny_recovery(struct store *s)
+{
+    return store_deny(s, file_errno(errno),
+                      "%s: cannot be recovered: %s", s->path,
+                      strerror(errno));
+}
+
+/* Cuts the torn rest, kept and synced before. What a probe left is blank, and
+   not worth keeping. */
+static int
+cut_torn(struct store *s, int64_t size)
+{
+    char torn[STORE_PATH_MAX + 64], first = 0;
+    struct stat st;
+    bool keep = pread(s->fd, &first, 1, s->end) != 1 || first != STORE_BLANK;
+    if (keep && keep_torn(s, size, torn, sizeof torn) != 0)
+        return deny_recovery(s);
+    int rc = file_sync_path(s->dir) == 0 && store_cut(s) ? 0
+                                                         : deny_recovery(s);
+    if (keep && rc != 0 && fstat(s->fd, &st) == 0 && st.st_size >= size)
+        unlink(torn); /* the next one who tries makes it anew */
+    s->torn = s->torn || (keep && rc == 0);
+    return rc;
+}
+
+/* Cuts the torn rest, and moves the mark. The directories are synced first:
+   whoever made the log, or renamed it, may have died before that. */
+int
+store_settle_tail(struct store *s, int64_t size)
+{
+    int rc = s->end < size ? cut_torn(s, size)
+             : file_sync_path(s->dir) != 0 ? deny_recovery(s) : 0;
+    if (rc == 0 && store_put_mark(s, s->g, s->head, s->end, s->ino) != 0)
+        rc = deny_recovery(s);
+    return rc;
+}
+
+/* Has what stands behind the committed end on disk. It is written again
+   first: where the sync of whoever wrote it failed, the kernel holds it for
+   clean. That can only be a last batch, as none is begun before the one
+   before it was synced. */
+int
+store_sync_tail(struct store *s, int64_t size)
+{
+    int64_t from = size - 2 * STORE_MAX_BATCH;
+    if (from < s->end)
+        from = s->end;
+    for (int tries = 0; tries < 2; tries++)
+        if (copy_bytes(s, from, size, s->fd, from) == 0 && sync_log(s) == 0)
+            return 0;
+    return deny_recovery(s);
+}
