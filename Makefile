@@ -76,7 +76,7 @@ SRC := $(addprefix base/,text base sha256 gunzip file loop token env) \
   $(addprefix http/,parse conn listen reply) http board/page \
   $(addprefix task/,error intern keys fields schema index task claim \
   query check draft rules actions change artifact view) \
-  $(addprefix mcp/,call sign mcp scan methods waiting session listen \
+  $(addprefix mcp/,call calls sign mcp scan methods waiting session listen \
   deferred tasks question delivery) \
   $(addprefix tools/,call tools get list uri prompts wait) \
   $(addprefix serve/,turn stdio access state web) \

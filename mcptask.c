@@ -7,7 +7,7 @@
    nothing in the store and takes no lock; a damaged store is served as far as
    it is whole, since its reader needs it most then. */
 
-#include "mcp/call.h"
+#include "mcp/calls.h"
 #include "cli/cli.h"
 #include "cli/help.h"
 #include "cli/store.h"

@@ -7,7 +7,7 @@
 
 #include "cli/config.h"
 #include "cli/text.h"
-#include "mcp/call.h"
+#include "mcp/calls.h"
 #include "base/text.h"
 #include "base/token.h"
 

@@ -2,7 +2,7 @@
    tail. What is long is written a piece at a time, in memory for a piece. */
 
 #include "cli/show.h"
-#include "mcp/call.h"
+#include "mcp/calls.h"
 #include "cli/text.h"
 #include "base/text.h"
 #include "task/view.h"

@@ -1,123 +1,53 @@
-/* call - deferred calls as records, and the index over them.
+/* call - a deferred call as the body of a record.
 
-   A record's body is
+   A body is
 
      "op":"<what was done>","v":{"form":1,<the fields, as in the table>}
 
    and v is the whole call, so that the newest record stands alone. The order
-   of the fields is fixed. The first N_HEAD are always there: apply finds what
-   the index holds by one pass over these bytes. The others are left out where
-   they are empty. A record of another form is of a newer version: such a call
-   is on no list, is never changed and never dropped.
-
-   Invariants:
-   1. An entry holds what its record says, a slot links and marks: store puts
-      an entry's old bytes back behind undo, which mends the links.
-   2. A slot is given once, in order of the first records seen here, and is
-      taken back only by the undo of that: it is the last one then.
-   3. The member order of slots 1 to n gives them in rising order of born.
-   4. A live call stands in the chain of the bucket of each name of its watch,
-      and no other does. An equal hash may be of another name: a mark is a
-      hint.
-   5. marked is true for live calls only. A slot that has lost its mark stays
-      queued until it is met there; one that gets it back keeps its place.
-   6. A call's own record takes its mark off, so a replay leaves those marked
-      whose watch saw events behind it. Undo puts a mark on, since what the
-      call was run for may still be news to it. */
+   of the fields is fixed. The first N_HEAD are always there, so that the index
+   is filled by one pass over these bytes. The others are left out where they
+   are empty. A record of another form, or with another field, is of a newer
+   version. */
 
 #include "mcp/call.h"
+#include "json.h"
+#include "json/raw.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#define PREFIX "call/"
-#define PREFIX_LEN (sizeof PREFIX - 1)
-#define KEY_LEN (PREFIX_LEN + CALL_ID_LEN)
-#define UNREADABLE CALL_N_STATUSES /* no status of ours */
-#define MIN_TTL_MS 1000
-#define N_NAMES CALL_NAMES_MAX
-
-struct call_entry {
-    struct store_entry e;
-    uint64_t born, principal; /* hash */
-    uint32_t watch[N_NAMES];  /* hashes; of none: 0 */
-    uint64_t seen; /* a run here has seen the log up to this */
-    int64_t created_ms;
-    uint32_t ttl_ms;
-    uint32_t due_in; /* ms from created_ms on; 0: never */
-    uint32_t slot;   /* 0: none */
-    uint8_t status;
-    uint8_t initial[N_NAMES]; /* byte of each */
-};
-_Static_assert(sizeof(struct call_entry) <= 104, "300 bytes a call in all");
-_Static_assert(CALL_MAX_TTL_MS <= UINT32_MAX, "entries hold it in 32 bits");
-
-struct slot {
-    struct call_entry *e;
-    uint32_t next[N_NAMES]; /* in the bucket of each name; 0: the last */
-    uint32_t next_mark; /* in the queue; 0: the last */
-    uint32_t first;     /* of the bucket that has this slot's number; this
-                           and next: N_NAMES * slot + name */
-    uint32_t order;     /* the slot that comes here in order of born */
-    bool marked, queued;
-};
-
-struct calls {
-    struct store *store;
-    struct calls_options opt;
-    struct slot *slot; /* [0] has a bucket only */
-    uint32_t n, cap;   /* cap: a power of two, or 0 */
-    uint32_t first_mark, last_mark;
-    uint32_t live, waiting, marked; /* how many, expired ones too; names */
-    uint32_t by_initial[256];       /* of those names */
-};
-
-/* ---- statuses ---- */
-
-#define ANY ((1u << CALL_N_STATUSES) - 1)
-
-static const struct {
-    const char *name;
-    unsigned next; /* a bit for each status that may follow */
-} statuses[CALL_N_STATUSES] = {
-    [CALL_WORKING] = {"working", ANY},
-    [CALL_INPUT_REQUIRED] = {"input_required", ANY},
-    [CALL_COMPLETED] = {"completed", 0},
-    [CALL_FAILED] = {"failed", 0},
-    [CALL_CANCELLED] = {"cancelled", 0},
-};
+static const char statuses[CALL_N_STATUSES][15] = {
+    "working", "input_required", "completed", "failed", "cancelled"};
 
 const char *
 call_status_name(enum call_status s)
 {
-    return statuses[s].name;
+    return statuses[s];
 }
 
 bool
 call_status_ended(enum call_status s)
 {
-    return statuses[s].next == 0;
+    return s >= CALL_COMPLETED;
 }
 
-bool
-call_may_become(enum call_status from, enum call_status to)
+struct str
+call_next_name(struct str *names)
 {
-    return (statuses[from].next >> to & 1) != 0;
+    const char *tab = names->len > 0 ? memchr(names->p, '\t', names->len)
+                                     : NULL;
+    struct str name = *names;
+
+    if (tab == NULL) {
+        *names = STR_NONE;
+        return name.len > 0 ? name : STR_NONE;
+    }
+    name.len = (size_t)(tab - name.p);
+    *names = (struct str){tab + 1, names->len - name.len - 1};
+    return name;
 }
 
-static unsigned
-status_of(struct str name)
-{
-    unsigned s = 0;
-
-    while (s < CALL_N_STATUSES && !str_is(name, statuses[s].name))
-        s++;
-    return s; /* or UNREADABLE */
-}
-
-/* ---- records ---- */
-
-#define BEGIN ",\"v\":{\"form\":1"
+/* ---- fields ---- */
 
 enum { TEXT, RAW, STATUS, NUMBER, ROUND, FLAG };
 
@@ -163,12 +93,12 @@ put_raw(struct buf *b, struct str raw)
             b->p[at] = ' ';
 }
 
-static void
-put_body(struct buf *b, const struct call *k, const char *op)
+void
+call_put(struct buf *b, const struct call *k, const char *op)
 {
     const struct field *f;
 
-    buf_printf(b, "\"op\":\"%s\"" BEGIN, op);
+    buf_printf(b, "\"op\":\"%s\",\"v\":{\"form\":1", op);
     for (f = fields; f < fields + N_FIELDS; f++) {
         const void *m = (const char *)k + f->at;
         const struct str *s = m;
@@ -193,817 +123,75 @@ put_body(struct buf *b, const struct call *k, const char *op)
     buf_char(b, '}');
 }
 
-static bool
-take(struct str *s, const char *z)
-{
-    size_t n = strlen(z);
+/* ---- reading ---- */
 
-    if (s->len < n || memcmp(s->p, z, n) != 0)
-        return false;
-    *s = (struct str){s->p + n, s->len - n};
-    return true;
-}
-
-/* Any value, up to what stands behind it; empty where there is no end. */
-static struct str
-take_value(struct str *s)
-{
-    size_t n, depth = 0;
-    bool quoted = false;
-
-    for (n = 0; n < s->len; n++) {
-        char c = s->p[n];
-
-        if (quoted) {
-            n += c == '\\';
-            quoted = c != '"';
-        } else if (c == '"') {
-            quoted = true;
-        } else if (c == '{' || c == '[') {
-            depth++;
-        } else if (c == '}' || c == ']' || c == ',') {
-            if (depth == 0)
-                break;
-            depth -= c != ',';
-        }
-    }
-    if (n >= s->len)
-        n = 0;
-    *s = (struct str){s->p + n, s->len - n};
-    return (struct str){s->p - n, n};
-}
-
-/* Finds the first n fields, raw, .p NULL where one is left out. false: the
-   body is of another form or, when all are asked for, has one unknown here. */
-static bool
-split(struct str s, struct str raw[], size_t n)
-{
-    size_t i;
-
-    if (!take(&s, "\"op\":") || take_value(&s).len == 0 || !take(&s, BEGIN))
-        return false;
-    for (i = 0; i < n; i++) {
-        struct str t = s;
-
-        raw[i] = STR_NONE;
-        if (!take(&t, ",\"") || !take(&t, fields[i].name) ||
-            !take(&t, "\":"))
-            continue;
-        raw[i] = take_value(&t);
-        if (raw[i].len == 0)
-            return false;
-        s = t;
-    }
-    return n < N_FIELDS || str_is(s, "}");
-}
-
-/* The text of a raw string. ERR_NOMEM, ERR_SYNTAX. */
-static int
-text_of(struct arena *a, struct str raw, struct str *out)
-{
-    const struct json_tok *t;
-    int rc;
-
-    if (raw.len < 2 || *raw.p != '"')
-        return ERR_SYNTAX;
-    *out = (struct str){raw.p + 1, raw.len - 2};
-    if (memchr(raw.p, '\\', raw.len) == NULL)
-        return 0;
-    rc = json_parse(a, raw, &t, NULL);
-    if (rc == 0)
-        *out = json_str(a, t);
-    return rc == 0 && out->p == NULL ? ERR_NOMEM : rc;
-}
-
-/* One field of k from its raw value. */
 static int
 read_field(struct arena *a, const struct field *f, struct str raw,
            struct call *k)
 {
     void *m = (char *)k + f->at;
-    struct str text;
-    uint64_t v = 0;
-    int rc;
 
-    if (f->kind == RAW) {
+    if (f->kind == RAW)
         *(struct str *)m = raw;
-        return 0;
-    }
-    if (f->kind == TEXT || f->kind == STATUS) {
-        rc = text_of(a, raw, &text);
-        if (rc == 0 && f->kind == TEXT)
-            *(struct str *)m = text;
-        else if (rc == 0)
-            k->status = (enum call_status)status_of(text);
-        return rc;
-    }
-    if (f->kind == FLAG)
-        k->is_error = true;
-    else if (!str_u64(raw, &v))
-        return ERR_SYNTAX;
     else if (f->kind == NUMBER)
-        *(uint64_t *)m = v;
+        *(uint64_t *)m = raw_u64(raw);
+    else if (f->kind == ROUND)
+        k->round = (unsigned)raw_u64(raw);
+    else if (f->kind == FLAG)
+        k->is_error = true;
+    else if (*raw.p != '"')
+        return ERR_FORMAT;
+    else if (f->kind == TEXT)
+        *(struct str *)m = raw_text(a, raw);
     else
-        k->round = (unsigned)v;
-    return 0;
+        while (k->status < CALL_N_STATUSES &&
+               !str_is(raw_inner(raw), statuses[k->status]))
+            k->status++;
+    if (k->status == CALL_N_STATUSES)
+        return ERR_FORMAT;
+    return f->kind == TEXT && ((struct str *)m)->p == NULL ? ERR_NOMEM : 0;
 }
 
-/* ---- entries ---- */
-
-static uint64_t
-hash_of(struct str text)
-{
-    uint64_t h = text.len > 0 ? str_hash(text) : 0;
-
-    return text.len > 0 && h == 0 ? 1 : h;
-}
-
+/* Reads the head and leaves m behind it. */
 static int
-hash_raw(struct str raw, uint64_t *h)
+read_head(struct arena *a, struct str body, struct call *k,
+          struct raw_members *m)
 {
-    struct arena a = {0};
-    struct str text;
-    int rc = text_of(&a, raw, &text);
+    const struct field *f;
+    int rc = 0;
 
-    if (rc == 0)
-        *h = hash_of(text);
-    arena_fini(&a);
+    *k = (struct call){.status = CALL_WORKING};
+    *m = raw_members_of(body);
+    if (raw_next(m) != 1 || raw_next_name(m) != 1 || !str_is(m->name, "v"))
+        return ERR_FORMAT;
+    *m = raw_members_of((struct str){m->p, (size_t)(m->end - m->p)});
+    if (raw_next(m) != 1 || !str_is(m->name, "form") || !str_is(m->value, "1"))
+        return ERR_FORMAT;
+    for (f = fields; rc == 0 && f < fields + N_HEAD; f++)
+        rc = raw_next(m) == 1 && str_is(m->name, f->name)
+                 ? read_field(a, f, m->value, k) : ERR_FORMAT;
     return rc;
-}
-
-struct str
-call_next_name(struct str *names)
-{
-    const char *tab = names->len > 0 ? memchr(names->p, '\t', names->len)
-                                     : NULL;
-    struct str name = *names;
-
-    if (tab == NULL) {
-        *names = STR_NONE;
-        return name.len > 0 ? name : STR_NONE;
-    }
-    name.len = (size_t)(tab - name.p);
-    *names = (struct str){tab + 1, names->len - name.len - 1};
-    return name;
-}
-
-static uint32_t
-hash_name(struct str name)
-{
-    uint32_t h = (uint32_t)(hash_of(name) >> 32);
-
-    return name.len > 0 && h == 0 ? 1 : h;
-}
-
-static int
-read_watch(struct str raw, struct call_entry *e)
-{
-    struct arena a = {0};
-    struct str text, name;
-    int i, rc = text_of(&a, raw, &text);
-
-    for (i = 0; rc == 0 && i < N_NAMES; i++) {
-        name = call_next_name(&text);
-        e->watch[i] = hash_name(name);
-        e->initial[i] = name.len > 0 ? (uint8_t)*name.p : 0;
-    }
-    arena_fini(&a);
-    return rc;
-}
-
-/* The values of e after r. ERR_NOMEM, ERR_SYNTAX: it cannot be read here. */
-static int
-read_head(const struct store_rec *r, struct call_entry *e)
-{
-    struct str raw[N_HEAD];
-    uint64_t created, ttl, due;
-    int rc;
-
-    if (r->key.len != KEY_LEN || !split(r->body, raw, N_HEAD) ||
-        raw[0].len < 2 || !str_u64(raw[1], &e->born) ||
-        !str_u64(raw[2], &created) || !str_u64(raw[3], &ttl) ||
-        !str_u64(raw[4], &due) || created > INT64_MAX / 2 ||
-        ttl > CALL_MAX_TTL_MS)
-        return ERR_SYNTAX;
-    e->status = (uint8_t)status_of((struct str){raw[0].p + 1,
-                                                raw[0].len - 2});
-    e->created_ms = (int64_t)created;
-    e->ttl_ms = (uint32_t)ttl;
-    /* Beyond its last moment it is never due. */
-    e->due_in = due == 0 || due >= created + ttl ? 0
-                : due <= created ? 1 : (uint32_t)(due - created);
-    rc = hash_raw(raw[5], &e->principal);
-    if (rc == 0)
-        rc = read_watch(raw[6], e);
-    return rc == 0 && e->status == UNREADABLE ? ERR_SYNTAX : rc;
-}
-
-/* ---- slots ---- */
-
-static bool
-is_live(const struct call_entry *e)
-{
-    return e->slot != 0 && e->status < CALL_COMPLETED;
-}
-
-static bool
-is_over(const struct call_entry *e, int64_t now_ms)
-{
-    return now_ms - e->created_ms >= e->ttl_ms;
-}
-
-/* The call that is the i-th by born, from 1. */
-static struct call_entry *
-by_born(const struct calls *c, uint32_t i)
-{
-    return c->slot[c->slot[i].order].e;
-}
-
-static uint32_t *
-bucket_of(const struct calls *c, uint32_t watch)
-{
-    return &c->slot[watch & (c->cap - 1)].first;
-}
-
-/* The link behind what a link names. */
-static uint32_t *
-next_of(const struct calls *c, uint32_t i)
-{
-    return &c->slot[i / N_NAMES].next[i % N_NAMES];
-}
-
-static void
-link_in(struct calls *c, const struct call_entry *e)
-{
-    uint32_t *first, i;
-
-    for (i = 0; i < N_NAMES; i++) {
-        if (e->watch[i] == 0)
-            continue;
-        first = bucket_of(c, e->watch[i]);
-        c->slot[e->slot].next[i] = *first;
-        *first = e->slot * N_NAMES + i;
-    }
-}
-
-static void
-unlink_from(struct calls *c, const struct call_entry *e)
-{
-    uint32_t *at, i;
-
-    for (i = 0; i < N_NAMES; i++) {
-        if (e->watch[i] == 0)
-            continue;
-        at = bucket_of(c, e->watch[i]);
-        while (*at != e->slot * N_NAMES + i)
-            at = next_of(c, *at);
-        *at = c->slot[e->slot].next[i];
-    }
-}
-
-/* Has room for one more slot. */
-static int
-reserve(struct calls *c)
-{
-    uint32_t cap = c->cap > 0 ? 2 * c->cap : 64, i;
-    struct slot *slot;
-
-    if (c->n + 1 < c->cap)
-        return 0;
-    slot = cap < UINT32_MAX / sizeof *slot
-               ? realloc(c->slot, cap * sizeof *slot) : NULL;
-    if (slot == NULL)
-        return ERR_NOMEM;
-    memset(slot + c->cap, 0, (cap - c->cap) * sizeof *slot);
-    c->slot = slot;
-    c->cap = cap;
-    for (i = 0; i < cap; i++)
-        slot[i].first = 0;
-    for (i = 1; i <= c->n; i++)
-        if (is_live(slot[i].e))
-            link_in(c, slot[i].e);
-    return 0;
-}
-
-static void
-give_slot(struct calls *c, struct call_entry *e)
-{
-    uint32_t i = ++c->n;
-
-    e->slot = i;
-    c->slot[i].e = e;
-    /* Only behind a compaction is there anything to move. */
-    for (; i > 1 && by_born(c, i - 1)->born > e->born; i--)
-        c->slot[i].order = c->slot[i - 1].order;
-    c->slot[i].order = e->slot;
-}
-
-/* Takes back the slot given last. */
-static void
-take_slot(struct calls *c)
-{
-    uint32_t i = c->n;
-
-    while (c->slot[i].order != c->n)
-        i--;
-    for (; i < c->n; i++)
-        c->slot[i].order = c->slot[i + 1].order;
-    c->n--;
-}
-
-/* ---- marks ---- */
-
-static void
-mark(struct calls *c, uint32_t i)
-{
-    struct slot *s = &c->slot[i];
-
-    c->marked += !s->marked;
-    s->marked = true;
-    if (s->queued)
-        return;
-    s->queued = true;
-    s->next_mark = 0;
-    *(c->last_mark ? &c->slot[c->last_mark].next_mark : &c->first_mark) = i;
-    c->last_mark = i;
-}
-
-static void
-unmark(struct calls *c, uint32_t i)
-{
-    c->marked -= c->slot[i].marked;
-    c->slot[i].marked = false;
-}
-
-static void
-mark_waiting(struct calls *c, struct str name)
-{
-    uint32_t h = hash_name(name), i;
-
-    for (i = *bucket_of(c, h); i != 0; i = *next_of(c, i))
-        if (c->slot[i / N_NAMES].e->watch[i % N_NAMES] == h)
-            mark(c, i / N_NAMES);
-}
-
-/* ---- store's functions ---- */
-
-static void
-count_names(struct calls *c, const struct call_entry *e, uint32_t n)
-{
-    int i;
-
-    for (i = 0; i < N_NAMES; i++) {
-        if (e->watch[i] == 0)
-            continue;
-        c->waiting += n;
-        c->by_initial[e->initial[i]] += n;
-    }
-}
-
-/* Takes e's part in chains and counts away; it may then become another. */
-static void
-leave(struct calls *c, const struct call_entry *e)
-{
-    if (!is_live(e))
-        return;
-    c->live--;
-    unmark(c, e->slot);
-    count_names(c, e, UINT32_MAX);
-    unlink_from(c, e);
-}
-
-static void
-join(struct calls *c, const struct call_entry *e)
-{
-    if (!is_live(e))
-        return;
-    c->live++;
-    count_names(c, e, 1);
-    link_in(c, e);
-}
-
-static int
-apply(void *ctx, struct store_entry *se, const struct store_rec *r)
-{
-    struct calls *c = ctx;
-    struct call_entry *e = (struct call_entry *)se, now = *e;
-    int rc = read_head(r, &now);
-
-    if (rc == 0 && e->slot == 0)
-        rc = reserve(c);
-    if (rc == ERR_NOMEM)
-        return rc;
-    if (rc != 0) {
-        now = *e;
-        now.status = UNREADABLE;
-    }
-    leave(c, e);
-    *e = now;
-    if (rc == 0 && e->slot == 0)
-        give_slot(c, e);
-    join(c, e);
-    return 0;
-}
-
-static void
-undo(void *ctx, struct store_entry *se, const struct store_entry *old_se)
-{
-    struct calls *c = ctx;
-    struct call_entry *e = (struct call_entry *)se, old;
-
-    memcpy(&old, old_se, sizeof old);
-    leave(c, e);
-    if (e->slot != old.slot)
-        take_slot(c);
-    e->slot = old.slot;
-    e->status = old.status;
-    memcpy(e->watch, old.watch, sizeof e->watch);
-    memcpy(e->initial, old.initial, sizeof e->initial);
-    join(c, e);
-    if (is_live(e))
-        mark(c, e->slot); /* invariant 6 */
-}
-
-static void
-other(void *ctx, const struct store_rec *r)
-{
-    struct calls *c = ctx;
-    char buf[CALL_WATCH_MAX];
-    struct str names, name;
-
-    if (c->waiting == 0)
-        return;
-    mark_waiting(c, r->key);
-    /* It has to be read for its other names, which begin unlike its key. */
-    if (c->opt.alias == NULL ||
-        c->by_initial[(uint8_t)*r->key.p] == c->waiting)
-        return;
-    names = c->opt.alias(r->key, r->body, buf);
-    while ((name = call_next_name(&names)).p != NULL)
-        mark_waiting(c, name);
-}
-
-static bool
-keep(void *ctx, const struct store_rec *r, bool newest, int64_t now_ms)
-{
-    struct call_entry e;
-
-    (void)ctx;
-    return newest && (read_head(r, &e) != 0 || !is_over(&e, now_ms));
-}
-
-static void
-leave_out(void *ctx, struct store_entry *se)
-{
-    struct call_entry *e = (struct call_entry *)se;
-
-    leave(ctx, e);
-    e->status = UNREADABLE;
-}
-
-static void
-reset(void *ctx)
-{
-    struct calls *c = ctx;
-
-    free(c->slot);
-    *c = (struct calls){.store = c->store, .opt = c->opt};
-}
-
-struct calls *
-calls_new(const struct calls_options *o)
-{
-    struct calls *c = calloc(1, sizeof *c);
-
-    if (c == NULL)
-        return NULL;
-    c->opt = *o;
-    if (c->opt.max_own == 0)
-        c->opt.max_own = CALL_MAX_OWN;
-    if (c->opt.max_all == 0)
-        c->opt.max_all = CALL_MAX_ALL;
-    return c;
-}
-
-void
-calls_kind(struct calls *c, struct store_kind *out)
-{
-    *out = (struct store_kind){
-        .prefix = PREFIX,
-        .entry_size = sizeof(struct call_entry),
-        .ctx = c,
-        .apply = apply,
-        .undo = undo,
-        .other = other,
-        .keep = keep,
-        .transient = true,
-        .leave = leave_out,
-        .reset = reset,
-    };
-}
-
-void
-calls_bind(struct calls *c, struct store *s)
-{
-    c->store = s;
-}
-
-void
-calls_free(struct calls *c)
-{
-    if (c != NULL)
-        reset(c);
-    free(c);
-}
-
-/* ---- one call ---- */
-
-static struct str
-key_of(struct str id, char key[KEY_LEN])
-{
-    memcpy(key, PREFIX, PREFIX_LEN);
-    memcpy(key + PREFIX_LEN, id.p, CALL_ID_LEN);
-    return (struct str){key, KEY_LEN};
-}
-
-/* The entry of a call that is readable and whose time is not over. */
-static struct call_entry *
-find(const struct calls *c, struct str id)
-{
-    char key[KEY_LEN];
-    struct call_entry *e;
-
-    if (id.len != CALL_ID_LEN)
-        return NULL;
-    e = (struct call_entry *)store_find(c->store, key_of(id, key));
-    return e != NULL && e->slot != 0 && e->status != UNREADABLE &&
-           !is_over(e, store_now_ms(c->store)) ? e : NULL;
-}
-
-static void
-put_id(const struct call_entry *e, char id[CALL_ID_LEN + 1])
-{
-    memcpy(id, e->e.key + PREFIX_LEN, CALL_ID_LEN);
-    id[CALL_ID_LEN] = '\0';
 }
 
 int
-calls_get(struct calls *c, struct arena *a, struct str id,
-          struct str principal, struct call *out)
+call_read_head(struct arena *a, struct str body, struct call *k)
 {
-    const struct call_entry *e = find(c, id);
-    struct str raw[N_FIELDS];
-    struct store_rec r;
-    size_t i;
-    int rc;
+    struct raw_members m;
 
-    if (!store_loaded(c->store))
-        return ERR_IO; /* what is not found may be there */
-    if (e == NULL)
-        return ERR_NOT_FOUND;
-    rc = store_read(c->store, &e->e, a, &r);
-    if (rc != 0)
-        return rc;
-    *out = (struct call){.id = {r.key.p + PREFIX_LEN, CALL_ID_LEN}, .n = r.n};
-    if (!split(r.body, raw, N_FIELDS))
-        return ERR_NOT_FOUND;
-    for (i = 0; rc == 0 && i < N_FIELDS; i++)
-        if (raw[i].p != NULL)
-            rc = read_field(a, &fields[i], raw[i], out);
-    if (rc == 0 && principal.p != NULL && !str_eq(out->principal, principal))
-        rc = ERR_NOT_FOUND;
-    if (out->since < e->seen)
-        out->since = e->seen;
-    return rc == ERR_SYNTAX ? ERR_NOT_FOUND : rc;
-}
-
-static int
-stage(struct calls *c, struct call *k, const char *op)
-{
-    uint64_t n = store_next_n(c->store);
-    char key[KEY_LEN];
-    struct buf b = {0};
-    int rc;
-
-    k->updated_ms = store_now_ms(c->store);
-    if (k->born == 0) {
-        k->born = n;
-        k->created_ms = k->updated_ms;
-    }
-    put_body(&b, k, op);
-    rc = b.err != 0 ? b.err
-                    : store_stage(c->store, key_of(k->id, key),
-                                  buf_view(&b));
-    buf_fini(&b);
-    if (rc == 0)
-        k->n = n;
-    return rc;
-}
-
-/* Why there is no room for one more live call of a principal; .p NULL: there
-   is. */
-static struct str
-why_full(const struct calls *c, uint64_t principal)
-{
-    int64_t now = store_now_ms(c->store);
-    unsigned own = 0, all = 0;
-    uint32_t i;
-
-    if (c->live < c->opt.max_own && c->live < c->opt.max_all)
-        return STR_NONE;
-    for (i = 1; i <= c->n; i++) {
-        const struct call_entry *e = c->slot[i].e;
-        bool counts = is_live(e) && !is_over(e, now);
-
-        all += counts;
-        own += counts && e->principal == principal;
-    }
-    if (own >= c->opt.max_own)
-        return STR("you have too many live tasks: cancel some, or wait");
-    if (all >= c->opt.max_all)
-        return STR("the server has too many live tasks: try again later");
-    return STR_NONE;
+    return read_head(a, body, k, &m);
 }
 
 int
-calls_create(struct calls *c, struct arena *a, struct call *k)
+call_read(struct arena *a, struct str body, struct call *k)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                 "abcdefghijklmnopqrstuvwxyz0123456789-_";
-    struct str full = STR_NONE;
-    char id[CALL_ID_LEN];
-    size_t i;
-    int rc;
+    const struct field *f = fields + N_HEAD, *end = fields + N_FIELDS;
+    struct raw_members m;
+    int rc = read_head(a, body, k, &m);
 
-    if (!call_status_ended(k->status))
-        full = why_full(c, hash_of(k->principal));
-    if (full.p != NULL) {
-        k->message = full;
-        return ERR_TOO_LARGE;
+    while (rc == 0 && (rc = raw_next(&m)) == 1) {
+        while (f < end && !str_is(m.name, f->name))
+            f++;
+        rc = f < end ? read_field(a, f, m.value, k) : ERR_FORMAT;
     }
-    rc = random_bytes(id, sizeof id);
-    if (rc != 0)
-        return rc;
-    for (i = 0; i < sizeof id; i++)
-        id[i] = digits[id[i] & 63];
-    k->id = arena_str(a, (struct str){id, sizeof id});
-    if (k->id.p == NULL)
-        return ERR_NOMEM;
-    if (k->ttl_ms <= 0)
-        k->ttl_ms = CALL_TTL_MS;
-    if (k->ttl_ms < MIN_TTL_MS)
-        k->ttl_ms = MIN_TTL_MS;
-    if (k->ttl_ms > CALL_MAX_TTL_MS)
-        k->ttl_ms = CALL_MAX_TTL_MS;
-    k->born = 0;
-    rc = stage(c, k, "create");
-    if (rc == ERR_TOO_LARGE)
-        k->message = STR("the task is too large");
     return rc;
-}
-
-bool
-calls_have_room(struct calls *c, struct str principal)
-{
-    return why_full(c, hash_of(principal)).p == NULL;
-}
-
-int
-calls_stage(struct calls *c, struct arena *a, struct call *k, const char *op)
-{
-    const struct call_entry *e = find(c, k->id);
-
-    (void)a;
-    if (e == NULL)
-        return ERR_NOT_FOUND;
-    if (!call_may_become((enum call_status)e->status, k->status))
-        return ERR_TERMINAL;
-    return e->e.n == k->n ? stage(c, k, op) : ERR_VERSION;
-}
-
-/* ---- marks, as others see them ---- */
-
-bool
-calls_is_marked(struct calls *c, struct str id)
-{
-    const struct call_entry *e = find(c, id);
-
-    return e != NULL && is_live(e) &&
-           (c->slot[e->slot].marked ||
-            (e->due_in != 0 &&
-             store_now_ms(c->store) - e->created_ms >= e->due_in));
-}
-
-void
-calls_mark(struct calls *c, struct str id)
-{
-    const struct call_entry *e = find(c, id);
-
-    if (e != NULL && is_live(e))
-        mark(c, e->slot);
-}
-
-bool
-calls_mark_due(struct calls *c, struct str id)
-{
-    const struct call_entry *e = find(c, id);
-
-    if (calls_is_marked(c, id))
-        calls_mark(c, id);
-    return e != NULL && is_live(e);
-}
-
-void
-calls_unmark(struct calls *c, struct str id)
-{
-    const struct call_entry *e = find(c, id);
-
-    if (e != NULL)
-        unmark(c, e->slot);
-}
-
-void
-calls_saw(struct calls *c, struct str id)
-{
-    struct call_entry *e = find(c, id);
-
-    if (e != NULL) /* what is only staged may become another event */
-        e->seen = store_next_n(c->store) - store_staged_n(c->store) - 1;
-}
-
-bool
-calls_any_marked(const struct calls *c)
-{
-    return c->marked > 0;
-}
-
-bool
-calls_next_marked(struct calls *c, char id[CALL_ID_LEN + 1])
-{
-    int64_t now = store_now_ms(c->store);
-    bool found = false;
-
-    while (!found && c->first_mark != 0) {
-        uint32_t i = c->first_mark;
-        struct slot *s = &c->slot[i];
-
-        c->first_mark = s->next_mark;
-        c->last_mark = c->first_mark != 0 ? c->last_mark : 0;
-        s->queued = false;
-        if (i > c->n || !s->marked)
-            continue; /* invariant 5 */
-        unmark(c, i);
-        found = !is_over(s->e, now);
-        put_id(s->e, id);
-    }
-    return found;
-}
-
-/* ---- many calls ---- */
-
-size_t
-calls_list(struct calls *c, struct str principal, uint64_t before,
-           char ids[][CALL_ID_LEN + 1], size_t max, uint64_t *last,
-           bool *more)
-{
-    uint64_t who = hash_of(principal);
-    int64_t now = store_now_ms(c->store);
-    size_t n = 0;
-    uint32_t i;
-
-    *more = false;
-    *last = before;
-    for (i = c->n; i > 0; i--) {
-        const struct call_entry *e = by_born(c, i);
-
-        if ((before != 0 && e->born >= before) || is_over(e, now) ||
-            e->status == UNREADABLE ||
-            (principal.p != NULL && e->principal != who))
-            continue;
-        if (n == max) {
-            *more = true;
-            break;
-        }
-        put_id(e, ids[n++]);
-        *last = e->born;
-    }
-    return n;
-}
-
-void
-calls_count(struct calls *c, struct calls_counts *out)
-{
-    int64_t now = store_now_ms(c->store);
-    uint32_t i;
-
-    *out = (struct calls_counts){.bytes = c->cap * sizeof *c->slot};
-    for (i = 1; i <= c->n; i++) {
-        const struct call_entry *e = c->slot[i].e;
-
-        if (e->status == UNREADABLE || is_over(e, now))
-            continue;
-        out->by_status[e->status]++;
-        if (is_live(e) && now - e->created_ms > out->oldest_ms)
-            out->oldest_ms = now - e->created_ms;
-    }
 }

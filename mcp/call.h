@@ -4,26 +4,14 @@
 /* call - a deferred tool call, what MCP calls a Task: a call that outlives
    its request, as a record of the store. It says which tool was called with
    what, by whom, what it waits for and what it came to. What a tool is, and
-   how a client hears of it, is mcp's to know.
-
-   A call waits for a change of one thing, for answers to its questions, for
-   a time, or for several of these. Whoever stages a record, or sees one that
-   another process has committed, thereby marks the calls that wait for it;
-   calls_next_marked gives those out, to be run again under the write lock. So
-   no event is missed, and no process has to be there when one comes. A mark
-   is a hint: what made it may be of no use to the call, or was undone. */
+   how a client hears of it, is mcp's to know. */
 
 #include "base/base.h"
-#include "json.h"
-#include "store.h"
 
-#define CALL_ID_LEN 22 /* characters of an id: 128 random bits, base64url */
 #define CALL_WATCH_MAX 320 /* bytes of what a call waits for, */
 #define CALL_NAMES_MAX 2   /* and names in it */
-#define CALL_TTL_MS ((int64_t)24 * 60 * 60 * 1000) /* where none is asked */
+#define CALL_TTL_MS ((int64_t)24 * 60 * 60 * 1000) /* the default */
 #define CALL_MAX_TTL_MS ((int64_t)30 * 24 * 60 * 60 * 1000)
-#define CALL_MAX_OWN 1000   /* live calls of a principal */
-#define CALL_MAX_ALL 10000  /* live calls of a store */
 
 enum call_status { /* SEP-1686, SEP-2663 */
     CALL_WORKING,
@@ -35,11 +23,9 @@ enum call_status { /* SEP-1686, SEP-2663 */
 };
 const char *call_status_name(enum call_status s);
 bool call_status_ended(enum call_status s);
-/* Whether a call may go from one status to another, or stay in a live one. */
-bool call_may_become(enum call_status from, enum call_status to);
 
 /* A call as its newest record has it. Strings named raw are JSON texts. To
-   change it, change members and call call_stage. */
+   change it, change members and call calls_stage. */
 struct call {
     struct str id;
     uint64_t n;    /* of its newest record; 0: it has none yet */
@@ -64,80 +50,15 @@ struct call {
     struct str error;     /* raw object once it has failed with one */
 };
 
-struct calls_options {
-    unsigned max_own, max_all; /* live calls; 0: CALL_MAX_OWN, CALL_MAX_ALL */
-    /* Other names by which a record can be waited for, as watch has them, in
-       buf or in the record; .p NULL: none. Their first bytes are not that of
-       the key. May be NULL itself. */
-    struct str (*alias)(struct str key, struct str body,
-                        char buf[CALL_WATCH_MAX]);
-};
-
-struct calls;
-
-/* The index over the records "call/<id>". The order: calls_new, store_open
-   with what calls_kind filled in, calls_bind; at the end store_close, then
-   calls_free. NULL: no memory. */
-struct calls *calls_new(const struct calls_options *o);
-void calls_kind(struct calls *c, struct store_kind *out);
-void calls_bind(struct calls *c, struct store *s);
-void calls_free(struct calls *c);
-
-/* Reads call id; memory in a. ERR_NOT_FOUND: there is none of this principal
-   (.p NULL: of any), its time is over, or it is of a newer version; else what
-   store_read says. */
-int calls_get(struct calls *c, struct arena *a, struct str id,
-              struct str principal, struct call *out);
-/* Checks the limits, gives k an id, created_ms, a ttl_ms within bounds (0 or
-   less: the default) and stages its first record, under the lock. Status may
-   be one that has ended: those are not limited. ERR_TOO_LARGE: there are too
-   many live ones, or it is too large: k->message then says which, for the
-   caller's eyes. ERR_NOMEM, ERR_IO, or what store_stage says. */
-int calls_create(struct calls *c, struct arena *a, struct call *k);
-/* Takes the first name from some with tabs between; .p NULL: none is left. */
+/* Takes the first name from a watch; .p NULL: none is left. */
 struct str call_next_name(struct str *names);
-/* Whether a principal may have one more live one. */
-bool calls_have_room(struct calls *c, struct str principal);
-/* Stages k as it is now, with updated_ms, under the lock; op, a plain word,
-   names what was done. It takes the call's mark off. ERR_TERMINAL: its newest
-   record has ended, or may not become that; ERR_VERSION: k is not its newest
-   record; ERR_NOT_FOUND as for calls_get; or what store_stage says. */
-int calls_stage(struct calls *c, struct arena *a, struct call *k,
-                const char *op);
 
-/* Whether the call can be run again with profit: it is marked, or its time
-   has come. False for what has ended, or is not there. */
-bool calls_is_marked(struct calls *c, struct str id);
-/* Marks it by hand: an answer has come. Memory only: who records the answer
-   and does not run the call in the same batch sets due_ms as well. */
-void calls_mark(struct calls *c, struct str id);
-/* Marks it if its time has come; false: it has ended, or is not there. */
-bool calls_mark_due(struct calls *c, struct str id);
-/* A run of it has come to nothing by all that is committed: from here on, in
-   this process, calls_get gives the end of that as its since. */
-void calls_saw(struct calls *c, struct str id);
-/* Whether there are any marked ones. Those whose time has come are not among
-   them: who reads one finds it with calls_is_marked. */
-bool calls_any_marked(const struct calls *c);
-/* Takes the mark off one, oldest mark first, and gives its id out in id;
-   false: there is none. */
-bool calls_next_marked(struct calls *c, char id[CALL_ID_LEN + 1]);
-/* Takes the mark off this one, where it has one. */
-void calls_unmark(struct calls *c, struct str id);
-
-/* The calls of a principal, newest first, from the one behind born `before`
-   (0: the newest) on: up to max ids into ids, their count; *more says whether
-   there are others behind them, *last what before is for those. With
-   principal.p NULL: of all. Those whose time is over are left out. */
-size_t calls_list(struct calls *c, struct str principal, uint64_t before,
-                  char ids[][CALL_ID_LEN + 1], size_t max, uint64_t *last,
-                  bool *more);
-
-struct calls_counts {
-    uint64_t by_status[CALL_N_STATUSES]; /* whose time is not over */
-    int64_t oldest_ms; /* age of the oldest live one, 0: none */
-    size_t bytes;      /* heap held beside store's entries */
-};
-void calls_count(struct calls *c, struct calls_counts *out);
+/* Appends the body of k's record; op, a plain word, names what was done. */
+void call_put(struct buf *b, const struct call *k, const char *op);
+/* Reads a body into *k, but for id and n; texts with escapes are resolved in
+   a. ERR_FORMAT: it is of a newer version; ERR_NOMEM. */
+int call_read(struct arena *a, struct str body, struct call *k);
+/* The same up to watch: all that the index holds stands first. */
+int call_read_head(struct arena *a, struct str body, struct call *k);
 
 #endif

@@ -5,7 +5,7 @@
    resources, completions; and what a call may ask of mcp while it runs. */
 
 #include "base/base.h"
-#include "mcp/call.h"
+#include "mcp/calls.h"
 #include "json.h"
 
 enum mcp_rev { /* in order of time, so that they compare */
