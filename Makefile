@@ -69,7 +69,8 @@ ALL_CFLAGS = $(STD) $(WARN) $(CODE_$(WAY)) $(HARD_CFLAGS) $(SMALL) $(CFLAGS)
 ALL_LDFLAGS = $(LINK_$(WAY)) $(HARD_LDFLAGS) -Wl,--gc-sections \
   -Wl,-z,noseparate-code $(LDFLAGS)
 
-SRC := $(addprefix base/,text base sha256 gunzip file loop token env) \
+SRC := $(addprefix base/,err base text clock base64 sha256 gunzip \
+  file loop token env) \
   $(addprefix json/,write) json json/raw \
   $(addprefix store/,record index lock lost state apply files write read \
   move load compact verify) store \

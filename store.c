@@ -37,6 +37,7 @@
 #include "store/load.h"
 #include "store/move.h"
 #include "store/write.h"
+#include "base/clock.h"
 #include "base/text.h"
 
 #include <errno.h>

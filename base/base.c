@@ -1,9 +1,8 @@
-/* base - slices, memory, growing buffers, error names, time, randomness.
+/* base - slices, memory, growing buffers, randomness.
 
-   It knows no file, no protocol and no other part of mcptask. It refuses to
-   depend on the locale, on the time zone or on any allocator of its own: all
-   memory comes from malloc and realloc, and each of them may fail at any
-   call.
+   It knows no file, no protocol and no other part of mcptask. It has no
+   allocator of its own: all memory comes from malloc and realloc, and each of
+   them may fail at any call.
 
    Invariants:
    1. A failed allocation changes nothing: an arena, a block that was to grow
@@ -11,19 +10,15 @@
    2. No sum or product of sizes wraps: it is checked before it is taken.
    3. In an arena, `last` is NULL or the newest block of the newest chunk;
       only such a block grows or shrinks in place.
-   4. A buffer's err, once set, stays until buf_reset; len <= cap always.
-   5. Time is milliseconds since 1970 in UTC, computed here by the calendar's
-      rules; no time_t narrower than 64 bits is ever passed on. */
+   4. A buffer's err, once set, stays until buf_reset; len <= cap always. */
 
 #include "base/base.h"
 #include "base/text.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define ARENA_ALIGN _Alignof(max_align_t)
@@ -32,11 +27,6 @@
 #define ARENA_KEEP ((size_t)64 << 10) /* what an idle process may hold */
 #define BUF_MIN ((size_t)256)
 #define RANDOM_MAX 256
-
-#define SECOND_MS INT64_C(1000)
-#define MINUTE_MS (60 * SECOND_MS)
-#define DAY_MS (24 * 60 * MINUTE_MS)
-#define TIME_MAX_MS INT64_C(253402300799999) /* the end of the year 9999 */
 
 /* ---- slices ---- */
 
@@ -198,134 +188,6 @@ utf8_count(struct str s)
     for (i = 0; i < s.len; i++)
         n += !is_tail((uint8_t)s.p[i]);
     return n;
-}
-
-/* ---- base64 ---- */
-
-static const char base64[] =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-/* The value of a digit, or 64. */
-static unsigned
-digit(char c)
-{
-    if (c >= 'A' && c <= 'Z')
-        return (unsigned)(c - 'A');
-    if (c >= 'a' && c <= 'z')
-        return (unsigned)(c - 'a') + 26;
-    if (c >= '0' && c <= '9')
-        return (unsigned)(c - '0') + 52;
-    return c == '+' ? 62 : c == '/' ? 63 : 64;
-}
-
-int
-base64_decode(struct arena *a, struct str text, struct str *out)
-{
-    size_t pad = 0, i, j, n = 0;
-    char *p = arena_alloc(a, text.len / 4 * 3 + 1);
-
-    if (!p)
-        return ERR_NOMEM;
-    if (text.len % 4)
-        return ERR_SYNTAX;
-    while (pad < 2 && pad < text.len && text.p[text.len - 1 - pad] == '=')
-        pad++;
-    for (i = 0; i < text.len; i += 4) {
-        size_t drop = i + 4 == text.len ? pad : 0;
-        uint32_t v = 0;
-
-        for (j = 0; j < 4; j++) {
-            unsigned d = j < 4 - drop ? digit(text.p[i + j]) : 0;
-
-            if (d > 63)
-                return ERR_SYNTAX;
-            v = v << 6 | d;
-        }
-        /* Bits that no byte takes must be zero: one text for one content. */
-        if (v & ((1u << 8 * drop) - 1))
-            return ERR_SYNTAX;
-        for (j = 0; j < 3 - drop; j++)
-            p[n++] = (char)(v >> (16 - 8 * j));
-    }
-    *out = (struct str){p, n};
-    return 0;
-}
-
-void
-base64_encode(struct buf *b, struct str bytes)
-{
-    const uint8_t *p = (const uint8_t *)bytes.p;
-    size_t i, n = bytes.len;
-    char *to = buf_room(b, (n + 2) / 3 * 4);
-
-    if (!to)
-        return;
-    for (i = 0; i < n; i += 3, to += 4) {
-        uint32_t v = (uint32_t)p[i] << 16;
-
-        v |= i + 1 < n ? (uint32_t)p[i + 1] << 8 : 0;
-        v |= i + 2 < n ? p[i + 2] : 0;
-        to[0] = base64[v >> 18];
-        to[1] = base64[v >> 12 & 63];
-        to[2] = i + 1 < n ? base64[v >> 6 & 63] : '=';
-        to[3] = i + 2 < n ? base64[v & 63] : '=';
-    }
-    b->len += (n + 2) / 3 * 4;
-}
-
-/* ---- errors ---- */
-
-/* Indexed by the code's magnitude. The names are part of the interface to
-   agents: several codes share one where a caller can do nothing different,
-   and none is ever renamed. */
-static const struct {
-    const char *name;
-    bool retryable;
-} errors[] = {
-    [-ERR_MORE] = {"invalid_argument", false},
-    [-ERR_SYNTAX] = {"invalid_argument", false},
-    [-ERR_NOMEM] = {"out_of_memory", true},
-    [-ERR_INVALID] = {"invalid_argument", false},
-    [-ERR_NOT_FOUND] = {"not_found", false},
-    [-ERR_EXISTS] = {"already_exists", false},
-    [-ERR_TOO_LARGE] = {"too_large", false},
-    [-ERR_VERSION] = {"version_conflict", false},
-    [-ERR_NOT_OWNER] = {"not_owner", false},
-    [-ERR_BLOCKED] = {"blocked", true},
-    [-ERR_TRANSITION] = {"invalid_transition", false},
-    [-ERR_TERMINAL] = {"terminal", false},
-    [-ERR_CYCLE] = {"dependency_cycle", false},
-    [-ERR_IDEMPOTENCY] = {"idempotency_conflict", false},
-    [-ERR_EVIDENCE] = {"evidence_required", false},
-    [-ERR_BUSY] = {"store_busy", true},
-    [-ERR_FULL] = {"store_full", true},
-    /* After a failed sync the process writes no more, so that asking it
-       again would only ask it again. */
-    [-ERR_IO] = {"store_error", false},
-    [-ERR_READONLY] = {"store_readonly", false},
-    [-ERR_DAMAGED] = {"store_error", false},
-    [-ERR_FORMAT] = {"store_error", false},
-    [-ERR_UNKNOWN] = {"store_error", false},
-    [-ERR_UNAUTHORIZED] = {"unauthorized", false},
-    [-ERR_CAPABILITY] = {"unauthorized", false},
-    [-ERR_LEASE] = {"lease_held", true},
-};
-
-#define ERRORS_N ((int)(sizeof(errors) / sizeof(errors[0])))
-
-const char *
-err_name(int err)
-{
-    /* A code from a newer table is still a fault of ours, not the caller's. */
-    if (err >= 0 || err <= -ERRORS_N || errors[-err].name == NULL)
-        return "store_error";
-    return errors[-err].name;
-}
-
-bool
-err_retryable(int err)
-{
-    return err < 0 && err > -ERRORS_N && errors[-err].retryable;
 }
 
 /* ---- arena ---- */
@@ -643,240 +505,19 @@ buf_fini(struct buf *b)
     *b = (struct buf){NULL, 0, 0, 0};
 }
 
-/* ---- time ---- */
-
-static int64_t
-clock_ms(clockid_t id)
-{
-    struct timespec ts;
-    int rc = clock_gettime(id, &ts);
-
-    /* Both clocks are required by POSIX and the argument is a constant. */
-    ASSERT(rc == 0);
-    return (int64_t)ts.tv_sec * SECOND_MS + ts.tv_nsec / 1000000;
-}
-
-int64_t
-clock_wall_ms(void)
-{
-    return clock_ms(CLOCK_REALTIME);
-}
-
-int64_t
-clock_mono_ms(void)
-{
-    return clock_ms(CLOCK_MONOTONIC);
-}
-
-int64_t
-clock_boot_ms(void)
-{
-#ifdef CLOCK_BOOTTIME
-    return clock_ms(CLOCK_BOOTTIME);
-#else
-    return clock_mono_ms();
-#endif
-}
-
-/* Both ways between days since 1970 and the date, for years from 0 on: the
-   year is taken to begin in March, so that a leap day is its last one. */
-static int
-days_of_date(int y, int m, int d)
-{
-    int era, year, day;
-
-    y += 400 - (m <= 2); /* one cycle of the calendar keeps it positive */
-    era = y / 400;
-    year = y % 400;
-    day = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
-    return (era - 1) * 146097 + year * 365 + year / 4 - year / 100 + day -
-           719468;
-}
-
-static void
-date_of_days(int days, int *y, int *m, int *d)
-{
-    int era, day, year;
-
-    days += 719468; /* from 1 March of the year 0 */
-    era = days / 146097;
-    day = days % 146097;
-    year = (day - day / 1460 + day / 36524 - day / 146096) / 365;
-    day -= 365 * year + year / 4 - year / 100;
-    *m = (5 * day + 2) / 153;
-    *d = day - (153 * *m + 2) / 5 + 1;
-    *m += *m < 10 ? 3 : -9;
-    *y = era * 400 + year + (*m <= 2);
-}
-
-/* The parts of a time in RFC 3339: how many digits, and what follows them. */
-enum { YEAR, MONTH, DAY, HOUR, MINUTE, SECOND, MILLI, N_PARTS };
-static const char part_len[N_PARTS] = {4, 2, 2, 2, 2, 2, 3};
-static const char part_end[N_PARTS] = {'-', '-', 'T', ':', ':', '.', 'Z'};
-
-void
-time_format(int64_t ms, char out[TIME_LEN + 1])
-{
-    int part[N_PARTS], i, k, rest;
-
-    if (ms < 0)
-        ms = 0;
-    if (ms > TIME_MAX_MS)
-        ms = TIME_MAX_MS;
-    date_of_days((int)(ms / DAY_MS), &part[YEAR], &part[MONTH], &part[DAY]);
-    rest = (int)(ms % DAY_MS);
-    part[MILLI] = rest % 1000;
-    part[SECOND] = rest / 1000 % 60;
-    part[MINUTE] = rest / 60000 % 60;
-    part[HOUR] = rest / 3600000;
-    for (i = 0; i < N_PARTS; i++) {
-        for (k = part_len[i]; k-- > 0; part[i] /= 10)
-            out[k] = (char)('0' + part[i] % 10);
-        out += part_len[i];
-        *out++ = part_end[i];
-    }
-    *out = '\0';
-}
-
-/* What follows takes its piece off the front of s, or returns false and
-   leaves s anywhere. */
-
-/* Exactly n digits. */
-static bool
-take_digits(struct str *s, size_t n, int *out)
-{
-    uint64_t v;
-
-    if (s->len < n || !str_u64((struct str){s->p, n}, &v))
-        return false;
-    *out = (int)v;
-    s->p += n;
-    s->len -= n;
-    return true;
-}
-
-/* c, a letter in either case. */
-static bool
-take_char(struct str *s, char c)
-{
-    if (s->len == 0 || (*s->p != c && (c < 'A' || *s->p != (c | 0x20))))
-        return false;
-    s->p++;
-    s->len--;
-    return true;
-}
-
-/* Date and time, to the seconds. */
-static bool
-take_parts(struct str *s, int part[N_PARTS])
-{
-    int i;
-
-    for (i = YEAR; i <= SECOND; i++)
-        if ((i > YEAR && !take_char(s, part_end[i - 1])) ||
-            !take_digits(s, (size_t)part_len[i], &part[i]))
-            return false;
-    return true;
-}
-
-/* What stands behind the seconds' point, cut to milliseconds. */
-static bool
-take_fraction(struct str *s, int *ms)
-{
-    int digit, unit = 100, n = 0;
-
-    *ms = 0;
-    if (!take_char(s, '.'))
-        return true;
-    /* From the fourth digit on the unit is 0: cut, as rounding up could
-       carry into the next year. */
-    for (; take_digits(s, 1, &digit); n++) {
-        *ms += digit * unit;
-        unit /= 10;
-    }
-    return n >= 1 && n <= 9; /* nanoseconds are as fine as anyone writes */
-}
-
-/* -00:00 says that the zone is unknown; the instant is the same. */
-static bool
-take_zone(struct str *s, int *minutes)
-{
-    bool west = take_char(s, '-');
-    int h, m;
-
-    *minutes = 0;
-    if (!west && take_char(s, 'Z'))
-        return true;
-    if ((!west && !take_char(s, '+')) || !take_digits(s, 2, &h) ||
-        !take_char(s, ':') || !take_digits(s, 2, &m) || h > 23 || m > 59)
-        return false;
-    *minutes = west ? -(h * 60 + m) : h * 60 + m;
-    return true;
-}
-
-static bool
-is_date(int y, int m, int d)
-{
-    static const char len[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    bool leap = y % 4 == 0 && (y % 100 != 0 || y % 400 == 0);
-
-    return m >= 1 && m <= 12 && d >= 1 && d <= len[m - 1] + (m == 2 && leap);
-}
-
-bool
-time_parse(struct str s, int64_t *ms)
-{
-    int part[N_PARTS], zone;
-    int64_t minute;
-
-    if (!take_parts(&s, part) || !take_fraction(&s, &part[MILLI]) ||
-        !take_zone(&s, &zone) || s.len != 0)
-        return false;
-    if (!is_date(part[YEAR], part[MONTH], part[DAY]) || part[HOUR] > 23 ||
-        part[MINUTE] > 59 || part[SECOND] > 60)
-        return false;
-    minute = INT64_C(1440) * days_of_date(part[YEAR], part[MONTH], part[DAY]) +
-             part[HOUR] * 60 + part[MINUTE] - zone;
-    if (part[SECOND] == 60) {
-        /* A leap second ends a day in UTC and has no number of its own: it
-           becomes the last millisecond before it. */
-        if ((minute + 1) % 1440 != 0)
-            return false;
-        part[SECOND] = 59;
-        part[MILLI] = 999;
-    }
-    *ms = minute * MINUTE_MS + part[SECOND] * SECOND_MS + part[MILLI];
-    return true;
-}
-
 /* ---- random ---- */
 
-/* For kernels without the system call; an empty root has no /dev either. */
+/* For kernels without the system call; an empty root has no /dev either. Reads
+   of up to 256 bytes are neither short nor interrupted: random(4). */
 static int
 urandom(void *p, size_t n)
 {
-    char *to = p;
-    ssize_t got;
-    int fd, rc = ERR_IO;
+    int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd >= 0 ? read(fd, p, n) : -1;
 
-    do
-        fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
-    while (fd < 0 && errno == EINTR);
-    if (fd < 0)
-        return ERR_IO;
-    while (n > 0) {
-        got = read(fd, to, n);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            goto out; /* an end of file is no randomness either */
-        to += got;
-        n -= (size_t)got;
-    }
-    rc = 0;
-out:
-    close(fd);
-    return rc;
+    if (fd >= 0)
+        close(fd);
+    return got == (ssize_t)n ? 0 : ERR_IO;
 }
 
 int

@@ -19,6 +19,7 @@
       nothing happens nobody wakes up. */
 
 #include "base/loop.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <signal.h>

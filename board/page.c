@@ -7,6 +7,7 @@
    it. Its CRC is the name of its version. */
 
 #include "board/page.h"
+#include "base/base64.h"
 #include "base/gunzip.h"
 #include "base/sha256.h"
 #include "base/text.h"

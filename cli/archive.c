@@ -10,6 +10,7 @@
 #include "cli/archive.h"
 #include "cli/store.h"
 #include "cli/text.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "store/record.h"
 #include "json/raw.h"

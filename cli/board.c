@@ -8,6 +8,7 @@
 #include "cli/board.h"
 #include "cli/text.h"
 #include "task/view.h"
+#include "base/clock.h"
 
 #include <string.h>
 #include <unistd.h>

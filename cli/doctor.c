@@ -11,6 +11,7 @@
 #include "cli/store.h"
 #include "cli/text.h"
 #include "store/record.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "base/token.h"
 

@@ -4,6 +4,7 @@
 #include "cli/show.h"
 #include "mcp/calls.h"
 #include "cli/text.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "task/view.h"
 

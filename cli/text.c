@@ -10,6 +10,7 @@
    3. An error is one line on stderr, written by cli_fail. */
 
 #include "cli/text.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "task/view.h"
 

@@ -13,6 +13,7 @@
 #include "task/change.h"
 #include "tools/wait.h"
 #include "task/view.h"
+#include "base/clock.h"
 
 #include <poll.h>
 #include <string.h>

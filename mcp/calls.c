@@ -19,6 +19,7 @@
       call was run for may still be news to it. */
 
 #include "mcp/calls.h"
+#include "base/base64.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -537,11 +538,9 @@ why_full(const struct calls *c, uint64_t principal)
 int
 calls_create(struct calls *c, struct arena *a, struct call *k)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                 "abcdefghijklmnopqrstuvwxyz0123456789-_";
     struct str full = STR_NONE;
-    char id[CALL_ID_LEN];
-    size_t i;
+    char random[16]; /* CALL_ID_LEN digits */
+    struct buf id = {0};
     int rc;
 
     if (!call_status_ended(k->status))
@@ -550,12 +549,12 @@ calls_create(struct calls *c, struct arena *a, struct call *k)
         k->message = full;
         return ERR_TOO_LARGE;
     }
-    rc = random_bytes(id, sizeof id);
+    rc = random_bytes(random, sizeof random);
     if (rc != 0)
         return rc;
-    for (i = 0; i < sizeof id; i++)
-        id[i] = digits[id[i] & 63];
-    k->id = arena_str(a, (struct str){id, sizeof id});
+    base64url_encode(&id, (struct str){random, sizeof random});
+    k->id = id.err == 0 ? arena_str(a, buf_view(&id)) : STR_NONE;
+    buf_fini(&id);
     if (k->id.p == NULL)
         return ERR_NOMEM;
     if (k->ttl_ms <= 0)

@@ -5,6 +5,7 @@
    resources, completions; and what a call may ask of mcp while it runs. */
 
 #include "base/base.h"
+#include "base/clock.h"
 #include "mcp/calls.h"
 #include "json.h"
 

@@ -20,6 +20,7 @@
       error of the store or a lack of memory leaves its mark. */
 
 #include "mcp/internal.h"
+#include "base/clock.h"
 #include "base/text.h"
 
 #include <string.h>

@@ -28,6 +28,7 @@
       Last-Event-ID that it was not there. */
 
 #include "mcp/internal.h"
+#include "base/clock.h"
 #include "base/text.h"
 
 #include <stdlib.h>

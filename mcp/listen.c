@@ -20,6 +20,7 @@
    4. What could not be told for want of memory stays due. */
 
 #include "mcp/internal.h"
+#include "base/clock.h"
 
 #include <string.h>
 

@@ -27,6 +27,8 @@
       and the limits of json. */
 
 #include "mcp/internal.h"
+#include "base/base64.h"
+#include "base/clock.h"
 #include "base/text.h"
 
 #include <stdlib.h>

@@ -27,6 +27,7 @@
    4. Who may only read makes no file and no record, nor takes a lock. */
 
 #include "mcp/internal.h"
+#include "base/clock.h"
 #include "base/text.h"
 
 #include <stdlib.h>

@@ -20,6 +20,7 @@
    3. How long a comparison takes tells nothing of the right bytes. */
 
 #include "mcp/sign.h"
+#include "base/base64.h"
 #include "base/file.h"
 #include "base/sha256.h"
 #include "base/text.h"
@@ -239,49 +240,12 @@ sum(const struct sign *s, const char *use, struct str principal,
 
 /* ---- texts ---- */
 
-/* Makes base64 what stands in out from at on for use in headers and URLs. */
-static void
-to_url(struct buf *out, size_t at)
-{
-    while (out->len > at && out->p[out->len - 1] == '=')
-        out->len--;
-    for (; at < out->len; at++)
-        if (out->p[at] == '+')
-            out->p[at] = '-';
-        else if (out->p[at] == '/')
-            out->p[at] = '_';
-}
-
-/* ERR_SYNTAX, ERR_NOMEM. */
-static int
-from_url(struct arena *a, struct str text, struct str *out)
-{
-    size_t n = text.len, full = (n + 3) / 4 * 4;
-    char *p;
-
-    if (n > MAX_TEXT)
-        return ERR_SYNTAX;
-    p = arena_alloc(a, full);
-    if (p == NULL)
-        return ERR_NOMEM;
-    memset(p, '=', full);
-    for (size_t i = 0; i < n; i++) {
-        char c = text.p[i];
-
-        p[i] = c == '-' ? '+' : c == '_' ? '/' : c;
-        if (c == '+' || c == '/' || c == '=')
-            return ERR_SYNTAX;
-    }
-    return base64_decode(a, (struct str){p, full}, out);
-}
-
 int
 sign_seal(struct sign *s, const char *use, struct str principal,
           struct str payload, struct buf *out)
 {
     uint8_t mac[SHA256_LEN];
     struct buf raw = {0};
-    size_t at = out->len;
     int rc = payload.len > SIGN_MAX_PAYLOAD ? ERR_TOO_LARGE
                                             : need_key(s, true);
 
@@ -292,8 +256,7 @@ sign_seal(struct sign *s, const char *use, struct str principal,
     buf_str(&raw, payload);
     rc = raw.err;
     if (rc == 0)
-        base64_encode(out, buf_view(&raw));
-    to_url(out, at);
+        base64url_encode(out, buf_view(&raw));
     buf_fini(&raw);
     return rc != 0 ? rc : out->err;
 }
@@ -305,7 +268,8 @@ sign_open(struct sign *s, const char *use, struct str principal,
     uint8_t mac[SHA256_LEN];
     unsigned wrong = 0;
     struct str raw;
-    int rc = from_url(a, text, &raw);
+    int rc = text.len > MAX_TEXT ? ERR_SYNTAX
+                                 : base64url_decode(a, text, &raw);
 
     if (rc == ERR_SYNTAX || (rc == 0 && raw.len < SIGN_MAC_LEN))
         return ERR_INVALID;

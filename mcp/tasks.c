@@ -12,6 +12,7 @@
    what it cannot stage it does without. */
 
 #include "mcp/internal.h"
+#include "base/clock.h"
 
 #include <string.h>
 

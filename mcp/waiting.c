@@ -32,6 +32,7 @@
       looks. */
 
 #include "mcp/internal.h"
+#include "base/clock.h"
 #include "base/sha256.h"
 #include "base/text.h"
 

@@ -32,6 +32,7 @@
 
 #include "serve/turn.h"
 
+#include "base/clock.h"
 #include "base/text.h"
 
 #include <stdlib.h>

@@ -33,6 +33,7 @@
 #include "store/files.h"
 #include "store/load.h"
 #include "store/read.h"
+#include "base/clock.h"
 #include "base/text.h"
 
 #include <errno.h>

@@ -5,6 +5,7 @@
    back changes nothing, and one that is set ahead ages nothing. */
 
 #include "store/state.h"
+#include "base/clock.h"
 #include "base/text.h"
 
 #include <stdarg.h>

@@ -19,6 +19,7 @@
 #include "store.h"
 #include "store/files.h"
 #include "store/load.h"
+#include "base/clock.h"
 #include "base/text.h"
 
 #include <errno.h>

@@ -12,6 +12,7 @@
 
 #include "store/write.h"
 #include "store/files.h"
+#include "base/clock.h"
 #include "base/text.h"
 
 #include <errno.h>

@@ -13,6 +13,7 @@
 #include "task/index.h"
 #include "json/raw.h"
 #include "task/rules.h"
+#include "base/clock.h"
 
 #define BODY_KEEP ((size_t)16 * 1024)
 

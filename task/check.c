@@ -9,6 +9,7 @@
       does not fit is invalid_argument, and both name the argument. */
 
 #include "task/check.h"
+#include "base/clock.h"
 #include "base/sha256.h"
 #include "json/raw.h"
 #include "task/rows.h"

@@ -7,6 +7,7 @@
    2. A name may stand in two rows, if no tool takes both. */
 
 #include "task/fields.h"
+#include "base/clock.h"
 #include "base/sha256.h"
 #include "json/raw.h"
 #include "task/rows.h"

@@ -24,6 +24,7 @@
 #include "task/index.h"
 #include "task/fields.h"
 #include "json/raw.h"
+#include "base/clock.h"
 
 #include <stdlib.h>
 #include <string.h>

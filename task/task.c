@@ -6,6 +6,7 @@
 
 #include "task/task.h"
 #include "task/index.h"
+#include "base/clock.h"
 
 #include <string.h>
 

@@ -4,6 +4,7 @@
 #include "tools/call.h"
 #include "json/raw.h"
 #include "task/view.h"
+#include "base/clock.h"
 
 enum { LOG_WARNING = 4, LOG_DEBUG = 7 }; /* RFC 5424 */
 

@@ -17,6 +17,7 @@
 #include "task/artifact.h"
 #include "json/raw.h"
 #include "task/view.h"
+#include "base/base64.h"
 
 #include <string.h>
 

@@ -24,6 +24,7 @@
 #include "tools/uri.h"
 #include "tools/wait.h"
 #include "task/view.h"
+#include "base/base64.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -13,6 +13,7 @@
 #include "task/artifact.h"
 #include "board/page.h"
 #include "json/raw.h"
+#include "base/base64.h"
 #include "base/text.h"
 #include "tools/get.h"
 #include "tools/list.h"

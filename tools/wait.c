@@ -17,6 +17,7 @@
 #include "tools/wait.h"
 #include "json/raw.h"
 #include "task/view.h"
+#include "base/clock.h"
 
 #include <string.h>
 

@@ -3,6 +3,7 @@
    compared with a slower way to the same answer. */
 
 #include "base/base.h"
+#include "base/clock.h"
 #include "base/sha256.h"
 #include "tests/lib/guard.h"
 #include "tests/lib/nomem.h"

@@ -6,6 +6,7 @@
    quote, ID for the task made last; in what is told T stands for a time. */
 
 #include "tests/lib/mcp_rig.h"
+#include "base/clock.h"
 
 #include <errno.h>
 

@@ -10,6 +10,7 @@
 #include "mcp/internal.h"
 #include "tests/lib/fault.h"
 #include "tests/lib/test.h"
+#include "base/clock.h"
 
 #include <time.h>
 

@@ -4,6 +4,7 @@
    argv[1]: seconds of killing; without it a few rounds. */
 
 #include "tests/lib/mcp_turn.h"
+#include "base/clock.h"
 
 #include <poll.h>
 #include <signal.h>

@@ -3,6 +3,7 @@
    through mcp as serve gives them; the clock and the disk obey the test. */
 
 #include "tests/lib/mcp_world.h"
+#include "base/clock.h"
 
 /* ---- capabilities, kind ---- */
 

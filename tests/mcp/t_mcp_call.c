@@ -4,6 +4,7 @@
 #include "tests/lib/clock.h"
 #include "tests/lib/mcp_rig.h"
 #include "tests/lib/nomem.h"
+#include "base/clock.h"
 
 
 static struct store *store;

@@ -4,6 +4,7 @@
 #include "tests/lib/nomem.h"
 
 #include "tests/lib/mcp_asked.h"
+#include "base/clock.h"
 
 /* ---- questions: who is asked ---- */
 

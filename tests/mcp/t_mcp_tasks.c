@@ -4,6 +4,7 @@
 #include "tests/lib/nomem.h"
 
 #include "tests/lib/mcp_three.h"
+#include "base/clock.h"
 
 /* ---- methods in both dialects ---- */
 

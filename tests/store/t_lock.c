@@ -8,6 +8,7 @@
 
 #include "tests/lib/clock.h"
 #include "store/lock.h"
+#include "base/clock.h"
 
 #include <stdarg.h>
 

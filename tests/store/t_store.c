@@ -2,6 +2,7 @@
 
 #include "store/lock.h"
 #include "tests/lib/store_test.h"
+#include "base/clock.h"
 
 #include <signal.h>
 #include <sys/resource.h>

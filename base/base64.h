@@ -1,0 +1,16 @@
+#ifndef BASE_BASE64_H
+#define BASE_BASE64_H
+
+/* base64 - bytes as text (RFC 4648). */
+
+#include "base/base.h"
+
+/* RFC 4648, 4, with padding; whatever else is in the text, or a second text
+   for the same bytes, is ERR_SYNTAX. ERR_NOMEM. */
+int base64_decode(struct arena *a, struct str text, struct str *out);
+void base64_encode(struct buf *b, struct str bytes);
+/* The same by RFC 4648, 5, without padding. */
+int base64url_decode(struct arena *a, struct str text, struct str *out);
+void base64url_encode(struct buf *b, struct str bytes);
+
+#endif

@@ -1,0 +1,219 @@
+/* clock - the time, and times as text (RFC 3339).
+
+   Neither the locale nor the time zone is ever asked. Time is milliseconds
+   since 1970 in UTC, computed here by the calendar's rules; no time_t narrower
+   than 64 bits is ever passed on. */
+
+#include "base/clock.h"
+#include "base/text.h"
+
+#include <time.h>
+
+#define SECOND_MS INT64_C(1000)
+#define MINUTE_MS (60 * SECOND_MS)
+#define DAY_MS (24 * 60 * MINUTE_MS)
+#define TIME_MAX_MS INT64_C(253402300799999) /* the end of the year 9999 */
+
+static int64_t
+clock_ms(clockid_t id)
+{
+    struct timespec ts;
+    int rc = clock_gettime(id, &ts);
+
+    /* Both clocks are required by POSIX and the argument is a constant. */
+    ASSERT(rc == 0);
+    return (int64_t)ts.tv_sec * SECOND_MS + ts.tv_nsec / 1000000;
+}
+
+int64_t
+clock_wall_ms(void)
+{
+    return clock_ms(CLOCK_REALTIME);
+}
+
+int64_t
+clock_mono_ms(void)
+{
+    return clock_ms(CLOCK_MONOTONIC);
+}
+
+int64_t
+clock_boot_ms(void)
+{
+#ifdef CLOCK_BOOTTIME
+    return clock_ms(CLOCK_BOOTTIME);
+#else
+    return clock_mono_ms();
+#endif
+}
+
+/* Both ways between days since 1970 and the date, for years from 0 on: the
+   year is taken to begin in March, so that a leap day is its last one. */
+static int
+days_of_date(int y, int m, int d)
+{
+    int era, year, day;
+
+    y += 400 - (m <= 2); /* one cycle of the calendar keeps it positive */
+    era = y / 400;
+    year = y % 400;
+    day = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
+    return (era - 1) * 146097 + year * 365 + year / 4 - year / 100 + day -
+           719468;
+}
+
+static void
+date_of_days(int days, int *y, int *m, int *d)
+{
+    int era, day, year;
+
+    days += 719468; /* from 1 March of the year 0 */
+    era = days / 146097;
+    day = days % 146097;
+    year = (day - day / 1460 + day / 36524 - day / 146096) / 365;
+    day -= 365 * year + year / 4 - year / 100;
+    *m = (5 * day + 2) / 153;
+    *d = day - (153 * *m + 2) / 5 + 1;
+    *m += *m < 10 ? 3 : -9;
+    *y = era * 400 + year + (*m <= 2);
+}
+
+/* The parts of a time in RFC 3339: how many digits, and what follows them. */
+enum { YEAR, MONTH, DAY, HOUR, MINUTE, SECOND, MILLI, N_PARTS };
+static const char part_len[N_PARTS] = {4, 2, 2, 2, 2, 2, 3};
+static const char part_end[N_PARTS] = {'-', '-', 'T', ':', ':', '.', 'Z'};
+
+void
+time_format(int64_t ms, char out[TIME_LEN + 1])
+{
+    int part[N_PARTS], i, k, rest;
+
+    if (ms < 0)
+        ms = 0;
+    if (ms > TIME_MAX_MS)
+        ms = TIME_MAX_MS;
+    date_of_days((int)(ms / DAY_MS), &part[YEAR], &part[MONTH], &part[DAY]);
+    rest = (int)(ms % DAY_MS);
+    part[MILLI] = rest % 1000;
+    part[SECOND] = rest / 1000 % 60;
+    part[MINUTE] = rest / 60000 % 60;
+    part[HOUR] = rest / 3600000;
+    for (i = 0; i < N_PARTS; i++) {
+        for (k = part_len[i]; k-- > 0; part[i] /= 10)
+            out[k] = (char)('0' + part[i] % 10);
+        out += part_len[i];
+        *out++ = part_end[i];
+    }
+    *out = '\0';
+}
+
+/* What follows takes its piece off the front of s, or returns false and
+   leaves s anywhere. */
+
+/* Exactly n digits. */
+static bool
+take_digits(struct str *s, size_t n, int *out)
+{
+    uint64_t v;
+
+    if (s->len < n || !str_u64((struct str){s->p, n}, &v))
+        return false;
+    *out = (int)v;
+    s->p += n;
+    s->len -= n;
+    return true;
+}
+
+/* c, a letter in either case. */
+static bool
+take_char(struct str *s, char c)
+{
+    if (s->len == 0 || (*s->p != c && (c < 'A' || *s->p != (c | 0x20))))
+        return false;
+    s->p++;
+    s->len--;
+    return true;
+}
+
+/* Date and time, to the seconds. */
+static bool
+take_parts(struct str *s, int part[N_PARTS])
+{
+    int i;
+
+    for (i = YEAR; i <= SECOND; i++)
+        if ((i > YEAR && !take_char(s, part_end[i - 1])) ||
+            !take_digits(s, (size_t)part_len[i], &part[i]))
+            return false;
+    return true;
+}
+
+/* What stands behind the seconds' point, cut to milliseconds. */
+static bool
+take_fraction(struct str *s, int *ms)
+{
+    int digit, unit = 100, n = 0;
+
+    *ms = 0;
+    if (!take_char(s, '.'))
+        return true;
+    /* From the fourth digit on the unit is 0: cut, as rounding up could
+       carry into the next year. */
+    for (; take_digits(s, 1, &digit); n++) {
+        *ms += digit * unit;
+        unit /= 10;
+    }
+    return n >= 1 && n <= 9; /* nanoseconds are as fine as anyone writes */
+}
+
+/* -00:00 says that the zone is unknown; the instant is the same. */
+static bool
+take_zone(struct str *s, int *minutes)
+{
+    bool west = take_char(s, '-');
+    int h, m;
+
+    *minutes = 0;
+    if (!west && take_char(s, 'Z'))
+        return true;
+    if ((!west && !take_char(s, '+')) || !take_digits(s, 2, &h) ||
+        !take_char(s, ':') || !take_digits(s, 2, &m) || h > 23 || m > 59)
+        return false;
+    *minutes = west ? -(h * 60 + m) : h * 60 + m;
+    return true;
+}
+
+static bool
+is_date(int y, int m, int d)
+{
+    static const char len[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    bool leap = y % 4 == 0 && (y % 100 != 0 || y % 400 == 0);
+
+    return m >= 1 && m <= 12 && d >= 1 && d <= len[m - 1] + (m == 2 && leap);
+}
+
+bool
+time_parse(struct str s, int64_t *ms)
+{
+    int part[N_PARTS], zone;
+    int64_t minute;
+
+    if (!take_parts(&s, part) || !take_fraction(&s, &part[MILLI]) ||
+        !take_zone(&s, &zone) || s.len != 0)
+        return false;
+    if (!is_date(part[YEAR], part[MONTH], part[DAY]) || part[HOUR] > 23 ||
+        part[MINUTE] > 59 || part[SECOND] > 60)
+        return false;
+    minute = INT64_C(1440) * days_of_date(part[YEAR], part[MONTH], part[DAY]) +
+             part[HOUR] * 60 + part[MINUTE] - zone;
+    if (part[SECOND] == 60) {
+        /* A leap second ends a day in UTC and has no number of its own: it
+           becomes the last millisecond before it. */
+        if ((minute + 1) % 1440 != 0)
+            return false;
+        part[SECOND] = 59;
+        part[MILLI] = 999;
+    }
+    *ms = minute * MINUTE_MS + part[SECOND] * SECOND_MS + part[MILLI];
+    return true;
+}

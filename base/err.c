@@ -1,0 +1,56 @@
+/* err - the names of errors. */
+
+#include "base/err.h"
+
+/* Indexed by the code's magnitude. The names are part of the interface to
+   agents: several codes share one where a caller can do nothing different,
+   and none is ever renamed. */
+static const struct {
+    char name[21];
+    bool retryable;
+} errors[] = {
+    [-ERR_MORE] = {"invalid_argument", false},
+    [-ERR_SYNTAX] = {"invalid_argument", false},
+    [-ERR_NOMEM] = {"out_of_memory", true},
+    [-ERR_INVALID] = {"invalid_argument", false},
+    [-ERR_NOT_FOUND] = {"not_found", false},
+    [-ERR_EXISTS] = {"already_exists", false},
+    [-ERR_TOO_LARGE] = {"too_large", false},
+    [-ERR_VERSION] = {"version_conflict", false},
+    [-ERR_NOT_OWNER] = {"not_owner", false},
+    [-ERR_BLOCKED] = {"blocked", true},
+    [-ERR_TRANSITION] = {"invalid_transition", false},
+    [-ERR_TERMINAL] = {"terminal", false},
+    [-ERR_CYCLE] = {"dependency_cycle", false},
+    [-ERR_IDEMPOTENCY] = {"idempotency_conflict", false},
+    [-ERR_EVIDENCE] = {"evidence_required", false},
+    [-ERR_BUSY] = {"store_busy", true},
+    [-ERR_FULL] = {"store_full", true},
+    /* After a failed sync the process writes no more, so that asking it
+       again would only ask it again. */
+    [-ERR_IO] = {"store_error", false},
+    [-ERR_READONLY] = {"store_readonly", false},
+    [-ERR_DAMAGED] = {"store_error", false},
+    [-ERR_FORMAT] = {"store_error", false},
+    [-ERR_UNKNOWN] = {"store_error", false},
+    [-ERR_UNAUTHORIZED] = {"unauthorized", false},
+    [-ERR_CAPABILITY] = {"unauthorized", false},
+    [-ERR_LEASE] = {"lease_held", true},
+};
+
+#define ERRORS_N ((int)(sizeof(errors) / sizeof(errors[0])))
+
+const char *
+err_name(int err)
+{
+    /* A code from a newer table is still a fault of ours, not the caller's. */
+    if (err >= 0 || err <= -ERRORS_N)
+        return "store_error";
+    return errors[-err].name;
+}
+
+bool
+err_retryable(int err)
+{
+    return err < 0 && err > -ERRORS_N && errors[-err].retryable;
+}
