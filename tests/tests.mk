@@ -140,8 +140,8 @@ conformance: $(BIN) $(B)/fixture
 
 FUZZ := json log line http
 
-$(FUZZ:%=build/fuzz_%): build/fuzz_%: tests/fuzz/fuzz_%.c $(SRC:%=%.c) $(HDR) \
-  $(wildcard tests/*/*.h) $(B)/page.inc $(B)/help.inc
+$(FUZZ:%=build/fuzz_%): build/fuzz_%: tests/fuzz/fuzz_%.c $(SRC:%=%.c) \
+  $(wildcard *.h */*.h tests/*/*.h) $(B)/page.inc $(B)/help.inc
 	@mkdir -p build
 	@echo "  FUZZ  $<"
 	$(Q)clang $(STD) -D_DEFAULT_SOURCE -D_XOPEN_SOURCE=700 -O1 -g \

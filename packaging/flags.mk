@@ -1,0 +1,50 @@
+# How the program is compiled and linked: as small as it gets, hardened, and
+# static where the compiler can do that.
+
+# Size: measured, flag by flag; 8 KB less than -Os alone.
+takes = $(shell echo 'int x;' | $(CC) -Werror $1 -x c -c -o /dev/null - \
+  2>/dev/null && echo '$1')
+ifeq ($(origin CFLAGS),undefined)
+CFLAGS := $(or $(call takes,-Oz),-Os) $(call takes,-fno-caller-saves \
+  -fno-expensive-optimizations -fno-move-loop-invariants \
+  -fno-tree-dominator-opts -fno-tree-tail-merge) $(call takes,-malign-data=abi)
+endif
+SMALL := -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables
+
+# HARDEN= on the command line makes it 25 KB smaller and easier to break into.
+HARDEN := 1
+ifneq ($(HARDEN),)
+HARD_CFLAGS := -fstack-protector-strong
+HARD_LDFLAGS := -Wl,-z,relro,-z,now
+else
+HARD_CFLAGS := -fno-stack-protector
+HARD_LDFLAGS := -Wl,-z,norelro
+endif
+
+# The ways to link, the best one first. musl-gcc has no -static-pie: it would
+# name an interpreter all the same, so each file is named here; mcptask.c says
+# what else that takes. A sanitized program is never static.
+CODE_pie := -fPIE
+LINK_pie := -static-pie
+PACK_pie := -DSTATIC_PIE
+CODE_musl := -fPIE
+LINK_musl := -static -nostartfiles \
+  -Wl,-l:rcrt1.o,-pie,--no-dynamic-linker,-z,text
+PACK_musl := -DSTATIC_PIE -DPACKED \
+  -Wl,-z,pack-relative-relocs,--wrap=__libc_start_main
+CODE_static := -fno-pie
+LINK_static := -static
+CODE_shared := $(if $(HARDEN),-fPIE)
+LINK_shared := $(if $(HARDEN),-pie)
+try = $(shell mkdir -p $(B) && echo 'int main(void){return 0;}' | \
+  $(CC) $(CODE_$1) $(LINK_$1) -x c - -o $(B)/static 2>/dev/null && \
+  ! grep -q /ld- $(B)/static && echo $1)
+WAY := $(or $(if $(findstring -fsanitize,$(CFLAGS)),shared),$(if \
+  $(HARDEN),$(or $(call try,pie),$(call try,musl))),$(call try,static),shared)
+
+STD := -std=c11 -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 \
+  -D_TIME_BITS=64 -I. -I$(B)
+WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes
+ALL_CFLAGS = $(STD) $(WARN) $(CODE_$(WAY)) $(HARD_CFLAGS) $(SMALL) $(CFLAGS)
+ALL_LDFLAGS = $(LINK_$(WAY)) $(HARD_LDFLAGS) -Wl,--gc-sections \
+  -Wl,-z,noseparate-code $(LDFLAGS)

@@ -1,0 +1,25 @@
+# What is installed, and what others install: see packaging/pack.sh.
+
+PREFIX ?= /usr/local
+MAN := share/man/man
+UNITS := lib/systemd/system
+
+image oci mcpb: $(BIN)
+	@sh packaging/pack.sh $@ $(BIN)
+
+install: $(BIN)
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin $(MAN)1 $(MAN)5 $(UNITS))
+	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/mcptask
+	install -m 644 man/mcptask.1 $(DESTDIR)$(PREFIX)/$(MAN)1/mcptask.1
+	install -m 644 man/mcptask-log.5 $(DESTDIR)$(PREFIX)/$(MAN)5/mcptask-log.5
+	for u in service socket; do \
+	  to=$(DESTDIR)$(PREFIX)/$(UNITS)/mcptask.$$u; \
+	  sed 's|@PREFIX@|$(PREFIX)|g' packaging/mcptask.$$u >$$to && \
+	  chmod 644 $$to || exit 1; \
+	done
+
+uninstall:
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/mcptask $(MAN)1/mcptask.1 \
+	  $(MAN)5/mcptask-log.5 $(UNITS)/mcptask.service $(UNITS)/mcptask.socket)
+
+.PHONY: image oci mcpb install uninstall
