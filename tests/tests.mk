@@ -76,10 +76,11 @@ $(B)/fixture: $(FIXTURE) $(wildcard tests/*/*.h) $(OBJ)
 # Each program runs by itself and leaves what it printed, in test/NAME.ok if
 # it passed. As many run at once as make was told, or as there are processors.
 JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell getconf _NPROCESSORS_ONLN))
-SCRIPTS := cli install layers
+SCRIPTS := cli install layers example
 RUN_cli = sh tests/cli/t_cli.sh $(abspath $(BIN))
 RUN_install = sh tests/cli/t_install.sh $(abspath $(BIN))
 RUN_layers = sh tests/layers.sh $(B) $(SRC) mcptask
+RUN_example = sh tests/t_example.sh $(B) "$(CFLAGS)"
 RUNS := $(SCRIPTS) $(TESTS)
 
 test:

@@ -1,0 +1,84 @@
+#!/bin/sh
+# The worked example of docs/architecture.md: its patch applies to a copy of
+# the tree, what it changes builds, and the tool that it adds answers.
+# t_example.sh BUILD CFLAGS, from make, whose other settings it inherits.
+
+cd "$(dirname "$0")/.." || exit 1
+build=$1 cflags=$2
+. tests/lib/check.sh
+
+# The tree as it was built, so that make builds only what the patch changes.
+mkdir -p "$dir/tree/$build" &&
+    tar -c --exclude=./.git --exclude=./build --exclude=./mcptask \
+        --exclude=node_modules . | tar -x -C "$dir/tree" &&
+    (cd "$build" && tar -c -- *.inc *.[do] */*.[do]) |
+    tar -x -C "$dir/tree/$build" || exit 1
+
+# apply PATCH DIR: by context alone, which must be found exactly once in the
+# file; the numbers of a hunk's lines do not count.
+apply() {
+    awk -v dir="$2/" '
+        function matches(at,    i) {
+            for (i = 1; i <= olds; i++)
+                if (line[at + i - 1] != old[i])
+                    return 0
+            return 1
+        }
+        function put_hunk(    n, i, at, times, path) {
+            if (!olds)
+                return
+            path = dir file
+            while ((getline line[n + 1] <path) > 0)
+                n++
+            close(path)
+            for (i = 1; i + olds <= n + 1; i++)
+                if (matches(i)) {
+                    at = i
+                    times++
+                }
+            if (times != 1) {
+                print file ": found " times + 0 " times: " old[1]
+                exit 1
+            }
+            printf "" >path
+            for (i = 1; i <= n; i++) {
+                if (i == at) {
+                    printf "%s", new >path
+                    i += olds - 1
+                } else
+                    print line[i] >path
+            }
+            close(path)
+            olds = 0
+            new = ""
+        }
+        /^--- / { put_hunk(); next }
+        /^\+\+\+ b\// { file = substr($0, 7); next }
+        /^@@/ { put_hunk(); next }
+        /^[- ]/ { old[++olds] = substr($0, 2) }
+        /^[+ ]/ { new = new substr($0, 2) "\n" }
+        END { put_hunk() }
+    ' "$1"
+}
+
+# call ARGUMENTS: of the new tool; its answer is in answer
+call() {
+    printf '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{%s}}\n' \
+        "\"name\":\"count_tasks\",\"arguments\":$1" |
+        "$dir/mcptask" | tr -d '\\' >"$dir/answer"
+}
+
+sed -n '/^```diff$/,/^```$/p' docs/architecture.md | sed '/^```/d' \
+    >"$dir/patch"
+check test -s "$dir/patch"
+check apply "$dir/patch" "$dir/tree"
+check make -C "$dir/tree" BIN="$dir/mcptask" CFLAGS="$cflags -O0" "$dir/mcptask"
+export MCP_TASK_BASE_DIR="$dir/store"
+echo '[{"task_id":"a","title":"A"},{"task_id":"b","title":"B"},
+    {"task_id":"c","title":"C","status":"done"}]' >"$dir/tasks"
+check "$dir/mcptask" import "$dir/tasks"
+call '{"status":"open"}'
+has "$dir/answer" '"total":2'
+call '{}'
+has "$dir/answer" '"isError":true' '"field":"status"'
+finish
