@@ -48,7 +48,7 @@ struct options {
     const char *tools, *ownership, *artifact_root;
     uint64_t compact_at, closed_mib, calls_own, calls_max, port, connections,
         rate;
-    bool read_only, require_evidence, http;
+    bool read_only, require_evidence, structured, http;
     struct web_options web;
 };
 _Static_assert(ENV_MAX_LIST == WEB_MAX_ALLOW, "as env_option fills them");
@@ -59,6 +59,7 @@ static const struct env_opt opts[] = {
     {"tools", 0, OPT_TEXT, AT(tools)},
     {"read-only", 0, OPT_FLAG, AT(read_only)},
     {"require-evidence", 0, OPT_FLAG, AT(require_evidence)},
+    {"structured", 0, OPT_FLAG, AT(structured)},
     {"ownership", 0, OPT_TEXT, AT(ownership)},
     {"artifact-root", 0, OPT_TEXT, AT(artifact_root)},
     {"compact-at", 0, OPT_NUMBER, AT(compact_at)},
@@ -91,6 +92,7 @@ apply(struct cli_env *e, const struct options *o)
 {
     e->read_only = o->read_only;
     e->require_evidence = o->require_evidence;
+    e->structured = o->structured;
     e->core = o->tools != NULL && strcmp(o->tools, "core") == 0;
     if (o->tools != NULL && !e->core && strcmp(o->tools, "all") != 0)
         return "--tools: takes core or all";

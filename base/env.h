@@ -18,6 +18,7 @@ struct cli_env {
     bool core;                 /* --tools core */
     bool read_only;            /* --read-only */
     bool require_evidence;     /* --require-evidence */
+    bool structured;           /* --structured */
     bool ownership_warn;       /* --ownership warn */
     bool debug;                /* MCP_DEBUG: log to stderr */
 };

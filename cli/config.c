@@ -87,6 +87,7 @@ find_launch(struct cli *c, struct launch *l)
     add_arg(l, e->core, "--tools", "core");
     add_arg(l, e->read_only, "--read-only", NULL);
     add_arg(l, e->require_evidence, "--require-evidence", NULL);
+    add_arg(l, e->structured, "--structured", NULL);
     add_arg(l, e->ownership_warn, "--ownership", "warn");
     add_arg(l, e->artifact_root != NULL, "--artifact-root", e->artifact_root);
     add_number(c, l, e->compact_at != STORE_COMPACT_AT, "--compact-at",

@@ -71,9 +71,9 @@ struct mcp_tool {
     /* Work that needs no lock and must be done before it, as syncing a file.
        May be NULL. 0, or an error that run will see in prepared. */
     void (*prepare)(struct mcp_call *c);
-    /* Appends one JSON object, on one line, to c->out: the structured
-       content, or with c->is_error the error; or, with c->content set, the
-       array of content blocks. Sets nothing else. 0; ERR_NOMEM; ERR_MORE:
+    /* Appends one JSON object, on one line, to c->out, which is sent as text:
+       what it says, or with c->is_error the error; or, with c->content set,
+       the array of content blocks. Sets nothing else. 0; ERR_NOMEM; ERR_MORE:
        it waits for what mcp_ask or mcp_wait said, and is run again then;
        ERR_CAPABILITY: as mcp_need returned. */
     int (*run)(struct mcp_call *c);
@@ -126,6 +126,7 @@ struct mcp_catalogue {
     size_t n_templates;
     bool tools_change, prompts_change; /* mcp_list_changed is called */
     bool no_logging;                   /* mcp_log never is */
+    bool structured; /* what tools say goes out as structuredContent too */
     /* Appends to the object that a tool has written what every answer has to
        say just now: members, each with a comma in front. May be NULL. */
     void (*put_notice)(void *ctx, struct buf *out);

@@ -434,6 +434,10 @@ int mcp_settle_call(struct mcp *m, struct str id);
 
 /* ---- mcp/tasks.c ---- */
 
+/* Whether a tool's result in rev carries structured content beside its text;
+   and the members of a result that says json, an object. */
+bool mcp_is_structured(const struct mcp *m, enum mcp_rev rev);
+void mcp_put_said(struct str json, bool structured, struct buf *out);
 /* Whether r's client has declared the extension on it. */
 bool mcp_extends(const struct request *r);
 /* Refuses r for the want of the extension; MCP_REFUSED. */

@@ -585,24 +585,20 @@ run_list(struct request *r, struct buf *out)
     return 0;
 }
 
-/* The tool writes its object where the structured content stands, which is
-   taken back where there must be none: with an error, as clients hold it
-   against an outputSchema, and before 2025-06-18. The text is a copy, since
-   out moves as it grows. */
+/* What the tool wrote is copied first, since out moves as it grows. An error
+   is text alone: clients hold structured content against an outputSchema. */
 static int
 run_call(struct request *r, struct buf *out)
 {
     struct mcp_call *c = &r->call;
-    size_t start = out->len, at;
-    struct str text;
+    size_t at = out->len;
+    struct str said;
     int err;
 
     if (r->tool->writes && c->read_only)
         return ERR_UNAUTHORIZED;
     if (r->runs_as.len > 0)
         return mcp_task_result(r, out);
-    buf_z(out, "\"structuredContent\":");
-    at = out->len;
     err = r->tool->run(c);
     if (err != 0 || out->err != 0)
         return err != 0 ? err : out->err;
@@ -611,20 +607,17 @@ run_call(struct request *r, struct buf *out)
         r->m->m->cat->put_notice(c->ctx, out);
         buf_char(out, '}');
     }
-    text = arena_str(c->arena, (struct str){out->p + at, out->len - at});
-    if (text.p == NULL)
+    said = arena_str(c->arena, (struct str){out->p + at, out->len - at});
+    if (said.p == NULL)
         return ERR_NOMEM;
-    if (c->content || c->is_error || r->rev < MCP_2025_06_18)
-        out->len = start;
-    else
-        buf_char(out, ',');
-    buf_z(out, c->content ? "\"content\":"
-                          : "\"content\":[{\"type\":\"text\",\"text\":");
-    if (c->content)
-        buf_str(out, text);
-    else
-        json_quote(out, text);
-    buf_z(out, c->content ? "" : "}]");
+    out->len = at;
+    if (c->content) {
+        buf_z(out, "\"content\":");
+        buf_str(out, said);
+    } else {
+        mcp_put_said(said, !c->is_error &&
+                     mcp_is_structured(r->m->m, r->rev), out);
+    }
     buf_z(out, c->is_error ? ",\"isError\":true" : "");
     return 0;
 }

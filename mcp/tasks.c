@@ -112,6 +112,56 @@ mcp_task_judge_call(struct request *r)
     return 0;
 }
 
+/* ---- what a tool says ---- */
+
+bool
+mcp_is_structured(const struct mcp *m, enum mcp_rev rev)
+{
+    return m->cat->structured && rev >= MCP_2025_06_18;
+}
+
+void
+mcp_put_said(struct str json, bool structured, struct buf *out)
+{
+    if (structured) {
+        buf_z(out, "\"structuredContent\":");
+        buf_str(out, json);
+        buf_char(out, ',');
+    }
+    buf_z(out, "\"content\":[{\"type\":\"text\",\"text\":");
+    json_quote(out, json);
+    buf_z(out, "}]");
+}
+
+/* The result that k keeps, as this server sends it: another may have kept
+   structured content with it, as 0.1.0 always did, or have left it out. .p
+   NULL: no memory. */
+static struct str
+result_of(const struct mcp *m, struct arena *a, const struct call *k,
+          enum mcp_rev rev)
+{
+    bool structured = mcp_is_structured(m, rev) && !k->is_error;
+    const struct json_tok *t = NULL;
+    struct str said = STR_NONE, sent;
+    struct buf b = {0};
+
+    if (!structured && !str_starts(k->result, "{\"structuredContent\":"))
+        return k->result;
+    json_parse(a, k->result, &t, NULL);
+    t = json_get(t, "content");
+    if (t != NULL && t->n == 1)
+        said = json_str(a, json_get(t + 1, "text"));
+    if (said.p == NULL || json_parse(a, said, &t, NULL) != 0 ||
+        t->type != JSON_OBJECT)
+        return k->result; /* the tool wrote its content itself */
+    buf_char(&b, '{');
+    mcp_put_said(said, structured, &b);
+    buf_char(&b, '}');
+    sent = b.err == 0 ? arena_str(a, buf_view(&b)) : STR_NONE;
+    buf_fini(&b);
+    return sent;
+}
+
 /* ---- a task on the wire ---- */
 
 static void
@@ -190,11 +240,12 @@ put_requests(struct json_w *w, struct arena *a, const struct call *k)
 
 /* A result within a result has to say itself what it is. */
 static void
-put_inlined(struct json_w *w, struct arena *a, const struct call *k)
+put_inlined(struct json_w *w, struct arena *a, struct str result)
 {
-    struct str inner = {k->result.p + 1, k->result.len - 1};
-    struct str raw = arena_printf(a, "{\"resultType\":\"complete\"%s%.*s",
-                                  inner.len > 1 ? "," : "", STR_ARG(inner));
+    struct str inner = {result.p + 1, result.len - 1};
+    struct str raw = result.p == NULL ? STR_NONE
+        : arena_printf(a, "{\"resultType\":\"complete\"%s%.*s",
+                       inner.len > 1 ? "," : "", STR_ARG(inner));
 
     if (raw.p == NULL)
         w->b->err = ERR_NOMEM;
@@ -212,7 +263,7 @@ mcp_put_task(struct json_w *w, const struct mcp *m, struct arena *a,
     if (k->status == CALL_INPUT_REQUIRED)
         put_requests(w, a, k);
     else if (k->status == CALL_COMPLETED)
-        put_inlined(w, a, k);
+        put_inlined(w, a, result_of(m, a, k, rev));
     else if (k->status == CALL_FAILED)
         json_put_raw(w, "error", k->error);
 }
@@ -332,6 +383,7 @@ mcp_await(struct request *r, struct call *k)
 int
 mcp_task_result(struct request *r, struct buf *out)
 {
+    struct str sent;
     struct call k;
     int err = fetch(r, &k);
 
@@ -340,11 +392,14 @@ mcp_task_result(struct request *r, struct buf *out)
     if (!call_status_ended(k.status))
         return mcp_await(r, &k);
     if (k.status == CALL_COMPLETED) {
-        buf_put(out, k.result.p + 1, k.result.len - 2);
+        sent = result_of(r->m->m, r->call.arena, &k, r->rev);
+        if (sent.p == NULL)
+            return ERR_NOMEM;
+        buf_put(out, sent.p + 1, sent.len - 2);
         if (r->runs_as.len > 0)
             return 0;
         buf_printf(out, "%s\"_meta\":{" MCP_RELATED "%.*s\"}}",
-                   k.result.len > 2 ? "," : "", STR_ARG(k.id));
+                   sent.len > 2 ? "," : "", STR_ARG(k.id));
         return 0;
     }
     r->error = k.status == CALL_FAILED

@@ -29,10 +29,13 @@ has() {
     done
 }
 
-# call PROGRAM TOOL ARGUMENTS: over stdio; what was answered is in out
+# call PROGRAM TOOL ARGUMENTS: over stdio; what was answered is in out, its text
+# without the escapes of its quotes
 call() {
     printf '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{%s}}\n' \
-        "\"name\":\"$2\",\"arguments\":$3" | "$1" >out 2>&1 || has 'exit code 0'
+        "\"name\":\"$2\",\"arguments\":$3" | "$1" >said 2>&1 ||
+        has 'exit code 0'
+    sed 's/\\"/"/g' said >out
 }
 
 # same PROGRAM PROGRAM: both read the same, and find nothing wrong

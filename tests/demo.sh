@@ -39,7 +39,7 @@ call() {
     ask '"tools/call","params":{"name":"'"$1"'","arguments":'"$2"'}'
     printf '\n%s> %s %s\n' "$agent" "$1" "$2"
     printf '%s\n' "$answer" |
-        sed -e 's/.*"structuredContent":\(.*\),"content":\[{"type".*/\1/' \
+        sed -e 's/.*"text":"\(.*\)"}\].*/\1/' -e 's/\\"/"/g' \
             -e 's/,"/, "/g' | fold -s -w 72 | sed 's/^/  < /'
 }
 

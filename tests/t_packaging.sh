@@ -69,7 +69,7 @@ runs() {
     done
     echo '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"create_task","arguments":{"title":"x"}}}' |
         env -i "$@" "$chroot" $run >"$dir/out"
-    has "$dir/out" '"status":"open"'
+    has "$dir/out" '\"status\":\"open\"'
 }
 chroot=$(command -v chroot)
 owner=${OWNER:-OWNER}

@@ -111,7 +111,7 @@ has "$dir/facts" 'NoNewPrivs: 1' 'Seccomp: 2' 'CapEff: 0000000000000000'
 lacks "$dir/facts" 'Uid: 0 '
 check is MemoryMax 1073741824
 tool create_task '{"task_id":"a","title":"Kept"}'
-has "$dir/answer" '"status":"open"'
+has "$dir/answer" '\"status\":\"open\"'
 tool attach_artifact '{"task_id":"a","name":"n","content":"text"}'
 has "$dir/answer" 'artifact_id'
 check inside test -s /var/lib/mcptask/tasks.log

@@ -481,6 +481,7 @@ tools_new(struct tools **out, struct tasks *t, const struct cli_env *env)
         .n_tools = n,
         .prompts = tools_prompts,
         .n_prompts = TOOLS_N_PROMPTS,
+        .structured = env->structured,
         .put_notice = put_notice,
         .templates = tools_templates,
         .n_templates = TOOLS_N_TEMPLATES,

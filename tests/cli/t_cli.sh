@@ -352,7 +352,7 @@ has err 'no such question'
 {
     call 1 request_input '{"task_id":"later","agent":"me","question":"Sure?"}'
 } | "$bin" >out
-has out '"question_id":"q6"'
+has out '\"question_id\":\"q6\"'
 run 0 list
 has out 'in_progress (needs input)'
 run 0 answer later q6 --agent ann -- -yes-
@@ -363,7 +363,7 @@ run 0 show later
 has out '"text":"-yes-"' '"by":"ann"'
 call 1 request_input '{"task_id":"later","agent":"me","question":"And?"}' |
     "$bin" >out
-has out '"question_id":"q8"'
+has out '\"question_id\":\"q8\"'
 run 0 list --needs-input
 has out later
 lacks out evil
@@ -630,7 +630,7 @@ spoil() {
 # asks METHOD PARAMS: the answer of a server, in out
 asks() {
     echo '{"jsonrpc":"2.0","id":1,"method":"'"$1"'","params":'"$2"'}' |
-        "$bin" >out 2>err
+        "$bin" 2>err | sed 's/\\"/"/g' >out
 }
 
 begin what_is_lost_is_told_with_every_answer
@@ -843,6 +843,8 @@ run 0 --read-only --tools core config codex
 has out '[mcp_servers.mcptask]' 'args = ["--tools", "core", "--read-only"]'
 run 0 --ownership warn config codex
 has out 'args = ["--ownership", "warn"]'
+run 0 --structured config codex
+has out 'args = ["--structured"]'
 run 0 --calls-own 5 --calls-max 70 config codex
 has out 'args = ["--calls-own", "5", "--calls-max", "70"]'
 

@@ -84,7 +84,7 @@ printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{
 "name":"attach_artifact","arguments":{"task_id":"a","name":"n","content":"x"}}}' |
     awk '{ line = line $0 } /}$/ && !/:{$/ { print line; line = "" }' |
     inside >"$dir/out" 2>&1 || fail 'exit code on stdio'
-has "$dir/out" '"protocolVersion":"2025-11-25"' '"status":"open"' 'artifact_id'
+has "$dir/out" '"protocolVersion":"2025-11-25"' '\"status\":\"open\"' 'artifact_id'
 for command in health list 'show a' compact verify; do
     inside $command >"$dir/out" 2>&1 || fail "$command: $(cat "$dir/out")"
     checks=$((checks + 1))

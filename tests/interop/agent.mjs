@@ -212,9 +212,7 @@ export class Agent {
     assert.ok(!result.isError, result.content[0].text);
     assert.equal(result.content.length, 1);
     const data = JSON.parse(result.content[0].text);
-    if (this.kind.rev >= '2025-06-18') {
-      assert.deepEqual(result.structuredContent, data);
-    }
+    assert.equal(result.structuredContent, undefined);
     return data;
   }
 

@@ -16,8 +16,19 @@ for (const rev of ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']) {
     assert.ok(agreed.instructions.length < 800);
     const { result } = await raw.ask(
       call(1, 'create_task', { task_id: 'x', title: 'One' }));
-    assert.equal('structuredContent' in result, rev >= '2025-06-18');
-    assert.equal('resultType' in result, false);
+    assert.deepEqual(Object.keys(result), ['content']);
+    await raw.close(rev);
+  });
+  test(`structured results at ${rev}`, LIMIT, async (t) => {
+    const raw = new Raw(t, newStore(t), ['--structured']);
+    await raw.initialize(rev);
+    const { result } = await raw.ask(
+      call(1, 'create_task', { task_id: 'x', title: 'One' }));
+    assert.deepEqual(result.structuredContent, rev < '2025-06-18' ? undefined
+      : JSON.parse(result.content[0].text));
+    const refused = (await raw.ask(call(2, 'get_task', { task_id: 'y' })))
+      .result;
+    assert.deepEqual(Object.keys(refused), ['content', 'isError']);
     await raw.close(rev);
   });
 }

@@ -43,7 +43,7 @@ gives(struct who *w, const char *id, const char *members)
 }
 
 #define ACCEPTS "'result':" ANSWER
-#define ASKED_RESULT RES("2", GOT(ANSWER, ANSWER_TEXT) "," RELATED)
+#define ASKED_RESULT RES("2", GOT(ANSWER_TEXT) "," RELATED)
 
 /* A session over HTTP, of a principal, that can be asked. */
 static inline void

@@ -71,8 +71,7 @@
 #define ANSWER "{'action':'accept','content':{'name':'Bo'}}"
 #define ANSWER_TEXT \
     "{\\'action\\':\\'accept\\',\\'content\\':{\\'name\\':\\'Bo\\'}}"
-#define GOT(json, text) \
-    "'structuredContent':{'got':" json "}," TEXT("{\\'got\\':" text "}")
+#define GOT(text) TEXT("{\\'got\\':" text "}")
 #define GET(params) REQ("1", "prompts/get", params)
 #define COMPLETE_REQ(ref, argument) \
     REQ("1", "completion/complete", "{'ref':" ref ",'argument':" argument "}")

@@ -423,6 +423,22 @@ has(const char *got, const char *part)
     return false;
 }
 
+/* The same of JSON in the text of a tool's result. */
+static inline bool
+text_has(const char *got, const char *part)
+{
+    char want[1024];
+    size_t n = 0;
+
+    for (; *part != '\0' && n < sizeof(want) - 3; part++) {
+        if (*part == '\'')
+            want[n++] = '\\';
+        want[n++] = *part;
+    }
+    want[n] = '\0';
+    return has(got, want);
+}
+
 /* Whether w has nothing left to read. */
 static inline bool
 is_quiet(struct who *w)
@@ -545,7 +561,7 @@ toy_comes(const char *name)
 #define NEW_RES(members, type) \
     RES("'x'", members "'resultType':'" type "'," WORLD9)
 #define RELATED "'_meta':{" KEY("related-task") ":{'taskId':'ID'}}"
-#define CAME "'structuredContent':{'came':true}," TEXT("{\\'came\\':true}")
+#define CAME TEXT("{\\'came\\':true}")
 #define NO_TASK(id) BAD(id, "No such task, or its time is over: ID")
 #define MISSING \
     ERR_DATA("'x'", "-32021", "Missing required client capability", \

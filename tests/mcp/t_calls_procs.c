@@ -29,7 +29,7 @@ call_of(char *text)
     const char *at = strstr(text, "\"taskId\":\"");
     uint32_t i;
 
-    if (at == NULL || strstr(text, "\"structuredContent\"") == NULL)
+    if (at == NULL || strstr(text, "\"content\":[{") == NULL)
         return CALLS;
     memcpy(task_id, at + 10, CALL_ID_LEN);
     for (i = 0; i < CALLS && strcmp(ids[i], task_id) != 0; i++)
@@ -213,7 +213,7 @@ judge(void)
         for (i = 0; i < CALLS; i++) {
             char *text = result_of(i);
 
-            if (!CHECK(has(text, "structuredContent") &&
+            if (!CHECK(has(text, "'content':[{") &&
                        see(i, str_hash(str_of(text)))))
                 fprintf(stderr, "  call %u: %s\n", i, text);
             free(text);

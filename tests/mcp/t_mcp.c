@@ -253,46 +253,37 @@ static const struct kase handshake_cases[] = {
 };
 
 /* The revision in force, as the tool sees it. */
-#define SAID(rev, client) \
-    "{'args':{'a':[1.0,'\\u00e9']},'client':'" client \
-    "','principal':'ann','rev':'" rev "'}"
 #define SAID_TEXT(rev, client) \
     "'content':[{'type':'text','text':'{\\'args\\':{\\'a\\':[1.0," \
     "\\'\\\\u00e9\\']},\\'client\\':\\'" client \
     "\\',\\'principal\\':\\'ann\\',\\'rev\\':\\'" rev "\\'}'}]"
-#define ECHO_BOTH(rev, client) \
-    RES("1", "'structuredContent':" SAID(rev, client) "," \
-        SAID_TEXT(rev, client))
+#define ECHOED(rev, client) RES("1", SAID_TEXT(rev, client))
 #define ECHO CALL("echo", "{'a':[1.0,'\\u00e9']}")
 #define FAILED(end) \
     "'content':[{'type':'text','text':'{\\'code\\':\\'too_late\\'}'}]," \
     "'isError':true" end
-#define NO_ARGS "{'args':null,'client':'cli','principal':'ann','rev':'" V11 "'}"
-#define NO_ARGS_TEXT \
-    "{\\'args\\':null,\\'client\\':\\'cli\\',\\'principal\\':\\'ann\\'," \
-    "\\'rev\\':\\'" V11 "\\'}"
-#define NO_ARGS_BOTH \
-    RES("1", "'structuredContent':" NO_ARGS \
-        ",'content':[{'type':'text','text':'" NO_ARGS_TEXT "'}]")
+#define NO_ARGS \
+    RES("1", TEXT("{\\'args\\':null,\\'client\\':\\'cli\\'," \
+                  "\\'principal\\':\\'ann\\',\\'rev\\':\\'" V11 "\\'}"))
 
 static const struct kase call_cases[] = {
-    {V24, NULL, ECHO, RES("1", SAID_TEXT(V24, "cli")), MCP_OK},
-    {V03, NULL, ECHO, RES("1", SAID_TEXT(V03, "cli")), MCP_OK},
-    {V06, NULL, ECHO, ECHO_BOTH(V06, "cli"), MCP_OK},
-    {V11, NULL, ECHO, ECHO_BOTH(V11, "cli"), MCP_OK},
+    {V24, NULL, ECHO, ECHOED(V24, "cli"), MCP_OK},
+    {V03, NULL, ECHO, ECHOED(V03, "cli"), MCP_OK},
+    {V06, NULL, ECHO, ECHOED(V06, "cli"), MCP_OK},
+    {V11, NULL, ECHO, ECHOED(V11, "cli"), MCP_OK},
     /* Without initialize. */
-    {NULL, NULL, ECHO, ECHO_BOTH(V11, ""), MCP_OK},
-    {NULL, "mcp-method: tools/call\n", ECHO, RES("1", SAID_TEXT(V03, "")),
+    {NULL, NULL, ECHO, ECHOED(V11, ""), MCP_OK},
+    {NULL, "mcp-method: tools/call\n", ECHO, ECHOED(V03, ""),
      MCP_OK},
     {NULL, "mcp-protocol-version: " V24 "\n", ECHO,
-     RES("1", SAID_TEXT(V24, "")), MCP_OK},
-    {NULL, "mcp-protocol-version: " V11 "\n", ECHO, ECHO_BOTH(V11, ""),
+     ECHOED(V24, ""), MCP_OK},
+    {NULL, "mcp-protocol-version: " V11 "\n", ECHO, ECHOED(V11, ""),
      MCP_OK},
-    {V06, "mcp-protocol-version: " V11 "\n", ECHO, ECHO_BOTH(V06, "cli"),
+    {V06, "mcp-protocol-version: " V11 "\n", ECHO, ECHOED(V06, "cli"),
      MCP_OK},
-    {V11, NULL, REQ("1", "tools/call", "{'name':'echo'}"), NO_ARGS_BOTH,
+    {V11, NULL, REQ("1", "tools/call", "{'name':'echo'}"), NO_ARGS,
      MCP_OK},
-    {V11, NULL, CALL("echo", "null"), NO_ARGS_BOTH, MCP_OK},
+    {V11, NULL, CALL("echo", "null"), NO_ARGS, MCP_OK},
     {V11, NULL, CALL("echo", "[]"),
      BAD("1", "arguments must be an object"), MCP_OK},
     {V11, NULL, CALL("nix", "{}"), BAD("1", "Unknown tool: nix"), MCP_OK},
@@ -307,8 +298,7 @@ static const struct kase call_cases[] = {
     {V11, NULL, CALL("broken", "{}"),
      ERR("1", "-32603", "Internal error: store_error"), MCP_OK},
     {V11, NULL, CALL("k\\u0065ep", "{}"),
-     RES("1", "'structuredContent':{'kept':true},'content':[{'type':'text',"
-         "'text':'{\\'kept\\':true}'}]"), MCP_OK},
+     RES("1", TEXT("{\\'kept\\':true}")), MCP_OK},
 };
 
 #define HINTS(read, destroys, again) \
@@ -421,8 +411,7 @@ static const struct kase modern_cases[] = {
      BAD("'x'", "uri must be a string"), MCP_OK},
     {V24, NULL, NEW("tools/call", "'name':'echo','arguments':"
                     "{'a':[1.0,'\\u00e9']},"),
-     RES("'x'", "'structuredContent':" SAID(V26, "m\xc3\xa9") ","
-         SAID_TEXT(V26, "m\xc3\xa9") "," COMPLETE TOY_META), MCP_OK},
+     RES("'x'", SAID_TEXT(V26, "m\xc3\xa9") "," COMPLETE TOY_META), MCP_OK},
     {NULL, NULL, NEW("tools/call", "'name':'fail',"),
      RES("'x'", FAILED("," COMPLETE TOY_META)), MCP_OK},
     {NULL, NULL, NEW("tools/call", "'name':'nix',"),
@@ -474,8 +463,7 @@ static const struct kase modern_cases[] = {
     ERR("'x'", "-32020", "Header mismatch: Mcp-Name is not the name or uri")
 #define CALL_KEEP NEW("tools/call", "'name':'keep',")
 #define KEPT \
-    RES("'x'", "'structuredContent':{'kept':true},'content':[{'type':'text'," \
-        "'text':'{\\'kept\\':true}'}]," COMPLETE TOY_META)
+    RES("'x'", TEXT("{\\'kept\\':true}") "," COMPLETE TOY_META)
 #define READ_SMILE NEW("resources/read", "'uri':'toy://\\ud83d\\ude00',")
 #define NO_SMILE \
     ERR_DATA("'x'", "-32602", "Resource not found: toy://\xf0\x9f\x98\x80", \
@@ -610,7 +598,7 @@ test_revision_is_fixed_on_arrival(void)
     CHECK(session->rev == MCP_2024_11_05);
     buf_reset(&out, SIZE_MAX);
     mcp_run(m, &out, &notes);
-    CHECK(is_answer(ECHO_BOTH(V11, "cli")));
+    CHECK(is_answer(ECHOED(V11, "cli")));
 }
 
 static void
@@ -693,7 +681,7 @@ test_readers_do_not_write(void)
     CHECK(mcp_accept(mcp, &f, &arena, quoted(ECHO), &m) == 0);
     buf_reset(&out, SIZE_MAX);
     CHECK(mcp_run(m, &out, &notes) == MCP_OK);
-    CHECK(is_answer(ECHO_BOTH(V11, "cli")));
+    CHECK(is_answer(ECHOED(V11, "cli")));
 }
 
 static void
@@ -743,6 +731,35 @@ test_catalogue_without_anything(void)
                   RES("'x'", "'supportedVersions':['" V26 "'],"
                       "'capabilities':{}," PUBLIC "'_meta':{"
                       KEY("serverInfo") ":{'name':'b','version':'0'}}")));
+    rig_serve(&toy_catalogue, NULL, NULL);
+}
+
+#define SAID(rev, client) \
+    "{'args':{'a':[1.0,'\\u00e9']},'client':'" client \
+    "','principal':'ann','rev':'" rev "'}"
+#define BOTH(rev) \
+    "'structuredContent':" SAID(rev, "cli") "," SAID_TEXT(rev, "cli")
+
+/* Results for clients that want an object; an error is text alone. */
+static const struct kase structured_cases[] = {
+    {V24, NULL, ECHO, ECHOED(V24, "cli"), MCP_OK},
+    {V03, NULL, ECHO, ECHOED(V03, "cli"), MCP_OK},
+    {V06, NULL, ECHO, RES("1", BOTH(V06)), MCP_OK},
+    {V11, NULL, ECHO, RES("1", BOTH(V11)), MCP_OK},
+    {V11, NULL, CALL("fail", "{}"), RES("1", FAILED("")), MCP_OK},
+    {NULL, NULL, CALL_KEEP,
+     RES("'x'", "'structuredContent':{'kept':true},"
+         TEXT("{\\'kept\\':true}") "," COMPLETE TOY_META), MCP_OK},
+};
+
+static void
+test_structured_results(void)
+{
+    struct mcp_catalogue c = toy_catalogue;
+
+    c.structured = true;
+    rig_serve(&c, NULL, NULL);
+    CHECK_ALL(structured_cases);
     rig_serve(&toy_catalogue, NULL, NULL);
 }
 
@@ -940,6 +957,7 @@ main(void)
     test_counts();
     test_catalogue_without_anything();
     test_catalogue_of_resources_only();
+    test_structured_results();
     test_answers_outside_of_messages();
     test_long_text_is_cut_in_messages_only();
     test_memory_fails_at_every_call();

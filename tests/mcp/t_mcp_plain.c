@@ -75,7 +75,7 @@ test_a_plain_question(void)
         gives(&ann, asked_id, ACCEPTS);
         gives(&ann, asked_id, "'result':{'action':'too late'}");
         settle_all();
-        CHECK(is_next(&ann, RES("1", GOT(ANSWER, ANSWER_TEXT))));
+        CHECK(is_next(&ann, RES("1", GOT(ANSWER_TEXT))));
         CHECK(is_quiet(&ann));
         end();
     }
@@ -111,7 +111,7 @@ test_a_client_that_cannot_ask(void)
         CHECK(is_question(&ann, 0, WHO_IS(FORM)));
         gives(&ann, asked_id, says_no[i]);
         settle_all();
-        CHECK(is_next(&ann, RES("1", GOT("null", "null"))));
+        CHECK(is_next(&ann, RES("1", GOT("null"))));
         CHECK(is_quiet(&ann));
     }
     end();
@@ -128,8 +128,7 @@ test_rounds_of_a_plain_call(void)
     CHECK(is_question(&ann, 1, WHO_IS(FORM)) && is_quiet(&ann));
     gives(&ann, asked_id, ACCEPTS);
     settle_all();
-    CHECK(is_next(&ann, RES("1", "'structuredContent':{'done':" ANSWER "},"
-                            TEXT("{\\'done\\':" ANSWER_TEXT "}"))));
+    CHECK(is_next(&ann, RES("1", TEXT("{\\'done\\':" ANSWER_TEXT "}"))));
     end();
 }
 
@@ -154,9 +153,8 @@ test_three_questions_at_once(void)
     CHECK(is_quiet(&ann));
     gives(&ann, ids[1], "'result':{}");
     settle_all();
-    CHECK(is_next(&ann, RES("1", "'structuredContent':{'types':[0,6,6],"
-                            "'state':'three'}," TEXT("{\\'types\\':[0,6,6],"
-                            "\\'state\\':\\'three\\'}"))));
+    CHECK(is_next(&ann, RES("1", TEXT("{\\'types\\':[0,6,6],"
+                                      "\\'state\\':\\'three\\'}"))));
     end();
 }
 
@@ -182,7 +180,7 @@ test_answers_without_a_call(void)
         settle_all();
         CHECK(is_status("completed"));
         if (i == 0)
-            CHECK(is_next(&x, RES("1", GOT(ANSWER, ANSWER_TEXT))));
+            CHECK(is_next(&x, RES("1", GOT(ANSWER_TEXT))));
         CHECK(is_quiet(&x));
     }
     who_forget(&x);
@@ -282,7 +280,7 @@ asks_without(long after)
         settle_all();
         CHECK(is_status("completed"));
         if (waits)
-            CHECK(is_next(&ann, RES("1", GOT(ANSWER, ANSWER_TEXT))));
+            CHECK(is_next(&ann, RES("1", GOT(ANSWER_TEXT))));
     } else {
         CHECK(!waits);
     }
@@ -341,8 +339,8 @@ test_refused_as_a_task(void)
         CHECK(is_status("input_required") && is_quiet(&x));
         gives(&x, asked_id, i == 0 ? REFUSES : ACCEPTS);
         CHECK(is_status("completed"));
-        CHECK(has(says(&x, OLD("tasks/result")),
-                  i == 0 ? "{'got':null}" : "{'got':{'action':'accept'"));
+        CHECK(text_has(says(&x, OLD("tasks/result")),
+                       i == 0 ? "{'got':null}" : "{'got':{'action':'accept'"));
         settle_all();
         CHECK(is_quiet(&x));
     }
@@ -357,7 +355,7 @@ test_refused_as_a_task(void)
     CHECK(is_question(&x, 0, WHO_IS(FORM)));
     gives(&x, asked_id, REFUSES);
     settle_all();
-    CHECK(is_next(&x, RES("1", GOT("null", "null"))) && is_quiet(&x));
+    CHECK(is_next(&x, RES("1", GOT("null"))) && is_quiet(&x));
     leave(&x);
     end();
 }

@@ -60,7 +60,7 @@ test_question_on_get(void)
     makes_and_polls(&ann, TASK("task", "{}"));
     CHECK(is_asked(&ann));
     gives(&ann, asked_id, "'error':{'code':-1,'message':'no'}");
-    CHECK(has(says(&ann, OLD("tasks/result")), "{'got':null}"));
+    CHECK(text_has(says(&ann, OLD("tasks/result")), "{'got':null}"));
     end();
 }
 
@@ -435,7 +435,7 @@ test_client_tasks(void)
     CHECK(is_polled(&x, "result"));
     gives(&x, asked_id, "'error':{'code':-1,'message':'gone'}");
     CHECK(is_status("completed"));
-    CHECK(has(says(&x, OLD("tasks/result")), "{'got':null}"));
+    CHECK(text_has(says(&x, OLD("tasks/result")), "{'got':null}"));
     ask_as_task(&x);
     settle_after(1000);
     CHECK(is_polled(&x, "get"));
@@ -488,7 +488,7 @@ test_updates(void)
     CHECK(has(says(&neo, UPDATE("{'\\u0061':{'n':3},'b':{'n':4}}")),
               "complete"));
     CHECK(has(says(&neo, NEWER_ID("tasks/get")),
-              "'structuredContent':{'a':{'n':3},'b':{'n':1}}"));
+              TEXT("{\\'a\\':{\\'n\\':3},\\'b\\':{\\'n\\':1}}")));
     CHECK(has(says(&neo, UPDATE("{'a':{}}")), "complete")); /* an ack */
     /* One that was made in the other dialect. */
     makes(&ann, TASK("task", "{}"));
@@ -509,7 +509,7 @@ test_questions_before_the_task(void)
               "'status':'working'"));
     restart();
     toy_comes("go");
-    CHECK(has(says(&neo, NEWER_ID("tasks/get")), GOT(ANSWER, ANSWER_TEXT)));
+    CHECK(has(says(&neo, NEWER_ID("tasks/get")), GOT(ANSWER_TEXT)));
     end();
 }
 
@@ -655,7 +655,7 @@ lives_without(long after, bool once)
         CHECK(is_status("completed"));
         snprintf(in, sizeof(in), "%s", says(&neo, NEWER_ID("tasks/get")));
         CHECK(has(in, "'status':'completed'"));
-        CHECK(has(says(&ann, OLD("tasks/result")), "structuredContent"));
+        CHECK(has(says(&ann, OLD("tasks/result")), "'content':[{"));
     }
     end();
     return hit;
@@ -775,8 +775,8 @@ test_answers_at_the_limits(void)
             /* What it came to may be too large in its turn. */
             CHECK(less > 0 ? strcmp(status_of(task_id), "input_required") != 0
                            : is_status("completed") &&
-                                 has(says(&ann, OLD("tasks/result")),
-                                     "{'got':null}"));
+                                 text_has(says(&ann, OLD("tasks/result")),
+                                          "{'got':null}"));
             end();
         }
     }

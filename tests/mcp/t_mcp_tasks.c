@@ -59,8 +59,7 @@ test_new_dialect(void)
     CHECK(is_status("completed"));
     /* What is there at once is no task. */
     CHECK(is_text(str_of(says(&neo, NEWER_CALL("later", "{}"))),
-                  NEW_RES("'structuredContent':{'late':true},"
-                          TEXT("{\\'late\\':true}") ",", "complete")));
+                  NEW_RES(TEXT("{\\'late\\':true}") ",", "complete")));
     makes(&neo, NEWER_CALL("await", "{'key':'other'}"));
     CHECK(is_text(str_of(says(&neo, NEWER_ID("tasks/cancel"))),
                   NEW_RES("", "complete")));
@@ -201,7 +200,7 @@ test_refusals(void)
     /* Other revisions know of none, and of no task parameter. */
     ann.s->rev = MCP_2025_06_18;
     CHECK(has(says(&ann, OLD("tasks/get")), "-32601"));
-    CHECK(has(says(&ann, TASK("echo", "{}")), "structuredContent"));
+    CHECK(has(says(&ann, TASK("echo", "{}")), "'content':[{"));
     end();
 }
 
@@ -231,9 +230,72 @@ test_what_is_offered(void)
     mcp_defers(box.m, NULL);
     text = says(&ann, MESSAGE("1", "tools/list") "}");
     CHECK(strstr(text, "taskSupport") == NULL);
-    CHECK(has(says(&ann, TASK("echo", "{}")), "'structuredContent'"));
+    CHECK(has(says(&ann, TASK("echo", "{}")), "'content':[{"));
     CHECK(has(says(&ann, OLD("tasks/get")), "-32601"));
     mcp_defers(box.m, box.calls);
+    end();
+}
+
+/* Ends a call with this result as a record, which is the task from here on. */
+static void
+keeps(const char *result)
+{
+    struct str raw = quoted(result);
+    struct call k = {.principal = STR("ann"), .tool = STR("await"),
+                     .shape = STR("{\"rev\":3,\"caps\":0}"),
+                     .status = CALL_COMPLETED, .result = raw};
+    bool unknown;
+
+    CHECK(store_lock_patiently(box.store) == 0 &&
+          calls_create(box.calls, &arena, &k) == 0 &&
+          store_commit(box.store, &unknown) == 0);
+    store_unlock(box.store);
+    memcpy(task_id, k.id.p, CALL_ID_LEN);
+}
+
+/* The task's result, in both dialects. */
+static bool
+gives_result(const char *want)
+{
+    char old[600], modern[600];
+
+    snprintf(old, sizeof(old), RES("2", "%s," RELATED), want);
+    snprintf(modern, sizeof(modern),
+             "'result':{'resultType':'complete',%s},", want);
+    return is_text(str_of(says(&ann, OLD("tasks/result"))), old) &&
+           has(says(&neo, NEWER_ID("tasks/get")), modern);
+}
+
+#define TWICE "'structuredContent':{'came':true}," CAME
+#define OWN "'content':[{'type':'text','text':'Done'}]"
+
+/* Version 0.1.0 kept what a tool says twice, and so do servers that send it
+   so; it is sent as the server at hand is told to. */
+static void
+test_structured_results(void)
+{
+    struct mcp_catalogue c = toy_worker;
+
+    c.structured = true;
+    begin();
+    keeps("{" TWICE "}");
+    CHECK(gives_result(CAME));
+    box_close();
+    box_open_as(&c, false);
+    who_pipe(&ann, "ann", V11);
+    neo.s = NULL;
+    CHECK(gives_result(TWICE));
+    keeps("{" CAME "}");
+    CHECK(gives_result(TWICE));
+    keeps("{" OWN "}");
+    CHECK(gives_result(OWN));
+    makes(&ann, TASK("await", "{'key':'go'}"));
+    toy_comes("go");
+    CHECK(gives_result(TWICE));
+    makes(&ann, TASK("bad", "{}"));
+    toy_comes("go");
+    says(&ann, OLD("tasks/result"));
+    CHECK(has(ann.said[0], "'result':{'content':[{"));
     end();
 }
 
@@ -284,7 +346,7 @@ test_times(void)
     settle_after(2999);
     CHECK(is_quiet(&ann) && is_status("working"));
     settle_after(1);
-    CHECK(has(next(&ann), "'late':true"));
+    CHECK(text_has(next(&ann), "'late':true"));
     CHECK(is_next(&ann, STATUS_NOTE("completed", "")));
     makes(&neo, NEWER_CALL("later", "{'ms':3000}"));
     ahead_ms += 3000;
@@ -448,7 +510,7 @@ test_kept_calls_miss_nothing(void)
     job_give(&jobs[0]);
     n_jobs = 0;
     settle_all();
-    CHECK(has(next(&ann), "'came':true") && toy_runs == 2);
+    CHECK(text_has(next(&ann), "'came':true") && toy_runs == 2);
     /* And while it is run again. */
     post(&ann, CALL("await", "{'key':'two'}"));
     turn();
@@ -458,14 +520,14 @@ test_kept_calls_miss_nothing(void)
     CHECK(toy_runs == 3);
     toy_comes("two");
     settle_all();
-    CHECK(has(next(&ann), "'came':true") && toy_runs == 4);
+    CHECK(text_has(next(&ann), "'came':true") && toy_runs == 4);
     /* What others committed before, it finds as well. */
     post(&ann, CALL("await", "{'owner':'me'}"));
     turn();
     lock_and_stage("any", "'owner':'me'");
     turn_commit(SIZE_MAX);
     settle_all();
-    CHECK(has(next(&ann), "'came':true"));
+    CHECK(text_has(next(&ann), "'came':true"));
     CHECK(is_quiet(&ann));
     end();
 }
@@ -564,6 +626,7 @@ main(void)
     test_failures();
     test_refusals();
     test_what_is_offered();
+    test_structured_results();
     test_ttl();
     test_times();
     test_limits();

@@ -99,10 +99,10 @@ look_for(struct srv *s, int round, const int acked[WRITERS])
             char *line = next_line(s);
 
             name_task(id, round, w, k);
-            snprintf(want, sizeof want, "\"task_id\":\"%s\"", id);
+            snprintf(want, sizeof want, "\\\"task_id\\\":\\\"%s\\\"", id);
             if (k < acked[w] || is_good(line))
                 CHECK(is_good(line) && has(line, want) &&
-                      has(line, "\"title\":\"x\""));
+                      has(line, "\\\"title\\\":\\\"x\\\""));
             else
                 CHECK(has(line, "not_found"));
         }
