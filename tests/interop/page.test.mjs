@@ -115,7 +115,7 @@ async function hold(page, fits, until) {
 /* As tests/serve/t_page.c has it, of what the terminal shows. */
 test('each task has its column', LIMIT, async (t) => {
   const { page, worker, go } = await desk(t);
-  const file = new URL('../columns.h', import.meta.url);
+  const file = new URL('../lib/columns.h', import.meta.url);
   const rows = [...readFileSync(file, 'utf8')
     .matchAll(/^COLUMN\((\w+), "([01-]{4})", (\w+)\)$/gm)];
   const statuses = new Set(rows.map(([, status]) => status));
