@@ -12,6 +12,7 @@
 # make conformance  the official suite of MCP (npm)
 # make clients      coding agents read what config prints (npm, 700 MB)
 # make oci mcpb     a container image; a bundle for desktop clients
+# make help         this list
 # V=1 shows the commands, HARDEN= builds smaller and without hardening.
 
 ifeq ($(origin CC),default)
@@ -57,7 +58,8 @@ $(B)/mcptask.o: STD += $(filter -D%,$(PACK_$(WAY)))
 $(B)/board/page.o: $(B)/page.inc
 $(B)/cli/help.o: $(B)/help.inc
 
-# The page, without what only its readers need.
+# The page, stripped of comments and indentation, and the help text: compressed,
+# as the bytes of a C array.
 PACK = gzip -9n | od -An -v -tu1 | sed 's/[0-9][0-9]*/&,/g'
 $(B)/page.inc: board/board.html board/board.sed Makefile
 	@mkdir -p $(B)
@@ -75,8 +77,11 @@ run: $(BIN)
 demo: $(BIN)
 	@sh tests/demo.sh ./$(BIN)
 
+help:
+	@sed -n 's/^# //p; /^$$/q' Makefile
+
 clean:
 	rm -rf build mcptask
 
-.PHONY: all run demo test check bench fuzz soak conformance clean
+.PHONY: all run demo help test check bench fuzz soak conformance clean
 .SUFFIXES:
