@@ -1,14 +1,15 @@
 #!/bin/sh
-# What others install, from a static program: pack.sh image|oci|mcpb PROGRAM
+# Packs a static program: pack.sh image|oci|mcpb PROGRAM
 #
-#   image  build/image/: what an image holds, for packaging/Containerfile
+#   image  build/image/: the files of an image, for packaging/Containerfile
 #   oci    build/mcptask-VERSION-ARCH.oci.tar: an OCI image layout, for
 #          "podman load -i", "skopeo copy oci-archive:..." and the like
 #   mcpb   build/mcptask-VERSION-ARCH.mcpb: a bundle for desktop clients, and
 #          build/server.json for the MCP registry; needs zip
 #
 # OWNER and IMAGE say where it will be published. The same program gives the
-# same bytes: all times are SOURCE_DATE_EPOCH. No container engine takes part.
+# same bytes, since all times are SOURCE_DATE_EPOCH. No container engine is
+# needed.
 set -eu
 export LC_ALL=C TZ=UTC
 cd "$(dirname "$0")/.."
@@ -18,7 +19,7 @@ image=${IMAGE:-registry.example/$owner/mcptask}
 epoch=${SOURCE_DATE_EPOCH:-315532800} # 1980: zip knows nothing before
 version=$(sed -n 's/^#define MCPTASK_VERSION "\(.*\)"/\1/p' base/base.h)
 
-# What processor it is for stands in its head, in either byte order.
+# The ELF header names the processor, in either byte order.
 variant=
 case $(od -An -tx1 -j18 -N2 "$program" | tr -d ' ') in
 3e00) arch=amd64 ;;
