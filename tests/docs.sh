@@ -1,17 +1,17 @@
 #!/bin/sh
-# Runs what the documents say, as they say it: docs.sh [MCPTASK [DOCUMENT...]]
+# Runs the commands in the documents: docs.sh [MCPTASK [DOCUMENT...]]
 #
-# Each document is played by a new user of its own: a home, and in it a copy of
-# the tree with the built program, which is first in PATH. Its fenced blocks of
-# sh run in order, each by a shell of its own that stops at the first failure.
-# A comment right above a block changes that:
-#   docs: skip REASON         it is not run
-#   docs: server PORT|SOCKET  it serves there until "docs: end", or the
-#                             document's end
-#   docs: file NAME           it is no script, but what NAME holds
-# And one that stands alone:
-#   docs: needs PROGRAM       nothing is run from here to "docs: end" where
-#                             PROGRAM is not installed
+# Each document gets a new user: a home, and in it a copy of the tree with the
+# built program, which is first in PATH. Fenced blocks of sh run in order, each
+# in a shell of its own that stops at the first failure. A comment right above
+# a block changes that:
+#   docs: skip REASON         do not run it
+#   docs: server PORT|SOCKET  it serves there until "docs: end" or the end of
+#                             the document
+#   docs: file NAME           save it as NAME instead
+# And a comment on its own:
+#   docs: needs PROGRAM       skip everything up to "docs: end" if PROGRAM is
+#                             not installed
 set -u
 
 cd "$(dirname "$0")/.." || exit 1
@@ -25,7 +25,7 @@ failed=0
 skipped=0
 lacking=
 
-# Servers lead a process group, as what make starts is not make.
+# A server leads a process group, since make starts it as a child.
 servers_end() {
     for pid in $pids; do
         kill -s TERM -- "-$pid" 2>/dev/null
@@ -36,8 +36,8 @@ servers_end() {
 trap 'servers_end; rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 
-# cut DOCUMENT DIR: its blocks as DIR/NNN, and in DIR/list a line for each:
-# number, line of the document, what to do with it.
+# cut_blocks DOCUMENT DIR: writes its blocks to DIR/NNN, and a line for each to
+# DIR/list: number, line of the document, what to do with it.
 cut_blocks() {
     awk -v dir="$2" '
         function put(what) {
