@@ -27,8 +27,8 @@ include packaging/flags.mk
 SRC := $(addprefix base/,err base text clock base64 sha256 gunzip \
   file loop token env) \
   $(addprefix json/,write) json json/raw \
-  $(addprefix store/,record index lock lost state apply files write read \
-  move load compact verify) store \
+  $(addprefix store/,record index lock lost log state apply files write \
+  read move load compact verify) store \
   $(addprefix http/,parse conn listen reply) http board/page \
   $(addprefix task/,error intern keys fields schema index task claim \
   query check draft rules actions change artifact view) \

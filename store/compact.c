@@ -52,11 +52,11 @@ store_wants_compact(struct store *s)
 {
     int64_t min = s->opt.compact_at ? s->opt.compact_at : STORE_COMPACT_AT;
     int64_t gain = s->superseded - s->superseded_base;
-    if (s->moving || s->fd < 0 || s->no_lock || s->damaged)
+    if (s->moving || s->log.fd < 0 || s->no_lock || s->log.damaged)
         return false;
-    if (s->err == 0 && gain >= min && gain > s->end / 2)
+    if (s->err == 0 && gain >= min && gain > s->log.end / 2)
         return true;
-    return store_is_short(s) && gain > 0 && gain >= s->end / 4;
+    return store_is_short(s) && gain > 0 && gain >= s->log.end / 4;
 }
 
 void
@@ -128,19 +128,19 @@ open_new(struct store *s, struct compaction *c)
 {
     char closed[STORE_PATH_MAX + 32];
     struct stat old;
-    store_closed_path(s, s->g, closed, sizeof closed);
+    store_closed_path(s, s->log.g, closed, sizeof closed);
     if (lstat(closed, &old) == 0 &&
         (old.st_dev != s->dev || old.st_ino != s->ino))
         return ERR_EXISTS;
     unlink(c->path); /* of a process that was killed; invariant 1 */
     c->fd = open(c->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    c->old_fd = fcntl(s->fd, F_DUPFD_CLOEXEC, 3);
+    c->old_fd = fcntl(s->log.fd, F_DUPFD_CLOEXEC, 3);
     if (c->fd < 0 || c->old_fd < 0 || fstat(c->old_fd, &old) != 0)
         return file_errno(errno);
     int rc = share(c->fd, &old);
     if (rc != 0)
         return rc;
-    int64_t need = s->end - s->superseded;
+    int64_t need = s->log.end - s->superseded;
     return store_has_room(s, need) ||
            (store_give_reserve(s) && store_has_room(s, need)) ? 0 : ERR_FULL;
 }
@@ -151,7 +151,7 @@ store_compact_begin(struct store *s)
     char time[TIME_LEN + 1];
     if (s->no_lock || s->lock.fd < 0)
         return ERR_READONLY;
-    if (s->g >= RECORD_MAX_G)
+    if (s->log.g >= RECORD_MAX_G)
         return ERR_FULL;
     int rc = store_check_names(s);
     if (rc == 0)
@@ -164,9 +164,9 @@ store_compact_begin(struct store *s)
         return ERR_NOMEM;
     }
     c->fd = c->old_fd = -1;
-    c->g = s->g + 1;
-    c->old_end = s->end;
-    c->old_head = s->head;
+    c->g = s->log.g + 1;
+    c->old_end = s->log.end;
+    c->old_head = s->log.head;
     c->path = file_join(s->path, ".compact");
     rc = c->path == NULL ? ERR_NOMEM : open_new(s, c);
     if (rc != 0)
@@ -234,11 +234,11 @@ store_compact_rest(struct store *s)
 {
     struct compaction *c = s->compaction;
     int rc;
-    c->rd.end = s->end;
+    c->rd.end = s->log.end;
     while ((rc = copy(s, c)) > 0)
         continue;
     /* Else the file was shorter than it is. */
-    return rc == 0 && c->rd.off != s->end ? ERR_IO : rc;
+    return rc == 0 && c->rd.off != s->log.end ? ERR_IO : rc;
 }
 
 /* ---- the switch ---- */
@@ -305,7 +305,7 @@ store_compact_switch(struct store *s)
     free(c->path);
     c->path = NULL;
     if (fstat(c->fd, &st) == 0) /* a wrong one is rebuilt */
-        store_put_mark(s, c->g, s->head, c->out_len, st.st_ino);
+        store_put_mark(s, c->g, s->log.head, c->out_len, st.st_ino);
     mark_forget(&s->lock);
     return 0;
 }
@@ -319,11 +319,11 @@ ends_closed(struct store *s, struct buf *b)
     struct arena a = {0};
     struct store_rec r;
     char body[40];
-    text_put(body, sizeof body, STORE_CLOSED, (unsigned long long)s->g);
-    bool closed = e != NULL && e->n == s->head &&
+    text_put(body, sizeof body, STORE_CLOSED, (unsigned long long)s->log.g);
+    bool closed = e != NULL && e->n == s->log.head &&
                   store_read(s, e, &a, &r) == 0 && str_is(r.body, body);
     if (closed) {
-        r.g = s->g + 1;
+        r.g = s->log.g + 1;
         record_put(b, &r);
     }
     arena_fini(&a);
@@ -358,7 +358,7 @@ store_compact_finish(struct store *s)
     if (closed && ends_in(path, &line, &st)) {
         rc = replace_log(s, path);
         if (rc == 0) { /* a wrong mark is rebuilt */
-            store_put_mark(s, s->g + 1, s->head, st.st_size, st.st_ino);
+            store_put_mark(s, s->log.g + 1, s->log.head, st.st_size, st.st_ino);
             rc = store_load(s);
         }
     } else if (closed) {
@@ -378,8 +378,8 @@ int
 store_compact_slice(struct store *s)
 {
     struct compaction *c = s->compaction;
-    if (c->g != s->g + 1 || s->damaged)
-        return s->damaged ? ERR_DAMAGED : ERR_BUSY;
+    if (c->g != s->log.g + 1 || s->log.damaged)
+        return s->log.damaged ? ERR_DAMAGED : ERR_BUSY;
     int rc = copy(s, c);
     if (rc != 0)
         return rc > 0 ? ERR_MORE : rc;
@@ -387,8 +387,8 @@ store_compact_slice(struct store *s)
         rc = put_end(s, c);
     if (rc != 0)
         return rc;
-    if (s->end - c->rd.off > LAST_BIT) {
-        c->rd.end = s->end;
+    if (s->log.end - c->rd.off > LAST_BIT) {
+        c->rd.end = s->log.end;
         return ERR_MORE;
     }
     /* The bulk goes to disk before the lock is taken. */

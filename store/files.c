@@ -87,10 +87,10 @@ store_has_room(struct store *s, int64_t need)
 bool
 store_is_short(struct store *s)
 {
-    int64_t need = s->end - (s->superseded - s->superseded_base) + MARGIN;
-    if (llabs(s->end - s->looked_end) < LOOK_STEP)
+    int64_t need = s->log.end - (s->superseded - s->superseded_base) + MARGIN;
+    if (llabs(s->log.end - s->looked_end) < LOOK_STEP)
         return s->is_short;
-    s->looked_end = s->end;
+    s->looked_end = s->log.end;
     int64_t room = free_room(s);
     if (room < SCARCE && room >= need + 2 * STORE_RESERVE)
         make_reserve(s);
@@ -110,13 +110,13 @@ store_prune(struct store *s, int64_t max)
     int64_t sum = 0;
     char path[STORE_PATH_MAX + 32];
     struct stat st;
-    uint64_t oldest = s->g, keep_from = 0;
-    for (uint64_t g = s->g; g > 0; g--, oldest = g) {
+    uint64_t oldest = s->log.g, keep_from = 0;
+    for (uint64_t g = s->log.g; g > 0; g--, oldest = g) {
         store_closed_path(s, g, path, sizeof path);
         if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode)) {
             /* Not closed, or not kept; nor was the one before, perhaps, by
                a process that was killed before it pruned. */
-            if (g + 1 >= s->g)
+            if (g + 1 >= s->log.g)
                 continue;
             break;
         }
@@ -137,7 +137,7 @@ int
 store_link_old(struct store *s)
 {
     char closed[STORE_PATH_MAX + 32];
-    store_closed_path(s, s->g, closed, sizeof closed);
+    store_closed_path(s, s->log.g, closed, sizeof closed);
     if (link(s->path, closed) == 0)
         return file_sync_path(s->dir);
     return errno == EPERM || errno == ENOSYS || errno == EOPNOTSUPP ||
@@ -151,7 +151,7 @@ store_unlink_old(struct store *s)
     struct stat st;
     if (stat(s->path, &st) != 0 || st.st_dev != s->dev || st.st_ino != s->ino)
         return; /* it is the closed generation by now */
-    store_closed_path(s, s->g, path, sizeof path);
+    store_closed_path(s, s->log.g, path, sizeof path);
     if (lstat(path, &st) == 0 && st.st_dev == s->dev && st.st_ino == s->ino)
         unlink(path);
 }
@@ -161,10 +161,10 @@ store_check_names(struct store *s)
 {
     char path[STORE_PATH_MAX + 32];
     struct stat st, is;
-    store_closed_path(s, s->g, path, sizeof path);
+    store_closed_path(s, s->log.g, path, sizeof path);
     bool closed = lstat(path, &is) == 0 && is.st_dev == s->dev &&
                   is.st_ino == s->ino;
-    bool linked = fstat(s->fd, &st) == 0 && st.st_nlink > (closed ? 2 : 1);
+    bool linked = fstat(s->log.fd, &st) == 0 && st.st_nlink > (closed ? 2 : 1);
     return !linked && !s->mounted
                ? 0
                : store_deny(s, ERR_READONLY, "%s: %s, and so it is only "
@@ -199,7 +199,7 @@ store_is_mounted(const struct store *s)
 {
     struct stat st;
     int dir = file_open_dir(s->dir);
-    int64_t own = mount_of(s->fd), around = dir < 0 ? -1 : mount_of(dir);
+    int64_t own = mount_of(s->log.fd), around = dir < 0 ? -1 : mount_of(dir);
     bool mounted = own != around;
     if (own < 0 || around < 0)
         mounted = dir >= 0 && fstat(dir, &st) == 0 && st.st_dev != s->dev;

@@ -25,47 +25,46 @@
 #define SLICE (1024 * 1024)   /* bytes read by one call */
 #define NEAR (32 * 1024)      /* bytes read at a time to find one record */
 
-/* Where the record behind head starts, end: there is none; -1: not found. */
+/* Where the record behind head starts, end: there is none; -1: not found. What
+   is damaged before it is found by the pass. */
 static int64_t
 first_behind(int fd, int64_t end, uint64_t head)
 {
     struct record_reader rd = {.fd = fd, .end = end, .chunk = NEAR,
                                .off = store_search(fd, end, head + 1)};
-    struct store_rec r = {.n = 0};
-    struct str line;
+    struct store_rec r;
     int64_t off;
     int rc;
-    while ((rc = record_next(&rd, &line, &off)) > 0 && r.n <= head)
-        if (record_parse(line, &r) != 0)
-            r.n = 0; /* the header; what is damaged is found by the pass */
-        else if (r.n > head)
-            end = r.n == head + 1 ? off : -1;
+    while ((rc = record_next_whole(&rd, &r, &off)) == 1 && r.n <= head)
+        continue;
     record_reader_fini(&rd);
-    return rc < 0 ? -1 : end;
+    return rc == 0 ? end : rc == 1 && r.n == head + 1 ? off : -1;
 }
 
 bool
-store_move_begin(struct store *s, int fd, const struct stat *st,
-                 const struct record_header *h, int64_t end)
+store_move_begin(struct store *s, const struct log_file *f, int64_t end)
 {
+    struct move *m = &s->move;
     struct stat old;
     /* More than one generation on, what was thinned out lies ahead. */
-    if (!s->loaded || s->damaged || s->in_compacted || s->moving ||
-        h->g != s->g + 1 || fstat(s->fd, &old) != 0 || old.st_size != s->end)
+    if (!s->loaded || s->log.damaged || s->log.compacted || s->moving ||
+        f->h.g != s->log.g + 1 || fstat(s->log.fd, &old) != 0 ||
+        old.st_size != s->log.end)
         return false;
-    int64_t start = first_behind(fd, end, s->head);
-    if (start < h->end)
+    int64_t start = first_behind(f->fd, end, s->log.head);
+    if (start < f->h.end)
         return false;
+    *m = (struct move){.fd = s->log.fd, .left = s->index.n,
+                       .head = s->log.head,
+                       .rd = {.fd = f->fd, .off = f->h.end, .end = start}};
+    log_begin(&m->log, f->fd, &f->h);
     s->moving = true;
-    s->move = (struct move){.fd = s->fd, .left = s->index.n,
-                            .head = s->head,
-                            .rd = {.fd = fd, .off = h->end, .end = start}};
     s->file = !s->file;
-    s->fd = fd;
-    s->dev = st->st_dev;
-    s->ino = st->st_ino;
-    s->g = h->g;
-    s->end = start;
+    s->log.fd = f->fd;
+    s->dev = f->st.st_dev;
+    s->ino = f->st.st_ino;
+    s->log.g = f->h.g;
+    s->log.end = start;
     s->superseded = s->superseded_base = 0;
     return true;
 }
@@ -77,43 +76,26 @@ store_move_stop(struct store *s)
         close(s->move.fd);
     s->moving = false;
     record_reader_fini(&s->move.rd);
+    lost_reset(&s->move.log.lost);
 }
 
-/* Whether r is what has to follow, by its number. */
+/* A record of the pass; false: it is not what memory is of. */
 static bool
-in_order(struct move *m, const struct store_rec *r)
-{
-    if (str_is(r->key, RECORD_KEY_END)) {
-        bool first = !m->ended;
-        m->ended = true;
-        m->base = m->superseded;
-        return first && r->n >= m->n && record_end_count(r) == m->count;
-    }
-    m->count++;
-    return m->ended ? r->n == m->n + 1 : r->n > m->n;
-}
-
-/* One line of the pass; false: it is not what memory is of. */
-static bool
-take(struct store *s, struct str line, int64_t off)
+take(struct store *s, const struct judged *j)
 {
     struct move *m = &s->move;
-    struct store_rec r;
-    if (record_parse(line, &r) != 0 || r.g != s->g || !in_order(m, &r))
-        return false;
-    m->n = r.n;
-    struct store_entry *e = index_find(&s->index, r.key);
+    struct store_entry *e = index_find(&s->index, j->r.key);
     if (e == NULL)
-        return str_is(r.key, RECORD_KEY_END);
-    bool newest = e->n == r.n;
+        return false;
+    bool newest = e->n == j->r.n;
     if (newest) {
         e->file = s->file;
-        e->off = off;
-        e->len = (uint32_t)line.len;
+        e->off = j->off;
+        e->len = (uint32_t)j->r.line.len;
         m->left--;
     }
     if (!newest || store_kind(s, e->kind)->transient)
-        m->superseded += (int64_t)line.len + 1;
+        m->superseded += (int64_t)j->r.line.len + 1;
     return true;
 }
 
@@ -153,13 +135,18 @@ static int
 pass(struct store *s)
 {
     struct move *m = &s->move;
-    int64_t until = m->rd.off + SLICE, off;
-    struct str line;
+    int64_t until = m->rd.off + SLICE;
+    struct judged j;
     int rc = 1;
-    while (m->rd.off < until && (rc = record_next(&m->rd, &line, &off)) == 1)
-        if (!take(s, line, off))
-            rc = ERR_DAMAGED;
-    return rc == 0 && (!m->ended || m->n != m->head) ? ERR_DAMAGED : rc;
+    while (m->rd.off < until && (rc = log_next(&m->log, &m->rd, &s->index,
+                                               INT64_MAX, &j)) == 1) {
+        if (j.wrong != NULL || (j.as == LOG_RECORD && !take(s, &j)))
+            return ERR_DAMAGED;
+        if (j.as == LOG_END)
+            m->base = m->superseded;
+    }
+    return rc == 0 && (m->log.compacted || m->log.head != m->head)
+               ? ERR_DAMAGED : rc;
 }
 
 int

@@ -5,14 +5,11 @@
 
 #include "store/state.h"
 
-#include <sys/stat.h>
-
-/* Goes over to the log of the next generation, open as fd, whose committed
-   end is given; the old one has been read to its end. What is to be read from
+/* Goes over to the log of the next generation, whose committed end is given;
+   the old one has been read to its end. What is to be read from
    there, behind s->end, is up to the caller. false: memory cannot be kept,
    and nothing has changed. */
-bool store_move_begin(struct store *s, int fd, const struct stat *st,
-                      const struct record_header *h, int64_t end);
+bool store_move_begin(struct store *s, const struct log_file *f, int64_t end);
 /* One slice of about 1 MiB. ERR_MORE: there are more; 0: all is as it has to
    be; else the log is to be read anew. */
 int store_move_slice(struct store *s);

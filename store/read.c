@@ -44,9 +44,9 @@ store_read(struct store *s, const struct store_entry *e, struct arena *a,
     char *line = arena_alloc(a, e->len);
     if (line == NULL)
         return ERR_NOMEM;
-    int fd = e->file == s->file ? s->fd : s->move.fd;
-    if (fd == s->fd && e->off >= s->end) { /* staged in this turn */
-        size_t at = (size_t)(e->off - s->end);
+    int fd = e->file == s->file ? s->log.fd : s->move.fd;
+    if (fd == s->log.fd && e->off >= s->log.end) { /* staged in this turn */
+        size_t at = (size_t)(e->off - s->log.end);
         ASSERT(at + e->len <= s->batch.len);
         memcpy(line, s->batch.p + at, e->len);
     } else if (file_read_at(fd, line, e->len, e->off) != (ssize_t)e->len) {
@@ -87,38 +87,35 @@ struct search {
 /* The number of the record at off. A damaged digit must not send a careful
    search astray: it wants a whole record. */
 static bool
-number_at(const struct search *s, int64_t off, uint64_t *n)
+number_at(const struct search *f, int64_t off, uint64_t *n)
 {
-    char buf[8 * 1024];
-    int fd = s->fd;
-    int64_t end = s->end;
-    struct record_reader rd = {.fd = fd, .off = off, .end = end};
+    char head[64];
+    struct record_reader rd = {.fd = f->fd, .off = off, .end = f->end,
+                               .chunk = 8 * 1024};
     struct store_rec r;
-    struct str line = {buf, 0};
-    ssize_t got = pread(fd, buf, s->careful ? sizeof buf : 64, (off_t)off);
-    char *lf = got > 0 ? memchr(buf, '\n', (size_t)got) : NULL;
-    if (!s->careful)
-        return got > 0 &&
-               record_peek_n((struct str){buf, (size_t)got}, n);
-    line.len = lf ? (size_t)(lf - buf) : 0;
-    bool found = (lf || record_next(&rd, &line, &off) == 1) &&
+    struct str line;
+    if (!f->careful) {
+        ssize_t got = pread(f->fd, head, sizeof head, (off_t)off);
+        return got > 0 && record_peek_n((struct str){head, (size_t)got}, n);
+    }
+    bool whole = record_next(&rd, &line, &off) == 1 &&
                  record_parse(line, &r) == 0;
-    *n = found ? r.n : 0;
+    *n = whole ? r.n : 0;
     record_reader_fini(&rd);
-    return found;
+    return whole;
 }
 
 /* Where to begin to read for record n: no line before it has that number. */
 static int64_t
-search(const struct search *s, uint64_t n, int64_t near)
+search(const struct search *f, uint64_t n, int64_t near)
 {
-    int64_t lo = 0, hi = near > 0 ? near : s->end, step = SEARCH_LINEAR / 4;
+    int64_t lo = 0, hi = near > 0 ? near : f->end, step = SEARCH_LINEAR / 4;
     while (hi - lo > SEARCH_LINEAR) {
         int64_t mid = near > step ? near - step : lo + (hi - lo) / 2;
-        int64_t at = line_from(s->fd, mid, hi);
+        int64_t at = line_from(f->fd, mid, hi);
         uint64_t found;
         step *= 2;
-        if (at >= hi || !number_at(s, at, &found) || found >= n) {
+        if (at >= hi || !number_at(f, at, &found) || found >= n) {
             hi = mid; /* a bad line: what is before it is sure to be */
         } else {
             lo = at;
@@ -145,32 +142,29 @@ find_in(struct store *s, uint64_t g, const struct search *file, uint64_t n,
                                .off = search(file, n, near),
                                .chunk = SEARCH_LINEAR};
     struct str line;
-    uint64_t found;
+    uint64_t shown;
     int64_t off;
     int rc, result = ERR_NOT_FOUND;
-    bool bad = false;
-    while (result == ERR_NOT_FOUND &&
-           (rc = record_next(&rd, &line, &off)) != 0) {
-        if (rc == ERR_IO || rc == ERR_NOMEM)
-            result = rc;
-        if (rc != 1 || !record_peek_n(line, &found) || found < n)
+    while ((rc = record_next(&rd, &line, &off)) != 0 && rc != ERR_IO &&
+           rc != ERR_NOMEM) {
+        if (!record_peek_n(line, &shown) || shown < n)
             continue;
-        if (record_parse(line, out) != 0) { /* even its number may be wrong */
-            bad = bad || found == n;
-            continue;
-        }
-        if (found > n)
+        if (rc != 1 || record_parse(line, out) != 0) {
+            if (shown == n) /* even that may be wrong */
+                result = ERR_DAMAGED;
+        } else if (out->n > n) {
             break;
-        if (!record_key_ok(out->key)) /* header or end record */
-            continue;
-        line = arena_str(a, line);
-        result = line.p == NULL ? ERR_NOMEM : record_parse(line, out);
-        s->near_g = g;
-        s->near_n = n;
-        s->near_off = off;
+        } else if (record_key_ok(out->key)) { /* no header or end record */
+            line = arena_str(a, line);
+            result = line.p == NULL ? ERR_NOMEM : record_parse(line, out);
+            s->near_g = g;
+            s->near_n = n;
+            s->near_off = off;
+            break;
+        }
     }
     record_reader_fini(&rd);
-    return result == ERR_NOT_FOUND && bad ? ERR_DAMAGED : result;
+    return rc == ERR_IO || rc == ERR_NOMEM ? rc : result;
 }
 
 /* The closed generation g, open; -1 where it is not there any more. */
@@ -194,13 +188,13 @@ static int
 find(struct store *s, uint64_t n, bool careful, struct arena *a,
      struct store_rec *out)
 {
-    struct search file = {s->fd, s->end, careful};
+    struct search file = {s->log.fd, s->log.end, careful};
     struct stat st;
     uint64_t g;
     int rc = ERR_NOT_FOUND;
-    if (s->fd >= 0)
-        rc = find_in(s, s->g, &file, n, a, out);
-    for (g = s->g; rc == ERR_NOT_FOUND && g > 1; g--) {
+    if (s->log.fd >= 0)
+        rc = find_in(s, s->log.g, &file, n, a, out);
+    for (g = s->log.g; rc == ERR_NOT_FOUND && g > 1; g--) {
         file.fd = open_closed(s, g - 1);
         if (file.fd < 0 && errno == ENOENT)
             break;
@@ -219,11 +213,11 @@ store_read_n(struct store *s, uint64_t n, struct arena *a,
     int rc = ERR_NOT_FOUND;
     if (!s->loaded)
         return ERR_IO;
-    if (n == 0 || n > s->head + s->n_undo)
+    if (n == 0 || n > s->log.head + s->n_undo)
         return ERR_NOT_FOUND;
-    if (n > s->head) {
+    if (n > s->log.head) {
         struct str rest = {s->batch.p, s->batch.len};
-        for (uint64_t i = s->head + 1; i < n; i++) {
+        for (uint64_t i = s->log.head + 1; i < n; i++) {
             const char *lf = memchr(rest.p, '\n', rest.len);
             rest.len -= (size_t)(lf + 1 - rest.p);
             rest.p = lf + 1;
@@ -241,21 +235,18 @@ int
 store_scan(struct store *s, uint64_t from,
            int (*fn)(void *ctx, const struct store_rec *r), void *ctx)
 {
-    if (s->fd < 0)
+    if (s->log.fd < 0)
         return 0;
-    struct record_reader rd = {.fd = s->fd, .end = s->end,
-                               .off = store_search(s->fd, s->end, from)};
+    struct record_reader rd = {.fd = s->log.fd, .end = s->log.end,
+                               .off = store_search(s->log.fd, s->log.end, from)};
     struct store_rec r;
-    struct str line;
     int64_t off;
     int rc, result = 0;
-    while (result == 0 && (rc = record_next(&rd, &line, &off)) != 0) {
-        if (rc == ERR_IO || rc == ERR_NOMEM)
+    while (result == 0 && (rc = record_next_whole(&rd, &r, &off)) != 0)
+        if (rc < 0)
             result = rc;
-        else if (rc == 1 && record_parse(line, &r) == 0 && r.n >= from &&
-                 record_key_ok(r.key))
+        else if (r.n >= from && record_key_ok(r.key))
             result = fn(ctx, &r);
-    }
     record_reader_fini(&rd);
     return result;
 }

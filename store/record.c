@@ -471,6 +471,19 @@ record_next(struct record_reader *r, struct str *line, int64_t *off)
     }
 }
 
+int
+record_next_whole(struct record_reader *r, struct store_rec *out,
+                  int64_t *off)
+{
+    struct str line;
+    int rc;
+    do
+        rc = record_next(r, &line, off);
+    while ((rc == 1 && record_parse(line, out) != 0) || rc == ERR_MORE ||
+           rc == ERR_TOO_LARGE);
+    return rc;
+}
+
 void
 record_reader_fini(struct record_reader *r)
 {

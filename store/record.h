@@ -76,7 +76,8 @@ struct record_header {
     char id[33];
     bool compacted;
     bool archive; /* and holds ended tasks, each once; only to be written */
-    int64_t end; /* where the next line begins; for who reads a file */
+    bool damaged; /* for who reads a file: the line is, and ... */
+    int64_t end;  /* ... where the next one begins */
 };
 
 /* Gives h an id for a new store, at random: 0 or ERR_IO. */
@@ -116,6 +117,10 @@ struct record_reader {
    to the end, given as *line; ERR_TOO_LARGE: a line over
    STORE_MAX_RECORD was skipped; ERR_IO, ERR_NOMEM. */
 int record_next(struct record_reader *r, struct str *line, int64_t *off);
+/* The next whole record, valid until the next call; what is none is skipped.
+   1; 0: the end; ERR_IO, ERR_NOMEM. */
+int record_next_whole(struct record_reader *r, struct store_rec *out,
+                      int64_t *off);
 void record_reader_fini(struct record_reader *r);
 
 #endif

@@ -46,20 +46,20 @@ store_allow(struct store *s)
 }
 
 void
-store_note_damage(struct store *s, int64_t off, const char *what)
+store_note_damage(struct store *s, int64_t off, uint64_t behind,
+                  const char *what)
 {
-    if (!s->damaged)
-        store_deny(s, ERR_DAMAGED, "%s: damaged at byte %lld, behind "
-                   "record %llu: %s; see mcptask verify", s->path,
-                   (long long)off, (unsigned long long)s->head, what);
-    s->damaged = true;
+    s->log.damaged = true;
+    store_deny(s, ERR_DAMAGED, "%s: damaged at byte %lld, behind record "
+               "%llu: %s; see mcptask verify", s->path, (long long)off,
+               (unsigned long long)behind, what);
 }
 
 int
 store_note_empty(struct store *s, const struct mark *m)
 {
-    s->damaged = true;
-    s->lost.last = m->n;
+    s->log.damaged = true;
+    s->log.lost.last = m->n;
     return store_deny(s, ERR_DAMAGED, "%s: is empty, but %lld bytes "
                       "of it were committed; see mcptask verify", s->path,
                       (long long)m->end);
@@ -69,9 +69,9 @@ const char *
 store_damage(struct store *s, struct str key)
 {
     const struct lost_key *k = NULL;
-    uint64_t n = s->damaged ? lost_unnamed(&s->lost, s->head) : 0;
-    if (s->damaged && key.p != NULL)
-        k = lost_find(&s->lost, key);
+    uint64_t n = s->log.damaged ? lost_unnamed(&s->log.lost, s->log.head) : 0;
+    if (s->log.damaged && key.p != NULL)
+        k = lost_find(&s->log.lost, key);
     if (k != NULL && !k->passed)
         return "records of it are lost; it may be older than it was";
     if (n > 0) {
@@ -101,9 +101,9 @@ store_state(const struct store *s, struct store_state *out)
     memset(out, 0, sizeof *out);
     out->path = s->path;
     text_put(out->id, sizeof out->id, "%s", s->id);
-    out->g = s->g;
-    out->head = s->head;
-    out->len = s->end;
+    out->g = s->log.g;
+    out->head = s->log.head;
+    out->len = s->log.end;
     out->superseded = s->superseded;
     out->keys = s->index.n;
     out->index_bytes = s->index.bytes;

@@ -6,8 +6,7 @@
 #include "base/file.h"
 #include "store/index.h"
 #include "store/lock.h"
-#include "store/lost.h"
-#include "store/record.h"
+#include "store/log.h"
 #include "store.h"
 
 #include <sys/stat.h>
@@ -29,24 +28,17 @@ struct move {
     uint64_t head;      /* that file's last n */
     int64_t superseded; /* bytes, in what was passed of the new file */
     int64_t base;       /* the same, before the end record */
-    uint64_t n, count;  /* of the last record passed; of them all */
-    bool ended;         /* the end record was */
     size_t swept;       /* buckets of the index without what is left */
+    struct log log;     /* as far as it was passed */
     struct record_reader rd;
 };
 
 /* What most functions look at stands first: code that reaches into the first
    128 bytes is shorter. */
 struct store {
-    /* the log as memory has it */
-    int64_t end;      /* committed bytes */
+    struct log log;   /* as memory has it: end is that of what is committed */
     char *path;       /* of the log, real */
-    uint64_t g;
-    uint64_t head;    /* newest committed n */
-    int fd;           /* -1: there is none */
     bool loaded;      /* memory is that of the log; else read it anew */
-    bool damaged;     /* what memory was read from is; writes are refused */
-    bool in_compacted; /* before the end record of a compacted file */
     bool log_readonly; /* fd is open for reading only */
     bool mounted;     /* the log is, by itself, apart from its directory */
     bool no_lock;     /* a lock cannot be had here: read-only media */
@@ -70,8 +62,6 @@ struct store {
     struct index index;
     int64_t superseded;
     int64_t superseded_base; /* of those, what the last compaction kept */
-    uint64_t counted; /* records since its header */
-    struct lost lost; /* where damaged: of what */
     char lost_why[96];
     dev_t dev;
     ino_t ino;
@@ -120,7 +110,8 @@ int store_deny_write(struct store *s);
 /* What was refused before is not any more. */
 void store_allow(struct store *s);
 /* Notes that the log is damaged, first at off. */
-void store_note_damage(struct store *s, int64_t off, const char *what);
+void store_note_damage(struct store *s, int64_t off, uint64_t behind,
+                       const char *what);
 /* Notes that the log is empty although bytes of it were committed. */
 int store_note_empty(struct store *s, const struct mark *m);
 

@@ -1,10 +1,9 @@
 /* verify - the log judged, mended and copied, while others may write to it.
 
-   All three read a log line by line, as store/load.c does, but keep nothing
-   of it in memory except the last number of each key. What they report as
-   torn or damaged is what a process that opens the log would make of it;
-   beyond that they check what replay takes on trust: the chain of each key,
-   the batches, and that time does not go back.
+   All three read a log line by line, as replay does and with its judgement
+   (store/log.c), but keep nothing of it in memory except the last number of
+   each key. Beyond that they check what replay takes on trust: the chain of
+   each key, the batches, and that time does not go back.
 
    Nothing here takes a lock or changes a file that was there before.
 
@@ -18,7 +17,6 @@
 
 #include "store.h"
 #include "store/files.h"
-#include "store/load.h"
 #include "base/clock.h"
 #include "base/text.h"
 
@@ -35,26 +33,22 @@
 #define IF_COPIED "; if a copy was put in its place, remove the file .lock"
 
 struct scan {
+    const char *path;
     struct store_report *report;
     const struct store_watch *watch; /* or NULL */
-    int64_t told;     /* that it got there */
     int (*good)(void *ctx, const struct store_rec *r); /* non-zero ends it */
     void *good_ctx;
-    const char *path;
-    int fd;
+    struct log log;
     struct lock lock; /* fd -1: there is no mark to read */
     int64_t mark_end; /* bytes below it were once synced, or NO_MARK */
+    uint64_t mark_n;  /* highest number given, as the mark has it, or 0 */
     int64_t size;
     struct index keys;
-    struct lost lost;
-    uint64_t counted;
-    uint64_t mark_n;  /* highest number given, as the mark has it, or 0 */
     uint64_t end_n;   /* n of the end record; 0: was never compacted */
     uint64_t b;       /* of the record before */
     int64_t time_ms;
     uint64_t line;
-    bool compacted;   /* now before the end record */
-    bool header_bad;
+    int64_t told;     /* that it got there */
     int64_t region;   /* where bad lines began, -1: the last was good */
     const char *region_what;
     int stopped;      /* what good said */
@@ -63,7 +57,7 @@ struct scan {
 /* ---- bad regions ---- */
 
 static void
-note_bad(struct scan *sc, int64_t off, const char *what)
+note_bad(struct scan *sc, int64_t off, uint64_t behind, const char *what)
 {
     struct store_report *rep = sc->report;
     if (rep->off < 0) {
@@ -71,8 +65,8 @@ note_bad(struct scan *sc, int64_t off, const char *what)
         rep->line = sc->line;
         text_put(rep->what, sizeof rep->what, "byte %lld, line %llu, behind "
                  "record %llu: %s", (long long)off,
-                 (unsigned long long)sc->line,
-                 (unsigned long long)rep->last_n, what);
+                 (unsigned long long)sc->line, (unsigned long long)behind,
+                 what);
     }
     if (sc->region < 0) {
         sc->region = off;
@@ -91,38 +85,23 @@ end_region(struct scan *sc, int64_t off)
     sc->region = -1;
 }
 
-/* ---- records ---- */
-
-/* Why r may not stand here, or NULL. */
-static const char *
-check_order(const struct scan *sc, const struct store_rec *r)
+/* A bad region that begins at off, where the whole lines end. */
+static void
+note_end(struct scan *sc, int64_t off, const char *what)
 {
-    const struct store_report *rep = sc->report;
-    if (rep->g != 0 && r->g != rep->g)
-        return "a record of another generation";
-    if (str_is(r->key, RECORD_KEY_END)) {
-        if ((!sc->compacted && !sc->header_bad) || r->n < rep->last_n)
-            return "an end record that does not belong here";
-        return record_end_count(r) == sc->counted ||
-                       (rep->damaged && record_end_count(r) > sc->counted)
-                   ? NULL
-                   : "the end record counts other records than there are";
-    }
-    if (!record_key_ok(r->key))
-        return "a record with a wrong key";
-    if (r->n <= rep->last_n)
-        return "a record with a wrong number";
-    return sc->compacted || rep->damaged || r->n == rep->last_n + 1
-               ? NULL
-               : "records before it are missing";
+    sc->log.damaged = true;
+    note_bad(sc, off, sc->log.head, what);
+    end_region(sc, off);
 }
+
+/* ---- records ---- */
 
 /* What a whole record in its place says wrong about others, or NULL; last is
    the number of its key's record before. */
 static const char *
 check_links(struct scan *sc, const struct store_rec *r, uint64_t last)
 {
-    bool gaps = sc->compacted || sc->report->damaged;
+    bool gaps = sc->log.compacted || sc->log.damaged;
     /* What p names may have been dropped by the compaction. */
     bool dropped = r->p > last &&
                    (gaps || (last <= sc->end_n && r->p <= sc->end_n));
@@ -147,15 +126,13 @@ tell_loss(const struct scan *sc, struct store_loss l)
 
 /* A record in its place: 1, or 0 when good wants no more, or ERR_NOMEM. */
 static int
-take_record(struct scan *sc, const struct store_rec *r, int64_t off)
+take_record(struct scan *sc, const struct judged *j)
 {
     struct store_report *rep = sc->report;
+    const struct store_rec *r = &j->r;
     struct store_entry *e = index_find(&sc->keys, r->key);
-    if (rep->damaged && lost_record(&sc->lost, &sc->keys, r, rep->last_n,
-                                    !sc->compacted) != 0)
-        return ERR_NOMEM;
-    if (!sc->compacted)
-        tell_loss(sc, (struct store_loss){.from = rep->last_n + 1,
+    if (!sc->log.compacted)
+        tell_loss(sc, (struct store_loss){.from = j->behind + 1,
                                           .to = r->n - 1});
     if (e == NULL)
         e = index_add(&sc->keys, r->key, sizeof *e);
@@ -163,17 +140,14 @@ take_record(struct scan *sc, const struct store_rec *r, int64_t off)
         return ERR_NOMEM;
     const char *wrong = check_links(sc, r, e->n);
     if (wrong != NULL) {
-        rep->damaged = true;
-        note_bad(sc, off, wrong);
-        end_region(sc, off + (int64_t)r->line.len + 1);
+        sc->log.damaged = true;
+        note_bad(sc, j->off, j->behind, wrong);
+        end_region(sc, sc->log.end);
     }
-    e->n = rep->last_n = r->n;
+    e->n = r->n;
     sc->b = r->b;
     if (rep->records++ == 0)
         rep->first_n = r->n;
-    rep->keys = sc->keys.n;
-    rep->g = r->g;
-    sc->counted++;
     if (sc->good != NULL)
         sc->stopped = sc->good(sc->good_ctx, r);
     return sc->stopped == 0;
@@ -188,10 +162,10 @@ mark_moved(struct scan *sc)
     struct mark m;
     struct stat st;
     if (sc->lock.fd < 0 || mark_read(&sc->lock, &m) != 0 ||
-        fstat(sc->fd, &st) != 0)
+        fstat(sc->log.fd, &st) != 0)
         return false;
     sc->size = st.st_size;
-    if (m.g == sc->report->g &&
+    if (m.g == sc->log.g &&
         mark_is_of(&m, sc->report->id, (uint64_t)st.st_ino)) {
         sc->mark_end = m.end;
         sc->mark_n = m.n;
@@ -199,115 +173,66 @@ mark_moved(struct scan *sc)
     return true;
 }
 
-/* Whether the bad line before next, which starts at off, was once synced:
-   1; 0: no, it is torn; or an error. */
-static int
-was_synced(const struct scan *sc, int64_t off, int64_t next)
-{
-    const struct store_report *rep = sc->report;
-    if (sc->line == 1 || off < sc->mark_end || sc->compacted || rep->damaged)
-        return 1;
-    return store_proven_synced(sc->fd, rep->g, rep->last_n, next, sc->size);
-}
-
-/* A whole line in its place. */
-static int
-take_whole(struct scan *sc, const struct store_rec *r, int64_t off)
-{
-    end_region(sc, off);
-    if (!str_is(r->key, RECORD_KEY_END))
-        return take_record(sc, r, off);
-    if (sc->report->damaged)
-        lost_end(&sc->lost, r, sc->counted);
-    sc->compacted = false;
-    sc->end_n = sc->report->last_n = r->n;
-    return 1;
-}
-
-/* A bad line at off that was not synced: torn, unless somebody is at it. As
+/* A bad line that was not synced: torn, unless somebody is at it. As
    take_line. */
 static int
-take_torn(struct scan *sc, int64_t off, const char *wrong)
+take_torn(struct scan *sc, const struct judged *j)
 {
     if (mark_moved(sc))
         return ERR_MORE;
     if (sc->lock.fd >= 0 && !lock_is_free(&sc->lock, LOCK_WRITE)) {
-        sc->size = off; /* who has the lock answers for it */
+        sc->size = j->off; /* who has the lock answers for it */
         return 0;
     }
     if (mark_moved(sc)) /* he gave it up in between */
         return ERR_MORE;
     sc->report->torn = true;
-    note_bad(sc, off, wrong);
+    note_bad(sc, j->off, j->behind, j->wrong);
     end_region(sc, sc->size);
     return 0;
 }
 
-/* A line that is damage, or behind some. As take_line. */
+/* A line that was judged. 1: go on; 0: look no further; ERR_MORE: look at it
+   again. */
 static int
-take_damaged(struct scan *sc, int got, struct str line, int64_t off,
-             const char *wrong)
+take_line(struct scan *sc, const struct judged *j)
 {
-    struct store_rec r;
-    sc->report->damaged = true;
-    note_bad(sc, off, wrong);
-    if (sc->line > 1 && got == 1 && record_parse(line, &r) == 0 &&
-        check_order(sc, &r) == NULL)
-        return take_whole(sc, &r, off); /* others are missing, not this */
-    int rc = lost_line(&sc->lost, &sc->keys, line, sc->report->last_n,
-                       !sc->compacted);
-    return rc == 0 ? 1 : rc;
-}
-
-/* One line, of which record_next said got. 1: go on;
-   0: look no further; ERR_MORE: look at it again. */
-static int
-take_line(struct scan *sc, int got, struct str line, int64_t off,
-          int64_t next)
-{
-    struct store_rec r;
-    if (sc->line == 1 && !sc->header_bad)
+    if (j->as == LOG_TORN)
+        return take_torn(sc, j);
+    if (j->wrong != NULL)
+        note_bad(sc, j->off, j->behind, j->wrong);
+    if (j->as == LOG_DAMAGE)
         return 1;
-    const char *wrong =
-        sc->line == 1                   ? "the header is damaged"
-        : got == ERR_MORE                 ? "a line that is cut off"
-        : got == ERR_TOO_LARGE          ? "a line that is too long"
-        : record_parse(line, &r) != 0   ? "no record, or its sum is wrong"
-        : off < sc->mark_end && sc->mark_end < next
-            ? "the committed end is within the record" IF_COPIED
-            : check_order(sc, &r);
-    if (wrong == NULL)
-        return take_whole(sc, &r, off);
-    int synced = was_synced(sc, off, next);
-    return synced < 0    ? synced
-           : synced == 0 ? take_torn(sc, off, wrong)
-                         : take_damaged(sc, got, line, off, wrong);
+    end_region(sc, j->off);
+    if (j->as == LOG_RECORD)
+        return take_record(sc, j);
+    sc->end_n = j->r.n;
+    return 1;
 }
 
 static int
 scan_lines(struct scan *sc)
 {
-    struct record_reader rd = {.fd = sc->fd, .end = sc->size};
-    struct str line;
-    int64_t off;
-    int rc = 1, got;
-    while (rc == 1 && (got = record_next(&rd, &line, &off)) != 0) {
-        if (got == ERR_IO || got == ERR_NOMEM) {
-            rc = got;
-            break;
-        }
+    struct record_reader rd = {.fd = sc->log.fd, .off = sc->log.end,
+                               .end = sc->size};
+    struct judged j;
+    int rc;
+    sc->line = sc->log.end > 0; /* the header */
+    while ((rc = log_next(&sc->log, &rd, &sc->keys, sc->mark_end,
+                          &j)) == 1) {
         sc->line++;
-        rc = take_line(sc, got, line, off, rd.off);
-        if (sc->watch != NULL && off - sc->told >= TELL_EACH) {
-            sc->told = off;
-            sc->watch->passed(sc->watch->ctx, off, sc->size);
+        rc = take_line(sc, &j);
+        if (sc->watch != NULL && j.off - sc->told >= TELL_EACH) {
+            sc->told = j.off;
+            sc->watch->passed(sc->watch->ctx, j.off, sc->size);
         }
         if (rc == ERR_MORE) { /* look at this line once more */
             record_reader_fini(&rd);
-            rd = (struct record_reader){.fd = sc->fd, .off = off,
+            rd = (struct record_reader){.fd = sc->log.fd, .off = j.off,
                                         .end = sc->size};
             sc->line--;
-            rc = 1;
+        } else if (rc != 1) {
+            break;
         }
     }
     record_reader_fini(&rd);
@@ -315,14 +240,11 @@ scan_lines(struct scan *sc)
         return rc < 0 ? rc : sc->stopped;
     end_region(sc, rd.off);
     sc->report->bytes = sc->size;
-    if (sc->compacted || rd.off < sc->mark_end) {
-        sc->report->damaged = true;
-        note_bad(sc, rd.off, sc->compacted
-                                 ? "the end record is missing"
-                                 : "the file ends before its committed end"
-                                   IF_COPIED);
-        end_region(sc, rd.off);
-    }
+    if (sc->log.compacted)
+        note_end(sc, rd.off, "the end record is missing");
+    else if (rd.off < sc->mark_end)
+        note_end(sc, rd.off, "the file ends before its committed end"
+                 IF_COPIED);
     return 0;
 }
 
@@ -332,8 +254,7 @@ static int
 scan_open(struct scan *sc, struct record_header *h)
 {
     char path[STORE_PATH_MAX + 1], lock_path[STORE_PATH_MAX + 8];
-    struct store s = {.opt.readonly = true, .path = path};
-    struct stat st = {0};
+    struct log_file f;
     struct mark m;
     char *real = realpath(sc->path, NULL);
     text_put(path, sizeof path, "%s", real ? real : sc->path);
@@ -343,29 +264,29 @@ scan_open(struct scan *sc, struct record_header *h)
     bool marked = sc->lock.fd < 0 && sc->mark_end == NO_MARK &&
                   (lock_open(&sc->lock, false), sc->lock.fd >= 0) &&
                   mark_read(&sc->lock, &m) == 0;
-    int rc = store_open_log(&s, &sc->fd, &st, h);
     sc->lock.path = NULL;
-    marked = marked && mark_is_of(&m, rc == 0 ? h->id : "",
-                                  (uint64_t)st.st_ino);
-    if (rc == ERR_NOT_FOUND && st.st_size == 0 && marked && m.end > 0) {
-        sc->fd = -1;
-        sc->report->damaged = true;
-        sc->report->g = m.g;
+    int rc = log_open(path, true, &f);
+    marked = marked && mark_is_of(&m, rc == 0 && !f.h.damaged ? f.h.id : "",
+                                  (uint64_t)f.st.st_ino);
+    if (rc == ERR_NOT_FOUND && f.st.st_size == 0 && marked && m.end > 0) {
+        memset(h, 0, sizeof *h); /* nothing is left of it */
+        sc->log.g = m.g;
         sc->mark_n = m.n;
-        note_bad(sc, 0, "it is empty, but bytes of it were committed"
+        note_end(sc, 0, "it is empty, but bytes of it were committed"
                  IF_COPIED);
-        end_region(sc, 0);
         return ERR_DAMAGED;
     }
-    if (rc != 0 && rc != ERR_SYNTAX) {
-        sc->fd = -1;
+    if (rc != 0) {
         text_put(sc->report->what, sizeof sc->report->what, "%s",
-                 rc == ERR_NOT_FOUND ? "there is no log" : s.why);
+                 rc == ERR_NOT_FOUND ? "there is no log" : f.why);
         return rc;
     }
-    sc->header_bad = rc == ERR_SYNTAX;
-    sc->size = st.st_size;
-    if (marked && (m.g == h->g || sc->header_bad)) {
+    *h = f.h;
+    log_begin(&sc->log, f.fd, h);
+    sc->size = f.st.st_size;
+    sc->report->version = (uint32_t)h->version;
+    text_put(sc->report->id, sizeof sc->report->id, "%s", h->id);
+    if (marked && (m.g == h->g || h->damaged)) {
         sc->mark_end = m.end;
         sc->mark_n = m.n;
     }
@@ -375,26 +296,30 @@ scan_open(struct scan *sc, struct record_header *h)
 static void
 scan_close(struct scan *sc)
 {
-    if (sc->fd >= 0)
-        close(sc->fd);
+    if (sc->log.fd >= 0)
+        close(sc->log.fd);
     lock_close(&sc->lock);
     index_fini(&sc->keys);
-    index_fini(&sc->lost.keys);
+    index_fini(&sc->log.lost.keys);
 }
 
-/* What is lost, once all was read. */
+/* What is there, and what is lost, once all was read. */
 static void
-tell_lost(struct scan *sc)
+fill_report(struct scan *sc)
 {
     struct store_report *rep = sc->report;
-    if (!rep->damaged)
+    struct log *l = &sc->log;
+    rep->keys = sc->keys.n;
+    rep->last_n = l->head;
+    rep->g = l->g;
+    rep->damaged = l->damaged;
+    if (!l->damaged)
         return;
-    sc->lost.last = sc->mark_n;
-    tell_loss(sc, (struct store_loss){.from = rep->last_n + 1,
-                                      .to = sc->mark_n});
-    rep->lost = lost_count(&sc->lost, rep->last_n);
-    rep->lost_unnamed = lost_unnamed(&sc->lost, rep->last_n);
-    for (struct lost_key *k = sc->lost.first; k != NULL; k = k->next) {
+    l->lost.last = sc->mark_n;
+    tell_loss(sc, (struct store_loss){.from = l->head + 1, .to = sc->mark_n});
+    rep->lost = lost_count(&l->lost, l->head);
+    rep->lost_unnamed = lost_unnamed(&l->lost, l->head);
+    for (struct lost_key *k = l->lost.first; k != NULL; k = k->next) {
         struct str key = {k->e.key, k->e.key_len};
         const struct store_entry *e = index_find(&sc->keys, key);
         tell_loss(sc, (struct store_loss){key, k->e.n, k->e.n, e ? e->n : 0,
@@ -410,24 +335,18 @@ scan_log(struct scan *sc, struct store_report *out, struct record_header *h)
     memset(out, 0, sizeof *out);
     out->off = -1;
     sc->report = out;
-    sc->fd = sc->lock.fd = -1;
+    sc->log.fd = sc->lock.fd = -1;
     sc->region = -1;
     int rc = index_init(&sc->keys);
-    sc->lost.keys = sc->keys;
+    sc->log.lost.keys = sc->keys;
     if (rc == 0)
         rc = scan_open(sc, h);
-    if (rc == ERR_DAMAGED) { /* nothing is left of it */
-        memset(h, 0, sizeof *h);
-        rc = 0;
-    } else if (rc == 0) {
-        sc->compacted = h->compacted;
-        out->version = (uint32_t)h->version;
-        out->g = h->g;
-        text_put(out->id, sizeof out->id, "%s", h->id);
-        rc = scan_lines(sc);
-    }
     if (rc == 0)
-        tell_lost(sc);
+        rc = scan_lines(sc);
+    else if (rc == ERR_DAMAGED)
+        rc = 0;
+    if (rc == 0)
+        fill_report(sc);
     if (rc == ERR_IO && out->what[0] == '\0')
         text_put(out->what, sizeof out->what, "%s: %s", sc->path,
                  strerror(errno));
@@ -631,7 +550,7 @@ copy_all(struct backup *b)
     if (rc == ERR_NOT_FOUND)
         rc = 0;
     if (rc == 0)
-        rc = copy_file(b->s->fd, b->len, to);
+        rc = copy_file(b->s->log.fd, b->len, to);
     if (rc == 0 && (rc = file_sync_path(b->dir)) != 0)
         unlink(to);
     return rc;
@@ -666,13 +585,13 @@ store_backup(struct store *s, const char *dir,
 {
     char path[STORE_PATH_MAX + 32];
     struct stat st;
-    if (s->fd < 0)
+    if (s->log.fd < 0)
         return ERR_NOT_FOUND;
-    if (fstat(s->fd, &st) != 0)
+    if (fstat(s->log.fd, &st) != 0)
         return ERR_IO;
     const char *slash = strrchr(s->path, '/');
-    struct backup b = {.s = s, .dir = dir, .g = s->g, .lowest = s->g,
-                       .base = slash ? slash + 1 : s->path, .len = s->end};
+    struct backup b = {.s = s, .dir = dir, .g = s->log.g, .lowest = s->log.g,
+                       .base = slash ? slash + 1 : s->path, .len = s->log.end};
     if (b.len > st.st_size) /* damaged: as much as there is */
         b.len = st.st_size;
     if (strlen(dir) + strlen(b.base) > STORE_PATH_MAX)

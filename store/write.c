@@ -32,9 +32,9 @@ store_reopen(struct store *s)
         close(fd);
         return false;
     }
-    lock_log(s->fd, false); /* a compaction may have it open as well */
-    close(s->fd);
-    s->fd = fd;
+    lock_log(s->log.fd, false); /* a compaction may have it open as well */
+    close(s->log.fd);
+    s->log.fd = fd;
     s->log_readonly = false;
     lock_log(fd, true);
     return true;
@@ -43,7 +43,7 @@ store_reopen(struct store *s)
 static int
 sync_log(struct store *s)
 {
-    if (file_sync(s->fd, fdatasync) == 0)
+    if (file_sync(s->log.fd, fdatasync) == 0)
         return 0;
     int e = errno;
     store_reopen(s); /* otherwise the old one has told what it had to tell */
@@ -57,7 +57,7 @@ store_cut(struct store *s)
     for (int tries = 0; tries < 2; tries++) {
         int rc;
         do
-            rc = ftruncate(s->fd, (off_t)s->end);
+            rc = ftruncate(s->log.fd, (off_t)s->log.end);
         while (rc != 0 && errno == EINTR);
         if (rc == 0 && sync_log(s) == 0)
             return true;
@@ -72,7 +72,7 @@ put_behind(struct store *s, struct str bytes, const struct mark *m,
            const char **step)
 {
     *step = "write";
-    if (file_write_at(s->fd, bytes.p, bytes.len, s->end) != 0)
+    if (file_write_at(s->log.fd, bytes.p, bytes.len, s->log.end) != 0)
         return -1;
     *step = "fdatasync";
     if (sync_log(s) != 0)
@@ -111,7 +111,7 @@ copy_bytes(struct store *s, int64_t from, int64_t end, int fd, int64_t at)
     char buf[16 * 1024];
     while (from < end) {
         int64_t left = end - from;
-        ssize_t n = file_read_at(s->fd, buf,
+        ssize_t n = file_read_at(s->log.fd, buf,
                                  left < (int64_t)sizeof buf ? (size_t)left
                                                             : sizeof buf, from);
         if (n == 0)
@@ -134,13 +134,13 @@ keep_torn(struct store *s, int64_t size, char *path, size_t cap)
     int fd;
     do {
         text_put(path, cap, "%s.torn-%llu-%lld", s->path,
-                 (unsigned long long)s->head + 1, (long long)ms++);
+                 (unsigned long long)s->log.head + 1, (long long)ms++);
         fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     } while (fd < 0 && errno == EEXIST); /* one more in one millisecond */
     if (fd < 0)
         return -1;
     file_give(fd, s->path);
-    int rc = copy_bytes(s, s->end, size, fd, 0);
+    int rc = copy_bytes(s, s->log.end, size, fd, 0);
     if (rc == 0)
         rc = file_sync(fd, fsync);
     int e = errno;
@@ -166,12 +166,12 @@ cut_torn(struct store *s, int64_t size)
 {
     char torn[STORE_PATH_MAX + 64], first = 0;
     struct stat st;
-    bool keep = pread(s->fd, &first, 1, s->end) != 1 || first != STORE_BLANK;
+    bool keep = pread(s->log.fd, &first, 1, s->log.end) != 1 || first != STORE_BLANK;
     if (keep && keep_torn(s, size, torn, sizeof torn) != 0)
         return deny_recovery(s);
     int rc = file_sync_path(s->dir) == 0 && store_cut(s) ? 0
                                                          : deny_recovery(s);
-    if (keep && rc != 0 && fstat(s->fd, &st) == 0 && st.st_size >= size)
+    if (keep && rc != 0 && fstat(s->log.fd, &st) == 0 && st.st_size >= size)
         unlink(torn); /* the next one who tries makes it anew */
     s->torn = s->torn || (keep && rc == 0);
     return rc;
@@ -182,9 +182,9 @@ cut_torn(struct store *s, int64_t size)
 int
 store_settle_tail(struct store *s, int64_t size)
 {
-    int rc = s->end < size ? cut_torn(s, size)
+    int rc = s->log.end < size ? cut_torn(s, size)
              : file_sync_path(s->dir) != 0 ? deny_recovery(s) : 0;
-    if (rc == 0 && store_put_mark(s, s->g, s->head, s->end, s->ino) != 0)
+    if (rc == 0 && store_put_mark(s, s->log.g, s->log.head, s->log.end, s->ino) != 0)
         rc = deny_recovery(s);
     return rc;
 }
@@ -197,10 +197,10 @@ int
 store_sync_tail(struct store *s, int64_t size)
 {
     int64_t from = size - 2 * STORE_MAX_BATCH;
-    if (from < s->end)
-        from = s->end;
+    if (from < s->log.end)
+        from = s->log.end;
     for (int tries = 0; tries < 2; tries++)
-        if (copy_bytes(s, from, size, s->fd, from) == 0 && sync_log(s) == 0)
+        if (copy_bytes(s, from, size, s->log.fd, from) == 0 && sync_log(s) == 0)
             return 0;
     return deny_recovery(s);
 }

@@ -1,0 +1,236 @@
+/* log - the log as a file that is read: its header, and what each line is.
+
+   Lines are judged by where they stand. Below the mark every line must be a
+   record with the next number: what is not is damage. Behind the mark, or
+   where there is none, a bad line may also be torn: written by a process or
+   machine that died before its sync, and so promised to nobody. It is torn
+   unless a whole record behind it belongs to a later batch, since such a batch
+   was begun only after the bad bytes had been synced. In a compacted file
+   nothing before the end record can be torn: the file got its name after it
+   had been synced. Nor can anything be behind damage.
+
+   What replay makes of a log and what verify says of it is this one
+   judgement. */
+
+#include "store/log.h"
+#include "base/file.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- the header ---- */
+
+static int
+io_error(const char *path, struct log_file *f)
+{
+    text_put(f->why, sizeof f->why, "%s: %s", path, strerror(errno));
+    return ERR_IO;
+}
+
+static int
+format_error(const char *path, struct log_file *f, const char *what)
+{
+    text_put(f->why, sizeof f->why, "%s: %s", path, what);
+    return ERR_FORMAT;
+}
+
+/* What a header said that cannot be read: its generation, if a record behind
+   it is whole, since they all say that; and what is left of its text. */
+static void
+guess_header(int fd, struct str text, struct record_header *h)
+{
+    struct record_reader rd = {.fd = fd, .end = 2 * STORE_MAX_RECORD};
+    struct store_rec r;
+    int64_t off;
+    h->damaged = true;
+    if (record_next_whole(&rd, &r, &off) == 1)
+        h->g = r.g;
+    record_reader_fini(&rd);
+    record_guess_header(text, h);
+}
+
+/* Reads the first line. */
+static int
+read_header(const char *path, struct log_file *f)
+{
+    char text[RECORD_HEADER_MAX];
+    struct record_header *h = &f->h;
+    struct store_rec r;
+    ssize_t n = file_read_at(f->fd, text, sizeof text, 0);
+    if (n < 0)
+        return io_error(path, f);
+    if (n == 0)
+        return ERR_NOT_FOUND;
+    if (n >= 16 && memcmp(text, "SQLite format 3", 16) == 0)
+        return format_error(path, f, "an SQLite file, not a log; choose "
+                            "another MCP_TASK_DB_PATH and bring its tasks "
+                            "over with: mcptask import");
+    const char *lf = memchr(text, '\n', (size_t)n);
+    struct str line = {text, lf ? (size_t)(lf - text) : (size_t)n};
+    int rc = record_parse_header(line, h);
+    /* Where the line is whole, it says what the file is; where it is not, a
+       record behind it does. */
+    if (rc != 0 && record_parse(line, &r) != 0)
+        guess_header(f->fd, line, h);
+    if (rc == ERR_FORMAT && (!h->damaged || h->g == 0)) {
+        if (h->version == 0)
+            return format_error(path, f, "not an mcptask log; choose another "
+                                "MCP_TASK_DB_PATH");
+        text_put(text, sizeof text, "version %llu of the format, this mcptask "
+                 "knows %d; use a newer one", (unsigned long long)h->version,
+                 RECORD_VERSION);
+        return format_error(path, f, text);
+    }
+    h->damaged = rc != 0 || lf == NULL;
+    h->end = (int64_t)line.len + 1;
+    return 0;
+}
+
+int
+log_open(const char *path, bool readonly, struct log_file *f)
+{
+    int flags = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    f->st.st_size = -1;
+    if (stat(path, &f->st) != 0)
+        return errno == ENOENT ? ERR_NOT_FOUND : io_error(path, f);
+    if (!S_ISREG(f->st.st_mode))
+        return format_error(path, f, "not a regular file; choose another "
+                            "MCP_TASK_DB_PATH");
+    f->fd = readonly ? -1 : open(path, O_RDWR | flags);
+    f->readonly = f->fd < 0 &&
+                  (readonly || file_errno(errno) == ERR_READONLY);
+    if (f->readonly)
+        f->fd = open(path, O_RDONLY | flags);
+    if (f->fd < 0)
+        return io_error(path, f);
+    int rc = fstat(f->fd, &f->st) != 0 ? io_error(path, f)
+                                       : read_header(path, f);
+    if (rc != 0)
+        close(f->fd);
+    return rc;
+}
+
+bool
+log_is(int fd, uint64_t g, const char *id)
+{
+    struct log_file f = {.fd = fd};
+    return read_header("", &f) == 0 && !f.h.damaged && f.h.g == g &&
+           strcmp(f.h.id, id) == 0;
+}
+
+void
+log_begin(struct log *l, int fd, const struct record_header *h)
+{
+    l->fd = fd;
+    l->g = h->g;
+    l->compacted = h->compacted;
+    l->headless = h->damaged;
+    l->end = h->damaged ? 0 : h->end; /* it is the first bad line */
+}
+
+/* ---- lines ---- */
+
+/* Why r may not follow what was read so far, or NULL. */
+static const char *
+misplaced(const struct log *l, const struct store_rec *r)
+{
+    if (l->g != 0 && r->g != l->g)
+        return "a record of another generation";
+    if (str_is(r->key, RECORD_KEY_END)) {
+        uint64_t count = record_end_count(r);
+        if ((!l->compacted && !l->headless) || r->n < l->head)
+            return "an end record that does not belong here";
+        return count == l->counted || (l->damaged && count > l->counted)
+                   ? NULL
+                   : "the end record counts other records than there are";
+    }
+    if (!record_key_ok(r->key))
+        return "a record with a wrong key";
+    if (r->n <= l->head)
+        return "a record with a wrong number";
+    return l->compacted || l->damaged || r->n == l->head + 1
+               ? NULL
+               : "records before it are missing";
+}
+
+/* What is wrong with a line of which record_next said got, or NULL; r is then
+   what it holds. */
+static const char *
+fault_of(const struct log *l, int got, struct str line, struct store_rec *r)
+{
+    return got == ERR_MORE            ? "a line that is cut off"
+           : got == ERR_TOO_LARGE     ? "a line that is too long"
+           : record_parse(line, r) != 0 ? "no record, or its sum is wrong"
+                                      : misplaced(l, r);
+}
+
+/* Whether a whole record proves that a bad line before it, which had to be the
+   next one, had once been synced. 1, 0, or an error. */
+static int
+proven_synced(const struct log *l, const struct record_reader *at)
+{
+    struct record_reader rd = {.fd = at->fd, .off = at->off, .end = at->end};
+    struct store_rec r;
+    int64_t off;
+    int rc;
+    while ((rc = record_next_whole(&rd, &r, &off)) == 1 &&
+           (r.g != l->g || r.b <= l->head + 1))
+        continue;
+    record_reader_fini(&rd);
+    return rc;
+}
+
+/* A whole record in its place. */
+static int
+take(struct log *l, const struct index *keys, struct judged *j)
+{
+    bool end = str_is(j->r.key, RECORD_KEY_END);
+    j->as = end ? LOG_END : LOG_RECORD;
+    if (l->damaged && end)
+        lost_end(&l->lost, &j->r, l->counted);
+    else if (l->damaged && lost_record(&l->lost, keys, &j->r, l->head,
+                                       !l->compacted) != 0)
+        return ERR_NOMEM;
+    l->g = j->r.g;
+    l->head = j->r.n;
+    l->counted += !end;
+    if (end)
+        l->compacted = l->headless = false;
+    return 1;
+}
+
+int
+log_next(struct log *l, struct record_reader *rd, const struct index *keys,
+         int64_t committed, struct judged *j)
+{
+    struct str line;
+    int got = record_next(rd, &line, &j->off);
+    if (got == 0 || got == ERR_IO || got == ERR_NOMEM)
+        return got;
+    j->behind = l->head;
+    j->wrong = j->off == 0 ? "the header is damaged"
+                           : fault_of(l, got, line, &j->r);
+    if (j->wrong == NULL && j->off < committed && committed < rd->off)
+        j->wrong = "the committed end is within the record; if a copy was "
+                   "put in its place, remove the file .lock";
+    if (j->wrong != NULL) {
+        bool sure = j->off == 0 || j->off < committed || l->compacted ||
+                    l->damaged;
+        int synced = sure ? 1 : proven_synced(l, rd);
+        j->as = LOG_TORN;
+        if (synced <= 0)
+            return synced < 0 ? synced : 1;
+        l->damaged = true;
+    }
+    l->end = rd->off;
+    /* Where only others before it are missing, it is whole. */
+    if (j->wrong == NULL ||
+        (j->off > 0 && fault_of(l, got, line, &j->r) == NULL))
+        return take(l, keys, j);
+    j->as = LOG_DAMAGE;
+    int rc = lost_line(&l->lost, keys, line, l->head, !l->compacted);
+    return rc == 0 ? 1 : rc;
+}
