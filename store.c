@@ -15,16 +15,13 @@
    The lock is that on the lock file, and then the one on the log itself:
    where the lock file was removed under load, there are two of it.
 
-   What others wrote is followed before the lock is taken; under it only what
-   came since is read, so that nobody waits for another's reading.
-
    Invariants:
    1. Bytes below the mark's end are on disk, and nobody changes them.
       A bad record among them is damage: writes are refused, the file is
       left as it is, whole records are still read.
    2. Bytes behind it belong to nobody until whoever has the lock has
       checked and synced them (store_recover).
-   3. Memory is what reading the log up to s->end would give, plus what is
+   3. Memory is what reading the log up to s->log.end would give, plus what is
       staged.
    4. Without the lock nothing on disk is changed. */
 
@@ -43,6 +40,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdio.h> /* rename */
 #include <stdlib.h>
 #include <string.h>
@@ -50,8 +48,6 @@
 
 #define LOOK_MS 50 /* between looks for the lock file */
 #define BUSY_GAP_MS (60 * 1000) /* see note_busy */
-#define FAR (1024 * 1024) /* bytes that are not read under the lock */
-#define UNDO_ROOM(size) (((size) + 15) & ~(size_t)15) /* keeps alignment */
 
 /* ---- errors ---- */
 
@@ -90,10 +86,9 @@ find_path(struct store *s)
 {
     char *path = real_path(s->opt.path);
     if (path == NULL)
-        return errno == ENOMEM ? ERR_NOMEM
-                               : store_deny(s, file_errno(errno),
-                                            "%s: %s", s->opt.path,
-                                            strerror(errno));
+        return errno == ENOMEM
+                   ? ERR_NOMEM
+                   : store_deny_errno(s, file_errno(errno), s->opt.path, "");
     char *dir = file_dir_of(path), *lock_path = file_join(path, ".lock");
     if (dir == NULL || lock_path == NULL || strlen(path) > STORE_PATH_MAX) {
         free(path);
@@ -110,37 +105,16 @@ find_path(struct store *s)
     return 0;
 }
 
-/* Takes the lock to recover a tail that nobody answers for. A holder that
-   lives will see to it himself. Where it cannot be recovered, reads go on as
-   far as the log is whole. */
-static int
-recover_at_open(struct store *s)
-{
-    int rc = store_lock(s);
-    if (rc == ERR_MORE && !s->loaded)
-        rc = store_lock_patiently(s);
-    if (rc == 0)
-        store_unlock(s);
-    if (rc == ERR_BUSY)
-        store_deny(s, rc, "%s: another process holds the lock; try "
-                   "again", s->lock_path);
-    if (rc == ERR_READONLY || (rc != 0 && rc != ERR_NOMEM && !s->loaded)) {
-        s->no_lock = true;
-        rc = store_load(s);
-    }
-    return rc == ERR_MORE || (rc != ERR_NOMEM && s->loaded) ? 0 : rc;
-}
-
 /* The first to come after a boot, or after a writer that knows no clock but
    the wall's, has time go on from here for those who come later. */
 static void
 note_boot(struct store *s)
 {
-    if (s->same_boot || s->no_lock || s->log_readonly || s->damaged ||
-        s->fd < 0 || s->lock.fd < 0 || lock_boot_id()[0] == '\0' ||
+    if (s->same_boot || s->no_lock || s->log_readonly || s->log.damaged ||
+        s->log.fd < 0 || s->lock.fd < 0 || lock_boot_id()[0] == '\0' ||
         store_lock(s) != 0)
         return;
-    store_put_mark(s, s->g, s->head, s->end, s->ino);
+    store_put_mark(s, s->log.g, s->log.head, s->log.end, s->ino);
     store_unlock(s);
 }
 
@@ -157,9 +131,9 @@ store_open(struct store **out, const struct store_options *o,
     s->opt = *o;
     s->kinds = kinds;
     s->n_kinds = n_kinds;
-    s->fd = s->lock.fd = s->closed_fd = -1;
+    s->log.fd = s->lock.fd = s->closed_fd = -1;
     int rc = index_init(&s->index);
-    s->lost.keys = s->index;
+    s->log.lost.keys = s->index;
     if (rc != 0)
         store_deny(s, rc, "no source of random numbers");
     if (rc == 0)
@@ -174,7 +148,6 @@ store_open(struct store **out, const struct store_options *o,
         store_close(s);
         return rc;
     }
-    s->observed = s->head;
     note_boot(s);
     why[0] = '\0';
     *out = s;
@@ -193,8 +166,7 @@ store_close(struct store *s)
         close(s->closed_fd);
     buf_fini(&s->line);
     buf_fini(&s->batch);
-    buf_fini(&s->undo_old);
-    free(s->undo);
+    arena_fini(&s->mem);
     free(s->path);
     free(s->lock_path);
     free(s->dir);
@@ -212,7 +184,7 @@ unmarked_changed(const struct store *s)
         return true;
     if (stat(s->path, &st) != 0)
         return false;
-    return s->fd < 0 || st.st_size != s->unmarked_len ||
+    return s->log.fd < 0 || st.st_size != s->unmarked_len ||
            st.st_dev != s->dev || st.st_ino != s->ino;
 }
 
@@ -222,7 +194,7 @@ static bool
 reaches(const struct store *s, int64_t end)
 {
     struct stat st;
-    return s->fd >= 0 && fstat(s->fd, &st) == 0 && st.st_size >= end;
+    return s->log.fd >= 0 && fstat(s->log.fd, &st) == 0 && st.st_size >= end;
 }
 
 /* A lock file that was replaced leaves this process with a mark that nobody
@@ -240,38 +212,66 @@ look_for_lock(struct store *s)
     }
 }
 
-int
-store_follow(struct store *s)
+/* Whether m says how far memory can go on from where it is. */
+static bool
+leads_on(struct store *s, const struct mark *m)
+{
+    return m->g == s->log.g && m->end >= s->log.end &&
+           store_takes_mark(s, m, s->id, s->ino);
+}
+
+/* Follows what others committed, as far as that needs no lock. 0, VIEW_TAIL,
+   or an error. */
+static int
+sync_view(struct store *s)
 {
     struct mark m;
-    if (s->lock.held)
-        return 0; /* it was followed when the lock was taken */
     look_for_lock(s);
     int rc = lock_open(&s->lock, false);
     if (rc == ERR_IO)
-        return store_deny(s, ERR_IO, "%s: %s", s->lock_path,
-                          strerror(errno));
+        return store_deny_errno(s, ERR_IO, s->lock_path, "");
     s->no_lock = s->opt.readonly || rc == ERR_READONLY;
     rc = s->lock.fd < 0 ? ERR_SYNTAX : mark_read(&s->lock, &m);
     if (rc == ERR_MORE && s->loaded)
         return 0;
-    if (rc == 0 && s->loaded && m.g == s->g && m.end >= s->end &&
-        store_takes_mark(s, &m, s->id, s->ino) && reaches(s, m.end))
+    if (rc == 0 && s->loaded && leads_on(s, &m) && reaches(s, m.end))
         return store_load_to(s, &m);
     if (rc == ERR_SYNTAX && !unmarked_changed(s))
         return 0;
     rc = store_load(s);
-    if (rc == 0 && (s->err == ERR_IO || s->err == ERR_FORMAT)) {
-        s->err = 0; /* it could not be read, and can be again */
-        s->why[0] = '\0';
-    }
-    if (rc == ERR_MORE)
-        rc = recover_at_open(s);
-    if (rc == ERR_NOT_FOUND && s->fd < 0) {
-        s->loaded = true; /* no log is an empty store */
-        rc = 0;
-    }
+    if (rc == 0 && (s->err == ERR_IO || s->err == ERR_FORMAT))
+        store_allow(s); /* it could not be read, and can be again */
     return rc;
+}
+
+/* Takes the lock to recover a tail that nobody answers for. A holder that
+   lives will see to it himself. Where it cannot be recovered, reads go on as
+   far as the log is whole. */
+static int
+recover(struct store *s)
+{
+    int rc = store_lock(s);
+    if (rc == ERR_MORE && !s->loaded)
+        rc = store_lock_patiently(s);
+    if (rc == 0)
+        store_unlock(s);
+    if (rc == ERR_BUSY)
+        store_deny(s, rc, "%s: another process holds the lock; try again",
+                   s->lock_path);
+    if (rc == ERR_READONLY || (rc != 0 && rc != ERR_NOMEM && !s->loaded)) {
+        s->no_lock = true;
+        rc = store_load(s);
+    }
+    return rc == ERR_MORE || (rc != ERR_NOMEM && s->loaded) ? 0 : rc;
+}
+
+int
+store_follow(struct store *s)
+{
+    if (s->lock.held)
+        return 0; /* it was followed when the lock was taken */
+    int rc = sync_view(s);
+    return rc == VIEW_TAIL ? recover(s) : rc;
 }
 
 /* ---- the lock ---- */
@@ -317,24 +317,24 @@ create_log(struct store *s)
     if (rc == 0 && (mark_write(&s->lock, &none) != 0 ||
                     rename(tmp, s->path) != 0))
         rc = file_errno(errno);
-    int e = errno;
+    if (rc != 0 && rc != ERR_NOMEM)
+        store_deny(s, rc, "%s: cannot be made: %s; choose another "
+                   "MCP_TASK_BASE_DIR", s->path, strerror(errno));
     if (rc != 0 && tmp != NULL)
         unlink(tmp);
-    errno = e;
     free(tmp);
     return rc;
 }
 
 /* Looks, under the lock, whether lock and log are still those of the paths,
-   and makes or reads the log where they are not. ERR_MORE: a foreign lock
-   file, which has to be locked anew. */
+   and makes or reads the log where they are not. */
 static int
 check_files(struct store *s, struct stat *st)
 {
-    if (!lock_is_at_path(&s->lock))
-        return ERR_MORE;
-    bool there = stat(s->path, st) == 0;
     struct mark m;
+    if (!lock_is_at_path(&s->lock))
+        return VIEW_AGAIN;
+    bool there = stat(s->path, st) == 0;
     if (there && st->st_size == 0 && S_ISREG(st->st_mode)) {
         mark_forget(&s->lock);
         if (mark_read(&s->lock, &m) == 0 && m.end > 0 &&
@@ -344,37 +344,29 @@ check_files(struct store *s, struct stat *st)
         errno = ENOENT;
     }
     if (!there && errno != ENOENT)
-        return store_deny(s, file_errno(errno), "%s: %s", s->path,
-                          strerror(errno));
-    if (!there && s->fd >= 0)
+        return store_deny_errno(s, file_errno(errno), s->path, "");
+    if (!there && s->log.fd >= 0)
         return store_deny(s, ERR_IO, "%s: the log vanished; put it "
                           "back, or restart to begin a new one", s->path);
-    if (there && s->loaded && s->fd >= 0 && st->st_dev == s->dev &&
+    if (there && s->loaded && s->log.fd >= 0 && st->st_dev == s->dev &&
         st->st_ino == s->ino)
         return 0;
     int rc = there ? 0 : create_log(s);
-    if (rc != 0)
-        return rc == ERR_NOMEM ? rc : store_deny(s, rc,
-                                                 "%s: cannot be made: %s; "
-                                                 "choose another "
-                                                 "MCP_TASK_BASE_DIR",
-                                                 s->path, strerror(errno));
-    rc = store_load(s);
-    if (rc == 0 && stat(s->path, st) != 0)
-        rc = ERR_IO;
-    return rc;
+    if (rc == 0)
+        rc = store_load(s);
+    return rc == 0 && stat(s->path, st) != 0 ? ERR_IO : rc;
 }
 
 /* Keeps out whoever has the write lock of another lock file: ERR_BUSY, he is
-   at it; ERR_MORE, he was, and has replaced the log. */
+   at it; VIEW_AGAIN, he was, and has replaced the log. */
 static int
 own_log(struct store *s, struct stat *st)
 {
-    if (lock_log(s->fd, true) == ERR_MORE)
+    if (lock_log(s->log.fd, true) == ERR_MORE)
         return ERR_BUSY;
     return lock_is_at_path(&s->lock) && stat(s->path, st) == 0 &&
                    st->st_dev == s->dev && st->st_ino == s->ino
-               ? 0 : ERR_MORE;
+               ? 0 : VIEW_AGAIN;
 }
 
 /* With the lock: whatever others committed, and what nobody answers for. */
@@ -386,7 +378,7 @@ catch_up(struct store *s)
     int rc = check_files(s, &st);
     if (rc != 0)
         return rc;
-    if (s->damaged)
+    if (s->log.damaged)
         return ERR_DAMAGED;
     if (s->log_readonly && !store_reopen(s)) /* the right may have come since */
         return store_deny_write(s);
@@ -399,17 +391,14 @@ catch_up(struct store *s)
     if (rc != 0)
         return rc;
     rc = mark_read(&s->lock, &m);
-    if (rc == 0 && !store_takes_mark(s, &m, s->id, s->ino))
-        rc = ERR_SYNTAX;
-    else if (rc == 0 && m.g == s->g && m.end > s->end)
+    if (rc == 0 && leads_on(s, &m))
         rc = store_load_to(s, &m);
-    else if (rc == 0 && (m.g != s->g || m.end != s->end))
-        rc = ERR_SYNTAX;
-    if (rc == 0 || rc == ERR_MORE)
-        rc = st.st_size == s->end ? 0 : ERR_SYNTAX;
-    if (rc == ERR_SYNTAX)
+    else if (rc == 0)
+        rc = ERR_SYNTAX; /* it is of another log, or an older one */
+    if (rc == ERR_SYNTAX ||
+        ((rc == 0 || rc == ERR_MORE) && st.st_size != s->log.end))
         rc = store_recover(s, st.st_size);
-    return rc == 0 ? store_compact_finish(s) : rc;
+    return rc == 0 || rc == ERR_MORE ? store_compact_finish(s) : rc;
 }
 
 int
@@ -417,7 +406,7 @@ store_make_place(struct store *s)
 {
     int rc = s->opt.readonly ? ERR_READONLY : file_make_dirs(s->dir);
 
-    return rc == 0 && s->fd < 0 ? find_path(s) : rc;
+    return rc == 0 && s->log.fd < 0 ? find_path(s) : rc;
 }
 
 /* Opens the lock file, and makes it and its directory where they are not. */
@@ -425,7 +414,7 @@ static int
 open_lock(struct store *s)
 {
     /* Where there is no log, links may have come since: see real_path. */
-    int rc = s->fd < 0 ? find_path(s) : 0;
+    int rc = s->log.fd < 0 ? find_path(s) : 0;
     bool was_open = s->lock.fd >= 0;
     if (rc != 0)
         return rc;
@@ -438,8 +427,8 @@ open_lock(struct store *s)
     if (rc == 0 && !was_open)
         file_give(s->lock.fd, s->path);
     if (rc != 0 && rc != ERR_NOMEM)
-        rc = store_deny(s, rc == ERR_IO ? file_errno(errno) : rc,
-                        "%s: %s", s->lock_path, strerror(errno));
+        rc = store_deny_errno(s, rc == ERR_IO ? file_errno(errno) : rc,
+                              s->lock_path, "");
     return rc;
 }
 
@@ -456,44 +445,26 @@ note_busy(struct store *s, bool busy)
     s->tried_ms = now;
 }
 
-/* Whether more was written since than should be read under the lock. */
-static bool
-far_behind(struct store *s)
-{
-    struct mark m;
-    bool known = s->loaded && mark_read(&s->lock, &m) == 0;
-    if (known)
-        mark_forget(&s->lock);
-    return known && (m.g != s->g || m.end - s->end > FAR);
-}
-
+/* What others wrote is followed before the lock is taken; under it only what
+   came since is read, so that nobody waits for another's reading. */
 static int
 take_lock(struct store *s, int (*take)(struct lock *l))
 {
-    int rc = ERR_MORE;
+    int rc = VIEW_AGAIN;
     if (s->opt.readonly)
         return ERR_READONLY;
-    for (int tries = 0; tries < 8 && rc == ERR_MORE; tries++) {
+    for (int tries = 0; tries < 4 && rc == VIEW_AGAIN; tries++) {
         rc = open_lock(s);
         if (rc != 0)
             return rc;
-        rc = take(&s->lock);
-        if (rc != 0)
-            note_busy(s, rc == ERR_MORE);
-        if (rc == ERR_IO)
-            store_deny(s, rc, "%s: cannot be locked: %s",
-                       s->lock_path, strerror(errno));
-        if (rc != 0)
-            return rc;
-        if (tries < 4 && far_behind(s)) {
-            lock_release(&s->lock, LOCK_WRITE);
-            store_follow(s); /* what is wrong shows under the lock */
-            rc = ERR_MORE;
-            continue;
-        }
-        rc = catch_up(s);
-        note_busy(s, rc == ERR_BUSY);
-        if (rc == ERR_MORE) { /* gives up what was locked in vain */
+        sync_view(s); /* what is wrong shows under the lock */
+        rc = s->lock.fd < 0 ? VIEW_AGAIN : take(&s->lock);
+        if (rc == 0)
+            rc = catch_up(s);
+        else if (rc == ERR_IO)
+            store_deny_errno(s, rc, s->lock_path, "cannot be locked: ");
+        note_busy(s, rc == ERR_BUSY || rc == ERR_MORE);
+        if (rc == VIEW_AGAIN) { /* gives up what was locked in vain */
             store_compact_lost(s);
             lock_close(&s->lock);
         }
@@ -502,7 +473,7 @@ take_lock(struct store *s, int (*take)(struct lock *l))
         store_unlock(s);
     if (rc == ERR_BUSY && take == lock_wait)
         poll(NULL, 0, LOCK_WAIT_TICK_MS); /* he is in no line */
-    return rc == ERR_MORE ? ERR_IO : rc == ERR_BUSY ? ERR_MORE : rc;
+    return rc == VIEW_AGAIN ? ERR_IO : rc == ERR_BUSY ? ERR_MORE : rc;
 }
 
 static int
@@ -536,9 +507,9 @@ store_lock_patiently(struct store *s)
 void
 store_unlock(struct store *s)
 {
-    ASSERT(s->n_undo == 0);
-    if (s->lock.held && s->fd >= 0)
-        lock_log(s->fd, false);
+    ASSERT(s->n_staged == 0);
+    if (s->lock.held && s->log.fd >= 0)
+        lock_log(s->log.fd, false);
     if (s->lock.held)
         lock_release(&s->lock, LOCK_WRITE);
     if (s->lock.held) { /* the system refused; closing always unlocks */
@@ -569,7 +540,7 @@ store_alive(const struct store *s, uint64_t instance)
 uint64_t
 store_next_n(const struct store *s)
 {
-    return s->head + s->n_undo + 1;
+    return s->log.head + s->n_staged + 1;
 }
 
 size_t
@@ -581,7 +552,7 @@ store_staged_len(const struct store *s)
 size_t
 store_staged_n(const struct store *s)
 {
-    return s->n_undo;
+    return s->n_staged;
 }
 
 void
@@ -590,30 +561,22 @@ store_refuse(struct store *s, int err)
     s->refuse = err;
 }
 
-/* Notes what the entry was before the next record; its bytes, so that undo
-   needs no memory and no disk. */
-static int
-push_undo(struct store *s, const struct store_entry *e, size_t size)
+/* Notes what the entry was, so that undo needs no memory and no disk; zeroes
+   where it is new. NULL: no memory. */
+static struct staged *
+note_old(struct store *s, const struct store_entry *e, size_t size)
 {
-    if (s->n_undo == s->cap_undo) {
-        size_t cap = s->cap_undo ? 2 * s->cap_undo : 16;
-        void *p = realloc(s->undo, cap * sizeof *s->undo);
-        if (p == NULL)
-            return ERR_NOMEM;
-        s->undo = p;
-        s->cap_undo = cap;
-    }
-    if (buf_room(&s->undo_old, UNDO_ROOM(size)) == NULL) {
-        s->undo_old.err = 0;
-        return ERR_NOMEM;
-    }
-    s->undo[s->n_undo] = (struct undo){NULL, s->superseded,
-                                       s->undo_old.len};
+    struct staged *g = arena_alloc(&s->mem,
+                                   offsetof(struct staged, old) + size);
+    if (g == NULL)
+        return NULL;
+    memset(g, 0, offsetof(struct staged, old) + size);
+    g->before = s->last;
+    g->superseded = s->superseded;
+    g->at = s->batch.len;
     if (e != NULL)
-        memcpy(s->undo_old.p + s->undo_old.len, e, size);
-    else
-        memset(s->undo_old.p + s->undo_old.len, 0, size);
-    return 0;
+        memcpy(&g->old, e, size);
+    return g;
 }
 
 int
@@ -628,67 +591,58 @@ store_stage(struct store *s, struct str key, struct str body)
     if (store_next_n(s) > RECORD_MAX_N)
         return ERR_FULL;
     struct store_entry *e = index_find(&s->index, key);
-    size_t at = s->batch.len;
-    size_t size = store_kind(s, store_kind_of(s, key))->entry_size;
-    int rc = push_undo(s, e, size);
-    if (rc != 0)
-        return rc;
-    time_format(store_now_ms(s), time);
-    struct store_rec r = {.g = s->g, .n = store_next_n(s), .b = s->head + 1,
-                          .p = e ? e->n : 0, .key = key,
-                          .time = str_of(time), .body = body};
-    record_put(&s->batch, &r);
-    if (s->batch.err) {
-        s->batch.err = 0;
-        s->batch.len = at;
+    struct staged *g = note_old(
+        s, e, store_kind(s, store_kind_of(s, key))->entry_size);
+    if (g == NULL)
         return ERR_NOMEM;
-    }
-    r.line = (struct str){s->batch.p + at, s->batch.len - at - 1};
-    rc = store_apply(s, &r, s->end + (int64_t)at, &e);
+    time_format(store_now_ms(s), time);
+    struct store_rec r = {.g = s->log.g, .n = store_next_n(s),
+                          .b = s->log.head + 1, .p = e ? e->n : 0,
+                          .key = key, .time = str_of(time), .body = body};
+    record_put(&s->batch, &r);
+    int rc = s->batch.err;
+    g->len = s->batch.len - g->at - (rc == 0);
+    r.line = (struct str){s->batch.p + g->at, g->len};
+    if (rc == 0)
+        rc = store_apply(s, &r, s->log.end + (int64_t)g->at, &g->e);
     if (rc != 0) {
-        s->batch.len = at;
+        s->batch.err = 0;
+        s->batch.len = g->at;
         return rc;
     }
-    s->undo[s->n_undo++].e = e;
-    s->undo_old.len += UNDO_ROOM(size);
+    *(g->before ? &g->before->next : &s->first) = g;
+    s->last = g;
+    s->n_staged++;
     return 0;
-}
-
-/* Takes back everything staged, newest first. */
-static void
-undo_all(struct store *s)
-{
-    while (s->n_undo > 0) {
-        struct undo *u = &s->undo[--s->n_undo];
-        struct store_entry *e = u->e;
-        const struct store_entry *old =
-            (const void *)(s->undo_old.p + u->old_at);
-        const struct store_kind *k = store_kind(s, e->kind);
-        if (k->undo != NULL)
-            k->undo(k->ctx, e, old);
-        s->superseded = u->superseded;
-        if (old->n == 0)
-            index_pop(&s->index, e);
-        else /* the chain may have changed since: a split, a new key */
-            memcpy((char *)e + sizeof e->chain,
-                   (const char *)old + sizeof e->chain,
-                   k->entry_size - sizeof e->chain);
-        s->move.left += e->file != s->file;
-    }
 }
 
 static void
 batch_done(struct store *s)
 {
-    s->n_undo = 0;
+    s->first = s->last = NULL;
+    s->n_staged = 0;
     buf_reset(&s->batch, 64 * 1024);
-    buf_reset(&s->undo_old, 16 * 1024);
+    arena_reset(&s->mem);
 }
 
+/* Takes back everything staged, newest first. */
 static void
 unstage(struct store *s)
 {
-    undo_all(s);
+    for (struct staged *g = s->last; g != NULL; g = g->before) {
+        struct store_entry *e = g->e;
+        const struct store_kind *k = store_kind(s, e->kind);
+        if (k->undo != NULL)
+            k->undo(k->ctx, e, &g->old);
+        s->superseded = g->superseded;
+        if (g->old.n == 0)
+            index_pop(&s->index, e);
+        else /* the chain may have changed since: a split, a new key */
+            memcpy((char *)e + sizeof e->chain,
+                   (const char *)&g->old + sizeof e->chain,
+                   k->entry_size - sizeof e->chain);
+        s->move.left += e->file != s->file;
+    }
     batch_done(s);
 }
 
@@ -699,12 +653,12 @@ store_probe(struct store *s)
 {
     char blank[4096];
     bool cut;
-    ASSERT(s->lock.held && s->n_undo == 0);
+    ASSERT(s->lock.held && s->n_staged == 0);
     memset(blank, STORE_BLANK, sizeof blank);
     int rc = store_put(s, (struct str){blank, sizeof blank}, NULL, &cut);
     if (rc == 0 && !store_cut(s))
-        rc = store_deny(s, file_errno(errno), "%s: cannot be cut: %s",
-                        s->path, strerror(errno));
+        rc = store_deny_errno(s, file_errno(errno), s->path,
+                              "cannot be cut: ");
     if (rc == 0)
         store_allow(s);
     return rc;
@@ -715,34 +669,27 @@ store_commit(struct store *s, bool *unknown)
 {
     bool cut = true;
     *unknown = false;
-    if (s->n_undo == 0)
+    if (s->n_staged == 0)
         return 0;
     ASSERT(s->lock.held);
-    int64_t end = s->end + (int64_t)s->batch.len;
-    uint64_t head = s->head + s->n_undo;
-    int rc = store_put(s, buf_view(&s->batch),
-                        &(struct mark){.g = s->g, .n = head, .end = end},
-                        &cut);
+    struct mark m = {.g = s->log.g, .n = s->log.head + s->n_staged,
+                     .end = s->log.end + (int64_t)s->batch.len};
+    int rc = store_put(s, buf_view(&s->batch), &m, &cut);
     if (rc != 0) {
         unstage(s);
         *unknown = !cut;
         return rc;
     }
-    size_t n = s->n_undo;
-    s->end = end;
-    s->head = head;
-    s->n_undo = 0;
+    s->log.end = m.end;
+    s->log.head = m.n;
+    s->n_staged = 0;
     store_allow(s);
-    for (size_t i = 0, at = 0; s->observe != NULL && i < n; i++) {
+    for (struct staged *g = s->first; g != NULL; g = g->next) {
         struct store_rec r;
-        const char *line = s->batch.p + at;
-        const char *lf = memchr(line, '\n', s->batch.len - at);
-        rc = record_parse((struct str){line, (size_t)(lf - line)}, &r);
+        rc = record_parse((struct str){s->batch.p + g->at, g->len}, &r);
         ASSERT(rc == 0); /* it was written by record_put */
-        store_tell(s, s->undo[i].e, &r);
-        at = (size_t)(lf + 1 - s->batch.p);
+        store_tell(s, g->e, &r);
     }
-    s->observed = head;
     batch_done(s);
     return 0;
 }
@@ -760,7 +707,7 @@ store_move(struct store *s)
 {
     if (!s->moving)
         return 0;
-    ASSERT(s->n_undo == 0);
+    ASSERT(s->n_staged == 0);
     int rc = store_move_slice(s);
     if (rc == 0 || rc == ERR_MORE)
         return rc;
@@ -777,7 +724,7 @@ close_log(struct store *s)
     char body[40];
     bool unknown;
     int rc = store_compact_rest(s);
-    text_put(body, sizeof body, STORE_CLOSED, (unsigned long long)s->g);
+    text_put(body, sizeof body, STORE_CLOSED, (unsigned long long)s->log.g);
     if (rc == 0)
         rc = store_stage(s, STR(RECORD_KEY_CLOSED), str_of(body));
     if (rc == 0)
@@ -803,7 +750,7 @@ switch_over(struct store *s)
         return ERR_BUSY;
     if (rc != 0)
         return rc;
-    rc = c->g == s->g + 1 ? close_log(s) : ERR_BUSY;
+    rc = c->g == s->log.g + 1 ? close_log(s) : ERR_BUSY;
     if (rc == 0)
         rc = store_compact_switch(s);
     store_unlock(s);
@@ -821,7 +768,7 @@ store_compact(struct store *s)
     if (s->compaction == NULL) {
         while (s->moving && rc == 0)
             rc = store_move(s) == ERR_MORE ? 0 : store_follow(s);
-        if (rc != 0 || s->fd < 0)
+        if (rc != 0 || s->log.fd < 0)
             return rc;
         rc = store_compact_begin(s);
     }

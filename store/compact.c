@@ -286,8 +286,8 @@ replace_log(struct store *s, const char *path)
        not fit the new one: who builds on it syncs it (store_recover). */
     return file_sync_dir(dir_fd) == 0
                ? 0
-               : store_deny(s, file_errno(errno), "%s: cannot be synced: %s",
-                            s->dir, strerror(errno));
+               : store_deny_errno(s, file_errno(errno), s->dir,
+                                  "cannot be synced: ");
 }
 
 int

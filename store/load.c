@@ -54,11 +54,18 @@ read_lines(struct store *s, int64_t end, bool committed)
         s->log.end = end;
     }
     if (rc == ERR_IO)
-        store_deny(s, ERR_IO, "%s: read failed: %s", s->path,
-                   strerror(errno));
+        store_deny_errno(s, rc, s->path, "read failed: ");
     s->line = rd.b;
     buf_reset(&s->line, LINE_KEEP);
-    return rc == 1 ? 0 : rc;
+    s->loaded = rc >= 0;
+    if (!s->loaded) { /* memory may hold half of it: read it all again */
+        mark_forget(&s->lock);
+        return rc;
+    }
+    s->observed = s->log.head;
+    if (s->log.compacted)
+        note_end(s, "the end record of a compaction is missing");
+    return s->log.damaged ? ERR_DAMAGED : 0;
 }
 
 /* ---- the whole log ---- */
@@ -97,15 +104,7 @@ int
 store_load_to(struct store *s, const struct mark *m)
 {
     s->log.lost.last = m->n;
-    int rc = read_lines(s, m->end, true);
-    if (rc == 0) {
-        s->observed = s->log.head;
-        s->loaded = true;
-        return s->log.damaged ? ERR_DAMAGED : 0;
-    }
-    s->loaded = false; /* memory may hold half of it: read it all again */
-    mark_forget(&s->lock);
-    return rc;
+    return read_lines(s, m->end, true);
 }
 
 /* A log without a right mark, on which no lock can be had: as far as it is
@@ -113,12 +112,8 @@ store_load_to(struct store *s, const struct mark *m)
 static int
 load_unmarked(struct store *s, int64_t size)
 {
-    int rc = read_lines(s, size, false);
     s->unmarked_len = size;
-    s->loaded = rc == 0;
-    if (rc == 0)
-        s->observed = s->log.head;
-    return rc == 0 && s->log.damaged ? ERR_DAMAGED : rc;
+    return read_lines(s, size, false);
 }
 
 /* Without the lock, committed records may stand behind the mark: it is never
@@ -144,9 +139,8 @@ go_over(struct store *s, const struct log_file *f, int64_t end)
     /* What was committed to the generation that is left, behind what is known
        of it, is read first, so that the observer misses nothing. */
     if (s->loaded && s->log.fd >= 0 && f->h.g > s->log.g &&
-        fstat(s->log.fd, &old) == 0 &&
-        read_lines(s, old.st_size, false) != 0)
-        s->loaded = false;
+        fstat(s->log.fd, &old) == 0)
+        (void)read_lines(s, old.st_size, false);
     if (s->lock.held && s->log.fd >= 0)
         lock_log(s->log.fd, false);
     if (end == 0 || !store_move_begin(s, f, end))
@@ -180,6 +174,10 @@ deny_open(struct store *s, const struct log_file *f, int rc,
         s->loaded = true;
         return store_note_empty(s, m);
     }
+    if (rc == ERR_NOT_FOUND && s->log.fd < 0) { /* it is an empty store */
+        s->loaded = true;
+        return 0;
+    }
     if (rc == ERR_NOT_FOUND)
         return rc;
     mark_forget(&s->lock); /* what it said was not read */
@@ -196,6 +194,8 @@ store_load(struct store *s)
     int rc = log_open(s->path, s->opt.readonly, &f);
     if (rc != 0)
         return deny_open(s, &f, rc, &m);
+    bool may_lock = !s->no_lock && !f.readonly;
+    bool held = s->lock.held && may_lock;
     if (!is_ours(s, &f.h)) {
         close(f.fd);
         return store_deny(s, ERR_IO, "%s: the log was replaced by that "
@@ -208,26 +208,24 @@ store_load(struct store *s)
         f.h.g = m.g;
     marked = marked && store_takes_mark(s, &m, f.h.id, f.st.st_ino) &&
              m.g == f.h.g;
-    if (!marked && !s->lock.held && !s->no_lock) {
+    if (!marked && !held && may_lock) {
         close(f.fd);
         mark_forget(&s->lock);
         s->loaded = false; /* it is of a generation that is gone, perhaps */
-        return ERR_MORE;
+        return VIEW_TAIL;
     }
     rc = go_over(s, &f, marked && !f.h.damaged ? m.end : 0);
     if (rc != 0)
         return rc;
     if (!marked)
-        return s->lock.held ? store_recover(s, f.st.st_size)
-                            : load_unmarked(s, f.st.st_size);
+        return held ? store_recover(s, f.st.st_size)
+                    : load_unmarked(s, f.st.st_size);
     rc = store_load_to(s, &m);
-    if (rc == 0 && s->log.compacted)
-        note_end(s, "the end record of a compaction is missing");
     if (rc != 0 || f.st.st_size <= s->log.end)
         return rc;
-    if (s->no_lock)
+    if (!may_lock)
         return load_behind_mark(s, f.st.st_size);
-    return s->lock.held ? store_recover(s, f.st.st_size) : ERR_MORE;
+    return held ? store_recover(s, f.st.st_size) : VIEW_TAIL;
 }
 
 /* ---- recovery ---- */
@@ -249,25 +247,13 @@ store_recover(struct store *s, int64_t size)
     if (s->loaded && !same_log(s))
         return store_load(s);
     if (size < s->log.end) {
-        s->log.end = size;
-        note_end(s, "the file ends before its committed end");
+        store_note_damage(s, size, s->log.head,
+                          "the file ends before its committed end");
         return ERR_DAMAGED;
     }
     /* On disk first: read_lines tells the observer of what stands there. */
-    int rc = s->log_readonly ? 0 : store_sync_tail(s, size);
-    if (rc != 0)
-        return rc;
-    s->loaded = false;
-    rc = read_lines(s, size, false);
-    if (rc != 0)
-        return rc;
-    if (s->log.compacted)
-        note_end(s, "the end record of a compaction is missing");
-    s->loaded = true;
-    s->observed = s->log.head;
-    if (s->log.damaged)
-        return ERR_DAMAGED;
-    if (s->log_readonly)
-        return store_deny_write(s);
-    return store_settle_tail(s, size);
+    int rc = store_sync_tail(s, size);
+    if (rc == 0)
+        rc = read_lines(s, size, false);
+    return rc == 0 ? store_settle_tail(s, size) : rc;
 }

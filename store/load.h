@@ -6,8 +6,9 @@
 #include "store/state.h"
 
 /* Reads the log at the path into memory, from its start. With the write
-   lock, its tail is recovered as well; without, ERR_MORE says that it needs
-   to be. 0, ERR_MORE, ERR_NOT_FOUND (memory is left alone), others. */
+   lock, its tail is recovered as well; without, VIEW_TAIL says that it needs
+   to be. 0, also where there is no log; ERR_NOT_FOUND: there is no more one,
+   and memory is left alone; others. */
 int store_load(struct store *s);
 /* Reads committed bytes up to the mark. */
 int store_load_to(struct store *s, const struct mark *m);

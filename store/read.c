@@ -210,23 +210,19 @@ int
 store_read_n(struct store *s, uint64_t n, struct arena *a,
              struct store_rec *out)
 {
-    int rc = ERR_NOT_FOUND;
     if (!s->loaded)
         return ERR_IO;
-    if (n == 0 || n > s->log.head + s->n_undo)
+    if (n == 0 || n > s->log.head + s->n_staged)
         return ERR_NOT_FOUND;
     if (n > s->log.head) {
-        struct str rest = {s->batch.p, s->batch.len};
-        for (uint64_t i = s->log.head + 1; i < n; i++) {
-            const char *lf = memchr(rest.p, '\n', rest.len);
-            rest.len -= (size_t)(lf + 1 - rest.p);
-            rest.p = lf + 1;
-        }
-        const char *lf = memchr(rest.p, '\n', rest.len);
-        rest = arena_str(a, (struct str){rest.p, (size_t)(lf - rest.p)});
-        return rest.p == NULL ? ERR_NOMEM : record_parse(rest, out);
+        const struct staged *g = s->first;
+        while (n-- > s->log.head + 1)
+            g = g->next;
+        struct str line = arena_str(a, (struct str){s->batch.p + g->at,
+                                                    g->len});
+        return line.p == NULL ? ERR_NOMEM : record_parse(line, out);
     }
-    rc = find(s, n, false, a, out);
+    int rc = find(s, n, false, a, out);
     return rc == ERR_NOT_FOUND || rc == ERR_DAMAGED ? find(s, n, true, a, out)
                                                     : rc;
 }

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -28,6 +29,12 @@ store_deny(struct store *s, int err, const char *fmt, ...)
     va_end(ap);
     s->err = err;
     return err;
+}
+
+int
+store_deny_errno(struct store *s, int err, const char *path, const char *what)
+{
+    return store_deny(s, err, "%s: %s%s", path, what, strerror(errno));
 }
 
 int

@@ -14,11 +14,19 @@
 #define STORE_MAX_KINDS 8
 #define STORE_PATH_MAX 4096
 
-/* What one staged record changed, to be taken back. */
-struct undo {
+/* A staged record, and what its entry was before, to be taken back. */
+struct staged {
+    struct staged *before, *next;
     struct store_entry *e;
     int64_t superseded;
-    size_t old_at; /* in undo_old; the kind's entry_size bytes */
+    size_t at, len;         /* of its line, in the batch */
+    struct store_entry old; /* the kind's entry_size bytes; n 0: none */
+};
+
+/* What reading the log may come to, beside 0 and errors. */
+enum view {
+    VIEW_TAIL = 1, /* there are bytes that only who has the lock answers for */
+    VIEW_AGAIN     /* lock file or log were replaced: lock anew */
 };
 
 /* On the way to a new generation; see store/move.c. */
@@ -51,11 +59,11 @@ struct store {
     int refuse;
 
     /* the batch */
-    size_t n_undo, cap_undo;
-    struct undo *undo;
+    struct staged *first, *last;
+    size_t n_staged;
     struct buf batch;
     struct lock lock;
-    struct buf undo_old;
+    struct arena mem; /* of what is staged */
 
     const struct store_kind *kinds;
     size_t n_kinds;
@@ -105,6 +113,9 @@ struct store {
    can, and returns err. Text by printf's rules. */
 int store_deny(struct store *s, int err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same for a step that failed with errno: "path: what: why". */
+int store_deny_errno(struct store *s, int err, const char *path,
+                     const char *what);
 /* Because this user may not write the log. */
 int store_deny_write(struct store *s);
 /* What was refused before is not any more. */

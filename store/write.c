@@ -154,9 +154,8 @@ keep_torn(struct store *s, int64_t size, char *path, size_t cap)
 static int
 deny_recovery(struct store *s)
 {
-    return store_deny(s, file_errno(errno),
-                      "%s: cannot be recovered: %s", s->path,
-                      strerror(errno));
+    return store_deny_errno(s, file_errno(errno), s->path,
+                            "cannot be recovered: ");
 }
 
 /* Cuts the torn rest, kept and synced before. What a probe left is blank, and
