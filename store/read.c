@@ -234,7 +234,8 @@ store_scan(struct store *s, uint64_t from,
     if (s->log.fd < 0)
         return 0;
     struct record_reader rd = {.fd = s->log.fd, .end = s->log.end,
-                               .off = store_search(s->log.fd, s->log.end, from)};
+                               .off = store_search(s->log.fd, s->log.end,
+                                                   from)};
     struct store_rec r;
     int64_t off;
     int rc, result = 0;

@@ -165,7 +165,8 @@ cut_torn(struct store *s, int64_t size)
 {
     char torn[STORE_PATH_MAX + 64], first = 0;
     struct stat st;
-    bool keep = pread(s->log.fd, &first, 1, s->log.end) != 1 || first != STORE_BLANK;
+    bool keep = pread(s->log.fd, &first, 1, s->log.end) != 1 ||
+                first != STORE_BLANK;
     if (keep && keep_torn(s, size, torn, sizeof torn) != 0)
         return deny_recovery(s);
     int rc = file_sync_path(s->dir) == 0 && store_cut(s) ? 0
@@ -183,7 +184,8 @@ store_settle_tail(struct store *s, int64_t size)
 {
     int rc = s->log.end < size ? cut_torn(s, size)
              : file_sync_path(s->dir) != 0 ? deny_recovery(s) : 0;
-    if (rc == 0 && store_put_mark(s, s->log.g, s->log.head, s->log.end, s->ino) != 0)
+    if (rc == 0 && store_put_mark(s, s->log.g, s->log.head, s->log.end,
+                                  s->ino) != 0)
         rc = deny_recovery(s);
     return rc;
 }
