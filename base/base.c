@@ -55,11 +55,16 @@ str_is(struct str a, const char *z)
 }
 
 bool
+str_begins(struct str s, struct str prefix)
+{
+    return s.len >= prefix.len &&
+           (prefix.len == 0 || memcmp(s.p, prefix.p, prefix.len) == 0);
+}
+
+bool
 str_starts(struct str s, const char *prefix)
 {
-    size_t n = strlen(prefix);
-
-    return s.len >= n && (n == 0 || memcmp(s.p, prefix, n) == 0);
+    return str_begins(s, str_of(prefix));
 }
 
 uint64_t

@@ -25,6 +25,7 @@ struct str {
 struct str str_of(const char *z);
 bool str_eq(struct str a, struct str b);
 bool str_is(struct str a, const char *z);
+bool str_begins(struct str s, struct str prefix);
 bool str_starts(struct str s, const char *prefix);
 /* FNV-1a, 64 bits: only for what an enemy cannot choose without bound. */
 uint64_t str_hash(struct str s);

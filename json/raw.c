@@ -134,6 +134,19 @@ raw_u64(struct str raw)
 }
 
 struct str
+raw_quote(struct arena *a, struct str text)
+{
+    struct buf b = {0};
+    struct str out = STR_NONE;
+
+    json_quote(&b, text);
+    if (b.err == 0)
+        out = arena_str(a, buf_view(&b));
+    buf_fini(&b);
+    return out;
+}
+
+struct str
 raw_text(struct arena *a, struct str raw)
 {
     struct str in = raw_inner(raw);
@@ -223,4 +236,16 @@ raw_member(struct str raw, const char *name)
         if (str_is(m.name, name))
             return m.value;
     return STR_NONE;
+}
+
+struct str
+raw_list_find(struct str raw, const char *name, struct str value)
+{
+    struct str item;
+    size_t at = 0;
+
+    do
+        item = raw_list_next(raw, &at);
+    while (item.p && !str_eq(raw_member(item, name), value));
+    return item;
 }

@@ -30,6 +30,8 @@ struct str raw_inner(struct str raw);
 /* Reads a raw whole number; 0 where it is none. */
 uint64_t raw_u64(struct str raw);
 
+/* The text as a raw string, in a; .p NULL: no memory. */
+struct str raw_quote(struct arena *a, struct str text);
 /* The text of a field that is a string, escapes resolved; .p NULL: none. */
 struct str raw_text(struct arena *a, struct str raw);
 /* How many elements a field that is an array has; 0: absent. */
@@ -39,6 +41,9 @@ size_t raw_list_n(struct str raw);
 struct str raw_list_next(struct str raw, size_t *at);
 /* Whether one of the elements of a raw array is just that. */
 bool raw_list_has(struct str raw, struct str item);
+/* The element of a raw array of objects whose member `name` is value (raw),
+   .p NULL: none is. */
+struct str raw_list_find(struct str raw, const char *name, struct str value);
 /* The raw value of a raw object's member, .p NULL: none. */
 struct str raw_member(struct str raw, const char *name);
 /* A list with `with` in place of its element `item`, which is a slice of it,
