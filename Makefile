@@ -30,11 +30,11 @@ SRC := $(addprefix base/,err base text clock base64 sha256 gunzip \
   $(addprefix store/,record index lock lost log state apply files write \
   read move load compact verify) store \
   $(addprefix http/,parse conn listen reply) http board/page \
-  $(addprefix task/,error intern keys fields schema index task claim \
-  query check draft rules actions change artifact view) \
+  $(addprefix task/,error intern keys fields index task \
+  query check rules actions change artifact view) \
   $(addprefix mcp/,call calls sign mcp scan methods waiting session listen \
   deferred tasks question delivery) \
-  $(addprefix tools/,call tools get list uri prompts wait) \
+  $(addprefix tools/,call get uri prompts wait tools) \
   $(addprefix serve/,turn stdio access state web) \
   $(addprefix cli/,text store config show work board complete help import \
   admin archive doctor cli)

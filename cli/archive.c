@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "store/record.h"
+#include "task/change.h"
 #include "json/raw.h"
 #include "base/text.h"
 

@@ -7,6 +7,7 @@
 
 #include "cli/board.h"
 #include "cli/text.h"
+#include "task/query.h"
 #include "task/view.h"
 #include "base/clock.h"
 
@@ -105,7 +106,7 @@ take_all(struct board *b)
 {
     struct cli *c = b->c;
     struct task_query q = {.include_done = true, .limit = TASK_LIST_MAX};
-    struct task_page page;
+    struct task_list page;
     struct buf next = {0};
     int rc;
 

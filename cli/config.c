@@ -9,6 +9,7 @@
 #include "cli/text.h"
 #include "mcp/calls.h"
 #include "base/text.h"
+#include "json/write.h"
 #include "base/token.h"
 
 #include <fcntl.h>

@@ -12,6 +12,7 @@
 #include "cli/store.h"
 #include "cli/text.h"
 #include "store/record.h"
+#include "task/change.h"
 #include "base/text.h"
 
 #include <errno.h>

@@ -6,6 +6,7 @@
 #include "cli/text.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "task/query.h"
 #include "task/view.h"
 
 #include <errno.h>
@@ -44,7 +45,7 @@ str_of_arg(const char *z)
 }
 
 static void
-put_page(struct cli *c, const struct task_page *page)
+put_page(struct cli *c, const struct task_list *page)
 {
     for (size_t i = 0; i < page->n; i++) {
         size_t from = c->out.len;
@@ -62,7 +63,7 @@ put_page(struct cli *c, const struct task_page *page)
 static int
 list_pages(struct cli *c, struct task_query *q, uint64_t left)
 {
-    struct task_page page;
+    struct task_list page;
     struct buf next = {0};
     int rc;
 

@@ -7,6 +7,7 @@
 #include "cli/text.h"
 #include "mcp/mcp.h"
 #include "base/text.h"
+#include "task/query.h"
 #include "tools/tools.h"
 
 #include <errno.h>

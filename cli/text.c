@@ -321,10 +321,10 @@ cli_fail(const struct cli *c, int err, const char *fmt, ...)
 struct str
 cli_why(int err)
 {
-    struct task_error e = {0};
+    struct task_ctx x = {.a = NULL};
 
-    task_fail_store(&e, err);
-    return e.message;
+    task_fail_store(&x, err);
+    return x.e.message;
 }
 
 int

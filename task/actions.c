@@ -4,10 +4,8 @@
       it: work that was done is kept, and a warning says what is odd. */
 
 #include "task/actions.h"
-#include "task/claim.h"
 #include "task/index.h"
-#include "json/raw.h"
-#include "task/rules.h"
+#include "task/query.h"
 
 #include <string.h>
 
@@ -31,7 +29,7 @@ mint(struct draft *d)
     do {
         rc = random_bytes(random, sizeof random);
         if (rc != 0)
-            return draft_fail_store(d, rc);
+            return task_fail_store(d->c, rc);
         for (i = 0; i < MINTED; i++)
             text[i + 2] = set[random[i] % 36];
     } while (tasks_find(d->t, str_of(text)));
@@ -49,12 +47,12 @@ create_again(struct draft *d)
 
     rc = task_get(d->t, d->c->a, d->id, &d->old);
     if (rc != 0)
-        return draft_fail_store(d, rc);
+        return task_fail_store(d->c, rc);
     for (i = 0; i < TASK_N_FIELDS; i++)
         if (draft_given(d, i) && !str_eq(d->args->v[i], d->old.f[i])) {
-            rc = DRAFT_FAIL(d, ERR_EXISTS, task_arg_name(i).p, "there is a "
-                            "task of this task_id with another %s",
-                            task_arg_name(i).p);
+            rc = task_fail(d->c, ERR_EXISTS, task_arg_name(i).p, "a task of "
+                           "this task_id exists with another %s",
+                           task_arg_name(i).p);
             d->c->e.version = d->old.version;
             return rc;
         }
@@ -89,7 +87,7 @@ begin_work(struct draft *d, const char *field)
     struct str *owner = &d->k.f[F_CURRENT_OWNER];
 
     if (rules_is_blocked(d))
-        return draft_refuse(d, ERR_BLOCKED, field, "tasks that it depends on "
+        return task_fail(d->c, ERR_BLOCKED, field, "tasks that it depends on "
                             "are not done, so it cannot be in_progress");
     if (!rules_is_unknown(d->by) && (!owner->p || (d->exists &&
         d->old.status != TASK_OPEN && !draft_given(d, F_CURRENT_OWNER))))
@@ -103,12 +101,12 @@ run_create(struct draft *d)
     int rc = 0;
 
     if (d->id.p && tasks_is_archived(d->t, d->id))
-        return draft_refuse(d, ERR_EXISTS, "task_id", "a task in an archive "
+        return task_fail(d->c, ERR_EXISTS, "task_id", "a task in an archive "
                             "has this task_id");
     if (d->id.p && tasks_find(d->t, d->id))
         return create_again(d);
     if (draft_given(d, ARG_EXPECTED_VERSION))
-        return draft_refuse(d, ERR_NOT_FOUND, "task_id",
+        return task_fail(d->c, ERR_NOT_FOUND, "task_id",
                             "there is no such task");
     draft_take_fields(d);
     if (!d->id.p)
@@ -127,6 +125,8 @@ run_create(struct draft *d)
 static int
 run_import(struct draft *d)
 {
+    if (tasks_find(d->t, d->id) && !tasks_is_archived(d->t, d->id))
+        return task_fail(d->c, ERR_EXISTS, "task_id", "there is such a task");
     draft_take_fields(d);
     d->k.extra = d->args->extra;
     set_defaults(d);
@@ -140,10 +140,10 @@ static void
 set_checkpoint(struct draft *d)
 {
     static const char *const names[] = {"seq", "agent", "at", "notes"};
-    struct str raw[] = {draft_number(d, store_next_n(d->t->store)), d->by,
-                        d->now, d->args->v[ARG_NOTES]};
+    const struct str raw[] = {draft_number(d, store_next_n(d->t->store)),
+                              d->by, d->now, d->args->v[ARG_NOTES]};
 
-    draft_object(d, F_CHECKPOINT, names, raw, 4);
+    d->k.f[F_CHECKPOINT] = draft_object(d, names, raw, 4);
 }
 
 static int
@@ -172,8 +172,9 @@ run_leave(struct draft *d)
                                         "reason", "at"};
     bool handoff = d->tool == TOOL_HANDOFF;
     struct str to = d->args->v[ARG_TO_AGENT];
-    struct str raw[] = {STR_NONE, STR_NONE, to, d->args->v[ARG_REASON],
-                        d->now};
+    const struct str raw[] = {handoff ? d->by : STR_NONE,
+                              handoff ? STR_NONE : d->by, to,
+                              d->args->v[ARG_REASON], d->now};
     struct str owner = d->old.f[F_CURRENT_OWNER];
     int rc;
 
@@ -185,8 +186,8 @@ run_leave(struct draft *d)
         return rc;
     if (draft_has_fields(d))
         set_checkpoint(d);
-    raw[handoff ? 0 : 1] = d->by;
-    draft_object(d, handoff ? F_HANDOFF : F_EXHAUSTED, names, raw, 5);
+    d->k.f[handoff ? F_HANDOFF : F_EXHAUSTED] = draft_object(d, names, raw,
+                                                             5);
     rules_warn_owner(d);
     draft_take_fields(d);
     d->k.f[F_CURRENT_OWNER] = to;
@@ -200,16 +201,10 @@ actions_choose(struct draft *d, struct task_receipt *out)
 {
     struct task_want w = {.by = d->by, .repo_path = d->args->v[F_REPO_PATH],
                           .tag = d->args->v[ARG_TAG]};
-    struct task_entry *e;
-    int rc = store_loaded(d->t->store) ? task_find_ready(d->t, &w, &e)
-                                       : ERR_IO;
+    int rc = tasks_find_ready(d->t, &w, &d->id);
 
-    if (rc != 0)
-        return draft_fail_store(d, rc);
     *out = (struct task_receipt){.partial = w.partial};
-    if (e)
-        d->id = task_entry_id(e);
-    return 0;
+    return rc == 0 ? 0 : task_fail_store(d->c, rc);
 }
 
 /* Whoever has a task already only renews the lease. */
@@ -223,12 +218,12 @@ run_claim(struct draft *d)
     int rc;
 
     if (rules_is_unknown(d->by))
-        return draft_refuse(d, ERR_INVALID, "agent", "unknown holds no lease");
+        return task_fail(d->c, ERR_INVALID, "agent", "unknown holds no lease");
     if (owner.p && !mine && (d->old.status == TASK_HANDOFF_READY ||
                              (begun && !d->old.lease_expired)))
         return rules_not_owner(d, "agent", "another agent has the task");
     if (!(mine && begun) && rules_is_blocked(d))
-        return draft_fail_store(d, ERR_BLOCKED);
+        return task_fail_store(d->c, ERR_BLOCKED);
     rc = rules_set_status(d, TASK_IN_PROGRESS);
     if (rc != 0)
         return rc;
@@ -253,7 +248,7 @@ put_question(struct draft *d, struct str old, struct str question,
     *list = draft_keep(d, raw_list_edit(d->c->a, *list, old,
                                         draft_keep(d, question)));
     return question.len + json_quoted_len(question) <= max ? 0
-        : draft_refuse(d, ERR_TOO_LARGE, field,
+        : task_fail(d->c, ERR_TOO_LARGE, field,
                        "it is too long, with what is escaped in it");
 }
 
@@ -283,7 +278,7 @@ run_ask(struct draft *d)
     uint64_t n = store_next_n(d->t->store);
 
     if (count_open(d, &open, &old) >= TASK_MAX_OPEN)
-        return draft_refuse(d, ERR_TOO_LARGE, "question",
+        return task_fail(d->c, ERR_TOO_LARGE, "question",
                             "too many questions of the task are open");
     rules_warn_owner(d);
     if (raw_list_n(*list) >= TASK_MAX_QUESTIONS)
@@ -291,7 +286,7 @@ run_ask(struct draft *d)
     do /* an imported one may have any */
         d->question_id = draft_keep(d, arena_printf(d->c->a, "\"q%llu\"",
                                                     (unsigned long long)n++));
-    while (task_question_find(*list, d->question_id).p);
+    while (raw_list_find(*list, "question_id", d->question_id).p);
     return put_question(d, STR_NONE, arena_printf(d->c->a,
         "{\"question_id\":%.*s,\"question\":%.*s%s%.*s,\"kind\":%.*s,"
         "\"by\":%.*s,\"at\":%.*s}", STR_ARG(d->question_id),
@@ -315,19 +310,19 @@ take_answer(struct draft *d)
     bool accepts = !action.p || str_is(action, "\"accept\"");
 
     if (count_open(d, &asked, &old) != 1 || id.p)
-        asked = task_question_find(d->old.f[F_QUESTIONS], id);
+        asked = raw_list_find(d->old.f[F_QUESTIONS], "question_id", id);
     answer.len -= id.p ? id.len + sizeof last : 1;
     if (accepts && text.len <= strlen("\"\""))
-        return draft_refuse(d, ERR_INVALID, "answer", "answer.text is missing");
+        return task_fail(d->c, ERR_INVALID, "answer", "answer.text is missing");
     if (!asked.p)
-        return draft_refuse(d, ERR_NOT_FOUND, "answer", "the task has no such "
+        return task_fail(d->c, ERR_NOT_FOUND, "answer", "the task has no such "
                             "question");
     if (raw_member(asked, "answer").p)
-        return draft_refuse(d, ERR_EXISTS, "answer", "the question has been "
+        return task_fail(d->c, ERR_EXISTS, "answer", "the question has been "
                             "answered");
     options = raw_member(asked, "options");
     if (accepts && options.p && !raw_list_has(options, text))
-        return DRAFT_FAIL(d, ERR_INVALID, "answer", "answer.text must be one "
+        return task_fail(d->c, ERR_INVALID, "answer", "answer.text must be one "
                           "of %.*s", STR_ARG(options));
     return put_question(d, asked, arena_printf(d->c->a,
         "%.*s,\"answer\":%.*s%s,\"by\":%.*s,\"at\":%.*s}}",
@@ -350,7 +345,7 @@ check_update_status(struct draft *d)
         return begin_work(d, "status");
     if (to == TASK_DONE && raw_list_n(d->k.f[F_TEST_RESULTS]) == 0) {
         if (d->c->require_evidence)
-            return draft_refuse(d, ERR_EVIDENCE, "test_results", "done needs "
+            return task_fail(d->c, ERR_EVIDENCE, "test_results", "done needs "
                                 "test_results");
         draft_warn(d, "done without test_results");
     }
@@ -369,7 +364,7 @@ run_update(struct draft *d)
     if (draft_given(d, ARG_ANSWER))
         rc = take_answer(d);
     else if (!draft_has_fields(d))
-        rc = draft_refuse(d, ERR_INVALID, NULL, "no field was given");
+        rc = task_fail(d->c, ERR_INVALID, NULL, "no field was given");
     if (rc != 0 || !draft_has_fields(d))
         return rc;
     if (!draft_given(d, F_CURRENT_OWNER))
@@ -405,23 +400,6 @@ find_artifact(struct str list, const char *const names[],
     return STR_NONE;
 }
 
-/* a1, a2 ... by count; an imported list may have other ids. */
-static struct str
-next_artifact_id(struct draft *d, struct str list, size_t n)
-{
-    struct str id, entry;
-    size_t at;
-
-    do {
-        id = arena_printf(d->c->a, "\"a%zu\"", ++n);
-        at = 0;
-        while ((entry = raw_list_next(list, &at)).p)
-            if (str_eq(raw_member(entry, "artifact_id"), id))
-                break;
-    } while (entry.p && id.p);
-    return id;
-}
-
 static int
 run_attach(struct draft *d)
 {
@@ -429,11 +407,11 @@ run_attach(struct draft *d)
         "size", "sha256", "path", "description", "agent", "at"};
     const struct str *v = d->args->v;
     const struct task_blob *blob = d->blob;
-    struct str list = d->old.f[F_ARTIFACTS];
+    struct str *list = &d->k.f[F_ARTIFACTS], *id = &d->artifact_id;
     struct str raw[] = {STR_NONE, v[ARG_NAME],
         v[ARG_TYPE].p ? v[ARG_TYPE] : STR("\"file\""), STR_NONE, STR_NONE,
         v[ARG_PATH], v[ARG_DESCRIPTION], d->by, d->now};
-    size_t n = raw_list_n(list);
+    size_t n = raw_list_n(*list);
 
     if (blob->stored) {
         raw[3] = draft_number(d, blob->size);
@@ -442,18 +420,20 @@ run_attach(struct draft *d)
     if (blob->warning)
         draft_warn(d, blob->warning);
     rules_warn_owner(d);
-    d->artifact_id = find_artifact(list, names, raw, 7);
-    if (d->artifact_id.p) {
+    *id = find_artifact(*list, names, raw, 7);
+    if (id->p) {
         draft_warn(d, "it was attached already; nothing was changed");
         return DRAFT_UNCHANGED;
     }
     if (n >= TASK_MAX_ARTIFACTS)
-        return DRAFT_FAIL(d, ERR_TOO_LARGE, "artifacts", "the task has %d "
-                          "artifacts, as many as it may", TASK_MAX_ARTIFACTS);
-    raw[0] = d->artifact_id = draft_keep(d, next_artifact_id(d, list, n));
-    draft_object(d, F_ARTIFACTS, names, raw, sizeof raw / sizeof *raw);
-    d->k.f[F_ARTIFACTS] = draft_keep(d, raw_list_edit(d->c->a, list, STR_NONE,
-                                                      d->k.f[F_ARTIFACTS]));
+        return task_fail(d->c, ERR_TOO_LARGE, "artifacts", "the task has %d "
+                         "artifacts, as many as it may", TASK_MAX_ARTIFACTS);
+    do /* by count; an imported list may have other ids */
+        *id = draft_keep(d, arena_printf(d->c->a, "\"a%zu\"", ++n));
+    while (raw_list_find(*list, names[0], *id).p);
+    raw[0] = *id;
+    *list = draft_keep(d, raw_list_edit(d->c->a, *list, STR_NONE,
+        draft_object(d, names, raw, sizeof raw / sizeof *raw)));
     return 0;
 }
 

@@ -3,7 +3,8 @@
 
 /* actions - what each tool that changes a task does to it. */
 
-#include "task/draft.h"
+#include "task/change.h"
+#include "task/rules.h"
 
 /* By enum task_tool, for those that change a task. run changes the draft, of
    the task as it was or, for a new one, of nothing: 0, DRAFT_UNCHANGED, or

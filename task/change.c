@@ -9,12 +9,12 @@
       index finds what it needs near the front. */
 
 #include "task/change.h"
+#include "base/sha256.h"
 #include "task/actions.h"
 #include "task/index.h"
-#include "json/raw.h"
-#include "task/rules.h"
 #include "base/clock.h"
 
+#define STATE_MAX (256 * 1024) /* bytes of v */
 #define BODY_KEEP ((size_t)16 * 1024)
 
 /* ---- receipts ---- */
@@ -30,7 +30,7 @@ receipt_of(struct draft *d, const struct task_event *ev,
 
     status = rc == 0 ? task_status_of(raw_inner(f[F_STATUS])) : -1;
     if (status < 0)
-        return draft_fail_store(d, ERR_FORMAT);
+        return task_fail_store(d->c, ERR_FORMAT);
     if (str_is(ev->op, "attach"))
         list = raw_member(ev->v, "artifacts");
     else if (str_is(ev->op, "ask"))
@@ -53,108 +53,77 @@ receipt_of(struct draft *d, const struct task_event *ev,
     return 0;
 }
 
-static struct str
-warnings_json(struct draft *d, struct buf *b)
-{
-    struct json_w w;
-    size_t i;
-
-    if (d->n_warn == 0)
-        return STR_NONE;
-    buf_reset(b, b->cap);
-    json_w_init(&w, b);
-    json_arr(&w);
-    for (i = 0; i < d->n_warn; i++)
-        json_z(&w, d->warn[i]);
-    json_close(&w);
-    return draft_keep(d, arena_str(d->c->a, buf_view(b)));
-}
-
 /* The task as it is, since the request changes nothing. */
 static int
 receipt_unchanged(struct draft *d, struct task_receipt *out)
 {
-    struct buf b = {0};
     int rc = receipt_of(d, &d->old.ev, out);
 
-    if (rc == 0)
-        out->warnings = warnings_json(d, &b);
+    out->warnings = d->warnings;
     out->artifact_id = d->artifact_id;
-    buf_fini(&b);
     return rc;
 }
 
 /* ---- idempotency ---- */
 
+/* What the record of a request with a key says of it. Whoever is authorised
+   is the agent. */
+static void
+make_idem(struct draft *d)
+{
+    struct str who = d->c->principal.len > 0 ? d->by : STR("");
+    char hex[SHA256_HEX + 1];
+
+    task_args_digest(d->args, hex);
+    d->idem = draft_keep(d, arena_printf(d->c->a,
+        "{\"key\":%.*s,\"args\":\"%s\"%s%.*s}",
+        STR_ARG(d->args->v[ARG_IDEMPOTENCY_KEY]), hex,
+        who.len > 0 ? ",\"who\":" : "", STR_ARG(who)));
+}
+
+static bool
+same_member(struct str a, struct str b, const char *name)
+{
+    return str_eq(raw_member(a, name), raw_member(b, name));
+}
+
 /* Whether ev was made by this caller with this key, not too long ago. */
 static bool
-is_same_key(const struct draft *d, const struct task_event *ev,
-            struct str who)
+is_same_key(const struct draft *d, const struct task_event *ev)
 {
-    struct str key = d->args->v[ARG_IDEMPOTENCY_KEY];
     int64_t at;
 
     return str_is(ev->op, d->op) && str_eq(ev->by, d->by) && ev->idem.p &&
-           str_eq(raw_member(ev->idem, "key"), key) &&
-           str_eq(raw_member(ev->idem, "who"), who) &&
+           same_member(ev->idem, d->idem, "key") &&
+           same_member(ev->idem, d->idem, "who") &&
            time_parse(ev->r.time, &at) &&
            store_age_ms(d->t->store, at) < TASK_KEY_AGE_MS;
-}
-
-/* The members that stand in idem. */
-static void
-put_idem(struct draft *d, struct buf *b)
-{
-    struct json_w w;
-
-    json_w_init(&w, b);
-    json_obj(&w);
-    json_put_raw(&w, "key", d->args->v[ARG_IDEMPOTENCY_KEY]);
-    json_put_z(&w, "args", d->hex);
-    if (d->c->principal.len)
-        json_put_str(&w, "who", d->c->principal);
-    json_close(&w);
-    json_w_end(&w);
 }
 
 /* 1: the request was made before, out is its receipt; 0: it was not. */
 static int
 find_replay(struct draft *d, struct task_receipt *out)
 {
+    uint64_t n = UINT64_MAX, hash, who;
     struct task_event ev;
-    struct store_rec r;
-    struct buf b = {0};
-    struct str idem, who;
-    uint64_t n = UINT64_MAX, hash, principal;
-    int rc = 0;
+    int rc;
 
-    if (!draft_given(d, ARG_IDEMPOTENCY_KEY))
+    if (!d->idem.p)
         return 0;
-    task_args_digest(d->args, d->hex);
-    put_idem(d, &b);
-    idem = buf_view(&b);
-    who = raw_member(idem, "who");
-    hash = task_key_hash(d->t, str_of(d->op), d->by, idem, &principal);
-    while (rc == 0 && b.err == 0 &&
-           keys_find(&d->t->keys, principal, hash, &n)) {
-        rc = store_read_n(d->t->store, n, d->c->a, &r);
-        if (rc == ERR_NOT_FOUND || (rc == 0 && task_event_of(&r, &ev) != 0)) {
-            rc = 0;
+    hash = task_key_hash(d->t, str_of(d->op), d->by, d->idem, &who);
+    while (keys_find(&d->t->keys, who, hash, &n)) {
+        rc = task_event_n(d->t, d->c->a, n, &ev);
+        if (rc == ERR_NOT_FOUND || rc == ERR_FORMAT ||
+            (rc == 0 && !is_same_key(d, &ev)))
             continue;
-        }
+        if (rc == 0 && !same_member(ev.idem, d->idem, "args"))
+            rc = ERR_IDEMPOTENCY;
         if (rc != 0)
-            rc = draft_fail_store(d, rc);
-        else if (!is_same_key(d, &ev, who))
-            continue;
-        else if (!str_is(raw_inner(raw_member(ev.idem, "args")), d->hex))
-            rc = draft_fail_store(d, ERR_IDEMPOTENCY);
-        else
-            rc = receipt_of(d, &ev, out) == 0 ? 1 : d->c->e.code;
+            return task_fail_store(d->c, rc);
+        rc = receipt_of(d, &ev, out);
+        return rc == 0 ? 1 : rc;
     }
-    if (b.err)
-        rc = draft_fail_store(d, ERR_NOMEM);
-    buf_fini(&b);
-    return rc;
+    return 0;
 }
 
 /* ---- the record ---- */
@@ -203,19 +172,17 @@ put_set(struct buf *b, const struct draft *d)
 }
 
 static void
-put_body(struct buf *b, struct draft *d, struct str warnings)
+put_body(struct buf *b, struct draft *d)
 {
     buf_printf(b, "\"op\":\"%s\",\"by\":%.*s,\"set\":", d->op,
                STR_ARG(d->by));
     put_set(b, d);
     if (d->note.p)
         buf_printf(b, ",\"note\":%.*s", STR_ARG(d->note));
-    if (draft_given(d, ARG_IDEMPOTENCY_KEY)) {
-        buf_z(b, ",\"idem\":");
-        put_idem(d, b);
-    }
-    if (warnings.p)
-        buf_printf(b, ",\"warn\":%.*s", STR_ARG(warnings));
+    if (d->idem.p)
+        buf_printf(b, ",\"idem\":%.*s", STR_ARG(d->idem));
+    if (d->warnings.p)
+        buf_printf(b, ",\"warn\":%.*s", STR_ARG(d->warnings));
     buf_z(b, ",\"v\":");
 }
 
@@ -227,9 +194,9 @@ too_large(struct draft *d)
     for (i = 0; i < TASK_N_FIELDS; i++)
         if (d->k.f[i].len > d->k.f[big].len)
             big = i;
-    return DRAFT_FAIL(d, ERR_TOO_LARGE, task_arg_name(big).p, "the whole task "
+    return task_fail(d->c, ERR_TOO_LARGE, task_arg_name(big).p, "the whole task "
                       "would be over %d bytes; %s is its biggest field",
-                      TASK_MAX_STATE, task_arg_name(big).p);
+                      STATE_MAX, task_arg_name(big).p);
 }
 
 /* Stages the record of a change that has passed every check. */
@@ -238,26 +205,25 @@ stage(struct draft *d, struct task_receipt *out)
 {
     struct store *s = d->t->store;
     uint64_t seq = store_next_n(s);
-    struct str warnings, key;
+    struct str key;
     struct buf *b = &d->t->body;
     size_t at;
     int rc = 0;
 
     if (d->exists)
         d->k.f[F_VERSION] = draft_number(d, d->old.version + 1);
-    rules_settle_lease(d);
-    warnings = warnings_json(d, b);
+    rules_renew_lease(d);
     buf_reset(b, b->cap);
-    put_body(b, d, warnings);
+    put_body(b, d);
     at = b->len;
     put_state(b, &d->k);
     key = arena_printf(d->c->a, TASK_PREFIX "%.*s", STR_ARG(d->id));
     if (b->err || !key.p || d->nomem)
-        rc = draft_fail_store(d, ERR_NOMEM);
-    else if (b->len - at > TASK_MAX_STATE)
+        rc = task_fail_store(d->c, ERR_NOMEM);
+    else if (b->len - at > STATE_MAX)
         rc = too_large(d);
     else if ((rc = store_stage(s, key, buf_view(b))) != 0)
-        rc = draft_fail_store(d, rc);
+        rc = task_fail_store(d->c, rc);
     buf_reset(b, BODY_KEEP);
     *out = (struct task_receipt){
         .id = d->id,
@@ -266,7 +232,7 @@ stage(struct draft *d, struct task_receipt *out)
         .seq = seq,
         .status = d->k.status,
         .owner = d->k.f[F_CURRENT_OWNER],
-        .warnings = warnings,
+        .warnings = d->warnings,
         .artifact_id = d->artifact_id,
         .question_id = d->question_id,
         .lease = d->k.f[F_LEASE],
@@ -283,17 +249,15 @@ load(struct draft *d)
     uint64_t version;
     int rc = task_get(d->t, d->c->a, d->id, &d->old);
 
-    if (rc == ERR_NOT_FOUND)
-        return task_fail_missing(&d->c->e, d->c->a, d->t, d->id);
     if (rc != 0)
-        return draft_fail_store(d, rc);
+        return task_fail_read(d->c, d->t, d->id, rc);
     d->exists = true;
     d->k = d->old;
     version = task_arg_u64(d->args, ARG_EXPECTED_VERSION, d->old.version);
     if (version != d->old.version) {
-        rc = DRAFT_FAIL(d, ERR_VERSION, "expected_version",
-                        "the task is at version %llu",
-                        (unsigned long long)d->old.version);
+        rc = task_fail(d->c, ERR_VERSION, "expected_version",
+                       "the task is at version %llu",
+                       (unsigned long long)d->old.version);
         d->c->e.version = d->old.version;
         return rc;
     }
@@ -316,6 +280,18 @@ begin(struct draft *d)
         : d->tool == TOOL_UPDATE ? v[ARG_REASON] : STR_NONE;
     time_format(store_now_ms(d->t->store), now);
     d->now = draft_quoted(d, now);
+    if (draft_given(d, ARG_IDEMPOTENCY_KEY))
+        make_idem(d);
+}
+
+/* Runs the action, and stages what came of it. */
+static int
+finish(struct draft *d, struct task_receipt *out)
+{
+    int rc = task_actions[d->tool].run(d);
+
+    return rc == 0 ? stage(d, out)
+        : rc == DRAFT_UNCHANGED ? receipt_unchanged(d, out) : rc;
 }
 
 int
@@ -338,10 +314,7 @@ task_change(struct tasks *t, struct task_ctx *c, enum task_tool tool,
     }
     if (tool != TOOL_CREATE)
         rc = load(&d);
-    if (rc == 0)
-        rc = task_actions[tool].run(&d);
-    return rc == 0 ? stage(&d, out)
-        : rc == DRAFT_UNCHANGED ? receipt_unchanged(&d, out) : rc;
+    return rc == 0 ? finish(&d, out) : rc;
 }
 
 int
@@ -353,13 +326,13 @@ task_change_text(struct tasks *t, struct task_ctx *c, enum task_tool tool,
     int rc = json_parse(c->a, text, &obj, NULL);
 
     if (rc != 0)
-        return task_fail_store(&c->e, rc);
+        return task_fail_store(c, rc);
     rc = task_args_parse(c, tool, obj, &args);
     return rc == 0 ? task_change(t, c, tool, &args, NULL, out) : rc;
 }
 
-/* When it had last changed where it comes from: that is told in the note,
-   since the record's own time is that of the import. */
+/* When it had last changed where it comes from: the note says that, since the
+   record's own time is that of the import. */
 static void
 note_updated_at(struct draft *d, const struct json_tok *obj)
 {
@@ -387,11 +360,8 @@ task_import(struct tasks *t, struct task_ctx *c, const struct json_tok *obj,
     if (rc != 0)
         return rc;
     begin(&d);
-    if (tasks_find(t, d.id) && !tasks_is_archived(t, d.id))
-        return draft_refuse(&d, ERR_EXISTS, "task_id", "there is such a task");
     note_updated_at(&d, obj);
-    rc = task_actions[TOOL_IMPORT].run(&d);
-    return rc == 0 ? stage(&d, out) : rc;
+    return finish(&d, out);
 }
 
 int

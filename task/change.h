@@ -3,20 +3,43 @@
 
 /* change - the tools that change a task, behind their arguments. */
 
-#include "task/task.h"
 #include "task/check.h"
+#include "task/task.h"
+
+struct task_receipt {
+    struct str id;
+    struct str op;          /* as in struct task_event */
+    uint64_t version, seq;
+    enum task_status status;
+    struct str owner;       /* raw JSON string, .p NULL: nobody */
+    struct str warnings;    /* raw JSON array, .p NULL: no warning */
+    struct str artifact_id; /* raw JSON string, .p NULL: not an attachment */
+    struct str question_id; /* raw JSON string, .p NULL: not a question */
+    struct str lease;       /* raw JSON object, .p NULL: no lease */
+    struct str damaged;     /* as in struct task */
+    bool partial; /* no task was found to claim, but not all were seen */
+};
 
 /* Runs a tool that changes a task: stages one record, or none when the
    request changes nothing, and fills the receipt. 0, or a code that c->e
    explains. Under the lock; blob is for TOOL_ATTACH only. TOOL_CLAIM without
-   a task_id takes the one that task_find_ready gives; where there is none the
+   a task_id takes the one that tasks_find_ready gives; where there is none the
    receipt has no id. */
 int task_change(struct tasks *t, struct task_ctx *c, enum task_tool tool,
                 const struct task_args *args, const struct task_blob *blob,
                 struct task_receipt *out);
-
 /* The same with the arguments as JSON text, an object. */
 int task_change_text(struct tasks *t, struct task_ctx *c, enum task_tool tool,
                      struct str text, struct task_receipt *out);
+/* Takes over a task from elsewhere as a whole: an object as view_task_json
+   writes it, or the predecessor's. Its task_id, created_at, steps and all
+   other fields are kept once checked, derived ones dropped, unknown ones
+   carried along; a missing status is open. One staged record; under the
+   lock. ERR_EXISTS: there is such a task, in no archive; nothing changed. */
+int task_import(struct tasks *t, struct task_ctx *c,
+                const struct json_tok *obj, struct task_receipt *out);
+/* Stages the record that says that the task of r, its newest record, is in
+   an archive. Under the lock. ERR_VERSION: r is not the newest any more. */
+int task_archive(struct tasks *t, const struct store_rec *r);
 
 #endif

@@ -3,7 +3,8 @@
 
    1. What task_args_parse lets through is canonical JSON made by json's
       writer: no blanks, no line feed, valid UTF-8. It may be spliced into a
-      record, and equal values are equal bytes.
+      record, and equal values are equal bytes; but for members that an import
+      carries along, which only lose their blanks.
    2. Limits count characters where they say so and bytes of the decoded text
       otherwise. What is over a limit of size is too_large, all else that
       does not fit is invalid_argument, and both name the argument. */
@@ -11,20 +12,14 @@
 #include "task/check.h"
 #include "base/clock.h"
 #include "base/sha256.h"
+#include "base/text.h"
 #include "json/raw.h"
 #include "task/rows.h"
-#include "base/text.h"
 
 #include <stdarg.h>
 #include <string.h>
 
 #define SAFE_INT INT64_C(9007199254740991)
-
-/* Members of an exported task that are derived when it is read. */
-static const char *const derived[] = {
-    "seq", "updated_at", "ready", "blocked_by", "stale", "needs_input",
-    "lease_expired", "damaged",
-};
 
 /* ---- one value ---- */
 
@@ -38,44 +33,29 @@ struct parse {
     bool lenient;          /* unknown members are carried along */
 };
 
-/* Refuses the value at hand; what says what it must be. */
+/* Refuses the value at hand; the text says what it must be. */
 static int
 refuse(struct parse *p, int code, const char *fmt, ...)
 {
-    char where[96], what[192];
+    char text[256];
+    size_t n = text_put(text, sizeof text, "%s", row_name(p->top));
     va_list ap;
-    size_t n;
 
-    va_start(ap, fmt);
-    text_vput(what, sizeof what, fmt, ap);
-    va_end(ap);
-    n = text_put(where, sizeof where, "%s", row_name(p->top));
     if (p->item)
-        n += text_put(where + n, sizeof where - n, "[%zu]", p->item - 1);
+        n += text_put(text + n, sizeof text - n, "[%zu]", p->item - 1);
     if (p->member)
-        text_put(where + n, sizeof where - n, ".%s", p->member);
-    return task_fail(&p->c->e, p->c->a, code, row_name(p->top), "%s %s", where,
-                     what);
+        n += text_put(text + n, sizeof text - n, ".%s", p->member);
+    text[n++] = ' ';
+    va_start(ap, fmt);
+    text_vput(text + n, sizeof text - n, fmt, ap);
+    va_end(ap);
+    return task_fail(p->c, code, row_name(p->top), "%s", text);
 }
 
 static int
 nomem(struct parse *p)
 {
-    return task_fail_store(&p->c->e, ERR_NOMEM);
-}
-
-/* The text of a string, or of a number as it was written. */
-static int
-text_of(struct parse *p, const struct json_tok *t, struct str *out)
-{
-    if (t->type == JSON_NUMBER) {
-        *out = json_raw(t);
-        return 0;
-    }
-    if (t->type != JSON_STRING)
-        return refuse(p, ERR_INVALID, "must be a string");
-    *out = json_str(p->c->a, t);
-    return out->p ? 0 : nomem(p);
+    return task_fail_store(p->c, ERR_NOMEM);
 }
 
 static int
@@ -109,9 +89,8 @@ task_is_id(struct str s)
 }
 
 static int
-check_id(struct parse *p, const struct row *r, struct str s)
+check_id(struct parse *p, struct str s)
 {
-    (void)r;
     if (!task_is_id(s))
         return refuse(p, ERR_INVALID, "must be 1 to %d of the characters "
                       "A-Z a-z 0-9 . _ : -", TASK_MAX_ID);
@@ -168,28 +147,13 @@ check_int(struct parse *p, const struct row *r, const struct json_tok *t)
 }
 
 static int
-check_bool(struct parse *p, const struct row *r, const struct json_tok *t)
+check_bool(struct parse *p, const struct json_tok *t)
 {
     bool yes = t->type == JSON_TRUE || json_is(t, "true");
 
-    (void)r;
     if (!yes && t->type != JSON_FALSE && !json_is(t, "false"))
         return refuse(p, ERR_INVALID, "must be true or false");
     json_bool(&p->w, yes);
-    return 0;
-}
-
-static int
-check_count(struct parse *p, const struct row *r, const struct json_tok *t)
-{
-    int64_t v;
-
-    if (t->type == JSON_TRUE || t->type == JSON_FALSE)
-        return check_bool(p, r, t);
-    if (!int_of(t, &v) || v < 0)
-        return refuse(p, ERR_INVALID, "must be a whole number from 0, or "
-                      "true or false");
-    json_number(&p->w, v);
     return 0;
 }
 
@@ -208,12 +172,11 @@ task_time_parse(struct arena *a, struct str s, int64_t *ms)
 }
 
 static int
-check_time(struct parse *p, const struct row *r, struct str s)
+check_time(struct parse *p, struct str s)
 {
     char text[TIME_LEN + 1];
     int64_t ms;
 
-    (void)r;
     if (!task_time_parse(p->c->a, s, &ms))
         return refuse(p, ERR_INVALID, "must be a time as in RFC 3339");
     time_format(ms, text);
@@ -223,43 +186,27 @@ check_time(struct parse *p, const struct row *r, struct str s)
 
 /* ---- values with parts ---- */
 
-#define COPY_DEPTH 32
-
-/* Writes any value anew, without blanks. */
-static int
-copy(struct parse *p, const struct json_tok *t, int depth)
+/* The value as it was given, but for blanks between its parts. */
+static struct str
+compact(struct arena *a, const struct json_tok *t)
 {
-    const struct json_tok *child = t + 1;
-    uint32_t i;
-    int rc = 0;
+    struct str raw = json_raw(t), out = {arena_alloc(a, raw.len), 0};
+    char *p = (char *)(uintptr_t)out.p;
+    bool quoted = false;
+    size_t i;
 
-    if (depth == COPY_DEPTH)
-        return refuse(p, ERR_TOO_LARGE, "is nested too deeply");
-    if (t->type == JSON_STRING) {
-        struct str s = json_str(p->c->a, t);
+    for (i = 0; p && i < raw.len; i++) {
+        char c = raw.p[i];
 
-        if (!s.p)
-            return nomem(p);
-        json_string(&p->w, s);
-    } else if (t->type != JSON_ARRAY && t->type != JSON_OBJECT) {
-        json_splice(&p->w, json_raw(t));
-    } else {
-        (t->type == JSON_ARRAY ? json_arr : json_obj)(&p->w);
-        for (i = 0; i < t->n && rc == 0; i++) {
-            if (t->type == JSON_OBJECT) {
-                struct str name = json_str(p->c->a, child++);
-
-                if (!name.p)
-                    return nomem(p);
-                json_key_str(&p->w, name);
-            }
-            rc = copy(p, child, depth + 1);
-            child += child->span;
-        }
-        if (rc == 0)
-            json_close(&p->w);
+        if (!quoted && (c == ' ' || (c >= '\t' && c <= '\r')))
+            continue;
+        p[out.len++] = c;
+        if (quoted && c == '\\')
+            p[out.len++] = raw.p[++i];
+        else if (c == '"')
+            quoted = !quoted;
     }
-    return rc;
+    return out;
 }
 
 static int check_one(struct parse *p, const struct row *r,
@@ -273,10 +220,9 @@ check_others(struct parse *p, const struct row *r, const struct json_tok *t)
 {
     const struct json_tok *m = t + 1;
     uint32_t i;
-    int rc = 0;
 
-    for (i = 0; i < t->n && rc == 0; i++, m += 1 + m[1].span) {
-        struct str name = json_str(p->c->a, m);
+    for (i = 0; i < t->n; i++, m += 1 + m[1].span) {
+        struct str name = json_str(p->c->a, m), value;
 
         if (!name.p)
             return nomem(p);
@@ -285,10 +231,13 @@ check_others(struct parse *p, const struct row *r, const struct json_tok *t)
         if (!p->lenient)
             return refuse(p, ERR_INVALID, "has an unknown member \"%.*s\"",
                           name.len > 64 ? 64 : (int)name.len, name.p);
+        value = compact(p->c->a, m + 1);
+        if (!value.p)
+            return nomem(p);
         json_key_str(&p->w, name);
-        rc = copy(p, m + 1, 0);
+        json_splice(&p->w, value);
     }
-    return rc;
+    return 0;
 }
 
 static int
@@ -325,32 +274,40 @@ check_object(struct parse *p, const struct row *r, const struct json_tok *t)
 static int
 check_one(struct parse *p, const struct row *r, const struct json_tok *t)
 {
-    static int (*const texts[])(struct parse *, const struct row *,
-                                struct str) = {
-        [T_TEXT] = check_text, [T_ID] = check_id, [T_NAME] = check_name,
-        [T_TIME] = check_time, [T_WHEN] = check_time,
-    };
-    static int (*const others[])(struct parse *, const struct row *,
-                                 const struct json_tok *) = {
-        [T_INT - T_INT] = check_int,
-        [T_COUNT - T_INT] = check_count,
-        [T_BOOL - T_INT] = check_bool,
-        [T_OBJECT - T_INT] = check_object,
-    };
     struct str s;
     int64_t v;
-    int rc;
 
-    if (r->type >= T_INT)
-        return others[r->type - T_INT](p, r, t);
-    if (r->type == T_WHEN && int_of(t, &v)) {
-        if (v < 0)
-            return refuse(p, ERR_INVALID, "must be a time or a seq");
+    if (r->type == T_OBJECT)
+        return check_object(p, r, t);
+    if (r->type == T_BOOL || (r->type == T_COUNT && (t->type == JSON_TRUE ||
+                                                     t->type == JSON_FALSE)))
+        return check_bool(p, t);
+    if (r->type == T_INT || r->type == T_COUNT)
+        return check_int(p, r, t);
+    if (r->type == T_WHEN && int_of(t, &v) && v >= 0) {
         json_number(&p->w, v);
         return 0;
     }
-    rc = text_of(p, t, &s);
-    return rc == 0 ? texts[r->type](p, r, s) : rc;
+    if (t->type != JSON_STRING && t->type != JSON_NUMBER)
+        return refuse(p, ERR_INVALID, "must be a string");
+    s = t->type == JSON_NUMBER ? json_raw(t) : json_str(p->c->a, t);
+    return !s.p ? nomem(p)
+        : r->type == T_TEXT ? check_text(p, r, s)
+        : r->type == T_ID ? check_id(p, s)
+        : r->type == T_NAME ? check_name(p, r, s) : check_time(p, s);
+}
+
+/* A database without arrays gives them as JSON text. */
+static int
+parse_list(struct parse *p, const struct json_tok **t)
+{
+    struct str text = json_str(p->c->a, *t);
+    const struct json_tok *list;
+    int rc = text.p ? json_parse(p->c->a, text, &list, NULL) : ERR_NOMEM;
+
+    if (rc == 0)
+        *t = list;
+    return rc == ERR_NOMEM ? nomem(p) : 0;
 }
 
 static int
@@ -361,24 +318,16 @@ check_list(struct parse *p, const struct row *r, const struct json_tok *t)
     uint32_t i;
     int rc = 0;
 
-    /* A database without arrays gives them as JSON text. */
-    if (p->lenient && t->type == JSON_STRING) {
-        struct str text = json_str(p->c->a, t);
-        const struct json_tok *inner;
-
-        rc = text.p ? json_parse(p->c->a, text, &inner, NULL) : ERR_NOMEM;
-        if (rc == ERR_NOMEM)
-            return nomem(p);
-        if (rc == 0)
-            t = inner;
-        rc = 0;
-    }
+    if (p->lenient && t->type == JSON_STRING)
+        rc = parse_list(p, &t);
+    if (rc != 0)
+        return rc;
     if (t->type != JSON_ARRAY)
         return refuse(p, ERR_INVALID, "must be an array");
-    child = t + 1;
     if (t->n > r->items)
         return refuse(p, ERR_TOO_LARGE, "has more than %d elements",
                       r->items);
+    child = t + 1;
     json_arr(&p->w);
     for (i = 0; i < t->n && rc == 0; i++, child += child->span) {
         p->item = i + 1;
@@ -471,64 +420,66 @@ take(struct parse *p, enum task_tool tool, const struct row *r,
 /* Adds a name that the tool does not know to those that one error will name,
    as far as there is room in it. */
 static void
-add_unknown(struct buf *list, struct str name)
+add_unknown(struct parse *p, struct buf *list, struct str name)
 {
+    if (name.len > 64)
+        name.len = 64;
+    if (list->len == 0)
+        p->c->e.field = name;
     if (list->len < 120)
         buf_printf(list, "%s\"%.*s\"", list->len ? ", " : "",
-                   name.len > 64 ? 64 : (int)name.len, name.p);
+                   STR_ARG(name));
     else if (list->p[list->len - 1] != '.')
         buf_z(list, ", ...");
 }
 
+/* Adds a member that an import carries along. */
 static int
-unknown(struct parse *p, enum task_tool tool, const struct json_tok *m,
-        struct str name, struct buf *extra)
+add_extra(struct parse *p, struct buf *extra, struct str name,
+          const struct json_tok *t)
 {
+    /* Members of an exported task that are derived when it is read. */
+    static const char *const derived[] = {
+        "seq", "updated_at", "ready", "blocked_by", "stale", "needs_input",
+        "lease_expired", "damaged",
+    };
+    struct str value = compact(p->c->a, t);
     size_t i;
-    int rc;
 
-    if (tool != TOOL_IMPORT) {
-        if (!extra->len)
-            p->c->e.field = (struct str){name.p,
-                                         name.len > 64 ? 64 : name.len};
-        add_unknown(extra, name);
-        return extra->err ? nomem(p) : 0;
-    }
+    if (!value.p)
+        return nomem(p);
     for (i = 0; i < sizeof derived / sizeof *derived; i++)
         if (str_is(name, derived[i]))
             return 0;
-    p->top = &row_whole;
-    buf_reset(&p->b, 4096);
-    json_w_init(&p->w, &p->b);
-    rc = copy(p, m + 1, 0);
-    if (rc != 0 || (m[1].type == JSON_NULL))
-        return rc;
+    if (t->type == JSON_NULL)
+        return 0;
     if (extra->len)
         buf_char(extra, ',');
     json_quote(extra, name);
     buf_char(extra, ':');
-    buf_str(extra, buf_view(&p->b));
-    return p->b.err || extra->err ? nomem(p) : 0;
+    buf_str(extra, value);
+    return 0;
 }
 
 /* What was found unknown: an error, or what an import carries along. */
 static int
-take_extra(struct parse *p, enum task_tool tool, const struct buf *extra,
-           struct task_args *out)
+take_extra(struct parse *p, const struct buf *extra, struct task_args *out)
 {
     struct task_ctx *c = p->c;
     struct str first = c->e.field;
-    int rc;
+    int rc = 0;
 
-    if (extra->len && tool != TOOL_IMPORT) {
-        rc = task_fail(&c->e, c->a, ERR_INVALID, NULL,
-                       "unknown argument %.*s", STR_ARG(buf_view(extra)));
+    if (extra->err)
+        return nomem(p);
+    if (extra->len && !p->lenient) {
+        rc = task_fail(c, ERR_INVALID, NULL, "unknown argument %.*s",
+                       STR_ARG(buf_view(extra)));
         c->e.field = first;
-        return rc;
-    }
-    if (extra->len)
+    } else if (extra->len) {
         out->extra = arena_str(c->a, buf_view(extra));
-    return extra->len && !out->extra.p ? nomem(p) : 0;
+        rc = out->extra.p ? 0 : nomem(p);
+    }
+    return rc;
 }
 
 /* Whoever is authorised is the agent. */
@@ -541,10 +492,8 @@ take_principal(struct parse *p, enum task_tool tool, struct task_args *out)
 
     if (!c->principal.len)
         return 0;
-    buf_reset(&p->b, 4096);
-    json_quote(&p->b, c->principal);
-    who = arena_str(c->a, buf_view(&p->b));
-    if (p->b.err || !who.p)
+    who = raw_quote(c->a, c->principal);
+    if (!who.p)
         return nomem(p);
     for (arg = ARG_AGENT; arg <= ARG_FROM_AGENT; arg++) {
         if (!(task_rows[arg].tools & 1u << tool))
@@ -589,7 +538,7 @@ task_args_parse(struct task_ctx *c, enum task_tool tool,
     if (!obj)
         obj = &none;
     if (obj->type != JSON_OBJECT)
-        return task_fail(&c->e, c->a, ERR_INVALID, NULL,
+        return task_fail(c, ERR_INVALID, NULL,
                          "the arguments must be an object");
     m = obj + 1;
     for (i = 0; i < obj->n && rc == 0; i++, m += 1 + m[1].span) {
@@ -601,11 +550,13 @@ task_args_parse(struct task_ctx *c, enum task_tool tool,
             rc = nomem(&p);
         else if (r)
             rc = take(&p, tool, r, m + 1, &out->v[r - task_rows]);
+        else if (p.lenient)
+            rc = add_extra(&p, &extra, name, m + 1);
         else
-            rc = unknown(&p, tool, m, name, &extra);
+            add_unknown(&p, &extra, name);
     }
     if (rc == 0)
-        rc = take_extra(&p, tool, &extra, out);
+        rc = take_extra(&p, &extra, out);
     if (rc == 0)
         rc = take_principal(&p, tool, out);
     if (rc == 0)

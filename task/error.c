@@ -12,10 +12,10 @@ static const struct {
     const char *message, *next;
 } hints[] = { /* by -code */
     [-ERR_NOMEM] = {"out of memory", "try again"},
-    [-ERR_INVALID] = {"invalid argument", NULL},
+    [-ERR_INVALID] = {"invalid argument", ""},
     [-ERR_NOT_FOUND] = {"not found", "list_tasks shows the tasks there are"},
-    [-ERR_EXISTS] = {"there is such a task",
-     "use another task_id, or update_task to change this one"},
+    [-ERR_EXISTS] = {"the task_id is taken",
+     "use another task_id, or update_task to change that task"},
     [-ERR_TOO_LARGE] = {"too large", "make it shorter"},
     [-ERR_VERSION] = {"the task has changed",
      "get_task, then repeat with its version as expected_version"},
@@ -23,37 +23,39 @@ static const struct {
      "get_task shows current_owner; that agent hands the task over"},
     [-ERR_BLOCKED] = {"tasks that it depends on are not done",
      "get_task names them in blocked_by; finish those first"},
-    [-ERR_TRANSITION] = {"the status may not follow on the current one",
+    [-ERR_TRANSITION] = {"the task cannot go from its status to this one",
      "set one of the allowed statuses first"},
     [-ERR_TERMINAL] = {"the task has ended",
-     "to go on with it, update_task with a status of allowed and a reason"},
+     "to go on with it, update_task with an allowed status and a reason"},
     [-ERR_CYCLE] = {"the task would wait for itself",
-     "leave out what leads back to this task"},
+     "leave out the task that leads back to this one"},
     [-ERR_IDEMPOTENCY] = {"the idempotency_key was used with other arguments",
      "use a new key for a new request"},
     [-ERR_EVIDENCE] = {"done needs test_results",
      "run the tests and give test_results with the same update"},
     [-ERR_BUSY] = {"another process holds the store", "try again"},
-    [-ERR_FULL] = {"no room on the disk",
-     "tell the operator; once there is room, try again"},
-    [-ERR_READONLY] = {"the store cannot be written", "reads still work"},
-    [-ERR_IO] = {"the store could not be read or written",
+    [-ERR_FULL] = {"the disk is full",
+     "tell the operator; try again once there is room"},
+    [-ERR_READONLY] = {"the store is read-only", "tools that only read still work"},
+    [-ERR_IO] = {"the store cannot be read or written",
      "tell the operator: mcptask verify explains"},
     [-ERR_DAMAGED] = {"the log is damaged",
      "tell the operator: mcptask verify explains"},
     [-ERR_UNKNOWN] = {"the change may or may not be on disk",
-     "once a write succeeds, get_task shows whether it is there"},
-    [-ERR_FORMAT] = {"the record is of a newer version",
-     "tell the operator: a newer mcptask reads it"},
-    [-ERR_UNAUTHORIZED] = {"the token may only read", "reads still work"},
+     "once a write succeeds, get_task shows whether it took effect"},
+    [-ERR_FORMAT] = {"a newer mcptask wrote the record",
+     "tell the operator: this mcptask is too old to read it"},
+    [-ERR_UNAUTHORIZED] = {"the token may only read",
+     "tools that only read still work"},
     [-ERR_LEASE] = {"another agent holds a lease on the task",
      "take other work, or try again when the lease has ended; if it is yours, "
-     "say so in agent"},
+     "give the same agent"},
 };
 
 int
-task_fail_store(struct task_error *e, int code)
+task_fail_store(struct task_ctx *c, int code)
 {
+    struct task_error *e = &c->e;
     size_t i = (size_t)-code;
 
     *e = (struct task_error){.code = code, .allowed = e->allowed,
@@ -62,15 +64,15 @@ task_fail_store(struct task_error *e, int code)
     if (i >= sizeof hints / sizeof *hints || !hints[i].message)
         return code;
     e->message = str_of(hints[i].message);
-    if (hints[i].next)
-        e->next = str_of(hints[i].next);
+    e->next = str_of(hints[i].next);
     return code;
 }
 
 int
-task_fail(struct task_error *e, struct arena *a, int code, const char *field,
-          const char *fmt, ...)
+task_fail(struct task_ctx *c, int code, const char *field, const char *fmt,
+          ...)
 {
+    struct task_error *e = &c->e;
     char text[256];
     struct str message;
     va_list ap;
@@ -78,8 +80,8 @@ task_fail(struct task_error *e, struct arena *a, int code, const char *field,
     va_start(ap, fmt);
     text_vput(text, sizeof text, fmt, ap);
     va_end(ap);
-    task_fail_store(e, code);
-    message = arena_str(a, str_of(text));
+    task_fail_store(c, code);
+    message = arena_str(c->a, str_of(text));
     if (message.p)
         e->message = message;
     if (field)

@@ -7,7 +7,7 @@
 
 /* Why something was refused. Its texts never hold what a task holds. */
 struct task_error {
-    int code;           /* enum err, 0: none */
+    int code;           /* enum err, 0: it was not */
     struct str message; /* a sentence, for the agent */
     struct str field;   /* the argument it is about, or empty */
     struct str next;    /* what to do now, or empty */
@@ -28,11 +28,10 @@ struct task_ctx {
     struct task_error e;   /* says why, when a call has failed */
 };
 
-/* Fills e and returns code; the message by printf's rules. */
-int task_fail(struct task_error *e, struct arena *a, int code,
-              const char *field, const char *fmt, ...)
-    __attribute__((format(printf, 5, 6)));
+/* Fills c->e and returns code; the message by printf's rules. */
+int task_fail(struct task_ctx *c, int code, const char *field,
+              const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 /* The same for what the store said (ERR_BUSY, ERR_FULL, ERR_IO ...). */
-int task_fail_store(struct task_error *e, int code);
+int task_fail_store(struct task_ctx *c, int code);
 
 #endif

@@ -1,5 +1,5 @@
-/* fields - the table of fields and arguments, and the reading of those
-   whose values have parts.
+/* fields - the table of fields and arguments, the schemas made from it, and
+   the reading of values that have parts.
 
    1. Limits that are this program's own choice (reason, notes, path ...) are
       such that any element of a list and any object, escaped twice, fits
@@ -9,6 +9,7 @@
 #include "task/fields.h"
 #include "base/clock.h"
 #include "base/sha256.h"
+#include "json.h"
 #include "json/raw.h"
 #include "task/rows.h"
 
@@ -27,7 +28,7 @@
     X(created_by) X(notes) X(expected_version) X(idempotency_key) X(section) \
     X(since_seq) X(limit) X(cursor) X(content) X(encoding) X(tag) X(ready) \
     X(needs_input) X(stale) X(query) X(changed_since) X(include_done) \
-    X(task) X(since) X(lease) X(expires_at) X(seconds) X(lease_seconds) \
+    X(since) X(lease) X(expires_at) X(seconds) X(lease_seconds) \
     X(questions) X(question_id) X(question) X(options) X(kind) X(by) \
     X(answer) X(text) X(action) X(wait_seconds) X(until) X(timeout_seconds)
 
@@ -276,7 +277,6 @@ const struct row task_rows[TASK_N_ARGS] = {
     [ARG_TIMEOUT_SECONDS] = {NAME(timeout_seconds), INT(0, 50),
                              .tools = BIT(WAIT)},
 };
-const struct row row_whole = {NAME(task)};
 
 _Static_assert(sizeof statuses / sizeof *statuses == TASK_N_STATUSES + 1,
                "a name for each status");
@@ -401,14 +401,87 @@ task_has_open(struct str questions)
     return item.p;
 }
 
-struct str
-task_question_find(struct str questions, struct str id)
-{
-    struct str item;
-    size_t at = 0;
+/* ---- as clients are shown it ---- */
 
-    do
-        item = raw_list_next(questions, &at);
-    while (item.p && !str_eq(raw_member(item, "question_id"), id));
-    return item;
+static void put_schema(struct json_w *w, const struct row *r, size_t n,
+                       unsigned tools, bool whole);
+
+/* The schema of one value. */
+static void
+put_value(struct json_w *w, const struct row *r, bool whole)
+{
+    static const char *const types[] = {
+        [T_INT] = "integer", [T_COUNT] = "integer", [T_BOOL] = "boolean",
+        [T_OBJECT] = "object", [T_CONTENT] = NULL,
+    };
+    const char *const *name;
+
+    if (r->type == T_OBJECT && (whole || r->flags & TOLD)) {
+        put_schema(w, row_objects[r->sub], r->n_sub, 1, false);
+        return;
+    }
+    json_obj(w);
+    json_put_z(w, "type", types[r->type] ? types[r->type] : "string");
+    if (r->type == T_OBJECT)
+        json_put_z(w, "description", "as in save_checkpoint");
+    if (r->type == T_INT && r->max) {
+        json_put_int(w, "minimum", r->min);
+        json_put_int(w, "maximum", row_max(r));
+    }
+    if (r->type == T_NAME) {
+        json_key(w, "enum");
+        json_arr(w);
+        for (name = row_choices[r->sub]; *name; name++)
+            json_z(w, *name);
+        json_close(w);
+    }
+    json_close(w);
+}
+
+/* The schema of an object with those of the rows that one of tools takes;
+   the rows of an object's own members say so only of those needed. */
+static void
+put_schema(struct json_w *w, const struct row *r, size_t n, unsigned tools,
+           bool whole)
+{
+    bool own = r != task_rows;
+    size_t i;
+
+    json_obj(w);
+    json_put_z(w, "type", "object");
+    json_key(w, "properties");
+    json_obj(w);
+    for (i = 0; i < n; i++) {
+        if (!own && !(r[i].tools & tools))
+            continue;
+        json_key(w, row_name(&r[i]));
+        if (r[i].items) {
+            json_obj(w);
+            json_put_z(w, "type", "array");
+            json_key(w, "items");
+        }
+        put_value(w, &r[i], whole);
+        if (r[i].items)
+            json_close(w);
+    }
+    json_close(w);
+    json_key(w, "required");
+    json_arr(w);
+    for (i = 0; i < n; i++)
+        if (r[i].needs & tools)
+            json_z(w, row_name(&r[i]));
+    json_close(w);
+    json_put_bool(w, "additionalProperties", false);
+    json_close(w);
+}
+
+void
+task_tool_schema(enum task_tool tool, struct buf *b)
+{
+    struct json_w w;
+
+    /* What a test result is, is told once: every agent reads the list. */
+    json_w_init(&w, b);
+    put_schema(&w, task_rows, TASK_N_ARGS, 1u << tool, tool == TOOL_CHECKPOINT);
+    json_w_end(&w);
 }

@@ -94,7 +94,8 @@ struct str task_lease_make(struct arena *a, struct str agent,
    {question_id, question, options, kind, by, at, answer}, oldest first; the
    answer is {text, action, by, at}. */
 bool task_has_open(struct str questions);
-/* The question of an id (raw), .p NULL: there is none. */
-struct str task_question_find(struct str questions, struct str id);
+
+/* Appends the tool's input schema: a plain object of scalars and arrays. */
+void task_tool_schema(enum task_tool tool, struct buf *b);
 
 #endif

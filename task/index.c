@@ -22,7 +22,6 @@
       end; undo links the old one back as in 2. */
 
 #include "task/index.h"
-#include "task/fields.h"
 #include "json/raw.h"
 #include "base/clock.h"
 
@@ -36,11 +35,8 @@ _Static_assert(sizeof(struct task_entry) <= 112, "200 bytes a task in all");
 int
 task_event_of(const struct store_rec *r, struct task_event *out)
 {
-    static const struct {
-        const char *p;
-        size_t len;
-    } names[] = {{"op", 2}, {"by", 2}, {"set", 3}, {"note", 4}, {"idem", 4},
-                 {"warn", 4}, {"v", 1}};
+    static const char *const names[] = {"op", "by", "set", "note", "idem",
+                                        "warn", "v"};
     enum { N = sizeof names / sizeof *names };
     struct task_event ev = {.r = *r};
     struct str *slot[N] = {&ev.op, &ev.by, &ev.set, &ev.note, &ev.idem,
@@ -52,10 +48,8 @@ task_event_of(const struct store_rec *r, struct task_event *out)
         return ERR_FORMAT;
     ev.id = (struct str){r->key.p + 5, r->key.len - 5};
     while (!ev.v.p && raw_next_name(&m) == 1) {
-        for (i = at; i < N; i++)
-            if (m.name.len == names[i].len &&
-                memcmp(m.name.p, names[i].p, names[i].len) == 0)
-                break;
+        for (i = at; i < N && !str_is(m.name, names[i]);)
+            i++;
         /* v is the last member: it ends where the body does. */
         m.p = i == N - 1 ? m.end : raw_skip(m.value.p, m.end);
         if (!m.p)
@@ -65,12 +59,12 @@ task_event_of(const struct store_rec *r, struct task_event *out)
         *slot[i] = (struct str){m.value.p, (size_t)(m.p - m.value.p)};
         at = i + 1;
     }
-    if (!ev.v.p || ev.v.len < 2 || *ev.v.p != '{' ||
+    ev.op = raw_inner(ev.op);
+    if (!ev.op.p || !ev.by.p || ev.v.len < 2 || *ev.v.p != '{' ||
         ev.v.p[ev.v.len - 1] != '}')
         return ERR_FORMAT;
-    ev.op = raw_inner(ev.op);
     *out = ev;
-    return ev.op.p && ev.by.p ? 0 : ERR_FORMAT;
+    return 0;
 }
 
 bool
@@ -96,8 +90,7 @@ task_head_of(struct str v, struct str f[TASK_N_HEAD])
         m.p = raw_skip(m.value.p, m.end);
         if (!m.p)
             return ERR_FORMAT;
-        f[i].p = m.value.p;
-        f[i++].len = (size_t)(m.p - m.value.p);
+        f[i++] = (struct str){m.value.p, (size_t)(m.p - m.value.p)};
     }
     return rc < 0 || !f[F_STATUS].p ? ERR_FORMAT : 0;
 }
@@ -156,19 +149,6 @@ queue_of(struct tasks *t, const struct task_entry *e)
     return &t->queue[e->priority][e->has_deps];
 }
 
-/* Puts e into its queue between its neighbours, as its own links name them,
-   or takes it out; nothing where it belongs into none. */
-static void
-queue_link(struct tasks *t, struct task_entry *e, bool in)
-{
-    struct task_queue *q = queue_of(t, e);
-
-    if (!q)
-        return;
-    *(e->sooner ? &e->sooner->later : &q->first) = in ? e : e->later;
-    *(e->later ? &e->later->sooner : &q->last) = in ? e : e->sooner;
-}
-
 /* Sets the links of e to the end of its queue. */
 static void
 queue_end(struct tasks *t, struct task_entry *e)
@@ -191,44 +171,32 @@ tasks_walk(struct task_entry *at[N_LISTS])
     return e;
 }
 
-/* Puts e between its neighbours, as its own links name them. */
+/* Puts e between its neighbours, as its own links name them, or takes it
+   out. */
 static void
-link_in(struct tasks *t, struct task_entry *e)
+link_entry(struct tasks *t, struct task_entry *e, bool in)
 {
-    t->count[e->status]++;
-    if (e->status == TASK_N_STATUSES)
-        return;
-    if (e->newer)
-        e->newer->older = e;
-    else
-        *list_of(t, e) = e;
-    if (e->older)
-        e->older->newer = e;
-    queue_link(t, e, true);
-}
+    struct task_queue *q = queue_of(t, e);
 
-static void
-unlink_from(struct tasks *t, struct task_entry *e)
-{
-    t->count[e->status]--;
+    t->count[e->status] += in ? 1 : UINT64_MAX;
     if (e->status == TASK_N_STATUSES)
         return;
-    if (e->newer)
-        e->newer->older = e->older;
-    else
-        *list_of(t, e) = e->older;
+    *(e->newer ? &e->newer->older : list_of(t, e)) = in ? e : e->older;
     if (e->older)
-        e->older->newer = e->newer;
-    queue_link(t, e, false);
+        e->older->newer = in ? e : e->newer;
+    if (!q)
+        return;
+    *(e->sooner ? &e->sooner->later : &q->first) = in ? e : e->later;
+    *(e->later ? &e->later->sooner : &q->last) = in ? e : e->sooner;
 }
 
 static void
 drop_atoms(struct tasks *t, const struct task_entry *e)
 {
-    atoms_drop(&t->atoms, e->owner);
-    atoms_drop(&t->atoms, e->repo_path);
-    atoms_drop(&t->atoms, e->parent_id);
-    atoms_drop(&t->atoms, e->tags);
+    int i;
+
+    for (i = 0; i < TASK_N_ATOMS; i++)
+        atoms_drop(&t->atoms, e->atom[i]);
 }
 
 /* ---- store's functions ---- */
@@ -238,16 +206,17 @@ static int
 hold_atoms(struct tasks *t, const struct task_entry *old,
            struct task_entry *to, const struct str f[TASK_N_HEAD])
 {
-    struct atoms *s = &t->atoms;
+    static const uint8_t fields[TASK_N_ATOMS] = {
+        F_CURRENT_OWNER, F_REPO_PATH, F_PARENT_ID, F_TAGS,
+    };
+    int i, rc = 0;
 
-    to->owner = to->repo_path = to->parent_id = to->tags = 0;
-    if (atoms_hold(s, f[F_CURRENT_OWNER], old->owner, &to->owner) == 0 &&
-        atoms_hold(s, f[F_REPO_PATH], old->repo_path, &to->repo_path) == 0 &&
-        atoms_hold(s, f[F_PARENT_ID], old->parent_id, &to->parent_id) == 0 &&
-        atoms_hold(s, f[F_TAGS], old->tags, &to->tags) == 0)
-        return 0;
-    drop_atoms(t, to);
-    return ERR_NOMEM;
+    memset(to->atom, 0, sizeof to->atom);
+    for (i = 0; i < TASK_N_ATOMS && rc == 0; i++)
+        rc = atoms_hold(&t->atoms, f[fields[i]], old->atom[i], &to->atom[i]);
+    if (rc != 0)
+        drop_atoms(t, to);
+    return rc;
 }
 
 static void
@@ -299,14 +268,14 @@ apply(void *ctx, struct store_entry *se, const struct store_rec *r)
         keys_add(&t->keys, who, hash, r->n);
     if (e->known) {
         drop_atoms(t, e);
-        unlink_from(t, e);
+        link_entry(t, e, false);
     }
     now.known = true;
     now.newer = NULL;
     now.older = *list_of(t, &now);
     queue_end(t, &now);
     *e = now;
-    link_in(t, e);
+    link_entry(t, e, true);
     return 0;
 }
 
@@ -316,19 +285,19 @@ undo(void *ctx, struct store_entry *se, const struct store_entry *old_se)
     struct tasks *t = ctx;
     struct task_entry *e = (struct task_entry *)se, old;
 
+    int i;
+
     keys_undo(&t->keys, e->e.n);
-    unlink_from(t, e);
+    link_entry(t, e, false);
     drop_atoms(t, e);
     memcpy(&old, old_se, sizeof old);
     if (!old.known)
         return;
-    atoms_hold_again(&t->atoms, old.owner);
-    atoms_hold_again(&t->atoms, old.repo_path);
-    atoms_hold_again(&t->atoms, old.parent_id);
-    atoms_hold_again(&t->atoms, old.tags);
+    for (i = 0; i < TASK_N_ATOMS; i++)
+        atoms_hold_again(&t->atoms, old.atom[i]);
     old.e = e->e; /* which is the store's */
     *e = old;
-    link_in(t, e);
+    link_entry(t, e, true);
 }
 
 static bool
@@ -413,12 +382,6 @@ tasks_count(const struct tasks *t, enum task_status s)
     return t->count[s];
 }
 
-size_t
-tasks_index_bytes(const struct tasks *t)
-{
-    return t->atoms.bytes + keys_bytes(&t->keys);
-}
-
 /* The key of a task's id, in buf; empty where that is too long. */
 static struct str
 key_of(struct str id, char buf[STORE_MAX_KEY])
@@ -447,6 +410,12 @@ tasks_damage(struct tasks *t, struct str id)
     const char *what = store_damage(t->store, key_of(id, key));
 
     return what ? str_of(what) : STR_NONE;
+}
+
+struct str
+task_entry_text(const struct tasks *t, const struct task_entry *e, int atom)
+{
+    return atoms_text(&t->atoms, e->atom[atom]);
 }
 
 struct str

@@ -1,8 +1,8 @@
 #ifndef TASK_INDEX_H
 #define TASK_INDEX_H
 
-/* index - what task/task.c and task/query.c share: the entry that the index
-   holds of a task, and how records lead to it. */
+/* index - the entry that the index holds of a task, and how records lead to
+   it. Inside this folder only. */
 
 #include "task/task.h"
 #include "task/intern.h"
@@ -10,13 +10,17 @@
 
 #define TASK_PREFIX "task/"
 #define TASK_N_HEAD F_TITLE /* the fields of v that the index reads */
+#define TASK_STALE_MS (24 * 60 * 60 * 1000) /* in_progress without an event */
+
+/* The texts of an entry, interned: raw JSON. */
+enum { ATOM_OWNER, ATOM_REPO_PATH, ATOM_PARENT_ID, ATOM_TAGS, TASK_N_ATOMS };
 
 struct task_entry {
     struct store_entry e;
     struct task_entry *newer, *older; /* of the same list, by e.n */
     struct task_entry *sooner, *later; /* of the same queue, by e.n */
     int64_t changed_ms;
-    uint32_t owner, repo_path, parent_id, tags; /* atoms: raw JSON */
+    uint32_t atom[TASK_N_ATOMS];
     int32_t lease_ms; /* its lease ends so long after changed_ms */
     uint8_t status; /* TASK_N_STATUSES: unreadable here, on no list */
     uint8_t priority;
@@ -52,6 +56,9 @@ struct task_entry *tasks_find(struct tasks *t, struct str id);
 /* Of the heads of both lists, or where a walk has come to, the one that has
    changed last; the walk goes on behind it. NULL: the end. */
 struct task_entry *tasks_walk(struct task_entry *at[N_LISTS]);
+/* The entry's text. */
+struct str task_entry_text(const struct tasks *t, const struct task_entry *e,
+                           int atom);
 /* The entry's task_id. */
 struct str task_entry_id(const struct task_entry *e);
 /* The first fields of a state v, raw, without stepping over the others. */

@@ -84,7 +84,6 @@ grow(struct atoms *s)
         return ERR_NOMEM;
     }
     free(s->bucket);
-    s->bytes += (cap - s->cap) * (sizeof *atom + sizeof *bucket);
     s->bucket = bucket;
     s->cap = s->n_buckets = cap;
     if (s->n == 0)
@@ -113,7 +112,6 @@ make(struct atoms *s, struct str text, uint32_t hash, uint32_t *id)
         s->free = s->atom[*id].chain;
     s->atom[*id] = (struct atom){.p = p, .len = (uint32_t)text.len,
                                  .hash = hash};
-    s->bytes += text.len + 1;
     link_in(s, *id);
     return 0;
 }
@@ -171,7 +169,6 @@ atoms_sweep(struct atoms *s)
         if (a->refs)
             continue;
         unlink_from(s, id);
-        s->bytes -= a->len + 1;
         free(a->p);
         a->p = NULL;
         a->chain = s->free;

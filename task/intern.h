@@ -17,7 +17,6 @@ struct atoms {
     uint32_t n_buckets;
     uint32_t free;     /* head of the unused ones */
     uint32_t dead;     /* head of those that lost their last holder */
-    size_t bytes;      /* heap held */
     uint64_t seed[2];  /* of the hashes: callers choose the texts */
 };
 

@@ -16,18 +16,6 @@
 #define RING_MAX (1u << 17)
 #define SHORTEST_RECORD 180 /* bytes, of one with a key */
 
-struct task_key_slot {
-    uint64_t hash, n;
-    uint64_t before; /* older position in the same bucket */
-};
-
-struct key_ring {
-    struct task_key_slot *slot; /* a ring of cap; position i at i & (cap-1) */
-    uint64_t *bucket;           /* cap newest positions, 0: none */
-    uint64_t low, high;         /* positions in the ring: low <= i < high */
-    uint64_t cap;               /* 0, or a power of two */
-};
-
 _Static_assert(RING_MAX - TASK_KEYS_MAX > STORE_MAX_BATCH / SHORTEST_RECORD,
                "a batch must fit beside the keys that count");
 
@@ -131,30 +119,6 @@ keys_find(const struct task_keys *k, uint64_t who, uint64_t hash, uint64_t *n)
         pos = s->before;
     }
     return false;
-}
-
-uint64_t
-keys_count(const struct task_keys *k)
-{
-    uint64_t n = 0;
-
-    for (size_t i = 0; i < TASK_KEYS_RINGS; i++)
-        if (k->ring[i] != NULL)
-            n += k->ring[i]->high - k->ring[i]->low;
-    return n;
-}
-
-size_t
-keys_bytes(const struct task_keys *k)
-{
-    size_t bytes = 0;
-
-    for (size_t i = 0; i < TASK_KEYS_RINGS; i++)
-        if (k->ring[i] != NULL)
-            bytes += sizeof *k->ring[i] +
-                     (size_t)k->ring[i]->cap * (sizeof(struct task_key_slot) +
-                                                sizeof(uint64_t));
-    return bytes;
 }
 
 void

@@ -11,6 +11,20 @@
 #define TASK_KEYS_MAX 100000 /* keys of one principal that are remembered */
 #define TASK_KEYS_RINGS 1024 /* principals are spread over these by hash */
 
+#define TASK_KEY_AGE_MS (24 * 60 * 60 * 1000) /* life of a key */
+
+struct task_key_slot {
+    uint64_t hash, n;
+    uint64_t before; /* older position in the same bucket */
+};
+
+struct key_ring {
+    struct task_key_slot *slot; /* a ring of cap; position i at i & (cap-1) */
+    uint64_t *bucket;           /* cap newest positions, 0: none */
+    uint64_t low, high;         /* positions in the ring: low <= i < high */
+    uint64_t cap;               /* 0, or a power of two */
+};
+
 /* Zeroed = empty. who is a hash of the principal, throughout. */
 struct task_keys {
     struct key_ring *ring[TASK_KEYS_RINGS]; /* heap; NULL: no key yet */
@@ -26,9 +40,6 @@ void keys_undo(struct task_keys *k, uint64_t n);
    UINT64_MAX. */
 bool keys_find(const struct task_keys *k, uint64_t who, uint64_t hash,
                uint64_t *n);
-/* Keys that are remembered, and the heap that they take. */
-uint64_t keys_count(const struct task_keys *k);
-size_t keys_bytes(const struct task_keys *k);
 void keys_fini(struct task_keys *k);
 
 #endif

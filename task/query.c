@@ -1,27 +1,32 @@
 /* query - lists and searches: one walk over the live and the ended
-   tasks, newest change first, merged by n.
+   tasks, newest change first, merged by n; and the next task to be claimed.
 
-   1. A page is bounded: TASK_LOOK_MAX entries, read_max bytes of records
+   1. A list is bounded: TASK_LOOK_MAX entries, read_max bytes of records
       (the record that passes it is still used). What ends early is partial
       and says where to go on.
    2. A cursor is "before/seen/live/ended": go on with tasks whose n is below
-      before; seen matches came in earlier pages; then the id of the next task
+      before; seen matches came in earlier lists; then the id of the next task
       to look at in each list, empty where there is none. A task that changed
       since stands further in front, so to start from it skips nothing; what
       it stands before is known to have been passed by its n.
-   3. Tasks that do not change keep their n, and so their place: no page skips
+   3. Tasks that do not change keep their n, and so their place: no list skips
       or repeats one. A task that changes meanwhile gets an n above head and is
-      found by asking for changes since the first page's head. */
+      found by asking for changes since the first list's head.
+   4. To find a task to claim is bounded, too: by READY_BYTES of records, then
+      those that depend on others are passed over, by twice as many, and by
+      TASK_LOOK_MAX tasks. What is found has been read, as far as a change of
+      it has to: a task that only a newer version can read is in nobody's
+      way. */
 
-#include "task/fields.h"
-#include "task/index.h"
-#include "json/raw.h"
+#include "task/query.h"
 #include "base/text.h"
+#include "task/index.h"
 
 #include <string.h>
 
 #define DEFAULT_LIMIT 20
-#define COUNT_MAX 1000 /* matches counted beyond the page, with a filter */
+#define COUNT_MAX 1000 /* matches counted beyond the list, with a filter */
+#define READY_BYTES (TASK_READ_MAX / 4) /* under the lock: others wait */
 #define LIVE_BITS ((1u << TASK_DONE) - 1)
 #define ENDED_BITS (((1u << TASK_N_STATUSES) - 1) & ~LIVE_BITS)
 
@@ -29,14 +34,13 @@ struct scan {
     struct tasks *t;
     struct arena *a;
     const struct task_query *q;
-    struct task_page *page;
+    struct task_list *list;
     unsigned statuses; /* those wanted, a bit each */
-    uint32_t owner, repo_path, parent_id; /* atoms, 0: not asked */
+    uint32_t atom[ATOM_TAGS]; /* 0: any */
     struct str tag;    /* raw */
     struct str text;   /* lower case */
     uint16_t *fallback; /* of the search for text */
     bool filtered;     /* by more than the status */
-    bool hopeless;     /* a filter's text is nowhere in the index */
     struct task_entry *at[N_LISTS]; /* next to look at */
     uint64_t before, seen;
     size_t looked, limit;
@@ -55,7 +59,7 @@ prepare_text(struct scan *s)
     size_t i, k = 0;
     char *p;
 
-    if (!q.len)
+    if (!q.len || s->q->in == TEXT_STARTS_ID)
         return 0;
     p = arena_alloc(s->a, q.len);
     s->fallback = arena_alloc(s->a, q.len * sizeof *s->fallback);
@@ -96,13 +100,15 @@ matches_text(const struct scan *s, const struct task *k)
 {
     static const uint8_t fields[] = {F_TITLE, F_TASK_ID, F_GOAL,
                                      F_RESUME_PROMPT};
+    size_t i, at = 0, n = s->q->in == TEXT_IN_TITLE ? 1 : sizeof fields;
     struct str tag;
-    size_t i, at = 0;
 
-    for (i = 0; i < sizeof fields; i++)
+    if (!s->text.p)
+        return true;
+    for (i = 0; i < n; i++)
         if (holds_text(s, raw_text(s->a, k->f[fields[i]])))
             return true;
-    while ((tag = raw_list_next(k->f[F_TAGS], &at)).p)
+    while (n > 1 && (tag = raw_list_next(k->f[F_TAGS], &at)).p)
         if (holds_text(s, raw_text(s->a, tag)))
             return true;
     return false;
@@ -113,10 +119,9 @@ matches_text(const struct scan *s, const struct task *k)
 static bool
 has_tag(struct scan *s, uint32_t tags)
 {
-    if (tags == s->tags_last)
-        return s->tags_hit;
+    if (tags != s->tags_last)
+        s->tags_hit = raw_list_has(atoms_text(&s->t->atoms, tags), s->tag);
     s->tags_last = tags;
-    s->tags_hit = raw_list_has(atoms_text(&s->t->atoms, tags), s->tag);
     return s->tags_hit;
 }
 
@@ -137,47 +142,20 @@ is_stale(const struct scan *s, const struct task_entry *e)
 static bool
 matches_entry(struct scan *s, const struct task_entry *e)
 {
-    bool startable = task_entry_free(s->t, e);
+    const struct task_query *q = s->q;
+    bool free = task_entry_free(s->t, e);
+    int i;
 
+    for (i = 0; i < ATOM_TAGS; i++)
+        if (s->atom[i] && s->atom[i] != e->atom[i])
+            return false;
     return s->statuses & 1u << e->status &&
-           (!s->owner || s->owner == e->owner) &&
-           (!s->repo_path || s->repo_path == e->repo_path) &&
-           (!s->parent_id || s->parent_id == e->parent_id) &&
-           (!s->tag.p || has_tag(s, e->tags)) &&
-           (s->q->ready != TASK_YES || startable) &&
-           (s->q->ready != TASK_NO || !startable || e->has_deps) &&
-           (!s->q->stale || is_asked(s->q->stale, is_stale(s, e))) &&
-           is_asked(s->q->needs_input, e->has_open && e->status < TASK_DONE);
-}
-
-static int
-read_task(struct scan *s, const struct task_entry *e, struct task *k)
-{
-    struct task_event ev;
-    int rc = task_entry_event(s->t, e, s->a, &ev);
-
-    s->bytes += e->e.len;
-    return rc == 0 ? task_of(s->t, s->a, &ev, k) : rc;
-}
-
-/* 1: it matches, and has been read into *k if *has says so. 0: it does not. */
-static int
-matches(struct scan *s, const struct task_entry *e, struct task *k, bool *has)
-{
-    bool deps = s->q->ready != TASK_EITHER && e->has_deps;
-    int rc;
-
-    *has = false;
-    if (!matches_entry(s, e))
-        return 0;
-    if (!s->text.p && !deps)
-        return 1;
-    rc = read_task(s, e, k);
-    if (rc != 0)
-        return rc;
-    *has = true;
-    return is_asked(s->q->ready, k->ready) &&
-           (!s->text.p || matches_text(s, k));
+           (!s->tag.p || has_tag(s, e->atom[ATOM_TAGS])) &&
+           ((free && e->has_deps) || is_asked(q->ready, free)) &&
+           is_asked(q->stale, is_stale(s, e)) &&
+           is_asked(q->needs_input, e->has_open && e->status < TASK_DONE) &&
+           (q->in != TEXT_STARTS_ID ||
+            str_begins(task_entry_id(e), q->text));
 }
 
 /* ---- the walk ---- */
@@ -206,7 +184,7 @@ spent(const struct scan *s)
 static struct str
 cursor_here(struct scan *s)
 {
-    struct str id[N_LISTS] = {{"", 0}, {"", 0}};
+    struct str id[N_LISTS] = {STR(""), STR("")};
     int i;
 
     for (i = 0; i < N_LISTS; i++)
@@ -214,87 +192,102 @@ cursor_here(struct scan *s)
             id[i] = task_entry_id(s->at[i]);
     return arena_printf(s->a, "%llu/%llu/%.*s/%.*s",
                         (unsigned long long)s->before,
-                        (unsigned long long)(s->seen + s->page->n),
+                        (unsigned long long)(s->seen + s->list->n),
                         STR_ARG(id[0]), STR_ARG(id[1]));
 }
 
+/* Counts a task that matches, and takes it where there is room for it. */
 static int
-add(struct scan *s, const struct task_entry *e, bool has)
+take(struct scan *s, const struct task_entry *e)
 {
-    struct task_page *p = s->page;
-    struct str *after = &p->after[p->n];
-    int rc = has ? 0 : read_task(s, e, &p->tasks[p->n]);
+    struct task_list *l = s->list;
+    struct task *k = &l->tasks[l->n];
+    bool deps = s->q->ready != TASK_EITHER && e->has_deps;
+    bool room = l->n < s->limit;
+    struct task_event ev;
+    int rc;
 
-    if (rc != 0)
-        return rc;
-    p->n++;
-    *after = cursor_here(s);
-    return after->p ? 0 : ERR_NOMEM;
+    if (!matches_entry(s, e))
+        return 0;
+    if (room || deps || s->text.p) {
+        s->bytes += e->e.len;
+        rc = task_entry_event(s->t, e, s->a, &ev);
+        if (rc == 0)
+            rc = task_of(s->t, s->a, &ev, k);
+        if (rc != 0)
+            return rc == ERR_FORMAT ? 0 : rc;
+        if ((deps && !is_asked(s->q->ready, k->ready)) || !matches_text(s, k))
+            return 0;
+    }
+    l->total++;
+    if (!room)
+        return 0;
+    l->n++;
+    l->after[l->n - 1] = cursor_here(s);
+    return l->after[l->n - 1].p ? 0 : ERR_NOMEM;
 }
 
-/* Fills the page, then counts on as far as a total is wanted. */
+/* Fills the list, then counts on as far as a total is wanted. */
 static int
 walk(struct scan *s)
 {
-    struct task_page *p = s->page;
+    struct task_list *l = s->list;
+    uint64_t full = s->seen + s->limit;
     struct task_entry *e = NULL;
-    bool has;
     int rc;
 
-    p->total = s->seen;
+    l->total = s->seen;
     while (!spent(s) && (e = step(s))) {
         if (e->e.n >= s->before)
             continue;
         s->before = e->e.n;
-        rc = matches(s, e, &p->tasks[p->n], &has);
-        if (rc == 1) {
-            p->total++;
-            rc = p->n < s->limit ? add(s, e, has) : 0;
-        }
-        if (rc < 0 && rc != ERR_FORMAT)
+        rc = take(s, e);
+        if (rc != 0)
             return rc;
-        /* One more than the page holds says that there is a next one. */
-        if ((p->n == s->limit && s->q->uncounted) ||
-            (p->total > s->seen + s->limit &&
-             (!s->filtered || p->total > s->seen + s->limit + COUNT_MAX)))
+        /* One more than the list holds says that others follow. */
+        if ((l->n == s->limit && s->q->uncounted) ||
+            (l->total > full &&
+             (!s->filtered || l->total > full + COUNT_MAX)))
             break;
     }
-    p->exact = e == NULL && !spent(s);
-    if (p->n < s->limit && !p->exact) {
-        p->partial = true;
-        p->next = cursor_here(s);
-        return p->next.p ? 0 : ERR_NOMEM;
-    }
-    if (p->n == s->limit && (!p->exact || p->total > s->seen + p->n))
-        p->next = p->after[p->n - 1];
-    return 0;
+    l->exact = e == NULL && !spent(s);
+    if (l->n == s->limit && (!l->exact || l->total > full))
+        l->next = l->after[l->n - 1];
+    l->partial = l->n < s->limit && !l->exact;
+    if (l->partial)
+        l->next = cursor_here(s);
+    return l->partial && !l->next.p ? ERR_NOMEM : 0;
 }
 
-/* ---- a question ---- */
+/* ---- a query ---- */
 
-/* The atom of a filter's text; a text that no task has matches none. */
+/* Finds the atoms of the texts; one that no task has matches none. */
 static int
-find_atom(struct scan *s, struct str text, uint32_t *id)
+find_atoms(struct scan *s)
 {
-    struct buf b = {0};
-    int rc;
+    const struct str texts[ATOM_TAGS] = {s->q->owner, s->q->repo_path,
+                                         s->q->parent_id};
+    struct str raw;
+    int i;
 
-    if (!text.p)
-        return 0;
-    json_quote(&b, text);
-    rc = b.err;
-    *id = rc ? 0 : atoms_find(&s->t->atoms, buf_view(&b));
-    s->hopeless |= *id == 0;
-    s->filtered = true;
-    buf_fini(&b);
-    return rc;
+    for (i = 0; i < ATOM_TAGS; i++) {
+        if (!texts[i].p)
+            continue;
+        raw = raw_quote(s->a, texts[i]);
+        if (!raw.p)
+            return ERR_NOMEM;
+        s->atom[i] = atoms_find(&s->t->atoms, raw);
+        if (s->atom[i] == 0)
+            s->statuses = 0;
+        s->filtered = true;
+    }
+    return 0;
 }
 
 static int
 prepare(struct scan *s)
 {
     const struct task_query *q = s->q;
-    struct buf b = {0};
     int rc;
 
     s->statuses = q->status ? q->status
@@ -302,19 +295,14 @@ prepare(struct scan *s)
     s->limit = q->limit == 0 ? DEFAULT_LIMIT
         : q->limit > TASK_LIST_MAX ? TASK_LIST_MAX : q->limit;
     s->tags_last = UINT32_MAX;
-    rc = find_atom(s, q->owner, &s->owner);
-    if (rc == 0)
-        rc = find_atom(s, q->repo_path, &s->repo_path);
-    if (rc == 0)
-        rc = find_atom(s, q->parent_id, &s->parent_id);
-    if (rc == 0 && q->tag.p) {
-        json_quote(&b, q->tag);
-        s->tag = arena_str(s->a, buf_view(&b));
-        rc = s->tag.p ? 0 : ERR_NOMEM;
-        buf_fini(&b);
+    s->filtered = q->tag.p || q->text.len || q->ready || q->stale ||
+                  q->needs_input || q->since_ms || q->since_n;
+    if (q->tag.p) {
+        s->tag = raw_quote(s->a, q->tag);
+        if (!s->tag.p)
+            return ERR_NOMEM;
     }
-    s->filtered = s->filtered || q->tag.p || q->text.len || q->ready ||
-                  q->stale || q->needs_input || q->since_ms || q->since_n;
+    rc = find_atoms(s);
     return rc == 0 ? prepare_text(s) : rc;
 }
 
@@ -331,86 +319,221 @@ cut(struct str *s)
     return part;
 }
 
-static int
-list_of(const struct task_entry *e)
-{
-    return task_status_ended((enum task_status)e->status) ? LIST_ENDED
-                                                          : LIST_LIVE;
-}
-
-/* Where to begin in one list. */
-static struct task_entry *
-place(struct scan *s, int list, struct str id)
-{
-    struct task_entry *e;
-
-    if (!id.len)
-        return NULL;
-    e = tasks_find(s->t, id);
-    if (!e || e->status == TASK_N_STATUSES || list_of(e) != list)
-        return s->t->newest[list];
-    return e;
-}
-
+/* Where to begin: at the newest tasks, or where a cursor says. */
 static int
 start(struct scan *s)
 {
     static const unsigned bits[N_LISTS] = {LIVE_BITS, ENDED_BITS};
-    struct str cursor = s->q->cursor;
-    bool paging = cursor.len > 0;
+    struct str cursor = s->q->cursor, id;
+    struct task_entry *e;
     int i;
 
+    memcpy(s->at, s->t->newest, sizeof s->at);
     s->before = UINT64_MAX;
-    if (paging && (memchr(cursor.p, '/', cursor.len) == NULL ||
-                   !str_u64(cut(&cursor), &s->before) ||
-                   !str_u64(cut(&cursor), &s->seen)))
+    if (cursor.len > 0 && (!str_u64(cut(&cursor), &s->before) ||
+                           !str_u64(cut(&cursor), &s->seen)))
         return ERR_INVALID;
     for (i = 0; i < N_LISTS; i++) {
-        struct task_entry *from = paging ? place(s, i, cut(&cursor))
-                                         : s->t->newest[i];
-
-        s->at[i] = s->statuses & bits[i] ? from : NULL;
+        if (s->q->cursor.len > 0) {
+            id = cut(&cursor);
+            e = id.len > 0 ? tasks_find(s->t, id) : NULL;
+            if (id.len == 0 || (e && bits[i] >> e->status & 1))
+                s->at[i] = e;
+        }
+        if (!(s->statuses & bits[i]))
+            s->at[i] = NULL;
     }
     return 0;
 }
 
-/* Without a filter the counters know, whatever was looked at. */
-static void
-count_all(struct scan *s)
-{
-    struct task_page *p = s->page;
-    int i;
-
-    if (s->filtered)
-        return;
-    p->exact = true;
-    p->total = 0;
-    for (i = 0; i < TASK_N_STATUSES; i++)
-        if (s->statuses & 1u << i)
-            p->total += tasks_count(s->t, (enum task_status)i);
-}
-
 int
 tasks_list(struct tasks *t, struct arena *a, const struct task_query *q,
-           struct task_page *out)
+           struct task_list *out)
 {
-    struct scan s = {.t = t, .a = a, .q = q, .page = out};
-    int rc;
+    struct scan s = {.t = t, .a = a, .q = q, .list = out};
+    int rc, i;
 
-    *out = (struct task_page){.exact = true};
+    *out = (struct task_list){.exact = true,
+                              .head = store_next_n(t->store) - 1};
     rc = store_loaded(t->store) ? prepare(&s) : ERR_IO;
     if (rc == 0)
         rc = start(&s);
-    out->head = store_next_n(t->store) - 1;
-    if (rc != 0 || s.hopeless)
+    if (rc != 0)
         return rc;
-    /* One more, to look at what no longer fits on the page. */
+    /* One more, to look at what no longer fits. */
     out->tasks = arena_alloc(a, (s.limit + 1) * sizeof *out->tasks);
     out->after = arena_alloc(a, s.limit * sizeof *out->after);
     if (!out->tasks || !out->after)
         return ERR_NOMEM;
     rc = walk(&s);
+    if (rc != 0 || s.filtered)
+        return rc;
+    /* Without a filter the counters know, whatever was looked at. */
+    out->exact = true;
+    out->total = 0;
+    for (i = 0; i < TASK_N_STATUSES; i++)
+        if (s.statuses & 1u << i)
+            out->total += tasks_count(t, (enum task_status)i);
+    return 0;
+}
+
+size_t
+tasks_owners(struct tasks *t, struct str prefix, struct str *out, size_t max,
+             bool *more)
+{
+    struct task_entry *at[N_LISTS], *e;
+    size_t n = 0, i, looked = 0;
+
+    memcpy(at, t->newest, sizeof at);
+    *more = false;
+    while (!*more && (e = tasks_walk(at))) {
+        struct str owner = task_entry_text(t, e, ATOM_OWNER);
+
+        *more = ++looked > TASK_LOOK_MAX;
+        if (!owner.p || !str_begins(owner, prefix))
+            continue;
+        for (i = 0; i < n && out[i].p != owner.p;)
+            i++;
+        if (i == max)
+            *more = true;
+        else if (i == n)
+            out[n++] = owner;
+    }
+    return n;
+}
+
+/* ---- the next task to claim ---- */
+
+struct search {
+    struct tasks *t;
+    struct task_want *w;
+    struct arena a;
+    size_t looked;
+    uint64_t bytes;
+};
+
+/* Who is named by a task that is handed over is the one who may take it. */
+static bool
+is_wanted(const struct search *s, const struct task_entry *e)
+{
+    const struct tasks *t = s->t;
+    const struct task_want *w = s->w;
+
+    return task_entry_free(t, e) &&
+           (e->status != TASK_HANDOFF_READY || !e->atom[ATOM_OWNER] ||
+            str_eq(task_entry_text(t, e, ATOM_OWNER), w->by)) &&
+           (!w->repo_path.p ||
+            str_eq(task_entry_text(t, e, ATOM_REPO_PATH), w->repo_path)) &&
+           (!w->tag.p ||
+            raw_list_has(task_entry_text(t, e, ATOM_TAGS), w->tag));
+}
+
+/* Whether the task of e is ready, and can be read: 1, 0, or an error. */
+static int
+is_ready(struct search *s, const struct task_entry *e)
+{
+    struct task_event ev;
+    struct task k;
+    int rc;
+
+    s->bytes += e->e.len;
+    arena_reset(&s->a);
+    rc = task_entry_event(s->t, e, &s->a, &ev);
     if (rc == 0)
-        count_all(&s);
+        rc = task_of(s->t, &s->a, &ev, &k);
+    return rc == 0 ? k.ready : rc == ERR_FORMAT ? 0 : rc;
+}
+
+/* The two queues of one priority: 1: *out is the task's id; 0: it is not in
+   them; or an error. */
+static int
+find_in(struct search *s, const struct task_queue q[2], struct str *out)
+{
+    struct task_entry *plain = q[0].first, *deps = q[1].first, **at, *e;
+    int rc = 0;
+
+    while (rc == 0 && (plain || deps)) {
+        at = !plain || (deps && deps->e.n < plain->e.n) ? &deps : &plain;
+        e = *at;
+        if (s->looked == TASK_LOOK_MAX ||
+            s->bytes > (at == &deps ? READY_BYTES : 2 * READY_BYTES)) {
+            s->w->partial = true;
+            *at = NULL; /* invariant 4 */
+            continue;
+        }
+        *at = e->later;
+        s->looked++;
+        *out = task_entry_id(e);
+        if (is_wanted(s, e))
+            rc = is_ready(s, e);
+    }
     return rc;
+}
+
+int
+tasks_find_ready(struct tasks *t, struct task_want *w, struct str *out)
+{
+    struct search s = {.t = t, .w = w};
+    int i, rc = store_loaded(t->store) ? 0 : ERR_IO;
+
+    w->partial = false;
+    for (i = 0; i < TASK_N_PRIORITIES && rc == 0; i++)
+        rc = find_in(&s, t->queue[i], out);
+    if (rc != 1)
+        *out = STR_NONE;
+    arena_fini(&s.a);
+    return rc < 0 ? rc : 0;
+}
+
+/* ---- waiting for a change ---- */
+
+int
+task_question_answer(struct tasks *t, struct arena *a, struct str task_id,
+                     struct str question_id, struct str *answer)
+{
+    struct task_event ev;
+    struct str item;
+    int rc = task_event_last(t, a, task_id, &ev);
+
+    if (rc != 0)
+        return rc;
+    item = raw_list_find(raw_member(ev.v, "questions"), "question_id",
+                         question_id);
+    *answer = raw_member(item, "answer");
+    return item.p ? 0 : ERR_NOT_FOUND;
+}
+
+struct str
+task_alias_of(struct str owner, char *buf)
+{
+    static const char prefix[] = "owner/";
+    size_t head = sizeof prefix - 1;
+    struct str name = raw_inner(owner);
+
+    if (!name.p)
+        return STR_NONE;
+    if (name.len > TASK_ALIAS_MAX - head)
+        name.len = TASK_ALIAS_MAX - head;
+    memcpy(buf, prefix, head);
+    memcpy(buf + head, name.p, name.len);
+    return (struct str){buf, head + name.len};
+}
+
+struct str
+task_names(struct str key, struct str body, char *buf)
+{
+    const struct store_rec r = {.key = key, .body = body};
+    struct str f[TASK_N_HEAD], name;
+    struct task_event ev;
+    size_t n;
+
+    if (task_event_of(&r, &ev) != 0)
+        return STR_NONE;
+    (void)task_head_of(ev.v, f); /* what it does not find is empty */
+    name = task_alias_of(f[F_CURRENT_OWNER], buf);
+    if (!task_raw_ended(f[F_STATUS]))
+        return name;
+    n = name.len + text_put(buf + name.len, TASK_NAMES_MAX - name.len, "%s%s",
+                            name.len ? "\t" : "", TASK_ENDED);
+    return (struct str){buf, n};
 }

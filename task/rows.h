@@ -46,8 +46,6 @@ enum {
 };
 
 extern const struct row task_rows[TASK_N_ARGS];
-/* The whole task, where no row says what is at hand. */
-extern const struct row row_whole;
 /* By a row's sub: the members of an object, the choices of a name. */
 extern const struct row *const row_objects[];
 extern const char *const *const row_choices[];

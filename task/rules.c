@@ -1,5 +1,6 @@
-/* rules - what a change of a task has to keep to: which status follows on
-   which, who may make it while a lease runs, and what a task may wait for.
+/* rules - a change of a task before it is a record, and what it has to keep
+   to: which status follows on which, who may make it while a lease runs, and
+   what a task may wait for.
 
    1. transitions is the only statement of which status follows on which.
    2. The rules see what is staged in the same batch, because the index and
@@ -7,7 +8,87 @@
 
 #include "task/rules.h"
 #include "task/index.h"
-#include "json/raw.h"
+
+#include <stdlib.h>
+
+#define WALK_MAX 10000 /* tasks looked at for one cycle check */
+#define WALK_BYTES (32 * 1024 * 1024) /* and bytes read */
+
+/* ---- making a draft ---- */
+
+struct str
+draft_keep(struct draft *d, struct str s)
+{
+    d->nomem |= !s.p;
+    return s;
+}
+
+struct str
+draft_quoted(struct draft *d, const char *text)
+{
+    return draft_keep(d, arena_printf(d->c->a, "\"%s\"", text));
+}
+
+struct str
+draft_number(struct draft *d, uint64_t v)
+{
+    return draft_keep(d, arena_printf(d->c->a, "%llu", (unsigned long long)v));
+}
+
+void
+draft_warn(struct draft *d, const char *text)
+{
+    d->warnings = draft_keep(d, raw_list_edit(d->c->a, d->warnings, STR_NONE,
+                                              draft_quoted(d, text)));
+}
+
+struct str
+draft_value(const struct draft *d, int field)
+{
+    struct str v = d->args->v[field];
+
+    return str_is(v, "null") ? STR_NONE : v;
+}
+
+void
+draft_take_fields(struct draft *d)
+{
+    int i;
+
+    for (i = 0; i < TASK_N_FIELDS; i++)
+        if (draft_given(d, i) && i != F_STATUS)
+            d->k.f[i] = draft_value(d, i);
+}
+
+bool
+draft_has_fields(const struct draft *d)
+{
+    int i;
+
+    for (i = F_TASK_ID + 1; i < TASK_N_FIELDS; i++)
+        if (draft_given(d, i))
+            return true;
+    return false;
+}
+
+struct str
+draft_object(struct draft *d, const char *const names[],
+             const struct str raw[], size_t n)
+{
+    struct buf b = {0};
+    struct str out;
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        if (raw[i].p)
+            buf_printf(&b, "%s\"%s\":%.*s", b.len ? "," : "{", names[i],
+                       STR_ARG(raw[i]));
+    buf_char(&b, '}');
+    d->nomem |= b.err != 0;
+    out = draft_keep(d, arena_str(d->c->a, buf_view(&b)));
+    buf_fini(&b);
+    return out;
+}
 
 /* ---- statuses ---- */
 
@@ -38,10 +119,12 @@ rules_set_status(struct draft *d, enum task_status to)
 
     if (!(allowed & 1u << to) && !(d->exists && d->old.status == to)) {
         d->c->e.allowed = allowed;
-        return DRAFT_FAIL(d, ERR_TRANSITION, "status",
-                          "%s may not follow on %s", task_status_name(to),
-                          d->exists ? task_status_name(d->old.status)
-                                    : "none");
+        return d->exists
+            ? task_fail(d->c, ERR_TRANSITION, "status", "a task that is %s "
+                        "cannot become %s", task_status_name(d->old.status),
+                        task_status_name(to))
+            : task_fail(d->c, ERR_TRANSITION, "status", "a new task cannot "
+                        "be %s", task_status_name(to));
     }
     d->k.status = to;
     d->k.f[F_STATUS] = draft_quoted(d, task_status_name(to));
@@ -60,10 +143,10 @@ rules_check_ended(struct draft *d)
         return 0;
     d->c->e.allowed = allowed;
     return reopens
-        ? DRAFT_FAIL(d, ERR_TERMINAL, "reason", "the task is %s; to reopen it "
-                     "give a reason", task_status_name(d->old.status))
-        : DRAFT_FAIL(d, ERR_TERMINAL, NULL, "the task is %s and takes no "
-                     "change", task_status_name(d->old.status));
+        ? task_fail(d->c, ERR_TERMINAL, "reason", "the task is %s; to reopen "
+                    "it give a reason", task_status_name(d->old.status))
+        : task_fail(d->c, ERR_TERMINAL, NULL, "the task is %s and takes no "
+                    "change", task_status_name(d->old.status));
 }
 
 /* ---- owners ---- */
@@ -74,19 +157,10 @@ rules_is_unknown(struct str by)
     return str_is(by, "\"unknown\"");
 }
 
-/* Whether somebody else than the caller owns the task. */
-static bool
-is_others(const struct draft *d)
-{
-    struct str owner = d->old.f[F_CURRENT_OWNER];
-
-    return owner.p && !rules_is_unknown(d->by) && !str_eq(owner, d->by);
-}
-
 int
 rules_not_owner(struct draft *d, const char *field, const char *message)
 {
-    int rc = draft_refuse(d, ERR_NOT_OWNER, field, message);
+    int rc = task_fail(d->c, ERR_NOT_OWNER, field, "%s", message);
 
     d->c->e.holder = d->old.f[F_CURRENT_OWNER];
     return rc;
@@ -95,7 +169,9 @@ rules_not_owner(struct draft *d, const char *field, const char *message)
 void
 rules_warn_owner(struct draft *d)
 {
-    if (is_others(d))
+    struct str owner = d->old.f[F_CURRENT_OWNER];
+
+    if (owner.p && !rules_is_unknown(d->by) && !str_eq(owner, d->by))
         draft_warn(d, "another agent owns this task");
 }
 
@@ -113,13 +189,13 @@ rules_check_lease(struct draft *d)
         draft_warn(d, "another agent holds a lease on this task");
         return 0;
     }
-    draft_fail_store(d, ERR_LEASE);
+    task_fail_store(d->c, ERR_LEASE);
     d->c->e.holder = holder;
     return ERR_LEASE;
 }
 
 void
-rules_settle_lease(struct draft *d)
+rules_renew_lease(struct draft *d)
 {
     struct str *lease = &d->k.f[F_LEASE];
     struct str agent = raw_member(*lease, "agent");
@@ -142,35 +218,29 @@ rules_settle_lease(struct draft *d)
 struct walk {
     struct draft *d;
     struct task_entry **seen;
-    size_t n, cap;
+    size_t n;
     uint64_t bytes;
     const char *field;
+    bool exist; /* those that are not there are refused */
 };
 
 static int
 walk_to(struct walk *w, struct str dep)
 {
     struct draft *d = w->d;
-    struct task_entry *e = tasks_find(d->t, raw_inner(dep)), **seen;
+    struct task_entry *e = tasks_find(d->t, raw_inner(dep));
 
     if (str_eq(raw_inner(dep), d->id))
-        return DRAFT_FAIL(d, ERR_CYCLE, w->field, "%s leads back to this task",
-                          w->field);
+        return task_fail(d->c, ERR_CYCLE, w->field, "%s leads back to this "
+                         "task", w->field);
+    if (!e && w->exist)
+        return task_fail(d->c, ERR_NOT_FOUND, w->field, "%s: there is no task "
+                         "%.*s", w->field, STR_ARG(dep));
     if (!e || e->seen)
         return 0; /* imported before what it depends on, or known */
-    if (w->n == TASK_WALK_MAX || w->bytes > TASK_WALK_BYTES)
-        return DRAFT_FAIL(d, ERR_TOO_LARGE, w->field, "%s leads to more tasks "
-                          "than can be checked", w->field);
-    if (w->n == w->cap) {
-        size_t cap = w->cap ? w->cap * 2 : 64;
-
-        seen = arena_grow(d->c->a, w->seen, w->cap * sizeof *seen,
-                          cap * sizeof *seen);
-        if (!seen)
-            return draft_fail_store(d, ERR_NOMEM);
-        w->seen = seen;
-        w->cap = cap;
-    }
+    if (w->n == WALK_MAX || w->bytes > WALK_BYTES)
+        return task_fail(d->c, ERR_TOO_LARGE, w->field, "%s leads to more "
+                         "tasks than can be checked", w->field);
     e->seen = true;
     w->seen[w->n++] = e;
     return 0;
@@ -189,7 +259,7 @@ walk_list(struct walk *w, struct str deps)
     return rc;
 }
 
-/* Goes on from a task that was reached. */
+/* Goes on to what a task that was reached depends on. */
 static int
 walk_from(struct walk *w, const struct task_entry *e, struct arena *scratch)
 {
@@ -204,7 +274,7 @@ walk_from(struct walk *w, const struct task_entry *e, struct arena *scratch)
     if (rc == 0)
         rc = task_head_of(ev.v, f);
     if (rc != 0)
-        return draft_fail_store(w->d, rc);
+        return task_fail_store(w->d->c, rc);
     w->bytes += e->e.len;
     return walk_list(w, f[F_DEPENDS_ON]);
 }
@@ -212,54 +282,40 @@ walk_from(struct walk *w, const struct task_entry *e, struct arena *scratch)
 /* Refuses what leads back to the task: tasks that it depends on, and those
    that they do, by whatever way; or its parent and that one's. */
 static int
-check_ways(struct draft *d, const char *field, struct str first, bool deps)
+check_ways(struct draft *d, int field)
 {
-    struct walk w = {.d = d, .field = field};
+    struct walk w = {.d = d, .field = task_arg_name(field).p,
+                     .exist = d->tool != TOOL_IMPORT};
+    struct str first = draft_value(d, field);
     struct arena scratch = {0};
     size_t i;
     int rc;
 
+    if (!first.p)
+        return 0;
+    w.seen = malloc(WALK_MAX * sizeof *w.seen);
+    if (!w.seen)
+        return task_fail_store(d->c, ERR_NOMEM);
     rc = walk_list(&w, first);
+    w.exist = false;
     for (i = 0; i < w.n && rc == 0; i++)
-        rc = deps ? walk_from(&w, w.seen[i], &scratch)
-                  : walk_list(&w, atoms_text(&d->t->atoms,
-                                             w.seen[i]->parent_id));
+        rc = field == F_DEPENDS_ON
+            ? walk_from(&w, w.seen[i], &scratch)
+            : walk_list(&w, task_entry_text(d->t, w.seen[i],
+                                            ATOM_PARENT_ID));
     for (i = 0; i < w.n; i++)
         w.seen[i]->seen = false;
     arena_fini(&scratch);
+    free(w.seen);
     return rc;
-}
-
-static bool
-is_task(const struct draft *d, struct str raw)
-{
-    struct str id = raw_inner(raw);
-
-    return str_eq(id, d->id) || tasks_find(d->t, id);
 }
 
 int
 rules_check_links(struct draft *d)
 {
-    struct str deps = d->args->v[F_DEPENDS_ON], dep;
-    struct str parent = d->args->v[F_PARENT_ID];
-    bool all = d->tool != TOOL_IMPORT;
-    size_t at = 0, i = 0;
-    int rc;
+    int rc = check_ways(d, F_DEPENDS_ON);
 
-    if (str_is(deps, "null"))
-        deps = STR_NONE;
-    if (str_is(parent, "null"))
-        parent = STR_NONE;
-    for (; all && (dep = raw_list_next(deps, &at)).p; i++)
-        if (!is_task(d, dep))
-            return DRAFT_FAIL(d, ERR_NOT_FOUND, "depends_on",
-                              "depends_on[%zu] is no task", i);
-    if (all && parent.p && !is_task(d, parent))
-        return draft_refuse(d, ERR_NOT_FOUND, "parent_id",
-                            "parent_id is no task");
-    rc = check_ways(d, "depends_on", deps, true);
-    return rc == 0 ? check_ways(d, "parent_id", parent, false) : rc;
+    return rc == 0 ? check_ways(d, F_PARENT_ID) : rc;
 }
 
 bool

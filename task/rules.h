@@ -1,13 +1,65 @@
 #ifndef TASK_RULES_H
 #define TASK_RULES_H
 
-/* rules - what a change of a task has to keep to. Each returns 0, or the
-   code that the draft's error explains. */
+/* rules - a change of a task before it is a record, and what it has to keep
+   to. Actions work on a draft, task/change.c makes the record of it. A
+   function that returns an int returns 0, or the code that c->e explains. */
 
-#include "task/draft.h"
+#include "task/check.h"
+#include "task/task.h"
 
-#define TASK_WALK_MAX 10000 /* tasks looked at for one cycle check */
-#define TASK_WALK_BYTES (32 * 1024 * 1024) /* and bytes read */
+#define DRAFT_UNCHANGED 1 /* the task is already as it was asked to be */
+
+struct draft {
+    struct tasks *t;
+    struct task_ctx *c;
+    const struct task_args *args;
+    enum task_tool tool;
+    bool exists;       /* old is the task as it was */
+    bool nomem;        /* memory ran out; the change fails at its end */
+    const char *op;
+    struct str id;     /* text, .p NULL: to be minted */
+    struct str by;     /* raw: the agent */
+    struct str note;   /* raw, .p NULL: no note */
+    struct str now;    /* raw: the time as a JSON string */
+    struct str idem;   /* raw object, .p NULL: no idempotency key */
+    const struct task_blob *blob;
+    struct str warnings;    /* raw array, .p NULL: no warning */
+    struct str artifact_id; /* raw, of an attached one */
+    struct str question_id; /* raw, of one that was asked */
+    struct task k;     /* as it shall be; f and status only */
+    struct task old;
+};
+
+/* ---- making a draft ---- */
+
+static inline bool
+draft_given(const struct draft *d, int arg)
+{
+    return d->args->v[arg].p != NULL;
+}
+
+/* Whether a field was given beside task_id. */
+bool draft_has_fields(const struct draft *d);
+/* The new value of a field that was given; .p NULL where it is cleared. */
+struct str draft_value(const struct draft *d, int field);
+/* Takes the fields that were given over into the new state, all but the
+   status. */
+void draft_take_fields(struct draft *d);
+/* Warns the agent; text is a constant without escapes. */
+void draft_warn(struct draft *d, const char *text);
+
+/* s itself; where there was no memory for it the draft remembers that. So it
+   does with the others. */
+struct str draft_keep(struct draft *d, struct str s);
+/* Text without escapes, or a number, as raw JSON. */
+struct str draft_quoted(struct draft *d, const char *text);
+struct str draft_number(struct draft *d, uint64_t v);
+/* An object of those of n members that are there. */
+struct str draft_object(struct draft *d, const char *const names[],
+                        const struct str raw[], size_t n);
+
+/* ---- rules ---- */
 
 /* Sets the status, where it may follow on the old one. */
 int rules_set_status(struct draft *d, enum task_status to);
@@ -21,12 +73,12 @@ int rules_not_owner(struct draft *d, const char *field, const char *message);
 /* Warns where another agent owns it. */
 void rules_warn_owner(struct draft *d);
 
-/* While a lease runs, its holder alone changes the task. An answer is no
-   change of the work: it may be anybody's. */
+/* While a lease runs, its holder alone changes the task. An answer changes
+   no work: it may be anybody's. */
 int rules_check_lease(struct draft *d);
 /* A lease is the owner's, of a task in progress, and every write of its
-   holder renews it. One from elsewhere ends within a day, or is none. */
-void rules_settle_lease(struct draft *d);
+   holder renews it. One from elsewhere that is longer than a day is void. */
+void rules_renew_lease(struct draft *d);
 
 /* Tasks that this one names: they exist, and no way leads back. A whole
    import comes in any order, so there they may be missing still. */

@@ -11,17 +11,26 @@
 #include <string.h>
 
 int
+task_event_n(struct tasks *t, struct arena *a, uint64_t n,
+             struct task_event *out)
+{
+    struct task_event ev;
+    struct store_rec r;
+    int rc = store_read_n(t->store, n, a, &r);
+
+    if (rc == 0)
+        rc = task_event_of(&r, &ev);
+    if (rc == 0 && task_event_archives(&ev))
+        rc = ERR_NOT_FOUND;
+    if (rc == 0)
+        *out = ev;
+    return rc;
+}
+
+int
 task_event_prev(struct tasks *t, struct arena *a, struct task_event *ev)
 {
-    struct store_rec r;
-    int rc;
-
-    if (ev->r.p == 0)
-        return ERR_NOT_FOUND;
-    rc = store_read_n(t->store, ev->r.p, a, &r);
-    if (rc == 0)
-        rc = task_event_of(&r, ev);
-    return rc == 0 && task_event_archives(ev) ? ERR_NOT_FOUND : rc;
+    return ev->r.p == 0 ? ERR_NOT_FOUND : task_event_n(t, a, ev->r.p, ev);
 }
 
 int
@@ -85,27 +94,17 @@ split(struct arena *a, struct task *k)
 static int
 find_blockers(struct tasks *t, struct arena *a, struct task *k)
 {
-    struct str deps = k->f[F_DEPENDS_ON], dep;
-    size_t at = 0, len = 0;
-    char *p;
+    struct str dep;
+    size_t at = 0;
 
-    if (deps.len <= 2)
-        return 0;
-    p = arena_alloc(a, deps.len);
-    if (!p)
-        return ERR_NOMEM;
-    while ((dep = raw_list_next(deps, &at)).p) {
+    while ((dep = raw_list_next(k->f[F_DEPENDS_ON], &at)).p) {
         if (tasks_is_done(t, dep))
             continue;
-        p[len] = len ? ',' : '[';
-        memcpy(p + len + 1, dep.p, dep.len);
-        len += dep.len + 1;
+        k->blocked = true;
+        k->blocked_by = raw_list_edit(a, k->blocked_by, STR_NONE, dep);
+        if (!k->blocked_by.p)
+            return ERR_NOMEM;
     }
-    if (len == 0)
-        return 0;
-    p[len] = ']';
-    k->blocked_by = (struct str){p, len + 1};
-    k->blocked = true;
     return 0;
 }
 
@@ -174,80 +173,14 @@ task_get(struct tasks *t, struct arena *a, struct str id, struct task *out)
 }
 
 int
-task_question_answer(struct tasks *t, struct arena *a, struct str task_id,
-                     struct str question_id, struct str *answer)
+task_fail_read(struct task_ctx *c, struct tasks *t, struct str id, int rc)
 {
-    struct task_event ev;
-    struct str item;
-    int rc = task_event_last(t, a, task_id, &ev);
-
-    if (rc != 0)
-        return rc;
-    item = task_question_find(raw_member(ev.v, "questions"), question_id);
-    *answer = raw_member(item, "answer");
-    return item.p ? 0 : ERR_NOT_FOUND;
-}
-
-int
-task_fail_missing(struct task_error *e, struct arena *a, struct tasks *t,
-                  struct str id)
-{
+    if (rc != ERR_NOT_FOUND)
+        return task_fail_store(c, rc);
     if (!tasks_is_archived(t, id))
-        return task_fail(e, a, ERR_NOT_FOUND, "task_id",
-                         "there is no such task");
-    task_fail(e, a, ERR_NOT_FOUND, "task_id", "the task was archived");
-    e->next = STR("tell the operator: mcptask import of the log's .archive-DAY "
-                  "that holds it brings it back");
-    return ERR_NOT_FOUND;
-}
-
-enum task_column
-task_column(const struct task *k)
-{
-    return task_status_ended(k->status)        ? COLUMN_DONE
-           : k->needs_input                    ? COLUMN_NEEDS_INPUT
-           : k->status == TASK_HANDOFF_READY   ? COLUMN_HANDED_OVER
-           : k->status == TASK_EXHAUSTED || k->lease_expired || k->stale ||
-                   (k->status == TASK_OPEN && k->blocked)
-                                               ? COLUMN_STUCK
-           : k->status == TASK_IN_PROGRESS     ? COLUMN_IN_PROGRESS
-                                               : COLUMN_READY;
-}
-
-/* ---- other names ---- */
-
-struct str
-task_alias_of(struct str owner, char *buf)
-{
-    static const char prefix[] = "owner/";
-    size_t head = sizeof prefix - 1, n = owner.len - 2;
-
-    if (owner.len < 2)
-        return STR_NONE;
-    if (n > TASK_ALIAS_MAX - head)
-        n = TASK_ALIAS_MAX - head;
-    memcpy(buf, prefix, head);
-    memcpy(buf + head, owner.p + 1, n);
-    return (struct str){buf, head + n};
-}
-
-struct str
-task_names(struct str key, struct str body, char *buf)
-{
-    const struct store_rec r = {.key = key, .body = body};
-    struct str f[TASK_N_HEAD], name;
-    struct task_event ev;
-    size_t n;
-
-    if (task_event_of(&r, &ev) != 0)
-        return STR_NONE;
-    (void)task_head_of(ev.v, f); /* what it does not find is empty */
-    name = task_alias_of(f[F_CURRENT_OWNER], buf);
-    if (!task_raw_ended(f[F_STATUS]))
-        return name;
-    n = name.p != NULL ? name.len : 0;
-    if (n > 0)
-        buf[n++] = '\t';
-    memcpy(buf + n, TASK_ENDED, sizeof TASK_ENDED - 1);
-    return (struct str){buf, n + sizeof TASK_ENDED - 1};
+        return task_fail(c, rc, "task_id", "there is no such task");
+    task_fail(c, rc, "task_id", "the task was archived");
+    c->e.next = STR("tell the operator: mcptask import of the log's "
+                    ".archive-DAY that holds it brings it back");
+    return rc;
 }

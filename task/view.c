@@ -214,6 +214,19 @@ view_error_json(struct buf *b, const struct task_error *e)
     json_w_end(&w);
 }
 
+enum task_column
+task_column(const struct task *k)
+{
+    return task_status_ended(k->status)        ? COLUMN_DONE
+           : k->needs_input                    ? COLUMN_NEEDS_INPUT
+           : k->status == TASK_HANDOFF_READY   ? COLUMN_HANDED_OVER
+           : k->status == TASK_EXHAUSTED || k->lease_expired || k->stale ||
+                   (k->status == TASK_OPEN && k->blocked)
+                                               ? COLUMN_STUCK
+           : k->status == TASK_IN_PROGRESS     ? COLUMN_IN_PROGRESS
+                                               : COLUMN_READY;
+}
+
 /* ---- one line ---- */
 
 /* Text with each control character as a blank, cut to max characters. */

@@ -4,7 +4,21 @@
 /* view - a task as JSON, markdown or one line; for tools, resources and the
    command line. Appends to a buf, which remembers when memory ran out. */
 
-#include "task/task.h"
+#include "task/change.h"
+
+/* What a task waits for; people see tasks sorted by this. */
+enum task_column {
+    COLUMN_NEEDS_INPUT, /* an answer */
+    COLUMN_READY,       /* somebody who takes it up */
+    COLUMN_IN_PROGRESS, /* nothing, it is worked on */
+    COLUMN_HANDED_OVER, /* the agent that it was handed to, or anyone */
+    COLUMN_STUCK,       /* somebody who looks after it */
+    COLUMN_DONE,        /* nothing more: it has ended */
+    TASK_N_COLUMNS
+};
+/* board/board.html has the same rule: there a task changes its column when
+   those that it depends on are done. */
+enum task_column task_column(const struct task *k);
 
 /* The whole task, one flat object: the state as the record has it, then seq,
    updated_at, ready, blocked_by, needs_input, lease_expired, stale, damaged.

@@ -1,12 +1,32 @@
-/* call - what the tools have in common: their arguments, held against
-   one table, and their errors; a change made, and told of. */
+/* call - the thin layer between what mcp hands over and task/change.c:
+   arguments checked by one table, the change made and logged, its receipt or
+   error written as JSON.
+
+   1. Once something is staged the answer does not fail for want of memory: the
+      room for it is made before.
+   2. Content of an artifact is on disk, synced, before the lock is taken
+      (prepare), and is looked for again under the lock: a clean-up, or 3, may
+      have come in between.
+   3. What a refused call had made is removed, under the lock: nobody but who
+      holds it counts on a content, and who counted on it before has a record
+      that came since. */
 
 #include "tools/call.h"
-#include "json/raw.h"
+#include "task/artifact.h"
 #include "task/view.h"
-#include "base/clock.h"
+#include "base/base64.h"
+
+#include <string.h>
+
+#define LOOK_BACK 1000 /* records */
 
 enum { LOG_WARNING = 4, LOG_DEBUG = 7 }; /* RFC 5424 */
+
+size_t
+tools_cost(struct str s)
+{
+    return s.len + json_quoted_len(s);
+}
 
 int
 tools_error(struct mcp_call *c, const struct task_error *e)
@@ -14,13 +34,6 @@ tools_error(struct mcp_call *c, const struct task_error *e)
     c->is_error = true;
     view_error_json(c->out, e);
     return c->out->err;
-}
-
-int
-tools_refuse(struct task_ctx *x, int code, const char *field,
-             const char *message)
-{
-    return task_fail(&x->e, x->a, code, field, "%s", message);
 }
 
 int
@@ -36,13 +49,7 @@ tools_args(const struct mcp_call *c, struct task_ctx *x, enum task_tool tool,
     return task_args_parse(x, tool, c->args, args);
 }
 
-void
-tools_since(const struct task_args *args, int arg, struct task_query *q)
-{
-    q->since_n = task_arg_u64(args, arg, 0);
-    if (!q->since_n)
-        time_parse(raw_inner(args->v[arg]), &q->since_ms);
-}
+/* ---- changes ---- */
 
 /* Tells of a change that took effect. */
 static void
@@ -59,21 +66,21 @@ log_change(struct mcp_call *c, const struct task_receipt *r)
         mcp_log(c, r->warnings.p ? LOG_WARNING : LOG_DEBUG, "mcptask", data);
 }
 
-int
-tools_change_by(struct mcp_call *c, struct task_ctx *x, enum task_tool tool,
-                const struct task_args *args, const struct task_blob *blob,
-                size_t room, struct task_receipt *r)
+/* As tools_change, once there are arguments and, for attach_artifact, a
+   content. */
+static int
+change(struct mcp_call *c, enum task_tool tool, size_t room,
+       struct tools_change *w, const struct task_blob *blob)
 {
     const struct tools *s = c->ctx;
     uint64_t next = store_next_n(tasks_store(s->t));
 
-    /* Once something is staged the answer must not fail for want of room. */
-    if (!buf_room(c->out, room))
+    if (!buf_room(c->out, room)) /* invariant 1 */
         return ERR_NOMEM;
-    if (task_change(s->t, x, tool, args, blob, r) != 0)
-        return tools_error(c, &x->e);
-    if (r->seq == next) /* not what was done before, or needs no doing */
-        log_change(c, r);
+    if (task_change(s->t, &w->x, tool, &w->args, blob, &w->r) != 0)
+        return tools_error(c, &w->x.e);
+    if (w->r.seq == next) /* not what was done before, or needs no doing */
+        log_change(c, &w->r);
     return 1;
 }
 
@@ -84,14 +91,215 @@ tools_change(struct mcp_call *c, enum task_tool tool, size_t room,
     int rc = tools_args(c, &w->x, tool, &w->args);
 
     if (rc == 0 && c->read_only)
-        rc = task_fail_store(&w->x.e, ERR_UNAUTHORIZED);
-    if (rc != 0)
-        return tools_error(c, &w->x.e);
-    return tools_change_by(c, &w->x, tool, &w->args, NULL, room, &w->r);
+        rc = task_fail_store(&w->x, ERR_UNAUTHORIZED);
+    return rc == 0 ? change(c, tool, room, w, NULL)
+                   : tools_error(c, &w->x.e);
 }
 
-size_t
-tools_cost(struct str s)
+static int
+run_change(struct mcp_call *c, enum task_tool tool)
 {
-    return s.len + json_quoted_len(s);
+    struct tools_change w;
+    int rc = tools_change(c, tool, TOOLS_RECEIPT_ROOM, &w);
+
+    if (rc != 1)
+        return rc;
+    view_receipt_json(c->out, &w.r);
+    return c->out->err;
+}
+
+int
+tools_create(struct mcp_call *c)
+{
+    return run_change(c, TOOL_CREATE);
+}
+
+int
+tools_checkpoint(struct mcp_call *c)
+{
+    return run_change(c, TOOL_CHECKPOINT);
+}
+
+int
+tools_handoff(struct mcp_call *c)
+{
+    return run_change(c, TOOL_HANDOFF);
+}
+
+int
+tools_exhaust(struct mcp_call *c)
+{
+    return run_change(c, TOOL_EXHAUST);
+}
+
+int
+tools_update(struct mcp_call *c)
+{
+    return run_change(c, TOOL_UPDATE);
+}
+
+/* ---- attach_artifact ---- */
+
+struct prepared {
+    struct tools_change w;
+    struct task_blob blob;
+    struct str content; /* .p NULL: there is none */
+    uint64_t since; /* the first n of records that came after it began */
+    bool made;      /* the content's file is this call's */
+    int rc;         /* not 0: w.x.e says why */
+};
+
+/* The bytes of the content that was given, if any was. */
+static int
+decode_content(struct prepared *p)
+{
+    struct task_ctx *x = &p->w.x;
+    const struct str *v = p->w.args.v;
+    int rc = 0;
+
+    if (!v[ARG_CONTENT].p)
+        return v[ARG_PATH].p ? 0 : task_fail(x, ERR_INVALID, "content",
+                                             "content or path is required");
+    p->content = raw_text(x->a, v[ARG_CONTENT]);
+    if (!p->content.p)
+        return task_fail_store(x, ERR_NOMEM);
+    if (str_is(v[ARG_ENCODING], "\"base64\""))
+        rc = base64_decode(x->a, p->content, &p->content);
+    if (rc == ERR_SYNTAX)
+        return task_fail(x, ERR_INVALID, "content",
+                         "content is not valid base64");
+    return rc == 0 ? 0 : task_fail_store(x, rc);
+}
+
+/* The file that path names, where there is a root to read beneath. */
+static int
+read_path(const struct tools *s, struct prepared *p, const char *log)
+{
+    struct task_ctx *x = &p->w.x;
+    struct str path = task_arg_text(x->a, &p->w.args, ARG_PATH);
+    const char *root = s->env->artifact_root;
+    int rc = ERR_NOT_FOUND;
+
+    if (root && path.p)
+        rc = artifact_read_path(root, path, log, x->a, &p->content);
+    if (rc == ERR_TOO_LARGE)
+        return task_fail(x, rc, "path", "the file is larger than %d bytes",
+                         ARTIFACT_MAX);
+    if (rc == ERR_NOMEM)
+        return task_fail_store(x, rc);
+    if (rc != 0)
+        p->blob.warning =
+            !root ? "path was not read: the server has no artifact root"
+            : rc == ERR_INVALID
+                ? "path was not read: it is a file of the store itself"
+                : "path was not read: it is no file beneath the artifact root";
+    return 0;
+}
+
+/* 0, or what x.e explains. */
+static int
+put_content(const struct tools *s, struct prepared *p)
+{
+    int rc = artifact_put(s->env->artifacts_dir, p->content, p->blob.sha256,
+                          &p->made);
+
+    return rc == 0 ? 0 : task_fail_store(&p->w.x, rc);
+}
+
+static int
+prepare_blob(const struct tools *s, struct prepared *p)
+{
+    struct store_state st;
+    int rc = decode_content(p);
+
+    store_state(tasks_store(s->t), &st);
+    if (rc == 0 && !p->content.p)
+        rc = read_path(s, p, st.path);
+    if (rc != 0 || !p->content.p)
+        return rc;
+    if (p->content.len > ARTIFACT_MAX)
+        return task_fail(&p->w.x, ERR_TOO_LARGE, "content",
+                         "content is larger than %d bytes", ARTIFACT_MAX);
+    p->since = st.head + 1;
+    p->blob.stored = true;
+    p->blob.size = p->content.len;
+    return st.err == ERR_READONLY || st.err == ERR_DAMAGED
+               ? task_fail_store(&p->w.x, st.err) : put_content(s, p);
+}
+
+void
+tools_prepare_attach(struct mcp_call *c)
+{
+    struct prepared *p = arena_alloc(c->arena, sizeof *p);
+
+    c->prepared = p;
+    if (!p)
+        return;
+    memset(p, 0, sizeof *p);
+    p->rc = tools_args(c, &p->w.x, TOOL_ATTACH, &p->w.args);
+    if (p->rc == 0)
+        p->rc = prepare_blob(c->ctx, p);
+}
+
+/* Whether r may name this content. */
+static bool
+names(const struct store_rec *r, struct str sha256)
+{
+    struct task_event ev;
+
+    if (!str_starts(r->key, "task/"))
+        return false;
+    return task_event_of(r, &ev) != 0 ||
+           raw_list_find(raw_member(ev.v, "artifacts"), "sha256", sha256).p;
+}
+
+/* Invariant 3. Where too much was written since, the file stays for verify
+   --orphans, as it does where nobody knows what is on disk. */
+static void
+drop_content(const struct tools *s, struct prepared *p)
+{
+    struct store *store = tasks_store(s->t);
+    uint64_t n = p->since, next = store_next_n(store);
+    struct str hex = arena_printf(p->w.x.a, "\"%s\"", p->blob.sha256);
+    struct arena a = {0};
+    struct store_rec r;
+    bool named = !p->made || !store_locked(store) || next - n > LOOK_BACK ||
+                 p->w.x.e.code == ERR_UNKNOWN || !hex.p;
+    int rc;
+
+    for (; !named && n < next; n++) {
+        rc = store_read_n(store, n, &a, &r);
+        named = rc == 0 ? names(&r, hex) : rc != ERR_NOT_FOUND;
+        arena_reset(&a);
+    }
+    arena_fini(&a);
+    p->made = false; /* from here on it is who counts on it that cares */
+    if (!named)
+        artifact_remove(s->env->artifacts_dir, p->blob.sha256);
+}
+
+int
+tools_attach(struct mcp_call *c)
+{
+    const struct tools *s = c->ctx;
+    struct prepared *p = c->prepared;
+    int rc;
+
+    if (c->read_only)
+        return run_change(c, TOOL_ATTACH);
+    if (!p)
+        return ERR_NOMEM;
+    rc = p->rc;
+    if (rc == 0 && p->blob.stored && store_locked(tasks_store(s->t)) &&
+        !artifact_has(s->env->artifacts_dir, str_of(p->blob.sha256),
+                      p->blob.size))
+        rc = put_content(s, p);
+    rc = rc == 0 ? change(c, TOOL_ATTACH, TOOLS_RECEIPT_ROOM, &p->w, &p->blob)
+                 : tools_error(c, &p->w.x.e);
+    if (rc != 1) {
+        drop_content(s, p);
+        return rc;
+    }
+    view_receipt_json(c->out, &p->w.r);
+    return c->out->err;
 }

@@ -1,10 +1,11 @@
 #ifndef TOOLS_CALL_H
 #define TOOLS_CALL_H
 
-/* call - what the tools have in common. */
+/* call - a tool that is called: its arguments, what it changes, its errors. */
 
 #include "mcp/mcp.h"
 #include "task/change.h"
+#include "task/query.h"
 #include "tools/tools.h"
 
 /* No answer of a tool is longer. It carries its JSON twice, as it is and as
@@ -27,9 +28,6 @@ size_t tools_cost(struct str s);
 
 /* Writes the error; what a call returns is about its answer, not its end. */
 int tools_error(struct mcp_call *c, const struct task_error *e);
-/* task_fail, for a message without numbers in it. */
-int tools_refuse(struct task_ctx *x, int code, const char *field,
-                 const char *message);
 
 /* Begins x for c, and holds its arguments against what tool takes. 0, or a
    code that x->e explains. */
@@ -46,14 +44,14 @@ struct tools_change {
    been; or ERR_NOMEM. */
 int tools_change(struct mcp_call *c, enum task_tool tool, size_t room,
                  struct tools_change *w);
-/* The same, once there are arguments and, for attach_artifact, a content. */
-int tools_change_by(struct mcp_call *c, struct task_ctx *x,
-                    enum task_tool tool, const struct task_args *args,
-                    const struct task_blob *blob, size_t room,
-                    struct task_receipt *r);
 
-/* The time or seq that an argument holds. */
-void tools_since(const struct task_args *args, int arg,
-                 struct task_query *q);
+/* The tools, as mcp_tool has them. */
+int tools_create(struct mcp_call *c);
+int tools_checkpoint(struct mcp_call *c);
+int tools_handoff(struct mcp_call *c);
+int tools_exhaust(struct mcp_call *c);
+int tools_update(struct mcp_call *c);
+void tools_prepare_attach(struct mcp_call *c);
+int tools_attach(struct mcp_call *c);
 
 #endif

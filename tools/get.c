@@ -1,5 +1,5 @@
-/* get - get_task: the task, its history, its artifacts, each in pieces
-   where one answer would not hold it.
+/* get - the tools that read: get_task, which gives the task, its history or an
+   artifact, each in pieces where one answer would not hold it; and list_tasks.
 
    1. The cost of all that is appended, by tools_cost, stays within ROOM; what
       the envelope and the last members take is set aside beforehand.
@@ -10,12 +10,11 @@
       that seq, so that the pieces are of one state even if the task changes
       meanwhile. offset counts elements of a list or bytes of a text as JSON
       has it. All pieces of a member, one behind the other, are the member.
-   4. Each call moves on: a piece that fits on no page is left out, which the
+   4. Each call moves on: a piece that fits in no answer is left out, which the
       limits of task/fields.c do not let happen to what is known here. */
 
 #include "tools/get.h"
 #include "task/artifact.h"
-#include "json/raw.h"
 #include "task/view.h"
 #include "base/base64.h"
 
@@ -24,11 +23,13 @@
 #define ROOM (TOOLS_ANSWER_MAX - TOOLS_ENVELOPE)
 #define TAIL 512 /* truncated, next_cursor and the place of the cut */
 #define WHOLE ",\"truncated\":false}" /* how an answer ends that is not cut */
-#define PAGE 20     /* events of a history, if no limit is given */
+#define EVENTS 20   /* of a history, if no limit is given */
 #define NOTE_MAX 12288 /* cost of a note in a history */
 #define READ_COST 2048 /* of an event in it, beside its own bytes */
 
-struct page {
+/* An answer in the making. */
+struct piece {
+    const struct tools *s;
     struct task_ctx *x;
     const struct task_args *args;
     struct buf *out;
@@ -36,23 +37,27 @@ struct page {
     size_t counted; /* up to here in out */
 };
 
+/* The cost of what stands in b from start on. */
+static size_t
+cost_from(const struct buf *b, size_t start)
+{
+    return tools_cost((struct str){b->p + start, b->len - start});
+}
+
 /* What may still be appended. */
 static size_t
-room_in(struct page *p)
+room_in(struct piece *p)
 {
-    const struct buf *b = p->out;
-
-    p->used += tools_cost((struct str){b->p + p->counted,
-                                       b->len - p->counted});
-    p->counted = b->len;
+    p->used += cost_from(p->out, p->counted);
+    p->counted = p->out->len;
     return p->used + TAIL < ROOM ? ROOM - TAIL - p->used : 0;
 }
 
 static int
-bad_cursor(struct page *p)
+bad_cursor(struct piece *p)
 {
-    return tools_refuse(p->x, ERR_INVALID, "cursor",
-                        "cursor is not one that get_task gave for this task");
+    return task_fail(p->x, ERR_INVALID, "cursor",
+                     "cursor is not one that get_task gave for this task");
 }
 
 /* Bytes of the character or escape at p, the inside of a JSON string. */
@@ -181,7 +186,7 @@ part_of(struct buf *b, struct str value, size_t max)
 
 /* Appends a member, whole (true) or the *n bytes or elements that fit. */
 static bool
-put_member(struct page *p, struct str name, struct str value, uint64_t *n)
+put_member(struct piece *p, struct str name, struct str value, uint64_t *n)
 {
     struct buf *b = p->out;
     size_t head = tools_cost(name) + 16, max = room_in(p), start = b->len;
@@ -202,7 +207,7 @@ put_member(struct page *p, struct str name, struct str value, uint64_t *n)
 /* Appends members from *at on while they fit. 1: all did; 0: the page ends
    at *at, which is before or in the member *name; or an error. */
 static int
-put_members(struct page *p, struct str v, struct place *at, struct str *name)
+put_members(struct piece *p, struct str v, struct place *at, struct str *name)
 {
     struct raw_members m = raw_members_of(v);
     uint64_t i, n, start = at->member;
@@ -234,7 +239,7 @@ put_members(struct page *p, struct str v, struct place *at, struct str *name)
 
 /* Ends a page at *at. */
 static void
-put_cut(struct page *p, const struct place *at, struct str name)
+put_cut(struct piece *p, const struct place *at, struct str name)
 {
     buf_printf(p->out, ",\"cut\":{\"field\":\"%.*s\",\"offset\":%llu},"
                "\"truncated\":true,\"next_cursor\":\"%llu.%llu.%llu\"}",
@@ -246,7 +251,7 @@ put_cut(struct page *p, const struct place *at, struct str name)
 /* A task that does not fit into one answer: its start, or with on what
    follows from *at on. */
 static int
-get_pieces(struct page *p, const struct task *k, struct place *at, bool on)
+get_pieces(struct piece *p, const struct task *k, struct place *at, bool on)
 {
     struct buf b = {0};
     struct str name = STR_NONE;
@@ -277,62 +282,54 @@ int
 tools_event_at(const struct tools *s, struct arena *a, uint64_t n,
                struct task_event *ev)
 {
-    struct store_rec r;
-    int rc = store_read_n(tasks_store(s->t), n, a, &r);
+    struct str id = ev->id;
+    int rc = task_event_n(s->t, a, n, ev);
 
-    if (rc == 0 && !str_eq(r.key, ev->r.key))
-        return ERR_INVALID;
-    return rc == 0 ? task_event_of(&r, ev) : rc;
+    return rc == ERR_FORMAT || (rc == 0 && !str_eq(ev->id, id)) ? ERR_INVALID
+                                                                : rc;
 }
 
-bool
-tools_read_enough(size_t *read, size_t max, const struct task_event *ev)
+static struct str
+cursor_of(const struct piece *p)
 {
-    bool enough = max > 0 && *read >= max;
-
-    *read += ev->v.len + READ_COST;
-    return enough;
+    return task_arg_text(p->x->a, p->args, ARG_CURSOR);
 }
 
 static int
-get_rest(const struct tools *s, struct page *p, const struct task_event *last,
-         struct str cursor)
+get_rest(struct piece *p, struct task_event ev, struct str cursor)
 {
-    struct task_event ev = *last;
     struct place at;
     struct task k;
     int rc;
 
     if (!read_place(cursor, &at))
         return bad_cursor(p);
-    rc = tools_event_at(s, p->x->a, at.seq, &ev);
+    rc = tools_event_at(p->s, p->x->a, at.seq, &ev);
     if (rc == ERR_NOT_FOUND)
-        return tools_refuse(p->x, ERR_INVALID, "cursor", "what cursor "
-                            "stands for is gone; start again without it");
+        return task_fail(p->x, ERR_INVALID, "cursor", "the state that cursor "
+                         "reads on in is gone; start again without it");
     if (rc == ERR_INVALID)
         return bad_cursor(p);
     if (rc == 0)
-        rc = task_peek(s->t, p->x->a, &ev, &k);
-    if (rc != 0)
-        return task_fail_store(&p->x->e, rc);
-    return get_pieces(p, &k, &at, true);
+        rc = task_peek(p->s->t, p->x->a, &ev, &k);
+    return rc == 0 ? get_pieces(p, &k, &at, true)
+                   : task_fail_store(p->x, rc);
 }
 
 static int
-get_current(const struct tools *s, struct page *p,
-            const struct task_event *ev)
+get_current(struct piece *p, const struct task_event *ev)
 {
-    struct str cursor = task_arg_text(p->x->a, p->args, ARG_CURSOR);
+    struct str cursor = cursor_of(p);
     struct place at = {.seq = ev->r.n};
     struct task k;
     size_t room = ROOM - TAIL - 2048; /* what is derived, but blocked_by */
     int rc;
 
     if (cursor.p)
-        return get_rest(s, p, ev, cursor);
-    rc = task_peek(s->t, p->x->a, ev, &k);
+        return get_rest(p, *ev, cursor);
+    rc = task_peek(p->s->t, p->x->a, ev, &k);
     if (rc != 0)
-        return task_fail_store(&p->x->e, rc);
+        return task_fail_store(p->x, rc);
     room -= tools_cost(k.blocked_by);
     /* Stored JSON has no control characters: a byte is quoted by two at
        most, so a short one needs no counting. */
@@ -342,15 +339,28 @@ get_current(const struct tools *s, struct page *p,
     return 0;
 }
 
+int
+tools_put_event(struct mcp_call *c, struct task_ctx *x,
+                const struct task_args *args, uint64_t seq)
+{
+    struct piece p = {.s = c->ctx, .x = x, .args = args, .out = c->out,
+                      .counted = c->out->len};
+    struct task_event ev;
+    int rc = task_event_n(p.s->t, x->a, seq, &ev);
+
+    return rc == 0 ? get_current(&p, &ev) : rc;
+}
+
 /* ---- the history ---- */
 
-/* An event, its note cut if it is very long. */
+/* An event, its note cut where that costs more than max. */
 static void
-put_event(struct buf *b, const struct task_event *ev, struct arena *a)
+put_event(struct buf *b, const struct task_event *ev, struct arena *a,
+          size_t max)
 {
     struct task_event cut = *ev;
     struct str in = raw_inner(ev->note);
-    size_t n = in.p ? text_prefix(in, NOTE_MAX, NULL) : 0;
+    size_t n = in.p ? text_prefix(in, max, NULL) : 0;
 
     if (n < in.len)
         cut.note = arena_printf(a, "\"%.*s\"", (int)n, in.p);
@@ -361,50 +371,34 @@ put_event(struct buf *b, const struct task_event *ev, struct arena *a)
     }
 }
 
-/* Makes ev the first event to show; ERR_INVALID: no such cursor. */
-static int
-seek(const struct tools *s, struct page *p, struct task_event *ev)
+int
+tools_put_history(const struct tools *s, const struct task_ctx *x,
+                  struct task_event ev, uint64_t since, uint64_t limit,
+                  size_t room, struct buf *out)
 {
-    struct str cursor = task_arg_text(p->x->a, p->args, ARG_CURSOR);
-    uint64_t n;
-    int rc;
-
-    if (!cursor.p)
-        return 0;
-    if (!str_u64(cursor, &n))
-        return bad_cursor(p);
-    rc = tools_event_at(s, p->x->a, n, ev);
-    if (rc == ERR_NOT_FOUND || rc == ERR_INVALID)
-        return bad_cursor(p);
-    return rc == 0 ? 0 : task_fail_store(&p->x->e, rc);
-}
-
-static int
-get_history(const struct tools *s, struct page *p, struct task_event ev)
-{
-    uint64_t since = task_arg_u64(p->args, ARG_SINCE_SEQ, 0), n = 0;
-    uint64_t limit = task_arg_u64(p->args, ARG_EVENTS, PAGE);
-    size_t read = 0;
+    size_t note_max = room == SIZE_MAX ? room : NOTE_MAX;
+    size_t read = 0, start = out->len, cost;
     bool dropped = false;
-    struct buf *out = p->out;
-    int rc = seek(s, p, &ev);
+    uint64_t n;
+    int rc = 0;
 
-    if (rc != 0)
-        return rc;
     buf_printf(out, "{\"task_id\":\"%.*s\"", STR_ARG(ev.id));
     view_damage_json(out, s->t, ev.id);
     buf_z(out, ",\"events\":[");
-    for (; rc == 0 && ev.r.n > since && n < limit &&
-           !tools_read_enough(&read, p->x->read_max, &ev); n++) {
-        size_t room = room_in(p), start = out->len;
-
+    room -= cost_from(out, start);
+    for (n = 0; rc == 0 && ev.r.n > since && n < limit &&
+                (x->read_max == 0 || read < x->read_max); n++) {
+        start = out->len;
         buf_z(out, n ? "," : "");
-        put_event(out, &ev, p->x->a);
-        if (tools_cost((struct str){out->p + start, out->len - start}) > room) {
+        put_event(out, &ev, x->a, note_max);
+        cost = cost_from(out, start);
+        if (cost > room) {
             out->len = start;
             break;
         }
-        rc = task_event_prev(s->t, p->x->a, &ev);
+        room -= cost;
+        read += ev.v.len + READ_COST;
+        rc = task_event_prev(s->t, x->a, &ev);
         dropped = rc == ERR_NOT_FOUND && ev.r.p != 0;
     }
     if (rc == 0 && ev.r.n > since)
@@ -412,23 +406,31 @@ get_history(const struct tools *s, struct page *p, struct task_event ev)
                    (unsigned long long)ev.r.n);
     else
         buf_printf(out, "]%s" WHOLE, dropped ? ",\"older_dropped\":true" : "");
-    return rc == 0 || rc == ERR_NOT_FOUND ? 0
-        : task_fail_store(&p->x->e, rc);
+    return rc == ERR_NOT_FOUND ? 0 : rc;
+}
+
+static int
+get_history(struct piece *p, struct task_event ev)
+{
+    struct str cursor = cursor_of(p);
+    uint64_t n;
+    int rc = 0;
+
+    if (cursor.p && !str_u64(cursor, &n))
+        return bad_cursor(p);
+    if (cursor.p)
+        rc = tools_event_at(p->s, p->x->a, n, &ev);
+    if (rc == ERR_NOT_FOUND || rc == ERR_INVALID)
+        return bad_cursor(p);
+    if (rc == 0)
+        rc = tools_put_history(p->s, p->x, ev,
+                               task_arg_u64(p->args, ARG_SINCE_SEQ, 0),
+                               task_arg_u64(p->args, ARG_EVENTS, EVENTS),
+                               ROOM - TAIL, p->out);
+    return rc == 0 ? 0 : task_fail_store(p->x, rc);
 }
 
 /* ---- artifacts ---- */
-
-struct str
-tools_find_artifact(struct str list, struct str id)
-{
-    struct str entry;
-    size_t at = 0;
-
-    while ((entry = raw_list_next(list, &at)).p)
-        if (str_eq(raw_inner(raw_member(entry, "artifact_id")), id))
-            break;
-    return entry;
-}
 
 bool
 tools_is_utf8(struct str s)
@@ -444,7 +446,7 @@ tools_is_utf8(struct str s)
 /* Appends the content from offset on, as far as it fits; returns the bytes
    that were taken. */
 static size_t
-put_content(struct page *p, struct str content, size_t offset, bool text)
+put_content(struct piece *p, struct str content, size_t offset, bool text)
 {
     struct str s = {content.p + offset, content.len - offset};
     size_t room = room_in(p) - 64, n;
@@ -476,23 +478,22 @@ put_content(struct page *p, struct str content, size_t offset, bool text)
 }
 
 static int
-get_content(const struct tools *s, struct page *p, struct str entry,
-            uint64_t offset)
+get_content(struct piece *p, struct str entry, uint64_t offset)
 {
     struct str hex = raw_inner(raw_member(entry, "sha256")), content;
     size_t n;
     bool text;
     int rc;
 
-    rc = artifact_get(s->env->artifacts_dir, hex, p->x->a, &content);
+    rc = artifact_get(p->s->env->artifacts_dir, hex, p->x->a, &content);
     if (rc == ERR_NOT_FOUND)
-        return tools_refuse(p->x, rc, "artifact_id",
-                            "the content is not in the artifacts directory");
+        return task_fail(p->x, rc, "artifact_id",
+                         "the content is not in the artifacts directory");
     if (rc == ERR_DAMAGED)
-        return tools_refuse(p->x, rc, "artifact_id",
-                            "the content is not what was attached");
+        return task_fail(p->x, rc, "artifact_id",
+                         "the content is not what was attached");
     if (rc != 0)
-        return task_fail_store(&p->x->e, rc);
+        return task_fail_store(p->x, rc);
     text = tools_is_utf8(content);
     if (offset > content.len || (text && offset < content.len &&
                                  ((uint8_t)content.p[offset] & 0xc0) == 0x80))
@@ -507,63 +508,154 @@ get_content(const struct tools *s, struct page *p, struct str entry,
 }
 
 static int
-get_artifact(const struct tools *s, struct page *p,
-             const struct task_event *ev)
+get_artifact(struct piece *p, const struct task_event *ev)
 {
-    struct str id = task_arg_text(p->x->a, p->args, ARG_ARTIFACT_ID);
-    struct str cursor = task_arg_text(p->x->a, p->args, ARG_CURSOR), entry;
+    struct str id = p->args->v[ARG_ARTIFACT_ID], cursor = cursor_of(p), entry;
     uint64_t offset = 0;
 
     if (!id.p)
-        return tools_refuse(p->x, ERR_INVALID, "artifact_id",
-                            "section artifact needs artifact_id");
+        return task_fail(p->x, ERR_INVALID, "artifact_id",
+                         "section artifact needs artifact_id");
     if (cursor.p && !str_u64(cursor, &offset))
         return bad_cursor(p);
-    entry = tools_find_artifact(raw_member(ev->v, "artifacts"), id);
+    entry = raw_list_find(raw_member(ev->v, "artifacts"), "artifact_id", id);
     if (!entry.p)
-        return tools_refuse(p->x, ERR_NOT_FOUND, "artifact_id",
-                            "the task has no such artifact");
+        return task_fail(p->x, ERR_NOT_FOUND, "artifact_id",
+                         "the task has no such artifact");
     buf_printf(p->out, "{\"task_id\":\"%.*s\",\"artifact\":%.*s",
                STR_ARG(ev->id), STR_ARG(entry));
     if (raw_member(entry, "sha256").p)
-        return get_content(s, p, entry, offset);
+        return get_content(p, entry, offset);
     buf_z(p->out, WHOLE);
     return 0;
 }
 
-int
-tools_get(const struct tools *s, struct task_ctx *x,
-          const struct task_args *args, struct buf *out)
+static int
+get(struct piece *p)
 {
-    struct page p = {.x = x, .args = args, .out = out, .counted = out->len};
-    struct str section = raw_inner(args->v[ARG_SECTION]);
+    struct str id = raw_inner(p->args->v[F_TASK_ID]);
+    struct str section = raw_inner(p->args->v[ARG_SECTION]);
     struct task_event ev;
-    int rc;
+    int rc = task_event_last(p->s->t, p->x->a, id, &ev);
 
-    rc = task_event_last(s->t, x->a, raw_inner(args->v[F_TASK_ID]), &ev);
-    if (rc == ERR_NOT_FOUND)
-        return task_fail_missing(&x->e, x->a, s->t,
-                                 raw_inner(args->v[F_TASK_ID]));
     if (rc != 0)
-        return task_fail_store(&x->e, rc);
+        return task_fail_read(p->x, p->s->t, id, rc);
     if (str_is(section, "history"))
-        return get_history(s, &p, ev);
+        return get_history(p, ev);
     if (str_is(section, "artifact") ||
-        (!section.p && args->v[ARG_ARTIFACT_ID].p))
-        return get_artifact(s, &p, &ev);
-    return get_current(s, &p, &ev);
+        (!section.p && p->args->v[ARG_ARTIFACT_ID].p))
+        return get_artifact(p, &ev);
+    return get_current(p, &ev);
 }
 
 int
-tools_get_event(const struct tools *s, struct task_ctx *x,
-                const struct task_args *args, uint64_t seq, struct buf *out)
+tools_get(struct mcp_call *c)
 {
-    struct page p = {.x = x, .args = args, .out = out, .counted = out->len};
-    struct task_event ev;
-    struct store_rec r;
-    int rc = store_read_n(tasks_store(s->t), seq, x->a, &r);
+    struct task_args args;
+    struct task_ctx x;
+    struct piece p = {.s = c->ctx, .x = &x, .args = &args, .out = c->out,
+                      .counted = c->out->len};
+    size_t start = c->out->len;
 
-    if (rc == 0)
-        rc = task_event_of(&r, &ev);
-    return rc == 0 ? get_current(s, &p, &ev) : rc;
+    if (tools_args(c, &x, TOOL_GET, &args) == 0 && get(&p) == 0)
+        return c->out->err;
+    c->out->len = start;
+    return tools_error(c, &x.e);
+}
+
+/* ---- list_tasks ---- */
+
+void
+tools_since(const struct task_args *args, int arg, struct task_query *q)
+{
+    q->since_n = task_arg_u64(args, arg, 0);
+    if (!q->since_n)
+        time_parse(raw_inner(args->v[arg]), &q->since_ms);
+}
+
+static enum task_ask
+ask_of(const struct task_args *args, int arg)
+{
+    if (!args->v[arg].p)
+        return TASK_EITHER;
+    return task_arg_true(args, arg) ? TASK_YES : TASK_NO;
+}
+
+/* Appends the summaries that fit into one answer; how many those are. */
+static size_t
+put_summaries(struct buf *out, const struct task_list *list)
+{
+    size_t used = TOOLS_ENVELOPE + 1024, i;
+
+    for (i = 0; i < list->n; i++) {
+        size_t start = out->len;
+
+        buf_z(out, i ? "," : "");
+        view_summary_json(out, &list->tasks[i]);
+        used += cost_from(out, start);
+        if (used > TOOLS_ANSWER_MAX && i > 0) {
+            out->len = start;
+            break;
+        }
+    }
+    return i;
+}
+
+void
+tools_put_list(struct buf *out, const struct task_list *list)
+{
+    struct str next = list->next;
+    size_t n;
+
+    buf_z(out, "{\"tasks\":[");
+    n = put_summaries(out, list);
+    if (n < list->n)
+        next = list->after[n - 1];
+    buf_printf(out, "],\"head_seq\":%llu,\"%s\":%llu%s%s",
+               (unsigned long long)list->head,
+               list->exact ? "total" : "total_at_least",
+               (unsigned long long)list->total,
+               n < list->n ? ",\"truncated\":true" : "",
+               list->partial ? ",\"partial\":true" : "");
+    if (next.len)
+        buf_printf(out, ",\"next_cursor\":\"%.*s\"", STR_ARG(next));
+    buf_char(out, '}');
+}
+
+int
+tools_list(struct mcp_call *c)
+{
+    const struct tools *s = c->ctx;
+    struct arena *a = c->arena;
+    struct task_list list;
+    struct task_args args;
+    struct task_ctx x;
+    int status, rc = tools_args(c, &x, TOOL_LIST, &args);
+    struct task_query q = {.read_max = x.read_max};
+
+    if (rc != 0)
+        return tools_error(c, &x.e);
+    status = task_status_of(raw_inner(args.v[F_STATUS]));
+    q.status = status < 0 ? 0 : 1u << status;
+    q.owner = task_arg_text(a, &args, F_CURRENT_OWNER);
+    q.repo_path = task_arg_text(a, &args, F_REPO_PATH);
+    q.parent_id = task_arg_text(a, &args, F_PARENT_ID);
+    q.tag = task_arg_text(a, &args, ARG_TAG);
+    q.text = task_arg_text(a, &args, ARG_QUERY);
+    q.cursor = task_arg_text(a, &args, ARG_CURSOR);
+    q.ready = ask_of(&args, ARG_READY);
+    q.stale = ask_of(&args, ARG_STALE);
+    q.needs_input = ask_of(&args, ARG_NEEDS_INPUT);
+    q.include_done = task_arg_true(&args, ARG_INCLUDE_DONE);
+    q.limit = (unsigned)task_arg_u64(&args, ARG_LIMIT, 0);
+    tools_since(&args, ARG_CHANGED_SINCE, &q);
+    rc = tasks_list(s->t, a, &q, &list);
+    if (rc == ERR_INVALID)
+        task_fail(&x, rc, "cursor", "cursor is not one that list_tasks gave");
+    else if (rc != 0)
+        task_fail_store(&x, rc);
+    if (rc != 0)
+        return tools_error(c, &x.e);
+    tools_put_list(c->out, &list);
+    return c->out->err;
 }

@@ -6,17 +6,13 @@
       author and time; outside stand our own words, ids of tasks, which are
       plain, and the caller's own arguments in quotes.
    2. A standup is at most STANDUP_MAX bytes, a choice of tasks FEW lines.
-   3. A completion looks at no more than TASK_LOOK_MAX entries and about
-      TASK_READ_MAX bytes of records. */
+   3. A completion looks at no more than TASK_LOOK_MAX entries, and reads no
+      more records than a list does. */
 
 #include "tools/prompts.h"
-#include "task/index.h"
-#include "json/raw.h"
-#include "base/text.h"
-#include "tools/uri.h"
 #include "task/view.h"
-
-#include <string.h>
+#include "tools/get.h"
+#include "tools/uri.h"
 
 #define FEW 10
 #define STANDUP_MAX 16384
@@ -67,13 +63,11 @@ static int
 put_task(struct brief *p)
 {
     struct task k;
-    int rc = task_get(p->t, p->x.a, raw_inner(p->args.v[F_TASK_ID]), &k);
+    struct str id = raw_inner(p->args.v[F_TASK_ID]);
+    int rc = task_get(p->t, p->x.a, id, &k);
 
-    if (rc == ERR_NOT_FOUND)
-        return task_fail_missing(&p->x.e, p->x.a, p->t,
-                                 raw_inner(p->args.v[F_TASK_ID]));
     if (rc != 0)
-        return rc;
+        return task_fail_read(&p->x, p->t, id, rc);
     buf_z(&p->data, "Last changed: ");
     view_event_author(&p->data, p->x.a, &k.ev);
     buf_z(&p->data, "\n\n");
@@ -95,21 +89,21 @@ put_line(struct brief *p, const struct task *k)
 static int
 put_some(struct brief *p, const char *head, struct task_query *q)
 {
-    struct task_page page;
+    struct task_list list;
     size_t i, n = 0;
     int rc;
 
     q->read_max = p->x.read_max;
-    rc = tasks_list(p->t, p->x.a, q, &page);
+    rc = tasks_list(p->t, p->x.a, q, &list);
 
     buf_printf(&p->data, "%s:\n", head);
-    for (i = 0; rc == 0 && i < page.n && n < FEW; i++) {
+    for (i = 0; rc == 0 && i < list.n && n < FEW; i++) {
         /* What waits for a certain agent is that one's. */
         if (!q->owner.p && p->args.v[ARG_AGENT].p &&
-            page.tasks[i].f[F_CURRENT_OWNER].p &&
-            !page.tasks[i].lease_expired)
+            list.tasks[i].f[F_CURRENT_OWNER].p &&
+            !list.tasks[i].lease_expired)
             continue;
-        put_line(p, &page.tasks[i]);
+        put_line(p, &list.tasks[i]);
         n++;
     }
     if (n == 0)
@@ -174,18 +168,18 @@ _Static_assert(sizeof groups / sizeof *groups == TASK_N_COLUMNS,
 
 /* The tasks of a group, a line each; how many found no room. */
 static uint64_t
-put_group(struct brief *p, const struct task_page *page,
+put_group(struct brief *p, const struct task_list *list,
           const struct group *group)
 {
     size_t i, n = 0, left = 0;
 
     buf_printf(&p->data, "%s:\n", group->head);
-    for (i = 0; i < page->n; i++) {
+    for (i = 0; i < list->n; i++) {
         size_t at = p->data.len;
 
-        if (task_column(&page->tasks[i]) != group->column)
+        if (task_column(&list->tasks[i]) != group->column)
             continue;
-        put_line(p, &page->tasks[i]);
+        put_line(p, &list->tasks[i]);
         n++;
         if (p->data.len <= STANDUP_MAX - STANDUP_ROOM || p->data.err)
             continue;
@@ -202,7 +196,7 @@ write_standup(struct brief *p)
 {
     struct task_query q = {.limit = TASK_LIST_MAX, .include_done = true,
                            .read_max = p->x.read_max};
-    struct task_page page;
+    struct task_list list;
     uint64_t left;
     int i, rc;
 
@@ -210,23 +204,23 @@ write_standup(struct brief *p)
         tools_since(&p->args, ARG_SINCE, &q);
     else
         q.since_ms = store_now_ms(tasks_store(p->t)) - DAY_MS;
-    rc = tasks_list(p->t, p->x.a, &q, &page);
+    rc = tasks_list(p->t, p->x.a, &q, &list);
     if (rc != 0)
         return rc;
-    left = page.total - page.n;
+    left = list.total - list.n;
     for (i = 0; i < TASK_N_COLUMNS; i++)
-        left += put_group(p, &page, &groups[i]);
+        left += put_group(p, &list, &groups[i]);
     buf_z(&p->b, "Report in a few sentences what has happened to these tasks ");
     if (p->args.v[ARG_SINCE].p)
         buf_printf(&p->b, "since %.*s", STR_ARG(p->args.v[ARG_SINCE]));
     else
         buf_z(&p->b, "in the last 24 hours");
     buf_printf(&p->b, ", first what needs input or is stuck. since %llu will "
-               "show what comes after this.", (unsigned long long)page.head);
-    if (left || !page.exact)
+               "show what comes after this.", (unsigned long long)list.head);
+    if (left || !list.exact)
         buf_printf(&p->b, " %llu%s more have changed, which list_tasks with "
                    "changed_since shows.", (unsigned long long)left,
-                   page.exact ? "" : " or");
+                   list.exact ? "" : " or");
     return 0;
 }
 
@@ -316,147 +310,80 @@ const struct mcp_prompt tools_prompts[TOOLS_N_PROMPTS] = {
 
 /* ---- completions ---- */
 
-struct found {
-    struct mcp_call *c;
-    struct mcp_completion *q;
-    struct tasks *t;
-    struct task_entry *at[N_LISTS]; /* of the walk: next to look at */
-    size_t looked;
-};
-
-/* Makes ready for one more value; false: it is one too many. */
-static bool
-add(struct found *f)
-{
-    if (f->q->total == MCP_COMPLETE_MAX) {
-        f->q->more = true;
-        return false;
-    }
-    if (f->q->total++)
-        buf_char(f->c->out, ',');
-    return true;
-}
-
-static bool
-begins(struct str s, struct str with)
-{
-    return s.len >= with.len && memcmp(s.p, with.p, with.len) == 0;
-}
-
-/* Whether s has what in it, with ASCII letters of either case the same. */
-static bool
-holds(struct str s, struct str what)
-{
-    size_t i, k;
-
-    for (i = 0; i + what.len <= s.len; i++) {
-        for (k = 0; k < what.len && text_lower(s.p[i + k]) == text_lower(what.p[k]);)
-            k++;
-        if (k == what.len)
-            return true;
-    }
-    return false;
-}
-
+/* Adds a value (raw). */
 static void
-rewind_to_newest(struct found *f)
+add(struct mcp_call *c, struct mcp_completion *q, struct str raw)
 {
-    memcpy(f->at, f->t->newest, sizeof f->at);
-    f->looked = 0;
+    if (q->total++)
+        buf_char(c->out, ',');
+    buf_str(c->out, raw);
 }
 
-/* The next of all tasks, newest change first. */
-static const struct task_entry *
-next(struct found *f)
+/* Adds the tasks whose id starts with the value, or those others that have it
+   in their title. */
+static int
+add_ids(struct mcp_call *c, struct mcp_completion *q, enum task_text in)
 {
-    const struct task_entry *e = tasks_walk(f->at);
-
-    if (!e || f->looked++ < TASK_LOOK_MAX)
-        return e;
-    f->q->more = true;
-    return NULL;
-}
-
-static bool
-has_title(struct found *f, const struct task_entry *e)
-{
-    struct arena *a = f->c->arena;
-    struct str title = STR_NONE;
-    struct task_event ev;
-    int rc = task_entry_event(f->t, e, a, &ev);
-
-    if (rc == 0)
-        title = raw_text(a, raw_member(ev.v, "title"));
-    if (rc == ERR_NOMEM || (rc == 0 && !title.p))
-        f->c->out->err = ERR_NOMEM;
-    return title.p && holds(title, f->q->value);
-}
-
-/* Those whose id begins so, then those whose title holds it. */
-static void
-complete_ids(struct found *f)
-{
-    size_t bytes = 0, max = f->c->read_max > 0 ? f->c->read_max
-                                               : TASK_READ_MAX;
-    const struct task_entry *e;
-    int titles;
-
-    for (titles = 0; titles < 2 && !f->q->more; titles++) {
-        rewind_to_newest(f);
-        while (!f->q->more && (e = next(f))) {
-            struct str id = task_entry_id(e);
-
-            if (begins(id, f->q->value) == titles)
-                continue;
-            if (titles && (bytes += e->e.len) > max)
-                f->q->more = true;
-            else if ((!titles || has_title(f, e)) && add(f))
-                json_quote(f->c->out, id);
-        }
-    }
-}
-
-static void
-complete_owners(struct found *f)
-{
-    uint32_t known[MCP_COMPLETE_MAX] = {0};
-    const struct task_entry *e;
-    struct buf b = {0};
+    const struct tools *s = c->ctx;
+    struct task_query query = {.text = q->value, .in = in, .uncounted = true,
+                               .include_done = true,
+                               .limit = MCP_COMPLETE_MAX,
+                               .read_max = c->read_max};
+    struct task_list list;
     size_t i;
+    int rc = tasks_list(s->t, c->arena, &query, &list);
 
-    json_quote(&b, f->q->value);
-    if (b.err)
-        f->c->out->err = b.err;
-    rewind_to_newest(f);
-    while (!b.err && (e = next(f))) {
-        struct str raw = atoms_text(&f->t->atoms, e->owner);
+    for (i = 0; rc == 0 && i < list.n && !q->more; i++) {
+        const struct task *k = &list.tasks[i];
 
-        /* Both are JSON as json makes it: equal texts are equal bytes. */
-        if (!e->owner || !begins(raw, (struct str){b.p, b.len - 1}))
+        if (in == TEXT_IN_TITLE && str_begins(k->ev.id, q->value))
             continue;
-        for (i = 0; i < f->q->total && known[i] != e->owner;)
-            i++;
-        if (i < f->q->total)
-            continue;
-        if (!add(f))
-            break;
-        known[i] = e->owner;
-        buf_str(f->c->out, raw);
+        if (q->total == MCP_COMPLETE_MAX)
+            q->more = true;
+        else
+            add(c, q, k->f[F_TASK_ID]);
     }
-    buf_fini(&b);
+    q->more |= rc == 0 && list.next.len > 0;
+    return rc;
 }
 
-static void
-complete_status(struct found *f)
+static int
+complete_ids(struct mcp_call *c, struct mcp_completion *q)
+{
+    int rc = add_ids(c, q, TEXT_STARTS_ID);
+
+    return rc == 0 && !q->more ? add_ids(c, q, TEXT_IN_TITLE) : rc;
+}
+
+static int
+complete_owners(struct mcp_call *c, struct mcp_completion *q)
+{
+    const struct tools *s = c->ctx;
+    struct str prefix = raw_quote(c->arena, q->value);
+    struct str owners[MCP_COMPLETE_MAX];
+    size_t i, n;
+
+    if (!prefix.p)
+        return ERR_NOMEM;
+    prefix.len--; /* its last quote */
+    n = tasks_owners(s->t, prefix, owners, MCP_COMPLETE_MAX, &q->more);
+    for (i = 0; i < n; i++)
+        add(c, q, owners[i]);
+    return 0;
+}
+
+static int
+complete_status(struct mcp_call *c, struct mcp_completion *q)
 {
     int i;
 
     for (i = 0; i < TASK_N_STATUSES; i++) {
         struct str name = str_of(task_status_name((enum task_status)i));
 
-        if (begins(name, f->q->value) && add(f))
-            json_quote(f->c->out, name);
+        if (str_begins(name, q->value))
+            add(c, q, raw_quote(c->arena, name));
     }
+    return 0;
 }
 
 static bool
@@ -478,15 +405,14 @@ tools_complete(struct mcp_call *c, struct mcp_completion *q)
 {
     static const struct {
         const char *argument;
-        void (*complete)(struct found *f);
+        int (*complete)(struct mcp_call *c, struct mcp_completion *q);
     } kinds[] = {
         {"task_id", complete_ids}, {"agent", complete_owners},
         {"to_agent", complete_owners}, {"current_owner", complete_owners},
         {"status", complete_status},
     };
-    const struct tools *s = c->ctx;
-    struct found f = {.c = c, .q = q, .t = s->t};
     size_t i;
+    int rc = 0;
 
     if (!is_ref(q))
         return ERR_INVALID;
@@ -494,8 +420,8 @@ tools_complete(struct mcp_call *c, struct mcp_completion *q)
     q->more = false;
     for (i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (str_is(q->argument, kinds[i].argument))
-            kinds[i].complete(&f);
+            rc = kinds[i].complete(c, q);
     if (q->more)
         q->total = 0; /* not known */
-    return c->out->err;
+    return rc != 0 ? rc : c->out->err;
 }

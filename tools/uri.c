@@ -10,16 +10,14 @@
       place; but for the page, which stays as it is. */
 
 #include "tools/uri.h"
-#include "task/artifact.h"
-#include "board/page.h"
-#include "json/raw.h"
 #include "base/base64.h"
 #include "base/text.h"
-#include "tools/get.h"
-#include "tools/list.h"
+#include "board/page.h"
+#include "task/artifact.h"
 #include "task/view.h"
+#include "tools/get.h"
 
-#define URI_PAGE 50 /* resources of one page */
+#define LIST_PART 50 /* resources of one part of the list */
 #define SCHEME "task://"
 #define HISTORY_MAX 1000
 #define HISTORY_ON "/history?cursor="
@@ -53,24 +51,23 @@ int
 tools_resources(struct mcp_call *c, struct str cursor, struct str *next)
 {
     const struct tools *s = c->ctx;
-    struct task_query q = {.limit = URI_PAGE, .cursor = cursor,
+    struct task_query q = {.limit = LIST_PART, .cursor = cursor,
                            .read_max = c->read_max};
-    struct task_page page;
+    struct task_list list;
     size_t i;
-    int rc = tasks_list(s->t, c->arena, &q, &page);
+    int rc = tasks_list(s->t, c->arena, &q, &list);
 
     if (rc != 0)
         return rc;
-    for (i = 0; i < page.n; i++) {
-        if (i)
-            buf_char(c->out, ',');
-        put_resource(c->out, &page.tasks[i], c->rev);
+    for (i = 0; i < list.n; i++) {
+        buf_z(c->out, i ? "," : "");
+        put_resource(c->out, &list.tasks[i], c->rev);
     }
-    *next = page.next;
+    *next = list.next;
     return 0;
 }
 
-/* ---- reading ---- */
+/* ---- what a uri names ---- */
 
 static int
 hex_digit(char c)
@@ -108,6 +105,59 @@ cut(struct str s, size_t n)
     return (struct str){s.p + n, s.len - n};
 }
 
+enum { ALL, TASK, RESUME, HISTORY, ARTIFACT };
+static const struct {
+    const char *below, *mime;
+} kinds[] = {
+    [ALL] = {NULL, "application/json"},
+    [TASK] = {"", "application/json"},
+    [RESUME] = {"/resume", "text/markdown"},
+    [HISTORY] = {"/history", "application/json"},
+};
+
+/* What a uri names, whether it exists or not. */
+struct place {
+    int kind;
+    struct str id;           /* of the task; empty: of all */
+    struct str artifact;
+    uint64_t event;          /* the first of a history; 0: the newest */
+};
+
+/* ERR_NOT_FOUND: it can be no uri of ours. */
+static int
+split(struct arena *a, struct str uri, struct place *to)
+{
+    struct str s = percent_decode(a, uri), below;
+    size_t i;
+
+    if (!s.p)
+        return ERR_NOMEM;
+    if (!str_starts(s, SCHEME))
+        return ERR_NOT_FOUND;
+    s = cut(s, sizeof SCHEME - 1);
+    for (i = 0; i < s.len && s.p[i] != '/';)
+        i++;
+    *to = (struct place){.kind = ALL, .id = {s.p, i}};
+    if (s.len == 0)
+        return 0;
+    below = cut(s, i);
+    for (i = TASK; i <= HISTORY; i++)
+        if (str_is(below, kinds[i].below))
+            to->kind = (int)i;
+    if (str_starts(below, HISTORY_ON) &&
+        str_u64(cut(below, sizeof HISTORY_ON - 1), &to->event))
+        to->kind = HISTORY;
+    if (to->kind == ALL && str_starts(below, "/artifacts/")) {
+        to->kind = ARTIFACT;
+        to->artifact = cut(below, sizeof "/artifacts/" - 1);
+    }
+    return task_is_id(to->id) && to->kind != ALL &&
+           (to->kind != ARTIFACT || task_is_id(to->artifact))
+        ? 0 : ERR_NOT_FOUND;
+}
+
+/* ---- reading ---- */
+
 /* One contents object but for its end. */
 static void
 put_contents(struct mcp_call *c, struct str uri, const char *mime,
@@ -127,61 +177,17 @@ put_text(struct mcp_call *c, struct str uri, const char *mime,
     buf_char(c->out, '}');
 }
 
-/* Writes the text of a resource of k into b. */
-typedef int text_fn(struct mcp_call *c, struct buf *b, const struct task *k);
-
 static int
-text_task(struct mcp_call *c, struct buf *b, const struct task *k)
-{
-    (void)c;
-    view_task_json(b, k);
-    return 0;
-}
-
-static int
-text_resume(struct mcp_call *c, struct buf *b, const struct task *k)
-{
-    view_task_markdown(b, c->arena, k);
-    return 0;
-}
-
-static int
-text_history(struct mcp_call *c, struct buf *b, const struct task *k)
+put_artifact(struct mcp_call *c, struct str uri, const struct task *k,
+             struct str id)
 {
     const struct tools *s = c->ctx;
-    struct task_event ev = k->ev;
-    size_t read = 0;
-    int i, rc = 0;
-
-    buf_printf(b, "{\"task_id\":\"%.*s\"", STR_ARG(ev.id));
-    view_damage_json(b, s->t, ev.id);
-    buf_z(b, ",\"events\":[");
-    for (i = 0; rc == 0 && i < HISTORY_MAX &&
-                !tools_read_enough(&read, c->read_max, &ev); i++) {
-        if (i)
-            buf_char(b, ',');
-        view_event_json(b, &ev);
-        rc = task_event_prev(s->t, c->arena, &ev);
-    }
-    if (rc == 0)
-        buf_printf(b, "],\"truncated\":true,\"next_cursor\":\"%llu\"}",
-                   (unsigned long long)ev.r.n);
-    else
-        buf_z(b, ev.r.p ? "],\"truncated\":false,\"older_dropped\":true}"
-                        : "],\"truncated\":false}");
-    return rc == ERR_NOT_FOUND ? 0 : rc;
-}
-
-static int
-read_artifact(struct mcp_call *c, struct str uri, const struct task *k,
-              struct str id)
-{
-    const struct tools *s = c->ctx;
-    struct str entry = tools_find_artifact(k->f[F_ARTIFACTS], id), content;
+    struct str raw = raw_quote(c->arena, id), entry, content;
     int rc;
 
-    if (!entry.p)
-        return ERR_NOT_FOUND;
+    if (!raw.p)
+        return ERR_NOMEM;
+    entry = raw_list_find(k->f[F_ARTIFACTS], "artifact_id", raw);
     rc = artifact_get(s->env->artifacts_dir,
                       raw_inner(raw_member(entry, "sha256")), c->arena,
                       &content);
@@ -198,122 +204,76 @@ read_artifact(struct mcp_call *c, struct str uri, const struct task *k,
     return 0;
 }
 
-enum { TASK, RESUME, HISTORY };
-static const struct kind {
-    const char *below, *mime;
-    text_fn *text;
-} kinds[] = {
-    [TASK] = {"", "application/json", text_task},
-    [RESUME] = {"/resume", "text/markdown", text_resume},
-    [HISTORY] = {"/history", "application/json", text_history},
-};
-
+/* Writes the live tasks into b, as list_tasks gives them. */
 static int
-read_text(struct mcp_call *c, struct str uri, const struct task *k,
-          const struct kind *kind)
-{
-    struct buf b = {0};
-    int rc = kind->text(c, &b, k);
-
-    if (rc == 0)
-        rc = b.err;
-    if (rc == 0)
-        put_text(c, uri, kind->mime, buf_view(&b));
-    buf_fini(&b);
-    return rc;
-}
-
-/* The live tasks, as list_tasks gives them. */
-static int
-read_all(struct mcp_call *c, struct str uri)
+write_all(struct mcp_call *c, struct buf *b)
 {
     const struct tools *s = c->ctx;
     struct task_query q = {.limit = TASK_LIST_MAX, .read_max = c->read_max};
-    struct task_page page;
-    struct buf b = {0};
-    int rc = tasks_list(s->t, c->arena, &q, &page);
+    struct task_list list;
+    int rc = tasks_list(s->t, c->arena, &q, &list);
 
-    if (rc == 0) {
-        tools_put_page(&b, &page);
-        rc = b.err;
-    }
     if (rc == 0)
-        put_text(c, uri, "application/json", buf_view(&b));
-    buf_fini(&b);
+        tools_put_list(b, &list);
+    return rc;
+}
+
+/* Writes the text that a uri names into b. */
+static int
+write_text(struct mcp_call *c, struct buf *b, struct task *k,
+           const struct place *at)
+{
+    const struct tools *s = c->ctx;
+    struct task_ctx x = {.a = c->arena, .read_max = c->read_max};
+    int rc = 0;
+
+    if (at->kind == ALL)
+        return write_all(c, b);
+    if (at->kind == TASK)
+        view_task_json(b, k);
+    else if (at->kind == RESUME)
+        view_task_markdown(b, c->arena, k);
+    else if (at->event == 0 ||
+             (rc = tools_event_at(s, x.a, at->event, &k->ev)) == 0)
+        rc = tools_put_history(s, &x, k->ev, 0, HISTORY_MAX, SIZE_MAX, b);
     return rc;
 }
 
 static int
-read_page(struct mcp_call *c, struct str uri)
+read_board(struct mcp_call *c, struct str uri)
 {
-    struct str page;
-    int rc = page_text(&page);
+    struct str board;
+    int rc = page_text(&board);
 
     if (rc == 0)
-        put_text(c, uri, "text/html;profile=mcp-app", page);
+        put_text(c, uri, "text/html;profile=mcp-app", board);
     return rc;
-}
-
-/* What a uri names, whether it exists or not. */
-struct place {
-    struct str id;           /* empty: all tasks */
-    const struct kind *kind; /* NULL: an artifact */
-    struct str artifact;
-    uint64_t event;          /* the first of a history; 0: the newest */
-};
-
-/* ERR_NOT_FOUND: it can be no uri of ours. */
-static int
-split(struct arena *a, struct str uri, struct place *to)
-{
-    struct str s = percent_decode(a, uri), below;
-    size_t i;
-
-    if (!s.p)
-        return ERR_NOMEM;
-    if (!str_starts(s, SCHEME))
-        return ERR_NOT_FOUND;
-    s = cut(s, sizeof SCHEME - 1);
-    for (i = 0; i < s.len && s.p[i] != '/';)
-        i++;
-    *to = (struct place){.id = {s.p, i}};
-    if (s.len == 0)
-        return 0;
-    below = cut(s, i);
-    for (i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (str_is(below, kinds[i].below))
-            to->kind = &kinds[i];
-    if (str_starts(below, HISTORY_ON) &&
-        str_u64(cut(below, sizeof HISTORY_ON - 1), &to->event))
-        to->kind = &kinds[HISTORY];
-    if (!to->kind && str_starts(below, "/artifacts/"))
-        to->artifact = cut(below, sizeof "/artifacts/" - 1);
-    return task_is_id(to->id) && (to->kind || task_is_id(to->artifact))
-        ? 0 : ERR_NOT_FOUND;
 }
 
 int
 tools_resource_read(struct mcp_call *c, struct str uri)
 {
     const struct tools *s = c->ctx;
+    struct buf b = {0};
     struct place at;
     struct task k;
     int rc;
 
     if (str_is(uri, TOOLS_BOARD))
-        return read_page(c, uri);
+        return read_board(c, uri);
     rc = split(c->arena, uri, &at);
-    if (rc == 0 && at.id.len == 0)
-        return read_all(c, uri);
-    if (rc == 0)
+    if (rc == 0 && at.kind != ALL)
         rc = task_get(s->t, c->arena, at.id, &k);
-    if (rc == 0 && at.event != 0)
-        rc = tools_event_at(s, c->arena, at.event, &k.ev);
-    if (rc != 0)
-        return rc;
-    if (at.artifact.p)
-        return read_artifact(c, uri, &k, at.artifact);
-    return read_text(c, uri, &k, at.kind);
+    if (rc == 0 && at.kind == ARTIFACT)
+        return put_artifact(c, uri, &k, at.artifact);
+    if (rc == 0)
+        rc = write_text(c, &b, &k, &at);
+    if (rc == 0)
+        rc = b.err;
+    if (rc == 0)
+        put_text(c, uri, kinds[at.kind].mime, buf_view(&b));
+    buf_fini(&b);
+    return rc;
 }
 
 /* ---- changes ---- */
@@ -326,9 +286,8 @@ tools_resource_key(void *ctx, struct arena *a, struct str uri)
     (void)ctx;
     if (split(a, uri, &at) != 0)
         return STR_NONE;
-    if (at.id.len == 0)
-        return STR("");
-    return arena_printf(a, "task/%.*s", STR_ARG(at.id));
+    return at.kind == ALL ? STR("")
+                          : arena_printf(a, "task/%.*s", STR_ARG(at.id));
 }
 
 bool
@@ -336,14 +295,8 @@ tools_resources_change(void *ctx, const struct mcp_change *c)
 {
     const struct store_rec r = {.key = c->key, .body = c->body, .n = c->n};
     struct task_event ev;
-    struct str name;
-    size_t at = 0;
 
     (void)ctx;
-    if (task_event_of(&r, &ev) != 0)
-        return false;
-    do
-        name = raw_list_next(ev.set, &at);
-    while (name.p && !str_is(name, "\"status\""));
-    return c->first || name.p;
+    return task_event_of(&r, &ev) == 0 &&
+           (c->first || raw_list_has(ev.set, STR("\"status\"")));
 }

@@ -15,14 +15,46 @@
       ttl. */
 
 #include "tools/wait.h"
-#include "json/raw.h"
 #include "task/view.h"
 #include "base/clock.h"
+#include "tools/get.h"
 
 #include <string.h>
 
 #define LIST_END "."    /* the cursor behind the last task */
 #define STEP_MS 5000    /* between two reports of a plain call's progress */
+
+/* ---- claim_task ---- */
+
+/* Answers with all of the task, as it is by the event of the claim: the same
+   again when the call is repeated with its key. Where there is no memory for
+   the task, the receipt has to do. */
+int
+tools_claim(struct mcp_call *c)
+{
+    struct tools_change w;
+    size_t start = c->out->len;
+    int rc = tools_change(c, TOOL_CLAIM, TOOLS_ANSWER_MAX, &w);
+
+    if (rc != 1)
+        return rc;
+    if (!w.r.id.p) {
+        buf_printf(c->out, "{\"claimed\":false,\"message\":\"no task is "
+                   "ready\"%s}", w.r.partial ? ",\"partial\":true" : "");
+        return c->out->err;
+    }
+    rc = tools_put_event(c, &w.x, &w.args, w.r.seq);
+    if (rc != 0 || c->out->err) {
+        c->out->len = start;
+        c->out->err = 0;
+        view_receipt_json(c->out, &w.r);
+    }
+    if (c->out->err == 0)
+        c->out->len--; /* its brace */
+    buf_printf(c->out, ",\"claimed\":true,\"warnings\":%.*s}",
+               STR_ARG(w.r.warnings.p ? w.r.warnings : STR("[]")));
+    return c->out->err;
+}
 
 /* ---- what both know ---- */
 
@@ -102,7 +134,8 @@ struct wait {
     struct tasks *t;
     struct arena *a;
     int64_t until_ms;     /* of this run; 0: it has no end */
-    struct str id, agent; /* .p NULL: any, anyone's */
+    struct str id;        /* .p NULL: any */
+    struct str agent;     /* raw; .p NULL: anyone's */
     enum until until;
     int status; /* of UNTIL_STATUS */
 
@@ -133,14 +166,14 @@ read_wait(struct tasks *t, struct task_ctx *x, const struct task_args *args,
         .t = t,
         .a = x->a,
         .id = task_arg_text(x->a, args, F_TASK_ID),
-        .agent = task_arg_text(x->a, args, ARG_AGENT),
+        .agent = args->v[ARG_AGENT],
         .until = (enum until)i,
         .status = task_status_of(until),
         .since = task_arg_u64(args, ARG_SINCE_SEQ, since),
     };
     return w->id.p != NULL || w->agent.p != NULL
-               ? 0 : tools_refuse(x, ERR_INVALID, "agent",
-                                  "task_id or agent is needed");
+               ? 0 : task_fail(x, ERR_INVALID, "agent",
+                               "task_id or agent is required");
 }
 
 /* Whether this is what is waited for: task as some event left it. */
@@ -165,18 +198,18 @@ is_met(const struct wait *w, const struct task *task)
 }
 
 static bool
-is_agents(const struct wait *w, struct arena *a, const struct task *task)
+is_agents(const struct wait *w, const struct task *task)
 {
-    return str_eq(raw_text(a, task->f[F_CURRENT_OWNER]), w->agent);
+    return str_eq(task->f[F_CURRENT_OWNER], w->agent);
 }
 
 /* Whether that counts, and then whether it is the first of all so far. */
 static bool
-counts(struct wait *w, struct arena *a, const struct task *task)
+counts(struct wait *w, const struct task *task)
 {
     uint64_t n = task->ev.r.n;
 
-    if (!is_met(w, task) || (w->past > 0 && !is_agents(w, a, task)))
+    if (!is_met(w, task) || (w->past > 0 && !is_agents(w, task)))
         return false;
     w->best = w->best == 0 || n < w->best ? n : w->best;
     return true;
@@ -193,26 +226,21 @@ static int
 read_event(const struct wait *w, struct arena *a, uint64_t n,
            struct task *task)
 {
-    struct task_event ev = {.v = STR_NONE};
-    struct store_rec r;
-    int rc = store_read_n(tasks_store(w->t), n, a, &r);
+    struct task_event ev;
+    int rc = task_event_n(w->t, a, n, &ev);
 
-    if (rc == 0)
-        rc = task_event_of(&r, &ev);
-    if (rc == 0 && task_event_archives(&ev))
-        rc = ERR_NOT_FOUND;
     return rc == 0 ? task_of(w->t, a, &ev, task) : rc;
 }
 
 /* Takes up a task as it is now. */
 static void
-take_up(struct wait *w, struct arena *a, const struct task *now)
+take_up(struct wait *w, const struct task *now)
 {
     w->event = 0;
-    if (w->past > 0 && is_agents(w, a, now))
+    if (w->past > 0 && is_agents(w, now))
         return; /* it was among those that are */
     /* Whether it was ready before is not known any more. */
-    if (!counts(w, a, now) && w->until != UNTIL_READY)
+    if (!counts(w, now) && w->until != UNTIL_READY)
         w->event = now->ev.r.p;
 }
 
@@ -228,7 +256,7 @@ look_back(struct wait *w)
     while (rc == 0 && w->event > w->since) {
         rc = read_event(w, &own, w->event, &then);
         if (rc == 0) {
-            w->event = counts(w, &own, &then) ? 0 : then.ev.r.p;
+            w->event = counts(w, &then) ? 0 : then.ev.r.p;
             if (w->event > w->since && is_over(w))
                 rc = ERR_MORE;
         }
@@ -246,20 +274,22 @@ static int
 next_task(struct wait *w)
 {
     bool ready = w->until == UNTIL_READY;
-    struct task_query q = {.owner = w->past > 0 ? STR_NONE : w->agent,
+    struct arena own = {0};
+    struct task_query q = {.owner = w->past > 0 ? STR_NONE
+                                                : raw_text(&own, w->agent),
                            .since_n = ready ? 0 : w->since,
                            .ready = ready ? TASK_YES : TASK_EITHER,
                            .include_done = true, .limit = 1,
                            .uncounted = true, .cursor = w->cursor};
-    struct arena own = {0};
-    struct task_page page;
-    int rc = tasks_list(w->t, &own, &q, &page);
+    struct task_list list;
+    int rc = w->past == 0 && w->agent.p && !q.owner.p
+                 ? ERR_NOMEM : tasks_list(w->t, &own, &q, &list);
 
-    if (rc == 0 && page.n > 0)
-        take_up(w, &own, &page.tasks[0]);
+    if (rc == 0 && list.n > 0)
+        take_up(w, &list.tasks[0]);
     if (rc == 0) {
         w->past += w->past > 0;
-        w->cursor = page.next.len > 0 ? arena_str(w->a, page.next)
+        w->cursor = list.next.len > 0 ? arena_str(w->a, list.next)
                                       : STR(LIST_END);
         rc = w->cursor.p != NULL ? 0 : ERR_NOMEM;
     }
@@ -308,18 +338,17 @@ look(struct wait *w, struct task_ctx *x, struct task *task)
     } else {
         rc = task_get(w->t, w->a, w->id, task);
         if (rc == 0 && begins)
-            take_up(w, w->a, task);
+            take_up(w, task);
         if (rc == 0)
             rc = look_back(w);
     }
-    if (rc == ERR_NOT_FOUND && w->id.p != NULL)
-        return task_fail_missing(&x->e, x->a, w->t, w->id);
     if (rc == 0 && w->best != 0) {
         rc = read_event(w, w->a, w->best, task);
         if (rc == 0)
             return 1;
     }
-    return rc < 0 && rc != ERR_MORE ? task_fail_store(&x->e, rc) : rc;
+    return rc == 0 || rc == ERR_MORE ? rc
+                                     : task_fail_read(x, w->t, w->id, rc);
 }
 
 int
@@ -355,7 +384,6 @@ static struct str
 watch_of(const struct wait *w, const struct task *task, bool deferred)
 {
     char buf[TASK_ALIAS_MAX];
-    struct buf quoted = {0};
     struct str watch, first;
     size_t at = 0;
 
@@ -368,14 +396,10 @@ watch_of(const struct wait *w, const struct task *task, bool deferred)
                            STR_ARG(w->id))
             : task_watch(w->a, first.p != NULL ? first : w->id);
     }
-    json_quote(&quoted, w->agent);
-    watch = quoted.err == 0 ? task_alias_of(buf_view(&quoted), buf)
-                            : STR_NONE;
-    watch = arena_printf(w->a, "%.*s%s", STR_ARG(watch),
-                         deferred && w->until == UNTIL_READY ? "\t" TASK_ENDED
-                                                             : "");
-    buf_fini(&quoted);
-    return watch;
+    watch = task_alias_of(w->agent, buf);
+    return arena_printf(w->a, "%.*s%s", STR_ARG(watch),
+                        deferred && w->until == UNTIL_READY ? "\t" TASK_ENDED
+                                                            : "");
 }
 
 /* Goes on where the run before left off, or behind what the rounds before
@@ -635,7 +659,7 @@ tools_ask(struct mcp_call *c)
         rc = hear(c, &q, said);
     }
     if (rc != 0 && q.w.x.e.code == 0)
-        task_fail_store(&q.w.x.e, rc);
+        task_fail_store(&q.w.x, rc);
     if (rc != 0)
         return tools_error(c, &q.w.x.e);
     if (!waits || q.answer.p != NULL || q.why.p != NULL ||

@@ -101,7 +101,7 @@ has out '3 imported, 0 skipped, 0 failed'
 run 0 export
 cp out exported
 has out '"created_at":"2020-02-03T04:05:06.007Z"' '"version":7' \
-    '"own":{"deep":[1.50,"é"]}'
+    '"own":{"deep":[1.50,"\u00e9"]}'
 # seq and updated_at are those of the import, all else stays
 strip() { sed 's/,"seq":[0-9]*,"updated_at":"[^"]*"//'; }
 strip <exported >expected
@@ -434,7 +434,7 @@ begin waits
 run 1 wait none
 has err 'no such task'
 run 2 wait
-has err 'task_id or agent is needed'
+has err 'task_id or agent is required'
 tasks | "$bin" import - >out
 run 2 wait later --until never
 has err 'terminal, answered, handoff'

@@ -6,7 +6,7 @@
 
 #include "json.h"
 #include "store.h"
-#include "task/index.h"
+#include "task/change.h"
 #include "tests/lib/test.h"
 #include "tools/tools.h"
 #include "task/view.h"

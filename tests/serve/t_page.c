@@ -4,7 +4,7 @@
 #include "board/page.h"
 #include "base/sha256.h"
 #include "base/base64.h"
-#include "task/task.h"
+#include "task/view.h"
 #include "tests/lib/test.h"
 
 static struct str

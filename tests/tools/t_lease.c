@@ -6,6 +6,7 @@
 #include "tests/lib/catalogue.h"
 #include "tests/lib/clock.h"
 #include "task/change.h"
+#include "task/query.h"
 #include "base/clock.h"
 
 #include <sys/wait.h>

@@ -4,7 +4,7 @@
 
 #include "tests/lib/mcp_turn.h"
 #include "tests/lib/still.h"
-#include "task/task.h"
+#include "task/query.h"
 #include "tools/tools.h"
 
 static struct tasks *tasks;
