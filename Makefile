@@ -44,14 +44,14 @@ all: $(BIN)
 
 $(BIN): $(OBJ) $(B)/mcptask.o
 	@echo "  LINK  $@"
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(ALL_LDFLAGS) $(PACK_$(WAY)) \
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(ALL_LDFLAGS) $(LTO) $(PACK_$(WAY)) \
 	  $(if $(findstring -g,$(CFLAGS)),,-s)
 
 # Each object comes with a list of the headers that it was made from.
 $(B)/%.o: %.c Makefile packaging/flags.mk
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
-	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) $(LTO) -MMD -MP -c -o $@ $<
 -include $(OBJ:.o=.d) $(B)/mcptask.d
 $(B)/base/base.o: STD += -D_DEFAULT_SOURCE
 $(B)/mcptask.o: STD += $(filter -D%,$(PACK_$(WAY)))

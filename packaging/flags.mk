@@ -1,13 +1,17 @@
 # How the program is compiled and linked: as small as it gets, hardened, and
 # static where the compiler can do that.
 
-# Size: measured, flag by flag; 8 KB less than -Os alone.
-takes = $(shell echo 'int x;' | $(CC) -Werror $1 -x c -c -o /dev/null - \
-  2>/dev/null && echo '$1')
+# Size: measured, flag by flag; 8 KB less than -Os alone. Link time optimization
+# takes 6 KB off the program; the objects hold machine code as well, and that is
+# what the tests link.
+takes = $(shell echo 'int main(void){return 0;}' | $(CC) -Werror $1 -x c \
+  $(or $2,-c) -o /dev/null - 2>/dev/null && echo '$1')
 ifeq ($(origin CFLAGS),undefined)
 CFLAGS := $(or $(call takes,-Oz),-Os) $(call takes,-fno-caller-saves \
   -fno-expensive-optimizations -fno-move-loop-invariants \
-  -fno-tree-dominator-opts -fno-tree-tail-merge) $(call takes,-malign-data=abi)
+  -fno-optimize-sibling-calls -fno-tree-dominator-opts \
+  -fno-tree-tail-merge) $(call takes,-malign-data=abi)
+LTO := $(call takes,-flto -ffat-lto-objects -flto-partition=none,-O)
 endif
 SMALL := -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables
 
@@ -23,11 +27,12 @@ endif
 
 # The ways to link, the best one first. musl-gcc has no -static-pie: it would
 # name an interpreter all the same, so each file is named here; mcptask.c says
-# what else that takes. A sanitized program is never static.
+# what else that takes. Its stack guard is a plain variable, 1.5 KB less than
+# by way of the thread. A sanitized program is never static.
 CODE_pie := -fPIE
 LINK_pie := -static-pie
 PACK_pie := -DSTATIC_PIE
-CODE_musl := -fPIE
+CODE_musl := -fPIE $(call takes,-mstack-protector-guard=global)
 LINK_musl := -static -nostartfiles \
   -Wl,-l:rcrt1.o,-pie,--no-dynamic-linker,-z,text
 PACK_musl := -DSTATIC_PIE -DPACKED \
@@ -47,4 +52,4 @@ STD := -std=c11 -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 \
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes
 ALL_CFLAGS = $(STD) $(WARN) $(CODE_$(WAY)) $(HARD_CFLAGS) $(SMALL) $(CFLAGS)
 ALL_LDFLAGS = $(LINK_$(WAY)) $(HARD_LDFLAGS) -Wl,--gc-sections \
-  -Wl,-z,noseparate-code $(LDFLAGS)
+  -Wl,-z,noseparate-code $(if $(LTO),-fno-lto) $(LDFLAGS)
