@@ -53,7 +53,7 @@ call save_checkpoint '{"task_id":"task-001","agent":"claude-code",
 call handoff_task '{"task_id":"task-001","from_agent":"claude-code",
     "to_agent":"hermes","reason":"context window is full"}'
 
-printf '\nIts server is killed: kill -9 %d\n' "$pid"
+printf '\nIts server is killed with kill -9 %d.\n' "$pid"
 kill -9 "$pid"
 wait "$pid" 2>/dev/null || true
 exec 3>&- 4<&-
@@ -70,9 +70,9 @@ exec 3>&- 4<&-
 wait "$pid"
 pid=
 
-printf '\nWho waited for it, by mcptask wait task-001 --until done, is told:\n\n'
+printf '\nA shell that waited with mcptask wait task-001 --until done gets:\n\n'
 wait "$waiting"
 waiting=
 cat "$store/waited"
-printf '\nAnd for people: mcptask history task-001\n\n'
+printf '\nWhat happened, by mcptask history task-001:\n\n'
 "$server" history task-001
