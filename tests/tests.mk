@@ -103,20 +103,32 @@ $(RUNS:%=$(B)/test/%.ok): $(B)/test/%.ok: $(BIN) $(B)/fixture
 SAN := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 STRICT := $(STD) $(WARN) -Werror -D_DEFAULT_SOURCE
 
-# gcc 12 takes what an array in an array of pointers leads to for leaked.
-check: $(B)/page.inc $(B)/help.inc
-	! git grep -nIE '^(<<<<<<<|>>>>>>>|[|]{7}) ' -- . ':!tests/data'
+check:
+	@$(MAKE) -k -O --no-print-directory $(JOBS) lint_builds lint
+	@$(MAKE) --no-print-directory sanitized
+
+# A name for each, so that they run side by side.
+ANALYZED := $(addprefix lint_analyzer/,$(SRC) mcptask)
+LINT := lint_conflicts lint_gcc lint_clang lint_cppcheck $(ANALYZED)
+lint: $(LINT)
+$(LINT): $(B)/page.inc $(B)/help.inc
+lint_builds:
 	sh tests/t_build.sh
-	gcc $(STRICT) -O2 -fsyntax-only $(SRC:%=%.c) mcptask.c
-	clang $(STRICT) -O2 -fsyntax-only $(SRC:%=%.c) mcptask.c
+lint_cppcheck:
 	cppcheck -q --error-exitcode=1 --inline-suppr --std=c11 \
 	  --enable=warning,performance,portability --suppress=missingInclude \
 	  -D__linux__ -I$(B) $(SRC:%=%.c) mcptask.c
-	for f in $(SRC) mcptask; do \
-	  case $$f in store/index) no=-Wno-analyzer-malloc-leak ;; *) no= ;; esac; \
-	  gcc $(STRICT) -O1 -fanalyzer $$no -c -o /dev/null $$f.c || exit 1; \
-	done
-	$(MAKE) CC=gcc B=build/san BIN=build/san/mcptask CFLAGS='$(SAN)' test
+lint_gcc lint_clang: lint_%:
+	$* $(STRICT) -O2 -fsyntax-only $(SRC:%=%.c) mcptask.c
+lint_conflicts:
+	! git grep -nIE '^(<<<<<<<|>>>>>>>|[|]{7}) ' -- . ':!tests/data'
+# gcc 12 takes what an array in an array of pointers leads to for leaked.
+lint_analyzer/store/index: STRICT += -Wno-analyzer-malloc-leak
+$(ANALYZED): lint_analyzer/%: %.c
+	gcc $(STRICT) -O1 -fanalyzer -c -o /dev/null $<
+
+sanitized:
+	@$(MAKE) CC=gcc B=build/san BIN=build/san/mcptask CFLAGS='$(SAN)' test
 
 # ---- upgrade: the release before, built from the history ----
 
@@ -140,17 +152,19 @@ conformance: $(BIN) $(B)/fixture
 # ---- fuzz: needs clang and its runtime ----
 
 FUZZ := json log line http
+FUZZ_FLAGS := $(SAN) -fsanitize=fuzzer-no-link
 
-$(FUZZ:%=build/fuzz_%): build/fuzz_%: tests/fuzz/fuzz_%.c $(SRC:%=%.c) \
-  $(wildcard *.h */*.h tests/*/*.h) $(B)/page.inc $(B)/help.inc
-	@mkdir -p build
+fuzz:
+	@$(MAKE) CC=clang B=build/fuzz CFLAGS='$(FUZZ_FLAGS)' $(JOBS) \
+	  $(FUZZ:%=run_fuzz_%)
+
+$(FUZZ:%=$(B)/fuzz_%): $(B)/fuzz_%: tests/fuzz/fuzz_%.c $(OBJ) \
+  $(wildcard tests/*/*.h)
 	@echo "  FUZZ  $<"
-	$(Q)clang $(STD) -D_DEFAULT_SOURCE -D_XOPEN_SOURCE=700 -O1 -g \
-	  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-	  -o $@ $< $(SRC:%=%.c)
+	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -fsanitize=fuzzer -o $@ $< \
+	  $(OBJ) $(ALL_LDFLAGS)
 
-fuzz: $(FUZZ:%=run_fuzz_%)
-$(FUZZ:%=run_fuzz_%): run_fuzz_%: build/fuzz_%
+$(FUZZ:%=run_fuzz_%): run_fuzz_%: $(B)/fuzz_%
 	@mkdir -p build/corpus_$*
 	$< -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 \
 	  -max_len=8192 -print_final_stats=0 -verbosity=0 build/corpus_$*
@@ -177,4 +191,5 @@ soak: $(BIN) $(B)/t_store_procs $(B)/t_lease $(B)/t_calls_procs $(B)/t_crash
 	$(B)/t_calls_procs 60
 	$(B)/t_crash ./$(BIN) 1000
 
-.PHONY: upgrade cross clients $(FUZZ:%=run_fuzz_%)
+.PHONY: upgrade cross clients lint sanitized lint_builds $(LINT) \
+  $(FUZZ:%=run_fuzz_%)
