@@ -2,7 +2,7 @@
 # replaces at link time stands in WRAP_NAME, what it is called with in
 # ARGS_NAME. Those that take long come first.
 
-TESTS := abuse store_cut crash server base json page record index store \
+TESTS := abuse crowd unread store_cut crash server base json page record index store \
   store_fault store_move store_room store_procs lock order verify task lease \
   call tools prompts sign token mcp mcp_talk mcp_call mcp_tasks mcp_questions \
   mcp_plain tools_wait calls_procs listen loop serve http_parse http http_load \
@@ -46,6 +46,8 @@ TEST_STEP ?= 1
 ARGS_server = $(abspath $(BIN))
 ARGS_web = $(abspath $(BIN)) $(B)/fixture
 ARGS_abuse = $(abspath $(BIN))
+ARGS_crowd = $(abspath $(BIN))
+ARGS_unread = $(abspath $(BIN))
 ARGS_crash = $(abspath $(BIN))
 
 # What glibc calls some of these where 64 bits of time_t are not its own way.
