@@ -6,8 +6,9 @@
 # bits and a time_t of 64. Each also works on a store by turns with the
 # program of this machine, ./mcptask.
 #
-# Left out are abuse, crash and calls_procs: minutes of what kernel and clock
-# do, which are this machine's in any case. Exhaustive loops take steps.
+# Left out are abuse, crowd, unread, crash and calls_procs: minutes of what the
+# kernel and clock do, which are this machine's in any case. Exhaustive loops
+# take steps.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
