@@ -4,7 +4,7 @@
 
 TESTS := abuse crowd unread store_cut crash server base json page record index store \
   store_fault store_move store_room store_procs lock order verify task lease \
-  call tools prompts sign token mcp mcp_talk mcp_call mcp_tasks mcp_questions \
+  call tools artifact pieces prompts sign token mcp mcp_talk mcp_call mcp_tasks mcp_questions \
   mcp_plain tools_wait calls_procs listen loop serve http_parse http http_load \
   web
 TALK := mcp_log mcp_defer mcp_ask mcp_watch mcp_state mcp_wait mcp_progress
@@ -26,7 +26,9 @@ WRAP_verify := store_lock_patiently
 WRAP_task := $(ALLOC) fdatasync clock_gettime $(TALK)
 WRAP_lease := clock_gettime $(TALK)
 WRAP_call := $(ALLOC) pwrite pwrite64 clock_gettime
-WRAP_tools := pwrite pwrite64 fsync renameat $(TALK)
+WRAP_tools := $(TALK)
+WRAP_pieces := $(TALK)
+WRAP_artifact := pwrite pwrite64 fsync renameat $(TALK)
 WRAP_prompts := $(TALK)
 WRAP_sign := $(ALLOC) $(FILES) random_bytes
 WRAP_http := $(ALLOC) clock_gettime pselect read write getsockname

@@ -11,6 +11,8 @@
 #include "tools/tools.h"
 #include "task/view.h"
 
+#include <dirent.h>
+
 static int logs, log_level; /* messages of the last call, the last's level */
 static char log_text[512];  /* its data */
 
@@ -260,6 +262,14 @@ number(const struct fixture *f, const char *name)
     return json_int(json_get(f->json, name), &v) ? v : -1;
 }
 
+static inline size_t
+answer_len(const struct fixture *f)
+{
+    struct str s = buf_view(&f->out);
+
+    return s.len + json_quoted_len(s) + 1024;
+}
+
 /* Imports one task: "", or the name of the error. */
 static inline const char *
 import_raw(struct fixture *f, struct str text)
@@ -284,6 +294,21 @@ import(struct fixture *f, const char *text)
 {
     arena_reset(&f->a);
     return import_raw(f, quoted(&f->a, text));
+}
+
+/* How many files a directory has; 0: there is no such directory. */
+static inline int
+count_files(const char *dir)
+{
+    DIR *d = opendir(dir);
+    struct dirent *e;
+    int n = 0;
+
+    while (d && (e = readdir(d)))
+        n += e->d_name[0] != '.';
+    if (d)
+        closedir(d);
+    return n;
 }
 
 static inline void

@@ -1,0 +1,563 @@
+/* Artifacts: what is attached is read back whole, limits at their edge, paths
+   that lead elsewhere, and files after failed calls and killed processes. */
+
+#include "base/file.h"
+#include "task/artifact.h"
+#include "tests/lib/catalogue.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+/* ---- artifacts ---- */
+
+static void
+test_artifact_round_trip(void)
+{
+    static const char *const base64[][2] = {
+        {"", ""}, {"AA==", "1"}, {"AAE=", "2"}, {"AAEC", "3"},
+    };
+    struct fixture f;
+    struct stat st;
+    size_t i;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    call(&f, "attach_artifact", "{'task_id':'a','agent':'me','name':'../n',"
+         "'content':'h\\u00e4\\u0000\\n','type':'log','description':'d'}");
+    CHECK(ok(&f) && has(&f, "artifact_id", "a1"));
+    CHECK(stat(f.artifacts, &st) == 0 && (st.st_mode & 0777) == 0700);
+    call(&f, "get_task", "{'task_id':'a','section':'artifact',"
+         "'artifact_id':'a1'}");
+    CHECK(has(&f, "encoding", "utf8"));
+    CHECK(str_eq(json_str(&f.a, json_get(f.json, "content")),
+                 (struct str){"h\xc3\xa4\0\n", 5}));
+    for (i = 0; i < 4; i++) {
+        char args[256];
+
+        snprintf(args, sizeof args, "{'task_id':'a','name':'b%zu','content':"
+                 "'%s','encoding':'base64'}", i, base64[i][0]);
+        call(&f, "attach_artifact", args);
+        CHECK(ok(&f));
+        snprintf(args, sizeof args, "{'task_id':'a','section':'artifact',"
+                 "'artifact_id':'a%zu'}", i + 2);
+        call(&f, "get_task", args);
+        CHECK(number(&f, "offset") == 0);
+        CHECK(has(&f, "encoding", "utf8")); /* NUL and SOH are UTF-8 */
+    }
+    call(&f, "attach_artifact", "{'task_id':'a','name':'bin','content':"
+         "'/wA=','encoding':'base64'}");
+    call(&f, "get_task", "{'task_id':'a','section':'artifact',"
+         "'artifact_id':'a6'}");
+    CHECK(has(&f, "encoding", "base64") && has(&f, "content", "/wA="));
+    call(&f, "get_task", "{'task_id':'a','artifact_id':'a6'}");
+    CHECK(has(&f, "content", "/wA="));
+    call(&f, "get_task", "{'task_id':'a','artifact_id':'a6','section':"
+         "'current'}");
+    CHECK(has(&f, "title", "A"));
+    for (i = 0; i < 6; i++) {
+        static const char *const bad[] = {"A", "AA=", "A===", "AB==", "AA=A",
+                                          "AA ="};
+        char args[256];
+
+        snprintf(args, sizeof args, "{'task_id':'a','name':'b','content':"
+                 "'%s','encoding':'base64'}", bad[i]);
+        call(&f, "attach_artifact", args);
+        CHECK(failed(&f, "invalid_argument") && has(&f, "field", "content"));
+    }
+    /* The same again is the same; another name is another entry. */
+    call(&f, "attach_artifact", "{'task_id':'a','agent':'you','name':'bin',"
+         "'content':'/wA=','encoding':'base64'}");
+    CHECK(has(&f, "artifact_id", "a6") && number(&f, "version") == 7);
+    call(&f, "attach_artifact", "{'task_id':'a','name':'bin2',"
+         "'content':'/wA=','encoding':'base64'}");
+    CHECK(has(&f, "artifact_id", "a7") && number(&f, "version") == 8);
+    fixture_fini(&f);
+}
+
+/* ---- faults ---- */
+
+/* WRITE is that into an empty file, which is a content's; PWRITE any other. */
+enum fault { FAULT_NONE, FAULT_WRITE, FAULT_FSYNC, FAULT_RENAME,
+             FAULT_PWRITE };
+
+static enum fault fault; /* the call that fails, then none */
+static int fault_after;  /* after so many that do not */
+
+ssize_t __real_pwrite(int fd, const void *p, size_t n, off_t off);
+ssize_t __real_pwrite64(int fd, const void *p, size_t n, off_t off);
+#ifndef __GLIBC__
+#pragma weak __real_pwrite64
+#endif
+ssize_t __wrap_pwrite(int fd, const void *p, size_t n, off_t off);
+ssize_t __wrap_pwrite64(int fd, const void *p, size_t n, off_t off);
+int __real_fsync(int fd);
+int __wrap_fsync(int fd);
+int __real_renameat(int a, const char *from, int b, const char *to);
+int __wrap_renameat(int a, const char *from, int b, const char *to);
+
+static bool
+fails(enum fault f, int error)
+{
+    if (fault != f || fault_after-- > 0)
+        return false;
+    fault = FAULT_NONE;
+    errno = error;
+    return true;
+}
+
+static bool
+pwrite_fails(int fd)
+{
+    struct stat st;
+    bool new = fstat(fd, &st) == 0 && st.st_size == 0;
+
+    return fails(new ? FAULT_WRITE : FAULT_PWRITE, ENOSPC);
+}
+
+ssize_t
+__wrap_pwrite(int fd, const void *p, size_t n, off_t off)
+{
+    return pwrite_fails(fd) ? -1 : __real_pwrite(fd, p, n, off);
+}
+
+/* Where off_t has 64 bits by another name; there alone it is called. */
+ssize_t
+__wrap_pwrite64(int fd, const void *p, size_t n, off_t off)
+{
+    return pwrite_fails(fd) ? -1 : __real_pwrite64(fd, p, n, off);
+}
+
+static ino_t synced[64]; /* what fsync was called with */
+static size_t n_synced;
+
+int
+__wrap_fsync(int fd)
+{
+    struct stat st;
+
+    if (n_synced < 64 && fstat(fd, &st) == 0)
+        synced[n_synced++] = st.st_ino;
+    return fails(FAULT_FSYNC, EIO) ? -1 : __real_fsync(fd);
+}
+
+int
+__wrap_renameat(int a, const char *from, int b, const char *to)
+{
+    return fails(FAULT_RENAME, EROFS) ? -1
+                                      : __real_renameat(a, from, b, to);
+}
+
+/* Where the only file of the artifacts directory is. */
+static void
+find_file(const struct fixture *f, const char *content, char path[512])
+{
+    char hex[SHA256_HEX + 1];
+
+    sha256_hex(str_of(content), hex);
+    snprintf(path, 512, "%s/%s", f->artifacts, hex);
+}
+
+static void
+test_artifact_that_is_gone_or_changed(void)
+{
+    struct fixture f;
+    char path[512];
+    int fd;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    call(&f, "attach_artifact", "{'task_id':'a','name':'n','content':"
+         "'abc'}");
+    find_file(&f, "abc", path);
+    fd = open(path, O_WRONLY);
+    CHECK(fd >= 0 && write(fd, "abd", 3) == 3 && close(fd) == 0);
+    call(&f, "get_task", "{'task_id':'a','section':'artifact',"
+         "'artifact_id':'a1'}");
+    CHECK(failed(&f, "store_error"));
+    CHECK(unlink(path) == 0);
+    call(&f, "get_task", "{'task_id':'a','section':'artifact',"
+         "'artifact_id':'a1'}");
+    CHECK(failed(&f, "not_found"));
+    /* A link in its place is not followed, a wrong size not believed. */
+    CHECK(symlink("/etc/passwd", path) == 0);
+    call(&f, "get_task", "{'task_id':'a','section':'artifact',"
+         "'artifact_id':'a1'}");
+    CHECK(failed(&f, "store_error"));
+    call(&f, "attach_artifact", "{'task_id':'a','name':'m','content':"
+         "'abc'}");
+    CHECK(ok(&f));
+    call(&f, "get_task", "{'task_id':'a','section':'artifact',"
+         "'artifact_id':'a1'}");
+    CHECK(has(&f, "content", "abc"));
+    /* Nor are bytes of the right number. */
+    fd = open(path, O_WRONLY);
+    CHECK(fd >= 0 && write(fd, "abd", 3) == 3 && close(fd) == 0);
+    call(&f, "attach_artifact", "{'task_id':'a','name':'m','content':"
+         "'abc'}");
+    CHECK(ok(&f));
+    call(&f, "get_task", "{'task_id':'a','section':'artifact',"
+         "'artifact_id':'a1'}");
+    CHECK(has(&f, "content", "abc"));
+    fixture_fini(&f);
+}
+
+#define ATTACH(task) \
+    "{'task_id':'" task "','name':'n','content':'abc'}"
+
+/* An attach_artifact that was prepared, to be run later. */
+static struct mcp_call
+prepared(struct fixture *f, const char *args)
+{
+    const struct mcp_catalogue *c = tools_catalogue(f->tools);
+    struct mcp_call call = {.ctx = c->ctx, .arena = &f->a,
+                            .rev = MCP_2025_11_25, .out = &f->out};
+
+    CHECK(json_parse(&f->a, quoted(&f->a, args), &call.args, NULL) == 0);
+    c->tools[TOOL_ATTACH].prepare(&call);
+    return call;
+}
+
+/* Runs it under the lock, which it leaves; whether it did not fail. */
+static bool
+runs(struct fixture *f, struct mcp_call *call, int refuse)
+{
+    const struct mcp_catalogue *c = tools_catalogue(f->tools);
+
+    if (!store_locked(f->s))
+        CHECK(store_lock_patiently(f->s) == 0);
+    buf_reset(&f->out, 0);
+    call->is_error = false;
+    store_refuse(f->s, refuse);
+    CHECK(c->tools[TOOL_ATTACH].run(call) == 0);
+    store_refuse(f->s, 0);
+    return !call->is_error;
+}
+
+static void
+commits(struct fixture *f, bool well)
+{
+    bool unknown;
+
+    fault = well ? FAULT_NONE : FAULT_PWRITE;
+    fault_after = 0;
+    CHECK((store_commit(f->s, &unknown) == 0) == well);
+    fault = FAULT_NONE;
+}
+
+static void
+test_refused_artifact_leaves_no_file(void)
+{
+    struct fixture f;
+    struct mcp_call good, bad;
+    char path[512];
+
+    fixture_init(&f);
+    find_file(&f, "abc", path);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    call(&f, "attach_artifact", ATTACH("no"));
+    CHECK(failed(&f, "not_found") && count_files(f.artifacts) == 0);
+    /* What another call of the turn counts on: refused before it, and
+       behind it; and where that is undone. */
+    bad = prepared(&f, ATTACH("no"));
+    good = prepared(&f, ATTACH("a"));
+    CHECK(!runs(&f, &bad, 0) && access(path, F_OK) != 0);
+    CHECK(runs(&f, &good, 0) && access(path, F_OK) == 0);
+    commits(&f, false);
+    CHECK(!runs(&f, &good, ERR_IO) && access(path, F_OK) != 0);
+    store_unlock(f.s);
+    bad = prepared(&f, ATTACH("no"));
+    good = prepared(&f, ATTACH("a"));
+    CHECK(runs(&f, &good, 0) && !runs(&f, &bad, 0));
+    CHECK(access(path, F_OK) == 0);
+    commits(&f, false);
+    CHECK(!runs(&f, &good, ERR_UNKNOWN) && !runs(&f, &bad, ERR_UNKNOWN));
+    CHECK(access(path, F_OK) == 0); /* nobody knows */
+    CHECK(unlink(path) == 0);
+    /* A record that came between. */
+    bad = prepared(&f, ATTACH("no"));
+    good = prepared(&f, ATTACH("a"));
+    CHECK(runs(&f, &good, 0));
+    commits(&f, true);
+    CHECK(!runs(&f, &bad, 0) && access(path, F_OK) == 0);
+    store_unlock(f.s);
+    /* Not this call's. */
+    call(&f, "attach_artifact", ATTACH("no"));
+    CHECK(failed(&f, "not_found") && access(path, F_OK) == 0);
+    call(&f, "get_task", "{'task_id':'a','section':'artifact',"
+         "'artifact_id':'a1'}");
+    CHECK(has(&f, "content", "abc"));
+    fixture_fini(&f);
+}
+
+static void
+test_artifact_sizes(void)
+{
+    struct fixture f;
+    struct buf b = {0}, whole = {0};
+    char args[200];
+    size_t over;
+    int pages = 0;
+    struct str next;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    for (over = 0; over < 2; over++) {
+        buf_reset(&b, b.cap);
+        buf_z(&b, "{'task_id':'a','name':'n','content':'");
+        put_times(&b, "\xc3\xa4\\n", ARTIFACT_MAX / 3);
+        put_times(&b, "x", ARTIFACT_MAX % 3 + over);
+        buf_put(&b, "'}", 3);
+        call(&f, "attach_artifact", b.p);
+        if (over)
+            CHECK(failed(&f, "too_large") && has(&f, "field", "content"));
+        else
+            CHECK(ok(&f));
+    }
+    snprintf(args, sizeof args, "{'task_id':'a','section':'artifact',"
+             "'artifact_id':'a1'}");
+    do {
+        call(&f, "get_task", args);
+        CHECK(ok(&f) && answer_len(&f) <= 49152);
+        CHECK(number(&f, "offset") == (int64_t)whole.len);
+        buf_str(&whole, json_str(&f.a, json_get(f.json, "content")));
+        next = json_str(&f.a, json_get(f.json, "next_cursor"));
+        snprintf(args, sizeof args, "{'task_id':'a','section':'artifact',"
+                 "'artifact_id':'a1','cursor':'%.*s'}", STR_ARG(next));
+    } while (next.p && ++pages < 200);
+    CHECK(whole.len == ARTIFACT_MAX && pages > 20 && pages < 100);
+    CHECK(memcmp(whole.p, "\xc3\xa4\n\xc3\xa4\n", 6) == 0);
+    call(&f, "get_task", "{'task_id':'a','section':'artifact',"
+         "'artifact_id':'a1','cursor':'1'}"); /* within a character */
+    CHECK(failed(&f, "invalid_argument"));
+    call(&f, "get_task", "{'task_id':'a','section':'artifact',"
+         "'artifact_id':'a1','cursor':'1048577'}");
+    CHECK(failed(&f, "invalid_argument"));
+    buf_fini(&b);
+    buf_fini(&whole);
+    fixture_fini(&f);
+}
+
+static void
+write_file(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CREAT, 0600);
+
+    CHECK(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+    close(fd);
+}
+
+static void
+test_artifact_paths(void)
+{
+    static const struct {
+        const char *path;
+        bool read;
+    } cases[] = {
+        {"in.txt", true}, {"./in.txt", true}, {"sub/deep.txt", true},
+        {"sub//deep.txt", true}, {"%/in.txt", true},
+        {"%/sub/../in.txt", false}, {"../root/in.txt", false},
+        {"/etc/passwd", false}, {"%", false}, {"%2/in.txt", false},
+        {"sub", false}, {"link", false}, {"dirlink/deep.txt", false},
+        {"fifo", false}, {"missing", false}, {"in.txt/", false},
+        {"in.txt/x", false}, {"in.txt\\u0000x", false}, {"/", false},
+    };
+    struct fixture f;
+    char path[700], args[900];
+    size_t i, k, n;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    CHECK(mkdir(f.root, 0700) == 0);
+    snprintf(path, sizeof path, "%s/in.txt", f.root);
+    write_file(path, "inside");
+    snprintf(path, sizeof path, "%s/link", f.root);
+    CHECK(symlink("in.txt", path) == 0);
+    snprintf(path, sizeof path, "%s/dirlink", f.root);
+    CHECK(symlink("sub", path) == 0);
+    snprintf(path, sizeof path, "%s/fifo", f.root);
+    CHECK(mkfifo(path, 0600) == 0);
+    snprintf(path, sizeof path, "%s/sub", f.root);
+    CHECK(mkdir(path, 0700) == 0);
+    strcat(path, "/deep.txt");
+    write_file(path, "inside");
+    call(&f, "attach_artifact", "{'task_id':'a','name':'n','path':"
+         "'in.txt'}");
+    CHECK(ok(&f) && json_get(f.json, "warnings")->n == 1);
+    f.env.artifact_root = f.root;
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct json_tok *entry;
+
+        for (k = n = 0; cases[i].path[k]; k++)
+            if (cases[i].path[k] == '%')
+                n += (size_t)snprintf(path + n, sizeof path - n, "%s",
+                                      f.root);
+            else
+                path[n++] = cases[i].path[k];
+        path[n] = '\0';
+        snprintf(args, sizeof args, "{'task_id':'a','name':'n%zu','path':"
+                 "'%s'}", i, path);
+        call(&f, "attach_artifact", args);
+        CHECK(ok(&f));
+        snprintf(args, sizeof args, "{'task_id':'a','section':'artifact',"
+                 "'artifact_id':'%.*s'}",
+                 STR_ARG(json_str(&f.a, json_get(f.json, "artifact_id"))));
+        call(&f, "get_task", args);
+        entry = json_get(f.json, "artifact");
+        if (!CHECK((json_get(entry, "sha256") != NULL) == cases[i].read))
+            fprintf(stderr, "  %s\n", cases[i].path);
+        if (cases[i].read)
+            CHECK(has(&f, "content", "inside"));
+    }
+    fixture_fini(&f);
+}
+
+/* No file of the store is read, whatever its name is, and reading it costs
+   nobody a lock. */
+static void
+test_files_of_the_store(void)
+{
+    static const char *const of_store[] = {
+        "tasks.log", "tasks.log.lock", "tasks.log.key", "tasks.log.1",
+        "other.txt",
+    };
+    struct fixture f;
+    char path[700], other[700], args[900];
+    size_t i;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    snprintf(path, sizeof path, "%s/tasks.log.1", f.dir);
+    write_file(path, "closed");
+    snprintf(path, sizeof path, "%s/tasks.log.key", f.dir);
+    write_file(path, "secret");
+    snprintf(other, sizeof other, "%s/other.txt", f.dir);
+    CHECK(link(path, other) == 0);
+    snprintf(path, sizeof path, "%s/tasks.logbook", f.dir);
+    write_file(path, "no secret");
+    f.env.artifact_root = f.dir;
+    for (i = 0; i < sizeof of_store / sizeof *of_store; i++) {
+        snprintf(args, sizeof args, "{'task_id':'a','name':'n%zu','path':"
+                 "'%s'}", i, of_store[i]);
+        call(&f, "attach_artifact", args);
+        CHECK(ok(&f) && json_get(f.json, "warnings")->n == 1 &&
+              str_is(json_str(&f.a, json_get(f.json, "warnings") + 1),
+                     "path was not read: it is a file of the store itself"));
+    }
+    call(&f, "attach_artifact", "{'task_id':'a','name':'b','path':"
+         "'tasks.logbook'}");
+    CHECK(ok(&f) && json_get(f.json, "warnings")->n == 0);
+    fixture_fini(&f);
+}
+
+static void
+test_artifact_count(void)
+{
+    struct fixture f;
+    char args[128];
+    int i;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    for (i = 0; i <= 256; i++) {
+        snprintf(args, sizeof args, "{'task_id':'a','name':'%d','content':"
+                 "'same'}", i);
+        call(&f, "attach_artifact", args);
+        if (i < 256)
+            CHECK(ok(&f));
+    }
+    CHECK(failed(&f, "too_large") && has(&f, "field", "artifacts"));
+    fixture_fini(&f);
+}
+
+/* The artifact's files are made by calls that may fail, each of them. */
+static void
+test_artifact_faults(void)
+{
+    static const struct {
+        enum fault fault;
+        const char *code;
+    } cases[] = {
+        {FAULT_WRITE, "store_full"}, {FAULT_FSYNC, "store_error"},
+        {FAULT_RENAME, "store_readonly"},
+    };
+    struct fixture f;
+    struct stat st;
+    char path[512];
+    size_t i;
+    int n;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    find_file(&f, "abc", path);
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (n = 0;; n++) {
+            fault = cases[i].fault;
+            fault_after = n;
+            call(&f, "attach_artifact", "{'task_id':'a','name':'n',"
+                 "'content':'abc'}");
+            if (fault == FAULT_NONE) {
+                CHECK(failed(&f, cases[i].code));
+                CHECK(stat(path, &st) != 0);
+            } else {
+                CHECK(ok(&f));
+                break;
+            }
+        }
+        CHECK(n > 0);
+        fault = FAULT_NONE;
+        CHECK(count_files(f.artifacts) == 1 && unlink(path) == 0);
+    }
+    fixture_fini(&f);
+}
+
+static bool
+was_synced(const char *path)
+{
+    struct stat st;
+    size_t i;
+
+    for (i = 0; i < n_synced && stat(path, &st) == 0; i++)
+        if (synced[i] == st.st_ino)
+            return true;
+    return false;
+}
+
+/* The file is there, and so are its directories, but whoever made them was
+   killed before he synced any of it. */
+static void
+test_artifact_of_a_killed_process(void)
+{
+    struct fixture f;
+    char path[512], up[512];
+    int fd;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    find_file(&f, "abc", path);
+    CHECK(file_make_dirs(f.artifacts) == 0);
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    CHECK(write(fd, "abc", 3) == 3 && close(fd) == 0);
+    n_synced = 0;
+    call(&f, "attach_artifact", "{'task_id':'a','name':'n',"
+         "'content':'abc'}");
+    snprintf(up, sizeof up, "%s/..", f.artifacts);
+    CHECK(ok(&f) && was_synced(path) && was_synced(f.artifacts) &&
+          was_synced(up));
+    fixture_fini(&f);
+}
+
+int
+main(void)
+{
+    test_artifact_round_trip();
+    test_artifact_that_is_gone_or_changed();
+    test_refused_artifact_leaves_no_file();
+    test_artifact_sizes();
+    test_artifact_paths();
+    test_files_of_the_store();
+    test_artifact_count();
+    test_artifact_faults();
+    test_artifact_of_a_killed_process();
+    return test_end("artifact");
+}

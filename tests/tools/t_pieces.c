@@ -1,0 +1,418 @@
+/* Answers too large for one reply: big tasks, long histories and resources,
+   which clients read in pieces. */
+
+#include "tests/lib/catalogue.h"
+
+/* ---- big tasks ---- */
+
+static void
+test_whole_state_is_bounded(void)
+{
+    struct fixture f;
+    struct buf b = {0};
+    int i, k;
+    static const char *const fields[] = {"completed_steps",
+                                         "remaining_steps"};
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    for (i = 0; i < 2; i++) {
+        buf_reset(&b, b.cap);
+        buf_printf(&b, "{'task_id':'a','%s':[", fields[i]);
+        for (k = 0; k < (i ? 60 : 199); k++) {
+            buf_z(&b, k ? ",'" : "'");
+            put_times(&b, "x", 1020);
+            buf_char(&b, '\'');
+        }
+        buf_put(&b, "]}", 3);
+        call(&f, "update_task", b.p);
+        if (i == 0)
+            CHECK(ok(&f));
+    }
+    CHECK(failed(&f, "too_large") && has(&f, "field", "completed_steps"));
+    buf_fini(&b);
+    fixture_fini(&f);
+}
+
+/* Fills a task until it is refused; what is refused is named. */
+static void
+make_big(struct fixture *f, const char *unit, size_t step_len)
+{
+    static const char *const fields[] = {"decisions", "failed_approaches",
+        "completed_steps", "remaining_steps"};
+    static const size_t n[] = {64, 64, 50, 20};
+    struct buf b = {0};
+    size_t i, k;
+
+    call(f, "create_task", "{'task_id':'big','title':'B','tags':['x']}");
+    for (i = 0; i < 4; i++) {
+        buf_reset(&b, b.cap);
+        buf_printf(&b, "{'task_id':'big','%s':[", fields[i]);
+        for (k = 0; k < n[i]; k++) {
+            buf_printf(&b, "%s'%zu ", k ? "," : "", k);
+            put_times(&b, unit, step_len);
+            buf_char(&b, '\'');
+        }
+        buf_printf(&b, "]}%c", '\0');
+        call(f, "update_task", b.p);
+        if (!ok(f))
+            fprintf(stderr, "  %s\n", fields[i]);
+    }
+    buf_reset(&b, b.cap);
+    buf_z(&b, "{'task_id':'big','resume_prompt':'");
+    put_times(&b, unit, 4000);
+    buf_put(&b, "'}", 3);
+    call(f, "update_task", b.p);
+    CHECK(ok(f));
+    buf_fini(&b);
+}
+
+/* Puts member m with this value behind what was collected of it. */
+static void
+collect(struct buf *to, const struct json_tok *v, struct arena *a)
+{
+    struct str raw = json_raw(v);
+    bool list = v->type == JSON_ARRAY;
+
+    if (v->type != JSON_STRING && !list) {
+        buf_reset(to, to->cap);
+        buf_str(to, raw);
+    } else if (to->len == 0) {
+        buf_str(to, raw);
+    } else {
+        to->len--; /* the quote or bracket */
+        if (list && raw.len > 2 && to->p[to->len - 1] != '[')
+            buf_char(to, ',');
+        buf_put(to, raw.p + 1, raw.len - 1);
+    }
+    (void)a;
+}
+
+/* Reads the whole task by cursor and compares it with the record. */
+static void
+check_pieces(struct fixture *f, bool change)
+{
+    struct buf got[TASK_N_FIELDS] = {{0}};
+    char args[256] = "{'task_id':'big'}";
+    struct task k;
+    int i, pages = 0;
+    bool more;
+
+    arena_reset(&f->a);
+    f->keep_arena = true;
+    CHECK(task_get(f->t, &f->a, STR("big"), &k) == 0);
+    do {
+        const struct json_tok *t = call(f, "get_task", args), *p;
+        uint32_t m;
+
+        CHECK(ok(f));
+        if (!CHECK(answer_len(f) <= 49152))
+            fprintf(stderr, "  %zu bytes\n", answer_len(f));
+        for (m = 0, p = t + 1; m < t->n; m++, p += 1 + p[1].span) {
+            int field = task_field_of(json_str(&f->a, p));
+
+            if (field == F_TASK_ID || field == F_VERSION)
+                got[field].len = 0;
+            if (field >= 0)
+                collect(&got[field], p + 1, &f->a);
+        }
+        more = json_get(t, "truncated") &&
+               json_get(t, "truncated")->type == JSON_TRUE;
+        CHECK(more == (json_get(t, "next_cursor") != NULL));
+        CHECK(more == (json_get(t, "cut") != NULL));
+        if (more)
+            snprintf(args, sizeof args, "{'task_id':'big','cursor':'%.*s'}",
+                     STR_ARG(json_str(&f->a, json_get(t, "next_cursor"))));
+        if (change)
+            call(f, "update_task", "{'task_id':'big','goal':'changed'}");
+    } while (more && ++pages < 100);
+    CHECK(pages > 1);
+    for (i = 0; i < TASK_N_FIELDS; i++) {
+        if (!CHECK(str_eq(buf_view(&got[i]), k.f[i])))
+            fprintf(stderr, "  field %s: %zu of %zu\n", task_arg_name(i).p,
+                    got[i].len, k.f[i].len);
+        buf_fini(&got[i]);
+    }
+    f->keep_arena = false;
+}
+
+static void
+test_big_tasks_in_pieces(void)
+{
+    static const struct {
+        const char *unit;
+        size_t len;
+    } cases[] = {
+        {"x", 1000}, {"\xc3\xa4", 500}, {"\\u0001", 150}, {"\\\\", 480},
+        {"\xf0\x9f\x98\x80", 250}, {"\\n", 450},
+    };
+    struct fixture f;
+    size_t i;
+
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fixture_init(&f);
+        make_big(&f, cases[i].unit, cases[i].len);
+        check_pieces(&f, false);
+        check_pieces(&f, true);
+        fixture_fini(&f);
+    }
+}
+
+static void
+test_many_events(void)
+{
+    struct fixture f;
+    struct buf b = {0};
+    char args[200] = "{'task_id':'a','section':'history','limit':200}";
+    int i, pages = 0;
+    int64_t last = INT64_MAX, n, seen = 0;
+    bool more;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    for (i = 0; i < 60; i++) {
+        buf_reset(&b, b.cap);
+        buf_z(&b, "{'task_id':'a','agent':'me','notes':'");
+        put_times(&b, i % 3 == 0 ? "\\u0001" : "n", 4096);
+        buf_put(&b, "'}", 3);
+        call(&f, "save_checkpoint", b.p);
+    }
+    do {
+        const struct json_tok *list, *t;
+
+        call(&f, "get_task", args);
+        CHECK(ok(&f) && answer_len(&f) <= 49152);
+        list = json_get(f.json, "events");
+        for (i = 0, t = list + 1; i < (int)list->n; i++, t += t->span) {
+            CHECK(json_int(json_get(t, "seq"), &n) && n < last);
+            last = n;
+            seen++;
+        }
+        more = json_get(f.json, "truncated")->type == JSON_TRUE;
+        snprintf(args, sizeof args, "{'task_id':'a','section':'history',"
+                 "'limit':200,'cursor':'%.*s'}",
+                 STR_ARG(json_str(&f.a, json_get(f.json, "next_cursor"))));
+    } while (more && ++pages < 50);
+    CHECK(seen == 61 && last == 1 && pages > 3);
+    call(&f, "get_task", "{'task_id':'a','section':'history',"
+         "'since_seq':59}");
+    CHECK(json_get(f.json, "events")->n == 2);
+    CHECK(json_get(f.json, "truncated")->type == JSON_FALSE);
+    call(&f, "get_task", "{'task_id':'a','section':'history','limit':3}");
+    CHECK(json_get(f.json, "events")->n == 3);
+    CHECK(json_get(f.json, "truncated")->type == JSON_TRUE);
+    buf_fini(&b);
+    fixture_fini(&f);
+}
+
+static void
+test_long_summaries(void)
+{
+    struct fixture f;
+    struct buf b = {0};
+    char args[900] = "{'limit':100}";
+    struct str next;
+    int i, k, seen = 0, pages = 0;
+
+    fixture_init(&f);
+    for (i = 0; i < 100; i++) {
+        buf_reset(&b, b.cap);
+        buf_z(&b, "{'title':'");
+        put_times(&b, "\xf0\x9f\x98\x80", 256);
+        buf_z(&b, "','tags':[");
+        for (k = 0; k < 16; k++) {
+            buf_printf(&b, "%s'%d", k ? "," : "", k);
+            put_times(&b, "\\u0001", 60);
+            buf_char(&b, '\'');
+        }
+        buf_put(&b, "]}", 3);
+        call(&f, "create_task", b.p);
+    }
+    do {
+        call(&f, "list_tasks", args);
+        CHECK(ok(&f) && answer_len(&f) <= 49152);
+        CHECK(number(&f, "total") == 100);
+        seen += (int)json_get(f.json, "tasks")->n;
+        next = json_str(&f.a, json_get(f.json, "next_cursor"));
+        snprintf(args, sizeof args, "{'limit':100,'cursor':'%.*s'}",
+                 STR_ARG(next));
+    } while (next.p && ++pages < 100);
+    CHECK(seen == 100 && pages > 10);
+    buf_fini(&b);
+    fixture_fini(&f);
+}
+
+/* ---- resources ---- */
+
+static int
+read_uri(struct fixture *f, const char *uri)
+{
+    const struct mcp_catalogue *c = tools_catalogue(f->tools);
+    struct mcp_call m = {.ctx = c->ctx, .arena = &f->a,
+                         .rev = MCP_2025_11_25, .out = &f->out};
+    int rc;
+
+    arena_reset(&f->a);
+    buf_reset(&f->out, 0);
+    f->is_error = false;
+    rc = c->resource_read(&m, str_of(uri));
+    f->json = NULL;
+    if (rc == 0)
+        CHECK(json_parse(&f->a, arena_str(&f->a, buf_view(&f->out)),
+                         &f->json, NULL) == 0);
+    return rc;
+}
+
+static void
+test_resources(void)
+{
+    static const char *const missing[] = {"", "task:///", "task://no",
+        "file:///etc/passwd", "task://a:1/", "task://a:1/x",
+        "task://a:1/resume/", "task://a:1/artifacts/", "task://../a:1",
+        "task://a:1/artifacts/../../x", "task://a:1/artifacts/a9"};
+    struct fixture f;
+    const struct json_tok *inner;
+    struct str text;
+    size_t i;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a:1','title':'# T','goal':"
+         "'one\\n# two'}");
+    call(&f, "attach_artifact", "{'task_id':'a:1','name':'n','content':"
+         "'text'}");
+    call(&f, "attach_artifact", "{'task_id':'a:1','name':'m','content':"
+         "'/w==','encoding':'base64'}");
+    for (i = 0; i < sizeof missing / sizeof *missing; i++)
+        CHECK(read_uri(&f, missing[i]) == ERR_NOT_FOUND);
+    CHECK(read_uri(&f, "task://") == 0);
+    CHECK(has(&f, "uri", "task://"));
+    CHECK(read_uri(&f, "ui://mcptask/board") == 0);
+    CHECK(has(&f, "mimeType", "text/html;profile=mcp-app"));
+    CHECK(read_uri(&f, "task://a:1") == 0);
+    CHECK(has(&f, "uri", "task://a:1"));
+    CHECK(has(&f, "mimeType", "application/json"));
+    text = json_str(&f.a, json_get(f.json, "text"));
+    CHECK(json_parse(&f.a, text, &inner, NULL) == 0);
+    CHECK(json_is(json_get(inner, "task_id"), "a:1"));
+    CHECK(read_uri(&f, "task://a%3A1/resume") == 0);
+    text = arena_str(&f.a, json_str(&f.a, json_get(f.json, "text")));
+    CHECK(strstr(text.p, "\n> # two\n") && !strstr(text.p, "\n# two"));
+    CHECK(strstr(text.p, "\n> # T\n") != NULL);
+    CHECK(read_uri(&f, "task://a:1/history") == 0);
+    text = json_str(&f.a, json_get(f.json, "text"));
+    CHECK(json_parse(&f.a, text, &inner, NULL) == 0);
+    CHECK(json_get(inner, "events")->n == 3);
+    CHECK(read_uri(&f, "task://a:1/artifacts/a1") == 0);
+    CHECK(has(&f, "text", "text"));
+    CHECK(read_uri(&f, "task://a:1/artifacts/a2") == 0);
+    CHECK(has(&f, "blob", "/w=="));
+    fixture_fini(&f);
+}
+
+/* One read of the history of a resource, of at most max bytes of records: how
+   many events it shows, and where it says to go on. */
+static int
+history_from(struct fixture *f, size_t max, char cursor[32])
+{
+    const struct mcp_catalogue *c = tools_catalogue(f->tools);
+    struct mcp_call m = {.ctx = c->ctx, .arena = &f->a, .out = &f->out,
+                         .rev = MCP_2025_11_25, .read_max = max};
+    const struct json_tok *t;
+    char uri[100];
+
+    snprintf(uri, sizeof uri, "task://a/history%s%s",
+             cursor[0] != '\0' ? "?cursor=" : "", cursor);
+    arena_reset(&f->a);
+    buf_reset(&f->out, f->out.cap);
+    if (!CHECK(c->resource_read(&m, str_of(uri)) == 0) ||
+        !CHECK(json_parse(&f->a, buf_view(&f->out), &t, NULL) == 0) ||
+        !CHECK(json_parse(&f->a, json_str(&f->a, json_get(t, "text")), &t,
+                          NULL) == 0))
+        return 0;
+    snprintf(cursor, 32, "%.*s",
+             STR_ARG(json_str(&f->a, json_get(t, "next_cursor"))));
+    CHECK((json_get(t, "truncated")->type == JSON_TRUE) == (cursor[0] != '\0'));
+    return (int)json_get(t, "events")->n;
+}
+
+/* What one read may take bounds it, be its events small or large. */
+static void
+test_history_in_pieces(void)
+{
+    struct fixture f;
+    struct buf b = {0};
+    char cursor[32] = "";
+    int i, n, seen = 0, reads = 0;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'b','title':'B'}");
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    buf_z(&b, "{'task_id':'a','goal':'");
+    put_times(&b, "g", 8000);
+    buf_put(&b, "'}", 3);
+    call(&f, "update_task", b.p);
+    for (i = 0; i < 28; i++)
+        call(&f, "update_task", "{'task_id':'a','dirty':true}");
+    do {
+        n = history_from(&f, 50000, cursor);
+        CHECK(n > 0 && n <= 6);
+        seen += n;
+    } while (cursor[0] != '\0' && ++reads < 50);
+    CHECK(seen == 30 && reads >= 5);
+    CHECK(history_from(&f, 1, cursor) == 1 && cursor[0] != '\0');
+    /* Of another task, and of none. */
+    CHECK(read_uri(&f, "task://a/history?cursor=1") == ERR_INVALID);
+    CHECK(read_uri(&f, "task://a/history?cursor=x") == ERR_NOT_FOUND);
+    CHECK(read_uri(&f, "task://a/history?cursor=999") == ERR_NOT_FOUND);
+    buf_fini(&b);
+    fixture_fini(&f);
+}
+
+static void
+test_resource_pages(void)
+{
+    struct fixture f;
+    struct str next = STR_NONE;
+    const struct mcp_catalogue *c;
+    char text[100];
+    int i, pages = 0, seen = 0;
+
+    fixture_init(&f);
+    c = tools_catalogue(f.tools);
+    for (i = 0; i < 120; i++) {
+        snprintf(text, sizeof text, "{'task_id':'r%d','title':'\\u0022'}",
+                 i);
+        call(&f, "create_task", text);
+    }
+    call(&f, "update_task", "{'task_id':'r3','status':'failed'}");
+    arena_reset(&f.a);
+    do {
+        struct mcp_call m = {.ctx = c->ctx, .arena = &f.a,
+                             .rev = MCP_2025_11_25, .out = &f.out};
+        const struct json_tok *list;
+
+        buf_reset(&f.out, 0);
+        buf_char(&f.out, '[');
+        CHECK(c->resources(&m, next, &next) == 0);
+        buf_char(&f.out, ']');
+        CHECK(json_parse(&f.a, arena_str(&f.a, buf_view(&f.out)), &list,
+                         NULL) == 0);
+        seen += (int)list->n;
+        CHECK(list->n <= 50);
+    } while (next.len && ++pages < 10);
+    CHECK(seen == 119 && pages == 2);
+    fixture_fini(&f);
+}
+
+int
+main(void)
+{
+    test_big_tasks_in_pieces();
+    test_whole_state_is_bounded();
+    test_many_events();
+    test_long_summaries();
+    test_resources();
+    test_history_in_pieces();
+    test_resource_pages();
+    return test_end("pieces");
+}
