@@ -3,7 +3,7 @@
 # ARGS_NAME. Those that take long come first.
 
 TESTS := abuse crowd unread store_cut crash server base json page record index store \
-  store_fault store_move store_room store_procs lock order verify task lease \
+  store_fault store_move store_room store_procs lock order verify task keys lists lease \
   call tools artifact pieces prompts sign token mcp mcp_talk mcp_call mcp_tasks mcp_questions \
   mcp_plain tools_wait calls_procs listen loop serve http_parse http http_load \
   web
@@ -24,6 +24,8 @@ WRAP_lock := fcntl fcntl64 clock_gettime rename link unlink fsync fdatasync \
   pwrite pwrite64
 WRAP_verify := store_lock_patiently
 WRAP_task := $(ALLOC) fdatasync clock_gettime $(TALK)
+WRAP_keys := clock_gettime $(TALK)
+WRAP_lists := $(TALK)
 WRAP_lease := clock_gettime $(TALK)
 WRAP_call := $(ALLOC) pwrite pwrite64 clock_gettime
 WRAP_tools := $(TALK)

@@ -4,9 +4,16 @@
 /* A store in a fresh directory and the catalogue over it, for the tests of
    task and tools. JSON in tests is written with ' in place of ". */
 
+#include "base/text.h"
 #include "json.h"
+#include "json/raw.h"
 #include "store.h"
 #include "task/change.h"
+#include "task/index.h"
+#include "tests/lib/clock.h"
+#include "tests/lib/nomem.h"
+#include "tests/lib/random.h"
+#include "tests/lib/same.h"
 #include "tests/lib/test.h"
 #include "tools/tools.h"
 #include "task/view.h"
@@ -316,6 +323,113 @@ put_times(struct buf *b, const char *z, size_t n)
 {
     while (n--)
         buf_z(b, z);
+}
+
+/* ---- memory against replay ---- */
+
+static inline void
+dump_atom(struct buf *b, const struct tasks *t, uint32_t id)
+{
+    buf_char(b, ' ');
+    buf_str(b, atoms_text(&t->atoms, id));
+}
+
+/* Those that stand in queues; links are checked on the way. */
+static inline int
+dump_queues(const struct tasks *t, struct buf *b)
+{
+    const struct task_entry *e, *sooner;
+    int i, n = 0;
+
+    for (i = 0; i < 2 * TASK_N_PRIORITIES; i++) {
+        const struct task_queue *q = &t->queue[i / 2][i % 2];
+
+        for (sooner = NULL, e = q->first; e; n++, sooner = e, e = e->later) {
+            CHECK(e->sooner == sooner && e->priority == i / 2);
+            CHECK(e->has_deps == i % 2 && (!sooner || sooner->e.n < e->e.n));
+            buf_printf(b, "%d: %.*s\n", i, STR_ARG(task_entry_id(e)));
+        }
+        CHECK(q->last == sooner);
+    }
+    return n;
+}
+
+static inline uint64_t
+count_keys(const struct task_keys *k)
+{
+    uint64_t n = 0;
+    size_t i;
+
+    for (i = 0; i < TASK_KEYS_RINGS; i++)
+        if (k->ring[i] != NULL)
+            n += k->ring[i]->high - k->ring[i]->low;
+    return n;
+}
+
+/* All that the index says, as text; links are checked on the way. */
+static inline void
+dump(const struct tasks *t, struct buf *b)
+{
+    const struct task_entry *e;
+    int i, a, queued = 0;
+
+    buf_reset(b, b->cap);
+    for (i = 0; i < N_LISTS; i++) {
+        const struct task_entry *newer = NULL;
+
+        for (e = t->newest[i]; e; newer = e, e = e->older) {
+            CHECK(e->newer == newer && !e->seen && e->known);
+            queued += e->status < TASK_DONE &&
+                      (e->status != TASK_IN_PROGRESS || e->has_lease);
+            CHECK(!newer || newer->e.n > e->e.n);
+            buf_printf(b, "%d %llu %.*s %d %d %d %lld %d %d", i,
+                       (unsigned long long)e->e.n,
+                       STR_ARG(task_entry_id(e)), e->status, e->priority,
+                       e->has_deps, (long long)e->changed_ms,
+                       e->has_lease ? (int)e->lease_ms : -2, e->has_open);
+            for (a = 0; a < TASK_N_ATOMS; a++)
+                dump_atom(b, t, e->atom[a]);
+            buf_char(b, '\n');
+        }
+    }
+    CHECK(dump_queues(t, b) == queued);
+    for (i = 0; i <= TASK_N_STATUSES; i++)
+        buf_printf(b, "%llu ", (unsigned long long)t->count[i]);
+    for (i = 0; i < 12; i++) { /* those of random_call */
+        char id[8];
+        struct str quoted_id = {id, text_put(id, sizeof id, "\"t%d\"", i)};
+
+        buf_printf(b, "%d%d ",
+                   tasks_is_archived((struct tasks *)t, raw_inner(quoted_id)),
+                   tasks_is_done((struct tasks *)t, quoted_id));
+    }
+    buf_printf(b, "%llu keys\n", (unsigned long long)count_keys(&t->keys));
+}
+
+/* Whether the index of f is what its log gives when read anew. */
+static inline bool
+is_replay(const struct fixture *f)
+{
+    struct fixture fresh = {.s = NULL};
+    struct buf a = {0}, b = {0};
+    bool same;
+
+    memcpy(fresh.log, f->log, sizeof fresh.log);
+    fixture_open(&fresh);
+    dump(f->t, &a);
+    dump(fresh.t, &b);
+    same = is_same_text(&b, &a);
+    buf_fini(&a);
+    buf_fini(&b);
+    fixture_fini(&fresh);
+    return same;
+}
+
+static inline void
+reopen(struct fixture *f)
+{
+    fixture_close(f);
+    fixture_open(f);
 }
 
 /* ---- tables of calls ---- */

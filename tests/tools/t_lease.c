@@ -4,7 +4,6 @@
    argv[1]: tasks that these claim, 200 where it is no number. */
 
 #include "tests/lib/catalogue.h"
-#include "tests/lib/clock.h"
 #include "task/change.h"
 #include "task/query.h"
 #include "base/clock.h"

@@ -1,0 +1,281 @@
+/* Idempotency keys: what the same key gives again and to whom, how long, and
+   how many of them there are. */
+
+#include "tests/lib/catalogue.h"
+
+/* ---- idempotency ---- */
+
+static void
+test_idempotency(void)
+{
+    static const char first[] = "{'task_id':'a','agent':'me','notes':'one',"
+        "'completed_steps':['x'],'idempotency_key':'k1'}";
+    static const char same[] = "{'idempotency_key':'k1','completed_steps': "
+        "['x'], 'agent':'me','notes':'one','task_id':'a'}";
+    static const struct step others[] = {
+        {"save_checkpoint", "{'task_id':'a','agent':'me','notes':'two',"
+         "'idempotency_key':'k1'}", "idempotency_conflict", 0, 0},
+        {"save_checkpoint", "{'task_id':'a','agent':'you','notes':'two',"
+         "'idempotency_key':'k1'}", 0, 0, 0},
+        {"update_task", "{'task_id':'a','agent':'me','goal':'g',"
+         "'idempotency_key':'k1'}", 0, 0, 0},
+    };
+    struct fixture f;
+    char answer[1024];
+    int round;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    call(&f, "save_checkpoint", first);
+    CHECK(ok(&f) && f.out.len < sizeof answer);
+    snprintf(answer, sizeof answer, "%.*s", STR_ARG(buf_view(&f.out)));
+    RUN_STEPS(&f, others);
+    for (round = 0; round < 3; round++) {
+        call(&f, "save_checkpoint", same);
+        CHECK(ok(&f) && str_is(buf_view(&f.out), answer));
+        if (round == 0)
+            reopen(&f);
+        if (round == 1)
+            while (store_compact(f.s) == ERR_MORE)
+                continue;
+    }
+    call(&f, "get_task", "{'task_id':'a'}");
+    CHECK(number(&f, "version") == 4);
+    /* One that fails is not remembered. */
+    call(&f, "update_task", "{'task_id':'a','status':'done',"
+         "'expected_version':99,'idempotency_key':'k2'}");
+    CHECK(failed(&f, "version_conflict"));
+    call(&f, "update_task", "{'task_id':'a','status':'cancelled',"
+         "'expected_version':4,'idempotency_key':'k2'}");
+    CHECK(ok(&f) && number(&f, "version") == 5);
+    /* A replay is an answer even where the request would fail now. */
+    call(&f, "update_task", "{'task_id':'a','status':'cancelled',"
+         "'expected_version':4,'idempotency_key':'k2'}");
+    CHECK(ok(&f) && number(&f, "version") == 5);
+    call(&f, "create_task", "{'title':'minted','idempotency_key':'k3'}");
+    snprintf(answer, sizeof answer, "%.*s", STR_ARG(buf_view(&f.out)));
+    call(&f, "create_task", "{'title':'minted','idempotency_key':'k3'}");
+    CHECK(str_is(buf_view(&f.out), answer));
+    call(&f, "attach_artifact", "{'task_id':'a','name':'n','content':'c'}");
+    CHECK(failed(&f, "terminal"));
+    fixture_fini(&f);
+}
+
+/* A key is one's own, even where another has the same name. */
+static void
+test_keys_of_principals(void)
+{
+    static const char args[] = "{'task_id':'a','notes':'n','agent':'me',"
+                               "'idempotency_key':'k'}";
+    static const struct {
+        const char *principal;
+        int64_t version;
+    } cases[] = {
+        {"me", 2}, {NULL, 3}, {"me", 2}, {NULL, 3}, {"", 3}, {"you", 4},
+        {"me", 2}, {"you", 4},
+    };
+    struct fixture f;
+    size_t i;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *p = f.principal = cases[i].principal;
+
+        /* Who has a token need not say who it is. */
+        call(&f, "save_checkpoint", p && strcmp(p, "you") == 0
+             ? "{'task_id':'a','notes':'n','idempotency_key':'k'}" : args);
+        if (!CHECK(ok(&f) && number(&f, "version") == cases[i].version))
+            fprintf(stderr, "  case %zu\n", i);
+        if (i == 4)
+            reopen(&f);
+    }
+    f.principal = "me";
+    call(&f, "save_checkpoint", "{'task_id':'a','notes':'n',"
+         "'idempotency_key':'k'}");
+    CHECK(ok(&f) && number(&f, "version") == 2);
+    call(&f, "save_checkpoint", "{'task_id':'a','notes':'other',"
+         "'idempotency_key':'k'}");
+    CHECK(failed(&f, "idempotency_conflict"));
+    CHECK(is_replay(&f));
+    fixture_fini(&f);
+}
+
+/* Whether the last answer's text has what. */
+static bool
+answer_has(struct fixture *f, const char *what)
+{
+    struct str want = quoted(&f->a, what), text = buf_view(&f->out);
+    size_t i;
+
+    for (i = 0; i + want.len <= text.len; i++)
+        if (memcmp(text.p + i, want.p, want.len) == 0)
+            return true;
+    fprintf(stderr, "no %s in %.*s\n", what, STR_ARG(text));
+    return false;
+}
+
+static void
+test_who_takes_over_owns(void)
+{
+    struct fixture f;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    call(&f, "save_checkpoint", "{'task_id':'a','agent':'x','notes':'mind "
+         "the gap'}");
+    call(&f, "get_task", "{'task_id':'a'}");
+    CHECK(answer_has(&f, "'notes':'mind the gap'"));
+    call(&f, "handoff_task", "{'task_id':'a','from_agent':'x',"
+         "'to_agent':'y'}");
+    call(&f, "update_task", "{'task_id':'a','agent':'w',"
+         "'status':'in_progress'}");
+    CHECK(answer_has(&f, "'current_owner':'w'"));
+    call(&f, "mark_exhausted", "{'task_id':'a','agent':'w'}");
+    call(&f, "update_task", "{'task_id':'a','agent':'v','status':"
+         "'in_progress','current_owner':'u'}");
+    CHECK(answer_has(&f, "'current_owner':'u'"));
+    call(&f, "create_task", "{'task_id':'b','title':'B',"
+         "'depends_on':['a']}");
+    call(&f, "save_checkpoint", "{'task_id':'b','agent':'x'}");
+    call(&f, "update_task", "{'task_id':'b','status':'done'}");
+    CHECK(answer_has(&f, "done although tasks that it depends on are not"));
+    call(&f, "get_task", "{'task_id':'a','section':'artifact',"
+         "'artifact_id':'a9'}");
+    CHECK(answer_has(&f, "get_task names the"));
+    fixture_fini(&f);
+}
+
+static void
+test_what_a_day_changes(void)
+{
+    static const char start[] = "{'task_id':'a','agent':'me','status':"
+        "'in_progress','idempotency_key':'k'}";
+    struct fixture f;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    call(&f, "update_task", start);
+    clock_ahead_s = 24 * 60 * 60 - 60;
+    call(&f, "update_task", start);
+    CHECK(number(&f, "version") == 2);
+    call(&f, "list_tasks", "{'stale':true}");
+    CHECK(number(&f, "total") == 0);
+    clock_ahead_s += 120;
+    call(&f, "list_tasks", "{'stale':true}");
+    CHECK(number(&f, "total") == 1);
+    call(&f, "get_task", "{'task_id':'a'}");
+    CHECK(json_get(f.json, "stale")->type == JSON_TRUE);
+    call(&f, "update_task", start); /* the key is forgotten */
+    CHECK(ok(&f) && number(&f, "version") == 3);
+    call(&f, "list_tasks", "{'stale':false}");
+    CHECK(number(&f, "total") == 1);
+    clock_ahead_s = 0;
+    fixture_fini(&f);
+}
+
+/* What was answered minutes ago is not forgotten when the clock is set ten
+   years ahead: not before the next record, nor behind it, nor elsewhere. */
+static void
+test_clock_is_set_ahead(void)
+{
+    static const char start[] = "{'task_id':'a','agent':'me','status':"
+        "'in_progress','idempotency_key':'k'}";
+    struct fixture f;
+    int i;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    call(&f, "update_task", start);
+    clock_ahead_s = 180;
+    wall_ahead_s = 10LL * 365 * 24 * 3600;
+    for (i = 0; i < 4; i++) {
+        call(&f, "update_task", start);
+        CHECK(number(&f, "version") == 2);
+        if (i == 0 || i == 2)
+            reopen(&f);
+        if (i == 1)
+            call(&f, "create_task", "{'task_id':'b','title':'B'}");
+        while (i == 2 && store_compact(f.s) == ERR_MORE)
+            continue;
+    }
+    clock_ahead_s += 24 * 60 * 60; /* what passes on both counts */
+    call(&f, "update_task", start);
+    CHECK(number(&f, "version") == 3);
+    clock_ahead_s = wall_ahead_s = 0;
+    fixture_fini(&f);
+}
+
+/* Nobody can tell which keys have one hash: it has a secret in it. */
+static void
+test_hashes_of_keys_are_secret(void)
+{
+    static const char idem[] = "{\"key\":\"k\",\"who\":\"me\"}";
+    static const char other[] = "{\"key\":\"k\",\"who\":\"you\"}";
+    struct tasks *t[] = {tasks_new(), tasks_new()};
+    uint64_t h[2], who, another;
+    int i;
+
+    for (i = 0; i < 2; i++) {
+        h[i] = task_key_hash(t[i], STR("create"), STR("\"me\""),
+                             str_of(idem), &who);
+        CHECK(h[i] == task_key_hash(t[i], STR("create"), STR("\"me\""),
+                                    str_of(idem), &who));
+        CHECK(h[i] != task_key_hash(t[i], STR("update"), STR("\"me\""),
+                                    str_of(idem), &who));
+        task_key_hash(t[i], STR("create"), STR("\"me\""), str_of(other),
+                      &another);
+        CHECK(who != another); /* each is filed with its principal's */
+    }
+    CHECK(h[0] != h[1]);
+    for (i = 0; i < 2; i++)
+        tasks_free(t[i]);
+}
+
+static void
+test_key_table_is_bounded(void)
+{
+    static struct task_keys k;
+    uint64_t i, n;
+
+    CHECK(keys_reserve(&k, 8) == 0); /* another principal's one key */
+    keys_add(&k, 8, 7, 1);
+
+    for (i = 1; i <= 300000; i++) {
+        if (!CHECK(keys_reserve(&k, 7) == 0))
+            break;
+        keys_add(&k, 7, i * 7, i);
+    }
+    n = UINT64_MAX;
+    CHECK(keys_find(&k, 7, 300000 * 7, &n) && n == 300000);
+    n = UINT64_MAX;
+    CHECK(keys_find(&k, 7, (300000 - TASK_KEYS_MAX + 1) * 7, &n));
+    n = UINT64_MAX;
+    CHECK(!keys_find(&k, 7, (300000 - TASK_KEYS_MAX) * 7, &n));
+    n = UINT64_MAX;
+    CHECK(keys_find(&k, 8, 7, &n) && n == 1);
+    keys_undo(&k, 299999); /* not the newest */
+    for (i = 300000; i > 300000 - 20000; i--) {
+        keys_undo(&k, i);
+        n = UINT64_MAX;
+        CHECK(!keys_find(&k, 7, i * 7, &n));
+    }
+    n = UINT64_MAX;
+    CHECK(keys_find(&k, 7, (300000 - 20000 - TASK_KEYS_MAX + 1) * 7, &n));
+    CHECK(k.ring[7]->cap * (sizeof(struct task_key_slot) + sizeof(uint64_t)) <
+          6u << 20);
+    keys_fini(&k);
+}
+
+int
+main(void)
+{
+    test_idempotency();
+    test_keys_of_principals();
+    test_who_takes_over_owns();
+    test_what_a_day_changes();
+    test_clock_is_set_ahead();
+    test_hashes_of_keys_are_secret();
+    test_key_table_is_bounded();
+    return test_end("keys");
+}

@@ -1,0 +1,248 @@
+/* Lists of tasks: filters, search, and pages while tasks change. */
+
+#include "tests/lib/catalogue.h"
+
+/* ---- lists ---- */
+
+static void
+test_filters(void)
+{
+    static const struct {
+        const char *args;
+        int64_t total;
+    } cases[] = {
+        {"{}", 4},
+        {"{'include_done':true}", 5},
+        {"{'status':'open'}", 4},
+        {"{'status':'done'}", 1},
+        {"{'status':'failed'}", 0},
+        {"{'current_owner':'ann'}", 2},
+        {"{'current_owner':'nobody'}", 0},
+        {"{'repo_path':'/r'}", 1},
+        {"{'tag':'red'}", 2},
+        {"{'tag':'re'}", 0},
+        {"{'parent_id':'a'}", 1},
+        {"{'query':'RED'}", 2},
+        {"{'query':'lOgIn'}", 1},
+        {"{'query':'tab\\there\\n'}", 1},
+        {"{'query':'n'}", 1}, /* not the n of an escape */
+        {"{'query':'aab'}", 1},
+        {"{'query':'aaaab'}", 0},
+        {"{'ready':true}", 4},
+        {"{'ready':false}", 0},
+        {"{'stale':true}", 0},
+        {"{'stale':false}", 4},
+        {"{'needs_input':true}", 0},
+        {"{'needs_input':false}", 4},
+        {"{'changed_since':5}", 1},
+        {"{'changed_since':'5','include_done':true}", 2},
+        {"{'changed_since':'2000-01-01T00:00:00Z'}", 4},
+        {"{'changed_since':'2999-01-01T00:00:00Z'}", 0},
+        {"{'current_owner':'ann','tag':'red','query':'log'}", 1},
+        {"{'current_owner':'','tag':null}", 4}, /* not given */
+    };
+    static const struct step steps[] = {
+        {"create_task", "{'task_id':'a','title':'Login','tags':['red',"
+         "'blue'],'current_owner':'ann'}", 0, 0, 0},
+        {"create_task", "{'task_id':'b','title':'b','goal':'tab\\there\\n',"
+         "'tags':['red'],'repo_path':'/r'}", 0, 0, 0},
+        {"create_task", "{'task_id':'c','title':'aaab','parent_id':'a'}", 0,
+         0, 0},
+        {"create_task", "{'task_id':'d','title':'d'}", 0, 0, 0},
+        {"create_task", "{'task_id':'e','title':'e','status':'in_progress'}",
+         0, 0, 0},
+        {"update_task", "{'task_id':'d','current_owner':'ann'}", 0, 0, 0},
+        {"update_task", "{'task_id':'e','status':'done'}", 0, 0, 0},
+    };
+    struct fixture f;
+    size_t i;
+
+    fixture_init(&f);
+    RUN_STEPS(&f, steps);
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        call(&f, "list_tasks", cases[i].args);
+        if (!CHECK(ok(&f) && number(&f, "total") == cases[i].total &&
+                   json_get(f.json, "tasks")->n == cases[i].total))
+            fprintf(stderr, "  %s: %.*s\n", cases[i].args,
+                    STR_ARG(buf_view(&f.out)));
+    }
+    CHECK(number(&f, "head_seq") == 7);
+    call(&f, "list_tasks", "{'cursor':'nonsense'}");
+    CHECK(failed(&f, "invalid_argument") && has(&f, "field", "cursor"));
+    call(&f, "list_tasks", "{'cursor':'1/2'}");
+    CHECK(ok(&f));
+    fixture_fini(&f);
+}
+
+/* Pages through all tasks; between pages others change. Every task that
+   did not change is seen exactly once. */
+static void
+page_through(struct fixture *f, const char *filter, bool with_done)
+{
+    enum { N = 230 };
+    int seen[N] = {0}, changed[N] = {0}, i, pages = 0;
+    char cursor[600] = "", text[900];
+    struct str id;
+
+    do {
+        const struct json_tok *list, *t;
+
+        snprintf(text, sizeof text, "{%s'limit':7,'include_done':%s%s%s%s}",
+                 filter, with_done ? "true" : "false",
+                 *cursor ? ",'cursor':'" : "", cursor, *cursor ? "'" : "");
+        call(f, "list_tasks", text);
+        if (!CHECK(ok(f)))
+            return;
+        list = json_get(f->json, "tasks");
+        for (i = 0, t = list + 1; i < (int)list->n; i++, t += t->span) {
+            id = json_str(&f->a, json_get(t, "task_id"));
+            seen[atoi(id.p + 1)]++;
+        }
+        id = json_str(&f->a, json_get(f->json, "next_cursor"));
+        snprintf(cursor, sizeof cursor, "%.*s", STR_ARG(id));
+        for (i = 0; i < 5; i++) {
+            int k = (int)rnd(N);
+
+            changed[k] = 1;
+            snprintf(text, sizeof text, i ? "{'task_id':'p%d','goal':'%u'}"
+                     : "{'task_id':'p%d','status':'cancelled','goal':'%u'}",
+                     k, rnd(100));
+            call(f, "update_task", text);
+        }
+    } while (*cursor && ++pages < 200);
+    CHECK(pages > 5 && pages < 60);
+    for (i = 0; i < N; i++)
+        if (!CHECK(changed[i] || seen[i] == 1))
+            fprintf(stderr, "  p%d seen %d times\n", i, seen[i]);
+}
+
+static void
+test_paging_while_tasks_change(void)
+{
+    static const char *const filters[] = {"", "'tag':'x',", "'query':'P',"};
+    struct fixture f;
+    size_t i;
+    char text[128];
+    int k;
+
+    for (i = 0; i < 6; i++) {
+        fixture_init(&f);
+        for (k = 0; k < 230; k++) {
+            snprintf(text, sizeof text, "{'task_id':'p%d','title':'p',"
+                     "'tags':['x']}", k);
+            call(&f, "create_task", text);
+            if (i % 2 && k % 3 == 0) {
+                snprintf(text, sizeof text, "{'task_id':'p%d','status':"
+                         "'failed'}", k);
+                call(&f, "update_task", text);
+            }
+        }
+        if (i % 2)
+            page_through(&f, filters[i / 2], true);
+        else
+            page_through(&f, filters[i / 2], false);
+        CHECK(is_replay(&f));
+        fixture_fini(&f);
+    }
+}
+
+/* A search that finds nothing in many tasks stops, and comes to an end. */
+static void
+test_search_is_bounded(void)
+{
+    struct fixture f;
+    struct buf b = {0};
+    bool unknown;
+    int i, calls = 0;
+    char cursor[600] = "", text[900];
+    struct str next;
+
+    fixture_init(&f);
+    f.hold = true;
+    buf_z(&b, "{'title':'needle','goal':'");
+    for (i = 0; i < 8000; i++)
+        buf_char(&b, 'x');
+    buf_put(&b, "'}", 3);
+    for (i = 0; i < 600; i++) {
+        call(&f, "create_task", b.p);
+        if (i % 100 == 99)
+            CHECK(store_commit(f.s, &unknown) == 0);
+    }
+    f.hold = false;
+    store_unlock(f.s);
+    do {
+        snprintf(text, sizeof text, "{'query':'%s'%s%s%s}",
+                 "nowhere", *cursor ? ",'cursor':'" : "", cursor,
+                 *cursor ? "'" : "");
+        call(&f, "list_tasks", text);
+        next = json_str(&f.a, json_get(f.json, "next_cursor"));
+        CHECK((json_get(f.json, "partial") != NULL) == (next.p != NULL));
+        CHECK((number(&f, "total") == 0) == (next.p == NULL));
+        snprintf(cursor, sizeof cursor, "%.*s", STR_ARG(next));
+    } while (*cursor && ++calls < 20);
+    CHECK(calls == 2); /* 5 MB of text, 2 MB a call */
+    buf_fini(&b);
+    fixture_fini(&f);
+}
+
+/* Totals and the bound on what one call looks at, with many tasks. */
+static void
+test_many_tasks(void)
+{
+    enum { N = 20500, TAGGED = 1200 };
+    struct fixture f;
+    char text[900];
+    bool unknown;
+    int i;
+
+    fixture_init(&f);
+    f.hold = true;
+    for (i = 0; i < N; i++) {
+        snprintf(text, sizeof text, "{'task_id':'m%d','title':'m'%s%s}", i,
+                 i >= N - TAGGED ? ",'tags':['x']" : "",
+                 i == 3 ? ",'status':'handoff_ready'" : "");
+        call(&f, "create_task", text);
+        if (i % 1000 == 999) {
+            CHECK(store_commit(f.s, &unknown) == 0);
+            arena_reset(&f.a);
+        }
+    }
+    CHECK(store_commit(f.s, &unknown) == 0);
+    store_unlock(f.s);
+    f.hold = false;
+    call(&f, "list_tasks", "{}");
+    CHECK(number(&f, "total") == N && json_get(f.json, "tasks")->n == 20);
+    call(&f, "list_tasks", "{'tag':'x','limit':10}");
+    CHECK(number(&f, "total_at_least") > 1000 && number(&f, "total") < 0);
+    call(&f, "list_tasks", "{'tag':'x','ready':false}");
+    CHECK(json_get(f.json, "partial") != NULL);
+    /* The only one stands beyond what one call looks at. */
+    call(&f, "list_tasks", "{'status':'handoff_ready'}");
+    CHECK(json_get(f.json, "tasks")->n == 0 && number(&f, "total") == 1);
+    CHECK(json_get(f.json, "partial") != NULL);
+    snprintf(text, sizeof text, "{'status':'handoff_ready','cursor':'%.*s'}",
+             STR_ARG(json_str(&f.a, json_get(f.json, "next_cursor"))));
+    /* What it was to go on from has changed: still found. */
+    call(&f, "update_task", "{'task_id':'m499','goal':'g'}");
+    CHECK(ok(&f));
+    for (i = 0; i < 3; i++) {
+        call(&f, "list_tasks", text);
+        if (json_get(f.json, "tasks")->n > 0)
+            break;
+        snprintf(text, sizeof text, "{'status':'handoff_ready','cursor':"
+                 "'%.*s'}", STR_ARG(json_str(&f.a, json_get(f.json,
+                                                            "next_cursor"))));
+    }
+    CHECK(i < 3 && json_get(f.json, "next_cursor") == NULL);
+    fixture_fini(&f);
+}
+
+int
+main(void)
+{
+    test_filters();
+    test_paging_while_tasks_change();
+    test_search_is_bounded();
+    test_many_tasks();
+    return test_end("lists");
+}
