@@ -12,9 +12,10 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
-tests='base json record index store store_cut store_fault store_procs order
+tests='base json json_write record index store store_cut store_fault store_procs order
 verify task keys lists lease call tools artifact pieces prompts sign token mcp mcp_talk mcp_call mcp_tasks
-mcp_questions tools_wait listen loop http_parse http http_load server web'
+mcp_questions tools_wait listen loop http_parse http http_load server web
+web_token web_start'
 
 # ---- one store, two processors ----
 
@@ -129,7 +130,7 @@ one() {
     for name in $tests; do
         set --
         case $name in
-        server) set -- "$dir/run/mcptask" ;;
+        server | web_*) set -- "$dir/run/mcptask" ;;
         web) set -- "$dir/run/mcptask" "$dir/run/fixture" ;;
         esac
         run $name $qemu "$dir/t_$name" "$@"

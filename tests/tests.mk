@@ -2,17 +2,18 @@
 # replaces at link time stands in WRAP_NAME, what it is called with in
 # ARGS_NAME. Those that take long come first.
 
-TESTS := abuse crowd unread store_cut crash server base json page record index store \
+TESTS := abuse crowd unread store_cut crash server base json json_write page record index store \
   store_fault store_move store_room store_procs lock order verify task keys lists lease \
   call tools artifact pieces prompts sign token mcp mcp_talk mcp_call mcp_tasks mcp_questions \
   mcp_plain tools_wait calls_procs listen loop serve http_parse http http_load \
-  web
+  web web_token web_start
 TALK := mcp_log mcp_defer mcp_ask mcp_watch mcp_state mcp_wait mcp_progress
 ALLOC := malloc calloc realloc
 FILES := write pwrite pwrite64 pread pread64 fdatasync fsync ftruncate \
   ftruncate64 rename link open open64
 WRAP_base := $(ALLOC)
 WRAP_json := $(ALLOC)
+WRAP_json_write := $(ALLOC)
 WRAP_index := $(ALLOC)
 WRAP_mcp := $(ALLOC)
 WRAP_store := realpath
@@ -48,6 +49,8 @@ WRAP_tools_wait := pwrite pwrite64 clock_gettime
 # emulated.
 TEST_STEP ?= 1
 ARGS_server = $(abspath $(BIN))
+ARGS_web_token = $(abspath $(BIN))
+ARGS_web_start = $(abspath $(BIN))
 ARGS_web = $(abspath $(BIN)) $(B)/fixture
 ARGS_abuse = $(abspath $(BIN))
 ARGS_crowd = $(abspath $(BIN))

@@ -1,175 +1,32 @@
-/* The real binary over HTTP, its path in argv[1] or MCPTASK: routes and
-   refusals, sessions, streams and their replay, tokens, the SSE transport.
-   And, for tools that ask their client or let it come back, the fixture, its
-   path in argv[2]. */
+/* Over HTTP: routes and refusals, sessions, streams and their replay, the SSE
+   transport. And, for tools that ask their client or let it come back, the
+   fixture, its path in argv[2]. */
 
-#include "tests/lib/client.h"
+#include "tests/lib/web.h"
 
-#define TYPES "Content-Type: application/json\r\n" \
-    "Accept: application/json, text/event-stream\r\n"
-#define STREAM "Accept: text/event-stream\r\n"
-#define RPC(id, method, params) \
-    "{\"jsonrpc\":\"2.0\",\"id\":" #id ",\"method\":\"" method "\"," \
-    "\"params\":" params "}"
-#define HELLO \
-    RPC(1, "initialize", "{\"protocolVersion\":\"2025-11-25\"," \
-        "\"capabilities\":{\"elicitation\":{}}," \
-        "\"clientInfo\":{\"name\":\"t\",\"version\":\"1\"}}")
-#define INITIALIZED \
-    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"
-#define PING RPC(2, "ping", "{}")
-#define CREATE(task) \
-    RPC(3, "tools/call", "{\"name\":\"create_task\",\"arguments\":{" \
-        "\"task_id\":\"" task "\",\"title\":\"x\"}}")
-#define UPDATE(task, prio) \
-    RPC(4, "tools/call", "{\"name\":\"update_task\",\"arguments\":{" \
-        "\"task_id\":\"" task "\",\"priority\":" prio "}}")
-#define SUBSCRIBE(task) \
-    RPC(5, "resources/subscribe", "{\"uri\":\"task://" task "\"}")
-#define META \
-    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"," \
-    "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"t\"," \
-    "\"version\":\"1\"}," \
-    "\"io.modelcontextprotocol/clientCapabilities\":{}}"
-#define MODERN(method) TYPES \
-    "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: " method "\r\n"
-#define UPDATED "notifications/resources/updated"
-#define LIST_CHANGED "notifications/resources/list_changed"
-/* In a revision that has no structuredContent it is text in JSON. */
-#define SAYS(name, value) "\\\"" name "\\\":" value
-
-/* ---- a server ---- */
-
-struct rig {
-    char *dir;
-    struct srv s;
-    char address[256];
-};
-
+/* A refusal does not wait for the body, which does not come. */
 static void
-rig_begin(struct rig *r, const char *options)
+test_refuses_before_the_body(void)
 {
-    r->s = start(r->dir, options, PLAIN);
-    snprintf(r->address, sizeof(r->address), "%s", address_of(&r->s));
-    CHECK(r->address[0] != '\0');
+    static const char *const heads[] = {
+        "Host: evil.example.com\r\nContent-Type: application/json\r\n",
+        "Host: localhost\r\nContent-Type: text/plain\r\n"};
+    struct rig r = rig_new(NULL);
+    size_t i;
+
+    for (i = 0; i < 2; i++) {
+        struct client c = dial(r.address);
+        char fields[256];
+
+        snprintf(fields, sizeof(fields), "%sContent-Length: 1000000\r\n",
+                 heads[i]);
+        ask(&c, "POST", "/mcp", fields, NULL);
+        CHECK(reply_of(&c) == (i == 0 ? 403 : 415));
+        CHECK(!receive(&c)); /* closed */
+        hang_up(&c);
+    }
+    rig_end(&r);
 }
-
-static struct rig
-rig_new(const char *options)
-{
-    struct rig r = {.dir = test_tmpdir()};
-
-    rig_begin(&r, options != NULL ? options : "--http --port 0");
-    return r;
-}
-
-static void
-rig_end(struct rig *r)
-{
-    kill(r->s.pid, SIGTERM);
-    CHECK(ended(&r->s) == 0);
-    free(r->dir);
-}
-
-/* One request on a connection of its own: the status. */
-static int
-once(const struct rig *r, const char *method, const char *path,
-     const char *fields, const char *body)
-{
-    struct client c = dial(r->address);
-    int status = fetch(&c, method, path, fields, body);
-
-    hang_up(&c);
-    return status;
-}
-
-static bool
-posts(struct client *c, const char *fields, const char *body,
-      const char *want)
-{
-    return fetch(c, "POST", "/mcp", fields, body) == 200 &&
-           has(c->body.p, want);
-}
-
-/* Changes a task over a connection of its own. */
-static void
-change(const struct rig *r, const char *body)
-{
-    struct client c = dial(r->address);
-
-    CHECK(posts(&c, TYPES, body, SAYS("seq", "")));
-    hang_up(&c);
-}
-
-/* Whether the next event says what; list_changed comes when it comes. */
-static bool
-hears(struct client *c, const char *what)
-{
-    return hears_past(c, strcmp(what, LIST_CHANGED) == 0 ? "\n" : LIST_CHANGED,
-                      what);
-}
-
-/* ---- sessions ---- */
-
-struct session {
-    char fields[1024]; /* of what goes with each of its requests */
-};
-
-static struct session
-session_new(struct client *c, const char *more)
-{
-    struct session s;
-    char fields[256];
-
-    snprintf(fields, sizeof(fields), "%s%s", TYPES, more);
-    CHECK(posts(c, fields, HELLO, "\"protocolVersion\":\"2025-11-25\""));
-    CHECK(field_of(c, "mcp-session-id") != NULL);
-    snprintf(s.fields, sizeof(s.fields),
-             "%sMcp-Session-Id: %.256s\r\n"
-             "MCP-Protocol-Version: 2025-11-25\r\n",
-             fields, field_of(c, "mcp-session-id"));
-    CHECK(fetch(c, "POST", "/mcp", s.fields, INITIALIZED) == 202);
-    CHECK(c->body.len == 0);
-    return s;
-}
-
-/* Opens its stream, or comes back for an answer; last may be NULL. */
-static struct client
-open_stream(const struct rig *r, const struct session *s, const char *last)
-{
-    struct client c = dial(r->address);
-    char fields[2048];
-
-    snprintf(fields, sizeof(fields), "%s%s%s%s", s->fields,
-             last != NULL ? "Last-Event-ID: " : "", last != NULL ? last : "",
-             last != NULL ? "\r\n" : "");
-    ask(&c, "GET", "/mcp", fields, NULL);
-    CHECK(status_of(&c) == 200);
-    CHECK(has(c.head, "text/event-stream"));
-    return c;
-}
-
-/* Its stream, behind the event that says where that begins: its id is c.id. */
-static struct client
-stream_of(const struct rig *r, const struct session *s, const char *last)
-{
-    struct client c = open_stream(r, s, last);
-    char *data = next_event(&c);
-
-    CHECK(data != NULL && data[0] == '\0' && c.event[0] == '\0');
-    CHECK(strlen(c.id) > 32);
-    free(data);
-    return c;
-}
-
-/* Whether there is something to read already. */
-static bool
-can_now(int fd)
-{
-    return poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 0) == 1;
-}
-
-/* ---- the tests ---- */
 
 static void
 test_routes_and_refusals(void)
@@ -287,30 +144,6 @@ test_routes_and_refusals(void)
                     cases[i].fields, status);
         CHECK(cases[i].want == NULL || has(c.head, cases[i].want));
         CHECK(strstr(c.head, "Access-Control") == NULL);
-        hang_up(&c);
-    }
-    rig_end(&r);
-}
-
-/* A refusal does not wait for the body, which does not come. */
-static void
-test_refuses_before_the_body(void)
-{
-    static const char *const heads[] = {
-        "Host: evil.example.com\r\nContent-Type: application/json\r\n",
-        "Host: localhost\r\nContent-Type: text/plain\r\n"};
-    struct rig r = rig_new(NULL);
-    size_t i;
-
-    for (i = 0; i < 2; i++) {
-        struct client c = dial(r.address);
-        char fields[256];
-
-        snprintf(fields, sizeof(fields), "%sContent-Length: 1000000\r\n",
-                 heads[i]);
-        ask(&c, "POST", "/mcp", fields, NULL);
-        CHECK(reply_of(&c) == (i == 0 ? 403 : 415));
-        CHECK(!receive(&c)); /* closed */
         hang_up(&c);
     }
     rig_end(&r);
@@ -649,111 +482,6 @@ test_replay_across_a_kill(void)
     rig_end(&r);
 }
 
-/* ---- tokens ---- */
-
-#define ALICE "Authorization: Bearer alice-0123456789abcdef\r\n"
-#define BOB "Authorization: bearer bob-0123456789abcdef\r\n"
-#define READER "Authorization: Bearer reader-0123456789abcdef\r\n"
-
-static void
-write_tokens(const char *path, const char *text)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
-    CHECK(fd >= 0 &&
-          write(fd, text, strlen(text)) == (ssize_t)strlen(text) &&
-          close(fd) == 0);
-}
-
-static void
-test_who_has_a_token(const struct rig *r)
-{
-    struct client c = dial(r->address);
-
-    CHECK(fetch(&c, "POST", "/mcp", TYPES, PING) == 401);
-    CHECK(has(c.head, "WWW-Authenticate: Bearer"));
-    hang_up(&c);
-    CHECK(once(r, "GET", "/health", "", NULL) == 200);
-    CHECK(once(r, "GET", "/ready", "", NULL) == 401);
-    CHECK(once(r, "GET", "/metrics", "", NULL) == 401);
-    CHECK(once(r, "GET", "/metrics", ALICE, NULL) == 200);
-    CHECK(once(r, "GET", "/sse", STREAM, NULL) == 401);
-    CHECK(once(r, "GET", "/nothing", "", NULL) == 404);
-    CHECK(once(r, "POST", "/message?clientId=x", TYPES, PING) == 401);
-    CHECK(once(r, "POST", "/mcp", TYPES "Authorization: Bearer x\r\n",
-               PING) == 401);
-    CHECK(once(r, "POST", "/mcp", TYPES "Authorization: Basic YTpi\r\n",
-               PING) == 401);
-    c = dial(r->address);
-    CHECK(posts(&c, TYPES ALICE, CREATE("a"), SAYS("seq", "1")));
-    CHECK(posts(&c, TYPES BOB, UPDATE("a", "1"), SAYS("version", "2")));
-    CHECK(posts(&c, TYPES READER, PING, "\"result\":{}"));
-    CHECK(posts(&c, TYPES READER, CREATE("b"), "unauthorized"));
-    hang_up(&c);
-}
-
-/* Whether nothing is in the directory of the store. */
-static bool
-is_empty(const char *dir)
-{
-    char command[512];
-
-    snprintf(command, sizeof(command), "test -z \"$(ls -A '%s')\"", dir);
-    return system(command) == 0;
-}
-
-/* A token that may only read makes no file, whatever it asks for. What it has
-   ends with the process. */
-static void
-test_a_reader_leaves_no_trace(void)
-{
-    char *files = test_tmpdir(), path[400], options[512];
-    struct rig r = {.dir = test_tmpdir()};
-    struct client c, stream;
-    struct session s;
-
-    snprintf(path, sizeof(path), "%s/tokens", files);
-    snprintf(options, sizeof(options), "--http --port 0 --token-file %s",
-             path);
-    write_tokens(path, "reader-0123456789abcdef carol read\n"
-                       "writer-0123456789abcdef carol\n");
-    rig_begin(&r, options);
-    c = dial(r.address);
-    s = session_new(&c, READER);
-    CHECK(posts(&c, s.fields, SUBSCRIBE("a"), "\"result\":{}"));
-    CHECK(posts(&c, s.fields, RPC(1, "logging/setLevel",
-                                  "{\"level\":\"error\"}"), "\"result\":{}"));
-    CHECK(posts(&c, s.fields, CREATE("a"), "unauthorized"));
-    stream = dial(r.address);
-    ask(&stream, "GET", "/sse", STREAM READER, NULL);
-    CHECK(status_of(&stream) == 200);
-    free(next_event(&stream));
-    snprintf(path, sizeof(path), "/message?clientId=%.*s",
-             (int)strcspn(stream.id, "."), stream.id);
-    CHECK(once(&r, "POST", path, TYPES READER, SUBSCRIBE("a")) == 202);
-    CHECK(hears(&stream, "\"result\":{}"));
-    CHECK(once(&r, "POST", path, TYPES "Authorization: Bearer "
-               "writer-0123456789abcdef\r\n", SUBSCRIBE("a")) == 404);
-    hang_up(&stream);
-    stream = stream_of(&r, &s, NULL);
-    CHECK(is_empty(r.dir));
-    CHECK(posts(&c, TYPES "Authorization: Bearer writer-0123456789abcdef\r\n",
-                CREATE("a"), SAYS("seq", "1")));
-    CHECK(hears(&stream, UPDATED));
-    CHECK(fetch(&c, "DELETE", "/mcp", s.fields, NULL) == 200);
-    CHECK(!hears(&stream, UPDATED) && stream.ended);
-    CHECK(fetch(&c, "POST", "/mcp", s.fields, PING) == 404);
-    s = session_new(&c, READER);
-    hang_up(&stream);
-    hang_up(&c);
-    kill(r.s.pid, SIGTERM);
-    CHECK(ended(&r.s) == 0);
-    rig_begin(&r, options);
-    CHECK(once(&r, "POST", "/mcp", s.fields, PING) == 404);
-    rig_end(&r);
-    free(files);
-}
-
 /* Packed or not, as the client takes it; again only when it is another. */
 static void
 test_the_page(void)
@@ -784,97 +512,6 @@ test_the_page(void)
     CHECK(fetch(&c, "HEAD", "/", "Accept-Encoding: gzip\r\n", NULL) == 200);
     hang_up(&c);
     rig_end(&r);
-}
-
-static void
-test_tokens(void)
-{
-    static const char all[] = "alice-0123456789abcdef alice\n"
-                              "bob-0123456789abcdef bob\n"
-                              "reader-0123456789abcdef carol read\n";
-    char *files = test_tmpdir(), path[400], options[512];
-    struct rig r = {.dir = test_tmpdir()};
-    struct client c, stream, half;
-    struct session s;
-    struct text t = {0};
-
-    snprintf(path, sizeof(path), "%s/tokens", files);
-    snprintf(options, sizeof(options), "--http --port 0 --token-file %s",
-             path);
-    write_tokens(path, all);
-    rig_begin(&r, options);
-    test_who_has_a_token(&r);
-
-    /* a session is its token's */
-    c = dial(r.address);
-    s = session_new(&c, ALICE);
-    CHECK(posts(&c, s.fields, PING, "\"result\":{}"));
-    addf(&t, "%s%s%s", TYPES, BOB, strstr(s.fields, "Mcp-Session-Id"));
-    CHECK(once(&r, "POST", "/mcp", t.p, PING) == 404);
-    CHECK(once(&r, "GET", "/mcp", t.p, NULL) == 404);
-    CHECK(once(&r, "DELETE", "/mcp", t.p, NULL) == 404);
-    t.len = 0;
-    addf(&t, "%s%sExpect: 100-continue\r\n", TYPES, ALICE);
-    CHECK(posts(&c, s.fields, PING, "\"result\":{}"));
-
-    /* a file that is wrong changes nothing, a right one does at once */
-    stream = stream_of(&r, &s, NULL);
-    write_tokens(path, "short x\n");
-    kill(r.s.pid, SIGHUP);
-    CHECK(has(err_line(&r.s), "the old tokens stay"));
-    CHECK(posts(&c, s.fields, PING, "\"result\":{}"));
-    write_tokens(path, strchr(all, '\n') + 1);
-    half = dial(r.address); /* whose body is yet to come */
-    addf(&t, "Content-Length: %zu\r\n", strlen(PING));
-    ask(&half, "POST", "/mcp", t.p, NULL);
-    CHECK(status_of(&half) == 100);
-    kill(r.s.pid, SIGHUP);
-    CHECK(next_event(&stream) == NULL);
-    send_bytes(&half, PING, strlen(PING));
-    CHECK(status_of(&half) == 0);
-    hang_up(&half);
-    CHECK(once(&r, "POST", "/mcp", s.fields, PING) == 401);
-    CHECK(once(&r, "POST", "/mcp", TYPES BOB, PING) == 200);
-    hang_up(&stream);
-    hang_up(&c);
-    free(t.p);
-    rig_end(&r);
-    free(files);
-}
-
-#define SILENT 300 /* more than are served at a time */
-
-/* Without a token nobody keeps those out who have one. */
-static void
-test_strangers_lock_nobody_out(void)
-{
-    char *files = test_tmpdir(), path[400], options[512];
-    struct rig r = {.dir = test_tmpdir()};
-    struct client kept, c, silent[SILENT];
-    int i;
-
-    snprintf(path, sizeof(path), "%s/tokens", files);
-    snprintf(options, sizeof(options), "--http --port 0 --token-file %s",
-             path);
-    write_tokens(path, "alice-0123456789abcdef alice\n");
-    rig_begin(&r, options);
-    kept = dial(r.address);
-    CHECK(fetch(&kept, "GET", "/ready", ALICE, NULL) == 200);
-    for (i = 0; i < SILENT; i++) {
-        silent[i] = dial(r.address);
-        if (i % 2 == 0) /* who has only seen what all may see is none */
-            ask(&silent[i], "GET", "/health", "", NULL);
-    }
-    c = dial(r.address);
-    CHECK(fetch(&c, "GET", "/ready", ALICE, NULL) == 200);
-    CHECK(fetch(&kept, "GET", "/ready", ALICE, NULL) == 200);
-    CHECK(!receive(&silent[1]));
-    for (i = 0; i < SILENT; i++)
-        hang_up(&silent[i]);
-    hang_up(&c);
-    hang_up(&kept);
-    rig_end(&r);
-    free(files);
 }
 
 /* ---- the SSE transport ---- */
@@ -1153,191 +790,11 @@ test_the_end_of_a_call_that_waits(void)
     }
 }
 
-/* ---- where it listens ---- */
-
-/* As soon as one is too many. */
-static void
-test_a_rate(void)
-{
-    struct rig r = rig_new("--port 0 --rate 1");
-    struct client c = dial(r.address);
-    int i = 0, status;
-
-    do {
-        status = fetch(&c, "POST", "/mcp", MODERN("server/discover"),
-                       RPC(1, "server/discover", "{" META "}"));
-    } while (status == 200 && i++ < 1000);
-    CHECK(status == 429 && has(c.body.p, "-32010"));
-    CHECK(has(c.head, "Retry-After: 1"));
-    CHECK(fetch(&c, "GET", "/health", "", NULL) == 200);
-    hang_up(&c);
-    rig_end(&r);
-}
-
-static void
-test_a_unix_socket(void)
-{
-    char *dir = test_tmpdir(), options[512], path[400];
-    struct rig r;
-    struct client c;
-    struct stat st;
-
-    snprintf(path, sizeof(path), "%s/s", dir);
-    snprintf(options, sizeof(options), "--unix %s", path);
-    r = rig_new(options);
-    CHECK(strcmp(r.address + 5, path) == 0);
-    CHECK(stat(path, &st) == 0 && (st.st_mode & 0777) == 0600);
-    c = dial(r.address);
-    CHECK(fetch(&c, "GET", "/health", "Host: any.example.com\r\n", NULL) ==
-          200);
-    CHECK(posts(&c, TYPES, CREATE("a"), SAYS("seq", "1")));
-    CHECK(fetch(&c, "GET", "/health", "Origin: http://evil.example.com\r\n",
-                NULL) == 403);
-    hang_up(&c);
-    rig_end(&r);
-    CHECK(stat(path, &st) != 0);
-    free(dir);
-}
-
-static int
-listen_on_loopback(void)
-{
-    struct sockaddr_in in = {.sin_family = AF_INET};
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-    fcntl(fd, F_SETFD, FD_CLOEXEC);
-    in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    CHECK(bind(fd, (void *)&in, sizeof(in)) == 0 && listen(fd, 16) == 0);
-    return fd;
-}
-
-static void
-test_a_passed_socket(void)
-{
-    int fd = listen_on_loopback();
-    struct rig r;
-    struct client c;
-
-    passed = fd;
-    r = rig_new("--http");
-    passed = -1;
-    close(fd);
-    c = dial(r.address);
-    CHECK(posts(&c, TYPES, PING, "\"result\":{}"));
-    hang_up(&c);
-    rig_end(&r);
-}
-
-static void
-test_refuses_to_start(void)
-{
-    static const struct {
-        const char *options, *said;
-    } cases[] = {
-        {"--http --host 0.0.0.0 --port 0", "--token-file"},
-        {"--http --token-file /no/such/file", "/no/such/file"},
-        {"--http --host example.com", "example.com"},
-        {"--port 65536", "--port"},
-        {"--http=1", "--http"},
-        {"--unix s --port 1", "--unix"},
-        {"--connections 0", "--connections"},
-        {"--rate 1000001", "--rate: takes"},
-        {"--http list", "command"},
-    };
-    size_t i;
-
-    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        char *dir = test_tmpdir(), said[1024] = "";
-        struct srv s = start(dir, cases[i].options, PLAIN);
-        int code;
-
-        CHECK(can(s.life, POLLIN) && can(s.err, POLLIN));
-        CHECK(read(s.err, said, sizeof(said) - 1) > 0);
-        CHECK(has(said, cases[i].said));
-        code = ended(&s);
-        CHECK(code == 2 || (i == 1 && code == 3));
-        free(dir);
-    }
-}
-
-/* That nobody may come in without a token is said before anything is bound,
-   which could not be: the port is taken. */
-static void
-test_refuses_before_it_listens(void)
-{
-    static const char *const hosts[] = {"0.0.0.0", "::", "::ffff:127.0.0.1",
-                                        "10.255.255.1"};
-    struct sockaddr_in in;
-    socklen_t len = sizeof(in);
-    int fd = listen_on_loopback();
-    size_t i;
-
-    CHECK(getsockname(fd, (struct sockaddr *)&in, &len) == 0);
-    for (i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
-        char *dir = test_tmpdir(), said[256] = "", options[64];
-        struct srv s;
-
-        snprintf(options, sizeof(options), "--host %s --port %u", hosts[i],
-                 ntohs(in.sin_port));
-        s = start(dir, options, PLAIN);
-        CHECK(can(s.err, POLLIN) && read(s.err, said, sizeof(said) - 1) > 0);
-        CHECK(has(said, "--token-file") && has(said, hosts[i]));
-        CHECK(ended(&s) == 2);
-        free(dir);
-    }
-    close(fd);
-}
-
-static void
-test_too_many_passed_sockets(void)
-{
-    int fd = listen_on_loopback();
-    char *dir = test_tmpdir(), said[256] = "";
-    struct srv s;
-
-    passed = fd;
-    setenv("LISTEN_FDS", "2", 1);
-    s = start(dir, "--http", PLAIN);
-    unsetenv("LISTEN_FDS");
-    passed = -1;
-    close(fd);
-    CHECK(can(s.err, POLLIN) && read(s.err, said, sizeof(said) - 1) > 0);
-    CHECK(has(said, "LISTEN_FDS"));
-    CHECK(ended(&s) == 2);
-    free(dir);
-}
-
-static void
-test_the_port_of_the_environment(void)
-{
-    char *dir = test_tmpdir(), said[256] = "";
-    struct rig r;
-    struct srv s;
-
-    setenv("MCP_TASK_PORT", "0", 1);
-    r = rig_new("--http");
-    CHECK(once(&r, "GET", "/health", "", NULL) == 200);
-    rig_end(&r);
-    setenv("MCP_TASK_PORT", "http", 1);
-    s = start(dir, "--http", PLAIN);
-    unsetenv("MCP_TASK_PORT");
-    CHECK(can(s.err, POLLIN) && read(s.err, said, sizeof(said) - 1) > 0);
-    CHECK(has(said, "MCP_TASK_PORT"));
-    CHECK(ended(&s) == 2);
-    free(dir);
-}
-
 int
 main(int argc, char **argv)
 {
-    binary = argc > 1 ? argv[1] : getenv("MCPTASK");
-    if (binary == NULL) {
-        fprintf(stderr, "usage: t_web MCPTASK [FIXTURE]\n");
+    if (!web_begin(argc, argv))
         return 2;
-    }
-    signal(SIGPIPE, SIG_IGN);
-    while (open("/dev/null", O_RDWR | O_CLOEXEC) < 3)
-        ; /* 3 is where a socket is passed */
     test_routes_and_refusals();
     test_refuses_before_the_body();
     test_health_ready_metrics();
@@ -1350,10 +807,7 @@ main(int argc, char **argv)
     test_an_end_that_cannot_be_written();
     test_a_bad_key_is_told();
     test_replay_across_a_kill();
-    test_a_reader_leaves_no_trace();
     test_the_page();
-    test_tokens();
-    test_strangers_lock_nobody_out();
     test_the_sse_transport();
     test_listens();
     fixture = argc > 2 ? argv[2] : NULL;
@@ -1362,12 +816,5 @@ main(int argc, char **argv)
         test_a_call_asks_its_client();
         test_the_end_of_a_call_that_waits();
     }
-    test_a_rate();
-    test_a_unix_socket();
-    test_a_passed_socket();
-    test_refuses_to_start();
-    test_refuses_before_it_listens();
-    test_too_many_passed_sockets();
-    test_the_port_of_the_environment();
     return test_end("web");
 }

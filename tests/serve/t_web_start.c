@@ -1,0 +1,191 @@
+/* Where it listens: a rate, a Unix socket, sockets that it was passed, the
+   port of the environment, and what it refuses to start with. */
+
+#include "tests/lib/web.h"
+
+/* As soon as one is too many. */
+static void
+test_a_rate(void)
+{
+    struct rig r = rig_new("--port 0 --rate 1");
+    struct client c = dial(r.address);
+    int i = 0, status;
+
+    do {
+        status = fetch(&c, "POST", "/mcp", MODERN("server/discover"),
+                       RPC(1, "server/discover", "{" META "}"));
+    } while (status == 200 && i++ < 1000);
+    CHECK(status == 429 && has(c.body.p, "-32010"));
+    CHECK(has(c.head, "Retry-After: 1"));
+    CHECK(fetch(&c, "GET", "/health", "", NULL) == 200);
+    hang_up(&c);
+    rig_end(&r);
+}
+
+static void
+test_a_unix_socket(void)
+{
+    char *dir = test_tmpdir(), options[512], path[400];
+    struct rig r;
+    struct client c;
+    struct stat st;
+
+    snprintf(path, sizeof(path), "%s/s", dir);
+    snprintf(options, sizeof(options), "--unix %s", path);
+    r = rig_new(options);
+    CHECK(strcmp(r.address + 5, path) == 0);
+    CHECK(stat(path, &st) == 0 && (st.st_mode & 0777) == 0600);
+    c = dial(r.address);
+    CHECK(fetch(&c, "GET", "/health", "Host: any.example.com\r\n", NULL) ==
+          200);
+    CHECK(posts(&c, TYPES, CREATE("a"), SAYS("seq", "1")));
+    CHECK(fetch(&c, "GET", "/health", "Origin: http://evil.example.com\r\n",
+                NULL) == 403);
+    hang_up(&c);
+    rig_end(&r);
+    CHECK(stat(path, &st) != 0);
+    free(dir);
+}
+
+static int
+listen_on_loopback(void)
+{
+    struct sockaddr_in in = {.sin_family = AF_INET};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    CHECK(bind(fd, (void *)&in, sizeof(in)) == 0 && listen(fd, 16) == 0);
+    return fd;
+}
+
+static void
+test_a_passed_socket(void)
+{
+    int fd = listen_on_loopback();
+    struct rig r;
+    struct client c;
+
+    passed = fd;
+    r = rig_new("--http");
+    passed = -1;
+    close(fd);
+    c = dial(r.address);
+    CHECK(posts(&c, TYPES, PING, "\"result\":{}"));
+    hang_up(&c);
+    rig_end(&r);
+}
+
+static void
+test_refuses_to_start(void)
+{
+    static const struct {
+        const char *options, *said;
+    } cases[] = {
+        {"--http --host 0.0.0.0 --port 0", "--token-file"},
+        {"--http --token-file /no/such/file", "/no/such/file"},
+        {"--http --host example.com", "example.com"},
+        {"--port 65536", "--port"},
+        {"--http=1", "--http"},
+        {"--unix s --port 1", "--unix"},
+        {"--connections 0", "--connections"},
+        {"--rate 1000001", "--rate: takes"},
+        {"--http list", "command"},
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char *dir = test_tmpdir(), said[1024] = "";
+        struct srv s = start(dir, cases[i].options, PLAIN);
+        int code;
+
+        CHECK(can(s.life, POLLIN) && can(s.err, POLLIN));
+        CHECK(read(s.err, said, sizeof(said) - 1) > 0);
+        CHECK(has(said, cases[i].said));
+        code = ended(&s);
+        CHECK(code == 2 || (i == 1 && code == 3));
+        free(dir);
+    }
+}
+
+/* That nobody may come in without a token is said before anything is bound,
+   which could not be: the port is taken. */
+static void
+test_refuses_before_it_listens(void)
+{
+    static const char *const hosts[] = {"0.0.0.0", "::", "::ffff:127.0.0.1",
+                                        "10.255.255.1"};
+    struct sockaddr_in in;
+    socklen_t len = sizeof(in);
+    int fd = listen_on_loopback();
+    size_t i;
+
+    CHECK(getsockname(fd, (struct sockaddr *)&in, &len) == 0);
+    for (i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
+        char *dir = test_tmpdir(), said[256] = "", options[64];
+        struct srv s;
+
+        snprintf(options, sizeof(options), "--host %s --port %u", hosts[i],
+                 ntohs(in.sin_port));
+        s = start(dir, options, PLAIN);
+        CHECK(can(s.err, POLLIN) && read(s.err, said, sizeof(said) - 1) > 0);
+        CHECK(has(said, "--token-file") && has(said, hosts[i]));
+        CHECK(ended(&s) == 2);
+        free(dir);
+    }
+    close(fd);
+}
+
+static void
+test_too_many_passed_sockets(void)
+{
+    int fd = listen_on_loopback();
+    char *dir = test_tmpdir(), said[256] = "";
+    struct srv s;
+
+    passed = fd;
+    setenv("LISTEN_FDS", "2", 1);
+    s = start(dir, "--http", PLAIN);
+    unsetenv("LISTEN_FDS");
+    passed = -1;
+    close(fd);
+    CHECK(can(s.err, POLLIN) && read(s.err, said, sizeof(said) - 1) > 0);
+    CHECK(has(said, "LISTEN_FDS"));
+    CHECK(ended(&s) == 2);
+    free(dir);
+}
+
+static void
+test_the_port_of_the_environment(void)
+{
+    char *dir = test_tmpdir(), said[256] = "";
+    struct rig r;
+    struct srv s;
+
+    setenv("MCP_TASK_PORT", "0", 1);
+    r = rig_new("--http");
+    CHECK(once(&r, "GET", "/health", "", NULL) == 200);
+    rig_end(&r);
+    setenv("MCP_TASK_PORT", "http", 1);
+    s = start(dir, "--http", PLAIN);
+    unsetenv("MCP_TASK_PORT");
+    CHECK(can(s.err, POLLIN) && read(s.err, said, sizeof(said) - 1) > 0);
+    CHECK(has(said, "MCP_TASK_PORT"));
+    CHECK(ended(&s) == 2);
+    free(dir);
+}
+
+int
+main(int argc, char **argv)
+{
+    if (!web_begin(argc, argv))
+        return 2;
+    test_a_rate();
+    test_a_unix_socket();
+    test_a_passed_socket();
+    test_refuses_to_start();
+    test_refuses_before_it_listens();
+    test_too_many_passed_sockets();
+    test_the_port_of_the_environment();
+    return test_end("web_start");
+}

@@ -1,0 +1,208 @@
+/* Over HTTP with tokens: who may do what, and what a stranger can spoil. */
+
+#include "tests/lib/web.h"
+
+#define ALICE "Authorization: Bearer alice-0123456789abcdef\r\n"
+#define BOB "Authorization: bearer bob-0123456789abcdef\r\n"
+#define READER "Authorization: Bearer reader-0123456789abcdef\r\n"
+
+static void
+write_tokens(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+    CHECK(fd >= 0 &&
+          write(fd, text, strlen(text)) == (ssize_t)strlen(text) &&
+          close(fd) == 0);
+}
+
+static void
+test_who_has_a_token(const struct rig *r)
+{
+    struct client c = dial(r->address);
+
+    CHECK(fetch(&c, "POST", "/mcp", TYPES, PING) == 401);
+    CHECK(has(c.head, "WWW-Authenticate: Bearer"));
+    hang_up(&c);
+    CHECK(once(r, "GET", "/health", "", NULL) == 200);
+    CHECK(once(r, "GET", "/ready", "", NULL) == 401);
+    CHECK(once(r, "GET", "/metrics", "", NULL) == 401);
+    CHECK(once(r, "GET", "/metrics", ALICE, NULL) == 200);
+    CHECK(once(r, "GET", "/sse", STREAM, NULL) == 401);
+    CHECK(once(r, "GET", "/nothing", "", NULL) == 404);
+    CHECK(once(r, "POST", "/message?clientId=x", TYPES, PING) == 401);
+    CHECK(once(r, "POST", "/mcp", TYPES "Authorization: Bearer x\r\n",
+               PING) == 401);
+    CHECK(once(r, "POST", "/mcp", TYPES "Authorization: Basic YTpi\r\n",
+               PING) == 401);
+    c = dial(r->address);
+    CHECK(posts(&c, TYPES ALICE, CREATE("a"), SAYS("seq", "1")));
+    CHECK(posts(&c, TYPES BOB, UPDATE("a", "1"), SAYS("version", "2")));
+    CHECK(posts(&c, TYPES READER, PING, "\"result\":{}"));
+    CHECK(posts(&c, TYPES READER, CREATE("b"), "unauthorized"));
+    hang_up(&c);
+}
+
+/* Whether nothing is in the directory of the store. */
+static bool
+is_empty(const char *dir)
+{
+    char command[512];
+
+    snprintf(command, sizeof(command), "test -z \"$(ls -A '%s')\"", dir);
+    return system(command) == 0;
+}
+
+/* A token that may only read makes no file, whatever it asks for. What it has
+   ends with the process. */
+static void
+test_a_reader_leaves_no_trace(void)
+{
+    char *files = test_tmpdir(), path[400], options[512];
+    struct rig r = {.dir = test_tmpdir()};
+    struct client c, stream;
+    struct session s;
+
+    snprintf(path, sizeof(path), "%s/tokens", files);
+    snprintf(options, sizeof(options), "--http --port 0 --token-file %s",
+             path);
+    write_tokens(path, "reader-0123456789abcdef carol read\n"
+                       "writer-0123456789abcdef carol\n");
+    rig_begin(&r, options);
+    c = dial(r.address);
+    s = session_new(&c, READER);
+    CHECK(posts(&c, s.fields, SUBSCRIBE("a"), "\"result\":{}"));
+    CHECK(posts(&c, s.fields, RPC(1, "logging/setLevel",
+                                  "{\"level\":\"error\"}"), "\"result\":{}"));
+    CHECK(posts(&c, s.fields, CREATE("a"), "unauthorized"));
+    stream = dial(r.address);
+    ask(&stream, "GET", "/sse", STREAM READER, NULL);
+    CHECK(status_of(&stream) == 200);
+    free(next_event(&stream));
+    snprintf(path, sizeof(path), "/message?clientId=%.*s",
+             (int)strcspn(stream.id, "."), stream.id);
+    CHECK(once(&r, "POST", path, TYPES READER, SUBSCRIBE("a")) == 202);
+    CHECK(hears(&stream, "\"result\":{}"));
+    CHECK(once(&r, "POST", path, TYPES "Authorization: Bearer "
+               "writer-0123456789abcdef\r\n", SUBSCRIBE("a")) == 404);
+    hang_up(&stream);
+    stream = stream_of(&r, &s, NULL);
+    CHECK(is_empty(r.dir));
+    CHECK(posts(&c, TYPES "Authorization: Bearer writer-0123456789abcdef\r\n",
+                CREATE("a"), SAYS("seq", "1")));
+    CHECK(hears(&stream, UPDATED));
+    CHECK(fetch(&c, "DELETE", "/mcp", s.fields, NULL) == 200);
+    CHECK(!hears(&stream, UPDATED) && stream.ended);
+    CHECK(fetch(&c, "POST", "/mcp", s.fields, PING) == 404);
+    s = session_new(&c, READER);
+    hang_up(&stream);
+    hang_up(&c);
+    kill(r.s.pid, SIGTERM);
+    CHECK(ended(&r.s) == 0);
+    rig_begin(&r, options);
+    CHECK(once(&r, "POST", "/mcp", s.fields, PING) == 404);
+    rig_end(&r);
+    free(files);
+}
+
+static void
+test_tokens(void)
+{
+    static const char all[] = "alice-0123456789abcdef alice\n"
+                              "bob-0123456789abcdef bob\n"
+                              "reader-0123456789abcdef carol read\n";
+    char *files = test_tmpdir(), path[400], options[512];
+    struct rig r = {.dir = test_tmpdir()};
+    struct client c, stream, half;
+    struct session s;
+    struct text t = {0};
+
+    snprintf(path, sizeof(path), "%s/tokens", files);
+    snprintf(options, sizeof(options), "--http --port 0 --token-file %s",
+             path);
+    write_tokens(path, all);
+    rig_begin(&r, options);
+    test_who_has_a_token(&r);
+
+    /* a session is its token's */
+    c = dial(r.address);
+    s = session_new(&c, ALICE);
+    CHECK(posts(&c, s.fields, PING, "\"result\":{}"));
+    addf(&t, "%s%s%s", TYPES, BOB, strstr(s.fields, "Mcp-Session-Id"));
+    CHECK(once(&r, "POST", "/mcp", t.p, PING) == 404);
+    CHECK(once(&r, "GET", "/mcp", t.p, NULL) == 404);
+    CHECK(once(&r, "DELETE", "/mcp", t.p, NULL) == 404);
+    t.len = 0;
+    addf(&t, "%s%sExpect: 100-continue\r\n", TYPES, ALICE);
+    CHECK(posts(&c, s.fields, PING, "\"result\":{}"));
+
+    /* a file that is wrong changes nothing, a right one does at once */
+    stream = stream_of(&r, &s, NULL);
+    write_tokens(path, "short x\n");
+    kill(r.s.pid, SIGHUP);
+    CHECK(has(err_line(&r.s), "the old tokens stay"));
+    CHECK(posts(&c, s.fields, PING, "\"result\":{}"));
+    write_tokens(path, strchr(all, '\n') + 1);
+    half = dial(r.address); /* whose body is yet to come */
+    addf(&t, "Content-Length: %zu\r\n", strlen(PING));
+    ask(&half, "POST", "/mcp", t.p, NULL);
+    CHECK(status_of(&half) == 100);
+    kill(r.s.pid, SIGHUP);
+    CHECK(next_event(&stream) == NULL);
+    send_bytes(&half, PING, strlen(PING));
+    CHECK(status_of(&half) == 0);
+    hang_up(&half);
+    CHECK(once(&r, "POST", "/mcp", s.fields, PING) == 401);
+    CHECK(once(&r, "POST", "/mcp", TYPES BOB, PING) == 200);
+    hang_up(&stream);
+    hang_up(&c);
+    free(t.p);
+    rig_end(&r);
+    free(files);
+}
+
+#define SILENT 300 /* more than are served at a time */
+
+/* Without a token nobody keeps those out who have one. */
+static void
+test_strangers_lock_nobody_out(void)
+{
+    char *files = test_tmpdir(), path[400], options[512];
+    struct rig r = {.dir = test_tmpdir()};
+    struct client kept, c, silent[SILENT];
+    int i;
+
+    snprintf(path, sizeof(path), "%s/tokens", files);
+    snprintf(options, sizeof(options), "--http --port 0 --token-file %s",
+             path);
+    write_tokens(path, "alice-0123456789abcdef alice\n");
+    rig_begin(&r, options);
+    kept = dial(r.address);
+    CHECK(fetch(&kept, "GET", "/ready", ALICE, NULL) == 200);
+    for (i = 0; i < SILENT; i++) {
+        silent[i] = dial(r.address);
+        if (i % 2 == 0) /* who has only seen what all may see is none */
+            ask(&silent[i], "GET", "/health", "", NULL);
+    }
+    c = dial(r.address);
+    CHECK(fetch(&c, "GET", "/ready", ALICE, NULL) == 200);
+    CHECK(fetch(&kept, "GET", "/ready", ALICE, NULL) == 200);
+    CHECK(!receive(&silent[1]));
+    for (i = 0; i < SILENT; i++)
+        hang_up(&silent[i]);
+    hang_up(&c);
+    hang_up(&kept);
+    rig_end(&r);
+    free(files);
+}
+
+int
+main(int argc, char **argv)
+{
+    if (!web_begin(argc, argv))
+        return 2;
+    test_a_reader_leaves_no_trace();
+    test_tokens();
+    test_strangers_lock_nobody_out();
+    return test_end("web_token");
+}
