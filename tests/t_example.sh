@@ -1,10 +1,10 @@
 #!/bin/sh
 # The worked example of docs/architecture.md: its patch applies to a copy of
 # the tree, what it changes builds, and the tool that it adds answers.
-# t_example.sh BUILD CFLAGS, from make, whose other settings it inherits.
+# t_example.sh BUILD CC CFLAGS, as make knows them.
 
 cd "$(dirname "$0")/.." || exit 1
-build=$1 cflags=$2
+build=$1 cc=$2 cflags=$3
 . tests/lib/check.sh
 case $build in /*)
     echo "$me: skipped, a copy would build in $build as well"
@@ -76,7 +76,8 @@ sed -n '/^```diff$/,/^```$/p' docs/architecture.md | sed '/^```/d' \
     >"$dir/patch"
 check test -s "$dir/patch"
 check apply "$dir/patch" "$dir/tree"
-check make -C "$dir/tree" BIN="$dir/mcptask" CFLAGS="$cflags -O0" "$dir/mcptask"
+check make -C "$dir/tree" B="$build" BIN="$dir/mcptask" CC="$cc" \
+    CFLAGS="$cflags -O0" "$dir/mcptask"
 export MCP_TASK_BASE_DIR="$dir/store"
 echo '[{"task_id":"a","title":"A"},{"task_id":"b","title":"B"},
     {"task_id":"c","title":"C","status":"done"}]' >"$dir/tasks"

@@ -89,11 +89,11 @@ SCRIPTS := cli install layers example
 RUN_cli = sh tests/cli/t_cli.sh $(abspath $(BIN))
 RUN_install = sh tests/cli/t_install.sh $(abspath $(BIN))
 RUN_layers = sh tests/layers.sh $(B) $(SRC) mcptask
-RUN_example = sh tests/t_example.sh $(B) "$(CFLAGS)"
+RUN_example = sh tests/t_example.sh $(B) "$(CC)" "$(CFLAGS)"
 RUNS := $(SCRIPTS) $(TESTS)
 
 test:
-	@rm -rf $(B)/test && mkdir -p $(B)/test
+	@rm -rf $(B)/test
 	@$(MAKE) -k --no-print-directory $(JOBS) $(RUNS:%=$(B)/test/%.ok) || :
 	@cd $(B)/test && passed=$$(ls | grep -c '\.ok$$'); \
 	for log in *.log; do \
@@ -104,6 +104,7 @@ test:
 
 $(TESTS:%=$(B)/test/%.ok): $(B)/test/%.ok: $(B)/t_%
 $(RUNS:%=$(B)/test/%.ok): $(B)/test/%.ok: $(BIN) $(B)/fixture
+	@mkdir -p $(@D)
 	@if $(or $(RUN_$*),$(B)/t_$* $(ARGS_$*)) >$(@:.ok=.log) 2>&1; then \
 	  mv $(@:.ok=.log) $@; cat $@; else echo "failed: $*"; fi
 
