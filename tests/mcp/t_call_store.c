@@ -1,0 +1,502 @@
+/* Deferred calls and their log: compaction, records of other versions, undo,
+   memory that runs out, and the processes that a call belongs to. */
+
+#include "tests/lib/calls.h"
+
+#include <signal.h>
+
+/* ---- compaction, and records of others ---- */
+
+static uint64_t
+records_of(const char *path)
+{
+    struct store_report r;
+
+    CHECK(store_verify(path, &r, NULL) == 0 && !r.damaged);
+    return r.records;
+}
+
+static void
+test_compaction(void)
+{
+    char live[ID_LEN], done[ID_LEN], late[ID_LEN];
+    struct call k, got;
+    struct world w;
+
+    world_init(&w);
+    make_one(&w, "task/a", live);
+    make_one(&w, "task/a", done);
+    CHECK(create_of(&w, "ann", CALL_WORKING, &k) == 0);
+    memcpy(late, k.id.p, ID_LEN);
+    put(&w, "task/a");
+    CHECK(become_one(&w, live, CALL_INPUT_REQUIRED) == 0);
+    CHECK(become_one(&w, late, CALL_WORKING) == 0);
+    CHECK(become_one(&w, done, CALL_COMPLETED) == 0);
+    compact(&w);
+    CHECK(get(&w, live, &got) == 0 && got.born == 1 && got.n == 5);
+    CHECK(get(&w, done, &got) == 0 && got.status == CALL_COMPLETED);
+    CHECK(get(&w, late, &got) == 0 && is_replay(&w, true));
+    ahead_ms = 60000; /* late's; the others have a day */
+    compact(&w);
+    CHECK(get(&w, live, &got) == 0 && get(&w, done, &got) == 0);
+    ahead_ms = 0;
+    reopen(&w);
+    CHECK(get(&w, late, &got) == ERR_NOT_FOUND && is_replay(&w, true));
+    world_close(&w);
+    CHECK(records_of(w.path) == 4); /* and the one that closes a log */
+    world_open(&w);
+    ahead_ms = CALL_TTL_MS;
+    compact(&w);
+    world_close(&w);
+    CHECK(records_of(w.path) == 2); /* the task's, and that one */
+    world_open(&w);
+    world_fini(&w);
+}
+
+static bool
+wants_compact(struct world *w, uint64_t keys, int64_t *len)
+{
+    struct store_state st;
+
+    store_state(w->s, &st);
+    CHECK(st.keys == keys);
+    *len = st.len;
+    return store_wants_compact(w->s);
+}
+
+static void
+make_many(struct world *w, int n)
+{
+    char id[ID_LEN];
+
+    while (n-- > 0)
+        make_one(w, "", id);
+}
+
+/* Nothing of them is superseded: that they end makes the log shrink. */
+static void
+test_calls_alone_are_compacted(void)
+{
+    char id[ID_LEN];
+    struct world w;
+    int64_t full, len;
+    int i;
+
+    world_init(&w);
+    w.compact_at = 4096;
+    reopen(&w);
+    make_many(&w, 40);
+    CHECK(wants_compact(&w, 40, &full));
+    compact(&w); /* all live: all stay, and the next one is not now */
+    for (i = 0; i < 2; i++) { /* 41: a record closed the log before */
+        CHECK(!wants_compact(&w, 41, &len) && len >= full);
+        CHECK(is_replay(&w, true));
+        reopen(&w);
+    }
+    make_many(&w, 10);
+    CHECK(!wants_compact(&w, 51, &len));
+    lock(&w);
+    for (i = 0; i < 100; i++)
+        make(&w, "", id);
+    CHECK(store_wants_compact(w.s));
+    commit_fails(&w); /* and so they do not count */
+    CHECK(!wants_compact(&w, 51, &len));
+    ahead_ms = CALL_TTL_MS;
+    make_many(&w, 50);
+    CHECK(wants_compact(&w, 101, &len));
+    compact(&w);
+    reopen(&w);
+    CHECK(!wants_compact(&w, 51, &len) && len < 2 * full);
+    ahead_ms = 2 * CALL_TTL_MS;
+    compact(&w);
+    while (store_move(w.s) == ERR_MORE)
+        continue;
+    ahead_ms = CALL_TTL_MS; /* what is gone stays gone */
+    CHECK(!wants_compact(&w, 1, &len) && is_replay(&w, true));
+    ahead_ms = 2 * CALL_TTL_MS;
+    reopen(&w);
+    CHECK(!wants_compact(&w, 1, &len) && len < full / 10);
+    world_fini(&w);
+}
+
+/* Records of calls that this binary must leave alone. */
+static void
+test_of_another_version(void)
+{
+#define FORM(n) "\"op\":\"a\",\"v\":{\"form\":" n
+#define HEAD FORM("1") NO_WATCH
+#define NO_WATCH ",\"status\":\"working\",\"born\":1,\"created\":17900000" \
+                 "00000,\"ttl\":2592000000,\"due\":0,\"principal\":\"\""
+#define REST ",\"born\":1,\"created\":1,\"ttl\":1,\"due\":0,\"principal\":" \
+             "\"\",\"watch\":\"\"}"
+    static const char *const bodies[] = {
+        FORM("2") NO_WATCH ",\"watch\":\"task/a\"}",
+        FORM("10") NO_WATCH ",\"watch\":\"task/a\"}",
+        "\"op\":\"a\",\"v\":{\"status\":\"working\"" REST,
+        HEAD "}", HEAD ",\"watch\":7}",
+        HEAD ",\"watch\":\"\\", HEAD ",\"watch\":\"", HEAD ",\"watch\":",
+        HEAD ",\"watch\":}", HEAD ",\"watch\":{\"}", HEAD ",\"watch\":[[]",
+        FORM("1") ",\"status\":\"paused\"" REST,
+        FORM("1") ",\"status\":\"" REST, FORM("1") ",\"status\":1" REST,
+        FORM("1") "}", FORM("1"), "\"op\":\"a\",\"v\":{}", "\"op\":7",
+        "\"v\":{}"};
+    enum { N = sizeof bodies / sizeof *bodies };
+    char id[ID_LEN], key[64], ids[2][ID_LEN];
+    struct calls_counts count;
+    struct world w;
+    struct call k;
+    uint64_t last;
+    bool more;
+    int i;
+
+    world_init(&w);
+    for (i = 0; i < N; i++) {
+        lock(&w);
+        snprintf(key, sizeof key, "call/%022d", i);
+        stage(&w, key, bodies[i]);
+        stage(&w, "call/short", bodies[i]);
+        commit(&w);
+    }
+    make_one(&w, "task/a", id); /* a newer one takes it over */
+    snprintf(key, sizeof key, "call/%s", id);
+    lock(&w);
+    stage(&w, key, bodies[0]);
+    stage(&w, "task/a", "\"v\":1");
+    commit(&w);
+    for (i = 0; i < 2; i++) {
+        CHECK(calls_list(w.c, STR_NONE, 0, ids, 2, &last, &more) == 0);
+        calls_count(w.c, &count);
+        CHECK(count.by_status[CALL_WORKING] == 0 && !calls_any_marked(w.c));
+        CHECK(get(&w, id, &k) == ERR_NOT_FOUND);
+        CHECK(get(&w, "0000000000000000000000", &k) == ERR_NOT_FOUND);
+        calls_mark(w.c, str_of(id));
+        CHECK(become_one(&w, id, CALL_COMPLETED) == ERR_NOT_FOUND);
+        compact(&w);
+    }
+    lock(&w); /* an unknown member, although the form is known */
+    stage(&w, key, HEAD ",\"watch\":\"task/a\",\"news\":1}");
+    stage(&w, "task/a", "\"v\":1");
+    commit(&w);
+    CHECK(get(&w, id, &k) == ERR_NOT_FOUND);
+    CHECK(become_one(&w, id, CALL_COMPLETED) == ERR_NOT_FOUND);
+    world_close(&w);
+    /* Of id and task/a two each, and the one that closes a log. */
+    CHECK(records_of(w.path) == N + 6);
+    world_open(&w);
+    world_fini(&w);
+#undef REST
+#undef NO_WATCH
+#undef HEAD
+#undef FORM
+}
+
+/* ---- undo ---- */
+
+/* Stages something that happens. */
+static void
+happen(struct world *w)
+{
+    static char ids[1000][ID_LEN];
+    char text[64];
+    struct call k;
+    uint64_t last;
+    bool more;
+    size_t n = calls_list(w->c, STR_NONE, 0, ids, 1000, &last, &more);
+
+    if (rnd(3) == 0 || n == 0) {
+        snprintf(text, sizeof text, rnd(2) ? "task/%u" : "task/%u\ttask/%u",
+                 rnd(8), rnd(8));
+        make(w, rnd(4) ? text : "", ids[0]);
+    } else if (rnd(2)) {
+        snprintf(text, sizeof text, rnd(4) ? "task/%u" : "else/%u", rnd(8));
+        stage(w, text, "\"v\":1");
+    } else {
+        CHECK(get(w, ids[rnd((uint32_t)n)], &k) == 0);
+        snprintf(text, sizeof text, rnd(2) ? "task/%u" : "task/%u\ttask/%u",
+                 rnd(8), rnd(8));
+        k.watch = rnd(4) ? str_of(text) : k.watch;
+        k.status = (enum call_status)rnd(rnd(2) ? 2 : CALL_N_STATUSES);
+        CHECK(calls_stage(w->c, &w->a, &k, "wait") % ERR_TERMINAL == 0);
+    }
+}
+
+/* An event for each watch marks just those that wait for it. */
+static bool
+chains_are_whole(struct world *w)
+{
+    char key[32], id[ID_LEN];
+    int i;
+
+    while (calls_next_marked(w->c, id))
+        continue;
+    lock(w);
+    for (i = 0; i < 8; i++) {
+        snprintf(key, sizeof key, "task/%d", i);
+        stage(w, key, "\"v\":1");
+    }
+    commit(w);
+    return is_replay(w, true);
+}
+
+static void
+test_undo_is_exact(void)
+{
+    struct buf before = {0}, after = {0};
+    int round, i;
+
+    for (round = 0; round < 40; round++) {
+        struct world w;
+
+        world_init(&w);
+        for (i = 0; i < 60; i++) {
+            lock(&w);
+            happen(&w);
+            happen(&w);
+            commit(&w);
+        }
+        CHECK(is_replay(&w, true));
+        dump(&w, &before, false);
+        lock(&w);
+        for (i = 0; i < 100; i++)
+            happen(&w);
+        commit_fails(&w);
+        dump(&w, &after, false);
+        CHECK(is_same_text(&before, &after));
+        CHECK(is_replay(&w, false) && chains_are_whole(&w));
+        for (i = 0; i < 60; i++) {
+            lock(&w);
+            happen(&w);
+            commit(&w);
+        }
+        CHECK(is_replay(&w, true));
+        world_fini(&w);
+    }
+    buf_fini(&before);
+    buf_fini(&after);
+}
+
+/* What a call was run for may still be news to it when that is undone. */
+static void
+test_undo_marks(void)
+{
+    char id[ID_LEN], fresh[ID_LEN], next[ID_LEN];
+    struct world w;
+
+    world_init(&w);
+    make_one(&w, "task/a", id);
+    put(&w, "task/a");
+    CHECK(next_is(&w, id));
+    lock(&w);
+    CHECK(become(&w, id, CALL_COMPLETED) == 0);
+    make(&w, "task/a", fresh);
+    stage(&w, "task/a", "\"v\":1");
+    CHECK(marked(&w, fresh) && !marked(&w, id));
+    commit_fails(&w);
+    CHECK(marked(&w, id) && !marked(&w, fresh));
+    CHECK(calls_next_marked(w.c, next) && strcmp(next, id) == 0);
+    CHECK(!calls_next_marked(w.c, next) && !calls_any_marked(w.c));
+    world_fini(&w);
+}
+
+/* ---- no memory ---- */
+
+static void
+test_no_memory(void)
+{
+    char id[ID_LEN];
+    struct world w;
+    struct call k;
+    long after;
+    int step, rounds = 0;
+
+    world_init(&w);
+    for (step = 0; step < 70; step++) /* beyond what slots begin with */
+        for (after = 0;; after++, rounds++) {
+            bool hit, unknown;
+            int rc;
+
+            k = (struct call){.shape = STR("1"), .watch = STR("owner/\""),
+                              .args = STR("{}")};
+            CHECK(store_lock_patiently(w.s) == 0);
+            arena_fini(&w.a);
+            nomem_start(after, after % 2);
+            rc = calls_create(w.c, &w.a, &k);
+            if (rc == 0) {
+                memcpy(id, k.id.p, ID_LEN);
+                rc = get(&w, id, &k);
+            }
+            k.status = step % 2 ? CALL_WORKING : CALL_FAILED;
+            k.state = STR("\n");
+            if (rc == 0)
+                rc = calls_stage(w.c, &w.a, &k, "wait");
+            hit = nomem_stop();
+            CHECK(rc == 0 || (hit && rc == ERR_NOMEM));
+            if (rc == 0)
+                CHECK(get(&w, id, &k) == 0);
+            disk_full = rc != 0 && store_staged_n(w.s) > 0;
+            rc = store_commit(w.s, &unknown);
+            CHECK(rc == 0 || rc == ERR_FULL);
+            disk_full = false;
+            store_unlock(w.s);
+            if (!hit)
+                break;
+        }
+    CHECK(rounds > 200);
+    make_one(&w, "", id);
+    CHECK(is_replay(&w, true));
+    world_fini(&w);
+}
+
+static void
+test_no_memory_to_open(void)
+{
+    char id[ID_LEN];
+    struct world w;
+    long after;
+    int i;
+
+    world_init(&w);
+    for (i = 0; i < 70; i++)
+        make_one(&w, i % 2 ? "task/a" : "owner/\"", id);
+    world_close(&w);
+    for (after = 0;; after++) {
+        bool hit;
+        int rc;
+
+        nomem_start(after, after % 2);
+        rc = try_open(&w);
+        hit = nomem_stop();
+        CHECK(rc == 0 || hit);
+        if (rc == 0) {
+            CHECK(store_follow(w.s) == 0 && is_replay(&w, true));
+            world_close(&w);
+        }
+        if (!hit)
+            break;
+    }
+    CHECK(after > 10);
+    world_fini(&w);
+}
+
+/* ---- instances ---- */
+
+/* A child that opens the store and tells its instance, then lives until it
+   is killed. */
+static pid_t
+begin_instance(const char *path, uint64_t *instance)
+{
+    int fd[2];
+    pid_t pid;
+
+    if (pipe(fd) != 0)
+        abort();
+    pid = child_begin();
+    if (pid == 0) {
+        struct world mine = {.path = (char *)(uintptr_t)path};
+
+        world_open(&mine);
+        *instance = store_instance(mine.s);
+        for (int i = 0; i < 3; i++)
+            put(&mine, "task/a");
+        CHECK(store_instance(mine.s) == *instance);
+        if (write(fd[1], instance, sizeof *instance) !=
+                (ssize_t)sizeof *instance)
+            abort();
+        for (;;)
+            pause();
+    }
+    close(fd[1]);
+    CHECK(read(fd[0], instance, sizeof *instance) ==
+          (ssize_t)sizeof *instance);
+    close(fd[0]);
+    return pid;
+}
+
+static void
+end_instance(pid_t pid)
+{
+    int status;
+
+    CHECK(kill(pid, SIGKILL) == 0);
+    CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
+}
+
+static void
+test_instances(void)
+{
+    static const uint64_t none[] = {0, 1, 2, 1 << 20, UINT64_C(1) << 41,
+                                    UINT64_C(1) << 50, UINT64_C(1) << 63,
+                                    UINT64_MAX};
+    uint64_t me, a, b;
+    pid_t pid_a, pid_b;
+    struct world w;
+    size_t i;
+
+    world_init(&w);
+    CHECK(store_instance(w.s) == 0); /* nothing to lock yet */
+    put(&w, "task/a");
+    me = store_instance(w.s);
+    CHECK(me >= 1 << 20 && me == store_instance(w.s));
+    pid_a = begin_instance(w.path, &a);
+    pid_b = begin_instance(w.path, &b);
+    CHECK(a != 0 && b != 0 && a != b && a != me && b != me);
+    CHECK(store_alive(w.s, me) && store_alive(w.s, a) && store_alive(w.s, b));
+    end_instance(pid_a);
+    CHECK(!store_alive(w.s, a) && store_alive(w.s, b));
+    compact(&w);
+    CHECK(store_alive(w.s, b) && store_instance(w.s) == me);
+    end_instance(pid_b);
+    CHECK(!store_alive(w.s, b));
+    lock(&w); /* the bytes of other locks are no instances */
+    for (i = 0; i < sizeof none / sizeof *none; i++)
+        CHECK(!store_alive(w.s, none[i]));
+    store_unlock(w.s);
+    world_fini(&w);
+}
+
+/* Somebody removes the lock file: the next one who writes makes another. */
+static void
+test_instance_in_another_lock_file(void)
+{
+    uint64_t me, alive;
+    struct world w;
+    pid_t pid;
+
+    world_init(&w);
+    put(&w, "task/a");
+    me = store_instance(w.s);
+    CHECK(unlink(path_with(w.path, ".lock")) == 0);
+    put(&w, "task/a");
+    CHECK(me != 0 && store_instance(w.s) == me);
+    pid = child_begin();
+    if (pid == 0) {
+        struct world mine = {.path = w.path};
+
+        world_open(&mine);
+        CHECK(store_alive(mine.s, me));
+        world_close(&mine);
+        child_end();
+    }
+    CHECK(child_ok(pid));
+    pid = begin_instance(w.path, &alive);
+    CHECK(store_alive(w.s, alive));
+    end_instance(pid);
+    CHECK(!store_alive(w.s, alive) && store_alive(w.s, me));
+    world_fini(&w);
+}
+
+int
+main(void)
+{
+    test_in_memory();
+    test_compaction();
+    test_calls_alone_are_compacted();
+    test_of_another_version();
+    test_undo_is_exact();
+    test_undo_marks();
+    test_no_memory();
+    test_no_memory_to_open();
+    test_instances();
+    test_instance_in_another_lock_file();
+    return test_end("call_store");
+}
