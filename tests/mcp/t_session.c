@@ -1,0 +1,625 @@
+/* Sessions: their ids, what the log keeps of them, and how many there may
+   be. The clock and the disk obey the test. */
+
+#include "tests/lib/mcp_world.h"
+
+/* ---- capabilities, kind ---- */
+
+static void
+test_capabilities_as_bits(void)
+{
+    static const struct {
+        const char *text;
+        unsigned bits;
+    } cases[] = {
+        {"{}", 0},
+        {"[]", 0},
+        {"null", 0},
+        {"{\"elicitation\":{}}", MCP_ELICITATION},
+        {"{\"elicitation\":{\"form\":{}}}", MCP_ELICITATION},
+        {"{\"elicitation\":{\"form\":{},\"url\":{}}}", MCP_ELICITATION},
+        {"{\"elicitation\":{\"url\":{}}}", 0},
+        {"{\"elicitation\":true}", 0},
+        {"{\"sampling\":{},\"roots\":{\"listChanged\":true}}",
+         MCP_SAMPLING | MCP_ROOTS},
+        {"{\"sampling\":null,\"roots\":[]}", 0},
+        {"{\"extensions\":{\"io.modelcontextprotocol/ui\":{}}}", MCP_UI},
+    };
+    struct arena a = {0};
+    const struct json_tok *t;
+    size_t i;
+
+    CHECK(mcp_caps_of(NULL) == 0);
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        CHECK(json_parse(&a, str_of(cases[i].text), &t, NULL) == 0);
+        if (!CHECK(mcp_caps_of(t) == cases[i].bits))
+            fprintf(stderr, "%s\n", cases[i].text);
+    }
+    arena_fini(&a);
+}
+
+static void
+test_kind_keeps_what_is_newest_and_young(void)
+{
+    struct store_kind k;
+    struct store_rec r = {.time = STR("2026-07-28T09:30:00.000Z")};
+    int64_t ms;
+
+    mcp_session_kind(&k);
+    CHECK(strcmp(k.prefix, "session/") == 0);
+    CHECK(time_parse(r.time, &ms));
+    CHECK(k.keep(k.ctx, &r, true, ms + MCP_SESSION_AGE_MS - 1));
+    CHECK(!k.keep(k.ctx, &r, true, ms + MCP_SESSION_AGE_MS));
+    CHECK(!k.keep(k.ctx, &r, false, ms));
+}
+
+/* ---- a pipe ---- */
+
+static void
+test_pipe_is_told_at_once_without_event_ids(void)
+{
+    struct world w;
+    struct client *c = client();
+    struct mcp_facts f = {0};
+    int i;
+
+    open_world(&w);
+    f.session = mcp_join(w.m, &c->sink);
+    put(&w, "a");
+    CHECK(!mcp_listens(w.m) && c->n == 0);
+    run(&w, &f, INIT, NULL);
+    CHECK(mcp_listens(w.m));
+    for (i = 0; i < 2; i++)
+        CHECK(ask_by(&w, &f, "resources/subscribe", "uri", "toy://a/x"));
+    CHECK(mcp_session_id(f.session)[0] == '\0' && f.session->n_subs == 1);
+    CHECK(store_find(w.s, STR("session/")) == NULL);
+    put(&w, "a");
+    put(&w, "b");
+    CHECK(c->n == 1 && told(c, 0, "", UPDATED("toy://a/x")));
+    tick(&w, 1000);
+    CHECK(c->n == 2 && told(c, 1, "", LIST("resources")));
+    CHECK(mcp_session_set(f.session, 2, false, STR_NONE, STR("toy://a/x")) ==
+          0 && f.session->log_level == 2);
+    put(&w, "a");
+    CHECK(c->n == 2);
+    mcp_part(f.session);
+    CHECK(!mcp_listens(w.m));
+    close_world(&w);
+    drop(c);
+}
+
+static void
+test_pipe_without_a_store(void)
+{
+    struct mcp *m;
+    struct client *c = client();
+    struct mcp_session *s;
+    struct mcp_change change = {STR("toy/a"), STR("\"v\":{}"), 7, false};
+
+    CHECK(mcp_new(&m, &toys, NULL, NULL) == 0);
+    s = mcp_join(m, &c->sink);
+    CHECK(mcp_session_set(s, -1, false, STR("toy://a"), STR_NONE) == 0);
+    CHECK(mcp_session_set(s, -1, false, STR("other://a"), STR_NONE) == 0);
+    mcp_changed(m, &change); /* of which there is no newest record */
+    mcp_list_changed(m, MCP_LIST_TOOLS);
+    s->initialized = true;
+    mcp_list_changed(m, MCP_LIST_TOOLS);
+    mcp_list_changed(m, MCP_LIST_PROMPTS); /* which it does not declare */
+    tick(&(struct world){.m = m}, 1000);
+    CHECK(c->n == 1 && told(c, 0, "", LIST("tools")));
+    mcp_part(s);
+    s = mcp_session_new(m, &(struct mcp_facts){.principal = STR("ann")});
+    CHECK(mcp_session_seal(s) == ERR_IO && !mcp_session_stored(s));
+    mcp_free(m);
+    drop(c);
+}
+
+/* ---- ids ---- */
+
+static void
+test_id_is_known_to_its_principal_in_every_process(void)
+{
+    struct world a, b;
+    struct mcp_session *s;
+    char id[MCP_ID_MAX], other[MCP_ID_MAX];
+    size_t i;
+
+    open_world(&a);
+    join(&a, "ann", id);
+    join(&a, "ann", other);
+    CHECK(strcmp(id, other) != 0 && strlen(id) >= 22);
+    for (i = 0; id[i] != '\0'; i++)
+        CHECK(id[i] > 0x20 && id[i] < 0x7f && id[i] != '.');
+    open_with(&b, a.path, false);
+    s = find(&b, id);
+    CHECK(s != NULL && s->initialized && !s->sse && s->log_level == 6);
+    CHECK(s != NULL && s->rev == MCP_2025_11_25 &&
+          s->caps == MCP_ELICITATION);
+    CHECK(find(&b, id) == s && b.m->n_sessions == 1);
+    CHECK(find_as(&a, "bob", id) == NULL);
+    CHECK(find_as(&b, "bob", other) == NULL);
+    CHECK(b.m->n_sessions == 1);
+    close_world(&b);
+    close_world(&a);
+}
+
+static void
+test_forged_ids_are_not_found(void)
+{
+    struct world w;
+    char id[MCP_ID_MAX], bad[MCP_ID_MAX + 40];
+    size_t i, len;
+
+    open_world(&w);
+    CHECK(find(&w, "") == NULL && find(&w, "x") == NULL);
+    join(&w, "ann", id);
+    len = strlen(id);
+    for (i = 0; i < len; i++) {
+        memcpy(bad, id, sizeof(id));
+        bad[i] = bad[i] == 'A' ? 'B' : 'A';
+        CHECK(find(&w, bad) == NULL);
+        memcpy(bad, id, sizeof(id));
+        bad[i] = '\0';
+        CHECK(find(&w, bad) == NULL);
+    }
+    memset(bad, 'A', sizeof(bad));
+    bad[sizeof(bad) - 1] = '\0';
+    CHECK(find(&w, bad) == NULL);
+    CHECK(w.m->n_sessions == 1);
+    close_world(&w);
+}
+
+static void
+test_old_ids_are_not_found(void)
+{
+    struct world w;
+    char id[MCP_ID_MAX];
+
+    open_world(&w);
+    join(&w, "ann", id);
+    ahead_ms += MCP_SESSION_AGE_MS - 5000;
+    CHECK(find(&w, id) != NULL);
+    ahead_ms += 10000;
+    CHECK(find(&w, id) == NULL);
+    restart(&w);
+    CHECK(find(&w, id) == NULL);
+    close_world(&w);
+}
+
+static void
+test_ids_of_another_use_or_shape_are_not_found(void)
+{
+    struct world w;
+    struct buf b = {0};
+
+    open_world(&w);
+    CHECK(sign_seal(w.sign, "state", STR("ann"),
+                    STR("0123456789abcdef\0\3\0........"), &b) == 0);
+    buf_char(&b, '\0');
+    CHECK(find(&w, b.p) == NULL);
+    b.len = 0;
+    CHECK(sign_seal(w.sign, "session", STR("ann"),
+                    STR("0123456789abcdef\0\3\0..."), &b) == 0);
+    buf_char(&b, '\0');
+    CHECK(find(&w, b.p) == NULL);
+    b.len = 0;
+    CHECK(sign_seal(w.sign, "session", STR("ann"), /* a later revision */
+                    STR("0123456789abcdef\0\4\0\0\0\0\0\0\0\0\0"), &b) == 0);
+    buf_char(&b, '\0');
+    CHECK(find(&w, b.p) == NULL && w.m->n_sessions == 0);
+    buf_fini(&b);
+    close_world(&w);
+}
+
+/* ---- records ---- */
+
+static void
+test_what_was_set_survives_a_restart(void)
+{
+    struct world w;
+    struct mcp_session *s;
+    char id[MCP_ID_MAX];
+    uint64_t first;
+
+    open_world(&w);
+    join(&w, "ann", id);
+    CHECK(subscribe(&w, id, "toy://a"));
+    first = mcp_head(w.m);
+    CHECK(subscribe(&w, id, "toy://\\\"b\\u00e9"));
+    CHECK(ask(&w, id, "logging/setLevel", "level", "error"));
+    CHECK(subscribe(&w, id, "toy://c") && unsubscribe(&w, id, "toy://c"));
+    CHECK(unsubscribe(&w, id, "toy://never") && mcp_head(w.m) == 5);
+    CHECK(subscribe(&w, id, "toy://a") && mcp_head(w.m) == 5);
+    restart(&w);
+    s = find(&w, id);
+    CHECK(s != NULL && s->n == 5 && s->log_level == 3 && s->n_subs == 2);
+    CHECK(s != NULL && strcmp(s->subs[0].uri, "toy://a") == 0 &&
+          s->subs[0].since == first && first == 1);
+    CHECK(s != NULL && strcmp(s->subs[1].uri, "toy://\"b\xc3\xa9") == 0 &&
+          s->subs[1].since == 2);
+    close_world(&w);
+}
+
+static void
+test_ended_stays_ended_everywhere(void)
+{
+    struct world a, b;
+    char id[MCP_ID_MAX];
+    struct client *c = client();
+
+    open_world(&a);
+    join(&a, "ann", id);
+    CHECK(subscribe(&a, id, "toy://a"));
+    open_with(&b, a.path, false);
+    stream(&b, id, NULL, c);
+    tick(&b, 2000);
+    clear(c);
+    CHECK(end(&a, id) && find(&a, id) == NULL);
+    CHECK(!end(&a, id) && a.status == MCP_NOT_FOUND);
+    CHECK(find(&b, id) == NULL);
+    CHECK(!subscribe(&b, id, "toy://b") && b.status == MCP_NOT_FOUND);
+    put(&b, "a");
+    tick(&b, 2000);
+    CHECK(c->n == 0);
+    restart(&a);
+    CHECK(find(&a, id) == NULL);
+    close_world(&b);
+    close_world(&a);
+    drop(c);
+}
+
+static void
+test_one_turn_builds_on_itself_and_can_be_undone(void)
+{
+    struct world w;
+    struct mcp_session *s;
+    char id[MCP_ID_MAX];
+    int i;
+
+    open_world(&w);
+    join(&w, "ann", id);
+    s = find(&w, id);
+    put(&w, "a");
+    for (i = 0; i < 2; i++) {
+        lock(&w);
+        CHECK(mcp_session_set(s, -1, false, STR("toy://a"), STR_NONE) == 0);
+        CHECK(mcp_session_set(s, 1, false, STR("toy://b"), STR_NONE) == 0);
+        CHECK(mcp_session_set(s, -1, false, STR("toy://b"), STR_NONE) == 0);
+        CHECK(store_staged_n(w.s) == 2);
+        CHECK(s->n_subs == 0 && s->n == 0 && s->log_level == 6);
+        if (i == 0)
+            fault_start(FAULT_WRITE, 0, true, ENOSPC);
+        CHECK((commit(&w) == 0) == (i == 1));
+        fault.on = false;
+        if (i == 0) { /* run again, as serve does */
+            store_refuse(w.s, ERR_FULL);
+            CHECK(mcp_session_set(s, 2, true, STR_NONE, STR_NONE) ==
+                  ERR_FULL);
+            store_refuse(w.s, 0);
+            CHECK(s->n_subs == 0 && s->n == 0 && !s->ended);
+            put(&w, "c"); /* has the number that was undone */
+        }
+    }
+    CHECK(s->n == mcp_head(w.m) && s->n_subs == 2 && s->log_level == 1);
+    CHECK(w.m->n_subs == 2 && s->subs[1].since == s->n);
+    close_world(&w);
+}
+
+static void
+test_what_is_too_much_is_refused(void)
+{
+    struct world w;
+    struct mcp_session *s;
+    char id[MCP_ID_MAX], uri[MCP_MAX_URI + 8];
+    int i;
+
+    open_world(&w);
+    join(&w, "ann", id);
+    s = find(&w, id);
+    memset(uri, 'x', sizeof(uri));
+    memcpy(uri, "toy://", 6);
+    lock(&w);
+    CHECK(mcp_session_set(s, -1, false, (struct str){uri, MCP_MAX_URI + 1},
+                          STR_NONE) == ERR_TOO_LARGE);
+    CHECK(mcp_session_set(s, -1, false, (struct str){uri, MCP_MAX_URI},
+                          STR_NONE) == 0);
+    for (i = 1; i < MCP_MAX_SUBS; i++) {
+        snprintf(uri, sizeof(uri), "toy://%03d", i);
+        CHECK(mcp_session_set(s, -1, false, str_of(uri), STR_NONE) == 0);
+    }
+    CHECK(mcp_session_set(s, -1, false, STR("toy://x"), STR_NONE) ==
+          ERR_TOO_LARGE);
+    CHECK(commit(&w) == 0);
+    CHECK(!subscribe(&w, id, "toy://x") && s->n_subs == MCP_MAX_SUBS);
+    CHECK(unsubscribe(&w, id, s->subs[7].uri));
+    CHECK(subscribe(&w, id, "toy://x"));
+    close_world(&w);
+}
+
+/* Few long ones are too much as well: a record is written whole each time. */
+static void
+test_records_of_sessions_are_small(void)
+{
+    struct world w;
+    char id[MCP_ID_MAX], uri[MCP_MAX_URI + 1];
+    int i, n = 0;
+
+    open_world(&w);
+    join(&w, "ann", id);
+    memset(uri, 'x', sizeof(uri));
+    for (i = 0; i < 100; i++) {
+        snprintf(uri, sizeof(uri), "toy://%03d", i);
+        uri[9] = 'x';
+        uri[1000] = '\0';
+        n += subscribe(&w, id, uri);
+    }
+    CHECK(n > 16 && n < 40 && find(&w, id)->n_subs == (size_t)n);
+    snprintf(uri, sizeof(uri), "%s", find(&w, id)->subs[3].uri);
+    CHECK(unsubscribe(&w, id, uri) && subscribe(&w, id, uri));
+    CHECK(ask(&w, id, "logging/setLevel", "level", "error"));
+    CHECK(end(&w, id));
+    close_world(&w);
+}
+
+static void
+test_what_changes_nothing_makes_no_record(void)
+{
+    struct world w;
+    char id[MCP_ID_MAX];
+
+    open_world(&w);
+    join(&w, "ann", id);
+    CHECK(ask(&w, id, "logging/setLevel", "level", "info"));
+    CHECK(subscribe(&w, id, "other://a")); /* no record can change that */
+    CHECK(unsubscribe(&w, id, "other://a"));
+    CHECK(mcp_head(w.m) == 0);
+    CHECK(ask(&w, id, "logging/setLevel", "level", "error"));
+    CHECK(ask(&w, id, "logging/setLevel", "level", "error"));
+    CHECK(subscribe(&w, id, "toy://a") && subscribe(&w, id, "other://a"));
+    CHECK(mcp_head(w.m) == 2 && find(&w, id)->n_subs == 1);
+    close_world(&w);
+}
+
+static void
+test_without_a_store_to_write_to_memory_has_it_all(void)
+{
+    struct world w, r;
+    struct client *c = client();
+    char old[MCP_ID_MAX], id[MCP_ID_MAX];
+
+    open_world(&w);
+    join(&w, "ann", old);
+    open_with(&r, w.path, true);
+    CHECK(find(&r, old) == NULL); /* it may end there, and here not */
+    join(&r, "ann", id);
+    CHECK(subscribe(&r, id, "toy://a") && find(&r, id)->n_subs == 1);
+    stream(&r, id, NULL, c);
+    put(&w, "a");
+    CHECK(follow(&r) == 0);
+    CHECK(told(c, 0, "1.1", UPDATED("toy://a")));
+    CHECK(end(&r, id) && find(&r, id) == NULL && !end(&r, id));
+    CHECK(mcp_head(r.m) == 1);
+    close_world(&r);
+    close_world(&w);
+    drop(c);
+}
+
+/* ---- how many ---- */
+
+static void
+test_sessions_leave_memory_and_come_back(void)
+{
+    struct world w;
+    struct client *c = client();
+    struct mcp_facts f = {.http = true};
+    struct mcp_message *m;
+    struct arena a = {0};
+    struct mcp_session *s;
+    char first[MCP_ID_MAX], busy[MCP_ID_MAX], waits[MCP_ID_MAX],
+        queued[MCP_ID_MAX], id[MCP_ID_MAX];
+    int i;
+
+    open_world(&w);
+    join(&w, "ann", queued);
+    f = facts("ann", queued);
+    CHECK(mcp_accept(w.m, &f, &a, STR("{\"jsonrpc\":\"2.0\",\"id\":1,"
+                                      "\"method\":\"ping\"}"), &m) == 0);
+    join(&w, "ann", first);
+    CHECK(subscribe(&w, first, "toy://a"));
+    join(&w, "ann", busy);
+    s = stream(&w, busy, NULL, c);
+    join(&w, "ann", waits);
+    find(&w, waits)->n_kept = 1;
+    for (i = 4; i < MCP_MAX_SESSIONS; i++)
+        join(&w, "ann", id);
+    CHECK(find(&w, first) != NULL); /* now used last */
+    for (i = 4; i < MCP_MAX_SESSIONS; i++)
+        join(&w, "ann", id);
+    CHECK(w.m->n_sessions == MCP_MAX_SESSIONS && w.m->n_subs == 1);
+    join(&w, "ann", id); /* in place of first */
+    CHECK(w.m->n_sessions == MCP_MAX_SESSIONS && w.m->n_subs == 0);
+    CHECK(find(&w, busy) == s && find(&w, waits)->n_kept == 1);
+    CHECK(mcp_run(m, &w.out, &w.notes) == MCP_OK && m->s->n_held == 1);
+    CHECK(find(&w, queued) == m->s);
+    mcp_release(m);
+    mcp_release(m);
+    CHECK(m->s->n_held == 0);
+    s = find(&w, first);
+    CHECK(s != NULL && s->back && s->n_subs == 1);
+    for (s = w.m->sessions; s != NULL; s = s->next)
+        s->n_held += !s->n_kept; /* nobody can leave any more */
+    CHECK(!try_join(&w, "ann", id));
+    arena_fini(&a);
+    close_world(&w);
+    drop(c);
+}
+
+/* Who may only read leaves nothing behind, and has a session all the same,
+   until that leaves memory. */
+static void
+test_readers_write_nothing(void)
+{
+    struct world w;
+    struct client *c = client();
+    struct mcp_facts f = facts("ann", NULL);
+    struct mcp_session *s;
+    char id[MCP_ID_MAX], writer[MCP_ID_MAX], path[sizeof(w.path) + 8];
+    int i;
+
+    open_world(&w);
+    f.read_only = true;
+    run(&w, &f, INIT, NULL);
+    snprintf(id, sizeof(id), "%s", w.made);
+    CHECK(strlen(id) == 32);
+    f.session_id = str_of(id);
+    for (i = 0; i < 2; i++) {
+        CHECK(ask_by(&w, &f, "resources/subscribe", "uri", "toy://a"));
+        CHECK(ask_by(&w, &f, "logging/setLevel", "level", "error"));
+    }
+    CHECK(mcp_stream_open(w.m, &f, STR_NONE, &c->sink, &s) == 0);
+    CHECK(s->n_subs == 1 && s->log_level == 3);
+    CHECK(find(&w, id) == NULL); /* it is not a writer's */
+    CHECK(mcp_head(w.m) == 0);
+    snprintf(path, sizeof(path), "%s.key", w.path);
+    CHECK(access(path, F_OK) != 0);
+    path[strlen(path) - 4] = '\0';
+    CHECK(access(path, F_OK) != 0);
+    put(&w, "a");
+    CHECK(c->n > 0 && told(c, 0, "1.1", UPDATED("toy://a")));
+    join(&w, "ann", writer);
+    f.session_id = str_of(writer);
+    CHECK(mcp_session_find(w.m, &f, &s) == ERR_NOT_FOUND);
+    f.session_id = str_of(id);
+    run(&w, &f, NULL, NULL);
+    CHECK(w.status == MCP_OK && mcp_head(w.m) == 1);
+    run(&w, &f, NULL, NULL);
+    CHECK(w.status == MCP_NOT_FOUND);
+    run(&w, &f, INIT, NULL);
+    f.session_id = str_of(strcpy(id, w.made));
+    CHECK(mcp_session_find(w.m, &f, &s) == 0);
+    restart(&w);
+    CHECK(mcp_session_find(w.m, &f, &s) == ERR_NOT_FOUND);
+    f.session_id = str_of(writer);
+    CHECK(mcp_session_find(w.m, &f, &s) == ERR_NOT_FOUND);
+    CHECK(find(&w, writer) != NULL);
+    close_world(&w);
+    drop(c);
+}
+
+/* Sessions that come back go first. */
+static void
+test_readers_stay_longer(void)
+{
+    struct world w;
+    struct mcp_facts f = facts("ann", NULL);
+    struct mcp_session *s;
+    char reader[MCP_ID_MAX], id[MCP_ID_MAX];
+    int i;
+
+    open_world(&w);
+    f.read_only = true;
+    run(&w, &f, INIT, NULL);
+    f.session_id = str_of(strcpy(reader, w.made));
+    for (i = 0; i < MCP_MAX_SESSIONS; i++)
+        join(&w, "ann", id);
+    CHECK(mcp_session_find(w.m, &f, &s) == 0);
+    f.session_id = STR_NONE;
+    for (i = 0; i < MCP_MAX_SESSIONS; i++)
+        run(&w, &f, INIT, NULL);
+    f.session_id = str_of(reader);
+    CHECK(w.made[0] != '\0' && w.m->n_sessions == MCP_MAX_SESSIONS);
+    CHECK(mcp_session_find(w.m, &f, &s) == ERR_NOT_FOUND);
+    close_world(&w);
+}
+
+/* However many sessions one begins, they cost another none. */
+static void
+test_sessions_are_shared_out(void)
+{
+    struct world w;
+    struct mcp_facts ann = facts("ann", NULL), bob = facts("bob", NULL);
+    struct mcp_session *s;
+    char id[MCP_ID_MAX];
+    int i;
+
+    open_world(&w);
+    ann.read_only = bob.read_only = true;
+    run(&w, &ann, INIT, NULL);
+    ann.session_id = str_of(strcpy(id, w.made));
+    for (i = 0; i < MCP_MAX_SESSIONS + 100; i++)
+        run(&w, &bob, INIT, NULL);
+    CHECK(w.made[0] != '\0' && w.m->n_sessions == MCP_MAX_SESSIONS);
+    CHECK(mcp_session_find(w.m, &ann, &s) == 0);
+    close_world(&w);
+}
+
+/* What is queued is settled when it is run: it may undo what is not yet
+   done. */
+static void
+test_queued_changes_build_on_each_other(void)
+{
+    static const char *const texts[] = {
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/subscribe\","
+        "\"params\":{\"uri\":\"toy://a\"}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/unsubscribe\","
+        "\"params\":{\"uri\":\"toy://a\"}}"};
+    struct world w;
+    struct arena a = {0};
+    struct mcp_message *m[2];
+    struct mcp_facts f;
+    char id[MCP_ID_MAX];
+    int i;
+
+    open_world(&w);
+    join(&w, "ann", id);
+    f = facts("ann", id);
+    for (i = 0; i < 2; i++)
+        CHECK(mcp_accept(w.m, &f, &a, str_of(texts[i]), &m[i]) == 0);
+    lock(&w);
+    for (i = 0; i < 2; i++) {
+        CHECK(mcp_writes(m[i]));
+        CHECK(mcp_run(m[i], &w.out, &w.notes) == MCP_OK);
+        mcp_release(m[i]);
+    }
+    CHECK(commit(&w) == 0 && mcp_head(w.m) == 2);
+    CHECK(find(&w, id)->n_subs == 0);
+    CHECK(mcp_accept(w.m, &f, &a, str_of(texts[1]), &m[0]) == 0);
+    CHECK(!mcp_writes(m[0])); /* nothing to do, and nothing before it */
+    mcp_release(m[0]);
+    arena_fini(&a);
+    close_world(&w);
+}
+
+static void
+test_listeners_are_small(void)
+{
+    CHECK(sizeof(struct mcp_session) <= 512);
+    CHECK(sizeof(struct mcp_message) + sizeof(struct request) <= 2048);
+}
+
+int
+main(void)
+{
+    test_capabilities_as_bits();
+    test_kind_keeps_what_is_newest_and_young();
+    test_pipe_is_told_at_once_without_event_ids();
+    test_pipe_without_a_store();
+    test_id_is_known_to_its_principal_in_every_process();
+    test_forged_ids_are_not_found();
+    test_old_ids_are_not_found();
+    test_ids_of_another_use_or_shape_are_not_found();
+    test_what_was_set_survives_a_restart();
+    test_ended_stays_ended_everywhere();
+    test_one_turn_builds_on_itself_and_can_be_undone();
+    test_what_is_too_much_is_refused();
+    test_records_of_sessions_are_small();
+    test_what_changes_nothing_makes_no_record();
+    test_without_a_store_to_write_to_memory_has_it_all();
+    test_sessions_leave_memory_and_come_back();
+    test_readers_write_nothing();
+    test_readers_stay_longer();
+    test_sessions_are_shared_out();
+    test_queued_changes_build_on_each_other();
+    test_listeners_are_small();
+    return test_end("session");
+}
