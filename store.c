@@ -28,7 +28,6 @@
 #define _XOPEN_SOURCE 700 /* realpath */
 
 #include "store.h"
-#include "store/apply.h"
 #include "store/compact.h"
 #include "store/files.h"
 #include "store/load.h"
@@ -40,7 +39,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stddef.h>
 #include <stdio.h> /* rename */
 #include <stdlib.h>
 #include <string.h>
@@ -110,7 +108,7 @@ find_path(struct store *s)
 static void
 note_boot(struct store *s)
 {
-    if (s->same_boot || s->no_lock || s->log_readonly || s->log.damaged ||
+    if (s->time.same_boot || s->no_lock || s->log_readonly || s->log.damaged ||
         s->log.fd < 0 || s->lock.fd < 0 || lock_boot_id()[0] == '\0' ||
         store_lock(s) != 0)
         return;
@@ -561,24 +559,6 @@ store_refuse(struct store *s, int err)
     s->refuse = err;
 }
 
-/* Notes what the entry was, so that undo needs no memory and no disk; zeroes
-   where it is new. NULL: no memory. */
-static struct staged *
-note_old(struct store *s, const struct store_entry *e, size_t size)
-{
-    struct staged *g = arena_alloc(&s->mem,
-                                   offsetof(struct staged, old) + size);
-    if (g == NULL)
-        return NULL;
-    memset(g, 0, offsetof(struct staged, old) + size);
-    g->before = s->last;
-    g->superseded = s->superseded;
-    g->at = s->batch.len;
-    if (e != NULL)
-        memcpy(&g->old, e, size);
-    return g;
-}
-
 int
 store_stage(struct store *s, struct str key, struct str body)
 {
@@ -591,8 +571,7 @@ store_stage(struct store *s, struct str key, struct str body)
     if (store_next_n(s) > RECORD_MAX_N)
         return ERR_FULL;
     struct store_entry *e = index_find(&s->index, key);
-    struct staged *g = note_old(
-        s, e, store_kind(s, store_kind_of(s, key))->entry_size);
+    struct staged *g = store_note_old(s, key, e);
     if (g == NULL)
         return ERR_NOMEM;
     time_format(store_now_ms(s), time);
@@ -629,20 +608,8 @@ batch_done(struct store *s)
 static void
 unstage(struct store *s)
 {
-    for (struct staged *g = s->last; g != NULL; g = g->before) {
-        struct store_entry *e = g->e;
-        const struct store_kind *k = store_kind(s, e->kind);
-        if (k->undo != NULL)
-            k->undo(k->ctx, e, &g->old);
-        s->superseded = g->superseded;
-        if (g->old.n == 0)
-            index_pop(&s->index, e);
-        else /* the chain may have changed since: a split, a new key */
-            memcpy((char *)e + sizeof e->chain,
-                   (const char *)&g->old + sizeof e->chain,
-                   k->entry_size - sizeof e->chain);
-        s->move.left += e->file != s->file;
-    }
+    for (const struct staged *g = s->last; g != NULL; g = g->before)
+        store_unapply(s, g);
     batch_done(s);
 }
 

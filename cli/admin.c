@@ -18,6 +18,7 @@
 #include "cli/store.h"
 #include "cli/text.h"
 #include "task/artifact.h"
+#include "store/verify.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "json/raw.h"

@@ -5,6 +5,10 @@
    left out. */
 
 #include "store/apply.h"
+#include "store/state.h"
+
+#include <stddef.h>
+#include <string.h>
 
 uint8_t
 store_kind_of(const struct store *s, struct str key)
@@ -75,4 +79,38 @@ store_tell(struct store *s, const struct store_entry *e,
     s->observed = r->n;
     if (s->observe != NULL)
         s->observe(s->observe_ctx, e, r);
+}
+
+struct staged *
+store_note_old(struct store *s, struct str key, const struct store_entry *e)
+{
+    size_t size = store_kind(s, store_kind_of(s, key))->entry_size;
+    size_t all = offsetof(struct staged, old) + size;
+    struct staged *g = arena_alloc(&s->mem, all);
+    if (g == NULL)
+        return NULL;
+    memset(g, 0, all);
+    g->before = s->last;
+    g->superseded = s->superseded;
+    g->at = s->batch.len;
+    if (e != NULL)
+        memcpy(&g->old, e, size);
+    return g;
+}
+
+void
+store_unapply(struct store *s, const struct staged *g)
+{
+    struct store_entry *e = g->e;
+    const struct store_kind *k = store_kind(s, e->kind);
+    if (k->undo != NULL)
+        k->undo(k->ctx, e, &g->old);
+    s->superseded = g->superseded;
+    if (g->old.n == 0)
+        index_pop(&s->index, e);
+    else /* the chain may have changed since: a split, a new key */
+        memcpy((char *)e + sizeof e->chain,
+               (const char *)&g->old + sizeof e->chain,
+               k->entry_size - sizeof e->chain);
+    s->move.left += e->file != s->file;
 }

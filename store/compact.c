@@ -29,7 +29,6 @@
    2. Until the rename, everything here can be given up without a trace. */
 
 #include "store/compact.h"
-#include "store/apply.h"
 #include "store/files.h"
 #include "store/load.h"
 #include "store/read.h"

@@ -4,9 +4,7 @@
    beside the log. */
 
 #include "store/load.h"
-#include "store/apply.h"
 #include "store/files.h"
-#include "store/move.h"
 #include "store/write.h"
 #include "base/text.h"
 

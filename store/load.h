@@ -5,6 +5,12 @@
 
 #include "store/state.h"
 
+/* What reading the log may come to, beside 0 and errors. */
+enum view {
+    VIEW_TAIL = 1, /* there are bytes that only who has the lock answers for */
+    VIEW_AGAIN     /* lock file or log were replaced: lock anew */
+};
+
 /* Reads the log at the path into memory, from its start. With the write
    lock, its tail is recovered as well; without, VIEW_TAIL says that it needs
    to be. 0, also where there is no log; ERR_NOT_FOUND: there is no more one,

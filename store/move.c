@@ -16,7 +16,7 @@
       with it is found there. */
 
 #include "store/move.h"
-#include "store/apply.h"
+#include "store/state.h"
 #include "store/read.h"
 
 #include <string.h>

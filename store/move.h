@@ -3,7 +3,20 @@
 
 /* move - from one generation to the next without reading it all anew. */
 
-#include "store/state.h"
+#include "store/log.h"
+
+struct move {
+    int fd;             /* of the old file */
+    uint64_t left;      /* entries that lead there */
+    uint64_t head;      /* that file's last n */
+    int64_t superseded; /* bytes, in what was passed of the new file */
+    int64_t base;       /* the same, before the end record */
+    size_t swept;       /* buckets of the index without what is left */
+    struct log log;     /* as far as it was passed */
+    struct record_reader rd;
+};
+
+struct store;
 
 /* Goes over to the log of the next generation, whose committed end is given;
    the old one has been read to its end. What is to be read from

@@ -1,5 +1,39 @@
 /* record - the log's bytes: one line a record, and nothing else.
 
+   A line is a JSON object on its own and ends with a line feed:
+
+   {"c":"<crc>","g":G,"n":N,"b":B,"p":P,"k":"<key>","t":"<time>",<body>}
+
+   c  CRC-32C (Castagnoli) in 8 lower-case hex digits, of every byte from
+      behind the comma that follows it up to the line feed, not included
+   g  generation: how often the log was compacted, from 1
+   n  number of the record, from 1; never restarts, never reused
+   b  n of the first record of the batch it was written in, b <= n
+   p  n of the key's previous record, p < n; 0: there was none
+   k  key, "<kind>/<id>": 1-255 printable ASCII bytes without " and \
+   t  RFC 3339, UTC, milliseconds; never goes back
+   <body>  members of the kind's own: at least one, no line feed
+
+   A record with the key log/closed and the body "closed":G is the last of
+   generation G: nothing is written behind it in that file. Where it is not
+   the last, or of another generation, it says nothing.
+
+   The numbers are decimal without leading zeros. The seven members stand in
+   this order without blanks, so that a reader needs no JSON parser for them.
+
+   The first line is the header: k is "log", n is 0, and the body is
+   "mcptask-log":VERSION,"id":"<store id>"[,"compacted":true], with
+   ,"archive":true behind it in what the command archive writes. The text
+   "mcptask-log": and a number stand in the first line of every version to
+   come, and its c is right; a reader that does not know the number leaves the
+   file alone. Where that line is damaged, a whole record behind it says that
+   the file is a log.
+
+   In a compacted file, records with rising n follow (some left out), then
+   the end record: k is "end", n is the highest number ever given, the body
+   "count":<records between header and end>. From there on, as from the
+   header on in a file that was never compacted, n rises by one each.
+
    Replay reads every byte of the log through this file, so it is written for
    speed where that matters (the CRC, the split of a line) and nowhere else.
    It judges a line by itself; whether it may stand where it stands is

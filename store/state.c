@@ -1,8 +1,4 @@
-/* state - why writes are refused, what is lost, and what time it is.
-
-   The log's own time is that of its newest record, and goes on with the boot
-   clock from there, by what the mark says of both: a wall clock that is set
-   back changes nothing, and one that is set ahead ages nothing. */
+/* state - why writes are refused, and what is lost. */
 
 #include "store/state.h"
 #include "base/clock.h"
@@ -11,12 +7,6 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
-
-#define JUMP_MS (60 * 60 * 1000) /* less is no matter to who asks for ages */
-#define JUMP_KEPT_MS (7 * 24 * JUMP_MS) /* older ones are no matter, too */
-#define TIME_MAX_MS (INT64_C(1) << 50) /* beyond the year 9999 */
-
-/* ---- why writes are refused ---- */
 
 int
 store_deny(struct store *s, int err, const char *fmt, ...)
@@ -124,81 +114,4 @@ store_state(const struct store *s, struct store_state *out)
     }
     out->torn = s->torn;
     out->weak_locks = lock_is_by_process();
-}
-
-/* ---- time and the mark ---- */
-
-/* A record has the time t: where it is well ahead of what the boot clock
-   says, and was written just now, somebody set the clock. */
-void
-store_note_time(struct store *s, struct str t)
-{
-    int64_t ms, now = s->time_off + clock_boot_ms();
-    if (!time_parse(t, &ms) || ms <= now)
-        return;
-    if (s->same_boot && s->loaded && ms - now > JUMP_MS) {
-        if (now - s->jump_at > JUMP_KEPT_MS)
-            s->jump_ms = 0;
-        s->jump_ms += ms - now;
-        s->jump_at = now;
-    }
-    s->time_off += ms - now;
-}
-
-static void
-take_time(struct store *s, const struct mark *m)
-{
-    if (strcmp(m->boot, lock_boot_id()) != 0 || m->time_ms > TIME_MAX_MS ||
-        m->jump_ms > TIME_MAX_MS || m->boot_ms > clock_boot_ms())
-        return;
-    if (s->time_off < m->time_ms - m->boot_ms)
-        s->time_off = m->time_ms - m->boot_ms;
-    if (s->jump_at <= m->jump_at) {
-        s->jump_at = m->jump_at;
-        s->jump_ms = m->jump_ms;
-    }
-    s->same_boot = true;
-}
-
-bool
-store_takes_mark(struct store *s, const struct mark *m, const char *id,
-                 ino_t ino)
-{
-    bool fits = mark_is_of(m, id, (uint64_t)ino);
-    if (fits && m->id[0] != '\0')
-        take_time(s, m);
-    return fits;
-}
-
-int
-store_put_mark(struct store *s, uint64_t g, uint64_t n, int64_t end,
-               ino_t ino)
-{
-    struct mark m = {.g = g, .n = n, .end = end, .ino = (uint64_t)ino,
-                     .boot_ms = clock_boot_ms()};
-    int64_t ahead = clock_wall_ms() - m.boot_ms;
-    if (!s->same_boot && s->time_off < ahead)
-        s->time_off = ahead; /* what passed between two boots is no jump */
-    s->same_boot = lock_boot_id()[0] != '\0';
-    m.time_ms = s->time_off + m.boot_ms;
-    m.jump_ms = s->jump_ms;
-    m.jump_at = s->jump_at;
-    text_put(m.id, sizeof m.id, "%s", s->id);
-    text_put(m.boot, sizeof m.boot, "%s", lock_boot_id());
-    return mark_write(&s->lock, &m);
-}
-
-int64_t
-store_now_ms(const struct store *s)
-{
-    int64_t wall = clock_wall_ms(), seen = s->time_off + clock_boot_ms();
-    return seen > wall ? seen : wall;
-}
-
-int64_t
-store_age_ms(const struct store *s, int64_t t)
-{
-    int64_t now = s->same_boot ? s->time_off + clock_boot_ms()
-                               : store_now_ms(s);
-    return now - t - (s->same_boot && t <= s->jump_at ? s->jump_ms : 0);
 }

@@ -1,45 +1,16 @@
 #ifndef STORE_STATE_H
 #define STORE_STATE_H
 
-/* state - the data of a store; why writes are refused; what time it is. */
+/* state - the data of a store, and why writes are refused. */
 
 #include "base/file.h"
-#include "store/index.h"
-#include "store/lock.h"
-#include "store/log.h"
+#include "store/apply.h"
+#include "store/move.h"
+#include "store/time.h"
 #include "store.h"
-
-#include <sys/stat.h>
 
 #define STORE_MAX_KINDS 8
 #define STORE_PATH_MAX 4096
-
-/* A staged record, and what its entry was before, to be taken back. */
-struct staged {
-    struct staged *before, *next;
-    struct store_entry *e;
-    int64_t superseded;
-    size_t at, len;         /* of its line, in the batch */
-    struct store_entry old; /* the kind's entry_size bytes; n 0: none */
-};
-
-/* What reading the log may come to, beside 0 and errors. */
-enum view {
-    VIEW_TAIL = 1, /* there are bytes that only who has the lock answers for */
-    VIEW_AGAIN     /* lock file or log were replaced: lock anew */
-};
-
-/* On the way to a new generation; see store/move.c. */
-struct move {
-    int fd;             /* of the old file */
-    uint64_t left;      /* entries that lead there */
-    uint64_t head;      /* that file's last n */
-    int64_t superseded; /* bytes, in what was passed of the new file */
-    int64_t base;       /* the same, before the end record */
-    size_t swept;       /* buckets of the index without what is left */
-    struct log log;     /* as far as it was passed */
-    struct record_reader rd;
-};
 
 /* What most functions look at stands first: code that reaches into the first
    128 bytes is shorter. */
@@ -79,12 +50,7 @@ struct store {
     int64_t looked_ms;    /* when the lock file was last looked for */
     int64_t busy_ms;      /* since when another has had the lock, 0: not ... */
     int64_t tried_ms;     /* ... when that was last tried */
-    /* Time of the log is that of the boot clock and time_off, where the wall
-       clock is not ahead of it. */
-    int64_t time_off;
-    int64_t jump_ms;  /* how far the clock was set ahead ... */
-    int64_t jump_at;  /* ... and the time of the log before that */
-    bool same_boot;   /* time_off is from no other boot than this */
+    struct store_time time;
     char *lock_path;
     char *dir;
     struct store_options opt;
@@ -125,15 +91,5 @@ void store_note_damage(struct store *s, int64_t off, uint64_t behind,
                        const char *what);
 /* Notes that the log is empty although bytes of it were committed. */
 int store_note_empty(struct store *s, const struct mark *m);
-
-/* A record has the time t. */
-void store_note_time(struct store *s, struct str t);
-/* Whether m may be the mark of the log with this id and inode; if so, time
-   goes on from it. */
-bool store_takes_mark(struct store *s, const struct mark *m, const char *id,
-                      ino_t ino);
-/* Under the lock: writes the mark of the log with this inode. 0, ERR_IO. */
-int store_put_mark(struct store *s, uint64_t g, uint64_t n, int64_t end,
-                   ino_t ino);
 
 #endif

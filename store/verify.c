@@ -15,7 +15,7 @@
 
 #define _XOPEN_SOURCE 700 /* realpath */
 
-#include "store.h"
+#include "store/verify.h"
 #include "store/files.h"
 #include "base/clock.h"
 #include "base/text.h"

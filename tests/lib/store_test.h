@@ -6,6 +6,7 @@
    comparison that counts: memory against a fresh replay. */
 
 #include "store/record.h"
+#include "store/verify.h"
 #include "tests/lib/test.h"
 
 #include <errno.h>

@@ -3,6 +3,7 @@
 
    argv[1]: seconds of killing; without it a few rounds. */
 
+#include "store/verify.h"
 #include "tests/lib/mcp_turn.h"
 #include "base/clock.h"
 

@@ -1,0 +1,92 @@
+/* time - the log's own time, and the mark that carries it.
+
+   Time is that of the newest record, and goes on with the boot clock from
+   there, by what the mark says of both: a wall clock that is set back changes
+   nothing, and one that is set ahead ages nothing. */
+
+#include "store/time.h"
+#include "store/state.h"
+#include "base/clock.h"
+#include "base/text.h"
+
+#include <string.h>
+
+#define JUMP_MS (60 * 60 * 1000) /* less is no matter to who asks for ages */
+#define JUMP_KEPT_MS (7 * 24 * JUMP_MS) /* older ones are no matter, too */
+#define TIME_MAX_MS (INT64_C(1) << 50) /* beyond the year 9999 */
+
+void
+store_note_time(struct store *s, struct str text)
+{
+    struct store_time *t = &s->time;
+    int64_t ms, now = t->off + clock_boot_ms();
+    if (!time_parse(text, &ms) || ms <= now)
+        return;
+    /* Well ahead, and written just now: somebody set the clock. */
+    if (t->same_boot && s->loaded && ms - now > JUMP_MS) {
+        if (now - t->jump_at > JUMP_KEPT_MS)
+            t->jump_ms = 0;
+        t->jump_ms += ms - now;
+        t->jump_at = now;
+    }
+    t->off += ms - now;
+}
+
+static void
+take_time(struct store_time *t, const struct mark *m)
+{
+    if (strcmp(m->boot, lock_boot_id()) != 0 || m->time_ms > TIME_MAX_MS ||
+        m->jump_ms > TIME_MAX_MS || m->boot_ms > clock_boot_ms())
+        return;
+    if (t->off < m->time_ms - m->boot_ms)
+        t->off = m->time_ms - m->boot_ms;
+    if (t->jump_at <= m->jump_at) {
+        t->jump_at = m->jump_at;
+        t->jump_ms = m->jump_ms;
+    }
+    t->same_boot = true;
+}
+
+bool
+store_takes_mark(struct store *s, const struct mark *m, const char *id,
+                 ino_t ino)
+{
+    bool fits = mark_is_of(m, id, (uint64_t)ino);
+    if (fits && m->id[0] != '\0')
+        take_time(&s->time, m);
+    return fits;
+}
+
+int
+store_put_mark(struct store *s, uint64_t g, uint64_t n, int64_t end,
+               ino_t ino)
+{
+    struct store_time *t = &s->time;
+    struct mark m = {.g = g, .n = n, .end = end, .ino = (uint64_t)ino,
+                     .boot_ms = clock_boot_ms(), .jump_ms = t->jump_ms,
+                     .jump_at = t->jump_at};
+    int64_t ahead = clock_wall_ms() - m.boot_ms;
+    if (!t->same_boot && t->off < ahead)
+        t->off = ahead; /* what passed between two boots is no jump */
+    t->same_boot = lock_boot_id()[0] != '\0';
+    m.time_ms = t->off + m.boot_ms;
+    text_put(m.id, sizeof m.id, "%s", s->id);
+    text_put(m.boot, sizeof m.boot, "%s", lock_boot_id());
+    return mark_write(&s->lock, &m);
+}
+
+int64_t
+store_now_ms(const struct store *s)
+{
+    int64_t wall = clock_wall_ms(), seen = s->time.off + clock_boot_ms();
+    return seen > wall ? seen : wall;
+}
+
+int64_t
+store_age_ms(const struct store *s, int64_t at)
+{
+    const struct store_time *t = &s->time;
+    if (!t->same_boot)
+        return store_now_ms(s) - at;
+    return t->off + clock_boot_ms() - at - (at <= t->jump_at ? t->jump_ms : 0);
+}
