@@ -183,7 +183,7 @@ unmarked_changed(const struct store *s)
     if (stat(s->path, &st) != 0)
         return false;
     return s->log.fd < 0 || st.st_size != s->unmarked_len ||
-           st.st_dev != s->dev || st.st_ino != s->ino;
+           !store_is_log(s, &st);
 }
 
 /* Whether the open log has as many bytes as the mark says; it has not when
@@ -346,8 +346,7 @@ check_files(struct store *s, struct stat *st)
     if (!there && s->log.fd >= 0)
         return store_deny(s, ERR_IO, "%s: the log vanished; put it "
                           "back, or restart to begin a new one", s->path);
-    if (there && s->loaded && s->log.fd >= 0 && st->st_dev == s->dev &&
-        st->st_ino == s->ino)
+    if (there && s->loaded && s->log.fd >= 0 && store_is_log(s, st))
         return 0;
     int rc = there ? 0 : create_log(s);
     if (rc == 0)
@@ -363,8 +362,7 @@ own_log(struct store *s, struct stat *st)
     if (lock_log(s->log.fd, true) == ERR_MORE)
         return ERR_BUSY;
     return lock_is_at_path(&s->lock) && stat(s->path, st) == 0 &&
-                   st->st_dev == s->dev && st->st_ino == s->ino
-               ? 0 : VIEW_AGAIN;
+                   store_is_log(s, st) ? 0 : VIEW_AGAIN;
 }
 
 /* With the lock: whatever others committed, and what nobody answers for. */

@@ -128,8 +128,7 @@ open_new(struct store *s, struct compaction *c)
     char closed[STORE_PATH_MAX + 32];
     struct stat old;
     store_closed_path(s, s->log.g, closed, sizeof closed);
-    if (lstat(closed, &old) == 0 &&
-        (old.st_dev != s->dev || old.st_ino != s->ino))
+    if (lstat(closed, &old) == 0 && !store_is_log(s, &old))
         return ERR_EXISTS;
     unlink(c->path); /* of a process that was killed; invariant 1 */
     c->fd = open(c->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

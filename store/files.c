@@ -149,10 +149,10 @@ store_unlink_old(struct store *s)
 {
     char path[STORE_PATH_MAX + 32];
     struct stat st;
-    if (stat(s->path, &st) != 0 || st.st_dev != s->dev || st.st_ino != s->ino)
+    if (stat(s->path, &st) != 0 || !store_is_log(s, &st))
         return; /* it is the closed generation by now */
     store_closed_path(s, s->log.g, path, sizeof path);
-    if (lstat(path, &st) == 0 && st.st_dev == s->dev && st.st_ino == s->ino)
+    if (lstat(path, &st) == 0 && store_is_log(s, &st))
         unlink(path);
 }
 
@@ -162,8 +162,7 @@ store_check_names(struct store *s)
     char path[STORE_PATH_MAX + 32];
     struct stat st, is;
     store_closed_path(s, s->log.g, path, sizeof path);
-    bool closed = lstat(path, &is) == 0 && is.st_dev == s->dev &&
-                  is.st_ino == s->ino;
+    bool closed = lstat(path, &is) == 0 && store_is_log(s, &is);
     bool linked = fstat(s->log.fd, &st) == 0 && st.st_nlink > (closed ? 2 : 1);
     return !linked && !s->mounted
                ? 0
@@ -206,4 +205,29 @@ store_is_mounted(const struct store *s)
     if (dir >= 0)
         close(dir);
     return mounted;
+}
+
+int
+store_copy(int from_fd, int64_t from, int64_t end, int fd, int64_t at)
+{
+    char buf[16 * 1024];
+    while (from < end) {
+        int64_t left = end - from;
+        ssize_t n = file_read_at(from_fd, buf,
+                                 left < (int64_t)sizeof buf ? (size_t)left
+                                                            : sizeof buf, from);
+        if (n == 0)
+            errno = EIO;
+        if (n <= 0 || file_write_at(fd, buf, (size_t)n, at) != 0)
+            return -1;
+        from += n;
+        at += n;
+    }
+    return 0;
+}
+
+bool
+store_is_log(const struct store *s, const struct stat *st)
+{
+    return st->st_dev == s->dev && st->st_ino == s->ino;
 }

@@ -5,9 +5,15 @@
 
 #include "store/state.h"
 
-#define STORE_RESERVE (64 * 1024)
-#define STORE_CLOSED_PATH_MAX (STORE_PATH_MAX + 32)
+#include <sys/stat.h>
 
+#define STORE_RESERVE (64 * 1024)
+
+/* Copies the bytes between from and end to at in fd, which may be the same
+   file. 0 or -1 with errno. */
+int store_copy(int from_fd, int64_t from, int64_t end, int fd, int64_t at);
+/* Whether st is of the file that memory is of. */
+bool store_is_log(const struct store *s, const struct stat *st);
 /* Path of a closed generation, in out. */
 void store_closed_path(const struct store *s, uint64_t g, char *out,
                        size_t cap);

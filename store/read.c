@@ -59,24 +59,6 @@ store_read(struct store *s, const struct store_entry *e, struct arena *a,
     return 0;
 }
 
-/* The offset of the first line that starts at or behind off; end: none. */
-static int64_t
-line_from(int fd, int64_t off, int64_t end)
-{
-    char buf[4096];
-    if (off == 0)
-        return 0;
-    for (off--; off < end; off += (int64_t)sizeof buf) {
-        ssize_t n = pread(fd, buf, sizeof buf, (off_t)off);
-        char *lf = n > 0 ? memchr(buf, '\n', (size_t)n) : NULL;
-        if (lf != NULL)
-            return off + (lf - buf) + 1 < end ? off + (lf - buf) + 1 : end;
-        if (n <= 0)
-            break;
-    }
-    return end;
-}
-
 /* A file that is searched. */
 struct search {
     int fd;
@@ -84,25 +66,23 @@ struct search {
     bool careful;
 };
 
-/* The number of the record at off. A damaged digit must not send a careful
-   search astray: it wants a whole record. */
+/* The first line that begins behind off: where, and its number. False: it is
+   bad, or none is there. A damaged digit must not send a careful search
+   astray: it wants a whole record. */
 static bool
-number_at(const struct search *f, int64_t off, uint64_t *n)
+probe(const struct search *f, int64_t off, int64_t *at, uint64_t *n)
 {
-    char head[64];
     struct record_reader rd = {.fd = f->fd, .off = off, .end = f->end,
-                               .chunk = 8 * 1024};
+                               .chunk = 4096};
     struct store_rec r;
     struct str line;
-    if (!f->careful) {
-        ssize_t got = pread(f->fd, head, sizeof head, (off_t)off);
-        return got > 0 && record_peek_n((struct str){head, (size_t)got}, n);
-    }
-    bool whole = record_next(&rd, &line, &off) == 1 &&
-                 record_parse(line, &r) == 0;
-    *n = whole ? r.n : 0;
+    int rc = record_next(&rd, &line, at); /* the rest of the one before */
+    if (rc == 1 || rc == ERR_TOO_LARGE)
+        rc = record_next(&rd, &line, at);
+    bool found = rc == 1 && record_peek_n(line, n) &&
+                 (!f->careful || record_parse(line, &r) == 0);
     record_reader_fini(&rd);
-    return whole;
+    return found;
 }
 
 /* Where to begin to read for record n: no line before it has that number. */
@@ -111,11 +91,10 @@ search(const struct search *f, uint64_t n, int64_t near)
 {
     int64_t lo = 0, hi = near > 0 ? near : f->end, step = SEARCH_LINEAR / 4;
     while (hi - lo > SEARCH_LINEAR) {
-        int64_t mid = near > step ? near - step : lo + (hi - lo) / 2;
-        int64_t at = line_from(f->fd, mid, hi);
+        int64_t mid = near > step ? near - step : lo + (hi - lo) / 2, at;
         uint64_t found;
         step *= 2;
-        if (at >= hi || !number_at(f, at, &found) || found >= n) {
+        if (!probe(f, mid, &at, &found) || at >= hi || found >= n) {
             hi = mid; /* a bad line: what is before it is sure to be */
         } else {
             lo = at;

@@ -478,22 +478,11 @@ store_repair(const char *path, const char *out_path,
 static int
 copy_file(int fd, int64_t len, const char *to)
 {
-    char buf[COPY_CHUNK];
     int out, rc = create(to, &out);
-    if (rc != 0)
-        return rc;
-    for (int64_t off = 0; rc == 0 && off < len;) {
-        size_t want = sizeof buf;
-        if (len - off < (int64_t)want)
-            want = (size_t)(len - off);
-        ssize_t n = file_read_at(fd, buf, want, off);
-        if (n <= 0)
-            rc = ERR_IO;
-        else if (file_write_at(out, buf, (size_t)n, off) != 0)
-            rc = file_errno(errno);
-        off += n;
-    }
-    return seal(out, to, rc);
+    if (rc == 0)
+        rc = seal(out, to, store_copy(fd, 0, len, out, 0) == 0
+                               ? 0 : file_errno(errno));
+    return rc;
 }
 
 struct backup {

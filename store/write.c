@@ -28,7 +28,7 @@ store_reopen(struct store *s)
     int fd = open(s->path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return false;
-    if (fstat(fd, &st) != 0 || st.st_dev != s->dev || st.st_ino != s->ino) {
+    if (fstat(fd, &st) != 0 || !store_is_log(s, &st)) {
         close(fd);
         return false;
     }
@@ -103,27 +103,6 @@ store_put(struct store *s, struct str bytes, const struct mark *m, bool *cut)
     }
 }
 
-/* Copies the log's bytes between from and end to at in fd, which may be the
-   log itself. 0 or -1 with errno. */
-static int
-copy_bytes(struct store *s, int64_t from, int64_t end, int fd, int64_t at)
-{
-    char buf[16 * 1024];
-    while (from < end) {
-        int64_t left = end - from;
-        ssize_t n = file_read_at(s->log.fd, buf,
-                                 left < (int64_t)sizeof buf ? (size_t)left
-                                                            : sizeof buf, from);
-        if (n == 0)
-            errno = EIO;
-        if (n <= 0 || file_write_at(fd, buf, (size_t)n, at) != 0)
-            return -1;
-        from += n;
-        at += n;
-    }
-    return 0;
-}
-
 /* Keeps the bytes that are about to be cut: they were promised to nobody, as
    far as can be told, but somebody may want to look. 0 and the path of the
    copy, or -1 with errno. */
@@ -140,7 +119,7 @@ keep_torn(struct store *s, int64_t size, char *path, size_t cap)
     if (fd < 0)
         return -1;
     file_give(fd, s->path);
-    int rc = copy_bytes(s, s->log.end, size, fd, 0);
+    int rc = store_copy(s->log.fd, s->log.end, size, fd, 0);
     if (rc == 0)
         rc = file_sync(fd, fsync);
     int e = errno;
@@ -201,7 +180,8 @@ store_sync_tail(struct store *s, int64_t size)
     if (from < s->log.end)
         from = s->log.end;
     for (int tries = 0; tries < 2; tries++)
-        if (copy_bytes(s, from, size, s->log.fd, from) == 0 && sync_log(s) == 0)
+        if (store_copy(s->log.fd, from, size, s->log.fd, from) == 0 &&
+            sync_log(s) == 0)
             return 0;
     return deny_recovery(s);
 }
