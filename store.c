@@ -329,28 +329,19 @@ create_log(struct store *s)
 static int
 check_files(struct store *s, struct stat *st)
 {
-    struct mark m;
     if (!lock_is_at_path(&s->lock))
         return VIEW_AGAIN;
-    bool there = stat(s->path, st) == 0;
-    if (there && st->st_size == 0 && S_ISREG(st->st_mode)) {
-        mark_forget(&s->lock);
-        if (mark_read(&s->lock, &m) == 0 && m.end > 0 &&
-            mark_is_of(&m, "", (uint64_t)st->st_ino))
-            return store_note_empty(s, &m);
-        there = false; /* made by hand, or by a failing file system */
-        errno = ENOENT;
-    }
-    if (!there && errno != ENOENT)
-        return store_deny_errno(s, file_errno(errno), s->path, "");
-    if (!there && s->log.fd >= 0)
+    if (stat(s->path, st) == 0 && s->loaded && s->log.fd >= 0 &&
+        store_is_log(s, st))
+        return 0;
+    int rc = store_load(s);
+    if (rc == 0 && s->log.fd < 0)
+        rc = create_log(s);
+    if (rc == 0 && s->log.fd < 0)
+        rc = store_load(s);
+    if (rc == ERR_NOT_FOUND)
         return store_deny(s, ERR_IO, "%s: the log vanished; put it "
                           "back, or restart to begin a new one", s->path);
-    if (there && s->loaded && s->log.fd >= 0 && store_is_log(s, st))
-        return 0;
-    int rc = there ? 0 : create_log(s);
-    if (rc == 0)
-        rc = store_load(s);
     return rc == 0 && stat(s->path, st) != 0 ? ERR_IO : rc;
 }
 
