@@ -16,11 +16,11 @@
    where the lock file was removed under load, there are two of it.
 
    Invariants:
-   1. Bytes below the mark's end are on disk, and nobody changes them.
+   1. Bytes below the mark's end are on disk and never change.
       A bad record among them is damage: writes are refused, the file is
       left as it is, whole records are still read.
-   2. Bytes behind it belong to nobody until whoever has the lock has
-      checked and synced them (store_recover).
+   2. Bytes behind it count only once the holder of the lock has checked and
+      synced them (store_recover).
    3. Memory is what reading the log up to s->log.end would give, plus what is
       staged.
    4. Without the lock nothing on disk is changed. */
@@ -103,8 +103,8 @@ find_path(struct store *s)
     return 0;
 }
 
-/* The first to come after a boot, or after a writer that knows no clock but
-   the wall's, has time go on from here for those who come later. */
+/* The first process after a boot, or after a writer that knows the wall clock
+   alone, writes a mark from which the log's time goes on for later ones. */
 static void
 note_boot(struct store *s)
 {
@@ -195,8 +195,8 @@ reaches(const struct store *s, int64_t end)
     return s->log.fd >= 0 && fstat(s->log.fd, &st) == 0 && st.st_size >= end;
 }
 
-/* A lock file that was replaced leaves this process with a mark that nobody
-   moves. Looked for now and then only: a stat for each read is dear. */
+/* Where the lock file was replaced, the mark of the old one does not move any
+   more. Checked every LOOK_MS: a stat for each read is expensive. */
 static void
 look_for_lock(struct store *s)
 {
@@ -242,9 +242,9 @@ sync_view(struct store *s)
     return rc;
 }
 
-/* Takes the lock to recover a tail that nobody answers for. A holder that
-   lives will see to it himself. Where it cannot be recovered, reads go on as
-   far as the log is whole. */
+/* Takes the lock to recover the tail. If another process holds it, that one
+   recovers the tail. Where it cannot be recovered, reads go on as far as the
+   log is whole. */
 static int
 recover(struct store *s)
 {
@@ -345,8 +345,8 @@ check_files(struct store *s, struct stat *st)
     return rc == 0 && stat(s->path, st) != 0 ? ERR_IO : rc;
 }
 
-/* Keeps out whoever has the write lock of another lock file: ERR_BUSY, he is
-   at it; VIEW_AGAIN, he was, and has replaced the log. */
+/* Locks the log itself, against a process with another lock file. ERR_BUSY:
+   that process holds it; VIEW_AGAIN: it did, and replaced the log. */
 static int
 own_log(struct store *s, struct stat *st)
 {
@@ -356,7 +356,7 @@ own_log(struct store *s, struct stat *st)
                    store_is_log(s, st) ? 0 : VIEW_AGAIN;
 }
 
-/* With the lock: whatever others committed, and what nobody answers for. */
+/* With the lock: reads what others committed, and recovers the tail. */
 static int
 catch_up(struct store *s)
 {
@@ -433,7 +433,7 @@ note_busy(struct store *s, bool busy)
 }
 
 /* What others wrote is followed before the lock is taken; under it only what
-   came since is read, so that nobody waits for another's reading. */
+   came since is read, so that the lock is held for a short time only. */
 static int
 take_lock(struct store *s, int (*take)(struct lock *l))
 {
@@ -459,7 +459,7 @@ take_lock(struct store *s, int (*take)(struct lock *l))
     if (rc != 0)
         store_unlock(s);
     if (rc == ERR_BUSY && take == lock_wait)
-        poll(NULL, 0, LOCK_WAIT_TICK_MS); /* he is in no line */
+        poll(NULL, 0, LOCK_WAIT_TICK_MS); /* the holder has another lock file */
     return rc == VIEW_AGAIN ? ERR_IO : rc == ERR_BUSY ? ERR_MORE : rc;
 }
 
@@ -673,7 +673,7 @@ store_move(struct store *s)
 }
 
 /* Closes both files with one record, and syncs both; the new one first, since
-   whoever finds the old one closed looks for it. */
+   a process that finds the old one closed looks for it. */
 static int
 close_log(struct store *s)
 {

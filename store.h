@@ -19,12 +19,12 @@ struct store_options {
     const char *path;       /* of the log; need not exist */
     bool readonly;          /* never write, never lock */
     int64_t compact_at;     /* superseded bytes, 0: STORE_COMPACT_AT */
-    int64_t closed_max;     /* bytes of closed generations, 0: none is kept */
+    int64_t closed_max;     /* bytes of closed generations to keep */
 };
 
-/* Opens the log at o->path, which must stay, and reads it. No file is an
-   empty store, and none is made, but for the lock file of a log whose tail
-   has to be recovered. Errors: ERR_FORMAT (untouched), ERR_IO, ERR_NOMEM; then
+/* Opens the log at o->path, which must stay, and reads it. A missing file is
+   an empty store. Makes no file, except the lock file of a log whose tail has
+   to be recovered. Errors: ERR_FORMAT (untouched), ERR_IO, ERR_NOMEM; then
    *why names the file and the reason, and *out is NULL. A damaged log
    opens, readable as far as it is whole. kinds must outlive the store. */
 int store_open(struct store **out, const struct store_options *o,
@@ -33,8 +33,8 @@ int store_open(struct store **out, const struct store_options *o,
 void store_close(struct store *s);
 
 /* Brings memory up to the mark: what any process has committed is seen from
-   here on. Takes no lock unless there are bytes behind a mark that nobody
-   answers for. 0, ERR_IO, ERR_NOMEM, ERR_DAMAGED (reads may go on). */
+   here on. Takes the lock only where bytes behind the mark have to be
+   recovered. 0, ERR_IO, ERR_NOMEM, ERR_DAMAGED (reads may go on). */
 int store_follow(struct store *s);
 
 /* Whether memory is that of the log. It is not after an error of follow or
@@ -48,7 +48,7 @@ int store_lock(struct store *s);
 /* As store_lock, but sleeps for it up to 10 ms, in line with the others. */
 int store_lock_wait(struct store *s);
 /* store_lock and waits up to STORE_LOCK_WAIT_MS, then ERR_BUSY; for the
-   command line, which has nobody else to serve. */
+   command line, which serves no other peer. */
 int store_lock_patiently(struct store *s);
 /* Makes the directory of the log where it is missing, for files beside it.
    0, ERR_READONLY, ERR_FULL, ERR_IO, ERR_NOMEM. */

@@ -11,7 +11,7 @@ struct staged {
     struct store_entry *e;
     int64_t superseded;
     size_t at, len;         /* of its line, in the batch */
-    struct store_entry old; /* the kind's entry_size bytes; n 0: none */
+    struct store_entry old; /* the kind's entry_size bytes; n 0: new */
 };
 
 /* The kind of a key, and of an entry. What is of no kind is of one that does

@@ -1,7 +1,7 @@
 #ifndef STORE_CARE_H
 #define STORE_CARE_H
 
-/* care - how the log is, who uses it, and how it gets smaller. */
+/* care - the state of the log, its processes, and compaction. */
 
 #include "base/base.h"
 
@@ -32,9 +32,9 @@ const char *store_damage(struct store *s, struct str key);
    would return; store_state then says why. */
 int store_probe(struct store *s);
 
-/* A number that names this process to others on this log while it lives; 0:
-   none can be had now. It is another where the lock file was replaced by
-   one in which that number is taken. */
+/* A number that names this process to others on this log while it lives, or 0
+   where the lock file cannot be used. It changes where the lock file was
+   replaced by one in which that number is taken. */
 uint64_t store_instance(struct store *s);
 /* Whether a process of that number lives: this one, or another. */
 bool store_alive(const struct store *s, uint64_t instance);
@@ -43,13 +43,13 @@ bool store_alive(const struct store *s, uint64_t instance);
    then there are slices of store_move to do, between turns. Nothing waits for
    them. */
 bool store_moving(const struct store *s);
-/* One slice, of about 1 MiB: ERR_MORE: there are more; 0: there are none;
-   else as store_follow. Nothing may be staged. */
+/* One slice, of about 1 MiB: ERR_MORE: there are more; 0: done; else as
+   store_follow. Nothing may be staged. */
 int store_move(struct store *s);
 
 /* Whether superseded bytes pass compact_at and half of the log; or a quarter of
-   it, where there is no more room than a compaction needs. Sees to the
-   reserve of room. */
+   it, where the disk has just the room that a compaction needs. Keeps the
+   reserve. */
 bool store_wants_compact(struct store *s);
 /* One slice of a compaction, of about 1 MiB, or its start. ERR_MORE: call
    again, now or later; 0: done, the new generation is in use; else it has

@@ -11,10 +11,10 @@
    processes go over when they see the mark's new generation, as
    store/move.c has it.
 
-   The closed record keeps out whoever does not see the locks, because he has
-   the log by another name. Whoever finds it at the end of the log finishes
-   the compaction (store_compact_finish), if the new file ends in the same
-   record; else that one was given up, and writing goes on where it stood.
+   The closed record keeps out a process that opened the log by another name
+   and so has other locks. The next one that finds it at the end of the log
+   finishes the compaction (store_compact_finish), if the new file ends in the
+   same record; else that one was given up, and writing goes on where it stood.
 
    A process that dies between link and rename leaves a log with two names:
    the next one that takes the lock removes the second (store_unlink_old).
@@ -104,8 +104,8 @@ flush(struct store *s, struct compaction *c)
     return fdatasync(c->fd) == 0 ? 0 : file_errno(errno);
 }
 
-/* Lets those who may use the log use the new file as well: as its owner's,
-   or as the group's, where that may do all that he may. */
+/* Gives the new file the owner and group of the log; or the group alone, where
+   that has the same rights as the owner. */
 static int
 share(int fd, const struct stat *old)
 {
@@ -241,8 +241,8 @@ store_compact_rest(struct store *s)
 
 /* ---- the switch ---- */
 
-/* Whether the path still names the new file: who could not see the lock on
-   the second byte may have begun one of his own there. */
+/* Whether the path still names the new file: a process with another lock file
+   may have begun its own compaction there. */
 static bool
 is_at_path(const struct compaction *c)
 {
@@ -281,7 +281,7 @@ replace_log(struct store *s, const char *path)
         return rc;
     }
     /* Unsynced, after a power loss either file may be the log. The mark does
-       not fit the new one: who builds on it syncs it (store_recover). */
+       not fit the new one: the next writer syncs it (store_recover). */
     return file_sync_dir(dir_fd) == 0
                ? 0
                : store_deny_errno(s, file_errno(errno), s->dir,

@@ -131,8 +131,8 @@ store_prune(struct store *s, int64_t max)
 }
 
 /* Gives the old log its second name. Without hard links (FAT, some network
-   file systems) there is none, and history begins anew. A file of that name
-   is a copy of it, made by whoever copied the store: see open_new. */
+   file systems) it gets none, and history begins anew. A file of that name is
+   there only in a copy of the store: see open_new. */
 int
 store_link_old(struct store *s)
 {
@@ -166,10 +166,10 @@ store_check_names(struct store *s)
     bool linked = fstat(s->log.fd, &st) == 0 && st.st_nlink > (closed ? 2 : 1);
     return !linked && !s->mounted
                ? 0
-               : store_deny(s, ERR_READONLY, "%s: %s, and so it is only "
-                            "read; mount the directory, not the file",
-                            s->path, linked ? "has a hard link, which is to go"
-                                            : "is mounted by itself");
+               : store_deny(s, ERR_READONLY, "%s: %s, so it is read-only; "
+                            "mount the directory, not the file", s->path,
+                            linked ? "has a hard link, which must be removed"
+                                   : "is mounted by itself");
 }
 
 /* Which mount fd's file was reached by, or -1; Linux alone says that. */

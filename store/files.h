@@ -27,7 +27,7 @@ int store_link_old(struct store *s);
    compaction left that ended between its link and its rename. */
 void store_unlink_old(struct store *s);
 /* 0 where the log has one name, beside its closed generation's; else
-   ERR_READONLY: who uses the other name has another lock file. */
+   ERR_READONLY: a process that uses the other name has another lock file. */
 int store_check_names(struct store *s);
 /* Whether the log is mounted by itself, so that nothing can be renamed over
    it. */

@@ -26,7 +26,7 @@ void index_fini(struct index *x);
 /* The entry of key, or NULL. */
 struct store_entry *index_find(const struct index *x, struct str key);
 /* Adds a zeroed entry of size bytes for a key that is not there, and copies
-   the key. NULL when there is no memory. */
+   the key. NULL: out of memory. */
 struct store_entry *index_add(struct index *x, struct str key, size_t size);
 /* Removes e, which must be the entry that was added last. */
 void index_pop(struct index *x, struct store_entry *e);

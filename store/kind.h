@@ -1,7 +1,7 @@
 #ifndef STORE_KIND_H
 #define STORE_KIND_H
 
-/* kind - records, what the index holds of them, and who is told of them. */
+/* kind - records, what the index holds of them, and who is told. */
 
 #include "base/base.h"
 
@@ -19,7 +19,7 @@ struct store_rec {
     uint64_t g; /* generation of the file it was read from */
     uint64_t n; /* number in the log, from 1, never reused */
     uint64_t b; /* n of the first record of its batch */
-    uint64_t p; /* n of the key's previous record, 0: none */
+    uint64_t p; /* n of the key's previous record, or 0 */
     struct str key;
     struct str time; /* RFC 3339, as the log has it */
     struct str body; /* the members behind "t": "op":...,"v":{...} */
@@ -54,7 +54,7 @@ struct store_kind {
        existed). Called in reverse order; store copies old over e after. */
     void (*undo)(void *ctx, struct store_entry *e,
                  const struct store_entry *old);
-    /* A record of another kind, or of none, was applied; never taken back. */
+    /* A record of another or unknown kind was applied; never taken back. */
     void (*other)(void *ctx, const struct store_rec *r);
     /* Whether compaction carries r along; newest: it is that of its key.
        NULL: the newest are, the others not. */

@@ -115,8 +115,8 @@ load_unmarked(struct store *s, int64_t size)
 }
 
 /* Without the lock, committed records may stand behind the mark: it is never
-   synced, and after a power loss older than the log. When nobody holds the
-   lock they can be made sure of all the same. */
+   synced, and after a power loss older than the log. While the lock is free,
+   a sync makes sure of them. */
 static int
 load_behind_mark(struct store *s, int64_t size)
 {
@@ -128,8 +128,8 @@ load_behind_mark(struct store *s, int64_t size)
 }
 
 /* Makes an opened log the one that is used; end: its committed one, where
-   that is known. Under the write lock ERR_BUSY: who has that of another lock
-   file answers for the tail. */
+   that is known. Under the write lock ERR_BUSY: a process with another lock
+   file is writing. */
 static int
 go_over(struct store *s, const struct log_file *f, int64_t end)
 {

@@ -7,14 +7,14 @@
 
 /* What reading the log may come to, beside 0 and errors. */
 enum view {
-    VIEW_TAIL = 1, /* there are bytes that only who has the lock answers for */
+    VIEW_TAIL = 1, /* only the holder of the lock can recover the tail */
     VIEW_AGAIN     /* lock file or log were replaced: lock anew */
 };
 
 /* Reads the log at the path into memory, from its start. With the write
    lock, its tail is recovered as well; without, VIEW_TAIL says that it needs
-   to be. 0, also where there is no log; ERR_NOT_FOUND: there is no more one,
-   and memory is left alone; others. */
+   to be. 0, also where there never was a log; ERR_NOT_FOUND: it vanished, and
+   memory is left alone; others. */
 int store_load(struct store *s);
 /* Reads committed bytes up to the mark. */
 int store_load_to(struct store *s, const struct mark *m);

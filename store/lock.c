@@ -2,7 +2,7 @@
 
    The locks belong to the open file description, so they end with that
    descriptor alone. Locks that belong to the process, as other programs and
-   older kernels have them, conflict with these all the same.
+   older kernels have them, conflict with these as well.
 
    Invariants:
    1. The file is opened once and never closed while a lock on it is held.
@@ -10,9 +10,9 @@
       belong to the process, closing it would drop them all.
    2. The mark is overwritten in place by one pwrite of fixed length. It is
       never synced: a stale or broken one costs a look at the log's tail, by
-      whoever opens it next, and nothing else. Its CRCs catch a read that
-      meets a write.
-   3. Nobody sleeps for the lock without a repeating timer running, so that
+      the next process that opens it, and nothing else. Its CRCs catch a read
+      that meets a write.
+   3. No process sleeps for the lock without a repeating timer running, so that
       the signal cannot fall between a test and the sleep. */
 
 #include "store/lock.h"
@@ -169,7 +169,7 @@ lock_wait(struct lock *l)
         memset(&sa, 0, sizeof sa);
         sa.sa_handler = on_alarm; /* without SA_RESTART */
         sigemptyset(&sa.sa_mask);
-        sigset_t alarm; /* blocked, maybe, by whoever started us */
+        sigset_t alarm; /* the parent may have blocked it */
         sigemptyset(&alarm);
         sigaddset(&alarm, SIGALRM);
         if (sigaction(SIGALRM, &sa, NULL) != 0 ||

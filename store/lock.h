@@ -32,7 +32,7 @@ enum lock_byte { /* offsets of the locks in the file */
 struct mark {
     uint64_t g, n;
     int64_t end;
-    /* the second line; id "": there is none */
+    /* the second line; id "": it is missing */
     char id[33];
     char boot[LOCK_BOOT_LEN + 1]; /* blanks: not known */
     uint64_t ino;
@@ -48,7 +48,7 @@ struct lock {
     ino_t ino;
     bool readonly; /* open for reading only: no locks, no new marks */
     bool held;     /* the write lock */
-    uint64_t instance; /* byte that is locked for life; 0: none */
+    uint64_t instance; /* byte that is locked for life, or 0 */
     char seen[LOCK_MARK_LEN]; /* the mark as last read or written */
 };
 

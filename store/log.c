@@ -2,8 +2,8 @@
 
    Lines are judged by where they stand. Below the mark every line must be a
    record with the next number: what is not is damage. Behind the mark, or
-   where there is none, a bad line may also be torn: written by a process or
-   machine that died before its sync, and so promised to nobody. It is torn
+   without a mark, a bad line may also be torn: written by a process or machine
+   that died before its sync, and so never acknowledged. It is torn
    unless a whole record behind it belongs to a later batch, since such a batch
    was begun only after the bad bytes had been synced. In a compacted file
    nothing before the end record can be torn: the file got its name after it
@@ -145,7 +145,7 @@ misplaced(const struct log *l, const struct store_rec *r)
             return "an end record that does not belong here";
         return count == l->counted || (l->damaged && count > l->counted)
                    ? NULL
-                   : "the end record counts other records than there are";
+                   : "the end record's count is wrong";
     }
     if (!record_key_ok(r->key))
         return "a record with a wrong key";
@@ -161,10 +161,11 @@ misplaced(const struct log *l, const struct store_rec *r)
 static const char *
 fault_of(const struct log *l, int got, struct str line, struct store_rec *r)
 {
-    return got == ERR_MORE            ? "a line that is cut off"
-           : got == ERR_TOO_LARGE     ? "a line that is too long"
-           : record_parse(line, r) != 0 ? "no record, or its sum is wrong"
-                                      : misplaced(l, r);
+    return got == ERR_MORE        ? "a truncated line"
+           : got == ERR_TOO_LARGE ? "a line over the limit"
+           : record_parse(line, r) != 0
+               ? "not a record, or its checksum is wrong"
+               : misplaced(l, r);
 }
 
 /* Whether a whole record proves that a bad line before it, which had to be the

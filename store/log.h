@@ -14,7 +14,7 @@ struct log {
     int64_t end;      /* bytes that were read */
     uint64_t g;       /* generation, 0: not known */
     uint64_t head;    /* newest n */
-    int fd;           /* -1: there is none */
+    int fd;           /* or -1 */
     bool compacted;   /* before the end record of a compacted file */
     bool headless;    /* the header is damaged: an end record may come */
     bool damaged;     /* it is, in what was read */
@@ -44,8 +44,8 @@ struct judged {
     enum {
         LOG_RECORD, /* r is whole and may stand here */
         LOG_END,    /* so may r, the end record of a compacted file */
-        LOG_DAMAGE, /* no record, and once it was synced */
-        LOG_TORN    /* no record, and promised to nobody */
+        LOG_DAMAGE, /* not a record, though it was synced */
+        LOG_TORN    /* not a record, and never acknowledged */
     } as;
     struct store_rec r;
     int64_t off;       /* of the line */
@@ -55,7 +55,7 @@ struct judged {
 
 /* Judges the next line of l by where it stands, and notes what is lost; keys
    are those of the records before it. l goes on behind the line, unless it is
-   torn. Bytes below committed were once synced. 1; 0: there are no more;
+   torn. Bytes below committed were once synced. 1; 0: the end;
    ERR_IO, ERR_NOMEM. */
 int log_next(struct log *l, struct record_reader *rd,
              const struct index *keys, int64_t committed, struct judged *out);

@@ -6,7 +6,7 @@
    record of a key names by its p the one that is missing.
 
    A record that is lost is *named* when its key is known for sure, and that
-   key has a record that is whole: whoever reads the key is told. While others
+   key has a record that is whole: readers of the key are told. While others
    are lost, any key may be older than it was, or missing. */
 
 #include "store/index.h"
@@ -25,7 +25,7 @@ struct lost {
     uint64_t n;     /* records that are missing before the newest */
     uint64_t pending; /* bad lines of a part in which numbers leave gaps */
     uint64_t named; /* how many of all that are missing are named */
-    uint64_t next;  /* the number of the next bad line, if none is missing */
+    uint64_t next;  /* the number of the next bad line, if all others are there */
     uint64_t floor; /* a compaction may have left out what is not above it */
     uint64_t last;  /* the highest number ever given, where the mark says it */
 };

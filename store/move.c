@@ -25,8 +25,8 @@
 #define SLICE (1024 * 1024)   /* bytes read by one call */
 #define NEAR (32 * 1024)      /* bytes read at a time to find one record */
 
-/* Where the record behind head starts, end: there is none; -1: not found. What
-   is damaged before it is found by the pass. */
+/* Where the record behind head starts; end where head is the last; -1: not
+   found. The pass finds what is damaged before it. */
 static int64_t
 first_behind(int fd, int64_t end, uint64_t head)
 {

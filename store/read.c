@@ -3,8 +3,8 @@
    Records of a closed generation are found by number too. Numbers rise with
    the offset in every file, so a search halves the file until a few blocks
    are left; no index of numbers is kept. It begins where the last one ended,
-   since who reads back along a chain asks for numbers that stand close to one
-   another, and believes the numbers that it sees on its way; only where that
+   since reads along a chain ask for numbers close to one another, and
+   believes the numbers that it sees on its way; only where that
    finds nothing is the whole file searched, by whole records.
 
    Every record read is checked against its CRC: what the disk has turned
@@ -67,7 +67,7 @@ struct search {
 };
 
 /* The first line that begins behind off: where, and its number. False: it is
-   bad, or none is there. A damaged digit must not send a careful search
+   bad or missing. A damaged digit must not send a careful search
    astray: it wants a whole record. */
 static bool
 probe(const struct search *f, int64_t off, int64_t *at, uint64_t *n)

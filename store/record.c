@@ -9,7 +9,7 @@
    g  generation: how often the log was compacted, from 1
    n  number of the record, from 1; never restarts, never reused
    b  n of the first record of the batch it was written in, b <= n
-   p  n of the key's previous record, p < n; 0: there was none
+   p  n of the key's previous record, p < n; 0 for the first
    k  key, "<kind>/<id>": 1-255 printable ASCII bytes without " and \
    t  RFC 3339, UTC, milliseconds; never goes back
    <body>  members of the kind's own: at least one, no line feed
@@ -37,7 +37,7 @@
    Replay reads every byte of the log through this file, so it is written for
    speed where that matters (the CRC, the split of a line) and nowhere else.
    It judges a line by itself; whether it may stand where it stands is
-   store.c's affair.
+   log.c's affair.
 
    Invariants:
    1. record_parse accepts exactly what record_put writes.

@@ -17,7 +17,7 @@
 #define RECORD_MAX_N (UINT64_C(1) << 62)
 #define RECORD_MAX_G UINT64_C(9999999999) /* what a mark has room for */
 
-/* CRC-32C (RFC 3720, B.4) of n bytes behind those that crc is of; 0: none. */
+/* CRC-32C (RFC 3720, B.4) of n bytes behind those that crc is of, 0 at first. */
 uint32_t crc32c(uint32_t crc, const void *p, size_t n);
 /* The same without instructions of the processor's own; for the tests. */
 uint32_t crc32c_table(uint32_t crc, const void *p, size_t n);
@@ -30,7 +30,7 @@ void record_put(struct buf *b, const struct store_rec *r);
 /* Splits a line (without its line feed) and checks form and CRC: 0, or
    ERR_SYNTAX when it is not a record. out points into line. */
 int record_parse(struct str line, struct store_rec *out);
-/* What a line that is no record any more still shows, unchecked: n, p and key
+/* What a damaged line still shows, unchecked: n, p and key
    of the first head in it that can be read; line goes on behind that. False:
    there are no more. */
 bool record_peek(struct str *line, struct store_rec *out);
@@ -43,7 +43,7 @@ struct record_header {
     char id[33];
     bool compacted;
     bool archive; /* and holds ended tasks, each once; only to be written */
-    bool damaged; /* for who reads a file: the line is, and ... */
+    bool damaged; /* for a reader: the line is, and ... */
     int64_t end;  /* ... where the next one begins */
 };
 
@@ -84,7 +84,7 @@ struct record_reader {
    to the end, given as *line; ERR_TOO_LARGE: a line over
    STORE_MAX_RECORD was skipped; ERR_IO, ERR_NOMEM. */
 int record_next(struct record_reader *r, struct str *line, int64_t *off);
-/* The next whole record, valid until the next call; what is none is skipped.
+/* The next whole record, valid until the next call; the rest is skipped.
    1; 0: the end; ERR_IO, ERR_NOMEM. */
 int record_next_whole(struct record_reader *r, struct store_rec *out,
                       int64_t *off);

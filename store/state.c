@@ -30,11 +30,11 @@ store_deny_errno(struct store *s, int err, const char *path, const char *what)
 int
 store_deny_write(struct store *s)
 {
-    return store_deny(s, ERR_READONLY, "%s: no right to write; let this "
-                      "user, or use --read-only", s->path);
+    return store_deny(s, ERR_READONLY, "%s: no write permission; grant "
+                      "it, or use --read-only", s->path);
 }
 
-/* What was refused before is not any more. */
+/* Writes work again. */
 void
 store_allow(struct store *s)
 {
@@ -110,7 +110,7 @@ store_state(const struct store *s, struct store_state *out)
         clock_mono_ms() - s->busy_ms >= STORE_LOCK_WAIT_MS) {
         out->err = ERR_BUSY;
         text_put(out->why, sizeof out->why, "%s: another process holds the "
-                 "lock; end it if it does not go on", s->lock_path);
+                 "lock; end it if it hangs", s->lock_path);
     }
     out->torn = s->torn;
     out->weak_locks = lock_is_by_process();

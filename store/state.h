@@ -82,9 +82,9 @@ int store_deny(struct store *s, int err, const char *fmt, ...)
 /* The same for a step that failed with errno: "path: what: why". */
 int store_deny_errno(struct store *s, int err, const char *path,
                      const char *what);
-/* Because this user may not write the log. */
+/* The same, where this user has no write permission. */
 int store_deny_write(struct store *s);
-/* What was refused before is not any more. */
+/* Writes are not refused any longer. */
 void store_allow(struct store *s);
 /* Notes that the log is damaged, first at off. */
 void store_note_damage(struct store *s, int64_t off, uint64_t behind,

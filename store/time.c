@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-#define JUMP_MS (60 * 60 * 1000) /* less is no matter to who asks for ages */
-#define JUMP_KEPT_MS (7 * 24 * JUMP_MS) /* older ones are no matter, too */
+#define JUMP_MS (60 * 60 * 1000) /* a smaller jump does not matter to an age */
+#define JUMP_KEPT_MS (7 * 24 * JUMP_MS) /* nor does one that is older */
 #define TIME_MAX_MS (INT64_C(1) << 50) /* beyond the year 9999 */
 
 void
@@ -67,7 +67,7 @@ store_put_mark(struct store *s, uint64_t g, uint64_t n, int64_t end,
                      .jump_at = t->jump_at};
     int64_t ahead = clock_wall_ms() - m.boot_ms;
     if (!t->same_boot && t->off < ahead)
-        t->off = ahead; /* what passed between two boots is no jump */
+        t->off = ahead; /* time between two boots is not a jump */
     t->same_boot = lock_boot_id()[0] != '\0';
     m.time_ms = t->off + m.boot_ms;
     text_put(m.id, sizeof m.id, "%s", s->id);

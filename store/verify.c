@@ -9,7 +9,7 @@
 
    Invariants:
    1. A bad line behind the mark is not judged while somebody has the write
-      lock, nor before the mark was read once more: he may be writing it.
+      lock, nor before the mark was read once more: it may be being written.
    2. A file of ours that is not complete and synced is removed again, and
       so the log is the last that a backup makes. */
 
@@ -39,7 +39,7 @@ struct scan {
     int (*good)(void *ctx, const struct store_rec *r); /* non-zero ends it */
     void *good_ctx;
     struct log log;
-    struct lock lock; /* fd -1: there is no mark to read */
+    struct lock lock; /* fd -1: without a mark */
     int64_t mark_end; /* bytes below it were once synced, or NO_MARK */
     uint64_t mark_n;  /* highest number given, as the mark has it, or 0 */
     int64_t size;
@@ -106,12 +106,12 @@ check_links(struct scan *sc, const struct store_rec *r, uint64_t last)
     bool dropped = r->p > last &&
                    (gaps || (last <= sc->end_n && r->p <= sc->end_n));
     if (r->p != last && !dropped)
-        return "the key's previous record is another one";
+        return "it does not name the key's previous record";
     if (r->b < sc->b || (r->b != r->n && r->b != sc->b && !gaps))
-        return "the record is of another batch than those around it";
+        return "it is of another batch than the records around it";
     int64_t ms;
     if (!time_parse(r->time, &ms) || ms < sc->time_ms)
-        return "the time goes back, or is none";
+        return "the time is invalid or goes back";
     sc->time_ms = ms;
     return NULL;
 }
@@ -124,7 +124,7 @@ tell_loss(const struct scan *sc, struct store_loss l)
         sc->watch->lost(sc->watch->ctx, &l);
 }
 
-/* A record in its place: 1, or 0 when good wants no more, or ERR_NOMEM. */
+/* A record in its place: 1, 0 when good ends it, or ERR_NOMEM. */
 static int
 take_record(struct scan *sc, const struct judged *j)
 {
@@ -181,10 +181,10 @@ take_torn(struct scan *sc, const struct judged *j)
     if (mark_moved(sc))
         return ERR_MORE;
     if (sc->lock.fd >= 0 && !lock_is_free(&sc->lock, LOCK_WRITE)) {
-        sc->size = j->off; /* who has the lock answers for it */
+        sc->size = j->off; /* the holder is writing it */
         return 0;
     }
-    if (mark_moved(sc)) /* he gave it up in between */
+    if (mark_moved(sc)) /* the lock was given up in between */
         return ERR_MORE;
     sc->report->torn = true;
     note_bad(sc, j->off, j->behind, j->wrong);
@@ -503,7 +503,7 @@ backup_path(const struct backup *b, uint64_t g, char *out, size_t cap)
         text_put(out + n, cap - n, ".%llu", (unsigned long long)g);
 }
 
-/* Copies a closed generation; ERR_NOT_FOUND: there is none. */
+/* Copies a closed generation, or ERR_NOT_FOUND. */
 static int
 copy_closed(struct backup *b, uint64_t g)
 {

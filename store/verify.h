@@ -12,7 +12,7 @@ struct store_report {
     char id[33];
     bool torn;         /* the tail is; cutting it loses nothing promised */
     bool damaged;      /* something once synced is not what it was */
-    uint64_t bad;      /* regions that are no record */
+    uint64_t bad;      /* regions that are not records */
     uint64_t lost;     /* records that are missing, and ... */
     uint64_t lost_unnamed; /* ... of those, how many may be of any key */
     int64_t off;       /* of the first bad byte, -1 */
@@ -23,7 +23,7 @@ struct store_report {
 struct store_loss {
     struct str key;      /* empty: of any keys */
     uint64_t from, to;   /* their numbers */
-    uint64_t newest;     /* number of the key's newest record, 0: none */
+    uint64_t newest;     /* number of the key's newest record, or 0 */
     bool passed;         /* which came later than the one that is lost */
 };
 /* Who is told of each bad region, of each loss, and of each MiB that was

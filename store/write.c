@@ -5,8 +5,8 @@
    also reports the failures of others, and the bytes are written and synced
    once more. A sync alone is never tried again: the kernel may have dropped
    the dirty pages and would report success. So where even the cut fails,
-   nobody builds on what stands behind the mark: whoever next has the lock
-   writes it again before he syncs it.
+   nothing is built on the bytes behind the mark: the next holder of the lock
+   writes them again before it syncs them.
 
    Everything here is done under the write lock. */
 
@@ -103,9 +103,9 @@ store_put(struct store *s, struct str bytes, const struct mark *m, bool *cut)
     }
 }
 
-/* Keeps the bytes that are about to be cut: they were promised to nobody, as
-   far as can be told, but somebody may want to look. 0 and the path of the
-   copy, or -1 with errno. */
+/* Keeps a copy of the bytes that are about to be cut, for a person to look
+   at: as far as can be told, they were never acknowledged. 0 and the path of
+   the copy, or -1 with errno. */
 static int
 keep_torn(struct store *s, int64_t size, char *path, size_t cap)
 {
@@ -151,13 +151,13 @@ cut_torn(struct store *s, int64_t size)
     int rc = file_sync_path(s->dir) == 0 && store_cut(s) ? 0
                                                          : deny_recovery(s);
     if (keep && rc != 0 && fstat(s->log.fd, &st) == 0 && st.st_size >= size)
-        unlink(torn); /* the next one who tries makes it anew */
+        unlink(torn); /* the next try makes it anew */
     s->torn = s->torn || (keep && rc == 0);
     return rc;
 }
 
 /* Cuts the torn rest, and moves the mark. The directories are synced first:
-   whoever made the log, or renamed it, may have died before that. */
+   the process that made or renamed the log may have died before that. */
 int
 store_settle_tail(struct store *s, int64_t size)
 {
@@ -170,9 +170,9 @@ store_settle_tail(struct store *s, int64_t size)
 }
 
 /* Has what stands behind the committed end on disk. It is written again
-   first: where the sync of whoever wrote it failed, the kernel holds it for
-   clean. That can only be a last batch, as none is begun before the one
-   before it was synced. */
+   first: where the writer's sync failed, the kernel takes it for clean. That
+   can only be the last batch, since a batch begins after the one before it was
+   synced. */
 int
 store_sync_tail(struct store *s, int64_t size)
 {
