@@ -96,10 +96,10 @@ find_path(struct store *s)
     }
     free(s->path);
     free(s->dir);
-    free(s->lock_path);
+    free((char *)s->lock.path);
     s->path = path;
     s->dir = dir;
-    s->lock.path = s->lock_path = lock_path;
+    s->lock.path = lock_path;
     return 0;
 }
 
@@ -121,15 +121,13 @@ store_open(struct store **out, const struct store_options *o,
            const struct store_kind *kinds, size_t n_kinds, char why[256])
 {
     ASSERT(n_kinds <= STORE_MAX_KINDS);
-    struct store *s = calloc(1, sizeof *s);
+    struct store *s = malloc(sizeof *s);
     *out = NULL;
     text_put(why, 256, "out of memory");
     if (s == NULL)
         return ERR_NOMEM;
-    s->opt = *o;
-    s->kinds = kinds;
-    s->n_kinds = n_kinds;
-    s->log.fd = s->lock.fd = s->closed_fd = -1;
+    *s = (struct store){.opt = *o, .kinds = kinds, .n_kinds = n_kinds,
+                        .log.fd = -1, .lock.fd = -1, .closed_fd = -1};
     int rc = index_init(&s->index);
     s->log.lost.keys = s->index;
     if (rc != 0)
@@ -166,7 +164,7 @@ store_close(struct store *s)
     buf_fini(&s->batch);
     arena_fini(&s->mem);
     free(s->path);
-    free(s->lock_path);
+    free((char *)s->lock.path);
     free(s->dir);
     free(s);
 }
@@ -227,7 +225,7 @@ sync_view(struct store *s)
     look_for_lock(s);
     int rc = lock_open(&s->lock, false);
     if (rc == ERR_IO)
-        return store_deny_errno(s, ERR_IO, s->lock_path, "");
+        return store_deny_errno(s, ERR_IO, s->lock.path, "");
     s->no_lock = s->opt.readonly || rc == ERR_READONLY;
     rc = s->lock.fd < 0 ? ERR_SYNTAX : mark_read(&s->lock, &m);
     if (rc == ERR_MORE && s->loaded)
@@ -255,7 +253,7 @@ recover(struct store *s)
         store_unlock(s);
     if (rc == ERR_BUSY)
         store_deny(s, rc, "%s: another process holds the lock; try again",
-                   s->lock_path);
+                   s->lock.path);
     if (rc == ERR_READONLY || (rc != 0 && rc != ERR_NOMEM && !s->loaded)) {
         s->no_lock = true;
         rc = store_load(s);
@@ -278,26 +276,19 @@ store_follow(struct store *s)
 static int
 write_new(struct store *s, const char *tmp)
 {
-    char time[TIME_LEN + 1];
     struct record_header h = {.version = RECORD_VERSION, .g = 1};
     struct buf b = {0};
+    int64_t off = 0;
     int rc = record_new_id(&h);
     if (rc != 0)
         return rc;
-    time_format(store_now_ms(s), time);
-    record_put_header(&b, &h, str_of(time));
     unlink(tmp); /* of a process that was killed here */
-    int fd = b.err ? -1 : open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                               0600);
-    if (fd >= 0)
-        file_give(fd, s->path);
-    if (b.err)
-        rc = ERR_NOMEM;
-    else if (fd < 0 || file_write_at(fd, b.p, b.len, 0) != 0 ||
-             file_sync(fd, fsync) != 0)
-        rc = file_errno(errno);
-    if (fd >= 0)
-        close(fd);
+    int fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return file_errno(errno);
+    file_give(fd, s->path);
+    record_put_header(&b, &h, store_now_ms(s));
+    rc = file_finish(fd, file_flush(fd, &b, &off, 0));
     buf_fini(&b);
     return rc;
 }
@@ -415,7 +406,7 @@ open_lock(struct store *s)
         file_give(s->lock.fd, s->path);
     if (rc != 0 && rc != ERR_NOMEM)
         rc = store_deny_errno(s, rc == ERR_IO ? file_errno(errno) : rc,
-                              s->lock_path, "");
+                              s->lock.path, "");
     return rc;
 }
 
@@ -440,7 +431,7 @@ take_lock(struct store *s, int (*take)(struct lock *l))
     int rc = VIEW_AGAIN;
     if (s->opt.readonly)
         return ERR_READONLY;
-    for (int tries = 0; tries < 4 && rc == VIEW_AGAIN; tries++) {
+    for (int tries = 0; tries < 8 && rc == VIEW_AGAIN; tries++) {
         rc = open_lock(s);
         if (rc != 0)
             return rc;
@@ -449,7 +440,7 @@ take_lock(struct store *s, int (*take)(struct lock *l))
         if (rc == 0)
             rc = catch_up(s);
         else if (rc == ERR_IO)
-            store_deny_errno(s, rc, s->lock_path, "cannot be locked: ");
+            store_deny_errno(s, rc, s->lock.path, "cannot be locked: ");
         note_busy(s, rc == ERR_BUSY || rc == ERR_MORE);
         if (rc == VIEW_AGAIN) { /* gives up what was locked in vain */
             store_compact_lost(s);

@@ -66,15 +66,15 @@ static int
 write_file(struct archive *x, const struct store_state *st)
 {
     struct record_header h = {.g = st->g, .archive = true};
-    char now[TIME_LEN + 1], dir[sizeof(x->path)];
+    char dir[sizeof(x->path)];
+    int64_t now_ms = store_now_ms(x->c->s.store);
     int rc = record_new_id(&h);
 
-    time_format(store_now_ms(x->c->s.store), now);
-    record_put_header(&x->out, &h, str_of(now));
+    record_put_header(&x->out, &h, now_ms);
     x->body = (int64_t)x->out.len;
     if (rc == 0)
         rc = store_scan(x->c->s.store, 1, copy, x);
-    record_put_end(&x->out, st->g, st->head, x->n, str_of(now));
+    record_put_end(&x->out, st->g, st->head, x->n, now_ms);
     if (rc == 0)
         rc = flush(x);
     if (rc == 0 && file_sync(x->fd, fsync) != 0)

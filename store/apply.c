@@ -48,10 +48,7 @@ store_apply(struct store *s, const struct store_rec *r, int64_t off,
     const struct store_kind *k = store_kind(s, e->kind);
     int rc = k->apply != NULL ? k->apply(k->ctx, e, r) : 0;
     if (rc != 0) {
-        e->n = was.n;
-        e->off = was.off;
-        e->len = was.len;
-        e->file = was.file;
+        *e = was;
         if (fresh)
             index_pop(&s->index, e);
         return rc;

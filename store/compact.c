@@ -91,6 +91,13 @@ store_compact_lost(struct store *s)
 
 /* ---- copying ---- */
 
+static int
+sync_out(struct compaction *c)
+{
+    c->out_synced = c->out_len;
+    return file_sync(c->fd, fdatasync) == 0 ? 0 : file_errno(errno);
+}
+
 /* Synced now and then, so that no sync is long. */
 static int
 flush(struct store *s, struct compaction *c)
@@ -98,10 +105,8 @@ flush(struct store *s, struct compaction *c)
     int rc = file_flush(c->fd, &c->out, &c->out_len, 2 * SLICE);
     if (rc == ERR_FULL && store_give_reserve(s))
         rc = file_flush(c->fd, &c->out, &c->out_len, 2 * SLICE);
-    if (rc != 0 || c->out_len - c->out_synced < SYNC_EVERY)
-        return rc;
-    c->out_synced = c->out_len;
-    return fdatasync(c->fd) == 0 ? 0 : file_errno(errno);
+    return rc != 0 || c->out_len - c->out_synced < SYNC_EVERY ? rc
+                                                              : sync_out(c);
 }
 
 /* Gives the new file the owner and group of the log; or the group alone, where
@@ -136,6 +141,8 @@ open_new(struct store *s, struct compaction *c)
     if (c->fd < 0 || c->old_fd < 0 || fstat(c->old_fd, &old) != 0)
         return file_errno(errno);
     int rc = share(c->fd, &old);
+    if (rc == 0 && file_sync_path(s->dir) != 0)
+        rc = file_errno(errno);
     if (rc != 0)
         return rc;
     int64_t need = s->log.end - s->superseded;
@@ -146,7 +153,6 @@ open_new(struct store *s, struct compaction *c)
 int
 store_compact_begin(struct store *s)
 {
-    char time[TIME_LEN + 1];
     if (s->no_lock || s->lock.fd < 0)
         return ERR_READONLY;
     if (s->log.g >= RECORD_MAX_G)
@@ -156,28 +162,25 @@ store_compact_begin(struct store *s)
         rc = lock_try(&s->lock, LOCK_COMPACT);
     if (rc != 0)
         return rc == ERR_MORE ? ERR_BUSY : rc;
-    struct compaction *c = s->compaction = calloc(1, sizeof *c);
+    struct compaction *c = s->compaction = malloc(sizeof *c);
     if (c == NULL) {
         lock_release(&s->lock, LOCK_COMPACT);
         return ERR_NOMEM;
     }
-    c->fd = c->old_fd = -1;
-    c->g = s->log.g + 1;
-    c->old_end = s->log.end;
-    c->old_head = s->log.head;
-    c->path = file_join(s->path, ".compact");
+    *c = (struct compaction){.fd = -1, .old_fd = -1, .g = s->log.g + 1,
+                             .old_head = s->log.head,
+                             .path = file_join(s->path, ".compact")};
     rc = c->path == NULL ? ERR_NOMEM : open_new(s, c);
     if (rc != 0)
         return rc;
-    c->rd = (struct record_reader){.fd = c->old_fd, .end = c->old_end};
+    c->rd = (struct record_reader){.fd = c->old_fd, .end = s->log.end};
     struct record_header h = {.g = c->g, .compacted = true};
     text_put(h.id, sizeof h.id, "%s", s->id);
-    time_format(store_now_ms(s), time);
-    record_put_header(&c->out, &h, str_of(time));
+    record_put_header(&c->out, &h, store_now_ms(s));
     return 0;
 }
 
-/* Whether a record below old_end is carried along. */
+/* Whether a record of the part that is thinned out is carried along. */
 static bool
 carried(struct store *s, const struct store_rec *r, int64_t now_ms)
 {
@@ -220,9 +223,7 @@ copy(struct store *s, struct compaction *c)
 static int
 put_end(struct store *s, struct compaction *c)
 {
-    char time[TIME_LEN + 1];
-    time_format(store_now_ms(s), time);
-    record_put_end(&c->out, c->g, c->old_head, c->count, str_of(time));
+    record_put_end(&c->out, c->g, c->old_head, c->count, store_now_ms(s));
     c->ended = true;
     return flush(s, c);
 }
@@ -390,9 +391,5 @@ store_compact_slice(struct store *s)
         return ERR_MORE;
     }
     /* The bulk goes to disk before the lock is taken. */
-    if (c->synced < c->rd.off && (file_sync(c->fd, fdatasync) != 0 ||
-                                  file_sync_path(s->dir) != 0))
-        return file_errno(errno);
-    c->synced = c->rd.off;
-    return 0;
+    return c->out_synced < c->out_len ? sync_out(c) : 0;
 }

@@ -12,13 +12,11 @@ struct compaction {
     char *path; /* of the new file, until it is renamed */
     int fd;
     int old_fd;      /* of the log, own, since a reload closes the store's */
-    int64_t out_len, out_synced; /* bytes written */
+    int64_t out_len, out_synced; /* bytes written; of those, on disk */
     struct buf out;  /* bytes not yet written */
     uint64_t count;
-    int64_t old_end; /* the part up to here is thinned out */
-    uint64_t old_head;
+    uint64_t old_head; /* of the part that is thinned out */
     bool ended;      /* the end record is there: what follows is all kept */
-    int64_t synced;  /* offset in the log up to which the copy is on disk */
     int64_t until_ms; /* how long to try for the write lock, 0: not yet */
     struct record_reader rd;
 };

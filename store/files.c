@@ -104,6 +104,14 @@ store_closed_path(const struct store *s, uint64_t g, char *out, size_t cap)
     text_put(out, cap, "%s.%llu", s->path, (unsigned long long)g);
 }
 
+int
+store_open_closed(const struct store *s, uint64_t g)
+{
+    char path[STORE_PATH_MAX + 32];
+    store_closed_path(s, g, path, sizeof path);
+    return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+}
+
 void
 store_prune(struct store *s, int64_t max)
 {

@@ -17,6 +17,8 @@ bool store_is_log(const struct store *s, const struct stat *st);
 /* Path of a closed generation, in out. */
 void store_closed_path(const struct store *s, uint64_t g, char *out,
                        size_t cap);
+/* A descriptor to read it, or -1 with errno. */
+int store_open_closed(const struct store *s, uint64_t g);
 /* Drops the oldest closed generations until the rest has no more than max
    bytes. */
 void store_prune(struct store *s, int64_t max);

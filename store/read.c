@@ -150,14 +150,11 @@ find_in(struct store *s, uint64_t g, const struct search *file, uint64_t n,
 static int
 open_closed(struct store *s, uint64_t g)
 {
-    char path[STORE_PATH_MAX + 32];
     if (s->closed_fd >= 0 && s->closed_g == g)
         return s->closed_fd;
     if (s->closed_fd >= 0)
         close(s->closed_fd);
-    store_closed_path(s, g, path, sizeof path);
-    s->closed_fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW |
-                        O_NONBLOCK);
+    s->closed_fd = store_open_closed(s, g);
     s->closed_g = g;
     return s->closed_fd;
 }

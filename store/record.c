@@ -44,6 +44,7 @@
    2. Nothing here trusts a length or a number found in the file. */
 
 #include "store/record.h"
+#include "base/clock.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -205,28 +206,38 @@ record_archives(const struct store_rec *r)
            memcmp(r->body.p + r->body.len - n, ARCHIVE, n) == 0;
 }
 
+/* A record of the log's own. */
+static void
+put_own(struct buf *b, struct store_rec *r, const char *body, int64_t now_ms)
+{
+    char time[TIME_LEN + 1];
+    time_format(now_ms, time);
+    r->time = str_of(time);
+    r->body = str_of(body);
+    record_put(b, r);
+}
+
 void
 record_put_header(struct buf *b, const struct record_header *h,
-                  struct str time)
+                  int64_t now_ms)
 {
     char body[128];
-    text_put(body, sizeof body, "\"mcptask-log\":%d,\"id\":\"%s\"%s",
-             RECORD_VERSION, h->id, h->archive ? ",\"compacted\":true" ARCHIVE
-             : h->compacted ? ",\"compacted\":true" : "");
-    struct store_rec r = {.g = h->g, .key = STR(RECORD_KEY_LOG),
-                          .time = time, .body = str_of(body)};
-    record_put(b, &r);
+    struct store_rec r = {.g = h->g, .key = STR(RECORD_KEY_LOG)};
+    text_put(body, sizeof body, "\"mcptask-log\":%d,\"id\":\"%s\"%s%s",
+             RECORD_VERSION, h->id,
+             h->compacted || h->archive ? ",\"compacted\":true" : "",
+             h->archive ? ARCHIVE : "");
+    put_own(b, &r, body, now_ms);
 }
 
 void
 record_put_end(struct buf *b, uint64_t g, uint64_t n, uint64_t count,
-               struct str time)
+               int64_t now_ms)
 {
     char body[48];
+    struct store_rec r = {.g = g, .n = n, .b = n, .key = STR(RECORD_KEY_END)};
     text_put(body, sizeof body, "\"count\":%llu", (unsigned long long)count);
-    struct store_rec r = {.g = g, .n = n, .b = n, .key = STR(RECORD_KEY_END),
-                          .time = time, .body = str_of(body)};
-    record_put(b, &r);
+    put_own(b, &r, body, now_ms);
 }
 
 /* ---- reading ---- */

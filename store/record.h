@@ -51,10 +51,10 @@ struct record_header {
 int record_new_id(struct record_header *h);
 /* Appends a header line. */
 void record_put_header(struct buf *b, const struct record_header *h,
-                       struct str time);
+                       int64_t now_ms);
 /* Appends a compacted file's end record. */
 void record_put_end(struct buf *b, uint64_t g, uint64_t n, uint64_t count,
-                    struct str time);
+                    int64_t now_ms);
 /* Reads a first line: 0; ERR_SYNTAX: a log's, but damaged; ERR_FORMAT: no
    log, or of a version unknown here (out->version is then not 0). */
 int record_parse_header(struct str line, struct record_header *out);

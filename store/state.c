@@ -95,23 +95,19 @@ store_locked(const struct store *s)
 void
 store_state(const struct store *s, struct store_state *out)
 {
-    memset(out, 0, sizeof *out);
-    out->path = s->path;
+    *out = (struct store_state){
+        .path = s->path, .g = s->log.g, .head = s->log.head,
+        .len = s->log.end, .superseded = s->superseded, .keys = s->index.n,
+        .index_bytes = s->index.bytes, .torn = s->torn,
+        .err = s->opt.readonly && s->err == 0 ? ERR_READONLY : s->err,
+        .weak_locks = lock_is_by_process(),
+    };
     text_put(out->id, sizeof out->id, "%s", s->id);
-    out->g = s->log.g;
-    out->head = s->log.head;
-    out->len = s->log.end;
-    out->superseded = s->superseded;
-    out->keys = s->index.n;
-    out->index_bytes = s->index.bytes;
-    out->err = s->opt.readonly && s->err == 0 ? ERR_READONLY : s->err;
     text_put(out->why, sizeof out->why, "%s", s->why);
     if (out->err == 0 && s->busy_ms != 0 &&
         clock_mono_ms() - s->busy_ms >= STORE_LOCK_WAIT_MS) {
         out->err = ERR_BUSY;
         text_put(out->why, sizeof out->why, "%s: another process holds the "
-                 "lock; end it if it hangs", s->lock_path);
+                 "lock; end it if it hangs", s->lock.path);
     }
-    out->torn = s->torn;
-    out->weak_locks = lock_is_by_process();
 }

@@ -51,7 +51,6 @@ struct store {
     int64_t busy_ms;      /* since when another has had the lock, 0: not ... */
     int64_t tried_ms;     /* ... when that was last tried */
     struct store_time time;
-    char *lock_path;
     char *dir;
     struct store_options opt;
     struct buf line; /* of the reader that follows the log, kept */

@@ -416,13 +416,13 @@ mend_record(void *ctx, const struct store_rec *r)
 /* The header of the copy. Its generation is a new one, so that no mark that
    lies beside the old log can be taken for its own. */
 static int
-mend_header(struct mend *m, const struct store_report *old, struct str time)
+mend_header(struct mend *m, const struct store_report *old)
 {
     struct record_header h = {.g = m->g, .compacted = true};
     text_put(h.id, sizeof h.id, "%s", old->id);
     if (h.id[0] == '\0' && record_new_id(&h) != 0) /* it is lost */
         return ERR_IO;
-    record_put_header(&m->b, &h, time);
+    record_put_header(&m->b, &h, clock_wall_ms());
     return 0;
 }
 
@@ -439,7 +439,6 @@ int
 store_repair(const char *path, const char *out_path,
              struct store_report *out)
 {
-    char time[TIME_LEN + 1];
     struct record_header h;
     struct mend m = {.fd = -1};
     struct scan sc = {.path = path, .mark_end = NO_MARK};
@@ -450,9 +449,8 @@ store_repair(const char *path, const char *out_path,
         rc = create(out_path, &m.fd);
     if (rc != 0)
         return rc;
-    time_format(clock_wall_ms(), time);
     m.g = out->g + 1;
-    rc = mend_header(&m, out, str_of(time));
+    rc = mend_header(&m, out);
     if (rc == 0) {
         sc = (struct scan){.path = path, .mark_end = NO_MARK,
                            .good = mend_record, .good_ctx = &m};
@@ -462,7 +460,7 @@ store_repair(const char *path, const char *out_path,
         /* The mark knows numbers whose records are lost: not given again. */
         if (out->last_n < sc.mark_n)
             out->last_n = sc.mark_n;
-        record_put_end(&m.b, m.g, out->last_n, m.count, str_of(time));
+        record_put_end(&m.b, m.g, out->last_n, m.count, clock_wall_ms());
         rc = mend_flush(&m);
     }
     rc = seal(m.fd, out_path, rc);
@@ -507,10 +505,9 @@ backup_path(const struct backup *b, uint64_t g, char *out, size_t cap)
 static int
 copy_closed(struct backup *b, uint64_t g)
 {
-    char from[STORE_PATH_MAX + 32], to[STORE_PATH_MAX + 32];
+    char to[STORE_PATH_MAX + 32];
     struct stat st;
-    store_closed_path(b->s, g, from, sizeof from);
-    int fd = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = store_open_closed(b->s, g);
     if (fd < 0)
         return errno == ENOENT ? ERR_NOT_FOUND : file_errno(errno);
     backup_path(b, g, to, sizeof to);

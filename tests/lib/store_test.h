@@ -282,12 +282,13 @@ file_is(const char *path, const void *p, size_t len)
 
 #define TEST_ID "0123456789abcdef0123456789abcdef"
 #define TEST_TIME "2026-07-28T09:30:00.000Z"
+#define TEST_TIME_MS INT64_C(1785231000000)
 
 static inline void
 log_header(struct buf *b, uint64_t g, bool compacted)
 {
     struct record_header h = {.g = g, .id = TEST_ID, .compacted = compacted};
-    record_put_header(b, &h, STR(TEST_TIME));
+    record_put_header(b, &h, TEST_TIME_MS);
 }
 
 static inline void

@@ -60,6 +60,8 @@ test_key_forms(void)
     CHECK(!record_key_ok((struct str){key, STORE_MAX_KEY + 1}));
 }
 
+#define SAMPLE_MS INT64_C(1785231000000)
+
 static const struct store_rec sample = {
     .g = 3, .n = 1234567890123456789u, .b = 1234567890123456780u, .p = 17,
     .key = {"task/abc", 8}, .time = {"2026-07-28T09:30:00.000Z", 24},
@@ -173,7 +175,6 @@ static void
 test_header_versions(void)
 {
     struct record_header h = {.g = 7, .compacted = true}, got;
-    struct str time = sample.time;
     static const struct {
         const char *line;
         int err;
@@ -196,7 +197,7 @@ test_header_versions(void)
     snprintf(h.id, sizeof h.id, "00112233445566778899aabbccddeeff");
     for (int i = 0; i < 2; i++, h.compacted = false) {
         struct buf b = {0};
-        record_put_header(&b, &h, time);
+        record_put_header(&b, &h, SAMPLE_MS);
         CHECK(b.len < RECORD_HEADER_MAX);
         struct str line = {guard_copy(b.p, b.len - 1), b.len - 1};
         CHECK(record_parse_header(line, &got) == 0 && got.g == 7 &&
@@ -214,7 +215,7 @@ test_end_record(void)
 {
     struct buf b = {0};
     struct store_rec r;
-    record_put_end(&b, 2, 500, 123, sample.time);
+    record_put_end(&b, 2, 500, 123, SAMPLE_MS);
     CHECK(record_parse((struct str){b.p, b.len - 1}, &r) == 0);
     CHECK(r.n == 500 && r.b == 500 && str_is(r.key, RECORD_KEY_END));
     CHECK(record_end_count(&r) == 123);

@@ -534,7 +534,7 @@ test_read_n_beside_end_record(void)
     r.body = (struct str){body, BIG};
     log_header(&b, 2, true);
     record_put(&b, &r);
-    record_put_end(&b, 2, 5, 1, STR(TEST_TIME));
+    record_put_end(&b, 2, 5, 1, TEST_TIME_MS);
     for (uint64_t n = 6; b.len < 2 * BIG; n++)
         log_record(&b, 2, n, n, n == 6 ? 0 : n - 1, "task/b");
     file_put(path, b.p, b.len);

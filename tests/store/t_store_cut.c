@@ -96,7 +96,7 @@ make_compacted(struct sample *s)
         snprintf(key, sizeof key, "task/%d", (int)n);
         add(s, n, n - n % 2, key);
     }
-    record_put_end(&s->bytes, 3, 38, s->n_lines - 1, STR(TEST_TIME));
+    record_put_end(&s->bytes, 3, 38, s->n_lines - 1, TEST_TIME_MS);
     note_line(s, 38, 38, "end");
     s->end_line = s->n_lines - 1;
     for (uint64_t n = 39; n <= 50; n++)

@@ -280,7 +280,7 @@ test_links_in_compacted(void)
         log_header(&b, 3, true);
         log_record(&b, 3, 4, 3, 2, "task/a");
         log_record(&b, 3, 7, 7, 6, "task/b");
-        record_put_end(&b, 3, 10, 2, STR(TEST_TIME));
+        record_put_end(&b, 3, 10, 2, TEST_TIME_MS);
         log_record(&b, 3, 11, 11, 0, "task/c");
         log_record(&b, 3, 12, 12, p_of[i][0], "task/a");
         file_put(path, b.p, b.len);
@@ -301,7 +301,7 @@ test_end_record_counts(void)
         log_record(&b, 2, 4, 3, 2, "task/a");
         log_record(&b, 2, 7, 7, 6, "task/b");
         if (count > 0)
-            record_put_end(&b, 2, 10, count, STR(TEST_TIME));
+            record_put_end(&b, 2, 10, count, TEST_TIME_MS);
         file_put(path, b.p, b.len);
         CHECK(store_verify(path, &rep, NULL) == 0);
         CHECK(rep.damaged == (count != 2) && !rep.torn);
