@@ -240,16 +240,6 @@ mark_forget(struct lock *l)
     memset(l->seen, 0, sizeof l->seen);
 }
 
-/* v in exactly n digits, or its last n, and a blank. */
-static char *
-put_digits(char *p, int n, uint64_t v)
-{
-    for (int i = n; i > 0; i--, v /= 10)
-        p[i - 1] = (char)('0' + v % 10);
-    p[n] = ' ';
-    return p + n + 1;
-}
-
 static void
 put_sum(char *line, int at)
 {
@@ -260,21 +250,20 @@ put_sum(char *line, int at)
 static void
 mark_format(const struct mark *m, char out[LOCK_MARK_LEN])
 {
-    memset(out, ' ', LOCK_MARK_LEN);
-    char *p = put_digits(out, 10, m->g);
-    p = put_digits(p, 20, m->n);
-    put_digits(p, 20, (uint64_t)m->end);
+    size_t n = text_put(out, LOCK_MARK_LEN, "%010llu %020llu %020llu ",
+                        (unsigned long long)m->g, (unsigned long long)m->n,
+                        (unsigned long long)m->end);
+    memset(out + n, ' ', LOCK_MARK_LEN - n);
     put_sum(out, SUM_AT);
     if (m->id[0] == '\0')
         return;
-    p = out + SECOND_AT;
-    memcpy(p, m->id, 32);
-    p = put_digits(p + 33, 20, m->ino);
-    p = put_digits(p, 20, (uint64_t)m->time_ms);
-    p = put_digits(p, 20, (uint64_t)m->boot_ms);
-    memcpy(p, m->boot, strlen(m->boot));
-    p = put_digits(p + LOCK_BOOT_LEN + 1, 20, (uint64_t)m->jump_ms);
-    put_digits(p, 20, (uint64_t)m->jump_at);
+    n = text_put(out + SECOND_AT, LOCK_MARK_LEN - SECOND_AT,
+                 "%-32s %020llu %020llu %020llu %-36s %020llu %020llu", m->id,
+                 (unsigned long long)m->ino, (unsigned long long)m->time_ms,
+                 (unsigned long long)m->boot_ms, m->boot,
+                 (unsigned long long)m->jump_ms,
+                 (unsigned long long)m->jump_at);
+    out[SECOND_AT + n] = ' ';
     put_sum(out, SECOND_SUM_AT);
 }
 

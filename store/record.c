@@ -157,24 +157,31 @@ record_key_ok(struct str key)
            slash < key.p + key.len - 1;
 }
 
+static void
+put_u64(struct buf *b, const char *before, uint64_t v)
+{
+    buf_z(b, before);
+    buf_u64(b, v);
+}
+
+static void
+put_str(struct buf *b, const char *before, struct str s)
+{
+    buf_z(b, before);
+    buf_str(b, s);
+}
+
 void
 record_put(struct buf *b, const struct store_rec *r)
 {
     size_t at = b->len;
-    buf_z(b, "{\"c\":\"00000000\",\"g\":");
-    buf_u64(b, r->g);
-    buf_z(b, ",\"n\":");
-    buf_u64(b, r->n);
-    buf_z(b, ",\"b\":");
-    buf_u64(b, r->b);
-    buf_z(b, ",\"p\":");
-    buf_u64(b, r->p);
-    buf_z(b, ",\"k\":\"");
-    buf_str(b, r->key);
-    buf_z(b, "\",\"t\":\"");
-    buf_str(b, r->time);
-    buf_z(b, "\",");
-    buf_str(b, r->body);
+    put_u64(b, "{\"c\":\"00000000\",\"g\":", r->g);
+    put_u64(b, ",\"n\":", r->n);
+    put_u64(b, ",\"b\":", r->b);
+    put_u64(b, ",\"p\":", r->p);
+    put_str(b, ",\"k\":\"", r->key);
+    put_str(b, "\",\"t\":\"", r->time);
+    put_str(b, "\",", r->body);
     buf_z(b, "}\n");
     if (b->err)
         return;
