@@ -127,7 +127,7 @@ store_open(struct store **out, const struct store_options *o,
     if (s == NULL)
         return ERR_NOMEM;
     *s = (struct store){.opt = *o, .kinds = kinds, .n_kinds = n_kinds,
-                        .log.fd = -1, .lock.fd = -1, .closed_fd = -1};
+                        .log.fd = -1, .lock.fd = -1};
     int rc = index_init(&s->index);
     s->log.lost.keys = s->index;
     if (rc != 0)
@@ -158,8 +158,6 @@ store_close(struct store *s)
     store_compact_stop(s);
     store_forget(s);
     lock_close(&s->lock);
-    if (s->closed_fd >= 0)
-        close(s->closed_fd);
     buf_fini(&s->line);
     buf_fini(&s->batch);
     arena_fini(&s->mem);

@@ -146,19 +146,6 @@ find_in(struct store *s, uint64_t g, const struct search *file, uint64_t n,
     return rc == ERR_IO || rc == ERR_NOMEM ? rc : result;
 }
 
-/* The closed generation g, open; -1 where it is not there any more. */
-static int
-open_closed(struct store *s, uint64_t g)
-{
-    if (s->closed_fd >= 0 && s->closed_g == g)
-        return s->closed_fd;
-    if (s->closed_fd >= 0)
-        close(s->closed_fd);
-    s->closed_fd = store_open_closed(s, g);
-    s->closed_g = g;
-    return s->closed_fd;
-}
-
 /* In whichever generation it is. */
 static int
 find(struct store *s, uint64_t n, bool careful, struct arena *a,
@@ -166,18 +153,17 @@ find(struct store *s, uint64_t n, bool careful, struct arena *a,
 {
     struct search file = {s->log.fd, s->log.end, careful};
     struct stat st;
-    uint64_t g;
-    int rc = ERR_NOT_FOUND;
-    if (s->log.fd >= 0)
-        rc = find_in(s, s->log.g, &file, n, a, out);
-    for (g = s->log.g; rc == ERR_NOT_FOUND && g > 1; g--) {
-        file.fd = open_closed(s, g - 1);
-        if (file.fd < 0 && errno == ENOENT)
-            break;
-        if (file.fd < 0 || fstat(file.fd, &st) != 0)
-            return ERR_IO;
+    int rc = file.fd < 0 ? ERR_NOT_FOUND
+                         : find_in(s, s->log.g, &file, n, a, out);
+    for (uint64_t g = s->log.g; rc == ERR_NOT_FOUND && g > 1; g--) {
+        file.fd = store_open_closed(s, g - 1);
+        if (file.fd < 0)
+            return errno == ENOENT ? ERR_NOT_FOUND : ERR_IO;
+        rc = fstat(file.fd, &st) == 0 ? 0 : ERR_IO;
         file.end = st.st_size;
-        rc = find_in(s, g - 1, &file, n, a, out);
+        if (rc == 0)
+            rc = find_in(s, g - 1, &file, n, a, out);
+        close(file.fd);
     }
     return rc;
 }

@@ -55,9 +55,6 @@ struct store {
     struct store_options opt;
     struct buf line; /* of the reader that follows the log, kept */
 
-    /* closed generations are opened when history asks for them */
-    int closed_fd;
-    uint64_t closed_g;
     /* Of the record that was last found by its number. */
     uint64_t near_g, near_n;
     int64_t near_off;

@@ -251,7 +251,7 @@ scan_lines(struct scan *sc)
 /* Opens the log at sc->path and reads its header and, unless there is one
    already, its mark. */
 static int
-scan_open(struct scan *sc, struct record_header *h)
+scan_open(struct scan *sc)
 {
     char path[STORE_PATH_MAX + 1], lock_path[STORE_PATH_MAX + 8];
     struct log_file f;
@@ -269,7 +269,6 @@ scan_open(struct scan *sc, struct record_header *h)
     marked = marked && mark_is_of(&m, rc == 0 && !f.h.damaged ? f.h.id : "",
                                   (uint64_t)f.st.st_ino);
     if (rc == ERR_NOT_FOUND && f.st.st_size == 0 && marked && m.end > 0) {
-        memset(h, 0, sizeof *h); /* nothing is left of it */
         sc->log.g = m.g;
         sc->mark_n = m.n;
         note_end(sc, 0, "it is empty, but bytes of it were committed"
@@ -281,12 +280,11 @@ scan_open(struct scan *sc, struct record_header *h)
                  rc == ERR_NOT_FOUND ? "there is no log" : f.why);
         return rc;
     }
-    *h = f.h;
-    log_begin(&sc->log, f.fd, h);
+    log_begin(&sc->log, f.fd, &f.h);
     sc->size = f.st.st_size;
-    sc->report->version = (uint32_t)h->version;
-    text_put(sc->report->id, sizeof sc->report->id, "%s", h->id);
-    if (marked && (m.g == h->g || h->damaged)) {
+    sc->report->version = (uint32_t)f.h.version;
+    text_put(sc->report->id, sizeof sc->report->id, "%s", f.h.id);
+    if (marked && (m.g == f.h.g || f.h.damaged)) {
         sc->mark_end = m.end;
         sc->mark_n = m.n;
     }
@@ -327,20 +325,18 @@ fill_report(struct scan *sc)
     }
 }
 
-/* Judges the log at sc->path. h is its header; of one that is damaged what
-   can be told. */
+/* Judges the log at sc->path. */
 static int
-scan_log(struct scan *sc, struct store_report *out, struct record_header *h)
+scan_log(struct scan *sc, struct store_report *out)
 {
-    memset(out, 0, sizeof *out);
-    out->off = -1;
+    *out = (struct store_report){.off = -1};
     sc->report = out;
     sc->log.fd = sc->lock.fd = -1;
     sc->region = -1;
     int rc = index_init(&sc->keys);
     sc->log.lost.keys = sc->keys;
     if (rc == 0)
-        rc = scan_open(sc, h);
+        rc = scan_open(sc);
     if (rc == 0)
         rc = scan_lines(sc);
     else if (rc == ERR_DAMAGED)
@@ -358,9 +354,8 @@ int
 store_verify(const char *path, struct store_report *out,
              const struct store_watch *w)
 {
-    struct record_header h;
     struct scan sc = {.path = path, .watch = w, .mark_end = NO_MARK};
-    return scan_log(&sc, out, &h);
+    return scan_log(&sc, out);
 }
 
 /* ---- new files ---- */
@@ -439,10 +434,9 @@ int
 store_repair(const char *path, const char *out_path,
              struct store_report *out)
 {
-    struct record_header h;
     struct mend m = {.fd = -1};
     struct scan sc = {.path = path, .mark_end = NO_MARK};
-    int rc = scan_log(&sc, out, &h); /* the header needs what this finds */
+    int rc = scan_log(&sc, out); /* the header needs what this finds */
     if (rc == 0 && out->g >= RECORD_MAX_G)
         rc = ERR_FULL;
     if (rc == 0)
@@ -450,11 +444,13 @@ store_repair(const char *path, const char *out_path,
     if (rc != 0)
         return rc;
     m.g = out->g + 1;
-    rc = mend_header(&m, out);
+    rc = sync_dir_of(out_path);
+    if (rc == 0)
+        rc = mend_header(&m, out);
     if (rc == 0) {
         sc = (struct scan){.path = path, .mark_end = NO_MARK,
                            .good = mend_record, .good_ctx = &m};
-        rc = scan_log(&sc, out, &h);
+        rc = scan_log(&sc, out);
     }
     if (rc == 0) {
         /* The mark knows numbers whose records are lost: not given again. */
@@ -465,8 +461,6 @@ store_repair(const char *path, const char *out_path,
     }
     rc = seal(m.fd, out_path, rc);
     buf_fini(&m.b);
-    if (rc == 0 && (rc = sync_dir_of(out_path)) != 0)
-        unlink(out_path);
     return rc;
 }
 
@@ -549,7 +543,6 @@ check_copies(const struct backup *b,
 {
     char path[STORE_PATH_MAX + 32];
     struct store_report report;
-    struct record_header h;
     struct stat st;
     int rc = 0;
     bool damaged = false;
@@ -559,7 +552,7 @@ check_copies(const struct backup *b,
             return ERR_IO;
         struct scan sc = {.path = path, .mark_end = st.st_size,
                           .good = each, .good_ctx = ctx};
-        rc = scan_log(&sc, &report, &h);
+        rc = scan_log(&sc, &report);
         damaged = damaged || report.damaged;
     }
     return rc == 0 && damaged ? ERR_DAMAGED : rc;
