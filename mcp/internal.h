@@ -8,11 +8,7 @@
 
 #include "mcp/mcp.h"
 #include "mcp/sign.h"
-
-#define MCP_META "io.modelcontextprotocol/"
-#define MCP_RELATED "\"" MCP_META "related-task\":{\"taskId\":\""
-#define MCP_NEWEST_HANDSHAKE MCP_2025_11_25
-#define MCP_OLDEST_MODERN MCP_2026_07_28
+#include "mcp/wire.h"
 
 #define MCP_MAX_URI 1024         /* bytes of one that is subscribed to */
 #define MCP_MAX_SUBS 256         /* of one session, or of one listen */
@@ -25,20 +21,6 @@
 #define MCP_LOG_DEFAULT 6        /* info */
 #define MCP_MAX_KEPT 256         /* messages of one session that wait */
 #define MCP_KEPT_LEN ((size_t)8 * 1024 * 1024) /* memory of all that do */
-
-enum rpc_code {
-    RPC_PARSE_ERROR = -32700,
-    RPC_INVALID_REQUEST = -32600,
-    RPC_METHOD_NOT_FOUND = -32601,
-    RPC_INVALID_PARAMS = -32602,
-    RPC_INTERNAL_ERROR = -32603,
-    RPC_SESSION_NOT_FOUND = -32001,  /* as the SDKs' servers say */
-    RPC_RESOURCE_NOT_FOUND = -32002, /* through 2025-11-25 */
-    RPC_TOO_MANY_REQUESTS = -32010,  /* from -32019 on they are our own */
-    RPC_HEADER_MISMATCH = -32020,
-    RPC_MISSING_CAPABILITY = -32021,
-    RPC_UNSUPPORTED_VERSION = -32022
-};
 
 /* One uri that somebody wants to hear of. */
 struct mcp_sub {
@@ -84,16 +66,6 @@ struct mcp_session {
     size_t n_held;      /* messages of it that mcp_release is yet to come for */
     int64_t heard_ms;   /* when its client was last there */
     struct mcp_attend *attends; /* the newest first */
-};
-
-/* Why a request is refused; code 0: it is not. */
-struct fault {
-    enum mcp_status status;
-    enum rpc_code code;
-    const char *text;
-    const char *key;  /* of value in the error's data, or NULL */
-    struct str value; /* what it is about, also in the message; or none */
-    unsigned caps;    /* that are missing, for RPC_MISSING_CAPABILITY */
 };
 
 /* Who holds a question. */
@@ -226,7 +198,6 @@ struct mcp {
 /* A step of judging: 0 goes on, MCP_REFUSED when the request's fault or
    silence says it all, or ERR_NOMEM. */
 typedef int step(struct request *r);
-enum { MCP_REFUSED = 1 };
 
 enum feature {
     CORE, TOOLS, PROMPTS, RESOURCES, COMPLETIONS, LOGGING, TASKS, N_FEATURES
@@ -250,31 +221,13 @@ is_modern(const struct request *r)
     return r->rev >= MCP_OLDEST_MODERN;
 }
 
-/* Clients write null for what they leave out. */
-static inline bool
-is_absent(const struct json_tok *t)
-{
-    return t == NULL || t->type == JSON_NULL;
-}
-
 /* ---- mcp/mcp.c ---- */
 
-/* Sets the fault of r; returns MCP_REFUSED. */
-int mcp_refuse(struct request *r, enum mcp_status status, enum rpc_code code,
-               const char *text, const char *key, struct str value);
-/* The text of t in *out, whose .p is NULL where t is no string; ERR_NOMEM. */
-int mcp_text(struct arena *a, const struct json_tok *t, struct str *out);
-/* The first max bytes of s or less, on a whole code point. */
-struct str mcp_cut(struct str s, size_t max);
 /* Parses and judges m->text by f; all else of m is zero but m->m, m->a and
    what m->scratch has. ERR_NOMEM. */
 int mcp_judge(struct mcp_message *m, const struct mcp_facts *f);
-/* The error object that a run's error is on the wire. */
-void mcp_put_fault(const struct request *r, int err, struct buf *out);
 /* Whether there is a store to write to. */
 bool mcp_is_writable(const struct mcp *m);
-/* Whether t is what can be an id, or a progress token. */
-bool mcp_is_id(const struct json_tok *t);
 /* A step of judging tools/call: the headers that repeat its arguments. */
 int mcp_check_params_headers(struct request *r);
 
@@ -293,12 +246,6 @@ int mcp_check_params(struct request *r);
 /* Appends the whole answer of a request that has a method; 0, or an error
    with out in any state; and out->err. ERR_MORE: it waits. */
 int mcp_put_result(struct request *r, struct buf *out);
-/* The severity that t names, or -1; and its name. */
-int mcp_level_of(const struct json_tok *t);
-const char *mcp_level_name(int level);
-/* The array of the revisions that a request can name for itself. */
-void mcp_put_versions(struct json_w *w);
-
 /* ---- mcp/waiting.c ---- */
 
 /* Reads inputResponses and requestState of a modern request: a forged, old
@@ -314,18 +261,11 @@ void mcp_begin_run(struct request *r);
    and the requests to the client are in r->notes; another error. */
 int mcp_end_run(struct request *r, int err, size_t at, struct buf *out);
 enum { MCP_ASKS = 1 };
-/* The capability that a method of ours needs, a bit; 0: it is none. */
-unsigned mcp_cap_of(struct str method);
 /* Appends method and params of a question, as members. */
 void mcp_put_request(struct buf *b, const struct mcp_question *q);
 /* Appends the inputRequests that a list of questions comes to: those without
    an answer, by their keys. */
 void mcp_put_inputs(struct buf *b, const struct mcp_question *q);
-/* A number in 8 bytes, its highest first. */
-void mcp_put_be64(uint8_t to[8], uint64_t v);
-uint64_t mcp_get_be64(const uint8_t p[8]);
-/* Capabilities as an object of objects. */
-void mcp_put_caps(struct json_w *w, unsigned caps);
 /* A record was committed: those that watch it are to be run again. */
 void mcp_wake(struct mcp *m, const struct mcp_change *c);
 /* What r, a notifications/cancelled, says: ends what is kept, or sets
@@ -334,8 +274,6 @@ void mcp_take_cancel(struct request *r, const struct json_tok *params);
 
 /* ---- mcp/session.c ---- */
 
-/* The capabilities object of a client as bits. */
-unsigned mcp_caps_of(const struct json_tok *caps);
 /* A session for whom f names, without an id; NULL: no memory. */
 struct mcp_session *mcp_session_new(struct mcp *m, const struct mcp_facts *f);
 /* Gives it an id, once revision and capabilities are known. ERR_IO. */
@@ -407,12 +345,6 @@ void mcp_session_tell(struct mcp_session *s);
 
 /* ---- mcp/deferred.c ---- */
 
-/* Capabilities beside enum mcp_cap, of clients of 2025-11-25 that run
-   questions as tasks, and cancel them; and the tasks extension. */
-enum {
-    MCP_CLIENT_TASKS = 8, MCP_CLIENT_CANCEL = 16, MCP_EXTENSION = 32,
-    MCP_UI = 64 /* it shows MCP Apps */
-};
 enum { MCP_TASK = 2 }; /* as MCP_ASKS: the members are of a task, just made */
 
 /* Whether a call of r's tool by its principal can be a record, and whether it

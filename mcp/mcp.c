@@ -37,7 +37,6 @@
 #define MAX_MEMBERS 16 /* of an envelope; they are compared pair by pair */
 #define MAX_BATCH 64   /* messages */
 #define MAX_BATCH_LEN ((size_t)8 << 20) /* of a batch's answers and runs */
-#define MAX_SHOWN 128  /* bytes of a client's text in an error's message */
 #define VERSION_KEY MCP_META "protocolVersion"
 
 int
@@ -102,33 +101,6 @@ uint64_t
 mcp_requests(const struct mcp *m)
 {
     return m->counts.requests;
-}
-
-struct str
-mcp_cut(struct str s, size_t max)
-{
-    if (s.len <= max)
-        return s;
-    while (max > 0 && ((unsigned char)s.p[max] & 0xc0) == 0x80)
-        max--;
-    return (struct str){s.p, max};
-}
-
-int
-mcp_text(struct arena *a, const struct json_tok *t, struct str *out)
-{
-    *out = json_str(a, t);
-    if (out->p == NULL && t != NULL && t->type == JSON_STRING)
-        return ERR_NOMEM;
-    return 0;
-}
-
-int
-mcp_refuse(struct request *r, enum mcp_status status, enum rpc_code code,
-           const char *text, const char *key, struct str value)
-{
-    r->fault = (struct fault){status, code, text, key, value, 0};
-    return MCP_REFUSED;
 }
 
 static int
@@ -415,22 +387,6 @@ has_twins(struct arena *a, const struct json_tok *t)
         member += 1 + member[1].span;
     }
     return 0;
-}
-
-/* A string, or what a schema calls an integer: 7, also 1e2, and no matter
-   how many digits. */
-bool
-mcp_is_id(const struct json_tok *t)
-{
-    int64_t v;
-    uint32_t i;
-
-    if (t == NULL || t->type != JSON_NUMBER)
-        return t != NULL && t->type == JSON_STRING;
-    for (i = t->p[0] == '-' ? 1 : 0; i < t->len; i++)
-        if (t->p[i] < '0' || t->p[i] > '9')
-            return json_int(t, &v);
-    return true;
 }
 
 static bool
@@ -794,119 +750,6 @@ mcp_prepare(struct mcp_message *m)
 
 /* ---- answers ---- */
 
-static void
-put_data(struct json_w *w, const struct fault *f)
-{
-    json_key(w, "data");
-    json_obj(w);
-    if (f->code == RPC_UNSUPPORTED_VERSION) {
-        json_key(w, "supported");
-        mcp_put_versions(w);
-    }
-    if (f->key != NULL)
-        json_put_str(w, f->key, f->value);
-    if (f->caps != 0) {
-        json_key(w, "requiredCapabilities");
-        mcp_put_caps(w, f->caps);
-    }
-    json_close(w);
-}
-
-static void
-put_fault(struct json_w *w, const struct fault *f)
-{
-    struct str about = mcp_cut(f->value, MAX_SHOWN);
-    char message[MAX_SHOWN + 128];
-
-    text_put(message, sizeof(message), "%s%s%.*s", f->text,
-             about.len > 0 ? ": " : "", (int)about.len,
-             about.len > 0 ? about.p : "");
-    json_obj(w);
-    json_put_int(w, "code", f->code);
-    json_put_z(w, "message", message);
-    if (f->key != NULL || f->caps != 0)
-        put_data(w, f);
-    json_close(w);
-}
-
-/* raw: the error itself, instead of f. */
-static void
-put_error(struct str id, const struct fault *f, struct str raw,
-          struct buf *out)
-{
-    struct json_w w;
-
-    json_w_init(&w, out);
-    json_obj(&w);
-    json_put_z(&w, "jsonrpc", "2.0");
-    if (id.p != NULL)
-        json_put_raw(&w, "id", id);
-    json_key(&w, "error");
-    if (raw.p != NULL)
-        json_splice(&w, raw);
-    else
-        put_fault(&w, f);
-    json_close(&w);
-    json_w_end(&w);
-}
-
-/* What a handler's error is on the wire. */
-static struct fault
-fault_of(const struct request *r, int err)
-{
-    static const struct {
-        int err;
-        enum mcp_status status; /* in the modern era */
-        enum rpc_code code, modern;
-        const char *text, *key;
-    } known[] = {
-        {ERR_INVALID, MCP_OK, RPC_INVALID_PARAMS, RPC_INVALID_PARAMS,
-         "Invalid params", NULL},
-        {ERR_TOO_LARGE, MCP_OK, RPC_INVALID_PARAMS, RPC_INVALID_PARAMS,
-         "Too large, or too many", NULL},
-        {ERR_NOT_FOUND, MCP_OK, RPC_RESOURCE_NOT_FOUND, RPC_INVALID_PARAMS,
-         "Resource not found", "uri"},
-        {ERR_CAPABILITY, MCP_BAD_REQUEST, RPC_INVALID_REQUEST,
-         RPC_MISSING_CAPABILITY, "The client lacks a capability", NULL},
-        {ERR_MORE, MCP_OK, RPC_INVALID_REQUEST, RPC_INVALID_REQUEST,
-         "It would have to wait, which nothing in a batch can", NULL},
-    };
-    struct fault f = {MCP_OK, RPC_INTERNAL_ERROR, "Internal error", NULL,
-                      err == ERR_NOMEM ? STR("out of memory")
-                                       : str_of(err_name(err)), 0};
-    size_t i;
-
-    for (i = 0; i < sizeof(known) / sizeof(*known); i++) {
-        if (known[i].err != err)
-            continue;
-        f = (struct fault){MCP_OK, known[i].code, known[i].text, known[i].key,
-                           r->target, 0};
-        if (is_modern(r)) {
-            f.status = known[i].status;
-            f.code = known[i].modern;
-        }
-        f.caps = f.code == RPC_MISSING_CAPABILITY ? r->missing : 0;
-    }
-    if (r->why != NULL)
-        f.text = r->why;
-    if (r->call.why != NULL && err == ERR_INVALID) {
-        f.text = r->call.why;
-        f.value = STR_NONE;
-    }
-    return f;
-}
-
-void
-mcp_put_fault(const struct request *r, int err, struct buf *out)
-{
-    struct fault f = fault_of(r, err);
-    struct json_w w;
-
-    json_w_init(&w, out);
-    put_fault(&w, &f);
-    json_w_end(&w);
-}
-
 /* One answer, or with out->err nothing. A fault in memory at the first try
    leaves what was reserved until then, which mostly holds the error. */
 static enum mcp_status
@@ -918,7 +761,7 @@ answer(struct request *r, struct buf *out, struct buf *notes)
 
     r->notes = notes;
     if (f.code != 0)
-        put_error(r->id, &f, STR_NONE, out);
+        mcp_put_error(r->id, &f, STR_NONE, out);
     else
         err = mcp_put_result(r, out);
     if (notes->err != 0) { /* half of one is none */
@@ -935,8 +778,8 @@ answer(struct request *r, struct buf *out, struct buf *notes)
     if (err == ERR_MORE && r->call.may_wait)
         return MCP_WAITS;
     if (err != 0) {
-        f = fault_of(r, err);
-        put_error(r->id, &f, r->error, out);
+        f = mcp_fault_of(r, err);
+        mcp_put_error(r->id, &f, r->error, out);
     }
     r->m->m->counts.errors += f.code != 0;
     return f.status;
@@ -963,7 +806,7 @@ end_session(struct mcp_message *m, struct buf *out)
     if (err == 0)
         return MCP_OK;
     f.value = str_of(err_name(err));
-    put_error(STR_NONE, &f, STR_NONE, out);
+    mcp_put_error(STR_NONE, &f, STR_NONE, out);
     return f.status;
 }
 
@@ -977,8 +820,8 @@ take_answer(struct request *r, struct buf *out)
 
     if (err == 0 || !r->m->http)
         return MCP_ACCEPTED;
-    f = fault_of(r, err);
-    put_error(STR_NONE, &f, STR_NONE, out);
+    f = mcp_fault_of(r, err);
+    mcp_put_error(STR_NONE, &f, STR_NONE, out);
     return MCP_BAD_REQUEST;
 }
 
@@ -1024,15 +867,6 @@ mcp_too_large(struct buf *out, size_t limit, const struct mcp_scan *s)
 
     text_put(text, sizeof(text), "Message over %zu bytes", limit);
     mcp_scan_id(s, &a, &id); /* without memory it goes without */
-    put_error(id, &f, STR_NONE, out);
+    mcp_put_error(id, &f, STR_NONE, out);
     arena_fini(&a);
-}
-
-void
-mcp_no_memory(const struct mcp_message *m, struct buf *out)
-{
-    static const struct fault f = {.code = RPC_INTERNAL_ERROR,
-                                   .text = "Internal error: out of memory"};
-
-    put_error(m->v->id, &f, STR_NONE, out);
 }

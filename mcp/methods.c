@@ -21,36 +21,10 @@
 
 #define LIST_TTL_MS 300000 /* a restart may bring another catalogue */
 
-static const char rev_names[MCP_N_REVS][sizeof "2024-11-05"] = {
-    "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28",
-};
-
-/* By RFC 5424 severity. */
-static const char level_names[][sizeof "emergency"] = {
-    "emergency", "alert", "critical", "error",
-    "warning",   "notice", "info",    "debug",
-};
-
 /* As capabilities are called; CORE is none. */
 static const char feature_names[N_FEATURES][sizeof "completions"] = {
     "", "tools", "prompts", "resources", "completions", "logging", "tasks",
 };
-
-const char *
-mcp_rev_name(enum mcp_rev rev)
-{
-    return rev_names[rev];
-}
-
-int
-mcp_rev_of(struct str name)
-{
-    int i = MCP_N_REVS; /* the newest are the most */
-
-    while (i-- > 0 && !str_is(name, rev_names[i]))
-        ;
-    return i;
-}
 
 static bool
 offers(const struct mcp *m, enum feature f)
@@ -77,23 +51,6 @@ offers(const struct mcp *m, enum feature f)
     default:
         return true;
     }
-}
-
-int
-mcp_level_of(const struct json_tok *t)
-{
-    size_t i;
-
-    for (i = 0; i < sizeof(level_names) / sizeof(*level_names); i++)
-        if (json_is(t, level_names[i]))
-            return (int)i;
-    return -1;
-}
-
-const char *
-mcp_level_name(int level)
-{
-    return level_names[level];
 }
 
 /* What is wrong with parameters alone goes out with 200 in both eras. */
@@ -424,22 +381,6 @@ put_capabilities(const struct request *r, struct buf *out)
     json_w_end(&w);
 }
 
-/* The revisions that a request can name for itself. The older ones are
-   served too, but are not among them: a client takes one of this list and
-   puts it into the _meta of its next request, where they do not work, being
-   agreed on by initialize only. A client that knows none of the list falls
-   back to that by itself. */
-void
-mcp_put_versions(struct json_w *w)
-{
-    int i;
-
-    json_arr(w);
-    for (i = MCP_OLDEST_MODERN; i < MCP_N_REVS; i++)
-        json_z(w, rev_names[i]);
-    json_close(w);
-}
-
 static void
 put_instructions(const struct request *r, struct buf *out)
 {
@@ -463,7 +404,7 @@ static int
 run_initialize(struct request *r, struct buf *out)
 {
     buf_z(out, "\"protocolVersion\":\"");
-    buf_z(out, rev_names[r->rev]);
+    buf_z(out, mcp_rev_name(r->rev));
     buf_z(out, "\",\"capabilities\":");
     put_capabilities(r, out);
     buf_z(out, ",\"serverInfo\":");

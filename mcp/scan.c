@@ -83,23 +83,3 @@ mcp_scan_id(const struct mcp_scan *s, struct arena *a, struct str *id)
         *id = json_raw(t);
     return err == ERR_NOMEM ? err : 0;
 }
-
-bool
-mcp_too_many(struct buf *out, struct str text, unsigned wait_ms)
-{
-    struct arena a = {0};
-    const struct json_tok *t = NULL, *id;
-    bool asks;
-
-    json_parse(&a, text, &t, NULL);
-    id = json_get(t, "id");
-    asks = mcp_is_id(id) && json_get(t, "method") != NULL;
-    if (asks)
-        buf_printf(out, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":{"
-                   "\"code\":%d,\"message\":\"Too many requests: ask again "
-                   "in %u ms\",\"data\":{\"retryAfterMs\":%u}}}",
-                   STR_ARG(json_raw(id)), RPC_TOO_MANY_REQUESTS, wait_ms,
-                   wait_ms);
-    arena_fini(&a);
-    return asks && out->err == 0;
-}

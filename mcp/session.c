@@ -63,37 +63,6 @@ mcp_session_kind(struct store_kind *out)
                                .transient = true};
 }
 
-static bool
-is_object(const struct json_tok *t)
-{
-    return t != NULL && t->type == JSON_OBJECT;
-}
-
-/* A client of forms says so, or says nothing: there were only forms once. */
-unsigned
-mcp_caps_of(const struct json_tok *caps)
-{
-    const struct json_tok *asks = json_get(caps, "elicitation"),
-                          *tasks = json_get(caps, "tasks");
-    unsigned bits = 0;
-
-    if (is_object(asks) &&
-        (json_get(asks, "form") != NULL || json_get(asks, "url") == NULL))
-        bits |= MCP_ELICITATION;
-    if (is_object(json_get(caps, "sampling")))
-        bits |= MCP_SAMPLING;
-    if (is_object(json_get(caps, "roots")))
-        bits |= MCP_ROOTS;
-    if (is_object(json_get(json_get(json_get(tasks, "requests"),
-                                    "elicitation"), "create")))
-        bits |= MCP_CLIENT_TASKS;
-    if (is_object(json_get(tasks, "cancel")))
-        bits |= MCP_CLIENT_CANCEL;
-    if (is_object(json_get(json_get(caps, "extensions"), MCP_META "ui")))
-        bits |= MCP_UI;
-    return bits;
-}
-
 /* ---- in memory ---- */
 
 static void

@@ -44,41 +44,6 @@
                       "what others leave of 8 MiB; end some, or ask again " \
                       "later"
 
-/* By the bits of enum mcp_cap. */
-static const struct {
-    const char *name, *method;
-} caps[] = {
-    {"elicitation", "elicitation/create"},
-    {"sampling", "sampling/createMessage"},
-    {"roots", "roots/list"},
-};
-#define N_CAPS (sizeof(caps) / sizeof(*caps))
-
-unsigned
-mcp_cap_of(struct str method)
-{
-    size_t i;
-
-    for (i = 0; i < N_CAPS; i++)
-        if (str_is(method, caps[i].method))
-            return 1u << i;
-    return 0;
-}
-
-void
-mcp_put_caps(struct json_w *w, unsigned set)
-{
-    size_t i;
-
-    json_obj(w);
-    if (set & MCP_EXTENSION)
-        json_put_raw(w, "extensions", STR("{\"" MCP_META "tasks\":{}}"));
-    for (i = 0; i < N_CAPS; i++)
-        if (set & 1u << i)
-            json_put_raw(w, caps[i].name, STR("{}"));
-    json_close(w);
-}
-
 /* ---- for a call that runs ---- */
 
 int
@@ -113,7 +78,7 @@ new_question(struct mcp_call *c, const char *key, const char *method,
     *q = (struct mcp_question){
         .key = arena_str(a, str_of(key)),
         .method = str_of(method),
-        .params = shape_params(c, strcmp(method, caps[0].method) == 0,
+        .params = shape_params(c, mcp_cap_of(str_of(method)) == MCP_ELICITATION,
                                params),
     };
     return q->key.p != NULL && q->params.p != NULL ? q : NULL;
@@ -263,26 +228,6 @@ struct state_head { /* of what is sealed; the state follows */
     uint8_t round[8];
     uint8_t digest[SHA256_LEN];
 };
-
-void
-mcp_put_be64(uint8_t to[8], uint64_t v)
-{
-    int i;
-
-    for (i = 7; i >= 0; i--, v >>= 8)
-        to[i] = (uint8_t)v;
-}
-
-uint64_t
-mcp_get_be64(const uint8_t p[8])
-{
-    uint64_t v = 0;
-    int i;
-
-    for (i = 0; i < 8; i++)
-        v = v << 8 | p[i];
-    return v;
-}
 
 /* Length and kind first, so that no two lists of texts run together. */
 static void
@@ -537,7 +482,7 @@ settle(struct request *r)
 static void
 put_refusal(const struct request *r, int err, struct buf *out)
 {
-    size_t i;
+    unsigned i;
 
     buf_printf(out, "\"content\":[{\"type\":\"text\",\"text\":\"{"
                "\\\"code\\\":\\\"%s\\\",\\\"message\\\":\\\"%s",
@@ -547,10 +492,10 @@ put_refusal(const struct request *r, int err, struct buf *out)
                : err == ERR_TOO_LARGE ? TOO_MANY_WAIT
                : err == ERR_UNAUTHORIZED ? "this token may only read"
                                          : "the client cannot be asked for");
-    for (i = 0; i < N_CAPS; i++) {
+    for (i = 0; mcp_cap_name(i) != NULL; i++) {
         if (r->missing & 1u << i) {
             buf_char(out, ' ');
-            buf_z(out, caps[i].name);
+            buf_z(out, mcp_cap_name(i));
         }
     }
     buf_printf(out, "\\\",\\\"retryable\\\":%s}\"}],\"isError\":true",

@@ -32,10 +32,8 @@ json base/loop, store base/loop, task base/loop, mcp base/loop,
 tools base/loop, cli base/loop
 '
 allowed='
-mcp/scan mcp/mcp
 mcp/waiting mcp/mcp
 mcp/waiting mcp/listen
-mcp/waiting mcp/methods
 mcp/waiting mcp/deferred
 mcp/waiting mcp/delivery
 mcp/mcp mcp/tasks
