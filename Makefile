@@ -32,8 +32,8 @@ SRC := $(addprefix base/,err base text clock base64 sha256 gunzip \
   $(addprefix http/,parse conn listen reply) http board/page \
   $(addprefix task/,error intern keys fields index task \
   query check rules actions change artifact view) \
-  $(addprefix mcp/,call calls sign wire mcp scan methods waiting session \
-  listen deferred tasks question delivery) \
+  $(addprefix mcp/,call calls sign wire scan question dialect listener \
+  delivery session waiting deferred answer stream listen tasks methods mcp) \
   $(addprefix tools/,call get uri prompts wait tools) \
   $(addprefix serve/,turn stdio access state web) \
   $(addprefix cli/,text store config show work board complete help import \

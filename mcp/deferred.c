@@ -79,13 +79,6 @@ mcp_can_wait(struct mcp_call *c, bool deferred)
 
 /* ---- records ---- */
 
-/* Its shape names the revision otherwise: older versions leave it alone. */
-bool
-mcp_is_plain(const struct call *k)
-{
-    return str_starts(k->shape, "{\"plain\"");
-}
-
 /* What is needed to run it again as if its client asked. A plain call tells
    nothing more of its progress: its client has the question. */
 static struct str

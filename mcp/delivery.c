@@ -27,9 +27,10 @@
    3. What a session was asked it is not asked again, unless it says by its
       Last-Event-ID that it was not there. */
 
-#include "mcp/internal.h"
+#include "mcp/delivery.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "mcp/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,31 +38,7 @@
 #define CHECK_MS 1000      /* how often that is looked at */
 #define MAX_ATTENDS 256    /* calls that one session attends */
 #define ASK_MS 50          /* for a client to take in what it polled */
-#define POLL_MS 1000       /* where a client's task says nothing */
-#define MIN_POLL_MS 100    /* and within which bounds it may */
-#define MAX_POLL_MS (60 * 60 * 1000)
-#define LOST_POLL_MS 60000 /* for the answer to a poll */
-#define MAX_HELD 32        /* questions of a call; the others wait */
 #define FIRST_PLACE (MCP_LIST_PLACE + 1) /* of question 0 of a record */
-
-struct mcp_attend {
-    struct mcp_attend *next;
-    char id[CALL_ID_LEN + 1];
-    bool maker;            /* the session made the call */
-    bool due;              /* something may have to be sent */
-    bool own;              /* the last question may have gone out on the
-                              session's own stream */
-    enum call_status told; /* CALL_N_STATUSES: of none yet */
-    uint64_t asked;        /* holds up to this n have been sent */
-    uint32_t fetch;        /* a bit for each question: its client's task has
-                              ended */
-    uint32_t gone;         /* and: it was withdrawn */
-    uint32_t refused;      /* and: it will not ask its user */
-    bool cancelled;        /* its client wants no more of the call */
-    int64_t poll_ms;       /* when its client's tasks are polled; 0: none */
-    int64_t ask_ms;        /* nothing is sent before */
-    struct buf notes;      /* of runs, a line each */
-};
 
 /* ---- whom to ask ---- */
 
@@ -74,8 +51,8 @@ name_of(const struct mcp_session *s)
 /* Whether s is the one that holds a question, or was when its server died:
    its client may know of it. Another pipe's may only where it runs tasks, and
    a task is what it was made. */
-static bool
-is_holder(const struct mcp_session *s, const struct mcp_hold *h)
+bool
+mcp_is_holder(const struct mcp_session *s, const struct mcp_hold *h)
 {
     uint64_t by = (uint64_t)h->by;
     bool lasts = h->to.len > 0 ||
@@ -98,11 +75,11 @@ wants_hold(const struct mcp_session *s, const struct mcp_attend *at,
     uint64_t me = store_instance(m->store);
     struct mcp_hold h = q->held;
 
-    if (q->answer != NULL || me == 0 || i >= MAX_HELD ||
+    if (q->answer != NULL || me == 0 || i >= MCP_MAX_HELD ||
         (mcp_cap_of(q->method) & s->caps) == 0 ||
         (at != NULL && (at->refused >> i & 1)))
         return 0;
-    if (is_holder(s, &h))
+    if (mcp_is_holder(s, &h))
         return (uint64_t)h.by == me ? 0 : 2;
     return h.n == 0 || !mcp_hold_lives(m, &h);
 }
@@ -111,7 +88,7 @@ wants_hold(const struct mcp_session *s, const struct mcp_attend *at,
 static bool
 waits(const struct request *r)
 {
-    return r->runs_as.len > 0 || r->method->run == mcp_task_result;
+    return r->runs_as.len > 0 || str_is(r->name, "tasks/result");
 }
 
 /* Of a plain call its client knows nothing but its questions. */
@@ -129,8 +106,8 @@ can_be_asked(const struct request *r)
            (r->m->s->sinks != NULL || waits(r));
 }
 
-static struct mcp_attend *
-attend_of(const struct mcp_session *s, struct str id)
+struct mcp_attend *
+mcp_attend_of(const struct mcp_session *s, struct str id)
 {
     struct mcp_attend *at;
 
@@ -140,8 +117,8 @@ attend_of(const struct mcp_session *s, struct str id)
 }
 
 /* Has s hold q, which is sent behind the commit of that. */
-static void
-give_hold(const struct mcp_session *s, struct mcp_question *q)
+void
+mcp_give_hold(const struct mcp_session *s, struct mcp_question *q)
 {
     q->held = (struct mcp_hold){
         .n = (int64_t)store_next_n(s->m->store),
@@ -167,7 +144,7 @@ take_hold(const struct mcp_session *s, struct mcp_attend *at,
         int what = wants_hold(s, at, q, i++);
 
         if (what == 1)
-            give_hold(s, q);
+            mcp_give_hold(s, q);
         if (what == 2 && at != NULL && at->asked < (uint64_t)q->held.n)
             at->asked = (uint64_t)q->held.n;
         if (what == 2)
@@ -187,7 +164,7 @@ mcp_hold_wanted(const struct request *r)
         can_be_asked(r) &&
         calls_get(r->m->m->calls, &a, id, STR_NONE, &k) == 0 &&
         k.status == CALL_INPUT_REQUIRED &&
-        take_hold(r->m->s, attend_of(r->m->s, id), &a, &k).p != NULL;
+        take_hold(r->m->s, mcp_attend_of(r->m->s, id), &a, &k).p != NULL;
 
     arena_fini(&a);
     return wanted;
@@ -203,10 +180,10 @@ forget(struct mcp_attend **at)
     free(gone);
 }
 
-static struct mcp_attend *
-attend(struct mcp_session *s, struct str id, enum call_status told)
+struct mcp_attend *
+mcp_attend_call(struct mcp_session *s, struct str id, enum call_status told)
 {
-    struct mcp_attend *at = attend_of(s, id), **last = &s->attends;
+    struct mcp_attend *at = mcp_attend_of(s, id), **last = &s->attends;
     unsigned n = 0;
 
     if (at != NULL)
@@ -238,13 +215,13 @@ mcp_attend(struct request *r, const struct call *k, bool maker)
 
     if (!is_told(r) || call_status_ended(k->status))
         return;
-    at = attend(s, k->id, k->status);
+    at = mcp_attend_call(s, k->id, k->status);
     if (at != NULL)
         at->maker |= maker;
 }
 
-static void
-tell_later(struct mcp_session *s, struct mcp_attend *at)
+void
+mcp_attend_later(struct mcp_session *s, struct mcp_attend *at)
 {
     at->due = true;
     s->m->attends_due = true;
@@ -260,7 +237,7 @@ mcp_hold(struct request *r, struct call *k)
     struct call now = *k;
 
     mcp_attend(r, k, false);
-    at = attend_of(r->m->s, k->id);
+    at = mcp_attend_of(r->m->s, k->id);
     if (at != NULL && waits(r)) {
         at->ask_ms = 0;
         m->attends_due |= at->due;
@@ -274,7 +251,7 @@ mcp_hold(struct request *r, struct call *k)
         *k = now;
         if (!waits(r))
             at->ask_ms = clock_mono_ms() + ASK_MS;
-        tell_later(r->m->s, at);
+        mcp_attend_later(r->m->s, at);
     }
 }
 
@@ -282,8 +259,8 @@ mcp_hold(struct request *r, struct call *k)
 
 /* Where s hears of call id: where it waits for that, else its own stream.
    NULL: nowhere now. */
-static struct mcp_sink *
-channel(const struct mcp_session *s, struct str id)
+struct mcp_sink *
+mcp_channel(const struct mcp_session *s, struct str id)
 {
     struct mcp_message *k;
 
@@ -308,8 +285,8 @@ send_text(struct mcp_sink *to, struct buf *b, struct str event)
 
 /* Whether q goes to s as what it is to make a task of: such clients may take
    it in no other form. */
-static bool
-is_task_first(const struct mcp_session *s, const struct mcp_question *q)
+bool
+mcp_is_task_first(const struct mcp_session *s, const struct mcp_question *q)
 {
     return s->rev == MCP_2025_11_25 && (s->caps & MCP_CLIENT_TASKS) &&
            mcp_cap_of(q->method) == MCP_ELICITATION && !q->held.bare;
@@ -333,7 +310,7 @@ send_question(const struct mcp_session *s, struct mcp_sink *to,
                STR_ARG(q->method));
     if (!mcp_is_plain(k))
         buf_printf(&b, "\"_meta\":{" MCP_RELATED "%s\"}},", at->id);
-    if (is_task_first(s, q))
+    if (mcp_is_task_first(s, q))
         buf_printf(&b, "\"task\":{\"ttl\":%lld},", (long long)CALL_TTL_MS);
     if (rest.len > 2)
         buf_put(&b, rest.p + 1, rest.len - 2);
@@ -433,7 +410,7 @@ tell_question(struct mcp_session *s, struct mcp_sink *to,
     if (at->fetch & bit)
         send_poll(s->m, to, at, h, i, "result");
     else if (at->poll_ms == 0)
-        at->poll_ms = clock_mono_ms() + POLL_MS;
+        at->poll_ms = clock_mono_ms() + MCP_POLL_MS;
     else if (at->poll_ms <= clock_mono_ms())
         send_poll(s->m, to, at, h, i, "get");
     at->fetch &= ~bit;
@@ -464,15 +441,15 @@ tell(struct mcp_session *s, struct mcp_attend *at, struct mcp_sink *to)
     if (err == 0)
         err = mcp_read_questions(&a, k.questions, &q);
     at->due = err != 0 && err != ERR_NOT_FOUND && err != ERR_INVALID;
-    for (; err == 0 && q != NULL && i < MAX_HELD; q = q->next, i++) {
-        if (!is_holder(s, &q->held))
+    for (; err == 0 && q != NULL && i < MCP_MAX_HELD; q = q->next, i++) {
+        if (!mcp_is_holder(s, &q->held))
             continue;
         tell_question(s, to, at, &k, q, i, &n);
         known = true;
     }
     at->asked = n;
     if (polled) /* until an answer says otherwise */
-        at->poll_ms = clock_mono_ms() + LOST_POLL_MS;
+        at->poll_ms = clock_mono_ms() + MCP_LOST_POLL_MS;
     if (err == 0) {
         if (k.status != at->told && at->told != CALL_N_STATUSES &&
             !mcp_is_plain(&k))
@@ -495,7 +472,7 @@ void
 mcp_withdraw(const struct request *r, struct buf *to)
 {
     struct mcp_sink sink = {.send = to_notes, .ctx = to};
-    struct mcp_attend *at = attend_of(r->m->s, r->runs_as);
+    struct mcp_attend *at = mcp_attend_of(r->m->s, r->runs_as);
 
     if (at == NULL)
         return;
@@ -517,7 +494,7 @@ tell_all(struct mcp_session *s, int64_t now)
             at->ask_ms = 0;
         else if (at->due && at->ask_ms < s->m->hold_ms)
             s->m->hold_ms = at->ask_ms;
-        to = at->due && at->ask_ms == 0 ? channel(s, str_of(at->id)) : NULL;
+        to = at->due && at->ask_ms == 0 ? mcp_channel(s, str_of(at->id)) : NULL;
         /* Nobody may ever come to hear of the end: who polls reads it. */
         if (to == NULL ? live || s->sinks != NULL : tell(s, at, to)) {
             if (at->poll_ms > now && at->poll_ms < s->m->hold_ms)
@@ -580,8 +557,8 @@ mcp_attend_changed(struct mcp *m, struct str id)
     struct mcp_attend *at;
 
     for (s = m->sessions; s != NULL; s = s->next)
-        if ((at = attend_of(s, id)) != NULL)
-            tell_later(s, at);
+        if ((at = mcp_attend_of(s, id)) != NULL)
+            mcp_attend_later(s, at);
 }
 
 void
@@ -591,11 +568,11 @@ mcp_attend_notes(struct mcp *m, struct str id, struct str notes)
     struct mcp_attend *at;
 
     for (s = m->sessions; notes.len > 0 && s != NULL; s = s->next) {
-        at = attend_of(s, id);
-        if (at == NULL || !at->maker || channel(s, id) == NULL)
+        at = mcp_attend_of(s, id);
+        if (at == NULL || !at->maker || mcp_channel(s, id) == NULL)
             continue;
         buf_str(&at->notes, notes);
-        tell_later(s, at);
+        mcp_attend_later(s, at);
     }
 }
 
@@ -629,14 +606,14 @@ mcp_hold_rewind(struct mcp_session *s, bool back)
                        &last, &more);
     while (n > 0) {
         n--;
-        if (attend_of(s, str_of(ids[n])) == NULL &&
-            (at = attend(s, str_of(ids[n]), CALL_N_STATUSES)) != NULL && back)
+        if (mcp_attend_of(s, str_of(ids[n])) == NULL &&
+            (at = mcp_attend_call(s, str_of(ids[n]), CALL_N_STATUSES)) != NULL && back)
             at->asked = s->told;
     }
     for (at = s->attends; at != NULL; at = at->next) {
         if (back && at->own && at->asked > s->told)
             at->asked = s->told;
-        tell_later(s, at);
+        mcp_attend_later(s, at);
     }
 }
 
@@ -650,203 +627,4 @@ mcp_attend_end(struct mcp_session *s)
             calls_mark(s->m->calls, str_of(at->id));
         forget(&s->attends);
     }
-}
-
-/* ---- what a client says ---- */
-
-/* The next part of an id, up to a dot or its end. */
-static struct str
-cut_part(struct str *s)
-{
-    struct str part = {s->p, 0};
-
-    while (part.len < s->len && s->p[part.len] != '.')
-        part.len++;
-    s->p += part.len;
-    s->len -= part.len;
-    if (s->len > 0) {
-        s->p++;
-        s->len--;
-    }
-    return part;
-}
-
-bool
-mcp_take_answer_judge(struct request *r, const struct json_tok *t)
-{
-    static const char prefix[] = "mcptask-";
-    struct str id = json_str(r->m->a, json_get(t, "id"));
-    uint64_t q, place = 0;
-    char kind;
-
-    if (r->m->m->calls == NULL || r->m->f->read_only || id.p == NULL ||
-        !str_starts(id, prefix))
-        return false;
-    id.p += strlen(prefix);
-    id.len -= strlen(prefix);
-    if (id.len < 2 || id.p[1] != '.' || memchr("cgr", id.p[0], 3) == NULL)
-        return false;
-    kind = *cut_part(&id).p;
-    r->target = cut_part(&id);
-    if (r->target.len != CALL_ID_LEN || !str_u64(cut_part(&id), &q) ||
-        q >= MAX_HELD)
-        return false;
-    str_u64(cut_part(&id), &place);
-    r->answers = kind;
-    r->question = (unsigned)q;
-    r->place = place;
-    r->params = t;
-    return true;
-}
-
-/* The task that a client has made of a question is polled next when it says
-   itself. How r's session attends its call, or NULL. */
-static struct mcp_attend *
-poll_later(struct request *r, const struct json_tok *task)
-{
-    struct mcp *m = r->m->m;
-    struct mcp_attend *at = attend_of(r->m->s, r->target);
-    int64_t wait = POLL_MS;
-
-    if (at == NULL)
-        return NULL;
-    json_int(json_get(task, "pollInterval"), &wait);
-    if (wait < MIN_POLL_MS)
-        wait = MIN_POLL_MS;
-    at->poll_ms = clock_mono_ms() + (wait < MAX_POLL_MS ? wait : MAX_POLL_MS);
-    if (at->poll_ms < m->hold_ms)
-        m->hold_ms = at->poll_ms;
-    return at;
-}
-
-/* How its task does: ended, or to be polled again. */
-static void
-take_status(struct request *r, const struct json_tok *task)
-{
-    struct mcp_attend *at = poll_later(r, task);
-
-    if (at == NULL || json_is(json_get(task, "status"), "working"))
-        return;
-    at->poll_ms = clock_mono_ms() + LOST_POLL_MS;
-    at->fetch |= UINT32_C(1) << r->question;
-    tell_later(r->m->s, at);
-}
-
-static const struct json_tok no_answer = {"null", 4, 1, 0, JSON_NULL, false};
-
-/* Another session that attends call id, and can be asked at once. */
-static const struct mcp_session *
-next_to_ask(const struct mcp_session *s, struct str id,
-            const struct mcp_question *q, unsigned i)
-{
-    const struct mcp_session *o;
-    const struct mcp_attend *at;
-
-    for (o = s->m->sessions; o != NULL; o = o->next) {
-        at = attend_of(o, id);
-        if (o != s && at != NULL && !(at->refused >> i & 1) &&
-            (mcp_cap_of(q->method) & o->caps) && channel(o, id) != NULL)
-            return o;
-    }
-    return NULL;
-}
-
-/* The client that holds q could not or would not ask. Where it had made a
-   task of it and that has come to nothing, it is not asked again; where it
-   knows of no such task, it is. */
-static int
-take_refusal(struct request *r, struct call *k,
-             const struct mcp_question *all, struct mcp_question *q)
-{
-    struct mcp_session *s = r->m->s;
-    struct mcp_attend *at = attend(s, k->id, k->status);
-    const struct mcp_session *next = s;
-    bool again = is_task_first(s, q) && r->answers != 'r';
-
-    if (r->answers == 'c' && r->place != (uint64_t)q->held.n)
-        return 0; /* it is of a request before this one */
-    if (!again) {
-        if (at != NULL)
-            at->refused |= UINT32_C(1) << r->question;
-        next = next_to_ask(s, k->id, q, r->question);
-    }
-    q->held.n = 0;
-    if (next == NULL)
-        q->answer = &no_answer;
-    else
-        give_hold(next, q);
-    q->held.bare = again;
-    return mcp_stage_answers(r, all, k);
-}
-
-/* The question that r is about, with its call and all others of that.
-   ERR_INVALID: it is gone, or another's. */
-static int
-find_question(struct request *r, struct call *k, struct mcp_question **all,
-              struct mcp_question **q)
-{
-    struct arena *a = r->call.arena;
-    unsigned i = 0;
-    int err = calls_get(r->m->m->calls, a, r->target, mcp_who(r), k);
-
-    if (err == 0)
-        err = mcp_read_questions(a, k->questions, all);
-    if (err != 0 && err != ERR_NOT_FOUND)
-        return err;
-    for (*q = err == 0 ? *all : NULL; *q != NULL && i < r->question; i++)
-        *q = (*q)->next;
-    if (*q != NULL)
-        return 0;
-    r->why = "No such question, or its time is over";
-    return ERR_INVALID;
-}
-
-/* Whatever became of its call, the question is to have its answer. */
-static int
-stage_answer(struct request *r, struct call *k,
-             const struct mcp_question *all)
-{
-    struct mcp *m = r->m->m;
-
-    if (!call_status_ended(k->status))
-        return mcp_stage_answers(r, all, k);
-    return mcp_run_late(m, k->id, mcp_raw_questions(m, r->call.arena, all));
-}
-
-int
-mcp_take_answer(struct request *r)
-{
-    const struct json_tok *result = json_get(r->params, "result"), *task;
-    struct mcp_question *all, *q = NULL;
-    struct call k;
-    bool ended, held;
-    int err = find_question(r, &k, &all, &q);
-
-    if (err != 0 || q->answer != NULL)
-        return err;
-    ended = call_status_ended(k.status);
-    held = is_holder(r->m->s, &q->held);
-    task = json_get(json_get(result, "task"), "taskId");
-    if (result == NULL || result->type != JSON_OBJECT)
-        return held && !ended ? take_refusal(r, &k, all, q) : 0;
-    if (r->answers == 'g') {
-        take_status(r, result);
-        return 0;
-    }
-    if (r->answers == 'c' && task != NULL && task->type == JSON_STRING) {
-        if (!held || ended)
-            return 0;
-        poll_later(r, json_get(result, "task"));
-        q->held.task = json_str(r->call.arena, task);
-        return q->held.task.p == NULL ? ERR_NOMEM
-                                      : mcp_stage_answers(r, all, &k);
-    }
-    q->answer = result;
-    if (held) /* that it is not withdrawn; but from one that was asked since */
-        q->held.n = 0;
-    err = stage_answer(r, &k, all);
-    if (err != ERR_TOO_LARGE || ended)
-        return err;
-    q->answer = &no_answer; /* none that could be kept */
-    return mcp_stage_answers(r, all, &k);
 }

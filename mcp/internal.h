@@ -7,30 +7,20 @@
    mcp/listen.c (subscriptions). Nobody else includes it. */
 
 #include "mcp/mcp.h"
+#include "mcp/answer.h"
+#include "mcp/delivery.h"
+#include "mcp/dialect.h"
+#include "mcp/listener.h"
+#include "mcp/question.h"
 #include "mcp/sign.h"
 #include "mcp/wire.h"
 
-#define MCP_MAX_URI 1024         /* bytes of one that is subscribed to */
-#define MCP_MAX_SUBS 256         /* of one session, or of one listen */
-#define MCP_LIST_PLACE (MCP_MAX_SUBS + 1) /* see mcp/listen.c */
 #define MCP_MAX_SESSIONS 1024    /* in memory */
 #define MCP_CHAINS 256           /* that they stand in, by their ids */
 #define MCP_SESSION_AGE_MS ((int64_t)30 * 24 * 60 * 60 * 1000)
-#define MCP_ID_MAX 80            /* of a session, with its NUL */
-#define MCP_LIST_PAUSE_MS 1000   /* between two list_changed */
 #define MCP_LOG_DEFAULT 6        /* info */
 #define MCP_MAX_KEPT 256         /* messages of one session that wait */
 #define MCP_KEPT_LEN ((size_t)8 * 1024 * 1024) /* memory of all that do */
-
-/* One uri that somebody wants to hear of. */
-struct mcp_sub {
-    const char *uri, *key; /* of a deferred call: its id */
-    bool call;
-    uint64_t since; /* changes up to this n are known */
-    uint64_t n;     /* of the newest change that it was matched with */
-};
-
-struct mcp_attend; /* a deferred call that a session attends; mcp/delivery.c */
 
 struct mcp_session {
     struct mcp_session *next, **at; /* in m->sessions */
@@ -68,25 +58,6 @@ struct mcp_session {
     struct mcp_attend *attends; /* the newest first */
 };
 
-/* Who holds a question. */
-struct mcp_hold {
-    int64_t n;       /* place of the request for it; 0: nobody holds it */
-    int64_t by;      /* process */
-    struct str to;   /* id of the session, or empty: a pipe's */
-    struct str task; /* of the client, or .p NULL */
-    bool bare;       /* it was asked once more, not to make a task of it */
-};
-
-/* A question of a call to its client. */
-struct mcp_question {
-    struct mcp_question *next;
-    struct str key, method, params;
-    const struct json_tok *answer; /* NULL: none yet */
-    struct mcp_hold held;
-};
-
-struct mcp_listen; /* a filter; mcp/listen.c */
-
 struct request {
     struct mcp_message *m;
     struct str id; /* its text as it came */
@@ -103,7 +74,7 @@ struct request {
     struct str target; /* tool, prompt, uri or cursor that it names; or none */
     const struct mcp_tool *tool;
     const struct mcp_prompt *prompt;
-    struct mcp_listen *listen;
+    struct mcp_session *listen; /* whom a listen tells, or NULL */
     struct mcp_completion complete;
     struct mcp_call call;
     int log_level;      /* of a modern one, wanted up to this, or of
@@ -221,6 +192,20 @@ is_modern(const struct request *r)
     return r->rev >= MCP_OLDEST_MODERN;
 }
 
+/* The principal of r, whose .p is not NULL. */
+static inline struct str
+mcp_who(const struct request *r)
+{
+    return r->call.principal.p != NULL ? r->call.principal : STR("");
+}
+
+/* The id of the deferred call that r is about, or waits for. */
+static inline struct str
+mcp_call_of(const struct request *r)
+{
+    return r->runs_as.len > 0 ? r->runs_as : r->target;
+}
+
 /* ---- mcp/mcp.c ---- */
 
 /* Parses and judges m->text by f; all else of m is zero but m->m, m->a and
@@ -261,11 +246,6 @@ void mcp_begin_run(struct request *r);
    and the requests to the client are in r->notes; another error. */
 int mcp_end_run(struct request *r, int err, size_t at, struct buf *out);
 enum { MCP_ASKS = 1 };
-/* Appends method and params of a question, as members. */
-void mcp_put_request(struct buf *b, const struct mcp_question *q);
-/* Appends the inputRequests that a list of questions comes to: those without
-   an answer, by their keys. */
-void mcp_put_inputs(struct buf *b, const struct mcp_question *q);
 /* A record was committed: those that watch it are to be run again. */
 void mcp_wake(struct mcp *m, const struct mcp_change *c);
 /* What r, a notifications/cancelled, says: ends what is kept, or sets
@@ -317,31 +297,6 @@ void mcp_listen_put_meta(const struct request *r, struct buf *out);
 /* Behind the answer of a listen that the server ended: on stdio a line feed
    and notifications/cancelled. Nothing where r is none, or not ended. */
 void mcp_listen_put_end(const struct request *r, struct buf *out);
-/* Sets the subscriptions of s, which has none, from a list of uris or, as a
-   record has it, of pairs [uri, since]. What no record changes and what stands
-   twice is left out. 0; ERR_INVALID: it is no such list; ERR_NOMEM. */
-int mcp_subs_read(struct mcp_session *s, struct arena *a,
-                  const struct json_tok *list, bool pairs);
-/* Fills in sub, in memory of a; its key is NULL where no record changes it.
-   ERR_NOMEM. */
-int mcp_sub_init(struct mcp *m, struct arena *a, struct mcp_sub *sub,
-                 struct str uri, uint64_t since);
-/* The subscription of s to uri, or NULL. */
-const struct mcp_sub *mcp_sub_find(const struct mcp_session *s,
-                                   struct str uri);
-/* Newest n that is committed. */
-uint64_t mcp_head(const struct mcp *m);
-/* The id of an event of s, which has one itself; its length. */
-#define MCP_EVENT_MAX (MCP_ID_MAX + 2 * 21)
-size_t mcp_event_id(const struct mcp_session *s, uint64_t n, uint64_t i,
-                    char out[MCP_EVENT_MAX]);
-/* Has mcp_tick tell s. */
-void mcp_tell_later(struct mcp_session *s);
-/* Marks the calls that somebody listens to and whose time has come; whether
-   there are any to be looked at. */
-bool mcp_listen_look(struct mcp *m);
-/* Tells the first stream of s what has changed since s->told, and lists. */
-void mcp_session_tell(struct mcp_session *s);
 
 /* ---- mcp/deferred.c ---- */
 
@@ -351,8 +306,6 @@ enum { MCP_TASK = 2 }; /* as MCP_ASKS: the members are of a task, just made */
    can be deferred at all. */
 bool mcp_can_record(const struct request *r);
 bool mcp_can_defer(const struct request *r);
-/* Whether k stands for a plain call: its client knows of no task. */
-bool mcp_is_plain(const struct call *k);
 /* Makes a call of a run that ended with err, its members in out from at on.
    MCP_TASK, with those of the task in their place; ERR_MORE, where a plain
    call waits for it; or an error. */
@@ -366,10 +319,6 @@ int mcp_settle_call(struct mcp *m, struct str id);
 
 /* ---- mcp/tasks.c ---- */
 
-/* Whether a tool's result in rev carries structured content beside its text;
-   and the members of a result that says json, an object. */
-bool mcp_is_structured(const struct mcp *m, enum mcp_rev rev);
-void mcp_put_said(struct str json, bool structured, struct buf *out);
 /* Whether r's client has declared the extension on it. */
 bool mcp_extends(const struct request *r);
 /* Refuses r for the want of the extension; MCP_REFUSED. */
@@ -379,12 +328,8 @@ int mcp_refuse_extension(struct request *r);
 int mcp_task_judge(struct request *r);
 int mcp_task_judge_update(struct request *r);
 int mcp_task_judge_call(struct request *r);
-/* The principal of r, whose .p is not NULL. */
-struct str mcp_who(const struct request *r);
 /* Whether running one of these methods may stage records. */
 bool mcp_task_writes(const struct request *r);
-/* The id of the deferred call that r is about, or waits for. */
-struct str mcp_call_of(const struct request *r);
 /* Has r wait for k, and its session asked what it can be. ERR_MORE. */
 int mcp_await(struct request *r, struct call *k);
 int mcp_task_get(struct request *r, struct buf *out);
@@ -392,59 +337,4 @@ int mcp_task_result(struct request *r, struct buf *out);
 int mcp_task_list(struct request *r, struct buf *out);
 int mcp_task_cancel(struct request *r, struct buf *out);
 int mcp_task_update(struct request *r, struct buf *out);
-/* The members of k as the revision has a task: from 2026-07-28 on with its
-   result, error or questions. Memory in a. */
-void mcp_put_task(struct json_w *w, const struct mcp *m, struct arena *a,
-                  const struct call *k, enum mcp_rev rev);
-/* The members of the result that says that k was made. */
-void mcp_put_created(const struct request *r, const struct call *k,
-                     struct buf *out);
-
-/* ---- mcp/question.c ---- */
-
-/* The questions of a record, none where raw.p is NULL; ERR_NOMEM, or
-   ERR_INVALID: they are none of ours. */
-int mcp_read_questions(struct arena *a, struct str raw,
-                       struct mcp_question **out);
-/* A list of questions as a record has it, in a: without the holds that are
-   void. .p NULL: there are none, or there is no memory. */
-struct str mcp_raw_questions(struct mcp *m, struct arena *a,
-                             const struct mcp_question *q);
-/* Stages k with its questions, of which some have new answers, and marks
-   it. */
-int mcp_stage_answers(struct request *r, const struct mcp_question *q,
-                      struct call *k);
-/* Whether its client can be reached still, in whatever process; one that has
-   come here is held by this one then. */
-bool mcp_hold_lives(struct mcp *m, struct mcp_hold *h);
-bool mcp_is_reachable(const struct mcp_session *s);
-
-/* ---- mcp/delivery.c ---- */
-
-/* The session of r attends k from here on: it is told how that does. */
-void mcp_attend(struct request *r, const struct call *k, bool maker);
-/* The record of a call was committed. */
-void mcp_attend_changed(struct mcp *m, struct str id);
-/* What a run of a call had to tell to the session that made it: sent behind
-   the commit. And it failed: the run will be another. */
-void mcp_attend_notes(struct mcp *m, struct str id, struct str notes);
-void mcp_attend_undo(struct mcp *m);
-/* s is going. */
-void mcp_attend_end(struct mcp_session *s);
-/* Has r's session hold what questions of k it can be asked; under the lock
-   only. And whether it could. */
-void mcp_hold(struct request *r, struct call *k);
-bool mcp_hold_wanted(const struct request *r);
-/* The client of r has cancelled it: takes back what it was asked for it. */
-void mcp_withdraw(const struct request *r, struct buf *to);
-/* Behind the answers of a turn: sends what is to be sent; when it is next. */
-void mcp_hold_tick(struct mcp *m, int64_t now_ms);
-int64_t mcp_hold_due_ms(const struct mcp *m);
-/* s has a stream again; back: its client said where it was. */
-void mcp_hold_rewind(struct mcp_session *s, bool back);
-/* Whether t, a response, is to a request of ours; then r says to which. And
-   takes it, under the lock: 0 or an error. */
-bool mcp_take_answer_judge(struct request *r, const struct json_tok *t);
-int mcp_take_answer(struct request *r);
-
 #endif

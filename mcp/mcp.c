@@ -64,17 +64,6 @@ mcp_defers(struct mcp *m, struct calls *c)
     m->calls = c;
 }
 
-bool
-mcp_is_writable(const struct mcp *m)
-{
-    struct store_state st;
-
-    if (m->store == NULL)
-        return false;
-    store_state(m->store, &st);
-    return st.err != ERR_READONLY;
-}
-
 void
 mcp_free(struct mcp *m)
 {

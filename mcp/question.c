@@ -11,6 +11,7 @@
    the client's task, where it made one, and "bare" where it was asked not to.
    A hold that is void is left out when a list is written. */
 
+#include "mcp/question.h"
 #include "mcp/internal.h"
 #include "base/clock.h"
 
@@ -152,4 +153,40 @@ mcp_stage_answers(struct request *r, const struct mcp_question *q,
     if (err == 0)
         calls_mark(m->calls, k->id);
     return err;
+}
+
+/* Its shape names the revision otherwise: older versions leave it alone. */
+bool
+mcp_is_plain(const struct call *k)
+{
+    return str_starts(k->shape, "{\"plain\"");
+}
+
+void
+mcp_put_request(struct buf *b, const struct mcp_question *q)
+{
+    buf_printf(b, "\"method\":\"%.*s\"", STR_ARG(q->method));
+    if (q->params.len > 0) {
+        buf_z(b, ",\"params\":");
+        buf_str(b, q->params);
+    }
+}
+
+void
+mcp_put_inputs(struct buf *b, const struct mcp_question *q)
+{
+    const char *comma = "";
+
+    buf_char(b, '{');
+    for (; q != NULL; q = q->next) {
+        if (q->answer != NULL)
+            continue;
+        buf_z(b, comma);
+        json_quote(b, q->key);
+        buf_z(b, ":{");
+        mcp_put_request(b, q);
+        buf_char(b, '}');
+        comma = ",";
+    }
+    buf_char(b, '}');
 }

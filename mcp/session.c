@@ -65,6 +65,17 @@ mcp_session_kind(struct store_kind *out)
 
 /* ---- in memory ---- */
 
+bool
+mcp_is_writable(const struct mcp *m)
+{
+    struct store_state st;
+
+    if (m->store == NULL)
+        return false;
+    store_state(m->store, &st);
+    return st.err != ERR_READONLY;
+}
+
 static void
 clear_subs(struct mcp_session *s)
 {
@@ -497,131 +508,4 @@ mcp_session_find(struct mcp *m, const struct mcp_facts *f,
     s->heard_ms = clock_mono_ms();
     *out = s;
     return 0;
-}
-
-/* ---- its streams ---- */
-
-size_t
-mcp_event_id(const struct mcp_session *s, uint64_t n, uint64_t i,
-             char out[MCP_EVENT_MAX])
-{
-    return text_put(out, MCP_EVENT_MAX, "%s.%llu.%llu", s->id,
-                    (unsigned long long)n, (unsigned long long)i);
-}
-
-void
-mcp_stream_event(const struct mcp_session *s, struct buf *b)
-{
-    char event[MCP_EVENT_MAX];
-
-    buf_put(b, event, mcp_event_id(s, s->told, s->told_i, event));
-}
-
-/* Cuts the number behind the last dot off text. */
-static bool
-cut_number(struct str *text, uint64_t *out)
-{
-    size_t at = text->len;
-
-    while (at > 0 && text->p[at - 1] != '.')
-        at--;
-    if (at == 0 ||
-        !str_u64((struct str){text->p + at, text->len - at}, out))
-        return false;
-    text->len = at - 1;
-    return true;
-}
-
-/* Takes s back to where a client says that it was: false where it was never
-   told that. Of lists it is only known that a list_changed has arrived if it
-   came before that place, and nothing has changed since. */
-static bool
-rewind_to(struct mcp_session *s, struct str last)
-{
-    const struct mcp *m = s->m;
-    uint64_t n, i, head = mcp_head(m);
-    uint64_t listed = m->list_at != 0 ? m->list_at : head;
-
-    if (!cut_number(&last, &i) || !cut_number(&last, &n) || n > head ||
-        !str_is(last, s->id))
-        return false;
-    s->told = n;
-    s->told_i = s->n > n ? 0 : i;
-    if (listed > n || (listed == n && i < MCP_LIST_PLACE) ||
-        m->list_due[MCP_LIST_RESOURCES])
-        s->listed = 0;
-    else if (s->listed == 0)
-        s->listed = m->list_clock + 1;
-    return true;
-}
-
-static void
-attach(struct mcp_session *s, struct str last, struct mcp_sink *sink)
-{
-    struct mcp_sink **at = &s->sinks;
-    bool back = rewind_to(s, last);
-
-    while (!back && *at != NULL)
-        at = &(*at)->next;
-    mcp_hold_rewind(s, back);
-    sink->next = *at;
-    *at = sink;
-    s->m->n_sinks++;
-}
-
-int
-mcp_stream_open(struct mcp *m, const struct mcp_facts *f, struct str last,
-                struct mcp_sink *sink, struct mcp_session **out)
-{
-    int err = mcp_session_find(m, f, out);
-
-    if (err != 0)
-        return err == ERR_NOMEM ? err : ERR_NOT_FOUND;
-    attach(*out, last, sink);
-    mcp_tell_later(*out); /* behind what the transport has to say first */
-    return 0;
-}
-
-int
-mcp_sse_open(struct mcp *m, const struct mcp_facts *f, struct str last,
-             struct mcp_sink *sink, struct mcp_session **out)
-{
-    struct mcp_facts of = *f;
-    struct mcp_session *s = NULL;
-    uint64_t number;
-    int err = 0;
-
-    of.session_id = last;
-    if (cut_number(&of.session_id, &number) &&
-        cut_number(&of.session_id, &number) &&
-        mcp_session_find(m, &of, &s) == ERR_NOMEM)
-        return ERR_NOMEM;
-    if (s == NULL || !s->sse) {
-        s = mcp_session_new(m, f);
-        if (s == NULL)
-            return ERR_NOMEM;
-        s->sse = true;
-        s->rev = MCP_2024_11_05;
-        err = mcp_session_seal(s);
-    }
-    if (err != 0) {
-        mcp_session_free(s);
-        return err;
-    }
-    attach(s, last, sink);
-    mcp_tell_later(s);
-    *out = s;
-    return 0;
-}
-
-void
-mcp_stream_close(struct mcp_session *s, struct mcp_sink *sink)
-{
-    struct mcp_sink **at;
-
-    for (at = &s->sinks; *at != sink; at = &(*at)->next)
-        ASSERT(*at != NULL);
-    *at = sink->next;
-    s->m->n_sinks--;
-    s->heard_ms = clock_mono_ms();
 }

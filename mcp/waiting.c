@@ -156,19 +156,6 @@ mcp_poll(struct mcp_call *c, unsigned retry_ms)
         c->of->poll_ms = retry_ms;
 }
 
-void
-mcp_give_notes(struct str notes,
-               void (*send)(void *ctx, struct str message, struct str event),
-               void *ctx)
-{
-    const char *at = notes.p, *end = notes.p + notes.len, *lf;
-
-    for (; at < end; at = lf + 1) {
-        lf = memchr(at, '\n', (size_t)(end - at));
-        send(ctx, (struct str){at, (size_t)(lf - at)}, STR_NONE);
-    }
-}
-
 static void
 put_more(struct buf *b, const char *name, const char *text)
 {
@@ -375,35 +362,6 @@ void
 mcp_end_turn(struct mcp *m)
 {
     arena_reset(&m->runs);
-}
-
-void
-mcp_put_request(struct buf *b, const struct mcp_question *q)
-{
-    buf_printf(b, "\"method\":\"%.*s\"", STR_ARG(q->method));
-    if (q->params.len > 0) {
-        buf_z(b, ",\"params\":");
-        buf_str(b, q->params);
-    }
-}
-
-void
-mcp_put_inputs(struct buf *b, const struct mcp_question *q)
-{
-    const char *comma = "";
-
-    buf_char(b, '{');
-    for (; q != NULL; q = q->next) {
-        if (q->answer != NULL)
-            continue;
-        buf_z(b, comma);
-        json_quote(b, q->key);
-        buf_z(b, ":{");
-        mcp_put_request(b, q);
-        buf_char(b, '}');
-        comma = ",";
-    }
-    buf_char(b, '}');
 }
 
 /* The members of an input_required result. */

@@ -11,6 +11,7 @@ struct request;
 #define MCP_RELATED "\"" MCP_META "related-task\":{\"taskId\":\""
 #define MCP_NEWEST_HANDSHAKE MCP_2025_11_25
 #define MCP_OLDEST_MODERN MCP_2026_07_28
+#define MCP_ID_MAX 80 /* bytes of a session's id, with its NUL */
 
 enum rpc_code {
     RPC_PARSE_ERROR = -32700,

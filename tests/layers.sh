@@ -43,9 +43,7 @@ mcp/mcp mcp/deferred
 mcp/mcp mcp/delivery
 mcp/tasks mcp/deferred
 mcp/tasks mcp/delivery
-mcp/session mcp/listen
 mcp/session mcp/delivery
-mcp/listen mcp/delivery
 mcp/deferred mcp/delivery
 '
 

@@ -1,0 +1,211 @@
+/* answer - what clients of the handshake era say to the requests that
+   mcp/delivery.c sent them.
+
+   The id of a request names call, question and place: an answer finds its
+   question in any process, and the first counts, also when the call has
+   ended. */
+
+#include "mcp/answer.h"
+#include "mcp/internal.h"
+
+#include <string.h>
+
+#define MIN_POLL_MS 100 /* what a client's task may ask for */
+#define MAX_POLL_MS (60 * 60 * 1000)
+
+/* The next part of an id, up to a dot or its end. */
+static struct str
+cut_part(struct str *s)
+{
+    struct str part = {s->p, 0};
+
+    while (part.len < s->len && s->p[part.len] != '.')
+        part.len++;
+    s->p += part.len;
+    s->len -= part.len;
+    if (s->len > 0) {
+        s->p++;
+        s->len--;
+    }
+    return part;
+}
+
+bool
+mcp_take_answer_judge(struct request *r, const struct json_tok *t)
+{
+    static const char prefix[] = "mcptask-";
+    struct str id = json_str(r->m->a, json_get(t, "id"));
+    uint64_t q, place = 0;
+    char kind;
+
+    if (r->m->m->calls == NULL || r->m->f->read_only || id.p == NULL ||
+        !str_starts(id, prefix))
+        return false;
+    id.p += strlen(prefix);
+    id.len -= strlen(prefix);
+    if (id.len < 2 || id.p[1] != '.' || memchr("cgr", id.p[0], 3) == NULL)
+        return false;
+    kind = *cut_part(&id).p;
+    r->target = cut_part(&id);
+    if (r->target.len != CALL_ID_LEN || !str_u64(cut_part(&id), &q) ||
+        q >= MCP_MAX_HELD)
+        return false;
+    str_u64(cut_part(&id), &place);
+    r->answers = kind;
+    r->question = (unsigned)q;
+    r->place = place;
+    r->params = t;
+    return true;
+}
+
+/* The task that a client has made of a question is polled next when it says
+   itself. How r's session attends its call, or NULL. */
+static struct mcp_attend *
+poll_later(struct request *r, const struct json_tok *task)
+{
+    struct mcp *m = r->m->m;
+    struct mcp_attend *at = mcp_attend_of(r->m->s, r->target);
+    int64_t wait = MCP_POLL_MS;
+
+    if (at == NULL)
+        return NULL;
+    json_int(json_get(task, "pollInterval"), &wait);
+    if (wait < MIN_POLL_MS)
+        wait = MIN_POLL_MS;
+    at->poll_ms = clock_mono_ms() + (wait < MAX_POLL_MS ? wait : MAX_POLL_MS);
+    if (at->poll_ms < m->hold_ms)
+        m->hold_ms = at->poll_ms;
+    return at;
+}
+
+/* How its task does: ended, or to be polled again. */
+static void
+take_status(struct request *r, const struct json_tok *task)
+{
+    struct mcp_attend *at = poll_later(r, task);
+
+    if (at == NULL || json_is(json_get(task, "status"), "working"))
+        return;
+    at->poll_ms = clock_mono_ms() + MCP_LOST_POLL_MS;
+    at->fetch |= UINT32_C(1) << r->question;
+    mcp_attend_later(r->m->s, at);
+}
+
+static const struct json_tok no_answer = {"null", 4, 1, 0, JSON_NULL, false};
+
+/* Another session that attends call id, and can be asked at once. */
+static const struct mcp_session *
+next_to_ask(const struct mcp_session *s, struct str id,
+            const struct mcp_question *q, unsigned i)
+{
+    const struct mcp_session *o;
+    const struct mcp_attend *at;
+
+    for (o = s->m->sessions; o != NULL; o = o->next) {
+        at = mcp_attend_of(o, id);
+        if (o != s && at != NULL && !(at->refused >> i & 1) &&
+            (mcp_cap_of(q->method) & o->caps) && mcp_channel(o, id) != NULL)
+            return o;
+    }
+    return NULL;
+}
+
+/* The client that holds q could not or would not ask. Where it had made a
+   task of it and that has come to nothing, it is not asked again; where it
+   knows of no such task, it is. */
+static int
+take_refusal(struct request *r, struct call *k,
+             const struct mcp_question *all, struct mcp_question *q)
+{
+    struct mcp_session *s = r->m->s;
+    struct mcp_attend *at = mcp_attend_call(s, k->id, k->status);
+    const struct mcp_session *next = s;
+    bool again = mcp_is_task_first(s, q) && r->answers != 'r';
+
+    if (r->answers == 'c' && r->place != (uint64_t)q->held.n)
+        return 0; /* it is of a request before this one */
+    if (!again) {
+        if (at != NULL)
+            at->refused |= UINT32_C(1) << r->question;
+        next = next_to_ask(s, k->id, q, r->question);
+    }
+    q->held.n = 0;
+    if (next == NULL)
+        q->answer = &no_answer;
+    else
+        mcp_give_hold(next, q);
+    q->held.bare = again;
+    return mcp_stage_answers(r, all, k);
+}
+
+/* The question that r is about, with its call and all others of that.
+   ERR_INVALID: it is gone, or another's. */
+static int
+find_question(struct request *r, struct call *k, struct mcp_question **all,
+              struct mcp_question **q)
+{
+    struct arena *a = r->call.arena;
+    unsigned i = 0;
+    int err = calls_get(r->m->m->calls, a, r->target, mcp_who(r), k);
+
+    if (err == 0)
+        err = mcp_read_questions(a, k->questions, all);
+    if (err != 0 && err != ERR_NOT_FOUND)
+        return err;
+    for (*q = err == 0 ? *all : NULL; *q != NULL && i < r->question; i++)
+        *q = (*q)->next;
+    if (*q != NULL)
+        return 0;
+    r->why = "No such question, or its time is over";
+    return ERR_INVALID;
+}
+
+/* Whatever became of its call, the question is to have its answer. */
+static int
+stage_answer(struct request *r, struct call *k,
+             const struct mcp_question *all)
+{
+    struct mcp *m = r->m->m;
+
+    if (!call_status_ended(k->status))
+        return mcp_stage_answers(r, all, k);
+    return mcp_run_late(m, k->id, mcp_raw_questions(m, r->call.arena, all));
+}
+
+int
+mcp_take_answer(struct request *r)
+{
+    const struct json_tok *result = json_get(r->params, "result"), *task;
+    struct mcp_question *all, *q = NULL;
+    struct call k;
+    bool ended, held;
+    int err = find_question(r, &k, &all, &q);
+
+    if (err != 0 || q->answer != NULL)
+        return err;
+    ended = call_status_ended(k.status);
+    held = mcp_is_holder(r->m->s, &q->held);
+    task = json_get(json_get(result, "task"), "taskId");
+    if (result == NULL || result->type != JSON_OBJECT)
+        return held && !ended ? take_refusal(r, &k, all, q) : 0;
+    if (r->answers == 'g') {
+        take_status(r, result);
+        return 0;
+    }
+    if (r->answers == 'c' && task != NULL && task->type == JSON_STRING) {
+        if (!held || ended)
+            return 0;
+        poll_later(r, json_get(result, "task"));
+        q->held.task = json_str(r->call.arena, task);
+        return q->held.task.p == NULL ? ERR_NOMEM
+                                      : mcp_stage_answers(r, all, &k);
+    }
+    q->answer = result;
+    if (held) /* that it is not withdrawn; but from one that was asked since */
+        q->held.n = 0;
+    err = stage_answer(r, &k, all);
+    if (err != ERR_TOO_LARGE || ended)
+        return err;
+    q->answer = &no_answer; /* none that could be kept */
+    return mcp_stage_answers(r, all, &k);
+}

@@ -1,0 +1,15 @@
+#ifndef MCP_ANSWER_H
+#define MCP_ANSWER_H
+
+/* answer - what clients say to the questions that they were sent. */
+
+#include "mcp/mcp.h"
+
+struct request;
+
+/* Whether t, a response, is to a request of ours; then r says to which. */
+bool mcp_take_answer_judge(struct request *r, const struct json_tok *t);
+/* Takes it, under the lock: 0 or an error. */
+int mcp_take_answer(struct request *r);
+
+#endif

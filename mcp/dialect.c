@@ -1,0 +1,197 @@
+/* dialect - a deferred call as its clients see it, a Task: SEP-1686 as
+   2025-11-25 has it, and the extension of 2026-07-28 (SEP-2663).
+
+   Both stand over the same record (mcp/call.h) and differ in words: what a
+   tool answers as its own error has failed in the one and completed in the
+   other; the one fetches a result and is sent questions, the other finds both
+   in what tasks/get answers. */
+
+#include "mcp/dialect.h"
+#include "mcp/internal.h"
+
+#include <string.h>
+
+#define MIN_POLL_MS 1000
+#define MAX_POLL_MS 30000
+
+bool
+mcp_is_structured(const struct mcp *m, enum mcp_rev rev)
+{
+    return m->cat->structured && rev >= MCP_2025_06_18;
+}
+
+void
+mcp_put_said(struct str json, bool structured, struct buf *out)
+{
+    if (structured) {
+        buf_z(out, "\"structuredContent\":");
+        buf_str(out, json);
+        buf_char(out, ',');
+    }
+    buf_z(out, "\"content\":[{\"type\":\"text\",\"text\":");
+    json_quote(out, json);
+    buf_z(out, "}]");
+}
+
+struct str
+mcp_result_of(const struct mcp *m, struct arena *a, const struct call *k,
+              enum mcp_rev rev)
+{
+    bool structured = mcp_is_structured(m, rev) && !k->is_error;
+    const struct json_tok *t = NULL;
+    struct str said = STR_NONE, sent;
+    struct buf b = {0};
+
+    if (!structured && !str_starts(k->result, "{\"structuredContent\":"))
+        return k->result;
+    json_parse(a, k->result, &t, NULL);
+    t = json_get(t, "content");
+    if (t != NULL && t->n == 1)
+        said = json_str(a, json_get(t + 1, "text"));
+    if (said.p == NULL || json_parse(a, said, &t, NULL) != 0 ||
+        t->type != JSON_OBJECT)
+        return k->result; /* the tool wrote its content itself */
+    buf_char(&b, '{');
+    mcp_put_said(said, structured, &b);
+    buf_char(&b, '}');
+    sent = b.err == 0 ? arena_str(a, buf_view(&b)) : STR_NONE;
+    buf_fini(&b);
+    return sent;
+}
+
+static void
+put_time(struct json_w *w, const char *name, int64_t ms)
+{
+    char text[TIME_LEN + 1];
+
+    time_format(ms, text);
+    json_put_z(w, name, text);
+}
+
+static enum call_status
+status_in(const struct call *k, enum mcp_rev rev)
+{
+    return rev < MCP_OLDEST_MODERN && k->status == CALL_COMPLETED &&
+                   k->is_error ? CALL_FAILED : k->status;
+}
+
+/* The members of a Task. Who polls is asked to do so less often as time goes
+   by. */
+static void
+put_task(struct json_w *w, const struct mcp *m, const struct call *k,
+         enum mcp_rev rev, enum call_status status)
+{
+    bool modern = rev >= MCP_OLDEST_MODERN;
+    int64_t poll = (store_now_ms(m->store) - k->created_ms) / 10;
+
+    if (poll < MIN_POLL_MS)
+        poll = MIN_POLL_MS;
+    if (poll > MAX_POLL_MS)
+        poll = MAX_POLL_MS;
+    json_put_str(w, "taskId", k->id);
+    json_put_z(w, "status", call_status_name(status));
+    if (k->message.len > 0)
+        json_put_str(w, "statusMessage", k->message);
+    put_time(w, "createdAt", k->created_ms);
+    put_time(w, "lastUpdatedAt", k->updated_ms);
+    json_put_int(w, modern ? "ttlMs" : "ttl", k->ttl_ms);
+    json_put_int(w, modern ? "pollIntervalMs" : "pollInterval", poll);
+}
+
+void
+mcp_put_task_head(struct json_w *w, const struct mcp *m, const struct call *k,
+                  enum mcp_rev rev)
+{
+    put_task(w, m, k, rev, status_in(k, rev));
+}
+
+static void
+put_requests(struct json_w *w, struct arena *a, const struct call *k)
+{
+    struct mcp_question *q = NULL;
+    struct buf b = {0};
+
+    if (mcp_read_questions(a, k->questions, &q) == ERR_NOMEM)
+        b.err = ERR_NOMEM;
+    mcp_put_inputs(&b, q);
+    if (b.err == 0)
+        json_put_raw(w, "inputRequests", buf_view(&b));
+    else
+        w->b->err = b.err;
+    buf_fini(&b);
+}
+
+/* A result within a result has to say itself what it is. */
+static void
+put_inlined(struct json_w *w, struct arena *a, struct str result)
+{
+    struct str inner = {result.p + 1, result.len - 1};
+    struct str raw = result.p == NULL ? STR_NONE
+        : arena_printf(a, "{\"resultType\":\"complete\"%s%.*s",
+                       inner.len > 1 ? "," : "", STR_ARG(inner));
+
+    if (raw.p == NULL)
+        w->b->err = ERR_NOMEM;
+    else
+        json_put_raw(w, "result", raw);
+}
+
+void
+mcp_put_task(struct json_w *w, const struct mcp *m, struct arena *a,
+             const struct call *k, enum mcp_rev rev)
+{
+    mcp_put_task_head(w, m, k, rev);
+    if (rev < MCP_OLDEST_MODERN)
+        return;
+    if (k->status == CALL_INPUT_REQUIRED)
+        put_requests(w, a, k);
+    else if (k->status == CALL_COMPLETED)
+        put_inlined(w, a, mcp_result_of(m, a, k, rev));
+    else if (k->status == CALL_FAILED)
+        json_put_raw(w, "error", k->error);
+}
+
+/* What is written as an object, as the members that a result begins with. */
+void
+mcp_open_members(struct json_w *w, struct buf *b)
+{
+    json_w_init(w, b);
+    json_obj(w);
+}
+
+void
+mcp_close_members(struct json_w *w, struct buf *b, size_t at)
+{
+    json_close(w);
+    json_w_end(w);
+    if (b->err != 0)
+        return;
+    memmove(b->p + at, b->p + at + 1, b->len - at - 2);
+    b->len -= 2;
+}
+
+/* In the older dialect a task begins as working, even one that has ended. */
+void
+mcp_put_created(const struct request *r, const struct call *k,
+                struct buf *out)
+{
+    size_t at = out->len;
+    struct json_w w;
+
+    if (is_modern(r)) {
+        mcp_open_members(&w, out);
+        put_task(&w, r->m->m, k, r->rev,
+                 call_status_ended(k->status) ? CALL_WORKING : k->status);
+        mcp_close_members(&w, out, at);
+        return;
+    }
+    buf_z(out, "\"task\":");
+    mcp_open_members(&w, out);
+    put_task(&w, r->m->m, k, r->rev, CALL_WORKING);
+    json_close(&w);
+    json_w_end(&w);
+    buf_printf(out, ",\"_meta\":{\"" MCP_META "model-immediate-response\":"
+               "\"%s goes on as task %.*s, which its client watches. Do "
+               "something else meanwhile.\"," MCP_RELATED "%.*s\"}}",
+               r->tool->name, STR_ARG(k->id), STR_ARG(k->id));
+}

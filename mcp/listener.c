@@ -1,0 +1,397 @@
+/* listener - one who mcp_hears of what changes: a session on its streams, or a
+   subscriptions/listen of 2026-07-28.
+
+   No queue is kept. What a listener has been told is a place in the log, and
+   what it has yet to be told follows from that and from the newest record of
+   mcp_each_listener key: so a stream that was away, for a moment or for a restart of the
+   server, is told once of mcp_each_listener thing that changed. A listen is told as a
+   session is, only that its notifications are tagged and have no event ids.
+
+   Invariants:
+   1. An event's place is (n, i): the change n, and i = 1 + slot for the
+      subscription in that slot, MCP_LIST_PLACE for a list_changed. What s has
+      been told of subscriptions ends at (s->told, s->told_i), and no event of
+      that or an earlier place is sent again, unless its client says that it
+      was not there yet, or slots have moved since: then some of s->told are.
+   2. All list_changed leave together, at most once in MCP_LIST_PAUSE_MS. The
+      place of such an event is one up to which everything has been told.
+   3. What could not be told for want of memory stays due. */
+
+#include "mcp/listener.h"
+#include "base/text.h"
+#include "mcp/internal.h"
+
+#include <string.h>
+
+const struct mcp_list_names mcp_lists[MCP_N_LISTS] = {
+    {"resourcesListChanged", "resources/list_changed"},
+    {"toolsListChanged", "tools/list_changed"},
+    {"promptsListChanged", "prompts/list_changed"},
+};
+
+uint64_t
+mcp_head(const struct mcp *m)
+{
+    return m->store == NULL
+               ? 0 : store_next_n(m->store) - store_staged_n(m->store) - 1;
+}
+
+size_t
+mcp_event_id(const struct mcp_session *s, uint64_t n, uint64_t i,
+             char out[MCP_EVENT_MAX])
+{
+    return text_put(out, MCP_EVENT_MAX, "%s.%llu.%llu", s->id,
+                    (unsigned long long)n, (unsigned long long)i);
+}
+
+/* ---- subscriptions ---- */
+
+const struct mcp_sub *
+mcp_sub_find(const struct mcp_session *s, struct str uri)
+{
+    size_t i;
+
+    for (i = 0; uri.p != NULL && i < s->n_subs; i++)
+        if (str_is(uri, s->subs[i].uri))
+            return &s->subs[i];
+    return NULL;
+}
+
+int
+mcp_sub_init(struct mcp *m, struct arena *a, struct mcp_sub *sub,
+             struct str uri, uint64_t since)
+{
+    struct arena own = {0};
+    struct str key = STR_NONE;
+
+    /* That there is no key must not mean that there was no memory for it. */
+    if (arena_alloc(&own, 4 * MCP_MAX_URI) == NULL)
+        return ERR_NOMEM;
+    arena_reset(&own);
+    if (m->cat->resource_key != NULL)
+        key = m->cat->resource_key(m->cat->ctx, &own, uri);
+    *sub = (struct mcp_sub){.uri = arena_str(a, uri).p, .since = since};
+    if (key.p != NULL)
+        sub->key = arena_str(a, key).p;
+    arena_fini(&own);
+    return sub->uri != NULL && (key.p == NULL || sub->key != NULL)
+               ? 0 : ERR_NOMEM;
+}
+
+int
+mcp_subs_read(struct mcp_session *s, struct arena *a,
+              const struct json_tok *list, bool pairs)
+{
+    const struct json_tok *t;
+    struct str uri;
+    int64_t since = 0;
+    uint32_t i;
+
+    if (list == NULL || list->type != JSON_ARRAY || list->n > MCP_MAX_SUBS)
+        return ERR_INVALID;
+    s->subs = arena_alloc(a, list->n * sizeof(*s->subs));
+    for (i = 0, t = list + 1; s->subs != NULL && i < list->n;
+         i++, t += t->span) {
+        struct mcp_sub *sub = &s->subs[s->n_subs];
+
+        if (pairs && (t->type != JSON_ARRAY || t->n != 2 ||
+                      !json_int(t + 1 + t[1].span, &since)))
+            return ERR_INVALID;
+        if (mcp_text(a, pairs ? t + 1 : t, &uri) != 0)
+            return ERR_NOMEM;
+        if (uri.p == NULL || uri.len > MCP_MAX_URI)
+            return ERR_INVALID;
+        if (mcp_sub_find(s, uri) != NULL)
+            continue;
+        if (mcp_sub_init(s->m, a, sub, uri, (uint64_t)since) != 0)
+            return ERR_NOMEM;
+        s->n_subs += sub->key != NULL;
+    }
+    return s->subs != NULL ? 0 : ERR_NOMEM;
+}
+
+/* ---- notifications ---- */
+
+void
+mcp_give_notes(struct str notes,
+               void (*send)(void *ctx, struct str message, struct str event),
+               void *ctx)
+{
+    const char *at = notes.p, *end = notes.p + notes.len, *lf;
+
+    for (; at < end; at = lf + 1) {
+        lf = memchr(at, '\n', (size_t)(end - at));
+        send(ctx, (struct str){at, (size_t)(lf - at)}, STR_NONE);
+    }
+}
+
+void
+mcp_open_note(struct buf *b, const char *method, struct str tag)
+{
+    buf_z(b, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/");
+    buf_z(b, method);
+    buf_z(b, "\",\"params\":{");
+    if (tag.p != NULL) {
+        buf_z(b, "\"_meta\":{" MCP_SUBSCRIPTION);
+        buf_str(b, tag);
+        buf_char(b, '}');
+    }
+}
+
+/* Sends one to the first stream of s; as an event only where n is given. */
+static int
+notify(const struct mcp_session *s, const char *method, const char *uri,
+       uint64_t n, uint64_t i)
+{
+    char id[MCP_EVENT_MAX];
+    struct str event = {id, 0};
+    struct buf b = {0};
+    int err;
+
+    mcp_open_note(&b, method, s->tag);
+    if (uri != NULL) {
+        buf_z(&b, s->tag.p != NULL ? ",\"uri\":" : "\"uri\":");
+        json_quote(&b, str_of(uri));
+    }
+    buf_z(&b, "}}");
+    if (n != 0 && s->id[0] != '\0')
+        event.len = mcp_event_id(s, n, i, id);
+    err = b.err;
+    if (err == 0)
+        s->sinks->send(s->sinks->ctx, buf_view(&b), event);
+    buf_fini(&b);
+    return err;
+}
+
+bool
+mcp_hears(const struct mcp_session *s)
+{
+    return s->sinks != NULL && !s->sinks->blocked && !s->ended;
+}
+
+void
+mcp_tell_later(struct mcp_session *s)
+{
+    s->due = s->m->tell_due = true;
+}
+
+/* The next one to be told, by invariant 1, of those that were matched. */
+static const struct mcp_sub *
+next_sub(const struct mcp_session *s)
+{
+    const struct mcp_sub *next = NULL;
+    size_t i;
+
+    for (i = 0; i < s->n_subs; i++) {
+        const struct mcp_sub *sub = &s->subs[i];
+
+        if (sub->n > sub->since && sub->n >= s->told &&
+            (sub->n > s->told || i >= s->told_i) &&
+            (next == NULL || sub->n < next->n))
+            next = sub;
+    }
+    return next;
+}
+
+/* Tells a listen how a deferred call does. */
+static int
+notify_call(const struct mcp_session *s, const struct mcp_sub *sub)
+{
+    struct arena a = {0};
+    struct buf b = {0};
+    struct json_w w;
+    struct call k;
+    struct str meta;
+    int err = calls_get(s->m->calls, &a, str_of(sub->uri), STR_NONE, &k);
+
+    if (err == 0) {
+        meta = arena_printf(&a, "{" MCP_SUBSCRIPTION "%.*s}", STR_ARG(s->tag));
+        json_w_init(&w, &b);
+        json_obj(&w);
+        json_put_z(&w, "jsonrpc", "2.0");
+        json_put_z(&w, "method", "notifications/tasks");
+        json_key(&w, "params");
+        json_obj(&w);
+        if (meta.p != NULL)
+            json_put_raw(&w, "_meta", meta);
+        mcp_put_task(&w, s->m, &a, &k, MCP_OLDEST_MODERN);
+        json_close(&w);
+        json_close(&w);
+        json_w_end(&w);
+        err = meta.p == NULL ? ERR_NOMEM : b.err;
+    }
+    if (err == 0)
+        s->sinks->send(s->sinks->ctx, buf_view(&b), STR_NONE);
+    buf_fini(&b);
+    arena_fini(&a);
+    return err == ERR_NOMEM ? err : 0;
+}
+
+/* Tells s of the subscriptions that were matched. 0 or ERR_NOMEM. */
+static int
+tell_subs(struct mcp_session *s)
+{
+    const struct mcp_sub *sub;
+
+    while ((sub = next_sub(s)) != NULL) {
+        uint64_t i = (uint64_t)(sub - s->subs) + 1;
+
+        if ((sub->call ? notify_call(s, sub)
+                       : notify(s, "resources/updated", sub->uri, sub->n,
+                                i)) != 0) {
+            mcp_tell_later(s);
+            return ERR_NOMEM;
+        }
+        s->told = sub->n;
+        s->told_i = i;
+    }
+    return 0;
+}
+
+bool
+mcp_list_can_change(const struct mcp *m, unsigned list)
+{
+    return list == MCP_LIST_TOOLS     ? m->cat->tools_change
+           : list == MCP_LIST_PROMPTS ? m->cat->prompts_change
+                                      : m->cat->resources_change != NULL;
+}
+
+/* Whether s has to be told that a list changed. */
+static bool
+owes(const struct mcp_session *s, unsigned list)
+{
+    bool wants = s->tag.p != NULL ? s->lists >> list & 1
+                                  : s->initialized || s->back;
+
+    return wants && mcp_list_can_change(s->m, list) && s->m->list_n[list] >= s->listed;
+}
+
+/* ---- all who mcp_hear ---- */
+
+/* The listen of a kept message, while it goes on; or NULL. */
+struct mcp_session *
+mcp_listener_of(const struct mcp_message *k)
+{
+    return k->ready || k->cancelled ? NULL : k->v->listen;
+}
+
+void
+mcp_each_listener(struct mcp *m, void (*fn)(struct mcp_session *s, const void *with),
+     const void *with)
+{
+    struct mcp_session *s;
+    struct mcp_message *k;
+
+    for (s = m->sessions; s != NULL; s = s->next)
+        if (mcp_hears(s))
+            fn(s, with);
+    for (k = m->kept; k != NULL; k = k->next)
+        if ((s = mcp_listener_of(k)) != NULL && mcp_hears(s))
+            fn(s, with);
+}
+
+static void
+tell_lists(struct mcp_session *s, const void *n)
+{
+    const uint64_t *at = n;
+    unsigned i;
+    int err = tell_subs(s);
+
+    for (i = 0; i < MCP_N_LISTS && err == 0; i++)
+        if (owes(s, i))
+            /* No two events of one place. */
+            err = notify(s, mcp_lists[i].method, NULL,
+                         i == MCP_LIST_RESOURCES ? *at : 0,
+                         MCP_LIST_PLACE);
+    if (err == 0)
+        s->listed = s->m->list_clock + 1;
+    else
+        mcp_tell_later(s);
+}
+
+/* Invariant 3; all up to n has been told. */
+void
+mcp_flush_lists(struct mcp *m, int64_t now, uint64_t n)
+{
+    bool *due = m->list_due;
+
+    if ((!due[0] && !due[1] && !due[2]) ||
+        now - m->list_sent_ms < MCP_LIST_PAUSE_MS)
+        return;
+    due[0] = due[1] = due[2] = false;
+    m->list_sent_ms = now;
+    m->list_at = n;
+    mcp_each_listener(m, tell_lists, &n);
+}
+
+void
+mcp_list_changed(struct mcp *m, enum mcp_list which)
+{
+    m->list_n[which] = ++m->list_clock;
+    m->list_due[which] = true;
+}
+
+/* Whether it is of whatever the catalogue keeps. */
+static bool
+is_all(const struct mcp_sub *sub)
+{
+    return *sub->key == '\0';
+}
+
+/* s mcp_hears of a change: one that it subscribes to it will be told. */
+void
+mcp_hear(struct mcp_session *s, const void *change)
+{
+    const struct mcp_change *c = change;
+    size_t i;
+
+    for (i = 0; i < s->n_subs && !s->due; i++)
+        if (is_all(&s->subs[i]) || str_is(c->key, s->subs[i].key))
+            mcp_tell_later(s);
+}
+
+void
+mcp_session_tell(struct mcp_session *s)
+{
+    struct mcp *m = s->m;
+    const struct store_entry *e;
+    uint64_t head = mcp_head(m);
+    unsigned i;
+
+    s->due = false;
+    if (!mcp_hears(s))
+        return;
+    for (i = 0; m->store != NULL && i < s->n_subs; i++) {
+        struct mcp_sub *sub = &s->subs[i];
+
+        e = store_find(m->store, str_of(sub->key));
+        sub->n = e != NULL ? e->n
+                 : !is_all(sub) ? 0 : m->changed_n > 0 ? m->changed_n : head;
+    }
+    if (tell_subs(s) == 0 && s->told < head) {
+        s->told = head;
+        s->told_i = 0;
+    }
+    for (i = 0; i < MCP_N_LISTS; i++)
+        m->list_due[i] |= owes(s, i);
+    mcp_flush_lists(m, clock_mono_ms(), head);
+}
+
+bool
+mcp_listen_look(struct mcp *m)
+{
+    const struct mcp_message *k;
+    const struct mcp_session *to;
+    bool any = false;
+    unsigned i;
+
+    for (k = m->kept; k != NULL; k = k->next) {
+        to = k->v->listen;
+        for (i = 0; to != NULL && to->sinks != NULL && i < to->n_subs; i++)
+            if (to->subs[i].call) {
+                any = true;
+                calls_mark_due(m->calls, str_of(to->subs[i].uri));
+            }
+    }
+    return any;
+}

@@ -1,0 +1,75 @@
+#ifndef MCP_LISTENER_H
+#define MCP_LISTENER_H
+
+/* listener - one who hears of what changes. */
+
+#include "mcp/mcp.h"
+#include "mcp/wire.h"
+
+#define MCP_MAX_URI 1024  /* bytes of one that is subscribed to */
+#define MCP_MAX_SUBS 256  /* of one listener */
+#define MCP_LIST_PLACE (MCP_MAX_SUBS + 1) /* of a list_changed, in an event */
+#define MCP_LIST_PAUSE_MS 1000 /* between two list_changed */
+#define MCP_SUBSCRIPTION "\"" MCP_META "subscriptionId\":"
+
+/* One uri that somebody wants to hear of. */
+struct mcp_sub {
+    const char *uri, *key; /* of a deferred call: its id */
+    bool call;
+    uint64_t since; /* changes up to this n are known */
+    uint64_t n;     /* of the newest change that it was matched with */
+};
+
+struct mcp_list_names {
+    const char *wanted, *method; /* in a filter; of its notification */
+};
+enum { MCP_N_LISTS = 3 };
+extern const struct mcp_list_names mcp_lists[MCP_N_LISTS]; /* enum mcp_list */
+
+/* Newest n that is committed. */
+uint64_t mcp_head(const struct mcp *m);
+/* The id of an event of s, which has one itself; its length. */
+#define MCP_EVENT_MAX (MCP_ID_MAX + 2 * 21)
+size_t mcp_event_id(const struct mcp_session *s, uint64_t n, uint64_t i,
+                    char out[MCP_EVENT_MAX]);
+
+/* Sets the subscriptions of s, which has none, from a list of uris or, as a
+   record has it, of pairs [uri, since]. What no record changes and what stands
+   twice is left out. 0; ERR_INVALID: it is no such list; ERR_NOMEM. */
+int mcp_subs_read(struct mcp_session *s, struct arena *a,
+                  const struct json_tok *list, bool pairs);
+/* Fills in sub, in memory of a; its key is NULL where no record changes it.
+   ERR_NOMEM. */
+int mcp_sub_init(struct mcp *m, struct arena *a, struct mcp_sub *sub,
+                 struct str uri, uint64_t since);
+/* The subscription of s to uri, or NULL. */
+const struct mcp_sub *mcp_sub_find(const struct mcp_session *s,
+                                   struct str uri);
+/* Whether the catalogue ever changes that list. */
+bool mcp_list_can_change(const struct mcp *m, unsigned list);
+
+/* Begins a notification up to its params, with a tag as a listen's. */
+void mcp_open_note(struct buf *b, const char *method, struct str tag);
+/* Whether s can be told something now. */
+bool mcp_hears(const struct mcp_session *s);
+/* Has mcp_tick tell s. */
+void mcp_tell_later(struct mcp_session *s);
+/* s, called for each who hears, learns of a change (struct mcp_change): one
+   that it subscribes to it will be told. */
+void mcp_hear(struct mcp_session *s, const void *change);
+/* Tells the first stream of s what has changed since s->told, and lists. */
+void mcp_session_tell(struct mcp_session *s);
+/* Tells all of the lists that changed, where it is time; n: all up to that
+   has been told. */
+void mcp_flush_lists(struct mcp *m, int64_t now, uint64_t n);
+
+/* The listen of a kept message, while it goes on; or NULL. */
+struct mcp_session *mcp_listener_of(const struct mcp_message *k);
+void mcp_each_listener(struct mcp *m,
+                       void (*fn)(struct mcp_session *s, const void *with),
+                       const void *with);
+/* Marks the calls that somebody listens to and whose time has come; whether
+   there are any to be looked at. */
+bool mcp_listen_look(struct mcp *m);
+
+#endif

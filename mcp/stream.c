@@ -1,0 +1,212 @@
+/* stream - the streams of sessions, and what becomes of a record there once
+   it is committed.
+
+   Invariants:
+   1. Places are told in order, in mcp_tick and never while records are
+      shown: so what is told comes behind the answers of its turn. */
+
+#include "base/text.h"
+#include "mcp/internal.h"
+
+/* ---- opened, opened again, closed ---- */
+
+void
+mcp_stream_event(const struct mcp_session *s, struct buf *b)
+{
+    char event[MCP_EVENT_MAX];
+
+    buf_put(b, event, mcp_event_id(s, s->told, s->told_i, event));
+}
+
+/* Cuts the number behind the last dot off text. */
+static bool
+cut_number(struct str *text, uint64_t *out)
+{
+    size_t at = text->len;
+
+    while (at > 0 && text->p[at - 1] != '.')
+        at--;
+    if (at == 0 ||
+        !str_u64((struct str){text->p + at, text->len - at}, out))
+        return false;
+    text->len = at - 1;
+    return true;
+}
+
+/* Takes s back to where a client says that it was: false where it was never
+   told that. Of lists it is only known that a list_changed has arrived if it
+   came before that place, and nothing has changed since. */
+static bool
+rewind_to(struct mcp_session *s, struct str last)
+{
+    const struct mcp *m = s->m;
+    uint64_t n, i, head = mcp_head(m);
+    uint64_t listed = m->list_at != 0 ? m->list_at : head;
+
+    if (!cut_number(&last, &i) || !cut_number(&last, &n) || n > head ||
+        !str_is(last, s->id))
+        return false;
+    s->told = n;
+    s->told_i = s->n > n ? 0 : i;
+    if (listed > n || (listed == n && i < MCP_LIST_PLACE) ||
+        m->list_due[MCP_LIST_RESOURCES])
+        s->listed = 0;
+    else if (s->listed == 0)
+        s->listed = m->list_clock + 1;
+    return true;
+}
+
+static void
+attach(struct mcp_session *s, struct str last, struct mcp_sink *sink)
+{
+    struct mcp_sink **at = &s->sinks;
+    bool back = rewind_to(s, last);
+
+    while (!back && *at != NULL)
+        at = &(*at)->next;
+    mcp_hold_rewind(s, back);
+    sink->next = *at;
+    *at = sink;
+    s->m->n_sinks++;
+}
+
+int
+mcp_stream_open(struct mcp *m, const struct mcp_facts *f, struct str last,
+                struct mcp_sink *sink, struct mcp_session **out)
+{
+    int err = mcp_session_find(m, f, out);
+
+    if (err != 0)
+        return err == ERR_NOMEM ? err : ERR_NOT_FOUND;
+    attach(*out, last, sink);
+    mcp_tell_later(*out); /* behind what the transport has to say first */
+    return 0;
+}
+
+int
+mcp_sse_open(struct mcp *m, const struct mcp_facts *f, struct str last,
+             struct mcp_sink *sink, struct mcp_session **out)
+{
+    struct mcp_facts of = *f;
+    struct mcp_session *s = NULL;
+    uint64_t number;
+    int err = 0;
+
+    of.session_id = last;
+    if (cut_number(&of.session_id, &number) &&
+        cut_number(&of.session_id, &number) &&
+        mcp_session_find(m, &of, &s) == ERR_NOMEM)
+        return ERR_NOMEM;
+    if (s == NULL || !s->sse) {
+        s = mcp_session_new(m, f);
+        if (s == NULL)
+            return ERR_NOMEM;
+        s->sse = true;
+        s->rev = MCP_2024_11_05;
+        err = mcp_session_seal(s);
+    }
+    if (err != 0) {
+        mcp_session_free(s);
+        return err;
+    }
+    attach(s, last, sink);
+    mcp_tell_later(s);
+    *out = s;
+    return 0;
+}
+
+void
+mcp_stream_close(struct mcp_session *s, struct mcp_sink *sink)
+{
+    struct mcp_sink **at;
+
+    for (at = &s->sinks; *at != sink; at = &(*at)->next)
+        ASSERT(*at != NULL);
+    *at = sink->next;
+    s->m->n_sinks--;
+    s->heard_ms = clock_mono_ms();
+}
+
+/* ---- what they are told ---- */
+
+void
+mcp_changed(struct mcp *m, const struct mcp_change *c)
+{
+    bool mine = str_starts(c->key, "call/");
+
+    if (str_starts(c->key, "session/")) {
+        mcp_session_changed(m, c);
+        return;
+    }
+    if (!mine)
+        m->changed_n = c->n;
+    if (m->sessions == NULL && m->kept == NULL) {
+        m->list_at = 0; /* who comes back is told to look */
+        return;
+    }
+    mcp_wake(m, c);
+    if (mine && m->calls != NULL)
+        mcp_attend_changed(m, (struct str){c->key.p + 5, c->key.len - 5});
+    if (m->cat->resources_change != NULL &&
+        m->cat->resources_change(m->cat->ctx, c))
+        mcp_list_changed(m, MCP_LIST_RESOURCES);
+    if (m->n_subs > 0)
+        mcp_each_listener(m, mcp_hear, c);
+}
+
+static void
+let_hear(struct mcp_session *s, const void *sink)
+{
+    if (s->sinks == sink)
+        mcp_tell_later(s);
+}
+
+void
+mcp_sink_block(struct mcp *m, struct mcp_sink *sink, bool blocked)
+{
+    bool was = sink->blocked;
+
+    sink->blocked = blocked;
+    if (was && !blocked)
+        mcp_each_listener(m, let_hear, sink);
+}
+
+static void
+tell_due(struct mcp_session *s, const void *with)
+{
+    int err = s->due ? mcp_session_refresh(s) : 0;
+
+    (void)with;
+    if (s->due)
+        mcp_session_tell(s);
+    if (err == ERR_NOMEM)
+        mcp_tell_later(s);
+}
+
+void
+mcp_tick(struct mcp *m, int64_t now_ms)
+{
+    m->followed = false;
+    if (m->tell_due) {
+        m->tell_due = false;
+        mcp_each_listener(m, tell_due, NULL);
+    }
+    mcp_flush_lists(m, now_ms, mcp_head(m));
+    mcp_hold_tick(m, now_ms);
+}
+
+bool
+mcp_listens(const struct mcp *m)
+{
+    const struct mcp_session *s;
+    const struct mcp_message *k;
+
+    if (m->n_sinks > 0)
+        for (s = m->sessions; s != NULL; s = s->next)
+            if (mcp_hears(s) && (s->initialized || s->back || s->n_subs > 0))
+                return true;
+    for (k = m->kept; k != NULL; k = k->next)
+        if (k->watch != 0 || mcp_listener_of(k) != NULL)
+            return true;
+    return false;
+}
