@@ -32,8 +32,9 @@ SRC := $(addprefix base/,err base text clock base64 sha256 gunzip \
   $(addprefix http/,parse conn listen reply) http board/page \
   $(addprefix task/,error intern keys fields index task \
   query check rules actions change artifact view) \
-  $(addprefix mcp/,call calls sign wire scan question dialect listener \
-  delivery session waiting deferred answer stream listen tasks methods mcp) \
+  $(addprefix mcp/,call calls sign wire error scan question dialect listener \
+  delivery session state waiting run talk deferred answer stream listen tasks \
+  methods accept mcp) \
   $(addprefix tools/,call get uri prompts wait tools) \
   $(addprefix serve/,turn stdio access state web) \
   $(addprefix cli/,text store config show work board complete help import \

@@ -6,7 +6,9 @@
    ended. */
 
 #include "mcp/answer.h"
-#include "mcp/internal.h"
+#include "mcp/deferred.h"
+#include "mcp/delivery.h"
+#include "mcp/message.h"
 
 #include <string.h>
 
@@ -51,9 +53,9 @@ mcp_take_answer_judge(struct request *r, const struct json_tok *t)
         q >= MCP_MAX_HELD)
         return false;
     str_u64(cut_part(&id), &place);
-    r->answers = kind;
-    r->question = (unsigned)q;
-    r->place = place;
+    r->reply.kind = kind;
+    r->reply.question = (unsigned)q;
+    r->reply.place = place;
     r->params = t;
     return true;
 }
@@ -87,7 +89,7 @@ take_status(struct request *r, const struct json_tok *task)
     if (at == NULL || json_is(json_get(task, "status"), "working"))
         return;
     at->poll_ms = clock_mono_ms() + MCP_LOST_POLL_MS;
-    at->fetch |= UINT32_C(1) << r->question;
+    at->fetch |= UINT32_C(1) << r->reply.question;
     mcp_attend_later(r->m->s, at);
 }
 
@@ -120,14 +122,14 @@ take_refusal(struct request *r, struct call *k,
     struct mcp_session *s = r->m->s;
     struct mcp_attend *at = mcp_attend_call(s, k->id, k->status);
     const struct mcp_session *next = s;
-    bool again = mcp_is_task_first(s, q) && r->answers != 'r';
+    bool again = mcp_is_task_first(s, q) && r->reply.kind != 'r';
 
-    if (r->answers == 'c' && r->place != (uint64_t)q->held.n)
+    if (r->reply.kind == 'c' && r->reply.place != (uint64_t)q->held.n)
         return 0; /* it is of a request before this one */
     if (!again) {
         if (at != NULL)
-            at->refused |= UINT32_C(1) << r->question;
-        next = next_to_ask(s, k->id, q, r->question);
+            at->refused |= UINT32_C(1) << r->reply.question;
+        next = next_to_ask(s, k->id, q, r->reply.question);
     }
     q->held.n = 0;
     if (next == NULL)
@@ -152,11 +154,11 @@ find_question(struct request *r, struct call *k, struct mcp_question **all,
         err = mcp_read_questions(a, k->questions, all);
     if (err != 0 && err != ERR_NOT_FOUND)
         return err;
-    for (*q = err == 0 ? *all : NULL; *q != NULL && i < r->question; i++)
+    for (*q = err == 0 ? *all : NULL; *q != NULL && i < r->reply.question; i++)
         *q = (*q)->next;
     if (*q != NULL)
         return 0;
-    r->why = "No such question, or its time is over";
+    r->run.why = "No such question, or its time is over";
     return ERR_INVALID;
 }
 
@@ -188,11 +190,11 @@ mcp_take_answer(struct request *r)
     task = json_get(json_get(result, "task"), "taskId");
     if (result == NULL || result->type != JSON_OBJECT)
         return held && !ended ? take_refusal(r, &k, all, q) : 0;
-    if (r->answers == 'g') {
+    if (r->reply.kind == 'g') {
         take_status(r, result);
         return 0;
     }
-    if (r->answers == 'c' && task != NULL && task->type == JSON_STRING) {
+    if (r->reply.kind == 'c' && task != NULL && task->type == JSON_STRING) {
         if (!held || ended)
             return 0;
         poll_later(r, json_get(result, "task"));

@@ -19,63 +19,19 @@
    3. A call is marked until a run of it was staged, or came for nothing: an
       error of the store or a lack of memory leaves its mark. */
 
-#include "mcp/internal.h"
-#include "base/clock.h"
-#include "base/text.h"
+#include "mcp/deferred.h"
+#include "mcp/delivery.h"
+#include "mcp/dialect.h"
+#include "mcp/methods.h"
+#include "mcp/run.h"
+#include "mcp/session.h"
 
 #include <string.h>
 
 #define MAX_SETTLED 256  /* calls of a turn */
 #define RETRY_MS 1000    /* after an error that left marks */
+#define ASK_MS 2000      /* how often a client may take a question over */
 #define MAX_MESSAGE 256  /* bytes of a status message */
-
-/* ---- for a call that runs ---- */
-
-void
-mcp_watch(struct mcp_call *c, struct str what)
-{
-    c->of->watch = arena_str(c->arena, what);
-    if (c->of->watch.p == NULL)
-        c->out->err = ERR_NOMEM;
-}
-
-bool
-mcp_defer(struct mcp_call *c)
-{
-    struct request *r = c->of;
-
-    r->defers |= r->extends && mcp_can_defer(r);
-    return r->defers;
-}
-
-bool
-mcp_can_record(const struct request *r)
-{
-    return r->tool != NULL && r->m->m->calls != NULL && !r->call.read_only &&
-           mcp_is_writable(r->m->m);
-}
-
-bool
-mcp_can_defer(const struct request *r)
-{
-    return mcp_can_record(r) && r->tool->tasks != MCP_TASK_FORBIDDEN;
-}
-
-bool
-mcp_can_wait(struct mcp_call *c, bool deferred)
-{
-    const struct request *r = c->of;
-    struct calls *calls;
-
-    if (!c->may_wait)
-        return false;
-    if (r->again != NULL)
-        return true;
-    calls = r->m->m->calls;
-    return (deferred || mcp_may_keep(r)) &&
-           ((is_modern(r) && !deferred) || calls == NULL ||
-            calls_have_room(calls, c->principal));
-}
 
 /* ---- records ---- */
 
@@ -87,13 +43,13 @@ shape_of(const struct request *r, struct arena *a)
     struct buf b = {0};
     struct str s;
 
-    buf_printf(&b, "{\"%s\":%d,\"caps\":%u", r->defers ? "rev" : "plain",
+    buf_printf(&b, "{\"%s\":%d,\"caps\":%u", r->run.defers ? "rev" : "plain",
                r->rev, r->call.caps);
     if (r->call.client.len > 0) {
         buf_z(&b, ",\"client\":");
         json_quote(&b, r->call.client);
     }
-    if (r->token.p != NULL && r->defers) {
+    if (r->token.p != NULL && r->run.defers) {
         buf_z(&b, ",\"token\":");
         buf_str(&b, r->token);
     }
@@ -109,17 +65,17 @@ let_wait(const struct request *r, struct call *k, struct arena *a)
 {
     const struct mcp_question *q;
 
-    k->questions = mcp_raw_questions(r->m->m, a, r->questions);
-    if (k->questions.p == NULL && r->questions != NULL)
+    k->questions = mcp_raw_questions(r->m->m, a, r->run.questions);
+    if (k->questions.p == NULL && r->run.questions != NULL)
         r->call.out->err = ERR_NOMEM;
     k->status = CALL_WORKING;
-    for (q = r->questions; q != NULL; q = q->next)
+    for (q = r->run.questions; q != NULL; q = q->next)
         if (q->answer == NULL)
             k->status = CALL_INPUT_REQUIRED;
-    k->watch = r->watch;
-    k->state = r->state;
-    k->due_ms = r->wait_ms < 0 ? 0
-                               : store_now_ms(r->m->m->store) + r->wait_ms;
+    k->watch = r->run.watch;
+    k->state = r->run.state;
+    k->due_ms = r->run.wait_ms < 0 ? 0
+                               : store_now_ms(r->m->m->store) + r->run.wait_ms;
 }
 
 /* The text that says why a call failed, of its error or of the first of its
@@ -167,6 +123,26 @@ let_end(struct request *r, int err, struct str members, struct call *k,
 }
 
 int
+mcp_await(struct request *r, struct call *k)
+{
+    struct store *s = r->m->m->store;
+    struct arena *a = r->call.arena;
+    int64_t now = store_now_ms(s), until = k->created_ms + k->ttl_ms;
+
+    mcp_hold(r, k);
+    if (k->due_ms != 0 && k->due_ms < until)
+        until = k->due_ms;
+    /* One that is due and still here is for others to run. */
+    if (until <= now ||
+        (k->status == CALL_INPUT_REQUIRED && now + ASK_MS < until))
+        until = now + ASK_MS;
+    mcp_watch(&r->call, arena_printf(a, "call/%.*s", STR_ARG(k->id)));
+    mcp_wait(&r->call, until - now);
+    r->run.seen = store_next_n(s) - 1;
+    return ERR_MORE;
+}
+
+int
 mcp_defer_create(struct request *r, int err, size_t at, struct buf *out)
 {
     struct arena *a = r->call.arena;
@@ -192,15 +168,15 @@ mcp_defer_create(struct request *r, int err, size_t at, struct buf *out)
         return out->err;
     err = calls_create(r->m->m->calls, a, &k);
     if (err == ERR_TOO_LARGE)
-        r->why = k.message.p;
+        r->run.why = k.message.p;
     if (err != 0)
         return err;
-    if (r->goes_on)
+    if (r->run.goes_on)
         calls_mark(r->m->m->calls, k.id);
-    if (!r->defers)
+    if (!r->run.defers)
         r->runs_as = k.id;
     mcp_attend(r, &k, true);
-    if (!r->defers)
+    if (!r->run.defers)
         return mcp_await(r, &k);
     mcp_put_created(r, &k, out);
     return MCP_TASK;
@@ -232,9 +208,8 @@ recall(struct request *r, struct call *k)
         return ERR_INVALID;
     r->tool = &c->tools[i];
     r->rev = m->scratch.rev = (enum mcp_rev)rev;
-    r->name = STR("tools/call");
-    if (mcp_find_method(r) != 0)
-        return ERR_NOMEM;
+    r->method = m->m->call;
+    r->name = str_of(r->method->name);
     if (mcp_text(m->a, json_get(shape, "client"), &r->call.client) != 0)
         return ERR_NOMEM;
     t = json_get(shape, "token");
@@ -252,7 +227,7 @@ recall(struct request *r, struct call *k)
     r->call.state = k->state;
     r->call.since = k->since;
     r->call.of = r;
-    return mcp_read_questions(m->a, k->questions, &r->questions);
+    return mcp_read_questions(m->a, k->questions, &r->run.questions);
 }
 
 static bool
@@ -336,7 +311,7 @@ run_again(struct mcp *m, struct str id, struct str questions)
         err = recall(&r, &k);
     if (err != 0)
         goto out; /* there is no such call any more, or it is for others */
-    r.notes = &notes;
+    r.run.notes = &notes;
     r.call.out = &out;
     mcp_begin_run(&r);
     err = mcp_end_run(&r, r.method->run(&r, &out), 0, &out);
@@ -346,7 +321,7 @@ run_again(struct mcp *m, struct str id, struct str questions)
         err = settle(&r, err, &k, &out);
     if (err != 0 || late)
         goto out;
-    if (r.goes_on)
+    if (r.run.goes_on)
         calls_mark(m->calls, id);
     else
         calls_saw(m->calls, id);

@@ -30,7 +30,9 @@
 #include "mcp/delivery.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "mcp/internal.h"
+#include "mcp/dialect.h"
+#include "mcp/message.h"
+#include "mcp/waiting.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -606,8 +608,10 @@ mcp_hold_rewind(struct mcp_session *s, bool back)
                        &last, &more);
     while (n > 0) {
         n--;
-        if (mcp_attend_of(s, str_of(ids[n])) == NULL &&
-            (at = mcp_attend_call(s, str_of(ids[n]), CALL_N_STATUSES)) != NULL && back)
+        if (mcp_attend_of(s, str_of(ids[n])) != NULL)
+            continue;
+        at = mcp_attend_call(s, str_of(ids[n]), CALL_N_STATUSES);
+        if (at != NULL && back)
             at->asked = s->told;
     }
     for (at = s->attends; at != NULL; at = at->next) {

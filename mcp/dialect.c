@@ -7,7 +7,7 @@
    in what tasks/get answers. */
 
 #include "mcp/dialect.h"
-#include "mcp/internal.h"
+#include "mcp/message.h"
 
 #include <string.h>
 

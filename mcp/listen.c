@@ -2,14 +2,15 @@
    the server ends it, and tells its client meanwhile of what its filter
    names. */
 
-#include "mcp/internal.h"
-#include "base/clock.h"
+#include "mcp/listen.h"
+#include "mcp/tasks.h"
+#include "mcp/waiting.h"
 
 #include <string.h>
 
 /* ---- subscriptions ---- */
 
-/* Adds the deferred calls of a list to those that a listen mcp_hears of: those
+/* Adds the deferred calls of a list to those that a listen hears of: those
    that there are. ERR_INVALID, ERR_NOMEM. */
 static int
 add_calls(struct request *r, struct mcp_session *s,
@@ -105,7 +106,7 @@ mcp_listen_judge(struct request *r)
 static void
 acknowledge(const struct request *r, const struct mcp_session *to)
 {
-    struct buf *b = r->notes;
+    struct buf *b = r->run.notes;
     const char *comma = "";
     size_t i;
 

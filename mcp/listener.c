@@ -1,10 +1,10 @@
-/* listener - one who mcp_hears of what changes: a session on its streams, or a
+/* listener - one who hears of what changes: a session on its streams, or a
    subscriptions/listen of 2026-07-28.
 
    No queue is kept. What a listener has been told is a place in the log, and
    what it has yet to be told follows from that and from the newest record of
-   mcp_each_listener key: so a stream that was away, for a moment or for a restart of the
-   server, is told once of mcp_each_listener thing that changed. A listen is told as a
+   each key: so a stream that was away, for a moment or for a restart of the
+   server, is told once of each thing that changed. A listen is told as a
    session is, only that its notifications are tagged and have no event ids.
 
    Invariants:
@@ -19,7 +19,8 @@
 
 #include "mcp/listener.h"
 #include "base/text.h"
-#include "mcp/internal.h"
+#include "mcp/dialect.h"
+#include "mcp/message.h"
 
 #include <string.h>
 
@@ -263,10 +264,11 @@ owes(const struct mcp_session *s, unsigned list)
     bool wants = s->tag.p != NULL ? s->lists >> list & 1
                                   : s->initialized || s->back;
 
-    return wants && mcp_list_can_change(s->m, list) && s->m->list_n[list] >= s->listed;
+    return wants && mcp_list_can_change(s->m, list) &&
+           s->m->list_n[list] >= s->listed;
 }
 
-/* ---- all who mcp_hear ---- */
+/* ---- all who hear ---- */
 
 /* The listen of a kept message, while it goes on; or NULL. */
 struct mcp_session *
@@ -276,8 +278,9 @@ mcp_listener_of(const struct mcp_message *k)
 }
 
 void
-mcp_each_listener(struct mcp *m, void (*fn)(struct mcp_session *s, const void *with),
-     const void *with)
+mcp_each_listener(struct mcp *m,
+                  void (*fn)(struct mcp_session *s, const void *with),
+                  const void *with)
 {
     struct mcp_session *s;
     struct mcp_message *k;
@@ -338,7 +341,7 @@ is_all(const struct mcp_sub *sub)
     return *sub->key == '\0';
 }
 
-/* s mcp_hears of a change: one that it subscribes to it will be told. */
+/* s hears of a change: one that it subscribes to it will be told. */
 void
 mcp_hear(struct mcp_session *s, const void *change)
 {

@@ -15,7 +15,13 @@
    3. What a tool or resource appends is taken as the JSON that it has to be,
       and never parsed. */
 
-#include "mcp/internal.h"
+#include "mcp/methods.h"
+#include "mcp/deferred.h"
+#include "mcp/listen.h"
+#include "mcp/run.h"
+#include "mcp/session.h"
+#include "mcp/state.h"
+#include "mcp/tasks.h"
 
 #include <string.h>
 
@@ -229,8 +235,7 @@ judge_call(struct request *r)
     if (err != 0)
         return err;
     r->tool = &c->tools[i];
-    err = mcp_check_params_headers(r);
-    return err != 0 ? err : mcp_task_judge_call(r);
+    return mcp_task_judge_call(r);
 }
 
 static bool
@@ -683,6 +688,8 @@ static const struct method methods[] = {
      judge_subscription, run_change},
 };
 
+const struct method *const mcp_method_call = &methods[0];
+
 /* The method that r names in its revision, if any, and what that is about.
    Whether there is one is judged later: see check_method. */
 int
@@ -786,6 +793,16 @@ close_result(const struct request *r, int kind, struct buf *out)
     buf_z(out, "}}");
 }
 
+/* Whether a first run makes a deferred call of r: its client asked for one,
+   or it waits for what a record has to wait for. */
+static bool
+becomes_call(const struct request *r, int err)
+{
+    return r->tool != NULL && r->m->at == NULL &&
+           (r->task ||
+            (err == ERR_MORE && (r->run.defers || r->run.asked)));
+}
+
 int
 mcp_put_result(struct request *r, struct buf *out)
 {
@@ -797,6 +814,8 @@ mcp_put_result(struct request *r, struct buf *out)
     mcp_begin_run(r);
     r->call.out = out;
     err = mcp_end_run(r, r->method->run(r, out), at, out);
+    if (becomes_call(r, err))
+        err = mcp_defer_create(r, err, at, out);
     close_result(r, err, out);
     mcp_listen_put_end(r, out);
     return err > 0 ? 0 : err;

@@ -12,8 +12,7 @@
    A hold that is void is left out when a list is written. */
 
 #include "mcp/question.h"
-#include "mcp/internal.h"
-#include "base/clock.h"
+#include "mcp/message.h"
 
 #define GRACE_MS 10000 /* for a client to open its stream again */
 

@@ -11,7 +11,8 @@
       counts as its bracket.
    2. The first id ends the search. */
 
-#include "mcp/internal.h"
+#include "mcp/scan.h"
+#include "mcp/wire.h"
 
 #include <string.h>
 

@@ -26,9 +26,9 @@
       to does not leave.
    4. Who may only read makes no file and no record, nor takes a lock. */
 
-#include "mcp/internal.h"
-#include "base/clock.h"
+#include "mcp/session.h"
 #include "base/text.h"
+#include "mcp/delivery.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,12 @@
    1. Places are told in order, in mcp_tick and never while records are
       shown: so what is told comes behind the answers of its turn. */
 
+#include "mcp/stream.h"
 #include "base/text.h"
-#include "mcp/internal.h"
+#include "mcp/delivery.h"
+#include "mcp/message.h"
+#include "mcp/session.h"
+#include "mcp/waiting.h"
 
 /* ---- opened, opened again, closed ---- */
 

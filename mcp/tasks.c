@@ -11,13 +11,17 @@
    question for the client that asks, a reading method takes the write lock;
    what it cannot stage it does without. */
 
-#include "mcp/internal.h"
-#include "base/clock.h"
+#include "mcp/tasks.h"
+#include "mcp/deferred.h"
+#include "mcp/delivery.h"
+#include "mcp/dialect.h"
+#include "mcp/methods.h"
+#include "mcp/run.h"
+#include "mcp/session.h"
 
 #include <string.h>
 
 #define PAGE 50
-#define ASK_MS 2000 /* how often a waiting client may take a question over */
 #define EXTENSION MCP_META "tasks"
 
 /* ---- parameters ---- */
@@ -131,7 +135,7 @@ fetch(struct request *r, struct call *k)
         err = ERR_NOT_FOUND;
     if (err != ERR_NOT_FOUND)
         return err;
-    r->why = "No such task, or its time is over";
+    r->run.why = "No such task, or its time is over";
     return ERR_INVALID;
 }
 
@@ -165,26 +169,6 @@ mcp_task_get(struct request *r, struct buf *out)
 }
 
 int
-mcp_await(struct request *r, struct call *k)
-{
-    struct store *s = r->m->m->store;
-    struct arena *a = r->call.arena;
-    int64_t now = store_now_ms(s), until = k->created_ms + k->ttl_ms;
-
-    mcp_hold(r, k);
-    if (k->due_ms != 0 && k->due_ms < until)
-        until = k->due_ms;
-    /* One that is due and still here is for others to run. */
-    if (until <= now ||
-        (k->status == CALL_INPUT_REQUIRED && now + ASK_MS < until))
-        until = now + ASK_MS;
-    mcp_watch(&r->call, arena_printf(a, "call/%.*s", STR_ARG(k->id)));
-    mcp_wait(&r->call, until - now);
-    r->seen = store_next_n(s) - 1;
-    return ERR_MORE;
-}
-
-int
 mcp_task_result(struct request *r, struct buf *out)
 {
     struct str sent;
@@ -206,7 +190,7 @@ mcp_task_result(struct request *r, struct buf *out)
                    sent.len > 2 ? "," : "", STR_ARG(k.id));
         return 0;
     }
-    r->error = k.status == CALL_FAILED
+    r->run.error = k.status == CALL_FAILED
                    ? k.error
                    : STR("{\"code\":-32603,"
                          "\"message\":\"The task was cancelled\"}");
@@ -227,7 +211,7 @@ mcp_task_list(struct request *r, struct buf *out)
     int err = 0;
 
     if (r->target.p != NULL && !str_u64(r->target, &before)) {
-        r->why = "Unknown cursor";
+        r->run.why = "Unknown cursor";
         return ERR_INVALID;
     }
     n = calls_list(m->calls, mcp_who(r), before, ids, PAGE, &last, &more);
@@ -264,7 +248,7 @@ mcp_task_cancel(struct request *r, struct buf *out)
     int err = fetch(r, &k);
 
     if (err == 0 && call_status_ended(k.status)) {
-        r->why = "The task has ended already";
+        r->run.why = "The task has ended already";
         return is_modern(r) ? 0 : ERR_INVALID;
     }
     if (err == 0) {

@@ -1,11 +1,15 @@
 #ifndef MCP_WIRE_H
 #define MCP_WIRE_H
 
-/* wire - names of the protocol, small readings of JSON, and errors. */
+/* wire - names of the protocol, and small readings of JSON. */
 
-#include "mcp/mcp.h"
+#include "mcp/catalogue.h"
 
+struct mcp;         /* one server */
+struct mcp_session; /* what initialize agreed, and what was set since */
+struct mcp_message; /* parsed and judged, in the arena it was given */
 struct request;
+struct sign;
 
 #define MCP_META "io.modelcontextprotocol/"
 #define MCP_RELATED "\"" MCP_META "related-task\":{\"taskId\":\""
@@ -13,18 +17,13 @@ struct request;
 #define MCP_OLDEST_MODERN MCP_2026_07_28
 #define MCP_ID_MAX 80 /* bytes of a session's id, with its NUL */
 
-enum rpc_code {
-    RPC_PARSE_ERROR = -32700,
-    RPC_INVALID_REQUEST = -32600,
-    RPC_METHOD_NOT_FOUND = -32601,
-    RPC_INVALID_PARAMS = -32602,
-    RPC_INTERNAL_ERROR = -32603,
-    RPC_SESSION_NOT_FOUND = -32001,  /* as the SDKs' servers say */
-    RPC_RESOURCE_NOT_FOUND = -32002, /* through 2025-11-25 */
-    RPC_TOO_MANY_REQUESTS = -32010,  /* from -32019 on they are our own */
-    RPC_HEADER_MISMATCH = -32020,
-    RPC_MISSING_CAPABILITY = -32021,
-    RPC_UNSUPPORTED_VERSION = -32022
+enum mcp_status { /* what a transport does with the answer */
+    MCP_OK,          /* 200 */
+    MCP_ACCEPTED,    /* nothing to answer: 202; or it was cancelled */
+    MCP_BAD_REQUEST, /* 400, body as appended */
+    MCP_NOT_FOUND,   /* 404, body as appended */
+    MCP_TOO_MANY,    /* 429, body as appended; none of mcp_run */
+    MCP_WAITS        /* no answer yet: to be kept, see below */
 };
 
 /* Capabilities beside enum mcp_cap. */
@@ -35,22 +34,16 @@ enum {
     MCP_UI = 64             /* it shows MCP Apps */
 };
 
-/* Why a request is refused; code 0: it is not. */
-struct fault {
-    enum mcp_status status;
-    enum rpc_code code;
-    const char *text;
-    const char *key;  /* of value in the error's data, or NULL */
-    struct str value; /* what it is about, also in the message; or empty */
-    unsigned caps;    /* that are missing, for RPC_MISSING_CAPABILITY */
-};
-
 /* Clients write null for what they leave out. */
 static inline bool
 is_absent(const struct json_tok *t)
 {
     return t == NULL || t->type == JSON_NULL;
 }
+
+/* The name of a revision ("2025-11-25") and back; -1: unknown. */
+const char *mcp_rev_name(enum mcp_rev rev);
+int mcp_rev_of(struct str name);
 
 /* The severity (RFC 5424) that t names, or -1; and its name. */
 int mcp_level_of(const struct json_tok *t);
@@ -74,18 +67,5 @@ bool mcp_is_id(const struct json_tok *t);
 /* A number in 8 bytes, its highest first. */
 void mcp_put_be64(uint8_t to[8], uint64_t v);
 uint64_t mcp_get_be64(const uint8_t p[8]);
-
-/* Sets the fault of r; returns MCP_REFUSED. */
-int mcp_refuse(struct request *r, enum mcp_status status, enum rpc_code code,
-               const char *text, const char *key, struct str value);
-enum { MCP_REFUSED = 1 };
-/* What an error of r's run is on the wire. */
-struct fault mcp_fault_of(const struct request *r, int err);
-/* Appends the error object that it comes to. */
-void mcp_put_fault(const struct request *r, int err, struct buf *out);
-/* Appends an error answer; id.p NULL: without one; raw.p not NULL: with that
-   as its error object instead of f. */
-void mcp_put_error(struct str id, const struct fault *f, struct str raw,
-                   struct buf *out);
 
 #endif

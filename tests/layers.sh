@@ -32,19 +32,6 @@ json base/loop, store base/loop, task base/loop, mcp base/loop,
 tools base/loop, cli base/loop
 '
 allowed='
-mcp/waiting mcp/mcp
-mcp/waiting mcp/listen
-mcp/waiting mcp/deferred
-mcp/waiting mcp/delivery
-mcp/mcp mcp/tasks
-mcp/mcp mcp/session
-mcp/mcp mcp/methods
-mcp/mcp mcp/deferred
-mcp/mcp mcp/delivery
-mcp/tasks mcp/deferred
-mcp/tasks mcp/delivery
-mcp/session mcp/delivery
-mcp/deferred mcp/delivery
 '
 
 # Every FILE OTHER SYMBOL, and FILE OTHER .h where it includes that.

@@ -5,7 +5,8 @@
    quote, one server at a time with one local session, and tables of what is
    said and answered. */
 
-#include "mcp/internal.h"
+#include "mcp/message.h"
+#include "mcp/waiting.h"
 #include "tests/lib/mcp_toy.h"
 #include "tests/lib/test.h"
 

@@ -7,7 +7,9 @@
    the test: WRAP is malloc calloc realloc, clock_gettime, and the files of
    fault.h. */
 
-#include "mcp/internal.h"
+#include "mcp/message.h"
+#include "mcp/session.h"
+#include "mcp/waiting.h"
 #include "tests/lib/fault.h"
 #include "tests/lib/test.h"
 #include "base/clock.h"

@@ -1,0 +1,640 @@
+/* accept - a message is judged once, when it arrives: envelope, era,
+   revision, headers, method, parameters.
+
+   What is wrong with it becomes its answer then. What is right is run as
+   often as the caller has to, since running only reads what judging left and
+   appends an answer. The era of a request is a matter of its own body: with
+   io.modelcontextprotocol/protocolVersion in its _meta it is a modern one,
+   without state; else it belongs to the session of its channel, or that its
+   header names, or to none, and is served all the same.
+
+   Invariants:
+   1. What initialize agrees on, judging writes to the session, and what is
+      set later, running: a request keeps the revision that was in force when
+      it came.
+   2. A request is silent, or has a fault, or has passed every step of its
+      era in that order; only the last kind has something to run.
+   3. What the client sent comes back as its id, byte for byte, also of what
+      cannot be parsed; where that cannot be read it is left out, or null
+      where the schema wants one.
+   4. No recursion; lists from outside are bounded by MAX_MEMBERS, MAX_BATCH
+      and the limits of json. */
+
+#include "mcp/accept.h"
+#include "base/base64.h"
+#include "base/text.h"
+#include "mcp/answer.h"
+#include "mcp/methods.h"
+#include "mcp/scan.h"
+#include "mcp/session.h"
+#include "mcp/waiting.h"
+
+#include <string.h>
+
+#define MAX_MEMBERS 16 /* of an envelope; they are compared pair by pair */
+#define MAX_BATCH 64   /* messages */
+#define VERSION_KEY MCP_META "protocolVersion"
+
+static int
+refuse(struct request *r, enum mcp_status status, enum rpc_code code,
+       const char *text)
+{
+    return mcp_refuse(r, status, code, text, NULL, STR_NONE);
+}
+
+/* The envelope is not one that a session could answer to: 400 in both. */
+static int
+refuse_envelope(struct request *r, const char *text)
+{
+    return refuse(r, MCP_BAD_REQUEST, RPC_INVALID_REQUEST, text);
+}
+
+static int
+refuse_version(struct request *r, struct str version)
+{
+    return mcp_refuse(r, MCP_BAD_REQUEST, RPC_UNSUPPORTED_VERSION,
+                      "Unsupported protocol version", "requested", version);
+}
+
+static int
+check_method(struct request *r)
+{
+    if (r->method != NULL)
+        return 0;
+    return mcp_refuse(r, is_modern(r) ? MCP_NOT_FOUND : MCP_OK,
+                      RPC_METHOD_NOT_FOUND, "Method not found", NULL,
+                      r->name);
+}
+
+/* ---- the modern era ---- */
+
+static int
+mismatch(struct request *r, const char *text)
+{
+    return refuse(r, MCP_BAD_REQUEST, RPC_HEADER_MISMATCH, text);
+}
+
+/* Before the version is judged: which of two differing ones would it be? */
+static int
+check_version_header(struct request *r)
+{
+    const struct mcp_facts *f = r->m->f;
+    struct str version;
+
+    if (mcp_text(r->m->a, json_get(r->meta, VERSION_KEY), &version) != 0)
+        return ERR_NOMEM;
+    if (version.p == NULL || !f->http)
+        return 0;
+    if (f->version.p == NULL)
+        return mismatch(r, "Header mismatch: MCP-Protocol-Version is missing");
+    if (!str_eq(f->version, version))
+        return mismatch(r, "Header mismatch: MCP-Protocol-Version and _meta "
+                           "name different versions");
+    return 0;
+}
+
+static int
+check_meta(struct request *r)
+{
+    static const char level_text[] = MCP_META "logLevel must be a log level";
+    static const struct {
+        const char *key;
+        enum json_type type;
+        bool required;
+        const char *text;
+    } keys[] = {
+        {VERSION_KEY, JSON_STRING, true,
+         "_meta needs " VERSION_KEY ", a string"},
+        {MCP_META "clientCapabilities", JSON_OBJECT, true,
+         "_meta needs " MCP_META "clientCapabilities, an object"},
+        {MCP_META "clientInfo", JSON_OBJECT, false,
+         MCP_META "clientInfo must be an object"},
+        {MCP_META "logLevel", JSON_STRING, false,
+         level_text},
+    };
+    const struct json_tok *t = NULL;
+    size_t i;
+
+    for (i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+        t = json_get(r->meta, keys[i].key);
+        if (is_absent(t) ? keys[i].required : t->type != keys[i].type)
+            return refuse(r, MCP_BAD_REQUEST, RPC_INVALID_PARAMS,
+                          keys[i].text);
+    }
+    /* t is the last one, logLevel. */
+    if (!is_absent(t) && mcp_level_of(t) < 0)
+        return refuse(r, MCP_BAD_REQUEST, RPC_INVALID_PARAMS, level_text);
+    return 0;
+}
+
+static int
+check_version(struct request *r)
+{
+    struct str version;
+
+    if (mcp_text(r->m->a, json_get(r->meta, VERSION_KEY), &version) != 0)
+        return ERR_NOMEM;
+    return mcp_rev_of(version) >= MCP_OLDEST_MODERN
+               ? 0
+               : refuse_version(r, version);
+}
+
+/* The text that a header stands for, plain or in base64: 1; 0 where it has
+   bytes that none may have; or ERR_NOMEM. */
+static int
+decode_header(struct arena *a, struct str *header)
+{
+    static const struct str open = STR("=?base64?"), end = STR("?=");
+    size_t i, around = open.len + end.len;
+    int err = 0;
+
+    if (header->p == NULL)
+        return 0;
+    for (i = 0; i < header->len; i++)
+        if (header->p[i] > '~' ||
+            (header->p[i] < ' ' && header->p[i] != '\t'))
+            return 0;
+    if (header->len >= around && str_starts(*header, open.p) &&
+        memcmp(header->p + header->len - end.len, end.p, end.len) == 0)
+        err = base64_decode(a, (struct str){header->p + open.len,
+                                            header->len - around}, header);
+    return err == ERR_NOMEM ? err : err == 0;
+}
+
+/* Proxies route by these headers: they must not say other than the body. */
+static int
+check_routing(struct request *r)
+{
+    const struct mcp_facts *f = r->m->f;
+    struct str method, name;
+    int says;
+
+    if (!f->http)
+        return 0;
+    method = f->header(f->header_ctx, "mcp-method");
+    if (method.p == NULL || !str_eq(method, r->name))
+        return mismatch(r, "Header mismatch: Mcp-Method is not the method");
+    if (r->method == NULL || r->method->target == NULL)
+        return 0;
+    name = f->header(f->header_ctx, "mcp-name");
+    if (name.p == NULL && r->method->feature == TASKS)
+        return 0; /* there are clients that know of no such rule */
+    says = decode_header(r->m->a, &name);
+    if (says < 0)
+        return says;
+    if (says && r->target.p != NULL && str_eq(name, r->target))
+        return 0;
+    return mismatch(r, "Header mismatch: Mcp-Name is not the name or uri");
+}
+
+/* Whether a decoded header says the argument v: 0, 1, or ERR_NOMEM. */
+static int
+says_argument(struct arena *a, struct str header, const struct json_tok *v)
+{
+    const struct json_tok *number;
+    struct str text = json_raw(v);
+    int64_t x, y;
+    int err;
+
+    if (v->type == JSON_STRING && mcp_text(a, v, &text) != 0)
+        return ERR_NOMEM;
+    if (!json_int(v, &x))
+        return str_eq(header, text);
+    err = json_parse(a, header, &number, NULL);
+    if (err != 0)
+        return err == ERR_NOMEM ? err : 0;
+    return json_int(number, &y) && x == y;
+}
+
+/* One without its argument is as wrong as an argument without its header:
+   whoever routes by it takes the request for another than is run. */
+static int
+check_argument_headers(struct request *r)
+{
+    const struct mcp_facts *f = r->m->f;
+    const struct mcp_param *p;
+    char name[128];
+    size_t i;
+
+    if (!f->http || r->tool == NULL || r->tool->params == NULL)
+        return 0;
+    for (p = r->tool->params; p->arg != NULL; p++) {
+        const struct json_tok *v = json_get(r->call.args, p->arg);
+        struct str header;
+        int says;
+
+        text_put(name, sizeof(name), "mcp-param-%s", p->header);
+        for (i = 0; name[i] != '\0'; i++)
+            name[i] |= name[i] >= 'A' && name[i] <= 'Z' ? 'a' - 'A' : 0;
+        header = f->header(f->header_ctx, name);
+        if (is_absent(v) && header.p == NULL)
+            continue;
+        says = is_absent(v) ? 0 : decode_header(r->m->a, &header);
+        if (says > 0)
+            says = says_argument(r->m->a, header, v);
+        if (says < 0)
+            return says;
+        if (!says)
+            return mcp_refuse(r, MCP_BAD_REQUEST, RPC_HEADER_MISMATCH,
+                              "Header mismatch: Mcp-Param of", NULL,
+                              str_of(p->arg));
+    }
+    return 0;
+}
+
+static step *const modern_steps[] = {
+    check_version_header, check_meta,   check_version,
+    check_routing,        check_method, mcp_check_params,
+    check_argument_headers, NULL,
+};
+
+/* ---- the handshake era ---- */
+
+/* A version header counts from initialize on. Routing headers are ignored:
+   there are clients that send them on everything. */
+static int
+check_known_header(struct request *r)
+{
+    const struct mcp_facts *f = r->m->f;
+    struct str version;
+
+    if (!f->http || f->version.p == NULL || mcp_rev_of(f->version) >= 0 ||
+        str_is(r->name, "initialize"))
+        return 0;
+    version = arena_str(r->m->a, f->version);
+    if (version.p == NULL)
+        return ERR_NOMEM;
+    return refuse_version(r, version);
+}
+
+static step *const handshake_steps[] = {
+    check_known_header, check_method, mcp_check_params, NULL,
+};
+
+/* What was agreed; else what the transport names, since a client of the SSE
+   transport comes back after a lost stream without initialize; else what the
+   specification lets a server assume of HTTP, where later ones send it. */
+static enum mcp_rev
+agreed_rev(const struct mcp_session *s, const struct mcp_facts *f)
+{
+    int rev = f->version.p != NULL ? mcp_rev_of(f->version) : -1;
+
+    if (s->initialized)
+        return s->rev;
+    if (rev >= 0 && rev <= MCP_NEWEST_HANDSHAKE)
+        return (enum mcp_rev)rev;
+    return f->http ? MCP_2025_03_26 : MCP_NEWEST_HANDSHAKE;
+}
+
+/* A header that names a modern revision needs the envelope of one, except
+   for initialize, which can only mean the handshake. */
+static bool
+claims_modern(const struct mcp_facts *f, const struct json_tok *t)
+{
+    const struct json_tok *meta = json_get(json_get(t, "params"), "_meta");
+
+    if (json_get(meta, VERSION_KEY) != NULL)
+        return true;
+    return f->http && f->version.p != NULL &&
+           mcp_rev_of(f->version) >= MCP_OLDEST_MODERN &&
+           !json_is(json_get(t, "method"), "initialize");
+}
+
+/* ---- the envelope ---- */
+
+/* Whether a name stands twice among the members of t: 0, 1 or ERR_NOMEM. */
+static int
+has_twins(struct arena *a, const struct json_tok *t)
+{
+    struct str names[MAX_MEMBERS];
+    const struct json_tok *member = t + 1;
+    uint32_t i, k;
+
+    for (i = 0; i < t->n; i++) {
+        names[i] = json_str(a, member);
+        if (names[i].p == NULL)
+            return ERR_NOMEM;
+        for (k = 0; k < i; k++)
+            if (str_eq(names[k], names[i]))
+                return 1;
+        member += 1 + member[1].span;
+    }
+    return 0;
+}
+
+static bool
+takes_batches(const struct mcp_session *s)
+{
+    return s->initialized && s->rev == MCP_2025_03_26;
+}
+
+/* Of an object that is ambiguous, its id may not be. */
+static int
+refuse_members(struct request *r, const struct json_tok *t, const char *text)
+{
+    const struct json_tok *last = json_get(t, "id");
+    struct mcp_scan scan = {.len = 0};
+    struct str id = STR_NONE;
+
+    mcp_scan(&scan, json_raw(t));
+    if (mcp_scan_id(&scan, r->m->a, &id) != 0)
+        return ERR_NOMEM;
+    if (id.p != NULL && last != NULL && str_eq(id, json_raw(last)))
+        r->id = id;
+    return refuse_envelope(r, text);
+}
+
+/* That it is an object whose members can be trusted to be unambiguous. */
+static int
+check_object(struct request *r, const struct json_tok *t)
+{
+    int twins;
+
+    if (t->type != JSON_OBJECT)
+        return refuse_envelope(r, t->type != JSON_ARRAY || r->m->batch
+                                      ? "A message is an object"
+                                  : !takes_batches(r->m->s)
+                                      ? "Batches are not taken here"
+                                      : "A batch has 1 to 64 messages");
+    if (t->n > MAX_MEMBERS)
+        return refuse_members(r, t, "Too many members");
+    twins = has_twins(r->m->a, t);
+    return twins > 0 ? refuse_members(r, t, "A member stands twice") : twins;
+}
+
+/* A response to a request of ours takes effect when it is run. */
+static int
+fill_answer(struct request *r)
+{
+    r->call.arena = r->m->a;
+    r->call.principal = r->m->f->principal;
+    return MCP_REFUSED;
+}
+
+/* A message that asks for nothing; some tell something. */
+static int
+take_silent(struct request *r, const struct json_tok *t)
+{
+    int err = check_known_header(r);
+
+    if (err != 0)
+        return err;
+    r->silent = true;
+    if (r->name.p == NULL && mcp_take_answer_judge(r, t))
+        return fill_answer(r);
+    if (str_is(r->name, "notifications/cancelled"))
+        mcp_take_cancel(r, json_get(t, "params"));
+    return MCP_REFUSED;
+}
+
+/* Leaves id, name, params, meta and token of a request. */
+static int
+check_envelope(struct request *r, const struct json_tok *t)
+{
+    const struct json_tok *id = json_get(t, "id"),
+                          *method = json_get(t, "method"),
+                          *params = json_get(t, "params");
+
+    /* A response needs no answer, not even a wrong one. */
+    if (method == NULL && (json_get(t, "result") != NULL ||
+                           json_get(t, "error") != NULL))
+        return take_silent(r, t);
+    if (mcp_is_id(id))
+        r->id = json_raw(id);
+    if (!json_is(json_get(t, "jsonrpc"), "2.0"))
+        return refuse_envelope(r, "jsonrpc must be \"2.0\"");
+    if (mcp_text(r->m->a, method, &r->name) != 0)
+        return ERR_NOMEM;
+    if (r->name.p == NULL)
+        return refuse_envelope(r, "method must be a string");
+    if (id == NULL)
+        return take_silent(r, t);
+    if (!mcp_is_id(id))
+        return refuse_envelope(r, "id must be a string or an integer");
+    if (!is_absent(params) && params->type != JSON_OBJECT)
+        return refuse_envelope(r, "params must be an object");
+    r->params = is_absent(params) ? NULL : params;
+    r->meta = json_get(r->params, "_meta");
+    if (mcp_is_id(json_get(r->meta, "progressToken")))
+        r->token = json_raw(json_get(r->meta, "progressToken"));
+    return 0;
+}
+
+static int
+judge(struct request *r, const struct json_tok *t)
+{
+    step *const *next = handshake_steps;
+    int err = check_object(r, t);
+
+    if (err == 0)
+        err = check_envelope(r, t);
+    if (err != 0)
+        return err;
+    r->rev = agreed_rev(r->m->s, r->m->f);
+    if (claims_modern(r->m->f, t)) {
+        r->rev = MCP_OLDEST_MODERN;
+        next = modern_steps;
+    }
+    if (r->m->batch && (is_modern(r) || str_is(r->name, "initialize")))
+        return refuse_envelope(r, "Not in a batch");
+    err = mcp_find_method(r);
+    while (err == 0 && *next != NULL)
+        err = (*next++)(r);
+    return err;
+}
+
+/* ---- messages ---- */
+
+/* Any other array is one message that is no object. */
+static bool
+is_batch(const struct mcp_session *s, const struct json_tok *root)
+{
+    return root->type == JSON_ARRAY && root->n > 0 && root->n <= MAX_BATCH &&
+           takes_batches(s);
+}
+
+/* What stands for an id that cannot be read: nothing from 2025-11-25 on,
+   and where the revision is not known. */
+static struct str
+no_id(const struct mcp_message *m)
+{
+    const struct mcp_facts *f = m->f;
+    int rev = f->version.p != NULL ? mcp_rev_of(f->version) : -1;
+
+    if (m->s->initialized)
+        rev = (int)m->s->rev;
+    return rev >= 0 && rev < MCP_2025_11_25 ? STR("null") : STR_NONE;
+}
+
+static int
+new_requests(struct mcp_message *m, size_t n)
+{
+    size_t i;
+
+    m->n = n;
+    m->v = arena_alloc(m->a, n * sizeof(*m->v));
+    if (m->v == NULL)
+        return ERR_NOMEM;
+    memset(m->v, 0, n * sizeof(*m->v));
+    for (i = 0; i < n; i++) {
+        m->v[i].m = m;
+        m->v[i].id = no_id(m);
+        m->v[i].log_level = -1;
+    }
+    return 0;
+}
+
+/* The one request that stands for a message that cannot be parsed. */
+static int
+new_broken(struct mcp_message *m)
+{
+    struct mcp_scan scan = {.len = 0};
+
+    if (new_requests(m, 1) != 0)
+        return ERR_NOMEM;
+    mcp_scan(&scan, m->text);
+    return mcp_scan_id(&scan, m->a, &m->v->id);
+}
+
+/* The session that the header names; for a modern message, which knows
+   none, and for initialize, which makes one, it says nothing. */
+static int
+find_session(struct mcp_message *m, const struct json_tok *root)
+{
+    const struct mcp_facts *f = m->f;
+
+    if (f->session != NULL || f->session_id.p == NULL ||
+        (root != NULL && (claims_modern(f, root) ||
+                          json_is(json_get(root, "method"), "initialize"))))
+        return 0;
+    return mcp_session_find(m->m, f, &m->s);
+}
+
+/* Whatever came for it, a client has to learn that its session is gone. */
+static int
+refuse_session(struct mcp_message *m, const struct json_tok *root)
+{
+    const struct json_tok *id = json_get(root, "id");
+
+    if (new_requests(m, 1) != 0)
+        return ERR_NOMEM;
+    if (mcp_is_id(id) && json_get(root, "method") != NULL)
+        m->v->id = json_raw(id);
+    return refuse(m->v, MCP_NOT_FOUND, RPC_SESSION_NOT_FOUND,
+                  "Session not found");
+}
+
+static int
+judge_all(struct mcp_message *m, const struct json_tok *root)
+{
+    const struct json_tok *t = root;
+    size_t i;
+
+    m->batch = is_batch(m->s, root);
+    if (m->batch)
+        t++;
+    if (new_requests(m, m->batch ? root->n : 1) != 0)
+        return ERR_NOMEM;
+    for (i = 0; i < m->n; i++, t += t->span)
+        if (judge(&m->v[i], t) < 0)
+            return ERR_NOMEM;
+    return 0;
+}
+
+int
+mcp_judge(struct mcp_message *m, const struct mcp_facts *f)
+{
+    const struct json_tok *root = NULL;
+    int err = json_parse(m->a, m->text, &root, NULL), found = 0;
+
+    if (err == ERR_NOMEM)
+        return err;
+    m->f = f;
+    m->http = f->http;
+    m->s = f->session != NULL ? f->session : &m->scratch;
+    if (err != 0 && new_broken(m) != 0)
+        return ERR_NOMEM;
+    if (err == ERR_TOO_LARGE)
+        return refuse_envelope(m->v, "Over 128 levels deep, or 65536 values");
+    if (err != 0)
+        return refuse(m->v, MCP_BAD_REQUEST, RPC_PARSE_ERROR, "Parse error");
+    found = find_session(m, root);
+    if (found == ERR_NOMEM)
+        return found;
+    return found == 0 ? judge_all(m, root) : refuse_session(m, root);
+}
+
+/* A session stays in memory while a message of it is queued. */
+static void
+hold(struct mcp_message *m)
+{
+    m->holds = m->s != &m->scratch;
+    m->s->n_held += m->holds;
+}
+
+void
+mcp_release(struct mcp_message *m)
+{
+    m->s->n_held -= m->holds;
+    m->holds = false;
+}
+
+static struct mcp_message *
+new_message(struct mcp *mcp, struct arena *a)
+{
+    struct mcp_message *m = arena_alloc(a, sizeof(*m));
+
+    if (m != NULL)
+        *m = (struct mcp_message){.m = mcp, .a = a};
+    return m;
+}
+
+int
+mcp_accept(struct mcp *mcp, const struct mcp_facts *f, struct arena *a,
+           struct str text, struct mcp_message **out)
+{
+    struct mcp_message *m = new_message(mcp, a);
+    size_t i;
+
+    *out = m;
+    if (m == NULL)
+        return ERR_NOMEM;
+    m->text = text;
+    m->scratch.log_level = MCP_LOG_DEFAULT;
+    if (mcp_judge(m, f) < 0)
+        return ERR_NOMEM;
+    m->f = NULL;
+    hold(m);
+    for (i = 0; i < m->n; i++)
+        mcp->counts.requests += !m->v[i].silent;
+    return 0;
+}
+
+int
+mcp_accept_end(struct mcp *mcp, const struct mcp_facts *f, struct arena *a,
+               struct mcp_message **out)
+{
+    struct mcp_message *m = new_message(mcp, a);
+    int err;
+
+    *out = m;
+    if (m == NULL)
+        return ERR_NOMEM;
+    m->f = f;
+    m->s = &m->scratch;
+    m->ends = true;
+    err = find_session(m, NULL);
+    if (err == ERR_NOMEM)
+        return err;
+    if (m->s == &m->scratch && refuse_session(m, NULL) < 0)
+        return ERR_NOMEM;
+    m->f = NULL;
+    hold(m);
+    return 0;
+}
+
+const char *
+mcp_made_session(const struct mcp_message *m)
+{
+    return m->made ? m->s->id : NULL;
+}

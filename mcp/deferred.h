@@ -1,0 +1,21 @@
+#ifndef MCP_DEFERRED_H
+#define MCP_DEFERRED_H
+
+/* deferred - calls that outlive their request. */
+
+#include "mcp/message.h"
+
+/* Makes a call of a run that ended with err, its members in out from at on.
+   MCP_TASK, with those of the task in their place; ERR_MORE, where a plain
+   call waits for it; or an error. */
+int mcp_defer_create(struct request *r, int err, size_t at, struct buf *out);
+/* Has r wait for k, and its session asked what it can be. ERR_MORE. */
+int mcp_await(struct request *r, struct call *k);
+/* Runs a call that has ended once more, for an answer among its questions, a
+   list as a record has it: what it stages counts, its outcome does not. 0 or
+   an error; ERR_INVALID: the tool does not take it. */
+int mcp_run_late(struct mcp *m, struct str id, struct str questions);
+/* Runs the call id again if it is marked, under the lock. 0 or an error. */
+int mcp_settle_call(struct mcp *m, struct str id);
+
+#endif

@@ -1,0 +1,160 @@
+/* error - the errors of JSON-RPC that mcp answers with.
+
+   An error of the project has its code and text in one table, that of
+   mcp_fault_of. */
+
+#include "mcp/error.h"
+#include "base/text.h"
+#include "mcp/message.h"
+
+#define MAX_SHOWN 128 /* bytes of a client's text in an error's message */
+
+int
+mcp_refuse(struct request *r, enum mcp_status status, enum rpc_code code,
+           const char *text, const char *key, struct str value)
+{
+    r->fault = (struct fault){status, code, text, key, value, 0};
+    return MCP_REFUSED;
+}
+
+/* What a handler's error is on the wire. */
+struct fault
+mcp_fault_of(const struct request *r, int err)
+{
+    static const struct {
+        int err;
+        enum mcp_status status; /* in the modern era */
+        enum rpc_code code, modern;
+        const char *text, *key;
+    } known[] = {
+        {ERR_INVALID, MCP_OK, RPC_INVALID_PARAMS, RPC_INVALID_PARAMS,
+         "Invalid params", NULL},
+        {ERR_TOO_LARGE, MCP_OK, RPC_INVALID_PARAMS, RPC_INVALID_PARAMS,
+         "Too large, or too many", NULL},
+        {ERR_NOT_FOUND, MCP_OK, RPC_RESOURCE_NOT_FOUND, RPC_INVALID_PARAMS,
+         "Resource not found", "uri"},
+        {ERR_CAPABILITY, MCP_BAD_REQUEST, RPC_INVALID_REQUEST,
+         RPC_MISSING_CAPABILITY, "The client lacks a capability", NULL},
+        {ERR_MORE, MCP_OK, RPC_INVALID_REQUEST, RPC_INVALID_REQUEST,
+         "It would have to wait, which nothing in a batch can", NULL},
+    };
+    struct fault f = {MCP_OK, RPC_INTERNAL_ERROR, "Internal error", NULL,
+                      err == ERR_NOMEM ? STR("out of memory")
+                                       : str_of(err_name(err)), 0};
+    size_t i;
+
+    for (i = 0; i < sizeof(known) / sizeof(*known); i++) {
+        if (known[i].err != err)
+            continue;
+        f = (struct fault){MCP_OK, known[i].code, known[i].text, known[i].key,
+                           r->target, 0};
+        if (is_modern(r)) {
+            f.status = known[i].status;
+            f.code = known[i].modern;
+        }
+        f.caps = f.code == RPC_MISSING_CAPABILITY ? r->run.missing : 0;
+    }
+    if (r->run.why != NULL)
+        f.text = r->run.why;
+    if (r->call.why != NULL && err == ERR_INVALID) {
+        f.text = r->call.why;
+        f.value = STR_NONE;
+    }
+    return f;
+}
+
+static void
+put_data(struct json_w *w, const struct fault *f)
+{
+    json_key(w, "data");
+    json_obj(w);
+    if (f->code == RPC_UNSUPPORTED_VERSION) {
+        json_key(w, "supported");
+        mcp_put_versions(w);
+    }
+    if (f->key != NULL)
+        json_put_str(w, f->key, f->value);
+    if (f->caps != 0) {
+        json_key(w, "requiredCapabilities");
+        mcp_put_caps(w, f->caps);
+    }
+    json_close(w);
+}
+
+static void
+put_fault(struct json_w *w, const struct fault *f)
+{
+    struct str about = mcp_cut(f->value, MAX_SHOWN);
+    char message[MAX_SHOWN + 128];
+
+    text_put(message, sizeof(message), "%s%s%.*s", f->text,
+             about.len > 0 ? ": " : "", (int)about.len,
+             about.len > 0 ? about.p : "");
+    json_obj(w);
+    json_put_int(w, "code", f->code);
+    json_put_z(w, "message", message);
+    if (f->key != NULL || f->caps != 0)
+        put_data(w, f);
+    json_close(w);
+}
+
+void
+mcp_put_fault(const struct request *r, int err, struct buf *out)
+{
+    struct fault f = mcp_fault_of(r, err);
+    struct json_w w;
+
+    json_w_init(&w, out);
+    put_fault(&w, &f);
+    json_w_end(&w);
+}
+
+/* raw: the error itself, instead of f. */
+void
+mcp_put_error(struct str id, const struct fault *f, struct str raw,
+          struct buf *out)
+{
+    struct json_w w;
+
+    json_w_init(&w, out);
+    json_obj(&w);
+    json_put_z(&w, "jsonrpc", "2.0");
+    if (id.p != NULL)
+        json_put_raw(&w, "id", id);
+    json_key(&w, "error");
+    if (raw.p != NULL)
+        json_splice(&w, raw);
+    else
+        put_fault(&w, f);
+    json_close(&w);
+    json_w_end(&w);
+}
+
+void
+mcp_no_memory(const struct mcp_message *m, struct buf *out)
+{
+    static const struct fault f = {.code = RPC_INTERNAL_ERROR,
+                                   .text = "Internal error: out of memory"};
+
+    mcp_put_error(m->v->id, &f, STR_NONE, out);
+}
+
+bool
+mcp_too_many(struct buf *out, struct str text, unsigned wait_ms)
+{
+    struct arena a = {0};
+    const struct json_tok *t = NULL, *id;
+    bool asks;
+
+    json_parse(&a, text, &t, NULL);
+    id = json_get(t, "id");
+    asks = mcp_is_id(id) && json_get(t, "method") != NULL;
+    if (asks)
+        buf_printf(out, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":{"
+                   "\"code\":%d,\"message\":\"Too many requests: ask again "
+                   "in %u ms\",\"data\":{\"retryAfterMs\":%u}}}",
+                   STR_ARG(json_raw(id)), RPC_TOO_MANY_REQUESTS, wait_ms,
+                   wait_ms);
+    arena_fini(&a);
+    return asks && out->err == 0;
+}

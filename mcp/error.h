@@ -1,0 +1,51 @@
+#ifndef MCP_ERROR_H
+#define MCP_ERROR_H
+
+/* error - the errors that mcp answers with. */
+
+#include "mcp/wire.h"
+
+enum rpc_code {
+    RPC_PARSE_ERROR = -32700,
+    RPC_INVALID_REQUEST = -32600,
+    RPC_METHOD_NOT_FOUND = -32601,
+    RPC_INVALID_PARAMS = -32602,
+    RPC_INTERNAL_ERROR = -32603,
+    RPC_SESSION_NOT_FOUND = -32001,  /* as the SDKs' servers say */
+    RPC_RESOURCE_NOT_FOUND = -32002, /* through 2025-11-25 */
+    RPC_TOO_MANY_REQUESTS = -32010,  /* from -32019 on they are our own */
+    RPC_HEADER_MISMATCH = -32020,
+    RPC_MISSING_CAPABILITY = -32021,
+    RPC_UNSUPPORTED_VERSION = -32022
+};
+
+/* Why a request is refused; code 0: it is not. */
+struct fault {
+    enum mcp_status status;
+    enum rpc_code code;
+    const char *text;
+    const char *key;  /* of value in the error's data, or NULL */
+    struct str value; /* what it is about, also in the message; or empty */
+    unsigned caps;    /* that are missing, for RPC_MISSING_CAPABILITY */
+};
+
+/* Sets the fault of r; returns MCP_REFUSED. */
+int mcp_refuse(struct request *r, enum mcp_status status, enum rpc_code code,
+               const char *text, const char *key, struct str value);
+enum { MCP_REFUSED = 1 };
+/* What an error of r's run is on the wire. */
+struct fault mcp_fault_of(const struct request *r, int err);
+/* Appends the error object that it comes to. */
+void mcp_put_fault(const struct request *r, int err, struct buf *out);
+/* Appends an error answer; id.p NULL: without one; raw.p not NULL: with that
+   as its error object instead of f. */
+void mcp_put_error(struct str id, const struct fault *f, struct str raw,
+                   struct buf *out);
+
+/* An error answer for a message that mcp_keep had no memory for. */
+void mcp_no_memory(const struct mcp_message *m, struct buf *out);
+/* Appends an error answer for a message of somebody who sends too many. False:
+   there is none, since it is not one request. */
+bool mcp_too_many(struct buf *out, struct str text, unsigned wait_ms);
+
+#endif

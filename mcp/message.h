@@ -1,0 +1,34 @@
+#ifndef MCP_MESSAGE_H
+#define MCP_MESSAGE_H
+
+/* message - a message as it came, with its requests, and while it waits. */
+
+#include "mcp/request.h"
+
+struct mcp_message {
+    struct mcp *m;
+    struct mcp_session *s;
+    const struct mcp_facts *f; /* while it is judged */
+    struct arena *a;
+    struct mcp_session scratch; /* for what belongs to no session */
+    bool batch, ends, made;     /* ends: of mcp_accept_end */
+    bool holds;                 /* s, until mcp_release */
+    bool http;
+    struct str text;
+    struct request *v;
+    size_t n;
+    /* of kept ones, which have an at */
+    struct arena own;     /* what it is */
+    struct buf state;     /* what its next run finds in call.state */
+    size_t len;           /* bytes of all this, as counted in kept_len */
+    struct mcp_message *next, **at; /* in mcp's list of kept ones */
+    void *owner;
+    struct mcp_sink *sink;
+    int64_t due_ms;  /* INT64_MAX: none */
+    uint64_t watch;  /* hash of what it watches; 0: nothing */
+    bool ready;      /* to be run again */
+    bool given;      /* by mcp_next, and did not wait again since */
+    bool cancelled;
+};
+
+#endif

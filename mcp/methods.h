@@ -1,0 +1,39 @@
+#ifndef MCP_METHODS_H
+#define MCP_METHODS_H
+
+/* methods - the table of methods, and results. */
+
+#include "mcp/message.h"
+
+enum feature {
+    CORE, TOOLS, PROMPTS, RESOURCES, COMPLETIONS, LOGGING, TASKS, N_FEATURES
+};
+enum cache { UNCACHED, CACHE_PUBLIC, CACHE_PRIVATE };
+
+/* A step of judging: 0 goes on, MCP_REFUSED when the request's fault or
+   silence says it all, or ERR_NOMEM. */
+typedef int step(struct request *r);
+
+struct method {
+    const char *name;
+    uint8_t from, to; /* enum mcp_rev */
+    uint8_t feature;
+    uint8_t cache;
+    const char *target; /* the parameter that Mcp-Name repeats, or NULL */
+    step *judge;        /* of its parameters, or NULL */
+    /* Appends the members of the result: 0 or an error; ERR_MORE: waits. */
+    int (*run)(struct request *r, struct buf *out);
+};
+
+/* tools/call. */
+extern const struct method *const mcp_method_call;
+/* Sets method and target of r; no method where its revision or the catalogue
+   has none of that name. ERR_NOMEM. */
+int mcp_find_method(struct request *r);
+/* The last step of judging: its parameters. */
+int mcp_check_params(struct request *r);
+/* Appends the whole answer of a request that has a method; 0, or an error
+   with out in any state; and out->err. ERR_MORE: it waits. */
+int mcp_put_result(struct request *r, struct buf *out);
+
+#endif

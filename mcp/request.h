@@ -1,0 +1,92 @@
+#ifndef MCP_REQUEST_H
+#define MCP_REQUEST_H
+
+/* request - what is known of one request. */
+
+#include "mcp/error.h"
+#include "mcp/question.h"
+#include "mcp/server.h"
+
+/* What a run has asked for and come to; it begins with none of it. */
+struct run {
+    struct buf *notes;  /* messages that go before the answer, a line each */
+    struct mcp_question *questions; /* of its record, then of this run */
+    bool asked;         /* a question without an answer */
+    bool defers;        /* an ERR_MORE of it makes a deferred call */
+    bool goes_on;       /* mcp_go_on was called */
+    unsigned missing;   /* capabilities that it lacked */
+    unsigned poll_ms;   /* mcp_poll's */
+    int64_t wait_ms;    /* mcp_wait's; -1: not called */
+    struct str state;   /* mcp_state's; .p NULL: not called */
+    struct str watch;   /* mcp_watch's; empty: not called */
+    uint64_t seen;      /* records up to this n are no news to it */
+    uint64_t telling;   /* above the progress that its client is told */
+    const char *why;    /* instead of an error's own text; or NULL */
+    struct str error;   /* raw: the error to answer with; or .p NULL */
+};
+
+/* A response to a request of ours: see mcp_take_answer. */
+struct reply {
+    char kind;         /* of that request; '\0': it is no response */
+    unsigned question; /* of the call target */
+    uint64_t place;    /* of that request */
+};
+
+struct request {
+    /* the envelope: const once it is judged */
+    struct mcp_message *m;
+    struct str id; /* its text as it came */
+    struct str name;
+    const struct json_tok *params; /* an object or NULL */
+    const struct json_tok *meta;   /* params._meta, whatever it is, or NULL */
+    enum mcp_rev rev;
+    bool silent; /* a notification or a response: nothing to answer; or it
+                    was cancelled before it was run */
+    struct str cancels; /* raw id: of one that was not kept; or .p NULL */
+    bool changes; /* something of its session */
+    struct fault fault;
+    const struct method *method;
+    struct str target; /* tool, prompt, uri or cursor that it names */
+    const struct mcp_tool *tool;
+    const struct mcp_prompt *prompt;
+    struct mcp_session *listen; /* whom a listen tells, or NULL */
+    struct mcp_completion complete;
+    struct str token;   /* raw progressToken, or .p NULL */
+    const struct json_tok *inputs; /* inputResponses of a modern one */
+    struct reply reply;
+    int log_level;      /* of a modern one, wanted up to this, or of
+                           logging/setLevel; -1: none */
+    bool extends;       /* the client declared the tasks extension */
+    bool task;          /* params.task of 2025-11-25, */
+    int64_t ttl_ms;     /* and what that says; 0: nothing */
+    /* its run, and what stays from one to the next */
+    struct mcp_call call;
+    struct run run;
+    uint64_t told;      /* above the progress that its client was told */
+    /* the deferred call that it runs again; or has become, in its first run,
+       being a plain one */
+    const struct call *again;
+    struct str runs_as;
+};
+
+static inline bool
+is_modern(const struct request *r)
+{
+    return r->rev >= MCP_OLDEST_MODERN;
+}
+
+/* The principal of r, whose .p is not NULL. */
+static inline struct str
+mcp_who(const struct request *r)
+{
+    return r->call.principal.p != NULL ? r->call.principal : STR("");
+}
+
+/* The id of the deferred call that r is about, or waits for. */
+static inline struct str
+mcp_call_of(const struct request *r)
+{
+    return r->runs_as.len > 0 ? r->runs_as : r->target;
+}
+
+#endif

@@ -1,0 +1,134 @@
+/* run - a run of a call: what it begins with, and what it comes to.
+
+   From 2026-07-28 on a question ends the request: the client retries it with
+   the answers, and with what the call wanted to remember (mcp/state.c).
+   Before, a call that asks becomes a deferred one, which sends its questions
+   itself (mcp/delivery.c), and its message waits until that has ended.
+
+   1. A run begins with what was there when its message was kept or kept on:
+      what an earlier try of the same run asked is forgotten.
+   2. A question of the handshake era stands in a record before it goes out:
+      its answer finds it in any process, at any time. */
+
+#include "mcp/run.h"
+#include "mcp/session.h"
+#include "mcp/state.h"
+#include "mcp/waiting.h"
+
+/* MCP_MAX_KEPT and MCP_KEPT_LEN in words */
+#define TOO_MANY_WAIT "too many waiting calls: 256 of a session, or 3/4 of " \
+                      "what others leave of 8 MiB; end some, or ask again " \
+                      "later"
+
+bool
+mcp_can_record(const struct request *r)
+{
+    return r->tool != NULL && r->m->m->calls != NULL && !r->call.read_only &&
+           mcp_is_writable(r->m->m);
+}
+
+bool
+mcp_can_defer(const struct request *r)
+{
+    return mcp_can_record(r) && r->tool->tasks != MCP_TASK_FORBIDDEN;
+}
+
+void
+mcp_begin_run(struct request *r)
+{
+    struct mcp_message *m = r->m;
+
+    r->run = (struct run){
+        .notes = r->run.notes,
+        .questions = r->again != NULL ? r->run.questions : NULL,
+        .defers = r->task || (r->again != NULL && !mcp_is_plain(r->again)),
+        .wait_ms = -1,
+        .telling = r->told,
+    };
+    if (m->at == NULL)
+        r->runs_as = STR_NONE;
+    if (m->at == NULL && r->again == NULL && m->m->store != NULL)
+        r->call.since = store_next_n(m->m->store) - 1;
+    r->call.is_error = r->call.content = false;
+    r->call.until_ms = clock_mono_ms();
+    if (m->at != NULL || m->m->going == NULL) /* mcp/waiting.c, 4 */
+        r->call.until_ms += MCP_SLICE_MS;
+    r->call.read_max = MCP_READ_MAX / m->n;
+    if (r->again == NULL)
+        r->call.arena = &m->m->runs;
+}
+
+/* What ERR_MORE of a run means: MCP_ASKS, ERR_MORE, or another error. */
+static int
+settle(struct request *r)
+{
+    struct run *run = &r->run;
+    bool waits = run->wait_ms >= 0 || run->watch.len > 0 || r->listen != NULL;
+
+    if (r->m->m->store != NULL)
+        run->seen = store_next_n(r->m->m->store) - 1;
+    if (run->missing != 0)
+        return ERR_CAPABILITY;
+    if (!r->call.may_wait)
+        return ERR_MORE;
+    if (!run->asked && !waits) {
+        if (run->state.p == NULL)
+            return ERR_IO; /* for nothing, so it would wait forever */
+        run->wait_ms = 0;
+    }
+    if (run->defers || r->again != NULL)
+        return ERR_MORE;
+    if (is_modern(r) && (run->asked || !waits))
+        return MCP_ASKS;
+    if (!mcp_may_keep(r)) {
+        run->why = TOO_MANY_WAIT;
+        return ERR_TOO_LARGE;
+    }
+    return ERR_MORE;
+}
+
+/* A tool's own error result, for what its run was refused. */
+static void
+put_refusal(const struct request *r, int err, struct buf *out)
+{
+    unsigned i;
+
+    buf_printf(out, "\"content\":[{\"type\":\"text\",\"text\":\"{"
+               "\\\"code\\\":\\\"%s\\\",\\\"message\\\":\\\"%s",
+               err_name(err == ERR_MORE ? ERR_BLOCKED : err),
+               err == ERR_MORE
+                   ? "it would have to wait, which nothing in a batch can"
+               : err == ERR_TOO_LARGE ? TOO_MANY_WAIT
+               : err == ERR_UNAUTHORIZED ? "this token may only read"
+                                         : "the client cannot be asked for");
+    for (i = 0; mcp_cap_name(i) != NULL; i++) {
+        if (r->run.missing & 1u << i) {
+            buf_char(out, ' ');
+            buf_z(out, mcp_cap_name(i));
+        }
+    }
+    buf_printf(out, "\\\",\\\"retryable\\\":%s}\"}],\"isError\":true",
+               err == ERR_TOO_LARGE ? "true" : "false");
+}
+
+int
+mcp_end_run(struct request *r, int err, size_t at, struct buf *out)
+{
+    if (err == ERR_MORE)
+        err = out->err != 0 ? out->err : settle(r);
+    if (err == MCP_ASKS) {
+        out->len = at;
+        err = mcp_put_asked(r, out);
+        return err != 0 ? err : MCP_ASKS;
+    }
+    if (r->tool != NULL &&
+        (err == ERR_UNAUTHORIZED || err == ERR_TOO_LARGE ||
+         (err == ERR_MORE && !r->call.may_wait) ||
+         (err == ERR_CAPABILITY && !is_modern(r)))) {
+        out->len = at;
+        put_refusal(r, err, out);
+        r->call.is_error = true;
+        err = 0;
+    }
+    return err;
+}

@@ -1,0 +1,15 @@
+#ifndef MCP_STATE_H
+#define MCP_STATE_H
+
+/* state - what a modern client carries for a call that asks it. */
+
+#include "mcp/message.h"
+
+/* Reads inputResponses and requestState of a modern request: a forged, old
+   or foreign state is refused. */
+int mcp_check_inputs(struct request *r);
+/* Appends the members of an input_required result. 0, ERR_NOMEM, or what
+   sign_seal says. */
+int mcp_put_asked(struct request *r, struct buf *out);
+
+#endif

@@ -1,0 +1,214 @@
+/* talk - what a call may ask of mcp while it runs.
+
+   A run that cannot go on says why here, and ends with ERR_MORE. It is run
+   again from its arguments, and mcp_ask gives it the answers that have come.
+   Nothing is written by itself: what goes to a client stands in the notes of
+   a run, or in its answer. */
+
+#include "mcp/talk.h"
+#include "base/text.h"
+#include "mcp/message.h"
+#include "mcp/run.h"
+#include "mcp/session.h"
+#include "mcp/waiting.h"
+
+/* ---- questions ---- */
+
+int
+mcp_need(struct mcp_call *c, unsigned set)
+{
+    c->of->run.missing |= set & ~c->caps;
+    return (set & ~c->caps) == 0 ? 0 : ERR_CAPABILITY;
+}
+
+/* The parameters as the revision has them: what can be asked for in other
+   ways from 2025-11-25 on has to say that it is a form. */
+static struct str
+shape_params(struct mcp_call *c, bool form, struct str params)
+{
+    if (!form || c->rev < MCP_2025_11_25 || params.len < 2)
+        return arena_str(c->arena, params);
+    return arena_printf(c->arena, "{\"mode\":\"form\"%s%.*s",
+                        params.len > 2 ? "," : "", (int)params.len - 1,
+                        params.p + 1);
+}
+
+/* A question that is not yet known. */
+static struct mcp_question *
+new_question(struct mcp_call *c, const char *key, const char *method,
+             struct str params)
+{
+    struct arena *a = c->of->m->a;
+    struct mcp_question *q = arena_alloc(a, sizeof(*q));
+
+    if (q == NULL)
+        return NULL;
+    *q = (struct mcp_question){
+        .key = arena_str(a, str_of(key)),
+        .method = str_of(method),
+        .params = shape_params(c, mcp_cap_of(str_of(method)) == MCP_ELICITATION,
+                               params),
+    };
+    return q->key.p != NULL && q->params.p != NULL ? q : NULL;
+}
+
+/* Before 2026-07-28 a call has to become a record to ask. */
+static bool
+can_ask(const struct request *r)
+{
+    return is_modern(r) || r->again != NULL ||
+           (r->m->at == NULL && mcp_can_record(r) &&
+            (r->run.defers || r->tool->writes));
+}
+
+const struct json_tok *
+mcp_ask(struct mcp_call *c, const char *key, const char *method,
+        struct str params)
+{
+    struct request *r = c->of;
+    const struct json_tok *input = json_get(r->inputs, key);
+    struct mcp_question **at = &r->run.questions;
+    unsigned cap = mcp_cap_of(str_of(method));
+
+    ASSERT(cap != 0);
+    while (*at != NULL && !str_is((*at)->key, key))
+        at = &(*at)->next;
+    if (*at != NULL && (*at)->answer != NULL)
+        return (*at)->answer;
+    if (!can_ask(r))
+        r->run.missing |= cap;
+    if (!can_ask(r) || mcp_need(c, cap) != 0)
+        return NULL;
+    if (*at == NULL)
+        *at = new_question(c, key, method, params);
+    if (*at == NULL)
+        c->out->err = ERR_NOMEM;
+    else if (input != NULL && input->type == JSON_OBJECT)
+        return (*at)->answer = input;
+    r->run.asked = true;
+    return NULL;
+}
+
+/* ---- waits ---- */
+
+void
+mcp_state(struct mcp_call *c, struct str state)
+{
+    c->of->run.state = arena_str(c->arena, state);
+    if (c->of->run.state.p == NULL)
+        c->out->err = ERR_NOMEM;
+}
+
+void
+mcp_wait(struct mcp_call *c, int64_t ms)
+{
+    c->of->run.wait_ms = ms > 0 ? ms : 0;
+}
+
+int
+mcp_go_on(struct mcp_call *c, struct str state)
+{
+    mcp_state(c, state);
+    mcp_wait(c, 0);
+    c->of->run.goes_on = true;
+    return ERR_MORE;
+}
+
+void
+mcp_watch(struct mcp_call *c, struct str what)
+{
+    c->of->run.watch = arena_str(c->arena, what);
+    if (c->of->run.watch.p == NULL)
+        c->out->err = ERR_NOMEM;
+}
+
+bool
+mcp_defer(struct mcp_call *c)
+{
+    struct request *r = c->of;
+
+    r->run.defers |= r->extends && mcp_can_defer(r);
+    return r->run.defers;
+}
+
+bool
+mcp_can_wait(struct mcp_call *c, bool deferred)
+{
+    const struct request *r = c->of;
+    struct calls *calls;
+
+    if (!c->may_wait)
+        return false;
+    if (r->again != NULL)
+        return true;
+    calls = r->m->m->calls;
+    return (deferred || mcp_may_keep(r)) &&
+           ((is_modern(r) && !deferred) || calls == NULL ||
+            calls_have_room(calls, c->principal));
+}
+
+/* Later revisions have no such streams, and earlier clients do not expect
+   one to end. */
+void
+mcp_poll(struct mcp_call *c, unsigned retry_ms)
+{
+    const struct mcp_message *m = c->of->m;
+
+    if (m->http && c->rev == MCP_2025_11_25 && m->s->id[0] != '\0' &&
+        !m->s->sse)
+        c->of->run.poll_ms = retry_ms;
+}
+
+/* ---- notes ---- */
+
+static void
+put_more(struct buf *b, const char *name, const char *text)
+{
+    if (text == NULL)
+        return;
+    buf_z(b, name);
+    json_quote(b, str_of(text));
+}
+
+#define NOTE "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
+
+void
+mcp_progress(struct mcp_call *c, uint64_t progress, uint64_t total,
+             const char *message)
+{
+    struct buf *b = c->of->run.notes;
+
+    /* It has to increase, however soon the call is run again. */
+    if (c->of->token.p == NULL || progress < c->of->run.telling)
+        return;
+    c->of->run.telling = progress + 1;
+    buf_z(b, NOTE "progress\",\"params\":{");
+    if (c->of->again != NULL)
+        buf_printf(b, "\"_meta\":{" MCP_RELATED "%.*s\"}},",
+                   STR_ARG(c->of->again->id));
+    buf_z(b, "\"progressToken\":");
+    buf_str(b, c->of->token);
+    buf_printf(b, ",\"progress\":%llu,\"total\":%llu",
+               (unsigned long long)progress,
+               (unsigned long long)(total > 0 ? total : 1000));
+    put_more(b, ",\"message\":",
+             c->rev >= MCP_2025_03_26 ? message : NULL);
+    buf_z(b, "}}\n");
+}
+
+/* The level of a session as it is now: it may be set while a call waits. */
+void
+mcp_log(struct mcp_call *c, int level, const char *logger, struct str data)
+{
+    const struct request *r = c->of;
+    struct buf *b = r->run.notes;
+
+    if (level > (is_modern(r) ? r->log_level : r->m->s->log_level))
+        return;
+    put_more(b, NOTE "message\",\"params\":{\"level\":",
+             mcp_level_name(level));
+    put_more(b, ",\"logger\":", logger);
+    buf_z(b, ",\"data\":");
+    buf_str(b, data);
+    buf_z(b, "}}\n");
+}

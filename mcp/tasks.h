@@ -1,0 +1,25 @@
+#ifndef MCP_TASKS_H
+#define MCP_TASKS_H
+
+/* tasks - tasks/get, result, list, cancel and update. */
+
+#include "mcp/message.h"
+
+/* Whether r's client has declared the extension on it. */
+bool mcp_extends(const struct request *r);
+/* Refuses r for the want of the extension; MCP_REFUSED. */
+int mcp_refuse_extension(struct request *r);
+/* Judges: of what names a task, of tasks/update, and of what tools/call says
+   of tasks. */
+int mcp_task_judge(struct request *r);
+int mcp_task_judge_update(struct request *r);
+int mcp_task_judge_call(struct request *r);
+/* Whether running one of these methods may stage records. */
+bool mcp_task_writes(const struct request *r);
+int mcp_task_get(struct request *r, struct buf *out);
+int mcp_task_result(struct request *r, struct buf *out);
+int mcp_task_list(struct request *r, struct buf *out);
+int mcp_task_cancel(struct request *r, struct buf *out);
+int mcp_task_update(struct request *r, struct buf *out);
+
+#endif
