@@ -59,15 +59,15 @@ shape_of(const struct request *r, struct arena *a)
     return s;
 }
 
-/* Has k wait for what a run said. */
-static void
+/* Has k wait for what a run said. ERR_NOMEM. */
+static int
 let_wait(const struct request *r, struct call *k, struct arena *a)
 {
     const struct mcp_question *q;
 
     k->questions = mcp_raw_questions(r->m->m, a, r->run.questions);
     if (k->questions.p == NULL && r->run.questions != NULL)
-        r->call.out->err = ERR_NOMEM;
+        return ERR_NOMEM;
     k->status = CALL_WORKING;
     for (q = r->run.questions; q != NULL; q = q->next)
         if (q->answer == NULL)
@@ -76,6 +76,7 @@ let_wait(const struct request *r, struct call *k, struct arena *a)
     k->state = r->run.state;
     k->due_ms = r->run.wait_ms < 0 ? 0
                                : store_now_ms(r->m->m->store) + r->run.wait_ms;
+    return 0;
 }
 
 /* The text that says why a call failed, of its error or of the first of its
@@ -95,19 +96,20 @@ reason_of(struct arena *a, struct str outcome)
 
 /* Has k come to what a run came to: its members, or an error. ERR_NOMEM. */
 static int
-let_end(struct request *r, int err, struct str members, struct call *k,
-        struct arena *a)
+let_end(struct request *r, int err, struct call *k, struct arena *a)
 {
-    struct buf b = {0};
+    struct buf *out = r->call.out, fault = {0};
     struct str text;
 
-    if (err != 0)
-        mcp_put_fault(r, err, &b);
-    text = err != 0 ? arena_str(a, buf_view(&b))
-                    : arena_printf(a, "{%.*s}", STR_ARG(members));
-    if (b.err != 0)
-        text.p = NULL;
-    buf_fini(&b);
+    if (err != 0) {
+        mcp_put_fault(r, err, &fault);
+        text = fault.err == 0 ? arena_str(a, buf_view(&fault)) : STR_NONE;
+    } else {
+        json_close(&r->run.w);
+        text = arena_str(a, (struct str){out->p + r->run.at - 1,
+                                         out->len - r->run.at + 1});
+    }
+    buf_fini(&fault);
     if (text.p == NULL)
         return ERR_NOMEM;
     k->status = err != 0 ? CALL_FAILED : CALL_COMPLETED;
@@ -143,7 +145,7 @@ mcp_await(struct request *r, struct call *k)
 }
 
 int
-mcp_defer_create(struct request *r, int err, size_t at, struct buf *out)
+mcp_defer_create(struct request *r, int err)
 {
     struct arena *a = r->call.arena;
     struct call k = {
@@ -155,17 +157,13 @@ mcp_defer_create(struct request *r, int err, size_t at, struct buf *out)
         .since = r->call.since,
         .round = r->call.round + 1,
     };
-    struct str members = {out->p + at, out->len - at};
 
-    if (k.shape.p == NULL || err == ERR_NOMEM)
+    if (k.shape.p == NULL || err == ERR_NOMEM || r->call.out->err != 0)
         return ERR_NOMEM;
-    if (err == ERR_MORE)
-        let_wait(r, &k, a);
-    else if (let_end(r, err, members, &k, a) != 0)
-        return ERR_NOMEM;
-    out->len = at;
-    if (out->err != 0)
-        return out->err;
+    err = err == ERR_MORE ? let_wait(r, &k, a) : let_end(r, err, &k, a);
+    mcp_cut_members(r);
+    if (err != 0)
+        return err;
     err = calls_create(r->m->m->calls, a, &k);
     if (err == ERR_TOO_LARGE)
         r->run.why = k.message.p;
@@ -178,7 +176,7 @@ mcp_defer_create(struct request *r, int err, size_t at, struct buf *out)
     mcp_attend(r, &k, true);
     if (!r->run.defers)
         return mcp_await(r, &k);
-    mcp_put_created(r, &k, out);
+    mcp_put_created(r, &k);
     return MCP_TASK;
 }
 
@@ -230,32 +228,25 @@ recall(struct request *r, struct call *k)
     return mcp_read_questions(m->a, k->questions, &r->run.questions);
 }
 
-static bool
-same(struct str a, struct str b)
-{
-    return a.len == b.len && (a.len == 0 || memcmp(a.p, b.p, a.len) == 0);
-}
-
 /* Stages what a run of k came to, if it is news. */
 static int
-settle(struct request *r, int err, struct call *k, struct buf *out)
+settle(struct request *r, int err, struct call *k)
 {
     struct call now = *k;
 
-    if (err == ERR_NOMEM || out->err != 0)
+    if (err == ERR_NOMEM || r->call.out->err != 0)
         return ERR_NOMEM;
     if (err == ERR_MORE) {
-        let_wait(r, &now, r->m->a);
-        if (out->err != 0)
-            return out->err;
+        if (let_wait(r, &now, r->m->a) != 0)
+            return ERR_NOMEM;
         if (now.status == k->status && now.due_ms == k->due_ms &&
-            same(now.watch, k->watch) && same(now.state, k->state) &&
-            same(now.questions, k->questions))
+            str_eq(now.watch, k->watch) && str_eq(now.state, k->state) &&
+            str_eq(now.questions, k->questions))
             return 0;
         now.round++;
         return calls_stage(r->m->m->calls, r->m->a, &now, "wait");
     }
-    err = let_end(r, err, buf_view(out), &now, r->m->a);
+    err = let_end(r, err, &now, r->m->a);
     if (err == 0)
         err = calls_stage(r->m->m->calls, r->m->a, &now, "end");
     if (err != ERR_TOO_LARGE)
@@ -312,13 +303,13 @@ run_again(struct mcp *m, struct str id, struct str questions)
     if (err != 0)
         goto out; /* there is no such call any more, or it is for others */
     r.run.notes = &notes;
-    r.call.out = &out;
-    mcp_begin_run(&r);
-    err = mcp_end_run(&r, r.method->run(&r, &out), 0, &out);
+    mcp_begin_run(&r, &out);
+    mcp_open_members(&r);
+    err = mcp_end_run(&r, r.method->run(&r));
     if (late)
         err = err == 0 && r.call.is_error ? ERR_INVALID : err;
     else
-        err = settle(&r, err, &k, &out);
+        err = settle(&r, err, &k);
     if (err != 0 || late)
         goto out;
     if (r.run.goes_on)

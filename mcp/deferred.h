@@ -5,10 +5,10 @@
 
 #include "mcp/message.h"
 
-/* Makes a call of a run that ended with err, its members in out from at on.
-   MCP_TASK, with those of the task in their place; ERR_MORE, where a plain
-   call waits for it; or an error. */
-int mcp_defer_create(struct request *r, int err, size_t at, struct buf *out);
+/* Makes a call of a run that ended with err. MCP_TASK, with the members of
+   the task in place of its own; ERR_MORE, where a plain call waits for it; or
+   an error. */
+int mcp_defer_create(struct request *r, int err);
 /* Has r wait for k, and its session asked what it can be. ERR_MORE. */
 int mcp_await(struct request *r, struct call *k);
 /* Runs a call that has ended once more, for an answer among its questions, a

@@ -372,13 +372,9 @@ send_status(const struct mcp_session *s, struct mcp_sink *to, struct arena *a,
     struct buf b = {0};
     struct json_w w;
 
-    buf_z(&b, HEAD "\"method\":\"notifications/tasks/status\",\"params\":");
-    json_w_init(&w, &b);
-    json_obj(&w);
+    mcp_open_note(&w, &b, "notifications/tasks/status");
     mcp_put_task(&w, s->m, a, k, s->rev);
-    json_close(&w);
-    json_w_end(&w);
-    buf_char(&b, '}');
+    mcp_close_note(&w);
     send_text(to, &b, STR_NONE);
     buf_fini(&b);
 }

@@ -9,8 +9,6 @@
 #include "mcp/dialect.h"
 #include "mcp/message.h"
 
-#include <string.h>
-
 #define MIN_POLL_MS 1000
 #define MAX_POLL_MS 30000
 
@@ -21,42 +19,37 @@ mcp_is_structured(const struct mcp *m, enum mcp_rev rev)
 }
 
 void
-mcp_put_said(struct str json, bool structured, struct buf *out)
+mcp_put_said(struct json_w *w, struct str text, bool structured)
 {
-    if (structured) {
-        buf_z(out, "\"structuredContent\":");
-        buf_str(out, json);
-        buf_char(out, ',');
-    }
-    buf_z(out, "\"content\":[{\"type\":\"text\",\"text\":");
-    json_quote(out, json);
-    buf_z(out, "}]");
+    if (structured)
+        json_put_raw(w, "structuredContent", text);
+    json_key(w, "content");
+    json_arr(w);
+    json_obj(w);
+    json_put_z(w, "type", "text");
+    json_put_str(w, "text", text);
+    json_close(w);
+    json_close(w);
 }
 
-struct str
-mcp_result_of(const struct mcp *m, struct arena *a, const struct call *k,
-              enum mcp_rev rev)
+void
+mcp_put_outcome(struct json_w *w, const struct mcp *m, struct arena *a,
+                const struct call *k, enum mcp_rev rev)
 {
     bool structured = mcp_is_structured(m, rev) && !k->is_error;
     const struct json_tok *t = NULL;
-    struct str said = STR_NONE, sent;
-    struct buf b = {0};
+    struct str said = STR_NONE;
 
-    if (!structured && !str_starts(k->result, "{\"structuredContent\":"))
-        return k->result;
-    json_parse(a, k->result, &t, NULL);
+    if (structured || str_starts(k->result, "{\"structuredContent\":"))
+        json_parse(a, k->result, &t, NULL);
     t = json_get(t, "content");
     if (t != NULL && t->n == 1)
         said = json_str(a, json_get(t + 1, "text"));
     if (said.p == NULL || json_parse(a, said, &t, NULL) != 0 ||
         t->type != JSON_OBJECT)
-        return k->result; /* the tool wrote its content itself */
-    buf_char(&b, '{');
-    mcp_put_said(said, structured, &b);
-    buf_char(&b, '}');
-    sent = b.err == 0 ? arena_str(a, buf_view(&b)) : STR_NONE;
-    buf_fini(&b);
-    return sent;
+        mcp_put_members(w, k->result); /* the tool wrote its content itself */
+    else
+        mcp_put_said(w, said, structured);
 }
 
 static void
@@ -109,31 +102,22 @@ static void
 put_requests(struct json_w *w, struct arena *a, const struct call *k)
 {
     struct mcp_question *q = NULL;
-    struct buf b = {0};
 
     if (mcp_read_questions(a, k->questions, &q) == ERR_NOMEM)
-        b.err = ERR_NOMEM;
-    mcp_put_inputs(&b, q);
-    if (b.err == 0)
-        json_put_raw(w, "inputRequests", buf_view(&b));
-    else
-        w->b->err = b.err;
-    buf_fini(&b);
+        w->b->err = ERR_NOMEM;
+    mcp_put_inputs(w, q);
 }
 
 /* A result within a result has to say itself what it is. */
 static void
-put_inlined(struct json_w *w, struct arena *a, struct str result)
+put_inlined(struct json_w *w, const struct mcp *m, struct arena *a,
+            const struct call *k, enum mcp_rev rev)
 {
-    struct str inner = {result.p + 1, result.len - 1};
-    struct str raw = result.p == NULL ? STR_NONE
-        : arena_printf(a, "{\"resultType\":\"complete\"%s%.*s",
-                       inner.len > 1 ? "," : "", STR_ARG(inner));
-
-    if (raw.p == NULL)
-        w->b->err = ERR_NOMEM;
-    else
-        json_put_raw(w, "result", raw);
+    json_key(w, "result");
+    json_obj(w);
+    json_put_z(w, "resultType", "complete");
+    mcp_put_outcome(w, m, a, k, rev);
+    json_close(w);
 }
 
 void
@@ -146,52 +130,32 @@ mcp_put_task(struct json_w *w, const struct mcp *m, struct arena *a,
     if (k->status == CALL_INPUT_REQUIRED)
         put_requests(w, a, k);
     else if (k->status == CALL_COMPLETED)
-        put_inlined(w, a, mcp_result_of(m, a, k, rev));
+        put_inlined(w, m, a, k, rev);
     else if (k->status == CALL_FAILED)
         json_put_raw(w, "error", k->error);
 }
 
-/* What is written as an object, as the members that a result begins with. */
-void
-mcp_open_members(struct json_w *w, struct buf *b)
-{
-    json_w_init(w, b);
-    json_obj(w);
-}
-
-void
-mcp_close_members(struct json_w *w, struct buf *b, size_t at)
-{
-    json_close(w);
-    json_w_end(w);
-    if (b->err != 0)
-        return;
-    memmove(b->p + at, b->p + at + 1, b->len - at - 2);
-    b->len -= 2;
-}
-
 /* In the older dialect a task begins as working, even one that has ended. */
 void
-mcp_put_created(const struct request *r, const struct call *k,
-                struct buf *out)
+mcp_put_created(struct request *r, const struct call *k)
 {
-    size_t at = out->len;
-    struct json_w w;
+    struct json_w *w = &r->run.w;
+    struct mcp *m = r->m->m;
 
     if (is_modern(r)) {
-        mcp_open_members(&w, out);
-        put_task(&w, r->m->m, k, r->rev,
+        put_task(w, m, k, r->rev,
                  call_status_ended(k->status) ? CALL_WORKING : k->status);
-        mcp_close_members(&w, out, at);
         return;
     }
-    buf_z(out, "\"task\":");
-    mcp_open_members(&w, out);
-    put_task(&w, r->m->m, k, r->rev, CALL_WORKING);
-    json_close(&w);
-    json_w_end(&w);
-    buf_printf(out, ",\"_meta\":{\"" MCP_META "model-immediate-response\":"
-               "\"%s goes on as task %.*s, which its client watches. Do "
-               "something else meanwhile.\"," MCP_RELATED "%.*s\"}}",
-               r->tool->name, STR_ARG(k->id), STR_ARG(k->id));
+    json_key(w, "task");
+    json_obj(w);
+    put_task(w, m, k, r->rev, CALL_WORKING);
+    json_close(w);
+    json_put_raw(w, "_meta",
+                 arena_printf(r->call.arena, "{\"" MCP_META
+                              "model-immediate-response\":\"%s goes on as "
+                              "task %.*s, which its client watches. Do "
+                              "something else meanwhile.\"," MCP_RELATED
+                              "%.*s\"}}", r->tool->name, STR_ARG(k->id),
+                              STR_ARG(k->id)));
 }

@@ -103,39 +103,53 @@ mcp_listen_judge(struct request *r)
                                  "uris or ids, and no longer one");
 }
 
+/* The uris, or the ids of calls, that a filter comes to. */
+static void
+put_subs(struct json_w *w, const struct mcp_session *to, bool calls,
+         const char *name)
+{
+    bool open = false;
+    size_t i;
+
+    for (i = 0; i < to->n_subs; i++) {
+        if (to->subs[i].call != calls)
+            continue;
+        if (!open) {
+            json_key(w, name);
+            json_arr(w);
+        }
+        open = true;
+        json_z(w, to->subs[i].uri);
+    }
+    if (open)
+        json_close(w);
+}
+
 static void
 acknowledge(const struct request *r, const struct mcp_session *to)
 {
-    struct buf *b = r->run.notes;
-    const char *comma = "";
-    size_t i;
+    struct json_w w;
+    unsigned i;
 
-    mcp_open_note(b, "subscriptions/acknowledged", r->id);
-    buf_z(b, ",\"notifications\":{");
+    mcp_open_note(&w, r->run.notes, "notifications/subscriptions/acknowledged");
+    mcp_put_tag(&w, r->id);
+    json_key(&w, "notifications");
+    json_obj(&w);
     for (i = 0; i < MCP_N_LISTS; i++)
-        if (to->lists >> i & 1) {
-            buf_printf(b, "%s\"%s\":true", comma, mcp_lists[i].wanted);
-            comma = ",";
-        }
-    for (i = 0; i < to->n_subs; i++) { /* those of calls come last */
-        if (i == 0 || to->subs[i].call != to->subs[i - 1].call) {
-            buf_printf(b, "%s%s\"%s\":[", i > 0 ? "]" : "",
-                       i > 0 ? "," : comma,
-                       to->subs[i].call ? "taskIds" : "resourceSubscriptions");
-        } else {
-            buf_char(b, ',');
-        }
-        json_quote(b, str_of(to->subs[i].uri));
-    }
-    buf_z(b, to->n_subs > 0 ? "]}}}\n" : "}}}\n");
+        if (to->lists >> i & 1)
+            json_put_bool(&w, mcp_lists[i].wanted, true);
+    put_subs(&w, to, false, "resourceSubscriptions");
+    put_subs(&w, to, true, "taskIds");
+    json_close(&w);
+    mcp_close_note(&w);
+    buf_char(r->run.notes, '\n');
 }
 
 int
-mcp_listen_run(struct request *r, struct buf *out)
+mcp_listen_run(struct request *r)
 {
     struct mcp *m = r->m->m;
 
-    (void)out;
     if (r->call.round == 0) {
         if (!mcp_may_keep(r)) /* to be said before it is acknowledged */
             return ERR_TOO_LARGE;
@@ -185,23 +199,14 @@ mcp_end_listens(struct mcp *m)
 }
 
 void
-mcp_listen_put_meta(const struct request *r, struct buf *out)
-{
-    if (r->listen == NULL)
-        return;
-    buf_z(out, MCP_SUBSCRIPTION);
-    buf_str(out, r->id);
-    buf_char(out, ',');
-}
-
-void
 mcp_listen_put_end(const struct request *r, struct buf *out)
 {
+    struct json_w w;
+
     if (r->listen == NULL || !r->m->s->local)
         return;
     buf_char(out, '\n');
-    mcp_open_note(out, "cancelled", STR_NONE);
-    buf_z(out, "\"requestId\":");
-    buf_str(out, r->id);
-    buf_z(out, "}}");
+    mcp_open_note(&w, out, "notifications/cancelled");
+    json_put_raw(&w, "requestId", r->id);
+    mcp_close_note(&w);
 }

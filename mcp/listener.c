@@ -25,9 +25,9 @@
 #include <string.h>
 
 const struct mcp_list_names mcp_lists[MCP_N_LISTS] = {
-    {"resourcesListChanged", "resources/list_changed"},
-    {"toolsListChanged", "tools/list_changed"},
-    {"promptsListChanged", "prompts/list_changed"},
+    {"resourcesListChanged", "notifications/resources/list_changed"},
+    {"toolsListChanged", "notifications/tools/list_changed"},
+    {"promptsListChanged", "notifications/prompts/list_changed"},
 };
 
 uint64_t
@@ -127,16 +127,12 @@ mcp_give_notes(struct str notes,
 }
 
 void
-mcp_open_note(struct buf *b, const char *method, struct str tag)
+mcp_put_tag(struct json_w *w, struct str tag)
 {
-    buf_z(b, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/");
-    buf_z(b, method);
-    buf_z(b, "\",\"params\":{");
-    if (tag.p != NULL) {
-        buf_z(b, "\"_meta\":{" MCP_SUBSCRIPTION);
-        buf_str(b, tag);
-        buf_char(b, '}');
-    }
+    json_key(w, "_meta");
+    json_obj(w);
+    json_put_raw(w, MCP_SUBSCRIPTION, tag);
+    json_close(w);
 }
 
 /* Sends one to the first stream of s; as an event only where n is given. */
@@ -147,14 +143,15 @@ notify(const struct mcp_session *s, const char *method, const char *uri,
     char id[MCP_EVENT_MAX];
     struct str event = {id, 0};
     struct buf b = {0};
+    struct json_w w;
     int err;
 
-    mcp_open_note(&b, method, s->tag);
-    if (uri != NULL) {
-        buf_z(&b, s->tag.p != NULL ? ",\"uri\":" : "\"uri\":");
-        json_quote(&b, str_of(uri));
-    }
-    buf_z(&b, "}}");
+    mcp_open_note(&w, &b, method);
+    if (s->tag.p != NULL)
+        mcp_put_tag(&w, s->tag);
+    if (uri != NULL)
+        json_put_z(&w, "uri", uri);
+    mcp_close_note(&w);
     if (n != 0 && s->id[0] != '\0')
         event.len = mcp_event_id(s, n, i, id);
     err = b.err;
@@ -202,24 +199,14 @@ notify_call(const struct mcp_session *s, const struct mcp_sub *sub)
     struct buf b = {0};
     struct json_w w;
     struct call k;
-    struct str meta;
     int err = calls_get(s->m->calls, &a, str_of(sub->uri), STR_NONE, &k);
 
     if (err == 0) {
-        meta = arena_printf(&a, "{" MCP_SUBSCRIPTION "%.*s}", STR_ARG(s->tag));
-        json_w_init(&w, &b);
-        json_obj(&w);
-        json_put_z(&w, "jsonrpc", "2.0");
-        json_put_z(&w, "method", "notifications/tasks");
-        json_key(&w, "params");
-        json_obj(&w);
-        if (meta.p != NULL)
-            json_put_raw(&w, "_meta", meta);
+        mcp_open_note(&w, &b, "notifications/tasks");
+        mcp_put_tag(&w, s->tag);
         mcp_put_task(&w, s->m, &a, &k, MCP_OLDEST_MODERN);
-        json_close(&w);
-        json_close(&w);
-        json_w_end(&w);
-        err = meta.p == NULL ? ERR_NOMEM : b.err;
+        mcp_close_note(&w);
+        err = b.err;
     }
     if (err == 0)
         s->sinks->send(s->sinks->ctx, buf_view(&b), STR_NONE);
@@ -238,7 +225,7 @@ tell_subs(struct mcp_session *s)
         uint64_t i = (uint64_t)(sub - s->subs) + 1;
 
         if ((sub->call ? notify_call(s, sub)
-                       : notify(s, "resources/updated", sub->uri, sub->n,
+                       : notify(s, "notifications/resources/updated", sub->uri, sub->n,
                                 i)) != 0) {
             mcp_tell_later(s);
             return ERR_NOMEM;

@@ -10,7 +10,7 @@
 #define MCP_MAX_SUBS 256  /* of one listener */
 #define MCP_LIST_PLACE (MCP_MAX_SUBS + 1) /* of a list_changed, in an event */
 #define MCP_LIST_PAUSE_MS 1000 /* between two list_changed */
-#define MCP_SUBSCRIPTION "\"" MCP_META "subscriptionId\":"
+#define MCP_SUBSCRIPTION MCP_META "subscriptionId"
 
 /* One uri that somebody wants to hear of. */
 struct mcp_sub {
@@ -48,8 +48,8 @@ const struct mcp_sub *mcp_sub_find(const struct mcp_session *s,
 /* Whether the catalogue ever changes that list. */
 bool mcp_list_can_change(const struct mcp *m, unsigned list);
 
-/* Begins a notification up to its params, with a tag as a listen's. */
-void mcp_open_note(struct buf *b, const char *method, struct str tag);
+/* Writes the _meta of what a listen is told. */
+void mcp_put_tag(struct json_w *w, struct str tag);
 /* Whether s can be told something now. */
 bool mcp_hears(const struct mcp_session *s);
 /* Has mcp_tick tell s. */

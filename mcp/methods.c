@@ -17,6 +17,7 @@
 
 #include "mcp/methods.h"
 #include "mcp/deferred.h"
+#include "mcp/dialect.h"
 #include "mcp/listen.h"
 #include "mcp/run.h"
 #include "mcp/session.h"
@@ -315,23 +316,22 @@ put_title(struct json_w *w, const char *title, enum mcp_rev rev)
         put_text(w, "title", title);
 }
 
-/* As serverInfo: what each schema knows of an Implementation. The web site
-   is left to those answers that introduce the server. */
+/* What each schema knows of an Implementation. The web site is left to those
+   answers that introduce the server. */
 static void
-put_server(const struct request *r, bool introduce, struct buf *out)
+put_server(struct json_w *w, const char *key, const struct request *r,
+           bool introduce)
 {
     const struct mcp_catalogue *c = r->m->m->cat;
-    struct json_w w;
 
-    json_w_init(&w, out);
-    json_obj(&w);
-    json_put_z(&w, "name", c->name);
-    put_title(&w, c->title, r->rev);
-    json_put_z(&w, "version", c->version);
+    json_key(w, key);
+    json_obj(w);
+    json_put_z(w, "name", c->name);
+    put_title(w, c->title, r->rev);
+    json_put_z(w, "version", c->version);
     if (introduce && r->rev >= MCP_2025_11_25)
-        put_text(&w, "websiteUrl", c->website);
-    json_close(&w);
-    json_w_end(&w);
+        put_text(w, "websiteUrl", c->website);
+    json_close(w);
 }
 
 /* Whether a tool has an MCP App that the client would show. */
@@ -348,88 +348,73 @@ shows_ui(const struct request *r)
 
 /* The first schema has no name for completions, but the method. */
 static void
-put_capabilities(const struct request *r, struct buf *out)
+put_capabilities(struct json_w *w, const struct request *r)
 {
     const struct mcp_catalogue *c = r->m->m->cat;
     bool tasks = offers(r->m->m, TASKS), ui = shows_ui(r);
     bool changes[N_FEATURES] = {[TOOLS] = c->tools_change,
                                 [PROMPTS] = c->prompts_change,
                                 [RESOURCES] = true};
-    struct json_w w;
     int f;
 
-    json_w_init(&w, out);
-    json_obj(&w);
-    if (is_modern(r) && (tasks || ui))
-        json_put_raw(&w, "extensions",
-                     !ui      ? STR("{\"" MCP_META "tasks\":{}}")
-                     : !tasks ? STR("{\"" MCP_META "ui\":{}}")
-                              : STR("{\"" MCP_META "tasks\":{},\"" MCP_META
-                                    "ui\":{}}"));
+    json_key(w, "capabilities");
+    json_obj(w);
+    if (is_modern(r) && (tasks || ui)) {
+        json_key(w, "extensions");
+        json_obj(w);
+        if (tasks)
+            json_put_raw(w, MCP_META "tasks", STR("{}"));
+        if (ui)
+            json_put_raw(w, MCP_META "ui", STR("{}"));
+        json_close(w);
+    }
     if (tasks && r->rev == MCP_2025_11_25)
-        json_put_raw(&w, feature_names[TASKS],
+        json_put_raw(w, feature_names[TASKS],
                      STR("{\"list\":{},\"cancel\":{},\"requests\":"
                          "{\"tools\":{\"call\":{}}}}"));
     for (f = CORE + 1; f < TASKS; f++) {
         if (!offers(r->m->m, (enum feature)f) ||
             (f == COMPLETIONS && r->rev < MCP_2025_03_26))
             continue;
-        json_key(&w, feature_names[f]);
-        json_obj(&w);
+        json_key(w, feature_names[f]);
+        json_obj(w);
         if (f == RESOURCES)
-            json_put_bool(&w, "subscribe", true);
+            json_put_bool(w, "subscribe", true);
         if (changes[f])
-            json_put_bool(&w, "listChanged", true);
-        json_close(&w);
+            json_put_bool(w, "listChanged", true);
+        json_close(w);
     }
-    json_close(&w);
-    json_w_end(&w);
-}
-
-static void
-put_instructions(const struct request *r, struct buf *out)
-{
-    const char *text = r->m->m->cat->instructions;
-
-    if (text == NULL)
-        return;
-    buf_z(out, ",\"instructions\":");
-    json_quote(out, str_of(text));
+    json_close(w);
 }
 
 static int
-run_empty(struct request *r, struct buf *out)
+run_empty(struct request *r)
 {
     (void)r;
-    (void)out;
     return 0;
 }
 
 static int
-run_initialize(struct request *r, struct buf *out)
+run_initialize(struct request *r)
 {
-    buf_z(out, "\"protocolVersion\":\"");
-    buf_z(out, mcp_rev_name(r->rev));
-    buf_z(out, "\",\"capabilities\":");
-    put_capabilities(r, out);
-    buf_z(out, ",\"serverInfo\":");
-    put_server(r, true, out);
-    put_instructions(r, out);
+    struct json_w *w = &r->run.w;
+
+    json_put_z(w, "protocolVersion", mcp_rev_name(r->rev));
+    put_capabilities(w, r);
+    put_server(w, "serverInfo", r, true);
+    put_text(w, "instructions", r->m->m->cat->instructions);
     return 0;
 }
 
 static int
-run_discover(struct request *r, struct buf *out)
+run_discover(struct request *r)
 {
-    struct json_w w;
+    struct json_w *w = &r->run.w;
 
-    buf_z(out, "\"supportedVersions\":");
-    json_w_init(&w, out);
-    mcp_put_versions(&w);
-    json_w_end(&w);
-    buf_z(out, ",\"capabilities\":");
-    put_capabilities(r, out);
-    put_instructions(r, out);
+    json_key(w, "supportedVersions");
+    mcp_put_versions(w);
+    put_capabilities(w, r);
+    put_text(w, "instructions", r->m->m->cat->instructions);
     return 0;
 }
 
@@ -509,34 +494,34 @@ put_prompt(struct json_w *w, const struct mcp_prompt *p, enum mcp_rev rev)
 
 /* A list that has one page, of what the method is about. */
 static int
-run_list(struct request *r, struct buf *out)
+run_list(struct request *r)
 {
     const struct mcp_catalogue *c = r->m->m->cat;
     char kind = r->name.p[0]; /* tools/, prompts/ or resources/templates/ */
-    struct json_w w;
+    struct json_w *w = &r->run.w;
     size_t i;
 
-    buf_z(out, kind == 't' ? "\"tools\":"
-               : kind == 'p' ? "\"prompts\":" : "\"resourceTemplates\":");
-    json_w_init(&w, out);
-    json_arr(&w);
+    json_key(w, kind == 't' ? "tools"
+                : kind == 'p' ? "prompts" : "resourceTemplates");
+    json_arr(w);
     for (i = 0; kind == 't' && i < c->n_tools; i++)
-        put_tool(&w, &c->tools[i], r);
+        put_tool(w, &c->tools[i], r);
     for (i = 0; kind == 'p' && i < c->n_prompts; i++)
-        put_prompt(&w, &c->prompts[i], r->rev);
+        put_prompt(w, &c->prompts[i], r->rev);
     for (i = 0; kind == 'r' && i < c->n_templates; i++)
-        put_template(&w, &c->templates[i], r->rev);
-    json_close(&w);
-    json_w_end(&w);
+        put_template(w, &c->templates[i], r->rev);
+    json_close(w);
     return 0;
 }
 
 /* What the tool wrote is copied first, since out moves as it grows. An error
    is text alone: clients hold structured content against an outputSchema. */
 static int
-run_call(struct request *r, struct buf *out)
+run_call(struct request *r)
 {
     struct mcp_call *c = &r->call;
+    struct json_w *w = &r->run.w;
+    struct buf *out = c->out;
     size_t at = out->len;
     struct str said;
     int err;
@@ -544,7 +529,7 @@ run_call(struct request *r, struct buf *out)
     if (r->tool->writes && c->read_only)
         return ERR_UNAUTHORIZED;
     if (r->runs_as.len > 0)
-        return mcp_task_result(r, out);
+        return mcp_task_result(r);
     err = r->tool->run(c);
     if (err != 0 || out->err != 0)
         return err != 0 ? err : out->err;
@@ -558,84 +543,87 @@ run_call(struct request *r, struct buf *out)
         return ERR_NOMEM;
     out->len = at;
     if (c->content) {
-        buf_z(out, "\"content\":");
-        buf_str(out, said);
+        json_put_raw(w, "content", said);
     } else {
-        mcp_put_said(said, !c->is_error &&
-                     mcp_is_structured(r->m->m, r->rev), out);
+        mcp_put_said(w, said, !c->is_error &&
+                     mcp_is_structured(r->m->m, r->rev));
     }
-    buf_z(out, c->is_error ? ",\"isError\":true" : "");
+    if (c->is_error)
+        json_put_bool(w, "isError", true);
     return 0;
 }
 
 static int
-run_resources_list(struct request *r, struct buf *out)
+run_resources_list(struct request *r)
 {
+    struct json_w *w = &r->run.w;
     struct str next = STR_NONE;
     int err;
 
-    buf_z(out, "\"resources\":[");
+    json_key(w, "resources");
+    json_arr(w);
     err = r->m->m->cat->resources(&r->call, r->target, &next);
-    buf_char(out, ']');
-    if (next.len > 0) {
-        buf_z(out, ",\"nextCursor\":");
-        json_quote(out, next);
-    }
+    json_close(w);
+    if (next.len > 0)
+        json_put_str(w, "nextCursor", next);
     return err;
 }
 
 static int
-run_resource_read(struct request *r, struct buf *out)
+run_resource_read(struct request *r)
 {
     int err;
 
-    buf_z(out, "\"contents\":[");
+    json_key(&r->run.w, "contents");
+    json_arr(&r->run.w);
     err = r->m->m->cat->resource_read(&r->call, r->target);
-    buf_char(out, ']');
+    json_close(&r->run.w);
     return err;
 }
 
 static int
-run_prompt(struct request *r, struct buf *out)
+run_prompt(struct request *r)
 {
     int err;
 
     r->call.why = NULL;
-    buf_z(out, "\"messages\":[");
+    json_key(&r->run.w, "messages");
+    json_arr(&r->run.w);
     err = r->prompt->run(&r->call);
-    buf_char(out, ']');
-    if (r->prompt->description != NULL) {
-        buf_z(out, ",\"description\":");
-        json_quote(out, str_of(r->prompt->description));
-    }
+    json_close(&r->run.w);
+    put_text(&r->run.w, "description", r->prompt->description);
     return err == ERR_NOT_FOUND ? ERR_INVALID : err;
 }
 
 static int
-run_complete(struct request *r, struct buf *out)
+run_complete(struct request *r)
 {
     struct mcp_completion q = r->complete;
+    struct json_w *w = &r->run.w;
     size_t start;
     int err;
 
-    buf_z(out, "\"completion\":{\"values\":[");
-    start = out->len;
-    err = r->m->m->cat->complete(&r->call, &q);
-    buf_char(out, ']');
-    if (q.total > 0 || out->len == start + 1)
-        buf_printf(out, ",\"total\":%llu", (unsigned long long)q.total);
-    buf_z(out, q.more ? ",\"hasMore\":true}" : ",\"hasMore\":false}");
     r->call.why = "Unknown prompt, template or argument";
+    json_key(w, "completion");
+    json_obj(w);
+    json_key(w, "values");
+    json_arr(w);
+    start = r->call.out->len;
+    err = r->m->m->cat->complete(&r->call, &q);
+    json_close(w);
+    if (q.total > 0 || r->call.out->len == start + 1)
+        json_put_int(w, "total", (int64_t)q.total);
+    json_put_bool(w, "hasMore", q.more);
+    json_close(w);
     return err;
 }
 
 /* Of a session: its log level, or a subscription that target is. */
 static int
-run_change(struct request *r, struct buf *out)
+run_change(struct request *r)
 {
     bool adds = is_subscribe(r);
 
-    (void)out;
     return !r->changes ? 0
                        : mcp_session_set(r->m->s, r->log_level, false,
                                          adds ? r->target : STR_NONE,
@@ -757,40 +745,33 @@ mcp_check_params(struct request *r)
 
 /* ---- results, for a revision ---- */
 
-static void
-open_result(const struct request *r, struct buf *out)
-{
-    buf_z(out, "{\"jsonrpc\":\"2.0\",\"id\":");
-    buf_str(out, r->id);
-    buf_z(out, ",\"result\":{");
-}
-
 /* Behind the handler's members, as only then it is known what kind of result
    they make. */
 static void
-close_result(const struct request *r, int kind, struct buf *out)
+close_result(struct request *r, int kind)
 {
+    struct json_w *w = &r->run.w;
     int cache = kind == MCP_ASKS ? UNCACHED : r->method->cache;
 
-    if (is_modern(r) && out->err == 0) {
-        if (out->p[out->len - 1] != '{')
-            buf_char(out, ',');
-        buf_printf(out, "\"resultType\":\"%s\",",
-                   kind == MCP_ASKS ? "input_required"
-                   : kind == MCP_TASK ? "task" : "complete");
+    if (is_modern(r)) {
+        json_put_z(w, "resultType", kind == MCP_ASKS ? "input_required"
+                                    : kind == MCP_TASK ? "task" : "complete");
         if (cache != UNCACHED) {
-            buf_z(out, "\"ttlMs\":");
-            buf_u64(out, cache == CACHE_PUBLIC ? LIST_TTL_MS : 0);
-            buf_z(out, cache == CACHE_PUBLIC ? ",\"cacheScope\":\"public\","
-                                             : ",\"cacheScope\":\"private\",");
+            json_put_int(w, "ttlMs", cache == CACHE_PUBLIC ? LIST_TTL_MS : 0);
+            json_put_z(w, "cacheScope",
+                       cache == CACHE_PUBLIC ? "public" : "private");
         }
-        buf_z(out, "\"_meta\":{");
-        mcp_listen_put_meta(r, out);
-        buf_z(out, "\"" MCP_META "serverInfo\":");
-        put_server(r, r->method->run == run_discover, out);
-        buf_char(out, '}');
+        json_key(w, "_meta");
+        json_obj(w);
+        if (r->listen != NULL)
+            json_put_raw(w, MCP_SUBSCRIPTION, r->id);
+        put_server(w, MCP_META "serverInfo", r,
+                   r->method->run == run_discover);
+        json_close(w);
     }
-    buf_z(out, "}}");
+    json_close(w);
+    json_close(w);
+    json_w_end(w);
 }
 
 /* Whether a first run makes a deferred call of r: its client asked for one,
@@ -806,17 +787,21 @@ becomes_call(const struct request *r, int err)
 int
 mcp_put_result(struct request *r, struct buf *out)
 {
-    size_t at;
+    struct json_w *w = &r->run.w;
     int err;
 
-    open_result(r, out);
-    at = out->len;
-    mcp_begin_run(r);
-    r->call.out = out;
-    err = mcp_end_run(r, r->method->run(r, out), at, out);
+    mcp_begin_run(r, out);
+    json_obj(w);
+    json_put_z(w, "jsonrpc", "2.0");
+    json_put_raw(w, "id", r->id);
+    json_key(w, "result");
+    mcp_open_members(r);
+    err = mcp_end_run(r, r->method->run(r));
     if (becomes_call(r, err))
-        err = mcp_defer_create(r, err, at, out);
-    close_result(r, err, out);
+        err = mcp_defer_create(r, err);
+    if (err < 0)
+        return err;
+    close_result(r, err);
     mcp_listen_put_end(r, out);
-    return err > 0 ? 0 : err;
+    return 0;
 }

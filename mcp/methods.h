@@ -21,8 +21,8 @@ struct method {
     uint8_t cache;
     const char *target; /* the parameter that Mcp-Name repeats, or NULL */
     step *judge;        /* of its parameters, or NULL */
-    /* Appends the members of the result: 0 or an error; ERR_MORE: waits. */
-    int (*run)(struct request *r, struct buf *out);
+    /* Writes the members of the result: 0 or an error; ERR_MORE: waits. */
+    int (*run)(struct request *r);
 };
 
 /* tools/call. */

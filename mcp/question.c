@@ -87,30 +87,54 @@ mcp_hold_lives(struct mcp *m, struct mcp_hold *h)
     return false;
 }
 
+static void
+put_request(struct json_w *w, const struct mcp_question *q)
+{
+    json_put_str(w, "method", q->method);
+    if (q->params.len > 0)
+        json_put_raw(w, "params", q->params);
+}
+
+void
+mcp_put_inputs(struct json_w *w, const struct mcp_question *q)
+{
+    json_key(w, "inputRequests");
+    json_obj(w);
+    for (; q != NULL; q = q->next) {
+        if (q->answer != NULL)
+            continue;
+        json_key_str(w, q->key);
+        json_obj(w);
+        put_request(w, q);
+        json_close(w);
+    }
+    json_close(w);
+}
+
 /* Leaves out a hold that is void. */
 static void
-put_question(struct mcp *m, struct buf *b, const struct mcp_question *q)
+put_question(struct mcp *m, struct json_w *w, const struct mcp_question *q)
 {
     struct mcp_hold h = q->held;
 
-    buf_z(b, "{\"key\":");
-    json_quote(b, q->key);
-    buf_char(b, ',');
-    mcp_put_request(b, q);
-    if (q->answer != NULL) {
-        buf_z(b, ",\"answer\":");
-        buf_str(b, json_raw(q->answer));
-    }
+    json_obj(w);
+    json_put_str(w, "key", q->key);
+    put_request(w, q);
+    if (q->answer != NULL)
+        json_put_raw(w, "answer", json_raw(q->answer));
     if (h.n != 0 && (q->answer != NULL || mcp_hold_lives(m, &h))) {
-        buf_printf(b, ",\"held\":{\"by\":%lld,\"n\":%lld,\"to\":\"%.*s\"",
-                   (long long)h.by, (long long)h.n, STR_ARG(h.to));
-        if (h.task.p != NULL) {
-            buf_z(b, ",\"task\":");
-            json_quote(b, h.task);
-        }
-        buf_z(b, h.bare ? ",\"bare\":true}" : "}");
+        json_key(w, "held");
+        json_obj(w);
+        json_put_int(w, "by", h.by);
+        json_put_int(w, "n", h.n);
+        json_put_str(w, "to", h.to);
+        if (h.task.p != NULL)
+            json_put_str(w, "task", h.task);
+        if (h.bare)
+            json_put_bool(w, "bare", true);
+        json_close(w);
     }
-    buf_char(b, '}');
+    json_close(w);
 }
 
 struct str
@@ -118,18 +142,27 @@ mcp_raw_questions(struct mcp *m, struct arena *a,
                   const struct mcp_question *q)
 {
     struct buf b = {0};
+    struct json_w w;
     struct str text;
 
     if (q == NULL)
         return STR_NONE;
-    for (; q != NULL; q = q->next) {
-        buf_char(&b, b.len == 0 ? '[' : ',');
-        put_question(m, &b, q);
-    }
-    buf_char(&b, ']');
+    json_w_init(&w, &b);
+    json_arr(&w);
+    for (; q != NULL; q = q->next)
+        put_question(m, &w, q);
+    json_close(&w);
+    json_w_end(&w);
     text = b.err == 0 ? arena_str(a, buf_view(&b)) : STR_NONE;
     buf_fini(&b);
     return text;
+}
+
+/* Its shape names the revision otherwise: older versions leave it alone. */
+bool
+mcp_is_plain(const struct call *k)
+{
+    return str_starts(k->shape, "{\"plain\"");
 }
 
 int
@@ -152,40 +185,4 @@ mcp_stage_answers(struct request *r, const struct mcp_question *q,
     if (err == 0)
         calls_mark(m->calls, k->id);
     return err;
-}
-
-/* Its shape names the revision otherwise: older versions leave it alone. */
-bool
-mcp_is_plain(const struct call *k)
-{
-    return str_starts(k->shape, "{\"plain\"");
-}
-
-void
-mcp_put_request(struct buf *b, const struct mcp_question *q)
-{
-    buf_printf(b, "\"method\":\"%.*s\"", STR_ARG(q->method));
-    if (q->params.len > 0) {
-        buf_z(b, ",\"params\":");
-        buf_str(b, q->params);
-    }
-}
-
-void
-mcp_put_inputs(struct buf *b, const struct mcp_question *q)
-{
-    const char *comma = "";
-
-    buf_char(b, '{');
-    for (; q != NULL; q = q->next) {
-        if (q->answer != NULL)
-            continue;
-        buf_z(b, comma);
-        json_quote(b, q->key);
-        buf_z(b, ":{");
-        mcp_put_request(b, q);
-        buf_char(b, '}');
-        comma = ",";
-    }
-    buf_char(b, '}');
 }

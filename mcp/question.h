@@ -35,11 +35,9 @@ struct str mcp_raw_questions(struct mcp *m, struct arena *a,
    it. */
 int mcp_stage_answers(struct request *r, const struct mcp_question *q,
                       struct call *k);
-/* Appends method and params of a question, as members. */
-void mcp_put_request(struct buf *b, const struct mcp_question *q);
-/* Appends the inputRequests that a list of questions comes to: those without
+/* Writes the inputRequests that a list of questions comes to: those without
    an answer, by their keys. */
-void mcp_put_inputs(struct buf *b, const struct mcp_question *q);
+void mcp_put_inputs(struct json_w *w, const struct mcp_question *q);
 /* Whether k stands for a plain call: its client knows of no task. */
 bool mcp_is_plain(const struct call *k);
 /* Whether its client can be reached still, in whatever process; one that has

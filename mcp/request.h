@@ -3,12 +3,16 @@
 
 /* request - what is known of one request. */
 
+#include "json/write.h"
 #include "mcp/error.h"
 #include "mcp/question.h"
 #include "mcp/server.h"
 
 /* What a run has asked for and come to; it begins with none of it. */
 struct run {
+    struct json_w w;    /* writes its answer, and there its members, */
+    size_t at;          /* which begin here */
+    uint16_t depth;
     struct buf *notes;  /* messages that go before the answer, a line each */
     struct mcp_question *questions; /* of its record, then of this run */
     bool asked;         /* a question without an answer */

@@ -11,6 +11,7 @@
       its answer finds it in any process, at any time. */
 
 #include "mcp/run.h"
+#include "mcp/dialect.h"
 #include "mcp/session.h"
 #include "mcp/state.h"
 #include "mcp/waiting.h"
@@ -34,7 +35,7 @@ mcp_can_defer(const struct request *r)
 }
 
 void
-mcp_begin_run(struct request *r)
+mcp_begin_run(struct request *r, struct buf *out)
 {
     struct mcp_message *m = r->m;
 
@@ -45,6 +46,8 @@ mcp_begin_run(struct request *r)
         .wait_ms = -1,
         .telling = r->told,
     };
+    json_w_init(&r->run.w, out);
+    r->call.out = out;
     if (m->at == NULL)
         r->runs_as = STR_NONE;
     if (m->at == NULL && r->again == NULL && m->m->store != NULL)
@@ -87,48 +90,65 @@ settle(struct request *r)
     return ERR_MORE;
 }
 
-/* A tool's own error result, for what its run was refused. */
-static void
-put_refusal(const struct request *r, int err, struct buf *out)
+void
+mcp_open_members(struct request *r)
 {
+    json_obj(&r->run.w);
+    r->run.at = r->call.out->len;
+    r->run.depth = r->run.w.depth;
+}
+
+void
+mcp_cut_members(struct request *r)
+{
+    r->call.out->len = r->run.at;
+    r->run.w.depth = r->run.depth;
+    r->run.w.comma = r->run.w.key = false;
+}
+
+/* A tool's own error result, for what its run was refused. ERR_NOMEM. */
+static int
+put_refusal(struct request *r, int err)
+{
+    struct buf lacks = {0};
+    struct str text;
     unsigned i;
 
-    buf_printf(out, "\"content\":[{\"type\":\"text\",\"text\":\"{"
-               "\\\"code\\\":\\\"%s\\\",\\\"message\\\":\\\"%s",
-               err_name(err == ERR_MORE ? ERR_BLOCKED : err),
-               err == ERR_MORE
-                   ? "it would have to wait, which nothing in a batch can"
-               : err == ERR_TOO_LARGE ? TOO_MANY_WAIT
-               : err == ERR_UNAUTHORIZED ? "this token may only read"
-                                         : "the client cannot be asked for");
-    for (i = 0; mcp_cap_name(i) != NULL; i++) {
-        if (r->run.missing & 1u << i) {
-            buf_char(out, ' ');
-            buf_z(out, mcp_cap_name(i));
-        }
-    }
-    buf_printf(out, "\\\",\\\"retryable\\\":%s}\"}],\"isError\":true",
-               err == ERR_TOO_LARGE ? "true" : "false");
+    for (i = 0; mcp_cap_name(i) != NULL; i++)
+        if (r->run.missing & 1u << i)
+            buf_printf(&lacks, " %s", mcp_cap_name(i));
+    text = arena_printf(
+        r->call.arena,
+        "{\"code\":\"%s\",\"message\":\"%s%.*s\",\"retryable\":%s}",
+        err_name(err == ERR_MORE ? ERR_BLOCKED : err),
+        err == ERR_MORE ? "it would have to wait, which nothing in a batch can"
+        : err == ERR_TOO_LARGE    ? TOO_MANY_WAIT
+        : err == ERR_UNAUTHORIZED ? "this token may only read"
+                                  : "the client cannot be asked for",
+        STR_ARG(buf_view(&lacks)), err == ERR_TOO_LARGE ? "true" : "false");
+    err = text.p == NULL ? ERR_NOMEM : lacks.err;
+    buf_fini(&lacks);
+    mcp_cut_members(r);
+    r->call.is_error = true;
+    mcp_put_said(&r->run.w, text, false);
+    json_put_bool(&r->run.w, "isError", true);
+    return err;
 }
 
 int
-mcp_end_run(struct request *r, int err, size_t at, struct buf *out)
+mcp_end_run(struct request *r, int err)
 {
     if (err == ERR_MORE)
-        err = out->err != 0 ? out->err : settle(r);
+        err = r->call.out->err != 0 ? r->call.out->err : settle(r);
     if (err == MCP_ASKS) {
-        out->len = at;
-        err = mcp_put_asked(r, out);
+        mcp_cut_members(r);
+        err = mcp_put_asked(r);
         return err != 0 ? err : MCP_ASKS;
     }
     if (r->tool != NULL &&
         (err == ERR_UNAUTHORIZED || err == ERR_TOO_LARGE ||
          (err == ERR_MORE && !r->call.may_wait) ||
-         (err == ERR_CAPABILITY && !is_modern(r)))) {
-        out->len = at;
-        put_refusal(r, err, out);
-        r->call.is_error = true;
-        err = 0;
-    }
+         (err == ERR_CAPABILITY && !is_modern(r))))
+        return put_refusal(r, err);
     return err;
 }

@@ -9,11 +9,16 @@
    just made. */
 enum { MCP_ASKS = 1, MCP_TASK = 2 };
 
-/* Before a run: forgets what the last one left. */
-void mcp_begin_run(struct request *r);
-/* What a run comes to that ended with err, its members in out from at on: 0,
-   a result; MCP_ASKS; ERR_MORE, it waits; or another error. */
-int mcp_end_run(struct request *r, int err, size_t at, struct buf *out);
+/* Before a run: forgets what the last one left. Its answer goes to out, by
+   r->run.w. */
+void mcp_begin_run(struct request *r, struct buf *out);
+/* Opens the object whose members the run writes; and takes back what there is
+   of those. */
+void mcp_open_members(struct request *r);
+void mcp_cut_members(struct request *r);
+/* What a run comes to that ended with err: 0, a result; MCP_ASKS; ERR_MORE, it
+   waits; or another error. */
+int mcp_end_run(struct request *r, int err);
 /* Whether a call of r's tool by its principal can be a record, and whether it
    can be deferred at all. */
 bool mcp_can_record(const struct request *r);

@@ -120,18 +120,18 @@ mcp_check_inputs(struct request *r)
 }
 
 int
-mcp_put_asked(struct request *r, struct buf *out)
+mcp_put_asked(struct request *r)
 {
+    struct json_w *w = &r->run.w;
+    struct buf state = {0};
     int err = 0;
 
-    if (r->run.asked) {
-        buf_z(out, "\"inputRequests\":");
-        mcp_put_inputs(out, r->run.questions);
+    if (r->run.asked)
+        mcp_put_inputs(w, r->run.questions);
+    if (r->run.state.p != NULL) {
+        err = seal_state(r, &state);
+        json_put_str(w, "requestState", buf_view(&state));
     }
-    if (r->run.state.p == NULL)
-        return 0;
-    buf_z(out, r->run.asked ? ",\"requestState\":\"" : "\"requestState\":\"");
-    err = seal_state(r, out);
-    buf_char(out, '"');
+    buf_fini(&state);
     return err;
 }

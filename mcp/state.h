@@ -8,8 +8,8 @@
 /* Reads inputResponses and requestState of a modern request: a forged, old
    or foreign state is refused. */
 int mcp_check_inputs(struct request *r);
-/* Appends the members of an input_required result. 0, ERR_NOMEM, or what
+/* Writes the members of an input_required result. 0, ERR_NOMEM, or what
    sign_seal says. */
-int mcp_put_asked(struct request *r, struct buf *out);
+int mcp_put_asked(struct request *r);
 
 #endif

@@ -151,27 +151,22 @@ mcp_task_writes(const struct request *r)
 }
 
 int
-mcp_task_get(struct request *r, struct buf *out)
+mcp_task_get(struct request *r)
 {
     struct call k;
-    struct json_w w;
-    size_t at = out->len;
     int err = fetch(r, &k);
 
     if (err != 0)
         return err;
     if (!is_modern(r))
         mcp_hold(r, &k);
-    mcp_open_members(&w, out);
-    mcp_put_task(&w, r->m->m, r->call.arena, &k, r->rev);
-    mcp_close_members(&w, out, at);
-    return out->err;
+    mcp_put_task(&r->run.w, r->m->m, r->call.arena, &k, r->rev);
+    return 0;
 }
 
 int
-mcp_task_result(struct request *r, struct buf *out)
+mcp_task_result(struct request *r)
 {
-    struct str sent;
     struct call k;
     int err = fetch(r, &k);
 
@@ -180,14 +175,11 @@ mcp_task_result(struct request *r, struct buf *out)
     if (!call_status_ended(k.status))
         return mcp_await(r, &k);
     if (k.status == CALL_COMPLETED) {
-        sent = mcp_result_of(r->m->m, r->call.arena, &k, r->rev);
-        if (sent.p == NULL)
-            return ERR_NOMEM;
-        buf_put(out, sent.p + 1, sent.len - 2);
-        if (r->runs_as.len > 0)
-            return 0;
-        buf_printf(out, "%s\"_meta\":{" MCP_RELATED "%.*s\"}}",
-                   sent.len > 2 ? "," : "", STR_ARG(k.id));
+        mcp_put_outcome(&r->run.w, r->m->m, r->call.arena, &k, r->rev);
+        if (r->runs_as.len == 0)
+            json_put_raw(&r->run.w, "_meta",
+                         arena_printf(r->call.arena, "{" MCP_RELATED "%.*s\"}}",
+                                      STR_ARG(k.id)));
         return 0;
     }
     r->run.error = k.status == CALL_FAILED
@@ -198,7 +190,7 @@ mcp_task_result(struct request *r, struct buf *out)
 }
 
 int
-mcp_task_list(struct request *r, struct buf *out)
+mcp_task_list(struct request *r)
 {
     char ids[PAGE][CALL_ID_LEN + 1];
     struct mcp *m = r->m->m;
@@ -206,7 +198,7 @@ mcp_task_list(struct request *r, struct buf *out)
     bool more;
     size_t i, n;
     struct arena a = {0}; /* a record may be long, and none outlives its turn */
-    struct json_w w;
+    struct json_w *w = &r->run.w;
     struct call k;
     int err = 0;
 
@@ -215,36 +207,34 @@ mcp_task_list(struct request *r, struct buf *out)
         return ERR_INVALID;
     }
     n = calls_list(m->calls, mcp_who(r), before, ids, PAGE, &last, &more);
-    buf_z(out, "\"tasks\":");
-    json_w_init(&w, out);
-    json_arr(&w);
+    json_key(w, "tasks");
+    json_arr(w);
     for (i = 0; i < n && err == 0; i++) {
         err = calls_get(m->calls, &a, str_of(ids[i]), mcp_who(r), &k);
         if (err == 0 && mcp_is_plain(&k))
             err = ERR_NOT_FOUND;
         if (err == 0) {
-            json_obj(&w);
-            mcp_put_task_head(&w, m, &k, r->rev);
-            json_close(&w);
+            json_obj(w);
+            mcp_put_task_head(w, m, &k, r->rev);
+            json_close(w);
         } else if (err == ERR_NOT_FOUND) {
             err = 0; /* it is of another, or of a newer version */
         }
         arena_reset(&a);
     }
     arena_fini(&a);
-    json_close(&w);
-    json_w_end(&w);
+    json_close(w);
     if (more)
-        buf_printf(out, ",\"nextCursor\":\"%llu\"", (unsigned long long)last);
+        json_put_str(w, "nextCursor",
+                     arena_printf(r->call.arena, "%llu",
+                                  (unsigned long long)last));
     return err;
 }
 
 int
-mcp_task_cancel(struct request *r, struct buf *out)
+mcp_task_cancel(struct request *r)
 {
     struct call k;
-    struct json_w w;
-    size_t at = out->len;
     int err = fetch(r, &k);
 
     if (err == 0 && call_status_ended(k.status)) {
@@ -256,17 +246,14 @@ mcp_task_cancel(struct request *r, struct buf *out)
         k.message = STR("The task was cancelled by request.");
         err = calls_stage(r->m->m->calls, r->call.arena, &k, "cancel");
     }
-    if (err != 0 || is_modern(r))
-        return err;
-    mcp_open_members(&w, out);
-    mcp_put_task_head(&w, r->m->m, &k, r->rev);
-    mcp_close_members(&w, out, at);
-    return out->err;
+    if (err == 0 && !is_modern(r))
+        mcp_put_task_head(&r->run.w, r->m->m, &k, r->rev);
+    return err;
 }
 
 /* An answer counts once, and for what is open: other keys are none of ours. */
 int
-mcp_task_update(struct request *r, struct buf *out)
+mcp_task_update(struct request *r)
 {
     struct mcp_question *all, *q;
     const struct json_tok *t;
@@ -274,7 +261,6 @@ mcp_task_update(struct request *r, struct buf *out)
     bool news = false;
     int err = fetch(r, &k);
 
-    (void)out;
     if (err == 0)
         err = mcp_read_questions(r->call.arena, k.questions, &all);
     if (err != 0 || call_status_ended(k.status))

@@ -16,10 +16,10 @@ int mcp_task_judge_update(struct request *r);
 int mcp_task_judge_call(struct request *r);
 /* Whether running one of these methods may stage records. */
 bool mcp_task_writes(const struct request *r);
-int mcp_task_get(struct request *r, struct buf *out);
-int mcp_task_result(struct request *r, struct buf *out);
-int mcp_task_list(struct request *r, struct buf *out);
-int mcp_task_cancel(struct request *r, struct buf *out);
-int mcp_task_update(struct request *r, struct buf *out);
+int mcp_task_get(struct request *r);
+int mcp_task_result(struct request *r);
+int mcp_task_list(struct request *r);
+int mcp_task_cancel(struct request *r);
+int mcp_task_update(struct request *r);
 
 #endif

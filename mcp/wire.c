@@ -174,6 +174,36 @@ mcp_is_id(const struct json_tok *t)
 }
 
 void
+mcp_open_note(struct json_w *w, struct buf *b, const char *method)
+{
+    json_w_init(w, b);
+    json_obj(w);
+    json_put_z(w, "jsonrpc", "2.0");
+    json_put_z(w, "method", method);
+    json_key(w, "params");
+    json_obj(w);
+}
+
+void
+mcp_close_note(struct json_w *w)
+{
+    json_close(w);
+    json_close(w);
+    json_w_end(w);
+}
+
+void
+mcp_put_members(struct json_w *w, struct str object)
+{
+    if (object.len <= 2)
+        return;
+    if (w->comma)
+        buf_char(w->b, ',');
+    buf_put(w->b, object.p + 1, object.len - 2);
+    w->comma = true;
+}
+
+void
 mcp_put_be64(uint8_t to[8], uint64_t v)
 {
     int i;

@@ -58,6 +58,11 @@ const char *mcp_cap_name(unsigned i);
 unsigned mcp_caps_of(const struct json_tok *caps);
 void mcp_put_caps(struct json_w *w, unsigned caps);
 
+/* Writes a notification at the end of b, up to its params; and its end. */
+void mcp_open_note(struct json_w *w, struct buf *b, const char *method);
+void mcp_close_note(struct json_w *w);
+/* Writes the members of an object that is JSON text. */
+void mcp_put_members(struct json_w *w, struct str object);
 /* The text of t in *out, whose .p is NULL where t is no string; ERR_NOMEM. */
 int mcp_text(struct arena *a, const struct json_tok *t, struct str *out);
 /* The first max bytes of s or less, on a whole code point. */
