@@ -35,25 +35,20 @@
 #define MAX_BATCH 64   /* messages */
 #define VERSION_KEY MCP_META "protocolVersion"
 
-static int
-refuse(struct request *r, enum mcp_status status, enum rpc_code code,
-       const char *text)
-{
-    return mcp_refuse(r, status, code, text, NULL, STR_NONE);
-}
-
 /* The envelope is not one that a session could answer to: 400 in both. */
 static int
 refuse_envelope(struct request *r, const char *text)
 {
-    return refuse(r, MCP_BAD_REQUEST, RPC_INVALID_REQUEST, text);
+    return mcp_refuse(r, MCP_BAD_REQUEST, RPC_INVALID_REQUEST, text, STR_NONE);
 }
 
 static int
 refuse_version(struct request *r, struct str version)
 {
-    return mcp_refuse(r, MCP_BAD_REQUEST, RPC_UNSUPPORTED_VERSION,
-                      "Unsupported protocol version", "requested", version);
+    mcp_refuse(r, MCP_BAD_REQUEST, RPC_UNSUPPORTED_VERSION,
+               "Unsupported protocol version", version);
+    r->fault.key = "requested";
+    return MCP_REFUSED;
 }
 
 static int
@@ -62,8 +57,7 @@ check_method(struct request *r)
     if (r->method != NULL)
         return 0;
     return mcp_refuse(r, is_modern(r) ? MCP_NOT_FOUND : MCP_OK,
-                      RPC_METHOD_NOT_FOUND, "Method not found", NULL,
-                      r->name);
+                      RPC_METHOD_NOT_FOUND, "Method not found", r->name);
 }
 
 /* ---- the modern era ---- */
@@ -71,7 +65,7 @@ check_method(struct request *r)
 static int
 mismatch(struct request *r, const char *text)
 {
-    return refuse(r, MCP_BAD_REQUEST, RPC_HEADER_MISMATCH, text);
+    return mcp_refuse(r, MCP_BAD_REQUEST, RPC_HEADER_MISMATCH, text, STR_NONE);
 }
 
 /* Before the version is judged: which of two differing ones would it be? */
@@ -79,10 +73,8 @@ static int
 check_version_header(struct request *r)
 {
     const struct mcp_facts *f = r->m->f;
-    struct str version;
+    struct str version = mcp_text_of(r->m, json_get(r->meta, VERSION_KEY));
 
-    if (mcp_text(r->m->a, json_get(r->meta, VERSION_KEY), &version) != 0)
-        return ERR_NOMEM;
     if (version.p == NULL || !f->http)
         return 0;
     if (f->version.p == NULL)
@@ -118,22 +110,21 @@ check_meta(struct request *r)
     for (i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
         t = json_get(r->meta, keys[i].key);
         if (is_absent(t) ? keys[i].required : t->type != keys[i].type)
-            return refuse(r, MCP_BAD_REQUEST, RPC_INVALID_PARAMS,
-                          keys[i].text);
+            return mcp_refuse(r, MCP_BAD_REQUEST, RPC_INVALID_PARAMS,
+                          keys[i].text, STR_NONE);
     }
     /* t is the last one, logLevel. */
     if (!is_absent(t) && mcp_level_of(t) < 0)
-        return refuse(r, MCP_BAD_REQUEST, RPC_INVALID_PARAMS, level_text);
+        return mcp_refuse(r, MCP_BAD_REQUEST, RPC_INVALID_PARAMS, level_text,
+                          STR_NONE);
     return 0;
 }
 
 static int
 check_version(struct request *r)
 {
-    struct str version;
+    struct str version = mcp_text_of(r->m, json_get(r->meta, VERSION_KEY));
 
-    if (mcp_text(r->m->a, json_get(r->meta, VERSION_KEY), &version) != 0)
-        return ERR_NOMEM;
     return mcp_rev_of(version) >= MCP_OLDEST_MODERN
                ? 0
                : refuse_version(r, version);
@@ -189,18 +180,18 @@ check_routing(struct request *r)
 
 /* Whether a decoded header says the argument v: 0, 1, or ERR_NOMEM. */
 static int
-says_argument(struct arena *a, struct str header, const struct json_tok *v)
+says_argument(struct mcp_message *m, struct str header,
+              const struct json_tok *v)
 {
     const struct json_tok *number;
-    struct str text = json_raw(v);
     int64_t x, y;
     int err;
 
-    if (v->type == JSON_STRING && mcp_text(a, v, &text) != 0)
-        return ERR_NOMEM;
+    if (v->type == JSON_STRING)
+        return str_eq(header, mcp_text_of(m, v));
     if (!json_int(v, &x))
-        return str_eq(header, text);
-    err = json_parse(a, header, &number, NULL);
+        return str_eq(header, json_raw(v));
+    err = json_parse(m->a, header, &number, NULL);
     if (err != 0)
         return err == ERR_NOMEM ? err : 0;
     return json_int(number, &y) && x == y;
@@ -231,12 +222,12 @@ check_argument_headers(struct request *r)
             continue;
         says = is_absent(v) ? 0 : decode_header(r->m->a, &header);
         if (says > 0)
-            says = says_argument(r->m->a, header, v);
+            says = says_argument(r->m, header, v);
         if (says < 0)
             return says;
         if (!says)
             return mcp_refuse(r, MCP_BAD_REQUEST, RPC_HEADER_MISMATCH,
-                              "Header mismatch: Mcp-Param of", NULL,
+                              "Header mismatch: Mcp-Param of",
                               str_of(p->arg));
     }
     return 0;
@@ -403,8 +394,7 @@ check_envelope(struct request *r, const struct json_tok *t)
         r->id = json_raw(id);
     if (!json_is(json_get(t, "jsonrpc"), "2.0"))
         return refuse_envelope(r, "jsonrpc must be \"2.0\"");
-    if (mcp_text(r->m->a, method, &r->name) != 0)
-        return ERR_NOMEM;
+    r->name = mcp_text_of(r->m, method);
     if (r->name.p == NULL)
         return refuse_envelope(r, "method must be a string");
     if (id == NULL)
@@ -437,7 +427,7 @@ judge(struct request *r, const struct json_tok *t)
     }
     if (r->m->batch && (is_modern(r) || str_is(r->name, "initialize")))
         return refuse_envelope(r, "Not in a batch");
-    err = mcp_find_method(r);
+    mcp_find_method(r);
     while (err == 0 && *next != NULL)
         err = (*next++)(r);
     return err;
@@ -520,8 +510,8 @@ refuse_session(struct mcp_message *m, const struct json_tok *root)
         return ERR_NOMEM;
     if (mcp_is_id(id) && json_get(root, "method") != NULL)
         m->v->id = json_raw(id);
-    return refuse(m->v, MCP_NOT_FOUND, RPC_SESSION_NOT_FOUND,
-                  "Session not found");
+    return mcp_refuse(m->v, MCP_NOT_FOUND, RPC_SESSION_NOT_FOUND,
+                  "Session not found", STR_NONE);
 }
 
 static int
@@ -536,7 +526,7 @@ judge_all(struct mcp_message *m, const struct json_tok *root)
     if (new_requests(m, m->batch ? root->n : 1) != 0)
         return ERR_NOMEM;
     for (i = 0; i < m->n; i++, t += t->span)
-        if (judge(&m->v[i], t) < 0)
+        if (judge(&m->v[i], t) < 0 || m->no_memory)
             return ERR_NOMEM;
     return 0;
 }
@@ -557,7 +547,8 @@ mcp_judge(struct mcp_message *m, const struct mcp_facts *f)
     if (err == ERR_TOO_LARGE)
         return refuse_envelope(m->v, "Over 128 levels deep, or 65536 values");
     if (err != 0)
-        return refuse(m->v, MCP_BAD_REQUEST, RPC_PARSE_ERROR, "Parse error");
+        return mcp_refuse(m->v, MCP_BAD_REQUEST, RPC_PARSE_ERROR,
+                          "Parse error", STR_NONE);
     found = find_session(m, root);
     if (found == ERR_NOMEM)
         return found;

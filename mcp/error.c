@@ -11,10 +11,16 @@
 
 int
 mcp_refuse(struct request *r, enum mcp_status status, enum rpc_code code,
-           const char *text, const char *key, struct str value)
+           const char *text, struct str value)
 {
-    r->fault = (struct fault){status, code, text, key, value, 0};
+    r->fault = (struct fault){status, code, text, NULL, value, 0};
     return MCP_REFUSED;
+}
+
+int
+mcp_refuse_params(struct request *r, const char *text)
+{
+    return mcp_refuse(r, MCP_OK, RPC_INVALID_PARAMS, text, STR_NONE);
 }
 
 /* What a handler's error is on the wire. */

@@ -31,7 +31,9 @@ struct fault {
 
 /* Sets the fault of r; returns MCP_REFUSED. */
 int mcp_refuse(struct request *r, enum mcp_status status, enum rpc_code code,
-               const char *text, const char *key, struct str value);
+               const char *text, struct str value);
+/* What is wrong with parameters alone goes out with 200 in both eras. */
+int mcp_refuse_params(struct request *r, const char *text);
 enum { MCP_REFUSED = 1 };
 /* What an error of r's run is on the wire. */
 struct fault mcp_fault_of(const struct request *r, int err);

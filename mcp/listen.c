@@ -61,12 +61,6 @@ add_calls(struct request *r, struct mcp_session *s,
 
 /* ---- subscriptions/listen ---- */
 
-static int
-refuse(struct request *r, const char *text)
-{
-    return mcp_refuse(r, MCP_OK, RPC_INVALID_PARAMS, text, NULL, STR_NONE);
-}
-
 int
 mcp_listen_judge(struct request *r)
 {
@@ -76,7 +70,7 @@ mcp_listen_judge(struct request *r)
     int err;
 
     if (is_absent(filter) || filter->type != JSON_OBJECT)
-        return refuse(r, "notifications must be an object");
+        return mcp_refuse_params(r, "notifications must be an object");
     l = arena_alloc(r->m->a, sizeof(*l));
     if (l == NULL)
         return ERR_NOMEM;
@@ -86,7 +80,7 @@ mcp_listen_judge(struct request *r)
         if (is_absent(t) || t->type == JSON_FALSE)
             continue;
         if (t->type != JSON_TRUE)
-            return refuse(r, "what a list does is wanted or not");
+            return mcp_refuse_params(r, "what a list does is wanted or not");
         l->lists |= (unsigned)mcp_list_can_change(r->m->m, i) << i;
     }
     t = json_get(filter, "resourceSubscriptions");
@@ -99,8 +93,9 @@ mcp_listen_judge(struct request *r)
         err = add_calls(r, l, t);
     }
     return err != ERR_INVALID
-               ? err : refuse(r, "what is listened to must be a list of "
-                                 "uris or ids, and no longer one");
+               ? err
+               : mcp_refuse_params(r, "what is listened to must be a list of "
+                                      "uris or ids, and no longer one");
 }
 
 /* The uris, or the ids of calls, that a filter comes to. */

@@ -224,9 +224,10 @@ tell_subs(struct mcp_session *s)
     while ((sub = next_sub(s)) != NULL) {
         uint64_t i = (uint64_t)(sub - s->subs) + 1;
 
-        if ((sub->call ? notify_call(s, sub)
-                       : notify(s, "notifications/resources/updated", sub->uri, sub->n,
-                                i)) != 0) {
+        if ((sub->call
+                 ? notify_call(s, sub)
+                 : notify(s, "notifications/resources/updated", sub->uri,
+                          sub->n, i)) != 0) {
             mcp_tell_later(s);
             return ERR_NOMEM;
         }

@@ -166,7 +166,7 @@ bound(struct mcp_message *m, struct request *r, size_t taken)
 {
     if (m->batch && taken > MAX_BATCH_LEN && r->fault.code == 0)
         mcp_refuse(r, MCP_OK, RPC_INVALID_REQUEST,
-                   "The batch is too large to answer: send this alone", NULL,
+                   "The batch is too large to answer: send this alone",
                    STR_NONE);
 }
 

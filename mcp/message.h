@@ -10,6 +10,7 @@ struct mcp_message {
     struct mcp_session *s;
     const struct mcp_facts *f; /* while it is judged */
     struct arena *a;
+    bool no_memory;            /* while it is judged: it was not enough */
     struct mcp_session scratch; /* for what belongs to no session */
     bool batch, ends, made;     /* ends: of mcp_accept_end */
     bool holds;                 /* s, until mcp_release */
@@ -30,5 +31,9 @@ struct mcp_message {
     bool given;      /* by mcp_next, and did not wait again since */
     bool cancelled;
 };
+
+/* The text of t; .p is NULL where it is no string, or where there is no memory,
+   which ends the judging of m. */
+struct str mcp_text_of(struct mcp_message *m, const struct json_tok *t);
 
 #endif

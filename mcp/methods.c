@@ -60,13 +60,6 @@ offers(const struct mcp *m, enum feature f)
     }
 }
 
-/* What is wrong with parameters alone goes out with 200 in both eras. */
-static int
-refuse_params(struct request *r, const char *text)
-{
-    return mcp_refuse(r, MCP_OK, RPC_INVALID_PARAMS, text, NULL, STR_NONE);
-}
-
 /* ---- parameters, by method ---- */
 
 /* The session that initialize is for: its channel's; over HTTP a new one,
@@ -107,11 +100,12 @@ judge_initialize(struct request *r)
     struct str version, client;
     int rev;
 
-    if (mcp_text(r->m->a, asked, &version) != 0 ||
-        mcp_text(r->m->a, json_get(info, "name"), &client) != 0)
+    version = mcp_text_of(r->m, asked);
+    client = mcp_text_of(r->m, json_get(info, "name"));
+    if (r->m->no_memory)
         return ERR_NOMEM;
     if (asked != NULL && version.p == NULL)
-        return refuse_params(r, "protocolVersion must be a string");
+        return mcp_refuse_params(r, "protocolVersion must be a string");
     rev = mcp_rev_of(version);
     if (rev < 0 || rev > MCP_NEWEST_HANDSHAKE)
         rev = MCP_NEWEST_HANDSHAKE;
@@ -156,7 +150,7 @@ judge_level(struct request *r)
 {
     r->log_level = mcp_level_of(json_get(r->params, "level"));
     return r->log_level >= 0 ? note_change(r)
-                             : refuse_params(r, "Unknown log level");
+                             : mcp_refuse_params(r, "Unknown log level");
 }
 
 static int
@@ -164,10 +158,9 @@ judge_page(struct request *r)
 {
     const struct json_tok *cursor = json_get(r->params, "cursor");
 
-    if (mcp_text(r->m->a, cursor, &r->target) != 0)
-        return ERR_NOMEM;
+    r->target = mcp_text_of(r->m, cursor);
     if (!is_absent(cursor) && r->target.p == NULL)
-        return refuse_params(r, "cursor must be a string");
+        return mcp_refuse_params(r, "cursor must be a string");
     return 0;
 }
 
@@ -178,7 +171,7 @@ judge_only_page(struct request *r)
     int err = judge_page(r);
 
     if (err == 0 && r->target.p != NULL)
-        return refuse_params(r, "Unknown cursor");
+        return mcp_refuse_params(r, "Unknown cursor");
     return err;
 }
 
@@ -186,7 +179,7 @@ static int
 judge_read(struct request *r)
 {
     return r->target.p != NULL ? 0
-                               : refuse_params(r, "uri must be a string");
+                               : mcp_refuse_params(r, "uri must be a string");
 }
 
 /* Any uri is good: what it names may yet come to be. */
@@ -195,7 +188,7 @@ judge_subscription(struct request *r)
 {
     if (r->m->s == &r->m->scratch)
         return mcp_refuse(r, MCP_OK, RPC_INVALID_REQUEST,
-                          "A subscription needs a session", NULL, STR_NONE);
+                          "A subscription needs a session", STR_NONE);
     return r->target.p != NULL ? note_change(r) : judge_read(r);
 }
 
@@ -207,7 +200,7 @@ judge_args(struct request *r)
     const struct json_tok *args = json_get(r->params, "arguments");
 
     if (!is_absent(args) && args->type != JSON_OBJECT)
-        return refuse_params(r, "arguments must be an object");
+        return mcp_refuse_params(r, "arguments must be an object");
     r->call.args = is_absent(args) ? NULL : args;
     return 0;
 }
@@ -216,8 +209,8 @@ static int
 refuse_name(struct request *r, const char *text)
 {
     if (r->target.p == NULL)
-        return refuse_params(r, "name must be a string");
-    return mcp_refuse(r, MCP_OK, RPC_INVALID_PARAMS, text, NULL, r->target);
+        return mcp_refuse_params(r, "name must be a string");
+    return mcp_refuse(r, MCP_OK, RPC_INVALID_PARAMS, text, r->target);
 }
 
 static int
@@ -272,11 +265,11 @@ judge_prompt(struct request *r)
         return err;
     r->prompt = &c->prompts[i];
     if (!are_strings(r->call.args))
-        return refuse_params(r, "arguments must be strings");
+        return mcp_refuse_params(r, "arguments must be strings");
     for (arg = r->prompt->args; arg != NULL && arg->name != NULL; arg++)
         if (arg->required && json_get(r->call.args, arg->name) == NULL)
             return mcp_refuse(r, MCP_OK, RPC_INVALID_PARAMS,
-                              "Missing argument", NULL, str_of(arg->name));
+                              "Missing argument", str_of(arg->name));
     return 0;
 }
 
@@ -286,17 +279,15 @@ judge_complete(struct request *r)
     const struct json_tok *ref = json_get(r->params, "ref"),
                           *arg = json_get(r->params, "argument");
     struct mcp_completion *q = &r->complete;
-    struct arena *a = r->m->a;
 
     q->prompt = json_is(json_get(ref, "type"), "ref/prompt");
-    if (mcp_text(a, json_get(ref, q->prompt ? "name" : "uri"), &q->ref) ||
-        mcp_text(a, json_get(arg, "name"), &q->argument) ||
-        mcp_text(a, json_get(arg, "value"), &q->value))
-        return ERR_NOMEM;
+    q->ref = mcp_text_of(r->m, json_get(ref, q->prompt ? "name" : "uri"));
+    q->argument = mcp_text_of(r->m, json_get(arg, "name"));
+    q->value = mcp_text_of(r->m, json_get(arg, "value"));
     if ((!q->prompt && !json_is(json_get(ref, "type"), "ref/resource")) ||
         q->ref.p == NULL || q->argument.p == NULL || q->value.p == NULL)
-        return refuse_params(r, "ref needs a type and a name or uri, argument "
-                             "a name and a value");
+        return mcp_refuse_params(r, "ref needs a type and a name or uri, "
+                                    "argument a name and a value");
     return 0;
 }
 
@@ -680,7 +671,7 @@ const struct method *const mcp_method_call = &methods[0];
 
 /* The method that r names in its revision, if any, and what that is about.
    Whether there is one is judged later: see check_method. */
-int
+void
 mcp_find_method(struct request *r)
 {
     const struct method *m, *end = methods + sizeof(methods) / sizeof(*methods);
@@ -690,15 +681,14 @@ mcp_find_method(struct request *r)
             r->rev <= m->to && offers(r->m->m, (enum feature)m->feature))
             break;
     if (m == end)
-        return 0;
+        return;
     r->method = m;
-    if (m->target == NULL)
-        return 0;
-    return mcp_text(r->m->a, json_get(r->params, m->target), &r->target);
+    if (m->target != NULL)
+        r->target = mcp_text_of(r->m, json_get(r->params, m->target));
 }
 
 /* Who asks, and what it can be asked, as tools and resources see it. */
-static int
+static void
 fill_call(struct request *r)
 {
     struct mcp_message *m = r->m;
@@ -718,25 +708,23 @@ fill_call(struct request *r)
         c->caps = mcp_caps_of(json_get(r->meta, MCP_META
                                        "clientCapabilities"));
         r->log_level = mcp_level_of(json_get(r->meta, MCP_META "logLevel"));
-        if (mcp_text(m->a, json_get(info, "name"), &name) != 0)
-            return ERR_NOMEM;
+        name = mcp_text_of(m, json_get(info, "name"));
     } else {
         c->caps = m->batch ? 0 : m->s->caps;
         name = arena_str(m->a, str_of(m->s->client));
-        if (name.p == NULL)
-            return ERR_NOMEM;
+        m->no_memory |= name.p == NULL;
     }
     c->client = mcp_cut(name, sizeof(m->s->client) - 1);
-    return 0;
 }
 
 /* Those methods may ask for input whose target stands in a header. */
 int
 mcp_check_params(struct request *r)
 {
-    int err = fill_call(r);
+    int err = 0;
 
-    if (err == 0 && r->method->judge != NULL)
+    fill_call(r);
+    if (r->method->judge != NULL)
         err = r->method->judge(r);
     if (err == 0 && is_modern(r) && r->method->target != NULL)
         err = mcp_check_inputs(r);

@@ -28,8 +28,8 @@ struct method {
 /* tools/call. */
 extern const struct method *const mcp_method_call;
 /* Sets method and target of r; no method where its revision or the catalogue
-   has none of that name. ERR_NOMEM. */
-int mcp_find_method(struct request *r);
+   has none of that name. */
+void mcp_find_method(struct request *r);
 /* The last step of judging: its parameters. */
 int mcp_check_params(struct request *r);
 /* Appends the whole answer of a request that has a method; 0, or an error

@@ -104,8 +104,7 @@ mcp_check_inputs(struct request *r)
     int err;
 
     if (!is_absent(inputs) && inputs->type != JSON_OBJECT)
-        return mcp_refuse(r, MCP_OK, RPC_INVALID_PARAMS,
-                          "inputResponses must be an object", NULL, STR_NONE);
+        return mcp_refuse_params(r, "inputResponses must be an object");
     r->inputs = inputs;
     if (is_absent(state))
         return 0;
@@ -114,9 +113,8 @@ mcp_check_inputs(struct request *r)
         err = open_state(r, text);
     if (err == 0 || err == ERR_NOMEM)
         return err;
-    return mcp_refuse(r, MCP_OK, RPC_INVALID_PARAMS,
-                      "requestState is not of this request: call again "
-                      "without it", NULL, STR_NONE);
+    return mcp_refuse_params(r, "requestState is not of this request: call "
+                                "again without it");
 }
 
 int

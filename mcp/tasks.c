@@ -42,7 +42,7 @@ int
 mcp_refuse_extension(struct request *r)
 {
     mcp_refuse(r, MCP_BAD_REQUEST, RPC_MISSING_CAPABILITY,
-               "Missing required client capability", NULL, STR_NONE);
+               "Missing required client capability", STR_NONE);
     r->fault.caps = MCP_EXTENSION;
     return MCP_REFUSED;
 }
@@ -50,7 +50,7 @@ mcp_refuse_extension(struct request *r)
 static int
 refuse(struct request *r, enum rpc_code code, const char *text)
 {
-    return mcp_refuse(r, MCP_OK, code, text, NULL, STR_NONE);
+    return mcp_refuse(r, MCP_OK, code, text, STR_NONE);
 }
 
 /* Whether it is a method that changes a task. */
@@ -67,7 +67,7 @@ mcp_task_judge(struct request *r)
     if (is_modern(r) && !r->extends)
         return mcp_refuse_extension(r);
     if (r->target.p == NULL)
-        return refuse(r, RPC_INVALID_PARAMS, "taskId must be a string");
+        return mcp_refuse_params(r, "taskId must be a string");
     if (changes(r) && r->call.read_only)
         return refuse(r, RPC_INVALID_REQUEST, "This token may only read");
     return 0;
@@ -79,7 +79,7 @@ mcp_task_judge_update(struct request *r)
     int err = mcp_task_judge(r);
 
     if (err == 0 && is_absent(json_get(r->params, "inputResponses")))
-        return refuse(r, RPC_INVALID_PARAMS, "inputResponses is missing");
+        return mcp_refuse_params(r, "inputResponses is missing");
     return err;
 }
 
@@ -104,11 +104,11 @@ mcp_task_judge_call(struct request *r)
         return refuse(r, RPC_METHOD_NOT_FOUND,
                       "This tool runs as a task only");
     if (r->task && task->type != JSON_OBJECT)
-        return refuse(r, RPC_INVALID_PARAMS, "task must be an object");
+        return mcp_refuse_params(r, "task must be an object");
     if (r->task && !is_absent(json_get(task, "ttl")) &&
         !json_int(json_get(task, "ttl"), &r->ttl_ms))
-        return refuse(r, RPC_INVALID_PARAMS,
-                      "ttl must be a whole number of milliseconds");
+        return mcp_refuse_params(r, "ttl must be a whole number of "
+                                    "milliseconds");
     if (r->task && !mcp_can_defer(r))
         return refuse(r, RPC_INVALID_REQUEST, "Nothing can be kept here");
     return 0;

@@ -2,6 +2,7 @@
    levels and capabilities; and small readings of JSON. */
 
 #include "mcp/wire.h"
+#include "mcp/message.h"
 
 /* ---- names ---- */
 
@@ -155,6 +156,15 @@ mcp_text(struct arena *a, const struct json_tok *t, struct str *out)
     if (out->p == NULL && t != NULL && t->type == JSON_STRING)
         return ERR_NOMEM;
     return 0;
+}
+
+struct str
+mcp_text_of(struct mcp_message *m, const struct json_tok *t)
+{
+    struct str text;
+
+    m->no_memory |= mcp_text(m->a, t, &text) != 0;
+    return text;
 }
 
 /* A string, or what a schema calls an integer: 7, also 1e2, and no matter
