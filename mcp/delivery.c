@@ -105,7 +105,7 @@ static bool
 can_be_asked(const struct request *r)
 {
     return is_told(r) && !r->call.read_only &&
-           (r->m->s->sinks != NULL || waits(r));
+           (r->m->s->news.sinks != NULL || waits(r));
 }
 
 struct mcp_attend *
@@ -270,7 +270,7 @@ mcp_channel(const struct mcp_session *s, struct str id)
         if (k->s == s && !k->given && !k->cancelled && !k->sink->blocked &&
             waits(k->v) && str_eq(mcp_call_of(k->v), id))
             return k->sink;
-    return s->sinks != NULL && !s->sinks->blocked ? s->sinks : NULL;
+    return mcp_hears(&s->news) ? s->news.sinks : NULL;
 }
 
 #define ID_FORMAT "mcptask-%c.%s.%u.%lld"
@@ -319,7 +319,7 @@ send_question(const struct mcp_session *s, struct mcp_sink *to,
     else if (b.err == 0 && b.p[b.len - 1] == ',')
         b.len--;
     buf_z(&b, "}}");
-    at->own = to == s->sinks;
+    at->own = to == s->news.sinks;
     if (at->own && s->id[0] != '\0')
         id.len = mcp_event_id(s, (uint64_t)q->held.n, FIRST_PLACE + i,
                               event);
@@ -494,7 +494,7 @@ tell_all(struct mcp_session *s, int64_t now)
             s->m->hold_ms = at->ask_ms;
         to = at->due && at->ask_ms == 0 ? mcp_channel(s, str_of(at->id)) : NULL;
         /* Nobody may ever come to hear of the end: who polls reads it. */
-        if (to == NULL ? live || s->sinks != NULL : tell(s, at, to)) {
+        if (to == NULL ? live || s->news.sinks != NULL : tell(s, at, to)) {
             if (at->poll_ms > now && at->poll_ms < s->m->hold_ms)
                 s->m->hold_ms = at->poll_ms;
             link = &at->next;
@@ -608,11 +608,11 @@ mcp_hold_rewind(struct mcp_session *s, bool back)
             continue;
         at = mcp_attend_call(s, str_of(ids[n]), CALL_N_STATUSES);
         if (at != NULL && back)
-            at->asked = s->told;
+            at->asked = s->news.told_n;
     }
     for (at = s->attends; at != NULL; at = at->next) {
-        if (back && at->own && at->asked > s->told)
-            at->asked = s->told;
+        if (back && at->own && at->asked > s->news.told_n)
+            at->asked = s->news.told_n;
         mcp_attend_later(s, at);
     }
 }

@@ -6,40 +6,35 @@
 #include "mcp/tasks.h"
 #include "mcp/waiting.h"
 
-#include <string.h>
 
 /* ---- subscriptions ---- */
 
 /* Adds the deferred calls of a list to those that a listen hears of: those
    that there are. ERR_INVALID, ERR_NOMEM. */
 static int
-add_calls(struct request *r, struct mcp_session *s,
+add_calls(struct request *r, struct mcp_listener *l,
           const struct json_tok *list)
 {
     struct arena *a = r->m->a, read = {0};
     const struct json_tok *t;
-    struct mcp_sub *subs;
     struct call k;
     struct str id;
     uint32_t i;
     int err;
 
-    if (list->type != JSON_ARRAY || list->n > MCP_MAX_SUBS - s->n_subs)
+    if (list->type != JSON_ARRAY || list->n > MCP_MAX_SUBS - l->n_subs)
         return ERR_INVALID;
-    subs = arena_alloc(a, (s->n_subs + list->n) * sizeof(*subs));
-    if (subs == NULL)
+    l->subs = arena_grow(a, l->subs, l->n_subs * sizeof(*l->subs),
+                         (l->n_subs + list->n + 1) * sizeof(*l->subs));
+    if (l->subs == NULL)
         return ERR_NOMEM;
-    if (s->n_subs > 0)
-        memcpy(subs, s->subs, s->n_subs * sizeof(*subs));
-    s->subs = subs;
     for (i = 0, t = list + 1; i < list->n; i++, t += t->span) {
-        struct mcp_sub *sub = &subs[s->n_subs];
+        struct mcp_sub *sub = &l->subs[l->n_subs];
 
-        if (mcp_text(a, t, &id) != 0)
-            return ERR_NOMEM;
+        id = mcp_text_of(r->m, t);
         if (id.p == NULL)
             return ERR_INVALID;
-        if (mcp_sub_find(s, id) != NULL || r->m->m->calls == NULL)
+        if (mcp_sub_find(l, id) != NULL || r->m->m->calls == NULL)
             continue;
         err = calls_get(r->m->m->calls, &read, id, mcp_who(r), &k);
         arena_fini(&read);
@@ -54,7 +49,7 @@ add_calls(struct request *r, struct mcp_session *s,
         };
         if (sub->uri == NULL || sub->key == NULL)
             return ERR_NOMEM;
-        s->n_subs++;
+        l->n_subs++;
     }
     return 0;
 }
@@ -65,7 +60,7 @@ int
 mcp_listen_judge(struct request *r)
 {
     const struct json_tok *filter = json_get(r->params, "notifications"), *t;
-    struct mcp_session *l;
+    struct mcp_listener *l;
     unsigned i;
     int err;
 
@@ -74,7 +69,7 @@ mcp_listen_judge(struct request *r)
     l = arena_alloc(r->m->a, sizeof(*l));
     if (l == NULL)
         return ERR_NOMEM;
-    *l = (struct mcp_session){.m = r->m->m, .tag = r->id};
+    *l = (struct mcp_listener){.m = r->m->m, .tag = r->id};
     for (i = 0; i < MCP_N_LISTS; i++) {
         t = json_get(filter, mcp_lists[i].wanted);
         if (is_absent(t) || t->type == JSON_FALSE)
@@ -100,7 +95,7 @@ mcp_listen_judge(struct request *r)
 
 /* The uris, or the ids of calls, that a filter comes to. */
 static void
-put_subs(struct json_w *w, const struct mcp_session *to, bool calls,
+put_subs(struct json_w *w, const struct mcp_listener *to, bool calls,
          const char *name)
 {
     bool open = false;
@@ -121,7 +116,7 @@ put_subs(struct json_w *w, const struct mcp_session *to, bool calls,
 }
 
 static void
-acknowledge(const struct request *r, const struct mcp_session *to)
+acknowledge(const struct request *r, const struct mcp_listener *to)
 {
     struct json_w w;
     unsigned i;
@@ -160,23 +155,23 @@ mcp_listen_run(struct request *r)
 void
 mcp_listen_begin(struct mcp_message *m)
 {
-    struct mcp_session *to = m->v->listen;
+    struct mcp_listener *to = m->v->listen;
 
     if (m->cancelled)
         return;
-    to->told = m->m->ran;
-    to->told_i = MCP_MAX_SUBS;
+    to->told_n = m->m->ran;
+    to->told_slot = MCP_MAX_SUBS;
     to->listed = m->m->ran_clock + 1;
     to->sinks = m->sink;
     m->m->n_subs += to->n_subs;
     m->m->attends_due = true;
-    mcp_session_tell(to);
+    mcp_listener_tell(to);
 }
 
 void
 mcp_listen_end(struct mcp_message *m)
 {
-    struct mcp_session *to = m->v->listen;
+    struct mcp_listener *to = m->v->listen;
 
     if (to->sinks != NULL)
         m->m->n_subs -= to->n_subs;

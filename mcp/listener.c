@@ -9,10 +9,10 @@
 
    Invariants:
    1. An event's place is (n, i): the change n, and i = 1 + slot for the
-      subscription in that slot, MCP_LIST_PLACE for a list_changed. What s has
-      been told of subscriptions ends at (s->told, s->told_i), and no event of
+      subscription in that slot, MCP_LIST_PLACE for a list_changed. What has
+      been told of subscriptions ends at (told_n, told_slot), and no event of
       that or an earlier place is sent again, unless its client says that it
-      was not there yet, or slots have moved since: then some of s->told are.
+      was not there yet, or slots have moved since: then some of told_n are.
    2. All list_changed leave together, at most once in MCP_LIST_PAUSE_MS. The
       place of such an event is one up to which everything has been told.
    3. What could not be told for want of memory stays due. */
@@ -48,13 +48,13 @@ mcp_event_id(const struct mcp_session *s, uint64_t n, uint64_t i,
 /* ---- subscriptions ---- */
 
 const struct mcp_sub *
-mcp_sub_find(const struct mcp_session *s, struct str uri)
+mcp_sub_find(const struct mcp_listener *l, struct str uri)
 {
     size_t i;
 
-    for (i = 0; uri.p != NULL && i < s->n_subs; i++)
-        if (str_is(uri, s->subs[i].uri))
-            return &s->subs[i];
+    for (i = 0; uri.p != NULL && i < l->n_subs; i++)
+        if (str_is(uri, l->subs[i].uri))
+            return &l->subs[i];
     return NULL;
 }
 
@@ -80,7 +80,7 @@ mcp_sub_init(struct mcp *m, struct arena *a, struct mcp_sub *sub,
 }
 
 int
-mcp_subs_read(struct mcp_session *s, struct arena *a,
+mcp_subs_read(struct mcp_listener *l, struct arena *a,
               const struct json_tok *list, bool pairs)
 {
     const struct json_tok *t;
@@ -90,10 +90,10 @@ mcp_subs_read(struct mcp_session *s, struct arena *a,
 
     if (list == NULL || list->type != JSON_ARRAY || list->n > MCP_MAX_SUBS)
         return ERR_INVALID;
-    s->subs = arena_alloc(a, list->n * sizeof(*s->subs));
-    for (i = 0, t = list + 1; s->subs != NULL && i < list->n;
+    l->subs = arena_alloc(a, list->n * sizeof(*l->subs));
+    for (i = 0, t = list + 1; l->subs != NULL && i < list->n;
          i++, t += t->span) {
-        struct mcp_sub *sub = &s->subs[s->n_subs];
+        struct mcp_sub *sub = &l->subs[l->n_subs];
 
         if (pairs && (t->type != JSON_ARRAY || t->n != 2 ||
                       !json_int(t + 1 + t[1].span, &since)))
@@ -102,13 +102,13 @@ mcp_subs_read(struct mcp_session *s, struct arena *a,
             return ERR_NOMEM;
         if (uri.p == NULL || uri.len > MCP_MAX_URI)
             return ERR_INVALID;
-        if (mcp_sub_find(s, uri) != NULL)
+        if (mcp_sub_find(l, uri) != NULL)
             continue;
-        if (mcp_sub_init(s->m, a, sub, uri, (uint64_t)since) != 0)
+        if (mcp_sub_init(l->m, a, sub, uri, (uint64_t)since) != 0)
             return ERR_NOMEM;
-        s->n_subs += sub->key != NULL;
+        l->n_subs += sub->key != NULL;
     }
-    return s->subs != NULL ? 0 : ERR_NOMEM;
+    return l->subs != NULL ? 0 : ERR_NOMEM;
 }
 
 /* ---- notifications ---- */
@@ -135,9 +135,9 @@ mcp_put_tag(struct json_w *w, struct str tag)
     json_close(w);
 }
 
-/* Sends one to the first stream of s; as an event only where n is given. */
+/* Sends one to the first stream of l; as an event only where n is given. */
 static int
-notify(const struct mcp_session *s, const char *method, const char *uri,
+notify(const struct mcp_listener *l, const char *method, const char *uri,
        uint64_t n, uint64_t i)
 {
     char id[MCP_EVENT_MAX];
@@ -147,44 +147,45 @@ notify(const struct mcp_session *s, const char *method, const char *uri,
     int err;
 
     mcp_open_note(&w, &b, method);
-    if (s->tag.p != NULL)
-        mcp_put_tag(&w, s->tag);
+    if (l->tag.p != NULL)
+        mcp_put_tag(&w, l->tag);
     if (uri != NULL)
         json_put_z(&w, "uri", uri);
     mcp_close_note(&w);
-    if (n != 0 && s->id[0] != '\0')
-        event.len = mcp_event_id(s, n, i, id);
+    if (n != 0 && l->of != NULL && l->of->id[0] != '\0')
+        event.len = mcp_event_id(l->of, n, i, id);
     err = b.err;
     if (err == 0)
-        s->sinks->send(s->sinks->ctx, buf_view(&b), event);
+        l->sinks->send(l->sinks->ctx, buf_view(&b), event);
     buf_fini(&b);
     return err;
 }
 
 bool
-mcp_hears(const struct mcp_session *s)
+mcp_hears(const struct mcp_listener *l)
 {
-    return s->sinks != NULL && !s->sinks->blocked && !s->ended;
+    return l->sinks != NULL && !l->sinks->blocked &&
+           (l->of == NULL || !l->of->ended);
 }
 
 void
-mcp_tell_later(struct mcp_session *s)
+mcp_tell_later(struct mcp_listener *l)
 {
-    s->due = s->m->tell_due = true;
+    l->due = l->m->tell_due = true;
 }
 
 /* The next one to be told, by invariant 1, of those that were matched. */
 static const struct mcp_sub *
-next_sub(const struct mcp_session *s)
+next_sub(const struct mcp_listener *l)
 {
     const struct mcp_sub *next = NULL;
     size_t i;
 
-    for (i = 0; i < s->n_subs; i++) {
-        const struct mcp_sub *sub = &s->subs[i];
+    for (i = 0; i < l->n_subs; i++) {
+        const struct mcp_sub *sub = &l->subs[i];
 
-        if (sub->n > sub->since && sub->n >= s->told &&
-            (sub->n > s->told || i >= s->told_i) &&
+        if (sub->n > sub->since && sub->n >= l->told_n &&
+            (sub->n > l->told_n || i >= l->told_slot) &&
             (next == NULL || sub->n < next->n))
             next = sub;
     }
@@ -193,46 +194,46 @@ next_sub(const struct mcp_session *s)
 
 /* Tells a listen how a deferred call does. */
 static int
-notify_call(const struct mcp_session *s, const struct mcp_sub *sub)
+notify_call(const struct mcp_listener *l, const struct mcp_sub *sub)
 {
     struct arena a = {0};
     struct buf b = {0};
     struct json_w w;
     struct call k;
-    int err = calls_get(s->m->calls, &a, str_of(sub->uri), STR_NONE, &k);
+    int err = calls_get(l->m->calls, &a, str_of(sub->uri), STR_NONE, &k);
 
     if (err == 0) {
         mcp_open_note(&w, &b, "notifications/tasks");
-        mcp_put_tag(&w, s->tag);
-        mcp_put_task(&w, s->m, &a, &k, MCP_OLDEST_MODERN);
+        mcp_put_tag(&w, l->tag);
+        mcp_put_task(&w, l->m, &a, &k, MCP_OLDEST_MODERN);
         mcp_close_note(&w);
         err = b.err;
     }
     if (err == 0)
-        s->sinks->send(s->sinks->ctx, buf_view(&b), STR_NONE);
+        l->sinks->send(l->sinks->ctx, buf_view(&b), STR_NONE);
     buf_fini(&b);
     arena_fini(&a);
     return err == ERR_NOMEM ? err : 0;
 }
 
-/* Tells s of the subscriptions that were matched. 0 or ERR_NOMEM. */
+/* Tells l of the subscriptions that were matched. 0 or ERR_NOMEM. */
 static int
-tell_subs(struct mcp_session *s)
+tell_subs(struct mcp_listener *l)
 {
     const struct mcp_sub *sub;
 
-    while ((sub = next_sub(s)) != NULL) {
-        uint64_t i = (uint64_t)(sub - s->subs) + 1;
+    while ((sub = next_sub(l)) != NULL) {
+        uint64_t i = (uint64_t)(sub - l->subs) + 1;
 
         if ((sub->call
-                 ? notify_call(s, sub)
-                 : notify(s, "notifications/resources/updated", sub->uri,
+                 ? notify_call(l, sub)
+                 : notify(l, "notifications/resources/updated", sub->uri,
                           sub->n, i)) != 0) {
-            mcp_tell_later(s);
+            mcp_tell_later(l);
             return ERR_NOMEM;
         }
-        s->told = sub->n;
-        s->told_i = i;
+        l->told_n = sub->n;
+        l->told_slot = i;
     }
     return 0;
 }
@@ -245,21 +246,21 @@ mcp_list_can_change(const struct mcp *m, unsigned list)
                                       : m->cat->resources_change != NULL;
 }
 
-/* Whether s has to be told that a list changed. */
+/* Whether l has to be told that a list changed. */
 static bool
-owes(const struct mcp_session *s, unsigned list)
+owes(const struct mcp_listener *l, unsigned list)
 {
-    bool wants = s->tag.p != NULL ? s->lists >> list & 1
-                                  : s->initialized || s->back;
+    bool wants = l->of == NULL ? l->lists >> list & 1
+                               : l->of->initialized || l->of->back;
 
-    return wants && mcp_list_can_change(s->m, list) &&
-           s->m->list_n[list] >= s->listed;
+    return wants && mcp_list_can_change(l->m, list) &&
+           l->m->list_n[list] >= l->listed;
 }
 
 /* ---- all who hear ---- */
 
 /* The listen of a kept message, while it goes on; or NULL. */
-struct mcp_session *
+struct mcp_listener *
 mcp_listener_of(const struct mcp_message *k)
 {
     return k->ready || k->cancelled ? NULL : k->v->listen;
@@ -267,37 +268,38 @@ mcp_listener_of(const struct mcp_message *k)
 
 void
 mcp_each_listener(struct mcp *m,
-                  void (*fn)(struct mcp_session *s, const void *with),
+                  void (*fn)(struct mcp_listener *l, const void *with),
                   const void *with)
 {
     struct mcp_session *s;
     struct mcp_message *k;
+    struct mcp_listener *l;
 
     for (s = m->sessions; s != NULL; s = s->next)
-        if (mcp_hears(s))
-            fn(s, with);
+        if (mcp_hears(&s->news))
+            fn(&s->news, with);
     for (k = m->kept; k != NULL; k = k->next)
-        if ((s = mcp_listener_of(k)) != NULL && mcp_hears(s))
-            fn(s, with);
+        if ((l = mcp_listener_of(k)) != NULL && mcp_hears(l))
+            fn(l, with);
 }
 
 static void
-tell_lists(struct mcp_session *s, const void *n)
+tell_lists(struct mcp_listener *l, const void *n)
 {
     const uint64_t *at = n;
     unsigned i;
-    int err = tell_subs(s);
+    int err = tell_subs(l);
 
     for (i = 0; i < MCP_N_LISTS && err == 0; i++)
-        if (owes(s, i))
+        if (owes(l, i))
             /* No two events of one place. */
-            err = notify(s, mcp_lists[i].method, NULL,
+            err = notify(l, mcp_lists[i].method, NULL,
                          i == MCP_LIST_RESOURCES ? *at : 0,
                          MCP_LIST_PLACE);
     if (err == 0)
-        s->listed = s->m->list_clock + 1;
+        l->listed = l->m->list_clock + 1;
     else
-        mcp_tell_later(s);
+        mcp_tell_later(l);
 }
 
 /* Invariant 3; all up to n has been told. */
@@ -329,42 +331,42 @@ is_all(const struct mcp_sub *sub)
     return *sub->key == '\0';
 }
 
-/* s hears of a change: one that it subscribes to it will be told. */
+/* l hears of a change: one that it subscribes to it will be told. */
 void
-mcp_hear(struct mcp_session *s, const void *change)
+mcp_hear(struct mcp_listener *l, const void *change)
 {
     const struct mcp_change *c = change;
     size_t i;
 
-    for (i = 0; i < s->n_subs && !s->due; i++)
-        if (is_all(&s->subs[i]) || str_is(c->key, s->subs[i].key))
-            mcp_tell_later(s);
+    for (i = 0; i < l->n_subs && !l->due; i++)
+        if (is_all(&l->subs[i]) || str_is(c->key, l->subs[i].key))
+            mcp_tell_later(l);
 }
 
 void
-mcp_session_tell(struct mcp_session *s)
+mcp_listener_tell(struct mcp_listener *l)
 {
-    struct mcp *m = s->m;
+    struct mcp *m = l->m;
     const struct store_entry *e;
     uint64_t head = mcp_head(m);
     unsigned i;
 
-    s->due = false;
-    if (!mcp_hears(s))
+    l->due = false;
+    if (!mcp_hears(l))
         return;
-    for (i = 0; m->store != NULL && i < s->n_subs; i++) {
-        struct mcp_sub *sub = &s->subs[i];
+    for (i = 0; m->store != NULL && i < l->n_subs; i++) {
+        struct mcp_sub *sub = &l->subs[i];
 
         e = store_find(m->store, str_of(sub->key));
         sub->n = e != NULL ? e->n
                  : !is_all(sub) ? 0 : m->changed_n > 0 ? m->changed_n : head;
     }
-    if (tell_subs(s) == 0 && s->told < head) {
-        s->told = head;
-        s->told_i = 0;
+    if (tell_subs(l) == 0 && l->told_n < head) {
+        l->told_n = head;
+        l->told_slot = 0;
     }
     for (i = 0; i < MCP_N_LISTS; i++)
-        m->list_due[i] |= owes(s, i);
+        m->list_due[i] |= owes(l, i);
     mcp_flush_lists(m, clock_mono_ms(), head);
 }
 
@@ -372,7 +374,7 @@ bool
 mcp_listen_look(struct mcp *m)
 {
     const struct mcp_message *k;
-    const struct mcp_session *to;
+    const struct mcp_listener *to;
     bool any = false;
     unsigned i;
 

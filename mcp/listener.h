@@ -20,6 +20,20 @@ struct mcp_sub {
     uint64_t n;     /* of the newest change that it was matched with */
 };
 
+struct mcp_listener {
+    struct mcp *m;
+    struct mcp_session *of; /* or NULL: a listen */
+    struct str tag;       /* of a listen: its id, in what it is told */
+    unsigned lists;       /* and those it wants, a bit for each mcp_list */
+    struct mcp_sub *subs; /* of uris that a record may change */
+    size_t n_subs;
+    uint64_t told_n;      /* it knows of changes up to this n, */
+    uint64_t told_slot;   /* and at that of those up to this slot */
+    uint64_t listed;      /* lists that change at this of list_clock are news */
+    bool due;             /* to be told, by mcp_tick */
+    struct mcp_sink *sinks; /* the first gets what there is */
+};
+
 struct mcp_list_names {
     const char *wanted, *method; /* in a filter; of its notification */
 };
@@ -33,40 +47,40 @@ uint64_t mcp_head(const struct mcp *m);
 size_t mcp_event_id(const struct mcp_session *s, uint64_t n, uint64_t i,
                     char out[MCP_EVENT_MAX]);
 
-/* Sets the subscriptions of s, which has none, from a list of uris or, as a
+/* Sets the subscriptions of l, which has none, from a list of uris or, as a
    record has it, of pairs [uri, since]. What no record changes and what stands
    twice is left out. 0; ERR_INVALID: it is no such list; ERR_NOMEM. */
-int mcp_subs_read(struct mcp_session *s, struct arena *a,
+int mcp_subs_read(struct mcp_listener *l, struct arena *a,
                   const struct json_tok *list, bool pairs);
 /* Fills in sub, in memory of a; its key is NULL where no record changes it.
    ERR_NOMEM. */
 int mcp_sub_init(struct mcp *m, struct arena *a, struct mcp_sub *sub,
                  struct str uri, uint64_t since);
-/* The subscription of s to uri, or NULL. */
-const struct mcp_sub *mcp_sub_find(const struct mcp_session *s,
+/* The subscription of l to uri, or NULL. */
+const struct mcp_sub *mcp_sub_find(const struct mcp_listener *l,
                                    struct str uri);
 /* Whether the catalogue ever changes that list. */
 bool mcp_list_can_change(const struct mcp *m, unsigned list);
 
 /* Writes the _meta of what a listen is told. */
 void mcp_put_tag(struct json_w *w, struct str tag);
-/* Whether s can be told something now. */
-bool mcp_hears(const struct mcp_session *s);
-/* Has mcp_tick tell s. */
-void mcp_tell_later(struct mcp_session *s);
-/* s, called for each who hears, learns of a change (struct mcp_change): one
+/* Whether l can be told something now. */
+bool mcp_hears(const struct mcp_listener *l);
+/* Has mcp_tick tell l. */
+void mcp_tell_later(struct mcp_listener *l);
+/* l, called for each who hears, learns of a change (struct mcp_change): one
    that it subscribes to it will be told. */
-void mcp_hear(struct mcp_session *s, const void *change);
-/* Tells the first stream of s what has changed since s->told, and lists. */
-void mcp_session_tell(struct mcp_session *s);
+void mcp_hear(struct mcp_listener *l, const void *change);
+/* Tells the first stream of l what has changed since l->told_n, and lists. */
+void mcp_listener_tell(struct mcp_listener *l);
 /* Tells all of the lists that changed, where it is time; n: all up to that
    has been told. */
 void mcp_flush_lists(struct mcp *m, int64_t now, uint64_t n);
 
 /* The listen of a kept message, while it goes on; or NULL. */
-struct mcp_session *mcp_listener_of(const struct mcp_message *k);
+struct mcp_listener *mcp_listener_of(const struct mcp_message *k);
 void mcp_each_listener(struct mcp *m,
-                       void (*fn)(struct mcp_session *s, const void *with),
+                       void (*fn)(struct mcp_listener *l, const void *with),
                        const void *with);
 /* Marks the calls that somebody listens to and whose time has come; whether
    there are any to be looked at. */

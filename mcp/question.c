@@ -64,7 +64,7 @@ bool
 mcp_is_reachable(const struct mcp_session *s)
 {
     return !s->ended &&
-           (s->local || s->sinks != NULL || s->n_kept > 0 ||
+           (s->local || s->news.sinks != NULL || s->n_kept > 0 ||
             clock_mono_ms() - s->heard_ms < GRACE_MS);
 }
 

@@ -53,7 +53,7 @@ struct request {
     struct str target; /* tool, prompt, uri or cursor that it names */
     const struct mcp_tool *tool;
     const struct mcp_prompt *prompt;
-    struct mcp_session *listen; /* whom a listen tells, or NULL */
+    struct mcp_listener *listen; /* whom a listen tells, or NULL */
     struct mcp_completion complete;
     struct str token;   /* raw progressToken, or .p NULL */
     const struct json_tok *inputs; /* inputResponses of a modern one */

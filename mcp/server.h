@@ -26,20 +26,12 @@ struct mcp_session {
     char client[64];    /* clientInfo.name, cut */
     char id[MCP_ID_MAX]; /* "" until it has one */
     char *principal;    /* heap */
-    uint64_t n;         /* of the record that the next three come from */
+    uint64_t n;         /* of its record */
     uint64_t seen;      /* store_next_n when that record was looked for */
-    struct mcp_sub *subs; /* of uris that a record may change */
-    size_t n_subs;
-    struct arena own;   /* of a session's subs */
-    uint64_t told;      /* its streams know of changes up to this n, */
-    uint64_t told_i;    /* and of those at it that this event's i covers */
-    uint64_t listed;    /* lists that change at this of list_clock are news */
-    unsigned lists;     /* that a listen wants, a bit for each mcp_list */
-    struct str tag;     /* id of a listen, in what it is told; or none */
+    struct mcp_listener news; /* what it hears of, and where */
+    struct arena own;   /* of news.subs */
     bool back;          /* made from its id alone, for who comes back */
-    bool due;           /* to be told, by mcp_tick */
     int64_t born_ms;    /* as its id has it */
-    struct mcp_sink *sinks; /* the first gets what there is */
     size_t n_kept;      /* messages of it that wait */
     size_t n_held;      /* messages of it that mcp_release is yet to come for */
     int64_t heard_ms;   /* when its client was last there */

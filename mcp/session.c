@@ -79,7 +79,7 @@ mcp_is_writable(const struct mcp *m)
 static void
 clear_subs(struct mcp_session *s)
 {
-    s->m->n_subs -= s->n_subs;
+    s->m->n_subs -= s->news.n_subs;
     arena_fini(&s->own);
 }
 
@@ -151,7 +151,7 @@ evict(struct mcp *m)
     for (s = m->sessions; s != NULL; s = s->next)
         of_share[share_of(s)]++;
     for (s = m->sessions; s != NULL; s = s->next) {
-        if (s->local || s->sinks != NULL || s->n_kept > 0 || s->n_held > 0)
+        if (s->local || s->news.sinks != NULL || s->n_kept > 0 || s->n_held > 0)
             continue;
         n = of_share[share_of(s)];
         if (n < most || (n == most && s->fleeting && !found->fleeting))
@@ -183,11 +183,12 @@ mcp_session_new(struct mcp *m, const struct mcp_facts *f)
         memcpy(s->principal, principal.p, principal.len);
     s->principal[principal.len] = '\0';
     s->m = m;
+    s->news = (struct mcp_listener){.m = m, .of = s};
     s->fleeting = f->read_only;
     s->rev = MCP_NEWEST_HANDSHAKE;
     s->log_level = MCP_LOG_DEFAULT;
-    s->told = mcp_head(m);
-    s->listed = m->list_clock + 1;
+    s->news.told_n = mcp_head(m);
+    s->news.listed = m->list_clock + 1;
     list_put(s);
     m->n_sessions++;
     return s;
@@ -201,7 +202,7 @@ mcp_join(struct mcp *m, struct mcp_sink *sink)
     if (s == NULL)
         return NULL;
     s->local = true;
-    s->sinks = sink;
+    s->news.sinks = sink;
     sink->next = NULL;
     m->n_sinks++;
     return s;
@@ -293,7 +294,7 @@ revive(struct mcp *m, const struct mcp_facts *f, struct mcp_session **out)
         s->rev = raw[AT_REV];
         s->caps = raw[AT_CAPS];
         s->born_ms = (int64_t)mcp_get_be64(raw + AT_TIME);
-        s->told = s->listed = 0;
+        s->news.told_n = s->news.listed = 0;
         s->back = true;
     }
     arena_fini(&a);
@@ -320,11 +321,11 @@ adopt(struct mcp_session *s, uint64_t n, struct str body)
     json_int(json_get(v, "level"), &level);
     now.log_level = (int)level;
     now.n = n;
-    now.told_i = 0; /* subscriptions may have changed their places */
-    now.n_subs = 0;
+    now.news.told_slot = 0; /* subscriptions may have changed their places */
+    now.news.n_subs = 0;
     now.own = (struct arena){0};
     if (err != ERR_NOMEM)
-        err = mcp_subs_read(&now, &now.own, json_get(v, "subs"), true);
+        err = mcp_subs_read(&now.news, &now.own, json_get(v, "subs"), true);
     arena_fini(&a);
     if (err == ERR_NOMEM) {
         arena_fini(&now.own);
@@ -332,7 +333,7 @@ adopt(struct mcp_session *s, uint64_t n, struct str body)
     }
     clear_subs(s);
     *s = now;
-    s->m->n_subs += s->n_subs;
+    s->m->n_subs += s->news.n_subs;
     return 0;
 }
 
@@ -372,8 +373,8 @@ static void
 put_record(const struct mcp_session *s, int level, bool end, struct str add,
            uint64_t since, struct str drop, struct buf *b)
 {
-    const struct mcp_sub *dropped = mcp_sub_find(s, drop);
-    size_t i, n = end ? 0 : s->n_subs + (add.p != NULL);
+    const struct mcp_sub *dropped = mcp_sub_find(&s->news, drop);
+    size_t i, n = end ? 0 : s->news.n_subs + (add.p != NULL);
     const char *comma = "";
 
     buf_printf(b, "\"op\":\"%s\",\"v\":{\"level\":%d,\"ended\":%s,"
@@ -381,14 +382,14 @@ put_record(const struct mcp_session *s, int level, bool end, struct str add,
                level < 0 ? s->log_level : level,
                end || s->ended ? "true" : "false");
     for (i = 0; i < n; i++) {
-        bool new = i == s->n_subs;
+        bool new = i == s->news.n_subs;
 
-        if (!new && &s->subs[i] == dropped)
+        if (!new && &s->news.subs[i] == dropped)
             continue;
         buf_printf(b, "%s[", comma);
-        json_quote(b, new ? add : str_of(s->subs[i].uri));
+        json_quote(b, new ? add : str_of(s->news.subs[i].uri));
         buf_printf(b, ",%llu]",
-                   (unsigned long long)(new ? since : s->subs[i].since));
+                   (unsigned long long)(new ? since : s->news.subs[i].since));
         comma = ",";
     }
     buf_z(b, "]}");
@@ -408,13 +409,13 @@ can_add(const struct mcp_session *s, struct str uri)
     struct arena a = {0};
     int rc;
 
-    if (uri.p == NULL || mcp_sub_find(s, uri) != NULL)
+    if (uri.p == NULL || mcp_sub_find(&s->news, uri) != NULL)
         return 0;
     if (uri.len > MCP_MAX_URI)
         return ERR_TOO_LARGE;
     rc = mcp_sub_init(s->m, &a, &sub, uri, 0);
     if (rc == 0 && sub.key != NULL)
-        rc = s->n_subs < MCP_MAX_SUBS ? 1 : ERR_TOO_LARGE;
+        rc = s->news.n_subs < MCP_MAX_SUBS ? 1 : ERR_TOO_LARGE;
     arena_fini(&a);
     return rc;
 }
@@ -423,7 +424,7 @@ static bool
 differs(const struct mcp_session *s, int level, struct str drop)
 {
     return (level >= 0 && level != s->log_level) ||
-           mcp_sub_find(s, drop) != NULL;
+           mcp_sub_find(&s->news, drop) != NULL;
 }
 
 bool
@@ -438,7 +439,7 @@ mcp_session_set(struct mcp_session *s, int level, bool end, struct str add,
                 struct str drop)
 {
     struct mcp *m = s->m;
-    struct mcp_session staged = {.m = m, .n = s->n};
+    struct mcp_session staged = {.m = m, .n = s->n, .news.m = m};
     const struct mcp_session *from = s;
     bool stored = mcp_session_stored(s);
     struct buf b = {0};
@@ -474,7 +475,7 @@ mcp_session_changed(struct mcp *m, const struct mcp_change *c)
     struct mcp_session *s = *place_of(m, id);
 
     if (s != NULL && s->n != c->n && adopt(s, c->n, c->body) != 0)
-        mcp_tell_later(s); /* which reads the record first */
+        mcp_tell_later(&s->news); /* which reads the record first */
 }
 
 int

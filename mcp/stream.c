@@ -19,7 +19,8 @@ mcp_stream_event(const struct mcp_session *s, struct buf *b)
 {
     char event[MCP_EVENT_MAX];
 
-    buf_put(b, event, mcp_event_id(s, s->told, s->told_i, event));
+    buf_put(b, event, mcp_event_id(s, s->news.told_n, s->news.told_slot,
+                                   event));
 }
 
 /* Cuts the number behind the last dot off text. */
@@ -50,20 +51,20 @@ rewind_to(struct mcp_session *s, struct str last)
     if (!cut_number(&last, &i) || !cut_number(&last, &n) || n > head ||
         !str_is(last, s->id))
         return false;
-    s->told = n;
-    s->told_i = s->n > n ? 0 : i;
+    s->news.told_n = n;
+    s->news.told_slot = s->n > n ? 0 : i;
     if (listed > n || (listed == n && i < MCP_LIST_PLACE) ||
         m->list_due[MCP_LIST_RESOURCES])
-        s->listed = 0;
-    else if (s->listed == 0)
-        s->listed = m->list_clock + 1;
+        s->news.listed = 0;
+    else if (s->news.listed == 0)
+        s->news.listed = m->list_clock + 1;
     return true;
 }
 
 static void
 attach(struct mcp_session *s, struct str last, struct mcp_sink *sink)
 {
-    struct mcp_sink **at = &s->sinks;
+    struct mcp_sink **at = &s->news.sinks;
     bool back = rewind_to(s, last);
 
     while (!back && *at != NULL)
@@ -83,7 +84,8 @@ mcp_stream_open(struct mcp *m, const struct mcp_facts *f, struct str last,
     if (err != 0)
         return err == ERR_NOMEM ? err : ERR_NOT_FOUND;
     attach(*out, last, sink);
-    mcp_tell_later(*out); /* behind what the transport has to say first */
+    /* Behind what the transport has to say first. */
+    mcp_tell_later(&(*out)->news);
     return 0;
 }
 
@@ -114,7 +116,7 @@ mcp_sse_open(struct mcp *m, const struct mcp_facts *f, struct str last,
         return err;
     }
     attach(s, last, sink);
-    mcp_tell_later(s);
+    mcp_tell_later(&s->news);
     *out = s;
     return 0;
 }
@@ -124,7 +126,7 @@ mcp_stream_close(struct mcp_session *s, struct mcp_sink *sink)
 {
     struct mcp_sink **at;
 
-    for (at = &s->sinks; *at != sink; at = &(*at)->next)
+    for (at = &s->news.sinks; *at != sink; at = &(*at)->next)
         ASSERT(*at != NULL);
     *at = sink->next;
     s->m->n_sinks--;
@@ -159,10 +161,10 @@ mcp_changed(struct mcp *m, const struct mcp_change *c)
 }
 
 static void
-let_hear(struct mcp_session *s, const void *sink)
+let_hear(struct mcp_listener *l, const void *sink)
 {
-    if (s->sinks == sink)
-        mcp_tell_later(s);
+    if (l->sinks == sink)
+        mcp_tell_later(l);
 }
 
 void
@@ -176,15 +178,15 @@ mcp_sink_block(struct mcp *m, struct mcp_sink *sink, bool blocked)
 }
 
 static void
-tell_due(struct mcp_session *s, const void *with)
+tell_due(struct mcp_listener *l, const void *with)
 {
-    int err = s->due ? mcp_session_refresh(s) : 0;
+    int err = l->due && l->of != NULL ? mcp_session_refresh(l->of) : 0;
 
     (void)with;
-    if (s->due)
-        mcp_session_tell(s);
+    if (l->due)
+        mcp_listener_tell(l);
     if (err == ERR_NOMEM)
-        mcp_tell_later(s);
+        mcp_tell_later(l);
 }
 
 void
@@ -207,7 +209,8 @@ mcp_listens(const struct mcp *m)
 
     if (m->n_sinks > 0)
         for (s = m->sessions; s != NULL; s = s->next)
-            if (mcp_hears(s) && (s->initialized || s->back || s->n_subs > 0))
+            if (mcp_hears(&s->news) && 
+                (s->initialized || s->back || s->news.n_subs > 0))
                 return true;
     for (k = m->kept; k != NULL; k = k->next)
         if (k->watch != 0 || mcp_listener_of(k) != NULL)

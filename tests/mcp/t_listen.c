@@ -194,7 +194,7 @@ test_last_event_id_that_is_none(void)
         else
             snprintf(last, sizeof(last), "%s.1.0", other);
         CHECK(stream_as(&w, "ann", id, str_of(last), two, &s) == 0);
-        if (!CHECK(s->sinks == &one->sink && two->n == 0))
+        if (!CHECK(s->news.sinks == &one->sink && two->n == 0))
             fprintf(stderr, "%s\n", last);
         mcp_stream_close(s, &two->sink);
     }
@@ -410,7 +410,7 @@ test_sse_session_comes_back_with_its_last_event(void)
     put(&w, "b");
     lock(&w);
     CHECK(mcp_session_set(s, -1, false, STR("toy://a"), STR_NONE) == 0);
-    CHECK(commit(&w) == 0 && s->n_subs == 1);
+    CHECK(commit(&w) == 0 && s->news.n_subs == 1);
     snprintf(id, sizeof(id), "%s", s->id);
     mcp_stream_event(s, &event);
     last = buf_view(&event);
@@ -802,7 +802,7 @@ live_without(long n, bool forever)
     if (!CHECK(is_last(c, "toy://a") && is_last(c, "toy://b") &&
                is_last(c, "list_changed") && is_last(d, "toy://a")))
         fprintf(stderr, "without memory from call %ld on\n", n);
-    CHECK(find(&w, id)->n_subs == 2);
+    CHECK(find(&w, id)->news.n_subs == 2);
     mcp_drop(w.kept);
     CHECK(w.m->n_subs == 2);
     close_world(&w);

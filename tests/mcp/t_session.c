@@ -71,7 +71,7 @@ test_pipe_is_told_at_once_without_event_ids(void)
     CHECK(mcp_listens(w.m));
     for (i = 0; i < 2; i++)
         CHECK(ask_by(&w, &f, "resources/subscribe", "uri", "toy://a/x"));
-    CHECK(mcp_session_id(f.session)[0] == '\0' && f.session->n_subs == 1);
+    CHECK(mcp_session_id(f.session)[0] == '\0' && f.session->news.n_subs == 1);
     CHECK(store_find(w.s, STR("session/")) == NULL);
     put(&w, "a");
     put(&w, "b");
@@ -232,11 +232,11 @@ test_what_was_set_survives_a_restart(void)
     CHECK(subscribe(&w, id, "toy://a") && mcp_head(w.m) == 5);
     restart(&w);
     s = find(&w, id);
-    CHECK(s != NULL && s->n == 5 && s->log_level == 3 && s->n_subs == 2);
-    CHECK(s != NULL && strcmp(s->subs[0].uri, "toy://a") == 0 &&
-          s->subs[0].since == first && first == 1);
-    CHECK(s != NULL && strcmp(s->subs[1].uri, "toy://\"b\xc3\xa9") == 0 &&
-          s->subs[1].since == 2);
+    CHECK(s != NULL && s->n == 5 && s->log_level == 3 && s->news.n_subs == 2);
+    CHECK(s != NULL && strcmp(s->news.subs[0].uri, "toy://a") == 0 &&
+          s->news.subs[0].since == first && first == 1);
+    CHECK(s != NULL && strcmp(s->news.subs[1].uri, "toy://\"b\xc3\xa9") == 0 &&
+          s->news.subs[1].since == 2);
     close_world(&w);
 }
 
@@ -286,7 +286,7 @@ test_one_turn_builds_on_itself_and_can_be_undone(void)
         CHECK(mcp_session_set(s, 1, false, STR("toy://b"), STR_NONE) == 0);
         CHECK(mcp_session_set(s, -1, false, STR("toy://b"), STR_NONE) == 0);
         CHECK(store_staged_n(w.s) == 2);
-        CHECK(s->n_subs == 0 && s->n == 0 && s->log_level == 6);
+        CHECK(s->news.n_subs == 0 && s->n == 0 && s->log_level == 6);
         if (i == 0)
             fault_start(FAULT_WRITE, 0, true, ENOSPC);
         CHECK((commit(&w) == 0) == (i == 1));
@@ -296,12 +296,12 @@ test_one_turn_builds_on_itself_and_can_be_undone(void)
             CHECK(mcp_session_set(s, 2, true, STR_NONE, STR_NONE) ==
                   ERR_FULL);
             store_refuse(w.s, 0);
-            CHECK(s->n_subs == 0 && s->n == 0 && !s->ended);
+            CHECK(s->news.n_subs == 0 && s->n == 0 && !s->ended);
             put(&w, "c"); /* has the number that was undone */
         }
     }
-    CHECK(s->n == mcp_head(w.m) && s->n_subs == 2 && s->log_level == 1);
-    CHECK(w.m->n_subs == 2 && s->subs[1].since == s->n);
+    CHECK(s->n == mcp_head(w.m) && s->news.n_subs == 2 && s->log_level == 1);
+    CHECK(w.m->n_subs == 2 && s->news.subs[1].since == s->n);
     close_world(&w);
 }
 
@@ -330,8 +330,8 @@ test_what_is_too_much_is_refused(void)
     CHECK(mcp_session_set(s, -1, false, STR("toy://x"), STR_NONE) ==
           ERR_TOO_LARGE);
     CHECK(commit(&w) == 0);
-    CHECK(!subscribe(&w, id, "toy://x") && s->n_subs == MCP_MAX_SUBS);
-    CHECK(unsubscribe(&w, id, s->subs[7].uri));
+    CHECK(!subscribe(&w, id, "toy://x") && s->news.n_subs == MCP_MAX_SUBS);
+    CHECK(unsubscribe(&w, id, s->news.subs[7].uri));
     CHECK(subscribe(&w, id, "toy://x"));
     close_world(&w);
 }
@@ -353,8 +353,8 @@ test_records_of_sessions_are_small(void)
         uri[1000] = '\0';
         n += subscribe(&w, id, uri);
     }
-    CHECK(n > 16 && n < 40 && find(&w, id)->n_subs == (size_t)n);
-    snprintf(uri, sizeof(uri), "%s", find(&w, id)->subs[3].uri);
+    CHECK(n > 16 && n < 40 && find(&w, id)->news.n_subs == (size_t)n);
+    snprintf(uri, sizeof(uri), "%s", find(&w, id)->news.subs[3].uri);
     CHECK(unsubscribe(&w, id, uri) && subscribe(&w, id, uri));
     CHECK(ask(&w, id, "logging/setLevel", "level", "error"));
     CHECK(end(&w, id));
@@ -376,7 +376,7 @@ test_what_changes_nothing_makes_no_record(void)
     CHECK(ask(&w, id, "logging/setLevel", "level", "error"));
     CHECK(ask(&w, id, "logging/setLevel", "level", "error"));
     CHECK(subscribe(&w, id, "toy://a") && subscribe(&w, id, "other://a"));
-    CHECK(mcp_head(w.m) == 2 && find(&w, id)->n_subs == 1);
+    CHECK(mcp_head(w.m) == 2 && find(&w, id)->news.n_subs == 1);
     close_world(&w);
 }
 
@@ -392,7 +392,7 @@ test_without_a_store_to_write_to_memory_has_it_all(void)
     open_with(&r, w.path, true);
     CHECK(find(&r, old) == NULL); /* it may end there, and here not */
     join(&r, "ann", id);
-    CHECK(subscribe(&r, id, "toy://a") && find(&r, id)->n_subs == 1);
+    CHECK(subscribe(&r, id, "toy://a") && find(&r, id)->news.n_subs == 1);
     stream(&r, id, NULL, c);
     put(&w, "a");
     CHECK(follow(&r) == 0);
@@ -445,7 +445,7 @@ test_sessions_leave_memory_and_come_back(void)
     mcp_release(m);
     CHECK(m->s->n_held == 0);
     s = find(&w, first);
-    CHECK(s != NULL && s->back && s->n_subs == 1);
+    CHECK(s != NULL && s->back && s->news.n_subs == 1);
     for (s = w.m->sessions; s != NULL; s = s->next)
         s->n_held += !s->n_kept; /* nobody can leave any more */
     CHECK(!try_join(&w, "ann", id));
@@ -477,7 +477,7 @@ test_readers_write_nothing(void)
         CHECK(ask_by(&w, &f, "logging/setLevel", "level", "error"));
     }
     CHECK(mcp_stream_open(w.m, &f, STR_NONE, &c->sink, &s) == 0);
-    CHECK(s->n_subs == 1 && s->log_level == 3);
+    CHECK(s->news.n_subs == 1 && s->log_level == 3);
     CHECK(find(&w, id) == NULL); /* it is not a writer's */
     CHECK(mcp_head(w.m) == 0);
     snprintf(path, sizeof(path), "%s.key", w.path);
@@ -582,7 +582,7 @@ test_queued_changes_build_on_each_other(void)
         mcp_release(m[i]);
     }
     CHECK(commit(&w) == 0 && mcp_head(w.m) == 2);
-    CHECK(find(&w, id)->n_subs == 0);
+    CHECK(find(&w, id)->news.n_subs == 0);
     CHECK(mcp_accept(w.m, &f, &a, str_of(texts[1]), &m[0]) == 0);
     CHECK(!mcp_writes(m[0])); /* nothing to do, and nothing before it */
     mcp_release(m[0]);
