@@ -67,7 +67,7 @@ cli_settle(struct cli *c)
     if (mcp_new(&mcp, tools_catalogue(tools), c->s.store, NULL) == 0) {
         mcp_defers(mcp, c->s.calls);
         while (rounds-- > 0 && calls_any_marked(c->s.calls))
-            mcp_settle(mcp);
+            mcp_run_marked(mcp);
     }
     mcp_free(mcp);
     tools_free(tools);

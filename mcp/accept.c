@@ -12,7 +12,7 @@
    1. What initialize agrees on, judging writes to the session, and what is
       set later, running: a request keeps the revision that was in force when
       it came.
-   2. A request is silent, or has a fault, or has passed every step of its
+   2. A request gets no reply, or has a fault, or has passed every step of its
       era in that order; only the last kind has something to run.
    3. What the client sent comes back as its id, byte for byte, also of what
       cannot be parsed; where that cannot be read it is left out, or null
@@ -180,7 +180,7 @@ check_routing(struct request *r)
 
 /* Whether a decoded header says the argument v: 0, 1, or ERR_NOMEM. */
 static int
-says_argument(struct mcp_message *m, struct str header,
+is_argument(struct mcp_message *m, struct str header,
               const struct json_tok *v)
 {
     const struct json_tok *number;
@@ -222,7 +222,7 @@ check_argument_headers(struct request *r)
             continue;
         says = is_absent(v) ? 0 : decode_header(r->m->a, &header);
         if (says > 0)
-            says = says_argument(r->m, header, v);
+            says = is_argument(r->m, header, v);
         if (says < 0)
             return says;
         if (!says)
@@ -364,13 +364,13 @@ fill_answer(struct request *r)
 
 /* A message that asks for nothing; some tell something. */
 static int
-take_silent(struct request *r, const struct json_tok *t)
+take_no_reply(struct request *r, const struct json_tok *t)
 {
     int err = check_known_header(r);
 
     if (err != 0)
         return err;
-    r->silent = true;
+    r->no_reply = true;
     if (r->name.p == NULL && mcp_take_answer_judge(r, t))
         return fill_answer(r);
     if (str_is(r->name, "notifications/cancelled"))
@@ -389,7 +389,7 @@ check_envelope(struct request *r, const struct json_tok *t)
     /* A response needs no answer, not even a wrong one. */
     if (method == NULL && (json_get(t, "result") != NULL ||
                            json_get(t, "error") != NULL))
-        return take_silent(r, t);
+        return take_no_reply(r, t);
     if (mcp_is_id(id))
         r->id = json_raw(id);
     if (!json_is(json_get(t, "jsonrpc"), "2.0"))
@@ -398,7 +398,7 @@ check_envelope(struct request *r, const struct json_tok *t)
     if (r->name.p == NULL)
         return refuse_envelope(r, "method must be a string");
     if (id == NULL)
-        return take_silent(r, t);
+        return take_no_reply(r, t);
     if (!mcp_is_id(id))
         return refuse_envelope(r, "id must be a string or an integer");
     if (!is_absent(params) && params->type != JSON_OBJECT)
@@ -557,17 +557,17 @@ mcp_judge(struct mcp_message *m, const struct mcp_facts *f)
 
 /* A session stays in memory while a message of it is queued. */
 static void
-hold(struct mcp_message *m)
+queue(struct mcp_message *m)
 {
-    m->holds = m->s != &m->scratch;
-    m->s->n_held += m->holds;
+    m->queued = m->s != &m->scratch;
+    m->s->n_queued += m->queued;
 }
 
 void
 mcp_release(struct mcp_message *m)
 {
-    m->s->n_held -= m->holds;
-    m->holds = false;
+    m->s->n_queued -= m->queued;
+    m->queued = false;
 }
 
 static struct mcp_message *
@@ -595,9 +595,9 @@ mcp_accept(struct mcp *mcp, const struct mcp_facts *f, struct arena *a,
     if (mcp_judge(m, f) < 0)
         return ERR_NOMEM;
     m->f = NULL;
-    hold(m);
+    queue(m);
     for (i = 0; i < m->n; i++)
-        mcp->counts.requests += !m->v[i].silent;
+        mcp->counts.requests += !m->v[i].no_reply;
     return 0;
 }
 
@@ -620,7 +620,7 @@ mcp_accept_end(struct mcp *mcp, const struct mcp_facts *f, struct arena *a,
     if (m->s == &m->scratch && refuse_session(m, NULL) < 0)
         return ERR_NOMEM;
     m->f = NULL;
-    hold(m);
+    queue(m);
     return 0;
 }
 

@@ -50,7 +50,7 @@ mcp_take_answer_judge(struct request *r, const struct json_tok *t)
     kind = *cut_part(&id).p;
     r->target = cut_part(&id);
     if (r->target.len != CALL_ID_LEN || !str_u64(cut_part(&id), &q) ||
-        q >= MCP_MAX_HELD)
+        q >= MCP_MAX_DELIVERED)
         return false;
     str_u64(cut_part(&id), &place);
     r->reply.kind = kind;
@@ -61,12 +61,12 @@ mcp_take_answer_judge(struct request *r, const struct json_tok *t)
 }
 
 /* The task that a client has made of a question is polled next when it says
-   itself. How r's session attends its call, or NULL. */
-static struct mcp_attend *
+   itself. How r's session follows its call, or NULL. */
+static struct mcp_follow *
 poll_later(struct request *r, const struct json_tok *task)
 {
     struct mcp *m = r->m->m;
-    struct mcp_attend *at = mcp_attend_of(r->m->s, r->target);
+    struct mcp_follow *at = mcp_follow_of(r->m->s, r->target);
     int64_t wait = MCP_POLL_MS;
 
     if (at == NULL)
@@ -75,8 +75,8 @@ poll_later(struct request *r, const struct json_tok *task)
     if (wait < MIN_POLL_MS)
         wait = MIN_POLL_MS;
     at->poll_ms = clock_mono_ms() + (wait < MAX_POLL_MS ? wait : MAX_POLL_MS);
-    if (at->poll_ms < m->hold_ms)
-        m->hold_ms = at->poll_ms;
+    if (at->poll_ms < m->delivery_ms)
+        m->delivery_ms = at->poll_ms;
     return at;
 }
 
@@ -84,27 +84,27 @@ poll_later(struct request *r, const struct json_tok *task)
 static void
 take_status(struct request *r, const struct json_tok *task)
 {
-    struct mcp_attend *at = poll_later(r, task);
+    struct mcp_follow *at = poll_later(r, task);
 
     if (at == NULL || json_is(json_get(task, "status"), "working"))
         return;
     at->poll_ms = clock_mono_ms() + MCP_LOST_POLL_MS;
     at->fetch |= UINT32_C(1) << r->reply.question;
-    mcp_attend_later(r->m->s, at);
+    mcp_follow_later(r->m->s, at);
 }
 
 static const struct json_tok no_answer = {"null", 4, 1, 0, JSON_NULL, false};
 
-/* Another session that attends call id, and can be asked at once. */
+/* Another session that follows call id, and can be asked at once. */
 static const struct mcp_session *
 next_to_ask(const struct mcp_session *s, struct str id,
             const struct mcp_question *q, unsigned i)
 {
     const struct mcp_session *o;
-    const struct mcp_attend *at;
+    const struct mcp_follow *at;
 
     for (o = s->m->sessions; o != NULL; o = o->next) {
-        at = mcp_attend_of(o, id);
+        at = mcp_follow_of(o, id);
         if (o != s && at != NULL && !(at->refused >> i & 1) &&
             (mcp_cap_of(q->method) & o->caps) && mcp_channel(o, id) != NULL)
             return o;
@@ -112,31 +112,31 @@ next_to_ask(const struct mcp_session *s, struct str id,
     return NULL;
 }
 
-/* The client that holds q could not or would not ask. Where it had made a
-   task of it and that has come to nothing, it is not asked again; where it
-   knows of no such task, it is. */
+/* The client that q was delivered to could not or would not ask. Where it had
+   made a task of it and that has come to nothing, it is not asked again; where
+   it knows of no such task, it is. */
 static int
 take_refusal(struct request *r, struct call *k,
              const struct mcp_question *all, struct mcp_question *q)
 {
     struct mcp_session *s = r->m->s;
-    struct mcp_attend *at = mcp_attend_call(s, k->id, k->status);
+    struct mcp_follow *at = mcp_follow_call(s, k->id, k->status);
     const struct mcp_session *next = s;
     bool again = mcp_is_task_first(s, q) && r->reply.kind != 'r';
 
-    if (r->reply.kind == 'c' && r->reply.place != (uint64_t)q->held.n)
+    if (r->reply.kind == 'c' && r->reply.place != (uint64_t)q->delivery.n)
         return 0; /* it is of a request before this one */
     if (!again) {
         if (at != NULL)
             at->refused |= UINT32_C(1) << r->reply.question;
         next = next_to_ask(s, k->id, q, r->reply.question);
     }
-    q->held.n = 0;
+    q->delivery.n = 0;
     if (next == NULL)
         q->answer = &no_answer;
     else
-        mcp_give_hold(next, q);
-    q->held.bare = again;
+        mcp_deliver_to(next, q);
+    q->delivery.bare = again;
     return mcp_stage_answers(r, all, k);
 }
 
@@ -186,7 +186,7 @@ mcp_take_answer(struct request *r)
     if (err != 0 || q->answer != NULL)
         return err;
     ended = call_status_ended(k.status);
-    held = mcp_is_holder(r->m->s, &q->held);
+    held = mcp_was_delivered_to(r->m->s, &q->delivery);
     task = json_get(json_get(result, "task"), "taskId");
     if (result == NULL || result->type != JSON_OBJECT)
         return held && !ended ? take_refusal(r, &k, all, q) : 0;
@@ -198,13 +198,13 @@ mcp_take_answer(struct request *r)
         if (!held || ended)
             return 0;
         poll_later(r, json_get(result, "task"));
-        q->held.task = json_str(r->call.arena, task);
-        return q->held.task.p == NULL ? ERR_NOMEM
+        q->delivery.task = json_str(r->call.arena, task);
+        return q->delivery.task.p == NULL ? ERR_NOMEM
                                       : mcp_stage_answers(r, all, &k);
     }
     q->answer = result;
     if (held) /* that it is not withdrawn; but from one that was asked since */
-        q->held.n = 0;
+        q->delivery.n = 0;
     err = stage_answer(r, &k, all);
     if (err != ERR_TOO_LARGE || ended)
         return err;

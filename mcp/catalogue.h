@@ -13,8 +13,7 @@ struct mcp_change; /* mcp/stream.h */
    execution.taskSupport of 2025-11-25, the tasks extension of 2026-07-28. */
 enum mcp_support { MCP_TASK_FORBIDDEN, MCP_TASK_OPTIONAL, MCP_TASK_REQUIRED };
 
-/* An argument that HTTP clients repeat as a header Mcp-Param-<header>; the
-   schema says so with x-mcp-header. */
+/* An argument that HTTP clients repeat as a header Mcp-Param-<header>. */
 struct mcp_param {
     const char *arg, *header; /* a top-level string, integer or boolean */
 };
@@ -27,8 +26,8 @@ struct mcp_tool {
     bool destructive, idempotent;
     uint8_t tasks;            /* enum mcp_support */
     const char *ui;           /* uri of its MCP App, or NULL */
-    /* Work that needs no lock and must be done before it, as syncing a file.
-       May be NULL. 0, or an error that run will see in prepared. */
+    /* Work that must be done before the lock, as syncing a file. May be NULL;
+       its errors run sees in prepared. */
     void (*prepare)(struct mcp_call *c);
     /* Appends one JSON object, on one line, to c->out, which is sent as text;
        with c->is_error it is an error; or, with c->content set, the array of
@@ -57,7 +56,7 @@ struct mcp_prompt {
 
 /* What completion/complete asks, and what is known beside the values. */
 struct mcp_completion {
-    bool prompt;          /* ref is the name of one; else a uri template */
+    bool prompt; /* ref is the name of one; else a uri template */
     struct str ref, argument, value;
     uint64_t total;
     bool more;

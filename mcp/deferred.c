@@ -61,7 +61,7 @@ shape_of(const struct request *r, struct arena *a)
 
 /* Has k wait for what a run said. ERR_NOMEM. */
 static int
-let_wait(const struct request *r, struct call *k, struct arena *a)
+set_waiting(const struct request *r, struct call *k, struct arena *a)
 {
     const struct mcp_question *q;
 
@@ -96,7 +96,7 @@ reason_of(struct arena *a, struct str outcome)
 
 /* Has k come to what a run came to: its members, or an error. ERR_NOMEM. */
 static int
-let_end(struct request *r, int err, struct call *k, struct arena *a)
+set_ended(struct request *r, int err, struct call *k, struct arena *a)
 {
     struct buf *out = r->call.out, fault = {0};
     struct str text;
@@ -131,7 +131,7 @@ mcp_await(struct request *r, struct call *k)
     struct arena *a = r->call.arena;
     int64_t now = store_now_ms(s), until = k->created_ms + k->ttl_ms;
 
-    mcp_hold(r, k);
+    mcp_deliver(r, k);
     if (k->due_ms != 0 && k->due_ms < until)
         until = k->due_ms;
     /* One that is due and still here is for others to run. */
@@ -145,7 +145,7 @@ mcp_await(struct request *r, struct call *k)
 }
 
 int
-mcp_defer_create(struct request *r, int err)
+mcp_deferred_create(struct request *r, int err)
 {
     struct arena *a = r->call.arena;
     struct call k = {
@@ -160,7 +160,7 @@ mcp_defer_create(struct request *r, int err)
 
     if (k.shape.p == NULL || err == ERR_NOMEM || r->call.out->err != 0)
         return ERR_NOMEM;
-    err = err == ERR_MORE ? let_wait(r, &k, a) : let_end(r, err, &k, a);
+    err = err == ERR_MORE ? set_waiting(r, &k, a) : set_ended(r, err, &k, a);
     mcp_cut_members(r);
     if (err != 0)
         return err;
@@ -173,7 +173,7 @@ mcp_defer_create(struct request *r, int err)
         calls_mark(r->m->m->calls, k.id);
     if (!r->run.defers)
         r->runs_as = k.id;
-    mcp_attend(r, &k, true);
+    mcp_follow(r, &k, true);
     if (!r->run.defers)
         return mcp_await(r, &k);
     mcp_put_created(r, &k);
@@ -230,14 +230,14 @@ recall(struct request *r, struct call *k)
 
 /* Stages what a run of k came to, if it is news. */
 static int
-settle(struct request *r, int err, struct call *k)
+stage_outcome(struct request *r, int err, struct call *k)
 {
     struct call now = *k;
 
     if (err == ERR_NOMEM || r->call.out->err != 0)
         return ERR_NOMEM;
     if (err == ERR_MORE) {
-        if (let_wait(r, &now, r->m->a) != 0)
+        if (set_waiting(r, &now, r->m->a) != 0)
             return ERR_NOMEM;
         if (now.status == k->status && now.due_ms == k->due_ms &&
             str_eq(now.watch, k->watch) && str_eq(now.state, k->state) &&
@@ -246,7 +246,7 @@ settle(struct request *r, int err, struct call *k)
         now.round++;
         return calls_stage(r->m->m->calls, r->m->a, &now, "wait");
     }
-    err = let_end(r, err, &now, r->m->a);
+    err = set_ended(r, err, &now, r->m->a);
     if (err == 0)
         err = calls_stage(r->m->m->calls, r->m->a, &now, "end");
     if (err != ERR_TOO_LARGE)
@@ -309,14 +309,14 @@ run_again(struct mcp *m, struct str id, struct str questions)
     if (late)
         err = err == 0 && r.call.is_error ? ERR_INVALID : err;
     else
-        err = settle(&r, err, &k);
+        err = stage_outcome(&r, err, &k);
     if (err != 0 || late)
         goto out;
     if (r.run.goes_on)
         calls_mark(m->calls, id);
     else
         calls_saw(m->calls, id);
-    mcp_attend_notes(m, id, buf_view(&notes));
+    mcp_follow_notes(m, id, buf_view(&notes));
 out:
     buf_fini(&out);
     buf_fini(&notes);
@@ -334,7 +334,7 @@ mcp_run_late(struct mcp *m, struct str id, struct str questions)
 }
 
 int
-mcp_settle_call(struct mcp *m, struct str id)
+mcp_run_if_marked(struct mcp *m, struct str id)
 {
     if (!store_locked(m->store) || !calls_is_marked(m->calls, id))
         return 0;
@@ -343,7 +343,7 @@ mcp_settle_call(struct mcp *m, struct str id)
 }
 
 void
-mcp_settle(struct mcp *m)
+mcp_run_marked(struct mcp *m)
 {
     char id[CALL_ID_LEN + 1];
     int64_t from = clock_mono_ms();
@@ -352,7 +352,7 @@ mcp_settle(struct mcp *m)
 
     /* What made a commit fail is kept out of those of others for a while. And
        the lock is held, so a slice of time is enough. */
-    if (m->calls == NULL || from < m->settle_ms)
+    if (m->calls == NULL || from < m->marked_ms)
         return;
     for (n = 0; err == 0 && n < MAX_SETTLED &&
                 (n == 0 || clock_mono_ms() - from < MCP_SLICE_MS) &&
@@ -360,20 +360,20 @@ mcp_settle(struct mcp *m)
                 calls_next_marked(m->calls, id); n++)
         err = run_again(m, str_of(id), STR_NONE);
     if (err != 0)
-        m->settle_ms = clock_mono_ms() + RETRY_MS;
+        m->marked_ms = clock_mono_ms() + RETRY_MS;
 }
 
 void
-mcp_unsettle(struct mcp *m)
+mcp_undo_marked(struct mcp *m)
 {
-    m->settle_ms = clock_mono_ms() + RETRY_MS;
-    mcp_attend_undo(m);
+    m->marked_ms = clock_mono_ms() + RETRY_MS;
+    mcp_follow_undo(m);
 }
 
 int64_t
-mcp_settle_due_ms(const struct mcp *m)
+mcp_marked_due_ms(const struct mcp *m)
 {
     return m->calls != NULL && calls_any_marked(m->calls) &&
                    mcp_is_writable(m)
-               ? m->settle_ms : INT64_MAX;
+               ? m->marked_ms : INT64_MAX;
 }

@@ -2,26 +2,26 @@
    such clients are told of the calls that they made or ask for.
 
    A question waits in its call's record until a session comes that can be
-   asked: one that made the call, polls it or waits for its result. That
-   session then holds the question: who holds it stands in the record, so that
-   it goes to one client at a time, whichever processes there are. It is sent
-   behind the commit of that, on the stream of the request that waits for it
-   or else on the session's own; its event has a place in the log, so a stream
-   that broke is sent it again. The id of the request names call, question and
-   place: an answer finds its question in any process, and the first counts,
-   also when the call has ended.
+   asked: one that made the call, polls it or waits for its result. To whom it
+   is delivered then stands in the record, so that it goes to one client at a
+   time, whichever processes there are. It is sent behind the commit of that,
+   on the stream of the request that waits for it or else on the session's own;
+   its event has a place in the log, so a stream that broke is sent it again.
+   The id of the request names call, question and place: an answer finds its
+   question in any process, and the first counts, also when the call has ended.
 
    A client that runs questions as tasks of its own is asked for that, and
    polled for the answer. Where it refuses, it is asked once more without;
-   where it refuses that, another is asked that attends the call, and if there
+   where it refuses that, another is asked that follows the call, and if there
    is none the tool learns that there will be no answer.
 
-   It remembers of a session which calls it attends, and nothing that the
+   It remembers of a session which calls it follows, and nothing that the
    record does not say as well.
 
    Invariants:
-   1. A question is held by at most one session that can be reached. A hold
-      whose instance is gone, or whose session cannot be reached, is void.
+   1. A question is delivered to at most one session that can be reached. A
+      delivery is void once its process is gone, or its session cannot be
+      reached.
    2. Nothing is sent that is not committed: what is sent follows from the
       record alone.
    3. What a session was asked it is not asked again, unless it says by its
@@ -38,7 +38,7 @@
 #include <string.h>
 
 #define CHECK_MS 1000      /* how often that is looked at */
-#define MAX_ATTENDS 256    /* calls that one session attends */
+#define MAX_FOLLOWS 256    /* calls that one session follows */
 #define ASK_MS 50          /* for a client to take in what it polled */
 #define FIRST_PLACE (MCP_LIST_PLACE + 1) /* of question 0 of a record */
 
@@ -50,11 +50,11 @@ name_of(const struct mcp_session *s)
     return str_of(s->id); /* empty: a pipe's */
 }
 
-/* Whether s is the one that holds a question, or was when its server died:
-   its client may know of it. Another pipe's may only where it runs tasks, and
+/* Whether a question is delivered to s, or was when its server died: its
+   client may know of it. Another pipe's may only where it runs tasks, and
    a task is what it was made. */
 bool
-mcp_is_holder(const struct mcp_session *s, const struct mcp_hold *h)
+mcp_was_delivered_to(const struct mcp_session *s, const struct mcp_delivery *h)
 {
     uint64_t by = (uint64_t)h->by;
     bool lasts = h->to.len > 0 ||
@@ -66,24 +66,24 @@ mcp_is_holder(const struct mcp_session *s, const struct mcp_hold *h)
             (lasts && !store_alive(s->m->store, by)));
 }
 
-/* What is to be done about the i-th question for a session that may attend
+/* What is to be done about the i-th question for a session that may follow
    its call: 0 nothing; 1 it is to be asked; 2 it has been, by a process that
    is gone. */
 static int
-wants_hold(const struct mcp_session *s, const struct mcp_attend *at,
+wants_delivery(const struct mcp_session *s, const struct mcp_follow *at,
            const struct mcp_question *q, unsigned i)
 {
     struct mcp *m = s->m;
     uint64_t me = store_instance(m->store);
-    struct mcp_hold h = q->held;
+    struct mcp_delivery h = q->delivery;
 
-    if (q->answer != NULL || me == 0 || i >= MCP_MAX_HELD ||
+    if (q->answer != NULL || me == 0 || i >= MCP_MAX_DELIVERED ||
         (mcp_cap_of(q->method) & s->caps) == 0 ||
         (at != NULL && (at->refused >> i & 1)))
         return 0;
-    if (mcp_is_holder(s, &h))
+    if (mcp_was_delivered_to(s, &h))
         return (uint64_t)h.by == me ? 0 : 2;
-    return h.n == 0 || !mcp_hold_lives(m, &h);
+    return h.n == 0 || !mcp_delivery_lives(m, &h);
 }
 
 /* Whether r waits for a deferred call, and so has a stream to be asked on. */
@@ -108,32 +108,32 @@ can_be_asked(const struct request *r)
            (r->m->s->news.sinks != NULL || waits(r));
 }
 
-struct mcp_attend *
-mcp_attend_of(const struct mcp_session *s, struct str id)
+struct mcp_follow *
+mcp_follow_of(const struct mcp_session *s, struct str id)
 {
-    struct mcp_attend *at;
+    struct mcp_follow *at;
 
-    for (at = s->attends; at != NULL && !str_is(id, at->id); at = at->next)
+    for (at = s->follows; at != NULL && !str_is(id, at->id); at = at->next)
         ;
     return at;
 }
 
-/* Has s hold q, which is sent behind the commit of that. */
+/* Delivers q to s, behind the commit of that. */
 void
-mcp_give_hold(const struct mcp_session *s, struct mcp_question *q)
+mcp_deliver_to(const struct mcp_session *s, struct mcp_question *q)
 {
-    q->held = (struct mcp_hold){
+    q->delivery = (struct mcp_delivery){
         .n = (int64_t)store_next_n(s->m->store),
         .by = (int64_t)store_instance(s->m->store),
         .to = name_of(s),
     };
 }
 
-/* k's questions as a record has them once s holds what it can, in a; at: how
-   it attends k, or NULL. .p NULL: there is no memory, or it can hold no more
-   of them. */
+/* k's questions as a record has them once all that s can be asked are
+   delivered to it, in a; at: how it follows k, or NULL. .p NULL: there is no
+   memory, or they are no others. */
 static struct str
-take_hold(const struct mcp_session *s, struct mcp_attend *at,
+deliver_all(const struct mcp_session *s, struct mcp_follow *at,
           struct arena *a, const struct call *k)
 {
     struct mcp_question *q, *all;
@@ -143,21 +143,21 @@ take_hold(const struct mcp_session *s, struct mcp_attend *at,
     if (mcp_read_questions(a, k->questions, &all) != 0)
         return STR_NONE;
     for (q = all; q != NULL; q = q->next) {
-        int what = wants_hold(s, at, q, i++);
+        int what = wants_delivery(s, at, q, i++);
 
         if (what == 1)
-            mcp_give_hold(s, q);
-        if (what == 2 && at != NULL && at->asked < (uint64_t)q->held.n)
-            at->asked = (uint64_t)q->held.n;
+            mcp_deliver_to(s, q);
+        if (what == 2 && at != NULL && at->asked < (uint64_t)q->delivery.n)
+            at->asked = (uint64_t)q->delivery.n;
         if (what == 2)
-            q->held.by = (int64_t)store_instance(s->m->store);
+            q->delivery.by = (int64_t)store_instance(s->m->store);
         news |= what != 0;
     }
     return news ? mcp_raw_questions(s->m, a, all) : STR_NONE;
 }
 
 bool
-mcp_hold_wanted(const struct request *r)
+mcp_delivery_wanted(const struct request *r)
 {
     struct str id = mcp_call_of(r);
     struct arena a = {0};
@@ -166,26 +166,26 @@ mcp_hold_wanted(const struct request *r)
         can_be_asked(r) &&
         calls_get(r->m->m->calls, &a, id, STR_NONE, &k) == 0 &&
         k.status == CALL_INPUT_REQUIRED &&
-        take_hold(r->m->s, mcp_attend_of(r->m->s, id), &a, &k).p != NULL;
+        deliver_all(r->m->s, mcp_follow_of(r->m->s, id), &a, &k).p != NULL;
 
     arena_fini(&a);
     return wanted;
 }
 
 static void
-forget(struct mcp_attend **at)
+forget(struct mcp_follow **at)
 {
-    struct mcp_attend *gone = *at;
+    struct mcp_follow *gone = *at;
 
     *at = gone->next;
     buf_fini(&gone->notes);
     free(gone);
 }
 
-struct mcp_attend *
-mcp_attend_call(struct mcp_session *s, struct str id, enum call_status told)
+struct mcp_follow *
+mcp_follow_call(struct mcp_session *s, struct str id, enum call_status told)
 {
-    struct mcp_attend *at = mcp_attend_of(s, id), **last = &s->attends;
+    struct mcp_follow *at = mcp_follow_of(s, id), **last = &s->follows;
     unsigned n = 0;
 
     if (at != NULL)
@@ -194,7 +194,7 @@ mcp_attend_call(struct mcp_session *s, struct str id, enum call_status told)
         last = &(*last)->next;
         n++;
     }
-    if (n >= MAX_ATTENDS) /* the oldest */
+    if (n >= MAX_FOLLOWS) /* the oldest */
         forget(last);
     at = calloc(1, sizeof(*at));
     if (at == NULL)
@@ -203,57 +203,57 @@ mcp_attend_call(struct mcp_session *s, struct str id, enum call_status told)
     at->told = told;
     at->own = true; /* what there is was sent by a process before this one */
     at->asked = mcp_head(s->m);
-    at->next = s->attends;
-    s->attends = at;
-    s->m->attends_due = true;
+    at->next = s->follows;
+    s->follows = at;
+    s->m->follows_due = true;
     return at;
 }
 
 void
-mcp_attend(struct request *r, const struct call *k, bool maker)
+mcp_follow(struct request *r, const struct call *k, bool maker)
 {
     struct mcp_session *s = r->m->s;
-    struct mcp_attend *at;
+    struct mcp_follow *at;
 
     if (!is_told(r) || call_status_ended(k->status))
         return;
-    at = mcp_attend_call(s, k->id, k->status);
+    at = mcp_follow_call(s, k->id, k->status);
     if (at != NULL)
         at->maker |= maker;
 }
 
 void
-mcp_attend_later(struct mcp_session *s, struct mcp_attend *at)
+mcp_follow_later(struct mcp_session *s, struct mcp_follow *at)
 {
     at->due = true;
-    s->m->attends_due = true;
+    s->m->follows_due = true;
 }
 
 /* What cannot be staged stays as it is. A call that is yet to be run again is
    not touched: a record would take its mark off. */
 void
-mcp_hold(struct request *r, struct call *k)
+mcp_deliver(struct request *r, struct call *k)
 {
     struct mcp *m = r->m->m;
-    struct mcp_attend *at;
+    struct mcp_follow *at;
     struct call now = *k;
 
-    mcp_attend(r, k, false);
-    at = mcp_attend_of(r->m->s, k->id);
+    mcp_follow(r, k, false);
+    at = mcp_follow_of(r->m->s, k->id);
     if (at != NULL && waits(r)) {
         at->ask_ms = 0;
-        m->attends_due |= at->due;
+        m->follows_due |= at->due;
     }
     if (at == NULL || !can_be_asked(r) || !store_locked(m->store) ||
         k->status != CALL_INPUT_REQUIRED || calls_is_marked(m->calls, k->id))
         return;
-    now.questions = take_hold(r->m->s, at, r->call.arena, k);
+    now.questions = deliver_all(r->m->s, at, r->call.arena, k);
     if (now.questions.p != NULL &&
         calls_stage(m->calls, r->call.arena, &now, "ask") == 0) {
         *k = now;
         if (!waits(r))
             at->ask_ms = clock_mono_ms() + ASK_MS;
-        mcp_attend_later(r->m->s, at);
+        mcp_follow_later(r->m->s, at);
     }
 }
 
@@ -266,7 +266,7 @@ mcp_channel(const struct mcp_session *s, struct str id)
 {
     struct mcp_message *k;
 
-    for (k = s->m->kept; k != NULL; k = k->next)
+    for (k = s->m->waiting; k != NULL; k = k->next)
         if (k->s == s && !k->given && !k->cancelled && !k->sink->blocked &&
             waits(k->v) && str_eq(mcp_call_of(k->v), id))
             return k->sink;
@@ -291,7 +291,7 @@ bool
 mcp_is_task_first(const struct mcp_session *s, const struct mcp_question *q)
 {
     return s->rev == MCP_2025_11_25 && (s->caps & MCP_CLIENT_TASKS) &&
-           mcp_cap_of(q->method) == MCP_ELICITATION && !q->held.bare;
+           mcp_cap_of(q->method) == MCP_ELICITATION && !q->delivery.bare;
 }
 
 /* The question itself, which says what task it belongs to, if its client
@@ -299,7 +299,7 @@ mcp_is_task_first(const struct mcp_session *s, const struct mcp_question *q)
    sent there again. ERR_NOMEM: it is not sent. */
 static int
 send_question(const struct mcp_session *s, struct mcp_sink *to,
-              struct mcp_attend *at, const struct call *k,
+              struct mcp_follow *at, const struct call *k,
               const struct mcp_question *q, unsigned i)
 {
     char event[MCP_EVENT_MAX];
@@ -308,7 +308,7 @@ send_question(const struct mcp_session *s, struct mcp_sink *to,
     int err;
 
     buf_printf(&b, HEAD "\"id\":\"" ID_FORMAT "\",\"method\":\"%.*s\","
-               "\"params\":{", 'c', at->id, i, (long long)q->held.n,
+               "\"params\":{", 'c', at->id, i, (long long)q->delivery.n,
                STR_ARG(q->method));
     if (!mcp_is_plain(k))
         buf_printf(&b, "\"_meta\":{" MCP_RELATED "%s\"}},", at->id);
@@ -321,7 +321,7 @@ send_question(const struct mcp_session *s, struct mcp_sink *to,
     buf_z(&b, "}}");
     at->own = to == s->news.sinks;
     if (at->own && s->id[0] != '\0')
-        id.len = mcp_event_id(s, (uint64_t)q->held.n, FIRST_PLACE + i,
+        id.len = mcp_event_id(s, (uint64_t)q->delivery.n, FIRST_PLACE + i,
                               event);
     err = b.err;
     send_text(to, &b, id);
@@ -332,8 +332,8 @@ send_question(const struct mcp_session *s, struct mcp_sink *to,
 /* A request about a task of the client's: get, result or cancel. Its place is
    its own, since no id may be used twice. */
 static void
-send_poll(struct mcp *m, struct mcp_sink *to, const struct mcp_attend *at,
-          const struct mcp_hold *h, unsigned i, const char *what)
+send_poll(struct mcp *m, struct mcp_sink *to, const struct mcp_follow *at,
+          const struct mcp_delivery *h, unsigned i, const char *what)
 {
     struct buf b = {0};
 
@@ -349,7 +349,7 @@ send_poll(struct mcp *m, struct mcp_sink *to, const struct mcp_attend *at,
 /* What the client was asked nobody waits for any more. */
 static void
 withdraw(const struct mcp_session *s, struct mcp_sink *to,
-         const struct mcp_attend *at, const struct mcp_hold *h, unsigned i)
+         const struct mcp_follow *at, const struct mcp_delivery *h, unsigned i)
 {
     struct buf b = {0};
 
@@ -379,14 +379,14 @@ send_status(const struct mcp_session *s, struct mcp_sink *to, struct arena *a,
     buf_fini(&b);
 }
 
-/* What s has to hear of a question of a call that it attends. *n: of the
-   newest hold that it was sent. */
+/* What s has to hear of a question of a call that it follows. *n: of the
+   newest delivery that it was sent. */
 static void
 tell_question(struct mcp_session *s, struct mcp_sink *to,
-              struct mcp_attend *at, const struct call *k,
+              struct mcp_follow *at, const struct call *k,
               const struct mcp_question *q, unsigned i, uint64_t *n)
 {
-    const struct mcp_hold *h = &q->held;
+    const struct mcp_delivery *h = &q->delivery;
     bool was_asked = (uint64_t)h->n <= at->asked;
     uint32_t bit = UINT32_C(1) << i;
 
@@ -422,9 +422,9 @@ send_notes(struct mcp_sink *to, struct buf *notes)
     buf_reset(notes, 0);
 }
 
-/* Tells s of a call that it attends; false: it need not attend it longer. */
+/* Tells s of a call that it follows; false: it need not follow it longer. */
 static bool
-tell(struct mcp_session *s, struct mcp_attend *at, struct mcp_sink *to)
+tell_follow(struct mcp_session *s, struct mcp_follow *at, struct mcp_sink *to)
 {
     struct arena a = {0};
     struct mcp_question *q;
@@ -439,8 +439,8 @@ tell(struct mcp_session *s, struct mcp_attend *at, struct mcp_sink *to)
     if (err == 0)
         err = mcp_read_questions(&a, k.questions, &q);
     at->due = err != 0 && err != ERR_NOT_FOUND && err != ERR_INVALID;
-    for (; err == 0 && q != NULL && i < MCP_MAX_HELD; q = q->next, i++) {
-        if (!mcp_is_holder(s, &q->held))
+    for (; err == 0 && q != NULL && i < MCP_MAX_DELIVERED; q = q->next, i++) {
+        if (!mcp_was_delivered_to(s, &q->delivery))
             continue;
         tell_question(s, to, at, &k, q, i, &n);
         known = true;
@@ -470,18 +470,18 @@ void
 mcp_withdraw(const struct request *r, struct buf *to)
 {
     struct mcp_sink sink = {.send = to_notes, .ctx = to};
-    struct mcp_attend *at = mcp_attend_of(r->m->s, r->runs_as);
+    struct mcp_follow *at = mcp_follow_of(r->m->s, r->runs_as);
 
     if (at == NULL)
         return;
     at->cancelled = true;
-    tell(r->m->s, at, &sink);
+    tell_follow(r->m->s, at, &sink);
 }
 
 static void
-tell_all(struct mcp_session *s, int64_t now)
+tell_follows(struct mcp_session *s, int64_t now)
 {
-    struct mcp_attend *at, **link = &s->attends;
+    struct mcp_follow *at, **link = &s->follows;
     struct mcp_sink *to;
     bool live;
 
@@ -490,13 +490,14 @@ tell_all(struct mcp_session *s, int64_t now)
         live = calls_mark_due(s->m->calls, str_of(at->id));
         if (at->ask_ms <= now)
             at->ask_ms = 0;
-        else if (at->due && at->ask_ms < s->m->hold_ms)
-            s->m->hold_ms = at->ask_ms;
+        else if (at->due && at->ask_ms < s->m->delivery_ms)
+            s->m->delivery_ms = at->ask_ms;
         to = at->due && at->ask_ms == 0 ? mcp_channel(s, str_of(at->id)) : NULL;
         /* Nobody may ever come to hear of the end: who polls reads it. */
-        if (to == NULL ? live || s->news.sinks != NULL : tell(s, at, to)) {
-            if (at->poll_ms > now && at->poll_ms < s->m->hold_ms)
-                s->m->hold_ms = at->poll_ms;
+        if (to == NULL ? live || s->news.sinks != NULL
+                       : tell_follow(s, at, to)) {
+            if (at->poll_ms > now && at->poll_ms < s->m->delivery_ms)
+                s->m->delivery_ms = at->poll_ms;
             link = &at->next;
             continue;
         }
@@ -504,16 +505,16 @@ tell_all(struct mcp_session *s, int64_t now)
     }
 }
 
-/* A hold of a client that went away is taken back in its record, so that
+/* A delivery to a client that went away is taken back in its record, so that
    other processes may ask theirs. */
 static void
-look_after(struct mcp_session *s)
+give_up_unreachable(struct mcp_session *s)
 {
-    struct mcp_attend *at;
+    struct mcp_follow *at;
 
     if (mcp_is_reachable(s))
         return;
-    for (at = s->attends; at != NULL; at = at->next) {
+    for (at = s->follows; at != NULL; at = at->next) {
         if (at->asked != 0)
             calls_mark(s->m->calls, str_of(at->id));
         at->asked = 0;
@@ -521,110 +522,110 @@ look_after(struct mcp_session *s)
 }
 
 void
-mcp_hold_tick(struct mcp *m, int64_t now_ms)
+mcp_delivery_tick(struct mcp *m, int64_t now_ms)
 {
     struct mcp_session *s;
-    bool look = now_ms >= m->hold_ms;
+    bool look = now_ms >= m->delivery_ms;
 
-    if (m->calls == NULL || (!m->attends_due && !look))
+    if (m->calls == NULL || (!m->follows_due && !look))
         return;
-    m->attends_due = look = false;
-    m->hold_ms = INT64_MAX;
+    m->follows_due = look = false;
+    m->delivery_ms = INT64_MAX;
     for (s = m->sessions; s != NULL; s = s->next) {
-        if (s->attends == NULL)
+        if (s->follows == NULL)
             continue;
-        look_after(s);
-        tell_all(s, now_ms);
-        look |= s->attends != NULL;
+        give_up_unreachable(s);
+        tell_follows(s, now_ms);
+        look |= s->follows != NULL;
     }
-    look |= mcp_listen_look(m);
-    if (look && m->hold_ms > now_ms + CHECK_MS)
-        m->hold_ms = now_ms + CHECK_MS;
+    look |= mcp_mark_listened(m);
+    if (look && m->delivery_ms > now_ms + CHECK_MS)
+        m->delivery_ms = now_ms + CHECK_MS;
 }
 
 int64_t
-mcp_hold_due_ms(const struct mcp *m)
+mcp_delivery_due_ms(const struct mcp *m)
 {
-    return m->attends_due ? 0 : m->hold_ms;
+    return m->follows_due ? 0 : m->delivery_ms;
 }
 
 void
-mcp_attend_changed(struct mcp *m, struct str id)
+mcp_follow_changed(struct mcp *m, struct str id)
 {
     struct mcp_session *s;
-    struct mcp_attend *at;
+    struct mcp_follow *at;
 
     for (s = m->sessions; s != NULL; s = s->next)
-        if ((at = mcp_attend_of(s, id)) != NULL)
-            mcp_attend_later(s, at);
+        if ((at = mcp_follow_of(s, id)) != NULL)
+            mcp_follow_later(s, at);
 }
 
 void
-mcp_attend_notes(struct mcp *m, struct str id, struct str notes)
+mcp_follow_notes(struct mcp *m, struct str id, struct str notes)
 {
     struct mcp_session *s;
-    struct mcp_attend *at;
+    struct mcp_follow *at;
 
     for (s = m->sessions; notes.len > 0 && s != NULL; s = s->next) {
-        at = mcp_attend_of(s, id);
+        at = mcp_follow_of(s, id);
         if (at == NULL || !at->maker || mcp_channel(s, id) == NULL)
             continue;
         buf_str(&at->notes, notes);
-        mcp_attend_later(s, at);
+        mcp_follow_later(s, at);
     }
 }
 
 void
-mcp_attend_undo(struct mcp *m)
+mcp_follow_undo(struct mcp *m)
 {
     struct mcp_session *s;
-    struct mcp_attend *at;
+    struct mcp_follow *at;
 
     for (s = m->sessions; s != NULL; s = s->next)
-        for (at = s->attends; at != NULL; at = at->next)
+        for (at = s->follows; at != NULL; at = at->next)
             buf_reset(&at->notes, 0);
 }
 
 /* s has a stream again. Where its client says that it knows of places up to
    told, questions behind that are sent once more. One that is known by its id
-   alone may hold questions of any call of its principal, and have made tasks
+   alone may have questions of any call of its principal, and have made tasks
    of them, which are polled; the newest calls are looked at. */
 void
-mcp_hold_rewind(struct mcp_session *s, bool back)
+mcp_delivery_rewind(struct mcp_session *s, bool back)
 {
-    char ids[MAX_ATTENDS][CALL_ID_LEN + 1];
+    char ids[MAX_FOLLOWS][CALL_ID_LEN + 1];
     struct mcp *m = s->m;
-    struct mcp_attend *at;
+    struct mcp_follow *at;
     uint64_t last;
     size_t n = 0;
     bool more;
 
-    if (m->calls != NULL && s->back)
-        n = calls_list(m->calls, str_of(s->principal), 0, ids, MAX_ATTENDS,
+    if (m->calls != NULL && s->revived)
+        n = calls_list(m->calls, str_of(s->principal), 0, ids, MAX_FOLLOWS,
                        &last, &more);
     while (n > 0) {
         n--;
-        if (mcp_attend_of(s, str_of(ids[n])) != NULL)
+        if (mcp_follow_of(s, str_of(ids[n])) != NULL)
             continue;
-        at = mcp_attend_call(s, str_of(ids[n]), CALL_N_STATUSES);
+        at = mcp_follow_call(s, str_of(ids[n]), CALL_N_STATUSES);
         if (at != NULL && back)
             at->asked = s->news.told_n;
     }
-    for (at = s->attends; at != NULL; at = at->next) {
+    for (at = s->follows; at != NULL; at = at->next) {
         if (back && at->own && at->asked > s->news.told_n)
             at->asked = s->news.told_n;
-        mcp_attend_later(s, at);
+        mcp_follow_later(s, at);
     }
 }
 
 void
-mcp_attend_end(struct mcp_session *s)
+mcp_follow_end(struct mcp_session *s)
 {
-    struct mcp_attend *at;
+    struct mcp_follow *at;
 
-    while ((at = s->attends) != NULL) {
+    while ((at = s->follows) != NULL) {
         if (at->asked != 0)
             calls_mark(s->m->calls, str_of(at->id));
-        forget(&s->attends);
+        forget(&s->follows);
     }
 }

@@ -10,10 +10,10 @@
 #define MAX_SHOWN 128 /* bytes of a client's text in an error's message */
 
 int
-mcp_refuse(struct request *r, enum mcp_status status, enum rpc_code code,
+mcp_refuse(struct request *r, enum mcp_status status, enum mcp_code code,
            const char *text, struct str value)
 {
-    r->fault = (struct fault){status, code, text, NULL, value, 0};
+    r->fault = (struct mcp_fault){status, code, text, NULL, value, 0};
     return MCP_REFUSED;
 }
 
@@ -24,13 +24,13 @@ mcp_refuse_params(struct request *r, const char *text)
 }
 
 /* What a handler's error is on the wire. */
-struct fault
+struct mcp_fault
 mcp_fault_of(const struct request *r, int err)
 {
     static const struct {
         int err;
         enum mcp_status status; /* in the modern era */
-        enum rpc_code code, modern;
+        enum mcp_code code, modern;
         const char *text, *key;
     } known[] = {
         {ERR_INVALID, MCP_OK, RPC_INVALID_PARAMS, RPC_INVALID_PARAMS,
@@ -44,7 +44,7 @@ mcp_fault_of(const struct request *r, int err)
         {ERR_MORE, MCP_OK, RPC_INVALID_REQUEST, RPC_INVALID_REQUEST,
          "It would have to wait, which nothing in a batch can", NULL},
     };
-    struct fault f = {MCP_OK, RPC_INTERNAL_ERROR, "Internal error", NULL,
+    struct mcp_fault f = {MCP_OK, RPC_INTERNAL_ERROR, "Internal error", NULL,
                       err == ERR_NOMEM ? STR("out of memory")
                                        : str_of(err_name(err)), 0};
     size_t i;
@@ -52,8 +52,8 @@ mcp_fault_of(const struct request *r, int err)
     for (i = 0; i < sizeof(known) / sizeof(*known); i++) {
         if (known[i].err != err)
             continue;
-        f = (struct fault){MCP_OK, known[i].code, known[i].text, known[i].key,
-                           r->target, 0};
+        f = (struct mcp_fault){MCP_OK, known[i].code, known[i].text,
+                               known[i].key, r->target, 0};
         if (is_modern(r)) {
             f.status = known[i].status;
             f.code = known[i].modern;
@@ -70,7 +70,7 @@ mcp_fault_of(const struct request *r, int err)
 }
 
 static void
-put_data(struct json_w *w, const struct fault *f)
+put_data(struct json_w *w, const struct mcp_fault *f)
 {
     json_key(w, "data");
     json_obj(w);
@@ -88,7 +88,7 @@ put_data(struct json_w *w, const struct fault *f)
 }
 
 static void
-put_fault(struct json_w *w, const struct fault *f)
+put_fault(struct json_w *w, const struct mcp_fault *f)
 {
     struct str about = mcp_cut(f->value, MAX_SHOWN);
     char message[MAX_SHOWN + 128];
@@ -107,7 +107,7 @@ put_fault(struct json_w *w, const struct fault *f)
 void
 mcp_put_fault(const struct request *r, int err, struct buf *out)
 {
-    struct fault f = mcp_fault_of(r, err);
+    struct mcp_fault f = mcp_fault_of(r, err);
     struct json_w w;
 
     json_w_init(&w, out);
@@ -117,7 +117,7 @@ mcp_put_fault(const struct request *r, int err, struct buf *out)
 
 /* raw: the error itself, instead of f. */
 void
-mcp_put_error(struct str id, const struct fault *f, struct str raw,
+mcp_put_error(struct str id, const struct mcp_fault *f, struct str raw,
           struct buf *out)
 {
     struct json_w w;
@@ -139,7 +139,7 @@ mcp_put_error(struct str id, const struct fault *f, struct str raw,
 void
 mcp_no_memory(const struct mcp_message *m, struct buf *out)
 {
-    static const struct fault f = {.code = RPC_INTERNAL_ERROR,
+    static const struct mcp_fault f = {.code = RPC_INTERNAL_ERROR,
                                    .text = "Internal error: out of memory"};
 
     mcp_put_error(m->v->id, &f, STR_NONE, out);

@@ -5,7 +5,7 @@
 
 #include "mcp/wire.h"
 
-enum rpc_code {
+enum mcp_code {
     RPC_PARSE_ERROR = -32700,
     RPC_INVALID_REQUEST = -32600,
     RPC_METHOD_NOT_FOUND = -32601,
@@ -20,9 +20,9 @@ enum rpc_code {
 };
 
 /* Why a request is refused; code 0: it is not. */
-struct fault {
+struct mcp_fault {
     enum mcp_status status;
-    enum rpc_code code;
+    enum mcp_code code;
     const char *text;
     const char *key;  /* of value in the error's data, or NULL */
     struct str value; /* what it is about, also in the message; or empty */
@@ -30,18 +30,18 @@ struct fault {
 };
 
 /* Sets the fault of r; returns MCP_REFUSED. */
-int mcp_refuse(struct request *r, enum mcp_status status, enum rpc_code code,
+int mcp_refuse(struct request *r, enum mcp_status status, enum mcp_code code,
                const char *text, struct str value);
 /* What is wrong with parameters alone goes out with 200 in both eras. */
 int mcp_refuse_params(struct request *r, const char *text);
 enum { MCP_REFUSED = 1 };
 /* What an error of r's run is on the wire. */
-struct fault mcp_fault_of(const struct request *r, int err);
+struct mcp_fault mcp_fault_of(const struct request *r, int err);
 /* Appends the error object that it comes to. */
 void mcp_put_fault(const struct request *r, int err, struct buf *out);
 /* Appends an error answer; id.p NULL: without one; raw.p not NULL: with that
    as its error object instead of f. */
-void mcp_put_error(struct str id, const struct fault *f, struct str raw,
+void mcp_put_error(struct str id, const struct mcp_fault *f, struct str raw,
                    struct buf *out);
 
 /* An error answer for a message that mcp_keep had no memory for. */

@@ -141,7 +141,7 @@ mcp_listen_run(struct request *r)
     struct mcp *m = r->m->m;
 
     if (r->call.round == 0) {
-        if (!mcp_may_keep(r)) /* to be said before it is acknowledged */
+        if (!mcp_may_wait(r)) /* to be said before it is acknowledged */
             return ERR_TOO_LARGE;
         /* It is kept, if at all, behind this turn's commit; all that run in
            a turn see the same head. */
@@ -164,7 +164,7 @@ mcp_listen_begin(struct mcp_message *m)
     to->listed = m->m->ran_clock + 1;
     to->sinks = m->sink;
     m->m->n_subs += to->n_subs;
-    m->m->attends_due = true;
+    m->m->follows_due = true;
     mcp_listener_tell(to);
 }
 
@@ -184,7 +184,7 @@ mcp_end_listens(struct mcp *m)
     struct mcp_message *k;
 
     m->stopping = true;
-    for (k = m->kept; k != NULL; k = k->next)
+    for (k = m->waiting; k != NULL; k = k->next)
         k->ready |= k->v->listen != NULL;
 }
 

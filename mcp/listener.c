@@ -171,7 +171,7 @@ mcp_hears(const struct mcp_listener *l)
 void
 mcp_tell_later(struct mcp_listener *l)
 {
-    l->due = l->m->tell_due = true;
+    l->due = l->m->tell_if_due = true;
 }
 
 /* The next one to be told, by invariant 1, of those that were matched. */
@@ -251,7 +251,7 @@ static bool
 owes(const struct mcp_listener *l, unsigned list)
 {
     bool wants = l->of == NULL ? l->lists >> list & 1
-                               : l->of->initialized || l->of->back;
+                               : l->of->initialized || l->of->revived;
 
     return wants && mcp_list_can_change(l->m, list) &&
            l->m->list_n[list] >= l->listed;
@@ -278,7 +278,7 @@ mcp_each_listener(struct mcp *m,
     for (s = m->sessions; s != NULL; s = s->next)
         if (mcp_hears(&s->news))
             fn(&s->news, with);
-    for (k = m->kept; k != NULL; k = k->next)
+    for (k = m->waiting; k != NULL; k = k->next)
         if ((l = mcp_listener_of(k)) != NULL && mcp_hears(l))
             fn(l, with);
 }
@@ -371,14 +371,14 @@ mcp_listener_tell(struct mcp_listener *l)
 }
 
 bool
-mcp_listen_look(struct mcp *m)
+mcp_mark_listened(struct mcp *m)
 {
     const struct mcp_message *k;
     const struct mcp_listener *to;
     bool any = false;
     unsigned i;
 
-    for (k = m->kept; k != NULL; k = k->next) {
+    for (k = m->waiting; k != NULL; k = k->next) {
         to = k->v->listen;
         for (i = 0; to != NULL && to->sinks != NULL && i < to->n_subs; i++)
             if (to->subs[i].call) {

@@ -84,6 +84,6 @@ void mcp_each_listener(struct mcp *m,
                        const void *with);
 /* Marks the calls that somebody listens to and whose time has come; whether
    there are any to be looked at. */
-bool mcp_listen_look(struct mcp *m);
+bool mcp_mark_listened(struct mcp *m);
 
 #endif

@@ -37,7 +37,7 @@ mcp_new(struct mcp **out, const struct mcp_catalogue *c, struct store *store,
     m->store = store;
     m->sign = sign;
     m->call = mcp_method_call;
-    m->hold_ms = INT64_MAX;
+    m->delivery_ms = INT64_MAX;
     /* Above the ids that a process before has polled with: sessions outlive
        it, and their clients may answer those yet. */
     m->last_ask = (uint64_t)clock_wall_ms();
@@ -55,7 +55,7 @@ mcp_free(struct mcp *m)
 {
     if (m == NULL)
         return;
-    ASSERT(m->kept == NULL);
+    ASSERT(m->waiting == NULL);
     while (m->sessions != NULL)
         mcp_session_free(m->sessions);
     arena_fini(&m->runs);
@@ -86,7 +86,7 @@ writes(const struct request *r)
 {
     if (r->reply.kind != '\0')
         return true;
-    if (r->silent || r->fault.code != 0 || r->method == NULL)
+    if (r->no_reply || r->fault.code != 0 || r->method == NULL)
         return false;
     if (r->method->feature == TASKS || r->runs_as.len > 0)
         return mcp_task_writes(r);
@@ -129,7 +129,7 @@ mcp_prepare(struct mcp_message *m)
 static enum mcp_status
 answer(struct request *r, struct buf *out, struct buf *notes)
 {
-    struct fault f = r->fault;
+    struct mcp_fault f = r->fault;
     size_t start = out->len, told = notes->len;
     int err = 0;
 
@@ -174,7 +174,7 @@ bound(struct mcp_message *m, struct request *r, size_t taken)
 static enum mcp_status
 end_session(struct mcp_message *m, struct buf *out)
 {
-    struct fault f = {MCP_BAD_REQUEST, RPC_INTERNAL_ERROR, "Internal error",
+    struct mcp_fault f = {MCP_BAD_REQUEST, RPC_INTERNAL_ERROR, "Internal error",
                       NULL, STR_NONE, 0};
     int err = mcp_session_set(m->s, -1, true, STR_NONE, STR_NONE);
 
@@ -191,7 +191,7 @@ static enum mcp_status
 take_answer(struct request *r, struct buf *out)
 {
     int err = mcp_take_answer(r);
-    struct fault f;
+    struct mcp_fault f;
 
     if (err == 0 || !r->m->http)
         return MCP_ACCEPTED;
@@ -215,7 +215,7 @@ mcp_run(struct mcp_message *m, struct buf *out, struct buf *notes)
             status = take_answer(&m->v[i], out);
         else if (m->v[i].reply.kind != '\0') /* an error has no place there */
             mcp_take_answer(&m->v[i]);
-        if (m->v[i].silent)
+        if (m->v[i].no_reply)
             continue;
         if (m->batch)
             buf_char(out, status == MCP_ACCEPTED ? '[' : ',');
@@ -236,7 +236,7 @@ void
 mcp_too_large(struct buf *out, size_t limit, const struct mcp_scan *s)
 {
     char text[64];
-    struct fault f = {.code = RPC_INVALID_REQUEST, .text = text};
+    struct mcp_fault f = {.code = RPC_INVALID_REQUEST, .text = text};
     struct arena a = {0};
     struct str id = STR_NONE;
 
@@ -287,11 +287,11 @@ judge_copy(struct mcp_message *k, const struct mcp_message *m)
 }
 
 static void
-free_kept(struct mcp_message *k)
+free_waiting(struct mcp_message *k)
 {
     if (k->n > 0 && k->v->listen != NULL)
         mcp_listen_end(k);
-    k->m->kept_len -= k->len;
+    k->m->waiting_len -= k->len;
     arena_fini(&k->own);
     buf_fini(&k->state);
     free(k);
@@ -323,14 +323,14 @@ mcp_keep(struct mcp_message *m, struct mcp_sink *sink, void *owner,
     if (mcp_wait_again(k, m->v) != 0)
         goto fail;
     k->m->counts.waiting++;
-    k->s->n_kept++;
+    k->s->n_waiting++;
     if (k->v->listen != NULL)
         mcp_listen_begin(k);
     *out = k;
     return 0;
 
 fail:
-    free_kept(k);
+    free_waiting(k);
     return ERR_NOMEM;
 }
 
@@ -339,8 +339,8 @@ mcp_drop(struct mcp_message *m)
 {
     mcp_waiting_cut(m);
     m->m->counts.waiting--;
-    m->s->n_kept--;
-    free_kept(m);
+    m->s->n_waiting--;
+    free_waiting(m);
 }
 
 static int64_t
@@ -352,9 +352,9 @@ earlier(int64_t a, int64_t b)
 int64_t
 mcp_due_ms(const struct mcp *m)
 {
-    int64_t due = earlier(mcp_waiting_due_ms(m), mcp_hold_due_ms(m));
+    int64_t due = earlier(mcp_waiting_due_ms(m), mcp_delivery_due_ms(m));
 
     if (m->list_due[0] || m->list_due[1] || m->list_due[2])
         due = earlier(due, m->list_sent_ms + MCP_LIST_PAUSE_MS);
-    return m->tell_due ? 0 : due;
+    return m->tell_if_due ? 0 : due;
 }

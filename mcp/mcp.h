@@ -83,12 +83,12 @@ void mcp_drop(struct mcp_message *m);
 /* Under the write lock, before a commit: runs the deferred calls again that
    wait for what was staged, or committed before, and stages what they came
    to. What cannot be done now stays to be done. */
-void mcp_settle(struct mcp *m);
+void mcp_run_marked(struct mcp *m);
 /* The commit failed: what it had settled has to be settled again, later. */
-void mcp_unsettle(struct mcp *m);
+void mcp_undo_marked(struct mcp *m);
 /* When there are calls to be settled, by loop_now's clock: 0 is at once,
    INT64_MAX never. */
-int64_t mcp_settle_due_ms(const struct mcp *m);
+int64_t mcp_marked_due_ms(const struct mcp *m);
 
 struct mcp_counts {
     uint64_t requests, errors, waiting, sessions, subscriptions;

@@ -13,7 +13,7 @@ struct mcp_message {
     bool no_memory;            /* while it is judged: it was not enough */
     struct mcp_session scratch; /* for what belongs to no session */
     bool batch, ends, made;     /* ends: of mcp_accept_end */
-    bool holds;                 /* s, until mcp_release */
+    bool queued;                /* counted in s, until mcp_release */
     bool http;
     struct str text;
     struct request *v;
@@ -21,7 +21,7 @@ struct mcp_message {
     /* of kept ones, which have an at */
     struct arena own;     /* what it is */
     struct buf state;     /* what its next run finds in call.state */
-    size_t len;           /* bytes of all this, as counted in kept_len */
+    size_t len;           /* bytes of all this, as counted in waiting_len */
     struct mcp_message *next, **at; /* in mcp's list of kept ones */
     void *owner;
     struct mcp_sink *sink;

@@ -138,7 +138,7 @@ note_change(struct request *r)
     bool adds = is_subscribe(r);
 
     r->changes = m->s != &m->scratch &&
-                 (m->s->n_held > 0 || m->batch ||
+                 (m->s->n_queued > 0 || m->batch ||
                   mcp_session_changes(m->s, r->log_level,
                                       adds ? r->target : STR_NONE,
                                       adds ? STR_NONE : r->target));
@@ -786,7 +786,7 @@ mcp_put_result(struct request *r, struct buf *out)
     mcp_open_members(r);
     err = mcp_end_run(r, r->method->run(r));
     if (becomes_call(r, err))
-        err = mcp_defer_create(r, err);
+        err = mcp_deferred_create(r, err);
     if (err < 0)
         return err;
     close_result(r, err);

@@ -1,7 +1,7 @@
 /* question - the questions of a call as its record has them.
 
    They are a list, each with its key, method and parameters; with its answer,
-   once that has come; and with who holds it, as long as somebody does, which
+   once that has come; and with its delivery, as long as there is one, which
    mcp/delivery.c explains:
 
      {"key":"answer","method":"elicitation/create","params":{},
@@ -9,7 +9,7 @@
 
    by is the process, n the place of the request that went out; held also has
    the client's task, where it made one, and "bare" where it was asked not to.
-   A hold that is void is left out when a list is written. */
+   A delivery that is void is left out when a list is written. */
 
 #include "mcp/question.h"
 #include "mcp/message.h"
@@ -17,9 +17,9 @@
 #define GRACE_MS 10000 /* for a client to open its stream again */
 
 static int
-read_hold(struct arena *a, const struct json_tok *t, struct mcp_hold *h)
+read_delivery(struct arena *a, const struct json_tok *t, struct mcp_delivery *h)
 {
-    *h = (struct mcp_hold){.bare = json_get(t, "bare") != NULL};
+    *h = (struct mcp_delivery){.bare = json_get(t, "bare") != NULL};
     json_int(json_get(t, "n"), &h->n);
     json_int(json_get(t, "by"), &h->by);
     return mcp_text(a, json_get(t, "to"), &h->to) != 0
@@ -51,7 +51,7 @@ mcp_read_questions(struct arena *a, struct str raw, struct mcp_question **out)
         };
         if (q->key.p == NULL ||
             mcp_text(a, json_get(t, "method"), &q->method) != 0 ||
-            read_hold(a, json_get(t, "held"), &q->held) != 0)
+            read_delivery(a, json_get(t, "held"), &q->delivery) != 0)
             return ERR_NOMEM;
         if (json_get(t, "params") != NULL)
             q->params = json_raw(json_get(t, "params"));
@@ -64,14 +64,14 @@ bool
 mcp_is_reachable(const struct mcp_session *s)
 {
     return !s->ended &&
-           (s->local || s->news.sinks != NULL || s->n_kept > 0 ||
+           (s->local || s->news.sinks != NULL || s->n_waiting > 0 ||
             clock_mono_ms() - s->heard_ms < GRACE_MS);
 }
 
-/* A session that has come here from a process that is gone has its holds
+/* A session that has come here from a process that is gone has its deliveries
    still: they are by this one then. */
 bool
-mcp_hold_lives(struct mcp *m, struct mcp_hold *h)
+mcp_delivery_lives(struct mcp *m, struct mcp_delivery *h)
 {
     const struct mcp_session *s;
     uint64_t me = store_instance(m->store);
@@ -111,18 +111,18 @@ mcp_put_inputs(struct json_w *w, const struct mcp_question *q)
     json_close(w);
 }
 
-/* Leaves out a hold that is void. */
+/* Leaves out a delivery that is void. */
 static void
 put_question(struct mcp *m, struct json_w *w, const struct mcp_question *q)
 {
-    struct mcp_hold h = q->held;
+    struct mcp_delivery h = q->delivery;
 
     json_obj(w);
     json_put_str(w, "key", q->key);
     put_request(w, q);
     if (q->answer != NULL)
         json_put_raw(w, "answer", json_raw(q->answer));
-    if (h.n != 0 && (q->answer != NULL || mcp_hold_lives(m, &h))) {
+    if (h.n != 0 && (q->answer != NULL || mcp_delivery_lives(m, &h))) {
         json_key(w, "held");
         json_obj(w);
         json_put_int(w, "by", h.by);

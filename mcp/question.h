@@ -7,9 +7,9 @@
 
 struct request;
 
-/* Who holds a question. */
-struct mcp_hold {
-    int64_t n;       /* place of the request for it; 0: nobody holds it */
+/* To whom a question was delivered. */
+struct mcp_delivery {
+    int64_t n;       /* place of the request for it; 0: to nobody */
     int64_t by;      /* process */
     struct str to;   /* id of the session, or empty: a pipe's */
     struct str task; /* of the client, or .p NULL */
@@ -20,14 +20,14 @@ struct mcp_question {
     struct mcp_question *next;
     struct str key, method, params;
     const struct json_tok *answer; /* NULL: none yet */
-    struct mcp_hold held;
+    struct mcp_delivery delivery;
 };
 
 /* The questions of a record, an empty list where raw.p is NULL; ERR_NOMEM, or
    ERR_INVALID: they are none of ours. */
 int mcp_read_questions(struct arena *a, struct str raw,
                        struct mcp_question **out);
-/* A list of questions as a record has it, in a: without the holds that are
+/* A list of questions as a record has it, in a: without deliveries that are
    void. .p NULL: it is empty, or there is no memory. */
 struct str mcp_raw_questions(struct mcp *m, struct arena *a,
                              const struct mcp_question *q);
@@ -41,8 +41,8 @@ void mcp_put_inputs(struct json_w *w, const struct mcp_question *q);
 /* Whether k stands for a plain call: its client knows of no task. */
 bool mcp_is_plain(const struct call *k);
 /* Whether its client can be reached still, in whatever process; one that has
-   come here is held by this one then. */
-bool mcp_hold_lives(struct mcp *m, struct mcp_hold *h);
+   come here is of this one then. */
+bool mcp_delivery_lives(struct mcp *m, struct mcp_delivery *h);
 bool mcp_is_reachable(const struct mcp_session *s);
 
 #endif

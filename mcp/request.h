@@ -44,11 +44,11 @@ struct request {
     const struct json_tok *params; /* an object or NULL */
     const struct json_tok *meta;   /* params._meta, whatever it is, or NULL */
     enum mcp_rev rev;
-    bool silent; /* a notification or a response: nothing to answer; or it
+    bool no_reply; /* a notification or a response: nothing to answer; or it
                     was cancelled before it was run */
     struct str cancels; /* raw id: of one that was not kept; or .p NULL */
     bool changes; /* something of its session */
-    struct fault fault;
+    struct mcp_fault fault;
     const struct method *method;
     struct str target; /* tool, prompt, uri or cursor that it names */
     const struct mcp_tool *tool;

@@ -16,7 +16,7 @@
 #include "mcp/state.h"
 #include "mcp/waiting.h"
 
-/* MCP_MAX_KEPT and MCP_KEPT_LEN in words */
+/* MCP_MAX_WAITING and MCP_WAITING_LEN in words */
 #define TOO_MANY_WAIT "too many waiting calls: 256 of a session, or 3/4 of " \
                       "what others leave of 8 MiB; end some, or ask again " \
                       "later"
@@ -63,7 +63,7 @@ mcp_begin_run(struct request *r, struct buf *out)
 
 /* What ERR_MORE of a run means: MCP_ASKS, ERR_MORE, or another error. */
 static int
-settle(struct request *r)
+judge_wait(struct request *r)
 {
     struct run *run = &r->run;
     bool waits = run->wait_ms >= 0 || run->watch.len > 0 || r->listen != NULL;
@@ -83,7 +83,7 @@ settle(struct request *r)
         return ERR_MORE;
     if (is_modern(r) && (run->asked || !waits))
         return MCP_ASKS;
-    if (!mcp_may_keep(r)) {
+    if (!mcp_may_wait(r)) {
         run->why = TOO_MANY_WAIT;
         return ERR_TOO_LARGE;
     }
@@ -139,7 +139,7 @@ int
 mcp_end_run(struct request *r, int err)
 {
     if (err == ERR_MORE)
-        err = r->call.out->err != 0 ? r->call.out->err : settle(r);
+        err = r->call.out->err != 0 ? r->call.out->err : judge_wait(r);
     if (err == MCP_ASKS) {
         mcp_cut_members(r);
         err = mcp_put_asked(r);

@@ -17,7 +17,7 @@ struct mcp_session {
     bool initialized; /* an initialize was answered */
     bool local;       /* a pipe's: no id, no record, no header */
     bool sse;         /* of the SSE transport */
-    bool fleeting;    /* of who may not write: it has no record, and an id
+    bool read_only;    /* of who may not write: it has no record, and an id
                          that nobody knows when it has left memory */
     bool ended;
     enum mcp_rev rev;
@@ -30,12 +30,12 @@ struct mcp_session {
     uint64_t seen;      /* store_next_n when that record was looked for */
     struct mcp_listener news; /* what it hears of, and where */
     struct arena own;   /* of news.subs */
-    bool back;          /* made from its id alone, for who comes back */
+    bool revived;       /* made from its id alone, for who comes back */
     int64_t born_ms;    /* as its id has it */
-    size_t n_kept;      /* messages of it that wait */
-    size_t n_held;      /* messages of it that mcp_release is yet to come for */
+    size_t n_waiting;      /* messages of it that wait */
+    size_t n_queued;    /* that mcp_release is yet to come for */
     int64_t heard_ms;   /* when its client was last there */
-    struct mcp_attend *attends; /* the newest first */
+    struct mcp_follow *follows; /* the newest first */
 };
 
 struct mcp {
@@ -48,10 +48,10 @@ struct mcp {
     struct mcp_session *by_id[MCP_CHAINS];
     size_t n_sessions;
     size_t n_sinks, n_subs;   /* of all sessions; of the listens as well */
-    struct mcp_message *kept; /* those that waited last first */
+    struct mcp_message *waiting; /* those that waited last first */
     struct mcp_message *going; /* that was given out to go on; or NULL */
     uint64_t last_looker;      /* hash of the principal of the last of those */
-    size_t kept_len;          /* bytes of all that they keep */
+    size_t waiting_len;          /* bytes of all that they keep */
     struct arena runs;        /* what the runs of this turn take */
     uint64_t last_ask;        /* in the id of the last poll of a client */
     uint64_t list_clock;      /* counts changes of lists */
@@ -62,12 +62,12 @@ struct mcp {
     uint64_t ran, ran_clock;  /* head and list_clock when a listen last ran */
     uint64_t changed_n;       /* n of the last change of the catalogue's; 0:
                                  not known, none above head */
-    bool tell_due;       /* a session is due to be told, by mcp_tick */
+    bool tell_if_due;       /* a session is due to be told, by mcp_tick */
     bool followed;       /* the store was looked at in this turn */
     bool stopping;
-    bool attends_due;    /* something of deferred calls is to be told */
-    int64_t settle_ms;   /* not before that, after an error */
-    int64_t hold_ms;     /* when those who hold questions are looked after */
+    bool follows_due;    /* something of deferred calls is to be told */
+    int64_t marked_ms;   /* not before that, after an error */
+    int64_t delivery_ms; /* when the deliveries are looked after */
     struct mcp_counts counts;
 };
 

@@ -21,7 +21,7 @@
    2. The list of sessions is in order of use, the latest first; each that
       has an id stands in one chain of m->by_id as well.
    3. A session that leaves memory loses nothing but where its streams were,
-      and that comes back with a Last-Event-ID; or, being fleeting, it is
+      and that comes back with a Last-Event-ID; or, being read_only, it is
       gone, and its client is told so. One that a message or a stream refers
       to does not leave.
    4. Who may only read makes no file and no record, nor takes a lock. */
@@ -128,7 +128,7 @@ mcp_session_free(struct mcp_session *s)
     if (*place == s)
         *place = s->same;
     clear_subs(s);
-    mcp_attend_end(s);
+    mcp_follow_end(s);
     free(s->principal);
     free(s);
 }
@@ -151,10 +151,11 @@ evict(struct mcp *m)
     for (s = m->sessions; s != NULL; s = s->next)
         of_share[share_of(s)]++;
     for (s = m->sessions; s != NULL; s = s->next) {
-        if (s->local || s->news.sinks != NULL || s->n_kept > 0 || s->n_held > 0)
+        if (s->local || s->news.sinks != NULL || s->n_waiting > 0 ||
+            s->n_queued > 0)
             continue;
         n = of_share[share_of(s)];
-        if (n < most || (n == most && s->fleeting && !found->fleeting))
+        if (n < most || (n == most && s->read_only && !found->read_only))
             continue;
         most = n;
         found = s;
@@ -184,7 +185,7 @@ mcp_session_new(struct mcp *m, const struct mcp_facts *f)
     s->principal[principal.len] = '\0';
     s->m = m;
     s->news = (struct mcp_listener){.m = m, .of = s};
-    s->fleeting = f->read_only;
+    s->read_only = f->read_only;
     s->rev = MCP_NEWEST_HANDSHAKE;
     s->log_level = MCP_LOG_DEFAULT;
     s->news.told_n = mcp_head(m);
@@ -209,7 +210,7 @@ mcp_join(struct mcp *m, struct mcp_sink *sink)
 }
 
 void
-mcp_part(struct mcp_session *s)
+mcp_leave(struct mcp_session *s)
 {
     if (s == NULL)
         return;
@@ -235,9 +236,9 @@ mcp_session_seal(struct mcp_session *s)
     if (err != 0)
         return ERR_IO;
     s->born_ms = now_of(s->m);
-    for (i = 0; s->fleeting && i < AT_SSE; i++)
+    for (i = 0; s->read_only && i < AT_SSE; i++)
         text_put(s->id + 2 * i, 3, "%02x", raw[i]);
-    if (s->fleeting) {
+    if (s->read_only) {
         *place_of(s->m, str_of(s->id)) = s;
         return 0;
     }
@@ -295,7 +296,7 @@ revive(struct mcp *m, const struct mcp_facts *f, struct mcp_session **out)
         s->caps = raw[AT_CAPS];
         s->born_ms = (int64_t)mcp_get_be64(raw + AT_TIME);
         s->news.told_n = s->news.listed = 0;
-        s->back = true;
+        s->revived = true;
     }
     arena_fini(&a);
     *out = s;
@@ -398,7 +399,7 @@ put_record(const struct mcp_session *s, int level, bool end, struct str add,
 bool
 mcp_session_stored(const struct mcp_session *s)
 {
-    return s->id[0] != '\0' && !s->fleeting && mcp_is_writable(s->m);
+    return s->id[0] != '\0' && !s->read_only && mcp_is_writable(s->m);
 }
 
 /* Whether adding uri changes anything: 0, 1, ERR_TOO_LARGE or ERR_NOMEM. */
@@ -503,7 +504,7 @@ mcp_session_find(struct mcp *m, const struct mcp_facts *f,
     if (err != 0)
         return err;
     if (s->ended || !str_is(f->principal, s->principal) ||
-        s->fleeting != f->read_only ||
+        s->read_only != f->read_only ||
         now_of(m) - s->born_ms > MCP_SESSION_AGE_MS)
         return ERR_NOT_FOUND;
     s->heard_ms = clock_mono_ms();

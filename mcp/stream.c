@@ -69,7 +69,7 @@ attach(struct mcp_session *s, struct str last, struct mcp_sink *sink)
 
     while (!back && *at != NULL)
         at = &(*at)->next;
-    mcp_hold_rewind(s, back);
+    mcp_delivery_rewind(s, back);
     sink->next = *at;
     *at = sink;
     s->m->n_sinks++;
@@ -146,13 +146,13 @@ mcp_changed(struct mcp *m, const struct mcp_change *c)
     }
     if (!mine)
         m->changed_n = c->n;
-    if (m->sessions == NULL && m->kept == NULL) {
+    if (m->sessions == NULL && m->waiting == NULL) {
         m->list_at = 0; /* who comes back is told to look */
         return;
     }
     mcp_wake(m, c);
     if (mine && m->calls != NULL)
-        mcp_attend_changed(m, (struct str){c->key.p + 5, c->key.len - 5});
+        mcp_follow_changed(m, (struct str){c->key.p + 5, c->key.len - 5});
     if (m->cat->resources_change != NULL &&
         m->cat->resources_change(m->cat->ctx, c))
         mcp_list_changed(m, MCP_LIST_RESOURCES);
@@ -161,7 +161,7 @@ mcp_changed(struct mcp *m, const struct mcp_change *c)
 }
 
 static void
-let_hear(struct mcp_listener *l, const void *sink)
+tell_unblocked(struct mcp_listener *l, const void *sink)
 {
     if (l->sinks == sink)
         mcp_tell_later(l);
@@ -174,11 +174,11 @@ mcp_sink_block(struct mcp *m, struct mcp_sink *sink, bool blocked)
 
     sink->blocked = blocked;
     if (was && !blocked)
-        mcp_each_listener(m, let_hear, sink);
+        mcp_each_listener(m, tell_unblocked, sink);
 }
 
 static void
-tell_due(struct mcp_listener *l, const void *with)
+tell_if_due(struct mcp_listener *l, const void *with)
 {
     int err = l->due && l->of != NULL ? mcp_session_refresh(l->of) : 0;
 
@@ -193,12 +193,12 @@ void
 mcp_tick(struct mcp *m, int64_t now_ms)
 {
     m->followed = false;
-    if (m->tell_due) {
-        m->tell_due = false;
-        mcp_each_listener(m, tell_due, NULL);
+    if (m->tell_if_due) {
+        m->tell_if_due = false;
+        mcp_each_listener(m, tell_if_due, NULL);
     }
     mcp_flush_lists(m, now_ms, mcp_head(m));
-    mcp_hold_tick(m, now_ms);
+    mcp_delivery_tick(m, now_ms);
 }
 
 bool
@@ -210,9 +210,9 @@ mcp_listens(const struct mcp *m)
     if (m->n_sinks > 0)
         for (s = m->sessions; s != NULL; s = s->next)
             if (mcp_hears(&s->news) && 
-                (s->initialized || s->back || s->news.n_subs > 0))
+                (s->initialized || s->revived || s->news.n_subs > 0))
                 return true;
-    for (k = m->kept; k != NULL; k = k->next)
+    for (k = m->waiting; k != NULL; k = k->next)
         if (k->watch != 0 || mcp_listener_of(k) != NULL)
             return true;
     return false;

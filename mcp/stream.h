@@ -41,7 +41,7 @@ void mcp_session_kind(struct store_kind *out);
 /* The session of a channel that is one client's alone (stdio), or NULL when
    there is no memory. */
 struct mcp_session *mcp_join(struct mcp *m, struct mcp_sink *sink);
-void mcp_part(struct mcp_session *s);
+void mcp_leave(struct mcp_session *s);
 /* A stream for what belongs to no request: of the session that f names, and
    with last (a Last-Event-ID, or .p NULL) what came since is sent by the next
    mcp_tick. A second one gets nothing while the first is open, unless it has

@@ -142,7 +142,7 @@ mcp_can_wait(struct mcp_call *c, bool deferred)
     if (r->again != NULL)
         return true;
     calls = r->m->m->calls;
-    return (deferred || mcp_may_keep(r)) &&
+    return (deferred || mcp_may_wait(r)) &&
            ((is_modern(r) && !deferred) || calls == NULL ||
             calls_have_room(calls, c->principal));
 }

@@ -7,8 +7,8 @@
    what tasks/get answers.
 
    A task is its principal's, whatever revision it was made in. Reading one
-   runs it again first where that has come due: for that, and to hold a
-   question for the client that asks, a reading method takes the write lock;
+   runs it again first where that has come due: for that, and to deliver
+   a question to the client that asks, a reading method takes the write lock;
    what it cannot stage it does without. */
 
 #include "mcp/tasks.h"
@@ -48,7 +48,7 @@ mcp_refuse_extension(struct request *r)
 }
 
 static int
-refuse(struct request *r, enum rpc_code code, const char *text)
+refuse(struct request *r, enum mcp_code code, const char *text)
 {
     return mcp_refuse(r, MCP_OK, code, text, STR_NONE);
 }
@@ -129,7 +129,7 @@ fetch(struct request *r, struct call *k)
     if (plain)
         calls_mark_due(m->calls, id);
     else
-        mcp_settle_call(m, id);
+        mcp_run_if_marked(m, id);
     err = calls_get(m->calls, r->call.arena, id, mcp_who(r), k);
     if (err == 0 && mcp_is_plain(k) != plain)
         err = ERR_NOT_FOUND;
@@ -147,7 +147,7 @@ mcp_task_writes(const struct request *r)
     return changes(r) ||
            (mcp_is_writable(m) && !r->call.read_only &&
             (calls_is_marked(m->calls, mcp_call_of(r)) ||
-             mcp_hold_wanted(r)));
+             mcp_delivery_wanted(r)));
 }
 
 int
@@ -159,7 +159,7 @@ mcp_task_get(struct request *r)
     if (err != 0)
         return err;
     if (!is_modern(r))
-        mcp_hold(r, &k);
+        mcp_deliver(r, &k);
     mcp_put_task(&r->run.w, r->m->m, r->call.arena, &k, r->rev);
     return 0;
 }

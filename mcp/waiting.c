@@ -2,11 +2,11 @@
    waits for, and what clients say to them.
 
    Invariants:
-   1. A kept message is given out once until it waits again, and one that was
+   1. A message is given out once until it waits again, and one that was
       cancelled gives no answer.
-   2. Kept are MCP_MAX_KEPT messages of a session and MCP_KEPT_LEN bytes of
-      all, of which nobody takes more than share_fits says, and at most the
-      messages of one turn more.
+   2. There are up to MCP_MAX_WAITING messages of a session and
+      MCP_WAITING_LEN bytes of all, of which nobody takes more than share_fits
+      says, and at most the messages of one turn more.
    3. A message that waits keeps its text, the call that asks for it, and the
       state of its last run: nothing else outlives the turn of a run.
    4. Of those that go on with a long look one is out at a time, and then the
@@ -18,12 +18,12 @@
 
 /* What all messages of a principal keep. */
 static size_t
-kept_of(const struct mcp *m, struct str principal)
+waiting_of(const struct mcp *m, struct str principal)
 {
     const struct mcp_message *k;
     size_t n = 0;
 
-    for (k = m->kept; k != NULL; k = k->next)
+    for (k = m->waiting; k != NULL; k = k->next)
         if (str_eq(k->v->call.principal, principal))
             n += k->len;
     return n;
@@ -31,15 +31,15 @@ kept_of(const struct mcp *m, struct str principal)
 
 /* Invariant 2. */
 bool
-mcp_may_keep(const struct request *r)
+mcp_may_wait(const struct request *r)
 {
     const struct mcp_message *m = r->m;
     size_t len = m->text.len;
 
     return m->at != NULL ||
-           (m->s->n_kept < MCP_MAX_KEPT &&
-            share_fits(kept_of(m->m, r->call.principal) + len,
-                       m->m->kept_len + len, MCP_KEPT_LEN));
+           (m->s->n_waiting < MCP_MAX_WAITING &&
+            share_fits(waiting_of(m->m, r->call.principal) + len,
+                       m->m->waiting_len + len, MCP_WAITING_LEN));
 }
 
 /* ---- messages that wait ---- */
@@ -50,7 +50,7 @@ count(struct mcp_message *k)
 {
     size_t len = sizeof(*k) + arena_size(&k->own) + k->state.cap;
 
-    k->m->kept_len += len - k->len;
+    k->m->waiting_len += len - k->len;
     k->len = len;
 }
 
@@ -89,11 +89,11 @@ mcp_wait_again(struct mcp_message *k, const struct request *r)
     count(k);
     /* One that is run again is put there anew: invariant 4. */
     mcp_waiting_cut(k);
-    k->at = &k->m->kept;
-    k->next = k->m->kept;
+    k->at = &k->m->waiting;
+    k->next = k->m->waiting;
     if (k->next != NULL)
         k->next->at = &k->next;
-    k->m->kept = k;
+    k->m->waiting = k;
     return 0;
 }
 
@@ -106,7 +106,7 @@ mcp_wake(struct mcp *m, const struct mcp_change *c)
     uint64_t key = 0, other[CALL_NAMES_MAX] = {0};
     size_t i;
 
-    for (k = m->kept; k != NULL; k = k->next) {
+    for (k = m->waiting; k != NULL; k = k->next) {
         if (k->watch == 0)
             continue;
         if (key == 0) {
@@ -133,7 +133,7 @@ is_out(const struct mcp_message *k)
 
 /* Whether k is a look of the principal who had the last one. */
 static bool
-looks_again(const struct mcp_message *k)
+is_last_looker(const struct mcp_message *k)
 {
     return k->v->run.goes_on &&
            str_hash(k->v->call.principal) == k->m->last_looker;
@@ -146,9 +146,9 @@ mcp_next(struct mcp *m, int64_t now_ms, struct mcp_message **out)
 {
     struct mcp_message *k, *found = NULL;
 
-    for (k = m->kept; k != NULL; k = k->next)
+    for (k = m->waiting; k != NULL; k = k->next)
         if (!is_out(k) && (k->ready || k->due_ms <= now_ms) &&
-            (found == NULL || !looks_again(k) || looks_again(found)))
+            (found == NULL || !is_last_looker(k) || is_last_looker(found)))
             found = k;
     if (found == NULL)
         return NULL;
@@ -167,7 +167,7 @@ mcp_waiting_due_ms(const struct mcp *m)
     const struct mcp_message *k;
     int64_t due = INT64_MAX;
 
-    for (k = m->kept; k != NULL; k = k->next) {
+    for (k = m->waiting; k != NULL; k = k->next) {
         int64_t at = k->ready ? 0 : k->due_ms;
 
         if (!is_out(k) && at < due)
@@ -189,7 +189,7 @@ mcp_take_cancel(struct request *r, const struct json_tok *params)
 {
     const struct json_tok *id = json_get(params, "requestId");
     const struct mcp_session *s = r->m->s;
-    struct mcp_message *k = s->n_kept > 0 ? s->m->kept : NULL;
+    struct mcp_message *k = s->n_waiting > 0 ? s->m->waiting : NULL;
 
     if (!mcp_is_id(id))
         return;
@@ -218,7 +218,7 @@ mcp_cancels(const struct mcp_message *by)
 static bool
 can_cancel(const struct request *r)
 {
-    return !r->silent && !str_is(r->name, "initialize") &&
+    return !r->no_reply && !str_is(r->name, "initialize") &&
            (r->tool == NULL || r->tool->prepare == NULL);
 }
 
@@ -231,5 +231,5 @@ mcp_cancel(struct mcp_message *m, const struct mcp_message *by)
         for (k = 0; k < by->n; k++)
             if (by->v[k].cancels.p != NULL && can_cancel(&m->v[i]) &&
                 str_eq(m->v[i].id, by->v[k].cancels))
-                m->v[i].silent = true;
+                m->v[i].no_reply = true;
 }

@@ -5,12 +5,12 @@
 
 #include "mcp/message.h"
 
-#define MCP_MAX_KEPT 256 /* messages of one session */
-#define MCP_KEPT_LEN ((size_t)8 * 1024 * 1024) /* memory of all */
+#define MCP_MAX_WAITING 256 /* messages of one session */
+#define MCP_WAITING_LEN ((size_t)8 * 1024 * 1024) /* memory of all */
 
 /* Whether r's message waits already, or may: what clients do not take back
    has to end somewhere. */
-bool mcp_may_keep(const struct request *r);
+bool mcp_may_wait(const struct request *r);
 /* Has k wait for what the run of r said, which is its own or that of the
    message that it was copied from, in front of the others. ERR_NOMEM. */
 int mcp_wait_again(struct mcp_message *k, const struct request *r);

@@ -403,7 +403,7 @@ leave(struct pipe *io)
 {
     serve_leave(io->peer);
     if (io->facts.session != NULL)
-        mcp_part(io->facts.session);
+        mcp_leave(io->facts.session);
     buf_fini(&io->in);
     buf_fini(&io->out);
     free(io);

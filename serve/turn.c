@@ -501,14 +501,14 @@ commit(struct serve *s)
 
     if (!s->locked) {
         if (s->refuse != 0)
-            mcp_unsettle(s->mcp);
+            mcp_undo_marked(s->mcp);
         return;
     }
-    mcp_settle(s->mcp);
+    mcp_run_marked(s->mcp);
     if (store_staged_n(s->store) > 0)
         err = store_commit(s->store, &unknown);
     if (err < 0)
-        mcp_unsettle(s->mcp);
+        mcp_undo_marked(s->mcp);
     if (err < 0 && unknown)
         err = ERR_UNKNOWN;
     if (err < 0 && s->first_staged < s->n_ran) {
@@ -675,7 +675,7 @@ turn(struct serve *s)
     struct peer *p;
     bool writes;
 
-    bool settle = mcp_settle_due_ms(s->mcp) <= loop_now(s->loop);
+    bool settle = mcp_marked_due_ms(s->mcp) <= loop_now(s->loop);
 
     if (!look_ahead(s, &writes) && !settle)
         return;
@@ -759,7 +759,7 @@ set_follow(struct serve *s)
 static void
 set_timers(struct serve *s)
 {
-    int64_t due = mcp_due_ms(s->mcp), settle = mcp_settle_due_ms(s->mcp);
+    int64_t due = mcp_due_ms(s->mcp), settle = mcp_marked_due_ms(s->mcp);
 
     if (settle < due)
         due = settle;

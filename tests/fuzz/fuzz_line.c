@@ -138,7 +138,7 @@ check_lines(struct mcp_facts *f, struct str text)
     mcp_end_listens(mcp);
     while (mcp_next(mcp, INT64_MAX, &k) != NULL)
         mcp_drop(k);
-    mcp_part(f->session);
+    mcp_leave(f->session);
     mcp_free(mcp);
 }
 

@@ -102,7 +102,7 @@ static inline void
 rig_serve(const struct mcp_catalogue *c, struct store *s, struct sign *g)
 {
     if (mcp != NULL) {
-        mcp_part(session);
+        mcp_leave(session);
         mcp_free(mcp);
     }
     mcp = NULL;

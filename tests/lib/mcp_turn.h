@@ -104,8 +104,8 @@ box_new(void)
 static inline void
 box_close(void)
 {
-    while (box.m->kept != NULL)
-        mcp_drop(box.m->kept);
+    while (box.m->waiting != NULL)
+        mcp_drop(box.m->waiting);
     mcp_free(box.m);
     sign_free(box.sign);
     store_close(box.store);
@@ -301,10 +301,10 @@ turn_commit(size_t first)
     bool unknown;
     int err;
 
-    mcp_settle(box.m);
+    mcp_run_marked(box.m);
     err = store_commit(box.store, &unknown);
     if (err != 0)
-        mcp_unsettle(box.m);
+        mcp_undo_marked(box.m);
     for (; err != 0 && first < n_jobs; first++)
         job_run(&jobs[first], err);
     store_unlock(box.store);
@@ -314,7 +314,7 @@ turn_commit(size_t first)
 static inline void
 turn(void)
 {
-    bool writes = mcp_settle_due_ms(box.m) <= clock_mono_ms();
+    bool writes = mcp_marked_due_ms(box.m) <= clock_mono_ms();
     struct mcp_message *m;
     struct who *w;
     size_t i, first = SIZE_MAX;
@@ -356,7 +356,7 @@ settle_all(void)
     for (n = 0; n < 50; n++) {
         turn();
         if (mcp_due_ms(box.m) > clock_mono_ms() &&
-            mcp_settle_due_ms(box.m) > clock_mono_ms())
+            mcp_marked_due_ms(box.m) > clock_mono_ms())
             return;
     }
     CHECK(n < 50); /* it came to rest */

@@ -150,8 +150,8 @@ restart(struct world *w)
     char path[300];
 
     memcpy(path, w->path, sizeof(path));
-    while (w->m->kept != NULL)
-        mcp_drop(w->m->kept);
+    while (w->m->waiting != NULL)
+        mcp_drop(w->m->waiting);
     close_world(w);
     open_with(w, path, false);
 }

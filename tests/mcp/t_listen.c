@@ -568,7 +568,7 @@ test_listen_has_limits(void)
         CHECK(w.status == (k == 0 ? MCP_WAITS : MCP_OK));
     }
     s = mcp_join(w.m, &c->sink);
-    for (i = 0; i < MCP_MAX_KEPT; i++) {
+    for (i = 0; i < MCP_MAX_WAITING; i++) {
         snprintf(id, sizeof(id), "%d", i);
         listen_to(&w, s, id, "{}", c);
         CHECK(w.status == MCP_WAITS);
@@ -577,10 +577,10 @@ test_listen_has_limits(void)
     CHECK(w.notes.len == 0); /* nor is it acknowledged */
     listen_to(&w, NULL, "64", "{}", c);
     CHECK(w.status == MCP_WAITS);
-    while (w.m->kept != NULL)
-        mcp_drop(w.m->kept);
+    while (w.m->waiting != NULL)
+        mcp_drop(w.m->waiting);
     CHECK(w.m->n_subs == 0);
-    mcp_part(s);
+    mcp_leave(s);
     buf_fini(&b);
     close_world(&w);
     drop(c);
@@ -616,8 +616,8 @@ test_listen_is_told_what_it_asked_for(void)
     tick(&w, 1000);
     CHECK(e->n == 1 && told(e, 0, "", TAGGED("tools/list_changed", "8", "")));
     CHECK(c->n == 2 && d->n == 1);
-    while (w.m->kept != NULL)
-        mcp_drop(w.m->kept);
+    while (w.m->waiting != NULL)
+        mcp_drop(w.m->waiting);
     put(&w, "a");
     CHECK(c->n == 2 && !mcp_listens(w.m));
     close_world(&w);
@@ -652,7 +652,7 @@ test_listen_loses_nothing_in_between(void)
                                              ",\"uri\":\"toy://b\"")));
     CHECK(told(c, 1, "", TAGGED("resources/list_changed", "1", "")));
     mcp_drop(w.kept);
-    mcp_part(f.session);
+    mcp_leave(f.session);
     close_world(&w);
     drop(c);
 }
@@ -694,7 +694,7 @@ test_listen_ends_with_a_result(void)
     }
     listen_to(&w, s, "9", "{}", c); /* too late, but acknowledged */
     CHECK(w.status == MCP_OK && w.notes.len > 0);
-    mcp_part(s);
+    mcp_leave(s);
     close_world(&w);
     drop(c);
 }
@@ -718,7 +718,7 @@ test_listen_that_its_client_cancels(void)
     w.out.len = 0;
     CHECK(mcp_run(m, &w.out, &w.notes) == MCP_ACCEPTED && w.out.len == 0);
     mcp_drop(m);
-    mcp_part(f.session);
+    mcp_leave(f.session);
     close_world(&w);
     drop(c);
 }

@@ -697,7 +697,7 @@ test_memory_fails_while_waiting(void)
     for (i = 0; i < 2 * sizeof(ins) / sizeof(*ins); i++)
         for (after = 0; after < 200; after++)
             wait_until_memory_fails(after, i % 2, ins[i / 2]);
-    CHECK(mcp->kept == NULL && mcp->counts.waiting == 0);
+    CHECK(mcp->waiting == NULL && mcp->counts.waiting == 0);
 }
 
 static void
@@ -740,7 +740,7 @@ long_call(void)
 static size_t
 keep_all(const char *principal, const char *in)
 {
-    size_t before = mcp->kept_len;
+    size_t before = mcp->waiting_len;
     struct mcp_message *m, *k;
     enum mcp_status status;
 
@@ -758,7 +758,7 @@ keep_all(const char *principal, const char *in)
         arena_fini(&arena);
     } while (status == MCP_WAITS);
     CHECK(is_answer(RES("1", TEXT(TOO_MUCH) ",'isError':true")));
-    return mcp->kept_len - before;
+    return mcp->waiting_len - before;
 }
 
 /* Who comes late finds room, however much others keep. */
@@ -771,16 +771,16 @@ test_nobody_takes_all_that_may_wait(void)
     toy_wakes = 9;
     rig_agree(V11);
     len = keep_all("ann", in);
-    CHECK(len > MCP_KEPT_LEN / 2 && len < MCP_KEPT_LEN / 8 * 7);
+    CHECK(len > MCP_WAITING_LEN / 2 && len < MCP_WAITING_LEN / 8 * 7);
     CHECK(keep_all("ann", in) == 0);
     len = keep_all("bob", in);
-    CHECK(len > MCP_KEPT_LEN / 16 && len < MCP_KEPT_LEN / 4);
-    CHECK(keep_all("eve", in) > 0 && mcp->kept_len < MCP_KEPT_LEN);
-    while (mcp->kept != NULL)
-        mcp_drop(mcp->kept);
-    CHECK(keep_all("bob", in) > MCP_KEPT_LEN / 2);
-    while (mcp->kept != NULL)
-        mcp_drop(mcp->kept);
+    CHECK(len > MCP_WAITING_LEN / 16 && len < MCP_WAITING_LEN / 4);
+    CHECK(keep_all("eve", in) > 0 && mcp->waiting_len < MCP_WAITING_LEN);
+    while (mcp->waiting != NULL)
+        mcp_drop(mcp->waiting);
+    CHECK(keep_all("bob", in) > MCP_WAITING_LEN / 2);
+    while (mcp->waiting != NULL)
+        mcp_drop(mcp->waiting);
 }
 
 /* Neither many that wait nor few long ones. */
@@ -793,25 +793,25 @@ test_what_waits_has_limits(void)
     toy_wakes = 9;
     rig_agree(V11);
     session->caps = MCP_ELICITATION;
-    for (i = 0; i < MCP_MAX_KEPT; i++)
+    for (i = 0; i < MCP_MAX_WAITING; i++)
         CHECK(keep_as(NULL, CALL("wait", "{}")) != NULL);
     CHECK(answers(CALL("wait", "{}"),
                   RES("1", TEXT(TOO_MUCH) ",'isError':true")));
     CHECK(say(MODERN_CALL("ask", "")) == MCP_OK); /* which keeps nothing */
     buf_char(&out, '\0');
     CHECK(strstr(out.p, "input_required") != NULL);
-    mcp_drop(mcp->kept);
+    mcp_drop(mcp->waiting);
     CHECK(keep_as(NULL, CALL("wait", "{}")) != NULL);
-    while (mcp->kept != NULL)
-        mcp_drop(mcp->kept);
+    while (mcp->waiting != NULL)
+        mcp_drop(mcp->waiting);
     /* All that they keep counts, of whichever run it is. */
-    for (i = 0; mcp->kept_len + strlen(in) <= MCP_KEPT_LEN / 4 * 3; i++)
+    for (i = 0; mcp->waiting_len + strlen(in) <= MCP_WAITING_LEN / 4 * 3; i++)
         CHECK(keep_as(NULL, in) != NULL);
-    CHECK(i < MCP_KEPT_LEN / strlen(in));
+    CHECK(i < MCP_WAITING_LEN / strlen(in));
     CHECK(answers(in, RES("1", TEXT(TOO_MUCH) ",'isError':true")));
-    while (mcp->kept != NULL)
-        mcp_drop(mcp->kept);
-    CHECK(mcp->kept_len == 0);
+    while (mcp->waiting != NULL)
+        mcp_drop(mcp->waiting);
+    CHECK(mcp->waiting_len == 0);
 }
 
 /* However often it is run: what a run takes goes with its turn. */
@@ -826,12 +826,12 @@ test_runs_leave_nothing(void)
     k = keep_as(NULL, CALL("wait", "{}"));
     if (!CHECK(k != NULL))
         return;
-    len = mcp->kept_len;
+    len = mcp->waiting_len;
     CHECK(len >= arena_size(&k->own) + sizeof(*k));
     for (i = 0; i < 10; i++) {
         CHECK(run_next(k, INT64_MAX - 1) == MCP_WAITS);
         CHECK(mcp_runs_len(mcp) > 0);
-        CHECK(mcp_keep(k, &sink, &owner, &k) == 0 && mcp->kept_len == len);
+        CHECK(mcp_keep(k, &sink, &owner, &k) == 0 && mcp->waiting_len == len);
         mcp_end_turn(mcp);
         CHECK(mcp_runs_len(mcp) <= 65536);
     }

@@ -172,8 +172,8 @@ test_answers_without_a_call(void)
         calls(&x, CALL("ask", "{}"));
         CHECK(is_question(&x, 0, WHO_IS(FORM)) && x.posted[0] &&
               x.event[0][0] == '\0');
-        while (i == 1 && box.m->kept != NULL)
-            mcp_drop(box.m->kept);
+        while (i == 1 && box.m->waiting != NULL)
+            mcp_drop(box.m->waiting);
         if (i == 2)
             restart();
         gives(&x, asked_id, ACCEPTS);
@@ -273,7 +273,7 @@ asks_without(long after)
     settle_all();
     hit = nomem_stop();
     settle_after(4000);
-    waits = box.m->kept != NULL;
+    waits = box.m->waiting != NULL;
     if (takes_call(&ann)) {
         CHECK(is_question(&ann, 0, WHO_IS(FORM)));
         gives(&ann, asked_id, ACCEPTS);

@@ -351,12 +351,12 @@ test_what_ended_without_a_channel(void)
     for (i = 0; i < 3; i++)
         makes(&x, TASK("await", "{'key':'go'}"));
     settle_all();
-    CHECK(s->attends != NULL);
+    CHECK(s->follows != NULL);
     toy_comes("go");
     settle_all();
-    CHECK(s->attends == NULL);
+    CHECK(s->follows == NULL);
     says(&x, OLD("tasks/get"));
-    CHECK(s->attends == NULL);
+    CHECK(s->follows == NULL);
     who_forget(&x);
     end();
 }
@@ -541,13 +541,13 @@ test_failed_commits(void)
     lock_and_stage("go", "'v':{}");
     CHECK(store_commit(box.store, &unknown) == 0);
     CHECK(store_lock_patiently(box.store) == 0);
-    mcp_settle(box.m);
+    mcp_run_marked(box.m);
     disk_full = true;
     CHECK(store_commit(box.store, &unknown) == ERR_FULL);
-    mcp_unsettle(box.m);
+    mcp_undo_marked(box.m);
     store_unlock(box.store);
     CHECK(is_status("working"));
-    CHECK(mcp_settle_due_ms(box.m) == clock_mono_ms() + 1000);
+    CHECK(mcp_marked_due_ms(box.m) == clock_mono_ms() + 1000);
     who_forget(&ann);
     says(&ann, TASK("await", "{'key':'else'}")); /* which can be written */
     CHECK(ann.n == 1 && has(ann.said[0], "'status':'working'"));

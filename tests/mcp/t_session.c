@@ -82,7 +82,7 @@ test_pipe_is_told_at_once_without_event_ids(void)
           0 && f.session->log_level == 2);
     put(&w, "a");
     CHECK(c->n == 2);
-    mcp_part(f.session);
+    mcp_leave(f.session);
     CHECK(!mcp_listens(w.m));
     close_world(&w);
     drop(c);
@@ -107,7 +107,7 @@ test_pipe_without_a_store(void)
     mcp_list_changed(m, MCP_LIST_PROMPTS); /* which it does not declare */
     tick(&(struct world){.m = m}, 1000);
     CHECK(c->n == 1 && told(c, 0, "", LIST("tools")));
-    mcp_part(s);
+    mcp_leave(s);
     s = mcp_session_new(m, &(struct mcp_facts){.principal = STR("ann")});
     CHECK(mcp_session_seal(s) == ERR_IO && !mcp_session_stored(s));
     mcp_free(m);
@@ -429,7 +429,7 @@ test_sessions_leave_memory_and_come_back(void)
     join(&w, "ann", busy);
     s = stream(&w, busy, NULL, c);
     join(&w, "ann", waits);
-    find(&w, waits)->n_kept = 1;
+    find(&w, waits)->n_waiting = 1;
     for (i = 4; i < MCP_MAX_SESSIONS; i++)
         join(&w, "ann", id);
     CHECK(find(&w, first) != NULL); /* now used last */
@@ -438,16 +438,16 @@ test_sessions_leave_memory_and_come_back(void)
     CHECK(w.m->n_sessions == MCP_MAX_SESSIONS && w.m->n_subs == 1);
     join(&w, "ann", id); /* in place of first */
     CHECK(w.m->n_sessions == MCP_MAX_SESSIONS && w.m->n_subs == 0);
-    CHECK(find(&w, busy) == s && find(&w, waits)->n_kept == 1);
-    CHECK(mcp_run(m, &w.out, &w.notes) == MCP_OK && m->s->n_held == 1);
+    CHECK(find(&w, busy) == s && find(&w, waits)->n_waiting == 1);
+    CHECK(mcp_run(m, &w.out, &w.notes) == MCP_OK && m->s->n_queued == 1);
     CHECK(find(&w, queued) == m->s);
     mcp_release(m);
     mcp_release(m);
-    CHECK(m->s->n_held == 0);
+    CHECK(m->s->n_queued == 0);
     s = find(&w, first);
-    CHECK(s != NULL && s->back && s->news.n_subs == 1);
+    CHECK(s != NULL && s->revived && s->news.n_subs == 1);
     for (s = w.m->sessions; s != NULL; s = s->next)
-        s->n_held += !s->n_kept; /* nobody can leave any more */
+        s->n_queued += !s->n_waiting; /* nobody can leave any more */
     CHECK(!try_join(&w, "ann", id));
     arena_fini(&a);
     close_world(&w);

@@ -36,7 +36,7 @@ test_list_is_small(void)
     CHECK(f.out.len > 4096);
     if (!CHECK(f.out.len <= 12 * 1024))
         fprintf(stderr, "  tools/list has %zu bytes\n", f.out.len);
-    mcp_part(facts.session);
+    mcp_leave(facts.session);
     mcp_free(mcp);
     buf_fini(&notes);
     fixture_fini(&f);

@@ -110,7 +110,7 @@ fill_queue(void)
 {
     int i;
 
-    for (i = 0; i < MCP_MAX_KEPT; i++) {
+    for (i = 0; i < MCP_MAX_WAITING; i++) {
         post(&ann, CALL("wait_for_task", "{'task_id':'t'}"));
         turn();
     }
@@ -261,7 +261,7 @@ test_no_answer_is_lost(void)
             CHECK(has(next(&ann), "notifications/cancelled"));
             CHECK(is_receipt(next(&ann)) && is_quiet(&ann));
         } else if (i == CALLER_IS_GONE) {
-            mcp_drop(box.m->kept);
+            mcp_drop(box.m->waiting);
         } else if (i == CANCELLED) {
             post(&ann, "{'jsonrpc':'2.0','method':'notifications/cancelled',"
                  "'params':{'requestId':1}}");
@@ -545,7 +545,7 @@ turns_to_end(const char **said)
     *said = "";
     for (; strstr(*said, "\\\"met\\\":") == NULL && n < 100; n++) {
         turn();
-        CHECK(box.m->kept_len < 65536);
+        CHECK(box.m->waiting_len < 65536);
         do
             *said = next(&ann);
         while (strstr(*said, "\\\"met\\\":") == NULL && **said != '\0');
