@@ -41,19 +41,19 @@ static struct str
 shape_of(const struct request *r, struct arena *a)
 {
     struct buf b = {0};
+    struct json_w w;
     struct str s;
 
-    buf_printf(&b, "{\"%s\":%d,\"caps\":%u", r->run.defers ? "rev" : "plain",
-               r->rev, r->call.caps);
-    if (r->call.client.len > 0) {
-        buf_z(&b, ",\"client\":");
-        json_quote(&b, r->call.client);
-    }
-    if (r->token.p != NULL && r->run.defers) {
-        buf_z(&b, ",\"token\":");
-        buf_str(&b, r->token);
-    }
-    buf_char(&b, '}');
+    json_w_init(&w, &b);
+    json_obj(&w);
+    json_put_int(&w, r->run.defers ? "rev" : "plain", r->rev);
+    json_put_int(&w, "caps", r->call.caps);
+    if (r->call.client.len > 0)
+        json_put_str(&w, "client", r->call.client);
+    if (r->token.p != NULL && r->run.defers)
+        json_put_raw(&w, "token", r->token);
+    json_close(&w);
+    json_w_end(&w);
     s = b.err == 0 ? arena_str(a, buf_view(&b)) : STR_NONE;
     buf_fini(&b);
     return s;

@@ -273,16 +273,27 @@ mcp_channel(const struct mcp_session *s, struct str id)
     return mcp_hears(&s->news) ? s->news.sinks : NULL;
 }
 
-#define ID_FORMAT "mcptask-%c.%s.%u.%lld"
-#define HEAD "{\"jsonrpc\":\"2.0\","
+#define MAX_ID (CALL_ID_LEN + 64) /* of a request of ours */
 
-static void
+static char *
+put_id(char id[MAX_ID], char kind, const struct mcp_follow *at, unsigned i,
+       int64_t place)
+{
+    text_put(id, MAX_ID, "mcptask-%c.%s.%u.%lld", kind, at->id, i,
+             (long long)place);
+    return id;
+}
+
+/* Sends what b has, which is freed. ERR_NOMEM: nothing is sent. */
+static int
 send_text(struct mcp_sink *to, struct buf *b, struct str event)
 {
-    if (b->err == 0)
+    int err = b->err;
+
+    if (err == 0)
         to->send(to->ctx, buf_view(b), event);
-    buf_reset(b, SIZE_MAX);
-    b->err = 0;
+    buf_fini(b);
+    return err;
 }
 
 /* Whether q goes to s as what it is to make a task of: such clients may take
@@ -296,54 +307,50 @@ mcp_is_task_first(const struct mcp_session *s, const struct mcp_question *q)
 
 /* The question itself, which says what task it belongs to, if its client
    knows of one. On the session's own stream it has a place, so that it can be
-   sent there again. ERR_NOMEM: it is not sent. */
+   sent there again. ERR_NOMEM. */
 static int
 send_question(const struct mcp_session *s, struct mcp_sink *to,
               struct mcp_follow *at, const struct call *k,
               const struct mcp_question *q, unsigned i)
 {
-    char event[MCP_EVENT_MAX];
-    struct str id = {event, 0}, rest = q->params;
+    char id[MAX_ID], event[MCP_EVENT_MAX];
+    struct str place = {event, 0};
     struct buf b = {0};
-    int err;
+    struct json_w w;
 
-    buf_printf(&b, HEAD "\"id\":\"" ID_FORMAT "\",\"method\":\"%.*s\","
-               "\"params\":{", 'c', at->id, i, (long long)q->delivery.n,
-               STR_ARG(q->method));
+    mcp_open_message(&w, &b, put_id(id, 'c', at, i, q->delivery.n), q->method);
     if (!mcp_is_plain(k))
-        buf_printf(&b, "\"_meta\":{" MCP_RELATED "%s\"}},", at->id);
-    if (mcp_is_task_first(s, q))
-        buf_printf(&b, "\"task\":{\"ttl\":%lld},", (long long)CALL_TTL_MS);
-    if (rest.len > 2)
-        buf_put(&b, rest.p + 1, rest.len - 2);
-    else if (b.err == 0 && b.p[b.len - 1] == ',')
-        b.len--;
-    buf_z(&b, "}}");
+        mcp_put_related(&w, k->id);
+    if (mcp_is_task_first(s, q)) {
+        json_key(&w, "task");
+        json_obj(&w);
+        json_put_int(&w, "ttl", CALL_TTL_MS);
+        json_close(&w);
+    }
+    mcp_put_members(&w, q->params);
+    mcp_close_message(&w);
     at->own = to == s->news.sinks;
     if (at->own && s->id[0] != '\0')
-        id.len = mcp_event_id(s, (uint64_t)q->delivery.n, FIRST_PLACE + i,
-                              event);
-    err = b.err;
-    send_text(to, &b, id);
-    buf_fini(&b);
-    return err;
+        place.len = mcp_event_id(s, (uint64_t)q->delivery.n, FIRST_PLACE + i,
+                                 event);
+    return send_text(to, &b, place);
 }
 
 /* A request about a task of the client's: get, result or cancel. Its place is
    its own, since no id may be used twice. */
 static void
 send_poll(struct mcp *m, struct mcp_sink *to, const struct mcp_follow *at,
-          const struct mcp_delivery *h, unsigned i, const char *what)
+          const struct mcp_delivery *h, unsigned i, struct str method)
 {
+    char id[MAX_ID], kind = str_is(method, "tasks/result") ? 'r' : 'g';
     struct buf b = {0};
+    struct json_w w;
 
-    buf_printf(&b, HEAD "\"id\":\"" ID_FORMAT "\",\"method\":\"tasks/%s\","
-               "\"params\":{\"taskId\":", *what == 'c' ? 'g' : *what, at->id,
-               i, (long long)++m->last_ask, what);
-    json_quote(&b, h->task);
-    buf_z(&b, "}}");
+    mcp_open_message(&w, &b, put_id(id, kind, at, i, (int64_t)++m->last_ask),
+                     method);
+    json_put_str(&w, "taskId", h->task);
+    mcp_close_message(&w);
     send_text(to, &b, STR_NONE);
-    buf_fini(&b);
 }
 
 /* What the client was asked nobody waits for any more. */
@@ -351,18 +358,19 @@ static void
 withdraw(const struct mcp_session *s, struct mcp_sink *to,
          const struct mcp_follow *at, const struct mcp_delivery *h, unsigned i)
 {
+    char id[MAX_ID];
     struct buf b = {0};
+    struct json_w w;
 
     if (h->task.p != NULL) {
         if (s->caps & MCP_CLIENT_CANCEL)
-            send_poll(s->m, to, at, h, i, "cancel");
+            send_poll(s->m, to, at, h, i, STR("tasks/cancel"));
         return;
     }
-    buf_printf(&b, HEAD "\"method\":\"notifications/cancelled\",\"params\":"
-               "{\"requestId\":\"" ID_FORMAT "\"}}", 'c', at->id, i,
-               (long long)h->n);
+    mcp_open_message(&w, &b, NULL, STR("notifications/cancelled"));
+    json_put_z(&w, "requestId", put_id(id, 'c', at, i, h->n));
+    mcp_close_message(&w);
     send_text(to, &b, STR_NONE);
-    buf_fini(&b);
 }
 
 static void
@@ -372,11 +380,10 @@ send_status(const struct mcp_session *s, struct mcp_sink *to, struct arena *a,
     struct buf b = {0};
     struct json_w w;
 
-    mcp_open_note(&w, &b, "notifications/tasks/status");
+    mcp_open_message(&w, &b, NULL, STR("notifications/tasks/status"));
     mcp_put_task(&w, s->m, a, k, s->rev);
-    mcp_close_note(&w);
+    mcp_close_message(&w);
     send_text(to, &b, STR_NONE);
-    buf_fini(&b);
 }
 
 /* What s has to hear of a question of a call that it follows. *n: of the
@@ -406,11 +413,11 @@ tell_question(struct mcp_session *s, struct mcp_sink *to,
     if (h->task.p == NULL)
         return;
     if (at->fetch & bit)
-        send_poll(s->m, to, at, h, i, "result");
+        send_poll(s->m, to, at, h, i, STR("tasks/result"));
     else if (at->poll_ms == 0)
         at->poll_ms = clock_mono_ms() + MCP_POLL_MS;
     else if (at->poll_ms <= clock_mono_ms())
-        send_poll(s->m, to, at, h, i, "get");
+        send_poll(s->m, to, at, h, i, STR("tasks/get"));
     at->fetch &= ~bit;
 }
 

@@ -12,6 +12,24 @@
 #define MIN_POLL_MS 1000
 #define MAX_POLL_MS 30000
 
+static void
+put_related(struct json_w *w, struct str id)
+{
+    json_key(w, MCP_META "related-task");
+    json_obj(w);
+    json_put_str(w, "taskId", id);
+    json_close(w);
+}
+
+void
+mcp_put_related(struct json_w *w, struct str id)
+{
+    json_key(w, "_meta");
+    json_obj(w);
+    put_related(w, id);
+    json_close(w);
+}
+
 bool
 mcp_is_structured(const struct mcp *m, enum mcp_rev rev)
 {
@@ -151,11 +169,12 @@ mcp_put_created(struct request *r, const struct call *k)
     json_obj(w);
     put_task(w, m, k, r->rev, CALL_WORKING);
     json_close(w);
-    json_put_raw(w, "_meta",
-                 arena_printf(r->call.arena, "{\"" MCP_META
-                              "model-immediate-response\":\"%s goes on as "
-                              "task %.*s, which its client watches. Do "
-                              "something else meanwhile.\"," MCP_RELATED
-                              "%.*s\"}}", r->tool->name, STR_ARG(k->id),
-                              STR_ARG(k->id)));
+    json_key(w, "_meta");
+    json_obj(w);
+    json_put_str(w, MCP_META "model-immediate-response",
+                 arena_printf(r->call.arena, "%s goes on as task %.*s, which "
+                              "its client watches. Do something else "
+                              "meanwhile.", r->tool->name, STR_ARG(k->id)));
+    put_related(w, k->id);
+    json_close(w);
 }

@@ -7,6 +7,8 @@
 
 struct request;
 
+/* Writes the _meta of what belongs to a task. */
+void mcp_put_related(struct json_w *w, struct str id);
 /* Whether a tool's result in rev carries structured content beside its text;
    and the members of a result that says text, then an object. */
 bool mcp_is_structured(const struct mcp *m, enum mcp_rev rev);

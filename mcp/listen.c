@@ -121,7 +121,8 @@ acknowledge(const struct request *r, const struct mcp_listener *to)
     struct json_w w;
     unsigned i;
 
-    mcp_open_note(&w, r->run.notes, "notifications/subscriptions/acknowledged");
+    mcp_open_message(&w, r->run.notes, NULL,
+                     STR("notifications/subscriptions/acknowledged"));
     mcp_put_tag(&w, r->id);
     json_key(&w, "notifications");
     json_obj(&w);
@@ -131,7 +132,7 @@ acknowledge(const struct request *r, const struct mcp_listener *to)
     put_subs(&w, to, false, "resourceSubscriptions");
     put_subs(&w, to, true, "taskIds");
     json_close(&w);
-    mcp_close_note(&w);
+    mcp_close_message(&w);
     buf_char(r->run.notes, '\n');
 }
 
@@ -196,7 +197,7 @@ mcp_listen_put_end(const struct request *r, struct buf *out)
     if (r->listen == NULL || !r->m->s->local)
         return;
     buf_char(out, '\n');
-    mcp_open_note(&w, out, "notifications/cancelled");
+    mcp_open_message(&w, out, NULL, STR("notifications/cancelled"));
     json_put_raw(&w, "requestId", r->id);
-    mcp_close_note(&w);
+    mcp_close_message(&w);
 }

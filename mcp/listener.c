@@ -146,12 +146,12 @@ notify(const struct mcp_listener *l, const char *method, const char *uri,
     struct json_w w;
     int err;
 
-    mcp_open_note(&w, &b, method);
+    mcp_open_message(&w, &b, NULL, str_of(method));
     if (l->tag.p != NULL)
         mcp_put_tag(&w, l->tag);
     if (uri != NULL)
         json_put_z(&w, "uri", uri);
-    mcp_close_note(&w);
+    mcp_close_message(&w);
     if (n != 0 && l->of != NULL && l->of->id[0] != '\0')
         event.len = mcp_event_id(l->of, n, i, id);
     err = b.err;
@@ -203,10 +203,10 @@ notify_call(const struct mcp_listener *l, const struct mcp_sub *sub)
     int err = calls_get(l->m->calls, &a, str_of(sub->uri), STR_NONE, &k);
 
     if (err == 0) {
-        mcp_open_note(&w, &b, "notifications/tasks");
+        mcp_open_message(&w, &b, NULL, STR("notifications/tasks"));
         mcp_put_tag(&w, l->tag);
         mcp_put_task(&w, l->m, &a, &k, MCP_OLDEST_MODERN);
-        mcp_close_note(&w);
+        mcp_close_message(&w);
         err = b.err;
     }
     if (err == 0)

@@ -7,6 +7,7 @@
 
 #include "mcp/talk.h"
 #include "base/text.h"
+#include "mcp/dialect.h"
 #include "mcp/message.h"
 #include "mcp/run.h"
 #include "mcp/session.h"
@@ -161,39 +162,27 @@ mcp_poll(struct mcp_call *c, unsigned retry_ms)
 
 /* ---- notes ---- */
 
-static void
-put_more(struct buf *b, const char *name, const char *text)
-{
-    if (text == NULL)
-        return;
-    buf_z(b, name);
-    json_quote(b, str_of(text));
-}
-
-#define NOTE "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
-
 void
 mcp_progress(struct mcp_call *c, uint64_t progress, uint64_t total,
              const char *message)
 {
-    struct buf *b = c->of->run.notes;
+    struct request *r = c->of;
+    struct json_w w;
 
     /* It has to increase, however soon the call is run again. */
-    if (c->of->token.p == NULL || progress < c->of->run.telling)
+    if (r->token.p == NULL || progress < r->run.telling)
         return;
-    c->of->run.telling = progress + 1;
-    buf_z(b, NOTE "progress\",\"params\":{");
-    if (c->of->again != NULL)
-        buf_printf(b, "\"_meta\":{" MCP_RELATED "%.*s\"}},",
-                   STR_ARG(c->of->again->id));
-    buf_z(b, "\"progressToken\":");
-    buf_str(b, c->of->token);
-    buf_printf(b, ",\"progress\":%llu,\"total\":%llu",
-               (unsigned long long)progress,
-               (unsigned long long)(total > 0 ? total : 1000));
-    put_more(b, ",\"message\":",
-             c->rev >= MCP_2025_03_26 ? message : NULL);
-    buf_z(b, "}}\n");
+    r->run.telling = progress + 1;
+    mcp_open_message(&w, r->run.notes, NULL, STR("notifications/progress"));
+    if (r->again != NULL)
+        mcp_put_related(&w, r->again->id);
+    json_put_raw(&w, "progressToken", r->token);
+    json_put_int(&w, "progress", (int64_t)progress);
+    json_put_int(&w, "total", total > 0 ? (int64_t)total : 1000);
+    if (message != NULL && c->rev >= MCP_2025_03_26)
+        json_put_z(&w, "message", message);
+    mcp_close_message(&w);
+    buf_char(r->run.notes, '\n');
 }
 
 /* The level of a session as it is now: it may be set while a call waits. */
@@ -201,14 +190,15 @@ void
 mcp_log(struct mcp_call *c, int level, const char *logger, struct str data)
 {
     const struct request *r = c->of;
-    struct buf *b = r->run.notes;
+    struct json_w w;
 
     if (level > (is_modern(r) ? r->log_level : r->m->s->log_level))
         return;
-    put_more(b, NOTE "message\",\"params\":{\"level\":",
-             mcp_level_name(level));
-    put_more(b, ",\"logger\":", logger);
-    buf_z(b, ",\"data\":");
-    buf_str(b, data);
-    buf_z(b, "}}\n");
+    mcp_open_message(&w, r->run.notes, NULL, STR("notifications/message"));
+    json_put_z(&w, "level", mcp_level_name(level));
+    if (logger != NULL)
+        json_put_z(&w, "logger", logger);
+    json_put_raw(&w, "data", data);
+    mcp_close_message(&w);
+    buf_char(r->run.notes, '\n');
 }

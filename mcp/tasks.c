@@ -177,9 +177,7 @@ mcp_task_result(struct request *r)
     if (k.status == CALL_COMPLETED) {
         mcp_put_outcome(&r->run.w, r->m->m, r->call.arena, &k, r->rev);
         if (r->runs_as.len == 0)
-            json_put_raw(&r->run.w, "_meta",
-                         arena_printf(r->call.arena, "{" MCP_RELATED "%.*s\"}}",
-                                      STR_ARG(k.id)));
+            mcp_put_related(&r->run.w, k.id);
         return 0;
     }
     r->run.error = k.status == CALL_FAILED

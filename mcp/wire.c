@@ -184,18 +184,21 @@ mcp_is_id(const struct json_tok *t)
 }
 
 void
-mcp_open_note(struct json_w *w, struct buf *b, const char *method)
+mcp_open_message(struct json_w *w, struct buf *b, const char *id,
+                 struct str method)
 {
     json_w_init(w, b);
     json_obj(w);
     json_put_z(w, "jsonrpc", "2.0");
-    json_put_z(w, "method", method);
+    if (id != NULL)
+        json_put_z(w, "id", id);
+    json_put_str(w, "method", method);
     json_key(w, "params");
     json_obj(w);
 }
 
 void
-mcp_close_note(struct json_w *w)
+mcp_close_message(struct json_w *w)
 {
     json_close(w);
     json_close(w);

@@ -12,7 +12,6 @@ struct request;
 struct sign;
 
 #define MCP_META "io.modelcontextprotocol/"
-#define MCP_RELATED "\"" MCP_META "related-task\":{\"taskId\":\""
 #define MCP_NEWEST_HANDSHAKE MCP_2025_11_25
 #define MCP_OLDEST_MODERN MCP_2026_07_28
 #define MCP_ID_MAX 80 /* bytes of a session's id, with its NUL */
@@ -58,9 +57,11 @@ const char *mcp_cap_name(unsigned i);
 unsigned mcp_caps_of(const struct json_tok *caps);
 void mcp_put_caps(struct json_w *w, unsigned caps);
 
-/* Writes a notification at the end of b, up to its params; and its end. */
-void mcp_open_note(struct json_w *w, struct buf *b, const char *method);
-void mcp_close_note(struct json_w *w);
+/* Writes a request, or with id NULL a notification, at the end of b, up to
+   its params; and its end. */
+void mcp_open_message(struct json_w *w, struct buf *b, const char *id,
+                      struct str method);
+void mcp_close_message(struct json_w *w);
 /* Writes the members of an object that is JSON text. */
 void mcp_put_members(struct json_w *w, struct str object);
 /* The text of t in *out, whose .p is NULL where t is no string; ERR_NOMEM. */
