@@ -9,53 +9,6 @@
 
 /* ---- subscriptions ---- */
 
-/* Adds the deferred calls of a list to those that a listen hears of: those
-   that there are. ERR_INVALID, ERR_NOMEM. */
-static int
-add_calls(struct request *r, struct mcp_listener *l,
-          const struct json_tok *list)
-{
-    struct arena *a = r->m->a, read = {0};
-    const struct json_tok *t;
-    struct call k;
-    struct str id;
-    uint32_t i;
-    int err;
-
-    if (list->type != JSON_ARRAY || list->n > MCP_MAX_SUBS - l->n_subs)
-        return ERR_INVALID;
-    l->subs = arena_grow(a, l->subs, l->n_subs * sizeof(*l->subs),
-                         (l->n_subs + list->n + 1) * sizeof(*l->subs));
-    if (l->subs == NULL)
-        return ERR_NOMEM;
-    for (i = 0, t = list + 1; i < list->n; i++, t += t->span) {
-        struct mcp_sub *sub = &l->subs[l->n_subs];
-
-        id = mcp_text_of(r->m, t);
-        if (id.p == NULL)
-            return ERR_INVALID;
-        if (mcp_sub_find(l, id) != NULL || r->m->m->calls == NULL)
-            continue;
-        err = calls_get(r->m->m->calls, &read, id, mcp_who(r), &k);
-        arena_fini(&read);
-        if (err == ERR_NOMEM)
-            return err;
-        if (err != 0)
-            continue;
-        *sub = (struct mcp_sub){
-            .uri = arena_str(a, id).p,
-            .key = arena_printf(a, "call/%.*s", STR_ARG(id)).p,
-            .call = true,
-        };
-        if (sub->uri == NULL || sub->key == NULL)
-            return ERR_NOMEM;
-        l->n_subs++;
-    }
-    return 0;
-}
-
-/* ---- subscriptions/listen ---- */
-
 int
 mcp_listen_judge(struct request *r)
 {
@@ -79,13 +32,14 @@ mcp_listen_judge(struct request *r)
         l->lists |= (unsigned)mcp_list_can_change(r->m->m, i) << i;
     }
     t = json_get(filter, "resourceSubscriptions");
-    err = is_absent(t) ? 0 : mcp_subs_read(l, r->m->a, t, false);
+    err = is_absent(t) ? 0
+                       : mcp_subs_read(l, r->m->a, t, MCP_SUBS_URIS, STR_NONE);
     r->listen = l;
     t = json_get(filter, "taskIds");
     if (err == 0 && !is_absent(t)) {
         if (!r->extends)
             return mcp_refuse_extension(r);
-        err = add_calls(r, l, t);
+        err = mcp_subs_read(l, r->m->a, t, MCP_SUBS_CALLS, mcp_who(r));
     }
     return err != ERR_INVALID
                ? err

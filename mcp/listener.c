@@ -79,18 +79,41 @@ mcp_sub_init(struct mcp *m, struct arena *a, struct mcp_sub *sub,
                ? 0 : ERR_NOMEM;
 }
 
+/* The same of a deferred call: its key is NULL where it is not one of who's. */
+static int
+init_call(struct mcp *m, struct arena *a, struct mcp_sub *sub, struct str id,
+          struct str who)
+{
+    struct arena read = {0};
+    struct call k;
+    int err = m->calls == NULL ? ERR_NOT_FOUND
+                               : calls_get(m->calls, &read, id, who, &k);
+
+    arena_fini(&read);
+    *sub = (struct mcp_sub){.uri = arena_str(a, id).p, .call = true};
+    if (err == 0)
+        sub->key = arena_printf(a, "call/%.*s", STR_ARG(id)).p;
+    return err == ERR_NOMEM || sub->uri == NULL ||
+                   (err == 0 && sub->key == NULL)
+               ? ERR_NOMEM : 0;
+}
+
 int
 mcp_subs_read(struct mcp_listener *l, struct arena *a,
-              const struct json_tok *list, bool pairs)
+              const struct json_tok *list, enum mcp_subs kind, struct str who)
 {
+    bool pairs = kind == MCP_SUBS_PAIRS;
     const struct json_tok *t;
     struct str uri;
     int64_t since = 0;
     uint32_t i;
+    int err;
 
-    if (list == NULL || list->type != JSON_ARRAY || list->n > MCP_MAX_SUBS)
+    if (list == NULL || list->type != JSON_ARRAY ||
+        list->n > MCP_MAX_SUBS - l->n_subs)
         return ERR_INVALID;
-    l->subs = arena_alloc(a, list->n * sizeof(*l->subs));
+    l->subs = arena_grow(a, l->subs, l->n_subs * sizeof(*l->subs),
+                         (l->n_subs + list->n + 1) * sizeof(*l->subs));
     for (i = 0, t = list + 1; l->subs != NULL && i < list->n;
          i++, t += t->span) {
         struct mcp_sub *sub = &l->subs[l->n_subs];
@@ -104,8 +127,11 @@ mcp_subs_read(struct mcp_listener *l, struct arena *a,
             return ERR_INVALID;
         if (mcp_sub_find(l, uri) != NULL)
             continue;
-        if (mcp_sub_init(l->m, a, sub, uri, (uint64_t)since) != 0)
-            return ERR_NOMEM;
+        err = kind == MCP_SUBS_CALLS
+                  ? init_call(l->m, a, sub, uri, who)
+                  : mcp_sub_init(l->m, a, sub, uri, (uint64_t)since);
+        if (err != 0)
+            return err;
         l->n_subs += sub->key != NULL;
     }
     return l->subs != NULL ? 0 : ERR_NOMEM;
@@ -135,30 +161,40 @@ mcp_put_tag(struct json_w *w, struct str tag)
     json_close(w);
 }
 
-/* Sends one to the first stream of l; as an event only where n is given. */
+/* Sends one to the first stream of l, of sub or without; as an event only
+   where n is given. ERR_NOMEM. */
 static int
-notify(const struct mcp_listener *l, const char *method, const char *uri,
-       uint64_t n, uint64_t i)
+notify(const struct mcp_listener *l, const char *method,
+       const struct mcp_sub *sub, uint64_t n, uint64_t i)
 {
     char id[MCP_EVENT_MAX];
     struct str event = {id, 0};
+    struct arena a = {0};
     struct buf b = {0};
     struct json_w w;
-    int err;
+    struct call k;
+    bool call = sub != NULL && sub->call;
+    int err = call ? calls_get(l->m->calls, &a, str_of(sub->uri), STR_NONE, &k)
+                   : 0;
 
-    mcp_open_message(&w, &b, NULL, str_of(method));
-    if (l->tag.p != NULL)
-        mcp_put_tag(&w, l->tag);
-    if (uri != NULL)
-        json_put_z(&w, "uri", uri);
-    mcp_close_message(&w);
+    if (err == 0) {
+        mcp_open_message(&w, &b, NULL, str_of(method));
+        if (l->of == NULL)
+            mcp_put_tag(&w, l->tag);
+        if (call)
+            mcp_put_task(&w, l->m, &a, &k, MCP_OLDEST_MODERN);
+        else if (sub != NULL)
+            json_put_z(&w, "uri", sub->uri);
+        mcp_close_message(&w);
+        err = b.err;
+    }
     if (n != 0 && l->of != NULL && l->of->id[0] != '\0')
         event.len = mcp_event_id(l->of, n, i, id);
-    err = b.err;
     if (err == 0)
         l->sinks->send(l->sinks->ctx, buf_view(&b), event);
     buf_fini(&b);
-    return err;
+    arena_fini(&a);
+    return err == ERR_NOMEM ? err : 0;
 }
 
 bool
@@ -192,30 +228,6 @@ next_sub(const struct mcp_listener *l)
     return next;
 }
 
-/* Tells a listen how a deferred call does. */
-static int
-notify_call(const struct mcp_listener *l, const struct mcp_sub *sub)
-{
-    struct arena a = {0};
-    struct buf b = {0};
-    struct json_w w;
-    struct call k;
-    int err = calls_get(l->m->calls, &a, str_of(sub->uri), STR_NONE, &k);
-
-    if (err == 0) {
-        mcp_open_message(&w, &b, NULL, STR("notifications/tasks"));
-        mcp_put_tag(&w, l->tag);
-        mcp_put_task(&w, l->m, &a, &k, MCP_OLDEST_MODERN);
-        mcp_close_message(&w);
-        err = b.err;
-    }
-    if (err == 0)
-        l->sinks->send(l->sinks->ctx, buf_view(&b), STR_NONE);
-    buf_fini(&b);
-    arena_fini(&a);
-    return err == ERR_NOMEM ? err : 0;
-}
-
 /* Tells l of the subscriptions that were matched. 0 or ERR_NOMEM. */
 static int
 tell_subs(struct mcp_listener *l)
@@ -225,10 +237,9 @@ tell_subs(struct mcp_listener *l)
     while ((sub = next_sub(l)) != NULL) {
         uint64_t i = (uint64_t)(sub - l->subs) + 1;
 
-        if ((sub->call
-                 ? notify_call(l, sub)
-                 : notify(l, "notifications/resources/updated", sub->uri,
-                          sub->n, i)) != 0) {
+        if (notify(l, sub->call ? "notifications/tasks"
+                                : "notifications/resources/updated",
+                   sub, sub->n, i) != 0) {
             mcp_tell_later(l);
             return ERR_NOMEM;
         }

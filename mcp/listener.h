@@ -47,11 +47,14 @@ uint64_t mcp_head(const struct mcp *m);
 size_t mcp_event_id(const struct mcp_session *s, uint64_t n, uint64_t i,
                     char out[MCP_EVENT_MAX]);
 
-/* Sets the subscriptions of l, which has none, from a list of uris or, as a
-   record has it, of pairs [uri, since]. What no record changes and what stands
-   twice is left out. 0; ERR_INVALID: it is no such list; ERR_NOMEM. */
+/* Adds to the subscriptions of l those of a list: of uris; or, as a record has
+   it, of pairs [uri, since]; or of ids of who's deferred calls. What no record
+   changes and what stands twice is left out. 0; ERR_INVALID: it is no such
+   list, or too long; ERR_NOMEM. */
+enum mcp_subs { MCP_SUBS_URIS, MCP_SUBS_PAIRS, MCP_SUBS_CALLS };
 int mcp_subs_read(struct mcp_listener *l, struct arena *a,
-                  const struct json_tok *list, bool pairs);
+                  const struct json_tok *list, enum mcp_subs kind,
+                  struct str who);
 /* Fills in sub, in memory of a; its key is NULL where no record changes it.
    ERR_NOMEM. */
 int mcp_sub_init(struct mcp *m, struct arena *a, struct mcp_sub *sub,

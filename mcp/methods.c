@@ -114,7 +114,8 @@ judge_initialize(struct request *r)
         return ERR_NOMEM;
     r->rev = s->rev = (enum mcp_rev)rev;
     s->initialized = true;
-    s->caps = mcp_caps_of(json_get(r->params, "capabilities"));
+    s->caps = mcp_caps_of(json_get(r->params, "capabilities")) &
+              ~(unsigned)MCP_EXTENSION; /* a matter of each request */
     s->log_level = MCP_LOG_DEFAULT;
     client = mcp_cut(client, sizeof(s->client) - 1);
     memset(s->client, 0, sizeof(s->client));
@@ -703,10 +704,11 @@ fill_call(struct request *r)
     c->read_only = m->f->read_only;
     c->may_wait = !m->batch;
     c->of = r;
-    r->extends = mcp_extends(r);
     if (is_modern(r)) {
         c->caps = mcp_caps_of(json_get(r->meta, MCP_META
                                        "clientCapabilities"));
+        r->extends = (c->caps & MCP_EXTENSION) != 0;
+        c->caps &= ~(unsigned)MCP_EXTENSION;
         r->log_level = mcp_level_of(json_get(r->meta, MCP_META "logLevel"));
         name = mcp_text_of(m, json_get(info, "name"));
     } else {

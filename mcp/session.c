@@ -323,10 +323,12 @@ adopt(struct mcp_session *s, uint64_t n, struct str body)
     now.log_level = (int)level;
     now.n = n;
     now.news.told_slot = 0; /* subscriptions may have changed their places */
+    now.news.subs = NULL;
     now.news.n_subs = 0;
     now.own = (struct arena){0};
     if (err != ERR_NOMEM)
-        err = mcp_subs_read(&now.news, &now.own, json_get(v, "subs"), true);
+        err = mcp_subs_read(&now.news, &now.own, json_get(v, "subs"),
+                            MCP_SUBS_PAIRS, STR_NONE);
     arena_fini(&a);
     if (err == ERR_NOMEM) {
         arena_fini(&now.own);

@@ -22,21 +22,8 @@
 #include <string.h>
 
 #define PAGE 50
-#define EXTENSION MCP_META "tasks"
 
 /* ---- parameters ---- */
-
-/* The extension is a matter of each request, and of no other revision. */
-bool
-mcp_extends(const struct request *r)
-{
-    const struct json_tok *caps =
-        json_get(r->meta, MCP_META "clientCapabilities");
-    const struct json_tok *t = json_get(json_get(caps, "extensions"),
-                                        EXTENSION);
-
-    return is_modern(r) && t != NULL && t->type == JSON_OBJECT;
-}
 
 int
 mcp_refuse_extension(struct request *r)

@@ -5,8 +5,6 @@
 
 #include "mcp/message.h"
 
-/* Whether r's client has declared the extension on it. */
-bool mcp_extends(const struct request *r);
 /* Refuses r for the want of the extension; MCP_REFUSED. */
 int mcp_refuse_extension(struct request *r);
 /* Judges: of what names a task, of tasks/update, and of what tools/call says

@@ -106,34 +106,35 @@ mcp_put_caps(struct json_w *w, unsigned set)
     json_close(w);
 }
 
-static bool
-is_object(const struct json_tok *t)
-{
-    return t != NULL && t->type == JSON_OBJECT;
-}
-
 /* A client of forms says so, or says nothing: there were only forms once. */
 unsigned
 mcp_caps_of(const struct json_tok *caps)
 {
-    const struct json_tok *asks = json_get(caps, "elicitation"),
-                          *tasks = json_get(caps, "tasks");
+    static const struct {
+        const char *path[4];
+        unsigned bit;
+    } known[] = {
+        {{"elicitation"}, MCP_ELICITATION},
+        {{"sampling"}, MCP_SAMPLING},
+        {{"roots"}, MCP_ROOTS},
+        {{"tasks", "cancel"}, MCP_CLIENT_CANCEL},
+        {{"tasks", "requests", "elicitation", "create"}, MCP_CLIENT_TASKS},
+        {{"extensions", MCP_META "ui"}, MCP_UI},
+        {{"extensions", MCP_META "tasks"}, MCP_EXTENSION},
+    };
+    const struct json_tok *asks = json_get(caps, "elicitation"), *t;
     unsigned bits = 0;
+    size_t i, k;
 
-    if (is_object(asks) &&
-        (json_get(asks, "form") != NULL || json_get(asks, "url") == NULL))
-        bits |= MCP_ELICITATION;
-    if (is_object(json_get(caps, "sampling")))
-        bits |= MCP_SAMPLING;
-    if (is_object(json_get(caps, "roots")))
-        bits |= MCP_ROOTS;
-    if (is_object(json_get(json_get(json_get(tasks, "requests"),
-                                    "elicitation"), "create")))
-        bits |= MCP_CLIENT_TASKS;
-    if (is_object(json_get(tasks, "cancel")))
-        bits |= MCP_CLIENT_CANCEL;
-    if (is_object(json_get(json_get(caps, "extensions"), MCP_META "ui")))
-        bits |= MCP_UI;
+    for (i = 0; i < sizeof(known) / sizeof(*known); i++) {
+        t = caps;
+        for (k = 0; k < 4 && known[i].path[k] != NULL; k++)
+            t = json_get(t, known[i].path[k]);
+        if (t != NULL && t->type == JSON_OBJECT)
+            bits |= known[i].bit;
+    }
+    if (json_get(asks, "url") != NULL && json_get(asks, "form") == NULL)
+        bits &= ~(unsigned)MCP_ELICITATION;
     return bits;
 }
 
