@@ -77,7 +77,7 @@ sed -n '/^```diff$/,/^```$/p' docs/architecture.md | sed '/^```/d' \
 check test -s "$dir/patch"
 check apply "$dir/patch" "$dir/tree"
 check make -C "$dir/tree" B="$build" BIN="$dir/mcptask" CC="$cc" \
-    CFLAGS="$cflags -O0" "$dir/mcptask"
+    CFLAGS="$cflags -O0 -fno-lto" "$dir/mcptask"
 export MCP_TASK_BASE_DIR="$dir/store"
 echo '[{"task_id":"a","title":"A"},{"task_id":"b","title":"B"},
     {"task_id":"c","title":"C","status":"done"}]' >"$dir/tasks"
