@@ -34,6 +34,7 @@
 #include "store/move.h"
 #include "store/write.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -64,12 +65,11 @@ real_path(const char *given)
         return path;
     if (lstat(given, &st) == 0) /* another process may just have made it */
         return realpath(given, NULL);
-    const char *slash = strrchr(given, '/');
     char *dir = file_dir_of(given);
     char *real = dir == NULL ? NULL : realpath(dir, NULL);
     if (real != NULL) {
         char *with = file_join(real, strcmp(real, "/") == 0 ? "" : "/");
-        path = with ? file_join(with, slash ? slash + 1 : given) : NULL;
+        path = with ? file_join(with, file_name(given)) : NULL;
         free(with);
     } else if (dir != NULL && errno == ENOENT) {
         path = file_join(given, ""); /* it is made with the first write */

@@ -9,6 +9,7 @@
    2. Every path that leaves here is absolute. */
 
 #include "base/env.h"
+#include "base/file.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -18,34 +19,18 @@
 
 #define MAX_PATH 4096
 
-/* a and b in one heap string, or NULL. */
-static char *
-join(const char *a, const char *b)
-{
-    size_t n = strlen(a), m = strlen(b);
-    char *p = malloc(n + m + 1);
-
-    if (p == NULL)
-        return NULL;
-    memcpy(p, a, n);
-    memcpy(p + n, b, m + 1);
-    return p;
-}
-
 char *
 env_absolute(const char *path)
 {
     char cwd[MAX_PATH];
-    size_t n;
 
     if (path[0] == '/')
-        return join(path, "");
+        return file_join(path, "");
     if (getcwd(cwd, sizeof(cwd) - 1) == NULL || cwd[0] != '/')
         return NULL;
-    n = strlen(cwd);
-    if (n > 1) /* not "/" itself */
-        memcpy(cwd + n, "/", 2);
-    return join(cwd, path);
+    if (cwd[1] != '\0')
+        memcpy(cwd + strlen(cwd), "/", 2);
+    return file_join(cwd, path);
 }
 
 const char *
@@ -60,12 +45,10 @@ env_get(const char *name)
 static char *
 parent_of(const char *path)
 {
-    char *abs = env_absolute(path), *slash;
+    char *abs = env_absolute(path);
 
-    if (abs == NULL)
-        return NULL;
-    slash = strrchr(abs, '/');
-    slash[slash == abs] = '\0';
+    if (abs != NULL)
+        file_cut(abs);
     return abs;
 }
 
@@ -78,9 +61,9 @@ find_base(char **base)
     if ((v = env_get("MCP_TASK_BASE_DIR")) != NULL)
         *base = env_absolute(v);
     else if ((v = env_get("XDG_STATE_HOME")) != NULL && v[0] == '/')
-        *base = join(v, "/mcptask");
+        *base = file_join(v, "/mcptask");
     else if ((v = env_get("HOME")) != NULL && v[0] == '/')
-        *base = join(v, "/.local/state/mcptask");
+        *base = file_join(v, "/.local/state/mcptask");
     else if ((v = env_get("MCP_TASK_DB_PATH")) != NULL)
         *base = parent_of(v);
     return v != NULL;
@@ -91,7 +74,7 @@ find_path(const char *name, const char *base, const char *otherwise)
 {
     const char *v = env_get(name);
 
-    return v != NULL ? env_absolute(v) : join(base, otherwise);
+    return v != NULL ? env_absolute(v) : file_join(base, otherwise);
 }
 
 static int

@@ -1,9 +1,9 @@
 /* file - what all who write files do alike.
 
-   What is new in a directory is there after a power loss only once that
-   directory was synced, and the directories above it too. A file that stands
-   there says nothing about it: whoever made it may have been killed before
-   the sync. So whoever relies on a name syncs its directories, all of them.
+   A new name survives a power loss only once its directory was synced, and
+   the directories above that. That a file exists proves nothing: the process
+   that made it may have been killed before the sync. Who relies on a name
+   syncs all of its directories.
    An interrupted sync is repeated. A failed one never is: the kernel may have
    dropped the dirty pages and would report success. The caller writes its
    data again first. */
@@ -90,16 +90,31 @@ file_join(const char *a, const char *b)
     return p;
 }
 
+bool
+file_cut(char *path)
+{
+    char *slash = strrchr(path, '/');
+    if (slash == NULL || slash[slash == path] == '\0')
+        return false;
+    slash[slash == path] = '\0';
+    return true;
+}
+
 char *
 file_dir_of(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    if (slash == NULL)
-        return file_join(".", "");
-    char *d = file_join(path, "");
+    bool here = strchr(path, '/') == NULL;
+    char *d = file_join(here ? "." : path, "");
     if (d != NULL)
-        d[slash == path ? 1 : slash - path] = '\0';
+        file_cut(d);
     return d;
+}
+
+const char *
+file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
 }
 
 int
@@ -137,8 +152,9 @@ file_sync_dir(int dir_fd)
     return rc == 0 || e == EINVAL ? 0 : -1; /* some file systems cannot */
 }
 
-/* The directory above fd's on the same file system, open. -1: none, one that
-   this user may not read and so did not make, or *e says why not. */
+/* The directory above fd's on the same file system, open. -1: there is no such
+   directory, this user may not read it and so did not make it, or *e says why
+   not. */
 static int
 open_above(int fd, int *e)
 {
@@ -174,7 +190,7 @@ file_give(int fd, const char *like)
     int rc;
     if (fstat(fd, &st) != 0 || st.st_uid != geteuid() ||
         (!S_ISDIR(st.st_mode) && (st.st_size != 0 || st.st_nlink != 1)))
-        return; /* it may be somebody's link to another file of his */
+        return; /* it may be a link to another file */
     rc = stat(like, &to);
     if (rc != 0 && (dir = file_dir_of(like)) != NULL) {
         rc = stat(dir, &to);

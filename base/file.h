@@ -21,15 +21,19 @@ int file_flush(int fd, struct buf *b, int64_t *off, size_t keep);
 
 /* a and b as one text, heap, or NULL. */
 char *file_join(const char *a, const char *b);
+/* Cuts path down to its directory; false, and path stays: it has no slash, or
+   is "/". */
+bool file_cut(char *path);
 /* The directory that path is in, heap, or NULL. */
 char *file_dir_of(const char *path);
+/* The last name of path. */
+const char *file_name(const char *path);
 /* Makes dir and what is missing above it, mode 0700; file_sync_path syncs
    them. 0 or enum err. */
 int file_make_dirs(const char *dir);
-/* What has just been made, an empty file or a directory, is for the group of
-   like as like is; or, where like is missing, of the directory that it is in.
-   A directory counts only where it is setgid. What root made goes to the owner
-   of like as well. */
+/* Gives a new file, still empty, or directory the group of like and its rights;
+   where like is missing, those of its directory, if that is setgid. What root
+   made gets the owner of like as well. */
 void file_give(int fd, const char *like);
 
 /* fsync or fdatasync of fd, whatever is interrupted: 0 or -1 with errno. */

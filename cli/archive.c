@@ -80,8 +80,8 @@ write_file(struct archive *x, const struct store_state *st)
     if (rc == 0 && file_sync(x->fd, fsync) != 0)
         rc = file_errno(errno);
     text_put(dir, sizeof(dir), "%s", x->path);
-    *strrchr(dir, '/') = '\0';
-    return rc == 0 ? file_sync_path(dir[0] ? dir : "/") : rc;
+    file_cut(dir);
+    return rc == 0 ? file_sync_path(dir) : rc;
 }
 
 /* One commit; 1: there is more. */

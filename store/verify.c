@@ -18,6 +18,7 @@
 #include "store/verify.h"
 #include "store/files.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -568,9 +569,8 @@ store_backup(struct store *s, const char *dir,
         return ERR_NOT_FOUND;
     if (fstat(s->log.fd, &st) != 0)
         return ERR_IO;
-    const char *slash = strrchr(s->path, '/');
     struct backup b = {.s = s, .dir = dir, .g = s->log.g, .lowest = s->log.g,
-                       .base = slash ? slash + 1 : s->path, .len = s->log.end};
+                       .base = file_name(s->path), .len = s->log.end};
     if (b.len > st.st_size) /* damaged: as much as there is */
         b.len = st.st_size;
     if (strlen(dir) + strlen(b.base) > STORE_PATH_MAX)

@@ -279,7 +279,7 @@ open_part(int at, struct str *path)
 static bool
 is_of_log(const char *log, const struct stat *st)
 {
-    const char *slash = strrchr(log, '/'), *base = slash ? slash + 1 : log;
+    const char *base = file_name(log);
     size_t n = strlen(base);
     char *path = file_dir_of(log);
     DIR *dir = path ? opendir(path) : NULL;
