@@ -173,7 +173,7 @@ hex4(const char *p, const char *end)
     return v;
 }
 
-/* Bytes of the escape at p, or 0 where it is none. */
+/* Bytes of the escape at p; 0: not an escape. */
 static size_t
 escape_len(const char *p, const char *end)
 {
@@ -248,7 +248,7 @@ is_digit(const char *p, const char *end)
     return p < end && *p >= '0' && *p <= '9';
 }
 
-/* One digit or more; where there is none, fails. */
+/* One digit or more. */
 static const char *
 digits(struct parse *s, const char *p)
 {
@@ -270,7 +270,7 @@ parse_number(struct parse *s, const char *p)
     if (*p == '-')
         p++;
     /* A zero ends the integer part: what follows in 01 is trailing garbage
-       for whoever reads on. */
+       for the caller. */
     if (p < s->end && *p == '0')
         p++;
     else if ((p = digits(s, p)) == NULL)
@@ -615,7 +615,7 @@ read_decimal(const char *p, const char *end, uint64_t *v, int64_t *exp)
             continue;
         }
         behind += point;
-        /* Zeros count only once a digit follows that is none. */
+        /* Zeros count only once another digit follows. */
         zeros += *v != 0 || *p != '0';
         if (*p == '0')
             continue;

@@ -10,13 +10,13 @@
       so that no other system call of the process ever ends early because of
       them, and the handler only sets a flag.
    3. A callback is called only for what was ready when pselect returned and
-      is still asked for when its turn comes, by whoever asked for it then.
+      is still asked for when its turn comes; the newest fn gets it.
    4. The clock is read once a turn, after pselect.
    5. A turn's work grows with what is ready, and with nothing else: the sets
       stay filled between turns and are copied, their empty words skipped.
    6. The idle tier is in every wait that begins LOOP_IDLE_MS or more behind
       the last one with it. Such a wait is as long as any, so that where
-      nothing happens nobody wakes up. */
+      nothing happens the process sleeps. */
 
 #include "base/loop.h"
 #include "base/clock.h"
@@ -171,7 +171,7 @@ loop_watch(struct loop *l, int fd, int events,
     l->watch[fd] = (struct watch){fn, ctx, events};
     sets_put(&l->asked, (unsigned)fd, idle ? 0 : events);
     sets_put(&l->idle, (unsigned)fd, idle ? events : 0);
-    if (events == 0) /* whoever has this number next is not meant */
+    if (events == 0) /* the next file with this number is another */
         sets_put(&l->ready, (unsigned)fd, 0);
     return 0;
 }

@@ -49,7 +49,7 @@ void loop_timer_stop(struct loop *l, struct loop_timer *t);
 int loop_turn(struct loop *l, bool wait);
 /* The monotonic clock in milliseconds, read once a turn. */
 int64_t loop_now(const struct loop *l);
-/* One of the three signals that came, 0: none so far. */
+/* One of the three signals, if it has come; else 0. */
 int loop_signal(const struct loop *l);
 /* Whether SIGHUP has come, which is forgotten then. */
 bool loop_hung_up(struct loop *l);

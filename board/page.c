@@ -1,8 +1,8 @@
 /* page - board.html, the page for people, packed into the binary by the
    build.
 
-   Browsers take it as it is packed. It is unpacked once, and kept: for whoever
-   does not, for hosts of MCP Apps, which are given text, and for the digests
+   Browsers take it as it is packed. It is unpacked once, and kept: for clients
+   that do not, for hosts of MCP Apps, which are given text, and for the digests
    of its script and its style: nothing else runs in it, whatever may get into
    it. Its CRC is the name of its version. */
 

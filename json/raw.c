@@ -2,8 +2,8 @@
 
    Replay trusts a good CRC and reads a task at a price of one pass over its
    bytes; this is that pass. It checks no more than it needs to find where a
-   value ends: whoever tells what a value says asks json, or takes only
-   strings, numbers and lists that this program wrote.
+   value ends. What a value says is for json to tell, but for strings, numbers
+   and lists that this program wrote.
 
    1. Nothing at or behind end is read.
    2. No recursion: an array or object is skipped by counting its brackets,

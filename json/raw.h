@@ -27,12 +27,13 @@ int raw_next_name(struct raw_members *m);
 
 /* A raw string without its quotes, escapes left as they are. */
 struct str raw_inner(struct str raw);
-/* Reads a raw whole number; 0 where it is none. */
+/* Reads a raw whole number; 0 where it is something else. */
 uint64_t raw_u64(struct str raw);
 
 /* The text as a raw string, in a; .p NULL: no memory. */
 struct str raw_quote(struct arena *a, struct str text);
-/* The text of a field that is a string, escapes resolved; .p NULL: none. */
+/* The text of a raw string, escapes resolved, in a where it has any; .p NULL:
+   not a string, or no memory. */
 struct str raw_text(struct arena *a, struct str raw);
 /* How many elements a field that is an array has; 0: absent. */
 size_t raw_list_n(struct str raw);
@@ -44,7 +45,7 @@ bool raw_list_has(struct str raw, struct str item);
 /* The element of a raw array of objects whose member `name` is value (raw),
    .p NULL: none is. */
 struct str raw_list_find(struct str raw, const char *name, struct str value);
-/* The raw value of a raw object's member, .p NULL: none. */
+/* The raw value of a raw object's member; .p NULL: absent. */
 struct str raw_member(struct str raw, const char *name);
 /* A list with `with` in place of its element `item`, which is a slice of it,
    or behind all where that is .p NULL; an empty `with` leaves the element

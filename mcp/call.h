@@ -28,7 +28,7 @@ bool call_status_ended(enum call_status s);
    change it, change members and call calls_stage. */
 struct call {
     struct str id;
-    uint64_t n;    /* of its newest record; 0: it has none yet */
+    uint64_t n;    /* of its newest record; 0: not stored yet */
     uint64_t born; /* of its first */
     enum call_status status;
     bool is_error; /* it ended with a tool's own error */
@@ -44,13 +44,13 @@ struct call {
     int64_t due_ms;   /* wall clock, when it is to be run again; 0: never */
     unsigned round;
     struct str state;     /* what the tool wants to find in its next round */
-    struct str questions; /* raw array, .p NULL: none; mcp's to shape */
+    struct str questions; /* raw array, .p NULL: absent; mcp's to shape */
     struct str message;   /* for people: why it is as it is; or empty */
     struct str result;    /* raw object once it has ended with one */
     struct str error;     /* raw object once it has failed with one */
 };
 
-/* Takes the first name from a watch; .p NULL: none is left. */
+/* Takes the first name from a watch; .p NULL: that was the last. */
 struct str call_next_name(struct str *names);
 
 /* Appends the body of k's record; op, a plain word, names what was done. */

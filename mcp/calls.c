@@ -34,12 +34,12 @@
 struct call_entry {
     struct store_entry e;
     uint64_t born, principal; /* hash */
-    uint32_t watch[N_NAMES];  /* hashes; of none: 0 */
+    uint32_t watch[N_NAMES];  /* hashes; 0: no name */
     uint64_t seen; /* a run here has seen the log up to this */
     int64_t created_ms;
     uint32_t ttl_ms;
     uint32_t due_in; /* ms from created_ms on; 0: never */
-    uint32_t slot;   /* 0: none */
+    uint32_t slot;   /* 0: not given yet */
     uint8_t status;
     uint8_t initial[N_NAMES]; /* byte of each */
 };
@@ -157,6 +157,8 @@ link_in(struct calls *c, const struct call_entry *e)
     for (i = 0; i < N_NAMES; i++) {
         if (e->watch[i] == 0)
             continue;
+        c->waiting++;
+        c->by_initial[e->initial[i]]++;
         first = bucket_of(c, e->watch[i]);
         c->slot[e->slot].next[i] = *first;
         *first = e->slot * N_NAMES + i;
@@ -171,6 +173,8 @@ unlink_from(struct calls *c, const struct call_entry *e)
     for (i = 0; i < N_NAMES; i++) {
         if (e->watch[i] == 0)
             continue;
+        c->waiting--;
+        c->by_initial[e->initial[i]]--;
         at = bucket_of(c, e->watch[i]);
         while (*at != e->slot * N_NAMES + i)
             at = next_of(c, *at);
@@ -194,6 +198,8 @@ reserve(struct calls *c)
     memset(slot + c->cap, 0, (cap - c->cap) * sizeof *slot);
     c->slot = slot;
     c->cap = cap;
+    c->waiting = 0;
+    memset(c->by_initial, 0, sizeof c->by_initial);
     for (i = 0; i < cap; i++)
         slot[i].first = 0;
     for (i = 1; i <= c->n; i++)
@@ -264,20 +270,7 @@ mark_waiting(struct calls *c, struct str name)
 
 /* ---- store's functions ---- */
 
-static void
-count_names(struct calls *c, const struct call_entry *e, uint32_t n)
-{
-    int i;
-
-    for (i = 0; i < N_NAMES; i++) {
-        if (e->watch[i] == 0)
-            continue;
-        c->waiting += n;
-        c->by_initial[e->initial[i]] += n;
-    }
-}
-
-/* Takes e's part in chains and counts away; it may then become another. */
+/* Takes e out of chains and counts; it may then become another. */
 static void
 leave(struct calls *c, const struct call_entry *e)
 {
@@ -285,7 +278,6 @@ leave(struct calls *c, const struct call_entry *e)
         return;
     c->live--;
     unmark(c, e->slot);
-    count_names(c, e, UINT32_MAX);
     unlink_from(c, e);
 }
 
@@ -295,7 +287,6 @@ join(struct calls *c, const struct call_entry *e)
     if (!is_live(e))
         return;
     c->live++;
-    count_names(c, e, 1);
     link_in(c, e);
 }
 

@@ -20,8 +20,8 @@
 struct calls_options {
     unsigned max_own, max_all; /* live calls; 0: CALL_MAX_OWN, CALL_MAX_ALL */
     /* Other names by which a record can be waited for, as watch has them, in
-       buf or in the record; .p NULL: none. Their first bytes are not that of
-       the key. May be NULL itself. */
+       buf or in the record, or .p NULL. Their first bytes are not that of the
+       key. The function may be NULL. */
     struct str (*alias)(struct str key, struct str body,
                         char buf[CALL_WATCH_MAX]);
 };
@@ -36,8 +36,8 @@ void calls_kind(struct calls *c, struct store_kind *out);
 void calls_bind(struct calls *c, struct store *s);
 void calls_free(struct calls *c);
 
-/* Reads call id; memory in a. ERR_NOT_FOUND: there is none of this principal
-   (.p NULL: of any), its time is over, or it is of a newer version; else what
+/* Reads call id; memory in a. ERR_NOT_FOUND: this principal (.p NULL: any) has
+   no such call, its time is over, or it is of a newer version; else what
    store_read says. */
 int calls_get(struct calls *c, struct arena *a, struct str id,
               struct str principal, struct call *out);
@@ -71,7 +71,7 @@ void calls_saw(struct calls *c, struct str id);
    them: who reads one finds it with calls_is_marked. */
 bool calls_any_marked(const struct calls *c);
 /* Takes the mark off one, oldest mark first, and gives its id out in id;
-   false: there is none. */
+   false: there are no more. */
 bool calls_next_marked(struct calls *c, char id[CALL_ID_LEN + 1]);
 /* Takes the mark off this one, where it has one. */
 void calls_unmark(struct calls *c, struct str id);
@@ -86,7 +86,7 @@ size_t calls_list(struct calls *c, struct str principal, uint64_t before,
 
 struct calls_counts {
     uint64_t by_status[CALL_N_STATUSES]; /* whose time is not over */
-    int64_t oldest_ms; /* age of the oldest live one, 0: none */
+    int64_t oldest_ms; /* age of the oldest live one, or 0 */
     size_t bytes;      /* heap held beside store's entries */
 };
 void calls_count(struct calls *c, struct calls_counts *out);

@@ -15,7 +15,7 @@ LTO := $(call takes,-flto -ffat-lto-objects -flto-partition=none,-O)
 endif
 SMALL := -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables
 
-# HARDEN= on the command line makes it 25 KB smaller and easier to break into.
+# HARDEN= on the command line makes it 20 KB smaller and easier to break into.
 HARDEN := 1
 ifneq ($(HARDEN),)
 HARD_CFLAGS := -fstack-protector-strong
