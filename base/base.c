@@ -484,23 +484,10 @@ buf_view(const struct buf *b)
 void
 buf_reset(struct buf *b, size_t keep)
 {
-    char *p;
-
     b->len = 0;
     b->err = 0;
-    if (b->cap <= keep)
-        return;
-    if (keep < BUF_MIN) {
-        /* realloc to nothing is undefined, and to little saves nothing. */
+    if (b->cap > keep)
         buf_fini(b);
-        return;
-    }
-    p = realloc(b->p, keep);
-    /* Even giving back may fail; then the larger block stays. */
-    if (p != NULL) {
-        b->p = p;
-        b->cap = keep;
-    }
 }
 
 void

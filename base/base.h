@@ -38,9 +38,9 @@ size_t utf8_len(const char *p, const char *end);
 /* Code points in s, which must be valid UTF-8. */
 size_t utf8_count(struct str s);
 
-/* Whether somebody may have own of what all have, both with what is asked
-   for, where there is max: never more than three quarters of what the others
-   leave. So whoever comes next finds room, and may have most of that. */
+/* Whether one user may hold own out of all, both with the new request, where
+   max is the limit: at most three quarters of what the others leave, so that
+   the next one always finds room. */
 bool share_fits(size_t own, size_t all, size_t max);
 
 /* ---- memory ---- */
@@ -89,11 +89,9 @@ void buf_reserve(struct buf *b, size_t cap);
 /* Drops the first n bytes. */
 void buf_consume(struct buf *b, size_t n);
 struct str buf_view(const struct buf *b);
-/* Empties, clears err, and gives back memory beyond keep bytes. */
+/* Empties, clears err, and gives the memory back if it is over keep bytes. */
 void buf_reset(struct buf *b, size_t keep);
 void buf_fini(struct buf *b);
-
-/* ---- random ---- */
 
 /* Fills n bytes (at most 256) from the system's generator, or ERR_IO. */
 int random_bytes(void *p, size_t n);

@@ -1,8 +1,7 @@
 /* token - bearer tokens and the agents that they stand for.
 
-   The file is read whole and judged whole: one bad line, and none of it
-   counts, since a token that was meant to be read-only or another agent's
-   must not slip through a line that was misread.
+   One bad line makes the whole file bad: a token that was meant to be
+   read-only, or another agent's, must not slip through a line misread.
 
    Invariants:
    1. No token stays in memory once the file is read: only its SHA-256 does.
@@ -29,8 +28,7 @@ struct entry {
 };
 
 struct tokens {
-    struct entry *list;
-    size_t n, cap;
+    struct buf list; /* of entries */
     struct arena agents;
 };
 
@@ -46,28 +44,34 @@ digest_of(struct str token, uint8_t out[SHA256_LEN])
     sha256_end(&h, out);
 }
 
-/* The entry's index, t->n where there is none (2). */
+size_t
+tokens_count(const struct tokens *t)
+{
+    return t->list.len / sizeof(struct entry);
+}
+
+static const struct entry *
+entries(const struct tokens *t)
+{
+    return (const struct entry *)(const void *)t->list.p;
+}
+
+/* The entry's index, or the number of entries (2). */
 static size_t
 find(const struct tokens *t, const uint8_t digest[SHA256_LEN])
 {
-    size_t at = t->n;
+    size_t n = tokens_count(t), at = n;
 
-    for (size_t i = 0; i < t->n; i++) {
+    for (size_t i = 0; i < n; i++) {
         unsigned differ = 0;
 
         for (int j = 0; j < SHA256_LEN; j++)
-            differ |= t->list[i].digest[j] ^ digest[j];
+            differ |= entries(t)[i].digest[j] ^ digest[j];
         /* All ones where it is the one; differ is less than 256. */
         size_t same = 0 - (size_t)((differ - 1) >> 8 & 1);
         at = (at & ~same) | (i & same);
     }
     return at;
-}
-
-size_t
-tokens_count(const struct tokens *t)
-{
-    return t->n;
 }
 
 const struct token *
@@ -77,7 +81,7 @@ tokens_find(const struct tokens *t, struct str bearer)
 
     digest_of(bearer, digest);
     size_t at = find(t, digest);
-    return at < t->n ? &t->list[at].token : NULL;
+    return at < tokens_count(t) ? &entries(t)[at].token : NULL;
 }
 
 /* ---- a line ---- */
@@ -140,28 +144,17 @@ take_line(struct tokens *t, struct str line, const char **what)
         return 0;
     digest_of(token, e.digest);
     *what = !is_token(token)
-                ? "no token of 16 to 512 letters, digits and -._~+/"
-            : !is_agent(agent) ? "no agent of 1 to 128 characters"
+                ? "a token is 16 to 512 letters, digits and -._~+/"
+            : !is_agent(agent) ? "an agent is 1 to 128 characters, no blank"
             : (read.len > 0 && !str_is(read, "read")) || take_word(&line).len
-                ? "only \"read\" may stand behind the agent"
-            : find(t, e.digest) < t->n ? "this token stands twice"
-            : t->n == TOKEN_MAX_N ? "too many tokens" : NULL;
+                ? "only \"read\" may follow the agent"
+            : find(t, e.digest) < tokens_count(t) ? "this token is there twice"
+            : tokens_count(t) == TOKEN_MAX_N ? "too many tokens" : NULL;
     if (*what != NULL)
         return ERR_INVALID;
-    if (t->n == t->cap) {
-        size_t cap = t->cap > 0 ? t->cap * 2 : 16;
-        struct entry *list = realloc(t->list, cap * sizeof(*list));
-
-        if (list == NULL)
-            return ERR_NOMEM;
-        t->list = list;
-        t->cap = cap;
-    }
     e.token.agent = arena_str(&t->agents, agent);
-    if (e.token.agent.p == NULL)
-        return ERR_NOMEM;
-    t->list[t->n++] = e;
-    return 0;
+    buf_put(&t->list, &e, sizeof(e));
+    return e.token.agent.p == NULL ? ERR_NOMEM : t->list.err;
 }
 
 /* ---- the file ---- */
@@ -200,7 +193,7 @@ open_private(const char *path, size_t *len, const char **what)
         return ERR_IO;
     *what = fstat(fd, &st) != 0 ? strerror(errno)
             : !S_ISREG(st.st_mode) ? "not a regular file"
-            : st.st_mode & 077 ? "others than its owner may use it: chmod 600"
+            : st.st_mode & 077 ? "other users may use it: chmod 600"
             : st.st_size > TOKEN_MAX_FILE ? "larger than 1 MiB" : NULL;
     *len = (size_t)st.st_size;
     if (*what == NULL)
@@ -265,6 +258,6 @@ tokens_free(struct tokens *t)
     if (t == NULL)
         return;
     arena_fini(&t->agents);
-    free(t->list);
+    buf_fini(&t->list);
     free(t);
 }

@@ -18,9 +18,9 @@ struct token {
     bool read_only;
 };
 
-/* Reads the file: one with group or other permissions, a line that is none,
-   or a token that stands twice is refused. Blank lines and those that begin
-   with # are skipped. ERR_INVALID, ERR_IO, ERR_NOMEM, and *why says what is
+/* Reads the file. Refused are group or other permissions, a malformed line, a
+   token that is there twice. Blank lines and those that begin with # are
+   skipped. ERR_INVALID, ERR_IO, ERR_NOMEM, and *why says what is
    wrong, by line number, never with the token. */
 int tokens_load(struct tokens **out, const char *path, char why[256]);
 void tokens_free(struct tokens *t);

@@ -8,13 +8,13 @@
 
    The key is a file beside the log. A file by that name that is not 32
    bytes, not a regular file, or that others than its owner may use is
-   refused and left as it is: somebody else may know what is in it. stderr is
-   told so once.
+   refused and left as it is: others may know what is in it. stderr is told
+   so once.
 
    Invariants:
    1. The key file appears by link, whole and synced, and is never written
-      again: whoever comes second uses what the first has made. That may have
-      been killed, so each process syncs the name before it seals.
+      again: the second process uses what the first has made. The first may
+      have been killed, so each one syncs the name before it seals.
    2. What a client sends makes no file: where there is no key, no text was
       ever sealed.
    3. How long a comparison takes tells nothing of the right bytes. */
@@ -39,7 +39,7 @@ struct sign {
     struct store *store;
     bool have; /* the key */
     bool synced; /* so is its name, or it is in memory only */
-    bool told; /* why there is none */
+    bool told; /* why there is no key */
     uint8_t key[KEY_LEN];
 };
 
@@ -66,7 +66,7 @@ static int
 tell(struct sign *s, const char *path, const char *what)
 {
     if (!s->told)
-        text_tell("mcptask: %.300s: %s; meanwhile clients get no session\n",
+        text_tell("mcptask: %.300s: %s; until then clients get no session\n",
                   path, what);
     s->told = true;
     return ERR_IO;
@@ -85,9 +85,9 @@ read_key(struct sign *s, const char *path)
                                : tell(s, path, strerror(errno));
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size != KEY_LEN ||
         pread(fd, s->key, KEY_LEN, 0) != KEY_LEN)
-        what = "cannot be read as a file of 32 bytes, remove it";
+        what = "not a file of 32 bytes: remove it";
     else if (st.st_mode & 077)
-        what = "others than its owner may use it, remove it";
+        what = "other users may use it: remove it";
     close(fd);
     s->have = what == NULL;
     return s->have ? 0 : tell(s, path, what);
@@ -186,7 +186,7 @@ find_key(struct sign *s, struct arena *a, bool make)
                                       : tell(s, path, "cannot be made");
 }
 
-/* Has the key in memory. Without make, ERR_INVALID: there is none (2). */
+/* Has the key in memory. Without make, ERR_INVALID: there is no key (2). */
 static int
 need_key(struct sign *s, bool make)
 {
