@@ -108,9 +108,8 @@ find_path(struct store *s)
 static void
 note_boot(struct store *s)
 {
-    if (s->time.same_boot || s->no_lock || s->log_readonly || s->log.damaged ||
-        s->log.fd < 0 || s->lock.fd < 0 || lock_boot_id()[0] == '\0' ||
-        store_lock(s) != 0)
+    if (s->time.same_boot || !store_is_writable(s) ||
+        lock_boot_id()[0] == '\0' || store_lock(s) != 0)
         return;
     store_put_mark(s, s->log.g, s->log.head, s->log.end, s->ino);
     store_unlock(s);

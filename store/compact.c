@@ -51,7 +51,7 @@ store_wants_compact(struct store *s)
 {
     int64_t min = s->opt.compact_at ? s->opt.compact_at : STORE_COMPACT_AT;
     int64_t gain = s->superseded - s->superseded_base;
-    if (s->moving || s->log.fd < 0 || s->no_lock || s->log.damaged)
+    if (s->moving || !store_is_writable(s))
         return false;
     if (s->err == 0 && gain >= min && gain > s->log.end / 2)
         return true;
@@ -153,8 +153,8 @@ open_new(struct store *s, struct compaction *c)
 int
 store_compact_begin(struct store *s)
 {
-    if (s->no_lock || s->lock.fd < 0)
-        return ERR_READONLY;
+    if (!store_is_writable(s))
+        return s->log.damaged ? ERR_DAMAGED : ERR_READONLY;
     if (s->log.g >= RECORD_MAX_G)
         return ERR_FULL;
     int rc = store_check_names(s);

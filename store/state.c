@@ -35,6 +35,13 @@ store_deny_write(struct store *s)
 }
 
 /* Writes work again. */
+bool
+store_is_writable(const struct store *s)
+{
+    return s->log.fd >= 0 && s->lock.fd >= 0 && !s->no_lock &&
+           !s->log_readonly && !s->log.damaged;
+}
+
 void
 store_allow(struct store *s)
 {

@@ -80,6 +80,9 @@ int store_deny_errno(struct store *s, int err, const char *path,
                      const char *what);
 /* The same, where this user has no write permission. */
 int store_deny_write(struct store *s);
+/* Whether this process has the right and the files to write, and the log is
+   whole. */
+bool store_is_writable(const struct store *s);
 /* Writes are not refused any longer. */
 void store_allow(struct store *s);
 /* Notes that the log is damaged, first at off. */
