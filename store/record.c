@@ -471,16 +471,22 @@ fill(struct record_reader *r)
     return n > 0;
 }
 
+static void
+advance(struct record_reader *r, size_t n)
+{
+    r->pos += n;
+    r->off += (int64_t)n;
+}
+
 /* Skips to behind the next line feed, wherever that is. */
 static int
 skip_line(struct record_reader *r)
 {
     for (;;) {
         size_t have = r->b.len - r->pos;
-        char *lf = have ? memchr(r->b.p + r->pos, '\n', have) : NULL;
-        size_t n = lf ? (size_t)(lf - (r->b.p + r->pos)) + 1 : have;
-        r->pos += n;
-        r->off += (int64_t)n;
+        char *at = have ? r->b.p + r->pos : NULL;
+        char *lf = have ? memchr(at, '\n', have) : NULL;
+        advance(r, lf ? (size_t)(lf - at) + 1 : have);
         int rc = lf ? 0 : fill(r);
         if (rc <= 0)
             return rc;
@@ -490,37 +496,28 @@ skip_line(struct record_reader *r)
 int
 record_next(struct record_reader *r, struct str *line, int64_t *off)
 {
-    size_t seen = 0; /* bytes of the line already searched */
+    size_t have, seen = 0; /* bytes of the line already searched */
+    char *at, *lf;
     *off = r->off;
-    for (;;) {
-        size_t have = r->b.len - r->pos;
-        char *at = have ? r->b.p + r->pos : NULL;
-        char *lf = have > seen ? memchr(at + seen, '\n', have - seen) : NULL;
-        size_t len = lf ? (size_t)(lf - at) : have;
-        *line = (struct str){at, len};
-        if (len > STORE_MAX_RECORD) {
-            /* what is given is only to look at its first bytes */
-            line->len = 0;
-            int rc = skip_line(r);
-            return rc < 0 ? rc : ERR_TOO_LARGE;
-        }
-        if (lf != NULL) {
-            r->pos += len + 1;
-            r->off += (int64_t)len + 1;
-            return 1;
-        }
-        seen = have;
-        int rc = fill(r);
-        if (rc < 0)
-            return rc;
-        if (rc == 0) {
-            have = r->b.len - r->pos; /* fill may have moved them */
-            *line = (struct str){have ? r->b.p + r->pos : NULL, have};
-            r->off += (int64_t)line->len;
-            r->pos += line->len;
-            return line->len > 0 ? ERR_MORE : 0;
-        }
+    for (int more = 1;; seen = have) {
+        have = r->b.len - r->pos;
+        at = have ? r->b.p + r->pos : NULL; /* fill may have moved them */
+        lf = have > seen ? memchr(at + seen, '\n', have - seen) : NULL;
+        if (lf != NULL || have > STORE_MAX_RECORD || more == 0)
+            break;
+        more = fill(r);
+        if (more < 0)
+            return more;
     }
+    *line = (struct str){at, lf ? (size_t)(lf - at) : have};
+    if (line->len > STORE_MAX_RECORD) {
+        /* what is given is only to look at its first bytes */
+        line->len = 0;
+        int rc = skip_line(r);
+        return rc < 0 ? rc : ERR_TOO_LARGE;
+    }
+    advance(r, line->len + (lf != NULL));
+    return lf != NULL ? 1 : have > 0 ? ERR_MORE : 0;
 }
 
 int
