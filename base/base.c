@@ -67,6 +67,20 @@ str_starts(struct str s, const char *prefix)
     return str_begins(s, str_of(prefix));
 }
 
+struct str
+str_cut(struct str *s, char c)
+{
+    struct str head = *s;
+    const char *at = s->len > 0 ? memchr(s->p, c, s->len) : NULL;
+
+    *s = STR_NONE;
+    if (at != NULL) {
+        *s = (struct str){at + 1, (size_t)(head.p + head.len - at) - 1};
+        head.len = (size_t)(at - head.p);
+    }
+    return head;
+}
+
 uint64_t
 str_hash(struct str s)
 {

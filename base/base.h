@@ -27,6 +27,9 @@ bool str_eq(struct str a, struct str b);
 bool str_is(struct str a, const char *z);
 bool str_begins(struct str s, struct str prefix);
 bool str_starts(struct str s, const char *prefix);
+/* Cuts what stands before the first c off the front of s, and c with it;
+   where there is none, all, and s->p is NULL then. */
+struct str str_cut(struct str *s, char c);
 /* FNV-1a, 64 bits: only for what an enemy cannot choose without bound. */
 uint64_t str_hash(struct str s);
 /* SipHash-1-3 with a secret: for what an enemy may choose. */

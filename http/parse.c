@@ -89,22 +89,6 @@ is_any_case(struct str s, const char *z)
     return is_same(s.p, z, s.len) && z[s.len] == '\0';
 }
 
-/* Cuts what stands before the first c off the front of s, and c with it;
-   where there is none, all, and s->p is NULL then. */
-static struct str
-cut(struct str *s, char c)
-{
-    struct str head = *s;
-    const char *at = s->len > 0 ? memchr(s->p, c, s->len) : NULL;
-
-    *s = STR_NONE;
-    if (at != NULL) {
-        *s = (struct str){at + 1, (size_t)(head.p + head.len - at) - 1};
-        head.len = (size_t)(at - head.p);
-    }
-    return head;
-}
-
 static struct str
 trim(struct str s)
 {
@@ -219,7 +203,7 @@ parse_target(struct http_head *h, struct str t)
             return 400;
         t = (struct str){t.p + i, t.len - i};
     }
-    h->path = cut(&t, '?');
+    h->path = str_cut(&t, '?');
     h->query = t;
     if (h->path.len == 0 && h->host.p != NULL)
         h->path = (struct str){h->host.p - 1, 1}; /* the slash before it */
@@ -233,8 +217,8 @@ parse_request_line(struct http_head *h, struct str line)
 {
     struct str target;
 
-    h->method = cut(&line, ' ');
-    target = cut(&line, ' ');
+    h->method = str_cut(&line, ' ');
+    target = str_cut(&line, ' ');
     if (!is_all(h->method, is_tchar) || line.len != 8 ||
         !str_starts(line, "HTTP/") || !is_digit(line.p[5]) ||
         line.p[6] != '.' || !is_digit(line.p[7]))
@@ -298,7 +282,7 @@ has_token(const struct http_head *h, const char *name, const char *token)
     for (i = find(h, name, 0); i < h->n; i = find(h, name, i + 1)) {
         list = h->field[i].value;
         while (list.p != NULL)
-            if (is_any_case(trim(cut(&list, ',')), token))
+            if (is_any_case(trim(str_cut(&list, ',')), token))
                 return true;
     }
     return false;
@@ -343,11 +327,11 @@ http_parse_head(struct http_scan *s, const char *p, size_t len,
         return ERR_SYNTAX;
     memset(out, 0, offsetof(struct http_head, field));
     rest = (struct str){p + s->first, (size_t)n - s->first};
-    *status = parse_request_line(out, cut(&rest, '\r'));
+    *status = parse_request_line(out, str_cut(&rest, '\r'));
     while (*status == 0) {
         rest.p++; /* the LF */
         rest.len--;
-        line = cut(&rest, '\r');
+        line = str_cut(&rest, '\r');
         if (line.len == 0)
             break;
         *status = parse_field(out, line);
@@ -477,8 +461,8 @@ http_query_of(const struct http_head *h, const char *name)
     struct str rest = h->query, value, found;
 
     while (rest.p != NULL) {
-        value = cut(&rest, '&');
-        found = cut(&value, '=');
+        value = str_cut(&rest, '&');
+        found = str_cut(&value, '=');
         if (str_is(found, name))
             return value.p != NULL ? value
                                    : (struct str){found.p + found.len, 0};
@@ -489,7 +473,7 @@ http_query_of(const struct http_head *h, const char *name)
 bool
 http_is_type(struct str value, const char *type)
 {
-    return is_any_case(trim(cut(&value, ';')), type);
+    return is_any_case(trim(str_cut(&value, ';')), type);
 }
 
 /* How closely a media range names the type: 0 not at all, 3 it itself. */
@@ -514,7 +498,7 @@ is_refused(struct str params)
     size_t i;
 
     while (params.p != NULL) {
-        one = trim(cut(&params, ';'));
+        one = trim(str_cut(&params, ';'));
         if (one.len < 3 || !is_same(one.p, "q=", 2))
             continue;
         for (i = 2; i < one.len && (one.p[i] == '0' || one.p[i] == '.'); i++)
@@ -539,8 +523,8 @@ accepts(const struct http_head *h, const char *field, const char *type,
         any = false;
         list = h->field[i].value;
         while (list.p != NULL) {
-            params = cut(&list, ',');
-            range = trim(cut(&params, ';'));
+            params = str_cut(&list, ',');
+            range = trim(str_cut(&params, ';'));
             close = closeness(range, type);
             if (close > 0 && close >= best) {
                 ok = !is_refused(params) || (close == best && ok);

@@ -195,25 +195,27 @@ struct str
 raw_list_edit(struct arena *a, struct str list, struct str item,
               struct str with)
 {
-    struct buf b = {0};
-    struct str next, out = STR_NONE;
+    char *p = arena_alloc(a, list.len + with.len + 3);
+    struct str next, out = {p, 0};
     size_t at = 0;
     bool more;
 
+    if (!p)
+        return STR_NONE;
     do {
         next = raw_list_next(list, &at);
         more = next.p != NULL;
         if (next.p == item.p) /* or both are none, at the end */
             next = with;
         if (next.len) {
-            buf_char(&b, b.len ? ',' : '[');
-            buf_str(&b, next);
+            p[out.len] = out.len ? ',' : '[';
+            memcpy(p + out.len + 1, next.p, next.len);
+            out.len += next.len + 1;
         }
     } while (more);
-    buf_z(&b, b.len ? "]" : "[]");
-    if (b.err == 0)
-        out = arena_str(a, buf_view(&b));
-    buf_fini(&b);
+    if (!out.len)
+        p[out.len++] = '[';
+    p[out.len++] = ']';
     return out;
 }
 
