@@ -5,7 +5,9 @@
 #
 # 1. A layer uses itself and the layers that its line names.
 # 2. No file uses one that uses it, however long the way around.
-# 3. What breaks 2 today stands in a list. An entry that is not there any
+# 3. Of the headers in its folder, a layer shows others those in a list. base
+#    shows them all, and so does the root.
+# 4. What breaks 2 today stands in a list. An entry that is not there any
 #    more, or closes no circle, is an error: the list only shrinks.
 set -eu
 build=$1
@@ -30,6 +32,13 @@ mcptask: base board json store http task mcp tools serve cli
 never='
 json base/loop, store base/loop, task base/loop, mcp base/loop,
 tools base/loop, cli base/loop
+'
+public='
+board/page cli/cli cli/help cli/store cli/text http/reply json/raw json/write
+mcp/calls mcp/mcp mcp/sign serve/stdio serve/turn serve/web store/record
+store/verify
+task/artifact task/change task/check task/error task/fields task/query
+task/task task/view tools/tools tools/wait
 '
 allowed='
 '
@@ -60,7 +69,7 @@ uses=$(printf '%s\n' "$symbols" | awk -v skip="${#build}" '
 
 # "error TEXT", or an edge that must be on no circle. What points up closes
 # one in most cases: so that is said first, and alone.
-export layers never allowed files="$*"
+export layers never public allowed files="$*"
 judged=$(printf '%s\n' "$uses" | awk '
     function of(file) {
         sub(/\/.*/, "", file)
@@ -84,6 +93,9 @@ judged=$(printf '%s\n' "$uses" | awk '
             split(pair[i], p)
             no[p[1] " " p[2]]
         }
+        n = split(ENVIRON["public"], w)
+        for (i = 1; i <= n; i++)
+            shown[w[i]]
         n = split(ENVIRON["allowed"], w)
         for (i = 1; i < n; i += 2)
             spare[w[i] " " w[i + 1]] = 1
@@ -100,6 +112,10 @@ judged=$(printf '%s\n' "$uses" | awk '
         if (from && to && !((from " " to) in may))
             print "error " $1 " uses " ($3 == ".h" ? "" : $3 " of ") $2 \
                 ($3 == ".h" ? $3 : "") ", and " from " must not use " to
+        if ($3 == ".h" && from && to && from != to && to != "base" &&
+            $2 ~ /\// && !($2 in shown))
+            print "error " $1 " includes " $2 ".h, which " to \
+                " keeps to itself"
         if ($3 == ".h")
             next
         edge = $1 " " $2
