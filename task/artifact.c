@@ -19,28 +19,15 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h> /* renameat */
+#include <stdio.h> /* rename */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The directory, open, or a negative enum err. */
-static int
-open_dir(const char *dir, bool make)
-{
-    int fd = file_open_dir(dir), rc;
-
-    if (fd < 0 && errno == ENOENT) {
-        rc = make ? file_make_dirs(dir) : ERR_NOT_FOUND;
-        if (rc != 0)
-            return rc;
-        fd = file_open_dir(dir);
-    }
-    return fd >= 0 ? fd : file_errno(errno);
-}
-
 /* ---- contents ---- */
+
+#define PATH_LEN 4096 /* a longer one is refused by the system anyway */
 
 bool
 artifact_is_name(struct str hex)
@@ -69,6 +56,29 @@ read_all(int fd, struct arena *a, size_t len, struct str *out)
     return 0;
 }
 
+/* Opens a content for reading and says how large it is. */
+static int
+open_content(const char *dir, struct str hex, size_t *size)
+{
+    char path[PATH_LEN];
+    struct stat st;
+    int fd;
+
+    if (!artifact_is_name(hex))
+        return ERR_NOT_FOUND;
+    text_put(path, sizeof path, "%s/%.*s", dir, STR_ARG(hex));
+    fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT ? ERR_NOT_FOUND : ERR_IO;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+        st.st_size <= ARTIFACT_MAX) {
+        *size = (size_t)st.st_size;
+        return fd;
+    }
+    close(fd);
+    return ERR_DAMAGED;
+}
+
 /* Whether what fd reads from here on is content, and no more. */
 static bool
 holds(int fd, struct str content)
@@ -91,17 +101,15 @@ holds(int fd, struct str content)
 /* The file of this name holds content: its time is now. 0, ERR_NOT_FOUND, or
    another error; *made: there was nothing of this name. */
 static int
-renew(int dir, const char *name, struct str content, bool *made)
+renew(const char *dir, const char *hex, struct str content, bool *made)
 {
-    int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
-                    O_CLOEXEC);
-    struct stat st;
-    int rc = ERR_NOT_FOUND;
+    size_t size;
+    int fd = open_content(dir, str_of(hex), &size), rc = ERR_NOT_FOUND;
 
-    *made = fd < 0 && errno == ENOENT;
+    *made = fd == ERR_NOT_FOUND;
     if (fd < 0)
-        return ERR_NOT_FOUND;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && holds(fd, content))
+        return rc;
+    if (holds(fd, content))
         rc = futimens(fd, NULL) == 0 && file_sync(fd, fsync) == 0
                  ? 0 : file_errno(errno);
     close(fd);
@@ -109,29 +117,28 @@ renew(int dir, const char *name, struct str content, bool *made)
 }
 
 static int
-write_file(int dir, const char *path, const char *name, struct str content)
+write_file(const char *dir, const char *hex, struct str content)
 {
-    uint8_t random[8];
-    char temp[32];
+    char temp[PATH_LEN], path[PATH_LEN];
     uint64_t r;
-    int fd, rc = random_bytes(random, sizeof random);
+    int fd, rc = random_bytes(&r, sizeof r);
 
     if (rc != 0)
         return rc;
-    memcpy(&r, random, sizeof r);
-    text_put(temp, sizeof temp, "tmp-%016llx", (unsigned long long)r);
-    fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
-                O_CLOEXEC, 0600);
+    text_put(temp, sizeof temp, "%s/tmp-%016llx", dir, (unsigned long long)r);
+    text_put(path, sizeof path, "%s/%s", dir, hex);
+    fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+              0600);
     if (fd < 0)
         return file_errno(errno);
-    file_give(fd, path);
+    file_give(fd, dir);
     if (file_write_at(fd, content.p, content.len, 0) != 0)
         rc = file_errno(errno);
     rc = file_finish(fd, rc);
-    if (rc == 0 && renameat(dir, temp, dir, name) != 0)
+    if (rc == 0 && rename(temp, path) != 0)
         rc = file_errno(errno);
     if (rc != 0)
-        unlinkat(dir, temp, 0);
+        unlink(temp);
     return rc;
 }
 
@@ -139,61 +146,27 @@ int
 artifact_put(const char *dir, struct str content, char hex[SHA256_HEX + 1],
              bool *made)
 {
-    int fd, rc;
+    int rc;
 
     *made = false;
     if (content.len > ARTIFACT_MAX)
         return ERR_TOO_LARGE;
     sha256_hex(content, hex);
-    fd = open_dir(dir, true);
-    if (fd < 0)
-        return fd;
-    rc = renew(fd, hex, content, made);
-    if (rc == ERR_NOT_FOUND)
-        rc = write_file(fd, dir, hex, content);
+    rc = file_make_dirs(dir);
     if (rc == 0)
-        rc = file_sync_path(dir);
-    close(fd);
-    return rc;
+        rc = renew(dir, hex, content, made);
+    if (rc == ERR_NOT_FOUND)
+        rc = write_file(dir, hex, content);
+    return rc == 0 ? file_sync_path(dir) : rc;
 }
 
 void
 artifact_remove(const char *dir, const char *hex)
 {
-    int fd = open_dir(dir, false);
+    char path[PATH_LEN];
 
-    if (fd < 0)
-        return;
-    unlinkat(fd, hex, 0);
-    close(fd);
-}
-
-/* Opens a content for reading and says how large it is. */
-static int
-open_content(const char *dir, struct str hex, size_t *size)
-{
-    char name[SHA256_HEX + 1];
-    struct stat st;
-    int at, fd;
-
-    if (!artifact_is_name(hex))
-        return ERR_NOT_FOUND;
-    memcpy(name, hex.p, SHA256_HEX);
-    name[SHA256_HEX] = '\0';
-    at = open_dir(dir, false);
-    if (at < 0)
-        return at;
-    fd = openat(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    close(at);
-    if (fd < 0)
-        return errno == ENOENT ? ERR_NOT_FOUND : ERR_IO;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-        st.st_size <= ARTIFACT_MAX) {
-        *size = (size_t)st.st_size;
-        return fd;
-    }
-    close(fd);
-    return ERR_DAMAGED;
+    text_put(path, sizeof path, "%s/%s", dir, hex);
+    unlink(path);
 }
 
 bool
@@ -228,50 +201,38 @@ artifact_get(const char *dir, struct str hex, struct arena *a,
 
 /* ---- paths of callers ---- */
 
-/* What is left of path below root, without slashes in front. */
+/* Takes root off an absolute path; whether the path may be beneath root. */
 static bool
 below(const char *root, struct str *path)
 {
-    size_t n = strlen(root);
+    struct str base = str_of(root);
 
-    while (n > 1 && root[n - 1] == '/')
-        n--;
+    while (base.len > 0 && root[base.len - 1] == '/')
+        base.len--;
     if (memchr(path->p, '\0', path->len))
         return false;
-    if (path->len && *path->p == '/') {
-        if (path->len <= n || memcmp(path->p, root, n) != 0 ||
-            (n > 1 && path->p[n] != '/'))
-            return false;
-        path->p += n;
-        path->len -= n;
-    }
-    while (path->len && *path->p == '/') {
-        path->p++;
-        path->len--;
-    }
-    return path->len > 0;
+    if (path->len == 0 || *path->p != '/')
+        return path->len > 0;
+    if (!str_begins(*path, base))
+        return false;
+    path->p += base.len;
+    path->len -= base.len;
+    return path->len > 0 && *path->p == '/';
 }
 
 /* Opens the next part of path in the directory at, and takes it off. */
 static int
 open_part(int at, struct str *path)
 {
-    const char *slash = memchr(path->p, '/', path->len);
-    size_t n = slash ? (size_t)(slash - path->p) : path->len;
+    struct str name = str_cut(path, '/');
     char part[256];
 
-    if (n >= sizeof part)
+    if (name.len >= sizeof part || str_is(name, ".."))
         return -1;
-    memcpy(part, path->p, n);
-    part[n] = '\0';
-    while (n < path->len && path->p[n] == '/')
-        n++;
-    path->p += n;
-    path->len -= n;
-    if (strcmp(part, "..") == 0)
-        return -1;
-    return openat(at, part, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY |
-                  O_CLOEXEC | (slash ? O_DIRECTORY : 0));
+    text_put(part, sizeof part, "%.*s", STR_ARG(name));
+    return openat(at, name.len > 0 ? part : ".", O_RDONLY | O_NOFOLLOW |
+                  O_NONBLOCK | O_NOCTTY | O_CLOEXEC |
+                  (path->p ? O_DIRECTORY : 0));
 }
 
 /* Whether st is that of the log or of a file beside it that is named after

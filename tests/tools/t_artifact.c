@@ -93,8 +93,8 @@ ssize_t __wrap_pwrite(int fd, const void *p, size_t n, off_t off);
 ssize_t __wrap_pwrite64(int fd, const void *p, size_t n, off_t off);
 int __real_fsync(int fd);
 int __wrap_fsync(int fd);
-int __real_renameat(int a, const char *from, int b, const char *to);
-int __wrap_renameat(int a, const char *from, int b, const char *to);
+int __real_rename(const char *from, const char *to);
+int __wrap_rename(const char *from, const char *to);
 
 static bool
 fails(enum fault f, int error)
@@ -142,10 +142,9 @@ __wrap_fsync(int fd)
 }
 
 int
-__wrap_renameat(int a, const char *from, int b, const char *to)
+__wrap_rename(const char *from, const char *to)
 {
-    return fails(FAULT_RENAME, EROFS) ? -1
-                                      : __real_renameat(a, from, b, to);
+    return fails(FAULT_RENAME, EROFS) ? -1 : __real_rename(from, to);
 }
 
 /* Where the only file of the artifacts directory is. */
