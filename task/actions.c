@@ -56,7 +56,7 @@ create_again(struct draft *d)
             d->c->e.version = d->old.version;
             return rc;
         }
-    draft_warn(d, "the task existed already; nothing was changed");
+    draft_warn(d, "the task already exists; nothing was changed");
     return DRAFT_UNCHANGED;
 }
 
@@ -64,19 +64,20 @@ create_again(struct draft *d)
 static void
 set_defaults(struct draft *d)
 {
+    const struct {
+        int field;
+        struct str value;
+    } defaults[] = {
+        {F_STATUS, STR("\"open\"")}, {F_PRIORITY, STR("2")},
+        {F_VERSION, STR("1")}, {F_CREATED_AT, d->now}, {F_CREATED_BY, d->by},
+    };
     struct str *f = d->k.f;
-    int status = task_status_of(raw_inner(d->args->v[F_STATUS]));
+    size_t i;
 
-    if (!f[F_PRIORITY].p)
-        f[F_PRIORITY] = STR("2");
-    if (!f[F_VERSION].p)
-        f[F_VERSION] = STR("1");
-    if (!f[F_CREATED_AT].p)
-        f[F_CREATED_AT] = d->now;
-    if (!f[F_CREATED_BY].p)
-        f[F_CREATED_BY] = d->by;
-    d->k.status = status < 0 ? TASK_OPEN : (enum task_status)status;
-    f[F_STATUS] = status < 0 ? STR("\"open\"") : d->args->v[F_STATUS];
+    for (i = 0; i < sizeof defaults / sizeof *defaults; i++)
+        if (!f[defaults[i].field].p)
+            f[defaults[i].field] = defaults[i].value;
+    d->k.status = (enum task_status)task_status_of(raw_inner(f[F_STATUS]));
 }
 
 /* A task becomes in_progress: by whom, if nobody was named. Who takes up one
@@ -218,7 +219,8 @@ run_claim(struct draft *d)
     int rc;
 
     if (rules_is_unknown(d->by))
-        return task_fail(d->c, ERR_INVALID, "agent", "unknown holds no lease");
+        return task_fail(d->c, ERR_INVALID, "agent",
+                         "unknown cannot hold a lease: give your name");
     if (owner.p && !mine && (d->old.status == TASK_HANDOFF_READY ||
                              (begun && !d->old.lease_expired)))
         return rules_not_owner(d, "agent", "another agent has the task");
@@ -249,7 +251,7 @@ put_question(struct draft *d, struct str old, struct str question,
                                         draft_keep(d, question)));
     return question.len + json_quoted_len(question) <= max ? 0
         : task_fail(d->c, ERR_TOO_LARGE, field,
-                       "it is too long, with what is escaped in it");
+                       "it is too long once it is escaped");
 }
 
 /* How many questions are open, and the oldest that is, and that is not. */
@@ -279,7 +281,7 @@ run_ask(struct draft *d)
 
     if (count_open(d, &open, &old) >= TASK_MAX_OPEN)
         return task_fail(d->c, ERR_TOO_LARGE, "question",
-                            "too many questions of the task are open");
+                            "the task has as many open questions as it may");
     rules_warn_owner(d);
     if (raw_list_n(*list) >= TASK_MAX_QUESTIONS)
         *list = draft_keep(d, raw_list_edit(d->c->a, *list, old, STR("")));
@@ -291,7 +293,7 @@ run_ask(struct draft *d)
         "{\"question_id\":%.*s,\"question\":%.*s%s%.*s,\"kind\":%.*s,"
         "\"by\":%.*s,\"at\":%.*s}", STR_ARG(d->question_id),
         STR_ARG(v[ARG_QUESTION]), options.p ? ",\"options\":" : "",
-        STR_ARG(options.p ? options : STR("")),
+        STR_ARG(options),
         STR_ARG(kind.p ? kind : STR("\"question\"")), STR_ARG(d->by),
         STR_ARG(d->now)), "question", ASKED_COST);
 }
@@ -352,7 +354,7 @@ check_update_status(struct draft *d)
     if (to == TASK_DONE && raw_list_n(d->k.f[F_REMAINING_STEPS]) != 0)
         draft_warn(d, "done with remaining_steps");
     if (to == TASK_DONE && rules_is_blocked(d))
-        draft_warn(d, "done although tasks that it depends on are not");
+        draft_warn(d, "done, but tasks that it depends on are not");
     return 0;
 }
 
@@ -364,7 +366,8 @@ run_update(struct draft *d)
     if (draft_given(d, ARG_ANSWER))
         rc = take_answer(d);
     else if (!draft_has_fields(d))
-        rc = task_fail(d->c, ERR_INVALID, NULL, "no field was given");
+        rc = task_fail(d->c, ERR_INVALID, NULL,
+                       "give at least one field to change");
     if (rc != 0 || !draft_has_fields(d))
         return rc;
     if (!draft_given(d, F_CURRENT_OWNER))
@@ -422,12 +425,13 @@ run_attach(struct draft *d)
     rules_warn_owner(d);
     *id = find_artifact(*list, names, raw, 7);
     if (id->p) {
-        draft_warn(d, "it was attached already; nothing was changed");
+        draft_warn(d, "already attached; nothing was changed");
         return DRAFT_UNCHANGED;
     }
     if (n >= TASK_MAX_ARTIFACTS)
         return task_fail(d->c, ERR_TOO_LARGE, "artifacts", "the task has %d "
-                         "artifacts, as many as it may", TASK_MAX_ARTIFACTS);
+                         "artifacts, as many as it can hold",
+                         TASK_MAX_ARTIFACTS);
     do /* by count; an imported list may have other ids */
         *id = draft_keep(d, arena_printf(d->c->a, "\"a%zu\"", ++n));
     while (raw_list_find(*list, names[0], *id).p);

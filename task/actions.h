@@ -15,8 +15,8 @@ struct task_action {
 };
 extern const struct task_action task_actions[];
 
-/* The task that a caller is to have which names none: sets the draft's id,
-   and the receipt where there is none. 0, or as run. */
+/* Chooses a task for a claim without a task_id: sets the draft's id, or where
+   no task is ready the receipt. 0, or as run. */
 int actions_choose(struct draft *d, struct task_receipt *out);
 
 #endif

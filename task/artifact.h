@@ -15,7 +15,7 @@ int artifact_put(const char *dir, struct str content,
                  char hex[SHA256_HEX + 1], bool *made);
 /* Removes a content that no record names. */
 void artifact_remove(const char *dir, const char *hex);
-/* Whether hex is one: SHA256_HEX digits, none of them upper case. */
+/* Whether hex is a name: SHA256_HEX digits in lower case. */
 bool artifact_is_name(struct str hex);
 /* Whether the content is there, by its size. */
 bool artifact_has(const char *dir, struct str hex, uint64_t size);

@@ -1,7 +1,7 @@
 /* change - every change of a task: the one record that says what happened
    and what the task is since.
 
-   1. A change is one record, staged under the lock, or none: everything is
+   1. A change is one record at most, staged under the lock: everything is
       checked before store_stage.
    2. A handler may be run again from its arguments.
    3. The record's body is op, by, set, note, idem, warn, v in this order, and
@@ -71,14 +71,14 @@ receipt_unchanged(struct draft *d, struct task_receipt *out)
 static void
 make_idem(struct draft *d)
 {
-    struct str who = d->c->principal.len > 0 ? d->by : STR("");
+    struct str who = d->c->principal.len > 0 ? d->by : STR_NONE;
     char hex[SHA256_HEX + 1];
 
     task_args_digest(d->args, hex);
     d->idem = draft_keep(d, arena_printf(d->c->a,
         "{\"key\":%.*s,\"args\":\"%s\"%s%.*s}",
         STR_ARG(d->args->v[ARG_IDEMPOTENCY_KEY]), hex,
-        who.len > 0 ? ",\"who\":" : "", STR_ARG(who)));
+        who.p ? ",\"who\":" : "", STR_ARG(who)));
 }
 
 static bool
@@ -194,9 +194,9 @@ too_large(struct draft *d)
     for (i = 0; i < TASK_N_FIELDS; i++)
         if (d->k.f[i].len > d->k.f[big].len)
             big = i;
-    return task_fail(d->c, ERR_TOO_LARGE, task_arg_name(big).p, "the whole task "
-                      "would be over %d bytes; %s is its biggest field",
-                      STATE_MAX, task_arg_name(big).p);
+    return task_fail(d->c, ERR_TOO_LARGE, task_arg_name(big).p, "the whole "
+                     "task would be over %d bytes; %s is its biggest field",
+                     STATE_MAX, task_arg_name(big).p);
 }
 
 /* Stages the record of a change that has passed every check. */

@@ -20,11 +20,11 @@ struct task_receipt {
     bool partial; /* no task was found to claim, but not all were seen */
 };
 
-/* Runs a tool that changes a task: stages one record, or none when the
-   request changes nothing, and fills the receipt. 0, or a code that c->e
+/* Runs a tool that changes a task: stages one record, unless the request
+   changes nothing, and fills the receipt. 0, or a code that c->e
    explains. Under the lock; blob is for TOOL_ATTACH only. TOOL_CLAIM without
-   a task_id takes the one that tasks_find_ready gives; where there is none the
-   receipt has no id. */
+   a task_id takes the one that tasks_find_ready gives; where no task is
+   ready the receipt has no id. */
 int task_change(struct tasks *t, struct task_ctx *c, enum task_tool tool,
                 const struct task_args *args, const struct task_blob *blob,
                 struct task_receipt *out);

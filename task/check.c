@@ -178,7 +178,8 @@ check_time(struct parse *p, struct str s)
     int64_t ms;
 
     if (!task_time_parse(p->c->a, s, &ms))
-        return refuse(p, ERR_INVALID, "must be a time as in RFC 3339");
+        return refuse(p, ERR_INVALID, "must be an RFC 3339 time, as "
+                      "2026-07-28T09:30:00Z");
     time_format(ms, text);
     json_z(&p->w, text);
     return 0;
@@ -358,15 +359,11 @@ static void
 drop_doubles(struct str *list)
 {
     char *p = (char *)(uintptr_t)list->p;
-    struct str kept = {p, 1}, item, other;
-    size_t at = 0, seen;
+    struct str kept = {p, 1}, item;
+    size_t at = 0;
 
     while ((item = raw_list_next(*list, &at)).p) {
-        seen = 0;
-        do
-            other = raw_list_next(kept, &seen);
-        while (other.p && !str_eq(other, item));
-        if (other.p)
+        if (raw_list_has(kept, item))
             continue;
         if (kept.len > 1)
             p[kept.len++] = ',';

@@ -16,14 +16,14 @@ struct task_args {
 
 /* Content of an artifact that has been stored before the lock was taken. */
 struct task_blob {
-    bool stored;         /* false: there is none, only what was said */
+    bool stored;         /* false: only a path or a name was given */
     char sha256[65];     /* in hex */
     uint64_t size;
     const char *warning; /* NULL, or what the agent should know */
 };
 
-/* Checks obj (an object, or NULL for none) as what tool was given. 0, or the
-   code that task_fail was told. Numbers are taken for texts, as some clients
+/* Checks obj (an object; NULL: an empty one) as the arguments of tool. 0, or
+   the code that task_fail was told. Numbers are taken for texts, as some clients
    send them, and whole numbers, true and false also as texts. An empty text
    where one character is needed counts as null, and null as not given. Where
    c has a principal, that is the agent: ERR_UNAUTHORIZED for another. */

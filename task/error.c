@@ -12,7 +12,7 @@ static const struct {
     const char *message, *next;
 } hints[] = { /* by -code */
     [-ERR_NOMEM] = {"out of memory", "try again"},
-    [-ERR_INVALID] = {"invalid argument", ""},
+    [-ERR_INVALID] = {"invalid argument", NULL},
     [-ERR_NOT_FOUND] = {"not found", "list_tasks shows the tasks there are"},
     [-ERR_EXISTS] = {"the task_id is taken",
      "use another task_id, or update_task to change that task"},
@@ -36,7 +36,8 @@ static const struct {
     [-ERR_BUSY] = {"another process holds the store", "try again"},
     [-ERR_FULL] = {"the disk is full",
      "tell the operator; try again once there is room"},
-    [-ERR_READONLY] = {"the store is read-only", "tools that only read still work"},
+    [-ERR_READONLY] = {"the store is read-only",
+     "tools that only read still work"},
     [-ERR_IO] = {"the store cannot be read or written",
      "tell the operator: mcptask verify explains"},
     [-ERR_DAMAGED] = {"the log is damaged",
@@ -64,7 +65,8 @@ task_fail_store(struct task_ctx *c, int code)
     if (i >= sizeof hints / sizeof *hints || !hints[i].message)
         return code;
     e->message = str_of(hints[i].message);
-    e->next = str_of(hints[i].next);
+    if (hints[i].next)
+        e->next = str_of(hints[i].next);
     return code;
 }
 

@@ -50,10 +50,13 @@ static const struct names {
 #define STATE (SAVES | BIT(UPDATE) | BIT(IMPORT))
 #define PROMPTS (BIT(RESUME) | BIT(BRIEF))
 #define KiB 1024
+#define MAX_AGENT 128
+#define MAX_DEPS 64
+#define LEASE_S "900" /* where nobody says how long */
 
 #define NAME(n) .name = offsetof(struct names, n), .len = sizeof #n - 1
 #define TEXT .type = T_TEXT
-#define AGENT .type = T_TEXT, .flags = CHARS | ONE, .max = TASK_MAX_AGENT
+#define AGENT .type = T_TEXT, .flags = CHARS | ONE, .max = MAX_AGENT
 #define INT(lo, hi) .type = T_INT, .min = (lo), .max = (hi)
 #define LEASE_SECONDS .type = T_INT, .flags = MINUTES, .min = 30, \
     .max = 24 * 60
@@ -171,7 +174,7 @@ const struct row task_rows[TASK_N_ARGS] = {
     [F_TAGS] = {NAME(tags), TEXT, .flags = CHARS | ONE | SET, .items = 16,
                 .max = 64, .tools = WHOLE},
     [F_DEPENDS_ON] = {NAME(depends_on), .type = T_ID, .flags = SET,
-                      .items = TASK_MAX_DEPS, .tools = WHOLE},
+                      .items = MAX_DEPS, .tools = WHOLE},
     [F_VERSION] = {NAME(version), INT(1, 0), .tools = BIT(IMPORT)},
     [F_CREATED_AT] = {NAME(created_at), .type = T_TIME,
                       .tools = BIT(IMPORT)},
@@ -383,7 +386,7 @@ task_lease_make(struct arena *a, struct str agent, struct str seconds,
     char end[TIME_LEN + 1];
 
     if (!seconds.p)
-        seconds = STR(TASK_LEASE_S);
+        seconds = STR(LEASE_S);
     time_format(now + (int64_t)raw_u64(seconds) * 1000, end);
     return arena_printf(a, "{\"agent\":%.*s,\"expires_at\":\"%s\",\"seconds\":"
                         "%.*s}", STR_ARG(agent), end, STR_ARG(seconds));
@@ -475,13 +478,19 @@ put_schema(struct json_w *w, const struct row *r, size_t n, unsigned tools,
     json_close(w);
 }
 
-void
-task_tool_schema(enum task_tool tool, struct buf *b)
+struct str
+task_tool_schema(enum task_tool tool, struct arena *a)
 {
+    struct buf b = {0};
     struct json_w w;
+    struct str out = STR_NONE;
 
     /* What a test result is, is told once: every agent reads the list. */
-    json_w_init(&w, b);
+    json_w_init(&w, &b);
     put_schema(&w, task_rows, TASK_N_ARGS, 1u << tool, tool == TOOL_CHECKPOINT);
     json_w_end(&w);
+    if (b.err == 0)
+        out = arena_str(a, buf_view(&b));
+    buf_fini(&b);
+    return out;
 }

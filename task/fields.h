@@ -22,7 +22,7 @@ const char *task_status_name(enum task_status s);
 int task_status_of(struct str name);
 /* Whether a task of this status has ended (done, failed, cancelled). */
 bool task_status_ended(enum task_status s);
-/* The same of a status as a raw JSON string; of none that we know: false. */
+/* The same of a status as a raw JSON string; false where it is unknown. */
 bool task_raw_ended(struct str status);
 
 /* The state's members in the order in which they stand in v: first what the
@@ -40,12 +40,9 @@ enum task_field {
 };
 
 #define TASK_MAX_ID 128
-#define TASK_MAX_AGENT 128
 #define TASK_MAX_ARTIFACTS 256
-#define TASK_MAX_DEPS 64
 #define TASK_MAX_OPEN 8       /* questions without an answer */
 #define TASK_MAX_QUESTIONS 32 /* that are kept */
-#define TASK_LEASE_S "900"    /* where nobody says how long */
 #define TASK_LEASE_MAX_MS (86400 * 1000)
 
 enum task_tool { /* in the order in which they are listed */
@@ -63,7 +60,7 @@ enum task_tool { /* in the order in which they are listed */
     TOOL_RESUME, TOOL_BRIEF, TOOL_STANDUP /* prompts */
 };
 
-/* Arguments that are no fields, behind the fields. */
+/* Arguments that are not fields, behind the fields. */
 enum task_arg {
     ARG_AGENT = TASK_N_FIELDS, ARG_FROM_AGENT, ARG_TO_AGENT, ARG_REASON,
     ARG_NOTES, ARG_EXPECTED_VERSION, ARG_IDEMPOTENCY_KEY,
@@ -86,8 +83,8 @@ bool task_tool_takes(enum task_tool tool, const char *name, bool *required);
 
 /* When a lease ends, a raw object {agent, expires_at, seconds}; or false. */
 bool task_lease_end(struct str lease, int64_t *ms);
-/* The lease of an agent (raw) that runs for seconds (raw, .p NULL: as many as
-   TASK_LEASE_S) from now on; .p NULL: no memory. */
+/* The lease of an agent (raw) that runs for seconds (raw, .p NULL: 900) from
+   now on; .p NULL: no memory. */
 struct str task_lease_make(struct arena *a, struct str agent,
                            struct str seconds, int64_t now);
 /* Whether one of a task's questions waits for its answer: raw objects
@@ -95,7 +92,8 @@ struct str task_lease_make(struct arena *a, struct str agent,
    answer is {text, action, by, at}. */
 bool task_has_open(struct str questions);
 
-/* Appends the tool's input schema: a plain object of scalars and arrays. */
-void task_tool_schema(enum task_tool tool, struct buf *b);
+/* The tool's input schema: a plain object of scalars and arrays, in a; .p
+   NULL: no memory. */
+struct str task_tool_schema(enum task_tool tool, struct arena *a);
 
 #endif

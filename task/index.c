@@ -35,8 +35,10 @@ _Static_assert(sizeof(struct task_entry) <= 112, "200 bytes a task in all");
 int
 task_event_of(const struct store_rec *r, struct task_event *out)
 {
-    static const char *const names[] = {"op", "by", "set", "note", "idem",
-                                        "warn", "v"};
+    static const struct str names[] = {
+        {"op", 2}, {"by", 2}, {"set", 3}, {"note", 4}, {"idem", 4},
+        {"warn", 4}, {"v", 1},
+    };
     enum { N = sizeof names / sizeof *names };
     struct task_event ev = {.r = *r};
     struct str *slot[N] = {&ev.op, &ev.by, &ev.set, &ev.note, &ev.idem,
@@ -48,7 +50,7 @@ task_event_of(const struct store_rec *r, struct task_event *out)
         return ERR_FORMAT;
     ev.id = (struct str){r->key.p + 5, r->key.len - 5};
     while (!ev.v.p && raw_next_name(&m) == 1) {
-        for (i = at; i < N && !str_is(m.name, names[i]);)
+        for (i = at; i < N && !str_eq(m.name, names[i]);)
             i++;
         /* v is the last member: it ends where the body does. */
         m.p = i == N - 1 ? m.end : raw_skip(m.value.p, m.end);
@@ -201,7 +203,7 @@ drop_atoms(struct tasks *t, const struct task_entry *e)
 
 /* ---- store's functions ---- */
 
-/* to gets the atoms of f; where one fails, none is held. */
+/* Gives to the atoms of f: all of them, or after an error not one. */
 static int
 hold_atoms(struct tasks *t, const struct task_entry *old,
            struct task_entry *to, const struct str f[TASK_N_HEAD])

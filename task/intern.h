@@ -13,7 +13,7 @@ struct atom;
 struct atoms {
     struct atom *atom; /* [0] is never used: 0 is "no text" */
     uint32_t n, cap;
-    uint32_t *bucket;  /* n_buckets heads of chains, 0: none */
+    uint32_t *bucket;  /* n_buckets heads of chains, 0: empty */
     uint32_t n_buckets;
     uint32_t free;     /* head of the unused ones */
     uint32_t dead;     /* head of those that lost their last holder */

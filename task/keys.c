@@ -62,7 +62,7 @@ keys_reserve(struct task_keys *k, uint64_t who)
         r = *at = calloc(1, sizeof *r);
         if (r == NULL)
             return ERR_NOMEM;
-        r->low = r->high = 1; /* position 0 means none */
+        r->low = r->high = 1; /* 0 is the end of a chain */
     }
     if (r->high - r->low < r->cap || r->cap == RING_MAX)
         return 0;

@@ -20,7 +20,7 @@ struct task_key_slot {
 
 struct key_ring {
     struct task_key_slot *slot; /* a ring of cap; position i at i & (cap-1) */
-    uint64_t *bucket;           /* cap newest positions, 0: none */
+    uint64_t *bucket;           /* cap newest positions, 0: empty */
     uint64_t low, high;         /* positions in the ring: low <= i < high */
     uint64_t cap;               /* 0, or a power of two */
 };

@@ -6,7 +6,7 @@
       and says where to go on.
    2. A cursor is "before/seen/live/ended": go on with tasks whose n is below
       before; seen matches came in earlier lists; then the id of the next task
-      to look at in each list, empty where there is none. A task that changed
+      to look at in each list, empty at the end of the list. A task that changed
       since stands further in front, so to start from it skips nothing; what
       it stands before is known to have been passed by its n.
    3. Tasks that do not change keep their n, and so their place: no list skips
@@ -116,6 +116,16 @@ matches_text(const struct scan *s, const struct task *k)
 
 /* ---- one task ---- */
 
+static int
+read_task(struct tasks *t, const struct task_entry *e, struct arena *a,
+          struct task *k)
+{
+    struct task_event ev;
+    int rc = task_entry_event(t, e, a, &ev);
+
+    return rc == 0 ? task_of(t, a, &ev, k) : rc;
+}
+
 static bool
 has_tag(struct scan *s, uint32_t tags)
 {
@@ -143,7 +153,7 @@ static bool
 matches_entry(struct scan *s, const struct task_entry *e)
 {
     const struct task_query *q = s->q;
-    bool free = task_entry_free(s->t, e);
+    bool free = q->ready && task_entry_free(s->t, e);
     int i;
 
     for (i = 0; i < ATOM_TAGS; i++)
@@ -151,9 +161,11 @@ matches_entry(struct scan *s, const struct task_entry *e)
             return false;
     return s->statuses & 1u << e->status &&
            (!s->tag.p || has_tag(s, e->atom[ATOM_TAGS])) &&
-           ((free && e->has_deps) || is_asked(q->ready, free)) &&
-           is_asked(q->stale, is_stale(s, e)) &&
-           is_asked(q->needs_input, e->has_open && e->status < TASK_DONE) &&
+           (!q->ready || (free && e->has_deps) ||
+            is_asked(q->ready, free)) &&
+           (!q->stale || is_asked(q->stale, is_stale(s, e))) &&
+           (!q->needs_input ||
+            is_asked(q->needs_input, e->has_open && e->status < TASK_DONE)) &&
            (q->in != TEXT_STARTS_ID ||
             str_begins(task_entry_id(e), q->text));
 }
@@ -184,7 +196,7 @@ spent(const struct scan *s)
 static struct str
 cursor_here(struct scan *s)
 {
-    struct str id[N_LISTS] = {STR(""), STR("")};
+    struct str id[N_LISTS] = {STR_NONE};
     int i;
 
     for (i = 0; i < N_LISTS; i++)
@@ -204,16 +216,13 @@ take(struct scan *s, const struct task_entry *e)
     struct task *k = &l->tasks[l->n];
     bool deps = s->q->ready != TASK_EITHER && e->has_deps;
     bool room = l->n < s->limit;
-    struct task_event ev;
     int rc;
 
     if (!matches_entry(s, e))
         return 0;
     if (room || deps || s->text.p) {
         s->bytes += e->e.len;
-        rc = task_entry_event(s->t, e, s->a, &ev);
-        if (rc == 0)
-            rc = task_of(s->t, s->a, &ev, k);
+        rc = read_task(s->t, e, s->a, k);
         if (rc != 0)
             return rc == ERR_FORMAT ? 0 : rc;
         if ((deps && !is_asked(s->q->ready, k->ready)) || !matches_text(s, k))
@@ -261,7 +270,7 @@ walk(struct scan *s)
 
 /* ---- a query ---- */
 
-/* Finds the atoms of the texts; one that no task has matches none. */
+/* Finds the atoms of the texts; a text that no task has matches nothing. */
 static int
 find_atoms(struct scan *s)
 {
@@ -306,19 +315,6 @@ prepare(struct scan *s)
     return rc == 0 ? prepare_text(s) : rc;
 }
 
-/* The part of a cursor up to the next slash. */
-static struct str
-cut(struct str *s)
-{
-    const char *slash = memchr(s->p, '/', s->len);
-    struct str part = {s->p, slash ? (size_t)(slash - s->p) : s->len};
-    size_t used = part.len + (slash != NULL);
-
-    s->p += used;
-    s->len -= used;
-    return part;
-}
-
 /* Where to begin: at the newest tasks, or where a cursor says. */
 static int
 start(struct scan *s)
@@ -330,12 +326,12 @@ start(struct scan *s)
 
     memcpy(s->at, s->t->newest, sizeof s->at);
     s->before = UINT64_MAX;
-    if (cursor.len > 0 && (!str_u64(cut(&cursor), &s->before) ||
-                           !str_u64(cut(&cursor), &s->seen)))
+    if (cursor.len > 0 && (!str_u64(str_cut(&cursor, '/'), &s->before) ||
+                           !str_u64(str_cut(&cursor, '/'), &s->seen)))
         return ERR_INVALID;
     for (i = 0; i < N_LISTS; i++) {
         if (s->q->cursor.len > 0) {
-            id = cut(&cursor);
+            id = str_cut(&cursor, '/');
             e = id.len > 0 ? tasks_find(s->t, id) : NULL;
             if (id.len == 0 || (e && bits[i] >> e->status & 1))
                 s->at[i] = e;
@@ -432,15 +428,12 @@ is_wanted(const struct search *s, const struct task_entry *e)
 static int
 is_ready(struct search *s, const struct task_entry *e)
 {
-    struct task_event ev;
     struct task k;
     int rc;
 
     s->bytes += e->e.len;
     arena_reset(&s->a);
-    rc = task_entry_event(s->t, e, &s->a, &ev);
-    if (rc == 0)
-        rc = task_of(s->t, &s->a, &ev, &k);
+    rc = read_task(s->t, e, &s->a, &k);
     return rc == 0 ? k.ready : rc == ERR_FORMAT ? 0 : rc;
 }
 
@@ -486,22 +479,6 @@ tasks_find_ready(struct tasks *t, struct task_want *w, struct str *out)
 }
 
 /* ---- waiting for a change ---- */
-
-int
-task_question_answer(struct tasks *t, struct arena *a, struct str task_id,
-                     struct str question_id, struct str *answer)
-{
-    struct task_event ev;
-    struct str item;
-    int rc = task_event_last(t, a, task_id, &ev);
-
-    if (rc != 0)
-        return rc;
-    item = raw_list_find(raw_member(ev.v, "questions"), "question_id",
-                         question_id);
-    *answer = raw_member(item, "answer");
-    return item.p ? 0 : ERR_NOT_FOUND;
-}
 
 struct str
 task_alias_of(struct str owner, char *buf)

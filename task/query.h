@@ -68,22 +68,17 @@ struct task_want {
 
 /* Of the tasks that are ready, and not handed to somebody else, one of the
    lowest priority number, and of these the one that has waited longest: its id
-   in *out; .p NULL: there is none. 0, or what store_read says. */
+   in *out; .p NULL: no task is ready. 0, or what store_read says. */
 int tasks_find_ready(struct tasks *t, struct task_want *w, struct str *out);
 
 /* ---- waiting for a change ---- */
 
-/* Reads the answer (raw) to the question of an id (raw) of a task as it is
-   now, .p NULL: it is open. ERR_NOT_FOUND: there is no such question, or it
-   is no longer kept; or what task_event_last says. */
-int task_question_answer(struct tasks *t, struct arena *a, struct str task_id,
-                         struct str question_id, struct str *answer);
 #define TASK_ALIAS_MAX 312
 #define TASK_ENDED "ended" /* the name under which all that end are watched */
 #define TASK_NAMES_MAX (TASK_ALIAS_MAX + sizeof("\t" TASK_ENDED))
 /* The name "owner/..." under which all the tasks of an agent (a raw JSON
    string) can be watched, made in a buf of TASK_ALIAS_MAX bytes; of a very
-   long name only the start counts. .p NULL: owner is no string. */
+   long name only the start counts. .p NULL: owner is not a string. */
 struct str task_alias_of(struct str owner, char *buf);
 /* That of the task that a record leaves behind it, and TASK_ENDED if it has,
    with a tab between, in a buf of TASK_NAMES_MAX bytes. */

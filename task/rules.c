@@ -9,8 +9,6 @@
 #include "task/rules.h"
 #include "task/index.h"
 
-#include <stdlib.h>
-
 #define WALK_MAX 10000 /* tasks looked at for one cycle check */
 #define WALK_BYTES (32 * 1024 * 1024) /* and bytes read */
 
@@ -56,7 +54,7 @@ draft_take_fields(struct draft *d)
     int i;
 
     for (i = 0; i < TASK_N_FIELDS; i++)
-        if (draft_given(d, i) && i != F_STATUS)
+        if (draft_given(d, i))
             d->k.f[i] = draft_value(d, i);
 }
 
@@ -215,10 +213,11 @@ rules_renew_lease(struct draft *d)
 
 /* ---- dependencies ---- */
 
+static struct task_entry *seen[WALK_MAX]; /* by the walk at hand */
+
 struct walk {
     struct draft *d;
-    struct task_entry **seen;
-    size_t n;
+    size_t n; /* of seen */
     uint64_t bytes;
     const char *field;
     bool exist; /* those that are not there are refused */
@@ -242,7 +241,7 @@ walk_to(struct walk *w, struct str dep)
         return task_fail(d->c, ERR_TOO_LARGE, w->field, "%s leads to more "
                          "tasks than can be checked", w->field);
     e->seen = true;
-    w->seen[w->n++] = e;
+    seen[w->n++] = e;
     return 0;
 }
 
@@ -293,20 +292,16 @@ check_ways(struct draft *d, int field)
 
     if (!first.p)
         return 0;
-    w.seen = malloc(WALK_MAX * sizeof *w.seen);
-    if (!w.seen)
-        return task_fail_store(d->c, ERR_NOMEM);
     rc = walk_list(&w, first);
     w.exist = false;
     for (i = 0; i < w.n && rc == 0; i++)
         rc = field == F_DEPENDS_ON
-            ? walk_from(&w, w.seen[i], &scratch)
-            : walk_list(&w, task_entry_text(d->t, w.seen[i],
+            ? walk_from(&w, seen[i], &scratch)
+            : walk_list(&w, task_entry_text(d->t, seen[i],
                                             ATOM_PARENT_ID));
     for (i = 0; i < w.n; i++)
-        w.seen[i]->seen = false;
+        seen[i]->seen = false;
     arena_fini(&scratch);
-    free(w.seen);
     return rc;
 }
 

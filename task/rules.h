@@ -43,8 +43,7 @@ draft_given(const struct draft *d, int arg)
 bool draft_has_fields(const struct draft *d);
 /* The new value of a field that was given; .p NULL where it is cleared. */
 struct str draft_value(const struct draft *d, int field);
-/* Takes the fields that were given over into the new state, all but the
-   status. */
+/* Takes the fields that were given over into the new state. */
 void draft_take_fields(struct draft *d);
 /* Warns the agent; text is a constant without escapes. */
 void draft_warn(struct draft *d, const char *text);

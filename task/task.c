@@ -40,7 +40,7 @@ task_event_last(struct tasks *t, struct arena *a, struct str id,
     struct task_entry *e = tasks_find(t, id);
 
     if (!store_loaded(t->store))
-        return ERR_IO; /* what is not found may be there */
+        return ERR_IO; /* an id that is not found may exist */
     if (!e && tasks_damage(t, id).p)
         return ERR_DAMAGED;
     return e && !e->archived ? task_entry_event(t, e, a, out) : ERR_NOT_FOUND;

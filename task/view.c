@@ -17,14 +17,14 @@
 /* A member of an object that is written: the field at an offset in a struct,
    as its kind has it. */
 struct member {
-    char name[14]; /* here, since a pointer to it would take more */
+    char name[16]; /* here, since a pointer to it would take more */
     unsigned at : 12, kind : 4;
 };
 
 enum {
     RAW,    /* struct str, JSON; .p NULL: left out */
     TEXT,   /* struct str, to be quoted; .p NULL: left out */
-    NUMBER, /* uint64_t */
+    NUMBER, /* uint64_t, 0: left out */
     FLAG,   /* bool */
     IF_SO,  /* bool, left out where false */
     STATUS, /* enum task_status */
@@ -64,6 +64,7 @@ put_members(struct buf *b, char before, const void *of,
             kind = RAW;
         }
         if ((kind <= TEXT && !((const struct str *)at)->p) ||
+            (kind == NUMBER && *(const uint64_t *)at == 0) ||
             (kind == IF_SO && !*(const bool *)at))
             continue;
         buf_char(b, before);
@@ -184,34 +185,26 @@ view_receipt_json(struct buf *b, const struct task_receipt *r)
 void
 view_error_json(struct buf *b, const struct task_error *e)
 {
-    struct json_w w;
+#define WHY(field) offsetof(struct task_error, field)
+    static const struct member members[] = {
+        {"message", WHY(message), TEXT}, {"field", WHY(field), TEXT},
+        {"current_version", WHY(version), NUMBER},
+        {"holder", WHY(holder), RAW}, {"next", WHY(next), TEXT},
+    };
+    const char *before = ",\"allowed\":[";
     int i;
 
-    json_w_init(&w, b);
-    json_obj(&w);
-    json_put_z(&w, "code", err_name(e->code));
-    json_put_str(&w, "message", e->message);
-    if (e->field.len)
-        json_put_str(&w, "field", e->field);
-    if (e->version)
-        json_put_int(&w, "current_version", (int64_t)e->version);
-    if (e->allowed) {
-        json_key(&w, "allowed");
-        json_arr(&w);
-        for (i = 0; i < TASK_N_STATUSES; i++)
-            if (e->allowed & 1u << i)
-                json_z(&w, task_status_name((enum task_status)i));
-        json_close(&w);
-    }
-    if (e->holder.p)
-        json_put_raw(&w, "holder", e->holder);
-    json_put_bool(&w, "retryable", err_retryable(e->code));
-    if (e->next.len)
-        json_put_str(&w, "next", e->next);
-    if (e->unknown)
-        json_put_z(&w, "outcome", "unknown");
-    json_close(&w);
-    json_w_end(&w);
+    buf_printf(b, "{\"code\":\"%s\"", err_name(e->code));
+    put_members(b, ',', e, members, N(members));
+    for (i = 0; i < TASK_N_STATUSES; i++)
+        if (e->allowed & 1u << i) {
+            buf_printf(b, "%s\"%s\"", before,
+                       task_status_name((enum task_status)i));
+            before = ",";
+        }
+    buf_printf(b, "%s,\"retryable\":%s%s}", e->allowed ? "]" : "",
+               err_retryable(e->code) ? "true" : "false",
+               e->unknown ? ",\"outcome\":\"unknown\"" : "");
 }
 
 enum task_column
@@ -252,7 +245,7 @@ put_plain(struct buf *b, struct str s, size_t max)
         buf_z(b, "...");
 }
 
-/* The text of a field; where there is no memory for it b says so. */
+/* The text of a field; b remembers that memory ran out. */
 static struct str
 text_of(struct buf *b, struct arena *a, struct str raw)
 {
@@ -328,7 +321,7 @@ view_event_line(struct buf *b, struct arena *a, const struct task_event *ev)
 
 /* ---- markdown ---- */
 
-/* Each line of the text behind a mark of quotation, so that none begins as
+/* Puts a mark of quotation before each line, so that no line begins as
    markdown. */
 static void
 put_quoted(struct buf *b, struct str s)

@@ -55,12 +55,11 @@ tools_args(const struct mcp_call *c, struct task_ctx *x, enum task_tool tool,
 static void
 log_change(struct mcp_call *c, const struct task_receipt *r)
 {
-    struct str warnings = r->warnings.p ? r->warnings : STR("");
     struct str data = arena_printf(c->arena, "{\"task_id\":\"%.*s\","
         "\"version\":%llu,\"seq\":%llu,\"op\":\"%.*s\"%s%.*s}",
         STR_ARG(r->id), (unsigned long long)r->version,
         (unsigned long long)r->seq, STR_ARG(r->op),
-        r->warnings.p ? ",\"warnings\":" : "", STR_ARG(warnings));
+        r->warnings.p ? ",\"warnings\":" : "", STR_ARG(r->warnings));
 
     if (data.p)
         mcp_log(c, r->warnings.p ? LOG_WARNING : LOG_DEBUG, "mcptask", data);
@@ -143,7 +142,7 @@ tools_update(struct mcp_call *c)
 struct prepared {
     struct tools_change w;
     struct task_blob blob;
-    struct str content; /* .p NULL: there is none */
+    struct str content; /* .p NULL: nothing to store */
     uint64_t since; /* the first n of records that came after it began */
     bool made;      /* the content's file is this call's */
     int rc;         /* not 0: w.x.e says why */
@@ -192,7 +191,7 @@ read_path(const struct tools *s, struct prepared *p, const char *log)
             !root ? "path was not read: the server has no artifact root"
             : rc == ERR_INVALID
                 ? "path was not read: it is a file of the store itself"
-                : "path was not read: it is no file beneath the artifact root";
+                : "path was not read: no such file beneath the artifact root";
     return 0;
 }
 
@@ -254,7 +253,7 @@ names(const struct store_rec *r, struct str sha256)
 }
 
 /* Invariant 3. Where too much was written since, the file stays for verify
-   --orphans, as it does where nobody knows what is on disk. */
+   --orphans, as it does where the outcome is unknown. */
 static void
 drop_content(const struct tools *s, struct prepared *p)
 {

@@ -18,8 +18,7 @@ struct tools {
     struct tasks *t;
     const struct cli_env *env;
     struct mcp_tool tool[TASK_N_TOOLS]; /* those offered */
-    enum task_tool kind[TASK_N_TOOLS];
-    struct buf schemas; /* their input schemas, each ended by a NUL */
+    struct arena schemas; /* their input schemas */
     struct mcp_catalogue catalogue;
 };
 

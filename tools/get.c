@@ -11,7 +11,7 @@
       meanwhile. offset counts elements of a list or bytes of a text as JSON
       has it. All pieces of a member, one behind the other, are the member.
    4. Each call moves on: a piece that fits in no answer is left out, which the
-      limits of task/fields.c do not let happen to what is known here. */
+      limits of task/fields.c prevent for all known fields. */
 
 #include "tools/get.h"
 #include "task/artifact.h"
@@ -101,62 +101,36 @@ struct place {
 static bool
 read_place(struct str s, struct place *at)
 {
-    uint64_t *to[] = {&at->seq, &at->member, &at->offset};
-    size_t i, n;
-
-    for (i = 0; i < 3; i++) {
-        const char *dot = memchr(s.p, '.', s.len);
-
-        n = dot && i < 2 ? (size_t)(dot - s.p) : s.len;
-        if (!str_u64((struct str){s.p, n}, to[i]))
-            return false;
-        n += dot != NULL && i < 2;
-        s.p += n;
-        s.len -= n;
-    }
-    return true;
-}
-
-/* Whether a text can be cut at offset of its JSON. */
-static bool
-is_between(struct str in, uint64_t offset)
-{
-    const char *p = in.p, *end = in.p + in.len, *at;
-    size_t n;
-
-    if (offset > in.len)
-        return false;
-    at = in.p + offset;
-    while (p < at && (n = unit_len(p, end)) != 0)
-        p += n;
-    return p == at;
+    return str_u64(str_cut(&s, '.'), &at->seq) &&
+           str_u64(str_cut(&s, '.'), &at->member) && str_u64(s, &at->offset);
 }
 
 /* What is left of a value from offset on, as a value; false: no such place. */
 static bool
 rest_of(struct buf *b, struct str value, uint64_t offset)
 {
-    struct str in = raw_inner(value);
-    size_t at = 0;
+    const char *p = value.p + 1, *end = value.p + value.len;
+    size_t at = 0, n;
 
     buf_reset(b, b->cap);
     if (offset == 0) {
         buf_str(b, value);
         return true;
     }
-    if (*value.p == '"' && is_between(in, offset)) {
-        buf_char(b, '"');
-        buf_put(b, in.p + offset, in.len - (size_t)offset + 1);
-        return true;
+    if (*value.p == '"') { /* between two characters */
+        while (offset && (n = unit_len(p, end)) != 0 && n <= offset) {
+            offset -= n;
+            p += n;
+        }
+        at = (size_t)(p - value.p);
+    } else if (*value.p == '[') {
+        while (offset && raw_list_next(value, &at).p)
+            offset--;
+        at += value.p[at] == ',';
     }
-    while (*value.p == '[' && offset && raw_list_next(value, &at).p)
-        offset--;
-    if (offset)
-        return false;
-    buf_char(b, '[');
-    at += value.p[at] == ',';
+    buf_char(b, *value.p);
     buf_put(b, value.p + at, value.len - at);
-    return true;
+    return offset == 0 && p < end;
 }
 
 /* As much of a text or list as costs at most max, as a value into b; how far

@@ -20,7 +20,8 @@
 #define LIST_PART 50 /* resources of one part of the list */
 #define SCHEME "task://"
 #define HISTORY_MAX 1000
-#define HISTORY_ON "/history?cursor="
+#define HISTORY_ON "history?cursor="
+#define ARTIFACTS "artifacts/"
 
 const struct mcp_template tools_templates[TOOLS_N_TEMPLATES] = {
     {SCHEME "{task_id}", "task", "Task", "The whole task, as get_task "
@@ -105,14 +106,14 @@ cut(struct str s, size_t n)
     return (struct str){s.p + n, s.len - n};
 }
 
-enum { ALL, TASK, RESUME, HISTORY, ARTIFACT };
+enum { TASK, RESUME, HISTORY, ARTIFACT, ALL };
 static const struct {
     const char *below, *mime;
 } kinds[] = {
-    [ALL] = {NULL, "application/json"},
     [TASK] = {"", "application/json"},
-    [RESUME] = {"/resume", "text/markdown"},
-    [HISTORY] = {"/history", "application/json"},
+    [RESUME] = {"resume", "text/markdown"},
+    [HISTORY] = {"history", "application/json"},
+    [ALL] = {"", "application/json"},
 };
 
 /* What a uri names, whether it exists or not. */
@@ -127,31 +128,29 @@ struct place {
 static int
 split(struct arena *a, struct str uri, struct place *to)
 {
-    struct str s = percent_decode(a, uri), below;
-    size_t i;
+    struct str s = percent_decode(a, uri);
+    int i;
 
     if (!s.p)
         return ERR_NOMEM;
     if (!str_starts(s, SCHEME))
         return ERR_NOT_FOUND;
     s = cut(s, sizeof SCHEME - 1);
-    for (i = 0; i < s.len && s.p[i] != '/';)
-        i++;
-    *to = (struct place){.kind = ALL, .id = {s.p, i}};
-    if (s.len == 0)
-        return 0;
-    below = cut(s, i);
-    for (i = TASK; i <= HISTORY; i++)
-        if (str_is(below, kinds[i].below))
-            to->kind = (int)i;
-    if (str_starts(below, HISTORY_ON) &&
-        str_u64(cut(below, sizeof HISTORY_ON - 1), &to->event))
+    *to = (struct place){.kind = s.len == 0 ? ALL : TASK,
+                         .id = str_cut(&s, '/')};
+    if (!s.p)
+        return to->kind == ALL || task_is_id(to->id) ? 0 : ERR_NOT_FOUND;
+    for (i = RESUME; i <= HISTORY; i++)
+        if (str_is(s, kinds[i].below))
+            to->kind = i;
+    if (str_starts(s, HISTORY_ON) &&
+        str_u64(cut(s, sizeof HISTORY_ON - 1), &to->event))
         to->kind = HISTORY;
-    if (to->kind == ALL && str_starts(below, "/artifacts/")) {
+    if (str_starts(s, ARTIFACTS)) {
         to->kind = ARTIFACT;
-        to->artifact = cut(below, sizeof "/artifacts/" - 1);
+        to->artifact = cut(s, sizeof ARTIFACTS - 1);
     }
-    return task_is_id(to->id) && to->kind != ALL &&
+    return to->kind != TASK && task_is_id(to->id) &&
            (to->kind != ARTIFACT || task_is_id(to->artifact))
         ? 0 : ERR_NOT_FOUND;
 }

@@ -58,20 +58,13 @@ tools_claim(struct mcp_call *c)
 
 /* ---- what both know ---- */
 
-/* Takes the number off the front of a state, 0 where there is none. */
+/* Takes the number off the front of a state; 0 where that is no number. */
 static uint64_t
 take_number(struct str *state)
 {
-    const char *blank = state->len > 0 ? memchr(state->p, ' ', state->len)
-                                       : NULL;
-    size_t n = blank != NULL ? (size_t)(blank - state->p) : 0;
-    uint64_t v = 0;
+    uint64_t v;
 
-    if (blank == NULL)
-        return 0;
-    str_u64((struct str){state->p, n}, &v);
-    *state = (struct str){blank + 1, state->len - n - 1};
-    return v;
+    return str_u64(str_cut(state, ' '), &v) ? v : 0;
 }
 
 /* The deadline of a plain call, which the first round sets; a state begins
@@ -95,7 +88,7 @@ time_left(struct mcp_call *c, int64_t timeout_s, struct str more)
     int64_t until = deadline(c, timeout_s);
 
     mcp_state(c, arena_printf(c->arena, "%lld %.*s", (long long)until,
-                              (int)more.len, more.len > 0 ? more.p : ""));
+                              STR_ARG(more)));
     return until - clock_boot_ms();
 }
 
@@ -377,9 +370,9 @@ tools_put_met(struct buf *out, struct tasks *t, bool met,
     buf_char(out, '}');
 }
 
-/* What is to be watched: a task, or what it is blocked by where that stands
-   between, or all that is an agent's. A plain call looks again anyway; a
-   deferred one has to hear also of what makes a task ready beside that. */
+/* The names to watch: a task, or the one that blocks it, or all tasks of an
+   agent. A plain call looks again anyway; a deferred one has to hear of
+   everything that can make a task ready. */
 static struct str
 watch_of(const struct wait *w, const struct task *task, bool deferred)
 {
@@ -431,8 +424,7 @@ go_on(struct mcp_call *c, int64_t until, const struct wait *w)
         c->arena, "%lld %llu %llu %llu %llu %llu %.*s", (long long)until,
         (unsigned long long)w->since, (unsigned long long)w->top,
         (unsigned long long)w->event, (unsigned long long)w->best,
-        (unsigned long long)w->past, (int)w->cursor.len,
-        w->cursor.len > 0 ? w->cursor.p : "");
+        (unsigned long long)w->past, STR_ARG(w->cursor));
 
     return state.p != NULL ? mcp_go_on(c, state) : ERR_NOMEM;
 }
@@ -496,49 +488,17 @@ form_of(struct arena *a, const struct task_args *args)
                         "\"required\":[\"answer\"]}}",
                         STR_ARG(args->v[ARG_QUESTION]),
                         options.p != NULL ? ",\"enum\":" : "",
-                        (int)options.len, options.p != NULL ? options.p : "");
+                        STR_ARG(options));
 }
 
-/* Records what the caller's own user said, as the answer to the question.
-   The first answer wins: that there is one already is no error. */
-static int
-record_answer(struct mcp_call *c, struct task_ctx *x, struct str id,
-              struct str question, const struct json_tok *said)
+/* The text of a scalar, as a raw string; of null and anything else "". */
+static struct str
+scalar_of(struct arena *a, const struct json_tok *t)
 {
-    const struct tools *s = c->ctx;
-    const struct json_tok *text = json_get(json_get(said, "content"),
-                                           "answer");
-    struct str action = json_str(c->arena, json_get(said, "action"));
-    struct task_receipt r;
-    struct buf b = {0};
-    int rc;
-
-    buf_printf(&b, "{\"task_id\":\"%.*s\",\"answer\":{\"question_id\":%.*s,"
-               "\"action\":", STR_ARG(id), STR_ARG(question));
-    json_quote(&b, action); /* none is refused as any other unknown one */
-    buf_z(&b, ",\"text\":");
-    if (text != NULL && text->type == JSON_STRING)
-        buf_str(&b, json_raw(text));
-    else /* null and what is no scalar say nothing */
-        json_quote(&b, text != NULL && text->type > JSON_NULL &&
-                               text->type < JSON_STRING
-                           ? json_raw(text) : STR_NONE);
-    buf_z(&b, "}}");
-    rc = b.err != 0 ? b.err
-                    : task_change_text(s->t, x, TOOL_UPDATE,
-                                       arena_str(c->arena, buf_view(&b)), &r);
-    buf_fini(&b);
-    return rc == ERR_EXISTS ? 0 : rc;
-}
-
-/* Whether the task has ended: then nobody can answer any more. */
-static bool
-has_ended(const struct tools *s, struct arena *a, struct str id)
-{
-    struct task_event ev;
-
-    return task_event_last(s->t, a, id, &ev) == 0 &&
-           task_raw_ended(raw_member(ev.v, "status"));
+    if (t == NULL || t->type == JSON_NULL || t->type > JSON_STRING)
+        return STR("\"\"");
+    return t->type == JSON_STRING
+        ? json_raw(t) : arena_printf(a, "\"%.*s\"", STR_ARG(json_raw(t)));
 }
 
 /* A question in the making of an answer. */
@@ -546,10 +506,53 @@ struct asked {
     struct tools_change w; /* its receipt is of a first round only */
     struct str id, question;
     struct str answer; /* raw; .p NULL: it is open */
-    struct str why;    /* what the caller's user said is no answer; or empty */
+    struct str why;    /* why the caller's user gave no answer; or empty */
     int64_t wait_s;
     bool deferred;
+    bool ended;        /* the task has: nobody can answer any more */
 };
+
+/* Reads how the question stands. */
+static int
+read_question(struct mcp_call *c, struct asked *q)
+{
+    const struct tools *s = c->ctx;
+    struct task_event ev;
+    struct str item;
+    int rc = task_event_last(s->t, c->arena, q->id, &ev);
+
+    if (rc != 0)
+        return rc;
+    item = raw_list_find(raw_member(ev.v, "questions"), "question_id",
+                         q->question);
+    q->answer = raw_member(item, "answer");
+    q->ended = task_raw_ended(raw_member(ev.v, "status"));
+    return item.p != NULL ? 0 : ERR_NOT_FOUND;
+}
+
+/* Records what the caller's own user said, as the answer to the question.
+   The first answer wins: finding one is not an error. */
+static int
+record_answer(struct mcp_call *c, struct asked *q,
+              const struct json_tok *said)
+{
+    const struct tools *s = c->ctx;
+    struct arena *a = c->arena;
+    struct str text = scalar_of(a, json_get(json_get(said, "content"),
+                                            "answer"));
+    struct str action = scalar_of(a, json_get(said, "action"));
+    struct task_receipt r;
+    int rc;
+
+    text = arena_printf(a, "{\"task_id\":\"%.*s\",\"answer\":{"
+                        "\"question_id\":%.*s,\"action\":%.*s,\"text\":%.*s}}",
+                        STR_ARG(q->id), STR_ARG(q->question), STR_ARG(action),
+                        STR_ARG(text));
+    if (text.p == NULL)
+        return ERR_NOMEM;
+    rc = task_change_text(s->t, &q->w.x, TOOL_UPDATE, text, &r);
+    return rc == ERR_EXISTS ? 0 : rc;
+}
 
 /* As the receipt of a first round, or how the question stands in a later
    one. */
@@ -580,12 +583,11 @@ put_asked(struct mcp_call *c, const struct asked *q)
     return b->err;
 }
 
-/* Takes what the caller's own user said, where that is something. A client
-   that cannot ask leaves nothing to be waited for here. */
+/* Takes what the caller's own user said, if anything. A client that cannot
+   ask leaves nothing to wait for. */
 static int
 hear(struct mcp_call *c, struct asked *q, const struct json_tok *said)
 {
-    const struct tools *s = c->ctx;
     int rc;
 
     if (said == NULL)
@@ -594,13 +596,12 @@ hear(struct mcp_call *c, struct asked *q, const struct json_tok *said)
         q->why = STR("the client gave no answer");
         return 0;
     }
-    rc = record_answer(c, &q->w.x, q->id, q->question, said);
+    rc = record_answer(c, q, said);
     if (rc == ERR_INVALID) {
         q->why = q->w.x.e.message;
         return 0;
     }
-    return rc != 0 ? rc : task_question_answer(s->t, c->arena, q->id,
-                                               q->question, &q->answer);
+    return rc == 0 ? read_question(c, q) : rc;
 }
 
 /* Stores the question in a first round. 1: *q says what is asked; else as
@@ -626,7 +627,7 @@ begin_asking(struct mcp_call *c, struct asked *q)
                   : task_arg_text(c->arena, &q->w.args, F_TASK_ID);
     q->wait_s = (int64_t)task_arg_u64(&q->w.args, ARG_WAIT_SECONDS, 0);
     q->deferred = (q->wait_s > 0 || c->rev < MCP_2026_07_28) && mcp_defer(c);
-    /* The question stands: that it cannot be waited for is no error. */
+    /* The question is stored, so not being able to wait is not an error. */
     if (first && !mcp_can_wait(c, q->deferred)) {
         q->deferred = false;
         q->wait_s = 0;
@@ -637,7 +638,6 @@ begin_asking(struct mcp_call *c, struct asked *q)
 int
 tools_ask(struct mcp_call *c)
 {
-    const struct tools *s = c->ctx;
     struct asked q = {.answer = STR_NONE};
     const struct json_tok *said = NULL;
     int64_t left = 0;
@@ -646,11 +646,11 @@ tools_ask(struct mcp_call *c)
 
     if (rc != 1)
         return rc;
-    rc = task_question_answer(s->t, c->arena, q.id, q.question, &q.answer);
+    rc = read_question(c, &q);
     if (q.w.r.id.p != NULL)
-        rc = 0; /* it is staged: what is not known does not matter */
-    waits = rc == 0 && q.answer.p == NULL && (q.deferred || q.wait_s > 0) &&
-            !has_ended(s, c->arena, q.id);
+        rc = 0; /* it was staged in this run */
+    waits = rc == 0 && q.answer.p == NULL && !q.ended &&
+            (q.deferred || q.wait_s > 0);
     if (waits) {
         left = time_left(c, q.wait_s, q.question);
         if (c->caps & MCP_ELICITATION)

@@ -139,7 +139,7 @@ test_who_takes_over_owns(void)
          "'depends_on':['a']}");
     call(&f, "save_checkpoint", "{'task_id':'b','agent':'x'}");
     call(&f, "update_task", "{'task_id':'b','status':'done'}");
-    CHECK(answer_has(&f, "done although tasks that it depends on are not"));
+    CHECK(answer_has(&f, "done, but tasks that it depends on are not"));
     call(&f, "get_task", "{'task_id':'a','section':'artifact',"
          "'artifact_id':'a9'}");
     CHECK(answer_has(&f, "get_task names the"));
