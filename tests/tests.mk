@@ -3,7 +3,7 @@
 # ARGS_NAME. Those that take long come first.
 
 TESTS := abuse crowd unread store_cut crash server base json json_write page record index store \
-  store_fault store_move store_room store_procs lock order verify task keys lists lease \
+  store_fault store_move store_room store_others store_procs lock order verify task keys lists lease \
   call call_marks call_store tools artifact pieces prompts sign token mcp mcp_talk mcp_call mcp_tasks mcp_questions \
   mcp_plain tools_wait calls_procs session listen loop serve http_parse http http_load \
   web web_token web_start
@@ -16,7 +16,7 @@ WRAP_json := $(ALLOC)
 WRAP_json_write := $(ALLOC)
 WRAP_index := $(ALLOC)
 WRAP_mcp := $(ALLOC)
-WRAP_store := realpath
+WRAP_store_others := realpath
 WRAP_store_fault := $(ALLOC) $(FILES) clock_gettime
 WRAP_store_move := pread pread64 pwrite pwrite64
 WRAP_store_room := pwrite pwrite64 statvfs statvfs64

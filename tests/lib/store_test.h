@@ -336,4 +336,92 @@ child_ok(pid_t pid)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+/* ---- logs with many records, and what others see of them ---- */
+
+static inline struct store_state
+state_of(const struct tstore *t)
+{
+    struct store_state st;
+    store_state(t->s, &st);
+    return st;
+}
+
+static inline bool
+file_exists(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0;
+}
+
+/* Whether some name in the directory of path begins with path and ending. */
+static inline bool
+has_torn_file(const char *path)
+{
+    char command[600];
+    snprintf(command, sizeof command, "ls '%s'.torn-* >/dev/null 2>&1", path);
+    return system(command) == 0;
+}
+
+static inline void
+flip(const char *path, size_t at, int bit)
+{
+    size_t len;
+    char *p = file_get(path, &len);
+    p[at] = (char)(p[at] ^ 1 << bit);
+    file_put(path, p, len);
+    free(p);
+}
+
+/* n records of one key each in turn of k keys, a batch each. */
+static inline void
+put_many(struct tstore *t, int n, int k)
+{
+    for (int i = 0; i < n; i++) {
+        char key[32], body[64];
+        snprintf(key, sizeof key, "task/%d", i % k);
+        snprintf(body, sizeof body, "\"v\":%d", i);
+        CHECK(ts_put(t, key, body) == 0);
+    }
+}
+
+/* Opens a log that is made with n records of k keys, in a fresh directory:
+   its path, for close_log. */
+static inline char *
+open_log(struct tstore *t, int n, int k)
+{
+    char *path = path_fresh("tasks.log");
+    CHECK(ts_open(t, path) == 0);
+    put_many(t, n, k);
+    return path;
+}
+
+static inline void
+close_log(struct tstore *t, char *path)
+{
+    ts_close(t);
+    free(path);
+}
+
+/* What a process that starts now sees, in a child; 0 when fn's checks hold. */
+static inline bool
+in_child(const char *path, void (*fn)(struct tstore *t))
+{
+    pid_t pid = child_begin();
+    if (pid == 0) {
+        struct tstore t;
+        if (CHECK(ts_open(&t, path) == 0)) {
+            fn(&t);
+            ts_close(&t);
+        }
+        child_end();
+    }
+    return child_ok(pid);
+}
+
+static inline void
+put_from_child(struct tstore *t)
+{
+    CHECK(ts_put(t, "task/child", "\"v\":\"child\"") == 0);
+}
+
 #endif

@@ -43,26 +43,6 @@ static bool old_kernel;
 WRAP_FCNTL(fcntl)
 WRAP_FCNTL(fcntl64)
 
-/* A log of n records in a fresh directory. */
-static char *
-open_log(struct tstore *t, int n)
-{
-    char *path = path_fresh("tasks.log"), key[32];
-    CHECK(ts_open(t, path) == 0);
-    for (int i = 0; i < n; i++) {
-        snprintf(key, sizeof key, "task/%d", i % 3);
-        CHECK(ts_put(t, key, "\"v\":1") == 0);
-    }
-    return path;
-}
-
-static void
-close_log(struct tstore *t, char *path)
-{
-    ts_close(t);
-    free(path);
-}
-
 /* What store_lock says to a process that starts now. */
 static int
 lock_elsewhere(const char *path)
@@ -161,7 +141,7 @@ static void
 test_reading_the_lock_file_drops_no_lock(void)
 {
     struct tstore t;
-    char *path = open_log(&t, 3);
+    char *path = open_log(&t, 3, 3);
     CHECK(!lock_is_by_process());
     CHECK(store_lock(t.s) == 0);
     read_lock_file(path);
@@ -186,7 +166,7 @@ static void
 test_kernel_without_them(void)
 {
     struct tstore t;
-    char *path = open_log(&t, 3);
+    char *path = open_log(&t, 3, 3);
     CHECK(store_lock(t.s) == 0);
     pid_t pid = child_begin();
     if (pid == 0) {
@@ -218,7 +198,7 @@ test_file_in_the_making_is_replaced(void)
 {
     static char body[300 * 1000] = "\"v\":\"";
     struct tstore t;
-    char *path = open_log(&t, 9), key[32];
+    char *path = open_log(&t, 9, 3), key[32];
     const char *making = path_with(path, ".compact");
     memset(body + 5, 'x', sizeof body - 7);
     body[sizeof body - 2] = '"';
@@ -252,7 +232,7 @@ test_hard_link(void)
 {
     struct tstore t, other;
     struct store_state st;
-    char *path = open_log(&t, 3);
+    char *path = open_log(&t, 3, 3);
     const char *link_path = path_with(path, ".link");
     CHECK(link(path, link_path) == 0);
     CHECK(is_refused(&t, "mount the directory, not the file"));
@@ -273,7 +253,7 @@ static void
 test_bind_mount(void)
 {
     struct tstore t, other;
-    char *path = open_log(&t, 3), *dir = test_tmpdir(), command[1500];
+    char *path = open_log(&t, 3, 3), *dir = test_tmpdir(), command[1500];
     char *name = path_in(dir, "tasks.log");
     pid_t pid = child_begin();
     if (pid == 0) {
@@ -311,7 +291,7 @@ generation(struct tstore *t)
 static char *
 open_closed(struct tstore *t, bool dies)
 {
-    char *path = open_log(t, 9);
+    char *path = open_log(t, 9, 3);
     pid_t pid = child_begin();
     if (pid == 0) {
         struct tstore c;
@@ -377,7 +357,7 @@ test_killed_while_compacting(void)
         struct tstore t;
         struct store_report rep;
         int status = 0;
-        char *path = open_log(&t, 9);
+        char *path = open_log(&t, 9, 3);
         pid_t pid = child_begin();
         if (pid == 0) {
             struct tstore c;
@@ -433,7 +413,7 @@ test_lock_file_removed_in_a_commit(void)
 {
     struct tstore t;
     bool unknown;
-    char *path = open_log(&t, 3);
+    char *path = open_log(&t, 3, 3);
     CHECK(ts_open(&kept_out, path) == 0);
     CHECK(store_lock(t.s) == 0);
     lose_lock();
@@ -454,7 +434,7 @@ test_lock_file_removed_before_the_rename(void)
 {
     struct tstore t;
     struct store_report rep;
-    char *path = open_log(&t, 9);
+    char *path = open_log(&t, 9, 3);
     CHECK(ts_open(&kept_out, path) == 0);
     at_rename = LOSES_LOCK;
     CHECK(ts_compact(&t) == 0 && at_rename == RENAMES);
@@ -490,7 +470,7 @@ test_copied_with_its_mark(void)
         struct tstore t, copy;
         struct store_report rep;
         struct store_state st;
-        char *path = open_log(&t, 3), *dir = test_tmpdir(), *log, *lock;
+        char *path = open_log(&t, 3, 3), *dir = test_tmpdir(), *log, *lock;
         const char *lock_at = path_with(path, ".lock");
         log = copy_file(path, dir, "tasks.log", how == 2 ? 20 : 0);
         if (how == 0)
@@ -524,7 +504,7 @@ test_restored_alone(void)
         struct tstore t;
         struct store_report rep;
         size_t len;
-        char *path = open_log(&t, 3), *p = file_get(path, &len);
+        char *path = open_log(&t, 3, 3), *p = file_get(path, &len);
         CHECK(ts_put(&t, "task/1", "\"v\":2") == 0);
         if (!open)
             ts_close(&t);
@@ -564,7 +544,7 @@ test_first_line_alone(void)
     struct tstore t;
     struct mark m;
     size_t old_len, len;
-    char *path = open_log(&t, 3), *old, *now;
+    char *path = open_log(&t, 3, 3), *old, *now;
     const char *lock = path_with(path, ".lock");
     old = file_get(lock, &old_len);
     CHECK(old_len == 256 && old[61] == '\n' && old[255] == '\n');
@@ -592,7 +572,7 @@ test_mark_within_a_record(void)
     struct mark m;
     struct store_report rep;
     struct store_state st;
-    char *path = open_log(&t, 3);
+    char *path = open_log(&t, 3, 3);
     ts_close(&t);
     CHECK(read_mark(path, &m));
     m.end -= 5;
@@ -634,7 +614,7 @@ static void
 test_time_goes_on(void)
 {
     struct tstore t;
-    char *path = open_log(&t, 3);
+    char *path = open_log(&t, 3, 3);
     wall_ahead_s = 3600;
     CHECK(ts_put(&t, "task/1", "\"v\":2") == 0);
     ts_close(&t);
@@ -653,7 +633,7 @@ test_time_after_a_boot(void)
 {
     struct tstore t;
     struct mark m;
-    char *path = open_log(&t, 3);
+    char *path = open_log(&t, 3, 3);
     wall_ahead_s = 3600;
     CHECK(ts_put(&t, "task/1", "\"v\":2") == 0);
     ts_close(&t);
@@ -674,7 +654,7 @@ static void
 test_age_by_the_boot_clock(void)
 {
     struct tstore t, other;
-    char *path = open_log(&t, 3);
+    char *path = open_log(&t, 3, 3);
     int64_t at = store_now_ms(t.s);
     wall_ahead_s = 10LL * 365 * 24 * 3600;
     clock_ahead_s = 600;

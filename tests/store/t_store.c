@@ -1,97 +1,11 @@
-/* t_store - what store.h promises, one process at a time or two. */
+/* What store.h promises to one process: paths and files, staging, reading by
+   number, the observer, time. */
 
-#include "store/lock.h"
-#include "tests/lib/store_test.h"
 #include "base/clock.h"
+#include "tests/lib/store_test.h"
 
 #include <signal.h>
 #include <sys/resource.h>
-
-static struct store_state
-state_of(const struct tstore *t)
-{
-    struct store_state st;
-    store_state(t->s, &st);
-    return st;
-}
-
-static bool
-is_there(const char *path)
-{
-    struct stat st;
-    return lstat(path, &st) == 0;
-}
-
-/* Whether some name in the directory of path begins with path and ending. */
-static bool
-has_torn_file(const char *path)
-{
-    char command[600];
-    snprintf(command, sizeof command, "ls '%s'.torn-* >/dev/null 2>&1", path);
-    return system(command) == 0;
-}
-
-static void
-flip(const char *path, size_t at, int bit)
-{
-    size_t len;
-    char *p = file_get(path, &len);
-    p[at] = (char)(p[at] ^ 1 << bit);
-    file_put(path, p, len);
-    free(p);
-}
-
-/* n records of one key each in turn of k keys, a batch each. */
-static void
-put_many(struct tstore *t, int n, int k)
-{
-    for (int i = 0; i < n; i++) {
-        char key[32], body[64];
-        snprintf(key, sizeof key, "task/%d", i % k);
-        snprintf(body, sizeof body, "\"v\":%d", i);
-        CHECK(ts_put(t, key, body) == 0);
-    }
-}
-
-/* Opens a log that is made with n records of k keys, in a fresh directory:
-   its path, for close_log. */
-static char *
-open_log(struct tstore *t, int n, int k)
-{
-    char *path = path_fresh("tasks.log");
-    CHECK(ts_open(t, path) == 0);
-    put_many(t, n, k);
-    return path;
-}
-
-static void
-close_log(struct tstore *t, char *path)
-{
-    ts_close(t);
-    free(path);
-}
-
-/* What a process that starts now sees, in a child; 0 when fn's checks hold. */
-static bool
-in_child(const char *path, void (*fn)(struct tstore *t))
-{
-    pid_t pid = child_begin();
-    if (pid == 0) {
-        struct tstore t;
-        if (CHECK(ts_open(&t, path) == 0)) {
-            fn(&t);
-            ts_close(&t);
-        }
-        child_end();
-    }
-    return child_ok(pid);
-}
-
-static void
-put_from_child(struct tstore *t)
-{
-    CHECK(ts_put(t, "task/child", "\"v\":\"child\"") == 0);
-}
 
 /* ---- paths ---- */
 
@@ -154,7 +68,7 @@ test_make_place(void)
     CHECK(mkdir(path_with(dir, "/real"), 0700) == 0 &&
           symlink("real", path_with(dir, "/link")) == 0);
     CHECK(ts_open_with(&t, &o) == 0 && store_make_place(t.s) == ERR_READONLY);
-    CHECK(!is_there(path_with(dir, "/real/a")));
+    CHECK(!file_exists(path_with(dir, "/real/a")));
     ts_close(&t);
     CHECK(ts_open(&t, path) == 0);
     for (int i = 0; i < 2; i++) {
@@ -193,7 +107,7 @@ test_link_leads_to_log(void)
     CHECK(ts_compact(&t) == 0); /* renames over the log, not the link */
     ts_close(&t);
     CHECK(lstat(link, &st) == 0 && S_ISLNK(st.st_mode));
-    CHECK(!is_there(path_with(link, ".lock")));
+    CHECK(!file_exists(path_with(link, ".lock")));
     CHECK(ts_open(&t, path) == 0 && state_of(&t).head == 3 &&
           state_of(&t).g == 2); /* the third closed the first generation */
     close_log(&t, path);
@@ -216,7 +130,7 @@ test_wrong_paths(void)
     CHECK(ts_open(&t, "/dev/null") == ERR_FORMAT);
     file_put(path, "x", 1);
     CHECK(ts_open(&t, path_with(path, "/below")) == ERR_IO);
-    CHECK(!is_there(path_with(path, ".lock")));
+    CHECK(!file_exists(path_with(path, ".lock")));
     free(path);
 }
 
@@ -243,7 +157,7 @@ test_foreign_files_untouched(void)
         CHECK(strstr(t.why, cases[i].says) != NULL &&
               strstr(t.why, path) != NULL);
         CHECK(file_is(path, cases[i].text, len));
-        CHECK(!is_there(path_with(path, ".lock")));
+        CHECK(!file_exists(path_with(path, ".lock")));
         free(path);
     }
 }
@@ -299,7 +213,7 @@ test_readonly_directory(void)
         }
         CHECK(child_ok(pid));
         CHECK(chmod(dir, 0700) == 0);
-        CHECK(!is_there(path_with(path, ".compact")));
+        CHECK(!file_exists(path_with(path, ".compact")));
         free(path);
         free(dir);
     }
@@ -621,350 +535,9 @@ test_time_never_goes_back(void)
     free(path);
 }
 
-/* ---- other processes ---- */
-
-static void
-read_then_put(struct tstore *t)
-{
-    CHECK(strcmp(ts_get(t, "task/parent"), "\"v\":\"parent\"") == 0);
-    put_from_child(t);
-    CHECK(ts_is_replay(t));
-}
-
-static void
-test_two_processes(void)
-{
-    char *path = path_fresh("tasks.log");
-    struct tstore t;
-    CHECK(ts_open(&t, path) == 0);
-    CHECK(ts_put(&t, "task/parent", "\"v\":\"parent\"") == 0);
-    for (uint64_t i = 1; i < 5; i++) {
-        CHECK(in_child(path, read_then_put));
-        CHECK(state_of(&t).head == 2 * i - 1);
-        CHECK(store_follow(t.s) == 0 && state_of(&t).head == 2 * i);
-        CHECK(strcmp(ts_get(&t, "task/child"), "\"v\":\"child\"") == 0);
-        CHECK(ts_put(&t, "task/parent", "\"v\":\"parent\"") == 0);
-        CHECK(ts_is_replay(&t));
-    }
-    close_log(&t, path);
-}
-
-static void
-find_it_locked(struct tstore *t)
-{
-    CHECK(store_lock(t->s) == ERR_MORE && !store_locked(t->s));
-    CHECK(store_lock_wait(t->s) == ERR_MORE); /* and comes back */
-    CHECK(store_follow(t->s) == 0 && state_of(t).head == 3);
-    CHECK(strcmp(ts_get(t, "task/1"), "\"v\":1") == 0);
-    for (int i = 0; i < 5; i++) /* gets nowhere, and changes nothing */
-        CHECK(store_compact(t->s) == ERR_MORE);
-    store_compact_stop(t->s);
-    CHECK(ts_is_replay(t) && state_of(t).g == 1);
-}
-
-static void
-test_lock_held_by_another(void)
-{
-    struct tstore t;
-    bool unknown;
-    char *path = open_log(&t, 3, 3);
-    CHECK(store_lock(t.s) == 0);
-    CHECK(store_stage(t.s, STR("task/1"), STR("\"v\":7")) == 0);
-    CHECK(in_child(path, find_it_locked));
-    CHECK(store_commit(t.s, &unknown) == 0);
-    store_unlock(t.s);
-    CHECK(in_child(path, put_from_child));
-    close_log(&t, path);
-}
-
-static void
-test_lock_file_replaced(void)
-{
-    for (int gone = 0; gone < 2; gone++) {
-        char *path = path_fresh("tasks.log");
-        const char *lock = path_with(path, ".lock");
-        struct tstore t;
-        CHECK(ts_open(&t, path) == 0);
-        put_many(&t, 3, 3);
-        CHECK(rename(lock, path_with(path, ".away")) == 0);
-        if (!gone)
-            file_put(lock, "", 0);
-        CHECK(in_child(path, put_from_child));
-        CHECK(ts_put(&t, "task/1", "\"v\":1") == 0);
-        CHECK(state_of(&t).head == 5 && ts_is_replay(&t));
-        CHECK(in_child(path, put_from_child));
-        CHECK(store_follow(t.s) == 0 && state_of(&t).head == 6);
-        close_log(&t, path);
-    }
-}
-
-static void
-test_log_deleted(void)
-{
-    struct tstore t;
-    char *path = open_log(&t, 3, 3);
-    CHECK(unlink(path) == 0);
-    CHECK(ts_put(&t, "task/1", "\"v\":1") == ERR_IO);
-    CHECK(strstr(state_of(&t).why, "vanished") && state_of(&t).err != 0);
-    CHECK(!is_there(path) && store_follow(t.s) == 0);
-    CHECK(strcmp(ts_get(&t, "task/1"), "\"v\":1") == 0);
-    /* One that starts now begins a new log, beside the old lock file. */
-    CHECK(in_child(path, put_from_child));
-    CHECK(ts_put(&t, "task/1", "\"v\":1") == ERR_IO);
-    ts_close(&t);
-    CHECK(ts_open(&t, path) == 0);
-    CHECK(state_of(&t).head == 1 && state_of(&t).err == 0);
-    CHECK(ts_put(&t, "task/1", "\"v\":1") == 0 && ts_is_replay(&t));
-    close_log(&t, path);
-}
-
-static void
-test_log_replaced_by_another(void)
-{
-    struct tstore t;
-    struct buf b = {0};
-    char *path = open_log(&t, 3, 3);
-    log_header(&b, 1, false);
-    for (uint64_t n = 1; n < 40; n++)
-        log_record(&b, 1, n, n, n - 1, "task/other");
-    file_put(path_with(path, ".tmp"), b.p, b.len);
-    CHECK(rename(path, path_with(path, ".own")) == 0);
-    CHECK(ts_put(&t, "task/1", "\"v\":9") == ERR_IO); /* not there */
-    CHECK(rename(path_with(path, ".tmp"), path) == 0);
-    CHECK(ts_put(&t, "task/1", "\"v\":9") == ERR_IO);
-    CHECK(strstr(state_of(&t).why, "another store") != NULL);
-    CHECK(file_is(path, b.p, b.len));
-    CHECK(ts_put(&t, "task/1", "\"v\":9") == ERR_IO); /* until restart */
-    CHECK(unlink(path) == 0);
-    CHECK(mkdir(path, 0700) == 0); /* no log at all */
-    CHECK(ts_put(&t, "task/1", "\"v\":9") == ERR_FORMAT && rmdir(path) == 0);
-    CHECK(rename(path_with(path, ".own"), path) == 0); /* or put back */
-    CHECK(ts_put(&t, "task/1", "\"v\":9") == 0 && state_of(&t).err == 0);
-    CHECK(ts_is_replay(&t) && state_of(&t).head == 4);
-    ts_close(&t);
-    buf_fini(&b);
-    free(path);
-}
-
-/* A copy of itself is taken up, wherever it stands now. */
-static void
-test_log_replaced_by_copy(void)
-{
-    for (int more = 0; more < 2; more++) {
-        struct tstore t;
-        size_t len;
-        char *path = open_log(&t, 3, 3);
-        char *p = file_get(path, &len);
-        file_put(path_with(path, ".tmp"), p, len);
-        CHECK(rename(path_with(path, ".tmp"), path) == 0);
-        if (more) { /* others have gone over already */
-            CHECK(in_child(path, put_from_child));
-            CHECK(store_follow(t.s) == 0 && state_of(&t).head == 4);
-        }
-        CHECK(ts_put(&t, "task/1", "\"v\":9") == 0);
-        CHECK(state_of(&t).head == (more ? 5 : 4) && ts_is_replay(&t));
-        ts_close(&t);
-        free(p);
-        free(path);
-    }
-}
-
-/* An older copy lacks what the mark says was committed. */
-static void
-test_log_cut_under_a_process(void)
-{
-    for (int follow = 0; follow < 2; follow++) {
-        struct tstore t;
-        size_t len;
-        char *path = open_log(&t, 3, 3);
-        char *p = file_get(path, &len);
-        CHECK(in_child(path, put_from_child));
-        CHECK(in_child(path, put_from_child));
-        CHECK(truncate(path, (off_t)len + 10) == 0);
-        if (follow)
-            CHECK(store_follow(t.s) == ERR_DAMAGED);
-        CHECK(ts_put(&t, "task/1", "\"v\":9") == ERR_DAMAGED);
-        CHECK(state_of(&t).err == ERR_DAMAGED);
-        struct stat st;
-        CHECK(stat(path, &st) == 0 && st.st_size == (off_t)len + 10);
-        CHECK(strcmp(ts_get(&t, "task/2"), "\"v\":2") == 0);
-        ts_close(&t);
-        free(p);
-        free(path);
-    }
-}
-
-/* ---- marks and tails ---- */
-
-static void
-see_all(struct tstore *t)
-{
-    struct store_state st = state_of(t);
-    CHECK(st.head == 6 && st.err == 0 && !st.torn);
-    CHECK(ts_put(t, "task/new", "\"v\":1") == 0 && ts_is_replay(t));
-}
-
-/* No lock file, no mark, zeros, rubbish, an older one, another generation's:
-   each is rebuilt, and nothing whole is lost. */
-static void
-test_wrong_marks(void)
-{
-    for (int kind = 0; kind < 6; kind++) {
-        char *path = path_fresh("tasks.log"), zero[LOCK_MARK_LEN] = {0};
-        const char *lock = path_with(path, ".lock");
-        struct tstore t;
-        size_t len;
-        CHECK(ts_open(&t, path) == 0);
-        put_many(&t, 3, 3);
-        char *old = file_get(lock, &len);
-        put_many(&t, 3, 3);
-        ts_close(&t);
-        switch (kind) {
-        case 0: CHECK(unlink(lock) == 0); break;
-        case 1: file_put(lock, "", 0); break;
-        case 2: file_put(lock, zero, sizeof zero); break;
-        case 3: file_put(lock, "what is this\n", 13); break;
-        case 4: file_put(lock, old, len); break;
-        default:
-            old[9]++; /* its sum is wrong now as well */
-            file_put(lock, old, len);
-        }
-        CHECK(in_child(path, see_all));
-        CHECK(!has_torn_file(path));
-        free(old);
-        free(path);
-    }
-}
-
-static void
-see_torn(struct tstore *t)
-{
-    struct store_state st = state_of(t);
-    CHECK(st.head == 6 && st.err == 0 && st.torn);
-    CHECK(ts_put(t, "task/new", "\"v\":1") == 0 && ts_is_replay(t));
-}
-
-static void
-test_torn_tail_is_cut_and_kept(void)
-{
-    struct tstore t;
-    char *path = open_log(&t, 6, 3);
-    int fd = open(path, O_WRONLY | O_APPEND);
-    CHECK(write(fd, "{\"c\":\"1234", 10) == 10 && close(fd) == 0);
-    CHECK(store_follow(t.s) == 0 && state_of(&t).head == 6);
-    CHECK(in_child(path, see_torn) && has_torn_file(path));
-    CHECK(store_follow(t.s) == 0 && state_of(&t).head == 7);
-    CHECK(ts_put(&t, "task/1", "\"v\":1") == 0 && ts_is_replay(&t));
-    close_log(&t, path);
-}
-
-/* Whole records behind the mark, of a writer that died before it moved it:
-   whoever opens next takes them; readers that run do not see them yet. */
-static void
-test_whole_tail_is_taken(void)
-{
-    struct tstore t;
-    size_t len, lock_len;
-    char *path = open_log(&t, 3, 3);
-    char *lock = file_get(path_with(path, ".lock"), &lock_len);
-    ts_close(&t);
-    CHECK(ts_open(&t, path) == 0);
-    put_many(&t, 3, 3);
-    ts_close(&t);
-    char *all = file_get(path, &len);
-    file_put(path_with(path, ".lock"), lock, lock_len);
-    CHECK(in_child(path, see_all));
-    free(lock);
-    free(all);
-    free(path);
-}
-
-/* ---- damage ---- */
-
-static void
-see_damage(struct tstore *t)
-{
-    struct store_state st = state_of(t);
-    struct arena a = {0};
-    struct store_rec r;
-    CHECK(st.err == ERR_DAMAGED && strstr(st.why, "damaged at byte") &&
-          strstr(st.why, "tasks.log"));
-    CHECK(ts_put(t, "task/9", "\"v\":1") == ERR_DAMAGED);
-    CHECK(ts_put(t, "task/9", "\"v\":1") == ERR_DAMAGED);
-    CHECK(store_lock(t->s) == ERR_DAMAGED && !store_locked(t->s));
-    CHECK(strcmp(ts_get(t, "task/1"), "\"v\":1") == 0);
-    CHECK(strcmp(ts_get(t, "task/9"), "\"v\":9") == 0);
-    CHECK(store_find(t->s, STR("task/5")) == NULL);
-    for (uint64_t n = 1; n <= 10; n++)
-        CHECK((store_read_n(t->s, n, &a, &r) == 0) == (n != 6));
-    CHECK(!store_wants_compact(t->s) && ts_compact(t) == ERR_DAMAGED);
-    arena_fini(&a);
-}
-
-static void
-test_damage_refuses_writes_only(void)
-{
-    static const int at[] = {3, 8, 25, 26, 60, 85};
-    for (size_t i = 0; i < 2 * sizeof at / sizeof *at; i++) {
-        struct tstore t;
-        size_t len;
-        char *path = open_log(&t, 10, 10);
-        int64_t off = store_find(t.s, STR("task/5"))->off;
-        flip(path, (size_t)off + (size_t)at[i / 2], 0);
-        if (i % 2)
-            CHECK(unlink(path_with(path, ".lock")) == 0);
-        char *p = file_get(path, &len);
-        CHECK(strcmp(ts_get(&t, "task/5"), "") == 0); /* no altered answer */
-        ts_close(&t);
-        CHECK(in_child(path, see_damage));
-        CHECK(file_is(path, p, len) && !has_torn_file(path));
-        free(p);
-        free(path);
-    }
-}
-
-/* ---- another process makes the log while this one looks for it ---- */
-
-static const char *made_meanwhile; /* by whom realpath is asked first */
-
-char *__real_realpath(const char *path, char *out);
-char *__wrap_realpath(const char *path, char *out);
-
-char *
-__wrap_realpath(const char *path, char *out)
-{
-    const char *log = made_meanwhile;
-
-    if (log == NULL || strcmp(path, log) != 0)
-        return __real_realpath(path, out);
-    made_meanwhile = NULL;
-    pid_t pid = child_begin();
-    if (pid == 0) {
-        struct tstore t;
-        CHECK(ts_open(&t, log) == 0 && ts_put(&t, "task/a", "\"v\":1") == 0);
-        ts_close(&t);
-        child_end();
-    }
-    CHECK(child_ok(pid));
-    errno = ENOENT; /* as it was when this was asked */
-    return NULL;
-}
-
-static void
-test_log_made_while_it_is_looked_for(void)
-{
-    char *path = path_fresh("tasks.log");
-    struct tstore t;
-    made_meanwhile = path;
-    CHECK(ts_open(&t, path) == 0);
-    CHECK(store_find(t.s, STR("task/a")) != NULL);
-    close_log(&t, path);
-}
-
 int
 main(void)
 {
-    test_log_made_while_it_is_looked_for();
     test_open_creates_nothing();
     test_first_write_makes_files();
     test_make_place();
@@ -983,16 +556,5 @@ main(void)
     test_read_n_beside_end_record();
     test_observer_exactly_once();
     test_time_never_goes_back();
-    test_two_processes();
-    test_lock_held_by_another();
-    test_lock_file_replaced();
-    test_log_deleted();
-    test_log_replaced_by_another();
-    test_log_replaced_by_copy();
-    test_log_cut_under_a_process();
-    test_wrong_marks();
-    test_torn_tail_is_cut_and_kept();
-    test_whole_tail_is_taken();
-    test_damage_refuses_writes_only();
-    return test_end("t_store");
+    return test_end("store");
 }
