@@ -113,7 +113,7 @@ $(RUNS:%=$(B)/test/%.ok): $(B)/test/%.ok: $(BIN) $(B)/fixture
 
 # ---- check: every compiler's warnings, two analyzers, two sanitizers ----
 
-SAN := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
+SAN := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
 STRICT := $(STD) $(WARN) -Werror -D_DEFAULT_SOURCE
 
 check:

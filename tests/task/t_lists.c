@@ -4,6 +4,45 @@
 
 /* ---- lists ---- */
 
+/* A search that finds nothing in many tasks stops, and comes to an end. */
+static void
+test_search_is_bounded(void)
+{
+    struct fixture f;
+    struct buf b = {0};
+    bool unknown;
+    int i, calls = 0;
+    char cursor[600] = "", text[900];
+    struct str next;
+
+    fixture_init(&f);
+    f.hold = true;
+    buf_z(&b, "{'title':'needle','goal':'");
+    for (i = 0; i < 8000; i++)
+        buf_char(&b, 'x');
+    buf_put(&b, "'}", 3);
+    for (i = 0; i < 600; i++) {
+        call(&f, "create_task", b.p);
+        if (i % 100 == 99)
+            CHECK(store_commit(f.s, &unknown) == 0);
+    }
+    f.hold = false;
+    store_unlock(f.s);
+    do {
+        snprintf(text, sizeof text, "{'query':'%s'%s%s%s}",
+                 "nowhere", *cursor ? ",'cursor':'" : "", cursor,
+                 *cursor ? "'" : "");
+        call(&f, "list_tasks", text);
+        next = json_str(&f.a, json_get(f.json, "next_cursor"));
+        CHECK((json_get(f.json, "partial") != NULL) == (next.p != NULL));
+        CHECK((number(&f, "total") == 0) == (next.p == NULL));
+        snprintf(cursor, sizeof cursor, "%.*s", STR_ARG(next));
+    } while (*cursor && ++calls < 20);
+    CHECK(calls == 2); /* 5 MB of text, 2 MB a call */
+    buf_fini(&b);
+    fixture_fini(&f);
+}
+
 static void
 test_filters(void)
 {
@@ -144,45 +183,6 @@ test_paging_while_tasks_change(void)
         CHECK(is_replay(&f));
         fixture_fini(&f);
     }
-}
-
-/* A search that finds nothing in many tasks stops, and comes to an end. */
-static void
-test_search_is_bounded(void)
-{
-    struct fixture f;
-    struct buf b = {0};
-    bool unknown;
-    int i, calls = 0;
-    char cursor[600] = "", text[900];
-    struct str next;
-
-    fixture_init(&f);
-    f.hold = true;
-    buf_z(&b, "{'title':'needle','goal':'");
-    for (i = 0; i < 8000; i++)
-        buf_char(&b, 'x');
-    buf_put(&b, "'}", 3);
-    for (i = 0; i < 600; i++) {
-        call(&f, "create_task", b.p);
-        if (i % 100 == 99)
-            CHECK(store_commit(f.s, &unknown) == 0);
-    }
-    f.hold = false;
-    store_unlock(f.s);
-    do {
-        snprintf(text, sizeof text, "{'query':'%s'%s%s%s}",
-                 "nowhere", *cursor ? ",'cursor':'" : "", cursor,
-                 *cursor ? "'" : "");
-        call(&f, "list_tasks", text);
-        next = json_str(&f.a, json_get(f.json, "next_cursor"));
-        CHECK((json_get(f.json, "partial") != NULL) == (next.p != NULL));
-        CHECK((number(&f, "total") == 0) == (next.p == NULL));
-        snprintf(cursor, sizeof cursor, "%.*s", STR_ARG(next));
-    } while (*cursor && ++calls < 20);
-    CHECK(calls == 2); /* 5 MB of text, 2 MB a call */
-    buf_fini(&b);
-    fixture_fini(&f);
 }
 
 /* Totals and the bound on what one call looks at, with many tasks. */

@@ -1,0 +1,151 @@
+#ifndef TEST_ROOM_H
+#define TEST_ROOM_H
+
+/* A store on a disk of 2 MB. The disk is a directory whose files, and those
+   that are open without a name, are counted at each write: there is no room
+   above DISK. A program that includes this is linked with pwrite and statvfs
+   wrapped. */
+
+#include "tests/lib/store_test.h"
+
+#include <dirent.h>
+#include <sys/statvfs.h>
+
+#define DISK (2 * 1024 * 1024)
+#define BLOCK 4096
+#define FDS 64
+#define RESERVE (64 * 1024)
+
+static char *path;
+static struct tstore t;
+static char *dir;     /* NULL: room without end */
+static int64_t alien; /* bytes that others have written */
+
+static inline int64_t
+blocks(const struct stat *st)
+{
+    return ((int64_t)st->st_size + BLOCK - 1) / BLOCK * BLOCK;
+}
+
+static inline int64_t
+used(void)
+{
+    struct stat st;
+    struct dirent *d;
+    int64_t sum = alien;
+    DIR *open_dir = opendir(dir);
+    while (open_dir != NULL && (d = readdir(open_dir)) != NULL) {
+        char *name = path_in(dir, d->d_name);
+        if (lstat(name, &st) == 0 && S_ISREG(st.st_mode))
+            sum += blocks(&st) / (int64_t)st.st_nlink;
+        free(name);
+    }
+    if (open_dir != NULL)
+        closedir(open_dir);
+    for (int fd = 3; fd < FDS; fd++)
+        if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 0)
+            sum += blocks(&st);
+    return sum;
+}
+
+#ifndef __GLIBC__
+#pragma weak __real_pwrite64
+#pragma weak __real_statvfs64
+#endif
+
+/* A write takes new blocks only where the file grows. */
+static inline bool
+no_room(int fd, size_t n, off_t off)
+{
+    struct stat st;
+    if (dir == NULL || fstat(fd, &st) != 0)
+        return false;
+    struct stat to = {.st_size = off + (off_t)n};
+    int64_t more = blocks(&to) - blocks(&st);
+    bool full = more > 0 && used() + more > DISK;
+    errno = ENOSPC;
+    return full;
+}
+
+#define WRAP_PWRITE(name)                                               \
+    ssize_t __real_##name(int fd, const void *p, size_t n, off_t off);  \
+    ssize_t __wrap_##name(int fd, const void *p, size_t n, off_t off);  \
+    ssize_t __wrap_##name(int fd, const void *p, size_t n, off_t off)   \
+    {                                                                   \
+        return no_room(fd, n, off) ? -1 : __real_##name(fd, p, n, off); \
+    }
+
+WRAP_PWRITE(pwrite)
+WRAP_PWRITE(pwrite64)
+
+#define WRAP_STATVFS(name)                                   \
+    int __real_##name(const char *at, struct statvfs *out);  \
+    int __wrap_##name(const char *at, struct statvfs *out);  \
+    int __wrap_##name(const char *at, struct statvfs *out)   \
+    {                                                        \
+        if (dir == NULL)                                     \
+            return __real_##name(at, out);                   \
+        int64_t room = DISK - used();                        \
+        memset(out, 0, sizeof *out);                         \
+        out->f_frsize = BLOCK;                               \
+        out->f_bavail = room < 0 ? 0 : (fsblkcnt_t)(room / BLOCK); \
+        return 0;                                            \
+    }
+
+WRAP_STATVFS(statvfs)
+WRAP_STATVFS(statvfs64)
+
+static inline void
+begin(const struct store_options *o)
+{
+    free(path);
+    free(dir);
+    path = path_fresh("tasks.log");
+    dir = strdup(path);
+    *strrchr(dir, '/') = '\0';
+    alien = 0;
+    struct store_options with = *o;
+    with.path = path;
+    CHECK(ts_open_with(&t, &with) == 0);
+}
+
+static inline void
+end(void)
+{
+    struct store_report rep;
+    CHECK(ts_is_replay(&t));
+    ts_close(&t);
+    CHECK(store_verify(path, &rep, NULL) == 0 && !rep.damaged && !rep.torn);
+    free(dir);
+    dir = NULL;
+}
+
+static inline bool
+exists(const char *ending)
+{
+    return access(path_with(path, ending), F_OK) == 0;
+}
+
+/* What a server does between turns. */
+static inline void
+between_turns(void)
+{
+    static bool compacting;
+    if (store_move(t.s) == ERR_MORE)
+        return;
+    if (compacting || store_wants_compact(t.s))
+        compacting = store_compact(t.s) == ERR_MORE;
+}
+
+static inline int
+put(int task, int v, int fill)
+{
+    char key[32], body[4096];
+    snprintf(key, sizeof key, "task/%d", task);
+    snprintf(body, sizeof body, "\"v\":%d,\"fill\":\"%0*d\"", v, fill, 0);
+    int rc = ts_put(&t, key, body);
+    between_turns();
+    return rc;
+}
+
+#endif
