@@ -38,6 +38,23 @@ has(const struct index *x, uint64_t i)
            memcmp(e->e.key, k.p, k.len) == 0;
 }
 
+static void
+test_longest_and_empty_keys(void)
+{
+    char key[STORE_MAX_KEY];
+    struct index x;
+    memset(key, 'k', sizeof key);
+    CHECK(index_init(&x) == 0);
+    for (size_t n = 0; n <= sizeof key; n++)
+        CHECK(index_add(&x, (struct str){key, n},
+                        sizeof(struct store_entry)) != NULL);
+    for (size_t n = 0; n <= sizeof key; n++) {
+        struct store_entry *e = index_find(&x, (struct str){key, n});
+        CHECK(e != NULL && e->key_len == n);
+    }
+    index_fini(&x);
+}
+
 /* Whether each entry stands where it is found, once, and none is lost. */
 static bool
 is_sound(const struct index *x)
@@ -124,23 +141,6 @@ test_pop_newest_first(void)
     for (int i = 0; i < 100000; i++) /* of what was taken back, all is used */
         index_pop(&x, &add(&x, 7777)->e);
     CHECK(x.bytes - bytes < 64 * 1024);
-    index_fini(&x);
-}
-
-static void
-test_longest_and_empty_keys(void)
-{
-    char key[STORE_MAX_KEY];
-    struct index x;
-    memset(key, 'k', sizeof key);
-    CHECK(index_init(&x) == 0);
-    for (size_t n = 0; n <= sizeof key; n++)
-        CHECK(index_add(&x, (struct str){key, n},
-                        sizeof(struct store_entry)) != NULL);
-    for (size_t n = 0; n <= sizeof key; n++) {
-        struct store_entry *e = index_find(&x, (struct str){key, n});
-        CHECK(e != NULL && e->key_len == n);
-    }
     index_fini(&x);
 }
 
