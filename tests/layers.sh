@@ -128,7 +128,7 @@ judged=$(printf '%s\n' "$uses" | awk '
     END {
         for (edge in spare)
             if (spare[edge])
-                print "error layers.sh: " edge ": is no more; strike it"
+                print "error layers.sh: " edge ": this edge is gone; strike it"
     }')
 
 bad=0

@@ -53,7 +53,7 @@ test_sip(void)
     CHECK(str_sip((uint64_t[]){0, 0}, STR("hello, world")) ==
           UINT64_C(0xd792fbf81ec197f9));
     CHECK(str_sip(seed, STR_NONE) == table[0].hash);
-    bytes[0] = (char)0xff; /* a sign is none */
+    bytes[0] = (char)0xff; /* char may be signed */
     CHECK(str_sip((uint64_t[]){0, 0}, (struct str){bytes, 1}) ==
           UINT64_C(0x30406ea523c53def));
 }

@@ -44,7 +44,7 @@ uint64_t rig_any(uint64_t n);
 
 /* ---- answers ---- */
 
-/* What stands in s behind the first z; .p NULL: there is none. */
+/* What stands in s behind the first z; .p is NULL if z is missing. */
 struct str rig_behind(struct str s, const char *z);
 /* Whether a JSON-RPC answer is a result, and no error of a tool. Only its
    ends are looked at, so that looking costs the same for all. */

@@ -303,7 +303,7 @@ import(struct fixture *f, const char *text)
     return import_raw(f, quoted(&f->a, text));
 }
 
-/* How many files a directory has; 0: there is no such directory. */
+/* The number of files in a directory; 0 if it does not exist. */
 static inline int
 count_files(const char *dir)
 {

@@ -193,7 +193,7 @@ status_of(struct client *c)
     return status;
 }
 
-/* Takes more of the body; false where there is no more. */
+/* Takes more of the body; false at its end. */
 static inline bool
 more_body(struct client *c)
 {

@@ -23,7 +23,7 @@ struct sample {
     struct buf bytes;
     struct line lines[MAX_LINES];
     size_t n_lines;
-    size_t end_line; /* of the end record; 0: there is none */
+    size_t end_line; /* of the end record; 0: no such record */
     uint64_t g;
 };
 
@@ -177,7 +177,7 @@ holds(struct tstore *t, struct part p)
     uint64_t keys = 0;
     p.ok = true;
     if (p.lines == 0)
-        p.lines = 1; /* the header is no record anyway */
+        p.lines = 1; /* the header is not a record anyway */
     p.next = next_in(&p, 0);
     if (store_scan(t->s, 1, compare_line, &p) != 0 || p.next != p.lines)
         return false;

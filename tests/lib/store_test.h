@@ -240,7 +240,7 @@ path_with(const char *path, const char *ending)
     return names[i];
 }
 
-/* A whole file, in heap, NUL-terminated; NULL where there is none. */
+/* A whole file, in heap, NUL-terminated; NULL if it does not exist. */
 static inline char *
 file_get(const char *path, size_t *len)
 {

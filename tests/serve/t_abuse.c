@@ -97,13 +97,13 @@ test_vanishing_waiters(void)
 
 /* Each is sent with LAST behind it. Where the end of a request is in doubt
    one reply says so and nothing behind it is looked at; where it is not, what
-   looks like a request in a body is none. */
+   looks like a request in a body is not one. */
 static const struct {
     const char *text;
     size_t len;
     const char *want; /* the statuses of all replies */
 } smuggled[] = {
-    /* a length and a coding, two lengths, lengths that are none */
+    /* a length and a coding, two lengths, invalid lengths */
     {T(FIELD("Content-Length: 5")), "400"},
     {T(POST("Content-Length: 5\r\n" CHUNKED) "0\r\n\r\n" SECRET), "400"},
     {T(LENGTH(" 5\r\nContent-Length: 6")), "400"},
@@ -122,7 +122,7 @@ static const struct {
     {T(LENGTH(" 18446744073709551621")), "413"},
     {T(LENGTH(" 99999999999999999999999")), "413"},
     {T(LENGTH(" 8388609")), "413"},
-    {T(LENGTH("\t5 ")), "400 200 200"}, /* 12345 is no message */
+    {T(LENGTH("\t5 ")), "400 200 200"}, /* 12345 is not a message */
     {T(LENGTH(" 0000000005")), "400 200 200"},
     /* codings */
     {T(FIELD(CHUNKED "X: y")), "501"},

@@ -305,7 +305,7 @@ posts(const char *fields, const char *body, int status, const char *want)
     return ok;
 }
 
-/* By the revision of who asks, and what is no request. */
+/* By the revision of who asks, and what is not a request. */
 static void
 test_one_request_too_many(void)
 {

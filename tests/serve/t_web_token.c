@@ -181,7 +181,7 @@ test_strangers_lock_nobody_out(void)
     CHECK(fetch(&kept, "GET", "/ready", ALICE, NULL) == 200);
     for (i = 0; i < SILENT; i++) {
         silent[i] = dial(r.address);
-        if (i % 2 == 0) /* who has only seen what all may see is none */
+        if (i % 2 == 0) /* /health, open to all, proves no token */
             ask(&silent[i], "GET", "/health", "", NULL);
     }
     c = dial(r.address);

@@ -318,7 +318,7 @@ test_reader_long_lines(void)
     free(dir);
 }
 
-/* A file that is shorter than was said, and one that is none. */
+/* A file that is shorter than its size said, and one that is not open. */
 static void
 test_reader_short_file(void)
 {

@@ -1,6 +1,6 @@
 /* t_store_procs - many processes on one log, and processes that are killed.
 
-   argv[1]: rounds of killing, 100 where it is no number. */
+   argv[1]: rounds of killing, 100 if it is not a number. */
 
 #include "task/artifact.h"
 #include "mcp/sign.h"

@@ -1,7 +1,7 @@
 /* t_lease - leases and their end, which task a claim gets, questions and
    their answers; and claimers of many processes, who never get the same one.
 
-   argv[1]: tasks that these claim, 200 where it is no number. */
+   argv[1]: tasks that these claim, 200 if it is not a number. */
 
 #include "tests/lib/catalogue.h"
 #include "task/change.h"
@@ -13,7 +13,7 @@
 #define PROCESSES 8
 #define CLAIMERS 8 /* in each */
 
-/* Whether a member is true; -1: there is none. */
+/* Whether a member is true; -1: it is missing. */
 static int
 flag(const struct fixture *f, const char *name)
 {
@@ -22,7 +22,7 @@ flag(const struct fixture *f, const char *name)
     return t ? t->type == JSON_TRUE : -1;
 }
 
-/* Seconds that the lease in the last answer has left, -1: there is none. */
+/* Seconds that the lease in the last answer has left; -1: no lease. */
 static int64_t
 lease_left(const struct fixture *f)
 {
@@ -124,7 +124,7 @@ test_writes_of_the_holder_renew(void)
     CHECK(lease_left(&f) == 30);
     call(&f, "get_task", "{'task_id':'a','section':'history','limit':1}");
     CHECK(json_get(json_get(f.json, "events") + 1, "changed")->n == 0);
-    /* An answer by somebody else is no write of the holder. */
+    /* An answer by somebody else does not count as a write by the holder. */
     call(&f, "request_input", "{'task_id':'a','agent':'me','question':'q'}");
     clock_ahead_s += 20;
     call(&f, "update_task", "{'task_id':'a','answer':{'text':'t'}}");

@@ -64,7 +64,7 @@ asks(struct who *w, const char *text)
     return "no answer";
 }
 
-/* What a tool says to ann, which is no error. */
+/* What a tool says to ann, which is not an error. */
 static const char *
 does(const char *tool, const char *args)
 {
