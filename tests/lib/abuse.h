@@ -31,20 +31,10 @@
 #define MIB ((size_t)1024 * 1024)
 
 #define HOST "Host: localhost\r\n"
-#define TYPES "Content-Type: application/json\r\n" \
-    "Accept: application/json, text/event-stream\r\n"
 #define GET(path, more) "GET " path " HTTP/1.1\r\n" HOST more "\r\n"
 #define POST(more) "POST /mcp HTTP/1.1\r\n" HOST TYPES more "\r\n"
 #define CHUNKED "Transfer-Encoding: chunked\r\n"
-#define RPC(id, method, params) \
-    "{\"jsonrpc\":\"2.0\",\"id\":" #id ",\"method\":\"" method "\"," \
-    "\"params\":" params "}"
 #define PING RPC(1, "ping", "{}")
-#define META \
-    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"," \
-    "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"t\"," \
-    "\"version\":\"1\"}," \
-    "\"io.modelcontextprotocol/clientCapabilities\":{}}"
 
 /* ---- a server, and who asks for its health ---- */
 

@@ -11,6 +11,18 @@
 #include <strings.h>
 #include <sys/un.h>
 
+/* What goes with each POST, and messages of JSON-RPC. */
+#define TYPES "Content-Type: application/json\r\n" \
+    "Accept: application/json, text/event-stream\r\n"
+#define RPC(id, method, params) \
+    "{\"jsonrpc\":\"2.0\",\"id\":" #id ",\"method\":\"" method "\"," \
+    "\"params\":" params "}"
+#define META \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"," \
+    "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"t\"," \
+    "\"version\":\"1\"}," \
+    "\"io.modelcontextprotocol/clientCapabilities\":{}}"
+
 struct client {
     int fd;           /* -1: closed */
     struct text raw;  /* as it came */

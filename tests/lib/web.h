@@ -6,12 +6,7 @@
 
 #include "tests/lib/client.h"
 
-#define TYPES "Content-Type: application/json\r\n" \
-    "Accept: application/json, text/event-stream\r\n"
 #define STREAM "Accept: text/event-stream\r\n"
-#define RPC(id, method, params) \
-    "{\"jsonrpc\":\"2.0\",\"id\":" #id ",\"method\":\"" method "\"," \
-    "\"params\":" params "}"
 #define HELLO \
     RPC(1, "initialize", "{\"protocolVersion\":\"2025-11-25\"," \
         "\"capabilities\":{\"elicitation\":{}}," \
@@ -27,11 +22,6 @@
         "\"task_id\":\"" task "\",\"priority\":" prio "}}")
 #define SUBSCRIBE(task) \
     RPC(5, "resources/subscribe", "{\"uri\":\"task://" task "\"}")
-#define META \
-    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"," \
-    "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"t\"," \
-    "\"version\":\"1\"}," \
-    "\"io.modelcontextprotocol/clientCapabilities\":{}}"
 #define MODERN(method) TYPES \
     "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: " method "\r\n"
 #define UPDATED "notifications/resources/updated"

@@ -1,6 +1,6 @@
 /* The real binary, its path in argv[1] or MCPTASK, and many clients at once:
-   all with the same request, all waiting, all listening, more of them than
-   there are descriptors. */
+   all with the same request, all waiting, more of them than there are
+   descriptors. */
 
 #include "tests/lib/abuse.h"
 
