@@ -4,7 +4,7 @@
 
 TESTS := abuse crowd unread store_cut crash server base json json_write page record index store \
   store_fault store_move store_room store_others store_procs lock order verify task keys lists lease \
-  call call_marks call_store tools artifact pieces prompts sign token mcp mcp_talk mcp_call mcp_tasks mcp_questions \
+  call call_marks call_store tools artifact pieces prompts sign token mcp mcp_state mcp_talk mcp_call mcp_tasks mcp_questions \
   mcp_plain tools_wait calls_procs session listen loop serve http_parse http http_load \
   web web_token web_start
 TALK := mcp_log mcp_defer mcp_ask mcp_watch mcp_state mcp_wait mcp_progress

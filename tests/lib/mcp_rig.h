@@ -46,6 +46,51 @@
 #define NULL_ERR(text) ERR("null", "-32600", text)
 #define H(method) "mcp-protocol-version: " V26 "\nmcp-method: " method "\n"
 
+/* ---- of the toy box ---- */
+
+#define SERVER "{'name':'toybox','title':'Toy box','version':'7'}"
+#define SERVER_WEB \
+    "{'name':'toybox','title':'Toy box','version':'7'," \
+    "'websiteUrl':'https://toys.example/'}"
+#define PUBLIC COMPLETE "'ttlMs':300000,'cacheScope':'public',"
+#define PRIVATE COMPLETE "'ttlMs':0,'cacheScope':'private',"
+#define TOY_META "'_meta':{" KEY("serverInfo") ":" SERVER "}"
+#define CAPS \
+    "{'tools':{},'resources':{'subscribe':true,'listChanged':true}," \
+    "'logging':{}}"
+#define HANDSHAKE(version, server) \
+    RES("1", "'protocolVersion':'" version "','capabilities':" CAPS \
+        ",'serverInfo':" server ",'instructions':'Play.'")
+#define UNSUPPORTED(id, version) \
+    ERR_DATA(id, "-32022", "Unsupported protocol version: " version, \
+             "{'supported':['" V26 "'],'requested':'" version "'}")
+#define UNKNOWN_2099 \
+    "{'jsonrpc':'2.0','error':{'code':-32022,'message':'Unsupported protocol " \
+    "version: 2099-01-01','data':{'supported':['" V26 "'],'requested':" \
+    "'2099-01-01'}}}"
+#define NO_BATCH_TEXT "Batches are not taken here"
+#define NO_BATCH NULL_ERR(NO_BATCH_TEXT)
+#define BATCH_SIZE NULL_ERR("A batch has 1 to 64 messages")
+#define NULL_PARSE ERR("null", "-32700", "Parse error")
+#define NO_BATCH_BARE BARE_ERR("-32600", NO_BATCH_TEXT)
+
+/* The revision in force, as the tool sees it. */
+#define SAID_TEXT(rev, client) \
+    "'content':[{'type':'text','text':'{\\'args\\':{\\'a\\':[1.0," \
+    "\\'\\\\u00e9\\']},\\'client\\':\\'" client \
+    "\\',\\'principal\\':\\'ann\\',\\'rev\\':\\'" rev "\\'}'}]"
+#define ECHOED(rev, client) RES("1", SAID_TEXT(rev, client))
+#define ECHO CALL("echo", "{'a':[1.0,'\\u00e9']}")
+#define FAILED(end) \
+    "'content':[{'type':'text','text':'{\\'code\\':\\'too_late\\'}'}]," \
+    "'isError':true" end
+#define NO_ARGS \
+    RES("1", TEXT("{\\'args\\':null,\\'client\\':\\'cli\\'," \
+                  "\\'principal\\':\\'ann\\',\\'rev\\':\\'" V11 "\\'}"))
+#define BEAR "'contents':[{'uri':'toy://1','text':'bear'}]"
+#define READ(uri) REQ("1", "resources/read", "{'uri':'" uri "'}")
+#define CALL_KEEP NEW("tools/call", "'name':'keep',")
+
 /* ---- of the talker ---- */
 
 #define META "'_meta':{" KEY("serverInfo") ":{'name':'toybox','version':'8'}}"

@@ -1,35 +1,9 @@
-/* t_mcp - JSON-RPC and MCP over a catalogue of toys: what each revision is
-   answered, byte for byte. In the tables ' stands for a quote. Each case is
-   also run twice, and with memory that fails at every call. */
+/* JSON-RPC and MCP over a catalogue of toys: what each revision is answered,
+   byte for byte. In the tables ' stands for a quote. Each case is also run
+   twice, and with memory that fails at every call. */
 
 #include "tests/lib/mcp_rig.h"
 #include "tests/lib/nomem.h"
-
-#define SERVER "{'name':'toybox','title':'Toy box','version':'7'}"
-#define SERVER_WEB \
-    "{'name':'toybox','title':'Toy box','version':'7'," \
-    "'websiteUrl':'https://toys.example/'}"
-#define PUBLIC COMPLETE "'ttlMs':300000,'cacheScope':'public',"
-#define PRIVATE COMPLETE "'ttlMs':0,'cacheScope':'private',"
-#define TOY_META "'_meta':{" KEY("serverInfo") ":" SERVER "}"
-#define CAPS \
-    "{'tools':{},'resources':{'subscribe':true,'listChanged':true}," \
-    "'logging':{}}"
-#define HANDSHAKE(version, server) \
-    RES("1", "'protocolVersion':'" version "','capabilities':" CAPS \
-        ",'serverInfo':" server ",'instructions':'Play.'")
-#define UNSUPPORTED(id, version) \
-    ERR_DATA(id, "-32022", "Unsupported protocol version: " version, \
-             "{'supported':['" V26 "'],'requested':'" version "'}")
-#define UNKNOWN_2099 \
-    "{'jsonrpc':'2.0','error':{'code':-32022,'message':'Unsupported protocol " \
-    "version: 2099-01-01','data':{'supported':['" V26 "'],'requested':" \
-    "'2099-01-01'}}}"
-#define NO_BATCH_TEXT "Batches are not taken here"
-#define NO_BATCH NULL_ERR(NO_BATCH_TEXT)
-#define BATCH_SIZE NULL_ERR("A batch has 1 to 64 messages")
-#define NULL_PARSE ERR("null", "-32700", "Parse error")
-#define NO_BATCH_BARE BARE_ERR("-32600", NO_BATCH_TEXT)
 
 /* Answers and statuses of rows. */
 #define NO_JSON BARE_ERR("-32700", "Parse error"), MCP_BAD_REQUEST
@@ -252,20 +226,6 @@ static const struct kase handshake_cases[] = {
      UNSUPPORTED("1", "2024-10-07"), MCP_BAD_REQUEST},
 };
 
-/* The revision in force, as the tool sees it. */
-#define SAID_TEXT(rev, client) \
-    "'content':[{'type':'text','text':'{\\'args\\':{\\'a\\':[1.0," \
-    "\\'\\\\u00e9\\']},\\'client\\':\\'" client \
-    "\\',\\'principal\\':\\'ann\\',\\'rev\\':\\'" rev "\\'}'}]"
-#define ECHOED(rev, client) RES("1", SAID_TEXT(rev, client))
-#define ECHO CALL("echo", "{'a':[1.0,'\\u00e9']}")
-#define FAILED(end) \
-    "'content':[{'type':'text','text':'{\\'code\\':\\'too_late\\'}'}]," \
-    "'isError':true" end
-#define NO_ARGS \
-    RES("1", TEXT("{\\'args\\':null,\\'client\\':\\'cli\\'," \
-                  "\\'principal\\':\\'ann\\',\\'rev\\':\\'" V11 "\\'}"))
-
 static const struct kase call_cases[] = {
     {V24, NULL, ECHO, ECHOED(V24, "cli"), MCP_OK},
     {V03, NULL, ECHO, ECHOED(V03, "cli"), MCP_OK},
@@ -334,8 +294,6 @@ static const struct kase call_cases[] = {
     "'resources':[{'uri':'toy://1','name':'one'},{'uri':'toy://2'," \
     "'name':'two'}],'nextCursor':'\\'\xc3\xa9'"
 #define PAGE_2 "'resources':[{'uri':'toy://3','name':'three'}]"
-#define BEAR "'contents':[{'uri':'toy://1','text':'bear'}]"
-#define READ(uri) REQ("1", "resources/read", "{'uri':'" uri "'}")
 
 static const struct kase list_cases[] = {
     {V24, NULL, MESSAGE("1", "tools/list") "}", RES("1", TOOLS_PLAIN),
@@ -461,7 +419,6 @@ static const struct kase modern_cases[] = {
     ERR("'x'", "-32020", "Header mismatch: Mcp-Method is not the method")
 #define BAD_NAME \
     ERR("'x'", "-32020", "Header mismatch: Mcp-Name is not the name or uri")
-#define CALL_KEEP NEW("tools/call", "'name':'keep',")
 #define KEPT \
     RES("'x'", TEXT("{\\'kept\\':true}") "," COMPLETE TOY_META)
 #define READ_SMILE NEW("resources/read", "'uri':'toy://\\ud83d\\ude00',")
@@ -542,280 +499,7 @@ static const struct kase header_cases[] = {
      NEW("resources/read", "'uri':'toy://1',"), BAD_NAME, MCP_BAD_REQUEST},
 };
 
-/* ---- what one message leaves for the next ---- */
-
-static void
-test_initialize_makes_a_session(void)
-{
-    rig_agree(NULL);
-    CHECK(say(INIT("{'protocolVersion':'" V06 "',"
-                   "'clientInfo':{'name':'\\u0061nt'}}")) == MCP_OK);
-    CHECK(session->initialized && session->rev == MCP_2025_06_18);
-    CHECK(session->log_level == 6 && strcmp(session->client, "ant") == 0);
-    CHECK(session->caps == 0);
-    CHECK(say(REQ("1", "logging/setLevel", "{'level':'error'}")) == MCP_OK);
-    CHECK(session->log_level == 3);
-    say(REQ("1", "logging/setLevel", "{'level':'x'}"));
-    CHECK(session->log_level == 3);
-    say(NEW("tools/list", ""));
-    say(INIT("{'protocolVersion':7}"));
-    CHECK(session->rev == MCP_2025_06_18 && session->log_level == 3);
-    say(INIT("{'protocolVersion':'" V24 "','capabilities':{'sampling':{},"
-             "'elicitation':{}}}"));
-    CHECK(session->rev == MCP_2024_11_05 && session->log_level == 6);
-    CHECK(session->client[0] == '\0');
-    CHECK(session->caps == (MCP_SAMPLING | MCP_ELICITATION));
-    rig_agree(NULL);
-    say("{'jsonrpc':'2.0','method':'initialize','params':{}}");
-    CHECK(!session->initialized);
-}
-
-static void
-test_client_name_is_cut_on_a_code_point(void)
-{
-    rig_agree(NULL);
-    say(INIT("{'clientInfo':{'name':'1234567890123456789012345678901234567890"
-             "1234567890123456789012\xc3\xa9'}}"));
-    CHECK(strlen(session->client) == 62);
-    say(INIT("{'clientInfo':{'name':'1234567890123456789012345678901234567890"
-             "123456789012345678901\xc3\xa9'}}"));
-    CHECK(strlen(session->client) == 63);
-}
-
-/* Messages that wait keep the revision that was in force when they came. */
-static void
-test_revision_is_fixed_on_arrival(void)
-{
-    static char first[] = INIT("{'protocolVersion':'" V24 "'}"), call[] = ECHO;
-    struct mcp_message *m, *n;
-
-    arena_reset(&arena);
-    rig_agree(V11);
-    m = accept_as(NULL, quoted(call));
-    n = accept_as(NULL, quoted(first));
-    if (!CHECK(m != NULL && n != NULL))
-        return;
-    CHECK(session->rev == MCP_2024_11_05);
-    buf_reset(&out, SIZE_MAX);
-    mcp_run(m, &out, &notes);
-    CHECK(is_answer(ECHOED(V11, "cli")));
-}
-
-static void
-test_writers_are_known(void)
-{
-    static const struct {
-        const char *in;
-        bool writes;
-    } cases[] = {
-        {CALL("echo", "{}"), false},
-        {CALL("keep", "{}"), true},
-        {CALL("nix", "{}"), false},
-        {CALL("keep", "7"), false},
-        {PING, false},
-        {"?", false},
-        {REQ("1", "logging/setLevel", "{'level':'info'}"), false},
-        {"{'jsonrpc':'2.0','method':'tools/call','params':{'name':'keep'}}",
-         false},
-        {"[" CALL("echo", "{}") "," CALL("keep", "{}") "]", true},
-        {"[" CALL("echo", "{}") "," PING "]", false},
-    };
-    struct mcp_message *m;
-    size_t i;
-
-    rig_agree(V03);
-    for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        m = accept_as(NULL, quoted(cases[i].in));
-        if (!CHECK(m != NULL && mcp_writes(m) == cases[i].writes))
-            fprintf(stderr, "  for %s\n", cases[i].in);
-    }
-}
-
-/* Prepared once, run three times behind other bytes: the same answer. */
-static void
-test_run_again(void)
-{
-    struct mcp_message *m;
-    size_t one, i;
-
-    rig_agree(V03);
-    m = accept_as(NULL, quoted("[" CALL("keep", "{}") "," CALL("fail", "{}")
-                               "," READ("toy://no") "," CALL("echo", "{}")
-                               "]"));
-    if (!CHECK(m != NULL))
-        return;
-    toy_prepared = toy_runs = 0;
-    mcp_prepare(m);
-    buf_reset(&out, SIZE_MAX);
-    CHECK(mcp_run(m, &out, &notes) == MCP_OK);
-    one = out.len;
-    for (i = 1; i < 3; i++) {
-        CHECK(mcp_run(m, &out, &notes) == MCP_OK && out.len == one * (i + 1));
-        CHECK(memcmp(out.p, out.p + one * i, one) == 0);
-    }
-    CHECK(toy_prepared == 1 && toy_runs == 3);
-    CHECK(memchr(out.p, 'k', one) != NULL);
-}
-
-/* Who may only read runs no tool that writes, and what it needs no lock. */
-static void
-test_readers_do_not_write(void)
-{
-    struct mcp_facts f = facts_of(NULL);
-    struct mcp_message *m;
-
-    rig_agree(V11);
-    f.read_only = true;
-    toy_prepared = toy_runs = 0;
-    if (!CHECK(mcp_accept(mcp, &f, &arena, quoted(CALL("keep", "{}")), &m)
-               == 0))
-        return;
-    mcp_prepare(m);
-    buf_reset(&out, SIZE_MAX);
-    CHECK(!mcp_writes(m) && mcp_run(m, &out, &notes) == MCP_OK);
-    CHECK(toy_prepared == 0 && toy_runs == 0);
-    CHECK(is_answer(RES("1", "'content':[{'type':'text','text':'{"
-                        "\\'code\\':\\'unauthorized\\',\\'message\\':"
-                        "\\'this token may only read\\',"
-                        "\\'retryable\\':false}'}],'isError':true")));
-    CHECK(mcp_accept(mcp, &f, &arena, quoted(ECHO), &m) == 0);
-    buf_reset(&out, SIZE_MAX);
-    CHECK(mcp_run(m, &out, &notes) == MCP_OK);
-    CHECK(is_answer(ECHOED(V11, "cli")));
-}
-
-static void
-test_counts(void)
-{
-    struct mcp_counts before, now;
-
-    rig_agree(V11);
-    mcp_count(mcp, &before);
-    say(PING);
-    say("{'jsonrpc':'2.0','method':'notifications/initialized'}");
-    say(CALL("fail", "{}"));
-    say(CALL("broken", "{}"));
-    say("?");
-    mcp_count(mcp, &now);
-    CHECK(now.requests - before.requests == 4);
-    CHECK(now.errors - before.errors == 2);
-    CHECK(now.waiting == 0 && now.subscriptions == 0);
-}
-
-/* ---- other catalogues ---- */
-
-#define NOT_FOUND(method) \
-    ERR("1", "-32601", "Method not found: " method)
-
-static void
-test_catalogue_without_anything(void)
-{
-    static const struct mcp_catalogue bare = {
-        .name = "b", .version = "0", .no_logging = true};
-
-    rig_serve(&bare, NULL, NULL);
-    rig_agree(NULL);
-    CHECK(answers(INIT("{}"),
-                  RES("1", "'protocolVersion':'" V11 "','capabilities':{},"
-                      "'serverInfo':{'name':'b','version':'0'}")));
-    CHECK(answers(CALL("x", "{}"), NOT_FOUND("tools/call")));
-    CHECK(answers(MESSAGE("1", "tools/list") "}", NOT_FOUND("tools/list")));
-    CHECK(answers(READ("a"), NOT_FOUND("resources/read")));
-    CHECK(answers(REQ("1", "logging/setLevel", "{'level':'info'}"),
-                  NOT_FOUND("logging/setLevel")));
-    CHECK(answers(MESSAGE("1", "prompts/list") "}",
-                  NOT_FOUND("prompts/list")));
-    CHECK(answers(MESSAGE("1", "completion/complete") "}",
-                  NOT_FOUND("completion/complete")));
-    CHECK(answers(NEW("server/discover", ""),
-                  RES("'x'", "'supportedVersions':['" V26 "'],"
-                      "'capabilities':{}," PUBLIC "'_meta':{"
-                      KEY("serverInfo") ":{'name':'b','version':'0'}}")));
-    rig_serve(&toy_catalogue, NULL, NULL);
-}
-
-#define SAID(rev, client) \
-    "{'args':{'a':[1.0,'\\u00e9']},'client':'" client \
-    "','principal':'ann','rev':'" rev "'}"
-#define BOTH(rev) \
-    "'structuredContent':" SAID(rev, "cli") "," SAID_TEXT(rev, "cli")
-
-/* Results for clients that want an object; an error is text alone. */
-static const struct kase structured_cases[] = {
-    {V24, NULL, ECHO, ECHOED(V24, "cli"), MCP_OK},
-    {V03, NULL, ECHO, ECHOED(V03, "cli"), MCP_OK},
-    {V06, NULL, ECHO, RES("1", BOTH(V06)), MCP_OK},
-    {V11, NULL, ECHO, RES("1", BOTH(V11)), MCP_OK},
-    {V11, NULL, CALL("fail", "{}"), RES("1", FAILED("")), MCP_OK},
-    {NULL, NULL, CALL_KEEP,
-     RES("'x'", "'structuredContent':{'kept':true},"
-         TEXT("{\\'kept\\':true}") "," COMPLETE TOY_META), MCP_OK},
-};
-
-static void
-test_structured_results(void)
-{
-    struct mcp_catalogue c = toy_catalogue;
-
-    c.structured = true;
-    rig_serve(&c, NULL, NULL);
-    CHECK_ALL(structured_cases);
-    rig_serve(&toy_catalogue, NULL, NULL);
-}
-
-static void
-test_catalogue_of_resources_only(void)
-{
-    struct mcp_catalogue c = toy_catalogue;
-
-    c.n_tools = c.n_templates = 0;
-    rig_serve(&c, NULL, NULL);
-    rig_agree(V11);
-    CHECK(answers(READ("toy://1"), RES("1", BEAR)));
-    CHECK(answers(MESSAGE("1", "resources/templates/list") "}",
-                  RES("1", "'resourceTemplates':[]")));
-    CHECK(answers(MESSAGE("1", "tools/list") "}", NOT_FOUND("tools/list")));
-    rig_serve(&toy_catalogue, NULL, NULL);
-}
-
 /* ---- without memory, or too much ---- */
-
-static void
-test_answers_outside_of_messages(void)
-{
-    struct mcp_scan scan = {.len = 0};
-    struct str text = quoted("{'params':{'id':1},'id':'x7','method':0}");
-    size_t i;
-
-    buf_reset(&out, SIZE_MAX);
-    mcp_too_large(&out, 4096, &scan);
-    CHECK(is_answer(BARE_ERR("-32600", "Message over 4096 bytes")));
-    for (i = 0; i < text.len; i++)
-        mcp_scan(&scan, (struct str){text.p + i, 1});
-    buf_reset(&out, SIZE_MAX);
-    mcp_too_large(&out, 4096, &scan);
-    CHECK(is_answer(ERR("'x7'", "-32600", "Message over 4096 bytes")));
-    buf_reset(&out, SIZE_MAX);
-    mcp_no_memory(accept_as(NULL, quoted(PING)), &out);
-    CHECK(is_answer(ERR("1", "-32603", "Internal error: out of memory")));
-}
-
-static void
-test_long_text_is_cut_in_messages_only(void)
-{
-    static char in[70000], long_name[60001];
-    const struct json_tok *root, *error;
-
-    memset(long_name, 'u', 60000);
-    sprintf(in, READ("%s"), long_name);
-    rig_agree(V11);
-    CHECK(say(in) == MCP_OK);
-    if (!CHECK(json_parse(&arena, buf_view(&out), &root, NULL) == 0))
-        return;
-    error = json_get(root, "error");
-    CHECK(json_get(error, "message")->len < 200);
-    CHECK(json_get(json_get(error, "data"), "uri")->len == 60000);
-}
 
 /* Whether what came out is the right answer, or an internal error with the
    same id (of each that a batch has), or with out.err nothing. */
@@ -948,19 +632,7 @@ main(void)
     CHECK_ALL(list_cases);
     CHECK_ALL(modern_cases);
     CHECK_ALL(header_cases);
-    test_initialize_makes_a_session();
-    test_client_name_is_cut_on_a_code_point();
-    test_revision_is_fixed_on_arrival();
-    test_writers_are_known();
-    test_run_again();
-    test_readers_do_not_write();
-    test_counts();
-    test_catalogue_without_anything();
-    test_catalogue_of_resources_only();
-    test_structured_results();
-    test_answers_outside_of_messages();
-    test_long_text_is_cut_in_messages_only();
     test_memory_fails_at_every_call();
     rig_fini();
-    return test_end("t_mcp");
+    return test_end("mcp");
 }
