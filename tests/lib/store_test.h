@@ -197,15 +197,6 @@ ts_compact(struct tstore *t)
     return rc;
 }
 
-/* Has the tests in memory where that can be, for those that sync too often
-   to wait for a disk. Before the first test_tmpdir. */
-static inline void
-test_in_memory(void)
-{
-    if (access("/dev/shm", W_OK) == 0)
-        setenv("TMPDIR", "/dev/shm", 0);
-}
-
 /* ---- files ---- */
 
 /* dir/name, in heap. */

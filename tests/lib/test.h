@@ -41,6 +41,15 @@ test_tmpdir(void)
     return mkdtemp(dir);
 }
 
+/* Has the tests in memory where that can be, for those that sync too often
+   to wait for a disk. Before the first test_tmpdir. */
+static inline void
+test_in_memory(void)
+{
+    if (access("/dev/shm", W_OK) == 0)
+        setenv("TMPDIR", "/dev/shm", 0);
+}
+
 static inline int
 test_end(const char *name)
 {

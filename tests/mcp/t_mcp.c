@@ -3,7 +3,6 @@
    twice, and with memory that fails at every call. */
 
 #include "tests/lib/mcp_rig.h"
-#include "tests/lib/nomem.h"
 
 /* Answers and statuses of rows. */
 #define NO_JSON BARE_ERR("-32700", "Parse error"), MCP_BAD_REQUEST

@@ -3,7 +3,6 @@
 
 #include "tests/lib/clock.h"
 #include "tests/lib/mcp_rig.h"
-#include "tests/lib/nomem.h"
 #include "base/clock.h"
 
 

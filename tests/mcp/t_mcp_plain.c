@@ -2,8 +2,6 @@
    calls that outlive their requests: that no answer is lost; and what becomes
    of a question that a client refuses. */
 
-#include "tests/lib/nomem.h"
-
 #include "tests/lib/mcp_asked.h"
 
 /* ---- questions of plain calls ---- */
@@ -473,8 +471,7 @@ test_tasks_of_clients_outlive_the_server(void)
 int
 main(void)
 {
-    if (access("/dev/shm", W_OK) == 0)
-        setenv("TMPDIR", "/dev/shm", 0);
+    test_in_memory();
     test_a_plain_question();
     test_a_plain_call_is_no_task();
     test_a_client_that_cannot_ask();

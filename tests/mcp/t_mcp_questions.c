@@ -1,8 +1,6 @@
 /* t_mcp_questions - the questions of calls that outlive their requests: whom
    each goes to, what answers it, and that a call ends once whatever fails. */
 
-#include "tests/lib/nomem.h"
-
 #include "tests/lib/mcp_asked.h"
 #include "base/clock.h"
 
@@ -841,8 +839,7 @@ test_an_answer_in_a_batch(void)
 int
 main(void)
 {
-    if (access("/dev/shm", W_OK) == 0)
-        setenv("TMPDIR", "/dev/shm", 0);
+    test_in_memory();
     test_question_on_result();
     test_question_on_get();
     test_one_holder();

@@ -4,7 +4,6 @@
    fails at every call. */
 
 #include "tests/lib/mcp_rig.h"
-#include "tests/lib/nomem.h"
 
 #define NO_REF \
     "ref needs a type and a name or uri, argument a name and a value"

@@ -1,8 +1,6 @@
 /* t_mcp_tasks - calls that outlive their requests, as both dialects have them
    over a real store: what each method answers, and what is told of them. */
 
-#include "tests/lib/nomem.h"
-
 #include "tests/lib/mcp_three.h"
 #include "base/clock.h"
 
@@ -618,8 +616,7 @@ test_listen(void)
 int
 main(void)
 {
-    if (access("/dev/shm", W_OK) == 0)
-        setenv("TMPDIR", "/dev/shm", 0);
+    test_in_memory();
     test_old_dialect();
     test_new_dialect();
     test_one_in_the_other();
