@@ -35,7 +35,7 @@ decode(struct arena *a, struct str digits, bool url, struct str *out)
                 return ERR_SYNTAX;
             v = v << 6 | d;
         }
-        if (k == 1 || (v & ((1u << 8 * (4 - k)) - 1)) != 0)
+        if (k == 1 || (v & ((1ull << 8 * (4 - k)) - 1)) != 0)
             return ERR_SYNTAX;
         for (j = 0; j + 1 < k; j++)
             p[n++] = (char)(v >> (16 - 8 * j));
