@@ -128,17 +128,20 @@ $(LINT): $(B)/page.inc $(B)/help.inc
 lint_builds:
 	sh tests/t_build.sh
 lint_cppcheck:
-	cppcheck -q --error-exitcode=1 --inline-suppr --std=c11 \
+	@echo "  LINT  cppcheck"
+	$(Q)cppcheck -q --error-exitcode=1 --inline-suppr --std=c11 \
 	  --enable=warning,performance,portability --suppress=missingInclude \
 	  -D__linux__ -I$(B) $(SRC:%=%.c) mcptask.c
 lint_gcc lint_clang: lint_%:
-	$* $(STRICT) -O2 -fsyntax-only $(SRC:%=%.c) mcptask.c
+	@echo "  LINT  $*"
+	$(Q)$* $(STRICT) -O2 -fsyntax-only $(SRC:%=%.c) mcptask.c
 lint_conflicts:
 	! git grep -nIE '^(<<<<<<<|>>>>>>>|[|]{7}) ' -- . ':!tests/data'
 # gcc 12 takes what an array in an array of pointers leads to for leaked.
 lint_analyzer/store/index: STRICT += -Wno-analyzer-malloc-leak
 $(ANALYZED): lint_analyzer/%: %.c
-	gcc $(STRICT) -O1 -fanalyzer -c -o /dev/null $<
+	@echo "  LINT  $<"
+	$(Q)gcc $(STRICT) -O1 -fanalyzer -c -o /dev/null $<
 
 sanitized:
 	@$(MAKE) CC=gcc B=build/san BIN=build/san/mcptask CFLAGS='$(SAN)' test
