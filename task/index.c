@@ -263,11 +263,12 @@ apply(void *ctx, struct store_entry *se, const struct store_rec *r)
                    str_is(raw_inner(raw_member(ev.v, "result")), "done");
     if (ev.idem.p)
         hash = task_key_hash(t, ev.op, ev.by, ev.idem, &who);
-    if ((ev.idem.p && keys_reserve(&t->keys, who) != 0) ||
-        hold_atoms(t, e, &now, f) != 0)
+    if (ev.idem.p && keys_add(&t->keys, who, hash, r->n) != 0)
         return ERR_NOMEM;
-    if (ev.idem.p)
-        keys_add(&t->keys, who, hash, r->n);
+    if (hold_atoms(t, e, &now, f) != 0) {
+        keys_undo(&t->keys, r->n);
+        return ERR_NOMEM;
+    }
     if (e->known) {
         drop_atoms(t, e);
         link_entry(t, e, false);

@@ -54,7 +54,7 @@ grow(struct key_ring *k)
 }
 
 int
-keys_reserve(struct task_keys *k, uint64_t who)
+keys_add(struct task_keys *k, uint64_t who, uint64_t hash, uint64_t n)
 {
     struct key_ring **at = &k->ring[who % TASK_KEYS_RINGS], *r = *at;
 
@@ -64,20 +64,13 @@ keys_reserve(struct task_keys *k, uint64_t who)
             return ERR_NOMEM;
         r->low = r->high = 1; /* 0 is the end of a chain */
     }
-    if (r->high - r->low < r->cap || r->cap == RING_MAX)
-        return 0;
-    return grow(r);
-}
-
-void
-keys_add(struct task_keys *k, uint64_t who, uint64_t hash, uint64_t n)
-{
-    struct key_ring *r = k->ring[who % TASK_KEYS_RINGS];
-
+    if (r->high - r->low == r->cap && r->cap < RING_MAX && grow(r) != 0)
+        return ERR_NOMEM;
     if (r->high - r->low == r->cap)
         r->low++;
     r->slot[r->high & (r->cap - 1)] = (struct task_key_slot){hash, n, 0};
     link_in(r, r->high++);
+    return 0;
 }
 
 void

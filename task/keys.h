@@ -30,10 +30,8 @@ struct task_keys {
     struct key_ring *ring[TASK_KEYS_RINGS]; /* heap; NULL: no key yet */
 };
 
-/* Makes room, so that the next keys_add of who cannot fail. ERR_NOMEM. */
-int keys_reserve(struct task_keys *k, uint64_t who);
-/* Record n was made with a key of this hash; n only ever grows. */
-void keys_add(struct task_keys *k, uint64_t who, uint64_t hash, uint64_t n);
+/* Record n was made with a key of this hash; n only ever grows. ERR_NOMEM. */
+int keys_add(struct task_keys *k, uint64_t who, uint64_t hash, uint64_t n);
 /* Takes the newest back, if it is of record n. */
 void keys_undo(struct task_keys *k, uint64_t n);
 /* The newest record below *n with this hash in *n, or false. Begin with

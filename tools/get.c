@@ -605,23 +605,26 @@ tools_list(struct mcp_call *c)
     struct task_args args;
     struct task_ctx x;
     int status, rc = tools_args(c, &x, TOOL_LIST, &args);
-    struct task_query q = {.read_max = x.read_max};
+    struct task_query q;
 
     if (rc != 0)
         return tools_error(c, &x.e);
     status = task_status_of(raw_inner(args.v[F_STATUS]));
-    q.status = status < 0 ? 0 : 1u << status;
-    q.owner = task_arg_text(a, &args, F_CURRENT_OWNER);
-    q.repo_path = task_arg_text(a, &args, F_REPO_PATH);
-    q.parent_id = task_arg_text(a, &args, F_PARENT_ID);
-    q.tag = task_arg_text(a, &args, ARG_TAG);
-    q.text = task_arg_text(a, &args, ARG_QUERY);
-    q.cursor = task_arg_text(a, &args, ARG_CURSOR);
-    q.ready = ask_of(&args, ARG_READY);
-    q.stale = ask_of(&args, ARG_STALE);
-    q.needs_input = ask_of(&args, ARG_NEEDS_INPUT);
-    q.include_done = task_arg_true(&args, ARG_INCLUDE_DONE);
-    q.limit = (unsigned)task_arg_u64(&args, ARG_LIMIT, 0);
+    q = (struct task_query){
+        .status = status < 0 ? 0 : 1u << status,
+        .owner = task_arg_text(a, &args, F_CURRENT_OWNER),
+        .repo_path = task_arg_text(a, &args, F_REPO_PATH),
+        .parent_id = task_arg_text(a, &args, F_PARENT_ID),
+        .tag = task_arg_text(a, &args, ARG_TAG),
+        .text = task_arg_text(a, &args, ARG_QUERY),
+        .cursor = task_arg_text(a, &args, ARG_CURSOR),
+        .ready = ask_of(&args, ARG_READY),
+        .stale = ask_of(&args, ARG_STALE),
+        .needs_input = ask_of(&args, ARG_NEEDS_INPUT),
+        .include_done = task_arg_true(&args, ARG_INCLUDE_DONE),
+        .limit = (unsigned)task_arg_u64(&args, ARG_LIMIT, 0),
+        .read_max = x.read_max,
+    };
     tools_since(&args, ARG_CHANGED_SINCE, &q);
     rc = tasks_list(s->t, a, &q, &list);
     if (rc == ERR_INVALID)
