@@ -105,18 +105,16 @@ read_place(struct str s, struct place *at)
            str_u64(str_cut(&s, '.'), &at->member) && str_u64(s, &at->offset);
 }
 
-/* What is left of a value from offset on, as a value; false: no such place. */
-static bool
-rest_of(struct buf *b, struct str value, uint64_t offset)
+/* What is left of a value from offset on, as a value; .p NULL: there is no
+   such place, or no memory. */
+static struct str
+rest_of(struct arena *a, struct str value, uint64_t offset)
 {
     const char *p = value.p + 1, *end = value.p + value.len;
     size_t at = 0, n;
 
-    buf_reset(b, b->cap);
-    if (offset == 0) {
-        buf_str(b, value);
-        return true;
-    }
+    if (offset == 0)
+        return value;
     if (*value.p == '"') { /* between two characters */
         while (offset && (n = unit_len(p, end)) != 0 && n <= offset) {
             offset -= n;
@@ -128,9 +126,10 @@ rest_of(struct buf *b, struct str value, uint64_t offset)
             offset--;
         at += value.p[at] == ',';
     }
-    buf_char(b, *value.p);
-    buf_put(b, value.p + at, value.len - at);
-    return offset == 0 && p < end;
+    if (offset != 0 || at == value.len)
+        return STR_NONE;
+    return arena_printf(a, "%c%.*s", *value.p, (int)(value.len - at),
+                        value.p + at);
 }
 
 /* As much of a text or list as costs at most max, as a value into b; how far
@@ -178,25 +177,24 @@ put_member(struct piece *p, struct str name, struct str value, uint64_t *n)
     return whole;
 }
 
-/* Appends members from *at on while they fit. 1: all did; 0: the page ends
-   at *at, which is before or in the member *name; or an error. */
+/* Appends members from *at on while they fit. 1: all did; 0: the answer
+   ends at *at, which is before or in the member *name; or an error. */
 static int
 put_members(struct piece *p, struct str v, struct place *at, struct str *name)
 {
     struct raw_members m = raw_members_of(v);
     uint64_t i, n, start = at->member;
+    struct str rest;
     bool whole = true;
-    struct buf b = {0};
     int rc = 1;
 
     for (i = 0; whole && (rc = raw_next(&m)) == 1; i++) {
         if (i < at->member)
             continue;
-        if (!rest_of(&b, m.value, at->offset)) {
-            rc = bad_cursor(p);
-            break;
-        }
-        whole = put_member(p, m.name, buf_view(&b), &n);
+        rest = rest_of(p->x->a, m.value, at->offset);
+        if (!rest.p)
+            return bad_cursor(p);
+        whole = put_member(p, m.name, rest, &n);
         if (whole || (n == 0 && i == start)) { /* invariant 4 */
             at->member = i + 1;
             at->offset = 0;
@@ -205,13 +203,10 @@ put_members(struct piece *p, struct str v, struct place *at, struct str *name)
         }
         *name = m.name;
     }
-    if (b.err)
-        p->out->err = b.err;
-    buf_fini(&b);
     return rc < 0 ? rc : whole;
 }
 
-/* Ends a page at *at. */
+/* Ends an answer at *at. */
 static void
 put_cut(struct piece *p, const struct place *at, struct str name)
 {
