@@ -465,12 +465,8 @@ new_requests(struct mcp_message *m, size_t n)
     m->v = arena_alloc(m->a, n * sizeof(*m->v));
     if (m->v == NULL)
         return ERR_NOMEM;
-    memset(m->v, 0, n * sizeof(*m->v));
-    for (i = 0; i < n; i++) {
-        m->v[i].m = m;
-        m->v[i].id = no_id(m);
-        m->v[i].log_level = -1;
-    }
+    for (i = 0; i < n; i++)
+        m->v[i] = (struct request){.m = m, .id = no_id(m), .log_level = -1};
     return 0;
 }
 
@@ -559,6 +555,7 @@ mcp_judge(struct mcp_message *m, const struct mcp_facts *f)
 static void
 queue(struct mcp_message *m)
 {
+    m->f = NULL;
     m->queued = m->s != &m->scratch;
     m->s->n_queued += m->queued;
 }
@@ -571,12 +568,18 @@ mcp_release(struct mcp_message *m)
 }
 
 static struct mcp_message *
-new_message(struct mcp *mcp, struct arena *a)
+new_message(struct mcp *mcp, const struct mcp_facts *f, struct arena *a)
 {
     struct mcp_message *m = arena_alloc(a, sizeof(*m));
 
     if (m != NULL)
-        *m = (struct mcp_message){.m = mcp, .a = a};
+        *m = (struct mcp_message){
+            .m = mcp,
+            .s = &m->scratch,
+            .f = f,
+            .a = a,
+            .scratch.log_level = MCP_LOG_DEFAULT,
+        };
     return m;
 }
 
@@ -584,17 +587,14 @@ int
 mcp_accept(struct mcp *mcp, const struct mcp_facts *f, struct arena *a,
            struct str text, struct mcp_message **out)
 {
-    struct mcp_message *m = new_message(mcp, a);
+    struct mcp_message *m = *out = new_message(mcp, f, a);
     size_t i;
 
-    *out = m;
     if (m == NULL)
         return ERR_NOMEM;
     m->text = text;
-    m->scratch.log_level = MCP_LOG_DEFAULT;
     if (mcp_judge(m, f) < 0)
         return ERR_NOMEM;
-    m->f = NULL;
     queue(m);
     for (i = 0; i < m->n; i++)
         mcp->counts.requests += !m->v[i].no_reply;
@@ -605,21 +605,17 @@ int
 mcp_accept_end(struct mcp *mcp, const struct mcp_facts *f, struct arena *a,
                struct mcp_message **out)
 {
-    struct mcp_message *m = new_message(mcp, a);
+    struct mcp_message *m = *out = new_message(mcp, f, a);
     int err;
 
-    *out = m;
     if (m == NULL)
         return ERR_NOMEM;
-    m->f = f;
-    m->s = &m->scratch;
     m->ends = true;
     err = find_session(m, NULL);
     if (err == ERR_NOMEM)
         return err;
     if (m->s == &m->scratch && refuse_session(m, NULL) < 0)
         return ERR_NOMEM;
-    m->f = NULL;
     queue(m);
     return 0;
 }

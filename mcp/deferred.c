@@ -189,13 +189,13 @@ recall(struct request *r, struct call *k)
 {
     struct mcp_message *m = r->m;
     const struct mcp_catalogue *c = m->m->cat;
-    const struct json_tok *shape = NULL, *t;
+    const struct json_tok *shape = NULL, *args = NULL, *t;
     int64_t rev = -1, caps = 0;
     size_t i;
     int err = json_parse(m->a, k->shape, &shape, NULL);
 
     if (err == 0 && k->args.p != NULL)
-        err = json_parse(m->a, k->args, &r->call.args, NULL);
+        err = json_parse(m->a, k->args, &args, NULL);
     if (err != 0)
         return err;
     for (i = 0; i < c->n_tools && !str_is(k->tool, c->tools[i].name); i++)
@@ -208,23 +208,26 @@ recall(struct request *r, struct call *k)
     r->rev = m->scratch.rev = (enum mcp_rev)rev;
     r->method = m->m->call;
     r->name = str_of(r->method->name);
-    if (mcp_text(m->a, json_get(shape, "client"), &r->call.client) != 0)
-        return ERR_NOMEM;
     t = json_get(shape, "token");
     if (t != NULL)
         r->token = json_raw(t);
     r->target = k->tool;
     r->again = k;
-    r->call.ctx = c->ctx;
-    r->call.arena = m->a;
-    r->call.rev = r->rev;
-    r->call.principal = k->principal;
-    r->call.caps = (unsigned)caps;
-    r->call.may_wait = true;
-    r->call.round = k->round;
-    r->call.state = k->state;
-    r->call.since = k->since;
-    r->call.of = r;
+    r->call = (struct mcp_call){
+        .ctx = c->ctx,
+        .arena = m->a,
+        .rev = r->rev,
+        .principal = k->principal,
+        .caps = (unsigned)caps,
+        .may_wait = true,
+        .args = args,
+        .round = k->round,
+        .state = k->state,
+        .since = k->since,
+        .of = r,
+    };
+    if (mcp_text(m->a, json_get(shape, "client"), &r->call.client) != 0)
+        return ERR_NOMEM;
     return mcp_read_questions(m->a, k->questions, &r->run.questions);
 }
 
@@ -285,14 +288,13 @@ run_again(struct mcp *m, struct str id, struct str questions)
 {
     bool late = questions.p != NULL;
     struct arena a = {0};
-    struct mcp_message msg = {.m = m, .a = &a, .n = 1};
+    struct mcp_message msg = {.m = m, .s = &msg.scratch, .a = &a, .n = 1,
+                              .scratch.log_level = -1};
     struct request r = {.m = &msg, .log_level = -1};
     struct buf out = {0}, notes = {0};
     struct call k;
     int err = calls_get(m->calls, &a, id, STR_NONE, &k);
 
-    msg.s = &msg.scratch;
-    msg.scratch.log_level = -1;
     msg.v = &r;
     if (err == 0 && !can_run(&k, late))
         err = ERR_NOT_FOUND;

@@ -28,19 +28,20 @@ int
 mcp_new(struct mcp **out, const struct mcp_catalogue *c, struct store *store,
         struct sign *sign)
 {
-    struct mcp *m = calloc(1, sizeof(*m));
+    struct mcp *m = *out = malloc(sizeof(*m));
 
-    *out = m;
     if (m == NULL)
         return ERR_NOMEM;
-    m->cat = c;
-    m->store = store;
-    m->sign = sign;
-    m->call = mcp_method_call;
-    m->delivery_ms = INT64_MAX;
-    /* Above the ids that a process before has polled with: sessions outlive
-       it, and their clients may answer those yet. */
-    m->last_ask = (uint64_t)clock_wall_ms();
+    *m = (struct mcp){
+        .cat = c,
+        .store = store,
+        .sign = sign,
+        .call = mcp_method_call,
+        .delivery_ms = INT64_MAX,
+        /* Above the ids that a process before has polled with: sessions
+           outlive it, and their clients may answer those yet. */
+        .last_ask = (uint64_t)clock_wall_ms(),
+    };
     return 0;
 }
 
@@ -268,22 +269,22 @@ judge_copy(struct mcp_message *k, const struct mcp_message *m)
     struct mcp_facts f = {.principal = arena_str(k->a, r->call.principal),
                           .read_only = r->call.read_only};
     struct mcp_session *s = &k->scratch;
-    int err;
 
     k->text = arena_str(k->a, m->text);
     if (k->text.p == NULL || f.principal.p == NULL)
         return ERR_NOMEM;
-    s->initialized = !is_modern(r);
-    s->rev = r->rev;
-    s->caps = r->call.caps;
-    s->log_level = m->s->log_level;
+    *s = (struct mcp_session){.initialized = !is_modern(r),
+                              .rev = r->rev,
+                              .caps = r->call.caps,
+                              .log_level = m->s->log_level};
     if (r->call.client.len > 0)
         memcpy(s->client, r->call.client.p, r->call.client.len);
-    err = mcp_judge(k, &f);
+    if (mcp_judge(k, &f) < 0)
+        return ERR_NOMEM;
     k->f = NULL;
     k->http = m->http;
     k->s = m->s == &m->scratch ? s : m->s;
-    return err < 0 ? err : 0;
+    return 0;
 }
 
 static void
@@ -307,13 +308,12 @@ mcp_keep(struct mcp_message *m, struct mcp_sink *sink, void *owner,
         *out = m;
         return mcp_wait_again(m, m->v);
     }
-    k = calloc(1, sizeof(*k));
+    k = malloc(sizeof(*k));
     if (k == NULL)
         return ERR_NOMEM;
-    k->m = m->m;
-    k->a = &k->own;
-    k->sink = sink;
-    k->owner = owner;
+    *k = (struct mcp_message){
+        .m = m->m, .a = &k->own, .sink = sink, .owner = owner,
+    };
     if (judge_copy(k, m) != 0)
         goto fail;
     k->v->runs_as = arena_str(k->a, m->v->runs_as);

@@ -697,13 +697,15 @@ fill_call(struct request *r)
     const struct json_tok *info = json_get(r->meta, MCP_META "clientInfo");
     struct str name;
 
-    c->ctx = m->m->cat->ctx;
-    c->arena = m->a;
-    c->rev = r->rev;
-    c->principal = m->f->principal;
-    c->read_only = m->f->read_only;
-    c->may_wait = !m->batch;
-    c->of = r;
+    *c = (struct mcp_call){
+        .ctx = m->m->cat->ctx,
+        .arena = m->a,
+        .rev = r->rev,
+        .principal = m->f->principal,
+        .read_only = m->f->read_only,
+        .may_wait = !m->batch,
+        .of = r,
+    };
     if (is_modern(r)) {
         c->caps = mcp_caps_of(json_get(r->meta, MCP_META
                                        "clientCapabilities"));

@@ -25,7 +25,7 @@ struct mcp_session {
     int log_level;      /* RFC 5424 severity asked for, 0-7; default 6 */
     char client[64];    /* clientInfo.name, cut */
     char id[MCP_ID_MAX]; /* "" until it has one */
-    char *principal;    /* heap */
+    char *principal;    /* behind this */
     uint64_t n;         /* of its record */
     uint64_t seen;      /* store_next_n when that record was looked for */
     struct mcp_listener news; /* what it hears of, and where */

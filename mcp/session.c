@@ -129,7 +129,6 @@ mcp_session_free(struct mcp_session *s)
         *place = s->same;
     clear_subs(s);
     mcp_follow_end(s);
-    free(s->principal);
     free(s);
 }
 
@@ -172,24 +171,23 @@ mcp_session_new(struct mcp *m, const struct mcp_facts *f)
 
     if (m->n_sessions >= MCP_MAX_SESSIONS && !evict(m))
         return NULL;
-    s = calloc(1, sizeof(*s));
+    s = malloc(sizeof(*s) + principal.len + 1);
     if (s == NULL)
         return NULL;
-    s->principal = malloc(principal.len + 1);
-    if (s->principal == NULL) {
-        free(s);
-        return NULL;
-    }
+    *s = (struct mcp_session){
+        .m = m,
+        .principal = (char *)(s + 1),
+        .read_only = f->read_only,
+        .rev = MCP_NEWEST_HANDSHAKE,
+        .log_level = MCP_LOG_DEFAULT,
+        .news = {.m = m,
+                 .of = s,
+                 .told_n = mcp_head(m),
+                 .listed = m->list_clock + 1},
+    };
     if (principal.len > 0)
         memcpy(s->principal, principal.p, principal.len);
     s->principal[principal.len] = '\0';
-    s->m = m;
-    s->news = (struct mcp_listener){.m = m, .of = s};
-    s->read_only = f->read_only;
-    s->rev = MCP_NEWEST_HANDSHAKE;
-    s->log_level = MCP_LOG_DEFAULT;
-    s->news.told_n = mcp_head(m);
-    s->news.listed = m->list_clock + 1;
     list_put(s);
     m->n_sessions++;
     return s;
