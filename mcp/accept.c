@@ -6,7 +6,7 @@
    appends an answer. The era of a request is a matter of its own body: with
    io.modelcontextprotocol/protocolVersion in its _meta it is a modern one,
    without state; else it belongs to the session of its channel, or that its
-   header names, or to none, and is served all the same.
+   header names; and without one it is served all the same.
 
    Invariants:
    1. What initialize agrees on, judging writes to the session, and what is
@@ -131,7 +131,7 @@ check_version(struct request *r)
 }
 
 /* The text that a header stands for, plain or in base64: 1; 0 where it has
-   bytes that none may have; or ERR_NOMEM. */
+   bytes that no header may have; or ERR_NOMEM. */
 static int
 decode_header(struct arena *a, struct str *header)
 {
@@ -342,15 +342,16 @@ check_object(struct request *r, const struct json_tok *t)
     int twins;
 
     if (t->type != JSON_OBJECT)
-        return refuse_envelope(r, t->type != JSON_ARRAY || r->m->batch
-                                      ? "A message is an object"
-                                  : !takes_batches(r->m->s)
-                                      ? "Batches are not taken here"
-                                      : "A batch has 1 to 64 messages");
+        return refuse_envelope(
+            r, t->type != JSON_ARRAY || r->m->batch
+                   ? "A message must be an object"
+               : !takes_batches(r->m->s)
+                   ? "Batches need protocol version 2025-03-26"
+                   : "A batch has 1 to 64 messages");
     if (t->n > MAX_MEMBERS)
         return refuse_members(r, t, "Too many members");
     twins = has_twins(r->m->a, t);
-    return twins > 0 ? refuse_members(r, t, "A member stands twice") : twins;
+    return twins > 0 ? refuse_members(r, t, "Duplicate member") : twins;
 }
 
 /* A response to a request of ours takes effect when it is run. */
@@ -426,7 +427,7 @@ judge(struct request *r, const struct json_tok *t)
         next = modern_steps;
     }
     if (r->m->batch && (is_modern(r) || str_is(r->name, "initialize")))
-        return refuse_envelope(r, "Not in a batch");
+        return refuse_envelope(r, "This method cannot be in a batch");
     mcp_find_method(r);
     while (err == 0 && *next != NULL)
         err = (*next++)(r);

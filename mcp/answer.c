@@ -208,6 +208,6 @@ mcp_take_answer(struct request *r)
     err = stage_answer(r, &k, all);
     if (err != ERR_TOO_LARGE || ended)
         return err;
-    q->answer = &no_answer; /* none that could be kept */
+    q->answer = &no_answer; /* it was too large to store */
     return mcp_stage_answers(r, all, &k);
 }

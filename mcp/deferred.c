@@ -15,7 +15,7 @@
    1. What a run depends on stands in the record: tool, arguments, round,
       state, answers, and what its client could be asked.
    2. A run that ends a call, or has it wait for something else, stages one
-      record; one that came for nothing stages none.
+      record; one that came for nothing stages nothing.
    3. A call is marked until a run of it was staged, or came for nothing: an
       error of the store or a lack of memory leaves its mark. */
 
@@ -256,9 +256,9 @@ stage_outcome(struct request *r, int err, struct call *k)
         return err;
     now.status = CALL_FAILED;
     now.result = STR_NONE;
-    now.message = STR("The result is too large to be kept");
+    now.message = STR("The result is too large to store");
     now.error = STR("{\"code\":-32603,\"message\":"
-                    "\"The result is too large to be kept\"}");
+                    "\"The result is too large to store\"}");
     return calls_stage(r->m->m->calls, r->m->a, &now, "end");
 }
 

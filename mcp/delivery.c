@@ -12,8 +12,8 @@
 
    A client that runs questions as tasks of its own is asked for that, and
    polled for the answer. Where it refuses, it is asked once more without;
-   where it refuses that, another is asked that follows the call, and if there
-   is none the tool learns that there will be no answer.
+   where it refuses that, another that follows the call is asked. If there is
+   no other, the tool learns that there will be no answer.
 
    It remembers of a session which calls it follows, and nothing that the
    record does not say as well.
@@ -468,7 +468,7 @@ tell_follow(struct mcp_session *s, struct mcp_follow *at, struct mcp_sink *to)
 static void
 to_notes(void *ctx, struct str message, struct str event)
 {
-    (void)event; /* what goes with an answer has none */
+    (void)event; /* what goes with an answer is no event */
     buf_str(ctx, message);
     buf_char(ctx, '\n');
 }

@@ -17,14 +17,14 @@ struct mcp_follow {
     bool due;              /* something may have to be sent */
     bool own;              /* the last question may have gone out on the
                               session's own stream */
-    enum call_status told; /* CALL_N_STATUSES: of none yet */
+    enum call_status told; /* CALL_N_STATUSES: nothing yet */
     uint64_t asked;        /* deliveries up to this n have been sent */
     uint32_t fetch;        /* a bit for each question: its client's task has
                               ended */
     uint32_t gone;         /* and: it was withdrawn */
     uint32_t refused;      /* and: it will not ask its user */
     bool cancelled;        /* its client wants no more of the call */
-    int64_t poll_ms;       /* when its client's tasks are polled; 0: none */
+    int64_t poll_ms;       /* when its client's tasks are polled; 0: never */
     int64_t ask_ms;        /* nothing is sent before */
     struct buf notes;      /* of runs, a line each */
 };

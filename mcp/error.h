@@ -47,7 +47,7 @@ void mcp_put_error(struct str id, const struct mcp_fault *f, struct str raw,
 /* An error answer for a message that mcp_keep had no memory for. */
 void mcp_no_memory(const struct mcp_message *m, struct buf *out);
 /* Appends an error answer for a message of somebody who sends too many. False:
-   there is none, since it is not one request. */
+   it is not one request, so there is no answer. */
 bool mcp_too_many(struct buf *out, struct str text, unsigned wait_ms);
 
 #endif

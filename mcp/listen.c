@@ -28,7 +28,8 @@ mcp_listen_judge(struct request *r)
         if (is_absent(t) || t->type == JSON_FALSE)
             continue;
         if (t->type != JSON_TRUE)
-            return mcp_refuse_params(r, "what a list does is wanted or not");
+            return mcp_refuse_params(r, "a ListChanged filter must be true "
+                                        "or false");
         l->lists |= (unsigned)mcp_list_can_change(r->m->m, i) << i;
     }
     t = json_get(filter, "resourceSubscriptions");
@@ -43,8 +44,9 @@ mcp_listen_judge(struct request *r)
     }
     return err != ERR_INVALID
                ? err
-               : mcp_refuse_params(r, "what is listened to must be a list of "
-                                      "uris or ids, and no longer one");
+               : mcp_refuse_params(r, "resourceSubscriptions and taskIds must "
+                                      "be lists of strings, at most 256 in "
+                                      "all");
 }
 
 /* The uris, or the ids of calls, that a filter comes to. */

@@ -139,7 +139,7 @@ answer(struct request *r, struct buf *out, struct buf *notes)
         mcp_put_error(r->id, &f, STR_NONE, out);
     else
         err = mcp_put_result(r, out);
-    if (notes->err != 0) { /* half of one is none */
+    if (notes->err != 0) { /* half a note must not go out */
         notes->len = told;
         notes->err = 0;
         err = ERR_NOMEM;
@@ -160,14 +160,14 @@ answer(struct request *r, struct buf *out, struct buf *notes)
     return f.status;
 }
 
-/* A batch is one message: none of it is run any more once the runs before it
+/* A batch is one message: no more of it is run once the runs before it
    and their answers have taken as much as one may. */
 static void
 bound(struct mcp_message *m, struct request *r, size_t taken)
 {
     if (m->batch && taken > MAX_BATCH_LEN && r->fault.code == 0)
         mcp_refuse(r, MCP_OK, RPC_INVALID_REQUEST,
-                   "The batch is too large to answer: send this alone",
+                   "The batch is too large: send this request alone",
                    STR_NONE);
 }
 

@@ -25,7 +25,7 @@ struct mcp_message {
     struct mcp_message *next, **at; /* in mcp's list of kept ones */
     void *owner;
     struct mcp_sink *sink;
-    int64_t due_ms;  /* INT64_MAX: none */
+    int64_t due_ms;  /* INT64_MAX: never */
     uint64_t watch;  /* hash of what it watches; 0: nothing */
     bool ready;      /* to be run again */
     bool given;      /* by mcp_next, and did not wait again since */

@@ -28,7 +28,7 @@
 
 #define LIST_TTL_MS 300000 /* a restart may bring another catalogue */
 
-/* As capabilities are called; CORE is none. */
+/* As capabilities are called; CORE needs no name. */
 static const char feature_names[N_FEATURES][sizeof "completions"] = {
     "", "tools", "prompts", "resources", "completions", "logging", "tasks",
 };
@@ -63,8 +63,8 @@ offers(const struct mcp *m, enum feature f)
 /* ---- parameters, by method ---- */
 
 /* The session that initialize is for: its channel's; over HTTP a new one,
-   where there is a key to sign it with; else none, and each request that
-   follows stands alone. */
+   where there is a key to sign it with; else there is no session, and each
+   request that follows stands alone. */
 static struct mcp_session *
 session_to_agree(struct mcp_message *m)
 {

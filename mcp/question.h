@@ -19,12 +19,12 @@ struct mcp_delivery {
 struct mcp_question {
     struct mcp_question *next;
     struct str key, method, params;
-    const struct json_tok *answer; /* NULL: none yet */
+    const struct json_tok *answer; /* NULL: not yet */
     struct mcp_delivery delivery;
 };
 
 /* The questions of a record, an empty list where raw.p is NULL; ERR_NOMEM, or
-   ERR_INVALID: they are none of ours. */
+   ERR_INVALID: they are not ours. */
 int mcp_read_questions(struct arena *a, struct str raw,
                        struct mcp_question **out);
 /* A list of questions as a record has it, in a: without deliveries that are

@@ -8,7 +8,7 @@
 #include "mcp/question.h"
 #include "mcp/server.h"
 
-/* What a run has asked for and come to; it begins with none of it. */
+/* What a run has asked for and come to; all zero when it begins. */
 struct run {
     struct json_w w;    /* writes its answer, and there its members, */
     size_t at;          /* which begin here */
@@ -59,7 +59,7 @@ struct request {
     const struct json_tok *inputs; /* inputResponses of a modern one */
     struct reply reply;
     int log_level;      /* of a modern one, wanted up to this, or of
-                           logging/setLevel; -1: none */
+                           logging/setLevel; -1: absent */
     bool extends;       /* the client declared the tasks extension */
     bool task;          /* params.task of 2025-11-25, */
     int64_t ttl_ms;     /* and what that says; 0: nothing */

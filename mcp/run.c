@@ -121,10 +121,10 @@ put_refusal(struct request *r, int err)
         r->call.arena,
         "{\"code\":\"%s\",\"message\":\"%s%.*s\",\"retryable\":%s}",
         err_name(err == ERR_MORE ? ERR_BLOCKED : err),
-        err == ERR_MORE ? "it would have to wait, which nothing in a batch can"
+        err == ERR_MORE ? "it would have to wait: send it outside a batch"
         : err == ERR_TOO_LARGE    ? TOO_MANY_WAIT
-        : err == ERR_UNAUTHORIZED ? "this token may only read"
-                                  : "the client cannot be asked for",
+        : err == ERR_UNAUTHORIZED ? "this token is read-only"
+                                  : "the client does not support",
         STR_ARG(buf_view(&lacks)), err == ERR_TOO_LARGE ? "true" : "false");
     err = text.p == NULL ? ERR_NOMEM : lacks.err;
     buf_fini(&lacks);

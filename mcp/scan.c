@@ -4,7 +4,7 @@
    ever. So what is no JSON, or too long to be kept, is looked through once,
    by the byte and in any pieces, for a member id on the top level whose
    value is whole. It refuses to guess: an array has no id of its own, and a
-   value that is cut off or too long is none.
+   value that is cut off or too long does not count.
 
    1. While an object of depth 1 is open, text holds the name or the value
       that stands there, without blanks around it; what is in there deeper
@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-/* Invariant 1. What does not fit makes it none. */
+/* Invariant 1. What does not fit makes it too long. */
 static void
 keep(struct mcp_scan *s, char c)
 {

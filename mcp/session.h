@@ -13,13 +13,13 @@ bool mcp_is_writable(const struct mcp *m);
 struct mcp_session *mcp_session_new(struct mcp *m, const struct mcp_facts *f);
 /* Gives it an id, once revision and capabilities are known. ERR_IO. */
 int mcp_session_seal(struct mcp_session *s);
-/* The session that f names. ERR_NOT_FOUND: none of its principal and right to
-   write, or ended. */
+/* The session that f names. ERR_NOT_FOUND: unknown, ended, or of another
+   principal or right to write. */
 int mcp_session_find(struct mcp *m, const struct mcp_facts *f,
                      struct mcp_session **out);
 /* Frees one that nobody uses. */
 void mcp_session_free(struct mcp_session *s);
-/* Stages the record of s with a change, or, where s has none, changes it:
+/* Stages the record of s with a change, or, where s has no record, changes it:
    log level (-1: as it is), ended, uri added or taken away. What memory
    holds follows the record once it is committed. 0, ERR_TOO_LARGE: too many
    subscriptions, or what store_stage says. */

@@ -56,7 +56,7 @@ mcp_task_judge(struct request *r)
     if (r->target.p == NULL)
         return mcp_refuse_params(r, "taskId must be a string");
     if (changes(r) && r->call.read_only)
-        return refuse(r, RPC_INVALID_REQUEST, "This token may only read");
+        return refuse(r, RPC_INVALID_REQUEST, "This token is read-only");
     return 0;
 }
 
@@ -86,10 +86,11 @@ mcp_task_judge_call(struct request *r)
         return 0;
     r->task = !is_absent(task);
     if (r->task && support == MCP_TASK_FORBIDDEN)
-        return refuse(r, RPC_METHOD_NOT_FOUND, "This tool runs as no task");
+        return refuse(r, RPC_METHOD_NOT_FOUND,
+                      "This tool cannot run as a task");
     if (!r->task && support == MCP_TASK_REQUIRED)
         return refuse(r, RPC_METHOD_NOT_FOUND,
-                      "This tool runs as a task only");
+                      "This tool runs only as a task: send params.task");
     if (r->task && task->type != JSON_OBJECT)
         return mcp_refuse_params(r, "task must be an object");
     if (r->task && !is_absent(json_get(task, "ttl")) &&
@@ -97,7 +98,8 @@ mcp_task_judge_call(struct request *r)
         return mcp_refuse_params(r, "ttl must be a whole number of "
                                     "milliseconds");
     if (r->task && !mcp_can_defer(r))
-        return refuse(r, RPC_INVALID_REQUEST, "Nothing can be kept here");
+        return refuse(r, RPC_INVALID_REQUEST,
+                      "The store is read-only: no task can be created");
     return 0;
 }
 
@@ -182,7 +184,7 @@ mcp_task_list(struct request *r)
     uint64_t before = 0, last;
     bool more;
     size_t i, n;
-    struct arena a = {0}; /* a record may be long, and none outlives its turn */
+    struct arena a = {0}; /* records may be long: each goes at once */
     struct json_w *w = &r->run.w;
     struct call k;
     int err = 0;
@@ -223,7 +225,7 @@ mcp_task_cancel(struct request *r)
     int err = fetch(r, &k);
 
     if (err == 0 && call_status_ended(k.status)) {
-        r->run.why = "The task has ended already";
+        r->run.why = "The task has already ended";
         return is_modern(r) ? 0 : ERR_INVALID;
     }
     if (err == 0) {
@@ -236,7 +238,7 @@ mcp_task_cancel(struct request *r)
     return err;
 }
 
-/* An answer counts once, and for what is open: other keys are none of ours. */
+/* An answer counts once, and for what is open: other keys are ignored. */
 int
 mcp_task_update(struct request *r)
 {

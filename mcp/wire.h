@@ -21,7 +21,7 @@ enum mcp_status { /* what a transport does with the answer */
     MCP_ACCEPTED,    /* nothing to answer: 202; or it was cancelled */
     MCP_BAD_REQUEST, /* 400, body as appended */
     MCP_NOT_FOUND,   /* 404, body as appended */
-    MCP_TOO_MANY,    /* 429, body as appended; none of mcp_run */
+    MCP_TOO_MANY,    /* 429, body as appended; not by mcp_run */
     MCP_WAITS        /* no answer yet: to be kept, see below */
 };
 

@@ -7,8 +7,8 @@
 /* Answers and statuses of rows. */
 #define NO_JSON BARE_ERR("-32700", "Parse error"), MCP_BAD_REQUEST
 #define NO_JSON_BUT(id) ERR(id, "-32700", "Parse error"), MCP_BAD_REQUEST
-#define TWICE BARE_ERR("-32600", "A member stands twice"), MCP_BAD_REQUEST
-#define TWICE_IN(id) ERR(id, "-32600", "A member stands twice"), MCP_BAD_REQUEST
+#define TWICE BARE_ERR("-32600", "Duplicate member"), MCP_BAD_REQUEST
+#define TWICE_IN(id) ERR(id, "-32600", "Duplicate member"), MCP_BAD_REQUEST
 #define BAD_ID \
     BARE_ERR("-32600", "id must be a string or an integer"), MCP_BAD_REQUEST
 
@@ -26,7 +26,7 @@ static const struct kase envelope_cases[] = {
     {V11, NULL, "{'id':1.5,", NO_JSON},
     {V11, NULL, "{'id':'a\x01',", NO_JSON},
     {V11, NULL, "[{'id':1},", NO_JSON},
-    {V11, NULL, "17", BARE_ERR("-32600", "A message is an object"),
+    {V11, NULL, "17", BARE_ERR("-32600", "A message must be an object"),
      MCP_BAD_REQUEST},
     {V11, NULL, "{}", BARE_ERR("-32600", "jsonrpc must be \\'2.0\\'"),
      MCP_BAD_REQUEST},
@@ -103,18 +103,18 @@ static const struct kase batch_cases[] = {
     {V03, NULL, "[" PING "]", "[" PONG "]", MCP_OK},
     {V03, NULL, "[" PING ",{'jsonrpc':'2.0','method':'notifications/x'},"
      "7," MESSAGE("'b'", "nix") "},{'jsonrpc':'2.0','id':1,'result':{}}]",
-     "[" PONG "," NULL_ERR("A message is an object") ","
+     "[" PONG "," NULL_ERR("A message must be an object") ","
      ERR("'b'", "-32601", "Method not found: nix") "]", MCP_OK},
     {V03, NULL, "[{'jsonrpc':'2.0','method':'notifications/x'}]", "",
      MCP_ACCEPTED},
     {V03, NULL, "[{'jsonrpc':'2.0','id':1,'result':{}}]", "", MCP_ACCEPTED},
     {V03, NULL, "[[" PING "]]",
-     "[" NULL_ERR("A message is an object") "]", MCP_OK},
+     "[" NULL_ERR("A message must be an object") "]", MCP_OK},
     {V03, NULL, "[]", BATCH_SIZE, MCP_BAD_REQUEST},
     {V03, NULL, "[" INIT("{'protocolVersion':'" V24 "'}") "]",
-     "[" ERR("1", "-32600", "Not in a batch") "]", MCP_OK},
+     "[" ERR("1", "-32600", "This method cannot be in a batch") "]", MCP_OK},
     {V03, NULL, "[" NEW("tools/list", "") "]",
-     "[" ERR("'x'", "-32600", "Not in a batch") "]", MCP_OK},
+     "[" ERR("'x'", "-32600", "This method cannot be in a batch") "]", MCP_OK},
     {V03, "mcp-protocol-version: " V03 "\n", "[" PING "]", "[" PONG "]",
      MCP_OK},
     {V24, NULL, "[" PING "]", NO_BATCH, MCP_BAD_REQUEST},

@@ -563,7 +563,7 @@ test_session_over_http(void)
     CHECK(post(headers, ready) == MCP_ACCEPTED);
     CHECK(post(headers, CALL("need", "{}")) == MCP_OK);
     CHECK(is_answer(RES("1", TEXT("{\\'code\\':\\'unauthorized\\',"
-                        "\\'message\\':\\'the client cannot be asked for "
+                        "\\'message\\':\\'the client does not support "
                         "sampling roots\\',\\'retryable\\':false}")
                         ",'isError':true")));
     CHECK(post(headers, sub) == MCP_OK && is_answer(PONG));

@@ -229,7 +229,7 @@ test_who_cannot_ask(void)
 {
     begin();
     CHECK(has(says(&ann, CALL("both", "{}")),
-              "the client cannot be asked for elicitation"));
+              "the client does not support elicitation"));
     end();
     box.opt.max_own = 1;
     begin();

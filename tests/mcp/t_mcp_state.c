@@ -135,7 +135,7 @@ test_readers_do_not_write(void)
     CHECK(toy_prepared == 0 && toy_runs == 0);
     CHECK(is_answer(RES("1", "'content':[{'type':'text','text':'{"
                         "\\'code\\':\\'unauthorized\\',\\'message\\':"
-                        "\\'this token may only read\\',"
+                        "\\'this token is read-only\\',"
                         "\\'retryable\\':false}'}],'isError':true")));
     CHECK(mcp_accept(mcp, &f, &arena, quoted(ECHO), &m) == 0);
     buf_reset(&out, SIZE_MAX);

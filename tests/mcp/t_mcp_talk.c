@@ -213,11 +213,11 @@ static const struct kase input_cases[] = {
     /* A client of the handshake that cannot be asked. */
     {V11, NULL, CALL("ask", "{}"),
      RES("1", TEXT("{\\'code\\':\\'unauthorized\\',\\'message\\':"
-                   "\\'the client cannot be asked for elicitation\\',"
+                   "\\'the client does not support elicitation\\',"
                    "\\'retryable\\':false}") ",'isError':true"), MCP_OK},
     {V24, NULL, CALL("need", "{}"),
      RES("1", TEXT("{\\'code\\':\\'unauthorized\\',\\'message\\':"
-                   "\\'the client cannot be asked for sampling roots\\',"
+                   "\\'the client does not support sampling roots\\',"
                    "\\'retryable\\':false}") ",'isError':true"), MCP_OK},
     {V11, NULL, GET("{'name':'quiz'}"),
      ERR("1", "-32600", "The client lacks a capability: quiz"), MCP_OK},
@@ -226,7 +226,7 @@ static const struct kase input_cases[] = {
     /* What stands alone or in a batch. */
     {V03, NULL, "[" CALL("shed", "{}") "]",
      "[" RES("1", TEXT("{\\'code\\':\\'blocked\\',\\'message\\':"
-                   "\\'it would have to wait, which nothing in a batch can\\',"
+                   "\\'it would have to wait: send it outside a batch\\',"
                    "\\'retryable\\':false}") ",'isError':true") "]", MCP_OK},
     {NULL, "mcp-method: x\n", REQ("1", "resources/subscribe",
                                   "{'uri':'toy://1'}"),

@@ -35,7 +35,7 @@ test_old_dialect(void)
     CHECK(is_text(str_of(says(&ann, REQ("3", "tasks/list", "{}"))),
                   RES("3", "'tasks':[{" OLD_TASK("completed", "") "}]")));
     CHECK(is_text(str_of(says(&ann, OLD("tasks/cancel"))),
-                  BAD("2", "The task has ended already: ID")));
+                  BAD("2", "The task has already ended: ID")));
     end();
 }
 
@@ -123,7 +123,7 @@ test_failures(void)
     makes(&ann, TASK("big", "{}"));
     toy_comes("go");
     CHECK(is_text(str_of(says(&ann, OLD("tasks/result"))),
-                  ERR("2", "-32603", "The result is too large to be kept")));
+                  ERR("2", "-32603", "The result is too large to store")));
     for (i = 0; i < 2; i++) { /* only remembers */
         if (i == 0)
             makes(&ann, TASK("spin", "{}"));
@@ -145,9 +145,10 @@ test_refusals(void)
         const char *in, *out;
     } old[] = {
 #define BAD_TTL BAD("1", "ttl must be a whole number of milliseconds")
-        {TASK("echo", "{}"), ERR("1", "-32601", "This tool runs as no task")},
+        {TASK("echo", "{}"),
+         ERR("1", "-32601", "This tool cannot run as a task")},
         {CALL("must", "{}"),
-         ERR("1", "-32601", "This tool runs as a task only")},
+         ERR("1", "-32601", "This tool runs only as a task: send params.task")},
         {REQ("1", "tools/call", "{'name':'await','task':7}"),
          BAD("1", "task must be an object")},
         {TASK_TTL("await", "{}", "'ttl':'x'"), BAD_TTL},
@@ -418,10 +419,10 @@ test_principals_are_apart(void)
     /* Who may only read reads. */
     CHECK(has(says(&reader, NEWER_ID("tasks/get")), "'status':'working'"));
     CHECK(is_text(str_of(says(&reader, NEWER_ID("tasks/cancel"))),
-                  ERR("'x'", "-32600", "This token may only read")));
+                  ERR("'x'", "-32600", "This token is read-only")));
     CHECK(has(says(&reader, NEWER("tasks/update", "'taskId':'ID',"
                                   "'inputResponses':{'who':{}},")),
-              "may only read"));
+              "is read-only"));
     post(&neo, NEWER_CALL("await", "{'key':'else'}"));
     post(&reader, NEWER_ID("tasks/cancel"));
     turn();
@@ -452,7 +453,8 @@ test_read_only_store(void)
     CHECK(has(says(&neo, NEWER("tasks/update", "'taskId':'ID',"
                                "'inputResponses':{'who':{}},")), "'error':{"));
     who_pipe(&ann, "ann", V11);
-    CHECK(has(says(&ann, TASK("await", "{}")), "Nothing can be kept here"));
+    CHECK(has(says(&ann, TASK("await", "{}")),
+              "The store is read-only: no task can be created"));
     says(&ann, "{'jsonrpc':'2.0','id':'mcptask-c.ID.0.1','result':{}}");
     CHECK(is_status("input_required"));
     end();
