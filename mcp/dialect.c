@@ -15,8 +15,7 @@
 static void
 put_related(struct json_w *w, struct str id)
 {
-    json_key(w, MCP_META "related-task");
-    json_obj(w);
+    mcp_key_obj(w, MCP_META "related-task");
     json_put_str(w, "taskId", id);
     json_close(w);
 }
@@ -24,8 +23,7 @@ put_related(struct json_w *w, struct str id)
 void
 mcp_put_related(struct json_w *w, struct str id)
 {
-    json_key(w, "_meta");
-    json_obj(w);
+    mcp_key_obj(w, "_meta");
     put_related(w, id);
     json_close(w);
 }
@@ -41,8 +39,7 @@ mcp_put_said(struct json_w *w, struct str text, bool structured)
 {
     if (structured)
         json_put_raw(w, "structuredContent", text);
-    json_key(w, "content");
-    json_arr(w);
+    mcp_key_arr(w, "content");
     json_obj(w);
     json_put_z(w, "type", "text");
     json_put_str(w, "text", text);
@@ -131,8 +128,7 @@ static void
 put_inlined(struct json_w *w, const struct mcp *m, struct arena *a,
             const struct call *k, enum mcp_rev rev)
 {
-    json_key(w, "result");
-    json_obj(w);
+    mcp_key_obj(w, "result");
     json_put_z(w, "resultType", "complete");
     mcp_put_outcome(w, m, a, k, rev);
     json_close(w);
@@ -165,12 +161,10 @@ mcp_put_created(struct request *r, const struct call *k)
                  call_status_ended(k->status) ? CALL_WORKING : k->status);
         return;
     }
-    json_key(w, "task");
-    json_obj(w);
+    mcp_key_obj(w, "task");
     put_task(w, m, k, r->rev, CALL_WORKING);
     json_close(w);
-    json_key(w, "_meta");
-    json_obj(w);
+    mcp_key_obj(w, "_meta");
     json_put_str(w, MCP_META "model-immediate-response",
                  arena_printf(r->call.arena, "%s goes on as task %.*s, which "
                               "its client watches. Do something else "

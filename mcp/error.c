@@ -72,8 +72,7 @@ mcp_fault_of(const struct request *r, int err)
 static void
 put_data(struct json_w *w, const struct mcp_fault *f)
 {
-    json_key(w, "data");
-    json_obj(w);
+    mcp_key_obj(w, "data");
     if (f->code == RPC_UNSUPPORTED_VERSION) {
         json_key(w, "supported");
         mcp_put_versions(w);

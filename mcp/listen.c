@@ -61,8 +61,7 @@ put_subs(struct json_w *w, const struct mcp_listener *to, bool calls,
         if (to->subs[i].call != calls)
             continue;
         if (!open) {
-            json_key(w, name);
-            json_arr(w);
+            mcp_key_arr(w, name);
         }
         open = true;
         json_z(w, to->subs[i].uri);
@@ -80,8 +79,7 @@ acknowledge(const struct request *r, const struct mcp_listener *to)
     mcp_open_message(&w, r->run.notes, NULL,
                      STR("notifications/subscriptions/acknowledged"));
     mcp_put_tag(&w, r->id);
-    json_key(&w, "notifications");
-    json_obj(&w);
+    mcp_key_obj(&w, "notifications");
     for (i = 0; i < MCP_N_LISTS; i++)
         if (to->lists >> i & 1)
             json_put_bool(&w, mcp_lists[i].wanted, true);

@@ -155,8 +155,7 @@ mcp_give_notes(struct str notes,
 void
 mcp_put_tag(struct json_w *w, struct str tag)
 {
-    json_key(w, "_meta");
-    json_obj(w);
+    mcp_key_obj(w, "_meta");
     json_put_raw(w, MCP_SUBSCRIPTION, tag);
     json_close(w);
 }
@@ -270,7 +269,6 @@ owes(const struct mcp_listener *l, unsigned list)
 
 /* ---- all who hear ---- */
 
-/* The listen of a kept message, while it goes on; or NULL. */
 struct mcp_listener *
 mcp_listener_of(const struct mcp_message *k)
 {

@@ -80,7 +80,7 @@ void mcp_listener_tell(struct mcp_listener *l);
    has been told. */
 void mcp_flush_lists(struct mcp *m, int64_t now, uint64_t n);
 
-/* The listen of a kept message, while it goes on; or NULL. */
+/* The listen of a message that waits, while it goes on; or NULL. */
 struct mcp_listener *mcp_listener_of(const struct mcp_message *k);
 void mcp_each_listener(struct mcp *m,
                        void (*fn)(struct mcp_listener *l, const void *with),

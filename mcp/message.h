@@ -18,11 +18,11 @@ struct mcp_message {
     struct str text;
     struct request *v;
     size_t n;
-    /* of kept ones, which have an at */
+    /* while it waits; then it has an at */
     struct arena own;     /* what it is */
     struct buf state;     /* what its next run finds in call.state */
     size_t len;           /* bytes of all this, as counted in waiting_len */
-    struct mcp_message *next, **at; /* in mcp's list of kept ones */
+    struct mcp_message *next, **at; /* in m->waiting */
     void *owner;
     struct mcp_sink *sink;
     int64_t due_ms;  /* INT64_MAX: never */

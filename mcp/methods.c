@@ -316,8 +316,7 @@ put_server(struct json_w *w, const char *key, const struct request *r,
 {
     const struct mcp_catalogue *c = r->m->m->cat;
 
-    json_key(w, key);
-    json_obj(w);
+    mcp_key_obj(w, key);
     json_put_z(w, "name", c->name);
     put_title(w, c->title, r->rev);
     json_put_z(w, "version", c->version);
@@ -349,11 +348,9 @@ put_capabilities(struct json_w *w, const struct request *r)
                                 [RESOURCES] = true};
     int f;
 
-    json_key(w, "capabilities");
-    json_obj(w);
+    mcp_key_obj(w, "capabilities");
     if (is_modern(r) && (tasks || ui)) {
-        json_key(w, "extensions");
-        json_obj(w);
+        mcp_key_obj(w, "extensions");
         if (tasks)
             json_put_raw(w, MCP_META "tasks", STR("{}"));
         if (ui)
@@ -368,8 +365,7 @@ put_capabilities(struct json_w *w, const struct request *r)
         if (!offers(r->m->m, (enum feature)f) ||
             (f == COMPLETIONS && r->rev < MCP_2025_03_26))
             continue;
-        json_key(w, feature_names[f]);
-        json_obj(w);
+        mcp_key_obj(w, feature_names[f]);
         if (f == RESOURCES)
             json_put_bool(w, "subscribe", true);
         if (changes[f])
@@ -422,8 +418,7 @@ put_tool(struct json_w *w, const struct mcp_tool *t, const struct request *r)
     put_text(w, "description", t->description);
     json_put_raw(w, "inputSchema", str_of(t->input_schema));
     if (rev >= MCP_2025_03_26) {
-        json_key(w, "annotations");
-        json_obj(w);
+        mcp_key_obj(w, "annotations");
         if (rev < MCP_2025_06_18)
             put_text(w, "title", t->title);
         json_put_bool(w, "readOnlyHint", !t->writes);
@@ -439,10 +434,8 @@ put_tool(struct json_w *w, const struct mcp_tool *t, const struct request *r)
                          : STR("{\"taskSupport\":\"optional\"}"));
     /* What may be kept for all clients must not depend on one. */
     if (t->ui != NULL && (is_modern(r) || (r->call.caps & MCP_UI))) {
-        json_key(w, "_meta");
-        json_obj(w);
-        json_key(w, "ui");
-        json_obj(w);
+        mcp_key_obj(w, "_meta");
+        mcp_key_obj(w, "ui");
         json_put_z(w, "resourceUri", t->ui);
         json_close(w);
         json_close(w);
@@ -471,8 +464,7 @@ put_prompt(struct json_w *w, const struct mcp_prompt *p, enum mcp_rev rev)
     json_put_z(w, "name", p->name);
     put_title(w, p->title, rev);
     put_text(w, "description", p->description);
-    json_key(w, "arguments");
-    json_arr(w);
+    mcp_key_arr(w, "arguments");
     for (; arg != NULL && arg->name != NULL; arg++) {
         json_obj(w);
         json_put_z(w, "name", arg->name);
@@ -493,9 +485,8 @@ run_list(struct request *r)
     struct json_w *w = &r->run.w;
     size_t i;
 
-    json_key(w, kind == 't' ? "tools"
-                : kind == 'p' ? "prompts" : "resourceTemplates");
-    json_arr(w);
+    mcp_key_arr(w, kind == 't' ? "tools"
+                   : kind == 'p' ? "prompts" : "resourceTemplates");
     for (i = 0; kind == 't' && i < c->n_tools; i++)
         put_tool(w, &c->tools[i], r);
     for (i = 0; kind == 'p' && i < c->n_prompts; i++)
@@ -552,8 +543,7 @@ run_resources_list(struct request *r)
     struct str next = STR_NONE;
     int err;
 
-    json_key(w, "resources");
-    json_arr(w);
+    mcp_key_arr(w, "resources");
     err = r->m->m->cat->resources(&r->call, r->target, &next);
     json_close(w);
     if (next.len > 0)
@@ -566,8 +556,7 @@ run_resource_read(struct request *r)
 {
     int err;
 
-    json_key(&r->run.w, "contents");
-    json_arr(&r->run.w);
+    mcp_key_arr(&r->run.w, "contents");
     err = r->m->m->cat->resource_read(&r->call, r->target);
     json_close(&r->run.w);
     return err;
@@ -579,8 +568,7 @@ run_prompt(struct request *r)
     int err;
 
     r->call.why = NULL;
-    json_key(&r->run.w, "messages");
-    json_arr(&r->run.w);
+    mcp_key_arr(&r->run.w, "messages");
     err = r->prompt->run(&r->call);
     json_close(&r->run.w);
     put_text(&r->run.w, "description", r->prompt->description);
@@ -596,10 +584,8 @@ run_complete(struct request *r)
     int err;
 
     r->call.why = "Unknown prompt, template or argument";
-    json_key(w, "completion");
-    json_obj(w);
-    json_key(w, "values");
-    json_arr(w);
+    mcp_key_obj(w, "completion");
+    mcp_key_arr(w, "values");
     start = r->call.out->len;
     err = r->m->m->cat->complete(&r->call, &q);
     json_close(w);
@@ -753,8 +739,7 @@ close_result(struct request *r, int kind)
             json_put_z(w, "cacheScope",
                        cache == CACHE_PUBLIC ? "public" : "private");
         }
-        json_key(w, "_meta");
-        json_obj(w);
+        mcp_key_obj(w, "_meta");
         if (r->listen != NULL)
             json_put_raw(w, MCP_SUBSCRIPTION, r->id);
         put_server(w, MCP_META "serverInfo", r,

@@ -5,8 +5,8 @@
    Before, a call that asks becomes a deferred one, which sends its questions
    itself (mcp/delivery.c), and its message waits until that has ended.
 
-   1. A run begins with what was there when its message was kept or kept on:
-      what an earlier try of the same run asked is forgotten.
+   1. A run begins with what was there when its message began to wait: what an
+      earlier try of the same run asked is forgotten.
    2. A question of the handshake era stands in a record before it goes out:
       its answer finds it in any process, at any time. */
 

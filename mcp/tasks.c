@@ -194,8 +194,7 @@ mcp_task_list(struct request *r)
         return ERR_INVALID;
     }
     n = calls_list(m->calls, mcp_who(r), before, ids, PAGE, &last, &more);
-    json_key(w, "tasks");
-    json_arr(w);
+    mcp_key_arr(w, "tasks");
     for (i = 0; i < n && err == 0; i++) {
         err = calls_get(m->calls, &a, str_of(ids[i]), mcp_who(r), &k);
         if (err == 0 && mcp_is_plain(&k))

@@ -185,6 +185,20 @@ mcp_is_id(const struct json_tok *t)
 }
 
 void
+mcp_key_obj(struct json_w *w, const char *name)
+{
+    json_key(w, name);
+    json_obj(w);
+}
+
+void
+mcp_key_arr(struct json_w *w, const char *name)
+{
+    json_key(w, name);
+    json_arr(w);
+}
+
+void
 mcp_open_message(struct json_w *w, struct buf *b, const char *id,
                  struct str method)
 {
@@ -194,8 +208,7 @@ mcp_open_message(struct json_w *w, struct buf *b, const char *id,
     if (id != NULL)
         json_put_z(w, "id", id);
     json_put_str(w, "method", method);
-    json_key(w, "params");
-    json_obj(w);
+    mcp_key_obj(w, "params");
 }
 
 void
