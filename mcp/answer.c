@@ -15,23 +15,6 @@
 #define MIN_POLL_MS 100 /* what a client's task may ask for */
 #define MAX_POLL_MS (60 * 60 * 1000)
 
-/* The next part of an id, up to a dot or its end. */
-static struct str
-cut_part(struct str *s)
-{
-    struct str part = {s->p, 0};
-
-    while (part.len < s->len && s->p[part.len] != '.')
-        part.len++;
-    s->p += part.len;
-    s->len -= part.len;
-    if (s->len > 0) {
-        s->p++;
-        s->len--;
-    }
-    return part;
-}
-
 bool
 mcp_take_answer_judge(struct request *r, const struct json_tok *t)
 {
@@ -47,12 +30,12 @@ mcp_take_answer_judge(struct request *r, const struct json_tok *t)
     id.len -= strlen(prefix);
     if (id.len < 2 || id.p[1] != '.' || memchr("cgr", id.p[0], 3) == NULL)
         return false;
-    kind = *cut_part(&id).p;
-    r->target = cut_part(&id);
-    if (r->target.len != CALL_ID_LEN || !str_u64(cut_part(&id), &q) ||
+    kind = *str_cut(&id, '.').p;
+    r->target = str_cut(&id, '.');
+    if (r->target.len != CALL_ID_LEN || !str_u64(str_cut(&id, '.'), &q) ||
         q >= MCP_MAX_DELIVERED)
         return false;
-    str_u64(cut_part(&id), &place);
+    str_u64(str_cut(&id, '.'), &place);
     r->reply.kind = kind;
     r->reply.question = (unsigned)q;
     r->reply.place = place;
