@@ -281,6 +281,7 @@ test_structured_results(void)
     CHECK(gives_result(CAME));
     box_close();
     box_open_as(&c, false);
+    who_forget(&ann);
     who_pipe(&ann, "ann", V11);
     neo.s = NULL;
     CHECK(gives_result(TWICE));
