@@ -1,11 +1,11 @@
 #ifndef TEST_ABUSE_H
 #define TEST_ABUSE_H
 
-/* What the tests share that attack the real binary. While an attack runs, a
-   probe, a process of its own, asks for /health and must get it each time.
-   After the attack rig_end checks that the server still answers, that it took
-   no more than MAX_KIB, and that it ends when told to. How long that took is
-   printed and not checked. */
+/* Shared by the tests that attack the real binary. While an attack runs, a
+   probe, which is a process of its own, asks for /health and must get it each
+   time. After the attack rig_end checks that the server still answers, that it
+   took no more than MAX_KIB, and that it ends on SIGTERM. Times are printed
+   and not checked. */
 
 #include "tests/lib/client.h"
 
@@ -24,7 +24,7 @@
 #define SANITIZED 0
 #endif
 
-/* What is sanitized is slow, and its memory means nothing. */
+/* A sanitized server is slow, and its memory use means nothing. */
 #define MAX_KIB (SANITIZED ? LONG_MAX : 64 * 1024)
 #define CROWD (SANITIZED ? 60 : 240) /* clients, nearly all that are let in */
 #define HELD 16     /* low descriptors that a server may inherit */
@@ -137,7 +137,7 @@ probe_end(struct rig *r, const char *what)
     r->probe = 0;
 }
 
-/* The most memory that it ever had; 0: nobody says. */
+/* The most memory that it ever had; 0 if the system does not say. */
 static inline long
 peak_kib(pid_t pid)
 {
@@ -155,7 +155,7 @@ peak_kib(pid_t pid)
     return kib;
 }
 
-/* What it has used of a processor, in clock ticks; -1: nobody says. */
+/* Its processor time in clock ticks; -1 if the system does not say. */
 static inline long
 cpu_ticks(pid_t pid)
 {
@@ -195,7 +195,7 @@ limit_files(const char *dir, unsigned n)
     binary = path;
 }
 
-/* files 0: as many as there are. */
+/* With files 0 the limit of descriptors stays. */
 static inline struct rig
 rig_new(const char *options, unsigned files)
 {
@@ -265,7 +265,7 @@ send_z(struct client *c, const char *z)
     send_bytes(c, z, strlen(z));
 }
 
-/* Vanishes: what is on its way is lost, and the server told so. */
+/* Vanishes: bytes on their way are lost, and the server gets a reset. */
 static inline void
 reset(struct client *c)
 {
@@ -276,7 +276,7 @@ reset(struct client *c)
     hang_up(c);
 }
 
-/* One for whom the systems hold back little, so that the server has to. */
+/* One with small socket buffers, so that the server has to hold back. */
 static inline struct client
 dial_narrow(const struct rig *r)
 {
@@ -296,7 +296,7 @@ dial_narrow(const struct rig *r)
     return c;
 }
 
-/* Whether the server ends the connection, after whatever. */
+/* Whether the server ends the connection, whatever it sends before. */
 static inline bool
 ends(struct client *c)
 {
@@ -510,7 +510,7 @@ take_files(void)
 
 /* ---- the program ---- */
 
-/* argv[1], or MCPTASK, is the binary; false: there is neither. */
+/* Takes the binary from argv[1] or MCPTASK; false if there is neither. */
 static inline bool
 abuse_begin(int argc, char **argv)
 {

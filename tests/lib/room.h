@@ -53,7 +53,7 @@ used(void)
 #pragma weak __real_statvfs64
 #endif
 
-/* A write takes new blocks only where the file grows. */
+/* A write takes new blocks only if the file grows. */
 static inline bool
 no_room(int fd, size_t n, off_t off)
 {

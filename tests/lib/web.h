@@ -2,7 +2,7 @@
 #define TEST_WEB_H
 
 /* The real binary over HTTP, its path in argv[1] or MCPTASK: a server in a
-   directory of its own, requests whose answer is one line, and sessions. */
+   directory of its own, requests that are answered at once, and sessions. */
 
 #include "tests/lib/client.h"
 
