@@ -41,12 +41,9 @@ size_t utf8_len(const char *p, const char *end);
 /* Code points in s, which must be valid UTF-8. */
 size_t utf8_count(struct str s);
 
-/* Whether one user may hold own out of all, both with the new request, where
-   max is the limit: at most three quarters of what the others leave, so that
-   the next one always finds room. */
+/* Whether one user may hold own, of all out of max: at most three quarters of
+   what the others leave, so that the next one always finds room. */
 bool share_fits(size_t own, size_t all, size_t max);
-
-/* ---- memory ---- */
 
 /* An arena gives memory that is all freed at once. Zeroed = ready to use. */
 struct arena {

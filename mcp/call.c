@@ -14,8 +14,6 @@
 #include "json.h"
 #include "json/raw.h"
 
-#include <string.h>
-
 static const char statuses[CALL_N_STATUSES][15] = {
     "working", "input_required", "completed", "failed", "cancelled"};
 
@@ -34,17 +32,9 @@ call_status_ended(enum call_status s)
 struct str
 call_next_name(struct str *names)
 {
-    const char *tab = names->len > 0 ? memchr(names->p, '\t', names->len)
-                                     : NULL;
-    struct str name = *names;
+    struct str name = str_cut(names, '\t');
 
-    if (tab == NULL) {
-        *names = STR_NONE;
-        return name.len > 0 ? name : STR_NONE;
-    }
-    name.len = (size_t)(tab - name.p);
-    *names = (struct str){tab + 1, names->len - name.len - 1};
-    return name;
+    return names->p == NULL && name.len == 0 ? STR_NONE : name;
 }
 
 /* ---- fields ---- */
