@@ -1,6 +1,7 @@
 #!/bin/sh
-# The worked example of docs/architecture.md: its patch applies to a copy of
-# the tree, what it changes builds, and the tool that it adds answers.
+# What docs/architecture.md says, held against the code. The files and functions
+# that it names exist. The patch of its example applies to a copy of the tree,
+# what it changes builds, and the tool that it adds answers.
 # t_example.sh BUILD CC CFLAGS, as make knows them.
 
 cd "$(dirname "$0")/.." || exit 1
@@ -72,6 +73,16 @@ call() {
         "$dir/mcptask" | tr -d '\\' >"$dir/answer"
 }
 
+for ref in $(grep -o '[a-z_/]*\.c:[a-z_]*' docs/architecture.md); do
+    check grep -q "^${ref#*:}(" "${ref%:*}"
+done
+for ref in $(grep -oE '`[a-z_/-]+\.(c|h|sh|txt|1)`' docs/architecture.md); do
+    check test -e "$(echo "$ref" | tr -d '\`')"
+done
+cat -- *.h */*.h >"$dir/headers"
+for ref in $(grep -oE '`(mcp|store|tools)_[a-z_]+`' docs/architecture.md); do
+    check grep -qw "$(echo "$ref" | tr -d '\`')" "$dir/headers"
+done
 sed -n '/^```diff$/,/^```$/p' docs/architecture.md | sed '/^```/d' \
     >"$dir/patch"
 check test -s "$dir/patch"
