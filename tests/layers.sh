@@ -7,8 +7,6 @@
 # 2. No file uses one that uses it, however long the way around.
 # 3. Of the headers in its folder, a layer shows others those in a list. base
 #    shows them all, and so does the root.
-# 4. What breaks 2 today stands in a list. An entry that is not there any
-#    more, or closes no circle, is an error: the list only shrinks.
 set -eu
 build=$1
 shift
@@ -40,8 +38,6 @@ store/verify
 task/artifact task/change task/check task/error task/fields task/query
 task/task task/view tools/tools tools/wait
 '
-allowed='
-'
 
 # Every FILE OTHER SYMBOL, and FILE OTHER .h where it includes that.
 # shellcheck disable=SC2046 # a word a file
@@ -69,7 +65,7 @@ uses=$(printf '%s\n' "$symbols" | awk -v skip="${#build}" '
 
 # "error TEXT", or an edge that must be on no circle. What points up closes
 # one in most cases: so that is said first, and alone.
-export layers never public allowed files="$*"
+export layers never public files="$*"
 judged=$(printf '%s\n' "$uses" | awk '
     function of(file) {
         sub(/\/.*/, "", file)
@@ -96,9 +92,6 @@ judged=$(printf '%s\n' "$uses" | awk '
         n = split(ENVIRON["public"], w)
         for (i = 1; i <= n; i++)
             shown[w[i]]
-        n = split(ENVIRON["allowed"], w)
-        for (i = 1; i < n; i += 2)
-            spare[w[i] " " w[i + 1]] = 1
         n = split(ENVIRON["files"], w)
         for (i = 1; i <= n; i++)
             if (!of(w[i]))
@@ -116,19 +109,8 @@ judged=$(printf '%s\n' "$uses" | awk '
             $2 ~ /\// && !($2 in shown))
             print "error " $1 " includes " $2 ".h, which " to \
                 " keeps to itself"
-        if ($3 == ".h")
-            next
-        edge = $1 " " $2
-        if (edge in spare)
-            spare[edge] = 0
-        else if (!(edge in seen))
-            print edge
-        seen[edge]
-    }
-    END {
-        for (edge in spare)
-            if (spare[edge])
-                print "error layers.sh: " edge ": this edge is gone; strike it"
+        if ($3 != ".h")
+            print $1, $2
     }')
 
 bad=0
@@ -146,11 +128,4 @@ if [ $bad -eq 0 ] &&
         }
         $1 in in_it && $2 in in_it { print "  " $1 " uses " $3 " of " $2 }'
 fi
-[ $bad -ne 0 ] || printf '%s\n' "$allowed" | while read -r edge; do
-    [ -z "$edge" ] || ! printf '%s\n' "$edges" "$edge" |
-        tsort >/dev/null 2>&1 || {
-        echo "layers.sh: $edge: closes no circle; strike it"
-        exit 1
-    }
-done || bad=1
 exit $bad

@@ -88,10 +88,11 @@ $(B)/fixture: $(FIXTURE) $(wildcard tests/*/*.h) $(OBJ)
 # Each program runs by itself and leaves what it printed, in test/NAME.ok if
 # it passed. As many run at once as make was told, or as there are processors.
 JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell getconf _NPROCESSORS_ONLN))
-SCRIPTS := cli install layers example
+SCRIPTS := cli install layers layers_fail example
 RUN_cli = sh tests/cli/t_cli.sh $(abspath $(BIN))
 RUN_install = sh tests/cli/t_install.sh $(abspath $(BIN))
 RUN_layers = sh tests/layers.sh $(B) $(SRC) mcptask
+RUN_layers_fail = sh tests/t_layers.sh
 RUN_example = sh tests/t_example.sh $(B) "$(CC)" "$(CFLAGS)"
 RUNS := $(SCRIPTS) $(TESTS)
 
