@@ -26,8 +26,6 @@
 #include "mcp/run.h"
 #include "mcp/session.h"
 
-#include <string.h>
-
 #define MAX_SETTLED 256  /* calls of a turn */
 #define RETRY_MS 1000    /* after an error that left marks */
 #define ASK_MS 2000      /* how often a client may take a question over */

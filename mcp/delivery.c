@@ -32,7 +32,6 @@
 #include "base/text.h"
 #include "mcp/dialect.h"
 #include "mcp/message.h"
-#include "mcp/waiting.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -311,7 +311,7 @@ tell_lists(struct mcp_listener *l, const void *n)
         mcp_tell_later(l);
 }
 
-/* Invariant 3; all up to n has been told. */
+/* Invariant 2; all up to n has been told. */
 void
 mcp_flush_lists(struct mcp *m, int64_t now, uint64_t n)
 {

@@ -139,7 +139,7 @@ share_of(const struct mcp_session *s)
 }
 
 /* Whoever has the most sessions gives up the one that was used least recently
-   (invariant 2), so that nobody can end another's. Fleeting ones do not come
+   (invariant 2), so that nobody can end another's. Read-only ones do not come
    back, so they go after all others. */
 static bool
 evict(struct mcp *m)

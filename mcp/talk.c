@@ -10,7 +10,6 @@
 #include "mcp/dialect.h"
 #include "mcp/message.h"
 #include "mcp/run.h"
-#include "mcp/session.h"
 #include "mcp/waiting.h"
 
 /* ---- questions ---- */

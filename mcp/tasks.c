@@ -19,8 +19,6 @@
 #include "mcp/run.h"
 #include "mcp/session.h"
 
-#include <string.h>
-
 #define PAGE 50
 
 /* ---- parameters ---- */
