@@ -37,8 +37,7 @@ SRC := $(addprefix base/,err base text clock base64 sha256 gunzip \
   methods accept mcp) \
   $(addprefix tools/,call get uri prompts wait tools) \
   $(addprefix serve/,turn stdio access state web) \
-  $(addprefix cli/,text store config show work board complete help import \
-  admin archive doctor cli)
+  $(addprefix cli/,text store config show work help import admin doctor cli)
 OBJ := $(SRC:%=$(B)/%.o)
 
 all: $(BIN)

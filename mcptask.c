@@ -424,7 +424,7 @@ main(int argc, char **argv)
     e.opts = opts;
     i = 1 + take_options(&e, &o, argv + 1);
     exit_code = i < 1 ? 1 - i
-                : i < argc ? cli_main(&e, argc - i, argv + i)
+                : i < argc ? cli_main(&e, argv + i)
                            : serve_clients(&e, &o);
     env_fini(&e);
     return exit_code;

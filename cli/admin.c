@@ -1,4 +1,4 @@
-/* admin - care of the store, and its tasks written out.
+/* admin - care of the store: verify, compact, backup, archive.
 
    Stores may be larger than memory, so nothing here holds more than one
    record, one artifact, or one batch of file names.
@@ -12,7 +12,13 @@
    2. A file is removed only a day after its last change, and under the write
       lock, after every record up to the newest has been seen not to name it:
       whoever attaches it stores the file first and the record after. What was
-      never given its name needs no lock, as no record can name it. */
+      never given its name needs no lock, as no record can name it.
+   3. An archive is new, whole and synced, its directory too, before the first
+      record that drops a task is staged. Who dies in between leaves tasks
+      twice, in the file and in the log, and never none.
+   4. A task is dropped under the write lock, and only if its newest record is
+      still the one that is in the file: what changed meanwhile stays.
+   5. What is dropped is read from the file, so it is what can be read back. */
 
 #include "cli/admin.h"
 #include "cli/store.h"
@@ -21,9 +27,10 @@
 #include "store/verify.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "store/record.h"
+#include "task/change.h"
 #include "json/raw.h"
 #include "base/text.h"
-#include "task/view.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -35,6 +42,8 @@
 
 #define PATH_ROOM 4400 /* a path that exists and a name in it */
 #define ORPHAN_AGE_S (24 * 60 * 60)
+#define FLUSH_AT (1024 * 1024)
+#define DROP_BATCH 200 /* records that a commit drops */
 #define NAMES_ROOM 65536          /* 16^4: a place for each four digits */
 #define NAMES_MAX (NAMES_ROOM / 4 * 3) /* file names held at once */
 
@@ -356,22 +365,13 @@ verify_artifact(void *ctx, const struct artifact_ref *ref)
     return cli_drain(v->c) ? 0 : 1;
 }
 
-/* Whether r is what its key has come to. */
-static bool
-is_newest(struct cli *c, const struct store_rec *r)
-{
-    struct store_entry *e = store_find(c->s.store, r->key);
-
-    return e != NULL && e->n == r->n;
-}
-
 static int
 verify_record(void *ctx, const struct store_rec *r)
 {
     struct verify *v = ctx;
 
     cli_progress(v->c, r->n, store_next_n(v->c->s.store));
-    return is_newest(v->c, r) ? each_artifact(r, verify_artifact, v) : 0;
+    return cli_is_newest(v->c, r) ? each_artifact(r, verify_artifact, v) : 0;
 }
 
 static void
@@ -435,7 +435,7 @@ repair(struct cli *c, const char *out)
 }
 
 int
-admin_verify(struct cli *c, int argc, char **argv)
+cli_verify(struct cli *c)
 {
     const char *out = c->args.repair, *path = c->env->log_path;
     struct store_report rep;
@@ -444,8 +444,6 @@ admin_verify(struct cli *c, int argc, char **argv)
     struct unnamed u = {.c = c};
     int rc = 0;
 
-    (void)argc;
-    (void)argv;
     if (access(path, F_OK) != 0 && errno == ENOENT)
         rep = (struct store_report){.off = -1}; /* no log: an empty store */
     else
@@ -512,14 +510,12 @@ put_compact(struct cli *c, int64_t before, int64_t after,
 }
 
 int
-admin_compact(struct cli *c, int argc, char **argv)
+cli_compact(struct cli *c)
 {
     struct store_state before, after;
     struct unnamed u = {.c = c, .remove = true};
     int rc = 0;
 
-    (void)argc;
-    (void)argv;
     store_state(c->s.store, &before);
     if (before.g > 0) /* else there is no log, which is fine */
         rc = compact(c, before.len);
@@ -602,127 +598,202 @@ make_dirs(struct backup *b, const char *dir)
                            : cli_fail_errno(c, ERR_IO, b->dir);
 }
 
-/* Syncs dir, whose files are synced. */
-static int
-sync_dirs(struct backup *b, const char *dir)
-{
-    if (file_sync_path(dir) != 0)
-        return cli_fail(b->c, ERR_IO, "%s: cannot be synced: %s", dir,
-                        strerror(errno));
-    return 0;
-}
-
 int
-admin_backup(struct cli *c, int argc, char **argv)
+cli_backup(struct cli *c)
 {
+    const char *dir = c->operand[0];
     struct backup b = {.c = c};
     struct store_state st;
     int rc;
 
-    (void)argc;
     store_state(c->s.store, &st);
     if (st.g == 0)
         return cli_fail(c, ERR_NOT_FOUND, "%s: there is no log yet", st.path);
-    rc = make_dirs(&b, argv[1]);
+    rc = make_dirs(&b, dir);
     if (rc != 0)
         return rc;
-    rc = store_backup(c->s.store, argv[1], backup_record, &b);
+    rc = store_backup(c->s.store, dir, backup_record, &b);
     if (rc < 0)
         rmdir(b.dir); /* where nothing was copied */
     if (rc == ERR_EXISTS)
-        return fail_exists(c, argv[1]);
+        return fail_exists(c, dir);
     if (rc < 0)
-        return cli_fail_path(c, rc, argv[1]);
-    if (rc == 0)
-        rc = sync_dirs(&b, argv[1]);
+        return cli_fail_path(c, rc, dir);
+    if (rc == 0 && file_sync_path(dir) != 0) /* its files are synced */
+        rc = cli_fail_errno(c, ERR_IO, dir);
     if (rc == 0)
         cli_tell(c, "{dir}: {records} records and {artifacts} artifacts\n",
                  "dir=%s records=" U64 " artifacts=" U64 " artifacts_bad=" U64,
-                 argv[1], b.records, b.files, b.bad);
+                 dir, b.records, b.files, b.bad);
     return rc != 0 ? rc : b.bad > 0 ? CLI_STORE : CLI_OK;
 }
 
-/* ---- export ---- */
+/* ---- archive ---- */
 
-struct export {
+struct archive {
     struct cli *c;
-    bool md;
-    bool any; /* one was written */
-    uint64_t head, unread;
+    char path[PATH_ROOM];
+    int fd;
+    int64_t before_ms, len, body; /* bytes written; where records begin */
+    struct buf out;
+    uint64_t head, n, dropped;
 };
 
-/* 0; 1: stdout is gone; or an error. */
 static int
-export_event(struct export *x, const struct task_event *ev)
+flush_archive(struct archive *x)
 {
-    struct cli *c = x->c;
-    struct task k;
-    int rc = x->md ? task_of(c->s.tasks, &c->a, ev, &k)
-                   : task_peek(c->s.tasks, &c->a, ev, &k);
-
-    if (rc < 0)
-        return rc;
-    if (x->md && x->any)
-        buf_z(&c->out, "\n---\n\n");
-    cli_task(c, &k, x->md);
-    x->any = true;
-    arena_reset(&c->a);
-    return cli_drain(c) ? 0 : 1;
+    return file_flush(x->fd, &x->out, &x->len, FLUSH_AT);
 }
 
 static int
-export_record(void *ctx, const struct store_rec *r)
+archive_record(void *ctx, const struct store_rec *r)
 {
-    struct export *x = ctx;
-    char id[STORE_MAX_KEY + 1];
+    struct archive *x = ctx;
     struct task_event ev;
+    int64_t at;
+
+    cli_progress(x->c, r->n, x->head);
+    if (!str_starts(r->key, "task/") || !cli_is_newest(x->c, r) ||
+        !time_parse(r->time, &at) || at >= x->before_ms ||
+        task_event_of(r, &ev) != 0 ||
+        !task_raw_ended(raw_member(ev.v, "status")))
+        return 0;
+    record_put(&x->out, r);
+    x->n++;
+    return x->out.len < FLUSH_AT ? x->out.err : flush_archive(x);
+}
+
+/* The whole file. */
+static int
+write_archive(struct archive *x, const struct store_state *st)
+{
+    struct record_header h = {.g = st->g, .archive = true};
+    char dir[sizeof(x->path)];
+    int64_t now_ms = store_now_ms(x->c->s.store);
+    int rc = record_new_id(&h);
+
+    record_put_header(&x->out, &h, now_ms);
+    x->body = (int64_t)x->out.len;
+    if (rc == 0)
+        rc = store_scan(x->c->s.store, 1, archive_record, x);
+    record_put_end(&x->out, st->g, st->head, x->n, now_ms);
+    if (rc == 0)
+        rc = flush_archive(x);
+    if (rc == 0 && file_sync(x->fd, fsync) != 0)
+        rc = file_errno(errno);
+    text_put(dir, sizeof(dir), "%s", x->path);
+    file_cut(dir);
+    return rc == 0 ? file_sync_path(dir) : rc;
+}
+
+/* One commit; 1: there is more. */
+static int
+drop_some(struct archive *x, struct record_reader *rd)
+{
+    struct cli *c = x->c;
+    struct store_rec r;
+    struct str line;
+    uint64_t staged = 0;
+    bool unknown;
+    int64_t off;
+    int got = 1, done, rc = store_lock_patiently(c->s.store);
+
+    if (rc != 0)
+        return rc;
+    for (int i = 0; i < DROP_BATCH && rc == 0 &&
+                    store_staged_len(c->s.store) < STORE_MAX_BATCH / 4 &&
+                    (got = record_next(rd, &line, &off)) == 1; i++) {
+        rc = record_parse(line, &r) != 0 ? ERR_DAMAGED
+             : str_starts(r.key, "task/") ? task_archive(c->s.tasks, &r)
+                                          : ERR_VERSION;
+        staged += rc == 0;
+        rc = rc == ERR_VERSION ? 0 : rc;
+    }
+    done = cli_commit(c, &unknown);
+    x->dropped += done == 0 ? staged : 0;
+    return done != 0 ? done : rc != 0 ? rc : got;
+}
+
+static int
+drop_all(struct archive *x)
+{
+    struct record_reader rd = {.fd = x->fd, .off = x->body, .end = x->len};
     int rc;
 
-    if (!str_starts(r->key, "task/") || !is_newest(x->c, r))
-        return 0;
-    rc = task_event_of(r, &ev);
-    if (!x->c->tty)
-        cli_progress(x->c, r->n, x->head);
-    if (rc == 0 && !task_event_archives(&ev))
-        rc = export_event(x, &ev);
-    if (rc != ERR_FORMAT)
-        return rc;
-    x->unread++; /* of a newer version: the others are not lost by that */
-    text_put(id, sizeof(id), "%.*s", (int)r->key.len - 5, r->key.p + 5);
-    cli_fail_task(x->c, rc, id);
-    arena_reset(&x->c->a);
+    while ((rc = drop_some(x, &rd)) == 1)
+        cli_progress(x->c, x->dropped, x->n);
+    record_reader_fini(&rd);
+    return rc;
+}
+
+/* Reads D, and names the file after its day. */
+static int
+begin_archive(struct archive *x, const char *log)
+{
+    const char *arg = x->c->args.before;
+    struct str day;
+    char at[TIME_LEN + 1];
+
+    if (arg == NULL)
+        return cli_misuse(x->c, "--done-before is required");
+    day = arena_printf(&x->c->a, "%sT00:00:00Z", arg);
+    if (!time_parse(str_of(arg), &x->before_ms) &&
+        (day.p == NULL || !time_parse(day, &x->before_ms)))
+        return cli_misuse(x->c, "neither a day (2026-07-28) nor a time: %s",
+                          arg);
+    time_format(x->before_ms, at);
+    text_put(x->path, sizeof(x->path), "%s.archive-%.10s", log, at);
     return 0;
 }
 
+/* Everything, the log being there. */
 static int
-export_named(struct export *x, const char *id)
+archive(struct archive *x, struct store_state *st)
 {
-    struct cli *c = x->c;
-    struct task_event ev;
-    int rc = task_event_last(c->s.tasks, &c->a, str_of(id), &ev);
+    bool whole;
+    /* It mends a tail, if there is one. */
+    int rc = store_lock_patiently(x->c->s.store);
 
-    if (rc == 0)
-        rc = export_event(x, &ev);
-    return rc < 0 ? cli_fail_task(c, rc, id) : rc;
+    if (rc != 0)
+        return cli_fail_store(x->c, rc);
+    store_unlock(x->c->s.store);
+    store_state(x->c->s.store, st); /* others may have written or compacted */
+    x->head = st->head;
+    x->fd = open(x->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (x->fd < 0 && errno == EEXIST)
+        return cli_fail(x->c, ERR_EXISTS, "%s: exists: rename it, or import "
+                        "and then remove it", x->path);
+    if (x->fd < 0)
+        return cli_fail_errno(x->c, ERR_IO, x->path);
+    file_give(x->fd, st->path);
+    rc = write_archive(x, st);
+    whole = rc == 0;
+    if (!whole)
+        rc = cli_fail_path(x->c, rc, x->path);
+    else if (x->n > 0 && (rc = drop_all(x)) < 0)
+        rc = cli_fail_store(x->c, rc);
+    if (!whole || x->n == 0) /* else something may have been dropped */
+        unlink(x->path);
+    close(x->fd);
+    return rc;
 }
 
 int
-admin_export(struct cli *c, int argc, char **argv)
+cli_archive(struct cli *c)
 {
-    const char *format = c->args.format;
-    struct export x = {.c = c, .md = format != NULL &&
-                                     strcmp(format, "md") == 0};
-    int rc = 0;
+    struct archive x = {.c = c};
+    struct store_state st;
+    int rc;
 
-    if (format != NULL && !x.md && strcmp(format, "jsonl") != 0)
-        return cli_fail(c, ERR_INVALID, "export: no such format: %s: jsonl or "
-                        "md", format);
-    for (int i = 1; i < argc && rc == 0; i++)
-        rc = export_named(&x, argv[i]);
-    x.head = store_next_n(c->s.store);
-    if (argc == 1)
-        rc = store_scan(c->s.store, 1, export_record, &x);
-    if (rc == 0 && x.unread > 0)
-        return CLI_STORE;
-    return rc < 0 ? cli_fail_store(c, rc) : rc;
+    store_state(c->s.store, &st);
+    rc = begin_archive(&x, st.path);
+    if (rc == 0 && st.g > 0)
+        rc = archive(&x, &st);
+    if (rc == 0)
+        cli_tell(c, "{archive}: {archived} tasks moved, {changed} changed "
+                 "meanwhile and stay\n", "archive=%s archived=" U64
+                 " changed=" U64, x.n > 0 ? x.path : "nothing to archive",
+                 x.dropped, x.n - x.dropped);
+    buf_fini(&x.out);
+    return rc;
 }

@@ -5,9 +5,9 @@
 
 #include "cli/command.h"
 
-int admin_export(struct cli *c, int argc, char **argv);
-int admin_verify(struct cli *c, int argc, char **argv);
-int admin_compact(struct cli *c, int argc, char **argv);
-int admin_backup(struct cli *c, int argc, char **argv);
+int cli_verify(struct cli *c);
+int cli_compact(struct cli *c);
+int cli_backup(struct cli *c);
+int cli_archive(struct cli *c);
 
 #endif

@@ -5,9 +5,9 @@
 
 #include "cli/command.h"
 
-/* Runs the command argv[0] with what stands behind it, which is reordered.
-   Returns the exit code, a text about an error having gone to stderr. */
-int cli_main(const struct cli_env *env, int argc, char **argv);
+/* Runs the command argv[0] with what stands behind it, up to a NULL; it is
+   reordered. Returns the exit code; errors have been told on stderr. */
+int cli_main(const struct cli_env *env, char **argv);
 /* All of them; the last has no name. */
 extern const struct cli_command cli_commands[];
 

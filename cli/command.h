@@ -42,10 +42,10 @@ struct cli_command {
     const char *name;
     const char *args;
     const char *about; /* for the list of commands */
-    int (*run)(struct cli *c, int argc, char **argv);
-    const struct env_opt *opts;
+    int (*run)(struct cli *c); /* its exit code */
     uint8_t min, max; /* operands */
     enum { CLOSED, READ, WRITE } store; /* how it is open for run */
+    const struct env_opt *opts;
 };
 
 /* One run of a command. */
@@ -53,6 +53,8 @@ struct cli {
     const struct cli_env *env;
     const struct cli_command *commands; /* all; the last has no name */
     const struct cli_command *cmd;
+    char **operand; /* what stands behind cmd but for options; then NULL */
+    int n_operands;
     struct cli_store s; /* its store is NULL: not opened */
     bool json;      /* --json */
     bool tty;       /* stdout is a terminal, */
@@ -60,8 +62,9 @@ struct cli {
     int64_t begun_ms, shown_ms; /* first and last cli_progress; 0: none */
     int out_errno;  /* of the write that failed; then nothing more is */
     struct buf out; /* for stdout, written by cli_flush */
-    struct arena a; /* reset as a command sees fit */
+    bool exact;     /* out is JSON, or has been made harmless already */
     bool md;        /* out is markdown */
+    struct arena a; /* reset as a command sees fit */
     size_t columns; /* of each line in out that are padded; 0: none */
     size_t width[CLI_COLUMNS];
     struct cli_args args;

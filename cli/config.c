@@ -320,8 +320,8 @@ find_token(struct cli *c, const char *agent, struct str *out)
         if (str_is((struct str){who, strcspn(who, blanks)}, agent))
             return 0;
     }
-    return cli_fail(c, ERR_NOT_FOUND, "%s: no token of agent %s: name one by "
-                    "--agent", path, agent);
+    return cli_fail(c, ERR_NOT_FOUND, "%s: no token of agent %s: name another "
+                    "with --agent", path, agent);
 }
 
 /* A client that only starts servers starts a bridge. */
@@ -350,7 +350,7 @@ find_url(struct cli *c, const struct client *k, const char *url,
     *l = (struct launch){.url = url != NULL ? str_of(url) : arena_printf(&c->a,
                          "http://127.0.0.1:%s/mcp", port ? port : "8766")};
     if (url != NULL && !str_starts(l->url, "http"))
-        return cli_misuse(c, url, "no address of HTTP: ");
+        return cli_misuse(c, "not an HTTP address: %s", url);
     if (c->args.token_file != NULL)
         rc = find_token(c, c->args.agent != NULL ? c->args.agent : k->name,
                         &token);
@@ -364,19 +364,21 @@ find_url(struct cli *c, const struct client *k, const char *url,
 }
 
 int
-cli_config(struct cli *c, int argc, char **argv)
+cli_config(struct cli *c)
 {
+    const char *name = c->operand[0], *url = c->operand[1];
     const struct client *k = clients;
     struct launch l;
     struct buf note = {0};
     int rc = 0;
 
-    while (k < clients + N_CLIENTS && strcmp(k->name, argv[1]) != 0)
+    c->exact = true;
+    while (k < clients + N_CLIENTS && strcmp(k->name, name) != 0)
         k++;
     if (k == clients + N_CLIENTS)
-        return cli_misuse(c, argv[1], "no such client: ");
-    if (c->args.http || c->args.token_file != NULL || argc > 2)
-        rc = find_url(c, k, argc > 2 ? argv[2] : NULL, &l);
+        return cli_misuse(c, "no such client: %s", name);
+    if (c->args.http || c->args.token_file != NULL || url != NULL)
+        rc = find_url(c, k, url, &l);
     else
         find_launch(c, &l);
     if (rc != 0)

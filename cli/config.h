@@ -9,6 +9,6 @@
 struct str cli_own_path(struct arena *a);
 /* Appends the names of the clients that config knows, a blank before each. */
 void cli_put_clients(struct buf *b);
-int cli_config(struct cli *c, int argc, char **argv);
+int cli_config(struct cli *c);
 
 #endif

@@ -1,8 +1,9 @@
-/* doctor - what it takes to serve, looked at a piece at a time, a line each,
-   with what to do about it. A server that answers on another store than this
-   command would use is a problem, too: its clients see none of our tasks.
+/* doctor - whether the store can be used: health, in one line; and all that it
+   takes to serve, a line each, with what to do about it: doctor. A server that
+   answers on another store than this command would use is a problem, too: its
+   clients see none of our tasks.
 
-   It starts this binary as a client would, and asks whatever listens on
+   doctor starts this binary as a client would, and asks whatever listens on
    loopback for /health; it connects to nothing else. The store is opened and
    locked as any writer does it, and not written to. */
 
@@ -31,12 +32,112 @@
 /* Only exec follows on it; fork brings locks along. */
 pid_t vfork(void);
 
+#define PATH_ROOM 4400 /* a path that exists and a name in it */
 #define ANSWER_MS 5000
 #define ANSWER_MAX 4096
 #define ROOM_MIB 100
 #define STICKY 01000 /* S_ISVTX, which is not in POSIX without XSI */
 #define AHEAD_MS (60 * 1000)
 #define NOT_BEFORE INT64_C(1767225600000) /* 2026: no clock that is set */
+
+/* ---- health ---- */
+
+/* Leaves the directory that path is in; false: path names none. */
+static bool
+go_up(char *path)
+{
+    char *slash = strrchr(path, '/');
+
+    if (slash != NULL)
+        slash[slash == path] = '\0';
+    return slash != NULL;
+}
+
+/* Whether path can be written, or made: then what counts is the nearest
+   directory above it that is there. 0 or errno. */
+static int
+not_writable(const char *path)
+{
+    char up[PATH_ROOM];
+
+    if (text_put(up, sizeof(up), "%s", path) >= sizeof(up))
+        return ENAMETOOLONG;
+    while (access(up, W_OK) != 0)
+        if (errno != ENOENT || !go_up(up))
+            return errno;
+    return 0;
+}
+
+/* The first of the store's paths that cannot be written, in path. 0: all can,
+   or can be made; else errno. */
+static int
+find_not_writable(const struct cli *c, const char *log, char path[PATH_ROOM])
+{
+    int err = 0;
+
+    for (int i = 0; i < 4 && err == 0; i++) {
+        text_put(path, PATH_ROOM, "%s%s", i < 3 ? log : c->env->artifacts_dir,
+                 i == 1 ? ".lock" : "");
+        if (i == 2)
+            go_up(path);
+        err = not_writable(path);
+    }
+    return err;
+}
+
+/* Whether st says that the store cannot be used as it was asked for. */
+static bool
+is_unusable(const struct cli *c, const struct store_state *st)
+{
+    return st->why[0] != '\0' &&
+           (st->err != ERR_READONLY || !c->env->read_only);
+}
+
+static void
+put_health(struct cli *c, const struct store_state *st)
+{
+    uint64_t live = 0, all = 0;
+
+    for (int s = 0; s < TASK_N_STATUSES; s++) {
+        uint64_t n = tasks_count(c->s.tasks, (enum task_status)s);
+
+        all += n;
+        live += task_status_ended((enum task_status)s) ? 0 : n;
+    }
+    cli_tell(c, "ok: {store}: {tasks} tasks, {live} of them live, seq {seq}\n",
+             "status=%s version=%s store=%s tasks=" U64 " live=" U64 " seq="
+             U64 " bytes=" U64,
+             "ok", MCPTASK_VERSION, st->path, all, live, st->head,
+             (uint64_t)st->len);
+}
+
+int
+cli_health(struct cli *c)
+{
+    bool writes = !c->env->read_only;
+    struct store_state st;
+    char path[PATH_ROOM];
+    int rc = 0;
+
+    store_state(c->s.store, &st);
+    if (is_unusable(c, &st))
+        return cli_fail_store(c, st.err);
+    if (writes && (rc = find_not_writable(c, st.path, path)) != 0)
+        return cli_fail(c, ERR_READONLY, "%s: cannot be written: %s", path,
+                        strerror(rc));
+    if (writes && st.g > 0)
+        rc = store_lock_patiently(c->s.store);
+    if (writes && st.g > 0 && rc == 0)
+        rc = store_probe(c->s.store);
+    if (store_locked(c->s.store))
+        store_unlock(c->s.store);
+    if (rc != 0)
+        return cli_fail_store(c, rc);
+    put_health(c, &st);
+    return CLI_OK;
+}
+
+/* ---- doctor ---- */
 
 struct doctor {
     struct cli *c;
@@ -96,28 +197,26 @@ check_store(struct doctor *d)
 {
     struct cli *c = d->c;
     struct store_state st = {.path = c->env->log_path};
-    const char *path = NULL;
-    char why[256], *fix;
-    int err, rc = cli_open_store(c->env, c->env->read_only, &c->s, why);
+    bool writes = !c->env->read_only;
+    char why[256], *fix, path[PATH_ROOM];
+    int err = 0, rc = cli_open_store(c->env, !writes, &c->s, why);
 
-    if (rc == 0)
+    if (rc == 0) {
         store_state(c->s.store, &st);
-    if (rc == 0 && !c->env->read_only)
-        path = cli_not_writable(c, st.path, &err);
-    if (rc == 0)
         text_put(why, sizeof(why), "%s", st.why);
+        err = writes ? find_not_writable(c, st.path, path) : 0;
+    }
     text_put(d->log, sizeof(d->log), "%s", st.path);
     text_put(d->id, sizeof(d->id), "%s", st.id);
     fix = advice(why);
-    if (rc < 0 || (st.why[0] != '\0' &&
-                   (st.err != ERR_READONLY || !c->env->read_only)))
+    if (rc < 0 || is_unusable(c, &st))
         tell(d, "store", *fix != '\0' ? fix : "mend that", "%s", why);
-    else if (path != NULL)
+    else if (err != 0)
         tell(d, "store", "let this user write it, or set MCP_TASK_BASE_DIR",
              "%s: cannot be written: %s", path, strerror(err));
     else
         tell(d, "store", NULL, "%s", st.path);
-    if (st.g > 0 && st.err == 0 && path == NULL && !c->env->read_only)
+    if (st.g > 0 && st.err == 0 && err == 0 && writes)
         check_lock(d); /* taking it would make what is not there */
 }
 
@@ -126,16 +225,15 @@ check_store(struct doctor *d)
 static void
 check_access(struct doctor *d)
 {
-    static const char beside[3][6] = {"", ".lock", ".key"};
-    char path[sizeof(d->log) + 6], *slash;
+    static const char beside[4][6] = {"", ".lock", ".key", ""};
+    char path[sizeof(d->log) + 6];
     bool closed = true;
     struct stat st;
 
-    for (size_t i = 0; i < 4; i++) {
-        text_put(path, sizeof(path), "%s%s", d->log, i < 3 ? beside[i] : "");
-        slash = i < 3 ? NULL : strrchr(path, '/');
-        if (slash != NULL)
-            slash[slash == path] = '\0';
+    for (int i = 0; i < 4; i++) {
+        text_put(path, sizeof(path), "%s%s", d->log, beside[i]);
+        if (i == 3)
+            go_up(path);
         if (stat(path, &st) == 0 && (st.st_mode & (i < 3 ? 07 : 02)) != 0 &&
             (st.st_mode & STICKY) == 0) {
             tell(d, "access", "chmod o-rwx it", "%s: open to every user", path);
@@ -187,22 +285,21 @@ check_clock(struct doctor *d)
 static void
 check_room(struct doctor *d)
 {
-    struct str path = arena_str(&d->c->a, str_of(d->c->env->log_path));
-    char *slash, *dir = (char *)path.p;
+    char path[PATH_ROOM];
     struct statvfs v;
     uint64_t mib;
     int fd = -1;
 
     /* What is not there is made in the directory above. */
-    while (dir != NULL && (slash = strrchr(dir, '/')) != NULL &&
-           (fd = open(dir, O_RDONLY | O_NONBLOCK | O_CLOEXEC)) < 0)
-        *slash = '\0';
+    text_put(path, sizeof(path), "%s", d->c->env->log_path);
+    while (fd < 0 && go_up(path))
+        fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0 || fstatvfs(fd, &v) != 0)
         return;
     close(fd);
     mib = (uint64_t)v.f_bavail * v.f_frsize >> 20;
     tell(d, "room", mib < ROOM_MIB ? "make room, mcptask compact --orphans may"
-         : NULL, "%s: " U64 " MiB free", dir, mib);
+         : NULL, "%s: " U64 " MiB free", path, mib);
 }
 
 static void
@@ -336,12 +433,10 @@ check_http(struct doctor *d)
 }
 
 int
-cli_doctor(struct cli *c, int argc, char **argv)
+cli_doctor(struct cli *c)
 {
     struct doctor d = {.c = c};
 
-    (void)argc;
-    (void)argv;
     c->columns = c->json ? 0 : 2;
     check_store(&d);
     check_access(&d);

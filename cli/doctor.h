@@ -1,10 +1,11 @@
 #ifndef CLI_DOCTOR_H
 #define CLI_DOCTOR_H
 
-/* doctor - the command that says what is wrong. */
+/* doctor - the commands that say whether all is well. */
 
 #include "cli/command.h"
 
-int cli_doctor(struct cli *c, int argc, char **argv);
+int cli_health(struct cli *c);
+int cli_doctor(struct cli *c);
 
 #endif

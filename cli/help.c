@@ -1,11 +1,17 @@
-/* help - what --help prints: cli/help.txt, packed into the binary by the build.
+/* help - what --help prints: cli/help.txt, packed into the binary by the build;
+   and scripts with which shells complete commands, options and ids of tasks.
 
    In that file a line "@NAME" begins what belongs to a command; "@" alone is
    what stands before the list of commands, "@environment" what stands behind
-   it. Names, operands and the list itself come from the table in cli/cli.c, so
-   that no command is without them. */
+   it. Names, operands and the list itself, of the help as of the scripts, come
+   from the table in cli/cli.c, so that no command is without them.
+
+   bash and zsh share a function that says the words that may follow a
+   command; fish has a line for each word. An id has no character that a
+   shell would act on. */
 
 #include "cli/help.h"
+#include "cli/config.h"
 #include "cli/text.h"
 #include "base/gunzip.h"
 #include "base/text.h"
@@ -61,5 +67,121 @@ cli_help(struct buf *b, const struct cli_command *commands,
             buf_z(b, "      --json  for programs\n");
     }
     free((char *)all.p);
+    return CLI_OK;
+}
+
+/* ---- completion ---- */
+
+#define FISH "complete -c mcptask "
+#define IDS "mcptask list --all --limit 200 2>/dev/null | cut -d\\  -f1"
+
+static void
+put_names(struct buf *b, const struct cli_command *k)
+{
+    for (; k->name != NULL; k++)
+        buf_printf(b, " %s", k->name);
+}
+
+/* The words known beforehand that may stand behind a command. */
+static void
+put_operands(struct cli *c, const struct cli_command *k)
+{
+    struct buf *b = &c->out;
+
+    if (k->run == cli_completion)
+        buf_z(b, " bash zsh fish");
+    else if (k->run == cli_config)
+        cli_put_clients(b);
+    else if (strcmp(k->name, "help") == 0)
+        put_names(b, c->commands);
+}
+
+static bool
+takes_id(const struct cli_command *k)
+{
+    const char *at = text_find(k->args, "ID");
+
+    return at != NULL && (at[2] == '\0' || strchr(" ].", at[2]) != NULL);
+}
+
+/* ---- bash, zsh ---- */
+
+static void
+put_options(struct buf *b, const struct env_opt *o)
+{
+    for (; o->name != NULL; o++)
+        buf_printf(b, " --%s", o->name);
+}
+
+static void
+put_sh(struct cli *c, const char *before, const char *found, const char *end)
+{
+    struct buf *b = &c->out;
+
+    buf_z(b, "_mcptask_words() {\n    case $1 in\n");
+    for (const struct cli_command *k = c->commands; k->name != NULL; k++) {
+        buf_printf(b, "    %s) echo --json --help", k->name);
+        put_options(b, k->opts);
+        put_operands(c, k);
+        buf_z(b, takes_id(k) ? "; " IDS ";;\n" : ";;\n");
+    }
+    buf_z(b, "    *) echo --help --version");
+    put_options(b, c->env->opts);
+    put_names(b, c->commands);
+    buf_printf(b, ";;\n    esac\n}\n_mcptask() {\n    local w cmd=\n"
+               "    for w in %s; do\n        case \"", before);
+    put_names(b, c->commands);
+    buf_printf(b, " \" in *\" $w \"*) cmd=$w; break;; esac\n    done\n"
+               "    %s\n}\n%s _mcptask mcptask\n", found, end);
+}
+
+/* ---- fish ---- */
+
+static void
+put_fish_options(struct buf *b, const char *when, const struct env_opt *o)
+{
+    for (; o->name != NULL; o++) {
+        buf_printf(b, FISH "-n '%s' -l %s", when, o->name);
+        if (o->letter != 0)
+            buf_printf(b, " -s %c", o->letter);
+        buf_z(b, o->kind == OPT_FLAG ? "\n" : " -r\n");
+    }
+}
+
+static void
+put_fish(struct cli *c)
+{
+    struct buf *b = &c->out;
+    char when[64] = "__fish_use_subcommand";
+
+    put_fish_options(b, when, c->env->opts);
+    for (const struct cli_command *k = c->commands; k->name != NULL; k++) {
+        buf_printf(b, FISH "-n __fish_use_subcommand -f -a %s -d '%s'\n",
+                   k->name, k->about);
+        text_put(when, sizeof(when), "__fish_seen_subcommand_from %s", k->name);
+        put_fish_options(b, when, k->opts);
+        buf_printf(b, FISH "-n '%s' -l json\n" FISH "-n '%s' -a '", when, when);
+        put_operands(c, k);
+        buf_z(b, takes_id(k) ? "(" IDS ")'\n" : "'\n");
+    }
+}
+
+int
+cli_completion(struct cli *c)
+{
+    const char *shell = c->operand[0];
+
+    if (strcmp(shell, "fish") == 0)
+        put_fish(c);
+    else if (strcmp(shell, "bash") == 0)
+        put_sh(c, "\"${COMP_WORDS[@]:1:COMP_CWORD-1}\"",
+               "COMPREPLY=($(compgen -W \"$(_mcptask_words \"$cmd\")\" -- "
+               "\"${COMP_WORDS[COMP_CWORD]}\"))",
+               "complete -o default -F");
+    else if (strcmp(shell, "zsh") == 0)
+        put_sh(c, "${words[2,CURRENT-1]}",
+               "compadd -- $(_mcptask_words \"$cmd\") || _files", "compdef");
+    else
+        return cli_misuse(c, "no such shell: %s", shell);
     return CLI_OK;
 }

@@ -1,7 +1,7 @@
 #ifndef CLI_HELP_H
 #define CLI_HELP_H
 
-/* help - what --help prints. */
+/* help - what --help prints, and completion for shells. */
 
 #include "cli/command.h"
 
@@ -9,5 +9,6 @@
    its commands, the last of which has no name. Its exit code. */
 int cli_help(struct buf *b, const struct cli_command *commands,
              const struct cli_command *cmd);
+int cli_completion(struct cli *c);
 
 #endif

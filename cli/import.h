@@ -1,10 +1,11 @@
 #ifndef CLI_IMPORT_H
 #define CLI_IMPORT_H
 
-/* import - the command that reads what export wrote. */
+/* import - the commands that write tasks out and read them in. */
 
 #include "cli/command.h"
 
-int admin_import(struct cli *c, int argc, char **argv);
+int cli_export(struct cli *c);
+int cli_import(struct cli *c);
 
 #endif

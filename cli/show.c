@@ -1,5 +1,11 @@
 /* show - the commands that look at tasks and calls: list, show, history,
-   tail. What is long is written a piece at a time, in memory for a piece. */
+   tail, board. What is long is written a piece at a time, in memory for a
+   piece.
+
+   A board stands side by side where the terminal has room for that, else its
+   columns stand one below the other. What a task holds passes cli_safe before
+   it is cut to a cell, which is as wide as its column: characters are counted,
+   not what a terminal makes of them. */
 
 #include "cli/show.h"
 #include "mcp/calls.h"
@@ -17,6 +23,10 @@
 
 #define FOLLOW_MS 50 /* how often tail -f looks for news */
 #define CALLS_PAGE 50
+#define GAP 2       /* between the cells of a board */
+#define CELL_MIN 16 /* narrower columns are put one below the other */
+#define CELL_MAX 40
+#define CARDS 10    /* in a column, unless told otherwise */
 
 /* ---- list ---- */
 
@@ -44,46 +54,45 @@ str_of_arg(const char *z)
     return z == NULL ? STR_NONE : str_of(z);
 }
 
-static void
-put_page(struct cli *c, const struct task_list *page)
-{
-    for (size_t i = 0; i < page->n; i++) {
-        size_t from = c->out.len;
-
-        if (c->json) {
-            view_summary_json(&c->out, &page->tasks[i]);
-            buf_char(&c->out, '\n');
-        } else {
-            view_task_line(&c->out, &c->a, &page->tasks[i]);
-            cli_safe(&c->out, from);
-        }
-    }
-}
-
+/* Calls fn with each task that q finds, in memory of c->a, until it returns
+   false or stdout is gone. 0 or an error. */
 static int
-list_pages(struct cli *c, struct task_query *q, uint64_t left)
+each_task(struct cli *c, struct task_query *q,
+          bool (*fn)(void *ctx, const struct task *k), void *ctx)
 {
     struct task_list page;
     struct buf next = {0};
-    int rc;
+    bool more = true;
+    int rc = 0;
 
-    c->columns = c->json ? 0 : 5;
-    do {
-        q->limit = left < TASK_LIST_MAX ? (unsigned)left : TASK_LIST_MAX;
+    while (rc == 0 && more && cli_drain(c)) {
         rc = tasks_list(c->s.tasks, &c->a, q, &page);
-        if (rc < 0)
-            break;
-        put_page(c, &page);
-        left -= page.n;
-        buf_reset(&next, 4096);
-        buf_str(&next, page.next);
+        for (size_t i = 0; rc == 0 && more && i < page.n; i++)
+            more = fn(ctx, &page.tasks[i]);
+        next.len = 0;
+        if (rc == 0)
+            buf_str(&next, page.next);
         q->cursor = buf_view(&next);
         arena_reset(&c->a);
-        if (next.err)
-            rc = ERR_NOMEM;
-    } while (rc >= 0 && next.len > 0 && left > 0 && cli_drain(c));
+        more = more && next.len > 0;
+        rc = rc == 0 ? next.err : rc;
+    }
     buf_fini(&next);
-    return rc < 0 ? cli_fail_store(c, rc) : CLI_OK;
+    return rc;
+}
+
+static bool
+put_task(void *ctx, const struct task *k)
+{
+    struct cli *c = ctx;
+
+    if (c->json) {
+        view_summary_json(&c->out, k);
+        buf_char(&c->out, '\n');
+    } else {
+        view_task_line(&c->out, &c->a, k);
+    }
+    return --c->args.limit > 0;
 }
 
 static void
@@ -114,21 +123,21 @@ put_call(struct cli *c, const struct call *k)
 
 /* The deferred calls, newest first, live ones unless all are wanted. */
 static int
-list_calls(struct cli *c, uint64_t left)
+list_calls(struct cli *c)
 {
     char ids[CALLS_PAGE][CALL_ID_LEN + 1];
     struct str owner = str_of_arg(c->args.owner);
-    uint64_t before = 0;
+    uint64_t before = 0, left = c->args.limit;
     bool more = true;
     struct call k;
-    size_t i, n;
+    size_t n;
     int rc = 0;
 
-    c->columns = c->json ? 0 : 6;
-    while (rc == 0 && more && cli_drain(c)) {
+    c->columns = 6;
+    while (rc == 0 && more && left > 0 && cli_drain(c)) {
         n = calls_list(c->s.calls, owner, before, ids, CALLS_PAGE, &before,
                        &more);
-        for (i = 0; i < n && rc == 0 && left > 0; i++) {
+        for (size_t i = 0; i < n && rc == 0 && left > 0; i++) {
             rc = calls_get(c->s.calls, &c->a, str_of(ids[i]), owner, &k);
             if (rc == 0 && (c->args.all || !call_status_ended(k.status))) {
                 put_call(c, &k);
@@ -138,9 +147,8 @@ list_calls(struct cli *c, uint64_t left)
                 rc = 0; /* it is of a newer version */
             arena_reset(&c->a);
         }
-        more = more && left > 0;
     }
-    return rc < 0 ? cli_fail_store(c, rc) : CLI_OK;
+    return rc;
 }
 
 static enum task_ask
@@ -150,7 +158,7 @@ ask_of(bool wanted)
 }
 
 int
-cli_list(struct cli *c, int argc, char **argv)
+cli_list(struct cli *c)
 {
     const struct cli_args *a = &c->args;
     struct task_query q = {.include_done = a->all,
@@ -161,46 +169,56 @@ cli_list(struct cli *c, int argc, char **argv)
                            .text = str_of_arg(a->query),
                            .ready = ask_of(a->ready),
                            .stale = ask_of(a->stale),
-                           .needs_input = ask_of(a->needs_input)};
+                           .needs_input = ask_of(a->needs_input),
+                           .limit = a->limit < TASK_LIST_MAX
+                                        ? (unsigned)a->limit : TASK_LIST_MAX};
     int rc = status_bits(c, a->status, &q.status);
 
-    (void)argc;
-    (void)argv;
     if (a->calls && (a->status || a->repo || a->tag || a->parent ||
                      a->query || a->ready || a->stale || a->needs_input))
-        return cli_misuse(c, "--calls", "only --owner, --all and --limit go "
-                          "with ");
-    if (a->calls)
-        return list_calls(c, a->limit);
-    return rc != 0 || a->limit == 0 ? rc : list_pages(c, &q, a->limit);
+        return cli_misuse(c, "--calls takes only --owner, --all and --limit");
+    if (rc != 0 || a->limit == 0)
+        return rc;
+    c->columns = 5;
+    rc = a->calls ? list_calls(c) : each_task(c, &q, put_task, c);
+    return rc < 0 ? cli_fail_store(c, rc) : CLI_OK;
 }
 
 /* ---- show, history ---- */
 
-int
-cli_show(struct cli *c, int argc, char **argv)
+void
+cli_put_whole(struct cli *c, const struct task *k, bool md)
 {
-    struct task k;
-    int rc = task_get(c->s.tasks, &c->a, str_of(argv[1]), &k);
+    c->md = md;
+    if (md) {
+        view_task_markdown(&c->out, &c->a, k);
+    } else {
+        view_task_json(&c->out, k);
+        buf_char(&c->out, '\n');
+    }
+}
 
-    (void)argc;
+int
+cli_show(struct cli *c)
+{
+    const char *id = c->operand[0];
+    struct task k;
+    int rc = task_get(c->s.tasks, &c->a, str_of(id), &k);
+
     if (rc < 0)
-        return cli_fail_task(c, rc, argv[1]);
-    cli_task(c, &k, !c->json);
+        return cli_fail_task(c, rc, id);
+    cli_put_whole(c, &k, !c->json);
     return CLI_OK;
 }
 
 static void
 put_event(struct cli *c, struct arena *a, const struct task_event *ev)
 {
-    size_t from = c->out.len;
-
     if (c->json) {
         view_event_json(&c->out, ev);
         buf_char(&c->out, '\n');
     } else {
         view_event_line(&c->out, a, ev);
-        cli_safe(&c->out, from);
     }
 }
 
@@ -237,14 +255,14 @@ history(struct cli *c, struct str id, uint64_t since, uint64_t left)
 }
 
 int
-cli_history(struct cli *c, int argc, char **argv)
+cli_history(struct cli *c)
 {
+    const char *id = c->operand[0];
     int rc;
 
-    (void)argc;
-    c->columns = c->json ? 0 : 6;
-    rc = history(c, str_of(argv[1]), c->args.since, c->args.limit);
-    return rc < 0 ? cli_fail_task(c, rc, argv[1]) : CLI_OK;
+    c->columns = 6;
+    rc = history(c, str_of(id), c->args.since, c->args.limit);
+    return rc < 0 ? cli_fail_task(c, rc, id) : CLI_OK;
 }
 
 /* ---- tail ---- */
@@ -349,21 +367,198 @@ tail_follow(struct tail *t)
 }
 
 int
-cli_tail(struct cli *c, int argc, char **argv)
+cli_tail(struct cli *c)
 {
     struct tail t = {.c = c};
     int rc;
 
-    (void)argc;
-    (void)argv;
     if (c->args.follow) {
         on_signal(SIGINT, end_tail);
         on_signal(SIGTERM, end_tail);
         store_observe(c->s.store, tail_observe, &t);
     }
-    c->columns = c->json ? 0 : 6;
+    c->columns = 6;
     rc = tail_last(&t, c->args.lines);
     if (rc == 0 && c->args.follow)
         rc = tail_follow(&t);
+    return rc < 0 ? cli_fail_store(c, rc) : CLI_OK;
+}
+
+/* ---- board ---- */
+
+static const struct { const char *title, *sgr; } lanes[TASK_N_COLUMNS] = {
+    {"Needs you", "1;35"}, {"Ready", "1"}, {"In progress", "1;36"},
+    {"Handed over", "1;33"}, {"Stuck", "1;31"}, {"Done", "1;32"}};
+
+struct board {
+    struct cli *c;
+    size_t width; /* of a cell; 0: lanes stand one below the other */
+    struct lane {
+        struct buf b; /* its cards, of lines or of JSON */
+        uint64_t n;   /* also of those that are not in b */
+        size_t at;    /* what of b has been drawn */
+    } lane[TASK_N_COLUMNS];
+};
+
+/* Appends s as a cell of width characters, and a gap. */
+static void
+put_cell(struct cli *c, struct buf *b, struct str s, size_t width,
+         const char *sgr)
+{
+    size_t at = 0, n = 0;
+
+    for (; at < s.len && n < width; n++)
+        at += utf8_len(s.p + at, s.p + s.len);
+    cli_paint(c, b, (struct str){s.p, at}, sgr);
+    for (width += GAP; n < width; n++)
+        buf_char(b, ' ');
+}
+
+/* A line of a card. */
+static void
+put_card_line(struct board *b, struct buf *to, struct str text)
+{
+    struct buf line = {0};
+
+    buf_str(&line, text);
+    cli_safe(&line, 0);
+    put_cell(b->c, to, buf_view(&line), b->width, NULL);
+    to->err |= line.err;
+    buf_fini(&line);
+}
+
+static void
+put_card(struct board *b, struct buf *to, const struct task *k)
+{
+    struct arena *a = &b->c->a;
+    struct str owner = raw_text(a, k->f[F_CURRENT_OWNER]);
+    size_t done = raw_list_n(k->f[F_COMPLETED_STEPS]);
+    size_t all = done + raw_list_n(k->f[F_REMAINING_STEPS]);
+    int64_t at = 0;
+    char age[24];
+
+    time_parse(k->ev.r.time, &at);
+    put_card_line(b, to, raw_text(a, k->f[F_TASK_ID]));
+    put_card_line(b, to, raw_text(a, k->f[F_TITLE]));
+    cli_span(age, store_now_ms(b->c->s.store) - at);
+    put_card_line(b, to, arena_printf(a, "%zu/%zu %s %.*s%s", done, all, age,
+                                 STR_ARG(owner.p ? owner : STR("")),
+                                 k->damaged.p ? " (damaged)" : ""));
+    put_card_line(b, to, STR(""));
+}
+
+static bool
+take(void *ctx, const struct task *k)
+{
+    struct board *b = ctx;
+    struct lane *l = &b->lane[task_column(k)];
+    size_t from = l->b.len;
+
+    if (l->n++ >= b->c->args.limit)
+        return true;
+    if (b->c->json) {
+        buf_z(&l->b, from > 0 ? "," : "");
+        view_summary_json(&l->b, k);
+    } else if (b->width > 0) {
+        put_card(b, &l->b, k);
+    } else {
+        buf_z(&l->b, "  ");
+        view_task_line(&l->b, &b->c->a, k);
+        cli_safe(&l->b, from);
+    }
+    return true;
+}
+
+/* The width of the terminal, or what COLUMNS says. */
+static size_t
+find_width(void)
+{
+    const char *columns = env_get("COLUMNS");
+    uint64_t n;
+
+    if (columns == NULL || !str_u64(str_of(columns), &n))
+        n = cli_terminal(STDOUT_FILENO);
+    return n > 1000 ? 1000 : (size_t)n;
+}
+
+static struct str
+title_of(struct board *b, int i)
+{
+    return arena_printf(&b->c->a, "%s (" U64 ")", lanes[i].title,
+                        b->lane[i].n);
+}
+
+/* A row of the columns; false: there is none. */
+static bool
+put_row(struct board *b)
+{
+    struct buf *out = &b->c->out;
+    size_t from = out->len, cell;
+    bool any = false;
+
+    for (int i = 0; i < TASK_N_COLUMNS; i++) {
+        struct lane *l = &b->lane[i];
+        const char *p = l->b.p + l->at;
+
+        /* A cell's bytes are told by its characters alone. */
+        for (cell = 0, any |= l->at < l->b.len;
+             l->at < l->b.len && cell < b->width + GAP; cell++)
+            l->at += utf8_len(l->b.p + l->at, l->b.p + l->b.len);
+        buf_put(out, p, (size_t)(l->b.p + l->at - p));
+        for (; cell < b->width + GAP; cell++)
+            buf_char(out, ' ');
+    }
+    while (out->len > from && out->p[out->len - 1] == ' ')
+        out->len--;
+    buf_char(out, '\n');
+    if (!any)
+        out->len = from;
+    return any;
+}
+
+static void
+draw(struct board *b)
+{
+    struct buf *out = &b->c->out;
+
+    for (int i = 0; i < TASK_N_COLUMNS; i++) {
+        struct lane *l = &b->lane[i];
+
+        if (b->c->json) {
+            buf_printf(out, "%s{\"name\":\"%s\",\"total\":" U64 ",\"tasks\":[",
+                       i == 0 ? "{\"columns\":[" : ",", lanes[i].title, l->n);
+            buf_str(out, buf_view(&l->b));
+            buf_z(out, i < COLUMN_DONE ? "]}" : "]}]}\n");
+        } else if (b->width > 0) {
+            put_cell(b->c, out, title_of(b, i), b->width, lanes[i].sgr);
+            buf_z(out, i < COLUMN_DONE ? "" : "\n");
+        } else {
+            cli_paint(b->c, out, title_of(b, i), lanes[i].sgr);
+            buf_char(out, '\n');
+            buf_str(out, buf_view(&l->b));
+        }
+        out->err |= l->b.err;
+    }
+    while (b->width > 0 && !b->c->json && put_row(b))
+        continue;
+}
+
+int
+cli_board(struct cli *c)
+{
+    struct board b = {.c = c, .width = find_width() / TASK_N_COLUMNS};
+    struct task_query q = {.include_done = true, .limit = TASK_LIST_MAX};
+    int rc;
+
+    c->exact = true;
+    b.width = b.width < CELL_MIN + GAP ? 0
+              : b.width > CELL_MAX + GAP ? CELL_MAX : b.width - GAP;
+    if (c->args.limit == UINT64_MAX)
+        c->args.limit = CARDS;
+    rc = each_task(c, &q, take, &b);
+    if (rc == 0)
+        draw(&b);
+    for (int i = 0; i < TASK_N_COLUMNS; i++)
+        buf_fini(&b.lane[i].b);
     return rc < 0 ? cli_fail_store(c, rc) : CLI_OK;
 }

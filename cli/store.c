@@ -1,5 +1,5 @@
-/* store - the store as commands open it, with all that they know, and
-   whether it can be used: health.
+/* store - the store as commands open it, with all that they know, and how
+   they commit to it.
 
    What only reads opens the store for reading only: no lock, no change. */
 
@@ -9,10 +9,6 @@
 #include "base/text.h"
 #include "task/query.h"
 #include "tools/tools.h"
-
-#include <errno.h>
-#include <string.h>
-#include <unistd.h>
 
 /* A compaction that did not know a kind would carry its records along for
    ever: so all who open the store know the same ones. */
@@ -54,8 +50,10 @@ cli_close_store(struct cli_store *s)
     calls_free(s->calls);
 }
 
-void
-cli_settle(struct cli *c)
+/* Settles the calls that wait for what was staged. What cannot be settled now
+   will be by whoever comes next. */
+static void
+settle(struct cli *c)
 {
     struct tools *tools = NULL;
     struct mcp *mcp = NULL;
@@ -71,6 +69,17 @@ cli_settle(struct cli *c)
     }
     mcp_free(mcp);
     tools_free(tools);
+}
+
+int
+cli_commit(struct cli *c, bool *unknown)
+{
+    int rc;
+
+    settle(c);
+    rc = store_commit(c->s.store, unknown);
+    store_unlock(c->s.store);
+    return rc;
 }
 
 int
@@ -102,94 +111,10 @@ cli_close(struct cli *c, int rc)
     return rc;
 }
 
-/* ---- health ---- */
-
-/* Whether path can be written, or made: then what counts is the nearest
-   directory above it that is there. 0 or errno. */
-static int
-not_writable(const char *path)
+bool
+cli_is_newest(const struct cli *c, const struct store_rec *r)
 {
-    char up[4096];
-    size_t n = text_put(up, sizeof(up), "%s", path);
-    char *slash;
+    const struct store_entry *e = store_find(c->s.store, r->key);
 
-    if (n >= sizeof(up))
-        return ENAMETOOLONG;
-    while (access(up, W_OK) != 0) {
-        if (errno != ENOENT || (slash = strrchr(up, '/')) == NULL)
-            return errno;
-        slash[slash == up] = '\0';
-    }
-    return 0;
-}
-
-const char *
-cli_not_writable(struct cli *c, const char *log, int *why)
-{
-    struct str dir = arena_str(&c->a, str_of(log));
-    struct str lock = arena_printf(&c->a, "%s.lock", log);
-    const char *paths[4] = {log, lock.p, dir.p, c->env->artifacts_dir};
-    char *slash = dir.p == NULL ? NULL : strrchr(dir.p, '/');
-
-    if (slash != NULL)
-        slash[slash == dir.p] = '\0';
-    for (size_t i = 0; i < 4; i++) {
-        *why = paths[i] == NULL ? ENOMEM : not_writable(paths[i]);
-        if (*why != 0)
-            return paths[i] == NULL ? log : paths[i];
-    }
-    return NULL;
-}
-
-static void
-put_health(struct cli *c, const struct store_state *st)
-{
-    uint64_t live = 0, all = 0;
-
-    for (int s = 0; s < TASK_N_STATUSES; s++) {
-        uint64_t n = tasks_count(c->s.tasks, (enum task_status)s);
-
-        all += n;
-        live += task_status_ended((enum task_status)s) ? 0 : n;
-    }
-    cli_tell(c, "ok: {store}: {tasks} tasks, {live} of them live, seq {seq}\n",
-             "status=%s version=%s store=%s tasks=" U64 " live=" U64 " seq="
-             U64 " bytes=" U64,
-             "ok", MCPTASK_VERSION, st->path, all, live, st->head,
-             (uint64_t)st->len);
-}
-
-/* Whether a record could be committed, where there is a log. */
-static int
-try_write(struct cli *c)
-{
-    int rc = store_lock_patiently(c->s.store);
-
-    if (rc == 0) {
-        rc = store_probe(c->s.store);
-        store_unlock(c->s.store);
-    }
-    return rc;
-}
-
-int
-cli_health(struct cli *c, int argc, char **argv)
-{
-    struct store_state st;
-    const char *path;
-    int why;
-
-    (void)argc;
-    (void)argv;
-    store_state(c->s.store, &st);
-    if (st.why[0] != '\0' && (st.err != ERR_READONLY || !c->env->read_only))
-        return cli_fail_store(c, st.err);
-    path = c->env->read_only ? NULL : cli_not_writable(c, st.path, &why);
-    if (path != NULL)
-        return cli_fail(c, ERR_READONLY, "%s: cannot be written: %s", path,
-                        strerror(why));
-    if (!c->env->read_only && st.g > 0 && (why = try_write(c)) != 0)
-        return cli_fail_store(c, why);
-    put_health(c, &st);
-    return CLI_OK;
+    return e != NULL && e->n == r->n;
 }

@@ -17,15 +17,10 @@ int cli_open(struct cli *c, bool readonly);
    as it is whole; whoever reads is told that this may not be all. */
 int cli_close(struct cli *c, int rc);
 
-/* Before a commit, under the lock: settles the calls that wait for what was
-   staged. What cannot be settled now will be by whoever comes next. */
-void cli_settle(struct cli *c);
-
-/* One of the store's paths that cannot be written, and errno; NULL: all
-   can, or can be made. */
-const char *cli_not_writable(struct cli *c, const char *log, int *why);
-
-/* The command: whether the store can be used. */
-int cli_health(struct cli *c, int argc, char **argv);
+/* Under the lock: settles the calls that wait for what was staged, commits,
+   and gives up the lock. What store_commit says. */
+int cli_commit(struct cli *c, bool *unknown);
+/* Whether r is the newest record of its key. */
+bool cli_is_newest(const struct cli *c, const struct store_rec *r);
 
 #endif

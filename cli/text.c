@@ -174,6 +174,8 @@ align(struct cli *c)
 {
     struct buf b = {0};
 
+    if ((c->columns == 0 && !c->md) || c->out.err)
+        return;
     for (int pass = 0; pass < 2; pass++) { /* first the widths are found */
         const char *p = c->out.p, *end = p + c->out.len;
 
@@ -243,10 +245,11 @@ write_all(int fd, const struct buf *b)
 bool
 cli_flush(struct cli *c)
 {
-    if ((c->columns > 0 || c->md) && c->out.len > 0 && !c->out.err)
+    if (!c->exact) {
+        cli_safe(&c->out, 0);
         align(c);
-    if (c->out.len > 0)
-        cli_progress_end(c);
+    }
+    cli_progress_end(c);
     escape(&c->out);
     if (c->out_errno == 0)
         c->out_errno = write_all(STDOUT_FILENO, &c->out);
@@ -275,8 +278,8 @@ cli_say(int fd, struct buf *b)
 
 /* ---- errors ---- */
 
-int
-cli_exit(int err)
+static int
+exit_code(int err)
 {
     switch (err) {
     case 0:
@@ -295,27 +298,49 @@ cli_exit(int err)
 }
 
 int
+cli_refuse(const struct cli *c, const struct task_error *e)
+{
+    struct buf b = {0};
+    size_t from = c != NULL && c->shown_ms > 0 ? sizeof(WIPE) - 1 : 0;
+
+    if (c != NULL && c->json) {
+        view_error_json(&b, e);
+    } else {
+        buf_printf(&b, "%.*smcptask: %.*s", (int)from, WIPE,
+                   STR_ARG(e->message));
+        if (e->next.p != NULL)
+            buf_printf(&b, ": %.*s", STR_ARG(e->next));
+        cli_safe(&b, from);
+    }
+    buf_char(&b, '\n');
+    cli_say(STDERR_FILENO, &b);
+    return exit_code(e->code);
+}
+
+int
 cli_fail(const struct cli *c, int err, const char *fmt, ...)
 {
     char text[1024];
-    struct buf b = {0};
     va_list ap;
 
     va_start(ap, fmt);
     text_vput(text, sizeof(text), fmt, ap);
     va_end(ap);
-    if (c != NULL && c->json) {
-        view_error_json(&b, &(struct task_error){.code = err,
-                                                 .message = str_of(text)});
-    } else {
-        size_t from = c != NULL && c->shown_ms > 0 ? sizeof(WIPE) - 1 : 0;
+    return cli_refuse(c, &(struct task_error){.code = err,
+                                              .message = str_of(text)});
+}
 
-        buf_printf(&b, "%.*smcptask: %s", (int)from, WIPE, text);
-        cli_safe(&b, from);
-    }
-    buf_char(&b, '\n');
-    cli_say(STDERR_FILENO, &b);
-    return cli_exit(err);
+int
+cli_misuse(const struct cli *c, const char *fmt, ...)
+{
+    char why[512];
+    va_list ap;
+
+    va_start(ap, fmt);
+    text_vput(why, sizeof(why), fmt, ap);
+    va_end(ap);
+    return cli_fail(c, ERR_INVALID, "%s: %s: usage: mcptask %s %s",
+                    c->cmd->name, why, c->cmd->name, c->cmd->args);
 }
 
 struct str
@@ -365,18 +390,11 @@ cli_fail_task(const struct cli *c, int err, const char *id)
                         "archive-... brings it back", id, c->env->log_path);
     if (err == ERR_NOT_FOUND)
         return cli_fail(c, err, "%s: no such task: mcptask list --all shows "
-                        "which there are", id);
+                        "them", id);
     if (err == ERR_FORMAT)
-        return cli_fail(c, err, "%s: its record is none that this mcptask "
-                        "can read", id);
+        return cli_fail(c, err, "%s: this mcptask cannot read its record",
+                        id);
     return cli_fail_store(c, err);
-}
-
-int
-cli_misuse(const struct cli *c, const char *what, const char *about)
-{
-    return cli_fail(c, ERR_INVALID, "%s: %s%s: usage: mcptask %s %s",
-                    c->cmd->name, about, what, c->cmd->name, c->cmd->args);
 }
 
 /* ---- progress ---- */
@@ -394,10 +412,9 @@ cli_progress_end(struct cli *c)
 {
     struct buf b = {0};
 
-    if (c->shown_ms > 0) {
+    if (c->shown_ms > 0)
         buf_z(&b, WIPE);
-        cli_say(STDERR_FILENO, &b);
-    }
+    cli_say(STDERR_FILENO, &b);
     c->shown_ms = 0;
 }
 
@@ -517,31 +534,13 @@ void
 cli_tell(struct cli *c, const char *text, const char *facts, ...)
 {
     struct fact f[MAX_FACTS + 1] = {{.n = 0}};
-    size_t from = c->out.len;
     va_list ap;
 
     va_start(ap, facts);
     take_facts(f, facts, ap);
     va_end(ap);
-    if (c->json) {
+    if (c->json)
         put_json(&c->out, f);
-    } else {
+    else
         put_text(&c->out, text, f);
-        cli_safe(&c->out, from);
-    }
-}
-
-void
-cli_task(struct cli *c, const struct task *k, bool md)
-{
-    size_t from = c->out.len;
-
-    if (md) {
-        c->md = true;
-        view_task_markdown(&c->out, &c->a, k);
-        cli_safe(&c->out, from);
-    } else {
-        view_task_json(&c->out, k);
-        buf_char(&c->out, '\n');
-    }
 }

@@ -23,12 +23,15 @@ void cli_paint(struct cli *c, struct buf *b, struct str s, const char *sgr);
 const char *cli_span(char buf[24], int64_t ms);
 
 /* Says on stderr what went wrong, one line, or one object with --json, and
-   returns the exit code for err; 0: it is only a warning. c may be NULL:
-   there is no command. */
+   returns the exit code for err; 0: it is only a warning. c may be NULL: no
+   command runs. */
 int cli_fail(const struct cli *c, int err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* The usage, and why this is none, on stderr: CLI_USAGE. */
-int cli_misuse(const struct cli *c, const char *what, const char *about);
+/* The same for a change or a question that was refused. */
+int cli_refuse(const struct cli *c, const struct task_error *e);
+/* Says what is wrong with the operands or options, and the usage: CLI_USAGE. */
+int cli_misuse(const struct cli *c, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 /* cli_fail for a path: with what err means, or what errno does. */
 int cli_fail_path(const struct cli *c, int err, const char *path);
 int cli_fail_errno(const struct cli *c, int err, const char *path);
@@ -38,8 +41,6 @@ int cli_fail_store(const struct cli *c, int err);
 int cli_fail_task(const struct cli *c, int err, const char *id);
 /* What err means, in words. */
 struct str cli_why(int err);
-/* The exit code that goes with an error. */
-int cli_exit(int err);
 
 #define U64 "%" PRIu64
 
@@ -48,8 +49,6 @@ int cli_exit(int err);
    printf's rules: %s and %.*s are texts, U64 numbers, %d true or false. */
 void cli_tell(struct cli *c, const char *text, const char *facts, ...)
     __attribute__((format(printf, 3, 4)));
-/* Appends the task, as markdown or as JSON. */
-void cli_task(struct cli *c, const struct task *k, bool md);
 /* Makes b from byte from on harmless for a terminal: control and bidi
    characters become <U+202E>, only line feeds and tabs stay. */
 void cli_safe(struct buf *b, size_t from);

@@ -8,6 +8,7 @@
    1. What standard input holds goes before the options, and they count. */
 
 #include "cli/work.h"
+#include "cli/show.h"
 #include "cli/store.h"
 #include "cli/text.h"
 #include "task/change.h"
@@ -51,7 +52,7 @@ read_input(struct cli *c, const struct json_tok **root)
         return cli_fail_store(c, rc);
     if (rc == 0 && (*root)->type == JSON_OBJECT)
         return 0;
-    return cli_fail(c, ERR_INVALID, "standard input: no object in JSON");
+    return cli_fail(c, ERR_INVALID, "standard input is not a JSON object");
 }
 
 /* The arguments of a tool in the making. */
@@ -115,22 +116,6 @@ end(struct cli *c, struct args *l)
 
 /* ---- changes ---- */
 
-/* Why something was refused. */
-static int
-fail(struct cli *c, const struct task_error *e)
-{
-    struct buf b = {0};
-
-    if (!c->json)
-        return cli_fail(c, e->code, "%.*s%s%.*s", STR_ARG(e->message),
-                        e->next.p ? ": " : "",
-                        STR_ARG(e->next.p ? e->next : STR("")));
-    view_error_json(&b, e);
-    buf_char(&b, '\n');
-    cli_say(STDERR_FILENO, &b);
-    return cli_exit(e->code);
-}
-
 /* Ends the arguments and makes the change: 0, or an exit code, said. */
 static int
 change(struct cli *c, enum task_tool tool, struct args *l,
@@ -147,25 +132,14 @@ change(struct cli *c, enum task_tool tool, struct args *l,
     if (rc != 0)
         return cli_fail_store(c, rc);
     rc = task_change_text(c->s.tasks, &ctx, tool, text, r);
-    cli_settle(c);
-    done = store_commit(c->s.store, &ctx.e.unknown);
-    store_unlock(c->s.store);
+    done = cli_commit(c, &ctx.e.unknown);
     if (rc == 0 && done != 0)
         return cli_fail_store(c, done);
     if (rc != 0)
-        return fail(c, &ctx.e);
+        return cli_refuse(c, &ctx.e);
     while (!c->json && (warning = raw_list_next(r->warnings, &at)).p != NULL)
         cli_fail(c, 0, "%.*s", STR_ARG(raw_text(&c->a, warning)));
     return 0;
-}
-
-static void
-put_line(struct cli *c, const struct task *k)
-{
-    size_t from = c->out.len;
-
-    view_task_line(&c->out, &c->a, k);
-    cli_safe(&c->out, from);
 }
 
 /* As change, and shows what came of it. */
@@ -180,13 +154,13 @@ change_and_tell(struct cli *c, enum task_tool tool, struct args *l)
         view_receipt_json(&c->out, &r);
         buf_char(&c->out, '\n');
     } else if (rc == 0 && task_get(c->s.tasks, &c->a, r.id, &k) == 0) {
-        put_line(c, &k);
+        view_task_line(&c->out, &c->a, &k);
     }
     return rc;
 }
 
 int
-cli_claim(struct cli *c, int argc, char **argv)
+cli_claim(struct cli *c)
 {
     struct task_receipt r;
     struct args l;
@@ -194,8 +168,8 @@ cli_claim(struct cli *c, int argc, char **argv)
     int rc;
 
     if (c->args.agent == NULL)
-        return cli_misuse(c, "--agent", "who claims it is missing: ");
-    begin(c, &l, NULL, argc > 1 ? argv[1] : NULL);
+        return cli_misuse(c, "--agent is required");
+    begin(c, &l, NULL, c->operand[0]);
     rc = change(c, TOOL_CLAIM, &l, &r);
     if (rc != 0)
         return rc;
@@ -205,57 +179,59 @@ cli_claim(struct cli *c, int argc, char **argv)
     rc = task_get(c->s.tasks, &c->a, r.id, &k);
     if (rc != 0)
         return cli_fail_store(c, rc);
-    cli_task(c, &k, !c->json);
+    cli_put_whole(c, &k, !c->json);
     return CLI_OK;
 }
 
 static int
-save(struct cli *c, enum task_tool tool, int argc, char **argv)
+save(struct cli *c, enum task_tool tool)
 {
+    const char *dash = c->operand[1];
     const struct json_tok *input = NULL;
     struct args l;
     int rc;
 
-    if (argc > 2 && strcmp(argv[2], "-") != 0)
-        return cli_misuse(c, argv[2], "too much: ");
-    if (argc == 2 && c->args.agent == NULL && c->args.from == NULL)
-        return cli_misuse(c, "--agent", "whose work it is is missing: ");
-    if (argc > 2 && (rc = read_input(c, &input)) != 0)
+    if (dash != NULL && strcmp(dash, "-") != 0)
+        return cli_misuse(c, "unexpected operand: %s", dash);
+    if (dash == NULL && c->args.agent == NULL && c->args.from == NULL)
+        return cli_misuse(c, "--agent is required");
+    if (dash != NULL && (rc = read_input(c, &input)) != 0)
         return rc;
-    begin(c, &l, input, argv[1]);
+    begin(c, &l, input, c->operand[0]);
     return change_and_tell(c, tool, &l);
 }
 
 int
-cli_checkpoint(struct cli *c, int argc, char **argv)
+cli_checkpoint(struct cli *c)
 {
-    return save(c, TOOL_CHECKPOINT, argc, argv);
+    return save(c, TOOL_CHECKPOINT);
 }
 
 int
-cli_handoff(struct cli *c, int argc, char **argv)
+cli_handoff(struct cli *c)
 {
-    return save(c, TOOL_HANDOFF, argc, argv);
+    return save(c, TOOL_HANDOFF);
 }
 
 /* Behind the task stand the question, or the text, or both; a refusal needs
    no text. */
 int
-cli_answer(struct cli *c, int argc, char **argv)
+cli_answer(struct cli *c)
 {
     const struct cli_args *a = &c->args;
     bool refuses = a->decline || a->cancel;
+    int n = c->n_operands;
     struct args l;
 
     if (a->decline && a->cancel)
-        return cli_misuse(c, "--cancel", "--decline does not go with ");
-    if (argc == 2 && !refuses)
-        return cli_misuse(c, "TEXT", "missing: ");
-    begin(c, &l, NULL, argv[1]);
+        return cli_misuse(c, "--decline and --cancel exclude each other");
+    if (n == 1 && !refuses)
+        return cli_misuse(c, "TEXT is required");
+    begin(c, &l, NULL, c->operand[0]);
     json_key(&l.w, "answer");
     json_obj(&l.w);
-    put(&l, "question_id", argc > 3 || (argc > 2 && refuses) ? argv[2] : NULL);
-    put(&l, "text", argc > 3 || !refuses ? argv[argc - 1] : NULL);
+    put(&l, "question_id", n > 2 || refuses ? c->operand[1] : NULL);
+    put(&l, "text", n > 2 || !refuses ? c->operand[n - 1] : NULL);
     put(&l, "action", a->decline ? "decline" : a->cancel ? "cancel" : NULL);
     json_close(&l.w);
     return change_and_tell(c, TOOL_UPDATE, &l);
@@ -298,13 +274,13 @@ put_met(struct cli *c, bool met, const struct task *k)
         tools_put_met(&c->out, c->s.tasks, met, k);
         buf_char(&c->out, '\n');
     } else if (k->ev.r.n != 0) {
-        put_line(c, k);
+        view_task_line(&c->out, &c->a, k);
     }
 }
 
 /* It ends on a signal as any program does. */
 int
-cli_wait(struct cli *c, int argc, char **argv)
+cli_wait(struct cli *c)
 {
     struct arena looks = {0};
     struct task_ctx x = {.a = &c->a};
@@ -315,17 +291,17 @@ cli_wait(struct cli *c, int argc, char **argv)
     struct str text;
     int rc, err;
 
-    begin(c, &l, NULL, argc > 1 ? argv[1] : NULL);
+    begin(c, &l, NULL, c->operand[0]);
     text = end(c, &l);
     err = text.p == NULL ? ERR_NOMEM : json_parse(&c->a, text, &root, NULL);
     if (err != 0)
         return cli_fail_store(c, err);
     if (task_args_parse(&x, TOOL_WAIT, root, &args) != 0)
-        return fail(c, &x.e);
+        return cli_refuse(c, &x.e);
     x.a = &looks;
     rc = wait_for(c, &x, &args, &k, &err);
     if (rc < 0) {
-        rc = err != 0 ? cli_fail_store(c, err) : fail(c, &x.e);
+        rc = err != 0 ? cli_fail_store(c, err) : cli_refuse(c, &x.e);
     } else {
         put_met(c, rc == 1, &k);
         rc = rc == 1 ? CLI_OK : CLI_NOT_MET;

@@ -5,10 +5,10 @@
 
 #include "cli/command.h"
 
-int cli_claim(struct cli *c, int argc, char **argv);
-int cli_checkpoint(struct cli *c, int argc, char **argv);
-int cli_handoff(struct cli *c, int argc, char **argv);
-int cli_answer(struct cli *c, int argc, char **argv);
-int cli_wait(struct cli *c, int argc, char **argv);
+int cli_claim(struct cli *c);
+int cli_checkpoint(struct cli *c);
+int cli_handoff(struct cli *c);
+int cli_answer(struct cli *c);
+int cli_wait(struct cli *c);
 
 #endif

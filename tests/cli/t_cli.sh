@@ -402,13 +402,13 @@ has out '"task_id":"later"' '"current_owner":"me"'
 for input in '' '[]' '{"a":1' '{"agent":"me"} x'; do
     echo "$input" >in
     run 2 checkpoint later --agent me - <in
-    has err 'no object in JSON'
+    has err 'not a JSON object'
 done
 echo '{"step":1}' >in
 run 2 handoff later --agent me - <in
 has err 'unknown argument "step"'
 run 2 checkpoint later in --agent me
-has err 'too much: in'
+has err 'unexpected operand: in'
 run 0 checkpoint later - <<'END'
 {"agent":"me"}
 END
@@ -755,11 +755,11 @@ cp "$data/newer-tasks.log" "$log"
 run 3 export
 has out '"task_id":"a"' '"task_id":"b"' '"task_id":"notitle"'
 lacks out newer
-has err 'newer: its record is none that this mcptask can read'
+has err 'newer: this mcptask cannot read its record'
 run 3 export --format md
 has out '# Task a' '# Task b'
 lacks out notitle
-has err 'newer: its record' 'notitle: its record'
+has err 'newer: this mcptask' 'notitle: this mcptask'
 run 3 export newer
 run 0 export b
 run 0 claim --agent me

@@ -711,7 +711,7 @@ test_archive_behind_a_writer(void)
             struct cli_env env = {.log_path = path, .artifacts_dir = dir};
             CHECK(freopen("/dev/null", "w", stdout) != NULL);
             meanwhile = acts[i];
-            CHECK(cli_main(&env, 3, argv) == 0 && meanwhile == NULL);
+            CHECK(cli_main(&env, argv) == 0 && meanwhile == NULL);
             child_end();
         }
         CHECK(child_ok(pid));
