@@ -47,14 +47,6 @@
 #define NAMES_ROOM 65536          /* 16^4: a place for each four digits */
 #define NAMES_MAX (NAMES_ROOM / 4 * 3) /* file names held at once */
 
-/* ---- small help ---- */
-
-static bool
-is_hex(char c)
-{
-    return text_hex_digit(c) >= 0;
-}
-
 /* ---- artifacts ---- */
 
 /* The next 64 hex digits that stand alone in a line, from *at on. Looks at
@@ -67,12 +59,13 @@ next_digest(struct str line, size_t *at, struct str *out)
     while (line.len - i >= SHA256_HEX) {
         size_t k = SHA256_HEX, end;
 
-        while (k > 0 && is_hex(line.p[i + k - 1]))
+        while (k > 0 && text_hex_digit(line.p[i + k - 1]) >= 0)
             k--;
         i += k;
         if (k > 0)
             continue;
-        for (end = i + SHA256_HEX; end < line.len && is_hex(line.p[end]); )
+        end = i + SHA256_HEX;
+        while (end < line.len && text_hex_digit(line.p[end]) >= 0)
             end++;
         *out = (struct str){line.p + i, SHA256_HEX};
         *at = end;
@@ -198,7 +191,7 @@ is_temp(const char *name)
 
     if (strncmp(name, "tmp-", 4) != 0)
         return false;
-    while (is_hex(name[i]))
+    while (text_hex_digit(name[i]) >= 0)
         i++;
     return i == 4 + 16 && name[i] == '\0';
 }
@@ -442,13 +435,10 @@ cli_verify(struct cli *c)
     struct store_watch w = {put_region, put_loss, passed, c};
     struct verify v = {.c = c};
     struct unnamed u = {.c = c};
-    int rc = 0;
+    int rc = store_verify(path, &rep, &w);
 
-    if (access(path, F_OK) != 0 && errno == ENOENT)
-        rep = (struct store_report){.off = -1}; /* no log: an empty store */
-    else
-        rc = store_verify(path, &rep, &w);
-    if (rc == ERR_NOT_FOUND) { /* an empty file is an empty store, too */
+
+    if (rc == ERR_NOT_FOUND) { /* no log, or an empty file: an empty store */
         rep = (struct store_report){.off = -1};
         rc = 0;
     }

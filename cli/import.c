@@ -18,7 +18,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -37,152 +36,109 @@ _Static_assert(IMPORT_BYTES + IMPORT_MAX < STORE_MAX_BATCH,
    more closely than that takes. A piece need not be JSON. */
 struct input {
     const char *name;
-    int fd;
+    int fd, err;        /* err: errno of a read that failed */
     int64_t read, size; /* bytes; size 0: not known */
-    char *chunk;       /* CHUNK bytes */
-    size_t at, n;      /* what of it has not been looked at */
+    char chunk[CHUNK];
+    size_t at, n;       /* what of it has not been looked at */
     bool array;
-    bool closed;       /* the array's end was there */
+    bool closed;        /* the array's end was there */
     bool string, escape; /* within the current element */
     uint32_t depth;
-    uint64_t number;   /* of the piece, from 1: its line or element */
-    struct buf piece;
-    bool long_piece;   /* longer than IMPORT_MAX: what follows was dropped */
+    uint64_t number;    /* of the piece, from 1: its line or element */
+    struct buf piece;   /* without blanks before it */
+    bool long_piece;    /* longer than IMPORT_MAX: what follows was dropped */
 };
 
-static bool
-is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-static bool
-all_blank(struct str s)
-{
-    while (s.len > 0 && is_blank(s.p[s.len - 1]))
-        s.len--;
-    return s.len == 0;
-}
-
-/* 1: there is more in the chunk; 0: the end; ERR_IO with errno. */
+/* The next byte; -1: the end, or an error in in->err. */
 static int
-fill(struct input *in)
+peek(struct input *in)
 {
     ssize_t n;
 
-    if (in->at < in->n)
-        return 1;
-    do
-        n = read(in->fd, in->chunk, CHUNK);
-    while (n < 0 && errno == EINTR);
-    in->at = 0;
-    in->n = n > 0 ? (size_t)n : 0;
-    in->read += n;
-    return n > 0 ? 1 : n < 0 ? ERR_IO : 0;
+    if (in->at == in->n) {
+        while ((n = read(in->fd, in->chunk, CHUNK)) < 0 && errno == EINTR)
+            continue;
+        in->err = n < 0 ? errno : 0;
+        in->at = 0;
+        in->n = n > 0 ? (size_t)n : 0;
+        in->read += n;
+    }
+    return in->at < in->n ? (uint8_t)in->chunk[in->at] : -1;
 }
 
-/* Steps over a byte order mark and blanks; an array begins with a bracket.
-   Lines are counted from where the first record stands. */
+/* Steps over blanks and counts the lines; what stands behind, as peek. */
 static int
-begin_input(struct input *in)
+skip_blanks(struct input *in)
 {
-    static const char bom[] = "\xef\xbb\xbf";
-    int rc;
+    int ch;
 
-    for (size_t i = 0; (rc = fill(in)) == 1; ) {
-        char ch = in->chunk[in->at];
-
-        if (i < 3 && ch == bom[i])
-            i++;
-        else if (is_blank(ch))
-            i = 3;
-        else
-            break;
-        in->number += ch == '\n';
+    while ((ch = peek(in)) == ' ' || ch == '\t' || ch == '\n' || ch == '\r') {
+        in->number += ch == '\n' && !in->array;
         in->at++;
     }
-    if (rc == 1 && in->chunk[in->at] == '[') {
-        in->array = true;
+    return ch;
+}
+
+/* Steps over a byte order mark; an array begins with a bracket. */
+static void
+begin_input(struct input *in)
+{
+    static const uint8_t bom[] = {0xef, 0xbb, 0xbf};
+
+    for (size_t i = 0; i < sizeof(bom) && peek(in) == bom[i]; i++)
+        in->at++;
+    in->array = skip_blanks(in) == '[';
+    if (in->array) {
         in->at++;
         in->number = 0;
     }
-    return rc < 0 ? rc : 0;
 }
 
-/* How many bytes of the chunk belong to the piece: all, or up to the comma
-   or bracket behind it. */
-static size_t
-element_len(struct input *in)
+/* Whether ch is the comma or bracket behind an element. */
+static bool
+ends_element(struct input *in, int ch)
 {
-    for (size_t i = in->at; i < in->n; i++) {
-        char ch = in->chunk[i];
+    bool opens = ch == '[' || ch == '{', closes = ch == ']' || ch == '}';
 
-        if (in->string) {
-            in->string = in->escape || ch != '"';
-            in->escape = !in->escape && ch == '\\';
-        } else if (ch == '"') {
-            in->string = true;
-        } else if (ch == '[' || ch == '{') {
-            in->depth++;
-        } else if (in->depth == 0 && (ch == ',' || ch == ']')) {
-            in->closed = ch == ']';
-            return i - in->at;
-        } else if ((ch == ']' || ch == '}') && in->depth > 0) {
-            in->depth--;
-        }
+    if (in->string) {
+        in->string = in->escape || ch != '"';
+        in->escape = !in->escape && ch == '\\';
+        return false;
     }
-    return in->n - in->at;
+    if (in->depth == 0 && (ch == ',' || ch == ']')) {
+        in->closed = ch == ']';
+        return true;
+    }
+    in->string = ch == '"';
+    in->depth += opens ? 1 : 0;
+    in->depth -= closes && in->depth > 0 ? 1 : 0;
+    return false;
 }
 
-static size_t
-line_len(const struct input *in)
-{
-    const char *p = in->chunk + in->at;
-    const char *lf = memchr(p, '\n', in->n - in->at);
-
-    return lf == NULL ? in->n - in->at : (size_t)(lf - p);
-}
-
-/* Whether nothing but blanks is left: 1, 0: something is, ERR_IO. */
-static int
-ends_blank(struct input *in)
-{
-    int rc;
-
-    while ((rc = fill(in)) == 1 && is_blank(in->chunk[in->at]))
-        in->at++;
-    return rc < 0 ? rc : !rc;
-}
-
-/* The next piece: 1; 0: the end; ERR_IO with errno; ERR_MORE: the array was
+/* The next piece: 1; 0: the end; ERR_IO with in->err; ERR_MORE: the array was
    not closed; ERR_SYNTAX: something stands behind it. */
 static int
 next_piece(struct input *in)
 {
-    int rc;
+    int ch = skip_blanks(in);
 
-    if (in->closed) {
-        rc = ends_blank(in);
-        return rc < 0 ? rc : rc ? 0 : ERR_SYNTAX;
-    }
+    if (in->closed && ch >= 0)
+        return ERR_SYNTAX;
     buf_reset(&in->piece, IMPORT_MAX);
     in->long_piece = false;
     in->number++;
-    while ((rc = fill(in)) == 1) {
-        size_t len = in->array ? element_len(in) : line_len(in);
-
-        in->long_piece |= in->piece.len + len > IMPORT_MAX;
-        if (!in->long_piece)
-            buf_put(&in->piece, in->chunk + in->at, len);
-        in->at += len;
-        if (in->at < in->n) { /* the piece ended, not only the chunk */
-            in->at++;
+    while (!in->closed && (ch = peek(in)) >= 0) {
+        in->at++;
+        if (in->array ? ends_element(in, ch) : ch == '\n')
             return 1;
-        }
+        if (in->piece.len < IMPORT_MAX)
+            buf_char(&in->piece, (char)ch);
+        else
+            in->long_piece = true;
     }
-    if (rc == 0 && (in->piece.len > 0 || in->long_piece))
-        return 1;
-    return rc == 0 && in->array ? ERR_MORE : rc;
+    if (in->err != 0 || in->piece.len > 0)
+        return in->err != 0 ? ERR_IO : 1;
+    return in->array && !in->closed ? ERR_MORE : 0;
 }
 
 /* ---- records into tasks ---- */
@@ -336,7 +292,7 @@ take_piece(struct import *im)
         return ERR_NOMEM;
     if (in->long_piece) {
         bad_record(im, in->number, STR("longer than 2 MiB"));
-    } else if (all_blank(text)) {
+    } else if (text.len == 0) {
         if (in->array && !(in->closed && in->number == 1))
             bad_record(im, in->number, STR("there is nothing"));
     } else {
@@ -352,10 +308,10 @@ take_piece(struct import *im)
 static int
 import_all(struct import *im)
 {
-    int rc = 0, got = begin_input(&im->in);
+    int rc = 0, got = 1;
 
-    while (got >= 0 && rc == 0 && !im->stop &&
-           (got = next_piece(&im->in)) == 1) {
+    begin_input(&im->in);
+    while (rc == 0 && !im->stop && (got = next_piece(&im->in)) == 1) {
         rc = take_piece(im);
         if (im->in.size > 0)
             cli_progress(im->c, (uint64_t)im->in.read, (uint64_t)im->in.size);
@@ -374,7 +330,8 @@ import_all(struct import *im)
     else if (got == ERR_SYNTAX)
         bad_record(im, im->in.number, STR("something stands behind the array"));
     else if (got < 0)
-        im->end = cli_fail_errno(im->c, ERR_NOT_FOUND, im->in.name);
+        im->end = cli_fail(im->c, ERR_NOT_FOUND, "%s: %s", im->in.name,
+                           strerror(im->in.err));
     return 0;
 }
 
@@ -385,9 +342,6 @@ open_input(struct cli *c, struct input *in, const char *name)
 
     in->fd = STDIN_FILENO;
     in->name = "standard input";
-    in->chunk = malloc(CHUNK);
-    if (in->chunk == NULL)
-        return cli_fail(c, ERR_NOMEM, "out of memory");
     if (strcmp(name, "-") == 0)
         return 0;
     in->name = name;
@@ -419,7 +373,6 @@ cli_import(struct cli *c)
     }
     if (im.in.fd > STDIN_FILENO)
         close(im.in.fd);
-    free(im.in.chunk);
     buf_fini(&im.in.piece);
     buf_fini(&im.text);
     return rc == 0 && im.failed > 0 ? CLI_NOT_MET : rc;

@@ -421,7 +421,7 @@ put_card_line(struct board *b, struct buf *to, struct str text)
     struct buf line = {0};
 
     buf_str(&line, text);
-    cli_safe(&line, 0);
+    cli_safe(&line, 0, false);
     put_cell(b->c, to, buf_view(&line), b->width, NULL);
     to->err |= line.err;
     buf_fini(&line);
@@ -464,7 +464,7 @@ take(void *ctx, const struct task *k)
     } else {
         buf_z(&l->b, "  ");
         view_task_line(&l->b, &b->c->a, k);
-        cli_safe(&l->b, from);
+        cli_safe(&l->b, from, false);
     }
     return true;
 }

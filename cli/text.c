@@ -28,16 +28,18 @@
 /* ---- what a terminal may see ---- */
 
 /* Whether a terminal would act on the character instead of showing it, or
-   show what follows it in another order. */
+   show what follows it in another order. In JSON only what need not be escaped
+   there counts. */
 static bool
-is_active(uint32_t cp)
+is_active(uint32_t cp, bool json)
 {
     static const uint32_t ranges[][2] = {
-        {0, 8}, {0xb, 0x1f}, {0x7f, 0x9f}, {0x61c, 0x61c},
-        {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069},
-        {0xfeff, 0xfeff}, {0xe0000, 0xe007f}};
+        {0x7f, 0x9f}, {0, 8}, {0xb, 0x1f}, {0x61c, 0x61c}, {0x200e, 0x200f},
+        {0x2028, 0x202e}, {0x2066, 0x2069}, {0xfeff, 0xfeff},
+        {0xe0000, 0xe007f}};
+    size_t n = json ? 1 : sizeof(ranges) / sizeof(ranges[0]);
 
-    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+    for (size_t i = 0; i < n; i++)
         if (cp >= ranges[i][0] && cp <= ranges[i][1])
             return true;
     return false;
@@ -55,7 +57,7 @@ code_point(const char *p, size_t n)
 
 /* How many bytes from p on can be shown as they are. */
 static size_t
-plain_len(const char *p, const char *end)
+plain_len(const char *p, const char *end, bool json)
 {
     const char *at = p;
 
@@ -64,39 +66,37 @@ plain_len(const char *p, const char *end)
 
         if (*at < ' ' || *at >= 0x7f) { /* char may be signed or not */
             n = utf8_len(at, end);
-            if (n == 0 || is_active(code_point(at, n)))
+            if (n == 0 ? !json : is_active(code_point(at, n), json))
                 break;
         }
-        at += n;
+        at += n > 0 ? n : 1;
     }
     return (size_t)(at - p);
 }
 
 void
-cli_safe(struct buf *b, size_t from)
+cli_safe(struct buf *b, size_t from, bool json)
 {
     struct buf old = {0};
     const char *p, *end;
     size_t n;
 
     if (b->err || b->len == from ||
-        plain_len(b->p + from, b->p + b->len) == b->len - from)
+        plain_len(b->p + from, b->p + b->len, json) == b->len - from)
         return;
     buf_put(&old, b->p + from, b->len - from);
     b->err = old.err;
     b->len = from;
-    for (p = old.p, end = old.p + old.len; p < end; p += n) {
-        n = plain_len(p, end);
-        if (n > 0) {
-            buf_put(b, p, n);
-            continue;
-        }
-        n = utf8_len(p, end);
+    for (p = old.p, end = old.p + old.len; p < end; p += n > 0 ? n : 1) {
+        n = plain_len(p, end, json);
+        buf_put(b, p, n);
+        p += n;
+        n = p < end ? utf8_len(p, end) : 0;
         if (n > 0)
-            buf_printf(b, "<U+%04X>", (unsigned)code_point(p, n));
-        else
+            buf_printf(b, json ? "\\u%04x" : "<U+%04X>",
+                       (unsigned)code_point(p, n));
+        else if (p < end)
             buf_z(b, "\xef\xbf\xbd"); /* U+FFFD */
-        n += n == 0;
     }
     buf_fini(&old);
 }
@@ -189,42 +189,6 @@ align(struct cli *c)
 
 /* ---- writing ---- */
 
-/* How long the DEL or C1 control is that p begins with; 0: there is none. */
-static size_t
-control_len(const char *p, const char *end)
-{
-    if (*p == 0x7f)
-        return 1;
-    return *p == '\xc2' && end - p > 1 && (uint8_t)p[1] >= 0x80 &&
-           (uint8_t)p[1] <= 0x9f ? 2 : 0;
-}
-
-/* JSON has no need to escape these, but a terminal acts on them. There they
-   stand in strings only; in what passed cli_safe there are none. */
-static void
-escape(struct buf *b)
-{
-    struct buf out = {0};
-    const char *p = b->p, *end, *at;
-    size_t n;
-
-    if (b->err || b->len == 0)
-        return;
-    for (at = p, end = p + b->len; at < end; at += n > 0 ? n : 1) {
-        n = control_len(at, end);
-        if (n == 0)
-            continue;
-        buf_put(&out, p, (size_t)(at - p));
-        buf_printf(&out, "\\u%04x", (unsigned)(uint8_t)at[n - 1]);
-        p = at + n;
-    }
-    if (p == b->p)
-        return;
-    buf_put(&out, p, (size_t)(end - p));
-    buf_fini(b);
-    *b = out;
-}
-
 /* 0 or errno. */
 static int
 write_all(int fd, const struct buf *b)
@@ -245,12 +209,10 @@ write_all(int fd, const struct buf *b)
 bool
 cli_flush(struct cli *c)
 {
-    if (!c->exact) {
-        cli_safe(&c->out, 0);
+    cli_safe(&c->out, 0, c->exact);
+    if (!c->exact)
         align(c);
-    }
     cli_progress_end(c);
-    escape(&c->out);
     if (c->out_errno == 0)
         c->out_errno = write_all(STDOUT_FILENO, &c->out);
     buf_reset(&c->out, 2 * DRAIN_AT);
@@ -268,10 +230,8 @@ cli_drain(struct cli *c)
 bool
 cli_say(int fd, struct buf *b)
 {
-    bool ok;
+    bool ok = write_all(fd, b) == 0;
 
-    escape(b);
-    ok = write_all(fd, b) == 0;
     buf_fini(b);
     return ok;
 }
@@ -300,18 +260,17 @@ exit_code(int err)
 int
 cli_refuse(const struct cli *c, const struct task_error *e)
 {
-    struct buf b = {0};
     size_t from = c != NULL && c->shown_ms > 0 ? sizeof(WIPE) - 1 : 0;
+    bool json = c != NULL && c->json, next = e->next.p != NULL;
+    struct buf b = {0};
 
-    if (c != NULL && c->json) {
+    if (json)
         view_error_json(&b, e);
-    } else {
-        buf_printf(&b, "%.*smcptask: %.*s", (int)from, WIPE,
-                   STR_ARG(e->message));
-        if (e->next.p != NULL)
-            buf_printf(&b, ": %.*s", STR_ARG(e->next));
-        cli_safe(&b, from);
-    }
+    else
+        buf_printf(&b, "%.*smcptask: %.*s%s%.*s", (int)from, WIPE,
+                   STR_ARG(e->message), next ? ": " : "",
+                   STR_ARG(next ? e->next : STR("")));
+    cli_safe(&b, json ? 0 : from, json);
     buf_char(&b, '\n');
     cli_say(STDERR_FILENO, &b);
     return exit_code(e->code);

@@ -50,8 +50,9 @@ struct str cli_why(int err);
 void cli_tell(struct cli *c, const char *text, const char *facts, ...)
     __attribute__((format(printf, 3, 4)));
 /* Makes b from byte from on harmless for a terminal: control and bidi
-   characters become <U+202E>, only line feeds and tabs stay. */
-void cli_safe(struct buf *b, size_t from);
+   characters become <U+202E>, only line feeds and tabs stay. In JSON, where
+   most are escaped already, the rest of the control characters is, too. */
+void cli_safe(struct buf *b, size_t from, bool json);
 /* Writes c->out to stdout where it is long, or all of it. False: it went
    nowhere, and the command may as well end. */
 bool cli_drain(struct cli *c);
