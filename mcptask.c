@@ -45,10 +45,10 @@
 
 /* Those that stand before the command. */
 struct options {
+    struct cli_env e;
     const char *tools, *ownership, *artifact_root;
-    uint64_t compact_at, closed_mib, calls_own, calls_max, port, connections,
-        rate;
-    bool read_only, require_evidence, structured, http;
+    uint64_t port, connections;
+    bool http;
     struct web_options web;
 };
 _Static_assert(ENV_MAX_LIST == WEB_MAX_ALLOW, "as env_option fills them");
@@ -56,25 +56,26 @@ _Static_assert(ENV_MAX_LIST == WEB_MAX_ALLOW, "as env_option fills them");
 #define AT(member) offsetof(struct options, member)
 
 static const struct env_opt opts[] = {
-    {"tools", 0, OPT_TEXT, AT(tools)},
-    {"read-only", 0, OPT_FLAG, AT(read_only)},
-    {"require-evidence", 0, OPT_FLAG, AT(require_evidence)},
-    {"structured", 0, OPT_FLAG, AT(structured)},
-    {"ownership", 0, OPT_TEXT, AT(ownership)},
-    {"artifact-root", 0, OPT_TEXT, AT(artifact_root)},
-    {"compact-at", 0, OPT_NUMBER, AT(compact_at)},
-    {"closed-max", 0, OPT_NUMBER, AT(closed_mib)},
-    {"calls-own", 0, OPT_NUMBER, AT(calls_own)},
-    {"calls-max", 0, OPT_NUMBER, AT(calls_max)},
-    {"http", 0, OPT_FLAG, AT(http)},
-    {"host", 0, OPT_TEXT, AT(web.http.host)},
-    {"port", 0, OPT_NUMBER, AT(port)},
-    {"unix", 0, OPT_TEXT, AT(web.http.unix_path)},
-    {"token-file", 0, OPT_TEXT, AT(web.token_file)},
-    {"allow-host", 0, OPT_LIST, AT(web.allow_host)},
-    {"allow-origin", 0, OPT_LIST, AT(web.allow_origin)},
-    {"connections", 0, OPT_NUMBER, AT(connections)},
-    {"rate", 0, OPT_NUMBER, AT(rate)},
+    {"tools", 0, OPT_TEXT, AT(tools), 0, 0, 0},
+    {"read-only", 0, OPT_FLAG, AT(e.read_only), 0, 0, 0},
+    {"require-evidence", 0, OPT_FLAG, AT(e.require_evidence), 0, 0, 0},
+    {"structured", 0, OPT_FLAG, AT(e.structured), 0, 0, 0},
+    {"ownership", 0, OPT_TEXT, AT(ownership), 0, 0, 0},
+    {"artifact-root", 0, OPT_TEXT, AT(artifact_root), 0, 0, 0},
+    {"compact-at", 0, OPT_NUMBER, AT(e.compact_at), 0, 1, INT64_MAX},
+    {"closed-max", 0, OPT_NUMBER, AT(e.closed_mib), 0, 0, INT64_MAX >> 20},
+    {"calls-own", 0, OPT_NUMBER, AT(e.calls_own), 0, 1, MAX_CALLS},
+    {"calls-max", 0, OPT_NUMBER, AT(e.calls_max), 0, 1, MAX_CALLS},
+    {"http", 0, OPT_FLAG, AT(http), 0, 0, 0},
+    {"host", 0, OPT_TEXT, AT(web.http.host), AT(http), 0, 0},
+    {"port", 0, OPT_NUMBER, AT(port), AT(http), 0, UINT16_MAX},
+    {"unix", 0, OPT_TEXT, AT(web.http.unix_path), AT(http), 0, 0},
+    {"token-file", 0, OPT_TEXT, AT(web.token_file), AT(http), 0, 0},
+    {"allow-host", 0, OPT_LIST, AT(web.allow_host), AT(http), 0, 0},
+    {"allow-origin", 0, OPT_LIST, AT(web.allow_origin), AT(http), 0, 0},
+    {"connections", 0, OPT_NUMBER, AT(connections), AT(http), 1,
+     MAX_CONNECTIONS},
+    {"rate", 0, OPT_NUMBER, AT(web.rate), AT(http), 0, MAX_RATE},
     {0}};
 
 static bool
@@ -85,38 +86,31 @@ is_directory(const char *path)
     return path != NULL && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* Whether text is one of two words, of which yes is not the default. */
+static bool
+choose(const char *text, const char *yes, const char *no, bool *is_yes)
+{
+    *is_yes = text != NULL && strcmp(text, yes) == 0;
+    return text == NULL || *is_yes || strcmp(text, no) == 0;
+}
+
 /* Checks what was asked for, and puts it where the parts look for it. NULL,
    or what is wrong. */
 static const char *
-apply(struct cli_env *e, const struct options *o)
+apply(struct options *o)
 {
-    e->read_only = o->read_only;
-    e->require_evidence = o->require_evidence;
-    e->structured = o->structured;
-    e->core = o->tools != NULL && strcmp(o->tools, "core") == 0;
-    if (o->tools != NULL && !e->core && strcmp(o->tools, "all") != 0)
-        return "--tools: takes core or all";
-    e->ownership_warn = o->ownership != NULL &&
-                        strcmp(o->ownership, "warn") == 0;
-    if (o->ownership != NULL && !e->ownership_warn &&
-        strcmp(o->ownership, "enforce") != 0)
-        return "--ownership: takes enforce or warn";
-    if (o->artifact_root != NULL)
-        e->artifact_root = env_absolute(o->artifact_root);
-    if (o->artifact_root != NULL &&
-        (o->artifact_root[0] == '\0' || !is_directory(e->artifact_root)))
-        return "--artifact-root: takes a directory that is there";
-    if (o->calls_own - 1 >= MAX_CALLS || o->calls_max - 1 >= MAX_CALLS)
-        return "--calls-own, --calls-max: take a number from 1 to 1000000";
-    e->calls_own = (unsigned)o->calls_own;
-    e->calls_max = (unsigned)o->calls_max;
-    if (o->compact_at - 1 >= INT64_MAX)
-        return "--compact-at: takes a number of bytes, 1 or more";
-    e->compact_at = (int64_t)o->compact_at;
-    if (o->closed_mib > INT64_MAX >> 20)
-        return "--closed-max: takes a number of MiB, 0 to keep none";
-    e->closed_max = (int64_t)(o->closed_mib << 20);
-    return NULL;
+    struct cli_env *e = &o->e;
+    const char *root = o->artifact_root;
+
+    if (!choose(o->tools, "core", "all", &e->core))
+        return "--tools needs core or all";
+    if (!choose(o->ownership, "warn", "enforce", &e->ownership_warn))
+        return "--ownership needs enforce or warn";
+    if (root == NULL)
+        return NULL;
+    e->artifact_root = env_absolute(root);
+    return root[0] != '\0' && is_directory(e->artifact_root)
+               ? NULL : "--artifact-root needs a directory that exists";
 }
 
 /* A socket that was passed to this process, in *fd, else -1. */
@@ -131,7 +125,7 @@ find_passed(int *fd)
         v != (uint64_t)getpid() || strcmp(n, "0") == 0)
         return NULL;
     if (strcmp(n, "1") != 0)
-        return "LISTEN_FDS: one socket is what can be served";
+        return "LISTEN_FDS: only one socket can be served";
     *fd = PASSED_FD;
     return NULL;
 }
@@ -144,52 +138,41 @@ find_port(struct options *o)
     bool given = o->port != NOT_GIVEN;
 
     if (o->web.http.unix_path != NULL && (given || o->web.http.host != NULL))
-        return "--unix: goes with neither --host nor --port";
+        return "--unix goes with neither --host nor --port";
     if (o->web.http.host == NULL)
         o->web.http.host = DEFAULT_HOST;
-    if (!given)
+    if (!given && env == NULL)
         o->port = DEFAULT_PORT;
-    if (!given && env != NULL && !str_u64(str_of(env), &o->port))
-        o->port = NOT_GIVEN;
-    if (o->port > UINT16_MAX)
-        return given ? "--port: takes a number up to 65535"
-                     : "MCP_TASK_PORT: a number up to 65535 must stand there";
+    else if (!given && (!str_u64(str_of(env), &o->port) ||
+                        o->port > UINT16_MAX))
+        return "MCP_TASK_PORT needs a number from 0 to 65535";
     o->web.http.port = (uint16_t)o->port;
     return NULL;
 }
 
 /* The same for what only HTTP needs. */
 static const char *
-apply_http(const struct cli_env *e, struct options *o)
+apply_http(struct options *o, bool command)
 {
     struct web_options *w = &o->web;
     const char *wrong;
 
-    o->http = o->http || w->http.host != NULL || w->http.unix_path != NULL ||
-              o->port != NOT_GIVEN || o->connections != NOT_GIVEN ||
-              w->token_file != NULL || w->allow_host[0] != NULL ||
-              w->allow_origin[0] != NULL || o->rate != NOT_GIVEN;
     if (!o->http)
         return NULL;
+    if (command)
+        return "a command takes no options for HTTP";
     if ((wrong = find_port(o)) != NULL ||
         (wrong = find_passed(&w->http.fd)) != NULL)
         return wrong;
-    if (o->connections == NOT_GIVEN)
-        o->connections = HTTP_CONNECTIONS;
-    if (o->connections < 1 || o->connections > MAX_CONNECTIONS)
-        return "--connections: takes a number, 1 or more";
     w->http.connections = (unsigned)o->connections;
-    w->rate = o->rate != NOT_GIVEN ? o->rate : 0;
-    if (w->rate > MAX_RATE)
-        return "--rate: takes a number up to 1000000";
-    w->read_only = e->read_only;
-    w->debug = e->debug;
+    w->read_only = o->e.read_only;
+    w->debug = o->e.debug;
     return NULL;
 }
 
 /* How many words of argv were options, or CLI_USAGE negated, said. */
 static int
-take_options(struct cli_env *e, struct options *o, char **argv)
+take_options(struct options *o, char **argv)
 {
     const char *wrong;
     char why[256];
@@ -200,11 +183,9 @@ take_options(struct cli_env *e, struct options *o, char **argv)
         if (words <= 0)
             return -cli_fail(NULL, ERR_INVALID, "%s; see mcptask --help", why);
     }
-    wrong = apply(e, o);
+    wrong = apply(o);
     if (wrong == NULL)
-        wrong = apply_http(e, o);
-    if (wrong == NULL && o->http && argv[i] != NULL)
-        wrong = "a command needs no server: nothing of HTTP goes with it";
+        wrong = apply_http(o, argv[i] != NULL);
     return wrong == NULL ? i : -cli_fail(NULL, ERR_INVALID, "%s", wrong);
 }
 
@@ -251,9 +232,9 @@ tell_address(const struct cli_env *e, const struct web *w)
 }
 
 static int
-open_parts(struct parts *p, const struct cli_env *e,
-           const struct options *o, char why[256])
+open_parts(struct parts *p, const struct options *o, char why[256])
 {
+    const struct cli_env *e = &o->e;
     int err;
 
     if ((err = cli_open_store(e, false, &p->s, why)) < 0 ||
@@ -284,14 +265,14 @@ close_parts(struct parts *p)
 }
 
 static int
-serve_clients(const struct cli_env *e, const struct options *o)
+serve_clients(const struct options *o)
 {
     struct parts p = {0};
     char why[256] = "out of memory";
-    int err = open_parts(&p, e, o, why), exit_code = CLI_OK;
+    int err = open_parts(&p, o, why), exit_code = CLI_OK;
 
     if (err == 0) {
-        tell_address(e, p.web);
+        tell_address(&o->e, p.web);
         tell_state(p.s.store);
         text_put(why, sizeof(why), "select failed");
         err = p.web != NULL ? serve_run(p.serve, web_ended, p.web)
@@ -391,14 +372,13 @@ is_one_of(const char *arg, const char *a, const char *b)
 int
 main(int argc, char **argv)
 {
-    struct cli_env e;
-    struct options o = {.compact_at = STORE_COMPACT_AT,
-                        .closed_mib = STORE_CLOSED_MAX >> 20,
-                        .calls_own = CALL_MAX_OWN,
-                        .calls_max = CALL_MAX_ALL,
+    struct options o = {.e = {.opts = opts,
+                              .compact_at = STORE_COMPACT_AT,
+                              .closed_mib = STORE_CLOSED_MAX >> 20,
+                              .calls_own = CALL_MAX_OWN,
+                              .calls_max = CALL_MAX_ALL},
                         .port = NOT_GIVEN,
-                        .connections = NOT_GIVEN,
-                        .rate = NOT_GIVEN};
+                        .connections = HTTP_CONNECTIONS};
     struct buf b = {0};
     char why[256];
     sigset_t alarm;
@@ -419,13 +399,11 @@ main(int argc, char **argv)
         buf_z(&b, "mcptask " MCPTASK_VERSION "\n");
     if (b.len > 0 || b.err)
         return cli_say(STDOUT_FILENO, &b) ? CLI_OK : CLI_NOT_MET;
-    if (env_resolve(&e, why) < 0)
+    if (env_resolve(&o.e, why) < 0)
         return cli_fail(NULL, ERR_INVALID, "%s", why);
-    e.opts = opts;
-    i = 1 + take_options(&e, &o, argv + 1);
+    i = 1 + take_options(&o, argv + 1);
     exit_code = i < 1 ? 1 - i
-                : i < argc ? cli_main(&e, argv + i)
-                           : serve_clients(&e, &o);
-    env_fini(&e);
+                : i < argc ? cli_main(&o.e, argv + i) : serve_clients(&o);
+    env_fini(&o.e);
     return exit_code;
 }

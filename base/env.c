@@ -103,7 +103,6 @@ env_resolve(struct cli_env *e, char why[256])
 {
     const char *debug = env_get("MCP_DEBUG");
 
-    *e = (struct cli_env){0};
     e->debug = debug != NULL && strcmp(debug, "0") != 0;
     if (check_paths(why) < 0)
         return ERR_INVALID;
@@ -168,34 +167,54 @@ add_to_list(const char **list, const char *value)
     return i < ENV_MAX_LIST;
 }
 
+/* Reads a value into at, as o says; NULL, or what o needs, for why. */
+static const char *
+take_value(const struct env_opt *o, void *at, const char *value, char why[256])
+{
+    uint64_t *n = at;
+
+    if (o->kind == OPT_FLAG) {
+        *(bool *)at = true;
+        return value == NULL ? NULL : "takes no value";
+    }
+    if (value == NULL)
+        return "needs a value";
+    if (o->kind == OPT_TEXT)
+        *(const char **)at = value;
+    if (o->kind == OPT_LIST && !add_to_list(at, value))
+        return "may be given 16 times at most";
+    if (o->kind != OPT_NUMBER ||
+        (str_u64(str_of(value), n) &&
+         (o->max == 0 || (*n >= o->min && *n <= o->max))))
+        return NULL;
+    if (o->max == 0)
+        return "needs a number";
+    text_put(why, 256, "needs a number from %llu to %llu",
+             (unsigned long long)o->min, (unsigned long long)o->max);
+    return why;
+}
+
 int
 env_option(const struct env_opt *opts, void *to, char **argv, char why[256])
 {
-    const char *value, *wrong = NULL;
+    const char *value, *wrong;
     const struct env_opt *o = find_option(opts, argv[0], &value);
-    void *at = (char *)to + o->at;
+    char text[256];
     int words = 1;
 
-    if (o->name != NULL && o->kind != OPT_FLAG && value == NULL) {
+    if (o->name == NULL) {
+        text_put(why, 256, "unknown option %s", argv[0]);
+        return 0;
+    }
+    if (o->kind != OPT_FLAG && value == NULL) {
         value = argv[1];
         words = 2;
     }
-    if (o->name == NULL)
-        wrong = "unknown option";
-    else if (o->kind == OPT_FLAG && value != NULL)
-        wrong = "no value goes with";
-    else if (o->kind == OPT_FLAG)
-        *(bool *)at = true;
-    else if (value == NULL)
-        wrong = "a value is missing behind";
-    else if (o->kind == OPT_TEXT)
-        *(const char **)at = value;
-    else if (o->kind == OPT_LIST)
-        wrong = add_to_list(at, value) ? NULL : "there are too many of";
-    else if (!str_u64(str_of(value), at))
-        wrong = "a number must stand behind";
+    if (o->sets > 0)
+        *(bool *)((char *)to + o->sets) = true;
+    wrong = take_value(o, (char *)to + o->at, value, text);
     if (wrong == NULL)
         return words;
-    text_put(why, 256, "%s %s", wrong, argv[0]);
-    return o->name == NULL ? 0 : ERR_INVALID;
+    text_put(why, 256, "--%s %s", o->name, wrong);
+    return ERR_INVALID;
 }

@@ -12,8 +12,8 @@ struct cli_env {
     char *log_path;      /* MCP_TASK_DB_PATH, or <base_dir>/tasks.log */
     char *artifacts_dir; /* MCP_TASK_ARTIFACTS_DIR, or <base_dir>/artifacts */
     char *artifact_root; /* --artifact-root, absolute; NULL: none */
-    int64_t compact_at, closed_max; /* --compact-at, --closed-max: bytes */
-    unsigned calls_own, calls_max; /* --calls-own, --calls-max; the same */
+    uint64_t compact_at, closed_mib; /* --compact-at, --closed-max */
+    uint64_t calls_own, calls_max; /* --calls-own, --calls-max */
     const struct env_opt *opts; /* those before a command, for completion */
     bool core;                 /* --tools core */
     bool read_only;            /* --read-only */
@@ -23,7 +23,7 @@ struct cli_env {
     bool debug;                /* MCP_DEBUG: log to stderr */
 };
 
-/* Fills *e from the environment; the options are left at their defaults.
+/* Fills in the paths of *e, and debug, from the environment.
    A relative MCP_TASK_* path is taken from the working directory, a relative
    XDG_STATE_HOME or HOME is ignored. 0; ERR_INVALID or ERR_NOMEM, and *why
    names the variable. The caller owns *e and ends it with env_fini. */
@@ -42,6 +42,8 @@ struct env_opt {
     char letter;      /* short form, or 0 */
     uint8_t kind;     /* of the value: */
     uint16_t at;      /* offsetof its member */
+    uint16_t sets;    /* offsetof a flag that it sets as well; 0: none */
+    uint64_t min, max; /* of a number; max 0: any */
 };
 enum { OPT_FLAG /* bool */, OPT_TEXT /* const char * */,
        OPT_LIST /* const char *[ENV_MAX_LIST]: the first that is NULL */,
@@ -49,7 +51,7 @@ enum { OPT_FLAG /* bool */, OPT_TEXT /* const char * */,
 #define ENV_MAX_LIST 16
 
 /* Takes the option argv[0] into *to, with its value, which "=" joins to it
-   or which is argv[1]: how many words that were. 0: it is none of opts;
+   or which is argv[1]: how many words that were. 0: opts has no such option;
    ERR_INVALID: its value is wrong; both with *why saying so. */
 int env_option(const struct env_opt *opts, void *to, char **argv,
                char why[256]);

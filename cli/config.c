@@ -68,9 +68,9 @@ add_env(struct launch *l, bool wanted, const char *name, const char *value)
 
 static void
 add_number(struct cli *c, struct launch *l, bool wanted, const char *name,
-           int64_t n)
+           uint64_t n)
 {
-    add_arg(l, wanted, name, arena_printf(&c->a, "%lld", (long long)n).p);
+    add_arg(l, wanted, name, arena_printf(&c->a, U64, n).p);
 }
 
 static bool
@@ -93,8 +93,8 @@ find_launch(struct cli *c, struct launch *l)
     add_arg(l, e->artifact_root != NULL, "--artifact-root", e->artifact_root);
     add_number(c, l, e->compact_at != STORE_COMPACT_AT, "--compact-at",
                e->compact_at);
-    add_number(c, l, e->closed_max != STORE_CLOSED_MAX, "--closed-max",
-               e->closed_max >> 20);
+    add_number(c, l, e->closed_mib != STORE_CLOSED_MAX >> 20, "--closed-max",
+               e->closed_mib);
     add_number(c, l, e->calls_own != CALL_MAX_OWN, "--calls-own",
                e->calls_own);
     add_number(c, l, e->calls_max != CALL_MAX_ALL, "--calls-max",

@@ -16,14 +16,14 @@ int
 cli_open_store(const struct cli_env *env, bool readonly,
                struct cli_store *out, char why[256])
 {
-    const struct calls_options calls = {.max_own = env->calls_own,
-                                        .max_all = env->calls_max,
+    const struct calls_options calls = {.max_own = (unsigned)env->calls_own,
+                                        .max_all = (unsigned)env->calls_max,
                                         .alias = task_names};
     static struct store_kind kinds[3]; /* as long as the store */
     struct store_options o = {.path = env->log_path,
                               .readonly = readonly || env->read_only,
-                              .compact_at = env->compact_at,
-                              .closed_max = env->closed_max};
+                              .compact_at = (int64_t)env->compact_at,
+                              .closed_max = (int64_t)(env->closed_mib << 20)};
     int rc;
 
     text_put(why, 256, "out of memory");

@@ -1210,7 +1210,17 @@ for options in '' '--closed-max 0' '--closed-max 0 --compact-at 65536'; do
     has verified 'nothing is wrong'
 done
 run 2 --compact-at 0 list
-has err '--compact-at: takes a number of bytes, 1 or more'
+has err '--compact-at needs a number from 1 to 9223372036854775807'
+run 2 --port 65536
+has err '--port needs a number from 0 to 65535'
+run 2 --read-only=1 list
+has err '--read-only takes no value'
+run 2 list --limit x
+has err 'list: --limit needs a number: usage'
+run 2 list --limit
+has err 'list: --limit needs a value: usage'
+run 2 --rate 5 list
+has err 'a command takes no options for HTTP'
 run 0 --compact-at 100000 --closed-max 0 config codex
 has out '"--compact-at"' '"100000"' '"--closed-max"' '"0"'
 

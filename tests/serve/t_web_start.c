@@ -89,7 +89,7 @@ test_refuses_to_start(void)
         {"--http=1", "--http"},
         {"--unix s --port 1", "--unix"},
         {"--connections 0", "--connections"},
-        {"--rate 1000001", "--rate: takes"},
+        {"--rate 1000001", "--rate needs a number from 0 to 1000000"},
         {"--http list", "command"},
     };
     size_t i;
