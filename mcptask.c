@@ -56,26 +56,29 @@ _Static_assert(ENV_MAX_LIST == WEB_MAX_ALLOW, "as env_option fills them");
 #define AT(member) offsetof(struct options, member)
 
 static const struct env_opt opts[] = {
-    {"tools", 0, OPT_TEXT, AT(tools), 0, 0, 0},
-    {"read-only", 0, OPT_FLAG, AT(e.read_only), 0, 0, 0},
-    {"require-evidence", 0, OPT_FLAG, AT(e.require_evidence), 0, 0, 0},
-    {"structured", 0, OPT_FLAG, AT(e.structured), 0, 0, 0},
-    {"ownership", 0, OPT_TEXT, AT(ownership), 0, 0, 0},
-    {"artifact-root", 0, OPT_TEXT, AT(artifact_root), 0, 0, 0},
-    {"compact-at", 0, OPT_NUMBER, AT(e.compact_at), 0, 1, INT64_MAX},
-    {"closed-max", 0, OPT_NUMBER, AT(e.closed_mib), 0, 0, INT64_MAX >> 20},
-    {"calls-own", 0, OPT_NUMBER, AT(e.calls_own), 0, 1, MAX_CALLS},
-    {"calls-max", 0, OPT_NUMBER, AT(e.calls_max), 0, 1, MAX_CALLS},
-    {"http", 0, OPT_FLAG, AT(http), 0, 0, 0},
-    {"host", 0, OPT_TEXT, AT(web.http.host), AT(http), 0, 0},
-    {"port", 0, OPT_NUMBER, AT(port), AT(http), 0, UINT16_MAX},
-    {"unix", 0, OPT_TEXT, AT(web.http.unix_path), AT(http), 0, 0},
-    {"token-file", 0, OPT_TEXT, AT(web.token_file), AT(http), 0, 0},
-    {"allow-host", 0, OPT_LIST, AT(web.allow_host), AT(http), 0, 0},
-    {"allow-origin", 0, OPT_LIST, AT(web.allow_origin), AT(http), 0, 0},
-    {"connections", 0, OPT_NUMBER, AT(connections), AT(http), 1,
-     MAX_CONNECTIONS},
-    {"rate", 0, OPT_NUMBER, AT(web.rate), AT(http), 0, MAX_RATE},
+    {"tools", 0, OPT_TEXT, AT(tools), 0},
+    {"read-only", 0, OPT_FLAG, AT(e.read_only), 0},
+    {"require-evidence", 0, OPT_FLAG, AT(e.require_evidence), 0},
+    {"structured", 0, OPT_FLAG, AT(e.structured), 0},
+    {"ownership", 0, OPT_TEXT, AT(ownership), 0},
+    {"artifact-root", 0, OPT_TEXT, AT(artifact_root), 0},
+    {"compact-at", 0, OPT_COUNT, AT(e.compact_at), 0},
+    {"closed-max", 0, OPT_NUMBER, AT(e.closed_mib), UINT32_MAX},
+    {"calls-own", 0, OPT_COUNT, AT(e.calls_own), MAX_CALLS},
+    {"calls-max", 0, OPT_COUNT, AT(e.calls_max), MAX_CALLS},
+    {0}};
+
+/* Each of these implies --http. */
+static const struct env_opt http_opts[] = {
+    {"http", 0, OPT_FLAG, AT(http), 0},
+    {"host", 0, OPT_TEXT, AT(web.http.host), 0},
+    {"port", 0, OPT_NUMBER, AT(port), UINT16_MAX},
+    {"unix", 0, OPT_TEXT, AT(web.http.unix_path), 0},
+    {"token-file", 0, OPT_TEXT, AT(web.token_file), 0},
+    {"allow-host", 0, OPT_LIST, AT(web.allow_host), 0},
+    {"allow-origin", 0, OPT_LIST, AT(web.allow_origin), 0},
+    {"connections", 0, OPT_COUNT, AT(connections), MAX_CONNECTIONS},
+    {"rate", 0, OPT_NUMBER, AT(web.rate), MAX_RATE},
     {0}};
 
 static bool
@@ -180,6 +183,10 @@ take_options(struct options *o, char **argv)
 
     for (; argv[i] != NULL && argv[i][0] == '-'; i += words) {
         words = env_option(opts, o, argv + i, why);
+        if (words == 0) {
+            words = env_option(http_opts, o, argv + i, why);
+            o->http = true;
+        }
         if (words <= 0)
             return -cli_fail(NULL, ERR_INVALID, "%s; see mcptask --help", why);
     }
@@ -372,7 +379,7 @@ is_one_of(const char *arg, const char *a, const char *b)
 int
 main(int argc, char **argv)
 {
-    struct options o = {.e = {.opts = opts,
+    struct options o = {.e = {.opts = opts, .http_opts = http_opts,
                               .compact_at = STORE_COMPACT_AT,
                               .closed_mib = STORE_CLOSED_MAX >> 20,
                               .calls_own = CALL_MAX_OWN,

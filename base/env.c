@@ -167,31 +167,38 @@ add_to_list(const char **list, const char *value)
     return i < ENV_MAX_LIST;
 }
 
-/* Reads a value into at, as o says; NULL, or what o needs, for why. */
-static const char *
-take_value(const struct env_opt *o, void *at, const char *value, char why[256])
+/* Reads a number into *n; false, with what o needs in why. */
+static bool
+take_number(const struct env_opt *o, const char *value, uint64_t *n,
+            char why[64])
 {
-    uint64_t *n = at;
+    unsigned min = o->kind == OPT_COUNT;
 
+    if (str_u64(str_of(value), n) && *n >= min &&
+        *n <= (o->max > 0 ? o->max : INT64_MAX))
+        return true;
+    text_put(why, 64, o->max > 0 ? "needs a number from %u to %u"
+                      : min > 0 ? "needs a number, %u or more"
+                                : "needs a number", min, (unsigned)o->max);
+    return false;
+}
+
+/* Puts a value where o says; NULL, or what o needs, for why. */
+static const char *
+take_value(const struct env_opt *o, void *at, const char *value, char why[64])
+{
     if (o->kind == OPT_FLAG) {
         *(bool *)at = true;
         return value == NULL ? NULL : "takes no value";
     }
     if (value == NULL)
         return "needs a value";
-    if (o->kind == OPT_TEXT)
-        *(const char **)at = value;
-    if (o->kind == OPT_LIST && !add_to_list(at, value))
-        return "may be given 16 times at most";
-    if (o->kind != OPT_NUMBER ||
-        (str_u64(str_of(value), n) &&
-         (o->max == 0 || (*n >= o->min && *n <= o->max))))
-        return NULL;
-    if (o->max == 0)
-        return "needs a number";
-    text_put(why, 256, "needs a number from %llu to %llu",
-             (unsigned long long)o->min, (unsigned long long)o->max);
-    return why;
+    if (o->kind == OPT_LIST)
+        return add_to_list(at, value) ? NULL : "may be given 16 times at most";
+    if (o->kind != OPT_TEXT)
+        return take_number(o, value, at, why) ? NULL : why;
+    *(const char **)at = value;
+    return NULL;
 }
 
 int
@@ -199,22 +206,16 @@ env_option(const struct env_opt *opts, void *to, char **argv, char why[256])
 {
     const char *value, *wrong;
     const struct env_opt *o = find_option(opts, argv[0], &value);
-    char text[256];
-    int words = 1;
+    bool joined = value != NULL || o->kind == OPT_FLAG;
+    char text[64];
 
     if (o->name == NULL) {
         text_put(why, 256, "unknown option %s", argv[0]);
         return 0;
     }
-    if (o->kind != OPT_FLAG && value == NULL) {
-        value = argv[1];
-        words = 2;
-    }
-    if (o->sets > 0)
-        *(bool *)((char *)to + o->sets) = true;
-    wrong = take_value(o, (char *)to + o->at, value, text);
+    wrong = take_value(o, (char *)to + o->at, joined ? value : argv[1], text);
     if (wrong == NULL)
-        return words;
+        return joined ? 1 : 2;
     text_put(why, 256, "--%s %s", o->name, wrong);
     return ERR_INVALID;
 }

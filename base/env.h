@@ -14,7 +14,7 @@ struct cli_env {
     char *artifact_root; /* --artifact-root, absolute; NULL: none */
     uint64_t compact_at, closed_mib; /* --compact-at, --closed-max */
     uint64_t calls_own, calls_max; /* --calls-own, --calls-max */
-    const struct env_opt *opts; /* those before a command, for completion */
+    const struct env_opt *opts, *http_opts; /* all before a command */
     bool core;                 /* --tools core */
     bool read_only;            /* --read-only */
     bool require_evidence;     /* --require-evidence */
@@ -42,12 +42,11 @@ struct env_opt {
     char letter;      /* short form, or 0 */
     uint8_t kind;     /* of the value: */
     uint16_t at;      /* offsetof its member */
-    uint16_t sets;    /* offsetof a flag that it sets as well; 0: none */
-    uint64_t min, max; /* of a number; max 0: any */
+    uint32_t max;     /* of a number; 0: any that an int64_t can hold */
 };
 enum { OPT_FLAG /* bool */, OPT_TEXT /* const char * */,
        OPT_LIST /* const char *[ENV_MAX_LIST]: the first that is NULL */,
-       OPT_NUMBER /* uint64_t */ };
+       OPT_NUMBER /* uint64_t */, OPT_COUNT /* the same, 1 or more */ };
 #define ENV_MAX_LIST 16
 
 /* Takes the option argv[0] into *to, with its value, which "=" joins to it

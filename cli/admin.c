@@ -181,7 +181,26 @@ struct unnamed {
 };
 
 static void
-unnamed_file(struct unnamed *u, int dir_fd, const char *name, bool young);
+unnamed_file(struct unnamed *u, int dir_fd, const char *name, bool young)
+{
+    struct stat st;
+
+    if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISREG(st.st_mode))
+        return;
+    if ((u->remove || !young) &&
+        clock_wall_ms() / 1000 - st.st_mtime <= ORPHAN_AGE_S)
+        return;
+    if (u->remove && unlinkat(dir_fd, name, 0) != 0)
+        return;
+    u->n++;
+    u->bytes += st.st_size;
+    if (u->remove)
+        return;
+    cli_tell(u->c, "artifact {sha256}: no record names it\n",
+             "finding=%s sha256=%s size=" U64, "artifact_unnamed", name,
+             (uint64_t)st.st_size);
+}
 
 /* What a process that was killed left of an artifact: no record names it. */
 static bool
@@ -218,28 +237,6 @@ read_names(struct unnamed *u, DIR *d, struct names *names)
     return names->n > 0;
 }
 
-static void
-unnamed_file(struct unnamed *u, int dir_fd, const char *name, bool young)
-{
-    struct stat st;
-
-    if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-        !S_ISREG(st.st_mode))
-        return;
-    if ((u->remove || !young) &&
-        clock_wall_ms() / 1000 - st.st_mtime <= ORPHAN_AGE_S)
-        return;
-    if (u->remove && unlinkat(dir_fd, name, 0) != 0)
-        return;
-    u->n++;
-    u->bytes += st.st_size;
-    if (u->remove)
-        return;
-    cli_tell(u->c, "artifact {sha256}: no record names it\n",
-             "finding=%s sha256=%s size=" U64, "artifact_unnamed", name,
-             (uint64_t)st.st_size);
-}
-
 /* One batch. Most of the log is read without the lock; with it, only what
    came since. */
 static int
@@ -251,9 +248,7 @@ unnamed_batch(struct unnamed *u, DIR *d, struct names *names)
 
     store_state(s, &st);
     rc = store_scan(s, 1, mark_used, names);
-    if (rc == 0 && u->remove)
-        rc = store_lock_patiently(s);
-    if (rc == 0 && u->remove)
+    if (rc == 0 && u->remove && (rc = store_lock_patiently(s)) == 0)
         rc = store_scan(s, st.head + 1, mark_used, names);
     for (size_t i = 0; rc == 0 && i < NAMES_ROOM; i++) {
         char name[SHA256_HEX + 1] = {0};

@@ -32,7 +32,7 @@ static int run_help(struct cli *c);
 
 /* An option, its letter, and where its value goes in struct cli_args. */
 #define OPT(name, letter, kind, member) \
-    {name, letter, kind, offsetof(struct cli, args.member), 0, 0, 0}
+    {name, letter, kind, offsetof(struct cli, args.member), 0}
 #define TEXT(name, letter, member) OPT(name, letter, OPT_TEXT, member)
 #define NUMBER(name, letter, member) OPT(name, letter, OPT_NUMBER, member)
 #define FLAG(name, letter, member) OPT(name, letter, OPT_FLAG, member)
@@ -163,7 +163,7 @@ static int
 take_options(struct cli *c, char **argv)
 {
     static const struct env_opt any_opts[] = {
-        {"json", 0, OPT_FLAG, offsetof(struct cli, json), 0, 0, 0}, {0}};
+        {"json", 0, OPT_FLAG, offsetof(struct cli, json), 0}, {0}};
     const struct cli_command *cmd = c->cmd;
     int words;
     char why[256];

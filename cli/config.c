@@ -73,12 +73,6 @@ add_number(struct cli *c, struct launch *l, bool wanted, const char *name,
     add_arg(l, wanted, name, arena_printf(&c->a, U64, n).p);
 }
 
-static bool
-is_set(const char *name)
-{
-    return env_get(name) != NULL;
-}
-
 static void
 find_launch(struct cli *c, struct launch *l)
 {
@@ -99,11 +93,12 @@ find_launch(struct cli *c, struct launch *l)
                e->calls_own);
     add_number(c, l, e->calls_max != CALL_MAX_ALL, "--calls-max",
                e->calls_max);
-    add_env(l, is_set("MCP_TASK_BASE_DIR") || is_set("XDG_STATE_HOME"),
+    add_env(l, env_get("MCP_TASK_BASE_DIR") || env_get("XDG_STATE_HOME"),
             "MCP_TASK_BASE_DIR", e->base_dir);
-    add_env(l, is_set("MCP_TASK_DB_PATH"), "MCP_TASK_DB_PATH", e->log_path);
-    add_env(l, is_set("MCP_TASK_ARTIFACTS_DIR"), "MCP_TASK_ARTIFACTS_DIR",
-            e->artifacts_dir);
+    add_env(l, env_get("MCP_TASK_DB_PATH") != NULL, "MCP_TASK_DB_PATH",
+            e->log_path);
+    add_env(l, env_get("MCP_TASK_ARTIFACTS_DIR") != NULL,
+            "MCP_TASK_ARTIFACTS_DIR", e->artifacts_dir);
     add_env(l, e->debug, "MCP_DEBUG", "1");
 }
 

@@ -127,6 +127,7 @@ put_sh(struct cli *c, const char *before, const char *found, const char *end)
     }
     buf_z(b, "    *) echo --help --version");
     put_options(b, c->env->opts);
+    put_options(b, c->env->http_opts);
     put_names(b, c->commands);
     buf_printf(b, ";;\n    esac\n}\n_mcptask() {\n    local w cmd=\n"
                "    for w in %s; do\n        case \"", before);
@@ -155,6 +156,7 @@ put_fish(struct cli *c)
     char when[64] = "__fish_use_subcommand";
 
     put_fish_options(b, when, c->env->opts);
+    put_fish_options(b, when, c->env->http_opts);
     for (const struct cli_command *k = c->commands; k->name != NULL; k++) {
         buf_printf(b, FISH "-n __fish_use_subcommand -f -a %s -d '%s'\n",
                    k->name, k->about);

@@ -1210,7 +1210,7 @@ for options in '' '--closed-max 0' '--closed-max 0 --compact-at 65536'; do
     has verified 'nothing is wrong'
 done
 run 2 --compact-at 0 list
-has err '--compact-at needs a number from 1 to 9223372036854775807'
+has err '--compact-at needs a number, 1 or more'
 run 2 --port 65536
 has err '--port needs a number from 0 to 65535'
 run 2 --read-only=1 list
