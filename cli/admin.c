@@ -455,13 +455,11 @@ compact(struct cli *c, int64_t len)
 {
     struct store_state st;
     uint64_t slices = 0;
-    int rc = store_lock_patiently(c->s.store); /* mends a tail, if there is */
+    int rc = cli_try_lock(c);
 
-    if (rc == 0) {
-        store_unlock(c->s.store);
+    if (rc == 0)
         while ((rc = store_compact(c->s.store)) == ERR_MORE)
             cli_progress(c, slices++ << 20, (uint64_t)len);
-    }
     if (rc == ERR_BUSY)
         return cli_fail(c, rc, "%s: another process compacts it or holds its "
                         "lock; try again", c->env->log_path);
@@ -621,7 +619,8 @@ struct archive {
     int fd;
     int64_t before_ms, len, body; /* bytes written; where records begin */
     struct buf out;
-    uint64_t head, n, dropped;
+    struct store_state st; /* of the log */
+    uint64_t n, dropped;
 };
 
 static int
@@ -637,7 +636,7 @@ archive_record(void *ctx, const struct store_rec *r)
     struct task_event ev;
     int64_t at;
 
-    cli_progress(x->c, r->n, x->head);
+    cli_progress(x->c, r->n, x->st.head);
     if (!str_starts(r->key, "task/") || !cli_is_newest(x->c, r) ||
         !time_parse(r->time, &at) || at >= x->before_ms ||
         task_event_of(r, &ev) != 0 ||
@@ -650,9 +649,9 @@ archive_record(void *ctx, const struct store_rec *r)
 
 /* The whole file. */
 static int
-write_archive(struct archive *x, const struct store_state *st)
+write_archive(struct archive *x)
 {
-    struct record_header h = {.g = st->g, .archive = true};
+    struct record_header h = {.g = x->st.g, .archive = true};
     char dir[sizeof(x->path)];
     int64_t now_ms = store_now_ms(x->c->s.store);
     int rc = record_new_id(&h);
@@ -661,7 +660,7 @@ write_archive(struct archive *x, const struct store_state *st)
     x->body = (int64_t)x->out.len;
     if (rc == 0)
         rc = store_scan(x->c->s.store, 1, archive_record, x);
-    record_put_end(&x->out, st->g, st->head, x->n, now_ms);
+    record_put_end(&x->out, x->st.g, x->st.head, x->n, now_ms);
     if (rc == 0)
         rc = flush_archive(x);
     if (rc == 0 && file_sync(x->fd, fsync) != 0)
@@ -713,12 +712,13 @@ drop_all(struct archive *x)
 
 /* Reads D, and names the file after its day. */
 static int
-begin_archive(struct archive *x, const char *log)
+begin_archive(struct archive *x)
 {
     const char *arg = x->c->args.before;
     struct str day;
     char at[TIME_LEN + 1];
 
+    store_state(x->c->s.store, &x->st);
     if (arg == NULL)
         return cli_misuse(x->c, "--done-before is required");
     day = arena_printf(&x->c->a, "%sT00:00:00Z", arg);
@@ -727,31 +727,29 @@ begin_archive(struct archive *x, const char *log)
         return cli_misuse(x->c, "neither a day (2026-07-28) nor a time: %s",
                           arg);
     time_format(x->before_ms, at);
-    text_put(x->path, sizeof(x->path), "%s.archive-%.10s", log, at);
+    text_put(x->path, sizeof(x->path), "%s.archive-%.10s", x->st.path, at);
     return 0;
 }
 
-/* Everything, the log being there. */
 static int
-archive(struct archive *x, struct store_state *st)
+archive(struct archive *x)
 {
     bool whole;
-    /* It mends a tail, if there is one. */
-    int rc = store_lock_patiently(x->c->s.store);
+    int rc;
 
-    if (rc != 0)
+    if (x->st.g == 0)
+        return 0; /* there is no log yet */
+    if ((rc = cli_try_lock(x->c)) != 0)
         return cli_fail_store(x->c, rc);
-    store_unlock(x->c->s.store);
-    store_state(x->c->s.store, st); /* others may have written or compacted */
-    x->head = st->head;
+    store_state(x->c->s.store, &x->st); /* others may have written to it */
     x->fd = open(x->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (x->fd < 0 && errno == EEXIST)
         return cli_fail(x->c, ERR_EXISTS, "%s: exists: rename it, or import "
-                        "and then remove it", x->path);
+                        "it and then remove it", x->path);
     if (x->fd < 0)
         return cli_fail_errno(x->c, ERR_IO, x->path);
-    file_give(x->fd, st->path);
-    rc = write_archive(x, st);
+    file_give(x->fd, x->st.path);
+    rc = write_archive(x);
     whole = rc == 0;
     if (!whole)
         rc = cli_fail_path(x->c, rc, x->path);
@@ -767,13 +765,10 @@ int
 cli_archive(struct cli *c)
 {
     struct archive x = {.c = c};
-    struct store_state st;
-    int rc;
+    int rc = begin_archive(&x);
 
-    store_state(c->s.store, &st);
-    rc = begin_archive(&x, st.path);
-    if (rc == 0 && st.g > 0)
-        rc = archive(&x, &st);
+    if (rc == 0)
+        rc = archive(&x);
     if (rc == 0)
         cli_tell(c, "{archive}: {archived} tasks moved, {changed} changed "
                  "meanwhile and stay\n", "archive=%s archived=" U64

@@ -181,10 +181,8 @@ advice(char *why)
 static void
 check_lock(struct doctor *d)
 {
-    int rc = store_lock_patiently(d->c->s.store);
+    int rc = cli_try_lock(d->c);
 
-    if (rc == 0)
-        store_unlock(d->c->s.store);
     tell(d, "lock", rc == 0 ? NULL
          : rc == ERR_BUSY ? "end what holds it (fuser -v shows that)"
                           : "mcptask verify says more",

@@ -338,15 +338,6 @@ tail_last(struct tail *t, uint64_t n)
     return rc;
 }
 
-static void
-on_signal(int sig, void (*handler)(int))
-{
-    struct sigaction sa = {.sa_handler = handler};
-
-    sigemptyset(&sa.sa_mask);
-    sigaction(sig, &sa, NULL);
-}
-
 /* Shows what is committed from now on, until a signal, or until nobody reads
    stdout any more: poll says so even while there is nothing to write. */
 static int
@@ -373,8 +364,8 @@ cli_tail(struct cli *c)
     int rc;
 
     if (c->args.follow) {
-        on_signal(SIGINT, end_tail);
-        on_signal(SIGTERM, end_tail);
+        signal(SIGINT, end_tail);
+        signal(SIGTERM, end_tail);
         store_observe(c->s.store, tail_observe, &t);
     }
     c->columns = 6;

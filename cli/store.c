@@ -72,6 +72,16 @@ settle(struct cli *c)
 }
 
 int
+cli_try_lock(struct cli *c)
+{
+    int rc = store_lock_patiently(c->s.store);
+
+    if (rc == 0)
+        store_unlock(c->s.store);
+    return rc;
+}
+
+int
 cli_commit(struct cli *c, bool *unknown)
 {
     int rc;

@@ -17,6 +17,9 @@ int cli_open(struct cli *c, bool readonly);
    as it is whole; whoever reads is told that this may not be all. */
 int cli_close(struct cli *c, int rc);
 
+/* Takes the write lock and gives it back: what store_lock_patiently says. By
+   that a torn tail is cut off, and memory is up to date. */
+int cli_try_lock(struct cli *c);
 /* Under the lock: settles the calls that wait for what was staged, commits,
    and gives up the lock. What store_commit says. */
 int cli_commit(struct cli *c, bool *unknown);

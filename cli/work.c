@@ -240,10 +240,10 @@ cli_answer(struct cli *c)
 /* ---- wait ---- */
 
 /* As tools_wait_look, until it is met or the time is over; memory of the last
-   look in a. An error of the store stands in *err. */
+   look in x->a. An error of store_follow leaves x->e as it is. */
 static int
 wait_for(struct cli *c, struct task_ctx *x, const struct task_args *args,
-         struct task *task, int *err)
+         struct task *task)
 {
     uint64_t since = store_next_n(c->s.store) - 1, seen = 0;
     uint64_t s = c->args.timeout;
@@ -253,8 +253,8 @@ wait_for(struct cli *c, struct task_ctx *x, const struct task_args *args,
     int rc = 0, n = 0;
 
     for (;;) {
-        if ((*err = store_follow(c->s.store)) != 0)
-            return *err;
+        if ((rc = store_follow(c->s.store)) != 0)
+            return rc;
         if (seen != store_next_n(c->s.store) || n++ % WAIT_LOOKS == 0) {
             seen = store_next_n(c->s.store);
             arena_reset(x->a);
@@ -289,19 +289,19 @@ cli_wait(struct cli *c)
     struct args l;
     struct task k;
     struct str text;
-    int rc, err;
+    int rc;
 
     begin(c, &l, NULL, c->operand[0]);
     text = end(c, &l);
-    err = text.p == NULL ? ERR_NOMEM : json_parse(&c->a, text, &root, NULL);
-    if (err != 0)
-        return cli_fail_store(c, err);
+    rc = text.p == NULL ? ERR_NOMEM : json_parse(&c->a, text, &root, NULL);
+    if (rc != 0)
+        return cli_fail_store(c, rc);
     if (task_args_parse(&x, TOOL_WAIT, root, &args) != 0)
         return cli_refuse(c, &x.e);
     x.a = &looks;
-    rc = wait_for(c, &x, &args, &k, &err);
+    rc = wait_for(c, &x, &args, &k);
     if (rc < 0) {
-        rc = err != 0 ? cli_fail_store(c, err) : cli_refuse(c, &x.e);
+        rc = x.e.code != 0 ? cli_refuse(c, &x.e) : cli_fail_store(c, rc);
     } else {
         put_met(c, rc == 1, &k);
         rc = rc == 1 ? CLI_OK : CLI_NOT_MET;
