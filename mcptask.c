@@ -216,8 +216,8 @@ tell_state(const struct store *store)
 
     store_state(store, &st);
     if (st.torn)
-        cli_fail(NULL, 0, "%s: cut a torn tail, which nobody had been promised",
-                 st.path);
+        cli_fail(NULL, 0, "%s: cut off a torn tail; nothing acknowledged is "
+                 "lost", st.path);
     if (st.weak_locks)
         cli_fail(NULL, 0, "%s.lock: this kernel locks by process only; Linux "
                  "3.15 and newer lock by open file", st.path);
@@ -347,7 +347,7 @@ __wrap___libc_start_main(int (*fn)(int, char **), int argc, char **argv,
 }
 #endif
 
-/* Has nobody write any more what only relocations had to. glibc does so
+/* Makes read-only what only relocations had to write. glibc does so
    itself; musl leaves it to the dynamic linker, which is not there. */
 static void
 protect(void)

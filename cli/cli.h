@@ -5,7 +5,7 @@
 
 #include "cli/command.h"
 
-/* Runs the command argv[0] with what stands behind it, up to a NULL; it is
+/* Runs the command argv[0] with the words after it, up to a NULL; they are
    reordered. Returns the exit code; errors have been told on stderr. */
 int cli_main(const struct cli_env *env, char **argv);
 /* All of them; the last has no name. */

@@ -53,7 +53,7 @@ struct cli {
     const struct cli_env *env;
     const struct cli_command *commands; /* all; the last has no name */
     const struct cli_command *cmd;
-    char **operand; /* what stands behind cmd but for options; then NULL */
+    char **operand; /* what follows cmd, without options; then NULL */
     int n_operands;
     struct cli_store s; /* its store is NULL: not opened */
     bool json;      /* --json */

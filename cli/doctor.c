@@ -146,7 +146,7 @@ struct doctor {
     char id[33];        /* of the store; "": it is not there yet */
 };
 
-/* Says what came of a check: fine, or with fix what to do. */
+/* Prints the result of a check: fine, or with fix what to do. */
 static void __attribute__((format(printf, 4, 5)))
 tell(struct doctor *d, const char *check, const char *fix, const char *fmt, ...)
 {
@@ -163,8 +163,8 @@ tell(struct doctor *d, const char *check, const char *fix, const char *fmt, ...)
              fix != NULL ? fix : "");
 }
 
-/* What a reason for an error says is to be done, behind its last semicolon,
-   which is cut off there; "": nothing. */
+/* What an error text says to do, after its last semicolon, where it is cut
+   off; "": nothing. */
 static char *
 advice(char *why)
 {
@@ -187,7 +187,7 @@ check_lock(struct doctor *d)
          : rc == ERR_BUSY ? "end what holds it (fuser -v shows that)"
                           : "mcptask verify says more",
          "%s.lock: %.*s", d->c->env->log_path,
-         STR_ARG(rc == 0 ? STR("can be had") : cli_why(rc)));
+         STR_ARG(rc == 0 ? STR("is free") : cli_why(rc)));
 }
 
 static void
@@ -208,7 +208,7 @@ check_store(struct doctor *d)
     text_put(d->id, sizeof(d->id), "%s", st.id);
     fix = advice(why);
     if (rc < 0 || is_unusable(c, &st))
-        tell(d, "store", *fix != '\0' ? fix : "mend that", "%s", why);
+        tell(d, "store", *fix != '\0' ? fix : "fix that", "%s", why);
     else if (err != 0)
         tell(d, "store", "let this user write it, or set MCP_TASK_BASE_DIR",
              "%s: cannot be written: %s", path, strerror(err));
@@ -262,7 +262,7 @@ check_artifacts(struct doctor *d)
                   store_scan(d->c->s.store, 1, names_artifact, NULL) != 0;
 
     tell(d, "artifacts", missed || (there && !S_ISDIR(st.st_mode))
-         ? "bring it back, or set MCP_TASK_ARTIFACTS_DIR" : NULL, "%s%s", path,
+         ? "restore it, or set MCP_TASK_ARTIFACTS_DIR" : NULL, "%s%s", path,
          missed ? ": missing, and tasks have artifacts"
          : !there ? ": made with the first of them"
          : S_ISDIR(st.st_mode) ? "" : ": not a directory");
@@ -296,8 +296,8 @@ check_room(struct doctor *d)
         return;
     close(fd);
     mib = (uint64_t)v.f_bavail * v.f_frsize >> 20;
-    tell(d, "room", mib < ROOM_MIB ? "make room, mcptask compact --orphans may"
-         : NULL, "%s: " U64 " MiB free", path, mib);
+    tell(d, "room", mib < ROOM_MIB ? "free some space: mcptask compact "
+         "--orphans may help" : NULL, "%s: " U64 " MiB free", path, mib);
 }
 
 static void
@@ -307,13 +307,16 @@ check_tokens(struct doctor *d)
     struct tokens *t = NULL;
     char why[256];
 
-    if (path != NULL && tokens_load(&t, path, why) < 0)
-        tell(d, "tokens", "mend that: no server starts with it", "%s", why);
-    else if (path != NULL && tokens_count(t) == 0)
-        tell(d, "tokens", "add a line \"TOKEN AGENT\"", "%s: empty, so nobody "
-             "is served", path);
-    else if (path != NULL)
-        tell(d, "tokens", NULL, "%s: its owner's alone", path);
+    if (path == NULL)
+        return;
+    if (tokens_load(&t, path, why) < 0)
+        tell(d, "tokens", "fix it: no server starts with this file", "%s",
+             why);
+    else if (tokens_count(t) == 0)
+        tell(d, "tokens", "add a line \"TOKEN AGENT\"", "%s: empty: no client "
+             "can connect", path);
+    else
+        tell(d, "tokens", NULL, "%s: open to its owner alone", path);
     tokens_free(t);
 }
 
@@ -400,12 +403,12 @@ check_http(struct doctor *d)
     uint64_t port = 8766;
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     const char *fix = NULL, *found = "nothing listens; mcptask --http would";
-    char got[ANSWER_MAX];
-    const char *id;
+    char got[ANSWER_MAX], own[64];
 
+    text_put(own, sizeof(own), ID_AT "%s\"", d->id);
     text = text != NULL ? text : env;
     if (text != NULL && (!str_u64(str_of(text), &port) || port > UINT16_MAX)) {
-        found = fix = "a number up to 65535 must be the port";
+        found = fix = "the port must be a number up to 65535";
         port = 0;
     }
     to.sin_port = htons((uint16_t)port);
@@ -415,12 +418,11 @@ check_http(struct doctor *d)
         if (!answers(fd, fd, "GET /health HTTP/1.1\r\nHost: localhost\r\n"
                      "Connection: close\r\n\r\n", "\"}", got) ||
             text_find(got, "{\"status\":\"ok\"") == NULL) {
-            found = "something else answers, or nobody";
+            found = "no answer, or not from mcptask";
             fix = "serve on another --port";
-        } else if ((id = text_find(got, ID_AT)) == NULL) {
+        } else if (text_find(got, ID_AT) == NULL) {
             found = "answers /health"; /* an older one */
-        } else if (strncmp(id + sizeof(ID_AT) - 1, d->id, strlen(d->id)) != 0 ||
-                   id[sizeof(ID_AT) - 1 + strlen(d->id)] != '"') {
+        } else if (text_find(got, own) == NULL) {
             found = "answers /health, but serves another store";
             fix = "start it and the clients with the same MCP_TASK_BASE_DIR";
         }
@@ -435,7 +437,7 @@ cli_doctor(struct cli *c)
 {
     struct doctor d = {.c = c};
 
-    c->columns = c->json ? 0 : 2;
+    c->columns = 2;
     check_store(&d);
     check_access(&d);
     check_artifacts(&d);

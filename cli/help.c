@@ -2,7 +2,7 @@
    and scripts with which shells complete commands, options and ids of tasks.
 
    In that file a line "@NAME" begins what belongs to a command; "@" alone is
-   what stands before the list of commands, "@environment" what stands behind
+   what comes before the list of commands, "@environment" what comes after
    it. Names, operands and the list itself, of the help as of the scripts, come
    from the table in cli/cli.c, so that no command is without them.
 
@@ -82,7 +82,7 @@ put_names(struct buf *b, const struct cli_command *k)
         buf_printf(b, " %s", k->name);
 }
 
-/* The words known beforehand that may stand behind a command. */
+/* The words known beforehand that may follow a command. */
 static void
 put_operands(struct cli *c, const struct cli_command *k)
 {

@@ -66,7 +66,7 @@ peek(struct input *in)
     return in->at < in->n ? (uint8_t)in->chunk[in->at] : -1;
 }
 
-/* Steps over blanks and counts the lines; what stands behind, as peek. */
+/* Skips blanks and counts the lines; returns what follows, as peek. */
 static int
 skip_blanks(struct input *in)
 {
@@ -79,7 +79,7 @@ skip_blanks(struct input *in)
     return ch;
 }
 
-/* Steps over a byte order mark; an array begins with a bracket. */
+/* Skips a byte order mark; an array begins with a bracket. */
 static void
 begin_input(struct input *in)
 {
@@ -94,7 +94,7 @@ begin_input(struct input *in)
     }
 }
 
-/* Whether ch is the comma or bracket behind an element. */
+/* Whether ch is the comma or bracket after an element. */
 static bool
 ends_element(struct input *in, int ch)
 {
@@ -116,7 +116,7 @@ ends_element(struct input *in, int ch)
 }
 
 /* The next piece: 1; 0: the end; ERR_IO with in->err; ERR_MORE: the array was
-   not closed; ERR_SYNTAX: something stands behind it. */
+   not closed; ERR_SYNTAX: there is text after it. */
 static int
 next_piece(struct input *in)
 {
@@ -180,7 +180,7 @@ known_task(struct import *im, uint64_t number)
     if (!im->c->args.strict)
         return;
     im->stop = true;
-    im->end = say(im, ERR_EXISTS, number, STR("there is such a task: without "
+    im->end = say(im, ERR_EXISTS, number, STR("the task exists: without "
                                               "--strict it is skipped"));
 }
 
@@ -213,7 +213,7 @@ take_record(struct import *im, struct str line, uint64_t number,
     }
     im->n_archive += ok && im->archive && !header;
     if (!ok || !(im->archive || end))
-        bad_record(im, number, ok ? STR("a log that is no archive: bring in "
+        bad_record(im, number, ok ? STR("a log, but not an archive: import "
                                         "what export writes of it")
                                   : STR("the record is damaged"));
     im->stop |= header && !im->archive;
@@ -294,7 +294,7 @@ take_piece(struct import *im)
         bad_record(im, in->number, STR("longer than 2 MiB"));
     } else if (text.len == 0) {
         if (in->array && !(in->closed && in->number == 1))
-            bad_record(im, in->number, STR("there is nothing"));
+            bad_record(im, in->number, STR("the element is missing"));
     } else {
         im->piece[im->n].at = im->text.len;
         im->piece[im->n].len = text.len;
@@ -328,7 +328,7 @@ import_all(struct import *im)
     if (got == ERR_MORE)
         bad_record(im, im->in.number, STR("the input ends within the array"));
     else if (got == ERR_SYNTAX)
-        bad_record(im, im->in.number, STR("something stands behind the array"));
+        bad_record(im, im->in.number, STR("there is text after the array"));
     else if (got < 0)
         im->end = cli_fail(im->c, ERR_NOT_FOUND, "%s: %s", im->in.name,
                            strerror(im->in.err));

@@ -103,8 +103,8 @@ cli_safe(struct buf *b, size_t from, bool json)
 
 /* ---- columns ---- */
 
-/* The column at p, which two blanks end; what has none behind it is the
-   line's last, and not padded. */
+/* The column at p, which two blanks end; the last of a line has none, and is
+   not padded. */
 static bool
 take_column(const char *p, const char *end, struct str *out)
 {
@@ -146,7 +146,7 @@ cli_paint(struct cli *c, struct buf *b, struct str s, const char *sgr)
 }
 
 /* Pads the columns of a line to the widest seen so far. Returns what is
-   behind the line. */
+   after the line. */
 static const char *
 align_line(struct cli *c, struct buf *b, const char *p, const char *end)
 {
@@ -345,8 +345,8 @@ int
 cli_fail_task(const struct cli *c, int err, const char *id)
 {
     if (err == ERR_NOT_FOUND && tasks_is_archived(c->s.tasks, str_of(id)))
-        return cli_fail(c, err, "%s: in an archive: mcptask import of %s."
-                        "archive-... brings it back", id, c->env->log_path);
+        return cli_fail(c, err, "%s: archived: mcptask import %s.archive-... "
+                        "brings it back", id, c->env->log_path);
     if (err == ERR_NOT_FOUND)
         return cli_fail(c, err, "%s: no such task: mcptask list --all shows "
                         "them", id);
@@ -415,7 +415,7 @@ cli_span(char buf[24], int64_t ms)
 #define MAX_FACTS 20 /* of one format */
 
 struct fact {
-    struct str name; /* .p NULL: behind the last */
+    struct str name; /* .p NULL: after the last */
     struct str text; /* .p NULL: a number ... */
     uint64_t n;      /* ... or whether, */
     bool is_bool;    /* where it is only that */

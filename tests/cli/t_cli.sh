@@ -113,7 +113,7 @@ same actual expected
 run 0 import - --json <exported
 has out '{"imported":0,"skipped":3,"failed":0}'
 run 4 import --strict exported
-has err 'line 1' 'there is such a task'
+has err 'line 1' 'the task exists'
 run 0 export later
 has out '"task_id":"later"'
 lacks out first
@@ -947,7 +947,7 @@ has out "$log.archive-2999-12-31: 1 tasks moved, 0 changed"
 run 4 archive --done-before 2999-12-31
 has err exists
 run 1 show first
-has err 'in an archive'
+has err 'first: archived'
 run 1 history first
 run 1 checkpoint first --agent me
 run 0 list --all
@@ -990,7 +990,7 @@ has out import 'before an archive'
 lacks out 'mcptask'
 run 1 wait first --since-seq 1 --until open --timeout 0
 run 1 import "$log"
-has err 'no archive'
+has err 'not an archive'
 run 0 verify
 run 3 --read-only archive --done-before 2999-12-30
 checks=$((checks + 1))
@@ -1047,7 +1047,7 @@ done <<END
 2|0|4|$cut|sed 3d whole1
 5|0|4|$cut|head -n 3 whole1 | cat - whole2
 5|0|9|$cut|sed 3d whole2 | cat whole1 -
-0|0|1|a log that is no archive|sed -n '\$p' "\$data/whole-single.log"
+0|0|1|a log, but not an archive|sed -n '\$p' "\$data/whole-single.log"
 END
 
 begin what_cannot_be_compacted
@@ -1080,7 +1080,7 @@ fine=1
 if [ "$exe" = "$bin" ]; then
     fine=0
     run 0 doctor --port 1 --token-file tokens
-    has out "  store  " "$log" 'can be had' 'answers initialize' \
+    has out "  store  " "$log" 'is free' 'answers initialize' \
         'nothing listens' 'MiB free' 'owner'
 fi
 mkfifo server
@@ -1098,7 +1098,7 @@ exec 3<&-
 : >empty
 chmod 600 empty
 run 1 doctor --port 1 --token-file empty
-has out 'problem  tokens' 'empty: empty, so nobody is served: add a line'
+has out 'problem  tokens' 'empty: empty: no client can connect: add a line'
 for wrong in "$log 666" "$log.lock 606" "${log%/*} 777"; do
     # shellcheck disable=SC2086 # it is two words
     set -- $wrong
@@ -1113,10 +1113,10 @@ done
 echo "{\"task_id\":\"art\",\"title\":\"t\",\"artifacts\":[{\"artifact_id\":\"A\",\
 \"name\":\"n\",\"size\":7,\"sha256\":\"$hex\"}]}" | "$bin" import - >out
 run 1 doctor --port 1
-has out 'problem  artifacts' 'artifacts: missing, and tasks have artifacts: bring'
+has out 'problem  artifacts' 'artifacts: missing, and tasks have artifacts: restore'
 echo no directory >"$store"
 run 1 doctor --port 1
-has out 'problem  artifacts' 'artifacts: not a directory: bring it back'
+has out 'problem  artifacts' 'artifacts: not a directory: restore it'
 rm "$store"
 chmod 644 tokens
 run 1 doctor --port 1 --token-file tokens --json
