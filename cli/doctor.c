@@ -13,6 +13,7 @@
 #include "cli/text.h"
 #include "store/record.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "base/token.h"
 
@@ -42,17 +43,6 @@ pid_t vfork(void);
 
 /* ---- health ---- */
 
-/* Leaves the directory that path is in; false: path names none. */
-static bool
-go_up(char *path)
-{
-    char *slash = strrchr(path, '/');
-
-    if (slash != NULL)
-        slash[slash == path] = '\0';
-    return slash != NULL;
-}
-
 /* Whether path can be written, or made: then what counts is the nearest
    directory above it that is there. 0 or errno. */
 static int
@@ -63,7 +53,7 @@ not_writable(const char *path)
     if (text_put(up, sizeof(up), "%s", path) >= sizeof(up))
         return ENAMETOOLONG;
     while (access(up, W_OK) != 0)
-        if (errno != ENOENT || !go_up(up))
+        if (errno != ENOENT || !file_cut(up))
             return errno;
     return 0;
 }
@@ -79,7 +69,7 @@ find_not_writable(const struct cli *c, const char *log, char path[PATH_ROOM])
         text_put(path, PATH_ROOM, "%s%s", i < 3 ? log : c->env->artifacts_dir,
                  i == 1 ? ".lock" : "");
         if (i == 2)
-            go_up(path);
+            file_cut(path);
         err = not_writable(path);
     }
     return err;
@@ -231,7 +221,7 @@ check_access(struct doctor *d)
     for (int i = 0; i < 4; i++) {
         text_put(path, sizeof(path), "%s%s", d->log, beside[i]);
         if (i == 3)
-            go_up(path);
+            file_cut(path);
         if (stat(path, &st) == 0 && (st.st_mode & (i < 3 ? 07 : 02)) != 0 &&
             (st.st_mode & STICKY) == 0) {
             tell(d, "access", "chmod o-rwx it", "%s: open to every user", path);
@@ -290,7 +280,7 @@ check_room(struct doctor *d)
 
     /* What is not there is made in the directory above. */
     text_put(path, sizeof(path), "%s", d->c->env->log_path);
-    while (fd < 0 && go_up(path))
+    while (fd < 0 && file_cut(path))
         fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0 || fstatvfs(fd, &v) != 0)
         return;
