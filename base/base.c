@@ -24,7 +24,7 @@
 #define ARENA_ALIGN _Alignof(max_align_t)
 #define ARENA_MIN ((size_t)2 << 10)
 #define ARENA_MAX ((size_t)1 << 20)
-#define ARENA_KEEP ((size_t)64 << 10) /* what an idle process may hold */
+#define ARENA_KEEP ((size_t)256 << 10) /* what an idle process may hold */
 #define BUF_MIN ((size_t)256)
 #define RANDOM_MAX 256
 

@@ -237,7 +237,7 @@ test_arena_reset_keeps_little(void)
         CHECK(arena_alloc(&a, 1000) != NULL);
     arena_reset(&a);
     nomem_start(0, false);
-    first = arena_alloc(&a, 60000);
+    first = arena_alloc(&a, 255000);
     CHECK(first != NULL);
     CHECK(arena_alloc(&a, 10000) == NULL);
     CHECK(nomem_stop());
