@@ -344,20 +344,32 @@ own_log(struct store *s, struct stat *st)
                    store_is_log(s, st) ? 0 : VIEW_AGAIN;
 }
 
+/* Whether neither lock nor log is another file than before; then the log is
+   locked as well, as own_log says. */
+static int
+own_known_log(struct store *s, struct stat *st)
+{
+    int rc = s->loaded && s->log.fd >= 0 ? own_log(s, st) : VIEW_AGAIN;
+    return rc == 0 && st->st_size == 0 ? VIEW_AGAIN : rc;
+}
+
 /* With the lock: reads what others committed, and recovers the tail. */
 static int
 catch_up(struct store *s)
 {
     struct stat st;
     struct mark m;
-    int rc = check_files(s, &st);
+    int rc = own_known_log(s, &st);
+    bool known = rc == 0;
+    if (rc == VIEW_AGAIN)
+        rc = check_files(s, &st);
     if (rc != 0)
         return rc;
     if (s->log.damaged)
         return ERR_DAMAGED;
     if (s->log_readonly && !store_reopen(s)) /* the right may have come since */
         return store_deny_write(s);
-    rc = own_log(s, &st);
+    rc = known ? 0 : own_log(s, &st);
     if (rc != 0)
         return rc;
     if (st.st_nlink > 1)

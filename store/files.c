@@ -169,9 +169,11 @@ store_check_names(struct store *s)
 {
     char path[STORE_PATH_MAX + 32];
     struct stat st, is;
-    store_closed_path(s, s->log.g, path, sizeof path);
-    bool closed = lstat(path, &is) == 0 && store_is_log(s, &is);
-    bool linked = fstat(s->log.fd, &st) == 0 && st.st_nlink > (closed ? 2 : 1);
+    bool linked = fstat(s->log.fd, &st) == 0 && st.st_nlink > 1;
+    if (linked && st.st_nlink == 2) {
+        store_closed_path(s, s->log.g, path, sizeof path);
+        linked = lstat(path, &is) != 0 || !store_is_log(s, &is);
+    }
     return !linked && !s->mounted
                ? 0
                : store_deny(s, ERR_READONLY, "%s: %s, so it is read-only; "
