@@ -204,8 +204,8 @@ struct parts { /* in the order in which they stand on each other */
     struct tools *tools;
     struct mcp *mcp;
     struct loop *loop;
-    struct serve *serve;
-    struct pipe *pipe; /* one of these two */
+    struct turn *turn;
+    struct stdio *stdio; /* one of these two */
     struct web *web;
 };
 
@@ -250,20 +250,20 @@ open_parts(struct parts *p, const struct options *o, char why[256])
         (err = mcp_new(&p->mcp, tools_catalogue(p->tools), p->s.store,
                        p->sign)) < 0 ||
         (err = loop_new(&p->loop)) < 0 ||
-        (err = serve_new(&p->serve, p->loop, p->s.store, p->mcp)) < 0)
+        (err = turn_new(&p->turn, p->loop, p->s.store, p->mcp)) < 0)
         return err;
     mcp_defers(p->mcp, p->s.calls);
-    return o->http ? web_open(&p->web, p->serve, p->loop, p->s.store, &o->web,
+    return o->http ? web_open(&p->web, p->turn, p->loop, p->s.store, &o->web,
                               why)
-                   : pipe_open(&p->pipe, p->serve, p->loop);
+                   : stdio_open(&p->stdio, p->turn, p->loop);
 }
 
 static void
 close_parts(struct parts *p)
 {
     web_close(p->web);
-    pipe_close(p->pipe);
-    serve_free(p->serve);
+    stdio_close(p->stdio);
+    turn_free(p->turn);
     loop_free(p->loop);
     mcp_free(p->mcp);
     tools_free(p->tools);
@@ -282,8 +282,8 @@ serve_clients(const struct options *o)
         tell_address(&o->e, p.web);
         tell_state(p.s.store);
         text_put(why, sizeof(why), "select failed");
-        err = p.web != NULL ? serve_run(p.serve, web_ended, p.web)
-                            : serve_run(p.serve, pipe_ended, p.pipe);
+        err = p.web != NULL ? turn_run(p.turn, web_ended, p.web)
+                            : turn_run(p.turn, stdio_ended, p.stdio);
     }
     if (err < 0)
         exit_code = cli_fail(NULL, err, "%s", why);
@@ -392,7 +392,7 @@ main(int argc, char **argv)
     int exit_code, i;
 
     protect();
-    pipe_fill();
+    stdio_fill();
     /* The store sleeps for its lock until this signal comes, even where who
        started us had it blocked; and a limit on the size of files has to be
        an error of write, not the end. */

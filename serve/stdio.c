@@ -1,7 +1,7 @@
 /* stdio - MCP over standard input and output, a message a line.
 
    It refuses to wait for a client that does not read: then the answers stay
-   here and the input stays unread. It refuses lines over PIPE_MAX_LINE: the
+   here and the input stays unread. It refuses lines over STDIO_MAX_LINE: the
    rest is skipped but for its id, an error answered, and the next line is a
    message again.
 
@@ -36,11 +36,11 @@
 #define FLUSH_MS 2000 /* without progress, at the end: then give up */
 
 /* Then a line that is too long has nothing before it in the buffer. */
-_Static_assert(PIPE_MAX_LINE > READ_LEN, "a long line fills many reads");
+_Static_assert(STDIO_MAX_LINE > READ_LEN, "a long line fills many reads");
 
-struct pipe {
+struct stdio {
     struct loop *loop;
-    struct serve *serve;
+    struct turn *turn;
     struct peer *peer;
     struct mcp_sink sink; /* for what belongs to no request */
     struct mcp_facts facts;
@@ -63,7 +63,7 @@ struct pipe {
 };
 
 void
-pipe_fill(void)
+stdio_fill(void)
 {
     int fd;
 
@@ -79,15 +79,15 @@ pipe_fill(void)
 }
 
 static size_t
-unsent(const struct pipe *io)
+unsent(const struct stdio *io)
 {
     return io->out.len - io->sent;
 }
 
 static bool
-is_full(const struct pipe *io)
+is_full(const struct stdio *io)
 {
-    return unsent(io) > PIPE_MAX_UNSENT;
+    return unsent(io) > STDIO_MAX_UNSENT;
 }
 
 static void on_readable(void *ctx, int fd, int events);
@@ -95,26 +95,26 @@ static void on_writable(void *ctx, int fd, int events);
 
 /* Invariant 2; and a client that does not read is not read either. */
 static void
-set_interest(struct pipe *io)
+set_interest(struct stdio *io)
 {
-    bool rd = !io->eof && !is_full(io) && !serve_pending(io->peer) &&
-              !serve_stopping(io->serve);
+    bool rd = !io->eof && !is_full(io) && !turn_pending(io->peer) &&
+              !turn_stopping(io->turn);
     bool wr = unsent(io) > 0;
     int err = loop_watch(io->loop, IN_FD, rd ? LOOP_READ : 0, on_readable, io);
 
-    serve_hold(io->peer, is_full(io));
-    mcp_sink_block(serve_mcp(io->serve), &io->sink, is_full(io));
+    turn_hold(io->peer, is_full(io));
+    mcp_sink_block(turn_mcp(io->turn), &io->sink, is_full(io));
     if (err == 0)
         err = loop_watch(io->loop, OUT_FD, wr ? LOOP_WRITE : 0, on_writable,
                          io);
-    ASSERT(err == 0); /* pipe_open has watched both */
+    ASSERT(err == 0); /* stdio_open has watched both */
 }
 
 /* ---- output ---- */
 
 /* Writes once, as much as goes. */
 static void
-flush_out(struct pipe *io)
+flush_out(struct stdio *io)
 {
     size_t n = unsent(io);
     ssize_t done;
@@ -144,7 +144,7 @@ flush_out(struct pipe *io)
 static void
 on_writable(void *ctx, int fd, int events)
 {
-    struct pipe *io = ctx;
+    struct stdio *io = ctx;
 
     (void)fd;
     (void)events;
@@ -155,7 +155,7 @@ on_writable(void *ctx, int fd, int events)
 /* One line of output, or where there is no memory for it none: its effect is
    on disk all the same. */
 static void
-add_line(struct pipe *io, struct str line)
+add_line(struct stdio *io, struct str line)
 {
     if (buf_room(&io->out, line.len + 1) != NULL) {
         buf_str(&io->out, line);
@@ -169,12 +169,12 @@ add_line(struct pipe *io, struct str line)
 /* A line that cannot be kept, or the last of one. Nothing that came before it
    waits. */
 static void
-refuse_line(struct pipe *io, struct str line)
+refuse_line(struct stdio *io, struct str line)
 {
     struct buf b = {0};
 
     mcp_scan(&io->scan, line);
-    mcp_too_large(&b, PIPE_MAX_LINE, &io->scan);
+    mcp_too_large(&b, STDIO_MAX_LINE, &io->scan);
     if (b.err == 0)
         add_line(io, buf_view(&b));
     buf_fini(&b);
@@ -185,7 +185,7 @@ refuse_line(struct pipe *io, struct str line)
 /* Drops what is in the buffer of the line at pos, and the rest of it as it
    comes; its end is answered, as the id may stand last. */
 static void
-skip_line(struct pipe *io)
+skip_line(struct stdio *io)
 {
     struct str rest = {io->in.p + io->pos, io->in.len - io->pos};
 
@@ -200,7 +200,7 @@ skip_line(struct pipe *io)
 /* The next whole line, without its end; at the end of input the last one
    need not have one. */
 static bool
-take_line(struct pipe *io, struct str *line)
+take_line(struct stdio *io, struct str *line)
 {
     const char *from = io->in.p + io->pos, *lf = NULL;
 
@@ -231,7 +231,7 @@ is_blank(struct str line)
 
 /* Pushes one line: false when it has to wait for those before it. */
 static bool
-push_line(struct pipe *io, struct str line)
+push_line(struct stdio *io, struct str line)
 {
     int err;
 
@@ -239,12 +239,12 @@ push_line(struct pipe *io, struct str line)
         line.len--;
     if (is_blank(line))
         return true;
-    if (line.len > PIPE_MAX_LINE) {
+    if (line.len > STDIO_MAX_LINE) {
         refuse_line(io, line);
         return true;
     }
-    err = serve_push(io->peer, &io->facts, line);
-    if (err == ERR_NOMEM && !serve_pending(io->peer)) {
+    err = turn_push(io->peer, &io->facts, line);
+    if (err == ERR_NOMEM && !turn_pending(io->peer)) {
         refuse_line(io, line); /* alone, it is too large for this machine */
         return true;
     }
@@ -253,11 +253,11 @@ push_line(struct pipe *io, struct str line)
 
 /* Pushes the lines that are there, as many as may be. */
 static void
-push_lines(struct pipe *io)
+push_lines(struct stdio *io)
 {
     struct str line;
 
-    while (!serve_stopping(io->serve) && take_line(io, &line)) {
+    while (!turn_stopping(io->turn) && take_line(io, &line)) {
         if (io->skipping)
             refuse_line(io, line);
         else if (!push_line(io, line))
@@ -266,16 +266,16 @@ push_lines(struct pipe *io)
         if (io->pos > io->in.len) /* the last line had no line feed */
             io->pos = io->in.len;
     }
-    if (io->pos == io->in.len && !serve_pending(io->peer)) {
+    if (io->pos == io->in.len && !turn_pending(io->peer)) {
         buf_reset(&io->in, KEEP_LEN);
         io->pos = io->seen = 0;
     }
-    if (io->skipping || io->in.len - io->pos > PIPE_MAX_LINE + 1)
+    if (io->skipping || io->in.len - io->pos > STDIO_MAX_LINE + 1)
         skip_line(io);
 }
 
 static void
-read_input(struct pipe *io)
+read_input(struct stdio *io)
 {
     char *to;
     ssize_t n;
@@ -320,7 +320,7 @@ on_message(void *ctx, struct str body, struct str event)
 }
 
 static void
-on_answer(void *ctx, const struct serve_answer *a)
+on_answer(void *ctx, const struct turn_answer *a)
 {
     on_message(ctx, a->body, STR_NONE);
 }
@@ -336,7 +336,7 @@ on_later(void *ctx, unsigned poll_ms)
 static void
 on_answered(void *ctx)
 {
-    struct pipe *io = ctx;
+    struct stdio *io = ctx;
 
     if (io->nonblock)
         flush_out(io);
@@ -367,11 +367,11 @@ on_news(void *ctx, struct str message, struct str event)
 static void
 look_around(void *ctx)
 {
-    struct pipe *io = ctx;
+    struct stdio *io = ctx;
     struct pollfd p = {.fd = IN_FD};
 
     if (getppid() != io->parent)
-        serve_stop(io->serve);
+        turn_stop(io->turn);
     io->hung_up = is_full(io) && poll(&p, 1, 0) == 1;
     loop_timer_set(io->loop, &io->look_timer, loop_now(io->loop) + LOOK_MS);
 }
@@ -379,11 +379,11 @@ look_around(void *ctx)
 static void
 wake(void *ctx)
 {
-    (void)ctx; /* pipe_ended is asked after every turn */
+    (void)ctx; /* stdio_ended is asked after every turn */
 }
 
 static void
-set_nonblock(struct pipe *io)
+set_nonblock(struct stdio *io)
 {
     int flags = fcntl(OUT_FD, F_GETFL);
     struct stat st;
@@ -399,9 +399,9 @@ set_nonblock(struct pipe *io)
 }
 
 static void
-leave(struct pipe *io)
+leave(struct stdio *io)
 {
-    serve_leave(io->peer);
+    turn_leave(io->peer);
     if (io->facts.session != NULL)
         mcp_leave(io->facts.session);
     buf_fini(&io->in);
@@ -410,17 +410,17 @@ leave(struct pipe *io)
 }
 
 int
-pipe_open(struct pipe **out, struct serve *s, struct loop *l)
+stdio_open(struct stdio **out, struct turn *s, struct loop *l)
 {
-    struct pipe *io = calloc(1, sizeof(*io));
+    struct stdio *io = calloc(1, sizeof(*io));
 
     if (io == NULL)
         return ERR_NOMEM;
     io->loop = l;
-    io->serve = s;
+    io->turn = s;
     io->sink = (struct mcp_sink){.send = on_news, .ctx = io};
-    io->peer = serve_join(s, &ops, io);
-    io->facts.session = mcp_join(serve_mcp(s), &io->sink);
+    io->peer = turn_join(s, &ops, io);
+    io->facts.session = mcp_join(turn_mcp(s), &io->sink);
     if (io->peer == NULL || io->facts.session == NULL ||
         loop_watch(l, IN_FD, LOOP_READ, on_readable, io) < 0 ||
         loop_watch(l, OUT_FD, LOOP_WRITE, on_writable, io) < 0) {
@@ -438,7 +438,7 @@ pipe_open(struct pipe **out, struct serve *s, struct loop *l)
 }
 
 void
-pipe_close(struct pipe *io)
+stdio_close(struct stdio *io)
 {
     if (io == NULL)
         return;
@@ -452,12 +452,12 @@ pipe_close(struct pipe *io)
 }
 
 bool
-pipe_ended(void *ctx)
+stdio_ended(void *ctx)
 {
-    struct pipe *io = ctx;
+    struct stdio *io = ctx;
     int64_t now = loop_now(io->loop);
-    bool last = serve_stopping(io->serve) ||
-                (io->eof && !serve_pending(io->peer)) ||
+    bool last = turn_stopping(io->turn) ||
+                (io->eof && !turn_pending(io->peer)) ||
                 ((io->eof || io->hung_up) && is_full(io));
 
     if (io->broken || (last && unsent(io) == 0))

@@ -6,20 +6,20 @@
 
 #include "serve/turn.h"
 
-#define PIPE_MAX_LINE ((size_t)8 * 1024 * 1024)   /* without its line feed */
-#define PIPE_MAX_UNSENT ((size_t)4 * 1024 * 1024) /* then it is not read */
+#define STDIO_MAX_LINE ((size_t)8 * 1024 * 1024)   /* without its line feed */
+#define STDIO_MAX_UNSENT ((size_t)4 * 1024 * 1024) /* then it is not read */
 
-struct pipe;
+struct stdio;
 
 /* Opens something harmless where descriptor 0, 1 or 2 is closed, so that no
    file opened later takes its place. To be called first of all. */
-void pipe_fill(void);
+void stdio_fill(void);
 /* Takes descriptors 0 and 1 as a peer of s. 0, ERR_NOMEM. */
-int pipe_open(struct pipe **out, struct serve *s, struct loop *l);
+int stdio_open(struct stdio **out, struct turn *s, struct loop *l);
 /* Gives them back as they were found; does not close them. */
-void pipe_close(struct pipe *io);
+void stdio_close(struct stdio *io);
 /* Whether all is said: the input has ended or the server stops, and every
-   answer is out or the client takes none. For serve_run. */
-bool pipe_ended(void *ctx);
+   answer is out or the client takes none. For turn_run. */
+bool stdio_ended(void *ctx);
 
 #endif

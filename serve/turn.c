@@ -28,7 +28,7 @@
       at the end of its turn.
    6. Each committed record, whoever wrote it, is shown to mcp once; while
       somebody listens, other processes' are looked for every
-      SERVE_FOLLOW_MS. */
+      TURN_FOLLOW_MS. */
 
 #include "serve/turn.h"
 
@@ -62,7 +62,7 @@ struct waiting {
 };
 
 struct peer {
-    struct serve *serve;
+    struct turn *turn;
     const struct peer_ops *ops;
     void *ctx;
     struct mcp_sink sink; /* for what its waiting messages tell */
@@ -72,7 +72,7 @@ struct peer {
     struct msg *head, *tail;
     size_t n;         /* pushed since the last done */
     size_t arena_len; /* of the arena, 0 when idle */
-    struct peer *next; /* in serve's list of the busy */
+    struct peer *next; /* in turn's list of the busy */
     int64_t since_ms; /* when its first message began to wait for the lock */
     bool busy;        /* in that list, from the first push to done */
     bool waits;       /* since_ms counts */
@@ -84,12 +84,12 @@ struct ran {
     struct peer *peer;
     struct mcp_message *m;
     struct waiting *waiting;    /* or NULL, as in its msg */
-    size_t off, end;            /* in serve's out */
+    size_t off, end;            /* in turn's out */
     size_t notes_off, notes_end;
     enum mcp_status status;
 };
 
-struct serve {
+struct turn {
     struct loop *loop;
     struct store *store;
     struct mcp *mcp;
@@ -119,21 +119,21 @@ struct serve {
 static void
 on_record(void *ctx, const struct store_entry *e, const struct store_rec *r)
 {
-    struct serve *s = ctx;
+    struct turn *t = ctx;
     struct mcp_change c = {r->key, r->body, r->n, r->p == 0};
 
     (void)e;
-    mcp_changed(s->mcp, &c);
+    mcp_changed(t->mcp, &c);
 }
 
 /* Invariant 6. An error shows in the next turn that reads. */
 static void
 follow_others(void *ctx)
 {
-    struct serve *s = ctx;
+    struct turn *t = ctx;
 
-    if (!s->stopping)
-        store_follow(s->store);
+    if (!t->stopping)
+        store_follow(t->store);
 }
 
 static void
@@ -143,78 +143,78 @@ wake(void *ctx)
 }
 
 int
-serve_new(struct serve **out, struct loop *l, struct store *store,
+turn_new(struct turn **out, struct loop *l, struct store *store,
           struct mcp *mcp)
 {
-    struct serve *s = calloc(1, sizeof(*s));
+    struct turn *t = calloc(1, sizeof(*t));
     struct store_state st;
 
-    if (s == NULL)
+    if (t == NULL)
         return ERR_NOMEM;
-    s->loop = l;
-    s->store = store;
-    s->mcp = mcp;
-    s->busy_end = &s->busy;
-    s->follow_timer = (struct loop_timer){.fn = follow_others, .ctx = s};
-    s->due_timer = (struct loop_timer){.fn = wake, .ctx = s};
+    t->loop = l;
+    t->store = store;
+    t->mcp = mcp;
+    t->busy_end = &t->busy;
+    t->follow_timer = (struct loop_timer){.fn = follow_others, .ctx = t};
+    t->due_timer = (struct loop_timer){.fn = wake, .ctx = t};
     store_state(store, &st);
-    s->told = st.err; /* at start by whoever has opened it */
-    store_observe(store, on_record, s);
-    *out = s;
+    t->told = st.err; /* at start by whoever has opened it */
+    store_observe(store, on_record, t);
+    *out = t;
     return 0;
 }
 
 void
-serve_free(struct serve *s)
+turn_free(struct turn *t)
 {
-    if (s == NULL)
+    if (t == NULL)
         return;
-    if (s->compacting)
-        store_compact_stop(s->store);
-    store_observe(s->store, NULL, NULL);
-    loop_timer_stop(s->loop, &s->follow_timer);
-    loop_timer_stop(s->loop, &s->due_timer);
-    buf_fini(&s->out);
-    buf_fini(&s->notes);
-    free(s);
+    if (t->compacting)
+        store_compact_stop(t->store);
+    store_observe(t->store, NULL, NULL);
+    loop_timer_stop(t->loop, &t->follow_timer);
+    loop_timer_stop(t->loop, &t->due_timer);
+    buf_fini(&t->out);
+    buf_fini(&t->notes);
+    free(t);
 }
 
 void
-serve_stop(struct serve *s)
+turn_stop(struct turn *t)
 {
-    if (!s->stopping)
-        mcp_end_listens(s->mcp);
-    s->stopping = true;
+    if (!t->stopping)
+        mcp_end_listens(t->mcp);
+    t->stopping = true;
 }
 
 void
-serve_on_hangup(struct serve *s, void (*fn)(void *ctx), void *ctx)
+turn_on_hangup(struct turn *t, void (*fn)(void *ctx), void *ctx)
 {
-    s->hangup = fn;
-    s->hangup_ctx = ctx;
+    t->hangup = fn;
+    t->hangup_ctx = ctx;
 }
 
 struct mcp *
-serve_mcp(const struct serve *s)
+turn_mcp(const struct turn *t)
 {
-    return s->mcp;
+    return t->mcp;
 }
 
 bool
-serve_stopping(const struct serve *s)
+turn_stopping(const struct turn *t)
 {
-    return s->stopping;
+    return t->stopping;
 }
 
 /* ---- peers ---- */
 
 static void
-list_add(struct serve *s, struct peer *p)
+list_add(struct turn *t, struct peer *p)
 {
     p->next = NULL;
     p->busy = true;
-    *s->busy_end = p;
-    s->busy_end = &p->next;
+    *t->busy_end = p;
+    t->busy_end = &p->next;
 }
 
 /* For mcp: what a waiting message has to tell between turns. */
@@ -228,13 +228,13 @@ send_note(void *ctx, struct str message, struct str event)
 }
 
 struct peer *
-serve_join(struct serve *s, const struct peer_ops *ops, void *ctx)
+turn_join(struct turn *t, const struct peer_ops *ops, void *ctx)
 {
     struct peer *p = calloc(1, sizeof(*p));
 
     if (p == NULL)
         return NULL;
-    p->serve = s;
+    p->turn = t;
     p->ops = ops;
     p->ctx = ctx;
     p->sink = (struct mcp_sink){.send = send_note, .ctx = p};
@@ -245,7 +245,7 @@ serve_join(struct serve *s, const struct peer_ops *ops, void *ctx)
 static void
 count_arena(struct peer *p, size_t len)
 {
-    p->serve->arenas_len += len - p->arena_len;
+    p->turn->arenas_len += len - p->arena_len;
     p->arena_len = len;
 }
 
@@ -260,21 +260,21 @@ end_waiting(struct waiting *w)
 }
 
 void
-serve_leave(struct peer *p)
+turn_leave(struct peer *p)
 {
-    struct serve *s;
+    struct turn *t;
     struct peer **at;
     struct msg *m;
 
     if (p == NULL)
         return;
-    s = p->serve;
-    for (at = &s->busy; p->busy && *at != p; at = &(*at)->next)
+    t = p->turn;
+    for (at = &t->busy; p->busy && *at != p; at = &(*at)->next)
         ;
     if (p->busy) {
         *at = p->next;
         if (p->next == NULL)
-            s->busy_end = at;
+            t->busy_end = at;
     }
     for (m = p->head; m != NULL; m = m->next)
         if (m->waiting == NULL)
@@ -288,12 +288,12 @@ serve_leave(struct peer *p)
 
 /* What by cancels may have come with it, and be in a queue yet. */
 static void
-cancel_queued(struct serve *s, const struct mcp_message *by)
+cancel_queued(struct turn *t, const struct mcp_message *by)
 {
     const struct peer *p;
     const struct msg *m;
 
-    for (p = mcp_cancels(by) ? s->busy : NULL; p != NULL; p = p->next)
+    for (p = mcp_cancels(by) ? t->busy : NULL; p != NULL; p = p->next)
         for (m = p->head; m != NULL; m = m->next)
             mcp_cancel(m->m, by);
 }
@@ -302,18 +302,18 @@ cancel_queued(struct serve *s, const struct mcp_message *by)
 static int
 push(struct peer *p, const struct mcp_facts *f, const struct str *text)
 {
-    struct serve *s = p->serve;
+    struct turn *t = p->turn;
     struct msg *msg;
     int err;
 
-    if (p->n >= SERVE_MAX_QUEUE || s->stopping ||
-        s->arenas_len >= MAX_ARENAS)
+    if (p->n >= TURN_MAX_QUEUE || t->stopping ||
+        t->arenas_len >= MAX_ARENAS)
         return ERR_MORE;
     msg = arena_alloc(&p->arena, sizeof(*msg));
     if (msg == NULL)
         return ERR_NOMEM;
-    err = text == NULL ? mcp_accept_end(s->mcp, f, &p->arena, &msg->m)
-                       : mcp_accept(s->mcp, f, &p->arena, *text, &msg->m);
+    err = text == NULL ? mcp_accept_end(t->mcp, f, &p->arena, &msg->m)
+                       : mcp_accept(t->mcp, f, &p->arena, *text, &msg->m);
     if (err == 0)
         mcp_prepare(msg->m);
     count_arena(p, p->busy || err == 0 ? arena_size(&p->arena) : 0);
@@ -329,40 +329,40 @@ push(struct peer *p, const struct mcp_facts *f, const struct str *text)
     p->tail = msg;
     p->n++;
     if (!p->busy)
-        list_add(s, p);
-    cancel_queued(s, msg->m);
+        list_add(t, p);
+    cancel_queued(t, msg->m);
     return 0;
 }
 
 int
-serve_push(struct peer *p, const struct mcp_facts *f, struct str text)
+turn_push(struct peer *p, const struct mcp_facts *f, struct str text)
 {
     return push(p, f, &text);
 }
 
 int
-serve_push_end(struct peer *p, const struct mcp_facts *f)
+turn_push_end(struct peer *p, const struct mcp_facts *f)
 {
     return push(p, f, NULL);
 }
 
 bool
-serve_pending(const struct peer *p)
+turn_pending(const struct peer *p)
 {
     return p->busy;
 }
 
 bool
-serve_waiting(const struct peer *p)
+turn_waiting(const struct peer *p)
 {
     return p->waiting != NULL;
 }
 
 void
-serve_hold(struct peer *p, bool held)
+turn_hold(struct peer *p, bool held)
 {
     p->held = held;
-    mcp_sink_block(p->serve->mcp, &p->sink, held);
+    mcp_sink_block(p->turn->mcp, &p->sink, held);
 }
 
 /* ---- the turn ---- */
@@ -370,24 +370,24 @@ serve_hold(struct peer *p, bool held)
 /* Whether p's next message is to be run: at the end only those that waited
    are, which are the first of a queue. */
 static bool
-may_run(const struct serve *s, const struct peer *p)
+may_run(const struct turn *t, const struct peer *p)
 {
     return p->head != NULL && !p->held &&
-           (!s->stopping || p->head->waiting != NULL);
+           (!t->stopping || p->head->waiting != NULL);
 }
 
 /* Whether there is a message to run, and with *writes whether one of them
    may write. */
 static bool
-look_ahead(const struct serve *s, bool *writes)
+look_ahead(const struct turn *t, bool *writes)
 {
     const struct peer *p;
     const struct msg *m;
     bool any = false;
 
     *writes = false;
-    for (p = s->busy; p != NULL; p = p->next) {
-        if (!may_run(s, p))
+    for (p = t->busy; p != NULL; p = p->next) {
+        if (!may_run(t, p))
             continue;
         any = true;
         for (m = p->head; m != NULL && !*writes; m = m->next)
@@ -399,36 +399,36 @@ look_ahead(const struct serve *s, bool *writes)
 /* Takes the lock, or at least what others wrote. An error of either is not
    the end of the turn: reads go on with what is known. */
 static void
-begin(struct serve *s, bool writes)
+begin(struct turn *t, bool writes)
 {
     int err = ERR_MORE;
 
-    s->out.len = s->notes.len = 0;
-    s->n_ran = 0;
-    s->first_staged = MAX_RUN;
-    s->full_ms = clock_mono_ms() + MAX_TURN_MS;
-    s->last = NULL;
-    s->refuse = 0;
+    t->out.len = t->notes.len = 0;
+    t->n_ran = 0;
+    t->first_staged = MAX_RUN;
+    t->full_ms = clock_mono_ms() + MAX_TURN_MS;
+    t->last = NULL;
+    t->refuse = 0;
     if (writes)
-        err = s->waiting ? store_lock_wait(s->store) : store_lock(s->store);
-    s->waiting = false;
-    s->locked = err == 0;
-    if (s->locked)
+        err = t->waiting ? store_lock_wait(t->store) : store_lock(t->store);
+    t->waiting = false;
+    t->locked = err == 0;
+    if (t->locked)
         return;
-    store_follow(s->store);
+    store_follow(t->store);
     if (err != ERR_MORE)
-        s->refuse = err;
+        t->refuse = err;
 }
 
 /* Why p's next message, which writes, may not stage: an error, 0 when it
    may, ERR_MORE when p has to wait for the lock. */
 static int
-may_write(struct serve *s, struct peer *p)
+may_write(struct turn *t, struct peer *p)
 {
-    int64_t now = loop_now(s->loop);
+    int64_t now = loop_now(t->loop);
 
-    if (s->locked || s->refuse != 0)
-        return s->refuse;
+    if (t->locked || t->refuse != 0)
+        return t->refuse;
     if (!p->waits)
         p->since_ms = now;
     p->waits = true;
@@ -438,99 +438,99 @@ may_write(struct serve *s, struct peer *p)
 /* Runs r's message under refusal, or not, and notes its answer. Without the
    memory for even an error there is no answer. */
 static void
-run(struct serve *s, struct ran *r, int refuse)
+run(struct turn *t, struct ran *r, int refuse)
 {
-    r->off = s->out.len;
-    r->notes_off = s->notes.len;
-    store_refuse(s->store, refuse);
-    r->status = mcp_run(r->m, &s->out, &s->notes);
-    store_refuse(s->store, 0);
-    if (s->out.err != 0)
-        s->out.len = r->off;
-    if (s->notes.err != 0)
-        s->notes.len = r->notes_off;
-    s->out.err = s->notes.err = 0;
-    r->end = s->out.len;
-    r->notes_end = s->notes.len;
+    r->off = t->out.len;
+    r->notes_off = t->notes.len;
+    store_refuse(t->store, refuse);
+    r->status = mcp_run(r->m, &t->out, &t->notes);
+    store_refuse(t->store, 0);
+    if (t->out.err != 0)
+        t->out.len = r->off;
+    if (t->notes.err != 0)
+        t->notes.len = r->notes_off;
+    t->out.err = t->notes.err = 0;
+    r->end = t->out.len;
+    r->notes_end = t->notes.len;
 }
 
 static bool
-turn_is_full(const struct serve *s)
+turn_is_full(const struct turn *t)
 {
-    return s->n_ran == MAX_RUN || s->out.len + s->notes.len >= MAX_OUT ||
-           store_staged_len(s->store) >= STORE_FULL_BATCH ||
-           mcp_runs_len(s->mcp) >= MAX_ARENAS ||
-           (s->n_ran > 0 && clock_mono_ms() >= s->full_ms);
+    return t->n_ran == MAX_RUN || t->out.len + t->notes.len >= MAX_OUT ||
+           store_staged_len(t->store) >= STORE_FULL_BATCH ||
+           mcp_runs_len(t->mcp) >= MAX_ARENAS ||
+           (t->n_ran > 0 && clock_mono_ms() >= t->full_ms);
 }
 
 static void
-run_peer(struct serve *s, struct peer *p)
+run_peer(struct turn *t, struct peer *p)
 {
-    while (may_run(s, p)) {
-        struct ran *r = &s->ran[s->n_ran];
-        size_t staged = store_staged_n(s->store);
-        int err = mcp_writes(p->head->m) ? may_write(s, p) : 0;
+    while (may_run(t, p)) {
+        struct ran *r = &t->ran[t->n_ran];
+        size_t staged = store_staged_n(t->store);
+        int err = mcp_writes(p->head->m) ? may_write(t, p) : 0;
 
         if (err == ERR_MORE) {
-            s->waiting = true;
+            t->waiting = true;
             return;
         }
-        if (turn_is_full(s))
+        if (turn_is_full(t))
             return;
         r->peer = p;
         r->m = p->head->m;
         r->waiting = p->head->waiting;
-        run(s, r, err);
-        s->last = p;
-        if (store_staged_n(s->store) > staged && s->n_ran < s->first_staged)
-            s->first_staged = s->n_ran;
-        s->n_ran++;
+        run(t, r, err);
+        t->last = p;
+        if (store_staged_n(t->store) > staged && t->n_ran < t->first_staged)
+            t->first_staged = t->n_ran;
+        t->n_ran++;
         p->head = p->head->next;
-        if (s->locked)
+        if (t->locked)
             p->waits = false;
     }
 }
 
 /* Invariants 1 and 3. */
 static void
-commit(struct serve *s)
+commit(struct turn *t)
 {
     bool unknown = false;
     size_t i;
     int err = 0;
 
-    if (!s->locked) {
-        if (s->refuse != 0)
-            mcp_undo_marked(s->mcp);
+    if (!t->locked) {
+        if (t->refuse != 0)
+            mcp_undo_marked(t->mcp);
         return;
     }
-    mcp_run_marked(s->mcp);
-    if (store_staged_n(s->store) > 0)
-        err = store_commit(s->store, &unknown);
+    mcp_run_marked(t->mcp);
+    if (store_staged_n(t->store) > 0)
+        err = store_commit(t->store, &unknown);
     if (err < 0)
-        mcp_undo_marked(s->mcp);
+        mcp_undo_marked(t->mcp);
     if (err < 0 && unknown)
         err = ERR_UNKNOWN;
-    if (err < 0 && s->first_staged < s->n_ran) {
-        s->out.len = s->ran[s->first_staged].off;
-        s->notes.len = s->ran[s->first_staged].notes_off;
-        for (i = s->first_staged; i < s->n_ran; i++)
-            run(s, &s->ran[i], err);
+    if (err < 0 && t->first_staged < t->n_ran) {
+        t->out.len = t->ran[t->first_staged].off;
+        t->notes.len = t->ran[t->first_staged].notes_off;
+        for (i = t->first_staged; i < t->n_ran; i++)
+            run(t, &t->ran[i], err);
     }
-    store_unlock(s->store);
+    store_unlock(t->store);
 }
 
 /* Whoever runs the server learns when writes begin to fail, and when they
    work again. */
 static void
-tell_trouble(struct serve *s)
+tell_trouble(struct turn *t)
 {
     struct store_state st;
 
-    store_state(s->store, &st);
-    if (st.err == s->told || (st.err == 0 && !s->locked))
+    store_state(t->store, &st);
+    if (st.err == t->told || (st.err == 0 && !t->locked))
         return;
-    s->told = st.err;
+    t->told = st.err;
     text_tell("mcptask: %.300s%s\n", st.err != 0 ? st.why : st.path,
               st.err != 0 ? "; until that is mended writes fail"
                           : ": writes work again");
@@ -561,30 +561,30 @@ keep(const struct ran *r)
 }
 
 static void
-give_notes(const struct serve *s, const struct ran *r)
+give_notes(const struct turn *t, const struct ran *r)
 {
     if (r->notes_off < r->notes_end)
-        mcp_give_notes((struct str){s->notes.p + r->notes_off,
+        mcp_give_notes((struct str){t->notes.p + r->notes_off,
                                     r->notes_end - r->notes_off},
                        r->peer->ops->message, r->peer->ctx);
 }
 
 /* Gives out what r's message has to say, or has it wait. */
 static void
-give(const struct serve *s, const struct ran *r)
+give(const struct turn *t, const struct ran *r)
 {
     const struct peer *p = r->peer;
-    struct serve_answer a = {r->status, STR_NONE, NULL};
+    struct turn_answer a = {r->status, STR_NONE, NULL};
     struct buf b = {0};
 
-    give_notes(s, r);
+    give_notes(t, r);
     if (r->status == MCP_WAITS && keep(r)) {
         if (r->waiting == NULL)
             p->ops->later(p->ctx, mcp_polls(p->waiting->msg.m));
         return;
     }
     if (r->end > r->off)
-        a.body = (struct str){s->out.p + r->off, r->end - r->off};
+        a.body = (struct str){t->out.p + r->off, r->end - r->off};
     if (r->status == MCP_WAITS) {
         a.status = MCP_OK;
         mcp_no_memory(r->m, &b);
@@ -600,56 +600,56 @@ give(const struct serve *s, const struct ran *r)
 /* Puts those behind the last peer that was run before all others; and of all
    these the ones of its principal behind the rest. Invariant 4. */
 static void
-rotate(struct serve *s)
+rotate(struct turn *t)
 {
     struct peer *p, *own = NULL, **own_end = &own;
 
-    if (s->last == NULL)
+    if (t->last == NULL)
         return;
-    *s->busy_end = s->busy;
-    p = s->last->next;
-    s->last->next = NULL;
-    s->busy_end = &s->busy;
+    *t->busy_end = t->busy;
+    p = t->last->next;
+    t->last->next = NULL;
+    t->busy_end = &t->busy;
     for (; p != NULL; p = p->next) {
-        struct peer ***end = p->who == s->last->who ? &own_end : &s->busy_end;
+        struct peer ***end = p->who == t->last->who ? &own_end : &t->busy_end;
 
         **end = p;
         *end = &p->next;
     }
     *own_end = NULL;
-    *s->busy_end = own;
+    *t->busy_end = own;
     if (own != NULL)
-        s->busy_end = own_end;
+        t->busy_end = own_end;
 }
 
 /* Gives the answers out, and then takes the peers off the list that have
    nothing left. */
 static void
-release(struct serve *s)
+release(struct turn *t)
 {
     struct peer *p, *next, *done = NULL;
     size_t i;
 
-    for (i = 0; i < s->n_ran; i++) {
-        const struct ran *r = &s->ran[i];
+    for (i = 0; i < t->n_ran; i++) {
+        const struct ran *r = &t->ran[i];
 
-        give(s, r);
+        give(t, r);
         if (r->waiting == NULL)
             mcp_release(r->m);
-        if (i + 1 == s->n_ran || r[1].peer != r->peer)
+        if (i + 1 == t->n_ran || r[1].peer != r->peer)
             r->peer->ops->answered(r->peer->ctx);
     }
-    buf_reset(&s->notes, OUT_KEEP / 16);
-    buf_reset(&s->out, OUT_KEEP);
-    mcp_end_turn(s->mcp);
-    rotate(s);
-    p = s->busy;
-    s->busy = NULL;
-    s->busy_end = &s->busy;
+    buf_reset(&t->notes, OUT_KEEP / 16);
+    buf_reset(&t->out, OUT_KEEP);
+    mcp_end_turn(t->mcp);
+    rotate(t);
+    p = t->busy;
+    t->busy = NULL;
+    t->busy_end = &t->busy;
     for (; p != NULL; p = next) {
         next = p->next;
         if (p->head != NULL) {
-            list_add(s, p);
+            list_add(t, p);
             continue;
         }
         /* One whose message waits may have no more to say for long. */
@@ -670,65 +670,65 @@ release(struct serve *s)
 }
 
 static void
-turn(struct serve *s)
+take_turn(struct turn *t)
 {
     struct peer *p;
     bool writes;
 
-    bool settle = mcp_marked_due_ms(s->mcp) <= loop_now(s->loop);
+    bool settle = mcp_marked_due_ms(t->mcp) <= loop_now(t->loop);
 
-    if (!look_ahead(s, &writes) && !settle)
+    if (!look_ahead(t, &writes) && !settle)
         return;
-    begin(s, writes || settle);
-    s->waiting = settle && !s->locked && s->refuse == 0;
-    for (p = s->busy; p != NULL; p = p->next)
+    begin(t, writes || settle);
+    t->waiting = settle && !t->locked && t->refuse == 0;
+    for (p = t->busy; p != NULL; p = p->next)
         if (!p->held)
-            run_peer(s, p);
-    commit(s);
+            run_peer(t, p);
+    commit(t);
     if (writes)
-        tell_trouble(s);
-    release(s);
+        tell_trouble(t);
+    release(t);
 }
 
 /* One slice of a compaction, where there is one to do. */
 static void
-compact(struct serve *s)
+compact(struct turn *t)
 {
     int err;
 
-    if (s->waiting || loop_now(s->loop) < s->compact_at_ms)
+    if (t->waiting || loop_now(t->loop) < t->compact_at_ms)
         return;
-    if (!s->compacting && !store_wants_compact(s->store))
+    if (!t->compacting && !store_wants_compact(t->store))
         return;
-    err = store_compact(s->store);
-    s->compacting = err == ERR_MORE;
+    err = store_compact(t->store);
+    t->compacting = err == ERR_MORE;
     if (err >= 0 || err == ERR_MORE)
         return;
-    s->compact_at_ms = loop_now(s->loop) + COMPACT_PAUSE_MS;
-    if (err != ERR_BUSY && !s->compact_failed)
+    t->compact_at_ms = loop_now(t->loop) + COMPACT_PAUSE_MS;
+    if (err != ERR_BUSY && !t->compact_failed)
         text_tell("mcptask: the log cannot be compacted: mcptask compact says "
                   "why; until then it grows\n");
-    s->compact_failed |= err != ERR_BUSY;
+    t->compact_failed |= err != ERR_BUSY;
 }
 
 /* What the log needs between turns. */
 static void
-tend(struct serve *s)
+tend(struct turn *t)
 {
-    if (!s->moving)
-        compact(s);
-    s->moving = store_move(s->store) == ERR_MORE;
+    if (!t->moving)
+        compact(t);
+    t->moving = store_move(t->store) == ERR_MORE;
 }
 
 /* Puts the messages that have waited long enough before those of their
    peers that are new. */
 static void
-take_ready(struct serve *s)
+take_ready(struct turn *t)
 {
     struct mcp_message *m;
     struct waiting *w;
 
-    while ((w = mcp_next(s->mcp, loop_now(s->loop), &m)) != NULL) {
+    while ((w = mcp_next(t->mcp, loop_now(t->loop), &m)) != NULL) {
         struct peer *p = w->peer;
 
         w->msg.m = m;
@@ -737,64 +737,64 @@ take_ready(struct serve *s)
             p->tail = &w->msg;
         p->head = &w->msg;
         if (!p->busy)
-            list_add(s, p);
+            list_add(t, p);
     }
 }
 
 /* Invariant 6. mcp_listens looks at every stream, so in a busy time it is not
    asked each turn: soon after a no, the timer asks again. */
 static void
-set_follow(struct serve *s)
+set_follow(struct turn *t)
 {
-    int64_t now = loop_now(s->loop);
+    int64_t now = loop_now(t->loop);
 
-    if (s->follow_timer.set || s->stopping)
+    if (t->follow_timer.set || t->stopping)
         return;
-    if (now - s->unheard_ms < SERVE_FOLLOW_MS || mcp_listens(s->mcp))
-        loop_timer_set(s->loop, &s->follow_timer, now + SERVE_FOLLOW_MS);
+    if (now - t->unheard_ms < TURN_FOLLOW_MS || mcp_listens(t->mcp))
+        loop_timer_set(t->loop, &t->follow_timer, now + TURN_FOLLOW_MS);
     else
-        s->unheard_ms = now;
+        t->unheard_ms = now;
 }
 
 static void
-set_timers(struct serve *s)
+set_timers(struct turn *t)
 {
-    int64_t due = mcp_due_ms(s->mcp), settle = mcp_marked_due_ms(s->mcp);
+    int64_t due = mcp_due_ms(t->mcp), settle = mcp_marked_due_ms(t->mcp);
 
     if (settle < due)
         due = settle;
-    if (due != INT64_MAX && (!s->due_timer.set || s->due_timer.at_ms != due))
-        loop_timer_set(s->loop, &s->due_timer, due);
-    set_follow(s);
+    if (due != INT64_MAX && (!t->due_timer.set || t->due_timer.at_ms != due))
+        loop_timer_set(t->loop, &t->due_timer, due);
+    set_follow(t);
 }
 
 static void
-take_signals(struct serve *s)
+take_signals(struct turn *t)
 {
-    if (s->hangup != NULL && loop_hung_up(s->loop))
-        s->hangup(s->hangup_ctx);
-    if (loop_signal(s->loop) != 0)
-        serve_stop(s);
+    if (t->hangup != NULL && loop_hung_up(t->loop))
+        t->hangup(t->hangup_ctx);
+    if (loop_signal(t->loop) != 0)
+        turn_stop(t);
 }
 
 int
-serve_run(struct serve *s, bool (*ended)(void *ctx), void *ctx)
+turn_run(struct turn *t, bool (*ended)(void *ctx), void *ctx)
 {
     bool writes;
 
     while (!ended(ctx)) {
-        bool more = look_ahead(s, &writes) ||
-                    ((s->compacting || s->moving) && !s->stopping);
+        bool more = look_ahead(t, &writes) ||
+                    ((t->compacting || t->moving) && !t->stopping);
 
-        set_timers(s);
-        if (loop_turn(s->loop, !more) < 0)
+        set_timers(t);
+        if (loop_turn(t->loop, !more) < 0)
             return ERR_IO;
-        take_signals(s);
-        take_ready(s);
-        turn(s);
-        mcp_tick(s->mcp, loop_now(s->loop));
-        if (!s->stopping)
-            tend(s);
+        take_signals(t);
+        take_ready(t);
+        take_turn(t);
+        mcp_tick(t->mcp, loop_now(t->loop));
+        if (!t->stopping)
+            tend(t);
     }
     return 0;
 }

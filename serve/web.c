@@ -15,7 +15,7 @@
    4. What is posted for a stream of the SSE transport is copied, and stays
       until that stream's peer is done with it.
    5. From within peer_ops no link is freed, since its peer goes with it.
-   6. What serve has no room for is pushed again after the next turn: one of
+   6. What the turn has no room for is pushed again after the next turn: one of
       each principal's after the other, and what came first before the rest. */
 
 #include "serve/internal.h"
@@ -63,7 +63,7 @@ struct link {
 };
 
 struct web {
-    struct serve *serve;
+    struct turn *turn;
     struct loop *loop;
     struct store *store;
     struct http *http;
@@ -98,7 +98,7 @@ struct route {
 static struct mcp *
 mcp_of(const struct link *k)
 {
-    return serve_mcp(k->web->serve);
+    return turn_mcp(k->web->turn);
 }
 
 static struct str
@@ -192,7 +192,7 @@ link_free(struct link *k)
     if (k->next != NULL)
         k->next->at = k->at;
     k->web->n_later -= k->later != 0;
-    serve_leave(k->peer);
+    turn_leave(k->peer);
     end_session_stream(k);
     free_posts(k);
     buf_fini(&k->who);
@@ -355,7 +355,7 @@ end_streams(const struct link *of)
 }
 
 static void
-on_answer(void *ctx, const struct serve_answer *a)
+on_answer(void *ctx, const struct turn_answer *a)
 {
     static const int status[] = {[MCP_OK] = 200, [MCP_ACCEPTED] = 202,
                                  [MCP_BAD_REQUEST] = 400,
@@ -454,7 +454,7 @@ static bool
 has_peer(struct link *k)
 {
     if (k->peer == NULL)
-        k->peer = serve_join(k->web->serve, &ops, k);
+        k->peer = turn_join(k->web->turn, &ops, k);
     return k->peer != NULL;
 }
 
@@ -466,14 +466,14 @@ free_us(struct link *k)
     return web_rate_of(&w->rate, principal(k), loop_now(w->loop) * 1000);
 }
 
-/* As serve_push. Of a batch all requests count. */
+/* As turn_push. Of a batch all requests count. */
 static int
 push(struct link *k, struct peer *to, const struct mcp_facts *f,
      struct str text)
 {
     const struct mcp *m = mcp_of(k);
     uint64_t n = mcp_requests(m);
-    int err = serve_push(to, f, text);
+    int err = turn_push(to, f, text);
 
     n = mcp_requests(m) - n;
     if (k->web->each_us > 0 && n > 1)
@@ -490,9 +490,9 @@ push_post(struct link *k)
     k->facts = facts_of(k);
     if (has_peer(k))
         err = k->route->wants & ENDS
-                  ? serve_push_end(k->peer, &k->facts)
+                  ? turn_push_end(k->peer, &k->facts)
                   : push(k, k->peer, &k->facts, http_body(k->c));
-    if (err == ERR_MORE && !serve_stopping(k->web->serve))
+    if (err == ERR_MORE && !turn_stopping(k->web->turn))
         return false;
     k->asking = err == 0;
     if (err < 0)
@@ -507,7 +507,7 @@ static void
 refuse_post(struct link *k)
 {
     bool modern = version_of(k) >= MCP_2026_07_28;
-    struct serve_answer a = {modern ? MCP_TOO_MANY : MCP_OK, STR_NONE, NULL};
+    struct turn_answer a = {modern ? MCP_TOO_MANY : MCP_OK, STR_NONE, NULL};
     struct buf b = {0};
 
     if (!mcp_too_many(&b, http_body(k->c), k->wait_ms))
@@ -678,7 +678,7 @@ post(struct link *k, struct link *to)
         *own = f;
         err = push(k, to->peer, own, body);
     }
-    if (!serve_pending(to->peer))
+    if (!turn_pending(to->peer))
         free_posts(to); /* nobody took it */
     return err;
 }
@@ -1011,7 +1011,7 @@ on_closed(void *ctx, struct http_conn *c)
 /* ---- begin and end ---- */
 
 int
-web_open(struct web **out, struct serve *s, struct loop *l,
+web_open(struct web **out, struct turn *s, struct loop *l,
          struct store *store, const struct web_options *o, char why[256])
 {
     struct web *w = calloc(1, sizeof(*w));
@@ -1020,7 +1020,7 @@ web_open(struct web **out, struct serve *s, struct loop *l,
     if (w == NULL)
         return ERR_NOMEM;
     w->handler = (struct http_handler){w, on_head, on_request, on_closed};
-    w->serve = s;
+    w->turn = s;
     w->loop = l;
     w->store = store;
     w->o = *o;
@@ -1046,7 +1046,7 @@ web_open(struct web **out, struct serve *s, struct loop *l,
         web_close(w);
         return err;
     }
-    serve_on_hangup(s, web_reload, w);
+    turn_on_hangup(s, web_reload, w);
     *out = w;
     return 0;
 }
@@ -1115,7 +1115,7 @@ end_reply(struct link *k)
     if (k->session == NULL && !http_is_stream(k->c)) {
         k->asking = false;
         unavailable(k);
-    } else if (k->session != NULL || !serve_pending(k->peer)) {
+    } else if (k->session != NULL || !turn_pending(k->peer)) {
         k->asking = false;
         end_session_stream(k);
         http_stream_end(k->c);
@@ -1129,7 +1129,7 @@ web_ended(void *web)
     int64_t now = loop_now(w->loop);
     struct link *k;
 
-    if (!serve_stopping(w->serve)) {
+    if (!turn_stopping(w->turn)) {
         run_later(w);
         return false;
     }

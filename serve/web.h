@@ -29,7 +29,7 @@ struct web_options { /* texts that must outlive the server */
 /* Serves MCP for s. ERR_INVALID: an address that is no loopback needs
    tokens, or one of the options is wrong; as http_open and tokens_load; *why
    says it. */
-int web_open(struct web **out, struct serve *s, struct loop *l,
+int web_open(struct web **out, struct turn *s, struct loop *l,
              struct store *store, const struct web_options *o,
              char why[256]);
 void web_close(struct web *w);
@@ -40,7 +40,7 @@ void web_reload(void *web);
 /* "http://127.0.0.1:8766" without its scheme, or "unix:PATH". */
 const char *web_address(const struct web *w);
 /* Whether the server stops and all is said, or the time for that is over.
-   For serve_run. */
+   For turn_run. */
 bool web_ended(void *web);
 
 #endif

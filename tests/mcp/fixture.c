@@ -228,8 +228,8 @@ struct parts { /* in the order in which they stand on each other */
     struct store *store;
     struct sign *sign;
     struct loop *loop;
-    struct serve *serve;
-    struct pipe *pipe; /* one of these two */
+    struct turn *turn;
+    struct stdio *stdio; /* one of these two */
     struct web *web;
 };
 
@@ -252,19 +252,19 @@ open_parts(struct parts *p, const char *log, const struct web_options *o,
     if ((err = sign_new(&p->sign, p->store)) < 0 ||
         (err = mcp_new(&the_mcp, &catalogue, p->store, p->sign)) < 0 ||
         (err = loop_new(&p->loop)) < 0 ||
-        (err = serve_new(&p->serve, p->loop, p->store, the_mcp)) < 0)
+        (err = turn_new(&p->turn, p->loop, p->store, the_mcp)) < 0)
         return err;
     mcp_defers(the_mcp, the_calls);
-    return o == NULL ? pipe_open(&p->pipe, p->serve, p->loop)
-                     : web_open(&p->web, p->serve, p->loop, p->store, o, why);
+    return o == NULL ? stdio_open(&p->stdio, p->turn, p->loop)
+                     : web_open(&p->web, p->turn, p->loop, p->store, o, why);
 }
 
 static void
 close_parts(struct parts *p)
 {
     web_close(p->web);
-    pipe_close(p->pipe);
-    serve_free(p->serve);
+    stdio_close(p->stdio);
+    turn_free(p->turn);
     loop_free(p->loop);
     mcp_free(the_mcp);
     sign_free(p->sign);
@@ -284,8 +284,8 @@ serve_all(const char *log, const struct web_options *o)
         fprintf(stderr, "fixture: http://%s\n", web_address(p.web));
     if (err == 0) {
         snprintf(why, sizeof(why), "select failed");
-        err = o == NULL ? serve_run(p.serve, pipe_ended, p.pipe)
-                        : serve_run(p.serve, web_ended, p.web);
+        err = o == NULL ? turn_run(p.turn, stdio_ended, p.stdio)
+                        : turn_run(p.turn, web_ended, p.web);
     }
     if (err < 0)
         fprintf(stderr, "fixture: %s: %s\n", err_name(err), why);
@@ -301,7 +301,7 @@ main(int argc, char **argv)
     uint64_t port = 0;
     char log[4096];
 
-    pipe_fill();
+    stdio_fill();
     if (argc != 3 ||
         (!stdio && (!str_u64(str_of(argv[2]), &port) || port > UINT16_MAX))) {
         fprintf(stderr, "usage: fixture DIR PORT|-\n");

@@ -75,7 +75,7 @@ static struct loop *loop;
 static struct store *store;
 static struct sign *sign;
 static struct mcp *mcp;
-static struct serve *serve;
+static struct turn *turn;
 static struct peer *peers[MAX_PEERS];
 static unsigned n_peers, n_answers, n_turns;
 
@@ -88,7 +88,7 @@ on_message(void *ctx, struct str body, struct str event)
 }
 
 static void
-on_answer(void *ctx, const struct serve_answer *a)
+on_answer(void *ctx, const struct turn_answer *a)
 {
     (void)ctx;
     n_answers += a->status == MCP_OK;
@@ -120,8 +120,8 @@ push(const char *principal, unsigned n, const char *text)
         if (n_peers == MAX_PEERS)
             abort();
         f[n_peers] = (struct mcp_facts){.principal = str_of(principal)};
-        peers[n_peers] = serve_join(serve, &ops, NULL);
-        CHECK(serve_push(peers[n_peers], &f[n_peers], str_of(text)) == 0);
+        peers[n_peers] = turn_join(turn, &ops, NULL);
+        CHECK(turn_push(peers[n_peers], &f[n_peers], str_of(text)) == 0);
     }
 }
 
@@ -142,7 +142,7 @@ all_answered(void *ctx)
 static bool
 serves(const char *want)
 {
-    CHECK(serve_run(serve, all_answered, NULL) == 0);
+    CHECK(turn_run(turn, all_answered, NULL) == 0);
     CHECK(n_answers == n_peers);
     if (strcmp(trace, want) != 0)
         printf("served %s\n", trace);
@@ -153,7 +153,7 @@ static void
 begin(unsigned of_search)
 {
     while (n_peers > 0)
-        serve_leave(peers[--n_peers]);
+        turn_leave(peers[--n_peers]);
     n_answers = n_turns = 0;
     memset(trace, 0, sizeof(trace));
     slices = of_search;
@@ -236,7 +236,7 @@ web_begin(uint64_t rate, unsigned connections, bool tokens)
         fclose(f) != 0)
         abort();
     o.token_file = tokens ? path : NULL;
-    if (!CHECK(web_open(&web, serve, loop, store, &o, why) == 0))
+    if (!CHECK(web_open(&web, turn, loop, store, &o, why) == 0))
         abort();
     now_s += 100;
 }
@@ -257,7 +257,7 @@ again(struct client *c, const char *method, const char *path,
 {
     n_turns = 0;
     ask(c, method, path, fields, body);
-    CHECK(serve_run(serve, has_reply, c) == 0);
+    CHECK(turn_run(turn, has_reply, c) == 0);
     return strstr(fields, STREAM) != NULL ? status_of(c) : reply_of(c);
 }
 
@@ -477,16 +477,16 @@ test_what_is_left_for_later(void)
         setsockopt(ann[i].fd, SOL_SOCKET, SO_SNDBUF, &len, sizeof(len));
         ask(&ann[i], "POST", "/mcp", OLD ANN, body);
     }
-    CHECK(serve_run(serve, is_busy, NULL) == 0);
+    CHECK(turn_run(turn, is_busy, NULL) == 0);
     CHECK(get(&bob, "POST", "/mcp", OLD BOB, QUICK) == 200);
     hang_up(&bob);
     n_turns = 0;
-    CHECK(serve_run(serve, has_reply, &ann[0]) == 0);
+    CHECK(turn_run(turn, has_reply, &ann[0]) == 0);
     if (!CHECK(strchr(trace, 'b') != NULL && strlen(trace) < HEAVY / 2))
         fprintf(stderr, "served %s\n", trace);
     for (i = 0; i < HEAVY; i++) {
         n_turns = 0;
-        CHECK(serve_run(serve, has_reply, &ann[i]) == 0);
+        CHECK(turn_run(turn, has_reply, &ann[i]) == 0);
         CHECK(reply_of(&ann[i]) == 200);
         hang_up(&ann[i]);
     }
@@ -508,7 +508,7 @@ main(void)
         !CHECK(sign_new(&sign, store) == 0) ||
         !CHECK(mcp_new(&mcp, &catalogue, store, sign) == 0) ||
         !CHECK(loop_new(&loop) == 0) ||
-        !CHECK(serve_new(&serve, loop, store, mcp) == 0))
+        !CHECK(turn_new(&turn, loop, store, mcp) == 0))
         return test_end("t_serve");
     test_a_call_waits_for_no_crowd();
     test_principals_take_turns();
@@ -521,7 +521,7 @@ main(void)
     test_no_rate();
     test_nobody_has_all_connections();
     test_what_is_left_for_later();
-    serve_free(serve);
+    turn_free(turn);
     loop_free(loop);
     mcp_free(mcp);
     sign_free(sign);
