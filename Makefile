@@ -36,7 +36,8 @@ SRC := $(addprefix base/,err base text clock base64 sha256 gunzip \
   delivery session state waiting run talk deferred answer stream listen tasks \
   methods accept mcp) \
   $(addprefix tools/,call get uri prompts wait tools) \
-  $(addprefix serve/,turn stdio access state web) \
+  $(addprefix serve/,turn stdio access exchange post \
+  stream state web) \
   $(addprefix cli/,text store config show work help import admin doctor cli)
 OBJ := $(SRC:%=$(B)/%.o)
 

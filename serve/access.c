@@ -12,10 +12,14 @@
    3. An origin that is no http(s) URL, "null" among them, is only what
       --allow-origin says. */
 
-#include "serve/internal.h"
+#include "serve/access.h"
+
+#include "base/text.h"
 
 #include <string.h>
 #include <strings.h>
+
+#define SECOND_US 1000000
 
 static bool
 is_unix(const char *address)
@@ -79,7 +83,7 @@ is_origin(const struct web_options *o, const char *address, struct str origin)
 
 /* Invariants 2 and 3. */
 bool
-web_is_ours(const struct web_options *o, const char *address,
+access_is_ours(const struct web_options *o, const char *address,
             const struct http_head *h)
 {
     struct str origin = http_field_of(h, "origin");
@@ -92,21 +96,22 @@ web_is_ours(const struct web_options *o, const char *address,
 }
 
 bool
-web_is_cross_site(const struct http_head *h)
+access_is_cross_site(const struct http_head *h)
 {
     return str_is(http_field_of(h, "sec-fetch-site"), "cross-site") &&
            http_field_n(h, "origin") == 0;
 }
 
 bool
-web_is_ambiguous(const struct http_head *h)
+access_is_ambiguous(const struct http_head *h)
 {
     return http_field_n(h, "authorization") > 1 ||
            http_field_n(h, "mcp-session-id") > 1;
 }
 
-struct str
-web_bearer(const struct http_head *h)
+/* The bearer token that came along, or empty. */
+static struct str
+bearer(const struct http_head *h)
 {
     struct str v = http_field_of(h, "authorization");
 
@@ -117,16 +122,115 @@ web_bearer(const struct http_head *h)
     return v;
 }
 
-int64_t *
-web_rate_of(struct web_rate *r, struct str who, int64_t now_us)
+int
+access_find(const struct access *a, const struct http_head *h,
+            struct caller *c)
 {
-    struct web_share *x = r->of, *found = x;
+    struct str token = bearer(h);
+    const struct token *t = tokens_find(a->tokens, token);
+
+    if (t == NULL)
+        return 401;
+    buf_str(&c->text, t->agent);
+    buf_str(&c->text, token);
+    c->agent_len = t->agent.len;
+    c->read_only = t->read_only;
+    return c->text.err == 0 ? 0 : 503;
+}
+
+struct str
+access_principal(const struct caller *c)
+{
+    return (struct str){c->text.p, c->agent_len};
+}
+
+bool
+access_is_known(const struct access *a, const struct caller *c)
+{
+    const struct token *t = tokens_find(
+        a->tokens, (struct str){c->text.p + c->agent_len,
+                                c->text.len - c->agent_len});
+
+    return t != NULL && str_eq(t->agent, access_principal(c)) &&
+           t->read_only == c->read_only;
+}
+
+/* ---- the rate ---- */
+
+/* Until when who has used its time, now at the earliest. Where all places are
+   taken the one that was free first is given up: it says nothing any more
+   unless more than ACCESS_SHARES ask at once. */
+static int64_t *
+free_us(struct access *a, struct str who, int64_t now_us)
+{
+    struct access_share *x = a->share, *found = x;
     uint64_t hash = str_hash(who);
 
-    for (; x < r->of + WEB_SHARES && found->who != hash; x++)
+    for (; x < a->share + ACCESS_SHARES && found->who != hash; x++)
         if (x->who == hash || x->free_us < found->free_us)
             found = x;
     if (found->who != hash || found->free_us < now_us)
-        *found = (struct web_share){hash, now_us};
+        *found = (struct access_share){hash, now_us};
     return &found->free_us;
+}
+
+unsigned
+access_wait_ms(struct access *a, struct str principal, int64_t now_ms)
+{
+    int64_t over, *until;
+
+    if (a->each_us == 0)
+        return 0;
+    until = free_us(a, principal, now_ms * 1000);
+    over = *until + a->each_us - now_ms * 1000 - 2 * SECOND_US;
+    if (over > 0)
+        return (unsigned)((over + 999) / 1000);
+    *until += a->each_us;
+    return 0;
+}
+
+void
+access_charge(struct access *a, struct str principal, int64_t now_ms,
+              uint64_t n)
+{
+    *free_us(a, principal, now_ms * 1000) += (int64_t)n * a->each_us;
+}
+
+/* ---- begin and end ---- */
+
+int
+access_open(struct access *a, const struct web_options *o, char why[256])
+{
+    a->o = *o;
+    a->each_us = o->rate > 0 ? SECOND_US / (int64_t)o->rate : 0;
+    if (o->token_file != NULL)
+        return tokens_load(&a->tokens, o->token_file, why);
+    if (http_is_local(&o->http))
+        return 0;
+    text_put(why, 256, "%s: others can reach that, it needs --token-file",
+             o->http.fd < 0 ? o->http.host : "the socket passed");
+    return ERR_INVALID;
+}
+
+void
+access_close(struct access *a)
+{
+    tokens_free(a->tokens);
+}
+
+bool
+access_reload(struct access *a)
+{
+    struct tokens *t;
+    char why[256];
+
+    if (a->o.token_file == NULL)
+        return false;
+    if (tokens_load(&t, a->o.token_file, why) < 0) {
+        text_tell("mcptask: %s; the old tokens stay\n", why);
+        return false;
+    }
+    tokens_free(a->tokens);
+    a->tokens = t;
+    return true;
 }

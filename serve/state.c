@@ -3,10 +3,12 @@
    0.0.4). They look at what any process has committed; none adds to it, nor
    tells what any task says. */
 
-#include "serve/internal.h"
+#include "serve/state.h"
+
+#include "json.h"
 
 void
-web_put_health(struct buf *b, struct store *store)
+state_put_health(struct buf *b, struct store *store)
 {
     struct store_state st;
 
@@ -32,7 +34,7 @@ look_at(struct store *store, struct store_state *st)
 }
 
 int
-web_put_ready(struct buf *b, struct store *store, bool read_only)
+state_put_ready(struct buf *b, struct store *store, bool read_only)
 {
     struct store_state st;
     struct json_w w;
@@ -72,7 +74,7 @@ put_calls(struct buf *b, const struct mcp_counts *mc)
 }
 
 void
-web_put_metrics(struct buf *b, struct store *store, const struct http *http,
+state_put_metrics(struct buf *b, struct store *store, const struct http *http,
                 const struct mcp *mcp)
 {
     struct store_state st;

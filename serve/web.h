@@ -12,7 +12,6 @@
 #define WEB_MAX_KEPT 32                      /* replies to be come back for */
 #define WEB_KEEP_MS (5 * 60 * 1000)          /* then they are dropped */
 #define WEB_MAX_ANSWER ((size_t)256 * 1024) /* bytes of one of them */
-#define WEB_MAX_POSTS (2 * HTTP_MAX_BODY)    /* bytes not run, of a stream */
 #define WEB_END_MS 900                       /* for all to leave at the end */
 
 struct web;
@@ -26,17 +25,13 @@ struct web_options { /* texts that must outlive the server */
     bool debug;             /* a line on stderr for each request */
 };
 
-/* Serves MCP for s. ERR_INVALID: an address that is no loopback needs
-   tokens, or one of the options is wrong; as http_open and tokens_load; *why
-   says it. */
-int web_open(struct web **out, struct turn *s, struct loop *l,
+/* Serves MCP for t. SIGHUP reads the token file again. ERR_INVALID: an address
+   that is no loopback needs tokens, or one of the options is wrong; as
+   http_open and tokens_load; *why says it. */
+int web_open(struct web **out, struct turn *t, struct loop *l,
              struct store *store, const struct web_options *o,
              char why[256]);
 void web_close(struct web *w);
-/* Reads the token file again; where it is bad now, the old one stays and
-   stderr hears of it. Who is being served with a token that is gone is cut
-   off. */
-void web_reload(void *web);
 /* "http://127.0.0.1:8766" without its scheme, or "unix:PATH". */
 const char *web_address(const struct web *w);
 /* Whether the server stops and all is said, or the time for that is over.

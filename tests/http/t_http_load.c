@@ -422,9 +422,9 @@ test_names_of_ipv6(void)
         if (!CHECK(strcmp(http_address(toy.http), want) == 0))
             fprintf(stderr, "%s: %s\n", want, http_address(toy.http));
         h.host = str_of(want);
-        CHECK(web_is_ours(&o, http_address(toy.http), &h));
+        CHECK(access_is_ours(&o, http_address(toy.http), &h));
         h.host = STR("[2001:db8::2]:8766");
-        CHECK(!web_is_ours(&o, http_address(toy.http), &h));
+        CHECK(!access_is_ours(&o, http_address(toy.http), &h));
         close_toy();
     }
     sys.name.sin6_family = 0;

@@ -59,7 +59,7 @@ for (const kind of [...ON_HTTP, ...REMOTES, REMOTE_AUTO]) {
 }
 
 /* Each client has its own error for it. */
-const refused = (e) => e.code === 401 || /401|token is needed/.test(e.message);
+const refused = (e) => e.code === 401 || /401|bearer token/.test(e.message);
 
 for (const kind of ON_HTTP) {
   test(`no token, no answer (${kind.name})`, LIMIT, async (t) => {

@@ -9,7 +9,7 @@
 #include "http/reply.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/test.h"
-#include "serve/internal.h"
+#include "serve/access.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

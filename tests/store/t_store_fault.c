@@ -9,7 +9,7 @@
 #include "tests/lib/clock.h"
 #include "tests/lib/fault.h"
 #include "tests/lib/store_test.h"
-#include "serve/internal.h"
+#include "serve/state.h"
 
 #define BATCHES 8
 
@@ -304,7 +304,7 @@ static bool
 is_ready(struct tstore *t, const char *says)
 {
     struct buf b = {0};
-    int status = web_put_ready(&b, t->s, false);
+    int status = state_put_ready(&b, t->s, false);
     buf_char(&b, '\0');
     bool ok = CHECK(strstr(b.p, says) != NULL) && !store_locked(t->s);
     buf_fini(&b);

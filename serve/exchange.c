@@ -1,0 +1,463 @@
+/* exchange - a request over HTTP and its reply.
+
+   Invariants:
+   1. A reply becomes a stream as soon as something goes before the answer,
+      or has to be waited for: then its head is out, and pings keep it.
+   2. An exchange without a connection is kept: its client was told an event
+      id, comes back with that and gets what was said since, once. Nobody else
+      does: the id holds the session's, which the principal has to match.
+   3. What is posted for a stream of the SSE transport is copied, and stays
+      until that stream's peer is done with it.
+   4. From within peer_ops no exchange is freed, since its peer goes with
+      it. */
+
+#include "serve/exchange.h"
+
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_LOGGED 200 /* bytes of a path */
+
+struct str
+exchange_field(const struct exchange *x, const char *name)
+{
+    return http_field_of(http_request(x->c), name);
+}
+
+int
+exchange_version(const struct exchange *x)
+{
+    return mcp_rev_of(exchange_field(x, EXCHANGE_VERSION));
+}
+
+struct mcp *
+exchange_mcp(const struct exchange *x)
+{
+    return turn_mcp(x->all->turn);
+}
+
+struct str
+exchange_principal(const struct exchange *x)
+{
+    return access_principal(&x->caller);
+}
+
+bool
+exchange_same_caller(const struct exchange *a, const struct exchange *b)
+{
+    return str_eq(exchange_principal(a), exchange_principal(b)) &&
+           a->caller.read_only == b->caller.read_only;
+}
+
+/* A field that stands twice cannot be relied on: whoever routed by it may have
+   read the other one. No value of MCP is this. */
+static struct str
+header(void *ctx, const char *name)
+{
+    const struct http_head *h = http_request(ctx);
+
+    return http_field_n(h, name) > 1 ? STR("\1") : http_field_of(h, name);
+}
+
+struct mcp_facts
+exchange_facts(const struct exchange *x)
+{
+    return (struct mcp_facts){.http = true,
+                              .version = header(x->c, EXCHANGE_VERSION),
+                              .header = header,
+                              .header_ctx = x->c,
+                              .principal = exchange_principal(x),
+                              .read_only = x->caller.read_only,
+                              .session_id = exchange_field(x,
+                                                           "mcp-session-id")};
+}
+
+/* ---- replies ---- */
+
+static void
+log_reply(const struct exchange *x, int status)
+{
+    const struct http_head *h = http_request(x->c);
+
+    if (x->all->access.o.debug && h != NULL)
+        text_tell("mcptask: %d %.*s %.*s\n", status, STR_ARG(h->method),
+                  (int)(h->path.len < MAX_LOGGED ? h->path.len : MAX_LOGGED),
+                  h->path.p);
+}
+
+void
+exchange_reply(struct exchange *x, int status, const char *fields,
+               const char *type, struct str body)
+{
+    log_reply(x, status);
+    http_reply(x->c, status, fields, type, body);
+}
+
+void
+exchange_say(struct exchange *x, int status, const char *fields,
+             const char *text)
+{
+    exchange_reply(x, status, fields, "text/plain", str_of(text));
+}
+
+void
+exchange_unavailable(struct exchange *x)
+{
+    exchange_say(x, 503, EXCHANGE_RETRY, "unavailable: try again\n");
+}
+
+void
+exchange_give(struct exchange *x, int status, const char *type, struct buf *b)
+{
+    if (b->err == 0)
+        exchange_reply(x, status, NULL, type, buf_view(b));
+    else
+        exchange_unavailable(x);
+    buf_fini(b);
+}
+
+bool
+exchange_lacks(struct exchange *x, struct str value, const char *text)
+{
+    if (value.len == 0)
+        exchange_say(x, 400, NULL, text);
+    return value.len == 0;
+}
+
+void
+exchange_begin_stream(struct exchange *x, const char *fields)
+{
+    if (http_is_stream(x->c))
+        return;
+    log_reply(x, 200);
+    http_stream(x->c, fields);
+}
+
+/* ---- begin and end ---- */
+
+static void
+close_session_stream(struct exchange *x)
+{
+    if (x->session != NULL)
+        mcp_stream_close(x->session, &x->sink);
+    x->session = NULL;
+}
+
+void
+exchange_free_posts(struct exchange *x)
+{
+    arena_fini(&x->posts);
+    x->posts_len = 0;
+}
+
+void
+exchange_free(struct exchange *x)
+{
+    *x->at = x->next;
+    if (x->next != NULL)
+        x->next->at = x->at;
+    x->all->n_rounds -= x->round != 0;
+    turn_leave(x->peer);
+    close_session_stream(x);
+    exchange_free_posts(x);
+    buf_fini(&x->caller.text);
+    buf_fini(&x->id);
+    buf_fini(&x->missed);
+    free(x);
+}
+
+void
+exchange_end(struct exchange *x)
+{
+    if (x->c == NULL || (x->session == NULL && !x->asking))
+        return;
+    if (x->session == NULL && !http_is_stream(x->c)) {
+        x->asking = false;
+        exchange_unavailable(x);
+    } else if (x->session != NULL || !turn_pending(x->peer)) {
+        x->asking = false;
+        close_session_stream(x);
+        http_stream_end(x->c);
+    }
+}
+
+/* ---- replies that are kept: invariant 2 ---- */
+
+void
+exchange_sweep(void *ctx)
+{
+    struct exchanges *all = ctx;
+    struct exchange *x, *next;
+    int64_t now = loop_now(all->loop), due = INT64_MAX;
+
+    for (x = all->first; x != NULL; x = next) {
+        next = x->next;
+        if (x->c != NULL)
+            continue;
+        if (x->until_ms <= now)
+            exchange_free(x);
+        else if (x->until_ms < due)
+            due = x->until_ms;
+    }
+    if (due != INT64_MAX && all->end_ms == 0)
+        loop_timer_set(all->loop, &all->timer, due);
+}
+
+static void
+keep(struct exchange *x)
+{
+    struct exchanges *all = x->all;
+
+    x->c = NULL;
+    x->until_ms = loop_now(all->loop) + WEB_KEEP_MS;
+    if (!all->timer.set)
+        loop_timer_set(all->loop, &all->timer, x->until_ms);
+}
+
+void
+exchange_lost(struct exchange *x)
+{
+    if (x->id.len > 0 && x->asking)
+        keep(x);
+    else
+        exchange_free(x);
+}
+
+static bool
+may_keep(const struct exchanges *all)
+{
+    const struct exchange *x;
+    size_t n = 0;
+
+    for (x = all->first; x != NULL; x = x->next)
+        n += x->id.len > 0;
+    return n < WEB_MAX_KEPT;
+}
+
+/* Ends the stream; its answer can be fetched after ms. */
+static void
+send_away(struct exchange *x, unsigned ms)
+{
+    struct http_conn *c = x->c;
+
+    buf_printf(&x->id, "%.*s.%llx", STR_ARG(x->facts.session_id),
+               (unsigned long long)++x->all->last_id);
+    if (x->id.err != 0) {
+        buf_reset(&x->id, 0);
+        return;
+    }
+    http_event(c, STR_NONE, buf_view(&x->id), ms, STR_NONE);
+    keep(x);
+    http_set_mine(c, NULL);
+    http_stream_end(c);
+}
+
+static void
+keep_line(struct exchange *x, struct str line)
+{
+    struct buf *b = &x->missed;
+
+    if (b->len + line.len < WEB_MAX_ANSWER &&
+        buf_room(b, line.len + 1) != NULL) {
+        buf_str(b, line);
+        buf_char(b, '\n');
+    }
+    b->err = 0;
+}
+
+static bool
+is_kept_for(const struct exchange *x, struct str session)
+{
+    return x->c == NULL && x->id.len > session.len &&
+           memcmp(x->id.p, session.p, session.len) == 0 &&
+           x->id.p[session.len] == '.';
+}
+
+static struct exchange *
+find_kept(const struct exchange *x, struct str session, struct str id)
+{
+    struct exchange *k = x->all->first;
+
+    while (k != NULL &&
+           !(is_kept_for(k, session) && str_eq(buf_view(&k->id), id) &&
+             exchange_same_caller(k, x)))
+        k = k->next;
+    return k;
+}
+
+/* Where the client takes one answer and no stream, or its reply has ended, a
+   message cannot be sent. */
+static void
+send(void *ctx, struct str body, struct str event)
+{
+    struct exchange *x = ctx;
+
+    if (x->c == NULL) {
+        keep_line(x, body);
+    } else if (http_is_stream(x->c) || (x->sse && x->asking)) {
+        exchange_begin_stream(x, NULL);
+        http_event(x->c, STR("message"), event, 0, body);
+    }
+}
+
+bool
+exchange_resume(struct exchange *x, struct str session, struct str id)
+{
+    struct exchange *k = find_kept(x, session, id);
+    struct str rest;
+
+    if (k == NULL)
+        return false;
+    k->c = x->c;
+    k->route = x->route;
+    exchange_free(x);
+    http_set_mine(k->c, k);
+    exchange_begin_stream(k, NULL);
+    for (rest = buf_view(&k->missed); rest.len > 0;) {
+        size_t n = (size_t)((const char *)memchr(rest.p, '\n', rest.len) -
+                            rest.p);
+
+        send(k, (struct str){rest.p, n}, STR_NONE);
+        rest = (struct str){rest.p + n + 1, rest.len - n - 1};
+    }
+    buf_reset(&k->missed, 0);
+    if (k->asking)
+        http_forget(k->c);
+    else
+        http_stream_end(k->c);
+    return true;
+}
+
+/* ---- the peer ---- */
+
+/* Its session has ended: so do the streams of it, and what is kept for it. */
+static void
+end_streams(const struct exchange *of)
+{
+    struct str id = of->facts.session_id;
+    struct exchange *x;
+
+    for (x = of->all->first; x != NULL; x = x->next)
+        if (x->session != NULL && !x->legacy &&
+            str_is(id, mcp_session_id(x->session))) {
+            close_session_stream(x);
+            http_stream_end(x->c);
+        } else if (is_kept_for(x, id)) {
+            buf_reset(&x->id, 0); /* not to be found; exchange_sweep frees it */
+        }
+}
+
+/* Where the end of a session fails, only the store is to blame. */
+static int
+status_of(const struct exchange *x, enum mcp_status status)
+{
+    static const int http[] = {[MCP_OK] = 200, [MCP_ACCEPTED] = 202,
+                               [MCP_BAD_REQUEST] = 400,
+                               [MCP_NOT_FOUND] = 404,
+                               [MCP_TOO_MANY] = 429};
+
+    return (x->route->wants & ROUTE_ENDS) && status == MCP_BAD_REQUEST
+               ? 503 : http[status];
+}
+
+/* The answer to a request that has a reply of its own. */
+static void
+answer_request(struct exchange *x, const struct turn_answer *a)
+{
+    bool ok = a->status == MCP_OK;
+    char fields[EXCHANGE_FIELDS] = "";
+
+    if (ok && (x->route->wants & ROUTE_ENDS))
+        end_streams(x);
+    if (a->session != NULL)
+        text_put(fields, sizeof(fields), "Mcp-Session-Id: %s\r\n",
+                 a->session);
+    if (x->wait_ms > 0)
+        text_put(fields, sizeof(fields), EXCHANGE_RETRY);
+    if (!x->json && ok && a->body.len > 0)
+        exchange_begin_stream(x, fields);
+    if (!http_is_stream(x->c)) {
+        exchange_reply(x, status_of(x, a->status), fields,
+                       a->body.len > 0 ? "application/json" : NULL, a->body);
+        return;
+    }
+    if (a->body.len > 0)
+        send(x, a->body, STR_NONE);
+    http_stream_end(x->c);
+}
+
+void
+exchange_answer(void *ctx, const struct turn_answer *a)
+{
+    struct exchange *x = ctx;
+    bool asked = x->asking;
+
+    x->asking = false;
+    if (x->legacy || x->c == NULL) {
+        if (a->body.len > 0)
+            send(x, a->body, STR_NONE);
+    } else if (asked) { /* else exchange_end has answered */
+        answer_request(x, a);
+    }
+}
+
+/* Invariant 1. */
+static void
+on_later(void *ctx, unsigned poll_ms)
+{
+    struct exchange *x = ctx;
+
+    if (x->legacy || !x->sse)
+        return;
+    exchange_begin_stream(x, NULL);
+    if (poll_ms > 0 && x->facts.session_id.len > 0 && may_keep(x->all))
+        send_away(x, poll_ms);
+}
+
+static void
+on_answered(void *ctx)
+{
+    (void)ctx; /* http writes by itself */
+}
+
+static void
+on_done(void *ctx)
+{
+    struct exchange *x = ctx;
+
+    exchange_free_posts(x);
+    if (x->asking && x->c != NULL) /* it waits: that may take long */
+        http_forget(x->c);
+}
+
+bool
+exchange_join(struct exchange *x)
+{
+    static const struct peer_ops ops = {send, exchange_answer, on_later,
+                                        on_answered, on_done};
+
+    if (x->peer == NULL)
+        x->peer = turn_join(x->all->turn, &ops, x);
+    return x->peer != NULL;
+}
+
+struct exchange *
+exchange_new(struct exchanges *all, struct http_conn *c)
+{
+    struct exchange *x = calloc(1, sizeof(*x));
+
+    if (x == NULL)
+        return NULL;
+    x->all = all;
+    x->c = c;
+    x->at = &all->first;
+    x->next = all->first;
+    if (x->next != NULL)
+        x->next->at = &x->next;
+    all->first = x;
+    x->sink = (struct mcp_sink){.send = send, .ctx = x};
+    http_set_mine(c, x);
+    return x;
+}

@@ -1,0 +1,115 @@
+/* post - messages that are posted to /mcp.
+
+   What the turn has no room for is pushed again after the next turn, in
+   rounds: one of each principal's in each, and what came first before the
+   rest. So nobody who sends much keeps others waiting. */
+
+#include "serve/post.h"
+
+int
+post_push(struct exchange *x, struct peer *to, const struct mcp_facts *f,
+          struct str text)
+{
+    const struct mcp *m = exchange_mcp(x);
+    uint64_t n = mcp_requests(m);
+    int err = turn_push(to, f, text);
+
+    n = mcp_requests(m) - n;
+    if (n > 1)
+        access_charge(&x->all->access, exchange_principal(x),
+                      loop_now(x->all->loop), n - 1);
+    return err;
+}
+
+/* Whether it is pushed, or refused: not to be tried again. */
+static bool
+push_own(struct exchange *x)
+{
+    int err = ERR_NOMEM;
+
+    x->facts = exchange_facts(x);
+    if (exchange_join(x))
+        err = x->route->wants & ROUTE_ENDS
+                  ? turn_push_end(x->peer, &x->facts)
+                  : post_push(x, x->peer, &x->facts, http_body(x->c));
+    if (err == ERR_MORE && !turn_stopping(x->all->turn))
+        return false;
+    x->asking = err == 0;
+    if (err < 0)
+        exchange_unavailable(x);
+    return true;
+}
+
+/* Answers a request too many. Before 2026-07-28 clients look at an error only
+   where the status is 200. A notification has no answer, and 202 would say
+   that it was taken. */
+static void
+refuse(struct exchange *x)
+{
+    bool modern = exchange_version(x) >= MCP_2026_07_28;
+    struct buf b = {0};
+    bool request = mcp_too_many(&b, http_body(x->c), x->wait_ms);
+    struct turn_answer a = {modern || !request ? MCP_TOO_MANY : MCP_OK,
+                            buf_view(&b), NULL};
+
+    exchange_answer(x, &a);
+    buf_fini(&b);
+}
+
+/* The round after the last one of its principal, or after this one. */
+static uint64_t
+next_round(const struct exchange *x)
+{
+    const struct exchange *y;
+    uint64_t n = x->all->last_round;
+
+    for (y = x->all->first; y != NULL; y = y->next)
+        if (y->round > n &&
+            str_eq(exchange_principal(y), exchange_principal(x)))
+            n = y->round;
+    return n + 1;
+}
+
+void
+post_run(struct exchange *x)
+{
+    x->asking = true;
+    if (x->wait_ms > 0) {
+        refuse(x);
+    } else if (x->all->n_rounds > 0 || !push_own(x)) {
+        x->round = next_round(x);
+        x->all->n_rounds++;
+    }
+}
+
+void
+post_run_delete(struct exchange *x)
+{
+    if (!exchange_lacks(x, exchange_field(x, "mcp-session-id"),
+                        "Mcp-Session-Id is missing\n"))
+        post_run(x);
+}
+
+/* The oldest of the first round. */
+static struct exchange *
+first_later(const struct exchanges *all)
+{
+    struct exchange *x, *first = NULL;
+
+    for (x = all->n_rounds > 0 ? all->first : NULL; x != NULL; x = x->next)
+        if (x->round != 0 && (first == NULL || x->round <= first->round))
+            first = x;
+    return first;
+}
+
+void
+post_run_later(struct exchanges *all)
+{
+    struct exchange *x;
+
+    while ((x = first_later(all)) != NULL && push_own(x)) {
+        all->last_round = x->round;
+        x->round = 0;
+        all->n_rounds--;
+    }
+}

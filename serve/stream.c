@@ -1,0 +1,126 @@
+/* stream - streams of a session's events, and the SSE transport. */
+
+#include "serve/stream.h"
+
+#include "base/text.h"
+#include "serve/post.h"
+
+#define MAX_POSTS (2 * HTTP_MAX_BODY) /* bytes not yet run, of a stream */
+
+/* Replies to the opening of a stream. Its first event tells where it begins,
+   so that a client that loses it can come back with that before anything was
+   said, and be given what went to a stream that only seemed to live. Clients
+   from before 2025-11-25 expect no event without data. */
+static void
+reply_opened(struct exchange *x, int err, const char *event, const char *data)
+{
+    struct buf id = {0};
+
+    if (err == ERR_NOT_FOUND) {
+        exchange_say(x, 404, NULL, "no such session\n");
+    } else if (err != 0) {
+        exchange_unavailable(x);
+    } else {
+        exchange_begin_stream(x, NULL);
+        mcp_stream_event(x->session, &id);
+        if (id.err != 0)
+            http_drop(x->c);
+        else if (*data != '\0' || exchange_version(x) >= MCP_2025_11_25)
+            http_event(x->c, str_of(event), buf_view(&id), 0, str_of(data));
+        http_forget(x->c);
+        buf_fini(&id);
+    }
+}
+
+void
+stream_run(struct exchange *x)
+{
+    struct str id = exchange_field(x, "mcp-session-id");
+    struct str last = exchange_field(x, "last-event-id");
+
+    x->facts = exchange_facts(x);
+    if (exchange_lacks(x, id, "Mcp-Session-Id is missing\n") ||
+        (last.p != NULL && exchange_resume(x, id, last)))
+        return;
+    reply_opened(x, mcp_stream_open(exchange_mcp(x), &x->facts, last,
+                                    &x->sink, &x->session), "", "");
+}
+
+void
+stream_run_sse(struct exchange *x)
+{
+    char to[EXCHANGE_FIELDS] = "";
+    int err = ERR_NOMEM;
+
+    x->legacy = true;
+    x->facts = exchange_facts(x);
+    if (exchange_join(x))
+        err = mcp_sse_open(exchange_mcp(x), &x->facts,
+                           exchange_field(x, "last-event-id"), &x->sink,
+                           &x->session);
+    if (err == 0)
+        text_put(to, sizeof(to), "/message?clientId=%s",
+                 mcp_session_id(x->session));
+    reply_opened(x, err, "endpoint", to);
+}
+
+/* ---- what is posted for a stream of the SSE transport ---- */
+
+static struct exchange *
+find_client(const struct exchange *x, struct str id)
+{
+    struct exchange *y = x->all->first;
+
+    while (y != NULL &&
+           !(y->legacy && y->session != NULL &&
+             str_is(id, mcp_session_id(y->session)) &&
+             exchange_same_caller(y, x)))
+        y = y->next;
+    return y;
+}
+
+/* Pushes a copy of what x posts for the stream to: the connection of x goes on
+   to its next request before that is run. */
+static int
+push_copy(struct exchange *x, struct exchange *to)
+{
+    struct mcp_facts f = exchange_facts(x), *own;
+    struct str body = http_body(x->c);
+    int err = ERR_NOMEM;
+
+    to->posts_len += sizeof(f) + f.version.len + body.len;
+    if (to->posts_len > MAX_POSTS)
+        return ERR_MORE; /* until what came before is done */
+    f.principal = exchange_principal(to);
+    f.session = to->session;
+    f.session_id = STR_NONE;
+    own = arena_alloc(&to->posts, sizeof(*own));
+    body = arena_str(&to->posts, body);
+    if (f.version.p != NULL &&
+        (f.version = arena_str(&to->posts, f.version)).p == NULL)
+        own = NULL;
+    if (own != NULL && body.p != NULL) {
+        *own = f;
+        err = post_push(x, to->peer, own, body);
+    }
+    if (!turn_pending(to->peer))
+        exchange_free_posts(to); /* nobody took it */
+    return err;
+}
+
+void
+stream_run_message(struct exchange *x)
+{
+    struct str id = http_query_of(http_request(x->c), "clientId");
+    struct exchange *to;
+
+    if (exchange_lacks(x, id, "clientId is missing\n"))
+        return;
+    to = find_client(x, id);
+    if (to == NULL)
+        exchange_say(x, 404, NULL, "no such client\n");
+    else if (push_copy(x, to) < 0)
+        exchange_unavailable(x);
+    else
+        exchange_say(x, 202, NULL, "Accepted");
+}
