@@ -417,12 +417,6 @@ on_later(void *ctx, unsigned poll_ms)
 }
 
 static void
-on_answered(void *ctx)
-{
-    (void)ctx; /* http writes by itself */
-}
-
-static void
 on_done(void *ctx)
 {
     struct exchange *x = ctx;
@@ -435,8 +429,10 @@ on_done(void *ctx)
 bool
 exchange_join(struct exchange *x)
 {
-    static const struct peer_ops ops = {send, exchange_answer, on_later,
-                                        on_answered, on_done};
+    /* Http writes by itself: there is nothing to do when all are answered. */
+    static const struct peer_ops ops = {.message = send,
+                                        .answer = exchange_answer,
+                                        .later = on_later, .done = on_done};
 
     if (x->peer == NULL)
         x->peer = turn_join(x->all->turn, &ops, x);

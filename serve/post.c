@@ -8,7 +8,7 @@
 
 int
 post_push(struct exchange *x, struct peer *to, const struct mcp_facts *f,
-          struct str text)
+          const struct str *text)
 {
     const struct mcp *m = exchange_mcp(x);
     uint64_t n = mcp_requests(m);
@@ -25,13 +25,13 @@ post_push(struct exchange *x, struct peer *to, const struct mcp_facts *f,
 static bool
 push_own(struct exchange *x)
 {
+    bool ends = (x->route->wants & ROUTE_ENDS) != 0;
+    struct str body = http_body(x->c);
     int err = ERR_NOMEM;
 
     x->facts = exchange_facts(x);
     if (exchange_join(x))
-        err = x->route->wants & ROUTE_ENDS
-                  ? turn_push_end(x->peer, &x->facts)
-                  : post_push(x, x->peer, &x->facts, http_body(x->c));
+        err = post_push(x, x->peer, &x->facts, ends ? NULL : &body);
     if (err == ERR_MORE && !turn_stopping(x->all->turn))
         return false;
     x->asking = err == 0;

@@ -8,10 +8,10 @@
 /* Routes. */
 void post_run(struct exchange *x);
 void post_run_delete(struct exchange *x);
-/* As turn_push, where x has brought text; of a batch all requests count
+/* As turn_push, for what x has brought; every request of a batch counts
    against the rate of its principal. */
 int post_push(struct exchange *x, struct peer *to, const struct mcp_facts *f,
-              struct str text);
+              const struct str *text);
 /* After a turn: pushes those that it had no room for. */
 void post_run_later(struct exchanges *all);
 

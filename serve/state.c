@@ -5,7 +5,10 @@
 
 #include "serve/state.h"
 
+#include "base/text.h"
 #include "json.h"
+
+#include <string.h>
 
 void
 state_put_health(struct buf *b, struct store *store)
@@ -22,7 +25,7 @@ state_put_health(struct buf *b, struct store *store)
 /* What is wrong with the store stands in its state. Whether it still is, is
    tried: who is sent no writes since one has failed would never know. */
 static void
-look_at(struct store *store, struct store_state *st)
+probe(struct store *store, struct store_state *st)
 {
     store_follow(store);
     store_state(store, st);
@@ -40,7 +43,7 @@ state_put_ready(struct buf *b, struct store *store, bool read_only)
     struct json_w w;
     bool ready;
 
-    look_at(store, &st);
+    probe(store, &st);
     ready = st.err == 0 || (read_only && st.err == ERR_READONLY);
     json_w_init(&w, b);
     json_obj(&w);
@@ -56,17 +59,18 @@ state_put_ready(struct buf *b, struct store *store, bool read_only)
     return ready ? 200 : 503;
 }
 
+/* Names of counters end in _total, as Prometheus has it. */
 static void
-put_type(struct buf *b, const char *name, bool counts)
+put_type(struct buf *b, const char *name)
 {
     buf_printf(b, "# TYPE mcptask_%s %s\n", name,
-               counts ? "counter" : "gauge");
+               text_find(name, "_total") != NULL ? "counter" : "gauge");
 }
 
 static void
 put_calls(struct buf *b, const struct mcp_counts *mc)
 {
-    put_type(b, "calls", false);
+    put_type(b, "calls");
     for (size_t i = 0; i < CALL_N_STATUSES; i++)
         buf_printf(b, "mcptask_calls{status=\"%s\"} %llu\n",
                    call_status_name((enum call_status)i),
@@ -75,48 +79,37 @@ put_calls(struct buf *b, const struct mcp_counts *mc)
 
 void
 state_put_metrics(struct buf *b, struct store *store, const struct http *http,
-                const struct mcp *mcp)
+                  const struct mcp *mcp)
 {
+    static const char names[] =
+        "store_writable\0" "store_head_seq\0" "store_bytes\0"
+        "store_superseded_bytes\0" "store_keys\0" "store_index_bytes\0"
+        "http_connections\0" "http_streams\0" "http_held_bytes\0"
+        "http_accepted_total\0" "http_refused_total\0"
+        "http_requests_total\0" "http_received_bytes_total\0"
+        "http_sent_bytes_total\0" "mcp_requests_total\0"
+        "mcp_errors_total\0" "mcp_waiting\0" "mcp_sessions\0"
+        "mcp_subscriptions\0" "calls_oldest_seconds\0";
+    const char *name = names;
     struct store_state st;
     struct http_counts hc;
     struct mcp_counts mc;
-    size_t i;
 
-    look_at(store, &st);
+    probe(store, &st);
     http_count(http, &hc);
     mcp_count(mcp, &mc);
 
-    const struct {
-        const char *name;
-        uint64_t value;
-        bool counts; /* up, ever since the process began */
-    } of[] = {
-        {"store_writable", st.err == 0, false},
-        {"store_head_seq", st.head, false},
-        {"store_bytes", (uint64_t)st.len, false},
-        {"store_superseded_bytes", (uint64_t)st.superseded, false},
-        {"store_keys", st.keys, false},
-        {"store_index_bytes", st.index_bytes, false},
-        {"http_connections", hc.open, false},
-        {"http_streams", hc.streams, false},
-        {"http_held_bytes", hc.held, false},
-        {"http_accepted_total", hc.accepted, true},
-        {"http_refused_total", hc.refused, true},
-        {"http_requests_total", hc.requests, true},
-        {"http_received_bytes_total", hc.bytes_in, true},
-        {"http_sent_bytes_total", hc.bytes_out, true},
-        {"mcp_requests_total", mc.requests, true},
-        {"mcp_errors_total", mc.errors, true},
-        {"mcp_waiting", mc.waiting, false},
-        {"mcp_sessions", mc.sessions, false},
-        {"mcp_subscriptions", mc.subscriptions, false},
-        {"calls_oldest_seconds", (uint64_t)mc.calls.oldest_ms / 1000, false},
-    };
+    const uint64_t values[] = {
+        st.err == 0, st.head, (uint64_t)st.len, (uint64_t)st.superseded,
+        st.keys, st.index_bytes, hc.open, hc.streams, hc.held, hc.accepted,
+        hc.refused, hc.requests, hc.bytes_in, hc.bytes_out, mc.requests,
+        mc.errors, mc.waiting, mc.sessions, mc.subscriptions,
+        (uint64_t)mc.calls.oldest_ms / 1000};
 
-    for (i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
-        put_type(b, of[i].name, of[i].counts);
-        buf_printf(b, "mcptask_%s %llu\n", of[i].name,
-                   (unsigned long long)of[i].value);
+    for (size_t i = 0; *name != '\0'; i++, name += strlen(name) + 1) {
+        put_type(b, name);
+        buf_printf(b, "mcptask_%s %llu\n", name,
+                   (unsigned long long)values[i]);
     }
     put_calls(b, &mc);
 }

@@ -243,7 +243,7 @@ push_line(struct stdio *io, struct str line)
         refuse_line(io, line);
         return true;
     }
-    err = turn_push(io->peer, &io->facts, line);
+    err = turn_push(io->peer, &io->facts, &line);
     if (err == ERR_NOMEM && !turn_pending(io->peer)) {
         refuse_line(io, line); /* alone, it is too large for this machine */
         return true;
@@ -325,13 +325,6 @@ on_answer(void *ctx, const struct turn_answer *a)
     on_message(ctx, a->body, STR_NONE);
 }
 
-static void
-on_later(void *ctx, unsigned poll_ms)
-{
-    (void)ctx;
-    (void)poll_ms;
-}
-
 /* All answers of a turn leave in one write, at once where it cannot block. */
 static void
 on_answered(void *ctx)
@@ -350,8 +343,9 @@ on_done(void *ctx)
     set_interest(ctx);
 }
 
-static const struct peer_ops ops = {on_message, on_answer, on_later,
-                                    on_answered, on_done};
+static const struct peer_ops ops = {.message = on_message,
+                                    .answer = on_answer,
+                                    .answered = on_answered, .done = on_done};
 
 static void
 on_news(void *ctx, struct str message, struct str event)

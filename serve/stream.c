@@ -101,7 +101,7 @@ push_copy(struct exchange *x, struct exchange *to)
         own = NULL;
     if (own != NULL && body.p != NULL) {
         *own = f;
-        err = post_push(x, to->peer, own, body);
+        err = post_push(x, to->peer, own, &body);
     }
     if (!turn_pending(to->peer))
         exchange_free_posts(to); /* nobody took it */

@@ -106,7 +106,7 @@ struct turn {
     size_t n_ran;
     size_t first_staged; /* index into ran: the first that staged */
     int refuse;          /* why nothing can be written in this turn */
-    int told;            /* what stderr was last told of the store */
+    int reported;        /* the store's error that stderr was last given */
     bool locked;
     bool waiting;      /* a peer waits for the lock */
     bool stopping;
@@ -158,7 +158,7 @@ turn_new(struct turn **out, struct loop *l, struct store *store,
     t->follow_timer = (struct loop_timer){.fn = follow_others, .ctx = t};
     t->due_timer = (struct loop_timer){.fn = wake, .ctx = t};
     store_state(store, &st);
-    t->told = st.err; /* at start by whoever has opened it */
+    t->reported = st.err; /* at start by whoever has opened it */
     store_observe(store, on_record, t);
     *out = t;
     return 0;
@@ -217,14 +217,21 @@ list_add(struct turn *t, struct peer *p)
     t->busy_end = &p->next;
 }
 
-/* For mcp: what a waiting message has to tell between turns. */
+static void
+all_answered(const struct peer *p)
+{
+    if (p->ops->answered != NULL)
+        p->ops->answered(p->ctx);
+}
+
+/* For mcp: sends what a waiting message has to say between turns. */
 static void
 send_note(void *ctx, struct str message, struct str event)
 {
     struct peer *p = ctx;
 
     p->ops->message(p->ctx, message, event);
-    p->ops->answered(p->ctx);
+    all_answered(p);
 }
 
 struct peer *
@@ -298,9 +305,8 @@ cancel_queued(struct turn *t, const struct mcp_message *by)
             mcp_cancel(m->m, by);
 }
 
-/* A NULL text: the end of a session. */
-static int
-push(struct peer *p, const struct mcp_facts *f, const struct str *text)
+int
+turn_push(struct peer *p, const struct mcp_facts *f, const struct str *text)
 {
     struct turn *t = p->turn;
     struct msg *msg;
@@ -312,6 +318,7 @@ push(struct peer *p, const struct mcp_facts *f, const struct str *text)
     msg = arena_alloc(&p->arena, sizeof(*msg));
     if (msg == NULL)
         return ERR_NOMEM;
+    *msg = (struct msg){0};
     err = text == NULL ? mcp_accept_end(t->mcp, f, &p->arena, &msg->m)
                        : mcp_accept(t->mcp, f, &p->arena, *text, &msg->m);
     if (err == 0)
@@ -320,8 +327,6 @@ push(struct peer *p, const struct mcp_facts *f, const struct str *text)
     if (err < 0)
         return err;
     p->who = str_hash(f->principal);
-    msg->waiting = NULL;
-    msg->next = NULL;
     if (p->head == NULL)
         p->head = msg;
     else
@@ -334,28 +339,10 @@ push(struct peer *p, const struct mcp_facts *f, const struct str *text)
     return 0;
 }
 
-int
-turn_push(struct peer *p, const struct mcp_facts *f, struct str text)
-{
-    return push(p, f, &text);
-}
-
-int
-turn_push_end(struct peer *p, const struct mcp_facts *f)
-{
-    return push(p, f, NULL);
-}
-
 bool
 turn_pending(const struct peer *p)
 {
     return p->busy;
-}
-
-bool
-turn_waiting(const struct peer *p)
-{
-    return p->waiting != NULL;
 }
 
 void
@@ -379,7 +366,7 @@ may_run(const struct turn *t, const struct peer *p)
 /* Whether there is a message to run, and with *writes whether one of them
    may write. */
 static bool
-look_ahead(const struct turn *t, bool *writes)
+has_work(const struct turn *t, bool *writes)
 {
     const struct peer *p;
     const struct msg *m;
@@ -399,7 +386,7 @@ look_ahead(const struct turn *t, bool *writes)
 /* Takes the lock, or at least what others wrote. An error of either is not
    the end of the turn: reads go on with what is known. */
 static void
-begin(struct turn *t, bool writes)
+begin_turn(struct turn *t, bool writes)
 {
     int err = ERR_MORE;
 
@@ -520,25 +507,24 @@ commit(struct turn *t)
     store_unlock(t->store);
 }
 
-/* Whoever runs the server learns when writes begin to fail, and when they
-   work again. */
+/* Reports on stderr when writes begin to fail, and when they work again. */
 static void
-tell_trouble(struct turn *t)
+report_store(struct turn *t)
 {
     struct store_state st;
 
     store_state(t->store, &st);
-    if (st.err == t->told || (st.err == 0 && !t->locked))
+    if (st.err == t->reported || (st.err == 0 && !t->locked))
         return;
-    t->told = st.err;
+    t->reported = st.err;
     text_tell("mcptask: %.300s%s\n", st.err != 0 ? st.why : st.path,
-              st.err != 0 ? "; until that is mended writes fail"
+              st.err != 0 ? "; writes fail until that is mended"
                           : ": writes work again");
 }
 
-/* Has r's message wait: what mcp cannot keep is answered as such. */
+/* Has r's message wait; false: there is no memory for it. */
 static bool
-keep(const struct ran *r)
+keep_waiting(const struct ran *r)
 {
     struct waiting *w = r->waiting;
     struct peer *p = r->peer;
@@ -561,7 +547,7 @@ keep(const struct ran *r)
 }
 
 static void
-give_notes(const struct turn *t, const struct ran *r)
+send_notes(const struct turn *t, const struct ran *r)
 {
     if (r->notes_off < r->notes_end)
         mcp_give_notes((struct str){t->notes.p + r->notes_off,
@@ -569,17 +555,17 @@ give_notes(const struct turn *t, const struct ran *r)
                        r->peer->ops->message, r->peer->ctx);
 }
 
-/* Gives out what r's message has to say, or has it wait. */
+/* Gives out the answer to r's message, or has it wait. */
 static void
-give(const struct turn *t, const struct ran *r)
+give_answer(const struct turn *t, const struct ran *r)
 {
     const struct peer *p = r->peer;
     struct turn_answer a = {r->status, STR_NONE, NULL};
     struct buf b = {0};
 
-    give_notes(t, r);
-    if (r->status == MCP_WAITS && keep(r)) {
-        if (r->waiting == NULL)
+    send_notes(t, r);
+    if (r->status == MCP_WAITS && keep_waiting(r)) {
+        if (r->waiting == NULL && p->ops->later != NULL)
             p->ops->later(p->ctx, mcp_polls(p->waiting->msg.m));
         return;
     }
@@ -633,11 +619,11 @@ release(struct turn *t)
     for (i = 0; i < t->n_ran; i++) {
         const struct ran *r = &t->ran[i];
 
-        give(t, r);
+        give_answer(t, r);
         if (r->waiting == NULL)
             mcp_release(r->m);
         if (i + 1 == t->n_ran || r[1].peer != r->peer)
-            r->peer->ops->answered(r->peer->ctx);
+            all_answered(r->peer);
     }
     buf_reset(&t->notes, OUT_KEEP / 16);
     buf_reset(&t->out, OUT_KEEP);
@@ -673,20 +659,18 @@ static void
 take_turn(struct turn *t)
 {
     struct peer *p;
-    bool writes;
+    bool writes, settle = mcp_marked_due_ms(t->mcp) <= loop_now(t->loop);
 
-    bool settle = mcp_marked_due_ms(t->mcp) <= loop_now(t->loop);
-
-    if (!look_ahead(t, &writes) && !settle)
+    if (!has_work(t, &writes) && !settle)
         return;
-    begin(t, writes || settle);
+    begin_turn(t, writes || settle);
     t->waiting = settle && !t->locked && t->refuse == 0;
     for (p = t->busy; p != NULL; p = p->next)
         if (!p->held)
             run_peer(t, p);
     commit(t);
     if (writes)
-        tell_trouble(t);
+        report_store(t);
     release(t);
 }
 
@@ -711,9 +695,9 @@ compact(struct turn *t)
     t->compact_failed |= err != ERR_BUSY;
 }
 
-/* What the log needs between turns. */
+/* Compacts the log, and moves to the new one, between turns. */
 static void
-tend(struct turn *t)
+tend_log(struct turn *t)
 {
     if (!t->moving)
         compact(t);
@@ -783,7 +767,7 @@ turn_run(struct turn *t, bool (*ended)(void *ctx), void *ctx)
     bool writes;
 
     while (!ended(ctx)) {
-        bool more = look_ahead(t, &writes) ||
+        bool more = has_work(t, &writes) ||
                     ((t->compacting || t->moving) && !t->stopping);
 
         set_timers(t);
@@ -794,7 +778,7 @@ turn_run(struct turn *t, bool (*ended)(void *ctx), void *ctx)
         take_turn(t);
         mcp_tick(t->mcp, loop_now(t->loop));
         if (!t->stopping)
-            tend(t);
+            tend_log(t);
     }
     return 0;
 }

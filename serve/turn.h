@@ -21,8 +21,9 @@ struct turn_answer {
     const char *session;    /* id of the session that it made, or NULL */
 };
 
-/* What a transport does for its peer. None of them may call turn_leave,
-   or push for another peer. The bytes are valid during the call only. */
+/* What a transport does for its peer; later and answered may be NULL. None of
+   them may call turn_leave, or push for another peer. The bytes are valid
+   during the call only. */
 struct peer_ops {
     /* Takes a message that is no answer: a notification or a request of the
        server's. event is the id of its SSE event, or empty. It goes before
@@ -61,16 +62,14 @@ struct peer *turn_join(struct turn *t, const struct peer_ops *ops,
                         void *ctx);
 /* Drops what it has pushed, and cancels what waits. */
 void turn_leave(struct peer *p);
-/* Takes one message into the queue of p; text and f must stay until done. 0;
-   ERR_MORE: the queue is full, or what all peers have pushed, or the server
-   stops; ERR_NOMEM. Neither is taken. */
-int turn_push(struct peer *p, const struct mcp_facts *f, struct str text);
-/* The same for the end of the session that f names. */
-int turn_push_end(struct peer *p, const struct mcp_facts *f);
+/* Takes one message into the queue of p, or with a NULL text the end of the
+   session that f names; the text and f must stay until done. 0; ERR_MORE: the
+   queue is full, or what all peers have pushed, or the server stops;
+   ERR_NOMEM. An error leaves the queue as it was. */
+int turn_push(struct peer *p, const struct mcp_facts *f,
+              const struct str *text);
 /* Whether messages of p wait for their turn. */
 bool turn_pending(const struct peer *p);
-/* Whether messages of p wait for an event. */
-bool turn_waiting(const struct peer *p);
 /* While held, no message of p is run: it has too many unread answers. */
 void turn_hold(struct peer *p, bool held);
 struct mcp *turn_mcp(const struct turn *t);

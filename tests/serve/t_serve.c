@@ -115,13 +115,14 @@ static void
 push(const char *principal, unsigned n, const char *text)
 {
     static struct mcp_facts f[MAX_PEERS];
+    struct str body = str_of(text);
 
     for (; n > 0; n--, n_peers++) {
         if (n_peers == MAX_PEERS)
             abort();
         f[n_peers] = (struct mcp_facts){.principal = str_of(principal)};
         peers[n_peers] = turn_join(turn, &ops, NULL);
-        CHECK(turn_push(peers[n_peers], &f[n_peers], str_of(text)) == 0);
+        CHECK(turn_push(peers[n_peers], &f[n_peers], &body) == 0);
     }
 }
 
