@@ -8,11 +8,12 @@
    reset would take the reply from the client.
 
    Invariants:
-   1. A connection is in the table from accept until bury; its fd is closed
-      and its state DEAD from http_drop on. Only bury calls closed, and only
-      settle, which the loop calls, calls bury: no reply function does.
+   1. A connection is in the table from accept until free_conn; its fd is
+      closed and its state DEAD from http_drop on. Only free_conn calls closed,
+      and only run_todo, which the loop calls, calls free_conn: no reply
+      function does.
    2. A reply function calls none of the handler's either: the request behind
-      a reply that is out waits for settle.
+      a reply that is out waits for run_todo.
    3. An idle connection has no buffers and no head. */
 
 #include "http.h"
@@ -37,7 +38,7 @@
 
 /* ---- input ---- */
 
-/* Decodes what has come of a chunked body: whether that is all of it. */
+/* Decodes what has come of a chunked body: whether it is whole. */
 static bool
 take_chunks(struct http_conn *c)
 {
@@ -99,7 +100,7 @@ ask_for_body(struct http_conn *c)
         take_body(c);
 }
 
-/* Takes the next head, where it is whole. */
+/* Takes the next head once it is whole. */
 static void
 take_head(struct http_conn *c)
 {
@@ -147,7 +148,8 @@ note_eof(struct http_conn *c)
         http_drop(c);
 }
 
-/* What read gave, or errno, is nothing: whether there may be more later. */
+/* After a read without bytes: the client has closed, the connection is broken,
+   or there may be more later. */
 static void
 note_end(struct http_conn *c, ssize_t got)
 {
@@ -233,7 +235,7 @@ start_sweep(struct http *s)
                        loop_now(s->loop) + SWEEP_MS);
 }
 
-/* There is no room for another one. */
+/* Refuses a connection that there is no room for. */
 static void
 turn_away(int fd)
 {
@@ -242,15 +244,16 @@ turn_away(int fd)
         "Retry-After: 1\r\nContent-Length: 0\r\n\r\n";
     char junk[1024];
 
-    /* What can be read before the close makes no reset. */
+    /* Unread bytes would make the close a reset, and lose the text. */
     if (write(fd, text, sizeof text - 1) > 0 && shutdown(fd, SHUT_WR) == 0 &&
         read(fd, junk, sizeof junk) >= 0)
         junk[0] = '\0';
 }
 
-static void settle(void *ctx);
+static void run_todo(void *ctx);
 
-/* Whether there is room for a stranger, if at the cost of another one. */
+/* Whether there is room for a new connection, if need be at the cost of another
+   one. */
 static bool
 make_room(struct http *s)
 {
@@ -270,12 +273,12 @@ make_room(struct http *s)
                           n >= s->limit - s->limit / RESERVED)) {
         http_drop(worst);
         s->counts.refused++;
-        settle(s); /* invariant 1: the loop has called us */
+        run_todo(s); /* invariant 1: the loop has called us */
     }
     return s->counts.open < s->limit;
 }
 
-/* Takes fd into the table, or not. */
+/* Adds fd to the table; false: it cannot. */
 static bool
 admit(struct http *s, int fd)
 {
@@ -320,7 +323,7 @@ on_accept(void *ctx, int fd, int events)
     }
     if (i < ACCEPTS && (errno == EMFILE || errno == ENFILE ||
                         errno == ENOBUFS || errno == ENOMEM)) {
-        /* It stays ready: watching it would be waiting for nothing. */
+        /* It stays ready, and the loop would spin: the sweep tries again. */
         loop_watch(s->loop, fd, 0, NULL, NULL);
         s->paused = true;
         start_sweep(s);
@@ -331,7 +334,7 @@ on_accept(void *ctx, int fd, int events)
 
 /* Invariant 1. */
 static void
-bury(struct http_conn *c)
+free_conn(struct http_conn *c)
 {
     struct http *s = c->server;
 
@@ -344,7 +347,7 @@ bury(struct http_conn *c)
     listen_again(s);
 }
 
-/* Gives back what is behind c->pos, or in front of it. */
+/* Gives back the memory that the bytes from c->pos on do not need. */
 static void
 repack(struct http_conn *c)
 {
@@ -358,9 +361,10 @@ repack(struct http_conn *c)
         http_drop(c);
 }
 
-/* Does what replies left to do, and lets the starved read again. */
+/* Does what replies left to do, and lets those read again that the budget had
+   stopped. */
 static void
-settle(void *ctx)
+run_todo(void *ctx)
 {
     struct http *s = ctx;
     struct http_conn *c;
@@ -370,7 +374,7 @@ settle(void *ctx)
         s->todo = c->next;
         c->queued = false;
         if (c->state == DEAD) {
-            bury(c);
+            free_conn(c);
             continue;
         }
         http_flush(c);
@@ -406,15 +410,15 @@ slim(struct http_conn *c)
     }
 }
 
-/* Looks whether c has had its time. To who has sent nothing, nothing is
-   said. */
+/* Ends c when its time is up, without a word where its client has sent
+   nothing; keeps a silent stream alive. */
 static void
 check_time(struct http_conn *c)
 {
     int64_t quiet = loop_now(c->server->loop) - c->since_ms;
     bool begun = c->state == BODY ||
                  (c->state == HEAD && c->in.len > c->pos);
-    /* By state; what is not here has all the time there is. */
+    /* By state; the others have no limit. */
     const int64_t limits[DEAD + 1] = {
         [HEAD] = c->known ? HTTP_IDLE_MS : HTTP_REQUEST_MS,
         [STREAM] = HTTP_WRITE_MS, [SENDING] = HTTP_WRITE_MS,
@@ -525,7 +529,7 @@ http_open(struct http **out, struct loop *l, const struct http_options *o,
     s->handler = h;
     s->fd = -1;
     s->limit = limit_of(o);
-    s->todo_timer = (struct loop_timer){.fn = settle, .ctx = s};
+    s->todo_timer = (struct loop_timer){.fn = run_todo, .ctx = s};
     s->sweep_timer = (struct loop_timer){.fn = sweep, .ctx = s};
     s->conn = calloc(s->limit, sizeof *s->conn);
     if (s->conn == NULL || (err = http_listen(o, &s->fd, s->address, why)) < 0)
@@ -558,7 +562,8 @@ http_stop(struct http *s)
     if (s->fd < 0)
         return;
     loop_watch(s->loop, s->fd, 0, NULL, NULL);
-    /* As long as it listens nobody else takes the file for his own. */
+    /* Unlinked while it still listens, so that nobody takes it for a dead
+       one. */
     if (s->path != NULL)
         unlink(s->path);
     close(s->fd);
@@ -582,7 +587,7 @@ http_free(struct http *s)
     http_stop(s);
     while (s->counts.open > 0) {
         http_drop(s->conn[0]);
-        bury(s->conn[0]);
+        free_conn(s->conn[0]);
     }
     loop_timer_stop(s->loop, &s->todo_timer);
     loop_timer_stop(s->loop, &s->sweep_timer);

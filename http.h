@@ -8,7 +8,7 @@
 #include "base/loop.h"
 
 #define HTTP_CONNECTIONS 256              /* unless told otherwise */
-#define HTTP_REQUEST_MS 10000             /* to begin, for a head, a body */
+#define HTTP_REQUEST_MS 10000             /* until a head or body is whole */
 #define HTTP_MAX_BEHIND ((size_t)8 * 1024) /* bytes sent during a long wait */
 #define HTTP_IDLE_MS 60000                /* between requests of the known */
 #define HTTP_WRITE_MS 30000               /* without progress of a reply */
@@ -23,8 +23,8 @@ struct http_conn; /* a connection, and the one request that it is at */
    this connection, or none yet. */
 struct http_handler {
     void *ctx;
-    /* A head has come, its body not. A reply made here refuses the request:
-       its body is not read and the connection closes after it. */
+    /* A head has come, its body not yet. A reply made here refuses the request:
+       its body is not read, and the connection closes after the reply. */
     void (*head)(void *ctx, struct http_conn *c);
     /* The request is whole. */
     void (*request)(void *ctx, struct http_conn *c);
@@ -35,13 +35,13 @@ struct http_handler {
 struct http_options {
     const char *host;     /* numeric address to bind */
     uint16_t port;        /* 0: any that is free */
-    const char *unix_path; /* instead of the two above; NULL: not */
+    const char *unix_path; /* instead of the two above, or NULL */
     int fd;               /* a listening socket instead of all three; or -1 */
     unsigned connections; /* 0: HTTP_CONNECTIONS; at most what select can */
 };
 
-/* Whether o says an address that is reached from this machine alone, or none
-   that http_open takes. Nothing is bound. */
+/* Whether only this machine can reach the address of o; also true where
+   http_open refuses it. Binds nothing. */
 bool http_is_local(const struct http_options *o);
 /* Binds and listens; h must outlive it. A socket file that nobody answers on
    is replaced, mode 0600. ERR_IO or ERR_INVALID, and *why names the address
@@ -75,16 +75,15 @@ void http_count(const struct http *s, struct http_counts *out);
    shown may move while the body comes, so nothing of it is to be kept. */
 const struct http_head *http_request(const struct http_conn *c);
 struct str http_body(const struct http_conn *c);
-/* Its client is no stranger. Strangers have three quarters of the connections,
-   and lose theirs, the quietest first, when somebody else comes. */
+/* Marks its client as known. The others share three quarters of the
+   connections, and when a new one comes, the quietest of them is dropped. */
 void http_know(struct http_conn *c);
-/* For a reply that takes long, begun or not: its request is not looked at any
-   more. It gives the memory back; head is NULL then and the body empty. From
-   here on a client that closes is gone, even if only for writing: until then
-   it gets its reply. So is one that sends HTTP_MAX_BEHIND bytes more. */
+/* For a reply that takes long, begun or not: frees its request; head is NULL
+   then and the body empty. From here on a client that closes, even if only for
+   writing, is dropped, and so is one that sends HTTP_MAX_BEHIND bytes more. */
 void http_forget(struct http_conn *c);
-/* One pointer of the handler's, kept with the connection over its requests;
-   NULL at first. */
+/* A pointer of the handler's, kept with the connection over its requests; NULL
+   at first. */
 void *http_mine(const struct http_conn *c);
 void http_set_mine(struct http_conn *c, void *mine);
 /* Closes the connection at once. closed is called later, from the loop. */

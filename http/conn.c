@@ -47,8 +47,7 @@ http_touch(struct http_conn *c)
     c->since_ms = loop_now(c->server->loop);
 }
 
-/* Where c was the one whose body may pass the budget, and its reply has begun
-   or it is gone, another one is. */
+/* Once c has its reply or is gone, another body may pass the budget. */
 static void
 pass_on(struct http_conn *c)
 {
@@ -60,7 +59,8 @@ pass_on(struct http_conn *c)
     loop_timer_set(s->loop, &s->todo_timer, loop_now(s->loop));
 }
 
-/* What the handler was given stays until http.c buries it. */
+/* The request stays until http.c frees the connection: a handler may be
+   reading it. */
 void
 http_drop(struct http_conn *c)
 {
@@ -82,7 +82,7 @@ http_drop(struct http_conn *c)
 
 /* ---- the budget, and what to wait for ---- */
 
-/* Whether there is too much, beside the body that may pass the budget. */
+/* Whether all hold too much, not counting the body that may pass the budget. */
 static bool
 is_over(const struct http *s)
 {
@@ -90,7 +90,7 @@ is_over(const struct http *s)
            HTTP_BUDGET;
 }
 
-/* Drops who reads slowest, streams first, until all fits. */
+/* Drops those with the most unsent bytes, streams first, until all fits. */
 static void
 shed(struct http *s)
 {
@@ -167,7 +167,7 @@ http_room(struct http_conn *c)
     if (http_is_waiting(c))
         return have < HTTP_MAX_BEHIND ? HTTP_MAX_BEHIND - have : 0;
     if (c->state == HEAD && have >= HTTP_MAX_HEAD)
-        return 0; /* a whole one is there, or an error: settle looks */
+        return 0; /* a whole one is there, or an error: run_todo sees */
     if (c->state == BODY) {
         ASSERT(c->head != NULL);
         if (!c->head->chunked)
@@ -185,7 +185,7 @@ http_room(struct http_conn *c)
     if (more == 0 || c->held + more <= SMALL ||
         c->server->counts.held + more <= HTTP_BUDGET)
         return n;
-    /* Where many have sent a part, one at a time goes on, or none would. */
+    /* Where many have sent a part, one at a time may go on, or none could. */
     if (c->state == BODY && c->server->first == NULL)
         c->server->first = c;
     if (c->server->first == c)
@@ -240,7 +240,7 @@ end_request(struct http_conn *c)
     if (c->keep && c->server->fd >= 0) {
         c->state = HEAD;
         if (c->in.len > c->pos || c->in.cap > HTTP_KEEP)
-            http_queue(c); /* the handler may still look at what it was given */
+            http_queue(c); /* the handler may still read its request */
         else
             c->in.len = c->pos = 0;
     } else if ((c->refused || c->in.len > c->pos) && !c->eof) {
@@ -253,8 +253,8 @@ end_request(struct http_conn *c)
     }
 }
 
-/* All of out is written: the next who has something to say takes its memory,
-   which the processor still has at hand. */
+/* All of out is written: the next reply of any connection takes its memory,
+   which is still in the processor's cache. */
 static void
 give_back(struct http_conn *c)
 {

@@ -22,7 +22,7 @@ enum state {
 
 struct http_conn {
     struct http *server;
-    struct http_conn *next;  /* that waits for settle */
+    struct http_conn *next;  /* in todo */
     void *mine;
     struct http_head *head;  /* NULL: none at hand */
     struct buf in, out;
@@ -46,7 +46,7 @@ struct http_conn {
     bool keep;               /* the connection, after this reply */
     bool refused;            /* the request was not read whole */
     bool moved;              /* `in` has, since the head was parsed */
-    bool eof;                /* none will come any more */
+    bool eof;                /* the client has closed */
 };
 
 struct http {
@@ -54,14 +54,14 @@ struct http {
     const struct http_handler *handler;
     struct http_conn **conn; /* the table */
     unsigned limit;
-    struct http_conn *todo;  /* for settle */
+    struct http_conn *todo;  /* for run_todo */
     struct loop_timer todo_timer, sweep_timer;
     struct http_counts counts;
     struct buf spare;        /* an empty one, for the next reply */
     int fd;                  /* -1: stopped */
     bool paused;             /* no descriptors left to accept with */
-    bool starved;            /* some do not read because of the budget */
-    struct http_conn *first; /* the one whose body may pass it, or NULL */
+    bool starved;            /* some may not read because of the budget */
+    struct http_conn *first; /* whose body may pass the budget, or NULL */
     char *path;              /* of the socket file that it made */
     char address[HTTP_MAX_ADDRESS];
 };
@@ -72,18 +72,18 @@ unsent(const struct http_conn *c)
     return c->out.len - c->sent;
 }
 
-/* The reply or the state of c has only just got on. */
+/* Notes the time: c has made progress. */
 void http_touch(struct http_conn *c);
-/* Has the loop flush, go on to the next request, or bury. */
+/* Has the loop flush c, take its next request, or free it. */
 void http_queue(struct http_conn *c);
 /* Counts what c holds; that may drop it, or others. */
 void http_account(struct http_conn *c);
-/* The same, and says what is waited for, whenever that may have changed. */
+/* The same, and watches c for what it can do next. To be called whenever that
+   may have changed. */
 void http_update(struct http_conn *c);
 /* Writes once, as much as goes; ends the request when its reply is out. */
 void http_flush(struct http_conn *c);
-/* Whether its reply takes long, and only the end of the client is of interest;
-   see http_forget. */
+/* Whether its request is forgotten: see http_forget. */
 bool http_is_waiting(const struct http_conn *c);
 /* How many bytes may be read now. */
 size_t http_room(struct http_conn *c);

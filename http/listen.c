@@ -23,9 +23,9 @@
 #include <unistd.h>
 
 #define BACKLOG 1024
-#define KEEP_IDLE_S 60 /* of silence, then TCP asks whether somebody is there */
-#define KEEP_ASK_S 15  /* between two questions */
-#define KEEP_ASKS 4    /* without an answer: the end */
+#define KEEP_IDLE_S 60 /* of silence before TCP probes the client */
+#define KEEP_ASK_S 15  /* between two probes */
+#define KEEP_ASKS 4    /* without an answer: it is gone */
 
 union address {
     struct sockaddr sa;
@@ -92,7 +92,7 @@ unix_address(union address *a, const char *path)
     return sizeof a->un;
 }
 
-/* What o says, or 0: no address of ours. */
+/* The length of the address that o names, or 0: not one that we take. */
 static socklen_t
 address_of(const struct http_options *o, union address *a)
 {
@@ -175,8 +175,7 @@ put_name(int fd, char out[HTTP_MAX_ADDRESS])
 
 /* ---- sockets ---- */
 
-/* Removes a socket file that nobody listens on; one that does not answer at
-   once is alive all the same. */
+/* Removes a socket file that nobody listens on. A busy one counts as alive. */
 static bool
 clear_path(const union address *a)
 {
@@ -185,7 +184,7 @@ clear_path(const union address *a)
     int fd;
 
     if (lstat(a->un.sun_path, &st) != 0)
-        return true; /* bind says what else there is to say */
+        return true; /* bind reports other errors */
     fd = S_ISSOCK(st.st_mode) ? socket(AF_UNIX, SOCK_STREAM, 0) : -1;
     dead = fd >= 0 && http_prepare_fd(fd) &&
            connect(fd, &a->sa, sizeof a->un) != 0 && errno == ECONNREFUSED;

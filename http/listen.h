@@ -11,8 +11,8 @@ int http_listen(const struct http_options *o, int *out,
                 char address[HTTP_MAX_ADDRESS], char why[256]);
 /* Marks fd as one that never blocks and that no child inherits. */
 bool http_prepare_fd(int fd);
-/* Has TCP send at once, and ask clients that are silent for long: one whose
-   machine or network is gone does not say so. */
+/* Has TCP send at once, and probe clients that are silent for long, to notice
+   those whose machine or network is gone. */
 void http_prepare_tcp(int fd);
 
 #endif

@@ -131,9 +131,8 @@ text_end(const char *p, size_t i, size_t end)
     return i;
 }
 
-/* Finds the end of the head: its length; 0: it is not there yet; below 0: the
-   status, negative. HTTP_MAX_HEAD bytes without an end are refused without
-   waiting for one more. */
+/* The length of the head; 0: it is not whole yet; below 0: the status,
+   negative. HTTP_MAX_HEAD bytes without an end are refused at once. */
 static int
 scan(struct http_scan *s, const char *p, size_t len)
 {
@@ -165,8 +164,8 @@ scan(struct http_scan *s, const char *p, size_t len)
     return s->line == s->first ? -414 : -431;
 }
 
-/* host[:port]: a name, an IPv4 address or an IP literal. Whether it means
-   anything is for those to say who know the names that are served. */
+/* host[:port]: a name, an IPv4 address or an IP literal. Whether it is a name
+   of this server is for the handler to judge. */
 static bool
 is_host(struct str s)
 {
@@ -349,7 +348,7 @@ http_parse_head(struct http_scan *s, const char *p, size_t len,
 enum { SIZE, EXTENSION, SIZE_LF, DATA, DATA_CR, DATA_LF,
        LINE, NAME, VALUE, LINE_LF, LAST_LF, DONE };
 
-/* Beside what may stand in it, each state has one byte that ends it. */
+/* Each state has the bytes that may stand in it, and one that ends it. */
 static const struct {
     char end;
     uint8_t next;
@@ -367,7 +366,7 @@ static const struct {
     [LAST_LF] = {'\n', DONE, NULL},
 };
 
-/* A digit of a chunk's size, which is refused before it can wrap. */
+/* Takes a digit of a chunk's size; refuses one that could make it wrap. */
 static int
 take_digit(struct http_chunks *c, char b)
 {
@@ -377,7 +376,7 @@ take_digit(struct http_chunks *c, char b)
     return ++c->digits > MAX_DIGITS ? ERR_SYNTAX : 0;
 }
 
-/* One byte of what is no data. */
+/* Takes one byte outside of a chunk's data. */
 static int
 take_byte(struct http_chunks *c, char b)
 {
@@ -508,8 +507,8 @@ is_refused(struct str params)
     return false;
 }
 
-/* The members of the lists that stand in these fields: whether one that names
-   what is left best is no refusal; or, where there is no such field, any. */
+/* Whether the closest media range in the lists of these fields is acceptable;
+   without such a field, any. */
 static bool
 accepts(const struct http_head *h, const char *field, const char *type,
         bool any)

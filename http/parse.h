@@ -71,7 +71,7 @@ struct str http_query_of(const struct http_head *h, const char *name);
 /* Whether media type type/subtype is acceptable by the field Accept (RFC
    9110, 12.5.1): true where there is none. */
 bool http_accepts(const struct http_head *h, const char *type);
-/* Whether a content coding is, by Accept-Encoding: false where there is none. */
+/* Whether a content coding is, by Accept-Encoding: false without one. */
 bool http_accepts_coding(const struct http_head *h, const char *coding);
 /* Whether a field value is of this media type, parameters left aside. */
 bool http_is_type(struct str value, const char *type);

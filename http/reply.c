@@ -1,7 +1,7 @@
 /* reply - replies and streams of events, as bytes.
 
-   It refuses to say two things in one reply, and to send an event half: when
-   memory does not suffice, the connection is closed.
+   It refuses to send two replies to a request, and half an event: when memory
+   does not suffice, the connection is closed.
 
    1. None of these calls the handler; see http.c.
    2. A whole reply is written at once, with one write where that takes it.
@@ -39,7 +39,7 @@ status_text(int status)
     return p;
 }
 
-/* Where to write what goes out: the spare buffer, where c has none. */
+/* The output buffer of c, which is the spare one where it has none. */
 static struct buf *
 begin_out(struct http_conn *c)
 {
@@ -52,7 +52,7 @@ begin_out(struct http_conn *c)
     return &c->out;
 }
 
-/* The part of a reply's head that all have, or false: nobody is there. */
+/* The part of a head that all replies have; false: the connection is gone. */
 static bool
 begin_reply(struct http_conn *c, int status, const char *type,
             const char *fields)
@@ -84,7 +84,7 @@ begin_reply(struct http_conn *c, int status, const char *type,
     return true;
 }
 
-/* A reply that memory did not suffice for cannot be mended. */
+/* Sends a whole reply; drops the connection where memory did not suffice. */
 static void
 end_reply(struct http_conn *c)
 {
@@ -118,7 +118,6 @@ http_reply(struct http_conn *c, int status, const char *fields,
     end_reply(c);
 }
 
-/* What the server itself says of a request, or of the lack of one. */
 void
 http_refuse(struct http_conn *c, int status)
 {
@@ -229,8 +228,8 @@ http_event(struct http_conn *c, struct str event, struct str id,
 
     if (c->state != STREAM || c->is_head)
         return;
-    /* One event may be larger than the limit, but behind so much none is
-       let in. */
+    /* One event may be larger than the limit, but none is added behind so
+       much. */
     if (unsent(c) > HTTP_MAX_UNSENT)
         http_flush(c);
     if (unsent(c) > HTTP_MAX_UNSENT)

@@ -16,16 +16,16 @@ void http_reply(struct http_conn *c, int status, const char *fields,
    sent for HTTP_PING_MS, a comment is. */
 void http_stream(struct http_conn *c, const char *fields);
 bool http_is_stream(const struct http_conn *c);
-/* One event; id and event may be empty; retry_ms 0: not said. data may have
-   several lines. A client that does not read is dropped, see the limits. */
+/* Sends one event; event and id may be empty, retry_ms 0. data may have several
+   lines. A client that leaves HTTP_MAX_UNSENT bytes unread is dropped. */
 void http_event(struct http_conn *c, struct str event, struct str id,
                 unsigned retry_ms, struct str data);
-/* The end of the reply; the connection goes on to its next request. */
+/* Ends the stream; the connection goes on to its next request. */
 void http_stream_end(struct http_conn *c);
 
 /* ---- for the files of http alone ---- */
 
-/* What the server itself says of a request, or of the lack of one. */
+/* A reply of the server itself: the text of the status. */
 void http_refuse(struct http_conn *c, int status);
 /* A comment, so that a stream is not taken for dead. */
 void http_ping(struct http_conn *c);

@@ -1,16 +1,15 @@
-/* access - who may ask, and how often: addresses, Host, Origin, the bearer
-   token, the rate.
+/* access - who may ask over HTTP, and how often.
 
-   A page of some other site can make a browser send requests here, under a
-   name of its own that it lets point to 127.0.0.1. Its Host and Origin then
-   say that name; so only names that are known to be ours are answered:
+   A page of another site can make a browser send requests here, under a name
+   of its own that it points to 127.0.0.1. Host and Origin then have that name,
+   so only names that are known to be ours are answered:
 
    1. A name is compared whole, without regard to case, with any port or, if
       the option names one, with that port alone.
-   2. Over a Unix socket any Host may come, as no browser gets there; a proxy
-      can, so that an Origin is judged all the same.
-   3. An origin that is no http(s) URL, "null" among them, is only what
-      --allow-origin says. */
+   2. Over a Unix socket any Host is taken, as no browser gets there; a proxy
+      can, so Origin is judged there too.
+   3. An origin that is not an http(s) URL, such as "null", has to stand in
+      --allow-origin. */
 
 #include "serve/access.h"
 
@@ -109,7 +108,7 @@ access_is_ambiguous(const struct http_head *h)
            http_field_n(h, "mcp-session-id") > 1;
 }
 
-/* The bearer token that came along, or empty. */
+/* The bearer token of the request, or empty. */
 static struct str
 bearer(const struct http_head *h)
 {

@@ -1,11 +1,13 @@
 /* exchange - a request over HTTP and its reply.
 
    Invariants:
-   1. A reply becomes a stream as soon as something goes before the answer,
-      or has to be waited for: then its head is out, and pings keep it.
-   2. An exchange without a connection is kept: its client was told an event
-      id, comes back with that and gets what was said since, once. Nobody else
-      does: the id holds the session's, which the principal has to match.
+   1. A reply becomes a stream as soon as a message goes before the answer, or
+      the answer has to be waited for: then its head is out, and pings keep the
+      connection.
+   2. An exchange without a connection is kept: its client was given an event
+      id, comes back with it and gets what was sent meanwhile, once. Nobody
+      else does: the id begins with the session's, whose principal has to
+      match.
    3. What is posted for a stream of the SSE transport is copied, and stays
       until that stream's peer is done with it.
    4. From within peer_ops no exchange is freed, since its peer goes with
@@ -51,8 +53,8 @@ exchange_same_caller(const struct exchange *a, const struct exchange *b)
            a->caller.read_only == b->caller.read_only;
 }
 
-/* A field that stands twice cannot be relied on: whoever routed by it may have
-   read the other one. No value of MCP is this. */
+/* A field that stands twice cannot be trusted: a proxy may have routed by the
+   other one. No value that MCP allows equals this. */
 static struct str
 header(void *ctx, const char *name)
 {
@@ -332,7 +334,8 @@ exchange_resume(struct exchange *x, struct str session, struct str id)
 
 /* ---- the peer ---- */
 
-/* Its session has ended: so do the streams of it, and what is kept for it. */
+/* Ends the streams of the session that has ended, and drops what is kept for
+   it. */
 static void
 end_streams(const struct exchange *of)
 {

@@ -1,7 +1,7 @@
 /* state - how the server is: /health says which store it serves, /ready
    whether requests may come to it, /metrics is for Prometheus (text format
-   0.0.4). They look at what any process has committed; none adds to it, nor
-   tells what any task says. */
+   0.0.4). They show what any process has committed, write nothing, and give
+   away no task's text. */
 
 #include "serve/state.h"
 
@@ -16,14 +16,14 @@ state_put_health(struct buf *b, struct store *store)
     struct store_state st;
 
     store_state(store, &st);
-    if (st.id[0] == '\0') /* another process may have made it since */
+    if (st.id[0] == '\0') /* another process may have made one */
         store_follow(store);
     store_state(store, &st);
     buf_printf(b, "{\"status\":\"ok\",\"store\":\"%s\"}", st.id);
 }
 
-/* What is wrong with the store stands in its state. Whether it still is, is
-   tried: who is sent no writes since one has failed would never know. */
+/* Reads the store's state. After a failed write it tries whether writes work
+   again: a server that is sent no more of them would not notice. */
 static void
 probe(struct store *store, struct store_state *st)
 {

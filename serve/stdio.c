@@ -1,9 +1,8 @@
 /* stdio - MCP over standard input and output, a message a line.
 
-   It refuses to wait for a client that does not read: then the answers stay
-   here and the input stays unread. It refuses lines over STDIO_MAX_LINE: the
-   rest is skipped but for its id, an error answered, and the next line is a
-   message again.
+   It never waits for a client that does not read: the answers stay here and
+   the input stays unread. A line over STDIO_MAX_LINE is skipped but for its
+   id, and answered with an error; the next line is a message again.
 
    Invariants:
    1. flush_out is the only function that writes to standard output.
@@ -32,7 +31,7 @@
    the beginning of a line. */
 #define KEEP_LEN (2 * READ_LEN)
 #define SHORT_WRITE ((size_t)4096)   /* invariant 4; PIPE_BUF on most */
-#define LOOK_MS 5000                 /* how often to look around */
+#define CHECK_MS 5000                 /* how often the client is checked */
 #define FLUSH_MS 2000 /* without progress, at the end: then give up */
 
 /* Then a line that is too long has nothing before it in the buffer. */
@@ -59,7 +58,7 @@ struct stdio {
     int old_flags;   /* of OUT_FD, to be put back; -1: unchanged */
     int64_t last_ms; /* when the end began, or output last got on */
     pid_t parent;
-    struct loop_timer look_timer, flush_timer;
+    struct loop_timer check_timer, flush_timer;
 };
 
 void
@@ -93,7 +92,7 @@ is_full(const struct stdio *io)
 static void on_readable(void *ctx, int fd, int events);
 static void on_writable(void *ctx, int fd, int events);
 
-/* Invariant 2; and a client that does not read is not read either. */
+/* Invariant 2; nor is a client read that does not read. */
 static void
 set_interest(struct stdio *io)
 {
@@ -152,7 +151,7 @@ on_writable(void *ctx, int fd, int events)
     set_interest(io);
 }
 
-/* One line of output, or where there is no memory for it none: its effect is
+/* Adds a line of output. Without memory for it there is none; what it says is
    on disk all the same. */
 static void
 add_line(struct stdio *io, struct str line)
@@ -166,8 +165,8 @@ add_line(struct stdio *io, struct str line)
 
 /* ---- input ---- */
 
-/* A line that cannot be kept, or the last of one. Nothing that came before it
-   waits. */
+/* Answers a line that is too large, of which this is the last part, with an
+   error. All lines before it are answered. */
 static void
 refuse_line(struct stdio *io, struct str line)
 {
@@ -182,8 +181,8 @@ refuse_line(struct stdio *io, struct str line)
     io->skipping = false;
 }
 
-/* Drops what is in the buffer of the line at pos, and the rest of it as it
-   comes; its end is answered, as the id may stand last. */
+/* Drops the line at pos, and the rest of it as it comes; answers at its end, as
+   the id may stand last. */
 static void
 skip_line(struct stdio *io)
 {
@@ -229,7 +228,7 @@ is_blank(struct str line)
     return true;
 }
 
-/* Pushes one line: false when it has to wait for those before it. */
+/* Pushes one line; false: it has to wait for those before it. */
 static bool
 push_line(struct stdio *io, struct str line)
 {
@@ -245,13 +244,13 @@ push_line(struct stdio *io, struct str line)
     }
     err = turn_push(io->peer, &io->facts, &line);
     if (err == ERR_NOMEM && !turn_pending(io->peer)) {
-        refuse_line(io, line); /* alone, it is too large for this machine */
+        refuse_line(io, line); /* there is no memory even for it alone */
         return true;
     }
     return err == 0;
 }
 
-/* Pushes the lines that are there, as many as may be. */
+/* Pushes as many of the lines that are there as the turn takes. */
 static void
 push_lines(struct stdio *io)
 {
@@ -348,7 +347,7 @@ static const struct peer_ops ops = {.message = on_message,
                                     .answered = on_answered, .done = on_done};
 
 static void
-on_news(void *ctx, struct str message, struct str event)
+on_notice(void *ctx, struct str message, struct str event)
 {
     on_message(ctx, message, event);
     on_answered(ctx);
@@ -356,10 +355,11 @@ on_news(void *ctx, struct str message, struct str event)
 
 /* ---- begin and end ---- */
 
-/* Sees what reading does not: that the parent is gone although another holds
-   the pipe, or that the client has closed the input, but reads no answers. */
+/* Notices what reading does not: that the parent is gone while another process
+   holds the pipe, or that the client has closed the input but reads no
+   answers. */
 static void
-look_around(void *ctx)
+check_client(void *ctx)
 {
     struct stdio *io = ctx;
     struct pollfd p = {.fd = IN_FD};
@@ -367,7 +367,7 @@ look_around(void *ctx)
     if (getppid() != io->parent)
         turn_stop(io->turn);
     io->hung_up = is_full(io) && poll(&p, 1, 0) == 1;
-    loop_timer_set(io->loop, &io->look_timer, loop_now(io->loop) + LOOK_MS);
+    loop_timer_set(io->loop, &io->check_timer, loop_now(io->loop) + CHECK_MS);
 }
 
 static void
@@ -412,7 +412,7 @@ stdio_open(struct stdio **out, struct turn *s, struct loop *l)
         return ERR_NOMEM;
     io->loop = l;
     io->turn = s;
-    io->sink = (struct mcp_sink){.send = on_news, .ctx = io};
+    io->sink = (struct mcp_sink){.send = on_notice, .ctx = io};
     io->peer = turn_join(s, &ops, io);
     io->facts.session = mcp_join(turn_mcp(s), &io->sink);
     if (io->peer == NULL || io->facts.session == NULL ||
@@ -424,9 +424,9 @@ stdio_open(struct stdio **out, struct turn *s, struct loop *l)
     set_nonblock(io);
     set_interest(io);
     io->parent = getppid();
-    io->look_timer = (struct loop_timer){.fn = look_around, .ctx = io};
+    io->check_timer = (struct loop_timer){.fn = check_client, .ctx = io};
     io->flush_timer = (struct loop_timer){.fn = wake, .ctx = io};
-    look_around(io);
+    check_client(io);
     *out = io;
     return 0;
 }
@@ -436,7 +436,7 @@ stdio_close(struct stdio *io)
 {
     if (io == NULL)
         return;
-    loop_timer_stop(io->loop, &io->look_timer);
+    loop_timer_stop(io->loop, &io->check_timer);
     loop_timer_stop(io->loop, &io->flush_timer);
     loop_watch(io->loop, IN_FD, 0, NULL, NULL);
     loop_watch(io->loop, OUT_FD, 0, NULL, NULL);

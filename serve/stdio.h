@@ -11,15 +11,15 @@
 
 struct stdio;
 
-/* Opens something harmless where descriptor 0, 1 or 2 is closed, so that no
-   file opened later takes its place. To be called first of all. */
+/* Opens /dev/null where descriptor 0, 1 or 2 is closed, so that no file opened
+   later takes its place. To be called first of all. */
 void stdio_fill(void);
-/* Takes descriptors 0 and 1 as a peer of s. 0, ERR_NOMEM. */
-int stdio_open(struct stdio **out, struct turn *s, struct loop *l);
-/* Gives them back as they were found; does not close them. */
+/* Makes descriptors 0 and 1 a peer of t. 0 or ERR_NOMEM. */
+int stdio_open(struct stdio **out, struct turn *t, struct loop *l);
+/* Restores their flags; does not close them. io may be NULL. */
 void stdio_close(struct stdio *io);
-/* Whether all is said: the input has ended or the server stops, and every
-   answer is out or the client takes none. For turn_run. */
+/* For turn_run: whether the input has ended or the server stops, and every
+   answer is written or the client reads none. */
 bool stdio_ended(void *ctx);
 
 #endif

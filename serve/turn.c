@@ -1,11 +1,11 @@
 /* turn - the turn.
 
    A transport pushes messages while the loop calls it back; each is parsed,
-   judged and prepared on the spot. Then the turn: the write lock if a message
-   of the turn may write, else only a look at what others wrote; the messages
-   in order; one commit for all; the answers. A message whose run says that it
-   waits is kept by mcp and run again in a later turn, when mcp gives it back.
-   It refuses to write to any descriptor, and to let one peer's trouble become
+   judged and prepared on the spot. Then the turn takes the write lock if one
+   of them may write, and otherwise reads what others wrote; runs the messages
+   in order; commits once for all; and gives out the answers. A message that
+   has to wait is kept by mcp, and run again in a later turn when mcp gives it
+   back. It writes to no descriptor, and one peer's trouble does not become
    another's.
 
    Invariants:
@@ -14,20 +14,20 @@
    2. Messages of one peer take effect in their order, and are answered in
       it, but for those that wait for an event, which hold up nothing. One
       that waits for the lock stops only its own peer.
-   3. Where a commit fails, every message from the first that staged on is
-      run again against the undone state: what such a read has seen and what
-      such a writer has promised is not so.
+   3. When a commit fails, every message from the first that staged on is run
+      again against the undone state: what these have read or promised did not
+      happen.
    4. A turn is bounded in time, in messages, in bytes staged, in bytes
-      answered and in the memory that its messages and their runs take; nor
-      are more pushed than that. Peers that it did not come to are first in
-      the next, and before them those of others than the one who filled it:
-      many connections get nobody more turns.
+      answered and in the memory that its messages and their runs take; and
+      no more is accepted than that. Peers that it did not reach are first in
+      the next one, those of the principal that filled it behind the others:
+      more connections give nobody more turns.
    5. A message owns nothing: it lives in its peer's arena, which is reset
       when the peer's whole queue is answered, and in the transport's text;
       unless it waits: then it is mcp's copy. What a run takes is given back
       at the end of its turn.
    6. Each committed record, whoever wrote it, is shown to mcp once; while
-      somebody listens, other processes' are looked for every
+      somebody listens, those of other processes are read every
       TURN_FOLLOW_MS. */
 
 #include "serve/turn.h"
@@ -139,7 +139,7 @@ follow_others(void *ctx)
 static void
 wake(void *ctx)
 {
-    (void)ctx; /* that the loop returned is enough */
+    (void)ctx; /* the loop returns: the turn does the rest */
 }
 
 int
@@ -158,7 +158,7 @@ turn_new(struct turn **out, struct loop *l, struct store *store,
     t->follow_timer = (struct loop_timer){.fn = follow_others, .ctx = t};
     t->due_timer = (struct loop_timer){.fn = wake, .ctx = t};
     store_state(store, &st);
-    t->reported = st.err; /* at start by whoever has opened it */
+    t->reported = st.err; /* whoever opened it has reported that */
     store_observe(store, on_record, t);
     *out = t;
     return 0;
@@ -293,7 +293,7 @@ turn_leave(struct peer *p)
     free(p);
 }
 
-/* What by cancels may have come with it, and be in a queue yet. */
+/* Cancels what by names where that is still in a queue. */
 static void
 cancel_queued(struct turn *t, const struct mcp_message *by)
 {
@@ -354,8 +354,8 @@ turn_hold(struct peer *p, bool held)
 
 /* ---- the turn ---- */
 
-/* Whether p's next message is to be run: at the end only those that waited
-   are, which are the first of a queue. */
+/* Whether p's next message is to be run. When the server stops only those are
+   that have waited; they are at the head of a queue. */
 static bool
 may_run(const struct turn *t, const struct peer *p)
 {
@@ -383,8 +383,8 @@ has_work(const struct turn *t, bool *writes)
     return any;
 }
 
-/* Takes the lock, or at least what others wrote. An error of either is not
-   the end of the turn: reads go on with what is known. */
+/* Takes the lock, or reads what others wrote. After an error of either, reads
+   are answered from what is known. */
 static void
 begin_turn(struct turn *t, bool writes)
 {
@@ -407,8 +407,8 @@ begin_turn(struct turn *t, bool writes)
         t->refuse = err;
 }
 
-/* Why p's next message, which writes, may not stage: an error, 0 when it
-   may, ERR_MORE when p has to wait for the lock. */
+/* Whether p's next message, which writes, may stage: 0; ERR_MORE: p waits for
+   the lock; else the error to answer. */
 static int
 may_write(struct turn *t, struct peer *p)
 {
@@ -422,8 +422,9 @@ may_write(struct turn *t, struct peer *p)
     return now - p->since_ms < STORE_LOCK_WAIT_MS ? ERR_MORE : ERR_BUSY;
 }
 
-/* Runs r's message under refusal, or not, and notes its answer. Without the
-   memory for even an error there is no answer. */
+/* Runs r's message and notes where its answer is. If refuse is not 0 the store
+   refuses writes with it. Without memory for even an error the answer is
+   empty. */
 static void
 run(struct turn *t, struct ran *r, int refuse)
 {
@@ -583,8 +584,8 @@ give_answer(const struct turn *t, const struct ran *r)
     buf_fini(&b);
 }
 
-/* Puts those behind the last peer that was run before all others; and of all
-   these the ones of its principal behind the rest. Invariant 4. */
+/* Moves the peers behind the last one that was run to the front, and of these
+   the ones of its principal behind the others. Invariant 4. */
 static void
 rotate(struct turn *t)
 {
@@ -608,8 +609,8 @@ rotate(struct turn *t)
         t->busy_end = own_end;
 }
 
-/* Gives the answers out, and then takes the peers off the list that have
-   nothing left. */
+/* Gives out the answers, then takes those peers off the list that have nothing
+   left to run. */
 static void
 release(struct turn *t)
 {
@@ -638,7 +639,7 @@ release(struct turn *t)
             list_add(t, p);
             continue;
         }
-        /* One whose message waits may have no more to say for long. */
+        /* Where a message waits, the next one may be long in coming. */
         if (p->arena_len > ARENA_KEEP || p->waiting != NULL)
             arena_fini(&p->arena);
         else
@@ -650,7 +651,7 @@ release(struct turn *t)
         done = p;
     }
     for (p = done; p != NULL; p = next) {
-        next = p->next; /* done may push, and so list p anew */
+        next = p->next; /* done may push, which lists p again */
         p->ops->done(p->ctx);
     }
 }
@@ -725,8 +726,8 @@ take_ready(struct turn *t)
     }
 }
 
-/* Invariant 6. mcp_listens looks at every stream, so in a busy time it is not
-   asked each turn: soon after a no, the timer asks again. */
+/* Invariant 6. mcp_listens visits every stream, so after a no it is not asked
+   again for TURN_FOLLOW_MS. */
 static void
 set_follow(struct turn *t)
 {

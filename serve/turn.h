@@ -1,23 +1,23 @@
 #ifndef SERVE_TURN_H
 #define SERVE_TURN_H
 
-/* turn - the turn: messages of any number of peers, in order per peer, run
-   against the store and committed together before an answer is let out. It
-   knows no descriptor: transports push messages and are given answers. */
+/* turn - runs the messages of any number of peers against the store, in order
+   per peer, and commits them together before any answer goes out. Transports
+   push messages and are given the answers. */
 
 #include "base/loop.h"
 #include "mcp/mcp.h"
 #include "store.h"
 
 #define TURN_MAX_QUEUE 256 /* messages of one peer not yet answered */
-#define TURN_FOLLOW_MS 50  /* how often others' commits are looked for */
+#define TURN_FOLLOW_MS 50  /* how often others' commits are read */
 
 struct turn;
 struct peer; /* one live channel that takes messages */
 
 struct turn_answer {
     enum mcp_status status; /* never MCP_WAITS */
-    struct str body;        /* empty when there is nothing to say */
+    struct str body;        /* empty: the message has no answer */
     const char *session;    /* id of the session that it made, or NULL */
 };
 
@@ -25,17 +25,16 @@ struct turn_answer {
    them may call turn_leave, or push for another peer. The bytes are valid
    during the call only. */
 struct peer_ops {
-    /* Takes a message that is no answer: a notification or a request of the
-       server's. event is the id of its SSE event, or empty. It goes before
-       the answers that follow. */
+    /* Takes a notification or a request of the server. event is the id of its
+       SSE event, or empty. It goes before the answers that follow. */
     void (*message)(void *ctx, struct str body, struct str event);
-    /* Takes the next answer, in order of the messages but for those that had
-       to wait, whose answers come when they come. */
+    /* Takes the next answer, in the order of the messages; those that had to
+       wait are answered later, in any order. */
     void (*answer)(void *ctx, const struct turn_answer *a);
-    /* The next message, in order, waits: its answer comes later. poll is not
-       0: its client may come back for it after so many milliseconds. */
+    /* The next message, in order, has to wait. If poll_ms is not 0 its client
+       may come back for the answer after that time. */
     void (*later)(void *ctx, unsigned poll_ms);
-    /* These were all for now, as a rule for this turn: time to write. */
+    /* Those were all for this turn: time to write. */
     void (*answered)(void *ctx);
     /* Everything pushed is answered, or kept to wait: texts may go, more may
        be pushed. */
@@ -47,9 +46,9 @@ struct peer_ops {
 int turn_new(struct turn **out, struct loop *l, struct store *store,
               struct mcp *mcp);
 void turn_free(struct turn *t);
-/* Turns until ended says so, which is asked after each. A signal stops what
-   has not begun, and ends the listens; transports then flush and end. 0, or
-   ERR_IO: no select. */
+/* Runs turns until ended, which is asked after each, returns true. A signal
+   drops what has not begun, and ends the listens; transports then flush and
+   end. 0, or ERR_IO: select failed. */
 int turn_run(struct turn *t, bool (*ended)(void *ctx), void *ctx);
 /* As a signal does: takes no more messages, drops those not yet run. */
 void turn_stop(struct turn *t);
@@ -57,10 +56,10 @@ bool turn_stopping(const struct turn *t);
 /* SIGHUP calls fn instead of ending the server. */
 void turn_on_hangup(struct turn *t, void (*fn)(void *ctx), void *ctx);
 
-/* A new peer, to be left again, or NULL when there is no memory. */
+/* A new peer, for turn_leave to free; NULL: no memory. */
 struct peer *turn_join(struct turn *t, const struct peer_ops *ops,
                         void *ctx);
-/* Drops what it has pushed, and cancels what waits. */
+/* Drops what p has pushed, cancels what waits, frees p, which may be NULL. */
 void turn_leave(struct peer *p);
 /* Takes one message into the queue of p, or with a NULL text the end of the
    session that f names; the text and f must stay until done. 0; ERR_MORE: the
@@ -70,7 +69,7 @@ int turn_push(struct peer *p, const struct mcp_facts *f,
               const struct str *text);
 /* Whether messages of p wait for their turn. */
 bool turn_pending(const struct peer *p);
-/* While held, no message of p is run: it has too many unread answers. */
+/* While held, no message of p is run: its client does not read the answers. */
 void turn_hold(struct peer *p, bool held);
 struct mcp *turn_mcp(const struct turn *t);
 

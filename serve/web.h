@@ -9,19 +9,19 @@
 
 #define WEB_MAX_ALLOW 16
 
-#define WEB_MAX_KEPT 32                      /* replies to be come back for */
+#define WEB_MAX_KEPT 32                      /* replies kept for clients */
 #define WEB_KEEP_MS (5 * 60 * 1000)          /* then they are dropped */
-#define WEB_MAX_ANSWER ((size_t)256 * 1024) /* bytes of one of them */
-#define WEB_END_MS 900                       /* for all to leave at the end */
+#define WEB_MAX_ANSWER ((size_t)256 * 1024) /* bytes of a kept reply */
+#define WEB_END_MS 900                       /* for all replies, at the end */
 
 struct web;
 
 struct web_options { /* texts that must outlive the server */
     struct http_options http;
-    const char *token_file; /* NULL: whoever gets here may */
+    const char *token_file; /* NULL: no token is needed */
     const char *allow_host[WEB_MAX_ALLOW], *allow_origin[WEB_MAX_ALLOW];
     uint64_t rate;          /* requests a second of one principal; 0: any */
-    bool read_only;         /* the store is meant to be */
+    bool read_only;         /* no writes are expected */
     bool debug;             /* a line on stderr for each request */
 };
 
@@ -34,8 +34,8 @@ int web_open(struct web **out, struct turn *t, struct loop *l,
 void web_close(struct web *w);
 /* "http://127.0.0.1:8766" without its scheme, or "unix:PATH". */
 const char *web_address(const struct web *w);
-/* Whether the server stops and all is said, or the time for that is over.
-   For turn_run. */
+/* For turn_run: whether the server stops and every reply is sent, or
+   WEB_END_MS have passed. */
 bool web_ended(void *web);
 
 #endif
