@@ -99,7 +99,8 @@ trim(struct str s)
     return s;
 }
 
-/* The next field of that name, in lower case, from i on; h->n: none. */
+/* The next field of that name, in lower case, from i on; h->n or more: there
+   is none. */
 static size_t
 find(const struct http_head *h, const char *name, size_t i)
 {
@@ -254,11 +255,11 @@ check_framing(struct http_head *h)
     struct str length = http_field_of(h, "content-length");
     uint64_t v;
 
-    if (http_field_n(h, "content-length") > 1 ||
+    if (http_is_repeated(h, "content-length") ||
         (coding.p != NULL && (length.p != NULL || h->minor == 0)))
         return 400;
     h->chunked = coding.p != NULL;
-    if (h->chunked && (http_field_n(h, "transfer-encoding") > 1 ||
+    if (h->chunked && (http_is_repeated(h, "transfer-encoding") ||
                        !is_any_case(coding, "chunked")))
         return 501;
     if (length.p == NULL)
@@ -294,7 +295,7 @@ check_fields(struct http_head *h)
     struct str expect = http_field_of(h, "expect");
     int status;
 
-    if (http_field_n(h, "host") > 1 ||
+    if (http_is_repeated(h, "host") ||
         ((host.p != NULL || h->minor > 0) && !is_host(host)))
         return 400;
     if (h->host.p == NULL) /* else the target had one: RFC 9112, 3.2.2 */
@@ -304,7 +305,7 @@ check_fields(struct http_head *h)
         return status;
     /* HTTP/1.0 knows no expectations: RFC 9110, 10.1.1. */
     h->expect = expect.p != NULL && h->minor > 0;
-    if (h->expect && (http_field_n(h, "expect") > 1 ||
+    if (h->expect && (http_is_repeated(h, "expect") ||
                       !is_any_case(expect, "100-continue")))
         return 417;
     h->keep_alive = !has_token(h, "connection", "close") &&
@@ -444,14 +445,10 @@ http_field_of(const struct http_head *h, const char *name)
     return i < h->n ? h->field[i].value : STR_NONE;
 }
 
-size_t
-http_field_n(const struct http_head *h, const char *name)
+bool
+http_is_repeated(const struct http_head *h, const char *name)
 {
-    size_t i, n = 0;
-
-    for (i = find(h, name, 0); i < h->n; i = find(h, name, i + 1))
-        n++;
-    return n;
+    return find(h, name, find(h, name, 0) + 1) < h->n;
 }
 
 struct str

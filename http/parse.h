@@ -64,8 +64,8 @@ int http_parse_chunks(struct http_chunks *c, char *p, size_t len,
 /* The value of a field by its name in lower case; .p NULL: absent. Where it
    stands more than once, the first. */
 struct str http_field_of(const struct http_head *h, const char *name);
-/* How often it stands. */
-size_t http_field_n(const struct http_head *h, const char *name);
+/* Whether it stands more than once. */
+bool http_is_repeated(const struct http_head *h, const char *name);
 /* The value of a query's parameter, not decoded; .p NULL: absent. */
 struct str http_query_of(const struct http_head *h, const char *name);
 /* Whether media type type/subtype is acceptable by the field Accept (RFC

@@ -87,7 +87,7 @@ access_is_ours(const struct web_options *o, const char *address,
 {
     struct str origin = http_field_of(h, "origin");
 
-    if (http_field_n(h, "origin") > 1 ||
+    if (http_is_repeated(h, "origin") ||
         (!is_unix(address) &&
          (h->host.p == NULL || !is_allowed(o, address, h->host))))
         return false;
@@ -98,14 +98,14 @@ bool
 access_is_cross_site(const struct http_head *h)
 {
     return str_is(http_field_of(h, "sec-fetch-site"), "cross-site") &&
-           http_field_n(h, "origin") == 0;
+           http_field_of(h, "origin").p == NULL;
 }
 
 bool
 access_is_ambiguous(const struct http_head *h)
 {
-    return http_field_n(h, "authorization") > 1 ||
-           http_field_n(h, "mcp-session-id") > 1;
+    return http_is_repeated(h, "authorization") ||
+           http_is_repeated(h, "mcp-session-id");
 }
 
 /* The bearer token of the request, or empty. */

@@ -60,7 +60,7 @@ header(void *ctx, const char *name)
 {
     const struct http_head *h = http_request(ctx);
 
-    return http_field_n(h, name) > 1 ? STR("\1") : http_field_of(h, name);
+    return http_is_repeated(h, name) ? STR("\1") : http_field_of(h, name);
 }
 
 struct mcp_facts

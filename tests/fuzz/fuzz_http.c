@@ -126,8 +126,8 @@ check_promises(const struct http_head *h)
     HOLDS(h->path.len > 0 && h->path.len <= HTTP_MAX_TARGET);
     HOLDS(h->n <= HTTP_MAX_FIELDS && h->content_length <= HTTP_MAX_BODY);
     HOLDS(!h->chunked || (h->content_length == 0 && h->minor == 1));
-    HOLDS(!h->chunked || http_field_n(h, "content-length") == 0);
-    HOLDS(http_field_n(h, "host") <= 1);
+    HOLDS(!h->chunked || http_field_of(h, "content-length").p == NULL);
+    HOLDS(!http_is_repeated(h, "host"));
     for (i = 0; i < h->n; i++) {
         struct str v = h->field[i].value;
 
