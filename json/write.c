@@ -83,7 +83,8 @@ quote_into(char *to, const char *stop, const char **from, const char *end)
     size_t n, k;
 
     while (p < end && to <= stop) {
-        if (end - p >= 16 && is_plain(load64(p), &hit)) {
+        if (end - p >= 8 && is_plain(load64(p), &hit) &&
+            (hit == 0 || end - p >= 16)) {
             memcpy(to, p, 8);
             for (; hit != 0; hit &= hit - 1, to++) {
                 n = (size_t)__builtin_ctzll(hit) / 8;
@@ -94,9 +95,11 @@ quote_into(char *to, const char *stop, const char **from, const char *end)
             p += 8;
             continue;
         }
-        n = *p >= 0x20 && *p != '"' && *p != '\\' ? 1 : 0;
-        if ((uint8_t)*p >= 0x80)
-            n = utf8_len(p, end);
+        if ((uint8_t)(*p - 0x20) < 0x60 && *p != '"' && *p != '\\') {
+            *to++ = *p++;
+            continue;
+        }
+        n = (uint8_t)*p >= 0x80 ? utf8_len(p, end) : 0;
         for (k = 0; k < n; k++)
             *to++ = *p++;
         if (n == 0) {
