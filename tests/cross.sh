@@ -13,7 +13,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 
 tests='base json json_write record index store store_cut store_fault store_others store_procs order
-verify task keys lists lease call call_marks call_store tools artifact pieces prompts sign token mcp mcp_state mcp_talk mcp_call mcp_tasks
+verify task keys lists lease call call_marks call_store tools artifact pieces prompts sign token mcp mcp_state mcp_talk mcp_call mcp_rounds mcp_tasks
 mcp_questions tools_wait session listen loop http_parse http http_load server web
 web_token web_start'
 

@@ -4,8 +4,8 @@
 
 TESTS := abuse crowd unread store_cut crash server base json json_write page record index store \
   store_fault store_move store_room store_others store_procs lock order verify task keys lists lease \
-  call call_marks call_store tools artifact pieces prompts sign token mcp mcp_state mcp_talk mcp_call mcp_tasks mcp_questions \
-  mcp_plain tools_wait calls_procs session listen loop serve http_parse http http_load \
+  call call_marks call_store tools artifact pieces prompts sign token mcp mcp_state mcp_talk mcp_call mcp_rounds mcp_tasks \
+  mcp_questions mcp_plain tools_wait calls_procs session listen loop serve http_parse http http_load \
   web web_token web_start
 TALK := mcp_log mcp_defer mcp_ask mcp_watch mcp_state mcp_wait mcp_progress
 ALLOC := malloc calloc realloc
@@ -44,6 +44,7 @@ WRAP_session := $(WRAP_listen)
 WRAP_token := $(ALLOC) $(FILES)
 WRAP_mcp_talk := $(ALLOC)
 WRAP_mcp_call := $(ALLOC) clock_gettime
+WRAP_mcp_rounds := $(WRAP_mcp_call)
 WRAP_mcp_tasks := $(ALLOC) pwrite pwrite64 clock_gettime
 WRAP_mcp_questions := $(WRAP_mcp_tasks)
 WRAP_mcp_plain := $(WRAP_mcp_tasks)

@@ -1,0 +1,195 @@
+/* t_mcp_rounds - calls of the modern era that ask: the state that their client
+   carries from one round to the next. In texts ' stands for a quote. */
+
+#include "tests/lib/clock.h"
+#include "tests/lib/mcp_rig.h"
+
+static struct store *store;
+static struct sign *sign;
+
+static char state[512]; /* the requestState of the last answer */
+
+/* Says it and leaves the state that the answer has in state; the answer
+   without it in out. */
+static bool
+say_for_state(const char *in)
+{
+    static const char name[] = "\"requestState\":\"";
+    char *at, *end;
+
+    say(in);
+    buf_char(&out, '\0');
+    if (!CHECK(out.err == 0) || (at = strstr(out.p, name)) == NULL)
+        return false;
+    at += sizeof(name) - 1;
+    end = strchr(at, '"');
+    if (!CHECK((size_t)(end - at) < sizeof(state)))
+        return false;
+    memcpy(state, at, (size_t)(end - at));
+    state[end - at] = '\0';
+    memmove(at, end, strlen(end));
+    out.len -= (size_t)(end - at) + 1;
+    return true;
+}
+
+static const char *
+with_state(const char *format)
+{
+    static char in[4096];
+
+    if (snprintf(in, sizeof(in), format, state) >= (int)sizeof(in))
+        abort();
+    return in;
+}
+
+#define TURN(tool, more) \
+    MODERN_CALL(tool, ",'arguments':{'a':[1,'\\u00e9',null]}" more \
+                ",'requestState':'%s'")
+#define BAD_STATE BAD("'x'", "requestState is not of this request: " \
+    "call again without it")
+
+static void
+test_rounds_of_the_modern_era(void)
+{
+    char first[sizeof(state)];
+
+    CHECK(say_for_state(MODERN_CALL("rounds", ",'arguments':"
+                                    "{'a':[1,'\xc3\xa9',null]}")));
+    CHECK(is_answer(ASKED("'inputRequests':{'first':{'method':"
+                          "'elicitation/create','params':" FORM "}},"
+                          "'requestState':''")));
+    memcpy(first, state, sizeof(state));
+    CHECK(say_for_state(with_state(
+        TURN("rounds", ",'inputResponses':{'first':{}}"))));
+    CHECK(is_answer(ASKED("'inputRequests':{'second':{'method':"
+                          "'elicitation/create','params':" FORM "}},"
+                          "'requestState':''")));
+    CHECK(strcmp(first, state) != 0);
+    CHECK(answers(with_state(TURN("rounds", ",'inputResponses':{'second':"
+                                  ANSWER "}")),
+                  DONE(TEXT("{\\'done\\':" ANSWER_TEXT "}"))));
+    /* It is no use but for its own request. */
+    CHECK(answers(with_state(TURN("shed", "")), BAD_STATE));
+    CHECK(answers(with_state(MODERN_CALL("rounds", ",'arguments':{'a':[1,"
+                                         "'\xc3\xa9']},'requestState':'%s'")),
+                  BAD_STATE));
+    CHECK(answers(with_state(MODERN_CALL("rounds", ",'requestState':'%s'")),
+                  BAD_STATE));
+    CHECK(answers(with_state(MODERN("prompts/get", "'name':'quiz',"
+                                    "'requestState':'%s'")), BAD_STATE));
+}
+
+static void
+test_questions_of_all_kinds(void)
+{
+    CHECK(say_for_state(MODERN_CALL("three", "")));
+    CHECK(is_answer(ASKED(
+        "'inputRequests':{'b\\'':{'method':'sampling/createMessage','params':"
+        "{'maxTokens':9}},'roots':{'method':'roots/list'},'a':{'method':"
+        "'elicitation/create','params':" FORM "}},'requestState':''")));
+    CHECK(answers(with_state(MODERN_CALL("three", ",'requestState':'%s',"
+                                         "'inputResponses':{'a':{},'b\\'':{},"
+                                         "'roots':{}}")),
+                  DONE(TEXT("{\\'types\\':[6,6,6],\\'state\\':"
+                            "\\'three\\'}"))));
+    /* What is still missing is asked for again. */
+    say_for_state(with_state(MODERN_CALL("three", ",'requestState':'%s',"
+                                         "'inputResponses':{'roots':{},"
+                                         "'a':{}}")));
+    CHECK(is_answer(ASKED("'inputRequests':{'b\\'':{'method':"
+                          "'sampling/createMessage','params':{'maxTokens':9}"
+                          "}},'requestState':''")));
+}
+
+/* Nothing is asked, the client is only to come back. */
+static void
+test_state_alone(void)
+{
+    static const char again[] = MODERN_CALL("shed", ",'requestState':'%s'");
+
+    CHECK(say_for_state(MODERN_CALL("shed", "")));
+    CHECK(is_answer(ASKED("'requestState':''")));
+    CHECK(say_for_state(with_state(again)));
+    CHECK(is_answer(ASKED("'requestState':''")));
+    CHECK(answers(with_state(again),
+                  DONE(TEXT("{\\'state\\':\\'x\\'}"))));
+}
+
+static void
+test_tampered_states(void)
+{
+    static const char again[] = MODERN_CALL("shed", ",'requestState':'%s'");
+    size_t i, n;
+    char was;
+
+    say_for_state(MODERN_CALL("shed", ""));
+    n = strlen(state);
+    CHECK(n > 60);
+    for (i = 0; i < n; i++) {
+        was = state[i];
+        state[i] = was == 'A' ? 'B' : 'A';
+        CHECK(answers(with_state(again), BAD_STATE));
+        state[i] = was;
+    }
+    strcpy(state + n, "-TAMPERED");
+    CHECK(answers(with_state(again), BAD_STATE));
+    state[n] = '=';
+    state[n + 1] = '\0';
+    CHECK(answers(with_state(again), BAD_STATE));
+    was = state[n - 1];
+    state[n - 1] = '\0';
+    CHECK(answers(with_state(again), BAD_STATE));
+    state[n - 1] = was;
+    state[n] = '\0';
+    clock_ahead_s = 100 * 24 * 60 * 60; /* a person may take their time */
+    say(with_state(again));
+    CHECK(strstr(out.p, "input_required") != NULL);
+    clock_ahead_s = 0;
+}
+
+static void
+test_state_of_somebody_else(void)
+{
+    struct mcp_facts f = facts_of(NULL);
+    struct mcp_message *m;
+
+    say_for_state(MODERN_CALL("shed", ""));
+    f.principal = STR("bob");
+    CHECK(mcp_accept(mcp, &f, &arena,
+                     quoted(with_state(MODERN_CALL("shed", ",'requestState':"
+                                                   "'%s'"))), &m) == 0);
+    buf_reset(&out, SIZE_MAX);
+    CHECK(mcp_run(m, &out, &notes) == MCP_OK && is_answer(BAD_STATE));
+    rig_serve(&toy_talker, NULL, NULL);
+    CHECK(answers(with_state(MODERN_CALL("shed", ",'requestState':'%s'")),
+                  BAD_STATE));
+    CHECK(answers(MODERN_CALL("shed", ""),
+                  ERR("'x'", "-32603", "Internal error: store_error")));
+    rig_serve(&toy_talker, store, sign);
+}
+
+int
+main(void)
+{
+    char *dir = test_tmpdir(), path[400], why[256];
+    struct store_options o = {.path = path};
+    struct store_kind kind;
+
+    snprintf(path, sizeof(path), "%s/log", dir);
+    free(dir);
+    mcp_session_kind(&kind);
+    if (!CHECK(store_open(&store, &o, &kind, 1, why) == 0) ||
+        !CHECK(sign_new(&sign, store) == 0))
+        return test_end("t_mcp_rounds");
+    rig_serve(&toy_talker, store, sign);
+    rig_agree(NULL);
+    test_rounds_of_the_modern_era();
+    test_questions_of_all_kinds();
+    test_state_alone();
+    test_tampered_states();
+    test_state_of_somebody_else();
+    rig_fini();
+    sign_free(sign);
+    store_close(store);
+    return test_end("t_mcp_rounds");
+}
