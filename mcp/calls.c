@@ -20,6 +20,8 @@
 
 #include "mcp/calls.h"
 #include "base/base64.h"
+#include "base/text.h"
+#include "mcp/wire.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,11 +82,9 @@ hash_name(struct str name)
 static void
 set_watch(struct call_entry *e, struct str names)
 {
-    struct str name;
-    int i;
+    for (int i = 0; i < N_NAMES; i++) {
+        struct str name = call_next_name(&names);
 
-    for (i = 0; i < N_NAMES; i++) {
-        name = call_next_name(&names);
         e->watch[i] = name.len > 0 ? hash_name(name) : 0;
         e->initial[i] = name.len > 0 ? (uint8_t)*name.p : 0;
     }
@@ -425,18 +425,17 @@ calls_free(struct calls *c)
 /* ---- one call ---- */
 
 static struct str
-key_of(struct str id, char key[KEY_LEN])
+key_of(struct str id, char key[KEY_LEN + 1])
 {
-    memcpy(key, PREFIX, PREFIX_LEN);
-    memcpy(key + PREFIX_LEN, id.p, CALL_ID_LEN);
-    return (struct str){key, KEY_LEN};
+    return (struct str){key, text_put(key, KEY_LEN + 1, PREFIX "%.*s",
+                                      CALL_ID_LEN, id.p)};
 }
 
 /* The entry of a call that is readable and whose time is not over. */
 static struct call_entry *
 find(const struct calls *c, struct str id)
 {
-    char key[KEY_LEN];
+    char key[KEY_LEN + 1];
     struct call_entry *e;
 
     if (id.len != CALL_ID_LEN)
@@ -449,8 +448,7 @@ find(const struct calls *c, struct str id)
 static void
 put_id(const struct call_entry *e, char id[CALL_ID_LEN + 1])
 {
-    memcpy(id, e->e.key + PREFIX_LEN, CALL_ID_LEN);
-    id[CALL_ID_LEN] = '\0';
+    text_put(id, CALL_ID_LEN + 1, "%.*s", CALL_ID_LEN, e->e.key + PREFIX_LEN);
 }
 
 int
@@ -482,7 +480,7 @@ static int
 stage(struct calls *c, struct call *k, const char *op)
 {
     uint64_t n = store_next_n(c->store);
-    char key[KEY_LEN];
+    char key[KEY_LEN + 1];
     struct buf b = {0};
     int rc;
 
@@ -529,13 +527,12 @@ why_full(const struct calls *c, uint64_t principal)
 int
 calls_create(struct calls *c, struct arena *a, struct call *k)
 {
-    struct str full = STR_NONE;
+    struct str full = call_status_ended(k->status)
+                          ? STR_NONE : why_full(c, str_hash(k->principal));
     char random[16]; /* CALL_ID_LEN digits */
     struct buf id = {0};
     int rc;
 
-    if (!call_status_ended(k->status))
-        full = why_full(c, str_hash(k->principal));
     if (full.p != NULL) {
         k->message = full;
         return ERR_TOO_LARGE;
@@ -544,16 +541,11 @@ calls_create(struct calls *c, struct arena *a, struct call *k)
     if (rc != 0)
         return rc;
     base64url_encode(&id, (struct str){random, sizeof random});
-    k->id = id.err == 0 ? arena_str(a, buf_view(&id)) : STR_NONE;
-    buf_fini(&id);
+    k->id = mcp_take_text(a, &id);
     if (k->id.p == NULL)
         return ERR_NOMEM;
-    if (k->ttl_ms <= 0)
-        k->ttl_ms = CALL_TTL_MS;
-    if (k->ttl_ms < MIN_TTL_MS)
-        k->ttl_ms = MIN_TTL_MS;
-    if (k->ttl_ms > CALL_MAX_TTL_MS)
-        k->ttl_ms = CALL_MAX_TTL_MS;
+    k->ttl_ms = mcp_clamp(k->ttl_ms > 0 ? k->ttl_ms : CALL_TTL_MS,
+                          MIN_TTL_MS, CALL_MAX_TTL_MS);
     k->born = 0;
     rc = stage(c, k, "create");
     if (rc == ERR_TOO_LARGE)

@@ -40,7 +40,6 @@ shape_of(const struct request *r, struct arena *a)
 {
     struct buf b = {0};
     struct json_w w;
-    struct str s;
 
     json_w_init(&w, &b);
     json_obj(&w);
@@ -52,9 +51,7 @@ shape_of(const struct request *r, struct arena *a)
         json_put_raw(&w, "token", r->token);
     json_close(&w);
     json_w_end(&w);
-    s = b.err == 0 ? arena_str(a, buf_view(&b)) : STR_NONE;
-    buf_fini(&b);
-    return s;
+    return mcp_take_text(a, &b);
 }
 
 /* Has k wait for what a run said. ERR_NOMEM. */
@@ -101,13 +98,12 @@ set_ended(struct request *r, int err, struct call *k, struct arena *a)
 
     if (err != 0) {
         mcp_put_fault(r, err, &fault);
-        text = fault.err == 0 ? arena_str(a, buf_view(&fault)) : STR_NONE;
+        text = mcp_take_text(a, &fault);
     } else {
         json_close(&r->run.w);
         text = arena_str(a, (struct str){out->p + r->run.at - 1,
                                          out->len - r->run.at + 1});
     }
-    buf_fini(&fault);
     if (text.p == NULL)
         return ERR_NOMEM;
     k->status = err != 0 ? CALL_FAILED : CALL_COMPLETED;
@@ -149,7 +145,7 @@ mcp_deferred_create(struct request *r, int err)
     struct call k = {
         .principal = r->call.principal,
         .tool = str_of(r->tool->name),
-        .args = r->call.args != NULL ? json_raw(r->call.args) : STR_NONE,
+        .args = json_raw(r->call.args),
         .shape = shape_of(r, a),
         .ttl_ms = r->ttl_ms,
         .since = r->call.since,
@@ -187,28 +183,23 @@ recall(struct request *r, struct call *k)
 {
     struct mcp_message *m = r->m;
     const struct mcp_catalogue *c = m->m->cat;
-    const struct json_tok *shape = NULL, *args = NULL, *t;
+    const struct json_tok *shape = NULL, *args = NULL;
     int64_t rev = -1, caps = 0;
-    size_t i;
     int err = json_parse(m->a, k->shape, &shape, NULL);
 
     if (err == 0 && k->args.p != NULL)
         err = json_parse(m->a, k->args, &args, NULL);
     if (err != 0)
         return err;
-    for (i = 0; i < c->n_tools && !str_is(k->tool, c->tools[i].name); i++)
-        ;
-    if (i == c->n_tools || !json_int(json_get(shape, "caps"), &caps) ||
+    r->tool = mcp_find_tool(c, k->tool);
+    if (r->tool == NULL || !json_int(json_get(shape, "caps"), &caps) ||
         !json_int(json_get(shape, mcp_is_plain(k) ? "plain" : "rev"), &rev) ||
         rev < 0 || rev >= MCP_N_REVS)
         return ERR_INVALID;
-    r->tool = &c->tools[i];
     r->rev = m->scratch.rev = (enum mcp_rev)rev;
     r->method = m->m->call;
     r->name = str_of(r->method->name);
-    t = json_get(shape, "token");
-    if (t != NULL)
-        r->token = json_raw(t);
+    r->token = json_raw(json_get(shape, "token"));
     r->target = k->tool;
     r->again = k;
     r->call = (struct mcp_call){

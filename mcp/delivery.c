@@ -43,12 +43,6 @@
 
 /* ---- whom to ask ---- */
 
-static struct str
-name_of(const struct mcp_session *s)
-{
-    return str_of(s->id); /* empty: a pipe's */
-}
-
 /* Whether a question is delivered to s, or was when its server died: its
    client may know of it. Another pipe's may only where it runs tasks, and
    a task is what it was made. */
@@ -60,7 +54,7 @@ mcp_was_delivered_to(const struct mcp_session *s, const struct mcp_delivery *h)
                  (h->task.p != NULL && (s->caps & MCP_CLIENT_TASKS));
 
     /* What belongs to no session has no m. */
-    return h->n != 0 && s->m != NULL && str_eq(h->to, name_of(s)) &&
+    return h->n != 0 && s->m != NULL && str_is(h->to, s->id) &&
            (by == store_instance(s->m->store) ||
             (lasts && !store_alive(s->m->store, by)));
 }
@@ -124,7 +118,7 @@ mcp_deliver_to(const struct mcp_session *s, struct mcp_question *q)
     q->delivery = (struct mcp_delivery){
         .n = (int64_t)store_next_n(s->m->store),
         .by = (int64_t)store_instance(s->m->store),
-        .to = name_of(s),
+        .to = str_of(s->id), /* empty: a pipe's */
     };
 }
 
@@ -195,14 +189,17 @@ mcp_follow_call(struct mcp_session *s, struct str id, enum call_status told)
     }
     if (n >= MAX_FOLLOWS) /* the oldest */
         forget(last);
-    at = calloc(1, sizeof(*at));
+    at = malloc(sizeof(*at));
     if (at == NULL)
         return NULL; /* it is not told then, as it need not be */
+    *at = (struct mcp_follow){
+        .next = s->follows,
+        .told = told,
+        /* What there is was sent by a process before this one. */
+        .own = true,
+        .asked = mcp_head(s->m),
+    };
     memcpy(at->id, id.p, CALL_ID_LEN);
-    at->told = told;
-    at->own = true; /* what there is was sent by a process before this one */
-    at->asked = mcp_head(s->m);
-    at->next = s->follows;
     s->follows = at;
     s->m->follows_due = true;
     return at;
@@ -608,8 +605,7 @@ mcp_delivery_rewind(struct mcp_session *s, bool back)
     if (m->calls != NULL && s->revived)
         n = calls_list(m->calls, str_of(s->principal), 0, ids, MAX_FOLLOWS,
                        &last, &more);
-    while (n > 0) {
-        n--;
+    while (n-- > 0) {
         if (mcp_follow_of(s, str_of(ids[n])) != NULL)
             continue;
         at = mcp_follow_call(s, str_of(ids[n]), CALL_N_STATUSES);

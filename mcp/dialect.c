@@ -90,12 +90,9 @@ put_task(struct json_w *w, const struct mcp *m, const struct call *k,
          enum mcp_rev rev, enum call_status status)
 {
     bool modern = rev >= MCP_OLDEST_MODERN;
-    int64_t poll = (store_now_ms(m->store) - k->created_ms) / 10;
+    int64_t poll = mcp_clamp((store_now_ms(m->store) - k->created_ms) / 10,
+                             MIN_POLL_MS, MAX_POLL_MS);
 
-    if (poll < MIN_POLL_MS)
-        poll = MIN_POLL_MS;
-    if (poll > MAX_POLL_MS)
-        poll = MAX_POLL_MS;
     json_put_str(w, "taskId", k->id);
     json_put_z(w, "status", call_status_name(status));
     if (k->message.len > 0)

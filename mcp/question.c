@@ -47,14 +47,13 @@ mcp_read_questions(struct arena *a, struct str raw, struct mcp_question **out)
             return ERR_NOMEM;
         *q = (struct mcp_question){
             .key = arena_str(a, key),
+            .params = json_raw(json_get(t, "params")),
             .answer = json_get(t, "answer"),
         };
         if (q->key.p == NULL ||
             mcp_text(a, json_get(t, "method"), &q->method) != 0 ||
             read_delivery(a, json_get(t, "held"), &q->delivery) != 0)
             return ERR_NOMEM;
-        if (json_get(t, "params") != NULL)
-            q->params = json_raw(json_get(t, "params"));
         out = &q->next;
     }
     return 0;
@@ -141,7 +140,6 @@ mcp_raw_questions(struct mcp *m, struct arena *a,
 {
     struct buf b = {0};
     struct json_w w;
-    struct str text;
 
     if (q == NULL)
         return STR_NONE;
@@ -151,9 +149,7 @@ mcp_raw_questions(struct mcp *m, struct arena *a,
         put_question(m, &w, q);
     json_close(&w);
     json_w_end(&w);
-    text = b.err == 0 ? arena_str(a, buf_view(&b)) : STR_NONE;
-    buf_fini(&b);
-    return text;
+    return mcp_take_text(a, &b);
 }
 
 /* Its shape names the revision otherwise: older versions leave it alone. */

@@ -230,6 +230,25 @@ mcp_put_members(struct json_w *w, struct str object)
     w->comma = true;
 }
 
+struct str
+mcp_take_text(struct arena *a, struct buf *b)
+{
+    struct str text = b->err == 0 ? arena_str(a, buf_view(b)) : STR_NONE;
+
+    buf_fini(b);
+    return text;
+}
+
+const struct mcp_tool *
+mcp_find_tool(const struct mcp_catalogue *c, struct str name)
+{
+    size_t i = 0;
+
+    while (i < c->n_tools && !str_is(name, c->tools[i].name))
+        i++;
+    return i < c->n_tools ? &c->tools[i] : NULL;
+}
+
 void
 mcp_put_be64(uint8_t to[8], uint64_t v)
 {

@@ -41,6 +41,13 @@ is_absent(const struct json_tok *t)
     return t == NULL || t->type == JSON_NULL;
 }
 
+/* v within bounds. */
+static inline int64_t
+mcp_clamp(int64_t v, int64_t min, int64_t max)
+{
+    return v < min ? min : v > max ? max : v;
+}
+
 /* The name of a revision ("2025-11-25") and back; -1: unknown. */
 const char *mcp_rev_name(enum mcp_rev rev);
 int mcp_rev_of(struct str name);
@@ -74,6 +81,11 @@ int mcp_text(struct arena *a, const struct json_tok *t, struct str *out);
 struct str mcp_cut(struct str s, size_t max);
 /* Whether t can be an id, or a progress token. */
 bool mcp_is_id(const struct json_tok *t);
+/* The text of b in a, and frees b; .p NULL: there is no memory. */
+struct str mcp_take_text(struct arena *a, struct buf *b);
+/* The tool of that name, or NULL. */
+const struct mcp_tool *mcp_find_tool(const struct mcp_catalogue *c,
+                                     struct str name);
 /* A number in 8 bytes, its highest first. */
 void mcp_put_be64(uint8_t to[8], uint64_t v);
 uint64_t mcp_get_be64(const uint8_t p[8]);
