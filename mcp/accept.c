@@ -216,7 +216,7 @@ check_argument_headers(struct request *r)
 
         text_put(name, sizeof(name), "mcp-param-%s", p->header);
         for (i = 0; name[i] != '\0'; i++)
-            name[i] |= name[i] >= 'A' && name[i] <= 'Z' ? 'a' - 'A' : 0;
+            name[i] = text_lower(name[i]);
         header = f->header(f->header_ctx, name);
         if (is_absent(v) && header.p == NULL)
             continue;
@@ -268,7 +268,7 @@ static step *const handshake_steps[] = {
 static enum mcp_rev
 agreed_rev(const struct mcp_session *s, const struct mcp_facts *f)
 {
-    int rev = f->version.p != NULL ? mcp_rev_of(f->version) : -1;
+    int rev = mcp_rev_of(f->version);
 
     if (s->initialized)
         return s->rev;
@@ -286,8 +286,7 @@ claims_modern(const struct mcp_facts *f, const struct json_tok *t)
 
     if (json_get(meta, VERSION_KEY) != NULL)
         return true;
-    return f->http && f->version.p != NULL &&
-           mcp_rev_of(f->version) >= MCP_OLDEST_MODERN &&
+    return f->http && mcp_rev_of(f->version) >= MCP_OLDEST_MODERN &&
            !json_is(json_get(t, "method"), "initialize");
 }
 
@@ -354,16 +353,8 @@ check_object(struct request *r, const struct json_tok *t)
     return twins > 0 ? refuse_members(r, t, "Duplicate member") : twins;
 }
 
-/* A response to a request of ours takes effect when it is run. */
-static int
-fill_answer(struct request *r)
-{
-    r->call.arena = r->m->a;
-    r->call.principal = r->m->f->principal;
-    return MCP_REFUSED;
-}
-
-/* A message that asks for nothing; some tell something. */
+/* A message that asks for nothing; some tell something. A response to a
+   request of ours takes effect when it is run. */
 static int
 take_no_reply(struct request *r, const struct json_tok *t)
 {
@@ -372,9 +363,9 @@ take_no_reply(struct request *r, const struct json_tok *t)
     if (err != 0)
         return err;
     r->no_reply = true;
-    if (r->name.p == NULL && mcp_take_answer_judge(r, t))
-        return fill_answer(r);
-    if (str_is(r->name, "notifications/cancelled"))
+    if (r->name.p == NULL)
+        mcp_take_answer_judge(r, t);
+    else if (str_is(r->name, "notifications/cancelled"))
         mcp_take_cancel(r, json_get(t, "params"));
     return MCP_REFUSED;
 }
@@ -449,11 +440,8 @@ is_batch(const struct mcp_session *s, const struct json_tok *root)
 static struct str
 no_id(const struct mcp_message *m)
 {
-    const struct mcp_facts *f = m->f;
-    int rev = f->version.p != NULL ? mcp_rev_of(f->version) : -1;
+    int rev = m->s->initialized ? (int)m->s->rev : mcp_rev_of(m->f->version);
 
-    if (m->s->initialized)
-        rev = (int)m->s->rev;
     return rev >= 0 && rev < MCP_2025_11_25 ? STR("null") : STR_NONE;
 }
 
@@ -569,7 +557,8 @@ mcp_release(struct mcp_message *m)
 }
 
 static struct mcp_message *
-new_message(struct mcp *mcp, const struct mcp_facts *f, struct arena *a)
+new_message(struct mcp *mcp, const struct mcp_facts *f, struct arena *a,
+            struct str text)
 {
     struct mcp_message *m = arena_alloc(a, sizeof(*m));
 
@@ -579,6 +568,7 @@ new_message(struct mcp *mcp, const struct mcp_facts *f, struct arena *a)
             .s = &m->scratch,
             .f = f,
             .a = a,
+            .text = text,
             .scratch.log_level = MCP_LOG_DEFAULT,
         };
     return m;
@@ -588,12 +578,11 @@ int
 mcp_accept(struct mcp *mcp, const struct mcp_facts *f, struct arena *a,
            struct str text, struct mcp_message **out)
 {
-    struct mcp_message *m = *out = new_message(mcp, f, a);
+    struct mcp_message *m = *out = new_message(mcp, f, a, text);
     size_t i;
 
     if (m == NULL)
         return ERR_NOMEM;
-    m->text = text;
     if (mcp_judge(m, f) < 0)
         return ERR_NOMEM;
     queue(m);
@@ -606,7 +595,7 @@ int
 mcp_accept_end(struct mcp *mcp, const struct mcp_facts *f, struct arena *a,
                struct mcp_message **out)
 {
-    struct mcp_message *m = *out = new_message(mcp, f, a);
+    struct mcp_message *m = *out = new_message(mcp, f, a, STR_NONE);
     int err;
 
     if (m == NULL)

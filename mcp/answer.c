@@ -15,32 +15,26 @@
 #define MIN_POLL_MS 100 /* what a client's task may ask for */
 #define MAX_POLL_MS (60 * 60 * 1000)
 
-bool
+void
 mcp_take_answer_judge(struct request *r, const struct json_tok *t)
 {
-    static const char prefix[] = "mcptask-";
-    struct str id = json_str(r->m->a, json_get(t, "id"));
+    struct str id = json_str(r->m->a, json_get(t, "id")), kind;
     uint64_t q, place = 0;
-    char kind;
 
-    if (r->m->m->calls == NULL || r->m->f->read_only || id.p == NULL ||
-        !str_starts(id, prefix))
-        return false;
-    id.p += strlen(prefix);
-    id.len -= strlen(prefix);
-    if (id.len < 2 || id.p[1] != '.' || memchr("cgr", id.p[0], 3) == NULL)
-        return false;
-    kind = *str_cut(&id, '.').p;
+    if (r->m->m->calls == NULL || r->m->f->read_only ||
+        !str_is(str_cut(&id, '-'), "mcptask"))
+        return;
+    kind = str_cut(&id, '.');
     r->target = str_cut(&id, '.');
-    if (r->target.len != CALL_ID_LEN || !str_u64(str_cut(&id, '.'), &q) ||
+    if (kind.len != 1 || memchr("cgr", *kind.p, 3) == NULL ||
+        r->target.len != CALL_ID_LEN || !str_u64(str_cut(&id, '.'), &q) ||
         q >= MCP_MAX_DELIVERED)
-        return false;
+        return;
     str_u64(str_cut(&id, '.'), &place);
-    r->reply.kind = kind;
-    r->reply.question = (unsigned)q;
-    r->reply.place = place;
+    r->reply = (struct reply){*kind.p, (unsigned)q, place};
     r->params = t;
-    return true;
+    r->call = (struct mcp_call){.arena = r->m->a,
+                                .principal = r->m->f->principal};
 }
 
 /* The task that a client has made of a question is polled next when it says
@@ -55,9 +49,7 @@ poll_later(struct request *r, const struct json_tok *task)
     if (at == NULL)
         return NULL;
     json_int(json_get(task, "pollInterval"), &wait);
-    if (wait < MIN_POLL_MS)
-        wait = MIN_POLL_MS;
-    at->poll_ms = clock_mono_ms() + (wait < MAX_POLL_MS ? wait : MAX_POLL_MS);
+    at->poll_ms = clock_mono_ms() + mcp_clamp(wait, MIN_POLL_MS, MAX_POLL_MS);
     if (at->poll_ms < m->delivery_ms)
         m->delivery_ms = at->poll_ms;
     return at;

@@ -7,8 +7,8 @@
 
 struct request;
 
-/* Whether t, a response, is to a request of ours; then r says to which. */
-bool mcp_take_answer_judge(struct request *r, const struct json_tok *t);
+/* Where t, a response, is to a request of ours, r says to which. */
+void mcp_take_answer_judge(struct request *r, const struct json_tok *t);
 /* Takes it, under the lock: 0 or an error. */
 int mcp_take_answer(struct request *r);
 
