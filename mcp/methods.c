@@ -16,6 +16,7 @@
       and never parsed. */
 
 #include "mcp/methods.h"
+#include "base/text.h"
 #include "mcp/deferred.h"
 #include "mcp/dialect.h"
 #include "mcp/listen.h"
@@ -37,27 +38,18 @@ static bool
 offers(const struct mcp *m, enum feature f)
 {
     const struct mcp_catalogue *c = m->cat;
-    size_t i;
+    bool offered[N_FEATURES] = {
+        [CORE] = true,
+        [TOOLS] = c->n_tools > 0,
+        [PROMPTS] = c->n_prompts > 0 || c->prompts_change,
+        [RESOURCES] = c->resources != NULL,
+        [COMPLETIONS] = c->complete != NULL,
+        [LOGGING] = !c->no_logging,
+    };
 
-    switch (f) {
-    case TASKS:
-        for (i = 0; i < c->n_tools; i++)
-            if (c->tools[i].tasks != MCP_TASK_FORBIDDEN && m->calls != NULL)
-                return true;
-        return false;
-    case TOOLS:
-        return c->n_tools > 0;
-    case PROMPTS:
-        return c->n_prompts > 0 || c->prompts_change;
-    case RESOURCES:
-        return c->resources != NULL;
-    case COMPLETIONS:
-        return c->complete != NULL;
-    case LOGGING:
-        return !c->no_logging;
-    default:
-        return true;
-    }
+    for (size_t i = 0; m->calls != NULL && i < c->n_tools; i++)
+        offered[TASKS] |= c->tools[i].tasks != MCP_TASK_FORBIDDEN;
+    return offered[f];
 }
 
 /* ---- parameters, by method ---- */
@@ -96,17 +88,15 @@ judge_initialize(struct request *r)
 {
     const struct json_tok *asked = json_get(r->params, "protocolVersion");
     const struct json_tok *info = json_get(r->params, "clientInfo");
+    struct str version = mcp_text_of(r->m, asked),
+               client = mcp_text_of(r->m, json_get(info, "name"));
+    int rev = mcp_rev_of(version);
     struct mcp_session *s;
-    struct str version, client;
-    int rev;
 
-    version = mcp_text_of(r->m, asked);
-    client = mcp_text_of(r->m, json_get(info, "name"));
     if (r->m->no_memory)
         return ERR_NOMEM;
     if (asked != NULL && version.p == NULL)
         return mcp_refuse_params(r, "protocolVersion must be a string");
-    rev = mcp_rev_of(version);
     if (rev < 0 || rev > MCP_NEWEST_HANDSHAKE)
         rev = MCP_NEWEST_HANDSHAKE;
     s = session_to_agree(r->m);
@@ -118,9 +108,7 @@ judge_initialize(struct request *r)
               ~(unsigned)MCP_EXTENSION; /* a matter of each request */
     s->log_level = MCP_LOG_DEFAULT;
     client = mcp_cut(client, sizeof(s->client) - 1);
-    memset(s->client, 0, sizeof(s->client));
-    if (client.len > 0)
-        memcpy(s->client, client.p, client.len);
+    text_put(s->client, sizeof(s->client), "%.*s", STR_ARG(client));
     return seal(r->m);
 }
 
@@ -217,19 +205,12 @@ refuse_name(struct request *r, const char *text)
 static int
 judge_call(struct request *r)
 {
-    const struct mcp_catalogue *c = r->m->m->cat;
-    size_t i;
-    int err;
+    const struct mcp_tool *tool = mcp_find_tool(r->m->m->cat, r->target);
+    int err = tool == NULL ? refuse_name(r, "Unknown tool") : judge_args(r);
 
-    for (i = 0; i < c->n_tools; i++)
-        if (str_is(r->target, c->tools[i].name))
-            break;
-    if (r->target.p == NULL || i == c->n_tools)
-        return refuse_name(r, "Unknown tool");
-    err = judge_args(r);
     if (err != 0)
         return err;
-    r->tool = &c->tools[i];
+    r->tool = tool;
     return mcp_task_judge_call(r);
 }
 
@@ -253,15 +234,12 @@ judge_prompt(struct request *r)
 {
     const struct mcp_catalogue *c = r->m->m->cat;
     const struct mcp_prompt_arg *arg;
-    size_t i;
+    size_t i = 0;
     int err;
 
-    for (i = 0; i < c->n_prompts; i++)
-        if (str_is(r->target, c->prompts[i].name))
-            break;
-    if (r->target.p == NULL || i == c->n_prompts)
-        return refuse_name(r, "Unknown prompt");
-    err = judge_args(r);
+    while (i < c->n_prompts && !str_is(r->target, c->prompts[i].name))
+        i++;
+    err = i == c->n_prompts ? refuse_name(r, "Unknown prompt") : judge_args(r);
     if (err != 0)
         return err;
     r->prompt = &c->prompts[i];
@@ -663,15 +641,12 @@ mcp_find_method(struct request *r)
 {
     const struct method *m, *end = methods + sizeof(methods) / sizeof(*methods);
 
-    for (m = methods; m < end; m++)
+    for (m = methods; m < end && r->method == NULL; m++)
         if (str_is(r->name, m->name) && r->rev >= m->from &&
             r->rev <= m->to && offers(r->m->m, (enum feature)m->feature))
-            break;
-    if (m == end)
-        return;
-    r->method = m;
-    if (m->target != NULL)
-        r->target = mcp_text_of(r->m, json_get(r->params, m->target));
+            r->method = m;
+    if (r->method != NULL && r->method->target != NULL)
+        r->target = mcp_text_of(r->m, json_get(r->params, r->method->target));
 }
 
 /* Who asks, and what it can be asked, as tools and resources see it. */
