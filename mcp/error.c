@@ -49,17 +49,14 @@ mcp_fault_of(const struct request *r, int err)
                                        : str_of(err_name(err)), 0};
     size_t i;
 
-    for (i = 0; i < sizeof(known) / sizeof(*known); i++) {
-        if (known[i].err != err)
-            continue;
-        f = (struct mcp_fault){MCP_OK, known[i].code, known[i].text,
-                               known[i].key, r->target, 0};
-        if (is_modern(r)) {
-            f.status = known[i].status;
-            f.code = known[i].modern;
-        }
-        f.caps = f.code == RPC_MISSING_CAPABILITY ? r->run.missing : 0;
-    }
+    for (i = 0; i < sizeof(known) / sizeof(*known); i++)
+        if (known[i].err == err)
+            f = (struct mcp_fault){
+                is_modern(r) ? known[i].status : MCP_OK,
+                is_modern(r) ? known[i].modern : known[i].code,
+                known[i].text, known[i].key, r->target, 0};
+    if (f.code == RPC_MISSING_CAPABILITY)
+        f.caps = r->run.missing;
     if (r->run.why != NULL)
         f.text = r->run.why;
     if (r->call.why != NULL && err == ERR_INVALID) {

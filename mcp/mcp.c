@@ -175,26 +175,26 @@ bound(struct mcp_message *m, struct request *r, size_t taken)
 static enum mcp_status
 end_session(struct mcp_message *m, struct buf *out)
 {
-    struct mcp_fault f = {MCP_BAD_REQUEST, RPC_INTERNAL_ERROR, "Internal error",
-                      NULL, STR_NONE, 0};
     int err = mcp_session_set(m->s, -1, true, STR_NONE, STR_NONE);
+    struct mcp_fault f = {MCP_BAD_REQUEST, RPC_INTERNAL_ERROR, "Internal error",
+                      NULL, str_of(err_name(err)), 0};
 
     if (err == 0)
         return MCP_OK;
-    f.value = str_of(err_name(err));
     mcp_put_error(STR_NONE, &f, STR_NONE, out);
     return f.status;
 }
 
 /* What a client says to a request of ours. That it is not yet on disk has to
-   be an error, though who sent it can do little about it. */
+   be an error, though who sent it can do little about it; in a batch an error
+   has no place. */
 static enum mcp_status
 take_answer(struct request *r, struct buf *out)
 {
     int err = mcp_take_answer(r);
     struct mcp_fault f;
 
-    if (err == 0 || !r->m->http)
+    if (err == 0 || !r->m->http || r->m->batch)
         return MCP_ACCEPTED;
     f = mcp_fault_of(r, err);
     mcp_put_error(STR_NONE, &f, STR_NONE, out);
@@ -212,10 +212,9 @@ mcp_run(struct mcp_message *m, struct buf *out, struct buf *notes)
     if (m->cancelled)
         mcp_withdraw(m->v, notes);
     for (i = 0; i < m->n && out->err == 0 && !m->cancelled; i++) {
-        if (m->v[i].reply.kind != '\0' && !m->batch)
-            status = take_answer(&m->v[i], out);
-        else if (m->v[i].reply.kind != '\0') /* an error has no place there */
-            mcp_take_answer(&m->v[i]);
+        if (m->v[i].reply.kind != '\0' &&
+            take_answer(&m->v[i], out) == MCP_BAD_REQUEST)
+            status = MCP_BAD_REQUEST;
         if (m->v[i].no_reply)
             continue;
         if (m->batch)

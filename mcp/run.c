@@ -142,8 +142,7 @@ mcp_end_run(struct request *r, int err)
         err = r->call.out->err != 0 ? r->call.out->err : judge_wait(r);
     if (err == MCP_ASKS) {
         mcp_cut_members(r);
-        err = mcp_put_asked(r);
-        return err != 0 ? err : MCP_ASKS;
+        return mcp_put_asked(r);
     }
     if (r->tool != NULL &&
         (err == ERR_UNAUTHORIZED || err == ERR_TOO_LARGE ||

@@ -7,6 +7,7 @@
 #include "mcp/state.h"
 #include "base/sha256.h"
 #include "mcp/methods.h"
+#include "mcp/run.h"
 
 #include <string.h>
 
@@ -131,5 +132,5 @@ mcp_put_asked(struct request *r)
         json_put_str(w, "requestState", buf_view(&state));
     }
     buf_fini(&state);
-    return err;
+    return err != 0 ? err : MCP_ASKS;
 }

@@ -8,7 +8,7 @@
 /* Reads inputResponses and requestState of a modern request: a forged, old
    or foreign state is refused. */
 int mcp_check_inputs(struct request *r);
-/* Writes the members of an input_required result. 0, ERR_NOMEM, or what
+/* Writes the members of an input_required result. MCP_ASKS, ERR_NOMEM, or what
    sign_seal says. */
 int mcp_put_asked(struct request *r);
 
