@@ -24,6 +24,7 @@
 #include "base/file.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "mcp/wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -103,11 +104,9 @@ write_temp(const char *temp, const char *log, const uint8_t key[KEY_LEN])
         return file_errno(errno);
     file_give(fd, log);
     if (fchmod(fd, 0600) != 0 || /* no group's */
-        file_write_at(fd, (const char *)key, KEY_LEN, 0) != 0 ||
-        file_sync(fd, fsync) != 0)
+        file_write_at(fd, (const char *)key, KEY_LEN, 0) != 0)
         rc = ERR_IO;
-    close(fd);
-    return rc;
+    return file_finish(fd, rc);
 }
 
 /* Makes a key at path, beside log, unless another process just has (1). */
@@ -227,8 +226,7 @@ sum(const struct sign *s, const char *use, struct str principal,
     for (int i = 0; i < 3; i++) {
         uint8_t len[8];
 
-        for (int j = 0; j < 8; j++)
-            len[j] = (uint8_t)((uint64_t)parts[i].len >> (56 - 8 * j));
+        mcp_put_be64(len, parts[i].len);
         sha256_add(&h, len, sizeof(len));
         sha256_add(&h, parts[i].p, parts[i].len);
     }

@@ -73,6 +73,8 @@ attach(struct mcp_session *s, struct str last, struct mcp_sink *sink)
     sink->next = *at;
     *at = sink;
     s->m->n_sinks++;
+    /* Behind what the transport has to say first. */
+    mcp_tell_later(&s->news);
 }
 
 int
@@ -84,8 +86,6 @@ mcp_stream_open(struct mcp *m, const struct mcp_facts *f, struct str last,
     if (err != 0)
         return err == ERR_NOMEM ? err : ERR_NOT_FOUND;
     attach(*out, last, sink);
-    /* Behind what the transport has to say first. */
-    mcp_tell_later(&(*out)->news);
     return 0;
 }
 
@@ -116,7 +116,6 @@ mcp_sse_open(struct mcp *m, const struct mcp_facts *f, struct str last,
         return err;
     }
     attach(s, last, sink);
-    mcp_tell_later(&s->news);
     *out = s;
     return 0;
 }

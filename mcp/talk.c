@@ -135,13 +135,12 @@ bool
 mcp_can_wait(struct mcp_call *c, bool deferred)
 {
     const struct request *r = c->of;
-    struct calls *calls;
+    struct calls *calls = r->m->m->calls;
 
     if (!c->may_wait)
         return false;
     if (r->again != NULL)
         return true;
-    calls = r->m->m->calls;
     return (deferred || mcp_may_wait(r)) &&
            ((is_modern(r) && !deferred) || calls == NULL ||
             calls_have_room(calls, c->principal));
