@@ -76,10 +76,10 @@ next_to_ask(const struct mcp_session *s, struct str id,
             const struct mcp_question *q, unsigned i)
 {
     const struct mcp_session *o;
-    const struct mcp_follow *at;
 
     for (o = s->m->sessions; o != NULL; o = o->next) {
-        at = mcp_follow_of(o, id);
+        const struct mcp_follow *at = mcp_follow_of(o, id);
+
         if (o != s && at != NULL && !(at->refused >> i & 1) &&
             (mcp_cap_of(q->method) & o->caps) && mcp_channel(o, id) != NULL)
             return o;
@@ -133,8 +133,7 @@ find_question(struct request *r, struct call *k, struct mcp_question **all,
         *q = (*q)->next;
     if (*q != NULL)
         return 0;
-    r->run.why = "No such question, or its time is over";
-    return ERR_INVALID;
+    return mcp_fail(r, ERR_INVALID, "No such question, or its time is over");
 }
 
 /* Whatever became of its call, the question is to have its answer. */

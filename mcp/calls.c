@@ -152,33 +152,15 @@ next_of(const struct calls *c, uint32_t i)
 static void
 link_in(struct calls *c, const struct call_entry *e)
 {
-    uint32_t *first, i;
+    for (uint32_t i = 0; i < N_NAMES; i++) {
+        uint32_t *first = bucket_of(c, e->watch[i]);
 
-    for (i = 0; i < N_NAMES; i++) {
         if (e->watch[i] == 0)
             continue;
         c->waiting++;
         c->by_initial[e->initial[i]]++;
-        first = bucket_of(c, e->watch[i]);
         c->slot[e->slot].next[i] = *first;
         *first = e->slot * N_NAMES + i;
-    }
-}
-
-static void
-unlink_from(struct calls *c, const struct call_entry *e)
-{
-    uint32_t *at, i;
-
-    for (i = 0; i < N_NAMES; i++) {
-        if (e->watch[i] == 0)
-            continue;
-        c->waiting--;
-        c->by_initial[e->initial[i]]--;
-        at = bucket_of(c, e->watch[i]);
-        while (*at != e->slot * N_NAMES + i)
-            at = next_of(c, *at);
-        *at = c->slot[e->slot].next[i];
     }
 }
 
@@ -278,7 +260,17 @@ leave(struct calls *c, const struct call_entry *e)
         return;
     c->live--;
     unmark(c, e->slot);
-    unlink_from(c, e);
+    for (uint32_t i = 0; i < N_NAMES; i++) {
+        uint32_t *at = bucket_of(c, e->watch[i]);
+
+        if (e->watch[i] == 0)
+            continue;
+        c->waiting--;
+        c->by_initial[e->initial[i]]--;
+        while (*at != e->slot * N_NAMES + i)
+            at = next_of(c, *at);
+        *at = c->slot[e->slot].next[i];
+    }
 }
 
 static void

@@ -485,11 +485,11 @@ tell_follows(struct mcp_session *s, int64_t now)
 {
     struct mcp_follow *at, **link = &s->follows;
     struct mcp_sink *to;
-    bool live;
 
     while ((at = *link) != NULL) {
+        bool live = calls_mark_due(s->m->calls, str_of(at->id));
+
         at->due |= at->poll_ms != 0 && at->poll_ms <= now;
-        live = calls_mark_due(s->m->calls, str_of(at->id));
         if (at->ask_ms <= now)
             at->ask_ms = 0;
         else if (at->due && at->ask_ms < s->m->delivery_ms)
@@ -566,10 +566,10 @@ void
 mcp_follow_notes(struct mcp *m, struct str id, struct str notes)
 {
     struct mcp_session *s;
-    struct mcp_follow *at;
 
     for (s = m->sessions; notes.len > 0 && s != NULL; s = s->next) {
-        at = mcp_follow_of(s, id);
+        struct mcp_follow *at = mcp_follow_of(s, id);
+
         if (at == NULL || !at->maker || mcp_channel(s, id) == NULL)
             continue;
         buf_str(&at->notes, notes);

@@ -23,6 +23,13 @@ mcp_refuse_params(struct request *r, const char *text)
     return mcp_refuse(r, MCP_OK, RPC_INVALID_PARAMS, text, STR_NONE);
 }
 
+int
+mcp_fail(struct request *r, int err, const char *why)
+{
+    r->run.why = why;
+    return err;
+}
+
 /* What a handler's error is on the wire. */
 struct mcp_fault
 mcp_fault_of(const struct request *r, int err)

@@ -37,6 +37,8 @@ int mcp_refuse_params(struct request *r, const char *text);
 enum { MCP_REFUSED = 1 };
 /* What an error of r's run is on the wire. */
 struct mcp_fault mcp_fault_of(const struct request *r, int err);
+/* Returns err of r's run, with the text that says why. */
+int mcp_fail(struct request *r, int err, const char *why);
 /* Appends the error object that it comes to. */
 void mcp_put_fault(const struct request *r, int err, struct buf *out);
 /* Appends an error answer; id.p NULL: without one; raw.p not NULL: with that

@@ -315,12 +315,9 @@ tell_lists(struct mcp_listener *l, const void *n)
 void
 mcp_flush_lists(struct mcp *m, int64_t now, uint64_t n)
 {
-    bool *due = m->list_due;
-
-    if ((!due[0] && !due[1] && !due[2]) ||
-        now - m->list_sent_ms < MCP_LIST_PAUSE_MS)
+    if (m->list_due == 0 || now - m->list_sent_ms < MCP_LIST_PAUSE_MS)
         return;
-    due[0] = due[1] = due[2] = false;
+    m->list_due = 0;
     m->list_sent_ms = now;
     m->list_at = n;
     mcp_each_listener(m, tell_lists, &n);
@@ -330,7 +327,7 @@ void
 mcp_list_changed(struct mcp *m, enum mcp_list which)
 {
     m->list_n[which] = ++m->list_clock;
-    m->list_due[which] = true;
+    m->list_due |= 1u << which;
 }
 
 /* Whether it is of whatever the catalogue keeps. */
@@ -356,7 +353,6 @@ void
 mcp_listener_tell(struct mcp_listener *l)
 {
     struct mcp *m = l->m;
-    const struct store_entry *e;
     uint64_t head = mcp_head(m);
     unsigned i;
 
@@ -365,8 +361,8 @@ mcp_listener_tell(struct mcp_listener *l)
         return;
     for (i = 0; m->store != NULL && i < l->n_subs; i++) {
         struct mcp_sub *sub = &l->subs[i];
+        const struct store_entry *e = store_find(m->store, str_of(sub->key));
 
-        e = store_find(m->store, str_of(sub->key));
         sub->n = e != NULL ? e->n
                  : !is_all(sub) ? 0 : m->changed_n > 0 ? m->changed_n : head;
     }
@@ -375,7 +371,7 @@ mcp_listener_tell(struct mcp_listener *l)
         l->told_slot = 0;
     }
     for (i = 0; i < MCP_N_LISTS; i++)
-        m->list_due[i] |= owes(l, i);
+        m->list_due |= (unsigned)owes(l, i) << i;
     mcp_flush_lists(m, clock_mono_ms(), head);
 }
 
@@ -383,12 +379,12 @@ bool
 mcp_mark_listened(struct mcp *m)
 {
     const struct mcp_message *k;
-    const struct mcp_listener *to;
     bool any = false;
     unsigned i;
 
     for (k = m->waiting; k != NULL; k = k->next) {
-        to = k->v->listen;
+        const struct mcp_listener *to = k->v->listen;
+
         for (i = 0; to != NULL && to->sinks != NULL && i < to->n_subs; i++)
             if (to->subs[i].call) {
                 any = true;

@@ -353,7 +353,7 @@ mcp_due_ms(const struct mcp *m)
 {
     int64_t due = earlier(mcp_waiting_due_ms(m), mcp_delivery_due_ms(m));
 
-    if (m->list_due[0] || m->list_due[1] || m->list_due[2])
+    if (m->list_due != 0)
         due = earlier(due, m->list_sent_ms + MCP_LIST_PAUSE_MS);
     return m->tell_if_due ? 0 : due;
 }

@@ -83,11 +83,8 @@ judge_wait(struct request *r)
         return ERR_MORE;
     if (is_modern(r) && (run->asked || !waits))
         return MCP_ASKS;
-    if (!mcp_may_wait(r)) {
-        run->why = TOO_MANY_WAIT;
-        return ERR_TOO_LARGE;
-    }
-    return ERR_MORE;
+    return mcp_may_wait(r) ? ERR_MORE
+                           : mcp_fail(r, ERR_TOO_LARGE, TOO_MANY_WAIT);
 }
 
 void

@@ -56,7 +56,7 @@ struct mcp {
     uint64_t last_ask;        /* in the id of the last poll of a client */
     uint64_t list_clock;      /* counts changes of lists */
     uint64_t list_n[MCP_N_LISTS]; /* clock of the last change */
-    bool list_due[MCP_N_LISTS];
+    unsigned list_due;        /* a bit for each mcp_list to be told */
     int64_t list_sent_ms;
     uint64_t list_at;         /* n of the last list_changed; 0: any, to head */
     uint64_t ran, ran_clock;  /* head and list_clock when a listen last ran */

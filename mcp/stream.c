@@ -54,7 +54,7 @@ rewind_to(struct mcp_session *s, struct str last)
     s->news.told_n = n;
     s->news.told_slot = s->n > n ? 0 : i;
     if (listed > n || (listed == n && i < MCP_LIST_PLACE) ||
-        m->list_due[MCP_LIST_RESOURCES])
+        (m->list_due & 1u << MCP_LIST_RESOURCES))
         s->news.listed = 0;
     else if (s->news.listed == 0)
         s->news.listed = m->list_clock + 1;

@@ -122,8 +122,7 @@ fetch(struct request *r, struct call *k)
         err = ERR_NOT_FOUND;
     if (err != ERR_NOT_FOUND)
         return err;
-    r->run.why = "No such task, or its time is over";
-    return ERR_INVALID;
+    return mcp_fail(r, ERR_INVALID, "No such task, or its time is over");
 }
 
 bool
@@ -187,10 +186,8 @@ mcp_task_list(struct request *r)
     struct call k;
     int err = 0;
 
-    if (r->target.p != NULL && !str_u64(r->target, &before)) {
-        r->run.why = "Unknown cursor";
-        return ERR_INVALID;
-    }
+    if (r->target.p != NULL && !str_u64(r->target, &before))
+        return mcp_fail(r, ERR_INVALID, "Unknown cursor");
     n = calls_list(m->calls, mcp_who(r), before, ids, PAGE, &last, &more);
     mcp_key_arr(w, "tasks");
     for (i = 0; i < n && err == 0; i++) {
@@ -221,10 +218,9 @@ mcp_task_cancel(struct request *r)
     struct call k;
     int err = fetch(r, &k);
 
-    if (err == 0 && call_status_ended(k.status)) {
-        r->run.why = "The task has already ended";
-        return is_modern(r) ? 0 : ERR_INVALID;
-    }
+    if (err == 0 && call_status_ended(k.status))
+        return mcp_fail(r, is_modern(r) ? 0 : ERR_INVALID,
+                        "The task has already ended");
     if (err == 0) {
         k.status = CALL_CANCELLED;
         k.message = STR("The task was cancelled by request.");
@@ -240,7 +236,6 @@ int
 mcp_task_update(struct request *r)
 {
     struct mcp_question *all, *q;
-    const struct json_tok *t;
     struct call k;
     bool news = false;
     int err = fetch(r, &k);
@@ -250,7 +245,8 @@ mcp_task_update(struct request *r)
     if (err != 0 || call_status_ended(k.status))
         return err;
     for (q = all; q != NULL; q = q->next) {
-        t = json_get(r->inputs, q->key.p);
+        const struct json_tok *t = json_get(r->inputs, q->key.p);
+
         if (q->answer != NULL || t == NULL || t->type != JSON_OBJECT)
             continue;
         q->answer = t;
