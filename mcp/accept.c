@@ -105,9 +105,8 @@ check_meta(struct request *r)
          level_text},
     };
     const struct json_tok *t = NULL;
-    size_t i;
 
-    for (i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
         t = json_get(r->meta, keys[i].key);
         if (is_absent(t) ? keys[i].required : t->type != keys[i].type)
             return mcp_refuse(r, MCP_BAD_REQUEST, RPC_INVALID_PARAMS,
@@ -203,19 +202,17 @@ static int
 check_argument_headers(struct request *r)
 {
     const struct mcp_facts *f = r->m->f;
-    const struct mcp_param *p;
     char name[128];
-    size_t i;
 
     if (!f->http || r->tool == NULL || r->tool->params == NULL)
         return 0;
-    for (p = r->tool->params; p->arg != NULL; p++) {
+    for (const struct mcp_param *p = r->tool->params; p->arg != NULL; p++) {
         const struct json_tok *v = json_get(r->call.args, p->arg);
         struct str header;
         int says;
 
         text_put(name, sizeof(name), "mcp-param-%s", p->header);
-        for (i = 0; name[i] != '\0'; i++)
+        for (size_t i = 0; name[i] != '\0'; i++)
             name[i] = text_lower(name[i]);
         header = f->header(f->header_ctx, name);
         if (is_absent(v) && header.p == NULL)
@@ -298,13 +295,12 @@ has_twins(struct arena *a, const struct json_tok *t)
 {
     struct str names[MAX_MEMBERS];
     const struct json_tok *member = t + 1;
-    uint32_t i, k;
 
-    for (i = 0; i < t->n; i++) {
+    for (uint32_t i = 0; i < t->n; i++) {
         names[i] = json_str(a, member);
         if (names[i].p == NULL)
             return ERR_NOMEM;
-        for (k = 0; k < i; k++)
+        for (uint32_t k = 0; k < i; k++)
             if (str_eq(names[k], names[i]))
                 return 1;
         member += 1 + member[1].span;
@@ -448,13 +444,11 @@ no_id(const struct mcp_message *m)
 static int
 new_requests(struct mcp_message *m, size_t n)
 {
-    size_t i;
-
     m->n = n;
     m->v = arena_alloc(m->a, n * sizeof(*m->v));
     if (m->v == NULL)
         return ERR_NOMEM;
-    for (i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         m->v[i] = (struct request){.m = m, .id = no_id(m), .log_level = -1};
     return 0;
 }
@@ -503,14 +497,13 @@ static int
 judge_all(struct mcp_message *m, const struct json_tok *root)
 {
     const struct json_tok *t = root;
-    size_t i;
 
     m->batch = is_batch(m->s, root);
     if (m->batch)
         t++;
     if (new_requests(m, m->batch ? root->n : 1) != 0)
         return ERR_NOMEM;
-    for (i = 0; i < m->n; i++, t += t->span)
+    for (size_t i = 0; i < m->n; i++, t += t->span)
         if (judge(&m->v[i], t) < 0 || m->no_memory)
             return ERR_NOMEM;
     return 0;
@@ -579,14 +572,13 @@ mcp_accept(struct mcp *mcp, const struct mcp_facts *f, struct arena *a,
            struct str text, struct mcp_message **out)
 {
     struct mcp_message *m = *out = new_message(mcp, f, a, text);
-    size_t i;
 
     if (m == NULL)
         return ERR_NOMEM;
     if (mcp_judge(m, f) < 0)
         return ERR_NOMEM;
     queue(m);
-    for (i = 0; i < m->n; i++)
+    for (size_t i = 0; i < m->n; i++)
         mcp->counts.requests += !m->v[i].no_reply;
     return 0;
 }

@@ -75,9 +75,7 @@ static const struct mcp_session *
 next_to_ask(const struct mcp_session *s, struct str id,
             const struct mcp_question *q, unsigned i)
 {
-    const struct mcp_session *o;
-
-    for (o = s->m->sessions; o != NULL; o = o->next) {
+    for (const struct mcp_session *o = s->m->sessions; o != NULL; o = o->next) {
         const struct mcp_follow *at = mcp_follow_of(o, id);
 
         if (o != s && at != NULL && !(at->refused >> i & 1) &&

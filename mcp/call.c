@@ -86,10 +86,8 @@ put_raw(struct buf *b, struct str raw)
 void
 call_put(struct buf *b, const struct call *k, const char *op)
 {
-    const struct field *f;
-
     buf_printf(b, "\"op\":\"%s\",\"v\":{\"form\":1", op);
-    for (f = fields; f < fields + N_FIELDS; f++) {
+    for (const struct field *f = fields; f < fields + N_FIELDS; f++) {
         const void *m = (const char *)k + f->at;
         const struct str *s = m;
         uint64_t v = f->kind <= RAW ? s->len
@@ -147,7 +145,6 @@ static int
 read_head(struct arena *a, struct str body, struct call *k,
           struct raw_members *m)
 {
-    const struct field *f;
     int rc = 0;
 
     *k = (struct call){.status = CALL_WORKING};
@@ -157,7 +154,7 @@ read_head(struct arena *a, struct str body, struct call *k,
     *m = raw_members_of((struct str){m->p, (size_t)(m->end - m->p)});
     if (raw_next(m) != 1 || !str_is(m->name, "form") || !str_is(m->value, "1"))
         return ERR_FORMAT;
-    for (f = fields; rc == 0 && f < fields + N_HEAD; f++)
+    for (const struct field *f = fields; rc == 0 && f < fields + N_HEAD; f++)
         rc = raw_next(m) == 1 && str_is(m->name, f->name)
                  ? read_field(a, f, m->value, k) : ERR_FORMAT;
     return rc;

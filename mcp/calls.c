@@ -498,11 +498,10 @@ why_full(const struct calls *c, uint64_t principal)
 {
     int64_t now = store_now_ms(c->store);
     unsigned own = 0, all = 0;
-    uint32_t i;
 
     if (c->live < c->opt.max_own && c->live < c->opt.max_all)
         return STR_NONE;
-    for (i = 1; i <= c->n; i++) {
+    for (uint32_t i = 1; i <= c->n; i++) {
         const struct call_entry *e = c->slot[i].e;
         bool counts = is_live(e) && !is_over(e, now);
 
@@ -652,11 +651,10 @@ calls_list(struct calls *c, struct str principal, uint64_t before,
     uint64_t who = str_hash(principal);
     int64_t now = store_now_ms(c->store);
     size_t n = 0;
-    uint32_t i;
 
     *more = false;
     *last = before;
-    for (i = c->n; i > 0; i--) {
+    for (uint32_t i = c->n; i > 0; i--) {
         const struct call_entry *e = by_born(c, i);
 
         if ((before != 0 && e->born >= before) || is_over(e, now) ||
@@ -677,10 +675,9 @@ void
 calls_count(struct calls *c, struct calls_counts *out)
 {
     int64_t now = store_now_ms(c->store);
-    uint32_t i;
 
     *out = (struct calls_counts){.bytes = c->cap * sizeof *c->slot};
-    for (i = 1; i <= c->n; i++) {
+    for (uint32_t i = 1; i <= c->n; i++) {
         const struct call_entry *e = c->slot[i].e;
 
         if (e->status == UNREADABLE || is_over(e, now))

@@ -58,13 +58,12 @@ shape_of(const struct request *r, struct arena *a)
 static int
 set_waiting(const struct request *r, struct call *k, struct arena *a)
 {
-    const struct mcp_question *q;
-
     k->questions = mcp_raw_questions(r->m->m, a, r->run.questions);
     if (k->questions.p == NULL && r->run.questions != NULL)
         return ERR_NOMEM;
     k->status = CALL_WORKING;
-    for (q = r->run.questions; q != NULL; q = q->next)
+    for (const struct mcp_question *q = r->run.questions; q != NULL;
+         q = q->next)
         if (q->answer == NULL)
             k->status = CALL_INPUT_REQUIRED;
     k->watch = r->run.watch;
@@ -338,17 +337,18 @@ mcp_run_marked(struct mcp *m)
 {
     char id[CALL_ID_LEN + 1];
     int64_t from = clock_mono_ms();
-    unsigned n;
     int err = 0;
 
     /* What made a commit fail is kept out of those of others for a while. And
        the lock is held, so a slice of time is enough. */
     if (m->calls == NULL || from < m->marked_ms)
         return;
-    for (n = 0; err == 0 && n < MAX_SETTLED &&
-                (n == 0 || clock_mono_ms() - from < MCP_SLICE_MS) &&
-                store_staged_len(m->store) < STORE_FULL_BATCH &&
-                calls_next_marked(m->calls, id); n++)
+    for (unsigned n = 0;
+         err == 0 && n < MAX_SETTLED &&
+         (n == 0 || clock_mono_ms() - from < MCP_SLICE_MS) &&
+         store_staged_len(m->store) < STORE_FULL_BATCH &&
+         calls_next_marked(m->calls, id);
+         n++)
         err = run_again(m, str_of(id), STR_NONE);
     if (err != 0)
         m->marked_ms = clock_mono_ms() + RETRY_MS;

@@ -129,13 +129,13 @@ static struct str
 deliver_all(const struct mcp_session *s, struct mcp_follow *at,
           struct arena *a, const struct call *k)
 {
-    struct mcp_question *q, *all;
+    struct mcp_question *all;
     bool news = false;
     unsigned i = 0;
 
     if (mcp_read_questions(a, k->questions, &all) != 0)
         return STR_NONE;
-    for (q = all; q != NULL; q = q->next) {
+    for (struct mcp_question *q = all; q != NULL; q = q->next) {
         int what = wants_delivery(s, at, q, i++);
 
         if (what == 1)
@@ -260,9 +260,7 @@ mcp_deliver(struct request *r, struct call *k)
 struct mcp_sink *
 mcp_channel(const struct mcp_session *s, struct str id)
 {
-    struct mcp_message *k;
-
-    for (k = s->m->waiting; k != NULL; k = k->next)
+    for (struct mcp_message *k = s->m->waiting; k != NULL; k = k->next)
         if (k->s == s && !k->given && !k->cancelled && !k->sink->blocked &&
             waits(k->v) && str_eq(mcp_call_of(k->v), id))
             return k->sink;
@@ -512,11 +510,9 @@ tell_follows(struct mcp_session *s, int64_t now)
 static void
 give_up_unreachable(struct mcp_session *s)
 {
-    struct mcp_follow *at;
-
     if (mcp_is_reachable(s))
         return;
-    for (at = s->follows; at != NULL; at = at->next) {
+    for (struct mcp_follow *at = s->follows; at != NULL; at = at->next) {
         if (at->asked != 0)
             calls_mark(s->m->calls, str_of(at->id));
         at->asked = 0;
@@ -526,14 +522,13 @@ give_up_unreachable(struct mcp_session *s)
 void
 mcp_delivery_tick(struct mcp *m, int64_t now_ms)
 {
-    struct mcp_session *s;
     bool look = now_ms >= m->delivery_ms;
 
     if (m->calls == NULL || (!m->follows_due && !look))
         return;
     m->follows_due = look = false;
     m->delivery_ms = INT64_MAX;
-    for (s = m->sessions; s != NULL; s = s->next) {
+    for (struct mcp_session *s = m->sessions; s != NULL; s = s->next) {
         if (s->follows == NULL)
             continue;
         give_up_unreachable(s);
@@ -554,10 +549,9 @@ mcp_delivery_due_ms(const struct mcp *m)
 void
 mcp_follow_changed(struct mcp *m, struct str id)
 {
-    struct mcp_session *s;
     struct mcp_follow *at;
 
-    for (s = m->sessions; s != NULL; s = s->next)
+    for (struct mcp_session *s = m->sessions; s != NULL; s = s->next)
         if ((at = mcp_follow_of(s, id)) != NULL)
             mcp_follow_later(s, at);
 }
@@ -565,9 +559,8 @@ mcp_follow_changed(struct mcp *m, struct str id)
 void
 mcp_follow_notes(struct mcp *m, struct str id, struct str notes)
 {
-    struct mcp_session *s;
-
-    for (s = m->sessions; notes.len > 0 && s != NULL; s = s->next) {
+    for (struct mcp_session *s = m->sessions; notes.len > 0 && s != NULL;
+         s = s->next) {
         struct mcp_follow *at = mcp_follow_of(s, id);
 
         if (at == NULL || !at->maker || mcp_channel(s, id) == NULL)
@@ -580,11 +573,8 @@ mcp_follow_notes(struct mcp *m, struct str id, struct str notes)
 void
 mcp_follow_undo(struct mcp *m)
 {
-    struct mcp_session *s;
-    struct mcp_follow *at;
-
-    for (s = m->sessions; s != NULL; s = s->next)
-        for (at = s->follows; at != NULL; at = at->next)
+    for (struct mcp_session *s = m->sessions; s != NULL; s = s->next)
+        for (struct mcp_follow *at = s->follows; at != NULL; at = at->next)
             buf_reset(&at->notes, 0);
 }
 

@@ -54,9 +54,8 @@ mcp_fault_of(const struct request *r, int err)
     struct mcp_fault f = {MCP_OK, RPC_INTERNAL_ERROR, "Internal error", NULL,
                       err == ERR_NOMEM ? STR("out of memory")
                                        : str_of(err_name(err)), 0};
-    size_t i;
 
-    for (i = 0; i < sizeof(known) / sizeof(*known); i++)
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
         if (known[i].err == err)
             f = (struct mcp_fault){
                 is_modern(r) ? known[i].status : MCP_OK,

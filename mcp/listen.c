@@ -14,7 +14,6 @@ mcp_listen_judge(struct request *r)
 {
     const struct json_tok *filter = json_get(r->params, "notifications"), *t;
     struct mcp_listener *l;
-    unsigned i;
     int err;
 
     if (is_absent(filter) || filter->type != JSON_OBJECT)
@@ -23,7 +22,7 @@ mcp_listen_judge(struct request *r)
     if (l == NULL)
         return ERR_NOMEM;
     *l = (struct mcp_listener){.m = r->m->m, .tag = r->id};
-    for (i = 0; i < MCP_N_LISTS; i++) {
+    for (unsigned i = 0; i < MCP_N_LISTS; i++) {
         t = json_get(filter, mcp_lists[i].wanted);
         if (is_absent(t) || t->type == JSON_FALSE)
             continue;
@@ -55,9 +54,8 @@ put_subs(struct json_w *w, const struct mcp_listener *to, bool calls,
          const char *name)
 {
     bool open = false;
-    size_t i;
 
-    for (i = 0; i < to->n_subs; i++) {
+    for (size_t i = 0; i < to->n_subs; i++) {
         if (to->subs[i].call != calls)
             continue;
         if (!open) {
@@ -74,13 +72,12 @@ static void
 acknowledge(const struct request *r, const struct mcp_listener *to)
 {
     struct json_w w;
-    unsigned i;
 
     mcp_open_message(&w, r->run.notes, NULL,
                      STR("notifications/subscriptions/acknowledged"));
     mcp_put_tag(&w, r->id);
     mcp_key_obj(&w, "notifications");
-    for (i = 0; i < MCP_N_LISTS; i++)
+    for (unsigned i = 0; i < MCP_N_LISTS; i++)
         if (to->lists >> i & 1)
             json_put_bool(&w, mcp_lists[i].wanted, true);
     put_subs(&w, to, false, "resourceSubscriptions");
@@ -136,10 +133,8 @@ mcp_listen_end(struct mcp_message *m)
 void
 mcp_end_listens(struct mcp *m)
 {
-    struct mcp_message *k;
-
     m->stopping = true;
-    for (k = m->waiting; k != NULL; k = k->next)
+    for (struct mcp_message *k = m->waiting; k != NULL; k = k->next)
         k->ready |= k->v->listen != NULL;
 }
 

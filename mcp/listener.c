@@ -50,9 +50,7 @@ mcp_event_id(const struct mcp_session *s, uint64_t n, uint64_t i,
 const struct mcp_sub *
 mcp_sub_find(const struct mcp_listener *l, struct str uri)
 {
-    size_t i;
-
-    for (i = 0; uri.p != NULL && i < l->n_subs; i++)
+    for (size_t i = 0; uri.p != NULL && i < l->n_subs; i++)
         if (str_is(uri, l->subs[i].uri))
             return &l->subs[i];
     return NULL;
@@ -214,9 +212,8 @@ static const struct mcp_sub *
 next_sub(const struct mcp_listener *l)
 {
     const struct mcp_sub *next = NULL;
-    size_t i;
 
-    for (i = 0; i < l->n_subs; i++) {
+    for (size_t i = 0; i < l->n_subs; i++) {
         const struct mcp_sub *sub = &l->subs[i];
 
         if (sub->n > sub->since && sub->n >= l->told_n &&
@@ -280,14 +277,12 @@ mcp_each_listener(struct mcp *m,
                   void (*fn)(struct mcp_listener *l, const void *with),
                   const void *with)
 {
-    struct mcp_session *s;
-    struct mcp_message *k;
     struct mcp_listener *l;
 
-    for (s = m->sessions; s != NULL; s = s->next)
+    for (struct mcp_session *s = m->sessions; s != NULL; s = s->next)
         if (mcp_hears(&s->news))
             fn(&s->news, with);
-    for (k = m->waiting; k != NULL; k = k->next)
+    for (struct mcp_message *k = m->waiting; k != NULL; k = k->next)
         if ((l = mcp_listener_of(k)) != NULL && mcp_hears(l))
             fn(l, with);
 }
@@ -296,10 +291,9 @@ static void
 tell_lists(struct mcp_listener *l, const void *n)
 {
     const uint64_t *at = n;
-    unsigned i;
     int err = tell_subs(l);
 
-    for (i = 0; i < MCP_N_LISTS && err == 0; i++)
+    for (unsigned i = 0; i < MCP_N_LISTS && err == 0; i++)
         if (owes(l, i))
             /* No two events of one place. */
             err = notify(l, mcp_lists[i].method, NULL,
@@ -342,9 +336,8 @@ void
 mcp_hear(struct mcp_listener *l, const void *change)
 {
     const struct mcp_change *c = change;
-    size_t i;
 
-    for (i = 0; i < l->n_subs && !l->due; i++)
+    for (size_t i = 0; i < l->n_subs && !l->due; i++)
         if (is_all(&l->subs[i]) || str_is(c->key, l->subs[i].key))
             mcp_tell_later(l);
 }
@@ -354,12 +347,11 @@ mcp_listener_tell(struct mcp_listener *l)
 {
     struct mcp *m = l->m;
     uint64_t head = mcp_head(m);
-    unsigned i;
 
     l->due = false;
     if (!mcp_hears(l))
         return;
-    for (i = 0; m->store != NULL && i < l->n_subs; i++) {
+    for (unsigned i = 0; m->store != NULL && i < l->n_subs; i++) {
         struct mcp_sub *sub = &l->subs[i];
         const struct store_entry *e = store_find(m->store, str_of(sub->key));
 
@@ -370,7 +362,7 @@ mcp_listener_tell(struct mcp_listener *l)
         l->told_n = head;
         l->told_slot = 0;
     }
-    for (i = 0; i < MCP_N_LISTS; i++)
+    for (unsigned i = 0; i < MCP_N_LISTS; i++)
         m->list_due |= (unsigned)owes(l, i) << i;
     mcp_flush_lists(m, clock_mono_ms(), head);
 }
@@ -378,14 +370,13 @@ mcp_listener_tell(struct mcp_listener *l)
 bool
 mcp_mark_listened(struct mcp *m)
 {
-    const struct mcp_message *k;
     bool any = false;
-    unsigned i;
 
-    for (k = m->waiting; k != NULL; k = k->next) {
+    for (const struct mcp_message *k = m->waiting; k != NULL; k = k->next) {
         const struct mcp_listener *to = k->v->listen;
 
-        for (i = 0; to != NULL && to->sinks != NULL && i < to->n_subs; i++)
+        for (unsigned i = 0; to != NULL && to->sinks != NULL && i < to->n_subs;
+             i++)
             if (to->subs[i].call) {
                 any = true;
                 calls_mark_due(m->calls, str_of(to->subs[i].uri));

@@ -100,9 +100,7 @@ writes(const struct request *r)
 bool
 mcp_writes(const struct mcp_message *m)
 {
-    size_t i;
-
-    for (i = 0; i < m->n; i++)
+    for (size_t i = 0; i < m->n; i++)
         if (writes(&m->v[i]))
             return true;
     return m->ends && m->n == 0 && mcp_session_stored(m->s);
@@ -111,9 +109,7 @@ mcp_writes(const struct mcp_message *m)
 void
 mcp_prepare(struct mcp_message *m)
 {
-    size_t i;
-
-    for (i = 0; i < m->n; i++) {
+    for (size_t i = 0; i < m->n; i++) {
         struct request *r = &m->v[i];
 
         if (r->fault.code == 0 && r->tool != NULL &&

@@ -218,12 +218,11 @@ static bool
 are_strings(const struct json_tok *args)
 {
     const struct json_tok *name;
-    uint32_t i;
 
     if (args == NULL)
         return true;
     name = args + 1;
-    for (i = 0; i < args->n; i++, name += 1 + name[1].span)
+    for (uint32_t i = 0; i < args->n; i++, name += 1 + name[1].span)
         if (name[1].type != JSON_STRING)
             return false;
     return true;
@@ -233,7 +232,6 @@ static int
 judge_prompt(struct request *r)
 {
     const struct mcp_catalogue *c = r->m->m->cat;
-    const struct mcp_prompt_arg *arg;
     size_t i = 0;
     int err;
 
@@ -245,7 +243,8 @@ judge_prompt(struct request *r)
     r->prompt = &c->prompts[i];
     if (!are_strings(r->call.args))
         return mcp_refuse_params(r, "arguments must be strings");
-    for (arg = r->prompt->args; arg != NULL && arg->name != NULL; arg++)
+    for (const struct mcp_prompt_arg *arg = r->prompt->args;
+         arg != NULL && arg->name != NULL; arg++)
         if (arg->required && json_get(r->call.args, arg->name) == NULL)
             return mcp_refuse(r, MCP_OK, RPC_INVALID_PARAMS,
                               "Missing argument", str_of(arg->name));
@@ -324,7 +323,6 @@ put_capabilities(struct json_w *w, const struct request *r)
     bool changes[N_FEATURES] = {[TOOLS] = c->tools_change,
                                 [PROMPTS] = c->prompts_change,
                                 [RESOURCES] = true};
-    int f;
 
     mcp_key_obj(w, "capabilities");
     if (is_modern(r) && (tasks || ui)) {
@@ -339,7 +337,7 @@ put_capabilities(struct json_w *w, const struct request *r)
         json_put_raw(w, feature_names[TASKS],
                      STR("{\"list\":{},\"cancel\":{},\"requests\":"
                          "{\"tools\":{\"call\":{}}}}"));
-    for (f = CORE + 1; f < TASKS; f++) {
+    for (int f = CORE + 1; f < TASKS; f++) {
         if (!offers(r->m->m, (enum feature)f) ||
             (f == COMPLETIONS && r->rev < MCP_2025_03_26))
             continue;
@@ -461,15 +459,14 @@ run_list(struct request *r)
     const struct mcp_catalogue *c = r->m->m->cat;
     char kind = r->name.p[0]; /* tools/, prompts/ or resources/templates/ */
     struct json_w *w = &r->run.w;
-    size_t i;
 
     mcp_key_arr(w, kind == 't' ? "tools"
                    : kind == 'p' ? "prompts" : "resourceTemplates");
-    for (i = 0; kind == 't' && i < c->n_tools; i++)
+    for (size_t i = 0; kind == 't' && i < c->n_tools; i++)
         put_tool(w, &c->tools[i], r);
-    for (i = 0; kind == 'p' && i < c->n_prompts; i++)
+    for (size_t i = 0; kind == 'p' && i < c->n_prompts; i++)
         put_prompt(w, &c->prompts[i], r->rev);
-    for (i = 0; kind == 'r' && i < c->n_templates; i++)
+    for (size_t i = 0; kind == 'r' && i < c->n_templates; i++)
         put_template(w, &c->templates[i], r->rev);
     json_close(w);
     return 0;

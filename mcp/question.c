@@ -72,13 +72,12 @@ mcp_is_reachable(const struct mcp_session *s)
 bool
 mcp_delivery_lives(struct mcp *m, struct mcp_delivery *h)
 {
-    const struct mcp_session *s;
     uint64_t me = store_instance(m->store);
 
     if ((uint64_t)h->by != me &&
         (h->to.len == 0 || store_alive(m->store, (uint64_t)h->by)))
         return store_alive(m->store, (uint64_t)h->by);
-    for (s = m->sessions; s != NULL; s = s->next)
+    for (const struct mcp_session *s = m->sessions; s != NULL; s = s->next)
         if (s->local ? h->to.len == 0 : str_is(h->to, s->id)) {
             h->by = (int64_t)me;
             return mcp_is_reachable(s);

@@ -109,9 +109,8 @@ put_refusal(struct request *r, int err)
 {
     struct buf lacks = {0};
     struct str text;
-    unsigned i;
 
-    for (i = 0; mcp_cap_name(i) != NULL; i++)
+    for (unsigned i = 0; mcp_cap_name(i) != NULL; i++)
         if (r->run.missing & 1u << i)
             buf_printf(&lacks, " %s", mcp_cap_name(i));
     text = arena_printf(

@@ -63,9 +63,7 @@ scan_byte(struct mcp_scan *s, char c)
 void
 mcp_scan(struct mcp_scan *s, struct str piece)
 {
-    size_t i;
-
-    for (i = 0; i < piece.len && !s->done; i++)
+    for (size_t i = 0; i < piece.len && !s->done; i++)
         scan_byte(s, piece.p[i]);
 }
 

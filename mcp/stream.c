@@ -203,15 +203,12 @@ mcp_tick(struct mcp *m, int64_t now_ms)
 bool
 mcp_listens(const struct mcp *m)
 {
-    const struct mcp_session *s;
-    const struct mcp_message *k;
-
     if (m->n_sinks > 0)
-        for (s = m->sessions; s != NULL; s = s->next)
+        for (const struct mcp_session *s = m->sessions; s != NULL; s = s->next)
             if (mcp_hears(&s->news) && 
                 (s->initialized || s->revived || s->news.n_subs > 0))
                 return true;
-    for (k = m->waiting; k != NULL; k = k->next)
+    for (const struct mcp_message *k = m->waiting; k != NULL; k = k->next)
         if (k->watch != 0 || mcp_listener_of(k) != NULL)
             return true;
     return false;

@@ -180,7 +180,7 @@ mcp_task_list(struct request *r)
     struct mcp *m = r->m->m;
     uint64_t before = 0, last;
     bool more;
-    size_t i, n;
+    size_t n;
     struct arena a = {0}; /* records may be long: each goes at once */
     struct json_w *w = &r->run.w;
     struct call k;
@@ -190,7 +190,7 @@ mcp_task_list(struct request *r)
         return mcp_fail(r, ERR_INVALID, "Unknown cursor");
     n = calls_list(m->calls, mcp_who(r), before, ids, PAGE, &last, &more);
     mcp_key_arr(w, "tasks");
-    for (i = 0; i < n && err == 0; i++) {
+    for (size_t i = 0; i < n && err == 0; i++) {
         err = calls_get(m->calls, &a, str_of(ids[i]), mcp_who(r), &k);
         if (err == 0 && mcp_is_plain(&k))
             err = ERR_NOT_FOUND;
@@ -235,7 +235,7 @@ mcp_task_cancel(struct request *r)
 int
 mcp_task_update(struct request *r)
 {
-    struct mcp_question *all, *q;
+    struct mcp_question *all;
     struct call k;
     bool news = false;
     int err = fetch(r, &k);
@@ -244,7 +244,7 @@ mcp_task_update(struct request *r)
         err = mcp_read_questions(r->call.arena, k.questions, &all);
     if (err != 0 || call_status_ended(k.status))
         return err;
-    for (q = all; q != NULL; q = q->next) {
+    for (struct mcp_question *q = all; q != NULL; q = q->next) {
         const struct json_tok *t = json_get(r->inputs, q->key.p);
 
         if (q->answer != NULL || t == NULL || t->type != JSON_OBJECT)

@@ -20,10 +20,9 @@
 static size_t
 waiting_of(const struct mcp *m, struct str principal)
 {
-    const struct mcp_message *k;
     size_t n = 0;
 
-    for (k = m->waiting; k != NULL; k = k->next)
+    for (const struct mcp_message *k = m->waiting; k != NULL; k = k->next)
         if (str_eq(k->v->call.principal, principal))
             n += k->len;
     return n;
@@ -102,24 +101,22 @@ mcp_wake(struct mcp *m, const struct mcp_change *c)
 {
     char buf[CALL_WATCH_MAX];
     struct str names = STR_NONE, name;
-    struct mcp_message *k;
     uint64_t key = 0, other[CALL_NAMES_MAX] = {0};
-    size_t i;
 
-    for (k = m->waiting; k != NULL; k = k->next) {
+    for (struct mcp_message *k = m->waiting; k != NULL; k = k->next) {
         if (k->watch == 0)
             continue;
         if (key == 0) {
             key = str_hash(c->key);
             if (m->cat->alias != NULL)
                 names = m->cat->alias(c->key, c->body, buf);
-            for (i = 0; i < CALL_NAMES_MAX; i++) {
+            for (size_t i = 0; i < CALL_NAMES_MAX; i++) {
                 name = call_next_name(&names);
                 other[i] = name.p != NULL ? str_hash(name) : key;
             }
         }
         k->ready |= k->watch == key;
-        for (i = 0; i < CALL_NAMES_MAX; i++)
+        for (size_t i = 0; i < CALL_NAMES_MAX; i++)
             k->ready |= k->watch == other[i];
     }
 }
@@ -164,10 +161,9 @@ mcp_next(struct mcp *m, int64_t now_ms, struct mcp_message **out)
 int64_t
 mcp_waiting_due_ms(const struct mcp *m)
 {
-    const struct mcp_message *k;
     int64_t due = INT64_MAX;
 
-    for (k = m->waiting; k != NULL; k = k->next) {
+    for (const struct mcp_message *k = m->waiting; k != NULL; k = k->next) {
         int64_t at = k->ready ? 0 : k->due_ms;
 
         if (!is_out(k) && at < due)
@@ -205,9 +201,7 @@ mcp_take_cancel(struct request *r, const struct json_tok *params)
 bool
 mcp_cancels(const struct mcp_message *by)
 {
-    size_t i;
-
-    for (i = 0; i < by->n; i++)
+    for (size_t i = 0; i < by->n; i++)
         if (by->v[i].cancels.p != NULL)
             return true;
     return false;
@@ -225,10 +219,8 @@ can_cancel(const struct request *r)
 void
 mcp_cancel(struct mcp_message *m, const struct mcp_message *by)
 {
-    size_t i, k;
-
-    for (i = 0; i < m->n && m->s == by->s; i++)
-        for (k = 0; k < by->n; k++)
+    for (size_t i = 0; i < m->n && m->s == by->s; i++)
+        for (size_t k = 0; k < by->n; k++)
             if (by->v[k].cancels.p != NULL && can_cancel(&m->v[i]) &&
                 str_eq(m->v[i].id, by->v[k].cancels))
                 m->v[i].no_reply = true;

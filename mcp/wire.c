@@ -50,10 +50,8 @@ mcp_rev_of(struct str name)
 void
 mcp_put_versions(struct json_w *w)
 {
-    int i;
-
     json_arr(w);
-    for (i = MCP_OLDEST_MODERN; i < MCP_N_REVS; i++)
+    for (int i = MCP_OLDEST_MODERN; i < MCP_N_REVS; i++)
         json_z(w, rev_names[i]);
     json_close(w);
 }
@@ -61,9 +59,7 @@ mcp_put_versions(struct json_w *w)
 int
 mcp_level_of(const struct json_tok *t)
 {
-    size_t i;
-
-    for (i = 0; i < sizeof(level_names) / sizeof(*level_names); i++)
+    for (size_t i = 0; i < sizeof(level_names) / sizeof(*level_names); i++)
         if (json_is(t, level_names[i]))
             return (int)i;
     return -1;
@@ -78,9 +74,7 @@ mcp_level_name(int level)
 unsigned
 mcp_cap_of(struct str method)
 {
-    size_t i;
-
-    for (i = 0; i < N_CAPS; i++)
+    for (size_t i = 0; i < N_CAPS; i++)
         if (str_is(method, cap_names[i].method))
             return 1u << i;
     return 0;
@@ -95,12 +89,10 @@ mcp_cap_name(unsigned i)
 void
 mcp_put_caps(struct json_w *w, unsigned set)
 {
-    size_t i;
-
     json_obj(w);
     if (set & MCP_EXTENSION)
         json_put_raw(w, "extensions", STR("{\"" MCP_META "tasks\":{}}"));
-    for (i = 0; i < N_CAPS; i++)
+    for (size_t i = 0; i < N_CAPS; i++)
         if (set & 1u << i)
             json_put_raw(w, cap_names[i].name, STR("{}"));
     json_close(w);
@@ -124,11 +116,10 @@ mcp_caps_of(const struct json_tok *caps)
     };
     const struct json_tok *asks = json_get(caps, "elicitation"), *t;
     unsigned bits = 0;
-    size_t i, k;
 
-    for (i = 0; i < sizeof(known) / sizeof(*known); i++) {
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
         t = caps;
-        for (k = 0; k < 4 && known[i].path[k] != NULL; k++)
+        for (size_t k = 0; k < 4 && known[i].path[k] != NULL; k++)
             t = json_get(t, known[i].path[k]);
         if (t != NULL && t->type == JSON_OBJECT)
             bits |= known[i].bit;
@@ -174,11 +165,10 @@ bool
 mcp_is_id(const struct json_tok *t)
 {
     int64_t v;
-    uint32_t i;
 
     if (t == NULL || t->type != JSON_NUMBER)
         return t != NULL && t->type == JSON_STRING;
-    for (i = t->p[0] == '-' ? 1 : 0; i < t->len; i++)
+    for (uint32_t i = t->p[0] == '-' ? 1 : 0; i < t->len; i++)
         if (t->p[i] < '0' || t->p[i] > '9')
             return json_int(t, &v);
     return true;
@@ -252,9 +242,7 @@ mcp_find_tool(const struct mcp_catalogue *c, struct str name)
 void
 mcp_put_be64(uint8_t to[8], uint64_t v)
 {
-    int i;
-
-    for (i = 7; i >= 0; i--, v >>= 8)
+    for (int i = 7; i >= 0; i--, v >>= 8)
         to[i] = (uint8_t)v;
 }
 
@@ -262,9 +250,8 @@ uint64_t
 mcp_get_be64(const uint8_t p[8])
 {
     uint64_t v = 0;
-    int i;
 
-    for (i = 0; i < 8; i++)
+    for (int i = 0; i < 8; i++)
         v = v << 8 | p[i];
     return v;
 }
