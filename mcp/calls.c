@@ -375,11 +375,11 @@ calls_new(const struct calls_options *o)
 
     if (c == NULL)
         return NULL;
-    c->opt = *o;
-    if (c->opt.max_own == 0)
-        c->opt.max_own = CALL_MAX_OWN;
-    if (c->opt.max_all == 0)
-        c->opt.max_all = CALL_MAX_ALL;
+    c->opt = (struct calls_options){
+        .max_own = o->max_own != 0 ? o->max_own : CALL_MAX_OWN,
+        .max_all = o->max_all != 0 ? o->max_all : CALL_MAX_ALL,
+        .alias = o->alias,
+    };
     return c;
 }
 

@@ -121,7 +121,6 @@ int
 mcp_await(struct request *r, struct call *k)
 {
     struct store *s = r->m->m->store;
-    struct arena *a = r->call.arena;
     int64_t now = store_now_ms(s), until = k->created_ms + k->ttl_ms;
 
     mcp_deliver(r, k);
@@ -131,7 +130,8 @@ mcp_await(struct request *r, struct call *k)
     if (until <= now ||
         (k->status == CALL_INPUT_REQUIRED && now + ASK_MS < until))
         until = now + ASK_MS;
-    mcp_watch(&r->call, arena_printf(a, "call/%.*s", STR_ARG(k->id)));
+    mcp_watch(&r->call,
+              arena_printf(r->call.arena, "call/%.*s", STR_ARG(k->id)));
     mcp_wait(&r->call, until - now);
     r->run.seen = store_next_n(s) - 1;
     return ERR_MORE;
@@ -181,7 +181,7 @@ static int
 recall(struct request *r, struct call *k)
 {
     struct mcp_message *m = r->m;
-    const struct mcp_catalogue *c = m->m->cat;
+    const struct mcp_tool *tool = mcp_find_tool(m->m->cat, k->tool);
     const struct json_tok *shape = NULL, *args = NULL;
     int64_t rev = -1, caps = 0;
     int err = json_parse(m->a, k->shape, &shape, NULL);
@@ -190,29 +190,34 @@ recall(struct request *r, struct call *k)
         err = json_parse(m->a, k->args, &args, NULL);
     if (err != 0)
         return err;
-    r->tool = mcp_find_tool(c, k->tool);
-    if (r->tool == NULL || !json_int(json_get(shape, "caps"), &caps) ||
+    if (tool == NULL || !json_int(json_get(shape, "caps"), &caps) ||
         !json_int(json_get(shape, mcp_is_plain(k) ? "plain" : "rev"), &rev) ||
         rev < 0 || rev >= MCP_N_REVS)
         return ERR_INVALID;
-    r->rev = m->scratch.rev = (enum mcp_rev)rev;
-    r->method = m->m->call;
-    r->name = str_of(r->method->name);
-    r->token = json_raw(json_get(shape, "token"));
-    r->target = k->tool;
-    r->again = k;
-    r->call = (struct mcp_call){
-        .ctx = c->ctx,
-        .arena = m->a,
-        .rev = r->rev,
-        .principal = k->principal,
-        .caps = (unsigned)caps,
-        .may_wait = true,
-        .args = args,
-        .round = k->round,
-        .state = k->state,
-        .since = k->since,
-        .of = r,
+    m->scratch.rev = (enum mcp_rev)rev;
+    *r = (struct request){
+        .m = m,
+        .name = str_of(m->m->call->name),
+        .rev = m->scratch.rev,
+        .method = m->m->call,
+        .target = k->tool,
+        .tool = tool,
+        .token = json_raw(json_get(shape, "token")),
+        .log_level = -1,
+        .again = k,
+        .call = {
+            .ctx = m->m->cat->ctx,
+            .arena = m->a,
+            .rev = m->scratch.rev,
+            .principal = k->principal,
+            .caps = (unsigned)caps,
+            .may_wait = true,
+            .args = args,
+            .round = k->round,
+            .state = k->state,
+            .since = k->since,
+            .of = r,
+        },
     };
     if (mcp_text(m->a, json_get(shape, "client"), &r->call.client) != 0)
         return ERR_NOMEM;
@@ -278,7 +283,7 @@ run_again(struct mcp *m, struct str id, struct str questions)
     struct arena a = {0};
     struct mcp_message msg = {.m = m, .s = &msg.scratch, .a = &a, .n = 1,
                               .scratch.log_level = -1};
-    struct request r = {.m = &msg, .log_level = -1};
+    struct request r = {.m = &msg};
     struct buf out = {0}, notes = {0};
     struct call k;
     int err = calls_get(m->calls, &a, id, STR_NONE, &k);
