@@ -110,40 +110,28 @@ mcp_put_task_head(struct json_w *w, const struct mcp *m, const struct call *k,
     put_task(w, m, k, rev, status_in(k, rev));
 }
 
-static void
-put_requests(struct json_w *w, struct arena *a, const struct call *k)
-{
-    struct mcp_question *q = NULL;
-
-    if (mcp_read_questions(a, k->questions, &q) == ERR_NOMEM)
-        w->b->err = ERR_NOMEM;
-    mcp_put_inputs(w, q);
-}
-
-/* A result within a result has to say itself what it is. */
-static void
-put_inlined(struct json_w *w, const struct mcp *m, struct arena *a,
-            const struct call *k, enum mcp_rev rev)
-{
-    mcp_key_obj(w, "result");
-    json_put_z(w, "resultType", "complete");
-    mcp_put_outcome(w, m, a, k, rev);
-    json_close(w);
-}
-
 void
 mcp_put_task(struct json_w *w, const struct mcp *m, struct arena *a,
              const struct call *k, enum mcp_rev rev)
 {
+    struct mcp_question *q = NULL;
+
     mcp_put_task_head(w, m, k, rev);
     if (rev < MCP_OLDEST_MODERN)
         return;
-    if (k->status == CALL_INPUT_REQUIRED)
-        put_requests(w, a, k);
-    else if (k->status == CALL_COMPLETED)
-        put_inlined(w, m, a, k, rev);
-    else if (k->status == CALL_FAILED)
+    if (k->status == CALL_INPUT_REQUIRED) {
+        if (mcp_read_questions(a, k->questions, &q) == ERR_NOMEM)
+            w->b->err = ERR_NOMEM;
+        mcp_put_inputs(w, q);
+    } else if (k->status == CALL_COMPLETED) {
+        /* A result within a result has to say itself what it is. */
+        mcp_key_obj(w, "result");
+        json_put_z(w, "resultType", "complete");
+        mcp_put_outcome(w, m, a, k, rev);
+        json_close(w);
+    } else if (k->status == CALL_FAILED) {
         json_put_raw(w, "error", k->error);
+    }
 }
 
 /* In the older dialect a task begins as working, even one that has ended. */

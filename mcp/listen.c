@@ -58,9 +58,8 @@ put_subs(struct json_w *w, const struct mcp_listener *to, bool calls,
     for (size_t i = 0; i < to->n_subs; i++) {
         if (to->subs[i].call != calls)
             continue;
-        if (!open) {
+        if (!open)
             mcp_key_arr(w, name);
-        }
         open = true;
         json_z(w, to->subs[i].uri);
     }
@@ -83,8 +82,7 @@ acknowledge(const struct request *r, const struct mcp_listener *to)
     put_subs(&w, to, false, "resourceSubscriptions");
     put_subs(&w, to, true, "taskIds");
     json_close(&w);
-    mcp_close_message(&w);
-    buf_char(r->run.notes, '\n');
+    mcp_close_note(&w);
 }
 
 int

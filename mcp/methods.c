@@ -87,9 +87,9 @@ static int
 judge_initialize(struct request *r)
 {
     const struct json_tok *asked = json_get(r->params, "protocolVersion");
-    const struct json_tok *info = json_get(r->params, "clientInfo");
     struct str version = mcp_text_of(r->m, asked),
-               client = mcp_text_of(r->m, json_get(info, "name"));
+               client = mcp_text_of(
+                   r->m, json_get(json_get(r->params, "clientInfo"), "name"));
     int rev = mcp_rev_of(version);
     struct mcp_session *s;
 
@@ -652,7 +652,6 @@ fill_call(struct request *r)
 {
     struct mcp_message *m = r->m;
     struct mcp_call *c = &r->call;
-    const struct json_tok *info = json_get(r->meta, MCP_META "clientInfo");
     struct str name;
 
     *c = (struct mcp_call){
@@ -670,7 +669,8 @@ fill_call(struct request *r)
         r->extends = (c->caps & MCP_EXTENSION) != 0;
         c->caps &= ~(unsigned)MCP_EXTENSION;
         r->log_level = mcp_level_of(json_get(r->meta, MCP_META "logLevel"));
-        name = mcp_text_of(m, json_get(info, "name"));
+        name = mcp_text_of(
+            m, json_get(json_get(r->meta, MCP_META "clientInfo"), "name"));
     } else {
         c->caps = m->batch ? 0 : m->s->caps;
         name = arena_str(m->a, str_of(m->s->client));

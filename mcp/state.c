@@ -41,10 +41,9 @@ digest(const struct request *r, uint8_t out[SHA256_LEN])
     add_text(&h, JSON_STRING, str_of(r->method->name));
     add_text(&h, JSON_STRING, r->target);
     for (; n > 0; n--, t++) {
-        struct str text = {NULL, t->n};
+        struct str text = t->type < JSON_ARRAY ? json_raw(t)
+                                               : (struct str){NULL, t->n};
 
-        if (t->type < JSON_ARRAY)
-            text = json_raw(t);
         if (t->type == JSON_STRING && mcp_text(r->m->a, t, &text) != 0)
             return ERR_NOMEM;
         add_text(&h, t->type, text);

@@ -179,8 +179,7 @@ mcp_progress(struct mcp_call *c, uint64_t progress, uint64_t total,
     json_put_int(&w, "total", total > 0 ? (int64_t)total : 1000);
     if (message != NULL && c->rev >= MCP_2025_03_26)
         json_put_z(&w, "message", message);
-    mcp_close_message(&w);
-    buf_char(r->run.notes, '\n');
+    mcp_close_note(&w);
 }
 
 /* The level of a session as it is now: it may be set while a call waits. */
@@ -197,6 +196,5 @@ mcp_log(struct mcp_call *c, int level, const char *logger, struct str data)
     if (logger != NULL)
         json_put_z(&w, "logger", logger);
     json_put_raw(&w, "data", data);
-    mcp_close_message(&w);
-    buf_char(r->run.notes, '\n');
+    mcp_close_note(&w);
 }

@@ -210,6 +210,13 @@ mcp_close_message(struct json_w *w)
 }
 
 void
+mcp_close_note(struct json_w *w)
+{
+    mcp_close_message(w);
+    buf_char(w->b, '\n');
+}
+
+void
 mcp_put_members(struct json_w *w, struct str object)
 {
     if (object.len <= 2)

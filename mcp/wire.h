@@ -73,6 +73,8 @@ void mcp_key_arr(struct json_w *w, const char *name);
 void mcp_open_message(struct json_w *w, struct buf *b, const char *id,
                       struct str method);
 void mcp_close_message(struct json_w *w);
+/* The same of a message in notes, which ends its line. */
+void mcp_close_note(struct json_w *w);
 /* Writes the members of an object that is JSON text. */
 void mcp_put_members(struct json_w *w, struct str object);
 /* The text of t in *out, whose .p is NULL where t is no string; ERR_NOMEM. */
