@@ -182,6 +182,25 @@ file_sync_path(const char *dir)
     return e != 0 ? file_errno(e) : 0;
 }
 
+int
+file_sync_path_of(const char *path)
+{
+    char *dir = file_dir_of(path);
+    int rc = dir == NULL ? ERR_NOMEM : file_sync_path(dir);
+    free(dir);
+    return rc;
+}
+
+void
+file_read_text(const char *path, char *out, size_t cap)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : file_read_at(fd, out, cap - 1, 0);
+    out[n > 0 ? n : 0] = '\0';
+    if (fd >= 0)
+        close(fd);
+}
+
 void
 file_give(int fd, const char *like)
 {

@@ -47,5 +47,10 @@ int file_sync_dir(int dir_fd);
 /* Syncs dir and each directory above it, up to the root of the file system
    or one that may not be read. 0 or enum err with errno. */
 int file_sync_path(const char *dir);
+/* The same for the directory that path is in; ERR_NOMEM. */
+int file_sync_path_of(const char *path);
+/* Reads the first cap - 1 bytes of a file, or none of one that cannot be
+   read; a NUL ends them. */
+void file_read_text(const char *path, char *out, size_t cap);
 
 #endif
