@@ -130,10 +130,10 @@ share(int fd, const struct stat *old)
 static int
 open_new(struct store *s, struct compaction *c)
 {
-    char closed[STORE_PATH_MAX + 32];
+    char closed[STORE_CLOSED_PATH_MAX];
     struct stat old;
-    store_closed_path(s, s->log.g, closed, sizeof closed);
-    if (lstat(closed, &old) == 0 && !store_is_log(s, &old))
+    if (lstat(store_closed_path(s, s->log.g, closed), &old) == 0 &&
+        !store_is_log(s, &old))
         return ERR_EXISTS;
     unlink(c->path); /* of a process that was killed; invariant 1 */
     c->fd = open(c->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -218,14 +218,6 @@ copy(struct store *s, struct compaction *c)
     }
     int wrote = flush(s, c);
     return wrote != 0 ? wrote : rc != 0;
-}
-
-static int
-put_end(struct store *s, struct compaction *c)
-{
-    record_put_end(&c->out, c->g, c->old_head, c->count, store_now_ms(s));
-    c->ended = true;
-    return flush(s, c);
 }
 
 int
@@ -382,8 +374,11 @@ store_compact_slice(struct store *s)
     int rc = copy(s, c);
     if (rc != 0)
         return rc > 0 ? ERR_MORE : rc;
-    if (!c->ended)
-        rc = put_end(s, c);
+    if (!c->ended) {
+        record_put_end(&c->out, c->g, c->old_head, c->count, store_now_ms(s));
+        c->ended = true;
+        rc = flush(s, c);
+    }
     if (rc != 0)
         return rc;
     if (s->log.end - c->rd.off > LAST_BIT) {

@@ -98,30 +98,33 @@ store_is_short(struct store *s)
     return s->is_short;
 }
 
-void
-store_closed_path(const struct store *s, uint64_t g, char *out, size_t cap)
+const char *
+store_closed_path(const struct store *s, uint64_t g,
+                  char out[STORE_CLOSED_PATH_MAX])
 {
-    text_put(out, cap, "%s.%llu", s->path, (unsigned long long)g);
+    text_put(out, STORE_CLOSED_PATH_MAX, "%s.%llu", s->path,
+             (unsigned long long)g);
+    return out;
 }
 
 int
 store_open_closed(const struct store *s, uint64_t g)
 {
-    char path[STORE_PATH_MAX + 32];
-    store_closed_path(s, g, path, sizeof path);
-    return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    char path[STORE_CLOSED_PATH_MAX];
+    return open(store_closed_path(s, g, path),
+                O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
 
 void
 store_prune(struct store *s, int64_t max)
 {
     int64_t sum = 0;
-    char path[STORE_PATH_MAX + 32];
+    char path[STORE_CLOSED_PATH_MAX];
     struct stat st;
     uint64_t oldest = s->log.g, keep_from = 0;
     for (uint64_t g = s->log.g; g > 0; g--, oldest = g) {
-        store_closed_path(s, g, path, sizeof path);
-        if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode)) {
+        if (lstat(store_closed_path(s, g, path), &st) != 0 ||
+            !S_ISREG(st.st_mode)) {
             /* Not closed, or not kept; nor was the one before, perhaps, by
                a process that was killed before it pruned. */
             if (g + 1 >= s->log.g)
@@ -132,10 +135,8 @@ store_prune(struct store *s, int64_t max)
         if (sum > max && keep_from == 0)
             keep_from = g + 1;
     }
-    for (uint64_t g = oldest + 1; g < keep_from; g++) {
-        store_closed_path(s, g, path, sizeof path);
-        unlink(path);
-    }
+    for (uint64_t g = oldest + 1; g < keep_from; g++)
+        unlink(store_closed_path(s, g, path));
 }
 
 /* Gives the old log its second name. Without hard links (FAT, some network
@@ -144,9 +145,8 @@ store_prune(struct store *s, int64_t max)
 int
 store_link_old(struct store *s)
 {
-    char closed[STORE_PATH_MAX + 32];
-    store_closed_path(s, s->log.g, closed, sizeof closed);
-    if (link(s->path, closed) == 0)
+    char closed[STORE_CLOSED_PATH_MAX];
+    if (link(s->path, store_closed_path(s, s->log.g, closed)) == 0)
         return file_sync_path(s->dir);
     return errno == EPERM || errno == ENOSYS || errno == EOPNOTSUPP ||
                    errno == EMLINK || errno == EEXIST ? 0 : file_errno(errno);
@@ -155,25 +155,24 @@ store_link_old(struct store *s)
 void
 store_unlink_old(struct store *s)
 {
-    char path[STORE_PATH_MAX + 32];
+    char path[STORE_CLOSED_PATH_MAX];
     struct stat st;
     if (stat(s->path, &st) != 0 || !store_is_log(s, &st))
         return; /* it is the closed generation by now */
-    store_closed_path(s, s->log.g, path, sizeof path);
-    if (lstat(path, &st) == 0 && store_is_log(s, &st))
+    if (lstat(store_closed_path(s, s->log.g, path), &st) == 0 &&
+        store_is_log(s, &st))
         unlink(path);
 }
 
 int
 store_check_names(struct store *s)
 {
-    char path[STORE_PATH_MAX + 32];
+    char path[STORE_CLOSED_PATH_MAX];
     struct stat st, is;
     bool linked = fstat(s->log.fd, &st) == 0 && st.st_nlink > 1;
-    if (linked && st.st_nlink == 2) {
-        store_closed_path(s, s->log.g, path, sizeof path);
-        linked = lstat(path, &is) != 0 || !store_is_log(s, &is);
-    }
+    if (linked && st.st_nlink == 2)
+        linked = lstat(store_closed_path(s, s->log.g, path), &is) != 0 ||
+                 !store_is_log(s, &is);
     return !linked && !s->mounted
                ? 0
                : store_deny(s, ERR_READONLY, "%s: %s, so it is read-only; "
@@ -189,11 +188,7 @@ mount_of(int fd)
     char text[256];
     uint64_t id;
     text_put(text, sizeof text, "/proc/self/fdinfo/%d", fd);
-    int info = open(text, O_RDONLY | O_CLOEXEC);
-    ssize_t n = info < 0 ? -1 : read(info, text, sizeof text - 1);
-    if (info >= 0)
-        close(info);
-    text[n > 0 ? n : 0] = '\0';
+    file_read_text(text, text, sizeof text);
     const char *at = text_find(text, "mnt_id:");
     at = at == NULL ? text : at + 7 + strspn(at + 7, " \t");
     return str_u64((struct str){at, strspn(at, "0123456789")}, &id)

@@ -14,9 +14,10 @@
 int store_copy(int from_fd, int64_t from, int64_t end, int fd, int64_t at);
 /* Whether st is of the file that memory is of. */
 bool store_is_log(const struct store *s, const struct stat *st);
-/* Path of a closed generation, in out. */
-void store_closed_path(const struct store *s, uint64_t g, char *out,
-                       size_t cap);
+#define STORE_CLOSED_PATH_MAX (STORE_PATH_MAX + 32) /* with its NUL */
+/* Path of a closed generation: out. */
+const char *store_closed_path(const struct store *s, uint64_t g,
+                              char out[STORE_CLOSED_PATH_MAX]);
 /* A descriptor to read it, or -1 with errno. */
 int store_open_closed(const struct store *s, uint64_t g);
 /* Drops the oldest closed generations until the rest has no more than max

@@ -41,8 +41,8 @@ struct scan {
     void *good_ctx;
     struct log log;
     struct lock lock; /* fd -1: without a mark */
-    int64_t mark_end; /* bytes below it were once synced, or NO_MARK */
-    uint64_t mark_n;  /* highest number given, as the mark has it, or 0 */
+    struct mark mark; /* bytes below its end were once synced, or NO_MARK;
+                         its n is the highest given, or 0 */
     int64_t size;
     struct index keys;
     uint64_t end_n;   /* n of the end record; 0: was never compacted */
@@ -167,10 +167,8 @@ mark_moved(struct scan *sc)
         return false;
     sc->size = st.st_size;
     if (m.g == sc->log.g &&
-        mark_is_of(&m, sc->report->id, (uint64_t)st.st_ino)) {
-        sc->mark_end = m.end;
-        sc->mark_n = m.n;
-    }
+        mark_is_of(&m, sc->report->id, (uint64_t)st.st_ino))
+        sc->mark = m;
     return true;
 }
 
@@ -219,7 +217,7 @@ scan_lines(struct scan *sc)
     struct judged j;
     int rc;
     sc->line = sc->log.end > 0; /* the header */
-    while ((rc = log_next(&sc->log, &rd, &sc->keys, sc->mark_end,
+    while ((rc = log_next(&sc->log, &rd, &sc->keys, sc->mark.end,
                           &j)) == 1) {
         sc->line++;
         rc = take_line(sc, &j);
@@ -243,7 +241,7 @@ scan_lines(struct scan *sc)
     sc->report->bytes = sc->size;
     if (sc->log.compacted)
         note_end(sc, rd.off, "the end record is missing");
-    else if (rd.off < sc->mark_end)
+    else if (rd.off < sc->mark.end)
         note_end(sc, rd.off, "the file ends before its committed end"
                  IF_COPIED);
     return 0;
@@ -262,7 +260,7 @@ scan_open(struct scan *sc)
     text_put(lock_path, sizeof lock_path, "%s.lock", path);
     free(real);
     sc->lock.path = lock_path;
-    bool marked = sc->lock.fd < 0 && sc->mark_end == NO_MARK &&
+    bool marked = sc->lock.fd < 0 && sc->mark.end == NO_MARK &&
                   (lock_open(&sc->lock, false), sc->lock.fd >= 0) &&
                   mark_read(&sc->lock, &m) == 0;
     sc->lock.path = NULL;
@@ -271,7 +269,7 @@ scan_open(struct scan *sc)
                                   (uint64_t)f.st.st_ino);
     if (rc == ERR_NOT_FOUND && f.st.st_size == 0 && marked && m.end > 0) {
         sc->log.g = m.g;
-        sc->mark_n = m.n;
+        sc->mark = m;
         note_end(sc, 0, "it is empty, but bytes of it were committed"
                  IF_COPIED);
         return ERR_DAMAGED;
@@ -285,10 +283,8 @@ scan_open(struct scan *sc)
     sc->size = f.st.st_size;
     sc->report->version = (uint32_t)f.h.version;
     text_put(sc->report->id, sizeof sc->report->id, "%s", f.h.id);
-    if (marked && (m.g == f.h.g || f.h.damaged)) {
-        sc->mark_end = m.end;
-        sc->mark_n = m.n;
-    }
+    if (marked && (m.g == f.h.g || f.h.damaged))
+        sc->mark = m;
     return 0;
 }
 
@@ -314,8 +310,8 @@ fill_report(struct scan *sc)
     rep->damaged = l->damaged;
     if (!l->damaged)
         return;
-    l->lost.last = sc->mark_n;
-    tell_loss(sc, (struct store_loss){.from = l->head + 1, .to = sc->mark_n});
+    l->lost.last = sc->mark.n;
+    tell_loss(sc, (struct store_loss){.from = l->head + 1, .to = sc->mark.n});
     rep->lost = lost_count(&l->lost, l->head);
     rep->lost_unnamed = lost_unnamed(&l->lost, l->head);
     for (struct lost_key *k = l->lost.first; k != NULL; k = k->next) {
@@ -355,7 +351,7 @@ int
 store_verify(const char *path, struct store_report *out,
              const struct store_watch *w)
 {
-    struct scan sc = {.path = path, .watch = w, .mark_end = NO_MARK};
+    struct scan sc = {.path = path, .watch = w, .mark.end = NO_MARK};
     return scan_log(&sc, out);
 }
 
@@ -422,21 +418,12 @@ mend_header(struct mend *m, const struct store_report *old)
     return 0;
 }
 
-static int
-sync_dir_of(const char *path)
-{
-    char *dir = file_dir_of(path);
-    int rc = dir == NULL ? ERR_NOMEM : file_sync_path(dir);
-    free(dir);
-    return rc;
-}
-
 int
 store_repair(const char *path, const char *out_path,
              struct store_report *out)
 {
     struct mend m = {.fd = -1};
-    struct scan sc = {.path = path, .mark_end = NO_MARK};
+    struct scan sc = {.path = path, .mark.end = NO_MARK};
     int rc = scan_log(&sc, out); /* the header needs what this finds */
     if (rc == 0 && out->g >= RECORD_MAX_G)
         rc = ERR_FULL;
@@ -445,18 +432,18 @@ store_repair(const char *path, const char *out_path,
     if (rc != 0)
         return rc;
     m.g = out->g + 1;
-    rc = sync_dir_of(out_path);
+    rc = file_sync_path_of(out_path);
     if (rc == 0)
         rc = mend_header(&m, out);
     if (rc == 0) {
-        sc = (struct scan){.path = path, .mark_end = NO_MARK,
+        sc = (struct scan){.path = path, .mark.end = NO_MARK,
                            .good = mend_record, .good_ctx = &m};
         rc = scan_log(&sc, out);
     }
     if (rc == 0) {
         /* The mark knows numbers whose records are lost: not given again. */
-        if (out->last_n < sc.mark_n)
-            out->last_n = sc.mark_n;
+        if (out->last_n < sc.mark.n)
+            out->last_n = sc.mark.n;
         record_put_end(&m.b, m.g, out->last_n, m.count, clock_wall_ms());
         rc = mend_flush(&m);
     }
@@ -481,34 +468,36 @@ copy_file(int fd, int64_t len, const char *to)
 struct backup {
     struct store *s;
     const char *dir;
-    const char *base; /* the log's own name */
     uint64_t g;       /* of the log */
     uint64_t lowest;  /* generation that was copied */
     int64_t len;      /* of the log */
 };
 
 /* Where the copy of generation g is; that of the log has the log's name. */
-static void
-backup_path(const struct backup *b, uint64_t g, char *out, size_t cap)
+static const char *
+backup_path(const struct backup *b, uint64_t g,
+            char out[STORE_CLOSED_PATH_MAX])
 {
-    size_t n = text_put(out, cap, "%s/%s", b->dir, b->base);
-    if (g < b->g && n < cap)
-        text_put(out + n, cap - n, ".%llu", (unsigned long long)g);
+    size_t n = text_put(out, STORE_CLOSED_PATH_MAX, "%s/%s", b->dir,
+                        file_name(b->s->path));
+    if (g < b->g)
+        text_put(out + n, STORE_CLOSED_PATH_MAX - n, ".%llu",
+                 (unsigned long long)g);
+    return out;
 }
 
 /* Copies a closed generation, or ERR_NOT_FOUND. */
 static int
 copy_closed(struct backup *b, uint64_t g)
 {
-    char to[STORE_PATH_MAX + 32];
+    char to[STORE_CLOSED_PATH_MAX];
     struct stat st;
     int fd = store_open_closed(b->s, g);
     if (fd < 0)
         return errno == ENOENT ? ERR_NOT_FOUND : file_errno(errno);
-    backup_path(b, g, to, sizeof to);
     int rc = fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)
                  ? ERR_IO
-                 : copy_file(fd, st.st_size, to);
+                 : copy_file(fd, st.st_size, backup_path(b, g, to));
     close(fd);
     return rc;
 }
@@ -516,10 +505,10 @@ copy_closed(struct backup *b, uint64_t g)
 static int
 copy_all(struct backup *b)
 {
-    char to[STORE_PATH_MAX + 32], lock[STORE_PATH_MAX + 40];
+    char to[STORE_CLOSED_PATH_MAX], lock[STORE_CLOSED_PATH_MAX + 8];
     struct stat st;
-    backup_path(b, b->g, to, sizeof to);
-    text_put(lock, sizeof lock, "%s.lock", to); /* its mark would be wrong */
+    /* The mark of a lock file there would be wrong. */
+    text_put(lock, sizeof lock, "%s.lock", backup_path(b, b->g, to));
     if (lstat(to, &st) == 0 || lstat(lock, &st) == 0)
         return ERR_EXISTS;
     int rc = 0;
@@ -542,16 +531,15 @@ static int
 check_copies(const struct backup *b,
              int (*each)(void *ctx, const struct store_rec *r), void *ctx)
 {
-    char path[STORE_PATH_MAX + 32];
+    char path[STORE_CLOSED_PATH_MAX];
     struct store_report report;
     struct stat st;
     int rc = 0;
     bool damaged = false;
     for (uint64_t g = b->lowest; rc == 0 && g <= b->g; g++) {
-        backup_path(b, g, path, sizeof path);
-        if (stat(path, &st) != 0)
+        if (stat(backup_path(b, g, path), &st) != 0)
             return ERR_IO;
-        struct scan sc = {.path = path, .mark_end = st.st_size,
+        struct scan sc = {.path = path, .mark.end = st.st_size,
                           .good = each, .good_ctx = ctx};
         rc = scan_log(&sc, &report);
         damaged = damaged || report.damaged;
@@ -563,24 +551,22 @@ int
 store_backup(struct store *s, const char *dir,
              int (*each)(void *ctx, const struct store_rec *r), void *ctx)
 {
-    char path[STORE_PATH_MAX + 32];
+    char path[STORE_CLOSED_PATH_MAX];
     struct stat st;
     if (s->log.fd < 0)
         return ERR_NOT_FOUND;
     if (fstat(s->log.fd, &st) != 0)
         return ERR_IO;
     struct backup b = {.s = s, .dir = dir, .g = s->log.g, .lowest = s->log.g,
-                       .base = file_name(s->path), .len = s->log.end};
+                       .len = s->log.end};
     if (b.len > st.st_size) /* damaged: as much as there is */
         b.len = st.st_size;
-    if (strlen(dir) + strlen(b.base) > STORE_PATH_MAX)
+    if (strlen(dir) + strlen(file_name(s->path)) > STORE_PATH_MAX)
         return ERR_TOO_LARGE;
     int rc = copy_all(&b);
     if (rc == 0) /* s may change from here on, if each wants it to */
         return check_copies(&b, each, ctx);
-    for (uint64_t g = b.lowest; g < b.g; g++) {
-        backup_path(&b, g, path, sizeof path);
-        unlink(path);
-    }
+    for (uint64_t g = b.lowest; g < b.g; g++)
+        unlink(backup_path(&b, g, path));
     return rc;
 }
