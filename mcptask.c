@@ -388,17 +388,12 @@ main(int argc, char **argv)
                         .connections = HTTP_CONNECTIONS};
     struct buf b = {0};
     char why[256];
-    sigset_t alarm;
     int exit_code, i;
 
     protect();
     stdio_fill();
-    /* The store sleeps for its lock until this signal comes, even where who
-       started us had it blocked; and a limit on the size of files has to be
-       an error of write, not the end. */
-    sigemptyset(&alarm);
-    sigaddset(&alarm, SIGALRM);
-    sigprocmask(SIG_UNBLOCK, &alarm, NULL);
+    /* A limit on the size of files has to be an error of write, not the
+       end. */
     signal(SIGXFSZ, SIG_IGN);
     if (argc > 1 && is_one_of(argv[1], "-h", "--help"))
         cli_help(&b, cli_commands, NULL);

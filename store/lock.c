@@ -18,6 +18,7 @@
 #include "store/lock.h"
 
 #include "store/record.h"
+#include "base/file.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -99,16 +100,12 @@ int
 lock_open(struct lock *l, bool create)
 {
     int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-    bool readonly = false;
     if (l->fd >= 0)
         return l->readonly ? ERR_READONLY : 0;
     int fd = open(l->path, O_RDWR | flags | (create ? O_CREAT : 0), 0600);
-    if (fd < 0 && (errno == EACCES || errno == EROFS || errno == EPERM)) {
-        readonly = true;
-        fd = open(l->path, O_RDONLY | flags);
-        if (fd < 0)
-            return ERR_READONLY;
-    }
+    l->readonly = fd < 0 && file_errno(errno) == ERR_READONLY;
+    if (l->readonly && (fd = open(l->path, O_RDONLY | flags)) < 0)
+        return ERR_READONLY;
     if (fd < 0)
         return errno == ENOENT ? ERR_NOT_FOUND : ERR_IO;
     struct stat st;
@@ -120,12 +117,11 @@ lock_open(struct lock *l, bool create)
     l->fd = fd;
     l->dev = st.st_dev;
     l->ino = st.st_ino;
-    l->readonly = readonly;
     mark_forget(l);
     if (l->instance != 0 &&
         set_lock(l, F_SETLK, F_WRLCK, l->instance) != 0)
         l->instance = 0;
-    return readonly ? ERR_READONLY : 0;
+    return l->readonly ? ERR_READONLY : 0;
 }
 
 bool
@@ -163,24 +159,19 @@ lock_wait(struct lock *l)
     static bool handled;
     struct itimerval tick = {{0, LOCK_WAIT_TICK_MS * 1000},
                              {0, LOCK_WAIT_TICK_MS * 1000}};
-    struct itimerval off = {{0, 0}, {0, 0}};
     if (!handled) {
-        struct sigaction sa;
-        memset(&sa, 0, sizeof sa);
-        sa.sa_handler = on_alarm; /* without SA_RESTART */
+        struct sigaction sa = {.sa_handler = on_alarm}; /* no SA_RESTART */
         sigemptyset(&sa.sa_mask);
-        sigset_t alarm; /* the parent may have blocked it */
-        sigemptyset(&alarm);
-        sigaddset(&alarm, SIGALRM);
-        if (sigaction(SIGALRM, &sa, NULL) != 0 ||
-            sigprocmask(SIG_UNBLOCK, &alarm, NULL) != 0)
+        sigaddset(&sa.sa_mask, SIGALRM);
+        if (sigaction(SIGALRM, &sa, NULL) != 0 || /* the parent may block it */
+            sigprocmask(SIG_UNBLOCK, &sa.sa_mask, NULL) != 0)
             return ERR_IO;
         handled = true;
     }
     if (setitimer(ITIMER_REAL, &tick, NULL) != 0)
         return ERR_IO;
     int rc = set_lock(l, F_SETLKW, F_WRLCK, LOCK_WRITE);
-    setitimer(ITIMER_REAL, &off, NULL);
+    setitimer(ITIMER_REAL, &(struct itimerval){{0, 0}, {0, 0}}, NULL);
     return rc;
 }
 
@@ -219,11 +210,9 @@ lock_boot_id(void)
     if (looked)
         return id;
     looked = true;
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    if (fd >= 0 && read(fd, id, LOCK_BOOT_LEN) != LOCK_BOOT_LEN)
+    file_read_text("/proc/sys/kernel/random/boot_id", id, sizeof id);
+    if (strlen(id) != LOCK_BOOT_LEN)
         id[0] = '\0';
-    if (fd >= 0)
-        close(fd);
     return id;
 }
 
