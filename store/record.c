@@ -45,11 +45,10 @@
 
 #include "store/record.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/text.h"
 
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #define READ_CHUNK (256 * 1024)
 
@@ -398,9 +397,8 @@ record_parse_header(struct str line, struct record_header *out)
     memset(out, 0, sizeof *out);
     if (line.len > RECORD_HEADER_MAX)
         line.len = RECORD_HEADER_MAX;
-    if (!find_u64(line, "\"mcptask-log\":", &out->version))
-        return ERR_FORMAT;
-    if (out->version != RECORD_VERSION)
+    if (!find_u64(line, "\"mcptask-log\":", &out->version) ||
+        out->version != RECORD_VERSION)
         return ERR_FORMAT;
     if (record_parse(line, &r) != 0 || !str_is(r.key, RECORD_KEY_LOG))
         return ERR_SYNTAX;
@@ -458,10 +456,7 @@ fill(struct record_reader *r)
     char *room = buf_room(&r->b, (size_t)want);
     if (room == NULL)
         return ERR_NOMEM;
-    ssize_t n;
-    do
-        n = pread(r->fd, room, (size_t)want, r->filled);
-    while (n < 0 && errno == EINTR);
+    ssize_t n = file_read_at(r->fd, room, (size_t)want, r->filled);
     if (n < 0)
         return ERR_IO;
     if (n == 0) /* the file is shorter than it was said to be */
