@@ -48,8 +48,6 @@
 #define LOOK_MS 50 /* between looks for the lock file */
 #define BUSY_GAP_MS (60 * 1000) /* see note_busy */
 
-/* ---- errors ---- */
-
 /* ---- open and close ---- */
 
 /* The real path of the log, heap: all links followed, also where the log

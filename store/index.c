@@ -56,10 +56,7 @@ index_fini(struct index *x)
         free(x->block);
         x->block = next;
     }
-    x->segments = NULL;
-    x->n_segments = x->cap_segments = x->n_buckets = x->low = 0;
-    x->n = 0;
-    x->bytes = 0;
+    *x = (struct index){.seed = {x->seed[0], x->seed[1]}};
 }
 
 static struct store_entry **
@@ -154,9 +151,7 @@ cut(struct index *x, size_t n)
         struct index_block *fresh = malloc(sizeof *fresh + cap);
         if (fresh == NULL)
             return NULL;
-        fresh->next = b;
-        fresh->used = 0;
-        fresh->cap = cap;
+        *fresh = (struct index_block){.next = b, .cap = cap};
         x->block = b = fresh;
         x->bytes += sizeof *fresh + cap;
     }

@@ -93,8 +93,6 @@ adopt(struct store *s, const struct log_file *f)
 {
     store_forget(s);
     log_begin(&s->log, f->fd, &f->h);
-    s->dev = f->st.st_dev;
-    s->ino = f->st.st_ino;
     text_put(s->id, sizeof s->id, "%s", f->h.id);
 }
 
@@ -143,6 +141,8 @@ go_over(struct store *s, const struct log_file *f, int64_t end)
         lock_log(s->log.fd, false);
     if (end == 0 || !store_move_begin(s, f, end))
         adopt(s, f);
+    s->dev = f->st.st_dev;
+    s->ino = f->st.st_ino;
     s->log_readonly = f->readonly;
     if (s->lock.held && lock_log(f->fd, true) == ERR_MORE) {
         s->loaded = false;

@@ -24,17 +24,16 @@
 /* ---- the header ---- */
 
 static int
-io_error(const char *path, struct log_file *f)
+fail(int err, const char *path, struct log_file *f, const char *what)
 {
-    text_put(f->why, sizeof f->why, "%s: %s", path, strerror(errno));
-    return ERR_IO;
+    text_put(f->why, sizeof f->why, "%s: %s", path, what);
+    return err;
 }
 
 static int
-format_error(const char *path, struct log_file *f, const char *what)
+io_error(const char *path, struct log_file *f)
 {
-    text_put(f->why, sizeof f->why, "%s: %s", path, what);
-    return ERR_FORMAT;
+    return fail(ERR_IO, path, f, strerror(errno));
 }
 
 /* What a header said that cannot be read: its generation, if a record behind
@@ -65,9 +64,9 @@ read_header(const char *path, struct log_file *f)
     if (n == 0)
         return ERR_NOT_FOUND;
     if (n >= 16 && memcmp(text, "SQLite format 3", 16) == 0)
-        return format_error(path, f, "an SQLite file, not a log; choose "
-                            "another MCP_TASK_DB_PATH and bring its tasks "
-                            "over with: mcptask import");
+        return fail(ERR_FORMAT, path, f, "an SQLite file, not a log; choose "
+                    "another MCP_TASK_DB_PATH and bring its tasks "
+                    "over with: mcptask import");
     const char *lf = memchr(text, '\n', (size_t)n);
     struct str line = {text, lf ? (size_t)(lf - text) : (size_t)n};
     int rc = record_parse_header(line, h);
@@ -77,12 +76,12 @@ read_header(const char *path, struct log_file *f)
         guess_header(f->fd, line, h);
     if (rc == ERR_FORMAT && (!h->damaged || h->g == 0)) {
         if (h->version == 0)
-            return format_error(path, f, "not an mcptask log; choose another "
-                                "MCP_TASK_DB_PATH");
+            return fail(ERR_FORMAT, path, f, "not an mcptask log; choose "
+                        "another MCP_TASK_DB_PATH");
         text_put(text, sizeof text, "version %llu of the format, this mcptask "
                  "knows %d; use a newer one", (unsigned long long)h->version,
                  RECORD_VERSION);
-        return format_error(path, f, text);
+        return fail(ERR_FORMAT, path, f, text);
     }
     h->damaged = rc != 0 || lf == NULL;
     h->end = (int64_t)line.len + 1;
@@ -97,8 +96,8 @@ log_open(const char *path, bool readonly, struct log_file *f)
     if (stat(path, &f->st) != 0)
         return errno == ENOENT ? ERR_NOT_FOUND : io_error(path, f);
     if (!S_ISREG(f->st.st_mode))
-        return format_error(path, f, "not a regular file; choose another "
-                            "MCP_TASK_DB_PATH");
+        return fail(ERR_FORMAT, path, f, "not a regular file; choose another "
+                    "MCP_TASK_DB_PATH");
     f->fd = readonly ? -1 : open(path, O_RDWR | flags);
     f->readonly = f->fd < 0 &&
                   (readonly || file_errno(errno) == ERR_READONLY);

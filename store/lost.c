@@ -14,11 +14,8 @@
 void
 lost_reset(struct lost *l)
 {
-    struct index keys;
-
     index_fini(&l->keys);
-    keys = l->keys;
-    *l = (struct lost){.keys = keys};
+    *l = (struct lost){.keys = l->keys};
 }
 
 const struct lost_key *

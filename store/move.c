@@ -61,8 +61,6 @@ store_move_begin(struct store *s, const struct log_file *f, int64_t end)
     s->moving = true;
     s->file = !s->file;
     s->log.fd = f->fd;
-    s->dev = f->st.st_dev;
-    s->ino = f->st.st_ino;
     s->log.g = f->h.g;
     s->log.end = start;
     s->superseded = s->superseded_base = 0;
