@@ -49,6 +49,15 @@
 
 /* ---- artifacts ---- */
 
+/* What was found of them. */
+struct artifacts {
+    struct cli *c;
+    uint64_t named, bad; /* by records */
+    bool remove;         /* those that no record names, else listed only: */
+    uint64_t unnamed;
+    int64_t bytes;       /* of these */
+};
+
 /* The next 64 hex digits that stand alone in a line, from *at on. Looks at
    one byte in 64 where there are none. */
 static bool
@@ -130,58 +139,41 @@ check_artifact(const char *dir, const struct artifact_ref *ref,
 
 /* ---- artifacts that no record names ---- */
 
-enum { FREE, UNUSED, USED };
-
-/* A batch of the names in the artifacts directory: a table by their first
-   digits, so that they are listed about in their order. */
-struct names {
-    struct name {
-        char hex[SHA256_HEX];
-        char state;
-    } *v; /* NAMES_ROOM of them */
-    size_t n;
+/* A name in the artifacts directory. A batch of them is a table of NAMES_ROOM
+   by their first digits, so that they are listed about in their order. */
+struct name {
+    char hex[SHA256_HEX + 1]; /* "": a free place */
+    bool used;
 };
 
 /* Where the name stands, or would. There is always a free place. */
 static struct name *
-find_name(const struct names *names, const char *hex)
+find_name(struct name *names, const char *hex)
 {
     size_t i = 0;
 
     for (int k = 0; k < 4; k++)
         i = i << 4 | (size_t)text_hex_digit(hex[k]);
-    while (names->v[i].state != FREE &&
-           memcmp(names->v[i].hex, hex, SHA256_HEX) != 0)
+    while (names[i].hex[0] != '\0' &&
+           memcmp(names[i].hex, hex, SHA256_HEX) != 0)
         i = (i + 1) % NAMES_ROOM;
-    return &names->v[i];
+    return &names[i];
 }
 
 /* Marks what any record of any kind names, in whatever member. */
 static int
 mark_used(void *ctx, const struct store_rec *r)
 {
-    struct names *names = ctx;
     struct str hex;
     size_t at = 0;
 
-    while (next_digest(r->line, &at, &hex)) {
-        struct name *found = find_name(names, hex.p);
-
-        if (found->state != FREE)
-            found->state = USED;
-    }
+    while (next_digest(r->line, &at, &hex))
+        find_name(ctx, hex.p)->used = true; /* of a free place, too */
     return 0;
 }
 
-struct unnamed {
-    struct cli *c;
-    bool remove; /* else they are only listed */
-    uint64_t n;
-    int64_t bytes;
-};
-
 static void
-unnamed_file(struct unnamed *u, int dir_fd, const char *name, bool young)
+unnamed_file(struct artifacts *u, int dir_fd, const char *name, bool young)
 {
     struct stat st;
 
@@ -193,7 +185,7 @@ unnamed_file(struct unnamed *u, int dir_fd, const char *name, bool young)
         return;
     if (u->remove && unlinkat(dir_fd, name, 0) != 0)
         return;
-    u->n++;
+    u->unnamed++;
     u->bytes += st.st_size;
     if (u->remove)
         return;
@@ -206,57 +198,43 @@ unnamed_file(struct unnamed *u, int dir_fd, const char *name, bool young)
 static bool
 is_temp(const char *name)
 {
-    size_t i = 4;
-
-    if (strncmp(name, "tmp-", 4) != 0)
-        return false;
-    while (text_hex_digit(name[i]) >= 0)
-        i++;
-    return i == 4 + 16 && name[i] == '\0';
+    return strncmp(name, "tmp-", 4) == 0 &&
+           strspn(name + 4, "0123456789abcdef") == 16 &&
+           name[4 + 16] == '\0';
 }
 
 /* The next batch; false: there are no more. */
 static bool
-read_names(struct unnamed *u, DIR *d, struct names *names)
+read_names(struct artifacts *u, DIR *d, struct name *names)
 {
     struct dirent *e;
+    size_t n = 0;
 
-    memset(names->v, 0, NAMES_ROOM * sizeof(*names->v));
-    for (names->n = 0; names->n < NAMES_MAX && (e = readdir(d)) != NULL; ) {
-        struct name *to;
-
-        if (is_temp(e->d_name))
+    memset(names, 0, NAMES_ROOM * sizeof(*names));
+    while (n < NAMES_MAX && (e = readdir(d)) != NULL)
+        if (is_temp(e->d_name)) {
             unnamed_file(u, dirfd(d), e->d_name, false);
-        if (!artifact_is_name(str_of(e->d_name)))
-            continue;
-        to = find_name(names, e->d_name);
-        memcpy(to->hex, e->d_name, SHA256_HEX);
-        to->state = UNUSED;
-        names->n++;
-    }
-    return names->n > 0;
+        } else if (artifact_is_name(str_of(e->d_name))) {
+            memcpy(find_name(names, e->d_name)->hex, e->d_name, SHA256_HEX);
+            n++;
+        }
+    return n > 0;
 }
 
 /* One batch. Most of the log is read without the lock; with it, only what
    came since. */
 static int
-unnamed_batch(struct unnamed *u, DIR *d, struct names *names)
+unnamed_batch(struct artifacts *u, DIR *d, struct name *names)
 {
     struct store *s = u->c->s.store;
-    struct store_state st;
-    int rc;
+    uint64_t seen = store_next_n(s);
+    int rc = store_scan(s, 1, mark_used, names);
 
-    store_state(s, &st);
-    rc = store_scan(s, 1, mark_used, names);
     if (rc == 0 && u->remove && (rc = store_lock_patiently(s)) == 0)
-        rc = store_scan(s, st.head + 1, mark_used, names);
-    for (size_t i = 0; rc == 0 && i < NAMES_ROOM; i++) {
-        char name[SHA256_HEX + 1] = {0};
-
-        memcpy(name, names->v[i].hex, SHA256_HEX);
-        if (names->v[i].state == UNUSED)
-            unnamed_file(u, dirfd(d), name, true);
-    }
+        rc = store_scan(s, seen, mark_used, names);
+    for (size_t i = 0; rc == 0 && i < NAMES_ROOM; i++)
+        if (names[i].hex[0] != '\0' && !names[i].used)
+            unnamed_file(u, dirfd(d), names[i].hex, true);
     if (store_locked(s))
         store_unlock(s);
     return rc;
@@ -264,38 +242,32 @@ unnamed_batch(struct unnamed *u, DIR *d, struct names *names)
 
 /* Lists or removes the files that no record names. */
 static int
-each_unnamed(struct unnamed *u)
+each_unnamed(struct artifacts *u)
 {
     const char *dir = u->c->env->artifacts_dir;
     DIR *d = opendir(dir);
-    struct names names = {.v = malloc(NAMES_ROOM * sizeof(struct name))};
+    struct name *names = malloc(NAMES_ROOM * sizeof(*names));
     int rc = 0;
 
     if (d == NULL && errno != ENOENT)
         rc = cli_fail_errno(u->c, ERR_IO, dir);
-    else if (names.v == NULL)
+    else if (names == NULL)
         rc = cli_fail(u->c, ERR_NOMEM, "out of memory");
-    while (rc == 0 && d != NULL && names.v != NULL &&
-           read_names(u, d, &names)) {
-        rc = unnamed_batch(u, d, &names);
+    while (rc == 0 && d != NULL && read_names(u, d, names)) {
+        rc = unnamed_batch(u, d, names);
         rc = rc < 0 ? cli_fail_store(u->c, rc) : rc;
         if (!cli_drain(u->c))
             break;
     }
-    if (u->remove && u->n > 0)
+    if (u->remove && u->unnamed > 0)
         file_sync_path(dir);
     if (d != NULL)
         closedir(d);
-    free(names.v);
+    free(names);
     return rc;
 }
 
 /* ---- verify ---- */
-
-struct verify {
-    struct cli *c;
-    uint64_t named, bad;
-};
 
 static void
 put_region(void *ctx, int64_t off, int64_t len, const char *what)
@@ -336,7 +308,7 @@ passed(void *ctx, int64_t off, int64_t size)
 static int
 verify_artifact(void *ctx, const struct artifact_ref *ref)
 {
-    struct verify *v = ctx;
+    struct artifacts *v = ctx;
     struct arena *a = &v->c->a;
     struct str content;
     const char *what = check_artifact(v->c->env->artifacts_dir, ref, a,
@@ -356,7 +328,7 @@ verify_artifact(void *ctx, const struct artifact_ref *ref)
 static int
 verify_record(void *ctx, const struct store_rec *r)
 {
-    struct verify *v = ctx;
+    struct artifacts *v = ctx;
 
     cli_progress(v->c, r->n, store_next_n(v->c->s.store));
     return cli_is_newest(v->c, r) ? each_artifact(r, verify_artifact, v) : 0;
@@ -364,7 +336,7 @@ verify_record(void *ctx, const struct store_rec *r)
 
 static void
 put_report(struct cli *c, const struct store_report *rep,
-           const struct verify *v, const struct unnamed *u)
+           const struct artifacts *v)
 {
     const char *verdict =
         rep->damaged ? "damaged (verify --repair OUT writes what is whole)"
@@ -389,19 +361,19 @@ put_report(struct cli *c, const struct store_report *rep,
              (uint64_t)rep->off, rep->line, rep->bad, rep->lost,
              rep->lost_unnamed, rep->records, rep->keys,
              rep->first_n, rep->last_n, rep->g, (uint64_t)rep->bytes,
-             c->env->artifacts_dir, v->named, v->bad, u->n);
+             c->env->artifacts_dir, v->named, v->bad, v->unnamed);
 }
 
 /* Checks what the log's newest records name, as far as it can be read. */
 static int
-verify_artifacts(struct verify *v, struct unnamed *u)
+verify_artifacts(struct artifacts *v)
 {
     int rc = cli_open(v->c, true);
 
     if (rc != 0)
         return rc;
     rc = store_scan(v->c->s.store, 1, verify_record, v);
-    return rc < 0 ? cli_fail_store(v->c, rc) : each_unnamed(u);
+    return rc < 0 ? cli_fail_store(v->c, rc) : each_unnamed(v);
 }
 
 static int
@@ -428,10 +400,8 @@ cli_verify(struct cli *c)
     const char *out = c->args.repair, *path = c->env->log_path;
     struct store_report rep;
     struct store_watch w = {put_region, put_loss, passed, c};
-    struct verify v = {.c = c};
-    struct unnamed u = {.c = c};
+    struct artifacts v = {.c = c};
     int rc = store_verify(path, &rep, &w);
-
 
     if (rc == ERR_NOT_FOUND) { /* no log, or an empty file: an empty store */
         rep = (struct store_report){.off = -1};
@@ -441,8 +411,8 @@ cli_verify(struct cli *c)
         return cli_fail(c, rc, "%s: %s", path, rep.what);
     if (rc < 0)
         return cli_fail_path(c, rc, path);
-    rc = verify_artifacts(&v, &u);
-    put_report(c, &rep, &v, &u);
+    rc = verify_artifacts(&v);
+    put_report(c, &rep, &v);
     if (rc == 0 && out != NULL)
         rc = repair(c, out);
     return rc != 0 ? rc : rep.damaged || v.bad > 0 ? CLI_STORE : CLI_OK;
@@ -477,7 +447,7 @@ compact(struct cli *c, int64_t len)
 
 static void
 put_compact(struct cli *c, int64_t before, int64_t after,
-            const struct unnamed *u)
+            const struct artifacts *u)
 {
     bool orphans = c->args.orphans;
 
@@ -489,14 +459,14 @@ put_compact(struct cli *c, int64_t before, int64_t after,
              orphans ? SHRUNK " artifacts=%s artifacts_removed=" U64
                        " artifact_bytes_removed=" U64 : SHRUNK,
              c->env->log_path, (uint64_t)before, (uint64_t)after,
-             c->env->artifacts_dir, u->n, (uint64_t)u->bytes);
+             c->env->artifacts_dir, u->unnamed, (uint64_t)u->bytes);
 }
 
 int
 cli_compact(struct cli *c)
 {
     struct store_state before, after;
-    struct unnamed u = {.c = c, .remove = true};
+    struct artifacts u = {.c = c, .remove = true};
     int rc = 0;
 
     store_state(c->s.store, &before);
@@ -652,7 +622,6 @@ static int
 write_archive(struct archive *x)
 {
     struct record_header h = {.g = x->st.g, .archive = true};
-    char dir[sizeof(x->path)];
     int64_t now_ms = store_now_ms(x->c->s.store);
     int rc = record_new_id(&h);
 
@@ -665,9 +634,7 @@ write_archive(struct archive *x)
         rc = flush_archive(x);
     if (rc == 0 && file_sync(x->fd, fsync) != 0)
         rc = file_errno(errno);
-    text_put(dir, sizeof(dir), "%s", x->path);
-    file_cut(dir);
-    return rc == 0 ? file_sync_path(dir) : rc;
+    return rc == 0 ? file_sync_path_of(x->path) : rc;
 }
 
 /* One commit; 1: there is more. */
@@ -734,7 +701,6 @@ begin_archive(struct archive *x)
 static int
 archive(struct archive *x)
 {
-    bool whole;
     int rc;
 
     if (x->st.g == 0)
@@ -750,13 +716,12 @@ archive(struct archive *x)
         return cli_fail_errno(x->c, ERR_IO, x->path);
     file_give(x->fd, x->st.path);
     rc = write_archive(x);
-    whole = rc == 0;
-    if (!whole)
+    if (rc != 0 || x->n == 0) /* else something may be dropped */
+        unlink(x->path);
+    if (rc != 0)
         rc = cli_fail_path(x->c, rc, x->path);
     else if (x->n > 0 && (rc = drop_all(x)) < 0)
         rc = cli_fail_store(x->c, rc);
-    if (!whole || x->n == 0) /* else something may have been dropped */
-        unlink(x->path);
     close(x->fd);
     return rc;
 }
