@@ -8,11 +8,11 @@
 #include "cli/config.h"
 #include "cli/text.h"
 #include "mcp/calls.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "json/write.h"
 #include "base/token.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -50,20 +50,17 @@ cli_own_path(struct arena *a)
 static void
 add_arg(struct launch *l, bool wanted, const char *name, const char *value)
 {
-    if (!wanted)
-        return;
-    l->args[l->n_args++] = str_of(name);
-    if (value != NULL)
+    if (wanted)
+        l->args[l->n_args++] = str_of(name);
+    if (wanted && value != NULL)
         l->args[l->n_args++] = str_of(value);
 }
 
 static void
 add_env(struct launch *l, bool wanted, const char *name, const char *value)
 {
-    if (!wanted)
-        return;
-    l->env[l->n_env].name = name;
-    l->env[l->n_env++].value = value;
+    if (wanted)
+        l->env[l->n_env++] = (struct pair){name, value};
 }
 
 static void
@@ -179,34 +176,23 @@ put_servers(struct buf *b, const struct client *k, const struct launch *l)
     buf_z(b, f->close);
 }
 
-/* Whether sh takes it for one word, and as it stands. */
-static bool
-is_plain(struct str s)
+/* Quotes s, which a NUL ends, unless sh takes it for one word, and as it
+   stands. */
+static void
+put_word(struct buf *b, struct str s)
 {
     static const char plain[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
         "0123456789/._-+=:,@%";
+    bool quoted = s.len == 0 || strspn(s.p, plain) < s.len;
 
-    for (size_t i = 0; i < s.len; i++)
-        if (memchr(plain, s.p[i], sizeof(plain) - 1) == NULL)
-            return false;
-    return s.len > 0;
-}
-
-static void
-put_word(struct buf *b, struct str s)
-{
-    if (is_plain(s)) {
-        buf_str(b, s);
-        return;
-    }
-    buf_char(b, '\'');
+    buf_z(b, quoted ? "'" : "");
     for (size_t i = 0; i < s.len; i++) {
         if (s.p[i] == '\'')
             buf_z(b, "'\\'");
         buf_char(b, s.p[i]);
     }
-    buf_char(b, '\'');
+    buf_z(b, quoted ? "'" : "");
 }
 
 /* All options stand before the name, and --env, which takes any number of
@@ -297,16 +283,12 @@ find_token(struct cli *c, const char *agent, struct str *out)
     const char *path = c->args.token_file, *p, *who;
     struct tokens *tokens = NULL;
     char *text = arena_alloc(&c->a, TOKEN_MAX_FILE + 1), why[256];
-    int fd, rc = text == NULL ? ERR_NOMEM : tokens_load(&tokens, path, why);
-    ssize_t n;
+    int rc = text == NULL ? ERR_NOMEM : tokens_load(&tokens, path, why);
 
     tokens_free(tokens);
     if (rc < 0)
         return cli_fail(c, rc, "%s", rc == ERR_NOMEM ? "out of memory" : why);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    n = fd < 0 ? 0 : read(fd, text, TOKEN_MAX_FILE);
-    text[n < 0 ? 0 : n] = '\0';
-    close(fd);
+    file_read_text(path, text, TOKEN_MAX_FILE + 1);
     for (p = text; *p != '\0'; p += strcspn(p, "\n")) {
         p += strspn(p, blanks);
         *out = (struct str){p, strcspn(p, blanks)};
@@ -364,7 +346,6 @@ cli_config(struct cli *c)
     const char *name = c->operand[0], *url = c->operand[1];
     const struct client *k = clients;
     struct launch l;
-    struct buf note = {0};
     int rc = 0;
 
     c->exact = true;
@@ -383,8 +364,7 @@ cli_config(struct cli *c)
         return CLI_OK;
     }
     /* Apart, so that stdout can go into the file as it is. */
-    buf_printf(&note, "# %s:\n", k->where);
-    cli_say(STDERR_FILENO, &note);
+    text_tell("# %s:\n", k->where);
     if (k == clients)
         put_claude_code(c, k, &l);
     else
