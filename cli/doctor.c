@@ -115,9 +115,8 @@ cli_health(struct cli *c)
     if (writes && (rc = find_not_writable(c, st.path, path)) != 0)
         return cli_fail(c, ERR_READONLY, "%s: cannot be written: %s", path,
                         strerror(rc));
-    if (writes && st.g > 0)
-        rc = store_lock_patiently(c->s.store);
-    if (writes && st.g > 0 && rc == 0)
+    if (writes && st.g > 0 &&
+        (rc = store_lock_patiently(c->s.store)) == 0)
         rc = store_probe(c->s.store);
     if (store_locked(c->s.store))
         store_unlock(c->s.store);
@@ -132,8 +131,7 @@ cli_health(struct cli *c)
 struct doctor {
     struct cli *c;
     bool problem; /* any */
-    char log[4096 + 1]; /* its real path */
-    char id[33];        /* of the store; "": it is not there yet */
+    struct store_state st; /* of the store, as it was opened */
 };
 
 /* Prints the result of a check: fine, or with fix what to do. */
@@ -184,27 +182,25 @@ static void
 check_store(struct doctor *d)
 {
     struct cli *c = d->c;
-    struct store_state st = {.path = c->env->log_path};
+    struct store_state *st = &d->st;
     bool writes = !c->env->read_only;
     char why[256], *fix, path[PATH_ROOM];
     int err = 0, rc = cli_open_store(c->env, !writes, &c->s, why);
 
     if (rc == 0) {
-        store_state(c->s.store, &st);
-        text_put(why, sizeof(why), "%s", st.why);
-        err = writes ? find_not_writable(c, st.path, path) : 0;
+        store_state(c->s.store, st);
+        text_put(why, sizeof(why), "%s", st->why);
+        err = writes ? find_not_writable(c, st->path, path) : 0;
     }
-    text_put(d->log, sizeof(d->log), "%s", st.path);
-    text_put(d->id, sizeof(d->id), "%s", st.id);
     fix = advice(why);
-    if (rc < 0 || is_unusable(c, &st))
+    if (rc < 0 || is_unusable(c, st))
         tell(d, "store", *fix != '\0' ? fix : "fix that", "%s", why);
     else if (err != 0)
         tell(d, "store", "let this user write it, or set MCP_TASK_BASE_DIR",
              "%s: cannot be written: %s", path, strerror(err));
     else
-        tell(d, "store", NULL, "%s", st.path);
-    if (st.g > 0 && st.err == 0 && err == 0 && writes)
+        tell(d, "store", NULL, "%s", st->path);
+    if (st->g > 0 && st->err == 0 && err == 0 && writes)
         check_lock(d); /* taking it would make what is not there */
 }
 
@@ -214,12 +210,12 @@ static void
 check_access(struct doctor *d)
 {
     static const char beside[4][6] = {"", ".lock", ".key", ""};
-    char path[sizeof(d->log) + 6];
+    char path[PATH_ROOM];
     bool closed = true;
     struct stat st;
 
     for (int i = 0; i < 4; i++) {
-        text_put(path, sizeof(path), "%s%s", d->log, beside[i]);
+        text_put(path, sizeof(path), "%s%s", d->st.path, beside[i]);
         if (i == 3)
             file_cut(path);
         if (stat(path, &st) == 0 && (st.st_mode & (i < 3 ? 07 : 02)) != 0 &&
@@ -229,7 +225,7 @@ check_access(struct doctor *d)
         }
     }
     if (closed)
-        tell(d, "access", NULL, "%s: closed to other users", d->log);
+        tell(d, "access", NULL, "%s: closed to other users", d->st.path);
 }
 
 static int
@@ -261,10 +257,11 @@ check_artifacts(struct doctor *d)
 static void
 check_clock(struct doctor *d)
 {
-    int64_t now = clock_wall_ms(), ahead;
+    int64_t now = clock_wall_ms();
+    int64_t ahead = d->c->s.store == NULL
+                        ? 0 : store_now_ms(d->c->s.store) - now;
     char time[TIME_LEN + 1];
 
-    ahead = d->c->s.store == NULL ? 0 : store_now_ms(d->c->s.store) - now;
     time_format(now, time);
     tell(d, "clock", now < NOT_BEFORE || ahead > AHEAD_MS ? "set it" : NULL,
          "%s, %lld s behind the log", time, (long long)ahead / 1000);
@@ -387,7 +384,8 @@ check_stdio(struct doctor *d)
 static void
 check_http(struct doctor *d)
 {
-    const char *text = d->c->args.port, *env = env_get("MCP_TASK_PORT");
+    const char *text = d->c->args.port != NULL ? d->c->args.port
+                                               : env_get("MCP_TASK_PORT");
     struct sockaddr_in to = {.sin_family = AF_INET,
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     uint64_t port = 8766;
@@ -395,8 +393,7 @@ check_http(struct doctor *d)
     const char *fix = NULL, *found = "nothing listens; mcptask --http would";
     char got[ANSWER_MAX], own[64];
 
-    text_put(own, sizeof(own), ID_AT "%s\"", d->id);
-    text = text != NULL ? text : env;
+    text_put(own, sizeof(own), ID_AT "%s\"", d->st.id);
     if (text != NULL && (!str_u64(str_of(text), &port) || port > UINT16_MAX)) {
         found = fix = "the port must be a number up to 65535";
         port = 0;
@@ -425,7 +422,7 @@ check_http(struct doctor *d)
 int
 cli_doctor(struct cli *c)
 {
-    struct doctor d = {.c = c};
+    struct doctor d = {.c = c, .st.path = c->env->log_path};
 
     c->columns = 2;
     check_store(&d);

@@ -107,12 +107,11 @@ cli_open(struct cli *c, bool readonly)
 int
 cli_close(struct cli *c, int rc)
 {
-    struct store_state st;
-    const char *lost;
-
     if (c->s.store != NULL && rc == CLI_OK) {
+        const char *lost = store_damage(c->s.store, STR_NONE);
+        struct store_state st;
+
         store_state(c->s.store, &st);
-        lost = store_damage(c->s.store, STR_NONE);
         if (st.err == ERR_DAMAGED)
             rc = cli_fail(c, ERR_DAMAGED, "%s%s%s", st.why, lost ? "; " : "",
                           lost ? lost : "");
