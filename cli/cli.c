@@ -164,7 +164,6 @@ take_options(struct cli *c, char **argv)
 {
     static const struct env_opt any_opts[] = {
         {"json", 0, OPT_FLAG, offsetof(struct cli, json), 0}, {0}};
-    const struct cli_command *cmd = c->cmd;
     int words;
     char why[256];
 
@@ -178,7 +177,7 @@ take_options(struct cli *c, char **argv)
                 c->operand[c->n_operands++] = *argv;
             words = 0;
         } else {
-            words = env_option(cmd->opts, c, argv, why);
+            words = env_option(c->cmd->opts, c, argv, why);
             if (words == 0)
                 words = env_option(any_opts, c, argv, why);
             if (words <= 0)
@@ -186,10 +185,11 @@ take_options(struct cli *c, char **argv)
         }
     }
     c->operand[c->n_operands] = NULL;
-    if (c->n_operands < cmd->min)
+    if (c->n_operands < c->cmd->min)
         return cli_misuse(c, "an operand is missing");
-    if (cmd->max != ANY_NUMBER && c->n_operands > cmd->max)
-        return cli_misuse(c, "unexpected operand: %s", c->operand[cmd->max]);
+    if (c->cmd->max != ANY_NUMBER && c->n_operands > c->cmd->max)
+        return cli_misuse(c, "unexpected operand: %s",
+                          c->operand[c->cmd->max]);
     return 0;
 }
 

@@ -149,7 +149,7 @@ struct import {
     int end;     /* exit code to end with, where set */
     bool stop;
     struct buf text; /* the pieces of one batch ... */
-    struct { size_t at, len; uint64_t number; } piece[IMPORT_RECORDS];
+    struct piece { size_t at, len; uint64_t number; } piece[IMPORT_RECORDS];
     size_t n;    /* ... and how many they are */
     uint64_t imported, skipped, failed;
     bool archive; /* within the records of one, */
@@ -229,17 +229,15 @@ import_one(struct import *im, struct str text, uint64_t number)
     struct task_ctx ctx = {.a = &im->c->a};
     struct task_receipt receipt;
     const struct json_tok *root;
-    struct str what;
     size_t at;
     int rc = json_parse(ctx.a, text, &root, &at);
 
     if (rc == ERR_NOMEM)
         return rc;
     if (rc < 0) {
-        what = arena_printf(ctx.a, rc == ERR_TOO_LARGE
-                            ? "too many values, or too deep, at byte %zu"
-                            : "not JSON from byte %zu on", at + 1);
-        bad_record(im, number, what);
+        bad_record(im, number, arena_printf(ctx.a, rc == ERR_TOO_LARGE
+                   ? "too many values, or too deep, at byte %zu"
+                   : "not JSON from byte %zu on", at + 1));
         return 0;
     }
     if (str_starts(text, "{\"c\":\"") &&
@@ -260,9 +258,8 @@ static int
 import_batch(struct import *im)
 {
     struct cli *c = im->c;
-    size_t staged;
     bool unknown = false;
-    int done, rc = im->n == 0 ? 0 : store_lock_patiently(c->s.store);
+    int rc = im->n == 0 ? 0 : store_lock_patiently(c->s.store);
 
     for (size_t i = 0; i < im->n && rc == 0 && !im->stop; i++) {
         rc = import_one(im, (struct str){im->text.p + im->piece[i].at,
@@ -271,8 +268,9 @@ import_batch(struct import *im)
         arena_reset(&c->a);
     }
     if (store_locked(c->s.store)) {
-        staged = store_staged_n(c->s.store);
-        done = cli_commit(c, &unknown);
+        size_t staged = store_staged_n(c->s.store);
+        int done = cli_commit(c, &unknown);
+
         im->imported += done == 0 ? staged : 0;
         rc = rc == 0 ? done : rc;
     }
@@ -296,9 +294,8 @@ take_piece(struct import *im)
         if (in->array && !(in->closed && in->number == 1))
             bad_record(im, in->number, STR("the element is missing"));
     } else {
-        im->piece[im->n].at = im->text.len;
-        im->piece[im->n].len = text.len;
-        im->piece[im->n++].number = in->number;
+        im->piece[im->n++] = (struct piece){im->text.len, text.len,
+                                            in->number};
         buf_str(&im->text, text);
     }
     return im->text.err;

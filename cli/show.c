@@ -130,13 +130,13 @@ list_calls(struct cli *c)
     uint64_t before = 0, left = c->args.limit;
     bool more = true;
     struct call k;
-    size_t n;
     int rc = 0;
 
     c->columns = 6;
     while (rc == 0 && more && left > 0 && cli_drain(c)) {
-        n = calls_list(c->s.calls, owner, before, ids, CALLS_PAGE, &before,
-                       &more);
+        size_t n = calls_list(c->s.calls, owner, before, ids, CALLS_PAGE,
+                              &before, &more);
+
         for (size_t i = 0; i < n && rc == 0 && left > 0; i++) {
             rc = calls_get(c->s.calls, &c->a, str_of(ids[i]), owner, &k);
             if (rc == 0 && (c->args.all || !call_status_ended(k.status))) {
@@ -276,18 +276,9 @@ end_tail(int sig)
     tail_ended = 1;
 }
 
-static int
-count_event(void *ctx, const struct store_rec *r)
-{
-    uint64_t *n = ctx;
-
-    *n += str_starts(r->key, "task/");
-    return 0;
-}
-
 struct tail {
     struct cli *c;
-    uint64_t skip;
+    uint64_t skip; /* events that are not shown */
 };
 
 static int
@@ -318,24 +309,20 @@ static int
 tail_last(struct tail *t, uint64_t n)
 {
     struct store *s = t->c->s.store;
-    struct store_state st;
-    uint64_t back = n, from = 1, have = 0;
-    int rc = 0;
+    uint64_t head = store_next_n(s) - 1, back = n, from, have;
+    int rc;
 
-    store_state(s, &st);
     if (n == 0)
         return 0;
     do {
-        have = 0;
-        from = back < st.head ? st.head - back + 1 : 1;
+        from = back < head ? head - back + 1 : 1;
         back = back > UINT64_MAX / 8 ? UINT64_MAX : back * 8;
-        rc = store_scan(s, from, count_event, &have);
+        t->skip = UINT64_MAX; /* shows none, and counts them */
+        rc = store_scan(s, from, tail_event, t);
+        have = UINT64_MAX - t->skip;
     } while (rc == 0 && have < n && from > 1);
     t->skip = have > n ? have - n : 0;
-    if (rc == 0)
-        rc = store_scan(s, from, tail_event, t);
-    t->skip = 0;
-    return rc;
+    return rc == 0 ? store_scan(s, from, tail_event, t) : rc;
 }
 
 /* Shows what is committed from now on, until a signal, or until nobody reads
@@ -431,8 +418,9 @@ put_card(struct board *b, struct buf *to, const struct task *k)
     time_parse(k->ev.r.time, &at);
     put_card_line(b, to, raw_text(a, k->f[F_TASK_ID]));
     put_card_line(b, to, raw_text(a, k->f[F_TITLE]));
-    cli_span(age, store_now_ms(b->c->s.store) - at);
-    put_card_line(b, to, arena_printf(a, "%zu/%zu %s %.*s%s", done, all, age,
+    put_card_line(b, to, arena_printf(a, "%zu/%zu %s %.*s%s", done, all,
+                                 cli_span(age, store_now_ms(b->c->s.store)
+                                                   - at),
                                  STR_ARG(owner.p ? owner : STR("")),
                                  k->damaged.p ? " (damaged)" : ""));
     put_card_line(b, to, STR(""));
