@@ -162,7 +162,7 @@ if wants systemd-analyze; then
         "$units/mcptask.socket"
     check systemd-analyze security --offline=true --threshold=15 \
         "$units/mcptask.service"
-    if wants strace && check test -x build/t_web; then
+    if wants strace && check test -x build/t_web_token; then
         # All that the tests of HTTP make it do must pass the unit's filter.
         calls_of @system-service | sort -u >"$dir/allowed"
         for group in $(sed -n 's/^SystemCallFilter=~//p' \
@@ -179,6 +179,8 @@ exec strace -D -qq -o "$dir/trace/\$\$" "$(cd "$(dirname "$bin")" && pwd)/$(base
 END
         chmod +x "$dir/traced"
         check build/t_web "$dir/traced" build/fixture
+        check build/t_web_start "$dir/traced"
+        check build/t_web_token "$dir/traced"
         sed -n 's/^\([a-z_0-9]*\)(.*/\1/p' "$dir"/trace/* | sort -u >"$dir/used"
         check test "$(wc -l <"$dir/used")" -gt 20
         comm -13 "$dir/pass" "$dir/used" >"$dir/refused"
