@@ -81,6 +81,12 @@ str_cut(struct str *s, char c)
     return head;
 }
 
+struct str
+str_from(struct str s, size_t n)
+{
+    return (struct str){s.p + n, s.len - n};
+}
+
 uint64_t
 str_hash(struct str s)
 {

@@ -30,6 +30,7 @@ bool str_starts(struct str s, const char *prefix);
 /* Cuts what stands before the first c off the front of s, and c with it;
    where there is none, all, and s->p is NULL then. */
 struct str str_cut(struct str *s, char c);
+struct str str_from(struct str s, size_t n); /* without its first n bytes */
 /* FNV-1a, 64 bits: only for what an enemy cannot choose without bound. */
 uint64_t str_hash(struct str s);
 /* SipHash-1-3 with a secret: for what an enemy may choose. */

@@ -119,8 +119,7 @@ take_digits(struct str *s, size_t n, int *out)
     if (s->len < n || !str_u64((struct str){s->p, n}, &v))
         return false;
     *out = (int)v;
-    s->p += n;
-    s->len -= n;
+    *s = str_from(*s, n);
     return true;
 }
 
@@ -130,8 +129,7 @@ take_char(struct str *s, char c)
 {
     if (s->len == 0 || (*s->p != c && (c < 'A' || *s->p != (c | 0x20))))
         return false;
-    s->p++;
-    s->len--;
+    *s = str_from(*s, 1);
     return true;
 }
 

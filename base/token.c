@@ -93,15 +93,12 @@ take_word(struct str *line)
     struct str word;
     size_t n = 0;
 
-    while (line->len > 0 && (*line->p == ' ' || *line->p == '\t')) {
-        line->p++;
-        line->len--;
-    }
+    while (line->len > 0 && (*line->p == ' ' || *line->p == '\t'))
+        *line = str_from(*line, 1);
     while (n < line->len && line->p[n] != ' ' && line->p[n] != '\t')
         n++;
     word = (struct str){line->p, n};
-    line->p += n;
-    line->len -= n;
+    *line = str_from(*line, n);
     return word;
 }
 
@@ -162,19 +159,13 @@ take_line(struct tokens *t, struct str line, const char **what)
 static int
 take_lines(struct tokens *t, struct str text, const char *path, char why[256])
 {
-    const char *what, *lf;
+    const char *what;
     int rc = 0;
 
     for (unsigned line = 1; rc == 0 && text.len > 0; line++) {
-        lf = memchr(text.p, '\n', text.len);
-        size_t n = lf != NULL ? (size_t)(lf - text.p) : text.len;
-
-        rc = take_line(t, (struct str){text.p, n}, &what);
+        rc = take_line(t, str_cut(&text, '\n'), &what);
         if (rc == ERR_INVALID)
             text_put(why, 256, "%.180s:%u: %s", path, line, what);
-        n += lf != NULL;
-        text.p += n;
-        text.len -= n;
     }
     return rc;
 }
@@ -243,13 +234,13 @@ tokens_load(struct tokens **out, const char *path, char why[256])
         rc = read_lines(t, fd, len, path, why);
         close(fd);
     }
-    if (rc != 0) {
+    if (rc == 0) {
+        why[0] = '\0';
+        *out = t;
+    } else {
         tokens_free(t);
-        return rc;
     }
-    why[0] = '\0';
-    *out = t;
-    return 0;
+    return rc;
 }
 
 void

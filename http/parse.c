@@ -201,7 +201,7 @@ parse_target(struct http_head *h, struct str t)
         h->host = (struct str){t.p + 7, i - 7};
         if (!is_host(h->host))
             return 400;
-        t = (struct str){t.p + i, t.len - i};
+        t = str_from(t, i);
     }
     h->path = str_cut(&t, '?');
     h->query = t;
@@ -241,9 +241,8 @@ parse_field(struct http_head *h, struct str line)
         return 400;
     if (h->n == HTTP_MAX_FIELDS)
         return 431;
-    line.p += name.len + 1;
-    line.len -= name.len + 1;
-    h->field[h->n++] = (struct http_field){name, trim(line)};
+    line = trim(str_from(line, name.len + 1));
+    h->field[h->n++] = (struct http_field){name, line};
     return 0;
 }
 
@@ -329,8 +328,7 @@ http_parse_head(struct http_scan *s, const char *p, size_t len,
     rest = (struct str){p + s->first, (size_t)n - s->first};
     *status = parse_request_line(out, str_cut(&rest, '\r'));
     while (*status == 0) {
-        rest.p++; /* the LF */
-        rest.len--;
+        rest = str_from(rest, 1); /* the LF */
         line = str_cut(&rest, '\r');
         if (line.len == 0)
             break;

@@ -215,7 +215,7 @@ put_data(struct buf *b, struct str data)
         if (n == data.len)
             break;
         n += data.len - n > 1 && memcmp(data.p + n, "\r\n", 2) == 0 ? 2 : 1;
-        data = (struct str){data.p + n, data.len - n};
+        data = str_from(data, n);
     }
 }
 

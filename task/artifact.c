@@ -92,8 +92,7 @@ holds(int fd, struct str content)
         if (n < 0 || (size_t)n > content.len ||
             memcmp(part, content.p, (size_t)n) != 0)
             return false;
-        content.p += n;
-        content.len -= (size_t)n;
+        content = str_from(content, (size_t)n);
     }
     return content.len == 0;
 }
@@ -215,8 +214,7 @@ below(const char *root, struct str *path)
         return path->len > 0;
     if (!str_begins(*path, base))
         return false;
-    path->p += base.len;
-    path->len -= base.len;
+    *path = str_from(*path, base.len);
     return path->len > 0 && *path->p == '/';
 }
 

@@ -48,7 +48,7 @@ task_event_of(const struct store_rec *r, struct task_event *out)
 
     if (!str_starts(r->key, TASK_PREFIX))
         return ERR_FORMAT;
-    ev.id = (struct str){r->key.p + 5, r->key.len - 5};
+    ev.id = str_from(r->key, sizeof TASK_PREFIX - 1);
     while (!ev.v.p && raw_next_name(&m) == 1) {
         for (i = at; i < N && !str_eq(m.name, names[i]);)
             i++;

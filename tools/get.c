@@ -41,7 +41,7 @@ struct piece {
 static size_t
 cost_from(const struct buf *b, size_t start)
 {
-    return tools_cost((struct str){b->p + start, b->len - start});
+    return tools_cost(str_from(buf_view(b), start));
 }
 
 /* What may still be appended. */

@@ -99,13 +99,6 @@ percent_decode(struct arena *a, struct str s)
     return (struct str){p, n};
 }
 
-/* s without its first n bytes. */
-static struct str
-cut(struct str s, size_t n)
-{
-    return (struct str){s.p + n, s.len - n};
-}
-
 enum { TASK, RESUME, HISTORY, ARTIFACT, ALL };
 static const struct {
     const char *below, *mime;
@@ -135,7 +128,7 @@ split(struct arena *a, struct str uri, struct place *to)
         return ERR_NOMEM;
     if (!str_starts(s, SCHEME))
         return ERR_NOT_FOUND;
-    s = cut(s, sizeof SCHEME - 1);
+    s = str_from(s, sizeof SCHEME - 1);
     *to = (struct place){.kind = s.len == 0 ? ALL : TASK,
                          .id = str_cut(&s, '/')};
     if (!s.p)
@@ -144,11 +137,11 @@ split(struct arena *a, struct str uri, struct place *to)
         if (str_is(s, kinds[i].below))
             to->kind = i;
     if (str_starts(s, HISTORY_ON) &&
-        str_u64(cut(s, sizeof HISTORY_ON - 1), &to->event))
+        str_u64(str_from(s, sizeof HISTORY_ON - 1), &to->event))
         to->kind = HISTORY;
     if (str_starts(s, ARTIFACTS)) {
         to->kind = ARTIFACT;
-        to->artifact = cut(s, sizeof ARTIFACTS - 1);
+        to->artifact = str_from(s, sizeof ARTIFACTS - 1);
     }
     return to->kind != TASK && task_is_id(to->id) &&
            (to->kind != ARTIFACT || task_is_id(to->artifact))
