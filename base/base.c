@@ -120,6 +120,14 @@ sip_round(uint64_t v[4])
     v[2] += v[1], v[1] = rotl(v[1], 17) ^ v[2], v[2] = rotl(v[2], 32);
 }
 
+static void
+sip_word(uint64_t v[4], uint64_t m)
+{
+    v[3] ^= m;
+    sip_round(v);
+    v[0] ^= m;
+}
+
 uint64_t
 str_sip(const uint64_t seed[2], struct str s)
 {
@@ -134,16 +142,11 @@ str_sip(const uint64_t seed[2], struct str s)
     for (i = 0; i < s.len; i++) {
         m |= (uint64_t)p[i] << (i % 8 * 8);
         if (i % 8 == 7) {
-            v[3] ^= m;
-            sip_round(v);
-            v[0] ^= m;
+            sip_word(v, m);
             m = 0;
         }
     }
-    m |= (uint64_t)s.len << 56;
-    v[3] ^= m;
-    sip_round(v);
-    v[0] ^= m;
+    sip_word(v, m | (uint64_t)s.len << 56);
     v[2] ^= 0xff;
     for (i = 0; i < 3; i++)
         sip_round(v);
@@ -323,16 +326,13 @@ arena_printf(struct arena *a, const char *fmt, ...)
     size_t n;
 
     va_start(ap, fmt);
-    n = text_vput(NULL, 0, fmt, ap);
-    va_end(ap);
     /* Measured first: a guess that is too small would waste its block. */
+    n = text_vput(NULL, 0, fmt, ap);
     p = arena_alloc(a, n + 1);
-    if (p == NULL)
-        return STR_NONE;
-    va_start(ap, fmt);
-    n = text_vput(p, n + 1, fmt, ap);
+    if (p != NULL)
+        text_vput(p, n + 1, fmt, ap);
     va_end(ap);
-    return (struct str){p, n};
+    return p != NULL ? (struct str){p, n} : STR_NONE;
 }
 
 void
@@ -360,12 +360,8 @@ arena_reset(struct arena *a)
 void
 arena_fini(struct arena *a)
 {
-    struct arena_chunk *c, *older;
-
-    for (c = a->chunk; c != NULL; c = older) {
-        older = c->older;
-        free(c);
-    }
+    arena_reset(a);
+    free(a->chunk); /* the one that it kept */
     *a = (struct arena){NULL, NULL};
 }
 
@@ -420,15 +416,13 @@ buf_room(struct buf *b, size_t n)
 void
 buf_put(struct buf *b, const void *p, size_t n)
 {
-    char *to;
+    /* Of no bytes p may be NULL, which memcpy does not allow. */
+    char *to = n > 0 ? buf_room(b, n) : NULL;
 
-    if (n == 0)
-        return; /* p may be NULL then, which memcpy does not allow */
-    to = buf_room(b, n);
-    if (to == NULL)
-        return;
-    memcpy(to, p, n);
-    b->len += n;
+    if (to != NULL) {
+        memcpy(to, p, n);
+        b->len += n;
+    }
 }
 
 void
@@ -448,10 +442,10 @@ buf_char(struct buf *b, char c)
 {
     char *to = buf_room(b, 1);
 
-    if (to == NULL)
-        return;
-    *to = c;
-    b->len++;
+    if (to != NULL) {
+        *to = c;
+        b->len++;
+    }
 }
 
 void
@@ -476,13 +470,10 @@ buf_printf(struct buf *b, const char *fmt, ...)
 
     va_start(ap, fmt);
     n = text_vput(NULL, 0, fmt, ap);
-    va_end(ap);
     /* The NUL is written behind len and not counted. */
     to = buf_room(b, n + 1);
-    if (to == NULL)
-        return;
-    va_start(ap, fmt);
-    b->len += text_vput(to, n + 1, fmt, ap);
+    if (to != NULL)
+        b->len += text_vput(to, n + 1, fmt, ap);
     va_end(ap);
 }
 

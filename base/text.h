@@ -12,7 +12,7 @@
 /* As snprintf, with %d %u %x %X %c %s %% and l, ll, z before a number; the
    flags - and 0, a width, and for %s a precision, both also as *. Returns
    the length that the whole text has, whatever fits; out is always ended
-   where cap is not 0. */
+   where cap is not 0. text_vput leaves ap as it was. */
 size_t text_put(char *out, size_t cap, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 size_t text_vput(char *out, size_t cap, const char *fmt, va_list ap)
