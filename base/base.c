@@ -508,6 +508,15 @@ buf_fini(struct buf *b)
     *b = (struct buf){NULL, 0, 0, 0};
 }
 
+struct str
+buf_take(struct buf *b, struct arena *a)
+{
+    struct str s = b->err == 0 ? arena_str(a, buf_view(b)) : STR_NONE;
+
+    buf_fini(b);
+    return s;
+}
+
 /* ---- random ---- */
 
 /* For kernels without the system call; an empty root has no /dev either. Reads

@@ -12,8 +12,6 @@
 
 #define MCPTASK_VERSION "0.2.0"
 
-/* ---- slices ---- */
-
 struct str {
     const char *p; /* not NUL-terminated */
     size_t len;
@@ -93,6 +91,8 @@ struct str buf_view(const struct buf *b);
 /* Empties, clears err, and gives the memory back if it is over keep bytes. */
 void buf_reset(struct buf *b, size_t keep);
 void buf_fini(struct buf *b);
+/* Ends b; its text is in a, as by arena_str. .p is NULL where err is set. */
+struct str buf_take(struct buf *b, struct arena *a);
 
 /* Fills n bytes (at most 256) from the system's generator, or ERR_IO. */
 int random_bytes(void *p, size_t n);

@@ -137,13 +137,9 @@ struct str
 raw_quote(struct arena *a, struct str text)
 {
     struct buf b = {0};
-    struct str out = STR_NONE;
 
     json_quote(&b, text);
-    if (b.err == 0)
-        out = arena_str(a, buf_view(&b));
-    buf_fini(&b);
-    return out;
+    return buf_take(&b, a);
 }
 
 struct str
@@ -168,10 +164,7 @@ raw_list_next(struct str raw, size_t *at)
         return STR_NONE;
     p = raw.p + *at;
     end = raw.p + raw.len;
-    if (*p == '[' && *at == 0)
-        p++;
-    else if (*p == ',')
-        p++;
+    p += *p == ',' || (*p == '[' && *at == 0);
     q = raw_skip(p, end);
     if (!q || *p == ']')
         return STR_NONE;

@@ -483,14 +483,10 @@ task_tool_schema(enum task_tool tool, struct arena *a)
 {
     struct buf b = {0};
     struct json_w w;
-    struct str out = STR_NONE;
 
     /* What a test result is, is told once: every agent reads the list. */
     json_w_init(&w, &b);
     put_schema(&w, task_rows, TASK_N_ARGS, 1u << tool, tool == TOOL_CHECKPOINT);
     json_w_end(&w);
-    if (b.err == 0)
-        out = arena_str(a, buf_view(&b));
-    buf_fini(&b);
-    return out;
+    return buf_take(&b, a);
 }

@@ -74,7 +74,6 @@ draft_object(struct draft *d, const char *const names[],
              const struct str raw[], size_t n)
 {
     struct buf b = {0};
-    struct str out;
     size_t i;
 
     for (i = 0; i < n; i++)
@@ -82,10 +81,7 @@ draft_object(struct draft *d, const char *const names[],
             buf_printf(&b, "%s\"%s\":%.*s", b.len ? "," : "{", names[i],
                        STR_ARG(raw[i]));
     buf_char(&b, '}');
-    d->nomem |= b.err != 0;
-    out = draft_keep(d, arena_str(d->c->a, buf_view(&b)));
-    buf_fini(&b);
-    return out;
+    return draft_keep(d, buf_take(&b, d->c->a));
 }
 
 /* ---- statuses ---- */
