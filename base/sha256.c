@@ -140,6 +140,16 @@ sha256_end(struct sha256 *s, uint8_t out[SHA256_LEN])
 }
 
 void
+sha256_of(struct str text, uint8_t out[SHA256_LEN])
+{
+    struct sha256 s;
+
+    sha256_init(&s);
+    sha256_add(&s, text.p, text.len);
+    sha256_end(&s, out);
+}
+
+void
 sha256_end_hex(struct sha256 *s, char out[SHA256_HEX + 1])
 {
     uint8_t digest[SHA256_LEN];

@@ -19,7 +19,9 @@ void sha256_add(struct sha256 *s, const void *p, size_t n);
 void sha256_end(struct sha256 *s, uint8_t out[SHA256_LEN]);
 /* The same in lower-case hexadecimal, with a NUL. */
 void sha256_end_hex(struct sha256 *s, char out[SHA256_HEX + 1]);
-/* The digest of one text in lower-case hexadecimal, with a NUL. */
+/* The digest of one text. */
+void sha256_of(struct str text, uint8_t out[SHA256_LEN]);
+/* The same in lower-case hexadecimal, with a NUL. */
 void sha256_hex(struct str text, char out[SHA256_HEX + 1]);
 
 #endif

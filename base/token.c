@@ -34,16 +34,6 @@ struct tokens {
 
 /* ---- finding ---- */
 
-static void
-digest_of(struct str token, uint8_t out[SHA256_LEN])
-{
-    struct sha256 h;
-
-    sha256_init(&h);
-    sha256_add(&h, token.p, token.len);
-    sha256_end(&h, out);
-}
-
 size_t
 tokens_count(const struct tokens *t)
 {
@@ -79,7 +69,7 @@ tokens_find(const struct tokens *t, struct str bearer)
 {
     uint8_t digest[SHA256_LEN];
 
-    digest_of(bearer, digest);
+    sha256_of(bearer, digest);
     size_t at = find(t, digest);
     return at < tokens_count(t) ? &entries(t)[at].token : NULL;
 }
@@ -139,7 +129,7 @@ take_line(struct tokens *t, struct str line, const char **what)
 
     if (token.len == 0 || *token.p == '#')
         return 0;
-    digest_of(token, e.digest);
+    sha256_of(token, e.digest);
     *what = !is_token(token)
                 ? "a token is 16 to 512 letters, digits and -._~+/"
             : !is_agent(agent) ? "an agent is 1 to 128 characters, no blank"

@@ -45,11 +45,8 @@ put_digest(struct buf *b, const char *page, const char *open,
     const char *from = text_find(page, open) + strlen(open);
     const char *to = text_find(from, close);
     uint8_t digest[SHA256_LEN];
-    struct sha256 s;
 
-    sha256_init(&s);
-    sha256_add(&s, from, (size_t)(to - from));
-    sha256_end(&s, digest);
+    sha256_of((struct str){from, (size_t)(to - from)}, digest);
     buf_z(b, "'sha256-");
     base64_encode(b, (struct str){(const char *)digest, SHA256_LEN});
     buf_char(b, '\'');
