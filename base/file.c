@@ -227,6 +227,22 @@ file_give(int fd, const char *like)
         (void)fchmod(fd, (st.st_mode & 07777) | group);
 }
 
+int
+file_write_new(const char *path, const char *like, struct str content)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int rc = 0;
+    if (fd < 0)
+        return file_errno(errno);
+    file_give(fd, like);
+    if (file_write_at(fd, content.p, content.len, 0) != 0)
+        rc = file_errno(errno);
+    rc = file_finish(fd, rc);
+    if (rc != 0)
+        unlink(path);
+    return rc;
+}
+
 /* To the owner of the directory that it is in. */
 static void
 give_dir(const char *made)

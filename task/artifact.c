@@ -120,24 +120,17 @@ write_file(const char *dir, const char *hex, struct str content)
 {
     char temp[PATH_LEN], path[PATH_LEN];
     uint64_t r;
-    int fd, rc = random_bytes(&r, sizeof r);
+    int rc = random_bytes(&r, sizeof r);
 
     if (rc != 0)
         return rc;
     text_put(temp, sizeof temp, "%s/tmp-%016llx", dir, (unsigned long long)r);
     text_put(path, sizeof path, "%s/%s", dir, hex);
-    fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-              0600);
-    if (fd < 0)
-        return file_errno(errno);
-    file_give(fd, dir);
-    if (file_write_at(fd, content.p, content.len, 0) != 0)
+    rc = file_write_new(temp, dir, content);
+    if (rc == 0 && rename(temp, path) != 0) {
         rc = file_errno(errno);
-    rc = file_finish(fd, rc);
-    if (rc == 0 && rename(temp, path) != 0)
-        rc = file_errno(errno);
-    if (rc != 0)
         unlink(temp);
+    }
     return rc;
 }
 
