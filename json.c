@@ -119,27 +119,22 @@ skip_space(const char *p, const char *end)
     return p;
 }
 
-/* Tokens may move here: only indices stay valid across add_token. */
-static bool
+/* p, or NULL. Tokens may move here: only indices stay valid across
+   add_token. */
+static const char *
 grow_tokens(struct parse *s, const char *p)
 {
     struct json_tok *tok;
-    uint32_t cap = s->cap * 2;
+    uint32_t cap = s->cap < JSON_MAX_TOKENS / 2 ? s->cap * 2 : JSON_MAX_TOKENS;
 
-    if (s->n == JSON_MAX_TOKENS) {
-        fail(s, p, ERR_TOO_LARGE);
-        return false;
-    }
-    if (cap > JSON_MAX_TOKENS)
-        cap = JSON_MAX_TOKENS;
+    if (s->n == JSON_MAX_TOKENS)
+        return fail(s, p, ERR_TOO_LARGE);
     tok = arena_grow(s->a, s->tok, s->n * sizeof(*tok), cap * sizeof(*tok));
-    if (tok == NULL) {
-        fail(s, p, ERR_NOMEM);
-        return false;
-    }
+    if (tok == NULL)
+        return fail(s, p, ERR_NOMEM);
     s->tok = tok;
     s->cap = cap;
-    return true;
+    return p;
 }
 
 /* A token that starts at p, or NULL; all but p and len is for a scalar. */
@@ -148,7 +143,7 @@ add_token(struct parse *s, const char *p, enum json_type type)
 {
     struct json_tok *t;
 
-    if (s->n == s->cap && !grow_tokens(s, p))
+    if (s->n == s->cap && grow_tokens(s, p) == NULL)
         return NULL;
     t = &s->tok[s->n++];
     *t = (struct json_tok){.p = p, .span = 1, .type = (uint8_t)type};
@@ -429,40 +424,31 @@ json_parse(struct arena *a, struct str text, const struct json_tok **root,
            size_t *at)
 {
     const char *start = text.len > 0 ? text.p : "", *p;
-    struct parse s = {.a = a, .open = NO_TOK, .bad = start};
-
-    *root = NULL;
-    s.end = start + text.len;
-    /* Lengths in tokens have 32 bits. */
-    if (text.len >= UINT32_MAX) {
-        s.err = ERR_TOO_LARGE;
-        goto out;
-    }
     /* A guess that most texts do not outgrow: with what surrounds it a value
        seldom takes less than eight bytes. */
-    s.cap = FIRST_TOKENS;
-    if (text.len / 8 + 8 < s.cap)
-        s.cap = (uint32_t)(text.len / 8 + 8);
+    size_t guess = text.len / 8 + 8;
+    struct parse s = {
+        .a = a, .end = start + text.len, .open = NO_TOK,
+        .cap = guess < FIRST_TOKENS ? (uint32_t)guess : FIRST_TOKENS,
+    };
+
+    *root = NULL;
     s.tok = arena_alloc(a, s.cap * sizeof(*s.tok));
-    if (s.tok == NULL) {
-        s.err = ERR_NOMEM;
-        goto out;
-    }
-    p = parse_text(&s, start);
+    if (text.len >= UINT32_MAX) /* lengths in tokens have 32 bits */
+        p = fail(&s, start, ERR_TOO_LARGE);
+    else
+        p = s.tok != NULL ? parse_text(&s, start)
+                          : fail(&s, start, ERR_NOMEM);
     if (s.err == ERR_MORE && (p = mend(&s, start)) != NULL) {
         s.err = 0;
         p = parse_text(&s, start = p);
     }
-    if (p != NULL) {
-        /* Gives back the room that the guess left over. */
+    if (p != NULL) /* gives back the room that the guess left over */
         *root = arena_grow(a, s.tok, s.cap * sizeof(*s.tok),
                            s.n * sizeof(*s.tok));
-        return 0;
-    }
-out:
-    if (at != NULL)
+    else if (at != NULL)
         *at = (size_t)(s.bad - start);
-    return s.err;
+    return p != NULL ? 0 : s.err;
 }
 
 /* ---- reading tokens ---- */
