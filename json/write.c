@@ -260,13 +260,6 @@ json_bool(struct json_w *w, bool v)
 }
 
 void
-json_null(struct json_w *w)
-{
-    before_value(w);
-    buf_str(w->b, STR("null"));
-}
-
-void
 json_splice(struct json_w *w, struct str raw)
 {
     before_value(w);

@@ -29,7 +29,6 @@ void json_string(struct json_w *w, struct str s);
 void json_z(struct json_w *w, const char *z);
 void json_number(struct json_w *w, int64_t v);
 void json_bool(struct json_w *w, bool v);
-void json_null(struct json_w *w);
 /* Splices a text that json_parse accepted or this writer made. */
 void json_splice(struct json_w *w, struct str raw);
 /* json_key and the value in one. */

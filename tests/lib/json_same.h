@@ -14,7 +14,7 @@ copy_value(struct json_w *w, struct arena *a, const struct json_tok *t)
 
     switch (t->type) {
     case JSON_NULL:
-        json_null(w);
+        json_splice(w, STR("null"));
         break;
     case JSON_FALSE:
     case JSON_TRUE:

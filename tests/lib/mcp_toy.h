@@ -21,7 +21,7 @@ toy_echo(struct mcp_call *c)
     if (c->args != NULL)
         json_splice(&w, json_raw(c->args));
     else
-        json_null(&w);
+        json_splice(&w, STR("null"));
     json_put_str(&w, "client", c->client);
     json_put_str(&w, "principal", c->principal);
     json_put_z(&w, "rev", mcp_rev_name(c->rev));
