@@ -20,11 +20,11 @@
 #include "http/conn.h"
 #include "http/listen.h"
 #include "http/reply.h"
+#include "base/file.h"
 #include "base/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/socket.h>
@@ -291,14 +291,11 @@ admit(struct http *s, int fd)
         return false;
     }
     http_prepare_tcp(fd);
-    c->server = s;
-    c->fd = fd;
-    c->minor = 1;
-    c->events = LOOP_READ;
-    c->nth = s->counts.accepted;
-    c->slot = s->counts.open;
+    *c = (struct http_conn){
+        .server = s, .fd = fd, .minor = 1, .events = LOOP_READ,
+        .nth = s->counts.accepted++, .slot = s->counts.open,
+    };
     s->conn[s->counts.open++] = c;
-    s->counts.accepted++;
     http_touch(c);
     start_sweep(s);
     return true;
@@ -525,23 +522,21 @@ http_open(struct http **out, struct loop *l, const struct http_options *o,
 
     if (s == NULL)
         return err;
-    s->loop = l;
-    s->handler = h;
-    s->fd = -1;
-    s->limit = limit_of(o);
-    s->todo_timer = (struct loop_timer){.fn = run_todo, .ctx = s};
-    s->sweep_timer = (struct loop_timer){.fn = sweep, .ctx = s};
+    *s = (struct http){
+        .loop = l, .handler = h, .fd = -1, .limit = limit_of(o),
+        .todo_timer = {.fn = run_todo, .ctx = s},
+        .sweep_timer = {.fn = sweep, .ctx = s},
+    };
     s->conn = calloc(s->limit, sizeof *s->conn);
     if (s->conn == NULL || (err = http_listen(o, &s->fd, s->address, why)) < 0)
         goto out;
     err = ERR_NOMEM;
     if (o->fd < 0 && o->unix_path != NULL) {
-        s->path = malloc(strlen(o->unix_path) + 1);
+        s->path = file_join(o->unix_path, "");
         if (s->path == NULL) {
             unlink(o->unix_path);
             goto out;
         }
-        memcpy(s->path, o->unix_path, strlen(o->unix_path) + 1);
     }
     err = loop_watch(l, s->fd, LOOP_READ, on_accept, s);
     if (err == ERR_TOO_LARGE)

@@ -67,18 +67,14 @@ begin_reply(struct http_conn *c, int status, const char *type,
         c->keep = false;
     http_touch(c);
     b = begin_out(c);
-    buf_z(b, "HTTP/1.1 ");
-    buf_z(b, status_text(status));
-    buf_z(b, "\r\nX-Content-Type-Options: nosniff\r\n");
+    buf_printf(b, "HTTP/1.1 %s\r\nX-Content-Type-Options: nosniff\r\n",
+               status_text(status));
     if (!c->keep)
         buf_z(b, "Connection: close\r\n");
     else if (c->minor == 0)
         buf_z(b, "Connection: keep-alive\r\n");
-    if (type != NULL) {
-        buf_z(b, "Content-Type: ");
-        buf_z(b, type);
-        buf_z(b, "\r\n");
-    }
+    if (type != NULL)
+        buf_printf(b, "Content-Type: %s\r\n", type);
     if (fields != NULL)
         buf_z(b, fields);
     return true;
@@ -107,11 +103,8 @@ http_reply(struct http_conn *c, int status, const char *fields,
         return;
     if (fields == NULL || text_find(fields, "Cache-Control:") == NULL)
         buf_z(b, "Cache-Control: no-store\r\n");
-    if (has_body) {
-        buf_z(b, "Content-Length: ");
-        buf_u64(b, body.len);
-        buf_z(b, "\r\n");
-    }
+    if (has_body)
+        buf_printf(b, "Content-Length: %zu\r\n", body.len);
     buf_z(b, "\r\n");
     if (!c->is_head && has_body)
         buf_str(b, body);
@@ -198,11 +191,9 @@ put_line(struct buf *b, const char *name, struct str value)
 static size_t
 line_len(struct str s)
 {
-    const char *lf = s.len > 0 ? memchr(s.p, '\n', s.len) : NULL, *cr;
-    size_t n = lf != NULL ? (size_t)(lf - s.p) : s.len;
+    struct str line = str_cut(&s, '\n');
 
-    cr = n > 0 ? memchr(s.p, '\r', n) : NULL;
-    return cr != NULL ? (size_t)(cr - s.p) : n;
+    return str_cut(&line, '\r').len;
 }
 
 static void
