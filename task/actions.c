@@ -117,10 +117,8 @@ run_create(struct draft *d)
         rc = rules_set_status(d, d->k.status);
     if (rc == 0)
         rc = rules_check_links(d);
-    if (rc != 0)
-        return rc;
-    return d->k.status == TASK_IN_PROGRESS ? begin_work(d, "depends_on")
-                                           : 0;
+    return rc == 0 && d->k.status == TASK_IN_PROGRESS
+        ? begin_work(d, "depends_on") : rc;
 }
 
 static int

@@ -99,8 +99,6 @@ make(struct atoms *s, struct str text, uint32_t hash, uint32_t *id)
 {
     char *p;
 
-    if (text.len > UINT32_MAX)
-        return ERR_TOO_LARGE;
     if (!s->free && s->n == s->cap && grow(s) != 0)
         return ERR_NOMEM;
     p = malloc(text.len + 1);
@@ -195,12 +193,11 @@ atoms_text(const struct atoms *s, uint32_t id)
 void
 atoms_fini(struct atoms *s)
 {
-    struct atoms none = {.seed = {s->seed[0], s->seed[1]}};
     uint32_t i;
 
     for (i = 1; i < s->n; i++)
         free(s->atom[i].p);
     free(s->atom);
     free(s->bucket);
-    *s = none;
+    *s = (struct atoms){.seed = {s->seed[0], s->seed[1]}};
 }
