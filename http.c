@@ -365,7 +365,6 @@ run_todo(void *ctx)
 {
     struct http *s = ctx;
     struct http_conn *c;
-    unsigned i;
 
     while ((c = s->todo) != NULL) {
         s->todo = c->next;
@@ -390,7 +389,7 @@ run_todo(void *ctx)
         (s->first != NULL && s->counts.held >= HTTP_BUDGET / 4 * 3))
         return;
     s->starved = false;
-    for (i = 0; i < s->counts.open; i++)
+    for (unsigned i = 0; i < s->counts.open; i++)
         http_update(s->conn[i]);
 }
 
@@ -439,10 +438,9 @@ static void
 sweep(void *ctx)
 {
     struct http *s = ctx;
-    unsigned i;
 
     listen_again(s);
-    for (i = 0; i < s->counts.open; i++)
+    for (unsigned i = 0; i < s->counts.open; i++)
         check_time(s->conn[i]);
     if (s->counts.open > 0)
         start_sweep(s);
@@ -552,8 +550,6 @@ out:
 void
 http_stop(struct http *s)
 {
-    unsigned i;
-
     if (s->fd < 0)
         return;
     loop_watch(s->loop, s->fd, 0, NULL, NULL);
@@ -563,7 +559,7 @@ http_stop(struct http *s)
         unlink(s->path);
     close(s->fd);
     s->fd = -1;
-    for (i = 0; i < s->counts.open; i++)
+    for (unsigned i = 0; i < s->counts.open; i++)
         if (s->conn[i]->state == HEAD)
             http_drop(s->conn[i]);
 }

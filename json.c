@@ -288,9 +288,8 @@ parse_word(struct parse *s, const char *p, struct str word,
            enum json_type type)
 {
     struct json_tok *t;
-    size_t n;
 
-    for (n = 0; n < word.len; n++)
+    for (size_t n = 0; n < word.len; n++)
         if (p + n == s->end || p[n] != word.p[n])
             return fail(s, p + n, ERR_SYNTAX);
     t = add_token(s, p, type);
@@ -550,12 +549,11 @@ json_get(const struct json_tok *t, const char *name)
 {
     const struct json_tok *found = NULL, *member;
     size_t len = strlen(name);
-    uint32_t i;
 
     if (t == NULL || t->type != JSON_OBJECT)
         return NULL;
     member = t + 1;
-    for (i = 0; i < t->n; i++) {
+    for (uint32_t i = 0; i < t->n; i++) {
         if ((member->len == len || member->escaped) &&
             says(member, name, len))
             found = member + 1;

@@ -91,9 +91,8 @@ uint64_t
 str_hash(struct str s)
 {
     uint64_t h = UINT64_C(0xcbf29ce484222325);
-    size_t i;
 
-    for (i = 0; i < s.len; i++)
+    for (size_t i = 0; i < s.len; i++)
         h = (h ^ (uint8_t)s.p[i]) * UINT64_C(0x100000001b3);
     return h;
 }
@@ -137,9 +136,8 @@ str_sip(const uint64_t seed[2], struct str s)
                      seed[1] ^ 0x7465646279746573u};
     const unsigned char *p = (const unsigned char *)s.p;
     uint64_t m = 0;
-    size_t i;
 
-    for (i = 0; i < s.len; i++) {
+    for (size_t i = 0; i < s.len; i++) {
         m |= (uint64_t)p[i] << (i % 8 * 8);
         if (i % 8 == 7) {
             sip_word(v, m);
@@ -148,7 +146,7 @@ str_sip(const uint64_t seed[2], struct str s)
     }
     sip_word(v, m | (uint64_t)s.len << 56);
     v[2] ^= 0xff;
-    for (i = 0; i < 3; i++)
+    for (size_t i = 0; i < 3; i++)
         sip_round(v);
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
@@ -157,9 +155,8 @@ bool
 str_u64(struct str s, uint64_t *out)
 {
     uint64_t v = 0;
-    size_t i;
 
-    for (i = 0; i < s.len; i++) {
+    for (size_t i = 0; i < s.len; i++) {
         /* What stands below '0' wraps to a large number. */
         uint64_t d = (uint64_t)(uint8_t)s.p[i] - '0';
 

@@ -137,9 +137,7 @@ take_char(struct str *s, char c)
 static bool
 take_parts(struct str *s, int part[N_PARTS])
 {
-    int i;
-
-    for (i = YEAR; i <= SECOND; i++)
+    for (int i = YEAR; i <= SECOND; i++)
         if ((i > YEAR && !take_char(s, part_end[i - 1])) ||
             !take_digits(s, (size_t)part_len[i], &part[i]))
             return false;

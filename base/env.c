@@ -82,9 +82,8 @@ check_paths(char why[256])
 {
     static const char *const names[] = {
         "MCP_TASK_BASE_DIR", "MCP_TASK_DB_PATH", "MCP_TASK_ARTIFACTS_DIR"};
-    size_t i;
 
-    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         const char *v = env_get(names[i]);
         bool as_is = v == NULL || (v[0] != '~' && v[0] != '$');
 

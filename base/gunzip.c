@@ -44,15 +44,14 @@ static void
 code_of(struct code *c, const uint8_t *lengths, unsigned n)
 {
     uint16_t at[MAX_BITS + 2] = {0};
-    unsigned i;
 
     memset(c, 0, sizeof(*c));
-    for (i = 0; i < n; i++)
+    for (unsigned i = 0; i < n; i++)
         c->n[lengths[i]]++;
     c->n[0] = 0;
-    for (i = 1; i <= MAX_BITS; i++)
+    for (unsigned i = 1; i <= MAX_BITS; i++)
         at[i + 1] = (uint16_t)(at[i] + c->n[i]);
-    for (i = 0; i < n; i++)
+    for (unsigned i = 0; i < n; i++)
         if (lengths[i] != 0)
             c->symbol[at[lengths[i]]++] = (uint16_t)i;
 }

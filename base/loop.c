@@ -74,9 +74,7 @@ static volatile sig_atomic_t got[SIGNALS_N]; /* in their order */
 static void
 note_signal(int sig)
 {
-    size_t i;
-
-    for (i = 0; i < SIGNALS_N; i++)
+    for (size_t i = 0; i < SIGNALS_N; i++)
         if (signals[i] == sig)
             got[i] = 1;
 }
@@ -86,14 +84,13 @@ take_signals(struct loop *l)
 {
     struct sigaction sa = {0}, old;
     sigset_t shut;
-    size_t i;
 
     sigemptyset(&shut);
     sigemptyset(&sa.sa_mask);
-    for (i = 0; i < SIGNALS_N; i++)
+    for (size_t i = 0; i < SIGNALS_N; i++)
         sigaddset(&shut, signals[i]);
     sigprocmask(SIG_BLOCK, &shut, &l->open);
-    for (i = 0; i < SIGNALS_N; i++) {
+    for (size_t i = 0; i < SIGNALS_N; i++) {
         sigdelset(&l->open, signals[i]);
         /* Whoever started us with a signal ignored, as nohup does, means
            it. */
@@ -188,9 +185,7 @@ loop_change(struct loop *l, int fd, int events)
 static void
 add_idle(struct loop *l)
 {
-    size_t i;
-
-    for (i = 0; i < WORDS; i++) {
+    for (size_t i = 0; i < WORDS; i++) {
         l->ready.rd.word[i] |= l->idle.rd.word[i];
         l->ready.wr.word[i] |= l->idle.wr.word[i];
     }
@@ -357,10 +352,8 @@ loop_now(const struct loop *l)
 int
 loop_signal(const struct loop *l)
 {
-    size_t i;
-
     (void)l;
-    for (i = 0; i < SIGNALS_N; i++)
+    for (size_t i = 0; i < SIGNALS_N; i++)
         if (got[i])
             return signals[i];
     return 0;

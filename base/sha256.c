@@ -55,10 +55,9 @@ compress(uint32_t s[8], const uint8_t *p)
     uint32_t a = s[0], b = s[1], c = s[2], d = s[3];
     uint32_t e = s[4], f = s[5], g = s[6], h = s[7];
     uint32_t w[64], t;
-    int i;
 
     expand(w, p);
-    for (i = 0; i < 64; i++) {
+    for (int i = 0; i < 64; i++) {
         t = h + (rotr(e, 6) ^ rotr(e, 11) ^ rotr(e, 25)) +
             (g ^ (e & (f ^ g))) + round_k[i] + w[i];
         h = g;
@@ -128,14 +127,13 @@ sha256_end(struct sha256 *s, uint8_t out[SHA256_LEN])
     static const uint8_t pad[64] = {0x80};
     uint64_t bits = s->len * 8;
     uint8_t tail[8];
-    int i;
 
-    for (i = 0; i < 8; i++)
+    for (int i = 0; i < 8; i++)
         tail[i] = (uint8_t)(bits >> (56 - 8 * i));
     /* One bit, then zeros up to 56 of 64 bytes: 1 to 64 bytes of padding. */
     sha256_add(s, pad, (size_t)(64 - (s->len + 8) % 64));
     sha256_add(s, tail, sizeof(tail));
-    for (i = 0; i < SHA256_LEN; i++)
+    for (int i = 0; i < SHA256_LEN; i++)
         out[i] = (uint8_t)(s->h[i / 4] >> (24 - 8 * (i % 4)));
 }
 
@@ -153,10 +151,9 @@ void
 sha256_end_hex(struct sha256 *s, char out[SHA256_HEX + 1])
 {
     uint8_t digest[SHA256_LEN];
-    int i;
 
     sha256_end(s, digest);
-    for (i = 0; i < SHA256_LEN; i++)
+    for (int i = 0; i < SHA256_LEN; i++)
         text_hex(out + 2 * i, 2, digest[i]);
     out[SHA256_HEX] = '\0';
 }

@@ -96,9 +96,8 @@ shed(struct http *s)
 {
     while (is_over(s)) {
         struct http_conn *worst = NULL, *c;
-        unsigned i;
 
-        for (i = 0; i < s->counts.open; i++) {
+        for (unsigned i = 0; i < s->counts.open; i++) {
             bool stream = (c = s->conn[i])->state == STREAM;
             bool was = worst != NULL && worst->state == STREAM;
 

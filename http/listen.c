@@ -55,9 +55,8 @@ http_prepare_tcp(int fd)
         {IPPROTO_TCP, TCP_KEEPCNT, KEEP_ASKS},
 #endif
     };
-    size_t i;
 
-    for (i = 0; i < sizeof opts / sizeof *opts; i++)
+    for (size_t i = 0; i < sizeof opts / sizeof *opts; i++)
         setsockopt(fd, opts[i].level, opts[i].name, &opts[i].value,
                    sizeof opts[i].value);
 }

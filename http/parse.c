@@ -276,9 +276,8 @@ static bool
 has_token(const struct http_head *h, const char *name, const char *token)
 {
     struct str list;
-    size_t i;
 
-    for (i = find(h, name, 0); i < h->n; i = find(h, name, i + 1)) {
+    for (size_t i = find(h, name, 0); i < h->n; i = find(h, name, i + 1)) {
         list = h->field[i].value;
         while (list.p != NULL)
             if (is_any_case(trim(str_cut(&list, ',')), token))
@@ -511,9 +510,8 @@ accepts(const struct http_head *h, const char *field, const char *type,
     int close, best = 0;
     bool ok = false;
     struct str list, range, params;
-    size_t i;
 
-    for (i = find(h, field, 0); i < h->n; i = find(h, field, i + 1)) {
+    for (size_t i = find(h, field, 0); i < h->n; i = find(h, field, i + 1)) {
         any = false;
         list = h->field[i].value;
         while (list.p != NULL) {

@@ -23,14 +23,13 @@ mint(struct draft *d)
     static const char set[] = "0123456789abcdefghijklmnopqrstuvwxyz";
     uint8_t random[MINTED];
     char text[MINTED + 3] = "t-";
-    size_t i;
     int rc;
 
     do {
         rc = random_bytes(random, sizeof random);
         if (rc != 0)
             return task_fail_store(d->c, rc);
-        for (i = 0; i < MINTED; i++)
+        for (size_t i = 0; i < MINTED; i++)
             text[i + 2] = set[random[i] % 36];
     } while (tasks_find(d->t, str_of(text)));
     d->k.f[F_TASK_ID] = draft_quoted(d, text);
@@ -72,9 +71,8 @@ set_defaults(struct draft *d)
         {F_VERSION, STR("1")}, {F_CREATED_AT, d->now}, {F_CREATED_BY, d->by},
     };
     struct str *f = d->k.f;
-    size_t i;
 
-    for (i = 0; i < sizeof defaults / sizeof *defaults; i++)
+    for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++)
         if (!f[defaults[i].field].p)
             f[defaults[i].field] = defaults[i].value;
     d->k.status = (enum task_status)task_status_of(raw_inner(f[F_STATUS]));

@@ -32,9 +32,7 @@
 bool
 artifact_is_name(struct str hex)
 {
-    size_t i;
-
-    for (i = 0; i < hex.len; i++)
+    for (size_t i = 0; i < hex.len; i++)
         if (text_hex_digit(hex.p[i]) < 0)
             return false;
     return hex.len == SHA256_HEX;

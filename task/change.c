@@ -131,10 +131,9 @@ find_replay(struct draft *d, struct task_receipt *out)
 static void
 put_state(struct buf *b, const struct task *k)
 {
-    int i;
     char before = '{';
 
-    for (i = 0; i < TASK_N_FIELDS; i++) {
+    for (int i = 0; i < TASK_N_FIELDS; i++) {
         if (!k->f[i].p)
             continue;
         buf_char(b, before);
@@ -155,9 +154,8 @@ static void
 put_set(struct buf *b, const struct draft *d)
 {
     char before = '[';
-    int i;
 
-    for (i = 0; i < TASK_N_FIELDS; i++) {
+    for (int i = 0; i < TASK_N_FIELDS; i++) {
         if (i == F_TASK_ID || i == F_VERSION || i == F_CREATED_AT ||
             i == F_CREATED_BY || str_eq(d->old.f[i], d->k.f[i]) ||
             (i == F_LEASE && d->old.f[i].p && d->k.f[i].p)) /* renewed */

@@ -75,9 +75,7 @@ check_text(struct parse *p, const struct row *r, struct str s)
 bool
 task_is_id(struct str s)
 {
-    size_t i;
-
-    for (i = 0; i < s.len; i++) {
+    for (size_t i = 0; i < s.len; i++) {
         char c = s.p[i];
 
         if (!((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
@@ -194,9 +192,8 @@ compact(struct arena *a, const struct json_tok *t)
     struct str raw = json_raw(t), out = {arena_alloc(a, raw.len), 0};
     char *p = (char *)(uintptr_t)out.p;
     bool quoted = false;
-    size_t i;
 
-    for (i = 0; p && i < raw.len; i++) {
+    for (size_t i = 0; p && i < raw.len; i++) {
         char c = raw.p[i];
 
         if (!quoted && (c == ' ' || (c >= '\t' && c <= '\r')))
@@ -220,9 +217,8 @@ static int
 check_others(struct parse *p, const struct row *r, const struct json_tok *t)
 {
     const struct json_tok *m = t + 1;
-    uint32_t i;
 
-    for (i = 0; i < t->n; i++, m += 1 + m[1].span) {
+    for (uint32_t i = 0; i < t->n; i++, m += 1 + m[1].span) {
         struct str name = json_str(p->c->a, m), value;
 
         if (!name.p)
@@ -245,13 +241,12 @@ static int
 check_object(struct parse *p, const struct row *r, const struct json_tok *t)
 {
     const struct row *sub = row_objects[r->sub];
-    size_t i;
     int rc;
 
     if (t->type != JSON_OBJECT)
         return refuse(p, ERR_INVALID, "must be an object");
     json_obj(&p->w);
-    for (i = 0; i < r->n_sub; i++, sub++) {
+    for (size_t i = 0; i < r->n_sub; i++, sub++) {
         const struct json_tok *v;
 
         p->member = row_name(sub);
@@ -316,7 +311,6 @@ check_list(struct parse *p, const struct row *r, const struct json_tok *t)
 {
     const struct json_tok *child;
     size_t item = p->item; /* of the list that this one stands in */
-    uint32_t i;
     int rc = 0;
 
     if (p->lenient && t->type == JSON_STRING)
@@ -330,7 +324,7 @@ check_list(struct parse *p, const struct row *r, const struct json_tok *t)
                       r->items);
     child = t + 1;
     json_arr(&p->w);
-    for (i = 0; i < t->n && rc == 0; i++, child += child->span) {
+    for (uint32_t i = 0; i < t->n && rc == 0; i++, child += child->span) {
         p->item = i + 1;
         rc = check_one(p, r, child);
     }
@@ -441,11 +435,10 @@ add_extra(struct parse *p, struct buf *extra, struct str name,
         "lease_expired", "damaged",
     };
     struct str value = compact(p->c->a, t);
-    size_t i;
 
     if (!value.p)
         return nomem(p);
-    for (i = 0; i < sizeof derived / sizeof *derived; i++)
+    for (size_t i = 0; i < sizeof derived / sizeof *derived; i++)
         if (str_is(name, derived[i]))
             return 0;
     if (t->type == JSON_NULL)
@@ -510,9 +503,7 @@ static int
 check_needed(struct parse *p, enum task_tool tool,
              const struct task_args *args)
 {
-    size_t i;
-
-    for (i = 0; i < TASK_N_ARGS; i++) {
+    for (size_t i = 0; i < TASK_N_ARGS; i++) {
         p->top = &task_rows[i];
         if (task_rows[i].needs & 1u << tool && !args->v[i].p)
             return refuse(p, ERR_INVALID, "is missing");
@@ -528,7 +519,6 @@ task_args_parse(struct task_ctx *c, enum task_tool tool,
     struct parse p = {.c = c, .lenient = tool == TOOL_IMPORT};
     struct buf extra = {0};
     const struct json_tok *m;
-    uint32_t i;
     int rc = 0;
 
     memset(out, 0, sizeof *out);
@@ -538,7 +528,7 @@ task_args_parse(struct task_ctx *c, enum task_tool tool,
         return task_fail(c, ERR_INVALID, NULL,
                          "the arguments must be an object");
     m = obj + 1;
-    for (i = 0; i < obj->n && rc == 0; i++, m += 1 + m[1].span) {
+    for (uint32_t i = 0; i < obj->n && rc == 0; i++, m += 1 + m[1].span) {
         struct str name = json_str(c->a, m);
         const struct row *r = row_named(task_rows, TASK_N_ARGS, 1u << tool,
                                         name);
@@ -567,10 +557,9 @@ void
 task_args_digest(const struct task_args *args, char hex[SHA256_HEX + 1])
 {
     struct sha256 s;
-    size_t i;
 
     sha256_init(&s);
-    for (i = 0; i < TASK_N_ARGS; i++) {
+    for (size_t i = 0; i < TASK_N_ARGS; i++) {
         if (!args->v[i].p || i == ARG_IDEMPOTENCY_KEY)
             continue;
         sha256_add(&s, row_name(&task_rows[i]), task_rows[i].len);

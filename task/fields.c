@@ -307,9 +307,7 @@ row_max(const struct row *r)
 const struct row *
 row_named(const struct row *r, size_t n, unsigned tools, struct str name)
 {
-    size_t i;
-
-    for (i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         if ((!tools || r[i].tools & tools) &&
             str_eq(name_str(&r[i]), name))
             return &r[i];
@@ -325,9 +323,7 @@ task_status_name(enum task_status s)
 int
 task_status_of(struct str name)
 {
-    int s;
-
-    for (s = 0; s < TASK_N_STATUSES; s++)
+    for (int s = 0; s < TASK_N_STATUSES; s++)
         if (str_is(name, statuses[s]))
             return s;
     return -1;
@@ -448,13 +444,12 @@ put_schema(struct json_w *w, const struct row *r, size_t n, unsigned tools,
            bool whole)
 {
     bool own = r != task_rows;
-    size_t i;
 
     json_obj(w);
     json_put_z(w, "type", "object");
     json_key(w, "properties");
     json_obj(w);
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (!own && !(r[i].tools & tools))
             continue;
         json_key(w, row_name(&r[i]));
@@ -470,7 +465,7 @@ put_schema(struct json_w *w, const struct row *r, size_t n, unsigned tools,
     json_close(w);
     json_key(w, "required");
     json_arr(w);
-    for (i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         if (r[i].needs & tools)
             json_z(w, row_name(&r[i]));
     json_close(w);

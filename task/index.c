@@ -195,9 +195,7 @@ link_entry(struct tasks *t, struct task_entry *e, bool in)
 static void
 drop_atoms(struct tasks *t, const struct task_entry *e)
 {
-    int i;
-
-    for (i = 0; i < TASK_N_ATOMS; i++)
+    for (int i = 0; i < TASK_N_ATOMS; i++)
         atoms_drop(&t->atoms, e->atom[i]);
 }
 
@@ -288,15 +286,13 @@ undo(void *ctx, struct store_entry *se, const struct store_entry *old_se)
     struct tasks *t = ctx;
     struct task_entry *e = (struct task_entry *)se, old;
 
-    int i;
-
     keys_undo(&t->keys, e->e.n);
     link_entry(t, e, false);
     drop_atoms(t, e);
     memcpy(&old, old_se, sizeof old);
     if (!old.known)
         return;
-    for (i = 0; i < TASK_N_ATOMS; i++)
+    for (int i = 0; i < TASK_N_ATOMS; i++)
         atoms_hold_again(&t->atoms, old.atom[i]);
     old.e = e->e; /* which is the store's */
     *e = old;

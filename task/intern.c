@@ -193,9 +193,7 @@ atoms_text(const struct atoms *s, uint32_t id)
 void
 atoms_fini(struct atoms *s)
 {
-    uint32_t i;
-
-    for (i = 1; i < s->n; i++)
+    for (uint32_t i = 1; i < s->n; i++)
         free(s->atom[i].p);
     free(s->atom);
     free(s->bucket);

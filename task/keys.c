@@ -33,7 +33,6 @@ static int
 grow(struct key_ring *k)
 {
     struct key_ring to = {.low = k->low, .high = k->high};
-    uint64_t i;
 
     to.cap = k->cap ? k->cap * 2 : 256;
     to.slot = calloc((size_t)to.cap, sizeof *to.slot);
@@ -43,7 +42,7 @@ grow(struct key_ring *k)
         free(to.bucket);
         return ERR_NOMEM;
     }
-    for (i = k->low; i < k->high; i++) {
+    for (uint64_t i = k->low; i < k->high; i++) {
         to.slot[i & (to.cap - 1)] = k->slot[i & (k->cap - 1)];
         link_in(&to, i);
     }

@@ -154,9 +154,8 @@ matches_entry(struct scan *s, const struct task_entry *e)
 {
     const struct task_query *q = s->q;
     bool free = q->ready && task_entry_free(s->t, e);
-    int i;
 
-    for (i = 0; i < ATOM_TAGS; i++)
+    for (int i = 0; i < ATOM_TAGS; i++)
         if (s->atom[i] && s->atom[i] != e->atom[i])
             return false;
     return s->statuses & 1u << e->status &&
@@ -197,9 +196,8 @@ static struct str
 cursor_here(struct scan *s)
 {
     struct str id[N_LISTS] = {STR_NONE};
-    int i;
 
-    for (i = 0; i < N_LISTS; i++)
+    for (int i = 0; i < N_LISTS; i++)
         if (s->at[i])
             id[i] = task_entry_id(s->at[i]);
     return arena_printf(s->a, "%llu/%llu/%.*s/%.*s",
@@ -277,9 +275,8 @@ find_atoms(struct scan *s)
     const struct str texts[ATOM_TAGS] = {s->q->owner, s->q->repo_path,
                                          s->q->parent_id};
     struct str raw;
-    int i;
 
-    for (i = 0; i < ATOM_TAGS; i++) {
+    for (int i = 0; i < ATOM_TAGS; i++) {
         if (!texts[i].p)
             continue;
         raw = raw_quote(s->a, texts[i]);
@@ -322,14 +319,13 @@ start(struct scan *s)
     static const unsigned bits[N_LISTS] = {LIVE_BITS, ENDED_BITS};
     struct str cursor = s->q->cursor, id;
     struct task_entry *e;
-    int i;
 
     memcpy(s->at, s->t->newest, sizeof s->at);
     s->before = UINT64_MAX;
     if (cursor.len > 0 && (!str_u64(str_cut(&cursor, '/'), &s->before) ||
                            !str_u64(str_cut(&cursor, '/'), &s->seen)))
         return ERR_INVALID;
-    for (i = 0; i < N_LISTS; i++) {
+    for (int i = 0; i < N_LISTS; i++) {
         if (s->q->cursor.len > 0) {
             id = str_cut(&cursor, '/');
             e = id.len > 0 ? tasks_find(s->t, id) : NULL;

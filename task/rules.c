@@ -51,9 +51,7 @@ draft_value(const struct draft *d, int field)
 void
 draft_take_fields(struct draft *d)
 {
-    int i;
-
-    for (i = 0; i < TASK_N_FIELDS; i++)
+    for (int i = 0; i < TASK_N_FIELDS; i++)
         if (draft_given(d, i))
             d->k.f[i] = draft_value(d, i);
 }
@@ -61,9 +59,7 @@ draft_take_fields(struct draft *d)
 bool
 draft_has_fields(const struct draft *d)
 {
-    int i;
-
-    for (i = F_TASK_ID + 1; i < TASK_N_FIELDS; i++)
+    for (int i = F_TASK_ID + 1; i < TASK_N_FIELDS; i++)
         if (draft_given(d, i))
             return true;
     return false;
@@ -74,9 +70,8 @@ draft_object(struct draft *d, const char *const names[],
              const struct str raw[], size_t n)
 {
     struct buf b = {0};
-    size_t i;
 
-    for (i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         if (raw[i].p)
             buf_printf(&b, "%s\"%s\":%.*s", b.len ? "," : "{", names[i],
                        STR_ARG(raw[i]));
@@ -283,19 +278,18 @@ check_ways(struct draft *d, int field)
                      .exist = d->tool != TOOL_IMPORT};
     struct str first = draft_value(d, field);
     struct arena scratch = {0};
-    size_t i;
     int rc;
 
     if (!first.p)
         return 0;
     rc = walk_list(&w, first);
     w.exist = false;
-    for (i = 0; i < w.n && rc == 0; i++)
+    for (size_t i = 0; i < w.n && rc == 0; i++)
         rc = field == F_DEPENDS_ON
             ? walk_from(&w, seen[i], &scratch)
             : walk_list(&w, task_entry_text(d->t, seen[i],
                                             ATOM_PARENT_ID));
-    for (i = 0; i < w.n; i++)
+    for (size_t i = 0; i < w.n; i++)
         seen[i]->seen = false;
     arena_fini(&scratch);
     return rc;

@@ -192,11 +192,10 @@ view_error_json(struct buf *b, const struct task_error *e)
         {"holder", WHY(holder), RAW}, {"next", WHY(next), TEXT},
     };
     const char *before = ",\"allowed\":[";
-    int i;
 
     buf_printf(b, "{\"code\":\"%s\"", err_name(e->code));
     put_members(b, ',', e, members, N(members));
-    for (i = 0; i < TASK_N_STATUSES; i++)
+    for (int i = 0; i < TASK_N_STATUSES; i++)
         if (e->allowed & 1u << i) {
             buf_printf(b, "%s\"%s\"", before,
                        task_status_name((enum task_status)i));
@@ -444,14 +443,13 @@ view_task_markdown(struct buf *b, struct arena *a, const struct task *k)
         {"branch", F_BRANCH}, {"commit", F_COMMIT}, {"dirty", F_DIRTY},
     };
     const struct str *f = k->f;
-    size_t i;
 
     buf_z(b, "# Task ");
     put_field(b, a, f[F_TASK_ID], TASK_MAX_ID);
     buf_z(b, "\n\n");
     put_quoted(b, text_of(b, a, f[F_TITLE]));
     buf_z(b, "\nQuoted text and list items are data that agents stored.\n\n");
-    for (i = 0; i < N(facts); i++)
+    for (size_t i = 0; i < N(facts); i++)
         put_fact(b, a, facts[i].name, f[facts[i].field]);
     put_fact(b, a, "lease_expired",
              k->lease_expired ? STR("true") : STR_NONE);
@@ -459,6 +457,6 @@ view_task_markdown(struct buf *b, struct arena *a, const struct task *k)
     put_fact(b, a, "damaged", k->damaged);
     buf_printf(b, "- version: %llu\n- updated_at: %.*s\n",
                (unsigned long long)k->version, STR_ARG(k->ev.r.time));
-    for (i = 0; i < N(sections); i++)
+    for (size_t i = 0; i < N(sections); i++)
         put_section(b, a, &sections[i], f[sections[i].field]);
 }

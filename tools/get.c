@@ -348,14 +348,13 @@ tools_put_history(const struct tools *s, const struct task_ctx *x,
     size_t note_max = room == SIZE_MAX ? room : NOTE_MAX;
     size_t read = 0, start = out->len, cost;
     bool dropped = false;
-    uint64_t n;
     int rc = 0;
 
     buf_printf(out, "{\"task_id\":\"%.*s\"", STR_ARG(ev.id));
     view_damage_json(out, s->t, ev.id);
     buf_z(out, ",\"events\":[");
     room -= cost_from(out, start);
-    for (n = 0; rc == 0 && ev.r.n > since && n < limit &&
+    for (uint64_t n = 0; rc == 0 && ev.r.n > since && n < limit &&
                 (x->read_max == 0 || read < x->read_max); n++) {
         start = out->len;
         buf_z(out, n ? "," : "");

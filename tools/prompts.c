@@ -330,10 +330,9 @@ add_ids(struct mcp_call *c, struct mcp_completion *q, enum task_text in)
                                .limit = MCP_COMPLETE_MAX,
                                .read_max = c->read_max};
     struct task_list list;
-    size_t i;
     int rc = tasks_list(s->t, c->arena, &query, &list);
 
-    for (i = 0; rc == 0 && i < list.n && !q->more; i++) {
+    for (size_t i = 0; rc == 0 && i < list.n && !q->more; i++) {
         const struct task *k = &list.tasks[i];
 
         if (in == TEXT_IN_TITLE && str_begins(k->ev.id, q->value))
@@ -375,9 +374,7 @@ complete_owners(struct mcp_call *c, struct mcp_completion *q)
 static int
 complete_status(struct mcp_call *c, struct mcp_completion *q)
 {
-    int i;
-
-    for (i = 0; i < TASK_N_STATUSES; i++) {
+    for (int i = 0; i < TASK_N_STATUSES; i++) {
         struct str name = str_of(task_status_name((enum task_status)i));
 
         if (str_begins(name, q->value))
@@ -389,12 +386,10 @@ complete_status(struct mcp_call *c, struct mcp_completion *q)
 static bool
 is_ref(const struct mcp_completion *q)
 {
-    size_t i;
-
-    for (i = 0; q->prompt && i < TOOLS_N_PROMPTS; i++)
+    for (size_t i = 0; q->prompt && i < TOOLS_N_PROMPTS; i++)
         if (str_is(q->ref, tools_prompts[i].name))
             return true;
-    for (i = 0; !q->prompt && i < TOOLS_N_TEMPLATES; i++)
+    for (size_t i = 0; !q->prompt && i < TOOLS_N_TEMPLATES; i++)
         if (str_is(q->ref, tools_templates[i].uri_template))
             return true;
     return false;
@@ -411,14 +406,13 @@ tools_complete(struct mcp_call *c, struct mcp_completion *q)
         {"to_agent", complete_owners}, {"current_owner", complete_owners},
         {"status", complete_status},
     };
-    size_t i;
     int rc = 0;
 
     if (!is_ref(q))
         return ERR_INVALID;
     q->total = 0;
     q->more = false;
-    for (i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (str_is(q->argument, kinds[i].argument))
             rc = kinds[i].complete(c, q);
     if (q->more)

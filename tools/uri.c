@@ -55,12 +55,11 @@ tools_resources(struct mcp_call *c, struct str cursor, struct str *next)
     struct task_query q = {.limit = LIST_PART, .cursor = cursor,
                            .read_max = c->read_max};
     struct task_list list;
-    size_t i;
     int rc = tasks_list(s->t, c->arena, &q, &list);
 
     if (rc != 0)
         return rc;
-    for (i = 0; i < list.n; i++) {
+    for (size_t i = 0; i < list.n; i++) {
         buf_z(c->out, i ? "," : "");
         put_resource(c->out, &list.tasks[i], c->rev);
     }
@@ -122,7 +121,6 @@ static int
 split(struct arena *a, struct str uri, struct place *to)
 {
     struct str s = percent_decode(a, uri);
-    int i;
 
     if (!s.p)
         return ERR_NOMEM;
@@ -133,7 +131,7 @@ split(struct arena *a, struct str uri, struct place *to)
                          .id = str_cut(&s, '/')};
     if (!s.p)
         return to->kind == ALL || task_is_id(to->id) ? 0 : ERR_NOT_FOUND;
-    for (i = RESUME; i <= HISTORY; i++)
+    for (int i = RESUME; i <= HISTORY; i++)
         if (str_is(s, kinds[i].below))
             to->kind = i;
     if (str_starts(s, HISTORY_ON) &&

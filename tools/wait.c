@@ -403,12 +403,11 @@ resume(const struct mcp_call *c, struct wait *w)
     uint64_t *const numbers[] = {&w->since, &w->top, &w->event, &w->best,
                                  &w->past};
     struct str state = c->state;
-    size_t i;
 
     w->until_ms = c->until_ms;
     take_number(&state);
     if (state.len > 0) {
-        for (i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
             *numbers[i] = take_number(&state);
         w->cursor = state;
     } else if (c->round > 0 && c->since > w->since) {
