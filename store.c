@@ -273,17 +273,12 @@ write_new(struct store *s, const char *tmp)
 {
     struct record_header h = {.version = RECORD_VERSION, .g = 1};
     struct buf b = {0};
-    int64_t off = 0;
     int rc = record_new_id(&h);
     if (rc != 0)
         return rc;
     unlink(tmp); /* of a process that was killed here */
-    int fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return file_errno(errno);
-    file_give(fd, s->path);
     record_put_header(&b, &h, store_now_ms(s));
-    rc = file_finish(fd, file_flush(fd, &b, &off, 0));
+    rc = b.err != 0 ? b.err : file_write_new(tmp, s->path, buf_view(&b));
     buf_fini(&b);
     return rc;
 }
