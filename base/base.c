@@ -534,7 +534,5 @@ random_bytes(void *p, size_t n)
 {
     ASSERT(n <= RANDOM_MAX);
     /* Never falls back to anything weaker: ids and keys come from here. */
-    if (n == 0 || getentropy(p, n) == 0)
-        return 0;
-    return urandom(p, n);
+    return n == 0 || getentropy(p, n) == 0 ? 0 : urandom(p, n);
 }

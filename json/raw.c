@@ -120,9 +120,7 @@ raw_next(struct raw_members *m)
 struct str
 raw_inner(struct str raw)
 {
-    if (raw.len < 2)
-        return STR_NONE;
-    return (struct str){raw.p + 1, raw.len - 2};
+    return raw.len < 2 ? STR_NONE : (struct str){raw.p + 1, raw.len - 2};
 }
 
 uint64_t

@@ -307,11 +307,9 @@ keep(void *ctx, const struct store_rec *r, bool newest, int64_t now_ms)
     int64_t at;
 
     (void)now_ms;
-    if (newest)
-        return true;
-    return task_event_of(r, &ev) == 0 && ev.idem.p &&
-           time_parse(r->time, &at) &&
-           store_age_ms(t->store, at) < TASK_KEY_AGE_MS;
+    return newest || (task_event_of(r, &ev) == 0 && ev.idem.p &&
+                      time_parse(r->time, &at) &&
+                      store_age_ms(t->store, at) < TASK_KEY_AGE_MS);
 }
 
 static void

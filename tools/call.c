@@ -246,10 +246,9 @@ names(const struct store_rec *r, struct str sha256)
 {
     struct task_event ev;
 
-    if (!str_starts(r->key, "task/"))
-        return false;
-    return task_event_of(r, &ev) != 0 ||
-           raw_list_find(raw_member(ev.v, "artifacts"), "sha256", sha256).p;
+    return str_starts(r->key, "task/") &&
+           (task_event_of(r, &ev) != 0 ||
+            raw_list_find(raw_member(ev.v, "artifacts"), "sha256", sha256).p);
 }
 
 /* Invariant 3. Where too much was written since, the file stays for verify
