@@ -532,7 +532,7 @@ calls_create(struct calls *c, struct arena *a, struct call *k)
     if (rc != 0)
         return rc;
     base64url_encode(&id, (struct str){random, sizeof random});
-    k->id = mcp_take_text(a, &id);
+    k->id = buf_take(&id, a);
     if (k->id.p == NULL)
         return ERR_NOMEM;
     k->ttl_ms = mcp_clamp(k->ttl_ms > 0 ? k->ttl_ms : CALL_TTL_MS,

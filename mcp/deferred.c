@@ -51,7 +51,7 @@ shape_of(const struct request *r, struct arena *a)
         json_put_raw(&w, "token", r->token);
     json_close(&w);
     json_w_end(&w);
-    return mcp_take_text(a, &b);
+    return buf_take(&b, a);
 }
 
 /* Has k wait for what a run said. ERR_NOMEM. */
@@ -97,7 +97,7 @@ set_ended(struct request *r, int err, struct call *k, struct arena *a)
 
     if (err != 0) {
         mcp_put_fault(r, err, &fault);
-        text = mcp_take_text(a, &fault);
+        text = buf_take(&fault, a);
     } else {
         json_close(&r->run.w);
         text = arena_str(a, (struct str){out->p + r->run.at - 1,

@@ -148,7 +148,7 @@ mcp_raw_questions(struct mcp *m, struct arena *a,
         put_question(m, &w, q);
     json_close(&w);
     json_w_end(&w);
-    return mcp_take_text(a, &b);
+    return buf_take(&b, a);
 }
 
 /* Its shape names the revision otherwise: older versions leave it alone. */

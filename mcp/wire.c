@@ -227,15 +227,6 @@ mcp_put_members(struct json_w *w, struct str object)
     w->comma = true;
 }
 
-struct str
-mcp_take_text(struct arena *a, struct buf *b)
-{
-    struct str text = b->err == 0 ? arena_str(a, buf_view(b)) : STR_NONE;
-
-    buf_fini(b);
-    return text;
-}
-
 const struct mcp_tool *
 mcp_find_tool(const struct mcp_catalogue *c, struct str name)
 {

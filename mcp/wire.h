@@ -83,8 +83,6 @@ int mcp_text(struct arena *a, const struct json_tok *t, struct str *out);
 struct str mcp_cut(struct str s, size_t max);
 /* Whether t can be an id, or a progress token. */
 bool mcp_is_id(const struct json_tok *t);
-/* The text of b in a, and frees b; .p NULL: there is no memory. */
-struct str mcp_take_text(struct arena *a, struct buf *b);
 /* The tool of that name, or NULL. */
 const struct mcp_tool *mcp_find_tool(const struct mcp_catalogue *c,
                                      struct str name);
