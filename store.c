@@ -278,7 +278,8 @@ write_new(struct store *s, const char *tmp)
         return rc;
     unlink(tmp); /* of a process that was killed here */
     record_put_header(&b, &h, store_now_ms(s));
-    rc = b.err != 0 ? b.err : file_write_new(tmp, s->path, buf_view(&b));
+    rc = b.err != 0 ? b.err
+                    : file_write_new(tmp, s->path, buf_view(&b), false);
     buf_fini(&b);
     return rc;
 }

@@ -228,14 +228,16 @@ file_give(int fd, const char *like)
 }
 
 int
-file_write_new(const char *path, const char *like, struct str content)
+file_write_new(const char *path, const char *like, struct str content,
+               bool own)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     int rc = 0;
     if (fd < 0)
         return file_errno(errno);
     file_give(fd, like);
-    if (file_write_at(fd, content.p, content.len, 0) != 0)
+    if ((own && fchmod(fd, 0600) != 0) ||
+        file_write_at(fd, content.p, content.len, 0) != 0)
         rc = file_errno(errno);
     rc = file_finish(fd, rc);
     if (rc != 0)

@@ -36,9 +36,10 @@ int file_make_dirs(const char *dir);
    made gets the owner of like as well. */
 void file_give(int fd, const char *like);
 
-/* Makes a new file of content, synced, given as by file_give. 0, or enum err:
-   then it is not there. */
-int file_write_new(const char *path, const char *like, struct str content);
+/* Makes a new file of content, synced, given as by file_give; with own only to
+   its owner, to no group. 0, or enum err: then it is not there. */
+int file_write_new(const char *path, const char *like, struct str content,
+                   bool own);
 /* fsync or fdatasync of fd, whatever is interrupted: 0 or -1 with errno. */
 int file_sync(int fd, int (*sync)(int fd));
 /* Syncs what was written, if rc is 0, and closes fd: rc, or enum err. */

@@ -94,21 +94,6 @@ read_key(struct sign *s, const char *path)
     return s->have ? 0 : tell(s, path, what);
 }
 
-static int
-write_temp(const char *temp, const char *log, const uint8_t key[KEY_LEN])
-{
-    int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    int rc = 0;
-
-    if (fd < 0)
-        return file_errno(errno);
-    file_give(fd, log);
-    if (fchmod(fd, 0600) != 0 || /* no group's */
-        file_write_at(fd, (const char *)key, KEY_LEN, 0) != 0)
-        rc = ERR_IO;
-    return file_finish(fd, rc);
-}
-
 /* Makes a key at path, beside log, unless another process just has (1). */
 static int
 make_key(const char *path, const char *log, struct arena *a)
@@ -122,11 +107,13 @@ make_key(const char *path, const char *log, struct arena *a)
         return rc;
     memcpy(&name, raw + KEY_LEN, sizeof(name));
     temp = arena_printf(a, "%s.%016llx", path, (unsigned long long)name).p;
-    rc = temp == NULL ? ERR_NOMEM : write_temp(temp, log, raw);
+    if (temp == NULL)
+        return ERR_NOMEM;
+    rc = file_write_new(temp, log, (struct str){(const char *)raw, KEY_LEN},
+                        true);
     if (rc == 0 && link(temp, path) != 0 && errno != EEXIST)
         rc = file_errno(errno);
-    if (temp != NULL)
-        unlink(temp);
+    unlink(temp);
     return rc;
 }
 

@@ -124,7 +124,7 @@ write_file(const char *dir, const char *hex, struct str content)
         return rc;
     text_put(temp, sizeof temp, "%s/tmp-%016llx", dir, (unsigned long long)r);
     text_put(path, sizeof path, "%s/%s", dir, hex);
-    rc = file_write_new(temp, dir, content);
+    rc = file_write_new(temp, dir, content, false);
     if (rc == 0 && rename(temp, path) != 0) {
         rc = file_errno(errno);
         unlink(temp);
