@@ -147,8 +147,7 @@ tools_new(struct tools **out, struct tasks *t, const struct cli_env *env)
     *out = NULL;
     if (!s)
         return ERR_NOMEM;
-    s->t = t;
-    s->env = env;
+    *s = (struct tools){.t = t, .env = env};
     for (i = 0; i < TASK_N_TOOLS; i++) {
         if ((env->read_only && all[i].writes) ||
             (env->core && i > TOOL_UPDATE))

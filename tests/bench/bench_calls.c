@@ -248,7 +248,7 @@ put_claim(struct crew *c, size_t i)
 static void
 note_claim(struct crew *c, size_t i, struct str answer)
 {
-    struct str id = rig_behind(answer, "\"task_id\":\"r");
+    struct str id = rig_behind(answer, "\\\"task_id\\\":\\\"r");
     uint64_t n = READY;
 
     if (id.p == NULL) {
