@@ -135,10 +135,10 @@ bool
 mcp_can_wait(struct mcp_call *c, bool deferred)
 {
     const struct request *r = c->of;
-    struct calls *calls = r->m->m->calls;
 
-    if (!c->may_wait)
+    if (!c->may_wait) /* as in a catalogue's own tests: there is no request */
         return false;
+    struct calls *calls = r->m->m->calls;
     if (r->again != NULL)
         return true;
     return (deferred || mcp_may_wait(r)) &&
