@@ -253,7 +253,7 @@ each_unnamed(struct artifacts *u)
         rc = cli_fail_errno(u->c, ERR_IO, dir);
     else if (names == NULL)
         rc = cli_fail(u->c, ERR_NOMEM, "out of memory");
-    while (rc == 0 && d != NULL && read_names(u, d, names)) {
+    while (rc == 0 && d != NULL && names != NULL && read_names(u, d, names)) {
         rc = unnamed_batch(u, d, names);
         rc = rc < 0 ? cli_fail_store(u->c, rc) : rc;
         if (!cli_drain(u->c))

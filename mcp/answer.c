@@ -155,7 +155,7 @@ mcp_take_answer(struct request *r)
     bool ended, held;
     int err = find_question(r, &k, &all, &q);
 
-    if (err != 0 || q->answer != NULL)
+    if (q == NULL || q->answer != NULL)
         return err;
     ended = call_status_ended(k.status);
     held = mcp_was_delivered_to(r->m->s, &q->delivery);
