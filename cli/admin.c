@@ -1,24 +1,24 @@
-/* admin - care of the store: verify, compact, backup, archive.
+/* admin - maintains the store: verify, compact, backup, archive.
 
-   Stores may be larger than memory, so nothing here holds more than one
-   record, one artifact, or one batch of file names.
+   A store may be larger than memory, so memory holds only one record, one
+   artifact, or one batch of file names.
 
-   What is taken from records is checked before it becomes part of a path: a
-   file of an artifact is named by the 64 hex digits of its SHA-256, one that
-   is being made "tmp-" and 16, and no other is ever looked for or removed.
+   Names from records are checked before they become part of a path. The file
+   of an artifact is named by the 64 hex digits of its SHA-256, a file being
+   written "tmp-" and 16 digits. No other file is ever opened or removed.
 
    Invariants:
-   1. No file that exists is written to, except the log by the store.
-   2. A file is removed only a day after its last change, and under the write
-      lock, after every record up to the newest has been seen not to name it:
-      whoever attaches it stores the file first and the record after. What was
-      never given its name needs no lock, as no record can name it.
-   3. An archive is new, whole and synced, its directory too, before the first
-      record that drops a task is staged. Who dies in between leaves tasks
-      twice, in the file and in the log, and never none.
-   4. A task is dropped under the write lock, and only if its newest record is
-      still the one that is in the file: what changed meanwhile stays.
-   5. What is dropped is read from the file, so it is what can be read back. */
+   1. No existing file is written, except the log by the store.
+   2. A file is removed only a day after its last change, under the write lock,
+      and when no record up to the newest names it: attaching an artifact
+      stores the file first and the record after. A temporary file needs no
+      lock, as no record can name it.
+   3. An archive is new, whole and synced with its directory before the first
+      record that drops a task is staged. A crash in between leaves tasks
+      twice, in the file and in the log, and loses none.
+   4. A task is dropped under the write lock, and only if the file holds its
+      newest record: a task that has changed meanwhile stays.
+   5. Tasks are dropped as read from the file, so all of them can be read. */
 
 #include "cli/admin.h"
 #include "cli/store.h"
@@ -40,30 +40,30 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PATH_ROOM 4400 /* a path that exists and a name in it */
+#define PATH_ROOM 4400 /* the longest path, and a name in it */
 #define ORPHAN_AGE_S (24 * 60 * 60)
 #define FLUSH_AT (1024 * 1024)
-#define DROP_BATCH 200 /* records that a commit drops */
-#define NAMES_ROOM 65536          /* 16^4: a place for each four digits */
+#define DROP_BATCH 200 /* records dropped by one commit */
+#define NAMES_ROOM 65536          /* 16^4: a slot for each four digits */
 #define NAMES_MAX (NAMES_ROOM / 4 * 3) /* file names held at once */
 
 /* ---- artifacts ---- */
 
-/* What was found of them. */
+/* What verify or compact has found. */
 struct artifacts {
     struct cli *c;
-    uint64_t named, bad; /* by records */
-    bool remove;         /* those that no record names, else listed only: */
+    uint64_t named, bad; /* artifacts that records name, and bad ones */
+    bool remove;         /* the files that no record names; else list them */
     uint64_t unnamed;
-    int64_t bytes;       /* of these */
+    int64_t bytes;       /* of the unnamed ones */
 };
 
-/* The next 64 hex digits that stand alone in a line, from *at on. Looks at
-   one byte in 64 where there are none. */
+/* Finds the next run of exactly 64 hex digits, from *at on. Looks at one byte
+   in 64 where there are no digits. */
 static bool
 next_digest(struct str line, size_t *at, struct str *out)
 {
-    size_t i = *at; /* what stands before i is no digit */
+    size_t i = *at; /* no digit comes just before it */
 
     while (line.len - i >= SHA256_HEX) {
         size_t k = SHA256_HEX, end;
@@ -91,7 +91,7 @@ struct artifact_ref {
     uint64_t size;
 };
 
-/* Calls fn with each artifact that the record names and that has a file. */
+/* Calls fn with each artifact in a file that the record names. */
 static int
 each_artifact(const struct store_rec *r,
               int (*fn)(void *ctx, const struct artifact_ref *ref), void *ctx)
@@ -118,7 +118,7 @@ each_artifact(const struct store_rec *r,
     return rc;
 }
 
-/* NULL: its content is there and whole; else what is wrong with it. */
+/* Returns NULL if its content is there and whole, else what is wrong. */
 static const char *
 check_artifact(const char *dir, const struct artifact_ref *ref,
                struct arena *a, struct str *content)
@@ -139,14 +139,14 @@ check_artifact(const char *dir, const struct artifact_ref *ref,
 
 /* ---- artifacts that no record names ---- */
 
-/* A name in the artifacts directory. A batch of them is a table of NAMES_ROOM
-   by their first digits, so that they are listed about in their order. */
+/* A name in the artifacts directory. A batch is a hash table of NAMES_ROOM
+   slots by the first digits, so that files are listed roughly in order. */
 struct name {
-    char hex[SHA256_HEX + 1]; /* "": a free place */
+    char hex[SHA256_HEX + 1]; /* "": a free slot */
     bool used;
 };
 
-/* Where the name stands, or would. There is always a free place. */
+/* The slot of the name, or a free one for it; the table is never full. */
 static struct name *
 find_name(struct name *names, const char *hex)
 {
@@ -160,7 +160,7 @@ find_name(struct name *names, const char *hex)
     return &names[i];
 }
 
-/* Marks what any record of any kind names, in whatever member. */
+/* Marks all names in a record, whatever its kind and in any member. */
 static int
 mark_used(void *ctx, const struct store_rec *r)
 {
@@ -168,7 +168,7 @@ mark_used(void *ctx, const struct store_rec *r)
     size_t at = 0;
 
     while (next_digest(r->line, &at, &hex))
-        find_name(ctx, hex.p)->used = true; /* of a free place, too */
+        find_name(ctx, hex.p)->used = true; /* harmless on a free slot */
     return 0;
 }
 
@@ -194,7 +194,7 @@ unnamed_file(struct artifacts *u, int dir_fd, const char *name, bool young)
              (uint64_t)st.st_size);
 }
 
-/* What a process that was killed left of an artifact: no record names it. */
+/* A file that a killed process left behind: no record names it. */
 static bool
 is_temp(const char *name)
 {
@@ -203,7 +203,7 @@ is_temp(const char *name)
            name[4 + 16] == '\0';
 }
 
-/* The next batch; false: there are no more. */
+/* Reads the next batch; false if there are no more names. */
 static bool
 read_names(struct artifacts *u, DIR *d, struct name *names)
 {
@@ -221,8 +221,8 @@ read_names(struct artifacts *u, DIR *d, struct name *names)
     return n > 0;
 }
 
-/* One batch. Most of the log is read without the lock; with it, only what
-   came since. */
+/* Handles one batch. Reads most of the log without the lock, and under it only
+   the records that came since. */
 static int
 unnamed_batch(struct artifacts *u, DIR *d, struct name *names)
 {
@@ -292,8 +292,8 @@ put_loss(void *ctx, const struct store_loss *l)
              : l->passed ? "{key}: record {last_seq} of its history is lost\n"
              : l->newest > 0 ? "{key}: fell back to record {seq}, as "
                                "{last_seq} is lost\n"
-                             : "{key}: record {last_seq} is lost, and there "
-                               "is no other\n",
+                             : "{key}: record {last_seq} is lost, with no "
+                               "older one to fall back to\n",
              "finding=%s key=%.*s first_seq=" U64 " last_seq=" U64 " seq="
              U64, "records_lost", STR_ARG(l->key.len > 0 ? l->key : STR("")),
              l->from, l->to, l->newest);
@@ -364,7 +364,8 @@ put_report(struct cli *c, const struct store_report *rep,
              c->env->artifacts_dir, v->named, v->bad, v->unnamed);
 }
 
-/* Checks what the log's newest records name, as far as it can be read. */
+/* Checks the artifacts that the newest records name, as far as the log can be
+   read. */
 static int
 verify_artifacts(struct artifacts *v)
 {
@@ -403,7 +404,7 @@ cli_verify(struct cli *c)
     struct artifacts v = {.c = c};
     int rc = store_verify(path, &rep, &w);
 
-    if (rc == ERR_NOT_FOUND) { /* no log, or an empty file: an empty store */
+    if (rc == ERR_NOT_FOUND) { /* no log or an empty file: an empty store */
         rep = (struct store_report){.off = -1};
         rc = 0;
     }
@@ -439,8 +440,8 @@ compact(struct cli *c, int64_t len)
                         "and write it, can put another log in its place: let "
                         "its owner compact it, or chmod g+rw it", st.path);
     if (rc == ERR_EXISTS)
-        return cli_fail(c, rc, "%s.%llu: exists, and is another log: the "
-                        "generation that is to be closed needs its name",
+        return cli_fail(c, rc, "%s.%llu: exists, and is another log: rename "
+                        "it, as this generation needs that name",
                         st.path, (unsigned long long)st.g);
     return rc < 0 ? cli_fail_store(c, rc) : 0;
 }
@@ -470,7 +471,7 @@ cli_compact(struct cli *c)
     int rc = 0;
 
     store_state(c->s.store, &before);
-    if (before.g > 0) /* else there is no log, which is fine */
+    if (before.g > 0) /* else there is no log to compact */
         rc = compact(c, before.len);
     store_state(c->s.store, &after);
     if (rc == 0 && c->args.orphans && after.g > 0)
@@ -488,8 +489,8 @@ struct backup {
     uint64_t records, files, bad;
 };
 
-/* A missing or damaged artifact is reported and does not keep the rest from
-   being saved; a copy that cannot be written does. */
+/* A missing or damaged artifact is reported, and the rest is still saved; a
+   copy that cannot be written ends the backup. */
 static int
 backup_artifact(void *ctx, const struct artifact_ref *ref)
 {
@@ -567,7 +568,7 @@ cli_backup(struct cli *c)
         return rc;
     rc = store_backup(c->s.store, dir, backup_record, &b);
     if (rc < 0)
-        rmdir(b.dir); /* where nothing was copied */
+        rmdir(b.dir); /* if nothing was copied */
     if (rc == ERR_EXISTS)
         return fail_exists(c, dir);
     if (rc < 0)
@@ -587,7 +588,8 @@ struct archive {
     struct cli *c;
     char path[PATH_ROOM];
     int fd;
-    int64_t before_ms, len, body; /* bytes written; where records begin */
+    int64_t before_ms;
+    int64_t len, body; /* bytes written; offset of the first record */
     struct buf out;
     struct store_state st; /* of the log */
     uint64_t n, dropped;
@@ -617,7 +619,7 @@ archive_record(void *ctx, const struct store_rec *r)
     return x->out.len < FLUSH_AT ? x->out.err : flush_archive(x);
 }
 
-/* The whole file. */
+/* Writes and syncs the whole file. */
 static int
 write_archive(struct archive *x)
 {
@@ -637,7 +639,7 @@ write_archive(struct archive *x)
     return rc == 0 ? file_sync_path_of(x->path) : rc;
 }
 
-/* One commit; 1: there is more. */
+/* Drops tasks in one commit; returns 1 if there are more. */
 static int
 drop_some(struct archive *x, struct record_reader *rd)
 {
@@ -677,7 +679,7 @@ drop_all(struct archive *x)
     return rc;
 }
 
-/* Reads D, and names the file after its day. */
+/* Reads the time of --done-before, and names the file after its day. */
 static int
 begin_archive(struct archive *x)
 {
@@ -691,7 +693,7 @@ begin_archive(struct archive *x)
     day = arena_printf(&x->c->a, "%sT00:00:00Z", arg);
     if (!time_parse(str_of(arg), &x->before_ms) &&
         (day.p == NULL || !time_parse(day, &x->before_ms)))
-        return cli_misuse(x->c, "neither a day (2026-07-28) nor a time: %s",
+        return cli_misuse(x->c, "not a day (2026-07-28) or a time: %s",
                           arg);
     time_format(x->before_ms, at);
     text_put(x->path, sizeof(x->path), "%s.archive-%.10s", x->st.path, at);
@@ -716,7 +718,7 @@ archive(struct archive *x)
         return cli_fail_errno(x->c, ERR_IO, x->path);
     file_give(x->fd, x->st.path);
     rc = write_archive(x);
-    if (rc != 0 || x->n == 0) /* else something may be dropped */
+    if (rc != 0 || x->n == 0) /* no task is dropped then */
         unlink(x->path);
     if (rc != 0)
         rc = cli_fail_path(x->c, rc, x->path);

@@ -1,7 +1,7 @@
 #ifndef CLI_ADMIN_H
 #define CLI_ADMIN_H
 
-/* admin - the commands that care for the store. */
+/* admin - the commands that maintain the store. */
 
 #include "cli/command.h"
 

@@ -1,12 +1,12 @@
-/* cli - the commands of the command line, which need no server.
+/* cli - the command line. No command needs a running server.
 
-   Each command is a row of one table: its name, what help says, what it
-   takes, how it needs the store, its options, and the function that runs it.
-   What a command writes goes through cli/text.c, which makes it harmless for
-   a terminal: agents wrote what a task holds.
+   Each command is a row of one table: its name, its line in the help, its
+   operands, how it opens the store, its options, and the function that runs
+   it. All output goes through cli/text.c, which makes it safe for a terminal:
+   agents wrote the tasks.
 
-   It serves nobody but the one who called it, so it may wait for the lock,
-   and it ends with an exit code instead of answering. */
+   A command serves one caller only, so it may wait for the lock, and it ends
+   with an exit code. */
 
 #include "cli/cli.h"
 #include "cli/admin.h"
@@ -157,8 +157,8 @@ run_help(struct cli *c)
     return cli_help(&c->out, c->commands, cmd);
 }
 
-/* Takes the command's options out of argv; what is left are its operands. 0,
-   or CLI_USAGE, said. */
+/* Takes the command's options out of argv, which leaves its operands. Returns
+   0, or CLI_USAGE after printing the error. */
 static int
 take_options(struct cli *c, char **argv)
 {
@@ -218,12 +218,12 @@ cli_main(const struct cli_env *env, char **argv)
     bool help = false;
     int rc;
 
-    /* What is wrong with the options is told as they ask for, too. */
+    /* --json counts for an error in the options, too. */
     for (char **at = argv + 1; *at != NULL && strcmp(*at, "--") != 0; at++) {
         c.json |= strcmp(*at, "--json") == 0;
         help |= strcmp(*at, "--help") == 0 || strcmp(*at, "-h") == 0;
     }
-    signal(SIGPIPE, SIG_IGN); /* a write says EPIPE, and no lock is lost */
+    signal(SIGPIPE, SIG_IGN); /* write fails with EPIPE instead */
     if (c.cmd == NULL)
         return no_command(&c, argv[0]);
     rc = help ? cli_help(&c.out, cli_commands, c.cmd) : run(&c, argv + 1);

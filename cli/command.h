@@ -1,21 +1,21 @@
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 
-/* command - a command, and one run of it, as the files of the commands
-   know them. Data alone. */
+/* command - what a command is, and one run of it. Data only, for the files
+   that implement commands. */
 
 #include "base/env.h"
 #include "task/task.h"
 
-enum cli_exit { /* of the process */
+enum cli_exit { /* exit codes */
     CLI_OK,
-    CLI_NOT_MET,  /* no such task, a bad record, output that went nowhere */
+    CLI_NOT_MET,  /* no such task, a bad record, output that was lost */
     CLI_USAGE,
     CLI_STORE,    /* the store cannot be used; verify: damage found */
-    CLI_CONFLICT  /* it exists already */
+    CLI_CONFLICT  /* it exists already, or its state forbids the change */
 };
 
-/* A store with every kind of record that this program knows. */
+/* The store, with every kind of record that mcptask knows. */
 struct cli_store {
     struct store *store;
     struct tasks *tasks;
@@ -26,7 +26,7 @@ struct cli_store {
 
 struct cli;
 
-/* What a command was asked for, those of all commands. */
+/* The values of the options of all commands. */
 struct cli_args {
     const char *status, *owner, *repo, *tag, *parent, *query;
     const char *format, *repair, *agent, *lease, *until, *since_seq;
@@ -37,35 +37,34 @@ struct cli_args {
     bool decline, cancel;
 };
 
-/* A command. */
 struct cli_command {
     const char *name;
     const char *args;
     const char *about; /* for the list of commands */
-    int (*run)(struct cli *c); /* its exit code */
-    uint8_t min, max; /* operands */
-    enum { CLOSED, READ, WRITE } store; /* how it is open for run */
+    int (*run)(struct cli *c); /* returns the exit code */
+    uint8_t min, max; /* number of operands */
+    enum { CLOSED, READ, WRITE } store; /* how cli_main opens it */
     const struct env_opt *opts;
 };
 
 /* One run of a command. */
 struct cli {
     const struct cli_env *env;
-    const struct cli_command *commands; /* all; the last has no name */
+    const struct cli_command *commands; /* all; one without a name ends them */
     const struct cli_command *cmd;
-    char **operand; /* what follows cmd, without options; then NULL */
+    char **operand; /* the words after cmd, without options; then NULL */
     int n_operands;
-    struct cli_store s; /* its store is NULL: not opened */
+    struct cli_store s; /* s.store is NULL while it is closed */
     bool json;      /* --json */
-    bool tty;       /* stdout is a terminal, */
-    bool color;     /* and takes colours */
-    int64_t begun_ms, shown_ms; /* first and last cli_progress; 0: none */
-    int out_errno;  /* of the write that failed; then nothing more is */
+    bool tty;       /* stdout is a terminal */
+    bool color;     /* stdout is a terminal that shows colours */
+    int64_t begun_ms, shown_ms; /* first and last cli_progress; 0: never */
+    int out_errno;  /* of the write that failed; nothing is written after it */
     struct buf out; /* for stdout, written by cli_flush */
-    bool exact;     /* out is JSON, or has been made harmless already */
+    bool exact;     /* out is JSON, or safe for a terminal already */
     bool md;        /* out is markdown */
-    struct arena a; /* reset as a command sees fit */
-    size_t columns; /* of each line in out that are padded; 0: none */
+    struct arena a; /* each command resets it when it likes */
+    size_t columns; /* how many cli_flush pads in each line; 0: none */
     size_t width[CLI_COLUMNS];
     struct cli_args args;
 };

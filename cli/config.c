@@ -1,9 +1,9 @@
 /* config - what to paste into an MCP client so that it starts mcptask.
 
-   It prints and changes nothing: each client's own file is its user's. A
-   client does not start the server from this shell, so all that leads this
-   process to its store is spelt out. Over HTTP that is the address, and where
-   tokens are wanted one of them, which is then in what is printed. */
+   It only prints: a client's settings belong to its user. A client does not
+   start the server from this shell, so the settings spell out every variable
+   and option that leads this process to its store. Over HTTP they hold the
+   address and, if the server wants tokens, one token in plain text. */
 
 #include "cli/config.h"
 #include "cli/text.h"
@@ -22,7 +22,7 @@ struct launch {
     struct str command;
     struct str args[16];
     size_t n_args;
-    struct str url; /* .p NULL: it is started */
+    struct str url; /* .p NULL: the client starts the server */
     struct pair { const char *name, *value; } env[4]; /* or headers */
     size_t n_env;
 };
@@ -110,8 +110,8 @@ put_args(struct buf *b, const struct launch *l)
     buf_char(b, ']');
 }
 
-/* Variables or headers: an object of JSON, which is one of YAML, or with
-   another sep an inline table of TOML. */
+/* Appends variables or headers as a JSON object, which YAML reads too, or
+   with another sep as an inline table of TOML. */
 static void
 put_pairs(struct buf *b, const struct pair *pair, size_t n, const char *sep)
 {
@@ -123,10 +123,10 @@ put_pairs(struct buf *b, const struct pair *pair, size_t n, const char *sep)
     buf_char(b, '}');
 }
 
-/* How a file of settings is written. */
+/* The syntax of a file of settings. */
 struct form {
-    const char *open; /* up to the name of the servers, behind which ... */
-    const char *next; /* ... comes this */
+    const char *open; /* before the name of the servers */
+    const char *next; /* after it */
     const char *before, *sep, *between, *close; /* of the members */
 };
 static const struct form json = {"{\n  \"", "\": {\n    \"mcptask\": {\n",
@@ -140,8 +140,8 @@ struct client {
     const char *name;
     const char *where;
     const struct form *form;
-    const char *servers; /* what its file calls them */
-    const char *url, *headers; /* the same of these; NULL: stdio only */
+    const char *servers; /* the name of the servers in its file, */
+    const char *url, *headers; /* and of these; NULL: stdio only */
     bool typed, http_typed;
 };
 
@@ -176,8 +176,7 @@ put_servers(struct buf *b, const struct client *k, const struct launch *l)
     buf_z(b, f->close);
 }
 
-/* Quotes s, which a NUL ends, unless sh takes it for one word, and as it
-   stands. */
+/* Appends s as one word for sh, quoted where sh needs it. A NUL ends s. */
 static void
 put_word(struct buf *b, struct str s)
 {
@@ -195,8 +194,8 @@ put_word(struct buf *b, struct str s)
     buf_z(b, quoted ? "'" : "");
 }
 
-/* All options stand before the name, and --env, which takes any number of
-   values, not last of them; --header, which does too, last of all. */
+/* All options go before the name. --env takes any number of values, so it may
+   not be the last of them; so does --header, which goes to the very end. */
 static void
 put_claude_code(struct cli *c, const struct client *k, const struct launch *l)
 {
@@ -274,8 +273,8 @@ put_launch_json(struct cli *c, const struct client *client,
 
 /* ---- over HTTP ---- */
 
-/* The token of the agent in a file that is fit to be served with. 0, or an
-   exit code, said. */
+/* Finds the agent's token in the token file, which must be one that the server
+   accepts. Returns 0, or an exit code after printing the error. */
 static int
 find_token(struct cli *c, const char *agent, struct str *out)
 {
@@ -297,11 +296,11 @@ find_token(struct cli *c, const char *agent, struct str *out)
         if (str_is((struct str){who, strcspn(who, blanks)}, agent))
             return 0;
     }
-    return cli_fail(c, ERR_NOT_FOUND, "%s: no token of agent %s: name another "
+    return cli_fail(c, ERR_NOT_FOUND, "%s: no token for agent %s: name another "
                     "with --agent", path, agent);
 }
 
-/* A client that only starts servers starts a bridge. */
+/* A client that can only start servers starts a bridge. */
 static void
 add_bridge(struct launch *l, const char *bearer)
 {
@@ -309,7 +308,7 @@ add_bridge(struct launch *l, const char *bearer)
     add_arg(l, true, "-y", "mcp-remote");
     add_arg(l, true, l->url.p, "--allow-http");
     if (bearer != NULL) {
-        /* Its arguments are not to hold blanks. */
+        /* mcp-remote's arguments must not hold blanks. */
         add_arg(l, true, "--header", "Authorization:${MCPTASK_AUTHORIZATION}");
         add_env(l, true, "MCPTASK_AUTHORIZATION", bearer);
     }
@@ -363,7 +362,7 @@ cli_config(struct cli *c)
         put_launch_json(c, k, &l);
         return CLI_OK;
     }
-    /* Apart, so that stdout can go into the file as it is. */
+    /* On stderr, so that stdout can go into the file unchanged. */
     text_tell("# %s:\n", k->where);
     if (k == clients)
         put_claude_code(c, k, &l);

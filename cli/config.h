@@ -5,10 +5,11 @@
 
 #include "cli/command.h"
 
-/* This binary's own path; where the system does not tell, what PATH finds. */
+/* The path of this binary, or what PATH finds where the system does not say. */
 struct str cli_own_path(struct arena *a);
-/* Appends the names of the clients that config knows, a blank before each. */
+/* Appends the names of the clients that config knows, each after a blank. */
 void cli_put_clients(struct buf *b);
+/* Runs the command config. */
 int cli_config(struct cli *c);
 
 #endif

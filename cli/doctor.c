@@ -1,11 +1,11 @@
-/* doctor - whether the store can be used: health, in one line; and all that it
-   takes to serve, a line each, with what to do about it: doctor. A server that
-   answers on another store than this command would use is a problem, too: its
-   clients see none of our tasks.
+/* doctor - health says in one line whether the store can be used. doctor
+   checks everything that a server needs, a line each, and says how to mend
+   it. A server that answers for another store than this command's is a
+   problem, too: its clients do not see our tasks.
 
    doctor starts this binary as a client would, and asks whatever listens on
-   loopback for /health; it connects to nothing else. The store is opened and
-   locked as any writer does it, and not written to. */
+   loopback for /health; it connects to nothing else. It opens and locks the
+   store as any writer does, and does not write to it. */
 
 #include "cli/doctor.h"
 #include "cli/config.h"
@@ -30,7 +30,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Only exec follows on it; fork brings locks along. */
+/* The child only calls exec. fork would be wrong: it brings locks along. */
 pid_t vfork(void);
 
 #define PATH_ROOM 4400 /* a path that exists and a name in it */
@@ -39,12 +39,12 @@ pid_t vfork(void);
 #define ROOM_MIB 100
 #define STICKY 01000 /* S_ISVTX, which is not in POSIX without XSI */
 #define AHEAD_MS (60 * 1000)
-#define NOT_BEFORE INT64_C(1767225600000) /* 2026: no clock that is set */
+#define NOT_BEFORE INT64_C(1767225600000) /* 2026; an earlier clock is unset */
 
 /* ---- health ---- */
 
-/* Whether path can be written, or made: then what counts is the nearest
-   directory above it that is there. 0 or errno. */
+/* Returns 0 if path can be written or made, else errno. If it does not exist,
+   the nearest directory above it that does counts. */
 static int
 not_writable(const char *path)
 {
@@ -58,8 +58,8 @@ not_writable(const char *path)
     return 0;
 }
 
-/* The first of the store's paths that cannot be written, in path. 0: all can,
-   or can be made; else errno. */
+/* Returns 0 if all paths of the store can be written or made; else errno, and
+   in path the first that cannot. */
 static int
 find_not_writable(const struct cli *c, const char *log, char path[PATH_ROOM])
 {
@@ -75,7 +75,7 @@ find_not_writable(const struct cli *c, const char *log, char path[PATH_ROOM])
     return err;
 }
 
-/* Whether st says that the store cannot be used as it was asked for. */
+/* Whether st says that the store cannot be used in the way asked for. */
 static bool
 is_unusable(const struct cli *c, const struct store_state *st)
 {
@@ -130,11 +130,11 @@ cli_health(struct cli *c)
 
 struct doctor {
     struct cli *c;
-    bool problem; /* any */
-    struct store_state st; /* of the store, as it was opened */
+    bool problem; /* a check has failed */
+    struct store_state st; /* as of when it was opened */
 };
 
-/* Prints the result of a check: fine, or with fix what to do. */
+/* Prints the result of a check: ok, or a problem and its fix. */
 static void __attribute__((format(printf, 4, 5)))
 tell(struct doctor *d, const char *check, const char *fix, const char *fmt, ...)
 {
@@ -151,8 +151,8 @@ tell(struct doctor *d, const char *check, const char *fix, const char *fmt, ...)
              fix != NULL ? fix : "");
 }
 
-/* What an error text says to do, after its last semicolon, where it is cut
-   off; "": nothing. */
+/* Cuts off the advice that an error text holds after its last semicolon, and
+   returns it; "" if there is none. */
 static char *
 advice(char *why)
 {
@@ -172,7 +172,7 @@ check_lock(struct doctor *d)
     int rc = cli_try_lock(d->c);
 
     tell(d, "lock", rc == 0 ? NULL
-         : rc == ERR_BUSY ? "end what holds it (fuser -v shows that)"
+         : rc == ERR_BUSY ? "end the process that holds it (see fuser -v)"
                           : "mcptask verify says more",
          "%s.lock: %.*s", d->c->env->log_path,
          STR_ARG(rc == 0 ? STR("is free") : cli_why(rc)));
@@ -201,11 +201,11 @@ check_store(struct doctor *d)
     else
         tell(d, "store", NULL, "%s", st->path);
     if (st->g > 0 && st->err == 0 && err == 0 && writes)
-        check_lock(d); /* taking it would make what is not there */
+        check_lock(d); /* else it would make the missing files */
 }
 
-/* The log, what lies beside it, and their directory: who is neither owner nor
-   of the group has no business there. */
+/* Checks the log, the files beside it, and their directory: other users than
+   the owner and the group must not read or write them. */
 static void
 check_access(struct doctor *d)
 {
@@ -250,7 +250,7 @@ check_artifacts(struct doctor *d)
     tell(d, "artifacts", missed || (there && !S_ISDIR(st.st_mode))
          ? "restore it, or set MCP_TASK_ARTIFACTS_DIR" : NULL, "%s%s", path,
          missed ? ": missing, and tasks have artifacts"
-         : !there ? ": made with the first of them"
+         : !there ? ": made with the first artifact"
          : S_ISDIR(st.st_mode) ? "" : ": not a directory");
 }
 
@@ -275,7 +275,7 @@ check_room(struct doctor *d)
     uint64_t mib;
     int fd = -1;
 
-    /* What is not there is made in the directory above. */
+    /* A missing directory will be made in the one above it. */
     text_put(path, sizeof(path), "%s", d->c->env->log_path);
     while (fd < 0 && file_cut(path))
         fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -309,8 +309,8 @@ check_tokens(struct doctor *d)
 
 /* ---- who answers ---- */
 
-/* Sends the request, and reads until want has come into got: whether it
-   does. */
+/* Sends the request and reads into got until that contains want. Returns
+   whether it came. */
 static bool
 answers(int to, int from, const char *request, const char *want,
         char got[ANSWER_MAX])
@@ -332,7 +332,7 @@ answers(int to, int from, const char *request, const char *want,
     return r > 0;
 }
 
-/* The server of this binary; its input comes from in[0]. */
+/* Starts this binary as a server, between in[0] and out[1]. */
 static pid_t
 start(char *path, const int in[2], const int out[2])
 {
@@ -372,10 +372,10 @@ check_stdio(struct doctor *d)
     close(in[1]);
     close(out[0]);
     if (pid > 0) {
-        kill(pid, SIGKILL); /* it has answered, or will not */
+        kill(pid, SIGKILL); /* it has answered, or never will */
         waitpid(pid, NULL, 0);
     }
-    tell(d, "stdio", ok ? NULL : "start it without a command, and see",
+    tell(d, "stdio", ok ? NULL : "run mcptask to see why",
          ok ? "answers initialize" : "no answer");
 }
 
@@ -408,7 +408,7 @@ check_http(struct doctor *d)
             found = "no answer, or not from mcptask";
             fix = "serve on another --port";
         } else if (text_find(got, ID_AT) == NULL) {
-            found = "answers /health"; /* an older one */
+            found = "answers /health"; /* an older version */
         } else if (text_find(got, own) == NULL) {
             found = "answers /health, but serves another store";
             fix = "start it and the clients with the same MCP_TASK_BASE_DIR";

@@ -1,7 +1,7 @@
 #ifndef CLI_DOCTOR_H
 #define CLI_DOCTOR_H
 
-/* doctor - the commands that say whether all is well. */
+/* doctor - the commands that check whether the store can be used. */
 
 #include "cli/command.h"
 

@@ -1,14 +1,15 @@
-/* help - what --help prints: cli/help.txt, packed into the binary by the build;
-   and scripts with which shells complete commands, options and ids of tasks.
+/* help - the text of --help, which the build packs from cli/help.txt into the
+   binary; and scripts with which shells complete commands, options and task
+   ids.
 
-   In that file a line "@NAME" begins what belongs to a command; "@" alone is
-   what comes before the list of commands, "@environment" what comes after
-   it. Names, operands and the list itself, of the help as of the scripts, come
-   from the table in cli/cli.c, so that no command is without them.
+   In help.txt a line "@NAME" begins the help on a command. "@" alone begins
+   the text before the list of commands, "@environment" the text after it. The
+   list, the names and the operands come from the table in cli/cli.c, for the
+   help as for the scripts, so that no command is left out.
 
-   bash and zsh share a function that says the words that may follow a
-   command; fish has a line for each word. An id has no character that a
-   shell would act on. */
+   bash and zsh share a function that prints the words that may follow a
+   command; fish has a line for each word. No id holds a character that is
+   special to a shell. */
 
 #include "cli/help.h"
 #include "cli/config.h"
@@ -23,7 +24,7 @@ static const uint8_t packed[] = {
 #include "help.inc"
 };
 
-/* Appends what all has of this name; nothing, if it has nothing. */
+/* Appends the section of this name, if all has one. */
 static void
 put_section(struct buf *b, const char *all, const char *name)
 {
@@ -82,7 +83,7 @@ put_names(struct buf *b, const struct cli_command *k)
         buf_printf(b, " %s", k->name);
 }
 
-/* The words known beforehand that may follow a command. */
+/* Appends the operands of a command that are known beforehand. */
 static void
 put_operands(struct cli *c, const struct cli_command *k)
 {

@@ -1,14 +1,15 @@
 #ifndef CLI_HELP_H
 #define CLI_HELP_H
 
-/* help - what --help prints, and completion for shells. */
+/* help - the text of --help, and completion for shells. */
 
 #include "cli/command.h"
 
-/* Appends the help of a command or, where cmd is NULL, of the program with all
-   its commands, the last of which has no name. Its exit code. */
+/* Appends the help on cmd or, if cmd is NULL, on the program and all commands;
+   one without a name ends them. Returns the exit code. */
 int cli_help(struct buf *b, const struct cli_command *commands,
              const struct cli_command *cmd);
+/* Runs the command completion. */
 int cli_completion(struct cli *c);
 
 #endif

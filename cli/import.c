@@ -1,12 +1,12 @@
-/* import - tasks written out, and read from JSON lines or a JSON array.
+/* import - exports tasks, and imports them from JSON lines or a JSON array.
 
-   What is imported may be anything, of any length: no more is held than one
-   piece of it and one batch of records. A record that is bad is counted and
-   told of, and the others go on.
+   The input may be anything, of any length: memory holds only one piece of it
+   and one batch of records. A bad record is reported and counted, and the
+   import goes on.
 
-   1. The write lock is never held while input is read, since input may come
-      from a pipe that nobody writes to.
-   2. The counts that are told in the end are of what is on disk. */
+   1. Input is never read under the write lock: it may come from a pipe that
+      nobody writes to.
+   2. The counts printed at the end are of records on disk. */
 
 #include "cli/import.h"
 #include "cli/show.h"
@@ -23,8 +23,8 @@
 #include <unistd.h>
 
 #define CHUNK (64 * 1024)
-#define IMPORT_RECORDS 500        /* of one commit */
-#define IMPORT_BYTES (1024 * 1024) /* of input for one commit, about */
+#define IMPORT_RECORDS 500         /* in one commit */
+#define IMPORT_BYTES (1024 * 1024) /* of input in one commit, about */
 #define IMPORT_MAX (2 * 1024 * 1024) /* one record: a state, escaped */
 
 _Static_assert(IMPORT_BYTES + IMPORT_MAX < STORE_MAX_BATCH,
@@ -32,24 +32,24 @@ _Static_assert(IMPORT_BYTES + IMPORT_MAX < STORE_MAX_BATCH,
 
 /* ---- the input cut into records ---- */
 
-/* Cuts JSON lines, or the elements of one array, without looking at them
-   more closely than that takes. A piece need not be JSON. */
+/* Cuts the input into lines, or into the elements of one array, and looks at
+   them no closer than that takes: a piece need not be JSON. */
 struct input {
     const char *name;
     int fd, err;        /* err: errno of a read that failed */
-    int64_t read, size; /* bytes; size 0: not known */
+    int64_t read, size; /* bytes; size 0: unknown */
     char chunk[CHUNK];
-    size_t at, n;       /* what of it has not been looked at */
+    size_t at, n;       /* position in chunk, and its length */
     bool array;
-    bool closed;        /* the array's end was there */
+    bool closed;        /* the array has ended */
     bool string, escape; /* within the current element */
     uint32_t depth;
-    uint64_t number;    /* of the piece, from 1: its line or element */
-    struct buf piece;   /* without blanks before it */
-    bool long_piece;    /* longer than IMPORT_MAX: what follows was dropped */
+    uint64_t number;    /* of the piece: its line or element, from 1 */
+    struct buf piece;   /* without the blanks before it */
+    bool long_piece;    /* longer than IMPORT_MAX; the rest was dropped */
 };
 
-/* The next byte; -1: the end, or an error in in->err. */
+/* Returns the next byte; -1 at the end, or on an error, then in in->err. */
 static int
 peek(struct input *in)
 {
@@ -66,7 +66,7 @@ peek(struct input *in)
     return in->at < in->n ? (uint8_t)in->chunk[in->at] : -1;
 }
 
-/* Skips blanks and counts the lines; returns what follows, as peek. */
+/* Skips blanks and counts lines; returns the next byte, as peek does. */
 static int
 skip_blanks(struct input *in)
 {
@@ -115,8 +115,8 @@ ends_element(struct input *in, int ch)
     return false;
 }
 
-/* The next piece: 1; 0: the end; ERR_IO with in->err; ERR_MORE: the array was
-   not closed; ERR_SYNTAX: there is text after it. */
+/* Reads the next piece. Returns 1, or 0 at the end; ERR_IO with in->err,
+   ERR_MORE if the array does not end, ERR_SYNTAX for text after its end. */
 static int
 next_piece(struct input *in)
 {
@@ -141,22 +141,22 @@ next_piece(struct input *in)
     return in->array && !in->closed ? ERR_MORE : 0;
 }
 
-/* ---- records into tasks ---- */
+/* ---- from records to tasks ---- */
 
 struct import {
     struct cli *c;
     struct input in;
-    int end;     /* exit code to end with, where set */
+    int end;     /* the exit code, unless 0 */
     bool stop;
-    struct buf text; /* the pieces of one batch ... */
+    struct buf text; /* the pieces of one batch */
     struct piece { size_t at, len; uint64_t number; } piece[IMPORT_RECORDS];
-    size_t n;    /* ... and how many they are */
+    size_t n;    /* number of pieces */
     uint64_t imported, skipped, failed;
-    bool archive; /* within the records of one, */
-    uint64_t n_archive; /* which were so many so far */
+    bool archive; /* within the records of an archive */
+    uint64_t n_archive; /* number of its records so far */
 };
 
-/* Says what is wrong with a record; the exit code for err. */
+/* Reports an error in a record; returns the exit code for err. */
 static int
 say(const struct import *im, int err, uint64_t number, struct str what)
 {
@@ -193,8 +193,8 @@ is_of_store(int err)
 
 #define CUT "records of the archive before it are missing"
 
-/* Whether a line of a log is a task's of an archive, whose state is then in
-   *root. Other logs have many records of a task: export finds the newest. */
+/* Whether a line of a log is a task in an archive; its state is then in *root.
+   Other logs hold many records of each task: export finds the newest. */
 static bool
 take_record(struct import *im, struct str line, uint64_t number,
             const struct json_tok **root)
@@ -221,8 +221,8 @@ take_record(struct import *im, struct str line, uint64_t number,
     return ok && im->archive && !header && *root != NULL;
 }
 
-/* 0, the record being staged, skipped or counted as bad; or what the store
-   said. */
+/* Stages or skips the record, or counts it as bad. Returns 0, or an error of
+   the store. */
 static int
 import_one(struct import *im, struct str text, uint64_t number)
 {
@@ -253,7 +253,7 @@ import_one(struct import *im, struct str text, uint64_t number)
     return 0;
 }
 
-/* Commits what has been read. The counts say what is on disk. */
+/* Commits the batch. The counts grow by what is then on disk. */
 static int
 import_batch(struct import *im)
 {
@@ -301,7 +301,8 @@ take_piece(struct import *im)
     return im->text.err;
 }
 
-/* Reads, and commits whenever enough is there. 0, or what the store said. */
+/* Reads the input, and commits whenever there is enough for a batch. Returns
+   0, or an error of the store. */
 static int
 import_all(struct import *im)
 {
@@ -380,11 +381,11 @@ cli_import(struct cli *c)
 struct export {
     struct cli *c;
     bool md;
-    bool any; /* one was written */
+    bool any; /* a task has been written */
     uint64_t head, unread;
 };
 
-/* 0; 1: stdout is gone; or an error. */
+/* Returns 0, 1 if stdout failed, or an error. */
 static int
 export_event(struct export *x, const struct task_event *ev)
 {
@@ -420,7 +421,7 @@ export_record(void *ctx, const struct store_rec *r)
         rc = export_event(x, &ev);
     if (rc != ERR_FORMAT)
         return rc;
-    x->unread++; /* of a newer version: the others are not lost by that */
+    x->unread++; /* a newer version wrote it; the others are still exported */
     text_put(id, sizeof(id), "%.*s", (int)r->key.len - 5, r->key.p + 5);
     cli_fail_task(x->c, rc, id);
     arena_reset(&x->c->a);

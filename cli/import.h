@@ -1,7 +1,7 @@
 #ifndef CLI_IMPORT_H
 #define CLI_IMPORT_H
 
-/* import - the commands that write tasks out and read them in. */
+/* import - the commands that export and import tasks. */
 
 #include "cli/command.h"
 

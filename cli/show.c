@@ -1,11 +1,10 @@
-/* show - the commands that look at tasks and calls: list, show, history,
-   tail, board. What is long is written a piece at a time, in memory for a
-   piece.
+/* show - the commands that show tasks and calls: list, show, history, tail,
+   board. Long output is written piece by piece, with memory for one piece.
 
-   A board stands side by side where the terminal has room for that, else its
-   columns stand one below the other. What a task holds passes cli_safe before
-   it is cut to a cell, which is as wide as its column: characters are counted,
-   not what a terminal makes of them. */
+   The columns of the board stand side by side if the terminal is wide enough,
+   else one below the other. A text passes cli_safe before it is cut to the
+   width of its column. Width counts characters; a terminal may show some of
+   them wider. */
 
 #include "cli/show.h"
 #include "mcp/calls.h"
@@ -26,7 +25,7 @@
 #define GAP 2       /* between the cells of a board */
 #define CELL_MIN 16 /* narrower columns are put one below the other */
 #define CELL_MAX 40
-#define CARDS 10    /* in a column, unless told otherwise */
+#define CARDS 10    /* in a column, without --limit */
 
 /* ---- list ---- */
 
@@ -54,8 +53,8 @@ str_of_arg(const char *z)
     return z == NULL ? STR_NONE : str_of(z);
 }
 
-/* Calls fn with each task that q finds, in memory of c->a, until it returns
-   false or stdout is gone. 0 or an error. */
+/* Calls fn with each task that q finds, which is in c->a, until fn returns
+   false or stdout fails. Returns 0 or an error. */
 static int
 each_task(struct cli *c, struct task_query *q,
           bool (*fn)(void *ctx, const struct task *k), void *ctx)
@@ -121,7 +120,7 @@ put_call(struct cli *c, const struct call *k)
              STR_ARG(k->principal), created, ends, STR_ARG(names), open);
 }
 
-/* The deferred calls, newest first, live ones unless all are wanted. */
+/* Lists deferred calls, newest first; only live ones unless --all is given. */
 static int
 list_calls(struct cli *c)
 {
@@ -144,7 +143,7 @@ list_calls(struct cli *c)
                 left--;
             }
             if (rc == ERR_NOT_FOUND)
-                rc = 0; /* it is of a newer version */
+                rc = 0; /* a newer version wrote it */
             arena_reset(&c->a);
         }
     }
@@ -222,8 +221,8 @@ put_event(struct cli *c, struct arena *a, const struct task_event *ev)
     }
 }
 
-/* Walks from the newest event back. Two arenas take turns, so that a long
-   history needs no more memory than two events. */
+/* Walks back from the newest event. Two arenas take turns, so that even a long
+   history needs memory for two events only. */
 static int
 history(struct cli *c, struct str id, uint64_t since, uint64_t left)
 {
@@ -244,9 +243,8 @@ history(struct cli *c, struct str id, uint64_t since, uint64_t left)
     if (found && rc == ERR_NOT_FOUND) {
         rc = 0;
         if (ev.r.p > since && !c->json)
-            buf_printf(&c->out, "(events up to seq %llu went with an old "
-                       "generation of the log, or stand before an "
-                       "archive)\n",
+            buf_printf(&c->out, "(events up to seq %llu are no longer in this "
+                       "log)\n",
                        (unsigned long long)ev.r.p);
     }
     arena_fini(&two[0]);
@@ -278,7 +276,7 @@ end_tail(int sig)
 
 struct tail {
     struct cli *c;
-    uint64_t skip; /* events that are not shown */
+    uint64_t skip; /* number of events to skip before showing any */
 };
 
 static int
@@ -303,8 +301,8 @@ tail_observe(void *ctx, const struct store_entry *e,
     tail_event(ctx, r);
 }
 
-/* The last n events. Numbers have gaps where a compaction dropped records,
-   so it looks ever further back until there are enough. */
+/* Shows the last n events. A compaction leaves gaps in their numbers, so this
+   looks further and further back until it finds enough. */
 static int
 tail_last(struct tail *t, uint64_t n)
 {
@@ -317,7 +315,7 @@ tail_last(struct tail *t, uint64_t n)
     do {
         from = back < head ? head - back + 1 : 1;
         back = back > UINT64_MAX / 8 ? UINT64_MAX : back * 8;
-        t->skip = UINT64_MAX; /* shows none, and counts them */
+        t->skip = UINT64_MAX; /* only counts them */
         rc = store_scan(s, from, tail_event, t);
         have = UINT64_MAX - t->skip;
     } while (rc == 0 && have < n && from > 1);
@@ -325,8 +323,8 @@ tail_last(struct tail *t, uint64_t n)
     return rc == 0 ? store_scan(s, from, tail_event, t) : rc;
 }
 
-/* Shows what is committed from now on, until a signal, or until nobody reads
-   stdout any more: poll says so even while there is nothing to write. */
+/* Shows new events until a signal comes or the reader of stdout is gone, which
+   poll reports even while there is nothing to write. */
 static int
 tail_follow(struct tail *t)
 {
@@ -340,7 +338,7 @@ tail_follow(struct tail *t)
         rc = store_follow(c->s.store);
     }
     if (c->out_errno == EPIPE)
-        c->out_errno = 0; /* that is how its reader ends it */
+        c->out_errno = 0; /* this is how its reader ends it */
     return rc;
 }
 
@@ -372,13 +370,13 @@ struct board {
     struct cli *c;
     size_t width; /* of a cell; 0: lanes stand one below the other */
     struct lane {
-        struct buf b; /* its cards, of lines or of JSON */
-        uint64_t n;   /* also of those that are not in b */
-        size_t at;    /* what of b has been drawn */
+        struct buf b; /* its cards, as text or as JSON */
+        uint64_t n;   /* number of its tasks, with those not in b */
+        size_t at;    /* how much of b has been drawn */
     } lane[TASK_N_COLUMNS];
 };
 
-/* Appends s as a cell of width characters, and a gap. */
+/* Appends s, cut or padded to width characters, and a gap. */
 static void
 put_cell(struct cli *c, struct buf *b, struct str s, size_t width,
          const char *sgr)
@@ -392,7 +390,7 @@ put_cell(struct cli *c, struct buf *b, struct str s, size_t width,
         buf_char(b, ' ');
 }
 
-/* A line of a card. */
+/* Appends a line of a card. */
 static void
 put_card_line(struct board *b, struct buf *to, struct str text)
 {
@@ -448,7 +446,7 @@ take(void *ctx, const struct task *k)
     return true;
 }
 
-/* The width of the terminal, or what COLUMNS says. */
+/* What COLUMNS says, else the width of the terminal. */
 static size_t
 find_width(void)
 {
@@ -467,7 +465,7 @@ title_of(struct board *b, int i)
                         b->lane[i].n);
 }
 
-/* A row of the columns; false: there is none. */
+/* Draws the next line of all columns; false if they have none. */
 static bool
 put_row(struct board *b)
 {
@@ -479,7 +477,7 @@ put_row(struct board *b)
         struct lane *l = &b->lane[i];
         const char *p = l->b.p + l->at;
 
-        /* A cell's bytes are told by its characters alone. */
+        /* Only its characters tell how many bytes a cell has. */
         for (cell = 0, any |= l->at < l->b.len;
              l->at < l->b.len && cell < b->width + GAP; cell++)
             l->at += utf8_len(l->b.p + l->at, l->b.p + l->b.len);

@@ -1,7 +1,7 @@
 #ifndef CLI_SHOW_H
 #define CLI_SHOW_H
 
-/* show - the commands that look at tasks and calls. */
+/* show - the commands that show tasks and calls. */
 
 #include "cli/command.h"
 

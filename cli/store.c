@@ -1,7 +1,6 @@
-/* store - the store as commands open it, with all that they know, and how
-   they commit to it.
+/* store - how commands open the store and commit to it.
 
-   What only reads opens the store for reading only: no lock, no change. */
+   A command that only reads opens it read-only: no lock, no change. */
 
 #include "cli/store.h"
 #include "cli/text.h"
@@ -10,8 +9,8 @@
 #include "task/query.h"
 #include "tools/tools.h"
 
-/* A compaction that did not know a kind would carry its records along for
-   ever: so all who open the store know the same ones. */
+/* Every command knows all kinds of records: a compaction that did not know a
+   kind would keep its records for ever. */
 int
 cli_open_store(const struct cli_env *env, bool readonly,
                struct cli_store *out, char why[256])
@@ -19,7 +18,7 @@ cli_open_store(const struct cli_env *env, bool readonly,
     const struct calls_options calls = {.max_own = (unsigned)env->calls_own,
                                         .max_all = (unsigned)env->calls_max,
                                         .alias = task_names};
-    static struct store_kind kinds[3]; /* as long as the store */
+    static struct store_kind kinds[3]; /* must outlive the store */
     struct store_options o = {.path = env->log_path,
                               .readonly = readonly || env->read_only,
                               .compact_at = (int64_t)env->compact_at,
@@ -50,8 +49,8 @@ cli_close_store(struct cli_store *s)
     calls_free(s->calls);
 }
 
-/* Settles the calls that wait for what was staged. What cannot be settled now
-   will be by whoever comes next. */
+/* Settles the calls that wait for the staged changes. What cannot be settled
+   now is left to the next process. */
 static void
 settle(struct cli *c)
 {
@@ -98,7 +97,7 @@ cli_open(struct cli *c, bool readonly)
     char why[256], id[CALL_ID_LEN + 1];
     int rc = cli_open_store(c->env, readonly, &c->s, why);
 
-    /* What happened before now is for those who serve. */
+    /* Changes before now are left to the servers. */
     while (rc == 0 && calls_next_marked(c->s.calls, id))
         ;
     return rc < 0 ? cli_fail(c, rc, "%s", why) : 0;

@@ -1,12 +1,12 @@
-/* text - what a command writes: columns, facts, errors, and nothing that a
-   terminal would act on.
+/* text - the output of commands: columns, facts and errors, free of anything
+   that a terminal would act on.
 
    Invariants:
-   1. stdout is written by cli_flush alone. When that fails, nothing more is
-      written, the command ends as soon as it notices, and the exit code says
-      that not all of it arrived.
-   2. A line of columns is padded when it is flushed, by all that is flushed
-      with it, as nobody knows what comes later.
+   1. Only cli_flush writes stdout. Once that fails, nothing more is written,
+      the command ends as soon as it notices, and the exit code says that
+      output was lost.
+   2. The columns of a line are as wide as those flushed before and with it:
+      nobody knows the lines that come later.
    3. An error is one line on stderr, written by cli_fail. */
 
 #include "cli/text.h"
@@ -22,14 +22,14 @@
 
 #define WIPE "\r\033[K" /* what cli_progress wrote */
 #define DRAIN_AT (64 * 1024)
-#define PROGRESS_MS 250 /* what takes less shows none */
-#define WIDTH_MAX 40 /* what is wider moves its own line only */
+#define PROGRESS_MS 250 /* a shorter command shows no progress */
+#define WIDTH_MAX 40 /* a wider text shifts only its own line */
 
 /* ---- what a terminal may see ---- */
 
 /* Whether a terminal would act on the character instead of showing it, or
-   show what follows it in another order. In JSON only what need not be escaped
-   there counts. */
+   show the next ones in another order. In JSON only those count that JSON
+   allows unescaped. */
 static bool
 is_active(uint32_t cp, bool json)
 {
@@ -55,7 +55,7 @@ code_point(const char *p, size_t n)
     return cp;
 }
 
-/* How many bytes from p on can be shown as they are. */
+/* The number of bytes from p on that are safe to show. */
 static size_t
 plain_len(const char *p, const char *end, bool json)
 {
@@ -103,8 +103,8 @@ cli_safe(struct buf *b, size_t from, bool json)
 
 /* ---- columns ---- */
 
-/* The column at p, which two blanks end; the last of a line has none, and is
-   not padded. */
+/* Finds the column at p, which ends with two blanks. The last one of a line
+   does not, and is not padded. */
 static bool
 take_column(const char *p, const char *end, struct str *out)
 {
@@ -116,8 +116,8 @@ take_column(const char *p, const char *end, struct str *out)
     return false;
 }
 
-/* The colour of a column, or NULL: a status, by its first letters, is the
-   word that a reader looks for. */
+/* The colour of a column, or NULL. Only a status has one, found by its first
+   letters: that is the word that a reader looks for. */
 static const char *
 color_of(struct str s)
 {
@@ -145,8 +145,8 @@ cli_paint(struct cli *c, struct buf *b, struct str s, const char *sgr)
         buf_str(b, s);
 }
 
-/* Pads the columns of a line to the widest seen so far. Returns what is
-   after the line. */
+/* Pads the columns of a line to the widest seen so far. Returns the start of
+   the next line. */
 static const char *
 align_line(struct cli *c, struct buf *b, const char *p, const char *end)
 {
@@ -176,7 +176,7 @@ align(struct cli *c)
 
     if ((c->columns == 0 && !c->md) || c->out.err)
         return;
-    for (int pass = 0; pass < 2; pass++) { /* first the widths are found */
+    for (int pass = 0; pass < 2; pass++) { /* the first finds the widths */
         const char *p = c->out.p, *end = p + c->out.len;
 
         b.len = 0;
@@ -184,12 +184,12 @@ align(struct cli *c)
             p = align_line(c, &b, p, end);
     }
     buf_fini(&c->out);
-    c->out = b; /* its error with it */
+    c->out = b; /* and its error */
 }
 
 /* ---- writing ---- */
 
-/* 0 or errno. */
+/* Returns 0 or errno. */
 static int
 write_all(int fd, const struct buf *b)
 {
@@ -415,10 +415,10 @@ cli_span(char buf[24], int64_t ms)
 #define MAX_FACTS 20 /* of one format */
 
 struct fact {
-    struct str name; /* .p NULL: after the last */
-    struct str text; /* .p NULL: a number ... */
-    uint64_t n;      /* ... or whether, */
-    bool is_bool;    /* where it is only that */
+    struct str name; /* .p NULL: ends the list */
+    struct str text; /* .p NULL: a number or a bool */
+    uint64_t n;
+    bool is_bool;    /* n is 0 or not */
 };
 
 /* Reads the facts of a format, and their values. */

@@ -1,60 +1,61 @@
 #ifndef CLI_TEXT_H
 #define CLI_TEXT_H
 
-/* text - what a command writes, and says of what went wrong. */
+/* text - the output of commands, and their error messages. */
 
 #include "cli/command.h"
 
 #include <inttypes.h>
 
-/* Writes b to a descriptor and frees it: whether all of it went. In one
-   write where it can be, so that lines of several processes do not mix. */
+/* Writes b to a descriptor and frees it. Returns whether all of it was
+   written; in one write if possible, so that lines of processes do not mix. */
 bool cli_say(int fd, struct buf *b);
 
-/* How wide the terminal is that fd is; 0: it is none. */
+/* The width of the terminal fd; 0 if fd is not a terminal. */
 size_t cli_terminal(int fd);
-/* Where stderr is a terminal: says that n of total are done, now and then.
-   It is wiped out by the next cli_fail, and by cli_flush at the end. */
+/* If stderr is a terminal, shows now and then that n of total are done. The
+   next cli_fail wipes it out, and so does cli_flush. */
 void cli_progress(struct cli *c, uint64_t n, uint64_t total);
 void cli_progress_end(struct cli *c);
-/* Appends s, in a colour ("31;1") where stdout takes any and sgr is one. */
+/* Appends s, in the colour sgr ("31;1"; NULL: none) if stdout shows colours. */
 void cli_paint(struct cli *c, struct buf *b, struct str s, const char *sgr);
-/* A time as "3m": in the largest unit that it fills. */
+/* A duration in the largest unit that it fills, such as "3m"; in buf. */
 const char *cli_span(char buf[24], int64_t ms);
 
-/* Says on stderr what went wrong, one line, or one object with --json, and
-   returns the exit code for err; 0: it is only a warning. c may be NULL: no
-   command runs. */
+/* Prints the error on stderr: one line, or one object with --json. Returns the
+   exit code for err; err 0 makes it a warning. c is NULL while no command
+   runs. */
 int cli_fail(const struct cli *c, int err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same for a change or a question that was refused. */
+/* The same for a refused change or query. */
 int cli_refuse(const struct cli *c, const struct task_error *e);
-/* Says what is wrong with the operands or options, and the usage: CLI_USAGE. */
+/* Prints an error in the operands or options, and the usage. Returns
+   CLI_USAGE. */
 int cli_misuse(const struct cli *c, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* cli_fail for a path: with what err means, or what errno does. */
+/* cli_fail for a path, with the meaning of err or of errno. */
 int cli_fail_path(const struct cli *c, int err, const char *path);
 int cli_fail_errno(const struct cli *c, int err, const char *path);
-/* For what the store said; what it keeps in store_state is told. */
+/* For an error of the store; explained as in store_state. */
 int cli_fail_store(const struct cli *c, int err);
-/* For what was said of task id, by the store or that there is none. */
+/* For an error with task id: not found, or one of the store. */
 int cli_fail_task(const struct cli *c, int err, const char *id);
 /* What err means, in words. */
 struct str cli_why(int err);
 
 #define U64 "%" PRIu64
 
-/* Appends to c->out, with --json, the facts as one object, else text, with
-   {name} in it replaced by that fact. Facts are "name=%s other=" U64, by
+/* Appends to c->out the facts as one object with --json, else text, in which
+   each {name} is replaced by that fact. Facts are "name=%s other=" U64, by
    printf's rules: %s and %.*s are texts, U64 numbers, %d true or false. */
 void cli_tell(struct cli *c, const char *text, const char *facts, ...)
     __attribute__((format(printf, 3, 4)));
-/* Makes b from byte from on harmless for a terminal: control and bidi
-   characters become <U+202E>, only line feeds and tabs stay. In JSON, where
-   most are escaped already, the rest of the control characters is, too. */
+/* Makes b safe for a terminal from byte from on: control and bidi characters
+   become <U+202E>; line feeds and tabs stay. JSON has most of them escaped;
+   there this escapes the other control characters. */
 void cli_safe(struct buf *b, size_t from, bool json);
-/* Writes c->out to stdout where it is long, or all of it. False: it went
-   nowhere, and the command may as well end. */
+/* cli_flush writes c->out to stdout; cli_drain does so only once it is long.
+   False: writing failed, and the command may as well end. */
 bool cli_drain(struct cli *c);
 bool cli_flush(struct cli *c);
 

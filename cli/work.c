@@ -1,11 +1,12 @@
-/* work - the commands with which people, and hooks of agents, work on
+/* work - the commands with which people, and the hooks of agents, work on
    tasks: claim, checkpoint, handoff, answer, wait.
 
-   Each does what the tool of that name does, with the same arguments: options
-   are put into its words by one table. A change is made under the lock, with
-   its commit, and told of only then. Waiting takes no lock.
+   Each does the same as a tool, with the same arguments: one table maps
+   options to their names. A change is made and committed under the lock, and
+   only then printed. Waiting takes no lock.
 
-   1. What standard input holds goes before the options, and they count. */
+   1. Arguments from standard input come before the options, so that the
+      options win. */
 
 #include "cli/work.h"
 #include "cli/show.h"
@@ -20,15 +21,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#define WAIT_MS 50         /* how often wait looks for news ... */
-#define WAIT_LOOKS 20      /* ... and after how many for what time brought */
+#define WAIT_MS 50    /* how often wait looks for new records */
+#define WAIT_LOOKS 20 /* each such look also counts what time alone changed */
 #define MAX_WAIT_S 1000000000
 #define CHUNK (64 * 1024)
 #define MAX_INPUT (2 * 1024 * 1024) /* a state, escaped */
 
 /* ---- arguments ---- */
 
-/* Standard input, an object: 0, or an exit code, said. */
+/* Reads standard input, a JSON object. Returns 0, or an exit code after
+   printing the error. */
 static int
 read_input(struct cli *c, const struct json_tok **root)
 {
@@ -55,7 +57,7 @@ read_input(struct cli *c, const struct json_tok **root)
     return cli_fail(c, ERR_INVALID, "standard input is not a JSON object");
 }
 
-/* The arguments of a tool in the making. */
+/* The arguments of a tool, being written. */
 struct args {
     struct buf b;
     struct json_w w;
@@ -68,7 +70,7 @@ put(struct args *l, const char *name, const char *value)
         json_put_z(&l->w, name, value);
 }
 
-/* Begins with what input, which may be NULL, holds; id may be NULL too. */
+/* Begins with the members of input. input and id may be NULL. */
 static void
 begin(struct cli *c, struct args *l, const struct json_tok *input,
       const char *id)
@@ -102,7 +104,7 @@ begin(struct cli *c, struct args *l, const struct json_tok *input,
             *(const char *const *)((const char *)&c->args + words[i].at));
 }
 
-/* Ends them: their text, .p NULL: no memory. */
+/* Returns the finished text; .p is NULL if memory ran out. */
 static struct str
 end(struct cli *c, struct args *l)
 {
@@ -116,7 +118,8 @@ end(struct cli *c, struct args *l)
 
 /* ---- changes ---- */
 
-/* Ends the arguments and makes the change: 0, or an exit code, said. */
+/* Ends the arguments and makes the change. Returns 0, or an exit code after
+   printing the error. */
 static int
 change(struct cli *c, enum task_tool tool, struct args *l,
        struct task_receipt *r)
@@ -142,7 +145,7 @@ change(struct cli *c, enum task_tool tool, struct args *l,
     return 0;
 }
 
-/* As change, and shows what came of it. */
+/* Like change, and prints the task. */
 static int
 change_and_tell(struct cli *c, enum task_tool tool, struct args *l)
 {
@@ -213,8 +216,8 @@ cli_handoff(struct cli *c)
     return save(c, TOOL_HANDOFF);
 }
 
-/* Behind the task stand the question, or the text, or both; a refusal needs
-   no text. */
+/* After the task come the question, the text, or both. To decline or cancel
+   needs no text. */
 int
 cli_answer(struct cli *c)
 {
@@ -239,8 +242,8 @@ cli_answer(struct cli *c)
 
 /* ---- wait ---- */
 
-/* As tools_wait_look, until it is met or the time is over; memory of the last
-   look in x->a. An error of store_follow leaves x->e as it is. */
+/* Calls tools_wait_look until it is met or the time is up; the task lives in
+   x->a. An error of store_follow leaves x->e unchanged. */
 static int
 wait_for(struct cli *c, struct task_ctx *x, const struct task_args *args,
          struct task *task)
@@ -278,7 +281,7 @@ put_met(struct cli *c, bool met, const struct task *k)
     }
 }
 
-/* It ends on a signal as any program does. */
+/* A signal ends it like any program. */
 int
 cli_wait(struct cli *c)
 {

@@ -325,7 +325,7 @@ has out create attach
 lacks out checkpoint
 rm "$log.1"
 run 0 history a
-has out 'up to seq 3 went with an old generation'
+has out 'up to seq 3 are no longer in this log'
 run 0 verify
 has out '1 artifacts named, 0 of them bad; 0 files'
 
@@ -706,7 +706,7 @@ MCP_TASK_BASE_DIR="$dir/brought" run 0 import exported
 has "$dir/brought/tasks.log" task/a
 lacks "$dir/brought/tasks.log" damaged
 run 3 verify
-has out 'task/c: record 3 is lost, and there is no other' 'unknown keys: 1'
+has out 'task/c: record 3 is lost, with no older one to fall back to' 'unknown keys: 1'
 run 3 verify --json
 has out '"lost":1' '"lost_unnamed":1' '"finding":"records_lost","key":""' \
     '"finding":"records_lost","key":"task/c"'
@@ -869,7 +869,7 @@ has out http://127.0.0.1:8766/mcp fedcba9876543210f
 MCP_TASK_PORT=99 run 0 config vscode --http --json
 has out '"url":"http://127.0.0.1:99/mcp","headers":{}}'
 run 1 config codex --token-file tokens
-has err 'no token of agent codex'
+has err 'no token for agent codex'
 chmod 644 tokens
 run 2 config cursor --token-file tokens
 has err 'chmod 600'
@@ -986,7 +986,7 @@ run 0 export first
 strip <out >actual
 same actual expected
 run 0 history first
-has out import 'before an archive'
+has out import 'up to seq 5 are no longer in this log'
 lacks out 'mcptask'
 run 1 wait first --since-seq 1 --until open --timeout 0
 run 1 import "$log"
