@@ -118,6 +118,29 @@ end(struct cli *c, struct args *l)
 
 /* ---- changes ---- */
 
+/* Prints what others told the owner, if that is who makes the change. */
+static void
+say_words(struct cli *c, const struct task_receipt *r)
+{
+    struct str item, from, text;
+    size_t at = 0;
+
+    while ((item = raw_list_next(r->messages, &at)).p != NULL) {
+        if (raw_u64(raw_member(item, "seen")) != r->seq)
+            continue;
+        from = raw_text(&c->a, raw_member(item, "from"));
+        text = raw_text(&c->a, raw_member(item, "text"));
+        cli_fail(c, 0, "message from %.*s: %.*s", STR_ARG(from),
+                 STR_ARG(text));
+    }
+    if (r->stop.p != NULL) {
+        from = raw_text(&c->a, raw_member(r->stop, "by"));
+        text = raw_text(&c->a, raw_member(r->stop, "reason"));
+        cli_fail(c, 0, "%.*s asks to stop: %.*s", STR_ARG(from),
+                 STR_ARG(text));
+    }
+}
+
 /* Ends the arguments and makes the change. Returns 0, or an exit code after
    printing the error. */
 static int
@@ -142,6 +165,8 @@ change(struct cli *c, enum task_tool tool, struct args *l,
         return cli_refuse(c, &ctx.e);
     while (!c->json && (warning = raw_list_next(r->warnings, &at)).p != NULL)
         cli_fail(c, 0, "%.*s", STR_ARG(raw_text(&c->a, warning)));
+    if (!c->json)
+        say_words(c, r);
     return 0;
 }
 
@@ -271,10 +296,10 @@ wait_for(struct cli *c, struct task_ctx *x, const struct task_args *args,
 }
 
 static void
-put_met(struct cli *c, bool met, const struct task *k)
+put_met(struct cli *c, bool met, const struct task *k, struct str agent)
 {
     if (c->json) {
-        tools_put_met(&c->out, c->s.tasks, met, k);
+        tools_put_met(&c->out, c->s.tasks, met, k, agent);
         buf_char(&c->out, '\n');
     } else if (k->ev.r.n != 0) {
         view_task_line(&c->out, &c->a, k);
@@ -306,7 +331,7 @@ cli_wait(struct cli *c)
     if (rc < 0) {
         rc = x.e.code != 0 ? cli_refuse(c, &x.e) : cli_fail_store(c, rc);
     } else {
-        put_met(c, rc == 1, &k);
+        put_met(c, rc == 1, &k, args.v[ARG_AGENT]);
         rc = rc == 1 ? CLI_OK : CLI_NOT_MET;
     }
     arena_fini(&looks);

@@ -286,11 +286,12 @@ run_ask(struct draft *d)
                                                     (unsigned long long)n++));
     while (raw_list_find(*list, "question_id", d->question_id).p);
     return put_question(d, STR_NONE, arena_printf(d->c->a,
-        "{\"question_id\":%.*s,\"question\":%.*s%s%.*s,\"kind\":%.*s,"
+        "{\"question_id\":%.*s,\"question\":%.*s%s%.*s,\"kind\":%.*s%s%.*s,"
         "\"by\":%.*s,\"at\":%.*s}", STR_ARG(d->question_id),
         STR_ARG(v[ARG_QUESTION]), options.p ? ",\"options\":" : "",
         STR_ARG(options),
-        STR_ARG(kind.p ? kind : STR("\"question\"")), STR_ARG(d->by),
+        STR_ARG(kind.p ? kind : STR("\"question\"")),
+        v[ARG_TO].p ? ",\"to\":" : "", STR_ARG(v[ARG_TO]), STR_ARG(d->by),
         STR_ARG(d->now)), "question", ASKED_COST);
 }
 
@@ -329,7 +330,89 @@ take_answer(struct draft *d)
         STR_ARG(d->now)), "answer", ANSWERED_COST);
 }
 
+/* ---- messages ---- */
+
+/* How many messages from the caller are unread, and the oldest message. */
+static size_t
+count_unread(const struct draft *d, struct str *first)
+{
+    struct str item;
+    size_t at = 0, n = 0;
+
+    *first = STR_NONE;
+    while ((item = raw_list_next(d->k.f[F_MESSAGES], &at)).p) {
+        if (!first->p)
+            *first = item;
+        n += !raw_member(item, "seen").p &&
+             str_eq(raw_member(item, "from"), d->by);
+    }
+    return n;
+}
+
+static int
+take_message(struct draft *d)
+{
+    static const char *const names[] = {"from", "at", "text"};
+    const struct str raw[] = {d->by, d->now, d->args->v[ARG_MESSAGE]};
+    struct str *list = &d->k.f[F_MESSAGES], first;
+
+    if (count_unread(d, &first) >= TASK_MAX_UNREAD) {
+        task_fail(d->c, ERR_TOO_LARGE, "message", "%d messages from you are "
+                  "unread, as many as may be", TASK_MAX_UNREAD);
+        d->c->e.next = STR("try again when the owner has read them: its next "
+                           "change of the task does");
+        return ERR_TOO_LARGE;
+    }
+    if (raw_list_n(*list) >= TASK_MAX_MESSAGES)
+        *list = draft_keep(d, raw_list_edit(d->c->a, *list, first, STR("")));
+    *list = draft_keep(d, raw_list_edit(d->c->a, *list, STR_NONE,
+                                        draft_object(d, names, raw, 3)));
+    return 0;
+}
+
+/* Somebody wants the work to be stopped, or with null no longer. */
+static void
+take_stop(struct draft *d)
+{
+    static const char *const names[] = {"by", "reason", "at"};
+    struct str stop = draft_value(d, F_CANCEL_REQUESTED);
+    struct str by = raw_member(stop, "by");
+    const struct str raw[] = {rules_is_unknown(d->by) && by.p ? by : d->by,
+                              raw_member(stop, "reason"), d->now};
+
+    d->k.f[F_CANCEL_REQUESTED] = stop.p ? draft_object(d, names, raw, 3)
+                                        : STR_NONE;
+}
+
 /* ---- update_task ---- */
+
+/* Whether a task that has not ended is part of this one; false also where
+   there are too many tasks to look at. */
+static bool
+has_live_child(struct draft *d)
+{
+    struct task_query q = {.parent_id = d->id, .limit = 1, .uncounted = true};
+    struct task_list list;
+    int rc = tasks_list(d->t, d->c->a, &q, &list);
+
+    d->nomem |= rc == ERR_NOMEM;
+    return rc == 0 && list.n > 0;
+}
+
+/* What is odd about a task that is done. */
+static void
+warn_of_done(struct draft *d)
+{
+    if (raw_list_n(d->k.f[F_REMAINING_STEPS]) != 0)
+        draft_warn(d, "done with remaining_steps");
+    if (rules_is_blocked(d))
+        draft_warn(d, "done, but tasks that it depends on are not");
+    if (task_has_open(d->k.f[F_QUESTIONS]))
+        draft_warn(d, "done with open questions");
+    if (has_live_child(d))
+        draft_warn(d, "done with open children");
+}
+
 
 /* What a status given to update_task asks for beside the transition. */
 static int
@@ -347,25 +430,16 @@ check_update_status(struct draft *d)
                                 "test_results");
         draft_warn(d, "done without test_results");
     }
-    if (to == TASK_DONE && raw_list_n(d->k.f[F_REMAINING_STEPS]) != 0)
-        draft_warn(d, "done with remaining_steps");
-    if (to == TASK_DONE && rules_is_blocked(d))
-        draft_warn(d, "done, but tasks that it depends on are not");
+    if (to == TASK_DONE)
+        warn_of_done(d);
     return 0;
 }
 
 static int
-run_update(struct draft *d)
+update_fields(struct draft *d)
 {
     int rc = 0;
 
-    if (draft_given(d, ARG_ANSWER))
-        rc = take_answer(d);
-    else if (!draft_has_fields(d))
-        rc = task_fail(d->c, ERR_INVALID, NULL,
-                       "give at least one field to change");
-    if (rc != 0 || !draft_has_fields(d))
-        return rc;
     if (!draft_given(d, F_CURRENT_OWNER))
         rules_warn_owner(d);
     if (draft_given(d, F_STATUS))
@@ -376,7 +450,31 @@ run_update(struct draft *d)
     if (rc != 0)
         return rc;
     draft_take_fields(d);
+    if (task_status_ended(d->old.status))
+        d->k.f[F_CANCEL_REQUESTED] = STR_NONE;
     return check_update_status(d);
+}
+
+static int
+run_update(struct draft *d)
+{
+    bool fields = draft_has_fields(d), answers = draft_given(d, ARG_ANSWER);
+    bool says = draft_given(d, ARG_MESSAGE);
+    int rc = 0;
+
+    if (!fields && !answers && !says && !draft_given(d, F_CANCEL_REQUESTED))
+        return task_fail(d->c, ERR_INVALID, NULL,
+                         "give at least one field to change");
+    d->only_says = !fields && !answers;
+    if (answers)
+        rc = take_answer(d);
+    if (rc == 0 && says)
+        rc = take_message(d);
+    if (rc == 0 && fields)
+        rc = update_fields(d);
+    if (rc == 0 && draft_given(d, F_CANCEL_REQUESTED))
+        take_stop(d);
+    return rc;
 }
 
 /* ---- attach_artifact ---- */

@@ -19,6 +19,13 @@
 
 /* ---- receipts ---- */
 
+/* Who asks the owner to stop, where by is the owner. */
+static struct str
+stop_of(struct str by, struct str owner, struct str stop)
+{
+    return str_eq(by, owner) ? stop : STR_NONE;
+}
+
 /* The receipt of an event, as it was given when that happened. */
 static int
 receipt_of(struct draft *d, const struct task_event *ev,
@@ -48,6 +55,9 @@ receipt_of(struct draft *d, const struct task_event *ev,
         .artifact_id = raw_member(last, "artifact_id"),
         .question_id = raw_member(last, "question_id"),
         .lease = f[F_LEASE],
+        .messages = raw_member(ev->v, "messages"),
+        .stop = stop_of(ev->by, f[F_CURRENT_OWNER],
+                        raw_member(ev->v, "cancel_requested")),
         .damaged = tasks_damage(d->t, ev->id),
     };
     return 0;
@@ -61,6 +71,8 @@ receipt_unchanged(struct draft *d, struct task_receipt *out)
 
     out->warnings = d->warnings;
     out->artifact_id = d->artifact_id;
+    out->messages = STR_NONE;
+    out->stop = stop_of(d->by, out->owner, d->old.f[F_CANCEL_REQUESTED]);
     return rc;
 }
 
@@ -208,9 +220,10 @@ stage(struct draft *d, struct task_receipt *out)
     size_t at;
     int rc = 0;
 
-    if (d->exists)
+    if (d->exists && !d->only_says)
         d->k.f[F_VERSION] = draft_number(d, d->old.version + 1);
     rules_renew_lease(d);
+    rules_deliver(d);
     buf_reset(b, b->cap);
     put_body(b, d);
     at = b->len;
@@ -234,6 +247,9 @@ stage(struct draft *d, struct task_receipt *out)
         .artifact_id = d->artifact_id,
         .question_id = d->question_id,
         .lease = d->k.f[F_LEASE],
+        .messages = d->k.f[F_MESSAGES],
+        .stop = stop_of(d->by, d->k.f[F_CURRENT_OWNER],
+                        d->k.f[F_CANCEL_REQUESTED]),
     };
     return rc;
 }

@@ -16,6 +16,8 @@ struct task_receipt {
     struct str artifact_id; /* raw JSON string, .p NULL: not an attachment */
     struct str question_id; /* raw JSON string, .p NULL: not a question */
     struct str lease;       /* raw JSON object, .p NULL: no lease */
+    struct str messages;    /* raw, all of the task: see view_words_json */
+    struct str stop;        /* raw: who asks the caller, its owner, to */
     struct str damaged;     /* as in struct task */
     bool partial; /* no task was found to claim, but not all were seen */
 };

@@ -30,7 +30,8 @@
     X(needs_input) X(stale) X(query) X(changed_since) X(include_done) \
     X(since) X(lease) X(expires_at) X(seconds) X(lease_seconds) \
     X(questions) X(question_id) X(question) X(options) X(kind) X(by) \
-    X(answer) X(text) X(action) X(wait_seconds) X(until) X(timeout_seconds)
+    X(answer) X(text) X(action) X(wait_seconds) X(until) X(timeout_seconds) \
+    X(cancel_requested) X(messages) X(message) X(from) X(to) X(seen)
 
 #define X(name) char name[sizeof #name];
 static const struct names {
@@ -86,7 +87,8 @@ const char *const *const row_choices[] = {
 };
 
 enum {
-    TEST, HANDOFF, EXHAUSTED, CHECKPOINT, ARTIFACT, LEASE, ANSWER, ASKED
+    TEST, HANDOFF, EXHAUSTED, CHECKPOINT, ARTIFACT, LEASE, ANSWER, ASKED,
+    STOP, MESSAGE
 };
 
 static const struct row test_rows[] = {
@@ -143,9 +145,23 @@ static const struct row question_rows[] = {
     {QUESTION, .needs = 1},
     {OPTIONS},
     {NAME(kind), CHOICE(KINDS)},
+    {NAME(to), AGENT},
     {NAME(by), AGENT},
     {NAME(at), .type = T_TIME},
     {NAME(answer), OBJECT(ANSWER, answer_rows)},
+};
+
+static const struct row stop_rows[] = {
+    {NAME(by), AGENT},
+    {NAME(reason), TEXT, .max = 2 * KiB},
+    {NAME(at), .type = T_TIME},
+};
+#define MESSAGE_TEXT TEXT, .flags = ONE, .max = KiB
+static const struct row message_rows[] = {
+    {NAME(from), AGENT, .needs = 1},
+    {NAME(at), .type = T_TIME},
+    {NAME(text), MESSAGE_TEXT, .needs = 1},
+    {NAME(seen), INT(0, 0)}, /* the last, see view_words_json */
 };
 
 const struct row *const row_objects[] = {
@@ -153,6 +169,7 @@ const struct row *const row_objects[] = {
     [EXHAUSTED] = exhausted_rows, [CHECKPOINT] = checkpoint_rows,
     [ARTIFACT] = artifact_rows, [LEASE] = lease_rows,
     [ANSWER] = answer_rows, [ASKED] = question_rows,
+    [STOP] = stop_rows, [MESSAGE] = message_rows,
 };
 
 const struct row task_rows[TASK_N_ARGS] = {
@@ -186,6 +203,10 @@ const struct row task_rows[TASK_N_ARGS] = {
                  .max = 256, .tools = WHOLE,
                  .needs = BIT(CREATE) | BIT(IMPORT)},
     [F_GOAL] = {NAME(goal), TEXT, .max = 8 * KiB, .tools = WHOLE},
+    [F_CANCEL_REQUESTED] = {NAME(cancel_requested), OBJECT(STOP, stop_rows),
+                            .flags = TOLD, .tools = BIT(UPDATE) | BIT(IMPORT)},
+    [F_MESSAGES] = {NAME(messages), OBJECT(MESSAGE, message_rows),
+                    .items = TASK_MAX_MESSAGES, .tools = BIT(IMPORT)},
     [F_HANDOFF] = {NAME(handoff), OBJECT(HANDOFF, handoff_rows),
                    .tools = BIT(IMPORT)},
     [F_EXHAUSTED] = {NAME(exhausted), OBJECT(EXHAUSTED, exhausted_rows),
@@ -270,11 +291,13 @@ const struct row task_rows[TASK_N_ARGS] = {
                    .tools = BIT(STANDUP)},
     [ARG_ANSWER] = {NAME(answer), .type = T_OBJECT, .sub = ANSWER, .n_sub = 3,
                     .flags = TOLD, .tools = BIT(UPDATE)},
+    [ARG_MESSAGE] = {NAME(message), MESSAGE_TEXT, .tools = BIT(UPDATE)},
     [ARG_LEASE_SECONDS] = {NAME(lease_seconds), LEASE_SECONDS,
                            .tools = BIT(CLAIM)},
     [ARG_QUESTION] = {QUESTION, .tools = BIT(ASK), .needs = BIT(ASK)},
     [ARG_OPTIONS] = {OPTIONS, .tools = BIT(ASK)},
     [ARG_KIND] = {NAME(kind), CHOICE(KINDS), .tools = BIT(ASK)},
+    [ARG_TO] = {NAME(to), AGENT, .tools = BIT(ASK)},
     [ARG_WAIT_SECONDS] = {NAME(wait_seconds), INT(0, 50), .tools = BIT(ASK)},
     [ARG_UNTIL] = {NAME(until), CHOICE(UNTILS), .tools = BIT(WAIT)},
     [ARG_TIMEOUT_SECONDS] = {NAME(timeout_seconds), INT(0, 50),

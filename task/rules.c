@@ -10,6 +10,8 @@
 #include "task/index.h"
 
 #define WALK_MAX 10000 /* tasks looked at for one cycle check */
+/* What messages may cost in a receipt, at least that of the longest. */
+#define DELIVERED_COST ((size_t)24 * 1024)
 #define WALK_BYTES (32 * 1024 * 1024) /* and bytes read */
 
 /* ---- making a draft ---- */
@@ -60,7 +62,7 @@ bool
 draft_has_fields(const struct draft *d)
 {
     for (int i = F_TASK_ID + 1; i < TASK_N_FIELDS; i++)
-        if (draft_given(d, i))
+        if (i != F_CANCEL_REQUESTED && draft_given(d, i))
             return true;
     return false;
 }
@@ -170,9 +172,10 @@ int
 rules_check_lease(struct draft *d)
 {
     struct str holder = raw_member(d->old.f[F_LEASE], "agent");
-    bool answers = draft_given(d, ARG_ANSWER) && !draft_has_fields(d);
+    bool says = (draft_given(d, ARG_ANSWER) || draft_given(d, ARG_MESSAGE) ||
+                 draft_given(d, F_CANCEL_REQUESTED)) && !draft_has_fields(d);
 
-    if (!d->old.leased || str_eq(holder, d->by) || answers)
+    if (!d->old.leased || str_eq(holder, d->by) || says)
         return 0;
     if (d->c->ownership_warn && d->tool != TOOL_CLAIM) {
         draft_warn(d, "another agent holds a lease on this task");
@@ -200,6 +203,42 @@ rules_renew_lease(struct draft *d)
         *lease = draft_keep(d, task_lease_make(d->c->a, agent,
                                                raw_member(*lease, "seconds"),
                                                now));
+}
+
+/* ---- messages ---- */
+
+/* Appends a message, seen by event n. */
+static void
+put_seen(struct buf *b, struct str message, uint64_t n)
+{
+    buf_put(b, message.p, message.len - 1);
+    buf_printf(b, ",\"seen\":%llu}", (unsigned long long)n);
+}
+
+void
+rules_deliver(struct draft *d)
+{
+    struct str *list = &d->k.f[F_MESSAGES], item;
+    struct buf b = {0};
+    size_t at = 0, room = DELIVERED_COST, cost;
+    bool seen;
+
+    if (!list->p || rules_is_unknown(d->by) ||
+        (!str_eq(d->by, d->k.f[F_CURRENT_OWNER]) &&
+         !str_eq(d->by, d->old.f[F_CURRENT_OWNER])))
+        return;
+    while ((item = raw_list_next(*list, &at)).p) {
+        seen = raw_member(item, "seen").p;
+        cost = seen ? 0 : item.len + json_quoted_len(item);
+        room = cost <= room ? room - cost : 0; /* the order is kept */
+        buf_char(&b, b.len ? ',' : '[');
+        if (seen || room == 0)
+            buf_str(&b, item);
+        else
+            put_seen(&b, item, store_next_n(d->t->store));
+    }
+    buf_char(&b, ']');
+    *list = draft_keep(d, buf_take(&b, d->c->a));
 }
 
 /* ---- dependencies ---- */

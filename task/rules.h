@@ -17,6 +17,7 @@ struct draft {
     enum task_tool tool;
     bool exists;       /* old is the task as it was */
     bool nomem;        /* memory ran out; the change fails at its end */
+    bool only_says;    /* it changes no work: the version stays */
     const char *op;
     struct str id;     /* text, .p NULL: to be minted */
     struct str by;     /* raw: the agent */
@@ -39,7 +40,8 @@ draft_given(const struct draft *d, int arg)
     return d->args->v[arg].p != NULL;
 }
 
-/* Whether a field was given beside task_id. */
+/* Whether a field was given that describes the work: not task_id, nor that
+   somebody asks to stop it. */
 bool draft_has_fields(const struct draft *d);
 /* The new value of a field that was given; .p NULL where it is cleared. */
 struct str draft_value(const struct draft *d, int field);
@@ -72,12 +74,15 @@ int rules_not_owner(struct draft *d, const char *field, const char *message);
 /* Warns where another agent owns it. */
 void rules_warn_owner(struct draft *d);
 
-/* While a lease runs, its holder alone changes the task. An answer changes
-   no work: it may be anybody's. */
+/* While a lease runs, its holder alone changes the task. An answer, a message
+   and a wish to stop change no work: they may be anybody's. */
 int rules_check_lease(struct draft *d);
 /* A lease is the owner's, of a task in progress, and every write of its
    holder renews it. One from elsewhere that is longer than a day is void. */
 void rules_renew_lease(struct draft *d);
+/* Marks as seen the messages that the owner reads with the answer to this
+   change, as many as fit into it. */
+void rules_deliver(struct draft *d);
 
 /* Tasks that this one names: they exist, and no way leads back. A whole
    import comes in any order, so there they may be missing still. */

@@ -28,6 +28,11 @@ void view_task_json(struct buf *b, const struct task *k);
 void view_derived_json(struct buf *b, const struct task *k);
 /* The member damaged of a task, with a comma in front, where it has one. */
 void view_damage_json(struct buf *b, struct tasks *t, struct str id);
+/* What others said to the owner, members with a comma in front: those of a
+   task's messages (raw) that the answer to event n delivered, n 0: those
+   unread; and stop, who asks that the work be stopped (raw, .p NULL). */
+void view_words_json(struct buf *b, struct str messages, uint64_t n,
+                     struct str stop);
 /* A small object for lists: task_id, title, status, current_owner, priority,
    ready, blocked_by, needs_input, lease, lease_expired, stale, tags,
    repo_path, steps_done, steps_total, version, seq, updated_at, damaged. */
@@ -52,6 +57,7 @@ void view_event_line(struct buf *b, struct arena *a,
 
 /* The error as the object that tools answer and --json prints. */
 void view_error_json(struct buf *b, const struct task_error *e);
+/* Where there is no memory for them it goes without what others said. */
 void view_receipt_json(struct buf *b, const struct task_receipt *r);
 
 #endif

@@ -108,6 +108,27 @@ for pair in "$old:$new" "$new:$old"; do
     good
 done
 
+# ---- what the old one does not know ----
+
+begin unknown
+{ hello
+  call 1 create_task '{"task_id":"a","title":"a"}'
+  call 2 claim_task '{"task_id":"a","agent":"me"}'
+  call 3 request_input '{"task_id":"a","agent":"me","question":"q","to":"Ann"}'
+  call 4 update_task '{"task_id":"a","agent":"boss","message":"use tabs"}'
+  call 5 update_task '{"task_id":"a","agent":"boss","cancel_requested":{
+      "reason":"late"}}' | tr -d '\n'
+  echo
+} | "$new" >answers 2>err || fail "$(cat err)"
+good
+run 0 "$old" checkpoint a --agent me --notes x
+run 0 "$old" compact
+good
+has of.new '"to":"Ann"' '"text":"use tabs"' '"reason":"late"'
+run 0 "$new" checkpoint a --agent me --notes y
+has out 'message from boss: use tabs' 'boss asks to stop: late'
+good
+
 # ---- deferred calls ----
 
 begin calls

@@ -5,7 +5,7 @@
       by (task/fields.c), so they cannot say something else.
    2. Schemas are plain: objects, scalars and arrays, no references and no
       choices between types, since clients drop tools that have those.
-   3. tools/list stays under 12 KB. */
+   3. tools/list stays under 14 KB, of the core 9. */
 
 #include "tools/tools.h"
 #include "task/query.h"
@@ -83,7 +83,8 @@ static const struct mcp_tool all[TASK_N_TOOLS] = {
         .description = "Changes the given fields; lists replace, null clears. "
             "Give test_results with status done. A status with a reason "
             "reopens an ended task. answer is for a question of "
-            "request_input.",
+            "request_input. message and cancel_requested tell its owner, past "
+            "any lease.",
         .writes = true, .run = tools_update,
     },
     [TOOL_CLAIM] = {
@@ -98,9 +99,9 @@ static const struct mcp_tool all[TASK_N_TOOLS] = {
     [TOOL_ASK] = {
         .name = "request_input",
         .title = "Request input",
-        .description = "Asks a person or another agent. The question stays "
-            "with the task until somebody answers; wait_seconds waits for the "
-            "answer, and asks your own user too.",
+        .description = "Asks a person or another agent (to). The question "
+            "stays with the task until somebody answers; wait_seconds waits "
+            "for the answer, and asks your own user too.",
         .writes = true, .tasks = MCP_TASK_OPTIONAL, .run = tools_ask,
     },
     [TOOL_WAIT] = {

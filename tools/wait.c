@@ -357,7 +357,7 @@ tools_wait_look(struct tasks *t, struct task_ctx *x,
 
 void
 tools_put_met(struct buf *out, struct tasks *t, bool met,
-              const struct task *task)
+              const struct task *task, struct str agent)
 {
     uint64_t seq = met ? task->ev.r.n : store_next_n(tasks_store(t)) - 1;
 
@@ -366,6 +366,9 @@ tools_put_met(struct buf *out, struct tasks *t, bool met,
     if (task->ev.r.n != 0) {
         buf_z(out, ",\"task\":");
         view_summary_json(out, task);
+        if (str_eq(task->f[F_CURRENT_OWNER], agent))
+            view_words_json(out, task->f[F_MESSAGES], 0,
+                            task->f[F_CANCEL_REQUESTED]);
     }
     buf_char(out, '}');
 }
@@ -468,7 +471,7 @@ tools_wait(struct mcp_call *c)
         return watch.p != NULL
                    ? wait_on(c, deferred, left, timeout_s, watch) : ERR_NOMEM;
     }
-    tools_put_met(c->out, s->t, rc == 1, &task);
+    tools_put_met(c->out, s->t, rc == 1, &task, args.v[ARG_AGENT]);
     return c->out->err;
 }
 

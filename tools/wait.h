@@ -18,8 +18,9 @@ int tools_wait(struct mcp_call *c);
 int tools_wait_look(struct tasks *t, struct task_ctx *x,
                     const struct task_args *args, uint64_t since,
                     struct task *task);
-/* Appends what wait_for_task answers then. */
+/* Appends what wait_for_task answers then: to agent (raw, .p NULL: nobody) also
+   what it, if it owns the task, was told and has not read. */
 void tools_put_met(struct buf *out, struct tasks *t, bool met,
-                   const struct task *task);
+                   const struct task *task, struct str agent);
 
 #endif
