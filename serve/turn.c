@@ -16,7 +16,8 @@
       that waits for the lock stops only its own peer.
    3. When a commit fails, every message from the first that staged on is run
       again against the undone state: what these have read or promised did not
-      happen.
+      happen. Where there was no room, first a compaction makes some, and they
+      are run and committed once more.
    4. A turn is bounded in time, in messages, in bytes staged, in bytes
       answered and in the memory that its messages and their runs take; and
       no more is accepted than that. Peers that it did not reach are first in
@@ -479,32 +480,94 @@ run_peer(struct turn *t, struct peer *p)
     }
 }
 
+/* One slice of a compaction, where there is one to do. */
+static void
+compact(struct turn *t)
+{
+    int err;
+
+    if (t->waiting || loop_now(t->loop) < t->compact_at_ms)
+        return;
+    if (!t->compacting && !store_wants_compact(t->store))
+        return;
+    err = store_compact(t->store);
+    t->compacting = err == ERR_MORE;
+    if (err >= 0 || err == ERR_MORE)
+        return;
+    t->compact_at_ms = loop_now(t->loop) + COMPACT_PAUSE_MS;
+    if (err != ERR_BUSY && !t->compact_failed)
+        text_tell("mcptask: the log cannot be compacted: mcptask compact says "
+                  "why; until then it grows\n");
+    t->compact_failed |= err != ERR_BUSY;
+}
+
+/* Compacts the log, and moves to the new one, between turns. */
+static void
+tend_log(struct turn *t)
+{
+    if (!t->moving)
+        compact(t);
+    t->moving = store_move(t->store) == ERR_MORE;
+}
+
+/* Invariant 3: runs again what staged first, and all behind it. */
+static void
+run_again(struct turn *t, int refuse)
+{
+    if (t->first_staged >= t->n_ran)
+        return;
+    t->out.len = t->ran[t->first_staged].off;
+    t->notes.len = t->ran[t->first_staged].notes_off;
+    for (size_t i = t->first_staged; i < t->n_ran; i++)
+        run(t, &t->ran[i], refuse);
+}
+
+static int
+try_commit(struct turn *t)
+{
+    bool unknown = false;
+    int err = 0;
+
+    mcp_run_marked(t->mcp);
+    if (store_staged_n(t->store) > 0)
+        err = store_commit(t->store, &unknown);
+    if (err < 0)
+        mcp_undo_marked(t->mcp);
+    return err < 0 && unknown ? ERR_UNKNOWN : err;
+}
+
+/* Finishes at once what otherwise goes in slices; twice, since where a move
+   ends a compaction may be due. Whether the lock, which that cannot do with,
+   could be taken again. */
+static bool
+make_room(struct turn *t)
+{
+    store_unlock(t->store);
+    for (int i = 0; i < 2; i++)
+        do
+            tend_log(t);
+        while (t->compacting || t->moving);
+    return store_lock_wait(t->store) == 0;
+}
+
 /* Invariants 1 and 3. */
 static void
 commit(struct turn *t)
 {
-    bool unknown = false;
-    size_t i;
-    int err = 0;
+    int err;
 
     if (!t->locked) {
         if (t->refuse != 0)
             mcp_undo_marked(t->mcp);
         return;
     }
-    mcp_run_marked(t->mcp);
-    if (store_staged_n(t->store) > 0)
-        err = store_commit(t->store, &unknown);
-    if (err < 0)
-        mcp_undo_marked(t->mcp);
-    if (err < 0 && unknown)
-        err = ERR_UNKNOWN;
-    if (err < 0 && t->first_staged < t->n_ran) {
-        t->out.len = t->ran[t->first_staged].off;
-        t->notes.len = t->ran[t->first_staged].notes_off;
-        for (i = t->first_staged; i < t->n_ran; i++)
-            run(t, &t->ran[i], err);
+    err = try_commit(t);
+    if (err == ERR_FULL && make_room(t)) {
+        run_again(t, 0);
+        err = try_commit(t);
     }
+    if (err < 0)
+        run_again(t, err);
     store_unlock(t->store);
 }
 
@@ -673,36 +736,6 @@ take_turn(struct turn *t)
     if (writes)
         report_store(t);
     release(t);
-}
-
-/* One slice of a compaction, where there is one to do. */
-static void
-compact(struct turn *t)
-{
-    int err;
-
-    if (t->waiting || loop_now(t->loop) < t->compact_at_ms)
-        return;
-    if (!t->compacting && !store_wants_compact(t->store))
-        return;
-    err = store_compact(t->store);
-    t->compacting = err == ERR_MORE;
-    if (err >= 0 || err == ERR_MORE)
-        return;
-    t->compact_at_ms = loop_now(t->loop) + COMPACT_PAUSE_MS;
-    if (err != ERR_BUSY && !t->compact_failed)
-        text_tell("mcptask: the log cannot be compacted: mcptask compact says "
-                  "why; until then it grows\n");
-    t->compact_failed |= err != ERR_BUSY;
-}
-
-/* Compacts the log, and moves to the new one, between turns. */
-static void
-tend_log(struct turn *t)
-{
-    if (!t->moving)
-        compact(t);
-    t->moving = store_move(t->store) == ERR_MORE;
 }
 
 /* Puts the messages that have waited long enough before those of their

@@ -8,7 +8,9 @@
    it is not, closed generations go, and the log is compacted early. And there
    is a reserve, a file of written bytes that no file system can make smaller:
    it is given up by the first write that finds no room, so that a task can
-   still be ended and the log still be compacted.
+   still be ended and the log still be compacted. Such a write also drops the
+   closed generations, and says that room is short until the next look; whoever
+   commits can then compact at once and try again.
 
    Invariants:
    1. The reserve is made only where what is left is enough for a compaction,
@@ -69,8 +71,9 @@ store_give_reserve(struct store *s)
     char *path = file_join(s->path, ".reserve");
     bool given = path != NULL && unlink(path) == 0;
     free(path);
-    if (given)
-        s->looked_end = -LOOK_STEP; /* the next look is now */
+    store_prune(s, 0);
+    s->is_short = true;
+    s->looked_end = given ? -LOOK_STEP : s->log.end; /* -: look at once */
     errno = e;
     return given;
 }

@@ -40,7 +40,8 @@ bool store_is_mounted(const struct store *s);
 bool store_has_room(struct store *s, int64_t need);
 /* Whether there is too little room for a compaction. Makes the reserve. */
 bool store_is_short(struct store *s);
-/* A write found no room: whether there is more of it now. errno stays. */
+/* A write found no room: drops closed generations, has store_is_short say so,
+   and gives up the reserve. Whether there was one. errno stays. */
 bool store_give_reserve(struct store *s);
 
 #endif

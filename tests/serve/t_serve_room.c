@@ -1,0 +1,174 @@
+/* Turns on a disk of 2 MB: full batches come faster than a compaction in
+   slices can follow. The clock stands still, so that a turn takes all that is
+   pushed. */
+
+#include "base/loop.h"
+#include "mcp/sign.h"
+#include "serve/turn.h"
+#include "tests/lib/room.h"
+
+#include <time.h>
+
+#define BATCH TURN_MAX_QUEUE
+#define TASKS 10
+#define SAVE "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\"," \
+    "\"params\":{\"name\":\"save\"}}"
+
+static unsigned saved, refused, fill;
+static struct loop *loop;
+static struct sign *sign;
+static struct mcp *mcp;
+static struct turn *turn;
+static struct peer *peer;
+
+int __wrap_clock_gettime(clockid_t id, struct timespec *ts);
+
+int
+__wrap_clock_gettime(clockid_t id, struct timespec *ts)
+{
+    (void)id;
+    *ts = (struct timespec){.tv_sec = 1600000000};
+    return 0;
+}
+
+/* The next checkpoint of one task after the other. */
+static int
+save(struct mcp_call *c)
+{
+    char key[32], body[4096];
+
+    snprintf(key, sizeof(key), "task/%llu",
+             (unsigned long long)store_next_n(t.s) % TASKS);
+    snprintf(body, sizeof(body), "\"v\":{\"fill\":\"%0*d\"}", (int)fill, 0);
+    c->is_error = store_stage(t.s, str_of(key), str_of(body)) != 0;
+    buf_z(c->out, "{}");
+    return 0;
+}
+
+static const struct mcp_tool tools[] = {
+    {.name = "save", .title = "Save", .description = "Saves", .writes = true,
+     .input_schema = "{\"type\":\"object\"}", .run = save},
+};
+static const struct mcp_catalogue catalogue = {
+    .name = "room", .title = "Room", .version = "1", .tools = tools,
+    .n_tools = 1,
+};
+
+static void
+on_message(void *ctx, struct str body, struct str event)
+{
+    (void)ctx;
+    (void)body;
+    (void)event;
+}
+
+static void
+on_answer(void *ctx, const struct turn_answer *a)
+{
+    char text[256];
+    bool ok;
+
+    (void)ctx;
+    snprintf(text, sizeof(text), "%.*s", STR_ARG(a->body));
+    ok = strstr(text, "\"isError\":true") == NULL;
+    saved += ok;
+    refused += !ok;
+}
+
+static void
+on_done(void *ctx)
+{
+    (void)ctx;
+}
+
+static const struct peer_ops ops = {.message = on_message,
+                                    .answer = on_answer, .done = on_done};
+
+static bool
+all_answered(void *ctx)
+{
+    (void)ctx;
+    return !turn_pending(peer);
+}
+
+static void
+run_batch(void)
+{
+    struct mcp_facts f = {.principal = STR("ann")};
+    struct str text = STR(SAVE);
+
+    for (int i = 0; i < BATCH; i++)
+        CHECK(turn_push(peer, &f, &text) == 0);
+    CHECK(turn_run(turn, all_answered, NULL) == 0);
+}
+
+static void
+start(const struct store_options *o)
+{
+    saved = refused = 0;
+    begin(o);
+    if (!CHECK(sign_new(&sign, t.s) == 0) ||
+        !CHECK(mcp_new(&mcp, &catalogue, t.s, sign) == 0) ||
+        !CHECK(turn_new(&turn, loop, t.s, mcp) == 0))
+        abort();
+    peer = turn_join(turn, &ops, NULL);
+}
+
+static void
+stop(void)
+{
+    turn_leave(peer);
+    turn_free(turn);
+    mcp_free(mcp);
+    sign_free(sign);
+    end();
+}
+
+static void
+test_no_batch_is_refused(void)
+{
+    static const struct store_options options[] = {
+        {.closed_max = STORE_CLOSED_MAX},
+        {.closed_max = 0},
+        {.closed_max = 0, .compact_at = 128 * 1024},
+    };
+    static const unsigned fills[] = {100, 1000, 2000};
+
+    for (size_t i = 0; i < 9; i++) {
+        start(&options[i % 3]);
+        fill = fills[i / 3];
+        for (int k = 0; k < 10000 / BATCH; k++)
+            run_batch();
+        CHECK(saved > 0 && refused == 0);
+        stop();
+    }
+}
+
+/* Others have the room: it is refused, and saved when they give it back. */
+static void
+test_others_fill_the_disk(void)
+{
+    start(&(struct store_options){.closed_max = 0});
+    fill = 100;
+    run_batch();
+    alien = DISK - used();
+    fill = 2000;
+    run_batch();
+    CHECK(saved == BATCH && refused == BATCH);
+    alien = 0;
+    run_batch();
+    CHECK(saved == 2 * BATCH);
+    stop();
+}
+
+int
+main(void)
+{
+    if (!CHECK(loop_new(&loop) == 0))
+        abort();
+    test_no_batch_is_refused();
+    test_others_fill_the_disk();
+    loop_free(loop);
+    free(path);
+    return test_end("t_serve_room");
+}
