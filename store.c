@@ -211,8 +211,8 @@ leads_on(struct store *s, const struct mark *m)
            store_takes_mark(s, m, s->id, s->ino);
 }
 
-/* Follows what others committed, as far as that needs no lock. 0, VIEW_TAIL,
-   or an error. */
+/* Follows what others committed, as far as that needs no lock. 0, VIEW_SAME,
+   VIEW_TAIL, or an error. */
 static int
 sync_view(struct store *s)
 {
@@ -224,7 +224,7 @@ sync_view(struct store *s)
     s->no_lock = s->opt.readonly || rc == ERR_READONLY;
     rc = s->lock.fd < 0 ? ERR_SYNTAX : mark_read(&s->lock, &m);
     if (rc == ERR_MORE && s->loaded)
-        return 0;
+        return VIEW_SAME;
     if (rc == 0 && s->loaded && leads_on(s, &m) && reaches(s, m.end))
         return store_load_to(s, &m);
     if (rc == ERR_SYNTAX && !unmarked_changed(s))
@@ -262,7 +262,7 @@ store_follow(struct store *s)
     if (s->lock.held)
         return 0; /* it was followed when the lock was taken */
     int rc = sync_view(s);
-    return rc == VIEW_TAIL ? recover(s) : rc;
+    return rc == VIEW_TAIL ? recover(s) : rc == VIEW_SAME ? 0 : rc;
 }
 
 /* ---- the lock ---- */
@@ -347,9 +347,10 @@ own_known_log(struct store *s, struct stat *st)
     return rc == 0 && st->st_size == 0 ? VIEW_AGAIN : rc;
 }
 
-/* With the lock: reads what others committed, and recovers the tail. */
+/* With the lock: reads what others committed, and recovers the tail. same:
+   just before it was taken, the mark was the one last seen. */
 static int
-catch_up(struct store *s)
+catch_up(struct store *s, bool same)
 {
     struct stat st;
     struct mark m;
@@ -368,10 +369,12 @@ catch_up(struct store *s)
         return rc;
     if (st.st_nlink > 1)
         store_unlink_old(s);
-    rc = store_check_names(s);
+    rc = st.st_nlink > 1 || s->mounted ? store_check_names(s) : 0;
     if (rc != 0)
         return rc;
-    rc = mark_read(&s->lock, &m);
+    /* A log grows until it is replaced: with that size, nobody wrote since. */
+    rc = same && known && st.st_size == s->log.end ? ERR_MORE
+                                                   : mark_read(&s->lock, &m);
     if (rc == 0 && leads_on(s, &m))
         rc = store_load_to(s, &m);
     else if (rc == 0)
@@ -438,10 +441,11 @@ take_lock(struct store *s, int (*take)(struct lock *l))
         rc = open_lock(s);
         if (rc != 0)
             return rc;
-        sync_view(s); /* what is wrong shows under the lock */
+        /* What is wrong shows under the lock. */
+        bool same = sync_view(s) == VIEW_SAME;
         rc = s->lock.fd < 0 ? VIEW_AGAIN : take(&s->lock);
         if (rc == 0)
-            rc = catch_up(s);
+            rc = catch_up(s, same);
         else if (rc == ERR_IO)
             store_deny_errno(s, rc, s->lock.path, "cannot be locked: ");
         note_busy(s, rc == ERR_BUSY || rc == ERR_MORE);

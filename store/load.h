@@ -7,7 +7,8 @@
 
 /* What reading the log may come to, beside 0 and errors. */
 enum view {
-    VIEW_TAIL = 1, /* only the holder of the lock can recover the tail */
+    VIEW_SAME = 1, /* the mark is the one that was last seen */
+    VIEW_TAIL,     /* only the holder of the lock can recover the tail */
     VIEW_AGAIN     /* lock file or log were replaced: lock anew */
 };
 
