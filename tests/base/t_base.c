@@ -5,8 +5,7 @@
 #include "base/base.h"
 #include "base/clock.h"
 #include "base/sha256.h"
-#include "tests/lib/guard.h"
-#include "tests/lib/nomem.h"
+#include "tests/lib/memory.h"
 #include "tests/lib/test.h"
 #include "base/text.h"
 

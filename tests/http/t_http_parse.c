@@ -6,7 +6,7 @@
 
 #include "http/parse.h"
 #include "base/base.h"
-#include "tests/lib/guard.h"
+#include "tests/lib/memory.h"
 #include "tests/lib/test.h"
 
 #define MANY 2000 /* bytes from which on only some splits are tried */

@@ -4,12 +4,11 @@
 /* A store with deferred calls in it. Most helpers lock, stage one thing and
    commit it; is_replay compares memory with a fresh replay of the log. The
    clock stands still, the disk is full when told to be (still.h), memory runs
-   out when told to (nomem.h). */
+   out when told to (memory.h). */
 
 #include "mcp/calls.h"
-#include "tests/lib/nomem.h"
-#include "tests/lib/random.h"
-#include "tests/lib/same.h"
+#include "tests/lib/memory.h"
+#include "tests/lib/model.h"
 #include "tests/lib/still.h"
 #include "tests/lib/store_test.h"
 

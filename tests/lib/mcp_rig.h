@@ -8,7 +8,7 @@
 #include "mcp/message.h"
 #include "mcp/waiting.h"
 #include "tests/lib/mcp_toy.h"
-#include "tests/lib/nomem.h"
+#include "tests/lib/memory.h"
 #include "tests/lib/test.h"
 
 #define V24 "2024-11-05"

@@ -1,7 +1,7 @@
 /* t_index - the key index: growth, taking back, memory that runs out. */
 
 #include "store/index.h"
-#include "tests/lib/nomem.h"
+#include "tests/lib/memory.h"
 #include "tests/lib/test.h"
 
 struct num {

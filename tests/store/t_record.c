@@ -1,7 +1,7 @@
 /* t_record - the format of a line, its sum, and lines in order. */
 
 #include "store/record.h"
-#include "tests/lib/guard.h"
+#include "tests/lib/memory.h"
 #include "tests/lib/test.h"
 
 #include <fcntl.h>
