@@ -2,7 +2,51 @@
    byte for byte. In the tables ' stands for a quote. Each case is also run
    twice, and with memory that fails at every call. */
 
-#include "tests/lib/mcp_rig.h"
+#include "tests/lib/mcp_nomem.h"
+
+/* ---- limits ---- */
+
+static enum mcp_status
+ask_batch_of(size_t n)
+{
+    static char text[65 * 64];
+    size_t i, len = 0;
+
+    for (i = 0; i < n; i++)
+        len += (size_t)sprintf(text + len, "%c%s", i == 0 ? '[' : ',', PING);
+    strcpy(text + len, "]");
+    rig_agree(V03);
+    return say(text);
+}
+
+static void
+test_batch_is_bounded(void)
+{
+    const struct json_tok *root;
+
+    CHECK(ask_batch_of(65) == MCP_BAD_REQUEST);
+    CHECK(is_answer(BATCH_SIZE));
+    CHECK(ask_batch_of(64) == MCP_OK);
+    CHECK(json_parse(&arena, buf_view(&out), &root, NULL) == 0);
+    CHECK(root->type == JSON_ARRAY && root->n == 64);
+}
+
+static void
+test_depth_is_bounded(void)
+{
+    char text[512];
+    struct kase k = {V11, NULL, text,
+                     BARE_ERR("-32600",
+                              "Over 128 levels deep, or 65536 values"),
+                     MCP_BAD_REQUEST};
+
+    memset(text, '[', 200);
+    memset(text + 200, ']', 200);
+    text[400] = '\0';
+    check_case(&k);
+}
+
+/* ---- the envelope ---- */
 
 /* Answers and statuses of rows. */
 #define NO_JSON BARE_ERR("-32700", "Parse error"), MCP_BAD_REQUEST
@@ -11,8 +55,6 @@
 #define TWICE_IN(id) ERR(id, "-32600", "Duplicate member"), MCP_BAD_REQUEST
 #define BAD_ID \
     BARE_ERR("-32600", "id must be a string or an integer"), MCP_BAD_REQUEST
-
-/* ---- the envelope ---- */
 
 static const struct kase envelope_cases[] = {
     {V11, NULL, "", NO_JSON},
@@ -130,46 +172,6 @@ static const struct kase batch_cases[] = {
     {NULL, "mcp-protocol-version: " V03 "\n", "[" PING "]", NO_BATCH,
      MCP_BAD_REQUEST},
 };
-
-static enum mcp_status
-ask_batch_of(size_t n)
-{
-    static char text[65 * 64];
-    size_t i, len = 0;
-
-    for (i = 0; i < n; i++)
-        len += (size_t)sprintf(text + len, "%c%s", i == 0 ? '[' : ',', PING);
-    strcpy(text + len, "]");
-    rig_agree(V03);
-    return say(text);
-}
-
-static void
-test_batch_is_bounded(void)
-{
-    const struct json_tok *root;
-
-    CHECK(ask_batch_of(65) == MCP_BAD_REQUEST);
-    CHECK(is_answer(BATCH_SIZE));
-    CHECK(ask_batch_of(64) == MCP_OK);
-    CHECK(json_parse(&arena, buf_view(&out), &root, NULL) == 0);
-    CHECK(root->type == JSON_ARRAY && root->n == 64);
-}
-
-static void
-test_depth_is_bounded(void)
-{
-    char text[512];
-    struct kase k = {V11, NULL, text,
-                     BARE_ERR("-32600",
-                              "Over 128 levels deep, or 65536 values"),
-                     MCP_BAD_REQUEST};
-
-    memset(text, '[', 200);
-    memset(text + 200, ']', 200);
-    text[400] = '\0';
-    check_case(&k);
-}
 
 /* ---- the handshake era ---- */
 
@@ -499,111 +501,6 @@ static const struct kase header_cases[] = {
 };
 
 /* ---- without memory, or too much ---- */
-
-/* Whether what came out is the right answer, or an internal error with the
-   same id (of each that a batch has), or with out.err nothing. */
-static bool
-is_fair(const struct kase *k)
-{
-    const struct json_tok *got, *error;
-    uint32_t n = 1, i;
-    int64_t code;
-
-    if (out.err != 0)
-        return out.len == 0;
-    if (str_eq(buf_view(&out), quoted(k->out)))
-        return true;
-    if (json_parse(&arena, buf_view(&out), &got, NULL) != 0)
-        return false;
-    if (got->type == JSON_ARRAY)
-        n = (got++)->n;
-    for (i = 0; i < n; i++, got += got->span) {
-        error = json_get(got, "error");
-        if ((json_get(got, "id") == NULL && strstr(k->out, "'id'") != NULL) ||
-            (error == NULL && json_get(got, "result") == NULL) ||
-            (error != NULL && !json_int(json_get(error, "code"), &code)))
-            return false;
-    }
-    return true;
-}
-
-/* Leaves so many bytes in the arena; false: it never had as many. */
-static bool
-leave_room(size_t room)
-{
-    size_t n = 0;
-
-    arena_reset(&arena);
-    arena_alloc(&arena, 1);
-    nomem_start(0, false);
-    while (arena_alloc(&arena, 16) != NULL)
-        n += 16;
-    nomem_stop();
-    arena_reset(&arena);
-    return room <= n && arena_alloc(&arena, n - room + 1) != NULL;
-}
-
-/* One try with memory failing after so many calls; false: none did. */
-static bool
-fails_fairly(const struct kase *k, long after, bool once)
-{
-    struct mcp_facts f;
-    struct mcp_message *m = NULL;
-    bool hit, fair;
-    int err;
-
-    buf_reset(&out, SIZE_MAX);
-    buf_reset(&notes, SIZE_MAX);
-    rig_agree(k->session);
-    f = facts_of(k->headers);
-    nomem_start(after, once);
-    err = mcp_accept(mcp, &f, &arena, quoted(k->in), &m);
-    if (err == 0) {
-        mcp_prepare(m);
-        mcp_run(m, &out, &notes);
-    }
-    hit = nomem_stop();
-    fair = err == 0 ? is_fair(k) : err == ERR_NOMEM && hit;
-    if (!CHECK(fair))
-        fprintf(stderr, "  call %ld of %s\n", after, k->in);
-    return hit;
-}
-
-/* At each of the calls that it makes when it starts with nothing. */
-static void
-fail_each_call(const struct kase *k, bool once)
-{
-    long after = -1;
-
-    do {
-        arena_fini(&arena);
-        buf_fini(&out);
-        buf_fini(&notes);
-    } while (fails_fairly(k, ++after, once));
-}
-
-/* At each use of the arena, with room for an answer. */
-static void
-fail_each_block(const struct kase *k)
-{
-    size_t room = 0;
-
-    buf_room(&out, 1 << 16);
-    while (leave_room(room) && fails_fairly(k, 0, false))
-        room += 16;
-}
-
-static void
-check_nomem(const struct kase *k, size_t n)
-{
-    for (; n > 0; n--, k++) {
-        fail_each_call(k, true);
-        fail_each_call(k, false);
-        fail_each_block(k);
-    }
-}
-
-#define CHECK_NOMEM(cases) check_nomem(cases, sizeof(cases) / sizeof(*(cases)))
 
 static void
 test_memory_fails_at_every_call(void)

@@ -3,12 +3,30 @@
    the tables ' stands for a quote. Each case is also run with memory that
    fails at every call. */
 
-#include "tests/lib/mcp_rig.h"
+#include "tests/lib/mcp_nomem.h"
+
+/* ---- what is offered ---- */
+
+static void
+test_uris_are_bounded(void)
+{
+    static char in[2000], uri[MCP_MAX_URI + 2];
+
+    rig_agree(V11);
+    memset(uri, 'u', MCP_MAX_URI + 1);
+    sprintf(in, REQ("1", "resources/subscribe", "{'uri':'%s'}"), uri);
+    say(in);
+    buf_char(&out, '\0');
+    CHECK(strstr(out.p, "-32602") != NULL);
+    uri[MCP_MAX_URI] = '\0';
+    sprintf(in, REQ("1", "resources/subscribe", "{'uri':'%s'}"), uri);
+    CHECK(answers(in, PONG));
+    sprintf(in, REQ("1", "resources/unsubscribe", "{'uri':'%s'}"), uri);
+    CHECK(answers(in, PONG));
+}
 
 #define NO_REF \
     "ref needs a type and a name or uri, argument a name and a value"
-
-/* ---- what is offered ---- */
 
 #define GREET "{'name':'greet','title':'Greet','description':'Says hello'," \
     GREET_ARGS "}"
@@ -243,71 +261,6 @@ static const struct kase input_cases[] = {
      ERR("'x'", "-32601", "Method not found: resources/subscribe"),
      MCP_NOT_FOUND},
 };
-
-static void
-test_uris_are_bounded(void)
-{
-    static char in[2000], uri[MCP_MAX_URI + 2];
-
-    rig_agree(V11);
-    memset(uri, 'u', MCP_MAX_URI + 1);
-    sprintf(in, REQ("1", "resources/subscribe", "{'uri':'%s'}"), uri);
-    say(in);
-    buf_char(&out, '\0');
-    CHECK(strstr(out.p, "-32602") != NULL);
-    uri[MCP_MAX_URI] = '\0';
-    sprintf(in, REQ("1", "resources/subscribe", "{'uri':'%s'}"), uri);
-    CHECK(answers(in, PONG));
-    sprintf(in, REQ("1", "resources/unsubscribe", "{'uri':'%s'}"), uri);
-    CHECK(answers(in, PONG));
-}
-
-/* ---- without memory ---- */
-
-/* One case with memory failing after so many calls; false: none did. */
-static bool
-fails_fairly(const struct kase *k, long after, bool once)
-{
-    const struct json_tok *root;
-    struct mcp_facts f;
-    struct mcp_message *m;
-    struct arena a = {0};
-    bool hit;
-    int err;
-
-    rig_agree(k->session);
-    f = facts_of(k->headers);
-    arena_fini(&arena);
-    buf_fini(&out);
-    nomem_start(after, once);
-    err = mcp_accept(mcp, &f, &arena, quoted(k->in), &m);
-    if (err == 0)
-        mcp_run(m, &out, &notes);
-    hit = nomem_stop();
-    if (err != 0)
-        CHECK(err == ERR_NOMEM && hit);
-    else if (out.err != 0)
-        CHECK(out.len == 0 && hit);
-    else
-        CHECK(json_parse(&a, buf_view(&out), &root, NULL) == 0);
-    arena_fini(&a);
-    return hit;
-}
-
-static void
-check_nomem(const struct kase *k, size_t n)
-{
-    long after;
-
-    for (; n > 0; n--, k++) {
-        for (after = 0; fails_fairly(k, after, true); after++)
-            ;
-        for (after = 0; fails_fairly(k, after, false); after++)
-            ;
-    }
-}
-
-#define CHECK_NOMEM(cases) check_nomem(cases, sizeof(cases) / sizeof(*(cases)))
 
 int
 main(void)
