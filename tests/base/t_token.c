@@ -1,14 +1,12 @@
 /* t_token - token files, good and bad, and who is found in them. */
 
-#include "tests/lib/fault.h"
-#include "tests/lib/store_test.h"
 #include "base/token.h"
+#include "tests/lib/fault_store.h"
 
 #define T1 "0123456789abcdef"
 #define T2 "a-b.c_d~e+f/ghij=="
 #define T3 "zzzzzzzzzzzzzzzzzzzzzzzz"
 
-static char *path;
 static char why[256];
 
 static int

@@ -2,8 +2,8 @@
 #define TEST_FAULT_H
 
 /* System calls and memory that fail when told to. A program that includes
-   this is linked with -Wl,--wrap= for each name in FAULT_NAMES of the
-   Makefile. The names that end in 64 are what glibc makes of the others for
+   this is linked with -Wl,--wrap= for each name in ALLOC and FILES of
+   tests.mk. The names that end in 64 are what glibc makes of the others for
    large files; weak, since other libraries do not have them, and then they
    are never called. */
 

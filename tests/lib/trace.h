@@ -6,9 +6,8 @@
    (any number of directories above dir). begin forgets them; traced compares
    them. A program that includes this is linked with the WRAP of t_order. */
 
+#include "tests/lib/locks.h"
 #include "tests/lib/store_test.h"
-
-#include <stdarg.h>
 
 /* What glibc makes of the others for large files; other libraries do not
    have them, and then they are never called. */
@@ -17,7 +16,6 @@
 #pragma weak __real_pwrite64
 #pragma weak __real_ftruncate64
 #pragma weak __real_open64
-#pragma weak __real_fcntl64
 #pragma weak __real_openat64
 #endif
 
@@ -146,11 +144,6 @@ __wrap_link(const char *from, const char *to)
 WRAP_OPEN(open)
 WRAP_OPEN(open64)
 
-/* F_OFD_GETLK and its like, which the headers hide. */
-#define TAKES_LOCK(cmd)                                          \
-    ((cmd) == F_SETLK || (cmd) == F_SETLKW || (cmd) == F_GETLK || \
-     ((cmd) >= 36 && (cmd) <= 38))
-
 /* Only what leads to a directory above. */
 #define WRAP_OPENAT(fn)                                        \
     int __real_##fn(int at, const char *path, int flags, ...); \
@@ -173,34 +166,15 @@ static bool no_unlock; /* the system has no room to split a lock */
 static inline bool
 note_lock(int fd, int cmd, const struct flock *fl)
 {
-    if (cmd != F_GETLK && cmd != 36 && fl->l_start == 0)
+    if (cmd != F_GETLK && cmd != OFD_GETLK && fl->l_start == 0)
         note(fl->l_type == F_UNLCK ? "unlock" : "lock", file_at(fd));
     errno = ENOLCK;
-    return cmd != F_GETLK && cmd != 36 && fl->l_type == F_UNLCK && no_unlock;
+    return cmd != F_GETLK && cmd != OFD_GETLK && fl->l_type == F_UNLCK &&
+           no_unlock;
 }
 
-#define WRAP_FCNTL(name)                                         \
-    int __real_##name(int fd, int cmd, ...);                     \
-    int __wrap_##name(int fd, int cmd, ...);                     \
-    int __wrap_##name(int fd, int cmd, ...)                      \
-    {                                                            \
-        va_list ap;                                              \
-        int rc;                                                  \
-        va_start(ap, cmd);                                       \
-        if (TAKES_LOCK(cmd)) {                                   \
-            struct flock *fl = va_arg(ap, struct flock *);       \
-            rc = note_lock(fd, cmd, fl)                          \
-                     ? -1                                        \
-                     : __real_##name(fd, cmd, fl);               \
-        } else {                                                 \
-            rc = __real_##name(fd, cmd, va_arg(ap, int));        \
-        }                                                        \
-        va_end(ap);                                              \
-        return rc;                                               \
-    }
-
-WRAP_FCNTL(fcntl)
-WRAP_FCNTL(fcntl64)
+WRAP_FCNTL(fcntl, note_lock)
+WRAP_FCNTL(fcntl64, note_lock)
 
 /* ---- what was called ---- */
 

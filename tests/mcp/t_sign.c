@@ -1,185 +1,6 @@
 /* t_sign - texts that only we can make, and the key that makes them. */
 
-#include "tests/lib/fault.h"
-#include "base/sha256.h"
-#include "mcp/sign.h"
-#include "tests/lib/store_test.h"
-
-#define KEY_LEN 32
-#define RACERS 4
-
-static char *log_path;
-
-static void (*before_random)(void); /* done when it is next called */
-static int random_says; /* 0: as it is */
-
-int __real_random_bytes(void *p, size_t n);
-int __wrap_random_bytes(void *p, size_t n);
-
-int
-__wrap_random_bytes(void *p, size_t n)
-{
-    void (*fn)(void) = before_random;
-
-    before_random = NULL;
-    if (fn != NULL)
-        fn();
-    return random_says != 0 ? random_says : __real_random_bytes(p, n);
-}
-
-/* ---- what stderr is told ---- */
-
-static char told[1024]; /* by the last seal or unseal */
-
-static void
-listen_to(bool on)
-{
-    static int keep = -1, ends[2];
-    ssize_t n;
-
-    if (keep < 0 && ((keep = dup(STDERR_FILENO)) < 0 || pipe(ends) != 0 ||
-                     fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0))
-        abort();
-    dup2(on ? ends[1] : keep, STDERR_FILENO);
-    n = on ? 0 : read(ends[0], told, sizeof(told) - 1);
-    told[n > 0 ? n : 0] = '\0';
-}
-
-/* ---- a store and its signer ---- */
-
-struct rig {
-    struct tstore t;
-    struct sign *s;
-    struct arena a;
-};
-
-static void
-fresh(void)
-{
-    free(log_path);
-    log_path = path_fresh("new/tasks.log");
-}
-
-static const char *
-key_path(void)
-{
-    return path_with(log_path, ".key");
-}
-
-static void
-open_rig(struct rig *r, bool readonly)
-{
-    struct store_options o = {.path = log_path, .readonly = readonly};
-
-    memset(r, 0, sizeof(*r));
-    if (ts_open_with(&r->t, &o) != 0 || sign_new(&r->s, r->t.s) != 0)
-        abort();
-}
-
-static void
-close_rig(struct rig *r)
-{
-    sign_free(r->s);
-    arena_fini(&r->a);
-    ts_close(&r->t);
-}
-
-/* Seals for "session" and "ann"; in the rig's arena. */
-static int
-seal(struct rig *r, struct str payload, struct str *text)
-{
-    struct buf b = {0};
-    int rc;
-
-    listen_to(true);
-    rc = sign_seal(r->s, "session", STR("ann"), payload, &b);
-    listen_to(false);
-    *text = arena_str(&r->a, buf_view(&b));
-    CHECK((rc == 0) == (b.len > 0));
-    buf_fini(&b);
-    return rc;
-}
-
-static int
-unseal(struct rig *r, struct str text, struct str *payload)
-{
-    int rc;
-
-    listen_to(true);
-    rc = sign_open(r->s, "session", STR("ann"), text, &r->a, payload);
-    listen_to(false);
-    return rc;
-}
-
-static bool
-opens(struct rig *r, struct str text, struct str want)
-{
-    struct str payload;
-
-    return unseal(r, text, &payload) == 0 && str_eq(payload, want);
-}
-
-/* Whether only the key is in the log's directory. */
-static bool
-is_tidy(void)
-{
-    char command[600];
-
-    snprintf(command, sizeof(command), "test \"$(ls '%.*s')\" = "
-             "tasks.log.key", (int)(strrchr(log_path, '/') - log_path),
-             log_path);
-    return system(command) == 0;
-}
-
-static bool
-is_there(const char *name)
-{
-    struct stat st;
-
-    return lstat(name, &st) == 0;
-}
-
-static void
-put_key(const void *p, size_t len)
-{
-    char command[600];
-
-    snprintf(command, sizeof(command), "mkdir -p '%.*s'",
-             (int)(strrchr(log_path, '/') - log_path), log_path);
-    CHECK(system(command) == 0);
-    file_put(key_path(), p, len);
-}
-
-/* ---- the sum, by another hand ---- */
-
-static void
-hmac(struct str key, struct str text, uint8_t out[SHA256_LEN])
-{
-    uint8_t inner[64], outer[64];
-    struct sha256 h;
-
-    for (size_t i = 0; i < 64; i++) {
-        uint8_t k = i < key.len ? (uint8_t)key.p[i] : 0;
-
-        inner[i] = k ^ 0x36;
-        outer[i] = k ^ 0x5c;
-    }
-    sha256_init(&h);
-    sha256_add(&h, inner, 64);
-    sha256_add(&h, text.p, text.len);
-    sha256_end(&h, out);
-    sha256_init(&h);
-    sha256_add(&h, outer, 64);
-    sha256_add(&h, out, SHA256_LEN);
-    sha256_end(&h, out);
-}
-
-static void
-fill(char *p, size_t n, int from, int step)
-{
-    for (size_t i = 0; i < n; i++)
-        p[i] = (char)(from + step * (int)i);
-}
+#include "tests/lib/sign_rig.h"
 
 /* RFC 4231, 4.2 to 4.5: what this file calls HMAC-SHA-256 is that. */
 static void
@@ -444,13 +265,13 @@ test_key_beside_the_real_log(void)
     open_rig(&r, false);
     CHECK(ts_put(&r.t, "task/1", "\"v\":1") == 0);
     close_rig(&r);
-    CHECK(symlink(log_path, link) == 0);
-    char *real = log_path;
-    log_path = link;
+    CHECK(symlink(path, link) == 0);
+    char *real = path;
+    path = link;
     open_rig(&r, false);
     CHECK(seal(&r, STR("x"), &text) == 0 && !is_there(key_path()));
     close_rig(&r);
-    log_path = real;
+    path = real;
     CHECK(is_there(key_path()));
     free(link);
     free(dir);
@@ -494,7 +315,7 @@ test_bad_key_files(void)
         if (i >= 3 && i < 8)
             CHECK(chmod(key_path(), modes[i - 3]) == 0);
         if (i >= 8) {
-            CHECK(rename(key_path(), path_with(log_path, ".away")) == 0);
+            CHECK(rename(key_path(), path_with(path, ".away")) == 0);
             CHECK((i == 8 ? mkfifo(key_path(), 0600)
                           : symlink("tasks.log.away", key_path())) == 0);
         }
@@ -527,11 +348,11 @@ test_path_that_turns_bad(void)
     open_rig(&r, false);
     put_key("x", 1);
     CHECK(unlink(key_path()) == 0);
-    CHECK(symlink("nowhere", log_path) == 0);
+    CHECK(symlink("nowhere", path) == 0);
     CHECK(seal(&r, STR("x"), &text) == ERR_IO);
     CHECK(strstr(told, key_path()) != NULL);
     CHECK(ts_put(&r.t, "task/1", "\"v\":1") != 0);
-    CHECK(unlink(log_path) == 0);
+    CHECK(unlink(path) == 0);
     CHECK(seal(&r, STR("x"), &text) == 0);
     CHECK(ts_put(&r.t, "task/1", "\"v\":1") == 0);
     close_rig(&r);
@@ -550,7 +371,7 @@ seal_in_child(void)
 
         open_rig(&r, false);
         CHECK(seal(&r, STR("child"), &text) == 0);
-        file_put(path_with(log_path, ".text"), text.p, text.len);
+        file_put(path_with(path, ".text"), text.p, text.len);
         close_rig(&r);
         child_end();
     }
@@ -569,10 +390,10 @@ test_key_of_another_process(void)
     open_rig(&r, false);
     before_random = seal_in_child;
     CHECK(seal(&r, STR("x"), &text) == 0);
-    char *theirs = file_get(path_with(log_path, ".text"), &len);
+    char *theirs = file_get(path_with(path, ".text"), &len);
     CHECK(theirs != NULL && opens(&r, (struct str){theirs, len},
                                   STR("child")));
-    CHECK(unlink(path_with(log_path, ".text")) == 0 && is_tidy());
+    CHECK(unlink(path_with(path, ".text")) == 0 && is_tidy());
     free(theirs);
     close_rig(&r);
 }
@@ -593,6 +414,8 @@ race(int go[2], int said)
     close_rig(&r);
     child_end();
 }
+
+#define RACERS 4
 
 static void
 test_racing_processes(void)
@@ -802,6 +625,6 @@ main(void)
     test_failing_opens();
     test_failing_sync_of_the_directory();
     test_key_of_a_killed_process();
-    free(log_path);
+    free(path);
     return test_end("t_sign");
 }

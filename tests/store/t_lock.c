@@ -4,128 +4,8 @@
    fcntl can be made to know no locks by open file description, and the two
    clocks can be set apart. */
 
-#include "tests/lib/store_test.h"
-
-#include "tests/lib/clock.h"
-#include "store/lock.h"
 #include "base/clock.h"
-
-#include <stdarg.h>
-
-#ifndef __GLIBC__
-#pragma weak __real_fcntl64
-#pragma weak __real_pwrite64
-#endif
-
-int unshare(int flags); /* Linux's; the headers hide it */
-#define NEW_MOUNTS 0x20000
-#define OFD_GETLK 36
-#define OFD_SETLKW 38
-
-static bool old_kernel;
-
-#define WRAP_FCNTL(name)                                    \
-    int __real_##name(int fd, int cmd, ...);                \
-    int __wrap_##name(int fd, int cmd, ...);                \
-    int __wrap_##name(int fd, int cmd, ...)                 \
-    {                                                       \
-        va_list ap;                                         \
-        va_start(ap, cmd);                                  \
-        void *arg = va_arg(ap, void *);                     \
-        va_end(ap);                                         \
-        if (old_kernel && cmd >= OFD_GETLK && cmd <= OFD_SETLKW) { \
-            errno = EINVAL;                                 \
-            return -1;                                      \
-        }                                                   \
-        return __real_##name(fd, cmd, arg);                 \
-    }
-
-WRAP_FCNTL(fcntl)
-WRAP_FCNTL(fcntl64)
-
-/* What store_lock says to a process that starts now. */
-static int
-lock_elsewhere(const char *path)
-{
-    int status = 0;
-    pid_t pid = child_begin();
-    if (pid == 0) {
-        struct tstore t;
-        int rc = ts_open(&t, path);
-        _exit(rc != 0 ? 99 : -store_lock(t.s));
-    }
-    while (waitpid(pid, &status, 0) < 0)
-        continue;
-    return WIFEXITED(status) ? -WEXITSTATUS(status) : 1;
-}
-
-/* Before a rename: the process ends, or the rename fails, or the lock file
-   goes and another wants to write. */
-static enum { RENAMES, DIES, FAILS, LOSES_LOCK } at_rename;
-static struct tstore kept_out;
-
-/* A copy takes the place of the lock file, and with that goes all that keeps
-   the other one out, but for the lock on the log itself. */
-static void
-lose_lock(void)
-{
-    struct store_state st;
-    size_t len;
-    at_rename = RENAMES;
-    store_state(kept_out.s, &st);
-    const char *lock = path_with(st.path, ".lock");
-    char *copy = file_get(lock, &len);
-    CHECK(unlink(lock) == 0);
-    file_put(lock, copy, len);
-    free(copy);
-    clock_ahead_s++; /* or it does not look for the file */
-    CHECK(store_follow(kept_out.s) == 0);
-    CHECK(store_lock(kept_out.s) == ERR_MORE);
-    CHECK(store_lock_wait(kept_out.s) == ERR_MORE);
-    CHECK(!store_locked(kept_out.s));
-}
-
-/* Calls that change a file, before the process ends; 0: it does not. */
-static int lives_for;
-
-static void
-live(void)
-{
-    if (lives_for > 0 && --lives_for == 0)
-        _exit(0);
-}
-
-#define WRAP(type, name, params, args)  \
-    type __real_##name params;          \
-    type __wrap_##name params;          \
-    type __wrap_##name params           \
-    {                                   \
-        live();                         \
-        return __real_##name args;      \
-    }
-
-WRAP(int, link, (const char *from, const char *to), (from, to))
-WRAP(int, unlink, (const char *path), (path))
-WRAP(int, fsync, (int fd), (fd))
-WRAP(int, fdatasync, (int fd), (fd))
-WRAP(ssize_t, pwrite, (int fd, const void *p, size_t n, off_t off),
-     (fd, p, n, off))
-WRAP(ssize_t, pwrite64, (int fd, const void *p, size_t n, off_t off),
-     (fd, p, n, off))
-
-int __real_rename(const char *from, const char *to);
-int __wrap_rename(const char *from, const char *to);
-int
-__wrap_rename(const char *from, const char *to)
-{
-    live();
-    if (at_rename == DIES)
-        _exit(0);
-    if (at_rename == LOSES_LOCK)
-        lose_lock();
-    errno = EIO;
-    return at_rename == FAILS ? -1 : __real_rename(from, to);
-}
+#include "tests/lib/lock_rig.h"
 
 /* ---- locks ---- */
 
@@ -247,6 +127,9 @@ test_hard_link(void)
     CHECK(ts_put(&t, "task/x", "\"v\":1") == 0 && ts_compact(&t) == 0);
     close_log(&t, path);
 }
+
+int unshare(int flags); /* Linux's; the headers hide it */
+#define NEW_MOUNTS 0x20000
 
 /* Who may mount has the log mounted over another name of its file system. */
 static void

@@ -6,14 +6,166 @@
    holds afterwards: success means there, an error means not there, unless it
    said that it does not know. */
 
-#include "tests/lib/clock.h"
-#include "tests/lib/fault.h"
-#include "tests/lib/store_test.h"
 #include "serve/state.h"
+#include "tests/lib/fault_store.h"
+
+/* ---- a disk that is full, and has room again ---- */
+
+static int
+state_err(struct tstore *t)
+{
+    struct store_state st;
+    store_state(t->s, &st);
+    return st.err;
+}
+
+/* A descriptor reports what failed for another process, here each time. */
+static void
+test_inherited_failure(void)
+{
+    struct tstore t;
+    fresh();
+    CHECK(ts_open(&t, path) == 0);
+    for (int i = 0; i < 3; i++) {
+        CHECK(ts_put(&t, "task/1", "\"v\":1") == 0);
+        fault_start(FAULT_FDATASYNC, 0, true, ENOSPC);
+        fault.only_fd = fault.synced;
+        CHECK(ts_put(&t, "task/2", "\"v\":2") == 0);
+        CHECK(fault.hit && state_err(&t) == 0);
+        fault.on = false;
+    }
+    CHECK(ts_is_replay(&t));
+    ts_close(&t);
+}
+
+static int
+put_one(struct tstore *t, bool *unknown)
+{
+    CHECK(store_lock(t->s) == 0);
+    CHECK(store_stage(t->s, STR("task/2"), STR("\"v\":2")) == 0);
+    int rc = store_commit(t->s, unknown);
+    store_unlock(t->s);
+    return rc;
+}
+
+/* Neither the batch nor the cut comes to the disk. The answer is that nobody
+   knows; the lock is given up, and another process goes on. */
+static void
+test_cut_that_failed(void)
+{
+    bool unknown;
+    struct tstore t, other;
+    fresh();
+    CHECK(ts_open(&t, path) == 0 && ts_put(&t, "task/1", "\"v\":1") == 0);
+    for (int i = 0; i < 3; i++) {
+        fault.also = FAULT_FTRUNCATE;
+        fault_start(FAULT_FDATASYNC, 0, true, ENOSPC);
+        CHECK(put_one(&t, &unknown) == ERR_FULL && unknown);
+        CHECK(state_err(&t) == ERR_FULL && !store_locked(t.s));
+        CHECK(store_lock(t.s) == ERR_FULL && state_err(&t) == ERR_FULL);
+        fault.on = false;
+        pid_t pid = i == 1 ? -1 : child_begin();
+        if (pid == 0) {
+            CHECK(ts_open(&other, path) == 0);
+            CHECK(ts_put(&other, "task/3", "\"v\":3") == 0);
+            CHECK(ts_is_replay(&other));
+            child_end();
+        }
+        CHECK(pid < 0 || child_ok(pid));
+        CHECK(ts_put(&t, "task/4", "\"v\":4") == 0 && state_err(&t) == 0);
+        CHECK(ts_is_replay(&t));
+    }
+    fault.also = FAULT_CALLS;
+    ts_close(&t);
+}
+
+static bool
+is_ready(struct tstore *t, const char *says)
+{
+    struct buf b = {0};
+    int status = state_put_ready(&b, t->s, false);
+    buf_char(&b, '\0');
+    bool ok = CHECK(strstr(b.p, says) != NULL) && !store_locked(t->s);
+    buf_fini(&b);
+    return ok && status == 200;
+}
+
+/* /ready knows of a failed write, and without another one that it would
+   work again; and that somebody keeps the lock. */
+static void
+test_ready(void)
+{
+    bool unknown;
+    struct tstore t, other;
+    int go[2], said[2];
+    char c;
+    fresh();
+    CHECK(ts_open(&t, path) == 0 && ts_put(&t, "task/1", "\"v\":1") == 0);
+    CHECK(is_ready(&t, "\"writable\":true"));
+    fault_start(FAULT_FDATASYNC, 0, true, EDQUOT);
+    CHECK(put_one(&t, &unknown) == ERR_FULL);
+    CHECK(!is_ready(&t, "store_full") && !is_ready(&t, "fdatasync"));
+    fault.on = false;
+    CHECK(is_ready(&t, "\"writable\":true"));
+    if (pipe(go) != 0 || pipe(said) != 0)
+        abort();
+    pid_t pid = child_begin();
+    if (pid == 0) {
+        close(go[1]);
+        CHECK(ts_open(&other, path) == 0 && store_lock(other.s) == 0);
+        CHECK(write(said[1], "", 1) == 1 && read(go[0], &c, 1) == 0);
+        child_end();
+    }
+    close(said[1]);
+    CHECK(read(said[0], &c, 1) == 1 && store_lock(t.s) == ERR_MORE);
+    CHECK(is_ready(&t, "\"writable\":true")); /* it may be at work */
+    clock_ahead_s = STORE_LOCK_WAIT_MS / 1000 + 1;
+    CHECK(!is_ready(&t, "store_busy") && !is_ready(&t, "holds the lock"));
+    close(go[0]);
+    close(go[1]);
+    close(said[0]);
+    CHECK(child_ok(pid));
+    CHECK(is_ready(&t, "\"writable\":true") && ts_is_replay(&t));
+    ts_close(&t);
+}
+
+/* A lock alone does not show that a write would work; a probe does, and
+   leaves nothing. */
+static void
+test_probe(void)
+{
+    bool unknown;
+    struct tstore t;
+    struct store_report rep;
+    size_t len, now;
+    fresh();
+    CHECK(ts_open(&t, path) == 0 && ts_put(&t, "task/1", "\"v\":1") == 0);
+    free(file_get(path, &len));
+    fault_start(FAULT_WRITE, 0, true, ENOSPC);
+    CHECK(put_one(&t, &unknown) == ERR_FULL && !unknown);
+    for (int i = 0; i < 2; i++) {
+        CHECK(store_lock(t.s) == 0 && state_err(&t) == ERR_FULL);
+        CHECK(store_probe(t.s) == (i ? 0 : ERR_FULL));
+        store_unlock(t.s);
+        CHECK(state_err(&t) == (i ? 0 : ERR_FULL));
+        fault.on = false;
+        free(file_get(path, &now));
+        CHECK(now == len);
+    }
+    /* Killed at it: nothing is kept, and nothing is called torn. */
+    int fd = open(path, O_WRONLY | O_APPEND);
+    CHECK(write(fd, "\n\n\n", 3) == 3 && close(fd) == 0);
+    CHECK(ts_put(&t, "task/2", "\"v\":2") == 0 && ts_is_replay(&t));
+    struct store_state st;
+    store_state(t.s, &st);
+    CHECK(!st.torn);
+    ts_close(&t);
+    CHECK(store_verify(path, &rep, NULL) == 0 && !rep.damaged && !rep.torn);
+}
+
+/* ---- a life ---- */
 
 #define BATCHES 8
-
-static char *path;
 
 enum said { SAID_NOTHING, SAID_YES, SAID_NO, SAID_UNKNOWN };
 
@@ -24,13 +176,6 @@ struct life {
     int lost; /* batches that were not committed */
     bool opened;
 };
-
-static void
-fresh(void)
-{
-    free(path);
-    path = path_fresh("new/tasks.log");
-}
 
 static int
 stage_batch(struct life *l, int i)
@@ -228,160 +373,6 @@ test_every_call(void)
                 printf("call %d error %d %d: %ld\n", (int)cases[i].call,
                        cases[i].err, forever, after);
         }
-}
-
-/* ---- a disk that is full, and has room again ---- */
-
-static int
-state_err(struct tstore *t)
-{
-    struct store_state st;
-    store_state(t->s, &st);
-    return st.err;
-}
-
-/* A descriptor reports what failed for another process, here each time. */
-static void
-test_inherited_failure(void)
-{
-    struct tstore t;
-    fresh();
-    CHECK(ts_open(&t, path) == 0);
-    for (int i = 0; i < 3; i++) {
-        CHECK(ts_put(&t, "task/1", "\"v\":1") == 0);
-        fault_start(FAULT_FDATASYNC, 0, true, ENOSPC);
-        fault.only_fd = fault.synced;
-        CHECK(ts_put(&t, "task/2", "\"v\":2") == 0);
-        CHECK(fault.hit && state_err(&t) == 0);
-        fault.on = false;
-    }
-    CHECK(ts_is_replay(&t));
-    ts_close(&t);
-}
-
-static int
-put_one(struct tstore *t, bool *unknown)
-{
-    CHECK(store_lock(t->s) == 0);
-    CHECK(store_stage(t->s, STR("task/2"), STR("\"v\":2")) == 0);
-    int rc = store_commit(t->s, unknown);
-    store_unlock(t->s);
-    return rc;
-}
-
-/* Neither the batch nor the cut comes to the disk. The answer is that nobody
-   knows; the lock is given up, and another process goes on. */
-static void
-test_cut_that_failed(void)
-{
-    bool unknown;
-    struct tstore t, other;
-    fresh();
-    CHECK(ts_open(&t, path) == 0 && ts_put(&t, "task/1", "\"v\":1") == 0);
-    for (int i = 0; i < 3; i++) {
-        fault.also = FAULT_FTRUNCATE;
-        fault_start(FAULT_FDATASYNC, 0, true, ENOSPC);
-        CHECK(put_one(&t, &unknown) == ERR_FULL && unknown);
-        CHECK(state_err(&t) == ERR_FULL && !store_locked(t.s));
-        CHECK(store_lock(t.s) == ERR_FULL && state_err(&t) == ERR_FULL);
-        fault.on = false;
-        pid_t pid = i == 1 ? -1 : child_begin();
-        if (pid == 0) {
-            CHECK(ts_open(&other, path) == 0);
-            CHECK(ts_put(&other, "task/3", "\"v\":3") == 0);
-            CHECK(ts_is_replay(&other));
-            child_end();
-        }
-        CHECK(pid < 0 || child_ok(pid));
-        CHECK(ts_put(&t, "task/4", "\"v\":4") == 0 && state_err(&t) == 0);
-        CHECK(ts_is_replay(&t));
-    }
-    fault.also = FAULT_CALLS;
-    ts_close(&t);
-}
-
-static bool
-is_ready(struct tstore *t, const char *says)
-{
-    struct buf b = {0};
-    int status = state_put_ready(&b, t->s, false);
-    buf_char(&b, '\0');
-    bool ok = CHECK(strstr(b.p, says) != NULL) && !store_locked(t->s);
-    buf_fini(&b);
-    return ok && status == 200;
-}
-
-/* /ready knows of a failed write, and without another one that it would
-   work again; and that somebody keeps the lock. */
-static void
-test_ready(void)
-{
-    bool unknown;
-    struct tstore t, other;
-    int go[2], said[2];
-    char c;
-    fresh();
-    CHECK(ts_open(&t, path) == 0 && ts_put(&t, "task/1", "\"v\":1") == 0);
-    CHECK(is_ready(&t, "\"writable\":true"));
-    fault_start(FAULT_FDATASYNC, 0, true, EDQUOT);
-    CHECK(put_one(&t, &unknown) == ERR_FULL);
-    CHECK(!is_ready(&t, "store_full") && !is_ready(&t, "fdatasync"));
-    fault.on = false;
-    CHECK(is_ready(&t, "\"writable\":true"));
-    if (pipe(go) != 0 || pipe(said) != 0)
-        abort();
-    pid_t pid = child_begin();
-    if (pid == 0) {
-        close(go[1]);
-        CHECK(ts_open(&other, path) == 0 && store_lock(other.s) == 0);
-        CHECK(write(said[1], "", 1) == 1 && read(go[0], &c, 1) == 0);
-        child_end();
-    }
-    close(said[1]);
-    CHECK(read(said[0], &c, 1) == 1 && store_lock(t.s) == ERR_MORE);
-    CHECK(is_ready(&t, "\"writable\":true")); /* it may be at work */
-    clock_ahead_s = STORE_LOCK_WAIT_MS / 1000 + 1;
-    CHECK(!is_ready(&t, "store_busy") && !is_ready(&t, "holds the lock"));
-    close(go[0]);
-    close(go[1]);
-    close(said[0]);
-    CHECK(child_ok(pid));
-    CHECK(is_ready(&t, "\"writable\":true") && ts_is_replay(&t));
-    ts_close(&t);
-}
-
-/* A lock alone does not show that a write would work; a probe does, and
-   leaves nothing. */
-static void
-test_probe(void)
-{
-    bool unknown;
-    struct tstore t;
-    struct store_report rep;
-    size_t len, now;
-    fresh();
-    CHECK(ts_open(&t, path) == 0 && ts_put(&t, "task/1", "\"v\":1") == 0);
-    free(file_get(path, &len));
-    fault_start(FAULT_WRITE, 0, true, ENOSPC);
-    CHECK(put_one(&t, &unknown) == ERR_FULL && !unknown);
-    for (int i = 0; i < 2; i++) {
-        CHECK(store_lock(t.s) == 0 && state_err(&t) == ERR_FULL);
-        CHECK(store_probe(t.s) == (i ? 0 : ERR_FULL));
-        store_unlock(t.s);
-        CHECK(state_err(&t) == (i ? 0 : ERR_FULL));
-        fault.on = false;
-        free(file_get(path, &now));
-        CHECK(now == len);
-    }
-    /* Killed at it: nothing is kept, and nothing is called torn. */
-    int fd = open(path, O_WRONLY | O_APPEND);
-    CHECK(write(fd, "\n\n\n", 3) == 3 && close(fd) == 0);
-    CHECK(ts_put(&t, "task/2", "\"v\":2") == 0 && ts_is_replay(&t));
-    struct store_state st;
-    store_state(t.s, &st);
-    CHECK(!st.torn);
-    ts_close(&t);
-    CHECK(store_verify(path, &rep, NULL) == 0 && !rep.damaged && !rep.torn);
 }
 
 /* ---- backup and repair ---- */

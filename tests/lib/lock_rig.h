@@ -1,0 +1,115 @@
+#ifndef TEST_LOCK_RIG_H
+#define TEST_LOCK_RIG_H
+
+/* Stores of which something goes wrong while they are locked: a kernel without
+   the locks, a process that ends at any change of a file, a rename that fails
+   or loses the lock. WRAP is that of t_lock. */
+
+#include "store/lock.h"
+#include "tests/lib/clock.h"
+#include "tests/lib/locks.h"
+#include "tests/lib/store_test.h"
+
+#ifndef __GLIBC__
+#pragma weak __real_pwrite64
+#endif
+
+static bool old_kernel; /* knows no locks by open file description */
+
+static inline bool
+lacks_lock(int fd, int cmd, const struct flock *fl)
+{
+    (void)fd;
+    (void)fl;
+    errno = EINVAL;
+    return old_kernel && IS_OFD_LOCK(cmd);
+}
+
+WRAP_FCNTL(fcntl, lacks_lock)
+WRAP_FCNTL(fcntl64, lacks_lock)
+
+/* What store_lock says to a process that starts now. */
+static inline int
+lock_elsewhere(const char *path)
+{
+    int status = 0;
+    pid_t pid = child_begin();
+    if (pid == 0) {
+        struct tstore t;
+        int rc = ts_open(&t, path);
+        _exit(rc != 0 ? 99 : -store_lock(t.s));
+    }
+    while (waitpid(pid, &status, 0) < 0)
+        continue;
+    return WIFEXITED(status) ? -WEXITSTATUS(status) : 1;
+}
+
+/* Before a rename: the process ends, or the rename fails, or the lock file
+   goes and another wants to write. */
+static enum { RENAMES, DIES, FAILS, LOSES_LOCK } at_rename;
+static struct tstore kept_out;
+
+/* A copy takes the place of the lock file, and with that goes all that keeps
+   the other one out, but for the lock on the log itself. */
+static inline void
+lose_lock(void)
+{
+    struct store_state st;
+    size_t len;
+    at_rename = RENAMES;
+    store_state(kept_out.s, &st);
+    const char *lock = path_with(st.path, ".lock");
+    char *copy = file_get(lock, &len);
+    CHECK(unlink(lock) == 0);
+    file_put(lock, copy, len);
+    free(copy);
+    clock_ahead_s++; /* or it does not look for the file */
+    CHECK(store_follow(kept_out.s) == 0);
+    CHECK(store_lock(kept_out.s) == ERR_MORE);
+    CHECK(store_lock_wait(kept_out.s) == ERR_MORE);
+    CHECK(!store_locked(kept_out.s));
+}
+
+/* Calls that change a file, before the process ends; 0: it does not. */
+static int lives_for;
+
+static inline void
+live(void)
+{
+    if (lives_for > 0 && --lives_for == 0)
+        _exit(0);
+}
+
+#define WRAP(type, name, params, args)  \
+    type __real_##name params;          \
+    type __wrap_##name params;          \
+    type __wrap_##name params           \
+    {                                   \
+        live();                         \
+        return __real_##name args;      \
+    }
+
+WRAP(int, link, (const char *from, const char *to), (from, to))
+WRAP(int, unlink, (const char *path), (path))
+WRAP(int, fsync, (int fd), (fd))
+WRAP(int, fdatasync, (int fd), (fd))
+WRAP(ssize_t, pwrite, (int fd, const void *p, size_t n, off_t off),
+     (fd, p, n, off))
+WRAP(ssize_t, pwrite64, (int fd, const void *p, size_t n, off_t off),
+     (fd, p, n, off))
+
+int __real_rename(const char *from, const char *to);
+int __wrap_rename(const char *from, const char *to);
+int
+__wrap_rename(const char *from, const char *to)
+{
+    live();
+    if (at_rename == DIES)
+        _exit(0);
+    if (at_rename == LOSES_LOCK)
+        lose_lock();
+    errno = EIO;
+    return at_rename == FAILS ? -1 : __real_rename(from, to);
+}
+
+#endif

@@ -1,0 +1,42 @@
+#ifndef TEST_LOCKS_H
+#define TEST_LOCKS_H
+
+/* WRAP_FCNTL(name, refuses): the calls of fcntl that are about a lock go to
+   refuses(fd, cmd, flock) first, and fail if that says so, with its errno. */
+
+#include <fcntl.h>
+#include <stdarg.h>
+
+/* Linux's, which the headers hide. */
+#define OFD_GETLK 36
+#define OFD_SETLKW 38
+#define IS_OFD_LOCK(cmd) ((cmd) >= OFD_GETLK && (cmd) <= OFD_SETLKW)
+#define TAKES_LOCK(cmd)                                          \
+    ((cmd) == F_SETLK || (cmd) == F_SETLKW || (cmd) == F_GETLK || \
+     IS_OFD_LOCK(cmd))
+
+#define WRAP_FCNTL(name, refuses)                                    \
+    int __real_##name(int fd, int cmd, ...);                         \
+    int __wrap_##name(int fd, int cmd, ...);                         \
+    int __wrap_##name(int fd, int cmd, ...)                          \
+    {                                                                \
+        va_list ap;                                                  \
+        int rc;                                                      \
+        va_start(ap, cmd);                                           \
+        if (TAKES_LOCK(cmd)) {                                       \
+            struct flock *fl = va_arg(ap, struct flock *);           \
+            rc = refuses(fd, cmd, fl) ? -1                           \
+                                      : __real_##name(fd, cmd, fl);  \
+        } else {                                                     \
+            rc = __real_##name(fd, cmd, va_arg(ap, int));            \
+        }                                                            \
+        va_end(ap);                                                  \
+        return rc;                                                   \
+    }
+
+/* glibc's, which other libraries do not have and never call. */
+#ifndef __GLIBC__
+#pragma weak __real_fcntl64
+#endif
+
+#endif
