@@ -1,13 +1,8 @@
 /* t_mcp_call - calls that wait and tell, in both eras, and sessions over
    HTTP. In texts ' stands for a quote. */
 
-#include "tests/lib/clock.h"
-#include "tests/lib/mcp_rig.h"
 #include "base/clock.h"
-
-static struct store *store;
-static struct store_kind kind;
-static struct sign *sign;
+#include "tests/lib/mcp_signed.h"
 
 /* ---- messages that wait ---- */
 
@@ -715,18 +710,9 @@ test_looks_take_turns(void)
 int
 main(void)
 {
-    char *dir = test_tmpdir(), path[400], why[256];
-    struct store_options o = {.path = path};
-
-    snprintf(path, sizeof(path), "%s/log", dir);
-    free(dir);
-    mcp_session_kind(&kind);
-    if (!CHECK(store_open(&store, &o, &kind, 1, why) == 0) ||
-        !CHECK(sign_new(&sign, store) == 0))
+    if (!signed_rig_init())
         return test_end("t_mcp_call");
     store_observe(store, hear, NULL);
-    rig_serve(&toy_talker, store, sign);
-    rig_agree(NULL);
     test_waiting_for_a_time();
     test_state_of_the_handshake();
     test_cancelling();
@@ -744,8 +730,6 @@ main(void)
     test_looks_take_turns();
     test_memory_fails_while_waiting();
     test_memory_fails_at_sessions();
-    rig_fini();
-    sign_free(sign);
-    store_close(store);
+    signed_rig_fini();
     return test_end("t_mcp_call");
 }

@@ -1,11 +1,7 @@
 /* t_mcp_rounds - calls of the modern era that ask: the state that their client
    carries from one round to the next. In texts ' stands for a quote. */
 
-#include "tests/lib/clock.h"
-#include "tests/lib/mcp_rig.h"
-
-static struct store *store;
-static struct sign *sign;
+#include "tests/lib/mcp_signed.h"
 
 static char state[512]; /* the requestState of the last answer */
 
@@ -171,25 +167,13 @@ test_state_of_somebody_else(void)
 int
 main(void)
 {
-    char *dir = test_tmpdir(), path[400], why[256];
-    struct store_options o = {.path = path};
-    struct store_kind kind;
-
-    snprintf(path, sizeof(path), "%s/log", dir);
-    free(dir);
-    mcp_session_kind(&kind);
-    if (!CHECK(store_open(&store, &o, &kind, 1, why) == 0) ||
-        !CHECK(sign_new(&sign, store) == 0))
+    if (!signed_rig_init())
         return test_end("t_mcp_rounds");
-    rig_serve(&toy_talker, store, sign);
-    rig_agree(NULL);
     test_rounds_of_the_modern_era();
     test_questions_of_all_kinds();
     test_state_alone();
     test_tampered_states();
     test_state_of_somebody_else();
-    rig_fini();
-    sign_free(sign);
-    store_close(store);
+    signed_rig_fini();
     return test_end("t_mcp_rounds");
 }

@@ -2,163 +2,8 @@
    The clock stands still, but for a tool that takes a whole turn each time
    that it is run. */
 
-#include "base/loop.h"
-#include "mcp/sign.h"
 #include "serve/web.h"
-#include "tests/lib/client.h"
-
-#include <time.h>
-
-#define MAX_PEERS 32
-#define CALL(name) "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\"," \
-    "\"params\":{\"name\":\"" name "\"}}"
-#define SEARCH CALL("search")
-#define QUICK CALL("quick")
-#define OBJECT "{\"type\":\"object\"}"
-
-static time_t now_s = 1600000000;
-static char trace[256]; /* the first letters of who was served, in order */
-static unsigned slices; /* that a search takes */
-
-int __wrap_clock_gettime(clockid_t id, struct timespec *t);
-
-int
-__wrap_clock_gettime(clockid_t id, struct timespec *t)
-{
-    (void)id;
-    *t = (struct timespec){.tv_sec = now_s};
-    return 0;
-}
-
-static void
-note(const struct mcp_call *c)
-{
-    size_t n = strlen(trace);
-
-    if (n + 1 < sizeof(trace))
-        trace[n] = c->principal.p[0];
-}
-
-static int
-quick(struct mcp_call *c)
-{
-    note(c);
-    buf_z(c->out, "{}");
-    return 0;
-}
-
-static int
-search(struct mcp_call *c)
-{
-    note(c);
-    now_s++;
-    if (c->round + 1 < slices)
-        return mcp_go_on(c, STR("x"));
-    buf_z(c->out, "{}");
-    return 0;
-}
-
-static const struct mcp_tool tools[] = {
-    {.name = "quick", .title = "Quick", .description = "Is quick",
-     .input_schema = OBJECT, .run = quick},
-    {.name = "search", .title = "Search", .description = "Takes turns",
-     .input_schema = OBJECT, .run = search},
-};
-static const struct mcp_catalogue catalogue = {
-    .name = "order", .title = "Order", .version = "1", .tools = tools,
-    .n_tools = sizeof(tools) / sizeof(*tools),
-};
-
-/* ---- a server ---- */
-
-static struct loop *loop;
-static struct store *store;
-static struct sign *sign;
-static struct mcp *mcp;
-static struct turn *turn;
-static struct peer *peers[MAX_PEERS];
-static unsigned n_peers, n_answers, n_turns;
-
-static void
-on_message(void *ctx, struct str body, struct str event)
-{
-    (void)ctx;
-    (void)body;
-    (void)event;
-}
-
-static void
-on_answer(void *ctx, const struct turn_answer *a)
-{
-    (void)ctx;
-    n_answers += a->status == MCP_OK;
-}
-
-static void
-on_later(void *ctx, unsigned poll_ms)
-{
-    (void)ctx;
-    (void)poll_ms;
-}
-
-static void
-on_nothing(void *ctx)
-{
-    (void)ctx;
-}
-
-static const struct peer_ops ops = {on_message, on_answer, on_later,
-                                    on_nothing, on_nothing};
-
-/* What principal sends over n connections. */
-static void
-push(const char *principal, unsigned n, const char *text)
-{
-    static struct mcp_facts f[MAX_PEERS];
-    struct str body = str_of(text);
-
-    for (; n > 0; n--, n_peers++) {
-        if (n_peers == MAX_PEERS)
-            abort();
-        f[n_peers] = (struct mcp_facts){.principal = str_of(principal)};
-        peers[n_peers] = turn_join(turn, &ops, NULL);
-        CHECK(turn_push(peers[n_peers], &f[n_peers], &body) == 0);
-    }
-}
-
-static bool
-can_now(int fd)
-{
-    return poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 0) == 1;
-}
-
-static bool
-all_answered(void *ctx)
-{
-    (void)ctx;
-    return n_answers == n_peers || n_turns++ == 1000;
-}
-
-/* Whether they were served in that order. */
-static bool
-serves(const char *want)
-{
-    CHECK(turn_run(turn, all_answered, NULL) == 0);
-    CHECK(n_answers == n_peers);
-    if (strcmp(trace, want) != 0)
-        printf("served %s\n", trace);
-    return strcmp(trace, want) == 0;
-}
-
-static void
-begin(unsigned of_search)
-{
-    while (n_peers > 0)
-        turn_leave(peers[--n_peers]);
-    n_answers = n_turns = 0;
-    memset(trace, 0, sizeof(trace));
-    slices = of_search;
-}
+#include "tests/lib/serve_rig.h"
 
 /* ---- turns ---- */
 
@@ -498,18 +343,7 @@ test_what_is_left_for_later(void)
 int
 main(void)
 {
-    char *dir = test_tmpdir(), path[400], why[256];
-    struct store_options o = {.path = path};
-    struct store_kind kind;
-
-    snprintf(path, sizeof(path), "%s/log", dir);
-    free(dir);
-    mcp_session_kind(&kind);
-    if (!CHECK(store_open(&store, &o, &kind, 1, why) == 0) ||
-        !CHECK(sign_new(&sign, store) == 0) ||
-        !CHECK(mcp_new(&mcp, &catalogue, store, sign) == 0) ||
-        !CHECK(loop_new(&loop) == 0) ||
-        !CHECK(turn_new(&turn, loop, store, mcp) == 0))
+    if (!server_begin())
         return test_end("t_serve");
     test_a_call_waits_for_no_crowd();
     test_principals_take_turns();
@@ -522,10 +356,6 @@ main(void)
     test_no_rate();
     test_nobody_has_all_connections();
     test_what_is_left_for_later();
-    turn_free(turn);
-    loop_free(loop);
-    mcp_free(mcp);
-    sign_free(sign);
-    store_close(store);
+    server_end();
     return test_end("t_serve");
 }

@@ -1,0 +1,183 @@
+#ifndef TEST_SERVE_RIG_H
+#define TEST_SERVE_RIG_H
+
+/* A server of two tools, without descriptors of its own: push says what a
+   principal sends over so many connections, serves in which order they are
+   served, by the first letters of their names. The clock stands still, but for
+   search, which takes a whole turn each time that it is run. */
+
+#include "base/loop.h"
+#include "serve/turn.h"
+#include "tests/lib/client.h"
+#include "tests/lib/signed_store.h"
+
+#include <time.h>
+
+#define MAX_PEERS 32
+#define CALL(name) "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\"," \
+    "\"params\":{\"name\":\"" name "\"}}"
+#define SEARCH CALL("search")
+#define QUICK CALL("quick")
+#define OBJECT "{\"type\":\"object\"}"
+
+static time_t now_s = 1600000000;
+static char trace[256]; /* the first letters of who was served, in order */
+static unsigned slices; /* that a search takes */
+
+int __wrap_clock_gettime(clockid_t id, struct timespec *t);
+
+int
+__wrap_clock_gettime(clockid_t id, struct timespec *t)
+{
+    (void)id;
+    *t = (struct timespec){.tv_sec = now_s};
+    return 0;
+}
+
+static inline void
+note(const struct mcp_call *c)
+{
+    size_t n = strlen(trace);
+
+    if (n + 1 < sizeof(trace))
+        trace[n] = c->principal.p[0];
+}
+
+static inline int
+quick(struct mcp_call *c)
+{
+    note(c);
+    buf_z(c->out, "{}");
+    return 0;
+}
+
+static inline int
+search(struct mcp_call *c)
+{
+    note(c);
+    now_s++;
+    if (c->round + 1 < slices)
+        return mcp_go_on(c, STR("x"));
+    buf_z(c->out, "{}");
+    return 0;
+}
+
+static const struct mcp_tool tools[] = {
+    {.name = "quick", .title = "Quick", .description = "Is quick",
+     .input_schema = OBJECT, .run = quick},
+    {.name = "search", .title = "Search", .description = "Takes turns",
+     .input_schema = OBJECT, .run = search},
+};
+static const struct mcp_catalogue catalogue = {
+    .name = "order", .title = "Order", .version = "1", .tools = tools,
+    .n_tools = sizeof(tools) / sizeof(*tools),
+};
+
+/* ---- a server ---- */
+
+static struct loop *loop;
+static struct mcp *mcp;
+static struct turn *turn;
+static struct peer *peers[MAX_PEERS];
+static unsigned n_peers, n_answers, n_turns;
+
+static inline void
+on_message(void *ctx, struct str body, struct str event)
+{
+    (void)ctx;
+    (void)body;
+    (void)event;
+}
+
+static inline void
+on_answer(void *ctx, const struct turn_answer *a)
+{
+    (void)ctx;
+    n_answers += a->status == MCP_OK;
+}
+
+static inline void
+on_later(void *ctx, unsigned poll_ms)
+{
+    (void)ctx;
+    (void)poll_ms;
+}
+
+static inline void
+on_nothing(void *ctx)
+{
+    (void)ctx;
+}
+
+static const struct peer_ops ops = {on_message, on_answer, on_later,
+                                    on_nothing, on_nothing};
+
+/* What principal sends over n connections. */
+static inline void
+push(const char *principal, unsigned n, const char *text)
+{
+    static struct mcp_facts f[MAX_PEERS];
+    struct str body = str_of(text);
+
+    for (; n > 0; n--, n_peers++) {
+        if (n_peers == MAX_PEERS)
+            abort();
+        f[n_peers] = (struct mcp_facts){.principal = str_of(principal)};
+        peers[n_peers] = turn_join(turn, &ops, NULL);
+        CHECK(turn_push(peers[n_peers], &f[n_peers], &body) == 0);
+    }
+}
+
+static inline bool
+can_now(int fd)
+{
+    return poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 0) == 1;
+}
+
+static inline bool
+all_answered(void *ctx)
+{
+    (void)ctx;
+    return n_answers == n_peers || n_turns++ == 1000;
+}
+
+/* Whether they were served in that order. */
+static inline bool
+serves(const char *want)
+{
+    CHECK(turn_run(turn, all_answered, NULL) == 0);
+    CHECK(n_answers == n_peers);
+    if (strcmp(trace, want) != 0)
+        printf("served %s\n", trace);
+    return strcmp(trace, want) == 0;
+}
+
+static inline void
+begin(unsigned of_search)
+{
+    while (n_peers > 0)
+        turn_leave(peers[--n_peers]);
+    n_answers = n_turns = 0;
+    memset(trace, 0, sizeof(trace));
+    slices = of_search;
+}
+
+static inline bool
+server_begin(void)
+{
+    return signed_store_open() &&
+           CHECK(mcp_new(&mcp, &catalogue, store, sign) == 0) &&
+           CHECK(loop_new(&loop) == 0) &&
+           CHECK(turn_new(&turn, loop, store, mcp) == 0);
+}
+
+static inline void
+server_end(void)
+{
+    turn_free(turn);
+    loop_free(loop);
+    mcp_free(mcp);
+    signed_store_close();
+}
+
+#endif
