@@ -3,9 +3,9 @@
 
    argv[1]: seconds of killing; without it a few rounds. */
 
+#include "base/clock.h"
 #include "store/verify.h"
 #include "tests/lib/mcp_turn.h"
-#include "base/clock.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -18,10 +18,77 @@
 
 static char ids[CALLS][CALL_ID_LEN + 1];
 
+static uint64_t told[CALLS]; /* what processes have seen; 0: nothing yet */
+
+static void make_calls(void);
+static pid_t start(unsigned seed, int fd);
+static bool await_progress(int fd, unsigned n);
+static bool see(uint32_t call, uint64_t result);
+static void judge(void);
+
+/* ---- killing ---- */
+
+static void
+run_round(unsigned seed)
+{
+    pid_t pids[PROCS];
+    int fd[2], status;
+    unsigned i, kills;
+
+    memset(told, 0, sizeof(told));
+    make_calls();
+    if (pipe(fd) != 0)
+        abort();
+    for (i = 0; i < PROCS; i++)
+        pids[i] = start(seed + i, fd[1]);
+    for (kills = 0; kills < 2 * PROCS; kills++) {
+        unsigned k = (seed + kills) % PROCS;
+        volatile unsigned spin;
+
+        CHECK(await_progress(fd[0], 1 + (seed + kills) % 60));
+        for (spin = 0; spin < (seed + kills) * 7919 % 50000; spin++)
+            ;
+        kill(pids[k], SIGKILL);
+        CHECK(waitpid(pids[k], &status, 0) == pids[k] &&
+              WIFSIGNALED(status));
+        pids[k] = kills < PROCS ? start(seed + kills * 31, fd[1]) : 0;
+    }
+    for (i = 0; i < PROCS; i++) {
+        if (pids[i] == 0)
+            continue;
+        kill(pids[i], SIGKILL);
+        CHECK(waitpid(pids[i], &status, 0) == pids[i] &&
+              WIFSIGNALED(status));
+    }
+    close(fd[0]);
+    close(fd[1]);
+    judge();
+}
+
 struct report { /* of one turn: it has done no more, or seen a result */
     uint32_t call; /* CALLS: none */
     uint64_t result;
 };
+
+/* Reads reports of so many turns: no process is killed before it has done
+   something, and a stuck one shows. */
+static bool
+await_progress(int fd, unsigned n)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    struct report r;
+
+    while (n > 0) {
+        if (poll(&p, 1, 60000) != 1 || read(fd, &r, sizeof(r)) != sizeof(r))
+            return false;
+        n -= r.call == CALLS;
+        if (r.call < CALLS && !see(r.call, r.result))
+            return false;
+    }
+    return true;
+}
+
+/* ---- what a process does until it is killed ---- */
 
 /* The call that an answer of tasks/result is of, which is ID from here on. */
 static uint32_t
@@ -38,14 +105,6 @@ call_of(char *text)
     normalize(text);
     return i;
 }
-
-static double
-now_s(void)
-{
-    return (double)clock_mono_ms() / 1000;
-}
-
-/* ---- what a process does until it is killed ---- */
 
 static void
 report(struct who *me, int fd)
@@ -182,8 +241,6 @@ result_of(unsigned i)
     return text;
 }
 
-static uint64_t told[CALLS]; /* what processes have seen; 0: nothing yet */
-
 /* A call is seen with a result: whether that is the one it has. */
 static bool
 see(uint32_t call, uint64_t result)
@@ -228,61 +285,10 @@ judge(void)
           !rep.torn);
 }
 
-/* ---- killing ---- */
-
-/* Reads reports of so many turns: no process is killed before it has done
-   something, and a stuck one shows. */
-static bool
-await_progress(int fd, unsigned n)
+static double
+now_s(void)
 {
-    struct pollfd p = {.fd = fd, .events = POLLIN};
-    struct report r;
-
-    while (n > 0) {
-        if (poll(&p, 1, 60000) != 1 || read(fd, &r, sizeof(r)) != sizeof(r))
-            return false;
-        n -= r.call == CALLS;
-        if (r.call < CALLS && !see(r.call, r.result))
-            return false;
-    }
-    return true;
-}
-
-static void
-run_round(unsigned seed)
-{
-    pid_t pids[PROCS];
-    int fd[2], status;
-    unsigned i, kills;
-
-    memset(told, 0, sizeof(told));
-    make_calls();
-    if (pipe(fd) != 0)
-        abort();
-    for (i = 0; i < PROCS; i++)
-        pids[i] = start(seed + i, fd[1]);
-    for (kills = 0; kills < 2 * PROCS; kills++) {
-        unsigned k = (seed + kills) % PROCS;
-        volatile unsigned spin;
-
-        CHECK(await_progress(fd[0], 1 + (seed + kills) % 60));
-        for (spin = 0; spin < (seed + kills) * 7919 % 50000; spin++)
-            ;
-        kill(pids[k], SIGKILL);
-        CHECK(waitpid(pids[k], &status, 0) == pids[k] &&
-              WIFSIGNALED(status));
-        pids[k] = kills < PROCS ? start(seed + kills * 31, fd[1]) : 0;
-    }
-    for (i = 0; i < PROCS; i++) {
-        if (pids[i] == 0)
-            continue;
-        kill(pids[i], SIGKILL);
-        CHECK(waitpid(pids[i], &status, 0) == pids[i] &&
-              WIFSIGNALED(status));
-    }
-    close(fd[0]);
-    close(fd[1]);
-    judge();
+    return (double)clock_mono_ms() / 1000;
 }
 
 int

@@ -4,7 +4,27 @@
 
 #include <sys/stat.h>
 
-/* ---- files ---- */
+static void
+test_takes_a_line_byte_by_byte(void)
+{
+    char *dir = test_tmpdir();
+    struct srv s = start(dir, NULL, PLAIN);
+    struct text t = {0}, one;
+    size_t i;
+
+    add_ping(&t, 1);
+    add(&t, "\r\n  \n", 5);
+    add_ping(&t, 2);
+    for (i = 0; i < t.len; i++) {
+        one = (struct text){t.p + i, 1, 1};
+        CHECK(say(&s, &one));
+    }
+    CHECK(answers(next_line(&s), 1));
+    CHECK(answers(next_line(&s), 2));
+    CHECK(finish(&s) == 0);
+    free(t.p);
+    free(dir);
+}
 
 static char *
 path_in(const char *dir, const char *name)
@@ -40,21 +60,6 @@ log_has(const struct text *log, const char *task)
     return strstr(log->p, want) != NULL;
 }
 
-/* Takes the write lock of the store in dir, as any process may; it stays as
-   long as the descriptor. A server that looks at a tail may have it just
-   now. */
-static int
-hold_lock(const char *dir)
-{
-    struct flock fl = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
-    int fd = open(path_in(dir, "tasks.log.lock"), O_RDWR | O_CLOEXEC);
-
-    CHECK(fd >= 0 && fcntl(fd, F_SETLKW, &fl) == 0);
-    return fd;
-}
-
-/* ---- the tests ---- */
-
 static void
 test_answers_a_burst_in_order(int how)
 {
@@ -80,28 +85,6 @@ test_answers_a_burst_in_order(int how)
     CHECK(log_has(&log, "t0") && log_has(&log, "t199"));
     CHECK(finish(&s) == 0);
     free(log.p);
-    free(t.p);
-    free(dir);
-}
-
-static void
-test_takes_a_line_byte_by_byte(void)
-{
-    char *dir = test_tmpdir();
-    struct srv s = start(dir, NULL, PLAIN);
-    struct text t = {0}, one;
-    size_t i;
-
-    add_ping(&t, 1);
-    add(&t, "\r\n  \n", 5);
-    add_ping(&t, 2);
-    for (i = 0; i < t.len; i++) {
-        one = (struct text){t.p + i, 1, 1};
-        CHECK(say(&s, &one));
-    }
-    CHECK(answers(next_line(&s), 1));
-    CHECK(answers(next_line(&s), 2));
-    CHECK(finish(&s) == 0);
     free(t.p);
     free(dir);
 }
@@ -595,6 +578,19 @@ ask_around_a_writer(struct srv *s, struct srv *other, const char *task)
     CHECK(send_text(other, &t) && is_good(next_line(other)));
     CHECK(s->got.len == s->taken);
     free(t.p);
+}
+
+/* Takes the write lock of the store in dir, as any process may; it stays as
+   long as the descriptor. A server that looks at a tail may have it just
+   now. */
+static int
+hold_lock(const char *dir)
+{
+    struct flock fl = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+    int fd = open(path_in(dir, "tasks.log.lock"), O_RDWR | O_CLOEXEC);
+
+    CHECK(fd >= 0 && fcntl(fd, F_SETLKW, &fl) == 0);
+    return fd;
 }
 
 static void

@@ -8,6 +8,43 @@
 
 #include <stdint.h>
 
+/* ---- two that want the same ---- */
+
+static void
+test_two_create_one_id(void)
+{
+    char *dir = test_tmpdir(), id[32];
+    struct srv a = start(dir, NULL, PLAIN), b = start(dir, NULL, PLAIN);
+    int k;
+
+    for (k = 0; k < 100; k++) {
+        struct text ta = {0}, tb = {0};
+        bool won_a, won_b;
+
+        snprintf(id, sizeof id, "one-%d", k);
+        addf(&ta, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\","
+                  "\"params\":{\"name\":\"create_task\",\"arguments\":"
+                  "{\"task_id\":\"%s\",\"title\":\"of a\"}}}\n", id);
+        add(&tb, ta.p, ta.len);
+        memcpy(strstr(tb.p, "of a"), "of b", 4);
+        CHECK(send_text(&a, &ta) && send_text(&b, &tb));
+        won_a = is_good(next_line(&a));
+        won_b = is_good(next_line(&b));
+        CHECK(won_a != won_b);
+        add_call(&ta, 2, "get_task", id);
+        add_call(&tb, 2, "get_task", id);
+        CHECK(send_text(&a, &ta) && send_text(&b, &tb));
+        CHECK(has(next_line(&a), won_a ? "of a" : "of b"));
+        CHECK(has(next_line(&b), won_a ? "of a" : "of b"));
+        free(ta.p);
+        free(tb.p);
+    }
+    CHECK(finish(&a) == 0 && finish(&b) == 0);
+    free(dir);
+}
+
+/* ---- killed while they write ---- */
+
 #define WRITERS 4
 #define BURST 64 /* requests in flight to each */
 
@@ -141,39 +178,6 @@ test_nothing_promised_is_lost(int rounds)
         CHECK(finish(&s) == 0);
     }
     CHECK(run_command(dir, "verify") == 0);
-    free(dir);
-}
-
-static void
-test_two_create_one_id(void)
-{
-    char *dir = test_tmpdir(), id[32];
-    struct srv a = start(dir, NULL, PLAIN), b = start(dir, NULL, PLAIN);
-    int k;
-
-    for (k = 0; k < 100; k++) {
-        struct text ta = {0}, tb = {0};
-        bool won_a, won_b;
-
-        snprintf(id, sizeof id, "one-%d", k);
-        addf(&ta, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\","
-                  "\"params\":{\"name\":\"create_task\",\"arguments\":"
-                  "{\"task_id\":\"%s\",\"title\":\"of a\"}}}\n", id);
-        add(&tb, ta.p, ta.len);
-        memcpy(strstr(tb.p, "of a"), "of b", 4);
-        CHECK(send_text(&a, &ta) && send_text(&b, &tb));
-        won_a = is_good(next_line(&a));
-        won_b = is_good(next_line(&b));
-        CHECK(won_a != won_b);
-        add_call(&ta, 2, "get_task", id);
-        add_call(&tb, 2, "get_task", id);
-        CHECK(send_text(&a, &ta) && send_text(&b, &tb));
-        CHECK(has(next_line(&a), won_a ? "of a" : "of b"));
-        CHECK(has(next_line(&b), won_a ? "of a" : "of b"));
-        free(ta.p);
-        free(tb.p);
-    }
-    CHECK(finish(&a) == 0 && finish(&b) == 0);
     free(dir);
 }
 

@@ -18,6 +18,22 @@
 
 /* ---- every cut ---- */
 
+static bool cut_is_right(const struct sample *s, size_t len, size_t marked);
+
+static void
+cut_everywhere(const struct sample *s)
+{
+    size_t marks[] = {0, s->n_lines, s->n_lines / 2};
+    for (size_t m = 0; m < sizeof marks / sizeof *marks; m++) {
+        if (marks[m] != 0 && marks[m] <= s->end_line)
+            marks[m] = s->end_line + 2;
+        for (size_t len = 0; len <= s->bytes.len; len += TEST_STEP)
+            if (!CHECK(cut_is_right(s, len, marks[m])))
+                fprintf(stderr, "    %s cut to %zu of %zu bytes, mark behind "
+                        "%zu lines\n", s->name, len, s->bytes.len, marks[m]);
+    }
+}
+
 static bool
 cut_is_right(const struct sample *s, size_t len, size_t marked)
 {
@@ -39,20 +55,6 @@ cut_is_right(const struct sample *s, size_t len, size_t marked)
         return is_refused(&(struct part){.s = s, .lines = lines,
                                          .bad = lines ? SIZE_MAX : 0});
     return is_recovered(s, len, lines);
-}
-
-static void
-cut_everywhere(const struct sample *s)
-{
-    size_t marks[] = {0, s->n_lines, s->n_lines / 2};
-    for (size_t m = 0; m < sizeof marks / sizeof *marks; m++) {
-        if (marks[m] != 0 && marks[m] <= s->end_line)
-            marks[m] = s->end_line + 2;
-        for (size_t len = 0; len <= s->bytes.len; len += TEST_STEP)
-            if (!CHECK(cut_is_right(s, len, marks[m])))
-                fprintf(stderr, "    %s cut to %zu of %zu bytes, mark behind "
-                        "%zu lines\n", s->name, len, s->bytes.len, marks[m]);
-    }
 }
 
 /* ---- every bit ---- */

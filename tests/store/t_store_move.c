@@ -11,130 +11,17 @@
 static char *path;
 static struct tstore t;     /* the one that is watched */
 static size_t under_lock;   /* bytes read while it had the lock */
-
-#ifndef __GLIBC__
-#pragma weak __real_pread64
-#pragma weak __real_pwrite64
-#endif
-
-#define WRAP_PREAD(name)                                            \
-    ssize_t __real_##name(int fd, void *p, size_t n, off_t off);    \
-    ssize_t __wrap_##name(int fd, void *p, size_t n, off_t off);    \
-    ssize_t __wrap_##name(int fd, void *p, size_t n, off_t off)     \
-    {                                                               \
-        ssize_t got = __real_##name(fd, p, n, off);                 \
-        if (got > 0 && t.s != NULL && store_locked(t.s))            \
-            under_lock += (size_t)got;                              \
-        return got;                                                 \
-    }
-
-WRAP_PREAD(pread)
-WRAP_PREAD(pread64)
-
 static bool fail_writes;
 
-#define WRAP_PWRITE(name)                                               \
-    ssize_t __real_##name(int fd, const void *p, size_t n, off_t off);  \
-    ssize_t __wrap_##name(int fd, const void *p, size_t n, off_t off);  \
-    ssize_t __wrap_##name(int fd, const void *p, size_t n, off_t off)   \
-    {                                                                   \
-        errno = ENOSPC;                                                 \
-        return fail_writes ? -1 : __real_##name(fd, p, n, off);         \
-    }
-
-WRAP_PWRITE(pwrite)
-WRAP_PWRITE(pwrite64)
-
-static bool
-state_is_good(const struct tstore *ts)
-{
-    struct store_state st;
-    store_state(ts->s, &st);
-    return st.err == 0;
-}
-
-static bool
-keep_none(void *ctx, const struct store_rec *r, bool newest, int64_t now_ms)
-{
-    (void)ctx;
-    (void)r;
-    (void)newest;
-    (void)now_ms;
-    return false;
-}
-
-static void
-calls_are_transient(struct tstore *ts)
-{
-    ts->kinds[1].transient = true;
-    ts->kinds[1].keep = keep_none;
-}
-
-/* Writes keys from .. to - 1 in one batch or more. */
-static void
-put_keys(struct tstore *ts, int from, int to, int v)
-{
-    char key[32], body[FILL + 32];
-    bool unknown;
-    CHECK(store_lock_patiently(ts->s) == 0);
-    for (int i = from; i < to; i++) {
-        snprintf(key, sizeof key, "task/%d", i);
-        snprintf(body, sizeof body, "\"v\":%d,\"fill\":\"%0*d\"", v, FILL, 0);
-        CHECK(store_stage(ts->s, str_of(key), str_of(body)) == 0);
-        if (store_staged_len(ts->s) > STORE_FULL_BATCH)
-            CHECK(store_commit(ts->s, &unknown) == 0);
-    }
-    CHECK(store_commit(ts->s, &unknown) == 0);
-    store_unlock(ts->s);
-}
-
-static bool
-has(const char *key, int v)
-{
-    char want[32];
-    snprintf(want, sizeof want, "\"v\":%d,", v);
-    return strncmp(ts_get(&t, key), want, strlen(want)) == 0;
-}
-
-static void
-begin(void)
-{
-    free(path);
-    path = path_fresh("tasks.log");
-    CHECK(ts_open(&t, path) == 0);
-    calls_are_transient(&t);
-    put_keys(&t, 0, KEYS, 1);
-    CHECK(ts_put(&t, "task/k", "\"keep\":1") == 0);
-    CHECK(ts_put(&t, "task/k", "\"keep\":2") == 0);
-    put_keys(&t, 0, KEYS / 2, 2);
-}
-
-static void
-end(void)
-{
-    ts_close(&t);
-    CHECK(ts_open(&t, path) == 0 && state_is_good(&t));
-    ts_close(&t);
-}
-
-/* What another process does meanwhile: compacts so often, and writes. */
-static void
-other(int compactions, int updates)
-{
-    pid_t pid = child_begin();
-    if (pid == 0) {
-        ts_close(&t);
-        CHECK(ts_open(&t, path) == 0);
-        calls_are_transient(&t);
-        put_keys(&t, 0, 1, 3);
-        for (int i = 0; i < compactions; i++)
-            CHECK(ts_compact(&t) == 0);
-        for (int i = 0; i < updates; i++)
-            put_keys(&t, 1, KEYS / 2, 4);
-        child_end();
-    }
-    CHECK(child_ok(pid));
-}
+static void begin(void);
+static void end(void);
+static void other(int compactions, int updates);
+static bool has(const char *key, int v);
+static bool state_is_good(const struct tstore *ts);
+static void put_keys(struct tstore *ts, int from, int to, int v);
+static bool keep_none(void *ctx, const struct store_rec *r, bool newest,
+                      int64_t now_ms);
+static void calls_are_transient(struct tstore *ts);
 
 /* ---- the lock is not held for it ---- */
 
@@ -366,6 +253,130 @@ test_group_of_the_log(void)
     CHECK(chmod(path, 0606) == 0 && uses(MEMBER, MEMBER, ERR_READONLY));
     CHECK(is_shared(OWNER, 0606));
     CHECK(access(path_with(path, ".compact"), F_OK) != 0);
+}
+
+/* ---- the rig ---- */
+
+#ifndef __GLIBC__
+#pragma weak __real_pread64
+#pragma weak __real_pwrite64
+#endif
+
+#define WRAP_PREAD(name)                                            \
+    ssize_t __real_##name(int fd, void *p, size_t n, off_t off);    \
+    ssize_t __wrap_##name(int fd, void *p, size_t n, off_t off);    \
+    ssize_t __wrap_##name(int fd, void *p, size_t n, off_t off)     \
+    {                                                               \
+        ssize_t got = __real_##name(fd, p, n, off);                 \
+        if (got > 0 && t.s != NULL && store_locked(t.s))            \
+            under_lock += (size_t)got;                              \
+        return got;                                                 \
+    }
+
+WRAP_PREAD(pread)
+WRAP_PREAD(pread64)
+
+#define WRAP_PWRITE(name)                                               \
+    ssize_t __real_##name(int fd, const void *p, size_t n, off_t off);  \
+    ssize_t __wrap_##name(int fd, const void *p, size_t n, off_t off);  \
+    ssize_t __wrap_##name(int fd, const void *p, size_t n, off_t off)   \
+    {                                                                   \
+        errno = ENOSPC;                                                 \
+        return fail_writes ? -1 : __real_##name(fd, p, n, off);         \
+    }
+
+WRAP_PWRITE(pwrite)
+WRAP_PWRITE(pwrite64)
+
+static bool
+state_is_good(const struct tstore *ts)
+{
+    struct store_state st;
+    store_state(ts->s, &st);
+    return st.err == 0;
+}
+
+static bool
+keep_none(void *ctx, const struct store_rec *r, bool newest, int64_t now_ms)
+{
+    (void)ctx;
+    (void)r;
+    (void)newest;
+    (void)now_ms;
+    return false;
+}
+
+static void
+calls_are_transient(struct tstore *ts)
+{
+    ts->kinds[1].transient = true;
+    ts->kinds[1].keep = keep_none;
+}
+
+/* Writes keys from .. to - 1 in one batch or more. */
+static void
+put_keys(struct tstore *ts, int from, int to, int v)
+{
+    char key[32], body[FILL + 32];
+    bool unknown;
+    CHECK(store_lock_patiently(ts->s) == 0);
+    for (int i = from; i < to; i++) {
+        snprintf(key, sizeof key, "task/%d", i);
+        snprintf(body, sizeof body, "\"v\":%d,\"fill\":\"%0*d\"", v, FILL, 0);
+        CHECK(store_stage(ts->s, str_of(key), str_of(body)) == 0);
+        if (store_staged_len(ts->s) > STORE_FULL_BATCH)
+            CHECK(store_commit(ts->s, &unknown) == 0);
+    }
+    CHECK(store_commit(ts->s, &unknown) == 0);
+    store_unlock(ts->s);
+}
+
+static bool
+has(const char *key, int v)
+{
+    char want[32];
+    snprintf(want, sizeof want, "\"v\":%d,", v);
+    return strncmp(ts_get(&t, key), want, strlen(want)) == 0;
+}
+
+static void
+begin(void)
+{
+    free(path);
+    path = path_fresh("tasks.log");
+    CHECK(ts_open(&t, path) == 0);
+    calls_are_transient(&t);
+    put_keys(&t, 0, KEYS, 1);
+    CHECK(ts_put(&t, "task/k", "\"keep\":1") == 0);
+    CHECK(ts_put(&t, "task/k", "\"keep\":2") == 0);
+    put_keys(&t, 0, KEYS / 2, 2);
+}
+
+static void
+end(void)
+{
+    ts_close(&t);
+    CHECK(ts_open(&t, path) == 0 && state_is_good(&t));
+    ts_close(&t);
+}
+
+/* What another process does meanwhile: compacts so often, and writes. */
+static void
+other(int compactions, int updates)
+{
+    pid_t pid = child_begin();
+    if (pid == 0) {
+        ts_close(&t);
+        CHECK(ts_open(&t, path) == 0);
+        calls_are_transient(&t);
+        put_keys(&t, 0, 1, 3);
+        for (int i = 0; i < compactions; i++)
+            CHECK(ts_compact(&t) == 0);
+        for (int i = 0; i < updates; i++)
+            put_keys(&t, 1, KEYS / 2, 4);
+        child_end();
+    }
+    CHECK(child_ok(pid));
 }
 
 int

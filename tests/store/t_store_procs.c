@@ -8,12 +8,6 @@
 
 #include <signal.h>
 
-#define WRITERS 8
-#define UPDATES 250
-#define KEYS 20
-#define KILLED 4
-#define PER_ROUND 400 /* more than a writer lives to write */
-
 static char *path;
 
 static void
@@ -23,7 +17,78 @@ fresh(void)
     path = path_fresh("tasks.log");
 }
 
+/* ---- whose files they are ---- */
+
+#define OWNER 12345
+#define GROUP 23456
+
+static bool
+is_theirs(const char *name)
+{
+    struct stat st;
+    bool ok = lstat(name, &st) == 0 && st.st_uid == OWNER &&
+              st.st_gid == GROUP;
+    if (!ok)
+        fprintf(stderr, "    %s\n", name);
+    return ok;
+}
+
+/* Each file that is made beside the log. */
+static void
+make_all(struct tstore *t, const char *artifacts)
+{
+    char hex[SHA256_HEX + 1];
+    bool made;
+    struct buf b = {0};
+    struct sign *sign;
+    CHECK(ts_put(t, "task/1", "\"v\":1") == 0);
+    CHECK(sign_new(&sign, t->s) == 0);
+    CHECK(sign_seal(sign, "session", STR("x"), STR("y"), &b) == 0);
+    CHECK(artifact_put(artifacts, STR("abc"), hex, &made) == 0);
+    int fd = open(path, O_WRONLY | O_APPEND);
+    CHECK(write(fd, "{\"c", 3) == 3 && close(fd) == 0);
+    CHECK(ts_put(t, "task/1", "\"v\":2") == 0 && ts_compact(t) == 0);
+    buf_fini(&b);
+    sign_free(sign);
+}
+
+/* What root makes in another user's store is that user's. */
+static void
+test_root_in_anothers_store(void)
+{
+    char *dir = test_tmpdir(), *artifacts = path_in(dir, "artifacts");
+    char command[1200];
+    struct tstore t;
+    free(path);
+    path = path_in(dir, "tasks.log");
+    if (geteuid() == 0 && CHECK(chown(dir, OWNER, GROUP) == 0)) {
+        CHECK(ts_open(&t, path) == 0);
+        make_all(&t, artifacts);
+        ts_close(&t);
+        CHECK(is_theirs(path) && is_theirs(path_with(path, ".lock")));
+        CHECK(is_theirs(path_with(path, ".1")));
+        CHECK(is_theirs(path_with(path, ".key")) && is_theirs(artifacts));
+        snprintf(command, sizeof command, "test -e %s.torn-* && "
+                 "test -z \"$(find %s ! -user %d -o ! -group %d)\"", path, dir,
+                 OWNER, GROUP);
+        CHECK(system(command) == 0);
+        CHECK(chown(path, 0, 0) == 0); /* the log's owner, if there is one */
+        CHECK(unlink(path_with(path, ".key")) == 0);
+        CHECK(ts_open(&t, path) == 0);
+        make_all(&t, artifacts);
+        ts_close(&t);
+        struct stat st;
+        CHECK(stat(path_with(path, ".key"), &st) == 0 && st.st_uid == 0);
+    }
+    free(artifacts);
+    free(dir);
+}
+
 /* ---- nothing lost, all agree ---- */
+
+#define WRITERS 8
+#define UPDATES 250
+#define KEYS 20
 
 /* Adds one to the number that the key's record holds: what is lost or done
    twice shows in the sum. */
@@ -141,6 +206,9 @@ test_nothing_lost_while_compacting(void)
 
 /* ---- killed ---- */
 
+#define KILLED 4
+#define PER_ROUND 400 /* more than a writer lives to write */
+
 /* What a writer tells of each record that was acknowledged. */
 struct ack {
     uint64_t n;
@@ -246,73 +314,6 @@ test_killed_writers(unsigned rounds)
         if (i % 4 == 3)
             fresh(); /* so that making the log is raced for, too */
     }
-}
-
-/* ---- whose files they are ---- */
-
-#define OWNER 12345
-#define GROUP 23456
-
-static bool
-is_theirs(const char *name)
-{
-    struct stat st;
-    bool ok = lstat(name, &st) == 0 && st.st_uid == OWNER &&
-              st.st_gid == GROUP;
-    if (!ok)
-        fprintf(stderr, "    %s\n", name);
-    return ok;
-}
-
-/* Each file that is made beside the log. */
-static void
-make_all(struct tstore *t, const char *artifacts)
-{
-    char hex[SHA256_HEX + 1];
-    bool made;
-    struct buf b = {0};
-    struct sign *sign;
-    CHECK(ts_put(t, "task/1", "\"v\":1") == 0);
-    CHECK(sign_new(&sign, t->s) == 0);
-    CHECK(sign_seal(sign, "session", STR("x"), STR("y"), &b) == 0);
-    CHECK(artifact_put(artifacts, STR("abc"), hex, &made) == 0);
-    int fd = open(path, O_WRONLY | O_APPEND);
-    CHECK(write(fd, "{\"c", 3) == 3 && close(fd) == 0);
-    CHECK(ts_put(t, "task/1", "\"v\":2") == 0 && ts_compact(t) == 0);
-    buf_fini(&b);
-    sign_free(sign);
-}
-
-/* What root makes in another user's store is that user's. */
-static void
-test_root_in_anothers_store(void)
-{
-    char *dir = test_tmpdir(), *artifacts = path_in(dir, "artifacts");
-    char command[1200];
-    struct tstore t;
-    free(path);
-    path = path_in(dir, "tasks.log");
-    if (geteuid() == 0 && CHECK(chown(dir, OWNER, GROUP) == 0)) {
-        CHECK(ts_open(&t, path) == 0);
-        make_all(&t, artifacts);
-        ts_close(&t);
-        CHECK(is_theirs(path) && is_theirs(path_with(path, ".lock")));
-        CHECK(is_theirs(path_with(path, ".1")));
-        CHECK(is_theirs(path_with(path, ".key")) && is_theirs(artifacts));
-        snprintf(command, sizeof command, "test -e %s.torn-* && "
-                 "test -z \"$(find %s ! -user %d -o ! -group %d)\"", path, dir,
-                 OWNER, GROUP);
-        CHECK(system(command) == 0);
-        CHECK(chown(path, 0, 0) == 0); /* the log's owner, if there is one */
-        CHECK(unlink(path_with(path, ".key")) == 0);
-        CHECK(ts_open(&t, path) == 0);
-        make_all(&t, artifacts);
-        ts_close(&t);
-        struct stat st;
-        CHECK(stat(path_with(path, ".key"), &st) == 0 && st.st_uid == 0);
-    }
-    free(artifacts);
-    free(dir);
 }
 
 int

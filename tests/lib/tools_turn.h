@@ -1,0 +1,102 @@
+#ifndef TEST_TOOLS_TURN_H
+#define TEST_TOOLS_TURN_H
+
+/* tools_turn - turns of the real catalogue, as mcp_turn has them of toys, with
+   two clients of one principal, and tasks that they make and change. The clock
+   stands still, the disk is full when told to be. */
+
+#include "task/query.h"
+#include "tests/lib/mcp_turn.h"
+#include "tests/lib/still.h"
+#include "tools/tools.h"
+
+static struct tasks *tasks;
+static struct tools *tools;
+static struct cli_env env;
+static struct who ann, neo; /* neo: a modern one, of the same principal */
+
+static inline void
+start(void)
+{
+    box.opt.alias = task_names;
+    tasks = tasks_new();
+    tasks_kind(tasks, &box.kinds[2]);
+    if (tools_new(&tools, tasks, &env) != 0)
+        abort();
+    box_open_as(tools_catalogue(tools), false);
+    tasks_bind(tasks, box.store);
+    who_pipe(&ann, "", V11);
+    who_init(&neo, "");
+}
+
+static inline void
+begin(void)
+{
+    box_place();
+    start();
+}
+
+/* As kill -9. */
+static inline void
+stop(void)
+{
+    who_forget(&ann);
+    who_forget(&neo);
+    box_close();
+    tools_free(tools);
+    tasks_free(tasks);
+}
+
+static inline void
+end(void)
+{
+    stop();
+    ahead_ms = 0;
+}
+
+/* What w is answered, whatever else it is told. */
+static inline const char *
+asks(struct who *w, const char *text)
+{
+    size_t i;
+
+    says(w, text);
+    for (i = 0; i < w->n; i++)
+        if (strstr(w->said[i], "\"result\":") != NULL)
+            return w->said[i];
+    return "no answer";
+}
+
+/* What a tool says to ann, which is not an error. */
+static inline const char *
+does(const char *tool, const char *args)
+{
+    char text[6000];
+    const char *said;
+
+    snprintf(text, sizeof text, CALL("%s", "%s"), tool, args);
+    said = asks(&ann, text);
+    if (!CHECK(strstr(said, "\"content\":[{") != NULL &&
+               strstr(said, "\"isError\"") == NULL))
+        fprintf(stderr, "  %s: %s\n", tool, said);
+    return said;
+}
+
+/* As post, of a text with an id that may have the letters ID in it. */
+static inline void
+post_as_is(struct who *w, const char *text)
+{
+    post_text(w, arena_str(&arena, quoted(text)));
+}
+
+#define DO(tool, args) does(tool, "{" args "}")
+#define CREATE(id, more) \
+    DO("create_task", "'task_id':'" id "','title':'t'" more)
+#define MINE ",'status':'in_progress','current_owner':'me'"
+#define BECOMES(id, status) \
+    "{'task_id':'" id "','agent':'me','status':'" status "'}"
+#define WAIT(args) TASK("wait_for_task", "{" args "}")
+#define ASK(question) \
+    "{'task_id':'t','agent':'me','question':'" question "','wait_seconds':3}"
+
+#endif
