@@ -145,4 +145,26 @@ ask_as_task(struct who *x)
     ask(x, CLIENT_TASK("working"));
 }
 
+/* w accepts the question told last, which ends the call that asked. */
+static inline void
+accepts(struct who *w)
+{
+    gives(w, asked_id, ACCEPTS);
+    settle_all();
+    CHECK(is_status("completed"));
+}
+
+/* Lives again and again, with memory that fails at each call in turn, once or
+   from there on, until none fails: life says whether one did. There are more
+   calls than at_least. */
+static inline void
+fail_memory(bool (*life)(long after, bool once), bool once, long at_least)
+{
+    long after = 0;
+
+    while (life(after, once))
+        after++;
+    CHECK(after > at_least);
+}
+
 #endif

@@ -174,9 +174,7 @@ test_answers_without_a_call(void)
             mcp_drop(box.m->waiting);
         if (i == 2)
             restart();
-        gives(&x, asked_id, ACCEPTS);
-        settle_all();
-        CHECK(is_status("completed"));
+        accepts(&x);
         if (i == 0)
             CHECK(is_next(&x, RES("1", GOT(ANSWER_TEXT))));
         CHECK(is_quiet(&x));
@@ -260,12 +258,12 @@ test_a_plain_question_that_fails_to_commit(void)
 
 /* Whatever fails: once it is asked, it has its answer. */
 static bool
-asks_without(long after)
+asks_without(long after, bool once)
 {
     bool hit, waits;
 
     begin();
-    nomem_start(after, true);
+    nomem_start(after, once);
     post(&ann, CALL("ask", "{}"));
     turn();
     settle_all();
@@ -274,9 +272,7 @@ asks_without(long after)
     waits = box.m->waiting != NULL;
     if (takes_call(&ann)) {
         CHECK(is_question(&ann, 0, WHO_IS(FORM)));
-        gives(&ann, asked_id, ACCEPTS);
-        settle_all();
-        CHECK(is_status("completed"));
+        accepts(&ann);
         if (waits)
             CHECK(is_next(&ann, RES("1", GOT(ANSWER_TEXT))));
     } else {
@@ -289,11 +285,7 @@ asks_without(long after)
 static void
 test_plain_questions_without_memory(void)
 {
-    long after;
-
-    for (after = 0; asks_without(after); after++)
-        ;
-    CHECK(after > 20);
+    fail_memory(asks_without, true, 20);
 }
 
 /* ---- what a client refuses ---- */
@@ -374,8 +366,7 @@ test_refused_after_a_restart(void)
     stream(&x, NULL);
     gives(&x, asked_id, REFUSES);
     CHECK(is_asked(&x));
-    gives(&x, asked_id, ACCEPTS);
-    CHECK(is_status("completed"));
+    accepts(&x);
     leave(&x);
     end();
 }
@@ -463,8 +454,7 @@ test_tasks_of_clients_outlive_the_server(void)
     CHECK(is_polled(&ann, "get"));
     gives(&ann, asked_id, REFUSES); /* it is another's, which knows of none */
     CHECK(is_asked(&ann));
-    gives(&ann, asked_id, ACCEPTS);
-    CHECK(is_status("completed"));
+    accepts(&ann);
     end();
 }
 

@@ -23,8 +23,7 @@ test_question_on_result(void)
     settle_after(60000);
     CHECK(is_quiet(&ann));
     who_forget(&ann);
-    gives(&ann, asked_id, ACCEPTS);
-    settle_all();
+    accepts(&ann);
     CHECK(has(next(&ann), "'status':'completed'"));
     CHECK(is_next(&ann, ASKED_RESULT));
     CHECK(is_quiet(&ann));
@@ -95,8 +94,7 @@ test_one_holder(void)
     settle_after(2000);
     settle_after(2000);
     CHECK(is_asked(&y) && y.posted[y.read - 1]);
-    gives(&y, asked_id, ACCEPTS);
-    settle_all();
+    accepts(&y);
     CHECK(has(next(&y), "completed"));
     CHECK(is_next(&y, ASKED_RESULT));
     CHECK(is_quiet(&x));
@@ -129,8 +127,7 @@ test_restart(void)
     post(&ann, OLD("tasks/result"));
     turn();
     CHECK(is_asked(&ann));
-    gives(&ann, asked_id, ACCEPTS);
-    CHECK(is_status("completed"));
+    accepts(&ann);
     join(&x, "ann", FORMS);
     stream(&x, NULL);
     makes_and_polls(&x, TASK("task", "{}"));
@@ -152,8 +149,7 @@ test_restart(void)
     stream(&x, event);
     settle_all();
     CHECK(is_quiet(&x));
-    gives(&x, asked_id, ACCEPTS);
-    settle_all();
+    accepts(&x);
     CHECK(has(next(&x), "completed"));
     CHECK(is_next(&x, ASKED_RESULT));
     leave(&x);
@@ -192,8 +188,7 @@ test_replay(void)
         CHECK(strcmp(id, asked_id) == 0);
         CHECK(x.read > 0 && strcmp(event, x.event[x.read - 1]) == 0);
     }
-    gives(&x, asked_id, ACCEPTS);
-    CHECK(is_status("completed"));
+    accepts(&x);
     /* What went out on a message's stream is none of this one's. */
     makes(&x, TASK("task", "{}"));
     leave(&x);
@@ -396,8 +391,7 @@ test_client_tasks_say_how_often(void)
         CHECK(is_polled(&x, "get"));
         gives(&x, asked_id, "'error':{'code':-1,'message':'gone'}");
         CHECK(is_asked(&x)); /* without a task */
-        gives(&x, asked_id, ACCEPTS);
-        CHECK(is_status("completed"));
+        accepts(&x);
     }
     leave(&x);
     end();
@@ -439,8 +433,7 @@ test_client_tasks(void)
     CHECK(is_polled(&x, "get"));
     gives(&x, asked_id, "'error':{'code':-1,'message':'gone'}");
     CHECK(is_asked(&x)); /* without a task */
-    gives(&x, asked_id, ACCEPTS);
-    CHECK(is_status("completed"));
+    accepts(&x);
     /* What it is no longer asked, it is told to stop. */
     ask_as_task(&x);
     says(&neo, NEWER_ID("tasks/cancel"));
@@ -457,8 +450,7 @@ test_client_tasks(void)
     CHECK(is_polled(&x, "get"));
     gives(&x, asked_id, "'result':{" CLIENT_TASK("completed") "}");
     CHECK(is_polled(&x, "result"));
-    gives(&x, asked_id, ACCEPTS);
-    CHECK(is_status("completed"));
+    accepts(&x);
     leave(&x);
     end();
 }
@@ -571,7 +563,7 @@ test_failed_commits(void)
 /* An event has come and nothing has been run for it yet; the next turn lacks
    memory, once. What is staged in it must not take the mark off. */
 static bool
-is_run_without(long after)
+is_run_without(long after, bool once)
 {
     bool unknown, hit;
 
@@ -582,7 +574,7 @@ is_run_without(long after)
     CHECK(store_commit(box.store, &unknown) == 0);
     store_unlock(box.store);
     post(&ann, OLD("tasks/get"));
-    nomem_start(after, true);
+    nomem_start(after, once);
     turn();
     hit = nomem_stop();
     settle_after(1000);
@@ -594,11 +586,7 @@ is_run_without(long after)
 static void
 test_marks_survive(void)
 {
-    long after;
-
-    for (after = 0; is_run_without(after); after++)
-        ;
-    CHECK(after > 5);
+    fail_memory(is_run_without, true, 5);
 }
 
 /* A life of two calls, in which memory fails once. */
@@ -662,13 +650,8 @@ lives_without(long after, bool once)
 static void
 test_without_memory(void)
 {
-    long after;
-
-    for (after = 0; lives_without(after, true); after++)
-        ;
-    CHECK(after > 50);
-    for (after = 0; lives_without(after, false); after++)
-        ;
+    fail_memory(lives_without, true, 50);
+    fail_memory(lives_without, false, 50);
 }
 
 /* ---- what has no session ---- */
