@@ -207,7 +207,8 @@ $(BENCH:%=$(B)/%): $(B)/%: tests/bench/%.c tests/bench/bench_rig.c \
 bench: $(BIN) $(BENCH:%=$(B)/%) $(B)/bench_echo $(B)/bench_empty
 	@for b in $(BENCH); do $(B)/$$b $(BENCH_ARGS) ./$(BIN) || exit 1; done
 
-soak: $(BIN) $(B)/t_store_procs $(B)/t_lease $(B)/t_calls_procs $(B)/t_crash
+soak: $(BIN) $(B)/t_store_cut $(B)/t_store_procs $(B)/t_lease $(B)/t_calls_procs $(B)/t_crash
+	$(B)/t_store_cut all
 	$(B)/t_store_procs 10000
 	$(B)/t_lease 10000
 	$(B)/t_calls_procs 60

@@ -64,15 +64,15 @@ make(struct sample *s, const char *name, uint64_t g, bool compacted)
     note_line(s, 0, 0, "log");
 }
 
-/* 40 records in batches of size records each, of some keys. */
+/* So many records in batches of size records each, of some keys. */
 static inline void
-make_plain(struct sample *s, const char *name, uint64_t size)
+make_plain(struct sample *s, const char *name, uint64_t records, uint64_t size)
 {
     char key[16];
     make(s, name, 1, false);
-    for (uint64_t n = 1; n <= 40; n++) {
+    for (uint64_t n = 1; n <= records; n++) {
         snprintf(key, sizeof key, "%s/%d",
-                 n % 5 ? "task" : "odd", (int)(n % 17));
+                 n % 5 ? "task" : "odd", (int)(n % 7));
         add(s, n, n - (n - 1) % size, key);
     }
 }

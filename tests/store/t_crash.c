@@ -47,6 +47,7 @@ test_two_create_one_id(void)
 
 #define WRITERS 4
 #define BURST 64 /* requests in flight to each */
+#define PER_STORE 10 /* rounds */
 
 static uint32_t seed = 2463534242u;
 
@@ -162,23 +163,29 @@ run_command(const char *dir, const char *command)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+/* Each server begins by reading what is there, so a store is of few rounds. */
 static void
 test_nothing_promised_is_lost(int rounds)
 {
-    char *dir = test_tmpdir();
+    char *dir = NULL;
     int acked[WRITERS];
     int round;
 
     for (round = 0; round < rounds; round++) {
         struct srv s;
 
+        if (dir == NULL)
+            dir = test_tmpdir();
         kill_writers(dir, round, acked);
         s = start(dir, NULL, PLAIN);
         look_for(&s, round, acked);
         CHECK(finish(&s) == 0);
+        if (round % PER_STORE != PER_STORE - 1 && round + 1 < rounds)
+            continue;
+        CHECK(run_command(dir, "verify") == 0);
+        free(dir);
+        dir = NULL;
     }
-    CHECK(run_command(dir, "verify") == 0);
-    free(dir);
 }
 
 int
