@@ -458,7 +458,7 @@ attach(const struct rig *r, char uri[128])
 
 #define EVENTS (SANITIZED ? 40 : 400) /* of a task, 200 KB each */
 #define READERS 20
-#define LOOKERS 3
+#define LOOKERS 2
 #define WAIT(args) CALL("wait_for_task", "\"until\":\"failed\"," args)
 
 /* A task with so much in it, and then its small changes. */

@@ -37,13 +37,14 @@ is_fair(const struct kase *k)
 static inline bool
 leave_room(size_t room)
 {
-    size_t n = 0;
+    size_t n = 0, piece;
 
     arena_reset(&arena);
     arena_alloc(&arena, 1);
     nomem_start(0, false);
-    while (arena_alloc(&arena, 16) != NULL)
-        n += 16;
+    for (piece = 4096; piece >= 16; piece /= 16)
+        while (arena_alloc(&arena, piece) != NULL)
+            n += piece;
     nomem_stop();
     arena_reset(&arena);
     return room <= n && arena_alloc(&arena, n - room + 1) != NULL;
@@ -96,7 +97,7 @@ fail_each_block(const struct kase *k)
 
     buf_room(&out, 1 << 16);
     while (leave_room(room) && fails_fairly(k, 0, false))
-        room += 16;
+        room += 16 * TEST_STEP;
 }
 
 static inline void
