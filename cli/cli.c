@@ -12,7 +12,9 @@
 #include "cli/admin.h"
 #include "cli/config.h"
 #include "cli/doctor.h"
+#include "cli/edit.h"
 #include "cli/help.h"
+#include "cli/id.h"
 #include "cli/import.h"
 #include "cli/show.h"
 #include "cli/store.h"
@@ -34,9 +36,16 @@ static int run_help(struct cli *c);
 #define OPT(name, letter, kind, member) \
     {name, letter, kind, offsetof(struct cli, args.member), 0}
 #define TEXT(name, letter, member) OPT(name, letter, OPT_TEXT, member)
+#define LIST(name, letter, member) OPT(name, letter, OPT_LIST, member)
 #define NUMBER(name, letter, member) OPT(name, letter, OPT_NUMBER, member)
 #define FLAG(name, letter, member) OPT(name, letter, OPT_FLAG, member)
+#define AGENT TEXT("agent", 'a', agent)
 #define OPTS(...) ((const struct env_opt[]){__VA_ARGS__, {0}})
+/* The fields of a task that add and edit take. */
+#define FIELDS TEXT("goal", 'g', goal), TEXT("priority", 'p', priority), \
+    LIST("tag", 't', tags), LIST("after", 0, after), \
+    TEXT("parent", 0, parent), TEXT("repo", 'r', repo), \
+    TEXT("owner", 'o', new_owner)
 #define NO_OPTS ((const struct env_opt[]){{0}})
 
 const struct cli_command cli_commands[] = {
@@ -51,6 +60,7 @@ const struct cli_command cli_commands[] = {
           FLAG("stale", 0, stale),
           FLAG("needs-input", 0, needs_input),
           FLAG("calls", 0, calls),
+          FLAG("ids", 0, ids),
           FLAG("all", 'a', all),
           NUMBER("limit", 'n', limit))},
     {"show", "ID", "one task, as a brief for whoever takes over",
@@ -66,6 +76,33 @@ const struct cli_command cli_commands[] = {
     {"board", "[-n N]", "all tasks in columns, by what they wait for",
      cli_board, 0, 0, READ,
      OPTS(NUMBER("limit", 'n', limit))},
+    {"add", "[OPTION...] TITLE...", "creates a task",
+     cli_add, 1, ANY_NUMBER, WRITE,
+     OPTS(AGENT,
+          TEXT("id", 0, id),
+          FIELDS)},
+    {"edit", "ID OPTION...", "changes a task",
+     cli_edit, 1, 1, WRITE,
+     OPTS(AGENT,
+          TEXT("title", 0, title),
+          FIELDS)},
+    {"done", "[--agent A] ID [RESULT]", "ends a task as done",
+     cli_done, 1, 2, WRITE, OPTS(AGENT)},
+    {"fail", "[--agent A] ID REASON", "ends a task as failed",
+     cli_failed, 2, 2, WRITE, OPTS(AGENT)},
+    {"cancel", "[--agent A] ID [REASON]", "ends a task that is not needed",
+     cli_cancel, 1, 2, WRITE, OPTS(AGENT)},
+    {"reopen", "[--agent A] ID REASON", "opens a task again that has ended",
+     cli_reopen, 2, 2, WRITE, OPTS(AGENT)},
+    {"ask", "[--agent A] [OPTION...] ID QUESTION", "asks a question",
+     cli_ask, 2, 2, WRITE,
+     OPTS(AGENT,
+          TEXT("kind", 'k', kind),
+          LIST("option", 'o', options))},
+    {"attach", "[--agent A] [--name N] ID FILE|-", "attaches a file to a task",
+     cli_attach, 2, 2, WRITE,
+     OPTS(AGENT,
+          TEXT("name", 'n', name))},
     {"claim", "--agent A [OPTION...] [ID]", "takes a task, or the best one",
      cli_claim, 0, 1, WRITE,
      OPTS(TEXT("agent", 'a', agent),
@@ -205,6 +242,8 @@ run(struct cli *c, char **argv)
                term != NULL && strcmp(term, "dumb") != 0;
     if (rc == 0 && c->cmd->store != CLOSED)
         rc = cli_open(c, c->cmd->store == READ);
+    if (rc == 0 && c->cmd->store != CLOSED)
+        rc = cli_complete_ids(c);
     return rc != 0 ? rc : c->cmd->run(c);
 }
 
@@ -235,6 +274,7 @@ cli_main(const struct cli_env *env, char **argv)
         rc = rc == CLI_OK ? CLI_NOT_MET : rc;
     }
     arena_fini(&c.a);
+    arena_fini(&c.kept);
     buf_fini(&c.out);
     return rc;
 }

@@ -32,8 +32,12 @@ struct cli_args {
     const char *format, *repair, *agent, *lease, *until, *since_seq;
     const char *from, *to, *reason, *resume_prompt, *notes;
     const char *before, *token_file, *port;
+    const char *id, *title, *goal, *priority, *new_owner, *name, *kind;
+    const char *tags[ENV_MAX_LIST], *after[ENV_MAX_LIST];
+    const char *options[ENV_MAX_LIST];
     uint64_t limit, lines, since, timeout;
     bool http, all, ready, stale, needs_input, calls, follow, strict, orphans;
+    bool ids, watch;
     bool decline, cancel;
 };
 
@@ -63,6 +67,7 @@ struct cli {
     struct buf out; /* for stdout, written by cli_flush */
     bool exact;     /* out is JSON, or safe for a terminal already */
     bool md;        /* out is markdown */
+    struct arena kept; /* for completed ids; freed at the end */
     struct arena a; /* each command resets it when it likes */
     size_t columns; /* how many cli_flush pads in each line; 0: none */
     size_t width[CLI_COLUMNS];

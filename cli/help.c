@@ -13,6 +13,7 @@
 
 #include "cli/help.h"
 #include "cli/config.h"
+#include "cli/id.h"
 #include "cli/text.h"
 #include "base/gunzip.h"
 #include "base/text.h"
@@ -74,7 +75,7 @@ cli_help(struct buf *b, const struct cli_command *commands,
 /* ---- completion ---- */
 
 #define FISH "complete -c mcptask "
-#define IDS "mcptask list --all --limit 200 2>/dev/null | cut -d\\  -f1"
+#define IDS "mcptask list --all --ids --limit 200 2>/dev/null"
 
 static void
 put_names(struct buf *b, const struct cli_command *k)
@@ -97,14 +98,6 @@ put_operands(struct cli *c, const struct cli_command *k)
         put_names(b, c->commands);
 }
 
-static bool
-takes_id(const struct cli_command *k)
-{
-    const char *at = text_find(k->args, "ID");
-
-    return at != NULL && (at[2] == '\0' || strchr(" ].", at[2]) != NULL);
-}
-
 /* ---- bash, zsh ---- */
 
 static void
@@ -124,7 +117,7 @@ put_sh(struct cli *c, const char *before, const char *found, const char *end)
         buf_printf(b, "    %s) echo --json --help", k->name);
         put_options(b, k->opts);
         put_operands(c, k);
-        buf_z(b, takes_id(k) ? "; " IDS ";;\n" : ";;\n");
+        buf_z(b, cli_takes_id(k) ? "; " IDS ";;\n" : ";;\n");
     }
     buf_z(b, "    *) echo --help --version");
     put_options(b, c->env->opts);
@@ -165,7 +158,7 @@ put_fish(struct cli *c)
         put_fish_options(b, when, k->opts);
         buf_printf(b, FISH "-n '%s' -l json\n" FISH "-n '%s' -a '", when, when);
         put_operands(c, k);
-        buf_z(b, takes_id(k) ? "(" IDS ")'\n" : "'\n");
+        buf_z(b, cli_takes_id(k) ? "(" IDS ")'\n" : "'\n");
     }
 }
 

@@ -88,6 +88,8 @@ put_task(void *ctx, const struct task *k)
     if (c->json) {
         view_summary_json(&c->out, k);
         buf_char(&c->out, '\n');
+    } else if (c->args.ids) {
+        buf_printf(&c->out, "%.*s\n", STR_ARG(k->ev.id));
     } else {
         view_task_line(&c->out, &c->a, k);
     }

@@ -333,7 +333,8 @@ task_change(struct tasks *t, struct task_ctx *c, enum task_tool tool,
 
 int
 task_change_text(struct tasks *t, struct task_ctx *c, enum task_tool tool,
-                 struct str text, struct task_receipt *out)
+                 struct str text, const struct task_blob *blob,
+                 struct task_receipt *out)
 {
     const struct json_tok *obj;
     struct task_args args;
@@ -342,7 +343,7 @@ task_change_text(struct tasks *t, struct task_ctx *c, enum task_tool tool,
     if (rc != 0)
         return task_fail_store(c, rc);
     rc = task_args_parse(c, tool, obj, &args);
-    return rc == 0 ? task_change(t, c, tool, &args, NULL, out) : rc;
+    return rc == 0 ? task_change(t, c, tool, &args, blob, out) : rc;
 }
 
 /* When it had last changed where it comes from: the note says that, since the

@@ -32,7 +32,8 @@ int task_change(struct tasks *t, struct task_ctx *c, enum task_tool tool,
                 struct task_receipt *out);
 /* The same with the arguments as JSON text, an object. */
 int task_change_text(struct tasks *t, struct task_ctx *c, enum task_tool tool,
-                     struct str text, struct task_receipt *out);
+                     struct str text, const struct task_blob *blob,
+                     struct task_receipt *out);
 /* Takes over a task from elsewhere as a whole: an object as view_task_json
    writes it, or the predecessor's. Its task_id, created_at, steps and all
    other fields are kept once checked, derived ones dropped, unknown ones

@@ -87,7 +87,7 @@ draft_object(struct draft *d, const char *const names[],
 
 static const unsigned transitions[TASK_N_STATUSES] = {
     [TASK_OPEN] = S(IN_PROGRESS) | S(HANDOFF_READY) | S(EXHAUSTED) |
-                  S(FAILED) | S(CANCELLED),
+                  S(DONE) | S(FAILED) | S(CANCELLED),
     [TASK_IN_PROGRESS] = S(OPEN) | S(HANDOFF_READY) | S(EXHAUSTED) |
                          S(DONE) | S(FAILED) | S(CANCELLED),
     [TASK_HANDOFF_READY] = S(OPEN) | S(IN_PROGRESS) | S(EXHAUSTED) |

@@ -552,7 +552,7 @@ record_answer(struct mcp_call *c, struct asked *q,
                         STR_ARG(text));
     if (text.p == NULL)
         return ERR_NOMEM;
-    rc = task_change_text(s->t, &q->w.x, TOOL_UPDATE, text, &r);
+    rc = task_change_text(s->t, &q->w.x, TOOL_UPDATE, text, NULL, &r);
     return rc == ERR_EXISTS ? 0 : rc;
 }
 

@@ -334,7 +334,7 @@ tasks | "$bin" import - >out
 run 2 claim
 has err --agent
 run 2 claim --agent me --lease 29
-has err lease_seconds
+has err '--lease must be'
 run 1 claim --agent me --tag z
 has err 'no task is ready'
 run 0 claim --agent me --json
@@ -1228,7 +1228,7 @@ begin what_an_error_is_for_a_script
 tasks | "$bin" import - >out
 printf '{"resume_prompt":"%17000s"}\n' x >in # more than it may be
 run 2 checkpoint later --agent codex - <in
-has err 'resume_prompt is longer than 16384 bytes'
+has err '--resume-prompt is longer than 16384 bytes'
 run 0 checkpoint later --agent codex - <<'END'
 {"idempotency_key":"k","notes":"one"}
 END

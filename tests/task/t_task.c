@@ -84,7 +84,7 @@ test_every_transition(void)
        follow, "s": it is the same, "r": with a reason only. */
     static const char *const table[] = {
         /*               o i h e d f c */
-        [TASK_OPEN] =        "syyynyy",
+        [TASK_OPEN] =        "syyyyyy",
         [TASK_IN_PROGRESS] = "ysyyyyy",
         [TASK_HANDOFF_READY] = "yysynyy",
         [TASK_EXHAUSTED] =   "yyysnyy",

@@ -1,0 +1,254 @@
+/* args - the arguments of a tool, put together from the options and operands
+   of a command, and the change that is made with them.
+
+   A change is made and committed under the lock, and only then printed.
+
+   1. Arguments from standard input come before the options, so that the
+      options win. */
+
+#include "cli/args.h"
+#include "cli/store.h"
+#include "cli/text.h"
+#include "task/view.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define CHUNK (64 * 1024)
+#define MAX_INPUT (2 * 1024 * 1024) /* a state, escaped */
+
+int
+cli_args_read(struct cli *c, const struct json_tok **root)
+{
+    struct buf b = {0};
+    struct str text;
+    ssize_t n;
+    char *p;
+    int rc;
+
+    do {
+        p = buf_room(&b, CHUNK);
+        n = p != NULL ? read(STDIN_FILENO, p, CHUNK) : 0;
+        b.len += n > 0 ? (size_t)n : 0;
+    } while (n > 0 && b.len <= MAX_INPUT);
+    text = arena_str(&c->a, buf_view(&b));
+    rc = b.err || text.p == NULL ? ERR_NOMEM
+         : n != 0                ? ERR_SYNTAX
+                                 : json_parse(&c->a, text, root, NULL);
+    buf_fini(&b);
+    if (rc == ERR_NOMEM)
+        return cli_fail_store(c, rc);
+    if (rc == 0 && (*root)->type == JSON_OBJECT)
+        return 0;
+    return cli_fail(c, ERR_INVALID, "standard input is not a JSON object");
+}
+
+void
+cli_args_put(struct cli_tool_args *l, const char *name, const char *value)
+{
+    if (value != NULL)
+        json_put_z(&l->w, name, value);
+}
+
+/* Which option of a command is which argument of a tool. */
+#define ARG(member) offsetof(struct cli, args.member)
+static const struct word {
+    char name[14];
+    bool list; /* a const char *[ENV_MAX_LIST] */
+    uint16_t at;
+} words[] = {
+    {"task_id", false, ARG(id)}, {"agent", false, ARG(agent)},
+    {"title", false, ARG(title)}, {"goal", false, ARG(goal)},
+    {"priority", false, ARG(priority)}, {"tags", true, ARG(tags)},
+    {"depends_on", true, ARG(after)}, {"parent_id", false, ARG(parent)},
+    {"current_owner", false, ARG(new_owner)}, {"repo_path", false, ARG(repo)},
+    {"from_agent", false, ARG(from)}, {"to_agent", false, ARG(to)},
+    {"reason", false, ARG(reason)}, {"notes", false, ARG(notes)},
+    {"resume_prompt", false, ARG(resume_prompt)}, {"tag", false, ARG(tag)},
+    {"lease_seconds", false, ARG(lease)}, {"until", false, ARG(until)},
+    {"since_seq", false, ARG(since_seq)}, {"kind", false, ARG(kind)},
+    {"to", false, ARG(whom)}, {"message", false, ARG(message)},
+    {"options", true, ARG(options)}, {"name", false, ARG(name)},
+};
+#define N_WORDS (sizeof(words) / sizeof(words[0]))
+
+/* An empty text is left out, so that one alone makes an empty list. */
+static void
+put_list(struct cli_tool_args *l, const char *name, const char *const *values)
+{
+    if (values[0] == NULL)
+        return;
+    json_key(&l->w, name);
+    json_arr(&l->w);
+    for (int i = 0; i < ENV_MAX_LIST && values[i] != NULL; i++)
+        if (values[i][0] != '\0')
+            json_z(&l->w, values[i]);
+    json_close(&l->w);
+}
+
+void
+cli_args_begin(struct cli *c, struct cli_tool_args *l,
+               const struct json_tok *input, const char *id)
+{
+    const struct json_tok *m;
+    uint32_t i, n = input != NULL ? input->n : 0;
+
+    *l = (struct cli_tool_args){0};
+    json_w_init(&l->w, &l->b);
+    json_obj(&l->w);
+    for (i = 0, m = input; i < n; i++, m += m[1].span) {
+        m++;
+        json_key_str(&l->w, json_str(&c->a, m));
+        json_splice(&l->w, json_raw(m + 1));
+    }
+    if (id != NULL)
+        c->args.id = id;
+    for (i = 0; i < N_WORDS; i++) {
+        const void *at = (const char *)c + words[i].at;
+
+        if (words[i].list)
+            put_list(l, words[i].name, at);
+        else
+            cli_args_put(l, words[i].name, *(const char *const *)at);
+    }
+}
+
+struct str
+cli_args_end(struct cli *c, struct cli_tool_args *l)
+{
+    struct str text;
+
+    json_close(&l->w);
+    text = l->b.err ? STR_NONE : arena_str(&c->a, buf_view(&l->b));
+    buf_fini(&l->b);
+    return text;
+}
+
+/* ---- changes ---- */
+
+/* The option that sets an argument in this command; NULL: none. */
+static const char *
+option_of(const struct cli *c, struct str name)
+{
+    const struct env_opt *o;
+
+    for (size_t i = 0; i < N_WORDS; i++)
+        for (o = c->cmd->opts; str_is(name, words[i].name) && o->name; o++)
+            if (o->at == words[i].at)
+                return o->name;
+    return NULL;
+}
+
+/* What to do after an error, in the words of the command line; NULL: what the
+   error says itself. */
+static const char *
+next_of(int err)
+{
+    static const char *const next[] = { /* by -code */
+        [-ERR_NOT_FOUND] = "mcptask list --all shows them",
+        [-ERR_EXISTS] = "take another id, or mcptask edit changes that task",
+        [-ERR_VERSION] = "mcptask show tells the version",
+        [-ERR_NOT_OWNER] = "mcptask show tells who owns it",
+        [-ERR_BLOCKED] = "mcptask show names them; finish those first",
+        [-ERR_TERMINAL] = "mcptask reopen makes it open again",
+        [-ERR_EVIDENCE] = "mcptask checkpoint saves test_results first",
+        [-ERR_UNKNOWN] = "mcptask show tells whether it took effect",
+        [-ERR_LEASE] = "try again when the lease has ended",
+    };
+    size_t i = (size_t)-err;
+
+    return i < sizeof(next) / sizeof(next[0]) ? next[i] : NULL;
+}
+
+int
+cli_refuse_change(struct cli *c, struct task_error *e)
+{
+    const char *id = c->args.id, *next = next_of(e->code);
+    const char *option = option_of(c, e->field);
+    struct str holder = raw_text(&c->a, e->holder), text = e->message;
+    struct str message;
+
+    if (option != NULL && e->field.len <= text.len &&
+        memcmp(text.p, e->field.p, e->field.len) == 0)
+        text = str_from(text, e->field.len);
+    else
+        option = NULL;
+    message = arena_printf(&c->a, "%s%s%s%s%.*s%s%.*s%s", id ? id : "",
+                           id ? ": " : "", option ? "--" : "",
+                           option ? option : "", STR_ARG(text),
+                           holder.p ? " (" : "",
+                           STR_ARG(holder.p ? holder : STR("")),
+                           holder.p ? ")" : "");
+    if (message.p != NULL)
+        e->message = message;
+    if (next != NULL)
+        e->next = str_of(next);
+    return cli_refuse(c, e);
+}
+
+/* Prints what others told the owner, if that is who makes the change. */
+static void
+say_words(struct cli *c, const struct task_receipt *r)
+{
+    struct str item, from, text;
+    size_t at = 0;
+
+    while ((item = raw_list_next(r->messages, &at)).p != NULL) {
+        if (raw_u64(raw_member(item, "seen")) != r->seq)
+            continue;
+        from = raw_text(&c->a, raw_member(item, "from"));
+        text = raw_text(&c->a, raw_member(item, "text"));
+        cli_fail(c, 0, "message from %.*s: %.*s", STR_ARG(from),
+                 STR_ARG(text));
+    }
+    if (r->stop.p != NULL) {
+        from = raw_text(&c->a, raw_member(r->stop, "by"));
+        text = raw_text(&c->a, raw_member(r->stop, "reason"));
+        cli_fail(c, 0, "%.*s asks to stop: %.*s", STR_ARG(from),
+                 STR_ARG(text));
+    }
+}
+
+int
+cli_change(struct cli *c, enum task_tool tool, struct cli_tool_args *l,
+           struct task_receipt *r)
+{
+    struct task_ctx ctx = {.a = &c->a,
+                           .require_evidence = c->env->require_evidence,
+                           .ownership_warn = c->env->ownership_warn};
+    struct str text = cli_args_end(c, l), warning;
+    size_t at = 0;
+    int rc = text.p == NULL ? ERR_NOMEM : store_lock_patiently(c->s.store);
+    int done;
+
+    if (rc != 0)
+        return cli_fail_store(c, rc);
+    rc = task_change_text(c->s.tasks, &ctx, tool, text, l->blob, r);
+    done = cli_commit(c, &ctx.e.unknown);
+    if (rc == 0 && done != 0)
+        return cli_fail_store(c, done);
+    if (rc != 0)
+        return cli_refuse_change(c, &ctx.e);
+    while (!c->json && (warning = raw_list_next(r->warnings, &at)).p != NULL)
+        cli_fail(c, 0, "%.*s", STR_ARG(raw_text(&c->a, warning)));
+    if (!c->json)
+        say_words(c, r);
+    return 0;
+}
+
+int
+cli_change_and_tell(struct cli *c, enum task_tool tool,
+                    struct cli_tool_args *l)
+{
+    struct task_receipt r;
+    struct task k;
+    int rc = cli_change(c, tool, l, &r);
+
+    if (rc == 0 && c->json) {
+        view_receipt_json(&c->out, &r);
+        buf_char(&c->out, '\n');
+    } else if (rc == 0 && task_get(c->s.tasks, &c->a, r.id, &k) == 0) {
+        view_task_line(&c->out, &c->a, &k);
+    }
+    return rc;
+}

@@ -1,0 +1,41 @@
+#ifndef CLI_ARGS_H
+#define CLI_ARGS_H
+
+/* args - the arguments of a tool, as a command puts them together. */
+
+#include "cli/command.h"
+#include "json.h"
+#include "task/change.h"
+
+/* The arguments of a tool, being written. */
+struct cli_tool_args {
+    struct buf b;
+    struct json_w w;
+    const struct task_blob *blob; /* of attach_artifact, or NULL */
+};
+
+/* Reads standard input, a JSON object, into *root, which lives in c->a.
+   Returns 0, or an exit code after printing the error. */
+int cli_args_read(struct cli *c, const struct json_tok **root);
+/* Begins with the members of input, then task_id and the options that were
+   given; no id is that of --id. input and id may be NULL. Each begin needs an end or a change. */
+void cli_args_begin(struct cli *c, struct cli_tool_args *l,
+                    const struct json_tok *input, const char *id);
+/* Adds a text, or nothing if value is NULL. */
+void cli_args_put(struct cli_tool_args *l, const char *name,
+                  const char *value);
+/* Returns the finished text, in c->a; .p is NULL if memory ran out. */
+struct str cli_args_end(struct cli *c, struct cli_tool_args *l);
+
+/* Ends the arguments and makes the change under the lock. Returns 0 and the
+   receipt, or an exit code after printing the error. */
+int cli_change(struct cli *c, enum task_tool tool, struct cli_tool_args *l,
+               struct task_receipt *r);
+/* Prints why the change was refused, with the id and in the words of the
+   command line. Returns the exit code. */
+int cli_refuse_change(struct cli *c, struct task_error *e);
+/* Like cli_change, and prints the task. */
+int cli_change_and_tell(struct cli *c, enum task_tool tool,
+                        struct cli_tool_args *l);
+
+#endif

@@ -1,0 +1,161 @@
+/* edit - the commands with which a person creates and changes tasks: add,
+   edit, done, fail, cancel, reopen, ask, attach. */
+
+#include "cli/edit.h"
+#include "cli/args.h"
+#include "cli/text.h"
+#include "base/file.h"
+#include "task/artifact.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The words of the title, with a blank between two. */
+static struct str
+join(struct cli *c, char **words)
+{
+    struct buf b = {0};
+    struct str s;
+
+    for (; *words != NULL; words++)
+        buf_printf(&b, "%s%s", b.len > 0 ? " " : "", *words);
+    s = b.err ? STR_NONE : arena_printf(&c->a, "%.*s", STR_ARG(buf_view(&b)));
+    buf_fini(&b);
+    return s;
+}
+
+int
+cli_add(struct cli *c)
+{
+    struct cli_tool_args l;
+    struct str title = join(c, c->operand);
+
+    if (title.p == NULL)
+        return cli_fail_store(c, ERR_NOMEM);
+    cli_args_begin(c, &l, NULL, NULL);
+    json_put_str(&l.w, "title", title);
+    return cli_change_and_tell(c, TOOL_CREATE, &l);
+}
+
+int
+cli_edit(struct cli *c)
+{
+    const struct cli_args *a = &c->args;
+    struct cli_tool_args l;
+
+    if (!a->title && !a->goal && !a->priority && !a->new_owner && !a->repo &&
+        !a->parent && !a->tags[0] && !a->after[0])
+        return cli_misuse(c, "an option must say what to change");
+    cli_args_begin(c, &l, NULL, c->operand[0]);
+    return cli_change_and_tell(c, TOOL_UPDATE, &l);
+}
+
+/* Sets the status; the second operand, if there is one, is stored as what. */
+static int
+set_status(struct cli *c, const char *status, const char *what)
+{
+    struct cli_tool_args l;
+
+    cli_args_begin(c, &l, NULL, c->operand[0]);
+    cli_args_put(&l, "status", status);
+    cli_args_put(&l, what, c->operand[1]);
+    return cli_change_and_tell(c, TOOL_UPDATE, &l);
+}
+
+int
+cli_done(struct cli *c)
+{
+    return set_status(c, "done", "result");
+}
+
+int
+cli_failed(struct cli *c)
+{
+    return set_status(c, "failed", "reason");
+}
+
+int
+cli_cancel(struct cli *c)
+{
+    return set_status(c, "cancelled", "reason");
+}
+
+int
+cli_reopen(struct cli *c)
+{
+    return set_status(c, "open", "reason");
+}
+
+int
+cli_ask(struct cli *c)
+{
+    struct cli_tool_args l;
+
+    cli_args_begin(c, &l, NULL, c->operand[0]);
+    cli_args_put(&l, "question", c->operand[1]);
+    return cli_change_and_tell(c, TOOL_ASK, &l);
+}
+
+/* ---- attach ---- */
+
+/* Reads the file, or standard input for "-". Returns 0, or an exit code after
+   printing the error. */
+static int
+read_content(struct cli *c, const char *path, struct str *out)
+{
+    bool in = strcmp(path, "-") == 0;
+    int fd = in ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    char *p = arena_alloc(&c->a, ARTIFACT_MAX + 1);
+    ssize_t n = p == NULL || fd < 0 ? -1 : 1;
+
+    for (out->len = 0; n > 0 && out->len <= ARTIFACT_MAX;
+         out->len += n > 0 ? (size_t)n : 0)
+        n = read(fd, p + out->len, ARTIFACT_MAX + 1 - out->len);
+    out->p = p;
+    if (n < 0)
+        return p == NULL ? cli_fail_store(c, ERR_NOMEM)
+                         : cli_fail_errno(c, ERR_INVALID, path);
+    if (!in)
+        close(fd);
+    if (out->len > ARTIFACT_MAX)
+        return cli_fail(c, ERR_TOO_LARGE, "%s: larger than %d bytes: attach "
+                        "a part of it", path, ARTIFACT_MAX);
+    return 0;
+}
+
+static bool
+ends_with(const char *path, const char *end)
+{
+    size_t n = strlen(path), m = strlen(end);
+
+    return n >= m && strcmp(path + n - m, end) == 0;
+}
+
+int
+cli_attach(struct cli *c)
+{
+    const char *path = c->operand[1];
+    const char *name;
+    struct task_blob blob = {.stored = true};
+    struct cli_tool_args l;
+    struct str content;
+    bool made;
+    int rc = read_content(c, path, &content);
+
+    if (rc != 0)
+        return rc;
+    if (c->args.name == NULL)
+        c->args.name = file_name(path);
+    name = c->args.name;
+    blob.size = content.len;
+    rc = artifact_put(c->env->artifacts_dir, content, blob.sha256, &made);
+    if (rc != 0)
+        return cli_fail_path(c, rc, c->env->artifacts_dir);
+    cli_args_begin(c, &l, NULL, c->operand[0]);
+    cli_args_put(&l, "type", ends_with(name, ".log") ? "log"
+                 : ends_with(name, ".diff") || ends_with(name, ".patch")
+                     ? "diff" : NULL);
+    l.blob = &blob;
+    return cli_change_and_tell(c, TOOL_ATTACH, &l);
+}

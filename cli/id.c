@@ -1,0 +1,78 @@
+/* id - task ids as people type them. An id that exists is never taken for the
+   start of another. */
+
+#include "cli/id.h"
+#include "cli/text.h"
+#include "base/text.h"
+#include "task/check.h"
+#include "task/query.h"
+
+#include <string.h>
+
+#define MANY 3 /* ids that start alike; no more are looked for */
+
+bool
+cli_takes_id(const struct cli_command *cmd)
+{
+    const char *at = text_find(cmd->args, "ID");
+
+    return at != NULL && (at[2] == '\0' || strchr(" ].", at[2]) != NULL);
+}
+
+/* Finds up to MANY tasks whose ids begin with start. Returns how many, or an
+   error. */
+static int
+find(struct cli *c, struct str start, struct str ids[MANY])
+{
+    struct task_query q = {.text = start, .in = TEXT_STARTS_ID,
+                           .include_done = true, .uncounted = true};
+    struct task_list page;
+    int rc, n = 0;
+
+    do {
+        rc = tasks_list(c->s.tasks, &c->kept, &q, &page);
+        for (size_t i = 0; rc == 0 && i < page.n && n < MANY; i++)
+            ids[n++] = page.tasks[i].ev.id;
+        q.cursor = page.next;
+    } while (rc == 0 && page.next.len > 0 && n < MANY);
+    return rc == 0 ? n : rc;
+}
+
+static int
+complete(struct cli *c, const char **id)
+{
+    struct str ids[MANY], whole = str_of(*id);
+    struct task_event ev;
+    int n = task_event_last(c->s.tasks, &c->kept, whole, &ev);
+
+    if (n != ERR_NOT_FOUND || tasks_is_archived(c->s.tasks, whole))
+        return 0;
+    n = task_is_id(whole) ? find(c, whole, ids) : 0;
+    if (n < 0)
+        return cli_fail_store(c, n);
+    if (n == 1)
+        *id = arena_printf(&c->kept, "%.*s", STR_ARG(ids[0])).p;
+    if (*id == NULL)
+        return cli_fail_store(c, ERR_NOMEM);
+    if (n <= 1)
+        return 0;
+    return cli_fail(c, ERR_INVALID, "%s: several tasks start so: %.*s, "
+                    "%.*s%s: type more of the id", *id, STR_ARG(ids[0]),
+                    STR_ARG(ids[1]), n > 2 ? ", ..." : "");
+}
+
+int
+cli_complete_ids(struct cli *c)
+{
+    const char **after = c->args.after;
+    bool all = c->cmd->max == UINT8_MAX;
+    int rc = 0, n = !cli_takes_id(c->cmd) ? 0 : all ? c->n_operands : 1;
+
+    for (int i = 0; rc == 0 && i < n && i < c->n_operands; i++)
+        rc = complete(c, (const char **)&c->operand[i]);
+    for (int i = 0; rc == 0 && i < ENV_MAX_LIST && after[i] != NULL; i++)
+        rc = after[i][0] != '\0' ? complete(c, &after[i]) : 0;
+    if (rc == 0 && c->args.parent != NULL && c->args.parent[0] != '\0')
+        rc = complete(c, &c->args.parent);
+    return rc;
+}

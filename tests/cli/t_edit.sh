@@ -1,0 +1,144 @@
+#!/bin/sh
+# The commands with which people create and change tasks: t_edit.sh [MCPTASK]
+
+bin=${1:-./mcptask}
+bin=$(cd "$(dirname "$bin")" && pwd)/$(basename "$bin")
+# shellcheck source=tests/lib/check.sh
+. "$(dirname "$0")/../lib/check.sh"
+cd "$dir" || exit 1
+
+# run CODE ARGUMENT...: the exit code must be this; output in out and err
+run() {
+    want=$1
+    shift
+    "$bin" "$@" >out 2>err
+    code=$?
+    checks=$((checks + 1))
+    [ $code -eq "$want" ] || fail "$*: exit code $code, not $want: $(cat err)"
+}
+
+# begin NAME: a test with a store of its own
+begin() {
+    name=$1
+    export MCP_TASK_BASE_DIR="$dir/$name"
+}
+
+begin a_task_is_added_and_edited
+run 0 add --id api-141 -p 0 -t api -t urgent --goal 'No parser bug' Fix the parser
+has out 'api-141  open  P0  -  0/0  Fix the parser'
+run 0 add --id api-142 --after api-141 --parent api-141 -r /src -o anna Test it
+run 0 show api-142 --json
+has out '"depends_on":["api-141"]' '"parent_id":"api-141"' \
+    '"repo_path":"/src"' '"current_owner":"anna"' '"title":"Test it"'
+run 0 add A title of many words
+has out 't-' 'A title of many words'
+run 0 edit api-141 --title Parse -p 3 -t parser -g ''
+run 0 show api-141 --json
+has out '"title":"Parse"' '"priority":3' '"tags":["parser"]' '"goal":""'
+run 0 edit api-142 --after '' -t ''
+run 0 show api-142 --json
+lacks out 'api-141"]'
+run 2 edit api-141
+has err 'edit: an option must say what to change: usage: mcptask edit ID'
+run 2 add
+has err 'add: an operand is missing'
+
+begin a_task_ends_and_is_opened_again
+run 0 add --id one One
+run 0 'done' one 'It works'
+has err 'done without test_results'
+run 0 show one --json
+has out '"status":"done"' '"result":"It works"'
+run 2 reopen one
+run 0 reopen one 'It does not'
+run 0 history one
+has out 'It does not' 'open'
+run 2 fail one
+run 0 fail one 'No compiler'
+run 0 history one
+has out 'No compiler'
+run 4 'done' one
+has err 'one: the task is failed and takes no change: mcptask reopen makes it'
+run 0 reopen one again
+run 0 cancel one
+run 0 list --all
+has out 'one  cancelled'
+
+begin a_question_and_a_file
+run 0 add --id one One
+run 0 ask -a me one Which? -o left -o right -k approval
+run 0 show one --json
+has out '"question":"Which?"' '"options":["left","right"]' '"kind":"approval"'
+run 0 answer one left
+printf 'warning: none\n' >make.log
+run 0 attach one make.log
+run 0 attach one - --name notes <make.log
+run 0 show one --json
+has out '"name":"make.log","type":"log","size":14' '"name":"notes","type":"file"'
+run 0 verify
+dd if=/dev/zero of=big bs=1048577 count=1 2>big.err
+run 2 attach one big
+has err 'big: larger than 1048576 bytes: attach a part of it'
+run 2 attach one nowhere
+has err 'nowhere: No such file'
+run 2 attach one .
+has err '.: Is a directory'
+
+begin the_start_of_an_id_is_enough
+for id in api-1 api-12 api-131 web-7; do
+    run 0 add --id $id Title of $id
+done
+run 0 show web
+has out 'Title of web-7'
+run 0 show api-1
+has out 'Title of api-1' # an id that is there stands for itself
+run 0 edit api-13 --after w --parent api-12
+run 0 show api-131 --json
+has out '"depends_on":["web-7"]' '"parent_id":"api-12"'
+run 2 show api
+has err 'api: several tasks start so: api-131, api-12, ...: type more of the id'
+run 2 'done' api- --json
+has err '"message":"api-: several tasks start so'
+run 0 'done' api-13
+run 0 show api-13
+has out 'Title of api-131' # those that have ended count as well
+run 1 show x
+has err 'x: no such task: mcptask list --all shows them'
+run 0 export w api-12
+has out '"task_id":"web-7"' '"task_id":"api-12"'
+run 0 list --ids
+printf 'web-7\napi-12\napi-1\n' | sort >want
+sort out >have
+same want have
+for n in $(seq 120); do
+    echo "{\"task_id\":\"many-$n\",\"title\":\"$n\"}"
+done | "$bin" import - >/dev/null
+run 0 show web-
+run 2 show many
+has err 'many: several tasks start so'
+
+begin errors_speak_of_the_command_line
+run 0 add --id one One
+run 0 add --id two --after one Two
+run 0 claim -a codex one
+run 4 claim -a me one
+has err 'one: another agent holds a lease on the task' codex 'try again when'
+run 4 claim -a me two
+has err 'two: tasks that it depends on are not done: mcptask show names them'
+run 2 claim -a me two --lease 5
+has err 'two: --lease must be a whole number from 30 to 86400'
+run 2 edit one -p 9
+has err 'one: --priority must be a whole number from 0 to 4'
+run 1 edit nope --title x
+has err 'nope: there is no such task: mcptask list --all shows them'
+run 4 add --id one Another
+has err 'one: ' 'take another id, or mcptask edit changes that task'
+run 2 add --id 'a b' Blank
+has err 'a b: --id must be 1 to 128'
+run 2 ask one Which?
+has err 'one: --agent is missing'
+for name in get_task update_task list_tasks lease_seconds; do
+    lacks err $name
+done
+
+finish
