@@ -153,7 +153,7 @@ next_of(int err)
         [-ERR_TERMINAL] = "mcptask reopen makes it open again",
         [-ERR_EVIDENCE] = "mcptask checkpoint saves test_results first",
         [-ERR_UNKNOWN] = "mcptask show tells whether it took effect",
-        [-ERR_LEASE] = "try again when the lease has ended",
+        [-ERR_LEASE] = "mcptask message reaches that agent",
     };
     size_t i = (size_t)-err;
 

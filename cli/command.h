@@ -33,6 +33,7 @@ struct cli_args {
     const char *from, *to, *reason, *resume_prompt, *notes;
     const char *before, *token_file, *port;
     const char *id, *title, *goal, *priority, *new_owner, *name, *kind;
+    const char *whom, *message;
     const char *tags[ENV_MAX_LIST], *after[ENV_MAX_LIST];
     const char *options[ENV_MAX_LIST];
     uint64_t limit, lines, since, timeout;

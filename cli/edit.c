@@ -1,5 +1,5 @@
 /* edit - the commands with which a person creates and changes tasks: add,
-   edit, done, fail, cancel, reopen, ask, attach. */
+   edit, done, fail, cancel, reopen, ask, message, attach. */
 
 #include "cli/edit.h"
 #include "cli/args.h"
@@ -75,9 +75,38 @@ cli_failed(struct cli *c)
     return set_status(c, "failed", "reason");
 }
 
+/* Asks the agent to stop whose lease runs; its next change tells it. */
+static int
+ask_to_stop(struct cli *c, struct str agent)
+{
+    struct task_receipt r;
+    struct cli_tool_args l;
+    int rc;
+
+    cli_args_begin(c, &l, NULL, c->operand[0]);
+    json_key(&l.w, "cancel_requested");
+    json_obj(&l.w);
+    cli_args_put(&l, "reason", c->operand[1]);
+    json_close(&l.w);
+    rc = cli_change(c, TOOL_UPDATE, &l, &r);
+    if (rc == 0)
+        cli_tell(c, "{task_id}: asked {agent} to stop\n",
+                 "task_id=%.*s agent=%.*s", STR_ARG(r.id), STR_ARG(agent));
+    return rc;
+}
+
 int
 cli_cancel(struct cli *c)
 {
+    struct str holder;
+    struct task k;
+
+    if (task_get(c->s.tasks, &c->a, str_of(c->operand[0]), &k) == 0 &&
+        k.leased) {
+        holder = raw_text(&c->a, raw_member(k.f[F_LEASE], "agent"));
+        if (!c->args.agent || !str_is(holder, c->args.agent))
+            return ask_to_stop(c, holder);
+    }
     return set_status(c, "cancelled", "reason");
 }
 
@@ -95,6 +124,16 @@ cli_ask(struct cli *c)
     cli_args_begin(c, &l, NULL, c->operand[0]);
     cli_args_put(&l, "question", c->operand[1]);
     return cli_change_and_tell(c, TOOL_ASK, &l);
+}
+
+int
+cli_message(struct cli *c)
+{
+    struct cli_tool_args l;
+
+    c->args.message = c->operand[1];
+    cli_args_begin(c, &l, NULL, c->operand[0]);
+    return cli_change_and_tell(c, TOOL_UPDATE, &l);
 }
 
 /* ---- attach ---- */

@@ -12,6 +12,7 @@ int cli_failed(struct cli *c);
 int cli_cancel(struct cli *c);
 int cli_reopen(struct cli *c);
 int cli_ask(struct cli *c);
+int cli_message(struct cli *c);
 int cli_attach(struct cli *c);
 
 #endif

@@ -129,10 +129,10 @@ wait_for(struct cli *c, struct task_ctx *x, const struct task_args *args,
 }
 
 static void
-put_met(struct cli *c, bool met, const struct task *k)
+put_met(struct cli *c, bool met, const struct task *k, struct str agent)
 {
     if (c->json) {
-        tools_put_met(&c->out, c->s.tasks, met, k);
+        tools_put_met(&c->out, c->s.tasks, met, k, agent);
         buf_char(&c->out, '\n');
     } else if (k->ev.r.n != 0) {
         view_task_line(&c->out, &c->a, k);
@@ -164,7 +164,7 @@ cli_wait(struct cli *c)
     if (rc < 0) {
         rc = x.e.code != 0 ? cli_refuse_change(c, &x.e) : cli_fail_store(c, rc);
     } else {
-        put_met(c, rc == 1, &k);
+        put_met(c, rc == 1, &k, args.v[ARG_AGENT]);
         rc = rc == 1 ? CLI_OK : CLI_NOT_MET;
     }
     arena_fini(&looks);

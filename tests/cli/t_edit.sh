@@ -84,6 +84,21 @@ has err 'nowhere: No such file'
 run 2 attach one .
 has err '.: Is a directory'
 
+begin a_word_to_whoever_works
+run 0 add --id one One
+run 0 claim -a codex one
+run 0 message -a anna one 'Mind the tests'
+run 0 ask -a codex -t anna one 'How far?'
+has err 'message from anna: Mind the tests'
+run 0 show one --json
+has out '"to":"anna"' '"text":"Mind the tests"'
+run 0 cancel -a anna one 'not needed now'
+has out 'one: asked codex to stop'
+run 0 checkpoint one -a codex -n half
+has err 'anna asks to stop: not needed now'
+run 0 cancel one -a codex
+has out 'one  cancelled'
+
 begin the_start_of_an_id_is_enough
 for id in api-1 api-12 api-131 web-7; do
     run 0 add --id $id Title of $id
@@ -122,7 +137,8 @@ run 0 add --id one One
 run 0 add --id two --after one Two
 run 0 claim -a codex one
 run 4 claim -a me one
-has err 'one: another agent holds a lease on the task' codex 'try again when'
+has err 'one: another agent holds a lease on the task' codex \
+    'mcptask message reaches that agent'
 run 4 claim -a me two
 has err 'two: tasks that it depends on are not done: mcptask show names them'
 run 2 claim -a me two --lease 5
