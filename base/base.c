@@ -466,11 +466,13 @@ buf_printf(struct buf *b, const char *fmt, ...)
     size_t n;
 
     va_start(ap, fmt);
-    n = text_vput(NULL, 0, fmt, ap);
-    /* The NUL is written behind len and not counted. */
-    to = buf_room(b, n + 1);
+    /* The NUL is written behind len and not counted. Mostly there is room. */
+    to = buf_room(b, 1);
+    n = to != NULL ? text_vput(to, b->cap - b->len, fmt, ap) : 0;
+    if (n >= b->cap - b->len && (to = buf_room(b, n + 1)) != NULL)
+        text_vput(to, n + 1, fmt, ap);
     if (to != NULL)
-        b->len += text_vput(to, n + 1, fmt, ap);
+        b->len += n;
     va_end(ap);
 }
 
