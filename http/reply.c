@@ -67,14 +67,18 @@ begin_reply(struct http_conn *c, int status, const char *type,
         c->keep = false;
     http_touch(c);
     b = begin_out(c);
-    buf_printf(b, "HTTP/1.1 %s\r\nX-Content-Type-Options: nosniff\r\n",
-               status_text(status));
+    buf_z(b, "HTTP/1.1 ");
+    buf_z(b, status_text(status));
+    buf_z(b, "\r\nX-Content-Type-Options: nosniff\r\n");
     if (!c->keep)
         buf_z(b, "Connection: close\r\n");
     else if (c->minor == 0)
         buf_z(b, "Connection: keep-alive\r\n");
-    if (type != NULL)
-        buf_printf(b, "Content-Type: %s\r\n", type);
+    if (type != NULL) {
+        buf_z(b, "Content-Type: ");
+        buf_z(b, type);
+        buf_z(b, "\r\n");
+    }
     if (fields != NULL)
         buf_z(b, fields);
     return true;
@@ -103,8 +107,11 @@ http_reply(struct http_conn *c, int status, const char *fields,
         return;
     if (fields == NULL || text_find(fields, "Cache-Control:") == NULL)
         buf_z(b, "Cache-Control: no-store\r\n");
-    if (has_body)
-        buf_printf(b, "Content-Length: %zu\r\n", body.len);
+    if (has_body) {
+        buf_z(b, "Content-Length: ");
+        buf_u64(b, body.len);
+        buf_z(b, "\r\n");
+    }
     buf_z(b, "\r\n");
     if (!c->is_head && has_body)
         buf_str(b, body);
