@@ -50,14 +50,24 @@ is_word(char c, const char *others)
            (c != '\0' && strchr(others, c) != NULL);
 }
 
+/* How many characters of a token s begins with. */
+static size_t
+token_len(struct str s)
+{
+    /* A bit for each: beside letters and digits !#$%&'*+-.^_`|~ */
+    static const uint32_t bits[8] = {0, 0x03ff6cfa, 0xc7fffffe, 0x57ffffff};
+    size_t i;
+
+    for (i = 0; i < s.len; i++)
+        if ((bits[(uint8_t)s.p[i] / 32] >> (uint8_t)s.p[i] % 32 & 1) == 0)
+            break;
+    return i;
+}
+
 static bool
 is_tchar(char c)
 {
-    /* A bit for each: beside letters and digits !#$%&'*+-.^_`|~ */
-    static const uint32_t bits[] = {0, 0x03ff6cfa, 0xc7fffffe, 0x57ffffff};
-    uint8_t u = (uint8_t)c;
-
-    return u < 0x80 && (bits[u / 32] >> u % 32 & 1) != 0;
+    return token_len((struct str){&c, 1}) == 1;
 }
 
 /* Whether s is one or more of these, and nothing else. */
@@ -71,14 +81,16 @@ is_all(struct str s, bool (*of)(char c))
     return i == s.len && i > 0;
 }
 
-/* Whether n bytes at p are, in any case, those of z, which is in lower. */
+/* Whether n bytes at p are, in any case, those of z, which is in lower. One
+   bit is between the cases of a letter, and between what else z has and
+   control characters, which no head has. */
 static bool
 is_same(const char *p, const char *z, size_t n)
 {
     size_t i;
 
     for (i = 0; i < n && z[i] != '\0'; i++)
-        if (p[i] != z[i] && text_lower(p[i]) != z[i])
+        if (((p[i] ^ z[i]) & ~0x20) != 0)
             return false;
     return i == n;
 }
@@ -104,10 +116,9 @@ trim(struct str s)
 static size_t
 find(const struct http_head *h, const char *name, size_t i)
 {
-    size_t len = strlen(name);
-
-    while (i < h->n && (h->field[i].name.len != len ||
-                        !is_same(h->field[i].name.p, name, len)))
+    /* Mostly it is another one, and the first letter says so. */
+    while (i < h->n && (((*h->field[i].name.p ^ *name) & 0x1f) != 0 ||
+                        !is_any_case(h->field[i].name, name)))
         i++;
     return i;
 }
@@ -219,7 +230,8 @@ parse_request_line(struct http_head *h, struct str line)
 
     h->method = str_cut(&line, ' ');
     target = str_cut(&line, ' ');
-    if (!is_all(h->method, is_tchar) || line.len != 8 ||
+    if (h->method.len == 0 || token_len(h->method) != h->method.len ||
+        line.len != 8 ||
         !str_starts(line, "HTTP/") || !is_digit(line.p[5]) ||
         line.p[6] != '.' || !is_digit(line.p[7]))
         return 400;
@@ -233,10 +245,8 @@ parse_request_line(struct http_head *h, struct str line)
 static int
 parse_field(struct http_head *h, struct str line)
 {
-    struct str name = {line.p, 0};
+    struct str name = {line.p, token_len(line)};
 
-    while (name.len < line.len && is_tchar(line.p[name.len]))
-        name.len++;
     if (name.len == 0 || name.len == line.len || line.p[name.len] != ':')
         return 400;
     if (h->n == HTTP_MAX_FIELDS)
