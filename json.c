@@ -548,10 +548,11 @@ const struct json_tok *
 json_get(const struct json_tok *t, const char *name)
 {
     const struct json_tok *found = NULL, *member;
-    size_t len = strlen(name);
+    size_t len;
 
     if (t == NULL || t->type != JSON_OBJECT)
         return NULL;
+    len = strlen(name);
     member = t + 1;
     for (uint32_t i = 0; i < t->n; i++) {
         if ((member->len == len || member->escaped) &&

@@ -115,14 +115,20 @@ void
 json_quote(struct buf *b, struct str s)
 {
     const char *p = s.p, *end = s.len > 0 ? p + s.len : p;
-    char *to;
-
-    buf_char(b, '"');
     /* One growth for a text that needs few escapes or none, with its end. */
-    while (p < end && s.len < SIZE_MAX - QUOTE_SLACK &&
-           (to = buf_room(b, (size_t)(end - p) + QUOTE_SLACK)) != NULL)
-        b->len = (size_t)(quote_into(to, b->p + b->cap - ROOM, &p, end) - b->p);
-    buf_char(b, '"');
+    char *to = buf_room(b, s.len + QUOTE_SLACK);
+
+    if (to == NULL)
+        return;
+    *to++ = '"';
+    while ((to = quote_into(to, b->p + b->cap - ROOM, &p, end)), p < end) {
+        b->len = (size_t)(to - b->p);
+        to = buf_room(b, (size_t)(end - p) + QUOTE_SLACK);
+        if (to == NULL)
+            return;
+    }
+    *to++ = '"'; /* quote_into leaves some of ROOM */
+    b->len = (size_t)(to - b->p);
 }
 
 size_t
