@@ -34,22 +34,39 @@ static const char feature_names[N_FEATURES][sizeof "completions"] = {
     "", "tools", "prompts", "resources", "completions", "logging", "tasks",
 };
 
+/* Whether a tool can be called as a task. */
+static bool
+offers_tasks(const struct mcp *m)
+{
+    const struct mcp_catalogue *c = m->cat;
+    size_t i = 0;
+
+    while (i < c->n_tools && c->tools[i].tasks == MCP_TASK_FORBIDDEN)
+        i++;
+    return m->calls != NULL && i < c->n_tools;
+}
+
 static bool
 offers(const struct mcp *m, enum feature f)
 {
     const struct mcp_catalogue *c = m->cat;
-    bool offered[N_FEATURES] = {
-        [CORE] = true,
-        [TOOLS] = c->n_tools > 0,
-        [PROMPTS] = c->n_prompts > 0 || c->prompts_change,
-        [RESOURCES] = c->resources != NULL,
-        [COMPLETIONS] = c->complete != NULL,
-        [LOGGING] = !c->no_logging,
-    };
 
-    for (size_t i = 0; m->calls != NULL && i < c->n_tools; i++)
-        offered[TASKS] |= c->tools[i].tasks != MCP_TASK_FORBIDDEN;
-    return offered[f];
+    switch (f) {
+    case TOOLS:
+        return c->n_tools > 0;
+    case PROMPTS:
+        return c->n_prompts > 0 || c->prompts_change;
+    case RESOURCES:
+        return c->resources != NULL;
+    case COMPLETIONS:
+        return c->complete != NULL;
+    case LOGGING:
+        return !c->no_logging;
+    case TASKS:
+        return offers_tasks(m);
+    default:
+        return true;
+    }
 }
 
 /* ---- parameters, by method ---- */
