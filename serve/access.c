@@ -1,14 +1,14 @@
-/* access - who may ask over HTTP, and how often.
+/* access - checks who sends a request over HTTP, and how often.
 
-   A page of another site can make a browser send requests here, under a name
-   of its own that it points to 127.0.0.1. Host and Origin then have that name,
-   so only names that are known to be ours are answered:
+   A page of another site can make a browser send requests here, by a name of
+   its own that it points to 127.0.0.1. Host and Origin then hold that name, so
+   only our own names are accepted:
 
-   1. A name is compared whole, without regard to case, with any port or, if
-      the option names one, with that port alone.
-   2. Over a Unix socket any Host is taken, as no browser gets there; a proxy
-      can, so Origin is judged there too.
-   3. An origin that is not an http(s) URL, such as "null", has to stand in
+   1. The whole name is compared, in any case, with any port or, if the option
+      names one, with that port only.
+   2. A Unix socket accepts any Host, as no browser reaches it. A proxy can, so
+      Origin is checked there too.
+   3. An origin that is not an http(s) URL, such as "null", must be named by
       --allow-origin. */
 
 #include "serve/access.h"
@@ -156,9 +156,9 @@ access_is_known(const struct access *a, const struct caller *c)
 
 /* ---- the rate ---- */
 
-/* Until when who has used its time, now at the earliest. Where all places are
-   taken the one that was free first is given up: it says nothing any more
-   unless more than ACCESS_SHARES ask at once. */
+/* The share of the principal: until when its time is used up, now at the
+   earliest. If all shares are taken, the oldest is given up; it no longer
+   counts unless more than ACCESS_SHARES principals send at once. */
 static int64_t *
 free_us(struct access *a, struct str who, int64_t now_us)
 {

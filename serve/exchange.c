@@ -1,17 +1,16 @@
 /* exchange - a request over HTTP and its reply.
 
    Invariants:
-   1. A reply becomes a stream as soon as a message goes before the answer, or
-      the answer has to be waited for: then its head is out, and pings keep the
-      connection.
-   2. An exchange without a connection is kept: its client was given an event
-      id, comes back with it and gets what was sent meanwhile, once. Nobody
-      else does: the id begins with the session's, whose principal has to
-      match.
-   3. What is posted for a stream of the SSE transport is copied, and stays
+   1. A reply becomes a stream as soon as a message comes before the answer, or
+      the answer has to wait: then its head goes out, and pings keep the
+      connection open.
+   2. An exchange without a connection is kept: its client has an event id,
+      comes back with it and gets once what was sent meanwhile. Nobody else
+      does: the id begins with that of the session, whose principal must match.
+   3. A message posted for a stream of the SSE transport is copied, and stays
       until that stream's peer is done with it.
-   4. From within peer_ops no exchange is freed, since its peer goes with
-      it. */
+   4. No function in peer_ops frees an exchange, since that frees its peer
+      too. */
 
 #include "serve/exchange.h"
 
@@ -54,7 +53,7 @@ exchange_same_caller(const struct exchange *a, const struct exchange *b)
 }
 
 /* A field that stands twice cannot be trusted: a proxy may have routed by the
-   other one. No value that MCP allows equals this. */
+   other one. For it this returns a value that MCP never allows. */
 static struct str
 header(void *ctx, const char *name)
 {
@@ -238,7 +237,7 @@ may_keep(const struct exchanges *all)
     return n < WEB_MAX_KEPT;
 }
 
-/* Ends the stream; its answer can be fetched after ms. */
+/* Ends the stream; the client may fetch its answer after ms. */
 static void
 send_away(struct exchange *x, unsigned ms)
 {
@@ -289,8 +288,8 @@ find_kept(const struct exchange *x, struct str session, struct str id)
     return k;
 }
 
-/* Where the client takes one answer and no stream, or its reply has ended, a
-   message cannot be sent. */
+/* Drops the message if the client accepts no stream, or the reply has
+   ended. */
 static void
 send(void *ctx, struct str body, struct str event)
 {
@@ -334,8 +333,7 @@ exchange_resume(struct exchange *x, struct str session, struct str id)
 
 /* ---- the peer ---- */
 
-/* Ends the streams of the session that has ended, and drops what is kept for
-   it. */
+/* Ends the streams of a session that has ended, and drops its kept replies. */
 static void
 end_streams(const struct exchange *of)
 {
@@ -348,11 +346,12 @@ end_streams(const struct exchange *of)
             close_session_stream(x);
             http_stream_end(x->c);
         } else if (is_kept_for(x, id)) {
-            buf_reset(&x->id, 0); /* not to be found; exchange_sweep frees it */
+            buf_reset(&x->id, 0); /* hides it; exchange_sweep frees it */
         }
 }
 
-/* Where the end of a session fails, only the store is to blame. */
+/* The status of an answer. Only the store can make the end of a session
+   fail. */
 static int
 status_of(const struct exchange *x, enum mcp_status status)
 {
@@ -365,7 +364,7 @@ status_of(const struct exchange *x, enum mcp_status status)
                ? 503 : http[status];
 }
 
-/* The answer to a request that has a reply of its own. */
+/* Answers a request that has a reply of its own. */
 static void
 answer_request(struct exchange *x, const struct turn_answer *a)
 {
@@ -401,7 +400,7 @@ exchange_answer(void *ctx, const struct turn_answer *a)
     if (x->legacy || x->c == NULL) {
         if (a->body.len > 0)
             send(x, a->body, STR_NONE);
-    } else if (asked) { /* else exchange_end has answered */
+    } else if (asked) { /* else exchange_end has replied */
         answer_request(x, a);
     }
 }
@@ -425,14 +424,14 @@ on_done(void *ctx)
     struct exchange *x = ctx;
 
     exchange_free_posts(x);
-    if (x->asking && x->c != NULL) /* it waits: that may take long */
+    if (x->asking && x->c != NULL) /* the answer may take long */
         http_forget(x->c);
 }
 
 bool
 exchange_join(struct exchange *x)
 {
-    /* Http writes by itself: there is nothing to do when all are answered. */
+    /* http writes by itself, so nothing is left to do in answered. */
     static const struct peer_ops ops = {.message = send,
                                         .answer = exchange_answer,
                                         .later = on_later, .done = on_done};

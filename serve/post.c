@@ -1,8 +1,8 @@
-/* post - messages that are posted to /mcp.
+/* post - takes messages posted to /mcp.
 
-   What the turn has no room for is pushed again after the next turn, in
-   rounds: one of each principal's in each, and what came first before the
-   rest. So nobody who sends much keeps others waiting. */
+   A message that the turn has no room for is pushed again after the next turn.
+   This goes in rounds, each with one message of each principal, the oldest
+   first: so a principal that sends much does not keep others waiting. */
 
 #include "serve/post.h"
 
@@ -21,7 +21,7 @@ post_push(struct exchange *x, struct peer *to, const struct mcp_facts *f,
     return err;
 }
 
-/* Whether it is pushed, or refused: not to be tried again. */
+/* Pushes or refuses the message; false: try again after the next turn. */
 static bool
 push_own(struct exchange *x)
 {
@@ -40,9 +40,9 @@ push_own(struct exchange *x)
     return true;
 }
 
-/* Answers a request too many. Before 2026-07-28 clients look at an error only
-   where the status is 200. A notification has no answer, and 202 would say
-   that it was taken. */
+/* Answers a request above the rate. Clients before 2026-07-28 read an error
+   only if the status is 200. A notification gets 429, since it has no answer
+   and 202 would mean that it was accepted. */
 static void
 refuse(struct exchange *x)
 {
@@ -56,7 +56,7 @@ refuse(struct exchange *x)
     buf_fini(&b);
 }
 
-/* The round after the last one of its principal, or after this one. */
+/* The next round that has no message of its principal yet. */
 static uint64_t
 next_round(const struct exchange *x)
 {
@@ -90,7 +90,7 @@ post_run_delete(struct exchange *x)
         post_run(x);
 }
 
-/* The oldest of the first round. */
+/* The oldest exchange of the first round. */
 static struct exchange *
 first_later(const struct exchanges *all)
 {

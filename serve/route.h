@@ -1,17 +1,17 @@
 #ifndef SERVE_ROUTE_H
 #define SERVE_ROUTE_H
 
-/* route - a path and a method that the server answers. Data alone. */
+/* route - a path and a method that the server answers. Data only. */
 
 struct exchange;
 
-enum { /* what a route asks of a request, and what it is */
+enum { /* the flags of a route */
     ROUTE_FREE = 1,   /* needs no token */
     ROUTE_BODY = 2,   /* has a body, application/json */
-    ROUTE_STREAM = 4, /* the client takes text/event-stream */
+    ROUTE_STREAM = 4, /* the client accepts text/event-stream */
     ROUTE_OLD = 8,    /* only in revisions with sessions */
     ROUTE_ENDS = 16,  /* ends a session */
-    ROUTE_ANSWER = 32 /* the client takes JSON or a stream */
+    ROUTE_ANSWER = 32 /* the client accepts JSON or a stream */
 };
 
 struct route {

@@ -1,7 +1,7 @@
-/* state - how the server is: /health says which store it serves, /ready
-   whether requests may come to it, /metrics is for Prometheus (text format
-   0.0.4). They show what any process has committed, write nothing, and give
-   away no task's text. */
+/* state - reports the state of the server. /health names the store, /ready
+   tells whether requests may come, /metrics is for Prometheus (text format
+   0.0.4). They count the commits of all processes, write nothing, and reveal
+   no text of a task. */
 
 #include "serve/state.h"
 
@@ -16,14 +16,14 @@ state_put_health(struct buf *b, struct store *store)
     struct store_state st;
 
     store_state(store, &st);
-    if (st.id[0] == '\0') /* another process may have made one */
+    if (st.id[0] == '\0') /* another process may have made the log */
         store_follow(store);
     store_state(store, &st);
     buf_printf(b, "{\"status\":\"ok\",\"store\":\"%s\"}", st.id);
 }
 
-/* Reads the store's state. After a failed write it tries whether writes work
-   again: a server that is sent no more of them would not notice. */
+/* Reads the store's state. After a failed write it tests whether writes work
+   again: a server that gets no more of them would not notice. */
 static void
 probe(struct store *store, struct store_state *st)
 {
@@ -59,7 +59,7 @@ state_put_ready(struct buf *b, struct store *store, bool read_only)
     return ready ? 200 : 503;
 }
 
-/* Names of counters end in _total, as Prometheus has it. */
+/* Prometheus wants the names of counters to end in _total. */
 static void
 put_type(struct buf *b, const char *name)
 {

@@ -1,16 +1,16 @@
 #ifndef SERVE_STATE_H
 #define SERVE_STATE_H
 
-/* state - how the server is, for those who watch it. */
+/* state - reports the state of the server to those who watch it. */
 
 #include "http.h"
 #include "mcp/mcp.h"
 #include "store.h"
 
-/* Appends the object of /health: which store it is, empty before the first
-   write. */
+/* Appends the object of /health, with the id of the store, which is empty
+   before the first write. */
 void state_put_health(struct buf *b, struct store *store);
-/* Appends the object of /ready; returns the HTTP status that goes with it. */
+/* Appends the object of /ready. Returns its HTTP status, 200 or 503. */
 int state_put_ready(struct buf *b, struct store *store, bool read_only);
 /* Appends the text of /metrics. */
 void state_put_metrics(struct buf *b, struct store *store,

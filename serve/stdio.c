@@ -1,17 +1,17 @@
-/* stdio - MCP over standard input and output, a message a line.
+/* stdio - MCP over standard input and output, one message per line.
 
    It never waits for a client that does not read: the answers stay here and
-   the input stays unread. A line over STDIO_MAX_LINE is skipped but for its
-   id, and answered with an error; the next line is a message again.
+   the input stays unread. Of a line over STDIO_MAX_LINE it only looks for the
+   id, to answer with an error, and goes on with the next line.
 
    Invariants:
    1. flush_out is the only function that writes to standard output.
-   2. Input is read only while no line that was read waits for its answer, so
-      that the texts that were pushed stay where they are.
-   3. Every byte is searched for a line feed once: in[pos, seen) has none.
-   4. Never a write that could block: O_NONBLOCK on a pipe or socket; on
-      anything else, where it would bind others that share it, a short write
-      when select says so. */
+   2. Input is read only after every line read before is answered, so that the
+      pushed texts stay where they are.
+   3. Each byte is searched for a line feed once: in[pos, seen) has none.
+   4. No write can block. A pipe or socket gets O_NONBLOCK. Anything else may be
+      shared with others, whom that flag would affect: it gets short writes when
+      select allows them. */
 
 #include "serve/stdio.h"
 #include "base/text.h"
@@ -27,36 +27,36 @@
 #define IN_FD 0
 #define OUT_FD 1
 #define READ_LEN ((size_t)64 * 1024)
-/* What a buffer keeps once it is empty: the input's holds a whole read behind
-   the beginning of a line. */
+/* The memory that an empty buffer keeps: room for a whole read after the
+   beginning of a line. */
 #define KEEP_LEN (2 * READ_LEN)
 #define SHORT_WRITE ((size_t)4096)   /* invariant 4; PIPE_BUF on most */
 #define CHECK_MS 5000                 /* how often the client is checked */
-#define FLUSH_MS 2000 /* without progress, at the end: then give up */
+#define FLUSH_MS 2000 /* without progress, then it gives up at the end */
 
-/* Then a line that is too long has nothing before it in the buffer. */
+/* So nothing is before a line that is too long in the buffer. */
 _Static_assert(STDIO_MAX_LINE > READ_LEN, "a long line fills many reads");
 
 struct stdio {
     struct loop *loop;
     struct turn *turn;
     struct peer *peer;
-    struct mcp_sink sink; /* for what belongs to no request */
+    struct mcp_sink sink; /* for messages that belong to no request */
     struct mcp_facts facts;
     struct buf in;
     size_t pos;  /* where the first line not yet pushed begins */
     size_t seen; /* invariant 3 */
     struct buf out;
     size_t sent;     /* bytes of out that are written */
-    bool skipping;   /* inside a line that is too long, */
-    struct mcp_scan scan; /* which has this id */
-    bool eof;        /* no more input */
-    bool hung_up;    /* nor will be, but some is not yet read */
-    bool broken;     /* no more output */
-    bool ending;     /* only flushing is left, last_ms counts */
+    bool skipping;   /* inside a line that is too long */
+    struct mcp_scan scan; /* looks for its id */
+    bool eof;        /* all input has been read */
+    bool hung_up;    /* the client has closed it; some may be unread */
+    bool broken;     /* output fails */
+    bool ending;     /* only output is left, last_ms counts */
     bool nonblock;   /* O_NONBLOCK is set on OUT_FD */
-    int old_flags;   /* of OUT_FD, to be put back; -1: unchanged */
-    int64_t last_ms; /* when the end began, or output last got on */
+    int old_flags;   /* of OUT_FD, to be restored; -1: unchanged */
+    int64_t last_ms; /* when the end began, or of the last progress since */
     pid_t parent;
     struct loop_timer check_timer, flush_timer;
 };
@@ -68,7 +68,7 @@ stdio_fill(void)
 
     do {
         fd = open("/dev/null", O_RDWR);
-        /* An empty root has no /dev, but always itself: it can be neither
+        /* An empty root has no /dev, but always "/": it can be neither
            read nor written, which ends both ways of stdio at once. */
         if (fd < 0)
             fd = open("/", O_RDONLY);
@@ -92,7 +92,7 @@ is_full(const struct stdio *io)
 static void on_readable(void *ctx, int fd, int events);
 static void on_writable(void *ctx, int fd, int events);
 
-/* Invariant 2; nor is a client read that does not read. */
+/* Invariant 2. A client that reads no answers is not read either. */
 static void
 set_interest(struct stdio *io)
 {
@@ -111,7 +111,7 @@ set_interest(struct stdio *io)
 
 /* ---- output ---- */
 
-/* Writes once, as much as goes. */
+/* Writes once, as much as fits. */
 static void
 flush_out(struct stdio *io)
 {
@@ -151,8 +151,8 @@ on_writable(void *ctx, int fd, int events)
     set_interest(io);
 }
 
-/* Adds a line of output. Without memory for it there is none; what it says is
-   on disk all the same. */
+/* Adds a line of output. If memory runs out the line is lost; the change that
+   it reports is on disk all the same. */
 static void
 add_line(struct stdio *io, struct str line)
 {
@@ -165,8 +165,8 @@ add_line(struct stdio *io, struct str line)
 
 /* ---- input ---- */
 
-/* Answers a line that is too large, of which this is the last part, with an
-   error. All lines before it are answered. */
+/* Answers a line that is too large with an error; line is its last part. All
+   lines before it are answered. */
 static void
 refuse_line(struct stdio *io, struct str line)
 {
@@ -181,8 +181,8 @@ refuse_line(struct stdio *io, struct str line)
     io->skipping = false;
 }
 
-/* Drops the line at pos, and the rest of it as it comes; answers at its end, as
-   the id may stand last. */
+/* Drops the line at pos, and the rest of it as it comes. Answers only at its
+   end, since the id may come last. */
 static void
 skip_line(struct stdio *io)
 {
@@ -196,7 +196,7 @@ skip_line(struct stdio *io)
         refuse_line(io, STR_NONE);
 }
 
-/* The next whole line, without its end; at the end of input the last one
+/* Finds the next whole line, without its line feed; the last line of the input
    need not have one. */
 static bool
 take_line(struct stdio *io, struct str *line)
@@ -244,13 +244,13 @@ push_line(struct stdio *io, struct str line)
     }
     err = turn_push(io->peer, &io->facts, &line);
     if (err == ERR_NOMEM && !turn_pending(io->peer)) {
-        refuse_line(io, line); /* there is no memory even for it alone */
+        refuse_line(io, line); /* even alone it is too much for memory */
         return true;
     }
     return err == 0;
 }
 
-/* Pushes as many of the lines that are there as the turn takes. */
+/* Pushes the lines in the buffer until the turn takes no more. */
 static void
 push_lines(struct stdio *io)
 {
@@ -324,7 +324,7 @@ on_answer(void *ctx, const struct turn_answer *a)
     on_message(ctx, a->body, STR_NONE);
 }
 
-/* All answers of a turn leave in one write, at once where it cannot block. */
+/* Writes all answers of a turn at once, if that cannot block. */
 static void
 on_answered(void *ctx)
 {
@@ -355,9 +355,8 @@ on_notice(void *ctx, struct str message, struct str event)
 
 /* ---- begin and end ---- */
 
-/* Notices what reading does not: that the parent is gone while another process
-   holds the pipe, or that the client has closed the input but reads no
-   answers. */
+/* Notices what reads do not show: the parent is gone while another process
+   holds the pipe, or the client has closed the input and reads no answers. */
 static void
 check_client(void *ctx)
 {
@@ -373,7 +372,7 @@ check_client(void *ctx)
 static void
 wake(void *ctx)
 {
-    (void)ctx; /* stdio_ended is asked after every turn */
+    (void)ctx; /* the turn calls stdio_ended */
 }
 
 static void

@@ -5,12 +5,12 @@
 #include "base/text.h"
 #include "serve/post.h"
 
-#define MAX_POSTS (2 * HTTP_MAX_BODY) /* bytes not yet run, of a stream */
+#define MAX_POSTS (2 * HTTP_MAX_BODY) /* bytes that a stream has yet to run */
 
-/* Replies to the opening of a stream. Its first event tells where it begins,
-   so that a client that loses it can come back with that before anything was
-   said, and be given what went to a stream that only seemed to live. Clients
-   from before 2025-11-25 expect no event without data. */
+/* Replies to the opening of a stream. Its first event carries an id, so that a
+   client that loses the stream before any message can come back, and gets the
+   messages that went to the lost one. Clients before 2025-11-25 expect no event
+   without data. */
 static void
 reply_opened(struct exchange *x, int err, const char *event, const char *data)
 {
@@ -79,8 +79,8 @@ find_client(const struct exchange *x, struct str id)
     return y;
 }
 
-/* Pushes a copy of what x posts for the stream to: the connection of x goes on
-   to its next request before that is run. */
+/* Pushes a copy of the message that x posts for the stream to, since the
+   connection of x goes on to its next request before the message is run. */
 static int
 push_copy(struct exchange *x, struct exchange *to)
 {
@@ -90,7 +90,7 @@ push_copy(struct exchange *x, struct exchange *to)
 
     to->posts_len += sizeof(f) + f.version.len + body.len;
     if (to->posts_len > MAX_POSTS)
-        return ERR_MORE; /* until what came before is done */
+        return ERR_MORE; /* until earlier ones are done */
     f.principal = exchange_principal(to);
     f.session = to->session;
     f.session_id = STR_NONE;

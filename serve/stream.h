@@ -2,7 +2,7 @@
 #define SERVE_STREAM_H
 
 /* stream - streams of a session's events, and the SSE transport of
-   2024-11-05. All of these are routes. */
+   2024-11-05. Each function runs a route. */
 
 #include "serve/exchange.h"
 

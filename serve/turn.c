@@ -1,35 +1,31 @@
-/* turn - the turn.
+/* turn - runs messages in turns: many messages, one commit.
 
    A transport pushes messages while the loop calls it back; each is parsed,
-   judged and prepared on the spot. Then the turn takes the write lock if one
-   of them may write, and otherwise reads what others wrote; runs the messages
-   in order; commits once for all; and gives out the answers. A message that
-   has to wait is kept by mcp, and run again in a later turn when mcp gives it
-   back. It writes to no descriptor, and one peer's trouble does not become
-   another's.
+   checked and prepared at once. Then the turn takes the write lock if one of
+   them may write, and otherwise reads what others wrote; runs the messages in
+   order; commits once for all; and hands out the answers. mcp keeps a message
+   that has to wait, and the turn runs it again when mcp returns it. The turn
+   writes to no descriptor, and an error of one peer does not affect others.
 
    Invariants:
-   1. No answer is given to a transport before the commit of everything that
-      was staged in its turn.
-   2. Messages of one peer take effect in their order, and are answered in
-      it, but for those that wait for an event, which hold up nothing. One
-      that waits for the lock stops only its own peer.
-   3. When a commit fails, every message from the first that staged on is run
-      again against the undone state: what these have read or promised did not
-      happen. Where there was no room, first a compaction makes some, and they
-      are run and committed once more.
-   4. A turn is bounded in time, in messages, in bytes staged, in bytes
-      answered and in the memory that its messages and their runs take; and
-      no more is accepted than that. Peers that it did not reach are first in
-      the next one, those of the principal that filled it behind the others:
-      more connections give nobody more turns.
-   5. A message owns nothing: it lives in its peer's arena, which is reset
-      when the peer's whole queue is answered, and in the transport's text;
-      unless it waits: then it is mcp's copy. What a run takes is given back
-      at the end of its turn.
-   6. Each committed record, whoever wrote it, is shown to mcp once; while
-      somebody listens, those of other processes are read every
-      TURN_FOLLOW_MS. */
+   1. A transport gets an answer only after the commit of everything that was
+      staged in its turn.
+   2. The messages of a peer take effect and are answered in their order. One
+      that waits for an event is answered later and holds up nothing. One that
+      waits for the lock holds up only its own peer.
+   3. When a commit fails, every message from the first one that staged is run
+      again on the state before: what they read or answered did not happen. If
+      there was no room, a compaction makes some first, and they are committed
+      once more.
+   4. A turn is bounded in time, in messages, in bytes staged and answered, and
+      in the memory for messages and runs; no more is accepted. Peers that it
+      did not reach come first in the next turn, but those of the principal
+      that filled it come last: more connections give nobody more turns.
+   5. A message owns no memory. It lives in its peer's arena, which is reset
+      when the peer's queue is answered, and in the transport's text. A message
+      that waits is mcp's copy. The memory of a run is freed when its turn ends.
+   6. mcp sees each committed record once, whoever wrote it. While somebody
+      listens, records of other processes are read every TURN_FOLLOW_MS. */
 
 #include "serve/turn.h"
 
@@ -40,51 +36,51 @@
 #include <string.h>
 
 #define MAX_RUN 256                     /* messages in a turn */
-#define MAX_TURN_MS MCP_SLICE_MS        /* then no more are run in it */
-#define MAX_OUT ((size_t)1024 * 1024)   /* then no more are run in it */
-#define MAX_ARENAS ((size_t)2 * 1024 * 1024) /* of those pushed, of runs */
-#define ARENA_KEEP ((size_t)16 * 1024)  /* of an idle peer */
+#define MAX_TURN_MS MCP_SLICE_MS        /* then the turn runs no more */
+#define MAX_OUT ((size_t)1024 * 1024)   /* then the turn runs no more */
+#define MAX_ARENAS ((size_t)2 * 1024 * 1024) /* for messages, and for runs */
+#define ARENA_KEEP ((size_t)16 * 1024)  /* for an idle peer */
 #define OUT_KEEP MAX_OUT                /* kept for the next turn */
-#define COMPACT_PAUSE_MS (60 * 1000)    /* after one that was given up */
+#define COMPACT_PAUSE_MS (60 * 1000)    /* after a failed compaction */
 
 _Static_assert(STORE_MAX_BATCH > 4 * STORE_MAX_RECORD, "a turn has room");
 
-struct msg { /* one that is to be run */
+struct msg { /* a message in a queue */
     struct msg *next;
     struct mcp_message *m;
-    struct waiting *waiting; /* it was kept; NULL: it is new */
+    struct waiting *waiting; /* it has waited; NULL: it is new */
 };
 
-/* A message that waits for an event, in its peer's list of them. */
+/* A message that waits for an event, in its peer's list. */
 struct waiting {
     struct waiting *next, **at;
     struct peer *peer;
-    struct msg msg; /* for when it is run again */
+    struct msg msg; /* puts it into the queue again */
 };
 
 struct peer {
     struct turn *turn;
     const struct peer_ops *ops;
     void *ctx;
-    struct mcp_sink sink; /* for what its waiting messages tell */
+    struct mcp_sink sink; /* for notifications of its waiting messages */
     uint64_t who;         /* hash of the principal that pushes */
     struct waiting *waiting;
-    struct arena arena; /* of all that is queued or run in this turn */
+    struct arena arena; /* for its messages, queued or run in this turn */
     struct msg *head, *tail;
-    size_t n;         /* pushed since the last done */
-    size_t arena_len; /* of the arena, 0 when idle */
-    struct peer *next; /* in turn's list of the busy */
+    size_t n;         /* number pushed since the last done */
+    size_t arena_len; /* size of the arena, 0 when idle */
+    struct peer *next; /* in the turn's list of busy peers */
     int64_t since_ms; /* when its first message began to wait for the lock */
     bool busy;        /* in that list, from the first push to done */
-    bool waits;       /* since_ms counts */
+    bool waits;       /* its first message waits for the lock */
     bool held;
 };
 
-/* A message that was run in this turn, and where its answer stands. */
+/* A message that was run in this turn, and the place of its answer. */
 struct ran {
     struct peer *peer;
     struct mcp_message *m;
-    struct waiting *waiting;    /* or NULL, as in its msg */
+    struct waiting *waiting;    /* as in its msg */
     size_t off, end;            /* in turn's out */
     size_t notes_off, notes_end;
     enum mcp_status status;
@@ -97,23 +93,23 @@ struct turn {
     void (*hangup)(void *ctx);
     void *hangup_ctx;
     struct loop_timer follow_timer, due_timer;
-    struct peer *busy, **busy_end; /* those with messages, the next first */
-    int64_t unheard_ms;            /* when nobody was there to listen */
+    struct peer *busy, **busy_end; /* peers with messages, the next first */
+    int64_t unheard_ms;            /* when it last found nobody listening */
     struct buf out;                /* the answers of this turn */
-    struct buf notes;              /* what goes before them, a line each */
+    struct buf notes;              /* messages before them, a line each */
     size_t arenas_len;             /* of all peers */
-    int64_t full_ms;               /* that ends this turn */
-    struct peer *last;             /* whose messages it came to; or NULL */
+    int64_t full_ms;               /* when this turn ends */
+    struct peer *last;             /* the last one it reached, or NULL */
     size_t n_ran;
     size_t first_staged; /* index into ran: the first that staged */
     int refuse;          /* why nothing can be written in this turn */
-    int reported;        /* the store's error that stderr was last given */
+    int reported;        /* the store's error last reported on stderr */
     bool locked;
     bool waiting;      /* a peer waits for the lock */
     bool stopping;
     bool compacting, compact_failed;
     bool moving; /* to a new generation of the log */
-    int64_t compact_at_ms; /* not before then */
+    int64_t compact_at_ms; /* when the next compaction may begin */
     struct ran ran[MAX_RUN];
 };
 
@@ -127,7 +123,7 @@ on_record(void *ctx, const struct store_entry *e, const struct store_rec *r)
     mcp_changed(t->mcp, &c);
 }
 
-/* Invariant 6. An error shows in the next turn that reads. */
+/* Invariant 6. The next turn that reads finds an error again. */
 static void
 follow_others(void *ctx)
 {
@@ -159,7 +155,7 @@ turn_new(struct turn **out, struct loop *l, struct store *store,
     t->follow_timer = (struct loop_timer){.fn = follow_others, .ctx = t};
     t->due_timer = (struct loop_timer){.fn = wake, .ctx = t};
     store_state(store, &st);
-    t->reported = st.err; /* whoever opened it has reported that */
+    t->reported = st.err; /* reported when it was opened */
     store_observe(store, on_record, t);
     *out = t;
     return 0;
@@ -225,7 +221,7 @@ all_answered(const struct peer *p)
         p->ops->answered(p->ctx);
 }
 
-/* For mcp: sends what a waiting message has to say between turns. */
+/* For mcp: sends a notification of a waiting message between turns. */
 static void
 send_note(void *ctx, struct str message, struct str event)
 {
@@ -294,7 +290,7 @@ turn_leave(struct peer *p)
     free(p);
 }
 
-/* Cancels what by names where that is still in a queue. */
+/* Cancels the request that by names, if it is still in a queue. */
 static void
 cancel_queued(struct turn *t, const struct mcp_message *by)
 {
@@ -355,8 +351,8 @@ turn_hold(struct peer *p, bool held)
 
 /* ---- the turn ---- */
 
-/* Whether p's next message is to be run. When the server stops only those are
-   that have waited; they are at the head of a queue. */
+/* Whether p's next message is to be run. When the server stops, only messages
+   that have waited are run; they are at the head of the queue. */
 static bool
 may_run(const struct turn *t, const struct peer *p)
 {
@@ -364,8 +360,8 @@ may_run(const struct turn *t, const struct peer *p)
            (!t->stopping || p->head->waiting != NULL);
 }
 
-/* Whether there is a message to run, and with *writes whether one of them
-   may write. */
+/* Whether there is a message to run; *writes tells whether one of them may
+   write. */
 static bool
 has_work(const struct turn *t, bool *writes)
 {
@@ -384,8 +380,8 @@ has_work(const struct turn *t, bool *writes)
     return any;
 }
 
-/* Takes the lock, or reads what others wrote. After an error of either, reads
-   are answered from what is known. */
+/* Takes the lock, or reads what others wrote. If that fails, reads are answered
+   from the state in memory. */
 static void
 begin_turn(struct turn *t, bool writes)
 {
@@ -408,8 +404,8 @@ begin_turn(struct turn *t, bool writes)
         t->refuse = err;
 }
 
-/* Whether p's next message, which writes, may stage: 0; ERR_MORE: p waits for
-   the lock; else the error to answer. */
+/* Whether p's next message, which writes, may stage. Returns 0, ERR_MORE if p
+   has to wait for the lock, or the error to answer. */
 static int
 may_write(struct turn *t, struct peer *p)
 {
@@ -423,8 +419,8 @@ may_write(struct turn *t, struct peer *p)
     return now - p->since_ms < STORE_LOCK_WAIT_MS ? ERR_MORE : ERR_BUSY;
 }
 
-/* Runs r's message and notes where its answer is. If refuse is not 0 the store
-   refuses writes with it. Without memory for even an error the answer is
+/* Runs r's message and notes where its answer is. Unless refuse is 0, the store
+   refuses writes with it. If memory runs out even for an error, the answer is
    empty. */
 static void
 run(struct turn *t, struct ran *r, int refuse)
@@ -480,7 +476,7 @@ run_peer(struct turn *t, struct peer *p)
     }
 }
 
-/* One slice of a compaction, where there is one to do. */
+/* Does one slice of a compaction, if one is due. */
 static void
 compact(struct turn *t)
 {
@@ -501,7 +497,7 @@ compact(struct turn *t)
     t->compact_failed |= err != ERR_BUSY;
 }
 
-/* Compacts the log, and moves to the new one, between turns. */
+/* Between turns: compacts the log, and moves to the new one. */
 static void
 tend_log(struct turn *t)
 {
@@ -586,7 +582,7 @@ report_store(struct turn *t)
                           : ": writes work again");
 }
 
-/* Has r's message wait; false: there is no memory for it. */
+/* Makes r's message wait; false if memory ran out. */
 static bool
 keep_waiting(const struct ran *r)
 {
@@ -619,7 +615,7 @@ send_notes(const struct turn *t, const struct ran *r)
                        r->peer->ops->message, r->peer->ctx);
 }
 
-/* Gives out the answer to r's message, or has it wait. */
+/* Hands out the answer to r's message, or makes it wait. */
 static void
 give_answer(const struct turn *t, const struct ran *r)
 {
@@ -647,8 +643,8 @@ give_answer(const struct turn *t, const struct ran *r)
     buf_fini(&b);
 }
 
-/* Moves the peers behind the last one that was run to the front, and of these
-   the ones of its principal behind the others. Invariant 4. */
+/* Invariant 4: moves the peers after the last one that was run to the front,
+   but those of its principal behind the others. */
 static void
 rotate(struct turn *t)
 {
@@ -672,8 +668,7 @@ rotate(struct turn *t)
         t->busy_end = own_end;
 }
 
-/* Gives out the answers, then takes those peers off the list that have nothing
-   left to run. */
+/* Hands out the answers, then takes peers without messages off the list. */
 static void
 release(struct turn *t)
 {
@@ -702,7 +697,7 @@ release(struct turn *t)
             list_add(t, p);
             continue;
         }
-        /* Where a message waits, the next one may be long in coming. */
+        /* If a message waits, the next one may come much later. */
         if (p->arena_len > ARENA_KEEP || p->waiting != NULL)
             arena_fini(&p->arena);
         else
@@ -714,7 +709,7 @@ release(struct turn *t)
         done = p;
     }
     for (p = done; p != NULL; p = next) {
-        next = p->next; /* done may push, which lists p again */
+        next = p->next; /* done may push, which puts p back on the list */
         p->ops->done(p->ctx);
     }
 }
@@ -738,8 +733,7 @@ take_turn(struct turn *t)
     release(t);
 }
 
-/* Puts the messages that have waited long enough before those of their
-   peers that are new. */
+/* Puts messages that need wait no longer before the new ones of their peer. */
 static void
 take_ready(struct turn *t)
 {
@@ -759,8 +753,8 @@ take_ready(struct turn *t)
     }
 }
 
-/* Invariant 6. mcp_listens visits every stream, so after a no it is not asked
-   again for TURN_FOLLOW_MS. */
+/* Invariant 6. mcp_listens visits every stream, so after it returned false it
+   is not called again for TURN_FOLLOW_MS. */
 static void
 set_follow(struct turn *t)
 {

@@ -1,8 +1,8 @@
-/* web - MCP over HTTP: the routes, and what a request has to be like.
+/* web - MCP over HTTP: the routes, and the checks of a request.
 
-   A request is judged by its head. It refuses what a page of another site may
-   have sent, whom it does not know, and to hold anything without a limit. No
-   body is read of a request that judge refuses. */
+   A request is judged by its head. It is refused if a page of another site may
+   have sent it, if its caller is unknown, or if it would exceed a limit. The
+   body of a refused request is not read. */
 
 #include "serve/web.h"
 
@@ -18,7 +18,7 @@
 
 #define PACKED "Content-Encoding: gzip\r\n" /* before the page's other fields */
 #define PACKED_LEN (sizeof(PACKED) - 1)
-#define LATE_BODY ((size_t)64 * 1024) /* of a request too many: read, no more */
+#define LATE_BODY ((size_t)64 * 1024) /* the most read of one above the rate */
 
 struct web {
     struct exchanges x;
@@ -57,7 +57,7 @@ run_metrics(struct exchange *x)
 
 /* ---- the page for people ---- */
 
-/* A proxy may have packed it anew: then its tag stands in another form. */
+/* A proxy that compresses the page again changes the form of its tag. */
 static bool
 has_page(const struct exchange *x)
 {
@@ -104,8 +104,8 @@ static const struct route routes[] = {
 };
 #define N_ROUTES (sizeof(routes) / sizeof(routes[0]))
 
-/* Sets x->route, or returns 404, or 405 and in allow the methods that there
-   are. HEAD is a GET that is no stream. */
+/* Sets x->route and returns 0; or returns 404; or 405, with the methods that
+   the path has in allow. HEAD is a GET, except of a stream. */
 static int
 find_route(struct exchange *x, const struct http_head *h,
            char allow[EXCHANGE_FIELDS])
@@ -132,8 +132,8 @@ find_route(struct exchange *x, const struct http_head *h,
     return n > 0 ? 405 : 404;
 }
 
-/* Where it comes from and goes to: as find_route, or 403. Any site may link to
-   what needs no token. */
+/* Checks where a request comes from and goes to. Returns what find_route does,
+   or 403. Any site may link to paths that need no token. */
 static int
 judge_site(struct exchange *x, const struct http_head *h,
            char allow[EXCHANGE_FIELDS])
@@ -148,7 +148,7 @@ judge_site(struct exchange *x, const struct http_head *h,
                ? 403 : status;
 }
 
-/* Who asks, where that has to be known: 0, 401 or 503. */
+/* Finds the caller, if the route needs one. Returns 0, 401 or 503. */
 static int
 judge_caller(struct exchange *x, const struct http_head *h)
 {
@@ -161,8 +161,9 @@ judge_caller(struct exchange *x, const struct http_head *h)
                ? 0 : access_find(a, h, &x->caller);
 }
 
-/* What the client sends and takes: 0, 400, 415 or 406. Of a message that names
-   an unknown version, the answer says so. */
+/* Checks the types that the client sends and accepts. Returns 0, 400, 415 or
+   406. A message that names an unknown version passes: its answer reports
+   that. */
 static int
 judge_types(struct exchange *x, const struct http_head *h)
 {
@@ -183,9 +184,9 @@ judge_types(struct exchange *x, const struct http_head *h)
                ? 406 : 0;
 }
 
-/* Who asks too often: 0 or 429. The state of the server can always be asked
-   for. Nothing is done for a request too many, but that a message is read to
-   be answered by its id, unless it is long. */
+/* Checks the rate. Returns 0 or 429. The state of the server is always
+   answered. A request above the rate is not run; a message is still read,
+   unless it is long, to be answered with its id. */
 static int
 judge_rate(struct exchange *x, const struct http_head *h)
 {
@@ -198,8 +199,8 @@ judge_rate(struct exchange *x, const struct http_head *h)
                ? 0 : 429;
 }
 
-/* Counts x's connection for its principal, of whom none may have all: 0 or
-   429. */
+/* Counts x's connection for its principal, which may not have all of them.
+   Returns 0 or 429. */
 static int
 judge_share(struct exchange *x)
 {
@@ -312,7 +313,7 @@ on_closed(void *ctx, struct http_conn *c)
 
 /* ---- begin and end ---- */
 
-/* Who is being served with a token that is gone is cut off. */
+/* Cuts off clients whose token is gone. */
 static void
 on_hangup(void *ctx)
 {

@@ -2,7 +2,7 @@
 #define SERVE_WEB_H
 
 /* web - MCP over HTTP: routes, tokens, hosts and origins, streams of events,
-   /health /ready /metrics. */
+   /health, /ready and /metrics. */
 
 #include "http.h"
 #include "serve/turn.h"
@@ -10,9 +10,9 @@
 #define WEB_MAX_ALLOW 16
 
 #define WEB_MAX_KEPT 32                      /* replies kept for clients */
-#define WEB_KEEP_MS (5 * 60 * 1000)          /* then they are dropped */
+#define WEB_KEEP_MS (5 * 60 * 1000)          /* how long they are kept */
 #define WEB_MAX_ANSWER ((size_t)256 * 1024) /* bytes of a kept reply */
-#define WEB_END_MS 900                       /* for all replies, at the end */
+#define WEB_END_MS 900                       /* to send replies at the end */
 
 struct web;
 
@@ -20,19 +20,19 @@ struct web_options { /* texts that must outlive the server */
     struct http_options http;
     const char *token_file; /* NULL: no token is needed */
     const char *allow_host[WEB_MAX_ALLOW], *allow_origin[WEB_MAX_ALLOW];
-    uint64_t rate;          /* requests a second of one principal; 0: any */
-    bool read_only;         /* no writes are expected */
+    uint64_t rate;          /* requests a second of a principal; 0: no limit */
+    bool read_only;         /* the server never writes */
     bool debug;             /* a line on stderr for each request */
 };
 
-/* Serves MCP for t. SIGHUP reads the token file again. ERR_INVALID: an address
-   that is no loopback needs tokens, or one of the options is wrong; as
-   http_open and tokens_load; *why says it. */
+/* Serves MCP for t. SIGHUP makes it read the token file again. Returns 0;
+   ERR_INVALID if an option is wrong, or an address that is not loopback has no
+   tokens; or an error of http_open or tokens_load. why explains it. */
 int web_open(struct web **out, struct turn *t, struct loop *l,
              struct store *store, const struct web_options *o,
              char why[256]);
 void web_close(struct web *w);
-/* "http://127.0.0.1:8766" without its scheme, or "unix:PATH". */
+/* Where it listens: "127.0.0.1:8766" or "unix:PATH". */
 const char *web_address(const struct web *w);
 /* For turn_run: whether the server stops and every reply is sent, or
    WEB_END_MS have passed. */
