@@ -242,10 +242,10 @@ file_write_new(const char *path, const char *like, struct str content,
     rc = file_finish(fd, rc);
     if (rc != 0)
         unlink(path);
-    return rc;
+    return rc == ERR_READONLY ? ERR_IO : rc; /* the directory took it */
 }
 
-/* To the owner of the directory that it is in. */
+/* Gives a new directory to the owner of the one that it is in. */
 static void
 give_dir(const char *made)
 {

@@ -36,8 +36,9 @@ int file_make_dirs(const char *dir);
    made gets the owner of like as well. */
 void file_give(int fd, const char *like);
 
-/* Makes a new file of content, synced, given as by file_give; with own only to
-   its owner, to no group. 0, or enum err: then it is not there. */
+/* Makes and syncs a new file of content, after file_give; with own no group may
+   use it. Returns 0, or an error without leaving a file; ERR_READONLY only if
+   its directory may not be written. */
 int file_write_new(const char *path, const char *like, struct str content,
                    bool own);
 /* fsync or fdatasync of fd, whatever is interrupted: 0 or -1 with errno. */

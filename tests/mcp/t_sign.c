@@ -502,6 +502,8 @@ test_failing_calls(void)
     } cases[] = {
         {FAULT_WRITE, ENOSPC, ERR_IO, false},
         {FAULT_WRITE, FAULT_SHORT, 0, true},
+        {FAULT_WRITE, EROFS, ERR_IO, false}, /* in a directory that took it */
+        {FAULT_FSYNC, EROFS, ERR_IO, false},
         {FAULT_FSYNC, EIO, ERR_IO, false},
         {FAULT_LINK, EIO, ERR_IO, false},
         {FAULT_LINK, EEXIST, ERR_IO, false}, /* and gone again */
