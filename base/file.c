@@ -201,6 +201,24 @@ file_read_text(const char *path, char *out, size_t cap)
         close(fd);
 }
 
+int
+file_open_private(const char *path, int flags, size_t *len, const char **why)
+{
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags);
+    struct stat st = {0};
+    *why = strerror(errno);
+    if (fd < 0)
+        return ERR_IO;
+    *why = fstat(fd, &st) != 0 ? strerror(errno)
+           : !S_ISREG(st.st_mode) ? "not a regular file"
+           : st.st_mode & 077 ? "other users may use it: chmod 600" : NULL;
+    *len = (size_t)st.st_size;
+    if (*why == NULL)
+        return fd;
+    close(fd);
+    return ERR_INVALID;
+}
+
 void
 file_give(int fd, const char *like)
 {

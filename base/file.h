@@ -41,6 +41,11 @@ void file_give(int fd, const char *like);
    its directory may not be written. */
 int file_write_new(const char *path, const char *like, struct str content,
                    bool own);
+/* Opens a regular file that only its owner may use, with flags beside O_RDONLY.
+   Returns the descriptor, with *len and a NULL *why; or, explained in *why,
+   ERR_IO with errno or ERR_INVALID. */
+int file_open_private(const char *path, int flags, size_t *len,
+                      const char **why);
 /* fsync or fdatasync of fd, whatever is interrupted: 0 or -1 with errno. */
 int file_sync(int fd, int (*sync)(int fd));
 /* Syncs what was written, if rc is 0, and closes fd: rc, or enum err. */

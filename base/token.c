@@ -14,10 +14,8 @@
 #include "base/text.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define AGENT_MAX 128 /* characters */
@@ -160,29 +158,6 @@ take_lines(struct tokens *t, struct str text, const char *path, char why[256])
     return rc;
 }
 
-/* Opens a file that may hold tokens. Its descriptor, or a negative enum err
-   with *what. */
-static int
-open_private(const char *path, size_t *len, const char **what)
-{
-    /* Links are followed: that is how secrets are mounted. */
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    struct stat st = {0};
-
-    *what = strerror(errno);
-    if (fd < 0)
-        return ERR_IO;
-    *what = fstat(fd, &st) != 0 ? strerror(errno)
-            : !S_ISREG(st.st_mode) ? "not a regular file"
-            : st.st_mode & 077 ? "other users may use it: chmod 600"
-            : st.st_size > TOKEN_MAX_FILE ? "larger than 1 MiB" : NULL;
-    *len = (size_t)st.st_size;
-    if (*what == NULL)
-        return fd;
-    close(fd);
-    return ERR_INVALID;
-}
-
 /* Reads all of fd, of which no more than len bytes are taken. */
 static int
 read_lines(struct tokens *t, int fd, size_t len, const char *path,
@@ -216,14 +191,18 @@ tokens_load(struct tokens **out, const char *path, char why[256])
     text_put(why, 256, "out of memory");
     if (t == NULL)
         return rc;
-    int fd = open_private(path, &len, &what);
-    if (fd < 0) {
-        text_put(why, 256, "%.180s: %s", path, what);
-        rc = fd;
-    } else {
+    /* Links are followed: that is how secrets are mounted. */
+    int fd = file_open_private(path, 0, &len, &what);
+    if (fd >= 0 && len > TOKEN_MAX_FILE)
+        what = "larger than 1 MiB";
+    if (what == NULL) {
         rc = read_lines(t, fd, len, path, why);
-        close(fd);
+    } else {
+        text_put(why, 256, "%.180s: %s", path, what);
+        rc = fd < 0 ? fd : ERR_INVALID;
     }
+    if (fd >= 0)
+        close(fd);
     if (rc == 0) {
         why[0] = '\0';
         *out = t;

@@ -30,7 +30,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define KEY_LEN 32
@@ -77,21 +76,18 @@ tell(struct sign *s, const char *path, const char *what)
 static int
 read_key(struct sign *s, const char *path)
 {
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    const char *what = NULL;
-    struct stat st;
+    const char *why;
+    size_t len;
+    int fd = file_open_private(path, O_NOFOLLOW, &len, &why);
 
-    if (fd < 0)
-        return errno == ENOENT ? ERR_NOT_FOUND
-                               : tell(s, path, strerror(errno));
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size != KEY_LEN ||
-        pread(fd, s->key, KEY_LEN, 0) != KEY_LEN)
-        what = "not a file of 32 bytes: remove it";
-    else if (st.st_mode & 077)
-        what = "other users may use it: remove it";
-    close(fd);
-    s->have = what == NULL;
-    return s->have ? 0 : tell(s, path, what);
+    if (fd == ERR_IO)
+        return errno == ENOENT ? ERR_NOT_FOUND : tell(s, path, why);
+    s->have = fd >= 0 && len == KEY_LEN &&
+              pread(fd, s->key, KEY_LEN, 0) == KEY_LEN;
+    if (fd >= 0)
+        close(fd);
+    return s->have ? 0 : tell(s, path, "not a file of 32 bytes that only "
+                                       "its owner may use: remove it");
 }
 
 /* Makes a key at path, beside log, unless another process just has (1). */
@@ -139,10 +135,8 @@ path_of(const struct sign *s, struct arena *a)
 static int
 sync_key(struct sign *s, struct arena *a)
 {
-    char *dir = file_dir_of(log_of(s));
-    int rc = dir == NULL ? ERR_NOMEM : file_sync_path(dir);
+    int rc = file_sync_path_of(log_of(s));
 
-    free(dir);
     s->synced = rc == 0 || rc == ERR_READONLY;
     if (s->synced || rc == ERR_NOMEM)
         return s->synced ? 0 : rc;
