@@ -91,12 +91,19 @@ mcp_ask(struct mcp_call *c, const char *key, const char *method,
 
 /* ---- waits ---- */
 
+/* Keeps a text for the time after the run. */
+static void
+keep(struct mcp_call *c, struct str *to, struct str text)
+{
+    *to = arena_str(c->arena, text);
+    if (to->p == NULL)
+        c->out->err = ERR_NOMEM;
+}
+
 void
 mcp_state(struct mcp_call *c, struct str state)
 {
-    c->of->run.state = arena_str(c->arena, state);
-    if (c->of->run.state.p == NULL)
-        c->out->err = ERR_NOMEM;
+    keep(c, &c->of->run.state, state);
 }
 
 void
@@ -117,9 +124,7 @@ mcp_go_on(struct mcp_call *c, struct str state)
 void
 mcp_watch(struct mcp_call *c, struct str what)
 {
-    c->of->run.watch = arena_str(c->arena, what);
-    if (c->of->run.watch.p == NULL)
-        c->out->err = ERR_NOMEM;
+    keep(c, &c->of->run.watch, what);
 }
 
 bool
