@@ -9,8 +9,7 @@
 
 struct mcp_change; /* mcp/stream.h */
 
-/* Whether a call of a tool may outlive its request, as what MCP calls a task:
-   execution.taskSupport of 2025-11-25, the tasks extension of 2026-07-28. */
+/* Whether a call of a tool may become a task of MCP and outlive its request. */
 enum mcp_support { MCP_TASK_FORBIDDEN, MCP_TASK_OPTIONAL, MCP_TASK_REQUIRED };
 
 /* An argument that HTTP clients repeat as a header Mcp-Param-<header>. */
@@ -26,14 +25,15 @@ struct mcp_tool {
     bool destructive, idempotent;
     uint8_t tasks;            /* enum mcp_support */
     const char *ui;           /* uri of its MCP App, or NULL */
-    /* Work that must be done before the lock, as syncing a file. May be NULL;
-       its errors run sees in prepared. */
+    /* Does work that must precede the lock, such as syncing a file. May be
+       NULL; run finds its errors in prepared. */
     void (*prepare)(struct mcp_call *c);
     /* Appends one JSON object, on one line, to c->out, which is sent as text;
-       with c->is_error it is an error; or, with c->content set, the array of
-       content blocks. 0; ERR_NOMEM; ERR_MORE: it waits (see mcp/talk.h);
-       ERR_CAPABILITY: as mcp_need returned. */
+       c->is_error makes it an error; or, if it sets c->content, the array of
+       content blocks. Returns 0; ERR_NOMEM; ERR_MORE to wait (mcp/talk.h); or
+       ERR_CAPABILITY from mcp_need. */
     int (*run)(struct mcp_call *c);
+    unsigned number;          /* the catalogue's own; mcp_call repeats it */
 };
 
 struct mcp_template {
@@ -49,14 +49,15 @@ struct mcp_prompt_arg {
 struct mcp_prompt {
     const char *name, *title, *description;
     const struct mcp_prompt_arg *args; /* ended by one without a name */
-    /* Appends message objects, comma separated. As mcp_tool.run; also
-       ERR_NOT_FOUND, ERR_INVALID: the arguments name nothing. */
+    /* Appends message objects, comma separated. Returns what mcp_tool.run does,
+       or ERR_NOT_FOUND or ERR_INVALID for its arguments. */
     int (*run)(struct mcp_call *c);
+    unsigned number; /* as in mcp_tool */
 };
 
-/* What completion/complete asks, and what is known beside the values. */
+/* A completion/complete, and its answer apart from the values. */
 struct mcp_completion {
-    bool prompt; /* ref is the name of one; else a uri template */
+    bool prompt; /* ref names a prompt; else a uri template */
     struct str ref, argument, value;
     uint64_t total;
     bool more;
@@ -71,29 +72,28 @@ struct mcp_catalogue {
     const struct mcp_prompt *prompts;
     const struct mcp_template *templates;
     size_t n_tools, n_prompts, n_templates;
-    bool tools_change, prompts_change; /* mcp_list_changed is called */
-    bool no_logging;                   /* mcp_log never is */
-    bool structured; /* what tools say goes out as structuredContent too */
-    /* Appends to the object of a tool what every answer has to say just now:
-       members, each with a comma in front. May be NULL. */
+    bool tools_change, prompts_change; /* it calls mcp_list_changed */
+    bool no_logging;                   /* it never calls mcp_log */
+    bool structured; /* results of tools are sent as structuredContent too */
+    /* Appends to the object of every tool members that concern all answers,
+       each after a comma. May be NULL. */
     void (*put_notice)(void *ctx, struct buf *out);
     /* Appends resource objects, comma separated, to c->out; *next is the
        cursor of the next page or empty. ERR_INVALID: an unknown cursor. NULL,
-       as the other resource functions then: there are no resources. */
+       like the other resource functions, if there are no resources. */
     int (*resources)(struct mcp_call *c, struct str cursor, struct str *next);
-    /* Appends contents objects, comma separated. ERR_NOT_FOUND: no such
-       resource; ERR_MORE and ERR_CAPABILITY as tools. */
+    /* Like mcp_tool.run: appends contents objects; or ERR_NOT_FOUND. */
     int (*resource_read)(struct mcp_call *c, struct str uri);
-    /* The key whose records change what uri names, in a; empty: any key; .p
-       NULL: no uri of ours. */
+    /* The key whose records change the resource at uri, in a; empty: any key;
+       .p NULL: no uri of ours. */
     struct str (*resource_key)(void *ctx, struct arena *a, struct str uri);
     /* Whether a record changes the list of resources. */
     bool (*resources_change)(void *ctx, const struct mcp_change *c);
     /* As in calls_options. */
     struct str (*alias)(struct str key, struct str body,
                         char buf[CALL_WATCH_MAX]);
-    /* Appends up to MCP_COMPLETE_MAX JSON strings, comma separated, and
-       fills in what it knows of q. May be NULL. ERR_INVALID: unknown ref. */
+    /* Appends up to MCP_COMPLETE_MAX JSON strings, comma separated, and sets
+       total and more. May be NULL. ERR_INVALID: an unknown ref. */
     int (*complete)(struct mcp_call *c, struct mcp_completion *q);
 };
 

@@ -207,6 +207,7 @@ recall(struct request *r, struct call *k)
         .again = k,
         .call = {
             .ctx = m->m->cat->ctx,
+            .number = tool->number,
             .arena = m->a,
             .rev = m->scratch.rev,
             .principal = k->principal,

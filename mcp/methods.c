@@ -228,6 +228,7 @@ judge_call(struct request *r)
     if (err != 0)
         return err;
     r->tool = tool;
+    r->call.number = tool->number;
     return mcp_task_judge_call(r);
 }
 
@@ -258,6 +259,7 @@ judge_prompt(struct request *r)
     if (err != 0)
         return err;
     r->prompt = &c->prompts[i];
+    r->call.number = r->prompt->number;
     if (!are_strings(r->call.args))
         return mcp_refuse_params(r, "arguments must be strings");
     for (const struct mcp_prompt_arg *arg = r->prompt->args;

@@ -22,6 +22,7 @@ enum mcp_cap { MCP_ELICITATION = 1, MCP_SAMPLING = 2, MCP_ROOTS = 4 };
    a store is committed by the caller of mcp_run; it may be run again. */
 struct mcp_call {
     void *ctx;                   /* the catalogue's */
+    unsigned number;             /* of the tool or prompt, from its row */
     struct arena *arena;         /* of this run, until its answer is out */
     enum mcp_rev rev;
     struct str client;           /* clientInfo.name, or empty */

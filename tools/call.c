@@ -37,8 +37,7 @@ tools_error(struct mcp_call *c, const struct task_error *e)
 }
 
 int
-tools_args(const struct mcp_call *c, struct task_ctx *x, enum task_tool tool,
-           struct task_args *args)
+tools_args(const struct mcp_call *c, struct task_ctx *x, struct task_args *args)
 {
     const struct tools *s = c->ctx;
 
@@ -46,7 +45,7 @@ tools_args(const struct mcp_call *c, struct task_ctx *x, enum task_tool tool,
                            .require_evidence = s->env->require_evidence,
                            .ownership_warn = s->env->ownership_warn,
                            .read_max = c->read_max};
-    return task_args_parse(x, tool, c->args, args);
+    return task_args_parse(x, (enum task_tool)c->number, c->args, args);
 }
 
 /* ---- changes ---- */
@@ -68,10 +67,11 @@ log_change(struct mcp_call *c, const struct task_receipt *r)
 /* As tools_change, once there are arguments and, for attach_artifact, a
    content. */
 static int
-change(struct mcp_call *c, enum task_tool tool, size_t room,
-       struct tools_change *w, const struct task_blob *blob)
+change(struct mcp_call *c, size_t room, struct tools_change *w,
+       const struct task_blob *blob)
 {
     const struct tools *s = c->ctx;
+    enum task_tool tool = (enum task_tool)c->number;
     uint64_t next = store_next_n(tasks_store(s->t));
 
     if (!buf_room(c->out, room)) /* invariant 1 */
@@ -84,57 +84,25 @@ change(struct mcp_call *c, enum task_tool tool, size_t room,
 }
 
 int
-tools_change(struct mcp_call *c, enum task_tool tool, size_t room,
-             struct tools_change *w)
+tools_change(struct mcp_call *c, size_t room, struct tools_change *w)
 {
-    int rc = tools_args(c, &w->x, tool, &w->args);
+    int rc = tools_args(c, &w->x, &w->args);
 
     if (rc == 0 && c->read_only)
         rc = task_fail_store(&w->x, ERR_UNAUTHORIZED);
-    return rc == 0 ? change(c, tool, room, w, NULL)
-                   : tools_error(c, &w->x.e);
+    return rc == 0 ? change(c, room, w, NULL) : tools_error(c, &w->x.e);
 }
 
-static int
-run_change(struct mcp_call *c, enum task_tool tool)
+int
+tools_run_change(struct mcp_call *c)
 {
     struct tools_change w;
-    int rc = tools_change(c, tool, TOOLS_RECEIPT_ROOM, &w);
+    int rc = tools_change(c, TOOLS_RECEIPT_ROOM, &w);
 
     if (rc != 1)
         return rc;
     view_receipt_json(c->out, &w.r);
     return c->out->err;
-}
-
-int
-tools_create(struct mcp_call *c)
-{
-    return run_change(c, TOOL_CREATE);
-}
-
-int
-tools_checkpoint(struct mcp_call *c)
-{
-    return run_change(c, TOOL_CHECKPOINT);
-}
-
-int
-tools_handoff(struct mcp_call *c)
-{
-    return run_change(c, TOOL_HANDOFF);
-}
-
-int
-tools_exhaust(struct mcp_call *c)
-{
-    return run_change(c, TOOL_EXHAUST);
-}
-
-int
-tools_update(struct mcp_call *c)
-{
-    return run_change(c, TOOL_UPDATE);
 }
 
 /* ---- attach_artifact ---- */
@@ -235,7 +203,7 @@ tools_prepare_attach(struct mcp_call *c)
     if (!p)
         return;
     memset(p, 0, sizeof *p);
-    p->rc = tools_args(c, &p->w.x, TOOL_ATTACH, &p->w.args);
+    p->rc = tools_args(c, &p->w.x, &p->w.args);
     if (p->rc == 0)
         p->rc = prepare_blob(c->ctx, p);
 }
@@ -284,7 +252,7 @@ tools_attach(struct mcp_call *c)
     int rc;
 
     if (c->read_only)
-        return run_change(c, TOOL_ATTACH);
+        return tools_run_change(c);
     if (!p)
         return ERR_NOMEM;
     rc = p->rc;
@@ -292,7 +260,7 @@ tools_attach(struct mcp_call *c)
         !artifact_has(s->env->artifacts_dir, str_of(p->blob.sha256),
                       p->blob.size))
         rc = put_content(s, p);
-    rc = rc == 0 ? change(c, TOOL_ATTACH, TOOLS_RECEIPT_ROOM, &p->w, &p->blob)
+    rc = rc == 0 ? change(c, TOOLS_RECEIPT_ROOM, &p->w, &p->blob)
                  : tools_error(c, &p->w.x.e);
     if (rc != 1) {
         drop_content(s, p);

@@ -28,10 +28,10 @@ size_t tools_cost(struct str s);
 /* Writes the error; what a call returns is about its answer, not its end. */
 int tools_error(struct mcp_call *c, const struct task_error *e);
 
-/* Begins x for c, and holds its arguments against what tool takes. 0, or a
-   code that x->e explains. */
+/* Begins x for c, and checks the arguments of its tool or prompt. Returns 0, or
+   a code that x->e explains. */
 int tools_args(const struct mcp_call *c, struct task_ctx *x,
-               enum task_tool tool, struct task_args *args);
+               struct task_args *args);
 /* A change that a tool made, and with what. */
 struct tools_change {
     struct task_ctx x;
@@ -41,15 +41,11 @@ struct tools_change {
 /* Runs a tool that changes tasks, whose answer needs up to room bytes. 1: w
    says what came of it, and the answer is to be written; 0: the error has
    been; or ERR_NOMEM. */
-int tools_change(struct mcp_call *c, enum task_tool tool, size_t room,
-                 struct tools_change *w);
+int tools_change(struct mcp_call *c, size_t room, struct tools_change *w);
 
-/* The tools, as mcp_tool has them. */
-int tools_create(struct mcp_call *c);
-int tools_checkpoint(struct mcp_call *c);
-int tools_handoff(struct mcp_call *c);
-int tools_exhaust(struct mcp_call *c);
-int tools_update(struct mcp_call *c);
+/* Runs a tool that changes a task and answers with the receipt. */
+int tools_run_change(struct mcp_call *c);
+/* The functions of attach_artifact. */
 void tools_prepare_attach(struct mcp_call *c);
 int tools_attach(struct mcp_call *c);
 

@@ -525,7 +525,7 @@ tools_get(struct mcp_call *c)
                       .counted = c->out->len};
     size_t start = c->out->len;
 
-    if (tools_args(c, &x, TOOL_GET, &args) == 0 && get(&p) == 0)
+    if (tools_args(c, &x, &args) == 0 && get(&p) == 0)
         return c->out->err;
     c->out->len = start;
     return tools_error(c, &x.e);
@@ -598,7 +598,7 @@ tools_list(struct mcp_call *c)
     struct task_list list;
     struct task_args args;
     struct task_ctx x;
-    int status, rc = tools_args(c, &x, TOOL_LIST, &args);
+    int status, rc = tools_args(c, &x, &args);
     struct task_query q;
 
     if (rc != 0)

@@ -238,17 +238,19 @@ refuse(struct mcp_call *c, const struct task_error *e)
     return why.p && e->code != ERR_NOMEM ? ERR_INVALID : ERR_NOMEM;
 }
 
-/* The one message of a prompt. */
+/* Appends the one message of a prompt. */
 static int
-run(struct mcp_call *c, enum task_tool prompt, int (*write)(struct brief *p))
+run(struct mcp_call *c)
 {
     const struct tools *s = c->ctx;
     struct brief p = {.t = s->t};
-    int rc = tools_args(c, &p.x, prompt, &p.args);
+    int rc = tools_args(c, &p.x, &p.args);
 
     if (rc != 0)
         return refuse(c, &p.x.e);
-    rc = write(&p);
+    rc = c->number == TOOL_RESUME  ? write_resume(&p)
+         : c->number == TOOL_BRIEF ? write_brief(&p)
+                                   : write_standup(&p);
     put_fenced(&p);
     if (rc == ERR_NOT_FOUND)
         rc = refuse(c, &p.x.e);
@@ -264,24 +266,6 @@ run(struct mcp_call *c, enum task_tool prompt, int (*write)(struct brief *p))
     buf_fini(&p.data);
     buf_fini(&p.b);
     return rc;
-}
-
-static int
-run_resume(struct mcp_call *c)
-{
-    return run(c, TOOL_RESUME, write_resume);
-}
-
-static int
-run_brief(struct mcp_call *c)
-{
-    return run(c, TOOL_BRIEF, write_brief);
-}
-
-static int
-run_standup(struct mcp_call *c)
-{
-    return run(c, TOOL_STANDUP, write_standup);
 }
 
 static const struct mcp_prompt_arg resume_args[] = {
@@ -301,11 +285,12 @@ static const struct mcp_prompt_arg standup_args[] = {
 
 const struct mcp_prompt tools_prompts[TOOLS_N_PROMPTS] = {
     {"resume_task", "Resume a task", "Take up a task where it was left.",
-     resume_args, run_resume},
-    {"handoff_task_brief", "Hand off a task", "Write what another agent "
-     "needs to go on with a task.", brief_args, run_brief},
-    {"standup", "Standup", "What has happened to the tasks.", standup_args,
-     run_standup},
+     resume_args, run, TOOL_RESUME},
+    {"handoff_task_brief", "Hand off a task",
+     "Write what another agent needs to go on with a task.",
+     brief_args, run, TOOL_BRIEF},
+    {"standup", "Standup", "What has happened to the tasks.",
+     standup_args, run, TOOL_STANDUP},
 };
 
 /* ---- completions ---- */

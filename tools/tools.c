@@ -26,7 +26,7 @@ static const struct mcp_tool all[TASK_N_TOOLS] = {
         .description = "Creates a task that outlives this session. The same "
             "task_id and fields again return the same task; without task_id "
             "one is made up.",
-        .writes = true, .idempotent = true, .run = tools_create,
+        .writes = true, .idempotent = true, .run = tools_run_change,
     },
     [TOOL_GET] = {
         .name = "get_task",
@@ -42,21 +42,21 @@ static const struct mcp_tool all[TASK_N_TOOLS] = {
         .description = "Saves where the work stands, so that another agent "
             "could continue it. An open or handed-over task becomes "
             "in_progress under agent. Lists replace.",
-        .writes = true, .run = tools_checkpoint,
+        .writes = true, .run = tools_run_change,
     },
     [TOOL_HANDOFF] = {
         .name = "handoff_task",
         .title = "Hand off task",
         .description = "Gives the task to to_agent, or to whoever claims it, "
             "with a last checkpoint in the same step.",
-        .writes = true, .run = tools_handoff,
+        .writes = true, .run = tools_run_change,
     },
     [TOOL_EXHAUST] = {
         .name = "mark_exhausted",
         .title = "Mark exhausted",
         .description = "Says that agent cannot continue (quota, context, "
             "time), with a last checkpoint; any agent may claim the task.",
-        .writes = true, .run = tools_exhaust,
+        .writes = true, .run = tools_run_change,
     },
     [TOOL_ATTACH] = {
         .name = "attach_artifact",
@@ -85,7 +85,7 @@ static const struct mcp_tool all[TASK_N_TOOLS] = {
             "reopens an ended task. answer is for a question of "
             "request_input. message and cancel_requested tell its owner, past "
             "any lease.",
-        .writes = true, .run = tools_update,
+        .writes = true, .run = tools_run_change,
     },
     [TOOL_CLAIM] = {
         .name = "claim_task",
@@ -154,6 +154,7 @@ tools_new(struct tools **out, struct tasks *t, const struct cli_env *env)
             (env->core && i > TOOL_UPDATE))
             continue;
         s->tool[n] = all[i];
+        s->tool[n].number = (unsigned)i;
         s->tool[n].input_schema = task_tool_schema((enum task_tool)i,
                                                    &s->schemas).p;
         if (!s->tool[n++].input_schema) {

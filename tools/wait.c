@@ -34,7 +34,7 @@ tools_claim(struct mcp_call *c)
 {
     struct tools_change w;
     size_t start = c->out->len;
-    int rc = tools_change(c, TOOL_CLAIM, TOOLS_ANSWER_MAX, &w);
+    int rc = tools_change(c, TOOLS_ANSWER_MAX, &w);
 
     if (rc != 1)
         return rc;
@@ -442,7 +442,7 @@ tools_wait(struct mcp_call *c)
     struct str watch;
     int64_t timeout_s, left, end;
     bool deferred;
-    int rc = tools_args(c, &x, TOOL_WAIT, &args);
+    int rc = tools_args(c, &x, &args);
 
     if (rc == 0)
         rc = read_wait(s->t, &x, &args, c->since, &w);
@@ -617,12 +617,12 @@ begin_asking(struct mcp_call *c, struct asked *q)
     take_number(&q->question); /* the deadline */
     first = q->question.len == 0;
     if (first) {
-        int rc = tools_change(c, TOOL_ASK, TOOLS_RECEIPT_ROOM, &q->w);
+        int rc = tools_change(c, TOOLS_RECEIPT_ROOM, &q->w);
 
         if (rc != 1)
             return rc;
         q->question = q->w.r.question_id;
-    } else if (tools_args(c, &q->w.x, TOOL_ASK, &q->w.args) != 0) {
+    } else if (tools_args(c, &q->w.x, &q->w.args) != 0) {
         return tools_error(c, &q->w.x.e);
     }
     q->id = first ? q->w.r.id

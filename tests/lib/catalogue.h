@@ -202,6 +202,7 @@ call_raw(struct fixture *f, const char *name, struct str args)
     }
     if (f->principal)
         call.principal = str_of(f->principal);
+    call.number = tool->number;
     logs = 0;
     if (tool->prepare && !f->read_only)
         tool->prepare(&call);

@@ -306,8 +306,8 @@ static const struct mcp_prompt_arg greet_args[] = {
 };
 
 static const struct mcp_prompt talker_prompts[] = {
-    {"greet", "Greet", "Says hello", greet_args, toy_greet},
-    {"quiz", NULL, NULL, NULL, toy_quiz},
+    {"greet", "Greet", "Says hello", greet_args, toy_greet, 0},
+    {"quiz", NULL, NULL, NULL, toy_quiz, 0},
 };
 
 static int

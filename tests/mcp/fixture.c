@@ -89,15 +89,15 @@ static const struct mcp_prompt_arg uri_arg[] = {
     {"resourceUri", "What to embed", true}, {0}};
 
 static const struct mcp_prompt prompts[] = {
-    {"test_simple_prompt", NULL, "One text", NULL, simple_prompt},
+    {"test_simple_prompt", NULL, "One text", NULL, simple_prompt, 0},
     {"test_prompt_with_arguments", NULL, "Takes two arguments", two_args,
-     prompt_with_arguments},
+     prompt_with_arguments, 0},
     {"test_prompt_with_embedded_resource", NULL, "Embeds a resource", uri_arg,
-     prompt_with_resource},
+     prompt_with_resource, 0},
     {"test_prompt_with_image", NULL, "Shows an image", NULL,
-     prompt_with_image},
+     prompt_with_image, 0},
     {"test_input_required_result_prompt", NULL, "Asks the user first", NULL,
-     prompt_that_asks},
+     prompt_that_asks, 0},
 };
 
 static int

@@ -711,6 +711,7 @@ test_no_memory(void)
             CHECK(json_parse(&f.a, quoted(&f.a, steps[i][1]), &m.args,
                              NULL) == 0);
             nomem_start(after, after % 2);
+            m.number = c->tools[k].number;
             rc = c->tools[k].run(&m);
             hit = nomem_stop();
             CHECK(rc == 0 || rc == ERR_NOMEM);
@@ -749,8 +750,8 @@ test_no_memory_for_prompts(void)
     c = tools_catalogue(f.tools);
     for (i = 0; i < 6; i++)
         for (after = 0;; after++) {
-            struct mcp_call m = {.ctx = c->ctx, .arena = &f.a,
-                                 .out = &f.out};
+            struct mcp_call m = {.ctx = c->ctx, .arena = &f.a, .out = &f.out,
+                                 .number = c->prompts[i % 3].number};
             struct mcp_completion q = {.prompt = true, .ref = STR("standup"),
                 .value = str_of(steps[i]),
                 .argument = str_of(i == 4 ? "task_id" : "agent")};

@@ -210,7 +210,8 @@ prepared(struct fixture *f, const char *args)
 {
     const struct mcp_catalogue *c = tools_catalogue(f->tools);
     struct mcp_call call = {.ctx = c->ctx, .arena = &f->a,
-                            .rev = MCP_2025_11_25, .out = &f->out};
+                            .rev = MCP_2025_11_25, .out = &f->out,
+                            .number = TOOL_ATTACH};
 
     CHECK(json_parse(&f->a, quoted(&f->a, args), &call.args, NULL) == 0);
     c->tools[TOOL_ATTACH].prepare(&call);

@@ -100,6 +100,7 @@ prompt(struct fixture *f, const char *name, const char *args,
         i++;
     if (args)
         CHECK(json_parse(&f->a, quoted(&f->a, args), &m.args, NULL) == 0);
+    m.number = c->prompts[i].number;
     rc = c->prompts[i].run(&m);
     *text = STR("");
     if (m.why)

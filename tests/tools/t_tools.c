@@ -553,7 +553,7 @@ wait_round(struct fixture *f, const char *args, unsigned round,
     const struct mcp_catalogue *c = tools_catalogue(f->tools);
     struct mcp_call call = {.ctx = c->ctx, .arena = &f->a, .out = &f->out,
                             .rev = MCP_2025_11_25, .round = round,
-                            .since = since};
+                            .since = since, .number = TOOL_WAIT};
     size_t i = TOOL_WAIT;
 
     arena_reset(&f->a);
