@@ -83,6 +83,14 @@ put_line(struct brief *p, const struct task *k)
     view_task_line(&p->data, p->x.a, k);
 }
 
+/* Ends a list of n tasks. */
+static void
+end_list(struct brief *p, size_t n)
+{
+    if (n == 0)
+        buf_z(&p->data, "none\n");
+}
+
 /* ---- resume_task ---- */
 
 /* Up to FEW tasks that q asks for, under a heading. */
@@ -106,8 +114,7 @@ put_some(struct brief *p, const char *head, struct task_query *q)
         put_line(p, &list.tasks[i]);
         n++;
     }
-    if (n == 0)
-        buf_z(&p->data, "none\n");
+    end_list(p, n);
     return rc;
 }
 
@@ -186,8 +193,7 @@ put_group(struct brief *p, const struct task_list *list,
         p->data.len = at;
         left++;
     }
-    if (n == 0)
-        buf_z(&p->data, "none\n");
+    end_list(p, n);
     return left;
 }
 
