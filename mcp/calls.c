@@ -551,11 +551,10 @@ calls_have_room(struct calls *c, struct str principal)
 }
 
 int
-calls_stage(struct calls *c, struct arena *a, struct call *k, const char *op)
+calls_stage(struct calls *c, struct call *k, const char *op)
 {
     const struct call_entry *e = find(c, k->id);
 
-    (void)a;
     if (e == NULL)
         return ERR_NOT_FOUND;
     if (call_status_ended((enum call_status)e->status))

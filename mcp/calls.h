@@ -53,8 +53,7 @@ bool calls_have_room(struct calls *c, struct str principal);
    names what was done. It takes the call's mark off. ERR_TERMINAL: its newest
    record has ended; ERR_VERSION: k is not its newest record; ERR_NOT_FOUND as
    for calls_get; or what store_stage says. */
-int calls_stage(struct calls *c, struct arena *a, struct call *k,
-                const char *op);
+int calls_stage(struct calls *c, struct call *k, const char *op);
 
 /* Whether the call can be run again with profit: it is marked, or its time
    has come. False for what has ended, or is not there. */

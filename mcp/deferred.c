@@ -241,11 +241,11 @@ stage_outcome(struct request *r, int err, struct call *k)
             str_eq(now.questions, k->questions))
             return 0;
         now.round++;
-        return calls_stage(r->m->m->calls, r->m->a, &now, "wait");
+        return calls_stage(r->m->m->calls, &now, "wait");
     }
     err = set_ended(r, err, &now, r->m->a);
     if (err == 0)
-        err = calls_stage(r->m->m->calls, r->m->a, &now, "end");
+        err = calls_stage(r->m->m->calls, &now, "end");
     if (err != ERR_TOO_LARGE)
         return err;
     now.status = CALL_FAILED;
@@ -253,7 +253,7 @@ stage_outcome(struct request *r, int err, struct call *k)
     now.message = STR("The result is too large to store");
     now.error = STR("{\"code\":-32603,\"message\":"
                     "\"The result is too large to store\"}");
-    return calls_stage(r->m->m->calls, r->m->a, &now, "end");
+    return calls_stage(r->m->m->calls, &now, "end");
 }
 
 /* Whether an error may be gone at the next try. With any other a call stays as

@@ -245,7 +245,7 @@ mcp_deliver(struct request *r, struct call *k)
         return;
     now.questions = deliver_all(r->m->s, at, r->call.arena, k);
     if (now.questions.p != NULL &&
-        calls_stage(m->calls, r->call.arena, &now, "ask") == 0) {
+        calls_stage(m->calls, &now, "ask") == 0) {
         *k = now;
         if (!waits(r))
             at->ask_ms = clock_mono_ms() + ASK_MS;

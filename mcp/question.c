@@ -174,7 +174,7 @@ mcp_stage_answers(struct request *r, const struct mcp_question *q,
     err = json_parse(r->call.arena, k->questions, &list, NULL);
     if (err != 0)
         return err;
-    err = calls_stage(m->calls, r->call.arena, k, "answer");
+    err = calls_stage(m->calls, k, "answer");
     if (err == 0)
         calls_mark(m->calls, k->id);
     return err;

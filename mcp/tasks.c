@@ -224,7 +224,7 @@ mcp_task_cancel(struct request *r)
     if (err == 0) {
         k.status = CALL_CANCELLED;
         k.message = STR("The task was cancelled by request.");
-        err = calls_stage(r->m->m->calls, r->call.arena, &k, "cancel");
+        err = calls_stage(r->m->m->calls, &k, "cancel");
     }
     if (err == 0 && !is_modern(r))
         mcp_put_task_head(&r->run.w, r->m->m, &k, r->rev);

@@ -215,7 +215,7 @@ become(struct world *w, const char *id, enum call_status s)
     int rc = get(w, id, &k);
 
     k.status = s;
-    return rc != 0 ? rc : calls_stage(w->c, &w->a, &k, "end");
+    return rc != 0 ? rc : calls_stage(w->c, &k, "end");
 }
 
 static inline int

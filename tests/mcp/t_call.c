@@ -69,9 +69,9 @@ test_whole_call(void)
     lock(&w);
     all.round++;
     all.state = all.questions = STR_NONE;
-    CHECK(calls_stage(w.c, &w.a, &all, "wait") == 0 && all.n == 3);
+    CHECK(calls_stage(w.c, &all, "wait") == 0 && all.n == 3);
     all.status = CALL_COMPLETED; /* once more in the same batch */
-    CHECK(calls_stage(w.c, &w.a, &all, "end") == 0 && all.n == 4);
+    CHECK(calls_stage(w.c, &all, "end") == 0 && all.n == 4);
     commit(&w);
     CHECK(get(&w, all.id.p, &k) == 0 && same_call(&k, &all) && k.born == 1);
     CHECK(is_replay(&w, true));
@@ -138,15 +138,15 @@ test_ends_once(void)
     lock(&w);
     CHECK(get(&w, id, &first) == 0 && get(&w, id, &second) == 0);
     first.round = second.round = 1;
-    CHECK(calls_stage(w.c, &w.a, &first, "wait") == 0);
-    CHECK(calls_stage(w.c, &w.a, &second, "wait") == ERR_VERSION);
+    CHECK(calls_stage(w.c, &first, "wait") == 0);
+    CHECK(calls_stage(w.c, &second, "wait") == ERR_VERSION);
     first.status = CALL_CANCELLED;
     second.status = CALL_COMPLETED;
-    CHECK(calls_stage(w.c, &w.a, &first, "cancel") == 0);
-    CHECK(calls_stage(w.c, &w.a, &second, "end") == ERR_TERMINAL);
-    CHECK(calls_stage(w.c, &w.a, &first, "cancel") == ERR_TERMINAL);
+    CHECK(calls_stage(w.c, &first, "cancel") == 0);
+    CHECK(calls_stage(w.c, &second, "end") == ERR_TERMINAL);
+    CHECK(calls_stage(w.c, &first, "cancel") == ERR_TERMINAL);
     first.id = STR("aaaaaaaaaaaaaaaaaaaaaa");
-    CHECK(calls_stage(w.c, &w.a, &first, "end") == ERR_NOT_FOUND);
+    CHECK(calls_stage(w.c, &first, "end") == ERR_NOT_FOUND);
     commit(&w);
     CHECK(get(&w, id, &first) == 0 && first.status == CALL_CANCELLED);
     CHECK(is_replay(&w, true));
@@ -199,7 +199,7 @@ test_what_a_run_has_seen(void)
     CHECK(get(&w, id, &k) == 0 && k.since == 0 && marked(&w, id));
     lock(&w);
     calls_saw(w.c, str_of(id));
-    CHECK(get(&w, id, &k) == 0 && calls_stage(w.c, &w.a, &k, "wait") == 0);
+    CHECK(get(&w, id, &k) == 0 && calls_stage(w.c, &k, "wait") == 0);
     commit(&w);
     reopen(&w);
     CHECK(get(&w, id, &k) == 0 && k.since == 3 && !marked(&w, id));
@@ -227,15 +227,15 @@ test_due(void)
         CHECK(marked(&w, id) && get(&w, id, &got) == 0);
         lock(&w);
         got.due_ms = store_now_ms(w.s) + 30000;
-        CHECK(calls_stage(w.c, &w.a, &got, "wait") == 0);
+        CHECK(calls_stage(w.c, &got, "wait") == 0);
         commit(&w);
     }
     lock(&w);
     CHECK(get(&w, id, &got) == 0);
     got.due_ms = 1; /* long past */
-    CHECK(calls_stage(w.c, &w.a, &got, "wait") == 0 && marked(&w, id));
+    CHECK(calls_stage(w.c, &got, "wait") == 0 && marked(&w, id));
     got.due_ms = INT64_MAX;
-    CHECK(calls_stage(w.c, &w.a, &got, "wait") == 0 && !marked(&w, id));
+    CHECK(calls_stage(w.c, &got, "wait") == 0 && !marked(&w, id));
     commit(&w);
     CHECK(get(&w, id, &k) == 0 && k.due_ms == INT64_MAX);
     CHECK(become_one(&w, id, CALL_COMPLETED) == 0);
@@ -360,10 +360,10 @@ test_too_large(void)
     k.state = STR_NONE;
     CHECK(calls_create(w.c, &w.a, &k) == 0);
     k.state = (struct str){big, STORE_MAX_RECORD};
-    CHECK(calls_stage(w.c, &w.a, &k, "wait") == ERR_TOO_LARGE);
+    CHECK(calls_stage(w.c, &k, "wait") == ERR_TOO_LARGE);
     k.state = STR_NONE;
     k.status = CALL_FAILED; /* still the newest record's */
-    CHECK(calls_stage(w.c, &w.a, &k, "end") == 0);
+    CHECK(calls_stage(w.c, &k, "end") == 0);
     commit(&w);
     free(big);
     world_fini(&w);

@@ -90,7 +90,7 @@ test_two_names(void)
     lock(&w);
     CHECK(get(&w, id, &k) == 0);
     k.watch = STR("task/b\ttask/c");
-    CHECK(calls_stage(w.c, &w.a, &k, "wait") == 0);
+    CHECK(calls_stage(w.c, &k, "wait") == 0);
     commit_fails(&w);
     CHECK(next_is(&w, id)); /* it may have been run for naught */
     check_names(&w, id);
@@ -127,7 +127,7 @@ test_own_record_takes_mark_off(void)
     CHECK(marked(&w, a) && !marked(&w, b));
     CHECK(get(&w, a, &k) == 0);
     k.watch = STR("task/other");
-    CHECK(calls_stage(w.c, &w.a, &k, "wait") == 0);
+    CHECK(calls_stage(w.c, &k, "wait") == 0);
     stage(&w, "task/a", "\"v\":3");
     CHECK(!marked(&w, a));
     stage(&w, "task/other", "\"v\":3");

@@ -216,7 +216,7 @@ happen(struct world *w)
                  rnd(8), rnd(8));
         k.watch = rnd(4) ? str_of(text) : k.watch;
         k.status = (enum call_status)rnd(rnd(2) ? 2 : CALL_N_STATUSES);
-        CHECK(calls_stage(w->c, &w->a, &k, "wait") % ERR_TERMINAL == 0);
+        CHECK(calls_stage(w->c, &k, "wait") % ERR_TERMINAL == 0);
     }
 }
 
@@ -328,7 +328,7 @@ test_no_memory(void)
             k.status = step % 2 ? CALL_WORKING : CALL_FAILED;
             k.state = STR("\n");
             if (rc == 0)
-                rc = calls_stage(w.c, &w.a, &k, "wait");
+                rc = calls_stage(w.c, &k, "wait");
             hit = nomem_stop();
             CHECK(rc == 0 || (hit && rc == ERR_NOMEM));
             if (rc == 0)
