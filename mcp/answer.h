@@ -1,15 +1,15 @@
 #ifndef MCP_ANSWER_H
 #define MCP_ANSWER_H
 
-/* answer - what clients say to the questions that they were sent. */
+/* answer - takes the answers of clients to questions. */
 
 #include "mcp/mcp.h"
 
 struct request;
 
-/* Where t, a response, is to a request of ours, r says to which. */
+/* If t, a response, is to a request of ours, fills in r->reply. */
 void mcp_take_answer_judge(struct request *r, const struct json_tok *t);
-/* Takes it, under the lock: 0 or an error. */
+/* Takes the answer, under the lock. Returns 0 or an error. */
 int mcp_take_answer(struct request *r);
 
 #endif

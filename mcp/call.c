@@ -4,11 +4,10 @@
 
      "op":"<what was done>","v":{"form":1,<the fields, as in the table>}
 
-   and v is the whole call, so that the newest record stands alone. The order
-   of the fields is fixed. The first N_HEAD are always there, so that the index
-   is filled by one pass over these bytes. The others are left out where they
-   are empty. A record of another form, or with another field, is of a newer
-   version. */
+   and v is the whole call, so the newest record is all that is needed. The
+   order of the fields is fixed. The first N_HEAD are always there, so one pass
+   over these bytes fills the index. The others are left out if empty. A record
+   with another form or field comes from a newer version. */
 
 #include "mcp/call.h"
 #include "json.h"
@@ -77,7 +76,7 @@ put_raw(struct buf *b, struct str raw)
     size_t at = b->len;
 
     buf_str(b, raw);
-    /* In JSON a line feed can only be a blank; in a log it ends the line. */
+    /* In JSON a line feed is only a blank; in a log it ends the line. */
     for (; at < b->len; at++)
         if (b->p[at] == '\n')
             b->p[at] = ' ';
@@ -140,7 +139,7 @@ read_field(struct arena *a, const struct field *f, struct str raw,
     return f->kind == TEXT && ((struct str *)m)->p == NULL ? ERR_NOMEM : 0;
 }
 
-/* Reads the head and leaves m behind it. */
+/* Reads the head and leaves m after it. */
 static int
 read_head(struct arena *a, struct str body, struct call *k,
           struct raw_members *m)

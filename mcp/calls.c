@@ -1,22 +1,21 @@
-/* calls - the index over deferred calls, and what wakes them.
+/* calls - the index over deferred calls, and the marks of those to run again.
 
-   A record that call_read_head refuses is of a newer version: such a call is
-   on no list, is never changed and never dropped.
+   A record that call_read_head refuses comes from a newer version: such a call
+   is never listed, changed or dropped.
 
    Invariants:
-   1. An entry holds what its record says, a slot links and marks: undo puts
-      an entry's old bytes back and mends the links.
-   2. A slot is given once, in order of the first records seen here, and is
-      taken back only by the undo of that: it is the last one then.
-   3. The member order of slots 1 to n gives them in rising order of born.
-   4. A live call stands in the chain of the bucket of each name of its watch,
-      and no other does. An equal hash may be of another name: a mark is a
-      hint.
-   5. marked is true for live calls only. A slot that has lost its mark stays
-      queued until it is met there; one that gets it back keeps its place.
-   6. A call's own record takes its mark off, so a replay leaves those marked
-      whose watch saw events behind it. Undo puts a mark on, since what the
-      call was run for may still be news to it. */
+   1. An entry holds the data of its record, a slot links and marks: undo
+      restores an entry's old bytes and mends the links.
+   2. A slot is given once, in the order of the first records seen here. Only
+      the undo of that record takes it back, and then it is the last one.
+   3. The member order of slots 1 to n lists them by rising born.
+   4. A live call, and no other, stands in the chain of the bucket of each name
+      of its watch. Different names may have one hash: a mark is a hint.
+   5. marked is true only for live calls. A slot that has lost its mark stays
+      queued until its turn; one that is marked again keeps its place.
+   6. A call's own record removes its mark, so after a replay those calls are
+      marked whose watch saw later events. Undo sets a mark, since the call may
+      still need what it was run for. */
 
 #include "mcp/calls.h"
 #include "base/base64.h"
@@ -29,7 +28,7 @@
 #define PREFIX "call/"
 #define PREFIX_LEN (sizeof PREFIX - 1)
 #define KEY_LEN (PREFIX_LEN + CALL_ID_LEN)
-#define UNREADABLE CALL_N_STATUSES /* no status of ours */
+#define UNREADABLE CALL_N_STATUSES /* the status of an unreadable call */
 #define MIN_TTL_MS 1000
 #define N_NAMES CALL_NAMES_MAX
 
@@ -70,7 +69,7 @@ struct calls {
 
 /* ---- entries ---- */
 
-/* 0 is that of no name. */
+/* Never 0, which stands for no name. */
 static uint32_t
 hash_name(struct str name)
 {
@@ -90,7 +89,7 @@ set_watch(struct call_entry *e, struct str names)
     }
 }
 
-/* The values of e after r. ERR_NOMEM, ERR_FORMAT: it cannot be read here. */
+/* Sets the values of e from r. ERR_NOMEM; ERR_FORMAT: it cannot be read. */
 static int
 read_entry(const struct store_rec *r, struct call_entry *e)
 {
@@ -104,7 +103,7 @@ read_entry(const struct store_rec *r, struct call_entry *e)
         e->born = k.born;
         e->created_ms = k.created_ms;
         e->ttl_ms = (uint32_t)k.ttl_ms;
-        /* Beyond its last moment it is never due. */
+        /* After it has expired it is never due. */
         e->due_in = k.due_ms == 0 || k.due_ms >= k.created_ms + k.ttl_ms ? 0
                     : k.due_ms <= k.created_ms ? 1
                     : (uint32_t)(k.due_ms - k.created_ms);
@@ -142,7 +141,7 @@ bucket_of(const struct calls *c, uint32_t watch)
     return &c->slot[watch & (c->cap - 1)].first;
 }
 
-/* The link behind what a link names. */
+/* The link after the one that link names. */
 static uint32_t *
 next_of(const struct calls *c, uint32_t i)
 {
@@ -164,7 +163,7 @@ link_in(struct calls *c, const struct call_entry *e)
     }
 }
 
-/* Has room for one more slot. */
+/* Makes room for one more slot. */
 static int
 reserve(struct calls *c)
 {
@@ -197,7 +196,7 @@ give_slot(struct calls *c, struct call_entry *e)
 
     e->slot = i;
     c->slot[i].e = e;
-    /* Only behind a compaction is there anything to move. */
+    /* Only after a compaction is there anything to move. */
     for (; i > 1 && by_born(c, i - 1)->born > e->born; i--)
         c->slot[i].order = c->slot[i - 1].order;
     c->slot[i].order = e->slot;
@@ -252,7 +251,7 @@ mark_waiting(struct calls *c, struct str name)
 
 /* ---- store's functions ---- */
 
-/* Takes e out of chains and counts; it may then become another. */
+/* Takes e out of chains and counts, before it changes. */
 static void
 leave(struct calls *c, const struct call_entry *e)
 {
@@ -315,7 +314,7 @@ undo(void *ctx, struct store_entry *se, const struct store_entry *old_se)
     leave(c, e);
     if (e->slot != old.slot)
         take_slot(c);
-    old.e = e->e; /* which store takes back itself */
+    old.e = e->e; /* the store restores this itself */
     *e = old;
     join(c, e);
     if (is_live(e))
@@ -332,7 +331,7 @@ other(void *ctx, const struct store_rec *r)
     if (c->waiting == 0)
         return;
     mark_waiting(c, r->key);
-    /* It has to be read for its other names, which begin unlike its key. */
+    /* Its other names, whose first bytes differ, take a read of the record. */
     if (c->opt.alias == NULL ||
         c->by_initial[(uint8_t)*r->key.p] == c->waiting)
         return;
@@ -423,7 +422,7 @@ key_of(struct str id, char key[KEY_LEN + 1])
                                       CALL_ID_LEN, id.p)};
 }
 
-/* The entry of a call that is readable and whose time is not over. */
+/* The entry of a call that is readable and has not expired. */
 static struct call_entry *
 find(const struct calls *c, struct str id)
 {
@@ -452,7 +451,7 @@ calls_get(struct calls *c, struct arena *a, struct str id,
     int rc;
 
     if (!store_loaded(c->store))
-        return ERR_IO; /* what is not found may be there */
+        return ERR_IO; /* it exists, but was not found */
     if (e == NULL)
         return ERR_NOT_FOUND;
     rc = store_read(c->store, &e->e, a, &r);
@@ -491,8 +490,8 @@ stage(struct calls *c, struct call *k, const char *op)
     return rc;
 }
 
-/* Why there is no room for one more live call of a principal; .p NULL: there
-   is. */
+/* The reason why a principal may not have one more live call; .p NULL: it
+   may. */
 static struct str
 why_full(const struct calls *c, uint64_t principal)
 {
@@ -608,7 +607,7 @@ calls_saw(struct calls *c, struct str id)
 {
     struct call_entry *e = find(c, id);
 
-    if (e != NULL) /* what is only staged may become another event */
+    if (e != NULL) /* staged records may be undone */
         e->seen = store_next_n(c->store) - store_staged_n(c->store) - 1;
 }
 

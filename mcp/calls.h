@@ -1,14 +1,14 @@
 #ifndef MCP_CALLS_H
 #define MCP_CALLS_H
 
-/* calls - all deferred calls of a store, and what wakes them.
+/* calls - all deferred calls of a store, and which of them must run again.
 
-   A call waits for a change of one thing, for answers to its questions, for
-   a time, or for several of these. Whoever stages a record, or sees one that
-   another process has committed, thereby marks the calls that wait for it;
-   calls_next_marked gives those out, to be run again under the write lock. So
-   no event is missed, and no process has to be there when one comes. A mark
-   is a hint: what made it may be of no use to the call, or was undone. */
+   A call waits for a record to change, for answers to its questions, for a
+   time, or for several of these. Staging a record, or reading one that another
+   process has committed, marks the calls that wait for it. calls_next_marked
+   returns them, to be run again under the write lock. So no event is missed,
+   whichever process sees it. A mark is a hint: the event may turn out to be of
+   no use to the call, or be undone. */
 
 #include "mcp/call.h"
 #include "store.h"
@@ -19,74 +19,74 @@
 
 struct calls_options {
     unsigned max_own, max_all; /* live calls; 0: CALL_MAX_OWN, CALL_MAX_ALL */
-    /* Other names by which a record can be waited for, as watch has them, in
-       buf or in the record, or .p NULL. Their first bytes are not that of the
-       key. The function may be NULL. */
+    /* Returns other names by which a call may wait for a record, in the form of
+       watch, in buf or in the record; or .p NULL. Their first bytes differ from
+       that of the key. The function may be NULL. */
     struct str (*alias)(struct str key, struct str body,
                         char buf[CALL_WATCH_MAX]);
 };
 
 struct calls;
 
-/* The index over the records "call/<id>". The order: calls_new, store_open
-   with what calls_kind filled in, calls_bind; at the end store_close, then
-   calls_free. NULL: no memory. */
+/* Makes the index over the records "call/<id>"; NULL if memory ran out. The
+   order is calls_new, store_open with the kind from calls_kind, calls_bind; at
+   the end store_close, then calls_free. */
 struct calls *calls_new(const struct calls_options *o);
 void calls_kind(struct calls *c, struct store_kind *out);
 void calls_bind(struct calls *c, struct store *s);
 void calls_free(struct calls *c);
 
-/* Reads call id; memory in a. ERR_NOT_FOUND: this principal (.p NULL: any) has
-   no such call, its time is over, or it is of a newer version; else what
-   store_read says. */
+/* Reads call id into memory of a. ERR_NOT_FOUND: this principal (.p NULL: any)
+   has no such call, it has expired, or a newer version wrote it; or an error of
+   store_read. */
 int calls_get(struct calls *c, struct arena *a, struct str id,
               struct str principal, struct call *out);
-/* Checks the limits, gives k an id, created_ms, a ttl_ms within bounds (0 or
-   less: the default) and stages its first record, under the lock. Status may
-   be one that has ended: those are not limited. ERR_TOO_LARGE: there are too
-   many live ones, or it is too large: k->message then says which, for the
-   caller's eyes. ERR_NOMEM, ERR_IO, or what store_stage says. */
+/* Under the lock: checks the limits, gives k an id, created_ms and a ttl_ms
+   within bounds (0 or less: the default), and stages its first record. Calls
+   that have ended are not limited. ERR_TOO_LARGE: there are too many live
+   ones, or it is too large; k->message then says which, for its client.
+   ERR_NOMEM, ERR_IO, or an error of store_stage. */
 int calls_create(struct calls *c, struct arena *a, struct call *k);
-/* Whether a principal may have one more live one. */
+/* Whether a principal may have one more live call. */
 bool calls_have_room(struct calls *c, struct str principal);
-/* Stages k as it is now, with updated_ms, under the lock; op, a plain word,
-   names what was done. It takes the call's mark off. ERR_TERMINAL: its newest
-   record has ended; ERR_VERSION: k is not its newest record; ERR_NOT_FOUND as
-   for calls_get; or what store_stage says. */
+/* Under the lock: stages k with a new updated_ms, and removes its mark. op, a
+   plain word, names the change. ERR_TERMINAL: the call has ended; ERR_VERSION:
+   k is not its newest record; ERR_NOT_FOUND as for calls_get; or an error of
+   store_stage. */
 int calls_stage(struct calls *c, struct call *k, const char *op);
 
-/* Whether the call can be run again with profit: it is marked, or its time
-   has come. False for what has ended, or is not there. */
+/* Whether the call should run again: it is marked, or due. False if it has
+   ended or does not exist. */
 bool calls_is_marked(struct calls *c, struct str id);
-/* Marks it by hand: an answer has come. Memory only: who records the answer
-   and does not run the call in the same batch sets due_ms as well. */
+/* Marks the call since an answer has come; only in memory. If you record the
+   answer and do not run the call in the same batch, set due_ms too. */
 void calls_mark(struct calls *c, struct str id);
-/* Marks it if its time has come; false: it has ended, or is not there. */
+/* Marks the call if it is due; false if it has ended or does not exist. */
 bool calls_mark_due(struct calls *c, struct str id);
-/* A run of it has come to nothing by all that is committed: from here on, in
-   this process, calls_get gives the end of that as its since. */
+/* A run of the call found nothing in all that is committed: from now on
+   calls_get returns the end of that as its since, in this process. */
 void calls_saw(struct calls *c, struct str id);
-/* Whether there are any marked ones. Those whose time has come are not among
-   them: who reads one finds it with calls_is_marked. */
+/* Whether any call is marked. Due calls do not count until calls_is_marked
+   finds them. */
 bool calls_any_marked(const struct calls *c);
-/* Takes the mark off one, oldest mark first, and gives its id out in id;
-   false: there are no more. */
+/* Removes the oldest mark, and returns the id of its call in id; false if there
+   is none. */
 bool calls_next_marked(struct calls *c, char id[CALL_ID_LEN + 1]);
-/* Takes the mark off this one, where it has one. */
+/* Removes the mark of this call, if it has one. */
 void calls_unmark(struct calls *c, struct str id);
 
-/* The calls of a principal, newest first, from the one behind born `before`
-   (0: the newest) on: up to max ids into ids, their count; *more says whether
-   there are others behind them, *last what before is for those. With
-   principal.p NULL: of all. Those whose time is over are left out. */
+/* Lists the calls of a principal (.p NULL: of all) that have not expired,
+   newest first, born before `before` (0: from the newest on). Writes up to max
+   ids and returns their number. *more tells whether older ones follow; *last
+   is then the next `before`. */
 size_t calls_list(struct calls *c, struct str principal, uint64_t before,
                   char ids[][CALL_ID_LEN + 1], size_t max, uint64_t *last,
                   bool *more);
 
 struct calls_counts {
-    uint64_t by_status[CALL_N_STATUSES]; /* whose time is not over */
+    uint64_t by_status[CALL_N_STATUSES]; /* not expired */
     int64_t oldest_ms; /* age of the oldest live one, or 0 */
-    size_t bytes;      /* heap held beside store's entries */
+    size_t bytes;      /* heap used besides the store's entries */
 };
 void calls_count(struct calls *c, struct calls_counts *out);
 

@@ -1,23 +1,22 @@
-/* deferred - calls that outlive their request: made, run again, and brought
-   to their end.
+/* deferred - makes calls that outlive their request, runs them again, and ends
+   them.
 
-   A call whose client can do without the answer for now becomes a record of
-   the store (mcp/call.h) once its run says that it waits; and so does a
-   plain one that asks a client of the handshake era. It is run again from
-   that record whenever what it waits for has come, under the write lock and
-   before the commit of whoever brought it about: the event and what it makes
-   of the call are one batch. So nobody has to be there for a call to end, and
-   one that ends does so once.
+   A call becomes a record of the store (mcp/call.h) when its run has to wait
+   and its client can do without the answer for now; so does a plain one that
+   asks a client of the handshake era. It is run again from that record when
+   its event comes, under the write lock and before the commit of that event:
+   the event and its effect on the call are one batch. So a call ends without
+   any process waiting for it, and only once.
 
-   It writes to no client: who wants to hear of a call reads its record.
+   This file writes to no client: clients learn of a call from its record.
 
    Invariants:
-   1. What a run depends on stands in the record: tool, arguments, round,
-      state, answers, and what its client could be asked.
-   2. A run that ends a call, or has it wait for something else, stages one
-      record; one that came for nothing stages nothing.
-   3. A call is marked until a run of it was staged, or came for nothing: an
-      error of the store or a lack of memory leaves its mark. */
+   1. The record holds all that a run depends on: tool, arguments, round,
+      state, answers, and the capabilities of its client.
+   2. A run that ends a call, or makes it wait for something else, stages one
+      record; a run that changes nothing stages nothing.
+   3. A call stays marked until a run of it was staged or changed nothing: an
+      error of the store, or too little memory, leaves its mark. */
 
 #include "mcp/deferred.h"
 #include "mcp/delivery.h"
@@ -26,15 +25,15 @@
 #include "mcp/run.h"
 #include "mcp/session.h"
 
-#define MAX_SETTLED 256  /* calls of a turn */
+#define MAX_SETTLED 256  /* calls in a turn */
 #define RETRY_MS 1000    /* after an error that left marks */
 #define ASK_MS 2000      /* how often a client may take a question over */
 #define MAX_MESSAGE 256  /* bytes of a status message */
 
 /* ---- records ---- */
 
-/* What is needed to run it again as if its client asked. A plain call tells
-   nothing more of its progress: its client has the question. */
+/* Returns what is needed to run it again as if its client asked. A plain call
+   reports no more progress: its client has the question. */
 static struct str
 shape_of(const struct request *r, struct arena *a)
 {
@@ -54,7 +53,7 @@ shape_of(const struct request *r, struct arena *a)
     return buf_take(&b, a);
 }
 
-/* Has k wait for what a run said. ERR_NOMEM. */
+/* Makes k wait for what its run asked for. ERR_NOMEM. */
 static int
 set_waiting(const struct request *r, struct call *k, struct arena *a)
 {
@@ -73,8 +72,8 @@ set_waiting(const struct request *r, struct call *k, struct arena *a)
     return 0;
 }
 
-/* The text that says why a call failed, of its error or of the first of its
-   content: there are clients that look at no other. */
+/* The text that explains why a call failed, from its error or its first
+   content: some clients read no other. */
 static struct str
 reason_of(struct arena *a, struct str outcome)
 {
@@ -88,7 +87,7 @@ reason_of(struct arena *a, struct str outcome)
     return mcp_cut(json_str(a, text), MAX_MESSAGE);
 }
 
-/* Has k come to what a run came to: its members, or an error. ERR_NOMEM. */
+/* Ends k with the outcome of its run: members, or an error. ERR_NOMEM. */
 static int
 set_ended(struct request *r, int err, struct call *k, struct arena *a)
 {
@@ -111,7 +110,7 @@ set_ended(struct request *r, int err, struct call *k, struct arena *a)
     if (err != 0 || k->is_error)
         k->message = reason_of(a, text);
     k->watch = STR_NONE;
-    if (k->questions.p == NULL) /* else an answer may come yet */
+    if (k->questions.p == NULL) /* else an answer may still come */
         k->state = STR_NONE;
     k->due_ms = 0;
     return 0;
@@ -126,7 +125,7 @@ mcp_await(struct request *r, struct call *k)
     mcp_deliver(r, k);
     if (k->due_ms != 0 && k->due_ms < until)
         until = k->due_ms;
-    /* One that is due and still here is for others to run. */
+    /* One that is due and still here is left to other processes. */
     if (until <= now ||
         (k->status == CALL_INPUT_REQUIRED && now + ASK_MS < until))
         until = now + ASK_MS;
@@ -175,8 +174,8 @@ mcp_deferred_create(struct request *r, int err)
 
 /* ---- run again ---- */
 
-/* Fills in r as the request that made k was; 0, ERR_NOMEM, or another error
-   where this binary does not know how. */
+/* Fills in r like the request that made k. Returns 0, ERR_NOMEM, or another
+   error if this binary cannot run k. */
 static int
 recall(struct request *r, struct call *k)
 {
@@ -225,7 +224,7 @@ recall(struct request *r, struct call *k)
     return mcp_read_questions(m->a, k->questions, &r->run.questions);
 }
 
-/* Stages what a run of k came to, if it is news. */
+/* Stages the outcome of a run of k, unless it changed nothing. */
 static int
 stage_outcome(struct request *r, int err, struct call *k)
 {
@@ -256,8 +255,8 @@ stage_outcome(struct request *r, int err, struct call *k)
     return calls_stage(r->m->m->calls, &now, "end");
 }
 
-/* Whether an error may be gone at the next try. With any other a call stays as
-   it is, and holds up no others. */
+/* Whether a retry may succeed. After any other error a call stays unchanged,
+   and holds up no others. */
 static bool
 is_passing(int err)
 {
@@ -265,8 +264,8 @@ is_passing(int err)
            err == ERR_IO || err == ERR_READONLY || err == ERR_UNKNOWN;
 }
 
-/* Whether k goes on or, for a late answer, has ended and knows where it was:
-   otherwise it would begin anew. */
+/* Whether k is live; or, for a late answer, has ended with its state, without
+   which it would begin again. */
 static bool
 can_run(const struct call *k, bool late)
 {
@@ -274,9 +273,9 @@ can_run(const struct call *k, bool late)
            (!late || k->state.len > 0);
 }
 
-/* Runs a call again: one whose mark was taken off, or, with questions, one
-   that has ended. 0, or an error that may be gone at the next try: invariant
-   3; and see mcp_run_late. */
+/* Runs a call again: one whose mark was removed or, with questions, one that
+   has ended (see mcp_run_late). Returns 0, or an error that a retry may mend:
+   invariant 3. */
 static int
 run_again(struct mcp *m, struct str id, struct str questions)
 {
@@ -297,7 +296,7 @@ run_again(struct mcp *m, struct str id, struct str questions)
     if (err == 0)
         err = recall(&r, &k);
     if (err != 0)
-        goto out; /* there is no such call any more, or it is for others */
+        goto out; /* the call is gone, or left to other processes */
     r.run.notes = &notes;
     mcp_begin_run(&r, &out);
     mcp_open_members(&r);
@@ -345,8 +344,8 @@ mcp_run_marked(struct mcp *m)
     int64_t from = clock_mono_ms();
     int err = 0;
 
-    /* What made a commit fail is kept out of those of others for a while. And
-       the lock is held, so a slice of time is enough. */
+    /* After a failed commit these calls stay out of others' commits for a
+       while. The lock is held, so one slice of time must do. */
     if (m->calls == NULL || from < m->marked_ms)
         return;
     for (unsigned n = 0;

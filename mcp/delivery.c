@@ -1,31 +1,29 @@
-/* delivery - questions of calls to clients of the handshake era, and what
-   such clients are told of the calls that they made or ask for.
+/* delivery - sends questions of calls to clients of the handshake era, and
+   tells such clients of the calls that they made or poll.
 
-   A question waits in its call's record until a session comes that can be
-   asked: one that made the call, polls it or waits for its result. To whom it
-   is delivered then stands in the record, so that it goes to one client at a
-   time, whichever processes there are. It is sent behind the commit of that,
-   on the stream of the request that waits for it or else on the session's own;
-   its event has a place in the log, so a stream that broke is sent it again.
-   The id of the request names call, question and place: an answer finds its
-   question in any process, and the first counts, also when the call has ended.
+   A question waits in its call's record until a session can be asked: one that
+   made the call, polls it or waits for its result. The record then names that
+   session, so that the question goes to one client at a time, whichever
+   process serves it. It is sent after the commit, on the stream of the request
+   that waits for it or else on the session's own; its event has a place in the
+   log, so a stream that broke gets it again. The id of the request names call,
+   question and place: an answer finds its question in any process. The first
+   answer counts, even if the call has ended.
 
-   A client that runs questions as tasks of its own is asked for that, and
-   polled for the answer. Where it refuses, it is asked once more without;
-   where it refuses that, another that follows the call is asked. If there is
-   no other, the tool learns that there will be no answer.
+   A client that runs questions as tasks is asked for a task, and polled for the
+   answer. If it refuses, it is asked once more, without a task; if it refuses
+   that too, another session that follows the call is asked. If there is no
+   other, the tool learns that there will be no answer.
 
-   It remembers of a session which calls it follows, and nothing that the
-   record does not say as well.
+   Memory holds only which calls a session follows; the rest is in the record.
 
    Invariants:
    1. A question is delivered to at most one session that can be reached. A
       delivery is void once its process is gone, or its session cannot be
       reached.
-   2. Nothing is sent that is not committed: what is sent follows from the
-      record alone.
-   3. What a session was asked it is not asked again, unless it says by its
-      Last-Event-ID that it was not there. */
+   2. Only committed data is sent: it follows from the record.
+   3. A session gets a question once, and again only if its Last-Event-ID shows
+      that it missed it. */
 
 #include "mcp/delivery.h"
 #include "base/clock.h"
@@ -43,9 +41,9 @@
 
 /* ---- whom to ask ---- */
 
-/* Whether a question is delivered to s, or was when its server died: its
-   client may know of it. Another pipe's may only where it runs tasks, and
-   a task is what it was made. */
+/* Whether a question is delivered to s, or was when its server died: then its
+   client may know of it. The client of another pipe may only know it as a
+   task. */
 bool
 mcp_was_delivered_to(const struct mcp_session *s, const struct mcp_delivery *h)
 {
@@ -53,15 +51,14 @@ mcp_was_delivered_to(const struct mcp_session *s, const struct mcp_delivery *h)
     bool lasts = h->to.len > 0 ||
                  (h->task.p != NULL && (s->caps & MCP_CLIENT_TASKS));
 
-    /* What belongs to no session has no m. */
+    /* The scratch session has no m. */
     return h->n != 0 && s->m != NULL && str_is(h->to, s->id) &&
            (by == store_instance(s->m->store) ||
             (lasts && !store_alive(s->m->store, by)));
 }
 
-/* What is to be done about the i-th question for a session that may follow
-   its call: 0 nothing; 1 it is to be asked; 2 it has been, by a process that
-   is gone. */
+/* What to do about the i-th question for a session that may follow its call.
+   0: nothing; 1: ask it; 2: a process that is gone has asked it. */
 static int
 wants_delivery(const struct mcp_session *s, const struct mcp_follow *at,
            const struct mcp_question *q, unsigned i)
@@ -86,7 +83,7 @@ waits(const struct request *r)
     return r->runs_as.len > 0 || str_is(r->name, "tasks/result");
 }
 
-/* Of a plain call its client knows nothing but its questions. */
+/* The client of a plain call knows only its questions. */
 static bool
 is_told(const struct request *r)
 {
@@ -122,9 +119,9 @@ mcp_deliver_to(const struct mcp_session *s, struct mcp_question *q)
     };
 }
 
-/* k's questions as a record has them once all that s can be asked are
-   delivered to it, in a; at: how it follows k, or NULL. .p NULL: there is no
-   memory, or they are no others. */
+/* Delivers to s all questions of k that it can be asked, and returns k's
+   questions in the form of a record, in a. at: how s follows k, or NULL.
+   .p NULL: memory ran out, or nothing changed. */
 static struct str
 deliver_all(const struct mcp_session *s, struct mcp_follow *at,
           struct arena *a, const struct call *k)
@@ -191,11 +188,11 @@ mcp_follow_call(struct mcp_session *s, struct str id, enum call_status told)
         forget(last);
     at = malloc(sizeof(*at));
     if (at == NULL)
-        return NULL; /* it is not told then, as it need not be */
+        return NULL; /* it is then not told, which is allowed */
     *at = (struct mcp_follow){
         .next = s->follows,
         .told = told,
-        /* What there is was sent by a process before this one. */
+        /* An earlier process has sent what there was. */
         .own = true,
         .asked = mcp_head(s->m),
     };
@@ -225,8 +222,8 @@ mcp_follow_later(struct mcp_session *s, struct mcp_follow *at)
     s->m->follows_due = true;
 }
 
-/* What cannot be staged stays as it is. A call that is yet to be run again is
-   not touched: a record would take its mark off. */
+/* If staging fails, nothing changes. A marked call is not touched: a new record
+   would remove its mark. */
 void
 mcp_deliver(struct request *r, struct call *k)
 {
@@ -255,8 +252,8 @@ mcp_deliver(struct request *r, struct call *k)
 
 /* ---- what goes to a client ---- */
 
-/* Where s hears of call id: where it waits for that, else its own stream.
-   NULL: nowhere now. */
+/* The stream of the request in which s waits for call id, else its own stream;
+   NULL if it has none now. */
 struct mcp_sink *
 mcp_channel(const struct mcp_session *s, struct str id)
 {
@@ -278,7 +275,7 @@ put_id(char id[MAX_ID], char kind, const struct mcp_follow *at, unsigned i,
     return id;
 }
 
-/* Sends what b has, which is freed. ERR_NOMEM: nothing is sent. */
+/* Sends and frees b. ERR_NOMEM: nothing is sent. */
 static int
 send_text(struct mcp_sink *to, struct buf *b, struct str event)
 {
@@ -290,8 +287,8 @@ send_text(struct mcp_sink *to, struct buf *b, struct str event)
     return err;
 }
 
-/* Whether q goes to s as what it is to make a task of: such clients may take
-   it in no other form. */
+/* Whether s is asked to make a task of q: such clients may refuse any other
+   form. */
 bool
 mcp_is_task_first(const struct mcp_session *s, const struct mcp_question *q)
 {
@@ -299,9 +296,9 @@ mcp_is_task_first(const struct mcp_session *s, const struct mcp_question *q)
            mcp_cap_of(q->method) == MCP_ELICITATION && !q->delivery.bare;
 }
 
-/* The question itself, which says what task it belongs to, if its client
-   knows of one. On the session's own stream it has a place, so that it can be
-   sent there again. ERR_NOMEM. */
+/* Sends the question itself, with the task it belongs to if its client knows
+   one. On the session's own stream it has a place, so that it can be sent
+   again. ERR_NOMEM. */
 static int
 send_question(const struct mcp_session *s, struct mcp_sink *to,
               struct mcp_follow *at, const struct call *k,
@@ -329,8 +326,8 @@ send_question(const struct mcp_session *s, struct mcp_sink *to,
     return send_text(to, &b, place);
 }
 
-/* A request about a task of the client's: get, result or cancel. Its place is
-   its own, since no id may be used twice. */
+/* Sends a request about a task of the client's: get, result or cancel. Each has
+   its own place, since no id may be used twice. */
 static void
 send_poll(struct mcp *m, struct mcp_sink *to, const struct mcp_follow *at,
           const struct mcp_delivery *h, unsigned i, struct str method)
@@ -346,7 +343,7 @@ send_poll(struct mcp *m, struct mcp_sink *to, const struct mcp_follow *at,
     send_text(to, &b, STR_NONE);
 }
 
-/* What the client was asked nobody waits for any more. */
+/* Withdraws a question that nobody waits for any more. */
 static void
 withdraw(const struct mcp_session *s, struct mcp_sink *to,
          const struct mcp_follow *at, const struct mcp_delivery *h, unsigned i)
@@ -379,8 +376,8 @@ send_status(const struct mcp_session *s, struct mcp_sink *to, struct arena *a,
     send_text(to, &b, STR_NONE);
 }
 
-/* What s has to hear of a question of a call that it follows. *n: of the
-   newest delivery that it was sent. */
+/* Tells s of a question of a call that it follows. *n: place of the newest
+   delivery that it was sent. */
 static void
 tell_question(struct mcp_session *s, struct mcp_sink *to,
               struct mcp_follow *at, const struct call *k,
@@ -422,7 +419,7 @@ send_notes(struct mcp_sink *to, struct buf *notes)
     buf_reset(notes, 0);
 }
 
-/* Tells s of a call that it follows; false: it need not follow it longer. */
+/* Tells s of a call that it follows; false: it may stop following it. */
 static bool
 tell_follow(struct mcp_session *s, struct mcp_follow *at, struct mcp_sink *to)
 {
@@ -461,7 +458,7 @@ tell_follow(struct mcp_session *s, struct mcp_follow *at, struct mcp_sink *to)
 static void
 to_notes(void *ctx, struct str message, struct str event)
 {
-    (void)event; /* what goes with an answer is no event */
+    (void)event; /* messages before an answer have no event id */
     buf_str(ctx, message);
     buf_char(ctx, '\n');
 }
@@ -493,7 +490,7 @@ tell_follows(struct mcp_session *s, int64_t now)
         else if (at->due && at->ask_ms < s->m->delivery_ms)
             s->m->delivery_ms = at->ask_ms;
         to = at->due && at->ask_ms == 0 ? mcp_channel(s, str_of(at->id)) : NULL;
-        /* Nobody may ever come to hear of the end: who polls reads it. */
+        /* The end may never be told: a client that polls reads it. */
         if (to == NULL ? live || s->news.sinks != NULL
                        : tell_follow(s, at, to)) {
             if (at->poll_ms > now && at->poll_ms < s->m->delivery_ms)
@@ -505,7 +502,7 @@ tell_follows(struct mcp_session *s, int64_t now)
     }
 }
 
-/* A delivery to a client that went away is taken back in its record, so that
+/* Takes back, in the record, deliveries to a client that went away, so that
    other processes may ask theirs. */
 static void
 give_up_unreachable(struct mcp_session *s)
@@ -578,10 +575,10 @@ mcp_follow_undo(struct mcp *m)
             buf_reset(&at->notes, 0);
 }
 
-/* s has a stream again. Where its client says that it knows of places up to
-   told, questions behind that are sent once more. One that is known by its id
-   alone may have questions of any call of its principal, and have made tasks
-   of them, which are polled; the newest calls are looked at. */
+/* s has a stream again. If its client names the last event it got, later
+   questions are sent once more. A session revived from its id may have
+   questions of any call of its principal, and tasks made of them, which are
+   polled; this looks at the newest calls. */
 void
 mcp_delivery_rewind(struct mcp_session *s, bool back)
 {

@@ -1,11 +1,11 @@
 #ifndef MCP_DELIVERY_H
 #define MCP_DELIVERY_H
 
-/* delivery - which calls a session follows, and what it is sent of them. */
+/* delivery - the calls that a session follows, and what it is sent of them. */
 
 #include "mcp/question.h"
 
-#define MCP_POLL_MS 1000       /* where a client's task says nothing */
+#define MCP_POLL_MS 1000       /* unless a client's task says otherwise */
 #define MCP_LOST_POLL_MS 60000 /* for the answer to a poll */
 #define MCP_MAX_DELIVERED 32        /* questions of a call; the others wait */
 
@@ -29,44 +29,44 @@ struct mcp_follow {
     struct buf notes;      /* of runs, a line each */
 };
 
-/* The session of r follows k from here on: it is told how that does. */
+/* From now on the session of r follows k and is told of its status. */
 void mcp_follow(struct request *r, const struct call *k, bool maker);
-/* How s follows call id, from here on; NULL: there is no memory for it. */
+/* Makes s follow call id; NULL if memory ran out. */
 struct mcp_follow *mcp_follow_call(struct mcp_session *s, struct str id,
                                    enum call_status told);
-/* The same if it does, or NULL. */
+/* Finds how s follows call id, or NULL. */
 struct mcp_follow *mcp_follow_of(const struct mcp_session *s, struct str id);
-/* Something of it may have to be sent. */
+/* Something about the call may have to be sent. */
 void mcp_follow_later(struct mcp_session *s, struct mcp_follow *at);
 /* The record of a call was committed. */
 void mcp_follow_changed(struct mcp *m, struct str id);
-/* What a run of a call had to tell to the session that made it: sent behind
-   the commit. And it failed: the run will be another. */
+/* Takes the notes of a run of a call for the session that made it, to be sent
+   after the commit. The second is for a failed commit: it drops them. */
 void mcp_follow_notes(struct mcp *m, struct str id, struct str notes);
 void mcp_follow_undo(struct mcp *m);
-/* s is going. */
+/* Frees what s follows; s is about to go. */
 void mcp_follow_end(struct mcp_session *s);
 
-/* Delivers q to s, behind the commit of that. */
+/* Delivers q to s: it is sent after the commit. */
 void mcp_deliver_to(const struct mcp_session *s, struct mcp_question *q);
 /* Whether a question is delivered to s, or was when its server died. */
 bool mcp_was_delivered_to(const struct mcp_session *s,
                           const struct mcp_delivery *d);
-/* Whether q goes to s as what it is to make a task of. */
+/* Whether s is asked to make a task of q. */
 bool mcp_is_task_first(const struct mcp_session *s,
                        const struct mcp_question *q);
-/* Where s hears of call id now, or NULL. */
+/* The sink on which s hears of call id now, or NULL. */
 struct mcp_sink *mcp_channel(const struct mcp_session *s, struct str id);
-/* Delivers to r's session the questions of k that it can be asked, under the
-   lock; and whether there are any. */
+/* Delivers to r's session, under the lock, the questions of k that it can be
+   asked; the second tells whether there are any. */
 void mcp_deliver(struct request *r, struct call *k);
 bool mcp_delivery_wanted(const struct request *r);
-/* The client of r has cancelled it: takes back what it was asked for it. */
+/* The client of r has cancelled it: withdraws the questions it was sent. */
 void mcp_withdraw(const struct request *r, struct buf *to);
-/* Behind the answers of a turn: sends what is to be sent; when it is next. */
+/* After the answers of a turn: sends what is due, and sets the next time. */
 void mcp_delivery_tick(struct mcp *m, int64_t now_ms);
 int64_t mcp_delivery_due_ms(const struct mcp *m);
-/* s has a stream again; back: its client said where it was. */
+/* s has a stream again; back: its client named the last event it got. */
 void mcp_delivery_rewind(struct mcp_session *s, bool back);
 
 #endif

@@ -1,10 +1,10 @@
-/* dialect - a deferred call as its clients see it, a Task: SEP-1686 as
-   2025-11-25 has it, and the extension of 2026-07-28 (SEP-2663).
+/* dialect - writes a deferred call as a task of MCP: SEP-1686 in 2025-11-25,
+   and the extension of 2026-07-28 (SEP-2663).
 
-   Both stand over the same record (mcp/call.h) and differ in words: what a
-   tool answers as its own error has failed in the one and completed in the
-   other; the one fetches a result and is sent questions, the other finds both
-   in what tasks/get answers. */
+   Both show the same record (mcp/call.h). A call whose tool answers with an
+   error has failed in the first and completed in the second. Clients of the
+   first fetch the result and are sent questions; those of the second find
+   both in the answer of tasks/get. */
 
 #include "mcp/dialect.h"
 #include "mcp/message.h"
@@ -83,7 +83,7 @@ status_in(const struct call *k, enum mcp_rev rev)
                    k->is_error ? CALL_FAILED : k->status;
 }
 
-/* The members of a Task. Who polls is asked to do so less often as time goes
+/* Writes the members of a task. It asks clients to poll less often as time goes
    by. */
 static void
 put_task(struct json_w *w, const struct mcp *m, const struct call *k,
@@ -124,7 +124,7 @@ mcp_put_task(struct json_w *w, const struct mcp *m, struct arena *a,
             w->b->err = ERR_NOMEM;
         mcp_put_inputs(w, q);
     } else if (k->status == CALL_COMPLETED) {
-        /* A result within a result has to say itself what it is. */
+        /* A result within a result has to name its own type. */
         mcp_key_obj(w, "result");
         json_put_z(w, "resultType", "complete");
         mcp_put_outcome(w, m, a, k, rev);

@@ -30,7 +30,7 @@ mcp_fail(struct request *r, int err, const char *why)
     return err;
 }
 
-/* What a handler's error is on the wire. */
+/* The error to send for an error of a handler. */
 struct mcp_fault
 mcp_fault_of(const struct request *r, int err)
 {

@@ -1,6 +1,6 @@
 /* listen - the subscriptions/listen of 2026-07-28: a request that waits until
-   the server ends it, and tells its client meanwhile of what its filter
-   names. */
+   the server ends it, and meanwhile tells its client of the changes that its
+   filter names. */
 
 #include "mcp/listen.h"
 #include "mcp/tasks.h"
@@ -48,7 +48,7 @@ mcp_listen_judge(struct request *r)
                                       "all");
 }
 
-/* The uris, or the ids of calls, that a filter comes to. */
+/* Writes the uris, or the ids of calls, that the filter accepted. */
 static void
 put_subs(struct json_w *w, const struct mcp_listener *to, bool calls,
          const char *name)
@@ -91,9 +91,9 @@ mcp_listen_run(struct request *r)
     struct mcp *m = r->m->m;
 
     if (r->call.round == 0) {
-        if (!mcp_may_wait(r)) /* to be said before it is acknowledged */
+        if (!mcp_may_wait(r)) /* refuse it before it is acknowledged */
             return ERR_TOO_LARGE;
-        /* It is kept, if at all, behind this turn's commit; all that run in
+        /* It is kept, if at all, after this turn's commit; all that run in
            a turn see the same head. */
         m->ran = mcp_head(m);
         m->ran_clock = m->list_clock;

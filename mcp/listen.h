@@ -5,16 +5,16 @@
 
 #include "mcp/message.h"
 
-/* Judges and runs it. run: ERR_MORE with the acknowledgement in the notes; 0
-   when the server ends it. */
+/* Judge it, and run it. The run returns ERR_MORE, with the acknowledgement in
+   the notes; or 0 when the server ends it. */
 int mcp_listen_judge(struct request *r);
 int mcp_listen_run(struct request *r);
-/* It was kept: it hears of changes from its run on. */
+/* Call it once the message waits: it hears of changes from its run on. */
 void mcp_listen_begin(struct mcp_message *m);
-/* It is dropped: frees what it has beside the message's arenas. */
+/* Call it before the message is dropped: frees what is not in its arenas. */
 void mcp_listen_end(struct mcp_message *m);
-/* Behind the answer of a listen that the server ended: on stdio a line feed
-   and notifications/cancelled. Nothing where r is another request. */
+/* After the answer of a listen that the server ended: on stdio a line feed and
+   notifications/cancelled. Does nothing if r is another request. */
 void mcp_listen_put_end(const struct request *r, struct buf *out);
 
 #endif

@@ -1,21 +1,21 @@
-/* listener - one who hears of what changes: a session on its streams, or a
+/* listener - tells of changes: to a session on its streams, or to a
    subscriptions/listen of 2026-07-28.
 
-   No queue is kept. What a listener has been told is a place in the log, and
-   what it has yet to be told follows from that and from the newest record of
-   each key: so a stream that was away, for a moment or for a restart of the
-   server, is told once of each thing that changed. A listen is told as a
-   session is, only that its notifications are tagged and have no event ids.
+   There is no queue. A place in the log says what a listener has been told;
+   what is left to tell follows from that and from the newest record of each
+   key. So a stream that was away, even during a restart of the server, is told
+   once of each thing that changed. A listen is told like a session, but its
+   notifications are tagged and have no event ids.
 
    Invariants:
    1. An event's place is (n, i): the change n, and i = 1 + slot for the
-      subscription in that slot, MCP_LIST_PLACE for a list_changed. What has
-      been told of subscriptions ends at (told_n, told_slot), and no event of
-      that or an earlier place is sent again, unless its client says that it
-      was not there yet, or slots have moved since: then some of told_n are.
-   2. All list_changed leave together, at most once in MCP_LIST_PAUSE_MS. The
-      place of such an event is one up to which everything has been told.
-   3. What could not be told for want of memory stays due. */
+      subscription in that slot, MCP_LIST_PLACE for a list_changed. Events of
+      subscriptions were sent up to (told_n, told_slot), and none of them is
+      sent again, unless its client asks for an earlier place, or slots have
+      moved since: then some of told_n are.
+   2. All list_changed are sent together, at most once in MCP_LIST_PAUSE_MS. At
+      the place of such an event everything before it has been told.
+   3. If memory runs out, a notification stays due. */
 
 #include "mcp/listener.h"
 #include "base/text.h"
@@ -63,7 +63,7 @@ mcp_sub_init(struct mcp *m, struct arena *a, struct mcp_sub *sub,
     struct arena own = {0};
     struct str key = STR_NONE;
 
-    /* That there is no key must not mean that there was no memory for it. */
+    /* A missing key must not be mistaken for a lack of memory. */
     if (arena_alloc(&own, 4 * MCP_MAX_URI) == NULL)
         return ERR_NOMEM;
     arena_reset(&own);
@@ -77,7 +77,7 @@ mcp_sub_init(struct mcp *m, struct arena *a, struct mcp_sub *sub,
                ? 0 : ERR_NOMEM;
 }
 
-/* The same of a deferred call: its key is NULL where it is not one of who's. */
+/* The same for a deferred call; its key is NULL unless it belongs to who. */
 static int
 init_call(struct mcp *m, struct arena *a, struct mcp_sub *sub, struct str id,
           struct str who)
@@ -158,8 +158,8 @@ mcp_put_tag(struct json_w *w, struct str tag)
     json_close(w);
 }
 
-/* Sends one to the first stream of l, of sub or without; as an event only
-   where n is given. ERR_NOMEM. */
+/* Sends a notification to the first stream of l, of sub or NULL; as an event
+   only if n is not 0. ERR_NOMEM. */
 static int
 notify(const struct mcp_listener *l, const char *method,
        const struct mcp_sub *sub, uint64_t n, uint64_t i)
@@ -207,7 +207,7 @@ mcp_tell_later(struct mcp_listener *l)
     l->due = l->m->tell_if_due = true;
 }
 
-/* The next one to be told, by invariant 1, of those that were matched. */
+/* The next matched subscription to tell, by invariant 1. */
 static const struct mcp_sub *
 next_sub(const struct mcp_listener *l)
 {
@@ -324,14 +324,14 @@ mcp_list_changed(struct mcp *m, enum mcp_list which)
     m->list_due |= 1u << which;
 }
 
-/* Whether it is of whatever the catalogue keeps. */
+/* Whether any record of the catalogue changes it. */
 static bool
 is_all(const struct mcp_sub *sub)
 {
     return *sub->key == '\0';
 }
 
-/* l hears of a change: one that it subscribes to it will be told. */
+/* Shows l a change: if it subscribes to it, it will be told. */
 void
 mcp_hear(struct mcp_listener *l, const void *change)
 {

@@ -1,18 +1,18 @@
 #ifndef MCP_LISTENER_H
 #define MCP_LISTENER_H
 
-/* listener - one who hears of what changes. */
+/* listener - a session or a listen that is told of changes. */
 
 #include "mcp/mcp.h"
 #include "mcp/wire.h"
 
-#define MCP_MAX_URI 1024  /* bytes of one that is subscribed to */
+#define MCP_MAX_URI 1024  /* bytes, in a subscription */
 #define MCP_MAX_SUBS 256  /* of one listener */
 #define MCP_LIST_PLACE (MCP_MAX_SUBS + 1) /* of a list_changed, in an event */
 #define MCP_LIST_PAUSE_MS 1000 /* between two list_changed */
 #define MCP_SUBSCRIPTION MCP_META "subscriptionId"
 
-/* One uri that somebody wants to hear of. */
+/* A subscription to one uri. */
 struct mcp_sub {
     const char *uri, *key; /* of a deferred call: its id */
     bool call;
@@ -23,15 +23,15 @@ struct mcp_sub {
 struct mcp_listener {
     struct mcp *m;
     struct mcp_session *of; /* or NULL: a listen */
-    struct str tag;       /* of a listen: its id, in what it is told */
-    unsigned lists;       /* and those it wants, a bit for each mcp_list */
-    struct mcp_sub *subs; /* of uris that a record may change */
+    struct str tag;       /* of a listen: its id, in all it is sent */
+    unsigned lists;       /* of a listen: its lists, a bit for each mcp_list */
+    struct mcp_sub *subs; /* to uris that a record may change */
     size_t n_subs;
-    uint64_t told_n;      /* it knows of changes up to this n, */
-    uint64_t told_slot;   /* and at that of those up to this slot */
-    uint64_t listed;      /* lists that change at this of list_clock are news */
-    bool due;             /* to be told, by mcp_tick */
-    struct mcp_sink *sinks; /* the first gets what there is */
+    uint64_t told_n;      /* it was told of changes up to this n, */
+    uint64_t told_slot;   /* and at this n up to this slot */
+    uint64_t listed;      /* it was told of lists before this list_clock */
+    bool due;             /* mcp_tick has to tell it something */
+    struct mcp_sink *sinks; /* the first one gets everything */
 };
 
 struct mcp_list_names {
@@ -47,15 +47,15 @@ uint64_t mcp_head(const struct mcp *m);
 size_t mcp_event_id(const struct mcp_session *s, uint64_t n, uint64_t i,
                     char out[MCP_EVENT_MAX]);
 
-/* Adds to the subscriptions of l those of a list: of uris; or, as a record has
-   it, of pairs [uri, since]; or of ids of who's deferred calls. What no record
-   changes and what stands twice is left out. 0; ERR_INVALID: it is no such
-   list, or too long; ERR_NOMEM. */
+/* Adds to the subscriptions of l those of a list: of uris; of pairs [uri,
+   since], as in a record; or of ids of deferred calls of who. Leaves out
+   repeated ones and uris that no record changes. Returns 0; ERR_INVALID if it
+   is not such a list, or too long; ERR_NOMEM. */
 enum mcp_subs { MCP_SUBS_URIS, MCP_SUBS_PAIRS, MCP_SUBS_CALLS };
 int mcp_subs_read(struct mcp_listener *l, struct arena *a,
                   const struct json_tok *list, enum mcp_subs kind,
                   struct str who);
-/* Fills in sub, in memory of a; its key is NULL where no record changes it.
+/* Fills in sub, in memory of a; its key is NULL if no record changes it.
    ERR_NOMEM. */
 int mcp_sub_init(struct mcp *m, struct arena *a, struct mcp_sub *sub,
                  struct str uri, uint64_t since);
@@ -65,28 +65,28 @@ const struct mcp_sub *mcp_sub_find(const struct mcp_listener *l,
 /* Whether the catalogue ever changes that list. */
 bool mcp_list_can_change(const struct mcp *m, unsigned list);
 
-/* Writes the _meta of what a listen is told. */
+/* Writes the _meta of a notification to a listen. */
 void mcp_put_tag(struct json_w *w, struct str tag);
 /* Whether l can be told something now. */
 bool mcp_hears(const struct mcp_listener *l);
-/* Has mcp_tick tell l. */
+/* Makes mcp_tick tell l. */
 void mcp_tell_later(struct mcp_listener *l);
-/* l, called for each who hears, learns of a change (struct mcp_change): one
-   that it subscribes to it will be told. */
+/* Shows l a change (a struct mcp_change): if it subscribes to it, it will be
+   told. */
 void mcp_hear(struct mcp_listener *l, const void *change);
 /* Tells the first stream of l what has changed since l->told_n, and lists. */
 void mcp_listener_tell(struct mcp_listener *l);
-/* Tells all of the lists that changed, where it is time; n: all up to that
-   has been told. */
+/* If it is time, tells all listeners of the lists that changed. n: everything
+   up to that has been told. */
 void mcp_flush_lists(struct mcp *m, int64_t now, uint64_t n);
 
-/* The listen of a message that waits, while it goes on; or NULL. */
+/* The listener of a waiting message, until the listen ends; or NULL. */
 struct mcp_listener *mcp_listener_of(const struct mcp_message *k);
 void mcp_each_listener(struct mcp *m,
                        void (*fn)(struct mcp_listener *l, const void *with),
                        const void *with);
-/* Marks the calls that somebody listens to and whose time has come; whether
-   there are any to be looked at. */
+/* Marks the due calls that a listener subscribes to; returns whether it
+   subscribes to any. */
 bool mcp_mark_listened(struct mcp *m);
 
 #endif

@@ -1,10 +1,10 @@
-/* mcp - the engine: messages are run and answered, kept while they wait, and
-   done with.
+/* mcp - the engine: runs and answers messages, keeps those that wait, and
+   releases them.
 
-   It does no input or output, and of HTTP it knows only the headers that
-   repeat what the body says.
+   It does no input or output, and of HTTP it knows only the headers that repeat
+   the body.
 
-   1. An answer is whole or absent: what fails half way is cut back. */
+   1. An answer is whole or absent: if it fails half way, it is cut back. */
 
 #include "mcp/mcp.h"
 #include "base/text.h"
@@ -38,8 +38,8 @@ mcp_new(struct mcp **out, const struct mcp_catalogue *c, struct store *store,
         .sign = sign,
         .call = mcp_method_call,
         .delivery_ms = INT64_MAX,
-        /* Above the ids that a process before has polled with: sessions
-           outlive it, and their clients may answer those yet. */
+        /* Above the ids of polls of earlier processes: sessions outlive them,
+           and their clients may still answer. */
         .last_ask = (uint64_t)clock_wall_ms(),
     };
     return 0;
@@ -121,8 +121,8 @@ mcp_prepare(struct mcp_message *m)
 
 /* ---- answers ---- */
 
-/* One answer, or with out->err nothing. A fault in memory at the first try
-   leaves what was reserved until then, which mostly holds the error. */
+/* Appends one answer, or with out->err nothing. If memory runs out at the first
+   try, what was reserved until then mostly holds the error. */
 static enum mcp_status
 answer(struct request *r, struct buf *out, struct buf *notes)
 {
@@ -156,8 +156,8 @@ answer(struct request *r, struct buf *out, struct buf *notes)
     return f.status;
 }
 
-/* A batch is one message: no more of it is run once the runs before it
-   and their answers have taken as much as one may. */
+/* A batch is one message: it is not run on once its runs and answers have taken
+   as much memory as one message may. */
 static void
 bound(struct mcp_message *m, struct request *r, size_t taken)
 {
@@ -167,7 +167,7 @@ bound(struct mcp_message *m, struct request *r, size_t taken)
                    STR_NONE);
 }
 
-/* What ends a session, whose end memory learns of from the record. */
+/* Ends a session; memory learns of the end from the record. */
 static enum mcp_status
 end_session(struct mcp_message *m, struct buf *out)
 {
@@ -181,8 +181,8 @@ end_session(struct mcp_message *m, struct buf *out)
     return f.status;
 }
 
-/* What a client says to a request of ours. That it is not yet on disk has to
-   be an error, though who sent it can do little about it; in a batch an error
+/* Takes a client's answer to a request of ours. If it is not on disk this has
+   to be an error, though its sender can do little about it; in a batch an error
    has no place. */
 static enum mcp_status
 take_answer(struct request *r, struct buf *out)

@@ -1,7 +1,7 @@
 #ifndef MCP_MESSAGE_H
 #define MCP_MESSAGE_H
 
-/* message - a message as it came, with its requests, and while it waits. */
+/* message - a message with its requests, new or waiting. */
 
 #include "mcp/request.h"
 
@@ -10,8 +10,8 @@ struct mcp_message {
     struct mcp_session *s;
     const struct mcp_facts *f; /* while it is judged */
     struct arena *a;
-    bool no_memory;            /* while it is judged: it was not enough */
-    struct mcp_session scratch; /* for what belongs to no session */
+    bool no_memory;            /* memory ran out while it was judged */
+    struct mcp_session scratch; /* stands in for a session */
     bool batch, ends, made;     /* ends: of mcp_accept_end */
     bool queued;                /* counted in s, until mcp_release */
     bool http;
@@ -19,8 +19,8 @@ struct mcp_message {
     struct request *v;
     size_t n;
     /* while it waits; then it has an at */
-    struct arena own;     /* what it is */
-    struct buf state;     /* what its next run finds in call.state */
+    struct arena own;     /* holds it all */
+    struct buf state;     /* call.state of its next run */
     size_t len;           /* bytes of all this, as counted in waiting_len */
     struct mcp_message *next, **at; /* in m->waiting */
     void *owner;
@@ -32,8 +32,8 @@ struct mcp_message {
     bool cancelled;
 };
 
-/* The text of t; .p is NULL where it is no string, or where there is no memory,
-   which ends the judging of m. */
+/* The text of t; .p is NULL if it is not a string, or if memory ran out, which
+   ends the judging of m. */
 struct str mcp_text_of(struct mcp_message *m, const struct json_tok *t);
 
 #endif

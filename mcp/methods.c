@@ -1,19 +1,17 @@
-/* methods - what each method takes and gives, in each revision.
+/* methods - the parameters and results of each method, in each revision.
 
-   The table of methods says in which revisions there is one, what it needs
-   of the catalogue, and how long its result may be kept. Next to it stands
-   all else that depends on the revision: put_capabilities, put_title,
-   put_server, put_tool, run_call, close_result. The judges of parameters and
-   the other handlers never ask for it.
+   The table of methods says which revisions have a method, what it needs from
+   the catalogue, and how long its result may be cached. Only the functions next
+   to it depend on the revision as well: put_capabilities, put_title,
+   put_server, put_tool, run_call, close_result.
 
    Invariants:
-   1. A judge is called once, a handler as often as the caller likes: it
-      leaves nothing behind but its answer and what it stages.
-   2. A handler appends members of a result, the first without a comma; what
-      frames them is added around it, and all of it is cut back by the caller
-      when it fails.
-   3. What a tool or resource appends is taken as the JSON that it has to be,
-      and never parsed. */
+   1. A judge is called once, a handler as often as the caller likes: its answer
+      and what it stages are its only effects.
+   2. A handler appends members of a result, the first without a comma. The
+      caller adds the frame around them, and cuts all of it back on failure.
+   3. The output of a tool or resource is trusted to be JSON, and never
+      parsed. */
 
 #include "mcp/methods.h"
 #include "base/text.h"
@@ -29,7 +27,7 @@
 
 #define LIST_TTL_MS 300000 /* a restart may bring another catalogue */
 
-/* As capabilities are called; CORE needs no name. */
+/* The names of capabilities; CORE has none. */
 static const char feature_names[N_FEATURES][sizeof "completions"] = {
     "", "tools", "prompts", "resources", "completions", "logging", "tasks",
 };
@@ -71,9 +69,9 @@ offers(const struct mcp *m, enum feature f)
 
 /* ---- parameters, by method ---- */
 
-/* The session that initialize is for: its channel's; over HTTP a new one,
-   where there is a key to sign it with; else there is no session, and each
-   request that follows stands alone. */
+/* The session that initialize sets up: that of its channel; or, over HTTP, a
+   new one, if there is a key to sign it with; else none, and each later request
+   stands alone. */
 static struct mcp_session *
 session_to_agree(struct mcp_message *m)
 {
@@ -98,8 +96,8 @@ seal(struct mcp_message *m)
     return err == ERR_NOMEM ? err : 0;
 }
 
-/* Known here: agreed to. Else the newest that has a handshake, and the client
-   decides whether it can live with that. */
+/* Agrees to a known revision. Else it offers the newest that has a handshake,
+   and the client decides whether to go on. */
 static int
 judge_initialize(struct request *r)
 {
@@ -135,8 +133,8 @@ is_subscribe(const struct request *r)
     return str_is(r->name, "resources/subscribe");
 }
 
-/* Settles whether r is to write, before anybody takes a lock for it, or even
-   makes a log. What is queued before it may have its say first. */
+/* Decides whether r has to write, before anybody takes a lock for it or even
+   makes a log. Messages queued before it may still change that. */
 static int
 note_change(struct request *r)
 {
@@ -170,7 +168,7 @@ judge_page(struct request *r)
     return 0;
 }
 
-/* Of a list that has one page no cursor was ever given out. */
+/* A list with one page never gave out a cursor. */
 static int
 judge_only_page(struct request *r)
 {
@@ -188,7 +186,7 @@ judge_read(struct request *r)
                                : mcp_refuse_params(r, "uri must be a string");
 }
 
-/* Any uri is good: what it names may yet come to be. */
+/* Any uri is good: its resource may be made later. */
 static int
 judge_subscription(struct request *r)
 {
@@ -198,8 +196,8 @@ judge_subscription(struct request *r)
     return r->target.p != NULL ? note_change(r) : judge_read(r);
 }
 
-/* Arguments that are no object make it no request of its kind at all. What
-   is wrong inside of them a tool tells the model, as a result. */
+/* Arguments that are not an object are an error of the protocol. Errors inside
+   them the tool reports to the model, as a result. */
 static int
 judge_args(struct request *r)
 {
@@ -304,8 +302,8 @@ put_title(struct json_w *w, const char *title, enum mcp_rev rev)
         put_text(w, "title", title);
 }
 
-/* What each schema knows of an Implementation. The web site is left to those
-   answers that introduce the server. */
+/* Writes the Implementation that each schema has. Only answers that introduce
+   the server have its web site. */
 static void
 put_server(struct json_w *w, const char *key, const struct request *r,
            bool introduce)
@@ -333,7 +331,7 @@ shows_ui(const struct request *r)
     return i < c->n_tools && (r->call.caps & MCP_UI) != 0;
 }
 
-/* The first schema has no name for completions, but the method. */
+/* The first schema has the method of completions, but no capability. */
 static void
 put_capabilities(struct json_w *w, const struct request *r)
 {
@@ -427,7 +425,7 @@ put_tool(struct json_w *w, const struct mcp_tool *t, const struct request *r)
                      t->tasks == MCP_TASK_REQUIRED
                          ? STR("{\"taskSupport\":\"required\"}")
                          : STR("{\"taskSupport\":\"optional\"}"));
-    /* What may be kept for all clients must not depend on one. */
+    /* A result cached for all clients must not depend on one. */
     if (t->ui != NULL && (is_modern(r) || (r->call.caps & MCP_UI))) {
         mcp_key_obj(w, "_meta");
         mcp_key_obj(w, "ui");
@@ -471,7 +469,7 @@ put_prompt(struct json_w *w, const struct mcp_prompt *p, enum mcp_rev rev)
     json_close(w);
 }
 
-/* A list that has one page, of what the method is about. */
+/* Writes the list of the method's kind, in one page. */
 static int
 run_list(struct request *r)
 {
@@ -491,8 +489,8 @@ run_list(struct request *r)
     return 0;
 }
 
-/* What the tool wrote is copied first, since out moves as it grows. An error
-   is text alone: clients hold structured content against an outputSchema. */
+/* The tool's output is copied first, since out moves as it grows. An error is
+   only text: clients check structured content against an outputSchema. */
 static int
 run_call(struct request *r)
 {
@@ -590,7 +588,7 @@ run_complete(struct request *r)
     return err;
 }
 
-/* Of a session: its log level, or a subscription that target is. */
+/* Changes a session: its log level, or a subscription to target. */
 static int
 run_change(struct request *r)
 {
@@ -650,8 +648,8 @@ static const struct method methods[] = {
 
 const struct method *const mcp_method_call = &methods[0];
 
-/* The method that r names in its revision, if any, and what that is about.
-   Whether there is one is judged later: see check_method. */
+/* Finds the method that r names in its revision, if any, and its target.
+   check_method judges later whether there is one. */
 void
 mcp_find_method(struct request *r)
 {
@@ -665,7 +663,7 @@ mcp_find_method(struct request *r)
         r->target = mcp_text_of(r->m, json_get(r->params, r->method->target));
 }
 
-/* Who asks, and what it can be asked, as tools and resources see it. */
+/* Fills in the client and its capabilities, for tools and resources. */
 static void
 fill_call(struct request *r)
 {
@@ -698,7 +696,7 @@ fill_call(struct request *r)
     c->client = mcp_cut(name, sizeof(m->s->client) - 1);
 }
 
-/* Those methods may ask for input whose target stands in a header. */
+/* Only methods whose target stands in a header may ask for input. */
 int
 mcp_check_params(struct request *r)
 {
@@ -714,8 +712,7 @@ mcp_check_params(struct request *r)
 
 /* ---- results, for a revision ---- */
 
-/* Behind the handler's members, as only then it is known what kind of result
-   they make. */
+/* After the handler's members, since only then the kind of result is known. */
 static void
 close_result(struct request *r, int kind)
 {
@@ -742,8 +739,8 @@ close_result(struct request *r, int kind)
     json_w_end(w);
 }
 
-/* Whether a first run makes a deferred call of r: its client asked for one,
-   or it waits for what a record has to wait for. */
+/* Whether the first run makes r a deferred call: its client asked for that, or
+   only a record can wait for this. */
 static bool
 becomes_call(const struct request *r, int err)
 {

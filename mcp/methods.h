@@ -10,8 +10,8 @@ enum feature {
 };
 enum cache { UNCACHED, CACHE_PUBLIC, CACHE_PRIVATE };
 
-/* A step of judging: 0 goes on, MCP_REFUSED when the request's fault or
-   silence says it all, or ERR_NOMEM. */
+/* A step of judging. Returns 0 to go on, MCP_REFUSED if the request has a fault
+   or gets no reply, or ERR_NOMEM. */
 typedef int step(struct request *r);
 
 struct method {
@@ -21,19 +21,20 @@ struct method {
     uint8_t cache;
     const char *target; /* the parameter that Mcp-Name repeats, or NULL */
     step *judge;        /* of its parameters, or NULL */
-    /* Writes the members of the result: 0 or an error; ERR_MORE: waits. */
+    /* Writes the members of the result. Returns 0, ERR_MORE to wait, or an
+       error. */
     int (*run)(struct request *r);
 };
 
 /* tools/call. */
 extern const struct method *const mcp_method_call;
-/* Sets method and target of r; no method where its revision or the catalogue
+/* Sets method and target of r; method is NULL if its revision or the catalogue
    has none of that name. */
 void mcp_find_method(struct request *r);
 /* The last step of judging: its parameters. */
 int mcp_check_params(struct request *r);
-/* Appends the whole answer of a request that has a method; 0, or an error
-   with out in any state; and out->err. ERR_MORE: it waits. */
+/* Appends the whole answer of a request that has a method. Returns 0, ERR_MORE
+   to wait, or an error, with out in any state; sets out->err. */
 int mcp_put_result(struct request *r, struct buf *out);
 
 #endif

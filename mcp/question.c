@@ -1,15 +1,14 @@
-/* question - the questions of a call as its record has them.
+/* question - the questions of a call, in the form of its record.
 
-   They are a list, each with its key, method and parameters; with its answer,
-   once that has come; and with its delivery, as long as there is one, which
-   mcp/delivery.c explains:
+   This is a list. Each question has its key, method and parameters; its answer,
+   once that has come; and its delivery, if there is one (mcp/delivery.c):
 
      {"key":"answer","method":"elicitation/create","params":{},
       "held":{"by":3,"n":17,"to":"<id of a session>"}}
 
-   by is the process, n the place of the request that went out; held also has
-   the client's task, where it made one, and "bare" where it was asked not to.
-   A delivery that is void is left out when a list is written. */
+   by is the process, n the place of the request. held also has the client's
+   task, if it made one, and "bare" if it was asked not to. Void deliveries are
+   left out when a list is written. */
 
 #include "mcp/question.h"
 #include "mcp/message.h"
@@ -67,8 +66,8 @@ mcp_is_reachable(const struct mcp_session *s)
             clock_mono_ms() - s->heard_ms < GRACE_MS);
 }
 
-/* A session that has come here from a process that is gone has its deliveries
-   still: they are by this one then. */
+/* A session that came here from a process that is gone keeps its deliveries:
+   this process takes them over. */
 bool
 mcp_delivery_lives(struct mcp *m, struct mcp_delivery *h)
 {
@@ -151,7 +150,8 @@ mcp_raw_questions(struct mcp *m, struct arena *a,
     return buf_take(&b, a);
 }
 
-/* Its shape names the revision otherwise: older versions leave it alone. */
+/* Its shape names the revision differently, so older versions leave it
+   alone. */
 bool
 mcp_is_plain(const struct call *k)
 {
@@ -167,10 +167,10 @@ mcp_stage_answers(struct request *r, const struct mcp_question *q,
     int err;
 
     k->questions = mcp_raw_questions(m, r->call.arena, q);
-    k->due_ms = 1; /* should it not be run in this turn */
+    k->due_ms = 1; /* in case it is not run in this turn */
     if (k->questions.p == NULL)
         return ERR_NOMEM;
-    /* In here an answer stands deeper than in its message, and not alone. */
+    /* An answer is nested deeper here than in its message, among others. */
     err = json_parse(r->call.arena, k->questions, &list, NULL);
     if (err != 0)
         return err;

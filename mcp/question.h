@@ -1,7 +1,7 @@
 #ifndef MCP_QUESTION_H
 #define MCP_QUESTION_H
 
-/* question - a question of a call to its client, and how a record has it. */
+/* question - a question of a call to its client, and its form in a record. */
 
 #include "mcp/mcp.h"
 
@@ -9,11 +9,11 @@ struct request;
 
 /* To whom a question was delivered. */
 struct mcp_delivery {
-    int64_t n;       /* place of the request for it; 0: to nobody */
-    int64_t by;      /* process */
-    struct str to;   /* id of the session, or empty: a pipe's */
-    struct str task; /* of the client, or .p NULL */
-    bool bare;       /* it was asked once more, not to make a task of it */
+    int64_t n;       /* place of the request; 0: delivered to nobody */
+    int64_t by;      /* the process that sent it */
+    struct str to;   /* id of the session; empty: that of a pipe */
+    struct str task; /* the client's task, or .p NULL */
+    bool bare;       /* asked once more, without a task */
 };
 
 struct mcp_question {
@@ -23,25 +23,25 @@ struct mcp_question {
     struct mcp_delivery delivery;
 };
 
-/* The questions of a record, an empty list where raw.p is NULL; ERR_NOMEM, or
-   ERR_INVALID: they are not ours. */
+/* Reads the questions of a record; raw.p NULL is an empty list. ERR_NOMEM, or
+   ERR_INVALID if they have another form. */
 int mcp_read_questions(struct arena *a, struct str raw,
                        struct mcp_question **out);
-/* A list of questions as a record has it, in a: without deliveries that are
-   void. .p NULL: it is empty, or there is no memory. */
+/* A list of questions in the form of a record, in a, without void deliveries.
+   .p NULL: it is empty, or memory ran out. */
 struct str mcp_raw_questions(struct mcp *m, struct arena *a,
                              const struct mcp_question *q);
 /* Stages k with its questions, of which some have new answers, and marks
    it. */
 int mcp_stage_answers(struct request *r, const struct mcp_question *q,
                       struct call *k);
-/* Writes the inputRequests that a list of questions comes to: those without
-   an answer, by their keys. */
+/* Writes the inputRequests of a list of questions: those without an answer, by
+   their keys. */
 void mcp_put_inputs(struct json_w *w, const struct mcp_question *q);
 /* Whether k stands for a plain call: its client knows of no task. */
 bool mcp_is_plain(const struct call *k);
-/* Whether its client can be reached still, in whatever process; one that has
-   come here is of this one then. */
+/* Whether its client can still be reached, in any process. If its session is in
+   this process now, so is the delivery from then on. */
 bool mcp_delivery_lives(struct mcp *m, struct mcp_delivery *h);
 bool mcp_is_reachable(const struct mcp_session *s);
 

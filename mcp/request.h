@@ -1,37 +1,37 @@
 #ifndef MCP_REQUEST_H
 #define MCP_REQUEST_H
 
-/* request - what is known of one request. */
+/* request - one request: its envelope, and its runs. */
 
 #include "json/write.h"
 #include "mcp/error.h"
 #include "mcp/question.h"
 #include "mcp/server.h"
 
-/* What a run has asked for and come to; all zero when it begins. */
+/* What a run asks for, and its outcome; all zero when it begins. */
 struct run {
-    struct json_w w;    /* writes its answer, and there its members, */
-    size_t at;          /* which begin here */
+    struct json_w w;    /* writes its answer */
+    size_t at;          /* where the members of that begin */
     uint16_t depth;
-    struct buf *notes;  /* messages that go before the answer, a line each */
+    struct buf *notes;  /* messages before the answer, a line each */
     struct mcp_question *questions; /* of its record, then of this run */
-    bool asked;         /* a question without an answer */
-    bool defers;        /* an ERR_MORE of it makes a deferred call */
+    bool asked;         /* a question has no answer yet */
+    bool defers;        /* its ERR_MORE makes a deferred call */
     bool goes_on;       /* mcp_go_on was called */
-    unsigned missing;   /* capabilities that it lacked */
+    unsigned missing;   /* capabilities that the client lacks */
     unsigned poll_ms;   /* mcp_poll's */
     int64_t wait_ms;    /* mcp_wait's; -1: not called */
     struct str state;   /* mcp_state's; .p NULL: not called */
     struct str watch;   /* mcp_watch's; empty: not called */
-    uint64_t seen;      /* records up to this n are no news to it */
-    uint64_t telling;   /* above the progress that its client is told */
-    const char *why;    /* instead of an error's own text; or NULL */
+    uint64_t seen;      /* it has seen records up to this n */
+    uint64_t telling;   /* progress it reported, plus 1 */
+    const char *why;    /* replaces the text of an error; or NULL */
     struct str error;   /* raw: the error to answer with; or .p NULL */
 };
 
 /* A response to a request of ours: see mcp_take_answer. */
 struct reply {
-    char kind;         /* of that request; '\0': it is no response */
+    char kind;         /* of that request; '\0': not a response to one */
     unsigned question; /* of the call target */
     uint64_t place;    /* of that request */
 };
@@ -44,16 +44,16 @@ struct request {
     const struct json_tok *params; /* an object or NULL */
     const struct json_tok *meta;   /* params._meta, whatever it is, or NULL */
     enum mcp_rev rev;
-    bool no_reply; /* a notification or a response: nothing to answer; or it
-                    was cancelled before it was run */
-    struct str cancels; /* raw id: of one that was not kept; or .p NULL */
-    bool changes; /* something of its session */
+    bool no_reply; /* it gets no answer: a notification, a response, or
+                    cancelled before it was run */
+    struct str cancels; /* raw id of a request that does not wait; or .p NULL */
+    bool changes; /* it changes its session */
     struct mcp_fault fault;
     const struct method *method;
     struct str target; /* tool, prompt, uri or cursor that it names */
     const struct mcp_tool *tool;
     const struct mcp_prompt *prompt;
-    struct mcp_listener *listen; /* whom a listen tells, or NULL */
+    struct mcp_listener *listen; /* of a listen, else NULL */
     struct mcp_completion complete;
     struct str token;   /* raw progressToken, or .p NULL */
     const struct json_tok *inputs; /* inputResponses of a modern one */
@@ -61,14 +61,14 @@ struct request {
     int log_level;      /* of a modern one, wanted up to this, or of
                            logging/setLevel; -1: absent */
     bool extends;       /* the client declared the tasks extension */
-    bool task;          /* params.task of 2025-11-25, */
-    int64_t ttl_ms;     /* and what that says; 0: nothing */
+    bool task;          /* it has params.task (2025-11-25) */
+    int64_t ttl_ms;     /* from params.task; 0: absent */
     /* its run, and what stays from one to the next */
     struct mcp_call call;
     struct run run;
-    uint64_t told;      /* above the progress that its client was told */
-    /* the deferred call that it runs again; or has become, in its first run,
-       being a plain one */
+    uint64_t told;      /* progress its client was told, plus 1 */
+    /* the deferred call that it runs again, or that it, a plain call, became
+       in its first run */
     const struct call *again;
     struct str runs_as;
 };

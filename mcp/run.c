@@ -1,14 +1,14 @@
-/* run - a run of a call: what it begins with, and what it comes to.
+/* run - begins and ends a run of a call.
 
    From 2026-07-28 on a question ends the request: the client retries it with
-   the answers, and with what the call wanted to remember (mcp/state.c).
-   Before, a call that asks becomes a deferred one, which sends its questions
-   itself (mcp/delivery.c), and its message waits until that has ended.
+   the answers, and with the state of the call (mcp/state.c). Before, a call
+   that asks becomes a deferred one, whose questions mcp/delivery.c sends, and
+   its message waits until that has ended.
 
-   1. A run begins with what was there when its message began to wait: what an
-      earlier try of the same run asked is forgotten.
-   2. A question of the handshake era stands in a record before it goes out:
-      its answer finds it in any process, at any time. */
+   1. A run begins in the state in which its message began to wait: questions of
+      an earlier try of the same run are forgotten.
+   2. A question of the handshake era is in a record before it is sent: its
+      answer finds it in any process, at any time. */
 
 #include "mcp/run.h"
 #include "mcp/dialect.h"
@@ -103,7 +103,7 @@ mcp_cut_members(struct request *r)
     r->run.w.comma = r->run.w.key = false;
 }
 
-/* A tool's own error result, for what its run was refused. ERR_NOMEM. */
+/* Writes an error result of the tool, for a refusal of its run. ERR_NOMEM. */
 static int
 put_refusal(struct request *r, int err)
 {

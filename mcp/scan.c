@@ -1,14 +1,13 @@
-/* scan - the id of a message that nobody could parse, or will run.
+/* scan - finds the id of a message that cannot be parsed, or is too long.
 
-   A client whose call is refused without its id waits for the answer for
-   ever. So what is no JSON, or too long to be kept, is looked through once,
-   by the byte and in any pieces, for a member id on the top level whose
-   value is whole. It refuses to guess: an array has no id of its own, and a
-   value that is cut off or too long does not count.
+   A client whose call is refused without its id waits for the answer for ever.
+   So a text that is not JSON, or is too long to keep, is searched once, byte by
+   byte and in any pieces, for a whole member id on the top level. This does not
+   guess: an array has no id of its own, and a value that is cut off or too long
+   does not count.
 
-   1. While an object of depth 1 is open, text holds the name or the value
-      that stands there, without blanks around it; what is in there deeper
-      counts as its bracket.
+   1. While an object of depth 1 is open, text holds the name or value there,
+      without blanks around it; a nested value counts as its bracket.
    2. The first id ends the search. */
 
 #include "mcp/scan.h"
@@ -16,7 +15,7 @@
 
 #include <string.h>
 
-/* Invariant 1. What does not fit makes it too long. */
+/* Invariant 1. A byte that does not fit makes it too long. */
 static void
 keep(struct mcp_scan *s, char c)
 {

@@ -1,30 +1,29 @@
 /* session - sessions: their ids, their records, their streams.
 
-   The id of a session over HTTP says what initialize agreed on, signed. So it
-   is known again by a process that has never seen it; it is no authority,
-   since whoever uses it has to be the principal that it was made for. What
-   changes later (subscriptions, log level, the end) is the record
-   "session/<id>", whole each time:
+   The id of a session over HTTP holds, signed, what initialize agreed on, so a
+   process that has never seen the session knows it. The id is not a credential:
+   its user has to be the principal that it was made for. Later changes
+   (subscriptions, log level, the end) are in the record "session/<id>", whole
+   each time:
 
      "op":"set","v":{"level":6,"ended":false,"subs":[["task://a",17]]}
 
-   where the number is the n of the record that added the subscription. What
-   changes nothing makes no record. Where there is no store to write to, on a
-   pipe, and for who may only read, a session lives in memory alone. It refuses
-   to find a session by half: another principal or right to write, too old an
-   age and an end all look as if there had never been one.
+   where the number is the n of the record that added the subscription. A
+   request that changes nothing makes no record. A session lives only in memory
+   if the store cannot be written, on a pipe, and if its principal may only
+   read. A session that has another principal or right to write, is too old or
+   has ended is not found, as if it had never existed.
 
    Invariants:
-   1. What memory holds of a stored session comes from one committed record,
-      number s->n: staging changes nothing here, so that it can be undone and
-      done again.
-   2. The list of sessions is in order of use, the latest first; each that
-      has an id stands in one chain of m->by_id as well.
-   3. A session that leaves memory loses nothing but where its streams were,
-      and that comes back with a Last-Event-ID; or, being read_only, it is
-      gone, and its client is told so. One that a message or a stream refers
-      to does not leave.
-   4. Who may only read makes no file and no record, nor takes a lock. */
+   1. A stored session in memory reflects one committed record, number s->n:
+      staging changes nothing here, so that it can be undone and repeated.
+   2. The list of sessions is in order of use, the latest first. Each with an id
+      is in one chain of m->by_id too.
+   3. A session that leaves memory loses only the position of its streams, which
+      comes back with a Last-Event-ID. A read_only one is gone, and its client
+      is told so. A session stays while a message or a stream refers to it.
+   4. A principal that may only read makes no file, no record and takes no
+      lock. */
 
 #include "mcp/session.h"
 #include "base/text.h"
@@ -38,7 +37,7 @@
 #define SHARES 1024 /* principals are told apart by a hash below this */
 #define MAX_RECORD ((size_t)32 * 1024) /* bytes; then no uri is added */
 
-/* Of what an id says: 16 random bytes, SSE or not, revision, capabilities,
+/* The payload of an id: 16 random bytes, SSE or not, revision, capabilities,
    and the time in milliseconds, its highest byte first. */
 enum { AT_SSE = 16, AT_REV, AT_CAPS, AT_TIME, ID_LEN = AT_TIME + 8 };
 _Static_assert((ID_LEN + SIGN_MAC_LEN) * 4 / 3 + 2 < MCP_ID_MAX, "an id fits");
@@ -83,8 +82,8 @@ clear_subs(struct mcp_session *s)
     arena_fini(&s->own);
 }
 
-/* Where the session of that id stands in its chain, or would. An id begins
-   with random bytes. */
+/* The place of the session of this id in its chain, or the end of the chain. An
+   id begins with random bytes. */
 static struct mcp_session **
 place_of(struct mcp *m, struct str id)
 {
@@ -138,9 +137,9 @@ share_of(const struct mcp_session *s)
     return str_hash(str_of(s->principal)) % SHARES;
 }
 
-/* Whoever has the most sessions gives up the one that was used least recently
-   (invariant 2), so that nobody can end another's. Read-only ones do not come
-   back, so they go after all others. */
+/* The principal with the most sessions gives up its least recently used one
+   (invariant 2), so that nobody can end another's. Read-only sessions cannot
+   come back, so they go last. */
 static bool
 evict(struct mcp *m)
 {
@@ -266,8 +265,8 @@ mcp_session_id(const struct mcp_session *s)
     return s->id;
 }
 
-/* Makes a session anew from its id. Not where it would not be known whether
-   it has ended. */
+/* Makes a session again from its id, unless it cannot be known whether it has
+   ended. */
 static int
 revive(struct mcp *m, const struct mcp_facts *f, struct mcp_session **out)
 {
@@ -289,7 +288,7 @@ revive(struct mcp *m, const struct mcp_facts *f, struct mcp_session **out)
         memcpy(s->id, id.p, id.len);
         *place_of(m, id) = s;
         s->sse = raw[AT_SSE] != 0;
-        s->initialized = !s->sse; /* whose id is older than its initialize */
+        s->initialized = !s->sse; /* whose id was made before its initialize */
         s->rev = raw[AT_REV];
         s->caps = raw[AT_CAPS];
         s->born_ms = (int64_t)mcp_get_be64(raw + AT_TIME);
@@ -303,7 +302,7 @@ revive(struct mcp *m, const struct mcp_facts *f, struct mcp_session **out)
 
 /* ---- its record ---- */
 
-/* Has s hold what record n says; ERR_NOMEM, and then s is as it was. */
+/* Makes s reflect record n. ERR_NOMEM leaves s unchanged. */
 static int
 adopt(struct mcp_session *s, uint64_t n, struct str body)
 {
@@ -369,7 +368,7 @@ mcp_session_refresh(struct mcp_session *s)
     return err;
 }
 
-/* What s comes to with a change. */
+/* Appends the body of the record of s with a change. */
 static void
 put_record(const struct mcp_session *s, int level, bool end, struct str add,
            uint64_t since, struct str drop, struct buf *b)

@@ -1,23 +1,22 @@
-/* sign - texts that clients carry for us and that nobody else can make.
+/* sign - signs texts that clients carry for us and nobody else can make.
 
-   A text is base64url, without padding, of SIGN_MAC_LEN bytes of an
-   HMAC-SHA-256 (RFC 2104) and the payload behind them. Summed up are use,
-   principal and payload, each behind its length in 8 bytes, the highest
-   first, so that no two of these triples give the same bytes. Texts outlive
-   a server and its version: this cannot change without making them void.
+   A text is SIGN_MAC_LEN bytes of an HMAC-SHA-256 (RFC 2104), then the payload,
+   all in base64url without padding. The HMAC covers use, principal and payload,
+   each after its length in 8 bytes, the highest first, so that no two of these
+   triples give the same bytes. Texts outlive a server and its version: a change
+   of this form makes them void.
 
-   The key is a file beside the log. A file by that name that is not 32
-   bytes, not a regular file, or that others than its owner may use is
-   refused and left as it is: others may know what is in it. stderr is told
-   so once.
+   The key is a file beside the log. A file by that name that is not a regular
+   file of 32 bytes, or that others than its owner may use, is refused and left
+   unchanged: others may know its content. stderr reports that once.
 
    Invariants:
    1. The key file appears by link, whole and synced, and is never written
-      again: the second process uses what the first has made. The first may
-      have been killed, so each one syncs the name before it seals.
-   2. What a client sends makes no file: where there is no key, no text was
-      ever sealed.
-   3. How long a comparison takes tells nothing of the right bytes. */
+      again: the second process uses the key of the first. The first may have
+      been killed, so each process syncs the name before it seals.
+   2. Opening a client's text makes no file: without a key, no text was ever
+      sealed.
+   3. The time of a comparison reveals nothing of the right bytes. */
 
 #include "mcp/sign.h"
 #include "base/base64.h"
@@ -37,9 +36,9 @@
 
 struct sign {
     struct store *store;
-    bool have; /* the key */
-    bool synced; /* so is its name, or it is in memory only */
-    bool told; /* why there is no key */
+    bool have; /* key holds the key */
+    bool synced; /* its name is on disk, or it is only in memory */
+    bool told; /* stderr knows why there is no key */
     uint8_t key[KEY_LEN];
 };
 
@@ -61,7 +60,8 @@ sign_free(struct sign *s)
 
 /* ---- the key ---- */
 
-/* ERR_IO. Whoever runs the server has to mend it: no answer says why. */
+/* Returns ERR_IO, after telling the operator why: no answer to a client does.
+   */
 static int
 tell(struct sign *s, const char *path, const char *what)
 {
@@ -72,7 +72,7 @@ tell(struct sign *s, const char *path, const char *what)
     return ERR_IO;
 }
 
-/* Reads the key from path. ERR_NOT_FOUND, ERR_IO. */
+/* Reads the key from path. 0, ERR_NOT_FOUND or ERR_IO. */
 static int
 read_key(struct sign *s, const char *path)
 {
@@ -113,8 +113,7 @@ make_key(const char *path, const char *log, struct arena *a)
     return rc;
 }
 
-/* The path of the log, which is its real one only once the directory of that
-   is there. */
+/* The path of the log, resolved once its directory exists. */
 static const char *
 log_of(const struct sign *s)
 {
@@ -130,8 +129,8 @@ path_of(const struct sign *s, struct arena *a)
     return arena_printf(a, "%s.key", log_of(s)).p;
 }
 
-/* Has the name of the key on disk (1), which nobody has made just now where
-   this process may not sync it. */
+/* Syncs the name of the key (1). If this process may not, it has not made the
+   key either. */
 static int
 sync_key(struct sign *s, struct arena *a)
 {
@@ -158,7 +157,7 @@ find_key(struct sign *s, struct arena *a, bool make)
     }
     if (rc == 0)
         return read_key(s, path);
-    if (rc == ERR_READONLY) { /* good for as long as this process lives */
+    if (rc == ERR_READONLY) { /* a key for the life of this process */
         rc = random_bytes(s->key, KEY_LEN);
         s->have = s->synced = rc == 0;
     }
@@ -166,7 +165,7 @@ find_key(struct sign *s, struct arena *a, bool make)
                                       : tell(s, path, "cannot be made");
 }
 
-/* Has the key in memory. Without make, ERR_INVALID: there is no key (2). */
+/* Loads the key into memory. Without make, ERR_INVALID if there is none (2). */
 static int
 need_key(struct sign *s, bool make)
 {
@@ -181,7 +180,7 @@ need_key(struct sign *s, bool make)
     return rc == 0 || rc == ERR_NOMEM ? rc : ERR_IO;
 }
 
-/* ---- the sum ---- */
+/* ---- the HMAC ---- */
 
 /* Begins the inner or the outer hash of an HMAC. */
 static void

@@ -1,8 +1,8 @@
 /* state - what a modern client carries for a call that asks it: the questions
-   and, signed, what the call wants to remember until the answers come.
+   and, signed, the state of the call until the answers come.
 
-   1. A state opens only for the same principal, method, target and arguments;
-      how long what it is about can be answered is for the call to judge. */
+   1. A state opens only for the same principal, method, target and arguments.
+      The call judges how long it accepts an answer. */
 
 #include "mcp/state.h"
 #include "base/sha256.h"
@@ -11,13 +11,13 @@
 
 #include <string.h>
 
-struct state_head { /* of what is sealed; the state follows */
+struct state_head { /* before the state, in the sealed payload */
     uint8_t expires_ms[8]; /* never: only older versions look at it */
     uint8_t round[8];
     uint8_t digest[SHA256_LEN];
 };
 
-/* Length and kind first, so that no two lists of texts run together. */
+/* Length and kind come first, so that no two lists of texts look alike. */
 static void
 add_text(struct sha256 *h, uint8_t kind, struct str s)
 {
@@ -29,7 +29,7 @@ add_text(struct sha256 *h, uint8_t kind, struct str s)
         sha256_add(h, s.p, s.len);
 }
 
-/* Of what the request asks for, however its JSON is written. */
+/* The digest of what the request asks for, however its JSON is written. */
 static int
 digest(const struct request *r, uint8_t out[SHA256_LEN])
 {
@@ -70,7 +70,7 @@ seal_state(struct request *r, struct buf *out)
                      (struct str){(const char *)head, len}, out);
 }
 
-/* Invariant 1. 0, ERR_NOMEM, or another error: it is not good. */
+/* Invariant 1. Returns 0, ERR_NOMEM, or another error if it does not open. */
 static int
 open_state(struct request *r, struct str text)
 {

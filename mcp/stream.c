@@ -1,9 +1,9 @@
-/* stream - the streams of sessions, and what becomes of a record there once
-   it is committed.
+/* stream - the streams of sessions, and what they are told of a committed
+   record.
 
    Invariants:
-   1. Places are told in order, in mcp_tick and never while records are
-      shown: so what is told comes behind the answers of its turn. */
+   1. Notifications are sent in the order of their places, by mcp_tick, and so
+      after the answers of their turn. */
 
 #include "mcp/stream.h"
 #include "base/text.h"
@@ -23,7 +23,7 @@ mcp_stream_event(const struct mcp_session *s, struct buf *b)
                                    event));
 }
 
-/* Cuts the number behind the last dot off text. */
+/* Cuts the number after the last dot off text. */
 static bool
 cut_number(struct str *text, uint64_t *out)
 {
@@ -38,9 +38,9 @@ cut_number(struct str *text, uint64_t *out)
     return true;
 }
 
-/* Takes s back to where a client says that it was: false where it was never
-   told that. Of lists it is only known that a list_changed has arrived if it
-   came before that place, and nothing has changed since. */
+/* Takes s back to the place that its client names; false if that was never
+   sent. A list_changed is only known to have arrived if it was sent before that
+   place and no list has changed since. */
 static bool
 rewind_to(struct mcp_session *s, struct str last)
 {
@@ -73,7 +73,7 @@ attach(struct mcp_session *s, struct str last, struct mcp_sink *sink)
     sink->next = *at;
     *at = sink;
     s->m->n_sinks++;
-    /* Behind what the transport has to say first. */
+    /* After the first message of the transport. */
     mcp_tell_later(&s->news);
 }
 
@@ -146,7 +146,7 @@ mcp_changed(struct mcp *m, const struct mcp_change *c)
     if (!mine)
         m->changed_n = c->n;
     if (m->sessions == NULL && m->waiting == NULL) {
-        m->list_at = 0; /* who comes back is told to look */
+        m->list_at = 0; /* a client that comes back is told */
         return;
     }
     mcp_wake(m, c);

@@ -1,9 +1,8 @@
-/* talk - what a call may ask of mcp while it runs.
+/* talk - what a call may ask mcp for while it runs.
 
-   A run that cannot go on says why here, and ends with ERR_MORE. It is run
-   again from its arguments, and mcp_ask gives it the answers that have come.
-   Nothing is written by itself: what goes to a client stands in the notes of
-   a run, or in its answer. */
+   A run that has to wait says for what, and returns ERR_MORE. It is run again
+   from its arguments, and mcp_ask returns the answers that have come. Nothing
+   is sent from here: messages go into the notes of a run, or its answer. */
 
 #include "mcp/talk.h"
 #include "base/text.h"
@@ -21,8 +20,8 @@ mcp_need(struct mcp_call *c, unsigned set)
     return (set & ~c->caps) == 0 ? 0 : ERR_CAPABILITY;
 }
 
-/* The parameters as the revision has them: what can be asked for in other
-   ways from 2025-11-25 on has to say that it is a form. */
+/* The parameters in the form of the revision: from 2025-11-25 on there are
+   other modes than forms, so a form has to name its mode. */
 static struct str
 shape_params(struct mcp_call *c, bool form, struct str params)
 {
@@ -33,7 +32,7 @@ shape_params(struct mcp_call *c, bool form, struct str params)
                         params.p + 1);
 }
 
-/* A question that is not yet known. */
+/* Makes a new question. */
 static struct mcp_question *
 new_question(struct mcp_call *c, const char *key, const char *method,
              struct str params)
@@ -141,7 +140,7 @@ mcp_can_wait(struct mcp_call *c, bool deferred)
 {
     const struct request *r = c->of;
 
-    if (!c->may_wait) /* as in a catalogue's own tests: there is no request */
+    if (!c->may_wait) /* in the tests of a catalogue there is no request */
         return false;
     struct calls *calls = r->m->m->calls;
     if (r->again != NULL)
@@ -151,8 +150,8 @@ mcp_can_wait(struct mcp_call *c, bool deferred)
             calls_have_room(calls, c->principal));
 }
 
-/* Later revisions have no such streams, and earlier clients do not expect
-   one to end. */
+/* Later revisions have no such streams, and earlier clients expect no stream to
+   end. */
 void
 mcp_poll(struct mcp_call *c, unsigned retry_ms)
 {
@@ -172,7 +171,7 @@ mcp_progress(struct mcp_call *c, uint64_t progress, uint64_t total,
     struct request *r = c->of;
     struct json_w w;
 
-    /* It has to increase, however soon the call is run again. */
+    /* Progress has to increase, however soon the call is run again. */
     if (r->token.p == NULL || progress < r->run.telling)
         return;
     r->run.telling = progress + 1;
@@ -187,7 +186,8 @@ mcp_progress(struct mcp_call *c, uint64_t progress, uint64_t total,
     mcp_close_note(&w);
 }
 
-/* The level of a session as it is now: it may be set while a call waits. */
+/* Goes by the current level of the session, which may change while a call
+   waits. */
 void
 mcp_log(struct mcp_call *c, int level, const char *logger, struct str data)
 {

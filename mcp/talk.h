@@ -1,7 +1,7 @@
 #ifndef MCP_TALK_H
 #define MCP_TALK_H
 
-/* talk - a call of the catalogue's, and what it may ask while it runs. */
+/* talk - a call into the catalogue, and what it may ask mcp for. */
 
 #include "base/base.h"
 #include "json.h"
@@ -15,31 +15,31 @@ enum mcp_rev { /* in order of time, so that they compare */
     MCP_N_REVS
 };
 
-/* What a client can be asked for, a bit each. */
+/* Capabilities of a client, a bit each. */
 enum mcp_cap { MCP_ELICITATION = 1, MCP_SAMPLING = 2, MCP_ROOTS = 4 };
 
-/* One call of a tool or prompt, or one look at resources. What it stages in
-   a store is committed by the caller of mcp_run; it may be run again. */
+/* One call of a tool or prompt, or one read of resources. The caller of mcp_run
+   commits what it stages in a store; it may be run again. */
 struct mcp_call {
     void *ctx;                   /* the catalogue's */
     unsigned number;             /* of the tool or prompt, from its row */
     struct arena *arena;         /* of this run, until its answer is out */
     enum mcp_rev rev;
     struct str client;           /* clientInfo.name, or empty */
-    struct str principal;        /* who is authorised; empty: the one */
+    struct str principal;        /* empty: there is only one */
     unsigned caps;               /* enum mcp_cap of the client, or 0 */
     bool read_only;              /* the principal may not write */
     bool may_wait;               /* false: it has to be answered at once */
     const char *why;             /* set by a prompt that refuses; or NULL */
-    uint64_t since;              /* records above this are news to it */
-    int64_t until_ms;            /* clock_mono_ms by which the run is to end,
-                                    or to go on in a later one; 0: never */
-    size_t read_max;             /* bytes of records that it may read; 0: as
-                                    many as it likes */
+    uint64_t since;              /* it has not seen records above this */
+    int64_t until_ms;            /* clock_mono_ms by which the run has to end,
+                                    or to call mcp_go_on; 0: never */
+    size_t read_max;             /* bytes of records that it may read; 0: no
+                                    limit */
     const struct json_tok *args; /* an object, or NULL when absent */
-    void *prepared;              /* what the tool's prepare left here */
-    unsigned round;              /* how often it had to wait before */
-    struct str state;            /* mcp_state's of the round before; empty */
+    void *prepared;              /* set by the tool's prepare */
+    unsigned round;              /* how often it has waited */
+    struct str state;            /* mcp_state of the last round, or empty */
     struct buf *out;             /* see mcp_tool.run */
     bool is_error;
     bool content;                /* see mcp_tool.run */
@@ -47,50 +47,48 @@ struct mcp_call {
 };
 
 /* Asks the client by method ("elicitation/create", "sampling/createMessage",
-   "roots/list") with the object params. The client's result once it has come
-   (JSON_NULL: it refused or failed), in memory of the call; NULL: not yet,
-   and the run returns ERR_MORE when it has asked for all that it needs. key
-   names the question within the call. Where the client cannot be asked so,
-   it is as if mcp_need had failed: before 2026-07-28 only a tool that writes
-   can ask, in its first run or in those that follow on that. The call is then
-   a record, as behind mcp_defer, though mcp_defer says otherwise; an answer
-   that comes when it has ended is given to one more run, for what that
-   stages. */
+   "roots/list") with the object params; key names the question within the call.
+   Returns the client's result, in memory of the call (JSON_NULL: it refused or
+   failed); or NULL if it has not come: then the run asks for all it needs and
+   returns ERR_MORE. If the client cannot be asked, this is as if mcp_need had
+   failed. Before 2026-07-28 only a tool that writes can ask, in its first run
+   or in later ones of that call, which becomes a record as after mcp_defer,
+   whatever that returned. An answer after its end gets one more run, for what
+   that stages. */
 const struct json_tok *mcp_ask(struct mcp_call *c, const char *key,
                                const char *method, struct str params);
-/* 0 where the client has all of caps; ERR_CAPABILITY else, to be returned:
-   the answer says what is needed. */
+/* Returns 0 if the client has all of caps; else ERR_CAPABILITY, which the run
+   has to return: the answer names the missing ones. */
 int mcp_need(struct mcp_call *c, unsigned caps);
-/* What the next round shall find in c->state; copied. */
+/* Sets c->state of the next round; copies it. */
 void mcp_state(struct mcp_call *c, struct str state);
-/* A call that returns ERR_MORE is run again after ms at the latest. */
+/* If the call returns ERR_MORE, runs it again after ms at the latest. */
 void mcp_wait(struct mcp_call *c, int64_t ms);
-/* Ends a run whose time is over before its work is: the next one begins at
-   state as soon as others have had theirs, with c->since as it is. Returns
-   ERR_MORE. */
+/* Ends a run that needs more time: the next one begins with state after others
+   had their turn, with the same c->since. Returns ERR_MORE. */
 int mcp_go_on(struct mcp_call *c, struct str state);
 #define MCP_SLICE_MS 10 /* until c->until_ms */
 #define MCP_READ_MAX ((size_t)2 * 1024 * 1024) /* c->read_max, of a batch */
-/* A call that returns ERR_MORE is run again when a record is committed whose
-   key this is, or that has it as its alias; the last one counts. Such a run
-   may come for nothing, and finds all that happened above c->since. */
+/* If the call returns ERR_MORE, runs it again when a record with this key or
+   alias is committed; the last name set counts. Such a run may find nothing
+   new; all that happened is above c->since. */
 void mcp_watch(struct mcp_call *c, struct str what);
-/* From here on an ERR_MORE of this run makes it a deferred call, where its
-   client took that for possible: it is kept in the store, and run again from
-   its arguments, with its round, state and answers, by whichever process
-   brings about or sees what it waits for. Whether it is one, or will be. */
+/* From now on ERR_MORE makes this a deferred call, if its client allows that:
+   it is kept in the store, and any process that commits or sees its event runs
+   it again from its arguments, with its round, state and answers. Returns
+   whether it is, or will be, deferred. */
 bool mcp_defer(struct mcp_call *c);
-/* Whether a first run that waits, deferred or not, is let wait: else it ends
-   with an error, whatever it has staged. */
+/* Whether a first run may wait, deferred or not. If not, waiting ends it with
+   an error, whatever it has staged. */
 bool mcp_can_wait(struct mcp_call *c, bool deferred);
 /* Lets a client of 2025-11-25 on HTTP come back for the answer on another
    stream, as it may after retry_ms; does nothing elsewhere. */
 void mcp_poll(struct mcp_call *c, unsigned retry_ms);
-/* Tells how far it is, where the client gave a token; in thousandths where
-   total is 0. message may be NULL. */
+/* Reports progress, if the client gave a token; in thousandths if total is 0.
+   message may be NULL. */
 void mcp_progress(struct mcp_call *c, uint64_t progress, uint64_t total,
                   const char *message);
-/* A log message with JSON data, where the client wants that level (RFC 5424
+/* Sends a log message with JSON data, if the client wants that level (RFC 5424
    severity, 0-7). */
 void mcp_log(struct mcp_call *c, int level, const char *logger,
              struct str data);

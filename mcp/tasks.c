@@ -1,15 +1,10 @@
-/* tasks - tasks/get, result, list, cancel and update, in both dialects:
-   SEP-1686 as 2025-11-25 has it, and the extension of 2026-07-28 (SEP-2663).
+/* tasks - tasks/get, result, list, cancel and update, in both dialects (see
+   mcp/dialect.c).
 
-   Both stand over the same record (mcp/call.h) and differ in words: what a tool
-   answers as its own error has failed in the one and completed in the other;
-   the one fetches a result and is sent questions, the other finds both in
-   what tasks/get answers.
-
-   A task is its principal's, whatever revision it was made in. Reading one
-   runs it again first where that has come due: for that, and to deliver
-   a question to the client that asks, a reading method takes the write lock;
-   what it cannot stage it does without. */
+   A task belongs to its principal, whatever revision it was made in. Reading a
+   task first runs it again if that is due. For that, and to deliver a question
+   to the client that asks, a reading method takes the write lock. If it cannot
+   stage anything, it still answers. */
 
 #include "mcp/tasks.h"
 #include "mcp/deferred.h"
@@ -68,7 +63,7 @@ mcp_task_judge_update(struct request *r)
     return err;
 }
 
-/* What tools/call says of tasks, and whether its tool agrees. */
+/* Judges the task of tools/call, and whether its tool allows it. */
 int
 mcp_task_judge_call(struct request *r)
 {
@@ -103,8 +98,8 @@ mcp_task_judge_call(struct request *r)
 
 /* ---- methods ---- */
 
-/* The task that r is about, as it is now. What a plain call waits for ends
-   behind it in its turn: its client is told of its questions first. */
+/* The task that r names, in its current state. A call that a plain call waits
+   for ends after it in the turn: its client gets the questions first. */
 static int
 fetch(struct request *r, struct call *k)
 {
@@ -181,7 +176,7 @@ mcp_task_list(struct request *r)
     uint64_t before = 0, last;
     bool more;
     size_t n;
-    struct arena a = {0}; /* records may be long: each goes at once */
+    struct arena a = {0}; /* records may be long: it holds one at a time */
     struct json_w *w = &r->run.w;
     struct call k;
     int err = 0;
@@ -199,7 +194,7 @@ mcp_task_list(struct request *r)
             mcp_put_task_head(w, m, &k, r->rev);
             json_close(w);
         } else if (err == ERR_NOT_FOUND) {
-            err = 0; /* it is of another, or of a newer version */
+            err = 0; /* another principal's, or from a newer version */
         }
         arena_reset(&a);
     }
@@ -231,7 +226,7 @@ mcp_task_cancel(struct request *r)
     return err;
 }
 
-/* An answer counts once, and for what is open: other keys are ignored. */
+/* An answer counts once, for an open question: other keys are ignored. */
 int
 mcp_task_update(struct request *r)
 {

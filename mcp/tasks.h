@@ -5,10 +5,9 @@
 
 #include "mcp/message.h"
 
-/* Refuses r for the want of the extension; MCP_REFUSED. */
+/* Refuses r because it lacks the extension; returns MCP_REFUSED. */
 int mcp_refuse_extension(struct request *r);
-/* Judges: of what names a task, of tasks/update, and of what tools/call says
-   of tasks. */
+/* Judge requests that name a task, tasks/update, and the task of tools/call. */
 int mcp_task_judge(struct request *r);
 int mcp_task_judge_update(struct request *r);
 int mcp_task_judge_call(struct request *r);

@@ -1,22 +1,21 @@
-/* waiting - messages whose run could not go on: the list of them, what each
-   waits for, and what clients say to them.
+/* waiting - the list of messages that wait, for what each waits, and how
+   clients cancel them.
 
    Invariants:
-   1. A message is given out once until it waits again, and one that was
-      cancelled gives no answer.
-   2. There are up to MCP_MAX_WAITING messages of a session and
-      MCP_WAITING_LEN bytes of all, of which nobody takes more than share_fits
-      says, and at most the messages of one turn more.
-   3. A message that waits keeps its text, the call that asks for it, and the
-      state of its last run: nothing else outlives the turn of a run.
-   4. Of those that go on with a long look one is out at a time, and then the
-      last in the list, and one that begins meanwhile takes a step only: who
-      asks something else waits for one slice, not for as many as there are
-      looks. */
+   1. mcp_next returns a message once until it waits again. A cancelled message
+      gets no answer.
+   2. Up to MCP_MAX_WAITING messages of a session wait, and MCP_WAITING_LEN
+      bytes of all, of which share_fits limits each principal; at most the
+      messages of one turn exceed that.
+   3. A waiting message keeps its text, its call, and the state of its last run:
+      nothing else outlives the turn of a run.
+   4. Of the messages that go on with a long search (mcp_go_on) one is out at a
+      time, and only as the last in the list; one that begins meanwhile takes
+      one step. So other requests wait for one slice, not for all searches. */
 
 #include "mcp/waiting.h"
 
-/* What all messages of a principal keep. */
+/* The bytes that all messages of a principal keep. */
 static size_t
 waiting_of(const struct mcp *m, struct str principal)
 {
@@ -43,7 +42,7 @@ mcp_may_wait(const struct request *r)
 
 /* ---- messages that wait ---- */
 
-/* Counts what k keeps. */
+/* Counts the bytes that k keeps. */
 static void
 count(struct mcp_message *k)
 {
@@ -82,11 +81,11 @@ mcp_wait_again(struct mcp_message *k, const struct request *r)
     own->call.round = r->call.round + 1;
     own->call.state = buf_view(&k->state);
     k->due_ms = run->wait_ms < 0 ? INT64_MAX : clock_mono_ms() + run->wait_ms;
-    /* What its turn has committed behind it may be what it waits for. */
+    /* Its event may be among the later commits of its turn. */
     k->watch = run->watch.len > 0 ? str_hash(run->watch) : 0;
     k->ready = k->cancelled || (k->watch != 0 && mcp_head(k->m) > run->seen);
     count(k);
-    /* One that is run again is put there anew: invariant 4. */
+    /* A message that is run again moves to the front: invariant 4. */
     mcp_waiting_cut(k);
     k->at = &k->m->waiting;
     k->next = k->m->waiting;
@@ -121,14 +120,14 @@ mcp_wake(struct mcp *m, const struct mcp_change *c)
     }
 }
 
-/* Whether k is not to be given out now, whatever it waits for. */
+/* Whether mcp_next must not return k now. */
 static bool
 is_out(const struct mcp_message *k)
 {
     return k->given || (k->v->run.goes_on && k->m->going != NULL);
 }
 
-/* Whether k is a look of the principal who had the last one. */
+/* Whether k is a search of the principal who had the last one. */
 static bool
 is_last_looker(const struct mcp_message *k)
 {
@@ -136,8 +135,8 @@ is_last_looker(const struct mcp_message *k)
            str_hash(k->v->call.principal) == k->m->last_looker;
 }
 
-/* The one that has waited longest first; but no principal has two looks in a
-   row where another has one. */
+/* The message that has waited longest comes first; but no principal gets two
+   searches in a row while another has one. */
 void *
 mcp_next(struct mcp *m, int64_t now_ms, struct mcp_message **out)
 {
@@ -207,8 +206,8 @@ mcp_cancels(const struct mcp_message *by)
     return false;
 }
 
-/* Whether r can be as if it had not come: initialize has taken effect, and of
-   what was prepared there are files. */
+/* Whether r can still be dropped: not initialize, which has taken effect, nor a
+   call that has prepared files. */
 static bool
 can_cancel(const struct request *r)
 {

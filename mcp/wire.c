@@ -1,5 +1,5 @@
-/* wire - what mcp says in the words of the protocol: names of revisions, log
-   levels and capabilities; and small readings of JSON. */
+/* wire - names of the protocol: revisions, log levels and capabilities; and
+   small readers of JSON. */
 
 #include "mcp/wire.h"
 #include "mcp/message.h"
@@ -42,11 +42,10 @@ mcp_rev_of(struct str name)
     return i;
 }
 
-/* The revisions that a request can name for itself. The older ones are
-   served too, but are not among them: a client takes one of this list and
-   puts it into the _meta of its next request, where they do not work, being
-   agreed on by initialize only. A client that knows none of the list falls
-   back to that by itself. */
+/* Only the revisions that a request may name in its _meta: clients take one of
+   this list and put it there. The older revisions are served too, but only
+   initialize can agree on them; a client that knows none of the list falls back
+   to that by itself. */
 void
 mcp_put_versions(struct json_w *w)
 {
@@ -98,7 +97,7 @@ mcp_put_caps(struct json_w *w, unsigned set)
     json_close(w);
 }
 
-/* A client of forms says so, or says nothing: there were only forms once. */
+/* A client with forms declares them, or nothing: once there were only forms. */
 unsigned
 mcp_caps_of(const struct json_tok *caps)
 {
@@ -159,8 +158,8 @@ mcp_text_of(struct mcp_message *m, const struct json_tok *t)
     return text;
 }
 
-/* A string, or what a schema calls an integer: 7, also 1e2, and no matter
-   how many digits. */
+/* A string, or an integer of JSON Schema: 7, also 1e2, with any number of
+   digits. */
 bool
 mcp_is_id(const struct json_tok *t)
 {

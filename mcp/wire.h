@@ -1,14 +1,14 @@
 #ifndef MCP_WIRE_H
 #define MCP_WIRE_H
 
-/* wire - names of the protocol, and small readings of JSON. */
+/* wire - names of the protocol, and small readers of JSON. */
 
 #include "json/write.h"
 #include "mcp/catalogue.h"
 
 struct mcp;         /* one server */
-struct mcp_session; /* what initialize agreed, and what was set since */
-struct mcp_message; /* parsed and judged, in the arena it was given */
+struct mcp_session; /* what initialize agreed on, and later settings */
+struct mcp_message; /* parsed and judged, in the arena given for it */
 struct request;
 struct sign;
 
@@ -19,14 +19,14 @@ struct sign;
 
 enum mcp_status { /* what a transport does with the answer */
     MCP_OK,          /* 200 */
-    MCP_ACCEPTED,    /* nothing to answer: 202; or it was cancelled */
+    MCP_ACCEPTED,    /* no answer: 202; or it was cancelled */
     MCP_BAD_REQUEST, /* 400, body as appended */
     MCP_NOT_FOUND,   /* 404, body as appended */
     MCP_TOO_MANY,    /* 429, body as appended; not by mcp_run */
-    MCP_WAITS        /* no answer yet: to be kept, see below */
+    MCP_WAITS        /* no answer yet: see mcp_keep */
 };
 
-/* Capabilities beside enum mcp_cap. */
+/* Capabilities besides enum mcp_cap. */
 enum {
     MCP_CLIENT_TASKS = 8,   /* runs questions as tasks (2025-11-25), */
     MCP_CLIENT_CANCEL = 16, /* and cancels them */
@@ -34,7 +34,7 @@ enum {
     MCP_UI = 64             /* it shows MCP Apps */
 };
 
-/* Clients write null for what they leave out. */
+/* Some clients write null for members that they leave out. */
 static inline bool
 is_absent(const struct json_tok *t)
 {
@@ -55,11 +55,11 @@ int mcp_rev_of(struct str name);
 /* The severity (RFC 5424) that t names, or -1; and its name. */
 int mcp_level_of(const struct json_tok *t);
 const char *mcp_level_name(int level);
-/* Writes the array of the revisions that a request can name for itself. */
+/* Writes the array of the revisions that a request may name in its _meta. */
 void mcp_put_versions(struct json_w *w);
-/* The capability that a method of ours needs, a bit; 0: it is unknown. */
+/* The capability, a bit, that a request to a client needs; 0: unknown. */
 unsigned mcp_cap_of(struct str method);
-/* The name of the capability of bit i, or NULL behind the last. */
+/* The name of the capability of bit i, or NULL after the last. */
 const char *mcp_cap_name(unsigned i);
 /* The capabilities object of a client as bits, and bits as an object. */
 unsigned mcp_caps_of(const struct json_tok *caps);
@@ -73,11 +73,11 @@ void mcp_key_arr(struct json_w *w, const char *name);
 void mcp_open_message(struct json_w *w, struct buf *b, const char *id,
                       struct str method);
 void mcp_close_message(struct json_w *w);
-/* The same of a message in notes, which ends its line. */
+/* The end of a message in notes, with the end of its line. */
 void mcp_close_note(struct json_w *w);
 /* Writes the members of an object that is JSON text. */
 void mcp_put_members(struct json_w *w, struct str object);
-/* The text of t in *out, whose .p is NULL where t is no string; ERR_NOMEM. */
+/* The text of t in *out; .p is NULL if t is not a string. 0 or ERR_NOMEM. */
 int mcp_text(struct arena *a, const struct json_tok *t, struct str *out);
 /* The first max bytes of s or less, on a whole code point. */
 struct str mcp_cut(struct str s, size_t max);

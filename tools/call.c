@@ -1,15 +1,15 @@
-/* call - the thin layer between what mcp hands over and task/change.c:
-   arguments checked by one table, the change made and logged, its receipt or
-   error written as JSON.
+/* call - the thin layer between mcp and task/change.c: checks the arguments by
+   one table, makes and logs the change, and writes its receipt or error as
+   JSON.
 
-   1. Once something is staged the answer does not fail for want of memory: the
-      room for it is made before.
-   2. Content of an artifact is on disk, synced, before the lock is taken
-      (prepare), and is looked for again under the lock: a clean-up, or 3, may
-      have come in between.
-   3. What a refused call had made is removed, under the lock: nobody but who
-      holds it counts on a content, and who counted on it before has a record
-      that came since. */
+   1. Once something is staged the answer cannot run out of memory: its room is
+      made before.
+   2. The content of an artifact is on disk and synced before the lock is taken
+      (prepare), and looked up again under the lock: compact --orphans, or 3,
+      may have removed it meanwhile.
+   3. The content that a refused call made is removed under the lock: only the
+      holder of the lock can begin to rely on a content, and whoever did before
+      has left a record since. */
 
 #include "tools/call.h"
 #include "task/artifact.h"
@@ -50,7 +50,7 @@ tools_args(const struct mcp_call *c, struct task_ctx *x, struct task_args *args)
 
 /* ---- changes ---- */
 
-/* Tells of a change that took effect. */
+/* Logs a change that took effect. */
 static void
 log_change(struct mcp_call *c, const struct task_receipt *r)
 {
@@ -64,8 +64,8 @@ log_change(struct mcp_call *c, const struct task_receipt *r)
         mcp_log(c, r->warnings.p ? LOG_WARNING : LOG_DEBUG, "mcptask", data);
 }
 
-/* As tools_change, once there are arguments and, for attach_artifact, a
-   content. */
+/* The rest of tools_change, after the arguments are checked and, for
+   attach_artifact, the content is stored. */
 static int
 change(struct mcp_call *c, size_t room, struct tools_change *w,
        const struct task_blob *blob)
@@ -78,7 +78,7 @@ change(struct mcp_call *c, size_t room, struct tools_change *w,
         return ERR_NOMEM;
     if (task_change(s->t, &w->x, tool, &w->args, blob, &w->r) != 0)
         return tools_error(c, &w->x.e);
-    if (w->r.seq == next) /* not what was done before, or needs no doing */
+    if (w->r.seq == next) /* not a repeated call, nor one without effect */
         log_change(c, &w->r);
     return 1;
 }
@@ -112,11 +112,11 @@ struct prepared {
     struct task_blob blob;
     struct str content; /* .p NULL: nothing to store */
     uint64_t since; /* the first n of records that came after it began */
-    bool made;      /* the content's file is this call's */
-    int rc;         /* not 0: w.x.e says why */
+    bool made;      /* this call made the file of the content */
+    int rc;         /* unless 0, w.x.e explains it */
 };
 
-/* The bytes of the content that was given, if any was. */
+/* Decodes the argument content, if there is one. */
 static int
 decode_content(struct prepared *p)
 {
@@ -138,7 +138,7 @@ decode_content(struct prepared *p)
     return rc == 0 ? 0 : task_fail_store(x, rc);
 }
 
-/* The file that path names, where there is a root to read beneath. */
+/* Reads the file that path names, if there is an artifact root. */
 static int
 read_path(const struct tools *s, struct prepared *p, const char *log)
 {
@@ -163,7 +163,7 @@ read_path(const struct tools *s, struct prepared *p, const char *log)
     return 0;
 }
 
-/* 0, or what x.e explains. */
+/* Stores the content. Returns 0, or a code that x.e explains. */
 static int
 put_content(const struct tools *s, struct prepared *p)
 {
@@ -208,7 +208,7 @@ tools_prepare_attach(struct mcp_call *c)
         p->rc = prepare_blob(c->ctx, p);
 }
 
-/* Whether r may name this content. */
+/* Whether r names this content, or may name it. */
 static bool
 names(const struct store_rec *r, struct str sha256)
 {
@@ -219,8 +219,8 @@ names(const struct store_rec *r, struct str sha256)
             raw_list_find(raw_member(ev.v, "artifacts"), "sha256", sha256).p);
 }
 
-/* Invariant 3. Where too much was written since, the file stays for verify
-   --orphans, as it does where the outcome is unknown. */
+/* Invariant 3. The file is left to compact --orphans if too much was written
+   since, or if the outcome is unknown. */
 static void
 drop_content(const struct tools *s, struct prepared *p)
 {
@@ -239,7 +239,7 @@ drop_content(const struct tools *s, struct prepared *p)
         arena_reset(&a);
     }
     arena_fini(&a);
-    p->made = false; /* from here on it is who counts on it that cares */
+    p->made = false; /* from now on others may rely on it */
     if (!named)
         artifact_remove(s->env->artifacts_dir, p->blob.sha256);
 }

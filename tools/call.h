@@ -1,15 +1,15 @@
 #ifndef TOOLS_CALL_H
 #define TOOLS_CALL_H
 
-/* call - a tool that is called: its arguments, what it changes, its errors. */
+/* call - runs a tool: its arguments, its change, its errors. */
 
 #include "mcp/mcp.h"
 #include "task/change.h"
 #include "task/query.h"
 #include "tools/tools.h"
 
-/* No answer of a tool is longer. It carries its JSON twice, as it is and as
-   text in quotes, in an envelope that takes up to TOOLS_ENVELOPE. */
+/* The longest answer of a tool. It has its JSON twice, plain and as a string,
+   in an envelope of up to TOOLS_ENVELOPE. */
 #define TOOLS_ANSWER_MAX (48 * 1024)
 #define TOOLS_ENVELOPE 1024
 #define TOOLS_RECEIPT_ROOM 8192 /* a receipt, twice, and its envelope */
@@ -17,30 +17,30 @@
 struct tools {
     struct tasks *t;
     const struct cli_env *env;
-    struct mcp_tool tool[TASK_N_TOOLS]; /* those offered */
+    struct mcp_tool tool[TASK_N_TOOLS]; /* the ones it offers */
     struct arena schemas; /* their input schemas */
     struct mcp_catalogue catalogue;
 };
 
-/* Bytes that s takes in an answer. */
+/* The bytes that s takes in an answer. */
 size_t tools_cost(struct str s);
 
-/* Writes the error; what a call returns is about its answer, not its end. */
+/* Writes the error, which is an answer: returns 0, or ERR_NOMEM. */
 int tools_error(struct mcp_call *c, const struct task_error *e);
 
 /* Begins x for c, and checks the arguments of its tool or prompt. Returns 0, or
    a code that x->e explains. */
 int tools_args(const struct mcp_call *c, struct task_ctx *x,
                struct task_args *args);
-/* A change that a tool made, and with what. */
+/* A change that a tool made, and its arguments. */
 struct tools_change {
     struct task_ctx x;
     struct task_args args;
     struct task_receipt r;
 };
-/* Runs a tool that changes tasks, whose answer needs up to room bytes. 1: w
-   says what came of it, and the answer is to be written; 0: the error has
-   been; or ERR_NOMEM. */
+/* Runs a tool that changes tasks, whose answer needs up to room bytes. Returns
+   1 if the change in w is made and the answer has to be written; 0 if the error
+   has been written; or ERR_NOMEM. */
 int tools_change(struct mcp_call *c, size_t room, struct tools_change *w);
 
 /* Runs a tool that changes a task and answers with the receipt. */

@@ -1,17 +1,17 @@
-/* get - the tools that read: get_task, which gives the task, its history or an
-   artifact, each in pieces where one answer would not hold it; and list_tasks.
+/* get - the tools that read: get_task, for a task, its history or an artifact,
+   in pieces if one answer is too small; and list_tasks.
 
-   1. The cost of all that is appended, by tools_cost, stays within ROOM; what
-      the envelope and the last members take is set aside beforehand.
-   2. The whole task is spliced from the record while it fits. Only one that
-      does not is looked at member by member: lists are cut between elements,
-      texts between characters, anything else is taken whole.
-   3. A cursor of a task is "seq.member.offset" and reads on in the record of
-      that seq, so that the pieces are of one state even if the task changes
-      meanwhile. offset counts elements of a list or bytes of a text as JSON
-      has it. All pieces of a member, one behind the other, are the member.
-   4. Each call moves on: a piece that fits in no answer is left out, which the
-      limits of task/fields.c prevent for all known fields. */
+   1. The cost of the answer, by tools_cost, stays within ROOM; the cost of the
+      envelope and of the last members is reserved beforehand.
+   2. A task that fits is copied whole from its record. One that does not is
+      taken member by member: lists are cut between elements, texts between
+      characters, other values are taken whole.
+   3. A cursor of a task is "seq.member.offset" and continues in the record of
+      that seq, so that all pieces show one state even if the task changes
+      meanwhile. offset counts elements of a list, or bytes of a text in JSON.
+      All pieces of a member, joined, are the member.
+   4. Each call makes progress: a piece that fits in no answer is left out,
+      which the limits of task/fields.c prevent for all known fields. */
 
 #include "tools/get.h"
 #include "task/artifact.h"
@@ -22,29 +22,29 @@
 
 #define ROOM (TOOLS_ANSWER_MAX - TOOLS_ENVELOPE)
 #define TAIL 512 /* truncated, next_cursor and the place of the cut */
-#define WHOLE ",\"truncated\":false}" /* how an answer ends that is not cut */
+#define WHOLE ",\"truncated\":false}" /* the end of an answer that is not cut */
 #define EVENTS 20   /* of a history, if no limit is given */
 #define NOTE_MAX 12288 /* cost of a note in a history */
-#define READ_COST 2048 /* of an event in it, beside its own bytes */
+#define READ_COST 2048 /* of an event in it, besides its own bytes */
 
-/* An answer in the making. */
+/* An answer that is being written. */
 struct piece {
     const struct tools *s;
     struct task_ctx *x;
     const struct task_args *args;
     struct buf *out;
-    size_t used;    /* what the answer costs, what is set aside included, */
-    size_t counted; /* up to here in out */
+    size_t used;    /* the cost of the answer, with the reserve, */
+    size_t counted; /* up to this offset in out */
 };
 
-/* The cost of what stands in b from start on. */
+/* The cost of b from start on. */
 static size_t
 cost_from(const struct buf *b, size_t start)
 {
     return tools_cost(str_from(buf_view(b), start));
 }
 
-/* What may still be appended. */
+/* The cost that may still be appended. */
 static size_t
 room_in(struct piece *p)
 {
@@ -60,7 +60,7 @@ bad_cursor(struct piece *p)
                      "cursor is not one that get_task gave for this task");
 }
 
-/* Bytes of the character or escape at p, the inside of a JSON string. */
+/* The length of the character or escape at p, inside a JSON string. */
 static size_t
 unit_len(const char *p, const char *end)
 {
@@ -70,8 +70,8 @@ unit_len(const char *p, const char *end)
     return n <= (size_t)(end - p) ? n : 0;
 }
 
-/* How many bytes of s, the inside of a JSON string, cost at most max, cut
-   between characters; *decoded, where not NULL, is what they stand for. */
+/* The number of bytes of s, the inside of a JSON string, that cost at most max,
+   cut between characters; *decoded, unless NULL, is their number unescaped. */
 static size_t
 text_prefix(struct str s, size_t max, size_t *decoded)
 {
@@ -83,7 +83,7 @@ text_prefix(struct str s, size_t max, size_t *decoded)
         if (cost > max)
             break;
         max -= cost;
-        /* Whatever is escaped is one byte: json_quote leaves others be. */
+        /* An escape stands for one byte: json_quote escapes no others. */
         bytes += *p == '\\' ? 1 : n;
         p += n;
     }
@@ -105,8 +105,8 @@ read_place(struct str s, struct place *at)
            str_u64(str_cut(&s, '.'), &at->member) && str_u64(s, &at->offset);
 }
 
-/* What is left of a value from offset on, as a value; .p NULL: there is no
-   such place, or no memory. */
+/* The rest of a value from offset on, as a value; .p NULL: there is no such
+   place, or memory ran out. */
 static struct str
 rest_of(struct arena *a, struct str value, uint64_t offset)
 {
@@ -132,8 +132,8 @@ rest_of(struct arena *a, struct str value, uint64_t offset)
                         value.p + at);
 }
 
-/* As much of a text or list as costs at most max, as a value into b; how far
-   that goes is the result, 0: nothing fits. */
+/* Appends as much of a text or list as costs at most max, as a value, to b.
+   Returns how far that goes; 0 if nothing fits. */
 static uint64_t
 part_of(struct buf *b, struct str value, size_t max)
 {
@@ -157,7 +157,7 @@ part_of(struct buf *b, struct str value, size_t max)
     return n;
 }
 
-/* Appends a member, whole (true) or the *n bytes or elements that fit. */
+/* Appends a member whole (true), or the *n bytes or elements that fit. */
 static bool
 put_member(struct piece *p, struct str name, struct str value, uint64_t *n)
 {
@@ -177,8 +177,8 @@ put_member(struct piece *p, struct str name, struct str value, uint64_t *n)
     return whole;
 }
 
-/* Appends members from *at on while they fit. 1: all did; 0: the answer
-   ends at *at, which is before or in the member *name; or an error. */
+/* Appends members from *at on while they fit. Returns 1 if all did; 0 if the
+   answer ends at *at, before or in the member *name; or an error. */
 static int
 put_members(struct piece *p, struct str v, struct place *at, struct str *name)
 {
@@ -217,8 +217,8 @@ put_cut(struct piece *p, const struct place *at, struct str name)
                (unsigned long long)at->offset);
 }
 
-/* A task that does not fit into one answer: its start, or with on what
-   follows from *at on. */
+/* Appends a piece of a task that does not fit into one answer: its start, or
+   with on the next one, from *at. */
 static int
 get_pieces(struct piece *p, const struct task *k, struct place *at, bool on)
 {
@@ -291,7 +291,7 @@ get_current(struct piece *p, const struct task_event *ev)
     struct str cursor = cursor_of(p);
     struct place at = {.seq = ev->r.n};
     struct task k;
-    size_t room = ROOM - TAIL - 2048; /* what is derived, but blocked_by */
+    size_t room = ROOM - TAIL - 2048; /* for derived members but blocked_by */
     int rc;
 
     if (cursor.p)
@@ -322,7 +322,7 @@ tools_put_event(struct mcp_call *c, struct task_ctx *x,
 
 /* ---- the history ---- */
 
-/* An event, its note cut where that costs more than max. */
+/* Appends an event; its note is cut if that costs more than max. */
 static void
 put_event(struct buf *b, const struct task_event *ev, struct arena *a,
           size_t max)
@@ -411,8 +411,8 @@ tools_is_utf8(struct str s)
     return p == end;
 }
 
-/* Appends the content from offset on, as far as it fits; returns the bytes
-   that were taken. */
+/* Appends the content from offset on, as much as fits; returns the number of
+   its bytes taken. */
 static size_t
 put_content(struct piece *p, struct str content, size_t offset, bool text)
 {
@@ -428,8 +428,8 @@ put_content(struct piece *p, struct str content, size_t offset, bool text)
         buf_char(b, '"');
         base64_encode(b, (struct str){s.p, n});
     } else {
-        /* No character costs less than two bytes. A sequence cut off at the
-           end would be mended by the writer, so it stays away. */
+        /* A character costs at least two bytes. The writer would mend a
+           sequence cut off at the end, so that is left out. */
         size_t window = s.len < room / 2 ? s.len : room / 2, at = b->len + 1;
 
         while (window < s.len && window > 0 &&
@@ -549,7 +549,7 @@ ask_of(const struct task_args *args, int arg)
     return task_arg_true(args, arg) ? TASK_YES : TASK_NO;
 }
 
-/* Appends the summaries that fit into one answer; how many those are. */
+/* Appends the summaries that fit into one answer; returns their number. */
 static size_t
 put_summaries(struct buf *out, const struct task_list *list)
 {

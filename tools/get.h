@@ -1,7 +1,7 @@
 #ifndef TOOLS_GET_H
 #define TOOLS_GET_H
 
-/* get - the tools that read, and what resources take from them. */
+/* get - the tools that read, and their parts that resources use. */
 
 #include "tools/call.h"
 
@@ -9,25 +9,24 @@
 int tools_get(struct mcp_call *c);
 int tools_list(struct mcp_call *c);
 
-/* Appends the task as event seq left it, as get_task does; args has no cursor.
+/* Appends, like get_task, the task after event seq; args has no cursor. Returns
    0, or a code that x->e explains. */
 int tools_put_event(struct mcp_call *c, struct task_ctx *x,
                     const struct task_args *args, uint64_t seq);
-/* Appends the events of a task from ev back to since, limit at most, as far
-   as they cost no more than room and are read by x->read_max; of a history
-   with room SIZE_MAX no note is cut. 0, or what task_event_prev says. */
+/* Appends the events of a task from ev back to since: at most limit, as many as
+   room and x->read_max allow. With room SIZE_MAX notes are not cut. Returns 0,
+   or an error of task_event_prev. */
 int tools_put_history(const struct tools *s, const struct task_ctx *x,
                       struct task_event ev, uint64_t since, uint64_t limit,
                       size_t room, struct buf *out);
-/* Appends a list of tasks as list_tasks has it, as far as one answer holds
-   it. */
+/* Appends a list of tasks like list_tasks, as much as fits in one answer. */
 void tools_put_list(struct buf *out, const struct task_list *list);
 
-/* The time or seq that an argument holds. */
+/* Sets the limit of q to the time or seq of an argument. */
 void tools_since(const struct task_args *args, int arg,
                  struct task_query *q);
-/* Makes *ev, an event of a task, the one with number n. ERR_NOT_FOUND: that is
-   not kept; ERR_INVALID: it is not an event of this task. */
+/* Makes *ev, an event of a task, its event number n. ERR_NOT_FOUND if that is
+   not kept; ERR_INVALID if it is not an event of this task. */
 int tools_event_at(const struct tools *s, struct arena *a, uint64_t n,
                    struct task_event *ev);
 bool tools_is_utf8(struct str s);

@@ -1,11 +1,11 @@
-/* prompts - what a person can put before an agent: take up a task, write
-   its handoff, say what has happened; and the values that fit where an
-   argument of these or a uri asks for one.
+/* prompts - texts that a person gives to an agent: continue a task, write its
+   handoff, report what has happened; and completions of their arguments and of
+   uris.
 
-   1. What is stored is data. It stands in a fence longer than any in it, with
-      author and time; outside stand our own words, ids of tasks, which are
-      plain, and the caller's own arguments in quotes.
-   2. A standup is at most STANDUP_MAX bytes, a choice of tasks FEW lines.
+   1. Stored text is data: it stands in a fence longer than any in it, with
+      author and time. Outside are only our own words, ids of tasks, which are
+      plain, and the caller's arguments in quotes.
+   2. A standup has at most STANDUP_MAX bytes, a choice of tasks FEW lines.
    3. A completion looks at no more than TASK_LOOK_MAX entries, and reads no
       more records than a list does. */
 
@@ -16,7 +16,7 @@
 
 #define FEW 10
 #define STANDUP_MAX 16384
-#define STANDUP_ROOM 1536 /* of it: all but the lines */
+#define STANDUP_ROOM 1536 /* of it: for all but the lines */
 #define DAY_MS (24 * 60 * 60 * 1000)
 
 struct brief {
@@ -24,7 +24,7 @@ struct brief {
     struct task_ctx x;
     struct task_args args;
     struct buf b;    /* the message */
-    struct buf data; /* what goes into its fence */
+    struct buf data; /* the content of its fence */
 };
 
 /* Ends the message with the data, fenced. */
@@ -50,7 +50,7 @@ put_fenced(struct brief *p)
     }
 }
 
-/* " word "name"", where the argument was given. */
+/* Appends " word "name"" if the argument was given. */
 static void
 put_agent(struct brief *p, const char *word, int arg)
 {
@@ -58,7 +58,7 @@ put_agent(struct brief *p, const char *word, int arg)
         buf_printf(&p->b, " %s %.*s", word, STR_ARG(p->args.v[arg]));
 }
 
-/* The task that was named, as data. */
+/* Appends the named task to the data. */
 static int
 put_task(struct brief *p)
 {
@@ -93,7 +93,7 @@ end_list(struct brief *p, size_t n)
 
 /* ---- resume_task ---- */
 
-/* Up to FEW tasks that q asks for, under a heading. */
+/* Appends up to FEW tasks that q finds, under a heading. */
 static int
 put_some(struct brief *p, const char *head, struct task_query *q)
 {
@@ -106,7 +106,7 @@ put_some(struct brief *p, const char *head, struct task_query *q)
 
     buf_printf(&p->data, "%s:\n", head);
     for (i = 0; rc == 0 && i < list.n && n < FEW; i++) {
-        /* What waits for a certain agent is that one's. */
+        /* A task that was handed to an agent belongs to that agent. */
         if (!q->owner.p && p->args.v[ARG_AGENT].p &&
             list.tasks[i].f[F_CURRENT_OWNER].p &&
             !list.tasks[i].lease_expired)
@@ -164,7 +164,7 @@ write_brief(struct brief *p)
 
 /* ---- standup ---- */
 
-/* What most needs somebody comes first. */
+/* The tasks that need most attention come first. */
 static const struct group { char head[12]; uint8_t column; } groups[] = {
     {"Needs input", COLUMN_NEEDS_INPUT}, {"Stuck", COLUMN_STUCK},
     {"Handed over", COLUMN_HANDED_OVER}, {"In progress", COLUMN_IN_PROGRESS},
@@ -173,7 +173,7 @@ static const struct group { char head[12]; uint8_t column; } groups[] = {
 _Static_assert(sizeof groups / sizeof *groups == TASK_N_COLUMNS,
                "each column once");
 
-/* The tasks of a group, a line each; how many found no room. */
+/* Appends the tasks of a group, a line each; returns how many did not fit. */
 static uint64_t
 put_group(struct brief *p, const struct task_list *list,
           const struct group *group)
@@ -232,7 +232,7 @@ write_standup(struct brief *p)
 
 /* ---- prompts ---- */
 
-/* What is wrong with its arguments, in one line. */
+/* Reports the error of a prompt in one line. */
 static int
 refuse(struct mcp_call *c, const struct task_error *e)
 {
@@ -310,8 +310,8 @@ add(struct mcp_call *c, struct mcp_completion *q, struct str raw)
     buf_str(c->out, raw);
 }
 
-/* Adds the tasks whose id starts with the value, or those others that have it
-   in their title. */
+/* Adds the tasks whose id starts with the value, or the others that have it in
+   their title. */
 static int
 add_ids(struct mcp_call *c, struct mcp_completion *q, enum task_text in)
 {

@@ -1,8 +1,8 @@
 #ifndef TOOLS_H
 #define TOOLS_H
 
-/* tools - the catalogue that mcp is given: the tools over tasks, tasks as
-   resources, prompts about them, and completions. */
+/* tools - the catalogue for mcp: tools for tasks, tasks as resources, prompts
+   about them, and completions. */
 
 #include "base/env.h"
 #include "mcp/mcp.h"
@@ -10,8 +10,8 @@
 
 struct tools;
 
-/* A catalogue over t, which like env must outlive it. With env->read_only
-   only the tools that read. 0 or ERR_NOMEM. */
+/* Makes a catalogue over t; t and env must outlive it. With env->read_only it
+   has only the tools that read. Returns 0 or ERR_NOMEM. */
 int tools_new(struct tools **out, struct tasks *t, const struct cli_env *env);
 const struct mcp_catalogue *tools_catalogue(const struct tools *s);
 void tools_free(struct tools *s);

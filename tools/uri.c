@@ -1,13 +1,13 @@
-/* uri - tasks as resources: task://{id} and what stands below it, and
-   task:// for all of them.
+/* uri - tasks as resources: task://{id} and the uris below it, and task:// for
+   all of them.
 
-   1. A resource is whole: the 48 KB of an answer are for tools. Only a history
-      stops after HISTORY_MAX events, or as many bytes as a call may read, and
-      says where to go on.
-   2. What does not name something that exists is ERR_NOT_FOUND, whatever its
-      form; nothing in a uri is ever used as a path of a file.
-   3. Whatever can be read can be subscribed to, as both split a uri in one
-      place; but for the page, which stays as it is. */
+   1. A resource is whole: the limit of 48 KB is for tools. Only a history stops
+      after HISTORY_MAX events, or as many bytes as a call may read, and says
+      where to continue.
+   2. A uri that names nothing is ERR_NOT_FOUND, whatever its form; no part of a
+      uri is ever used as the path of a file.
+   3. Every uri that can be read can be subscribed to, since one function splits
+      both; except the page, which never changes. */
 
 #include "tools/uri.h"
 #include "base/base64.h"
@@ -108,7 +108,7 @@ static const struct {
     [ALL] = {"", "application/json"},
 };
 
-/* What a uri names, whether it exists or not. */
+/* The parts of a uri, whether it names something or not. */
 struct place {
     int kind;
     struct str id;           /* of the task; empty: of all */
@@ -116,7 +116,7 @@ struct place {
     uint64_t event;          /* the first of a history; 0: the newest */
 };
 
-/* ERR_NOT_FOUND: it can be no uri of ours. */
+/* Splits a uri. ERR_NOT_FOUND if it has none of our forms. */
 static int
 split(struct arena *a, struct str uri, struct place *to)
 {
@@ -148,7 +148,7 @@ split(struct arena *a, struct str uri, struct place *to)
 
 /* ---- reading ---- */
 
-/* One contents object but for its end. */
+/* Appends a contents object up to its end. */
 static void
 put_contents(struct mcp_call *c, struct str uri, const char *mime,
              const char *kind)
@@ -194,7 +194,7 @@ put_artifact(struct mcp_call *c, struct str uri, const struct task *k,
     return 0;
 }
 
-/* Writes the live tasks into b, as list_tasks gives them. */
+/* Writes the live tasks into b, like list_tasks. */
 static int
 write_all(struct mcp_call *c, struct buf *b)
 {

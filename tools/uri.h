@@ -7,7 +7,7 @@
 
 #define TOOLS_BOARD "ui://mcptask/board" /* the page, as an MCP App */
 
-/* These are as in struct mcp_catalogue. */
+/* Members of struct mcp_catalogue. */
 int tools_resources(struct mcp_call *c, struct str cursor, struct str *next);
 int tools_resource_read(struct mcp_call *c, struct str uri);
 struct str tools_resource_key(void *ctx, struct arena *a, struct str uri);

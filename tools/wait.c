@@ -1,12 +1,12 @@
-/* wait - the tools that wait for others: wait_for_task and
-   request_input, as plain calls and as deferred ones.
+/* wait - the tools that wait for others: wait_for_task and request_input, as
+   plain calls and as deferred ones.
 
-   A run looks at the log from where the call began, so it does not matter how
-   often it is run, or by which process, or what it missed: an event that was
-   there and is gone again is found where it stands. A look that takes longer
-   than a run goes on in the next; each event above since is read once. What a
-   later round has to know, the deadline of a plain call, the question that was
-   stored, how far a look has come, stands in the call's state.
+   A run searches the log from where the call began. So it does not matter how
+   often it is run, by which process, or what it missed: a state that has passed
+   is found in its event. A search that takes longer than a run continues in the
+   next; each event above since is read once. The call's state holds what later
+   rounds need: the deadline of a plain call, the stored question, and how far
+   the search has come.
 
    The command line waits by the same conditions (tools_wait_look).
 
@@ -21,14 +21,14 @@
 
 #include <string.h>
 
-#define LIST_END "."    /* the cursor behind the last task */
+#define LIST_END "."    /* the cursor after the last task */
 #define STEP_MS 5000    /* between two reports of a plain call's progress */
 
 /* ---- claim_task ---- */
 
-/* Answers with all of the task, as it is by the event of the claim: the same
-   again when the call is repeated with its key. Where there is no memory for
-   the task, the receipt has to do. */
+/* Answers with the whole task after the event of the claim, and with the same
+   when the call is repeated with its key. If memory runs out, it answers with
+   the receipt. */
 int
 tools_claim(struct mcp_call *c)
 {
@@ -58,7 +58,7 @@ tools_claim(struct mcp_call *c)
 
 /* ---- what both know ---- */
 
-/* Takes the number off the front of a state; 0 where that is no number. */
+/* Takes the number off the front of a state; 0 if there is none. */
 static uint64_t
 take_number(struct str *state)
 {
@@ -67,9 +67,9 @@ take_number(struct str *state)
     return str_u64(str_cut(state, ' '), &v) ? v : 0;
 }
 
-/* The deadline of a plain call, which the first round sets; a state begins
-   with it. By the boot clock, which nobody sets: after another boot it says
-   nothing, and is bounded. */
+/* The deadline of a plain call: the first round sets it, and a state begins
+   with it. It goes by the boot clock, which nobody sets; after a reboot it
+   means nothing, so it is bounded. */
 static int64_t
 deadline(const struct mcp_call *c, int64_t timeout_s)
 {
@@ -80,8 +80,7 @@ deadline(const struct mcp_call *c, int64_t timeout_s)
     return until > 0 && until < last ? until : last;
 }
 
-/* How long a plain call may still wait; each round has the deadline in the
-   state, before more. */
+/* How long a plain call may still wait, by the deadline in its state. */
 static int64_t
 time_left(struct mcp_call *c, int64_t timeout_s, struct str more)
 {
@@ -92,7 +91,7 @@ time_left(struct mcp_call *c, int64_t timeout_s, struct str more)
     return until - clock_boot_ms();
 }
 
-/* Has the call wait, a plain one no longer than left. */
+/* Makes the call wait, a plain one no longer than left. */
 static int
 wait_on(struct mcp_call *c, bool deferred, int64_t left, int64_t timeout_s,
         struct str watch)
@@ -121,28 +120,28 @@ enum until {
     UNTIL_STATUS
 };
 
-/* What is waited for, and how far the look for it has come, which may take
-   several runs: all but the first members then stand in the state. */
+/* The event that a call waits for, and how far the search for it has come. It
+   may take several runs: the state then holds all but the first members. */
 struct wait {
     struct tasks *t;
     struct arena *a;
-    int64_t until_ms;     /* of this run; 0: it has no end */
+    int64_t until_ms;     /* when this run has to end; 0: never */
     struct str id;        /* .p NULL: any */
     struct str agent;     /* raw; .p NULL: anyone's */
     enum until until;
     int status; /* of UNTIL_STATUS */
 
-    uint64_t since; /* events up to this are known */
-    uint64_t top;   /* the newest one when the look began; 0: it has not */
-    uint64_t event; /* of the task at hand, to be looked at next; 0: none */
-    uint64_t best;  /* the oldest that was waited for, so far; 0: none */
-    uint64_t past;  /* tasks looked at that were agent's, and may not be any
-                       more; 0: those that are come first */
+    uint64_t since; /* events up to this do not count */
+    uint64_t top;   /* the newest one when the search began; 0: it has not */
+    uint64_t event; /* the next one to read of the current task; 0: none */
+    uint64_t best;  /* the oldest match so far; 0: none */
+    uint64_t past;  /* number of tasks searched that agent may have owned; 0:
+                       tasks that it owns come first */
     struct str cursor; /* of the next task */
 };
 
-/* What args, which have been checked, wait for: 0, or a code that x->e
-   explains. Without since_seq it is news behind since. */
+/* Reads what args, already checked, wait for. Returns 0, or a code that x->e
+   explains. Without since_seq only events after since count. */
 static int
 read_wait(struct tasks *t, struct task_ctx *x, const struct task_args *args,
           uint64_t since, struct wait *w)
@@ -169,7 +168,7 @@ read_wait(struct tasks *t, struct task_ctx *x, const struct task_args *args,
                                "task_id or agent is required");
 }
 
-/* Whether this is what is waited for: task as some event left it. */
+/* Whether task, after some event, is what the call waits for. */
 static bool
 is_met(const struct wait *w, const struct task *task)
 {
@@ -196,7 +195,7 @@ is_agents(const struct wait *w, const struct task *task)
     return str_eq(task->f[F_CURRENT_OWNER], w->agent);
 }
 
-/* Whether that counts, and then whether it is the first of all so far. */
+/* Whether it matches, and is older than every match so far. */
 static bool
 counts(struct wait *w, const struct task *task)
 {
@@ -214,7 +213,7 @@ is_over(const struct wait *w)
     return w->until_ms != 0 && clock_mono_ms() >= w->until_ms;
 }
 
-/* A task as event n left it. ERR_NOT_FOUND: that is not kept any more. */
+/* Reads a task after event n. ERR_NOT_FOUND if that is no longer kept. */
 static int
 read_event(const struct wait *w, struct arena *a, uint64_t n,
            struct task *task)
@@ -225,7 +224,7 @@ read_event(const struct wait *w, struct arena *a, uint64_t n,
     return rc == 0 ? task_of(w->t, a, &ev, task) : rc;
 }
 
-/* Takes up a task as it is now. */
+/* Begins to search a task, from its current state. */
 static void
 take_up(struct wait *w, const struct task *now)
 {
@@ -237,8 +236,8 @@ take_up(struct wait *w, const struct task *now)
         w->event = now->ev.r.p;
 }
 
-/* Looks at the events of the task at hand, back to where the call began. 0;
-   ERR_MORE: the run is over; or an error. */
+/* Searches the events of the current task back to where the call began. Returns
+   0, ERR_MORE if the run has to end, or an error. */
 static int
 look_back(struct wait *w)
 {
@@ -261,8 +260,8 @@ look_back(struct wait *w)
     return rc == ERR_NOT_FOUND ? 0 : rc;
 }
 
-/* Takes up the next task that is agent's, or of those that were changed last
-   and may have been. */
+/* Finds the next task that agent owns, or then of the last changed ones, which
+   it may have owned. */
 static int
 next_task(struct wait *w)
 {
@@ -290,9 +289,9 @@ next_task(struct wait *w)
     return rc;
 }
 
-/* Looks at all tasks of an agent's that changed. One may have been handed on
-   in the batch of what is waited for: so the last ones of others are looked
-   at as well. As look_back. */
+/* Searches all changed tasks of an agent. One may have been handed on in the
+   same batch as the event, so the last changed tasks of others are searched as
+   well. Returns what look_back does. */
 static int
 look_around(struct wait *w)
 {
@@ -314,8 +313,8 @@ look_around(struct wait *w)
     }
 }
 
-/* 1: *task is as it was when met; 0: it is as it is now, or without an id
-   none, its ev.r.n 0; ERR_MORE: the run is over; or a code that x->e
+/* Returns 1 with *task after the event; 0 with the current *task, or without an
+   id with its ev.r.n 0; ERR_MORE if the run has to end; or a code that x->e
    explains. */
 static int
 look(struct wait *w, struct task_ctx *x, struct task *task)
@@ -374,8 +373,8 @@ tools_put_met(struct buf *out, struct tasks *t, bool met,
 }
 
 /* The names to watch: a task, or the one that blocks it, or all tasks of an
-   agent. A plain call looks again anyway; a deferred one has to hear of
-   everything that can make a task ready. */
+   agent. A plain call looks again anyway; a deferred one has to watch all that
+   can make a task ready. */
 static struct str
 watch_of(const struct wait *w, const struct task *task, bool deferred)
 {
@@ -398,8 +397,8 @@ watch_of(const struct wait *w, const struct task *task, bool deferred)
                                                             : "");
 }
 
-/* Goes on where the run before left off, or behind what the rounds before
-   have looked at. */
+/* Continues where the last run ended, or after the events that earlier rounds
+   have searched. */
 static void
 resume(const struct mcp_call *c, struct wait *w)
 {
@@ -418,7 +417,7 @@ resume(const struct mcp_call *c, struct wait *w)
     }
 }
 
-/* Ends the run, the look being where it is. */
+/* Ends the run; the next one continues the search. */
 static int
 go_on(struct mcp_call *c, int64_t until, const struct wait *w)
 {
@@ -454,7 +453,7 @@ tools_wait(struct mcp_call *c)
         return tools_error(c, &x.e);
     timeout_s = (int64_t)task_arg_u64(&args, ARG_TIMEOUT_SECONDS, 20);
     deferred = rc <= 0 && mcp_defer(c);
-    /* What has come while it looked is looked at as well. */
+    /* Events that came during the search are searched as well. */
     if (rc == 0 && w.top < store_next_n(tasks_store(s->t)) - 1) {
         w = (struct wait){.since = w.top};
         rc = ERR_MORE;
@@ -464,7 +463,7 @@ tools_wait(struct mcp_call *c)
     left = rc == 0 && !deferred ? time_left(c, timeout_s, STR_NONE) : 0;
     if (rc == 0 && (deferred || left > 0)) {
         watch = watch_of(&w, &task, deferred);
-        /* No record says that a lease is over. */
+        /* No record says when a lease expires. */
         if (deferred && w.until == UNTIL_READY && task.ev.r.n != 0 &&
             task.leased && task_lease_end(task.f[F_LEASE], &end))
             mcp_wait(c, end - store_now_ms(tasks_store(s->t)));
@@ -477,7 +476,7 @@ tools_wait(struct mcp_call *c)
 
 /* ---- request_input ---- */
 
-/* A form with the question and, where there are options, a choice. */
+/* A form with the question and, if it has options, a choice. */
 static struct str
 form_of(struct arena *a, const struct task_args *args)
 {
@@ -493,7 +492,7 @@ form_of(struct arena *a, const struct task_args *args)
                         STR_ARG(options));
 }
 
-/* The text of a scalar, as a raw string; of null and anything else "". */
+/* The text of a scalar as a raw string; for null and anything else "". */
 static struct str
 scalar_of(struct arena *a, const struct json_tok *t)
 {
@@ -503,18 +502,18 @@ scalar_of(struct arena *a, const struct json_tok *t)
         ? json_raw(t) : arena_printf(a, "\"%.*s\"", STR_ARG(json_raw(t)));
 }
 
-/* A question in the making of an answer. */
+/* A question that is being asked. */
 struct asked {
-    struct tools_change w; /* its receipt is of a first round only */
+    struct tools_change w; /* has a receipt only in the first round */
     struct str id, question;
     struct str answer; /* raw; .p NULL: it is open */
-    struct str why;    /* why the caller's user gave no answer; or empty */
+    struct str why;    /* why the client's user gave no answer; or empty */
     int64_t wait_s;
     bool deferred;
-    bool ended;        /* the task has: nobody can answer any more */
+    bool ended;        /* the task has ended: nobody can answer any more */
 };
 
-/* Reads how the question stands. */
+/* Reads the state of the question. */
 static int
 read_question(struct mcp_call *c, struct asked *q)
 {
@@ -532,8 +531,8 @@ read_question(struct mcp_call *c, struct asked *q)
     return item.p != NULL ? 0 : ERR_NOT_FOUND;
 }
 
-/* Records what the caller's own user said, as the answer to the question.
-   The first answer wins: finding one is not an error. */
+/* Records the reply of the client's user as the answer to the question. The
+   first answer wins: finding another is not an error. */
 static int
 record_answer(struct mcp_call *c, struct asked *q,
               const struct json_tok *said)
@@ -556,7 +555,7 @@ record_answer(struct mcp_call *c, struct asked *q,
     return rc == ERR_EXISTS ? 0 : rc;
 }
 
-/* As the receipt of a first round, or how the question stands in a later
+/* Writes the receipt of a first round, or the state of the question in a later
    one. */
 static int
 put_asked(struct mcp_call *c, const struct asked *q)
@@ -585,8 +584,8 @@ put_asked(struct mcp_call *c, const struct asked *q)
     return b->err;
 }
 
-/* Takes what the caller's own user said, if anything. A client that cannot
-   ask leaves nothing to wait for. */
+/* Takes the reply of the client's user, if there is one. If the client
+   could not ask, there is nothing left to wait for. */
 static int
 hear(struct mcp_call *c, struct asked *q, const struct json_tok *said)
 {
@@ -606,8 +605,8 @@ hear(struct mcp_call *c, struct asked *q, const struct json_tok *said)
     return rc == 0 ? read_question(c, q) : rc;
 }
 
-/* Stores the question in a first round. 1: *q says what is asked; else as
-   tools_change. */
+/* Stores the question in a first round. Returns 1 with *q; else what
+   tools_change returns. */
 static int
 begin_asking(struct mcp_call *c, struct asked *q)
 {
@@ -629,7 +628,7 @@ begin_asking(struct mcp_call *c, struct asked *q)
                   : task_arg_text(c->arena, &q->w.args, F_TASK_ID);
     q->wait_s = (int64_t)task_arg_u64(&q->w.args, ARG_WAIT_SECONDS, 0);
     q->deferred = (q->wait_s > 0 || c->rev < MCP_2026_07_28) && mcp_defer(c);
-    /* The question is stored, so not being able to wait is not an error. */
+    /* The question is stored, so it is no error that the call cannot wait. */
     if (first && !mcp_can_wait(c, q->deferred)) {
         q->deferred = false;
         q->wait_s = 0;
@@ -669,6 +668,6 @@ tools_ask(struct mcp_call *c)
         return put_asked(c, &q);
     wait_on(c, q.deferred, left, q.wait_s, task_watch(c->arena, q.id));
     if (!q.deferred && (c->caps & MCP_ELICITATION))
-        mcp_wait(c, left); /* it has the question: no news but the answer */
+        mcp_wait(c, left); /* it reads the question: only the answer counts */
     return ERR_MORE;
 }
