@@ -206,13 +206,25 @@ write_all(int fd, const struct buf *b)
     return 0;
 }
 
+/* Wipes out what cli_progress has shown. */
+static void
+end_progress(struct cli *c)
+{
+    struct buf b = {0};
+
+    if (c->shown_ms > 0)
+        buf_z(&b, WIPE);
+    cli_say(STDERR_FILENO, &b);
+    c->shown_ms = 0;
+}
+
 bool
 cli_flush(struct cli *c)
 {
     cli_safe(&c->out, 0, c->exact);
     if (!c->exact)
         align(c);
-    cli_progress_end(c);
+    end_progress(c);
     if (c->out_errno == 0)
         c->out_errno = write_all(STDOUT_FILENO, &c->out);
     buf_reset(&c->out, 2 * DRAIN_AT);
@@ -364,17 +376,6 @@ cli_terminal(int fd)
     struct winsize w;
 
     return ioctl(fd, TIOCGWINSZ, &w) != 0 ? 0 : w.ws_col > 0 ? w.ws_col : 80;
-}
-
-void
-cli_progress_end(struct cli *c)
-{
-    struct buf b = {0};
-
-    if (c->shown_ms > 0)
-        buf_z(&b, WIPE);
-    cli_say(STDERR_FILENO, &b);
-    c->shown_ms = 0;
 }
 
 void

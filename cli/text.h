@@ -16,7 +16,6 @@ size_t cli_terminal(int fd);
 /* If stderr is a terminal, shows now and then that n of total are done. The
    next cli_fail wipes it out, and so does cli_flush. */
 void cli_progress(struct cli *c, uint64_t n, uint64_t total);
-void cli_progress_end(struct cli *c);
 /* Appends s, in the colour sgr ("31;1"; NULL: none) if stdout shows colours. */
 void cli_paint(struct cli *c, struct buf *b, struct str s, const char *sgr);
 /* A duration in the largest unit that it fills, such as "3m"; in buf. */

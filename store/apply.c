@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <string.h>
 
-uint8_t
-store_kind_of(const struct store *s, struct str key)
+static uint8_t
+kind_of(const struct store *s, struct str key)
 {
     for (size_t i = 0; i < s->n_kinds; i++)
         if (str_starts(key, s->kinds[i].prefix))
@@ -34,7 +34,7 @@ store_apply(struct store *s, const struct store_rec *r, int64_t off,
     struct store_entry *e = index_find(&s->index, r->key);
     bool fresh = e == NULL;
     if (fresh) {
-        uint8_t kind = store_kind_of(s, r->key);
+        uint8_t kind = kind_of(s, r->key);
         e = index_add(&s->index, r->key, store_kind(s, kind)->entry_size);
         if (e == NULL)
             return ERR_NOMEM;
@@ -81,7 +81,7 @@ store_tell(struct store *s, const struct store_entry *e,
 struct staged *
 store_note_old(struct store *s, struct str key, const struct store_entry *e)
 {
-    size_t size = store_kind(s, store_kind_of(s, key))->entry_size;
+    size_t size = store_kind(s, kind_of(s, key))->entry_size;
     size_t all = offsetof(struct staged, old) + size;
     struct staged *g = arena_alloc(&s->mem, all);
     if (g == NULL)

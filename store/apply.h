@@ -14,9 +14,7 @@ struct staged {
     struct store_entry old; /* the kind's entry_size bytes; n 0: new */
 };
 
-/* The kind of a key, and of an entry. What is of no kind is of one that does
-   nothing. */
-uint8_t store_kind_of(const struct store *s, struct str key);
+/* The kind of this number; for STORE_NO_KIND one that does nothing. */
 const struct store_kind *store_kind(const struct store *s, uint8_t kind);
 /* The index and its kinds learn of a record at off; told to the observer
    by store_tell. 0 or ERR_NOMEM, and then nothing has changed. */

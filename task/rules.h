@@ -43,7 +43,7 @@ draft_given(const struct draft *d, int arg)
 /* Whether a field was given that describes the work: not task_id, nor that
    somebody asks to stop it. */
 bool draft_has_fields(const struct draft *d);
-/* The new value of a field that was given; .p NULL where it is cleared. */
+/* The new value of a given field; .p NULL if it is cleared. */
 struct str draft_value(const struct draft *d, int field);
 /* Takes the fields that were given over into the new state. */
 void draft_take_fields(struct draft *d);
