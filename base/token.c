@@ -130,10 +130,10 @@ take_line(struct tokens *t, struct str line, const char **what)
     sha256_of(token, e.digest);
     *what = !is_token(token)
                 ? "a token is 16 to 512 letters, digits and -._~+/"
-            : !is_agent(agent) ? "an agent is 1 to 128 characters, no blank"
+            : !is_agent(agent) ? "an agent has 1 to 128 characters, no blank"
             : (read.len > 0 && !str_is(read, "read")) || take_word(&line).len
                 ? "only \"read\" may follow the agent"
-            : find(t, e.digest) < tokens_count(t) ? "this token is there twice"
+            : find(t, e.digest) < tokens_count(t) ? "this token is repeated"
             : tokens_count(t) == TOKEN_MAX_N ? "too many tokens" : NULL;
     if (*what != NULL)
         return ERR_INVALID;

@@ -131,7 +131,7 @@ find_question(struct request *r, struct call *k, struct mcp_question **all,
         *q = (*q)->next;
     if (*q != NULL)
         return 0;
-    return mcp_fail(r, ERR_INVALID, "No such question, or its time is over");
+    return mcp_fail(r, ERR_INVALID, "No such question, or it has expired");
 }
 
 /* Whatever became of its call, the question is to have its answer. */

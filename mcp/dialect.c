@@ -151,7 +151,7 @@ mcp_put_created(struct request *r, const struct call *k)
     json_close(w);
     mcp_key_obj(w, "_meta");
     json_put_str(w, MCP_META "model-immediate-response",
-                 arena_printf(r->call.arena, "%s goes on as task %.*s, which "
+                 arena_printf(r->call.arena, "%s continues as task %.*s, which "
                               "its client watches. Do something else "
                               "meanwhile.", r->tool->name, STR_ARG(k->id)));
     put_related(w, k->id);

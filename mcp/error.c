@@ -49,7 +49,7 @@ mcp_fault_of(const struct request *r, int err)
         {ERR_CAPABILITY, MCP_BAD_REQUEST, RPC_INVALID_REQUEST,
          RPC_MISSING_CAPABILITY, "The client lacks a capability", NULL},
         {ERR_MORE, MCP_OK, RPC_INVALID_REQUEST, RPC_INVALID_REQUEST,
-         "It would have to wait: send it outside a batch", NULL},
+         "The call has to wait: send it outside a batch", NULL},
     };
     struct mcp_fault f = {MCP_OK, RPC_INTERNAL_ERROR, "Internal error", NULL,
                       err == ERR_NOMEM ? STR("out of memory")

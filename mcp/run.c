@@ -117,7 +117,7 @@ put_refusal(struct request *r, int err)
         r->call.arena,
         "{\"code\":\"%s\",\"message\":\"%s%.*s\",\"retryable\":%s}",
         err_name(err == ERR_MORE ? ERR_BLOCKED : err),
-        err == ERR_MORE ? "it would have to wait: send it outside a batch"
+        err == ERR_MORE ? "the call has to wait: send it outside a batch"
         : err == ERR_TOO_LARGE    ? TOO_MANY_WAIT
         : err == ERR_UNAUTHORIZED ? "this token is read-only"
                                   : "the client does not support",

@@ -113,7 +113,7 @@ mcp_check_inputs(struct request *r)
         err = open_state(r, text);
     if (err == 0 || err == ERR_NOMEM)
         return err;
-    return mcp_refuse_params(r, "requestState is not of this request: call "
+    return mcp_refuse_params(r, "requestState belongs to another request: call "
                                 "again without it");
 }
 

@@ -117,7 +117,7 @@ fetch(struct request *r, struct call *k)
         err = ERR_NOT_FOUND;
     if (err != ERR_NOT_FOUND)
         return err;
-    return mcp_fail(r, ERR_INVALID, "No such task, or its time is over");
+    return mcp_fail(r, ERR_INVALID, "No such task, or it has expired");
 }
 
 bool

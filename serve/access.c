@@ -206,7 +206,7 @@ access_open(struct access *a, const struct web_options *o, char why[256])
         return tokens_load(&a->tokens, o->token_file, why);
     if (http_is_local(&o->http))
         return 0;
-    text_put(why, 256, "%s: others can reach that, it needs --token-file",
+    text_put(why, 256, "%s: others can reach it, so it needs --token-file",
              o->http.fd < 0 ? o->http.host : "the socket passed");
     return ERR_INVALID;
 }

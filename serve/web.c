@@ -248,14 +248,14 @@ refuse(struct exchange *x, int status, const char *allow)
     } of[] = {
         {400, NULL, "unknown MCP-Protocol-Version\n"},
         {401, "WWW-Authenticate: Bearer\r\n",
-         "Authorization must have a known bearer token\n"},
+         "Authorization needs a known bearer token\n"},
         {403, NULL, "this Host or Origin is not allowed\n"},
         {404, NULL, "no such path\n"},
-        {405, NULL, "no such method of this path\n"},
+        {405, NULL, "this path does not take this method\n"},
         {406, NULL, "Accept must include text/event-stream\n"},
         {415, NULL, "Content-Type must be application/json\n"},
         {429, EXCHANGE_RETRY,
-         "too many: wait a second, or close connections\n"},
+         "too many requests or connections: wait a second\n"},
     };
     size_t i = 0;
 

@@ -54,7 +54,7 @@ store_note_damage(struct store *s, int64_t off, uint64_t behind,
                   const char *what)
 {
     s->log.damaged = true;
-    store_deny(s, ERR_DAMAGED, "%s: damaged at byte %lld, behind record "
+    store_deny(s, ERR_DAMAGED, "%s: damaged at byte %lld, after record "
                "%llu: %s; see mcptask verify", s->path, (long long)off,
                (unsigned long long)behind, what);
 }

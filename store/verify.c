@@ -109,7 +109,7 @@ check_links(struct scan *sc, const struct store_rec *r, uint64_t last)
     if (r->p != last && !dropped)
         return "it does not name the key's previous record";
     if (r->b < sc->b || (r->b != r->n && r->b != sc->b && !gaps))
-        return "it is of another batch than the records around it";
+        return "it belongs to another batch than the records around it";
     int64_t ms;
     if (!time_parse(r->time, &ms) || ms < sc->time_ms)
         return "the time is invalid or goes back";

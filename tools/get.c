@@ -57,7 +57,7 @@ static int
 bad_cursor(struct piece *p)
 {
     return task_fail(p->x, ERR_INVALID, "cursor",
-                     "cursor is not one that get_task gave for this task");
+                     "cursor is not from get_task for this task");
 }
 
 /* The length of the character or escape at p, inside a JSON string. */
@@ -276,7 +276,7 @@ get_rest(struct piece *p, struct task_event ev, struct str cursor)
     rc = tools_event_at(p->s, p->x->a, at.seq, &ev);
     if (rc == ERR_NOT_FOUND)
         return task_fail(p->x, ERR_INVALID, "cursor", "the state that cursor "
-                         "reads on in is gone; start again without it");
+                         "continues is gone; start again without it");
     if (rc == ERR_INVALID)
         return bad_cursor(p);
     if (rc == 0)
@@ -622,7 +622,7 @@ tools_list(struct mcp_call *c)
     tools_since(&args, ARG_CHANGED_SINCE, &q);
     rc = tasks_list(s->t, a, &q, &list);
     if (rc == ERR_INVALID)
-        task_fail(&x, rc, "cursor", "cursor is not one that list_tasks gave");
+        task_fail(&x, rc, "cursor", "cursor is not from list_tasks");
     else if (rc != 0)
         task_fail_store(&x, rc);
     if (rc != 0)

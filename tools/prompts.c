@@ -127,12 +127,12 @@ write_resume(struct brief *p)
 
     mine.owner = task_arg_text(p->x.a, &p->args, ARG_AGENT);
     if (p->args.v[F_TASK_ID].p) {
-        buf_printf(&p->b, "Go on with the task %.*s",
+        buf_printf(&p->b, "Continue the task %.*s",
                    STR_ARG(p->args.v[F_TASK_ID]));
         rc = put_task(p);
     } else {
         buf_z(&p->b, "Choose a task from those below, yours first, read it "
-              "with get_task, and go on with it");
+              "with get_task, and continue it");
         if (p->args.v[ARG_AGENT].p)
             rc = !mine.owner.p ? ERR_NOMEM : put_some(p, "Yours", &mine);
         if (rc == 0)
@@ -275,22 +275,22 @@ run(struct mcp_call *c)
 }
 
 static const struct mcp_prompt_arg resume_args[] = {
-    {"task_id", "The task; without it, one to choose", false},
-    {"agent", "Who goes on with it", false},
+    {"task_id", "The task; default: the agent chooses one", false},
+    {"agent", "The agent that continues it", false},
     {NULL, NULL, false},
 };
 static const struct mcp_prompt_arg brief_args[] = {
     {"task_id", "The task", true},
-    {"to_agent", "Who gets it; without it, anyone", false},
+    {"to_agent", "The next agent; default: any", false},
     {NULL, NULL, false},
 };
 static const struct mcp_prompt_arg standup_args[] = {
-    {"since", "A time or a seq; without it, the last 24 hours", false},
+    {"since", "A time or a seq; default: the last 24 hours", false},
     {NULL, NULL, false},
 };
 
 const struct mcp_prompt tools_prompts[TOOLS_N_PROMPTS] = {
-    {"resume_task", "Resume a task", "Take up a task where it was left.",
+    {"resume_task", "Resume a task", "Continue a task where it was left.",
      resume_args, run, TOOL_RESUME},
     {"handoff_task_brief", "Hand off a task",
      "Write what another agent needs to go on with a task.",

@@ -555,7 +555,7 @@ toy_comes(const char *name)
     RES("'x'", members "'resultType':'" type "'," WORLD9)
 #define RELATED "'_meta':{" KEY("related-task") ":{'taskId':'ID'}}"
 #define CAME TEXT("{\\'came\\':true}")
-#define NO_TASK(id) BAD(id, "No such task, or its time is over: ID")
+#define NO_TASK(id) BAD(id, "No such task, or it has expired: ID")
 #define MISSING \
     ERR_DATA("'x'", "-32021", "Missing required client capability", \
              "{'requiredCapabilities':{'extensions':{" KEY("tasks") ":{}}}}")

@@ -191,12 +191,12 @@ test_answers_to_nothing_are_refused(void)
     begin();
     join(&x, "ann", FORMS);
     gives(&x, "mcptask-c.abcdefghijklmnopqrstuv.0.1", ACCEPTS);
-    CHECK(has(next(&x), "No such question, or its time is over"));
+    CHECK(has(next(&x), "No such question, or it has expired"));
     calls(&x, CALL("ask", "{}"));
     CHECK(is_question(&x, 0, WHO_IS(FORM)));
     ahead_ms += CALL_TTL_MS;
     gives(&x, asked_id, ACCEPTS);
-    CHECK(has(next(&x), "No such question, or its time is over"));
+    CHECK(has(next(&x), "No such question, or it has expired"));
     who_forget(&x);
     end();
 }

@@ -41,7 +41,7 @@ with_state(const char *format)
 #define TURN(tool, more) \
     MODERN_CALL(tool, ",'arguments':{'a':[1,'\\u00e9',null]}" more \
                 ",'requestState':'%s'")
-#define BAD_STATE BAD("'x'", "requestState is not of this request: " \
+#define BAD_STATE BAD("'x'", "requestState belongs to another request: " \
     "call again without it")
 
 static void

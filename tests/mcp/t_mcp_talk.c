@@ -221,11 +221,11 @@ static const struct kase input_cases[] = {
                         "'requestState':8"),
      LISTED("'prompts':[" GREET "," QUIZ "]"), MCP_OK},
     {NULL, NULL, MODERN_CALL("ask", ",'requestState':7"),
-     BAD("'x'", "requestState is not of this request: call again without "
-         "it"), MCP_OK},
+     BAD("'x'", "requestState belongs to another request: call again "
+         "without it"), MCP_OK},
     {NULL, NULL, MODERN_CALL("ask", ",'requestState':''"),
-     BAD("'x'", "requestState is not of this request: call again without "
-         "it"), MCP_OK},
+     BAD("'x'", "requestState belongs to another request: call again "
+         "without it"), MCP_OK},
     {NULL, NULL, MODERN_CALL("lazy", ""),
      ERR("'x'", "-32603", "Internal error: store_error"), MCP_OK},
     /* A client of the handshake that cannot be asked. */
@@ -244,7 +244,7 @@ static const struct kase input_cases[] = {
     /* What stands alone or in a batch. */
     {V03, NULL, "[" CALL("shed", "{}") "]",
      "[" RES("1", TEXT("{\\'code\\':\\'blocked\\',\\'message\\':"
-                   "\\'it would have to wait: send it outside a batch\\',"
+                   "\\'the call has to wait: send it outside a batch\\',"
                    "\\'retryable\\':false}") ",'isError':true") "]", MCP_OK},
     {NULL, "mcp-method: x\n", REQ("1", "resources/subscribe",
                                   "{'uri':'toy://1'}"),

@@ -13,7 +13,7 @@ test_old_dialect(void)
     CHECK(has(makes(&ann, TASK("await", "{'key':'go'}")),
               "{'jsonrpc':'2.0','id':1,'result':{'task':{"
               OLD_TASK("working", "") "},'_meta':{"
-              KEY("model-immediate-response") ":'await goes on as task ID"));
+              KEY("model-immediate-response") ":'await continues as task ID"));
     CHECK(has(ann.said[ann.n - 1], "'," KEY("related-task")
               ":{'taskId':'ID'}}}}"));
     says(&ann, OLD("tasks/get"));
@@ -325,7 +325,7 @@ test_ttl(void)
     CHECK(has(says(&neo, NEWER_ID("tasks/get")), "'pollIntervalMs':5999"));
     who_forget(&ann);
     settle_after(1);
-    CHECK(has(next(&ann), "No such task, or its time is over"));
+    CHECK(has(next(&ann), "No such task, or it has expired"));
     CHECK(has(says(&neo, NEWER_ID("tasks/get")), "-32602"));
     CHECK(has(says(&ann, OLD("tasks/cancel")), "-32602"));
     toy_comes("go");

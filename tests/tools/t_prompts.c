@@ -147,7 +147,7 @@ test_prompts_of_one_task(void)
         int rc;
         const char *outside; /* what stands before the fence, or why not */
     } cases[] = {
-        {"resume_task", "{'task_id':'a'}", 0, "Go on with the task \"a\"."},
+        {"resume_task", "{'task_id':'a'}", 0, "Continue the task \"a\"."},
         {"resume_task", "{'task_id':'a','agent':'m\\u0022\\n```'}", 0,
          "as agent \"m\\\"\\n```\"."},
         {"resume_task", "{'task_id':'a','agent':''}", 0, "task \"a\"."},
