@@ -1,80 +1,100 @@
 #!/bin/sh
 # What make makes: the same bytes wherever it runs, and a program that is hard
 # to break into: t_build.sh [CC...]. Without arguments, with the compiler that
-# make chooses.
+# make chooses. One of two builds is that of this tree, which has to have been
+# made with make's own flags.
 
 cd "$(dirname "$0")/.." || exit 1
 . tests/lib/check.sh
 unset CFLAGS LDFLAGS
-
-# build DIR [NAME=VALUE...]: builds a copy of the sources, in DIR
-build() {
-    at=$1
-    shift
-    mkdir -p "$at" && tar -c --exclude=./build --exclude=./mcptask \
-        --exclude=./.git --exclude=node_modules . | tar -x -C "$at" || exit 1
-    (cd "$at" && make -j2 mcptask "$@") >"$dir/log" 2>&1 ||
-        fail "make $*: $(tail -n 20 "$dir/log")"
-    checks=$((checks + 1))
-    [ "$("$at/mcptask" --version 2>&1)" = "$version" ] ||
-        fail "make $*: it does not run"
-}
+chosen=$(command -v musl-gcc >/dev/null && echo musl-gcc || echo cc)
 version="mcptask $(sed -n 's/^#define MCPTASK_VERSION "\(.*\)"/\1/p' base/base.h)"
 
+# sources DIR: a copy of them
+sources() {
+    mkdir -p "$1" && tar -c --exclude=./build --exclude=./mcptask \
+        --exclude=./.git --exclude=node_modules . | tar -x -C "$1" || exit 1
+}
+
+# makes DIR PROGRAM [NAME=VALUE...]: what make makes there runs
+makes() {
+    at=$1 program=$2
+    shift 2
+    (cd "$at" && make -j2 "$program" "$@") >"$dir/log" 2>&1 ||
+        fail "make $*: $(tail -n 20 "$dir/log")"
+    checks=$((checks + 1))
+    [ "$("$at/$program" --version 2>&1)" = "$version" ] ||
+        fail "make $*: it does not run"
+}
+
+# here CC: builds in this tree, into $made, from the objects in $objects
+here() {
+    objects=build/$1
+    [ "$1" != "$chosen" ] || objects=build
+    made=$objects/mcptask
+    [ "$1" != "$chosen" ] || made=mcptask
+    makes . "$made" CC="$1" B="$objects" BIN="$made"
+}
+
 # The same, from another directory, with another locale, time zone and umask.
-twice() {
-    build "$dir/one" "$@"
+twice() { # CC
+    here "$1"
     (
         export TZ=Asia/Kolkata LC_ALL=C.UTF-8
         umask 077
-        build "$dir/a longer/way to it" "$@"
+        sources "$dir/a longer/way to it"
+        makes "$dir/a longer/way to it" mcptask CC="$1"
         exit $failed
     ) || failed=$((failed + 1))
-    same "$dir/one/mcptask" "$dir/a longer/way to it/mcptask"
+    same "$made" "$dir/a longer/way to it/mcptask"
 }
 
 # Its addresses are drawn anew each time, what the linker resolved is read
 # only, and functions with arrays notice a stack that was written over.
 hardened() { # CC
     wants readelf || return
-    readelf -hldW "$dir/one/mcptask" >"$dir/elf" 2>&1
+    readelf -hldW "$made" >"$dir/elf" 2>&1
     has "$dir/elf" 'DYN (' GNU_RELRO BIND_NOW 'NOW PIE'
     lacks "$dir/elf" ' RWE '
     [ "$1" != musl-gcc ] || lacks "$dir/elf" NEEDED INTERP
     mkfifo "$dir/said"
-    MCP_TASK_BASE_DIR="$dir/store" "$dir/one/mcptask" --port 0 2>"$dir/said" &
+    MCP_TASK_BASE_DIR="$dir/store" "./$made" --port 0 2>"$dir/said" &
     pid=$!
     read -r _ <"$dir/said"
     checks=$((checks + 1))
     [ ! -r "/proc/$pid/maps" ] ||
-        grep -q 'r--p .*one/mcptask' "/proc/$pid/maps" ||
+        grep -q "r--p .*/$made\$" "/proc/$pid/maps" ||
         fail "what was relocated can be written: $(cat "/proc/$pid/maps")"
     kill $pid
     wait $pid
     rm "$dir/said"
     for module in json http/parse serve/stdio store; do
-        readelf -sW "$dir/one/build/$module.o" >"$dir/symbols"
+        readelf -sW "$objects/$module.o" >"$dir/symbols"
         has "$dir/symbols" __stack_chk_fail
     done
 }
 
-# smallest [NAME=VALUE...]: without all that, where somebody wants it so
-smallest() {
-    build "$dir/small" HARDEN= "$@"
-    check test "$(wc -c <"$dir/small/mcptask")" -lt \
-        "$(wc -c <"$dir/one/mcptask")"
+# Without all that, where somebody wants it so: the whole program by the
+# compiler that make chooses, by others one object.
+smallest() { # CC
+    sources "$dir/small"
+    if [ "$1" = "$chosen" ]; then
+        makes "$dir/small" mcptask HARDEN= CC="$1"
+        check test "$(wc -c <"$dir/small/mcptask")" -lt "$(wc -c <"$made")"
+    else
+        check make -C "$dir/small" build/json.o HARDEN= CC="$1"
+    fi
     wants readelf || return
     readelf -sW "$dir/small/build/json.o" >"$dir/symbols"
     lacks "$dir/symbols" __stack_chk_fail
 }
 
-[ $# -gt 0 ] || set -- ''
+[ $# -gt 0 ] || set -- "$chosen"
 for cc; do
-    name=${cc:-default}
-    [ -z "$cc" ] || wants "$cc" || continue
-    rm -rf "$dir/one" "$dir/a longer" "$dir/small"
-    twice ${cc:+"CC=$cc"}
+    wants "$cc" || continue
+    rm -rf "$dir/a longer" "$dir/small"
+    twice "$cc"
     hardened "$cc"
-    smallest ${cc:+"CC=$cc"}
+    smallest "$cc"
 done
 finish

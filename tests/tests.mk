@@ -161,7 +161,7 @@ upgrade: $(BIN)
 # ---- cross: needs cross compilers and qemu-user-static ----
 
 cross: $(BIN)
-	sh tests/cross.sh $(ARCHS)
+	sh tests/cross.sh $(if $(SHORT),--short) $(ARCHS)
 
 clients: $(BIN)
 	sh tests/clients.sh $(abspath $(BIN))
