@@ -145,6 +145,19 @@ fi
 
 # ---- units ----
 
+# The script of OpenRC is run with what it calls there.
+mkdir "$dir/openrc"
+for command in checkpath ebegin eend supervise-daemon; do
+    printf '#!/bin/sh\necho "${0##*/} $*"\n' >"$dir/openrc/$command"
+    chmod +x "$dir/openrc/$command"
+done
+check env -i PATH="$dir/openrc" RC_SVCNAME=mcptask /bin/sh -euc '
+    . packaging/mcptask.openrc && start_pre && reload
+    echo "$command_user runs $command $command_args in $MCP_TASK_BASE_DIR"'
+has "$dir/log" 'checkpath -d -m 0700 -o mcptask:mcptask /var/lib/mcptask' \
+    'supervise-daemon mcptask --signal HUP' \
+    'mcptask:mcptask runs /usr/bin/mcptask --http in /var/lib/mcptask'
+
 # The system calls of a filter of systemd, its groups resolved.
 calls_of() {
     systemd-analyze syscall-filter "$1" | sed '1d; s/#.*//' |
