@@ -12,6 +12,7 @@
 # make conformance  the official suite of MCP (npm)
 # make clients      coding agents read what config prints (npm, 700 MB)
 # make oci mcpb     a container image; a bundle for desktop clients
+# make npm wheel deb    packages for npx, for uvx, for Debian
 # make help         this list
 # V=1 shows the commands, HARDEN= builds smaller and without hardening.
 

@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 MAN := share/man/man
 UNITS := lib/systemd/system
 
-image oci mcpb: $(BIN)
+image oci mcpb npm wheel deb: $(BIN)
 	@sh packaging/pack.sh $@ $(BIN)
 
 install: $(BIN)
@@ -22,4 +22,4 @@ uninstall:
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/mcptask $(MAN)1/mcptask.1 \
 	  $(MAN)5/mcptask-log.5 $(UNITS)/mcptask.service $(UNITS)/mcptask.socket)
 
-.PHONY: image oci mcpb install uninstall
+.PHONY: image oci mcpb npm wheel deb install uninstall

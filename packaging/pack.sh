@@ -1,14 +1,20 @@
 #!/bin/sh
-# Packs a static program: pack.sh image|oci|mcpb PROGRAM
+# Packs a static program: pack.sh image|oci|mcpb|npm|wheel|deb PROGRAM
 #
 #   image  build/image/: the files of an image, for packaging/Containerfile
 #   oci    build/mcptask-VERSION-ARCH.oci.tar: an OCI image layout, for
 #          "podman load -i", "skopeo copy oci-archive:..." and the like
 #   mcpb   build/mcptask-VERSION-ARCH.mcpb: a bundle for desktop clients, and
 #          build/server.json for the MCP registry; needs zip
+#   npm    build/mcptask-VERSION.tgz: the launcher for npx, and
+#          build/mcptask-linux-CPU-VERSION.tgz: the program that it starts
+#   wheel  build/mcptask-VERSION-py3-none-PLATFORM.whl, for pip and uvx; needs
+#          zip
+#   deb    build/mcptask_VERSION-1_ARCH.deb; needs dpkg-deb
 #
-# OWNER and IMAGE say where it will be published. The same program gives the
-# same bytes, since all times are SOURCE_DATE_EPOCH. No container engine is
+# OWNER and IMAGE say where it will be published, OUT where the files go instead
+# of build. The same program gives the same bytes, since all times are
+# SOURCE_DATE_EPOCH, or the day of the last release. No container engine is
 # needed.
 set -eu
 export LC_ALL=C TZ=UTC
@@ -16,23 +22,48 @@ cd "$(dirname "$0")/.."
 what=$1 program=$2
 owner=${OWNER:-OWNER}
 image=${IMAGE:-registry.example/$owner/mcptask}
-epoch=${SOURCE_DATE_EPOCH:-315532800} # 1980: zip knows nothing before
+released=$(sed -n 's/^## \[.*\] - //p' CHANGELOG.md | head -n 1)
+epoch=${SOURCE_DATE_EPOCH:-$(date -u -d "$released" +%s)}
 version=$(sed -n 's/^#define MCPTASK_VERSION "\(.*\)"/\1/p' base/base.h)
 
-# The ELF header names the processor, in either byte order.
+fail() {
+    echo "pack.sh: $*" >&2
+    exit 1
+}
+
+# The ELF header names the processor, in either byte order. Everybody has other
+# names for it; wheels say which C library they want, and a static program can
+# do with the oldest of each.
 variant=
 case $(od -An -tx1 -j18 -N2 "$program" | tr -d ' ') in
-3e00) arch=amd64 ;;
-b700) arch=arm64 ;;
-2800) arch=arm variant=',"variant":"v7"' ;;
-f300) arch=riscv64 ;;
-0016) arch=s390x ;;
-*) echo "pack.sh: $program: not for a known processor" >&2 && exit 1 ;;
+3e00)
+    arch=amd64 deb=amd64 cpu=x64
+    platform=manylinux2014_x86_64.musllinux_1_1_x86_64
+    ;;
+b700)
+    arch=arm64 deb=arm64 cpu=arm64
+    platform=manylinux2014_aarch64.musllinux_1_1_aarch64
+    ;;
+2800)
+    arch=arm deb=armhf cpu=arm variant=',"variant":"v7"'
+    platform=manylinux2014_armv7l.musllinux_1_2_armv7l
+    ;;
+f300)
+    arch=riscv64 deb=riscv64 cpu=riscv64
+    platform=manylinux_2_31_riscv64.musllinux_1_2_riscv64
+    ;;
+0016)
+    arch=s390x deb=s390x cpu=s390x
+    platform=manylinux2014_s390x.musllinux_1_1_s390x
+    ;;
+*) fail "$program: not for a known processor" ;;
 esac
-if grep -qa '/ld-' "$program"; then
-    echo "pack.sh: $program: not a static program" >&2
-    exit 1
-fi
+! grep -qa '/ld-' "$program" || fail "$program: not a static program"
+
+# needs COMMAND
+needs() {
+    command -v "$1" >/dev/null || fail "$what needs $1"
+}
 
 # lay_out DIR: the files of the image
 lay_out() {
@@ -46,6 +77,12 @@ lay_out() {
 pack() {
     tar --sort=name --mtime="@$epoch" --owner="$3" --group="$3" \
         --numeric-owner --format=ustar -C "$2" -rf "$1" "$4"
+}
+
+# settle DIR: modes and times that do not depend on who packs it, and when
+settle() {
+    chmod -R u=rwX,go=rX "$1"
+    find "$1" -exec touch -d "@$epoch" {} +
 }
 
 # blob FILE TYPE: puts it among the blobs; what refers to it is in $ref
@@ -94,7 +131,7 @@ END
 END
     echo '{"imageLayoutVersion":"1.0.0"}' >$layout/oci-layout
     chmod -R u=rwX,go=rX $layout
-    out=build/mcptask-$version-$arch.oci.tar
+    out=$to/mcptask-$version-$arch.oci.tar
     rm -f "$out"
     for name in oci-layout index.json blobs; do
         pack "$out" $layout 0 $name
@@ -104,28 +141,129 @@ END
 
 fill() {
     sed -e "s|@VERSION@|$version|g; s|@OWNER@|$owner|g; s|@ARCH@|$arch|g" \
-        -e "s|@IMAGE@|$image|g; s|@SHA256@|${sum-}|g" "packaging/$1"
+        -e "s|@IMAGE@|$image|g; s|@SHA256@|${sum-}|g; s|@CPU@|$cpu|g" \
+        -e "s|@DEB@|$deb|g; s|@SIZE@|${size-}|g" \
+        -e "s|@DATE@|$(date -u -R -d "@$epoch")|g" "packaging/$1"
 }
 
 make_mcpb() {
+    needs zip
     work=build/mcpb
     rm -rf $work
     mkdir -p $work/server
     install -m 755 "$program" $work/server/mcptask
     install -m 644 LICENSE $work/LICENSE
     fill manifest.json >$work/manifest.json
-    find $work -exec touch -d "@$epoch" {} +
-    out=$PWD/build/mcptask-$version-$arch.mcpb
+    settle $work
+    out=$to/mcptask-$version-$arch.mcpb
     rm -f "$out"
     (cd $work && zip -qXD "$out" manifest.json LICENSE server/mcptask)
     sum=$(sha256sum "$out" | cut -c 1-64)
-    fill server.json >build/server.json
+    fill server.json >"$to/server.json"
     echo "$out"
 }
 
-mkdir -p build
+# tgz DIR NAME: an npm package of what is in DIR/package
+tgz() {
+    install -m 644 LICENSE "$1/package/LICENSE"
+    settle "$1"
+    pack "$1/tar" "$1" 0 package
+    out=$to/$2-$version.tgz
+    gzip -9n <"$1/tar" >"$out"
+    echo "$out"
+}
+
+make_npm() {
+    work=build/npm
+    rm -rf $work
+    mkdir -p $work/launcher/package $work/platform/package
+    install -m 755 packaging/npm/mcptask.js $work/launcher/package
+    install -m 644 README.md $work/launcher/package
+    fill npm/package.json >$work/launcher/package/package.json
+    tgz $work/launcher mcptask
+    install -m 755 "$program" $work/platform/package/mcptask
+    fill npm/platform.json >$work/platform/package/package.json
+    tgz $work/platform "mcptask-linux-$cpu"
+}
+
+# digest FILE: its SHA-256 as RECORD wants it, base64 for addresses, which is
+# two digits for every three of 264 bits, without the last
+digest() {
+    sha256sum "$1" | cut -c 1-64 | awk '{
+        to64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+        for (i = 1; i < 66; i += 3) {
+            n = 0
+            for (k = i; k < i + 3; k++)
+                n = n * 16 + index("123456789abcdef", substr($1 "00", k, 1))
+            out = out substr(to64, int(n / 64) + 1, 1) substr(to64, n % 64 + 1, 1)
+        }
+        print substr(out, 1, 43)
+    }'
+}
+
+make_wheel() {
+    needs zip
+    work=build/wheel name=mcptask-$version
+    info=$name.dist-info scripts=$name.data/scripts
+    rm -rf $work
+    mkdir -p "$work/$info" "$work/$scripts"
+    install -m 755 "$program" "$work/$scripts/mcptask"
+    install -m 644 LICENSE "$work/$info/LICENSE"
+    # Links are of the repository's root, which the index of packages is not.
+    at=https://github.com/$owner/mcptask
+    {
+        fill wheel/METADATA
+        sed -e "s|](\([^:)]*png\))|]($at/raw/v$version/\1)|g" \
+            -e "s|](\([^:)]*\))|]($at/blob/v$version/\1)|g" README.md
+    } >"$work/$info/METADATA"
+    {
+        echo 'Wheel-Version: 1.0'
+        echo "Generator: $name"
+        echo 'Root-Is-Purelib: false'
+        echo "$platform" | tr . '\n' | sed 's/^/Tag: py3-none-/'
+    } >"$work/$info/WHEEL"
+    set -- "$scripts/mcptask" "$info/LICENSE" "$info/METADATA" "$info/WHEEL"
+    for file; do
+        echo "$file,sha256=$(digest "$work/$file"),$(($(wc -c <"$work/$file")))"
+    done >"$work/$info/RECORD"
+    echo "$info/RECORD,," >>"$work/$info/RECORD"
+    settle $work
+    out=$to/$name-py3-none-$platform.whl
+    rm -f "$out"
+    (cd $work && zip -qXD "$out" "$@" "$info/RECORD")
+    echo "$out"
+}
+
+make_deb() {
+    needs dpkg-deb
+    work=$PWD/build/deb doc=build/deb/usr/share/doc/mcptask
+    rm -rf "$work"
+    make -s -o "$program" install BIN="$program" DESTDIR="$work" PREFIX=/usr
+    gzip -9n "$work"/usr/share/man/man?/*
+    mkdir -p $doc "$work/DEBIAN"
+    {
+        fill deb/copyright
+        sed '1,4d; s/^$/./; s/^/ /' LICENSE
+    } >$doc/copyright
+    gzip -9n <CHANGELOG.md >$doc/changelog.gz
+    fill deb/changelog | gzip -9n >$doc/changelog.Debian.gz
+    size=$(find "$work/usr" -type f -printf '%s\n' |
+        awk '{ n += int(($1 + 1023) / 1024) } END { print n }')
+    fill deb/control >"$work/DEBIAN/control"
+    install -m 755 packaging/deb/postinst packaging/deb/prerm "$work/DEBIAN"
+    (cd "$work" && find usr -type f | sort | xargs md5sum >DEBIAN/md5sums)
+    settle "$work"
+    out=$to/mcptask_$version-1_$deb.deb
+    SOURCE_DATE_EPOCH=$epoch \
+        dpkg-deb --root-owner-group -Zxz -b "$work" "$out" >/dev/null
+    echo "$out"
+}
+
+to=${OUT:-build}
+mkdir -p build "$to"
+to=$(cd "$to" && pwd)
 case $what in
 image) lay_out build/image && echo build/image ;;
-oci) make_oci ;;
-mcpb) make_mcpb ;;
+oci | mcpb | npm | wheel | deb) "make_$what" ;;
+*) fail "$what: no such package" ;;
 esac

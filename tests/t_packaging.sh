@@ -1,12 +1,38 @@
 #!/bin/sh
-# What make oci, make mcpb and the units of systemd come to, each judged by
-# the programs that are made for it, where they are there:
-# t_packaging.sh [MCPTASK]
+# What the packages and the units come to, each judged by the programs that are
+# made for it, where they are there: t_packaging.sh [MCPTASK]
 
 cd "$(dirname "$0")/.." || exit 1
 bin=${1:-./mcptask}
 . tests/lib/check.sh
 version=$(sed -n 's/^#define MCPTASK_VERSION "\(.*\)"/\1/p' base/base.h)
+
+# ---- twice the same ----
+
+# pack DIR FORMAT...: what its files are called does not matter here
+pack() {
+    to=$1
+    shift
+    for what; do
+        check env OUT="$to" sh packaging/pack.sh "$what" "$bin"
+    done
+}
+formats='oci npm'
+wants zip && formats="$formats mcpb wheel"
+wants dpkg-deb && formats="$formats deb"
+packs=$dir/packs
+# shellcheck disable=SC2086 # formats are words
+pack "$packs" $formats
+# Later, by somebody else, elsewhere.
+# shellcheck disable=SC2086
+(
+    umask 077
+    TZ=Asia/Kolkata LC_ALL=C.UTF-8
+    export TZ LC_ALL
+    pack "$dir/again" $formats
+    exit $failed
+) || fail 'packed by somebody else'
+check diff -r "$packs" "$dir/again"
 
 # ---- an image ----
 
@@ -24,13 +50,9 @@ refs() {
         sed 's/"digest":"\(.*\)","size":/\1 /'
 }
 
-first=$(sh packaging/pack.sh oci "$bin") || fail 'pack.sh oci'
-cp "$first" "$dir/first.tar"
-sleep 1 # or times could not differ
-check sh packaging/pack.sh oci "$bin"
-check cmp "$first" "$dir/first.tar"
+image=$(echo "$packs"/*.oci.tar)
 mkdir "$dir/layout"
-check tar -C "$dir/layout" -xf "$first"
+check tar -C "$dir/layout" -xf "$image"
 has "$dir/layout/oci-layout" '"imageLayoutVersion":"1.0.0"'
 # The index names a manifest, and that a configuration and a layer.
 n=0
@@ -85,9 +107,9 @@ if [ "$(id -u)" -eq 0 ] && check tar -C "$dir/root" -xf "$dir/layer.tar"; then
     runs "$dir/root" 65532:65532 /mcptask MCP_TASK_BASE_DIR=/data
 fi
 if wants skopeo; then
-    check skopeo inspect "oci-archive:$first:$version"
+    check skopeo inspect "oci-archive:$image:$version"
     # Reads all of it, and checks every digest.
-    check skopeo copy --insecure-policy "oci-archive:$first:$version" \
+    check skopeo copy --insecure-policy "oci-archive:$image:$version" \
         "dir:$dir/copy"
 fi
 # The Containerfile makes the same. Without privileges there is no building.
@@ -118,29 +140,174 @@ fi
 # ---- a bundle ----
 
 if wants zip && wants unzip; then
-    bundle=$(sh packaging/pack.sh mcpb "$bin") || fail 'pack.sh mcpb'
+    bundle=$(echo "$packs"/*.mcpb)
     sum=$(sha256sum <"$bundle" | cut -c 1-64)
-    cp "$bundle" "$dir/first.mcpb"
-    sleep 1
-    check sh packaging/pack.sh mcpb "$bin"
-    check cmp "$bundle" "$dir/first.mcpb"
     check unzip -q "$bundle" -d "$dir/bundle"
     has "$dir/bundle/manifest.json" "\"version\": \"$version\"" \
         '"command": "${__dirname}/server/mcptask"'
     check cmp "$bin" "$dir/bundle/server/mcptask"
     check test -x "$dir/bundle/server/mcptask"
-    has build/server.json "\"fileSha256\": \"$sum\"" "\"version\": \"$version\""
-    check test -z "$(cat build/server.json "$dir/bundle/manifest.json" |
+    has "$packs/server.json" "\"fileSha256\": \"$sum\"" \
+        "\"version\": \"$version\""
+    check test -z "$(cat "$packs/server.json" "$dir/bundle/manifest.json" |
         grep @)"
     # The registry takes 100 characters.
     check test "$(sed -n 's/^  "description": "\(.*\)",/\1/p' \
-        build/server.json | wc -c)" -le 101
+        "$packs/server.json" | wc -c)" -le 101
     # Both are JSON: the program's own parser says so.
-    for file in build/server.json "$dir/bundle/manifest.json"; do
+    for file in "$packs/server.json" "$dir/bundle/manifest.json"; do
         printf '{"jsonrpc":"2.0","id":1,"method":"ping","params":%s}\n' \
             "$(tr -d '\n' <"$file")" | MCP_TASK_BASE_DIR=$dir "$bin" >"$dir/out"
         has "$dir/out" '"result":{}'
     done
+fi
+
+# ---- npm ----
+
+# Does what an agent does: says hello, and calls a tool.
+hello='{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"create_task","arguments":{"title":"x"}}}'
+# serves COMMAND...: on stdio, and says which version it is
+serves() {
+    check "$@" --version
+    has "$dir/log" "mcptask $version"
+    echo "$hello" | MCP_TASK_BASE_DIR=$dir/store "$@" >"$dir/out" 2>&1 ||
+        fail "$*: exit code on stdio"
+    has "$dir/out" '"protocolVersion":"2025-11-25"' '\"status\":\"open\"'
+}
+# refuses TEXT COMMAND...: to start, as a shell does it without a program
+refuses() {
+    text=$1
+    shift
+    "$@" --version >"$dir/out" 2>&1
+    check test $? -eq 127
+    has "$dir/out" "$text"
+}
+# passes SIGNAL CODE LAUNCHER: the program is ended by a signal to the launcher,
+# which ends after it with that code. A pipe has an end when both have ended.
+passes() {
+    rm -f "$dir/said"
+    mkfifo "$dir/said"
+    MCP_TASK_BASE_DIR=$dir/store "$3" --port 0 2>"$dir/said" &
+    pid=$!
+    {
+        read -r line
+        kill -s "$1" $pid
+        timeout 60 cat
+    } <"$dir/said" >"$dir/out" || {
+        fail "$1 did not end the program"
+        pkill -KILL -P $pid
+        kill -KILL $pid
+    }
+    wait $pid 2>/dev/null # where a shell names the signal
+    check test $? -eq "$2"
+    case $line in
+    *http://127.0.0.1:*) ;;
+    *) fail "it said: $line" ;;
+    esac
+}
+# of_npm COMMAND...: with nothing of this user, and no network
+of_npm() (
+    cd "$dir/npm" && HOME=$dir npm_config_cache=$dir/cache \
+        npm_config_update_notifier=false npm_config_offline=true "$@"
+)
+if wants npm; then
+    mkdir "$dir/npm"
+    check of_npm npm install --no-audit --no-fund \
+        "$packs"/mcptask-*.tgz
+    modules=$dir/npm/node_modules
+    launcher=$modules/.bin/mcptask
+    cmp "$bin" "$modules"/@mcptask/*/mcptask || fail 'npm has another program'
+    check test -s "$modules/mcptask/README.md"
+    check cmp LICENSE "$modules/mcptask/LICENSE"
+    check test -z "$(cat "$modules"/mcptask/*.js* "$modules"/@mcptask/*/*.json |
+        grep '@[A-Z]*@')"
+    serves of_npm npx mcptask
+    serves "$launcher"
+    "$launcher" no-such-command >"$dir/out" 2>&1
+    check test $? -eq 2
+    passes TERM 0 "$launcher"
+    passes INT 0 "$launcher"
+    (
+        # shellcheck disable=SC3045 # where there is no such limit, so be it
+        ulimit -c 0
+        passes QUIT 131 "$launcher"
+        exit $failed
+    ) || fail 'passes QUIT'
+    # A processor that nobody packed for, and a package that is not there.
+    echo 'Object.defineProperty(process, "arch", { value: "pdp11" });' \
+        >"$dir/other.js"
+    refuses 'there is no package for linux-pdp11, only linux-arm, linux-arm64' \
+        env NODE_OPTIONS="--require=$dir/other.js" "$launcher"
+    rm -r "$modules/@mcptask"
+    refuses 'is missing; install mcptask again' "$launcher"
+fi
+
+# ---- wheel ----
+
+# Its record is right: each file with its hash and length, and no other file.
+cat >"$dir/record.py" <<'END'
+import base64, csv, hashlib, io, sys, zipfile
+wheel = zipfile.ZipFile(sys.argv[1])
+name = next(n for n in wheel.namelist() if n.endswith('/RECORD'))
+rows = list(csv.reader(io.TextIOWrapper(wheel.open(name))))
+assert sorted(r[0] for r in rows) == sorted(wheel.namelist()), rows
+for path, sum, size in rows:
+    data = wheel.read(path)
+    hash = base64.urlsafe_b64encode(hashlib.sha256(data).digest())
+    right = ['sha256=' + hash.decode().rstrip('='), str(len(data))]
+    assert [sum, size] == (right if path != name else ['', '']), path
+END
+if wants zip && wants python3; then
+    wheel=$(echo "$packs"/*.whl)
+    check python3 "$dir/record.py" "$wheel"
+    check python3 -m venv "$dir/venv"
+    check "$dir/venv/bin/pip" install --no-index --no-cache-dir "$wheel"
+    check cmp "$bin" "$dir/venv/bin/mcptask"
+    serves "$dir/venv/bin/mcptask"
+    check "$dir/venv/bin/pip" show -f mcptask
+    has "$dir/log" "Version: $version" 'License: MIT' '/LICENSE'
+    lacks "$dir/log" '@OWNER@' '@VERSION@'
+    check "$dir/venv/bin/pip" uninstall -y mcptask
+    check test ! -e "$dir/venv/bin/mcptask"
+    if wants uvx; then
+        check env HOME="$dir" uvx --offline --from "$wheel" mcptask --version
+    fi
+fi
+
+# ---- deb ----
+
+# Below a root of its own; its scripts know that, and ask no systemd.
+dpkg_in() {
+    dpkg --root="$dir/debian" --force-script-chrootless --force-bad-path "$@"
+}
+if wants dpkg-deb && [ "$(id -u)" -eq 0 ]; then
+    mkdir -p "$dir/debian/var/lib/dpkg/updates" "$dir/debian/var/lib/dpkg/info"
+    : >"$dir/debian/var/lib/dpkg/status"
+    : >"$dir/debian/var/lib/dpkg/available"
+    check dpkg_in -i "$packs"/*.deb
+    check dpkg_in -s mcptask
+    has "$dir/log" 'Status: install ok installed' "Version: $version-1"
+    lacks "$dir/log" '@OWNER@' '@SIZE@'
+    check dpkg_in --verify mcptask
+    check test ! -s "$dir/log"
+    check cmp "$bin" "$dir/debian/usr/bin/mcptask"
+    serves "$dir/debian/usr/bin/mcptask"
+    for page in man1/mcptask.1 man5/mcptask-log.5; do
+        gzip -dc "$dir/debian/usr/share/man/$page.gz" >"$dir/page"
+        check cmp "$dir/page" "man/${page#*/}"
+    done
+    has "$dir/debian/usr/lib/systemd/system/mcptask.service" \
+        'ExecStart=/usr/bin/mcptask --http'
+    has "$dir/debian/usr/share/doc/mcptask/copyright" \
+        'Permission is hereby granted' 'License: Expat'
+    check dpkg_in -i "$packs"/*.deb
+    check dpkg_in --purge mcptask
+    check test -z "$(find "$dir/debian" -name '*mcptask*')"
+fi
+if wants lintian && wants dpkg-deb; then
+    check lintian --allow-root --fail-on error "$packs"/*.deb
 fi
 
 # ---- units ----

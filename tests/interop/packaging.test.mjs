@@ -1,7 +1,8 @@
 /* What others install. The bundle is judged, opened and started with the tools
-   of its own format; server.json by what the registry asks: its schema of
-   2025-12-11 and what it checks beyond that, as far as they concern what stands
-   there, with no member that they do not know. */
+   of its own format, and the packages of npm with npm; server.json by what the
+   registry asks: its schema of 2025-12-11 and what it checks beyond that, as
+   far as they concern what stands there, with no member that they do not
+   know. */
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -78,6 +79,20 @@ test('a bundle shares the store of all clients', LIMIT, async (t) => {
   const store = newStore(t);
   const home = { HOME: store.dir };
   await shares(t, store, await installed(t, store, undefined, home), home);
+});
+
+test('a client is served through the launcher of npm', LIMIT, async (t) => {
+  const store = newStore(t);
+  const at = join(store.dir, 'npm');
+  run('npm', 'install', '--prefix', at, '--cache', join(at, 'cache'),
+    '--offline', '--no-audit', '--no-fund', '--no-update-notifier',
+    ...run('sh', 'packaging/pack.sh', 'npm', SERVER).split('\n'));
+  assert.equal(read(at, 'node_modules', 'mcptask', 'package.json').version,
+    VERSION);
+  const command = join(at, 'node_modules', '.bin', 'mcptask');
+  const program = { command, stdio: () => [] };
+  await shares(t, store, await Agent.start(t, KIND, { ...store, program }),
+    store.env);
 });
 
 const object = (required, optional = {}) => ({
