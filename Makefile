@@ -13,6 +13,7 @@
 # make clients      coding agents read what config prints (npm, 700 MB)
 # make oci mcpb     a container image; a bundle for desktop clients
 # make npm wheel deb    packages for npx, for uvx, for Debian
+# make dist         these for x86_64, aarch64, armhf, riscv64
 # make help         this list
 # V=1 shows the commands, HARDEN= builds smaller and without hardening.
 

@@ -7,6 +7,10 @@ UNITS := lib/systemd/system
 image oci mcpb npm wheel deb: $(BIN)
 	@sh packaging/pack.sh $@ $(BIN)
 
+# For other processors too, with Debian's cross compilers.
+dist:
+	@sh packaging/dist.sh $(ARCHS)
+
 install: $(BIN)
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin $(MAN)1 $(MAN)5 $(UNITS))
 	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/mcptask
@@ -22,4 +26,4 @@ uninstall:
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/mcptask $(MAN)1/mcptask.1 \
 	  $(MAN)5/mcptask-log.5 $(UNITS)/mcptask.service $(UNITS)/mcptask.socket)
 
-.PHONY: image oci mcpb npm wheel deb install uninstall
+.PHONY: image oci mcpb npm wheel deb dist install uninstall

@@ -310,6 +310,32 @@ if wants lintian && wants dpkg-deb; then
     check lintian --allow-root --fail-on error "$packs"/*.deb
 fi
 
+# ---- all of them ----
+
+check sh -c '! sh packaging/dist.sh x86_64 pdp11 vax'
+has "$dir/log" 'pdp11-linux-gnu-gcc is missing' 'gcc-vax-linux-gnu'
+if wants arm-linux-gnueabihf-gcc && wants zip && wants dpkg-deb; then
+    check make -s dist ARCHS="$(uname -m) armhf"
+    (cd build/dist && sha256sum -c SHA256SUMS) >"$dir/sums" 2>&1 ||
+        fail "SHA256SUMS: $(cat "$dir/sums")"
+    check test "$(grep -c ': OK$' "$dir/sums")" -eq \
+        "$(ls -I SHA256SUMS build/dist | wc -l)"
+    has "$dir/sums" linux-armhf _armhf.deb mcptask-linux-arm- \
+        manylinux2014_armv7l.musllinux_1_2_armv7l.whl "mcptask-$version.tgz"
+    check dpkg-deb -x "build/dist/mcptask_$version-1_armhf.deb" "$dir/armhf"
+    check cmp "$dir/armhf/usr/bin/mcptask" \
+        "build/dist/mcptask-$version-linux-armhf"
+    if wants qemu-arm-static; then
+        serves qemu-arm-static "$dir/armhf/usr/bin/mcptask"
+    fi
+    if [ -d "$dir/venv" ]; then
+        check "$dir/venv/bin/pip" install --no-index --no-deps \
+            --only-binary=:all: --platform manylinux2014_armv7l \
+            --target "$dir/foreign" build/dist/mcptask-*_armv7l.whl
+        check cmp "$dir/foreign/bin/mcptask" "$dir/armhf/usr/bin/mcptask"
+    fi
+fi
+
 # ---- units ----
 
 # The script of OpenRC is run with what it calls there.

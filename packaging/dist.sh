@@ -1,0 +1,53 @@
+#!/bin/sh
+# All packages for all processors, in build/dist: dist.sh [ARCHITECTURE...]
+#
+# For each architecture, the program by itself and what pack.sh makes of it for
+# npm, Python and Debian; SHA256SUMS has them all. For other architectures than
+# this machine's, Debian's cross compilers build it with a static glibc, in the
+# directories of "make cross".
+set -eu
+cd "$(dirname "$0")/.."
+unset MAKEFLAGS MFLAGS MAKEOVERRIDES
+version=$(sed -n 's/^#define MCPTASK_VERSION "\(.*\)"/\1/p' base/base.h)
+to=build/dist
+[ $# -gt 0 ] || set -- x86_64 aarch64 armhf riscv64
+
+# compiler ARCHITECTURE: the one for it, nothing for that of this machine
+compiler() {
+    case $1 in
+    "$(uname -m)") ;;
+    armhf) echo arm-linux-gnueabihf-gcc ;;
+    *) echo "$1-linux-gnu-gcc" ;;
+    esac
+}
+
+# wanted COMMAND PACKAGE: has it said if it is missing
+wanted() {
+    command -v "$1" >/dev/null && return
+    echo "dist.sh: $1 is missing; Debian has it in $2" >&2
+    missing=yes
+}
+
+missing=
+wanted zip zip
+wanted dpkg-deb dpkg
+for arch; do
+    cc=$(compiler "$arch")
+    [ -z "$cc" ] || wanted "$cc" "gcc-$(echo "${cc%-gcc}" | tr _ -)"
+done
+[ -z "$missing" ] || exit 1
+
+rm -rf $to
+mkdir -p $to
+for arch; do
+    cc=$(compiler "$arch")
+    program=./mcptask
+    [ -z "$cc" ] || program=build/cross/$arch/mcptask
+    make -s "-j$(getconf _NPROCESSORS_ONLN)" ${cc:+"CC=$cc"} \
+        ${cc:+"B=build/cross/$arch"} BIN="${program#./}" "${program#./}"
+    install -m 755 "$program" "$to/mcptask-$version-linux-$arch"
+    for what in npm wheel deb; do
+        OUT=$to sh packaging/pack.sh $what "$program" >/dev/null
+    done
+done
+(cd $to && sha256sum -- * >../sums && mv ../sums SHA256SUMS && cat SHA256SUMS)
