@@ -68,6 +68,32 @@ test_commit(struct tstore *t)
 }
 
 static void
+write_elsewhere(void)
+{
+    struct tstore other;
+    pid_t pid = child_begin();
+    if (pid == 0) {
+        CHECK(ts_open(&other, path) == 0);
+        CHECK(ts_put(&other, "task/3", "\"v\":3") == 0);
+        child_end();
+    }
+    CHECK(child_ok(pid));
+}
+
+/* Before the lock is taken; under it again only where the log has grown. */
+static void
+test_mark_is_read_once(struct tstore *t)
+{
+    mark_reads = 0;
+    put(t);
+    CHECK(mark_reads == 1);
+    before_lock = write_elsewhere;
+    put(t);
+    CHECK(mark_reads == 3);
+    CHECK(strcmp(ts_get(t, "task/3"), "\"v\":3") == 0 && ts_is_replay(t));
+}
+
+static void
 test_read_takes_no_lock(struct tstore *t)
 {
     struct tstore other;
@@ -145,11 +171,14 @@ main(void)
     test_creation(&t);
     test_made_by_another();
     test_commit(&t);
+    test_mark_is_read_once(&t);
     test_read_takes_no_lock(&t);
     test_torn_tail(&t);
     test_commit(&t);
+    test_mark_is_read_once(&t);
     test_compaction(&t);
     test_commit(&t);
+    test_mark_is_read_once(&t);
     test_refused_unlock(&t);
     ts_close(&t);
     free(path);
