@@ -310,9 +310,10 @@ ends_closed(struct store *s, struct buf *b)
     struct arena a = {0};
     struct store_rec r;
     char body[40];
+    if (e == NULL || e->n != s->log.head)
+        return false;
     text_put(body, sizeof body, STORE_CLOSED, (unsigned long long)s->log.g);
-    bool closed = e != NULL && e->n == s->log.head &&
-                  store_read(s, e, &a, &r) == 0 && str_is(r.body, body);
+    bool closed = store_read(s, e, &a, &r) == 0 && str_is(r.body, body);
     if (closed) {
         r.g = s->log.g + 1;
         record_put(b, &r);
@@ -343,16 +344,17 @@ store_compact_finish(struct store *s)
     char path[STORE_PATH_MAX + 32];
     struct buf line = {0};
     struct stat st;
-    bool closed = ends_closed(s, &line);
-    int rc = 0;
+    int rc;
+    if (!ends_closed(s, &line))
+        return 0;
     text_put(path, sizeof path, "%s.compact", s->path);
-    if (closed && ends_in(path, &line, &st)) {
+    if (ends_in(path, &line, &st)) {
         rc = replace_log(s, path);
         if (rc == 0) { /* a wrong mark is rebuilt */
             store_put_mark(s, s->log.g + 1, s->log.head, st.st_size, st.st_ino);
             rc = store_load(s);
         }
-    } else if (closed) {
+    } else {
         rc = store_link_old(s); /* which a mount point cannot be */
         if (rc != 0)
             rc = store_deny(s, errno == EXDEV ? ERR_READONLY : rc,

@@ -236,23 +236,36 @@ put_sum(char *line, int at)
     line[at + 8] = '\n';
 }
 
+/* The number in n digits, with leading zeros, at *p, which is moved behind the
+   blank after it. */
+static void
+put_digits(char **p, int n, uint64_t v)
+{
+    for (int i = n; i-- > 0; v /= 10)
+        (*p)[i] = (char)('0' + v % 10);
+    *p += n + 1;
+}
+
+/* Every write does this, so it is done without text_put. */
 static void
 mark_format(const struct mark *m, char out[LOCK_MARK_LEN])
 {
-    size_t n = text_put(out, LOCK_MARK_LEN, "%010llu %020llu %020llu ",
-                        (unsigned long long)m->g, (unsigned long long)m->n,
-                        (unsigned long long)m->end);
-    memset(out + n, ' ', LOCK_MARK_LEN - n);
+    char *at = out, *second = out + SECOND_AT + 33;
+    memset(out, ' ', LOCK_MARK_LEN);
+    put_digits(&at, 10, m->g);
+    put_digits(&at, 20, m->n);
+    put_digits(&at, 20, (uint64_t)m->end);
     put_sum(out, SUM_AT);
     if (m->id[0] == '\0')
         return;
-    n = text_put(out + SECOND_AT, LOCK_MARK_LEN - SECOND_AT,
-                 "%-32s %020llu %020llu %020llu %-36s %020llu %020llu", m->id,
-                 (unsigned long long)m->ino, (unsigned long long)m->time_ms,
-                 (unsigned long long)m->boot_ms, m->boot,
-                 (unsigned long long)m->jump_ms,
-                 (unsigned long long)m->jump_at);
-    out[SECOND_AT + n] = ' ';
+    memcpy(out + SECOND_AT, m->id, strlen(m->id));
+    put_digits(&second, 20, m->ino);
+    put_digits(&second, 20, (uint64_t)m->time_ms);
+    put_digits(&second, 20, (uint64_t)m->boot_ms);
+    memcpy(second, m->boot, strlen(m->boot));
+    second += LOCK_BOOT_LEN + 1;
+    put_digits(&second, 20, (uint64_t)m->jump_ms);
+    put_digits(&second, 20, (uint64_t)m->jump_at);
     put_sum(out, SECOND_SUM_AT);
 }
 
