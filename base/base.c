@@ -205,6 +205,16 @@ utf8_len(const char *p, const char *end)
     return room >= 4 && is_tail(s[3]) ? 4 : 0;
 }
 
+uint32_t
+utf8_code(const char *p, size_t n)
+{
+    uint32_t cp = (uint32_t)p[0] & (n == 1 ? 0x7fu : 0x7fu >> n);
+
+    for (size_t i = 1; i < n; i++)
+        cp = cp << 6 | ((uint32_t)p[i] & 0x3fu);
+    return cp;
+}
+
 size_t
 utf8_count(struct str s)
 {

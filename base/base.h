@@ -37,6 +37,8 @@ uint64_t str_sip(const uint64_t seed[2], struct str s);
 bool str_u64(struct str s, uint64_t *out);
 /* The length of the valid UTF-8 sequence (RFC 3629) at p, or 0. */
 size_t utf8_len(const char *p, const char *end);
+/* The code point of the valid sequence of n bytes at p. */
+uint32_t utf8_code(const char *p, size_t n);
 /* Code points in s, which must be valid UTF-8. */
 size_t utf8_count(struct str s);
 

@@ -10,6 +10,7 @@
 
 #include "cli/cli.h"
 #include "cli/admin.h"
+#include "cli/board.h"
 #include "cli/config.h"
 #include "cli/doctor.h"
 #include "cli/edit.h"
@@ -73,9 +74,10 @@ const struct cli_command cli_commands[] = {
      cli_tail, 0, 0, READ,
      OPTS(FLAG("follow", 'f', follow),
           NUMBER("lines", 'n', lines))},
-    {"board", "[-n N]", "all tasks in columns, by what they wait for",
+    {"board", "[-w] [-n N]", "all tasks in columns, by what they wait for",
      cli_board, 0, 0, READ,
-     OPTS(NUMBER("limit", 'n', limit))},
+     OPTS(FLAG("watch", 'w', watch),
+          NUMBER("limit", 'n', limit))},
     {"add", "[OPTION...] TITLE...", "creates a task",
      cli_add, 1, ANY_NUMBER, WRITE,
      OPTS(AGENT,

@@ -1,10 +1,5 @@
-/* show - the commands that show tasks and calls: list, show, history, tail,
-   board. Long output is written piece by piece, with memory for one piece.
-
-   The columns of the board stand side by side if the terminal is wide enough,
-   else one below the other. A text passes cli_safe before it is cut to the
-   width of its column. Width counts characters; a terminal may show some of
-   them wider. */
+/* show - the commands that show tasks and calls: list, show, history, tail.
+   Long output is written piece by piece, with memory for one piece. */
 
 #include "cli/show.h"
 #include "mcp/calls.h"
@@ -22,10 +17,6 @@
 
 #define FOLLOW_MS 50 /* how often tail -f looks for news */
 #define CALLS_PAGE 50
-#define GAP 2       /* between the cells of a board */
-#define CELL_MIN 16 /* narrower columns are put one below the other */
-#define CELL_MAX 40
-#define CARDS 10    /* in a column, without --limit */
 
 /* ---- list ---- */
 
@@ -53,10 +44,8 @@ str_of_arg(const char *z)
     return z == NULL ? STR_NONE : str_of(z);
 }
 
-/* Calls fn with each task that q finds, which is in c->a, until fn returns
-   false or stdout fails. Returns 0 or an error. */
-static int
-each_task(struct cli *c, struct task_query *q,
+int
+cli_each_task(struct cli *c, struct task_query *q,
           bool (*fn)(void *ctx, const struct task *k), void *ctx)
 {
     struct task_list page;
@@ -181,7 +170,7 @@ cli_list(struct cli *c)
     if (rc != 0 || a->limit == 0)
         return rc;
     c->columns = 5;
-    rc = a->calls ? list_calls(c) : each_task(c, &q, put_task, c);
+    rc = a->calls ? list_calls(c) : cli_each_task(c, &q, put_task, c);
     return rc < 0 ? cli_fail_store(c, rc) : CLI_OK;
 }
 
@@ -267,13 +256,30 @@ cli_history(struct cli *c)
 
 /* ---- tail ---- */
 
-static volatile sig_atomic_t tail_ended;
+static volatile sig_atomic_t ended; /* by a signal */
 
 static void
-end_tail(int sig)
+end(int sig)
 {
     (void)sig;
-    tail_ended = 1;
+    ended = 1;
+}
+
+int
+cli_follow(struct cli *c)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = 0};
+    int rc;
+
+    signal(SIGINT, end);
+    signal(SIGTERM, end);
+    if (cli_flush(c) && !ended && poll(&out, 1, FOLLOW_MS) <= 0 && !ended) {
+        rc = store_follow(c->s.store);
+        return rc == 0 ? 1 : rc;
+    }
+    if (c->out_errno == EPIPE)
+        c->out_errno = 0; /* this is how its reader ends it */
+    return 0;
 }
 
 struct tail {
@@ -325,219 +331,18 @@ tail_last(struct tail *t, uint64_t n)
     return rc == 0 ? store_scan(s, from, tail_event, t) : rc;
 }
 
-/* Shows new events until a signal comes or the reader of stdout is gone, which
-   poll reports even while there is nothing to write. */
-static int
-tail_follow(struct tail *t)
-{
-    struct cli *c = t->c;
-    struct pollfd out = {.fd = STDOUT_FILENO, .events = 0};
-    int rc = 0;
-
-    while (!tail_ended && rc == 0 && cli_flush(c)) {
-        if (poll(&out, 1, FOLLOW_MS) > 0)
-            break;
-        rc = store_follow(c->s.store);
-    }
-    if (c->out_errno == EPIPE)
-        c->out_errno = 0; /* this is how its reader ends it */
-    return rc;
-}
-
 int
 cli_tail(struct cli *c)
 {
     struct tail t = {.c = c};
     int rc;
 
-    if (c->args.follow) {
-        signal(SIGINT, end_tail);
-        signal(SIGTERM, end_tail);
+    if (c->args.follow)
         store_observe(c->s.store, tail_observe, &t);
-    }
     c->columns = 6;
     rc = tail_last(&t, c->args.lines);
     if (rc == 0 && c->args.follow)
-        rc = tail_follow(&t);
-    return rc < 0 ? cli_fail_store(c, rc) : CLI_OK;
-}
-
-/* ---- board ---- */
-
-static const struct { const char *title, *sgr; } lanes[TASK_N_COLUMNS] = {
-    {"Needs you", "1;35"}, {"Ready", "1"}, {"In progress", "1;36"},
-    {"Handed over", "1;33"}, {"Stuck", "1;31"}, {"Done", "1;32"}};
-
-struct board {
-    struct cli *c;
-    size_t width; /* of a cell; 0: lanes stand one below the other */
-    struct lane {
-        struct buf b; /* its cards, as text or as JSON */
-        uint64_t n;   /* number of its tasks, with those not in b */
-        size_t at;    /* how much of b has been drawn */
-    } lane[TASK_N_COLUMNS];
-};
-
-/* Appends s, cut or padded to width characters, and a gap. */
-static void
-put_cell(struct cli *c, struct buf *b, struct str s, size_t width,
-         const char *sgr)
-{
-    size_t at = 0, n = 0;
-
-    for (; at < s.len && n < width; n++)
-        at += utf8_len(s.p + at, s.p + s.len);
-    cli_paint(c, b, (struct str){s.p, at}, sgr);
-    for (width += GAP; n < width; n++)
-        buf_char(b, ' ');
-}
-
-/* Appends a line of a card. */
-static void
-put_card_line(struct board *b, struct buf *to, struct str text)
-{
-    struct buf line = {0};
-
-    buf_str(&line, text);
-    cli_safe(&line, 0, false);
-    put_cell(b->c, to, buf_view(&line), b->width, NULL);
-    to->err |= line.err;
-    buf_fini(&line);
-}
-
-static void
-put_card(struct board *b, struct buf *to, const struct task *k)
-{
-    struct arena *a = &b->c->a;
-    struct str owner = raw_text(a, k->f[F_CURRENT_OWNER]);
-    size_t done = raw_list_n(k->f[F_COMPLETED_STEPS]);
-    size_t all = done + raw_list_n(k->f[F_REMAINING_STEPS]);
-    int64_t at = 0;
-    char age[24];
-
-    time_parse(k->ev.r.time, &at);
-    put_card_line(b, to, raw_text(a, k->f[F_TASK_ID]));
-    put_card_line(b, to, raw_text(a, k->f[F_TITLE]));
-    put_card_line(b, to, arena_printf(a, "%zu/%zu %s %.*s%s", done, all,
-                                 cli_span(age, store_now_ms(b->c->s.store)
-                                                   - at),
-                                 STR_ARG(owner.p ? owner : STR("")),
-                                 k->damaged.p ? " (damaged)" : ""));
-    put_card_line(b, to, STR(""));
-}
-
-static bool
-take(void *ctx, const struct task *k)
-{
-    struct board *b = ctx;
-    struct lane *l = &b->lane[task_column(k)];
-    size_t from = l->b.len;
-
-    if (l->n++ >= b->c->args.limit)
-        return true;
-    if (b->c->json) {
-        buf_z(&l->b, from > 0 ? "," : "");
-        view_summary_json(&l->b, k);
-    } else if (b->width > 0) {
-        put_card(b, &l->b, k);
-    } else {
-        buf_z(&l->b, "  ");
-        view_task_line(&l->b, &b->c->a, k);
-        cli_safe(&l->b, from, false);
-    }
-    return true;
-}
-
-/* What COLUMNS says, else the width of the terminal. */
-static size_t
-find_width(void)
-{
-    const char *columns = env_get("COLUMNS");
-    uint64_t n;
-
-    if (columns == NULL || !str_u64(str_of(columns), &n))
-        n = cli_terminal(STDOUT_FILENO);
-    return n > 1000 ? 1000 : (size_t)n;
-}
-
-static struct str
-title_of(struct board *b, int i)
-{
-    return arena_printf(&b->c->a, "%s (" U64 ")", lanes[i].title,
-                        b->lane[i].n);
-}
-
-/* Draws the next line of all columns; false if they have none. */
-static bool
-put_row(struct board *b)
-{
-    struct buf *out = &b->c->out;
-    size_t from = out->len, cell;
-    bool any = false;
-
-    for (int i = 0; i < TASK_N_COLUMNS; i++) {
-        struct lane *l = &b->lane[i];
-        const char *p = l->b.p + l->at;
-
-        /* Only its characters tell how many bytes a cell has. */
-        for (cell = 0, any |= l->at < l->b.len;
-             l->at < l->b.len && cell < b->width + GAP; cell++)
-            l->at += utf8_len(l->b.p + l->at, l->b.p + l->b.len);
-        buf_put(out, p, (size_t)(l->b.p + l->at - p));
-        for (; cell < b->width + GAP; cell++)
-            buf_char(out, ' ');
-    }
-    while (out->len > from && out->p[out->len - 1] == ' ')
-        out->len--;
-    buf_char(out, '\n');
-    if (!any)
-        out->len = from;
-    return any;
-}
-
-static void
-draw(struct board *b)
-{
-    struct buf *out = &b->c->out;
-
-    for (int i = 0; i < TASK_N_COLUMNS; i++) {
-        struct lane *l = &b->lane[i];
-
-        if (b->c->json) {
-            buf_printf(out, "%s{\"name\":\"%s\",\"total\":" U64 ",\"tasks\":[",
-                       i == 0 ? "{\"columns\":[" : ",", lanes[i].title, l->n);
-            buf_str(out, buf_view(&l->b));
-            buf_z(out, i < COLUMN_DONE ? "]}" : "]}]}\n");
-        } else if (b->width > 0) {
-            put_cell(b->c, out, title_of(b, i), b->width, lanes[i].sgr);
-            buf_z(out, i < COLUMN_DONE ? "" : "\n");
-        } else {
-            cli_paint(b->c, out, title_of(b, i), lanes[i].sgr);
-            buf_char(out, '\n');
-            buf_str(out, buf_view(&l->b));
-        }
-        out->err |= l->b.err;
-    }
-    while (b->width > 0 && !b->c->json && put_row(b))
-        continue;
-}
-
-int
-cli_board(struct cli *c)
-{
-    struct board b = {.c = c, .width = find_width() / TASK_N_COLUMNS};
-    struct task_query q = {.include_done = true, .limit = TASK_LIST_MAX};
-    int rc;
-
-    c->exact = true;
-    b.width = b.width < CELL_MIN + GAP ? 0
-              : b.width > CELL_MAX + GAP ? CELL_MAX : b.width - GAP;
-    if (c->args.limit == UINT64_MAX)
-        c->args.limit = CARDS;
-    rc = each_task(c, &q, take, &b);
-    if (rc == 0)
-        draw(&b);
-    for (int i = 0; i < TASK_N_COLUMNS; i++)
-        buf_fini(&b.lane[i].b);
+        while ((rc = cli_follow(c)) > 0)
+            ;
     return rc < 0 ? cli_fail_store(c, rc) : CLI_OK;
 }

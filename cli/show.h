@@ -4,14 +4,23 @@
 /* show - the commands that show tasks and calls. */
 
 #include "cli/command.h"
+#include "task/query.h"
 
 int cli_list(struct cli *c);
 int cli_show(struct cli *c);
 int cli_history(struct cli *c);
 int cli_tail(struct cli *c);
-int cli_board(struct cli *c);
 
 /* Appends the whole task, as markdown or as JSON. */
 void cli_put_whole(struct cli *c, const struct task *k, bool md);
+
+/* Calls fn with each task that q finds, which is in c->a, until fn returns
+   false or stdout fails. Returns 0 or an error. */
+int cli_each_task(struct cli *c, struct task_query *q,
+                  bool (*fn)(void *ctx, const struct task *k), void *ctx);
+/* Writes c->out, waits 50 ms, and reads what was written meanwhile; the
+   store's observer sees it. Returns 1, or an error; 0 if a signal or the
+   reader of stdout has ended it. */
+int cli_follow(struct cli *c);
 
 #endif

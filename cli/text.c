@@ -10,6 +10,7 @@
    3. An error is one line on stderr, written by cli_fail. */
 
 #include "cli/text.h"
+#include "cli/width.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "task/view.h"
@@ -45,16 +46,6 @@ is_active(uint32_t cp, bool json)
     return false;
 }
 
-static uint32_t
-code_point(const char *p, size_t n)
-{
-    uint32_t cp = (uint32_t)p[0] & (n == 1 ? 0x7fu : 0x7fu >> n);
-
-    for (size_t i = 1; i < n; i++)
-        cp = cp << 6 | ((uint32_t)p[i] & 0x3fu);
-    return cp;
-}
-
 /* The number of bytes from p on that are safe to show. */
 static size_t
 plain_len(const char *p, const char *end, bool json)
@@ -66,7 +57,7 @@ plain_len(const char *p, const char *end, bool json)
 
         if (*at < ' ' || *at >= 0x7f) { /* char may be signed or not */
             n = utf8_len(at, end);
-            if (n == 0 ? !json : is_active(code_point(at, n), json))
+            if (n == 0 ? !json : is_active(utf8_code(at, n), json))
                 break;
         }
         at += n > 0 ? n : 1;
@@ -94,7 +85,7 @@ cli_safe(struct buf *b, size_t from, bool json)
         n = p < end ? utf8_len(p, end) : 0;
         if (n > 0)
             buf_printf(b, json ? "\\u%04x" : "<U+%04X>",
-                       (unsigned)code_point(p, n));
+                       (unsigned)utf8_code(p, n));
         else if (p < end)
             buf_z(b, "\xef\xbf\xbd"); /* U+FFFD */
     }
@@ -155,7 +146,7 @@ align_line(struct cli *c, struct buf *b, const char *p, const char *end)
 
     next = next == NULL ? end : next + 1;
     for (size_t i = 0; i < c->columns && take_column(p, next, &s); i++) {
-        size_t n = utf8_count(s);
+        size_t n = cli_width(s);
 
         if (n > c->width[i] && n <= WIDTH_MAX)
             c->width[i] = n;

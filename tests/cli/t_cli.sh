@@ -895,7 +895,7 @@ checks=$((checks + 1))
 [ "$(sed -n '1{s/  *([0-9]*)/|/g;p;}' out | tr -d ' ')" = \
     'Needsyou|Ready|Inprogress|Handedover|Stuck|Done|' ] &&
     [ "$(sed -n 2p out | tr -s ' ')" = \
-    'asks later evil given blocked first' ] || fail "$(cat out)"
+    'P2 asks P0 later P2 evil P2 given P2 blocked P2 first' ] || fail "$(cat out)"
 COLUMNS=60 run 0 board
 cat >expected <<'END'
 Needs you (1)
@@ -915,8 +915,28 @@ END
 sed 's/^  \([a-z]*\) .*/  \1/' out >actual
 same actual expected
 COLUMNS=60 run 0 board -n 1
-has out 'Stuck (2)' blocked
+has out 'Stuck (2)' blocked '  +1 more'
 lacks out bored
+echo '{"task_id":"lost","title":"b","status":"failed"}' | "$bin" import - >out
+run 0 handoff asks -a me -t codex -r 'out of context'
+COLUMNS=80 run 0 board
+has out 'Needs you (1)  ' 'Sure?' 'blocked by: later' 'exhausted' ' 1/3'
+checks=$((checks + 2))
+[ "$(grep -c '^[NHF]' out)" = 3 ] || fail "$(cat out)" # three lanes a row
+sed -n '/^Failed (1)$/,$p' out | grep -q 'P2 lost' || fail "$(cat out)"
+echo '{"task_id":"wide","title":"\\u4efb\\u52a1\\u4efb\\u52a1\\u4efb\\u52a1\\u4efb\\u52a1\\u4efb\\u52a1\\u4efb\\u52a1\\u4efb\\u52a1"}' |
+    "$bin" import - >out
+COLUMNS=80 run 0 board # 12 wide characters fill 24 cells of 25
+cells=$(printf '\344\273\273\345\212\241')
+has out "$cells$cells$cells$cells$cells$cells   <U"
+"$bin" board --watch >out & watcher=$!
+i=0
+while ! grep -q Ready out && [ $i -lt 100 ]; do i=$((i + 1)); sleep 0.1; done
+echo '{"task_id":"seen","title":"b"}' | "$bin" import - >err
+while ! grep -q seen out && [ $i -lt 200 ]; do i=$((i + 1)); sleep 0.1; done
+kill $watcher
+wait $watcher
+has out seen
 run 0 board --json
 has out '{"columns":[{"name":"Needs you","total":1,"tasks":[{"task_id":"asks"' \
     '{"name":"Done","total":1,"tasks":[{"task_id":"first"'

@@ -1,0 +1,362 @@
+/* board - the command that shows all tasks in columns, here called lanes, by
+   what they wait for.
+
+   As many lanes stand side by side as the terminal is wide enough for; the
+   others follow below. On a very narrow one, a task takes one line. A text
+   passes cli_safe before it is cut to its cell. */
+
+#include "cli/board.h"
+#include "cli/show.h"
+#include "cli/text.h"
+#include "cli/width.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "task/view.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define GAP 2       /* between two cells */
+#define CELL_MIN 20
+#define ABREAST_MIN 3 /* with fewer lanes side by side, a task is a line */
+#define CELL_MAX 40
+#define CARDS 10    /* in a lane, without --limit */
+#define AGES_MS 30000 /* --watch draws anew this often for the ages alone */
+
+enum { FAILED = TASK_N_COLUMNS, N_LANES }; /* ended tasks that failed */
+static const struct { const char *title, *sgr; } names[N_LANES] = {
+    {"Needs you", "1;35"}, {"Ready", "1"}, {"In progress", "1;36"},
+    {"Handed over", "1;33"}, {"Stuck", "1;31"}, {"Done", "1;32"},
+    {"Failed", "31"}};
+
+struct board {
+    struct cli *c;
+    size_t width;  /* of a cell; 0: a task is one line */
+    size_t abreast; /* lanes side by side */
+    struct lane {
+        struct buf b; /* the lines of its cards, or JSON */
+        uint64_t n;   /* number of its tasks, with those not in b */
+        size_t at;    /* how much of b has been drawn */
+    } lane[N_LANES];
+};
+
+/* ---- cards ---- */
+
+static struct str
+text_of(struct board *b, struct str raw)
+{
+    struct str s = raw_text(&b->c->a, raw);
+
+    return s.p != NULL ? s : STR("");
+}
+
+/* The first open question; .p NULL: none is open. */
+static struct str
+question_of(struct board *b, const struct task *k)
+{
+    struct str item;
+    size_t at = 0;
+
+    do
+        item = raw_list_next(k->f[F_QUESTIONS], &at);
+    while (item.p != NULL && raw_member(item, "answer").p != NULL);
+    return raw_text(&b->c->a, raw_member(item, "question"));
+}
+
+/* What happened, and why if anybody said so. */
+static struct str
+because(struct board *b, struct str what, struct str raw_reason)
+{
+    struct str reason = text_of(b, raw_reason);
+
+    return arena_printf(&b->c->a, "%.*s%s%.*s", STR_ARG(what),
+                        reason.len > 0 ? ": " : "", STR_ARG(reason));
+}
+
+static struct str
+handed_over(struct board *b, struct str handoff)
+{
+    struct str from = text_of(b, raw_member(handoff, "from_agent"));
+    struct str to = text_of(b, raw_member(handoff, "to_agent"));
+
+    return because(b, arena_printf(&b->c->a, "%.*s%s-> %.*s", STR_ARG(from),
+                                   from.len > 0 ? " " : "",
+                                   STR_ARG(to.len > 0 ? to : STR("anyone"))),
+                   raw_member(handoff, "reason"));
+}
+
+/* Why the task stands where it does, in a few words. */
+static struct str
+why(struct board *b, const struct task *k)
+{
+    size_t at = 0;
+
+    if (k->damaged.p != NULL)
+        return STR("damaged: mcptask verify");
+    if (task_status_ended(k->status))
+        return text_of(b, k->ev.note);
+    if (k->needs_input)
+        return question_of(b, k);
+    if (k->status == TASK_HANDOFF_READY)
+        return handed_over(b, k->f[F_HANDOFF]);
+    if (k->status == TASK_EXHAUSTED)
+        return because(b, STR("exhausted"),
+                       raw_member(k->f[F_EXHAUSTED], "reason"));
+    if (k->blocked)
+        return because(b, STR("blocked by"),
+                       raw_list_next(k->blocked_by, &at));
+    return k->lease_expired ? STR("the lease ran out")
+           : k->stale       ? STR("unchanged for a day") : STR("");
+}
+
+/* Appends a line of a card, with control characters made harmless. */
+static void
+put_line(struct buf *to, struct str text)
+{
+    size_t from = to->len;
+
+    for (size_t i = 0; i < text.len; i++)
+        buf_char(to, text.p[i] == '\n' || text.p[i] == '\t' ? ' '
+                                                            : text.p[i]);
+    cli_safe(to, from, false);
+    buf_char(to, '\n');
+}
+
+static void
+put_card(struct board *b, struct buf *to, const struct task *k)
+{
+    struct arena *a = &b->c->a;
+    struct str owner = text_of(b, k->f[F_CURRENT_OWNER]), reason = why(b, k);
+    size_t done = raw_list_n(k->f[F_COMPLETED_STEPS]);
+    size_t all = done + raw_list_n(k->f[F_REMAINING_STEPS]);
+    int64_t at = 0;
+    char age[24];
+
+    if (to->len > 0)
+        buf_char(to, '\n'); /* between two cards */
+    time_parse(k->ev.r.time, &at);
+    cli_span(age, store_now_ms(b->c->s.store) - at);
+    put_line(to, arena_printf(a, "P%.*s %.*s", STR_ARG(k->f[F_PRIORITY]),
+                              STR_ARG(k->ev.id)));
+    put_line(to, text_of(b, k->f[F_TITLE]));
+    put_line(to, arena_printf(a, all > 0 ? "%.*s%s%s %zu/%zu" : "%.*s%s%s",
+                              STR_ARG(owner), owner.len > 0 ? " " : "", age,
+                              done, all));
+    if (reason.len > 0)
+        put_line(to, reason);
+}
+
+static bool
+take(void *ctx, const struct task *k)
+{
+    struct board *b = ctx;
+    struct lane *l = &b->lane[k->status == TASK_FAILED ? (int)FAILED
+                                                       : (int)task_column(k)];
+    size_t from = l->b.len;
+
+    if (l->n++ >= b->c->args.limit)
+        return true;
+    if (b->c->json) {
+        buf_z(&l->b, from > 0 ? "," : "");
+        view_summary_json(&l->b, k);
+    } else if (b->width > 0) {
+        put_card(b, &l->b, k);
+    } else {
+        buf_z(&l->b, "  ");
+        view_task_line(&l->b, &b->c->a, k);
+        cli_safe(&l->b, from, false);
+    }
+    return true;
+}
+
+/* ---- drawing ---- */
+
+/* Appends s, cut or padded to a cell, and a gap. */
+static void
+put_cell(struct board *b, struct str s, const char *sgr)
+{
+    size_t used;
+
+    s = cli_cut(s, b->width, &used);
+    cli_paint(b->c, &b->c->out, s, sgr);
+    for (; used < b->width + GAP; used++)
+        buf_char(&b->c->out, ' ');
+}
+
+static struct str
+title_of(struct board *b, int i)
+{
+    return arena_printf(&b->c->a, "%s (" U64 ")", names[i].title,
+                        b->lane[i].n);
+}
+
+/* Ends a line, without the blanks at its end. */
+static void
+end_line(struct buf *out, size_t from)
+{
+    while (out->len > from && out->p[out->len - 1] == ' ')
+        out->len--;
+    buf_char(out, '\n');
+}
+
+/* Draws the next line of n lanes; false: there is no more. */
+static bool
+put_row(struct board *b, struct lane *l, size_t n)
+{
+    struct buf *out = &b->c->out;
+    size_t from = out->len;
+    bool any = false;
+
+    for (; n > 0; n--, l++) {
+        struct str rest = str_from(buf_view(&l->b), l->at), s = rest;
+        const char *end = rest.len > 0 ? memchr(rest.p, '\n', rest.len) : NULL;
+
+        if (end != NULL)
+            s.len = (size_t)(end - s.p);
+        l->at += end != NULL ? s.len + 1 : rest.len;
+        any |= rest.len > 0;
+        put_cell(b, s, NULL);
+    }
+    if (any)
+        end_line(out, from);
+    else
+        out->len = from;
+    return any;
+}
+
+/* Draws n lanes from the i-th on side by side. */
+static void
+draw_abreast(struct board *b, int i, size_t n)
+{
+    size_t from;
+
+    if (i > 0)
+        buf_char(&b->c->out, '\n');
+    from = b->c->out.len;
+    for (size_t k = 0; k < n; k++)
+        put_cell(b, title_of(b, i + (int)k), names[i + (int)k].sgr);
+    end_line(&b->c->out, from);
+    while (put_row(b, &b->lane[i], n))
+        ;
+}
+
+/* Says at the end of a lane how many more it has. */
+static void
+put_more(struct board *b, struct lane *l)
+{
+    const char *before = b->width == 0 ? "  " : l->b.len > 0 ? "\n" : "";
+
+    if (l->n > b->c->args.limit && !b->c->json)
+        buf_printf(&l->b, "%s+" U64 " more\n", before,
+                   l->n - b->c->args.limit);
+}
+
+static void
+draw_json(struct board *b, int n)
+{
+    struct buf *out = &b->c->out;
+
+    for (int i = 0; i < n; i++) {
+        buf_printf(out, "%s{\"name\":\"%s\",\"total\":" U64 ",\"tasks\":[",
+                   i == 0 ? "{\"columns\":[" : ",", names[i].title,
+                   b->lane[i].n);
+        buf_str(out, buf_view(&b->lane[i].b));
+        buf_z(out, "]}");
+    }
+    buf_z(out, "]}\n");
+}
+
+static void
+draw(struct board *b)
+{
+    struct buf *out = &b->c->out;
+    int n = N_LANES - (b->lane[FAILED].n == 0);
+
+    for (int i = 0; i < n; i++) {
+        put_more(b, &b->lane[i]);
+        out->err |= b->lane[i].b.err;
+    }
+    if (b->c->json) {
+        draw_json(b, n);
+    } else if (b->width > 0) {
+        for (int i = 0; i < n; i += (int)b->abreast)
+            draw_abreast(b, i, b->abreast < (size_t)(n - i)
+                                   ? b->abreast : (size_t)(n - i));
+    } else {
+        for (int i = 0; i < n; i++) {
+            cli_paint(b->c, out, title_of(b, i), names[i].sgr);
+            buf_char(out, '\n');
+            buf_str(out, buf_view(&b->lane[i].b));
+        }
+    }
+}
+
+/* What COLUMNS says, else the width of the terminal. */
+static size_t
+find_width(void)
+{
+    const char *columns = env_get("COLUMNS");
+    uint64_t n;
+
+    if (columns == NULL || !str_u64(str_of(columns), &n))
+        n = cli_terminal(STDOUT_FILENO);
+    return n > 1000 ? 1000 : (size_t)n;
+}
+
+static int
+show(struct cli *c)
+{
+    struct board b = {.c = c};
+    struct task_query q = {.include_done = true, .limit = TASK_LIST_MAX};
+    size_t width = find_width() + GAP;
+    int rc;
+
+    b.abreast = width / (CELL_MIN + GAP);
+    if (b.abreast > TASK_N_COLUMNS)
+        b.abreast = TASK_N_COLUMNS;
+    if (b.abreast >= ABREAST_MIN)
+        b.width = width / b.abreast - GAP;
+    if (b.width > CELL_MAX)
+        b.width = CELL_MAX;
+    rc = cli_each_task(c, &q, take, &b);
+    if (rc == 0)
+        draw(&b);
+    for (int i = 0; i < N_LANES; i++)
+        buf_fini(&b.lane[i].b);
+    return rc;
+}
+
+/* Draws the board anew whenever something has changed. */
+static int
+watch(struct cli *c)
+{
+    uint64_t seen = 0;
+    int64_t drawn_ms = 0;
+    int rc;
+
+    do {
+        int64_t now = clock_mono_ms();
+
+        if (seen == store_next_n(c->s.store) && now - drawn_ms < AGES_MS)
+            continue;
+        seen = store_next_n(c->s.store);
+        drawn_ms = now;
+        if (c->tty)
+            buf_z(&c->out, "\033[H\033[2J");
+        if ((rc = show(c)) < 0)
+            return rc;
+    } while ((rc = cli_follow(c)) > 0);
+    return rc;
+}
+
+int
+cli_board(struct cli *c)
+{
+    int rc;
+
+    c->exact = true;
+    if (c->args.limit == UINT64_MAX)
+        c->args.limit = CARDS;
+    rc = c->args.watch ? watch(c) : show(c);
+    return rc < 0 ? cli_fail_store(c, rc) : CLI_OK;
+}
