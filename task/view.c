@@ -116,6 +116,67 @@ count_steps(const struct task *k, size_t *done, size_t *total)
     *total = *done + raw_list_n(k->f[F_REMAINING_STEPS]);
 }
 
+/* What the last runs of the tests came to: each by its numbers, or as one
+   test by its exit code. */
+static void
+put_tests(struct buf *b, struct str results)
+{
+    uint64_t passed = 0, failed = 0;
+    struct str item;
+    size_t at = 0;
+
+    while ((item = raw_list_next(results, &at)).p) {
+        struct str code = raw_member(item, "exit_code");
+        uint64_t good = raw_u64(raw_member(item, "passed"));
+        uint64_t bad = raw_u64(raw_member(item, "failed"));
+
+        passed += good ? good : str_is(code, "0");
+        failed += bad ? bad : code.p && !str_is(code, "0");
+    }
+    if (passed || failed)
+        buf_printf(b, ",\"tests\":{\"passed\":%llu,\"failed\":%llu}",
+                   (unsigned long long)passed, (unsigned long long)failed);
+}
+
+static struct str
+open_question(struct str questions)
+{
+    struct str item;
+    size_t at = 0;
+
+    while ((item = raw_list_next(questions, &at)).p &&
+           raw_member(item, "answer").p)
+        ;
+    return item;
+}
+
+/* Why a task stands where it does: what it asks, and the reason of the update
+   that set its status, or who gave it up. */
+static void
+put_why(struct buf *b, const struct task *k)
+{
+    struct why {
+        struct str question, note, handoff, exhausted;
+    } why = {0};
+    static const struct member members[] = {
+        {"question", offsetof(struct why, question), RAW},
+        {"note", offsetof(struct why, note), RAW},
+        {"handoff", offsetof(struct why, handoff), RAW},
+        {"exhausted", offsetof(struct why, exhausted), RAW},
+    };
+
+    if (k->needs_input)
+        why.question = open_question(k->f[F_QUESTIONS]);
+    if (str_is(k->ev.op, "update") &&
+        raw_list_has(k->ev.set, STR("\"status\"")))
+        why.note = k->ev.note;
+    else if (k->status == TASK_HANDOFF_READY)
+        why.handoff = k->f[F_HANDOFF];
+    else if (k->status == TASK_EXHAUSTED)
+        why.exhausted = k->f[F_EXHAUSTED];
+    put_members(b, ',', &why, members, N(members));
+}
+
 void
 view_summary_json(struct buf *b, const struct task *k)
 {
@@ -139,6 +200,8 @@ view_summary_json(struct buf *b, const struct task *k)
     count_steps(k, &done, &total);
     put_members(b, '{', k, members, N(members));
     buf_printf(b, ",\"steps_done\":%zu,\"steps_total\":%zu", done, total);
+    put_tests(b, k->f[F_TEST_RESULTS]);
+    put_why(b, k);
     put_members(b, ',', k, last, N(last));
     buf_char(b, '}');
 }

@@ -35,7 +35,10 @@ void view_words_json(struct buf *b, struct str messages, uint64_t n,
                      struct str stop);
 /* A small object for lists: task_id, title, status, current_owner, priority,
    ready, blocked_by, needs_input, lease, lease_expired, stale, tags,
-   repo_path, steps_done, steps_total, version, seq, updated_at, damaged. */
+   repo_path, steps_done, steps_total, tests {passed, failed}, why it stands
+   where it does (question: the first that is open; handoff, exhausted, or
+   note: the reason of the update that set the status), version, seq,
+   updated_at, damaged. */
 void view_summary_json(struct buf *b, const struct task *k);
 /* What an agent that takes over has to know, as markdown. Stored text is
    quoted, so that it cannot pass for a heading of the brief. */

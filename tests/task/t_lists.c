@@ -113,6 +113,61 @@ test_filters(void)
     fixture_fini(&f);
 }
 
+/* Whether the summary of a task has that part. */
+static bool
+tells(struct fixture *f, const char *id, const char *part)
+{
+    char text[400];
+
+    snprintf(text, sizeof text, "{'query':'%s','include_done':true}", id);
+    call(f, "list_tasks", text);
+    buf_char(&f->out, '\0');
+    if (f->out.err == 0 && text_find(f->out.p, part))
+        return true;
+    fprintf(stderr, "%s: %.*s\n", id, STR_ARG(buf_view(&f->out)));
+    return false;
+}
+
+static void
+test_summaries_say_why(void)
+{
+    static const struct step steps[] = {
+        {"create_task", "{'task_id':'ask','title':'x'}", 0, 0, 0},
+        {"request_input", "{'task_id':'ask','agent':'ann','question':"
+         "'One?'}", 0, 0, 0},
+        {"request_input", "{'task_id':'ask','agent':'ann','question':"
+         "'Two?'}", 0, 0, 0},
+        {"update_task", "{'task_id':'ask','answer':{'question_id':'q2',"
+         "'text':'t'}}", 0, 0, 0},
+        {"create_task", "{'task_id':'hand','title':'x'}", 0, 0, 0},
+        {"handoff_task", "{'task_id':'hand','from_agent':'ann','to_agent':"
+         "'bob','reason':'lunch','test_results':[{'command':'a','exit_code':"
+         "0,'passed':7},{'command':'b','exit_code':1},{'command':'c',"
+         "'exit_code':0}]}", 0, 0, 0},
+        {"create_task", "{'task_id':'gone','title':'x'}", 0, 0, 0},
+        {"mark_exhausted", "{'task_id':'gone','agent':'ann','reason':"
+         "'quota'}", 0, 0, 0},
+        {"create_task", "{'task_id':'off','title':'x'}", 0, 0, 0},
+        {"update_task", "{'task_id':'off','status':'failed','reason':"
+         "'no disk'}", 0, 0, 0},
+    };
+    struct fixture f;
+
+    fixture_init(&f);
+    RUN_STEPS(&f, steps);
+    CHECK(tells(&f, "ask", "\"question\":{\"question_id\":\"q3\""));
+    CHECK(tells(&f, "hand", "\"tests\":{\"passed\":8,\"failed\":1},"
+                "\"handoff\":{\"from_agent\":\"ann\",\"to_agent\":\"bob\","
+                "\"reason\":\"lunch\","));
+    CHECK(tells(&f, "gone", "\"exhausted\":{\"agent\":\"ann\",\"reason\":"
+                "\"quota\","));
+    CHECK(tells(&f, "off", "\"note\":\"no disk\""));
+    call(&f, "update_task", "{'task_id':'hand','agent':'bob','status':"
+         "'in_progress'}");
+    CHECK(ok(&f) && tells(&f, "hand", "\"failed\":1},\"version\""));
+    fixture_fini(&f);
+}
+
 /* Pages through all tasks; between pages others change. Every task that
    did not change is seen exactly once. */
 static void
@@ -241,6 +296,7 @@ int
 main(void)
 {
     test_filters();
+    test_summaries_say_why();
     test_paging_while_tasks_change();
     test_search_is_bounded();
     test_many_tasks();
