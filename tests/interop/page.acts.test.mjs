@@ -1,0 +1,158 @@
+/* What a person does on the page: each act is a call of a tool, with the
+   version that was shown, and what it changed can be taken back. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import { cardOf, desk, LIMIT, live, SOON } from './desk.mjs';
+
+const button = (page, name) => page.getByRole('button', { name, exact: true });
+
+/* Fills the form that is open, and sends it. */
+async function fill(page, values, verb) {
+  const form = page.locator('#form');
+
+  for (const [label, value] of Object.entries(values)) {
+    const field = form.getByLabel(label, { exact: true });
+    await (await field.evaluate((el) => el.tagName) === 'SELECT'
+      ? field.selectOption(value) : field.fill(value));
+  }
+  await form.getByRole('button', { name: verb, exact: true }).click();
+  await form.waitFor({ state: 'hidden', timeout: SOON });
+}
+
+const closed = (page) => page.locator('#form').waitFor({ state: 'hidden' });
+
+test('a task is made, edited, and both taken back', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const get = (task_id) => worker.tool('get_task', { task_id });
+
+  await worker.tool('create_task', { task_id: 'x.0', title: 'First' });
+  await go();
+  await live(page);
+  await page.keyboard.press('c');
+  await fill(page, { Title: 'Second', 'Goal (Markdown)': 'A **goal**',
+    Priority: '0', 'Tags, with commas': 'red, blue',
+    'Depends on (ids, with commas)': 'x.0' }, 'Create');
+  await cardOf(page, 'stuck', 'blocked by x.0: First').waitFor();
+  const { tasks: [made] } = await worker.tool('list_tasks', { tag: 'blue' });
+  assert.deepEqual(((k) => [k.title, k.goal, k.priority, k.tags, k.depends_on,
+    k.created_by])(await get(made.task_id)),
+  ['Second', 'A **goal**', 0, ['red', 'blue'], ['x.0'], 'person']);
+  await button(page, 'Undo').click();
+  await page.getByText('Undone', { exact: true }).waitFor();
+  assert.equal((await get(made.task_id)).status, 'cancelled');
+
+  await cardOf(page, 'ready', 'First').locator('.title').focus();
+  await page.keyboard.press('e');
+  await fill(page, { Title: 'Other', Owner: 'ann', Priority: '1' }, 'Save');
+  await cardOf(page, 'ready', 'Other').getByText('ann').waitFor();
+  await button(page, 'Undo').click();
+  await cardOf(page, 'ready', 'First').getByText('nobody').waitFor();
+  const back = await get('x.0');
+  assert.deepEqual([back.title, back.priority, back.current_owner],
+    ['First', 2, undefined]);
+
+  /* What nobody changed is not sent. */
+  await page.keyboard.press('e');
+  await fill(page, {}, 'Save');
+  assert.equal((await get('x.0')).version, back.version);
+  await worker.close();
+});
+
+test('a conflict shows both states', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+
+  await worker.tool('create_task', { task_id: 'x.1', title: 'Mine' });
+  await go('#task/x.1');
+  await live(page);
+  const edit = async (title) => {
+    await button(page, 'Edit').click();
+    await worker.tool('update_task', { task_id: 'x.1',
+      title: `Before ${title}` });
+    await page.locator('#form').getByLabel('Title').fill(title);
+    await button(page, 'Save').click();
+    await page.getByRole('cell', { name: title, exact: true }).waitFor();
+    await page.getByRole('cell', { name: `Before ${title}` }).waitFor();
+  };
+  const title = async () =>
+    (await worker.tool('get_task', { task_id: 'x.1' })).title;
+
+  await edit('One');
+  await button(page, 'Cancel').click();
+  await closed(page);
+  assert.equal(await title(), 'Before One');
+  await page.getByRole('heading', { name: 'Before One' }).waitFor();
+  await edit('Two');
+  await button(page, 'Keep mine').click();
+  await closed(page);
+  assert.equal(await title(), 'Two');
+  await worker.close();
+});
+
+test('a task is handed over, closed, reopened, asked', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const get = () => worker.tool('get_task', { task_id: 'x.2' });
+  const chip = (name) => page.locator('#facts .chip', { hasText: name });
+  const status = (name) => chip(name).waitFor({ timeout: SOON });
+
+  await worker.tool('create_task', { task_id: 'x.2', title: 'Mine' });
+  await go('#task/x.2');
+  await live(page);
+  await button(page, 'Hand over').click();
+  await fill(page, { To: 'bob', Reason: 'lunch' }, 'Hand over');
+  await status('handoff ready');
+  assert.equal((await get()).current_owner, 'bob');
+  await cardOf(page, 'hand', 'for bob: lunch').waitFor();
+  await button(page, 'Undo').click();
+  await status('open');
+
+  await button(page, 'Close').click();
+  await fill(page, { Status: 'failed', Result: 'Nothing', Reason: 'no disk' },
+    'Close');
+  await status('failed');
+  assert.deepEqual(await page.locator('#acts button').allTextContents(),
+    ['Reopen']);
+  await page.locator('.time li').first().getByText('no disk').waitFor();
+  assert.match(await page.locator('.time li').first().textContent(),
+    /^person set it to failed, changed result .*ago.*no disk$/s);
+  await button(page, 'Reopen').click();
+  await fill(page, { Reason: 'a new disk' }, 'Reopen');
+  await status('open');
+
+  await button(page, 'Ask').click();
+  await fill(page, { Question: 'May I?', Kind: 'approval', To: 'ann' }, 'Ask');
+  await page.locator('#body').getByText('May I?').waitFor();
+  await page.locator('#body').getByRole('button', { name: 'Approve' })
+    .and(page.locator('.main')).click();
+  await page.locator('#body').getByText('person, ').waitFor();
+  const [{ to, by, answer }] = (await get()).questions;
+  assert.deepEqual([to, by, answer.text], ['ann', 'person', 'Approve']);
+  await worker.close();
+});
+
+test('whoever works is told, and not disturbed', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const call = (name, more) => worker.tool(name,
+    { task_id: 'x.3', agent: 'alice', ...more });
+
+  await worker.tool('create_task', { task_id: 'x.3', title: 'Held' });
+  await call('claim_task');
+  await go('#task/x.3');
+  await live(page);
+  await page.locator('#acts button').first().waitFor();
+  assert.deepEqual(await page.locator('#acts button').allTextContents(),
+    ['Message', 'Ask to stop']);
+  await button(page, 'Message').click();
+  await fill(page, { Message: 'Mind the gap' }, 'Send');
+  await page.locator('#body').getByText('Mind the gap').waitFor();
+  await button(page, 'Ask to stop').click();
+  await fill(page, { Reason: 'wrong branch' }, 'Ask');
+  await page.getByText('person asked to stop: wrong branch').waitFor();
+  const { messages, cancel_requested } = await call('update_task',
+    { goal: 'x' });
+  assert.deepEqual([messages[0].from, messages[0].text,
+    cancel_requested.reason], ['person', 'Mind the gap', 'wrong branch']);
+  await page.locator('#body').getByText(/person, .*ago, read/).waitFor();
+  await worker.close();
+});

@@ -1,0 +1,222 @@
+/* What the page tells, and what it costs: requests, the address, what it says
+   while nobody sees it, cards and texts to be read. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import { browser, cardOf, desk, LIMIT, live, SOON, timed, tokens, unfold }
+  from './desk.mjs';
+import { morning } from './screens.mjs';
+
+/* What the page asks for from now on, by name. */
+function requests(page) {
+  const all = [];
+
+  page.on('request', (r) => {
+    const { method, params } = r.method() === 'POST' ? r.postDataJSON() : {};
+    all.push(params?.name ?? method ?? 'page');
+  });
+  return all;
+}
+
+test('sixty tasks take four requests', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const asked = requests(page);
+
+  await morning(worker);
+  for (let i = 10; i < 60; i++) {
+    const task_id = `more-${i}`;
+    await worker.tool('create_task', { task_id, title: `Another task, ${i}`,
+      tags: ['more', 'of-it'], repo_path: '/home/somebody/work/project' });
+    if (i % 3 === 0) {
+      await worker.tool('claim_task', { task_id, agent: 'claude-code' });
+    }
+    if (i % 5 === 0) {
+      await worker.tool('request_input', { task_id, agent: 'claude-code',
+        question: 'Which of the ways that were tried is to be gone on with?' });
+    }
+  }
+  await go();
+  await live(page);
+  await cardOf(page, 'hand', 'claude-code -> hermes: context full').waitFor();
+  await cardOf(page, 'prog', '48 passed').waitFor();
+  await cardOf(page, 'need', 'Which of the ways').first().waitFor();
+  assert.equal(await page.evaluate(() => T.size), 60);
+  t.diagnostic(asked.join(', '));
+  assert.ok(asked.length <= 4, asked.join(', '));
+  asked.length = 0;
+  await worker.tool('update_task', { task_id: 'db-3', priority: 1 });
+  await cardOf(page, 'ready', 'P1').waitFor({ timeout: SOON });
+  assert.deepEqual(asked, ['list_tasks']);
+  await worker.close();
+});
+
+test('a card says why it is where it is', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const why = (lane, id) => cardOf(page, lane, id).locator('.why');
+  const says = async (lane, id, text) =>
+    assert.match(await why(lane, id).textContent(), text);
+
+  await morning(worker);
+  await go();
+  await live(page);
+  await says('hand', 'ops-4', /^claude-code -> hermes: context full$/);
+  await says('stuck', 'ops-5', /^codex cannot go on: quota until noon$/);
+  await says('stuck', 'api-142',
+    /^blocked by api-141: Limit requests per token$/);
+  await says('prog', 'api-141', /^lease ends in (59 min|1 h)$/);
+  assert.match(await cardOf(page, 'prog', 'api-141').textContent(),
+    /^P0 · api-141 · Limit requests per tokenclaude-code\d+ s ago2\/3✓ 48 passedapi/);
+  await unfold(page);
+  await says('done', 'ops-2', /^failed: no gain$/);
+  await worker.tool('update_task', { task_id: 'api-141', agent: 'claude-code',
+    status: 'cancelled', reason: 'no longer wanted' });
+  await page.getByText('blocked by api-141, which is cancelled').waitFor();
+  /* Compact: what is to be known at a glance. */
+  const meta = cardOf(page, 'ready', 'db-3').locator('.meta');
+  assert.ok(await meta.isVisible());
+  await page.getByRole('button', { name: 'Compact' }).click();
+  assert.ok(!await meta.isVisible());
+  await page.reload();
+  await live(page);
+  assert.ok(!await meta.isVisible());
+  assert.ok(await cardOf(page, 'done', 'ops-2').isVisible());
+  await page.evaluate(() => localStorage.clear());
+  await worker.close();
+});
+
+test('texts are shown as they were meant', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const body = page.locator('#body');
+  const has = (selector, hasText) =>
+    body.locator(selector, { hasText }).first().waitFor({ timeout: SOON });
+
+  await worker.tool('create_task', { task_id: 'm.0', title: 'Before' });
+  await worker.tool('create_task', { task_id: 'm.1', title: 'Marked',
+    depends_on: ['m.0'], goal: '# Head\nfirst line\nsecond `code` **strong** '
+      + '<i>x</i>\n- [x] ticked\n- [ ] open\n* item\n\n```c\nint x;\n\ny\n```\nend '
+      + '[link](javascript:alert(1)) 2 * 3 * 4' });
+  await worker.tool('save_checkpoint', { task_id: 'm.1', agent: 'alice',
+    completed_steps: [], remaining_steps: [], decisions: [],
+    test_results: [], notes: 'half **done**' });
+  await go('#task/m.1');
+  await live(page);
+  await has('h4', /^Head$/);
+  await has('p', /^first line\nsecond code strong <i>x<\/i>$/);
+  await has('code', /^code$/);
+  await has('b', /^strong$/);
+  await has('li.x', /^ticked$/);
+  await has('li.o', /^open$/);
+  await has('li', /^item$/);
+  await has('pre', /^int x;\n\ny\n$/);
+  await has('p', /^end \[link\]\(javascript:alert\(1\)\) 2 \* 3 \* 4$/);
+  assert.equal(await body.locator('i, a[href^=javascript]').count(), 0);
+  assert.doesNotMatch(await body.textContent(), /(^|[^.\d])0([^. \d]|$)/);
+  await has('.time li', /^alice saved a checkpoint .*half done$/);
+  await has('.time li', /^Somebody created it|^unknown created it/);
+  await body.getByRole('link', { name: 'm.0: Before' }).click();
+  await page.getByRole('heading', { name: 'Before' }).waitFor();
+  await page.goBack();
+  await page.getByRole('heading', { name: 'Marked' }).waitFor();
+  await worker.close();
+});
+
+test('filters stand in the address', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const cards = (n) => page.waitForFunction((count) =>
+    document.querySelectorAll('.card').length === count, n);
+
+  await morning(worker);
+  await go();
+  await live(page);
+  await page.getByLabel('Tag').selectOption('api');
+  await page.keyboard.press('/');
+  await page.keyboard.type('limit');
+  await cards(1);
+  await page.waitForURL(/\/\?q=limit&tag=api$/);
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/\/\?q=limit&tag=api#task\/api-141$/);
+  await page.reload();
+  await live(page);
+  await cards(1);
+  await page.keyboard.press('Escape');
+  assert.deepEqual(await page.evaluate(() => [$('q').value, $('tag').value]),
+    ['limit', 'api']);
+  await page.getByRole('button', { name: 'Clear' }).click();
+  await cards(10);
+  await page.waitForURL(/:\d+\/#?$/);
+  /* j and k, from wherever one is. */
+  const at = () => page.evaluate(() => document.activeElement.textContent);
+  await page.locator('#board').focus();
+  await page.keyboard.press('j');
+  const first = await at();
+  await page.keyboard.press('j');
+  assert.notEqual(await at(), first);
+  await page.keyboard.press('k');
+  assert.equal(await at(), first);
+  await worker.close();
+});
+
+test('it tells while nobody sees it', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const asked = requests(page);
+
+  await page.addInitScript(() => {
+    window.notes = [];
+    window.Notification = class {
+      static permission = 'granted';
+      constructor(title, { body, tag }) { notes.push([title, body, tag]); }
+    };
+    let seen = true;
+    Object.defineProperty(document, 'hidden', { get: () => !seen });
+    window.hide = (is) => {
+      seen = !is;
+      document.dispatchEvent(new Event('visibilitychange'));
+    };
+  });
+  await page.clock.install();
+  await worker.tool('create_task', { task_id: 'n.1', title: 'Quiet' });
+  await go();
+  await live(page);
+  assert.equal(await page.title(), 'mcptask');
+  const icon = () => page.evaluate(() => decodeURIComponent($('icon').href));
+  assert.match(await icon(), />\u2713</);
+  await page.evaluate(() => hide(true));
+  await page.clock.fastForward(61000);
+  await page.locator('#state', { hasText: 'asleep' }).waitFor();
+  await worker.tool('request_input', { task_id: 'n.1', agent: 'alice',
+    question: 'Well?' });
+  asked.length = 0;
+  await page.clock.fastForward(61000);
+  await page.waitForFunction(() => document.title === '(1) mcptask');
+  assert.match(await icon(), />1</);
+  assert.deepEqual(await page.evaluate(() => notes),
+    [['Quiet', 'Well?', 'n.1']]);
+  assert.deepEqual(asked, ['list_tasks']);
+  await page.evaluate(() => hide(false));
+  await live(page);
+  await worker.close();
+});
+
+test('a token is remembered where that is wanted', LIMIT, async (t) => {
+  const { args, token } = tokens(t);
+  const { page, worker, server, go } = await desk(t,
+    { args, expect: /status of 401/ });
+
+  await worker.tool('create_task', { task_id: 'k.2', title: 'Locked' });
+  await go();
+  await page.getByRole('textbox', { name: 'Token' }).fill(token);
+  await page.getByRole('checkbox').check();
+  await page.getByRole('button', { name: 'Go on' }).click();
+  await cardOf(page, 'ready', 'Locked').waitFor();
+  const other = await browser.newPage();
+  await other.goto(String(server.url('/')));
+  await cardOf(other, 'ready', 'Locked').waitFor();
+  await other.getByRole('button', { name: 'Forget token' }).click();
+  await other.getByRole('textbox', { name: 'Token' }).waitFor();
+  assert.equal(await other.evaluate(() =>
+    localStorage.length + sessionStorage.length), 0);
+  await other.close();
+  await worker.close();
+});
