@@ -1,0 +1,119 @@
+/* How the page looks: held against stored pictures, looked through by axe, and
+   printed. */
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import test from 'node:test';
+
+import { browser, cardOf, desk, LIMIT, live } from './desk.mjs';
+import { alike, differs, dressed, morning } from './screens.mjs';
+
+const AXE = readFileSync(new URL('node_modules/axe-core/axe.min.js',
+  import.meta.url), 'utf8');
+
+/* What axe finds, a line each. */
+async function faults(page) {
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate(() =>
+    axe.run({ resultTypes: ['violations'] }));
+
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map((n) => `${id}: ${n.html.slice(0, 120)} ${n.any[0]?.message}`));
+}
+
+/* Where to go, and what is there then. */
+const PLACES = [
+  ['board', '', (page) => cardOf(page, 'need', 'ui-9').waitFor()],
+  ['task', '#task/api-141', (page) => page.locator('.time li').last().waitFor()]
+];
+
+test('it looks as it did', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const lab = await browser.newPage();
+  t.after(() => lab.close());
+
+  await page.clock.setFixedTime(new Date()); /* before all that it shows */
+  await morning(worker);
+  for (const width of [390, 1024, 1440]) {
+    await page.setViewportSize({ width, height: 844 });
+    for (const colorScheme of ['light', 'dark']) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      for (const [name, hash, there] of PLACES) {
+        await go(hash);
+        await live(page);
+        await there(page);
+        await dressed(page);
+        const what = `${name}-${width}-${colorScheme}`;
+        const part = await differs(lab, page, what);
+        t.diagnostic(`${what}: ${(part * 100).toFixed(2)} % differ`);
+        assert.ok(alike(part), `${what}: ${part} of the blocks differ`);
+        if (width === 1024) {
+          assert.deepEqual(await faults(page), [], what);
+        }
+        await page.goto('about:blank');
+      }
+    }
+  }
+  /* What is not there is noticed. */
+  await go('');
+  await live(page);
+  await dressed(page);
+  await page.evaluate(() => document.querySelector('.lane.need .ask').remove());
+  assert.ok(!alike(await differs(lab, page, 'board-1440-dark', false)));
+  await worker.close();
+});
+
+test('axe finds nothing in what opens', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+
+  await go();
+  await live(page);
+  await page.locator('#empty').waitFor();
+  assert.equal(await page.locator('#empty pre').count(), 3);
+  assert.deepEqual(await faults(page), []);
+  await morning(worker);
+  for (const key of ['c', '?']) {
+    await page.keyboard.press(key);
+    await page.locator('#form').waitFor();
+    assert.deepEqual(await faults(page), [], key);
+    await page.keyboard.press('Escape');
+    await page.locator('#form').waitFor({ state: 'hidden' });
+  }
+  await page.getByRole('button', { name: 'Compact' }).click();
+  assert.deepEqual(await faults(page), []);
+  await worker.close();
+});
+
+test('print shows the whole', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const pages = async () => (await page.pdf({ format: 'A5' })).toString('latin1')
+    .match(/\/Type \/Page\b/g).length;
+  const hidden = (selector) => page.locator(selector).evaluateAll((all) =>
+    all.filter((el) => !el.getClientRects().length).length);
+
+  await Promise.all(Array.from({ length: 90 }, (_, i) =>
+    worker.tool('create_task', { task_id: `p.${i}`, title: `Task ${i}` })));
+  await morning(worker);
+  await go('');
+  await live(page);
+  const [few, many] = await page.evaluate(() => {
+    const count = () => document.querySelectorAll('.lane.ready .card').length;
+    const before = count();
+    dispatchEvent(new Event('beforeprint'));
+    return [before, count()];
+  });
+  assert.deepEqual([few, many], [40, 92]);
+  await page.emulateMedia({ media: 'print' });
+  assert.equal(await hidden('.card'), 0);
+  const board = await pages();
+  assert.ok(board > 3, `${board} pages`);
+
+  await worker.tool('update_task', { task_id: 'docs-7',
+    goal: 'A long line\n\n'.repeat(200) });
+  await page.evaluate(() => { location.hash = '#task/docs-7'; });
+  await page.locator('.time li').last().waitFor();
+  assert.equal(await hidden('.card'), await page.locator('.card').count());
+  const task = await pages();
+  assert.ok(task > 3, `${task} pages`);
+  await worker.close();
+});
