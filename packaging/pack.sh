@@ -236,26 +236,26 @@ make_wheel() {
 
 make_deb() {
     needs dpkg-deb
-    work=$PWD/build/deb doc=build/deb/usr/share/doc/mcptask
-    rm -rf "$work"
-    make -s -o "$program" install BIN="$program" DESTDIR="$work" PREFIX=/usr
-    gzip -9n "$work"/usr/share/man/man?/*
-    mkdir -p $doc "$work/DEBIAN"
+    work=build/deb doc=build/deb/usr/share/doc/mcptask
+    rm -rf $work
+    make -s -o "$program" install BIN="$program" DESTDIR=$work PREFIX=/usr
+    gzip -9n $work/usr/share/man/man?/*
+    mkdir -p $doc $work/DEBIAN
     {
         fill deb/copyright
         sed '1,4d; s/^$/./; s/^/ /' LICENSE
     } >$doc/copyright
     gzip -9n <CHANGELOG.md >$doc/changelog.gz
     fill deb/changelog | gzip -9n >$doc/changelog.Debian.gz
-    size=$(find "$work/usr" -type f -printf '%s\n' |
+    size=$(find $work/usr -type f -printf '%s\n' |
         awk '{ n += int(($1 + 1023) / 1024) } END { print n }')
-    fill deb/control >"$work/DEBIAN/control"
-    install -m 755 packaging/deb/postinst packaging/deb/prerm "$work/DEBIAN"
-    (cd "$work" && find usr -type f | sort | xargs md5sum >DEBIAN/md5sums)
-    settle "$work"
+    fill deb/control >$work/DEBIAN/control
+    install -m 755 packaging/deb/postinst packaging/deb/prerm $work/DEBIAN
+    (cd $work && find usr -type f | sort | xargs md5sum >DEBIAN/md5sums)
+    settle $work
     out=$to/mcptask_$version-1_$deb.deb
     SOURCE_DATE_EPOCH=$epoch \
-        dpkg-deb --root-owner-group -Zxz -b "$work" "$out" >/dev/null
+        dpkg-deb --root-owner-group -Zxz -b $work "$out" >/dev/null
     echo "$out"
 }
 

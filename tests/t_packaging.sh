@@ -5,16 +5,17 @@
 cd "$(dirname "$0")/.." || exit 1
 bin=${1:-./mcptask}
 . tests/lib/check.sh
+bin=$(cd "$(dirname "$bin")" && pwd)/${bin##*/}
 version=$(sed -n 's/^#define MCPTASK_VERSION "\(.*\)"/\1/p' base/base.h)
 
 # ---- twice the same ----
 
-# pack DIR FORMAT...: what its files are called does not matter here
+# pack TREE DIR FORMAT...: with the sources in TREE
 pack() {
-    to=$1
-    shift
+    tree=$1 to=$2
+    shift 2
     for what; do
-        check env OUT="$to" sh packaging/pack.sh "$what" "$bin"
+        check env OUT="$to" sh "$tree/packaging/pack.sh" "$what" "$bin"
     done
 }
 formats='oci npm'
@@ -22,14 +23,18 @@ wants zip && formats="$formats mcpb wheel"
 wants dpkg-deb && formats="$formats deb"
 packs=$dir/packs
 # shellcheck disable=SC2086 # formats are words
-pack "$packs" $formats
+pack . "$packs" $formats
 # Later, by somebody else, elsewhere.
+elsewhere="$dir/a longer way to it"
+mkdir "$elsewhere"
+tar -c --exclude=./build --exclude=./mcptask --exclude=./.git \
+    --exclude=node_modules . | tar -x -C "$elsewhere" || exit 1
 # shellcheck disable=SC2086
 (
     umask 077
     TZ=Asia/Kolkata LC_ALL=C.UTF-8
     export TZ LC_ALL
-    pack "$dir/again" $formats
+    pack "$elsewhere" "$dir/again" $formats
     exit $failed
 ) || fail 'packed by somebody else'
 check diff -r "$packs" "$dir/again"
