@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define FOLLOW_MS 50 /* how often tail -f looks for news */
@@ -287,6 +288,27 @@ struct tail {
     uint64_t skip; /* number of events to skip before showing any */
 };
 
+/* Appends a line about an event, in local time. */
+static void
+put_news(struct cli *c, const struct task_event *ev)
+{
+    char when[sizeof("2026-07-28 09:30:00")] = "";
+    int64_t ms;
+    time_t at;
+    struct tm t;
+
+    if (c->json || !time_parse(ev->r.time, &ms)) {
+        put_event(c, &c->a, ev);
+        return;
+    }
+    at = (time_t)(ms / 1000);
+    if (localtime_r(&at, &t) != NULL)
+        text_put(when, sizeof(when), "%04d-%02d-%02d %02d:%02d:%02d",
+                 t.tm_year + 1900, t.tm_mon + 1, t.tm_mday, t.tm_hour,
+                 t.tm_min, t.tm_sec);
+    view_news_line(&c->out, &c->a, ev, str_of(when));
+}
+
 static int
 tail_event(void *ctx, const struct store_rec *r)
 {
@@ -296,7 +318,7 @@ tail_event(void *ctx, const struct store_rec *r)
     if (!str_starts(r->key, "task/") || (t->skip > 0 && t->skip-- > 0))
         return 0;
     if (task_event_of(r, &ev) == 0)
-        put_event(t->c, &t->c->a, &ev);
+        put_news(t->c, &ev);
     arena_reset(&t->c->a);
     return cli_drain(t->c) ? 0 : 1;
 }

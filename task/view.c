@@ -385,31 +385,57 @@ view_event_author(struct buf *b, struct arena *a, const struct task_event *ev)
     put_field(b, a, ev->by, 40);
 }
 
-void
-view_event_line(struct buf *b, struct arena *a, const struct task_event *ev)
+/* The columns with which a line about an event begins. */
+static void
+put_event(struct buf *b, struct arena *a, const struct task_event *ev,
+          struct str when)
 {
     struct str column[] = {ev->id, ev->op, ev->by,
-                           raw_member(ev->v, "status")}, name;
-    size_t at = 0, i;
+                           raw_member(ev->v, "status")};
 
-    buf_printf(b, "%llu  %.*s", (unsigned long long)ev->r.n,
-               STR_ARG(ev->r.time));
-    for (i = 0; i < N(column); i++) {
+    buf_printf(b, "%llu  %.*s", (unsigned long long)ev->r.n, STR_ARG(when));
+    for (size_t i = 0; i < N(column); i++) {
         buf_z(b, "  ");
         put_field(b, a, column[i], i == 0 ? TASK_MAX_ID : 40);
     }
-    buf_z(b, "  [");
+    buf_z(b, "  ");
+}
+
+/* Ends the line, with the note if there is one. */
+static void
+put_note(struct buf *b, struct arena *a, const struct task_event *ev)
+{
+    if (ev->note.p) {
+        buf_z(b, "  ");
+        put_field(b, a, ev->note, 200);
+    }
+    buf_char(b, '\n');
+}
+
+void
+view_event_line(struct buf *b, struct arena *a, const struct task_event *ev)
+{
+    struct str name;
+    size_t at = 0;
+
+    put_event(b, a, ev, ev->r.time);
+    buf_char(b, '[');
     while ((name = raw_list_next(ev->set, &at)).p) {
         put_field(b, a, name, 40);
         if (at + 1 < ev->set.len)
             buf_z(b, ", ");
     }
     buf_char(b, ']');
-    if (ev->note.p) {
-        buf_z(b, "  ");
-        put_field(b, a, ev->note, 200);
-    }
-    buf_char(b, '\n');
+    put_note(b, a, ev);
+}
+
+void
+view_news_line(struct buf *b, struct arena *a, const struct task_event *ev,
+               struct str when)
+{
+    put_event(b, a, ev, when);
+    put_field(b, a, raw_member(ev->v, "title"), 60);
+    put_note(b, a, ev);
 }
 
 /* ---- markdown ---- */

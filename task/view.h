@@ -57,6 +57,10 @@ void view_event_author(struct buf *b, struct arena *a,
    in_progress  [completed_steps, ...]  note" on one line, and a line feed. */
 void view_event_line(struct buf *b, struct arena *a,
                      const struct task_event *ev);
+/* "412  WHEN  task-001  checkpoint  claude-code  in_progress  Title  note" on
+   one line, and a line feed. */
+void view_news_line(struct buf *b, struct arena *a,
+                    const struct task_event *ev, struct str when);
 
 /* The error as the object that tools answer and --json prints. */
 void view_error_json(struct buf *b, const struct task_error *e);

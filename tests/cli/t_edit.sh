@@ -99,6 +99,19 @@ has err 'anna asks to stop: not needed now'
 run 0 cancel one -a codex
 has out 'one  cancelled'
 
+begin tail_shows_titles_and_local_time
+run 0 add --id one A telling title
+run 0 fail one 'No compiler'
+run 0 tail --json
+utc=$(sed -n 's/.*"at":"\([0-9-]*\)T\([0-9]*\):.*/\1 \2/p' out | tail -1)
+hour=${utc#* }
+hour=${hour#0}
+TZ=XYZ-3 run 0 tail
+has out 'A telling title  No compiler' \
+    "$(printf ' %02d:' $(((hour + 3) % 24)))"
+TZ=UTC0 run 0 tail
+has out "$utc:"
+
 begin the_start_of_an_id_is_enough
 for id in api-1 api-12 api-131 web-7; do
     run 0 add --id $id Title of $id
