@@ -299,7 +299,7 @@ create_log(struct store *s)
         rc = file_errno(errno);
     if (rc != 0 && rc != ERR_NOMEM)
         store_deny(s, rc, "%s: cannot be made: %s; choose another "
-                   "MCP_TASK_BASE_DIR", s->path, strerror(errno));
+                   "MCP_TASK_BASE_DIR", s->path, err_text(errno));
     if (rc != 0 && tmp != NULL)
         unlink(tmp);
     free(tmp);

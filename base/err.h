@@ -38,5 +38,9 @@ enum err {
 const char *err_name(int err);
 /* Whether the same request may succeed later without being changed. */
 bool err_retryable(int err);
+/* What errno says. One that none of our system calls gives is "error" and its
+   number, which the next call overwrites. strerror has a text for each, in
+   1.4 KB more. */
+const char *err_text(int errnum);
 
 #endif

@@ -206,10 +206,10 @@ file_open_private(const char *path, int flags, size_t *len, const char **why)
 {
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags);
     struct stat st = {0};
-    *why = strerror(errno);
+    *why = err_text(errno);
     if (fd < 0)
         return ERR_IO;
-    *why = fstat(fd, &st) != 0 ? strerror(errno)
+    *why = fstat(fd, &st) != 0 ? err_text(errno)
            : !S_ISREG(st.st_mode) ? "not a regular file"
            : st.st_mode & 077 ? "other users may use it: chmod 600" : NULL;
     *len = (size_t)st.st_size;

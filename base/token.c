@@ -168,7 +168,7 @@ read_lines(struct tokens *t, int fd, size_t len, const char *path,
     int rc = text == NULL ? ERR_NOMEM : 0;
 
     if (got < 0) {
-        text_put(why, 256, "%.180s: %s", path, strerror(errno));
+        text_put(why, 256, "%.180s: %s", path, err_text(errno));
         rc = ERR_IO;
     }
     if (rc == 0)

@@ -114,7 +114,7 @@ cli_health(struct cli *c)
         return cli_fail_store(c, st.err);
     if (writes && (rc = find_not_writable(c, st.path, path)) != 0)
         return cli_fail(c, ERR_READONLY, "%s: cannot be written: %s", path,
-                        strerror(rc));
+                        err_text(rc));
     if (writes && st.g > 0 &&
         (rc = store_lock_patiently(c->s.store)) == 0)
         rc = store_probe(c->s.store);
@@ -197,7 +197,7 @@ check_store(struct doctor *d)
         tell(d, "store", *fix != '\0' ? fix : "fix that", "%s", why);
     else if (err != 0)
         tell(d, "store", "let this user write it, or set MCP_TASK_BASE_DIR",
-             "%s: cannot be written: %s", path, strerror(err));
+             "%s: cannot be written: %s", path, err_text(err));
     else
         tell(d, "store", NULL, "%s", st->path);
     if (st->g > 0 && st->err == 0 && err == 0 && writes)

@@ -329,7 +329,7 @@ import_all(struct import *im)
         bad_record(im, im->in.number, STR("there is text after the array"));
     else if (got < 0)
         im->end = cli_fail(im->c, ERR_NOT_FOUND, "%s: %s", im->in.name,
-                           strerror(im->in.err));
+                           err_text(im->in.err));
     return 0;
 }
 

@@ -262,10 +262,10 @@ http_listen(const struct http_options *o, int *out,
     if (fd < 0) {
         if (o->unix_path != NULL)
             text_put(why, 256, "%s: %s; choose another --unix", o->unix_path,
-                     strerror(errno));
+                     err_text(errno));
         else
             text_put(why, 256, "%s port %u: %s; choose another --host or "
-                     "--port", o->host, (unsigned)o->port, strerror(errno));
+                     "--port", o->host, (unsigned)o->port, err_text(errno));
         return ERR_IO;
     }
     put_name(fd, address);

@@ -360,7 +360,7 @@ store_compact_finish(struct store *s)
             rc = store_deny(s, errno == EXDEV ? ERR_READONLY : rc,
                             "%s: was closed, and cannot get a second name: "
                             "%s; mount the directory, not the file", s->path,
-                            strerror(errno));
+                            err_text(errno));
         store_unlink_old(s);
     }
     buf_fini(&line);

@@ -33,7 +33,7 @@ fail(int err, const char *path, struct log_file *f, const char *what)
 static int
 io_error(const char *path, struct log_file *f)
 {
-    return fail(ERR_IO, path, f, strerror(errno));
+    return fail(ERR_IO, path, f, err_text(errno));
 }
 
 /* What a header said that cannot be read: its generation, if a record behind

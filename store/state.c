@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <string.h>
 
 int
 store_deny(struct store *s, int err, const char *fmt, ...)
@@ -24,7 +23,7 @@ store_deny(struct store *s, int err, const char *fmt, ...)
 int
 store_deny_errno(struct store *s, int err, const char *path, const char *what)
 {
-    return store_deny(s, err, "%s: %s%s", path, what, strerror(errno));
+    return store_deny(s, err, "%s: %s%s", path, what, err_text(errno));
 }
 
 int

@@ -99,7 +99,7 @@ store_put(struct store *s, struct str bytes, const struct mark *m, bool *cut)
         if (!*cut || m == NULL || file_errno(e) != ERR_FULL ||
             !store_give_reserve(s))
             return store_deny(s, file_errno(e), "%s: %s failed: %s",
-                              s->path, step, strerror(e));
+                              s->path, step, err_text(e));
     }
 }
 

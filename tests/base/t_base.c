@@ -9,6 +9,9 @@
 #include "tests/lib/test.h"
 #include "base/text.h"
 
+#include <errno.h>
+#include <limits.h>
+
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static void
@@ -152,6 +155,12 @@ test_error_names(void)
     CHECK(err_retryable(ERR_BUSY) && err_retryable(ERR_FULL));
     CHECK(!err_retryable(ERR_INVALID) && !err_retryable(0));
     CHECK(!err_retryable(-1000) && !err_retryable(1000));
+    CHECK(strcmp(err_text(EPERM), "Operation not permitted") == 0);
+    CHECK(strcmp(err_text(ENOSPC), "No space left on device") == 0);
+    CHECK(strcmp(err_text(EAFNOSUPPORT),
+                 "Address family not supported by protocol") == 0);
+    CHECK(strcmp(err_text(0), "error 0") == 0);
+    CHECK(strcmp(err_text(INT_MIN), "error -2147483648") == 0);
 }
 
 /* ---- memory ---- */

@@ -182,7 +182,7 @@ test_files_that_are_none(void)
     free(big);
     CHECK(unlink(path) == 0);
     CHECK(tokens_load(&t, path, why) == ERR_IO && t == NULL);
-    CHECK(strstr(why, path) != NULL && strstr(why, strerror(ENOENT)));
+    CHECK(strstr(why, path) != NULL && strstr(why, err_text(ENOENT)));
     CHECK(mkfifo(path, 0600) == 0); /* and does not hang */
     CHECK(tokens_load(&t, path, why) == ERR_INVALID &&
           strstr(why, "regular") != NULL);
@@ -222,7 +222,7 @@ test_no_memory(void)
     tokens_free(t);
     fault_start(FAULT_OPEN, 0, false, EMFILE);
     CHECK(tokens_load(&t, path, why) == ERR_IO && t == NULL);
-    CHECK(strstr(why, strerror(EMFILE)) != NULL);
+    CHECK(strstr(why, err_text(EMFILE)) != NULL);
     fault.on = false;
 }
 
