@@ -73,13 +73,33 @@ has_page(const struct exchange *x)
     return false;
 }
 
+/* The fields of the page's head, made when they are first asked for, as that
+   takes longer than all else a start does; NULL: there is no memory. */
+static const char *
+page_fields(struct exchanges *all)
+{
+    struct buf *b = &all->page;
+
+    if (b->len == 0) {
+        buf_z(b, PACKED);
+        page_put_fields(b);
+        buf_char(b, '\0');
+    }
+    if (b->err != 0)
+        buf_reset(b, 0);
+    return b->p;
+}
+
 static void
 run_page(struct exchange *x)
 {
     struct str body = page_packed();
-    const char *fields = x->all->page.p, *type = "text/html; charset=utf-8";
+    const char *fields = page_fields(x->all);
+    const char *type = "text/html; charset=utf-8";
 
-    if (has_page(x))
+    if (fields == NULL)
+        exchange_unavailable(x);
+    else if (has_page(x))
         exchange_reply(x, 304, fields + PACKED_LEN, NULL, STR_NONE);
     else if (http_accepts_coding(http_request(x->c), "gzip"))
         exchange_reply(x, 200, fields, type, body);
@@ -344,12 +364,7 @@ web_open(struct web **out, struct turn *t, struct loop *l,
     x->loop = l;
     x->store = store;
     x->timer = (struct loop_timer){.fn = exchange_sweep, .ctx = x};
-    buf_z(&x->page, PACKED);
-    page_put_fields(&x->page);
-    buf_char(&x->page, '\0');
-    err = x->page.err;
-    if (err == 0)
-        err = random_bytes(&x->last_id, sizeof(x->last_id));
+    err = random_bytes(&x->last_id, sizeof(x->last_id));
     if (err == 0)
         err = access_open(&x->access, o, why);
     if (err == 0)
