@@ -564,6 +564,14 @@ calls_stage(struct calls *c, struct call *k, const char *op)
 /* ---- marks, as others see them ---- */
 
 bool
+calls_has_questions(const struct calls *c, struct str id)
+{
+    const struct call_entry *e = find(c, id);
+
+    return e != NULL && e->status == CALL_INPUT_REQUIRED;
+}
+
+bool
 calls_is_marked(struct calls *c, struct str id)
 {
     const struct call_entry *e = find(c, id);

@@ -58,6 +58,8 @@ int calls_stage(struct calls *c, struct call *k, const char *op);
 /* Whether the call should run again: it is marked, or due. False if it has
    ended or does not exist. */
 bool calls_is_marked(struct calls *c, struct str id);
+/* Whether it waits for answers; its record is not read. */
+bool calls_has_questions(const struct calls *c, struct str id);
 /* Marks the call since an answer has come; only in memory. If you record the
    answer and do not run the call in the same batch, set due_ms too. */
 void calls_mark(struct calls *c, struct str id);

@@ -153,9 +153,8 @@ mcp_delivery_wanted(const struct request *r)
     struct arena a = {0};
     struct call k;
     bool wanted =
-        can_be_asked(r) &&
+        can_be_asked(r) && calls_has_questions(r->m->m->calls, id) &&
         calls_get(r->m->m->calls, &a, id, STR_NONE, &k) == 0 &&
-        k.status == CALL_INPUT_REQUIRED &&
         deliver_all(r->m->s, mcp_follow_of(r->m->s, id), &a, &k).p != NULL;
 
     arena_fini(&a);
