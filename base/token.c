@@ -122,8 +122,9 @@ static int
 take_line(struct tokens *t, struct str line, const char **what)
 {
     struct str token = take_word(&line), agent = take_word(&line);
-    struct str read = take_word(&line);
-    struct entry e = {.token.read_only = read.len > 0};
+    struct str mark = take_word(&line);
+    struct entry e = {.token.read_only = str_is(mark, "read"),
+                      .token.person = str_is(mark, "person")};
 
     if (token.len == 0 || *token.p == '#')
         return 0;
@@ -131,8 +132,9 @@ take_line(struct tokens *t, struct str line, const char **what)
     *what = !is_token(token)
                 ? "a token is 16 to 512 letters, digits and -._~+/"
             : !is_agent(agent) ? "an agent has 1 to 128 characters, no blank"
-            : (read.len > 0 && !str_is(read, "read")) || take_word(&line).len
-                ? "only \"read\" may follow the agent"
+            : (mark.len > 0 && !e.token.read_only && !e.token.person) ||
+                take_word(&line).len
+                ? "only \"read\" or \"person\" may follow the agent"
             : find(t, e.digest) < tokens_count(t) ? "this token is repeated"
             : tokens_count(t) == TOKEN_MAX_N ? "too many tokens" : NULL;
     if (*what != NULL)

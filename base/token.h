@@ -2,7 +2,7 @@
 #define BASE_TOKEN_H
 
 /* token - bearer tokens (RFC 6750) and the agents that they stand for, from
-   a file with a line "token agent [read]" each. */
+   a file with a line "token agent [read|person]" each. */
 
 #include "base/base.h"
 
@@ -16,6 +16,7 @@ struct tokens;
 struct token {
     struct str agent; /* 1-128 characters, no blanks */
     bool read_only;
+    bool person; /* it is a person's, no program's */
 };
 
 /* Reads the file. Refused are group or other permissions, a malformed line, a

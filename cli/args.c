@@ -53,7 +53,7 @@ cli_args_put(struct cli_tool_args *l, const char *name, const char *value)
 /* Which option of a command is which argument of a tool. */
 #define ARG(member) offsetof(struct cli, args.member)
 static const struct word {
-    char name[14];
+    char name[16];
     bool list; /* a const char *[ENV_MAX_LIST] */
     uint16_t at;
 } words[] = {
@@ -69,6 +69,7 @@ static const struct word {
     {"since_seq", false, ARG(since_seq)}, {"kind", false, ARG(kind)},
     {"to", false, ARG(whom)}, {"message", false, ARG(message)},
     {"options", true, ARG(options)}, {"name", false, ARG(name)},
+    {"expires_seconds", false, ARG(expires)},
 };
 #define N_WORDS (sizeof(words) / sizeof(words[0]))
 
@@ -103,6 +104,8 @@ cli_args_begin(struct cli *c, struct cli_tool_args *l,
     }
     if (id != NULL)
         c->args.id = id;
+    if (c->args.takeover)
+        json_put_bool(&l->w, "takeover", true);
     for (i = 0; i < N_WORDS; i++) {
         const void *at = (const char *)c + words[i].at;
 
@@ -181,9 +184,25 @@ cli_refuse_change(struct cli *c, struct task_error *e)
                            holder.p ? ")" : "");
     if (message.p != NULL)
         e->message = message;
+    if (e->deps_failed.p != NULL)
+        next = "mcptask reopen it, or mcptask edit --after leaves it out";
     if (next != NULL)
         e->next = str_of(next);
     return cli_refuse(c, e);
+}
+
+#define TAKEN "%.*s took the task over: %.*s"
+
+/* Prints who did something and why, members of a raw object that may be
+   absent. */
+static void
+say_of(struct cli *c, const char *fmt, struct str of, const char *who)
+{
+    struct str by = raw_text(&c->a, raw_member(of, who));
+    struct str reason = raw_text(&c->a, raw_member(of, "reason"));
+
+    if (of.p != NULL)
+        cli_fail(c, 0, fmt, STR_ARG(by), STR_ARG(reason));
 }
 
 /* Prints what others told the owner, if that is who makes the change. */
@@ -201,12 +220,10 @@ say_words(struct cli *c, const struct task_receipt *r)
         cli_fail(c, 0, "message from %.*s: %.*s", STR_ARG(from),
                  STR_ARG(text));
     }
-    if (r->stop.p != NULL) {
-        from = raw_text(&c->a, raw_member(r->stop, "by"));
-        text = raw_text(&c->a, raw_member(r->stop, "reason"));
-        cli_fail(c, 0, "%.*s asks to stop: %.*s", STR_ARG(from),
-                 STR_ARG(text));
-    }
+    say_of(c, "%.*s asks to stop: %.*s", r->stop, "by");
+    say_of(c, TAKEN, r->taken, "agent");
+    if (r->renewed)
+        cli_fail(c, 0, "renewed: it was this agent's already");
 }
 
 int
@@ -215,7 +232,8 @@ cli_change(struct cli *c, enum task_tool tool, struct cli_tool_args *l,
 {
     struct task_ctx ctx = {.a = &c->a,
                            .require_evidence = c->env->require_evidence,
-                           .ownership_warn = c->env->ownership_warn};
+                           .ownership_warn = c->env->ownership_warn,
+                           .person = true};
     struct str text = cli_args_end(c, l), warning;
     size_t at = 0;
     int rc = text.p == NULL ? ERR_NOMEM : store_lock_patiently(c->s.store);
@@ -227,6 +245,8 @@ cli_change(struct cli *c, enum task_tool tool, struct cli_tool_args *l,
     done = cli_commit(c, &ctx.e.unknown);
     if (rc == 0 && done != 0)
         return cli_fail_store(c, done);
+    if (rc != 0 && !c->json)
+        say_of(c, TAKEN, ctx.e.taken, "agent");
     if (rc != 0)
         return cli_refuse_change(c, &ctx.e);
     while (!c->json && (warning = raw_list_next(r->warnings, &at)).p != NULL)

@@ -30,7 +30,7 @@ struct cli;
 struct cli_args {
     const char *status, *owner, *repo, *tag, *parent, *query;
     const char *format, *repair, *agent, *lease, *until, *since_seq;
-    const char *from, *to, *reason, *resume_prompt, *notes;
+    const char *from, *to, *reason, *expires, *resume_prompt, *notes;
     const char *before, *token_file, *port;
     const char *id, *title, *goal, *priority, *new_owner, *name, *kind;
     const char *whom, *message;
@@ -39,7 +39,7 @@ struct cli_args {
     uint64_t limit, lines, since, timeout;
     bool http, all, ready, stale, needs_input, calls, follow, strict, orphans;
     bool ids, watch;
-    bool decline, cancel;
+    bool decline, cancel, takeover;
 };
 
 struct cli_command {

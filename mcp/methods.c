@@ -677,6 +677,7 @@ fill_call(struct request *r)
         .rev = r->rev,
         .principal = m->f->principal,
         .read_only = m->f->read_only,
+        .person = m->f->person,
         .may_wait = !m->batch,
         .of = r,
     };

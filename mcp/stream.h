@@ -16,6 +16,7 @@ struct mcp_facts {
     void *header_ctx;
     struct str principal;        /* empty: the one */
     bool read_only;              /* it may not write */
+    bool person;                 /* a person asks, not a program */
     struct mcp_session *session; /* of the channel; NULL: by session_id */
     struct str session_id;       /* Mcp-Session-Id, .p NULL: absent */
 };

@@ -29,6 +29,7 @@ struct mcp_call {
     struct str principal;        /* empty: there is only one */
     unsigned caps;               /* enum mcp_cap of the client, or 0 */
     bool read_only;              /* the principal may not write */
+    bool person;                 /* a person asks, not a program */
     bool may_wait;               /* false: it has to be answered at once */
     const char *why;             /* set by a prompt that refuses; or NULL */
     uint64_t since;              /* it has not seen records above this */

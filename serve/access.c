@@ -65,12 +65,19 @@ is_allowed(const struct web_options *o, const char *address, struct str host)
     return false;
 }
 
+/* Where the host begins in an origin; 0: it is not an http(s) URL. */
+static size_t
+scheme_len(struct str origin)
+{
+    return str_starts(origin, "http://")    ? 7
+           : str_starts(origin, "https://") ? 8
+                                            : 0;
+}
+
 static bool
 is_origin(const struct web_options *o, const char *address, struct str origin)
 {
-    size_t i, skip = str_starts(origin, "http://")    ? 7
-                     : str_starts(origin, "https://") ? 8
-                                                      : 0;
+    size_t i, skip = scheme_len(origin);
 
     for (i = 0; i < WEB_MAX_ALLOW && o->allow_origin[i] != NULL; i++)
         if (str_is(origin, o->allow_origin[i]))
@@ -99,6 +106,15 @@ access_is_cross_site(const struct http_head *h)
 {
     return str_is(http_field_of(h, "sec-fetch-site"), "cross-site") &&
            http_field_of(h, "origin").p == NULL;
+}
+
+bool
+access_is_page(const struct http_head *h)
+{
+    struct str origin = http_field_of(h, "origin");
+    size_t skip = scheme_len(origin);
+
+    return skip > 0 && str_eq(str_from(origin, skip), h->host);
 }
 
 bool
@@ -134,6 +150,7 @@ access_find(const struct access *a, const struct http_head *h,
     buf_str(&c->text, token);
     c->agent_len = t->agent.len;
     c->read_only = t->read_only;
+    c->person = t->person;
     return c->text.err == 0 ? 0 : 503;
 }
 
@@ -151,7 +168,7 @@ access_is_known(const struct access *a, const struct caller *c)
                                 c->text.len - c->agent_len});
 
     return t != NULL && str_eq(t->agent, access_principal(c)) &&
-           t->read_only == c->read_only;
+           t->read_only == c->read_only && t->person == c->person;
 }
 
 /* ---- the rate ---- */

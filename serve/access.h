@@ -23,6 +23,7 @@ struct caller { /* the sender of a request */
     struct buf text;   /* the agent that has the token, then the token */
     size_t agent_len;
     bool read_only;    /* by its token */
+    bool person;       /* by its token; without any, by the page */
 };
 
 /* Reads the token file; an address that others can reach needs one. Returns 0,
@@ -40,6 +41,8 @@ bool access_is_ours(const struct web_options *o, const char *address,
 /* Whether a browser fetches this for a page of another site without an
    Origin, such as an image. */
 bool access_is_cross_site(const struct http_head *h);
+/* Whether the page of this server has sent it. */
+bool access_is_page(const struct http_head *h);
 /* Whether a field that tells the caller stands twice: a proxy may have used the
    other one. */
 bool access_is_ambiguous(const struct http_head *h);

@@ -71,6 +71,7 @@ exchange_facts(const struct exchange *x)
                               .header_ctx = x->c,
                               .principal = exchange_principal(x),
                               .read_only = x->caller.read_only,
+                              .person = x->caller.person,
                               .session_id = exchange_field(x,
                                                            "mcp-session-id")};
 }

@@ -177,6 +177,7 @@ judge_caller(struct exchange *x, const struct http_head *h)
     buf_reset(&x->caller.text, EXCHANGE_FIELDS);
     x->caller.agent_len = 0;
     x->caller.read_only = false;
+    x->caller.person = a->tokens == NULL && access_is_page(h);
     return a->tokens == NULL || (x->route->wants & ROUTE_FREE)
                ? 0 : access_find(a, h, &x->caller);
 }

@@ -4,6 +4,7 @@
       it: work that was done is kept, and a warning says what is odd. */
 
 #include "task/actions.h"
+#include "base/clock.h"
 #include "task/index.h"
 #include "task/query.h"
 
@@ -86,8 +87,7 @@ begin_work(struct draft *d, const char *field)
     struct str *owner = &d->k.f[F_CURRENT_OWNER];
 
     if (rules_is_blocked(d))
-        return task_fail(d->c, ERR_BLOCKED, field, "tasks that it depends on "
-                            "are not done, so it cannot be in_progress");
+        return rules_fail_blocked(d, field);
     if (!rules_is_unknown(d->by) && (!owner->p || (d->exists &&
         d->old.status != TASK_OPEN && !draft_given(d, F_CURRENT_OWNER))))
         *owner = d->by;
@@ -161,21 +161,43 @@ run_checkpoint(struct draft *d)
     return 0;
 }
 
+/* When a task that is handed over now will be anyone's, raw. */
+static struct str
+handoff_end(struct draft *d)
+{
+    uint64_t seconds = task_arg_u64(d->args, ARG_EXPIRES_SECONDS, 0);
+    int64_t now = store_now_ms(d->t->store);
+    char end[TIME_LEN + 1];
+
+    time_format(seconds ? now + (int64_t)seconds * 1000
+                        : task_handoff_end(STR_NONE, now), end);
+    return draft_quoted(d, end);
+}
+
+/* Whether the caller handed the task over, and nobody has taken it up. */
+static bool
+is_giver(const struct draft *d)
+{
+    return d->old.status == TASK_HANDOFF_READY &&
+           str_eq(raw_member(d->old.f[F_HANDOFF], "from_agent"), d->by);
+}
+
 /* handoff_task and mark_exhausted: the caller ends its work on the task. */
 static int
 run_leave(struct draft *d)
 {
     static const char *const names[] = {"from_agent", "agent", "to_agent",
-                                        "reason", "at"};
+                                        "reason", "at", "expires_at"};
     bool handoff = d->tool == TOOL_HANDOFF;
     struct str to = d->args->v[ARG_TO_AGENT];
     const struct str raw[] = {handoff ? d->by : STR_NONE,
                               handoff ? STR_NONE : d->by, to,
-                              d->args->v[ARG_REASON], d->now};
+                              d->args->v[ARG_REASON], d->now,
+                              to.p ? handoff_end(d) : STR_NONE};
     struct str owner = d->old.f[F_CURRENT_OWNER];
     int rc;
 
-    if (handoff && owner.p && !str_eq(owner, d->by))
+    if (handoff && owner.p && !str_eq(owner, d->by) && !is_giver(d))
         return rules_not_owner(d, "from_agent", "from_agent does not own the "
                                "task");
     rc = rules_set_status(d, handoff ? TASK_HANDOFF_READY : TASK_EXHAUSTED);
@@ -184,7 +206,7 @@ run_leave(struct draft *d)
     if (draft_has_fields(d))
         set_checkpoint(d);
     d->k.f[handoff ? F_HANDOFF : F_EXHAUSTED] = draft_object(d, names, raw,
-                                                             5);
+                                                             6);
     rules_warn_owner(d);
     draft_take_fields(d);
     d->k.f[F_CURRENT_OWNER] = to;
@@ -204,6 +226,55 @@ actions_choose(struct draft *d, struct task_receipt *out)
     return rc == 0 ? 0 : task_fail_store(d->c, rc);
 }
 
+/* What a claim has to say for itself. */
+static int
+check_claim(struct draft *d)
+{
+    if (rules_is_unknown(d->by))
+        return task_fail(d->c, ERR_INVALID, "agent",
+                         "unknown cannot hold a lease: give your name");
+    if (rules_takes_over(d) && !draft_given(d, ARG_REASON))
+        return task_fail(d->c, ERR_INVALID, "reason",
+                         "takeover needs a reason");
+    return 0;
+}
+
+/* Refuses a task that another agent has: it works on it, or the task was just
+   handed over to it. */
+static int
+check_owner(struct draft *d)
+{
+    struct task_ctx *c = d->c;
+    bool takes = rules_takes_over(d);
+    char end[TIME_LEN + 1];
+
+    if (!d->old.free && !takes)
+        return rules_not_owner(d, "agent", "another agent works on the task; "
+                               "once it has not changed for 24 hours anybody "
+                               "may claim it");
+    if (!d->old.kept || (takes && (c->person || is_giver(d))))
+        return 0;
+    time_format(task_handoff_end(d->old.f[F_HANDOFF],
+                                 store_now_ms(d->t->store)), end);
+    rules_not_owner(d, "agent", "the task was handed over to another agent");
+    c->e.expires = draft_quoted(d, end);
+    return ERR_NOT_OWNER;
+}
+
+/* The task was in the hands of another agent. */
+static void
+set_takeover(struct draft *d, bool from_another)
+{
+    static const char *const names[] = {"from_agent", "agent", "reason", "at"};
+    const struct str raw[] = {d->old.f[F_CURRENT_OWNER], d->by,
+                              d->args->v[ARG_REASON], d->now};
+
+    if (from_another)
+        d->k.f[F_TAKEOVER] = draft_object(d, names, raw, 4);
+    else if (rules_loss(d, d->old.f[F_TAKEOVER]).p)
+        d->k.f[F_TAKEOVER] = STR_NONE; /* it has it back */
+}
+
 /* Whoever has a task already only renews the lease. */
 static int
 run_claim(struct draft *d)
@@ -212,19 +283,19 @@ run_claim(struct draft *d)
     struct str seconds = d->args->v[ARG_LEASE_SECONDS];
     bool begun = d->old.status == TASK_IN_PROGRESS;
     bool mine = owner.p && str_eq(owner, d->by);
-    int rc;
+    int rc = check_claim(d);
 
-    if (rules_is_unknown(d->by))
-        return task_fail(d->c, ERR_INVALID, "agent",
-                         "unknown cannot hold a lease: give your name");
-    if (owner.p && !mine && (d->old.status == TASK_HANDOFF_READY ||
-                             (begun && !d->old.lease_expired)))
-        return rules_not_owner(d, "agent", "another agent has the task");
-    if (!(mine && begun) && rules_is_blocked(d))
-        return task_fail_store(d->c, ERR_BLOCKED);
-    rc = rules_set_status(d, TASK_IN_PROGRESS);
+    if (rc == 0 && owner.p && !mine)
+        rc = check_owner(d);
+    if (rc == 0 && !(mine && begun) && rules_is_blocked(d))
+        rc = rules_fail_blocked(d, NULL);
+    if (rc == 0)
+        rc = rules_set_status(d, TASK_IN_PROGRESS);
     if (rc != 0)
         return rc;
+    d->renews = mine && begun;
+    set_takeover(d, rules_takes_over(d) && owner.p && !mine &&
+                    (begun || d->old.status == TASK_HANDOFF_READY));
     if (!seconds.p && mine)
         seconds = raw_member(d->old.f[F_LEASE], "seconds");
     d->k.f[F_CURRENT_OWNER] = d->by;

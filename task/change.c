@@ -19,6 +19,22 @@
 
 /* ---- receipts ---- */
 
+/* Whether an event was a claim of what its agent had already. */
+static bool
+renewed(const struct task_event *ev)
+{
+    return str_is(ev->op, "claim") &&
+           !raw_list_has(ev->set, STR("\"status\"")) &&
+           !raw_list_has(ev->set, STR("\"current_owner\""));
+}
+
+/* Who took the task from the caller, where it is not its owner again. */
+static struct str
+loss_of(const struct draft *d, struct str owner, struct str takeover)
+{
+    return str_eq(owner, d->by) ? STR_NONE : rules_loss(d, takeover);
+}
+
 /* Who asks the owner to stop, where by is the owner. */
 static struct str
 stop_of(struct str by, struct str owner, struct str stop)
@@ -58,6 +74,9 @@ receipt_of(struct draft *d, const struct task_event *ev,
         .messages = raw_member(ev->v, "messages"),
         .stop = stop_of(ev->by, f[F_CURRENT_OWNER],
                         raw_member(ev->v, "cancel_requested")),
+        .taken = loss_of(d, f[F_CURRENT_OWNER],
+                         raw_member(ev->v, "takeover")),
+        .renewed = renewed(ev),
         .damaged = tasks_damage(d->t, ev->id),
     };
     return 0;
@@ -250,6 +269,8 @@ stage(struct draft *d, struct task_receipt *out)
         .messages = d->k.f[F_MESSAGES],
         .stop = stop_of(d->by, d->k.f[F_CURRENT_OWNER],
                         d->k.f[F_CANCEL_REQUESTED]),
+        .taken = loss_of(d, d->k.f[F_CURRENT_OWNER], d->k.f[F_TAKEOVER]),
+        .renewed = d->renews,
     };
     return rc;
 }
@@ -291,7 +312,8 @@ begin(struct draft *d)
     d->id = raw_inner(v[F_TASK_ID]);
     d->by = v[agent].p ? v[agent] : STR("\"unknown\"");
     d->note = v[ARG_NOTES].p ? v[ARG_NOTES]
-        : d->tool == TOOL_UPDATE ? v[ARG_REASON] : STR_NONE;
+        : d->tool == TOOL_UPDATE || d->tool == TOOL_CLAIM ? v[ARG_REASON]
+        : STR_NONE;
     time_format(store_now_ms(d->t->store), now);
     d->now = draft_quoted(d, now);
     if (draft_given(d, ARG_IDEMPOTENCY_KEY))

@@ -18,6 +18,8 @@ struct task_receipt {
     struct str lease;       /* raw JSON object, .p NULL: no lease */
     struct str messages;    /* raw, all of the task: see view_words_json */
     struct str stop;        /* raw: who asks the caller, its owner, to */
+    struct str taken;       /* raw: who took it over from the caller */
+    bool renewed;           /* a claim of what the caller had already */
     struct str damaged;     /* as in struct task */
     bool partial; /* no task was found to claim, but not all were seen */
 };

@@ -431,8 +431,8 @@ add_extra(struct parse *p, struct buf *extra, struct str name,
 {
     /* Members of an exported task that are derived when it is read. */
     static const char *const derived[] = {
-        "seq", "updated_at", "ready", "blocked_by", "stale", "needs_input",
-        "lease_expired", "damaged",
+        "seq", "updated_at", "ready", "blocked_by", "deps_failed", "stale",
+        "needs_input", "lease_expired", "damaged",
     };
     struct str value = compact(p->c->a, t);
 

@@ -14,6 +14,9 @@ struct task_error {
     uint64_t version;   /* the task's current one, 0: not told */
     unsigned allowed;   /* statuses, a bit each, 0: not told */
     struct str holder;  /* raw JSON string: who has the task; .p NULL */
+    struct str expires; /* raw JSON string: until when; .p NULL */
+    struct str taken;   /* raw JSON object: who took it over from the caller */
+    struct str blocked_by, deps_failed; /* as in struct task */
     bool unknown;       /* the outcome is: it may have happened */
 };
 
@@ -23,6 +26,7 @@ struct task_ctx {
     struct str principal;  /* empty: the one */
     bool require_evidence; /* refuse done without test_results */
     bool ownership_warn;   /* warn where another agent's lease is running */
+    bool person;           /* a person asks, no agent */
     size_t read_max;       /* bytes of records that a read may take; 0: as
                               many as it likes */
     struct task_error e;   /* says why, when a call has failed */

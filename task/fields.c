@@ -31,7 +31,8 @@
     X(since) X(lease) X(expires_at) X(seconds) X(lease_seconds) \
     X(questions) X(question_id) X(question) X(options) X(kind) X(by) \
     X(answer) X(text) X(action) X(wait_seconds) X(until) X(timeout_seconds) \
-    X(cancel_requested) X(messages) X(message) X(from) X(to) X(seen)
+    X(cancel_requested) X(messages) X(message) X(from) X(to) X(seen) \
+    X(takeover) X(expires_seconds)
 
 #define X(name) char name[sizeof #name];
 static const struct names {
@@ -54,6 +55,7 @@ static const struct names {
 #define MAX_AGENT 128
 #define MAX_DEPS 64
 #define LEASE_S "900" /* where nobody says how long */
+#define HANDOFF_MS (3600 * 1000)
 
 #define NAME(n) .name = offsetof(struct names, n), .len = sizeof #n - 1
 #define TEXT .type = T_TEXT
@@ -88,7 +90,7 @@ const char *const *const row_choices[] = {
 
 enum {
     TEST, HANDOFF, EXHAUSTED, CHECKPOINT, ARTIFACT, LEASE, ANSWER, ASKED,
-    STOP, MESSAGE
+    STOP, MESSAGE, TAKEOVER
 };
 
 static const struct row test_rows[] = {
@@ -101,6 +103,13 @@ static const struct row test_rows[] = {
 static const struct row handoff_rows[] = {
     {NAME(from_agent), AGENT, .needs = 1},
     {NAME(to_agent), AGENT},
+    {NAME(reason), TEXT, .max = 2 * KiB},
+    {NAME(at), .type = T_TIME},
+    {NAME(expires_at), .type = T_TIME},
+};
+static const struct row takeover_rows[] = {
+    {NAME(from_agent), AGENT, .needs = 1},
+    {NAME(agent), AGENT},
     {NAME(reason), TEXT, .max = 2 * KiB},
     {NAME(at), .type = T_TIME},
 };
@@ -170,6 +179,7 @@ const struct row *const row_objects[] = {
     [ARTIFACT] = artifact_rows, [LEASE] = lease_rows,
     [ANSWER] = answer_rows, [ASKED] = question_rows,
     [STOP] = stop_rows, [MESSAGE] = message_rows,
+    [TAKEOVER] = takeover_rows,
 };
 
 const struct row task_rows[TASK_N_ARGS] = {
@@ -209,6 +219,8 @@ const struct row task_rows[TASK_N_ARGS] = {
                     .items = TASK_MAX_MESSAGES, .tools = BIT(IMPORT)},
     [F_HANDOFF] = {NAME(handoff), OBJECT(HANDOFF, handoff_rows),
                    .tools = BIT(IMPORT)},
+    [F_TAKEOVER] = {NAME(takeover), OBJECT(TAKEOVER, takeover_rows),
+                    .tools = BIT(IMPORT)},
     [F_EXHAUSTED] = {NAME(exhausted), OBJECT(EXHAUSTED, exhausted_rows),
                      .tools = BIT(IMPORT)},
     [F_CHECKPOINT] = {NAME(checkpoint), OBJECT(CHECKPOINT, checkpoint_rows),
@@ -245,7 +257,8 @@ const struct row task_rows[TASK_N_ARGS] = {
     [ARG_TO_AGENT] = {NAME(to_agent), AGENT,
                       .tools = BIT(HANDOFF) | BIT(BRIEF)},
     [ARG_REASON] = {NAME(reason), TEXT, .flags = ONE, .max = 2 * KiB,
-                    .tools = BIT(HANDOFF) | BIT(EXHAUST) | BIT(UPDATE)},
+                    .tools = BIT(HANDOFF) | BIT(EXHAUST) | BIT(UPDATE) |
+                            BIT(CLAIM)},
     [ARG_NOTES] = {NAME(notes), TEXT, .flags = ONE, .max = 4 * KiB,
                    .tools = SAVES},
     [ARG_EXPECTED_VERSION] = {NAME(expected_version), INT(1, 0),
@@ -292,6 +305,10 @@ const struct row task_rows[TASK_N_ARGS] = {
     [ARG_ANSWER] = {NAME(answer), .type = T_OBJECT, .sub = ANSWER, .n_sub = 3,
                     .flags = TOLD, .tools = BIT(UPDATE)},
     [ARG_MESSAGE] = {NAME(message), MESSAGE_TEXT, .tools = BIT(UPDATE)},
+    [ARG_EXPIRES_SECONDS] = {NAME(expires_seconds), .type = T_INT,
+                             .flags = MINUTES, .min = 60, .max = 7 * 24 * 60,
+                             .tools = BIT(HANDOFF)},
+    [ARG_TAKEOVER] = {NAME(takeover), .type = T_BOOL, .tools = BIT(CLAIM)},
     [ARG_LEASE_SECONDS] = {NAME(lease_seconds), LEASE_SECONDS,
                            .tools = BIT(CLAIM)},
     [ARG_QUESTION] = {QUESTION, .tools = BIT(ASK), .needs = BIT(ASK)},
@@ -396,6 +413,18 @@ bool
 task_lease_end(struct str lease, int64_t *ms)
 {
     return time_parse(raw_inner(raw_member(lease, "expires_at")), ms);
+}
+
+int64_t
+task_handoff_end(struct str handoff, int64_t at)
+{
+    int64_t ms;
+
+    if (task_lease_end(handoff, &ms))
+        return ms;
+    if (time_parse(raw_inner(raw_member(handoff, "at")), &ms))
+        at = ms;
+    return at + HANDOFF_MS;
 }
 
 struct str

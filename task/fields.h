@@ -31,8 +31,8 @@ bool task_raw_ended(struct str status);
 enum task_field {
     F_TASK_ID, F_STATUS, F_CURRENT_OWNER, F_PRIORITY, F_REPO_PATH,
     F_PARENT_ID, F_TAGS, F_DEPENDS_ON, F_VERSION, F_CREATED_AT, F_LEASE,
-    F_QUESTIONS,
-    F_TITLE, F_GOAL, F_CANCEL_REQUESTED, F_MESSAGES, F_HANDOFF, F_EXHAUSTED,
+    F_QUESTIONS, F_HANDOFF,
+    F_TITLE, F_GOAL, F_CANCEL_REQUESTED, F_MESSAGES, F_TAKEOVER, F_EXHAUSTED,
     F_CHECKPOINT, F_RESUME_PROMPT, F_REMAINING_STEPS, F_COMPLETED_STEPS,
     F_ACCEPTANCE, F_DECISIONS, F_FAILED_APPROACHES, F_BRANCH, F_COMMIT,
     F_DIRTY, F_RESULT, F_TEST_RESULTS, F_ARTIFACTS, F_CREATED_BY,
@@ -71,7 +71,8 @@ enum task_arg {
     ARG_DESCRIPTION,
     ARG_TAG, ARG_READY, ARG_NEEDS_INPUT, ARG_STALE, ARG_QUERY,
     ARG_CHANGED_SINCE, ARG_INCLUDE_DONE, ARG_LIMIT, ARG_SINCE,
-    ARG_ANSWER, ARG_MESSAGE, ARG_LEASE_SECONDS, ARG_QUESTION, ARG_OPTIONS,
+    ARG_ANSWER, ARG_MESSAGE, ARG_EXPIRES_SECONDS, ARG_TAKEOVER,
+    ARG_LEASE_SECONDS, ARG_QUESTION, ARG_OPTIONS,
     ARG_KIND, ARG_TO,
     ARG_WAIT_SECONDS, ARG_UNTIL, ARG_TIMEOUT_SECONDS,
     TASK_N_ARGS
@@ -90,6 +91,10 @@ bool task_lease_end(struct str lease, int64_t *ms);
    now on; .p NULL: no memory. */
 struct str task_lease_make(struct arena *a, struct str agent,
                            struct str seconds, int64_t now);
+/* When a task that was handed over is anyone's: when its handoff, a raw object,
+   says, or 3600 seconds after it; after at, where it does not say when it
+   was. */
+int64_t task_handoff_end(struct str handoff, int64_t at);
 /* Whether one of a task's questions waits for its answer: raw objects
    {question_id, question, options, kind, by, at, answer}, oldest first; the
    answer is {text, action, by, at}. */

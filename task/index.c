@@ -15,11 +15,10 @@
       task that went to an archive, but that task_import may follow on it.
    6. Whether a lease runs is worked out when it is asked for, from the time
       then; no record says that one has ended.
-   7. A task stands in one queue, if it is live and not in the hands of an
-      agent without a lease. Which one says its priority, and whether it
-      depends on others, as only then a record has to be read to know whether
-      it is ready. A queue is in rising order of n: apply puts a task at its
-      end; undo links the old one back as in 2. */
+   7. A task stands in one queue, if it is live. Which one says its priority,
+      and whether it depends on others, as only then a record has to be read
+      to know whether it is ready. A queue is in rising order of n: apply puts
+      a task at its end; undo links the old one back as in 2. */
 
 #include "task/index.h"
 #include "json/raw.h"
@@ -62,7 +61,7 @@ task_event_of(const struct store_rec *r, struct task_event *out)
         at = i + 1;
     }
     ev.op = raw_inner(ev.op);
-    if (!ev.op.p || !ev.by.p || ev.v.len < 2 || *ev.v.p != '{' ||
+    if (!ev.op.p || !ev.by.p || !ev.v.p || ev.v.len < 2 || *ev.v.p != '{' ||
         ev.v.p[ev.v.len - 1] != '}')
         return ERR_FORMAT;
     *out = ev;
@@ -129,8 +128,16 @@ task_entry_free(const struct tasks *t, const struct task_entry *e)
 {
     return e->status != TASK_IN_PROGRESS
         ? e->status < TASK_DONE
-        : e->has_lease &&
-          e->changed_ms + e->lease_ms <= store_now_ms(t->store);
+        : e->changed_ms + (e->has_lease ? e->lease_ms : TASK_STALE_MS + 1) <=
+          store_now_ms(t->store);
+}
+
+struct str
+task_entry_kept_for(const struct tasks *t, const struct task_entry *e)
+{
+    return e->status == TASK_HANDOFF_READY && e->atom[ATOM_OWNER] &&
+           e->changed_ms + e->lease_ms > store_now_ms(t->store)
+        ? task_entry_text(t, e, ATOM_OWNER) : STR_NONE;
 }
 
 /* ---- lists and queues ---- */
@@ -145,10 +152,8 @@ list_of(struct tasks *t, const struct task_entry *e)
 static struct task_queue *
 queue_of(struct tasks *t, const struct task_entry *e)
 {
-    if (e->status >= TASK_DONE ||
-        (e->status == TASK_IN_PROGRESS && !e->has_lease))
-        return NULL;
-    return &t->queue[e->priority][e->has_deps];
+    return e->status >= TASK_DONE ? NULL
+                                  : &t->queue[e->priority][e->has_deps];
 }
 
 /* Sets the links of e to the end of its queue. */
@@ -224,7 +229,7 @@ read_head(struct task_entry *e, const struct str f[TASK_N_HEAD])
 {
     int status = task_status_of(raw_inner(f[F_STATUS]));
     uint64_t priority = raw_u64(f[F_PRIORITY]);
-    int64_t end = 0;
+    int64_t end = 0, max = TASK_LEASE_MAX_MS;
 
     e->status = (uint8_t)(status < 0 ? TASK_N_STATUSES : status);
     e->priority = (uint8_t)(priority < TASK_N_PRIORITIES
@@ -232,10 +237,13 @@ read_head(struct task_entry *e, const struct str f[TASK_N_HEAD])
     e->has_deps = f[F_DEPENDS_ON].len > 2;
     /* Most tasks have neither, and reading the log has to be fast. */
     e->has_lease = f[F_LEASE].p && task_lease_end(f[F_LEASE], &end);
-    if (e->has_lease) {
+    if (status == TASK_HANDOFF_READY) {
+        max = INT32_MAX;
+        end = task_handoff_end(f[F_HANDOFF], e->changed_ms);
+    }
+    if (e->has_lease || status == TASK_HANDOFF_READY) {
         end -= e->changed_ms;
-        e->lease_ms = (int32_t)(end > TASK_LEASE_MAX_MS ? TASK_LEASE_MAX_MS
-                                : end < 0 ? -1 : end);
+        e->lease_ms = (int32_t)(end > max ? max : end < 0 ? -1 : end);
     }
     e->has_open = f[F_QUESTIONS].p && task_has_open(f[F_QUESTIONS]);
 }
@@ -437,4 +445,13 @@ tasks_is_done(struct tasks *t, struct str dep)
     const struct task_entry *e = tasks_find(t, raw_inner(dep));
 
     return e && (e->status == TASK_DONE || e->was_done);
+}
+
+bool
+tasks_is_failed(struct tasks *t, struct str dep)
+{
+    const struct task_entry *e = tasks_find(t, raw_inner(dep));
+
+    return e && (e->archived ? !e->was_done : e->status == TASK_FAILED ||
+                                              e->status == TASK_CANCELLED);
 }

@@ -21,7 +21,8 @@ struct task_entry {
     struct task_entry *sooner, *later; /* of the same queue, by e.n */
     int64_t changed_ms;
     uint32_t atom[TASK_N_ATOMS];
-    int32_t lease_ms; /* its lease ends so long after changed_ms */
+    int32_t lease_ms; /* its lease, or what keeps it for whom it was handed
+                         over to, ends so long after changed_ms */
     uint8_t status; /* TASK_N_STATUSES: unreadable here, on no list */
     uint8_t priority;
     bool has_deps : 1;
@@ -68,8 +69,16 @@ int task_head_of(struct str v, struct str f[TASK_N_HEAD]);
 uint64_t task_key_hash(const struct tasks *t, struct str op, struct str by,
                        struct str idem, uint64_t *who);
 /* Whether the task of e may be begun, as far as the entry alone can tell: it
-   is live, and nobody works on it, or somebody's lease has run out. */
+   is live, and nobody works on it, or somebody's lease has run out, or who
+   works without one has not changed it for TASK_STALE_MS. */
 bool task_entry_free(const struct tasks *t, const struct task_entry *e);
+/* The agent (raw) for whom the task of e is kept, having just been handed over;
+   .p NULL: nobody. */
+struct str task_entry_kept_for(const struct tasks *t,
+                               const struct task_entry *e);
+/* Whether dep (a raw JSON string) is the id of a task that failed or was
+   cancelled. */
+bool tasks_is_failed(struct tasks *t, struct str dep);
 /* Whether dep (a raw JSON string) is the id of a task that is done. */
 bool tasks_is_done(struct tasks *t, struct str dep);
 /* Reads the newest record of e and finds its parts. */

@@ -410,10 +410,10 @@ is_wanted(const struct search *s, const struct task_entry *e)
 {
     const struct tasks *t = s->t;
     const struct task_want *w = s->w;
+    struct str kept_for = task_entry_kept_for(t, e);
 
     return task_entry_free(t, e) &&
-           (e->status != TASK_HANDOFF_READY || !e->atom[ATOM_OWNER] ||
-            str_eq(task_entry_text(t, e, ATOM_OWNER), w->by)) &&
+           (!kept_for.p || str_eq(kept_for, w->by)) &&
            (!w->repo_path.p ||
             str_eq(task_entry_text(t, e, ATOM_REPO_PATH), w->repo_path)) &&
            (!w->tag.p ||

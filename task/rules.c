@@ -168,6 +168,34 @@ rules_warn_owner(struct draft *d)
 
 /* ---- leases ---- */
 
+bool
+rules_takes_over(const struct draft *d)
+{
+    return d->tool == TOOL_CLAIM && task_arg_true(d->args, ARG_TAKEOVER);
+}
+
+struct str
+rules_loss(const struct draft *d, struct str takeover)
+{
+    return str_eq(raw_member(takeover, "from_agent"), d->by) ? takeover
+                                                             : STR_NONE;
+}
+
+/* Refuses the change: somebody else has a lease. */
+static int
+fail_lease(struct draft *d)
+{
+    struct str lease = d->old.f[F_LEASE];
+    struct str expires = raw_member(lease, "expires_at");
+
+    task_fail(d->c, ERR_LEASE, NULL, "another agent holds a lease on the task "
+              "until %.*s", STR_ARG(raw_inner(expires)));
+    d->c->e.holder = raw_member(lease, "agent");
+    d->c->e.expires = expires;
+    d->c->e.taken = rules_loss(d, d->old.f[F_TAKEOVER]);
+    return ERR_LEASE;
+}
+
 int
 rules_check_lease(struct draft *d)
 {
@@ -175,15 +203,14 @@ rules_check_lease(struct draft *d)
     bool says = (draft_given(d, ARG_ANSWER) || draft_given(d, ARG_MESSAGE) ||
                  draft_given(d, F_CANCEL_REQUESTED)) && !draft_has_fields(d);
 
-    if (!d->old.leased || str_eq(holder, d->by) || says)
+    if (!d->old.leased || str_eq(holder, d->by) || says ||
+        (rules_takes_over(d) && d->c->person))
         return 0;
     if (d->c->ownership_warn && d->tool != TOOL_CLAIM) {
         draft_warn(d, "another agent holds a lease on this task");
         return 0;
     }
-    task_fail_store(d->c, ERR_LEASE);
-    d->c->e.holder = holder;
-    return ERR_LEASE;
+    return fail_lease(d);
 }
 
 void
@@ -340,6 +367,31 @@ rules_check_links(struct draft *d)
     int rc = check_ways(d, F_DEPENDS_ON);
 
     return rc == 0 ? check_ways(d, F_PARENT_ID) : rc;
+}
+
+int
+rules_fail_blocked(struct draft *d, const char *field)
+{
+    struct str all = STR_NONE, failed = STR_NONE, first;
+    struct task_ctx *c = d->c;
+    size_t at = 0;
+
+    if (task_find_blockers(d->t, c->a, d->k.f[F_DEPENDS_ON], &all,
+                           &failed) != 0)
+        return task_fail_store(c, ERR_NOMEM);
+    first = raw_inner(raw_list_next(failed, &at));
+    if (first.p)
+        task_fail(c, ERR_BLOCKED, field, "%.*s, which it depends on, has "
+                  "failed or was cancelled", STR_ARG(first));
+    else
+        task_fail(c, ERR_BLOCKED, field, "tasks that it depends on are not "
+                  "done");
+    if (first.p)
+        c->e.next = STR("reopen that task by update_task with a status and a "
+                        "reason, or leave it out of depends_on");
+    c->e.blocked_by = all;
+    c->e.deps_failed = failed;
+    return ERR_BLOCKED;
 }
 
 bool

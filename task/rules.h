@@ -18,6 +18,7 @@ struct draft {
     bool exists;       /* old is the task as it was */
     bool nomem;        /* memory ran out; the change fails at its end */
     bool only_says;    /* it changes no work: the version stays */
+    bool renews;       /* a claim of what the caller had already */
     const char *op;
     struct str id;     /* text, .p NULL: to be minted */
     struct str by;     /* raw: the agent */
@@ -74,6 +75,12 @@ int rules_not_owner(struct draft *d, const char *field, const char *message);
 /* Warns where another agent owns it. */
 void rules_warn_owner(struct draft *d);
 
+/* Whether the caller claims the task with takeover: for a reason, which is
+   checked to be there. */
+bool rules_takes_over(const struct draft *d);
+/* Who took the task over from the caller, raw; .p NULL: nobody, or it was
+   somebody else's. */
+struct str rules_loss(const struct draft *d, struct str takeover);
 /* While a lease runs, its holder alone changes the task. An answer, a message
    and a wish to stop change no work: they may be anybody's. */
 int rules_check_lease(struct draft *d);
@@ -89,5 +96,7 @@ void rules_deliver(struct draft *d);
 int rules_check_links(struct draft *d);
 /* Whether a task that it depends on is not done. */
 bool rules_is_blocked(const struct draft *d);
+/* Refuses to begin a task that is blocked, and names by what. */
+int rules_fail_blocked(struct draft *d, const char *field);
 
 #endif

@@ -90,19 +90,23 @@ split(struct arena *a, struct task *k)
     return rc;
 }
 
-/* Which of the tasks that it depends on are not done. */
-static int
-find_blockers(struct tasks *t, struct arena *a, struct task *k)
+int
+task_find_blockers(struct tasks *t, struct arena *a, struct str deps,
+                   struct str *blocked_by, struct str *failed)
 {
     struct str dep;
     size_t at = 0;
 
-    while ((dep = raw_list_next(k->f[F_DEPENDS_ON], &at)).p) {
+    while ((dep = raw_list_next(deps, &at)).p) {
+        bool ended;
+
         if (tasks_is_done(t, dep))
             continue;
-        k->blocked = true;
-        k->blocked_by = raw_list_edit(a, k->blocked_by, STR_NONE, dep);
-        if (!k->blocked_by.p)
+        ended = tasks_is_failed(t, dep);
+        *blocked_by = raw_list_edit(a, *blocked_by, STR_NONE, dep);
+        if (ended)
+            *failed = raw_list_edit(a, *failed, STR_NONE, dep);
+        if (!blocked_by->p || (ended && !failed->p))
             return ERR_NOMEM;
     }
     return 0;
@@ -120,17 +124,23 @@ derive(struct tasks *t, struct arena *a, struct task *k)
     k->status = (enum task_status)status;
     k->version = raw_u64(k->f[F_VERSION]);
     ended = task_status_ended(k->status);
-    rc = find_blockers(t, a, k);
+    rc = task_find_blockers(t, a, k->f[F_DEPENDS_ON], &k->blocked_by,
+                            &k->deps_failed);
+    k->blocked = k->blocked_by.p;
     if (task_lease_end(k->f[F_LEASE], &at)) {
         k->leased = at > now;
         k->lease_expired = at <= now;
     }
     k->needs_input = !ended && task_has_open(k->f[F_QUESTIONS]);
-    k->ready = !k->blocked && !ended &&
-               (k->status != TASK_IN_PROGRESS || k->lease_expired);
     k->damaged = tasks_damage(t, k->ev.id);
-    k->stale = k->status == TASK_IN_PROGRESS &&
-               time_parse(k->ev.r.time, &at) && now - at > TASK_STALE_MS;
+    if (!time_parse(k->ev.r.time, &at))
+        at = now;
+    k->stale = k->status == TASK_IN_PROGRESS && now - at > TASK_STALE_MS;
+    k->kept = k->status == TASK_HANDOFF_READY && k->f[F_CURRENT_OWNER].p &&
+              now < task_handoff_end(k->f[F_HANDOFF], at);
+    k->free = k->status != TASK_IN_PROGRESS || k->lease_expired ||
+              (k->stale && !k->leased);
+    k->ready = k->free && !k->blocked && !ended;
     return rc;
 }
 

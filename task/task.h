@@ -74,9 +74,13 @@ struct task {
     enum task_status status;
     uint64_t version;
     struct str blocked_by; /* raw JSON array of the depends_on not done */
-    bool blocked, ready, stale;
+    struct str deps_failed; /* those of them that failed, were cancelled */
+    bool blocked, stale;
+    bool free;  /* nobody works on it, as far as can be told */
+    bool ready; /* it may be begun */
     bool leased, lease_expired; /* a lease runs, or has run out */
     bool needs_input;           /* it has an open question */
+    bool kept;          /* for its owner, whom it was just handed over to */
     struct str damaged; /* why it may not be all there, .p NULL: it is */
 };
 
@@ -88,6 +92,10 @@ int task_of(struct tasks *t, struct arena *a, const struct task_event *ev,
    needs, at the price of a few bytes whatever the task's size. */
 int task_peek(struct tasks *t, struct arena *a, const struct task_event *ev,
               struct task *out);
+/* Adds to *blocked_by those of a list of dependencies that are not done, and to
+   *failed those of them that failed or were cancelled. ERR_NOMEM. */
+int task_find_blockers(struct tasks *t, struct arena *a, struct str deps,
+                       struct str *blocked_by, struct str *failed);
 /* task_event_last and task_of in one. */
 int task_get(struct tasks *t, struct arena *a, struct str id,
              struct task *out);

@@ -84,6 +84,7 @@ view_derived_json(struct buf *b, const struct task *k)
     static const struct member members[] = {
         {"seq", AT(ev.r.n), NUMBER}, {"updated_at", AT(ev.r.time), TEXT},
         {"ready", AT(ready), FLAG}, {"blocked_by", AT(blocked_by), RAW},
+        {"deps_failed", AT(deps_failed), RAW},
         {"needs_input", AT(needs_input), FLAG},
         {"lease_expired", AT(lease_expired), FLAG},
         {"stale", AT(stale), FLAG}, {"damaged", AT(damaged), TEXT},
@@ -186,6 +187,7 @@ view_summary_json(struct buf *b, const struct task *k)
         {"current_owner", AT(f[F_CURRENT_OWNER]), RAW},
         {"priority", AT(f[F_PRIORITY]), RAW}, {"ready", AT(ready), FLAG},
         {"blocked_by", AT(blocked_by), RAW},
+        {"deps_failed", AT(deps_failed), RAW},
         {"needs_input", AT(needs_input), IF_SO},
         {"lease", AT(f[F_LEASE]), RAW},
         {"lease_expired", AT(lease_expired), IF_SO},
@@ -258,6 +260,7 @@ view_receipt_json(struct buf *b, const struct task_receipt *r)
         {"artifact_id", OF(artifact_id), RAW},
         {"question_id", OF(question_id), RAW},
         {"warnings", OF(warnings), RAW}, {"damaged", OF(damaged), TEXT},
+        {"taken_over", OF(taken), RAW},
     };
     struct task_receipt whole = *r;
     size_t at;
@@ -283,7 +286,9 @@ view_error_json(struct buf *b, const struct task_error *e)
     static const struct member members[] = {
         {"message", WHY(message), TEXT}, {"field", WHY(field), TEXT},
         {"current_version", WHY(version), NUMBER},
-        {"holder", WHY(holder), RAW}, {"next", WHY(next), TEXT},
+        {"holder", WHY(holder), RAW}, {"expires_at", WHY(expires), RAW},
+        {"taken_over", WHY(taken), RAW}, {"blocked_by", WHY(blocked_by), RAW},
+        {"deps_failed", WHY(deps_failed), RAW}, {"next", WHY(next), TEXT},
     };
     const char *before = ",\"allowed\":[";
 
@@ -518,6 +523,7 @@ static const struct section {
     {"Messages", F_MESSAGES, OBJECTS},
     {"Questions", F_QUESTIONS, OBJECTS},
     {"Handed over", F_HANDOFF, OBJECT},
+    {"Taken over", F_TAKEOVER, OBJECT},
     {"Exhausted", F_EXHAUSTED, OBJECT},
     {"How to go on", F_RESUME_PROMPT, PROSE},
     {"Remaining steps", F_REMAINING_STEPS, TO_DO},
@@ -576,6 +582,7 @@ view_task_markdown(struct buf *b, struct arena *a, const struct task *k)
     put_fact(b, a, "lease_expired",
              k->lease_expired ? STR("true") : STR_NONE);
     put_fact(b, a, "blocked_by", k->blocked_by);
+    put_fact(b, a, "deps_failed", k->deps_failed);
     put_fact(b, a, "damaged", k->damaged);
     buf_printf(b, "- version: %llu\n- updated_at: %.*s\n",
                (unsigned long long)k->version, STR_ARG(k->ev.r.time));

@@ -21,7 +21,8 @@ enum task_column {
 enum task_column task_column(const struct task *k);
 
 /* The whole task, one flat object: the state as the record has it, then seq,
-   updated_at, ready, blocked_by, needs_input, lease_expired, stale, damaged.
+   updated_at, ready, blocked_by, deps_failed, needs_input, lease_expired,
+   stale, damaged.
    Of a task_of or a task_peek. */
 void view_task_json(struct buf *b, const struct task *k);
 /* The derived members alone, each with a comma in front. */
@@ -34,8 +35,8 @@ void view_damage_json(struct buf *b, struct tasks *t, struct str id);
 void view_words_json(struct buf *b, struct str messages, uint64_t n,
                      struct str stop);
 /* A small object for lists: task_id, title, status, current_owner, priority,
-   ready, blocked_by, needs_input, lease, lease_expired, stale, tags,
-   repo_path, steps_done, steps_total, tests {passed, failed}, why it stands
+   ready, blocked_by, deps_failed, needs_input, lease, lease_expired, stale,
+   tags, repo_path, steps_done, steps_total, tests {passed, failed}, why it stands
    where it does (question: the first that is open; handoff, exhausted, or
    note: the reason of the update that set the status), version, seq,
    updated_at, damaged. */

@@ -128,6 +128,16 @@ has of.new '"to":"Ann"' '"text":"use tabs"' '"reason":"late"'
 run 0 "$new" checkpoint a --agent me --notes y
 has out 'message from boss: use tabs' 'boss asks to stop: late'
 good
+run 0 "$new" handoff a --agent me --to yuo --expires 60
+run 0 "$new" handoff a --agent me --to you
+run 0 "$old" claim a --agent you
+run 0 "$new" claim a --agent me --takeover --reason gone
+run 0 "$old" checkpoint a --agent me --notes z
+run 4 "$new" checkpoint a --agent you
+has out 'me took the task over: gone'
+run 0 "$old" handoff a --agent me --to you
+run 4 "$new" claim a --agent other
+good
 
 # ---- deferred calls ----
 

@@ -44,6 +44,7 @@ tools_args(const struct mcp_call *c, struct task_ctx *x, struct task_args *args)
     *x = (struct task_ctx){.a = c->arena, .principal = c->principal,
                            .require_evidence = s->env->require_evidence,
                            .ownership_warn = s->env->ownership_warn,
+                           .person = c->person,
                            .read_max = c->read_max};
     return task_args_parse(x, (enum task_tool)c->number, c->args, args);
 }

@@ -48,7 +48,8 @@ static const struct mcp_tool all[TASK_N_TOOLS] = {
         .name = "handoff_task",
         .title = "Hand off task",
         .description = "Gives the task to to_agent, or to whoever claims it, "
-            "with a last checkpoint in the same step.",
+            "with a last checkpoint in the same step; after expires_seconds "
+            "(3600) it is anyone's.",
         .writes = true, .run = tools_run_change,
     },
     [TOOL_EXHAUST] = {
@@ -93,7 +94,8 @@ static const struct mcp_tool all[TASK_N_TOOLS] = {
         .description = "Claims a task, or the best one that is ready, and "
             "returns it whole. Nobody else may change it while the lease "
             "runs; each of your writes renews it, and so does claiming it "
-            "again.",
+            "again. takeover, with a reason, takes it from an owner without "
+            "a lease.",
         .writes = true, .run = tools_claim,
     },
     [TOOL_ASK] = {

@@ -51,7 +51,8 @@ tools_claim(struct mcp_call *c)
     }
     if (c->out->err == 0)
         c->out->len--; /* its brace */
-    buf_printf(c->out, ",\"claimed\":true,\"warnings\":%.*s}",
+    buf_printf(c->out, ",\"claimed\":true%s,\"warnings\":%.*s}",
+               w.r.renewed ? ",\"renewed\":true" : "",
                STR_ARG(w.r.warnings.p ? w.r.warnings : STR("[]")));
     return c->out->err;
 }

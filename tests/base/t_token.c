@@ -40,6 +40,11 @@ test_good_file(void)
     CHECK(finds(t, T1, "ann", false));
     CHECK(finds(t, T2, "bo-b_1@x", true));
     CHECK(finds(t, T3, "\xc3\xa9va", false)); /* with no line feed */
+    CHECK(!tokens_find(t, STR(T1))->person && !tokens_find(t, STR(T2))->person);
+    tokens_free(t);
+    CHECK(load(&t, STR(T1 " ann person\n" T2 " bob\n"), 0600) == 0);
+    CHECK(finds(t, T1, "ann", false) && tokens_find(t, STR(T1))->person);
+    CHECK(finds(t, T2, "bob", false) && !tokens_find(t, STR(T2))->person);
     tokens_free(t);
 }
 
@@ -86,6 +91,7 @@ test_bad_lines(void)
         {STR(T1 " ann write\n"), ":1: only"},
         {STR(T1 " ann Read\n"), ":1: only"},
         {STR(T1 " ann read read\n"), ":1: only"},
+        {STR(T1 " ann read person\n"), ":1: only"},
         {STR(T1 " ann # read\n"), ":1: only"},
         {STR(T1 " ann\n" T2 " bob\n" T1 " ann read\n"), ":3: this token"},
         {STR(T2 " ann\n" T1 " bob\n" T2 " ann"), ":3: this token"},

@@ -346,6 +346,7 @@ has err '"code":"lease_held"' '"holder":"me"'
 run 1 claim none --agent me
 run 0 claim later --agent me --lease 3600
 has out '# Task later' '- seconds: 3600'
+has err 'renewed: it was'
 run 2 answer later
 run 1 answer later yes
 has err 'no such question'
@@ -420,11 +421,24 @@ run 2 handoff later
 has err --agent
 run 4 handoff later --agent you
 has err 'does not own'
+run 2 handoff later --agent me --to you --expires 59
+has err --expires
+run 0 handoff later --agent me --to yuo --expires 60
 run 0 handoff later --agent me --to you --reason 'no time'
 has out 'later  handoff_ready  P0  you'
 run 0 show later
 has out '- reason: no time' '- from_agent: me'
 run 0 claim later --agent you
+run 2 claim later --agent me --takeover
+has err 'takeover needs a reason'
+run 0 claim later --agent me --takeover --reason 'you left'
+has out '## Taken over' '- reason: you left'
+run 4 checkpoint later --agent you
+has err 'me took the task over: you left' 'on the task until 2'
+run 4 checkpoint later --agent you --json
+has err '"taken_over":{"from_agent":"you","agent":"me","reason":"you left"' \
+    '"expires_at":"2'
+run 0 claim later --agent you --takeover --reason 'no'
 run 4 checkpoint later --agent me
 run 0 --ownership warn checkpoint later --agent me
 has err 'mcptask: '

@@ -1,5 +1,5 @@
 /* What others say to the agent that works on a task: messages, that it should
-   stop, and questions that name whom they are for. */
+   stop, questions that name whom they are for; and who may take it over. */
 
 import assert from 'node:assert/strict';
 
@@ -42,5 +42,44 @@ eachBeside('the holder of a lease is told', KINDS,
     const done = await agent.tool('update_task',
       { task_id: 'a', agent: 'worker', status: 'done' });
     assert.ok(done.warnings.includes('done with open questions'));
+    await agent.close();
+  });
+
+eachBeside('nothing stays locked by who is gone', KINDS,
+  { task_id: 'a', title: 'A' },
+  async ({ t, kind, store, other }) => {
+    const agent = await Agent.start(t, kind, store);
+    const mine = { task_id: 'a', agent: 'mine' };
+    const yours = { task_id: 'a', agent: 'yours' };
+    const takeover = { takeover: true, reason: 'it is gone' };
+    await other.tool('save_checkpoint', yours);
+    assert.equal((await agent.refused('claim_task', mine)).code, 'not_owner');
+    const task = await agent.tool('claim_task', { ...mine, ...takeover });
+    assert.equal(task.current_owner, 'mine');
+    assert.equal(task.takeover.from_agent, 'yours');
+    const lost = await other.refused('save_checkpoint', yours);
+    assert.equal(lost.taken_over.agent, 'mine');
+    assert.equal(lost.taken_over.reason, 'it is gone');
+    assert.equal(lost.expires_at, task.lease.expires_at);
+    const held = await other.refused('claim_task', { ...yours, ...takeover });
+    assert.equal(held.code, 'lease_held');
+    assert.doesNotMatch(held.message + held.next, /takeover/);
+
+    await agent.tool('handoff_task', { task_id: 'a', from_agent: 'mine',
+      to_agent: 'yuors', expires_seconds: 60 });
+    const handed = await agent.tool('handoff_task',
+      { task_id: 'a', from_agent: 'mine', to_agent: 'yours' });
+    assert.equal(handed.current_owner, 'yours');
+    await other.tool('claim_task', yours);
+
+    await agent.tool('create_task',
+      { task_id: 'b', title: 'B', depends_on: ['a'] });
+    await other.tool('update_task', { ...yours, status: 'failed' });
+    const blocked = await agent.refused('claim_task',
+      { task_id: 'b', agent: 'mine' });
+    assert.deepEqual(blocked.deps_failed, ['a']);
+    const { blocked_by, deps_failed } = await agent.tool('get_task',
+      { task_id: 'b' });
+    assert.deepEqual([blocked_by, deps_failed], [['a'], ['a']]);
     await agent.close();
   });

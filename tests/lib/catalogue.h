@@ -113,6 +113,7 @@ struct fixture {
     bool is_error;
     const char *principal; /* of calls; NULL: the one */
     bool read_only;       /* it is */
+    bool person;          /* one calls */
     bool hold;            /* run without commit: stage only */
     bool keep_arena;      /* answers before the last stay valid */
 };
@@ -187,7 +188,8 @@ call_raw(struct fixture *f, const char *name, struct str args)
     const struct mcp_tool *tool = NULL;
     struct mcp_call call = {.ctx = c->ctx, .arena = &f->a,
                             .rev = MCP_2025_11_25, .out = &f->out,
-                            .read_only = f->read_only};
+                            .read_only = f->read_only,
+                            .person = f->person};
     bool unknown;
     size_t i;
 
@@ -379,8 +381,7 @@ dump(const struct tasks *t, struct buf *b)
 
         for (e = t->newest[i]; e; newer = e, e = e->older) {
             CHECK(e->newer == newer && !e->seen && e->known);
-            queued += e->status < TASK_DONE &&
-                      (e->status != TASK_IN_PROGRESS || e->has_lease);
+            queued += e->status < TASK_DONE;
             CHECK(!newer || newer->e.n > e->e.n);
             buf_printf(b, "%d %llu %.*s %d %d %d %lld %d %d", i,
                        (unsigned long long)e->e.n,

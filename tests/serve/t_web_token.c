@@ -43,6 +43,53 @@ test_who_has_a_token(const struct rig *r)
     hang_up(&c);
 }
 
+#define CLAIM(more) \
+    RPC(6, "tools/call", "{\"name\":\"claim_task\",\"arguments\":{" \
+        "\"task_id\":\"a\"" more "}}")
+#define TAKE ",\"takeover\":true,\"reason\":\"r\""
+#define OURS "Origin: http://localhost\r\n"
+#define HELD "lease_held"
+
+/* With tokens a person is whose token says so; without, who uses the page,
+   which is what an Origin of ours shows. */
+static void
+test_a_person_takes_over(void)
+{
+    static const char tokens[] = "alice-0123456789abcdef alice\n"
+                                 "bob-0123456789abcdef bob person\n";
+    char *files = test_tmpdir(), path[400], options[512];
+    struct rig r = {.dir = test_tmpdir()}, open = rig_new(NULL);
+    struct client c;
+
+    snprintf(path, sizeof(path), "%s/tokens", files);
+    snprintf(options, sizeof(options), "--http --port 0 --token-file %s",
+             path);
+    write_tokens(path, tokens);
+    rig_begin(&r, options);
+    c = dial(r.address);
+    CHECK(posts(&c, TYPES ALICE, CREATE("a"), SAYS("seq", "1")));
+    CHECK(posts(&c, TYPES ALICE, CLAIM(""), SAYS("claimed", "true")));
+    CHECK(posts(&c, TYPES BOB, CLAIM(""), HELD));
+    CHECK(posts(&c, TYPES BOB, CLAIM(TAKE), SAYS("claimed", "true")));
+    CHECK(posts(&c, TYPES OURS ALICE, CLAIM(TAKE), HELD));
+    CHECK(posts(&c, TYPES ALICE, UPDATE("a", "1"), SAYS("taken_over", "")));
+    hang_up(&c);
+    rig_end(&r);
+
+    c = dial(open.address);
+    CHECK(posts(&c, TYPES, CREATE("a"), SAYS("seq", "1")));
+    CHECK(posts(&c, TYPES, CLAIM(",\"agent\":\"x\""), SAYS("seq", "2")));
+    CHECK(posts(&c, TYPES, CLAIM(",\"agent\":\"y\"" TAKE), HELD));
+    CHECK(posts(&c, TYPES OURS, CLAIM(",\"agent\":\"y\""), HELD));
+    CHECK(posts(&c, TYPES "Origin: http://localhost:1\r\n",
+                CLAIM(",\"agent\":\"y\"" TAKE), HELD));
+    CHECK(posts(&c, TYPES OURS, CLAIM(",\"agent\":\"y\"" TAKE),
+                SAYS("claimed", "true")));
+    hang_up(&c);
+    rig_end(&open);
+    free(files);
+}
+
 /* Whether nothing is in the directory of the store. */
 static bool
 is_empty(const char *dir)
@@ -202,6 +249,7 @@ main(int argc, char **argv)
     if (!web_begin(argc, argv))
         return 2;
     test_a_reader_leaves_no_trace();
+    test_a_person_takes_over();
     test_tokens();
     test_strangers_lock_nobody_out();
     return test_end("web_token");

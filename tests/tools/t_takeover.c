@@ -1,0 +1,348 @@
+/* t_takeover - nothing stays locked by who is gone: takeover, owners without
+   a lease, receivers who never come, and dependencies that failed. */
+
+#include "tests/lib/catalogue.h"
+#include "base/clock.h"
+#include "task/change.h"
+
+#define HOUR 3600
+#define DAY (24 * HOUR)
+
+static bool
+is_true(const struct fixture *f, const char *name)
+{
+    const struct json_tok *t = json_get(f->json, name);
+
+    return t && t->type == JSON_TRUE;
+}
+
+/* Whether the last answer says that agent took the task over from the caller,
+   and why. */
+static bool
+lost_to(const struct fixture *f, const char *agent, const char *reason)
+{
+    const struct json_tok *t = json_get(f->json, "taken_over");
+
+    return t && json_is(json_get(t, "agent"), agent) &&
+           json_is(json_get(t, "reason"), reason) && json_get(t, "at");
+}
+
+/* Seconds until the time that the last answer names; -1: it names none. */
+static int64_t
+expires_in(const struct fixture *f)
+{
+    struct arena a = {0};
+    struct str s = json_str(&a, json_get(f->json, "expires_at"));
+    int64_t end = -1000, now = store_now_ms(f->s);
+
+    if (s.p && CHECK(time_parse(s, &end)))
+        end -= now - 999;
+    arena_fini(&a);
+    return end / 1000;
+}
+
+static void
+begin(struct fixture *f, const char *tasks)
+{
+    char args[64];
+
+    clock_ahead_s = 0;
+    fixture_init(f);
+    for (; *tasks; tasks++) {
+        snprintf(args, sizeof args, "{'task_id':'%c','title':'T'}", *tasks);
+        call(f, "create_task", args);
+        CHECK(ok(f));
+    }
+}
+
+static void
+end(struct fixture *f)
+{
+    CHECK(is_replay(f));
+    clock_ahead_s = 0;
+    fixture_fini(f);
+}
+
+#define TAKE "{'task_id':'a','agent':'you','takeover':true,'reason':'r'}"
+
+/* ---- leases ---- */
+
+static void
+test_a_live_lease_stays(void)
+{
+    struct fixture f;
+
+    begin(&f, "a");
+    call(&f, "claim_task", "{'agent':'me','task_id':'a'}");
+    CHECK(ok(&f) && !json_get(f.json, "renewed"));
+    call(&f, "claim_task", "{'agent':'me','task_id':'a'}");
+    CHECK(ok(&f) && is_true(&f, "renewed"));
+    call(&f, "claim_task", TAKE);
+    CHECK(failed(&f, "lease_held") && has(&f, "holder", "me") &&
+          expires_in(&f) == 900);
+    buf_char(&f.out, '\0');
+    CHECK(strstr(f.out.p, "on the task until 20") &&
+          !strstr(f.out.p, "takeover"));
+    STEPS(&f, {"claim_task", "{'task_id':'a','agent':'you','takeover':true}",
+               "lease_held", 0, 0},
+          {"update_task", "{'task_id':'a','agent':'you','goal':'g'}",
+           "lease_held", 0, 0});
+    CHECK(expires_in(&f) == 900);
+    f.person = true;
+    STEPS(&f, {"claim_task", "{'task_id':'a','agent':'you'}", "lease_held", 0,
+               0},
+          {"claim_task", "{'task_id':'a','agent':'you','takeover':true}",
+           "invalid_argument", "field", "reason"},
+          {"save_checkpoint", "{'task_id':'a','agent':'you'}", "lease_held", 0,
+           0});
+    end(&f);
+}
+
+static void
+test_a_person_ends_a_lease(void)
+{
+    struct fixture f;
+
+    begin(&f, "a");
+    call(&f, "claim_task", "{'agent':'me','task_id':'a'}");
+    f.person = true;
+    call(&f, "claim_task", TAKE);
+    CHECK(ok(&f) && has(&f, "current_owner", "you") &&
+          !json_get(f.json, "renewed"));
+    f.person = false;
+    CHECK(json_is(json_get(json_get(f.json, "takeover"), "from_agent"), "me"));
+    /* Who lost it hears of it, whether its write is refused or not. */
+    call(&f, "save_checkpoint", "{'task_id':'a','agent':'me'}");
+    CHECK(failed(&f, "lease_held") && lost_to(&f, "you", "r"));
+    call(&f, "save_checkpoint", "{'task_id':'a','agent':'other'}");
+    CHECK(failed(&f, "lease_held") && !json_get(f.json, "taken_over"));
+    call(&f, "update_task", "{'task_id':'a','agent':'me','message':'why?',"
+         "'idempotency_key':'k'}");
+    CHECK(ok(&f) && lost_to(&f, "you", "r"));
+    reopen(&f);
+    call(&f, "update_task", "{'task_id':'a','agent':'me','message':'why?',"
+         "'idempotency_key':'k'}");
+    CHECK(ok(&f) && lost_to(&f, "you", "r"));
+    call(&f, "save_checkpoint", "{'task_id':'a','agent':'you'}");
+    CHECK(ok(&f) && !json_get(f.json, "taken_over"));
+    call(&f, "get_task", "{'task_id':'a','section':'history'}");
+    buf_char(&f.out, '\0');
+    CHECK(strstr(f.out.p, "\"note\":\"r\""));
+    while (store_compact(f.s) == ERR_MORE)
+        continue;
+    clock_ahead_s = 960;
+    call(&f, "save_checkpoint", "{'task_id':'a','agent':'me'}");
+    CHECK(ok(&f) && lost_to(&f, "you", "r"));
+    /* Until it has the task again. */
+    call(&f, "claim_task", "{'agent':'me','task_id':'a'}");
+    CHECK(ok(&f) && !json_get(f.json, "takeover"));
+    call(&f, "save_checkpoint", "{'task_id':'a','agent':'me'}");
+    CHECK(ok(&f) && !json_get(f.json, "taken_over"));
+    end(&f);
+}
+
+/* ---- owners without a lease ---- */
+
+static void
+test_an_owner_without_a_lease(void)
+{
+    struct fixture f;
+
+    begin(&f, "ab");
+    call(&f, "save_checkpoint", "{'task_id':'a','agent':'me'}");
+    call(&f, "save_checkpoint", "{'task_id':'b','agent':'me'}");
+    STEPS(&f, {"claim_task", "{'agent':'you','task_id':'a'}", "not_owner",
+               "holder", "me"},
+          {"claim_task", "{'agent':'you','task_id':'a','takeover':true}",
+           "invalid_argument", "field", "reason"},
+          {"claim_task", TAKE, 0, "current_owner", "you"},
+          {"save_checkpoint", "{'task_id':'a','agent':'me'}", "lease_held", 0,
+           0});
+    CHECK(lost_to(&f, "you", "r"));
+    call(&f, "handoff_task", "{'task_id':'a','from_agent':'you'}");
+    CHECK(ok(&f));
+    /* Anybody's, a day later. */
+    clock_ahead_s = DAY - 60;
+    STEPS(&f, {"claim_task", "{'agent':'you','task_id':'b'}", "not_owner", 0,
+               0},
+          {"get_task", "{'task_id':'b'}", 0, 0, 0});
+    CHECK(!is_true(&f, "ready"));
+    clock_ahead_s = DAY + 60;
+    call(&f, "get_task", "{'task_id':'b'}");
+    CHECK(is_true(&f, "ready") && is_true(&f, "stale"));
+    call(&f, "list_tasks", "{'ready':true}");
+    CHECK(number(&f, "total") == 2);
+    STEPS(&f, {"claim_task", "{'agent':'you'}", 0, "task_id", "b"},
+          {"claim_task", "{'agent':'you'}", 0, "task_id", "a"});
+    end(&f);
+}
+
+/* ---- receivers who never come ---- */
+
+static void
+test_a_receiver_who_never_comes(void)
+{
+    struct fixture f;
+
+    begin(&f, "ab");
+    call(&f, "handoff_task", "{'task_id':'a','from_agent':'me','to_agent':"
+         "'hermse'}");
+    CHECK(ok(&f));
+    call(&f, "handoff_task", "{'task_id':'b','from_agent':'me','to_agent':"
+         "'hermse','expires_seconds':7200}");
+    CHECK(ok(&f));
+    call(&f, "claim_task", "{'agent':'you','task_id':'a'}");
+    CHECK(failed(&f, "not_owner") && has(&f, "holder", "hermse") &&
+          expires_in(&f) == HOUR);
+    STEPS(&f, {"claim_task", TAKE, "not_owner", 0, 0},
+          {"claim_task", "{'agent':'you'}", 0, "message", "no task is ready"},
+          {"handoff_task", "{'task_id':'a','from_agent':'you','to_agent':"
+           "'hermes'}", "not_owner", 0, 0});
+    clock_ahead_s = HOUR - 60;
+    STEPS(&f, {"claim_task", "{'agent':'you','task_id':'a'}", "not_owner", 0,
+               0},
+          /* What others say does not make it wait longer. */
+          {"update_task", "{'task_id':'a','agent':'x','message':'m'}", 0, 0,
+           0});
+    clock_ahead_s = HOUR + 60;
+    STEPS(&f, {"claim_task", "{'agent':'you'}", 0, "task_id", "a"},
+          {"claim_task", "{'agent':'you'}", 0, "message",
+           "no task is ready"});
+    clock_ahead_s = 2 * HOUR + 60;
+    reopen(&f);
+    call(&f, "claim_task", "{'agent':'you','task_id':'b'}");
+    CHECK(ok(&f) && has(&f, "current_owner", "you"));
+    end(&f);
+}
+
+static void
+test_the_giver_redirects(void)
+{
+    struct fixture f;
+
+    begin(&f, "ab");
+    STEPS(&f,
+        {"claim_task", "{'agent':'me','task_id':'a'}", 0, 0, 0},
+        {"handoff_task", "{'task_id':'a','from_agent':'me','to_agent':"
+         "'hermse'}", 0, 0, 0},
+        {"handoff_task", "{'task_id':'a','from_agent':'me','to_agent':"
+         "'hermes'}", 0, "current_owner", "hermes"},
+        {"claim_task", "{'task_id':'a','agent':'me'}", "not_owner", 0, 0},
+        {"claim_task", "{'task_id':'a','agent':'me','takeover':true,"
+         "'reason':'r'}", 0, "current_owner", "me"},
+        {"save_checkpoint", "{'task_id':'a','agent':'hermes'}", "lease_held",
+         0, 0});
+    CHECK(lost_to(&f, "me", "r"));
+    /* Not once it has been taken up. */
+    STEPS(&f,
+        {"handoff_task", "{'task_id':'a','from_agent':'me','to_agent':"
+         "'hermes'}", 0, 0, 0},
+        {"claim_task", "{'task_id':'a','agent':'hermes'}", 0, 0, 0},
+        {"handoff_task", "{'task_id':'a','from_agent':'me','to_agent':'x'}",
+         "lease_held", 0, 0},
+        {"claim_task", "{'task_id':'a','agent':'me','takeover':true,"
+         "'reason':'r'}", "lease_held", 0, 0});
+    /* A person need not wait either. */
+    call(&f, "handoff_task", "{'task_id':'b','from_agent':'me','to_agent':"
+         "'hermse'}");
+    f.person = true;
+    STEPS(&f, {"claim_task", "{'task_id':'b','agent':'Ann'}", "not_owner", 0,
+               0},
+          {"claim_task", "{'task_id':'b','agent':'Ann','takeover':true,"
+           "'reason':'typo'}", 0, "current_owner", "Ann"});
+    end(&f);
+}
+
+static void
+test_handoffs_of_older_logs(void)
+{
+    char now[TIME_LEN + 1], text[256];
+    struct fixture f;
+    int i;
+
+    begin(&f, "");
+    time_format(store_now_ms(f.s) - 1800 * 1000, now);
+    for (i = 0; i < 2; i++) {
+        snprintf(text, sizeof text, "{'task_id':'%c','title':'T','status':"
+                 "'handoff_ready','current_owner':'hermse','handoff':"
+                 "{'from_agent':'me','to_agent':'hermse'%s%s%s}}", 'a' + i,
+                 i ? ",'at':'" : "", i ? now : "", i ? "'" : "");
+        CHECK(strcmp(import(&f, text), "") == 0);
+    }
+    call(&f, "claim_task", "{'agent':'you'}");
+    CHECK(!is_true(&f, "claimed"));
+    clock_ahead_s = 1860;
+    STEPS(&f, {"claim_task", "{'agent':'you'}", 0, "task_id", "b"},
+          {"claim_task", "{'agent':'you'}", 0, "message",
+           "no task is ready"});
+    clock_ahead_s = HOUR + 60;
+    call(&f, "claim_task", "{'agent':'you'}");
+    CHECK(has(&f, "task_id", "a"));
+    end(&f);
+}
+
+/* ---- dependencies ---- */
+
+static bool
+lists(const struct fixture *f, const char *name, const char *id)
+{
+    const struct json_tok *list = json_get(f->json, name);
+
+    return list && list->n == 1 && json_is(list + 1, id);
+}
+
+static void
+test_a_dependency_that_failed(void)
+{
+    static const char *const calls[][2] = {
+        {"claim_task", "{'task_id':'c','agent':'me'}"},
+        {"update_task", "{'task_id':'c','agent':'me','status':'in_progress'}"},
+        {"create_task", "{'title':'T','status':'in_progress','depends_on':"
+         "['b']}"},
+    };
+    struct fixture f;
+    size_t i;
+
+    begin(&f, "ab");
+    call(&f, "create_task", "{'task_id':'c','title':'T','depends_on':"
+         "['a','b']}");
+    call(&f, "get_task", "{'task_id':'c'}");
+    CHECK(json_get(f.json, "blocked_by")->n == 2 &&
+          !json_get(f.json, "deps_failed"));
+    call(&f, "claim_task", "{'task_id':'c','agent':'me'}");
+    CHECK(failed(&f, "blocked") && json_get(f.json, "blocked_by")->n == 2 &&
+          !json_get(f.json, "deps_failed"));
+    STEPS(&f, {"update_task", "{'task_id':'a','status':'in_progress'}", 0, 0,
+               0},
+          {"update_task", "{'task_id':'a','status':'done'}", 0, 0, 0},
+          {"update_task", "{'task_id':'b','status':'cancelled'}", 0, 0, 0},
+          {"get_task", "{'task_id':'c'}", 0, 0, 0});
+    CHECK(lists(&f, "blocked_by", "b") && lists(&f, "deps_failed", "b"));
+    for (i = 0; i < sizeof calls / sizeof *calls; i++) {
+        call(&f, calls[i][0], calls[i][1]);
+        CHECK(failed(&f, "blocked") && lists(&f, "blocked_by", "b") &&
+              lists(&f, "deps_failed", "b") &&
+              has(&f, "message", "b, which it depends on, has failed or was "
+                  "cancelled") && json_get(f.json, "next"));
+    }
+    call(&f, "list_tasks", "{'query':'T'}");
+    buf_char(&f.out, '\0');
+    CHECK(strstr(f.out.p, "\"blocked_by\":[\"b\"],\"deps_failed\":[\"b\"]"));
+    STEPS(&f, {"update_task", "{'task_id':'c','depends_on':['a']}", 0, 0, 0},
+          {"claim_task", "{'task_id':'c','agent':'me'}", 0, 0, 0});
+    CHECK(!json_get(f.json, "deps_failed"));
+    end(&f);
+}
+
+int
+main(void)
+{
+    test_a_live_lease_stays();
+    test_a_person_ends_a_lease();
+    test_an_owner_without_a_lease();
+    test_a_receiver_who_never_comes();
+    test_the_giver_redirects();
+    test_handoffs_of_older_logs();
+    test_a_dependency_that_failed();
+    return test_end("takeover");
+}
