@@ -154,5 +154,10 @@ test('whoever works is told, and not disturbed', LIMIT, async (t) => {
   assert.deepEqual([messages[0].from, messages[0].text,
     cancel_requested.reason], ['person', 'Mind the gap', 'wrong branch']);
   await page.locator('#body').getByText(/person, .*ago, read/).waitFor();
+  for (const [i, said] of ['alice changed goal', 'person asked to stop',
+    'person left a message', 'alice claimed it'].entries()) {
+    assert.match(await page.locator('.time li').nth(i).textContent(),
+      new RegExp(`^${said} `));
+  }
   await worker.close();
 });

@@ -533,6 +533,18 @@ test('it works in the frame of a host', LIMIT, async (t) => {
     question: 'Well?', options: ['Yes'] });
   await inner.getByRole('button', { name: 'Yes' }).click();
   await inner.locator('.lane.ready .card', { hasText: 'Framed' }).waitFor();
+  /* Such a frame may not submit forms, and keeps nothing. */
+  await inner.getByRole('button', { name: 'Done' }).click();
+  await inner.locator('.lane.done:not(.fold)').waitFor();
+  await inner.getByRole('button', { name: 'New task' }).click();
+  await inner.getByLabel('Title').fill('Second');
+  await inner.getByRole('button', { name: 'Create' }).click();
+  await inner.locator('.lane.ready .card', { hasText: 'Second' }).waitFor();
+  await worker.tool('request_input', { task_id: 'a.1', agent: 'alice',
+    question: 'Who?' });
+  await inner.getByLabel('Your answer').fill('Ann');
+  await inner.getByLabel('Your answer').press('Enter');
+  await inner.locator('.lane.ready .card', { hasText: 'Framed' }).waitFor();
   assert.equal(await inner.locator('html').evaluate((el) =>
     getComputedStyle(el).colorScheme), 'dark');
   assert.deepEqual((await page.evaluate(() => said)).slice(0, 2),
