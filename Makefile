@@ -37,7 +37,7 @@ SRC := $(addprefix base/,err base text clock base64 sha256 gunzip \
   $(addprefix mcp/,call calls sign wire error scan question dialect listener \
   delivery session state waiting run talk deferred answer stream listen tasks \
   methods accept mcp) \
-  $(addprefix tools/,call get uri prompts wait tools) \
+  $(addprefix tools/,call get uri prompts look wait tools) \
   $(addprefix serve/,turn stdio access exchange post \
   stream state web) \
   $(addprefix cli/,width text store args id config show board work edit help import admin doctor cli)

@@ -9,7 +9,7 @@
 #include "cli/show.h"
 #include "cli/store.h"
 #include "cli/text.h"
-#include "tools/wait.h"
+#include "tools/look.h"
 #include "task/view.h"
 #include "base/clock.h"
 
@@ -100,13 +100,13 @@ cli_answer(struct cli *c)
 
 /* ---- wait ---- */
 
-/* Calls tools_wait_look until it is met or the time is up; the task lives in
-   x->a. An error of store_follow leaves x->e unchanged. */
+/* Looks for what args ask for until it is there, cannot come any more, or the
+   time is over: as look_take, whose memory is in x->a. An error of
+   store_follow leaves x->e as it is. */
 static int
-wait_for(struct cli *c, struct task_ctx *x, const struct task_args *args,
-         struct task *task)
+wait_for(struct cli *c, struct task_ctx *x, struct look *w)
 {
-    uint64_t since = store_next_n(c->s.store) - 1, seen = 0;
+    uint64_t seen = 0;
     uint64_t s = c->args.timeout;
     int64_t until = s > MAX_WAIT_S ? INT64_MAX
                                    : clock_mono_ms() + (int64_t)s * 1000;
@@ -117,9 +117,11 @@ wait_for(struct cli *c, struct task_ctx *x, const struct task_args *args,
         if ((rc = store_follow(c->s.store)) != 0)
             return rc;
         if (seen != store_next_n(c->s.store) || n++ % WAIT_LOOKS == 0) {
+            if (seen != 0)
+                look_again(w);
             seen = store_next_n(c->s.store);
             arena_reset(x->a);
-            rc = tools_wait_look(c->s.tasks, x, args, since, task);
+            rc = look_take(w, x);
         }
         left = until - clock_mono_ms();
         if (rc != 0 || left <= 0)
@@ -129,13 +131,16 @@ wait_for(struct cli *c, struct task_ctx *x, const struct task_args *args,
 }
 
 static void
-put_met(struct cli *c, bool met, const struct task *k, struct str agent)
+put_met(struct cli *c, const struct look *w, int outcome)
 {
     if (c->json) {
-        tools_put_met(&c->out, c->s.tasks, met, k, agent);
+        look_put(&c->out, w, outcome);
         buf_char(&c->out, '\n');
-    } else if (k->ev.r.n != 0) {
-        view_task_line(&c->out, &c->a, k);
+    } else if (w->task.ev.r.n != 0) {
+        view_task_line(&c->out, &c->a, &w->task);
+        if (outcome == LOOK_NEVER)
+            cli_fail(c, 0, "the task is %s: it cannot come any more",
+                     task_status_name(w->task.status));
     }
 }
 
@@ -148,7 +153,7 @@ cli_wait(struct cli *c)
     const struct json_tok *root;
     struct task_args args;
     struct cli_tool_args l;
-    struct task k;
+    struct look w;
     struct str text;
     int rc;
 
@@ -157,15 +162,17 @@ cli_wait(struct cli *c)
     rc = text.p == NULL ? ERR_NOMEM : json_parse(&c->a, text, &root, NULL);
     if (rc != 0)
         return cli_fail_store(c, rc);
-    if (task_args_parse(&x, TOOL_WAIT, root, &args) != 0)
+    if (task_args_parse(&x, TOOL_WAIT, root, &args) != 0 ||
+        look_begin(c->s.tasks, &x, &args, store_next_n(c->s.store) - 1,
+                   &w) != 0)
         return cli_refuse_change(c, &x.e);
-    x.a = &looks;
-    rc = wait_for(c, &x, &args, &k);
+    x.a = w.a = &looks;
+    rc = wait_for(c, &x, &w);
     if (rc < 0) {
         rc = x.e.code != 0 ? cli_refuse_change(c, &x.e) : cli_fail_store(c, rc);
     } else {
-        put_met(c, rc == 1, &k, args.v[ARG_AGENT]);
-        rc = rc == 1 ? CLI_OK : CLI_NOT_MET;
+        put_met(c, &w, rc);
+        rc = rc == LOOK_MET ? CLI_OK : CLI_NOT_MET;
     }
     arena_fini(&looks);
     return rc;

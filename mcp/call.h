@@ -8,8 +8,9 @@
 
 #include "base/base.h"
 
-#define CALL_WATCH_MAX 320 /* bytes of a watch */
+#define CALL_WATCH_MAX 336 /* bytes of a watch */
 #define CALL_NAMES_MAX 2   /* names in a watch */
+#define CALL_OWN_MAX 4     /* names that a record has beside its key */
 #define CALL_TTL_MS ((int64_t)24 * 60 * 60 * 1000) /* the default */
 #define CALL_MAX_TTL_MS ((int64_t)30 * 24 * 60 * 60 * 1000)
 

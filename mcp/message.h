@@ -26,7 +26,7 @@ struct mcp_message {
     void *owner;
     struct mcp_sink *sink;
     int64_t due_ms;  /* INT64_MAX: never */
-    uint64_t watch;  /* hash of what it watches; 0: nothing */
+    uint64_t watch[CALL_NAMES_MAX]; /* hashes of what it watches; 0: nothing */
     bool ready;      /* to be run again */
     bool given;      /* by mcp_next, and did not wait again since */
     bool cancelled;

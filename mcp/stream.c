@@ -209,7 +209,7 @@ mcp_listens(const struct mcp *m)
                 (s->initialized || s->revived || s->news.n_subs > 0))
                 return true;
     for (const struct mcp_message *k = m->waiting; k != NULL; k = k->next)
-        if (k->watch != 0 || mcp_listener_of(k) != NULL)
+        if (k->watch[0] != 0 || mcp_listener_of(k) != NULL)
             return true;
     return false;
 }

@@ -71,8 +71,9 @@ int mcp_go_on(struct mcp_call *c, struct str state);
 #define MCP_SLICE_MS 10 /* until c->until_ms */
 #define MCP_READ_MAX ((size_t)2 * 1024 * 1024) /* c->read_max, of a batch */
 /* If the call returns ERR_MORE, runs it again when a record with this key or
-   alias is committed; the last name set counts. Such a run may find nothing
-   new; all that happened is above c->since. */
+   alias is committed, or with one of two names with a tab between them; the
+   last watch set counts. Such a run may find nothing new; all that happened is
+   above c->since. */
 void mcp_watch(struct mcp_call *c, struct str what);
 /* From now on ERR_MORE makes this a deferred call, if its client allows that:
    it is kept in the store, and any process that commits or sees its event runs

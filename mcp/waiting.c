@@ -68,6 +68,7 @@ int
 mcp_wait_again(struct mcp_message *k, const struct request *r)
 {
     const struct run *run = &r->run;
+    struct str watch = run->watch, name;
     struct request *own = k->v;
 
     buf_reset(&k->state, 0);
@@ -81,9 +82,13 @@ mcp_wait_again(struct mcp_message *k, const struct request *r)
     own->call.round = r->call.round + 1;
     own->call.state = buf_view(&k->state);
     k->due_ms = run->wait_ms < 0 ? INT64_MAX : clock_mono_ms() + run->wait_ms;
+    for (size_t i = 0; i < CALL_NAMES_MAX; i++) {
+        name = call_next_name(&watch);
+        k->watch[i] = name.len > 0 ? str_hash(name) : 0;
+    }
     /* Its event may be among the later commits of its turn. */
-    k->watch = run->watch.len > 0 ? str_hash(run->watch) : 0;
-    k->ready = k->cancelled || (k->watch != 0 && mcp_head(k->m) > run->seen);
+    k->ready = k->cancelled ||
+               (k->watch[0] != 0 && mcp_head(k->m) > run->seen);
     count(k);
     /* A message that is run again moves to the front: invariant 4. */
     mcp_waiting_cut(k);
@@ -95,28 +100,36 @@ mcp_wait_again(struct mcp_message *k, const struct request *r)
     return 0;
 }
 
-void
-mcp_wake(struct mcp *m, const struct mcp_change *c)
+/* The hashes of a record's key and other names. */
+static size_t
+hash_names(const struct mcp *m, const struct mcp_change *c,
+           uint64_t hash[1 + CALL_OWN_MAX])
 {
     char buf[CALL_WATCH_MAX];
     struct str names = STR_NONE, name;
-    uint64_t key = 0, other[CALL_NAMES_MAX] = {0};
+    size_t n = 0;
+
+    hash[n++] = str_hash(c->key);
+    if (m->cat->alias != NULL)
+        names = m->cat->alias(c->key, c->body, buf);
+    while (n <= CALL_OWN_MAX && (name = call_next_name(&names)).p != NULL)
+        hash[n++] = str_hash(name);
+    return n;
+}
+
+void
+mcp_wake(struct mcp *m, const struct mcp_change *c)
+{
+    uint64_t hash[1 + CALL_OWN_MAX];
+    size_t n = 0;
 
     for (struct mcp_message *k = m->waiting; k != NULL; k = k->next) {
-        if (k->watch == 0)
+        if (k->watch[0] == 0)
             continue;
-        if (key == 0) {
-            key = str_hash(c->key);
-            if (m->cat->alias != NULL)
-                names = m->cat->alias(c->key, c->body, buf);
-            for (size_t i = 0; i < CALL_NAMES_MAX; i++) {
-                name = call_next_name(&names);
-                other[i] = name.p != NULL ? str_hash(name) : key;
-            }
-        }
-        k->ready |= k->watch == key;
-        for (size_t i = 0; i < CALL_NAMES_MAX; i++)
-            k->ready |= k->watch == other[i];
+        if (n == 0)
+            n = hash_names(m, c, hash);
+        for (size_t i = 0; i < n; i++)
+            k->ready |= hash[i] == k->watch[0] || hash[i] == k->watch[1];
     }
 }
 

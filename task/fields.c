@@ -78,9 +78,9 @@ static const char *const encodings[] = {"utf8", "base64", NULL};
 static const char *const kinds[] = {"question", "approval", "action", NULL};
 static const char *const actions[] = {"accept", "decline", "cancel", NULL};
 static const char *const untils[] = {
-    "change", "terminal", "answered", "handoff", "ready", "open",
-    "in_progress", "handoff_ready", "agent_exhausted", "done", "failed",
-    "cancelled", NULL,
+    "change", "terminal", "answered", "handoff", "ready", "work", "question",
+    "open", "in_progress", "handoff_ready", "agent_exhausted", "done",
+    "failed", "cancelled", NULL,
 };
 const char *const *const row_choices[] = {
     [STATUSES] = statuses, [SECTIONS] = sections,

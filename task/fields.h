@@ -16,6 +16,8 @@ enum task_status {
     TASK_CANCELLED,
     TASK_N_STATUSES
 };
+/* A bit for each that has ended. */
+#define TASK_ENDED_BITS ((1u << TASK_N_STATUSES) - (1u << TASK_DONE))
 
 const char *task_status_name(enum task_status s);
 /* -1: no such status. */

@@ -28,7 +28,7 @@
 #define COUNT_MAX 1000 /* matches counted beyond the list, with a filter */
 #define READY_BYTES (TASK_READ_MAX / 4) /* under the lock: others wait */
 #define LIVE_BITS ((1u << TASK_DONE) - 1)
-#define ENDED_BITS (((1u << TASK_N_STATUSES) - 1) & ~LIVE_BITS)
+#define ENDED_BITS TASK_ENDED_BITS
 
 struct scan {
     struct tasks *t;
@@ -496,17 +496,22 @@ struct str
 task_names(struct str key, struct str body, char *buf)
 {
     const struct store_rec r = {.key = key, .body = body};
-    struct str f[TASK_N_HEAD], name;
+    struct str f[TASK_N_HEAD], owner;
     struct task_event ev;
     size_t n;
+    int status;
 
     if (task_event_of(&r, &ev) != 0)
         return STR_NONE;
     (void)task_head_of(ev.v, f); /* what it does not find is empty */
-    name = task_alias_of(f[F_CURRENT_OWNER], buf);
-    if (!task_raw_ended(f[F_STATUS]))
-        return name;
-    n = name.len + text_put(buf + name.len, TASK_NAMES_MAX - name.len, "%s%s",
-                            name.len ? "\t" : "", TASK_ENDED);
-    return (struct str){buf, n};
+    owner = task_alias_of(f[F_CURRENT_OWNER], buf);
+    status = task_status_of(raw_inner(f[F_STATUS]));
+    n = owner.len + text_put(buf + owner.len, TASK_NAMES_MAX - owner.len,
+        "%s%s", status >= TASK_DONE ? "\t" TASK_ENDED
+                : status >= 0 && status != TASK_IN_PROGRESS ? "\t" TASK_FREE
+                                                            : "",
+        f[F_QUESTIONS].p ? "\t" TASK_ASKED : "");
+    return n == 0 ? STR_NONE
+           : *buf == '\t' ? (struct str){buf + 1, n - 1}
+                          : (struct str){buf, n};
 }

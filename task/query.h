@@ -74,14 +74,19 @@ int tasks_find_ready(struct tasks *t, struct task_want *w, struct str *out);
 /* ---- waiting for a change ---- */
 
 #define TASK_ALIAS_MAX 312
-#define TASK_ENDED "ended" /* the name under which all that end are watched */
-#define TASK_NAMES_MAX (TASK_ALIAS_MAX + sizeof("\t" TASK_ENDED))
+/* The names under which all tasks are watched that end; that are live, and
+   nobody works on them; and that have questions. */
+#define TASK_ENDED "ended"
+#define TASK_FREE "free"
+#define TASK_ASKED "asked"
+#define TASK_NAMES_MAX \
+    (TASK_ALIAS_MAX + sizeof("\t" TASK_ENDED "\t" TASK_ASKED))
 /* The name "owner/..." under which all the tasks of an agent (a raw JSON
    string) can be watched, made in a buf of TASK_ALIAS_MAX bytes; of a very
    long name only the start counts. .p NULL: owner is not a string. */
 struct str task_alias_of(struct str owner, char *buf);
-/* That of the task that a record leaves behind it, and TASK_ENDED if it has,
-   with a tab between, in a buf of TASK_NAMES_MAX bytes. */
+/* That of the task that a record leaves behind it, and the others that it has
+   then, a tab between two, in a buf of TASK_NAMES_MAX bytes. */
 struct str task_names(struct str key, struct str body, char *buf);
 
 #endif

@@ -110,8 +110,10 @@ static const struct mcp_tool all[TASK_N_TOOLS] = {
         .name = "wait_for_task",
         .title = "Wait for task",
         .description = "Waits until a task, or any of agent's, changes, ends, "
-            "is handed over, becomes ready, has a question answered, or "
-            "reaches a status. met false: time ran out.",
+            "is handed over, becomes ready, has agent's questions answered, "
+            "or reaches a status; or until agent has work to claim or a "
+            "question to answer. What is so already counts; with since_seq "
+            "what came after it. met false: time ran out, or never.",
         .idempotent = true, .tasks = MCP_TASK_OPTIONAL, .run = tools_wait,
     },
 };

@@ -1,14 +1,10 @@
 /* wait - the tools that wait for others: wait_for_task and request_input, as
    plain calls and as deferred ones.
 
-   A run searches the log from where the call began. So it does not matter how
-   often it is run, by which process, or what it missed: a state that has passed
-   is found in its event. A search that takes longer than a run continues in the
-   next; each event above since is read once. The call's state holds what later
-   rounds need: the deadline of a plain call, the stored question, and how far
-   the search has come.
-
-   The command line waits by the same conditions (tools_wait_look).
+   What wait_for_task waits for is looked for by tools/look.c, as it is for the
+   command line. What a later round has to know, the deadline of a plain call,
+   the question that was stored, how far a look has come, stands in the call's
+   state.
 
    1. Only a first round stores a question; each later one answers for it.
    2. A deferred call has no deadline: it ends with the event, or with its
@@ -18,10 +14,10 @@
 #include "task/view.h"
 #include "base/clock.h"
 #include "tools/get.h"
+#include "tools/look.h"
 
 #include <string.h>
 
-#define LIST_END "."    /* the cursor after the last task */
 #define STEP_MS 5000    /* between two reports of a plain call's progress */
 
 /* ---- claim_task ---- */
@@ -92,342 +88,58 @@ time_left(struct mcp_call *c, int64_t timeout_s, struct str more)
     return until - clock_boot_ms();
 }
 
-/* Makes the call wait, a plain one no longer than left. */
+/* Makes the call wait, a plain one no longer than left; due_ms is when time may
+   end its wait, 0: never. */
 static int
 wait_on(struct mcp_call *c, bool deferred, int64_t left, int64_t timeout_s,
-        struct str watch)
+        struct str watch, int64_t due_ms)
 {
+    const struct tools *s = c->ctx;
     int64_t all = timeout_s * 1000;
 
+    if (watch.p == NULL)
+        return ERR_NOMEM;
     mcp_watch(c, watch);
-    if (deferred)
-        return ERR_MORE;
-    mcp_progress(c, (uint64_t)(all > left ? all - left : 0), (uint64_t)all,
-                 "waiting");
-    mcp_wait(c, left < STEP_MS ? left : STEP_MS);
+    if (due_ms != 0)
+        due_ms -= store_now_ms(tasks_store(s->t));
+    if (!deferred) {
+        mcp_progress(c, (uint64_t)(all > left ? all - left : 0),
+                     (uint64_t)all, "waiting");
+        left = left < STEP_MS ? left : STEP_MS;
+        due_ms = due_ms > 0 && due_ms < left ? due_ms : left;
+    }
+    if (due_ms != 0)
+        mcp_wait(c, due_ms);
     return ERR_MORE;
-}
-
-static struct str
-task_watch(struct arena *a, struct str id)
-{
-    return arena_printf(a, "task/%.*s", STR_ARG(id));
 }
 
 /* ---- wait_for_task ---- */
 
-enum until {
-    UNTIL_CHANGE, UNTIL_TERMINAL, UNTIL_ANSWERED, UNTIL_HANDOFF, UNTIL_READY,
-    UNTIL_STATUS
-};
-
-/* The event that a call waits for, and how far the search for it has come. It
-   may take several runs: the state then holds all but the first members. */
-struct wait {
-    struct tasks *t;
-    struct arena *a;
-    int64_t until_ms;     /* when this run has to end; 0: never */
-    struct str id;        /* .p NULL: any */
-    struct str agent;     /* raw; .p NULL: anyone's */
-    enum until until;
-    int status; /* of UNTIL_STATUS */
-
-    uint64_t since; /* events up to this do not count */
-    uint64_t top;   /* the newest one when the search began; 0: it has not */
-    uint64_t event; /* the next one to read of the current task; 0: none */
-    uint64_t best;  /* the oldest match so far; 0: none */
-    uint64_t past;  /* number of tasks searched that agent may have owned; 0:
-                       tasks that it owns come first */
-    struct str cursor; /* of the next task */
-};
-
-/* Reads what args, already checked, wait for. Returns 0, or a code that x->e
-   explains. Without since_seq only events after since count. */
-static int
-read_wait(struct tasks *t, struct task_ctx *x, const struct task_args *args,
-          uint64_t since, struct wait *w)
-{
-    static const char *const words[UNTIL_STATUS] = {
-        "change", "terminal", "answered", "handoff", "ready",
-    };
-    struct str until = task_arg_text(x->a, args, ARG_UNTIL);
-    int i = 0;
-
-    while (until.p != NULL && i < UNTIL_STATUS && !str_is(until, words[i]))
-        i++;
-    *w = (struct wait){
-        .t = t,
-        .a = x->a,
-        .id = task_arg_text(x->a, args, F_TASK_ID),
-        .agent = args->v[ARG_AGENT],
-        .until = (enum until)i,
-        .status = task_status_of(until),
-        .since = task_arg_u64(args, ARG_SINCE_SEQ, since),
-    };
-    return w->id.p != NULL || w->agent.p != NULL
-               ? 0 : task_fail(x, ERR_INVALID, "agent",
-                               "task_id or agent is required");
-}
-
-/* Whether task, after some event, is what the call waits for. */
-static bool
-is_met(const struct wait *w, const struct task *task)
-{
-    switch (w->until) {
-    case UNTIL_TERMINAL:
-        return task_status_ended(task->status);
-    case UNTIL_HANDOFF:
-        return task->status == TASK_HANDOFF_READY;
-    case UNTIL_READY:
-        return task->ready;
-    case UNTIL_STATUS:
-        return (int)task->status == w->status;
-    case UNTIL_ANSWERED:
-        return task->ev.r.n > w->since && str_is(task->ev.op, "update") &&
-               raw_list_has(task->ev.set, STR("\"questions\""));
-    default:
-        return task->ev.r.n > w->since;
-    }
-}
-
-static bool
-is_agents(const struct wait *w, const struct task *task)
-{
-    return str_eq(task->f[F_CURRENT_OWNER], w->agent);
-}
-
-/* Whether it matches, and is older than every match so far. */
-static bool
-counts(struct wait *w, const struct task *task)
-{
-    uint64_t n = task->ev.r.n;
-
-    if (!is_met(w, task) || (w->past > 0 && !is_agents(w, task)))
-        return false;
-    w->best = w->best == 0 || n < w->best ? n : w->best;
-    return true;
-}
-
-static bool
-is_over(const struct wait *w)
-{
-    return w->until_ms != 0 && clock_mono_ms() >= w->until_ms;
-}
-
-/* Reads a task after event n. ERR_NOT_FOUND if that is no longer kept. */
-static int
-read_event(const struct wait *w, struct arena *a, uint64_t n,
-           struct task *task)
-{
-    struct task_event ev;
-    int rc = task_event_n(w->t, a, n, &ev);
-
-    return rc == 0 ? task_of(w->t, a, &ev, task) : rc;
-}
-
-/* Begins to search a task, from its current state. */
+/* Goes on where the run before left off, or behind what the rounds before
+   have looked at. */
 static void
-take_up(struct wait *w, const struct task *now)
+resume(const struct mcp_call *c, struct look *w)
 {
-    w->event = 0;
-    if (w->past > 0 && is_agents(w, now))
-        return; /* it was among those that are */
-    /* Whether it was ready before is not known any more. */
-    if (!counts(w, now) && w->until != UNTIL_READY)
-        w->event = now->ev.r.p;
-}
-
-/* Searches the events of the current task back to where the call began. Returns
-   0, ERR_MORE if the run has to end, or an error. */
-static int
-look_back(struct wait *w)
-{
-    struct arena own = {0};
-    struct task then;
-    int rc = 0;
-
-    while (rc == 0 && w->event > w->since) {
-        rc = read_event(w, &own, w->event, &then);
-        if (rc == 0) {
-            w->event = counts(w, &then) ? 0 : then.ev.r.p;
-            if (w->event > w->since && is_over(w))
-                rc = ERR_MORE;
-        }
-        arena_reset(&own);
-    }
-    arena_fini(&own);
-    if (rc != ERR_MORE)
-        w->event = 0;
-    return rc == ERR_NOT_FOUND ? 0 : rc;
-}
-
-/* Finds the next task that agent owns, or then of the last changed ones, which
-   it may have owned. */
-static int
-next_task(struct wait *w)
-{
-    bool ready = w->until == UNTIL_READY;
-    struct arena own = {0};
-    struct task_query q = {.owner = w->past > 0 ? STR_NONE
-                                                : raw_text(&own, w->agent),
-                           .since_n = ready ? 0 : w->since,
-                           .ready = ready ? TASK_YES : TASK_EITHER,
-                           .include_done = true, .limit = 1,
-                           .uncounted = true, .cursor = w->cursor};
-    struct task_list list;
-    int rc = w->past == 0 && w->agent.p && !q.owner.p
-                 ? ERR_NOMEM : tasks_list(w->t, &own, &q, &list);
-
-    if (rc == 0 && list.n > 0)
-        take_up(w, &list.tasks[0]);
-    if (rc == 0) {
-        w->past += w->past > 0;
-        w->cursor = list.next.len > 0 ? arena_str(w->a, list.next)
-                                      : STR(LIST_END);
-        rc = w->cursor.p != NULL ? 0 : ERR_NOMEM;
-    }
-    arena_fini(&own);
-    return rc;
-}
-
-/* Searches all changed tasks of an agent. One may have been handed on in the
-   same batch as the event, so the last changed tasks of others are searched as
-   well. Returns what look_back does. */
-static int
-look_around(struct wait *w)
-{
-    int rc = 0;
-
-    for (;;) {
-        if (w->event != 0) {
-            rc = look_back(w);
-        } else if (!str_is(w->cursor, LIST_END) && w->past <= TASK_LIST_MAX) {
-            rc = next_task(w);
-        } else if (w->past > 0 || w->best != 0 || w->until == UNTIL_READY) {
-            return 0;
-        } else {
-            w->past = 1;
-            w->cursor = STR_NONE;
-        }
-        if (rc != 0 || is_over(w))
-            return rc != 0 ? rc : ERR_MORE;
-    }
-}
-
-/* Returns 1 with *task after the event; 0 with the current *task, or without an
-   id with its ev.r.n 0; ERR_MORE if the run has to end; or a code that x->e
-   explains. */
-static int
-look(struct wait *w, struct task_ctx *x, struct task *task)
-{
-    bool begins = w->top == 0;
-    int rc;
-
-    if (begins)
-        w->top = store_next_n(tasks_store(w->t)) - 1;
-    task->ev.r.n = 0;
-    if (w->id.p == NULL) {
-        rc = look_around(w);
-    } else {
-        rc = task_get(w->t, w->a, w->id, task);
-        if (rc == 0 && begins)
-            take_up(w, task);
-        if (rc == 0)
-            rc = look_back(w);
-    }
-    if (rc == 0 && w->best != 0) {
-        rc = read_event(w, w->a, w->best, task);
-        if (rc == 0)
-            return 1;
-    }
-    return rc == 0 || rc == ERR_MORE ? rc
-                                     : task_fail_read(x, w->t, w->id, rc);
-}
-
-int
-tools_wait_look(struct tasks *t, struct task_ctx *x,
-                const struct task_args *args, uint64_t since,
-                struct task *task)
-{
-    struct wait w;
-    int rc = read_wait(t, x, args, since, &w);
-
-    return rc == 0 ? look(&w, x, task) : rc;
-}
-
-void
-tools_put_met(struct buf *out, struct tasks *t, bool met,
-              const struct task *task, struct str agent)
-{
-    uint64_t seq = met ? task->ev.r.n : store_next_n(tasks_store(t)) - 1;
-
-    buf_printf(out, "{\"met\":%s,\"seq\":%llu", met ? "true" : "false",
-               (unsigned long long)seq);
-    if (task->ev.r.n != 0) {
-        buf_z(out, ",\"task\":");
-        view_summary_json(out, task);
-        if (str_eq(task->f[F_CURRENT_OWNER], agent))
-            view_words_json(out, task->f[F_MESSAGES], 0,
-                            task->f[F_CANCEL_REQUESTED]);
-    }
-    buf_char(out, '}');
-}
-
-/* The names to watch: a task, or the one that blocks it, or all tasks of an
-   agent. A plain call looks again anyway; a deferred one has to watch all that
-   can make a task ready. */
-static struct str
-watch_of(const struct wait *w, const struct task *task, bool deferred)
-{
-    char buf[TASK_ALIAS_MAX];
-    struct str watch, first;
-    size_t at = 0;
-
-    if (w->id.p != NULL) {
-        first = w->until == UNTIL_READY && task->blocked_by.p != NULL
-                    ? raw_text(w->a, raw_list_next(task->blocked_by, &at))
-                    : STR_NONE;
-        return first.p != NULL && deferred
-            ? arena_printf(w->a, "task/%.*s\ttask/%.*s", STR_ARG(first),
-                           STR_ARG(w->id))
-            : task_watch(w->a, first.p != NULL ? first : w->id);
-    }
-    watch = task_alias_of(w->agent, buf);
-    return arena_printf(w->a, "%.*s%s", STR_ARG(watch),
-                        deferred && w->until == UNTIL_READY ? "\t" TASK_ENDED
-                                                            : "");
-}
-
-/* Continues where the last run ended, or after the events that earlier rounds
-   have searched. */
-static void
-resume(const struct mcp_call *c, struct wait *w)
-{
-    uint64_t *const numbers[] = {&w->since, &w->top, &w->event, &w->best,
-                                 &w->past};
     struct str state = c->state;
 
     w->until_ms = c->until_ms;
     take_number(&state);
     if (state.len > 0) {
-        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-            *numbers[i] = take_number(&state);
-        w->cursor = state;
-    } else if (c->round > 0 && c->since > w->since) {
-        w->since = c->since;
+        look_resume(w, state);
+    } else if (c->round > 0) {
+        w->top = c->since > w->since ? c->since : w->since;
+        look_again(w);
     }
 }
 
-/* Ends the run; the next one continues the search. */
+/* Has the call look on in a run to come. */
 static int
-go_on(struct mcp_call *c, int64_t until, const struct wait *w)
+go_on(struct mcp_call *c, int64_t until, const struct look *w)
 {
-    struct str state = arena_printf(
-        c->arena, "%lld %llu %llu %llu %llu %llu %.*s", (long long)until,
-        (unsigned long long)w->since, (unsigned long long)w->top,
-        (unsigned long long)w->event, (unsigned long long)w->best,
-        (unsigned long long)w->past, STR_ARG(w->cursor));
+    struct str state = look_state(w);
 
+    state = arena_printf(c->arena, "%lld %.*s", (long long)until,
+                         STR_ARG(state));
     return state.p != NULL ? mcp_go_on(c, state) : ERR_NOMEM;
 }
 
@@ -437,41 +149,34 @@ tools_wait(struct mcp_call *c)
     const struct tools *s = c->ctx;
     struct task_args args;
     struct task_ctx x;
-    struct task task;
-    struct wait w;
-    struct str watch;
-    int64_t timeout_s, left, end;
+    struct look w;
+    int64_t timeout_s, left = 0;
     bool deferred;
     int rc = tools_args(c, &x, &args);
 
     if (rc == 0)
-        rc = read_wait(s->t, &x, &args, c->since, &w);
-    if (rc != 0)
-        return tools_error(c, &x.e);
-    resume(c, &w);
-    rc = look(&w, &x, &task);
+        rc = look_begin(s->t, &x, &args, c->since, &w);
+    if (rc == 0) {
+        resume(c, &w);
+        rc = look_take(&w, &x);
+    }
     if (rc < 0 && rc != ERR_MORE)
         return tools_error(c, &x.e);
     timeout_s = (int64_t)task_arg_u64(&args, ARG_TIMEOUT_SECONDS, 20);
     deferred = rc <= 0 && mcp_defer(c);
-    /* Events that came during the search are searched as well. */
-    if (rc == 0 && w.top < store_next_n(tasks_store(s->t)) - 1) {
-        w = (struct wait){.since = w.top};
+    /* What has come while it looked is looked at as well. */
+    if (rc == LOOK_NOT_YET && w.top < store_next_n(tasks_store(s->t)) - 1) {
+        look_again(&w);
         rc = ERR_MORE;
     }
     if (rc == ERR_MORE)
         return go_on(c, deadline(c, timeout_s), &w);
-    left = rc == 0 && !deferred ? time_left(c, timeout_s, STR_NONE) : 0;
-    if (rc == 0 && (deferred || left > 0)) {
-        watch = watch_of(&w, &task, deferred);
-        /* No record says when a lease expires. */
-        if (deferred && w.until == UNTIL_READY && task.ev.r.n != 0 &&
-            task.leased && task_lease_end(task.f[F_LEASE], &end))
-            mcp_wait(c, end - store_now_ms(tasks_store(s->t)));
-        return watch.p != NULL
-                   ? wait_on(c, deferred, left, timeout_s, watch) : ERR_NOMEM;
-    }
-    tools_put_met(c->out, s->t, rc == 1, &task, args.v[ARG_AGENT]);
+    if (rc == LOOK_NOT_YET && !deferred)
+        left = time_left(c, timeout_s, STR_NONE);
+    if (rc == LOOK_NOT_YET && (deferred || left > 0))
+        return wait_on(c, deferred, left, timeout_s, look_watch(&w),
+                       w.due_ms);
+    look_put(c->out, &w, rc);
     return c->out->err;
 }
 
@@ -667,8 +372,9 @@ tools_ask(struct mcp_call *c)
     if (!waits || q.answer.p != NULL || q.why.p != NULL ||
         (!q.deferred && left <= 0))
         return put_asked(c, &q);
-    wait_on(c, q.deferred, left, q.wait_s, task_watch(c->arena, q.id));
+    rc = wait_on(c, q.deferred, left, q.wait_s,
+                 arena_printf(c->arena, "task/%.*s", STR_ARG(q.id)), 0);
     if (!q.deferred && (c->caps & MCP_ELICITATION))
-        mcp_wait(c, left); /* it reads the question: only the answer counts */
-    return ERR_MORE;
+        mcp_wait(c, left); /* it has the question: no news but the answer */
+    return rc;
 }

@@ -496,7 +496,16 @@ call 1 request_input '{"task_id":"later","agent":"you","question":"Sure?"}' |
 begin_wait later --until answered --since-seq 7 --json
 run 0 answer later yes
 woken '{"met":true,"seq":8'
-"$bin" wait first --until open &
+run 1 wait first --until open
+has out 'first  done'
+has err 'the task is done: it cannot come any more'
+run 1 wait first --until failed --json
+has out '"met":false' '"never":true'
+run 0 wait later --until answered --json
+has out '"met":true' '"text":"yes"'
+run 1 wait --agent you --until question --timeout 0
+run 1 wait --agent nobody --until work --timeout 0
+"$bin" wait later --until open &
 waiting=$!
 kill -TERM $waiting
 wait $waiting 2>/dev/null

@@ -40,8 +40,9 @@ describe('plain calls', { concurrency: 6 }, () => {
       const met = agent.tool('wait_for_task', WAIT);
       await other.tool('update_task', { task_id, goal: 'more' });
       const { seq } = await other.tool('update_task', DONE);
-      const { task, ...rest } = await met;
-      assert.deepEqual(rest, { met: true, seq });
+      const { task, changed, ...rest } = await met;
+      assert.deepEqual(rest, { met: true, seq, by: 'unknown' });
+      assert.deepEqual(changed, ['status']);
       assert.equal(task.status, 'done');
       const since = await agent.tool('wait_for_task',
         { task_id, since_seq: seq - 1 });
@@ -61,6 +62,24 @@ describe('plain calls', { concurrency: 6 }, () => {
       assert.equal((await met).met, true);
       const task = await other.tool('get_task', { task_id });
       assert.equal(task.questions[0].question_id, question_id);
+      await agent.close();
+    });
+
+  onEach('what is there already', KINDS,
+    async ({ t, kind, store, other }) => {
+      const agent = await Agent.start(t, kind, store);
+      await agent.tool('request_input', QUESTION);
+      await cli(store, 'answer', task_id, 'yes');
+      const { met, questions } = await agent.tool('wait_for_task',
+        { task_id, agent: 'a', until: 'answered' });
+      assert.equal(met, true);
+      assert.equal(questions[0].answer.text, 'yes');
+      await other.tool('update_task',
+        { task_id, status: 'failed', reason: 'no disk' });
+      const never = await agent.tool('wait_for_task', WAIT);
+      assert.equal(never.met, false);
+      assert.equal(never.never, true);
+      assert.equal(never.reason, 'no disk');
       await agent.close();
     });
 
@@ -94,6 +113,19 @@ describe('tasks', { concurrency: 6 }, () => {
     await hasHeard(agent, id, 'completed');
     await agent.close();
   });
+
+  onEach('answered before it is waited for', ON,
+    async ({ t, kind, store }) => {
+      const agent = await join(t, kind, store);
+      await agent.tool('request_input', QUESTION);
+      await cli(store, 'answer', task_id, 'yes');
+      const id = await create(agent, 'wait_for_task',
+        { task_id, agent: 'a', until: 'answered' });
+      assert.equal((await agent.tasks.getTask(id)).status, 'completed');
+      assert.equal(JSON.parse(await textOf(agent, id))
+        .questions[0].answer.text, 'yes');
+      await agent.close();
+    });
 
   /* Nobody has the calls when it happens: the one by a command, the other by
      an agent that comes by, and no longer so when the next one looks. */
@@ -187,8 +219,11 @@ describe('tasks', { concurrency: 6 }, () => {
     assert.equal((await done(asking.taskId)).answer.text, 'fine');
     await other.tool('update_task', DONE);
     assert.equal((await done(waiting.taskId)).met, true);
-    assert.equal((await call(5, 'wait_for_task', WAIT)).resultType,
-      'complete');
+    for (const args of [WAIT, { agent: 'b', until: 'question' },
+      { ...WAIT, until: 'handoff' }]) {
+      assert.equal((await call(JSON.stringify(args), 'wait_for_task', args))
+        .resultType, args.agent ? 'task' : 'complete');
+    }
     await raw.close(MODERN);
   });
 });

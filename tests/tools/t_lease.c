@@ -652,9 +652,13 @@ test_names_to_watch(void)
         const char *key, *body, *alias; /* NULL: none */
     } cases[] = {
         {"task/a", "'op':'x','by':'y','v':{'status':'open','current_owner':"
-         "'ann'}", "owner/ann"},
+         "'ann'}", "owner/ann\tfree"},
         {"task/a", "'op':'x','by':'y','v':{'status':'open','title':'ann'}",
-         NULL},
+         "free"},
+        {"task/a", "'op':'x','by':'y','v':{'status':'handoff_ready',"
+         "'current_owner':'ann','questions':[]}", "owner/ann\tfree\tasked"},
+        {"task/a", "'op':'x','by':'y','v':{'status':'in_progress',"
+         "'title':'ann'}", NULL},
         {"call/a", "'op':'x','by':'y','v':{'current_owner':'ann'}", NULL},
         {"task/a", "'op':'x'", NULL},
         {"task/a", "'op':'x','by':'y','v':{'status':'failed'}", "ended"},

@@ -539,6 +539,242 @@ test_event_while_it_looks(void)
     end();
 }
 
+/* ---- wait_for_task: what is there already ---- */
+
+#define STEPS 4
+#define Q_ASKED {"request_input", "'task_id':'t','agent':'me','question':'?'"}
+#define Q_SAID {"update_task", "'task_id':'t','answer':{'text':'yes'}"}
+#define NOW ",'timeout_seconds':50"
+
+static const struct there {
+    const char *steps[STEPS][2]; /* t is in_progress and me's before */
+    const char *wait, *what;
+} there[] = {
+    {{Q_ASKED, Q_SAID}, "'task_id':'t','until':'answered'", "'text':'yes'"},
+    {{Q_ASKED, Q_SAID}, "'task_id':'t','agent':'me','until':'answered'",
+     "'text':'yes'"},
+    {{Q_ASKED, Q_SAID}, "'task_id':'t','until':'answered','since_seq':2",
+     "'seq':3"},
+    {{Q_ASKED, Q_SAID}, "'agent':'me','until':'answered'", "'text':'yes'"},
+    {{Q_ASKED, Q_SAID, {"save_checkpoint", "'task_id':'t','agent':'me'"}},
+     "'task_id':'t','until':'answered','since_seq':1", "'text':'yes'"},
+    {{Q_ASKED, {"request_input", "'task_id':'t','agent':'you','question':'!'"},
+      {"update_task", "'task_id':'t','answer':{'question_id':'q2',"
+       "'text':'yes'}"}},
+     "'task_id':'t','agent':'me','until':'answered'", "'text':'yes'"},
+    {{{"update_task", "'task_id':'t','agent':'me','status':'done',"
+       "'result':'it works'"}}, "'task_id':'t','until':'done'",
+     "'result':'it works'"},
+    {{{"update_task", "'task_id':'t','agent':'you','status':'failed',"
+       "'reason':'no disk'"}}, "'task_id':'t','until':'terminal'",
+     "'by':'you','changed':['status'],'reason':'no disk'"},
+    {{{"update_task", "'task_id':'t','agent':'me','status':'failed',"
+       "'reason':'no disk'"}}, "'agent':'me','until':'failed'",
+     "'reason':'no disk'"},
+    {{{"handoff_task", "'task_id':'t','from_agent':'me','to_agent':'you',"
+       "'reason':'full'"}}, "'task_id':'t','until':'handoff'",
+     "'handoff':{'from_agent':'me','to_agent':'you','reason':'full'"},
+    {{{"handoff_task", "'task_id':'t','from_agent':'me','to_agent':'you'"}},
+     "'agent':'you','until':'handoff'", "'current_owner':'you'"},
+    {{{"handoff_task", "'task_id':'t','from_agent':'me'"}},
+     "'task_id':'t','until':'ready'", "'ready':true"},
+    {{{"create_task", "'task_id':'x','title':'x','current_owner':'you'"}},
+     "'agent':'you','until':'ready'", "'task_id':'x'"},
+    {{{"claim_task", "'task_id':'t','agent':'me'"}},
+     "'task_id':'t','until':'in_progress'",
+     "'current_owner':'me'"},
+    {{{"create_task", "'task_id':'x','title':'x'"}},
+     "'agent':'you','until':'work'", "'task_id':'x'"},
+    {{{"handoff_task", "'task_id':'t','from_agent':'me','to_agent':'you'"}},
+     "'agent':'you','until':'work'", "'task_id':'t'"},
+    {{{"create_task", "'task_id':'x','title':'x'"},
+      {"request_input", "'task_id':'x','agent':'me','question':'why'"}},
+     "'agent':'you','until':'question'", "'question':'why'"},
+    {{Q_ASKED}, "'agent':'you','until':'question','since_seq':1",
+     "'question':'?'"},
+};
+
+static void
+prepare(const struct there *t)
+{
+    char args[300];
+
+    CREATE("t", MINE);
+    for (size_t i = 0; i < STEPS && t->steps[i][0] != NULL; i++) {
+        snprintf(args, sizeof args, "{%s}", t->steps[i][1]);
+        does(t->steps[i][0], args);
+    }
+}
+
+/* As a plain call of an old client and of a new one, and as a task. */
+static void
+test_what_is_there_is_met(void)
+{
+    enum { N = sizeof there / sizeof *there };
+    char text[900];
+    const char *said;
+    int i, way, met = 0;
+
+    for (i = 0; i < N; i++)
+        for (way = 0; way < 3; way++) {
+            begin();
+            prepare(&there[i]);
+            if (way < 2) {
+                snprintf(text, sizeof text, way == 0
+                         ? CALL("wait_for_task", "{%s" NOW "}")
+                         : NEWER_CALL("wait_for_task", "{%s" NOW "}"),
+                         there[i].wait);
+                said = asks(way == 0 ? &ann : &neo, text);
+            } else {
+                snprintf(text, sizeof text, TASK("wait_for_task", "{%s}"),
+                         there[i].wait);
+                makes(&ann, text);
+                said = asks(&ann, OLD("tasks/result"));
+            }
+            met += text_has(said, "'met':true");
+            if (!CHECK(text_has(said, there[i].what)))
+                fprintf(stderr, "  %s: %s\n", there[i].wait, said);
+            end();
+        }
+    CHECK(met == 3 * N && N == 18);
+}
+
+/* None is there: each plain one waits for its time. */
+static void
+test_what_is_not_there_is_waited_for(void)
+{
+    static const char *const waits[] = {
+        "'task_id':'t'", "'task_id':'t','until':'answered'",
+        "'agent':'me','until':'answered'", "'task_id':'t','until':'question',"
+        "'agent':'me'", "'agent':'me','until':'question'",
+        "'agent':'me','until':'work'", "'task_id':'t','until':'handoff'",
+        "'agent':'me','until':'done'", "'agent':'me'",
+        "'agent':'me','until':'question','since_seq':99",
+    };
+    char text[900];
+    size_t i;
+
+    begin();
+    CREATE("t", MINE);
+    does("request_input", "{'task_id':'t','agent':'me','question':'?'}");
+    for (i = 0; i < sizeof waits / sizeof *waits; i++) {
+        snprintf(text, sizeof text, CALL("wait_for_task", "{%s" NOW "}"),
+                 waits[i]);
+        who_forget(&ann);
+        post(&ann, text);
+        settle_all();
+        if (!CHECK(ann.n == 0))
+            fprintf(stderr, "  %s: %s\n", waits[i], ann.said[0]);
+        ahead_ms += 50000;
+        settle_all();
+        CHECK(text_has(next(&ann), "'met':false"));
+    }
+    end();
+}
+
+/* A task that has ended otherwise, or by which nobody can be answered. */
+static void
+test_what_cannot_be_any_more(void)
+{
+    static const char *const untils[] = {
+        "done", "open", "handoff", "ready", "answered", "work", "question",
+    };
+    char text[900];
+    const char *said;
+    size_t i;
+
+    begin();
+    CREATE("t", MINE);
+    does("request_input", "{'task_id':'t','agent':'me','question':'?'}");
+    makes(&ann, WAIT("'task_id':'t','until':'done'"));
+    does("update_task", "{'task_id':'t','agent':'me','status':'failed',"
+         "'reason':'no disk'}");
+    settle_all();
+    CHECK(is_status("completed"));
+    CHECK(text_has(asks(&ann, OLD("tasks/result")), "'met':false,'seq':"));
+    for (i = 0; i < sizeof untils / sizeof *untils; i++) {
+        snprintf(text, sizeof text, CALL("wait_for_task",
+                 "{'task_id':'t','until':'%s'" NOW "}"), untils[i]);
+        said = asks(&ann, text);
+        if (!CHECK(text_has(said, "'met':false") &&
+                   text_has(said, "'never':true,'message':'the task is "
+                            "failed'") && text_has(said, "'no disk'")))
+            fprintf(stderr, "  %s: %s\n", untils[i], said);
+    }
+    end();
+}
+
+/* What comes while a call waits: x is nobody's. */
+static void
+test_news_of_what_nobody_owns(void)
+{
+    static const struct {
+        const char *wait, *tool, *args, *what;
+    } cases[] = {
+        {"'agent':'you','until':'work'", "create_task",
+         "'task_id':'y','title':'y'", "'task_id':'y'"},
+        {"'agent':'you','until':'work'", "update_task",
+         "'task_id':'t','agent':'me','status':'done'", "'task_id':'x'"},
+        {"'agent':'you','until':'question'", "request_input",
+         "'task_id':'x','agent':'me','question':'why'", "'question':'why'"},
+        {"'agent':'you','until':'question','since_seq':2", "request_input",
+         "'task_id':'t','agent':'me','question':'why'", "'question':'why'"},
+    };
+    char text[900];
+    size_t i;
+    int way;
+
+    for (i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (way = 0; way < 2; way++) {
+            begin();
+            CREATE("t", MINE);
+            CREATE("x", ",'depends_on':['t']");
+            snprintf(text, sizeof text, way == 0
+                     ? CALL("wait_for_task", "{%s" NOW "}")
+                     : TASK("wait_for_task", "{%s}"), cases[i].wait);
+            who_forget(&neo);
+            if (way == 0)
+                post(&ann, text);
+            else
+                makes(&ann, text);
+            settle_all();
+            who_forget(&ann);
+            snprintf(text, sizeof text, NEWER_CALL("%s", "{%s}"),
+                     cases[i].tool, cases[i].args);
+            asks(&neo, text);
+            settle_all();
+            CHECK(way == 0 || is_status("completed"));
+            if (!CHECK(text_has(way == 0 ? next(&ann)
+                                         : asks(&ann, OLD("tasks/result")),
+                                cases[i].what)))
+                fprintf(stderr, "  %s\n", cases[i].wait);
+            end();
+        }
+}
+
+/* The lease of who works on it ends, which no record says. */
+static void
+test_lease_ends_while_waiting(void)
+{
+    begin();
+    CREATE("t", "");
+    does("claim_task", "{'task_id':'t','agent':'you','lease_seconds':30}");
+    who_forget(&ann);
+    post(&ann, CALL("wait_for_task", "{'task_id':'t','until':'ready'" NOW
+                    "}"));
+    settle_all();
+    ahead_ms += 29998;
+    settle_all();
+    who_forget(&ann); /* that the list of tasks has changed */
+    ahead_ms++;
+    settle_all();
+    CHECK(ann.n == 0);
+    ahead_ms++;
+    settle_all();
+    CHECK(text_has(next(&ann), "'met':true"));
+    end();
+}
+
 int
 main(void)
 {
@@ -558,6 +794,11 @@ main(void)
     test_handed_on_at_once();
     test_look_that_takes_many_runs();
     test_event_while_it_looks();
+    test_what_is_there_is_met();
+    test_what_is_not_there_is_waited_for();
+    test_what_cannot_be_any_more();
+    test_news_of_what_nobody_owns();
+    test_lease_ends_while_waiting();
     arena_fini(&arena);
     return test_end("t_tools_wait");
 }

@@ -1,0 +1,532 @@
+/* look - whether what wait_for_task waits for is there: in a task as it is
+   now, or in an event since the call began.
+
+   The state is looked at first, so it does not matter whether what is waited
+   for came before the call. Then it does not matter how often a look is run,
+   by which process, or what that missed: an event that was there and is gone
+   again is found where it stands. A look that takes longer than a run goes on
+   in the next; each event above since is read once.
+
+   1. Without a task's id the first look is at all tasks that may count, with
+      the index; later ones are at those that have changed since. What other
+      tasks can bring about (ready, work) is always asked of the index. */
+
+#include "tools/look.h"
+#include "base/clock.h"
+#include "task/query.h"
+#include "task/view.h"
+#include "tools/call.h"
+
+#include <string.h>
+
+#define LIST_END "."    /* the cursor behind the last task */
+/* look.past: 0: tasks of the agent's that have changed since; more: how many
+   others that have, which may have been the agent's, were looked at. */
+#define STATES UINT64_MAX /* tasks as they are, whenever they changed */
+
+static const char *const words[UNTIL_STATUS] = {
+    "change", "terminal", "answered", "handoff", "ready", "work", "question",
+};
+
+/* Whether the index knows at once: no event is looked at. */
+static bool
+is_of_index(const struct look *w)
+{
+    return w->until == UNTIL_READY || w->until == UNTIL_WORK ||
+           w->until == UNTIL_QUESTION;
+}
+
+int
+look_begin(struct tasks *t, struct task_ctx *x, const struct task_args *args,
+           uint64_t since, struct look *w)
+{
+    struct str until = task_arg_text(x->a, args, ARG_UNTIL);
+    bool since_seq = args->v[ARG_SINCE_SEQ].p != NULL;
+    int i = 0;
+
+    while (until.p != NULL && i < UNTIL_STATUS && !str_is(until, words[i]))
+        i++;
+    *w = (struct look){
+        .t = t,
+        .a = x->a,
+        .id = task_arg_text(x->a, args, F_TASK_ID),
+        .agent = args->v[ARG_AGENT],
+        .until = (enum look_until)i,
+        .status = task_status_of(until),
+        /* Each question that is open is news. */
+        .since = task_arg_u64(args, ARG_SINCE_SEQ,
+                              i == UNTIL_QUESTION ? 0 : since),
+    };
+    if (is_of_index(w) || (i != UNTIL_CHANGE && !since_seq))
+        w->past = STATES;
+    return w->id.p != NULL || w->agent.p != NULL
+               ? 0 : task_fail(x, ERR_INVALID, "agent",
+                               "task_id or agent is required");
+}
+
+void
+look_again(struct look *w)
+{
+    w->since = w->top;
+    w->top = w->best = w->event = 0;
+    w->past = is_of_index(w) ? STATES : 0;
+    w->cursor = STR_NONE;
+}
+
+/* ---- questions ---- */
+
+/* Whether a question is one that agent asked; anyone's, where it is not
+   named. */
+static bool
+is_asked_by(const struct look *w, struct str question)
+{
+    return w->agent.p == NULL ||
+           str_eq(raw_member(question, "by"), w->agent);
+}
+
+/* Whether a question waits for agent's answer, or for anybody's, and is news.
+   Its id says when it was asked. */
+static bool
+is_asked_of(const struct look *w, struct str question)
+{
+    struct str to = raw_member(question, "to");
+    struct str id = raw_inner(raw_member(question, "question_id"));
+    uint64_t n;
+
+    if (raw_member(question, "answer").p != NULL ||
+        (w->agent.p != NULL && is_asked_by(w, question)) ||
+        (w->agent.p != NULL && to.p != NULL && !str_eq(to, w->agent)))
+        return false;
+    return id.len == 0 || *id.p != 'q' || !str_u64(str_from(id, 1), &n) ||
+           n > w->since;
+}
+
+/* How many questions of agent's have an answer, or have none. */
+static size_t
+count_asked(const struct look *w, const struct task *k, bool answered)
+{
+    struct str item;
+    size_t at = 0, n = 0;
+
+    while ((item = raw_list_next(k->f[F_QUESTIONS], &at)).p != NULL)
+        n += is_asked_by(w, item) &&
+             (raw_member(item, "answer").p != NULL) == answered;
+    return n;
+}
+
+static bool
+is_asked_any(const struct look *w, const struct task *k)
+{
+    struct str item;
+    size_t at = 0;
+
+    while ((item = raw_list_next(k->f[F_QUESTIONS], &at)).p != NULL)
+        if (k->needs_input && is_asked_of(w, item))
+            return true;
+    return false;
+}
+
+/* ---- conditions ---- */
+
+static bool
+is_agents(const struct look *w, const struct task *task)
+{
+    return str_eq(task->f[F_CURRENT_OWNER], w->agent);
+}
+
+/* A task as event n left it. ERR_NOT_FOUND: that is not kept any more. */
+static int
+read_event(const struct look *w, struct arena *a, uint64_t n,
+           struct task *task)
+{
+    struct task_event ev;
+    int rc = task_event_n(w->t, a, n, &ev);
+
+    return rc == 0 ? task_of(w->t, a, &ev, task) : rc;
+}
+
+/* Whether the task's event is an answer to a question of agent's. */
+static bool
+is_answer(const struct look *w, const struct task *task)
+{
+    struct arena own = {0};
+    struct task before;
+    bool is = task->ev.r.n > w->since && str_is(task->ev.op, "update") &&
+              raw_list_has(task->ev.set, STR("\"questions\""));
+
+    if (is && w->agent.p != NULL &&
+        read_event(w, &own, task->ev.r.p, &before) == 0)
+        is = count_asked(w, task, true) > count_asked(w, &before, true);
+    arena_fini(&own);
+    return is;
+}
+
+/* Whether what is waited for is in the task as some event left it. */
+static bool
+is_met(const struct look *w, const struct task *task)
+{
+    switch (w->until) {
+    case UNTIL_TERMINAL:
+        return task_status_ended(task->status);
+    case UNTIL_HANDOFF:
+        return task->status == TASK_HANDOFF_READY;
+    case UNTIL_WORK:
+        return task->ready && (task->status != TASK_HANDOFF_READY ||
+                               task->f[F_CURRENT_OWNER].p == NULL ||
+                               w->agent.p == NULL || is_agents(w, task));
+    case UNTIL_READY:
+        return task->ready;
+    case UNTIL_QUESTION:
+        return is_asked_any(w, task);
+    case UNTIL_STATUS:
+        return (int)task->status == w->status;
+    case UNTIL_ANSWERED:
+        return is_answer(w, task);
+    default:
+        return task->ev.r.n > w->since;
+    }
+}
+
+/* The same of the task as it is now. */
+static bool
+is_met_now(const struct look *w, const struct task *now)
+{
+    return is_met(w, now) || (w->until == UNTIL_ANSWERED && w->id.p != NULL &&
+                              count_asked(w, now, false) == 0);
+}
+
+/* ---- one task ---- */
+
+static bool
+is_of_others(const struct look *w)
+{
+    return w->past > 0 && w->past != STATES;
+}
+
+static void
+keep_oldest(struct look *w, uint64_t n)
+{
+    w->best = w->best == 0 || n < w->best ? n : w->best;
+}
+
+static bool
+is_over(const struct look *w)
+{
+    return w->until_ms != 0 && clock_mono_ms() >= w->until_ms;
+}
+
+/* All questions of agent's in its tasks: while one is open, it is waited
+   for. */
+static void
+take_up_asked(struct look *w, const struct task *now)
+{
+    if (now->needs_input && count_asked(w, now, false) > 0) {
+        w->past = w->best = 0;
+        w->cursor = STR_NONE;
+    } else if (w->best == 0 && count_asked(w, now, true) > 0) {
+        w->best = now->ev.r.n;
+    }
+}
+
+/* Takes up a task as it is now. */
+static void
+take_up(struct look *w, const struct task *now)
+{
+    w->event = 0;
+    if (is_of_others(w) && is_agents(w, now))
+        return; /* it was among those that are */
+    if (is_met_now(w, now) && (!is_of_others(w) || is_agents(w, now)))
+        keep_oldest(w, now->ev.r.n);
+    else if (!is_of_index(w)) /* as it was before is not known there */
+        w->event = now->ev.r.p;
+}
+
+/* Looks at the events of the task at hand, back to where the call began. 0;
+   ERR_MORE: the run is over; or an error. */
+static int
+look_back(struct look *w)
+{
+    struct arena own = {0};
+    struct task then;
+    int rc = 0;
+
+    while (rc == 0 && w->event > w->since) {
+        rc = read_event(w, &own, w->event, &then);
+        if (rc == 0) {
+            w->event = then.ev.r.p;
+            if (is_met(w, &then) && (!is_of_others(w) || is_agents(w, &then))) {
+                keep_oldest(w, then.ev.r.n);
+                w->event = 0;
+            }
+            if (w->event > w->since && is_over(w))
+                rc = ERR_MORE;
+        }
+        arena_reset(&own);
+    }
+    arena_fini(&own);
+    if (rc != ERR_MORE)
+        w->event = 0;
+    return rc == ERR_NOT_FOUND ? 0 : rc;
+}
+
+/* ---- many tasks ---- */
+
+/* The tasks that may count, one at a time; memory in own. */
+static struct task_query
+query_of(const struct look *w, struct arena *own)
+{
+    bool states = w->past == STATES, asked = w->until == UNTIL_QUESTION;
+    bool all = is_of_others(w) || asked;
+
+    return (struct task_query){
+        .owner = all ? STR_NONE : raw_text(own, w->agent),
+        .status = !states                      ? 0
+                  : w->until == UNTIL_HANDOFF  ? 1u << TASK_HANDOFF_READY
+                  : w->until == UNTIL_STATUS   ? 1u << w->status
+                  : w->until == UNTIL_TERMINAL ? TASK_ENDED_BITS : 0,
+        .since_n = states && !asked ? 0 : w->since,
+        .ready = w->until == UNTIL_READY ? TASK_YES : TASK_EITHER,
+        .needs_input = asked ? TASK_YES : TASK_EITHER,
+        .include_done = true, .limit = 1, .uncounted = true,
+        .cursor = w->cursor};
+}
+
+/* Takes up the next task of those. Of tasks as they are now one is enough;
+   of news the oldest counts. */
+static int
+next_task(struct look *w)
+{
+    struct arena own = {0};
+    struct task_query q = query_of(w, &own);
+    bool asked = w->past == STATES && w->until == UNTIL_ANSWERED, end;
+    struct task_list list;
+    int rc = !q.owner.p && !is_of_others(w) && w->until != UNTIL_QUESTION
+                 ? ERR_NOMEM : tasks_list(w->t, &own, &q, &list);
+
+    if (rc == 0) {
+        w->past += is_of_others(w);
+        end = list.next.len == 0 ||
+              (is_of_others(w) && w->past > TASK_LIST_MAX);
+        w->cursor = end ? STR(LIST_END) : arena_str(w->a, list.next);
+        rc = w->cursor.p != NULL ? 0 : ERR_NOMEM;
+    }
+    if (rc == 0 && list.n > 0)
+        (asked ? take_up_asked : take_up)(w, &list.tasks[0]);
+    if (w->past == STATES && !asked && w->best != 0 &&
+        (w->until != UNTIL_QUESTION || w->since == 0))
+        w->cursor = STR(LIST_END);
+    arena_fini(&own);
+    return rc;
+}
+
+/* Looks at all tasks that may count: as they are now, then at those that have
+   changed. One may have been handed on in the batch of what is waited for: so
+   the last ones of others are looked at as well. As look_back; 1: it is met,
+   whether or not by a task. */
+static int
+look_around(struct look *w)
+{
+    int rc;
+
+    for (;;) {
+        rc = 0;
+        if (w->event != 0) {
+            rc = look_back(w);
+        } else if (!str_is(w->cursor, LIST_END)) {
+            rc = next_task(w);
+        } else if (w->past == STATES && w->until == UNTIL_ANSWERED) {
+            return 1;
+        } else if (w->best != 0 || is_of_index(w) || is_of_others(w)) {
+            return 0;
+        } else {
+            w->past = w->past == STATES ? 0 : 1;
+            w->cursor = STR_NONE;
+        }
+        if (rc != 0 || is_over(w))
+            return rc != 0 ? rc : ERR_MORE;
+    }
+}
+
+/* A task that agent could claim. */
+static int
+find_work(struct look *w)
+{
+    struct task_want want = {.by = w->agent};
+    struct str id;
+    int rc = tasks_find_ready(w->t, &want, &id);
+
+    if (rc == 0 && id.p != NULL)
+        rc = task_get(w->t, w->a, id, &w->task);
+    if (rc == 0)
+        w->best = w->task.ev.r.n;
+    return rc;
+}
+
+/* ---- a look ---- */
+
+/* The task of an id, and its events. */
+static int
+look_at_one(struct look *w, bool begins)
+{
+    int64_t end;
+    int rc = task_get(w->t, w->a, w->id, &w->task);
+
+    if (rc == 0 && begins)
+        take_up(w, &w->task);
+    if (rc == 0)
+        rc = look_back(w);
+    if (rc == 0 && is_of_index(w) && w->task.leased &&
+        task_lease_end(w->task.f[F_LEASE], &end))
+        w->due_ms = end;
+    return rc;
+}
+
+int
+look_take(struct look *w, struct task_ctx *x)
+{
+    bool begins = w->top == 0;
+    int rc;
+
+    if (begins)
+        w->top = store_next_n(tasks_store(w->t)) - 1;
+    w->task.ev.r.n = 0;
+    w->due_ms = 0;
+    rc = w->id.p != NULL ? look_at_one(w, begins)
+         : w->until == UNTIL_WORK ? find_work(w) : look_around(w);
+    if (rc >= 0 && w->best != 0 && w->best != w->task.ev.r.n)
+        rc = read_event(w, w->a, w->best, &w->task);
+    if (rc < 0)
+        return rc == ERR_MORE ? rc : task_fail_read(x, w->t, w->id, rc);
+    if (rc == 1 || w->best != 0)
+        return LOOK_MET;
+    /* One that has ended takes no change but a new beginning. */
+    return w->task.ev.r.n != 0 && w->until != UNTIL_CHANGE &&
+           task_status_ended(w->task.status) ? LOOK_NEVER : LOOK_NOT_YET;
+}
+
+struct str
+look_watch(const struct look *w)
+{
+    char buf[TASK_ALIAS_MAX];
+    struct str first = STR_NONE;
+    size_t at = 0;
+
+    if (w->until == UNTIL_QUESTION && w->id.p == NULL)
+        return STR(TASK_ASKED);
+    if (w->until == UNTIL_WORK && w->id.p == NULL)
+        return STR(TASK_FREE "\t" TASK_ENDED);
+    if (w->id.p == NULL)
+        return arena_printf(w->a, "%.*s%s",
+                            STR_ARG(task_alias_of(w->agent, buf)),
+                            w->until == UNTIL_READY ? "\t" TASK_ENDED : "");
+    if (is_of_index(w) && w->task.blocked_by.p != NULL)
+        first = raw_text(w->a, raw_list_next(w->task.blocked_by, &at));
+    return arena_printf(w->a, "task/%.*s%s%.*s", STR_ARG(w->id),
+                        first.p != NULL ? "\ttask/" : "", STR_ARG(first));
+}
+
+struct str
+look_state(const struct look *w)
+{
+    return arena_printf(w->a, "%llu %llu %llu %llu %llu %.*s",
+                        (unsigned long long)w->since,
+                        (unsigned long long)w->top,
+                        (unsigned long long)w->event,
+                        (unsigned long long)w->best,
+                        (unsigned long long)w->past, STR_ARG(w->cursor));
+}
+
+void
+look_resume(struct look *w, struct str state)
+{
+    uint64_t *const numbers[] = {&w->since, &w->top, &w->event, &w->best,
+                                 &w->past};
+
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (!str_u64(str_cut(&state, ' '), numbers[i]))
+            *numbers[i] = 0;
+    w->cursor = state;
+}
+
+/* ---- what came of it ---- */
+
+/* Appends a member where it fits into an answer that began at start; else
+   the answer says that it is not whole. */
+static void
+put_fitting(struct buf *out, size_t start, const char *name, struct str raw)
+{
+    struct str said = str_from(buf_view(out), start);
+
+    if (raw.p == NULL)
+        return;
+    if (tools_cost(said) + tools_cost(raw) <
+        TOOLS_ANSWER_MAX - TOOLS_ENVELOPE)
+        buf_printf(out, ",\"%s\":%.*s", name, STR_ARG(raw));
+    else
+        buf_z(out, ",\"truncated\":true");
+}
+
+/* The questions that were waited for, as the task has them: those that are
+   open, or that were answered last. */
+static struct str
+questions_of(const struct look *w)
+{
+    bool open = w->until == UNTIL_QUESTION;
+    size_t at = 0, n = open ? 0 : count_asked(w, &w->task, true);
+    struct str list = STR("[]"), item;
+
+    while ((item = raw_list_next(w->task.f[F_QUESTIONS], &at)).p != NULL &&
+           list.p != NULL) {
+        bool answered = raw_member(item, "answer").p != NULL;
+
+        if (open ? is_asked_of(w, item)
+                 : answered && is_asked_by(w, item) && n-- <= TASK_MAX_OPEN)
+            list = raw_list_edit(w->a, list, STR_NONE, item);
+    }
+    return list;
+}
+
+/* Who brought it about, by what, and what was waited for. */
+static void
+put_found(struct buf *out, size_t start, const struct look *w)
+{
+    const struct task *k = &w->task;
+
+    if (w->until == UNTIL_ANSWERED || w->until == UNTIL_QUESTION) {
+        put_fitting(out, start, "questions", questions_of(w));
+    } else {
+        put_fitting(out, start, "by", k->ev.by);
+        put_fitting(out, start, "changed", k->ev.set);
+    }
+    put_fitting(out, start, "reason", k->ev.note);
+    if (k->status == TASK_HANDOFF_READY)
+        put_fitting(out, start, "handoff", k->f[F_HANDOFF]);
+    if (task_status_ended(k->status))
+        put_fitting(out, start, "result", k->f[F_RESULT]);
+}
+
+void
+look_put(struct buf *out, const struct look *w, int outcome)
+{
+    uint64_t head = store_next_n(tasks_store(w->t)) - 1;
+    uint64_t n = w->task.ev.r.n;
+    size_t start = out->len;
+
+    buf_printf(out, "{\"met\":%s,\"seq\":%llu",
+               outcome == LOOK_MET ? "true" : "false",
+               (unsigned long long)(outcome == LOOK_MET && n != 0 ? n
+                                                                  : head));
+    if (outcome == LOOK_NEVER)
+        buf_printf(out, ",\"never\":true,\"message\":\"the task is %s\"",
+                   task_status_name(w->task.status));
+    if (n != 0) {
+        buf_z(out, ",\"task\":");
+        view_summary_json(out, &w->task);
+        if (is_agents(w, &w->task))
+            view_words_json(out, w->task.f[F_MESSAGES], 0,
+                            w->task.f[F_CANCEL_REQUESTED]);
+    }
+    if (n != 0 && outcome != LOOK_NOT_YET)
+        put_found(out, start, w);
+    buf_char(out, '}');
+}

@@ -1,0 +1,60 @@
+#ifndef TOOLS_LOOK_H
+#define TOOLS_LOOK_H
+
+/* look - whether what wait_for_task waits for is there. */
+
+#include "task/check.h"
+#include "task/task.h"
+
+enum look_until {
+    UNTIL_CHANGE, UNTIL_TERMINAL, UNTIL_ANSWERED, UNTIL_HANDOFF, UNTIL_READY,
+    UNTIL_WORK, UNTIL_QUESTION, UNTIL_STATUS
+};
+
+/* What a look comes to. */
+enum { LOOK_NOT_YET, LOOK_MET, LOOK_NEVER };
+
+/* What is waited for, how far the look for it has come, which may take
+   several runs, and what was found. */
+struct look {
+    struct tasks *t;
+    struct arena *a;
+    int64_t until_ms;     /* of this run; 0: it has no end */
+    struct str id;        /* .p NULL: any */
+    struct str agent;     /* raw; .p NULL: anyone's */
+    enum look_until until;
+    int status; /* of UNTIL_STATUS */
+
+    uint64_t since; /* events up to this are known */
+    uint64_t top;   /* the newest one when the look began; 0: it has not */
+    uint64_t event; /* of the task at hand, to be looked at next; 0: none */
+    uint64_t best;  /* the oldest that was waited for, so far; 0: none */
+    uint64_t past;  /* which tasks are looked at: see tools/look.c */
+    struct str cursor; /* of the next task */
+
+    struct task task; /* as it was when met, or is; without an id and unmet,
+                         or without a task, its ev.r.n is 0 */
+    int64_t due_ms;   /* wall clock, when time alone may bring it about; 0:
+                         never */
+};
+
+/* Begins to look for what args, those of wait_for_task, ask for; without a
+   since_seq news is what comes above since. 0, or a code that x->e explains.
+   *w refers to args and uses x->a. */
+int look_begin(struct tasks *t, struct task_ctx *x,
+               const struct task_args *args, uint64_t since, struct look *w);
+/* One of LOOK_*; ERR_MORE: the run is over; or a code that x->e explains. */
+int look_take(struct look *w, struct task_ctx *x);
+/* After a look that came to nothing: the next one is for what came behind
+   it. */
+void look_again(struct look *w);
+/* The names to watch for what may bring it about, one or two with a tab
+   between; .p NULL: no memory. */
+struct str look_watch(const struct look *w);
+/* How far it has come, as text, and back; .p NULL: no memory. */
+struct str look_state(const struct look *w);
+void look_resume(struct look *w, struct str state);
+/* Appends what wait_for_task answers. */
+void look_put(struct buf *out, const struct look *w, int outcome);
+
+#endif
