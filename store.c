@@ -595,7 +595,7 @@ batch_done(struct store *s)
 static void
 unstage(struct store *s)
 {
-    for (const struct staged *g = s->last; g != NULL; g = g->before)
+    for (struct staged *g = s->last; g != NULL; g = g->before)
         store_unapply(s, g);
     batch_done(s);
 }

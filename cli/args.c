@@ -227,33 +227,51 @@ say_words(struct cli *c, const struct task_receipt *r)
 }
 
 int
-cli_change(struct cli *c, enum task_tool tool, struct cli_tool_args *l,
-           struct task_receipt *r)
+cli_try_change(struct cli *c, enum task_tool tool, struct cli_tool_args *l,
+               struct task_ctx *x, struct task_receipt *r)
 {
-    struct task_ctx ctx = {.a = &c->a,
-                           .require_evidence = c->env->require_evidence,
-                           .ownership_warn = c->env->ownership_warn,
-                           .person = true};
-    struct str text = cli_args_end(c, l), warning;
-    size_t at = 0;
+    struct str text = cli_args_end(c, l);
     int rc = text.p == NULL ? ERR_NOMEM : store_lock_patiently(c->s.store);
     int done;
 
+    *x = (struct task_ctx){.a = &c->a,
+                           .require_evidence = c->env->require_evidence,
+                           .ownership_warn = c->env->ownership_warn,
+                           .person = true};
     if (rc != 0)
-        return cli_fail_store(c, rc);
-    rc = task_change_text(c->s.tasks, &ctx, tool, text, l->blob, r);
-    done = cli_commit(c, &ctx.e.unknown);
-    if (rc == 0 && done != 0)
-        return cli_fail_store(c, done);
+        return rc;
+    rc = task_change_text(c->s.tasks, x, tool, text, l->blob, r);
+    done = cli_commit(c, &x->e.unknown);
+    return rc != 0 ? rc : done;
+}
+
+int
+cli_report_change(struct cli *c, int rc, struct task_ctx *x,
+                  const struct task_receipt *r)
+{
+    struct str warning;
+    size_t at = 0;
+
     if (rc != 0 && !c->json)
-        say_of(c, TAKEN, ctx.e.taken, "agent");
+        say_of(c, TAKEN, x->e.taken, "agent");
     if (rc != 0)
-        return cli_refuse_change(c, &ctx.e);
+        return x->e.code != 0 ? cli_refuse_change(c, &x->e)
+                              : cli_fail_store(c, rc);
     while (!c->json && (warning = raw_list_next(r->warnings, &at)).p != NULL)
         cli_fail(c, 0, "%.*s", STR_ARG(raw_text(&c->a, warning)));
     if (!c->json)
         say_words(c, r);
     return 0;
+}
+
+int
+cli_change(struct cli *c, enum task_tool tool, struct cli_tool_args *l,
+           struct task_receipt *r)
+{
+    struct task_ctx x;
+    int rc = cli_try_change(c, tool, l, &x, r);
+
+    return cli_report_change(c, rc, &x, r);
 }
 
 int

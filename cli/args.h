@@ -31,6 +31,13 @@ struct str cli_args_end(struct cli *c, struct cli_tool_args *l);
    receipt, or an exit code after printing the error. */
 int cli_change(struct cli *c, enum task_tool tool, struct cli_tool_args *l,
                struct task_receipt *r);
+/* The same in two steps. Tries it: 0 and the receipt; or a code, which x->e
+   explains where it is set. Prints what came of it: 0, or an exit code. */
+int cli_try_change(struct cli *c, enum task_tool tool,
+                   struct cli_tool_args *l, struct task_ctx *x,
+                   struct task_receipt *r);
+int cli_report_change(struct cli *c, int rc, struct task_ctx *x,
+                      const struct task_receipt *r);
 /* Prints why the change was refused, with the id and in the words of the
    command line. Returns the exit code. */
 int cli_refuse_change(struct cli *c, struct task_error *e);

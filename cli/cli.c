@@ -113,7 +113,7 @@ const struct cli_command cli_commands[] = {
      OPTS(TEXT("agent", 'a', agent),
           TEXT("repo", 'r', repo),
           TEXT("tag", 't', tag),
-          TEXT("lease", 0, lease),
+          TEXT("lease", 0, lease), NUMBER("wait", 0, timeout),
           FLAG("takeover", 0, takeover),
           TEXT("reason", 0, reason))},
     {"checkpoint", "ID --agent A [OPTION...] [-]",

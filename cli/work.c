@@ -9,6 +9,7 @@
 #include "cli/show.h"
 #include "cli/store.h"
 #include "cli/text.h"
+#include "task/query.h"
 #include "tools/look.h"
 #include "task/view.h"
 #include "base/clock.h"
@@ -20,29 +21,106 @@
 #define WAIT_LOOKS 20 /* each such look also counts what time alone changed */
 #define MAX_WAIT_S 1000000000
 
+/* ---- claim ---- */
+
+/* Waits for a record, or for what time may bring; false: the time is over. */
+static bool
+await_news(struct cli *c, int64_t until)
+{
+    uint64_t seen = store_next_n(c->s.store);
+    int64_t left = until - clock_mono_ms();
+
+    for (int n = 0; n < WAIT_LOOKS && left > 0; n++) {
+        poll(NULL, 0, left < WAIT_MS ? (int)left : WAIT_MS);
+        if (store_follow(c->s.store) != 0 ||
+            store_next_n(c->s.store) != seen)
+            break;
+        left = until - clock_mono_ms();
+    }
+    return left > 0;
+}
+
+/* "; 12 are blocked by a b" */
+static void
+put_reasons(struct cli *c, struct buf *b, const char *what, uint64_t n,
+            const struct task_reason *r)
+{
+    if (n > 0)
+        buf_printf(b, "; %llu %s by", (unsigned long long)n, what);
+    for (size_t i = 0; n > 0 && i < TASK_REASONS && r[i].who.p != NULL; i++)
+        buf_printf(b, " %.*s", STR_ARG(raw_text(&c->a, r[i].who)));
+}
+
+/* Says why there is no task to claim. Returns the exit code. */
+static int
+fail_none(struct cli *c, const struct task_receipt *r)
+{
+    const struct cli_args *a = &c->args;
+    struct task_want w = {.by = raw_quote(&c->a, str_of(a->agent))};
+    struct task_why why;
+    struct buf b = {0};
+    int rc;
+
+    if (a->repo != NULL)
+        w.repo_path = raw_quote(&c->a, str_of(a->repo));
+    if (a->tag != NULL)
+        w.tag = raw_quote(&c->a, str_of(a->tag));
+    rc = tasks_why_none(c->s.tasks, &c->a, &w, &why);
+    if (rc != 0)
+        return cli_fail_store(c, rc);
+    why.partial |= r->partial;
+    if (c->json) {
+        buf_z(&c->out, "{\"claimed\":false");
+        view_why_json(&c->out, &why);
+        buf_z(&c->out, "}\n");
+    }
+    put_reasons(c, &b, "blocked", why.blocked, why.blockers);
+    put_reasons(c, &b, "held", why.held, why.holders);
+    rc = cli_fail(c, ERR_NOT_FOUND, "no task is ready%s%.*s",
+                  why.partial ? " among those that were looked at" : "",
+                  (int)b.len, b.len > 0 ? b.p : "");
+    buf_fini(&b);
+    return rc;
+}
+
+/* With --wait whoever finds nothing, or loses, tries again when there is
+   news. */
 int
 cli_claim(struct cli *c)
 {
+    uint64_t s = c->args.timeout;
+    int64_t until = clock_mono_ms() + (s > MAX_WAIT_S ? 0 : (int64_t)s * 1000);
     struct task_receipt r;
+    struct task_ctx x;
     struct cli_tool_args l;
     struct task k;
+    bool none;
     int rc;
 
     if (c->args.agent == NULL)
         return cli_misuse(c, "--agent is required");
-    cli_args_begin(c, &l, NULL, c->operand[0]);
-    rc = cli_change(c, TOOL_CLAIM, &l, &r);
+    do {
+        arena_reset(&c->a);
+        cli_args_begin(c, &l, NULL, c->operand[0]);
+        rc = cli_try_change(c, TOOL_CLAIM, &l, &x, &r);
+        none = rc == 0 ? r.id.p == NULL
+                       : x.e.deps_failed.p == NULL &&
+                             (rc == ERR_LEASE || rc == ERR_BLOCKED ||
+                              rc == ERR_NOT_OWNER);
+    } while (none && await_news(c, until));
+    rc = cli_report_change(c, rc, &x, &r);
     if (rc != 0)
         return rc;
-    if (r.id.p == NULL)
-        return cli_fail(c, ERR_NOT_FOUND, "no task is ready%s",
-                        r.partial ? " among those that were looked at" : "");
+    if (none)
+        return fail_none(c, &r);
     rc = task_get(c->s.tasks, &c->a, r.id, &k);
     if (rc != 0)
         return cli_fail_store(c, rc);
     cli_put_whole(c, &k, !c->json);
     return CLI_OK;
 }
+
+/* ---- checkpoint, handoff, answer ---- */
 
 static int
 save(struct cli *c, enum task_tool tool)

@@ -217,19 +217,31 @@ take_slot(struct calls *c)
 
 /* ---- marks ---- */
 
+/* Puts i into the queue, of those behind the slot `behind` (0: of all) before
+   those that are younger. */
 static void
-mark(struct calls *c, uint32_t i)
+mark_behind(struct calls *c, uint32_t i, uint32_t behind)
 {
     struct slot *s = &c->slot[i];
+    uint32_t *at = behind ? &c->slot[behind].next_mark : &c->first_mark;
 
     c->marked += !s->marked;
     s->marked = true;
     if (s->queued)
         return;
     s->queued = true;
-    s->next_mark = 0;
-    *(c->last_mark ? &c->slot[c->last_mark].next_mark : &c->first_mark) = i;
-    c->last_mark = i;
+    while (*at != 0 && *at < i)
+        at = &c->slot[*at].next_mark;
+    s->next_mark = *at;
+    *at = i;
+    if (s->next_mark == 0)
+        c->last_mark = i;
+}
+
+static void
+mark(struct calls *c, uint32_t i)
+{
+    mark_behind(c, i, c->last_mark);
 }
 
 static void
@@ -239,14 +251,15 @@ unmark(struct calls *c, uint32_t i)
     c->slot[i].marked = false;
 }
 
+/* Who has waited longest for it is first to have it. */
 static void
 mark_waiting(struct calls *c, struct str name)
 {
-    uint32_t h = hash_name(name), i;
+    uint32_t h = hash_name(name), behind = c->last_mark, i;
 
     for (i = *bucket_of(c, h); i != 0; i = *next_of(c, i))
         if (c->slot[i / N_NAMES].e->watch[i % N_NAMES] == h)
-            mark(c, i / N_NAMES);
+            mark_behind(c, i / N_NAMES, behind);
 }
 
 /* ---- store's functions ---- */
@@ -305,7 +318,7 @@ apply(void *ctx, struct store_entry *se, const struct store_rec *r)
 }
 
 static void
-undo(void *ctx, struct store_entry *se, const struct store_entry *old_se)
+undo(void *ctx, struct store_entry *se, struct store_entry *old_se)
 {
     struct calls *c = ctx;
     struct call_entry *e = (struct call_entry *)se, old;

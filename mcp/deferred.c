@@ -235,6 +235,10 @@ stage_outcome(struct request *r, int err, struct call *k)
     if (err == ERR_MORE) {
         if (set_waiting(r, &now, r->m->a) != 0)
             return ERR_NOMEM;
+        /* A run that comes early comes for nothing: that needs no record. */
+        if (k->due_ms > store_now_ms(r->m->m->store) &&
+            k->due_ms < now.due_ms)
+            now.due_ms = k->due_ms;
         if (now.status == k->status && now.due_ms == k->due_ms &&
             str_eq(now.watch, k->watch) && str_eq(now.state, k->state) &&
             str_eq(now.questions, k->questions))

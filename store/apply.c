@@ -96,7 +96,7 @@ store_note_old(struct store *s, struct str key, const struct store_entry *e)
 }
 
 void
-store_unapply(struct store *s, const struct staged *g)
+store_unapply(struct store *s, struct staged *g)
 {
     struct store_entry *e = g->e;
     const struct store_kind *k = store_kind(s, e->kind);

@@ -28,6 +28,6 @@ void store_tell(struct store *s, const struct store_entry *e,
 struct staged *store_note_old(struct store *s, struct str key,
                               const struct store_entry *e);
 /* Takes the newest store_apply back. */
-void store_unapply(struct store *s, const struct staged *g);
+void store_unapply(struct store *s, struct staged *g);
 
 #endif

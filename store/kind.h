@@ -51,9 +51,10 @@ struct store_kind {
        then it must have changed nothing. */
     int (*apply)(void *ctx, struct store_entry *e, const struct store_rec *r);
     /* Takes the last apply back: old is e as it was (old->n 0: it had not
-       existed). Called in reverse order; store copies old over e after. */
+       existed). Called in reverse order; store copies old over e after, with
+       what undo has changed in it. */
     void (*undo)(void *ctx, struct store_entry *e,
-                 const struct store_entry *old);
+                 struct store_entry *old);
     /* A record of another or unknown kind was applied; never taken back. */
     void (*other)(void *ctx, const struct store_rec *r);
     /* Whether compaction carries r along; newest: it is that of its key.

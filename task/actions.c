@@ -218,11 +218,13 @@ run_leave(struct draft *d)
 int
 actions_choose(struct draft *d, struct task_receipt *out)
 {
-    struct task_want w = {.by = d->by, .repo_path = d->args->v[F_REPO_PATH],
-                          .tag = d->args->v[ARG_TAG]};
-    int rc = tasks_find_ready(d->t, &w, &d->id);
+    struct task_want w = task_want_of(d->args);
+    int rc;
 
-    *out = (struct task_receipt){.partial = w.partial};
+    w.by = d->by;
+    rc = tasks_find_ready(d->t, &w, &d->id);
+    *out = (struct task_receipt){.partial = w.partial, .more = w.more,
+                                 .due_ms = w.due_ms};
     return rc == 0 ? 0 : task_fail_store(d->c, rc);
 }
 

@@ -21,7 +21,9 @@ struct task_receipt {
     struct str taken;       /* raw: who took it over from the caller */
     bool renewed;           /* a claim of what the caller had already */
     struct str damaged;     /* as in struct task */
-    bool partial; /* no task was found to claim, but not all were seen */
+    /* where no task was found to claim, as in struct task_want */
+    bool partial, more;
+    int64_t due_ms;
 };
 
 /* Runs a tool that changes a task: stages one record, unless the request

@@ -16,9 +16,13 @@
    6. Whether a lease runs is worked out when it is asked for, from the time
       then; no record says that one has ended.
    7. A task stands in one queue, if it is live. Which one says its priority,
-      and whether it depends on others, as only then a record has to be read
-      to know whether it is ready. A queue is in rising order of n: apply puts
-      a task at its end; undo links the old one back as in 2. */
+      whether it was handed to an agent, and whether it depends on others, as
+      only then a record has to be read to know whether it is ready. A queue
+      is in rising order of n: apply puts a task at its end; undo finds the
+      old one's place anew.
+   8. One that was found blocked is parked, in a list of those with the same
+      blocker or one of the same hash. It comes back into its queue when that
+      is done, by whatever event or its undoing, and when it changes itself. */
 
 #include "task/index.h"
 #include "json/raw.h"
@@ -123,20 +127,26 @@ task_entry_event(struct tasks *t, const struct task_entry *e,
     return rc == 0 ? task_event_of(&r, out) : rc;
 }
 
+int64_t
+task_entry_due(const struct task_entry *e)
+{
+    return e->changed_ms + (e->has_lease || e->status == TASK_HANDOFF_READY
+                                ? e->lease_ms : TASK_STALE_MS + 1);
+}
+
 bool
 task_entry_free(const struct tasks *t, const struct task_entry *e)
 {
     return e->status != TASK_IN_PROGRESS
         ? e->status < TASK_DONE
-        : e->changed_ms + (e->has_lease ? e->lease_ms : TASK_STALE_MS + 1) <=
-          store_now_ms(t->store);
+        : task_entry_due(e) <= store_now_ms(t->store);
 }
 
 struct str
 task_entry_kept_for(const struct tasks *t, const struct task_entry *e)
 {
     return e->status == TASK_HANDOFF_READY && e->atom[ATOM_OWNER] &&
-           e->changed_ms + e->lease_ms > store_now_ms(t->store)
+           task_entry_due(e) > store_now_ms(t->store)
         ? task_entry_text(t, e, ATOM_OWNER) : STR_NONE;
 }
 
@@ -152,18 +162,28 @@ list_of(struct tasks *t, const struct task_entry *e)
 static struct task_queue *
 queue_of(struct tasks *t, const struct task_entry *e)
 {
-    return e->status >= TASK_DONE ? NULL
-                                  : &t->queue[e->priority][e->has_deps];
+    if (e->status >= TASK_DONE)
+        return NULL;
+    if (e->parked)
+        return &t->parks[e->blocker % TASK_PARKS];
+    if (e->status == TASK_HANDOFF_READY && e->atom[ATOM_OWNER])
+        return &t->queue[e->priority][QUEUE_HANDED];
+    return &t->queue[e->priority][e->has_deps ? QUEUE_DEPS : QUEUE_PLAIN];
 }
 
-/* Sets the links of e to the end of its queue. */
+/* Sets the links of e to its place in its queue; in a park that is the
+   end. */
 static void
-queue_end(struct tasks *t, struct task_entry *e)
+find_place(struct tasks *t, struct task_entry *e)
 {
-    struct task_queue *q = queue_of(t, e);
+    const struct task_queue *q = queue_of(t, e);
 
     e->sooner = q ? q->last : NULL;
     e->later = NULL;
+    while (e->sooner && e->sooner->e.n > e->e.n && !e->parked) {
+        e->later = e->sooner;
+        e->sooner = e->sooner->sooner;
+    }
 }
 
 struct task_entry *
@@ -178,23 +198,75 @@ tasks_walk(struct task_entry *at[N_LISTS])
     return e;
 }
 
-/* Puts e between its neighbours, as its own links name them, or takes it
-   out. */
+/* Puts e between its neighbours in its queue, as its own links name them, or
+   takes it out. */
 static void
-link_entry(struct tasks *t, struct task_entry *e, bool in)
+link_queue(struct tasks *t, struct task_entry *e, bool in)
 {
     struct task_queue *q = queue_of(t, e);
 
+    if (!q)
+        return;
+    t->n_parked += e->parked ? (in ? 1u : UINT32_MAX) : 0;
+    *(e->sooner ? &e->sooner->later : &q->first) = in ? e : e->later;
+    *(e->later ? &e->later->sooner : &q->last) = in ? e : e->sooner;
+}
+
+/* The same in all. */
+static void
+link_entry(struct tasks *t, struct task_entry *e, bool in)
+{
     t->count[e->status] += in ? 1 : UINT64_MAX;
     if (e->status == TASK_N_STATUSES)
         return;
     *(e->newer ? &e->newer->older : list_of(t, e)) = in ? e : e->older;
     if (e->older)
         e->older->newer = in ? e : e->newer;
-    if (!q)
+    link_queue(t, e, in);
+}
+
+/* ---- parks ---- */
+
+static void
+move_to(struct tasks *t, struct task_entry *e, bool parked, uint32_t blocker)
+{
+    link_queue(t, e, false);
+    e->parked = parked;
+    e->blocker = blocker;
+    find_place(t, e);
+    link_queue(t, e, true);
+}
+
+static uint32_t
+hash_id(struct str id)
+{
+    return (uint32_t)str_hash(id);
+}
+
+/* Only what is in nobody's hands: the others need lease_ms. */
+void
+task_entry_park(struct tasks *t, struct task_entry *e, struct str dep)
+{
+    if (!e->parked && !e->has_lease && !tasks_is_done(t, dep) &&
+        (e->status == TASK_OPEN || e->status == TASK_EXHAUSTED))
+        move_to(t, e, true, hash_id(raw_inner(dep)));
+}
+
+/* What waited for e, if that is done, may be ready. */
+static void
+unpark(struct tasks *t, const struct task_entry *e)
+{
+    struct task_entry *p, *next;
+    uint32_t h;
+
+    if (t->n_parked == 0 || (e->status != TASK_DONE && !e->was_done))
         return;
-    *(e->sooner ? &e->sooner->later : &q->first) = in ? e : e->later;
-    *(e->later ? &e->later->sooner : &q->last) = in ? e : e->sooner;
+    h = hash_id(task_entry_id(e));
+    for (p = t->parks[h % TASK_PARKS].first; p; p = next) {
+        next = p->later;
+        if (p->blocker == h)
+            move_to(t, p, false, 0);
+    }
 }
 
 static void
@@ -280,31 +352,36 @@ apply(void *ctx, struct store_entry *se, const struct store_rec *r)
         link_entry(t, e, false);
     }
     now.known = true;
+    now.parked = false;
     now.newer = NULL;
     now.older = *list_of(t, &now);
-    queue_end(t, &now);
+    find_place(t, &now);
     *e = now;
     link_entry(t, e, true);
+    unpark(t, e);
     return 0;
 }
 
 static void
-undo(void *ctx, struct store_entry *se, const struct store_entry *old_se)
+undo(void *ctx, struct store_entry *se, struct store_entry *old_se)
 {
     struct tasks *t = ctx;
-    struct task_entry *e = (struct task_entry *)se, old;
+    struct task_entry *e = (struct task_entry *)se;
+    struct task_entry *old = (struct task_entry *)old_se;
 
     keys_undo(&t->keys, e->e.n);
     link_entry(t, e, false);
     drop_atoms(t, e);
-    memcpy(&old, old_se, sizeof old);
-    if (!old.known)
+    if (!old->known)
         return;
     for (int i = 0; i < TASK_N_ATOMS; i++)
-        atoms_hold_again(&t->atoms, old.atom[i]);
-    old.e = e->e; /* which is the store's */
-    *e = old;
+        atoms_hold_again(&t->atoms, old->atom[i]);
+    old->e.chain = e->e.chain; /* which is the store's */
+    old->parked = false;
+    find_place(t, old);
+    *e = *old;
     link_entry(t, e, true);
+    unpark(t, e);
 }
 
 static bool
@@ -327,6 +404,8 @@ reset(void *ctx)
 
     memset(t->newest, 0, sizeof t->newest);
     memset(t->queue, 0, sizeof t->queue);
+    memset(t->parks, 0, sizeof t->parks);
+    t->n_parked = 0;
     memset(t->count, 0, sizeof t->count);
     atoms_fini(&t->atoms);
     keys_fini(&t->keys);

@@ -21,8 +21,12 @@ struct task_entry {
     struct task_entry *sooner, *later; /* of the same queue, by e.n */
     int64_t changed_ms;
     uint32_t atom[TASK_N_ATOMS];
-    int32_t lease_ms; /* its lease, or what keeps it for whom it was handed
-                         over to, ends so long after changed_ms */
+    union {
+        int32_t lease_ms; /* its lease, or what keeps it for whom it was
+                             handed over to, ends so long after changed_ms */
+        uint32_t blocker; /* hash of the id of what blocks it: of a parked
+                             one, which has neither */
+    };
     uint8_t status; /* TASK_N_STATUSES: unreadable here, on no list */
     uint8_t priority;
     bool has_deps : 1;
@@ -32,6 +36,7 @@ struct task_entry {
     bool known : 1; /* a record was applied: it has a status and a place */
     bool archived : 1; /* it is in an archive: unreadable, its id taken */
     bool was_done : 1; /* and had been done: what depends on it may begin */
+    bool parked : 1; /* it is known to be blocked */
 };
 
 enum { LIST_LIVE, LIST_ENDED, N_LISTS };
@@ -41,11 +46,15 @@ struct task_queue {
     struct task_entry *first, *last;
 };
 #define TASK_N_PRIORITIES 5
+enum { QUEUE_PLAIN, QUEUE_DEPS, QUEUE_HANDED, N_QUEUES };
+#define TASK_PARKS 256
 
 struct tasks {
     struct store *store;
     struct task_entry *newest[N_LISTS];
-    struct task_queue queue[TASK_N_PRIORITIES][2]; /* [1]: has_deps */
+    struct task_queue queue[TASK_N_PRIORITIES][N_QUEUES];
+    struct task_queue parks[TASK_PARKS]; /* by what blocks them */
+    uint32_t n_parked;
     uint64_t count[TASK_N_STATUSES + 1];
     struct atoms atoms;
     struct task_keys keys;
@@ -72,6 +81,8 @@ uint64_t task_key_hash(const struct tasks *t, struct str op, struct str by,
    is live, and nobody works on it, or somebody's lease has run out, or who
    works without one has not changed it for TASK_STALE_MS. */
 bool task_entry_free(const struct tasks *t, const struct task_entry *e);
+/* When time alone changes that, or who may begin it. */
+int64_t task_entry_due(const struct task_entry *e);
 /* The agent (raw) for whom the task of e is kept, having just been handed over;
    .p NULL: nobody. */
 struct str task_entry_kept_for(const struct tasks *t,
@@ -79,6 +90,9 @@ struct str task_entry_kept_for(const struct tasks *t,
 /* Whether dep (a raw JSON string) is the id of a task that failed or was
    cancelled. */
 bool tasks_is_failed(struct tasks *t, struct str dep);
+/* Takes e, which has been found blocked by dep (a raw JSON string), out of its
+   queue until that is done, or e changes. */
+void task_entry_park(struct tasks *t, struct task_entry *e, struct str dep);
 /* Whether dep (a raw JSON string) is the id of a task that is done. */
 bool tasks_is_done(struct tasks *t, struct str dep);
 /* Reads the newest record of e and finds its parts. */

@@ -7,6 +7,7 @@
       fences that it cannot close, on one line it has no control characters. */
 
 #include "task/view.h"
+#include "base/clock.h"
 #include "task/fields.h"
 #include "json/raw.h"
 
@@ -303,6 +304,40 @@ view_error_json(struct buf *b, const struct task_error *e)
     buf_printf(b, "%s,\"retryable\":%s%s}", e->allowed ? "]" : "",
                err_retryable(e->code) ? "true" : "false",
                e->unknown ? ",\"outcome\":\"unknown\"" : "");
+}
+
+/* A count and, where it is not 0, whose they are. */
+static void
+put_reasons(struct buf *b, const char *name, const char *who, uint64_t n,
+            const struct task_reason r[TASK_REASONS])
+{
+    char end[TIME_LEN + 1];
+
+    if (n == 0)
+        return;
+    buf_printf(b, ",\"%s\":%llu,\"%s_by\":[", name, (unsigned long long)n,
+               name);
+    for (size_t i = 0; i < TASK_REASONS && r[i].who.p; i++) {
+        buf_printf(b, "%s{\"%s\":%.*s,\"tasks\":%llu", i > 0 ? "," : "", who,
+                   STR_ARG(r[i].who), (unsigned long long)r[i].n);
+        if (r[i].status.p)
+            buf_printf(b, ",\"status\":\"%.*s\"", STR_ARG(r[i].status));
+        if (r[i].until_ms != 0) {
+            time_format(r[i].until_ms, end);
+            buf_printf(b, ",\"until\":\"%s\"", end);
+        }
+        buf_char(b, '}');
+    }
+    buf_char(b, ']');
+}
+
+void
+view_why_json(struct buf *b, const struct task_why *w)
+{
+    put_reasons(b, "blocked", "task_id", w->blocked, w->blockers);
+    put_reasons(b, "held", "agent", w->held, w->holders);
+    if (w->partial)
+        buf_z(b, ",\"partial\":true");
 }
 
 enum task_column

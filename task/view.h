@@ -5,6 +5,7 @@
    command line. Appends to a buf, which remembers when memory ran out. */
 
 #include "task/change.h"
+#include "task/query.h"
 
 /* What a task waits for; people see tasks sorted by this. */
 enum task_column {
@@ -63,6 +64,8 @@ void view_event_line(struct buf *b, struct arena *a,
 void view_news_line(struct buf *b, struct arena *a,
                     const struct task_event *ev, struct str when);
 
+/* Why no task can be claimed, as members, each with a comma in front. */
+void view_why_json(struct buf *b, const struct task_why *w);
 /* The error as the object that tools answer and --json prints. */
 void view_error_json(struct buf *b, const struct task_error *e);
 /* Where there is no memory for them it goes without what others said. */

@@ -5,7 +5,7 @@
 TESTS := abuse crowd unread store_cut crash server base json json_write page record index store \
   store_fault store_move store_room store_others store_procs lock order verify task keys lists lease \
   message takeover call call_marks call_store tools artifact pieces prompts sign token mcp mcp_state mcp_talk mcp_call mcp_rounds mcp_tasks \
-  mcp_questions mcp_plain tools_wait calls_procs session listen loop serve http_parse http http_load \
+  mcp_questions mcp_plain tools_wait claim_wait calls_procs session listen loop serve http_parse http http_load \
   serve_room web web_token web_start
 TALK := mcp_log mcp_defer mcp_ask mcp_watch mcp_state mcp_wait mcp_progress
 ALLOC := malloc calloc realloc
@@ -54,6 +54,7 @@ WRAP_mcp_tasks := $(ALLOC) pwrite pwrite64 clock_gettime
 WRAP_mcp_questions := $(WRAP_mcp_tasks)
 WRAP_mcp_plain := $(WRAP_mcp_tasks)
 WRAP_tools_wait := pwrite pwrite64 clock_gettime
+WRAP_claim_wait := $(WRAP_tools_wait)
 # Exhaustive tests take every so many of their cases: more than 1 for what is
 # emulated.
 TEST_STEP ?= 1

@@ -171,9 +171,8 @@ is_met(const struct look *w, const struct task *task)
     case UNTIL_HANDOFF:
         return task->status == TASK_HANDOFF_READY;
     case UNTIL_WORK:
-        return task->ready && (task->status != TASK_HANDOFF_READY ||
-                               task->f[F_CURRENT_OWNER].p == NULL ||
-                               w->agent.p == NULL || is_agents(w, task));
+        return task->ready && (!task->kept || w->agent.p == NULL ||
+                               is_agents(w, task));
     case UNTIL_READY:
         return task->ready;
     case UNTIL_QUESTION:
@@ -353,8 +352,14 @@ find_work(struct look *w)
 {
     struct task_want want = {.by = w->agent};
     struct str id;
-    int rc = tasks_find_ready(w->t, &want, &id);
+    int rc;
 
+    do
+        rc = tasks_find_ready(w->t, &want, &id);
+    while (rc == 0 && id.p == NULL && want.more && w->until_ms == 0);
+    if (rc == 0 && id.p == NULL && want.more)
+        return ERR_MORE;
+    w->due_ms = want.due_ms;
     if (rc == 0 && id.p != NULL)
         rc = task_get(w->t, w->a, id, &w->task);
     if (rc == 0)
@@ -368,16 +373,14 @@ find_work(struct look *w)
 static int
 look_at_one(struct look *w, bool begins)
 {
-    int64_t end;
     int rc = task_get(w->t, w->a, w->id, &w->task);
 
     if (rc == 0 && begins)
         take_up(w, &w->task);
     if (rc == 0)
         rc = look_back(w);
-    if (rc == 0 && is_of_index(w) && w->task.leased &&
-        task_lease_end(w->task.f[F_LEASE], &end))
-        w->due_ms = end;
+    if (rc == 0 && is_of_index(w))
+        w->due_ms = tasks_due_ms(w->t, w->id);
     return rc;
 }
 

@@ -96,7 +96,7 @@ static const struct mcp_tool all[TASK_N_TOOLS] = {
             "runs; each of your writes renews it, and so does claiming it "
             "again. takeover, with a reason, takes it from an owner without "
             "a lease.",
-        .writes = true, .run = tools_claim,
+        .writes = true, .tasks = MCP_TASK_OPTIONAL, .run = tools_claim,
     },
     [TOOL_ASK] = {
         .name = "request_input",

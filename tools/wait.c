@@ -1,5 +1,5 @@
-/* wait - the tools that wait for others: wait_for_task and request_input, as
-   plain calls and as deferred ones.
+/* wait - the tools that wait for others: claim_task, wait_for_task and
+   request_input, as plain calls and as deferred ones.
 
    What wait_for_task waits for is looked for by tools/look.c, as it is for the
    command line. What a later round has to know, the deadline of a plain call,
@@ -8,7 +8,9 @@
 
    1. Only a first round stores a question; each later one answers for it.
    2. A deferred call has no deadline: it ends with the event, or with its
-      ttl. */
+      ttl.
+   3. A call that waits to claim holds nothing: one that is cancelled, or whose
+      caller is gone, is not run, so it takes no task. */
 
 #include "tools/wait.h"
 #include "task/view.h"
@@ -20,40 +22,7 @@
 
 #define STEP_MS 5000    /* between two reports of a plain call's progress */
 
-/* ---- claim_task ---- */
-
-/* Answers with the whole task after the event of the claim, and with the same
-   when the call is repeated with its key. If memory runs out, it answers with
-   the receipt. */
-int
-tools_claim(struct mcp_call *c)
-{
-    struct tools_change w;
-    size_t start = c->out->len;
-    int rc = tools_change(c, TOOLS_ANSWER_MAX, &w);
-
-    if (rc != 1)
-        return rc;
-    if (!w.r.id.p) {
-        buf_printf(c->out, "{\"claimed\":false,\"message\":\"no task is "
-                   "ready\"%s}", w.r.partial ? ",\"partial\":true" : "");
-        return c->out->err;
-    }
-    rc = tools_put_event(c, &w.x, &w.args, w.r.seq);
-    if (rc != 0 || c->out->err) {
-        c->out->len = start;
-        c->out->err = 0;
-        view_receipt_json(c->out, &w.r);
-    }
-    if (c->out->err == 0)
-        c->out->len--; /* its brace */
-    buf_printf(c->out, ",\"claimed\":true%s,\"warnings\":%.*s}",
-               w.r.renewed ? ",\"renewed\":true" : "",
-               STR_ARG(w.r.warnings.p ? w.r.warnings : STR("[]")));
-    return c->out->err;
-}
-
-/* ---- what both know ---- */
+/* ---- what all know ---- */
 
 /* Takes the number off the front of a state; 0 if there is none. */
 static uint64_t
@@ -111,6 +80,112 @@ wait_on(struct mcp_call *c, bool deferred, int64_t left, int64_t timeout_s,
     if (due_ms != 0)
         mcp_wait(c, due_ms);
     return ERR_MORE;
+}
+
+/* ---- claim_task ---- */
+
+/* Answers with the whole task after the event of the claim, and with the same
+   when the call is repeated with its key. If memory runs out, it answers with
+   the receipt. */
+static int
+put_claimed(struct mcp_call *c, struct tools_change *w)
+{
+    size_t start = c->out->len;
+    int rc = tools_put_event(c, &w->x, &w->args, w->r.seq);
+
+    if (rc != 0 || c->out->err) {
+        c->out->len = start;
+        c->out->err = 0;
+        view_receipt_json(c->out, &w->r);
+    }
+    if (c->out->err == 0)
+        c->out->len--; /* its brace */
+    buf_printf(c->out, ",\"claimed\":true%s,\"warnings\":%.*s}",
+               w->r.renewed ? ",\"renewed\":true" : "",
+               STR_ARG(w->r.warnings.p ? w->r.warnings : STR("[]")));
+    return c->out->err;
+}
+
+/* That there is no task to claim is no error, and has its reasons. */
+static int
+put_none(struct mcp_call *c, struct tools_change *w)
+{
+    const struct tools *s = c->ctx;
+    struct task_want want = task_want_of(&w->args);
+    struct task_why why;
+    int rc = tasks_why_none(s->t, c->arena, &want, &why);
+
+    if (rc != 0) {
+        task_fail_store(&w->x, rc);
+        return tools_error(c, &w->x.e);
+    }
+    why.partial |= w->r.partial;
+    buf_z(c->out, "{\"claimed\":false,\"message\":\"no task is ready\"");
+    view_why_json(c->out, &why);
+    buf_char(c->out, '}');
+    return c->out->err;
+}
+
+/* The names of what can make the task that was asked for, or any, ready, and
+   when time may do it. */
+static struct str
+claim_watch(const struct mcp_call *c, const struct tools_change *w,
+            int64_t *due_ms)
+{
+    const struct tools *s = c->ctx;
+    struct str id = task_arg_text(c->arena, &w->args, F_TASK_ID);
+
+    *due_ms = id.p == NULL ? w->r.due_ms : tasks_due_ms(s->t, id);
+    if (id.p == NULL)
+        return STR(TASK_FREE "\t" TASK_ENDED);
+    return arena_printf(c->arena, "task/%.*s\t" TASK_ENDED, STR_ARG(id));
+}
+
+/* Has a claim that found nothing wait: what it has written is taken back to
+   start. 1: it does not wait. */
+static int
+wait_to_claim(struct mcp_call *c, struct tools_change *w, size_t start)
+{
+    int64_t wait_s = (int64_t)task_arg_u64(&w->args, ARG_WAIT_SECONDS, 0);
+    int64_t left = 0, due_ms;
+    bool deferred;
+    struct str watch;
+
+    if (!c->may_wait || (wait_s == 0 && c->rev >= MCP_2026_07_28) ||
+        w->x.e.deps_failed.p != NULL) /* nothing but a new beginning helps */
+        return 1;
+    deferred = mcp_defer(c);
+    if (!deferred && wait_s > 0)
+        left = time_left(c, wait_s, STR(""));
+    if (!deferred && left <= 0)
+        return 1;
+    watch = claim_watch(c, w, &due_ms);
+    c->out->len = start;
+    c->is_error = false;
+    if (w->r.more)
+        return mcp_go_on(c, arena_printf(c->arena, "%lld ",
+                                         (long long)deadline(c, wait_s)));
+    return wait_on(c, deferred, left, wait_s, watch, due_ms);
+}
+
+/* Invariant 3: it claims in a run of its own, and so in the batch of the event
+   that made the task ready, or behind it; nothing is kept for who waits. */
+int
+tools_claim(struct mcp_call *c)
+{
+    struct tools_change w = {.r = {.seq = 0}};
+    size_t start = c->out->len;
+    int rc = tools_change(c, TOOLS_ANSWER_MAX, &w), code, waits;
+    bool none = rc == 1 && w.r.id.p == NULL;
+
+    code = rc == 0 ? w.x.e.code : 0;
+    if (none || code == ERR_LEASE || code == ERR_BLOCKED ||
+        code == ERR_NOT_OWNER) {
+        waits = wait_to_claim(c, &w, start);
+        if (waits != 1)
+            return waits;
+    }
+    return rc != 1 ? rc : none ? put_none(c, &w) : put_claimed(c, &w);
 }
 
 /* ---- wait_for_task ---- */
@@ -172,7 +247,7 @@ tools_wait(struct mcp_call *c)
     if (rc == ERR_MORE)
         return go_on(c, deadline(c, timeout_s), &w);
     if (rc == LOOK_NOT_YET && !deferred)
-        left = time_left(c, timeout_s, STR_NONE);
+        left = time_left(c, timeout_s, STR(""));
     if (rc == LOOK_NOT_YET && (deferred || left > 0))
         return wait_on(c, deferred, left, timeout_s, look_watch(&w),
                        w.due_ms);

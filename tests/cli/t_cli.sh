@@ -344,6 +344,11 @@ has err 'holds a lease'
 run 4 claim later --agent you --json
 has err '"code":"lease_held"' '"holder":"me"'
 run 1 claim none --agent me
+run 1 claim --agent you
+has err 'no task is ready; 2 held by me unknown'
+run 1 claim --agent you --json
+has out '{"claimed":false,"held":2,"held_by":[{"agent":"me","tasks":1,"until":'
+run 4 claim later --agent you --wait 1
 run 0 claim later --agent me --lease 3600
 has out '# Task later' '- seconds: 3600'
 has err 'renewed: it was'
@@ -505,6 +510,10 @@ run 0 wait later --until answered --json
 has out '"met":true' '"text":"yes"'
 run 1 wait --agent you --until question --timeout 0
 run 1 wait --agent nobody --until work --timeout 0
+"$bin" claim --agent other --tag new --wait 60 >woken &
+waiting=$!
+run 0 add Fresh --tag new --id fresh
+woken '# Task fresh'
 "$bin" wait later --until open &
 waiting=$!
 kill -TERM $waiting

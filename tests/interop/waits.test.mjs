@@ -19,6 +19,7 @@ const TASK = { task_id: 'w.1', title: 'Awaited', status: 'in_progress' };
 const { task_id } = TASK;
 const WAIT = { task_id, until: 'done' };
 const DONE = { task_id, status: 'done' };
+const FRESH = { task_id: 'w.2', title: 'Fresh' };
 const QUESTION = { task_id, agent: 'a', question: 'Ship it?' };
 const LONG = { ...QUESTION, wait_seconds: 15 };
 
@@ -83,6 +84,21 @@ describe('plain calls', { concurrency: 6 }, () => {
       await agent.close();
     });
 
+  onEach('waiting for a task to claim', [...KINDS, ...REMOTES, REMOTE_AUTO],
+    async ({ t, kind, store, other }) => {
+      const agent = await Agent.start(t, kind, store);
+      const none = await agent.tool('claim_task', { agent: 'a' });
+      assert.equal(none.claimed, false);
+      const [{ until, ...held }] = none.held_by;
+      assert.deepEqual(held, { agent: 'unknown', tasks: 1 });
+      assert.ok(Date.parse(until) > Date.now());
+      const claimed = agent.tool('claim_task', { agent: 'a', wait_seconds: 15 });
+      await other.tool('create_task', FRESH);
+      assert.equal((await claimed).task_id, FRESH.task_id);
+      assert.equal((await claimed).current_owner, 'a');
+      await agent.close();
+    });
+
   /* By elicitation, or as an input_required result. */
   onEach('the user of who asks answers', KINDS.filter(({ name, rev }) =>
     rev >= '2025-11-25' && (name.startsWith('sdk') || rev === MODERN)),
@@ -124,6 +140,39 @@ describe('tasks', { concurrency: 6 }, () => {
       assert.equal((await agent.tasks.getTask(id)).status, 'completed');
       assert.equal(JSON.parse(await textOf(agent, id))
         .questions[0].answer.text, 'yes');
+      await agent.close();
+    });
+
+  /* By who has the server, and by a command when nobody has. */
+  onEach('waiting for a task to claim', ON,
+    async ({ t, kind, store, other }) => {
+      const agent = await join(t, kind, store);
+      const id = await create(agent, 'claim_task', { agent: 'a' });
+      const next = await create(agent, 'claim_task', { agent: 'b' });
+      const text = textOf(agent, id);
+      const { seq } = await other.tool('create_task', FRESH);
+      const task = JSON.parse(await text);
+      assert.equal(task.task_id, FRESH.task_id);
+      assert.equal(task.seq, seq + 1); /* of the same commit */
+      await agent.kill();
+      await cli(store, 'done', task_id);
+      await cli(store, 'add', 'More', '--id', 'w.3');
+      const again = await join(t, kind, store);
+      const { current_owner, lease } = JSON.parse(await textOf(again, next));
+      assert.equal(current_owner, 'b');
+      assert.equal(lease.agent, 'b');
+      await again.close();
+    });
+
+  onEach('a claim that was cancelled takes nothing', ON,
+    async ({ t, kind, store, other }) => {
+      const agent = await join(t, kind, store);
+      const id = await create(agent, 'claim_task', { agent: 'a' });
+      await agent.tasks.cancelTask(id);
+      await other.tool('create_task', FRESH);
+      const { status } = await other.tool('get_task',
+        { task_id: FRESH.task_id });
+      assert.equal(status, 'open');
       await agent.close();
     });
 
@@ -219,6 +268,11 @@ describe('tasks', { concurrency: 6 }, () => {
     assert.equal((await done(asking.taskId)).answer.text, 'fine');
     await other.tool('update_task', DONE);
     assert.equal((await done(waiting.taskId)).met, true);
+    const claim = { agent: 'a', wait_seconds: 15 };
+    const claiming = await call(6, 'claim_task', claim);
+    assert.equal(claiming.resultType, 'task');
+    await other.tool('create_task', FRESH);
+    assert.equal((await done(claiming.taskId)).task_id, FRESH.task_id);
     for (const args of [WAIT, { agent: 'b', until: 'question' },
       { ...WAIT, until: 'handoff' }]) {
       assert.equal((await call(JSON.stringify(args), 'wait_for_task', args))

@@ -336,23 +336,43 @@ dump_atom(struct buf *b, const struct tasks *t, uint32_t id)
     buf_str(b, atoms_text(&t->atoms, id));
 }
 
-/* Those that stand in queues; links are checked on the way. */
+/* How many stand in a queue or park; links are checked on the way. */
+static inline int
+check_queue(const struct task_queue *q, bool parked)
+{
+    const struct task_entry *e, *sooner = NULL;
+    int n = 0;
+
+    for (e = q->first; e; sooner = e, e = e->later, n++)
+        CHECK(e->sooner == sooner && e->parked == parked &&
+              (parked || !sooner || sooner->e.n < e->e.n));
+    CHECK(q->last == sooner);
+    return n;
+}
+
+/* Those that stand in queues, but that what was found blocked is parked, which
+   a replay does not know. */
 static inline int
 dump_queues(const struct tasks *t, struct buf *b)
 {
-    const struct task_entry *e, *sooner;
-    int i, n = 0;
+    const struct task_entry *e;
+    int i, k, n = 0;
 
-    for (i = 0; i < 2 * TASK_N_PRIORITIES; i++) {
-        const struct task_queue *q = &t->queue[i / 2][i % 2];
-
-        for (sooner = NULL, e = q->first; e; n++, sooner = e, e = e->later) {
-            CHECK(e->sooner == sooner && e->priority == i / 2);
-            CHECK(e->has_deps == i % 2 && (!sooner || sooner->e.n < e->e.n));
-            buf_printf(b, "%d: %.*s\n", i, STR_ARG(task_entry_id(e)));
+    for (i = 0; i < TASK_PARKS; i++)
+        n += check_queue(&t->parks[i], true);
+    CHECK(n == (int)t->n_parked);
+    for (i = 0; i < TASK_N_PRIORITIES; i++)
+        for (k = 0; k < N_QUEUES; k++) {
+            n += check_queue(&t->queue[i][k], false);
+            for (e = t->queue[i][k].first; e; e = e->later) {
+                CHECK(e->priority == i &&
+                      (k == QUEUE_HANDED ? e->status == TASK_HANDOFF_READY
+                                         : e->has_deps == (k == QUEUE_DEPS)));
+                if (k != QUEUE_DEPS)
+                    buf_printf(b, "%d %d: %.*s\n", i, k,
+                               STR_ARG(task_entry_id(e)));
+            }
         }
-        CHECK(q->last == sooner);
-    }
     return n;
 }
 

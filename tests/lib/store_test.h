@@ -41,7 +41,7 @@ item_apply(void *ctx, struct store_entry *e, const struct store_rec *r)
 }
 
 static inline void
-item_undo(void *ctx, struct store_entry *e, const struct store_entry *old)
+item_undo(void *ctx, struct store_entry *e, struct store_entry *old)
 {
     const struct item *now = (struct item *)e, *was = (const void *)old;
     struct totals *t = ctx;

@@ -1,0 +1,549 @@
+/* t_claim_wait - claim_task for a task that is not ready yet: as a plain call
+   and as a deferred one, each task is given once, to whoever it is for, and
+   nobody waits while there is work. */
+
+#include "tests/lib/tools_turn.h"
+
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CLAIM(args) \
+    CALL("claim_task", "{'agent':'me','wait_seconds':50" args "}")
+#define LATER(args) TASK("claim_task", "{'agent':'me'" args "}")
+#define CLAIMED(id) "{'task_id':'" id "','status':'in_progress'," \
+    "'current_owner':'me'"
+
+/* The last answer that w has. */
+static const char *
+last(const struct who *w)
+{
+    for (size_t i = w->n; i-- > 0;)
+        if (strstr(w->said[i], "\"result\":") != NULL)
+            return w->said[i];
+    return "";
+}
+
+static bool
+is_unclaimed(const char *id)
+{
+    struct arena a = {0};
+    struct task k;
+    bool is = task_get(tasks, &a, str_of(id), &k) == 0 &&
+              k.status != TASK_IN_PROGRESS;
+
+    arena_fini(&a);
+    return is;
+}
+
+/* ---- what ends a wait ---- */
+
+/* x waits for d, which you have; a change frees one or makes another. */
+static const struct {
+    const char *more, *tool, *args, *gets;
+} ends[] = {
+    {"", "create_task", "'task_id':'n','title':'t'", CLAIMED("n")},
+    {"", "update_task", "'task_id':'d','agent':'you','status':'done'",
+     CLAIMED("x")},
+    {"", "handoff_task", "'task_id':'d','from_agent':'you'", CLAIMED("d")},
+    {"", "handoff_task", "'task_id':'d','from_agent':'you','to_agent':'me'",
+     CLAIMED("d")},
+    {"", "mark_exhausted", "'task_id':'d','agent':'you'", CLAIMED("d")},
+    {",'task_id':'x'", "update_task",
+     "'task_id':'d','agent':'you','status':'done'", CLAIMED("x")},
+    {",'task_id':'x'", "update_task",
+     "'task_id':'x','agent':'you','depends_on':[]", CLAIMED("x")},
+    {",'task_id':'d'", "mark_exhausted", "'task_id':'d','agent':'you'",
+     CLAIMED("d")},
+    {",'tag':'g'", "create_task", "'task_id':'n','title':'t','tags':['g']",
+     CLAIMED("n")},
+};
+
+static void
+world(void)
+{
+    begin();
+    CREATE("d", "");
+    does("claim_task", "{'task_id':'d','agent':'you'}");
+    CREATE("x", ",'depends_on':['d']");
+}
+
+static void
+test_events_end_waits(void)
+{
+    char text[900];
+    size_t i;
+    int way;
+
+    for (i = 0; i < sizeof ends / sizeof *ends; i++)
+        for (way = 0; way < 2; way++) {
+            world();
+            snprintf(text, sizeof text, way == 0 ? CLAIM("%s") : LATER("%s"),
+                     ends[i].more);
+            if (way == 1)
+                makes(&ann, text);
+            else
+                post(&ann, text);
+            settle_all();
+            CHECK(way == 0 || is_status("working"));
+            who_forget(&ann);
+            snprintf(text, sizeof text, NEWER_CALL("%s", "{%s}"),
+                     ends[i].tool, ends[i].args);
+            asks(&neo, text);
+            settle_all();
+            if (!CHECK(text_has(way == 0 ? last(&ann)
+                                         : asks(&ann, OLD("tasks/result")),
+                                ends[i].gets)))
+                fprintf(stderr, "  %s %s\n", ends[i].more, ends[i].args);
+            end();
+        }
+}
+
+/* No record says that: the one who works on it has gone. */
+static void
+test_lease_ends(void)
+{
+    world();
+    makes(&ann, LATER(",'task_id':'d'"));
+    post(&ann, CALL("claim_task", "{'agent':'ann','wait_seconds':50}"));
+    settle_all();
+    ahead_ms += 899 * 1000;
+    settle_all();
+    CHECK(is_status("working") && is_unclaimed("x"));
+    end();
+    world();
+    does("claim_task", "{'task_id':'d','agent':'you','lease_seconds':30}");
+    who_forget(&ann);
+    post(&ann, CLAIM(""));
+    settle_all();
+    ahead_ms += 30000;
+    settle_all();
+    CHECK(text_has(last(&ann), CLAIMED("d")));
+    end();
+}
+
+/* ---- what a deferred one is ---- */
+
+struct seen {
+    uint64_t batch[8];
+    char what[8][12];
+    unsigned n;
+};
+
+static int
+see(void *ctx, const struct store_rec *r)
+{
+    struct seen *s = ctx;
+    struct str op = raw_inner(raw_member(r->body, "op"));
+
+    if (s->n < 8 && op.len < 12) {
+        memcpy(s->what[s->n], op.p, op.len);
+        s->what[s->n][op.len] = '\0';
+        s->batch[s->n++] = r->b;
+    }
+    return 0;
+}
+
+/* The event, the claim and the end of the call are one write. */
+static void
+test_one_batch(void)
+{
+    struct seen s = {.n = 0};
+    uint64_t from;
+
+    begin();
+    makes(&ann, LATER(""));
+    from = store_next_n(box.store);
+    CREATE("n", "");
+    CHECK(store_scan(box.store, from, see, &s) == 0 && s.n == 3);
+    CHECK(strcmp(s.what[0], "create") == 0 &&
+          strcmp(s.what[1], "claim") == 0 && strcmp(s.what[2], "end") == 0);
+    CHECK(s.batch[0] == s.batch[1] && s.batch[1] == s.batch[2]);
+    CHECK(is_status("completed"));
+    end();
+}
+
+/* It waits in the store: the server that made it is gone. */
+static void
+test_survives_restart(void)
+{
+    char first[CALL_ID_LEN + 1];
+
+    begin();
+    makes(&ann, LATER(""));
+    memcpy(first, task_id, sizeof first);
+    makes(&ann, LATER(",'tag':'g'"));
+    stop();
+    start();
+    CHECK(is_status("working"));
+    CREATE("n", ",'tags':['g']");
+    CREATE("o", ",'tags':['g']");
+    stop();
+    start();
+    CHECK(text_has(asks(&ann, OLD("tasks/result")), CLAIMED("o")));
+    memcpy(task_id, first, sizeof first);
+    CHECK(text_has(asks(&ann, OLD("tasks/result")), CLAIMED("n")));
+    end();
+}
+
+/* A commit that fails takes the claim back with it; the next one gives it. */
+static void
+test_commit_fails(void)
+{
+    begin();
+    makes(&ann, LATER(""));
+    disk_full = true;
+    asks(&neo, NEWER_CALL("create_task", "{'task_id':'n','title':'t'}"));
+    CHECK(tasks_count(tasks, TASK_IN_PROGRESS) == 0 && is_status("working"));
+    ahead_ms += 2000; /* after an error it is not tried at once */
+    CREATE("n", "");
+    settle_all();
+    CHECK(is_status("completed"));
+    CHECK(text_has(asks(&ann, OLD("tasks/result")), CLAIMED("n")));
+    end();
+}
+
+/* Nobody is there to have it. */
+static void
+test_no_claim_without_a_caller(void)
+{
+    enum { PLAIN, GONE, DEFERRED, OVER, N };
+    int i;
+
+    for (i = 0; i < N; i++) {
+        begin();
+        if (i == PLAIN || i == GONE) {
+            post(&ann, CLAIM(""));
+            turn();
+        } else {
+            makes(&ann, TASK_TTL("claim_task", "{'agent':'me'}",
+                                 "'ttl':60000"));
+        }
+        if (i == PLAIN)
+            post(&ann, "{'jsonrpc':'2.0','method':'notifications/cancelled',"
+                 "'params':{'requestId':1}}");
+        else if (i == GONE)
+            mcp_drop(box.m->waiting);
+        else if (i == DEFERRED)
+            asks(&ann, OLD("tasks/cancel"));
+        else
+            ahead_ms += 60001;
+        settle_all();
+        CREATE("n", "");
+        settle_all();
+        CHECK(is_unclaimed("n"));
+        end();
+    }
+}
+
+/* In 2026-07-28 it is deferred where it has to wait and was told to. */
+static void
+test_both_eras(void)
+{
+    begin();
+    CHECK(text_has(asks(&neo, NEWER_CALL("claim_task", "{'agent':'me'}")),
+                   "'claimed':false"));
+    CHECK(has(makes(&neo, NEWER_CALL("claim_task",
+              "{'agent':'me','wait_seconds':1}")), "'resultType':'task'"));
+    CREATE("n", "");
+    CHECK(is_status("completed"));
+    CREATE("o", "");
+    CHECK(text_has(asks(&neo, NEWER_CALL("claim_task",
+                   "{'agent':'me','wait_seconds':1}")), CLAIMED("o")));
+    CHECK(text_has(asks(&ann, CALL("claim_task", "{'agent':'me'}")),
+                   "'claimed':false"));
+    who_forget(&ann);
+    post(&ann, CALL("claim_task", "{'agent':'me','wait_seconds':1}"));
+    settle_all();
+    CHECK(ann.n == 0);
+    ahead_ms += 1000;
+    settle_all();
+    CHECK(text_has(last(&ann), "'claimed':false"));
+    end();
+}
+
+/* ---- which task, and whose ---- */
+
+/* Handed to me, then by priority, then by age. */
+static void
+test_order(void)
+{
+    static const char *const order[] = {"h", "i", "b", "a", "c"};
+    char want[200];
+    size_t i;
+
+    begin();
+    CREATE("c", "");
+    CREATE("a", ",'priority':1");
+    CREATE("b", ",'priority':0");
+    CREATE("h", ",'priority':1" MINE);
+    CREATE("i", ",'priority':4" MINE);
+    CREATE("y", ",'priority':0" MINE);
+    DO("handoff_task", "'task_id':'y','from_agent':'me','to_agent':'you'");
+    DO("handoff_task", "'task_id':'i','from_agent':'me','to_agent':'ann'");
+    DO("handoff_task", "'task_id':'h','from_agent':'me','to_agent':'ann'");
+    for (i = 0; i < sizeof order / sizeof *order; i++) {
+        snprintf(want, sizeof want, "{'task_id':'%s','status':'in_progress',"
+                 "'current_owner':'ann'", order[i]);
+        CHECK(text_has(DO("claim_task", "'agent':'ann'"), want));
+    }
+    CHECK(text_has(DO("claim_task", "'agent':'ann'"), "'claimed':false"));
+    end();
+}
+
+/* Of two who wait one gets it, and the other waits on. */
+static void
+test_losers_wait_on(void)
+{
+    unsigned n;
+
+    begin();
+    post(&ann, CLAIM(""));
+    post(&ann, REQ("2", "tools/call", "{'name':'claim_task','arguments':{"
+                   "'agent':'you','wait_seconds':50}}"));
+    turn();
+    for (n = 1; n <= 2; n++) {
+        who_forget(&ann);
+        asks(&neo, n == 1
+             ? NEWER_CALL("create_task", "{'task_id':'n','title':'t'}")
+             : NEWER_CALL("create_task", "{'task_id':'o','title':'t'}"));
+        settle_all();
+        CHECK(text_has(last(&ann), "'claimed':true"));
+        CHECK(tasks_count(tasks, TASK_IN_PROGRESS) == n);
+        CHECK(text_has(last(&ann), n == 1 ? "'task_id':'n'"
+                                          : "'task_id':'o'"));
+    }
+    end();
+}
+
+/* ---- why there is none ---- */
+
+static void
+test_reasons(void)
+{
+    const char *said;
+
+    world();
+    CREATE("y", ",'depends_on':['d','x']");
+    CREATE("z", ",'depends_on':['x']");
+    CREATE("m", MINE);
+    CREATE("h", MINE);
+    DO("handoff_task", "'task_id':'h','from_agent':'me','to_agent':'you'");
+    said = DO("claim_task", "'agent':'ann'");
+    CHECK(text_has(said, "'claimed':false,'message':'no task is ready',"
+                   "'blocked':3,'blocked_by':["));
+    CHECK(text_has(said, "{'task_id':'d','tasks':2,'status':'in_progress'}"));
+    CHECK(text_has(said, "{'task_id':'x','tasks':1,'status':'open'}"));
+    CHECK(text_has(said, "'held':3,'held_by':[{'agent':'you','tasks':2,"
+                   "'until':'20"));
+    CHECK(text_has(said, "{'agent':'me','tasks':1,'until':'20"));
+    CHECK(text_has(DO("claim_task", "'agent':'ann','tag':'g'"),
+                   "'claimed':false,'message':'no task is ready'}"));
+    end();
+}
+
+/* ---- many ---- */
+
+/* Tasks that are known to be blocked are not read again; what they wait for
+   brings them back, also when that is undone and done again. */
+static void
+test_parked(void)
+{
+    uint64_t i;
+
+    world();
+    CREATE("z", ",'depends_on':['x']");
+    for (i = 0; i < 3; i++) {
+        CHECK(text_has(DO("claim_task", "'agent':'me'"), "'blocked':2"));
+        disk_full = true;
+        asks(&neo, NEWER_CALL("update_task",
+             "{'task_id':'d','agent':'you','status':'done'}"));
+        CHECK(text_has(DO("claim_task", "'agent':'me'"), "'blocked':2"));
+        does("update_task", "{'task_id':'d','agent':'you','status':'done'}");
+        disk_full = true;
+        asks(&neo, NEWER_CALL("update_task",
+             "{'task_id':'d','agent':'you','status':'open','reason':'r'}"));
+        CHECK(text_has(DO("claim_task", "'agent':'me'"), CLAIMED("x")));
+        does("update_task", "{'task_id':'x','agent':'me','status':'open'}");
+        does("update_task", "{'task_id':'d','agent':'you','status':"
+             "'in_progress','reason':'r'}");
+    }
+    /* The reopening is taken back: d is done, so x must not stay parked. */
+    does("update_task", "{'task_id':'d','agent':'you','status':'done'}");
+    post(&neo, NEWER_CALL("update_task", "{'task_id':'d','agent':'you',"
+                          "'status':'in_progress','reason':'r'}"));
+    post(&neo, NEWER_CALL("claim_task", "{'agent':'me'}"));
+    disk_full = true;
+    turn();
+    CHECK(text_has(DO("claim_task", "'agent':'me'"), CLAIMED("x")));
+    end();
+}
+
+/* More than one search reads: who waits has it in the end. */
+static void
+test_behind_many_blocked(void)
+{
+    char args[1200];
+    int i;
+
+    world();
+    makes(&ann, LATER(""));
+    for (i = 0; i < 1500; i++) {
+        snprintf(args, sizeof args, "{'task_id':'b%d','title':'t','goal':"
+                 "'%0800d','depends_on':['d']}", i, 0);
+        does("create_task", args);
+        arena_reset(&arena);
+    }
+    stop();
+    start();
+    CREATE("e", MINE);
+    CREATE("n", ",'depends_on':['e']");
+    does("update_task", BECOMES("e", "done"));
+    settle_all();
+    CHECK(is_status("completed"));
+    CHECK(text_has(asks(&ann, OLD("tasks/result")), CLAIMED("n")));
+    who_forget(&ann);
+    post(&ann, CLAIM(""));
+    settle_all();
+    CHECK(ann.n == 0);
+    CHECK(text_has(does("claim_task", "{'agent':'you'}"), "'blocked':"));
+    end();
+}
+
+/* ---- 8 agents in 4 processes, 1,000 tasks ---- */
+
+#define PROCS 4
+#define TASKS 1000
+
+static void
+next_call(struct who *w, const char *tool, const char *args)
+{
+    char text[300];
+
+    who_forget(w);
+    snprintf(text, sizeof text, CALL("%s", "{%s}"), tool, args);
+    post_as_is(w, text);
+}
+
+static void
+wants_work(struct who *w, char name)
+{
+    char args[100];
+
+    snprintf(args, sizeof args, "'agent':'%c','wait_seconds':50", name);
+    next_call(w, "claim_task", args);
+}
+
+/* Ends what w was given, or asks for the next. The clock stands still, so an
+   agent that is not woken waits for ever. */
+static void
+works(struct who *w, char name)
+{
+    const char *said = last(w), *id = strstr(said, "{\\\"task_id\\\":\\\"");
+    char args[200];
+
+    if (strstr(said, "\"result\":") == NULL)
+        return;
+    CHECK(strstr(said, "isError") == NULL);
+    if (strstr(said, "\\\"claimed\\\":true") == NULL || id == NULL) {
+        CHECK(strstr(said, "\\\"claimed\\\":") == NULL);
+        wants_work(w, name);
+        return;
+    }
+    id += strlen("{\\\"task_id\\\":\\\"");
+    snprintf(args, sizeof args, "'task_id':'%.*s','agent':'%c','status':"
+             "'done'", (int)strcspn(id, "\\"), id, name);
+    next_call(w, "update_task", args);
+}
+
+/* A process with two agents, until all is done. */
+static void
+be_two(char name)
+{
+    static struct who two[2];
+    int i;
+
+    start();
+    for (i = 0; i < 2; i++) {
+        who_pipe(&two[i], "", V11);
+        wants_work(&two[i], (char)(name + i));
+    }
+    while (tasks_count(tasks, TASK_DONE) < TASKS) {
+        uint64_t head = store_next_n(box.store);
+
+        turn();
+        for (i = 0; i < 2; i++)
+            works(&two[i], (char)(name + i));
+        arena_reset(&arena);
+        if (n_jobs == 0 && store_next_n(box.store) == head)
+            sched_yield();
+    }
+    _exit(test_failed > 0);
+}
+
+static unsigned claims[TASKS];
+
+static int
+count_claim(void *ctx, const struct store_rec *r)
+{
+    uint64_t i;
+
+    (void)ctx;
+    if (str_starts(r->body, "\"op\":\"claim\"") &&
+        str_u64(str_from(r->key, strlen("task/n")), &i) && i < TASKS)
+        claims[i]++;
+    return 0;
+}
+
+static void
+test_each_is_given_once(void)
+{
+    pid_t pids[PROCS];
+    char args[200];
+    int i, status;
+
+    box_place();
+    for (i = 0; i < PROCS; i++) {
+        fflush(NULL);
+        pids[i] = fork();
+        if (pids[i] == 0)
+            be_two((char)('a' + 2 * i));
+    }
+    start();
+    for (i = 0; i < TASKS; i++) {
+        snprintf(args, sizeof args, i % 3 == 2
+                 ? "{'task_id':'n%d','title':'t','depends_on':['n%d']}"
+                 : "{'task_id':'n%d','title':'t'}", i, i - 1);
+        does("create_task", args);
+        arena_reset(&arena);
+    }
+    for (i = 0; i < PROCS; i++)
+        CHECK(waitpid(pids[i], &status, 0) == pids[i] && status == 0);
+    CHECK(store_follow(box.store) == 0 &&
+          tasks_count(tasks, TASK_DONE) == TASKS);
+    CHECK(store_scan(box.store, 1, count_claim, NULL) == 0);
+    for (i = 0; i < TASKS; i++)
+        CHECK(claims[i] == 1);
+    end();
+}
+
+int
+main(void)
+{
+    test_in_memory();
+    test_events_end_waits();
+    test_lease_ends();
+    test_one_batch();
+    test_survives_restart();
+    test_commit_fails();
+    test_no_claim_without_a_caller();
+    test_both_eras();
+    test_order();
+    test_losers_wait_on();
+    test_reasons();
+    test_parked();
+    test_behind_many_blocked();
+    test_each_is_given_once();
+    arena_fini(&arena);
+    return test_end("t_claim_wait");
+}
