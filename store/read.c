@@ -76,25 +76,30 @@ probe(const struct search *f, int64_t off, int64_t *at, uint64_t *n)
                                .chunk = 4096};
     struct store_rec r;
     struct str line;
-    int rc = record_next(&rd, &line, at); /* the rest of the one before */
-    if (rc == 1 || rc == ERR_TOO_LARGE)
-        rc = record_next(&rd, &line, at);
-    bool found = rc == 1 && record_peek_n(line, n) &&
-                 (!f->careful || record_parse(line, &r) == 0);
+    bool found = record_skip(&rd) == 1; /* the rest of the one before */
+    *at = rd.off;
+    if (found && !f->careful)
+        found = record_peek_n(record_glance(&rd), n);
+    else if (found)
+        found = record_next(&rd, &line, at) == 1 && record_peek_n(line, n) &&
+                record_parse(line, &r) == 0;
     record_reader_fini(&rd);
     return found;
 }
 
 /* Where to begin to read for record n: no line before it has that number. */
 static int64_t
-search(const struct search *f, uint64_t n, int64_t near)
+search(const struct search *f, uint64_t n, int64_t near, int64_t step)
 {
-    int64_t lo = 0, hi = near > 0 ? near : f->end, step = SEARCH_LINEAR / 4;
+    int64_t lo = 0, hi = near > 0 ? near : f->end;
     while (hi - lo > SEARCH_LINEAR) {
         int64_t mid = near > step ? near - step : lo + (hi - lo) / 2, at;
         uint64_t found;
         step *= 2;
-        if (!probe(f, mid, &at, &found) || at >= hi || found >= n) {
+        bool seen = probe(f, mid, &at, &found) && at < hi;
+        if (seen && found == n && !f->careful)
+            return at; /* or its end record, which has the same number */
+        if (!seen || found >= n) {
             hi = mid; /* a bad line: what is before it is sure to be */
         } else {
             lo = at;
@@ -107,7 +112,7 @@ search(const struct search *f, uint64_t n, int64_t near)
 int64_t
 store_search(int fd, int64_t end, uint64_t n)
 {
-    return search(&(struct search){fd, end, true}, n, 0);
+    return search(&(struct search){fd, end, true}, n, 0, 0);
 }
 
 /* Reads record n of generation g. */
@@ -117,8 +122,10 @@ find_in(struct store *s, uint64_t g, const struct search *file, uint64_t n,
 {
     int64_t near = !file->careful && s->near_g == g && n < s->near_n &&
                    s->near_off <= file->end ? s->near_off : 0;
+    /* The one before is likely to be about as long. */
+    int64_t step = SEARCH_LINEAR / 4 + (int64_t)s->near_len;
     struct record_reader rd = {.fd = file->fd, .end = file->end,
-                               .off = search(file, n, near),
+                               .off = search(file, n, near, step),
                                .chunk = SEARCH_LINEAR};
     struct str line;
     uint64_t shown;
@@ -139,6 +146,7 @@ find_in(struct store *s, uint64_t g, const struct search *file, uint64_t n,
             s->near_g = g;
             s->near_n = n;
             s->near_off = off;
+            s->near_len = line.len;
             break;
         }
     }

@@ -463,6 +463,8 @@ fill(struct record_reader *r)
         r->end = r->filled;
     r->b.len += (size_t)n;
     r->filled += n;
+    if (r->chunk > 0 && r->chunk < READ_CHUNK)
+        r->chunk *= 2;
     return n > 0;
 }
 
@@ -473,17 +475,16 @@ advance(struct record_reader *r, size_t n)
     r->off += (int64_t)n;
 }
 
-/* Skips to behind the next line feed, wherever that is. */
-static int
-skip_line(struct record_reader *r)
+int
+record_skip(struct record_reader *r)
 {
     for (;;) {
         size_t have = r->b.len - r->pos;
         char *at = have ? r->b.p + r->pos : NULL;
         char *lf = have ? memchr(at, '\n', have) : NULL;
         advance(r, lf ? (size_t)(lf - at) + 1 : have);
-        int rc = lf ? 0 : fill(r);
-        if (rc <= 0)
+        int rc = lf ? 1 : fill(r);
+        if (rc <= 0 || lf)
             return rc;
     }
 }
@@ -508,11 +509,20 @@ record_next(struct record_reader *r, struct str *line, int64_t *off)
     if (line->len > STORE_MAX_RECORD) {
         /* what is given is only to look at its first bytes */
         line->len = 0;
-        int rc = skip_line(r);
+        int rc = record_skip(r);
         return rc < 0 ? rc : ERR_TOO_LARGE;
     }
     advance(r, line->len + (lf != NULL));
     return lf != NULL ? 1 : have > 0 ? ERR_MORE : 0;
+}
+
+struct str
+record_glance(struct record_reader *r)
+{
+    while (r->b.len - r->pos < RECORD_PEEK && fill(r) > 0)
+        ;
+    return (struct str){r->b.len > r->pos ? r->b.p + r->pos : "",
+                        r->b.len - r->pos};
 }
 
 int

@@ -68,6 +68,8 @@ uint64_t record_end_count(const struct store_rec *r);
 
 /* ---- lines in order ---- */
 
+#define RECORD_PEEK 64 /* bytes in which g and n of a record stand */
+
 /* Reads the lines of fd between off and end. Zeroed, then fd, off, end set. */
 struct record_reader {
     int fd;
@@ -76,7 +78,7 @@ struct record_reader {
     struct buf b;
     size_t pos;  /* of the next line in b */
     int64_t filled; /* file offset behind the bytes in b */
-    int64_t chunk;  /* bytes read at a time; 0: many */
+    int64_t chunk;  /* bytes read first, then twice as many; 0: many */
 };
 
 /* The next line without its line feed, valid until the next call, and where
@@ -84,6 +86,12 @@ struct record_reader {
    to the end, given as *line; ERR_TOO_LARGE: a line over
    STORE_MAX_RECORD was skipped; ERR_IO, ERR_NOMEM. */
 int record_next(struct record_reader *r, struct str *line, int64_t *off);
+/* Skips to behind the next line feed. 1; 0: there is none; ERR_IO,
+   ERR_NOMEM. */
+int record_skip(struct record_reader *r);
+/* The first bytes of the next line, RECORD_PEEK or more if there are as many,
+   as record_peek_n needs them; valid until the next call. */
+struct str record_glance(struct record_reader *r);
 /* The next whole record, valid until the next call; the rest is skipped.
    1; 0: the end; ERR_IO, ERR_NOMEM. */
 int record_next_whole(struct record_reader *r, struct store_rec *out,

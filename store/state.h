@@ -58,6 +58,7 @@ struct store {
     /* Of the record that was last found by its number. */
     uint64_t near_g, near_n;
     int64_t near_off;
+    size_t near_len;
 
     void (*observe)(void *ctx, const struct store_entry *e,
                     const struct store_rec *r);

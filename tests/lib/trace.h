@@ -81,15 +81,22 @@ WRAP(int, fsync, (int fd), (fd), "sync", fd)
 WRAP(int, ftruncate, (int fd, off_t n), (fd, n), "cut", fd)
 WRAP(int, ftruncate64, (int fd, off_t n), (fd, n), "cut", fd)
 
-static int mark_reads; /* they are counted, and are no words */
+/* Reads are counted; they are no words. */
+static int mark_reads, log_reads;
+
+static void
+count_read(const char *name)
+{
+    mark_reads += name != NULL && strcmp(name, "lock") == 0;
+    log_reads += name != NULL && strcmp(name, "log") == 0;
+}
 
 ssize_t __real_pread(int fd, void *p, size_t n, off_t off);
 ssize_t __wrap_pread(int fd, void *p, size_t n, off_t off);
 ssize_t
 __wrap_pread(int fd, void *p, size_t n, off_t off)
 {
-    const char *name = file_at(fd);
-    mark_reads += name != NULL && strcmp(name, "lock") == 0;
+    count_read(file_at(fd));
     return __real_pread(fd, p, n, off);
 }
 
@@ -98,8 +105,7 @@ ssize_t __wrap_pread64(int fd, void *p, size_t n, off_t off);
 ssize_t
 __wrap_pread64(int fd, void *p, size_t n, off_t off)
 {
-    const char *name = file_at(fd);
-    mark_reads += name != NULL && strcmp(name, "lock") == 0;
+    count_read(file_at(fd));
     return __real_pread64(fd, p, n, off);
 }
 

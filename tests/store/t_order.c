@@ -140,6 +140,37 @@ test_compaction(struct tstore *t)
     }
 }
 
+/* Along the history of a task that is long, the record before costs a few
+   reads, not one for every few kilobytes. */
+static void
+test_long_history(void)
+{
+    enum { LONG = 200 * 1000, EVENTS = 40 };
+    char *own = path_fresh("tasks.log"), *body = malloc(LONG + 1);
+    struct arena a = {0};
+    struct store_rec r;
+    struct tstore t;
+    int found = 0;
+    memset(body, 'x', LONG);
+    memcpy(body, "\"v\":\"", 5);
+    body[LONG - 1] = '"';
+    body[LONG] = '\0';
+    CHECK(ts_open(&t, own) == 0);
+    for (int i = 0; i < EVENTS; i++)
+        CHECK(ts_put(&t, "task/long", body) == 0);
+    log_reads = 0;
+    uint64_t n = store_find(t.s, STR("task/long"))->n;
+    for (; n != 0 && store_read_n(t.s, n, &a, &r) == 0; n = r.p) {
+        found++;
+        arena_reset(&a);
+    }
+    CHECK(found == EVENTS && log_reads < EVENTS * 16);
+    ts_close(&t);
+    arena_fini(&a);
+    free(body);
+    free(own);
+}
+
 /* A lock that cannot be given up is given up with its descriptor. */
 static void
 test_refused_unlock(struct tstore *t)
@@ -180,6 +211,7 @@ main(void)
     test_commit(&t);
     test_mark_is_read_once(&t);
     test_refused_unlock(&t);
+    test_long_history();
     ts_close(&t);
     free(path);
     free(dir);
