@@ -217,8 +217,9 @@ put_met(struct cli *c, const struct look *w, int outcome)
     } else if (w->task.ev.r.n != 0) {
         view_task_line(&c->out, &c->a, &w->task);
         if (outcome == LOOK_NEVER)
-            cli_fail(c, 0, "the task is %s: it cannot come any more",
-                     task_status_name(w->task.status));
+            cli_fail(c, 0, task_status_ended(w->task.status)
+                         ? "the task has ended: that cannot come any more"
+                         : "a task that it depends on failed or was cancelled");
     }
 }
 

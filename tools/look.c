@@ -384,6 +384,17 @@ look_at_one(struct look *w, bool begins)
     return rc;
 }
 
+/* Whether it cannot come any more, as long as nobody begins anew what has
+   ended. */
+static bool
+is_never(const struct look *w)
+{
+    if (w->until == UNTIL_READY || w->until == UNTIL_WORK)
+        return w->task.deps_failed.p != NULL ||
+               task_status_ended(w->task.status);
+    return w->until != UNTIL_CHANGE && task_status_ended(w->task.status);
+}
+
 int
 look_take(struct look *w, struct task_ctx *x)
 {
@@ -402,9 +413,7 @@ look_take(struct look *w, struct task_ctx *x)
         return rc == ERR_MORE ? rc : task_fail_read(x, w->t, w->id, rc);
     if (rc == 1 || w->best != 0)
         return LOOK_MET;
-    /* One that has ended takes no change but a new beginning. */
-    return w->task.ev.r.n != 0 && w->until != UNTIL_CHANGE &&
-           task_status_ended(w->task.status) ? LOOK_NEVER : LOOK_NOT_YET;
+    return w->task.ev.r.n != 0 && is_never(w) ? LOOK_NEVER : LOOK_NOT_YET;
 }
 
 struct str
@@ -519,7 +528,10 @@ look_put(struct buf *out, const struct look *w, int outcome)
                outcome == LOOK_MET ? "true" : "false",
                (unsigned long long)(outcome == LOOK_MET && n != 0 ? n
                                                                   : head));
-    if (outcome == LOOK_NEVER)
+    if (outcome == LOOK_NEVER && !task_status_ended(w->task.status))
+        buf_z(out, ",\"never\":true,\"message\":\"a task that it depends on "
+              "failed or was cancelled\"");
+    else if (outcome == LOOK_NEVER)
         buf_printf(out, ",\"never\":true,\"message\":\"the task is %s\"",
                    task_status_name(w->task.status));
     if (n != 0) {

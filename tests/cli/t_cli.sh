@@ -503,7 +503,7 @@ run 0 answer later yes
 woken '{"met":true,"seq":8'
 run 1 wait first --until open
 has out 'first  done'
-has err 'the task is done: it cannot come any more'
+has err 'the task has ended: that cannot come any more'
 run 1 wait first --until failed --json
 has out '"met":false' '"never":true'
 run 0 wait later --until answered --json

@@ -704,6 +704,47 @@ test_what_cannot_be_any_more(void)
     end();
 }
 
+/* Nor one that depends on what has failed. */
+static void
+test_what_a_failure_blocks(void)
+{
+    begin();
+    CREATE("t", MINE);
+    CREATE("x", ",'depends_on':['t']");
+    makes(&ann, WAIT("'task_id':'x','until':'ready'"));
+    CHECK(is_status("working"));
+    does("update_task", BECOMES("t", "failed"));
+    settle_all();
+    CHECK(is_status("completed"));
+    CHECK(text_has(asks(&ann, OLD("tasks/result")), "'never':true,'message':"
+                   "'a task that it depends on failed or was cancelled'"));
+    CHECK(text_has(DO("wait_for_task", "'task_id':'x','until':'work'" NOW),
+                   "'deps_failed':['t']"));
+    end();
+}
+
+/* A question that names whom it is for wakes no other. */
+static void
+test_questions_for_somebody(void)
+{
+    begin();
+    CREATE("t", "");
+    makes(&ann, WAIT("'agent':'you','until':'question'"));
+    does("request_input", "{'task_id':'t','agent':'me','question':'?',"
+         "'to':'bob'}");
+    settle_all();
+    CHECK(is_status("working"));
+    CHECK(text_has(DO("wait_for_task", "'agent':'bob','until':'question'"
+                      NOW), "'to':'bob'"));
+    does("request_input", "{'task_id':'t','agent':'me','question':'!',"
+         "'to':'you'}");
+    settle_all();
+    CHECK(is_status("completed"));
+    CHECK(text_has(asks(&ann, OLD("tasks/result")),
+                   "'questions':[{'question_id':'q4'"));
+    end();
+}
+
 /* What comes while a call waits: x is nobody's. */
 static void
 test_news_of_what_nobody_owns(void)
@@ -797,6 +838,8 @@ main(void)
     test_what_is_there_is_met();
     test_what_is_not_there_is_waited_for();
     test_what_cannot_be_any_more();
+    test_what_a_failure_blocks();
+    test_questions_for_somebody();
     test_news_of_what_nobody_owns();
     test_lease_ends_while_waiting();
     arena_fini(&arena);
