@@ -73,6 +73,13 @@ static const struct word {
 };
 #define N_WORDS (sizeof(words) / sizeof(words[0]))
 
+static void
+put_word(const struct cli *c, struct cli_tool_args *l, const struct word *w)
+{
+    cli_args_put(l, w->name,
+                 *(const char *const *)(const void *)((const char *)c + w->at));
+}
+
 /* An empty text is left out, so that one alone makes an empty list. */
 static void
 put_list(struct cli_tool_args *l, const char *name, const char *const *values)
@@ -97,6 +104,9 @@ cli_args_begin(struct cli *c, struct cli_tool_args *l,
     *l = (struct cli_tool_args){0};
     json_w_init(&l->w, &l->b);
     json_obj(&l->w);
+    for (i = 0; i < N_WORDS; i++)
+        if (words[i].at == c->own_agent)
+            put_word(c, l, &words[i]); /* input may name another */
     for (i = 0, m = input; i < n; i++, m += m[1].span) {
         m++;
         json_key_str(&l->w, json_str(&c->a, m));
@@ -111,8 +121,8 @@ cli_args_begin(struct cli *c, struct cli_tool_args *l,
 
         if (words[i].list)
             put_list(l, words[i].name, at);
-        else
-            cli_args_put(l, words[i].name, *(const char *const *)at);
+        else if (words[i].at != c->own_agent)
+            put_word(c, l, &words[i]);
     }
 }
 

@@ -238,12 +238,30 @@ take_options(struct cli *c, char **argv)
     return 0;
 }
 
+/* The agent of a command that names none. */
+static void
+take_own_agent(struct cli *c)
+{
+    const char *name = env_get("MCP_TASK_AGENT");
+
+    for (const struct env_opt *o = c->cmd->opts; o->name != NULL; o++) {
+        const char **at = (const char **)(void *)((char *)c + o->at);
+
+        if (strcmp(o->name, "agent") == 0 && name != NULL && *at == NULL &&
+            c->cmd->store != CLOSED) {
+            *at = name;
+            c->own_agent = o->at;
+        }
+    }
+}
+
 static int
 run(struct cli *c, char **argv)
 {
     int rc = take_options(c, argv);
     const char *term = env_get("TERM");
 
+    take_own_agent(c);
     c->exact = c->json;
     c->tty = cli_terminal(STDOUT_FILENO) > 0;
     c->color = c->tty && !c->json && env_get("NO_COLOR") == NULL &&

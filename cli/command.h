@@ -73,6 +73,8 @@ struct cli {
     size_t columns; /* how many cli_flush pads in each line; 0: none */
     size_t width[CLI_COLUMNS];
     struct cli_args args;
+    size_t own_agent; /* offset of the member of args that is
+                         MCP_TASK_AGENT, by default; 0: none is */
 };
 
 #endif

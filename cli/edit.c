@@ -121,6 +121,9 @@ cli_ask(struct cli *c)
 {
     struct cli_tool_args l;
 
+    if (c->args.agent == NULL)
+        return cli_fail(c, ERR_INVALID, "%s: --agent is missing",
+                        c->operand[0]);
     cli_args_begin(c, &l, NULL, c->operand[0]);
     cli_args_put(&l, "question", c->operand[1]);
     return cli_change_and_tell(c, TOOL_ASK, &l);

@@ -37,6 +37,7 @@
 static struct str
 shape_of(const struct request *r, struct arena *a)
 {
+    struct str mark = mcp_session_mark(&r->call);
     struct buf b = {0};
     struct json_w w;
 
@@ -46,6 +47,8 @@ shape_of(const struct request *r, struct arena *a)
     json_put_int(&w, "caps", r->call.caps);
     if (r->call.client.len > 0)
         json_put_str(&w, "client", r->call.client);
+    if (mark.p != NULL)
+        json_put_str(&w, "session", mark);
     if (r->token.p != NULL && r->run.defers)
         json_put_raw(&w, "token", r->token);
     json_close(&w);
@@ -219,7 +222,8 @@ recall(struct request *r, struct call *k)
             .of = r,
         },
     };
-    if (mcp_text(m->a, json_get(shape, "client"), &r->call.client) != 0)
+    if (mcp_text(m->a, json_get(shape, "client"), &r->call.client) != 0 ||
+        mcp_text(m->a, json_get(shape, "session"), &r->call.session) != 0)
         return ERR_NOMEM;
     return mcp_read_questions(m->a, k->questions, &r->run.questions);
 }

@@ -9,6 +9,7 @@
 #define MCP_MAX_SESSIONS 1024 /* in memory */
 #define MCP_CHAINS 256        /* hash chains of sessions, by id */
 #define MCP_LOG_DEFAULT 6     /* info */
+#define MCP_NAME_MAX 24       /* bytes of a client's name that stay known */
 
 struct mcp_session {
     struct mcp_session *next, **at; /* in m->sessions */
@@ -23,13 +24,14 @@ struct mcp_session {
     enum mcp_rev rev;
     unsigned caps;      /* enum mcp_cap */
     int log_level;      /* RFC 5424 severity asked for, 0-7; default 6 */
-    char client[64];    /* clientInfo.name, cut */
+    char client[64];    /* clientInfo.name, cut; to MCP_NAME_MAX, revived */
     char id[MCP_ID_MAX]; /* "" until it has one */
     char *principal;    /* stored after this struct */
     uint64_t n;         /* of its record */
     uint64_t seen;      /* store_next_n when that record was looked for */
     struct mcp_listener news; /* its subscriptions and streams */
     struct arena own;   /* holds news.subs */
+    bool streamed;      /* it has or had a stream */
     bool revived;       /* made from its id, for a client that came back */
     int64_t born_ms;    /* from its id */
     size_t n_waiting;      /* number of its messages that wait */

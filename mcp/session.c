@@ -38,8 +38,11 @@
 #define MAX_RECORD ((size_t)32 * 1024) /* bytes; then no uri is added */
 
 /* The payload of an id: 16 random bytes, SSE or not, revision, capabilities,
-   and the time in milliseconds, its highest byte first. */
-enum { AT_SSE = 16, AT_REV, AT_CAPS, AT_TIME, ID_LEN = AT_TIME + 8 };
+   the time in milliseconds, its highest byte first, and the client's name. */
+enum {
+    AT_SSE = 16, AT_REV, AT_CAPS, AT_TIME, AT_NAME = AT_TIME + 8,
+    ID_LEN = AT_NAME + MCP_NAME_MAX
+};
 _Static_assert((ID_LEN + SIGN_MAC_LEN) * 4 / 3 + 2 < MCP_ID_MAX, "an id fits");
 _Static_assert(MAX_KEY <= STORE_MAX_KEY, "its key does");
 
@@ -226,6 +229,7 @@ now_of(const struct mcp *m)
 int
 mcp_session_seal(struct mcp_session *s)
 {
+    struct str client = mcp_cut(str_of(s->client), MCP_NAME_MAX);
     uint8_t raw[ID_LEN];
     struct buf b = {0};
     int i, err = random_bytes(raw, AT_SSE);
@@ -245,8 +249,9 @@ mcp_session_seal(struct mcp_session *s)
     raw[AT_REV] = (uint8_t)s->rev;
     raw[AT_CAPS] = (uint8_t)s->caps;
     mcp_put_be64(raw + AT_TIME, (uint64_t)s->born_ms);
+    memcpy(raw + AT_NAME, client.p, client.len);
     err = sign_seal(s->m->sign, "session", str_of(s->principal),
-                    (struct str){(char *)raw, ID_LEN}, &b);
+                    (struct str){(char *)raw, AT_NAME + client.len}, &b);
     if (err == 0)
         err = b.err;
     if (err == 0) {
@@ -280,7 +285,8 @@ revive(struct mcp *m, const struct mcp_facts *f, struct mcp_session **out)
         mcp_is_writable(m))
         err = sign_open(m->sign, "session", f->principal, id, &a, &said);
     raw = (const uint8_t *)said.p;
-    if (err == 0 && (said.len != ID_LEN || raw[AT_REV] >= MCP_OLDEST_MODERN))
+    if (err == 0 && (said.len < AT_NAME || said.len > ID_LEN ||
+                     raw[AT_REV] >= MCP_OLDEST_MODERN))
         err = ERR_NOT_FOUND;
     if (err == 0 && (s = mcp_session_new(m, f)) == NULL)
         err = ERR_NOMEM;
@@ -292,6 +298,8 @@ revive(struct mcp *m, const struct mcp_facts *f, struct mcp_session **out)
         s->rev = raw[AT_REV];
         s->caps = raw[AT_CAPS];
         s->born_ms = (int64_t)mcp_get_be64(raw + AT_TIME);
+        memcpy(s->client, raw + AT_NAME, said.len - AT_NAME);
+        s->client[said.len - AT_NAME] = '\0';
         s->news.told_n = s->news.listed = 0;
         s->revived = true;
     }

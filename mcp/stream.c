@@ -73,6 +73,7 @@ attach(struct mcp_session *s, struct str last, struct mcp_sink *sink)
     sink->next = *at;
     *at = sink;
     s->m->n_sinks++;
+    s->streamed = true;
     /* After the first message of the transport. */
     mcp_tell_later(&s->news);
 }

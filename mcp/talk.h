@@ -26,6 +26,7 @@ struct mcp_call {
     struct arena *arena;         /* of this run, until its answer is out */
     enum mcp_rev rev;
     struct str client;           /* clientInfo.name, or empty */
+    struct str session;          /* mcp_session_mark of a deferred call */
     struct str principal;        /* empty: there is only one */
     unsigned caps;               /* enum mcp_cap of the client, or 0 */
     bool read_only;              /* the principal may not write */
@@ -47,6 +48,15 @@ struct mcp_call {
     struct request *of;          /* mcp's own */
 };
 
+/* A name for the session of c, or for the process on a pipe, that records and
+   other processes understand; in c's memory. It begins with eight characters
+   that differ from session to session. .p is NULL if there is no session. */
+struct str mcp_session_mark(const struct mcp_call *c);
+/* Whether two such marks are of one session. */
+bool mcp_session_is(struct str a, struct str b);
+/* Whether that session lives: its process does, and its client, as far as this
+   process knows, is connected or made a request not long ago. */
+bool mcp_session_lives(const struct mcp_call *c, struct str mark);
 /* Asks the client by method ("elicitation/create", "sampling/createMessage",
    "roots/list") with the object params; key names the question within the call.
    Returns the client's result, in memory of the call (JSON_NULL: it refused or

@@ -15,7 +15,7 @@ struct sign;
 #define MCP_META "io.modelcontextprotocol/"
 #define MCP_NEWEST_HANDSHAKE MCP_2025_11_25
 #define MCP_OLDEST_MODERN MCP_2026_07_28
-#define MCP_ID_MAX 80 /* bytes of a session's id, with its NUL */
+#define MCP_ID_MAX 96 /* bytes of a session's id, with its NUL */
 
 enum mcp_status { /* what a transport does with the answer */
     MCP_OK,          /* 200 */

@@ -80,15 +80,17 @@ set_defaults(struct draft *d)
 }
 
 /* A task becomes in_progress: by whom, if nobody was named. Who takes up one
-   that was handed over or given up owns it, as with a checkpoint. */
+   that was handed over or given up owns it, as with a checkpoint. Who gave no
+   name may still hand it over under another. */
 static int
 begin_work(struct draft *d, const char *field)
 {
     struct str *owner = &d->k.f[F_CURRENT_OWNER];
+    bool named = !rules_is_unknown(d->by) && !d->args->own_name;
 
     if (rules_is_blocked(d))
         return rules_fail_blocked(d, field);
-    if (!rules_is_unknown(d->by) && (!owner->p || (d->exists &&
+    if (named && (!owner->p || (d->exists &&
         d->old.status != TASK_OPEN && !draft_given(d, F_CURRENT_OWNER))))
         *owner = d->by;
     return 0;
@@ -152,7 +154,7 @@ run_checkpoint(struct draft *d)
     if (rc != 0)
         return rc;
     rules_warn_owner(d);
-    if (starts || !d->old.f[F_CURRENT_OWNER].p)
+    if ((starts || !d->old.f[F_CURRENT_OWNER].p) && !rules_is_unknown(d->by))
         d->k.f[F_CURRENT_OWNER] = d->by;
     draft_take_fields(d);
     if (starts && rules_is_blocked(d))
@@ -273,7 +275,8 @@ set_takeover(struct draft *d, bool from_another)
 
     if (from_another)
         d->k.f[F_TAKEOVER] = draft_object(d, names, raw, 4);
-    else if (rules_loss(d, d->old.f[F_TAKEOVER]).p)
+    else if (rules_loss(d, d->old.f[F_TAKEOVER]).p &&
+             !str_eq(raw_member(d->old.f[F_TAKEOVER], "agent"), d->by))
         d->k.f[F_TAKEOVER] = STR_NONE; /* it has it back */
 }
 
@@ -283,8 +286,10 @@ run_claim(struct draft *d)
 {
     struct str owner = d->old.f[F_CURRENT_OWNER];
     struct str seconds = d->args->v[ARG_LEASE_SECONDS];
+    struct str lease = d->old.f[F_LEASE];
     bool begun = d->old.status == TASK_IN_PROGRESS;
     bool mine = owner.p && str_eq(owner, d->by);
+    bool other = rules_other_session(d); /* and takeover, or it had failed */
     int rc = check_claim(d);
 
     if (rc == 0 && owner.p && !mine)
@@ -295,14 +300,14 @@ run_claim(struct draft *d)
         rc = rules_set_status(d, TASK_IN_PROGRESS);
     if (rc != 0)
         return rc;
-    d->renews = mine && begun;
-    set_takeover(d, rules_takes_over(d) && owner.p && !mine &&
-                    (begun || d->old.status == TASK_HANDOFF_READY));
+    d->renews = mine && begun && !other;
+    set_takeover(d, rules_takes_over(d) && owner.p && (mine ? other :
+                    begun || d->old.status == TASK_HANDOFF_READY));
     if (!seconds.p && mine)
-        seconds = raw_member(d->old.f[F_LEASE], "seconds");
+        seconds = raw_member(lease, "seconds");
     d->k.f[F_CURRENT_OWNER] = d->by;
     d->k.f[F_LEASE] = draft_keep(d, task_lease_make(d->c->a, d->by, seconds,
-                                                    0));
+        mine ? raw_member(lease, "session") : STR_NONE, 0));
     return 0;
 }
 

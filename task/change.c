@@ -25,7 +25,8 @@ renewed(const struct task_event *ev)
 {
     return str_is(ev->op, "claim") &&
            !raw_list_has(ev->set, STR("\"status\"")) &&
-           !raw_list_has(ev->set, STR("\"current_owner\""));
+           !raw_list_has(ev->set, STR("\"current_owner\"")) &&
+           !raw_list_has(ev->set, STR("\"takeover\""));
 }
 
 /* Who took the task from the caller, where it is not its owner again. */

@@ -472,29 +472,37 @@ take_extra(struct parse *p, const struct buf *extra, struct task_args *out)
     return rc;
 }
 
-/* Whoever is authorised is the agent. */
+/* Whoever is authorised is the agent; else who has not given its name has that
+   of its session. */
 static int
-take_principal(struct parse *p, enum task_tool tool, struct task_args *out)
+take_agent(struct parse *p, enum task_tool tool, struct task_args *out)
 {
     struct task_ctx *c = p->c;
-    struct str who;
+    struct str who = c->principal.len ? c->principal : c->self;
     int arg;
 
-    if (!c->principal.len)
+    if (!who.len)
         return 0;
-    who = raw_quote(c->a, c->principal);
+    who = raw_quote(c->a, who);
     if (!who.p)
         return nomem(p);
+    out->self = who;
+    /* A wait for a task is for anybody's answers, unless it says whose. */
+    if (!c->principal.len && tool == TOOL_WAIT && out->v[F_TASK_ID].p)
+        return 0;
     for (arg = ARG_AGENT; arg <= ARG_FROM_AGENT; arg++) {
         if (!(task_rows[arg].tools & 1u << tool))
             continue;
         p->top = &task_rows[arg];
+        if (out->v[arg].p && !c->principal.len)
+            continue;
         if (out->v[arg].p && !str_eq(out->v[arg], who)) {
             refuse(p, ERR_UNAUTHORIZED, "is not the token's agent");
             c->e.next = STR("leave it out: the token says who you are");
             return ERR_UNAUTHORIZED;
         }
         out->v[arg] = who;
+        out->own_name = !c->principal.len;
     }
     return 0;
 }
@@ -545,7 +553,7 @@ task_args_parse(struct task_ctx *c, enum task_tool tool,
     if (rc == 0)
         rc = take_extra(&p, &extra, out);
     if (rc == 0)
-        rc = take_principal(&p, tool, out);
+        rc = take_agent(&p, tool, out);
     if (rc == 0)
         rc = check_needed(&p, tool, out);
     buf_fini(&extra);

@@ -12,6 +12,8 @@
 struct task_args {
     struct str v[TASK_N_ARGS];
     struct str extra; /* import: members unknown here, as in struct task */
+    struct str self;  /* raw: c->self, .p NULL: it has none */
+    bool own_name;    /* the agent was not given: it is c->self */
 };
 
 /* Content of an artifact that has been stored before the lock was taken. */
@@ -26,7 +28,8 @@ struct task_blob {
    the code that task_fail was told. Numbers are taken for texts, as some clients
    send them, and whole numbers, true and false also as texts. An empty text
    where one character is needed counts as null, and null as not given. Where
-   c has a principal, that is the agent: ERR_UNAUTHORIZED for another. */
+   c has a principal, that is the agent: ERR_UNAUTHORIZED for another; else
+   c->self is, where none is given. */
 int task_args_parse(struct task_ctx *c, enum task_tool tool,
                     const struct json_tok *obj, struct task_args *out);
 /* SHA-256 in hex of all that was given but the idempotency key itself. */

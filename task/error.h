@@ -27,6 +27,14 @@ struct task_ctx {
     bool require_evidence; /* refuse done without test_results */
     bool ownership_warn;   /* warn where another agent's lease is running */
     bool person;           /* a person asks, no agent */
+    struct str self;       /* the agent where none is given; or empty */
+    struct str session;    /* what the caller's session is called, or empty;
+                              no escapes */
+    /* Whether two sessions are one; whether the one so called lives. NULL
+       where session is empty. */
+    bool (*is_same)(struct str a, struct str b);
+    bool (*lives)(const void *of, struct str session);
+    const void *of;
     size_t read_max;       /* bytes of records that a read may take; 0: as
                               many as it likes */
     struct task_error e;   /* says why, when a call has failed */

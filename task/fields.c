@@ -32,7 +32,7 @@
     X(questions) X(question_id) X(question) X(options) X(kind) X(by) \
     X(answer) X(text) X(action) X(wait_seconds) X(until) X(timeout_seconds) \
     X(cancel_requested) X(messages) X(message) X(from) X(to) X(seen) \
-    X(takeover) X(expires_seconds)
+    X(takeover) X(expires_seconds) X(session)
 
 #define X(name) char name[sizeof #name];
 static const struct names {
@@ -138,6 +138,7 @@ static const struct row lease_rows[] = {
     {NAME(agent), AGENT, .needs = 1},
     {NAME(expires_at), .type = T_TIME, .needs = 1},
     {NAME(seconds), LEASE_SECONDS},
+    {NAME(session), TEXT, .flags = ONE, .max = 64},
 };
 #define QUESTION NAME(question), TEXT, .flags = ONE, .max = 4 * KiB
 #define OPTIONS NAME(options), TEXT, .flags = CHARS | ONE, .items = 10, \
@@ -249,11 +250,8 @@ const struct row task_rows[TASK_N_ARGS] = {
     [F_CREATED_BY] = {NAME(created_by), AGENT, .tools = BIT(IMPORT)},
 
     [ARG_AGENT] = {NAME(agent), AGENT,
-                   .tools = CHANGES | BIT(WAIT) | BIT(RESUME),
-                   .needs = BIT(CHECKPOINT) | BIT(EXHAUST) | BIT(CLAIM) |
-                            BIT(ASK)},
-    [ARG_FROM_AGENT] = {NAME(from_agent), AGENT, .tools = BIT(HANDOFF),
-                        .needs = BIT(HANDOFF)},
+                   .tools = CHANGES | BIT(WAIT) | BIT(RESUME)},
+    [ARG_FROM_AGENT] = {NAME(from_agent), AGENT, .tools = BIT(HANDOFF)},
     [ARG_TO_AGENT] = {NAME(to_agent), AGENT,
                       .tools = BIT(HANDOFF) | BIT(BRIEF)},
     [ARG_REASON] = {NAME(reason), TEXT, .flags = ONE, .max = 2 * KiB,
@@ -430,7 +428,7 @@ task_handoff_end(struct str handoff, int64_t at)
 
 struct str
 task_lease_make(struct arena *a, struct str agent, struct str seconds,
-                int64_t now)
+                struct str session, int64_t now)
 {
     char end[TIME_LEN + 1];
 
@@ -438,7 +436,8 @@ task_lease_make(struct arena *a, struct str agent, struct str seconds,
         seconds = STR(LEASE_S);
     time_format(now + (int64_t)raw_u64(seconds) * 1000, end);
     return arena_printf(a, "{\"agent\":%.*s,\"expires_at\":\"%s\",\"seconds\":"
-                        "%.*s}", STR_ARG(agent), end, STR_ARG(seconds));
+                        "%.*s%s%.*s}", STR_ARG(agent), end, STR_ARG(seconds),
+                        session.p ? ",\"session\":" : "", STR_ARG(session));
 }
 
 bool

@@ -90,9 +90,11 @@ bool task_tool_takes(enum task_tool tool, const char *name, bool *required);
 /* When a lease ends, a raw object {agent, expires_at, seconds}; or false. */
 bool task_lease_end(struct str lease, int64_t *ms);
 /* The lease of an agent (raw) that runs for seconds (raw, .p NULL: 900) from
-   now on; .p NULL: no memory. */
+   now on, and was taken in a session (raw, .p NULL: that is not known); .p
+   NULL: no memory. */
 struct str task_lease_make(struct arena *a, struct str agent,
-                           struct str seconds, int64_t now);
+                           struct str seconds, struct str session,
+                           int64_t now);
 /* When a task that was handed over is anyone's: when its handoff, a raw object,
    says, or 3600 seconds after it; after at, where it does not say when it
    was. */

@@ -181,15 +181,43 @@ rules_loss(const struct draft *d, struct str takeover)
                                                              : STR_NONE;
 }
 
-/* Refuses the change: somebody else has a lease. */
+bool
+rules_other_session(const struct draft *d)
+{
+    const struct task_ctx *c = d->c;
+    struct str lease = d->old.f[F_LEASE];
+    struct str its = raw_inner(raw_member(lease, "session"));
+
+    return d->old.leased && its.len > 0 && c->session.len > 0 &&
+           str_eq(raw_member(lease, "agent"), d->by) &&
+           !c->is_same(its, c->session) && c->lives(c->of, its);
+}
+
+struct str
+rules_session(struct draft *d, struct str old)
+{
+    return d->c->session.len > 0
+        ? draft_keep(d, arena_printf(d->c->a, "\"%.*s\"",
+                                     STR_ARG(d->c->session))) : old;
+}
+
+/* Refuses the change: somebody else has a lease, or another session of the
+   caller's name, where own. */
 static int
-fail_lease(struct draft *d)
+fail_lease(struct draft *d, bool own)
 {
     struct str lease = d->old.f[F_LEASE];
     struct str expires = raw_member(lease, "expires_at");
 
-    task_fail(d->c, ERR_LEASE, NULL, "another agent holds a lease on the task "
-              "until %.*s", STR_ARG(raw_inner(expires)));
+    if (own)
+        task_fail(d->c, ERR_LEASE, NULL, "another session of this name holds "
+                  "it: use a name of your own, or takeover");
+    else
+        task_fail(d->c, ERR_LEASE, NULL, "another agent holds a lease on the "
+                  "task until %.*s", STR_ARG(raw_inner(expires)));
+    if (own)
+        d->c->e.next = STR("claim_task with another agent, or with takeover "
+                           "and a reason");
     d->c->e.holder = raw_member(lease, "agent");
     d->c->e.expires = expires;
     d->c->e.taken = rules_loss(d, d->old.f[F_TAKEOVER]);
@@ -202,15 +230,18 @@ rules_check_lease(struct draft *d)
     struct str holder = raw_member(d->old.f[F_LEASE], "agent");
     bool says = (draft_given(d, ARG_ANSWER) || draft_given(d, ARG_MESSAGE) ||
                  draft_given(d, F_CANCEL_REQUESTED)) && !draft_has_fields(d);
+    bool own;
 
-    if (!d->old.leased || str_eq(holder, d->by) || says ||
+    own = str_eq(holder, d->by);
+    d->elsewhere = rules_other_session(d) && !rules_takes_over(d);
+    if (!d->old.leased || says || (own && !d->elsewhere) ||
         (rules_takes_over(d) && d->c->person))
         return 0;
     if (d->c->ownership_warn && d->tool != TOOL_CLAIM) {
         draft_warn(d, "another agent holds a lease on this task");
         return 0;
     }
-    return fail_lease(d);
+    return fail_lease(d, own);
 }
 
 void
@@ -226,10 +257,10 @@ rules_renew_lease(struct draft *d)
         !str_eq(agent, d->k.f[F_CURRENT_OWNER]) ||
         (task_lease_end(*lease, &end) && end - now > TASK_LEASE_MAX_MS))
         *lease = STR_NONE;
-    else if (str_eq(agent, d->by))
+    else if (str_eq(agent, d->by) && !d->elsewhere)
         *lease = draft_keep(d, task_lease_make(d->c->a, agent,
-                                               raw_member(*lease, "seconds"),
-                                               now));
+            raw_member(*lease, "seconds"),
+            rules_session(d, raw_member(*lease, "session")), now));
 }
 
 /* ---- messages ---- */
@@ -250,7 +281,7 @@ rules_deliver(struct draft *d)
     size_t at = 0, room = DELIVERED_COST, cost;
     bool seen;
 
-    if (!list->p || rules_is_unknown(d->by) ||
+    if (!list->p || rules_is_unknown(d->by) || d->elsewhere ||
         (!str_eq(d->by, d->k.f[F_CURRENT_OWNER]) &&
          !str_eq(d->by, d->old.f[F_CURRENT_OWNER])))
         return;

@@ -18,6 +18,7 @@ struct draft {
     bool exists;       /* old is the task as it was */
     bool nomem;        /* memory ran out; the change fails at its end */
     bool only_says;    /* it changes no work: the version stays */
+    bool elsewhere;    /* another session of the caller's name has the lease */
     bool renews;       /* a claim of what the caller had already */
     const char *op;
     struct str id;     /* text, .p NULL: to be minted */
@@ -78,6 +79,12 @@ void rules_warn_owner(struct draft *d);
 /* Whether the caller claims the task with takeover: for a reason, which is
    checked to be there. */
 bool rules_takes_over(const struct draft *d);
+/* Whether the lease is of the caller's name, but another session's, which still
+   lives. */
+bool rules_other_session(const struct draft *d);
+/* What the lease is to say of the caller's session, raw; old: what it said of
+   the same agent's. .p NULL: it is not known. */
+struct str rules_session(struct draft *d, struct str old);
 /* Who took the task over from the caller, raw; .p NULL: nobody, or it was
    somebody else's. */
 struct str rules_loss(const struct draft *d, struct str takeover);

@@ -260,7 +260,8 @@ view_receipt_json(struct buf *b, const struct task_receipt *r)
         {"current_owner", OF(owner), RAW}, {"lease", OF(lease), RAW},
         {"artifact_id", OF(artifact_id), RAW},
         {"question_id", OF(question_id), RAW},
-        {"warnings", OF(warnings), RAW}, {"damaged", OF(damaged), TEXT},
+        {"agent", OF(agent), RAW}, {"warnings", OF(warnings), RAW},
+        {"damaged", OF(damaged), TEXT},
         {"taken_over", OF(taken), RAW},
     };
     struct task_receipt whole = *r;

@@ -4,10 +4,11 @@
 
 TESTS := abuse crowd unread store_cut crash server base json json_write page record index store \
   store_fault store_move store_room store_others store_procs lock order verify task keys lists lease \
-  message takeover call call_marks call_store tools artifact pieces prompts sign token mcp mcp_state mcp_talk mcp_call mcp_rounds mcp_tasks \
+  message takeover who call call_marks call_store tools artifact pieces prompts sign token mcp mcp_state mcp_talk mcp_call mcp_rounds mcp_tasks \
   mcp_questions mcp_plain tools_wait claim_wait calls_procs session listen loop serve http_parse http http_load \
   serve_room web web_token web_start
-TALK := mcp_log mcp_defer mcp_ask mcp_watch mcp_state mcp_wait mcp_progress
+TALK := mcp_log mcp_defer mcp_ask mcp_watch mcp_state mcp_wait mcp_progress \
+  mcp_session_mark mcp_session_lives
 ALLOC := malloc calloc realloc
 FILES := write pwrite pwrite64 pread pread64 fdatasync fsync ftruncate \
   ftruncate64 rename link open open64
@@ -31,6 +32,7 @@ WRAP_keys := clock_gettime $(TALK)
 WRAP_lists := $(TALK)
 WRAP_lease := clock_gettime $(TALK)
 WRAP_message := $(TALK)
+WRAP_who := $(TALK)
 WRAP_takeover := clock_gettime $(TALK)
 WRAP_call := $(ALLOC) pwrite pwrite64 clock_gettime
 WRAP_call_marks := $(WRAP_call)

@@ -19,6 +19,8 @@
 #include <string.h>
 
 #define LOOK_BACK 1000 /* records */
+#define OWN_NAME 20    /* bytes of a client's name, and of a session's mark, */
+#define OWN_MARK 8     /* in the name of an agent that gives none */
 
 enum { LOG_WARNING = 4, LOG_DEBUG = 7 }; /* RFC 5424 */
 
@@ -36,16 +38,53 @@ tools_error(struct mcp_call *c, const struct task_error *e)
     return c->out->err;
 }
 
+/* The name of an agent that has given none: its client's, as far as that is
+   plain, and what tells its session from others. */
+static struct str
+own_name(const struct mcp_call *c, struct str mark)
+{
+    struct str name = c->client.len > 0 ? c->client : STR("agent");
+    char *p;
+
+    if (mark.len < OWN_MARK)
+        return STR_NONE;
+    if (name.len > OWN_NAME)
+        name.len = OWN_NAME;
+    name = arena_printf(c->arena, "%.*s-%.*s", STR_ARG(name), OWN_MARK,
+                        mark.p);
+    p = (char *)(uintptr_t)name.p;
+    for (size_t i = 0; p && i < name.len; i++)
+        if (!task_is_id((struct str){p + i, 1}) || p[i] == ':')
+            p[i] = '-';
+    return name;
+}
+
+static bool
+lives(const void *of, struct str session)
+{
+    return mcp_session_lives(of, session);
+}
+
 int
 tools_args(const struct mcp_call *c, struct task_ctx *x, struct task_args *args)
 {
     const struct tools *s = c->ctx;
+    bool acts = c->number != TOOL_GET && c->number != TOOL_LIST &&
+                c->number < TASK_N_TOOLS;
+    struct str mark = acts ? mcp_session_mark(c) : STR_NONE;
 
     *x = (struct task_ctx){.a = c->arena, .principal = c->principal,
                            .require_evidence = s->env->require_evidence,
                            .ownership_warn = s->env->ownership_warn,
                            .person = c->person,
+                           .self = own_name(c, mark),
+                           .session = mark.p ? mark : STR(""),
+                           .is_same = mcp_session_is,
+                           .lives = lives,
+                           .of = c,
                            .read_max = c->read_max};
+    if (mark.p && !x->self.p)
+        return task_fail_store(x, ERR_NOMEM);
     return task_args_parse(x, (enum task_tool)c->number, c->args, args);
 }
 
@@ -79,6 +118,9 @@ change(struct mcp_call *c, size_t room, struct tools_change *w,
         return ERR_NOMEM;
     if (task_change(s->t, &w->x, tool, &w->args, blob, &w->r) != 0)
         return tools_error(c, &w->x.e);
+    if (w->args.own_name)
+        w->r.agent = w->args.v[tool == TOOL_HANDOFF ? ARG_FROM_AGENT
+                                                    : ARG_AGENT];
     if (w->r.seq == next) /* not a repeated call, nor one without effect */
         log_change(c, &w->r);
     return 1;

@@ -51,6 +51,7 @@ look_begin(struct tasks *t, struct task_ctx *x, const struct task_args *args,
         .a = x->a,
         .id = task_arg_text(x->a, args, F_TASK_ID),
         .agent = args->v[ARG_AGENT],
+        .self = args->self,
         .until = (enum look_until)i,
         .status = task_status_of(until),
         /* Each question that is open is news. */
@@ -537,7 +538,8 @@ look_put(struct buf *out, const struct look *w, int outcome)
     if (n != 0) {
         buf_z(out, ",\"task\":");
         view_summary_json(out, &w->task);
-        if (is_agents(w, &w->task))
+        if (is_agents(w, &w->task) ||
+            (w->self.p && str_eq(w->task.f[F_CURRENT_OWNER], w->self)))
             view_words_json(out, w->task.f[F_MESSAGES], 0,
                             w->task.f[F_CANCEL_REQUESTED]);
     }

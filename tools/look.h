@@ -22,6 +22,7 @@ struct look {
     int64_t until_ms;     /* of this run; 0: it has no end */
     struct str id;        /* .p NULL: any */
     struct str agent;     /* raw; .p NULL: anyone's */
+    struct str self;      /* raw: the own name of who waits; or .p NULL */
     enum look_until until;
     int status; /* of UNTIL_STATUS */
 

@@ -100,8 +100,9 @@ put_claimed(struct mcp_call *c, struct tools_change *w)
     }
     if (c->out->err == 0)
         c->out->len--; /* its brace */
-    buf_printf(c->out, ",\"claimed\":true%s,\"warnings\":%.*s}",
+    buf_printf(c->out, ",\"claimed\":true%s%s%.*s,\"warnings\":%.*s}",
                w->r.renewed ? ",\"renewed\":true" : "",
+               w->r.agent.p ? ",\"agent\":" : "", STR_ARG(w->r.agent),
                STR_ARG(w->r.warnings.p ? w->r.warnings : STR("[]")));
     return c->out->err;
 }
@@ -332,6 +333,7 @@ record_answer(struct mcp_call *c, struct asked *q,
                         STR_ARG(text));
     if (text.p == NULL)
         return ERR_NOMEM;
+    q->w.x.self = STR_NONE; /* a person says it */
     rc = task_change_text(s->t, &q->w.x, TOOL_UPDATE, text, NULL, &r);
     return rc == ERR_EXISTS ? 0 : rc;
 }

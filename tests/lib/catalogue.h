@@ -31,6 +31,9 @@ static const struct json_tok *reply;  /* what mcp_ask says */
 static char asked_form[4096], watched[CALL_WATCH_MAX], state[256];
 static int64_t wait_ms;
 
+/* The session that calls, and one that is gone; NULL: none. */
+static const char *session_mark, *session_dead;
+
 bool __wrap_mcp_defer(struct mcp_call *c);
 const struct json_tok *__wrap_mcp_ask(struct mcp_call *c, const char *key,
                                       const char *method, struct str params);
@@ -39,6 +42,23 @@ void __wrap_mcp_state(struct mcp_call *c, struct str text);
 void __wrap_mcp_wait(struct mcp_call *c, int64_t ms);
 void __wrap_mcp_progress(struct mcp_call *c, uint64_t progress,
                          uint64_t total, const char *message);
+
+struct str __wrap_mcp_session_mark(const struct mcp_call *c);
+bool __wrap_mcp_session_lives(const struct mcp_call *c, struct str mark);
+
+struct str
+__wrap_mcp_session_mark(const struct mcp_call *c)
+{
+    (void)c;
+    return session_mark ? str_of(session_mark) : STR_NONE;
+}
+
+bool
+__wrap_mcp_session_lives(const struct mcp_call *c, struct str mark)
+{
+    CHECK(c != NULL);
+    return !session_dead || !str_is(mark, session_dead);
+}
 
 bool
 __wrap_mcp_defer(struct mcp_call *c)
@@ -112,6 +132,7 @@ struct fixture {
     const struct json_tok *json; /* of it */
     bool is_error;
     const char *principal; /* of calls; NULL: the one */
+    const char *client;   /* that calls; NULL: it has no name */
     bool read_only;       /* it is */
     bool person;          /* one calls */
     bool hold;            /* run without commit: stage only */
@@ -204,6 +225,8 @@ call_raw(struct fixture *f, const char *name, struct str args)
     }
     if (f->principal)
         call.principal = str_of(f->principal);
+    if (f->client)
+        call.client = str_of(f->client);
     call.number = tool->number;
     logs = 0;
     if (tool->prepare && !f->read_only)

@@ -6,6 +6,7 @@ me=$(basename "$0" .sh)
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 unset MCP_TASK_DB_PATH MCP_TASK_ARTIFACTS_DIR XDG_STATE_HOME MCP_DEBUG
+unset MCP_TASK_AGENT CLAUDE_ENV_FILE
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES
 checks=0 failed=0 name=
 

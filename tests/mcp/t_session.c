@@ -240,6 +240,91 @@ test_what_was_set_survives_a_restart(void)
     close_world(&w);
 }
 
+/* ---- who it is, to others ---- */
+
+/* The mark of s, in w's arena. */
+static struct str
+mark_of(struct world *w, struct mcp_session *s)
+{
+    struct mcp_message m = {.m = w->m, .s = s};
+    struct request r = {.m = &m};
+
+    return mcp_session_mark(&(struct mcp_call){.arena = &w->a, .of = &r});
+}
+
+static bool
+lives(struct world *w, struct str mark)
+{
+    struct mcp_message m = {.m = w->m};
+    struct request r = {.m = &m};
+
+    return mcp_session_lives(&(struct mcp_call){.of = &r}, mark);
+}
+
+static void
+test_a_session_is_known_by_its_mark(void)
+{
+    struct world a, b;
+    struct mcp_session none = {.m = NULL}, pipe = {.local = true};
+    struct str first, other, later, process;
+    char id[MCP_ID_MAX], id2[MCP_ID_MAX];
+    char text[64];
+
+    open_world(&a);
+    join(&a, "ann", id);
+    join(&a, "ann", id2);
+    CHECK(subscribe(&a, id, "toy://a")); /* now there is a lock file */
+    first = mark_of(&a, find(&a, id));
+    other = mark_of(&a, find(&a, id2));
+    process = mark_of(&a, &pipe);
+    CHECK(mark_of(&a, &none).p == NULL);
+    CHECK(first.len > 17 && first.p[16] == '.' && process.p[10] == '.');
+    CHECK(!mcp_session_is(first, other) && !mcp_session_is(first, process));
+    CHECK(lives(&a, first) && lives(&a, other) && lives(&a, process));
+    /* Another process sees that this one lives, not who is connected. */
+    open_with(&b, a.path, false);
+    CHECK(lives(&b, first) && lives(&b, process));
+    CHECK(find(&b, id) != NULL && strcmp(find(&b, id)->client, "c") == 0);
+    later = mark_of(&b, find(&b, id));
+    CHECK(mcp_session_is(first, later) && !str_eq(first, later));
+    snprintf(text, sizeof(text), "%.*s", STR_ARG(process));
+    process.p = text;
+    close_world(&a);
+    CHECK(!lives(&b, str_of(text)));
+    CHECK(!lives(&b, STR("0123456789.x")) && !lives(&b, STR("")));
+    close_world(&b);
+}
+
+/* Over HTTP a client is there while it has a stream, and one that never had
+   any for a quarter of an hour after its last request. */
+static void
+test_a_client_that_leaves(void)
+{
+    struct world w;
+    struct mcp_session *s;
+    struct client *c = client();
+    struct str mark, silent;
+    char id[MCP_ID_MAX], id2[MCP_ID_MAX];
+
+    open_world(&w);
+    join(&w, "ann", id);
+    join(&w, "ann", id2);
+    CHECK(subscribe(&w, id, "toy://a"));
+    silent = mark_of(&w, find(&w, id2));
+    s = stream(&w, id, NULL, c);
+    mark = mark_of(&w, s);
+    tick(&w, 20 * 60 * 1000);
+    CHECK(lives(&w, mark) && !lives(&w, silent));
+    CHECK(find(&w, id2) != NULL && lives(&w, silent));
+    mcp_stream_close(s, &c->sink);
+    CHECK(lives(&w, mark)); /* it may come back */
+    tick(&w, 60 * 1000);
+    CHECK(!lives(&w, mark) && lives(&w, silent));
+    CHECK(end(&w, id2) && !lives(&w, silent));
+    close_world(&w);
+    drop(c);
+}
+
 static void
 test_ended_stays_ended_everywhere(void)
 {
@@ -609,6 +694,8 @@ main(void)
     test_old_ids_are_not_found();
     test_ids_of_another_use_or_shape_are_not_found();
     test_what_was_set_survives_a_restart();
+    test_a_session_is_known_by_its_mark();
+    test_a_client_that_leaves();
     test_ended_stays_ended_everywhere();
     test_one_turn_builds_on_itself_and_can_be_undone();
     test_what_is_too_much_is_refused();

@@ -174,10 +174,9 @@ test_rules(void)
          "field", "reason"},
         {"update_task", "{'task_id':'a','status':'open','reason':'bug'}", 0,
          "status", "open"},
-        {"handoff_task", "{'task_id':'a'}", "invalid_argument", "field",
+        {"handoff_task", "{'task_id':'a'}", "not_owner", "field",
          "from_agent"},
-        {"save_checkpoint", "{'task_id':'a'}", "invalid_argument", "field",
-         "agent"},
+        {"save_checkpoint", "{'task_id':'a'}", 0, "current_owner", "me"},
         {"create_task", "{}", "invalid_argument", "field", "title"},
         {"create_task", "{'title':'x','nonsense':1}", "invalid_argument",
          "field", "nonsense"},
@@ -191,7 +190,7 @@ test_rules(void)
     call(&f, "update_task", "{'task_id':'a','expected_version':1,'goal':"
          "'C'}");
     CHECK(failed(&f, "version_conflict") &&
-          number(&f, "current_version") == 10);
+          number(&f, "current_version") == 11);
     call(&f, "create_task", "{'title':'x'}");
     CHECK(ok(&f) && str_starts(json_str(&f.a, json_get(f.json, "task_id")),
                                "t-"));
