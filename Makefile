@@ -27,7 +27,7 @@ Q := $(if $(V),,@)
 include packaging/flags.mk
 
 SRC := $(addprefix base/,err base text clock base64 sha256 gunzip \
-  file loop token env) \
+  file zone loop token env) \
   $(addprefix json/,write) json json/raw \
   $(addprefix store/,record index lock lost log state time apply files write \
   read move load compact verify) store \

@@ -1,6 +1,6 @@
 /* clock - the time, and times as text (RFC 3339).
 
-   Neither the locale nor the time zone is ever asked. Time is milliseconds
+   Neither the locale nor the time zone is ever asked here. Time is milliseconds
    since 1970 in UTC, computed here by the calendar's rules; no time_t narrower
    than 64 bits is ever passed on. */
 
@@ -49,8 +49,8 @@ clock_boot_ms(void)
 
 /* Both ways between days since 1970 and the date, for years from 0 on: the
    year is taken to begin in March, so that a leap day is its last one. */
-static int
-days_of_date(int y, int m, int d)
+int
+time_days(int y, int m, int d)
 {
     int era, year, day;
 
@@ -62,8 +62,8 @@ days_of_date(int y, int m, int d)
            719468;
 }
 
-static void
-date_of_days(int days, int *y, int *m, int *d)
+void
+time_date(int days, int *y, int *m, int *d)
 {
     int era, day, year;
 
@@ -92,7 +92,7 @@ time_format(int64_t ms, char out[TIME_LEN + 1])
         ms = 0;
     if (ms > TIME_MAX_MS)
         ms = TIME_MAX_MS;
-    date_of_days((int)(ms / DAY_MS), &part[YEAR], &part[MONTH], &part[DAY]);
+    time_date((int)(ms / DAY_MS), &part[YEAR], &part[MONTH], &part[DAY]);
     rest = (int)(ms % DAY_MS);
     part[MILLI] = rest % 1000;
     part[SECOND] = rest / 1000 % 60;
@@ -200,7 +200,7 @@ time_parse(struct str s, int64_t *ms)
     if (!is_date(part[YEAR], part[MONTH], part[DAY]) || part[HOUR] > 23 ||
         part[MINUTE] > 59 || part[SECOND] > 60)
         return false;
-    minute = INT64_C(1440) * days_of_date(part[YEAR], part[MONTH], part[DAY]) +
+    minute = INT64_C(1440) * time_days(part[YEAR], part[MONTH], part[DAY]) +
              part[HOUR] * 60 + part[MINUTE] - zone;
     if (part[SECOND] == 60) {
         /* A leap second ends a day in UTC and has no number of its own: it

@@ -6,14 +6,15 @@
 #include "cli/text.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "base/zone.h"
 #include "task/query.h"
 #include "task/view.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define FOLLOW_MS 50 /* how often tail -f looks for news */
@@ -286,27 +287,25 @@ cli_follow(struct cli *c)
 struct tail {
     struct cli *c;
     uint64_t skip; /* number of events to skip before showing any */
+    struct zone zone;
 };
 
 /* Appends a line about an event, in local time. */
 static void
-put_news(struct cli *c, const struct task_event *ev)
+put_news(const struct tail *t, const struct task_event *ev)
 {
-    char when[sizeof("2026-07-28 09:30:00")] = "";
+    enum { DATE_LEN = 10, SECONDS_LEN = 19 };
+    struct cli *c = t->c;
+    char when[TIME_LEN + 1];
     int64_t ms;
-    time_t at;
-    struct tm t;
 
     if (c->json || !time_parse(ev->r.time, &ms)) {
         put_event(c, &c->a, ev);
         return;
     }
-    at = (time_t)(ms / 1000);
-    if (localtime_r(&at, &t) != NULL)
-        text_put(when, sizeof(when), "%04d-%02d-%02d %02d:%02d:%02d",
-                 t.tm_year + 1900, t.tm_mon + 1, t.tm_mday, t.tm_hour,
-                 t.tm_min, t.tm_sec);
-    view_news_line(&c->out, &c->a, ev, str_of(when));
+    time_format(ms + zone_ahead_ms(&t->zone, ms), when);
+    when[DATE_LEN] = ' ';
+    view_news_line(&c->out, &c->a, ev, (struct str){when, SECONDS_LEN});
 }
 
 static int
@@ -318,7 +317,7 @@ tail_event(void *ctx, const struct store_rec *r)
     if (!str_starts(r->key, "task/") || (t->skip > 0 && t->skip-- > 0))
         return 0;
     if (task_event_of(r, &ev) == 0)
-        put_news(t->c, &ev);
+        put_news(t, &ev);
     arena_reset(&t->c->a);
     return cli_drain(t->c) ? 0 : 1;
 }
@@ -359,6 +358,7 @@ cli_tail(struct cli *c)
     struct tail t = {.c = c};
     int rc;
 
+    zone_load(&t.zone, getenv("TZ"));
     if (c->args.follow)
         store_observe(c->s.store, tail_observe, &t);
     c->columns = 6;
