@@ -89,12 +89,12 @@ export async function timed(t, what, locator, fn) {
 }
 
 /* What a server knows carol by. */
-export function tokens(t) {
+export function tokens(t, mark = '') {
   const dir = mkdtempSync(join(tmpdir(), 'mcptask-page-'));
   const file = join(dir, 'tokens');
   const token = 'carol-0123456789abcdef';
 
   t.after(() => rmSync(dir, { recursive: true, force: true }));
-  writeFileSync(file, `${token} carol\n`, { mode: 0o600 });
+  writeFileSync(file, `${token} carol ${mark}\n`, { mode: 0o600 });
   return { args: ['--token-file', file], token };
 }

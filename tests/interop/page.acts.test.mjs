@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { cardOf, desk, LIMIT, live, SOON } from './desk.mjs';
+import { cardOf, desk, LIMIT, live, SOON, tokens } from './desk.mjs';
 
 const button = (page, name) => page.getByRole('button', { name, exact: true });
 
@@ -142,7 +142,7 @@ test('whoever works is told, and not disturbed', LIMIT, async (t) => {
   await live(page);
   await page.locator('#acts button').first().waitFor();
   assert.deepEqual(await page.locator('#acts button').allTextContents(),
-    ['Message', 'Ask to stop']);
+    ['Message', 'Ask to stop', 'Take over']);
   await button(page, 'Message').click();
   await fill(page, { Message: 'Mind the gap' }, 'Send');
   await page.locator('#body').getByText('Mind the gap').waitFor();
@@ -154,10 +154,35 @@ test('whoever works is told, and not disturbed', LIMIT, async (t) => {
   assert.deepEqual([messages[0].from, messages[0].text,
     cancel_requested.reason], ['person', 'Mind the gap', 'wrong branch']);
   await page.locator('#body').getByText(/person, .*ago, read/).waitFor();
-  for (const [i, said] of ['alice changed goal', 'person asked to stop',
+  await button(page, 'Take over').click();
+  await fill(page, { Reason: 'alice is ill' }, 'Take over');
+  await button(page, 'Edit').waitFor();
+  assert.equal((await worker.refused('update_task', { task_id: 'x.3',
+    agent: 'alice', goal: 'y' })).code, 'lease_held');
+  for (const [i, said] of ['person claimed it', 'alice changed goal', 'person asked to stop',
     'person left a message', 'alice claimed it'].entries()) {
     assert.match(await page.locator('.time li').nth(i).textContent(),
       new RegExp(`^${said} `));
   }
+  await worker.close();
+});
+
+test('a token of a person takes a task over', LIMIT, async (t) => {
+  const { args, token } = tokens(t, 'person');
+  const { page, worker, go } = await desk(t,
+    { args, expect: /status of 401/ });
+
+  await worker.tool('create_task', { task_id: 'x.4', title: 'Held' });
+  await worker.tool('claim_task', { task_id: 'x.4', agent: 'alice' });
+  await go('#task/x.4');
+  await page.getByRole('textbox', { name: 'Token' }).fill(token);
+  await button(page, 'Go on').click();
+  await button(page, 'Take over').click();
+  await fill(page, { Reason: 'alice is ill' }, 'Take over');
+  await button(page, 'Edit').click();
+  await fill(page, { Title: 'Mine' }, 'Save');
+  const { title, current_owner } = await worker.tool('get_task',
+    { task_id: 'x.4' });
+  assert.deepEqual([title, current_owner], ['Mine', 'carol']);
   await worker.close();
 });
