@@ -1,19 +1,19 @@
 /* http - an HTTP/1.1 server on the loop.
 
-   A connection is at one request at a time: its head, its body, then the
-   handler's turn, then the reply, and only when that is out the next head is
-   looked for. It refuses to guess where a request ends: after an error of
-   the client's, after a reply that came before the body, the connection is
-   closed, and what still comes is read and thrown away for a while, since a
-   reset would take the reply from the client.
+   A connection serves one request at a time: head, body, the handler's turn,
+   reply. It looks for the next head only when the reply is sent. It never
+   guesses where a request ends: after a client's error, or a reply sent before
+   the body was read, the connection closes. Further input is read and discarded
+   for a while, since a reset could destroy the reply before the client reads
+   it.
 
    Invariants:
-   1. A connection is in the table from accept until free_conn; its fd is
-      closed and its state DEAD from http_drop on. Only free_conn calls closed,
-      and only run_todo, which the loop calls, calls free_conn: no reply
-      function does.
-   2. A reply function calls none of the handler's either: the request behind
-      a reply that is out waits for run_todo.
+   1. A connection is in the table from accept until free_conn; its fd is closed
+      and its state DEAD from http_drop on. Only free_conn calls the handler's
+      closed, and only run_todo, called by the loop, calls free_conn. Reply
+      functions never do.
+   2. Reply functions call no other handler function either: after a reply, the
+      next request waits for run_todo.
    3. An idle connection has no buffers and no head. */
 
 #include "http.h"
@@ -30,15 +30,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define ACCEPTS 32               /* in one turn */
-#define OTHER_FDS 16             /* that are no connections */
+#define ACCEPTS 32               /* accepted in one turn */
+#define OTHER_FDS 16             /* descriptors that are not connections */
 #define SWEEP_MS 1000
 #define LINGER_MS 2000
-#define RESERVED 4 /* one in so many connections, for those who are known */
+#define RESERVED 4 /* one slot in so many is for known clients */
 
 /* ---- input ---- */
 
-/* Decodes what has come of a chunked body: whether it is whole. */
+/* Decodes what has arrived of a chunked body. Returns whether it is
+   complete. */
 static bool
 take_chunks(struct http_conn *c)
 {
@@ -52,14 +53,14 @@ take_chunks(struct http_conn *c)
         return false;
     }
     c->body_len += data;
-    if (done) /* what may stand behind it is not moved */
+    if (done) /* bytes after the body are not moved */
         c->gap = (size_t)n - data;
     else
         c->in.len = at + data;
     return done;
 }
 
-/* Gives the request to the handler, once its body is there. */
+/* Passes the request to the handler once its body is complete. */
 static void
 take_body(struct http_conn *c)
 {
@@ -75,7 +76,7 @@ take_body(struct http_conn *c)
             return;
         c->body_len = len;
     }
-    if (c->moved) { /* and with it what the head points to */
+    if (c->moved) { /* in.p, which the head points into */
         int n = http_parse_head(&c->scan, c->in.p + c->pos, c->head_len,
                                 c->head, &status);
 
@@ -100,7 +101,7 @@ ask_for_body(struct http_conn *c)
         take_body(c);
 }
 
-/* Takes the next head once it is whole. */
+/* Parses the next head once it is complete. */
 static void
 take_head(struct http_conn *c)
 {
@@ -137,8 +138,8 @@ take_head(struct http_conn *c)
         ask_for_body(c);
 }
 
-/* The client has closed, or half of it, which cannot be told apart: it may
-   read a reply that is there or about to be, but nobody waits long for it. */
+/* The client closed, or shut down writing: the two look the same. It may still
+   read a reply that is ready or soon will be, but not for long. */
 static void
 note_eof(struct http_conn *c)
 {
@@ -148,8 +149,8 @@ note_eof(struct http_conn *c)
         http_drop(c);
 }
 
-/* After a read without bytes: the client has closed, the connection is broken,
-   or there may be more later. */
+/* After a read without bytes: the client closed, the connection broke, or more
+   may come later. */
 static void
 note_end(struct http_conn *c, ssize_t got)
 {
@@ -235,7 +236,7 @@ start_sweep(struct http *s)
                        loop_now(s->loop) + SWEEP_MS);
 }
 
-/* Refuses a connection that there is no room for. */
+/* Refuses a connection when the table is full. */
 static void
 turn_away(int fd)
 {
@@ -244,7 +245,7 @@ turn_away(int fd)
         "Retry-After: 1\r\nContent-Length: 0\r\n\r\n";
     char junk[1024];
 
-    /* Unread bytes would make the close a reset, and lose the text. */
+    /* Unread bytes would turn the close into a reset and lose the text. */
     if (write(fd, text, sizeof text - 1) > 0 && shutdown(fd, SHUT_WR) == 0 &&
         read(fd, junk, sizeof junk) >= 0)
         junk[0] = '\0';
@@ -252,8 +253,8 @@ turn_away(int fd)
 
 static void run_todo(void *ctx);
 
-/* Whether there is room for a new connection, if need be at the cost of another
-   one. */
+/* Returns whether there is room for a new connection, dropping another one if
+   necessary. */
 static bool
 make_room(struct http *s)
 {
@@ -273,12 +274,12 @@ make_room(struct http *s)
                           n >= s->limit - s->limit / RESERVED)) {
         http_drop(worst);
         s->counts.refused++;
-        run_todo(s); /* invariant 1: the loop has called us */
+        run_todo(s); /* invariant 1: called from the loop */
     }
     return s->counts.open < s->limit;
 }
 
-/* Adds fd to the table; false: it cannot. */
+/* Adds fd to the table. Returns false on failure. */
 static bool
 admit(struct http *s, int fd)
 {
@@ -320,7 +321,8 @@ on_accept(void *ctx, int fd, int events)
     }
     if (i < ACCEPTS && (errno == EMFILE || errno == ENFILE ||
                         errno == ENOBUFS || errno == ENOMEM)) {
-        /* It stays ready, and the loop would spin: the sweep tries again. */
+        /* The listener stays readable and the loop would spin; the sweep
+           retries. */
         loop_watch(s->loop, fd, 0, NULL, NULL);
         s->paused = true;
         start_sweep(s);
@@ -344,7 +346,7 @@ free_conn(struct http_conn *c)
     listen_again(s);
 }
 
-/* Gives back the memory that the bytes from c->pos on do not need. */
+/* Frees buffer memory that the bytes from c->pos on do not need. */
 static void
 repack(struct http_conn *c)
 {
@@ -358,7 +360,7 @@ repack(struct http_conn *c)
         http_drop(c);
 }
 
-/* Does what replies left to do, and lets those read again that the budget had
+/* Finishes what replies left to do, and resumes reads that the budget had
    stopped. */
 static void
 run_todo(void *ctx)
@@ -406,15 +408,15 @@ slim(struct http_conn *c)
     }
 }
 
-/* Ends c when its time is up, without a word where its client has sent
-   nothing; keeps a silent stream alive. */
+/* Ends c when its time is up: with 408 if it has sent part of a request, else
+   silently. Pings a quiet stream. */
 static void
 check_time(struct http_conn *c)
 {
     int64_t quiet = loop_now(c->server->loop) - c->since_ms;
     bool begun = c->state == BODY ||
                  (c->state == HEAD && c->in.len > c->pos);
-    /* By state; the others have no limit. */
+    /* by state; 0: no limit */
     const int64_t limits[DEAD + 1] = {
         [HEAD] = c->known ? HTTP_IDLE_MS : HTTP_REQUEST_MS,
         [STREAM] = HTTP_WRITE_MS, [SENDING] = HTTP_WRITE_MS,
@@ -553,8 +555,8 @@ http_stop(struct http *s)
     if (s->fd < 0)
         return;
     loop_watch(s->loop, s->fd, 0, NULL, NULL);
-    /* Unlinked while it still listens, so that nobody takes it for a dead
-       one. */
+    /* Unlink while it still listens, so that no other process takes the file
+       for stale. */
     if (s->path != NULL)
         unlink(s->path);
     close(s->fd);

@@ -1,19 +1,18 @@
-/* conn - a connection: what it may read, what it waits for, and how
-   what it has to say leaves.
+/* conn - a connection: how much it may read, which events it waits for, and how
+   its output is written.
 
-   Nothing here reads a request or calls the handler, so all that makes
-   replies may use it.
+   Nothing here parses a request or calls the handler, so all reply code may use
+   it.
 
    Invariants:
    1. Between request and the end of the reply in.p does not move, and nothing
-      before in.len changes: reading goes on in what room is left, and without
-      any it stops.
-   2. server->held is the sum of all held, each the memory of its buffers.
-      Reading never takes it over HTTP_BUDGET but by SMALL for each connection,
-      and by what one whole request needs; output that does costs the slowest
-      stream.
-   3. While a reply takes long, see http_forget, what comes is read whatever
-      the budget says, as nothing else shows that the client is gone. */
+      before in.len changes: reading continues only in the remaining room.
+   2. server->held is the sum of every connection's held, the memory of its
+      buffers. Reading never exceeds HTTP_BUDGET except by SMALL per connection
+      and by the needs of one whole request. When output exceeds it, the slowest
+      stream is dropped.
+   3. During a long reply (http_forget), input is read even over the budget:
+      reading is the only way to notice that the client is gone. */
 
 #include "http/conn.h"
 #include "base/text.h"
@@ -24,7 +23,7 @@
 
 #define READ_LEN ((size_t)4096)
 #define BODY_READ ((size_t)64 * 1024)
-#define SPARE ((size_t)256) /* invariant 1: so that a loss is noticed */
+#define SPARE ((size_t)256) /* invariant 1: room to notice a close */
 #define SMALL ((size_t)12 * 1024)
 
 void
@@ -47,7 +46,7 @@ http_touch(struct http_conn *c)
     c->since_ms = loop_now(c->server->loop);
 }
 
-/* Once c has its reply or is gone, another body may pass the budget. */
+/* c has its reply or is gone: another body may exceed the budget. */
 static void
 pass_on(struct http_conn *c)
 {
@@ -59,7 +58,7 @@ pass_on(struct http_conn *c)
     loop_timer_set(s->loop, &s->todo_timer, loop_now(s->loop));
 }
 
-/* The request stays until http.c frees the connection: a handler may be
+/* The request stays until http.c frees the connection: a handler may still be
    reading it. */
 void
 http_drop(struct http_conn *c)
@@ -80,9 +79,10 @@ http_drop(struct http_conn *c)
     http_queue(c);
 }
 
-/* ---- the budget, and what to wait for ---- */
+/* ---- the budget, and which events to wait for ---- */
 
-/* Whether all hold too much, not counting the body that may pass the budget. */
+/* Returns whether buffers exceed the budget, not counting the one body that
+   may. */
 static bool
 is_over(const struct http *s)
 {
@@ -90,7 +90,8 @@ is_over(const struct http *s)
            HTTP_BUDGET;
 }
 
-/* Drops those with the most unsent bytes, streams first, until all fits. */
+/* Drops connections, those with the most unsent bytes first and streams before
+   others, until the budget is met. */
 static void
 shed(struct http *s)
 {
@@ -134,8 +135,8 @@ http_is_waiting(const struct http_conn *c)
     return (c->state == STREAM || c->state == BUSY) && c->head == NULL;
 }
 
-/* How much larger `in` has to be for n bytes more: twice, so that its bytes
-   are not copied often, but not past the end of a body. */
+/* How much larger `in` must be for n more bytes: doubled to limit copying, but
+   never beyond the end of a body. */
 static size_t
 growth(const struct http_conn *c, size_t n)
 {
@@ -166,7 +167,7 @@ http_room(struct http_conn *c)
     if (http_is_waiting(c))
         return have < HTTP_MAX_BEHIND ? HTTP_MAX_BEHIND - have : 0;
     if (c->state == HEAD && have >= HTTP_MAX_HEAD)
-        return 0; /* a whole one is there, or an error: run_todo sees */
+        return 0; /* complete or in error: run_todo sees it */
     if (c->state == BODY) {
         ASSERT(c->head != NULL);
         if (!c->head->chunked)
@@ -184,7 +185,8 @@ http_room(struct http_conn *c)
     if (more == 0 || c->held + more <= SMALL ||
         c->server->counts.held + more <= HTTP_BUDGET)
         return n;
-    /* Where many have sent a part, one at a time may go on, or none could. */
+    /* When many bodies are incomplete, one may exceed the budget, or all would
+       stall. */
     if (c->state == BODY && c->server->first == NULL)
         c->server->first = c;
     if (c->server->first == c)
@@ -227,7 +229,7 @@ http_update(struct http_conn *c)
 
 /* ---- output ---- */
 
-/* The reply is out: closes, or goes on to the next request. */
+/* The reply is sent: closes, or goes on to the next request. */
 static void
 end_request(struct http_conn *c)
 {
@@ -239,7 +241,7 @@ end_request(struct http_conn *c)
     if (c->keep && c->server->fd >= 0) {
         c->state = HEAD;
         if (c->in.len > c->pos || c->in.cap > HTTP_KEEP)
-            http_queue(c); /* the handler may still read its request */
+            http_queue(c); /* the handler may still be reading it */
         else
             c->in.len = c->pos = 0;
     } else if ((c->refused || c->in.len > c->pos) && !c->eof) {
@@ -252,8 +254,8 @@ end_request(struct http_conn *c)
     }
 }
 
-/* All of out is written: the next reply of any connection takes its memory,
-   which is still in the processor's cache. */
+/* All of out is written. The next reply of any connection reuses its memory,
+   which is still in the CPU cache. */
 static void
 give_back(struct http_conn *c)
 {

@@ -1,12 +1,11 @@
 /* listen - the socket that http.c accepts from.
 
-   Addresses are numeric: it asks no resolver, which a static binary does not
-   have. It refuses to remove a file that is no socket, and a socket that
-   somebody may still answer on.
+   Addresses are numeric: a static binary has no resolver. It refuses to remove
+   a file that is not a socket, or a socket that a process may still listen on.
 
    Invariants:
    1. A socket file never has a mode wider than 0600, from its first moment.
-   2. Nothing is left open, and no file made, when it fails. */
+   2. On failure nothing stays open and no file stays behind. */
 
 #include "http/listen.h"
 #include "base/text.h"
@@ -25,7 +24,7 @@
 #define BACKLOG 1024
 #define KEEP_IDLE_S 60 /* of silence before TCP probes the client */
 #define KEEP_ASK_S 15  /* between two probes */
-#define KEEP_ASKS 4    /* without an answer: it is gone */
+#define KEEP_ASKS 4    /* without an answer: the client is gone */
 
 union address {
     struct sockaddr sa;
@@ -91,7 +90,7 @@ unix_address(union address *a, const char *path)
     return sizeof a->un;
 }
 
-/* The length of the address that o names, or 0: not one that we take. */
+/* Returns the length of the address in o, or 0 if it is not one we accept. */
 static socklen_t
 address_of(const struct http_options *o, union address *a)
 {
@@ -120,13 +119,14 @@ http_is_local(const struct http_options *o)
                         sizeof a.in6.sin6_addr) == 0;
 }
 
-/* As RFC 5952 has it, which is how clients write it in Host; inet_ntop would
-   bring the C library's printf along. */
+/* In RFC 5952 form, as clients write it in Host. inet_ntop would pull in the C
+   library's printf. */
 static void
 put_in6(const struct sockaddr_in6 *in6, char out[HTTP_MAX_ADDRESS])
 {
     const uint8_t *p = in6->sin6_addr.s6_addr;
-    size_t n = 0, i, k, from = 16, len = 2; /* one group is not cut short */
+    size_t n = 0, i, k, from = 16, len = 2; /* a single zero group is not
+                                               shortened */
 
     for (i = 0; i < 16; i = k + 2) {
         for (k = i; k < 16 && p[k] == 0 && p[k + 1] == 0; k += 2)
@@ -151,7 +151,7 @@ put_in6(const struct sockaddr_in6 *in6, char out[HTTP_MAX_ADDRESS])
              (unsigned)ntohs(in6->sin6_port));
 }
 
-/* Names what fd is bound to. */
+/* Formats the address fd is bound to. */
 static void
 put_name(int fd, char out[HTTP_MAX_ADDRESS])
 {
@@ -193,7 +193,7 @@ clear_path(const union address *a)
     return dead && unlink(a->un.sun_path) == 0;
 }
 
-/* Invariant 1 is the umask's. */
+/* The umask ensures invariant 1. */
 static bool
 bind_to(int fd, const union address *a, socklen_t len)
 {
@@ -207,7 +207,7 @@ bind_to(int fd, const union address *a, socklen_t len)
     return rc == 0;
 }
 
-/* A new socket, listening, or -1 and errno. */
+/* A new listening socket, or -1 with errno. */
 static int
 open_socket(const union address *a, socklen_t len)
 {

@@ -5,14 +5,15 @@
 
 #include "http/conn.h"
 
-/* Opens what o says, not blocking, and writes its name as http_address gives
-   it. 0; ERR_INVALID or ERR_IO, and *why names the address and the reason. */
+/* Opens a non-blocking listening socket for o and writes its address in the
+   form http_address returns. Returns 0, or ERR_INVALID or ERR_IO with the
+   address and the reason in *why. */
 int http_listen(const struct http_options *o, int *out,
                 char address[HTTP_MAX_ADDRESS], char why[256]);
-/* Marks fd as one that never blocks and that no child inherits. */
+/* Makes fd non-blocking and close-on-exec. */
 bool http_prepare_fd(int fd);
-/* Has TCP send at once, and probe clients that are silent for long, to notice
-   those whose machine or network is gone. */
+/* Turns off Nagle's delay and turns on keepalive probes, which find clients
+   whose machine or network is gone. */
 void http_prepare_tcp(int fd);
 
 #endif

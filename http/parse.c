@@ -1,22 +1,22 @@
 /* parse - HTTP/1.1 requests from bytes, strictly.
 
-   Two parsers that disagree on where a request ends are how requests get
-   smuggled past a proxy. So whatever RFC 9112 lets a recipient repair is
-   refused here: line folding, bare LF and CR, blanks before a colon, a second
-   Host or Content-Length, lists of codings, chunk sizes with a sign or 0x.
-   A target is taken in origin-form, in absolute-form with http, and as "*"
-   for OPTIONS; nothing is decoded, so escapes are not looked at.
+   Requests are smuggled past a proxy when two parsers disagree on where a
+   request ends. So this one refuses whatever RFC 9112 lets a recipient repair:
+   line folding, bare LF and CR, blanks before a colon, a second Host or
+   Content-Length, lists of codings, chunk sizes with a sign or 0x. It accepts
+   targets in origin-form, in absolute-form with http, and "*" for OPTIONS. It
+   decodes no escapes.
 
-   1. Each byte of a head is looked at once as it comes (scan: where do lines
-      end, is it text), and again a bounded number of times when the head is
-      whole. Between calls only offsets are kept, as p may move.
-   2. The first byte that is wrong, or the whole head, decides, and never how
-      much stands behind it; so the result is the same for any split.
-   3. Behind scan, each line of a head ends with CRLF, and has no control
-      character but HTAB.
-   4. A chunked body is taken a byte at a time but for its data; c->total <=
-      HTTP_MAX_BODY and c->left <= HTTP_MAX_BODY - c->total always, so no
-      size wraps. */
+   1. Each byte of a head is read once as it arrives (scan finds line ends and
+      checks that it is text), and a bounded number of times again when the head
+      is complete. Between calls only offsets are kept, as p may move.
+   2. The result depends on the first wrong byte or on the whole head, never on
+      how many bytes follow. So it is the same for any split of the input.
+   3. After scan, each line of a head ends with CRLF and has no control
+      character except HTAB.
+   4. A chunked body is parsed byte by byte, except for its data; c->total <=
+      HTTP_MAX_BODY and c->left <= HTTP_MAX_BODY - c->total always, so no size
+      wraps. */
 
 #include "http/parse.h"
 #include "base/text.h"
@@ -25,7 +25,7 @@
 
 #define MAX_SKIP 4     /* bytes: two empty lines before a request line */
 #define MAX_EXTRA 1024 /* bytes of a body's extensions and trailers */
-#define MAX_DIGITS 16  /* of a chunk's size: zeros in front have an end */
+#define MAX_DIGITS 16  /* of a chunk size, leading zeros included */
 #define ONES (UINT64_MAX / 255)
 
 /* ---- text ---- */
@@ -42,7 +42,7 @@ is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Whether c is a letter, a digit or one of the others. */
+/* Returns whether c is a letter, a digit or in others. */
 static bool
 is_word(char c, const char *others)
 {
@@ -50,11 +50,11 @@ is_word(char c, const char *others)
            (c != '\0' && strchr(others, c) != NULL);
 }
 
-/* How many characters of a token s begins with. */
+/* Returns how many leading characters of s form a token. */
 static size_t
 token_len(struct str s)
 {
-    /* A bit for each: beside letters and digits !#$%&'*+-.^_`|~ */
+    /* A bit per character: letters, digits and !#$%&'*+-.^_`|~ */
     static const uint32_t bits[8] = {0, 0x03ff6cfa, 0xc7fffffe, 0x57ffffff};
     size_t i;
 
@@ -70,7 +70,7 @@ is_tchar(char c)
     return token_len((struct str){&c, 1}) == 1;
 }
 
-/* Whether s is one or more of these, and nothing else. */
+/* Returns whether s is not empty and of() holds for all its characters. */
 static bool
 is_all(struct str s, bool (*of)(char c))
 {
@@ -81,9 +81,9 @@ is_all(struct str s, bool (*of)(char c))
     return i == s.len && i > 0;
 }
 
-/* Whether n bytes at p are, in any case, those of z, which is in lower. One
-   bit is between the cases of a letter, and between what else z has and
-   control characters, which no head has. */
+/* Compares n bytes at p with z, which is in lower case, ignoring case. The mask
+   drops bit 0x20: the two cases of a letter differ only there, and so do the
+   other characters of z and control characters, which no head contains. */
 static bool
 is_same(const char *p, const char *z, size_t n)
 {
@@ -111,12 +111,12 @@ trim(struct str s)
     return s;
 }
 
-/* The next field of that name, in lower case, from i on; h->n or more: there
-   is none. */
+/* Returns the index of the next field, from i on, with this lower-case name;
+   h->n or more if there is no further one. */
 static size_t
 find(const struct http_head *h, const char *name, size_t i)
 {
-    /* Mostly it is another one, and the first letter says so. */
+    /* Most fields fail this test of the first letter. */
     while (i < h->n && (((*h->field[i].name.p ^ *name) & 0x1f) != 0 ||
                         !is_any_case(h->field[i].name, name)))
         i++;
@@ -125,8 +125,8 @@ find(const struct http_head *h, const char *name, size_t i)
 
 /* ---- the head; functions return 0 or the status to answer ---- */
 
-/* Where the text from i on ends, eight bytes at a time as long as none of
-   them is a control character or DEL. */
+/* Returns where the text from i on ends. Takes eight bytes at a time while they
+   contain neither control characters nor DEL. */
 static size_t
 text_end(const char *p, size_t i, size_t end)
 {
@@ -143,8 +143,8 @@ text_end(const char *p, size_t i, size_t end)
     return i;
 }
 
-/* The length of the head; 0: it is not whole yet; below 0: the status,
-   negative. HTTP_MAX_HEAD bytes without an end are refused at once. */
+/* Returns the length of the head, 0 if it is incomplete, or a negated status.
+   HTTP_MAX_HEAD bytes without an end are refused at once. */
 static int
 scan(struct http_scan *s, const char *p, size_t len)
 {
@@ -176,8 +176,8 @@ scan(struct http_scan *s, const char *p, size_t len)
     return s->line == s->first ? -414 : -431;
 }
 
-/* host[:port]: a name, an IPv4 address or an IP literal. Whether it is a name
-   of this server is for the handler to judge. */
+/* host[:port]: a name, an IPv4 address or an IP literal. The handler judges
+   whether it names this server. */
 static bool
 is_host(struct str s)
 {
@@ -217,7 +217,8 @@ parse_target(struct http_head *h, struct str t)
     h->path = str_cut(&t, '?');
     h->query = t;
     if (h->path.len == 0 && h->host.p != NULL)
-        h->path = (struct str){h->host.p - 1, 1}; /* the slash before it */
+        h->path = (struct str){h->host.p - 1, 1}; /* the slash before the
+                                                     query */
     if (str_is(h->path, "*") && h->query.p == NULL)
         return str_is(h->method, "OPTIONS") ? 0 : 400;
     return str_starts(h->path, "/") ? 0 : 400;
@@ -241,7 +242,7 @@ parse_request_line(struct http_head *h, struct str line)
     return parse_target(h, target);
 }
 
-/* A folded line begins with a blank, which is no name. */
+/* A folded line begins with a blank, so its name is invalid. */
 static int
 parse_field(struct http_head *h, struct str line)
 {
@@ -256,7 +257,7 @@ parse_field(struct http_head *h, struct str line)
     return 0;
 }
 
-/* Where the body ends must be said once and plainly. */
+/* The body length must be given once and unambiguously. */
 static int
 check_framing(struct http_head *h)
 {
@@ -281,7 +282,8 @@ check_framing(struct http_head *h)
     return 0;
 }
 
-/* Whether a list of tokens, over all fields of that name, has this one. */
+/* Returns whether a token list, over all fields of that name, has this
+   token. */
 static bool
 has_token(const struct http_head *h, const char *name, const char *token)
 {
@@ -306,12 +308,13 @@ check_fields(struct http_head *h)
     if (http_is_repeated(h, "host") ||
         ((host.p != NULL || h->minor > 0) && !is_host(host)))
         return 400;
-    if (h->host.p == NULL) /* else the target had one: RFC 9112, 3.2.2 */
+    if (h->host.p == NULL) /* else the target had one, which wins: RFC 9112,
+                              3.2.2 */
         h->host = host;
     status = check_framing(h);
     if (status != 0)
         return status;
-    /* HTTP/1.0 knows no expectations: RFC 9110, 10.1.1. */
+    /* HTTP/1.0 has no expectations: RFC 9110, 10.1.1. */
     h->expect = expect.p != NULL && h->minor > 0;
     if (h->expect && (http_is_repeated(h, "expect") ||
                       !is_any_case(expect, "100-continue")))
@@ -356,7 +359,7 @@ http_parse_head(struct http_scan *s, const char *p, size_t len,
 enum { SIZE, EXTENSION, SIZE_LF, DATA, DATA_CR, DATA_LF,
        LINE, NAME, VALUE, LINE_LF, LAST_LF, DONE };
 
-/* Each state has the bytes that may stand in it, and one that ends it. */
+/* Each state has bytes that may occur in it, and one that ends it. */
 static const struct {
     char end;
     uint8_t next;
@@ -384,7 +387,7 @@ take_digit(struct http_chunks *c, char b)
     return ++c->digits > MAX_DIGITS ? ERR_SYNTAX : 0;
 }
 
-/* Takes one byte outside of a chunk's data. */
+/* Takes one byte outside a chunk's data. */
 static int
 take_byte(struct http_chunks *c, char b)
 {
@@ -479,7 +482,7 @@ http_is_type(struct str value, const char *type)
     return is_any_case(trim(str_cut(&value, ';')), type);
 }
 
-/* How closely a media range names the type: 0 not at all, 3 it itself. */
+/* How well a media range matches the type: 0 not at all, 3 exactly. */
 static int
 closeness(struct str range, const char *type)
 {
@@ -493,7 +496,7 @@ closeness(struct str range, const char *type)
            type[n - 1] == '/' ? 2 : 0;
 }
 
-/* Whether the parameters of a media range have the weight q=0. */
+/* Returns whether the parameters of a media range include q=0. */
 static bool
 is_refused(struct str params)
 {
@@ -511,8 +514,8 @@ is_refused(struct str params)
     return false;
 }
 
-/* Whether the closest media range in the lists of these fields is acceptable;
-   without such a field, any. */
+/* Returns whether the best-matching media range in these fields is acceptable;
+   any if there is no such field. */
 static bool
 accepts(const struct http_head *h, const char *field, const char *type,
         bool any)

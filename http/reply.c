@@ -1,12 +1,12 @@
 /* reply - replies and streams of events, as bytes.
 
-   It refuses to send two replies to a request, and half an event: when memory
-   does not suffice, the connection is closed.
+   It never sends two replies to a request, nor half an event: if memory runs
+   out, the connection is closed.
 
    1. None of these calls the handler; see http.c.
-   2. A whole reply is written at once, with one write where that takes it.
-      What is added to a stream leaves when the loop turns, or with the end of
-      the stream, so that an answer in three events is one write too. */
+   2. A whole reply is sent at once, with a single write if the socket takes it
+      all. Events on a stream are sent at the end of the loop's turn or of the
+      stream, so an answer of three events also takes one write. */
 
 #include "http/reply.h"
 #include "http/conn.h"
@@ -39,7 +39,7 @@ status_text(int status)
     return p;
 }
 
-/* The output buffer of c, which is the spare one where it has none. */
+/* The output buffer of c; the spare buffer if it has none. */
 static struct buf *
 begin_out(struct http_conn *c)
 {
@@ -52,7 +52,7 @@ begin_out(struct http_conn *c)
     return &c->out;
 }
 
-/* The part of a head that all replies have; false: the connection is gone. */
+/* Writes the part of a head that all replies share. False: c is gone. */
 static bool
 begin_reply(struct http_conn *c, int status, const char *type,
             const char *fields)
@@ -84,7 +84,7 @@ begin_reply(struct http_conn *c, int status, const char *type,
     return true;
 }
 
-/* Sends a whole reply; drops the connection where memory did not suffice. */
+/* Sends a whole reply; drops the connection if memory ran out. */
 static void
 end_reply(struct http_conn *c)
 {
@@ -131,7 +131,7 @@ void
 http_stream(struct http_conn *c, const char *fields)
 {
     if (c->minor == 0)
-        c->keep = false; /* there, the end of the stream is the close */
+        c->keep = false; /* HTTP/1.0: closing ends the stream */
     if (!begin_reply(c, 200, "text/event-stream", fields))
         return;
     buf_z(&c->out, "Cache-Control: no-cache\r\nX-Accel-Buffering: no\r\n");
@@ -194,7 +194,7 @@ put_line(struct buf *b, const char *name, struct str value)
     buf_char(b, '\n');
 }
 
-/* The length of the line that s begins with. */
+/* Returns the length of the first line of s. */
 static size_t
 line_len(struct str s)
 {
@@ -226,8 +226,7 @@ http_event(struct http_conn *c, struct str event, struct str id,
 
     if (c->state != STREAM || c->is_head)
         return;
-    /* One event may be larger than the limit, but none is added behind so
-       much. */
+    /* One event may exceed the limit, but no more are added after it. */
     if (unsent(c) > HTTP_MAX_UNSENT)
         http_flush(c);
     if (unsent(c) > HTTP_MAX_UNSENT)
