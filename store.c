@@ -1,29 +1,28 @@
 /* store - the log: open, follow, lock, stage, commit.
 
-   Every process that uses the store has this file's view of it: the index of
-   all keys, read from the log once and kept up by following it. There is one
-   function that commits (store_commit) and one that follows (store_follow).
+   Every process that uses the store holds an index of all keys, read from the
+   log once and kept current by following it. Only store_commit commits, and
+   only store_follow follows.
 
-   The order of one commit, each step only after the one before:
-     lock; follow; stage (index and batch buffer only); one write behind the
-     committed end; fdatasync; the mark; tell the observer; unlock.
-   Answers leave after store_commit has returned 0, and not before.
+   The order of one commit, each step only after the one before: lock; follow;
+     stage (index and batch buffer only); one write behind the committed end;
+     fdatasync; the mark; tell the observer; unlock. Answers are sent only after
+     store_commit returned 0.
 
-   What is done when a step fails stands in store/write.c; where that fails too,
-   what was staged is undone in memory and the batch is given up.
+   store/write.c handles failed steps. If it cannot, staged records are undone
+   in memory and the batch is dropped.
 
-   The lock is that on the lock file, and then the one on the log itself:
-   where the lock file was removed under load, there are two of it.
+   A process locks the lock file, then the log itself: if the lock file was
+   removed under load, there may be two of them.
 
    Invariants:
-   1. Bytes below the mark's end are on disk and never change.
-      A bad record among them is damage: writes are refused, the file is
-      left as it is, whole records are still read.
-   2. Bytes behind it count only once the holder of the lock has checked and
-      synced them (store_recover).
-   3. Memory is what reading the log up to s->log.end would give, plus what is
-      staged.
-   4. Without the lock nothing on disk is changed. */
+   1. Bytes below the mark's end are on disk and never change. A bad record
+      among them is damage: writes are refused, the file stays untouched, and
+      whole records remain readable.
+   2. Bytes after it count only once the lock holder has checked and synced them
+      (store_recover).
+   3. Memory equals the log read up to s->log.end, plus what is staged.
+   4. Nothing on disk changes without the lock. */
 
 #define _XOPEN_SOURCE 700 /* realpath */
 
@@ -50,10 +49,9 @@
 
 /* ---- open and close ---- */
 
-/* The real path of the log, heap: all links followed, also where the log
-   itself is not there yet. NULL with errno. A link that leads nowhere is
-   refused, since a rename over it would put the log where its owner does
-   not want it. */
+/* The real path of the log, on the heap, with all links resolved, even if the
+   log does not exist yet. NULL with errno. A dangling link is refused, since
+   the rename that creates the log would replace the link. */
 static char *
 real_path(const char *given)
 {
@@ -61,7 +59,7 @@ real_path(const char *given)
     char *path = realpath(given, NULL);
     if (path != NULL || errno != ENOENT)
         return path;
-    if (lstat(given, &st) == 0) /* another process may just have made it */
+    if (lstat(given, &st) == 0) /* another process may just have created it */
         return realpath(given, NULL);
     char *dir = file_dir_of(given);
     char *real = dir == NULL ? NULL : realpath(dir, NULL);
@@ -70,7 +68,7 @@ real_path(const char *given)
         path = with ? file_join(with, file_name(given)) : NULL;
         free(with);
     } else if (dir != NULL && errno == ENOENT) {
-        path = file_join(given, ""); /* it is made with the first write */
+        path = file_join(given, ""); /* the first write creates it */
     }
     free(real);
     free(dir);
@@ -101,8 +99,8 @@ find_path(struct store *s)
     return 0;
 }
 
-/* The first process after a boot, or after a writer that knows the wall clock
-   alone, writes a mark from which the log's time goes on for later ones. */
+/* The first process after a boot, or after a writer that knows only the wall
+   clock, writes a mark from which later processes continue the log's time. */
 static void
 note_boot(struct store *s)
 {
@@ -166,7 +164,7 @@ store_close(struct store *s)
 
 /* ---- following ---- */
 
-/* Whether a log without a mark to go by has changed. */
+/* Returns whether the log has changed, judged without a mark. */
 static bool
 unmarked_changed(const struct store *s)
 {
@@ -179,8 +177,8 @@ unmarked_changed(const struct store *s)
            !store_is_log(s, &st);
 }
 
-/* Whether the open log has as many bytes as the mark says; it has not when
-   another file was put in its place. */
+/* Returns whether the open log is at least as long as the mark says. It is not
+   if another file was copied over it. */
 static bool
 reaches(const struct store *s, int64_t end)
 {
@@ -188,8 +186,8 @@ reaches(const struct store *s, int64_t end)
     return s->log.fd >= 0 && fstat(s->log.fd, &st) == 0 && st.st_size >= end;
 }
 
-/* Where the lock file was replaced, the mark of the old one does not move any
-   more. Checked every LOOK_MS: a stat for each read is expensive. */
+/* If the lock file was replaced, the old one's mark no longer moves. Checked
+   every LOOK_MS, since a stat for each read is expensive. */
 static void
 look_for_lock(struct store *s)
 {
@@ -203,7 +201,7 @@ look_for_lock(struct store *s)
     }
 }
 
-/* Whether m says how far memory can go on from where it is. */
+/* Returns whether memory can continue from its position to the mark m. */
 static bool
 leads_on(struct store *s, const struct mark *m)
 {
@@ -211,8 +209,8 @@ leads_on(struct store *s, const struct mark *m)
            store_takes_mark(s, m, s->id, s->ino);
 }
 
-/* Follows what others committed, as far as that needs no lock. 0, VIEW_SAME,
-   VIEW_TAIL, or an error. */
+/* Follows what others committed, as far as possible without the lock. 0,
+   VIEW_SAME, VIEW_TAIL, or an error. */
 static int
 sync_view(struct store *s)
 {
@@ -231,13 +229,13 @@ sync_view(struct store *s)
         return 0;
     rc = store_load(s);
     if (rc == 0 && (s->err == ERR_IO || s->err == ERR_FORMAT))
-        store_allow(s); /* it could not be read, and can be again */
+        store_allow(s); /* it is readable again */
     return rc;
 }
 
-/* Takes the lock to recover the tail. If another process holds it, that one
-   recovers the tail. Where it cannot be recovered, reads go on as far as the
-   log is whole. */
+/* Takes the lock to recover the tail. If another process holds the lock, that
+   one recovers it. If recovery is impossible, reads continue as far as the log
+   is whole. */
 static int
 recover(struct store *s)
 {
@@ -260,14 +258,14 @@ int
 store_follow(struct store *s)
 {
     if (s->lock.held)
-        return 0; /* it was followed when the lock was taken */
+        return 0; /* store_lock has followed already */
     int rc = sync_view(s);
     return rc == VIEW_TAIL ? recover(s) : rc == VIEW_SAME ? 0 : rc;
 }
 
 /* ---- the lock ---- */
 
-/* Writes the file of a new log, to be renamed. */
+/* Writes the file of a new log, before its rename. */
 static int
 write_new(struct store *s, const char *tmp)
 {
@@ -276,7 +274,7 @@ write_new(struct store *s, const char *tmp)
     int rc = record_new_id(&h);
     if (rc != 0)
         return rc;
-    unlink(tmp); /* of a process that was killed here */
+    unlink(tmp); /* left by a process that was killed here */
     record_put_header(&b, &h, store_now_ms(s));
     rc = b.err != 0 ? b.err
                     : file_write_new(tmp, s->path, buf_view(&b), false);
@@ -284,16 +282,16 @@ write_new(struct store *s, const char *tmp)
     return rc;
 }
 
-/* Makes the first log: a temporary file with the header, synced, renamed.
-   Under the lock, and only where nothing stands at the path. Its name is
-   synced by store_recover, before the first mark. */
+/* Creates the first log: a temporary file with the header, synced, renamed.
+   Under the lock, and only if nothing exists at the path. store_recover syncs
+   the new name before the first mark. */
 static int
 create_log(struct store *s)
 {
     struct mark none = {0};
     char *tmp = file_join(s->path, ".new");
     int rc = tmp == NULL ? ERR_NOMEM : write_new(s, tmp);
-    /* The mark is that of a log that was here before, if there is one. */
+    /* Any mark belongs to a log that was here before. */
     if (rc == 0 && (mark_write(&s->lock, &none) != 0 ||
                     rename(tmp, s->path) != 0))
         rc = file_errno(errno);
@@ -306,8 +304,8 @@ create_log(struct store *s)
     return rc;
 }
 
-/* Looks, under the lock, whether lock and log are still those of the paths,
-   and makes or reads the log where they are not. */
+/* Under the lock: checks that the paths still lead to the open lock file and
+   log; creates or reads the log if not. */
 static int
 check_files(struct store *s, struct stat *st)
 {
@@ -338,8 +336,8 @@ own_log(struct store *s, struct stat *st)
                    store_is_log(s, st) ? 0 : VIEW_AGAIN;
 }
 
-/* Whether neither lock nor log is another file than before; then the log is
-   locked as well, as own_log says. */
+/* Checks that neither lock file nor log was replaced, and locks the log.
+   Returns as own_log. */
 static int
 own_known_log(struct store *s, struct stat *st)
 {
@@ -347,8 +345,8 @@ own_known_log(struct store *s, struct stat *st)
     return rc == 0 && st->st_size == 0 ? VIEW_AGAIN : rc;
 }
 
-/* With the lock: reads what others committed, and recovers the tail. same:
-   just before it was taken, the mark was the one last seen. */
+/* Under the lock: reads what others committed, and recovers the tail. same:
+   just before locking, the mark had not changed. */
 static int
 catch_up(struct store *s, bool same)
 {
@@ -362,7 +360,8 @@ catch_up(struct store *s, bool same)
         return rc;
     if (s->log.damaged)
         return ERR_DAMAGED;
-    if (s->log_readonly && !store_reopen(s)) /* the right may have come since */
+    if (s->log_readonly && !store_reopen(s)) /* permission may have been granted
+                                                since */
         return store_deny_write(s);
     rc = known ? 0 : own_log(s, &st);
     if (rc != 0)
@@ -372,13 +371,14 @@ catch_up(struct store *s, bool same)
     rc = st.st_nlink > 1 || s->mounted ? store_check_names(s) : 0;
     if (rc != 0)
         return rc;
-    /* A log grows until it is replaced: with that size, nobody wrote since. */
+    /* A log only grows until it is replaced: if its size is the same, nobody
+       wrote. */
     rc = same && known && st.st_size == s->log.end ? ERR_MORE
                                                    : mark_read(&s->lock, &m);
     if (rc == 0 && leads_on(s, &m))
         rc = store_load_to(s, &m);
     else if (rc == 0)
-        rc = ERR_SYNTAX; /* it is of another log, or an older one */
+        rc = ERR_SYNTAX; /* a mark of another log, or of an older one */
     if (rc == ERR_SYNTAX ||
         ((rc == 0 || rc == ERR_MORE) && st.st_size != s->log.end))
         rc = store_recover(s, st.st_size);
@@ -393,17 +393,17 @@ store_make_place(struct store *s)
     return rc == 0 && s->log.fd < 0 ? find_path(s) : rc;
 }
 
-/* Opens the lock file, and makes it and its directory where they are not. */
+/* Opens the lock file; creates it and its directory if missing. */
 static int
 open_lock(struct store *s)
 {
-    /* Where there is no log, links may have come since: see real_path. */
+    /* Without a log, links may have been made since: see real_path. */
     int rc = s->log.fd < 0 ? find_path(s) : 0;
     bool was_open = s->lock.fd >= 0;
     if (rc != 0)
         return rc;
     rc = lock_open(&s->lock, true);
-    if (rc == ERR_NOT_FOUND) { /* the directory is not there */
+    if (rc == ERR_NOT_FOUND) { /* the directory is missing */
         rc = store_make_place(s);
         if (rc == 0)
             rc = lock_open(&s->lock, true);
@@ -416,8 +416,8 @@ open_lock(struct store *s)
     return rc;
 }
 
-/* Notes since when another process has had the lock. A try of long ago says
-   nothing of the time since. */
+/* Records since when another process has had the lock. An attempt of long ago
+   says nothing about the time since. */
 static void
 note_busy(struct store *s, bool busy)
 {
@@ -429,8 +429,8 @@ note_busy(struct store *s, bool busy)
     s->tried_ms = now;
 }
 
-/* What others wrote is followed before the lock is taken; under it only what
-   came since is read, so that the lock is held for a short time only. */
+/* Follows before taking the lock, so that under the lock only the newest
+   records remain to be read, and it is held briefly. */
 static int
 take_lock(struct store *s, int (*take)(struct lock *l))
 {
@@ -441,7 +441,7 @@ take_lock(struct store *s, int (*take)(struct lock *l))
         rc = open_lock(s);
         if (rc != 0)
             return rc;
-        /* What is wrong shows under the lock. */
+        /* Errors show again under the lock. */
         bool same = sync_view(s) == VIEW_SAME;
         rc = s->lock.fd < 0 ? VIEW_AGAIN : take(&s->lock);
         if (rc == 0)
@@ -449,7 +449,7 @@ take_lock(struct store *s, int (*take)(struct lock *l))
         else if (rc == ERR_IO)
             store_deny_errno(s, rc, s->lock.path, "cannot be locked: ");
         note_busy(s, rc == ERR_BUSY || rc == ERR_MORE);
-        if (rc == VIEW_AGAIN) { /* gives up what was locked in vain */
+        if (rc == VIEW_AGAIN) { /* drops the useless lock */
             store_compact_lost(s);
             lock_close(&s->lock);
         }
@@ -457,7 +457,8 @@ take_lock(struct store *s, int (*take)(struct lock *l))
     if (rc != 0)
         store_unlock(s);
     if (rc == ERR_BUSY && take == lock_wait)
-        poll(NULL, 0, LOCK_WAIT_TICK_MS); /* the holder has another lock file */
+        poll(NULL, 0, LOCK_WAIT_TICK_MS); /* the holder uses another lock
+                                             file */
     return rc == VIEW_AGAIN ? ERR_IO : rc == ERR_BUSY ? ERR_MORE : rc;
 }
 
@@ -497,7 +498,7 @@ store_unlock(struct store *s)
         lock_log(s->log.fd, false);
     if (s->lock.held)
         lock_release(&s->lock, LOCK_WRITE);
-    if (s->lock.held) { /* the system refused; closing always unlocks */
+    if (s->lock.held) { /* unlocking failed; closing always unlocks */
         store_compact_lost(s);
         lock_close(&s->lock);
     }
@@ -591,7 +592,7 @@ batch_done(struct store *s)
     arena_reset(&s->mem);
 }
 
-/* Takes back everything staged, newest first. */
+/* Undoes everything staged, newest first. */
 static void
 unstage(struct store *s)
 {
@@ -641,7 +642,7 @@ store_commit(struct store *s, bool *unknown)
     for (struct staged *g = s->first; g != NULL; g = g->next) {
         struct store_rec r;
         rc = record_parse((struct str){s->batch.p + g->at, g->len}, &r);
-        ASSERT(rc == 0); /* it was written by record_put */
+        ASSERT(rc == 0); /* record_put wrote it */
         store_tell(s, g->e, &r);
     }
     batch_done(s);
@@ -670,8 +671,8 @@ store_move(struct store *s)
     return store_follow(s);
 }
 
-/* Closes both files with one record, and syncs both; the new one first, since
-   a process that finds the old one closed looks for it. */
+/* Closes both files with one record and syncs both. The new one comes first: a
+   process that finds the old one closed looks for it. */
 static int
 close_log(struct store *s)
 {
@@ -690,7 +691,7 @@ close_log(struct store *s)
     return rc;
 }
 
-/* With the new file whole but for what came last. */
+/* Finishes the new file and replaces the log by it. */
 static int
 switch_over(struct store *s)
 {

@@ -2,98 +2,98 @@
 #define STORE_H
 
 /* store - the log: records in a text file, one index over their keys, one
-   function that commits a batch and one that follows what others wrote.
-   The protocol is described in store.c, the format in store/record.c; and
-   what else can be done with a log in store/verify.h. */
+   function that commits a batch and one that follows what others wrote. store.c
+   describes the protocol, store/record.c the format. store/verify.h has check,
+   repair and backup. */
 
 #include "store/care.h"
 #include "store/kind.h"
 
-#define STORE_LOCK_WAIT_MS 5000 /* then ERR_BUSY is what a caller sees */
+#define STORE_LOCK_WAIT_MS 5000 /* then callers get ERR_BUSY */
 #define STORE_COMPACT_AT (64LL * 1024 * 1024)
-#define STORE_CLOSED_MAX (1024LL * 1024 * 1024) /* where nothing is asked for */
+#define STORE_CLOSED_MAX (1024LL * 1024 * 1024) /* default of closed_max */
 
 struct store;
 
 struct store_options {
     const char *path;       /* of the log; need not exist */
-    bool readonly;          /* never write, never lock */
-    int64_t compact_at;     /* superseded bytes, 0: STORE_COMPACT_AT */
+    bool readonly;          /* never writes or locks */
+    int64_t compact_at;     /* compact beyond; 0: STORE_COMPACT_AT */
     int64_t closed_max;     /* bytes of closed generations to keep */
 };
 
-/* Opens the log at o->path, which must stay, and reads it. A missing file is
-   an empty store. Makes no file, except the lock file of a log whose tail has
-   to be recovered. Errors: ERR_FORMAT (untouched), ERR_IO, ERR_NOMEM; then
-   *why names the file and the reason, and *out is NULL. A damaged log
-   opens, readable as far as it is whole. kinds must outlive the store. */
+/* Opens and reads the log at o->path, which must stay valid. A missing file is
+   an empty store. Creates no file except the lock file of a log whose tail
+   needs recovery. A damaged log opens too, readable as far as it is whole.
+   kinds must outlive the store. Errors: ERR_FORMAT (file untouched), ERR_IO,
+   ERR_NOMEM; *out is then NULL and *why names the file and the reason. */
 int store_open(struct store **out, const struct store_options *o,
                const struct store_kind *kinds, size_t n_kinds,
                char why[256]);
 void store_close(struct store *s);
 
-/* Brings memory up to the mark: what any process has committed is seen from
-   here on. Takes the lock only where bytes behind the mark have to be
-   recovered. 0, ERR_IO, ERR_NOMEM, ERR_DAMAGED (reads may go on). */
+/* Updates memory to the mark, and so to everything any process has committed.
+   Takes the lock only if bytes after the mark need recovery. 0, ERR_IO,
+   ERR_NOMEM, or ERR_DAMAGED (reads may continue). */
 int store_follow(struct store *s);
 
-/* Whether memory is that of the log. It is not after an error of follow or
-   lock that left it half read: no key that is missing says anything then. */
+/* Returns whether memory matches the log. After a failed follow or lock it may
+   be half read; a missing key then means nothing. */
 bool store_loaded(const struct store *s);
 
-/* Takes the write lock and follows. 0; ERR_MORE: another process holds it,
-   call store_lock_wait; ERR_READONLY, ERR_IO, ERR_DAMAGED, ERR_FULL: this
-   process cannot write now, store_state says why. */
+/* Takes the write lock and follows. 0; ERR_MORE: another process holds it, call
+   store_lock_wait; ERR_READONLY, ERR_IO, ERR_DAMAGED, ERR_FULL: this process
+   cannot write now, store_state says why. */
 int store_lock(struct store *s);
-/* As store_lock, but sleeps for it up to 10 ms, in line with the others. */
+/* store_lock, but queues for the lock for up to 10 ms. */
 int store_lock_wait(struct store *s);
-/* store_lock and waits up to STORE_LOCK_WAIT_MS, then ERR_BUSY; for the
-   command line, which serves no other peer. */
+/* store_lock, waiting up to STORE_LOCK_WAIT_MS, then ERR_BUSY. For the command
+   line, which has no other clients to serve. */
 int store_lock_patiently(struct store *s);
-/* Makes the directory of the log where it is missing, for files beside it.
-   0, ERR_READONLY, ERR_FULL, ERR_IO, ERR_NOMEM. */
+/* Makes the log's directory if it is missing, for files beside the log. 0,
+   ERR_READONLY, ERR_FULL, ERR_IO, ERR_NOMEM. */
 int store_make_place(struct store *s);
-/* Nothing may be staged. */
+/* Releases the lock. Nothing may be staged. */
 void store_unlock(struct store *s);
 bool store_locked(const struct store *s);
 
-/* Stages a record; under the lock only. body is a run of JSON members
-   ("op":...,"v":{...}). Applied to memory at once, on disk by store_commit.
-   0, ERR_TOO_LARGE, ERR_NOMEM, or what store_refuse said. */
+/* Stages a record; needs the lock. body is a run of JSON members
+   ("op":...,"v":{...}). Applies it to memory at once; store_commit writes it to
+   disk. 0, ERR_TOO_LARGE, ERR_NOMEM, or store_refuse's err. */
 int store_stage(struct store *s, struct str key, struct str body);
-/* The n that the next staged record will have. */
+/* The number n of the next staged record. */
 uint64_t store_next_n(const struct store *s);
 /* Bytes and records staged so far. */
 size_t store_staged_len(const struct store *s);
 size_t store_staged_n(const struct store *s);
-/* Writes what is staged, syncs it, moves the mark: one write, one fdatasync.
-   On an error everything staged is undone in memory: ERR_FULL and ERR_IO
-   promise that nothing of it is on disk, unless *unknown is set. */
+/* Writes and syncs what is staged and moves the mark: one write, one fdatasync.
+   On an error everything staged is undone in memory. After ERR_FULL and ERR_IO
+   nothing of it is on disk, unless *unknown is set. */
 int store_commit(struct store *s, bool *unknown);
-/* Until called with 0, store_stage stages nothing and returns err. */
+/* Makes store_stage return err and stage nothing, until called with 0. */
 void store_refuse(struct store *s, int err);
 
-/* The key's entry, or NULL. Valid until the next follow, lock or commit
-   (undo) of this store. */
+/* The key's entry, or NULL. Valid until the next follow, lock or commit (undo)
+   of this store. */
 struct store_entry *store_find(struct store *s, struct str key);
-/* Reads an entry's record, staged ones included; memory in a. Checks the
-   CRC. 0, ERR_IO, ERR_DAMAGED, ERR_NOMEM. */
+/* Reads an entry's record, staged or not, into a and checks its CRC. 0, ERR_IO,
+   ERR_DAMAGED, ERR_NOMEM. */
 int store_read(struct store *s, const struct store_entry *e, struct arena *a,
                struct store_rec *out);
-/* Reads record n, in this generation or a closed one. ERR_NOT_FOUND: it was
-   dropped with an old generation, or never was. */
+/* Reads record n from this generation or a closed one. ERR_NOT_FOUND: it was
+   dropped with an old generation, or never existed. */
 int store_read_n(struct store *s, uint64_t n, struct arena *a,
                  struct store_rec *out);
-/* Calls fn with the records from the first with a number >= from on, in
-   order, as far as this generation holds them, until fn returns non-zero;
-   that, 0, or an error. The records live only during the call. */
+/* Calls fn in order with each record of this generation from number `from` on,
+   until fn returns non-zero. Returns that value, 0 at the end, or an error. A
+   record is valid only during the call. */
 int store_scan(struct store *s, uint64_t from,
                int (*fn)(void *ctx, const struct store_rec *r), void *ctx);
 
 /* max(wall clock, newest time in the log + boot-clock time since then). */
 int64_t store_now_ms(const struct store *s);
-/* How long ago the log's time t was, by the boot clock as far as it goes: a
-   clock that is set ahead makes nothing older. */
+/* How long ago the log's time t was, by the boot clock where possible: setting
+   the clock ahead makes nothing older. */
 int64_t store_age_ms(const struct store *s, int64_t t);
 
 #endif

@@ -1,8 +1,8 @@
 /* apply - a record into the index and to the kinds.
 
-   Live records and replayed ones come through store_apply, and only here
-   does the index change; but for store/move.c, which drops what a compaction
-   left out. */
+   Live and replayed records both pass through store_apply. Only this file
+   changes the index, except that store/move.c drops entries a compaction left
+   out. */
 
 #include "store/apply.h"
 #include "store/state.h"
@@ -60,7 +60,7 @@ store_apply(struct store *s, const struct store_rec *r, int64_t off,
     s->move.left -= moved;
     if (k->transient)
         s->superseded += e->len + 1;
-    else if (!fresh && !moved) /* else the pass of store_move counts it */
+    else if (!fresh && !moved) /* else store_move's pass counts it */
         s->superseded += was.len + 1;
     store_note_time(s, r->time);
     *out = e;
@@ -105,7 +105,7 @@ store_unapply(struct store *s, struct staged *g)
     s->superseded = g->superseded;
     if (g->old.n == 0)
         index_pop(&s->index, e);
-    else /* the chain may have changed since: a split, a new key */
+    else /* keep the chain: a split or a new key may have changed it */
         memcpy((char *)e + sizeof e->chain,
                (const char *)&g->old + sizeof e->chain,
                k->entry_size - sizeof e->chain);

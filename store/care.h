@@ -1,7 +1,7 @@
 #ifndef STORE_CARE_H
 #define STORE_CARE_H
 
-/* care - the state of the log, its processes, and compaction. */
+/* care - state of the log, its processes, and compaction. */
 
 #include "base/base.h"
 
@@ -9,54 +9,55 @@ struct store;
 
 struct store_state {
     const char *path;    /* real path of the log */
-    char id[33];         /* of the store, "" when there is no log yet */
+    char id[33];         /* of the store, "" before there is a log */
     uint64_t g;          /* generation, 0: no log yet */
     uint64_t head;       /* newest n */
     int64_t len;         /* committed bytes */
-    int64_t superseded;  /* of those, bytes of records that are not newest, or
-                            of a transient kind */
+    int64_t superseded;  /* bytes of these that compaction would not keep: older
+                            or transient records */
     uint64_t keys;
-    size_t index_bytes;  /* heap held by index and entries */
+    size_t index_bytes;  /* heap of index and entries */
     int err;             /* 0: writable; else why writes are refused */
-    char why[256];       /* says it, with file and offset; "" */
-    bool torn;           /* a torn tail was cut when this process opened */
-    bool weak_locks;     /* as lock_is_by_process says */
+    char why[256];       /* the reason, with file and offset; or "" */
+    bool torn;           /* this process cut a torn tail when it opened the
+                            log */
+    bool weak_locks;     /* as lock_is_by_process */
 };
 void store_state(const struct store *s, struct store_state *out);
 
-/* Why what a damaged log still says of a key, or of any (key.p NULL), may not
-   be all: a sentence, valid until the next call; NULL: it is all there. */
+/* A sentence saying why what a damaged log still has of a key, or of any key
+   (key.p NULL), may be incomplete. Valid until the next call. NULL:
+   complete. */
 const char *store_damage(struct store *s, struct str key);
-/* Whether a record could be committed: writes behind the end, syncs, and cuts
-   it off again. Under the lock, with nothing staged. 0, or what store_commit
-   would return; store_state then says why. */
+/* Tests whether a record could be committed: writes after the end, syncs, and
+   cuts it off again. Needs the lock, with nothing staged. 0, or store_commit's
+   error; store_state then says why. */
 int store_probe(struct store *s);
 
-/* A number that names this process to others on this log while it lives, or 0
-   where the lock file cannot be used. It changes where the lock file was
-   replaced by one in which that number is taken. */
+/* A number that identifies this process to others on this log while it lives; 0
+   if the lock file cannot be used. It changes if the lock file is replaced by
+   one in which the number is taken. */
 uint64_t store_instance(struct store *s);
-/* Whether a process of that number lives: this one, or another. */
+/* Returns whether the process with that number is alive, this one included. */
 bool store_alive(const struct store *s, uint64_t instance);
 
-/* Whether a new generation is in use while memory still leads to the old one:
-   then there are slices of store_move to do, between turns. Nothing waits for
-   them. */
+/* Returns whether a new generation is in use while memory still refers to the
+   old one. Then call store_move between turns. It is not urgent. */
 bool store_moving(const struct store *s);
-/* One slice, of about 1 MiB: ERR_MORE: there are more; 0: done; else as
+/* Does one slice, about 1 MiB. ERR_MORE: more remain; 0: done; else as
    store_follow. Nothing may be staged. */
 int store_move(struct store *s);
 
-/* Whether superseded bytes pass compact_at and half of the log; or a quarter of
-   it, where the disk has just the room that a compaction needs. Keeps the
-   reserve. */
+/* Returns whether superseded bytes exceed compact_at and half of the log; or a
+   quarter of it, if the disk has only just the room for a compaction. Maintains
+   the reserve. */
 bool store_wants_compact(struct store *s);
-/* One slice of a compaction, of about 1 MiB, or its start. ERR_MORE: call
-   again, now or later; 0: done, the new generation is in use; else it has
-   been given up and removed (ERR_BUSY: another process compacts, or the
-   write lock was not to be had). */
+/* Starts a compaction or does one slice of it, about 1 MiB. ERR_MORE: call
+   again, now or later; 0: done, the new generation is in use; else the
+   compaction was abandoned and its file removed (ERR_BUSY: another process is
+   compacting, or the write lock stayed taken). */
 int store_compact(struct store *s);
-/* Gives up a compaction that has begun. */
+/* Abandons a compaction in progress. */
 void store_compact_stop(struct store *s);
 
 #endif

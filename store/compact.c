@@ -1,32 +1,32 @@
-/* compact - a log without what was superseded, in place of the log.
+/* compact - replaces the log by one without superseded records.
 
-   Records are copied, never made anew: only g and c change. First, in slices
-   and without the write lock, the records up to the mark that are still the
-   newest of their key (or that their kind wants to keep) and the end record;
-   then, still without it, what has been committed since, until little is
-   left. Under the lock: that rest and a closed record, fsync, the closed
-   record committed to the old file as well, a second name for that (log.G),
-   fsync of the directory, the new file renamed over the log, fsync of the
-   directory, the new mark. So the log's path is never empty, and other
-   processes go over when they see the mark's new generation, as
-   store/move.c has it.
+   Records are copied with only g and c changed. First, in slices and without
+   the write lock, it copies the records up to the mark that are still the
+   newest of their key (or that their kind keeps), and writes the end record;
+   then, still without the lock, what was committed since, until little is left.
+   Under the lock: copy that rest, write a closed record, fsync, commit the
+   closed record to the old file as well, give the old file a second name
+   (log.G), fsync the directory, rename the new file over the log, fsync the
+   directory, write the new mark. So the log's path is never empty, and other
+   processes change over (store/move.c) when they see the mark's new generation.
 
-   The closed record keeps out a process that opened the log by another name
-   and so has other locks. The next one that finds it at the end of the log
-   finishes the compaction (store_compact_finish), if the new file ends in the
-   same record; else that one was given up, and writing goes on where it stood.
+   The closed record stops a process that opened the log by another name and so
+   uses another lock. The next process that finds it at the end of the log
+   finishes the compaction (store_compact_finish) if the new file ends in the
+   same record. Otherwise that compaction was abandoned, and writing continues
+   after the closed record.
 
-   A process that dies between link and rename leaves a log with two names:
-   the next one that takes the lock removes the second (store_unlink_old).
-   One that dies after the rename leaves a mark of the old generation, which
-   is rebuilt like any wrong mark.
+   If a process dies between link and rename, the log has two names; the next
+   process that takes the lock removes the second (store_unlink_old). If it dies
+   after the rename, the mark is of the old generation and is rebuilt like any
+   invalid mark.
 
    Invariants:
-   1. One compaction at a time, by a lock on a byte of its own, held from
-      beginning to end. Where the lock file is replaced meanwhile the lock is
-      lost, and the compaction with it; the new file is then not touched any
-      more, since it may be another's.
-   2. Until the rename, everything here can be given up without a trace. */
+   1. A lock on a separate byte, held from beginning to end, allows one
+      compaction at a time. If the lock file is replaced meanwhile, the lock and
+      the compaction are lost. The new file is then left alone, since it may be
+      another process's.
+   2. Until the rename, a compaction can be abandoned without a trace. */
 
 #include "store/compact.h"
 #include "store/files.h"
@@ -42,9 +42,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SLICE (1024 * 1024)     /* bytes read by one call */
+#define SLICE (1024 * 1024)     /* bytes read per call */
 #define SYNC_EVERY (8 * SLICE)
-#define LAST_BIT (1024 * 1024)  /* bytes that may be left for the lock */
+#define LAST_BIT (1024 * 1024)  /* bytes that may remain for the locked part */
 
 bool
 store_wants_compact(struct store *s)
@@ -86,7 +86,7 @@ store_compact_lost(struct store *s)
         return;
     free(c->path);
     c->path = NULL;
-    c->g = 0; /* which no step takes for its own */
+    c->g = 0; /* no step accepts this as its own */
 }
 
 /* ---- copying ---- */
@@ -98,7 +98,7 @@ sync_out(struct compaction *c)
     return file_sync(c->fd, fdatasync) == 0 ? 0 : file_errno(errno);
 }
 
-/* Synced now and then, so that no sync is long. */
+/* Syncs now and then, so that no sync takes long. */
 static int
 flush(struct store *s, struct compaction *c)
 {
@@ -109,8 +109,8 @@ flush(struct store *s, struct compaction *c)
                                                               : sync_out(c);
 }
 
-/* Gives the new file the owner and group of the log; or the group alone, where
-   that has the same rights as the owner. */
+/* Gives the new file the log's owner and group; or only the group, if it has
+   the same permissions as the owner. */
 static int
 share(int fd, const struct stat *old)
 {
@@ -125,8 +125,7 @@ share(int fd, const struct stat *old)
     return fchmod(fd, old->st_mode & 0777) == 0 ? 0 : file_errno(errno);
 }
 
-/* The new file: where it would not fit, or its end is sure to fail, it is
-   not begun. */
+/* Opens the new file, unless it would not fit or the end is sure to fail. */
 static int
 open_new(struct store *s, struct compaction *c)
 {
@@ -135,7 +134,7 @@ open_new(struct store *s, struct compaction *c)
     if (lstat(store_closed_path(s, s->log.g, closed), &old) == 0 &&
         !store_is_log(s, &old))
         return ERR_EXISTS;
-    unlink(c->path); /* of a process that was killed; invariant 1 */
+    unlink(c->path); /* left by a process that was killed; invariant 1 */
     c->fd = open(c->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     c->old_fd = fcntl(s->log.fd, F_DUPFD_CLOEXEC, 3);
     if (c->fd < 0 || c->old_fd < 0 || fstat(c->old_fd, &old) != 0)
@@ -180,11 +179,11 @@ store_compact_begin(struct store *s)
     return 0;
 }
 
-/* Whether a record of the part that is thinned out is carried along. */
+/* Returns whether a record of the part that is thinned out is kept. */
 static bool
 carried(struct store *s, const struct store_rec *r, int64_t now_ms)
 {
-    /* The old header and end record, and what closed the log before. */
+    /* the old header and end record, and earlier closed records */
     if (!record_key_ok(r->key) || str_is(r->key, RECORD_KEY_CLOSED))
         return false;
     const struct store_entry *e = index_find(&s->index, r->key);
@@ -195,7 +194,7 @@ carried(struct store *s, const struct store_rec *r, int64_t now_ms)
     return k->keep != NULL ? k->keep(k->ctx, r, newest, now_ms) : newest;
 }
 
-/* Copies up to a slice of lines: 1 when there are more, 0 at the end. */
+/* Copies up to a slice of lines. 1: more remain, 0: the end. */
 static int
 copy(struct store *s, struct compaction *c)
 {
@@ -228,14 +227,14 @@ store_compact_rest(struct store *s)
     c->rd.end = s->log.end;
     while ((rc = copy(s, c)) > 0)
         continue;
-    /* Else the file was shorter than it is. */
+    /* Otherwise the file was shorter than it should be. */
     return rc == 0 && c->rd.off != s->log.end ? ERR_IO : rc;
 }
 
 /* ---- the switch ---- */
 
-/* Whether the path still names the new file: a process with another lock file
-   may have begun its own compaction there. */
+/* Returns whether the path still leads to the new file. A process with another
+   lock file may have begun its own compaction there. */
 static bool
 is_at_path(const struct compaction *c)
 {
@@ -250,14 +249,14 @@ store_compact_close(struct store *s, struct str line)
     struct compaction *c = s->compaction;
     struct store_rec r;
     int rc = record_parse(line, &r);
-    ASSERT(rc == 0); /* it was written by record_put */
+    ASSERT(rc == 0); /* record_put wrote it */
     r.g = c->g;
     record_put(&c->out, &r);
     rc = flush(s, c);
     return rc == 0 && file_sync(c->fd, fsync) != 0 ? file_errno(errno) : rc;
 }
 
-/* Renames the new file over the log, which gets its second name. */
+/* Renames the new file over the log, after giving the log its second name. */
 static int
 replace_log(struct store *s, const char *path)
 {
@@ -273,8 +272,8 @@ replace_log(struct store *s, const char *path)
             close(dir_fd);
         return rc;
     }
-    /* Unsynced, after a power loss either file may be the log. The mark does
-       not fit the new one: the next writer syncs it (store_recover). */
+    /* Unsynced, either file may be the log after a power loss. The mark does
+       not match the new one, so the next writer syncs it (store_recover). */
     return file_sync_dir(dir_fd) == 0
                ? 0
                : store_deny_errno(s, file_errno(errno), s->dir,
@@ -295,14 +294,14 @@ store_compact_switch(struct store *s)
         return rc;
     free(c->path);
     c->path = NULL;
-    if (fstat(c->fd, &st) == 0) /* a wrong one is rebuilt */
+    if (fstat(c->fd, &st) == 0) /* an invalid mark is rebuilt */
         store_put_mark(s, c->g, s->log.head, c->out_len, st.st_ino);
     mark_forget(&s->lock);
     return 0;
 }
 
-/* The record that ends the log, if that closes it, as a line of the next
-   generation, in b. */
+/* If the log's last record closes it, puts that record into b as a line of the
+   next generation. */
 static bool
 ends_closed(struct store *s, struct buf *b)
 {
@@ -322,7 +321,7 @@ ends_closed(struct store *s, struct buf *b)
     return closed;
 }
 
-/* Whether the file ends in this line; it is st. */
+/* Returns whether the file ends in this line; st is set to the file. */
 static bool
 ends_in(const char *path, const struct buf *line, struct stat *st)
 {
@@ -350,12 +349,12 @@ store_compact_finish(struct store *s)
     text_put(path, sizeof path, "%s.compact", s->path);
     if (ends_in(path, &line, &st)) {
         rc = replace_log(s, path);
-        if (rc == 0) { /* a wrong mark is rebuilt */
+        if (rc == 0) { /* an invalid mark is rebuilt */
             store_put_mark(s, s->log.g + 1, s->log.head, st.st_size, st.st_ino);
             rc = store_load(s);
         }
     } else {
-        rc = store_link_old(s); /* which a mount point cannot be */
+        rc = store_link_old(s); /* fails for a mount point */
         if (rc != 0)
             rc = store_deny(s, errno == EXDEV ? ERR_READONLY : rc,
                             "%s: was closed, and cannot get a second name: "
@@ -387,6 +386,6 @@ store_compact_slice(struct store *s)
         c->rd.end = s->log.end;
         return ERR_MORE;
     }
-    /* The bulk goes to disk before the lock is taken. */
+    /* Most bytes reach the disk before the lock is taken. */
     return c->out_synced < c->out_len ? sync_out(c) : 0;
 }

@@ -1,42 +1,46 @@
 #ifndef STORE_COMPACT_H
 #define STORE_COMPACT_H
 
-/* compact - a log without what was superseded, in place of the log. */
+/* compact - replaces the log by one without superseded records. */
 
 #include "store/state.h"
 
-#define STORE_CLOSED "\"closed\":%llu" /* body of the record that says so */
+#define STORE_CLOSED "\"closed\":%llu" /* body of the closing record */
 
 struct compaction {
-    uint64_t g; /* that is being made */
+    uint64_t g; /* generation being made */
     char *path; /* of the new file, until it is renamed */
     int fd;
-    int old_fd;      /* of the log, own, since a reload closes the store's */
-    int64_t out_len, out_synced; /* bytes written; of those, on disk */
-    struct buf out;  /* bytes not yet written */
+    int old_fd;      /* own descriptor of the log: a reload closes the
+                        store's */
+    int64_t out_len, out_synced; /* bytes written, and how many of them are on
+                                    disk */
+    struct buf out;  /* not yet written */
     uint64_t count;
-    uint64_t old_head; /* of the part that is thinned out */
-    bool ended;      /* the end record is there: what follows is all kept */
-    int64_t until_ms; /* how long to try for the write lock, 0: not yet */
+    uint64_t old_head; /* highest n in the part that is thinned out */
+    bool ended;      /* the end record is written; later records are all kept */
+    int64_t until_ms; /* deadline for the write lock, 0: not set */
     struct record_reader rd;
 };
 
-/* Begins one: 0, ERR_BUSY (another process is at it), or an error. */
+/* Begins a compaction. 0, ERR_BUSY (another process is compacting), or an
+   error. */
 int store_compact_begin(struct store *s);
-/* A slice of it, without the write lock. ERR_MORE: there are more; 0: what is
-   left is to be done under that lock; else it is to be given up. */
+/* Does a slice without the write lock. ERR_MORE: more remain; 0: the rest needs
+   that lock; else abandon it. */
 int store_compact_slice(struct store *s);
-/* Under the lock: copies what came last. */
+/* Under the lock: copies the last records. */
 int store_compact_rest(struct store *s);
-/* Under the lock: ends the new file with the record that closes the old one,
-   as that has it, and syncs it. */
+/* Under the lock: appends the record that closes the old file to the new one as
+   well, and syncs it. */
 int store_compact_close(struct store *s, struct str line);
-/* Under the lock: puts the new file in place of the log. */
+/* Under the lock: renames the new file over the log. */
 int store_compact_switch(struct store *s);
-/* The lock file is a foreign one: so is, maybe, the file in the making. */
+/* The lock file was replaced, so the new file may be another process's too:
+   drops the compaction without touching it. */
 void store_compact_lost(struct store *s);
-/* Under the lock: goes over to the next generation where a compaction that
-   ended has closed this one. 0, or an error. */
+/* Under the lock: switches to the next generation if a finished compaction has
+   closed this one. 0, or an error. */
 int store_compact_finish(struct store *s);
 
 #endif

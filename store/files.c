@@ -1,22 +1,22 @@
-/* files - what lies beside the log: closed generations, and a reserve.
+/* files - the files beside the log: closed generations, and a reserve.
 
-   A closed generation is the log's file of before a compaction, under a name
-   of its own. Between link and rename of the two the log has both names.
+   A closed generation is the log file from before a compaction, under its own
+   name. Between link and rename, the log has both names.
 
-   A compaction needs room for all that it carries along. So, while there is
-   little, it is looked now and then whether that much is still there; where
-   it is not, closed generations go, and the log is compacted early. And there
-   is a reserve, a file of written bytes that no file system can make smaller:
-   it is given up by the first write that finds no room, so that a task can
-   still be ended and the log still be compacted. Such a write also drops the
-   closed generations, and says that room is short until the next look; whoever
-   commits can then compact at once and try again.
+   A compaction needs room for everything it keeps. While the disk has little
+   room, this file checks now and then that enough is left; if not, it deletes
+   closed generations, and the log is compacted early. There is also a reserve,
+   a file of random bytes that no file system can compress. The first write that
+   finds no room deletes it, so that a task can still be ended and the log still
+   be compacted. Such a write also deletes the closed generations and marks room
+   as short until the next check; the committer can then compact at once and
+   retry.
 
    Invariants:
-   1. The reserve is made only where what is left is enough for a compaction,
-      so that it is never the reason for one.
-   2. It is not synced: what a power loss makes of it is seen by its length,
-      and it is made anew. */
+   1. The reserve is made only if the remaining room suffices for a compaction,
+      so that it never causes one.
+   2. It is not synced. If a power loss damages it, its length shows that, and
+      it is written again. */
 
 #include "store/files.h"
 #include "base/text.h"
@@ -28,9 +28,12 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define SCARCE (64LL * 1024 * 1024) /* with more free room, no reserve */
-#define LOOK_STEP (16 * 1024)       /* bytes that the log grows between looks */
-#define MARGIN (256 * 1024)         /* what is written until it is done */
+#define SCARCE (64LL * 1024 * 1024) /* with more free room than this, no
+                                       reserve */
+#define LOOK_STEP (16 * 1024)       /* growth of the log between checks,
+                                       bytes */
+#define MARGIN (256 * 1024)         /* room for writes until the compaction is
+                                       done */
 #define PIECE 256
 
 static int64_t
@@ -42,7 +45,7 @@ free_room(const struct store *s)
     return (int64_t)v.f_bavail * (int64_t)v.f_frsize;
 }
 
-/* Writes the reserve, unless it is there. */
+/* Writes the reserve unless it exists. */
 static void
 make_reserve(const struct store *s)
 {
@@ -73,7 +76,8 @@ store_give_reserve(struct store *s)
     free(path);
     store_prune(s, 0);
     s->is_short = true;
-    s->looked_end = given ? -LOOK_STEP : s->log.end; /* -: look at once */
+    s->looked_end = given ? -LOOK_STEP : s->log.end; /* negative: check at
+                                                        once */
     errno = e;
     return given;
 }
@@ -128,8 +132,8 @@ store_prune(struct store *s, int64_t max)
     for (uint64_t g = s->log.g; g > 0; g--, oldest = g) {
         if (lstat(store_closed_path(s, g, path), &st) != 0 ||
             !S_ISREG(st.st_mode)) {
-            /* Not closed, or not kept; nor was the one before, perhaps, by
-               a process that was killed before it pruned. */
+            /* Not closed, or not kept. The one before may be missing too, if a
+               process was killed before it pruned. */
             if (g + 1 >= s->log.g)
                 continue;
             break;
@@ -142,9 +146,9 @@ store_prune(struct store *s, int64_t max)
         unlink(store_closed_path(s, g, path));
 }
 
-/* Gives the old log its second name. Without hard links (FAT, some network
-   file systems) it gets none, and history begins anew. A file of that name is
-   there only in a copy of the store: see open_new. */
+/* Without hard links (FAT, some network file systems) the old log gets no
+   second name, and history begins anew. A file of that name exists only in a
+   copy of the store: see open_new. */
 int
 store_link_old(struct store *s)
 {
@@ -161,7 +165,7 @@ store_unlink_old(struct store *s)
     char path[STORE_CLOSED_PATH_MAX];
     struct stat st;
     if (stat(s->path, &st) != 0 || !store_is_log(s, &st))
-        return; /* it is the closed generation by now */
+        return; /* the open file is already the closed generation */
     if (lstat(store_closed_path(s, s->log.g, path), &st) == 0 &&
         store_is_log(s, &st))
         unlink(path);
@@ -184,7 +188,7 @@ store_check_names(struct store *s)
                                    : "is mounted by itself");
 }
 
-/* Which mount fd's file was reached by, or -1; Linux alone says that. */
+/* The id of the mount through which fd was opened, or -1. Linux only. */
 static int64_t
 mount_of(int fd)
 {
@@ -198,9 +202,8 @@ mount_of(int fd)
                ? (int64_t)id : -1;
 }
 
-/* Whether the log is mounted by itself, so that nothing can be renamed over
-   it. Its device tells that less well: some stacked file systems have one
-   for files and one for directories. */
+/* The device is a less reliable sign: some stacked file systems have one for
+   files and one for directories. */
 bool
 store_is_mounted(const struct store *s)
 {

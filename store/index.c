@@ -1,17 +1,17 @@
 /* index - the store's hash table from keys to entries.
 
-   Buckets live in segments of a fixed size, reached by a small directory, so
-   growing copies nothing but the directory. With each entry one bucket is
-   split in two, in turn; a round of splits doubles the table.
+   Buckets are in segments of a fixed size, reached through a small directory,
+   so growth copies only the directory. With each entry one bucket is split in
+   two, in turn; a round of splits doubles the table.
 
-   Entries and their keys are cut from blocks, newest block first. Nothing is
-   freed before the whole index is, except the entry added last, which a
-   failed commit takes back.
+   Entries and their keys are cut from the newest block. They are freed only
+   with the whole index, except the newest entry, which a failed commit removes.
 
    Invariants:
-   1. An entry stands in bucket hash mod 2*low, or, where that bucket does
-      not exist yet, in hash mod low.
-   2. low <= n_buckets < 2*low, low a power of two, once there is a bucket. */
+   1. An entry is in bucket hash mod 2*low or, if that bucket does not exist
+      yet, in hash mod low.
+   2. low <= n_buckets < 2*low, and low is a power of two, once there is a
+      bucket. */
 
 #include "store/index.h"
 #include "base/text.h"
@@ -106,7 +106,7 @@ add_segment(struct index *x)
     return true;
 }
 
-/* One more bucket: moves to it what belongs there by invariant 1. */
+/* Adds a bucket and moves the entries that belong there by invariant 1. */
 static bool
 grow(struct index *x)
 {
@@ -139,7 +139,7 @@ entry_room(size_t size, size_t key_len)
     return (size + key_len + ALIGN - 1) & ~(size_t)(ALIGN - 1);
 }
 
-/* Memory for n bytes from the newest block. */
+/* Takes n bytes from the newest block. */
 static void *
 cut(struct index *x, size_t n)
 {
@@ -188,9 +188,9 @@ index_pop(struct index *x, struct store_entry *e)
         link = &(*link)->chain;
     *link = e->chain;
     x->n--;
-    /* The block stays, even when it is empty now. */
+    /* The block stays even if it is now empty. */
     size_t at = (size_t)((uintptr_t)e - (uintptr_t)x->block->mem);
-    if (at < x->block->used) /* else it stands in an older block */
+    if (at < x->block->used) /* else it is in an older block */
         x->block->used = at;
 }
 
@@ -198,7 +198,7 @@ bool
 index_drop(struct index *x, size_t *at,
            bool (*fn)(void *ctx, struct store_entry *e), void *ctx)
 {
-    /* What a split moves comes to a later bucket. */
+    /* A split moves entries to later buckets only. */
     for (size_t i = 0; i < DROP_SLICE && *at < x->n_buckets; i++, ++*at) {
         struct store_entry **link = bucket_at(x, *at);
         while (*link != NULL)

@@ -1,7 +1,7 @@
-/* load - the log into memory, and the recovery of its tail.
+/* load - reads the log into memory and recovers its tail.
 
-   Only a tail that store_recover has cut is ever lost, and its bytes are kept
-   beside the log. */
+   Only a tail cut by store_recover is ever lost, and its bytes are saved beside
+   the log. */
 
 #include "store/load.h"
 #include "store/files.h"
@@ -14,18 +14,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LINE_KEEP (16 * 1024) /* of what following the log needs */
+#define LINE_KEEP (16 * 1024) /* kept of the buffer used to follow the log */
 
-/* Notes damage where the log as it was read ends. */
+/* Records damage where the log, as read so far, ends. */
 static void
 note_end(struct store *s, const char *what)
 {
     store_note_damage(s, s->log.end, s->log.head, what);
 }
 
-/* Reads lines from the known end to another, which becomes known, or, where
-   the rest is torn, the known end stays before it. committed: nothing can be
-   torn. */
+/* Reads lines from the known end to a new one. If the rest is torn, the known
+   end stays before it. committed: nothing can be torn. */
 static int
 read_lines(struct store *s, int64_t end, bool committed)
 {
@@ -56,7 +55,7 @@ read_lines(struct store *s, int64_t end, bool committed)
     s->line = rd.b;
     buf_reset(&s->line, LINE_KEEP);
     s->loaded = rc >= 0;
-    if (!s->loaded) { /* memory may hold half of it: read it all again */
+    if (!s->loaded) { /* memory may be half updated: read it all again */
         mark_forget(&s->lock);
         return rc;
     }
@@ -87,7 +86,7 @@ store_forget(struct store *s)
     s->loaded = false;
 }
 
-/* Makes an opened log the one that memory is of, before its first record. */
+/* Begins with an opened log, before its first record. */
 static void
 adopt(struct store *s, const struct log_file *f)
 {
@@ -103,8 +102,8 @@ store_load_to(struct store *s, const struct mark *m)
     return read_lines(s, m->end, true);
 }
 
-/* A log without a right mark, on which no lock can be had: as far as it is
-   whole. */
+/* Reads as much as is whole of a log that has no valid mark and cannot be
+   locked. */
 static int
 load_unmarked(struct store *s, int64_t size)
 {
@@ -112,9 +111,9 @@ load_unmarked(struct store *s, int64_t size)
     return read_lines(s, size, false);
 }
 
-/* Without the lock, committed records may stand behind the mark: it is never
-   synced, and after a power loss older than the log. While the lock is free,
-   a sync makes sure of them. */
+/* Without the lock: committed records may follow the mark, which is never
+   synced and may be older than the log after a power loss. While the lock is
+   free, a sync makes those records safe to read. */
 static int
 load_behind_mark(struct store *s, int64_t size)
 {
@@ -125,15 +124,14 @@ load_behind_mark(struct store *s, int64_t size)
     return load_unmarked(s, size);
 }
 
-/* Makes an opened log the one that is used; end: its committed one, where
-   that is known. Under the write lock ERR_BUSY: a process with another lock
-   file is writing. */
+/* Changes over to an opened log; end: its committed end, if known, or 0. Under
+   the write lock, ERR_BUSY: a process with another lock file is writing. */
 static int
 go_over(struct store *s, const struct log_file *f, int64_t end)
 {
     struct stat old;
-    /* What was committed to the generation that is left, behind what is known
-       of it, is read first, so that the observer misses nothing. */
+    /* First reads the rest of the old generation, so that the observer misses
+       nothing. */
     if (s->loaded && s->log.fd >= 0 && f->h.g > s->log.g &&
         fstat(s->log.fd, &old) == 0)
         (void)read_lines(s, old.st_size, false);
@@ -153,15 +151,15 @@ go_over(struct store *s, const struct log_file *f, int64_t end)
     return 0;
 }
 
-/* Whether an opened log may be that of this store; a guess at its id is no
-   reason to refuse it. */
+/* Returns whether an opened log can belong to this store. An id guessed from a
+   damaged header is no reason to refuse it. */
 static bool
 is_ours(const struct store *s, const struct record_header *h)
 {
     return s->id[0] == '\0' || h->damaged || strcmp(s->id, h->id) == 0;
 }
 
-/* The log could not be opened, of which log_open said rc. */
+/* The log could not be opened; rc is log_open's result. */
 static int
 deny_open(struct store *s, const struct log_file *f, int rc,
           const struct mark *m)
@@ -172,13 +170,13 @@ deny_open(struct store *s, const struct log_file *f, int rc,
         s->loaded = true;
         return store_note_empty(s, m);
     }
-    if (rc == ERR_NOT_FOUND && s->log.fd < 0) { /* it is an empty store */
+    if (rc == ERR_NOT_FOUND && s->log.fd < 0) { /* an empty store */
         s->loaded = true;
         return 0;
     }
     if (rc == ERR_NOT_FOUND)
         return rc;
-    mark_forget(&s->lock); /* what it said was not read */
+    mark_forget(&s->lock); /* the log at the mark was not read */
     return store_deny(s, rc, "%s", f->why);
 }
 
@@ -209,7 +207,7 @@ store_load(struct store *s)
     if (!marked && !held && may_lock) {
         close(f.fd);
         mark_forget(&s->lock);
-        s->loaded = false; /* it is of a generation that is gone, perhaps */
+        s->loaded = false; /* memory may be of a generation that is gone */
         return VIEW_TAIL;
     }
     rc = go_over(s, &f, marked && !f.h.damaged ? m.end : 0);
@@ -228,8 +226,8 @@ store_load(struct store *s)
 
 /* ---- recovery ---- */
 
-/* Whether the open file is still the one that memory is of: somebody may
-   have copied another over it, in place. */
+/* Returns whether the open file is still the one that memory was read from.
+   Another may have been copied over it in place. */
 static bool
 same_log(struct store *s)
 {
@@ -249,7 +247,7 @@ store_recover(struct store *s, int64_t size)
                           "the file ends before its committed end");
         return ERR_DAMAGED;
     }
-    /* On disk first: read_lines tells the observer of what stands there. */
+    /* Sync first: read_lines passes records to the observer. */
     int rc = store_sync_tail(s, size);
     if (rc == 0)
         rc = read_lines(s, size, false);

@@ -1,19 +1,19 @@
 /* lock - the file beside the log: fcntl locks on its bytes, and the mark.
 
-   The locks belong to the open file description, so they end with that
-   descriptor alone. Locks that belong to the process, as other programs and
-   older kernels have them, conflict with these as well.
+   The locks belong to the open file description and end only with it. They also
+   conflict with locks that belong to a process, as other programs and older
+   kernels use them.
 
    Invariants:
-   1. The file is opened once and never closed while a lock on it is held.
-      A second descriptor would have to wait for the first, and where locks
-      belong to the process, closing it would drop them all.
+   1. The file is opened once and never closed while a lock on it is held. A
+      second descriptor would have to wait for the first, and if locks belong to
+      the process, closing it would drop them all.
    2. The mark is overwritten in place by one pwrite of fixed length. It is
-      never synced: a stale or broken one costs a look at the log's tail, by
-      the next process that opens it, and nothing else. Its CRCs catch a read
-      that meets a write.
-   3. No process sleeps for the lock without a repeating timer running, so that
-      the signal cannot fall between a test and the sleep. */
+      never synced: if it is stale or broken, the next process that opens the
+      log reads the log's tail, and that is all. Its CRCs detect a read during a
+      write.
+   3. A process sleeps for the lock only while a repeating timer runs: a single
+      signal could arrive just before the sleep. */
 
 #include "store/lock.h"
 
@@ -29,21 +29,21 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#define SUM_AT 53 /* of the first line's sum */
+#define SUM_AT 53 /* offset of the first line's CRC */
 #define SECOND_AT 64
 #define SECOND_SUM_AT (LOCK_MARK_LEN - 9)
 
-/* Of POSIX.1-2024; under the edition before it the C library hides them. */
+/* POSIX.1-2024; the C library hides them under the edition before. */
 #if defined(__linux__) && !defined(F_OFD_SETLK)
 #define F_OFD_GETLK 36
 #define F_OFD_SETLK 37
 #define F_OFD_SETLKW 38
 #endif
 
-/* What locks belong to, which the first call finds out. */
+/* The owner of locks; the first call finds out. */
 static enum { UNKNOWN, DESCRIPTION, PROCESS } owner;
 
-/* fcntl for a command that is given as F_SETLK, F_SETLKW or F_GETLK. */
+/* fcntl with the command given as F_SETLK, F_SETLKW or F_GETLK. */
 static int
 call_fcntl(int fd, int cmd, struct flock *fl)
 {
@@ -150,7 +150,7 @@ lock_try(struct lock *l, enum lock_byte which)
 static void
 on_alarm(int sig)
 {
-    (void)sig; /* its one purpose is to interrupt fcntl */
+    (void)sig; /* it only has to interrupt fcntl */
 }
 
 int
@@ -163,7 +163,8 @@ lock_wait(struct lock *l)
         struct sigaction sa = {.sa_handler = on_alarm}; /* no SA_RESTART */
         sigemptyset(&sa.sa_mask);
         sigaddset(&sa.sa_mask, SIGALRM);
-        if (sigaction(SIGALRM, &sa, NULL) != 0 || /* the parent may block it */
+        if (sigaction(SIGALRM, &sa, NULL) != 0 || /* the parent may have blocked
+                                                     it */
             sigprocmask(SIG_UNBLOCK, &sa.sa_mask, NULL) != 0)
             return ERR_IO;
         handled = true;
@@ -236,8 +237,8 @@ put_sum(char *line, int at)
     line[at + 8] = '\n';
 }
 
-/* The number in n digits, with leading zeros, at *p, which is moved behind the
-   blank after it. */
+/* Writes v in n digits with leading zeros at *p, and moves *p past the blank
+   that follows. */
 static void
 put_digits(char **p, int n, uint64_t v)
 {
@@ -246,7 +247,7 @@ put_digits(char **p, int n, uint64_t v)
     *p += n + 1;
 }
 
-/* Every write does this, so it is done without text_put. */
+/* Every commit does this, so it avoids text_put. */
 static void
 mark_format(const struct mark *m, char out[LOCK_MARK_LEN])
 {
@@ -269,7 +270,7 @@ mark_format(const struct mark *m, char out[LOCK_MARK_LEN])
     put_sum(out, SECOND_SUM_AT);
 }
 
-/* The number of n digits at *p, which is moved behind the blank after it. */
+/* Reads n digits at *p, and moves *p past the blank that follows. */
 static uint64_t
 take_digits(const char **p, int n)
 {
@@ -280,8 +281,8 @@ take_digits(const char **p, int n)
     return v;
 }
 
-/* Nothing is judged here: that it would be written so again says that it is
-   right. */
+/* Judges nothing while reading: a mark is valid if formatting it again gives
+   the same bytes. */
 static bool
 mark_parse(const char *p, struct mark *out)
 {
@@ -340,7 +341,8 @@ mark_write(struct lock *l, const struct mark *m)
         return 0;
     }
     mark_forget(l);
-    if (n > SUM_AT + 8) /* the first line stands: it says what is committed */
+    if (n > SUM_AT + 8) /* the first line is complete: it says what is
+                           committed */
         return 0;
     if (n >= 0)
         errno = EIO;

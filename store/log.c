@@ -1,16 +1,15 @@
-/* log - the log as a file that is read: its header, and what each line is.
+/* log - reads a log file: its header, and a judgement of each line.
 
-   Lines are judged by where they stand. Below the mark every line must be a
-   record with the next number: what is not is damage. Behind the mark, or
-   without a mark, a bad line may also be torn: written by a process or machine
-   that died before its sync, and so never acknowledged. It is torn
-   unless a whole record behind it belongs to a later batch, since such a batch
-   was begun only after the bad bytes had been synced. In a compacted file
-   nothing before the end record can be torn: the file got its name after it
-   had been synced. Nor can anything be behind damage.
+   A line is judged by its position. Below the mark every line must be a record
+   with the next number; anything else is damage. After the mark, or without
+   one, a bad line may also be torn: written by a process or machine that died
+   before the sync, and so never acknowledged. It is torn unless a later whole
+   record belongs to a later batch, since that batch was begun only after the
+   bad bytes were synced. In a compacted file nothing before the end record can
+   be torn: the file was synced before it got its name. Nothing after damage is
+   torn either.
 
-   What replay makes of a log and what verify says of it is this one
-   judgement. */
+   Replay and verify share this judgement. */
 
 #include "store/log.h"
 #include "base/file.h"
@@ -36,8 +35,8 @@ io_error(const char *path, struct log_file *f)
     return fail(ERR_IO, path, f, err_text(errno));
 }
 
-/* What a header said that cannot be read: its generation, if a record behind
-   it is whole, since they all say that; and what is left of its text. */
+/* Recovers what it can from an unreadable header: the generation from any whole
+   record after it, and whatever is left of its text. */
 static void
 guess_header(int fd, struct str text, struct record_header *h)
 {
@@ -70,8 +69,7 @@ read_header(const char *path, struct log_file *f)
     const char *lf = memchr(text, '\n', (size_t)n);
     struct str line = {text, lf ? (size_t)(lf - text) : (size_t)n};
     int rc = record_parse_header(line, h);
-    /* Where the line is whole, it says what the file is; where it is not, a
-       record behind it does. */
+    /* A whole line says what the file is; else a record after it does. */
     if (rc != 0 && record_parse(line, &r) != 0)
         guess_header(f->fd, line, h);
     if (rc == ERR_FORMAT && (!h->damaged || h->g == 0)) {
@@ -127,7 +125,7 @@ log_begin(struct log *l, int fd, const struct record_header *h)
     l->g = h->g;
     l->compacted = h->compacted;
     l->headless = h->damaged;
-    l->end = h->damaged ? 0 : h->end; /* it is the first bad line */
+    l->end = h->damaged ? 0 : h->end; /* the header is the first bad line */
 }
 
 /* ---- lines ---- */
@@ -155,8 +153,8 @@ misplaced(const struct log *l, const struct store_rec *r)
                : "records before it are missing";
 }
 
-/* What is wrong with a line of which record_next said got, or NULL; r is then
-   what it holds. */
+/* What is wrong with a line for which record_next returned got, or NULL with
+   its record in r. */
 static const char *
 fault_of(const struct log *l, int got, struct str line, struct store_rec *r)
 {
@@ -167,8 +165,8 @@ fault_of(const struct log *l, int got, struct str line, struct store_rec *r)
                : misplaced(l, r);
 }
 
-/* Whether a whole record proves that a bad line before it, which had to be the
-   next one, had once been synced. 1, 0, or an error. */
+/* Returns whether a whole record proves that a bad line, where the next record
+   should be, had been synced. 1, 0, or an error. */
 static int
 proven_synced(const struct log *l, const struct record_reader *at)
 {
@@ -183,7 +181,7 @@ proven_synced(const struct log *l, const struct record_reader *at)
     return rc;
 }
 
-/* A whole record in its place. */
+/* Accepts a whole record in its place. */
 static int
 take(struct log *l, const struct index *keys, struct judged *j)
 {
@@ -226,7 +224,7 @@ log_next(struct log *l, struct record_reader *rd, const struct index *keys,
         l->damaged = true;
     }
     l->end = rd->off;
-    /* Where only others before it are missing, it is whole. */
+    /* If only records before it are missing, it is itself whole. */
     if (j->wrong == NULL ||
         (j->off > 0 && fault_of(l, got, line, &j->r) == NULL))
         return take(l, keys, j);

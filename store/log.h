@@ -1,7 +1,7 @@
 #ifndef STORE_LOG_H
 #define STORE_LOG_H
 
-/* log - the log as a file that is read: its header, and what each line is. */
+/* log - reads a log file: its header, and a judgement of each line. */
 
 #include "store/index.h"
 #include "store/lost.h"
@@ -9,54 +9,56 @@
 
 #include <sys/stat.h>
 
-/* A log, as far as it was read. Its keys are its reader's affair. */
+/* A log, as far as it was read. The reader maintains the keys. */
 struct log {
-    int64_t end;      /* bytes that were read */
-    uint64_t g;       /* generation, 0: not known */
+    int64_t end;      /* bytes read */
+    uint64_t g;       /* generation, 0: unknown */
     uint64_t head;    /* newest n */
     int fd;           /* or -1 */
     bool compacted;   /* before the end record of a compacted file */
-    bool headless;    /* the header is damaged: an end record may come */
-    bool damaged;     /* it is, in what was read */
-    uint64_t counted; /* records since its header */
-    struct lost lost; /* where damaged: of what */
+    bool headless;    /* damaged header: an end record may come */
+    bool damaged;     /* damage was found */
+    uint64_t counted; /* records after the header */
+    struct lost lost; /* what a damaged log has lost */
 };
 
 struct log_file {
     int fd;
-    bool readonly; /* fd is open for reading only */
+    bool readonly; /* fd is read-only */
     struct stat st;
     struct record_header h;
-    char why[256]; /* says what is wrong, with the path */
+    char why[256]; /* what is wrong, with the path */
 };
 
-/* Opens the file at path, for writing where that may be, and reads its header;
-   one that is damaged says so, with what can be told all the same, g 0 where
-   that cannot. ERR_NOT_FOUND: no file, or st says an empty one; ERR_FORMAT,
-   ERR_IO with why. */
+/* Opens the file at path, for writing if permitted, and reads its header. A
+   damaged header is marked so and has what could be recovered; g is 0 if
+   unknown. ERR_NOT_FOUND: no file, or an empty one (see st); ERR_FORMAT or
+   ERR_IO, with why. */
 int log_open(const char *path, bool readonly, struct log_file *out);
-/* Whether fd still begins with the header of that generation and store. */
+/* Returns whether fd still begins with the header of that generation and
+   store. */
 bool log_is(int fd, uint64_t g, const char *id);
-/* Begins to read a file, of which nothing was read. */
+/* Initializes l to read fd from the start. */
 void log_begin(struct log *l, int fd, const struct record_header *h);
 
 struct judged {
     enum {
-        LOG_RECORD, /* r is whole and may stand here */
-        LOG_END,    /* so may r, the end record of a compacted file */
-        LOG_DAMAGE, /* not a record, though it was synced */
+        LOG_RECORD, /* r is whole and in its place */
+        LOG_END,    /* so is r, the end record of a compacted file */
+        LOG_DAMAGE, /* not a record, although synced */
         LOG_TORN    /* not a record, and never acknowledged */
     } as;
     struct store_rec r;
     int64_t off;       /* of the line */
-    uint64_t behind;   /* number of the record before it */
-    const char *wrong; /* here, or before a record that is whole; or NULL */
+    uint64_t behind;   /* number of the previous record */
+    const char *wrong; /* what is wrong here, or before a whole record; or
+                          NULL */
 };
 
-/* Judges the next line of l by where it stands, and notes what is lost; keys
-   are those of the records before it. l goes on behind the line, unless it is
-   torn. Bytes below committed were once synced. 1; 0: the end;
-   ERR_IO, ERR_NOMEM. */
+/* Judges the next line and notes what is lost. keys must index the records
+   before it. Advances l past the line unless it is torn. Bytes below
+   `committed` were once synced. Returns 1, 0 at the end, ERR_IO or
+   ERR_NOMEM. */
 int log_next(struct log *l, struct record_reader *rd,
              const struct index *keys, int64_t committed, struct judged *out);
 

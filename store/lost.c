@@ -1,11 +1,11 @@
 /* lost - what a damaged log has lost.
 
-   Counted are the numbers that no record has. Those of a compacted file's
-   first part do not rise by one, so there the end record's count tells.
+   It counts the numbers that no record has. In a compacted file's first part
+   numbers do not rise by one; there it uses the end record's count.
 
-   A key read from a bad line may itself be what changed. It is believed when
-   the line has the number that is missing and its p is that key's newest
-   record; until then its readers are warned, and so is everybody else. */
+   A key read from a bad line may itself be corrupt. It is believed if the line
+   has the missing number and its p is that key's newest record. Otherwise
+   readers of that key are warned, and so is everybody else. */
 
 #include "store/lost.h"
 
@@ -51,7 +51,7 @@ lost_line(struct lost *l, const struct index *keys, struct str line,
     if (l->next <= head)
         l->next = head + 1;
     if (record_parse(line, &r) == 0)
-        return 0; /* whole, but it has no place here */
+        return 0; /* whole, but misplaced */
     while (record_peek(&line, &r)) {
         end = str_is(r.key, RECORD_KEY_END);
         if (!record_key_ok(r.key))
@@ -100,7 +100,8 @@ lost_end(struct lost *l, const struct store_rec *end, uint64_t counted)
 {
     uint64_t count = record_end_count(end);
 
-    /* With a damaged header the gaps before it were taken for losses. */
+    /* With a damaged header, gaps before the end record were counted as
+       losses. */
     l->n = count > counted ? count - counted : 0;
     l->pending = l->named = 0;
     l->next = end->n + 1;

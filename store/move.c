@@ -1,19 +1,18 @@
-/* move - from one generation to the next without reading it all anew.
+/* move - changes to the next generation without reading it all again.
 
-   A compacted log holds the newest records that memory is of, with their
-   numbers, at other offsets. So going over to it leaves memory as it is: the
-   rest of the old file is read, the first record behind it is looked for in
-   the new one, and from there the new one is followed. That takes
-   milliseconds, whatever the log holds. What is left is to learn the offsets:
-   until then an entry leads to the old file, which stays open. They are
-   learned in slices between turns, by a pass over what stands before the
-   place where following began.
+   A compacted log holds the same newest records as memory, with the same
+   numbers, at other offsets. So memory stays: the rest of the old file is read,
+   the first later record is found in the new one, and the new one is followed
+   from there. That takes milliseconds, whatever the size of the log. Entries
+   still refer to the old file, which stays open. A pass over the part of the
+   new file before that record then learns the new offsets, in slices between
+   turns.
 
    Invariants:
-   1. An entry's file says in which of the two files its record stands.
-   2. The pass checks what reading the log would have checked. Where it finds
-      anything but what memory holds, the log is read anew, and what is wrong
-      with it is found there. */
+   1. An entry's file says which of the two files has its record.
+   2. The pass makes the same checks as reading the log. If it finds anything
+      that differs from memory, the log is read again, and that reports what is
+      wrong. */
 
 #include "store/move.h"
 #include "store/state.h"
@@ -22,11 +21,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SLICE (1024 * 1024)   /* bytes read by one call */
+#define SLICE (1024 * 1024)   /* bytes read per call */
 #define NEAR (32 * 1024)      /* bytes read at a time to find one record */
 
-/* Where the record behind head starts; end where head is the last; -1: not
-   found. The pass finds what is damaged before it. */
+/* Offset of the record after head; end if head is the last; -1: not found. The
+   pass finds damage before it. */
 static int64_t
 first_behind(int fd, int64_t end, uint64_t head)
 {
@@ -46,7 +45,7 @@ store_move_begin(struct store *s, const struct log_file *f, int64_t end)
 {
     struct move *m = &s->move;
     struct stat old;
-    /* More than one generation on, what was thinned out lies ahead. */
+    /* More than one generation on, the thinned-out part has unread records. */
     if (!s->loaded || s->log.damaged || s->log.compacted || s->moving ||
         f->h.g != s->log.g + 1 || fstat(s->log.fd, &old) != 0 ||
         old.st_size != s->log.end)
@@ -77,7 +76,7 @@ store_move_stop(struct store *s)
     lost_reset(&s->move.log.lost);
 }
 
-/* A record of the pass; false: it is not what memory is of. */
+/* Takes a record of the pass. False: memory does not have its key. */
 static bool
 take(struct store *s, const struct judged *j)
 {
@@ -97,7 +96,7 @@ take(struct store *s, const struct judged *j)
     return true;
 }
 
-/* An entry whose record the new file does not hold. */
+/* Drops an entry whose record the new file does not have. */
 static bool
 leave_out(void *ctx, struct store_entry *e)
 {
@@ -105,7 +104,7 @@ leave_out(void *ctx, struct store_entry *e)
     const struct store_kind *k = store_kind(s, e->kind);
     if (e->file == s->file)
         return false;
-    /* Only such records may be left out; any other is missing. */
+    /* Only transient records may be left out; any other is missing. */
     if (!k->transient)
         s->loaded = false;
     else if (k->leave != NULL)
@@ -113,7 +112,7 @@ leave_out(void *ctx, struct store_entry *e)
     return true;
 }
 
-/* Removes what is left, in slices: whether there is more. */
+/* Removes the remaining entries, in slices. Returns whether more remain. */
 static bool
 sweep(struct store *s)
 {
@@ -127,8 +126,7 @@ sweep(struct store *s)
     return false;
 }
 
-/* The next slice of the pass: 1: there are more; 0: all is as it has to be;
-   else an error. */
+/* Does the next slice of the pass. 1: more remain; 0: done; else an error. */
 static int
 pass(struct store *s)
 {
@@ -153,7 +151,7 @@ store_move_slice(struct store *s)
     int rc = pass(s);
     if (rc == 1 || (rc == 0 && sweep(s)))
         return ERR_MORE;
-    /* The memory of those left out comes back when the log is read anew. */
+    /* Reading the log again frees the memory of entries left out. */
     if (rc == 0 && s->n_left_out > s->index.n / 4 + 1000)
         s->loaded = false;
     return rc != 0 ? rc : s->loaded ? 0 : ERR_DAMAGED;

@@ -1,14 +1,13 @@
-/* read - records out of the log: by their entry, by number, in order.
+/* read - reads records by entry, by number, and in order.
 
-   Records of a closed generation are found by number too. Numbers rise with
-   the offset in every file, so a search halves the file until a few blocks
-   are left; no index of numbers is kept. It begins where the last one ended,
-   since reads along a chain ask for numbers close to one another, and
-   believes the numbers that it sees on its way; only where that
-   finds nothing is the whole file searched, by whole records.
+   Records of closed generations can be found by number too. Numbers rise with
+   the offset in every file, so a binary search replaces an index of numbers. It
+   starts where the last one ended, since reads along a chain ask for nearby
+   numbers, and trusts the numbers it sees on its way. If that finds nothing, a
+   careful search of the whole file trusts only whole records.
 
-   Every record read is checked against its CRC: what the disk has turned
-   into something else is an error, never an answer. */
+   Every record's CRC is checked: bytes that changed on disk cause an error,
+   never an answer. */
 
 #include "store/read.h"
 #include "store/files.h"
@@ -19,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SEARCH_LINEAR (32 * 1024) /* bytes that are read rather than halved */
+#define SEARCH_LINEAR (32 * 1024) /* bytes that are read rather than bisected */
 
 struct store_entry *
 store_find(struct store *s, struct str key)
@@ -59,16 +58,16 @@ store_read(struct store *s, const struct store_entry *e, struct arena *a,
     return 0;
 }
 
-/* A file that is searched. */
+/* A file to search. */
 struct search {
     int fd;
     int64_t end;
     bool careful;
 };
 
-/* The first line that begins behind off: where, and its number. False: it is
-   bad or missing. A damaged digit must not send a careful search
-   astray: it wants a whole record. */
+/* Finds the first line that begins after off: its offset and number. False: it
+   is bad or missing. A careful search accepts only a whole record, so that a
+   damaged digit cannot mislead it. */
 static bool
 probe(const struct search *f, int64_t off, int64_t *at, uint64_t *n)
 {
@@ -87,7 +86,7 @@ probe(const struct search *f, int64_t off, int64_t *at, uint64_t *n)
     return found;
 }
 
-/* Where to begin to read for record n: no line before it has that number. */
+/* Offset to start reading at for record n: no earlier line has that number. */
 static int64_t
 search(const struct search *f, uint64_t n, int64_t near, int64_t step)
 {
@@ -136,11 +135,11 @@ find_in(struct store *s, uint64_t g, const struct search *file, uint64_t n,
         if (!record_peek_n(line, &shown) || shown < n)
             continue;
         if (rc != 1 || record_parse(line, out) != 0) {
-            if (shown == n) /* even that may be wrong */
+            if (shown == n) /* this number may itself be damaged */
                 result = ERR_DAMAGED;
         } else if (out->n > n) {
             break;
-        } else if (record_key_ok(out->key)) { /* no header or end record */
+        } else if (record_key_ok(out->key)) { /* not a header or end record */
             line = arena_str(a, line);
             result = line.p == NULL ? ERR_NOMEM : record_parse(line, out);
             s->near_g = g;
@@ -154,7 +153,7 @@ find_in(struct store *s, uint64_t g, const struct search *file, uint64_t n,
     return rc == ERR_IO || rc == ERR_NOMEM ? rc : result;
 }
 
-/* In whichever generation it is. */
+/* Searches all generations, newest first. */
 static int
 find(struct store *s, uint64_t n, bool careful, struct arena *a,
      struct store_rec *out)

@@ -1,11 +1,11 @@
 #ifndef STORE_READ_H
 #define STORE_READ_H
 
-/* read - records by their entry, by number, in order. */
+/* read - reads records by entry, by number, and in order. */
 
 #include "store/state.h"
 
-/* Where to begin to read for record n: no line before it has that number. */
+/* Offset to start reading at for record n: no earlier line has that number. */
 int64_t store_search(int fd, int64_t end, uint64_t n);
 
 #endif

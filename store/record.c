@@ -1,4 +1,4 @@
-/* record - the log's bytes: one line a record, and nothing else.
+/* record - the log's bytes: one line per record, and nothing else.
 
    A line is a JSON object on its own and ends with a line feed:
 
@@ -15,33 +15,31 @@
    <body>  members of the kind's own: at least one, no line feed
 
    A record with the key log/closed and the body "closed":G is the last of
-   generation G: nothing is written behind it in that file. Where it is not
-   the last, or of another generation, it says nothing.
+   generation G: nothing is written after it in that file. It has no meaning if
+   it is not the last, or is of another generation.
 
-   The numbers are decimal without leading zeros. The seven members stand in
-   this order without blanks, so that a reader needs no JSON parser for them.
+   The numbers are decimal without leading zeros. The seven members come in this
+   order without blanks, so a reader needs no JSON parser for them.
 
    The first line is the header: k is "log", n is 0, and the body is
-   "mcptask-log":VERSION,"id":"<store id>"[,"compacted":true], with
-   ,"archive":true behind it in what the command archive writes. The text
-   "mcptask-log": and a number stand in the first line of every version to
-   come, and its c is right; a reader that does not know the number leaves the
-   file alone. Where that line is damaged, a whole record behind it says that
-   the file is a log.
+   "mcptask-log":VERSION,"id":"<store id>"[,"compacted":true], followed by
+   ,"archive":true in files written by the command archive. In every future
+   version the first line has "mcptask-log": and a number, and a valid c; a
+   reader that does not know the number leaves the file alone. If that line is
+   damaged, a whole record after it shows that the file is a log.
 
-   In a compacted file, records with rising n follow (some left out), then
-   the end record: k is "end", n is the highest number ever given, the body
-   "count":<records between header and end>. From there on, as from the
-   header on in a file that was never compacted, n rises by one each.
+   In a compacted file, records with rising n follow (some left out), then the
+   end record: k is "end", n is the highest number ever given, the body is
+   "count":<records between header and end>. After it, or after the header of a
+   file that was never compacted, n rises by one per record.
 
-   Replay reads every byte of the log through this file, so it is written for
-   speed where that matters (the CRC, the split of a line) and nowhere else.
-   It judges a line by itself; whether it may stand where it stands is
-   log.c's affair.
+   Replay reads every byte of the log through this file, so the CRC and the
+   splitting of lines are written for speed. It judges a line in isolation;
+   log.c judges whether the line may follow the one before.
 
    Invariants:
    1. record_parse accepts exactly what record_put writes.
-   2. Nothing here trusts a length or a number found in the file. */
+   2. No length or number found in the file is trusted. */
 
 #include "store/record.h"
 #include "base/clock.h"
@@ -52,8 +50,8 @@
 
 #define READ_CHUNK (256 * 1024)
 
-/* CRC-32C by slicing-by-8: eight bytes a step, one table each. The tables
-   are made at first use: 8 KiB of zero pages cost nothing in the binary. */
+/* CRC-32C by slicing-by-8: eight bytes a step, one table each. The tables are
+   made at first use: as zero pages, 8 KiB cost nothing in the binary. */
 #define CRC_POLY 0x82f63b78u
 static uint32_t crc_table[8][256];
 
@@ -102,8 +100,8 @@ crc32c_table(uint32_t crc, const void *data, size_t n)
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <cpuid.h>
 
-/* The processor's own instruction, where it has one: the sum is the one cost
-   that every byte pays on each write, read and replay. */
+/* The CPU's own instruction, if it has one: every byte written, read or
+   replayed pays for this sum. */
 __attribute__((target("sse4.2"))) static uint32_t
 crc32c_sse42(uint32_t crc, const void *data, size_t n)
 {
@@ -121,7 +119,7 @@ crc32c_sse42(uint32_t crc, const void *data, size_t n)
 uint32_t
 crc32c(uint32_t crc, const void *p, size_t n)
 {
-    static signed char has; /* 0: not yet asked */
+    static signed char has; /* 0: not tested yet */
     unsigned a, b, c, d;
     if (has == 0)
         has = __get_cpuid(1, &a, &b, &c, &d) && c & bit_SSE4_2 ? 1 : -1;
@@ -212,7 +210,7 @@ record_archives(const struct store_rec *r)
            memcmp(r->body.p + r->body.len - n, ARCHIVE, n) == 0;
 }
 
-/* A record of the log's own. */
+/* Appends one of the log's own records. */
 static void
 put_own(struct buf *b, struct store_rec *r, const char *body, int64_t now_ms)
 {
@@ -259,7 +257,7 @@ skip(const char **p, const char *end, const char *z)
     return true;
 }
 
-/* Steps over a member `"x":<number>,` whose text before the number is z. */
+/* Steps over a member "x":<number>, and z is its text before the number. */
 static bool
 take_u64(const char **p, const char *end, const char *z, uint64_t *out)
 {
@@ -340,7 +338,7 @@ record_peek_n(struct str line, uint64_t *n)
     return take_u64(&p, end, "\"g\":", &g) && take_u64(&p, end, "\"n\":", n);
 }
 
-/* The number behind the text z, wherever that stands in s. */
+/* Finds the number after the text z, anywhere in s. */
 static bool
 find_u64(struct str s, const char *z, uint64_t *out)
 {
@@ -358,7 +356,7 @@ find_u64(struct str s, const char *z, uint64_t *out)
 
 #define HEAD_MAX 120 /* bytes of a line before its key */
 
-/* The head that begins with the line, if it can be read. */
+/* Reads the head at the start of the line, if possible. */
 static bool
 peek_head(struct str line, struct store_rec *out)
 {
@@ -382,7 +380,7 @@ record_peek(struct str *line, struct store_rec *out)
 
     while (!found && line->len > n) {
         found = peek_head(*line, out);
-        do { /* where a line feed is gone, another line follows in it */
+        do { /* if a line feed was lost, the next line is part of this one */
             line->p++;
             line->len--;
         } while (line->len > n && memcmp(line->p, begin, n) != 0);
@@ -438,7 +436,7 @@ record_end_count(const struct store_rec *r)
 
 /* ---- lines in order ---- */
 
-/* Reads more bytes behind those in b; 1, 0 at the end, or an error. */
+/* Reads more bytes after those in b. 1, 0 at the end, or an error. */
 static int
 fill(struct record_reader *r)
 {
@@ -459,7 +457,7 @@ fill(struct record_reader *r)
     ssize_t n = file_read_at(r->fd, room, (size_t)want, r->filled);
     if (n < 0)
         return ERR_IO;
-    if (n == 0) /* the file is shorter than it was said to be */
+    if (n == 0) /* the file is shorter than announced */
         r->end = r->filled;
     r->b.len += (size_t)n;
     r->filled += n;
@@ -507,7 +505,7 @@ record_next(struct record_reader *r, struct str *line, int64_t *off)
     }
     *line = (struct str){at, lf ? (size_t)(lf - at) : have};
     if (line->len > STORE_MAX_RECORD) {
-        /* what is given is only to look at its first bytes */
+        /* only its first bytes may be read */
         line->len = 0;
         int rc = record_skip(r);
         return rc < 0 ? rc : ERR_TOO_LARGE;

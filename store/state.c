@@ -1,4 +1,4 @@
-/* state - why writes are refused, and what is lost. */
+/* state - why writes are refused, and whether records are lost. */
 
 #include "store/state.h"
 #include "base/clock.h"
@@ -11,7 +11,7 @@ int
 store_deny(struct store *s, int err, const char *fmt, ...)
 {
     va_list ap;
-    if (s->err == ERR_DAMAGED) /* stands until the log is read anew */
+    if (s->err == ERR_DAMAGED) /* stays until the log is read again */
         return err;
     va_start(ap, fmt);
     text_vput(s->why, sizeof s->why, fmt, ap);
@@ -33,7 +33,6 @@ store_deny_write(struct store *s)
                       "it, or use --read-only", s->path);
 }
 
-/* Writes work again. */
 bool
 store_is_writable(const struct store *s)
 {

@@ -1,7 +1,7 @@
 #ifndef STORE_STATE_H
 #define STORE_STATE_H
 
-/* state - the data of a store, and why writes are refused. */
+/* state - a store's data, and why writes are refused. */
 
 #include "base/file.h"
 #include "store/apply.h"
@@ -12,19 +12,19 @@
 #define STORE_MAX_KINDS 8
 #define STORE_PATH_MAX 4096
 
-/* What most functions look at stands first: code that reaches into the first
-   128 bytes is shorter. */
+/* Frequently used members come first: code that reaches into the first 128
+   bytes is shorter. */
 struct store {
-    struct log log;   /* as memory has it: end is that of what is committed */
-    char *path;       /* of the log, real */
-    bool loaded;      /* memory is that of the log; else read it anew */
-    bool log_readonly; /* fd is open for reading only */
-    bool mounted;     /* the log is, by itself, apart from its directory */
-    bool no_lock;     /* a lock cannot be had here: read-only media */
-    bool file;        /* of the entries that lead to fd */
-    bool moving;      /* the others lead to move.fd */
+    struct log log;   /* as in memory; its end is the committed end */
+    char *path;       /* real path of the log */
+    bool loaded;      /* memory matches the log; else read it again */
+    bool log_readonly; /* fd is read-only */
+    bool mounted;     /* the log itself is a mount point */
+    bool no_lock;     /* no locks here: opened or mounted read-only */
+    bool file;        /* value of an entry's file if it is in log.fd */
+    bool moving;      /* the other entries are in move.fd */
 
-    /* why writes are refused, and why[] with it; err 0: they are not */
+    /* why writes are refused, in words in why[]; err 0: they are not */
     bool torn;
     int err;
     int refuse;
@@ -34,28 +34,28 @@ struct store {
     size_t n_staged;
     struct buf batch;
     struct lock lock;
-    struct arena mem; /* of what is staged */
+    struct arena mem; /* for what is staged */
 
     const struct store_kind *kinds;
     size_t n_kinds;
     struct index index;
     int64_t superseded;
-    int64_t superseded_base; /* of those, what the last compaction kept */
+    int64_t superseded_base; /* of those, kept by the last compaction */
     char lost_why[96];
     dev_t dev;
     ino_t ino;
-    int64_t looked_end;   /* s->end when room was last looked for */
-    bool is_short;        /* and there was too little */
+    int64_t looked_end;   /* s->log.end when room was last checked */
+    bool is_short;        /* there was too little then */
     int64_t unmarked_len; /* file size when it was read without a mark */
-    int64_t looked_ms;    /* when the lock file was last looked for */
-    int64_t busy_ms;      /* since when another has had the lock, 0: not ... */
-    int64_t tried_ms;     /* ... when that was last tried */
+    int64_t looked_ms;    /* last check of the lock file */
+    int64_t busy_ms;      /* since when others hold the lock, 0: they do not */
+    int64_t tried_ms;     /* last attempt to lock */
     struct store_time time;
     char *dir;
     struct store_options opt;
-    struct buf line; /* of the reader that follows the log, kept */
+    struct buf line; /* buffer of the reader that follows the log */
 
-    /* Of the record that was last found by its number. */
+    /* The record last found by number. */
     uint64_t near_g, near_n;
     int64_t near_off;
     size_t near_len;
@@ -63,33 +63,33 @@ struct store {
     void (*observe)(void *ctx, const struct store_entry *e,
                     const struct store_rec *r);
     void *observe_ctx;
-    uint64_t observed; /* newest n that the observer need not be told */
+    uint64_t observed; /* newest n the observer knows or need not know */
 
     struct compaction *compaction;
     struct move move;
-    uint64_t n_left_out; /* entries whose memory is held in vain */
+    uint64_t n_left_out; /* entries whose memory is wasted */
     char id[33];
     char why[256];
 };
 
-/* Notes why this process cannot write, until a commit or probe shows that it
-   can, and returns err. Text by printf's rules. */
+/* Records why this process cannot write, until a commit or probe succeeds, and
+   returns err. Formats as printf. */
 int store_deny(struct store *s, int err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* The same for a step that failed with errno: "path: what: why". */
 int store_deny_errno(struct store *s, int err, const char *path,
                      const char *what);
-/* The same, where this user has no write permission. */
+/* The same if this user has no write permission. */
 int store_deny_write(struct store *s);
-/* Whether this process has the right and the files to write, and the log is
-   whole. */
+/* Returns whether this process has the permissions and files to write, and the
+   log is whole. */
 bool store_is_writable(const struct store *s);
-/* Writes are not refused any longer. */
+/* Ends the refusal of writes. */
 void store_allow(struct store *s);
-/* Notes that the log is damaged, first at off. */
+/* Records that the log is damaged, first at off. */
 void store_note_damage(struct store *s, int64_t off, uint64_t behind,
                        const char *what);
-/* Notes that the log is empty although bytes of it were committed. */
+/* Records that the log is empty although bytes of it were committed. */
 int store_note_empty(struct store *s, const struct mark *m);
 
 #endif

@@ -1,8 +1,8 @@
 /* time - the log's own time, and the mark that carries it.
 
-   Time is that of the newest record, and goes on with the boot clock from
-   there, by what the mark says of both: a wall clock that is set back changes
-   nothing, and one that is set ahead ages nothing. */
+   The log's time is that of its newest record plus the boot clock's time since
+   then; the mark records both. So setting the wall clock back has no effect,
+   and setting it ahead ages nothing. */
 
 #include "store/time.h"
 #include "store/state.h"
@@ -11,9 +11,9 @@
 
 #include <string.h>
 
-#define JUMP_MS (60 * 60 * 1000) /* a smaller jump does not matter to an age */
-#define JUMP_KEPT_MS (7 * 24 * JUMP_MS) /* nor does one that is older */
-#define TIME_MAX_MS (INT64_C(1) << 50) /* beyond the year 9999 */
+#define JUMP_MS (60 * 60 * 1000) /* smaller jumps do not matter for an age */
+#define JUMP_KEPT_MS (7 * 24 * JUMP_MS) /* nor do older ones */
+#define TIME_MAX_MS (INT64_C(1) << 50) /* past the year 9999 */
 
 void
 store_note_time(struct store *s, struct str text)
@@ -22,7 +22,7 @@ store_note_time(struct store *s, struct str text)
     int64_t ms, now = t->off + clock_boot_ms();
     if (!time_parse(text, &ms) || ms <= now)
         return;
-    /* Well ahead, and written just now: somebody set the clock. */
+    /* Far ahead, and written just now: the clock was set. */
     if (t->same_boot && s->loaded && ms - now > JUMP_MS) {
         if (now - t->jump_at > JUMP_KEPT_MS)
             t->jump_ms = 0;

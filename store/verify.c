@@ -1,17 +1,18 @@
-/* verify - the log judged, mended and copied, while others may write to it.
+/* verify - checks, repairs and copies a log while others may write to it.
 
-   All three read a log line by line, as replay does and with its judgement
-   (store/log.c), but keep nothing of it in memory except the last number of
-   each key. Beyond that they check what replay takes on trust: the chain of
-   each key, the batches, and that time does not go back.
+   All three read a log line by line, like replay and with the same judgement
+   (store/log.c), but keep in memory only the last number of each key. They also
+   check what replay trusts: each key's chain, the batches, and that time does
+   not go back.
 
-   Nothing here takes a lock or changes a file that was there before.
+   Nothing here takes a lock or changes an existing file.
 
    Invariants:
-   1. A bad line behind the mark is not judged while somebody has the write
-      lock, nor before the mark was read once more: it may be being written.
-   2. A file of ours that is not complete and synced is removed again, and
-      so the log is the last that a backup makes. */
+   1. A bad line after the mark may be one that is just being written. It is
+      judged only while the write lock is free and after the mark was read
+      again.
+   2. A new file that is not complete and synced is removed again, so a backup
+      writes the log last. */
 
 #define _XOPEN_SOURCE 700 /* realpath */
 
@@ -30,29 +31,30 @@
 #define COPY_CHUNK (64 * 1024)
 #define TELL_EACH (1024 * 1024)
 #define NO_MARK (-1)
-/* What the mark says of another file that stood here. */
+/* The mark of another file that was here would explain this. */
 #define IF_COPIED "; if a copy was put in its place, remove the file .lock"
 
 struct scan {
     const char *path;
     struct store_report *report;
     const struct store_watch *watch; /* or NULL */
-    int (*good)(void *ctx, const struct store_rec *r); /* non-zero ends it */
+    int (*good)(void *ctx, const struct store_rec *r); /* non-zero ends the
+                                                          scan */
     void *good_ctx;
     struct log log;
-    struct lock lock; /* fd -1: without a mark */
-    struct mark mark; /* bytes below its end were once synced, or NO_MARK;
-                         its n is the highest given, or 0 */
+    struct lock lock; /* fd -1: no mark */
+    struct mark mark; /* bytes below its end were once synced, or NO_MARK; its n
+                         is the highest ever given, or 0 */
     int64_t size;
     struct index keys;
-    uint64_t end_n;   /* n of the end record; 0: was never compacted */
-    uint64_t b;       /* of the record before */
+    uint64_t end_n;   /* n of the end record; 0: never compacted */
+    uint64_t b;       /* batch of the previous record */
     int64_t time_ms;
     uint64_t line;
-    int64_t told;     /* that it got there */
-    int64_t region;   /* where bad lines began, -1: the last was good */
+    int64_t told;     /* offset last reported to watch */
+    int64_t region;   /* start of the bad lines, -1: the last was good */
     const char *region_what;
-    int stopped;      /* what good said */
+    int stopped;      /* good's last result */
 };
 
 /* ---- bad regions ---- */
@@ -76,7 +78,7 @@ note_bad(struct scan *sc, int64_t off, uint64_t behind, const char *what)
     }
 }
 
-/* The bad region, where there is one, ends before off. */
+/* Ends the bad region, if there is one, before off. */
 static void
 end_region(struct scan *sc, int64_t off)
 {
@@ -86,7 +88,7 @@ end_region(struct scan *sc, int64_t off)
     sc->region = -1;
 }
 
-/* A bad region that begins at off, where the whole lines end. */
+/* Records a bad region that begins at off, after the whole lines. */
 static void
 note_end(struct scan *sc, int64_t off, const char *what)
 {
@@ -97,13 +99,13 @@ note_end(struct scan *sc, int64_t off, const char *what)
 
 /* ---- records ---- */
 
-/* What a whole record in its place says wrong about others, or NULL; last is
-   the number of its key's record before. */
+/* What a whole record in its place reveals as wrong, or NULL; last is the
+   number of its key's previous record. */
 static const char *
 check_links(struct scan *sc, const struct store_rec *r, uint64_t last)
 {
     bool gaps = sc->log.compacted || sc->log.damaged;
-    /* What p names may have been dropped by the compaction. */
+    /* Compaction may have dropped the record that p names. */
     bool dropped = r->p > last &&
                    (gaps || (last <= sc->end_n && r->p <= sc->end_n));
     if (r->p != last && !dropped)
@@ -117,7 +119,7 @@ check_links(struct scan *sc, const struct store_rec *r, uint64_t last)
     return NULL;
 }
 
-/* Whatever is lost of the numbers from one to another. */
+/* Reports the numbers from l.from to l.to as lost, if there are any. */
 static void
 tell_loss(const struct scan *sc, struct store_loss l)
 {
@@ -125,7 +127,7 @@ tell_loss(const struct scan *sc, struct store_loss l)
         sc->watch->lost(sc->watch->ctx, &l);
 }
 
-/* A record in its place: 1, 0 when good ends it, or ERR_NOMEM. */
+/* Takes a record in its place. 1, 0 if good ends the scan, or ERR_NOMEM. */
 static int
 take_record(struct scan *sc, const struct judged *j)
 {
@@ -156,7 +158,7 @@ take_record(struct scan *sc, const struct judged *j)
 
 /* ---- the file ---- */
 
-/* Whether somebody has moved the mark since it was read (invariant 1). */
+/* Returns whether the mark has moved since it was read (invariant 1). */
 static bool
 mark_moved(struct scan *sc)
 {
@@ -172,18 +174,18 @@ mark_moved(struct scan *sc)
     return true;
 }
 
-/* A bad line that was not synced: torn, unless somebody is at it. As
-   take_line. */
+/* A bad line that was not synced is torn, unless a process is writing it.
+   Returns as take_line. */
 static int
 take_torn(struct scan *sc, const struct judged *j)
 {
     if (mark_moved(sc))
         return ERR_MORE;
     if (sc->lock.fd >= 0 && !lock_is_free(&sc->lock, LOCK_WRITE)) {
-        sc->size = j->off; /* the holder is writing it */
+        sc->size = j->off; /* the lock holder is writing it */
         return 0;
     }
-    if (mark_moved(sc)) /* the lock was given up in between */
+    if (mark_moved(sc)) /* the lock was released in between */
         return ERR_MORE;
     sc->report->torn = true;
     note_bad(sc, j->off, j->behind, j->wrong);
@@ -191,8 +193,7 @@ take_torn(struct scan *sc, const struct judged *j)
     return 0;
 }
 
-/* A line that was judged. 1: go on; 0: look no further; ERR_MORE: look at it
-   again. */
+/* Takes a judged line. 1: continue; 0: stop; ERR_MORE: read it again. */
 static int
 take_line(struct scan *sc, const struct judged *j)
 {
@@ -225,7 +226,7 @@ scan_lines(struct scan *sc)
             sc->told = j.off;
             sc->watch->passed(sc->watch->ctx, j.off, sc->size);
         }
-        if (rc == ERR_MORE) { /* look at this line once more */
+        if (rc == ERR_MORE) { /* read this line again */
             record_reader_fini(&rd);
             rd = (struct record_reader){.fd = sc->log.fd, .off = j.off,
                                         .end = sc->size};
@@ -247,7 +248,7 @@ scan_lines(struct scan *sc)
     return 0;
 }
 
-/* Opens the log at sc->path and reads its header and, unless there is one
+/* Opens the log at sc->path and reads its header and, unless it is known
    already, its mark. */
 static int
 scan_open(struct scan *sc)
@@ -298,7 +299,7 @@ scan_close(struct scan *sc)
     index_fini(&sc->log.lost.keys);
 }
 
-/* What is there, and what is lost, once all was read. */
+/* Fills in the totals after everything was read. */
 static void
 fill_report(struct scan *sc)
 {
@@ -357,8 +358,8 @@ store_verify(const char *path, struct store_report *out,
 
 /* ---- new files ---- */
 
-/* Syncs and closes a new file, rc so far being what became of it; removes
-   it where that is an error (invariant 2). */
+/* Syncs and closes a new file, or removes it if rc or the sync is an error
+   (invariant 2). */
 static int
 seal(int fd, const char *path, int rc)
 {
@@ -368,7 +369,7 @@ seal(int fd, const char *path, int rc)
     return rc;
 }
 
-/* A file that was not there before. */
+/* Creates a new file; fails if it exists. */
 static int
 create(const char *path, int *fd)
 {
@@ -405,14 +406,14 @@ mend_record(void *ctx, const struct store_rec *r)
     return m->b.len < COPY_CHUNK && !m->b.err ? 0 : mend_flush(m);
 }
 
-/* The header of the copy. Its generation is a new one, so that no mark that
-   lies beside the old log can be taken for its own. */
+/* Makes the copy's header. Its generation is new, so that no mark beside the
+   old log can match the copy. */
 static int
 mend_header(struct mend *m, const struct store_report *old)
 {
     struct record_header h = {.g = m->g, .compacted = true};
     text_put(h.id, sizeof h.id, "%s", old->id);
-    if (h.id[0] == '\0' && record_new_id(&h) != 0) /* it is lost */
+    if (h.id[0] == '\0' && record_new_id(&h) != 0) /* the id is lost */
         return ERR_IO;
     record_put_header(&m->b, &h, clock_wall_ms());
     return 0;
@@ -424,7 +425,7 @@ store_repair(const char *path, const char *out_path,
 {
     struct mend m = {.fd = -1};
     struct scan sc = {.path = path, .mark.end = NO_MARK};
-    int rc = scan_log(&sc, out); /* the header needs what this finds */
+    int rc = scan_log(&sc, out); /* the header needs its result */
     if (rc == 0 && out->g >= RECORD_MAX_G)
         rc = ERR_FULL;
     if (rc == 0)
@@ -441,7 +442,7 @@ store_repair(const char *path, const char *out_path,
         rc = scan_log(&sc, out);
     }
     if (rc == 0) {
-        /* The mark knows numbers whose records are lost: not given again. */
+        /* The mark knows numbers of lost records: do not reuse them. */
         if (out->last_n < sc.mark.n)
             out->last_n = sc.mark.n;
         record_put_end(&m.b, m.g, out->last_n, m.count, clock_wall_ms());
@@ -469,11 +470,11 @@ struct backup {
     struct store *s;
     const char *dir;
     uint64_t g;       /* of the log */
-    uint64_t lowest;  /* generation that was copied */
+    uint64_t lowest;  /* lowest generation copied */
     int64_t len;      /* of the log */
 };
 
-/* Where the copy of generation g is; that of the log has the log's name. */
+/* Path of the copy of generation g. The log's copy has the log's name. */
 static const char *
 backup_path(const struct backup *b, uint64_t g,
             char out[STORE_CLOSED_PATH_MAX])
@@ -486,7 +487,7 @@ backup_path(const struct backup *b, uint64_t g,
     return out;
 }
 
-/* Copies a closed generation, or ERR_NOT_FOUND. */
+/* Copies a closed generation, or returns ERR_NOT_FOUND. */
 static int
 copy_closed(struct backup *b, uint64_t g)
 {
@@ -559,12 +560,12 @@ store_backup(struct store *s, const char *dir,
         return ERR_IO;
     struct backup b = {.s = s, .dir = dir, .g = s->log.g, .lowest = s->log.g,
                        .len = s->log.end};
-    if (b.len > st.st_size) /* damaged: as much as there is */
+    if (b.len > st.st_size) /* damaged: copy what there is */
         b.len = st.st_size;
     if (strlen(dir) + strlen(file_name(s->path)) > STORE_PATH_MAX)
         return ERR_TOO_LARGE;
     int rc = copy_all(&b);
-    if (rc == 0) /* s may change from here on, if each wants it to */
+    if (rc == 0) /* each may change s from here on */
         return check_copies(&b, each, ctx);
     for (uint64_t g = b.lowest; g < b.g; g++)
         unlink(backup_path(&b, g, path));

@@ -1,7 +1,7 @@
 #ifndef STORE_VERIFY_H
 #define STORE_VERIFY_H
 
-/* verify - a log judged, mended and copied, while others may write to it. */
+/* verify - checks, repairs and copies a log while others may write to it. */
 
 #include "store.h"
 
@@ -10,46 +10,43 @@ struct store_report {
     int64_t bytes;
     uint32_t version;
     char id[33];
-    bool torn;         /* the tail is; cutting it loses nothing promised */
-    bool damaged;      /* something once synced is not what it was */
+    bool torn;         /* torn tail; cutting it loses nothing acknowledged */
+    bool damaged;      /* bytes once synced have changed */
     uint64_t bad;      /* regions that are not records */
-    uint64_t lost;     /* records that are missing, and ... */
-    uint64_t lost_unnamed; /* ... of those, how many may be of any key */
-    int64_t off;       /* of the first bad byte, -1 */
-    uint64_t line;     /* line number of it, from 1 */
-    char what[256];    /* says it */
+    uint64_t lost;     /* missing records, and ... */
+    uint64_t lost_unnamed; /* ... how many of those may belong to any key */
+    int64_t off;       /* of the first bad byte, or -1 */
+    uint64_t line;     /* its line number, from 1 */
+    char what[256];    /* describes it */
 };
-/* Records that are missing, or the newest one that a key has lost. */
+/* Missing records, or the newest one that a key has lost. */
 struct store_loss {
-    struct str key;      /* empty: of any keys */
+    struct str key;      /* empty: any keys */
     uint64_t from, to;   /* their numbers */
-    uint64_t newest;     /* number of the key's newest record, or 0 */
-    bool passed;         /* which came later than the one that is lost */
+    uint64_t newest;     /* n of the key's newest record, or 0 */
+    bool passed;         /* that record is newer than the lost one */
 };
-/* Who is told of each bad region, of each loss, and of each MiB that was
-   read. */
+/* Callbacks for each bad region, each loss, and each MiB read. */
 struct store_watch {
     void (*bad)(void *ctx, int64_t off, int64_t len, const char *what);
     void (*lost)(void *ctx, const struct store_loss *l);
     void (*passed)(void *ctx, int64_t off, int64_t size);
     void *ctx;
 };
-/* Checks a log file without a lock or any change: every record's CRC, order,
-   chain and batch. 0 when it could be read; ERR_NOT_FOUND: no log or an
-   empty file, ERR_FORMAT, ERR_IO, ERR_NOMEM: out->what says why. w may be
-   NULL. */
+/* Checks a log file without locking or changing it: every record's CRC, order,
+   chain and batch. w may be NULL. 0 if it could be read; ERR_NOT_FOUND: no log
+   or an empty file; ERR_FORMAT, ERR_IO, ERR_NOMEM: out->what says why. */
 int store_verify(const char *path, struct store_report *out,
                  const struct store_watch *w);
-/* Writes the whole records of the log at path to a new file; synced, never
-   over one that exists (ERR_EXISTS). Else as store_verify. */
+/* Writes the whole records of the log at path to a new, synced file; an
+   existing one is ERR_EXISTS. Else as store_verify. */
 int store_repair(const char *path, const char *out_path,
                  struct store_report *out);
-/* Copies the log, as it was last followed, and its closed generations, into
-   an existing directory, synced and verified. No lock. ERR_EXISTS when a file
-   of one of these names is there; ERR_NOT_FOUND: there is no log. each is
-   told of each copied record, until it returns non-zero; that is returned
-   then. ERR_DAMAGED: the copies are as damaged as the log is, and stay;
-   after other errors nothing of them stays. */
+/* Copies the log, as last followed, and its closed generations into an existing
+   directory, synced and verified, without locking. Calls each with every copied
+   record until it returns non-zero, and returns that. ERR_EXISTS: a file of one
+   of these names exists; ERR_NOT_FOUND: no log; ERR_DAMAGED: the copies stay,
+   as damaged as the log. Other errors leave no copies. */
 int store_backup(struct store *s, const char *dir,
                  int (*each)(void *ctx, const struct store_rec *r),
                  void *ctx);

@@ -1,12 +1,12 @@
-/* write - bytes behind the committed end, and what is done where that fails.
+/* write - writes bytes after the committed end, and handles failures.
 
-   After a failed step the log is cut back to its committed end and the cut is
-   synced. After a failed sync the log is then opened anew, since a descriptor
-   also reports the failures of others, and the bytes are written and synced
-   once more. A sync alone is never tried again: the kernel may have dropped
-   the dirty pages and would report success. So where even the cut fails,
-   nothing is built on the bytes behind the mark: the next holder of the lock
-   writes them again before it syncs them.
+   After a failed step the log is cut to its committed end and the cut is
+   synced. After a failed sync the log is also reopened, since a descriptor
+   reports the failures of others too, and the bytes are written and synced once
+   more. A sync alone is never retried: the kernel may have dropped the dirty
+   pages and would report success. So if even the cut fails, nobody relies on
+   the bytes after the mark: the next lock holder writes them again before it
+   syncs them.
 
    Everything here is done under the write lock. */
 
@@ -20,7 +20,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Opens the log anew for writing, if it is the one that memory is of. */
 bool
 store_reopen(struct store *s)
 {
@@ -46,7 +45,7 @@ sync_log(struct store *s)
     if (file_sync(s->log.fd, fdatasync) == 0)
         return 0;
     int e = errno;
-    store_reopen(s); /* otherwise the old one has told what it had to tell */
+    store_reopen(s); /* otherwise the old descriptor has reported its error */
     errno = e;
     return -1;
 }
@@ -65,8 +64,8 @@ store_cut(struct store *s)
     return false;
 }
 
-/* Writes bytes behind the committed end, syncs them and moves the mark to m,
-   if there is one. 0, or -1 with errno and the name of what failed. */
+/* Writes bytes after the committed end, syncs them and moves the mark to m, if
+   not NULL. 0, or -1 with errno and the failed step in *step. */
 static int
 put_behind(struct store *s, struct str bytes, const struct mark *m,
            const char **step)
@@ -82,9 +81,6 @@ put_behind(struct store *s, struct str bytes, const struct mark *m,
                ? 0 : -1;
 }
 
-/* The same, and once more after a failed sync, and once for the room that the
-   reserve gives to what counts. What failed is cut off: *cut says whether that
-   is on disk. 0 or enum err. */
 int
 store_put(struct store *s, struct str bytes, const struct mark *m, bool *cut)
 {
@@ -103,9 +99,9 @@ store_put(struct store *s, struct str bytes, const struct mark *m, bool *cut)
     }
 }
 
-/* Keeps a copy of the bytes that are about to be cut, for a person to look
-   at: as far as can be told, they were never acknowledged. 0 and the path of
-   the copy, or -1 with errno. */
+/* Saves the bytes that are about to be cut for a person to examine; as far as
+   is known, they were never acknowledged. 0 with the path of the copy, or -1
+   with errno. */
 static int
 keep_torn(struct store *s, int64_t size, char *path, size_t cap)
 {
@@ -115,7 +111,7 @@ keep_torn(struct store *s, int64_t size, char *path, size_t cap)
         text_put(path, cap, "%s.torn-%llu-%lld", s->path,
                  (unsigned long long)s->log.head + 1, (long long)ms++);
         fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    } while (fd < 0 && errno == EEXIST); /* one more in one millisecond */
+    } while (fd < 0 && errno == EEXIST); /* another in the same millisecond */
     if (fd < 0)
         return -1;
     file_give(fd, s->path);
@@ -137,8 +133,8 @@ deny_recovery(struct store *s)
                             "cannot be recovered: ");
 }
 
-/* Cuts the torn rest, kept and synced before. What a probe left is blank, and
-   not worth keeping. */
+/* Cuts the torn rest, which was saved and synced. The blanks of a probe are not
+   worth saving. */
 static int
 cut_torn(struct store *s, int64_t size)
 {
@@ -151,13 +147,13 @@ cut_torn(struct store *s, int64_t size)
     int rc = file_sync_path(s->dir) == 0 && store_cut(s) ? 0
                                                          : deny_recovery(s);
     if (keep && rc != 0 && fstat(s->log.fd, &st) == 0 && st.st_size >= size)
-        unlink(torn); /* the next try makes it anew */
+        unlink(torn); /* the next attempt writes it again */
     s->torn = s->torn || (keep && rc == 0);
     return rc;
 }
 
-/* Cuts the torn rest, and moves the mark. The directories are synced first:
-   the process that made or renamed the log may have died before that. */
+/* The directories are synced first: the process that made or renamed the log
+   may have died before it did so. */
 int
 store_settle_tail(struct store *s, int64_t size)
 {
@@ -169,10 +165,9 @@ store_settle_tail(struct store *s, int64_t size)
     return rc;
 }
 
-/* Has what stands behind the committed end on disk. It is written again
-   first: where the writer's sync failed, the kernel takes it for clean. That
-   can only be the last batch, since a batch begins after the one before it was
-   synced. */
+/* Writes the bytes again before syncing: if the writer's sync failed, the
+   kernel considers them clean. Only the last batch can be affected, since each
+   batch begins after the previous one was synced. */
 int
 store_sync_tail(struct store *s, int64_t size)
 {

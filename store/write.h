@@ -1,27 +1,27 @@
 #ifndef STORE_WRITE_H
 #define STORE_WRITE_H
 
-/* write - bytes behind the committed end of the log, under its lock. */
+/* write - writes bytes after the committed end of the log, under its lock. */
 
 #include "store/state.h"
 
-#define STORE_BLANK '\n' /* what store_probe writes behind the end */
+#define STORE_BLANK '\n' /* store_probe writes this after the end */
 
-/* Opens the log anew for writing, if it is the one that memory is of. */
+/* Reopens the log for writing if it is the file memory was read from. */
 bool store_reopen(struct store *s);
-/* Cuts the log to its committed end; whether that is on disk. */
+/* Cuts the log to its committed end. Returns whether that is on disk. */
 bool store_cut(struct store *s);
-/* Writes bytes behind the committed end, syncs them and moves the mark to m,
-   if there is one. What failed is cut off and tried once more: after a sync,
-   or where the reserve gives room to what counts. *cut: whether nothing of it
-   is on disk. 0 or enum err. */
+/* Writes bytes after the committed end, syncs them and moves the mark to m, if
+   not NULL. A failed attempt is cut off and made once more after a failed sync,
+   or if m is set and the reserve frees room. *cut: nothing of it is on disk. 0
+   or enum err. */
 int store_put(struct store *s, struct str bytes, const struct mark *m,
               bool *cut);
 
-/* Has what stands between the committed end and size on disk. */
+/* Makes sure that the bytes between the committed end and size are on disk. */
 int store_sync_tail(struct store *s, int64_t size);
-/* Cuts the log, which has size bytes, to s->end, and keeps the rest beside
-   it; then moves the mark there. */
+/* Cuts the log, of size bytes, to s->end, saves the rest in a file beside it,
+   then moves the mark. */
 int store_settle_tail(struct store *s, int64_t size);
 
 #endif
