@@ -1,13 +1,12 @@
 /* base - slices, memory, growing buffers, randomness.
 
-   It knows no file, no protocol and no other part of mcptask. It has no
-   allocator of its own: all memory comes from malloc and realloc, and each of
-   them may fail at any call.
+   It knows no file, no protocol and no other part of mcptask. All memory comes
+   from malloc and realloc, and any call may fail.
 
    Invariants:
-   1. A failed allocation changes nothing: an arena, a block that was to grow
-      and a buffer keep what they held, and stay usable.
-   2. No sum or product of sizes wraps: it is checked before it is taken.
+   1. A failed allocation changes nothing: the arena, the block that should have
+      grown, or the buffer keeps its content and stays usable.
+   2. No sum or product of sizes wraps: each is checked before it is computed.
    3. In an arena, `last` is NULL or the newest block of the newest chunk;
       only such a block grows or shrinks in place.
    4. A buffer's err, once set, stays until buf_reset; len <= cap always. */
@@ -24,7 +23,7 @@
 #define ARENA_ALIGN _Alignof(max_align_t)
 #define ARENA_MIN ((size_t)2 << 10)
 #define ARENA_MAX ((size_t)1 << 20)
-#define ARENA_KEEP ((size_t)256 << 10) /* what an idle process may hold */
+#define ARENA_KEEP ((size_t)256 << 10) /* that an idle process may keep */
 #define BUF_MIN ((size_t)256)
 #define RANDOM_MAX 256
 
@@ -39,7 +38,7 @@ str_of(const char *z)
 bool
 str_eq(struct str a, struct str b)
 {
-    /* memcmp may not be given NULL, which an empty slice can hold. */
+    /* An empty slice may hold NULL, which memcmp must not get. */
     return a.len == b.len && (a.len == 0 || memcmp(a.p, b.p, a.len) == 0);
 }
 
@@ -48,7 +47,7 @@ str_is(struct str a, const char *z)
 {
     size_t i;
 
-    /* Mostly it is not, and the first byte says so. */
+    /* Most comparisons fail at the first byte. */
     for (i = 0; i < a.len && z[i] != '\0' && a.p[i] == z[i]; i++)
         ;
     return i == a.len && z[i] == '\0';
@@ -157,7 +156,7 @@ str_u64(struct str s, uint64_t *out)
     uint64_t v = 0;
 
     for (size_t i = 0; i < s.len; i++) {
-        /* What stands below '0' wraps to a large number. */
+        /* characters below '0' wrap to a large number */
         uint64_t d = (uint64_t)(uint8_t)s.p[i] - '0';
 
         if (d > 9 || v > (UINT64_MAX - d) / 10)
@@ -170,7 +169,7 @@ str_u64(struct str s, uint64_t *out)
     return true;
 }
 
-/* Whether c can only continue a sequence in UTF-8. */
+/* Returns whether c is a UTF-8 continuation byte. */
 static bool
 is_tail(uint8_t c)
 {
@@ -193,8 +192,8 @@ utf8_len(const char *p, const char *end)
         return 2;
     if (room < 3 || !is_tail(s[2]))
         return 0;
-    /* Overlong forms, surrogates and what lies beyond U+10FFFF all show in
-       the second byte. */
+    /* The second byte reveals overlong forms, surrogates and code points above
+       U+10FFFF. */
     if (s[0] < 0xf0) {
         if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f))
             return 0;
@@ -236,7 +235,7 @@ struct arena_chunk {
 
 #define CHUNK_HEAD offsetof(struct arena_chunk, mem)
 
-/* n rounded up to whole units of alignment, or 0 where that would wrap. */
+/* n rounded up to a multiple of the alignment, or 0 if that would wrap. */
 static size_t
 round_up(size_t n)
 {
@@ -245,9 +244,9 @@ round_up(size_t n)
     return (n + (n == 0) + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
 }
 
-/* Puts a chunk with room for need bytes in front. Sizes double, so that a
-   large turn costs few calls; a block above the limit gets a chunk of its own
-   size. What is left of the older chunk is not used again. */
+/* Adds a chunk with room for need bytes. Sizes double, so that a large turn
+   needs few calls; a block above the limit gets a chunk of its own size. The
+   rest of the older chunk is not used again. */
 static int
 chunk_add(struct arena *a, size_t need)
 {
@@ -303,9 +302,9 @@ arena_grow(struct arena *a, void *old, size_t old_n, size_t n)
     }
     if (old != NULL && n <= old_n)
         return old;
-    /* The old block stays where it is until the reset, readable still, as
-       others may hold slices of it. Callers double n, which bounds both the
-       copying and the waste. */
+    /* The old block stays readable until the reset, since others may hold
+       slices of it. Callers double n, which bounds both the copying and the
+       waste. */
     p = arena_alloc(a, n);
     if (p != NULL && old_n > 0)
         memcpy(p, old, old_n);
@@ -333,7 +332,7 @@ arena_printf(struct arena *a, const char *fmt, ...)
     size_t n;
 
     va_start(ap, fmt);
-    /* Measured first: a guess that is too small would waste its block. */
+    /* Measured first: too small a guess would waste its block. */
     n = text_vput(NULL, 0, fmt, ap);
     p = arena_alloc(a, n + 1);
     if (p != NULL)
@@ -347,8 +346,8 @@ arena_reset(struct arena *a)
 {
     struct arena_chunk *c, *older, *keep = NULL;
 
-    /* The newest chunk small enough to keep is the largest such one, as
-       sizes only grow up to that point. */
+    /* Keep the newest chunk that is small enough. It is the largest of those,
+       as sizes only grow up to that point. */
     for (c = a->chunk; c != NULL; c = older) {
         older = c->older;
         if (keep == NULL && c->cap + CHUNK_HEAD <= ARENA_KEEP)
@@ -368,7 +367,7 @@ void
 arena_fini(struct arena *a)
 {
     arena_reset(a);
-    free(a->chunk); /* the one that it kept */
+    free(a->chunk); /* the one that the reset kept */
     *a = (struct arena){NULL, NULL};
 }
 
@@ -407,8 +406,8 @@ buf_room(struct buf *b, size_t n)
         return NULL;
     if (b->p != NULL && n <= b->cap - b->len)
         return b->p + b->len;
-    /* Doubling keeps many small writes linear; one large write gets what it
-       asks for and no more. */
+    /* Doubling keeps many small writes linear; one large write gets exactly
+       what it needs. */
     if (cap < b->len + n)
         cap = cap <= SIZE_MAX / 2 ? cap * 2 : SIZE_MAX;
     if (cap < b->len + n)
@@ -423,7 +422,7 @@ buf_room(struct buf *b, size_t n)
 void
 buf_put(struct buf *b, const void *p, size_t n)
 {
-    /* Of no bytes p may be NULL, which memcpy does not allow. */
+    /* p may be NULL for no bytes, which memcpy must not get. */
     char *to = n > 0 ? buf_room(b, n) : NULL;
 
     if (to != NULL) {
@@ -476,7 +475,7 @@ buf_printf(struct buf *b, const char *fmt, ...)
     size_t n;
 
     va_start(ap, fmt);
-    /* The NUL is written behind len and not counted. Mostly there is room. */
+    /* The NUL comes after len and is not counted. Usually there is room. */
     to = buf_room(b, 1);
     n = to != NULL ? text_vput(to, b->cap - b->len, fmt, ap) : 0;
     if (n >= b->cap - b->len && (to = buf_room(b, n + 1)) != NULL)
@@ -528,8 +527,9 @@ buf_take(struct buf *b, struct arena *a)
 
 /* ---- random ---- */
 
-/* For kernels without the system call; an empty root has no /dev either. Reads
-   of up to 256 bytes are neither short nor interrupted: random(4). */
+/* For kernels without getentropy's system call; an empty root has no /dev
+   either. Reads of up to 256 bytes are neither short nor interrupted:
+   random(4). */
 static int
 urandom(void *p, size_t n)
 {
@@ -545,6 +545,6 @@ int
 random_bytes(void *p, size_t n)
 {
     ASSERT(n <= RANDOM_MAX);
-    /* Never falls back to anything weaker: ids and keys come from here. */
+    /* Never falls back to anything weaker: ids and keys depend on it. */
     return n == 0 || getentropy(p, n) == 0 ? 0 : urandom(p, n);
 }

@@ -1,4 +1,4 @@
-/* base64 - bytes as text (RFC 4648), one text only for the same bytes. */
+/* base64 - bytes as text (RFC 4648), with exactly one text for given bytes. */
 
 #include "base/base64.h"
 
@@ -15,7 +15,7 @@ digit(char c, bool url)
     return c == (url ? '-' : '+') ? 62 : c == (url ? '_' : '/') ? 63 : 64;
 }
 
-/* Bits that no byte takes must be zero: one text for one content. */
+/* Unused bits must be zero: one text per content. */
 static int
 decode(struct arena *a, struct str digits, bool url, struct str *out)
 {

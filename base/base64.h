@@ -5,8 +5,8 @@
 
 #include "base/base.h"
 
-/* RFC 4648, 4, with padding; whatever else is in the text, or a second text
-   for the same bytes, is ERR_SYNTAX. ERR_NOMEM. */
+/* Decodes text by RFC 4648, 4, with padding. ERR_SYNTAX for anything else,
+   including a non-canonical text; ERR_NOMEM. *out is in a. */
 int base64_decode(struct arena *a, struct str text, struct str *out);
 void base64_encode(struct buf *b, struct str bytes);
 /* The same by RFC 4648, 5, without padding. */

@@ -54,7 +54,7 @@ time_days(int y, int m, int d)
 {
     int era, year, day;
 
-    y += 400 - (m <= 2); /* one cycle of the calendar keeps it positive */
+    y += 400 - (m <= 2); /* adding one calendar cycle keeps it positive */
     era = y / 400;
     year = y % 400;
     day = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
@@ -78,7 +78,7 @@ time_date(int days, int *y, int *m, int *d)
     *y = era * 400 + year + (*m <= 2);
 }
 
-/* The parts of a time in RFC 3339: how many digits, and what follows them. */
+/* The parts of an RFC 3339 time: number of digits, and the next character. */
 enum { YEAR, MONTH, DAY, HOUR, MINUTE, SECOND, MILLI, N_PARTS };
 static const char part_len[N_PARTS] = {4, 2, 2, 2, 2, 2, 3};
 static const char part_end[N_PARTS] = {'-', '-', 'T', ':', ':', '.', 'Z'};
@@ -107,10 +107,10 @@ time_format(int64_t ms, char out[TIME_LEN + 1])
     *out = '\0';
 }
 
-/* What follows takes its piece off the front of s, or returns false and
-   leaves s anywhere. */
+/* Each of the following takes its part off the front of s. On false, s is left
+   anywhere. */
 
-/* Exactly n digits. */
+/* Takes exactly n digits. */
 static bool
 take_digits(struct str *s, size_t n, int *out)
 {
@@ -123,7 +123,7 @@ take_digits(struct str *s, size_t n, int *out)
     return true;
 }
 
-/* c, a letter in either case. */
+/* Takes c, a letter in either case. */
 static bool
 take_char(struct str *s, char c)
 {
@@ -133,7 +133,7 @@ take_char(struct str *s, char c)
     return true;
 }
 
-/* Date and time, to the seconds. */
+/* Takes date and time, up to the seconds. */
 static bool
 take_parts(struct str *s, int part[N_PARTS])
 {
@@ -144,7 +144,7 @@ take_parts(struct str *s, int part[N_PARTS])
     return true;
 }
 
-/* What stands behind the seconds' point, cut to milliseconds. */
+/* Takes the digits after the decimal point, truncated to milliseconds. */
 static bool
 take_fraction(struct str *s, int *ms)
 {
@@ -153,16 +153,16 @@ take_fraction(struct str *s, int *ms)
     *ms = 0;
     if (!take_char(s, '.'))
         return true;
-    /* From the fourth digit on the unit is 0: cut, as rounding up could
-       carry into the next year. */
+    /* From the fourth digit on the unit is 0. This truncates, since rounding up
+       could carry into the next year. */
     for (; take_digits(s, 1, &digit); n++) {
         *ms += digit * unit;
         unit /= 10;
     }
-    return n >= 1 && n <= 9; /* nanoseconds are as fine as anyone writes */
+    return n >= 1 && n <= 9; /* nanoseconds at most */
 }
 
-/* -00:00 says that the zone is unknown; the instant is the same. */
+/* -00:00 means an unknown zone; the instant is the same as for Z. */
 static bool
 take_zone(struct str *s, int *minutes)
 {
@@ -203,8 +203,8 @@ time_parse(struct str s, int64_t *ms)
     minute = INT64_C(1440) * time_days(part[YEAR], part[MONTH], part[DAY]) +
              part[HOUR] * 60 + part[MINUTE] - zone;
     if (part[SECOND] == 60) {
-        /* A leap second ends a day in UTC and has no number of its own: it
-           becomes the last millisecond before it. */
+        /* A leap second ends a UTC day and has no number of its own. It becomes
+           the last millisecond before it. */
         if ((minute + 1) % 1440 != 0)
             return false;
         part[SECOND] = 59;

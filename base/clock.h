@@ -9,10 +9,10 @@
 
 int64_t clock_wall_ms(void); /* since 1970, UTC */
 int64_t clock_mono_ms(void);
-/* The same for all processes of one boot; goes on while the machine sleeps. */
+/* The same for all processes of one boot; includes time spent suspended. */
 int64_t clock_boot_ms(void);
-/* RFC 3339, UTC, milliseconds: TIME_LEN bytes and a NUL. ms is clamped to
-   the years 1970-9999. */
+/* Writes RFC 3339, UTC, milliseconds: TIME_LEN bytes and a NUL. ms is clamped
+   to the years 1970-9999. */
 void time_format(int64_t ms, char out[TIME_LEN + 1]);
 /* Reads RFC 3339 with Z or an offset and 0-9 digits of fraction. */
 bool time_parse(struct str s, int64_t *ms);

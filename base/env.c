@@ -1,12 +1,11 @@
-/* env - where the store is, from the environment; and options.
+/* env - finds the store's paths in the environment, and parses options.
 
-   It only computes: no file is looked at, made or opened, so that starting
-   stays without side effects. It expands neither ~ nor variables; a path that
-   begins with ~ is refused, since the directory of that name that would come
-   of it in the working directory is never what was meant.
+   It touches no file, so starting has no side effects. It expands neither ~ nor
+   variables. A path that begins with ~ is refused, since nobody wants a
+   directory of that name in the working directory.
 
-   1. An empty variable counts as one that is not set.
-   2. Every path that leaves here is absolute. */
+   1. An empty variable counts as unset.
+   2. Every path returned is absolute. */
 
 #include "base/env.h"
 #include "base/file.h"
@@ -41,7 +40,7 @@ env_get(const char *name)
     return v != NULL && v[0] != '\0' ? v : NULL;
 }
 
-/* The directory of the log when nothing else says where to be. */
+/* The default directory of the log. */
 static char *
 parent_of(const char *path)
 {
@@ -52,7 +51,8 @@ parent_of(const char *path)
     return abs;
 }
 
-/* False: nothing says where. *base is NULL when there is no memory. */
+/* Returns false if no variable gives a base directory. *base is NULL if memory
+   ran out. */
 static bool
 find_base(char **base)
 {
@@ -134,7 +134,8 @@ env_fini(struct cli_env *e)
 
 /* ---- options ---- */
 
-/* The option that arg is, and in *value what is joined to it, or NULL. */
+/* The option that arg names, with any value joined to it in *value, else
+   NULL. */
 static const struct env_opt *
 find_option(const struct env_opt *o, const char *arg, const char **value)
 {
@@ -166,7 +167,7 @@ add_to_list(const char **list, const char *value)
     return i < ENV_MAX_LIST;
 }
 
-/* Reads a number into *n; false, with what o needs in why. */
+/* Reads a number into *n. On false, why says what o needs. */
 static bool
 take_number(const struct env_opt *o, const char *value, uint64_t *n,
             char why[64])
@@ -182,7 +183,7 @@ take_number(const struct env_opt *o, const char *value, uint64_t *n,
     return false;
 }
 
-/* Puts a value where o says; NULL, or what o needs, for why. */
+/* Stores a value where o says. Returns NULL, or what o needs, for why. */
 static const char *
 take_value(const struct env_opt *o, void *at, const char *value, char why[64])
 {

@@ -1,4 +1,4 @@
-/* err - the names of errors. */
+/* err - names of errors. */
 
 #include "base/err.h"
 #include "base/text.h"
@@ -7,8 +7,8 @@
 #include <string.h>
 
 /* Indexed by the code's magnitude. The names are part of the interface to
-   agents: several codes share one where a caller can do nothing different,
-   and none is ever renamed. */
+   agents: several codes share one if the caller would do the same for each, and
+   names never change. */
 static const struct {
     char name[21];
     bool retryable;
@@ -30,8 +30,8 @@ static const struct {
     [-ERR_EVIDENCE] = {"evidence_required", false},
     [-ERR_BUSY] = {"store_busy", true},
     [-ERR_FULL] = {"store_full", true},
-    /* After a failed sync the process writes no more, so that asking it
-       again would only ask it again. */
+    /* After a failed sync the process writes no more, so a retry here is
+       useless. */
     [-ERR_IO] = {"store_error", false},
     [-ERR_READONLY] = {"store_readonly", false},
     [-ERR_DAMAGED] = {"store_error", false},
@@ -47,7 +47,7 @@ static const struct {
 const char *
 err_name(int err)
 {
-    /* A code from a newer table is still a fault of ours, not the caller's. */
+    /* A code without an entry is our fault, not the caller's. */
     if (err >= 0 || err <= -ERRORS_N)
         return "store_error";
     return errors[-err].name;

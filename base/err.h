@@ -1,16 +1,15 @@
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
-/* err - what a function returns that could not do its work, and what a caller
-   of a tool is told. */
+/* err - error codes of functions, and their names for callers of tools. */
 
 #include <stdbool.h>
 
 enum err {
-    ERR_MORE = -1,   /* a parser needs more bytes; a step has more to do */
-    ERR_SYNTAX = -2, /* not what the grammar allows */
+    ERR_MORE = -1,   /* a parser needs more bytes; a step is not finished */
+    ERR_SYNTAX = -2, /* violates the grammar */
     ERR_NOMEM = -3,
-    ERR_INVALID = -4, /* from here on: what a caller of a tool can see */
+    ERR_INVALID = -4, /* callers of tools can see the codes from here on */
     ERR_NOT_FOUND = -5,
     ERR_EXISTS = -6,
     ERR_TOO_LARGE = -7,
@@ -24,23 +23,22 @@ enum err {
     ERR_EVIDENCE = -15,
     ERR_BUSY = -16,     /* another process holds the lock */
     ERR_FULL = -17,     /* no room on the disk */
-    ERR_IO = -18,       /* the system refused; see store_state */
-    ERR_READONLY = -19, /* the store cannot be written by this process */
-    ERR_DAMAGED = -20,  /* bytes once synced are not what they were */
-    ERR_FORMAT = -21,   /* not a log, or of a version unknown here */
-    ERR_UNKNOWN = -22,  /* a commit failed, and its outcome is not known */
-    ERR_UNAUTHORIZED = -23, /* the principal may not do that */
-    ERR_CAPABILITY = -24,   /* the client cannot do what is needed */
-    ERR_LEASE = -25         /* another agent's lease is running */
+    ERR_IO = -18,       /* a system call failed; see store_state */
+    ERR_READONLY = -19, /* this process cannot write the store */
+    ERR_DAMAGED = -20,  /* bytes once synced have changed */
+    ERR_FORMAT = -21,   /* not a log, or an unknown version */
+    ERR_UNKNOWN = -22,  /* a commit failed with an unknown outcome */
+    ERR_UNAUTHORIZED = -23, /* the principal lacks permission */
+    ERR_CAPABILITY = -24,   /* the client lacks a required capability */
+    ERR_LEASE = -25         /* another agent holds the lease */
 };
 
 /* The code's name on the wire ("not_found", "store_full"); never NULL. */
 const char *err_name(int err);
-/* Whether the same request may succeed later without being changed. */
+/* Returns whether the same request may succeed later. */
 bool err_retryable(int err);
-/* What errno says. One that none of our system calls gives is "error" and its
-   number, which the next call overwrites. strerror has a text for each, in
-   1.4 KB more. */
+/* The text of errno. One that our system calls never return is "error" and its
+   number, which the next call overwrites. strerror would add 1.4 KB. */
 const char *err_text(int errnum);
 
 #endif

@@ -1,12 +1,11 @@
-/* file - what all who write files do alike.
+/* file - shared code for writing files.
 
-   A new name survives a power loss only once its directory was synced, and
-   the directories above that. That a file exists proves nothing: the process
-   that made it may have been killed before the sync. Who relies on a name
-   syncs all of its directories.
-   An interrupted sync is repeated. A failed one never is: the kernel may have
-   dropped the dirty pages and would report success. The caller writes its
-   data again first. */
+   A new name survives a power loss only after its directory, and those above
+   it, were synced. A file's existence proves nothing: its creator may have been
+   killed before the sync. So code that relies on a name syncs all directories
+   above it. An interrupted sync is repeated. A failed one never is: the kernel
+   may have dropped the dirty pages and would report success. The caller writes
+   its data again first. */
 
 #include "base/file.h"
 #include "base/text.h"
@@ -149,12 +148,13 @@ file_sync_dir(int dir_fd)
     int rc = file_sync(dir_fd, fsync), e = errno;
     close(dir_fd);
     errno = e;
-    return rc == 0 || e == EINVAL ? 0 : -1; /* some file systems cannot */
+    return rc == 0 || e == EINVAL ? 0 : -1; /* some file systems do not support
+                                               it */
 }
 
-/* The directory above fd's on the same file system, open. -1: there is no such
-   directory, this user may not read it and so did not make it, or *e says why
-   not. */
+/* Opens the directory above fd's on the same file system. -1: there is no such
+   directory, this user may not read it and so did not make it, or *e says
+   why. */
 static int
 open_above(int fd, int *e)
 {
@@ -237,8 +237,8 @@ file_give(int fd, const char *like)
         return;
     mode_t group = to.st_mode & (S_ISDIR(st.st_mode) ? 070 : 060);
     if (S_ISDIR(to.st_mode) && !(to.st_mode & S_ISGID))
-        group = 0; /* it says nothing of what is in it */
-    /* Without the right to do so, the file stays whose it is. */
+        group = 0; /* a directory's group matters only if it is setgid */
+    /* Without permission the file keeps its owner. */
     if ((st.st_uid == 0 || group != 0) &&
         fchown(fd, st.st_uid == 0 ? to.st_uid : (uid_t)-1, to.st_gid) == 0 &&
         group != 0)
@@ -260,10 +260,10 @@ file_write_new(const char *path, const char *like, struct str content,
     rc = file_finish(fd, rc);
     if (rc != 0)
         unlink(path);
-    return rc == ERR_READONLY ? ERR_IO : rc; /* the directory took it */
+    return rc == ERR_READONLY ? ERR_IO : rc; /* the directory is writable */
 }
 
-/* Gives a new directory to the owner of the one that it is in. */
+/* Gives a new directory the owner of its parent. */
 static void
 give_dir(const char *made)
 {

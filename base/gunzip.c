@@ -1,8 +1,8 @@
 /* gunzip - unpacks what the build packed into the binary (RFC 1951, 1952).
 
-   1. What is unpacked is ours, so that nothing about it is an error: that it
-      is whole is asserted, and tests compare it with the files.
-   2. gzip -n writes a head of ten bytes; the last eight are the CRC and the
+   1. The input is ours, so it cannot be wrong: asserts check that it is whole,
+      and tests compare the output with the files.
+   2. gzip -n writes a ten-byte header; the last eight bytes are the CRC and the
       length, both little-endian. */
 
 #include "base/gunzip.h"
@@ -15,12 +15,13 @@ enum { HEAD_LEN = 10, MAX_BITS = 15, N_LITERALS = 288, N_DISTANCES = 30 };
 
 struct unpack {
     const uint8_t *in, *end;
-    uint32_t held; /* bits that have been read and not taken */
+    uint32_t held; /* bits read but not consumed */
     unsigned n;    /* how many */
     uint8_t *out;
 };
 
-/* A canonical code: how many of each length, and the symbols in order. */
+/* A canonical Huffman code: number of codes per length, and symbols in
+   order. */
 struct code {
     uint16_t n[MAX_BITS + 1], symbol[N_LITERALS];
 };
@@ -73,7 +74,7 @@ symbol(struct unpack *u, const struct code *c)
     return 0;
 }
 
-/* The two codes of a block, which are packed themselves. */
+/* Reads the two codes of a block, which are themselves compressed. */
 static void
 read_codes(struct unpack *u, struct code *literals, struct code *distances)
 {
@@ -112,7 +113,7 @@ fixed_codes(struct code *literals, struct code *distances)
     code_of(distances, lengths, N_DISTANCES);
 }
 
-/* The tables of RFC 1951, 3.2.5, as the rule that they follow. */
+/* Computes the tables of RFC 1951, 3.2.5, by their rule. */
 static void
 unpack_block(struct unpack *u, const struct code *literals,
              const struct code *distances, const uint8_t *end)
@@ -138,7 +139,7 @@ unpack_block(struct unpack *u, const struct code *literals,
     }
 }
 
-/* Unpacks all of it to p, which has room for len bytes. */
+/* Unpacks everything to p, which has room for len bytes. */
 static void
 unpack(struct str packed, uint8_t *p, size_t len)
 {
@@ -150,7 +151,8 @@ unpack(struct str packed, uint8_t *p, size_t len)
     do {
         last = take(&u, 1);
         kind = take(&u, 2);
-        ASSERT(kind == 1 || kind == 2); /* text is never kept as it is */
+        ASSERT(kind == 1 || kind == 2); /* gzip never stores text
+                                           uncompressed */
         if (kind == 1)
             fixed_codes(&literals, &distances);
         else
@@ -160,7 +162,7 @@ unpack(struct str packed, uint8_t *p, size_t len)
     ASSERT(u.out == p + len);
 }
 
-/* The number that stands so many before the end. */
+/* The 32-bit number that begins so many bytes before the end. */
 static uint32_t
 number_at(struct str packed, size_t back)
 {

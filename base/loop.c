@@ -1,22 +1,21 @@
 /* loop - descriptors, deadlines and signals in one pselect.
 
-   It knows neither what the descriptors carry nor who waits for them, does
-   no input or output of its own, and keeps no thread and no pipe to itself.
+   It knows nothing of the data or the owners of descriptors, does no I/O of its
+   own, and needs neither a thread nor a pipe.
 
    Invariants:
-   1. No descriptor at or above FD_SETSIZE gets into a set: FD_SET would
-      write behind its end. loop_watch refuses it.
+   1. No descriptor at or above FD_SETSIZE enters a set: FD_SET would write past
+      its end. loop_watch refuses it.
    2. The three signals are blocked except inside pselect and look_for_signal,
-      so that no other system call of the process ever ends early because of
-      them, and the handler only sets a flag.
-   3. A callback is called only for what was ready when pselect returned and
-      is still asked for when its turn comes; the newest fn gets it.
+      so they interrupt no other system call. The handler only sets a flag.
+   3. A callback gets only events that were ready when pselect returned and are
+      still wanted when its turn comes. The newest fn is called.
    4. The clock is read once a turn, after pselect.
-   5. A turn's work grows with what is ready, and with nothing else: the sets
-      stay filled between turns and are copied, their empty words skipped.
-   6. The idle tier is in every wait that begins LOOP_IDLE_MS or more behind
-      the last one with it. Such a wait is as long as any, so that where
-      nothing happens the process sleeps. */
+   5. A turn's work depends only on the number of ready descriptors: the sets
+      persist between turns and are copied, skipping empty words.
+   6. A wait includes the idle tier if LOOP_IDLE_MS or more have passed since
+      the last wait that did. It may be as long as any other, so an idle process
+      sleeps. */
 
 #include "base/loop.h"
 #include "base/clock.h"
@@ -27,15 +26,15 @@
 #include <sys/select.h>
 #include <time.h>
 
-/* pselect leaves a signal pending as long as descriptors are ready, so under
-   steady traffic it is asked for by hand, once in so many turns. */
+/* While descriptors are ready, pselect leaves a signal pending. So under steady
+   load the loop checks for signals once in so many turns. */
 #define BUSY_TURNS 64
 
 #define WORD_BITS ((unsigned)(8 * sizeof(unsigned long)))
 #define WORDS (sizeof(fd_set) / sizeof(unsigned long))
 
-/* Whatever the order of its bits, a set's word i is of the descriptors from
-   i * WORD_BITS on. */
+/* Whatever the bit order, word i of a set covers the descriptors from i *
+   WORD_BITS on. */
 union set {
     fd_set fds;
     unsigned long word[WORDS];
@@ -51,25 +50,25 @@ struct sets {
 struct watch {
     void (*fn)(void *ctx, int fd, int events);
     void *ctx;
-    int events; /* what is asked for; 0: not watched */
+    int events; /* wanted events; 0: not watched */
 };
 
 struct loop {
-    struct watch *watch; /* by descriptor */
+    struct watch *watch; /* indexed by descriptor */
     int cap;
-    struct sets asked, idle;   /* what is asked for, in two tiers */
-    struct sets ready;         /* what pselect found, not yet called */
-    int64_t idle_ms;           /* when the idle tier is looked at again */
-    int busy;                  /* turns in a row that found something */
-    struct loop_timer *timers; /* the earliest first */
+    struct sets asked, idle;   /* wanted events, in two tiers */
+    struct sets ready;         /* found by pselect, callback not yet called */
+    int64_t idle_ms;           /* next time to check the idle tier */
+    int busy;                  /* consecutive turns that found something */
+    struct loop_timer *timers; /* earliest first */
     int64_t now_ms;
-    sigset_t open; /* the mask inside pselect */
+    sigset_t open; /* the signal mask inside pselect */
 };
 
 static const int signals[] = {SIGTERM, SIGINT, SIGHUP}; /* SIGHUP last */
 #define SIGNALS_N (sizeof(signals) / sizeof(signals[0]))
 
-static volatile sig_atomic_t got[SIGNALS_N]; /* in their order */
+static volatile sig_atomic_t got[SIGNALS_N]; /* in the order of signals */
 
 static void
 note_signal(int sig)
@@ -92,8 +91,7 @@ take_signals(struct loop *l)
     sigprocmask(SIG_BLOCK, &shut, &l->open);
     for (size_t i = 0; i < SIGNALS_N; i++) {
         sigdelset(&l->open, signals[i]);
-        /* Whoever started us with a signal ignored, as nohup does, means
-           it. */
+        /* If our parent had the signal ignored, as nohup does, keep that. */
         sa.sa_handler = note_signal;
         if (sigaction(signals[i], NULL, &old) == 0 &&
             old.sa_handler != SIG_IGN)
@@ -168,7 +166,7 @@ loop_watch(struct loop *l, int fd, int events,
     l->watch[fd] = (struct watch){fn, ctx, events};
     sets_put(&l->asked, (unsigned)fd, idle ? 0 : events);
     sets_put(&l->idle, (unsigned)fd, idle ? events : 0);
-    if (events == 0) /* the next file with this number is another */
+    if (events == 0) /* the next file may reuse this number */
         sets_put(&l->ready, (unsigned)fd, 0);
     return 0;
 }
@@ -176,12 +174,12 @@ loop_watch(struct loop *l, int fd, int events,
 void
 loop_change(struct loop *l, int fd, int events)
 {
-    const struct watch *w = &l->watch[fd]; /* it has its place */
+    const struct watch *w = &l->watch[fd]; /* fd is already in the table */
 
     loop_watch(l, fd, events, w->fn, w->ctx);
 }
 
-/* Adds the idle tier. */
+/* Adds the idle tier to the sets. */
 static void
 add_idle(struct loop *l)
 {
@@ -197,7 +195,8 @@ has_any(const struct sets *s, size_t word)
     return (s->rd.word[word] | s->wr.word[word]) != 0;
 }
 
-/* One more than the highest descriptor in the sets, or a little above. */
+/* Returns one more than the highest descriptor in the sets, or a little
+   above. */
 static size_t
 sets_end(const struct sets *s)
 {
@@ -217,7 +216,7 @@ call_one(struct loop *l, unsigned fd)
 
     if (events == 0)
         return;
-    w = l->watch[fd]; /* the table may move meanwhile */
+    w = l->watch[fd]; /* a callback may move the table */
     if ((w.events & events) != 0)
         w.fn(w.ctx, (int)fd, w.events & events);
 }
@@ -275,9 +274,9 @@ call_due(struct loop *l)
 
 /* ---- a turn ---- */
 
-/* Lets in what is pending, between two system calls: so each is told once, and
-   what is ignored, which Linux keeps pending too where it is blocked, is
-   gone. */
+/* Unblocks pending signals between two system calls. So each is delivered once,
+   and ignored ones, which Linux also keeps pending while blocked, are
+   dropped. */
 static void
 look_for_signal(const struct loop *l)
 {
@@ -287,7 +286,7 @@ look_for_signal(const struct loop *l)
         sigprocmask(SIG_SETMASK, &shut, NULL);
 }
 
-/* How long a turn may wait, at most to until; NULL: for ever. */
+/* How long a turn may wait, no longer than *until; NULL: forever. */
 static const struct timespec *
 time_until(const struct loop *l, int64_t until, struct timespec *ts)
 {
@@ -300,7 +299,7 @@ time_until(const struct loop *l, int64_t until, struct timespec *ts)
     return ts;
 }
 
-/* Fills the sets for one pselect, which is to end at *until. */
+/* Fills the sets for one pselect, which will end at *until. */
 static void
 fill_sets(struct loop *l, int64_t *until)
 {

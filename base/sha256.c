@@ -1,12 +1,11 @@
 /* sha256 - SHA-256 as FIPS 180-4 writes it.
 
-   It refuses to be a general digest library: one algorithm, no allocation,
-   no failure. Words are read and written by shifts, so that the byte order
-   of the machine does not matter and no input needs to be aligned.
+   One algorithm, no allocation, no failure. Words are read and written by
+   shifts, so byte order and alignment do not matter.
 
    Invariants:
-   1. block holds the last len % 64 bytes of the input; h covers all before.
-   2. Nothing is read from the state after sha256_end without a new init. */
+   1. block holds the last len % 64 bytes of the input; h covers the rest.
+   2. After sha256_end the state must be initialized again before use. */
 
 #include "base/sha256.h"
 #include "base/text.h"
@@ -130,7 +129,7 @@ sha256_end(struct sha256 *s, uint8_t out[SHA256_LEN])
 
     for (int i = 0; i < 8; i++)
         tail[i] = (uint8_t)(bits >> (56 - 8 * i));
-    /* One bit, then zeros up to 56 of 64 bytes: 1 to 64 bytes of padding. */
+    /* One bit, then zeros up to byte 56 of 64: 1 to 64 bytes of padding. */
     sha256_add(s, pad, (size_t)(64 - (s->len + 8) % 64));
     sha256_add(s, tail, sizeof(tail));
     for (int i = 0; i < SHA256_LEN; i++)

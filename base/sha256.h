@@ -17,7 +17,7 @@ struct sha256 {
 void sha256_init(struct sha256 *s);
 void sha256_add(struct sha256 *s, const void *p, size_t n);
 void sha256_end(struct sha256 *s, uint8_t out[SHA256_LEN]);
-/* The same in lower-case hexadecimal, with a NUL. */
+/* Ends with lower-case hexadecimal digits and a NUL. */
 void sha256_end_hex(struct sha256 *s, char out[SHA256_HEX + 1]);
 /* The digest of one text. */
 void sha256_of(struct str text, uint8_t out[SHA256_LEN]);

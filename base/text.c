@@ -1,8 +1,7 @@
-/* text - printf's rules, as far as they are used here.
+/* text - the subset of printf used here.
 
-   Formats are constants of this program, checked by the compiler against
-   their arguments; a conversion that is not known here is an assert. The
-   locale is never asked. */
+   Formats are constants, checked by the compiler against their arguments; an
+   unknown conversion is an assertion failure. The locale has no effect. */
 
 #include "base/text.h"
 
@@ -17,7 +16,7 @@ struct out {
     size_t len; /* of the whole text */
 };
 
-struct spec { /* one conversion */
+struct spec { /* a conversion */
     bool left, zeros;
     int width;
     int precision; /* -1: none */
@@ -78,7 +77,7 @@ number_of(const char **f)
     return n;
 }
 
-/* Reads what stands between % and the conversion's letter. */
+/* Parses the part between % and the conversion letter. */
 static struct spec
 spec_of(const char **f, va_list *ap)
 {
@@ -139,7 +138,7 @@ convert(struct out *o, char kind, const struct spec *s, va_list *ap)
     case 's':
         z = va_arg(*ap, const char *);
         put_padded(o, s, z, s->precision < 0 ? strlen(z)
-                   : s->precision == 0 ? 0 /* of what may be no text at all */
+                   : s->precision == 0 ? 0 /* it may point to no text at all */
                    : strnlen(z, (size_t)s->precision));
         break;
     case 'c':
@@ -156,7 +155,7 @@ size_t
 text_vput(char *p, size_t cap, const char *f, va_list ap)
 {
     struct out o = {p, cap, 0};
-    va_list args; /* ap itself may be an array, and have no address */
+    va_list args; /* ap may be an array parameter: no &ap */
 
     va_copy(args, ap);
     while (*f != '\0') {
@@ -217,7 +216,7 @@ text_tell(const char *fmt, ...)
         n = sizeof line - 1;
         line[n - 1] = '\n';
     }
-    for (i = 0; i < n; i++) /* what a terminal acts on, C1 as UTF-8 has it */
+    for (i = 0; i < n; i++) /* control characters, C1 in UTF-8 */
         if ((line[i] >= 0 && line[i] < ' ' && line[i] != '\n') ||
             line[i] == 0x7f ||
             (i > 0 && line[i - 1] == '\xc2' && (line[i] & 0xe0) == 0x80))

@@ -1,45 +1,44 @@
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
-/* text - printf's rules, as far as they are used here. The C library's own
-   brings floating point, wide characters and streams along: a tenth of the
-   binary, none of it called. */
+/* text - the subset of printf used here. The C library's own pulls in floating
+   point, wide characters and streams: a tenth of the binary, and all unused. */
 
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* As snprintf, with %d %u %x %X %c %s %% and l, ll, z before a number; the
-   flags - and 0, a width, and for %s a precision, both also as *. Returns
-   the length that the whole text has, whatever fits; out is always ended
-   where cap is not 0. text_vput leaves ap as it was. */
+/* Like snprintf, with %d %u %x %X %c %s %% and l, ll, z before a number; the
+   flags - and 0, a width, and for %s a precision, both also as *. Returns the
+   length of the full text, even if it does not fit; out is NUL-terminated
+   unless cap is 0. text_vput leaves ap unchanged. */
 size_t text_put(char *out, size_t cap, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 size_t text_vput(char *out, size_t cap, const char *fmt, va_list ap)
     __attribute__((format(printf, 3, 0)));
 
-/* An ASCII letter in lower case; any other character as it is. */
+/* The lower case of an ASCII letter; any other character unchanged. */
 static inline char
 text_lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
 }
-/* The value of a hex digit, whose letters are in lower case, or -1. */
+/* The value of a hex digit, letters in lower case only; or -1. */
 int text_hex_digit(char c);
 /* Writes the n low hex digits of v. */
 void text_hex(char *out, int n, uint32_t v);
 
-/* A line to stderr, by the same rules, cut where it is long; whether anybody
-   listens does not matter. */
+/* Writes a line to stderr, formatted the same way and truncated if long.
+   Ignores write errors. */
 void text_tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* What must be true, also in release builds: else file and line go to stderr
-   and the process ends. assert would bring streams along. */
+/* Must be true, in release builds too; else prints file and line to stderr and
+   ends the process. assert would pull in streams. */
 #define ASSERT(e) ((e) ? (void)0 : text_assert_failed(__FILE__, __LINE__))
 _Noreturn void text_assert_failed(const char *file, int line);
 
-/* Where what stands first in a text, or NULL. strstr does the same in 1.2 KB,
-   since it is made for long texts. */
+/* The first occurrence of what in the text, or NULL. strstr is made for long
+   texts and takes 1.2 KB. */
 const char *text_find(const char *in, const char *what);
 
 #endif

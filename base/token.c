@@ -1,12 +1,12 @@
-/* token - bearer tokens and the agents that they stand for.
+/* token - bearer tokens and their agents.
 
-   One bad line makes the whole file bad: a token that was meant to be
-   read-only, or another agent's, must not slip through a line misread.
+   One bad line makes the whole file invalid: a misread line must not grant a
+   token more than was intended.
 
    Invariants:
-   1. No token stays in memory once the file is read: only its SHA-256 does.
-   2. Each find looks at every digest to its end, whatever it has found.
-   3. What is said of a bad file names lines, never what stands in them. */
+   1. Once the file is read, memory holds only the SHA-256 of each token.
+   2. Each find compares every digest in full, even after a match.
+   3. Errors about the file give line numbers, never the lines' content. */
 
 #include "base/token.h"
 #include "base/file.h"
@@ -44,7 +44,7 @@ entries(const struct tokens *t)
     return (const struct entry *)(const void *)t->list.p;
 }
 
-/* The entry's index, or the number of entries (2). */
+/* Returns the entry's index, or the number of entries (invariant 2). */
 static size_t
 find(const struct tokens *t, const uint8_t digest[SHA256_LEN])
 {
@@ -55,7 +55,7 @@ find(const struct tokens *t, const uint8_t digest[SHA256_LEN])
 
         for (int j = 0; j < SHA256_LEN; j++)
             differ |= entries(t)[i].digest[j] ^ digest[j];
-        /* All ones where it is the one; differ is less than 256. */
+        /* All ones if the digests match; differ is below 256. */
         size_t same = 0 - (size_t)((differ - 1) >> 8 & 1);
         at = (at & ~same) | (i & same);
     }
@@ -74,7 +74,7 @@ tokens_find(const struct tokens *t, struct str bearer)
 
 /* ---- a line ---- */
 
-/* Takes the next word, or an empty one, and the blanks on both its sides. */
+/* Takes the next word, which may be empty, and the blanks around it. */
 static struct str
 take_word(struct str *line)
 {
@@ -90,7 +90,7 @@ take_word(struct str *line)
     return word;
 }
 
-/* Whether s is a b64token (RFC 6750, 2.1) of a good length. */
+/* Returns whether s is a b64token (RFC 6750, 2.1) of a valid length. */
 static bool
 is_token(struct str s)
 {
@@ -117,7 +117,7 @@ is_agent(struct str s)
     return n > 0 && chars > 0 && chars <= AGENT_MAX;
 }
 
-/* 0, ERR_INVALID with *what, or ERR_NOMEM. */
+/* Parses a line. 0, ERR_INVALID with *what, or ERR_NOMEM. */
 static int
 take_line(struct tokens *t, struct str line, const char **what)
 {
@@ -160,7 +160,7 @@ take_lines(struct tokens *t, struct str text, const char *path, char why[256])
     return rc;
 }
 
-/* Reads all of fd, of which no more than len bytes are taken. */
+/* Reads all lines of fd, at most len bytes. */
 static int
 read_lines(struct tokens *t, int fd, size_t len, const char *path,
            char why[256])
@@ -175,7 +175,7 @@ read_lines(struct tokens *t, int fd, size_t len, const char *path,
     }
     if (rc == 0)
         rc = take_lines(t, (struct str){text, (size_t)got}, path, why);
-    for (volatile char *p = text; p != NULL && len > 0; len--) /* (1) */
+    for (volatile char *p = text; p != NULL && len > 0; len--) /* invariant 1 */
         p[len - 1] = 0;
     free(text);
     return rc;
@@ -193,7 +193,7 @@ tokens_load(struct tokens **out, const char *path, char why[256])
     text_put(why, 256, "out of memory");
     if (t == NULL)
         return rc;
-    /* Links are followed: that is how secrets are mounted. */
+    /* Follows links: secrets are mounted that way. */
     int fd = file_open_private(path, 0, &len, &what);
     if (fd >= 0 && len > TOKEN_MAX_FILE)
         what = "larger than 1 MiB";

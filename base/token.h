@@ -1,8 +1,8 @@
 #ifndef BASE_TOKEN_H
 #define BASE_TOKEN_H
 
-/* token - bearer tokens (RFC 6750) and the agents that they stand for, from
-   a file with a line "token agent [read|person]" each. */
+/* token - bearer tokens (RFC 6750) and their agents, from a file with lines
+   "token agent [read|person]". */
 
 #include "base/base.h"
 
@@ -16,19 +16,19 @@ struct tokens;
 struct token {
     struct str agent; /* 1-128 characters, no blanks */
     bool read_only;
-    bool person; /* it is a person's, no program's */
+    bool person; /* a person's, not a program's */
 };
 
-/* Reads the file. Refused are group or other permissions, a malformed line, a
-   token that is there twice. Blank lines and those that begin with # are
-   skipped. ERR_INVALID, ERR_IO, ERR_NOMEM, and *why says what is
-   wrong, by line number, never with the token. */
+/* Reads the file. It refuses group or other permissions, a malformed line, and
+   a repeated token. Blank lines and lines that begin with # are skipped.
+   ERR_INVALID, ERR_IO or ERR_NOMEM; *why explains by line number, never with
+   the token. */
 int tokens_load(struct tokens **out, const char *path, char why[256]);
 void tokens_free(struct tokens *t);
-/* How many there are. */
+/* The number of tokens. */
 size_t tokens_count(const struct tokens *t);
-/* Whom the bearer is, or NULL; in a time that tells nothing of any token but
-   how many there are. */
+/* The bearer's entry, or NULL. The time taken depends only on the number of
+   tokens. */
 const struct token *tokens_find(const struct tokens *t, struct str bearer);
 
 #endif
