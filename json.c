@@ -1,21 +1,20 @@
 /* json - a strict, iterative parser of RFC 8259.
 
-   The parser refuses all that the grammar does not name: a byte order mark,
-   comments, trailing commas, bytes behind the value, control characters in
-   strings and invalid UTF-8. It converts nothing but an escape that is half a
-   surrogate pair, which becomes \ufffd: a number is its text, and a string is
-   copied only when someone asks for one that has escapes.
+   The parser refuses everything outside the grammar: a byte order mark,
+   comments, trailing commas, bytes after the value, control characters in
+   strings and invalid UTF-8. It converts only escaped lone surrogates, to
+   \ufffd. Numbers stay text, and a string is copied only when a caller reads
+   one with escapes.
 
    Invariants:
-   1. No recursion. The path to the current value is a chain through the open
-      containers' own tokens: while open, a token's span holds the index of
-      its parent. Depth is bounded by JSON_MAX_DEPTH, so no input costs stack.
+   1. No recursion. The open containers' tokens form a chain: while a container
+      is open, its span holds the index of its parent. JSON_MAX_DEPTH bounds the
+      depth, and no input uses stack.
    2. The parser reads no byte at or beyond the end of the text, and each
       byte a bounded number of times.
-   3. tok[0 .. n) are complete but for the open containers' len and span.
-   4. The text of the tokens holds valid UTF-8 and whole escapes only, so
-      decoding (unescape) checks nothing again, and what is spliced elsewhere
-      has a form in UTF-8. */
+   3. tok[0 .. n) are complete, except len and span of open containers.
+   4. The tokens' text has only valid UTF-8 and whole escapes, so decoding
+      (unescape) checks nothing again and spliced text stays valid. */
 
 #include "json.h"
 #include "json/word.h"
@@ -24,18 +23,18 @@
 #include <string.h>
 
 #define NO_TOK UINT32_MAX
-#define LONE SIZE_MAX /* an escape that is half a surrogate pair */
-#define FIRST_TOKENS 1024 /* at most so many before any was seen */
-#define INT_DIGITS 19 /* as many decimal digits always fit in 64 bits */
+#define LONE SIZE_MAX /* an escaped lone surrogate */
+#define FIRST_TOKENS 1024 /* upper limit of the first guess */
+#define INT_DIGITS 19 /* so many decimal digits always fit in 64 bits */
 
 _Static_assert(JSON_MAX_TOKENS < SIZE_MAX / sizeof(struct json_tok) / 2,
                "the size of all tokens does not wrap");
 
-/* ---- runs of plain text ---- */
+/* ---- runs of ordinary text ---- */
 
-/* The high bit of each byte that is a quote, a backslash, a control character
-   or no ASCII. A borrow can only spoil bytes behind a true hit, so the lowest
-   bit set is exact. */
+/* Sets the high bit of each byte that is a quote, a backslash, a control
+   character or not ASCII. A borrow can only affect bytes after a true hit, so
+   the lowest bit set is exact. */
 static inline uint64_t
 special(uint64_t w)
 {
@@ -45,8 +44,8 @@ special(uint64_t w)
            ONES * 0x80;
 }
 
-/* To the first special byte, eight at a time; the last seven one by one, as
-   a load of eight would pass the end (invariant 2). */
+/* Advances to the first special byte, eight at a time; the last seven one by
+   one, as loading eight would pass the end (invariant 2). */
 static inline const char *
 ascii_run(const char *p, const char *end)
 {
@@ -64,7 +63,7 @@ ascii_run(const char *p, const char *end)
     return p;
 }
 
-/* To the first byte that cannot stand in a JSON string as it is. */
+/* Advances to the first byte that cannot be in a JSON string as it is. */
 static inline const char *
 clean_run(const char *p, const char *end)
 {
@@ -72,8 +71,8 @@ clean_run(const char *p, const char *end)
 
     for (;;) {
         p = ascii_run(p, end);
-        /* Text in other scripts comes in runs, too: the words are tried
-           again only behind the last of them. */
+        /* Text in other scripts comes in runs too: words are tried again only
+           after a run. */
         while (p < end && (uint8_t)*p >= 0x80) {
             n = utf8_len(p, end);
             if (n == 0)
@@ -93,14 +92,14 @@ struct parse {
     struct json_tok *tok;
     uint32_t n;
     uint32_t cap;
-    uint32_t open; /* the innermost open container, or NO_TOK */
+    uint32_t open; /* innermost open container, or NO_TOK */
     uint32_t depth;
-    const char *bad; /* where it failed */
+    const char *bad; /* position of the error */
     int err;
 };
 
-/* Parsing functions return where they stopped, so that the position stays in
-   a register; NULL means that this was called. */
+/* Records an error. Parsing functions return their position, so that it stays
+   in a register; NULL means that this was called. */
 static const char *
 fail(struct parse *s, const char *p, int err)
 {
@@ -109,7 +108,7 @@ fail(struct parse *s, const char *p, int err)
     return NULL;
 }
 
-/* Compact text has no space at all: one comparison decides. */
+/* Compact text has no blanks: usually one comparison suffices. */
 static inline const char *
 skip_space(const char *p, const char *end)
 {
@@ -119,7 +118,7 @@ skip_space(const char *p, const char *end)
     return p;
 }
 
-/* p, or NULL. Tokens may move here: only indices stay valid across
+/* Returns p, or NULL. Tokens may move: only indices stay valid across
    add_token. */
 static const char *
 grow_tokens(struct parse *s, const char *p)
@@ -137,7 +136,8 @@ grow_tokens(struct parse *s, const char *p)
     return p;
 }
 
-/* A token that starts at p, or NULL; all but p and len is for a scalar. */
+/* Adds a token that starts at p, or returns NULL. For a scalar, only p and len
+   remain to be set. */
 static inline struct json_tok *
 add_token(struct parse *s, const char *p, enum json_type type)
 {
@@ -150,7 +150,7 @@ add_token(struct parse *s, const char *p, enum json_type type)
     return t;
 }
 
-/* The four digits behind \u at p, or -1. */
+/* The value of the four digits after \u at p, or -1. */
 static int32_t
 hex4(const char *p, const char *end)
 {
@@ -168,7 +168,7 @@ hex4(const char *p, const char *end)
     return v;
 }
 
-/* Bytes of the escape at p; 0: not an escape. */
+/* The length of the escape at p; 0: not an escape. */
 static size_t
 escape_len(const char *p, const char *end)
 {
@@ -187,10 +187,10 @@ escape_len(const char *p, const char *end)
     return v >= 0xdc00 && v <= 0xdfff ? 12 : LONE;
 }
 
-/* Moves the parse to the start of a copy of its text in which the escapes
-   that are half a pair are \ufffd, which is as long: JavaScript's slice makes
-   such halves, and they have no form in UTF-8. In what is no JSON it may do so
-   outside of strings, where the parser stops all the same. */
+/* Continues in a copy of the text in which escaped lone surrogates are \ufffd,
+   which has the same length. JavaScript's slice produces such surrogates, which
+   UTF-8 cannot encode. In invalid JSON it may also change text outside strings,
+   where the parser fails anyway. */
 static const char *
 mend(struct parse *s, const char *start)
 {
@@ -212,7 +212,7 @@ mend(struct parse *s, const char *start)
     return copy;
 }
 
-/* The string whose opening quote is at p; returns the byte behind it. */
+/* Parses the string whose opening quote is at p; returns the next byte. */
 static const char *
 parse_string(struct parse *s, const char *p)
 {
@@ -243,7 +243,7 @@ is_digit(const char *p, const char *end)
     return p < end && *p >= '0' && *p <= '9';
 }
 
-/* One digit or more. */
+/* Skips one or more digits. */
 static const char *
 digits(struct parse *s, const char *p)
 {
@@ -254,7 +254,7 @@ digits(struct parse *s, const char *p)
     return p;
 }
 
-/* Its form only: no conversion can lose what the sender wrote. */
+/* Checks only the form: a conversion could lose part of the number. */
 static const char *
 parse_number(struct parse *s, const char *p)
 {
@@ -264,8 +264,8 @@ parse_number(struct parse *s, const char *p)
         return NULL;
     if (*p == '-')
         p++;
-    /* A zero ends the integer part: what follows in 01 is trailing garbage
-       for the caller. */
+    /* A zero ends the integer part: in 01 the rest is trailing garbage, which
+       the caller sees. */
     if (p < s->end && *p == '0')
         p++;
     else if ((p = digits(s, p)) == NULL)
@@ -307,7 +307,7 @@ open_container(struct parse *s, const char *p)
 
     if (s->depth == JSON_MAX_DEPTH)
         return fail(s, p, ERR_TOO_LARGE);
-    /* Invariant 1: the chain of the open containers is the stack. */
+    /* Invariant 1: the chain of open containers is the stack. */
     t = add_token(s, p, type);
     if (t == NULL)
         return NULL;
@@ -317,7 +317,7 @@ open_container(struct parse *s, const char *p)
     return p + 1;
 }
 
-/* The container whose last byte stands before p is complete. */
+/* Completes the container that ends before p. */
 static void
 close_container(struct parse *s, const char *p)
 {
@@ -330,7 +330,7 @@ close_container(struct parse *s, const char *p)
     s->depth--;
 }
 
-/* A member's name and its colon; returns the first byte of the value. */
+/* Parses a member's name and colon; returns the first byte of the value. */
 static const char *
 parse_name(struct parse *s, const char *p)
 {
@@ -345,7 +345,7 @@ parse_name(struct parse *s, const char *p)
     return skip_space(p + 1, s->end);
 }
 
-/* A scalar, or only the bracket that opens a container. */
+/* Parses a scalar, or the opening bracket of a container. */
 static const char *
 parse_value(struct parse *s, const char *p)
 {
@@ -370,9 +370,9 @@ parse_value(struct parse *s, const char *p)
     }
 }
 
-/* From behind a value, or behind the bracket of a container that is still
-   empty, to the next value's first byte: closes what ends here, takes comma
-   and name. At the end of the whole text s->open is NO_TOK. */
+/* Advances from the end of a value, or from the opening bracket of an empty
+   container, to the start of the next value: closes containers, takes comma and
+   name. At the end of the text s->open is NO_TOK. */
 static const char *
 parse_between(struct parse *s, const char *p, bool empty)
 {
@@ -392,7 +392,7 @@ parse_between(struct parse *s, const char *p, bool empty)
                 return fail(s, p, ERR_SYNTAX);
             p = skip_space(p + 1, s->end);
         }
-        /* Counted when it begins; where it then fails, no token is seen. */
+        /* Counted at its start; if it fails, no token is visible. */
         t->n++;
         return t->type == JSON_OBJECT ? parse_name(s, p) : p;
     }
@@ -405,7 +405,7 @@ parse_text(struct parse *s, const char *p)
     bool opened;
 
     p = skip_space(p, s->end);
-    /* One round a value: parse_between leads from each to the next. */
+    /* One round per value: parse_between leads from each to the next. */
     do {
         opened = p < s->end && (*p == '{' || *p == '[');
         p = parse_value(s, p);
@@ -423,8 +423,8 @@ json_parse(struct arena *a, struct str text, const struct json_tok **root,
            size_t *at)
 {
     const char *start = text.len > 0 ? text.p : "", *p;
-    /* A guess that most texts do not outgrow: with what surrounds it a value
-       seldom takes less than eight bytes. */
+    /* Most texts do not outgrow this guess: a value with its punctuation rarely
+       takes less than eight bytes. */
     size_t guess = text.len / 8 + 8;
     struct parse s = {
         .a = a, .end = start + text.len, .open = NO_TOK,
@@ -433,7 +433,7 @@ json_parse(struct arena *a, struct str text, const struct json_tok **root,
 
     *root = NULL;
     s.tok = arena_alloc(a, s.cap * sizeof(*s.tok));
-    if (text.len >= UINT32_MAX) /* lengths in tokens have 32 bits */
+    if (text.len >= UINT32_MAX) /* token lengths have 32 bits */
         p = fail(&s, start, ERR_TOO_LARGE);
     else
         p = s.tok != NULL ? parse_text(&s, start)
@@ -442,7 +442,7 @@ json_parse(struct arena *a, struct str text, const struct json_tok **root,
         s.err = 0;
         p = parse_text(&s, start = p);
     }
-    if (p != NULL) /* gives back the room that the guess left over */
+    if (p != NULL) /* returns the unused rest of the guess */
         *root = arena_grow(a, s.tok, s.cap * sizeof(*s.tok),
                            s.n * sizeof(*s.tok));
     else if (at != NULL)
@@ -452,7 +452,7 @@ json_parse(struct arena *a, struct str text, const struct json_tok **root,
 
 /* ---- reading tokens ---- */
 
-/* c is a code point and no surrogate (invariant 4). */
+/* c is a code point, not a surrogate (invariant 4). */
 static size_t
 put_utf8(char *to, uint32_t c)
 {
@@ -465,7 +465,7 @@ put_utf8(char *to, uint32_t c)
     return n;
 }
 
-/* Decodes the escape at *p, moves behind it and returns the bytes put. */
+/* Decodes the escape at *p, advances *p and returns the number of bytes put. */
 static size_t
 unescape(const char **p, const char *end, char to[4])
 {
@@ -503,8 +503,8 @@ json_str(struct arena *a, const struct json_tok *t)
     if (text == NULL)
         return STR_NONE;
     end = t->p + t->len;
-    /* An escape is never shorter than the bytes it stands for, so the length
-       in the text is room enough. Whole runs are copied between escapes. */
+    /* A decoded escape is never longer than its source, so the source length is
+       enough room. Runs between escapes are copied whole. */
     for (p = t->p; p < end; to += unescape(&p, end, to)) {
         run = memchr(p, '\\', (size_t)(end - p));
         run = run != NULL ? run : end;
@@ -514,12 +514,12 @@ json_str(struct arena *a, const struct json_tok *t)
         if (p == end)
             break;
     }
-    /* Shrinks, which never moves and never fails. */
+    /* Shrinking never moves the block and never fails. */
     arena_grow(a, text, t->len, (size_t)(to - text));
     return (struct str){text, (size_t)(to - text)};
 }
 
-/* Whether the string t says z, without memory for its decoded text. */
+/* Returns whether the string t equals z, without decoding into memory. */
 static bool
 says(const struct json_tok *t, const char *z, size_t len)
 {
@@ -558,7 +558,7 @@ json_get(const struct json_tok *t, const char *name)
         if ((member->len == len || member->escaped) &&
             says(member, name, len))
             found = member + 1;
-        member += 1 + member[1].span; /* over the name and its value */
+        member += 1 + member[1].span; /* skips name and value */
     }
     return found;
 }
@@ -569,8 +569,8 @@ json_is(const struct json_tok *t, const char *z)
     return t != NULL && t->type == JSON_STRING && says(t, z, strlen(z));
 }
 
-/* The exponent at p, as far as it can matter: no text is long enough for its
-   digits to make up for more than the bound. */
+/* Parses the exponent at p, clamped: beyond the bound no text has enough digits
+   to compensate. */
 static int64_t
 read_exponent(const char *p, const char *end)
 {
@@ -585,8 +585,8 @@ read_exponent(const char *p, const char *end)
     return minus ? -v : v;
 }
 
-/* The number as v * 10^exp with neither leading nor trailing zeros in v;
-   false where v has more digits than an int64_t. */
+/* Reads a number as v * 10^exp, with v free of leading and trailing zeros.
+   False: v has more digits than an int64_t. */
 static bool
 read_decimal(const char *p, const char *end, uint64_t *v, int64_t *exp)
 {
@@ -600,7 +600,7 @@ read_decimal(const char *p, const char *end, uint64_t *v, int64_t *exp)
             continue;
         }
         behind += point;
-        /* Zeros count only once another digit follows. */
+        /* zeros count only if another digit follows */
         zeros += *v != 0 || *p != '0';
         if (*p == '0')
             continue;
@@ -629,7 +629,7 @@ json_int(const struct json_tok *t, int64_t *out)
         return false;
     p = t->p;
     minus = *p == '-';
-    limit += minus; /* the smallest has no positive counterpart */
+    limit += minus; /* the smallest value has no positive counterpart */
     if (!read_decimal(p + minus, t->p + t->len, &v, &exp))
         return false;
     if (v == 0)
@@ -643,7 +643,7 @@ json_int(const struct json_tok *t, int64_t *out)
     }
     if (v > limit)
         return false;
-    /* -(v - 1) - 1, as -v would not hold for the smallest. */
+    /* -(v - 1) - 1, since -v overflows for the smallest value */
     *out = minus && v > 0 ? -(int64_t)(v - 1) - 1 : (int64_t)v;
     return true;
 }

@@ -1,13 +1,13 @@
-/* raw - raw JSON by the byte.
+/* raw - steps through raw JSON.
 
-   Replay trusts a good CRC and reads a task at a price of one pass over its
-   bytes; this is that pass. It checks no more than it needs to find where a
-   value ends. What a value says is for json to tell, but for strings, numbers
-   and lists that this program wrote.
+   Replay trusts a correct CRC and reads a task in one pass over its bytes, with
+   the functions here. They check only what they need to find the end of a
+   value. Beyond that they read strings, numbers and lists that this program
+   wrote; json.c reads the rest.
 
-   1. Nothing at or behind end is read.
-   2. No recursion: an array or object is skipped by counting its brackets,
-      which in JSON need not be matched by kind to find the last. */
+   1. No byte at or after end is read.
+   2. No recursion: an array or object is skipped by counting brackets. In valid
+      JSON the count alone finds the last one. */
 
 #include "json/raw.h"
 #include "json.h"
@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-/* Behind the string whose quote is at p, or NULL. */
+/* The byte after the string whose quote is at p, or NULL. */
 static inline const char *
 skip_string(const char *p, const char *end)
 {
@@ -196,7 +196,7 @@ raw_list_edit(struct arena *a, struct str list, struct str item,
     do {
         next = raw_list_next(list, &at);
         more = next.p != NULL;
-        if (next.p == item.p) /* or both are none, at the end */
+        if (next.p == item.p) /* or both NULL, at the end */
             next = with;
         if (next.len) {
             p[out.len] = out.len ? ',' : '[';

@@ -1,7 +1,7 @@
 #ifndef JSON_WORD_H
 #define JSON_WORD_H
 
-/* word - eight bytes of text at a time. */
+/* word - text processing by words of eight bytes. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@
 
 #define ONES (UINT64_MAX / 255) /* 1 in each byte */
 
-/* The low byte is the one at p, whatever the machine's order. */
+/* Loads eight bytes, the one at p as the low byte on any machine. */
 static inline uint64_t
 load64(const char *p)
 {
@@ -22,7 +22,7 @@ load64(const char *p)
     return w;
 }
 
-/* Whether any of the bytes is c. */
+/* Returns whether any byte equals c. */
 static inline bool
 has_byte(uint64_t w, char c)
 {

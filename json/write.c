@@ -1,8 +1,7 @@
-/* write - text in quotes, and a writer of JSON that follows the grammar.
+/* write - quotes text, and writes JSON that follows the grammar.
 
-   It can only produce what json_parse takes: each call asserts that a value
-   or a name may stand there, and bytes that are not valid UTF-8 become
-   U+FFFD. */
+   Its output is always accepted by json_parse: each call asserts that a value
+   or a name may come next, and invalid UTF-8 becomes U+FFFD. */
 
 #include "json/write.h"
 #include "json/word.h"
@@ -12,14 +11,14 @@
 
 #define HIGH (ONES * 0x80)
 #define ROOM 24        /* for one round of quote_into */
-#define QUOTE_SLACK 32 /* room beyond the text itself: ROOM, some escapes */
+#define QUOTE_SLACK 32 /* room beyond the text: ROOM, some escapes */
 
 _Static_assert(JSON_MAX_DEPTH % 8 == 0, "json_w.kind holds every level");
 
 /* ---- quoting ---- */
 
-/* Bytes of the longest start of a valid sequence at p, at least one: what one
-   U+FFFD stands for. Any tail byte will do to complete a good start. */
+/* The length of the longest prefix of a valid sequence at p, at least one: one
+   U+FFFD replaces it. Any continuation byte can complete a good prefix. */
 static size_t
 bad_len(const char *p, const char *end)
 {
@@ -35,7 +34,8 @@ bad_len(const char *p, const char *end)
     return 1;
 }
 
-/* What has to stand in place of the bytes at p, where a clean run ended. */
+/* Puts the replacement of the bytes at p, where a clean run ended; returns how
+   many it replaces. */
 static size_t
 repair(const char *p, const char *end, char to[6], size_t *put)
 {
@@ -60,9 +60,9 @@ repair(const char *p, const char *end, char to[6], size_t *put)
     return 1;
 }
 
-/* Whether eight bytes are ASCII, and none a control character; then *hit has
-   the high bit of each that is a quote or a backslash, and of no other. No
-   sum carries into the next byte where it matters. */
+/* Returns whether eight bytes are ASCII without control characters. Then *hit
+   has the high bit of each byte that is a quote or a backslash, and no other.
+   No sum carries into the next byte where it matters. */
 static inline bool
 is_plain(uint64_t w, uint64_t *hit)
 {
@@ -72,9 +72,9 @@ is_plain(uint64_t w, uint64_t *hit)
     return ((w | ~(w + ONES * 0x60)) & HIGH) == 0;
 }
 
-/* Writes from *from on to to, as long as to is not behind stop, which has ROOM
-   bytes behind it; returns where it got. Words of plain text go by
-   eights: each byte to be escaped moves what is behind it by one. */
+/* Writes from *from to to, until to passes stop, which has ROOM bytes after it;
+   returns the new to. Plain text goes in words of eight; each escaped byte
+   shifts the rest by one. */
 static char *
 quote_into(char *to, const char *stop, const char **from, const char *end)
 {
@@ -115,7 +115,7 @@ void
 json_quote(struct buf *b, struct str s)
 {
     const char *p = s.p, *end = s.len > 0 ? p + s.len : p;
-    /* One growth for a text that needs few escapes or none, with its end. */
+    /* Grows b once for a text with few escapes. */
     char *to = buf_room(b, s.len + QUOTE_SLACK);
 
     if (to == NULL)
@@ -146,7 +146,7 @@ json_quoted_len(struct str s)
 
 /* ---- the writer ---- */
 
-/* Whether the innermost open level is an object. */
+/* Returns whether the innermost open level is an object. */
 static bool
 in_object(const struct json_w *w)
 {
@@ -155,7 +155,7 @@ in_object(const struct json_w *w)
     return w->depth > 0 && (w->kind[level / 8] >> level % 8 & 1) != 0;
 }
 
-/* What stands before a value; each kind of value passes here once. */
+/* Writes the comma before a value; every kind of value calls this. */
 static void
 before_value(struct json_w *w)
 {
@@ -165,7 +165,7 @@ before_value(struct json_w *w)
         ASSERT(!w->comma);
     else if (w->comma)
         buf_char(w->b, ',');
-    /* On the outermost level comma says that the one value is there. */
+    /* On the outermost level, comma means that the one value exists. */
     w->key = false;
     w->comma = true;
 }
@@ -215,7 +215,7 @@ json_close(struct json_w *w)
     ASSERT(w->depth > 0 && !w->key);
     buf_char(w->b, in_object(w) ? '}' : ']');
     w->depth--;
-    w->comma = true; /* the level below now holds what was closed */
+    w->comma = true; /* the level below now has a value */
 }
 
 void
@@ -254,7 +254,7 @@ json_number(struct json_w *w, int64_t v)
     before_value(w);
     if (v < 0)
         buf_char(w->b, '-');
-    /* Negated without a sign, where INT64_MIN does not overflow. */
+    /* Negation in unsigned arithmetic: INT64_MIN does not overflow. */
     buf_u64(w->b, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
 }
 
@@ -269,7 +269,7 @@ void
 json_splice(struct json_w *w, struct str raw)
 {
     before_value(w);
-    /* No slice at all is what an arena gives when there is no memory. */
+    /* An arena returns a NULL slice when memory runs out. */
     if (raw.p == NULL && w->b->err == 0)
         w->b->err = ERR_NOMEM;
     ASSERT(raw.len > 0 || raw.p == NULL);
