@@ -1,14 +1,14 @@
-/* artifact - files that hold what was attached to tasks.
+/* artifact - files with the artifacts attached to tasks.
 
-   1. A name is 64 lower-case hex digits made here or checked here, so that
-      nothing a caller sends ever stands in a path below the directory.
-   2. A file appears under its name only by rename, whole and synced; and the
-      directory is synced before anyone is told. Equal contents share a file.
-   3. An existing file is trusted once its bytes were compared; its time is
-      renewed so that a clean-up by age leaves it alone. Any other is replaced.
-      What is read is always checked against its name. Its name is synced all
-      the same, as are the directories above: who made them may have been
-      killed.
+   1. A name is 64 lower-case hex digits, computed or checked here, so no input
+      from a caller becomes part of a path in the directory.
+   2. A file gets its name only by rename, complete and synced, and the
+      directory is synced before the call returns. Equal contents share a file.
+   3. An existing file is trusted after its bytes were compared; its time is
+      updated so that a clean-up by age keeps it. If they differ, it is
+      replaced. Every read checks the content against its name. An existing name
+      is synced too, as are the directories above: the process that made them
+      may have been killed.
    4. A path that a caller names is walked by openat from the root, part by
       part, without following links, so no race can lead it elsewhere. */
 
@@ -27,7 +27,7 @@
 
 /* ---- contents ---- */
 
-#define PATH_LEN 4096 /* a longer one is refused by the system anyway */
+#define PATH_LEN 4096 /* the system refuses longer paths anyway */
 
 bool
 artifact_is_name(struct str hex)
@@ -54,7 +54,7 @@ read_all(int fd, struct arena *a, size_t len, struct str *out)
     return 0;
 }
 
-/* Opens a content for reading and says how large it is. */
+/* Opens a content for reading and sets *size. */
 static int
 open_content(const char *dir, struct str hex, size_t *size)
 {
@@ -77,7 +77,7 @@ open_content(const char *dir, struct str hex, size_t *size)
     return ERR_DAMAGED;
 }
 
-/* Whether what fd reads from here on is content, and no more. */
+/* Returns whether the rest of fd is exactly content. */
 static bool
 holds(int fd, struct str content)
 {
@@ -95,8 +95,8 @@ holds(int fd, struct str content)
     return content.len == 0;
 }
 
-/* The file of this name holds content: its time is now. 0, ERR_NOT_FOUND, or
-   another error; *made: there was nothing of this name. */
+/* If the file of this name holds content, sets its time to now. 0,
+   ERR_NOT_FOUND, or another error; *made: no file had this name. */
 static int
 renew(const char *dir, const char *hex, struct str content, bool *made)
 {
@@ -191,7 +191,8 @@ artifact_get(const char *dir, struct str hex, struct arena *a,
 
 /* ---- paths of callers ---- */
 
-/* Takes root off an absolute path; whether the path may be beneath root. */
+/* Removes root from an absolute path. Returns whether the path may be beneath
+   root. */
 static bool
 below(const char *root, struct str *path)
 {
@@ -209,7 +210,8 @@ below(const char *root, struct str *path)
     return path->len > 0 && *path->p == '/';
 }
 
-/* Opens the next part of path in the directory at, and takes it off. */
+/* Opens the next component of path in the directory at, and removes it from
+   path. */
 static int
 open_part(int at, struct str *path)
 {
@@ -224,8 +226,8 @@ open_part(int at, struct str *path)
                   (path->p ? O_DIRECTORY : 0));
 }
 
-/* Whether st is that of the log or of a file beside it that is named after
-   it: lock, key, closed generations. Where that cannot be told it is. */
+/* Returns whether st is the log or a file named after it: lock, key, closed
+   generations. True if that is unknown. */
 static bool
 is_of_log(const char *log, const struct stat *st)
 {

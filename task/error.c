@@ -1,7 +1,7 @@
 /* error - why something was refused.
 
-   Texts of errors are constants and numbers, and at most the caller's own
-   argument: nothing that a task holds gets into them. */
+   Error texts consist of constants, numbers and at most the caller's own
+   argument. They never include the content of a task. */
 
 #include "task/error.h"
 #include "base/text.h"
@@ -10,7 +10,7 @@
 
 static const struct {
     const char *message, *next;
-} hints[] = { /* by -code */
+} hints[] = { /* indexed by -code */
     [-ERR_NOMEM] = {"out of memory", "try again"},
     [-ERR_INVALID] = {"invalid argument", NULL},
     [-ERR_NOT_FOUND] = {"not found", "list_tasks shows the tasks there are"},

@@ -1,29 +1,30 @@
 #ifndef TASK_ERROR_H
 #define TASK_ERROR_H
 
-/* error - who asks for something, and why it was refused. */
+/* error - the caller of a request, and why a request was refused. */
 
 #include "base/base.h"
 
-/* Why something was refused. Its texts never hold what a task holds. */
+/* Why a request was refused. Texts never include the content of a task. */
 struct task_error {
-    int code;           /* enum err, 0: it was not */
-    struct str message; /* a sentence, for the agent */
-    struct str field;   /* the argument it is about, or empty */
-    struct str next;    /* what to do now, or empty */
-    uint64_t version;   /* the task's current one, 0: not told */
-    unsigned allowed;   /* statuses, a bit each, 0: not told */
-    struct str holder;  /* raw JSON string: who has the task; .p NULL */
-    struct str expires; /* raw JSON string: until when; .p NULL */
-    struct str taken;   /* raw JSON object: who took it over from the caller */
+    int code;           /* enum err, 0: no error */
+    struct str message; /* a sentence for the agent */
+    struct str field;   /* the argument at fault, or empty */
+    struct str next;    /* what to do next, or empty */
+    uint64_t version;   /* the task's current one, 0: not given */
+    unsigned allowed;   /* allowed statuses, one bit each, 0: not given */
+    struct str holder;  /* raw JSON string: the holder of the task; .p NULL */
+    struct str expires; /* raw JSON string: end of the lease; .p NULL */
+    struct str taken;   /* raw JSON object: who took the task over from the
+                           caller */
     struct str blocked_by, deps_failed; /* as in struct task */
-    bool unknown;       /* the outcome is: it may have happened */
+    bool unknown;       /* unknown outcome: it may have happened */
 };
 
-/* Who asks, and how. */
+/* The caller of a request, and its settings. */
 struct task_ctx {
     struct arena *a;
-    struct str principal;  /* empty: the one */
+    struct str principal;  /* empty: the only principal */
     bool require_evidence; /* refuse done without test_results */
     bool ownership_warn;   /* warn where another agent's lease is running */
     bool person;           /* a person asks, no agent */
@@ -40,10 +41,10 @@ struct task_ctx {
     struct task_error e;   /* says why, when a call has failed */
 };
 
-/* Fills c->e and returns code; the message by printf's rules. */
+/* Fills c->e and returns code. The message is formatted as by printf. */
 int task_fail(struct task_ctx *c, int code, const char *field,
               const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-/* The same for what the store said (ERR_BUSY, ERR_FULL, ERR_IO ...). */
+/* The same for an error of the store (ERR_BUSY, ERR_FULL, ERR_IO ...). */
 int task_fail_store(struct task_ctx *c, int code);
 
 #endif

@@ -1,12 +1,12 @@
-/* index - from records to entries: which tasks there are, in which order
-   they changed, and the few fields that lists filter on.
+/* index - turns records into entries: the tasks, the order in which they
+   changed, and the few fields that lists filter by.
 
-   1. The index is a function of the records in order: apply is the one way
-      in, live and on replay, and undo takes the newest apply back exactly.
-   2. Each readable task stands on one of two lists, live or ended, and both
-      are in falling order of n: apply puts a task in front, since its n is
-      the highest so far. The old entry's neighbours are right again once all
-      that came after it was undone, so undo links it back between them.
+   1. The index is a function of the records in order. All records, live or
+      replayed, pass through apply, and undo exactly reverses the newest apply.
+   2. Each readable task is on one of two lists, live or ended, both in falling
+      order of n: apply puts a task first, since its n is the highest so far.
+      When everything after it has been undone, the old entry's neighbours are
+      correct again, so undo links it between them.
    3. count[s] is the number of tasks with status s.
    4. An entry holds each of its atoms once. What it gives up stays readable
       until the next batch begins, because undo holds it again.
@@ -47,7 +47,7 @@ task_event_of(const struct store_rec *r, struct task_event *out)
     struct str *slot[N] = {&ev.op, &ev.by, &ev.set, &ev.note, &ev.idem,
                            &ev.warn, &ev.v};
     struct raw_members m = raw_members_of(r->body);
-    size_t i, at = 0; /* the order is fixed */
+    size_t i, at = 0; /* members come in a fixed order */
 
     if (!str_starts(r->key, TASK_PREFIX))
         return ERR_FORMAT;
@@ -55,12 +55,12 @@ task_event_of(const struct store_rec *r, struct task_event *out)
     while (!ev.v.p && raw_next_name(&m) == 1) {
         for (i = at; i < N && !str_eq(m.name, names[i]);)
             i++;
-        /* v is the last member: it ends where the body does. */
+        /* v is the last member and ends with the body */
         m.p = i == N - 1 ? m.end : raw_skip(m.value.p, m.end);
         if (!m.p)
             return ERR_FORMAT;
         if (i == N)
-            continue; /* of a newer version */
+            continue; /* from a newer version */
         *slot[i] = (struct str){m.value.p, (size_t)(m.p - m.value.p)};
         at = i + 1;
     }
@@ -86,7 +86,7 @@ task_head_of(struct str v, struct str f[TASK_N_HEAD])
     int rc = 0;
 
     memset(f, 0, TASK_N_HEAD * sizeof *f);
-    /* The order is fixed, so each name is looked for behind the last. */
+    /* The order is fixed, so each name is searched for after the previous. */
     while (i < TASK_N_HEAD && (rc = raw_next_name(&m)) == 1) {
         while (i < TASK_N_HEAD && !str_eq(m.name, task_arg_name((int)i)))
             i++;
@@ -276,9 +276,9 @@ drop_atoms(struct tasks *t, const struct task_entry *e)
         atoms_drop(&t->atoms, e->atom[i]);
 }
 
-/* ---- store's functions ---- */
+/* ---- functions called by the store ---- */
 
-/* Gives to the atoms of f: all of them, or after an error not one. */
+/* Holds the atoms of f: all of them or, on an error, not one. */
 static int
 hold_atoms(struct tasks *t, const struct task_entry *old,
            struct task_entry *to, const struct str f[TASK_N_HEAD])
@@ -307,7 +307,7 @@ read_head(struct task_entry *e, const struct str f[TASK_N_HEAD])
     e->priority = (uint8_t)(priority < TASK_N_PRIORITIES
                             ? priority : TASK_N_PRIORITIES - 1);
     e->has_deps = f[F_DEPENDS_ON].len > 2;
-    /* Most tasks have neither, and reading the log has to be fast. */
+    /* Most tasks have neither, and replay must be fast. */
     e->has_lease = f[F_LEASE].p && task_lease_end(f[F_LEASE], &end);
     if (status == TASK_HANDOFF_READY) {
         max = INT32_MAX;
@@ -418,7 +418,7 @@ tasks_new(void)
 {
     struct tasks *t = calloc(1, sizeof *t);
 
-    /* Without randomness the seed is 0: slower when attacked, no worse. */
+    /* Without randomness the seed is 0: slower under attack, but correct. */
     if (t)
         (void)random_bytes(t->atoms.seed, sizeof t->atoms.seed);
     return t;
@@ -466,7 +466,7 @@ tasks_count(const struct tasks *t, enum task_status s)
     return t->count[s];
 }
 
-/* The key of a task's id, in buf; empty where that is too long. */
+/* The key of a task's id, in buf; empty if it is too long. */
 static struct str
 key_of(struct str id, char buf[STORE_MAX_KEY])
 {

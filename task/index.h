@@ -1,24 +1,25 @@
 #ifndef TASK_INDEX_H
 #define TASK_INDEX_H
 
-/* index - the entry that the index holds of a task, and how records lead to
-   it. Inside this folder only. */
+/* index - index entries of tasks, and how records become entries. Used only in
+   this folder. */
 
 #include "task/task.h"
 #include "task/intern.h"
 #include "task/keys.h"
 
 #define TASK_PREFIX "task/"
-#define TASK_N_HEAD F_TITLE /* the fields of v that the index reads */
-#define TASK_STALE_MS (24 * 60 * 60 * 1000) /* in_progress without an event */
+#define TASK_N_HEAD F_TITLE /* number of fields of v that the index reads */
+#define TASK_STALE_MS (24 * 60 * 60 * 1000) /* in_progress without an event for
+                                               this long */
 
-/* The texts of an entry, interned: raw JSON. */
+/* The interned texts of an entry: raw JSON. */
 enum { ATOM_OWNER, ATOM_REPO_PATH, ATOM_PARENT_ID, ATOM_TAGS, TASK_N_ATOMS };
 
 struct task_entry {
     struct store_entry e;
-    struct task_entry *newer, *older; /* of the same list, by e.n */
-    struct task_entry *sooner, *later; /* of the same queue, by e.n */
+    struct task_entry *newer, *older; /* in the same list, ordered by e.n */
+    struct task_entry *sooner, *later; /* in the same queue, ordered by e.n */
     int64_t changed_ms;
     uint32_t atom[TASK_N_ATOMS];
     union {
@@ -30,9 +31,9 @@ struct task_entry {
     uint8_t status; /* TASK_N_STATUSES: unreadable here, on no list */
     uint8_t priority;
     bool has_deps : 1;
-    bool has_lease : 1; /* running or run out */
-    bool has_open : 1;  /* a question */
-    bool seen : 1;  /* by the walk at hand; false between walks */
+    bool has_lease : 1; /* running or expired */
+    bool has_open : 1;  /* has an open question */
+    bool seen : 1;  /* visited by the current walk; else false */
     bool known : 1; /* a record was applied: it has a status and a place */
     bool archived : 1; /* it is in an archive: unreadable, its id taken */
     bool was_done : 1; /* and had been done: what depends on it may begin */
@@ -41,7 +42,7 @@ struct task_entry {
 
 enum { LIST_LIVE, LIST_ENDED, N_LISTS };
 
-/* The tasks that may be taken up; see task/index.c. */
+/* The tasks that may be claimed; see task/index.c. */
 struct task_queue {
     struct task_entry *first, *last;
 };
@@ -58,28 +59,28 @@ struct tasks {
     uint64_t count[TASK_N_STATUSES + 1];
     struct atoms atoms;
     struct task_keys keys;
-    struct buf body; /* of the record in the making; kept, as it is hot */
+    struct buf body; /* for the next record; reused, since it is in the cache */
 };
 
 /* The entry of a task's id, or NULL. */
 struct task_entry *tasks_find(struct tasks *t, struct str id);
-/* Of the heads of both lists, or where a walk has come to, the one that has
-   changed last; the walk goes on behind it. NULL: the end. */
+/* Returns the later changed of the two entries at[], initially the heads of
+   both lists, and advances past it. NULL: the end. */
 struct task_entry *tasks_walk(struct task_entry *at[N_LISTS]);
-/* The entry's text. */
+/* One of the entry's interned texts. */
 struct str task_entry_text(const struct tasks *t, const struct task_entry *e,
                            int atom);
 /* The entry's task_id. */
 struct str task_entry_id(const struct task_entry *e);
-/* The first fields of a state v, raw, without stepping over the others. */
+/* The first fields of a state v, raw, without stepping over the rest. */
 int task_head_of(struct str v, struct str f[TASK_N_HEAD]);
-/* The hash of an idempotency key under which the index files it, and that of
-   its principal. */
+/* The hash by which the index files an idempotency key, and that of its
+   principal. */
 uint64_t task_key_hash(const struct tasks *t, struct str op, struct str by,
                        struct str idem, uint64_t *who);
-/* Whether the task of e may be begun, as far as the entry alone can tell: it
-   is live, and nobody works on it, or somebody's lease has run out, or who
-   works without one has not changed it for TASK_STALE_MS. */
+/* Returns whether the task of e may be begun, judged by the entry alone: it is
+   live, and not in progress, or its lease has expired, or it is in progress
+   without a lease and unchanged for TASK_STALE_MS. */
 bool task_entry_free(const struct tasks *t, const struct task_entry *e);
 /* When time alone changes that, or who may begin it. */
 int64_t task_entry_due(const struct task_entry *e);
@@ -87,15 +88,15 @@ int64_t task_entry_due(const struct task_entry *e);
    .p NULL: nobody. */
 struct str task_entry_kept_for(const struct tasks *t,
                                const struct task_entry *e);
-/* Whether dep (a raw JSON string) is the id of a task that failed or was
-   cancelled. */
+/* Returns whether dep (a raw JSON string) is the id of a failed or cancelled
+   task. */
 bool tasks_is_failed(struct tasks *t, struct str dep);
 /* Takes e, which has been found blocked by dep (a raw JSON string), out of its
    queue until that is done, or e changes. */
 void task_entry_park(struct tasks *t, struct task_entry *e, struct str dep);
 /* Whether dep (a raw JSON string) is the id of a task that is done. */
 bool tasks_is_done(struct tasks *t, struct str dep);
-/* Reads the newest record of e and finds its parts. */
+/* Reads the newest record of e and splits it. */
 int task_entry_event(struct tasks *t, const struct task_entry *e,
                      struct arena *a, struct task_event *out);
 

@@ -1,10 +1,9 @@
-/* intern - interned texts with a count of their holders.
+/* intern - interned texts with reference counts.
 
-   1. A number stays the text's own from the first hold to the sweep that
-      finds it without a holder.
-   2. What atoms_drop leaves without a holder goes on the list of the dead
-      once, and only atoms_sweep frees it. The index sweeps when a new batch
-      begins: before that an undo may want the old text back.
+   1. A text keeps its number from the first hold until a sweep frees it.
+   2. A text whose count drops to zero goes on the dead list once, and only
+      atoms_sweep frees it. The index sweeps when a new batch begins; until then
+      an undo may hold the text again.
    3. atoms_hold changes nothing when it fails. */
 
 #include "task/intern.h"
@@ -16,8 +15,8 @@ struct atom {
     char *p;
     uint32_t len, refs, hash;
     uint32_t chain;     /* next in the bucket, or next unused */
-    uint32_t next_dead; /* next without a holder */
-    bool dead;          /* is on that list */
+    uint32_t next_dead; /* next on the dead list */
+    bool dead;          /* on the dead list */
 };
 
 static uint32_t
@@ -66,7 +65,7 @@ unlink_from(struct atoms *s, uint32_t id)
     *at = s->atom[id].chain;
 }
 
-/* Doubles the buckets with the atoms, so that chains stay short. */
+/* Doubles atoms and buckets, so that chains stay short. */
 static int
 grow(struct atoms *s)
 {

@@ -1,10 +1,10 @@
 /* keys - rings of {hash of the key, number of its record}.
 
-   1. Slots are in the order of n. A bucket leads to its newest position, a
-      slot to the one before; positions below low have been overwritten.
-   2. The ring has room for more than TASK_KEYS_MAX, and only the newest
-      TASK_KEYS_MAX are found. A batch fits into the difference: to take a
-      whole batch back never needs what was overwritten. */
+   1. Slots are in order of n. A bucket has its newest position, and each slot
+      the one before; positions below low have been overwritten.
+   2. The ring holds more than TASK_KEYS_MAX, but finds only the newest
+      TASK_KEYS_MAX. A batch fits into the difference, so undoing one never
+      needs overwritten slots. */
 
 #include "task/keys.h"
 
@@ -14,7 +14,7 @@
 #include "store.h"
 
 #define RING_MAX (1u << 17)
-#define SHORTEST_RECORD 180 /* bytes, of one with a key */
+#define SHORTEST_RECORD 180 /* bytes, with a key */
 
 _Static_assert(RING_MAX - TASK_KEYS_MAX > STORE_MAX_BATCH / SHORTEST_RECORD,
                "a batch must fit beside the keys that count");
@@ -61,7 +61,7 @@ keys_add(struct task_keys *k, uint64_t who, uint64_t hash, uint64_t n)
         r = *at = calloc(1, sizeof *r);
         if (r == NULL)
             return ERR_NOMEM;
-        r->low = r->high = 1; /* 0 is the end of a chain */
+        r->low = r->high = 1; /* 0 ends a chain */
     }
     if (r->high - r->low == r->cap && r->cap < RING_MAX && grow(r) != 0)
         return ERR_NOMEM;

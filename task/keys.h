@@ -1,15 +1,15 @@
 #ifndef TASK_KEYS_H
 #define TASK_KEYS_H
 
-/* keys - which record an idempotency key had made: bounded tables of
-   hashes, oldest out first. The record itself says whether it is that key.
-   Each principal has a table of its own, so that nobody's writes make the
-   server forget another's keys. */
+/* keys - which record was made with an idempotency key: bounded tables of
+   hashes; the oldest leave first. The record itself tells whether it has that
+   key. Each principal has its own table, so one cannot displace another's
+   keys. */
 
 #include "base/base.h"
 
-#define TASK_KEYS_MAX 100000 /* keys of one principal that are remembered */
-#define TASK_KEYS_RINGS 1024 /* principals are spread over these by hash */
+#define TASK_KEYS_MAX 100000 /* keys remembered per principal */
+#define TASK_KEYS_RINGS 1024 /* principals share these by hash */
 
 #define TASK_KEY_AGE_MS (24 * 60 * 60 * 1000) /* life of a key */
 
@@ -19,22 +19,24 @@ struct task_key_slot {
 };
 
 struct key_ring {
-    struct task_key_slot *slot; /* a ring of cap; position i at i & (cap-1) */
+    struct task_key_slot *slot; /* a ring of cap; position i is at i &
+                                   (cap-1) */
     uint64_t *bucket;           /* cap newest positions, 0: empty */
     uint64_t low, high;         /* positions in the ring: low <= i < high */
     uint64_t cap;               /* 0, or a power of two */
 };
 
-/* Zeroed = empty. who is a hash of the principal, throughout. */
+/* Initialize to zero. who is always a hash of the principal. */
 struct task_keys {
     struct key_ring *ring[TASK_KEYS_RINGS]; /* heap; NULL: no key yet */
 };
 
-/* Record n was made with a key of this hash; n only ever grows. ERR_NOMEM. */
+/* Adds record n, made with a key of this hash. n must increase. 0 or
+   ERR_NOMEM. */
 int keys_add(struct task_keys *k, uint64_t who, uint64_t hash, uint64_t n);
-/* Takes the newest back, if it is of record n. */
+/* Removes the newest key, if it is record n's. */
 void keys_undo(struct task_keys *k, uint64_t n);
-/* The newest record below *n with this hash in *n, or false. Begin with
+/* Finds the newest record below *n with this hash: true and *n. Begin with *n =
    UINT64_MAX. */
 bool keys_find(const struct task_keys *k, uint64_t who, uint64_t hash,
                uint64_t *n);
