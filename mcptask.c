@@ -1,11 +1,10 @@
-/* mcptask - options, environment, exit codes; joins the parts.
+/* mcptask - options, environment and exit codes; connects the parts.
 
-   Without a command it serves MCP on standard input and output, until the
-   input ends, a signal comes or the parent is gone; or, when asked to, over
-   HTTP until a signal comes. It refuses to start on what it cannot
-   understand: an option, a store of a version unknown here. Starting changes
-   nothing in the store and takes no lock; a damaged store is served as far as
-   it is whole, since its reader needs it most then. */
+   Without a command it serves MCP on standard input and output until the input
+   ends, a signal arrives or the parent dies; or, if an option says so, over
+   HTTP until a signal arrives. It refuses to start with an unknown option or a
+   store of an unknown version. Starting writes no record. A damaged store is
+   served as far as it is whole, since that is when its owner needs it most. */
 
 #include "mcp/calls.h"
 #include "cli/cli.h"
@@ -43,7 +42,7 @@
 #define MAX_RATE 1000000
 #define PASSED_FD 3 /* the first socket that systemd passes */
 
-/* Those that stand before the command. */
+/* The options before the command. */
 struct options {
     struct cli_env e;
     const char *tools, *ownership, *artifact_root;
@@ -89,7 +88,8 @@ is_directory(const char *path)
     return path != NULL && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Whether text is one of two words, of which yes is not the default. */
+/* Parses text as one of two words, no being the default. *is_yes: it is yes.
+   False: it is neither. */
 static bool
 choose(const char *text, const char *yes, const char *no, bool *is_yes)
 {
@@ -97,8 +97,8 @@ choose(const char *text, const char *yes, const char *no, bool *is_yes)
     return text == NULL || *is_yes || strcmp(text, no) == 0;
 }
 
-/* Checks what was asked for, and puts it where the parts look for it. NULL,
-   or what is wrong. */
+/* Checks the options and passes them to the parts. Returns NULL, or what is
+   wrong. */
 static const char *
 apply(struct options *o)
 {
@@ -116,7 +116,8 @@ apply(struct options *o)
                ? NULL : "--artifact-root needs a directory that exists";
 }
 
-/* A socket that was passed to this process, in *fd, else -1. */
+/* Sets *fd to a socket passed to this process, or -1. Returns NULL, or what is
+   wrong. */
 static const char *
 find_passed(int *fd)
 {
@@ -133,7 +134,7 @@ find_passed(int *fd)
     return NULL;
 }
 
-/* Where to listen. NULL, or what is wrong. */
+/* Sets where to listen. Returns NULL, or what is wrong. */
 static const char *
 find_port(struct options *o)
 {
@@ -153,7 +154,8 @@ find_port(struct options *o)
     return NULL;
 }
 
-/* The same for what only HTTP needs. */
+/* Checks and sets options that only HTTP needs. Returns NULL, or what is
+   wrong. */
 static const char *
 apply_http(struct options *o, bool command)
 {
@@ -173,7 +175,8 @@ apply_http(struct options *o, bool command)
     return NULL;
 }
 
-/* How many words of argv were options, or CLI_USAGE negated, said. */
+/* Returns how many words of argv were options; or, after an error message,
+   -CLI_USAGE. */
 static int
 take_options(struct options *o, char **argv)
 {
@@ -198,7 +201,7 @@ take_options(struct options *o, char **argv)
 
 /* ---- serving ---- */
 
-struct parts { /* in the order in which they stand on each other */
+struct parts { /* each depends on those before */
     struct cli_store s;
     struct sign *sign;
     struct tools *tools;
@@ -294,12 +297,12 @@ serve_clients(const struct options *o)
 /* ---- before main ---- */
 
 #ifdef PACKED
-#define TAG_RELRSZ 35 /* not in that libc's elf.h */
+#define TAG_RELRSZ 35 /* missing in that libc's elf.h */
 #define TAG_RELR 36
-/* Packed relocations (DT_RELR) take 168 bytes where plain ones take 17,112,
-   but musl before 1.2.4 does not know them. This runs ahead of all that is in
-   the C library: until relocate returns, no pointer that lies in memory may
-   be followed, and there is no stack protector yet. */
+/* Packed relocations (DT_RELR) take 168 bytes, plain ones 17,112, but musl
+   before 1.2.4 does not know them. This runs before everything in the C
+   library: until relocate returns, no pointer in memory may be followed, and
+   there is no stack protector yet. */
 extern ElfW(Dyn) _DYNAMIC[];
 extern char __ehdr_start[];
 int __real___libc_start_main(int (*)(int, char **), int, char **,
@@ -331,7 +334,7 @@ __wrap___libc_start_main(int (*fn)(int, char **), int argc, char **argv,
                          void (*begin)(void), void (*end)(void),
                          void (*ldso)(void))
 {
-    /* It shows whether a newer start file has done them. */
+    /* self is &self if a newer start file has relocated it already. */
     static const volatile void *const volatile self = &self;
     const ElfW(Dyn) *d;
     ElfW(Addr) packed = 0, len = 0;
@@ -347,8 +350,8 @@ __wrap___libc_start_main(int (*fn)(int, char **), int argc, char **argv,
 }
 #endif
 
-/* Makes read-only what only relocations had to write. glibc does so
-   itself; musl leaves it to the dynamic linker, which is not there. */
+/* Makes memory read-only that only relocations write. glibc does this itself;
+   musl leaves it to the dynamic linker, which a static binary lacks. */
 static void
 protect(void)
 {
@@ -392,8 +395,7 @@ main(int argc, char **argv)
 
     protect();
     stdio_fill();
-    /* A limit on the size of files has to be an error of write, not the
-       end. */
+    /* A file size limit must make write fail, not end the process. */
     signal(SIGXFSZ, SIG_IGN);
     if (argc > 1 && is_one_of(argv[1], "-h", "--help"))
         cli_help(&b, cli_commands, NULL);

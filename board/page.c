@@ -1,10 +1,9 @@
-/* page - board.html, the page for people, packed into the binary by the
-   build.
+/* page - board.html, the page for people, compressed and built into the binary.
 
-   Browsers take it as it is packed. It is unpacked once, and kept: for clients
-   that do not, for hosts of MCP Apps, which are given text, and for the digests
-   of its script and its style: nothing else runs in it, whatever may get into
-   it. Its CRC is the name of its version. */
+   Browsers get it compressed. It is unpacked once and kept, for clients that do
+   not accept gzip, for hosts of MCP Apps, which get text, and for the digests
+   of its script and style: the browser runs nothing else on the page, even if
+   something were injected. Its CRC identifies its version. */
 
 #include "board/page.h"
 #include "base/base64.h"
@@ -35,9 +34,9 @@ page_text(struct str *out)
     return rc;
 }
 
-/* ---- what a browser is told ---- */
+/* ---- fields for the browser ---- */
 
-/* Appends the digest of what stands in an element that has no attributes. */
+/* Appends the digest of the content of an element without attributes. */
 static void
 put_digest(struct buf *b, const char *page, const char *open,
            const char *close)

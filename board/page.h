@@ -1,19 +1,19 @@
 #ifndef BOARD_PAGE_H
 #define BOARD_PAGE_H
 
-/* page - board.html, the page for people, as it was packed into the binary. */
+/* page - board.html, the page for people, built into the binary. */
 
 #include "base/base.h"
 
-/* The page as gzip has it (RFC 1952). */
+/* The page, compressed with gzip (RFC 1952). */
 struct str page_packed(void);
-/* The page itself, NUL-terminated, for as long as the process lives. 0 or
+/* The page itself, NUL-terminated, valid until the process ends. 0 or
    ERR_NOMEM. */
 int page_text(struct str *out);
-/* Appends the fields of HTTP that go with it, each ended by CRLF: what a
-   browser may do with it, its ETag, how long it is kept. */
+/* Appends the page's HTTP fields, each ended by CRLF: Content-Security-Policy,
+   ETag, caching. */
 void page_put_fields(struct buf *b);
-/* "W/" and the quoted name of this version, as ETag has it. */
+/* Formats "W/" and the quoted version, for ETag. */
 void page_tag(char out[16]);
 
 #endif

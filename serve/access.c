@@ -1,8 +1,8 @@
 /* access - checks who sends a request over HTTP, and how often.
 
-   A page of another site can make a browser send requests here, by a name of
-   its own that it points to 127.0.0.1. Host and Origin then hold that name, so
-   only our own names are accepted:
+   A page of another site can make a browser send requests here: its host name
+   can resolve to 127.0.0.1. Host and Origin then hold that name, so only our
+   own names are accepted:
 
    1. The whole name is compared, in any case, with any port or, if the option
       names one, with that port only.
@@ -65,7 +65,7 @@ is_allowed(const struct web_options *o, const char *address, struct str host)
     return false;
 }
 
-/* Where the host begins in an origin; 0: it is not an http(s) URL. */
+/* Returns where the host begins in an origin; 0: it is not an http(s) URL. */
 static size_t
 scheme_len(struct str origin)
 {

@@ -41,17 +41,17 @@ bool access_is_ours(const struct web_options *o, const char *address,
 /* Whether a browser fetches this for a page of another site without an
    Origin, such as an image. */
 bool access_is_cross_site(const struct http_head *h);
-/* Whether the page of this server has sent it. */
+/* Whether the page of this server sent it. */
 bool access_is_page(const struct http_head *h);
-/* Whether a field that tells the caller stands twice: a proxy may have used the
-   other one. */
+/* Whether a field that identifies the caller is repeated: a proxy may have used
+   the other one. */
 bool access_is_ambiguous(const struct http_head *h);
 
 /* Sets *c by the bearer token. Returns 0, or the status 401 or 503. Free
    c->text. */
 int access_find(const struct access *a, const struct http_head *h,
                 struct caller *c);
-/* Whether the token that *c came with still means the same. */
+/* Whether the token of *c still has the same meaning. */
 bool access_is_known(const struct access *a, const struct caller *c);
 /* The agent of the token; "" if no token is needed. */
 struct str access_principal(const struct caller *c);

@@ -4,9 +4,9 @@
    1. A reply becomes a stream as soon as a message comes before the answer, or
       the answer has to wait: then its head goes out, and pings keep the
       connection open.
-   2. An exchange without a connection is kept: its client has an event id,
-      comes back with it and gets once what was sent meanwhile. Nobody else
-      does: the id begins with that of the session, whose principal must match.
+   2. An exchange without a connection is kept: its client can return with an
+      event id and gets, once, the messages sent meanwhile. Nobody else can: the
+      id begins with that of the session, whose principal must match.
    3. A message posted for a stream of the SSE transport is copied, and stays
       until that stream's peer is done with it.
    4. No function in peer_ops frees an exchange, since that frees its peer
@@ -52,8 +52,8 @@ exchange_same_caller(const struct exchange *a, const struct exchange *b)
            a->caller.read_only == b->caller.read_only;
 }
 
-/* A field that stands twice cannot be trusted: a proxy may have routed by the
-   other one. For it this returns a value that MCP never allows. */
+/* A repeated field cannot be trusted: a proxy may have routed by the other one.
+   For such a field this returns a value that MCP never allows. */
 static struct str
 header(void *ctx, const char *name)
 {

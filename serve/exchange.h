@@ -36,7 +36,8 @@ struct exchange {
     bool json, sse;   /* what its client accepts */
     uint64_t counted; /* the principal its connection counts for; 0: none */
     bool asking;      /* its reply waits for an answer */
-    unsigned wait_ms; /* its request comes this much too early; 0: it may run */
+    unsigned wait_ms; /* its request must wait this long for the rate; 0: it may
+                         run */
     bool legacy;      /* it is a stream of the SSE transport */
     struct peer *peer; /* NULL: not needed yet */
     struct mcp_facts facts;

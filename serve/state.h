@@ -1,7 +1,7 @@
 #ifndef SERVE_STATE_H
 #define SERVE_STATE_H
 
-/* state - reports the state of the server to those who watch it. */
+/* state - reports the state of the server to monitoring. */
 
 #include "http.h"
 #include "mcp/mcp.h"

@@ -351,8 +351,8 @@ turn_hold(struct peer *p, bool held)
 
 /* ---- the turn ---- */
 
-/* Whether p's next message is to be run. When the server stops, only messages
-   that have waited are run; they are at the head of the queue. */
+/* Returns whether p's next message may run. When the server stops, only
+   messages that have waited run; they are at the head of the queue. */
 static bool
 may_run(const struct turn *t, const struct peer *p)
 {
@@ -532,9 +532,9 @@ try_commit(struct turn *t)
     return err < 0 && unknown ? ERR_UNKNOWN : err;
 }
 
-/* Finishes at once what otherwise goes in slices; twice, since where a move
-   ends a compaction may be due. Whether the lock, which that cannot do with,
-   could be taken again. */
+/* Finishes a move and a compaction at once instead of in slices; twice, since a
+   compaction may be due when a move ends. Releases the lock for that. Returns
+   whether it could take the lock again. */
 static bool
 make_room(struct turn *t)
 {
@@ -733,7 +733,7 @@ take_turn(struct turn *t)
     release(t);
 }
 
-/* Puts messages that need wait no longer before the new ones of their peer. */
+/* Puts messages whose wait is over before the new ones of their peer. */
 static void
 take_ready(struct turn *t)
 {

@@ -25,7 +25,7 @@ struct web {
     struct http_handler handler;
 };
 
-/* ---- how the server is ---- */
+/* ---- the state of the server ---- */
 
 static void
 run_health(struct exchange *x)
@@ -73,8 +73,8 @@ has_page(const struct exchange *x)
     return false;
 }
 
-/* The fields of the page's head, made when they are first asked for, as that
-   takes longer than all else a start does; NULL: there is no memory. */
+/* The HTTP fields of the page, made on first use, since that takes longer than
+   the rest of the start. NULL: out of memory. */
 static const char *
 page_fields(struct exchanges *all)
 {
