@@ -8,18 +8,17 @@
       When everything after it has been undone, the old entry's neighbours are
       correct again, so undo links it between them.
    3. count[s] is the number of tasks with status s.
-   4. An entry holds each of its atoms once. What it gives up stays readable
-      until the next batch begins, because undo holds it again.
-   5. A record that this binary cannot read (of a newer one) has an entry, on
-      no list; it is carried along and never changed. So is the record of a
-      task that went to an archive, but that task_import may follow on it.
-   6. Whether a lease runs is worked out when it is asked for, from the time
-      then; no record says that one has ended.
-   7. A task stands in one queue, if it is live. Which one says its priority,
-      whether it was handed to an agent, and whether it depends on others, as
-      only then a record has to be read to know whether it is ready. A queue
-      is in rising order of n: apply puts a task at its end; undo finds the
-      old one's place anew.
+   4. An entry holds each of its atoms once. A dropped atom stays readable until
+      the next batch begins, because undo may hold it again.
+   5. A record that this binary cannot read (from a newer one) has an entry on
+      no list; it is kept and never changed. The same holds for the record of an
+      archived task, except that task_import may write a successor.
+   6. Whether a lease is running is computed from the current time; no record
+      marks its end.
+   7. A live task is in one queue, chosen by its priority, by whether it was
+      handed to an agent, and by whether it has dependencies: only then must a
+      record be read to tell whether it is ready. A queue is in rising order of
+      n: apply puts a task at its end; undo finds the old one's place anew.
    8. One that was found blocked is parked, in a list of those with the same
       blocker or one of the same hash. It comes back into its queue when that
       is done, by whatever event or its undoing, and when it changes itself. */
