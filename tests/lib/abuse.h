@@ -2,10 +2,9 @@
 #define TEST_ABUSE_H
 
 /* Shared by the tests that attack the real binary. While an attack runs, a
-   probe, which is a process of its own, asks for /health and must get it each
-   time. After the attack rig_end checks that the server still answers, that it
-   took no more than MAX_KIB, and that it ends on SIGTERM. Times are printed
-   and not checked. */
+   separate probe process requests /health and must get it every time. After the
+   attack rig_end checks that the server still answers, used at most MAX_KIB,
+   and ends on SIGTERM. Times are printed but not checked. */
 
 #include "tests/lib/client.h"
 
@@ -26,7 +25,7 @@
 
 /* A sanitized server is slow, and its memory use means nothing. */
 #define MAX_KIB (SANITIZED ? LONG_MAX : 64 * 1024)
-#define CROWD (SANITIZED ? 60 : 240) /* clients, nearly all that are let in */
+#define CROWD (SANITIZED ? 60 : 240) /* clients, nearly all that are admitted */
 #define HELD 16     /* low descriptors that a server may inherit */
 #define MIB ((size_t)1024 * 1024)
 
@@ -36,7 +35,7 @@
 #define CHUNKED "Transfer-Encoding: chunked\r\n"
 #define PING RPC(1, "ping", "{}")
 
-/* ---- a server, and who asks for its health ---- */
+/* ---- a server and its health probe ---- */
 
 struct rig {
     char *dir;
@@ -68,8 +67,8 @@ is_healthy(struct client *c)
            has(c->body.p, "{\"status\":\"ok\",\"store\":\"");
 }
 
-/* Asks until a byte comes from stop: the slowest answer, -1: a wrong one.
-   Every other time, where fresh, on a connection of its own. */
+/* Asks until a byte comes from stop. Returns the slowest answer, -1 after a
+   wrong one. If fresh, uses a new connection every other time. */
 static inline int64_t
 probe(const struct rig *r, struct client *kept, int stop, bool fresh)
 {
@@ -137,7 +136,7 @@ probe_end(struct rig *r, const char *what)
     r->probe = 0;
 }
 
-/* The most memory that it ever had; 0 if the system does not say. */
+/* The process's peak memory; 0 if the system does not say. */
 static inline long
 peak_kib(pid_t pid)
 {
@@ -155,7 +154,7 @@ peak_kib(pid_t pid)
     return kib;
 }
 
-/* Its processor time in clock ticks; -1 if the system does not say. */
+/* Its CPU time in clock ticks; -1 if the system does not say. */
 static inline long
 cpu_ticks(pid_t pid)
 {
@@ -176,7 +175,7 @@ cpu_ticks(pid_t pid)
     return sys < 0 ? -1 : user + sys;
 }
 
-/* A program that runs the product with n descriptors at most. */
+/* Writes a program that runs the product with at most n descriptors. */
 static inline void
 limit_files(const char *dir, unsigned n)
 {
@@ -195,7 +194,7 @@ limit_files(const char *dir, unsigned n)
     binary = path;
 }
 
-/* With files 0 the limit of descriptors stays. */
+/* files 0: keep the limit of descriptors. */
 static inline struct rig
 rig_new(const char *options, unsigned files)
 {
@@ -219,8 +218,8 @@ rig_probed(void)
     return r;
 }
 
-/* Whether it serves who comes now, as soon as it has seen that others have
-   gone. */
+/* Returns whether it serves a new client, once it has noticed that others
+   left. */
 static inline bool
 is_back(const struct rig *r)
 {
@@ -265,7 +264,7 @@ send_z(struct client *c, const char *z)
     send_bytes(c, z, strlen(z));
 }
 
-/* Vanishes: bytes on their way are lost, and the server gets a reset. */
+/* Vanishes: bytes in flight are lost, and the server gets a reset. */
 static inline void
 reset(struct client *c)
 {
@@ -276,7 +275,7 @@ reset(struct client *c)
     hang_up(c);
 }
 
-/* One with small socket buffers, so that the server has to hold back. */
+/* A client with small socket buffers, so that the server has to hold back. */
 static inline struct client
 dial_narrow(const struct rig *r)
 {
@@ -296,7 +295,7 @@ dial_narrow(const struct rig *r)
     return c;
 }
 
-/* Whether the server ends the connection, whatever it sends before. */
+/* Returns whether the server ends the connection, after sending anything. */
 static inline bool
 ends(struct client *c)
 {
@@ -307,7 +306,7 @@ ends(struct client *c)
     return can(c->fd, POLLIN) && recv(c->fd, &byte, 1, 0) <= 0;
 }
 
-/* A number of /metrics. */
+/* A number from /metrics. */
 static inline long
 metric(struct client *c, const char *name)
 {
@@ -328,7 +327,8 @@ is_readable(int fd)
     return poll(&p, 1, 0) == 1;
 }
 
-/* Whether POST /mcp of body is answered with 200 and has what in it. */
+/* Returns whether POST /mcp of body gets 200 and an answer that contains
+   what. */
 static inline bool
 posts(const struct rig *r, const char *body, const char *what)
 {
@@ -340,7 +340,7 @@ posts(const struct rig *r, const char *body, const char *what)
     return ok;
 }
 
-/* Fields that go with each request of a new session that takes batches. */
+/* Sets the fields for each request of a new session that accepts batches. */
 static inline void
 session_new(struct client *c, char fields[1024])
 {
@@ -361,7 +361,7 @@ add_times(struct text *t, const char *z, size_t n)
         add(t, z, strlen(z));
 }
 
-/* Whole repetitions of it, 64 KiB or a little more. */
+/* Repeats it up to 64 KiB or slightly more. */
 static inline struct text
 repeat(const char *z)
 {
@@ -371,7 +371,7 @@ repeat(const char *z)
     return t;
 }
 
-/* Sends the next bytes of what is repeated, as many as go. */
+/* Sends the next bytes of the repeated text, as many as fit. */
 static inline void
 send_more(struct client *c, const struct text *t, size_t *sent)
 {
@@ -385,11 +385,11 @@ send_more(struct client *c, const struct text *t, size_t *sent)
         shut(&c->fd);
 }
 
-#define URIS 64   /* that each stream hears of; as many fit into a batch */
+#define URIS 64   /* that each stream subscribes to; as many fit into a batch */
 #define STALLED 20
 #define ROUNDS 400
 
-/* One message of the batch for each uri; the name of the task is long. */
+/* A batch with one message per uri; the task's name is long. */
 static inline struct text
 batch(const char *method, const char *before, int from, const char *after)
 {
@@ -432,7 +432,7 @@ _Static_assert(sizeof(PING) == 53 && sizeof(LISTEN) == 291, "as said below");
     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\"," \
     "\"params\":{\"name\":\"" tool "\",\"arguments\":{" args "}}}"
 
-/* Stores an artifact that makes an answer of 6 MiB; cuts its uri out. */
+/* Stores an artifact whose answer takes 6 MiB, and cuts out its uri. */
 static inline void
 attach(const struct rig *r, char uri[128])
 {
@@ -461,7 +461,7 @@ attach(const struct rig *r, char uri[128])
 #define LOOKERS 2
 #define WAIT(args) CALL("wait_for_task", "\"until\":\"failed\"," args)
 
-/* A task with so much in it, and then its small changes. */
+/* A task with large content, followed by small changes. */
 static inline void
 write_events(const struct rig *r)
 {
@@ -489,14 +489,14 @@ write_events(const struct rig *r)
     hang_up(&c);
 }
 
-/* Lets all that the crowd sends meanwhile come in one turn of the server. */
+/* Makes the server take everything the crowd sends meanwhile in one turn. */
 static inline void
 halt(const struct rig *r, bool on)
 {
     kill(r->s.pid, on ? SIGSTOP : SIGCONT);
 }
 
-/* How many descriptors there may be, of 8192. */
+/* How many descriptors are allowed, up to 8192. */
 static inline unsigned
 take_files(void)
 {
@@ -510,7 +510,7 @@ take_files(void)
 
 /* ---- the program ---- */
 
-/* Takes the binary from argv[1] or MCPTASK; false if there is neither. */
+/* Takes the binary from argv[1] or MCPTASK; false if neither is set. */
 static inline bool
 abuse_begin(int argc, char **argv)
 {

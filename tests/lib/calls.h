@@ -3,8 +3,8 @@
 
 /* A store with deferred calls in it. Most helpers lock, stage one thing and
    commit it; is_replay compares memory with a fresh replay of the log. The
-   clock stands still, the disk is full when told to be (still.h), memory runs
-   out when told to (memory.h). */
+   clock stands still; tests can fill the disk (still.h) and exhaust memory
+   (memory.h). */
 
 #include "mcp/calls.h"
 #include "tests/lib/memory.h"
@@ -25,8 +25,8 @@ struct world {
 #define ME STR("me")
 #define ID_LEN (CALL_ID_LEN + 1)
 
-/* A record of a task that begins with "owner":"<name>" is also its owner's,
-   or with | between both of theirs; an escape in the name is resolved. */
+/* A record whose body begins with "owner":"<name>" also belongs to its owner,
+   or to both owners if the name has a |. Escapes in the name are resolved. */
 static inline struct str
 owner_of(struct str key, struct str body, char buf[CALL_WATCH_MAX])
 {
@@ -126,7 +126,7 @@ commit(struct world *w)
     store_unlock(w->s);
 }
 
-/* The disk is full when it comes to that. */
+/* Fills the disk when it is called. */
 static inline void
 commit_fails(struct world *w)
 {
@@ -168,7 +168,7 @@ put_owned(struct world *w, const char *owner)
     commit(w);
 }
 
-/* One call that waits for watch, under the lock; its id is in id. */
+/* Stages one call that waits for watch, under the lock; its id goes to id. */
 static inline void
 make(struct world *w, const char *watch, char id[ID_LEN])
 {
@@ -189,7 +189,7 @@ make_one(struct world *w, const char *watch, char id[ID_LEN])
     commit(w);
 }
 
-/* A call, in a batch of its own; what calls_create said. */
+/* Commits a call in its own batch; returns what calls_create returned. */
 static inline int
 create(struct world *w, struct call *k)
 {
@@ -207,7 +207,8 @@ get(struct world *w, const char *id, struct call *k)
     return calls_get(w->c, &w->a, str_of(id), STR_NONE, k);
 }
 
-/* The call's status becomes s, under the lock; what calls_stage said. */
+/* Sets the call's status to s, under the lock; returns what calls_stage
+   returned. */
 static inline int
 become(struct world *w, const char *id, enum call_status s)
 {
@@ -254,7 +255,7 @@ create_of(struct world *w, const char *principal, enum call_status s,
 
 /* ---- memory against replay ---- */
 
-/* All that can be seen of all calls, marks apart where marks is NULL. */
+/* Writes everything visible of all calls; without marks if marks is NULL. */
 static inline void
 dump(struct world *w, struct buf *b, bool marks)
 {

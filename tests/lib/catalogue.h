@@ -19,15 +19,16 @@
 
 #include <dirent.h>
 
-static int logs, log_level; /* messages of the last call, the last's level */
+static int logs, log_level; /* messages of the last call, and the level of the
+                               last message */
 static char log_text[512];  /* its data */
 
 void __wrap_mcp_log(struct mcp_call *c, int level, const char *logger,
                     struct str data);
 
-/* What a call that waits said of it. */
-static bool deferring;               /* what mcp_defer says */
-static const struct json_tok *reply;  /* what mcp_ask says */
+/* What a waiting call reported. */
+static bool deferring;               /* returned by mcp_defer */
+static const struct json_tok *reply;  /* returned by mcp_ask */
 static char asked_form[4096], watched[CALL_WATCH_MAX], state[256];
 static int64_t wait_ms;
 
@@ -108,7 +109,7 @@ __wrap_mcp_progress(struct mcp_call *c, uint64_t progress, uint64_t total,
     CHECK(message[0] != '\0');
 }
 
-/* A program that includes this is linked with TALK wrapped. */
+/* the last answer */
 void
 __wrap_mcp_log(struct mcp_call *c, int level, const char *logger,
                struct str data)

@@ -11,7 +11,7 @@
 #include <strings.h>
 #include <sys/un.h>
 
-/* What goes with each POST, and messages of JSON-RPC. */
+/* Fields for each POST, and JSON-RPC messages. */
 #define TYPES "Content-Type: application/json\r\n" \
     "Accept: application/json, text/event-stream\r\n"
 #define RPC(id, method, params) \
@@ -25,19 +25,19 @@
 
 struct client {
     int fd;           /* -1: closed */
-    struct text raw;  /* as it came */
-    size_t taken;     /* of that */
+    struct text raw;  /* as received */
+    size_t taken;     /* bytes of raw already used */
     bool chunked;
-    bool ended;       /* the reply has */
-    size_t left;      /* of the chunk, or of the body */
-    char *head;       /* of the last reply; "" where none came */
-    struct text body; /* of it so far, out of its chunks */
-    size_t seen;      /* of that, by next_event */
+    bool ended;       /* the reply has ended */
+    size_t left;      /* bytes of the chunk or body still to come */
+    char *head;       /* of the last reply; "" if there is none */
+    struct text body; /* received so far, without chunk framing */
+    size_t seen;      /* bytes of body used by next_event */
     char event[256], id[256]; /* of the last event */
     unsigned retry;
 };
 
-/* The next line that the server says on stderr, without its end. */
+/* The next line of the server's stderr, without its end. */
 static inline const char *
 err_line(struct srv *s)
 {
@@ -51,8 +51,8 @@ err_line(struct srv *s)
     return line;
 }
 
-/* Where the server listens, from the first line it says, which is "NAME:
-   http://HOST:PORT" or "NAME: unix:PATH"; "" else. */
+/* The server's address, from its first line "NAME: http://HOST:PORT" or "NAME:
+   unix:PATH"; else "". */
 static inline const char *
 address_of(struct srv *s)
 {
@@ -97,7 +97,7 @@ hang_up(struct client *c)
     *c = (struct client){.fd = -1};
 }
 
-/* Reads once; false at the end of the connection, or when nothing comes. */
+/* Reads once; false at the end of the connection or on a timeout. */
 static inline bool
 receive(struct client *c)
 {
@@ -125,8 +125,8 @@ send_bytes(struct client *c, const char *p, size_t n)
     }
 }
 
-/* Sends a request; fields are lines with CRLF, Host stands among them or is
-   localhost; body may be NULL. */
+/* Sends a request. fields are lines ending with CRLF; unless they have a Host,
+   it is localhost. body may be NULL. */
 static inline void
 ask(struct client *c, const char *method, const char *path,
     const char *fields, const char *body)
@@ -166,7 +166,7 @@ field_of(const struct client *c, const char *name)
     return NULL;
 }
 
-/* The next line of what came, without its end, to be freed; or NULL. */
+/* The next received line, without its end, or NULL. The caller frees it. */
 static inline char *
 raw_line(struct client *c, const char *end)
 {
@@ -181,7 +181,7 @@ raw_line(struct client *c, const char *end)
     return line;
 }
 
-/* Reads the head of the next reply: its status, 0: none came. */
+/* Reads the head of the next reply. Returns its status; 0: no reply. */
 static inline int
 status_of(struct client *c)
 {
@@ -205,7 +205,7 @@ status_of(struct client *c)
     return status;
 }
 
-/* Takes more of the body; false at its end. */
+/* Reads more of the body; false at its end. */
 static inline bool
 more_body(struct client *c)
 {
@@ -237,7 +237,7 @@ more_body(struct client *c)
     return true;
 }
 
-/* The next reply, whole: its status. */
+/* Reads the next whole reply. Returns its status. */
 static inline int
 reply_of(struct client *c)
 {
@@ -248,7 +248,7 @@ reply_of(struct client *c)
     return status;
 }
 
-/* A request and its whole reply: the status. */
+/* Sends a request and reads the whole reply. Returns its status. */
 static inline int
 fetch(struct client *c, const char *method, const char *path,
       const char *fields, const char *body)
@@ -257,8 +257,8 @@ fetch(struct client *c, const char *method, const char *path,
     return strcmp(method, "HEAD") == 0 ? status_of(c) : reply_of(c);
 }
 
-/* The data of the next event of a stream, to be freed; comments are skipped.
-   NULL where the stream ends first. */
+/* The data of the next event; comments are skipped. The caller frees it. NULL:
+   the stream ended first. */
 static inline char *
 next_event(struct client *c)
 {
@@ -299,7 +299,8 @@ next_event(struct client *c)
     }
 }
 
-/* Whether the next event says what; those that say skip are passed over. */
+/* Returns whether the next event contains what, ignoring events that contain
+   skip. */
 static inline bool
 hears_past(struct client *c, const char *skip, const char *what)
 {

@@ -1,8 +1,8 @@
-/* columns - in which column each task stands. t_page holds task_column
-   against these rows, interop/page.test.mjs the page: it reads the file.
-   A row: a status; whether the task waits for input, is blocked, has a lease
-   that ran out, is stale (1, 0, or - for either); and its column, by the
-   page's name for it. Of each task one row tells. */
+/* columns - in which column each task stands. t_page tests task_column against
+   these rows; interop/page.test.mjs reads this file and tests the page. A row:
+   a status; whether the task waits for input, is blocked, has a lease that ran
+   out, is stale (1, 0, or - for either); and its column, by the page's name for
+   it. Exactly one row matches each task. */
 
 COLUMN(done, "----", done)
 COLUMN(failed, "----", done)

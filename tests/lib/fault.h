@@ -1,11 +1,10 @@
 #ifndef TEST_FAULT_H
 #define TEST_FAULT_H
 
-/* System calls and memory that fail when told to. A program that includes
-   this is linked with -Wl,--wrap= for each name in ALLOC and FILES of
-   tests.mk. The names that end in 64 are what glibc makes of the others for
-   large files; weak, since other libraries do not have them, and then they
-   are never called. */
+/* System calls and allocations that fail on demand. A program that includes
+   this is linked with -Wl,--wrap= for each name in ALLOC and FILES of tests.mk.
+   The names that end in 64 are glibc's variants for large files. They are weak,
+   since other libraries lack them and never call them. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,18 +19,18 @@ enum fault_call {
     FAULT_WRITE, FAULT_PREAD, FAULT_FDATASYNC, FAULT_FSYNC, FAULT_FTRUNCATE,
     FAULT_RENAME, FAULT_LINK, FAULT_OPEN, FAULT_MEMORY, FAULT_CALLS
 };
-#define FAULT_SHORT (-1) /* in place of an errno: writes half of it */
+#define FAULT_SHORT (-1) /* instead of an errno: write only half */
 
 static struct {
     bool on;
-    int only_fd;  /* whose fdatasync fails, 0: any */
-    int synced;   /* what fdatasync was last called with */
+    int only_fd;  /* only its fdatasync fails, 0: any */
+    int synced;   /* argument of the last fdatasync */
     enum fault_call call;
     long after;   /* calls that still succeed */
-    bool forever; /* all later ones fail, not only the next */
+    bool forever; /* all later calls fail, not only the next */
     int err;
-    bool hit;     /* one did fail */
-    enum fault_call also; /* fails as well from then on; FAULT_CALLS: none */
+    bool hit;     /* a call did fail */
+    enum fault_call also; /* fails too from then on; FAULT_CALLS: none */
 } fault = {.also = FAULT_CALLS};
 
 static inline void

@@ -1,16 +1,16 @@
 #ifndef TEST_FAULT_STORE_H
 #define TEST_FAULT_STORE_H
 
-/* A store whose system calls and memory fail when told to, under a clock that
-   can be set ahead: WRAP is what clock.h and fault.h name. */
+/* A store with system calls and memory that fail on demand, and a clock that
+   can be set ahead. WRAP is as in clock.h and fault.h. */
 
 #include "tests/lib/clock.h"
 #include "tests/lib/fault.h"
 #include "tests/lib/store_test.h"
 
-static char *path; /* of the log, or of the one file that a test is about */
+static char *path; /* of the log, or of the file under test */
 
-/* In a directory that has yet to be made. */
+/* Opens a store in a directory that does not exist yet. */
 static inline void
 fresh(void)
 {

@@ -1,9 +1,9 @@
 #ifndef TEST_HTTP_RIG_H
 #define TEST_HTTP_RIG_H
 
-/* http_rig - the HTTP server over real sockets, in the process of the test:
-   it turns the loop, and time is a number that moves when the loop would
-   wait. It is linked with the wraps of t_http. */
+/* http_rig - the HTTP server over real sockets, in the process of the test: the
+   test turns the loop, and time is a number that advances when the loop would
+   wait. Link it with the wraps of t_http. */
 
 
 #include "http/reply.h"
@@ -25,20 +25,21 @@
 #include <time.h>
 
 #define MIB ((size_t)1024 * 1024)
-#define CLIENT_FDS 1100 /* ours stand above all that select can hold */
-#define PATIENCE 20000  /* turns, before a test that hangs ends */
+#define CLIENT_FDS 1100 /* client descriptors are above all that select can
+                           hold */
+#define PATIENCE 20000  /* turns before a hanging test ends */
 
 #define CHUNKED                                                         \
     "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" \
     "5\r\nhello\r\n7;a=b\r\n, world\r\n0\r\nT: 1\r\n\r\n"
 
-/* ---- time, and what the server asks of the system ---- */
+/* ---- time, and the server's system calls ---- */
 
 static struct {
     int64_t ms;           /* the time */
     unsigned selects, full_selects, reads, writes;
-    unsigned many;        /* descriptors that make a select full */
-    struct sockaddr_in6 name; /* of every socket, where it has a family */
+    unsigned many;        /* this many descriptors make a select full */
+    struct sockaddr_in6 name; /* name of every socket, if its family is set */
 } sys = {.ms = 1000, .many = 100};
 
 int __real_pselect(int n, fd_set *rd, fd_set *wr, fd_set *ex,
@@ -62,7 +63,7 @@ __wrap_clock_gettime(clockid_t id, struct timespec *ts)
     return 0;
 }
 
-/* Where the loop would wait for long, the time has passed. */
+/* Where the loop would wait long, time advances instead. */
 int
 __wrap_pselect(int n, fd_set *rd, fd_set *wr, fd_set *ex,
                const struct timespec *t, const sigset_t *mask)
@@ -111,7 +112,7 @@ __wrap_write(int fd, const void *p, size_t n)
     return __real_write(fd, p, n);
 }
 
-/* ---- the server, with a handler that does what the path says ---- */
+/* ---- the server; its handler acts by the path ---- */
 
 static struct {
     struct loop *loop;
@@ -120,7 +121,7 @@ static struct {
     unsigned n;
     unsigned requests, closed;
     bool forget;
-    int inside; /* a call of http's */
+    int inside; /* depth of calls into http */
 } toy;
 
 static inline void
@@ -246,7 +247,7 @@ turn(int n)
         CHECK(loop_turn(toy.loop, false) == 0);
 }
 
-/* Lets ms pass as they do when nothing else happens. */
+/* Lets ms pass with nothing else happening. */
 static inline void
 pass(int64_t ms)
 {
@@ -313,7 +314,7 @@ leave(struct client *k)
     *k = (struct client){.fd = -1};
 }
 
-/* Reads what is there. */
+/* Reads all available bytes. */
 static inline void
 hear(struct client *k)
 {
@@ -332,7 +333,7 @@ hear(struct client *k)
     }
 }
 
-/* Sends all, turning the loop where it does not go at once. */
+/* Sends everything, turning the loop while the socket is full. */
 static inline void
 say_n(struct client *k, const char *p, size_t n)
 {
@@ -357,7 +358,7 @@ say(struct client *k, const char *z)
     say_n(k, z, strlen(z));
 }
 
-/* Whether text comes, or has come. */
+/* Returns whether text arrives or has arrived. */
 static inline bool
 hears(struct client *k, const char *text)
 {
@@ -376,7 +377,7 @@ hears(struct client *k, const char *text)
     return false;
 }
 
-/* Whether the end comes, and no reset. */
+/* Returns whether the connection ends without a reset. */
 static inline bool
 hears_end(struct client *k)
 {
@@ -410,7 +411,7 @@ forget_heard(struct client *k)
 #define POST(len, body) \
     "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: " len "\r\n\r\n" body
 
-/* One whose client has shown who it is. */
+/* A client known to the server. */
 static inline struct client
 join_known(void)
 {

@@ -1,7 +1,7 @@
 #ifndef TEST_JSON_SAME_H
 #define TEST_JSON_SAME_H
 
-/* A parsed text written anew, and whether two parsed texts mean the same. */
+/* Writes a parsed text again, and compares the meaning of two parsed texts. */
 
 #include "json.h"
 

@@ -1,9 +1,9 @@
 #ifndef TEST_LOCK_RIG_H
 #define TEST_LOCK_RIG_H
 
-/* Stores of which something goes wrong while they are locked: a kernel without
-   the locks, a process that ends at any change of a file, a rename that fails
-   or loses the lock. WRAP is that of t_lock. */
+/* Stores that fail while they are locked: a kernel without the locks, a process
+   that dies at any change of a file, a rename that fails or loses the lock.
+   WRAP is that of t_lock. */
 
 #include "store/lock.h"
 #include "tests/lib/clock.h"
@@ -14,7 +14,7 @@
 #pragma weak __real_pwrite64
 #endif
 
-static bool old_kernel; /* knows no locks by open file description */
+static bool old_kernel; /* lacks locks by open file description */
 
 static inline bool
 lacks_lock(int fd, int cmd, const struct flock *fl)
@@ -28,7 +28,7 @@ lacks_lock(int fd, int cmd, const struct flock *fl)
 WRAP_FCNTL(fcntl, lacks_lock)
 WRAP_FCNTL(fcntl64, lacks_lock)
 
-/* What store_lock says to a process that starts now. */
+/* What store_lock returns in a process that starts now. */
 static inline int
 lock_elsewhere(const char *path)
 {
@@ -44,13 +44,13 @@ lock_elsewhere(const char *path)
     return WIFEXITED(status) ? -WEXITSTATUS(status) : 1;
 }
 
-/* Before a rename: the process ends, or the rename fails, or the lock file
-   goes and another wants to write. */
+/* What happens before a rename: the process dies, or the rename fails, or the
+   lock file is removed and another process wants to write. */
 static enum { RENAMES, DIES, FAILS, LOSES_LOCK } at_rename;
 static struct tstore kept_out;
 
-/* A copy takes the place of the lock file, and with that goes all that keeps
-   the other one out, but for the lock on the log itself. */
+/* Replaces the lock file by a copy. Only the lock on the log itself then keeps
+   the other process out. */
 static inline void
 lose_lock(void)
 {
@@ -63,14 +63,14 @@ lose_lock(void)
     CHECK(unlink(lock) == 0);
     file_put(lock, copy, len);
     free(copy);
-    clock_ahead_s++; /* or it does not look for the file */
+    clock_ahead_s++; /* or it does not check for the file */
     CHECK(store_follow(kept_out.s) == 0);
     CHECK(store_lock(kept_out.s) == ERR_MORE);
     CHECK(store_lock_wait(kept_out.s) == ERR_MORE);
     CHECK(!store_locked(kept_out.s));
 }
 
-/* Calls that change a file, before the process ends; 0: it does not. */
+/* Calls that change a file before the process dies; 0: it does not die. */
 static int lives_for;
 
 static inline void

@@ -1,13 +1,13 @@
 #ifndef TEST_LOCKS_H
 #define TEST_LOCKS_H
 
-/* WRAP_FCNTL(name, refuses): the calls of fcntl that are about a lock go to
-   refuses(fd, cmd, flock) first, and fail if that says so, with its errno. */
+/* WRAP_FCNTL(name, refuses): calls of fcntl about a lock go to refuses(fd, cmd,
+   flock) first, and fail with its errno if it returns true. */
 
 #include <fcntl.h>
 #include <stdarg.h>
 
-/* Linux's, which the headers hide. */
+/* Linux's values, which the headers hide. */
 #define OFD_GETLK 36
 #define OFD_SETLKW 38
 #define IS_OFD_LOCK(cmd) ((cmd) >= OFD_GETLK && (cmd) <= OFD_SETLKW)
@@ -34,7 +34,7 @@
         return rc;                                                   \
     }
 
-/* glibc's, which other libraries do not have and never call. */
+/* Other libraries lack glibc's variant and never call it. */
 #ifndef __GLIBC__
 #pragma weak __real_fcntl64
 #endif

@@ -1,8 +1,8 @@
 #ifndef TEST_MCP_ASKED_H
 #define TEST_MCP_ASKED_H
 
-/* mcp_asked - clients that are asked: what they are sent and what they say to
-   it, in the sessions that they have over HTTP and on pipes. */
+/* mcp_asked - clients that get questions: what they receive and reply, in
+   sessions over HTTP and on pipes. */
 
 #include "tests/lib/mcp_three.h"
 
@@ -10,9 +10,9 @@
     "','method':'elicitation/create','params':{" RELATED \
     ",'mode':'form','message':'Who?'}}"
 
-static char asked_id[160]; /* of the question told last; the task's is ID */
+static char asked_id[160]; /* of the last question; the task's is ID */
 
-/* Of a message, from its "id" on. */
+/* Takes a message's id, from its "id" member. */
 static inline void
 take_id(const char *at)
 {
@@ -20,7 +20,7 @@ take_id(const char *at)
              at + 6);
 }
 
-/* Whether w is next told a question. */
+/* Returns whether w's next message is a question. */
 static inline bool
 is_asked(struct who *w)
 {
@@ -45,7 +45,7 @@ gives(struct who *w, const char *id, const char *members)
 #define ACCEPTS "'result':" ANSWER
 #define ASKED_RESULT RES("2", GOT(ANSWER_TEXT) "," RELATED)
 
-/* A session over HTTP, of a principal, that can be asked. */
+/* Begins a session over HTTP for a principal, with elicitation. */
 static inline void
 join(struct who *w, const char *principal, const char *caps)
 {
@@ -68,7 +68,7 @@ join(struct who *w, const char *principal, const char *caps)
     who_forget(w);
 }
 
-/* Its own stream; last: of the event that it knows, or NULL. */
+/* Opens its stream; last: id of the last event it knows, or NULL. */
 static inline void
 stream(struct who *w, const char *last)
 {
@@ -105,7 +105,7 @@ is_withdrawn(struct who *w, const char *id)
     "'taskId':'their \\'1\\'','status':'" status "','createdAt':'T'," \
     "'lastUpdatedAt':'T','ttl':null,'pollInterval':500"
 
-/* Whether w is next polled so; then asked_id is of that. */
+/* Returns whether w's next poll shows this; then asked_id is set. */
 static inline bool
 is_polled(struct who *w, const char *method)
 {
@@ -120,7 +120,7 @@ is_polled(struct who *w, const char *method)
     return true;
 }
 
-/* Has x be asked, and make a task of it. */
+/* Makes x ask, and turns the call into a task. */
 static inline void
 ask(struct who *x, const char *task)
 {
@@ -145,7 +145,7 @@ ask_as_task(struct who *x)
     ask(x, CLIENT_TASK("working"));
 }
 
-/* w accepts the question told last, which ends the call that asked. */
+/* w accepts the last question, which ends the call that asked it. */
 static inline void
 accepts(struct who *w)
 {
@@ -154,9 +154,9 @@ accepts(struct who *w)
     CHECK(is_status("completed"));
 }
 
-/* Lives again and again, with memory that fails at each call in turn, once or
-   from there on, until none fails: life says whether one did. There are more
-   calls than at_least. */
+/* Runs life repeatedly, with each allocation failing in turn, once or from
+   there on, until one run has no failure. life returns whether an allocation
+   failed. There must be more than at_least allocations. */
 static inline void
 fail_memory(bool (*life)(long after, bool once), bool once, long at_least)
 {

@@ -1,13 +1,13 @@
 #ifndef TEST_MCP_NOMEM_H
 #define TEST_MCP_NOMEM_H
 
-/* mcp_nomem - CHECK_NOMEM(cases): each case once more for every call that
-   asks for memory and every use of the arena, which fail in turn. */
+/* mcp_nomem - CHECK_NOMEM(cases): repeats each case with every allocation and
+   every use of the arena failing in turn. */
 
 #include "tests/lib/mcp_rig.h"
 
-/* Whether what came out is the right answer, or an internal error with the
-   same id (of each that a batch has), or with out.err nothing. */
+/* Returns whether the output is the right answer, or an internal error with the
+   same id (for each message of a batch), or empty with out.err set. */
 static inline bool
 is_fair(const struct kase *k)
 {
@@ -50,7 +50,7 @@ leave_room(size_t room)
     return room <= n && arena_alloc(&arena, n - room + 1) != NULL;
 }
 
-/* One try with memory failing after so many calls; false: none did. */
+/* One try with memory failing after so many calls; false: no call failed. */
 static inline bool
 fails_fairly(const struct kase *k, long after, bool once)
 {
@@ -76,7 +76,7 @@ fails_fairly(const struct kase *k, long after, bool once)
     return hit;
 }
 
-/* At each of the calls that it makes when it starts with nothing. */
+/* Fails each allocation of a server that starts empty. */
 static inline void
 fail_each_call(const struct kase *k, bool once)
 {
@@ -89,7 +89,7 @@ fail_each_call(const struct kase *k, bool once)
     } while (fails_fairly(k, ++after, once));
 }
 
-/* At each use of the arena, with room for an answer. */
+/* Fails each use of the arena, with room for an answer. */
 static inline void
 fail_each_block(const struct kase *k)
 {

@@ -1,9 +1,8 @@
 #ifndef TEST_MCP_RIG_H
 #define TEST_MCP_RIG_H
 
-/* What the tests of mcp share: texts of messages, in which ' stands for a
-   quote, one server at a time with one local session, and tables of what is
-   said and answered. */
+/* Shared by the tests of mcp: message texts with ' for a quote, one server at a
+   time with one local session, and tables of messages and answers. */
 
 #include "mcp/message.h"
 #include "mcp/waiting.h"
@@ -41,7 +40,7 @@
 #define COMPLETE "'resultType':'complete',"
 #define PONG RES("1", "")
 #define PING MESSAGE("1", "ping") "}"
-/* An answer to what has no id that can be read. */
+/* The error for a message without a readable id. */
 #define BARE_ERR(code, text) \
     "{'jsonrpc':'2.0','error':{'code':" code ",'message':'" text "'}}"
 #define NULL_ERR(text) ERR("null", "-32600", text)
@@ -75,7 +74,7 @@
 #define NULL_PARSE ERR("null", "-32700", "Parse error")
 #define NO_BATCH_BARE BARE_ERR("-32600", NO_BATCH_TEXT)
 
-/* The revision in force, as the tool sees it. */
+/* The current revision, as the tool sees it. */
 #define SAID_TEXT(rev, client) \
     "'content':[{'type':'text','text':'{\\'args\\':{\\'a\\':[1.0," \
     "\\'\\\\u00e9\\']},\\'client\\':\\'" client \
@@ -105,7 +104,7 @@
     "'_meta':{" KEY("protocolVersion") ":'" V26 "'," \
     KEY("clientCapabilities") ":" caps "}"
 #define ALL_CAPS "{'elicitation':{},'sampling':{},'roots':{}}"
-/* A modern request of a client that can be asked for all. */
+/* A modern request of a client with all capabilities. */
 #define MODERN(method, params) \
     REQ("'x'", method, "{" params "," CAN(ALL_CAPS) "}")
 #define MODERN_CALL(name, more) MODERN("tools/call", "'name':'" name "'" more)
@@ -143,7 +142,8 @@ static struct mcp_session *session; /* of the one pipe */
 static struct mcp_sink sink;
 static struct buf out, notes;
 
-/* Ends the server and starts one of c, or none; s and g may be NULL. */
+/* Stops the server and starts one for c, unless c is NULL; s and g may be
+   NULL. */
 static inline void
 rig_serve(const struct mcp_catalogue *c, struct store *s, struct sign *g)
 {
@@ -168,7 +168,7 @@ rig_fini(void)
     buf_fini(&notes);
 }
 
-/* What initialize leaves: a revision, or NULL for none. */
+/* The state after initialize with a revision; NULL: without initialize. */
 static inline void
 rig_agree(const char *rev)
 {
@@ -181,7 +181,7 @@ rig_agree(const char *rev)
     memcpy(session->client, "cli", rev != NULL ? 4 : 0);
 }
 
-/* ' becomes a quote; in a buffer of its own for each of the last four. */
+/* Replaces ' by quotes. The last four results stay valid. */
 static inline struct str
 quoted(const char *z)
 {
@@ -241,7 +241,7 @@ accept_as(const char *headers, struct str in)
     return mcp_accept(mcp, &f, &arena, in, &m) == 0 ? m : NULL;
 }
 
-/* Answers a message of the session as it is. */
+/* Answers a message in the current session. */
 static inline enum mcp_status
 say_as(const char *headers, const char *in)
 {

@@ -8,7 +8,7 @@
 #include "tests/lib/mcp_rig.h"
 #include "tests/lib/signed_store.h"
 
-/* Serves toy_talker; false: there is nothing to test. */
+/* Serves toy_talker; false if setup failed. */
 static inline bool
 signed_rig_init(void)
 {

@@ -1,12 +1,13 @@
 #ifndef TEST_MCP_THREE_H
 #define TEST_MCP_THREE_H
 
-/* mcp_three - three clients of one store whose calls outlive their requests. */
+/* mcp_three - three clients of one store with calls that outlive their
+   requests. */
 
 #include "tests/lib/mcp_turn.h"
 #include "tests/lib/still.h"
 
-static struct who ann, bob, neo; /* neo: a modern one, of ann's principal */
+static struct who ann, bob, neo; /* neo: a modern client of ann's principal */
 
 static inline void
 begin(void)
@@ -27,7 +28,7 @@ end(void)
     ahead_ms = 0;
 }
 
-/* What is to be done by then is done. */
+/* Runs everything due by then. */
 static inline void
 settle_after(int64_t ms)
 {
@@ -35,7 +36,7 @@ settle_after(int64_t ms)
     settle_all();
 }
 
-/* Killed and started again: pipes are others', sessions over HTTP stay. */
+/* Kills and restarts the server: pipes are new, HTTP sessions stay. */
 static inline void
 restart(void)
 {
@@ -44,7 +45,7 @@ restart(void)
     ann.s = bob.s = neo.s = NULL;
 }
 
-/* Has w ask for the task in a turn of its own; the first that it is told. */
+/* w requests the task in a separate turn. Returns the first message it gets. */
 static inline const char *
 polls(struct who *w)
 {
@@ -54,7 +55,7 @@ polls(struct who *w)
     return next(w);
 }
 
-/* The same of one that it makes first. */
+/* The same for a task it creates first. */
 static inline const char *
 makes_and_polls(struct who *w, const char *text)
 {

@@ -2,8 +2,9 @@
 #define TEST_MEMORY_H
 
 /* Text that ends where memory ends: a parser that reads one byte too far is
-   killed on the spot, with any compiler. And memory that runs out when told
-   to: who includes this is linked with malloc, calloc, realloc wrapped. */
+   killed on the spot, with any compiler. And memory that runs out on demand:
+   programs that include this are linked with malloc, calloc and realloc
+   wrapped. */
 
 #include <fcntl.h>
 #include <limits.h>
@@ -43,8 +44,9 @@ guard_copy(const void *p, size_t n)
 }
 
 static long nomem_after = LONG_MAX; /* calls that still succeed */
-static bool nomem_once;             /* only one call fails, not all later */
-static bool nomem_hit;              /* a call did fail */
+static bool nomem_once;             /* only one call fails, later ones
+                                       succeed */
+static bool nomem_hit;              /* a call failed */
 
 void *__real_malloc(size_t n);
 void *__real_calloc(size_t n, size_t size);
@@ -61,7 +63,7 @@ nomem_start(long after, bool once)
     nomem_hit = false;
 }
 
-/* Ends it and says whether any call failed. */
+/* Ends the failures. Returns whether any call failed. */
 static inline bool
 nomem_stop(void)
 {

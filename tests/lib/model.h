@@ -1,9 +1,8 @@
 #ifndef TEST_MODEL_H
 #define TEST_MODEL_H
 
-/* For tests that do things at random and hold memory against a replay:
-   numbers that look random, the same in each run, and whether an index says
-   the same of itself twice, as text. */
+/* For tests that act at random and compare memory with a replay: reproducible
+   pseudo-random numbers, and whether two texts of an index are equal. */
 
 #include "base/base.h"
 

@@ -1,10 +1,9 @@
 #ifndef TEST_ROOM_H
 #define TEST_ROOM_H
 
-/* A store on a disk of 2 MB. The disk is a directory whose files, and those
-   that are open without a name, are counted at each write: there is no room
-   above DISK. A program that includes this is linked with pwrite and statvfs
-   wrapped. */
+/* A store on a disk of 2 MB. The disk is a directory. Each write counts its
+   files and open files without a name; beyond DISK there is no room. A program
+   that includes this is linked with pwrite and statvfs wrapped. */
 
 #include "tests/lib/store_test.h"
 
@@ -18,8 +17,8 @@
 
 static char *path;
 static struct tstore t;
-static char *dir;     /* NULL: room without end */
-static int64_t alien; /* bytes that others have written */
+static char *dir;     /* NULL: unlimited room */
+static int64_t alien; /* bytes used by others */
 
 static inline int64_t
 blocks(const struct stat *st)
@@ -126,7 +125,7 @@ exists(const char *ending)
     return access(path_with(path, ending), F_OK) == 0;
 }
 
-/* What a server does between turns. */
+/* Does a server's work between turns. */
 static inline void
 between_turns(void)
 {

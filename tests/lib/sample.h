@@ -1,8 +1,8 @@
 #ifndef TEST_SAMPLE_H
 #define TEST_SAMPLE_H
 
-/* Small logs as lists of their lines, and what must come of one that was
-   damaged: is_refused and is_recovered say whether the store did that. */
+/* Small logs as lists of lines, and the expected outcome of damage: is_refused
+   and is_recovered check it. */
 
 #include "store/lock.h"
 #include "tests/lib/store_test.h"
@@ -23,7 +23,7 @@ struct sample {
     struct buf bytes;
     struct line lines[MAX_LINES];
     size_t n_lines;
-    size_t end_line; /* of the end record; 0: no such record */
+    size_t end_line; /* the end record; 0: none */
     uint64_t g;
 };
 
@@ -64,7 +64,7 @@ make(struct sample *s, const char *name, uint64_t g, bool compacted)
     note_line(s, 0, 0, "log");
 }
 
-/* So many records in batches of size records each, of some keys. */
+/* Makes n records in batches of size records, with a few keys. */
 static inline void
 make_plain(struct sample *s, const char *name, uint64_t records, uint64_t size)
 {
@@ -95,7 +95,7 @@ make_compacted(struct sample *s)
 
 /* ---- the file ---- */
 
-/* The mark of the first lines, none with 0. */
+/* Writes the mark after the first lines; 0: no mark. */
 static inline void
 put_mark(const struct sample *s, size_t lines)
 {
@@ -111,7 +111,7 @@ put_mark(const struct sample *s, size_t lines)
     lock_close(&l);
 }
 
-/* Finds and removes files of torn bytes: their length, -1: none. */
+/* Finds and removes files of torn bytes. Returns their length; -1: no file. */
 static inline int64_t
 take_torn(void)
 {
@@ -131,14 +131,14 @@ take_torn(void)
     return len;
 }
 
-/* ---- what is found ---- */
+/* ---- the outcome ---- */
 
-/* Some of a sample's lines: the first, without those that are bad. */
+/* Some lines of a sample: the first ones, except bad ones. */
 struct part {
     const struct sample *s;
     size_t lines;
     size_t bad, n_bad;
-    size_t next; /* that a scan must come to */
+    size_t next; /* the line a scan must find next */
     bool ok;
 };
 
@@ -169,7 +169,7 @@ compare_line(void *ctx, const struct store_rec *r)
     return 0;
 }
 
-/* Whether exactly that part of the sample is there. */
+/* Returns whether exactly that part of the sample can be read. */
 static inline bool
 holds(struct tstore *t, struct part p)
 {
@@ -196,8 +196,8 @@ holds(struct tstore *t, struct part p)
     return p.ok && st.keys == keys;
 }
 
-/* Whether each reader of what the bad lines were is told that it is not all
-   there, and nobody is where they held no record. */
+/* Returns whether readers of the damaged keys are told that records are
+   missing, and readers of other keys are not. */
 static inline bool
 is_told(struct tstore *t, const struct part *p)
 {
@@ -208,11 +208,11 @@ is_told(struct tstore *t, const struct part *p)
         lost = true;
         ok &= all || store_damage(t->s, str_of(p->s->lines[i].key)) != NULL;
     }
-    /* An end record may be damaged beyond telling that it was one. */
+    /* An end record may be unrecognizable. */
     return ok && (lost || !all || p->bad == p->s->end_line);
 }
 
-/* The log is refused, and left as it is. */
+/* Checks that the log is refused and left unchanged. */
 static inline bool
 is_refused(const struct part *p)
 {
@@ -234,8 +234,8 @@ is_refused(const struct part *p)
     return ok;
 }
 
-/* The log opens with its first lines, what is behind them is set aside, and
-   it can be written to. */
+/* Checks that the log opens with its first lines, saves the rest in a file, and
+   can be written to. */
 static inline bool
 is_recovered(const struct sample *s, size_t len, size_t lines)
 {

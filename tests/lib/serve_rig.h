@@ -1,10 +1,10 @@
 #ifndef TEST_SERVE_RIG_H
 #define TEST_SERVE_RIG_H
 
-/* A server of two tools, without descriptors of its own: push says what a
-   principal sends over so many connections, serves in which order they are
-   served, by the first letters of their names. The clock stands still, but for
-   search, which takes a whole turn each time that it is run. */
+/* A server of two tools, without descriptors of its own: push sends a
+   principal's message over n connections; serves checks the order in which
+   principals are served, by the first letters of their names. The clock stands
+   still, except that each run of search takes a whole turn. */
 
 #include "base/loop.h"
 #include "serve/turn.h"
@@ -21,8 +21,8 @@
 #define OBJECT "{\"type\":\"object\"}"
 
 static time_t now_s = 1600000000;
-static char trace[256]; /* the first letters of who was served, in order */
-static unsigned slices; /* that a search takes */
+static char trace[256]; /* first letters of the served principals, in order */
+static unsigned slices; /* slices a search takes */
 
 int __wrap_clock_gettime(clockid_t id, struct timespec *t);
 
@@ -112,7 +112,7 @@ on_nothing(void *ctx)
 static const struct peer_ops ops = {on_message, on_answer, on_later,
                                     on_nothing, on_nothing};
 
-/* What principal sends over n connections. */
+/* Pushes a message of principal on n connections. */
 static inline void
 push(const char *principal, unsigned n, const char *text)
 {
@@ -141,7 +141,7 @@ all_answered(void *ctx)
     return n_answers == n_peers || n_turns++ == 1000;
 }
 
-/* Whether they were served in that order. */
+/* Returns whether they were served in that order. */
 static inline bool
 serves(const char *want)
 {

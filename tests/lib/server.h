@@ -1,9 +1,9 @@
 #ifndef TEST_SERVER_H
 #define TEST_SERVER_H
 
-/* The real binary as a child, over pipes or sockets. Nothing here sleeps:
-   whoever waits polls a descriptor, with a deadline that is there to end a
-   hung test and is never what a check is about. */
+/* The real binary as a child, over pipes or sockets. Nothing here sleeps: waits
+   poll a descriptor. Their deadline only ends a hung test; no check depends on
+   it. */
 
 #include "tests/lib/test.h"
 
@@ -29,23 +29,23 @@ struct srv {
     pid_t pid;
     int in, out, err; /* our ends; -1: closed */
     int life;         /* ends when the process does */
-    struct text got;  /* what it said */
-    size_t taken;     /* of that, by next_line */
+    struct text got;  /* its output */
+    size_t taken;     /* bytes of got used by next_line */
 };
 
 enum { /* how to start it */
     PLAIN = 0,
-    SOCKET = 1, /* one for both directions, as Node's child_process makes */
+    SOCKET = 1, /* one for both directions, as in Node's child_process */
     NO_STDIN = 2,
     NO_STDOUT = 4,
     ORPHAN = 8, /* its parent ends soon */
-    FULL = 16   /* no file may grow beyond FULL_LEN */
+    FULL = 16   /* no file may exceed FULL_LEN */
 };
 #define FULL_LEN 4096
 
 static const char *binary;
-static int passed = -1; /* a listening socket to pass; descriptor 3 is ours */
-static int gate[2]; /* the parent of an ORPHAN lives until it is closed */
+static int passed = -1; /* a listening socket to pass as descriptor 3, or -1 */
+static int gate[2]; /* the ORPHAN's parent lives until it is closed */
 
 static inline void
 add(struct text *t, const char *p, size_t n)
@@ -76,7 +76,7 @@ addf(struct text *t, const char *fmt, ...)
     add(t, line, (size_t)n);
 }
 
-/* A tools/call of a tool on one task, with a title where a writer. */
+/* Adds a tools/call of a tool on one task, with a title if the tool writes. */
 static inline void
 add_call(struct text *t, int id, const char *tool, const char *task)
 {
@@ -103,7 +103,7 @@ make_pipe(int p[2], bool sock)
     fcntl(p[1], F_SETFD, FD_CLOEXEC);
 }
 
-/* The binary and its options, cut at the blanks. */
+/* Splits the binary and its options at blanks. */
 static inline void
 exec_binary(const char *options)
 {
@@ -138,7 +138,8 @@ run_binary(const char *dir, const char *option, int how, const int fd[3],
         close(gate[1]);
         _exit(read(gate[0], &c, 1) != 0);
     }
-    for (size_t i = 0; i < 3; i++) /* as nohup or a shell's & may have it */
+    for (size_t i = 0; i < 3; i++) /* nohup or a shell's & may have ignored
+                                      them */
         signal((int[]){SIGTERM, SIGINT, SIGHUP}[i], SIG_DFL);
     if (how & FULL)
         setrlimit(RLIMIT_FSIZE, &(struct rlimit){FULL_LEN, FULL_LEN});
@@ -204,7 +205,7 @@ can(int fd, short events)
     return poll(&p, 1, DEADLINE_MS) == 1;
 }
 
-/* Reads once; false at the end of the output, or when nothing comes. */
+/* Reads once; false at the end of the output or on a timeout. */
 static inline bool
 hear(struct srv *s)
 {
@@ -229,12 +230,12 @@ count_lines(const struct text *t, size_t from)
     return n;
 }
 
-/* Sends all of t, and reads meanwhile. False when it cannot be sent. */
+/* Sends all of t while reading output. False: it cannot be sent. */
 static inline bool
 say(struct srv *s, const struct text *t)
 {
     size_t off = 0;
-    bool hears = true; /* it may have closed its output and read on */
+    bool hears = true; /* it may close its output and keep reading */
 
     while (off < t->len) {
         struct pollfd p[2] = {{.fd = s->in, .events = POLLOUT},
@@ -254,7 +255,7 @@ say(struct srv *s, const struct text *t)
     return true;
 }
 
-/* Sends t, which is emptied. */
+/* Sends t and empties it. */
 static inline bool
 send_text(struct srv *s, struct text *t)
 {
@@ -264,7 +265,7 @@ send_text(struct srv *s, struct text *t)
     return ok;
 }
 
-/* The next line it says, without its end; "" when none comes. */
+/* The next output line, without its end; "" if there is no more. */
 static inline char *
 next_line(struct srv *s)
 {
@@ -307,7 +308,7 @@ is_good(const char *line)
            strstr(line, "\"isError\":true") == NULL;
 }
 
-/* Its exit code, once it has ended by itself; -1: it did not. */
+/* Its exit code, once it ends by itself; -1: it did not. */
 static inline int
 ended(struct srv *s)
 {
@@ -324,7 +325,7 @@ ended(struct srv *s)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Ends the input, reads the rest of the output, then as ended. */
+/* Ends the input and reads the rest of the output. Returns as ended. */
 static inline int
 finish(struct srv *s)
 {

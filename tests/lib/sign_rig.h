@@ -1,9 +1,9 @@
 #ifndef TEST_SIGN_RIG_H
 #define TEST_SIGN_RIG_H
 
-/* A signer over a store that fails when told to: what it seals and opens, what
-   it says on stderr meanwhile, its key file, and its sum by another hand. WRAP
-   is that of fault_store.h and random_bytes. */
+/* A signer over a store that fails on demand: seals, its messages on stderr,
+   its key file, and an independent computation of its checksum. WRAP is that of
+   fault_store.h and random_bytes. */
 
 #include "base/sha256.h"
 #include "mcp/sign.h"
@@ -11,8 +11,8 @@
 
 #define KEY_LEN 32
 
-static void (*before_random)(void); /* done when it is next called */
-static int random_says; /* 0: as it is */
+static void (*before_random)(void); /* runs before the next call */
+static int random_says; /* 0: call the real function */
 
 int __real_random_bytes(void *p, size_t n);
 int __wrap_random_bytes(void *p, size_t n);
@@ -28,9 +28,9 @@ __wrap_random_bytes(void *p, size_t n)
     return random_says != 0 ? random_says : __real_random_bytes(p, n);
 }
 
-/* ---- what stderr is told ---- */
+/* ---- messages on stderr ---- */
 
-static char told[1024]; /* by the last seal or unseal */
+static char told[1024]; /* of the last seal or unseal */
 
 static inline void
 listen_to(bool on)
@@ -78,7 +78,7 @@ close_rig(struct rig *r)
     ts_close(&r->t);
 }
 
-/* Seals for "session" and "ann"; in the rig's arena. */
+/* Seals for "session" and "ann", in the rig's arena. */
 static inline int
 seal(struct rig *r, struct str payload, struct str *text)
 {
@@ -113,7 +113,7 @@ opens(struct rig *r, struct str text, struct str want)
     return unseal(r, text, &payload) == 0 && str_eq(payload, want);
 }
 
-/* Whether only the key is in the log's directory. */
+/* Returns whether the log's directory has only the key. */
 static inline bool
 is_tidy(void)
 {
@@ -144,7 +144,7 @@ put_key(const void *p, size_t len)
     file_put(key_path(), p, len);
 }
 
-/* ---- the sum, by another hand ---- */
+/* ---- an independent checksum ---- */
 
 static inline void
 hmac(struct str key, struct str text, uint8_t out[SHA256_LEN])

@@ -1,7 +1,7 @@
 #ifndef TEST_SIGNED_STORE_H
 #define TEST_SIGNED_STORE_H
 
-/* A store of sessions in a fresh directory, and who signs for it. */
+/* A store of sessions in a fresh directory, and its signer. */
 
 #include "mcp/session.h"
 #include "mcp/sign.h"
@@ -10,7 +10,7 @@
 static struct store *store;
 static struct sign *sign;
 
-/* Whether both are there. */
+/* Returns whether both could be made. */
 static inline bool
 signed_store_open(void)
 {

@@ -1,9 +1,9 @@
 #ifndef TEST_STILL_H
 #define TEST_STILL_H
 
-/* A clock that stands still, and a disk that is full when told to be. A
-   program that includes this is linked with -Wl,--wrap= for clock_gettime,
-   pwrite and pwrite64. */
+/* A clock that stands still, and a disk that tests can fill. Programs that
+   include this are linked with -Wl,--wrap= for clock_gettime, pwrite and
+   pwrite64. */
 
 #include "tests/lib/test.h"
 
@@ -27,9 +27,9 @@ static bool disk_full; /* for the next write to a file */
 WRAP_PWRITE(pwrite)
 WRAP_PWRITE(pwrite64)
 
-/* Time stands still, ahead_ms behind the first moment asked for; but each look
-   at the monotonic clock moves that on by step_ms. The wall clock is set
-   ahead by wall_ms. */
+/* Time stands still, ahead_ms after the first reading; but each reading of the
+   monotonic clock advances it by step_ms. The wall clock is also ahead by
+   wall_ms. */
 static int64_t ahead_ms, step_ms, wall_ms;
 
 int __real_clock_gettime(clockid_t id, struct timespec *t);

@@ -1,9 +1,9 @@
 #ifndef TEST_STORE_TEST_H
 #define TEST_STORE_TEST_H
 
-/* What the tests of the store share: two kinds of records whose entries can
-   be told right from wrong, whole files in and out, children, and the one
-   comparison that counts: memory against a fresh replay. */
+/* Shared by the tests of the store: two kinds of records whose entries can be
+   checked, reading and writing whole files, child processes, and the main
+   comparison: memory against a fresh replay. */
 
 #include "store/record.h"
 #include "store/verify.h"
@@ -14,9 +14,9 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-/* An entry that knows what it was told: how often, a sum of it, and what
-   came last. */
-struct totals { /* over all items of one store as well */
+/* An entry that records what was applied: how often, a checksum, and the
+   newest. */
+struct totals { /* also over all items of a store */
     uint64_t times, sum, newest;
 };
 
@@ -72,7 +72,7 @@ struct tstore {
     char why[256];
 };
 
-/* store_open with the kinds above; its result. */
+/* store_open with the kinds above; returns its result. */
 static inline int
 ts_open_with(struct tstore *t, const struct store_options *o)
 {
@@ -101,7 +101,7 @@ ts_close(struct tstore *t)
     t->s = NULL;
 }
 
-/* One record, locked, committed and unlocked. */
+/* Locks, commits one record and unlocks. */
 static inline int
 ts_put(struct tstore *t, const char *key, const char *body)
 {
@@ -115,8 +115,8 @@ ts_put(struct tstore *t, const char *key, const char *body)
     return rc != 0 ? rc : done;
 }
 
-/* The body of the key's newest record, "" where there is none or it cannot
-   be read; valid until the next call. */
+/* The body of the key's newest record, "" if it is missing or unreadable. Valid
+   until the next call. */
 static inline const char *
 ts_get(struct tstore *t, const char *key)
 {
@@ -133,12 +133,12 @@ ts_get(struct tstore *t, const char *key)
 
 struct ts_pair {
     struct tstore *a, *b;
-    bool all; /* of the same records: none was left out by a compaction */
+    bool all; /* of the same records: compaction dropped nothing */
     bool same;
 };
 
-/* Two of times, sum, newest, of an item or of all: what a compaction left out
-   is known to who was there before. */
+/* Compares two of times, sum, newest. A process from before a compaction still
+   knows what it dropped. */
 static inline bool
 ts_same(const struct totals *a, const struct totals *b, bool all)
 {
@@ -161,7 +161,7 @@ ts_compare_key(void *ctx, const struct store_rec *r)
     return 0;
 }
 
-/* Whether memory is what a fresh replay of the file gives. */
+/* Returns whether memory equals a fresh replay of the file. */
 static inline bool
 ts_is_replay(struct tstore *t)
 {
@@ -186,7 +186,7 @@ ts_is_replay(struct tstore *t)
     return p.same;
 }
 
-/* Compacts to the end; what store_compact said last. */
+/* Compacts to the end; returns the last result of store_compact. */
 static inline int
 ts_compact(struct tstore *t)
 {
@@ -199,7 +199,7 @@ ts_compact(struct tstore *t)
 
 /* ---- files ---- */
 
-/* dir/name, in heap. */
+/* dir/name, on the heap. */
 static inline char *
 path_in(const char *dir, const char *name)
 {
@@ -220,7 +220,7 @@ path_fresh(const char *name)
     return path;
 }
 
-/* The log's name with an ending; valid until the next call but three. */
+/* The log's name with a suffix; the last four results stay valid. */
 static inline const char *
 path_with(const char *path, const char *ending)
 {
@@ -231,7 +231,7 @@ path_with(const char *path, const char *ending)
     return names[i];
 }
 
-/* A whole file, in heap, NUL-terminated; NULL if it does not exist. */
+/* A whole file, on the heap, NUL-terminated; NULL if it does not exist. */
 static inline char *
 file_get(const char *path, size_t *len)
 {
@@ -250,7 +250,7 @@ file_get(const char *path, size_t *len)
     return p;
 }
 
-/* In place, so that the inode stays. */
+/* Writes in place, so the inode stays. */
 static inline void
 file_put(const char *path, const void *p, size_t len)
 {
@@ -309,7 +309,7 @@ child_begin(void)
     return pid;
 }
 
-/* How a child ends, so that no atexit of the parent's runs in it. */
+/* Ends a child without running the parent's atexit functions. */
 static inline void
 child_end(void)
 {
@@ -327,7 +327,7 @@ child_ok(pid_t pid)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* ---- logs with many records, and what others see of them ---- */
+/* ---- logs with many records, and other processes' view of them ---- */
 
 static inline struct store_state
 state_of(const struct tstore *t)
@@ -344,7 +344,7 @@ file_exists(const char *path)
     return lstat(path, &st) == 0;
 }
 
-/* Whether some name in the directory of path begins with path and ending. */
+/* Returns whether a name in path's directory begins with path and ending. */
 static inline bool
 has_torn_file(const char *path)
 {
@@ -363,7 +363,7 @@ flip(const char *path, size_t at, int bit)
     free(p);
 }
 
-/* n records of one key each in turn of k keys, a batch each. */
+/* Writes n records, cycling through k keys, one batch each. */
 static inline void
 put_many(struct tstore *t, int n, int k)
 {
@@ -375,8 +375,8 @@ put_many(struct tstore *t, int n, int k)
     }
 }
 
-/* Opens a log that is made with n records of k keys, in a fresh directory:
-   its path, for close_log. */
+/* Opens a log with n records of k keys in a fresh directory. Returns its path,
+   for close_log. */
 static inline char *
 open_log(struct tstore *t, int n, int k)
 {
@@ -393,7 +393,7 @@ close_log(struct tstore *t, char *path)
     free(path);
 }
 
-/* What a process that starts now sees, in a child; 0 when fn's checks hold. */
+/* Runs fn in a child that opens the store now; 0 if its checks hold. */
 static inline bool
 in_child(const char *path, void (*fn)(struct tstore *t))
 {

@@ -1,8 +1,8 @@
 #ifndef TEST_TEST_H
 #define TEST_TEST_H
 
-/* What the test programs share. A failed check prints itself and the program
-   goes on; main returns test_end(), which says how many there were. */
+/* Shared by all test programs. A failed check prints itself and the program
+   goes on; main returns test_end(), which prints the counts. */
 
 #include "tests/lib/tmpdir.h"
 

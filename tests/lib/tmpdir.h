@@ -1,7 +1,7 @@
 #ifndef TEST_TMPDIR_H
 #define TEST_TMPDIR_H
 
-/* Directories of a test program, all below one that test_end removes. */
+/* Directories of a test program, all inside one that test_end removes. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,8 +25,8 @@ test_tmpdir(void)
     return mkdtemp(dir);
 }
 
-/* Has the tests in memory where that can be, for those that sync too often
-   to wait for a disk. Before the first test_tmpdir. */
+/* Puts the directories in memory if possible, for tests that sync too often for
+   a disk. Call it before the first test_tmpdir. */
 static inline void
 test_in_memory(void)
 {
@@ -34,7 +34,7 @@ test_in_memory(void)
         setenv("TMPDIR", "/dev/shm", 0);
 }
 
-/* 0, or that of rm. */
+/* 0, or the result of rm. */
 static inline int
 test_remove_dirs(void)
 {

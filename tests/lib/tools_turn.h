@@ -1,9 +1,9 @@
 #ifndef TEST_TOOLS_TURN_H
 #define TEST_TOOLS_TURN_H
 
-/* tools_turn - turns of the real catalogue, as mcp_turn has them of toys, with
-   two clients of one principal, and tasks that they make and change. The clock
-   stands still, the disk is full when told to be. */
+/* tools_turn - like mcp_turn, but with the real catalogue: two clients of one
+   principal create and change tasks. The clock stands still, and tests can fill
+   the disk. */
 
 #include "task/query.h"
 #include "tests/lib/mcp_turn.h"
@@ -13,7 +13,7 @@
 static struct tasks *tasks;
 static struct tools *tools;
 static struct cli_env env;
-static struct who ann, neo; /* neo: a modern one, of the same principal */
+static struct who ann, neo; /* neo: a modern client of the same principal */
 
 static inline void
 start(void)
@@ -54,7 +54,7 @@ end(void)
     ahead_ms = 0;
 }
 
-/* What w is answered, whatever else it is told. */
+/* w's next answer, skipping other messages. */
 static inline const char *
 asks(struct who *w, const char *text)
 {
@@ -67,7 +67,7 @@ asks(struct who *w, const char *text)
     return "no answer";
 }
 
-/* What a tool says to ann, which is not an error. */
+/* A tool's result for ann, which must not be an error. */
 static inline const char *
 does(const char *tool, const char *args)
 {
@@ -82,7 +82,7 @@ does(const char *tool, const char *args)
     return said;
 }
 
-/* As post, of a text with an id that may have the letters ID in it. */
+/* Like post; replaces ID in the text by the task's id. */
 static inline void
 post_as_is(struct who *w, const char *text)
 {

@@ -1,16 +1,16 @@
 #ifndef TEST_TRACE_H
 #define TEST_TRACE_H
 
-/* The store's system calls as words, one a call, with the file that they go
-   to: log, lock, new (a file that is not at its place yet), torn, dir, up
-   (any number of directories above dir). begin forgets them; traced compares
-   them. A program that includes this is linked with the WRAP of t_order. */
+/* The store's system calls as words, one per call, with their file: log, lock,
+   new (a file that is not at its place yet), torn, dir, up (any number of
+   directories above dir). begin clears the list; traced compares it. A program
+   that includes this is linked with the WRAP of t_order. */
 
 #include "tests/lib/locks.h"
 #include "tests/lib/store_test.h"
 
-/* What glibc makes of the others for large files; other libraries do not
-   have them, and then they are never called. */
+/* glibc's variants for large files; other libraries lack them and never call
+   them. */
 #ifndef __GLIBC__
 #pragma weak __real_pread64
 #pragma weak __real_pwrite64
@@ -21,7 +21,7 @@
 
 static char trace[4096];
 static struct {
-    const char *name; /* NULL: not one of the store's */
+    const char *name; /* NULL: not a file of the store */
 } files[64];
 
 static inline void
@@ -81,7 +81,7 @@ WRAP(int, fsync, (int fd), (fd), "sync", fd)
 WRAP(int, ftruncate, (int fd, off_t n), (fd, n), "cut", fd)
 WRAP(int, ftruncate64, (int fd, off_t n), (fd, n), "cut", fd)
 
-/* Reads are counted; they are no words. */
+/* counted, but not recorded as words */
 static int mark_reads, log_reads;
 
 static void

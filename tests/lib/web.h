@@ -1,8 +1,8 @@
 #ifndef TEST_WEB_H
 #define TEST_WEB_H
 
-/* The real binary over HTTP, its path in argv[1] or MCPTASK: a server in a
-   directory of its own, requests that are answered at once, and sessions. */
+/* The real binary over HTTP, its path in argv[1] or MCPTASK: a server in its
+   own directory, simple requests, and sessions. */
 
 #include "tests/lib/client.h"
 
@@ -26,7 +26,7 @@
     "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: " method "\r\n"
 #define UPDATED "notifications/resources/updated"
 #define LIST_CHANGED "notifications/resources/list_changed"
-/* In a revision that has no structuredContent it is text in JSON. */
+/* In revisions without structuredContent it is JSON text. */
 #define SAYS(name, value) "\\\"" name "\\\":" value
 
 /* ---- a server ---- */
@@ -62,7 +62,7 @@ rig_end(struct rig *r)
     free(r->dir);
 }
 
-/* One request on a connection of its own: the status. */
+/* Sends one request on a new connection. Returns the status. */
 static inline int
 once(const struct rig *r, const char *method, const char *path,
      const char *fields, const char *body)
@@ -82,7 +82,7 @@ posts(struct client *c, const char *fields, const char *body,
            has(c->body.p, want);
 }
 
-/* Changes a task over a connection of its own. */
+/* Changes a task on a new connection. */
 static inline void
 change(const struct rig *r, const char *body)
 {
@@ -92,7 +92,7 @@ change(const struct rig *r, const char *body)
     hang_up(&c);
 }
 
-/* Whether the next event says what; list_changed comes when it comes. */
+/* Returns whether the next event contains what, ignoring list_changed. */
 static inline bool
 hears(struct client *c, const char *what)
 {
@@ -103,7 +103,7 @@ hears(struct client *c, const char *what)
 /* ---- sessions ---- */
 
 struct session {
-    char fields[1024]; /* of what goes with each of its requests */
+    char fields[1024]; /* for each of its requests */
 };
 
 static inline struct session
@@ -124,7 +124,7 @@ session_new(struct client *c, const char *more)
     return s;
 }
 
-/* Opens its stream, or comes back for an answer; last may be NULL. */
+/* Opens its stream, or resumes one; last may be NULL. */
 static inline struct client
 open_stream(const struct rig *r, const struct session *s, const char *last)
 {
@@ -140,7 +140,7 @@ open_stream(const struct rig *r, const struct session *s, const char *last)
     return c;
 }
 
-/* Its stream, behind the event that says where that begins: its id is c.id. */
+/* Opens its stream and reads the first event: its id is c.id. */
 static inline struct client
 stream_of(const struct rig *r, const struct session *s, const char *last)
 {
@@ -153,7 +153,7 @@ stream_of(const struct rig *r, const struct session *s, const char *last)
     return c;
 }
 
-/* Whether there is something to read already. */
+/* Returns whether there is something to read now. */
 static inline bool
 can_now(int fd)
 {
@@ -172,7 +172,7 @@ web_begin(int argc, char **argv)
     }
     signal(SIGPIPE, SIG_IGN);
     while (open("/dev/null", O_RDWR | O_CLOEXEC) < 3)
-        ; /* 3 is where a socket is passed */
+        ; /* descriptor 3 is for a passed socket */
     return true;
 }
 
