@@ -1022,6 +1022,9 @@ run 0 board --json
 has out '{"columns":[{"name":"Needs you","total":1,"tasks":[{"task_id":"asks"' \
     '{"name":"Done","total":1,"tasks":[{"task_id":"first"'
 if script -qec true /dev/null >out 2>&1 </dev/null; then
+    script -qec "'$bin'" /dev/null >out </dev/null
+    has out 'mcptask: an MCP server on this terminal, which a client is to' \
+        'mcptask help lists the commands'
     TERM=xterm script -qec "'$bin' list" /dev/null >out </dev/null
     has out "${esc}[36min_progress${esc}[0m"
     TERM=xterm script -qec "'$bin' show evil" /dev/null >out </dev/null
