@@ -232,7 +232,7 @@ say_words(struct cli *c, const struct task_receipt *r)
     }
     say_of(c, "%.*s asks to stop: %.*s", r->stop, "by");
     say_of(c, TAKEN, r->taken, "agent");
-    if (r->renewed)
+    if (r->renewed && !c->quiet)
         cli_fail(c, 0, "renewed: it was this agent's already");
 }
 

@@ -17,6 +17,7 @@
 #include "cli/help.h"
 #include "cli/id.h"
 #include "cli/import.h"
+#include "cli/run.h"
 #include "cli/show.h"
 #include "cli/store.h"
 #include "cli/text.h"
@@ -139,6 +140,14 @@ const struct cli_command cli_commands[] = {
           TEXT("until", 'u', until),
           TEXT("since-seq", 0, since_seq),
           NUMBER("timeout", 't', timeout))},
+    {"run", "[OPTION...] [ID] -- COMMAND...", "runs a command, whoever leaves",
+     cli_run, 1, ANY_NUMBER, CLOSED,
+     OPTS(AGENT,
+          TEXT("title", 0, title),
+          FLAG("close", 0, close),
+          FLAG("detach", 'd', detach),
+          TEXT("lease", 0, lease),
+          NUMBER("every", 0, every))},
     {"export", "[--format jsonl|md] [ID...]",
      "tasks as JSON lines or markdown", cli_export, 0, ANY_NUMBER, READ,
      OPTS(TEXT("format", 'f', format))},
@@ -213,11 +222,13 @@ take_options(struct cli *c, char **argv)
     char why[256];
 
     c->operand = argv;
+    c->behind = -1;
     for (; *argv != NULL; argv += words) {
         words = 1;
         if (argv[0][0] != '-' || argv[0][1] == '\0') {
             c->operand[c->n_operands++] = *argv;
         } else if (strcmp(*argv, "--") == 0) {
+            c->behind = c->n_operands;
             while (*++argv != NULL) /* the rest are operands */
                 c->operand[c->n_operands++] = *argv;
             words = 0;
@@ -230,6 +241,7 @@ take_options(struct cli *c, char **argv)
         }
     }
     c->operand[c->n_operands] = NULL;
+    c->behind = c->behind < 0 ? c->n_operands : c->behind;
     if (c->n_operands < c->cmd->min)
         return cli_misuse(c, "an operand is missing");
     if (c->cmd->max != ANY_NUMBER && c->n_operands > c->cmd->max)

@@ -36,9 +36,9 @@ struct cli_args {
     const char *whom, *message;
     const char *tags[ENV_MAX_LIST], *after[ENV_MAX_LIST];
     const char *options[ENV_MAX_LIST];
-    uint64_t limit, lines, since, timeout;
+    uint64_t limit, lines, since, timeout, every;
     bool http, all, ready, stale, needs_input, calls, follow, strict, orphans;
-    bool ids, watch;
+    bool ids, watch, close, detach;
     bool decline, cancel, takeover;
 };
 
@@ -59,8 +59,10 @@ struct cli {
     const struct cli_command *cmd;
     char **operand; /* the words after cmd, without options; then NULL */
     int n_operands;
+    int behind; /* the first operand after "--"; n_operands: there is none */
     struct cli_store s; /* s.store is NULL while it is closed */
     bool json;      /* --json */
+    bool quiet;     /* renewed leases are not told */
     bool tty;       /* stdout is a terminal */
     bool color;     /* stdout is a terminal that shows colours */
     int64_t begun_ms, shown_ms; /* first and last cli_progress; 0: never */

@@ -1,0 +1,798 @@
+/* run - runs a command for as long as it takes, and keeps a task up to date
+   about it.
+
+   There are three processes. The one in front copies the output, and may end
+   at any time. The supervisor, in a session of its own, opens the store and
+   holds the lease. The command leads a process group.
+
+   1. The supervisor locks the file runs/ID before it starts the command, which
+      inherits the lock together with all that it starts. The file is removed
+      once the result is on disk. So where it is there, and nobody holds the
+      lock, the supervisor was killed and the command has ended.
+   2. Whoever finds that tells it before anything else: no command is started
+      twice because its supervisor died.
+   3. The lock is that of flock, which belongs to the open file on every
+      kernel; those of fcntl may belong to the process. */
+
+#include "cli/run.h"
+#include "cli/args.h"
+#include "cli/id.h"
+#include "cli/store.h"
+#include "cli/text.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "task/artifact.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define HEAD (ARTIFACT_MAX / 2)       /* of the output, kept */
+#define TAIL (ARTIFACT_MAX / 2 - 128) /* the same; a line stands between */
+#define CHUNK (64 * 1024)
+#define LINE_LEN 256 /* of a command or its progress */
+#define TICK_MS 1000
+#define KILL_MS 10000      /* from SIGTERM to SIGKILL */
+#define MAX_RESULTS 64     /* in a task */
+#define LEASE_S 900
+#define DAY_S 86400
+#define EVERY_S 60
+
+struct run {
+    struct cli *c;
+    const char *id, *agent, *lease, *title; /* as given, or found out */
+    char **argv;
+    const char *command; /* its words, safe to store */
+    bool own;            /* the task ends with the command */
+    bool detach;
+    int lock;            /* the locked file, and its path */
+    const char *path;
+    pid_t pid;
+    int in, out; /* from the command; to the process in front; -1: closed */
+    char *kept;  /* HEAD bytes, then a ring of TAIL bytes */
+    uint64_t n;  /* bytes of output so far */
+    struct buf pending; /* output for the process in front */
+    int64_t begun_ms, tick_ms, renew_ms, progress_ms, kill_ms;
+    uint64_t renew_each, progress_each; /* ms */
+    uint64_t seen;      /* how far the log was looked at */
+    struct str asked;   /* cancel_requested (raw) before it began */
+    bool cancelled;     /* somebody asked for its end */
+    const char *reason; /* why it was told to end, or NULL */
+    char *said;         /* the last progress */
+};
+
+/* ---- output ---- */
+
+/* A copy of at most LINE_LEN bytes, in which '?' stands for what is not UTF-8
+   or not printable; NULL: no memory. */
+static const char *
+plain(struct arena *a, struct str s)
+{
+    struct buf b = {0};
+
+    for (size_t i = 0, len; i < s.len; i += len > 0 ? len : 1) {
+        len = utf8_len(s.p + i, s.p + s.len);
+        if (b.len + len > LINE_LEN)
+            break;
+        if (len == 0 || (uint8_t)s.p[i] < ' ' || s.p[i] == 127)
+            buf_char(&b, '?');
+        else
+            buf_put(&b, s.p + i, len);
+    }
+    return buf_take(&b, a).p;
+}
+
+/* Where byte i of the output is kept. */
+static char *
+kept(const struct run *r, uint64_t i)
+{
+    return r->kept + (i < HEAD ? i : HEAD + (i - HEAD) % TAIL);
+}
+
+/* The last line that is not blank; empty: there is none. */
+static struct str
+last_line(struct run *r)
+{
+    uint64_t oldest = r->n > HEAD + TAIL ? r->n - TAIL : 0, end = r->n, from;
+    struct buf b = {0};
+
+    while (end > oldest && (uint8_t)*kept(r, end - 1) <= ' ')
+        end--;
+    for (from = end; from > oldest && end - from < LINE_LEN; from--)
+        if (*kept(r, from - 1) == '\n' || *kept(r, from - 1) == '\r')
+            break;
+    for (; from < end; from++)
+        buf_char(&b, *kept(r, from));
+    return buf_take(&b, &r->c->a);
+}
+
+/* Head and tail of the output, and between them how much is left out. .p is
+   NULL: no memory. */
+static struct str
+whole_log(struct run *r)
+{
+    size_t at = (size_t)((r->n - HEAD) % TAIL);
+    struct buf b = {0};
+
+    if (r->n <= HEAD + TAIL)
+        return (struct str){r->kept, (size_t)r->n};
+    buf_reserve(&b, ARTIFACT_MAX);
+    buf_put(&b, r->kept, HEAD);
+    buf_printf(&b, "\n... %llu bytes left out ...\n",
+               (unsigned long long)(r->n - HEAD - TAIL));
+    buf_put(&b, r->kept + HEAD + at, TAIL - at);
+    buf_put(&b, r->kept + HEAD, at);
+    return buf_take(&b, &r->c->a);
+}
+
+/* Lets go of the descriptor fd of this process. */
+static void
+blind(int fd)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    if (null >= 0)
+        dup2(null, fd);
+    if (null > STDERR_FILENO)
+        close(null);
+}
+
+/* Nobody is in front any more, or has to be told. */
+static void
+leave_front(struct run *r)
+{
+    if (r->out >= 0)
+        close(r->out);
+    r->out = -1;
+    blind(STDERR_FILENO);
+    buf_fini(&r->pending);
+}
+
+/* Reads output that is there. Returns whether there was some. */
+static bool
+take_output(struct run *r)
+{
+    char chunk[4096];
+    ssize_t n = r->in < 0 ? 0 : read(r->in, chunk, sizeof(chunk));
+
+    if (n == 0 && r->in >= 0) {
+        close(r->in);
+        r->in = -1;
+    }
+    for (ssize_t i = 0; i < n; i++)
+        *kept(r, r->n++) = chunk[i];
+    if (n > 0 && r->out >= 0)
+        buf_put(&r->pending, chunk, (size_t)n);
+    return n > 0;
+}
+
+static void
+pass_on(struct run *r)
+{
+    ssize_t n = write(r->out, r->pending.p, r->pending.len);
+
+    if (n > 0)
+        buf_consume(&r->pending, (size_t)n);
+    else if (n < 0 && errno != EAGAIN && errno != EINTR)
+        leave_front(r);
+}
+
+/* ---- the task ---- */
+
+/* Begins the arguments of a change; of the options only agent and id stay. */
+static void
+begin(struct run *r, struct cli_tool_args *l)
+{
+    r->c->args = (struct cli_args){.agent = r->agent};
+    cli_args_begin(r->c, l, NULL, r->id);
+}
+
+/* Takes the lock, and reads the task. Returns 0, or an exit code after
+   printing the error; then the lock is free again. */
+static int
+read_task(struct run *r, struct task *k)
+{
+    struct cli *c = r->c;
+    int rc = store_lock_patiently(c->s.store);
+
+    if (rc != 0)
+        return cli_fail_store(c, rc);
+    rc = task_get(c->s.tasks, &c->a, str_of(r->id), k);
+    if (rc == 0)
+        return 0;
+    store_unlock(c->s.store);
+    return cli_fail_task(c, rc, r->id);
+}
+
+/* Creates the task, unless one was named. */
+static int
+create(struct run *r)
+{
+    struct task_receipt receipt;
+    struct cli_tool_args l;
+    int rc;
+
+    if (r->id != NULL)
+        return 0;
+    begin(r, &l);
+    cli_args_put(&l, "title", r->title != NULL ? r->title : r->command);
+    cli_args_put(&l, "status", "in_progress");
+    cli_args_put(&l, "current_owner", r->agent);
+    rc = cli_change(r->c, TOOL_CREATE, &l, &receipt);
+    if (rc == 0)
+        r->id = arena_str(&r->c->kept, receipt.id).p;
+    return rc == 0 && r->id == NULL ? cli_fail_store(r->c, ERR_NOMEM) : rc;
+}
+
+static int
+claim(struct run *r)
+{
+    struct task_receipt receipt;
+    struct cli_tool_args l;
+
+    begin(r, &l);
+    cli_args_put(&l, "lease_seconds", r->lease);
+    return cli_change(r->c, TOOL_CLAIM, &l, &receipt);
+}
+
+static bool
+is_holder(struct run *r, const struct task *k)
+{
+    struct str agent = raw_text(&r->c->a, raw_member(k->f[F_LEASE], "agent"));
+
+    return agent.p != NULL && str_is(agent, r->agent);
+}
+
+/* Renews the lease, with the last line of output if it is another. A task that
+   went to somebody else stays there. */
+static void
+renew(struct run *r, bool progress)
+{
+    const char *line = progress ? plain(&r->c->a, last_line(r)) : NULL;
+    struct task_receipt receipt;
+    struct cli_tool_args l;
+    struct task k;
+
+    if (line != NULL && (line[0] == '\0' ||
+                         (r->said != NULL && strcmp(line, r->said) == 0)))
+        line = NULL;
+    if ((progress && line == NULL) || read_task(r, &k) != 0)
+        return;
+    if (k.status != TASK_IN_PROGRESS || !is_holder(r, &k)) {
+        store_unlock(r->c->s.store);
+    } else if (line == NULL) {
+        claim(r);
+    } else {
+        begin(r, &l);
+        cli_args_put(&l, "notes", line);
+        cli_change(r->c, TOOL_CHECKPOINT, &l, &receipt);
+        free(r->said);
+        r->said = strdup(line);
+    }
+    r->renew_ms = clock_mono_ms() + (int64_t)r->renew_each;
+}
+
+/* Adds the result of the command to those that the task has. */
+static void
+put_results(struct run *r, struct cli_tool_args *l, const struct task *k,
+            int code, const char *how)
+{
+    struct str old = k->f[F_TEST_RESULTS], item;
+    size_t at = 0, n = raw_list_n(old);
+
+    json_key(&l->w, "test_results");
+    json_arr(&l->w);
+    while ((item = raw_list_next(old, &at)).p != NULL)
+        if (n-- < MAX_RESULTS)
+            json_splice(&l->w, item);
+    json_obj(&l->w);
+    json_put_z(&l->w, "command", r->command);
+    json_put_int(&l->w, code < 0 ? "failed" : "exit_code", code < 0 ? 1 : code);
+    json_put_z(&l->w, "summary", how);
+    json_close(&l->w);
+    json_close(&l->w);
+}
+
+/* Tells how the command ended; code -1: nobody knows. Where another agent has
+   the task by now, it gets a message. Returns an exit code. */
+static int
+record(struct run *r, int code, const char *how)
+{
+    struct task_receipt receipt;
+    struct cli_tool_args l;
+    struct task k;
+    int rc = read_task(r, &k);
+
+    if (rc != 0)
+        return rc;
+    if (task_status_ended(k.status)) {
+        store_unlock(r->c->s.store);
+        return 0;
+    }
+    begin(r, &l);
+    if (k.leased && !is_holder(r, &k)) {
+        cli_args_put(&l, "message",
+                     arena_printf(&r->c->a, "%s: %s", r->command, how).p);
+    } else {
+        put_results(r, &l, &k, code, how);
+        if (r->own) {
+            cli_args_put(&l, "status", r->cancelled ? "cancelled"
+                         : code == 0 ? "done" : "failed");
+            cli_args_put(&l, "reason", r->cancelled ? r->reason
+                         : code == 0 ? NULL : how);
+        }
+    }
+    return cli_change(r->c, TOOL_UPDATE, &l, &receipt);
+}
+
+static void
+attach_log(struct run *r)
+{
+    struct cli *c = r->c;
+    struct str log = whole_log(r), name;
+    struct task_blob blob = {.stored = true, .size = log.len};
+    struct task_receipt receipt;
+    struct cli_tool_args l;
+    bool made;
+    int rc = log.p == NULL ? ERR_NOMEM
+             : log.len == 0 ? 0
+             : artifact_put(c->env->artifacts_dir, log, blob.sha256, &made);
+
+    if (rc != 0)
+        cli_fail_path(c, rc, c->env->artifacts_dir);
+    if (rc != 0 || log.len == 0)
+        return;
+    begin(r, &l);
+    l.blob = &blob;
+    name = arena_printf(&c->a, "%s.log", file_name(r->argv[0]));
+    cli_args_put(&l, "name", plain(&c->a, name));
+    cli_args_put(&l, "type", "log");
+    cli_change(c, TOOL_ATTACH, &l, &receipt);
+}
+
+/* ---- the locked file ---- */
+
+/* Opens and locks the file, new or left; how is as for flock. */
+static int
+lock_file(struct run *r, int how)
+{
+    struct cli *c = r->c;
+    struct stat mine, there;
+    struct str dir = arena_printf(&c->kept, "%s/runs", c->env->base_dir);
+    int rc;
+
+    r->path = arena_printf(&c->kept, "%s/runs/%s", c->env->base_dir, r->id).p;
+    if (dir.p == NULL || r->path == NULL)
+        return cli_fail_store(c, ERR_NOMEM);
+    rc = file_make_dirs(dir.p);
+    if (rc != 0)
+        return cli_fail_path(c, rc, dir.p);
+    for (;;) {
+        r->lock = open(r->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
+                       0600);
+        if (r->lock < 0)
+            return cli_fail_errno(c, ERR_IO, r->path);
+        if (flock(r->lock, how) != 0)
+            return cli_fail(c, ERR_LEASE, "%s: its command still runs: "
+                            "mcptask cancel %s ends it", r->id, r->id);
+        if (stat(r->path, &there) == 0 && fstat(r->lock, &mine) == 0 &&
+            there.st_ino == mine.st_ino && there.st_dev == mine.st_dev)
+            return 0;
+        close(r->lock); /* it was removed while this waited */
+    }
+}
+
+/* Says in the file whose command this is. */
+static void
+write_file(struct run *r)
+{
+    struct buf b = {0};
+
+    buf_printf(&b, "%s\n%s\n%s\nsupervisor %ld, command %ld\n", r->agent,
+               r->own ? "ends" : "stays", r->command, (long)getpid(),
+               (long)r->pid);
+    if (ftruncate(r->lock, 0) == 0)
+        file_write_at(r->lock, b.p, b.len, 0);
+    buf_fini(&b);
+}
+
+/* Tells that the supervisor of the command before was killed, if it was. */
+static int
+tell_lost(struct run *r)
+{
+    static const char lost[] = "its supervisor was killed: the result is "
+                               "unknown";
+    struct run then = {.c = r->c, .id = r->id};
+    char text[1024];
+    struct str rest, agent, own, command;
+
+    file_read_text(r->path, text, sizeof(text));
+    rest = str_of(text);
+    agent = str_cut(&rest, '\n');
+    own = str_cut(&rest, '\n');
+    command = str_cut(&rest, '\n');
+    if (rest.p == NULL)
+        return 0;
+    then.own = str_is(own, "ends");
+    then.agent = arena_str(&r->c->kept, agent).p;
+    then.command = arena_str(&r->c->kept, command).p;
+    if (then.agent == NULL || then.command == NULL)
+        return cli_fail_store(r->c, ERR_NOMEM);
+    cli_fail(r->c, 0, "%s: %s: %s", r->id, then.command, lost);
+    return record(&then, -1, lost);
+}
+
+/* ---- the supervisor ---- */
+
+static volatile sig_atomic_t ended; /* by SIGTERM */
+
+static void
+on_signal(int sig)
+{
+    ended |= sig == SIGTERM;
+}
+
+/* Becomes the command. */
+_Noreturn static void
+become(struct run *r, int out)
+{
+    int err;
+
+    setpgid(0, 0);
+    signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGCHLD, SIG_DFL);
+    fcntl(r->lock, F_SETFD, 0);
+    dup2(out, STDOUT_FILENO);
+    dup2(out, STDERR_FILENO);
+    execvp(r->argv[0], r->argv);
+    err = errno;
+    text_tell("mcptask: run: %s: %s\n", r->argv[0], strerror(err));
+    _exit(err == ENOENT ? 127 : 126); /* as sh does */
+}
+
+static int
+start(struct run *r)
+{
+    struct sigaction sa = {.sa_handler = on_signal};
+    int out[2], rc = pipe(out);
+
+    sigaction(SIGCHLD, &sa, NULL); /* each interrupts poll */
+    sigaction(SIGTERM, &sa, NULL);
+    r->kept = malloc(HEAD + TAIL);
+    r->begun_ms = clock_mono_ms();
+    r->pid = rc == 0 && r->kept != NULL ? fork() : -1;
+    if (r->pid < 0)
+        return cli_fail(r->c, ERR_NOMEM, "the command cannot be started: %s",
+                        strerror(errno));
+    if (r->pid == 0) {
+        fcntl(out[0], F_SETFD, FD_CLOEXEC);
+        fcntl(out[1], F_SETFD, FD_CLOEXEC);
+        become(r, out[1]);
+    }
+    setpgid(r->pid, r->pid); /* whoever is first */
+    close(out[1]);
+    r->in = out[0];
+    fcntl(r->in, F_SETFL, O_NONBLOCK);
+    write_file(r);
+    r->renew_ms = r->begun_ms + (int64_t)r->renew_each;
+    r->progress_ms = r->begun_ms + (int64_t)r->progress_each;
+    return 0;
+}
+
+static void
+stop(struct run *r, const char *reason)
+{
+    r->reason = reason != NULL ? reason : "asked to stop";
+    r->kill_ms = clock_mono_ms() + KILL_MS;
+    kill(-r->pid, SIGTERM);
+}
+
+/* Looks whether somebody wants the end of the command. */
+static void
+look(struct run *r)
+{
+    struct cli *c = r->c;
+    struct str by, why, asked;
+    struct task k;
+
+    if (r->seen == store_next_n(c->s.store) ||
+        task_get(c->s.tasks, &c->a, str_of(r->id), &k) != 0)
+        return;
+    r->seen = store_next_n(c->s.store);
+    asked = k.f[F_CANCEL_REQUESTED];
+    if (asked.p != NULL && !(r->asked.p && str_eq(asked, r->asked))) {
+        by = raw_text(&c->a, raw_member(asked, "by"));
+        why = raw_text(&c->a, raw_member(asked, "reason"));
+        r->cancelled = true;
+        stop(r, plain(&c->kept, arena_printf(&c->a, "%.*s asked to stop%s%.*s",
+                                             STR_ARG(by), why.p ? ": " : "",
+                                             (int)why.len,
+                                             why.p ? why.p : "")));
+    } else if (task_status_ended(k.status)) {
+        stop(r, "the task has ended");
+    }
+}
+
+/* What is to be done once a second. */
+static void
+tick(struct run *r)
+{
+    int64_t now = clock_mono_ms();
+
+    if (now < r->tick_ms)
+        return;
+    r->tick_ms = now + TICK_MS;
+    if (r->kill_ms != 0 && now >= r->kill_ms)
+        kill(-r->pid, SIGKILL);
+    arena_reset(&r->c->a);
+    if (store_follow(r->c->s.store) == 0 && r->kill_ms == 0)
+        look(r);
+    if (ended && r->kill_ms == 0)
+        stop(r, "the supervisor was told to end");
+    if (now >= r->progress_ms) {
+        r->progress_ms = now + (int64_t)r->progress_each;
+        renew(r, true);
+    }
+    if (now >= r->renew_ms)
+        renew(r, false);
+}
+
+/* Waits for the command, and passes its output on. Returns its status. */
+static int
+attend(struct run *r)
+{
+    struct pollfd at[2];
+    int status;
+
+    while (waitpid(r->pid, &status, WNOHANG) == 0) {
+        tick(r);
+        at[0] = (struct pollfd){r->pending.len < CHUNK ? r->in : -1, POLLIN, 0};
+        at[1] = (struct pollfd){r->pending.len > 0 ? r->out : -1, POLLOUT, 0};
+        if (poll(at, 2, r->in < 0 ? TICK_MS / 20 : TICK_MS) <= 0)
+            continue;
+        if (at[0].revents != 0)
+            take_output(r);
+        if (at[1].revents != 0)
+            pass_on(r);
+    }
+    /* What it started and left may go on writing: not for ever. */
+    for (int i = 0; i < ARTIFACT_MAX / 4096 && take_output(r); i++)
+        continue;
+    if (r->kill_ms != 0)
+        kill(-r->pid, SIGKILL);
+    return status;
+}
+
+/* Stores log and result. Returns the exit code of the command. */
+static int
+tell_end(struct run *r, int status)
+{
+    bool killed = WIFSIGNALED(status);
+    int code = killed ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    char span[24];
+    struct str how;
+
+    arena_reset(&r->c->a);
+    cli_span(span, clock_mono_ms() - r->begun_ms);
+    how = arena_printf(&r->c->kept, "%s %d after %s%s%s",
+                       killed ? "signal" : "exit code",
+                       killed ? WTERMSIG(status) : code, span,
+                       r->reason ? ": " : "", r->reason ? r->reason : "");
+    attach_log(r);
+    if (how.p != NULL && record(r, code, how.p) == 0)
+        unlink(r->path);
+    return code;
+}
+
+/* Takes the task and starts the command. Returns 0, or an exit code after
+   printing the error. */
+static int
+take_up(struct run *r)
+{
+    struct cli *c = r->c;
+    struct task k;
+    int rc = create(r);
+
+    rc = rc == 0 ? lock_file(r, LOCK_EX | LOCK_NB) : rc;
+    rc = rc == 0 ? tell_lost(r) : rc;
+    if (rc != 0)
+        return rc;
+    if ((rc = claim(r)) == 0 && (rc = read_task(r, &k)) == 0) {
+        store_unlock(c->s.store);
+        if (k.f[F_CANCEL_REQUESTED].p != NULL)
+            r->asked = arena_str(&c->kept, k.f[F_CANCEL_REQUESTED]);
+        r->seen = store_next_n(c->s.store);
+        rc = start(r);
+    }
+    if (rc != 0)
+        unlink(r->path);
+    return rc;
+}
+
+/* Returns the exit code of the command, or of what kept it from starting. */
+static int
+supervise(struct run *r)
+{
+    struct cli *c = r->c;
+    struct buf id = {0};
+    int rc = cli_open(c, false);
+
+    c->quiet = true;
+    c->n_operands = r->id != NULL; /* those that are ids */
+    rc = rc == 0 ? cli_complete_ids(c) : rc;
+    r->id = c->n_operands > 0 ? c->operand[0] : NULL;
+    rc = rc == 0 ? take_up(r) : rc;
+    if (rc != 0)
+        return rc;
+    buf_printf(&id, "%s\n", r->id);
+    cli_say(r->out, &id);
+    fcntl(r->out, F_SETFL, O_NONBLOCK);
+    if (r->detach)
+        leave_front(r);
+    rc = tell_end(r, attend(r));
+    if (r->out >= 0 && fcntl(r->out, F_SETFL, 0) == 0)
+        cli_say(r->out, &r->pending);
+    buf_fini(&r->pending);
+    free(r->kept);
+    free(r->said);
+    return rc;
+}
+
+/* ---- the process in front ---- */
+
+static char farewell[512];
+
+static void
+on_interrupt(int sig)
+{
+    if (write(STDERR_FILENO, farewell, strlen(farewell)) < 0)
+        _exit(CLI_NOT_MET);
+    _exit(128 + sig);
+}
+
+/* Reads the id, a line. False: the supervisor ended before it knew it. */
+static bool
+read_id(struct run *r, int from)
+{
+    static char id[TASK_MAX_ID + 1];
+    size_t n = 0;
+
+    while (n < sizeof(id) && read(from, id + n, 1) == 1 && id[n] != '\n')
+        n++;
+    if (n == sizeof(id) || id[n] != '\n')
+        return false;
+    id[n] = '\0';
+    r->id = id;
+    return true;
+}
+
+/* Copies the output. False: nobody reads it any more. */
+static bool
+copy_output(struct run *r, int from)
+{
+    char chunk[4096];
+    struct buf b = {0};
+    ssize_t n;
+
+    text_put(farewell, sizeof(farewell), "\nmcptask: %s goes on: mcptask "
+             "cancel %s ends it\n", r->id, r->id);
+    signal(SIGINT, on_interrupt);
+    while ((n = read(from, chunk, sizeof(chunk))) > 0) {
+        if (r->c->json)
+            continue;
+        buf_put(&b, chunk, (size_t)n);
+        if (!cli_say(STDOUT_FILENO, &b))
+            return false;
+    }
+    return true;
+}
+
+/* The supervisor was killed: once the command has ended, too, tells so. */
+static int
+bury(struct run *r)
+{
+    int rc = cli_open(r->c, false);
+
+    rc = rc == 0 ? lock_file(r, LOCK_EX) : rc;
+    rc = rc == 0 ? tell_lost(r) : rc;
+    if (rc == 0)
+        unlink(r->path);
+    return rc == 0 ? CLI_NOT_MET : rc;
+}
+
+static int
+stand_in_front(struct run *r, int from, pid_t supervisor)
+{
+    bool named = r->id != NULL, begun = read_id(r, from);
+    struct cli *c = r->c;
+    int status = 0, rc;
+
+    if (begun && r->detach) {
+        cli_tell(c, "{task_id}\n", "task_id=%s", r->id);
+        return CLI_OK;
+    }
+    if (begun && !named && !c->json)
+        cli_fail(c, 0, "%s: %s", r->id, r->command);
+    if (begun && !copy_output(r, from))
+        return cli_fail(c, ERR_NOT_FOUND, "%s goes on: nobody reads its "
+                        "output here", r->id);
+    while (waitpid(supervisor, &status, 0) < 0 && errno == EINTR)
+        continue;
+    rc = WIFEXITED(status) ? WEXITSTATUS(status)
+         : begun ? bury(r)
+                 : cli_fail(c, ERR_IO, "the supervisor was killed");
+    if (begun && c->json)
+        cli_tell(c, "", "task_id=%s exit_code=" U64, r->id,
+                 (uint64_t)rc);
+    return rc;
+}
+
+static const char *
+join_words(struct cli *c, char **words)
+{
+    struct buf b = {0};
+
+    for (; *words != NULL; words++)
+        buf_printf(&b, "%s%s", b.len > 0 ? " " : "", *words);
+    return plain(&c->kept, buf_take(&b, &c->kept));
+}
+
+/* Reads the options. Returns 0, or CLI_USAGE after printing the error. */
+static int
+read_options(struct run *r)
+{
+    struct cli *c = r->c;
+    const struct cli_args *a = &c->args;
+    const char *agent = env_get("MCP_TASK_AGENT");
+    uint64_t lease = LEASE_S, every = a->every < DAY_S ? a->every : DAY_S;
+
+    if (c->behind > 1 || c->behind == c->n_operands)
+        return cli_misuse(c, "-- COMMAND is required");
+    if (a->lease != NULL && (!str_u64(str_of(a->lease), &lease) || lease < 30 ||
+                             lease > DAY_S))
+        return cli_misuse(c, "--lease must be a whole number from 30 to 86400");
+    r->id = c->behind > 0 ? c->operand[0] : NULL;
+    r->argv = c->operand + c->behind;
+    r->agent = a->agent != NULL ? a->agent : agent != NULL ? agent : "run";
+    r->lease = a->lease;
+    r->title = a->title;
+    r->own = r->id == NULL || a->close;
+    r->detach = a->detach;
+    r->renew_each = lease * 1000 / 3;
+    r->progress_each = (every > 0 ? every : EVERY_S) * 1000;
+    r->command = join_words(c, r->argv);
+    return r->command != NULL ? 0 : cli_fail(c, ERR_NOMEM, "out of memory");
+}
+
+int
+cli_run(struct cli *c)
+{
+    struct run r = {.c = c, .in = -1, .out = -1, .lock = -1};
+    int rc = read_options(&r), to[2];
+    pid_t pid;
+
+    if (rc != 0)
+        return rc;
+    pid = pipe(to) == 0 ? fork() : -1;
+    if (pid < 0)
+        return cli_fail(c, ERR_NOMEM, "%s", strerror(errno));
+    close(to[pid != 0]);
+    if (pid != 0)
+        return stand_in_front(&r, to[0], pid);
+    fcntl(to[1], F_SETFD, FD_CLOEXEC);
+    setsid();
+    r.out = to[1];
+    blind(STDIN_FILENO);
+    blind(STDOUT_FILENO);
+    return supervise(&r);
+}

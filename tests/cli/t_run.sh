@@ -1,0 +1,249 @@
+#!/bin/sh
+# Commands under a supervisor: t_run.sh [MCPTASK]
+
+bin=${1:-./mcptask}
+bin=$(cd "$(dirname "$bin")" && pwd)/$(basename "$bin")
+# shellcheck source=tests/lib/check.sh
+. "$(dirname "$0")/../lib/check.sh"
+cd "$dir" || exit 1
+unset MCP_TASK_AGENT
+
+# run CODE ARGUMENT...: the exit code must be this; output in out and err
+run() {
+    want=$1
+    shift
+    "$bin" "$@" >out 2>err </dev/null
+    code=$?
+    checks=$((checks + 1))
+    [ $code -eq "$want" ] || fail "$*: exit code $code, not $want: $(cat err)"
+}
+
+# begin NAME: a test with a store of its own
+begin() {
+    name=$1
+    export MCP_TASK_BASE_DIR="$dir/$name"
+}
+
+# until_true COMMAND...: within a minute, looked at ten times a second
+until_true() {
+    checks=$((checks + 1))
+    n=0
+    until "$@" >/dev/null 2>&1; do
+        n=$((n + 1))
+        [ $n -lt 600 ] || {
+            fail "never: $*"
+            return
+        }
+        sleep 0.1
+    done
+}
+
+# shellcheck disable=SC2317 # these are called by name
+# shows ID TEXT: the task has it
+shows() {
+    "$bin" show "$1" --json | grep -qF -e "$2"
+}
+
+# waiting ID COMMAND...: runs until file go is there, and says so with ready
+waiting() {
+    rm -f go ready
+    # shellcheck disable=SC2016 # for the other shell
+    "$bin" run -d "$@" -- sh -c \
+        'touch ready; until [ -e go ]; do sleep 0.1; done; exit 4' >out 2>err ||
+        fail "run -d: $(cat err)"
+    until_true test -e ready
+}
+
+# What is in the file of a run, which goes when it has ended.
+supervisor() {
+    sed -n 's/^supervisor \([0-9]*\),.*/\1/p' "$MCP_TASK_BASE_DIR/runs/$1"
+}
+# shellcheck disable=SC2317
+no_file() {
+    [ ! -e "$MCP_TASK_BASE_DIR/runs/$1" ]
+}
+
+begin output_and_exit_code
+run 3 run -- sh -c 'echo out; echo err >&2; exit 3'
+printf 'out\nerr\n' >want
+same want out
+has err 't-' ': sh -c echo out; echo err >&2; exit 3'
+id=$("$bin" list --all --ids)
+run 0 show "$id" --json
+has out '"status":"failed"' '"current_owner":"run"' '"name":"sh.log"' \
+    '"type":"log","size":8' '"exit_code":3,"summary":"exit code 3 after 0s"' \
+    '"command":"sh -c echo out; echo err >&2; exit 3"'
+lacks out '"lease":'
+run 0 history "$id"
+has out 'exit code 3 after 0s'
+check no_file "$id"
+run 0 run --title 'All is well' -a me -- printf 'no newline'
+printf 'no newline' >want
+same want out
+run 0 list --status 'done' --json
+has out '"title":"All is well"' '"current_owner":"me"'
+run 0 verify
+run 127 run -- ./nowhere
+has out 'mcptask: run: ./nowhere: No such file or directory'
+printf '#!' >nothing
+run 126 run -- ./nothing
+# shellcheck disable=SC2016 # for the other shell
+run 137 run -- sh -c 'kill -9 $$'
+run 0 list --status failed
+has out 'kill -9'
+run 0 run --json -- echo hidden
+has out '"exit_code":0'
+lacks out hidden
+
+begin a_task_that_is_there
+run 0 add --id api-1 One
+run 0 add --id api-2 --after api-1 Two
+run 2 run -a me api-1 -- sh -c 'exit 2'
+run 0 run -a me api-1 -- true
+lacks err renewed
+run 0 show api-1 --json
+has out '"status":"in_progress"' '"agent":"me"' '"exit_code":2' \
+    '"command":"true","exit_code":0'
+run 4 claim -a other api-1
+run 4 run -a other api-1 -- touch started
+has err 'another agent holds a lease'
+run 4 run -a me api-2 -- touch started
+run 1 run nowhere -- touch started
+run 0 run -a me api-1 --close -- true
+run 0 list --status 'done' --ids
+has out api-1
+run 4 run -a me api-1 -- touch started
+has err 'mcptask reopen'
+run 3 --read-only run -- touch started
+run 2 run api-1
+has err 'run: -- COMMAND is required'
+run 2 run --
+run 2 run a b -- touch started
+run 2 run --lease 5 -- touch started
+has err '--lease must be'
+check no_file nowhere
+checks=$((checks + 1))
+[ ! -e started ] || fail 'a command was started'
+
+begin much_output
+run 0 run -- sh -c 'seq 700000; printf end'
+{ seq 700000; printf end; } >want
+same want out
+id=$("$bin" list --all --ids)
+log=$(find "$MCP_TASK_BASE_DIR/artifacts" -type f)
+checks=$((checks + 1))
+[ "$(wc -c <"$log")" -le 1048576 ] || fail 'the log is too large'
+left=$(sed -n 's/^\.\.\. \([0-9]*\) bytes left out \.\.\.$/\1/p' "$log")
+checks=$((checks + 1))
+[ "$((left + 524288 + 524160))" -eq "$(wc -c <want)" ] || fail "left: $left"
+head -c 524288 want >want.head
+tail -c 524160 want >want.tail
+head -c 524288 "$log" >log.head
+tail -c 524160 "$log" >log.tail
+same want.head log.head
+same want.tail log.tail
+run 0 verify
+# Nobody reads all of it: the command goes on, and its result is kept.
+"$bin" run -- sh -c 'seq 200000; exit 6' 2>err | head -n 1 >out
+has out 1
+until_true sh -c '"$0" list --status failed | grep -F "exit 6"' "$bin"
+
+begin progress_is_replaced
+rm -f go
+"$bin" run -d --every 1 -a me -- sh -c 'echo one; printf "\033[1mtwo\n\n"
+    until [ -e go ]; do sleep 0.1; done; echo three' >id
+read -r id <id
+until_true sh -c '"$0" history "$1" | grep -F "?[1mtwo"' "$bin" "$id"
+touch go
+until_true shows "$id" '"status":"done"'
+run 0 history "$id"
+checks=$((checks + 1))
+[ "$(grep -c two out)" -eq 1 ] || fail "progress piled up: $(cat out)"
+
+begin the_lease_is_renewed
+run 0 add --id one One
+waiting -a me --lease 30 one
+lease() {
+    "$bin" show one --json | sed 's/.*"expires_at":"\([^"]*\)".*/\1/'
+}
+lease >first
+# shellcheck disable=SC2317
+renewed() {
+    lease >now
+    ! cmp -s now first
+}
+until_true renewed
+run 4 claim -a other one
+run 4 run -a me one -- true
+has err 'one: its command still runs: mcptask cancel one ends it'
+touch go
+until_true shows one '"exit_code":4'
+until_true no_file one
+
+begin a_request_to_stop
+waiting -a me
+read -r id <out
+run 0 cancel -a anna "$id" 'not needed'
+run 0 wait "$id" --until terminal --timeout 60
+run 0 show "$id" --json
+has out '"status":"cancelled"' '"exit_code":143' \
+    'anna asked to stop: not needed'
+until_true no_file "$id"
+waiting -a me
+read -r id <out
+run 0 'done' "$id" -a me # its end is the end of its command
+until_true no_file "$id"
+
+begin whoever_is_in_front_may_go
+rm -f go ready
+"$bin" run -- sh -c \
+    'touch ready; until [ -e go ]; do sleep 0.1; done; exit 5' >out 2>err &
+front=$!
+until_true test -e ready
+kill -9 $front
+wait $front 2>/dev/null
+touch go
+id=$("$bin" list --all --ids)
+until_true shows "$id" '"exit_code":5'
+
+begin the_supervisor_is_killed
+run 0 add --id one One
+waiting -a me one
+pid=$(supervisor one)
+kill -9 "$pid"
+until_true sh -c '! kill -0 "$0"' "$pid"
+run 4 run -a me one -- touch started
+has err 'its command still runs'
+touch go
+# shellcheck disable=SC2317
+again() {
+    "$bin" run -a me one -- echo again >out 2>err
+}
+until_true again
+has out again
+has err 'one: sh -c' 'its supervisor was killed: the result is unknown'
+run 0 show one --json
+has out '"failed":1,"summary":"its supervisor was killed' '"exit_code":0'
+lacks out '"exit_code":4'
+checks=$((checks + 1))
+[ ! -e started ] || fail 'a command was started twice'
+# The same with somebody in front, who tells it.
+rm -f go ready
+"$bin" run --title Two -- sh -c \
+    'touch ready; until [ -e go ]; do sleep 0.1; done' >out 2>err &
+front=$!
+until_true test -e ready
+id=$("$bin" list --status in_progress --query Two --ids)
+until_true supervisor "$id"
+pid=$(supervisor "$id")
+kill -9 "$pid"
+touch go
+checks=$((checks + 1))
+wait $front && fail 'an unknown result is not a good one'
+has err 'the result is unknown'
+run 0 show "$id" --json
+has out '"status":"failed"' '"failed":1'
+check no_file "$id"
+run 0 verify
+
+finish
