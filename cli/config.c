@@ -1,9 +1,13 @@
-/* config - what to paste into an MCP client so that it starts mcptask.
+/* config - what to paste into an MCP client so that it starts mcptask, and the
+   client's own command that does so: config, setup.
 
    It only prints: a client's settings belong to its user. A client does not
    start the server from this shell, so the settings spell out every variable
    and option that leads this process to its store. Over HTTP they hold the
-   address and, if the server wants tokens, one token in plain text. */
+   address and, if the server wants tokens, one token in plain text, or the name
+   of the variable that holds it.
+
+   setup runs the client's own command instead, where there is one. */
 
 #include "cli/config.h"
 #include "cli/text.h"
@@ -13,6 +17,7 @@
 #include "json/write.h"
 #include "base/token.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,26 +30,38 @@ struct launch {
     struct str url; /* .p NULL: the client starts the server */
     struct pair { const char *name, *value; } env[4]; /* or headers */
     size_t n_env;
+    const char *token_env; /* a variable that holds the token, or NULL */
 };
+
+/* The program of this name in PATH; .p NULL: there is none. */
+static struct str
+find_program(struct arena *a, const char *program)
+{
+    char name[4096];
+    const char *at = env_get("PATH");
+
+    while (at != NULL && *at != '\0') {
+        int len = (int)strcspn(at, ":");
+
+        text_put(name, sizeof(name), "%.*s/%s", len, at, program);
+        if (name[0] == '/' && access(name, X_OK) == 0)
+            return arena_str(a, str_of(name));
+        at += len + (at[len] == ':');
+    }
+    return STR_NONE;
+}
 
 struct str
 cli_own_path(struct arena *a)
 {
     char name[4096];
     ssize_t n = readlink("/proc/self/exe", name, sizeof(name));
-    const char *at = env_get("PATH");
+    struct str found;
 
     if (n > 0 && (size_t)n < sizeof(name))
         return arena_str(a, (struct str){name, (size_t)n});
-    while (at != NULL && *at != '\0') {
-        int len = (int)strcspn(at, ":");
-
-        text_put(name, sizeof(name), "%.*s/mcptask", len, at);
-        if (name[0] == '/' && access(name, X_OK) == 0)
-            return arena_str(a, str_of(name));
-        at += len + (at[len] == ':');
-    }
-    return STR("mcptask");
+    found = find_program(a, "mcptask");
+    return found.p != NULL ? found : STR("mcptask");
 }
 
 static void
@@ -143,6 +160,8 @@ struct client {
     const char *servers; /* the name of the servers in its file, */
     const char *url, *headers; /* and of these; NULL: stdio only */
     bool typed, http_typed;
+    const char *program; /* that adds servers itself, or NULL */
+    const char *variable; /* before the name of a variable, or NULL */
 };
 
 static void
@@ -169,7 +188,10 @@ put_servers(struct buf *b, const struct client *k, const struct launch *l)
         put_name(b, f, false, "args");
         put_args(b, l);
     }
-    if (l->n_env > 0) {
+    if (l->token_env != NULL && k->variable == NULL) {
+        put_name(b, f, false, "bearer_token_env_var");
+        json_quote(b, str_of(l->token_env));
+    } else if (l->n_env > 0) {
         put_name(b, f, false, http ? k->headers : "env");
         put_pairs(b, l->env, l->n_env, pair);
     }
@@ -194,54 +216,124 @@ put_word(struct buf *b, struct str s)
     buf_z(b, quoted ? "'" : "");
 }
 
-/* All options go before the name. --env takes any number of values, so it may
-   not be the last of them; so does --header, which goes to the very end. */
+/* ---- the client's own command ---- */
+
+#define MAX_WORDS 64
+
+struct words {
+    struct str word[MAX_WORDS + 1];
+    size_t n;
+};
+
+static void
+add_word(struct words *w, struct str s)
+{
+    w->word[w->n++] = s;
+}
+
+static void
+add_words(struct words *w, const char *a, const char *b)
+{
+    add_word(w, str_of(a));
+    add_word(w, str_of(b));
+}
+
+/* VS Code takes one object. */
+static struct str
+vscode_object(struct cli *c, const struct client *k, const struct launch *l)
+{
+    bool http = l->url.p != NULL;
+    struct buf b = {0};
+
+    buf_printf(&b, "{\"name\":\"mcptask\",\"type\":\"%s\",\"%s\":",
+               http ? "http" : "stdio", http ? k->url : "command");
+    json_quote(&b, http ? l->url : l->command);
+    if (!http) {
+        buf_z(&b, ",\"args\":");
+        put_args(&b, l);
+    }
+    buf_z(&b, http ? ",\"headers\":" : ",\"env\":");
+    put_pairs(&b, l->env, l->n_env, "\":");
+    buf_char(&b, '}');
+    return buf_take(&b, &c->a);
+}
+
+/* The command of the client that adds this server. --env and --header take
+   any number of values in some clients, so what follows them is an option, or
+   nothing; and gemini takes "--" only behind the program. */
+static void
+client_words(struct cli *c, const struct client *k, const struct launch *l,
+             struct words *w)
+{
+    bool http = l->url.p != NULL, codex = k->form == &toml;
+    bool late = k->form == &json && k->program[0] == 'g';
+
+    add_words(w, k->program, "mcp");
+    add_word(w, STR("add"));
+    for (size_t i = 0; i < l->n_env && !http; i++) {
+        add_word(w, STR("--env"));
+        add_word(w, arena_printf(&c->a, "%s=%s", l->env[i].name,
+                                 l->env[i].value));
+    }
+    if (!codex) {
+        add_words(w, "--scope", "user");
+        add_words(w, "--transport", http ? "http" : "stdio");
+    }
+    add_word(w, STR("mcptask"));
+    if (!late && (codex || !http))
+        add_word(w, str_of(http ? "--url" : "--"));
+    add_word(w, http ? l->url : l->command);
+    if (late && l->n_args > 0)
+        add_word(w, STR("--"));
+    for (size_t i = 0; i < l->n_args; i++)
+        add_word(w, l->args[i]);
+    if (http && codex && l->token_env != NULL)
+        add_words(w, "--bearer-token-env-var", l->token_env);
+    else if (http && l->n_env > 0)
+        add_words(w, "--header", arena_printf(&c->a, "%s: %s", l->env[0].name,
+                                              l->env[0].value).p);
+}
+
+static void
+put_words(struct buf *b, const struct words *w)
+{
+    for (size_t i = 0; i < w->n; i++) {
+        buf_z(b, i > 0 ? " " : "");
+        put_word(b, w->word[i]);
+    }
+    buf_char(b, '\n');
+}
+
 static void
 put_claude_code(struct cli *c, const struct client *k, const struct launch *l)
 {
-    bool http = l->url.p != NULL;
-    struct buf *b = &c->out;
+    struct words w = {.n = 0};
 
-    buf_z(b, "claude mcp add");
-    for (size_t i = 0; i < l->n_env && !http; i++) {
-        buf_z(b, " --env ");
-        put_word(b, arena_printf(&c->a, "%s=%s", l->env[i].name,
-                                 l->env[i].value));
-    }
-    buf_printf(b, " --scope user --transport %s mcptask%s ",
-               http ? "http" : "stdio", http ? "" : " --");
-    put_word(b, http ? l->url : l->command);
-    for (size_t i = 0; i < l->n_args; i++) {
-        buf_char(b, ' ');
-        put_word(b, l->args[i]);
-    }
-    if (http && l->n_env > 0) {
-        buf_z(b, " --header ");
-        put_word(b, arena_printf(&c->a, "%s: %s", l->env[0].name,
-                                 l->env[0].value));
-    }
-    buf_z(b, "\n\n# or, for all who work on one project, in its .mcp.json:\n");
-    put_servers(b, k, l);
+    client_words(c, k, l, &w);
+    put_words(&c->out, &w);
+    buf_z(&c->out, "\n# or, for all who work on one project, in its .mcp.json:"
+                   "\n");
+    put_servers(&c->out, k, l);
 }
 
 static const struct client clients[] = {
     {"claude-code", "run this, once, for all your projects", &json,
-     "mcpServers", "url", "headers", true, true},
+     "mcpServers", "url", "headers", true, true, "claude", "${"},
     {"claude-desktop", "for claude_desktop_config.json (Settings, Developer, "
                        "Edit Config)", &json, "mcpServers", NULL, NULL, false,
-     false},
+     false, NULL, "${"},
     {"cursor", "for ~/.cursor/mcp.json, or .cursor/mcp.json in a project",
-     &json, "mcpServers", "url", "headers", true, false},
+     &json, "mcpServers", "url", "headers", true, false, NULL, "${env:"},
     {"vscode", "for .vscode/mcp.json, or what \"MCP: Open User "
                "Configuration\" opens", &json, "servers", "url", "headers",
-     true, true},
+     true, true, "code", "${env:"},
     {"codex", "for ~/.codex/config.toml", &toml, "mcp_servers", "url",
-     "http_headers", false, false},
+     "http_headers", false, false, "codex", NULL},
     {"gemini", "for ~/.gemini/settings.json, or .gemini/settings.json in a "
                "project", &json, "mcpServers", "httpUrl", "headers", false,
-     false},
+     false, "gemini", "${"},
     {"hermes", "for ~/.hermes/config.yaml", &yaml, "mcp_servers", "url",
-     "headers", false, false},
+     "headers", false, false, NULL, "${"},
 };
 #define N_CLIENTS (sizeof(clients) / sizeof(clients[0]))
 
@@ -330,6 +422,9 @@ find_url(struct cli *c, const struct client *k, const char *url,
     if (c->args.token_file != NULL)
         rc = find_token(c, c->args.agent != NULL ? c->args.agent : k->name,
                         &token);
+    l->token_env = c->args.token_env;
+    if (l->token_env != NULL && k->variable != NULL)
+        token = arena_printf(&c->a, "%s%s}", k->variable, l->token_env);
     if (token.p != NULL)
         bearer = arena_printf(&c->a, "Bearer %.*s", STR_ARG(token));
     if (k->url == NULL)
@@ -339,34 +434,101 @@ find_url(struct cli *c, const struct client *k, const char *url,
     return rc;
 }
 
-int
-cli_config(struct cli *c)
+/* Finds the client, and how it is to reach the server. Returns 0, or an exit
+   code after printing the error. */
+static int
+find_client(struct cli *c, const struct client **out, struct launch *l)
 {
     const char *name = c->operand[0], *url = c->operand[1];
+    const struct cli_args *a = &c->args;
     const struct client *k = clients;
-    struct launch l;
-    int rc = 0;
 
     c->exact = true;
     while (k < clients + N_CLIENTS && strcmp(k->name, name) != 0)
         k++;
     if (k == clients + N_CLIENTS)
         return cli_misuse(c, "no such client: %s", name);
-    if (c->args.http || c->args.token_file != NULL || url != NULL)
-        rc = find_url(c, k, url, &l);
-    else
-        find_launch(c, &l);
-    if (rc != 0)
-        return rc;
-    if (c->json) {
-        put_launch_json(c, k, &l);
-        return CLI_OK;
-    }
+    *out = k;
+    if (a->http || a->token_file != NULL || a->token_env != NULL || url != NULL)
+        return find_url(c, k, url, l);
+    find_launch(c, l);
+    return 0;
+}
+
+static void
+put_settings(struct cli *c, const struct client *k, const struct launch *l)
+{
     /* On stderr, so that stdout can go into the file unchanged. */
     text_tell("# %s:\n", k->where);
     if (k == clients)
-        put_claude_code(c, k, &l);
+        put_claude_code(c, k, l);
     else
-        put_servers(&c->out, k, &l);
-    return CLI_OK;
+        put_servers(&c->out, k, l);
+}
+
+int
+cli_config(struct cli *c)
+{
+    const struct client *k;
+    struct launch l;
+    int rc = find_client(c, &k, &l);
+
+    if (rc == 0 && c->json)
+        put_launch_json(c, k, &l);
+    else if (rc == 0)
+        put_settings(c, k, &l);
+    return rc;
+}
+
+/* ---- setup ---- */
+
+/* Becomes the program; returns an exit code if that fails. */
+static int
+become(struct cli *c, struct str program, const struct words *w)
+{
+    char *argv[MAX_WORDS + 1];
+    size_t i;
+
+    for (i = 0; i < w->n; i++)
+        argv[i] = (char *)w->word[i].p;
+    argv[i] = NULL;
+    cli_flush(c);
+    signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
+    execv(program.p, argv);
+    return cli_fail_errno(c, ERR_NOT_FOUND, program.p);
+}
+
+int
+cli_setup(struct cli *c)
+{
+    struct words w = {.n = 0};
+    const struct client *k;
+    struct str program = STR_NONE;
+    struct launch l;
+    struct buf said = {0};
+    int rc = find_client(c, &k, &l);
+
+    if (rc != 0)
+        return rc;
+    if (k->program != NULL)
+        program = find_program(&c->a, k->program);
+    if (program.p == NULL) {
+        if (k->program != NULL)
+            cli_fail(c, 0, "%s is not in PATH: this is what to do by hand",
+                     k->program);
+        put_settings(c, k, &l);
+        return CLI_OK;
+    }
+    if (strcmp(k->program, "code") == 0) {
+        add_words(&w, k->program, "--add-mcp");
+        add_word(&w, vscode_object(c, k, &l));
+    } else {
+        client_words(c, k, &l, &w);
+    }
+    put_words(&said, &w);
+    if (cli_say(c->args.dry_run ? STDOUT_FILENO : STDERR_FILENO, &said) &&
+        c->args.dry_run)
+        return CLI_OK;
+    return become(c, program, &w);
 }

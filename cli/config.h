@@ -1,7 +1,7 @@
 #ifndef CLI_CONFIG_H
 #define CLI_CONFIG_H
 
-/* config - what to paste into an MCP client. */
+/* config - what to paste into an MCP client, and the client's own command. */
 
 #include "cli/command.h"
 
@@ -9,7 +9,7 @@
 struct str cli_own_path(struct arena *a);
 /* Appends the names of the clients that config knows, each after a blank. */
 void cli_put_clients(struct buf *b);
-/* Runs the command config. */
 int cli_config(struct cli *c);
+int cli_setup(struct cli *c);
 
 #endif

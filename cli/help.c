@@ -92,7 +92,7 @@ put_operands(struct cli *c, const struct cli_command *k)
 
     if (k->run == cli_completion)
         buf_z(b, " bash zsh fish");
-    else if (k->run == cli_config)
+    else if (k->run == cli_config || k->run == cli_setup)
         cli_put_clients(b);
     else if (strcmp(k->name, "help") == 0)
         put_names(b, c->commands);

@@ -1,0 +1,96 @@
+#!/bin/sh
+# Adding the server to clients, which here only write down what they are given:
+# t_setup.sh [MCPTASK [EXE]]
+
+bin=${1:-./mcptask}
+bin=$(cd "$(dirname "$bin")" && pwd)/$(basename "$bin")
+exe=${2:-$bin} # what it is itself, where a script starts it
+# shellcheck source=tests/lib/check.sh
+. "$(dirname "$0")/../lib/check.sh"
+cd "$dir" || exit 1
+unset MCP_TASK_BASE_DIR MCP_TASK_PORT
+export HOME="$dir/home"
+mkdir bin home
+for client in claude codex gemini code; do
+    # shellcheck disable=SC2016 # for the other shell
+    printf '#!/bin/sh\nfor arg; do echo "$arg"; done >argv\nexit 7\n' \
+        >bin/$client
+    chmod +x bin/$client
+done
+old=$PATH
+
+# run CODE ARGUMENT...: the exit code must be this; output in out and err
+run() {
+    want=$1
+    shift
+    : >argv
+    "$bin" "$@" >out 2>err </dev/null
+    code=$?
+    checks=$((checks + 1))
+    [ $code -eq "$want" ] || fail "$*: exit code $code, not $want: $(cat err)"
+}
+
+# given WORD...: what the client was given
+given() {
+    for word; do echo "$word"; done >want
+    same want argv
+}
+
+name=the_client_adds_it
+PATH=$dir/bin:$old
+export MCP_TASK_BASE_DIR="$dir/a store"
+run 7 --tools core setup claude-code
+given mcp add --env "MCP_TASK_BASE_DIR=$dir/a store" --scope user \
+    --transport stdio mcptask -- "$exe" --tools core
+has err "claude mcp add --env 'MCP_TASK_BASE_DIR=$dir/a store' --scope user"
+run 7 setup codex
+given mcp add --env "MCP_TASK_BASE_DIR=$dir/a store" mcptask -- "$exe"
+run 7 --read-only setup gemini
+given mcp add --env "MCP_TASK_BASE_DIR=$dir/a store" --scope user \
+    --transport stdio mcptask "$exe" -- --read-only
+unset MCP_TASK_BASE_DIR
+run 7 setup vscode
+given --add-mcp '{"name":"mcptask","type":"stdio","command":"'"$exe"'","args":[],"env":{}}'
+
+name=a_token_stays_in_its_variable
+url=https://tasks.example.com/mcp
+# shellcheck disable=SC2016 # the client expands it
+run 7 setup claude-code --token-env TOK $url
+# shellcheck disable=SC2016
+given mcp add --scope user --transport http mcptask $url --header \
+    'Authorization: Bearer ${TOK}'
+run 7 setup codex --token-env TOK $url
+given mcp add mcptask --url $url --bearer-token-env-var TOK
+run 7 setup gemini --http
+given mcp add --scope user --transport http mcptask http://127.0.0.1:8766/mcp
+run 7 setup vscode --token-env TOK $url
+# shellcheck disable=SC2016
+given --add-mcp '{"name":"mcptask","type":"http","url":"'$url'","headers":{"Authorization":"Bearer ${env:TOK}"}}'
+run 0 config cursor --token-env TOK $url
+# shellcheck disable=SC2016
+has out '"Authorization": "Bearer ${env:TOK}"'
+run 0 config codex --token-env TOK $url
+has out 'bearer_token_env_var = "TOK"'
+
+name=it_only_says_what_to_do
+run 0 setup claude-code --dry-run
+has out "claude mcp add --scope user --transport stdio mcptask -- $exe"
+run 0 setup cursor
+has out '"mcpServers"' "\"$exe\""
+has err '# for ~/.cursor/mcp.json'
+mv bin/codex bin/other
+# What PATH is left with has no such client.
+[ -z "$(PATH=$dir/bin command -v codex)" ] && PATH=$dir/bin run 0 setup codex
+has out '[mcp_servers.mcptask]'
+has err 'codex is not in PATH' '# for ~/.codex/config.toml'
+run 2 setup nobody
+has err 'setup: no such client: nobody'
+run 2 setup
+echo text >bin/codex
+chmod +x bin/codex
+run 1 setup codex
+has err 'bin/codex: '
+checks=$((checks + 1))
+[ -z "$(find home -type f)" ] || fail 'it wrote a file'
+
+finish
