@@ -9,6 +9,7 @@
    2. The counts printed at the end are of records on disk. */
 
 #include "cli/import.h"
+#include "cli/foreign.h"
 #include "cli/show.h"
 #include "cli/store.h"
 #include "cli/text.h"
@@ -243,6 +244,8 @@ import_one(struct import *im, struct str text, uint64_t number)
     if (str_starts(text, "{\"c\":\"") &&
         !take_record(im, text, number, &root))
         return 0;
+    if (cli_foreign(ctx.a, &root) != 0)
+        return ERR_NOMEM;
     rc = task_import(im->c->s.tasks, &ctx, root, &receipt);
     if (rc == ERR_EXISTS)
         known_task(im, number);

@@ -97,11 +97,12 @@ $(B)/fixture: $(FIXTURE) $(wildcard tests/*/*.h) $(OBJ)
 # Each program runs by itself and leaves what it printed, in test/NAME.ok if
 # it passed. As many run at once as make was told, or as there are processors.
 JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell getconf _NPROCESSORS_ONLN))
-SCRIPTS := cli edit run setup install layers layers_fail example
+SCRIPTS := cli edit run setup foreign install layers layers_fail example
 RUN_cli = sh tests/cli/t_cli.sh $(abspath $(BIN))
 RUN_edit = sh tests/cli/t_edit.sh $(abspath $(BIN))
 RUN_run = sh tests/cli/t_run.sh $(abspath $(BIN))
 RUN_setup = sh tests/cli/t_setup.sh $(abspath $(BIN))
+RUN_foreign = sh tests/cli/t_foreign.sh $(abspath $(BIN))
 RUN_install = sh tests/cli/t_install.sh $(abspath $(BIN))
 RUN_layers = sh tests/layers.sh $(B) $(SRC) mcptask
 RUN_layers_fail = sh tests/t_layers.sh

@@ -1,0 +1,12 @@
+#ifndef CLI_FOREIGN_H
+#define CLI_FOREIGN_H
+
+/* foreign - what other programs write of their tasks. */
+
+#include "json.h"
+
+/* Where *task is one of beads or of taskwarrior, makes it one that task_import
+   takes, in a; any other stays. Returns 0 or ERR_NOMEM. */
+int cli_foreign(struct arena *a, const struct json_tok **task);
+
+#endif
