@@ -109,7 +109,7 @@ __wrap_mcp_progress(struct mcp_call *c, uint64_t progress, uint64_t total,
     CHECK(message[0] != '\0');
 }
 
-/* the last answer */
+/* Programs that include this are linked with TALK wrapped. */
 void
 __wrap_mcp_log(struct mcp_call *c, int level, const char *logger,
                struct str data)
@@ -130,17 +130,17 @@ struct fixture {
     struct tools *tools;
     struct arena a;
     struct buf out;       /* the last answer */
-    const struct json_tok *json; /* of it */
+    const struct json_tok *json; /* out, parsed */
     bool is_error;
-    const char *principal; /* of calls; NULL: the one */
-    const char *client;   /* that calls; NULL: it has no name */
-    bool read_only;       /* it is */
-    bool person;          /* one calls */
+    const char *principal; /* the caller; NULL: the only one */
+    const char *client;   /* the client's name; NULL: none */
+    bool read_only;       /* the caller's permission */
+    bool person;          /* the caller is a person */
     bool hold;            /* run without commit: stage only */
-    bool keep_arena;      /* answers before the last stay valid */
+    bool keep_arena;      /* keep earlier answers valid */
 };
 
-/* Quotes for apostrophes, in the arena. */
+/* Replaces apostrophes by quotes, in the arena. */
 static inline struct str
 quoted(struct arena *a, const char *text)
 {
@@ -201,8 +201,8 @@ fixture_fini(struct fixture *f)
     buf_fini(&f->out);
 }
 
-/* Runs a tool as a turn does. Returns the answer, parsed; its text is in
-   f->out until the next call. */
+/* Runs a tool as a turn does. Returns the parsed answer; its text is in f->out
+   until the next call. */
 static inline const struct json_tok *
 call_raw(struct fixture *f, const char *name, struct str args)
 {
@@ -256,7 +256,7 @@ call(struct fixture *f, const char *name, const char *args)
     return call_raw(f, name, quoted(&f->a, args));
 }
 
-/* Whether the last answer is the error with this code. */
+/* Returns whether the last answer is the error with this code. */
 static inline bool
 failed(const struct fixture *f, const char *code)
 {
@@ -303,7 +303,7 @@ answer_len(const struct fixture *f)
     return s.len + json_quoted_len(s) + 1024;
 }
 
-/* Imports one task: "", or the name of the error. */
+/* Imports one task. Returns "", or the name of the error. */
 static inline const char *
 import_raw(struct fixture *f, struct str text)
 {
@@ -360,7 +360,7 @@ dump_atom(struct buf *b, const struct tasks *t, uint32_t id)
     buf_str(b, atoms_text(&t->atoms, id));
 }
 
-/* How many stand in a queue or park; links are checked on the way. */
+/* Counts the tasks in a queue or park, checking the links. */
 static inline int
 check_queue(const struct task_queue *q, bool parked)
 {
@@ -374,8 +374,8 @@ check_queue(const struct task_queue *q, bool parked)
     return n;
 }
 
-/* Those that stand in queues, but that what was found blocked is parked, which
-   a replay does not know. */
+/* Counts the tasks in queues and writes them. Blocked tasks may be parked in
+   memory and queued in a replay, which is allowed for. */
 static inline int
 dump_queues(const struct tasks *t, struct buf *b)
 {
@@ -412,7 +412,7 @@ count_keys(const struct task_keys *k)
     return n;
 }
 
-/* All that the index says, as text; links are checked on the way. */
+/* Writes all of the index as text, checking the links. */
 static inline void
 dump(const struct tasks *t, struct buf *b)
 {
@@ -440,7 +440,7 @@ dump(const struct tasks *t, struct buf *b)
     CHECK(dump_queues(t, b) == queued);
     for (i = 0; i <= TASK_N_STATUSES; i++)
         buf_printf(b, "%llu ", (unsigned long long)t->count[i]);
-    for (i = 0; i < 12; i++) { /* those of random_call */
+    for (i = 0; i < 12; i++) { /* ids of random_call */
         char id[8];
         struct str quoted_id = {id, text_put(id, sizeof id, "\"t%d\"", i)};
 
@@ -451,7 +451,7 @@ dump(const struct tasks *t, struct buf *b)
     buf_printf(b, "%llu keys\n", (unsigned long long)count_keys(&t->keys));
 }
 
-/* Whether the index of f is what its log gives when read anew. */
+/* Returns whether f's index equals one read from its log. */
 static inline bool
 is_replay(const struct fixture *f)
 {
@@ -481,7 +481,7 @@ reopen(struct fixture *f)
 
 struct step {
     const char *tool, *args;
-    const char *code;         /* of the error, NULL: none */
+    const char *code;         /* expected error code, or NULL */
     const char *name, *value; /* a member of the answer, or NULL */
 };
 

@@ -81,7 +81,7 @@ WRAP(int, fsync, (int fd), (fd), "sync", fd)
 WRAP(int, ftruncate, (int fd, off_t n), (fd, n), "cut", fd)
 WRAP(int, ftruncate64, (int fd, off_t n), (fd, n), "cut", fd)
 
-/* counted, but not recorded as words */
+/* Reads are counted, but not recorded as words. */
 static int mark_reads, log_reads;
 
 static void
@@ -155,7 +155,7 @@ __wrap_link(const char *from, const char *to)
 WRAP_OPEN(open)
 WRAP_OPEN(open64)
 
-/* Only what leads to a directory above. */
+/* Records only openings of the directory above. */
 #define WRAP_OPENAT(fn)                                        \
     int __real_##fn(int at, const char *path, int flags, ...); \
     int __wrap_##fn(int at, const char *path, int flags, ...); \
@@ -170,11 +170,11 @@ WRAP_OPEN(open64)
 WRAP_OPENAT(openat)
 WRAP_OPENAT(openat64)
 
-static bool no_unlock; /* the system has no room to split a lock */
-static void (*before_lock)(void); /* is called once, before the next one */
+static bool no_unlock; /* the system cannot split a lock */
+static void (*before_lock)(void); /* called once, before the next lock */
 
-/* Locks by the byte: "lock:lock" and "unlock:lock" are the write lock's.
-   Whether the call is to fail. */
+/* Records locks by their byte: "lock:lock" and "unlock:lock" are the write
+   lock's. Returns whether the call must fail. */
 static inline bool
 note_lock(int fd, int cmd, const struct flock *fl)
 {
