@@ -1,14 +1,14 @@
-/* t_crash - servers that are killed while they write, and two that want the
-   same. usage: t_crash MCPTASK [ROUNDS]
+/* t_crash - servers that are killed while they write, and two that claim the
+   same task. usage: t_crash MCPTASK [ROUNDS]
 
-   What a server has said before it died counts as acknowledged, read or not:
-   the pipe still has it. */
+   Whatever a server wrote before it died counts as acknowledged, even if
+   unread: it is still in the pipe. */
 
 #include "tests/lib/server.h"
 
 #include <stdint.h>
 
-/* ---- two that want the same ---- */
+/* ---- two claims of one task ---- */
 
 static void
 test_two_create_one_id(void)
@@ -67,7 +67,7 @@ name_task(char out[32], int round, int writer, int k)
              (unsigned)writer % 10, (unsigned)k % 1000);
 }
 
-/* The newest of the answers in t, which come in order, that is a success. */
+/* The newest successful answer in t; answers come in order. */
 static int
 acknowledged(struct text *t, bool *refused)
 {
@@ -82,7 +82,8 @@ acknowledged(struct text *t, bool *refused)
     return n;
 }
 
-/* Four servers create tasks and die; acked[w] tasks of each were promised. */
+/* Four servers create tasks and die. acked[w] is the number of tasks that
+   server w acknowledged. */
 static void
 kill_writers(const char *dir, int round, int acked[WRITERS])
 {
@@ -118,7 +119,7 @@ kill_writers(const char *dir, int round, int acked[WRITERS])
     CHECK(!refused);
 }
 
-/* Everything promised is there, and of the rest nothing half. */
+/* Checks that every acknowledged task is there, and no task is incomplete. */
 static void
 look_for(struct srv *s, int round, const int acked[WRITERS])
 {
@@ -163,7 +164,7 @@ run_command(const char *dir, const char *command)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Each server begins by reading what is there, so a store is of few rounds. */
+/* Each server starts by reading the store, so a store lasts few rounds. */
 static void
 test_nothing_promised_is_lost(int rounds)
 {

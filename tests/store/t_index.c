@@ -1,4 +1,4 @@
-/* t_index - the key index: growth, taking back, memory that runs out. */
+/* t_index - the key index: growth, undo, and running out of memory. */
 
 #include "store/index.h"
 #include "tests/lib/memory.h"
@@ -12,7 +12,7 @@ struct num {
 static struct str
 key_of(uint64_t i, char out[32])
 {
-    /* Of every length that matters to the hash's blocks of 8. */
+    /* of every length that matters to the hash's blocks of 8 */
     int n = snprintf(out, 32, "k/%llu%.*s", (unsigned long long)i,
                      (int)(i % 11), "..........");
     return (struct str){out, (size_t)n};
@@ -55,7 +55,8 @@ test_longest_and_empty_keys(void)
     index_fini(&x);
 }
 
-/* Whether each entry stands where it is found, once, and none is lost. */
+/* Returns whether each entry is found once and in its place, and none is
+   lost. */
 static bool
 is_sound(const struct index *x)
 {
@@ -83,7 +84,8 @@ test_many_keys(void)
         wrong += add(&x, i) == NULL;
         if (i == 510 || i == 511 || i == 512 || i == 1023 || i == 1024 ||
             i == 5000)
-            CHECK(is_sound(&x)); /* about a split, and about a round of them */
+            CHECK(is_sound(&x)); /* around a split, and around a round of
+                                    splits */
     }
     CHECK(x.n == N && is_sound(&x));
     for (uint64_t i = 0; i < N; i++)
@@ -116,7 +118,7 @@ test_entries_do_not_move(void)
     index_fini(&x);
 }
 
-/* Runs of additions taken back, newest first, across blocks and splits. */
+/* Removes runs of additions, newest first, across blocks and splits. */
 static void
 test_pop_newest_first(void)
 {
@@ -138,13 +140,13 @@ test_pop_newest_first(void)
         wrong += !has(&x, i);
     CHECK(wrong == 0);
     size_t bytes = x.bytes;
-    for (int i = 0; i < 100000; i++) /* of what was taken back, all is used */
+    for (int i = 0; i < 100000; i++) /* memory of removed entries is reused */
         index_pop(&x, &add(&x, 7777)->e);
     CHECK(x.bytes - bytes < 64 * 1024);
     index_fini(&x);
 }
 
-/* Each allocation fails in turn; once, and for good. */
+/* Each allocation fails in turn, once and permanently. */
 static void
 test_no_memory(void)
 {

@@ -1,8 +1,8 @@
-/* t_lock - who may write a log: the locks on its lock file, the names that
-   the log has, and the mark that says which log and what time it is of.
+/* t_lock - who may write a log: the locks on its lock file, the log's names,
+   and the mark with the log's identity and time.
 
-   fcntl can be made to know no locks by open file description, and the two
-   clocks can be set apart. */
+   Tests can make fcntl lack locks by open file description, and set the two
+   clocks apart. */
 
 #include "base/clock.h"
 #include "tests/lib/lock_rig.h"
@@ -41,7 +41,7 @@ test_reading_the_lock_file_drops_no_lock(void)
     close_log(&t, path);
 }
 
-/* The other locks are there, and agree with ours. */
+/* Process-owned locks are used instead, and conflict with ours. */
 static void
 test_kernel_without_them(void)
 {
@@ -72,7 +72,7 @@ test_kernel_without_them(void)
     close_log(&t, path);
 }
 
-/* A compaction gives way to whatever took the place of its new file. */
+/* A compaction stops if another file replaced its new file. */
 static void
 test_file_in_the_making_is_replaced(void)
 {
@@ -82,7 +82,7 @@ test_file_in_the_making_is_replaced(void)
     const char *making = path_with(path, ".compact");
     memset(body + 5, 'x', sizeof body - 7);
     body[sizeof body - 2] = '"';
-    for (int i = 0; i < 5; i++) { /* more than the first slice */
+    for (int i = 0; i < 5; i++) { /* more than one slice */
         snprintf(key, sizeof key, "task/x%d", i);
         CHECK(ts_put(&t, key, body) == 0);
     }
@@ -118,7 +118,7 @@ test_hard_link(void)
     CHECK(is_refused(&t, "mount the directory, not the file"));
     CHECK(store_compact(t.s) == ERR_READONLY);
     CHECK(ts_open(&other, link_path) == 0);
-    store_state(other.s, &st); /* said before anybody writes */
+    store_state(other.s, &st); /* reported before anybody writes */
     CHECK(st.err == ERR_READONLY && strstr(st.why, "a hard link") != NULL);
     CHECK(is_refused(&other, "a hard link"));
     CHECK(ts_get(&other, "task/1")[0] != '\0');
@@ -131,7 +131,7 @@ test_hard_link(void)
 int unshare(int flags); /* Linux's; the headers hide it */
 #define NEW_MOUNTS 0x20000
 
-/* Who may mount has the log mounted over another name of its file system. */
+/* A privileged user mounts the log over another name in its file system. */
 static void
 test_bind_mount(void)
 {
@@ -199,15 +199,15 @@ test_next_writer_finishes(void)
     CHECK(ts_is_replay(&t) && ts_get(&t, "task/2")[0] != '\0');
     CHECK(store_read_n(t.s, 10, &a, &r) == 0 && str_is(r.key, "log/closed"));
     CHECK(store_read_n(t.s, 11, &a, &r) == 0 && str_is(r.key, "task/x"));
-    CHECK(store_read_n(t.s, 1, &a, &r) == 0); /* of the closed one */
+    CHECK(store_read_n(t.s, 1, &a, &r) == 0); /* from the closed generation */
     CHECK(access(path_with(path, ".compact"), F_OK) != 0);
     CHECK(ts_compact(&t) == 0 && generation(&t) == 3 && ts_is_replay(&t));
     arena_fini(&a);
     close_log(&t, path);
 }
 
-/* The same in a copy of the store: in that the log and its second name are
-   two files, and the new log may not be there. */
+/* The same in a copy of the store, where the log and its second name are two
+   files and the new log may be missing. */
 static void
 test_next_writer_finishes_a_copy(void)
 {
@@ -230,8 +230,8 @@ test_next_writer_finishes_a_copy(void)
     }
 }
 
-/* Whoever comes after a process that was killed within a compaction finds all
-   there is, and goes on. */
+/* After a process was killed during a compaction, the next one finds everything
+   and continues. */
 static void
 test_killed_while_compacting(void)
 {
@@ -265,7 +265,7 @@ test_killed_while_compacting(void)
     }
 }
 
-/* Without the new file, or with half of it, the old one goes on. */
+/* If the new file is missing or incomplete, the old one stays in use. */
 static void
 test_given_up_is_written_on(void)
 {
@@ -289,8 +289,8 @@ test_given_up_is_written_on(void)
     }
 }
 
-/* Who does not see another's lock waits for him all the same, and goes on
-   from what he has written. */
+/* A process that does not see the other's lock waits all the same, and
+   continues after what the other wrote. */
 static void
 test_lock_file_removed_in_a_commit(void)
 {
@@ -343,8 +343,8 @@ copy_file(const char *from, const char *dir, const char *name, size_t less)
     return to;
 }
 
-/* A live store that is copied file by file: the mark is newer or older than
-   the log, or its end stands within a record. */
+/* A live store is copied file by file: the mark is newer or older than the log,
+   or its end is inside a record. */
 static void
 test_copied_with_its_mark(void)
 {
@@ -379,7 +379,7 @@ test_copied_with_its_mark(void)
     }
 }
 
-/* An older copy of the log takes its place, while it is in use or not. */
+/* An older copy replaces the log, in use or not. */
 static void
 test_restored_alone(void)
 {
@@ -420,7 +420,7 @@ write_mark(const char *path, const struct mark *m)
     lock_close(&l);
 }
 
-/* A writer of version 0.1.0 leaves the second line as it was. */
+/* A writer of version 0.1.0 leaves the second line unchanged. */
 static void
 test_first_line_alone(void)
 {
@@ -438,7 +438,7 @@ test_first_line_alone(void)
     memcpy(now + 62, old + 62, len - 62);
     file_put(lock, now, len);
     CHECK(read_mark(path, &m) && m.id[0] == '\0' && m.n == 4);
-    CHECK(ts_open(&t, path) == 0); /* and makes it whole */
+    CHECK(ts_open(&t, path) == 0); /* opening completes it */
     CHECK(read_mark(path, &m) && m.id[0] != '\0' && m.n == 4);
     file_put(lock, now, 62);
     CHECK(ts_put(&t, "task/1", "\"v\":3") == 0 && ts_is_replay(&t));
@@ -447,7 +447,7 @@ test_first_line_alone(void)
     close_log(&t, path);
 }
 
-/* What the server refuses verify does not call good. */
+/* Verify must not accept a mark that the server refuses. */
 static void
 test_mark_within_a_record(void)
 {
@@ -475,7 +475,7 @@ test_mark_within_a_record(void)
 
 #define HOUR_MS (3600 * 1000LL)
 
-/* now of a store that is opened afresh, less the wall clock's. */
+/* The time of a newly opened store minus the wall clock's. */
 static int64_t
 ahead_of_wall(const char *path)
 {
@@ -492,7 +492,7 @@ about(int64_t is, int64_t want)
     return is > want - 30 * 1000 && is < want + 30 * 1000;
 }
 
-/* Once an hour ahead, time goes on for whoever comes later. */
+/* After the clock was once an hour ahead, time goes on for later processes. */
 static void
 test_time_goes_on(void)
 {
@@ -509,8 +509,8 @@ test_time_goes_on(void)
     free(path);
 }
 
-/* After another boot it goes on from the newest record, and from when the
-   first came who may write. */
+/* After another boot, time continues from the newest record and from the first
+   process that may write. */
 static void
 test_time_after_a_boot(void)
 {

@@ -1,4 +1,4 @@
-/* t_record - the format of a line, its sum, and lines in order. */
+/* t_record - the format of a line, its checksum, and reading lines in order. */
 
 #include "store/record.h"
 #include "tests/lib/memory.h"
@@ -37,7 +37,7 @@ test_crc32c_in_parts(void)
         CHECK(crc32c(crc32c(0, p, cut), p + cut, sizeof p - cut) == whole);
 }
 
-/* A log is read on processors with and without an instruction for this. */
+/* Logs are read on CPUs with and without an instruction for this. */
 static void
 test_crc32c_without_instruction(void)
 {
@@ -85,7 +85,7 @@ test_put_then_parse(void)
     struct store_rec r;
     uint64_t n;
     record_put(&b, &sample);
-    record_put(&b, &sample); /* the second one stands behind the first */
+    record_put(&b, &sample); /* the second is appended after the first */
     CHECK(b.err == 0 && b.len % 2 == 0);
     struct str line = {b.p + b.len / 2, b.len / 2 - 1};
     CHECK(memcmp(b.p, line.p, line.len + 1) == 0 && line.p[line.len] == '\n');
@@ -115,7 +115,7 @@ test_bytes(void)
     buf_fini(&b);
 }
 
-/* Every byte of a line counts: no other value of it is taken. */
+/* Every byte of a line counts: any other value is refused. */
 static void
 test_parse_no_altered_byte(void)
 {
@@ -131,7 +131,7 @@ test_parse_no_altered_byte(void)
         }
         b.p[i] = was;
     }
-    CHECK(taken == (int)b.len - 1); /* each as it was */
+    CHECK(taken == (int)b.len - 1); /* only the unchanged bytes */
     for (size_t len = 0; len < b.len - 1; len++)
         CHECK(record_parse((struct str){guard_copy(b.p, len), len}, &r) ==
               ERR_SYNTAX);
@@ -140,12 +140,12 @@ test_parse_no_altered_byte(void)
 
 #define REST ",\"k\":\"a/b\",\"t\":\"x\",\"v\":1}"
 
-/* Lines with a right sum, but of another form. */
+/* Lines with a valid checksum but another form. */
 static void
 test_parse_forms(void)
 {
     static const struct {
-        const char *rest; /* behind c */
+        const char *rest; /* after c */
         bool ok;
     } cases[] = {
         {"\"g\":1,\"n\":2,\"b\":1,\"p\":1" REST, true},
@@ -246,7 +246,7 @@ file_of(const char *dir, const char *p, size_t n)
     return fd;
 }
 
-/* A line feed moved over every place where a chunk or the buffer ends. */
+/* A line feed at every position around the end of a chunk or of the buffer. */
 static void
 test_reader_chunk_borders(void)
 {
@@ -274,7 +274,7 @@ test_reader_chunk_borders(void)
     free(dir);
 }
 
-/* Every end and every start within a few short lines. */
+/* Every start and end within a few short lines. */
 static void
 test_reader_ends(void)
 {
@@ -329,7 +329,7 @@ test_reader_long_lines(void)
     free(dir);
 }
 
-/* A file that is shorter than its size said, and one that is not open. */
+/* A file shorter than announced, and one that is not open. */
 static void
 test_reader_short_file(void)
 {

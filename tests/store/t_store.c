@@ -55,8 +55,8 @@ test_first_write_makes_files(void)
     free(dir);
 }
 
-/* The directory for files beside the log, also where a link leads to it;
-   neither log nor lock. */
+/* Makes the directory for files beside the log, also through a link; makes
+   neither log nor lock file. */
 static void
 test_make_place(void)
 {
@@ -84,7 +84,7 @@ test_make_place(void)
     close_log(&t, path);
     path = path_in(dir, "no/tasks.log");
     CHECK(ts_open(&t, path) == 0);
-    file_put(path_with(dir, "/no"), "x", 1); /* where it should be */
+    file_put(path_with(dir, "/no"), "x", 1); /* in the directory's place */
     CHECK(store_make_place(t.s) == ERR_IO);
     ts_close(&t);
     umask(mask);
@@ -113,7 +113,7 @@ test_link_leads_to_log(void)
     close_log(&t, path);
 }
 
-/* What cannot be a log is refused by name, and left as it is. */
+/* A file that is not a log is refused by name and left unchanged. */
 static void
 test_wrong_paths(void)
 {
@@ -180,8 +180,8 @@ drop_root(void)
         abort();
 }
 
-/* Without the right to write: read to the end, with and without a lock file
-   and its mark; nothing is made. */
+/* Without write permission: reads to the end, with and without a lock file and
+   its mark; creates nothing. */
 static void
 test_readonly_directory(void)
 {
@@ -304,7 +304,7 @@ test_record_limit(void)
     body[STORE_MAX_RECORD + 1] = '\0';
     CHECK(ts_put(&t, "task/1", body) == ERR_TOO_LARGE);
     CHECK(store_find(t.s, STR("task/1")) == NULL);
-    size_t most = STORE_MAX_RECORD - 160 - 6; /* what store_stage leaves */
+    size_t most = STORE_MAX_RECORD - 160 - 6; /* store_stage leaves this much */
     body[most - 1] = '"';
     body[most] = '\0';
     CHECK(ts_put(&t, "task/1", body) == 0 && ts_put(&t, "task/2", body) == 0);
@@ -315,7 +315,7 @@ test_record_limit(void)
     free(path);
 }
 
-/* A file that may not grow stands for a disk without room. */
+/* A file size limit simulates a full disk. */
 static void
 limit_growth(rlim_t bytes)
 {
@@ -380,7 +380,7 @@ test_scan(void)
     struct tstore t;
     int calls = 0;
     CHECK(ts_open(&t, path) == 0);
-    put_many(&t, 900, 7); /* more than is searched line by line */
+    put_many(&t, 900, 7); /* more than the linear part of a search */
     for (uint64_t from = 0; from <= 901; from += from < 890 ? 23 : 1) {
         uint64_t next = from ? from : 1;
         CHECK(store_scan(t.s, from, count_rec, &next) == 0 && next == 901);
@@ -402,7 +402,7 @@ test_history_across_generations(void)
         CHECK(ts_put(&t, "other/1", "\"v\":1") == 0);
         CHECK(ts_put(&t, "task/k", "\"keep\":1") == 0);
         CHECK(ts_compact(&t) == 0 && ts_is_replay(&t));
-        /* with the record that closed the generation before */
+        /* includes the record that closed the generation before */
         CHECK(state_of(&t).g == (uint64_t)g + 2 && state_of(&t).keys == 303);
     }
     CHECK(state_of(&t).head == 3 * 803);
@@ -415,7 +415,7 @@ test_history_across_generations(void)
     for (; n != 0 && store_read_n(t.s, n, &a, &r) == 0; n = r.p)
         steps += str_is(r.key, "task/5");
     CHECK(n == 0 && steps == 9);
-    /* without the closed ones: only what was carried along */
+    /* without closed generations: only kept records */
     for (int g = 1; g <= 3; g++) {
         char name[16];
         snprintf(name, sizeof name, ".%d", g);
@@ -430,8 +430,8 @@ test_history_across_generations(void)
     close_log(&t, path);
 }
 
-/* A search whose middle falls on the end record, which has the number of the
-   record before it. */
+/* A search whose middle is the end record, which has the number of the record
+   before it. */
 static void
 test_read_n_beside_end_record(void)
 {
@@ -496,7 +496,8 @@ test_observer_exactly_once(void)
     CHECK(ts_compact(&t) == 0 && seen.next == 9);
     put_many(&t, 1, 1);
     CHECK(in_child(path, put_from_child));
-    flip(path_with(path, ".lock"), 3, 0); /* no mark: all is read anew */
+    flip(path_with(path, ".lock"), 3, 0); /* no mark: everything is read
+                                             again */
     CHECK(store_follow(t.s) == 0 && seen.next == 11 && seen.wrong == 0);
     CHECK(ts_is_replay(&t));
     close_log(&t, path);
@@ -504,8 +505,8 @@ test_observer_exactly_once(void)
 
 /* ---- time ---- */
 
-/* A log whose newest record is a year ahead: time does not go back to what
-   the clock says, and goes on from there. */
+/* The newest record is a year ahead: time does not go back to the clock, and
+   continues from the record. */
 static void
 test_time_never_goes_back(void)
 {

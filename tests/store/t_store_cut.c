@@ -1,7 +1,7 @@
 /* t_store_cut - small logs cut at every byte, and with every bit flipped.
 
-   What must come of it is worked out here from the list of lines, by the
-   rules in store/load.c's head, and not by asking the code under test:
+   The expected outcome is computed from the list of lines, by the rules at the
+   top of store/log.c, and not by the code under test:
 
      cut below the mark, or in the header      refused, left as it is
      cut behind it, or without a mark          the whole lines are kept, the
@@ -11,8 +11,8 @@
      without a mark                            refused, if a later batch
                                                proves the line; else cut
 
-   After each recovery a new write works and is there when the log is opened
-   again. Damage leaves every other record readable, none of them altered. */
+   After each recovery a new write succeeds and is there when the log is opened
+   again. Damage leaves every other record readable and unaltered. */
 
 #include "tests/lib/sample.h"
 
@@ -59,8 +59,8 @@ cut_is_right(const struct sample *s, size_t len, size_t marked)
 
 /* ---- every bit ---- */
 
-/* Whether some line behind bad, as it is in the file, belongs to a batch
-   begun after bad was synced. A lost line feed takes the next line along. */
+/* Returns whether a line after bad, as in the file, belongs to a batch begun
+   after bad was synced. A lost line feed joins the next line to it. */
 static bool
 is_proven(const struct sample *s, size_t bad, bool joined)
 {
@@ -79,15 +79,15 @@ flip_is_right(const struct sample *s, size_t at, size_t marked)
     bool joined = at == s->lines[bad].end - 1;
     if (bad == 0 || bad < marked || bad <= s->end_line ||
         is_proven(s, bad, joined))
-        /* Damage below the mark: what is behind that is not looked at. */
+        /* damage below the mark: what follows is not checked */
         return is_refused(&(struct part){
             .s = s, .lines = bad < marked ? marked : s->n_lines, .bad = bad,
             .n_bad = joined ? 2 : 1});
     return is_recovered(s, s->bytes.len, bad);
 }
 
-/* All bits, or of every byte one, another each time; with some of the
-   marks: none, that of the end, an older one. */
+/* Flips all bits, or one per byte, a different one each time; without a mark,
+   with one at the end, and with an older one. */
 static void
 flip_everywhere(const struct sample *s, bool all, size_t first, size_t last)
 {
@@ -113,13 +113,13 @@ flip_everywhere(const struct sample *s, bool all, size_t first, size_t last)
     free(p);
 }
 
-/* One of the jobs that main hands out, each in a directory of its own. */
+/* One of main's jobs, each in its own directory. */
 static void
 run_job(int job, bool all)
 {
     static struct sample s;
     size_t first = job < 2 ? (size_t)job : 0, last = job < 2 ? first : 2;
-    uint64_t records = all ? 40 : 20; /* five batches are enough */
+    uint64_t records = all ? 40 : 20; /* five batches suffice */
     log_dir = test_tmpdir();
     log_path = path_in(log_dir, "tasks.log");
     lock_path = path_in(log_dir, "tasks.log.lock");
@@ -138,8 +138,8 @@ run_job(int job, bool all)
     free(log_dir);
 }
 
-/* With "all": every bit of every log, and not of the first only, and of twice
-   as many records. */
+/* With "all": every bit of every log, not only the first, and twice the
+   records. */
 int
 main(int argc, char **argv)
 {

@@ -1,15 +1,15 @@
 /* t_store_fault - each system call and allocation of a store's life fails in
    turn, once and from then on.
 
-   The life: open, batches, a compaction, more batches, a tail that another
-   left, close. What every batch said of itself is held against what the log
-   holds afterwards: success means there, an error means not there, unless it
-   said that it does not know. */
+   A life: open, batches, a compaction, more batches, a tail left by another
+   process, close. The result of each batch is compared with the log afterwards:
+   after success it is there, after an error it is not, unless the outcome was
+   reported as unknown. */
 
 #include "serve/state.h"
 #include "tests/lib/fault_store.h"
 
-/* ---- a disk that is full, and has room again ---- */
+/* ---- a disk that is full, and then has room again ---- */
 
 static int
 state_err(struct tstore *t)
@@ -19,7 +19,7 @@ state_err(struct tstore *t)
     return st.err;
 }
 
-/* A descriptor reports what failed for another process, here each time. */
+/* A descriptor reports another process's failure, here every time. */
 static void
 test_inherited_failure(void)
 {
@@ -48,8 +48,8 @@ put_one(struct tstore *t, bool *unknown)
     return rc;
 }
 
-/* Neither the batch nor the cut comes to the disk. The answer is that nobody
-   knows; the lock is given up, and another process goes on. */
+/* Neither the batch nor the cut reaches the disk. The outcome is unknown; the
+   lock is released, and another process goes on. */
 static void
 test_cut_that_failed(void)
 {
@@ -90,8 +90,8 @@ is_ready(struct tstore *t, const char *says)
     return ok && status == 200;
 }
 
-/* /ready knows of a failed write, and without another one that it would
-   work again; and that somebody keeps the lock. */
+/* /ready reports a failed write, later that writes would work again, and that
+   another process keeps the lock. */
 static void
 test_ready(void)
 {
@@ -118,7 +118,7 @@ test_ready(void)
     }
     close(said[1]);
     CHECK(read(said[0], &c, 1) == 1 && store_lock(t.s) == ERR_MORE);
-    CHECK(is_ready(&t, "\"writable\":true")); /* it may be at work */
+    CHECK(is_ready(&t, "\"writable\":true")); /* it may be working */
     clock_ahead_s = STORE_LOCK_WAIT_MS / 1000 + 1;
     CHECK(!is_ready(&t, "store_busy") && !is_ready(&t, "holds the lock"));
     close(go[0]);
@@ -129,8 +129,8 @@ test_ready(void)
     ts_close(&t);
 }
 
-/* A lock alone does not show that a write would work; a probe does, and
-   leaves nothing. */
+/* Taking the lock does not show that writes work; a probe does, and leaves no
+   trace. */
 static void
 test_probe(void)
 {
@@ -152,7 +152,7 @@ test_probe(void)
         free(file_get(path, &now));
         CHECK(now == len);
     }
-    /* Killed at it: nothing is kept, and nothing is called torn. */
+    /* Killed during a probe: nothing is saved or reported as torn. */
     int fd = open(path, O_WRONLY | O_APPEND);
     CHECK(write(fd, "\n\n\n", 3) == 3 && close(fd) == 0);
     CHECK(ts_put(&t, "task/2", "\"v\":2") == 0 && ts_is_replay(&t));
@@ -173,7 +173,7 @@ struct life {
     struct tstore t;
     enum said said[BATCHES];
     int errors;
-    int lost; /* batches that were not committed */
+    int lost; /* batches not committed */
     bool opened;
 };
 
@@ -191,9 +191,9 @@ stage_batch(struct life *l, int i)
                                       str_of(body));
 }
 
-/* What a turn does: when one record cannot be staged, the batch before it is
-   committed all the same; here that is nobody's, so it only has to be whole
-   or absent: it is counted as not known. */
+/* Like a turn: if a record cannot be staged, the batch so far is committed.
+   Here no result belongs to it, so it counts as unknown: it must be whole or
+   absent. */
 static void
 one_batch(struct life *l, int i)
 {
@@ -217,7 +217,7 @@ one_batch(struct life *l, int i)
     l->lost += rc != 0;
 }
 
-/* What a process left that was killed while it wrote. */
+/* Leaves what a process killed while writing would leave. */
 static void
 leave_tail(void)
 {
@@ -243,11 +243,11 @@ live(struct life *l)
         if (i == 2)
             leave_tail();
         one_batch(l, i);
-        (void)store_move(l->t.s); /* what failed shows in the next batch */
+        (void)store_move(l->t.s); /* a failure shows in the next batch */
     }
 }
 
-/* Whether the log holds what batch i said of itself. */
+/* Returns whether the log agrees with the result of batch i. */
 static bool
 kept_its_word(struct tstore *t, const struct life *l, int i)
 {
@@ -279,8 +279,7 @@ all_kept(struct tstore *t, const struct life *l)
     return ok && (!sure || found == last);
 }
 
-/* One life with the after-th call failing; false when it came to no such
-   call. */
+/* One life with the after-th call failing; false if there were fewer calls. */
 static bool
 fail_at(enum fault_call call, long after, bool forever, int err)
 {
@@ -294,8 +293,8 @@ fail_at(enum fault_call call, long after, bool forever, int err)
     live(&l);
     fault.on = false;
     if (l.opened) {
-        /* What failed is over: memory is what the log has, and this process
-           writes on, unless it could not open the lock file for that. */
+        /* After the failure, memory equals the log, and this process can write
+           again, unless it could not open the lock file. */
         ok &= CHECK(!store_locked(l.t.s));
         sick = call == FAULT_OPEN && err == EACCES;
         ok &= CHECK(sick || ts_put(&l.t, "odd/later", "\"v\":1") == 0);
@@ -334,8 +333,8 @@ test_every_call(void)
     static const struct {
         enum fault_call call;
         int err;
-        bool once_only; /* for good it would never end */
-        bool no_cut;    /* nor can the log be cut back then */
+        bool once_only; /* permanent failure would never end */
+        bool no_cut;    /* then the log cannot be cut either */
     } cases[] = {
         {FAULT_WRITE, EIO, true, true},
         {FAULT_WRITE, FAULT_SHORT, true, true},
@@ -377,7 +376,7 @@ test_every_call(void)
 
 /* ---- backup and repair ---- */
 
-/* Copies of a log of two generations: all of it, or nothing. */
+/* Copies a log of two generations: all of it, or nothing. */
 static bool
 fail_copy(enum fault_call call, long after, int err)
 {
@@ -401,7 +400,7 @@ fail_copy(enum fault_call call, long after, int err)
     ts_close(&t);
     hit |= fault.hit;
     CHECK(hit || (backed == 0 && mended == 0));
-    /* What was copied, but could not be read again, is whole all the same. */
+    /* A copy that could not be read again is still whole. */
     if (access(log, F_OK) == 0)
         CHECK(store_verify(log, &rep, NULL) == 0 && !rep.damaged);
     else

@@ -1,16 +1,17 @@
-/* t_store_move - over to the log that another process has compacted: nothing
-   is read under the lock, and memory stays; also where he is another user. */
+/* t_store_move - changing over to a log that another process, perhaps of
+   another user, has compacted: nothing is read under the lock, and memory
+   stays. */
 
 #include "task/artifact.h"
 #include "tests/lib/store_test.h"
 
 #define KEYS 3000
 #define FILL 400
-#define UNDER_LOCK (128 * 1024) /* bytes that may be read there */
+#define UNDER_LOCK (128 * 1024) /* bytes that may be read under the lock */
 
 static char *path;
-static struct tstore t;     /* the one that is watched */
-static size_t under_lock;   /* bytes read while it had the lock */
+static struct tstore t;     /* the store under observation */
+static size_t under_lock;   /* bytes read while it held the lock */
 static bool fail_writes;
 
 static void begin(void);
@@ -23,7 +24,7 @@ static bool keep_none(void *ctx, const struct store_rec *r, bool newest,
                       int64_t now_ms);
 static void calls_are_transient(struct tstore *ts);
 
-/* ---- the lock is not held for it ---- */
+/* ---- the lock is not held meanwhile ---- */
 
 static void
 test_nothing_is_read_under_the_lock(void)
@@ -57,7 +58,7 @@ all_there(void)
     return ok && strcmp(ts_get(&t, "task/k"), "\"keep\":2") == 0;
 }
 
-/* Before, between and after the slices every key is read and written. */
+/* Every key is read and written before, between and after the slices. */
 static void
 test_reads_and_writes_go_on(void)
 {
@@ -78,7 +79,7 @@ test_reads_and_writes_go_on(void)
     end();
 }
 
-/* What was staged and could not be written leads where it did. */
+/* After a failed commit, undone entries refer to their old records again. */
 static void
 test_undone_while_moving(void)
 {
@@ -96,7 +97,7 @@ test_undone_while_moving(void)
     end();
 }
 
-/* Two more generations come while it is on its way. */
+/* Two more generations appear during the move. */
 static void
 test_overtaken(void)
 {
@@ -128,7 +129,7 @@ test_left_out(void)
 {
     begin();
     t.kinds[1].leave = count_left;
-    put_keys(&t, KEYS, 3 * KEYS, 1); /* more than are swept at a time */
+    put_keys(&t, KEYS, 3 * KEYS, 1); /* more than one sweep handles */
     for (int i = 0; i < 10; i++) {
         char key[] = "call/0";
         key[5] = (char)('0' + i);
@@ -144,7 +145,7 @@ test_left_out(void)
     end();
 }
 
-/* A file that lacks what no compaction leaves out, is read as it is. */
+/* A file that lacks records which compaction always keeps is read again. */
 static void
 test_another_past(void)
 {
@@ -160,7 +161,7 @@ test_another_past(void)
     end();
 }
 
-/* Damage in what is only passed is found, and nothing is written then. */
+/* Damage found by the pass is reported, and nothing is written then. */
 static void
 test_damage_in_passing(void)
 {
@@ -184,10 +185,9 @@ test_damage_in_passing(void)
 #define GROUP 12347
 #define OTHER 12348
 
-static char *shared; /* the directory of all this */
+static char *shared; /* the directory of all these files */
 
-/* What somebody of that group does with the store: a write, an artifact, a
-   compaction. */
+/* A group member uses the store: a write, an artifact, a compaction. */
 static bool
 uses(uid_t who, gid_t group, int want)
 {
@@ -230,7 +230,7 @@ begin_shared(mode_t mode)
           chmod(shared, mode) == 0);
 }
 
-/* A directory that is the group's: so is what is made in it, whoever does. */
+/* In a directory of the group, everything created belongs to the group. */
 static void
 test_group_directory(void)
 {
@@ -243,7 +243,8 @@ test_group_directory(void)
     CHECK(uses(MEMBER, GROUP, 0) && uses(OWNER, GROUP, 0));
 }
 
-/* Who is not the owner compacts where the group may do what he may. */
+/* A process that is not the owner compacts if the group has the owner's
+   permissions. */
 static void
 test_group_of_the_log(void)
 {
@@ -313,7 +314,7 @@ calls_are_transient(struct tstore *ts)
     ts->kinds[1].keep = keep_none;
 }
 
-/* Writes keys from .. to - 1 in one batch or more. */
+/* Writes keys from..to - 1 in one or more batches. */
 static void
 put_keys(struct tstore *ts, int from, int to, int v)
 {
@@ -360,7 +361,7 @@ end(void)
     ts_close(&t);
 }
 
-/* What another process does meanwhile: compacts so often, and writes. */
+/* Another process compacts and writes this often. */
 static void
 other(int compactions, int updates)
 {

@@ -1,4 +1,4 @@
-/* What store.h promises when others write to the log: processes side by side,
+/* What store.h promises when others write to the log: concurrent processes,
    files replaced or cut, wrong marks, torn tails, damage. */
 
 #include "store/lock.h"
@@ -36,10 +36,10 @@ static void
 find_it_locked(struct tstore *t)
 {
     CHECK(store_lock(t->s) == ERR_MORE && !store_locked(t->s));
-    CHECK(store_lock_wait(t->s) == ERR_MORE); /* and comes back */
+    CHECK(store_lock_wait(t->s) == ERR_MORE); /* and returns */
     CHECK(store_follow(t->s) == 0 && state_of(t).head == 3);
     CHECK(strcmp(ts_get(t, "task/1"), "\"v\":1") == 0);
-    for (int i = 0; i < 5; i++) /* gets nowhere, and changes nothing */
+    for (int i = 0; i < 5; i++) /* makes no progress and changes nothing */
         CHECK(store_compact(t->s) == ERR_MORE);
     store_compact_stop(t->s);
     CHECK(ts_is_replay(t) && state_of(t).g == 1);
@@ -91,7 +91,7 @@ test_log_deleted(void)
     CHECK(strstr(state_of(&t).why, "vanished") && state_of(&t).err != 0);
     CHECK(!file_exists(path) && store_follow(t.s) == 0);
     CHECK(strcmp(ts_get(&t, "task/1"), "\"v\":1") == 0);
-    /* One that starts now begins a new log, beside the old lock file. */
+    /* A process that starts now begins a new log beside the old lock file. */
     CHECK(in_child(path, put_from_child));
     CHECK(ts_put(&t, "task/1", "\"v\":1") == ERR_IO);
     ts_close(&t);
@@ -112,14 +112,14 @@ test_log_replaced_by_another(void)
         log_record(&b, 1, n, n, n - 1, "task/other");
     file_put(path_with(path, ".tmp"), b.p, b.len);
     CHECK(rename(path, path_with(path, ".own")) == 0);
-    CHECK(ts_put(&t, "task/1", "\"v\":9") == ERR_IO); /* not there */
+    CHECK(ts_put(&t, "task/1", "\"v\":9") == ERR_IO); /* the file is missing */
     CHECK(rename(path_with(path, ".tmp"), path) == 0);
     CHECK(ts_put(&t, "task/1", "\"v\":9") == ERR_IO);
     CHECK(strstr(state_of(&t).why, "another store") != NULL);
     CHECK(file_is(path, b.p, b.len));
     CHECK(ts_put(&t, "task/1", "\"v\":9") == ERR_IO); /* until restart */
     CHECK(unlink(path) == 0);
-    CHECK(mkdir(path, 0700) == 0); /* no log at all */
+    CHECK(mkdir(path, 0700) == 0); /* not a log at all */
     CHECK(ts_put(&t, "task/1", "\"v\":9") == ERR_FORMAT && rmdir(path) == 0);
     CHECK(rename(path_with(path, ".own"), path) == 0); /* or put back */
     CHECK(ts_put(&t, "task/1", "\"v\":9") == 0 && state_of(&t).err == 0);
@@ -129,7 +129,7 @@ test_log_replaced_by_another(void)
     free(path);
 }
 
-/* A copy of itself is taken up, wherever it stands now. */
+/* A copy of the log is accepted, in whatever state. */
 static void
 test_log_replaced_by_copy(void)
 {
@@ -140,7 +140,7 @@ test_log_replaced_by_copy(void)
         char *p = file_get(path, &len);
         file_put(path_with(path, ".tmp"), p, len);
         CHECK(rename(path_with(path, ".tmp"), path) == 0);
-        if (more) { /* others have gone over already */
+        if (more) { /* others have changed over already */
             CHECK(in_child(path, put_from_child));
             CHECK(store_follow(t.s) == 0 && state_of(&t).head == 4);
         }
@@ -187,8 +187,8 @@ see_all(struct tstore *t)
     CHECK(ts_put(t, "task/new", "\"v\":1") == 0 && ts_is_replay(t));
 }
 
-/* No lock file, no mark, zeros, rubbish, an older one, another generation's:
-   each is rebuilt, and nothing whole is lost. */
+/* No lock file, no mark, zeros, garbage, an older mark, one of another
+   generation: each is rebuilt, and no whole record is lost. */
 static void
 test_wrong_marks(void)
 {
@@ -209,7 +209,7 @@ test_wrong_marks(void)
         case 3: file_put(lock, "what is this\n", 13); break;
         case 4: file_put(lock, old, len); break;
         default:
-            old[9]++; /* its sum is wrong now as well */
+            old[9]++; /* its checksum is now wrong too */
             file_put(lock, old, len);
         }
         CHECK(in_child(path, see_all));
@@ -241,8 +241,9 @@ test_torn_tail_is_cut_and_kept(void)
     close_log(&t, path);
 }
 
-/* Whole records behind the mark, of a writer that died before it moved it:
-   whoever opens next takes them; readers that run do not see them yet. */
+/* Whole records after the mark, from a writer that died before moving it: the
+   next process to open the log accepts them; running readers do not see them
+   yet. */
 static void
 test_whole_tail_is_taken(void)
 {
@@ -306,9 +307,9 @@ test_damage_refuses_writes_only(void)
     }
 }
 
-/* ---- another process makes the log while this one looks for it ---- */
+/* ---- another process creates the log while this one looks for it ---- */
 
-static const char *made_meanwhile; /* by whom realpath is asked first */
+static const char *made_meanwhile; /* created at the first call of realpath */
 
 char *__real_realpath(const char *path, char *out);
 char *__wrap_realpath(const char *path, char *out);
@@ -329,7 +330,7 @@ __wrap_realpath(const char *path, char *out)
         child_end();
     }
     CHECK(child_ok(pid));
-    errno = ENOENT; /* as it was when this was asked */
+    errno = ENOENT; /* as when it was called */
     return NULL;
 }
 

@@ -17,7 +17,7 @@ fresh(void)
     path = path_fresh("tasks.log");
 }
 
-/* ---- whose files they are ---- */
+/* ---- ownership of files ---- */
 
 #define OWNER 12345
 #define GROUP 23456
@@ -33,7 +33,7 @@ is_theirs(const char *name)
     return ok;
 }
 
-/* Each file that is made beside the log. */
+/* Creates each file that belongs beside the log. */
 static void
 make_all(struct tstore *t, const char *artifacts)
 {
@@ -52,7 +52,7 @@ make_all(struct tstore *t, const char *artifacts)
     sign_free(sign);
 }
 
-/* What root makes in another user's store is that user's. */
+/* What root creates in another user's store belongs to that user. */
 static void
 test_root_in_anothers_store(void)
 {
@@ -84,14 +84,14 @@ test_root_in_anothers_store(void)
     free(dir);
 }
 
-/* ---- nothing lost, all agree ---- */
+/* ---- nothing is lost, and all agree ---- */
 
 #define WRITERS 8
 #define UPDATES 250
 #define KEYS 20
 
-/* Adds one to the number that the key's record holds: what is lost or done
-   twice shows in the sum. */
+/* Increments the number in the key's record: lost or doubled writes change the
+   sum. */
 static bool
 increment(struct tstore *t, const char *key)
 {
@@ -124,7 +124,7 @@ sum_of(struct tstore *t)
     return sum;
 }
 
-/* Without the records that closed generations. */
+/* Without the closing records. */
 static uint64_t
 head_of(const struct tstore *t)
 {
@@ -144,7 +144,7 @@ write_updates(int seed)
         snprintf(key, sizeof key, "task/%d", (i * 7 + seed * 3) % KEYS);
         CHECK(increment(&t, key));
     }
-    /* Its own view, at a moment when others are still writing. */
+    /* a snapshot while others are still writing */
     CHECK(store_follow(t.s) == 0 && head_of(&t) - sum_of(&t) <= 1);
     ts_close(&t);
 }
@@ -207,9 +207,9 @@ test_nothing_lost_while_compacting(void)
 /* ---- killed ---- */
 
 #define KILLED 4
-#define PER_ROUND 400 /* more than a writer lives to write */
+#define PER_ROUND 400 /* more than a writer survives to write */
 
-/* What a writer tells of each record that was acknowledged. */
+/* A writer's report of each acknowledged record. */
 struct ack {
     uint64_t n;
     uint32_t writer, i;
@@ -248,7 +248,7 @@ write_until_killed(uint32_t writer, int fd)
     }
 }
 
-/* Whether a record that was told of is there, as it was told. */
+/* Returns whether a reported record is there unchanged. */
 static bool
 is_there(struct tstore *t, const struct ack *ack)
 {
@@ -276,10 +276,11 @@ kill_round(unsigned seed)
         if (pids[i] == 0) {
             close(fd[0]);
             write_until_killed(i, fd[1]);
-            _exit(9); /* an error: the parent counts those not killed */
+            _exit(9); /* an error: the parent counts the children that were not
+                         killed */
         }
     }
-    /* The instant: after some acknowledgements, and a bit of spinning. */
+    /* Kills after some acknowledgements and a short spin. */
     struct ack first[8], ack;
     for (unsigned i = 0; i <= seed % 8; i++)
         ok &= read(fd[0], &first[i], sizeof *first) == sizeof *first;
@@ -312,7 +313,7 @@ test_killed_writers(unsigned rounds)
         if (!CHECK(kill_round(i + (unsigned)getpid())))
             fprintf(stderr, "    round %u of pid %d\n", i, (int)getpid());
         if (i % 4 == 3)
-            fresh(); /* so that making the log is raced for, too */
+            fresh(); /* so that creating the log is contended too */
     }
 }
 

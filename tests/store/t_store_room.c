@@ -1,5 +1,5 @@
-/* A log on a disk of 2 MB. t_cli.sh does the same with a real one, where it
-   may mount it. */
+/* A log on a disk of 2 MB. t_cli.sh does the same with a real disk, if it may
+   mount one. */
 
 #include "tests/lib/room.h"
 
@@ -41,8 +41,8 @@ test_ten_thousand_checkpoints(void)
     }
 }
 
-/* Generations that were closed before are not kept either, also where a
-   process that kept none was killed before it removed them. */
+/* Earlier closed generations are deleted too, even after a process with
+   closed_max 0 was killed before it deleted them. */
 static void
 test_closed_max_0(void)
 {
@@ -73,8 +73,8 @@ fill_up(void)
     return n;
 }
 
-/* Others fill the disk: some tasks can still be ended, and then the log be
-   compacted, although what it needs is not free. */
+/* Others fill the disk: some tasks can still be ended and then the log
+   compacted, although the room for that is not free. */
 static void
 test_reserve_is_given_up(void)
 {
@@ -108,7 +108,7 @@ test_compaction_takes_the_reserve(void)
     end();
 }
 
-/* Nothing is superseded: what is full stays readable, and says so. */
+/* Nothing is superseded: a full store stays readable and reports it. */
 static void
 test_full_of_tasks(void)
 {

@@ -1,4 +1,4 @@
-/* t_verify - a log judged, mended, copied and archived from. */
+/* t_verify - checking, repairing, copying and archiving a log. */
 
 #include "cli/cli.h"
 #include "store/lock.h"
@@ -20,7 +20,7 @@ struct regions {
     int64_t off[8], len[8];
     int64_t passed, size;
     uint64_t missing;
-    int keys;      /* of which a record is lost */
+    int keys;      /* keys that lost a record */
     char lost[64]; /* the last of them: key, lost, newest, passed */
 };
 
@@ -63,7 +63,7 @@ verify(struct store_report *rep, struct regions *r)
     return store_verify(path, rep, &w);
 }
 
-/* n records on k keys, every third one in a batch with the one before. */
+/* n records on k keys; every third shares a batch with the one before. */
 static void
 fill(struct tstore *t, int n, int k)
 {
@@ -126,7 +126,7 @@ test_not_a_log(void)
     CHECK(access(path_with(path, ".out"), F_OK) != 0);
 }
 
-/* Logs made by hand, whose lines are whole but say what cannot be. */
+/* Logs made by hand whose lines are whole but contradict each other. */
 static void
 test_order_and_links(void)
 {
@@ -174,14 +174,15 @@ test_order_and_links(void)
     }
 }
 
-/* What is told of records that are missing: by the line that was one, by the
-   p of a later one, or not at all. */
+/* Missing records are reported from the bad line, from the p of a later record,
+   or not at all. */
 static void
 test_what_is_lost(void)
 {
     static const struct {
         const char *why;
-        int cut, spoil, at; /* lines by n, 0: none; the byte that is wrong */
+        int cut, spoil, at; /* line numbers by n, 0: none; at: the byte to
+                               change */
         uint64_t missing, unnamed;
         int keys;
         const char *lost;
@@ -227,8 +228,8 @@ test_what_is_lost(void)
     }
 }
 
-/* One flipped bit in the first line, wherever it is, costs no record; what
-   is mended has another generation and, as far as it was legible, its id. */
+/* A flipped bit anywhere in the first line loses no record. The repaired log
+   has another generation and, if it was legible, the same id. */
 static void
 test_header_is_mended(void)
 {
@@ -241,7 +242,7 @@ test_header_is_mended(void)
     out = path_in(dir, "mended.log");
     CHECK(ts_open(&t, path) == 0);
     fill(&t, 5, 5);
-    CHECK(ts_compact(&t) == 0); /* one more record closes the old one */
+    CHECK(ts_compact(&t) == 0); /* one more record closes the old log */
     fill(&t, 5, 3);
     store_state(t.s, &st);
     ts_close(&t);
@@ -267,7 +268,7 @@ test_header_is_mended(void)
     free(out);
 }
 
-/* What a compaction dropped may be named by p; nothing else. */
+/* p may name records that compaction dropped, and no others. */
 static void
 test_links_in_compacted(void)
 {
@@ -327,9 +328,9 @@ test_time_goes_back(void)
     buf_fini(&b);
 }
 
-/* ---- torn, damaged, mended ---- */
+/* ---- torn, damaged, repaired ---- */
 
-/* A log of 30 records with its line i flipped, and its offset. */
+/* A log of 30 records with its line i flipped; returns its offset. */
 static int64_t
 spoil(int line, bool marked, size_t *line_len)
 {
@@ -360,7 +361,7 @@ count_one(void *ctx, const struct store_rec *r)
     return 0;
 }
 
-/* What repair made of it is a log as any other. */
+/* A repaired log is like any other. */
 static void
 check_mended(uint64_t records, const struct store_report *old)
 {
@@ -415,7 +416,7 @@ test_damage_is_told_and_mended(void)
             size_t bad_len, len;
             int64_t off = spoil(i, marked, &bad_len);
             char *p = file_get(path, &len);
-            /* of the last batches, only a mark knows that they were synced */
+            /* for the last batches, only a mark shows that they were synced */
             bool torn = !marked && i >= 29;
             uint64_t left = i == 0 ? 30 : torn ? (uint64_t)i - 1 : 29;
             CHECK(verify(&rep, &reg) == 0);
@@ -426,7 +427,7 @@ test_damage_is_told_and_mended(void)
                        : reg.len[0] == (int64_t)bad_len);
             CHECK(store_repair(path, path_with(path, ".mended"), &rep) ==
                   0);
-            /* no number is given twice, not even that of a lost record */
+            /* no number is reused, not even that of a lost record */
             CHECK(rep.last_n == (torn ? left : 30));
             struct store_report again;
             CHECK(store_repair(path, path_with(path, ".mended"), &again) ==
@@ -471,14 +472,14 @@ test_shorter_than_the_mark(void)
     fill(&t, 9, 3);
     char *p = file_get(path, &len);
     ts_close(&t);
-    p[len - 1] = '\0'; /* down to a whole line */
+    p[len - 1] = '\0'; /* cut to a whole line */
     file_put(path, p, (size_t)(strrchr(p, '\n') + 1 - p));
     CHECK(store_verify(path, &rep, NULL) == 0 && rep.damaged &&
           !rep.torn && strstr(rep.what, "committed end"));
     free(p);
 }
 
-/* Nothing is left of it but the mark; without that, it is a new one. */
+/* Only the mark is left; without it, the log is new. */
 static void
 test_emptied(void)
 {
@@ -502,7 +503,7 @@ test_emptied(void)
     CHECK(verify(&rep, &reg) == ERR_NOT_FOUND && reg.n == 1);
 }
 
-/* What stands behind the mark is not torn while its writer lives. */
+/* Bytes after the mark are not torn while their writer is alive. */
 static void
 test_beside_a_writer(void)
 {
@@ -525,7 +526,7 @@ test_beside_a_writer(void)
         int fd = open(path, O_WRONLY | O_APPEND);
         CHECK(write(fd, "{\"c\":\"12", 8) == 8);
         CHECK(write(said[1], "!", 1) == 1 && read(heard[0], &c, 1) == 0);
-        _exit(test_failed != 0); /* as if it was killed */
+        _exit(test_failed != 0); /* as if killed */
     }
     close(said[1]);
     close(heard[0]);
@@ -578,9 +579,10 @@ test_backup(void)
         fill(&t, 30, 7);
         CHECK(g == 2 || ts_compact(&t) == 0);
     }
-    CHECK(store_backup(t.s, to, NULL, NULL) != 0); /* it must be there */
+    CHECK(store_backup(t.s, to, NULL, NULL) != 0); /* the directory must
+                                                      exist */
     CHECK(mkdir(to, 0700) == 0);
-    /* bytes behind the mark are not copied */
+    /* bytes after the mark are not copied */
     size_t len;
     char *p = file_get(path, &len);
     int fd = open(path, O_WRONLY | O_APPEND);
@@ -602,7 +604,7 @@ test_backup(void)
     free(to);
 }
 
-/* A name that is taken stops all of it, and nothing is left. */
+/* If one name is taken, nothing is copied. */
 static void
 test_backup_leaves_no_half(void)
 {
@@ -648,7 +650,7 @@ test_backup_of_damage(void)
 
 /* ---- archives ---- */
 
-/* What another process does when this one next waits for the write lock. */
+/* Runs when this process next waits for the write lock. */
 static void (*meanwhile)(void);
 
 int __real_store_lock_patiently(struct store *s);
@@ -695,7 +697,7 @@ put_and_compact(void)
     ts_close(&t);
 }
 
-/* Who comes to the lock first has what it wrote in the archive, too. */
+/* Whatever a process wrote that got the lock first is archived too. */
 static void
 test_archive_behind_a_writer(void)
 {
@@ -723,10 +725,10 @@ test_archive_behind_a_writer(void)
     }
 }
 
-/* ---- logs that are kept ---- */
+/* ---- stored logs ---- */
 
-/* The files in tests/data are of the format as it was promised: what reads
-   them must go on to. */
+/* The files in tests/data have the format as released: it must stay
+   readable. */
 static void
 test_kept_logs(void)
 {
