@@ -463,6 +463,7 @@ be_two(char name)
     static struct who two[2];
     int i;
 
+    alarm(300); /* a task of a process that was killed is never done */
     start();
     for (i = 0; i < 2; i++) {
         who_pipe(&two[i], "", V11);
@@ -474,8 +475,10 @@ be_two(char name)
         turn();
         for (i = 0; i < 2; i++)
             works(&two[i], (char)(name + i));
+        if (n_jobs > 0)
+            continue; /* their messages are in the arena */
         arena_reset(&arena);
-        if (n_jobs == 0 && store_next_n(box.store) == head)
+        if (store_next_n(box.store) == head)
             sched_yield();
     }
     _exit(test_failed > 0);
