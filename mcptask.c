@@ -45,7 +45,7 @@
 /* The options before the command. */
 struct options {
     struct cli_env e;
-    const char *tools, *ownership, *artifact_root;
+    const char *tools, *ownership, *evidence, *artifact_root;
     uint64_t port, connections;
     bool http;
     struct web_options web;
@@ -57,7 +57,7 @@ _Static_assert(ENV_MAX_LIST == WEB_MAX_ALLOW, "as env_option fills them");
 static const struct env_opt opts[] = {
     {"tools", 0, OPT_TEXT, AT(tools), 0},
     {"read-only", 0, OPT_FLAG, AT(e.read_only), 0},
-    {"require-evidence", 0, OPT_FLAG, AT(e.require_evidence), 0},
+    {"require-evidence", 0, OPT_MAY, AT(evidence), 0},
     {"structured", 0, OPT_FLAG, AT(e.structured), 0},
     {"ownership", 0, OPT_TEXT, AT(ownership), 0},
     {"artifact-root", 0, OPT_TEXT, AT(artifact_root), 0},
@@ -109,6 +109,9 @@ apply(struct options *o)
         return "--tools needs core or all";
     if (!choose(o->ownership, "warn", "enforce", &e->ownership_warn))
         return "--ownership needs enforce or warn";
+    if (!choose(o->evidence, "pass", "", &e->require_pass))
+        return "--require-evidence takes no value but pass";
+    e->require_evidence = o->evidence != NULL;
     if (root == NULL)
         return NULL;
     e->artifact_root = env_absolute(root);

@@ -191,11 +191,13 @@ take_value(const struct env_opt *o, void *at, const char *value, char why[64])
         *(bool *)at = true;
         return value == NULL ? NULL : "takes no value";
     }
+    if (value == NULL && o->kind == OPT_MAY)
+        value = "";
     if (value == NULL)
         return "needs a value";
     if (o->kind == OPT_LIST)
         return add_to_list(at, value) ? NULL : "may be given 16 times at most";
-    if (o->kind != OPT_TEXT)
+    if (o->kind > OPT_TEXT)
         return take_number(o, value, at, why) ? NULL : why;
     *(const char **)at = value;
     return NULL;
@@ -206,7 +208,7 @@ env_option(const struct env_opt *opts, void *to, char **argv, char why[256])
 {
     const char *value, *wrong;
     const struct env_opt *o = find_option(opts, argv[0], &value);
-    bool joined = value != NULL || o->kind == OPT_FLAG;
+    bool joined = value != NULL || o->kind <= OPT_MAY;
     char text[64];
 
     if (o->name == NULL) {

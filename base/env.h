@@ -16,7 +16,8 @@ struct cli_env {
     const struct env_opt *opts, *http_opts; /* all that may precede a command */
     bool core;                 /* --tools core */
     bool read_only;            /* --read-only */
-    bool require_evidence;     /* --require-evidence */
+    bool require_evidence;     /* --require-evidence, with or without ... */
+    bool require_pass;         /* ... =pass */
     bool structured;           /* --structured */
     bool ownership_warn;       /* --ownership warn */
     bool debug;                /* MCP_DEBUG: log to stderr */
@@ -43,7 +44,9 @@ struct env_opt {
     uint16_t at;      /* offsetof the member */
     uint32_t max;     /* limit of a number; 0: INT64_MAX */
 };
-enum { OPT_FLAG /* bool */, OPT_TEXT /* const char * */,
+enum { OPT_FLAG /* bool */,
+       OPT_MAY /* const char *: "" unless "=" joins a value to it */,
+       OPT_TEXT /* const char * */,
        OPT_LIST /* const char *[ENV_MAX_LIST]: the first that is NULL */,
        OPT_NUMBER /* uint64_t */, OPT_COUNT /* the same, 1 or more */ };
 #define ENV_MAX_LIST 16

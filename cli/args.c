@@ -246,6 +246,7 @@ cli_try_change(struct cli *c, enum task_tool tool, struct cli_tool_args *l,
 
     *x = (struct task_ctx){.a = &c->a,
                            .require_evidence = c->env->require_evidence,
+                           .require_pass = c->env->require_pass,
                            .ownership_warn = c->env->ownership_warn,
                            .person = true};
     if (rc != 0)

@@ -33,10 +33,10 @@ struct cli_args {
     const char *from, *to, *reason, *expires, *resume_prompt, *notes;
     const char *before, *token_file, *token_env, *port;
     const char *id, *title, *goal, *priority, *new_owner, *name, *kind;
-    const char *whom, *message;
+    const char *whom, *message, *artifact, *match;
     const char *tags[ENV_MAX_LIST], *after[ENV_MAX_LIST];
     const char *options[ENV_MAX_LIST];
-    uint64_t limit, lines, since, timeout, every;
+    uint64_t limit, lines, since, timeout, every, version, end;
     bool http, all, ready, stale, needs_input, calls, follow, strict, orphans;
     bool ids, watch, close, detach, dry_run;
     bool decline, cancel, takeover;

@@ -95,7 +95,8 @@ find_launch(struct cli *c, struct launch *l)
     *l = (struct launch){.command = cli_own_path(&c->a)};
     add_arg(l, e->core, "--tools", "core");
     add_arg(l, e->read_only, "--read-only", NULL);
-    add_arg(l, e->require_evidence, "--require-evidence", NULL);
+    add_arg(l, e->require_evidence, e->require_pass
+                ? "--require-evidence=pass" : "--require-evidence", NULL);
     add_arg(l, e->structured, "--structured", NULL);
     add_arg(l, e->ownership_warn, "--ownership", "warn");
     add_arg(l, e->artifact_root != NULL, "--artifact-root", e->artifact_root);

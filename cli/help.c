@@ -139,7 +139,7 @@ put_fish_options(struct buf *b, const char *when, const struct env_opt *o)
         buf_printf(b, FISH "-n '%s' -l %s", when, o->name);
         if (o->letter != 0)
             buf_printf(b, " -s %c", o->letter);
-        buf_z(b, o->kind == OPT_FLAG ? "\n" : " -r\n");
+        buf_z(b, o->kind <= OPT_MAY ? "\n" : " -r\n");
     }
 }
 

@@ -7,6 +7,8 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/zone.h"
+#include "json/raw.h"
+#include "task/artifact.h"
 #include "task/query.h"
 #include "task/view.h"
 
@@ -190,15 +192,68 @@ cli_put_whole(struct cli *c, const struct task *k, bool md)
     }
 }
 
+/* The last n lines of s. */
+static struct str
+last_lines(struct str s, uint64_t n)
+{
+    size_t i = s.len;
+
+    while (i > 0 && (s.p[i - 1] != '\n' || i == s.len || --n > 0))
+        i--;
+    return str_from(s, i);
+}
+
+static int
+show_artifact(struct cli *c, const struct task *k)
+{
+    const char *id = c->operand[0], *which = c->args.artifact;
+    struct str name = raw_quote(&c->a, str_of(which)), entry, content;
+    size_t at = 0;
+    int rc;
+
+    entry = raw_list_find(k->f[F_ARTIFACTS], "artifact_id", name);
+    if (entry.p == NULL)
+        return cli_fail(c, ERR_NOT_FOUND, "%s: no such artifact: %s: mcptask "
+                        "show %s names them", id, which, id);
+    rc = artifact_get(c->env->artifacts_dir,
+                      raw_inner(raw_member(entry, "sha256")), &c->a, &content);
+    if (rc < 0)
+        return cli_fail(c, rc, "%s: %s: %s", id, which, rc == ERR_NOT_FOUND
+                        ? "its content is not in the artifacts directory"
+                        : "its content cannot be read");
+    if (c->args.end > 0)
+        content = last_lines(content, c->args.end);
+    if (c->args.match != NULL)
+        artifact_match(&c->out, content, str_of(c->args.match), 0, SIZE_MAX,
+                       &at);
+    else
+        buf_str(&c->out, content);
+    return CLI_OK;
+}
+
 int
 cli_show(struct cli *c)
 {
     const char *id = c->operand[0];
+    uint64_t version = c->args.version;
+    struct task_event ev;
     struct task k;
-    int rc = task_get(c->s.tasks, &c->a, str_of(id), &k);
+    int rc = task_event_last(c->s.tasks, &c->a, str_of(id), &ev);
 
+    if (c->args.artifact == NULL && (c->args.end > 0 || c->args.match != NULL))
+        return cli_misuse(c, "--tail and --match need --artifact");
+    if (rc == 0 && version > 0 &&
+        task_event_back(c->s.tasks, &c->a, version, 0, &ev) == ERR_NOT_FOUND)
+        return cli_fail(c, ERR_NOT_FOUND, "%s: version %llu cannot be read; "
+                        "the oldest one that can is %llu", id,
+                        (unsigned long long)version,
+                        (unsigned long long)task_event_version(&ev));
+    if (rc == 0)
+        rc = task_of(c->s.tasks, &c->a, &ev, &k);
     if (rc < 0)
         return cli_fail_task(c, rc, id);
+    if (c->args.artifact != NULL)
+        return show_artifact(c, &k);
     cli_put_whole(c, &k, !c->json);
     return CLI_OK;
 }

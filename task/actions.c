@@ -510,7 +510,7 @@ check_update_status(struct draft *d)
     }
     if (to == TASK_DONE)
         warn_of_done(d);
-    return 0;
+    return to == TASK_DONE ? rules_check_evidence(d) : 0;
 }
 
 static int

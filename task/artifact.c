@@ -189,6 +189,74 @@ artifact_get(const char *dir, struct str hex, struct arena *a,
     return str_is(hex, is) ? 0 : ERR_DAMAGED;
 }
 
+/* ---- lines of a content ---- */
+
+#define LINE_MAX_LEN 1024 /* bytes of a line that are shown */
+
+/* Where text stands in a line, or SIZE_MAX. */
+static size_t
+find_in(struct str line, struct str text)
+{
+    for (size_t i = 0; i + text.len <= line.len; i++)
+        if (memcmp(line.p + i, text.p, text.len) == 0)
+            return i;
+    return SIZE_MAX;
+}
+
+/* Appends line n, as much of it as is shown, what was found in it included. */
+static void
+put_line(struct buf *out, uint64_t n, struct str line, size_t found)
+{
+    size_t skip = found != SIZE_MAX && found > LINE_MAX_LEN / 2
+                      ? found - LINE_MAX_LEN / 2 : 0;
+
+    while (skip < line.len && ((uint8_t)line.p[skip] & 0xc0) == 0x80)
+        skip++;
+    line = str_from(line, skip);
+    if (line.len > LINE_MAX_LEN)
+        line.len = LINE_MAX_LEN;
+    while (line.len == LINE_MAX_LEN && line.len > 0 &&
+           ((uint8_t)line.p[line.len] & 0xc0) == 0x80)
+        line.len--;
+    buf_printf(out, "%llu%s%s", (unsigned long long)n,
+               found == SIZE_MAX ? "-" : ":", skip > 0 ? "..." : "");
+    buf_str(out, line);
+    buf_char(out, '\n');
+}
+
+void
+artifact_match(struct buf *out, struct str content, struct str text,
+               uint64_t around, size_t max, size_t *at)
+{
+    struct str rest = content, ahead = content, line;
+    uint64_t looked = 0, before = 0, next = 0, shown = 0;
+    size_t from = *at, start = out->len, end;
+
+    for (uint64_t n = 1; rest.len > 0; n++) {
+        *at = (size_t)(rest.p - content.p);
+        line = str_cut(&rest, '\n');
+        if (next < n) { /* the lines with text behind and before this one */
+            before = next;
+            for (next = UINT64_MAX; next > looked && ahead.len > 0; looked++)
+                if (find_in(str_cut(&ahead, '\n'), text) != SIZE_MAX)
+                    next = looked + 1;
+        }
+        if (*at < from || (next - n > around &&
+                           (before == 0 || n - before > around)))
+            continue;
+        end = out->len;
+        if (shown > 0 && n > shown + 1)
+            buf_z(out, "--\n");
+        put_line(out, n, line, next == n ? find_in(line, text) : SIZE_MAX);
+        if (out->len - start > max && shown > 0) {
+            out->len = end;
+            return;
+        }
+        shown = n;
+    }
+    *at = content.len;
+}
+
 /* ---- paths of callers ---- */
 
 /* Removes root from an absolute path. Returns whether the path may be beneath

@@ -25,6 +25,14 @@ bool artifact_has(const char *dir, struct str hex, uint64_t size);
 int artifact_get(const char *dir, struct str hex, struct arena *a,
                  struct str *out);
 
+/* Appends the lines of content that have text in them, from offset *at on, and
+   up to so many around each, as "12:line" and "13-line", with a line "--"
+   between those that are not neighbours; long lines are cut. Ends once out
+   has max bytes more, with *at where to go on, at content.len if that was
+   all. */
+void artifact_match(struct buf *out, struct str content, struct str text,
+                    uint64_t around, size_t max, size_t *at);
+
 /* Reads the regular file at path, beneath root, without "..", symbolic links or
    other kinds of file. path is relative to root, or absolute and begins with
    root. ERR_NOT_FOUND: no such file; ERR_INVALID: it is the log or a file named

@@ -25,7 +25,8 @@ struct task_error {
 struct task_ctx {
     struct arena *a;
     struct str principal;  /* empty: the only principal */
-    bool require_evidence; /* refuse done without test_results */
+    bool require_evidence; /* refuse done without test_results, */
+    bool require_pass;     /* and unless they show that all is well */
     bool ownership_warn;   /* warn where another agent's lease is running */
     bool person;           /* a person asks, no agent */
     struct str self;       /* the agent where none is given; or empty */

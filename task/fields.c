@@ -32,7 +32,8 @@
     X(questions) X(question_id) X(question) X(options) X(kind) X(by) \
     X(answer) X(text) X(action) X(wait_seconds) X(until) X(timeout_seconds) \
     X(cancel_requested) X(messages) X(message) X(from) X(to) X(seen) \
-    X(takeover) X(expires_seconds) X(session)
+    X(takeover) X(expires_seconds) X(session) X(tested_commit) \
+    X(offset) X(match) X(lines)
 
 #define X(name) char name[sizeof #name];
 static const struct names {
@@ -203,7 +204,8 @@ const struct row task_rows[TASK_N_ARGS] = {
                 .max = 64, .tools = WHOLE},
     [F_DEPENDS_ON] = {NAME(depends_on), .type = T_ID, .flags = SET,
                       .items = MAX_DEPS, .tools = WHOLE},
-    [F_VERSION] = {NAME(version), INT(1, 0), .tools = BIT(IMPORT)},
+    [F_VERSION] = {NAME(version), INT(1, 0),
+                   .tools = BIT(IMPORT) | BIT(GET)},
     [F_CREATED_AT] = {NAME(created_at), .type = T_TIME,
                       .tools = BIT(IMPORT)},
     [F_LEASE] = {NAME(lease), OBJECT(LEASE, lease_rows),
@@ -245,6 +247,8 @@ const struct row task_rows[TASK_N_ARGS] = {
                   .tools = BIT(UPDATE) | BIT(IMPORT)},
     [F_TEST_RESULTS] = {NAME(test_results), OBJECT(TEST, test_rows),
                         .items = 64, .tools = STATE},
+    [F_TESTED_COMMIT] = {NAME(tested_commit), TEXT, .max = 128,
+                         .tools = BIT(IMPORT)},
     [F_ARTIFACTS] = {NAME(artifacts), OBJECT(ARTIFACT, artifact_rows),
                      .items = TASK_MAX_ARTIFACTS, .tools = BIT(IMPORT)},
     [F_CREATED_BY] = {NAME(created_by), AGENT, .tools = BIT(IMPORT)},
@@ -268,6 +272,11 @@ const struct row task_rows[TASK_N_ARGS] = {
                      .tools = BIT(GET)},
     [ARG_ARTIFACT_ID] = {NAME(artifact_id), .type = T_ID,
                          .tools = BIT(GET)},
+    [ARG_OFFSET] = {NAME(offset), .type = T_INT, .flags = INT32,
+                    .tools = BIT(GET)},
+    [ARG_MATCH] = {NAME(match), TEXT, .flags = CHARS | ONE, .max = 256,
+                   .tools = BIT(GET)},
+    [ARG_LINES] = {NAME(lines), INT(0, 20), .tools = BIT(GET)},
     [ARG_SINCE_SEQ] = {NAME(since_seq), INT(0, 0),
                        .tools = BIT(GET) | BIT(WAIT)},
     [ARG_EVENTS] = {NAME(limit), INT(1, 200), .tools = BIT(GET)},

@@ -56,6 +56,8 @@ draft_take_fields(struct draft *d)
     for (int i = 0; i < TASK_N_FIELDS; i++)
         if (draft_given(d, i))
             d->k.f[i] = draft_value(d, i);
+    if (draft_given(d, F_TEST_RESULTS) && d->tool != TOOL_IMPORT)
+        d->k.f[F_TESTED_COMMIT] = d->k.f[F_COMMIT];
 }
 
 bool
@@ -435,4 +437,70 @@ rules_is_blocked(const struct draft *d)
         if (!tasks_is_done(d->t, dep))
             return true;
     return false;
+}
+
+/* ---- evidence ---- */
+
+/* Why a test result shows no success; NULL: it does. */
+static const char *
+failure_of(struct str result)
+{
+    struct str failed = raw_member(result, "failed");
+
+    return !str_is(raw_member(result, "exit_code"), "0")
+               ? "has no exit_code 0"
+           : failed.p && !str_is(failed, "0") && !str_is(failed, "false")
+               ? "has failed tests"
+           : str_is(raw_member(result, "passed"), "false")
+               ? "has not passed" : NULL;
+}
+
+static int
+check_results(struct draft *d)
+{
+    struct str item;
+    size_t at = 0, n = 0;
+    const char *why;
+
+    for (; (item = raw_list_next(d->k.f[F_TEST_RESULTS], &at)).p; n++)
+        if ((why = failure_of(item)) != NULL)
+            return task_fail(d->c, ERR_EVIDENCE, "test_results", "done needs "
+                             "tests that pass: test_results[%zu] %s", n, why);
+    if (d->k.f[F_COMMIT].p &&
+        !str_eq(d->k.f[F_COMMIT], d->k.f[F_TESTED_COMMIT]))
+        return task_fail(d->c, ERR_EVIDENCE, "test_results", "test_results "
+                         "are older than the last change of commit");
+    return n > 0 ? 0 : task_fail(d->c, ERR_EVIDENCE, "test_results",
+                                 "done needs test_results");
+}
+
+/* An item of acceptance is ticked where completed_steps has it word for word.
+   Items are told by number: errors hold nothing that a task holds. */
+static int
+check_ticks(struct draft *d)
+{
+    struct buf left = {0};
+    struct str item, list;
+    size_t at = 0;
+
+    for (size_t n = 0; (item = raw_list_next(d->k.f[F_ACCEPTANCE], &at)).p;
+         n++)
+        if (!raw_list_has(d->k.f[F_COMPLETED_STEPS], item))
+            buf_printf(&left, "%sacceptance[%zu]", left.len ? ", " : "", n);
+    if (left.len == 0)
+        return 0;
+    list = buf_take(&left, d->c->a);
+    task_fail(d->c, ERR_EVIDENCE, "acceptance", "completed_steps lacks %.*s",
+              list.len > 200 ? 200 : (int)list.len, list.p);
+    d->c->e.next = STR("once these are met, put them word for word into "
+                       "completed_steps");
+    return ERR_EVIDENCE;
+}
+
+int
+rules_check_evidence(struct draft *d)
+{
+    int rc = d->c->require_pass ? check_results(d) : 0;
+
+    return rc != 0 || !d->c->require_pass ? rc : check_ticks(d);
 }

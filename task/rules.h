@@ -47,7 +47,8 @@ draft_given(const struct draft *d, int arg)
 bool draft_has_fields(const struct draft *d);
 /* The new value of a given field; .p NULL if it is cleared. */
 struct str draft_value(const struct draft *d, int field);
-/* Takes the fields that were given over into the new state. */
+/* Takes the fields that were given over into the new state, and notes at which
+   commit the tests were run. */
 void draft_take_fields(struct draft *d);
 /* Warns the agent; text is a constant without escapes. */
 void draft_warn(struct draft *d, const char *text);
@@ -63,6 +64,9 @@ struct str draft_object(struct draft *d, const char *const names[],
                         const struct str raw[], size_t n);
 
 /* ---- rules ---- */
+
+/* Whether done has the evidence that is asked for. */
+int rules_check_evidence(struct draft *d);
 
 /* Sets the status, where it may follow on the old one. */
 int rules_set_status(struct draft *d, enum task_status to);

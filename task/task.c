@@ -33,6 +33,26 @@ task_event_prev(struct tasks *t, struct arena *a, struct task_event *ev)
     return ev->r.p == 0 ? ERR_NOT_FOUND : task_event_n(t, a, ev->r.p, ev);
 }
 
+uint64_t
+task_event_version(const struct task_event *ev)
+{
+    return raw_u64(raw_member(ev->v, "version"));
+}
+
+int
+task_event_back(struct tasks *t, struct arena *a, uint64_t version,
+                size_t max, struct task_event *ev)
+{
+    size_t read = 0;
+    int rc = 0;
+
+    while (rc == 0 && task_event_version(ev) > version) {
+        read += ev->v.len;
+        rc = max && read > max ? ERR_TOO_LARGE : task_event_prev(t, a, ev);
+    }
+    return rc == 0 && task_event_version(ev) != version ? ERR_NOT_FOUND : rc;
+}
+
 int
 task_event_last(struct tasks *t, struct arena *a, struct str id,
                 struct task_event *out)

@@ -65,6 +65,14 @@ int task_event_n(struct tasks *t, struct arena *a, uint64_t n,
    where it was the first (ev->r.p is 0). After an error ev is as it was. */
 int task_event_prev(struct tasks *t, struct arena *a, struct task_event *ev);
 
+/* Makes ev, an event of a task, the newest one that left it at version. With
+   ERR_NOT_FOUND, where no such one is kept, and with ERR_TOO_LARGE, after
+   about max bytes of records (0: any), ev is the oldest that was read. */
+int task_event_back(struct tasks *t, struct arena *a, uint64_t version,
+                    size_t max, struct task_event *ev);
+/* The version at which ev left its task. */
+uint64_t task_event_version(const struct task_event *ev);
+
 /* ---- a task as an event left it, split into raw JSON slices ---- */
 
 struct task {

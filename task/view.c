@@ -26,7 +26,6 @@ enum {
     RAW,    /* struct str, JSON; .p NULL: left out */
     TEXT,   /* struct str, to be quoted; .p NULL: left out */
     NUMBER, /* uint64_t, 0: left out */
-    FLAG,   /* bool */
     IF_SO,  /* bool, left out where false */
     STATUS, /* enum task_status */
     STATE   /* struct str, an object: its member of this name */
@@ -45,7 +44,7 @@ put_value(struct buf *b, const void *of, int kind)
         buf_printf(b, "\"%s\"",
                    task_status_name(*(const enum task_status *)of));
     else
-        buf_z(b, *(const bool *)of ? "true" : "false");
+        buf_z(b, "true");
 }
 
 /* Writes n members of a struct, each behind a comma, the first behind
@@ -84,11 +83,11 @@ view_derived_json(struct buf *b, const struct task *k)
 {
     static const struct member members[] = {
         {"seq", AT(ev.r.n), NUMBER}, {"updated_at", AT(ev.r.time), TEXT},
-        {"ready", AT(ready), FLAG}, {"blocked_by", AT(blocked_by), RAW},
+        {"ready", AT(ready), IF_SO}, {"blocked_by", AT(blocked_by), RAW},
         {"deps_failed", AT(deps_failed), RAW},
-        {"needs_input", AT(needs_input), FLAG},
-        {"lease_expired", AT(lease_expired), FLAG},
-        {"stale", AT(stale), FLAG}, {"damaged", AT(damaged), TEXT},
+        {"needs_input", AT(needs_input), IF_SO},
+        {"lease_expired", AT(lease_expired), IF_SO},
+        {"stale", AT(stale), IF_SO}, {"damaged", AT(damaged), TEXT},
     };
 
     put_members(b, ',', k, members, N(members));
@@ -186,7 +185,7 @@ view_summary_json(struct buf *b, const struct task *k)
         {"task_id", AT(f[F_TASK_ID]), RAW}, {"title", AT(f[F_TITLE]), RAW},
         {"status", AT(f[F_STATUS]), RAW},
         {"current_owner", AT(f[F_CURRENT_OWNER]), RAW},
-        {"priority", AT(f[F_PRIORITY]), RAW}, {"ready", AT(ready), FLAG},
+        {"priority", AT(f[F_PRIORITY]), RAW}, {"ready", AT(ready), IF_SO},
         {"blocked_by", AT(blocked_by), RAW},
         {"deps_failed", AT(deps_failed), RAW},
         {"needs_input", AT(needs_input), IF_SO},
@@ -561,6 +560,7 @@ static const struct section {
     {"Handed over", F_HANDOFF, OBJECT},
     {"Taken over", F_TAKEOVER, OBJECT},
     {"Exhausted", F_EXHAUSTED, OBJECT},
+    {"Checkpoint", F_CHECKPOINT, OBJECT},
     {"How to go on", F_RESUME_PROMPT, PROSE},
     {"Remaining steps", F_REMAINING_STEPS, TO_DO},
     {"Completed steps", F_COMPLETED_STEPS, DONE},

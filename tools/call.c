@@ -75,6 +75,7 @@ tools_args(const struct mcp_call *c, struct task_ctx *x, struct task_args *args)
 
     *x = (struct task_ctx){.a = c->arena, .principal = c->principal,
                            .require_evidence = s->env->require_evidence,
+                           .require_pass = s->env->require_pass,
                            .ownership_warn = s->env->ownership_warn,
                            .person = c->person,
                            .self = own_name(c, mark),

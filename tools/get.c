@@ -35,6 +35,7 @@ struct piece {
     struct buf *out;
     size_t used;    /* the cost of the answer, with the reserve, */
     size_t counted; /* up to this offset in out */
+    uint64_t current; /* the task's version, if it is a past state */
 };
 
 /* The cost of b from start on. */
@@ -299,12 +300,21 @@ get_current(struct piece *p, const struct task_event *ev)
     rc = task_peek(p->s->t, p->x->a, ev, &k);
     if (rc != 0)
         return task_fail_store(p->x, rc);
+    if (p->current) /* what is derived is of now */
+        k.ready = k.needs_input = k.lease_expired = k.stale = false;
+    if (p->current)
+        k.blocked_by = k.deps_failed = STR_NONE;
     room -= tools_cost(k.blocked_by);
     /* Stored JSON has no control characters: a byte is quoted by two at
        most, so a short one needs no counting. */
     if (ev->v.len > room / 3 && tools_cost(ev->v) > room)
         return get_pieces(p, &k, &at, false);
     view_task_json(p->out, &k);
+    if (p->current && p->out->err == 0)
+        p->out->len--; /* its brace */
+    if (p->current)
+        buf_printf(p->out, ",\"current_version\":%llu}",
+                   (unsigned long long)p->current);
     return 0;
 }
 
@@ -445,13 +455,62 @@ put_content(struct piece *p, struct str content, size_t offset, bool text)
     return n;
 }
 
+/* Appends the lines with the text that match asks for, from *at on. The cost
+   of a byte depends on what it is: what is too long is made again. */
+static void
+put_matches(struct piece *p, struct str content, size_t *at)
+{
+    struct str text = task_arg_text(p->x->a, p->args, ARG_MATCH);
+    size_t room = room_in(p) - 64, max = room / 2, from = *at, start;
+    struct buf lines = {0};
+
+    buf_z(p->out, ",\"encoding\":\"utf8\",\"content\":");
+    start = p->out->len;
+    do {
+        p->out->len = start;
+        buf_reset(&lines, max);
+        *at = from;
+        artifact_match(&lines, content, text,
+                       task_arg_u64(p->args, ARG_LINES, 0), max, at);
+        json_quote(p->out, buf_view(&lines));
+        max /= 2;
+    } while (p->out->err == 0 && cost_from(p->out, start) > room);
+    p->out->err |= lines.err;
+    buf_fini(&lines);
+}
+
+/* Where to begin in a content of len bytes, as offset asks for; one below 0
+   counts from the end. */
+static size_t
+start_in(const struct piece *p, size_t len)
+{
+    struct str raw = p->args->v[ARG_OFFSET];
+    bool back = raw.len > 0 && *raw.p == '-';
+    uint64_t n = raw_u64(str_from(raw, back));
+
+    if (n > len)
+        n = len;
+    return back ? len - (size_t)n : (size_t)n;
+}
+
+static bool
+within_character(struct str s, size_t at)
+{
+    return at < s.len && ((uint8_t)s.p[at] & 0xc0) == 0x80;
+}
+
 static int
-get_content(struct piece *p, struct str entry, uint64_t offset)
+get_content(struct piece *p, struct str entry)
 {
     struct str hex = raw_inner(raw_member(entry, "sha256")), content;
+    struct str cursor = cursor_of(p);
+    uint64_t offset = 0;
     size_t n;
     bool text;
     int rc;
+
+    if (cursor.p && !str_u64(cursor, &offset))
+        return bad_cursor(p);
 
     rc = artifact_get(p->s->env->artifacts_dir, hex, p->x->a, &content);
     if (rc == ERR_NOT_FOUND)
@@ -463,10 +522,18 @@ get_content(struct piece *p, struct str entry, uint64_t offset)
     if (rc != 0)
         return task_fail_store(p->x, rc);
     text = tools_is_utf8(content);
-    if (offset > content.len || (text && offset < content.len &&
-                                 ((uint8_t)content.p[offset] & 0xc0) == 0x80))
+    if (!cursor.p)
+        for (offset = start_in(p, content.len);
+             text && within_character(content, (size_t)offset); offset++)
+            ;
+    else if (offset > content.len ||
+             (text && within_character(content, (size_t)offset)))
         return bad_cursor(p);
-    n = (size_t)offset + put_content(p, content, (size_t)offset, text);
+    n = (size_t)offset;
+    if (p->args->v[ARG_MATCH].p)
+        put_matches(p, content, &n);
+    else
+        n += put_content(p, content, (size_t)offset, text);
     buf_printf(p->out, ",\"offset\":%llu", (unsigned long long)offset);
     if (n < content.len)
         buf_printf(p->out, ",\"truncated\":true,\"next_cursor\":\"%zu\"}", n);
@@ -478,14 +545,11 @@ get_content(struct piece *p, struct str entry, uint64_t offset)
 static int
 get_artifact(struct piece *p, const struct task_event *ev)
 {
-    struct str id = p->args->v[ARG_ARTIFACT_ID], cursor = cursor_of(p), entry;
-    uint64_t offset = 0;
+    struct str id = p->args->v[ARG_ARTIFACT_ID], entry;
 
     if (!id.p)
         return task_fail(p->x, ERR_INVALID, "artifact_id",
                          "section artifact needs artifact_id");
-    if (cursor.p && !str_u64(cursor, &offset))
-        return bad_cursor(p);
     entry = raw_list_find(raw_member(ev->v, "artifacts"), "artifact_id", id);
     if (!entry.p)
         return task_fail(p->x, ERR_NOT_FOUND, "artifact_id",
@@ -493,9 +557,37 @@ get_artifact(struct piece *p, const struct task_event *ev)
     buf_printf(p->out, "{\"task_id\":\"%.*s\",\"artifact\":%.*s",
                STR_ARG(ev->id), STR_ARG(entry));
     if (raw_member(entry, "sha256").p)
-        return get_content(p, entry, offset);
+        return get_content(p, entry);
     buf_z(p->out, WHOLE);
     return 0;
+}
+
+/* Goes back to the version that is asked for. */
+static int
+go_back(struct piece *p, struct task_event *ev)
+{
+    uint64_t version = task_arg_u64(p->args, F_VERSION, 0);
+    int rc;
+
+    if (version == 0)
+        return 0;
+    p->current = task_event_version(ev);
+    rc = task_event_back(p->s->t, p->x->a, version, p->x->read_max, ev);
+    if (rc == 0 || (rc != ERR_NOT_FOUND && rc != ERR_TOO_LARGE))
+        return rc == 0 ? 0 : task_fail_store(p->x, rc);
+    if (version > p->current)
+        task_fail(p->x, rc, "version", "the task is at version %llu",
+                  (unsigned long long)p->current);
+    else
+        task_fail(p->x, rc, "version", "version %llu cannot be read; the "
+                  "oldest one that can is %llu", (unsigned long long)version,
+                  (unsigned long long)task_event_version(ev));
+    p->x->e.version = p->current;
+    p->x->e.next = rc == ERR_TOO_LARGE
+        ? STR("section history tells the seq of older ones: give cursor "
+              "SEQ.0.0")
+        : STR("section history names the versions");
+    return rc;
 }
 
 static int
@@ -508,6 +600,8 @@ get(struct piece *p)
 
     if (rc != 0)
         return task_fail_read(p->x, p->s->t, id, rc);
+    if ((rc = go_back(p, &ev)) != 0)
+        return rc;
     if (str_is(section, "history"))
         return get_history(p, ev);
     if (str_is(section, "artifact") ||

@@ -145,6 +145,41 @@ run 0 show web-
 run 2 show many
 has err 'many: several tasks start so'
 
+begin a_past_state_and_an_artifact_are_shown
+run 0 add --id one First
+run 0 edit one --title Second
+run 0 show one --version 1 --json
+has out '"title":"First"' '"version":1'
+run 1 show one --version 0009
+has err 'one: version 9 cannot be read; the oldest one that can is 2'
+printf 'a\nerror: b\nc\n' >log
+run 0 attach one log -n build.log
+run 0 show one --artifact a1
+cmp -s out log || fail 'another content'
+run 0 show one --artifact a1 --tail 2
+[ "$(cat out)" = "$(printf 'error: b\nc')" ] || fail "$(cat out)"
+run 0 show one --artifact a1 --match error
+has out '2:error: b'
+lacks out a1
+run 1 show one --artifact a2
+has err 'one: no such artifact: a2: mcptask show one names them'
+run 2 show one --tail 2
+has err '--tail and --match need --artifact'
+
+begin done_needs_evidence_that_passes
+run 2 --require-evidence=some list
+has err '--require-evidence takes no value but pass'
+run 0 add --id one One
+run 4 --require-evidence=pass 'done' one
+has err 'one: done needs test_results'
+printf '{"test_results":[{"command":"x","exit_code":0}]}' |
+    "$bin" checkpoint one -a me - >out || fail 'checkpoint'
+run 0 --require-evidence=pass 'done' one
+run 0 --require-evidence=pass config claude-code
+has out '--require-evidence=pass'
+run 0 --require-evidence config claude-code
+lacks out '=pass'
+
 begin errors_speak_of_the_command_line
 run 0 add --id one One
 run 0 add --id two --after one Two

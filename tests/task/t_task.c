@@ -233,6 +233,110 @@ test_evidence_and_warnings(void)
     fixture_fini(&f);
 }
 
+#define DONE "'task_id':'a','status':'done'"
+
+static const struct json_tok *
+ends(struct fixture *f, const char *args)
+{
+    char text[512];
+
+    snprintf(text, sizeof text, "{" DONE "%s}", args);
+    return call(f, "update_task", text);
+}
+
+static bool
+lacks_evidence(struct fixture *f, const char *args, const char *message)
+{
+    ends(f, args);
+    return failed(f, "evidence_required") && has(f, "message", message);
+}
+
+static void
+test_tests_must_pass(void)
+{
+    static const struct {
+        const char *results, *why;
+    } bad[] = {
+        {"", "done needs test_results"},
+        {",'test_results':[]", "done needs test_results"},
+        {",'test_results':[{'command':'x'}]", "done needs tests that pass: "
+         "test_results[0] has no exit_code 0"},
+        {",'test_results':[{'command':'x','exit_code':0},{'command':'y',"
+         "'exit_code':2}]", "done needs tests that pass: test_results[1] has "
+         "no exit_code 0"},
+        {",'test_results':[{'command':'x','exit_code':0,'failed':1}]",
+         "done needs tests that pass: test_results[0] has failed tests"},
+        {",'test_results':[{'command':'x','exit_code':0,'failed':true}]",
+         "done needs tests that pass: test_results[0] has failed tests"},
+        {",'test_results':[{'command':'x','exit_code':0,'passed':false}]",
+         "done needs tests that pass: test_results[0] has not passed"},
+    };
+    struct fixture f;
+
+    fixture_init(&f);
+    f.env.require_evidence = f.env.require_pass = true;
+    call(&f, "create_task", "{'task_id':'a','title':'A','status':"
+         "'in_progress','agent':'me'}");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        CHECK(lacks_evidence(&f, bad[i].results, bad[i].why));
+    ends(&f, ",'test_results':[{'command':'x','exit_code':0,'failed':0,"
+         "'passed':7},{'command':'y','exit_code':0,'failed':false}]");
+    CHECK(ok(&f));
+    fixture_fini(&f);
+}
+
+#define PASSED "'test_results':[{'command':'x','exit_code':0}]"
+#define OLD "test_results are older than the last change of commit"
+
+static void
+test_tests_must_be_of_this_commit(void)
+{
+    struct fixture f;
+
+    fixture_init(&f);
+    f.env.require_evidence = f.env.require_pass = true;
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    call(&f, "save_checkpoint", "{'task_id':'a','agent':'me'," PASSED "}");
+    call(&f, "save_checkpoint", "{'task_id':'a','agent':'me','commit':'1'}");
+    CHECK(lacks_evidence(&f, "", OLD));
+    /* The same results again are newer, and one call may give both. */
+    call(&f, "save_checkpoint", "{'task_id':'a','agent':'me'," PASSED "}");
+    CHECK(lacks_evidence(&f, ",'commit':'2'", OLD));
+    call(&f, "save_checkpoint", "{'task_id':'a','agent':'me','commit':'2',"
+         PASSED "}");
+    call(&f, "get_task", "{'task_id':'a'}");
+    CHECK(has(&f, "tested_commit", "2"));
+    fixture_close(&f);
+    fixture_open(&f);
+    ends(&f, "");
+    CHECK(ok(&f));
+    fixture_fini(&f);
+}
+
+static void
+test_acceptance_must_be_ticked(void)
+{
+    struct fixture f;
+
+    fixture_init(&f);
+    f.env.require_evidence = f.env.require_pass = true;
+    call(&f, "create_task", "{'task_id':'a','title':'A','acceptance':"
+         "['p95 < 1 ms','docs','no todo']}");
+    call(&f, "save_checkpoint", "{'task_id':'a','agent':'me',"
+         "'completed_steps':['Docs','docs']," PASSED "}");
+    CHECK(lacks_evidence(&f, "", "completed_steps lacks acceptance[0], "
+                         "acceptance[2]"));
+    CHECK(has(&f, "field", "acceptance"));
+    ends(&f, ",'completed_steps':['docs','p95 < 1 ms','no todo']");
+    CHECK(ok(&f));
+    /* The plain option only asks for results. */
+    f.env.require_pass = false;
+    call(&f, "update_task", "{'task_id':'a','status':'open','reason':'r'}");
+    ends(&f, ",'test_results':[{'command':'x','exit_code':1}]");
+    CHECK(ok(&f));
+    fixture_fini(&f);
+}
+
 /* ---- dependencies ---- */
 
 static void
@@ -276,7 +380,7 @@ test_dependencies(void)
          "['a','b','c']}");
     call(&f, "get_task", "{'task_id':'w'}");
     CHECK(json_get(f.json, "blocked_by")->n == 2);
-    CHECK(json_get(f.json, "ready")->type == JSON_FALSE);
+    CHECK(json_get(f.json, "ready") == NULL);
     call(&f, "list_tasks", "{'ready':true}");
     CHECK(number(&f, "total") == 1);
     call(&f, "list_tasks", "{'ready':false}");
@@ -781,6 +885,9 @@ main(void)
     test_every_transition();
     test_rules();
     test_evidence_and_warnings();
+    test_tests_must_pass();
+    test_tests_must_be_of_this_commit();
+    test_acceptance_must_be_ticked();
     test_undo_is_exact();
     test_dependencies();
     test_walk_is_bounded();

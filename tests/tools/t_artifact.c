@@ -547,9 +547,114 @@ test_artifact_of_a_killed_process(void)
     fixture_fini(&f);
 }
 
+/* ---- the end of a content, and what is found in it ---- */
+
+#define PIECE "'task_id':'a','section':'artifact','artifact_id':'a1'"
+
+static const struct json_tok *
+piece(struct fixture *f, const char *args)
+{
+    char text[256];
+
+    snprintf(text, sizeof text, "{" PIECE "%s}", args);
+    return call(f, "get_task", text);
+}
+
+static void
+test_tail_of_an_artifact(void)
+{
+    struct fixture f;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    call(&f, "attach_artifact", "{'task_id':'a','name':'n','content':"
+         "'one\\ntwo\\n\xc3\xa4nd'}");
+    piece(&f, ",'offset':-4");
+    CHECK(has(&f, "content", "\xc3\xa4nd") && number(&f, "offset") == 8);
+    piece(&f, ",'offset':-3"); /* within the umlaut: the next one */
+    CHECK(has(&f, "content", "nd") && number(&f, "offset") == 10);
+    piece(&f, ",'offset':4");
+    CHECK(has(&f, "content", "two\n\xc3\xa4nd"));
+    piece(&f, ",'offset':-100");
+    CHECK(number(&f, "offset") == 0);
+    piece(&f, ",'offset':100");
+    CHECK(has(&f, "content", "") && number(&f, "offset") == 12);
+    piece(&f, ",'offset':'x'");
+    CHECK(failed(&f, "invalid_argument") && has(&f, "field", "offset"));
+    fixture_fini(&f);
+}
+
+static void
+test_lines_that_match(void)
+{
+    struct fixture f;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    call(&f, "attach_artifact", "{'task_id':'a','name':'n','content':"
+         "'a\\nError 1\\nb\\nc\\nd\\ne\\nError 2\\nError 3'}");
+    piece(&f, ",'match':'Error'");
+    CHECK(has(&f, "content", "2:Error 1\n--\n7:Error 2\n8:Error 3\n"));
+    CHECK(json_get(f.json, "truncated")->type == JSON_FALSE);
+    piece(&f, ",'match':'Error 1','lines':1");
+    CHECK(has(&f, "content", "1-a\n2:Error 1\n3-b\n"));
+    piece(&f, ",'match':'Error','lines':20");
+    CHECK(has(&f, "content", "1-a\n2:Error 1\n3-b\n4-c\n5-d\n6-e\n"
+              "7:Error 2\n8:Error 3\n"));
+    piece(&f, ",'match':'Error','offset':-3"); /* what begins there */
+    CHECK(has(&f, "content", ""));
+    piece(&f, ",'match':'error'");
+    CHECK(has(&f, "content", ""));
+    piece(&f, ",'match':'a','lines':21");
+    CHECK(failed(&f, "invalid_argument") && has(&f, "field", "lines"));
+    fixture_fini(&f);
+}
+
+/* More than fits is read on by cursor: each line once. Long lines are cut. */
+static void
+test_many_lines_that_match(void)
+{
+    struct fixture f;
+    struct buf b = {0};
+    char more[128] = "", next[96] = "";
+    struct str text;
+    int lines = 0, calls = 0;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    buf_z(&b, "{'task_id':'a','name':'n','content':'");
+    for (int i = 0; i < 3000; i++)
+        buf_z(&b, "\\u0001\\u0001\\u0001\\u0001 hit\\nmiss\\n");
+    put_times(&b, "x", 100000);
+    buf_z(&b, "hit");
+    put_times(&b, "y", 100000);
+    buf_put(&b, "'}", 3);
+    call(&f, "attach_artifact", b.p);
+    CHECK(ok(&f));
+    do {
+        snprintf(more, sizeof more, ",'match':'hit'%s", next);
+        piece(&f, more);
+        if (!CHECK(ok(&f) && answer_len(&f) <= 48 * 1024) || ++calls > 50)
+            break;
+        text = json_str(&f.a, json_get(f.json, "content"));
+        for (size_t i = 0; i < text.len; i++)
+            lines += text.p[i] == ':';
+        text = json_get(f.json, "next_cursor")
+            ? json_str(&f.a, json_get(f.json, "next_cursor")) : STR("");
+        snprintf(next, sizeof next, ",'cursor':'%.*s'", STR_ARG(text));
+    } while (text.len > 0);
+    CHECK(lines == 3001 && calls > 2);
+    CHECK(strstr(f.out.p, "6001:...xxx") && strstr(f.out.p, "xhity"));
+    buf_fini(&b);
+    fixture_fini(&f);
+}
+
 int
 main(void)
 {
+    test_tail_of_an_artifact();
+    test_lines_that_match();
+    test_many_lines_that_match();
     test_artifact_round_trip();
     test_artifact_that_is_gone_or_changed();
     test_refused_artifact_leaves_no_file();

@@ -3,6 +3,66 @@
 
 #include "tests/lib/catalogue.h"
 
+/* ---- past states ---- */
+
+static void
+test_past_versions(void)
+{
+    struct fixture f;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'One'}");
+    call(&f, "update_task", "{'task_id':'a','title':'Two'}");
+    call(&f, "update_task", "{'task_id':'a','message':'of no version'}");
+    call(&f, "update_task", "{'task_id':'a','title':'Three'}");
+    call(&f, "get_task", "{'task_id':'a','version':1}");
+    CHECK(has(&f, "title", "One") && number(&f, "current_version") == 3);
+    CHECK(json_get(f.json, "ready") == NULL); /* that is of now */
+    call(&f, "get_task", "{'task_id':'a','version':2}");
+    CHECK(has(&f, "title", "Two") && json_get(f.json, "messages") != NULL);
+    call(&f, "get_task", "{'task_id':'a','version':3}");
+    CHECK(has(&f, "title", "Three") && number(&f, "version") == 3);
+    call(&f, "get_task", "{'task_id':'a','version':2,'section':'history'}");
+    CHECK(json_get(f.json, "events")->n == 3);
+    call(&f, "get_task", "{'task_id':'a','version':4}");
+    CHECK(failed(&f, "not_found") && has(&f, "message",
+                                         "the task is at version 3"));
+    CHECK(number(&f, "current_version") == 3);
+    /* One from elsewhere has no older state here. */
+    CHECK(strcmp(import(&f, "{'task_id':'i','title':'I','version':7}"),
+                 "") == 0);
+    call(&f, "get_task", "{'task_id':'i','version':6}");
+    CHECK(failed(&f, "not_found"));
+    CHECK(has(&f, "message", "version 6 cannot be read; the oldest one that "
+              "can is 7"));
+    fixture_fini(&f);
+}
+
+/* What lies further back than one call may read is told how to be read. */
+static void
+test_versions_far_back(void)
+{
+    struct fixture f;
+    struct task_event ev;
+    struct buf b = {0};
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'One'}");
+    buf_z(&b, "{'task_id':'a','goal':'");
+    put_times(&b, "x", 8000);
+    buf_put(&b, "'}", 3);
+    call(&f, "update_task", b.p);
+    call(&f, "update_task", "{'task_id':'a','title':'Two'}");
+    CHECK(task_event_last(f.t, &f.a, STR("a"), &ev) == 0);
+    CHECK(task_event_back(f.t, &f.a, 1, 10000, &ev) == ERR_TOO_LARGE);
+    CHECK(task_event_version(&ev) == 2);
+    CHECK(task_event_back(f.t, &f.a, 1, 10000, &ev) == 0);
+    call(&f, "get_task", "{'task_id':'a','cursor':'1.0.0'}");
+    CHECK(has(&f, "title", "One"));
+    buf_fini(&b);
+    fixture_fini(&f);
+}
+
 /* ---- big tasks ---- */
 
 static void
@@ -407,6 +467,8 @@ test_resource_pages(void)
 int
 main(void)
 {
+    test_past_versions();
+    test_versions_far_back();
     test_big_tasks_in_pieces();
     test_whole_state_is_bounded();
     test_many_events();

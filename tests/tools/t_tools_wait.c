@@ -207,7 +207,7 @@ test_late_answers_are_checked(void)
     accepts(id, "");
     CHECK(text_has(DO("get_task", "'task_id':'t'"), "'needs_input':true"));
     accepts(id, "yes");
-    CHECK(text_has(DO("get_task", "'task_id':'t'"), "'needs_input':false"));
+    CHECK(strstr(DO("get_task", "'task_id':'t'"), "needs_input") == NULL);
     end();
 }
 
