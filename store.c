@@ -592,13 +592,18 @@ batch_done(struct store *s)
     arena_reset(&s->mem);
 }
 
-/* Undoes everything staged, newest first. */
-static void
-unstage(struct store *s)
+void
+store_unstage(struct store *s, size_t n)
 {
-    for (struct staged *g = s->last; g != NULL; g = g->before)
-        store_unapply(s, g);
-    batch_done(s);
+    for (; s->n_staged > n; s->n_staged--) {
+        store_unapply(s, s->last);
+        s->batch.len = s->last->at;
+        s->last = s->last->before;
+    }
+    if (n == 0)
+        batch_done(s);
+    else
+        s->last->next = NULL;
 }
 
 /* ---- commit ---- */
@@ -631,7 +636,7 @@ store_commit(struct store *s, bool *unknown)
                      .end = s->log.end + (int64_t)s->batch.len};
     int rc = store_put(s, buf_view(&s->batch), &m, &cut);
     if (rc != 0) {
-        unstage(s);
+        store_unstage(s, 0);
         *unknown = !cut;
         return rc;
     }
@@ -687,7 +692,7 @@ close_log(struct store *s)
                                                  s->batch.len - 1});
     if (rc == 0)
         return store_commit(s, &unknown);
-    unstage(s);
+    store_unstage(s, 0);
     return rc;
 }
 

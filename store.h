@@ -61,6 +61,8 @@ bool store_locked(const struct store *s);
    ("op":...,"v":{...}). Applies it to memory at once; store_commit writes it to
    disk. 0, ERR_TOO_LARGE, ERR_NOMEM, or store_refuse's err. */
 int store_stage(struct store *s, struct str key, struct str body);
+/* Undoes what was staged after the first n records, newest first. */
+void store_unstage(struct store *s, size_t n);
 /* The number n of the next staged record. */
 uint64_t store_next_n(const struct store *s);
 /* Bytes and records staged so far. */

@@ -414,9 +414,13 @@ put_tool(struct json_w *w, const struct mcp_tool *t, const struct request *r)
         mcp_key_obj(w, "annotations");
         if (rev < MCP_2025_06_18)
             put_text(w, "title", t->title);
-        json_put_bool(w, "readOnlyHint", !t->writes);
-        json_put_bool(w, "destructiveHint", t->destructive);
-        json_put_bool(w, "idempotentHint", t->idempotent);
+        /* What is left out is false, and means nothing of a read. */
+        if (!t->writes)
+            json_put_bool(w, "readOnlyHint", true);
+        else
+            json_put_bool(w, "destructiveHint", t->destructive);
+        if (t->writes && t->idempotent)
+            json_put_bool(w, "idempotentHint", true);
         json_put_bool(w, "openWorldHint", false);
         json_close(w);
     }

@@ -101,6 +101,8 @@ run_create(struct draft *d)
 {
     int rc = 0;
 
+    if (!draft_given(d, F_TITLE))
+        return task_fail(d->c, ERR_INVALID, "title", "title is missing");
     if (d->id.p && tasks_is_archived(d->t, d->id))
         return task_fail(d->c, ERR_EXISTS, "task_id", "a task in an archive "
                             "has this task_id");

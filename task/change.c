@@ -354,6 +354,117 @@ task_change(struct tasks *t, struct task_ctx *c, enum task_tool tool,
     return rc == 0 ? finish(&d, out) : rc;
 }
 
+/* ---- several tasks at once ---- */
+
+/* The tasks that were made by the same request before: their events follow on
+   that of the first. */
+static int
+replay_all(struct draft *d, struct task_receipt *out, size_t n)
+{
+    struct task_event ev;
+    int rc = 0;
+
+    for (size_t i = 1; i < n && rc == 0; i++) {
+        rc = task_event_n(d->t, d->c->a, out[0].seq + i, &ev);
+        rc = rc == 0 ? receipt_of(d, &ev, &out[i])
+                     : task_fail_store(d->c, rc);
+    }
+    return rc;
+}
+
+/* Makes one of them. whole is the request, whose key the first one keeps. */
+static int
+create_one(const struct draft *whole, const struct json_tok *obj, bool first,
+           struct task_receipt *out)
+{
+    struct task_ctx *c = whole->c;
+    struct task_args args;
+    struct draft d = {.t = whole->t, .c = c, .args = &args,
+                      .tool = TOOL_CREATE};
+    int rc = task_args_parse(c, TOOL_CREATE, obj, &args);
+
+    if (rc != 0)
+        return rc;
+    if (args.v[ARG_TASKS].p || args.v[ARG_IDEMPOTENCY_KEY].p)
+        return task_fail(c, ERR_INVALID, "tasks", "tasks and idempotency_key "
+                         "stand beside the list, not in it");
+    args.v[ARG_AGENT] = whole->args->v[ARG_AGENT];
+    begin(&d);
+    if (first)
+        d.idem = whole->idem;
+    return finish(&d, out);
+}
+
+static int
+create_each(const struct draft *whole, const struct json_tok *list,
+            struct task_receipt *out)
+{
+    struct task_ctx *c = whole->c;
+    const struct json_tok *obj = list + 1;
+    uint64_t seq = store_next_n(whole->t->store);
+    struct str ids[TASK_MAX_NEW], why;
+    size_t i, made = 0;
+    int rc = 0;
+
+    c->ids = ids;
+    for (i = 0; i < list->n && rc == 0; i++, obj += obj->span) {
+        c->n_ids = i;
+        rc = create_one(whole, obj, i == 0, &out[i]);
+        ids[i] = out[i].id;
+        made += rc == 0 && out[i].seq == seq + i;
+    }
+    c->ids = NULL;
+    if (rc == 0 && made != 0 && made != list->n)
+        return task_fail(c, ERR_EXISTS, "tasks", "some of tasks exist");
+    why = rc == 0 ? STR_NONE : arena_printf(c->a, "tasks[%zu]: %.*s", i - 1,
+                                            STR_ARG(c->e.message));
+    if (why.p)
+        c->e.message = why;
+    return rc;
+}
+
+/* What stands beside tasks is for all of them. */
+static int
+check_beside(struct task_ctx *c, const struct task_args *args,
+             const struct json_tok *list)
+{
+    for (int i = 0; i < TASK_N_FIELDS; i++)
+        if (args->v[i].p)
+            return task_fail(c, ERR_INVALID, task_arg_name(i).p, "%s goes into "
+                             "tasks", task_arg_name(i).p);
+    if (list->n == 0 || list->n > TASK_MAX_NEW ||
+        args->v[ARG_TASKS].len > TASK_MAX_NEW_LEN)
+        return task_fail(c, ERR_TOO_LARGE, "tasks", "tasks must be 1 to %d, of "
+                         "%d bytes in all", TASK_MAX_NEW, TASK_MAX_NEW_LEN);
+    return 0;
+}
+
+int
+task_create_all(struct tasks *t, struct task_ctx *c,
+                const struct task_args *args, struct task_receipt *out,
+                size_t *n)
+{
+    struct draft d = {.t = t, .c = c, .args = args, .tool = TOOL_CREATE};
+    size_t staged = store_staged_n(t->store);
+    const struct json_tok *list;
+    int rc = json_parse(c->a, args->v[ARG_TASKS], &list, NULL);
+
+    if (rc != 0)
+        return task_fail_store(c, rc);
+    rc = check_beside(c, args, list);
+    if (rc != 0)
+        return rc;
+    *n = list->n;
+    begin(&d);
+    rc = find_replay(&d, out);
+    if (rc != 0)
+        return rc < 0 ? rc : replay_all(&d, out, *n);
+    rc = create_each(&d, list, out);
+    if (rc != 0)
+        store_unstage(t->store, staged);
+    return rc;
+}
+
 int
 task_change_text(struct tasks *t, struct task_ctx *c, enum task_tool tool,
                  struct str text, const struct task_blob *blob,

@@ -39,6 +39,12 @@ int task_change(struct tasks *t, struct task_ctx *c, enum task_tool tool,
 int task_change_text(struct tasks *t, struct task_ctx *c, enum task_tool tool,
                      struct str text, const struct task_blob *blob,
                      struct task_receipt *out);
+/* create_task with args that have tasks: all of them, in one batch, or none.
+   Fills out, of TASK_MAX_NEW, in their order, and *n. Where some of them exist
+   and others do not, ERR_EXISTS; where all do, nothing is changed. */
+int task_create_all(struct tasks *t, struct task_ctx *c,
+                    const struct task_args *args, struct task_receipt *out,
+                    size_t *n);
 /* Takes over a task from elsewhere as a whole: an object as view_task_json
    writes it, or the predecessor's. Its task_id, created_at, steps and all
    other fields are kept once checked, derived ones dropped, unknown ones

@@ -89,6 +89,15 @@ task_is_id(struct str s)
 static int
 check_id(struct parse *p, struct str s)
 {
+    uint64_t n;
+
+    if (p->c->ids && s.len > 1 && *s.p == '#' &&
+        p->top != &task_rows[F_TASK_ID]) {
+        if (!str_u64(str_from(s, 1), &n) || n >= p->c->n_ids)
+            return refuse(p, ERR_INVALID, "must name one of tasks before this "
+                          "one, \"#0\" the first");
+        s = p->c->ids[n];
+    }
     if (!task_is_id(s))
         return refuse(p, ERR_INVALID, "must be 1 to %d of the characters "
                       "A-Z a-z 0-9 . _ : -", TASK_MAX_ID);
@@ -390,10 +399,13 @@ take(struct parse *p, enum task_tool tool, const struct row *r,
         *out = STR("null");
         return 0;
     }
-    if (r->type == T_CONTENT) {
+    if (r->type == T_CONTENT || r->type == T_TASKS) {
+        bool list = r->type == T_TASKS;
+
         *out = json_raw(t);
-        return t->type == JSON_STRING ? 0
-            : refuse(p, ERR_INVALID, "must be a string");
+        return t->type == (list ? JSON_ARRAY : JSON_STRING) ? 0
+            : refuse(p, ERR_INVALID, "must be %s", list ? "an array"
+                                                        : "a string");
     }
     buf_reset(&p->b, 4096);
     json_w_init(&p->w, &p->b);

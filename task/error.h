@@ -39,6 +39,9 @@ struct task_ctx {
     const void *of;
     size_t read_max;       /* bytes of records that a read may take; 0: as
                               many as it likes */
+    const struct str *ids; /* of tasks made before in the same call: "#0" is
+                              the first; NULL: they are not spoken of so */
+    size_t n_ids;
     struct task_error e;   /* says why, when a call has failed */
 };
 

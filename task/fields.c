@@ -33,7 +33,7 @@
     X(answer) X(text) X(action) X(wait_seconds) X(until) X(timeout_seconds) \
     X(cancel_requested) X(messages) X(message) X(from) X(to) X(seen) \
     X(takeover) X(expires_seconds) X(session) X(tested_commit) \
-    X(offset) X(match) X(lines)
+    X(offset) X(match) X(lines) X(tasks)
 
 #define X(name) char name[sizeof #name];
 static const struct names {
@@ -213,8 +213,7 @@ const struct row task_rows[TASK_N_ARGS] = {
     [F_QUESTIONS] = {NAME(questions), OBJECT(ASKED, question_rows),
                      .items = TASK_MAX_QUESTIONS, .tools = BIT(IMPORT)},
     [F_TITLE] = {NAME(title), TEXT, .flags = CHARS | ONE | FIXED,
-                 .max = 256, .tools = WHOLE,
-                 .needs = BIT(CREATE) | BIT(IMPORT)},
+                 .max = 256, .tools = WHOLE, .needs = BIT(IMPORT)},
     [F_GOAL] = {NAME(goal), TEXT, .max = 8 * KiB, .tools = WHOLE},
     [F_CANCEL_REQUESTED] = {NAME(cancel_requested), OBJECT(STOP, stop_rows),
                             .flags = TOLD, .tools = BIT(UPDATE) | BIT(IMPORT)},
@@ -282,6 +281,8 @@ const struct row task_rows[TASK_N_ARGS] = {
     [ARG_EVENTS] = {NAME(limit), INT(1, 200), .tools = BIT(GET)},
     [ARG_CURSOR] = {NAME(cursor), TEXT, .flags = ONE, .max = 512,
                     .tools = BIT(GET) | BIT(LIST)},
+    [ARG_TASKS] = {NAME(tasks), .type = T_TASKS, .items = TASK_MAX_NEW,
+                   .tools = BIT(CREATE)},
     [ARG_NAME] = {NAME(name), TEXT, .flags = CHARS | ONE, .max = 256,
                   .tools = BIT(ATTACH), .needs = BIT(ATTACH)},
     [ARG_TYPE] = {NAME(type), CHOICE(ARTIFACT_TYPES),
@@ -463,16 +464,44 @@ task_has_open(struct str questions)
 
 /* ---- as clients are shown it ---- */
 
+/* What is not plain from a name, told where it is read first. */
+static const struct {
+    uint8_t tool, arg;
+    char text[50];
+} meanings[] = {
+    {TOOL_CREATE, F_PRIORITY, "0 most urgent, 2 default"},
+    {TOOL_CREATE, ARG_TASKS, "up to 50 of these instead; \"#0\" is the first"},
+    {TOOL_CREATE, ARG_IDEMPOTENCY_KEY, "a retry gets the first answer"},
+    {TOOL_GET, ARG_OFFSET, "in an artifact; below 0: from its end"},
+    {TOOL_GET, ARG_MATCH, "only the artifact's lines with this"},
+    {TOOL_GET, ARG_LINES, "around each match"},
+    {TOOL_GET, F_VERSION, "a past state"},
+    {TOOL_GET, ARG_SINCE_SEQ, "only later events"},
+    {TOOL_UPDATE, ARG_EXPECTED_VERSION, "refused if it is another"},
+    {TOOL_CLAIM, ARG_LEASE_SECONDS, "900 by default"},
+    {TOOL_WAIT, ARG_UNTIL, "change by default; or a status"},
+    {TOOL_WAIT, ARG_SINCE_SEQ, "only what came after this event"},
+};
+
+static void
+put_meaning(struct json_w *w, const struct row *r, unsigned tools)
+{
+    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
+        if (tools == 1u << meanings[i].tool &&
+            r == &task_rows[meanings[i].arg])
+            json_put_z(w, "description", meanings[i].text);
+}
+
 static void put_schema(struct json_w *w, const struct row *r, size_t n,
                        unsigned tools, bool whole);
 
 /* The schema of one value. */
 static void
-put_value(struct json_w *w, const struct row *r, bool whole)
+put_value(struct json_w *w, const struct row *r, unsigned tools, bool whole)
 {
     static const char *const types[] = {
         [T_INT] = "integer", [T_COUNT] = "integer", [T_BOOL] = "boolean",
-        [T_OBJECT] = "object", [T_CONTENT] = NULL,
+        [T_OBJECT] = "object", [T_TASKS] = "object",
     };
     const char *const *name;
 
@@ -484,6 +513,7 @@ put_value(struct json_w *w, const struct row *r, bool whole)
     json_put_z(w, "type", types[r->type] ? types[r->type] : "string");
     if (r->type == T_OBJECT)
         json_put_z(w, "description", "as in save_checkpoint");
+    put_meaning(w, r, tools);
     if (r->type == T_INT && r->max) {
         json_put_int(w, "minimum", r->min);
         json_put_int(w, "maximum", row_max(r));
@@ -519,7 +549,7 @@ put_schema(struct json_w *w, const struct row *r, size_t n, unsigned tools,
             json_put_z(w, "type", "array");
             json_key(w, "items");
         }
-        put_value(w, &r[i], whole);
+        put_value(w, &r[i], tools, whole);
         if (r[i].items)
             json_close(w);
     }

@@ -48,6 +48,8 @@ enum task_field {
 #define TASK_MAX_QUESTIONS 32 /* that are kept */
 #define TASK_MAX_MESSAGES 16  /* that are kept */
 #define TASK_MAX_UNREAD 4     /* of them, from one sender */
+#define TASK_MAX_NEW 50       /* made by one create_task, and */
+#define TASK_MAX_NEW_LEN (256 * 1024) /* bytes of JSON of all */
 #define TASK_LEASE_MAX_MS (86400 * 1000)
 
 enum task_tool { /* in the order in which they are listed */
@@ -71,6 +73,7 @@ enum task_arg {
     ARG_NOTES, ARG_EXPECTED_VERSION, ARG_IDEMPOTENCY_KEY,
     ARG_SECTION, ARG_ARTIFACT_ID, ARG_OFFSET, ARG_MATCH, ARG_LINES,
     ARG_SINCE_SEQ, ARG_EVENTS, ARG_CURSOR,
+    ARG_TASKS,
     ARG_NAME, ARG_TYPE, ARG_CONTENT, ARG_ENCODING, ARG_PATH,
     ARG_DESCRIPTION,
     ARG_TAG, ARG_READY, ARG_NEEDS_INPUT, ARG_STALE, ARG_QUERY,

@@ -16,7 +16,8 @@ enum {
     T_COUNT,   /* a whole number from 0, or a truth value */
     T_BOOL,
     T_OBJECT,  /* with the members of sub */
-    T_CONTENT  /* any string, taken as it stands */
+    T_CONTENT, /* any string, taken as it stands */
+    T_TASKS    /* a list of objects, the same */
 };
 
 /* ONE: not empty; FIXED: no null; INT32: from INT32_MIN to INT32_MAX; SET: a

@@ -208,7 +208,8 @@ task_fail_read(struct task_ctx *c, struct tasks *t, struct str id, int rc)
     if (rc != ERR_NOT_FOUND)
         return task_fail_store(c, rc);
     if (!tasks_is_archived(t, id))
-        return task_fail(c, rc, "task_id", "there is no such task");
+        return task_fail(c, rc, "task_id", "there is no task %.*s",
+                         STR_ARG(id));
     task_fail(c, rc, "task_id", "the task was archived");
     c->e.next = STR("tell the operator: mcptask import of the log's "
                     ".archive-DAY that holds it brings it back");

@@ -149,6 +149,46 @@ tools_run_change(struct mcp_call *c)
     return c->out->err;
 }
 
+/* ---- create_task ---- */
+
+/* Answers with the ids of the tasks that were made, in their order. */
+static void
+put_ids(struct mcp_call *c, const struct task_receipt *r, size_t n)
+{
+    struct buf *b = c->out;
+
+    for (size_t i = 0; i < n; i++)
+        buf_printf(b, "%s\"%.*s\"", i ? "," : "{\"task_ids\":[",
+                   STR_ARG(r[i].id));
+    buf_printf(b, "],\"seq\":%llu,\"warnings\":%.*s}",
+               (unsigned long long)r[n - 1].seq,
+               STR_ARG(r[0].warnings.p ? r[0].warnings : STR("[]")));
+}
+
+int
+tools_create(struct mcp_call *c)
+{
+    const struct tools *s = c->ctx;
+    uint64_t next = store_next_n(tasks_store(s->t));
+    struct task_receipt *r;
+    struct task_args args;
+    struct task_ctx x;
+    size_t n;
+
+    if (c->read_only || tools_args(c, &x, &args) != 0 ||
+        !args.v[ARG_TASKS].p)
+        return tools_run_change(c);
+    r = arena_alloc(c->arena, TASK_MAX_NEW * sizeof *r);
+    if (!r || !buf_room(c->out, TOOLS_IDS_ROOM)) /* invariant 1 */
+        return ERR_NOMEM;
+    if (task_create_all(s->t, &x, &args, r, &n) != 0)
+        return tools_error(c, &x.e);
+    for (size_t i = 0; i < n && r[0].seq == next; i++)
+        log_change(c, &r[i]);
+    put_ids(c, r, n);
+    return c->out->err;
+}
+
 /* ---- attach_artifact ---- */
 
 struct prepared {

@@ -13,6 +13,7 @@
 #define TOOLS_ANSWER_MAX (48 * 1024)
 #define TOOLS_ENVELOPE 1024
 #define TOOLS_RECEIPT_ROOM 8192 /* a receipt, twice, and its envelope */
+#define TOOLS_IDS_ROOM 16384    /* the same of TASK_MAX_NEW tasks made */
 
 struct tools {
     struct tasks *t;
@@ -45,6 +46,8 @@ int tools_change(struct mcp_call *c, size_t room, struct tools_change *w);
 
 /* Runs a tool that changes a task and answers with the receipt. */
 int tools_run_change(struct mcp_call *c);
+/* create_task, of one task or of several. */
+int tools_create(struct mcp_call *c);
 /* The functions of attach_artifact. */
 void tools_prepare_attach(struct mcp_call *c);
 int tools_attach(struct mcp_call *c);

@@ -25,8 +25,9 @@ static const struct mcp_tool all[TASK_N_TOOLS] = {
         .title = "Create task",
         .description = "Creates a task that outlives this session. The same "
             "task_id and fields again return the same task; without task_id "
-            "one is made up.",
-        .writes = true, .idempotent = true, .run = tools_run_change,
+            "one is made up. Give title, or tasks for several at once, all "
+            "or none.",
+        .writes = true, .idempotent = true, .run = tools_create,
     },
     [TOOL_GET] = {
         .name = "get_task",
@@ -41,7 +42,8 @@ static const struct mcp_tool all[TASK_N_TOOLS] = {
         .title = "Save checkpoint",
         .description = "Saves where the work stands, so that another agent "
             "could continue it. An open or handed-over task becomes "
-            "in_progress under agent. Lists replace.",
+            "in_progress under agent. Send each list whole; lists left out "
+            "stay.",
         .writes = true, .run = tools_run_change,
     },
     [TOOL_HANDOFF] = {

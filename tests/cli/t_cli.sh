@@ -591,7 +591,7 @@ checks=$((checks + 1))
     defer 2 wait_for_task '{"agent":"codex"}'
     defer 3 wait_for_task '{"agent":"codex"}'
 } | "$bin" --calls-own 2 >out
-has out 'too many live tasks'
+has out 'too many live calls'
 run 0 list --calls
 has out '  working  wait_for_task  ' '  1h left  task/evil' owner/codex
 checks=$((checks + 1))

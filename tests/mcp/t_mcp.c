@@ -262,9 +262,9 @@ static const struct kase call_cases[] = {
      RES("1", TEXT("{\\'kept\\':true}")), MCP_OK},
 };
 
-#define HINTS(read, destroys, again) \
-    "'readOnlyHint':" read ",'destructiveHint':" destroys \
-    ",'idempotentHint':" again ",'openWorldHint':false}}"
+#define READS "'readOnlyHint':true,'openWorldHint':false}}"
+#define DESTROYS(yes, again) \
+    "'destructiveHint':" yes again ",'openWorldHint':false}}"
 #define DESC_ECHO "'description':'Says it \\'again\\''," \
     "'inputSchema':{'type':'object'}"
 #define DESC_KEEP "'description':'Keeps it'," \
@@ -276,18 +276,18 @@ static const struct kase call_cases[] = {
     "},{'name':'fail'," DESC_FAIL "},{'name':'broken'," DESC_BROKEN "}]"
 #define TOOLS_HINTS \
     "'tools':[{'name':'echo'," DESC_ECHO ",'annotations':{'title':'Echo'," \
-    HINTS("true", "false", "true") ",{'name':'keep'," DESC_KEEP \
-    ",'annotations':{'title':'Keep'," HINTS("false", "false", "true") \
+    READS ",{'name':'keep'," DESC_KEEP \
+    ",'annotations':{'title':'Keep'," DESTROYS("false", ",'idempotentHint':true") \
     ",{'name':'fail'," DESC_FAIL ",'annotations':{'title':'Fail'," \
-    HINTS("false", "true", "false") ",{'name':'broken'," DESC_BROKEN \
-    ",'annotations':{'title':'Broken'," HINTS("true", "false", "false") "]"
+    DESTROYS("true", "") ",{'name':'broken'," DESC_BROKEN \
+    ",'annotations':{'title':'Broken'," READS "]"
 #define TOOLS_TITLES \
     "'tools':[{'name':'echo','title':'Echo'," DESC_ECHO ",'annotations':{" \
-    HINTS("true", "false", "true") ",{'name':'keep','title':'Keep'," \
-    DESC_KEEP ",'annotations':{" HINTS("false", "false", "true") \
+    READS ",{'name':'keep','title':'Keep'," \
+    DESC_KEEP ",'annotations':{" DESTROYS("false", ",'idempotentHint':true") \
     ",{'name':'fail','title':'Fail'," DESC_FAIL ",'annotations':{" \
-    HINTS("false", "true", "false") ",{'name':'broken','title':'Broken'," \
-    DESC_BROKEN ",'annotations':{" HINTS("true", "false", "false") "]"
+    DESTROYS("true", "") ",{'name':'broken','title':'Broken'," \
+    DESC_BROKEN ",'annotations':{" READS "]"
 #define TEMPLATE(title) \
     "'resourceTemplates':[{'uriTemplate':'toy://{id}','name':'toy'," title \
     "'description':'One of them','mimeType':'text/plain'}]"

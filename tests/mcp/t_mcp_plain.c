@@ -232,7 +232,7 @@ test_who_cannot_ask(void)
     box.opt.max_own = 1;
     begin();
     calls(&ann, CALL("ask", "{}"));
-    CHECK(has(says(&ann, CALL("ask", "{}")), "too many live tasks"));
+    CHECK(has(says(&ann, CALL("ask", "{}")), "too many live calls"));
     box.opt.max_own = 0;
     end();
 }

@@ -366,7 +366,7 @@ test_limits(void)
     for (i = 0; i < 3; i++)
         makes(&ann, TASK("await", "{'key':'go'}"));
     CHECK(has(says(&ann, TASK("await", "{'key':'go'}")),
-              "-32602,'message':'you have too many live tasks"));
+              "-32602,'message':'you have too many live calls"));
     CHECK(has(says(&neo, NEWER_CALL("await", "{'key':'go'}")), "too many"));
     makes(&bob, NEWER_CALL("await", "{'key':'go'}"));
     CHECK(has(says(&bob, NEWER_CALL("await", "{'key':'go'}")),

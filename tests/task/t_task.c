@@ -337,6 +337,137 @@ test_acceptance_must_be_ticked(void)
     fixture_fini(&f);
 }
 
+/* ---- several tasks at once ---- */
+
+static bool
+is_there(struct fixture *f, const char *id)
+{
+    return tasks_find(f->t, str_of(id)) != NULL;
+}
+
+#define PLAN "'tasks':[{'task_id':'p','title':'Plan'},{'task_id':'q'," \
+    "'title':'Q','parent_id':'#0'},{'title':'R','depends_on':['#1','p']}]"
+
+static void
+test_tasks_are_created_together(void)
+{
+    struct fixture f;
+    const struct json_tok *ids;
+    char first[2000];
+    uint64_t next;
+
+    fixture_init(&f);
+    next = store_next_n(f.s);
+    call(&f, "create_task", "{'agent':'me','idempotency_key':'k'," PLAN "}");
+    ids = json_get(f.json, "task_ids");
+    CHECK(ok(&f) && ids && ids->n == 3 && json_is(ids + 1, "p"));
+    CHECK(store_next_n(f.s) == next + 3 && logs == 3);
+    snprintf(first, sizeof first, "%.*s", STR_ARG(buf_view(&f.out)));
+    call(&f, "get_task", "{'task_id':'q'}");
+    CHECK(has(&f, "parent_id", "p") && has(&f, "created_by", "me"));
+    call(&f, "list_tasks", "{'query':'R'}");
+    CHECK(strstr(f.out.p, "\"blocked_by\":[\"q\",\"p\"]") != NULL);
+    /* The same request again: the first answer, after a restart too. */
+    fixture_close(&f);
+    fixture_open(&f);
+    call(&f, "create_task", "{'agent':'me','idempotency_key':'k'," PLAN "}");
+    CHECK(str_is(buf_view(&f.out), first));
+    CHECK(store_next_n(f.s) == next + 3 && logs == 0);
+    call(&f, "create_task", "{'agent':'me','idempotency_key':'k','tasks':["
+         "{'title':'X'}]}");
+    CHECK(failed(&f, "idempotency_conflict"));
+    fixture_fini(&f);
+}
+
+static void
+test_all_or_none(void)
+{
+    static const struct {
+        const char *args, *code, *message;
+    } bad[] = {
+        {"{'tasks':[{'task_id':'n','title':'N'},{'task_id':'m'}]}",
+         "invalid_argument", "tasks[1]: title is missing"},
+        {"{'tasks':[{'task_id':'n','title':'N'},{'title':'M','depends_on':"
+         "['#1']}]}", "invalid_argument", "tasks[1]: depends_on[0] must name "
+         "one of tasks before this one, \"#0\" the first"},
+        {"{'tasks':[{'task_id':'n','title':'N'},{'title':'M','depends_on':"
+         "['no']}]}", "not_found", "tasks[1]: depends_on: there is no task "
+         "\"no\""},
+        {"{'tasks':[{'task_id':'n','title':'N'},{'task_id':'n','title':"
+         "'N'}]}", "already_exists", "some of tasks exist"},
+        {"{'tasks':[{'task_id':'n','title':'N'},{'task_id':'old','title':"
+         "'O'}]}", "already_exists", "some of tasks exist"},
+        {"{'tasks':[{'task_id':'n','title':'N','tasks':[]}]}",
+         "invalid_argument", "tasks[0]: tasks and idempotency_key stand "
+         "beside the list, not in it"},
+        {"{'title':'N','tasks':[{'title':'N'}]}", "invalid_argument",
+         "title goes into tasks"},
+        {"{'tasks':[]}", "too_large", "tasks must be 1 to 50, of 262144 bytes "
+         "in all"},
+        {"{'tasks':{}}", "invalid_argument", "tasks must be an array"},
+        {"{'tasks':[1]}", "invalid_argument", "tasks[0]: the arguments must "
+         "be an object"},
+        {"{}", "invalid_argument", "title is missing"},
+    };
+    struct fixture f;
+    uint64_t next;
+    bool unknown;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'old','title':'O'}");
+    next = store_next_n(f.s);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        call(&f, "create_task", bad[i].args);
+        CHECK(failed(&f, bad[i].code) && has(&f, "message", bad[i].message));
+        CHECK(store_next_n(f.s) == next && !is_there(&f, "n"));
+    }
+    /* What else was staged in the same commit stays. */
+    CHECK(store_lock_patiently(f.s) == 0);
+    f.hold = true;
+    call(&f, "create_task", "{'task_id':'first','title':'F'}");
+    call(&f, "create_task", bad[0].args);
+    CHECK(f.is_error && store_staged_n(f.s) == 1);
+    CHECK(store_commit(f.s, &unknown) == 0); /* tells of the first alone */
+    f.hold = false;
+    call(&f, "create_task", "{'tasks':[{'task_id':'n','title':'N'}]}");
+    CHECK(ok(&f) && is_there(&f, "first") && is_there(&f, "n"));
+    CHECK(store_next_n(f.s) == next + 2);
+    fixture_close(&f);
+    fixture_open(&f);
+    CHECK(is_there(&f, "first") && is_there(&f, "n") && !is_there(&f, "m"));
+    /* All of them again: nothing changes. */
+    call(&f, "create_task", "{'tasks':[{'task_id':'n','title':'N'}]}");
+    CHECK(ok(&f) && store_next_n(f.s) == next + 2);
+    CHECK(warned(&f, "the task already exists; nothing was changed"));
+    fixture_fini(&f);
+}
+
+static void
+test_fifty_tasks_at_once(void)
+{
+    struct fixture f;
+    struct buf b = {0};
+
+    fixture_init(&f);
+    buf_z(&b, "{'tasks':[");
+    for (int i = 0; i < 51; i++) {
+        if (i == 50) {
+            buf_printf(&b, "]}%c", '\0');
+            call(&f, "create_task", b.p);
+            CHECK(ok(&f) && json_get(f.json, "task_ids")->n == 50);
+            CHECK(answer_len(&f) < 16384);
+            b.len -= 3;
+        }
+        buf_printf(&b, "%s{'title':'T','depends_on':[%s]}", i ? "," : "",
+                   i ? "'#0'" : "");
+    }
+    buf_printf(&b, "]}%c", '\0');
+    call(&f, "create_task", b.p);
+    CHECK(failed(&f, "too_large"));
+    buf_fini(&b);
+    fixture_fini(&f);
+}
+
 /* ---- dependencies ---- */
 
 static void
@@ -888,6 +1019,9 @@ main(void)
     test_tests_must_pass();
     test_tests_must_be_of_this_commit();
     test_acceptance_must_be_ticked();
+    test_tasks_are_created_together();
+    test_all_or_none();
+    test_fifty_tasks_at_once();
     test_undo_is_exact();
     test_dependencies();
     test_walk_is_bounded();

@@ -162,7 +162,7 @@ test_prompts_of_one_task(void)
         {"handoff_task_brief", NULL, ERR_INVALID, "task_id"},
         {"handoff_task_brief", "{'task_id':''}", ERR_INVALID, "task_id"},
         {"handoff_task_brief", "{'task_id':'no'}", ERR_INVALID,
-         "there is no such task"},
+         "there is no task no"},
         {"standup", "{'since':'yesterday'}", ERR_INVALID, "since"},
         {"standup", "{'since':'-1'}", ERR_INVALID, "since"},
     };
