@@ -470,6 +470,15 @@ http_know(struct http_conn *c)
     c->known = true;
 }
 
+bool
+http_is_gone(const struct http_conn *c)
+{
+    char byte;
+    ssize_t n = recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+
+    return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
 void
 http_forget(struct http_conn *c)
 {

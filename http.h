@@ -87,6 +87,8 @@ void http_know(struct http_conn *c);
    its body empty. From then on a client that closes, even for writing only, is
    dropped, as is one that sends more than HTTP_MAX_BEHIND bytes. */
 void http_forget(struct http_conn *c);
+/* Whether its client has closed, though the loop may not have seen it yet. */
+bool http_is_gone(const struct http_conn *c);
 /* The handler's own pointer, kept for the life of the connection. Initially
    NULL. */
 void *http_mine(const struct http_conn *c);

@@ -429,13 +429,23 @@ on_done(void *ctx)
         http_forget(x->c);
 }
 
+/* One that may be fetched on another stream is not. */
+static bool
+is_gone(void *ctx)
+{
+    const struct exchange *x = ctx;
+
+    return x->c != NULL && x->id.len == 0 && http_is_gone(x->c);
+}
+
 bool
 exchange_join(struct exchange *x)
 {
     /* http writes by itself, so nothing is left to do in answered. */
     static const struct peer_ops ops = {.message = send,
                                         .answer = exchange_answer,
-                                        .later = on_later, .done = on_done};
+                                        .later = on_later, .gone = is_gone,
+                                        .done = on_done};
 
     if (x->peer == NULL)
         x->peer = turn_join(x->all->turn, &ops, x);

@@ -744,6 +744,10 @@ take_ready(struct turn *t)
         struct peer *p = w->peer;
 
         w->msg.m = m;
+        if (p->ops->gone != NULL && p->ops->gone(p->ctx)) {
+            end_waiting(w); /* it takes nothing that nobody would have */
+            continue;
+        }
         w->msg.next = p->head;
         if (p->head == NULL)
             p->tail = &w->msg;

@@ -21,8 +21,8 @@ struct turn_answer {
     const char *session;    /* id of the session that it began, or NULL */
 };
 
-/* The functions of a transport, called with its peer's ctx; later and answered
-   may be NULL. None may call turn_leave, or push for another peer. The bytes
+/* The functions of a transport, called with its peer's ctx; later, answered and
+   gone may be NULL. None may call turn_leave, or push for another peer. The bytes
    are valid only during the call. */
 struct peer_ops {
     /* Takes a notification or a request of the server, to be sent before later
@@ -36,6 +36,8 @@ struct peer_ops {
     void (*later)(void *ctx, unsigned poll_ms);
     /* This turn has no more answers: time to write. */
     void (*answered)(void *ctx);
+    /* Whether its client has left: nobody waits for an answer any more. */
+    bool (*gone)(void *ctx);
     /* Every message is answered, or copied to wait: their texts may be freed,
        and more may be pushed. */
     void (*done)(void *ctx);

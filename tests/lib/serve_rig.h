@@ -109,8 +109,12 @@ on_nothing(void *ctx)
     (void)ctx;
 }
 
-static const struct peer_ops ops = {on_message, on_answer, on_later,
-                                    on_nothing, on_nothing};
+static const struct peer_ops ops = {
+    .message = on_message,
+    .answer = on_answer,
+    .later = on_later,
+    .answered = on_nothing,
+    .done = on_nothing};
 
 /* Pushes a message of principal on n connections. */
 static inline void

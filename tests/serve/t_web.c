@@ -643,6 +643,29 @@ test_listens(void)
     free(r.dir);
 }
 
+/* The loop looks at who waits ten times a second: a claim looks itself. */
+static void
+test_no_claim_for_who_is_gone(void)
+{
+    struct rig r = rig_new(NULL);
+    struct client gone = dial(r.address), c;
+
+    ask(&gone, "POST", "/mcp", MODERN("tools/call") "Mcp-Name: claim_task\r\n",
+        RPC(1, "tools/call", "{\"name\":\"claim_task\",\"arguments\":{"
+            "\"agent\":\"gone\",\"wait_seconds\":50}," META "}"));
+    CHECK(status_of(&gone) == 200);
+    hang_up(&gone);
+    c = dial(r.address);
+    CHECK(posts(&c, TYPES, CREATE("a"), SAYS("seq", "")));
+    CHECK(posts(&c, TYPES, RPC(2, "tools/call", "{\"name\":\"get_task\","
+                "\"arguments\":{\"task_id\":\"a\"}}"),
+                SAYS("status", "\\\"open\\\"")));
+    hang_up(&c);
+    kill(r.s.pid, SIGTERM);
+    CHECK(ended(&r.s) == 0);
+    free(r.dir);
+}
+
 /* ---- calls that wait, of the fixture ---- */
 
 #define CALL(id, tool, args) \
@@ -810,6 +833,7 @@ main(int argc, char **argv)
     test_the_page();
     test_the_sse_transport();
     test_listens();
+    test_no_claim_for_who_is_gone();
     fixture = argc > 2 ? argv[2] : NULL;
     if (fixture != NULL) {
         test_an_answer_is_fetched_once();
