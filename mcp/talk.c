@@ -249,13 +249,21 @@ mcp_progress(struct mcp_call *c, uint64_t progress, uint64_t total,
 
 /* Goes by the current level of the session, which may change while a call
    waits. */
+bool
+mcp_logs(const struct mcp_call *c, int level)
+{
+    const struct request *r = c->of;
+
+    return level <= (is_modern(r) ? r->log_level : r->m->s->log_level);
+}
+
 void
 mcp_log(struct mcp_call *c, int level, const char *logger, struct str data)
 {
     const struct request *r = c->of;
     struct json_w w;
 
-    if (level > (is_modern(r) ? r->log_level : r->m->s->log_level))
+    if (!mcp_logs(c, level))
         return;
     mcp_open_message(&w, r->run.notes, NULL, STR("notifications/message"));
     json_put_z(&w, "level", mcp_level_name(level));

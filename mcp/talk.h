@@ -100,8 +100,10 @@ void mcp_poll(struct mcp_call *c, unsigned retry_ms);
    message may be NULL. */
 void mcp_progress(struct mcp_call *c, uint64_t progress, uint64_t total,
                   const char *message);
-/* Sends a log message with JSON data, if the client wants that level (RFC 5424
-   severity, 0-7). */
+/* Whether the client wants log messages of this level (RFC 5424 severity,
+   0-7). */
+bool mcp_logs(const struct mcp_call *c, int level);
+/* Sends a log message with JSON data, if the client wants its level. */
 void mcp_log(struct mcp_call *c, int level, const char *logger,
              struct str data);
 

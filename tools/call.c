@@ -95,14 +95,18 @@ tools_args(const struct mcp_call *c, struct task_ctx *x, struct task_args *args)
 static void
 log_change(struct mcp_call *c, const struct task_receipt *r)
 {
-    struct str data = arena_printf(c->arena, "{\"task_id\":\"%.*s\","
-        "\"version\":%llu,\"seq\":%llu,\"op\":\"%.*s\"%s%.*s}",
-        STR_ARG(r->id), (unsigned long long)r->version,
-        (unsigned long long)r->seq, STR_ARG(r->op),
-        r->warnings.p ? ",\"warnings\":" : "", STR_ARG(r->warnings));
+    int level = r->warnings.p ? LOG_WARNING : LOG_DEBUG;
+    struct str data;
 
+    if (!mcp_logs(c, level)) /* hardly anybody listens */
+        return;
+    data = arena_printf(c->arena, "{\"task_id\":\"%.*s\",\"version\":%llu,"
+        "\"seq\":%llu,\"op\":\"%.*s\"%s%.*s}", STR_ARG(r->id),
+        (unsigned long long)r->version, (unsigned long long)r->seq,
+        STR_ARG(r->op), r->warnings.p ? ",\"warnings\":" : "",
+        STR_ARG(r->warnings));
     if (data.p)
-        mcp_log(c, r->warnings.p ? LOG_WARNING : LOG_DEBUG, "mcptask", data);
+        mcp_log(c, level, "mcptask", data);
 }
 
 /* The rest of tools_change, after the arguments are checked and, for
