@@ -177,6 +177,23 @@ mcp_deferred_create(struct request *r, int err)
 
 /* ---- run again ---- */
 
+/* Reads the numbers in the shape of a request. Returns false if this binary
+   cannot run such a one. */
+static bool
+read_shape(const struct json_tok *shape, bool plain, enum mcp_rev *rev,
+           unsigned *caps)
+{
+    int64_t r, c;
+
+    if (!json_int(json_get(shape, "caps"), &c) ||
+        !json_int(json_get(shape, plain ? "plain" : "rev"), &r) || r < 0 ||
+        r >= MCP_N_REVS)
+        return false;
+    *rev = (enum mcp_rev)r;
+    *caps = (unsigned)c;
+    return true;
+}
+
 /* Fills in r like the request that made k. Returns 0, ERR_NOMEM, or another
    error if this binary cannot run k. */
 static int
@@ -185,18 +202,16 @@ recall(struct request *r, struct call *k)
     struct mcp_message *m = r->m;
     const struct mcp_tool *tool = mcp_find_tool(m->m->cat, k->tool);
     const struct json_tok *shape = NULL, *args = NULL;
-    int64_t rev = -1, caps = 0;
+    unsigned caps;
     int err = json_parse(m->a, k->shape, &shape, NULL);
 
     if (err == 0 && k->args.p != NULL)
         err = json_parse(m->a, k->args, &args, NULL);
     if (err != 0)
         return err;
-    if (tool == NULL || !json_int(json_get(shape, "caps"), &caps) ||
-        !json_int(json_get(shape, mcp_is_plain(k) ? "plain" : "rev"), &rev) ||
-        rev < 0 || rev >= MCP_N_REVS)
+    if (tool == NULL ||
+        !read_shape(shape, mcp_is_plain(k), &m->scratch.rev, &caps))
         return ERR_INVALID;
-    m->scratch.rev = (enum mcp_rev)rev;
     *r = (struct request){
         .m = m,
         .name = str_of(m->m->call->name),
@@ -213,7 +228,7 @@ recall(struct request *r, struct call *k)
             .arena = m->a,
             .rev = m->scratch.rev,
             .principal = k->principal,
-            .caps = (unsigned)caps,
+            .caps = caps,
             .may_wait = true,
             .args = args,
             .round = k->round,

@@ -145,29 +145,27 @@ put_notice(void *ctx, struct buf *out)
         buf_printf(out, ",\"log_damaged\":\"%s\"", lost);
 }
 
+/* Offers tool i. Returns false if memory ran out. */
+static bool
+offer(struct tools *s, size_t i)
+{
+    struct mcp_tool *tool = &s->tool[s->catalogue.n_tools++];
+
+    *tool = all[i];
+    tool->number = (unsigned)i;
+    tool->input_schema = task_tool_schema((enum task_tool)i, &s->schemas).p;
+    return tool->input_schema != NULL;
+}
+
 int
 tools_new(struct tools **out, struct tasks *t, const struct cli_env *env)
 {
     struct tools *s = calloc(1, sizeof *s);
-    size_t i, n = 0;
 
     *out = NULL;
     if (!s)
         return ERR_NOMEM;
     *s = (struct tools){.t = t, .env = env};
-    for (i = 0; i < TASK_N_TOOLS; i++) {
-        if ((env->read_only && all[i].writes) ||
-            (env->core && i > TOOL_UPDATE))
-            continue;
-        s->tool[n] = all[i];
-        s->tool[n].number = (unsigned)i;
-        s->tool[n].input_schema = task_tool_schema((enum task_tool)i,
-                                                   &s->schemas).p;
-        if (!s->tool[n++].input_schema) {
-            tools_free(s);
-            return ERR_NOMEM;
-        }
-    }
     s->catalogue = (struct mcp_catalogue){
         .name = "mcptask",
         .title = "mcptask",
@@ -175,7 +173,6 @@ tools_new(struct tools **out, struct tasks *t, const struct cli_env *env)
         .instructions = instructions,
         .ctx = s,
         .tools = s->tool,
-        .n_tools = n,
         .prompts = tools_prompts,
         .n_prompts = TOOLS_N_PROMPTS,
         .structured = env->structured,
@@ -189,6 +186,12 @@ tools_new(struct tools **out, struct tasks *t, const struct cli_env *env)
         .alias = task_names,
         .complete = tools_complete,
     };
+    for (size_t i = 0; i < TASK_N_TOOLS; i++)
+        if (!(env->read_only && all[i].writes) &&
+            !(env->core && i > TOOL_UPDATE) && !offer(s, i)) {
+            tools_free(s);
+            return ERR_NOMEM;
+        }
     *out = s;
     return 0;
 }
