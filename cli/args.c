@@ -176,7 +176,9 @@ next_of(int err)
 int
 cli_refuse_change(struct cli *c, struct task_error *e)
 {
-    const char *id = c->args.id, *next = next_of(e->code);
+    /* There is no task ID: no need to name it twice. */
+    const char *id = e->code == ERR_NOT_FOUND ? NULL : c->args.id;
+    const char *next = next_of(e->code);
     const char *option = option_of(c, e->field);
     struct str holder = raw_text(&c->a, e->holder), text = e->message;
     struct str message;

@@ -500,7 +500,7 @@ run 3 --read-only checkpoint later --agent you
 
 begin waits
 run 1 wait none
-has err 'no such task'
+has err 'there is no task none: mcptask list --all shows them'
 run 2 wait
 has err 'task_id or agent is required'
 tasks | "$bin" import - >out

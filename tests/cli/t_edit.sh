@@ -194,7 +194,7 @@ has err 'two: --lease must be a whole number from 30 to 86400'
 run 2 edit one -p 9
 has err 'one: --priority must be a whole number from 0 to 4'
 run 1 edit nope --title x
-has err 'nope: there is no task nope: mcptask list --all shows them'
+has err 'mcptask: there is no task nope: mcptask list --all shows them'
 run 4 add --id one Another
 has err 'one: ' 'take another id, or mcptask edit changes that task'
 run 2 add --id 'a b' Blank
