@@ -18,7 +18,8 @@ struct cli_tool_args {
    Returns 0, or an exit code after printing the error. */
 int cli_args_read(struct cli *c, const struct json_tok **root);
 /* Begins with the members of input, then task_id and the options that were
-   given; no id is that of --id. input and id may be NULL. Each begin needs an end or a change. */
+   given; no id is that of --id. input and id may be NULL. Each begin needs an
+   end or a change. */
 void cli_args_begin(struct cli *c, struct cli_tool_args *l,
                     const struct json_tok *input, const char *id);
 /* Adds a text, or nothing if value is NULL. */

@@ -171,7 +171,8 @@ cli_answer(struct cli *c)
     json_obj(&l.w);
     cli_args_put(&l, "question_id", n > 2 || refuses ? c->operand[1] : NULL);
     cli_args_put(&l, "text", n > 2 || !refuses ? c->operand[n - 1] : NULL);
-    cli_args_put(&l, "action", a->decline ? "decline" : a->cancel ? "cancel" : NULL);
+    cli_args_put(&l, "action",
+                 a->decline ? "decline" : a->cancel ? "cancel" : NULL);
     json_close(&l.w);
     return cli_change_and_tell(c, TOOL_UPDATE, &l);
 }

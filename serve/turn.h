@@ -22,8 +22,8 @@ struct turn_answer {
 };
 
 /* The functions of a transport, called with its peer's ctx; later, answered and
-   gone may be NULL. None may call turn_leave, or push for another peer. The bytes
-   are valid only during the call. */
+   gone may be NULL. None may call turn_leave, or push for another peer. The
+   bytes are valid only during the call. */
 struct peer_ops {
     /* Takes a notification or a request of the server, to be sent before later
        answers. event is the id of its SSE event, or empty. */

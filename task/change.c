@@ -189,7 +189,8 @@ put_set(struct buf *b, const struct draft *d)
 
     for (int i = 0; i < TASK_N_FIELDS; i++) {
         if (i == F_TASK_ID || i == F_VERSION || i == F_CREATED_AT ||
-            i == F_CREATED_BY || i == F_TESTED_COMMIT || str_eq(d->old.f[i], d->k.f[i]) ||
+            i == F_CREATED_BY || i == F_TESTED_COMMIT ||
+            str_eq(d->old.f[i], d->k.f[i]) ||
             (i == F_LEASE && d->old.f[i].p && d->k.f[i].p)) /* renewed */
             continue;
         buf_char(b, before);

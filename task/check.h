@@ -25,11 +25,11 @@ struct task_blob {
 };
 
 /* Checks obj (an object; NULL: an empty one) as the arguments of tool. 0, or
-   the code that task_fail was told. Numbers are taken for texts, as some clients
-   send them, and whole numbers, true and false also as texts. An empty text
-   where one character is needed counts as null, and null as not given. Where
-   c has a principal, that is the agent: ERR_UNAUTHORIZED for another; else
-   c->self is, where none is given. */
+   the code that task_fail was told. Numbers are taken for texts, as some
+   clients send them, and whole numbers, true and false also as texts. An empty
+   text where one character is needed counts as null, and null as not given.
+   Where c has a principal, that is the agent: ERR_UNAUTHORIZED for another;
+   else c->self is, where none is given. */
 int task_args_parse(struct task_ctx *c, enum task_tool tool,
                     const struct json_tok *obj, struct task_args *out);
 /* SHA-256 in hex of all that was given but the idempotency key itself. */
