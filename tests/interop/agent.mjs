@@ -26,7 +26,7 @@ import { PRODUCT, Server } from './server.mjs';
 import { Wire } from './wire.mjs';
 
 export const MODERN = '2026-07-28';
-export const LIMIT = { timeout: 20000 }; /* of each test */
+export const LIMIT = { timeout: 60000 }; /* of each test */
 export const WHO = { name: 'interop', version: '1' };
 const REMOTE = fileURLToPath(new URL('node_modules/mcp-remote/dist/proxy.js',
   import.meta.url));
