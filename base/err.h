@@ -30,7 +30,10 @@ enum err {
     ERR_UNKNOWN = -22,  /* a commit failed with an unknown outcome */
     ERR_UNAUTHORIZED = -23, /* the principal lacks permission */
     ERR_CAPABILITY = -24,   /* the client lacks a required capability */
-    ERR_LEASE = -25         /* another agent holds the lease */
+    ERR_LEASE = -25,        /* another agent holds the lease */
+    ERR_UNREACHABLE = -26,  /* no member of the remote store answers */
+    ERR_AGAIN = -27,        /* others committed first: run it all again */
+    ERR_SKEW = -28          /* the clock is too far off for writes */
 };
 
 /* The code's name on the wire ("not_found", "store_full"); never NULL. */

@@ -1,0 +1,54 @@
+#ifndef ETCD_CLIENT_H
+#define ETCD_CLIENT_H
+
+/* client - requests to etcd's JSON gateway, one at a time, to whichever
+   endpoint answers. A state machine on one descriptor: nothing here blocks. It
+   knows HTTP and the gateway's errors, and nothing of keys. */
+
+#include "base/base.h"
+
+#define ETCD_MAX_ENDPOINTS 8
+
+struct etcd_options { /* copied */
+    struct str endpoints; /* "127.0.0.1:2379,[::1]:2379": numeric addresses, in
+                             the order in which they are tried */
+    struct str user, password; /* empty: none */
+    int64_t answer_ms; /* without an answer for so long, try the next endpoint;
+                          0: 1,000, then 2,000 */
+};
+
+struct etcd;
+
+struct etcd_answer {
+    struct str body;   /* JSON; valid until the next etcd_begin */
+    const char *why;   /* what went wrong, naming the endpoint; "": nothing */
+    int64_t skew_ms;   /* the endpoint's clock (its Date) minus this one */
+    bool resent;       /* the request may have taken effect more than once, or
+                          earlier: some attempt's answer was lost */
+};
+
+/* 0; ERR_INVALID with *why: an endpoint is no numeric address with a port;
+   ERR_NOMEM. */
+int etcd_new(struct etcd **out, const struct etcd_options *o, char why[256]);
+void etcd_free(struct etcd *e);
+
+/* Begins a POST of body, which is copied, to path ("/v3/kv/txn"). The whole has
+   budget_ms, over all endpoints and attempts; once: only one attempt that may
+   take effect. One request at a time. 0 or ERR_NOMEM. */
+int etcd_begin(struct etcd *e, const char *path, struct str body,
+               int64_t budget_ms, bool once);
+/* Goes on. ERR_MORE: wait for etcd_watch. 0: answered with 200. Otherwise:
+   ERR_UNREACHABLE: never sent to anybody; ERR_UNKNOWN: sent, and its effect is
+   unknown; ERR_FULL: the quota; ERR_TOO_LARGE; ERR_READONLY: the role lacks the
+   prefix; ERR_UNAUTHORIZED: user or password; ERR_FORMAT: no gateway answers
+   here; ERR_NOMEM. */
+int etcd_step(struct etcd *e, struct etcd_answer *out);
+/* Gives the request up, if there is one; the connection is closed. */
+void etcd_cancel(struct etcd *e);
+/* The descriptor to wait for, or -1, *write if for writing, and when to step at
+   the latest by clock_mono_ms; INT64_MAX: never. */
+int etcd_watch(const struct etcd *e, bool *write, int64_t *due_ms);
+/* The endpoint in use, as given; for reports. */
+const char *etcd_endpoint(const struct etcd *e);
+
+#endif

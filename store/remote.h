@@ -1,0 +1,78 @@
+#ifndef STORE_REMOTE_H
+#define STORE_REMOTE_H
+
+/* remote - the engine that orders the batches of several hosts. Each host's log
+   is then a replica: a prefix of that one order. The store calls the engine
+   through this table and knows nothing else of it. Nothing here blocks.
+
+   One operation is under way at a time: begun by pull or commit, and ended when
+   step returns something else than ERR_MORE. Meanwhile step is called whenever
+   the descriptor of watch is ready, or its time has come. */
+
+#include "base/base.h"
+
+#define REMOTE_HEAD_MAX 112 /* text of a head, with its NUL */
+
+/* Where a replica stands. */
+struct remote_at {
+    char head[REMOTE_HEAD_MAX]; /* the engine's text for the newest record; "":
+                                   unknown, so the engine compares the rest */
+    uint64_t n;   /* newest record; 0: none */
+    uint64_t b;   /* first record of its batch */
+    uint32_t sum; /* record_sum of the newest record; 0: none */
+    uint64_t g;   /* generation of the local log; 0: there is no log */
+    char id[33];  /* of the store; "": there is no log */
+};
+
+struct remote_news {
+    enum {
+        REMOTE_SAME,    /* pull: the replica has all; at->head is set */
+        REMOTE_WON,     /* commit: the batch is the next one */
+        REMOTE_BEHIND,  /* lines follow the replica's; a commit is lost */
+        REMOTE_REPLACE  /* the replica is of no use: take the file instead */
+    } what;
+    char head[REMOTE_HEAD_MAX]; /* text of the head after this news */
+    struct str lines; /* BEHIND: whole batches, each line with its line feed;
+                         g and c are of another host. Valid until the next
+                         call. */
+    bool more;        /* BEHIND: others follow; pull again */
+    const char *path; /* REPLACE: a whole log, synced, in the log's directory,
+                         of generation at->g + 1, to be renamed over the log */
+    const char *aside; /* REPLACE: keep the old log as <log>.<aside>, since it
+                          has records that are nowhere else; NULL: drop it */
+    int64_t skew_ms;  /* how far the engine's clocks are ahead of this one */
+};
+
+struct remote {
+    void *ctx;
+    /* Asks whether `at` is the newest, and for what follows it if it is not.
+       An engine without this store makes it, if the local log is empty. 0, or
+       an error as of step. */
+    int (*pull)(void *ctx, const struct remote_at *at);
+    /* Offers a batch, to stand right behind `at`, whose head is not "". lines
+       are its records first..last, last with this sum. They are copied. */
+    int (*commit)(void *ctx, const struct remote_at *at, struct str lines,
+                  uint64_t first, uint64_t last, uint32_t sum);
+    /* Goes on. 0 with *news; ERR_MORE; else the operation has failed:
+       ERR_UNREACHABLE: no member took it; ERR_UNKNOWN: a commit may take effect
+       yet; ERR_FULL, ERR_TOO_LARGE, ERR_READONLY, ERR_FORMAT (another store, or
+       a newer version), ERR_IO, ERR_NOMEM. why() says more. */
+    int (*step)(void *ctx, struct remote_news *news);
+    /* The descriptor to wait for, or -1, with *write if for writing; and when to
+       step at the latest, by clock_mono_ms; INT64_MAX: never. Also between
+       operations: the engine tends itself in step, which then returns 0 with
+       REMOTE_SAME if pull is worth it now, or ERR_MORE. */
+    int (*watch)(void *ctx, bool *write, int64_t *due_ms);
+    /* Why the last operation failed, in words; "" if it did not. */
+    const char *(*why)(void *ctx);
+    /* Whether the process of another host with this instance is alive, as far
+       as known; and a number for this process that no other has, 0: none. */
+    bool (*alive)(void *ctx, uint64_t instance);
+    uint64_t (*instance)(void *ctx);
+    /* A local compaction has ended: the log is open as fd up to end, its newest
+       record n. The engine copies what it needs; it may keep it as a snapshot
+       and drop the batches up to n. */
+    void (*compacted)(void *ctx, const char *path, uint64_t n, int64_t end);
+};
+
+#endif
