@@ -199,6 +199,7 @@ record_new_id(struct record_header *h)
     return rc;
 }
 
+#define REPLICA ",\"replica\":true"
 #define ARCHIVE ",\"archive\":true"
 
 bool
@@ -227,10 +228,10 @@ record_put_header(struct buf *b, const struct record_header *h,
 {
     char body[128];
     struct store_rec r = {.g = h->g, .key = STR(RECORD_KEY_LOG)};
-    text_put(body, sizeof body, "\"mcptask-log\":%d,\"id\":\"%s\"%s%s",
+    text_put(body, sizeof body, "\"mcptask-log\":%d,\"id\":\"%s\"%s%s%s",
              RECORD_VERSION, h->id,
              h->compacted || h->archive ? ",\"compacted\":true" : "",
-             h->archive ? ARCHIVE : "");
+             h->replica ? REPLICA : "", h->archive ? ARCHIVE : "");
     put_own(b, &r, body, now_ms);
 }
 
@@ -338,6 +339,16 @@ record_peek_n(struct str line, uint64_t *n)
     return take_u64(&p, end, "\"g\":", &g) && take_u64(&p, end, "\"n\":", n);
 }
 
+uint32_t
+record_sum(struct str line)
+{
+    const char *p = line.p + RECORD_SUM_FROM, *end = line.p + line.len;
+    uint64_t g;
+    if (line.len <= RECORD_SUM_FROM || !take_u64(&p, end, "\"g\":", &g))
+        return 0;
+    return crc32c(0, p, (size_t)(end - p));
+}
+
 /* Finds the number after the text z, anywhere in s. */
 static bool
 find_u64(struct str s, const char *z, uint64_t *out)
@@ -407,6 +418,7 @@ record_parse_header(struct str line, struct record_header *out)
     memcpy(out->id, p, 32);
     p += 33;
     out->compacted = skip(&p, end, ",\"compacted\":true");
+    out->replica = skip(&p, end, REPLICA);
     out->g = r.g;
     return r.g > 0 && r.g <= RECORD_MAX_G ? 0 : ERR_SYNTAX;
 }
@@ -419,6 +431,8 @@ record_guess_header(struct str line, struct record_header *out)
     for (; p < end; p++) {
         const char *at = p;
         out->compacted |= skip(&at, end, "\"compacted\":true");
+        at = p;
+        out->replica |= skip(&at, end, REPLICA);
         at = p;
         if (skip(&at, end, "\"id\":\"") && end - at > 32 && at[32] == '"' &&
             hex32(at, &any) && hex32(at + 8, &any) && hex32(at + 16, &any) &&

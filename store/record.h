@@ -31,6 +31,9 @@ void record_put(struct buf *b, const struct store_rec *r);
 /* Splits a line (without its line feed) and checks form and CRC. 0, or
    ERR_SYNTAX if it is not a record. out points into line. */
 int record_parse(struct str line, struct store_rec *out);
+/* CRC-32C of a line (without its line feed) from its n on: what is the same on
+   all hosts. 0: not a record's line. */
+uint32_t record_sum(struct str line);
 /* Reads n, p and key from the first readable head in a damaged line, unchecked,
    and advances line past it. False: no more. */
 bool record_peek(struct str *line, struct store_rec *out);
@@ -42,6 +45,7 @@ struct record_header {
     uint64_t g;
     char id[33];
     bool compacted;
+    bool replica; /* of a store that other hosts share */
     bool archive; /* also holds ended tasks, each once; write only */
     bool damaged; /* when read: the line is damaged, and ... */
     int64_t end;  /* ... the next one begins here */
@@ -58,8 +62,8 @@ void record_put_end(struct buf *b, uint64_t g, uint64_t n, uint64_t count,
 /* Parses a first line. 0; ERR_SYNTAX: a damaged log header; ERR_FORMAT: not a
    log, or an unknown version (out->version is then not 0). */
 int record_parse_header(struct str line, struct record_header *out);
-/* Fills in what can be recovered of id and compacted from a damaged first line.
-   Leaves out->g alone. */
+/* Fills in what can be recovered of id, compacted and replica from a damaged
+   first line. Leaves out->g alone. */
 void record_guess_header(struct str line, struct record_header *out);
 /* Returns whether r is the header of an archive. */
 bool record_archives(const struct store_rec *r);

@@ -206,14 +206,16 @@ test_header_versions(void)
         CHECK(got.version == cases[i].version);
     }
     snprintf(h.id, sizeof h.id, "00112233445566778899aabbccddeeff");
-    for (int i = 0; i < 2; i++, h.compacted = false) {
+    for (int i = 0; i < 4; i++) {
         struct buf b = {0};
+        h.compacted = i & 1;
+        h.replica = i & 2;
         record_put_header(&b, &h, SAMPLE_MS);
         CHECK(b.len < RECORD_HEADER_MAX);
         struct str line = {guard_copy(b.p, b.len - 1), b.len - 1};
         CHECK(record_parse_header(line, &got) == 0 && got.g == 7 &&
               got.version == RECORD_VERSION && got.compacted == h.compacted &&
-              strcmp(got.id, h.id) == 0);
+              got.replica == h.replica && strcmp(got.id, h.id) == 0);
         b.p[RECORD_CRC_AT] ^= 1;
         CHECK(record_parse_header((struct str){b.p, b.len - 1}, &got) ==
               ERR_SYNTAX);
@@ -230,6 +232,30 @@ test_end_record(void)
     CHECK(record_parse((struct str){b.p, b.len - 1}, &r) == 0);
     CHECK(r.n == 500 && r.b == 500 && str_is(r.key, RECORD_KEY_END));
     CHECK(record_end_count(&r) == 123);
+    buf_fini(&b);
+}
+
+/* Hosts compact when they like, so g and c are not part of the sum. */
+static void
+test_sum(void)
+{
+    struct store_rec r = {.g = 2, .n = 42, .b = 41, .p = 7,
+                          .key = STR("task/1"),
+                          .time = STR("2026-07-28T09:30:00.000Z"),
+                          .body = STR("\"op\":\"x\"")};
+    struct buf a = {0}, b = {0};
+
+    record_put(&a, &r);
+    r.g = 1234;
+    record_put(&b, &r);
+    struct str one = {a.p, a.len - 1}, other = {b.p, b.len - 1};
+    const char *from = strstr(one.p, "\"n\":");
+    CHECK(record_sum(one) == crc32c(0, from, (size_t)(one.p + one.len - from)));
+    CHECK(record_sum(one) == record_sum(other) && record_sum(one) != 0);
+    CHECK(record_sum((struct str){one.p, one.len - 1}) != record_sum(one));
+    CHECK(record_sum(STR("")) == 0);
+    CHECK(record_sum(STR("{\"c\":\"00000000\",\"x\":1}")) == 0);
+    buf_fini(&a);
     buf_fini(&b);
 }
 
@@ -361,6 +387,7 @@ main(void)
     test_parse_forms();
     test_header_versions();
     test_end_record();
+    test_sum();
     test_reader_chunk_borders();
     test_reader_ends();
     test_reader_long_lines();
