@@ -1,0 +1,61 @@
+#ifndef ETCD_ENGINE_H
+#define ETCD_ENGINE_H
+
+/* engine - what the engine knows, and how it asks etcd. */
+
+#include "etcd/client.h"
+#include "etcd/meta.h"
+#include "etcd/txn.h"
+#include "etcd/url.h"
+
+struct engine;
+/* Takes the answer to what was asked. 0: e->news is ready; ERR_MORE: it has
+   asked again; ERR_AGAIN: attach anew; or an error of remote's step. */
+typedef int engine_fn(struct engine *e, const struct etcd_answer *a);
+
+struct engine {
+    struct etcd *client;
+    struct etcd_url url;
+    const char *log;   /* path of the local log */
+    char host[65];
+
+    engine_fn *then;   /* NULL: nothing is asked */
+    struct buf body;   /* of the request */
+    struct arena mem;  /* of the answer */
+    char why[256];
+
+    struct meta meta;  /* of the store as of the last attach */
+    bool attached;     /* this process has seen that store and log agree */
+    enum { DOUBT_NO, DOUBT_GAP, DOUBT_CHAIN } doubt; /* why it attaches anew */
+    unsigned tries;    /* how often, in this operation */
+
+    struct remote_at at; /* of the operation */
+    struct head mine;    /* at.head, or what it was found to be */
+    bool known;          /* mine is known */
+    struct head next;    /* of the batch offered */
+    bool committing;
+    uint64_t window;     /* numbers of records asked for */
+
+    struct remote_news news;
+    struct buf lines;
+    char aside[48];
+    struct {           /* a log being made */
+        char *path;
+        int fd;        /* or -1 */
+        int64_t len;
+        bool header;   /* it has one */
+        struct buf in, out;
+        struct sha256 sum;
+        uint64_t part; /* asked for next */
+    } file;
+};
+
+/* Sets why and returns err. */
+int engine_fail(struct engine *e, int err, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Asks with e->body, and empties it. once: only one attempt may take effect.
+   ERR_MORE or ERR_NOMEM. */
+int engine_ask(struct engine *e, const char *path, engine_fn *then, bool once);
+int engine_ask_txn(struct engine *e, engine_fn *then);
+
+#endif

@@ -1,0 +1,117 @@
+/* head - the texts that a store has in etcd. */
+
+#include "etcd/head.h"
+#include "base/text.h"
+#include "json/raw.h"
+#include "json/write.h"
+#include "store/record.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#define FORMAT "1"
+
+/* Copies a text of n hex digits, with a NUL. */
+static bool
+take_hex(char *out, struct str s, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < s.len && text_hex_digit(s.p[i]) >= 0; i++)
+        ;
+    if (s.len != n || i != n)
+        return false;
+    memcpy(out, s.p, n);
+    out[n] = '\0';
+    return true;
+}
+
+bool
+head_parse(struct str text, struct head *out)
+{
+    char sum[9];
+    bool ok = str_is(str_cut(&text, ' '), FORMAT) && text.p != NULL &&
+              take_hex(out->epoch, str_cut(&text, ' '), HEAD_EPOCH) &&
+              text.p != NULL && str_u64(str_cut(&text, ' '), &out->n) &&
+              text.p != NULL &&
+              take_hex(out->wid, str_cut(&text, ' '), HEAD_WID) &&
+              text.p != NULL && take_hex(sum, text, 8);
+
+    out->sum = 0;
+    for (int i = 0; ok && i < 8; i++)
+        out->sum = out->sum << 4 | (uint32_t)text_hex_digit(sum[i]);
+    return ok;
+}
+
+void
+head_text(const struct head *h, char out[REMOTE_HEAD_MAX])
+{
+    text_put(out, REMOTE_HEAD_MAX, FORMAT " %s %llu %s %08x", h->epoch,
+             (unsigned long long)h->n, h->wid, (unsigned)h->sum);
+}
+
+bool
+head_equal(const struct head *a, const struct head *b)
+{
+    return strcmp(a->epoch, b->epoch) == 0 && a->n == b->n &&
+           strcmp(a->wid, b->wid) == 0 && a->sum == b->sum;
+}
+
+int
+head_random(char *out, int n)
+{
+    uint32_t raw[8];
+    int rc = random_bytes(raw, sizeof(raw));
+
+    for (int i = 0; i * 8 < n; i++)
+        text_hex(out + 8 * i, n - 8 * i < 8 ? n - 8 * i : 8, raw[i]);
+    out[n] = '\0';
+    return rc;
+}
+
+const char *
+head_key(char out[HEAD_KEY], const char *prefix, const char *fmt, ...)
+{
+    size_t n = text_put(out, HEAD_KEY, "%s/", prefix);
+    va_list ap;
+
+    va_start(ap, fmt);
+    text_vput(out + n, HEAD_KEY - n, fmt, ap);
+    va_end(ap);
+    return out;
+}
+
+/* ---- batches ---- */
+
+void
+batch_put(struct buf *b, const char *wid, const char *before, const char *host,
+          struct str lines)
+{
+    buf_printf(b, "{\"w\":\"%s\",\"p\":\"%s\",\"h\":", wid, before);
+    json_quote(b, str_of(host));
+    buf_z(b, "}\n");
+    buf_str(b, lines);
+}
+
+int
+batch_read(struct str value, struct batch *out)
+{
+    struct str at = value, head = str_cut(&at, '\n'), line;
+
+    out->lines = at;
+    if (at.p == NULL || at.len == 0 || at.p[at.len - 1] != '\n' ||
+        !take_hex(out->wid, raw_inner(raw_member(head, "w")), HEAD_WID) ||
+        !take_hex(out->before, raw_inner(raw_member(head, "p")), HEAD_WID) ||
+        !record_peek_n(at, &out->first))
+        return ERR_FORMAT;
+    at.len--;
+    line = at;
+    for (size_t i = at.len; i > 0; i--)
+        if (at.p[i - 1] == '\n') {
+            line = str_from(at, i);
+            break;
+        }
+    out->newest = line;
+    return record_peek_n(line, &out->last) && out->last >= out->first
+               ? 0 : ERR_FORMAT;
+}

@@ -1,0 +1,56 @@
+#ifndef ETCD_HEAD_H
+#define ETCD_HEAD_H
+
+/* head - the texts that a store has in etcd: its keys, its head, its batches.
+   All keys begin with the store's prefix P:
+
+   P/head         "1 EPOCH N WID SUM": format; 16 hex digits, new at each create
+                  and push; newest record; id of its batch; record_sum
+   P/meta         JSON, see etcd/meta.h
+   P/b/<n>        a batch, by its first record: a line {"w":WID,"p":WID of the
+                  batch before,"h":host}, then the records' lines
+   P/s/<id>/<i>   part i of a snapshot, which is a whole log
+   P/key          the key that signs sessions, as in <log>.key
+   P/i/<n>        the host of a process, while its lease lives */
+
+#include "store/remote.h"
+
+#define HEAD_WID 32      /* hex digits */
+#define HEAD_EPOCH 16
+#define HEAD_PREFIX 128  /* longest prefix */
+#define HEAD_KEY (HEAD_PREFIX + 96) /* longest key, with its NUL */
+
+struct head {
+    char epoch[HEAD_EPOCH + 1];
+    uint64_t n;
+    char wid[HEAD_WID + 1]; /* zeros: no batch yet, or unknown */
+    uint32_t sum;
+};
+
+/* False: not a head's text. */
+bool head_parse(struct str text, struct head *out);
+void head_text(const struct head *h, char out[REMOTE_HEAD_MAX]);
+bool head_equal(const struct head *a, const struct head *b);
+/* Sets n hex digits, at most 64, and a NUL at random. 0 or ERR_IO. */
+int head_random(char *out, int n);
+
+/* The prefix, a slash, and the formatted rest. */
+const char *head_key(char out[HEAD_KEY], const char *prefix, const char *fmt,
+                     ...) __attribute__((format(printf, 3, 4)));
+#define HEAD_BATCH "b/%016llu"
+#define HEAD_PART "s/%s/%06llu"
+
+struct batch {
+    char wid[HEAD_WID + 1];
+    char before[HEAD_WID + 1]; /* the batch before this one */
+    struct str lines;          /* of its records */
+    uint64_t first, last;      /* their numbers */
+    struct str newest;         /* the last line, without its line feed */
+};
+
+void batch_put(struct buf *b, const char *wid, const char *before,
+               const char *host, struct str lines);
+/* Reads what batch_put wrote. 0 or ERR_FORMAT. */
+int batch_read(struct str value, struct batch *out);
+
+#endif

@@ -1,0 +1,30 @@
+#ifndef ETCD_META_H
+#define ETCD_META_H
+
+/* meta - what a store in etcd says of itself:
+   {"mcptask":1,"id":ID,"epoch":EPOCH,"min":VERSION,"snap":null or
+   {"id":...,"head":...,"parts":K,"bytes":B,"sha256":...}} */
+
+#include "base/sha256.h"
+#include "etcd/head.h"
+
+#define META_SNAP_ID 16 /* hex digits of a snapshot's id */
+
+struct meta {
+    char id[33]; /* of the store, as in a log's header */
+    char epoch[HEAD_EPOCH + 1];
+    struct {
+        char id[META_SNAP_ID + 1]; /* "": there is no snapshot */
+        struct head head;  /* of the store when it was taken */
+        uint64_t parts, bytes;
+        char sha256[SHA256_HEX + 1];
+    } snap;
+};
+
+void meta_put(struct buf *b, const struct meta *m);
+/* 0; ERR_VERSION: only a newer version reads this store, and *newer, in a, says
+   which; ERR_FORMAT: not the meta of a store; ERR_NOMEM. */
+int meta_read(struct arena *a, struct str text, struct meta *out,
+              struct str *newer);
+
+#endif

@@ -1,0 +1,600 @@
+/* remote - the order of the batches of several hosts, in etcd.
+
+   A batch is committed by one transaction: if P/head still is what the replica
+   follows, it puts the new head and the batch; else it returns the head and the
+   batches that the replica lacks. The head names its batch by a random id, so a
+   batch takes effect at one place in the order only, however often it is sent:
+   where an answer was lost, the batch found at that place tells whose it is.
+
+   Each batch names the one before it. So a replica never goes on from a history
+   other than its own, even if etcd was restored from a backup and has passed
+   the replica's number since.
+
+   A process attaches before it pulls for the first time, and again when head or
+   batches are not what it expects: it reads meta, head and the batch of its own
+   newest record, and decides what the replica is: a prefix, which is followed;
+   a prefix whose next batch is dropped, which a snapshot replaces; or something
+   else, which is kept aside and replaced. */
+
+#include "etcd/remote.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "etcd/snapshot.h"
+#include "store/record.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WINDOW_MIN 8    /* records; with the largest ones 4 MiB */
+#define WINDOW_MAX 4096 /* their tokens must fit into JSON_MAX_TOKENS */
+#define WINDOW_BYTES (1024 * 1024) /* larger answers do not grow */
+#define BATCH_MAX (1024 * 1024)
+#define MAX_TRIES 3     /* attaches in one operation */
+
+static const char no_wid[] = "00000000000000000000000000000000";
+
+/* ---- what follows the replica ---- */
+
+static void
+put_window(struct engine *e, uint64_t from)
+{
+    char key[HEAD_KEY], end[HEAD_KEY];
+
+    txn_range(&e->body, head_key(key, e->url.prefix, "head"), NULL);
+    txn_range(&e->body,
+              head_key(key, e->url.prefix, HEAD_BATCH, (unsigned long long)from),
+              head_key(end, e->url.prefix, HEAD_BATCH,
+                       (unsigned long long)(from + e->window)));
+}
+
+/* Appends a batch to lines, if it follows the head at. ERR_AGAIN: it does
+   not. */
+static int
+add_batch(struct engine *e, struct head *at, const struct batch *b)
+{
+    if (b->first != at->n + 1) {
+        e->doubt = DOUBT_GAP;
+        return ERR_AGAIN;
+    }
+    if (strcmp(b->before, at->wid) != 0) {
+        e->doubt = DOUBT_CHAIN;
+        return ERR_AGAIN;
+    }
+    buf_str(&e->lines, b->lines);
+    at->n = b->last;
+    at->sum = record_sum(b->newest);
+    memcpy(at->wid, b->wid, sizeof(at->wid));
+    return e->lines.err;
+}
+
+/* Reads the batches that operation 1 found into lines, and advances *at past
+   them. */
+static int
+add_batches(struct engine *e, const struct txn_answer *t, struct head *at)
+{
+    const struct json_tok *kv = NULL;
+    struct batch b;
+    struct txn_kv v;
+    int rc = 0;
+
+    buf_reset(&e->lines, WINDOW_BYTES);
+    while (rc == 0 && (kv = txn_next(t, 1, kv)) != NULL) {
+        rc = txn_kv(&e->mem, kv, &v);
+        if (rc == 0)
+            rc = batch_read(v.value, &b);
+        if (rc == ERR_FORMAT)
+            return engine_fail(e, rc, "etcd: %.*s is not a batch",
+                               STR_ARG(v.key));
+        if (rc == 0)
+            rc = add_batch(e, at, &b);
+    }
+    if (rc == 0 && e->lines.len == 0) {
+        e->doubt = DOUBT_GAP;
+        rc = ERR_AGAIN;
+    }
+    return rc;
+}
+
+/* Reads the head that operation i found. */
+static int
+read_head(struct engine *e, const struct txn_answer *t, uint32_t i,
+          struct head *out)
+{
+    struct txn_kv kv;
+    int rc = txn_only(&e->mem, t, i, &kv);
+
+    if (rc == 0 && !head_parse(kv.value, out))
+        rc = engine_fail(e, ERR_FORMAT, "etcd: %.*s is not a store's head",
+                         STR_ARG(kv.key));
+    return rc;
+}
+
+/* Compares head and batches in an answer with the replica, into news. */
+static int
+follow(struct engine *e, const struct txn_answer *t)
+{
+    struct head head, at = e->mine;
+    int rc = read_head(e, t, 0, &head);
+
+    if (rc == ERR_NOT_FOUND)
+        return ERR_AGAIN;
+    if (rc != 0)
+        return rc;
+    e->news.what = REMOTE_SAME;
+    head_text(&at, e->news.head);
+    if (head_equal(&head, &at))
+        return 0;
+    if (strcmp(head.epoch, at.epoch) != 0 || head.n <= at.n)
+        return ERR_AGAIN;
+    rc = add_batches(e, t, &at);
+    if (rc != 0)
+        return rc;
+    if (at.n >= head.n && !head_equal(&at, &head)) {
+        e->doubt = DOUBT_CHAIN;
+        return ERR_AGAIN;
+    }
+    head_text(&at, e->news.head);
+    e->news.what = REMOTE_BEHIND;
+    e->news.lines = buf_view(&e->lines);
+    e->news.more = at.n < head.n;
+    return 0;
+}
+
+static int
+on_window(struct engine *e, const struct etcd_answer *a)
+{
+    struct txn_answer t;
+    int rc = txn_read(&e->mem, a->body, &t);
+
+    if (rc == 0)
+        rc = follow(e, &t);
+    if (rc == 0 && e->news.more && a->body.len < WINDOW_BYTES &&
+        e->window < WINDOW_MAX)
+        e->window *= 2;
+    else if (rc == 0)
+        e->window = WINDOW_MIN;
+    return rc;
+}
+
+static int
+ask_window(struct engine *e)
+{
+    txn_begin(&e->body);
+    txn_then(&e->body);
+    put_window(e, e->mine.n + 1);
+    txn_end(&e->body);
+    return engine_ask_txn(e, on_window);
+}
+
+/* ---- attach ---- */
+
+/* Replaces the replica; keep: it may have records that are nowhere else. */
+static int
+replace(struct engine *e, bool keep)
+{
+    if (keep) {
+        text_put(e->aside, sizeof(e->aside), "diverged-%s-%llu",
+                 e->known ? e->mine.epoch : "unknown",
+                 (unsigned long long)e->at.n);
+        e->news.aside = e->aside;
+    }
+    return snapshot_take(e);
+}
+
+static int
+on_create(struct engine *e, const struct etcd_answer *a)
+{
+    struct txn_answer t;
+    int rc = txn_read(&e->mem, a->body, &t);
+
+    if (rc != 0)
+        return rc;
+    return t.succeeded ? replace(e, false) : ERR_AGAIN;
+}
+
+/* Makes the store in etcd. If another host was faster, attaches to its own. */
+static int
+create(struct engine *e)
+{
+    char key[HEAD_KEY], text[REMOTE_HEAD_MAX];
+    struct record_header h = {.g = 0};
+    struct head head = {.n = 0};
+    struct buf meta = {0};
+    int rc;
+
+    if (e->at.n > 0)
+        return engine_fail(e, ERR_FORMAT,
+                           "etcd has no store at %.100s, but the log %.80s has "
+                           "records: see mcptask help push",
+                           e->url.prefix, e->log);
+    e->meta = (struct meta){0};
+    rc = record_new_id(&h);
+    memcpy(e->meta.id, h.id, sizeof(h.id));
+    if (rc == 0)
+        rc = head_random(e->meta.epoch, HEAD_EPOCH);
+    if (rc != 0)
+        return rc;
+    memcpy(head.epoch, e->meta.epoch, sizeof(head.epoch));
+    memcpy(head.wid, no_wid, sizeof(head.wid));
+    head_text(&head, text);
+    meta_put(&meta, &e->meta);
+    txn_begin(&e->body);
+    txn_if_new(&e->body, head_key(key, e->url.prefix, "head"));
+    txn_if_new(&e->body, head_key(key, e->url.prefix, "meta"));
+    txn_then(&e->body);
+    txn_put(&e->body, head_key(key, e->url.prefix, "head"), str_of(text), 0);
+    txn_put(&e->body, head_key(key, e->url.prefix, "meta"), buf_view(&meta), 0);
+    txn_end(&e->body);
+    rc = meta.err;
+    buf_fini(&meta);
+    return rc != 0 ? rc : engine_ask_txn(e, on_create);
+}
+
+static int
+read_meta(struct engine *e, const struct txn_answer *t)
+{
+    struct str newer = STR("");
+    struct txn_kv kv;
+    int rc = txn_only(&e->mem, t, 0, &kv);
+
+    if (rc == 0)
+        rc = meta_read(&e->mem, kv.value, &e->meta, &newer);
+    if (rc == ERR_VERSION)
+        return engine_fail(e, ERR_FORMAT,
+                           "the store in etcd needs mcptask %.*s; this is "
+                           MCPTASK_VERSION, STR_ARG(newer));
+    return rc == ERR_FORMAT
+               ? engine_fail(e, rc, "etcd: %.*s is not a store's meta",
+                             STR_ARG(kv.key))
+               : rc;
+}
+
+/* Compares the newest record of the replica with its batch in etcd. */
+static int
+judge(struct engine *e, const struct txn_answer *t, const struct head *head)
+{
+    struct txn_kv kv;
+    struct batch b;
+    int rc;
+
+    if (e->at.n > head->n)
+        return replace(e, true);
+    if (e->at.n == head->n) {
+        if (e->at.sum != head->sum)
+            return replace(e, true);
+        e->mine = *head;
+        return 0;
+    }
+    rc = txn_only(&e->mem, t, 2, &kv);
+    if (rc == 0)
+        rc = batch_read(kv.value, &b);
+    if (rc == 0 && (b.last != e->at.n || record_sum(b.newest) != e->at.sum))
+        return replace(e, true);
+    if (rc == 0) {
+        e->mine = (struct head){.n = b.last, .sum = e->at.sum};
+        memcpy(e->mine.epoch, head->epoch, sizeof(head->epoch));
+        memcpy(e->mine.wid, b.wid, sizeof(b.wid));
+        return e->doubt == DOUBT_GAP ? replace(e, false) : 0;
+    }
+    if (rc != ERR_NOT_FOUND)
+        return rc;
+    /* Its batch is dropped, so the next one most likely is, too. */
+    return replace(e, e->doubt == DOUBT_CHAIN || !e->known ||
+                          strcmp(e->mine.epoch, head->epoch) != 0);
+}
+
+static int
+attach_to(struct engine *e, const struct txn_answer *t,
+          const struct head *head)
+{
+    bool same = strcmp(e->at.id, e->meta.id) == 0;
+    int rc = 0;
+
+    if (e->at.n > 0 && !same)
+        return engine_fail(e, ERR_FORMAT,
+                           "the log %.80s is not of the store in etcd at "
+                           "%.100s: its id is %s, not %s",
+                           e->log, e->url.prefix, e->at.id, e->meta.id);
+    e->attached = true;
+    if (e->at.g == 0 || !same)
+        return replace(e, false);
+    if (e->at.n > 0) {
+        rc = judge(e, t, head);
+    } else {
+        e->mine = (struct head){.n = 0};
+        memcpy(e->mine.epoch, head->epoch, sizeof(head->epoch));
+        memcpy(e->mine.wid, no_wid, sizeof(no_wid));
+        if (e->doubt != DOUBT_NO)
+            return replace(e, false);
+    }
+    e->known = rc == 0;
+    if (rc != 0 || e->news.what == REMOTE_REPLACE)
+        return rc;
+    head_text(&e->mine, e->news.head);
+    return head_equal(&e->mine, head) ? 0 : ask_window(e);
+}
+
+static int
+on_attach(struct engine *e, const struct etcd_answer *a)
+{
+    struct txn_answer t;
+    struct head head;
+    int rc = txn_read(&e->mem, a->body, &t), head_rc;
+
+    if (rc != 0)
+        return rc;
+    rc = read_meta(e, &t);
+    head_rc = read_head(e, &t, 1, &head);
+    if (rc == ERR_NOT_FOUND && head_rc == ERR_NOT_FOUND)
+        return create(e);
+    if (rc == ERR_NOT_FOUND || head_rc == ERR_NOT_FOUND)
+        return engine_fail(e, ERR_FORMAT, "etcd: only one of head and meta is "
+                                          "at %.100s", e->url.prefix);
+    if (rc == 0)
+        rc = head_rc;
+    return rc == 0 ? attach_to(e, &t, &head) : rc;
+}
+
+static int
+attach(struct engine *e)
+{
+    char key[HEAD_KEY];
+
+    if (e->tries++ == MAX_TRIES)
+        return engine_fail(e, ERR_FORMAT, "etcd: the batches after record %llu "
+                           "at %.100s are not whole",
+                           (unsigned long long)e->at.n, e->url.prefix);
+    e->attached = false;
+    e->news = (struct remote_news){.skew_ms = e->news.skew_ms};
+    txn_begin(&e->body);
+    txn_then(&e->body);
+    txn_range(&e->body, head_key(key, e->url.prefix, "meta"), NULL);
+    txn_range(&e->body, head_key(key, e->url.prefix, "head"), NULL);
+    txn_range(&e->body, head_key(key, e->url.prefix, HEAD_BATCH,
+                                 (unsigned long long)e->at.b), NULL);
+    txn_end(&e->body);
+    return engine_ask_txn(e, on_attach);
+}
+
+/* ---- commit ---- */
+
+static int
+on_commit(struct engine *e, const struct etcd_answer *a)
+{
+    const struct json_tok *kv;
+    struct txn_answer t;
+    struct batch b;
+    struct txn_kv v;
+    int rc = txn_read(&e->mem, a->body, &t);
+    bool won = rc == 0 && t.succeeded;
+
+    if (rc != 0)
+        return rc;
+    kv = won ? NULL : txn_next(&t, 1, NULL);
+    if (kv != NULL) {
+        rc = txn_kv(&e->mem, kv, &v);
+        if (rc != 0)
+            return rc;
+        won = batch_read(v.value, &b) == 0 && strcmp(b.wid, e->next.wid) == 0;
+    }
+    if (won) {
+        e->news.what = REMOTE_WON;
+        head_text(&e->next, e->news.head);
+        return 0;
+    }
+    rc = follow(e, &t);
+    if (rc == 0 && e->news.what != REMOTE_SAME)
+        return 0;
+    if (rc != 0 && rc != ERR_AGAIN)
+        return rc;
+    /* The next pull finds out. */
+    e->news = (struct remote_news){.what = REMOTE_BEHIND, .more = true};
+    head_text(&e->mine, e->news.head);
+    return 0;
+}
+
+/* ---- the table ---- */
+
+static void
+begin(struct engine *e, const struct remote_at *at)
+{
+    if (e->then != NULL) /* the caller has given the last operation up */
+        etcd_cancel(e->client);
+    e->then = NULL;
+    snapshot_drop(e);
+    e->why[0] = '\0';
+    e->news = (struct remote_news){0};
+    e->at = *at;
+    e->known = head_parse(str_of(at->head), &e->mine) && e->mine.n == at->n;
+    e->doubt = DOUBT_NO;
+    e->tries = 0;
+}
+
+static int
+remote_pull(void *ctx, const struct remote_at *at)
+{
+    struct engine *e = ctx;
+    int rc;
+
+    begin(e, at);
+    e->committing = false;
+    rc = e->attached && e->known &&
+                 strcmp(e->mine.epoch, e->meta.epoch) == 0
+             ? ask_window(e) : attach(e);
+    return rc == ERR_MORE ? 0 : rc;
+}
+
+static int
+remote_commit(void *ctx, const struct remote_at *at, struct str lines,
+              uint64_t first, uint64_t last, uint32_t sum)
+{
+    char key[HEAD_KEY], text[REMOTE_HEAD_MAX];
+    struct engine *e = ctx;
+    struct buf batch = {0};
+    int rc;
+
+    begin(e, at);
+    e->committing = true;
+    e->window = WINDOW_MIN;
+    e->next = (struct head){.n = last, .sum = sum};
+    memcpy(e->next.epoch, e->mine.epoch, sizeof(e->next.epoch));
+    rc = head_random(e->next.wid, HEAD_WID);
+    batch_put(&batch, e->next.wid, e->mine.wid, e->host, lines);
+    if (rc == 0 && batch.len > BATCH_MAX)
+        rc = engine_fail(e, ERR_TOO_LARGE, "a batch of %lu bytes; etcd takes "
+                         "1 MiB", (unsigned long)batch.len);
+    head_text(&e->next, text);
+    txn_begin(&e->body);
+    head_key(key, e->url.prefix, "head");
+    txn_if_value(&e->body, key, str_of(at->head));
+    txn_then(&e->body);
+    txn_put(&e->body, key, str_of(text), 0);
+    txn_put(&e->body, head_key(key, e->url.prefix, HEAD_BATCH,
+                               (unsigned long long)first),
+            buf_view(&batch), 0);
+    txn_else(&e->body);
+    put_window(e, first);
+    txn_end(&e->body);
+    if (rc == 0)
+        rc = batch.err;
+    buf_fini(&batch);
+    if (rc == 0)
+        rc = engine_ask_txn(e, on_commit);
+    buf_reset(&e->body, 0);
+    return rc == ERR_MORE ? 0 : rc;
+}
+
+/* What a failed request means for an operation. */
+static int
+failed(struct engine *e, int rc, const struct etcd_answer *a)
+{
+    if (a->why != NULL && a->why[0] != '\0')
+        engine_fail(e, 0, "%s", a->why);
+    if (rc == ERR_UNAUTHORIZED)
+        return ERR_READONLY;
+    if (rc == ERR_TOO_LARGE && !e->committing && e->window > WINDOW_MIN) {
+        e->window = WINDOW_MIN;
+        return ask_window(e);
+    }
+    return rc == ERR_UNKNOWN && !e->committing ? ERR_UNREACHABLE : rc;
+}
+
+static int
+remote_step(void *ctx, struct remote_news *news)
+{
+    struct engine *e = ctx;
+    int rc = ERR_MORE;
+
+    while (rc == ERR_MORE && e->then != NULL) {
+        struct etcd_answer a = {.why = ""};
+        engine_fn *then = e->then;
+
+        rc = etcd_step(e->client, &a);
+        if (rc == ERR_MORE)
+            return rc;
+        e->then = NULL;
+        arena_reset(&e->mem);
+        e->news.skew_ms = a.skew_ms;
+        rc = rc == 0 ? then(e, &a) : failed(e, rc, &a);
+        if (rc == ERR_AGAIN)
+            rc = attach(e);
+    }
+    if (rc == 0)
+        *news = e->news;
+    return rc;
+}
+
+static int
+remote_watch(void *ctx, bool *write, int64_t *due_ms)
+{
+    const struct engine *e = ctx;
+
+    *write = false;
+    *due_ms = INT64_MAX;
+    return e->then != NULL ? etcd_watch(e->client, write, due_ms) : -1;
+}
+
+static const char *
+remote_why(void *ctx)
+{
+    const struct engine *e = ctx;
+
+    return e->why;
+}
+
+static bool
+remote_alive(void *ctx, uint64_t instance)
+{
+    (void)ctx, (void)instance;
+    return true;
+}
+
+static uint64_t
+remote_instance(void *ctx)
+{
+    (void)ctx;
+    return 0;
+}
+
+static void
+remote_compacted(void *ctx, const char *path, uint64_t n, int64_t end)
+{
+    (void)ctx, (void)path, (void)n, (void)end;
+}
+
+/* ---- making it ---- */
+
+struct both { /* so that one block is freed */
+    struct remote table;
+    struct engine e;
+};
+
+int
+remote_new(const struct remote **out, struct str url, struct str auth,
+           const char *path, char why[256])
+{
+    struct both *b = calloc(1, sizeof(*b));
+    struct etcd_options o = {0};
+    int rc = b != NULL ? 0 : ERR_NOMEM;
+
+    *out = NULL;
+    text_put(why, 256, "out of memory");
+    if (rc == 0)
+        rc = etcd_url_read(url, &b->e.url, why);
+    if (rc == 0) {
+        o.endpoints = b->e.url.endpoints;
+        o.password = auth;
+        o.user = str_cut(&o.password, ':');
+        rc = etcd_new(&b->e.client, &o, why);
+    }
+    if (rc != 0) {
+        free(b);
+        return rc;
+    }
+    b->e.log = path;
+    b->e.file.fd = -1;
+    b->e.window = WINDOW_MIN;
+    gethostname(b->e.host, sizeof(b->e.host) - 1);
+    b->table = (struct remote){
+        &b->e, remote_pull, remote_commit, remote_step, remote_watch,
+        remote_why, remote_alive, remote_instance, remote_compacted};
+    *out = &b->table;
+    return 0;
+}
+
+void
+remote_free(const struct remote *r)
+{
+    struct both *b = (struct both *)(uintptr_t)r; /* its first member */
+
+    if (b == NULL)
+        return;
+    snapshot_drop(&b->e);
+    free(b->e.file.path);
+    buf_fini(&b->e.body);
+    buf_fini(&b->e.lines);
+    arena_fini(&b->e.mem);
+    etcd_free(b->e.client);
+    free(b);
+}

@@ -1,0 +1,221 @@
+/* snapshot - makes a whole local log, empty or from the snapshot in etcd.
+
+   A snapshot is the log of another host, after a compaction there, in parts.
+   Each line gets the generation of this host while the parts arrive, so no more
+   than a part and a line is in memory. The file appears beside the log under a
+   name of this process and is synced before the store sees it. */
+
+#include "etcd/snapshot.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "store/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BUFFER (256 * 1024)
+
+void
+snapshot_drop(struct engine *e)
+{
+    if (e->file.fd >= 0) {
+        close(e->file.fd);
+        unlink(e->file.path);
+    }
+    e->file.fd = -1;
+    buf_fini(&e->file.in);
+    buf_fini(&e->file.out);
+}
+
+static int
+fail_file(struct engine *e, int err)
+{
+    engine_fail(e, err, "%.200s: %s", e->file.path, err_text(errno));
+    snapshot_drop(e);
+    return err;
+}
+
+static int
+open_file(struct engine *e)
+{
+    char *dir, path[4200];
+    int rc;
+
+    snapshot_drop(e);
+    free(e->file.path);
+    text_put(path, sizeof(path), "%s.replica-%ld", e->log, (long)getpid());
+    e->file.path = file_join(path, "");
+    dir = file_dir_of(path);
+    if (e->file.path == NULL || dir == NULL) {
+        free(dir);
+        return ERR_NOMEM;
+    }
+    rc = file_make_dirs(dir);
+    free(dir);
+    if (rc != 0)
+        return fail_file(e, rc);
+    unlink(path); /* left by a process of that number */
+    e->file.fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (e->file.fd < 0)
+        return fail_file(e, file_errno(errno));
+    file_give(e->file.fd, e->log);
+    e->file.len = 0;
+    return 0;
+}
+
+static void
+put_header(struct engine *e, bool compacted)
+{
+    struct record_header h = {.g = e->at.g + 1, .compacted = compacted,
+                              .replica = true};
+
+    memcpy(h.id, e->meta.id, sizeof(h.id));
+    record_put_header(&e->file.out, &h, clock_wall_ms());
+    e->file.header = true;
+}
+
+/* Writes what is in out, if it is much or the last. */
+static int
+flush(struct engine *e, bool last)
+{
+    int rc;
+
+    if (e->file.out.len < BUFFER && !last && e->file.out.err == 0)
+        return 0;
+    rc = file_flush(e->file.fd, &e->file.out, &e->file.len, BUFFER);
+    return rc != 0 ? fail_file(e, rc) : 0;
+}
+
+/* Adds a line of another host's log. ERR_FORMAT: it is damaged. */
+static int
+add_line(struct engine *e, struct str line)
+{
+    struct record_header h;
+    struct store_rec r;
+
+    if (!e->file.header) {
+        if (record_parse_header(line, &h) != 0 ||
+            strcmp(h.id, e->meta.id) != 0)
+            return ERR_FORMAT;
+        put_header(e, h.compacted);
+        return 0;
+    }
+    if (record_parse(line, &r) != 0)
+        return ERR_FORMAT;
+    r.g = e->at.g + 1;
+    record_put(&e->file.out, &r);
+    return flush(e, false);
+}
+
+/* Adds the whole lines in in. */
+static int
+add_lines(struct engine *e)
+{
+    struct str in = buf_view(&e->file.in), rest = in;
+    int rc = e->file.in.err;
+
+    while (rc == 0 && rest.len > 0 &&
+           memchr(rest.p, '\n', rest.len) != NULL)
+        rc = add_line(e, str_cut(&rest, '\n'));
+    if (rc == 0)
+        buf_consume(&e->file.in, in.len - rest.len);
+    return rc;
+}
+
+/* The file is whole: hands it over. */
+static int
+finish(struct engine *e)
+{
+    int rc = flush(e, true);
+
+    if (rc != 0)
+        return rc;
+    if (file_sync(e->file.fd, fsync) != 0)
+        return fail_file(e, file_errno(errno));
+    close(e->file.fd);
+    e->file.fd = -1;
+    snapshot_drop(e);
+    e->news.what = REMOTE_REPLACE;
+    e->news.path = e->file.path;
+    e->known = true;
+    head_text(&e->mine, e->news.head);
+    return 0;
+}
+
+/* Another host has put a new snapshot in place, so its parts may be gone. */
+static int
+start_over(struct engine *e)
+{
+    snapshot_drop(e);
+    engine_fail(e, 0, "etcd's snapshot %s is damaged", e->meta.snap.id);
+    return ERR_AGAIN;
+}
+
+static int ask_part(struct engine *e);
+
+static int
+on_part(struct engine *e, const struct etcd_answer *a)
+{
+    char hex[SHA256_HEX + 1];
+    struct txn_answer t;
+    struct txn_kv kv;
+    int rc = txn_read(&e->mem, a->body, &t);
+
+    if (rc == 0)
+        rc = txn_only(&e->mem, &t, 0, &kv);
+    if (rc == 0) {
+        sha256_add(&e->file.sum, kv.value.p, kv.value.len);
+        buf_str(&e->file.in, kv.value);
+        rc = add_lines(e);
+    }
+    if (rc == ERR_NOT_FOUND || rc == ERR_FORMAT)
+        return start_over(e);
+    if (rc != 0)
+        return rc;
+    if (++e->file.part < e->meta.snap.parts)
+        return ask_part(e);
+    sha256_end_hex(&e->file.sum, hex);
+    if (strcmp(hex, e->meta.snap.sha256) != 0 || e->file.in.len > 0)
+        return start_over(e);
+    e->mine = e->meta.snap.head;
+    memcpy(e->mine.epoch, e->meta.epoch, sizeof(e->mine.epoch));
+    return finish(e);
+}
+
+static int
+ask_part(struct engine *e)
+{
+    char key[HEAD_KEY];
+
+    txn_begin(&e->body);
+    txn_then(&e->body);
+    txn_range(&e->body, head_key(key, e->url.prefix, HEAD_PART,
+                                 e->meta.snap.id,
+                                 (unsigned long long)e->file.part), NULL);
+    txn_end(&e->body);
+    return engine_ask_txn(e, on_part);
+}
+
+int
+snapshot_take(struct engine *e)
+{
+    int rc = open_file(e);
+
+    if (rc != 0)
+        return rc;
+    e->file.header = false;
+    if (e->meta.snap.id[0] != '\0') {
+        sha256_init(&e->file.sum);
+        e->file.part = 0;
+        return ask_part(e);
+    }
+    put_header(e, false);
+    e->mine = (struct head){.n = 0};
+    memcpy(e->mine.epoch, e->meta.epoch, sizeof(e->mine.epoch));
+    memset(e->mine.wid, '0', HEAD_WID);
+    return finish(e);
+}

@@ -1,0 +1,192 @@
+/* txn - writes transactions for etcd's gateway and reads their answers.
+
+   In its JSON, bytes are base64, a 64-bit number is a string, and what is zero
+   or false is absent. */
+
+#include "etcd/txn.h"
+#include "base/base64.h"
+
+/* ---- writing ---- */
+
+/* Begins an element of the list that is open at the end of b. */
+static void
+begin(struct buf *b, const char *text)
+{
+    if (b->err == 0 && b->p[b->len - 1] != '[')
+        buf_char(b, ',');
+    buf_z(b, text);
+}
+
+static void
+put_bytes(struct buf *b, const char *before, struct str bytes)
+{
+    buf_z(b, before);
+    base64_encode(b, bytes);
+    buf_char(b, '"');
+}
+
+void
+txn_begin(struct buf *b)
+{
+    buf_z(b, "{\"compare\":[");
+}
+
+void
+txn_if_value(struct buf *b, const char *key, struct str value)
+{
+    begin(b, "{\"target\":\"VALUE\"");
+    put_bytes(b, ",\"key\":\"", str_of(key));
+    put_bytes(b, ",\"value\":\"", value);
+    buf_char(b, '}');
+}
+
+void
+txn_if_new(struct buf *b, const char *key)
+{
+    begin(b, "{\"target\":\"CREATE\",\"create_revision\":\"0\"");
+    put_bytes(b, ",\"key\":\"", str_of(key));
+    buf_char(b, '}');
+}
+
+void
+txn_if_mod(struct buf *b, const char *key, int64_t revision)
+{
+    begin(b, "{\"target\":\"MOD\"");
+    buf_printf(b, ",\"mod_revision\":\"%lld\"", (long long)revision);
+    put_bytes(b, ",\"key\":\"", str_of(key));
+    buf_char(b, '}');
+}
+
+void
+txn_then(struct buf *b)
+{
+    buf_z(b, "],\"success\":[");
+}
+
+void
+txn_else(struct buf *b)
+{
+    buf_z(b, "],\"failure\":[");
+}
+
+void
+txn_put(struct buf *b, const char *key, struct str value, int64_t lease)
+{
+    begin(b, "{\"request_put\":{");
+    if (lease != 0)
+        buf_printf(b, "\"lease\":\"%lld\",", (long long)lease);
+    put_bytes(b, "\"key\":\"", str_of(key));
+    put_bytes(b, ",\"value\":\"", value);
+    buf_z(b, "}}");
+}
+
+static void
+put_keys(struct buf *b, const char *key, const char *end)
+{
+    put_bytes(b, "\"key\":\"", str_of(key));
+    if (end != NULL)
+        put_bytes(b, ",\"range_end\":\"", str_of(end));
+    buf_z(b, "}}");
+}
+
+void
+txn_range(struct buf *b, const char *key, const char *end)
+{
+    begin(b, "{\"request_range\":{");
+    put_keys(b, key, end);
+}
+
+void
+txn_delete(struct buf *b, const char *key, const char *end)
+{
+    begin(b, "{\"request_delete_range\":{");
+    put_keys(b, key, end);
+}
+
+void
+txn_end(struct buf *b)
+{
+    buf_z(b, "]}");
+}
+
+/* ---- reading ---- */
+
+int64_t
+txn_number(const struct json_tok *obj, const char *name)
+{
+    const struct json_tok *t = json_get(obj, name);
+    uint64_t v = 0;
+
+    return t != NULL && str_u64((struct str){t->p, t->len}, &v) &&
+           v <= INT64_MAX ? (int64_t)v : 0;
+}
+
+int
+txn_read(struct arena *a, struct str body, struct txn_answer *out)
+{
+    const struct json_tok *root, *yes;
+    int rc = json_parse(a, body, &root, NULL);
+
+    if (rc < 0)
+        return rc == ERR_NOMEM ? rc : ERR_FORMAT;
+    yes = json_get(root, "succeeded");
+    out->succeeded = yes != NULL && yes->type == JSON_TRUE;
+    out->revision = txn_number(json_get(root, "header"), "revision");
+    out->responses = json_get(root, "responses");
+    return out->revision > 0 ? 0 : ERR_FORMAT;
+}
+
+/* Element i of a list, or NULL. */
+static const struct json_tok *
+element(const struct json_tok *list, uint32_t i)
+{
+    const struct json_tok *t;
+
+    if (list == NULL || list->type != JSON_ARRAY || i >= list->n)
+        return NULL;
+    for (t = list + 1; i > 0; i--)
+        t += t->span;
+    return t;
+}
+
+const struct json_tok *
+txn_next(const struct txn_answer *t, uint32_t i, const struct json_tok *kv)
+{
+    const struct json_tok *kvs =
+        json_get(json_get(element(t->responses, i), "response_range"), "kvs");
+
+    if (kv == NULL)
+        return element(kvs, 0);
+    kv += kv->span;
+    return kv < kvs + kvs->span ? kv : NULL;
+}
+
+static int
+decode(struct arena *a, const struct json_tok *kv, const char *name,
+       struct str *out)
+{
+    struct str text = json_str(a, json_get(kv, name));
+    int rc = text.p != NULL ? base64_decode(a, text, out) : 0;
+
+    if (text.p == NULL) /* empty values are absent */
+        *out = STR("");
+    return rc == ERR_SYNTAX ? ERR_FORMAT : rc;
+}
+
+int
+txn_kv(struct arena *a, const struct json_tok *kv, struct txn_kv *out)
+{
+    int rc = decode(a, kv, "key", &out->key);
+
+    out->mod = txn_number(kv, "mod_revision");
+    return rc == 0 ? decode(a, kv, "value", &out->value) : rc;
+}
+
+int
+txn_only(struct arena *a, const struct txn_answer *t, uint32_t i,
+         struct txn_kv *out)
+{
+    const struct json_tok *kv = txn_next(t, i, NULL);
+
+    return kv != NULL ? txn_kv(a, kv, out) : ERR_NOT_FOUND;
+}

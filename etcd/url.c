@@ -1,0 +1,81 @@
+/* url - where a store of several hosts is. */
+
+#include "etcd/url.h"
+#include "base/text.h"
+
+#include <string.h>
+
+#define SCHEME "etcd://"
+#define PATIENCE_MS 5000
+#define PATIENCE_MAX_MS 600000
+
+/* Takes one "name=value". Returns NULL, or what is wrong. */
+static const char *
+take_option(struct str name, struct str value, struct etcd_url *out)
+{
+    uint64_t v;
+
+    if (str_is(name, "reads")) {
+        out->local_reads = str_is(value, "local");
+        return out->local_reads || str_is(value, "linear")
+                   ? NULL : "reads needs linear or local";
+    }
+    if (!str_is(name, "patience"))
+        return "unknown option; there are reads and patience";
+    if (!str_u64(value, &v) || v < 100 || v > PATIENCE_MAX_MS)
+        return "patience needs milliseconds from 100 to 600000";
+    out->patience_ms = (int64_t)v;
+    return NULL;
+}
+
+static const char *
+take_prefix(struct str prefix, struct etcd_url *out)
+{
+    static const char others[] = "/._-";
+
+    if (prefix.p == NULL || prefix.len == 0)
+        return "needs a prefix after the addresses, as /mcptask/main";
+    if (prefix.len > HEAD_PREFIX)
+        return "the prefix is longer than 128 bytes";
+    for (size_t i = 0; i < prefix.len; i++) {
+        char c = text_lower(prefix.p[i]);
+
+        if ((c < 'a' || c > 'z') && (c < '0' || c > '9') &&
+            strchr(others, c) == NULL)
+            return "a prefix has letters, digits and . _ - / only";
+    }
+    if (prefix.p[0] == '/' || prefix.p[prefix.len - 1] == '/')
+        return "a prefix neither begins nor ends with a slash";
+    memcpy(out->prefix, prefix.p, prefix.len);
+    out->prefix[prefix.len] = '\0';
+    return NULL;
+}
+
+int
+etcd_url_read(struct str text, struct etcd_url *out, char why[256])
+{
+    struct str rest = text, options;
+    const char *wrong;
+
+    *out = (struct etcd_url){.patience_ms = PATIENCE_MS};
+    wrong = str_starts(rest, SCHEME) ? NULL : "begins with etcd://";
+    if (wrong == NULL) {
+        rest = str_from(rest, sizeof(SCHEME) - 1);
+        out->endpoints = str_cut(&rest, '/');
+        options = rest;
+        if (rest.p != NULL)
+            rest = str_cut(&options, '?');
+        wrong = take_prefix(rest, out);
+        while (wrong == NULL && options.p != NULL) {
+            struct str value = str_cut(&options, '&');
+            struct str name = str_cut(&value, '=');
+
+            wrong = take_option(name, value, out);
+        }
+    }
+    if (wrong == NULL)
+        return 0;
+    text_put(why, 256, "%.*s: %s", text.len < 120 ? (int)text.len : 120,
+             text.p, wrong);
+    return ERR_INVALID;
+}

@@ -1,0 +1,19 @@
+#ifndef ETCD_URL_H
+#define ETCD_URL_H
+
+/* url - where a store of several hosts is:
+   etcd://HOST:PORT,HOST:PORT/PREFIX?reads=local&patience=5000 */
+
+#include "etcd/head.h"
+
+struct etcd_url {
+    struct str endpoints; /* of text */
+    char prefix[HEAD_PREFIX + 1];
+    bool local_reads;     /* reads=local */
+    int64_t patience_ms;  /* of a commit; 5,000 */
+};
+
+/* Reads text, which must outlive out. 0, or ERR_INVALID with *why. */
+int etcd_url_read(struct str text, struct etcd_url *out, char why[256]);
+
+#endif
