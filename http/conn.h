@@ -5,8 +5,8 @@
    folder includes it. */
 
 #include "http.h"
+#include "http/listen.h"
 
-#define HTTP_MAX_ADDRESS 160
 #define HTTP_KEEP ((size_t)16 * 1024) /* of a buffer kept between requests */
 
 enum state {

@@ -31,6 +31,7 @@ union address {
     struct sockaddr_in in;
     struct sockaddr_in6 in6;
     struct sockaddr_un un;
+    struct sockaddr_storage any;
 };
 
 bool
@@ -62,18 +63,22 @@ http_prepare_tcp(int fd)
 
 /* ---- names ---- */
 
-static socklen_t
-tcp_address(union address *a, const char *host, uint16_t port)
+socklen_t
+http_tcp_address(struct sockaddr_storage *to, const char *host, uint16_t port)
 {
-    if (inet_pton(AF_INET, host, &a->in.sin_addr) == 1) {
-        a->in.sin_family = AF_INET;
-        a->in.sin_port = htons(port);
-        return sizeof a->in;
+    struct sockaddr_in *in = (void *)to;
+    struct sockaddr_in6 *in6 = (void *)to;
+
+    memset(to, 0, sizeof *to);
+    if (inet_pton(AF_INET, host, &in->sin_addr) == 1) {
+        in->sin_family = AF_INET;
+        in->sin_port = htons(port);
+        return sizeof *in;
     }
-    if (inet_pton(AF_INET6, host, &a->in6.sin6_addr) == 1) {
-        a->in6.sin6_family = AF_INET6;
-        a->in6.sin6_port = htons(port);
-        return sizeof a->in6;
+    if (inet_pton(AF_INET6, host, &in6->sin6_addr) == 1) {
+        in6->sin6_family = AF_INET6;
+        in6->sin6_port = htons(port);
+        return sizeof *in6;
     }
     return 0;
 }
@@ -99,7 +104,8 @@ address_of(const struct http_options *o, union address *a)
     memset(a, 0, sizeof *a);
     if (o->fd < 0)
         return o->unix_path != NULL ? unix_address(a, o->unix_path)
-                                    : tcp_address(a, o->host, o->port);
+                                    : http_tcp_address(&a->any, o->host,
+                                                       o->port);
     if (getsockname(o->fd, &a->sa, &len) != 0)
         return 0;
     return a->sa.sa_family == AF_INET || a->sa.sa_family == AF_INET6 ||

@@ -1,4 +1,4 @@
-/* parse - HTTP/1.1 requests from bytes, strictly.
+/* parse - HTTP/1.1 requests and answers from bytes, strictly.
 
    Requests are smuggled past a proxy when two parsers disagree on where a
    request ends. So this one refuses whatever RFC 9112 lets a recipient repair:
@@ -319,9 +319,50 @@ check_fields(struct http_head *h)
     if (h->expect && (http_is_repeated(h, "expect") ||
                       !is_any_case(expect, "100-continue")))
         return 417;
+    return 0;
+}
+
+/* HTTP/1.1 200 OK; the text may be missing. */
+static int
+parse_status_line(struct http_head *h, struct str line)
+{
+    uint64_t code;
+
+    if (line.len < 12 || !str_starts(line, "HTTP/1.") || line.p[8] != ' ' ||
+        !str_u64((struct str){line.p + 9, 3}, &code) || code < 100 ||
+        (line.len > 12 && line.p[12] != ' '))
+        return 400;
+    h->minor = line.p[7] - '0';
+    h->status = (int)code;
+    return h->minor == 0 || h->minor == 1 ? 0 : 505;
+}
+
+static void
+note_keep_alive(struct http_head *h)
+{
     h->keep_alive = !has_token(h, "connection", "close") &&
                     (h->minor > 0 || has_token(h, "connection", "keep-alive"));
-    return 0;
+}
+
+/* Parses the n bytes at p that scan found. */
+static int
+parse_lines(struct http_head *h, const char *p, size_t n,
+            int (*parse_first)(struct http_head *h, struct str line))
+{
+    struct str rest = {p, n}, line;
+    int status;
+
+    memset(h, 0, offsetof(struct http_head, field));
+    status = parse_first(h, str_cut(&rest, '\r'));
+    while (status == 0) {
+        rest = str_from(rest, 1); /* the LF */
+        line = str_cut(&rest, '\r');
+        if (line.len == 0)
+            break;
+        status = parse_field(h, line);
+    }
+    note_keep_alive(h);
+    return status;
 }
 
 int
@@ -329,26 +370,33 @@ http_parse_head(struct http_scan *s, const char *p, size_t len,
                 struct http_head *out, int *status)
 {
     int n = scan(s, p, len);
-    struct str rest, line;
 
     if (n == 0)
         return ERR_MORE;
     *status = -n;
     if (n < 0)
         return ERR_SYNTAX;
-    memset(out, 0, offsetof(struct http_head, field));
-    rest = (struct str){p + s->first, (size_t)n - s->first};
-    *status = parse_request_line(out, str_cut(&rest, '\r'));
-    while (*status == 0) {
-        rest = str_from(rest, 1); /* the LF */
-        line = str_cut(&rest, '\r');
-        if (line.len == 0)
-            break;
-        *status = parse_field(out, line);
-    }
+    *status = parse_lines(out, p + s->first, (size_t)n - s->first,
+                          parse_request_line);
     if (*status == 0)
         *status = check_fields(out);
     if (*status != 0)
+        return ERR_SYNTAX;
+    *s = (struct http_scan){0};
+    return n;
+}
+
+int
+http_parse_answer(struct http_scan *s, const char *p, size_t len,
+                  struct http_head *out)
+{
+    int n = scan(s, p, len);
+
+    if (n == 0)
+        return ERR_MORE;
+    if (n < 0 || parse_lines(out, p + s->first, (size_t)n - s->first,
+                             parse_status_line) != 0 ||
+        check_framing(out) != 0)
         return ERR_SYNTAX;
     *s = (struct http_scan){0};
     return n;

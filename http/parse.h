@@ -1,8 +1,8 @@
 #ifndef HTTP_PARSE_H
 #define HTTP_PARSE_H
 
-/* parse - strict parsing of HTTP/1.1 requests (RFC 9112): heads and chunked
-   bodies. No I/O; all memory is the caller's. */
+/* parse - strict parsing of HTTP/1.1 (RFC 9112): heads of requests and answers,
+   and chunked bodies. No I/O; all memory is the caller's. */
 
 #include "base/base.h"
 
@@ -15,7 +15,8 @@ struct http_field {
     struct str name, value; /* value without surrounding blanks */
 };
 
-/* A request's head. The slices point into the parsed bytes. */
+/* A head. The slices point into the parsed bytes. An answer's has no method,
+   target or host. */
 struct http_head {
     struct str method;
     struct str path, query; /* of the target; query without its "?" */
@@ -25,6 +26,7 @@ struct http_head {
     bool keep_alive;        /* the client's wish, or its version's default */
     bool chunked;
     bool expect;            /* 100-continue */
+    int status;             /* of an answer: 100-999 */
     size_t content_length;  /* 0 if chunked or absent */
     size_t n;
     struct http_field field[HTTP_MAX_FIELDS];
@@ -44,6 +46,11 @@ struct http_scan {
    The result is the same for any split of the input. */
 int http_parse_head(struct http_scan *s, const char *p, size_t len,
                     struct http_head *out, int *status);
+
+/* The same for the head of an answer. ERR_SYNTAX: it is malformed, has more than
+   HTTP_MAX_HEAD bytes, or a length above HTTP_MAX_BODY. */
+int http_parse_answer(struct http_scan *s, const char *p, size_t len,
+                      struct http_head *out);
 
 /* State of a chunked body. Initialize to zero. */
 struct http_chunks {
