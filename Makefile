@@ -31,7 +31,7 @@ SRC := $(addprefix base/,err base text clock base64 sha256 gunzip \
   $(addprefix json/,write) json json/raw \
   $(addprefix store/,record index lock lost log state time apply files write \
   read move load compact verify) store \
-  $(addprefix http/,parse conn listen reply) http board/page \
+  $(addprefix http/,parse conn listen reply) http board/page etcd/client \
   $(addprefix task/,error intern keys fields index task \
   query check rules actions change artifact view) \
   $(addprefix mcp/,call calls sign wire error scan question dialect listener \

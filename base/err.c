@@ -78,7 +78,11 @@ err_retryable(int err)
     X(ENOTEMPTY, "Directory not empty") X(ELOOP, "Symbolic link loop")       \
     X(EOPNOTSUPP, "Not supported") X(EADDRINUSE, "Address in use")           \
     X(EADDRNOTAVAIL, "Address not available") X(EDQUOT, "Quota exceeded")    \
-    X(EAFNOSUPPORT, "Address family not supported by protocol")
+    X(EAFNOSUPPORT, "Address family not supported by protocol")              \
+    X(ENETUNREACH, "Network unreachable")                                    \
+    X(EHOSTUNREACH, "Host is unreachable")                                   \
+    X(ECONNREFUSED, "Connection refused")                                    \
+    X(ECONNRESET, "Connection reset by peer")
 
 const char *
 err_text(int errnum)

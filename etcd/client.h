@@ -22,7 +22,8 @@ struct etcd;
 struct etcd_answer {
     struct str body;   /* JSON; valid until the next etcd_begin */
     const char *why;   /* what went wrong, naming the endpoint; "": nothing */
-    int64_t skew_ms;   /* the endpoint's clock (its Date) minus this one */
+    int64_t skew_ms;   /* the endpoint's clock (its Date) minus this one, exact
+                          to 500 ms and the round trip; 0: no Date */
     bool resent;       /* the request may have taken effect more than once, or
                           earlier: some attempt's answer was lost */
 };
@@ -32,15 +33,17 @@ struct etcd_answer {
 int etcd_new(struct etcd **out, const struct etcd_options *o, char why[256]);
 void etcd_free(struct etcd *e);
 
-/* Begins a POST of body, which is copied, to path ("/v3/kv/txn"). The whole has
-   budget_ms, over all endpoints and attempts; once: only one attempt that may
-   take effect. One request at a time. 0 or ERR_NOMEM. */
+/* Begins a POST of body, which is copied, to path, a constant ("/v3/kv/txn").
+   The whole has budget_ms, over all endpoints and attempts; once: only one
+   attempt that may take effect. One request at a time. 0 or ERR_NOMEM. */
 int etcd_begin(struct etcd *e, const char *path, struct str body,
                int64_t budget_ms, bool once);
 /* Goes on. ERR_MORE: wait for etcd_watch. 0: answered with 200. Otherwise:
-   ERR_UNREACHABLE: never sent to anybody; ERR_UNKNOWN: sent, and its effect is
-   unknown; ERR_FULL: the quota; ERR_TOO_LARGE; ERR_READONLY: the role lacks the
-   prefix; ERR_UNAUTHORIZED: user or password; ERR_FORMAT: no gateway answers
+   ERR_UNREACHABLE: no endpoint took it; ERR_UNKNOWN: sent, and its effect is
+   unknown. Without effect: ERR_FULL: the quota; ERR_TOO_LARGE: the request, or
+   the answer, with more than HTTP_MAX_BODY; ERR_READONLY: the role lacks the
+   prefix; ERR_UNAUTHORIZED: user or password; ERR_NOT_FOUND: the lease;
+   ERR_INVALID: anything else that etcd refuses; ERR_FORMAT: no gateway answers
    here; ERR_NOMEM. */
 int etcd_step(struct etcd *e, struct etcd_answer *out);
 /* Gives the request up, if there is one; the connection is closed. */

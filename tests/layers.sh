@@ -19,12 +19,13 @@ board: base
 json: base
 store: base
 http: base
+etcd: base json http store
 task: base json store
 mcp: base json store
 tools: base board json store task mcp
 serve: base board json store http mcp
 cli: base json store task mcp tools
-mcptask: base board json store http task mcp tools serve cli
+mcptask: base board json store http etcd task mcp tools serve cli
 '
 # Layers that leave a file of a layer they use alone.
 never='
@@ -32,7 +33,8 @@ json base/loop, store base/loop, task base/loop, mcp base/loop,
 tools base/loop, cli base/loop
 '
 public='
-board/page cli/cli cli/help cli/store cli/text http/reply json/raw json/write
+board/page cli/cli cli/help cli/store cli/text etcd/client http/listen
+http/parse http/reply json/raw json/write
 mcp/calls mcp/mcp mcp/sign serve/stdio serve/turn serve/web store/record
 store/verify
 task/artifact task/change task/check task/error task/fields task/query

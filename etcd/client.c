@@ -1,0 +1,625 @@
+/* client - requests to etcd's JSON gateway.
+
+   It keeps one connection, to the endpoint that answered last, and goes on to
+   the next endpoint with the same bytes whenever an attempt fails. What an
+   answer means stands in one table, rows.
+
+   Invariants:
+   1. The descriptor is non-blocking and below FD_SETSIZE, so no call blocks and
+      select can hold it.
+   2. e->maybe: an attempt may take effect, or may have. That is so from the
+      first byte of the request that was sent until a whole answer says no.
+      Then only an answer of 200 ends it with anything else than ERR_UNKNOWN.
+   3. A connection is kept only after a whole answer with nothing behind it, and
+      used again only while nothing has come on it since.
+   4. Between a begin and its end, e->due is set and not past e->deadline.
+   5. Nothing an endpoint sends reaches a header field unchecked. */
+
+#include "etcd/client.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "http/listen.h"
+#include "json.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define FIRST_MS 1000 /* without progress: the first attempt, others */
+#define LATER_MS 2000
+#define PAUSE_MIN_MS 10
+#define PAUSE_MAX_MS 200
+#define READ_SIZE ((size_t)64 * 1024)
+#define KEEP ((size_t)256 * 1024) /* of each buffer, between requests */
+#define MAX_TOKEN 4096
+
+enum phase { IDLE, PAUSE, SEND, HEAD, BODY };
+
+struct endpoint {
+    char name[56]; /* as given */
+    struct sockaddr_storage address;
+    socklen_t len;
+};
+
+struct etcd {
+    struct endpoint at[ETCD_MAX_ENDPOINTS];
+    unsigned n, cur;
+    int64_t answer_ms;
+    struct buf login; /* the body that authenticates; empty: nobody */
+    struct buf token;
+    struct arena arena; /* of what was parsed last */
+
+    /* the request */
+    const char *path;
+    struct buf body;
+    int64_t deadline;
+    unsigned tries;   /* attempts that failed */
+    int64_t pause_ms; /* the next one */
+    bool once, maybe;
+    bool logging_in;  /* this attempt authenticates, for the request */
+    bool logged_in;   /* an attempt did so */
+
+    /* the attempt */
+    enum phase phase;
+    int fd; /* -1: no connection */
+    int64_t due;
+    struct buf out, in;
+    size_t sent;
+    struct http_scan scan;
+    struct http_chunks chunks;
+    bool chunked, keep;
+    int status;
+    size_t length; /* of the body, if not chunked */
+    int64_t skew_ms;
+    char why[256];
+};
+
+/* What follows an error that is no result yet: the request had no effect. */
+enum { RETRY = 1, /* after a pause, at the next endpoint */
+       LOGIN };   /* after authentication */
+
+/* What the gateway's errors mean: the first row with this code whose text is in
+   the message. After any other code the request may have taken effect, and is
+   sent again after a pause. The status is not looked at. */
+static const struct {
+    int8_t code; /* of gRPC; 0: the answer is not the gateway's */
+    int8_t then;
+    const char *text;
+} rows[] = {
+    {0, ERR_FORMAT, ""},
+    {3, LOGIN, "user name is empty"},
+    {3, LOGIN, "auth store is old"},
+    {3, ERR_TOO_LARGE, "too large"},
+    {3, ERR_TOO_LARGE, "too many operations"},
+    {3, ERR_INVALID, ""},
+    {5, ERR_NOT_FOUND, ""}, /* a lease */
+    {7, ERR_READONLY, ""},
+    {8, ERR_FULL, "space exceeded"},
+    {8, ERR_TOO_LARGE, "larger than max"},
+    {8, RETRY, "too many requests"},
+    {9, ERR_INVALID, ""},   /* a lease exists */
+    {11, ERR_INVALID, ""},  /* a revision is compacted, or not yet there */
+    {12, ERR_FORMAT, ""},   /* a proxy without this service */
+    {16, LOGIN, ""},
+};
+
+/* ---- the ends of attempts and requests ---- */
+
+static void
+disconnect(struct etcd *e)
+{
+    if (e->fd >= 0)
+        close(e->fd);
+    e->fd = -1;
+}
+
+/* Ends the request. */
+static int
+end(struct etcd *e, int rc)
+{
+    e->phase = IDLE;
+    return rc != 0 && e->maybe ? ERR_UNKNOWN : rc;
+}
+
+/* Begins an attempt at once, or after a pause. */
+static int
+again(struct etcd *e, int64_t pause_ms)
+{
+    e->due = clock_mono_ms() + pause_ms;
+    if (e->due > e->deadline)
+        e->due = e->deadline;
+    e->phase = PAUSE;
+    return 1;
+}
+
+/* Goes on to the next endpoint; after a pause also if each had its turn. */
+static int
+next(struct etcd *e, bool maybe, bool pause)
+{
+    int64_t ms = e->pause_ms;
+
+    disconnect(e);
+    e->maybe = e->maybe || (maybe && !e->logging_in);
+    if (e->maybe && e->once)
+        return end(e, ERR_UNKNOWN);
+    e->cur = (e->cur + 1) % e->n;
+    e->tries++;
+    if (!pause && e->tries % e->n != 0)
+        return again(e, 0);
+    e->pause_ms = ms * 2 < PAUSE_MAX_MS ? ms * 2 : PAUSE_MAX_MS;
+    return again(e, ms);
+}
+
+static void
+say(struct etcd *e, const char *what)
+{
+    text_put(e->why, sizeof e->why, "%s: %s", e->at[e->cur].name, what);
+}
+
+/* The connection failed, or what came on it is no answer. */
+static int
+lost(struct etcd *e, const char *what)
+{
+    say(e, what);
+    return next(e, e->sent > 0, false);
+}
+
+/* No gateway answers here; one may elsewhere. */
+static int
+alien(struct etcd *e)
+{
+    int rc = next(e, false, false);
+
+    return rc > 0 && e->tries >= e->n ? end(e, ERR_FORMAT) : rc;
+}
+
+static bool
+is_later(int err)
+{
+    return err == EAGAIN || err == EINTR || err == EINPROGRESS ||
+           err == ENOTCONN || err == EALREADY;
+}
+
+/* There is progress: the endpoint has its time again. */
+static void
+extend(struct etcd *e)
+{
+    int64_t ms = e->answer_ms > 0 ? e->answer_ms
+                                  : e->tries == 0 ? FIRST_MS : LATER_MS;
+
+    e->due = clock_mono_ms() + ms;
+    if (e->due > e->deadline)
+        e->due = e->deadline;
+}
+
+/* ---- sending ---- */
+
+/* Returns whether a kept connection is as it was left: the other end has
+   neither closed it nor sent anything. */
+static bool
+is_quiet(int fd)
+{
+    char c;
+
+    return recv(fd, &c, 1, MSG_PEEK) < 0 && is_later(errno);
+}
+
+/* 0 or errno. The first write tells whether the connection was made. */
+static int
+dial(struct etcd *e)
+{
+    const struct endpoint *to = &e->at[e->cur];
+
+    e->fd = socket(to->address.ss_family, SOCK_STREAM, 0);
+    if (e->fd < 0)
+        return errno;
+    if (e->fd >= FD_SETSIZE)
+        return EMFILE;
+    if (!http_prepare_fd(e->fd))
+        return errno;
+    http_prepare_tcp(e->fd);
+    if (connect(e->fd, (const struct sockaddr *)&to->address, to->len) != 0 &&
+        !is_later(errno))
+        return errno;
+    return 0;
+}
+
+static void
+put_request(struct etcd *e, const char *path, struct str body)
+{
+    buf_reset(&e->out, KEEP);
+    buf_printf(&e->out, "POST %s HTTP/1.1\r\nHost: %s\r\n", path,
+               e->at[e->cur].name);
+    if (e->token.len > 0 && !e->logging_in)
+        buf_printf(&e->out, "Authorization: %.*s\r\n",
+                   STR_ARG(buf_view(&e->token)));
+    buf_printf(&e->out, "Content-Length: %zu\r\n\r\n", body.len);
+    buf_str(&e->out, body);
+}
+
+static int
+start(struct etcd *e)
+{
+    int64_t now = clock_mono_ms();
+    int rc;
+
+    if (now < e->due)
+        return ERR_MORE;
+    if (now >= e->deadline)
+        return end(e, ERR_UNREACHABLE);
+    e->sent = 0;
+    if (e->logging_in)
+        put_request(e, "/v3/auth/authenticate", buf_view(&e->login));
+    else
+        put_request(e, e->path, buf_view(&e->body));
+    if (e->out.err != 0)
+        return end(e, ERR_NOMEM);
+    if (e->fd >= 0 && !is_quiet(e->fd))
+        disconnect(e);
+    rc = e->fd < 0 ? dial(e) : 0;
+    if (rc != 0)
+        return lost(e, err_text(rc));
+    extend(e);
+    e->phase = SEND;
+    return 1;
+}
+
+static int
+send_more(struct etcd *e)
+{
+    ssize_t n = send(e->fd, e->out.p + e->sent, e->out.len - e->sent,
+                     MSG_NOSIGNAL);
+
+    if (n < 0)
+        return is_later(errno) ? ERR_MORE : lost(e, err_text(errno));
+    e->sent += (size_t)n;
+    extend(e);
+    if (e->sent == e->out.len) {
+        buf_reset(&e->in, KEEP);
+        e->scan = (struct http_scan){0};
+        e->chunks = (struct http_chunks){0};
+        e->phase = HEAD;
+    }
+    return 1;
+}
+
+/* ---- what an answer means ---- */
+
+/* Takes the token of an answer to a login, or none: the cluster wants none. */
+static int
+take_token(struct etcd *e, struct str token)
+{
+    size_t i;
+
+    for (i = 0; i < token.len && token.p[i] > ' ' && token.p[i] < 0x7f; i++)
+        ;
+    if (i < token.len || i > MAX_TOKEN)
+        return lost(e, "not a token");
+    buf_reset(&e->token, KEEP);
+    buf_str(&e->token, token);
+    if (e->token.err != 0)
+        return end(e, ERR_NOMEM);
+    e->logging_in = false;
+    return again(e, 0);
+}
+
+/* Authenticates, once for each request. */
+static int
+login(struct etcd *e)
+{
+    if (e->login.len == 0 || e->logged_in)
+        return end(e, ERR_UNAUTHORIZED);
+    e->logging_in = e->logged_in = true;
+    return again(e, 0);
+}
+
+static int
+judge_login(struct etcd *e, const struct json_tok *root, int64_t code)
+{
+    struct str token = json_str(&e->arena, json_get(root, "token"));
+
+    if (e->status == 200 && token.len > 0)
+        return take_token(e, token);
+    if (code == 9) /* authentication is not enabled */
+        return take_token(e, STR_NONE);
+    if (code == 3)
+        return end(e, ERR_UNAUTHORIZED);
+    return next(e, false, true);
+}
+
+static int
+judge_error(struct etcd *e, int64_t code)
+{
+    size_t i = 0;
+
+    if (code == 0 && e->status >= 500) /* a proxy's */
+        return next(e, true, true);
+    while (i < sizeof rows / sizeof *rows &&
+           (rows[i].code != code || text_find(e->why, rows[i].text) == NULL))
+        i++;
+    if (i == sizeof rows / sizeof *rows || rows[i].then == RETRY)
+        return next(e, i == sizeof rows / sizeof *rows, true);
+    if (rows[i].then == ERR_FORMAT)
+        return alien(e);
+    return rows[i].then == LOGIN ? login(e) : end(e, rows[i].then);
+}
+
+/* An answer is whole. */
+static int
+judge(struct etcd *e)
+{
+    const struct json_tok *root = NULL, *message;
+    int64_t code = 0;
+    char what[128];
+
+    if (e->status == 200 && !e->logging_in && str_starts(buf_view(&e->in), "{"))
+        return end(e, 0);
+    arena_reset(&e->arena);
+    if (json_parse(&e->arena, buf_view(&e->in), &root, NULL) == ERR_NOMEM)
+        return lost(e, "out of memory");
+    if (!json_int(json_get(root, "code"), &code))
+        code = 0;
+    message = json_get(root, "message");
+    if (message != NULL && message->type == JSON_STRING)
+        text_put(what, sizeof what, "%.*s", (int)message->len, message->p);
+    else
+        text_put(what, sizeof what, "status %d: etcd's JSON gateway does not "
+                 "answer on this port", e->status);
+    say(e, what);
+    return e->logging_in ? judge_login(e, root, code) : judge_error(e, code);
+}
+
+/* ---- receiving ---- */
+
+/* The endpoint's clock minus this one, from "Sun, 22 Nov 2026 17:56:29 GMT". */
+static int64_t
+skew_of(struct str date)
+{
+    static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    char text[32], month[4] = "";
+    const char *at;
+    int64_t ms;
+
+    if (date.len != 29)
+        return 0;
+    memcpy(month, date.p + 8, 3);
+    at = text_find(months, month);
+    text_put(text, sizeof text, "%.4s-%02d-%.2sT%.8sZ", date.p + 12,
+             at != NULL ? (int)(at - months) / 3 + 1 : 0, date.p + 5,
+             date.p + 17);
+    /* Its milliseconds were cut off: 500 on average. */
+    return time_parse(str_of(text), &ms) ? ms + 500 - clock_wall_ms() : 0;
+}
+
+/* n bytes more than in.len have come: the body, as far as it is here. */
+static int
+take_body(struct etcd *e, size_t n)
+{
+    size_t used = e->length - e->in.len, data;
+    bool done;
+    int rc;
+
+    if (e->chunked) {
+        rc = http_parse_chunks(&e->chunks, e->in.p + e->in.len, n, &data,
+                               &done);
+        if (rc == ERR_TOO_LARGE) {
+            disconnect(e);
+            say(e, "the answer is too large");
+            return end(e, rc);
+        }
+        if (rc < 0)
+            return lost(e, "the answer is malformed");
+        used = (size_t)rc;
+    } else {
+        used = data = n < used ? n : used;
+        done = e->in.len + data == e->length;
+    }
+    e->in.len += data;
+    if (!done)
+        return 1;
+    if (!e->keep || used < n)
+        disconnect(e);
+    return judge(e);
+}
+
+static int
+take_head(struct etcd *e)
+{
+    struct http_head head;
+    int n = http_parse_answer(&e->scan, e->in.p, e->in.len, &head);
+    size_t rest;
+
+    if (n == ERR_MORE)
+        return 1;
+    if (n < 0 && *e->in.p != 'H') {
+        say(e, "this port does not speak HTTP");
+        return alien(e);
+    }
+    if (n < 0)
+        return lost(e, "the answer is malformed");
+    e->status = head.status;
+    e->chunked = head.chunked;
+    e->length = head.content_length;
+    e->keep = head.keep_alive;
+    e->skew_ms = skew_of(http_field_of(&head, "date"));
+    buf_consume(&e->in, (size_t)n);
+    rest = e->in.len;
+    e->in.len = 0;
+    e->phase = BODY;
+    return take_body(e, rest);
+}
+
+static int
+receive(struct etcd *e)
+{
+    char *p = buf_room(&e->in, READ_SIZE);
+    ssize_t n = p != NULL ? recv(e->fd, p, READ_SIZE, 0) : 0;
+
+    if (p == NULL)
+        return lost(e, "out of memory");
+    if (n < 0)
+        return is_later(errno) ? ERR_MORE : lost(e, err_text(errno));
+    if (n == 0)
+        return lost(e, "the connection was closed without an answer");
+    extend(e);
+    if (e->phase == BODY)
+        return take_body(e, (size_t)n);
+    e->in.len += (size_t)n;
+    return take_head(e);
+}
+
+/* ---- what the header declares ---- */
+
+static bool
+read_endpoint(struct endpoint *to, struct str text)
+{
+    struct str host = text, port;
+    char name[sizeof to->name];
+    uint64_t number;
+
+    while (host.len > 0 && host.p[host.len - 1] != ':')
+        host.len--;
+    port = str_from(text, host.len);
+    host.len -= host.len > 0;
+    if (host.len > 2 && *host.p == '[' && host.p[host.len - 1] == ']')
+        host = (struct str){host.p + 1, host.len - 2};
+    if (text.len >= sizeof to->name || !str_u64(port, &number) || number == 0 ||
+        number > UINT16_MAX)
+        return false;
+    text_put(name, sizeof name, "%.*s", STR_ARG(host));
+    text_put(to->name, sizeof to->name, "%.*s", STR_ARG(text));
+    to->len = http_tcp_address(&to->address, name, (uint16_t)number);
+    return to->len > 0 &&
+           (to->address.ss_family == AF_INET6) == (*text.p == '[');
+}
+
+static int
+read_endpoints(struct etcd *e, struct str list, char why[256])
+{
+    struct str one;
+
+    while (list.p != NULL) {
+        one = str_cut(&list, ',');
+        text_put(why, 256, "%.*s: an endpoint is a numeric address and a port: "
+                 "127.0.0.1:2379 or [::1]:2379", (int)(one.len < 64 ? one.len
+                                                                  : 64), one.p);
+        if (e->n == ETCD_MAX_ENDPOINTS)
+            text_put(why, 256, "more than %d endpoints", ETCD_MAX_ENDPOINTS);
+        if (e->n == ETCD_MAX_ENDPOINTS || !read_endpoint(&e->at[e->n], one))
+            return ERR_INVALID;
+        e->n++;
+    }
+    return 0;
+}
+
+int
+etcd_new(struct etcd **out, const struct etcd_options *o, char why[256])
+{
+    struct etcd *e = calloc(1, sizeof *e);
+    struct json_w w;
+    int rc = ERR_NOMEM;
+
+    text_put(why, 256, "out of memory");
+    if (e == NULL)
+        return ERR_NOMEM;
+    e->fd = -1;
+    e->answer_ms = o->answer_ms;
+    if (o->user.len > 0) {
+        json_w_init(&w, &e->login);
+        json_obj(&w);
+        json_put_str(&w, "name", o->user);
+        json_put_str(&w, "password", o->password);
+        json_close(&w);
+        json_w_end(&w);
+    }
+    if (e->login.err == 0)
+        rc = read_endpoints(e, o->endpoints, why);
+    if (rc != 0)
+        etcd_free(e);
+    else
+        *out = e;
+    return rc;
+}
+
+void
+etcd_free(struct etcd *e)
+{
+    if (e == NULL)
+        return;
+    disconnect(e);
+    buf_fini(&e->login);
+    buf_fini(&e->token);
+    buf_fini(&e->body);
+    buf_fini(&e->out);
+    buf_fini(&e->in);
+    arena_fini(&e->arena);
+    free(e);
+}
+
+int
+etcd_begin(struct etcd *e, const char *path, struct str body,
+           int64_t budget_ms, bool once)
+{
+    ASSERT(e->phase == IDLE);
+    e->path = path;
+    buf_reset(&e->body, KEEP);
+    buf_str(&e->body, body);
+    if (e->body.err != 0)
+        return ERR_NOMEM;
+    e->deadline = clock_mono_ms() + budget_ms;
+    e->tries = 0;
+    e->pause_ms = PAUSE_MIN_MS;
+    e->once = once;
+    e->maybe = e->logging_in = e->logged_in = false;
+    e->skew_ms = 0;
+    e->why[0] = '\0';
+    again(e, 0);
+    return 0;
+}
+
+int
+etcd_step(struct etcd *e, struct etcd_answer *out)
+{
+    int rc;
+
+    do {
+        rc = e->phase == IDLE    ? ERR_MORE
+             : e->phase == PAUSE ? start(e)
+             : e->phase == SEND  ? send_more(e)
+                                 : receive(e);
+        if (rc == ERR_MORE && e->phase >= SEND && clock_mono_ms() >= e->due)
+            rc = lost(e, "no answer in time");
+    } while (rc > 0);
+    *out = (struct etcd_answer){STR_NONE, "", e->skew_ms, e->maybe};
+    if (rc == 0)
+        out->body = buf_view(&e->in);
+    else if (rc != ERR_MORE)
+        out->why = e->why;
+    return rc;
+}
+
+void
+etcd_cancel(struct etcd *e)
+{
+    if (e->phase == IDLE)
+        return;
+    disconnect(e);
+    e->phase = IDLE;
+}
+
+int
+etcd_watch(const struct etcd *e, bool *write, int64_t *due_ms)
+{
+    *write = e->phase == SEND;
+    *due_ms = e->phase == IDLE ? INT64_MAX : e->due;
+    return e->phase >= SEND ? e->fd : -1;
+}
+
+const char *
+etcd_endpoint(const struct etcd *e)
+{
+    return e->at[e->cur].name;
+}
