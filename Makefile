@@ -31,7 +31,7 @@ SRC := $(addprefix base/,err base text clock base64 sha256 gunzip \
   $(addprefix json/,write) json json/raw \
   $(addprefix store/,record index lock lost log state time apply files write \
   read move load compact verify) store \
-  $(addprefix http/,parse conn listen reply) http board/page etcd/client \
+  $(addprefix http/,parse conn listen reply) http board/page \
   $(addprefix task/,error intern keys fields index task \
   query check rules actions change artifact view) \
   $(addprefix mcp/,call calls sign wire error scan question dialect listener \
@@ -40,6 +40,7 @@ SRC := $(addprefix base/,err base text clock base64 sha256 gunzip \
   $(addprefix tools/,call get uri prompts look wait tools) \
   $(addprefix serve/,turn stdio access exchange post \
   stream state web) \
+  $(addprefix etcd/,head meta txn url client engine key snapshot remote) \
   $(addprefix cli/,width text store args id config show board work edit run help foreign import admin doctor cli)
 OBJ := $(SRC:%=$(B)/%.o)
 

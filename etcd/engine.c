@@ -1,9 +1,15 @@
 /* engine - how the engine asks etcd. */
 
+#define _XOPEN_SOURCE 700 /* realpath */
+
 #include "etcd/engine.h"
+#include "base/file.h"
 #include "base/text.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 int
 engine_fail(struct engine *e, int err, const char *fmt, ...)
@@ -14,6 +20,28 @@ engine_fail(struct engine *e, int err, const char *fmt, ...)
     text_vput(e->why, sizeof(e->why), fmt, ap);
     va_end(ap);
     return err;
+}
+
+char *
+engine_path(struct engine *e, const char *suffix)
+{
+    char *real = realpath(e->log, NULL), *dir, *path = NULL, pid[24] = "";
+    size_t n;
+
+    if (real == NULL) { /* there is no log yet */
+        dir = file_dir_of(e->log);
+        if (dir != NULL)
+            file_make_dirs(dir);
+        free(dir);
+        real = file_join(e->log, "");
+    }
+    if (suffix[strlen(suffix) - 1] == '-')
+        text_put(pid, sizeof(pid), "%ld", (long)getpid());
+    n = real != NULL ? strlen(real) + strlen(suffix) + sizeof(pid) : 0;
+    if (n > 0 && (path = malloc(n)) != NULL)
+        text_put(path, n, "%s%s%s", real, suffix, pid);
+    free(real);
+    return path;
 }
 
 int

@@ -24,6 +24,7 @@ struct engine {
     struct arena mem;  /* of the answer */
     char why[256];
 
+    char key[32];      /* offered by create */
     struct meta meta;  /* of the store as of the last attach */
     bool attached;     /* this process has seen that store and log agree */
     enum { DOUBT_NO, DOUBT_GAP, DOUBT_CHAIN } doubt; /* why it attaches anew */
@@ -53,6 +54,10 @@ struct engine {
 /* Sets why and returns err. */
 int engine_fail(struct engine *e, int err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* The path of the local log, or of the file it links to, with the suffix; one
+   that ends in "-" is followed by the number of this process. Makes the
+   directory. On the heap, or NULL. */
+char *engine_path(struct engine *e, const char *suffix);
 /* Asks with e->body, and empties it. once: only one attempt may take effect.
    ERR_MORE or ERR_NOMEM. */
 int engine_ask(struct engine *e, const char *path, engine_fn *then, bool once);

@@ -19,6 +19,7 @@
 #include "etcd/remote.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "etcd/key.h"
 #include "etcd/snapshot.h"
 #include "store/record.h"
 
@@ -190,7 +191,10 @@ on_create(struct engine *e, const struct etcd_answer *a)
 
     if (rc != 0)
         return rc;
-    return t.succeeded ? replace(e, false) : ERR_AGAIN;
+    if (!t.succeeded)
+        return ERR_AGAIN;
+    key_keep(e, (struct str){e->key, KEY_LEN});
+    return replace(e, false);
 }
 
 /* Makes the store in etcd. If another host was faster, attaches to its own. */
@@ -213,6 +217,8 @@ create(struct engine *e)
     memcpy(e->meta.id, h.id, sizeof(h.id));
     if (rc == 0)
         rc = head_random(e->meta.epoch, HEAD_EPOCH);
+    if (rc == 0)
+        rc = key_offer(e, e->key);
     if (rc != 0)
         return rc;
     memcpy(head.epoch, e->meta.epoch, sizeof(head.epoch));
@@ -225,6 +231,8 @@ create(struct engine *e)
     txn_then(&e->body);
     txn_put(&e->body, head_key(key, e->url.prefix, "head"), str_of(text), 0);
     txn_put(&e->body, head_key(key, e->url.prefix, "meta"), buf_view(&meta), 0);
+    txn_put(&e->body, head_key(key, e->url.prefix, "key"),
+            (struct str){e->key, KEY_LEN}, 0);
     txn_end(&e->body);
     rc = meta.err;
     buf_fini(&meta);
@@ -319,11 +327,14 @@ static int
 on_attach(struct engine *e, const struct etcd_answer *a)
 {
     struct txn_answer t;
+    struct txn_kv key;
     struct head head;
     int rc = txn_read(&e->mem, a->body, &t), head_rc;
 
     if (rc != 0)
         return rc;
+    if (txn_only(&e->mem, &t, 3, &key) == 0)
+        key_keep(e, key.value);
     rc = read_meta(e, &t);
     head_rc = read_head(e, &t, 1, &head);
     if (rc == ERR_NOT_FOUND && head_rc == ERR_NOT_FOUND)
@@ -353,6 +364,7 @@ attach(struct engine *e)
     txn_range(&e->body, head_key(key, e->url.prefix, "head"), NULL);
     txn_range(&e->body, head_key(key, e->url.prefix, HEAD_BATCH,
                                  (unsigned long long)e->at.b), NULL);
+    txn_range(&e->body, head_key(key, e->url.prefix, "key"), NULL);
     txn_end(&e->body);
     return engine_ask_txn(e, on_attach);
 }

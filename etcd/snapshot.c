@@ -42,28 +42,19 @@ fail_file(struct engine *e, int err)
 static int
 open_file(struct engine *e)
 {
-    char *dir, path[4200];
-    int rc;
-
     snapshot_drop(e);
     free(e->file.path);
-    text_put(path, sizeof(path), "%s.replica-%ld", e->log, (long)getpid());
-    e->file.path = file_join(path, "");
-    dir = file_dir_of(path);
-    if (e->file.path == NULL || dir == NULL) {
-        free(dir);
+    e->file.path = engine_path(e, ".replica-");
+    if (e->file.path == NULL)
         return ERR_NOMEM;
-    }
-    rc = file_make_dirs(dir);
-    free(dir);
-    if (rc != 0)
-        return fail_file(e, rc);
-    unlink(path); /* left by a process of that number */
-    e->file.fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    unlink(e->file.path); /* left by a process of that number */
+    e->file.fd = open(e->file.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
+                      0600);
     if (e->file.fd < 0)
         return fail_file(e, file_errno(errno));
     file_give(e->file.fd, e->log);
     e->file.len = 0;
+    e->file.header = false;
     return 0;
 }
 
@@ -207,7 +198,6 @@ snapshot_take(struct engine *e)
 
     if (rc != 0)
         return rc;
-    e->file.header = false;
     if (e->meta.snap.id[0] != '\0') {
         sha256_init(&e->file.sum);
         e->file.part = 0;

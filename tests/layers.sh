@@ -24,7 +24,7 @@ task: base json store
 mcp: base json store
 tools: base board json store task mcp
 serve: base board json store http mcp
-cli: base json store task mcp tools
+cli: base json store etcd task mcp tools
 mcptask: base board json store http etcd task mcp tools serve cli
 '
 # Layers that leave a file of a layer they use alone.
@@ -33,10 +33,10 @@ json base/loop, store base/loop, task base/loop, mcp base/loop,
 tools base/loop, cli base/loop
 '
 public='
-board/page cli/cli cli/help cli/store cli/text etcd/client http/listen
-http/parse http/reply json/raw json/write
+board/page cli/cli cli/help cli/store cli/text etcd/client etcd/remote
+http/listen http/parse http/reply json/raw json/write
 mcp/calls mcp/mcp mcp/sign serve/stdio serve/turn serve/web store/record
-store/verify
+store/remote store/verify
 task/artifact task/change task/check task/error task/fields task/query
 task/task task/view tools/look tools/tools
 '
