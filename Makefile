@@ -40,7 +40,7 @@ SRC := $(addprefix base/,err base text clock base64 sha256 gunzip \
   $(addprefix tools/,call get uri prompts look wait tools) \
   $(addprefix serve/,turn stdio access exchange post \
   stream state web) \
-  $(addprefix etcd/,head meta txn url client engine key snapshot remote) \
+  $(addprefix etcd/,head meta txn url client engine key snapshot upload tend remote) \
   $(addprefix cli/,width text store args id config show board work edit run help foreign import admin doctor cli)
 OBJ := $(SRC:%=$(B)/%.o)
 

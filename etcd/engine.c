@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define TEND_MS 1000 /* for a request that belongs to no operation */
+
 int
 engine_fail(struct engine *e, int err, const char *fmt, ...)
 {
@@ -49,9 +51,13 @@ engine_ask(struct engine *e, const char *path, engine_fn *then, bool once)
 {
     int rc = e->body.err;
 
+    if (rc == 0 && e->then != NULL) {
+        e->queued = then;
+        return ERR_MORE;
+    }
     if (rc == 0)
         rc = etcd_begin(e->client, path, buf_view(&e->body),
-                        e->url.patience_ms, once);
+                        e->under_way ? e->url.patience_ms : TEND_MS, once);
     buf_reset(&e->body, 64 * 1024);
     if (rc != 0)
         return rc;

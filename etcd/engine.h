@@ -8,6 +8,9 @@
 #include "etcd/txn.h"
 #include "etcd/url.h"
 
+#define LIFE_MAX 1024 /* living processes that are known */
+#define LIFE_DOUBTS 16
+
 struct engine;
 /* Takes the answer to what was asked. 0: e->news is ready; ERR_MORE: it has
    asked again; ERR_AGAIN: attach anew; or an error of remote's step. */
@@ -20,12 +23,17 @@ struct engine {
     char host[65];
 
     engine_fn *then;   /* NULL: nothing is asked */
+    bool tending;      /* what is asked belongs to no operation; its function
+                          gets NULL if it failed, and asks for nothing */
+    engine_fn *queued; /* takes the answer to body, to be asked after that */
+    bool under_way;    /* an operation is */
     struct buf body;   /* of the request */
     struct arena mem;  /* of the answer */
     char why[256];
 
     char key[32];      /* offered by create */
     struct meta meta;  /* of the store as of the last attach */
+    int64_t meta_mod;  /* its revision */
     bool attached;     /* this process has seen that store and log agree */
     enum { DOUBT_NO, DOUBT_GAP, DOUBT_CHAIN } doubt; /* why it attaches anew */
     unsigned tries;    /* how often, in this operation */
@@ -33,6 +41,7 @@ struct engine {
     struct remote_at at; /* of the operation */
     struct head mine;    /* at.head, or what it was found to be */
     bool known;          /* mine is known */
+    struct head now;     /* after the last operation */
     struct head next;    /* of the batch offered */
     bool committing;
     uint64_t window;     /* numbers of records asked for */
@@ -49,6 +58,35 @@ struct engine {
         struct sha256 sum;
         uint64_t part; /* asked for next */
     } file;
+
+    struct {           /* see etcd/upload.c */
+        int state, fd;
+        int64_t end, due_ms, revision;
+        struct meta meta;    /* as it will be; its parts are those put */
+        struct sha256 sum;
+        uint64_t summed;     /* parts in sum */
+    } up;
+    struct {
+        int state;
+        int64_t due_ms, revision;
+        int64_t meta_mod;    /* of the snapshot that covers the batches */
+        uint64_t base, from;
+    } sweep;
+    struct {           /* see etcd/tend.c */
+        uint64_t instance;   /* 0: not needed yet */
+        int64_t lease;       /* 0: not granted */
+        bool put;            /* the key is there */
+        int64_t due_ms, renewed_ms;
+        int64_t wanted_ms;   /* when somebody last asked for another's life */
+        int64_t asked_ms, list_ms; /* begin of the list under way; of living */
+        uint64_t living[LIFE_MAX];
+        size_t n_living;
+        struct {
+            uint64_t instance;
+            int64_t since_ms;
+        } doubt[LIFE_DOUBTS];
+        unsigned next_doubt;
+    } life;
 };
 
 /* Sets why and returns err. */
@@ -58,8 +96,9 @@ int engine_fail(struct engine *e, int err, const char *fmt, ...)
    that ends in "-" is followed by the number of this process. Makes the
    directory. On the heap, or NULL. */
 char *engine_path(struct engine *e, const char *suffix);
-/* Asks with e->body, and empties it. once: only one attempt may take effect.
-   ERR_MORE or ERR_NOMEM. */
+/* Asks with e->body, and empties it; after what is asked already, which only a
+   transaction can wait for. once: only one attempt may take effect. ERR_MORE or
+   ERR_NOMEM. */
 int engine_ask(struct engine *e, const char *path, engine_fn *then, bool once);
 int engine_ask_txn(struct engine *e, engine_fn *then);
 

@@ -21,8 +21,11 @@
 #include "base/text.h"
 #include "etcd/key.h"
 #include "etcd/snapshot.h"
+#include "etcd/tend.h"
+#include "etcd/upload.h"
 #include "store/record.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -248,6 +251,7 @@ read_meta(struct engine *e, const struct txn_answer *t)
 
     if (rc == 0)
         rc = meta_read(&e->mem, kv.value, &e->meta, &newer);
+    e->meta_mod = rc == 0 ? kv.mod : 0;
     if (rc == ERR_VERSION)
         return engine_fail(e, ERR_FORMAT,
                            "the store in etcd needs mcptask %.*s; this is "
@@ -305,6 +309,7 @@ attach_to(struct engine *e, const struct txn_answer *t,
                            "%.100s: its id is %s, not %s",
                            e->log, e->url.prefix, e->at.id, e->meta.id);
     e->attached = true;
+    upload_sweep(e);
     if (e->at.g == 0 || !same)
         return replace(e, false);
     if (e->at.n > 0) {
@@ -411,9 +416,13 @@ on_commit(struct engine *e, const struct etcd_answer *a)
 static void
 begin(struct engine *e, const struct remote_at *at)
 {
-    if (e->then != NULL) /* the caller has given the last operation up */
+    if (e->then != NULL && !e->tending) { /* it was given up */
         etcd_cancel(e->client);
-    e->then = NULL;
+        e->then = NULL;
+    }
+    buf_reset(&e->body, 0);
+    e->queued = NULL;
+    e->under_way = true;
     snapshot_drop(e);
     e->why[0] = '\0';
     e->news = (struct remote_news){0};
@@ -421,6 +430,17 @@ begin(struct engine *e, const struct remote_at *at)
     e->known = head_parse(str_of(at->head), &e->mine) && e->mine.n == at->n;
     e->doubt = DOUBT_NO;
     e->tries = 0;
+}
+
+/* What pull and commit return. */
+static int
+asked(struct engine *e, int rc)
+{
+    if (rc == ERR_MORE)
+        return 0;
+    buf_reset(&e->body, 0);
+    e->under_way = false;
+    return rc;
 }
 
 static int
@@ -434,7 +454,7 @@ remote_pull(void *ctx, const struct remote_at *at)
     rc = e->attached && e->known &&
                  strcmp(e->mine.epoch, e->meta.epoch) == 0
              ? ask_window(e) : attach(e);
-    return rc == ERR_MORE ? 0 : rc;
+    return asked(e, rc);
 }
 
 static int
@@ -473,8 +493,7 @@ remote_commit(void *ctx, const struct remote_at *at, struct str lines,
     buf_fini(&batch);
     if (rc == 0)
         rc = engine_ask_txn(e, on_commit);
-    buf_reset(&e->body, 0);
-    return rc == ERR_MORE ? 0 : rc;
+    return asked(e, rc);
 }
 
 /* What a failed request means for an operation. */
@@ -492,28 +511,54 @@ failed(struct engine *e, int rc, const struct etcd_answer *a)
     return rc == ERR_UNKNOWN && !e->committing ? ERR_UNREACHABLE : rc;
 }
 
+/* Asks for what waits: the operation's, or what is due between operations.
+   Returns whether anything is asked. */
+static bool
+ask_next(struct engine *e)
+{
+    engine_fn *then = e->queued;
+
+    e->queued = NULL;
+    if (e->then == NULL && then != NULL)
+        engine_ask_txn(e, then);
+    else if (e->then == NULL && !e->under_way)
+        tend(e);
+    return e->then != NULL;
+}
+
 static int
 remote_step(void *ctx, struct remote_news *news)
 {
     struct engine *e = ctx;
     int rc = ERR_MORE;
 
-    while (rc == ERR_MORE && e->then != NULL) {
+    while (rc == ERR_MORE && (e->then != NULL || ask_next(e))) {
         struct etcd_answer a = {.why = ""};
         engine_fn *then = e->then;
+        bool tending = e->tending;
 
         rc = etcd_step(e->client, &a);
         if (rc == ERR_MORE)
             return rc;
         e->then = NULL;
+        e->tending = false;
         arena_reset(&e->mem);
+        if (tending) {
+            then(e, rc == 0 ? &a : NULL);
+            rc = ERR_MORE;
+            continue;
+        }
         e->news.skew_ms = a.skew_ms;
         rc = rc == 0 ? then(e, &a) : failed(e, rc, &a);
         if (rc == ERR_AGAIN)
             rc = attach(e);
     }
-    if (rc == 0)
+    if (rc != ERR_MORE)
+        e->under_way = false;
+    if (rc == 0) {
+        head_parse(str_of(e->news.head), &e->now);
         *news = e->news;
+    }
     return rc;
 }
 
@@ -523,8 +568,10 @@ remote_watch(void *ctx, bool *write, int64_t *due_ms)
     const struct engine *e = ctx;
 
     *write = false;
-    *due_ms = INT64_MAX;
-    return e->then != NULL ? etcd_watch(e->client, write, due_ms) : -1;
+    if (e->then != NULL)
+        return etcd_watch(e->client, write, due_ms);
+    *due_ms = tend_due(e);
+    return -1;
 }
 
 static const char *
@@ -538,21 +585,23 @@ remote_why(void *ctx)
 static bool
 remote_alive(void *ctx, uint64_t instance)
 {
-    (void)ctx, (void)instance;
-    return true;
+    return tend_alive(ctx, instance);
 }
 
 static uint64_t
 remote_instance(void *ctx)
 {
-    (void)ctx;
-    return 0;
+    return tend_instance(ctx);
 }
 
 static void
 remote_compacted(void *ctx, const char *path, uint64_t n, int64_t end)
 {
-    (void)ctx, (void)path, (void)n, (void)end;
+    struct engine *e = ctx;
+    int fd = e->now.n == n ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+
+    if (fd >= 0)
+        upload_begin(e, fd, end, &e->now);
 }
 
 /* ---- making it ---- */
@@ -585,7 +634,7 @@ remote_new(const struct remote **out, struct str url, struct str auth,
         return rc;
     }
     b->e.log = path;
-    b->e.file.fd = -1;
+    b->e.file.fd = b->e.up.fd = -1;
     b->e.window = WINDOW_MIN;
     gethostname(b->e.host, sizeof(b->e.host) - 1);
     b->table = (struct remote){
@@ -603,6 +652,7 @@ remote_free(const struct remote *r)
     if (b == NULL)
         return;
     snapshot_drop(&b->e);
+    upload_drop(&b->e);
     free(b->e.file.path);
     buf_fini(&b->e.body);
     buf_fini(&b->e.lines);

@@ -97,6 +97,13 @@ txn_range(struct buf *b, const char *key, const char *end)
 }
 
 void
+txn_oldest(struct buf *b, const char *key, const char *end)
+{
+    begin(b, "{\"request_range\":{\"limit\":\"1\",");
+    put_keys(b, key, end);
+}
+
+void
 txn_delete(struct buf *b, const char *key, const char *end)
 {
     begin(b, "{\"request_delete_range\":{");

@@ -20,8 +20,13 @@ take_option(struct str name, struct str value, struct etcd_url *out)
         return out->local_reads || str_is(value, "linear")
                    ? NULL : "reads needs linear or local";
     }
+    if (str_is(name, "shared")) {
+        out->shared = str_is(value, "1");
+        return out->shared || str_is(value, "0") ? NULL
+                                                 : "shared needs 0 or 1";
+    }
     if (!str_is(name, "patience"))
-        return "unknown option; there are reads and patience";
+        return "unknown option; there are reads, shared and patience";
     if (!str_u64(value, &v) || v < 100 || v > PATIENCE_MAX_MS)
         return "patience needs milliseconds from 100 to 600000";
     out->patience_ms = (int64_t)v;

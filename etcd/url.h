@@ -10,6 +10,7 @@ struct etcd_url {
     struct str endpoints; /* of text */
     char prefix[HEAD_PREFIX + 1];
     bool local_reads;     /* reads=local */
+    bool shared;          /* shared=1: others use this etcd, too */
     int64_t patience_ms;  /* of a commit; 5,000 */
 };
 

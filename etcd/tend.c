@@ -1,0 +1,175 @@
+/* tend - what the engine does between operations.
+
+   A process that holds questions has a key P/i/<instance>, bound to a lease of
+   15 s. It renews that every 5 s. An instance that others name is taken for
+   alive until a list of the keys, asked for after some seconds of doubt, lacks
+   it: a new process puts its key a moment after it first uses its number. */
+
+#include "etcd/tend.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "etcd/upload.h"
+#include "store/lock.h"
+
+#include <string.h>
+
+#define LEASE "15" /* seconds */
+#define RENEW_MS 5000
+#define DOUBT_MS 3000
+#define LOOK_MS 60000 /* how long after a question the list is kept current */
+
+static void
+put_instance(struct engine *e, char key[HEAD_KEY])
+{
+    head_key(key, e->url.prefix, "i/%llu",
+             (unsigned long long)e->life.instance);
+}
+
+static int
+on_list(struct engine *e, const struct etcd_answer *a)
+{
+    const struct json_tok *kv = NULL;
+    size_t skip = strlen(e->url.prefix) + 3;
+    struct txn_answer t;
+    struct txn_kv v;
+    uint64_t n;
+
+    e->life.due_ms = clock_mono_ms() + RENEW_MS;
+    if (a == NULL || txn_read(&e->mem, a->body, &t) != 0)
+        return 0;
+    e->life.put = true;
+    e->life.n_living = 0;
+    while ((kv = txn_next(&t, 0, kv)) != NULL)
+        if (txn_kv(&e->mem, kv, &v) == 0 && v.key.len > skip &&
+            str_u64(str_from(v.key, skip), &n) &&
+            e->life.n_living < LIFE_MAX)
+            e->life.living[e->life.n_living++] = n;
+    e->life.list_ms = e->life.asked_ms;
+    return 0;
+}
+
+static int
+ask_list(struct engine *e)
+{
+    char key[HEAD_KEY], end[HEAD_KEY];
+
+    e->life.asked_ms = clock_mono_ms();
+    txn_begin(&e->body);
+    txn_then(&e->body);
+    txn_range(&e->body, head_key(key, e->url.prefix, "i/"),
+              head_key(end, e->url.prefix, "i0"));
+    if (e->life.lease != 0 && !e->life.put) {
+        put_instance(e, key);
+        txn_put(&e->body, key, str_of(e->host), e->life.lease);
+    }
+    txn_end(&e->body);
+    return engine_ask_txn(e, on_list);
+}
+
+static int
+on_grant(struct engine *e, const struct etcd_answer *a)
+{
+    const struct json_tok *root;
+
+    e->life.due_ms = clock_mono_ms() + RENEW_MS;
+    e->life.put = false;
+    if (a != NULL && json_parse(&e->mem, a->body, &root, NULL) == 0 &&
+        (e->life.lease = txn_number(root, "ID")) != 0)
+        e->life.due_ms = 0; /* puts the key */
+    return 0;
+}
+
+/* A lease that has ended comes back without its time to live. */
+static int
+on_renewed(struct engine *e, const struct etcd_answer *a)
+{
+    const struct json_tok *root;
+
+    e->life.due_ms = clock_mono_ms() + RENEW_MS;
+    e->life.renewed_ms = clock_mono_ms();
+    if (a != NULL && json_parse(&e->mem, a->body, &root, NULL) == 0 &&
+        txn_number(json_get(root, "result"), "TTL") == 0)
+        e->life.lease = 0;
+    e->life.due_ms = e->life.lease == 0 ? 0 : e->life.due_ms;
+    return 0;
+}
+
+static int
+tend_life(struct engine *e)
+{
+    int64_t now = clock_mono_ms();
+
+    if (e->life.instance != 0 && e->life.lease == 0) {
+        buf_z(&e->body, "{\"TTL\":\"" LEASE "\"}");
+        return engine_ask(e, "/v3/lease/grant", on_grant, false);
+    }
+    if (e->life.lease != 0 && e->life.put &&
+        now - e->life.renewed_ms >= RENEW_MS) {
+        buf_printf(&e->body, "{\"ID\":\"%lld\"}", (long long)e->life.lease);
+        return engine_ask(e, "/v3/lease/keepalive", on_renewed, false);
+    }
+    return ask_list(e);
+}
+
+/* Returns whether there is a lease to renew or a list to keep. */
+static bool
+is_needed(const struct engine *e)
+{
+    return e->attached &&
+           (e->life.instance != 0 ||
+            e->life.wanted_ms + LOOK_MS > clock_mono_ms());
+}
+
+int64_t
+tend_due(const struct engine *e)
+{
+    int64_t due = upload_due(e);
+
+    return is_needed(e) && e->life.due_ms < due ? e->life.due_ms : due;
+}
+
+void
+tend(struct engine *e)
+{
+    int64_t now = clock_mono_ms();
+
+    if (is_needed(e) && now >= e->life.due_ms)
+        tend_life(e);
+    else if (now >= upload_due(e))
+        upload_ask(e);
+    e->tending = e->then != NULL;
+}
+
+/* ---- instances ---- */
+
+uint64_t
+tend_instance(struct engine *e)
+{
+    uint64_t n;
+
+    if (e->life.instance == 0 && random_bytes(&n, sizeof(n)) == 0)
+        e->life.instance = LOCK_INSTANCES_END + 1 + (n >> 12);
+    return e->life.instance;
+}
+
+bool
+tend_alive(struct engine *e, uint64_t instance)
+{
+    int64_t now = clock_mono_ms();
+    size_t i;
+
+    if (instance <= LOCK_INSTANCES_END)
+        return false;
+    e->life.wanted_ms = now;
+    for (i = 0; i < e->life.n_living; i++)
+        if (e->life.living[i] == instance)
+            return true;
+    for (i = 0; i < LIFE_DOUBTS && e->life.doubt[i].instance != instance; i++)
+        ;
+    if (i < LIFE_DOUBTS)
+        return e->life.list_ms < e->life.doubt[i].since_ms + DOUBT_MS;
+    i = e->life.next_doubt++ % LIFE_DOUBTS;
+    e->life.doubt[i].instance = instance;
+    e->life.doubt[i].since_ms = now;
+    return true;
+}

@@ -1,0 +1,352 @@
+/* upload - puts a local log into etcd as the snapshot of its store.
+
+   meta names the one snapshot that counts. The parts of a new one have keys of
+   its own and are put only while meta is unchanged; then one transaction names
+   it in meta, if that is unchanged still. So of rivals one wins, and whoever
+   stops halfway leaves parts that nobody reads, which the next winner deletes.
+
+   Batches behind a snapshot go ten minutes after it came: a host that lost the
+   answer to its commit must find the batch, and that takes seconds. */
+
+#include "etcd/upload.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/text.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define PART (512 * 1024)
+#define MIN_RECORDS 1000     /* between two snapshots */
+#define KEEP_MS (10 * 60000)
+#define SWEEP 1000           /* batches a request */
+#define PAUSE_MS 1000        /* after a request that failed */
+
+/* What to ask for next. */
+enum { IDLE, READ_META, PUT_PART, SWITCH, DELETE_OLD, DELETE_OWN };
+enum { REST, FIND, DROP, FORGET }; /* the sweep */
+
+void
+upload_drop(struct engine *e)
+{
+    if (e->up.state != IDLE && e->up.fd >= 0)
+        close(e->up.fd);
+    e->up.state = IDLE;
+    e->up.fd = -1;
+}
+
+void
+upload_begin(struct engine *e, int fd, int64_t end, const struct head *head)
+{
+    if (e->up.state != IDLE) {
+        close(fd);
+        return;
+    }
+    e->up.fd = fd;
+    e->up.end = end;
+    e->up.meta = (struct meta){.snap = {.head = *head, .bytes = (uint64_t)end}};
+    e->up.due_ms = 0;
+    e->up.state = READ_META;
+    sha256_init(&e->up.sum);
+    if (head_random(e->up.meta.snap.id, META_SNAP_ID) != 0)
+        upload_drop(e);
+}
+
+/* ---- the snapshot ---- */
+
+static int
+on_meta(struct engine *e, const struct etcd_answer *a)
+{
+    struct head head = e->up.meta.snap.head;
+    char id[META_SNAP_ID + 1];
+    struct str newer;
+    struct txn_answer t;
+    struct txn_kv kv;
+    struct meta m;
+
+    if (a == NULL || txn_read(&e->mem, a->body, &t) != 0 ||
+        txn_only(&e->mem, &t, 0, &kv) != 0 ||
+        meta_read(&e->mem, kv.value, &m, &newer) != 0 ||
+        strcmp(m.epoch, head.epoch) != 0 ||
+        (m.snap.id[0] != '\0' && m.snap.head.n + MIN_RECORDS > head.n)) {
+        upload_drop(e);
+        return 0;
+    }
+    memcpy(id, e->up.meta.snap.id, sizeof(id));
+    m.snap.bytes = e->up.meta.snap.bytes;
+    m.snap.head = head;
+    m.snap.parts = 0;
+    memcpy(m.snap.id, id, sizeof(id));
+    e->up.meta = m;
+    e->up.revision = kv.mod;
+    e->up.state = PUT_PART;
+    return 0;
+}
+
+/* Takes the answer to a transaction that needs meta as it was. Returns whether
+   it still is; else the upload is over. */
+static bool
+is_unchanged(struct engine *e, const struct etcd_answer *a,
+             struct txn_answer *t)
+{
+    *t = (struct txn_answer){.succeeded = false};
+    if (a == NULL || txn_read(&e->mem, a->body, t) != 0)
+        e->up.due_ms = clock_mono_ms() + PAUSE_MS; /* then the same again */
+    else if (!t->succeeded)
+        e->up.state = DELETE_OWN;
+    return t->succeeded;
+}
+
+static int
+on_part(struct engine *e, const struct etcd_answer *a)
+{
+    struct txn_answer t;
+
+    if (is_unchanged(e, a, &t) &&
+        ++e->up.meta.snap.parts * PART >= e->up.meta.snap.bytes) {
+        sha256_end_hex(&e->up.sum, e->up.meta.snap.sha256);
+        e->up.state = SWITCH;
+    }
+    return 0;
+}
+
+static void
+put_part(struct engine *e)
+{
+    int64_t at = (int64_t)e->up.meta.snap.parts * PART, n = e->up.end - at;
+    char key[HEAD_KEY], meta[HEAD_KEY];
+    struct buf part = {0};
+    char *room = buf_room(&part, PART);
+
+    n = n > PART ? PART : n;
+    if (room == NULL || file_read_at(e->up.fd, room, (size_t)n, at) != n) {
+        buf_fini(&part);
+        e->up.state = DELETE_OWN;
+        return;
+    }
+    part.len = (size_t)n;
+    if (e->up.summed == e->up.meta.snap.parts) {
+        sha256_add(&e->up.sum, part.p, part.len);
+        e->up.summed++;
+    }
+    txn_begin(&e->body);
+    txn_if_mod(&e->body, head_key(meta, e->url.prefix, "meta"),
+               e->up.revision);
+    txn_then(&e->body);
+    txn_put(&e->body,
+            head_key(key, e->url.prefix, HEAD_PART, e->up.meta.snap.id,
+                     (unsigned long long)e->up.meta.snap.parts),
+            buf_view(&part), 0);
+    txn_end(&e->body);
+    buf_fini(&part);
+    engine_ask_txn(e, on_part);
+}
+
+static int
+on_switch(struct engine *e, const struct etcd_answer *a)
+{
+    struct txn_answer t;
+
+    struct meta m;
+    struct str newer;
+    struct txn_kv kv;
+
+    if (!is_unchanged(e, a, &t) &&
+        (txn_only(&e->mem, &t, 0, &kv) != 0 ||
+         meta_read(&e->mem, kv.value, &m, &newer) != 0 ||
+         strcmp(m.snap.id, e->up.meta.snap.id) != 0))
+        return 0;
+    /* An earlier answer may have been lost: then it is named already. */
+    e->meta_mod = t.succeeded ? t.revision : kv.mod;
+    e->meta = e->up.meta;
+    e->up.state = DELETE_OLD;
+    upload_sweep(e);
+    return 0;
+}
+
+static void
+switch_over(struct engine *e)
+{
+    struct buf text = {0};
+    char key[HEAD_KEY];
+
+    e->up.meta.snap.at_ms = clock_wall_ms();
+    meta_put(&text, &e->up.meta);
+    txn_begin(&e->body);
+    txn_if_mod(&e->body, head_key(key, e->url.prefix, "meta"),
+               e->up.revision);
+    txn_then(&e->body);
+    txn_put(&e->body, key, buf_view(&text), 0);
+    txn_else(&e->body);
+    txn_range(&e->body, key, NULL);
+    txn_end(&e->body);
+    if (text.err != 0)
+        e->body.err = text.err;
+    buf_fini(&text);
+    engine_ask_txn(e, on_switch);
+}
+
+static int
+on_deleted(struct engine *e, const struct etcd_answer *a)
+{
+    (void)a; /* what stays goes with the next snapshot */
+    upload_drop(e);
+    return 0;
+}
+
+/* Deletes the parts of the own snapshot, or of all others. */
+static void
+delete_parts(struct engine *e, bool own)
+{
+    char key[HEAD_KEY], end[HEAD_KEY];
+    const char *id = e->up.meta.snap.id, *p = e->url.prefix;
+
+    txn_begin(&e->body);
+    if (!own)
+        txn_if_mod(&e->body, head_key(key, p, "meta"), e->meta_mod);
+    txn_then(&e->body);
+    if (own) {
+        txn_delete(&e->body, head_key(key, p, "s/%s/", id),
+                   head_key(end, p, "s/%s0", id));
+    } else {
+        txn_delete(&e->body, head_key(key, p, "s/"),
+                   head_key(end, p, "s/%s/", id));
+        txn_delete(&e->body, head_key(key, p, "s/%s0", id),
+                   head_key(end, p, "s0"));
+    }
+    txn_end(&e->body);
+    engine_ask_txn(e, on_deleted);
+}
+
+static void
+read_meta(struct engine *e)
+{
+    char key[HEAD_KEY];
+
+    e->up.summed = 0;
+    txn_begin(&e->body);
+    txn_then(&e->body);
+    txn_range(&e->body, head_key(key, e->url.prefix, "meta"), NULL);
+    txn_end(&e->body);
+    engine_ask_txn(e, on_meta);
+}
+
+/* ---- the sweep ---- */
+
+void
+upload_sweep(struct engine *e)
+{
+    int64_t age = clock_wall_ms() - e->meta.snap.at_ms;
+
+    if (e->meta.snap.id[0] == '\0')
+        return;
+    age = age < 0 ? 0 : age > KEEP_MS ? KEEP_MS : age;
+    e->sweep.due_ms = clock_mono_ms() + KEEP_MS - age;
+    e->sweep.meta_mod = e->meta_mod;
+    e->sweep.base = e->meta.snap.head.n;
+    e->sweep.state = FIND;
+}
+
+/* Finds the oldest batch. */
+static int
+on_oldest(struct engine *e, const struct etcd_answer *a)
+{
+    struct txn_answer t;
+    struct txn_kv kv;
+    struct batch b;
+
+    if (a == NULL || txn_read(&e->mem, a->body, &t) != 0) {
+        e->sweep.due_ms = clock_mono_ms() + KEEP_MS;
+        return 0;
+    }
+    e->sweep.revision = t.revision;
+    e->sweep.state = txn_only(&e->mem, &t, 0, &kv) == 0 &&
+                             batch_read(kv.value, &b) == 0 ? DROP : REST;
+    e->sweep.from = e->sweep.state == DROP ? b.first : 0;
+    return 0;
+}
+
+static int
+on_swept(struct engine *e, const struct etcd_answer *a)
+{
+    struct txn_answer t;
+
+    if (a == NULL || txn_read(&e->mem, a->body, &t) != 0) {
+        e->sweep.due_ms = clock_mono_ms() + KEEP_MS;
+        return 0;
+    }
+    e->sweep.revision = t.revision;
+    e->sweep.from += SWEEP;
+    if (!t.succeeded) /* another snapshot counts now */
+        e->sweep.state = REST;
+    else if (e->sweep.from > e->sweep.base)
+        e->sweep.state = e->url.shared ? REST : FORGET;
+    return 0;
+}
+
+static int
+on_forgot(struct engine *e, const struct etcd_answer *a)
+{
+    (void)a;
+    e->sweep.state = REST;
+    return 0;
+}
+
+static void
+sweep_ask(struct engine *e)
+{
+    uint64_t end = e->sweep.base + 1;
+    char key[HEAD_KEY], to[HEAD_KEY], meta[HEAD_KEY];
+
+    if (e->sweep.state == FORGET) { /* etcd keeps old revisions otherwise */
+        buf_printf(&e->body, "{\"revision\":\"%lld\"}",
+                   (long long)e->sweep.revision);
+        engine_ask(e, "/v3/kv/compaction", on_forgot, false);
+        return;
+    }
+    if (e->sweep.state == DROP && e->sweep.from + SWEEP < end)
+        end = e->sweep.from + SWEEP;
+    head_key(key, e->url.prefix, HEAD_BATCH, (unsigned long long)0);
+    head_key(to, e->url.prefix, HEAD_BATCH, (unsigned long long)end);
+    txn_begin(&e->body);
+    txn_if_mod(&e->body, head_key(meta, e->url.prefix, "meta"),
+               e->sweep.meta_mod);
+    txn_then(&e->body);
+    if (e->sweep.state == FIND)
+        txn_oldest(&e->body, key, to);
+    else
+        txn_delete(&e->body, key, to);
+    txn_end(&e->body);
+    engine_ask_txn(e, e->sweep.state == FIND ? on_oldest : on_swept);
+}
+
+/* ---- both ---- */
+
+int64_t
+upload_due(const struct engine *e)
+{
+    int64_t sweep = e->sweep.state != REST ? e->sweep.due_ms : INT64_MAX;
+
+    return e->up.state != IDLE && e->up.due_ms < sweep ? e->up.due_ms : sweep;
+}
+
+void
+upload_ask(struct engine *e)
+{
+    switch (e->up.state) {
+    case READ_META:
+        read_meta(e);
+        break;
+    case PUT_PART:
+        put_part(e);
+        break;
+    case SWITCH:
+        switch_over(e);
+        break;
+    case DELETE_OLD: case DELETE_OWN:
+        delete_parts(e, e->up.state == DELETE_OWN);
+        break;
+    default:
+        sweep_ask(e);
+    }
+}

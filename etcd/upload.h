@@ -1,0 +1,22 @@
+#ifndef ETCD_UPLOAD_H
+#define ETCD_UPLOAD_H
+
+/* upload - puts a local log into etcd as the snapshot of its store, and drops
+   the batches behind it. */
+
+#include "etcd/engine.h"
+
+/* Begins with the log open at fd, up to end, whose newest record stands at
+   head; the upload closes fd. Does nothing if one is under way. */
+void upload_begin(struct engine *e, int fd, int64_t end,
+                  const struct head *head);
+/* Plans to drop the batches behind the snapshot in e->meta. */
+void upload_sweep(struct engine *e);
+/* When to ask next, by clock_mono_ms; INT64_MAX: there is nothing to do. */
+int64_t upload_due(const struct engine *e);
+/* Asks for the next step. */
+void upload_ask(struct engine *e);
+/* Ends it, whatever its state. */
+void upload_drop(struct engine *e);
+
+#endif
