@@ -30,7 +30,7 @@ SRC := $(addprefix base/,err base text clock base64 sha256 gunzip \
   file zone loop token env) \
   $(addprefix json/,write) json json/raw \
   $(addprefix store/,record index lock lost log state time apply files write \
-  read move load compact verify) store \
+  read move load compact verify) store store/replica \
   $(addprefix http/,parse conn listen reply) http board/page \
   $(addprefix task/,error intern keys fields index task \
   query check rules actions change artifact view) \

@@ -9,6 +9,9 @@
      fdatasync; the mark; tell the observer; unlock. Answers are sent only after
      store_commit returned 0.
 
+   With a remote, that orders the commits: store/replica.c asks it first, and the
+   log here is a replica, which is not synced.
+
    store/write.c handles failed steps. If it cannot, staged records are undone
    in memory and the batch is dropped.
 
@@ -111,6 +114,17 @@ note_boot(struct store *s)
     store_unlock(s);
 }
 
+static int
+begin_replica(struct store *s)
+{
+    struct replica *r = s->replica = calloc(1, sizeof *r);
+    if (r == NULL)
+        return ERR_NOMEM;
+    r->remote = s->opt.remote;
+    r->fresh_ms = clock_mono_ms();
+    return 0;
+}
+
 int
 store_open(struct store **out, const struct store_options *o,
            const struct store_kind *kinds, size_t n_kinds, char why[256])
@@ -123,9 +137,11 @@ store_open(struct store **out, const struct store_options *o,
         return ERR_NOMEM;
     *s = (struct store){.opt = *o, .kinds = kinds, .n_kinds = n_kinds,
                         .log.fd = -1, .lock.fd = -1};
-    int rc = index_init(&s->index);
+    int rc = o->remote == NULL ? 0 : begin_replica(s);
+    if (rc == 0)
+        rc = index_init(&s->index);
     s->log.lost.keys = s->index;
-    if (rc != 0)
+    if (rc == ERR_IO)
         store_deny(s, rc, "no source of random numbers");
     if (rc == 0)
         rc = find_path(s);
@@ -159,6 +175,7 @@ store_close(struct store *s)
     free(s->path);
     free((char *)s->lock.path);
     free(s->dir);
+    free(s->replica);
     free(s);
 }
 
@@ -239,7 +256,7 @@ sync_view(struct store *s)
 static int
 recover(struct store *s)
 {
-    int rc = store_lock(s);
+    int rc = store_lock_here(s);
     if (rc == ERR_MORE && !s->loaded)
         rc = store_lock_patiently(s);
     if (rc == 0)
@@ -254,11 +271,20 @@ recover(struct store *s)
     return rc == ERR_MORE || (rc != ERR_NOMEM && s->loaded) ? 0 : rc;
 }
 
+static void
+begin_looking(struct store *s)
+{
+    s->looked = false;
+    if (s->replica != NULL)
+        s->replica->fresh = false;
+}
+
 int
 store_follow(struct store *s)
 {
     if (s->lock.held)
         return 0; /* store_lock has followed already */
+    begin_looking(s);
     int rc = sync_view(s);
     return rc == VIEW_TAIL ? recover(s) : rc == VIEW_SAME ? 0 : rc;
 }
@@ -269,9 +295,15 @@ store_follow(struct store *s)
 static int
 write_new(struct store *s, const char *tmp)
 {
-    struct record_header h = {.version = RECORD_VERSION, .g = 1};
+    struct record_header h = {.version = RECORD_VERSION, .g = 1,
+                              .replica = s->replica != NULL};
     struct buf b = {0};
     int rc = record_new_id(&h);
+    if (s->replica != NULL && s->log.g > 0) { /* one was set aside */
+        h.g = s->log.g + REPLICA_NEXT_G;
+        if (s->id[0] != '\0')
+            text_put(h.id, sizeof h.id, "%s", s->id);
+    }
     if (rc != 0)
         return rc;
     unlink(tmp); /* left by a process that was killed here */
@@ -319,6 +351,8 @@ check_files(struct store *s, struct stat *st)
         rc = create_log(s);
     if (rc == 0 && s->log.fd < 0)
         rc = store_load(s);
+    if (rc == ERR_NOT_FOUND && s->replica != NULL)
+        return ERR_DAMAGED;
     if (rc == ERR_NOT_FOUND)
         return store_deny(s, ERR_IO, "%s: the log vanished; put it "
                           "back, or restart to begin a new one", s->path);
@@ -360,6 +394,8 @@ catch_up(struct store *s, bool same)
         return rc;
     if (s->log.damaged)
         return ERR_DAMAGED;
+    if (s->foreign)
+        return store_deny_foreign(s);
     if (s->log_readonly && !store_reopen(s)) /* permission may have been granted
                                                 since */
         return store_deny_write(s);
@@ -429,6 +465,21 @@ note_busy(struct store *s, bool busy)
     s->tried_ms = now;
 }
 
+/* A replica that is damaged is begun anew: others have its records. */
+static int
+set_aside(struct store *s)
+{
+    char aside[STORE_PATH_MAX + 32];
+    text_put(aside, sizeof aside, "%s.broken-%lld", s->path,
+             (long long)clock_wall_ms());
+    if (rename(s->path, aside) != 0 && errno != ENOENT)
+        return store_deny_errno(s, file_errno(errno), s->path,
+                                "cannot be set aside: ");
+    store_forget(s);
+    s->replica->head_n = UINT64_MAX;
+    return VIEW_AGAIN;
+}
+
 /* Follows before taking the lock, so that under the lock only the newest
    records remain to be read, and it is held briefly. */
 static int
@@ -437,6 +488,7 @@ take_lock(struct store *s, int (*take)(struct lock *l))
     int rc = VIEW_AGAIN;
     if (s->opt.readonly)
         return ERR_READONLY;
+    begin_looking(s);
     for (int tries = 0; tries < 8 && rc == VIEW_AGAIN; tries++) {
         rc = open_lock(s);
         if (rc != 0)
@@ -448,6 +500,8 @@ take_lock(struct store *s, int (*take)(struct lock *l))
             rc = catch_up(s, same);
         else if (rc == ERR_IO)
             store_deny_errno(s, rc, s->lock.path, "cannot be locked: ");
+        if (rc == ERR_DAMAGED && s->lock.held && s->replica != NULL)
+            rc = set_aside(s);
         note_busy(s, rc == ERR_BUSY || rc == ERR_MORE);
         if (rc == VIEW_AGAIN) { /* drops the useless lock */
             store_compact_lost(s);
@@ -469,15 +523,38 @@ try_write_lock(struct lock *l)
 }
 
 int
-store_lock(struct store *s)
+store_lock_here(struct store *s)
 {
     return take_lock(s, try_write_lock);
+}
+
+/* take_lock, unless the remote would not take a commit now. */
+static int
+lock_for_all(struct store *s, int (*take)(struct lock *l))
+{
+    const struct replica *r = s->replica;
+    if (r != NULL && r->wanted)
+        return ERR_MORE; /* the turn that is under way has it, or may take it */
+    if (r != NULL && r->err != 0 &&
+        (r->tended || clock_mono_ms() < r->until_ms))
+        return r->err == ERR_UNKNOWN ? ERR_UNREACHABLE : r->err;
+    if (r != NULL && llabs(r->skew_ms) > REPLICA_SKEW_MS)
+        return store_deny(s, ERR_SKEW, "the clock is %lld ms %s those of the "
+                          "store: set it", llabs(r->skew_ms),
+                          r->skew_ms > 0 ? "behind" : "ahead of");
+    return take_lock(s, take);
+}
+
+int
+store_lock(struct store *s)
+{
+    return lock_for_all(s, try_write_lock);
 }
 
 int
 store_lock_wait(struct store *s)
 {
-    return take_lock(s, lock_wait);
+    return lock_for_all(s, lock_wait);
 }
 
 int
@@ -507,6 +584,10 @@ store_unlock(struct store *s)
 uint64_t
 store_instance(struct store *s)
 {
+    const struct remote *r = s->opt.remote;
+    uint64_t everywhere = r != NULL ? r->instance(r->ctx) : 0;
+    if (everywhere != 0)
+        return everywhere;
     if (s->lock.fd >= 0 && s->lock.instance == 0)
         lock_instance(&s->lock);
     return s->lock.fd >= 0 ? s->lock.instance : 0;
@@ -515,6 +596,10 @@ store_instance(struct store *s)
 bool
 store_alive(const struct store *s, uint64_t instance)
 {
+    const struct remote *r = s->opt.remote;
+    if (r != NULL && (r->alive(r->ctx, instance) ||
+                      instance == r->instance(r->ctx)))
+        return true;
     if (instance < LOCK_INSTANCES || instance > LOCK_INSTANCES_END)
         return false;
     return instance == s->lock.instance ||
@@ -625,19 +710,16 @@ store_probe(struct store *s)
 }
 
 int
-store_commit(struct store *s, bool *unknown)
+store_commit_here(struct store *s, bool *unknown)
 {
     bool cut = true;
-    *unknown = false;
-    if (s->n_staged == 0)
-        return 0;
     ASSERT(s->lock.held);
     struct mark m = {.g = s->log.g, .n = s->log.head + s->n_staged,
                      .end = s->log.end + (int64_t)s->batch.len};
     int rc = store_put(s, buf_view(&s->batch), &m, &cut);
+    *unknown = rc != 0 && !cut;
     if (rc != 0) {
         store_unstage(s, 0);
-        *unknown = !cut;
         return rc;
     }
     s->log.end = m.end;
@@ -677,13 +759,16 @@ store_move(struct store *s)
 }
 
 /* Closes both files with one record and syncs both. The new one comes first: a
-   process that finds the old one closed looks for it. */
+   process that finds the old one closed looks for it. A replica gets no records
+   of its own. */
 static int
 close_log(struct store *s)
 {
     char body[40];
     bool unknown;
     int rc = store_compact_rest(s);
+    if (rc == 0 && s->replica != NULL)
+        return store_compact_close(s, STR_NONE);
     text_put(body, sizeof body, STORE_CLOSED, (unsigned long long)s->log.g);
     if (rc == 0)
         rc = store_stage(s, STR(RECORD_KEY_CLOSED), str_of(body));
@@ -691,7 +776,7 @@ close_log(struct store *s)
         rc = store_compact_close(s, (struct str){s->batch.p,
                                                  s->batch.len - 1});
     if (rc == 0)
-        return store_commit(s, &unknown);
+        return store_commit_here(s, &unknown);
     store_unstage(s, 0);
     return rc;
 }
@@ -701,7 +786,7 @@ static int
 switch_over(struct store *s)
 {
     struct compaction *c = s->compaction;
-    int rc = store_lock(s);
+    int rc = store_lock_here(s);
     if (rc == ERR_MORE)
         rc = store_lock_wait(s);
     if (c->until_ms == 0)
@@ -713,6 +798,9 @@ switch_over(struct store *s)
     rc = c->g == s->log.g + 1 ? close_log(s) : ERR_BUSY;
     if (rc == 0)
         rc = store_compact_switch(s);
+    if (rc == 0 && s->replica != NULL)
+        s->opt.remote->compacted(s->opt.remote->ctx, s->path, s->log.head,
+                                 c->out_len);
     store_unlock(s);
     if (rc == 0)
         store_prune(s, s->opt.closed_max);

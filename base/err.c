@@ -40,6 +40,9 @@ static const struct {
     [-ERR_UNAUTHORIZED] = {"unauthorized", false},
     [-ERR_CAPABILITY] = {"unauthorized", false},
     [-ERR_LEASE] = {"lease_held", true},
+    [-ERR_UNREACHABLE] = {"store_unreachable", true},
+    [-ERR_AGAIN] = {"store_busy", true},
+    [-ERR_SKEW] = {"clock_skew", false},
 };
 
 #define ERRORS_N ((int)(sizeof(errors) / sizeof(errors[0])))

@@ -639,7 +639,8 @@ write_archive(struct archive *x)
     return rc == 0 ? file_sync_path_of(x->path) : rc;
 }
 
-/* Drops tasks in one commit; returns 1 if there are more. */
+/* Drops tasks in one commit; returns 1 if there are more, ERR_AGAIN if others
+   were first. */
 static int
 drop_some(struct archive *x, struct record_reader *rd)
 {
@@ -648,7 +649,7 @@ drop_some(struct archive *x, struct record_reader *rd)
     struct str line;
     uint64_t staged = 0;
     bool unknown;
-    int64_t off;
+    int64_t off, from = rd->off;
     int got = 1, done, rc = store_lock_patiently(c->s.store);
 
     if (rc != 0)
@@ -664,6 +665,10 @@ drop_some(struct archive *x, struct record_reader *rd)
     }
     done = cli_commit(c, &unknown);
     x->dropped += done == 0 ? staged : 0;
+    if (done == ERR_AGAIN) {
+        record_reader_fini(rd);
+        *rd = (struct record_reader){.fd = x->fd, .off = from, .end = x->len};
+    }
     return done != 0 ? done : rc != 0 ? rc : got;
 }
 
@@ -673,7 +678,7 @@ drop_all(struct archive *x)
     struct record_reader rd = {.fd = x->fd, .off = x->body, .end = x->len};
     int rc;
 
-    while ((rc = drop_some(x, &rd)) == 1)
+    while ((rc = drop_some(x, &rd)) == 1 || rc == ERR_AGAIN)
         cli_progress(x->c, x->dropped, x->n);
     record_reader_fini(&rd);
     return rc;

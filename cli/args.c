@@ -238,11 +238,12 @@ say_words(struct cli *c, const struct task_receipt *r)
         cli_fail(c, 0, "renewed: it was this agent's already");
 }
 
-int
-cli_try_change(struct cli *c, enum task_tool tool, struct cli_tool_args *l,
-               struct task_ctx *x, struct task_receipt *r)
+/* One attempt. ERR_AGAIN: others were first. */
+static int
+change_once(struct cli *c, enum task_tool tool, struct str text,
+            const struct task_blob *blob, struct task_ctx *x,
+            struct task_receipt *r)
 {
-    struct str text = cli_args_end(c, l);
     int rc = text.p == NULL ? ERR_NOMEM : store_lock_patiently(c->s.store);
     int done;
 
@@ -253,9 +254,22 @@ cli_try_change(struct cli *c, enum task_tool tool, struct cli_tool_args *l,
                            .person = true};
     if (rc != 0)
         return rc;
-    rc = task_change_text(c->s.tasks, x, tool, text, l->blob, r);
+    rc = task_change_text(c->s.tasks, x, tool, text, blob, r);
     done = cli_commit(c, &x->e.unknown);
-    return rc != 0 ? rc : done;
+    return rc == 0 || done == ERR_AGAIN ? done : rc;
+}
+
+int
+cli_try_change(struct cli *c, enum task_tool tool, struct cli_tool_args *l,
+               struct task_ctx *x, struct task_receipt *r)
+{
+    struct str text = cli_args_end(c, l);
+    int rc;
+
+    do
+        rc = change_once(c, tool, text, l->blob, x, r);
+    while (rc == ERR_AGAIN && !l->once);
+    return rc;
 }
 
 int

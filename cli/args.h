@@ -12,6 +12,7 @@ struct cli_tool_args {
     struct buf b;
     struct json_w w;
     const struct task_blob *blob; /* of attach_artifact, or NULL */
+    bool once; /* cli_try_change may return ERR_AGAIN: others were first */
 };
 
 /* Reads standard input, a JSON object, into *root, which lives in c->a.

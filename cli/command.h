@@ -63,6 +63,7 @@ struct cli {
     struct cli_store s; /* s.store is NULL while it is closed */
     bool json;      /* --json */
     bool quiet;     /* renewed leases are not told */
+    bool stale;     /* it was told that other hosts may have newer records */
     bool tty;       /* stdout is a terminal */
     bool color;     /* stdout is a terminal that shows colours */
     int64_t begun_ms, shown_ms; /* first and last cli_progress; 0: never */

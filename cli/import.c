@@ -152,9 +152,13 @@ struct import {
     struct buf text; /* the pieces of one batch */
     struct piece { size_t at, len; uint64_t number; } piece[IMPORT_RECORDS];
     size_t n;    /* number of pieces */
-    uint64_t imported, skipped, failed;
-    bool archive; /* within the records of an archive */
-    uint64_t n_archive; /* number of its records so far */
+    uint64_t imported;
+    struct counts {
+        uint64_t skipped, failed;
+        uint64_t n_archive; /* records of an archive so far, */
+        bool archive;       /* while within them */
+    } counts;
+    bool again; /* the batch is tried again */
 };
 
 /* Reports an error in a record; returns the exit code for err. */
@@ -169,15 +173,16 @@ say(const struct import *im, int err, uint64_t number, struct str what)
 static void
 bad_record(struct import *im, uint64_t number, struct str what)
 {
-    im->failed++;
-    say(im, ERR_INVALID, number, what);
+    im->counts.failed++;
+    if (!im->again)
+        say(im, ERR_INVALID, number, what);
     im->stop |= im->c->args.strict;
 }
 
 static void
 known_task(struct import *im, uint64_t number)
 {
-    im->skipped++;
+    im->counts.skipped++;
     if (!im->c->args.strict)
         return;
     im->stop = true;
@@ -189,7 +194,8 @@ static bool
 is_of_store(int err)
 {
     return err == ERR_NOMEM || err == ERR_BUSY || err == ERR_FULL ||
-           err == ERR_IO || err == ERR_READONLY || err == ERR_DAMAGED;
+           err == ERR_IO || err == ERR_READONLY || err == ERR_DAMAGED ||
+           err == ERR_UNREACHABLE || err == ERR_SKEW;
 }
 
 #define CUT "records of the archive before it are missing"
@@ -205,21 +211,21 @@ take_record(struct import *im, struct str line, uint64_t number,
     bool header = ok && str_is(r.key, RECORD_KEY_LOG);
     bool end = ok && str_is(r.key, RECORD_KEY_END);
 
-    if (im->archive && (header || (end && record_end_count(&r) !=
-                                              im->n_archive)))
+    if (im->counts.archive && (header || (end && record_end_count(&r) !=
+                                              im->counts.n_archive)))
         bad_record(im, number, STR(CUT));
     if (header || end) {
-        im->archive = header && record_archives(&r);
-        im->n_archive = 0;
+        im->counts.archive = header && record_archives(&r);
+        im->counts.n_archive = 0;
     }
-    im->n_archive += ok && im->archive && !header;
-    if (!ok || !(im->archive || end))
+    im->counts.n_archive += ok && im->counts.archive && !header;
+    if (!ok || !(im->counts.archive || end))
         bad_record(im, number, ok ? STR("a log, but not an archive: import "
                                         "what export writes of it")
                                   : STR("the record is damaged"));
-    im->stop |= header && !im->archive;
+    im->stop |= header && !im->counts.archive;
     *root = json_get(*root, "v");
-    return ok && im->archive && !header && *root != NULL;
+    return ok && im->counts.archive && !header && *root != NULL;
 }
 
 /* Stages or skips the record, or counts it as bad. Returns 0, or an error of
@@ -256,9 +262,10 @@ import_one(struct import *im, struct str text, uint64_t number)
     return 0;
 }
 
-/* Commits the batch. The counts grow by what is then on disk. */
+/* Commits the batch. The counts grow by what is then on disk. ERR_AGAIN: others
+   were first. */
 static int
-import_batch(struct import *im)
+try_batch(struct import *im)
 {
     struct cli *c = im->c;
     bool unknown = false;
@@ -275,8 +282,23 @@ import_batch(struct import *im)
         int done = cli_commit(c, &unknown);
 
         im->imported += done == 0 ? staged : 0;
-        rc = rc == 0 ? done : rc;
+        rc = rc == 0 || done == ERR_AGAIN ? done : rc;
     }
+    return rc;
+}
+
+static int
+import_batch(struct import *im)
+{
+    struct counts before = im->counts;
+    int rc;
+
+    while ((rc = try_batch(im)) == ERR_AGAIN) {
+        im->counts = before;
+        im->stop = false;
+        im->again = true; /* what is wrong was told */
+    }
+    im->again = false;
     im->n = 0;
     buf_reset(&im->text, IMPORT_BYTES + IMPORT_MAX);
     return rc;
@@ -324,7 +346,7 @@ import_all(struct import *im)
         rc = import_batch(im);
     if (rc != 0 || im->stop)
         return rc;
-    if (im->archive && got == 0)
+    if (im->counts.archive && got == 0)
         bad_record(im, im->in.number, STR(CUT ", and its end"));
     if (got == ERR_MORE)
         bad_record(im, im->in.number, STR("the input ends within the array"));
@@ -370,13 +392,13 @@ cli_import(struct cli *c)
         rc = rc < 0 ? cli_fail_store(c, rc) : im.end;
         cli_tell(c, "{imported} imported, {skipped} skipped, {failed} failed\n",
                  "imported=" U64 " skipped=" U64 " failed=" U64,
-                 im.imported, im.skipped, im.failed);
+                 im.imported, im.counts.skipped, im.counts.failed);
     }
     if (im.in.fd > STDIN_FILENO)
         close(im.in.fd);
     buf_fini(&im.in.piece);
     buf_fini(&im.text);
-    return rc == 0 && im.failed > 0 ? CLI_NOT_MET : rc;
+    return rc == 0 && im.counts.failed > 0 ? CLI_NOT_MET : rc;
 }
 
 /* ---- export ---- */

@@ -302,12 +302,13 @@ put_results(struct run *r, struct cli_tool_args *l, const struct task *k,
 }
 
 /* Tells how the command ended; code -1: nobody knows. Where another agent has
-   the task by now, it gets a message. Returns an exit code. */
+   the task by now, it gets a message. Returns an exit code; or ERR_AGAIN. */
 static int
-record(struct run *r, int code, const char *how)
+try_record(struct run *r, int code, const char *how)
 {
     struct task_receipt receipt;
     struct cli_tool_args l;
+    struct task_ctx x;
     struct task k;
     int rc = read_task(r, &k);
 
@@ -330,7 +331,20 @@ record(struct run *r, int code, const char *how)
                          : code == 0 ? NULL : how);
         }
     }
-    return cli_change(r->c, TOOL_UPDATE, &l, &receipt);
+    l.once = true;
+    rc = cli_try_change(r->c, TOOL_UPDATE, &l, &x, &receipt);
+    return rc == ERR_AGAIN ? rc : cli_report_change(r->c, rc, &x, &receipt);
+}
+
+static int
+record(struct run *r, int code, const char *how)
+{
+    int rc;
+
+    do
+        rc = try_record(r, code, how);
+    while (rc == ERR_AGAIN);
+    return rc;
 }
 
 static void
@@ -535,6 +549,7 @@ tick(struct run *r)
     if (r->kill_ms != 0 && now >= r->kill_ms)
         kill(-r->pid, SIGKILL);
     arena_reset(&r->c->a);
+    store_tend(r->c->s.store, true);
     if (store_follow(r->c->s.store) == 0 && r->kill_ms == 0)
         look(r);
     if (ended && r->kill_ms == 0)

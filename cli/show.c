@@ -2,6 +2,7 @@
    Long output is written piece by piece, with memory for one piece. */
 
 #include "cli/show.h"
+#include "cli/store.h"
 #include "mcp/calls.h"
 #include "cli/text.h"
 #include "base/clock.h"
@@ -331,7 +332,7 @@ cli_follow(struct cli *c)
     signal(SIGINT, end);
     signal(SIGTERM, end);
     if (cli_flush(c) && !ended && poll(&out, 1, FOLLOW_MS) <= 0 && !ended) {
-        rc = store_follow(c->s.store);
+        rc = cli_catch_up(c);
         return rc == 0 ? 1 : rc;
     }
     if (c->out_errno == EPIPE)

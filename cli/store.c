@@ -20,9 +20,12 @@ cli_open_store(const struct cli_env *env, bool readonly,
                                         .alias = task_names};
     static struct store_kind kinds[3]; /* must outlive the store */
     struct store_options o = {.path = env->log_path,
-                              .readonly = readonly || env->read_only,
+                              .readonly = (readonly && env->remote == NULL) ||
+                                          env->read_only,
                               .compact_at = (int64_t)env->compact_at,
-                              .closed_max = (int64_t)(env->closed_mib << 20)};
+                              .closed_max = (int64_t)(env->closed_mib << 20),
+                              .remote = env->remote,
+                              .reads_local = env->reads_local};
     int rc;
 
     text_put(why, 256, "out of memory");
@@ -86,8 +89,24 @@ cli_commit(struct cli *c, bool *unknown)
     int rc;
 
     settle(c);
-    rc = store_commit(c->s.store, unknown);
+    while ((rc = store_commit(c->s.store, unknown)) == ERR_MORE)
+        store_await(c->s.store);
     store_unlock(c->s.store);
+    return rc;
+}
+
+int
+cli_catch_up(struct cli *c)
+{
+    int rc = store_follow(c->s.store), asked;
+
+    while ((asked = store_confirm(c->s.store)) == ERR_MORE)
+        store_await(c->s.store);
+    if (asked == 0 || c->stale)
+        return rc;
+    c->stale = true;
+    cli_fail(c, 0, "%s: what follows may be older than what other hosts have",
+             err_name(asked));
     return rc;
 }
 
@@ -100,6 +119,8 @@ cli_open(struct cli *c, bool readonly)
     /* Changes before now are left to the servers. */
     while (rc == 0 && calls_next_marked(c->s.calls, id))
         ;
+    if (rc == 0)
+        cli_catch_up(c);
     return rc < 0 ? cli_fail(c, rc, "%s", why) : 0;
 }
 

@@ -21,8 +21,12 @@ int cli_close(struct cli *c, int rc);
    memory up to date. Returns what store_lock_patiently returns. */
 int cli_try_lock(struct cli *c);
 /* Call it under the lock: settles the calls that wait for the staged changes,
-   commits, and releases the lock. Returns what store_commit returns. */
+   commits, and releases the lock. Returns what store_commit returns once it is
+   known: after ERR_AGAIN the caller takes the lock and does it all again. */
 int cli_commit(struct cli *c, bool *unknown);
+/* store_follow, and what other hosts committed. That they cannot be asked is
+   told once, and is no error. */
+int cli_catch_up(struct cli *c);
 /* Whether r is the newest record of its key. */
 bool cli_is_newest(const struct cli *c, const struct store_rec *r);
 

@@ -32,7 +32,7 @@ await_news(struct cli *c, int64_t until)
 
     for (int n = 0; n < WAIT_LOOKS && left > 0; n++) {
         poll(NULL, 0, left < WAIT_MS ? (int)left : WAIT_MS);
-        if (store_follow(c->s.store) != 0 ||
+        if (cli_catch_up(c) != 0 ||
             store_next_n(c->s.store) != seen)
             break;
         left = until - clock_mono_ms();
@@ -181,7 +181,7 @@ cli_answer(struct cli *c)
 
 /* Looks for what args ask for until it is there, cannot come any more, or the
    time is over: as look_take, whose memory is in x->a. An error of
-   store_follow leaves x->e as it is. */
+   cli_catch_up leaves x->e as it is. */
 static int
 wait_for(struct cli *c, struct task_ctx *x, struct look *w)
 {
@@ -193,7 +193,7 @@ wait_for(struct cli *c, struct task_ctx *x, struct look *w)
     int rc = 0, n = 0;
 
     for (;;) {
-        if ((rc = store_follow(c->s.store)) != 0)
+        if ((rc = cli_catch_up(c)) != 0)
             return rc;
         if (seen != store_next_n(c->s.store) || n++ % WAIT_LOOKS == 0) {
             if (seen != 0)

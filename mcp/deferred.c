@@ -284,7 +284,8 @@ static bool
 is_passing(int err)
 {
     return err == ERR_NOMEM || err == ERR_BUSY || err == ERR_FULL ||
-           err == ERR_IO || err == ERR_READONLY || err == ERR_UNKNOWN;
+           err == ERR_IO || err == ERR_READONLY || err == ERR_UNKNOWN ||
+           err == ERR_UNREACHABLE || err == ERR_SKEW || err == ERR_AGAIN;
 }
 
 /* Whether k is live; or, for a late answer, has ended with its state, without

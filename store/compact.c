@@ -173,7 +173,8 @@ store_compact_begin(struct store *s)
     if (rc != 0)
         return rc;
     c->rd = (struct record_reader){.fd = c->old_fd, .end = s->log.end};
-    struct record_header h = {.g = c->g, .compacted = true};
+    struct record_header h = {.g = c->g, .compacted = true,
+                              .replica = s->replica != NULL};
     text_put(h.id, sizeof h.id, "%s", s->id);
     record_put_header(&c->out, &h, store_now_ms(s));
     return 0;
@@ -248,10 +249,13 @@ store_compact_close(struct store *s, struct str line)
 {
     struct compaction *c = s->compaction;
     struct store_rec r;
-    int rc = record_parse(line, &r);
-    ASSERT(rc == 0); /* record_put wrote it */
-    r.g = c->g;
-    record_put(&c->out, &r);
+    int rc = 0;
+    if (line.len > 0) {
+        rc = record_parse(line, &r);
+        ASSERT(rc == 0); /* record_put wrote it */
+        r.g = c->g;
+        record_put(&c->out, &r);
+    }
     rc = flush(s, c);
     return rc == 0 && file_sync(c->fd, fsync) != 0 ? file_errno(errno) : rc;
 }

@@ -31,8 +31,8 @@ int store_compact_begin(struct store *s);
 int store_compact_slice(struct store *s);
 /* Under the lock: copies the last records. */
 int store_compact_rest(struct store *s);
-/* Under the lock: appends the record that closes the old file to the new one as
-   well, and syncs it. */
+/* Under the lock: appends the record that closes the old file, if line is not
+   empty, to the new one as well, and syncs it. */
 int store_compact_close(struct store *s, struct str line);
 /* Under the lock: renames the new file over the log. */
 int store_compact_switch(struct store *s);

@@ -142,6 +142,7 @@ go_over(struct store *s, const struct log_file *f, int64_t end)
     s->dev = f->st.st_dev;
     s->ino = f->st.st_ino;
     s->log_readonly = f->readonly;
+    s->foreign = !f->h.damaged && f->h.replica != (s->replica != NULL);
     if (s->lock.held && lock_log(f->fd, true) == ERR_MORE) {
         s->loaded = false;
         return ERR_BUSY;

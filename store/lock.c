@@ -32,6 +32,9 @@
 #define SUM_AT 53 /* offset of the first line's CRC */
 #define SECOND_AT 64
 #define SECOND_SUM_AT (LOCK_MARK_LEN - 9)
+#define THIRD_SUM_AT (LOCK_FULL_LEN - 9)
+
+_Static_assert(LOCK_MARK_LEN + REMOTE_HEAD_MAX <= THIRD_SUM_AT, "it fits");
 
 /* POSIX.1-2024; the C library hides them under the edition before. */
 #if defined(__linux__) && !defined(F_OFD_SETLK)
@@ -247,18 +250,18 @@ put_digits(char **p, int n, uint64_t v)
     *p += n + 1;
 }
 
-/* Every commit does this, so it avoids text_put. */
-static void
-mark_format(const struct mark *m, char out[LOCK_MARK_LEN])
+/* Every commit does this, so it avoids text_put. Returns the length. */
+static size_t
+mark_format(const struct mark *m, char out[LOCK_FULL_LEN])
 {
     char *at = out, *second = out + SECOND_AT + 33;
-    memset(out, ' ', LOCK_MARK_LEN);
+    memset(out, ' ', LOCK_FULL_LEN);
     put_digits(&at, 10, m->g);
     put_digits(&at, 20, m->n);
     put_digits(&at, 20, (uint64_t)m->end);
     put_sum(out, SUM_AT);
     if (m->id[0] == '\0')
-        return;
+        return LOCK_MARK_LEN;
     memcpy(out + SECOND_AT, m->id, strlen(m->id));
     put_digits(&second, 20, m->ino);
     put_digits(&second, 20, (uint64_t)m->time_ms);
@@ -268,6 +271,11 @@ mark_format(const struct mark *m, char out[LOCK_MARK_LEN])
     put_digits(&second, 20, (uint64_t)m->jump_ms);
     put_digits(&second, 20, (uint64_t)m->jump_at);
     put_sum(out, SECOND_SUM_AT);
+    if (m->head[0] == '\0')
+        return LOCK_MARK_LEN;
+    memcpy(out + LOCK_MARK_LEN, m->head, strlen(m->head));
+    put_sum(out, THIRD_SUM_AT);
+    return LOCK_FULL_LEN;
 }
 
 /* Reads n digits at *p, and moves *p past the blank that follows. */
@@ -286,7 +294,7 @@ take_digits(const char **p, int n)
 static bool
 mark_parse(const char *p, struct mark *out)
 {
-    char again[LOCK_MARK_LEN];
+    char again[LOCK_FULL_LEN];
     const char *at = p, *second = p + SECOND_AT + 33;
     memset(out, 0, sizeof *out);
     out->g = take_digits(&at, 10);
@@ -300,7 +308,12 @@ mark_parse(const char *p, struct mark *out)
     second += LOCK_BOOT_LEN + 1;
     out->jump_ms = (int64_t)take_digits(&second, 20);
     out->jump_at = (int64_t)take_digits(&second, 20);
-    mark_format(out, again);
+    memcpy(out->head, p + LOCK_MARK_LEN, REMOTE_HEAD_MAX - 1);
+    for (size_t i = REMOTE_HEAD_MAX - 1; i-- > 0 && out->head[i] == ' ';)
+        out->head[i] = '\0';
+    if (mark_format(out, again) != LOCK_FULL_LEN ||
+        memcmp(p, again, LOCK_FULL_LEN) != 0)
+        out->head[0] = '\0';
     if (memcmp(p, again, LOCK_MARK_LEN) != 0)
         out->id[0] = '\0';
     return out->end >= 0 && memcmp(p, again, SUM_AT + 9) == 0;
@@ -309,7 +322,7 @@ mark_parse(const char *p, struct mark *out)
 int
 mark_read(struct lock *l, struct mark *out)
 {
-    char now[LOCK_MARK_LEN];
+    char now[LOCK_FULL_LEN];
     for (int tries = 0; tries < 4; tries++) { /* invariant 2 */
         ssize_t n = pread(l->fd, now, sizeof now, 0);
         if (n < 0 && errno != EINTR)
@@ -330,14 +343,15 @@ mark_read(struct lock *l, struct mark *out)
 int
 mark_write(struct lock *l, const struct mark *m)
 {
-    char line[LOCK_MARK_LEN];
+    char line[LOCK_FULL_LEN];
+    size_t len = mark_format(m, line);
     ssize_t n;
-    mark_format(m, line);
     do
-        n = pwrite(l->fd, line, LOCK_MARK_LEN, 0);
+        n = pwrite(l->fd, line, len, 0);
     while (n < 0 && errno == EINTR);
-    if (n == LOCK_MARK_LEN) {
-        memcpy(l->seen, line, LOCK_MARK_LEN);
+    if (n == (ssize_t)len) {
+        memset(l->seen, 0, LOCK_FULL_LEN);
+        memcpy(l->seen, line, len);
         return 0;
     }
     mark_forget(l);

@@ -1,8 +1,8 @@
 #ifndef STORE_LOCK_H
 #define STORE_LOCK_H
 
-/* lock - the file beside the log. Its bytes carry fcntl locks; its two lines
-   are the mark: which log is committed, up to where, and when.
+/* lock - the file beside the log. Its bytes carry fcntl locks; its lines are
+   the mark: which log is committed, up to where, and when.
 
    The first line is 62 bytes: "GGGGGGGGGG NNNNNNNNNNNNNNNNNNNN
    EEEEEEEEEEEEEEEEEEEE CCCCCCCC\n", generation, newest n, committed end of the
@@ -12,19 +12,22 @@
    far the clock was once set ahead, and the log time before that, times in
    milliseconds; then blanks and the CRC-32C of all bytes before it, the first
    line included. Version 0.1.0 writes the first line only; the second is then
-   invalid. */
+   invalid. A replica's mark has a third line of 128 bytes: the remote's text
+   for the newest record, blanks, and the CRC-32C of all bytes before it. */
 
-#include "base/base.h"
+#include "store/remote.h"
 
 #include <sys/types.h>
 
 #define LOCK_MARK_LEN 256
+#define LOCK_FULL_LEN 384 /* with the third line */
 #define LOCK_BOOT_LEN 36 /* length of a boot id */
 #define LOCK_WAIT_TICK_MS 10
 
 enum lock_byte { /* offsets of the locks in the file */
     LOCK_WRITE = 0,
     LOCK_COMPACT = 1,
+    LOCK_PULL = 2, /* this process asks the remote for all on this host */
     LOCK_INSTANCES = 1 << 20 /* from here on: one random byte per process */
 };
 #define LOCK_INSTANCES_END (UINT64_C(1) << 41) /* above every instance */
@@ -38,6 +41,7 @@ struct mark {
     uint64_t ino;
     int64_t time_ms, boot_ms;
     int64_t jump_ms, jump_at;
+    char head[REMOTE_HEAD_MAX]; /* the third line; "" if it is missing */
 };
 
 /* Initialize path, and fd to -1. */
@@ -49,7 +53,7 @@ struct lock {
     bool readonly; /* opened read-only: no locks, no new marks */
     bool held;     /* the write lock */
     uint64_t instance; /* byte locked for life, or 0 */
-    char seen[LOCK_MARK_LEN]; /* the mark as last read or written */
+    char seen[LOCK_FULL_LEN]; /* the mark as last read or written */
 };
 
 /* Opens the file; creates it if create is set. 0, ERR_NOT_FOUND, ERR_READONLY

@@ -20,8 +20,8 @@ struct remote_at {
     uint64_t n;   /* newest record; 0: none */
     uint64_t b;   /* first record of its batch */
     uint32_t sum; /* record_sum of the newest record; 0: none */
-    uint64_t g;   /* generation of the local log; 0: there is no log */
-    char id[33];  /* of the store; "": there is no log */
+    uint64_t g;   /* a file to REPLACE the log is of generation g + 1 */
+    char id[33];  /* of the store; n 0: a new one, so others may have another */
 };
 
 struct remote_news {

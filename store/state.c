@@ -37,7 +37,7 @@ bool
 store_is_writable(const struct store *s)
 {
     return s->log.fd >= 0 && s->lock.fd >= 0 && !s->no_lock &&
-           !s->log_readonly && !s->log.damaged;
+           !s->log_readonly && !s->log.damaged && !s->foreign;
 }
 
 void
@@ -86,9 +86,19 @@ store_damage(struct store *s, struct str key)
 }
 
 bool
-store_loaded(const struct store *s)
+store_loaded(struct store *s)
 {
+    s->looked = true;
     return s->loaded;
+}
+
+int
+store_deny_foreign(struct store *s)
+{
+    return store_deny(s, ERR_READONLY, s->replica == NULL
+                      ? "%s: other hosts share this store: give --store"
+                      : "%s: a log of this host alone: to share it, mcptask "
+                        "push", s->path);
 }
 
 bool

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "store/apply.h"
 #include "store/move.h"
+#include "store/replica.h"
 #include "store/time.h"
 #include "store.h"
 
@@ -23,6 +24,9 @@ struct store {
     bool no_lock;     /* no locks here: opened or mounted read-only */
     bool file;        /* value of an entry's file if it is in log.fd */
     bool moving;      /* the other entries are in move.fd */
+    bool looked;      /* a record was looked for since store_follow */
+    bool foreign;     /* a replica without its remote, or the reverse */
+    struct replica *replica; /* NULL: there is no remote */
 
     /* why writes are refused, in words in why[]; err 0: they are not */
     bool torn;
@@ -81,9 +85,15 @@ int store_deny_errno(struct store *s, int err, const char *path,
                      const char *what);
 /* The same if this user has no write permission. */
 int store_deny_write(struct store *s);
+/* The same if the log is a replica and there is no remote, or the reverse. */
+int store_deny_foreign(struct store *s);
 /* Returns whether this process has the permissions and files to write, and the
    log is whole. */
 bool store_is_writable(const struct store *s);
+/* store_lock, whatever the remote's state. */
+int store_lock_here(struct store *s);
+/* store_commit to the log of this host. */
+int store_commit_here(struct store *s, bool *unknown);
 /* Ends the refusal of writes. */
 void store_allow(struct store *s);
 /* Records that the log is damaged, first at off. */

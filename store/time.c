@@ -54,6 +54,10 @@ store_takes_mark(struct store *s, const struct mark *m, const char *id,
     bool fits = mark_is_of(m, id, (uint64_t)ino);
     if (fits && m->id[0] != '\0')
         take_time(&s->time, m);
+    if (s->replica != NULL) {
+        text_put(s->replica->head, REMOTE_HEAD_MAX, "%s", fits ? m->head : "");
+        s->replica->head_n = m->n;
+    }
     return fits;
 }
 
@@ -72,6 +76,8 @@ store_put_mark(struct store *s, uint64_t g, uint64_t n, int64_t end,
     m.time_ms = t->off + m.boot_ms;
     text_put(m.id, sizeof m.id, "%s", s->id);
     text_put(m.boot, sizeof m.boot, "%s", lock_boot_id());
+    if (s->replica != NULL && s->replica->head_n == n)
+        text_put(m.head, sizeof m.head, "%s", s->replica->head);
     return mark_write(&s->lock, &m);
 }
 

@@ -65,7 +65,7 @@ store_cut(struct store *s)
 }
 
 /* Writes bytes after the committed end, syncs them and moves the mark to m, if
-   not NULL. 0, or -1 with errno and the failed step in *step. */
+   not NULL. A replica is not synced: others have its records. 0, or -1 with errno and the failed step in *step. */
 static int
 put_behind(struct store *s, struct str bytes, const struct mark *m,
            const char **step)
@@ -74,7 +74,7 @@ put_behind(struct store *s, struct str bytes, const struct mark *m,
     if (file_write_at(s->log.fd, bytes.p, bytes.len, s->log.end) != 0)
         return -1;
     *step = "fdatasync";
-    if (sync_log(s) != 0)
+    if (s->replica == NULL && sync_log(s) != 0)
         return -1;
     *step = "the mark";
     return m == NULL || store_put_mark(s, m->g, m->n, m->end, s->ino) == 0

@@ -51,6 +51,10 @@ static const struct {
     [-ERR_LEASE] = {"another agent holds a lease on the task",
      "take other work, or try again when the lease has ended; if it is yours, "
      "give the same agent"},
+    [-ERR_UNREACHABLE] = {"the store that the hosts share does not answer",
+     "try again; until it answers, tools that only read still work"},
+    [-ERR_SKEW] = {"this host's clock is too far from the store's",
+     "tell the operator to set the clock; tools that only read still work"},
 };
 
 int

@@ -3,7 +3,7 @@
 # ARGS_NAME. Those that take long come first.
 
 TESTS := abuse crowd unread store_cut crash server base json json_write page record index store \
-  store_fault store_move store_room store_others store_procs lock order verify task keys lists lease \
+  store_fault replica store_move store_room store_others store_procs lock order verify task keys lists lease \
   message takeover who call call_marks call_store tools artifact pieces prompts sign token mcp mcp_state mcp_talk mcp_call mcp_rounds mcp_tasks \
   mcp_questions mcp_plain tools_wait claim_wait calls_procs session listen loop serve http_parse http http_load \
   serve_room web web_token web_start
@@ -22,6 +22,7 @@ WRAP_http_parse := $(ALLOC)
 WRAP_mcp := $(ALLOC)
 WRAP_store_others := realpath
 WRAP_store_fault := $(ALLOC) $(FILES) clock_gettime
+WRAP_replica := $(ALLOC) $(FILES)
 WRAP_store_move := pread pread64 pwrite pwrite64
 WRAP_store_room := pwrite pwrite64 statvfs statvfs64
 WRAP_order := $(FILES) openat openat64 fcntl fcntl64 close

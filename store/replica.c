@@ -1,0 +1,531 @@
+/* replica - a store whose commits a remote orders (store/remote.h).
+
+   The log of this host is a replica: a prefix of the one order of batches, but
+   for g and c of each line. A turn of messages is run on memory, as without a
+   remote. Then it asks the remote once: with staged records, whether they may
+   be the next batch; else, if it has looked at records, whether memory has all
+   that is committed. If others were first, what was staged is undone, their
+   batches are appended, and the turn is run again on them. An answer without
+   error is sent only after that.
+
+   While the remote does not answer, writes fail and reads say how old they are.
+   After a failure nothing is tried for a while, longer each time; a server then
+   leaves it to store_tend to try again, so that no turn has to wait for that.
+
+   Invariants:
+   1. Every batch was staged on exactly the state that it follows: it is offered
+      with the head of the log that memory equals.
+   2. The log changes under the write lock only. Without it, a reader drops what
+      it was told and asks again.
+   3. The head's text belongs to one record: it is in the mark of that record,
+      or unknown. If it is unknown, the remote compares the newest record.
+   4. What was committed and cannot be written here (no room) is a success all
+      the same. Memory lacks it until it can be written, and says so. */
+
+#include "store/replica.h"
+#include "store/files.h"
+#include "store/load.h"
+#include "store/read.h"
+#include "store/write.h"
+#include "base/clock.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h> /* rename */
+#include <string.h>
+#include <unistd.h>
+
+#define RETRY_MS 5         /* while another process of this host has the lock */
+#define PAUSE_MIN_MS 500   /* after a failure */
+#define PAUSE_MAX_MS 5000
+#define LISTEN_MS 50       /* between looks while somebody listens */
+#define FOLLOW_MS 1000     /* else */
+#define OTHERS_MS 100      /* others who committed lately want to again */
+
+/* ---- where the replica stands ---- */
+
+static bool
+knows_head(const struct store *s)
+{
+    return s->replica->head[0] != '\0' && s->replica->head_n == s->log.head;
+}
+
+static void
+set_head(struct store *s, const char *head, uint64_t n)
+{
+    text_put(s->replica->head, REMOTE_HEAD_MAX, "%s", head);
+    s->replica->head_n = n;
+}
+
+/* Reads what the remote needs to know of the newest record. A compaction may
+   have dropped it. */
+static void
+look_at_newest(struct store *s, struct remote_at *at)
+{
+    struct record_reader rd = {.fd = s->log.fd, .end = s->log.end,
+                               .off = store_search(s->log.fd, s->log.end,
+                                                   s->log.head)};
+    struct store_rec r;
+    int64_t off;
+    while (record_next_whole(&rd, &r, &off) == 1)
+        if (r.n == s->log.head && record_key_ok(r.key)) {
+            at->b = r.b;
+            at->sum = record_sum(r.line);
+        }
+    record_reader_fini(&rd);
+}
+
+/* A damaged log is worth nothing: all is asked for. */
+static void
+note_place(struct store *s)
+{
+    struct remote_at *at = &s->replica->at;
+    *at = (struct remote_at){.n = s->log.damaged ? 0 : s->log.head};
+    if (s->log.fd >= 0)
+        at->g = s->log.g + REPLICA_NEXT_G - 1;
+    text_put(at->id, sizeof at->id, "%s", s->id);
+    if (knows_head(s) && !s->log.damaged)
+        text_put(at->head, sizeof at->head, "%s", s->replica->head);
+    else if (at->n > 0)
+        look_at_newest(s, at);
+}
+
+/* ---- operations ---- */
+
+static int
+begin_pull(struct store *s)
+{
+    struct replica *r = s->replica;
+    int rc;
+    if (s->log.fd < 0) { /* the remote is told the id of an empty log */
+        rc = s->lock.held ? ERR_IO : store_lock_here(s);
+        if (rc == 0)
+            store_unlock(s);
+        if (rc != 0)
+            return rc;
+    }
+    note_place(s);
+    rc = r->remote->pull(r->remote->ctx, &r->at);
+    r->doing = rc == 0 ? REPLICA_PULLS : REPLICA_IDLE;
+    return rc;
+}
+
+/* Others who lost to this host go first. */
+static bool
+lets_others(struct replica *r, int64_t now)
+{
+    int64_t until = r->won_ms + r->trip_ms;
+    bool lets = now - r->others_ms < OTHERS_MS && now < until;
+    r->due_ms = lets ? until : 0;
+    return lets;
+}
+
+static int
+begin_commit(struct store *s)
+{
+    struct replica *r = s->replica;
+    struct str last = {s->batch.p + s->last->at, s->last->len};
+    if (lets_others(r, clock_mono_ms()))
+        return ERR_MORE;
+    note_place(s);
+    int rc = r->remote->commit(r->remote->ctx, &r->at, buf_view(&s->batch),
+                               s->log.head + 1, s->log.head + s->n_staged,
+                               record_sum(last));
+    r->doing = rc == 0 ? REPLICA_COMMITS : REPLICA_IDLE;
+    return rc;
+}
+
+static int
+begin(struct store *s, bool asked)
+{
+    struct replica *r = s->replica;
+    r->began_ms = clock_mono_ms();
+    r->asked = asked;
+    r->due_ms = 0;
+    int rc = s->n_staged > 0 && knows_head(s) ? begin_commit(s)
+                                              : begin_pull(s);
+    if (rc == ERR_MORE && r->due_ms == 0)
+        r->due_ms = r->began_ms + RETRY_MS;
+    return rc;
+}
+
+/* Whether nothing can be done before the remote answers again. */
+static bool
+is_of_remote(int rc)
+{
+    return rc == ERR_UNREACHABLE || rc == ERR_UNKNOWN || rc == ERR_IO ||
+           rc == ERR_READONLY || rc == ERR_FORMAT || rc == ERR_UNAUTHORIZED;
+}
+
+static int
+note_failure(struct store *s, int rc)
+{
+    struct replica *r = s->replica;
+    if (!is_of_remote(rc) && rc != ERR_FULL)
+        return rc;
+    store_deny(s, rc == ERR_UNKNOWN ? ERR_UNREACHABLE : rc, "%s",
+               r->remote->why(r->remote->ctx));
+    if (rc == ERR_FULL)
+        return rc;
+    r->err = rc;
+    r->pause_ms = r->pause_ms == 0 ? PAUSE_MIN_MS
+                  : r->pause_ms > PAUSE_MAX_MS / 2 ? PAUSE_MAX_MS
+                                                   : 2 * r->pause_ms;
+    r->until_ms = clock_mono_ms() + r->pause_ms;
+    return rc;
+}
+
+static void
+note_success(struct store *s, const struct remote_news *news)
+{
+    struct replica *r = s->replica;
+    if (r->err != 0 && s->err != ERR_DAMAGED)
+        store_allow(s);
+    r->err = 0;
+    r->pause_ms = r->until_ms = 0;
+    r->skew_ms = news->skew_ms;
+}
+
+/* Goes on with the operation under way. */
+static int
+step(struct store *s, struct remote_news *news)
+{
+    struct replica *r = s->replica;
+    int rc = r->remote->step(r->remote->ctx, news);
+    if (rc == ERR_MORE)
+        return rc;
+    r->doing = REPLICA_IDLE;
+    if (rc != 0)
+        return note_failure(s, rc);
+    note_success(s, news);
+    return 0;
+}
+
+/* ---- what others committed ---- */
+
+/* Puts those of the lines that memory lacks into the batch, as lines of this
+   log. ERR_FORMAT: they do not follow it. */
+static int
+take_lines(struct store *s, struct str lines, uint64_t *n)
+{
+    struct store_rec r;
+    const char *lf;
+    *n = s->log.head;
+    for (; lines.len > 0; lines.p = lf + 1) {
+        lf = memchr(lines.p, '\n', lines.len);
+        if (lf == NULL ||
+            record_parse((struct str){lines.p, (size_t)(lf - lines.p)},
+                         &r) != 0)
+            return ERR_FORMAT;
+        lines.len -= (size_t)(lf + 1 - lines.p);
+        if (r.n <= *n)
+            continue;
+        if (r.n != *n + 1 || !record_key_ok(r.key))
+            return ERR_FORMAT;
+        r.g = s->log.g;
+        record_put(&s->batch, &r);
+        *n = r.n;
+    }
+    return s->batch.err;
+}
+
+/* Under the lock. The lines are read back: what memory has is what the log
+   has. */
+static int
+append(struct store *s, const struct remote_news *news)
+{
+    struct mark m = {.g = s->log.g};
+    bool cut;
+    int rc = take_lines(s, news->lines, &m.n);
+    m.end = s->log.end + (int64_t)s->batch.len;
+    set_head(s, rc == 0 ? news->head : "", m.n);
+    if (rc == 0 && m.n > s->log.head) {
+        rc = store_put(s, buf_view(&s->batch), &m, &cut);
+        if (rc == 0)
+            rc = store_load_to(s, &m);
+    }
+    if (rc == ERR_FORMAT)
+        store_deny(s, rc, "%s: the store's next records do not follow record "
+                   "%llu", s->path, (unsigned long long)s->log.head);
+    buf_reset(&s->batch, 64 * 1024);
+    return rc;
+}
+
+/* Keeps the log under a second name. The path must never be empty, but not all
+   file systems have hard links. */
+static int
+keep_aside(struct store *s, const char *what)
+{
+    char aside[STORE_PATH_MAX + 64];
+    text_put(aside, sizeof aside, "%s.%s", s->path, what);
+    if (link(s->path, aside) != 0 && errno != EEXIST &&
+        rename(s->path, aside) != 0)
+        return -1;
+    return file_sync_path(s->dir);
+}
+
+/* Under the lock: takes a whole log instead of this one. */
+static int
+replace(struct store *s, const struct remote_news *news)
+{
+    if ((news->aside != NULL && keep_aside(s, news->aside) != 0) ||
+        rename(news->path, s->path) != 0)
+        return store_deny_errno(s, file_errno(errno), s->path,
+                                "cannot be replaced: ");
+    s->id[0] = '\0';
+    s->loaded = false;
+    int rc = store_load(s);
+    if (rc != 0)
+        return rc;
+    set_head(s, news->head, s->log.head);
+    return store_put_mark(s, s->log.g, s->log.head, s->log.end, s->ino);
+}
+
+/* Brings memory and log up to date; takes the lock for that, if the turn does
+   not have it. ERR_MORE: another process has it. */
+static int
+take(struct store *s, const struct remote_news *news)
+{
+    bool had = s->lock.held;
+    int rc = had ? 0 : store_lock_here(s);
+    if (rc != 0)
+        return rc;
+    s->replica->changed = true;
+    rc = news->what == REMOTE_REPLACE ? replace(s, news) : append(s, news);
+    if (!had)
+        store_unlock(s);
+    return rc;
+}
+
+/* ---- a turn ---- */
+
+/* The batch was committed. */
+static int
+won(struct store *s, const struct remote_news *news)
+{
+    struct replica *r = s->replica;
+    bool unknown;
+    int64_t now = clock_mono_ms();
+    r->trip_ms = (7 * r->trip_ms + now - r->began_ms) / 8;
+    r->won_ms = now;
+    set_head(s, news->head, s->log.head + s->n_staged);
+    r->behind = store_commit_here(s, &unknown) != 0;
+    return 0; /* invariant 4 */
+}
+
+/* Takes what the remote said. ERR_MORE: there is more to ask. */
+static int
+judge(struct store *s, const struct remote_news *news)
+{
+    struct replica *r = s->replica;
+    if (news->what == REMOTE_WON)
+        return won(s, news);
+    if (news->what == REMOTE_SAME) {
+        if (r->at.n == s->log.head)
+            set_head(s, news->head, r->at.n);
+        r->behind = false;
+        if (s->n_staged > 0 || !r->asked)
+            return ERR_MORE;
+        return r->changed ? ERR_AGAIN : 0;
+    }
+    if (s->n_staged > 0)
+        r->others_ms = clock_mono_ms();
+    store_unstage(s, 0);
+    int rc = take(s, news);
+    if (rc == ERR_MORE)
+        r->due_ms = clock_mono_ms() + RETRY_MS;
+    else
+        r->behind = rc != 0;
+    return rc != 0 ? rc : news->more || !r->asked ? ERR_MORE : ERR_AGAIN;
+}
+
+/* Asks until the turn can end. */
+static int
+go_on(struct store *s)
+{
+    struct replica *r = s->replica;
+    struct remote_news news;
+    for (;;) {
+        if (r->doing == REPLICA_IDLE && clock_mono_ms() < r->due_ms)
+            return ERR_MORE;
+        int rc = r->doing == REPLICA_IDLE ? begin(s, true) : 0;
+        r->behind |= rc != 0 && rc != ERR_MORE;
+        if (rc == 0)
+            rc = step(s, &news);
+        if (rc != 0)
+            return rc;
+        rc = judge(s, &news);
+        if (rc != ERR_MORE)
+            return rc;
+    }
+}
+
+/* Ends a turn with the result rc. */
+static int
+end_turn(struct store *s, int rc, bool *unknown)
+{
+    struct replica *r = s->replica;
+    int64_t now = clock_mono_ms();
+    r->wanted = false;
+    r->due_ms = 0;
+    if (rc == 0 || rc == ERR_AGAIN) {
+        r->fresh = true;
+        r->fresh_ms = r->began_ms;
+    }
+    if (rc != ERR_AGAIN)
+        r->lost_ms = 0;
+    else if (r->lost_ms == 0)
+        r->lost_ms = now;
+    else if (now - r->lost_ms >= REPLICA_PATIENCE_MS)
+        rc = ERR_BUSY;
+    if (rc < 0)
+        store_unstage(s, 0);
+    *unknown = rc == ERR_UNKNOWN;
+    return rc;
+}
+
+/* Whether this turn has nothing to ask; then reads may be stale. */
+static bool
+needs_nothing(const struct store *s)
+{
+    const struct replica *r = s->replica;
+    if (r->wanted || s->n_staged > 0)
+        return false;
+    return !s->looked || r->fresh || s->opt.readonly || s->opt.reads_local ||
+           (r->err != 0 && (r->tended || clock_mono_ms() < r->until_ms));
+}
+
+int
+store_commit(struct store *s, bool *unknown)
+{
+    struct replica *r = s->replica;
+    *unknown = false;
+    if (r == NULL)
+        return s->n_staged == 0 ? 0 : store_commit_here(s, unknown);
+    if (needs_nothing(s)) {
+        r->lost_ms = 0;
+        return 0;
+    }
+    if (!r->wanted)
+        r->changed = false;
+    r->wanted = true;
+    int rc = go_on(s);
+    return rc == ERR_MORE ? rc : end_turn(s, rc, unknown);
+}
+
+int
+store_confirm(struct store *s)
+{
+    struct replica *r = s->replica;
+    bool unknown;
+    if (r == NULL || s->opt.readonly)
+        return 0;
+    if (!r->wanted && clock_mono_ms() < r->until_ms)
+        return r->err;
+    if (!r->wanted) {
+        r->fresh = false;
+        r->wanted = true;
+        r->changed = false;
+    }
+    int rc = store_commit(s, &unknown);
+    return rc == ERR_AGAIN ? 0 : rc;
+}
+
+/* ---- between turns ---- */
+
+/* One process of a host asks for all of them. */
+static bool
+asks_for_all(struct store *s, bool listens)
+{
+    if (listens && s->lock.fd >= 0)
+        return lock_try(&s->lock, LOCK_PULL) == 0;
+    if (s->replica->listens && s->lock.fd >= 0)
+        lock_release(&s->lock, LOCK_PULL);
+    return true;
+}
+
+/* Begins a pull if it is time, or the remote says so. */
+static void
+begin_tending(struct store *s, bool listens)
+{
+    struct replica *r = s->replica;
+    struct remote_news news;
+    int64_t now = clock_mono_ms();
+    bool bell = r->remote->step(r->remote->ctx, &news) == 0;
+    if (listens && !r->listens && r->next_ms > now + LISTEN_MS)
+        r->next_ms = now;
+    if ((!bell && now < r->next_ms) || now < r->until_ms)
+        return;
+    r->next_ms = now + (listens ? LISTEN_MS : FOLLOW_MS);
+    if (asks_for_all(s, listens)) {
+        store_follow(s);
+        r->changed = false;
+        begin(s, false);
+    }
+    r->listens = listens;
+}
+
+void
+store_tend(struct store *s, bool listens)
+{
+    struct replica *r = s->replica;
+    struct remote_news news;
+    if (r == NULL || r->wanted || s->opt.readonly)
+        return;
+    r->tended = true;
+    if (r->doing == REPLICA_IDLE)
+        begin_tending(s, listens);
+    if (r->doing == REPLICA_IDLE || step(s, &news) != 0)
+        return;
+    int rc = judge(s, &news);
+    if (rc == ERR_MORE && (r->due_ms != 0 || (news.what == REMOTE_BEHIND &&
+                                              news.more)))
+        r->next_ms = r->due_ms; /* the lock was taken, or there is more */
+    else if (rc == ERR_MORE)
+        r->fresh_ms = r->began_ms;
+    r->due_ms = 0;
+}
+
+void
+store_watch(const struct store *s, int *fd, bool *write, int64_t *due_ms)
+{
+    const struct replica *r = s->replica;
+    int64_t next;
+    *fd = -1;
+    *write = false;
+    *due_ms = INT64_MAX;
+    if (r == NULL || s->opt.readonly)
+        return;
+    *fd = r->remote->watch(r->remote->ctx, write, due_ms);
+    if (r->doing != REPLICA_IDLE)
+        return;
+    next = r->wanted ? r->due_ms : r->next_ms > r->until_ms ? r->next_ms
+                                                            : r->until_ms;
+    if (next < *due_ms && (r->wanted || r->tended))
+        *due_ms = next;
+}
+
+void
+store_await(const struct store *s)
+{
+    int64_t due, left;
+    bool write;
+    int fd;
+    store_watch(s, &fd, &write, &due);
+    left = due - clock_mono_ms();
+    poll(&(struct pollfd){.fd = fd, .events = write ? POLLOUT : POLLIN}, 1,
+         left < 0 ? 0 : left > FOLLOW_MS ? FOLLOW_MS : (int)left);
+}
+
+int64_t
+store_stale_ms(const struct store *s)
+{
+    const struct replica *r = s->replica;
+    if (r == NULL || s->opt.readonly)
+        return 0;
+    int64_t age = clock_mono_ms() - r->fresh_ms;
+    bool stale = r->err != 0 || r->behind ||
+                 (s->opt.reads_local && age > REPLICA_LOCAL_MS);
+    return !stale ? 0 : age > 0 ? age : 1;
+}

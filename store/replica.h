@@ -1,0 +1,44 @@
+#ifndef STORE_REPLICA_H
+#define STORE_REPLICA_H
+
+/* replica - what a store with a remote knows of it. replica.c describes the
+   operations. */
+
+#include "store/remote.h"
+
+#define REPLICA_PATIENCE_MS 5000 /* of a turn that others overtake */
+#define REPLICA_SKEW_MS 5000     /* clocks may differ by so much */
+#define REPLICA_NEXT_G 2 /* a log that is no continuation: see store/move.h */
+#define REPLICA_LOCAL_MS 2000    /* with reads_local, older reads are stale */
+
+struct replica {
+    const struct remote *remote;
+    char head[REMOTE_HEAD_MAX]; /* the remote's text for record head_n */
+    uint64_t head_n;
+    struct remote_at at; /* as the operation under way began */
+    int64_t began_ms;
+    enum { REPLICA_IDLE, REPLICA_PULLS, REPLICA_COMMITS } doing;
+    bool asked;   /* by the turn that waits for it; else by store_tend */
+    bool wanted;  /* a store_commit is not finished */
+    bool changed; /* since that began, memory has got others' batches */
+    bool fresh;   /* memory has all that was committed before this turn */
+    bool taking;  /* the lock is for others' batches */
+    bool tended;  /* store_tend is called now and then */
+    bool listens; /* as it was told last */
+    bool behind;  /* what was committed could not be written here */
+
+    int64_t fresh_ms;  /* memory had all that was committed until then */
+    int64_t due_ms;    /* while idle: when to go on; 0: at once */
+    int64_t next_ms;   /* when store_tend pulls */
+    int64_t lost_ms;   /* since when others overtake this turn, 0: they do
+                          not */
+    int64_t others_ms; /* when others last did */
+    int64_t won_ms;    /* when the last commit succeeded */
+    int64_t trip_ms;   /* what a commit takes, smoothed */
+    int64_t skew_ms;   /* how far the remote's clocks are ahead */
+    int err;           /* why the last operation failed, 0: it did not */
+    int64_t pause_ms;  /* after that, nothing is tried for so long, */
+    int64_t until_ms;  /* until then */
+};
+
+#endif

@@ -1,0 +1,333 @@
+#ifndef TEST_FAKE_REMOTE_H
+#define TEST_FAKE_REMOTE_H
+
+/* A remote in memory: one ordered list of batches that the stores of a test
+   share, and for each of them an engine that answers as store/remote.h says.
+   A test can make an engine slow, fail, answer nothing, or lose its answers. */
+
+#include "store/record.h"
+#include "store/remote.h"
+#include "tests/lib/test.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#define FAKE_MAX 512
+
+struct fake_batch {
+    uint64_t last;
+    uint32_t sum;
+    struct buf lines;
+    char head[REMOTE_HEAD_MAX];
+};
+
+struct fake_list { /* what all hosts share */
+    struct fake_batch b[FAKE_MAX]; /* b[0] is before the first record */
+    size_t n;                      /* 0: there is no store yet */
+    unsigned epoch;
+    char id[33];
+};
+
+struct fake {
+    struct remote remote;
+    struct fake_list *list;
+    char dir[256]; /* of the log */
+    unsigned hold;   /* so many steps answer ERR_MORE first */
+    int fail;        /* the next operations end so, without effect, */
+    unsigned n_fail; /* so many of them */
+    bool late;       /* one that failed so takes effect at fake_settle */
+    bool bell;       /* between operations: a pull is worth it */
+    size_t window;   /* batches in an answer */
+    int64_t skew_ms;
+    unsigned pulls, commits, n_compacted, n_alive;
+    uint64_t number;
+    void (*first)(void *ctx); /* called once before the next commit is judged:
+                                 others are first */
+    void *first_ctx;
+
+    enum { FAKE_IDLE, FAKE_PULL, FAKE_COMMIT } doing;
+    struct remote_at at;
+    struct buf lines, out;
+    uint64_t last;
+    uint32_t sum;
+    char path[300], aside[64];
+    bool pending;
+};
+
+static inline struct fake_batch *
+fake_newest(struct fake_list *l)
+{
+    return &l->b[l->n - 1];
+}
+
+static inline void
+fake_add(struct fake_list *l, struct str lines, uint64_t last, uint32_t sum)
+{
+    struct fake_batch *b = &l->b[l->n++];
+
+    if (l->n > FAKE_MAX)
+        abort();
+    memset(b, 0, sizeof(*b));
+    b->last = last;
+    b->sum = sum;
+    buf_str(&b->lines, lines);
+    snprintf(b->head, sizeof(b->head), "1 %016x %llu %032zx %08x", l->epoch,
+             (unsigned long long)last, l->n, sum);
+}
+
+/* Begins a new epoch with the first n batches, as a restored backup does. */
+static inline void
+fake_restore(struct fake_list *l, size_t n)
+{
+    while (l->n > n + 1)
+        buf_fini(&l->b[--l->n].lines);
+    l->epoch++;
+    for (size_t i = 0; i < l->n; i++)
+        snprintf(l->b[i].head, sizeof(l->b[i].head), "1 %016x %llu %032zx %08x",
+                 l->epoch, (unsigned long long)l->b[i].last, i, l->b[i].sum);
+}
+
+static inline void
+fake_free(struct fake_list *l)
+{
+    while (l->n > 0)
+        buf_fini(&l->b[--l->n].lines);
+}
+
+/* The batch at which the replica stands; 0 is before the first; -1: none. */
+static inline long
+fake_place(const struct fake *f)
+{
+    const struct fake_list *l = f->list;
+
+    for (size_t i = 0; i < l->n; i++)
+        if (f->at.head[0] != '\0' ? strcmp(f->at.head, l->b[i].head) == 0
+            : f->at.n == 0        ? strcmp(f->at.id, l->id) == 0
+                                  : f->at.n == l->b[i].last &&
+                                        f->at.sum == l->b[i].sum)
+            return (long)i;
+    return -1;
+}
+
+/* A whole log of all batches. */
+static inline void
+fake_replace(struct fake *f, struct remote_news *out)
+{
+    struct record_header h = {.version = 1, .g = f->at.g + 1, .replica = true};
+    struct buf b = {0};
+    int fd;
+
+    snprintf(h.id, sizeof(h.id), "%s", f->list->id);
+    record_put_header(&b, &h, 1785231000000);
+    for (size_t i = 0; i < f->list->n; i++) {
+        struct str all = buf_view(&f->list->b[i].lines);
+
+        while (all.len > 0) {
+            const char *lf = memchr(all.p, '\n', all.len);
+            struct store_rec r;
+
+            if (record_parse((struct str){all.p, (size_t)(lf - all.p)},
+                             &r) != 0)
+                abort();
+            r.g = h.g;
+            record_put(&b, &r);
+            all.len -= (size_t)(lf + 1 - all.p);
+            all.p = lf + 1;
+        }
+    }
+    snprintf(f->path, sizeof(f->path), "%s/snapshot", f->dir);
+    fd = open(f->path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (fd < 0 || write(fd, b.p, b.len) != (ssize_t)b.len || close(fd) != 0)
+        abort();
+    buf_fini(&b);
+    out->what = REMOTE_REPLACE;
+    out->path = f->path;
+    snprintf(f->aside, sizeof(f->aside), "diverged-%llu",
+             (unsigned long long)f->at.n);
+    out->aside = f->at.n > 0 ? f->aside : NULL;
+    snprintf(out->head, sizeof(out->head), "%s", fake_newest(f->list)->head);
+}
+
+static inline void
+fake_tell(struct fake *f, struct remote_news *out)
+{
+    struct fake_list *l = f->list;
+    long at = fake_place(f);
+    size_t i, end;
+
+    if (at < 0 && f->at.head[0] != '\0') { /* of another epoch */
+        f->at.head[0] = '\0';
+        out->what = REMOTE_BEHIND;
+        at = fake_place(f);
+    }
+    if (at < 0) {
+        fake_replace(f, out);
+        return;
+    }
+    i = (size_t)at + 1;
+    end = i + f->window < l->n ? i + f->window : l->n;
+    out->what = i < l->n ? REMOTE_BEHIND : REMOTE_SAME;
+    f->out.len = 0;
+    for (; i < end; i++)
+        buf_str(&f->out, buf_view(&l->b[i].lines));
+    out->lines = buf_view(&f->out);
+    out->more = end < l->n;
+    snprintf(out->head, sizeof(out->head), "%s", l->b[end - 1].head);
+}
+
+static inline void
+fake_take(struct fake *f)
+{
+    if (strcmp(f->at.head, fake_newest(f->list)->head) == 0)
+        fake_add(f->list, buf_view(&f->lines), f->last, f->sum);
+}
+
+/* A commit of unknown outcome takes effect, if it still can. */
+static inline void
+fake_settle(struct fake *f)
+{
+    if (f->pending)
+        fake_take(f);
+    f->pending = false;
+}
+
+static inline int
+fake_pull(void *ctx, const struct remote_at *at)
+{
+    struct fake *f = ctx;
+
+    CHECK(f->doing == FAKE_IDLE);
+    f->at = *at;
+    f->doing = FAKE_PULL;
+    f->pulls++;
+    return 0;
+}
+
+static inline int
+fake_commit(void *ctx, const struct remote_at *at, struct str lines,
+            uint64_t first, uint64_t last, uint32_t sum)
+{
+    struct fake *f = ctx;
+
+    CHECK(f->doing == FAKE_IDLE && at->head[0] != '\0' && first == at->n + 1);
+    f->at = *at;
+    f->doing = FAKE_COMMIT;
+    f->commits++;
+    f->lines.len = 0;
+    buf_str(&f->lines, lines);
+    f->last = last;
+    f->sum = sum;
+    return 0;
+}
+
+static inline int
+fake_step(void *ctx, struct remote_news *out)
+{
+    struct fake *f = ctx;
+    bool commits = f->doing == FAKE_COMMIT;
+    void (*first)(void *of) = f->first;
+
+    memset(out, 0, sizeof(*out));
+    out->skew_ms = f->skew_ms;
+    if (f->doing == FAKE_IDLE) {
+        bool rang = f->bell;
+
+        f->bell = false;
+        return rang ? 0 : ERR_MORE;
+    }
+    if (f->hold > 0) {
+        f->hold--;
+        return ERR_MORE;
+    }
+    f->doing = FAKE_IDLE;
+    if (f->n_fail > 0) {
+        f->n_fail--;
+        f->pending = f->late && commits;
+        return f->fail;
+    }
+    if (commits && first != NULL) {
+        f->first = NULL;
+        first(f->first_ctx);
+    }
+    if (f->list->n == 0 && f->at.n == 0) {
+        snprintf(f->list->id, sizeof(f->list->id), "%s", f->at.id);
+        fake_add(f->list, STR_NONE, 0, 0);
+    }
+    if (f->list->n == 0)
+        return ERR_FORMAT;
+    if (commits && strcmp(f->at.head, fake_newest(f->list)->head) == 0) {
+        fake_take(f);
+        out->what = REMOTE_WON;
+        snprintf(out->head, sizeof(out->head), "%s",
+                 fake_newest(f->list)->head);
+        return 0;
+    }
+    fake_tell(f, out);
+    return 0;
+}
+
+static inline int
+fake_watch(void *ctx, bool *write, int64_t *due_ms)
+{
+    struct fake *f = ctx;
+
+    *write = false;
+    *due_ms = f->doing != FAKE_IDLE ? 0 : INT64_MAX;
+    return -1;
+}
+
+static inline const char *
+fake_why(void *ctx)
+{
+    (void)ctx;
+    return "the fake does not answer";
+}
+
+static inline bool
+fake_alive(void *ctx, uint64_t instance)
+{
+    struct fake *f = ctx;
+
+    f->n_alive++;
+    return instance == 77;
+}
+
+static inline uint64_t
+fake_instance(void *ctx)
+{
+    return ((struct fake *)ctx)->number;
+}
+
+static inline void
+fake_compacted(void *ctx, const char *path, uint64_t n, int64_t end)
+{
+    struct fake *f = ctx;
+    struct stat st;
+
+    f->n_compacted++;
+    CHECK(n == fake_newest(f->list)->last);
+    CHECK(stat(path, &st) == 0 && st.st_size == end);
+}
+
+/* An engine for the log in dir. */
+static inline void
+fake_new(struct fake *f, struct fake_list *list, const char *dir)
+{
+    memset(f, 0, sizeof(*f));
+    f->list = list;
+    f->window = 4;
+    snprintf(f->dir, sizeof(f->dir), "%s", dir);
+    f->remote = (struct remote){f, fake_pull, fake_commit, fake_step,
+                                fake_watch, fake_why, fake_alive,
+                                fake_instance, fake_compacted};
+}
+
+static inline void
+fake_end(struct fake *f)
+{
+    buf_fini(&f->lines);
+    buf_fini(&f->out);
+}
+
+#endif

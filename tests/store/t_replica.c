@@ -1,0 +1,402 @@
+/* Stores of several hosts over one remote: each has a log of its own, and all
+   see one order of commits. */
+
+#include "store/state.h"
+#include "tests/lib/fault.h"
+#include "tests/lib/store_test.h"
+#include "tests/lib/fake_remote.h"
+
+#define HOSTS 3
+
+static struct fake_list list;
+
+/* A host: a store over its engine. */
+static struct host {
+    struct tstore t;
+    struct fake f;
+    char *path;
+} host[HOSTS];
+
+static void
+open_host(struct host *h)
+{
+    CHECK(ts_open_with(&h->t, &(struct store_options){
+        .path = h->path, .closed_max = STORE_CLOSED_MAX, .compact_at = 1,
+        .remote = &h->f.remote}) == 0);
+}
+
+static void
+begin(int n)
+{
+    for (int i = 0; i < n; i++) {
+        char *dir = test_tmpdir();
+
+        host[i].path = path_in(dir, "tasks.log");
+        fake_new(&host[i].f, &list, dir);
+        open_host(&host[i]);
+        free(dir);
+    }
+}
+
+static void
+end(void)
+{
+    for (int i = 0; i < HOSTS; i++) {
+        if (host[i].path == NULL)
+            continue;
+        ts_close(&host[i].t);
+        fake_end(&host[i].f);
+        free(host[i].path);
+        host[i].path = NULL;
+    }
+    fake_free(&list);
+    list.epoch = 0;
+}
+
+/* Commits what is staged, or confirms. */
+static int
+finish(struct host *h, bool *unknown)
+{
+    int rc;
+
+    while ((rc = store_commit(h->t.s, unknown)) == ERR_MORE)
+        store_await(h->t.s);
+    return rc;
+}
+
+/* Locks, stages a record and commits, once. */
+static int
+put_once(struct host *h, const char *key, const char *body)
+{
+    bool unknown;
+    int rc = store_lock_patiently(h->t.s);
+
+    if (rc != 0)
+        return rc;
+    CHECK(store_stage(h->t.s, str_of(key), str_of(body)) == 0);
+    rc = finish(h, &unknown);
+    CHECK(store_staged_n(h->t.s) == 0 && unknown == (rc == ERR_UNKNOWN));
+    store_unlock(h->t.s);
+    return rc;
+}
+
+static int
+put(struct host *h, const char *key, const char *body)
+{
+    int rc;
+
+    do
+        rc = put_once(h, key, body);
+    while (rc == ERR_AGAIN);
+    return rc;
+}
+
+static int
+confirm(struct host *h)
+{
+    int rc;
+
+    CHECK(store_follow(h->t.s) == 0);
+    while ((rc = store_confirm(h->t.s)) == ERR_MORE)
+        store_await(h->t.s);
+    return rc;
+}
+
+/* Whether the host sees this body, and its log is whole. */
+static bool
+sees(struct host *h, const char *key, const char *body)
+{
+    return CHECK(strcmp(ts_get(&h->t, key), body) == 0) &&
+           CHECK(ts_is_replay(&h->t));
+}
+
+static void
+test_one_order(void)
+{
+    begin(3);
+    CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
+    CHECK(host[0].f.pulls == 1 && host[0].f.commits == 1);
+    CHECK(put(&host[0], "task/a", "\"v\":2") == 0);
+    CHECK(host[0].f.pulls == 1 && host[0].f.commits == 2); /* one trip */
+    /* The second host has a log of its own id: it takes the store's. */
+    CHECK(put(&host[1], "task/b", "\"v\":3") == 0);
+    CHECK(sees(&host[1], "task/a", "\"v\":2"));
+    CHECK(sees(&host[1], "task/b", "\"v\":3"));
+    CHECK(confirm(&host[0]) == 0 && sees(&host[0], "task/b", "\"v\":3"));
+    for (int i = 0; i < 40; i++)
+        CHECK(put(&host[i % 3], "task/a", i % 2 ? "\"v\":5" : "\"v\":4") == 0);
+    for (int i = 0; i < 3; i++)
+        CHECK(confirm(&host[i]) == 0 && sees(&host[i], "task/a", "\"v\":5"));
+    CHECK(list.n == 1 + 43);
+    end();
+}
+
+static void
+rival(void *ctx)
+{
+    CHECK(put(ctx, "task/a", "\"v\":\"theirs\"") == 0);
+}
+
+static void
+test_others_first(void)
+{
+    begin(2);
+    CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
+    CHECK(put(&host[1], "task/b", "\"v\":1") == 0);
+    CHECK(confirm(&host[0]) == 0);
+    host[0].f.first = rival;
+    host[0].f.first_ctx = &host[1];
+    CHECK(put_once(&host[0], "task/a", "\"v\":\"ours\"") == ERR_AGAIN);
+    CHECK(sees(&host[0], "task/a", "\"v\":\"theirs\""));
+    CHECK(put_once(&host[0], "task/a", "\"v\":\"ours\"") == 0);
+    CHECK(sees(&host[0], "task/a", "\"v\":\"ours\""));
+    CHECK(list.n == 5);
+    end();
+}
+
+/* The head's text is in the mark: a new process commits in one trip. */
+static void
+test_next_process(void)
+{
+    begin(1);
+    CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
+    ts_close(&host[0].t);
+    open_host(&host[0]);
+    host[0].f.pulls = host[0].f.commits = 0;
+    CHECK(put(&host[0], "task/a", "\"v\":2") == 0);
+    CHECK(host[0].f.pulls == 0 && host[0].f.commits == 1);
+    /* Without the mark it asks first. */
+    ts_close(&host[0].t);
+    CHECK(unlink(path_with(host[0].path, ".lock")) == 0);
+    open_host(&host[0]);
+    host[0].f.pulls = host[0].f.commits = 0;
+    CHECK(put(&host[0], "task/a", "\"v\":3") == 0);
+    CHECK(host[0].f.pulls == 1 && host[0].f.commits == 1);
+    CHECK(sees(&host[0], "task/a", "\"v\":3"));
+    end();
+}
+
+/* Without the remote a replica is read-only, and a log without one cannot get
+   it. */
+static void
+test_foreign(void)
+{
+    struct tstore t;
+
+    begin(1);
+    CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
+    CHECK(ts_open(&t, host[0].path) == 0);
+    CHECK(ts_put(&t, "task/a", "\"v\":2") == ERR_READONLY);
+    CHECK(strcmp(ts_get(&t, "task/a"), "\"v\":1") == 0);
+    ts_close(&t);
+    ts_close(&host[0].t);
+    free(host[0].path);
+    host[0].path = path_fresh("tasks.log");
+    CHECK(ts_open(&t, host[0].path) == 0);
+    CHECK(ts_put(&t, "task/a", "\"v\":2") == 0);
+    ts_close(&t);
+    open_host(&host[0]);
+    CHECK(put(&host[0], "task/a", "\"v\":3") == ERR_READONLY);
+    end();
+}
+
+static void
+test_unknown(void)
+{
+    begin(2);
+    CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
+    host[0].f.fail = ERR_UNKNOWN;
+    host[0].f.n_fail = 1;
+    host[0].f.late = true;
+    CHECK(put(&host[0], "task/a", "\"v\":2") == ERR_UNKNOWN);
+    CHECK(sees(&host[0], "task/a", "\"v\":1"));
+    CHECK(store_stale_ms(host[0].t.s) > 0);
+    /* Nothing is tried for a while. */
+    CHECK(put(&host[0], "task/a", "\"v\":3") == ERR_UNREACHABLE);
+    CHECK(host[0].f.commits == 2);
+    fake_settle(&host[0].f);
+    CHECK(put(&host[1], "task/b", "\"v\":4") == 0);
+    host[0].t.s->replica->until_ms = 0; /* the while is over */
+    CHECK(confirm(&host[0]) == 0 && store_stale_ms(host[0].t.s) == 0);
+    CHECK(sees(&host[0], "task/a", "\"v\":2"));
+    CHECK(sees(&host[0], "task/b", "\"v\":4"));
+    end();
+}
+
+static void
+test_pauses(void)
+{
+    static const int64_t want[] = {500, 1000, 2000, 4000, 5000, 5000};
+    struct store_state st;
+
+    begin(1);
+    CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
+    host[0].f.fail = ERR_UNREACHABLE;
+    host[0].f.n_fail = 6;
+    for (int i = 0; i < 6; i++) {
+        CHECK(confirm(&host[0]) == ERR_UNREACHABLE);
+        CHECK(host[0].t.s->replica->pause_ms == want[i]);
+        host[0].t.s->replica->until_ms = 0;
+    }
+    store_state(host[0].t.s, &st);
+    CHECK(st.err == ERR_UNREACHABLE && strstr(st.why, "fake") != NULL);
+    CHECK(confirm(&host[0]) == 0);
+    store_state(host[0].t.s, &st);
+    CHECK(st.err == 0 && host[0].t.s->replica->pause_ms == 0);
+    host[0].f.fail = ERR_TOO_LARGE; /* no reason to pause */
+    host[0].f.n_fail = 1;
+    CHECK(put(&host[0], "task/a", "\"v\":2") == ERR_TOO_LARGE);
+    CHECK(put(&host[0], "task/a", "\"v\":2") == 0);
+    end();
+}
+
+/* A damaged replica is set aside, and begun anew. */
+static void
+test_damage(void)
+{
+    struct store_state st;
+    size_t len;
+    char *log;
+
+    begin(1);
+    for (int i = 0; i < 12; i++)
+        CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
+    CHECK(put(&host[0], "task/b", "\"v\":2") == 0);
+    ts_close(&host[0].t);
+    log = file_get(host[0].path, &len);
+    log[len / 2] ^= 1;
+    file_put(host[0].path, log, len);
+    free(log);
+    open_host(&host[0]);
+    CHECK(put(&host[0], "task/b", "\"v\":3") == 0);
+    CHECK(sees(&host[0], "task/b", "\"v\":3"));
+    store_state(host[0].t.s, &st);
+    CHECK(st.err == 0 && st.head == 14);
+    end();
+}
+
+static void
+test_wiped(void)
+{
+    begin(2);
+    for (int i = 0; i < 12; i++)
+        CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
+    CHECK(confirm(&host[1]) == 0);
+    /* While it is open, */
+    CHECK(unlink(host[0].path) == 0);
+    CHECK(put(&host[0], "task/a", "\"v\":2") == 0);
+    CHECK(sees(&host[0], "task/a", "\"v\":2"));
+    /* and before. */
+    ts_close(&host[1].t);
+    CHECK(unlink(host[1].path) == 0);
+    open_host(&host[1]);
+    CHECK(confirm(&host[1]) == 0 && sees(&host[1], "task/a", "\"v\":2"));
+    end();
+}
+
+/* The store was restored from a backup: what is only here is kept aside. */
+static void
+test_diverged(void)
+{
+    struct stat st;
+
+    begin(2);
+    for (int i = 0; i < 6; i++)
+        CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
+    CHECK(confirm(&host[1]) == 0);
+    fake_restore(&list, 4);
+    CHECK(confirm(&host[1]) == 0);
+    CHECK(put(&host[1], "task/a", "\"v\":2") == 0);
+    CHECK(put(&host[0], "task/b", "\"v\":3") == 0);
+    CHECK(sees(&host[0], "task/a", "\"v\":2"));
+    CHECK(stat(path_with(host[0].path, ".diverged-6"), &st) == 0);
+    CHECK(confirm(&host[1]) == 0 && sees(&host[1], "task/b", "\"v\":3"));
+    /* A new epoch with the same records changes nothing. */
+    fake_restore(&list, 6);
+    CHECK(put(&host[0], "task/b", "\"v\":4") == 0);
+    CHECK(stat(path_with(host[0].path, ".diverged-6"), &st) == 0);
+    end();
+}
+
+/* Two processes of one host share its replica. */
+static void
+test_two_processes(void)
+{
+    struct host *b = &host[1];
+
+    begin(1);
+    CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
+    b->path = strdup(host[0].path);
+    fake_new(&b->f, &list, host[0].f.dir);
+    open_host(b);
+    CHECK(put(b, "task/a", "\"v\":2") == 0);
+    CHECK(b->f.pulls == 0 && b->f.commits == 1);
+    CHECK(put(&host[0], "task/a", "\"v\":3") == 0);
+    CHECK(host[0].f.pulls == 1 && host[0].f.commits == 2);
+    CHECK(store_follow(b->t.s) == 0 && sees(b, "task/a", "\"v\":3"));
+    CHECK(confirm(b) == 0 && b->f.pulls == 1);
+    end();
+}
+
+/* Compaction of one host does not concern the others. */
+static void
+test_compact(void)
+{
+    struct store_state st;
+
+    begin(2);
+    for (int i = 0; i < 8; i++)
+        CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
+    CHECK(confirm(&host[1]) == 0);
+    CHECK(ts_compact(&host[0].t) == 0 && host[0].f.n_compacted == 1);
+    store_state(host[0].t.s, &st);
+    CHECK(st.g == 2 && st.head == 8 && list.n == 9);
+    CHECK(put(&host[0], "task/a", "\"v\":2") == 0);
+    CHECK(put(&host[1], "task/b", "\"v\":3") == 0);
+    CHECK(confirm(&host[0]) == 0);
+    for (int i = 0; i < 2; i++)
+        CHECK(sees(&host[i], "task/a", "\"v\":2") &&
+              sees(&host[i], "task/b", "\"v\":3"));
+    end();
+}
+
+/* What is committed is a success, though there is no room for it here. */
+static void
+test_no_room(void)
+{
+    struct store_state st;
+
+    begin(1);
+    CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
+    fault_start(FAULT_WRITE, 0, true, ENOSPC);
+    CHECK(put(&host[0], "task/a", "\"v\":2") == 0);
+    CHECK(fault.hit && store_stale_ms(host[0].t.s) > 0);
+    store_state(host[0].t.s, &st);
+    CHECK(st.err == ERR_FULL && st.head == 1);
+    CHECK(put(&host[0], "task/a", "\"v\":3") == ERR_FULL);
+    fault.on = false;
+    CHECK(confirm(&host[0]) == 0 && store_stale_ms(host[0].t.s) == 0);
+    CHECK(sees(&host[0], "task/a", "\"v\":2"));
+    CHECK(put(&host[0], "task/a", "\"v\":3") == 0);
+    store_state(host[0].t.s, &st);
+    CHECK(st.err == 0 && list.n == 4);
+    end();
+}
+
+int
+main(void)
+{
+    test_one_order();
+    test_others_first();
+    test_next_process();
+    test_foreign();
+    test_unknown();
+    test_pauses();
+    test_damage();
+    test_wiped();
+    test_diverged();
+    test_two_processes();
+    test_compact();
+    test_no_room();
+    return test_end("t_replica");
+}
