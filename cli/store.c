@@ -99,14 +99,16 @@ int
 cli_catch_up(struct cli *c)
 {
     int rc = store_follow(c->s.store), asked;
+    struct store_state st;
 
     while ((asked = store_confirm(c->s.store)) == ERR_MORE)
         store_await(c->s.store);
     if (asked == 0 || c->stale)
         return rc;
     c->stale = true;
-    cli_fail(c, 0, "%s: what follows may be older than what other hosts have",
-             err_name(asked));
+    store_state(c->s.store, &st);
+    cli_fail(c, 0, "%s: what other hosts changed may be missing",
+             st.why[0] != '\0' ? st.why : err_name(asked));
     return rc;
 }
 

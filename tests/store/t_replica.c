@@ -1,7 +1,9 @@
 /* Stores of several hosts over one remote: each has a log of its own, and all
    see one order of commits. */
 
+#include "cli/cli.h"
 #include "store/state.h"
+#include "base/text.h"
 #include "tests/lib/fault.h"
 #include "tests/lib/store_test.h"
 #include "tests/lib/fake_remote.h"
@@ -383,9 +385,59 @@ test_no_room(void)
     end();
 }
 
+/* ---- the command line ---- */
+
+/* Runs a command on the log of h. Returns its exit code. */
+static int
+command(struct host *h, char *cmd, char *a)
+{
+    char *argv[] = {cmd, a, NULL};
+    struct cli_env env = {.base_dir = h->f.dir, .log_path = h->path,
+                          .artifacts_dir = h->f.dir, .remote = &h->f.remote};
+
+    return cli_main(&env, argv);
+}
+
+static void
+rival_elsewhere(void *ctx)
+{
+    CHECK(put(ctx, "note/a", "\"v\":1") == 0);
+}
+
+static void
+test_commands(void)
+{
+    char create[] = "add", list_all[] = "list", title[] = "Moved";
+    struct str lines;
+
+    begin(2);
+    ts_close(&host[0].t);
+    CHECK(command(&host[0], create, title) == 0);
+    CHECK(list.n == 2);
+    /* Others are first: the command runs again. */
+    host[0].f.first = rival_elsewhere;
+    host[0].f.first_ctx = &host[1];
+    CHECK(command(&host[0], create, title) == 0);
+    CHECK(list.n == 4 && host[0].f.first == NULL);
+    lines = buf_view(&list.b[3].lines);
+    CHECK(text_find(lines.p, "\"n\":3") != NULL);
+    /* A command that reads has what other hosts did. */
+    CHECK(put(&host[1], "note/b", "\"v\":1") == 0);
+    CHECK(command(&host[0], list_all, NULL) == 0);
+    open_host(&host[0]);
+    CHECK(sees(&host[0], "note/b", "\"v\":1"));
+    ts_close(&host[0].t);
+    host[0].f.fail = ERR_UNREACHABLE;
+    host[0].f.n_fail = 3;
+    CHECK(command(&host[0], list_all, NULL) == 0);
+    CHECK(command(&host[0], create, title) == CLI_STORE);
+    end();
+}
+
 int
 main(void)
 {
+    test_commands();
     test_one_order();
     test_others_first();
     test_next_process();
