@@ -124,6 +124,19 @@ end(struct etcd *e, int rc)
     return rc != 0 && e->maybe ? ERR_UNKNOWN : rc;
 }
 
+static void
+say(struct etcd *e, const char *what)
+{
+    text_put(e->why, sizeof e->why, "%s: %s", e->at[e->cur].name, what);
+}
+
+static int
+end_nomem(struct etcd *e)
+{
+    say(e, "out of memory");
+    return end(e, ERR_NOMEM);
+}
+
 /* Begins an attempt at once, or after a pause. */
 static int
 again(struct etcd *e, int64_t pause_ms)
@@ -151,12 +164,6 @@ next(struct etcd *e, bool maybe, bool pause)
         return again(e, 0);
     e->pause_ms = ms * 2 < PAUSE_MAX_MS ? ms * 2 : PAUSE_MAX_MS;
     return again(e, ms);
-}
-
-static void
-say(struct etcd *e, const char *what)
-{
-    text_put(e->why, sizeof e->why, "%s: %s", e->at[e->cur].name, what);
 }
 
 /* The connection failed, or what came on it is no answer. */
@@ -256,7 +263,7 @@ start(struct etcd *e)
     else
         put_request(e, e->path, buf_view(&e->body));
     if (e->out.err != 0)
-        return end(e, ERR_NOMEM);
+        return end_nomem(e);
     if (e->fd >= 0 && !is_quiet(e->fd))
         disconnect(e);
     rc = e->fd < 0 ? dial(e) : 0;
@@ -301,7 +308,7 @@ take_token(struct etcd *e, struct str token)
     buf_reset(&e->token, KEEP);
     buf_str(&e->token, token);
     if (e->token.err != 0)
-        return end(e, ERR_NOMEM);
+        return end_nomem(e);
     e->logging_in = false;
     return again(e, 0);
 }
@@ -575,7 +582,7 @@ etcd_begin(struct etcd *e, const char *path, struct str body,
     e->once = once;
     e->maybe = e->logging_in = e->logged_in = false;
     e->skew_ms = 0;
-    e->why[0] = '\0';
+    say(e, "no answer in time");
     again(e, 0);
     return 0;
 }

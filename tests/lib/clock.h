@@ -8,6 +8,7 @@
 #include <time.h>
 
 static int64_t clock_ahead_s, wall_ahead_s; /* of all; of the wall's, too */
+static int64_t clock_ahead_ms;              /* of all, besides */
 
 int __real_clock_gettime(clockid_t id, struct timespec *t);
 int __wrap_clock_gettime(clockid_t id, struct timespec *t);
@@ -17,7 +18,13 @@ __wrap_clock_gettime(clockid_t id, struct timespec *t)
 {
     int rc = __real_clock_gettime(id, t);
 
-    t->tv_sec += clock_ahead_s + (id == CLOCK_REALTIME ? wall_ahead_s : 0);
+    t->tv_sec += clock_ahead_s + (id == CLOCK_REALTIME ? wall_ahead_s : 0) +
+                 clock_ahead_ms / 1000;
+    t->tv_nsec += clock_ahead_ms % 1000 * 1000000;
+    if (t->tv_nsec >= 1000000000) {
+        t->tv_nsec -= 1000000000;
+        t->tv_sec++;
+    }
     return rc;
 }
 

@@ -1,0 +1,657 @@
+#ifndef TEST_GATEWAY_MAP_H
+#define TEST_GATEWAY_MAP_H
+
+/* What stands behind the fake gateway: keys with revisions, transactions and
+   leases, asked and answered in JSON as by etcd 3.4's gateway: numbers of 64
+   bits as strings, zeros and empty values absent, the same order of members.
+
+   A member of a request that etcd would ignore is an error here, since the
+   program means something by each. */
+
+#include "base/base64.h"
+#include "base/clock.h"
+#include "json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GW_MAX_OPS 128
+#define GW_MAX_REQUEST 1572864
+#define GW_LEASES 64
+
+struct gw_kv {
+    struct str key, value; /* on the heap */
+    int64_t create, mod, version, lease;
+};
+
+struct gw_lease {
+    int64_t id, ttl, due_ms;
+};
+
+struct gw_map {
+    struct gw_kv *kv; /* sorted by key */
+    size_t n, cap;
+    int64_t revision, compacted;
+    struct gw_lease lease[GW_LEASES];
+    size_t leases;
+    int64_t next_lease;
+    bool full;     /* the quota is reached: no puts */
+    bool spaced;   /* answers as 3.6 writes them: a blank after each comma,
+                      errors without "error" */
+    struct str allowed; /* prefix of the keys a user may touch; .p NULL: all */
+    struct arena arena;
+    const char *error; /* of the request that is under way, with its code */
+    int code;
+};
+
+/* The one answer of an error is its first. */
+static inline void
+gw_fail(struct gw_map *m, int code, const char *error)
+{
+    if (m->error != NULL)
+        return;
+    m->code = code;
+    m->error = error;
+}
+
+static inline struct str
+gw_copy(struct str s)
+{
+    char *p = malloc(s.len + 1);
+
+    if (s.len > 0)
+        memcpy(p, s.p, s.len);
+    return (struct str){p, s.len};
+}
+
+/* ---- reading requests ---- */
+
+static inline const struct json_tok *
+gw_first(const struct json_tok *t)
+{
+    return t != NULL ? t + 1 : NULL;
+}
+
+/* Complains about members that are not in names, which are between blanks. */
+static inline void
+gw_only(struct gw_map *m, const struct json_tok *t, const char *names)
+{
+    const struct json_tok *member = gw_first(t);
+    char name[64];
+
+    if (t == NULL || t->type != JSON_OBJECT) {
+        gw_fail(m, 3, "the test's gateway: not an object");
+        return;
+    }
+    for (uint32_t i = 0; i < t->n; i++) {
+        snprintf(name, sizeof(name), " %.*s ", (int)member->len, member->p);
+        if (strstr(names, name) == NULL) {
+            fprintf(stderr, "gateway: unknown member%s\n", name);
+            gw_fail(m, 3, "the test's gateway: unknown member");
+        }
+        member += member->span;
+        member += member->span;
+    }
+}
+
+/* The bytes of a member; empty if absent. */
+static inline struct str
+gw_bytes(struct gw_map *m, const struct json_tok *t, const char *name)
+{
+    const struct json_tok *value = json_get(t, name);
+    struct str out = {"", 0};
+
+    if (value != NULL &&
+        base64_decode(&m->arena, json_str(&m->arena, value), &out) != 0)
+        gw_fail(m, 3, "illegal base64 data at input byte 0");
+    return out;
+}
+
+/* A number, which may be a string; 0 if absent. */
+static inline int64_t
+gw_number(struct gw_map *m, const struct json_tok *t, const char *name)
+{
+    const struct json_tok *value = json_get(t, name);
+    char text[32];
+
+    if (value == NULL)
+        return 0;
+    if (value->type != JSON_STRING && value->type != JSON_NUMBER)
+        gw_fail(m, 3, "the test's gateway: not a number");
+    snprintf(text, sizeof(text), "%.*s", (int)value->len, value->p);
+    return strtoll(text, NULL, 10);
+}
+
+static inline struct str
+gw_key(struct gw_map *m, const struct json_tok *t)
+{
+    struct str key = gw_bytes(m, t, "key");
+
+    if (key.len == 0)
+        gw_fail(m, 3, "etcdserver: key is not provided");
+    if (m->allowed.p != NULL && !str_begins(key, m->allowed))
+        gw_fail(m, 7, "etcdserver: permission denied");
+    return key;
+}
+
+/* ---- keys ---- */
+
+static inline int
+gw_compare(struct str a, struct str b)
+{
+    size_t n = a.len < b.len ? a.len : b.len;
+    int c = n > 0 ? memcmp(a.p, b.p, n) : 0;
+
+    return c != 0 ? c : a.len < b.len ? -1 : a.len > b.len;
+}
+
+/* Where the first key at or behind key stands. */
+static inline size_t
+gw_place(const struct gw_map *m, struct str key)
+{
+    size_t low = 0, high = m->n, mid;
+
+    while (low < high) {
+        mid = (low + high) / 2;
+        if (gw_compare(m->kv[mid].key, key) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static inline struct gw_kv *
+gw_find(struct gw_map *m, struct str key)
+{
+    size_t i = gw_place(m, key);
+
+    return i < m->n && str_eq(m->kv[i].key, key) ? &m->kv[i] : NULL;
+}
+
+/* For tests: the value of a key given as text; .p NULL: there is none. */
+static inline struct str
+gw_value(struct gw_map *m, const char *key)
+{
+    struct gw_kv *kv = gw_find(m, str_of(key));
+
+    return kv != NULL ? kv->value : STR_NONE;
+}
+
+static inline void
+gw_set(struct gw_map *m, struct str key, struct str value, int64_t lease,
+       int64_t revision)
+{
+    struct gw_kv *kv = gw_find(m, key);
+    size_t i = gw_place(m, key);
+
+    if (kv == NULL) {
+        if (m->n == m->cap) {
+            m->cap = m->cap * 2 + 64;
+            m->kv = realloc(m->kv, m->cap * sizeof(*m->kv));
+        }
+        kv = &m->kv[i];
+        memmove(kv + 1, kv, (m->n++ - i) * sizeof(*kv));
+        *kv = (struct gw_kv){.key = gw_copy(key), .create = revision};
+    }
+    free((char *)(uintptr_t)kv->value.p);
+    kv->value = gw_copy(value);
+    kv->mod = revision;
+    kv->version++;
+    kv->lease = lease;
+}
+
+static inline void
+gw_remove(struct gw_map *m, size_t i)
+{
+    free((char *)(uintptr_t)m->kv[i].key.p);
+    free((char *)(uintptr_t)m->kv[i].value.p);
+    m->n--;
+    memmove(&m->kv[i], &m->kv[i + 1], (m->n - i) * sizeof(*m->kv));
+}
+
+/* The keys of a request: from *from up to what is returned. */
+static inline size_t
+gw_range(struct gw_map *m, const struct json_tok *t, size_t *from)
+{
+    struct str key = gw_key(m, t), last = gw_bytes(m, t, "range_end");
+
+    *from = gw_place(m, key);
+    if (last.len == 0)
+        return *from + (gw_find(m, key) != NULL);
+    if (last.len == 1 && *last.p == '\0')
+        return m->n;
+    if (m->allowed.p != NULL && gw_compare(last, m->allowed) > 0 &&
+        !str_begins(last, m->allowed)) {
+        /* The prefix itself with its last byte one higher is still within. */
+        if (last.len != m->allowed.len ||
+            memcmp(last.p, m->allowed.p, last.len - 1) != 0 ||
+            last.p[last.len - 1] != m->allowed.p[last.len - 1] + 1)
+            gw_fail(m, 7, "etcdserver: permission denied");
+    }
+    return gw_place(m, last) > *from ? gw_place(m, last) : *from;
+}
+
+static inline struct gw_lease *
+gw_lease_of(struct gw_map *m, int64_t id)
+{
+    for (size_t i = 0; i < m->leases; i++)
+        if (m->lease[i].id == id)
+            return &m->lease[i];
+    return NULL;
+}
+
+/* ---- answers ---- */
+
+static inline void
+gw_put_header(const struct gw_map *m, struct buf *out)
+{
+    buf_printf(out, "{\"header\":{\"cluster_id\":\"2961762449054095690\","
+               "\"member_id\":\"11201878611396189134\",\"revision\":\"%lld\","
+               "\"raft_term\":\"2\"}", (long long)m->revision);
+}
+
+static inline void
+gw_put_number(struct buf *out, const char *name, int64_t v)
+{
+    if (v != 0)
+        buf_printf(out, ",\"%s\":\"%lld\"", name, (long long)v);
+}
+
+static inline void
+gw_put_kv(struct buf *out, const struct gw_kv *kv, bool keys_only)
+{
+    buf_z(out, "{\"key\":\"");
+    base64_encode(out, kv->key);
+    buf_printf(out, "\",\"create_revision\":\"%lld\",\"mod_revision\":\"%lld\","
+               "\"version\":\"%lld\"", (long long)kv->create,
+               (long long)kv->mod, (long long)kv->version);
+    if (kv->value.len > 0 && !keys_only) {
+        buf_z(out, ",\"value\":\"");
+        base64_encode(out, kv->value);
+        buf_z(out, "\"");
+    }
+    gw_put_number(out, "lease", kv->lease);
+    buf_z(out, "}");
+}
+
+/* What follows the header, up to the brace. */
+static inline void
+gw_do_range(struct gw_map *m, const struct json_tok *t, struct buf *out)
+{
+    size_t from, to, end, limit;
+    bool keys_only;
+
+    gw_only(m, t, " key range_end limit keys_only count_only ");
+    to = end = gw_range(m, t, &from);
+    limit = (size_t)gw_number(m, t, "limit");
+    keys_only = json_get(t, "keys_only") != NULL;
+    if (limit > 0 && to - from > limit)
+        end = from + limit;
+    if (json_get(t, "count_only") != NULL)
+        end = from;
+    for (size_t i = from; i < end; i++) {
+        buf_z(out, i == from ? ",\"kvs\":[" : ",");
+        gw_put_kv(out, &m->kv[i], keys_only);
+    }
+    buf_z(out, end > from ? "]" : "");
+    if (end < to && limit > 0)
+        buf_z(out, ",\"more\":true");
+    gw_put_number(out, "count", (int64_t)(to - from));
+}
+
+static inline void
+gw_do_put(struct gw_map *m, const struct json_tok *t, int64_t revision)
+{
+    struct str key = gw_key(m, t), value = gw_bytes(m, t, "value");
+    int64_t lease = gw_number(m, t, "lease");
+
+    gw_only(m, t, " key value lease ");
+    if (lease != 0 && gw_lease_of(m, lease) == NULL)
+        gw_fail(m, 5, "etcdserver: requested lease not found");
+    if (m->full)
+        gw_fail(m, 8, "etcdserver: mvcc: database space exceeded");
+    if (m->error == NULL)
+        gw_set(m, key, value, lease, revision);
+}
+
+/* Returns how many keys went. */
+static inline int64_t
+gw_do_delete(struct gw_map *m, const struct json_tok *t)
+{
+    size_t from, to;
+
+    gw_only(m, t, " key range_end ");
+    to = gw_range(m, t, &from);
+    if (m->error != NULL)
+        return 0;
+    for (size_t i = to; i > from; i--)
+        gw_remove(m, i - 1);
+    return (int64_t)(to - from);
+}
+
+/* ---- transactions ---- */
+
+static inline bool
+gw_holds(struct gw_map *m, const struct json_tok *t)
+{
+    static const struct gw_kv nothing;
+    const struct json_tok *target = json_get(t, "target");
+    const struct gw_kv *kv = gw_find(m, gw_key(m, t));
+    const struct gw_kv *of = kv != NULL ? kv : &nothing;
+    int64_t have, want;
+
+    gw_only(m, t, " key target result value create_revision mod_revision "
+            "version lease ");
+    if (json_is(target, "VALUE")) {
+        if (kv == NULL)
+            return false;
+        have = gw_compare(kv->value, gw_bytes(m, t, "value"));
+        want = 0;
+    } else if (json_is(target, "CREATE")) {
+        have = of->create;
+        want = gw_number(m, t, "create_revision");
+    } else if (json_is(target, "MOD")) {
+        have = of->mod;
+        want = gw_number(m, t, "mod_revision");
+    } else if (json_is(target, "LEASE")) {
+        have = of->lease;
+        want = gw_number(m, t, "lease");
+    } else {
+        have = of->version;
+        want = gw_number(m, t, "version");
+    }
+    t = json_get(t, "result");
+    return json_is(t, "GREATER")     ? have > want
+           : json_is(t, "LESS")      ? have < want
+           : json_is(t, "NOT_EQUAL") ? have != want
+                                     : have == want;
+}
+
+/* Judges what a branch writes before any of it takes effect. */
+static inline void
+gw_judge_put(struct gw_map *m, const struct json_tok *ops, uint32_t n,
+             const struct json_tok *put)
+{
+    struct str key = gw_key(m, put);
+    int64_t lease = gw_number(m, put, "lease");
+    const struct json_tok *other = ops + 1;
+
+    if (m->full)
+        gw_fail(m, 8, "etcdserver: mvcc: database space exceeded");
+    if (lease != 0 && gw_lease_of(m, lease) == NULL)
+        gw_fail(m, 5, "etcdserver: requested lease not found");
+    for (uint32_t k = 0; k < n; k++, other += other->span)
+        if (json_get(other, "request_put") != NULL &&
+            str_eq(gw_key(m, json_get(other, "request_put")), key))
+            gw_fail(m, 3, "etcdserver: duplicate key given in txn request");
+}
+
+static inline void
+gw_judge_ops(struct gw_map *m, const struct json_tok *ops)
+{
+    const struct json_tok *op = gw_first(ops);
+
+    if (ops != NULL && ops->n > GW_MAX_OPS)
+        gw_fail(m, 3, "etcdserver: too many operations in txn request");
+    for (uint32_t i = 0; ops != NULL && i < ops->n && m->error == NULL; i++) {
+        gw_only(m, op, " request_range request_put request_delete_range ");
+        if (m->error == NULL)
+            gw_key(m, op + 2); /* of whichever it is */
+        if (json_get(op, "request_put") != NULL)
+            gw_judge_put(m, ops, i, json_get(op, "request_put"));
+        op += op->span;
+    }
+}
+
+static inline void
+gw_do_op(struct gw_map *m, const struct json_tok *op, int64_t *wrote,
+         struct buf *out)
+{
+    const struct json_tok *put = json_get(op, "request_put");
+    const struct json_tok *del = json_get(op, "request_delete_range");
+    int64_t revision = m->revision + 1, deleted = 0;
+
+    if (put != NULL) {
+        gw_do_put(m, put, revision);
+        *wrote = 1;
+    } else if (del != NULL) {
+        deleted = gw_do_delete(m, del);
+        *wrote |= deleted > 0;
+    }
+    buf_printf(out, "{\"%s\":{\"header\":{\"revision\":\"%lld\"}",
+               put != NULL   ? "response_put"
+               : del != NULL ? "response_delete_range"
+                             : "response_range",
+               (long long)(m->revision + *wrote));
+    if (put == NULL && del == NULL)
+        gw_do_range(m, json_get(op, "request_range"), out);
+    gw_put_number(out, "deleted", deleted);
+    buf_z(out, "}}");
+}
+
+static inline void
+gw_do_txn(struct gw_map *m, const struct json_tok *t, struct buf *out)
+{
+    const struct json_tok *compare = json_get(t, "compare"), *ops, *at;
+    bool won = true;
+    int64_t wrote = 0;
+    struct buf list = {0};
+
+    gw_only(m, t, " compare success failure ");
+    if (compare != NULL && compare->n > GW_MAX_OPS)
+        gw_fail(m, 3, "etcdserver: too many operations in txn request");
+    at = gw_first(compare);
+    for (uint32_t i = 0; compare != NULL && i < compare->n; i++) {
+        won = gw_holds(m, at) && won;
+        at += at->span;
+    }
+    gw_judge_ops(m, json_get(t, "success"));
+    gw_judge_ops(m, json_get(t, "failure"));
+    ops = json_get(t, won ? "success" : "failure");
+    at = gw_first(ops);
+    for (uint32_t i = 0; ops != NULL && i < ops->n && m->error == NULL; i++) {
+        buf_z(&list, i == 0 ? ",\"responses\":[" : ",");
+        gw_do_op(m, at, &wrote, &list);
+        at += at->span;
+    }
+    m->revision += wrote;
+    gw_put_header(m, out);
+    buf_z(out, won ? ",\"succeeded\":true" : "");
+    buf_str(out, buf_view(&list));
+    buf_z(out, list.len > 0 ? "]}" : "}");
+    buf_fini(&list);
+}
+
+/* ---- leases ---- */
+
+/* Ends a lease and removes its keys. */
+static inline void
+gw_lease_end(struct gw_map *m, struct gw_lease *l)
+{
+    int64_t id = l->id;
+    size_t before = m->n;
+
+    *l = m->lease[--m->leases];
+    for (size_t i = m->n; i > 0; i--)
+        if (m->kv[i - 1].lease == id)
+            gw_remove(m, i - 1);
+    m->revision += m->n < before;
+}
+
+/* Ends the leases whose time is over. */
+static inline void
+gw_tick(struct gw_map *m)
+{
+    for (size_t i = m->leases; i > 0; i--)
+        if (m->lease[i - 1].due_ms <= clock_mono_ms())
+            gw_lease_end(m, &m->lease[i - 1]);
+}
+
+static inline void
+gw_do_lease(struct gw_map *m, const char *what, const struct json_tok *t,
+            struct buf *out)
+{
+    int64_t id = gw_number(m, t, "ID"), ttl = gw_number(m, t, "TTL");
+    struct gw_lease *l = gw_lease_of(m, id);
+
+    gw_put_header(m, out);
+    if (strcmp(what, "revoke") == 0) {
+        if (l == NULL)
+            gw_fail(m, 5, "etcdserver: requested lease not found");
+        else
+            gw_lease_end(m, l);
+        buf_reset(out, 0);
+        gw_put_header(m, out);
+        buf_z(out, "}");
+        return;
+    }
+    if (strcmp(what, "grant") == 0) {
+        if (l != NULL)
+            gw_fail(m, 9, "etcdserver: lease already exists");
+        if (m->leases == GW_LEASES || ttl <= 0)
+            gw_fail(m, 11, "etcdserver: too large lease TTL");
+        if (m->error != NULL)
+            return;
+        id = id != 0 ? id : 7587862072530000000 + ++m->next_lease;
+        m->lease[m->leases++] = (struct gw_lease){id, ttl, 0};
+        l = &m->lease[m->leases - 1];
+    }
+    buf_printf(out, ",\"ID\":\"%lld\"", (long long)id);
+    if (strcmp(what, "timetolive") == 0) {
+        gw_put_number(out, "TTL", l == NULL ? -1 : (l->due_ms -
+                                                    clock_mono_ms()) / 1000);
+        gw_put_number(out, "grantedTTL", l != NULL ? l->ttl : 0);
+    } else if (l != NULL) {
+        l->due_ms = clock_mono_ms() + l->ttl * 1000;
+        gw_put_number(out, "TTL", l->ttl);
+    }
+    buf_z(out, "}");
+}
+
+/* ---- requests ---- */
+
+static inline void
+gw_do_compaction(struct gw_map *m, const struct json_tok *t, struct buf *out)
+{
+    int64_t revision = gw_number(m, t, "revision");
+
+    gw_only(m, t, " revision physical ");
+    if (revision <= m->compacted)
+        gw_fail(m, 11, "etcdserver: mvcc: required revision has been "
+                "compacted");
+    if (revision > m->revision)
+        gw_fail(m, 11, "etcdserver: mvcc: required revision is a future "
+                "revision");
+    if (m->error == NULL)
+        m->compacted = revision;
+    gw_put_header(m, out);
+    buf_z(out, "}");
+}
+
+static inline void
+gw_dispatch(struct gw_map *m, const char *path, const struct json_tok *t,
+            struct buf *out)
+{
+    int64_t deleted;
+
+    if (strcmp(path, "kv/txn") == 0) {
+        gw_do_txn(m, t, out);
+    } else if (strcmp(path, "kv/range") == 0) {
+        gw_put_header(m, out);
+        gw_do_range(m, t, out);
+        buf_z(out, "}");
+    } else if (strcmp(path, "kv/put") == 0) {
+        gw_do_put(m, t, m->revision + 1);
+        m->revision += m->error == NULL;
+        gw_put_header(m, out);
+        buf_z(out, "}");
+    } else if (strcmp(path, "kv/deleterange") == 0) {
+        deleted = gw_do_delete(m, t);
+        m->revision += deleted > 0;
+        gw_put_header(m, out);
+        gw_put_number(out, "deleted", deleted);
+        buf_z(out, "}");
+    } else if (strcmp(path, "kv/compaction") == 0) {
+        gw_do_compaction(m, t, out);
+    } else if (strncmp(path, "lease/", 6) == 0) {
+        gw_do_lease(m, path + 6, t, out);
+    } else if (strcmp(path, "maintenance/status") == 0) {
+        gw_put_header(m, out);
+        buf_z(out, ",\"version\":\"3.4.23\",\"dbSize\":\"20480\",\"leader\":"
+              "\"11201878611396189134\",\"raftIndex\":\"25\",\"raftTerm\":"
+              "\"2\",\"raftAppliedIndex\":\"25\",\"dbSizeInUse\":\"16384\"}");
+    } else {
+        gw_fail(m, 12, "the test's gateway: unknown path");
+    }
+}
+
+/* The status that belongs to a code. */
+static inline int
+gw_status(int code)
+{
+    static const struct {
+        int code, status;
+    } of[] = {{0, 200}, {3, 400}, {5, 404}, {7, 403}, {8, 429}, {9, 412},
+              {11, 400}, {12, 501}, {14, 503}, {16, 401}};
+
+    for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++)
+        if (of[i].code == code)
+            return of[i].status;
+    return 500;
+}
+
+static inline void
+gw_put_error(const struct gw_map *m, struct buf *out, int code,
+             const char *error)
+{
+    buf_reset(out, 0);
+    if (m->spaced)
+        buf_printf(out, "{\"code\":%d,\"message\":\"%s\",\"details\":[]}", code,
+                   error);
+    else
+        buf_printf(out, "{\"error\":\"%s\",\"message\":\"%s\",\"code\":%d}",
+                   error, error, code);
+}
+
+/* Answers a request to /v3/PATH into out, which is empty. Returns the code of
+   the error, 0: none. */
+static inline int
+gw_call(struct gw_map *m, const char *path, struct str body, struct buf *out)
+{
+    const struct json_tok *root;
+    struct buf plain = {0};
+
+    gw_tick(m);
+    m->error = NULL;
+    m->code = 0;
+    arena_reset(&m->arena);
+    if (body.len * 3 / 4 > GW_MAX_REQUEST)
+        gw_fail(m, 3, "etcdserver: request is too large");
+    else if (json_parse(&m->arena, body, &root, NULL) != 0)
+        gw_fail(m, 3, "unexpected EOF");
+    else
+        gw_dispatch(m, path, root, &plain);
+    if (m->error != NULL)
+        gw_put_error(m, &plain, m->code, m->error);
+    for (size_t i = 0; i < plain.len; i++) {
+        buf_char(out, plain.p[i]);
+        if (m->spaced && plain.p[i] == ',')
+            buf_char(out, ' ');
+    }
+    buf_fini(&plain);
+    return m->code;
+}
+
+static inline void
+gw_fini(struct gw_map *m)
+{
+    while (m->n > 0)
+        gw_remove(m, m->n - 1);
+    free(m->kv);
+    arena_fini(&m->arena);
+}
+
+#endif
