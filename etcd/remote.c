@@ -197,7 +197,12 @@ on_create(struct engine *e, const struct etcd_answer *a)
     if (!t.succeeded)
         return ERR_AGAIN;
     key_keep(e, (struct str){e->key, KEY_LEN});
-    return replace(e, false);
+    if (strcmp(e->at.id, e->meta.id) != 0)
+        return replace(e, false);
+    e->attached = true;
+    e->mine = e->next;
+    head_text(&e->mine, e->news.head);
+    return 0;
 }
 
 /* Makes the store in etcd. If another host was faster, attaches to its own. */
@@ -206,7 +211,6 @@ create(struct engine *e)
 {
     char key[HEAD_KEY], text[REMOTE_HEAD_MAX];
     struct record_header h = {.g = 0};
-    struct head head = {.n = 0};
     struct buf meta = {0};
     int rc;
 
@@ -216,17 +220,18 @@ create(struct engine *e)
                            "records: see mcptask help push",
                            e->url.prefix, e->log);
     e->meta = (struct meta){0};
-    rc = record_new_id(&h);
-    memcpy(e->meta.id, h.id, sizeof(h.id));
+    rc = e->at.id[0] != '\0' ? 0 : record_new_id(&h);
+    memcpy(e->meta.id, e->at.id[0] != '\0' ? e->at.id : h.id, sizeof(h.id));
     if (rc == 0)
         rc = head_random(e->meta.epoch, HEAD_EPOCH);
     if (rc == 0)
         rc = key_offer(e, e->key);
     if (rc != 0)
         return rc;
-    memcpy(head.epoch, e->meta.epoch, sizeof(head.epoch));
-    memcpy(head.wid, no_wid, sizeof(head.wid));
-    head_text(&head, text);
+    e->next = (struct head){.n = 0};
+    memcpy(e->next.epoch, e->meta.epoch, sizeof(e->next.epoch));
+    memcpy(e->next.wid, no_wid, sizeof(no_wid));
+    head_text(&e->next, text);
     meta_put(&meta, &e->meta);
     txn_begin(&e->body);
     txn_if_new(&e->body, head_key(key, e->url.prefix, "head"));
@@ -262,38 +267,51 @@ read_meta(struct engine *e, const struct txn_answer *t)
                : rc;
 }
 
-/* Compares the newest record of the replica with its batch in etcd. */
+/* Finds the head of a replica that has lost its text: its newest record is the
+   last one of a batch in etcd. */
 static int
-judge(struct engine *e, const struct txn_answer *t, const struct head *head)
+find_mine(struct engine *e, const struct txn_answer *t,
+          const struct head *head)
 {
     struct txn_kv kv;
     struct batch b;
     int rc;
 
-    if (e->at.n > head->n)
-        return replace(e, true);
     if (e->at.n == head->n) {
-        if (e->at.sum != head->sum)
-            return replace(e, true);
         e->mine = *head;
-        return 0;
+        return e->at.sum == head->sum ? 0 : replace(e, true);
     }
     rc = txn_only(&e->mem, t, 2, &kv);
     if (rc == 0)
         rc = batch_read(kv.value, &b);
-    if (rc == 0 && (b.last != e->at.n || record_sum(b.newest) != e->at.sum))
+    if (rc == ERR_NOT_FOUND ||
+        (rc == 0 && (b.last != e->at.n || record_sum(b.newest) != e->at.sum)))
         return replace(e, true);
-    if (rc == 0) {
-        e->mine = (struct head){.n = b.last, .sum = e->at.sum};
-        memcpy(e->mine.epoch, head->epoch, sizeof(head->epoch));
-        memcpy(e->mine.wid, b.wid, sizeof(b.wid));
-        return e->doubt == DOUBT_GAP ? replace(e, false) : 0;
-    }
-    if (rc != ERR_NOT_FOUND)
+    if (rc != 0)
         return rc;
-    /* Its batch is dropped, so the next one most likely is, too. */
-    return replace(e, e->doubt == DOUBT_CHAIN || !e->known ||
-                          strcmp(e->mine.epoch, head->epoch) != 0);
+    e->mine = (struct head){.n = b.last, .sum = e->at.sum};
+    memcpy(e->mine.wid, b.wid, sizeof(b.wid));
+    return 0;
+}
+
+/* Decides what the replica is. The window then shows whether the next batch
+   names its newest one. */
+static int
+judge(struct engine *e, const struct txn_answer *t, const struct head *head)
+{
+    int rc = 0;
+
+    if (e->at.n > head->n || e->doubt == DOUBT_CHAIN)
+        return replace(e, true);
+    if (e->doubt == DOUBT_GAP) /* its next batch is dropped */
+        return replace(e, text_find(e->at.head, head->epoch) == NULL);
+    if (!e->known)
+        rc = find_mine(e, t, head);
+    else if (e->at.n == head->n && (strcmp(e->mine.wid, head->wid) != 0 ||
+                                    e->mine.sum != head->sum))
+        return replace(e, true);
+    memcpy(e->mine.epoch, head->epoch, sizeof(head->epoch));
+    return rc;
 }
 
 static int

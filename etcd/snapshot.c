@@ -131,6 +131,7 @@ finish(struct engine *e)
     e->file.fd = -1;
     snapshot_drop(e);
     e->news.what = REMOTE_REPLACE;
+    e->news.more = true; /* the batches behind it */
     e->news.path = e->file.path;
     e->known = true;
     head_text(&e->mine, e->news.head);

@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "etcd/upload.h"
-#include "store/lock.h"
 
 #include <string.h>
 
@@ -148,7 +147,7 @@ tend_instance(struct engine *e)
     uint64_t n;
 
     if (e->life.instance == 0 && random_bytes(&n, sizeof(n)) == 0)
-        e->life.instance = LOCK_INSTANCES_END + 1 + (n >> 12);
+        e->life.instance = REMOTE_INSTANCES + (n >> 12);
     return e->life.instance;
 }
 
@@ -158,8 +157,8 @@ tend_alive(struct engine *e, uint64_t instance)
     int64_t now = clock_mono_ms();
     size_t i;
 
-    if (instance <= LOCK_INSTANCES_END)
-        return false;
+    if (instance < REMOTE_INSTANCES)
+        return false; /* a process of some host that asked no engine */
     e->life.wanted_ms = now;
     for (i = 0; i < e->life.n_living; i++)
         if (e->life.living[i] == instance)

@@ -13,6 +13,9 @@
 
 #define REMOTE_HEAD_MAX 112 /* text of a head, with its NUL */
 
+/* The numbers of processes from here on are an engine's. */
+#define REMOTE_INSTANCES ((UINT64_C(1) << 41) + 1)
+
 /* Where a replica stands. */
 struct remote_at {
     char head[REMOTE_HEAD_MAX]; /* the engine's text for the newest record; "":
@@ -35,7 +38,7 @@ struct remote_news {
     struct str lines; /* BEHIND: whole batches, each line with its line feed;
                          g and c are of another host. Valid until the next
                          call. */
-    bool more;        /* BEHIND: others follow; pull again */
+    bool more;        /* others follow; pull again */
     const char *path; /* REPLACE: a whole log, synced, in the log's directory,
                          of generation at->g + 1, to be renamed over the log */
     const char *aside; /* REPLACE: keep the old log as <log>.<aside>, since it
