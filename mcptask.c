@@ -11,7 +11,9 @@
 #include "cli/help.h"
 #include "cli/store.h"
 #include "cli/text.h"
+#include "etcd/remote.h"
 #include "base/env.h"
+#include "base/file.h"
 #include "serve/stdio.h"
 #include "serve/turn.h"
 #include "mcp/sign.h"
@@ -61,6 +63,7 @@ static const struct env_opt opts[] = {
     {"structured", 0, OPT_FLAG, AT(e.structured), 0},
     {"ownership", 0, OPT_TEXT, AT(ownership), 0},
     {"artifact-root", 0, OPT_TEXT, AT(artifact_root), 0},
+    {"store", 0, OPT_TEXT, AT(e.store), 0},
     {"compact-at", 0, OPT_COUNT, AT(e.compact_at), 0},
     {"closed-max", 0, OPT_NUMBER, AT(e.closed_mib), UINT32_MAX},
     {"calls-own", 0, OPT_COUNT, AT(e.calls_own), MAX_CALLS},
@@ -112,6 +115,8 @@ apply(struct options *o)
     if (!choose(o->evidence, "pass", "", &e->require_pass))
         return "--require-evidence takes no value but pass";
     e->require_evidence = o->evidence != NULL;
+    if (e->store == NULL)
+        e->store = env_get("MCP_TASK_STORE");
     if (root == NULL)
         return NULL;
     e->artifact_root = env_absolute(root);
@@ -200,6 +205,57 @@ take_options(struct options *o, char **argv)
     if (wrong == NULL)
         wrong = apply_http(o, argv[i] != NULL);
     return wrong == NULL ? i : -cli_fail(NULL, ERR_INVALID, "%s", wrong);
+}
+
+/* ---- a store of several hosts ---- */
+
+#define AUTH_MAX 256 /* bytes of "user:password" */
+
+/* Reads "user:password" from the file that MCP_TASK_STORE_AUTH names; empty
+   without one. */
+static int
+read_auth(char auth[AUTH_MAX], char why[256])
+{
+    const char *path = env_get("MCP_TASK_STORE_AUTH"), *wrong;
+    size_t len;
+    ssize_t n;
+    int fd;
+
+    auth[0] = '\0';
+    if (path == NULL)
+        return 0;
+    fd = file_open_private(path, 0, &len, &wrong);
+    n = fd < 0 ? -1 : read(fd, auth, AUTH_MAX - 1);
+    if (fd >= 0)
+        close(fd);
+    auth[n > 0 ? n : 0] = '\0';
+    auth[strcspn(auth, "\r\n")] = '\0';
+    if (strchr(auth, ':') != NULL)
+        return 0;
+    text_put(why, 256, "MCP_TASK_STORE_AUTH: %.150s: %s", path,
+             fd < 0 ? wrong : "needs a line USER:PASSWORD");
+    return ERR_INVALID;
+}
+
+/* Makes the engine, if there is to be one. Returns 0, or ERR_INVALID or
+   ERR_NOMEM with *why. */
+static int
+find_remote(struct cli_env *e, char why[256])
+{
+    struct etcd_url url;
+    char auth[AUTH_MAX];
+    int rc;
+
+    if (e->store == NULL)
+        return 0;
+    rc = etcd_url_read(str_of(e->store), &url, why);
+    if (rc == 0)
+        rc = read_auth(auth, why);
+    if (rc == 0)
+        rc = remote_new(&e->remote, str_of(e->store), str_of(auth),
+                        e->log_path, why);
+    e->reads_local = url.local_reads;
+    return rc;
 }
 
 /* ---- serving ---- */
@@ -412,8 +468,11 @@ main(int argc, char **argv)
     if (env_resolve(&o.e, why) < 0)
         return cli_fail(NULL, ERR_INVALID, "%s", why);
     i = 1 + take_options(&o, argv + 1);
+    if (i > 0 && find_remote(&o.e, why) < 0)
+        i = 1 - cli_fail(NULL, ERR_INVALID, "%s", why);
     exit_code = i < 1 ? 1 - i
                 : i < argc ? cli_main(&o.e, argv + i) : serve_clients(&o);
+    remote_free(o.e.remote);
     env_fini(&o.e);
     return exit_code;
 }

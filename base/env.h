@@ -17,6 +17,7 @@ struct cli_env {
     char *artifact_root; /* --artifact-root, absolute; or NULL */
     uint64_t compact_at, closed_mib; /* --compact-at, --closed-max */
     uint64_t calls_own, calls_max; /* --calls-own, --calls-max */
+    const char *store; /* --store or MCP_TASK_STORE; NULL: on this host only */
     const struct env_opt *opts, *http_opts; /* all that may precede a command */
     bool core;                 /* --tools core */
     bool read_only;            /* --read-only */

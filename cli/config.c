@@ -99,6 +99,7 @@ find_launch(struct cli *c, struct launch *l)
                 ? "--require-evidence=pass" : "--require-evidence", NULL);
     add_arg(l, e->structured, "--structured", NULL);
     add_arg(l, e->ownership_warn, "--ownership", "warn");
+    add_arg(l, e->store != NULL, "--store", e->store);
     add_arg(l, e->artifact_root != NULL, "--artifact-root", e->artifact_root);
     add_number(c, l, e->compact_at != STORE_COMPACT_AT, "--compact-at",
                e->compact_at);
@@ -112,6 +113,8 @@ find_launch(struct cli *c, struct launch *l)
             "MCP_TASK_BASE_DIR", e->base_dir);
     add_env(l, env_get("MCP_TASK_DB_PATH") != NULL, "MCP_TASK_DB_PATH",
             e->log_path);
+    add_env(l, env_get("MCP_TASK_STORE_AUTH") != NULL, "MCP_TASK_STORE_AUTH",
+            env_get("MCP_TASK_STORE_AUTH"));
     add_env(l, env_get("MCP_TASK_ARTIFACTS_DIR") != NULL,
             "MCP_TASK_ARTIFACTS_DIR", e->artifacts_dir);
     add_env(l, e->debug, "MCP_DEBUG", "1");
