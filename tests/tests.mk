@@ -184,7 +184,7 @@ conformance: $(BIN) $(B)/fixture
 
 # ---- fuzz: needs clang and its runtime ----
 
-FUZZ := json log line http
+FUZZ := json log line http etcd
 FUZZ_FLAGS := $(SAN) -fsanitize=fuzzer-no-link
 
 fuzz:
