@@ -1,6 +1,7 @@
 # make              one static binary, ./mcptask
 # make run          serves MCP over HTTP on 127.0.0.1:8766
 # make demo         one agent takes over from another whose server is killed
+# make cluster      three hosts share a store by etcd, and one loses its node
 # make test         all tests in C and sh, without a network
 # make check        warnings, analyzers, sanitizers
 # make install      below PREFIX; make uninstall
@@ -81,6 +82,8 @@ run: $(BIN)
 
 demo: $(BIN)
 	@sh tests/demo.sh ./$(BIN)
+cluster: $(BIN)
+	@sh tests/cluster.sh ./$(BIN)
 
 help:
 	@sed -n 's/^# //p; /^$$/q' Makefile
@@ -88,5 +91,5 @@ help:
 clean:
 	rm -rf build mcptask
 
-.PHONY: all run demo help test check bench fuzz soak conformance clean
+.PHONY: all run demo cluster help test check bench fuzz soak conformance clean
 .SUFFIXES:
