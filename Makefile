@@ -39,7 +39,7 @@ SRC := $(addprefix base/,err base text clock base64 sha256 gunzip \
   delivery session state waiting run talk deferred answer stream listen tasks \
   methods accept mcp) \
   $(addprefix tools/,call get uri prompts look wait tools) \
-  $(addprefix serve/,turn stdio access exchange post \
+  $(addprefix serve/,tend turn stdio access exchange post \
   stream state web) \
   $(addprefix etcd/,head meta txn url client engine key snapshot upload tend remote) \
   $(addprefix cli/,width text store args id config show board work edit run help foreign import admin doctor cli)

@@ -384,9 +384,10 @@ mcp_run_marked(struct mcp *m)
 }
 
 void
-mcp_undo_marked(struct mcp *m)
+mcp_undo_marked(struct mcp *m, bool again)
 {
-    m->marked_ms = clock_mono_ms() + RETRY_MS;
+    if (!again)
+        m->marked_ms = clock_mono_ms() + RETRY_MS;
     mcp_follow_undo(m);
 }
 

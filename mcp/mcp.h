@@ -83,8 +83,9 @@ void mcp_drop(struct mcp_message *m);
 /* Under the write lock, before a commit: runs the marked deferred calls again,
    and stages their outcome. What cannot be done now stays marked. */
 void mcp_run_marked(struct mcp *m);
-/* After a failed commit: the calls that it had settled are marked again. */
-void mcp_undo_marked(struct mcp *m);
+/* After a failed commit: the calls that it had settled are marked again. They
+   stay out of others' commits for a while, unless this one is tried again. */
+void mcp_undo_marked(struct mcp *m, bool again);
 /* When mcp_run_marked has work, by loop_now's clock; 0: now, INT64_MAX:
    never. */
 int64_t mcp_marked_due_ms(const struct mcp *m);

@@ -717,6 +717,25 @@ mcp_check_params(struct request *r)
 
 /* ---- results, for a revision ---- */
 
+/* Other hosts may have newer records. */
+static void
+put_stale(struct json_w *w, const struct request *r)
+{
+    int64_t ms = r->m->m->store == NULL ? 0 : store_stale_ms(r->m->m->store);
+
+    if (ms > 0)
+        json_put_int(w, "mcptask/stale_ms", ms);
+}
+
+/* Whether a result of the handshake era may have _meta for that. */
+static bool
+may_say_stale(const struct request *r)
+{
+    return r->m->m->store != NULL && store_stale_ms(r->m->m->store) > 0 &&
+           r->runs_as.len == 0 && (r->method->run == run_call ||
+                                   r->method->run == run_resource_read);
+}
+
 /* After the handler's members, since only then the kind of result is known. */
 static void
 close_result(struct request *r, int kind)
@@ -735,8 +754,13 @@ close_result(struct request *r, int kind)
         mcp_key_obj(w, "_meta");
         if (r->listen != NULL)
             json_put_raw(w, MCP_SUBSCRIPTION, r->id);
+        put_stale(w, r);
         put_server(w, MCP_META "serverInfo", r,
                    r->method->run == run_discover);
+        json_close(w);
+    } else if (kind == 0 && may_say_stale(r)) {
+        mcp_key_obj(w, "_meta");
+        put_stale(w, r);
         json_close(w);
     }
     json_close(w);

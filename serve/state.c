@@ -41,15 +41,19 @@ state_put_ready(struct buf *b, struct store *store, bool read_only)
 {
     struct store_state st;
     struct json_w w;
+    int64_t stale_ms;
     bool ready;
 
     probe(store, &st);
-    ready = st.err == 0 || (read_only && st.err == ERR_READONLY);
+    stale_ms = store_stale_ms(store);
+    ready = (st.err == 0 && stale_ms == 0) || (read_only && st.err == ERR_READONLY);
     json_w_init(&w, b);
     json_obj(&w);
     json_put_z(&w, "status", ready ? "ready" : "unavailable");
     json_put_bool(&w, "writable", st.err == 0);
     json_put_int(&w, "head_seq", (int64_t)st.head);
+    if (stale_ms > 0)
+        json_put_int(&w, "stale_ms", stale_ms);
     if (st.err != 0) {
         json_put_z(&w, "code", err_name(st.err));
         json_put_z(&w, "reason", st.why);
@@ -84,6 +88,7 @@ state_put_metrics(struct buf *b, struct store *store, const struct http *http,
     static const char names[] =
         "store_writable\0" "store_head_seq\0" "store_bytes\0"
         "store_superseded_bytes\0" "store_keys\0" "store_index_bytes\0"
+        "store_stale_ms\0"
         "http_connections\0" "http_streams\0" "http_held_bytes\0"
         "http_accepted_total\0" "http_refused_total\0"
         "http_requests_total\0" "http_received_bytes_total\0"
@@ -101,7 +106,7 @@ state_put_metrics(struct buf *b, struct store *store, const struct http *http,
 
     const uint64_t values[] = {
         st.err == 0, st.head, (uint64_t)st.len, (uint64_t)st.superseded,
-        st.keys, st.index_bytes, hc.open, hc.streams, hc.held, hc.accepted,
+        st.keys, st.index_bytes, (uint64_t)store_stale_ms(store), hc.open, hc.streams, hc.held, hc.accepted,
         hc.refused, hc.requests, hc.bytes_in, hc.bytes_out, mc.requests,
         mc.errors, mc.waiting, mc.sessions, mc.subscriptions,
         (uint64_t)mc.calls.oldest_ms / 1000};

@@ -25,9 +25,15 @@
       when the peer's queue is answered, and in the transport's text. A message
       that waits is mcp's copy. The memory of a run is freed when its turn ends.
    6. mcp sees each committed record once, whoever wrote it. While somebody
-      listens, records of other processes are read every TURN_FOLLOW_MS. */
+      listens, records of other processes are read every TURN_FOLLOW_MS.
+   7. With a remote, a commit takes a round trip, and so does what was read: the
+      turn stays open. The loop goes on, and messages are accepted, but none is
+      run and mcp keeps its waiting ones. If others were first, the turn is run
+      again from its first message, and mcp sees their records before that: it
+      stages nothing then. A peer may leave; its messages are not run again. */
 
 #include "serve/turn.h"
+#include "serve/tend.h"
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -41,7 +47,6 @@
 #define MAX_ARENAS ((size_t)2 * 1024 * 1024) /* for messages, and for runs */
 #define ARENA_KEEP ((size_t)16 * 1024)  /* for an idle peer */
 #define OUT_KEEP MAX_OUT                /* kept for the next turn */
-#define COMPACT_PAUSE_MS (60 * 1000)    /* after a failed compaction */
 
 _Static_assert(STORE_MAX_BATCH > 4 * STORE_MAX_RECORD, "a turn has room");
 
@@ -78,9 +83,10 @@ struct peer {
 
 /* A message that was run in this turn, and the place of its answer. */
 struct ran {
-    struct peer *peer;
+    struct peer *peer; /* NULL: it left while the turn was open */
     struct mcp_message *m;
     struct waiting *waiting;    /* as in its msg */
+    int refuse;                 /* why it must not write, or 0 */
     size_t off, end;            /* in turn's out */
     size_t notes_off, notes_end;
     enum mcp_status status;
@@ -107,9 +113,12 @@ struct turn {
     bool locked;
     bool waiting;      /* a peer waits for the lock */
     bool stopping;
-    bool compacting, compact_failed;
-    bool moving; /* to a new generation of the log */
-    int64_t compact_at_ms; /* when the next compaction may begin */
+    bool open;   /* its commit is under way: invariant 7 */
+    bool writes; /* a message of this turn may */
+    bool ends_listens; /* once it is no longer open */
+    bool telling;      /* on_record runs */
+    unsigned failures; /* of this turn's commit */
+    struct tend tend;
     struct ran ran[MAX_RUN];
 };
 
@@ -118,9 +127,13 @@ on_record(void *ctx, const struct store_entry *e, const struct store_rec *r)
 {
     struct turn *t = ctx;
     struct mcp_change c = {r->key, r->body, r->n, r->p == 0};
+    size_t staged = store_staged_n(t->store);
 
     (void)e;
+    t->telling = true;
     mcp_changed(t->mcp, &c);
+    t->telling = false;
+    ASSERT(store_staged_n(t->store) == staged);
 }
 
 /* Invariant 6. The next turn that reads finds an error again. */
@@ -129,7 +142,7 @@ follow_others(void *ctx)
 {
     struct turn *t = ctx;
 
-    if (!t->stopping)
+    if (!t->stopping && !t->open)
         store_follow(t->store);
 }
 
@@ -154,6 +167,7 @@ turn_new(struct turn **out, struct loop *l, struct store *store,
     t->busy_end = &t->busy;
     t->follow_timer = (struct loop_timer){.fn = follow_others, .ctx = t};
     t->due_timer = (struct loop_timer){.fn = wake, .ctx = t};
+    t->tend = (struct tend){.loop = l, .store = store};
     store_state(store, &st);
     t->reported = st.err; /* reported when it was opened */
     store_observe(store, on_record, t);
@@ -166,8 +180,7 @@ turn_free(struct turn *t)
 {
     if (t == NULL)
         return;
-    if (t->compacting)
-        store_compact_stop(t->store);
+    tend_end(&t->tend);
     store_observe(t->store, NULL, NULL);
     loop_timer_stop(t->loop, &t->follow_timer);
     loop_timer_stop(t->loop, &t->due_timer);
@@ -176,12 +189,22 @@ turn_free(struct turn *t)
     free(t);
 }
 
+/* What waits may be in an open turn. */
+static void
+end_listens(struct turn *t)
+{
+    if (t->ends_listens && !t->open)
+        mcp_end_listens(t->mcp);
+    t->ends_listens &= t->open;
+}
+
 void
 turn_stop(struct turn *t)
 {
     if (!t->stopping)
-        mcp_end_listens(t->mcp);
+        t->ends_listens = true;
     t->stopping = true;
+    end_listens(t);
 }
 
 void
@@ -263,6 +286,24 @@ end_waiting(struct waiting *w)
     free(w);
 }
 
+/* Invariant 7. What its messages staged is committed all the same. */
+static void
+leave_open(struct turn *t, const struct peer *p)
+{
+    ASSERT(!t->telling);
+    for (size_t i = 0; t->open && i < t->n_ran; i++) {
+        struct ran *r = &t->ran[i];
+
+        if (r->peer != p)
+            continue;
+        if (r->waiting == NULL)
+            mcp_release(r->m);
+        r->peer = NULL;
+    }
+    if (t->last == p)
+        t->last = NULL;
+}
+
 void
 turn_leave(struct peer *p)
 {
@@ -273,6 +314,7 @@ turn_leave(struct peer *p)
     if (p == NULL)
         return;
     t = p->turn;
+    leave_open(t, p);
     for (at = &t->busy; p->busy && *at != p; at = &(*at)->next)
         ;
     if (p->busy) {
@@ -393,6 +435,7 @@ begin_turn(struct turn *t, bool writes)
     t->full_ms = clock_mono_ms() + MAX_TURN_MS;
     t->last = NULL;
     t->refuse = 0;
+    t->failures = 0;
     if (writes)
         err = t->waiting ? store_lock_wait(t->store) : store_lock(t->store);
     t->waiting = false;
@@ -419,12 +462,15 @@ may_write(struct turn *t, struct peer *p)
     return now - p->since_ms < STORE_LOCK_WAIT_MS ? ERR_MORE : ERR_BUSY;
 }
 
-/* Runs r's message and notes where its answer is. Unless refuse is 0, the store
-   refuses writes with it. If memory runs out even for an error, the answer is
-   empty. */
+/* Runs message i of the turn and notes where its answer is. Unless refuse is 0,
+   the store refuses writes with it. If memory runs out even for an error, the
+   answer is empty. */
 static void
-run(struct turn *t, struct ran *r, int refuse)
+run(struct turn *t, size_t i, int refuse)
 {
+    struct ran *r = &t->ran[i];
+    size_t staged = store_staged_n(t->store);
+
     r->off = t->out.len;
     r->notes_off = t->notes.len;
     store_refuse(t->store, refuse);
@@ -437,6 +483,8 @@ run(struct turn *t, struct ran *r, int refuse)
     t->out.err = t->notes.err = 0;
     r->end = t->out.len;
     r->notes_end = t->notes.len;
+    if (store_staged_n(t->store) > staged && i < t->first_staged)
+        t->first_staged = i;
 }
 
 static bool
@@ -453,7 +501,6 @@ run_peer(struct turn *t, struct peer *p)
 {
     while (may_run(t, p)) {
         struct ran *r = &t->ran[t->n_ran];
-        size_t staged = store_staged_n(t->store);
         int err = mcp_writes(p->head->m) ? may_write(t, p) : 0;
 
         if (err == ERR_MORE) {
@@ -465,10 +512,9 @@ run_peer(struct turn *t, struct peer *p)
         r->peer = p;
         r->m = p->head->m;
         r->waiting = p->head->waiting;
-        run(t, r, err);
+        r->refuse = err;
+        run(t, t->n_ran, err);
         t->last = p;
-        if (store_staged_n(t->store) > staged && t->n_ran < t->first_staged)
-            t->first_staged = t->n_ran;
         t->n_ran++;
         p->head = p->head->next;
         if (t->locked)
@@ -476,95 +522,69 @@ run_peer(struct turn *t, struct peer *p)
     }
 }
 
-/* Does one slice of a compaction, if one is due. */
+/* Invariants 3 and 7: runs messages again from this one on. */
 static void
-compact(struct turn *t)
+run_again(struct turn *t, size_t from, int refuse)
 {
-    int err;
-
-    if (t->waiting || loop_now(t->loop) < t->compact_at_ms)
+    if (from >= t->n_ran)
         return;
-    if (!t->compacting && !store_wants_compact(t->store))
-        return;
-    err = store_compact(t->store);
-    t->compacting = err == ERR_MORE;
-    if (err >= 0 || err == ERR_MORE)
-        return;
-    t->compact_at_ms = loop_now(t->loop) + COMPACT_PAUSE_MS;
-    if (err != ERR_BUSY && !t->compact_failed)
-        text_tell("mcptask: the log cannot be compacted: mcptask compact says "
-                  "why; until then it grows\n");
-    t->compact_failed |= err != ERR_BUSY;
-}
-
-/* Between turns: compacts the log, and moves to the new one. */
-static void
-tend_log(struct turn *t)
-{
-    if (!t->moving)
-        compact(t);
-    t->moving = store_move(t->store) == ERR_MORE;
-}
-
-/* Invariant 3: runs again what staged first, and all behind it. */
-static void
-run_again(struct turn *t, int refuse)
-{
-    if (t->first_staged >= t->n_ran)
-        return;
-    t->out.len = t->ran[t->first_staged].off;
-    t->notes.len = t->ran[t->first_staged].notes_off;
-    for (size_t i = t->first_staged; i < t->n_ran; i++)
-        run(t, &t->ran[i], refuse);
+    t->out.len = t->ran[from].off;
+    t->notes.len = t->ran[from].notes_off;
+    if (from == 0)
+        mcp_end_turn(t->mcp);
+    t->first_staged = MAX_RUN;
+    for (size_t i = from; i < t->n_ran; i++)
+        if (t->ran[i].peer != NULL)
+            run(t, i, refuse != 0 ? refuse : t->ran[i].refuse);
 }
 
 static int
 try_commit(struct turn *t)
 {
     bool unknown = false;
-    int err = 0;
+    int err;
 
-    mcp_run_marked(t->mcp);
-    if (store_staged_n(t->store) > 0)
-        err = store_commit(t->store, &unknown);
-    if (err < 0)
-        mcp_undo_marked(t->mcp);
+    if (t->locked && !t->open)
+        mcp_run_marked(t->mcp);
+    err = store_commit(t->store, &unknown);
+    t->open = err == ERR_MORE;
+    if (err < 0 && !t->open && t->locked)
+        mcp_undo_marked(t->mcp, err == ERR_AGAIN);
     return err < 0 && unknown ? ERR_UNKNOWN : err;
 }
 
-/* Finishes a move and a compaction at once instead of in slices; twice, since a
-   compaction may be due when a move ends. Releases the lock for that. Returns
-   whether it could take the lock again. */
+/* Releases the lock to make room. Returns whether it could take it again. */
 static bool
 make_room(struct turn *t)
 {
+    if (!t->locked)
+        return false;
     store_unlock(t->store);
-    for (int i = 0; i < 2; i++)
-        do
-            tend_log(t);
-        while (t->compacting || t->moving);
+    tend_make_room(&t->tend);
     return store_lock_wait(t->store) == 0;
 }
 
-/* Invariants 1 and 3. */
-static void
+/* Invariants 1, 3 and 7. Returns false while the remote has not answered. What
+   fails twice is answered as it is: reads say that they may be old. */
+static bool
 commit(struct turn *t)
 {
+    struct store_state st;
     int err;
 
-    if (!t->locked) {
-        if (t->refuse != 0)
-            mcp_undo_marked(t->mcp);
-        return;
+    while ((err = try_commit(t)) < 0 && !t->open) {
+        store_state(t->store, &st);
+        if (!st.shared && err == ERR_FULL && t->failures == 0 && make_room(t)) {
+            run_again(t, t->first_staged, 0);
+            t->failures++;
+            continue;
+        }
+        run_again(t, st.shared ? 0 : t->first_staged,
+                  err == ERR_AGAIN ? 0 : err);
+        if (err != ERR_AGAIN && (!st.shared || t->failures++ > 0))
+            break;
     }
-    err = try_commit(t);
-    if (err == ERR_FULL && make_room(t)) {
-        run_again(t, 0);
-        err = try_commit(t);
-    }
-    if (err < 0)
-        run_again(t, err);
-    store_unlock(t->store);
+    return !t->open;
 }
 
 /* Reports on stderr when writes begin to fail, and when they work again. */
@@ -678,6 +698,8 @@ release(struct turn *t)
     for (i = 0; i < t->n_ran; i++) {
         const struct ran *r = &t->ran[i];
 
+        if (r->peer == NULL)
+            continue;
         give_answer(t, r);
         if (r->waiting == NULL)
             mcp_release(r->m);
@@ -714,23 +736,36 @@ release(struct turn *t)
     }
 }
 
+/* Ends the turn, unless it stays open. */
+static void
+end_turn(struct turn *t)
+{
+    if (!commit(t))
+        return;
+    if (t->locked)
+        store_unlock(t->store);
+    if (t->writes)
+        report_store(t);
+    release(t);
+    end_listens(t);
+}
+
 static void
 take_turn(struct turn *t)
 {
     struct peer *p;
-    bool writes, settle = mcp_marked_due_ms(t->mcp) <= loop_now(t->loop);
+    bool settle = mcp_marked_due_ms(t->mcp) <= loop_now(t->loop);
 
-    if (!has_work(t, &writes) && !settle)
+    if (!has_work(t, &t->writes) && !settle)
         return;
-    begin_turn(t, writes || settle);
+    begin_turn(t, t->writes || settle);
     t->waiting = settle && !t->locked && t->refuse == 0;
     for (p = t->busy; p != NULL; p = p->next)
         if (!p->held)
             run_peer(t, p);
-    commit(t);
-    if (writes)
-        report_store(t);
-    release(t);
+    if (!t->locked && t->refuse != 0)
+        mcp_undo_marked(t->mcp, false);
+    end_turn(t);
 }
 
 /* Puts messages whose wait is over before the new ones of their peer. */
@@ -793,24 +828,44 @@ take_signals(struct turn *t)
         turn_stop(t);
 }
 
+/* One turn of the loop is over. go_on: the store may. */
+static void
+take_events(struct turn *t, bool go_on)
+{
+    take_signals(t);
+    if (t->open && go_on)
+        end_turn(t);
+    if (t->open)
+        return;
+    take_ready(t);
+    take_turn(t);
+    if (t->open)
+        return;
+    mcp_tick(t->mcp, loop_now(t->loop));
+    if (t->stopping)
+        return;
+    tend_log(&t->tend, !t->waiting);
+    if (go_on)
+        store_tend(t->store, mcp_listens(t->mcp));
+}
+
 int
 turn_run(struct turn *t, bool (*ended)(void *ctx), void *ctx)
 {
     bool writes;
 
-    while (!ended(ctx)) {
-        bool more = has_work(t, &writes) ||
-                    ((t->compacting || t->moving) && !t->stopping);
+    store_tend(t->store, false);
+    while (!ended(ctx) || t->open) {
+        bool more = !t->open &&
+                    (has_work(t, &writes) ||
+                     (tend_has_more(&t->tend) && !t->stopping));
 
-        set_timers(t);
+        if (!t->open)
+            set_timers(t);
+        tend_watch(&t->tend);
         if (loop_turn(t->loop, !more) < 0)
             return ERR_IO;
-        take_signals(t);
-        take_ready(t);
-        take_turn(t);
-        mcp_tick(t->mcp, loop_now(t->loop));
-        if (!t->stopping)
-            tend_log(t);
+        take_events(t, tend_unwatch(&t->tend));
     }
     return 0;
 }

@@ -22,6 +22,7 @@ struct store_state {
     bool torn;           /* this process cut a torn tail when it opened the
                             log */
     bool weak_locks;     /* as lock_is_by_process */
+    bool shared;         /* with other hosts, by a remote */
 };
 void store_state(const struct store *s, struct store_state *out);
 

@@ -115,7 +115,7 @@ store_state(const struct store *s, struct store_state *out)
         .len = s->log.end, .superseded = s->superseded, .keys = s->index.n,
         .index_bytes = s->index.bytes, .torn = s->torn,
         .err = s->opt.readonly && s->err == 0 ? ERR_READONLY : s->err,
-        .weak_locks = lock_is_by_process(),
+        .weak_locks = lock_is_by_process(), .shared = s->replica != NULL,
     };
     text_put(out->id, sizeof out->id, "%s", s->id);
     text_put(out->why, sizeof out->why, "%s", s->why);

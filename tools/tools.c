@@ -141,8 +141,14 @@ put_notice(void *ctx, struct buf *out)
     const struct tools *s = ctx;
     const char *lost = store_damage(tasks_store(s->t), STR_NONE);
 
+    int64_t stale_ms = store_stale_ms(tasks_store(s->t));
+
     if (lost)
         buf_printf(out, ",\"log_damaged\":\"%s\"", lost);
+    if (stale_ms > 0)
+        buf_printf(out, ",\"store_stale\":\"no answer from the other hosts "
+                   "for %lld s: what they changed since may be missing\"",
+                   (long long)(stale_ms + 999) / 1000);
 }
 
 /* Offers tool i. Returns false if memory ran out. */

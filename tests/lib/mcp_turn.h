@@ -297,7 +297,7 @@ turn_commit(size_t first)
     mcp_run_marked(box.m);
     err = store_commit(box.store, &unknown);
     if (err != 0)
-        mcp_undo_marked(box.m);
+        mcp_undo_marked(box.m, false);
     for (; err != 0 && first < n_jobs; first++)
         job_run(&jobs[first], err);
     store_unlock(box.store);

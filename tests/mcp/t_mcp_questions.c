@@ -534,7 +534,7 @@ test_failed_commits(void)
     mcp_run_marked(box.m);
     disk_full = true;
     CHECK(store_commit(box.store, &unknown) == ERR_FULL);
-    mcp_undo_marked(box.m);
+    mcp_undo_marked(box.m, false);
     store_unlock(box.store);
     CHECK(is_status("working"));
     CHECK(mcp_marked_due_ms(box.m) == clock_mono_ms() + 1000);

@@ -1,0 +1,36 @@
+#ifndef SERVE_TEND_H
+#define SERVE_TEND_H
+
+/* tend - what a server does for its store between turns: compaction, and the
+   remote that other hosts share. */
+
+#include "base/loop.h"
+#include "store.h"
+
+struct tend { /* zero it; set loop and store */
+    struct loop *loop;
+    struct store *store;
+    bool compacting, compact_failed;
+    bool moving; /* to a new generation of the log */
+    int64_t compact_at_ms; /* when the next compaction may begin */
+    struct loop_timer timer; /* for the remote */
+    int fd; /* its descriptor + 1, while it is watched; or 0 */
+    bool ready;
+};
+
+/* Does one slice of a compaction, if one is due and idle, or of the move to the
+   new generation. */
+void tend_log(struct tend *t, bool idle);
+/* Whether there is more to do at once. */
+bool tend_has_more(const struct tend *t);
+/* Finishes a move and a compaction at once. Takes the lock for that, which must
+   be free, but for once it has held it. */
+void tend_make_room(struct tend *t);
+void tend_end(struct tend *t);
+
+/* Around each turn of the loop: watches the remote's descriptor and deadline.
+   tend_unwatch returns whether it is time for the store to go on. */
+void tend_watch(struct tend *t);
+bool tend_unwatch(struct tend *t);
+
+#endif

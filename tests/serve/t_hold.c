@@ -1,0 +1,456 @@
+/* A server whose store other hosts share: a turn stays open while its commit,
+   or the confirmation of what it read, is under way. The remote is a fake: a
+   test says how long it takes, and what other hosts do first. */
+
+#include "serve/turn.h"
+#include "store/state.h"
+#include "task/change.h"
+#include "tests/lib/fake_remote.h"
+#include "tests/lib/store_test.h"
+#include "tools/tools.h"
+
+#define MAX_PEERS 8
+#define CALL(name, args) "{\"jsonrpc\":\"2.0\",\"id\":1," \
+    "\"method\":\"tools/call\",\"params\":{\"name\":\"" name "\"," \
+    "\"arguments\":{" args "}}}"
+#define CREATE(id) CALL("create_task", "\"task_id\":\"" id "\"," \
+    "\"title\":\"T\",\"goal\":\"G\"")
+#define CLAIM(id) CALL("claim_task", "\"task_id\":\"" id "\"," \
+    "\"agent\":\"ann\"")
+#define GET(id) CALL("get_task", "\"task_id\":\"" id "\"")
+
+static struct fake_list list;
+
+/* A host: store and tasks over its engine. */
+struct host {
+    struct fake fake;
+    struct store *store;
+    struct tasks *tasks;
+    struct store_kind kinds[2];
+    char path[300];
+};
+
+static struct host here, there;
+static struct cli_env env;
+static struct tools *tools;
+static struct loop *loop;
+static struct mcp *mcp;
+static struct turn *turn;
+
+static struct client { /* one that sends messages, and keeps the last answer */
+    struct peer *peer;
+    struct str text;
+    struct mcp_facts facts;
+    char answer[4096];
+    unsigned answers, dones;
+} clients[MAX_PEERS];
+static unsigned turns; /* of the loop; a test ends after so many */
+static void (*between)(void); /* called after each turn of the loop */
+
+/* ---- hosts ---- */
+
+static void
+host_open(struct host *h, bool reads_local)
+{
+    char *dir = test_tmpdir(), why[256];
+
+    memset(h, 0, sizeof(*h));
+    snprintf(h->path, sizeof(h->path), "%s/tasks.log", dir);
+    fake_new(&h->fake, &list, dir);
+    free(dir);
+    h->tasks = tasks_new();
+    tasks_kind(h->tasks, &h->kinds[0]);
+    mcp_session_kind(&h->kinds[1]);
+    CHECK(store_open(&h->store,
+                     &(struct store_options){.path = h->path,
+                                             .reads_local = reads_local,
+                                             .remote = &h->fake.remote},
+                     h->kinds, 2, why) == 0);
+    tasks_bind(h->tasks, h->store);
+}
+
+static void
+host_close(struct host *h)
+{
+    store_close(h->store);
+    tasks_free(h->tasks);
+    fake_end(&h->fake);
+}
+
+/* A change on the other host. */
+static int
+change_there(enum task_tool tool, const char *args)
+{
+    struct arena a = {0};
+    struct task_receipt r;
+    struct task_ctx x;
+    bool unknown;
+    int rc, done;
+
+    do {
+        x = (struct task_ctx){.a = &a};
+        CHECK(store_lock_patiently(there.store) == 0);
+        rc = task_change_text(there.tasks, &x, tool, str_of(args), NULL, &r);
+        while ((done = store_commit(there.store, &unknown)) == ERR_MORE)
+            store_await(there.store);
+        store_unlock(there.store);
+    } while (done == ERR_AGAIN);
+    arena_fini(&a);
+    return rc != 0 ? rc : done;
+}
+
+static void
+claim_there(void *ctx)
+{
+    (void)ctx;
+    CHECK(change_there(TOOL_CLAIM, "{\"task_id\":\"a\",\"agent\":\"bob\"}") ==
+          0);
+}
+
+/* ---- the server ---- */
+
+static void
+on_message(void *ctx, struct str body, struct str event)
+{
+    (void)ctx;
+    (void)body;
+    (void)event;
+}
+
+static void
+on_answer(void *ctx, const struct turn_answer *a)
+{
+    struct client *c = ctx;
+
+    CHECK(!store_locked(here.store) && store_staged_n(here.store) == 0);
+    snprintf(c->answer, sizeof(c->answer), "%.*s", STR_ARG(a->body));
+    c->answers++;
+}
+
+static void
+on_done(void *ctx)
+{
+    struct client *c = ctx;
+
+    c->dones++;
+    free((char *)(uintptr_t)c->text.p); /* nobody may look at it again */
+    c->text = STR_NONE;
+}
+
+static const struct peer_ops ops = {.message = on_message,
+                                    .answer = on_answer, .done = on_done};
+
+static struct client *
+sends(const char *text)
+{
+    struct client *c = clients;
+
+    while (c->peer != NULL)
+        c++;
+    *c = (struct client){.facts.principal = STR("ann")};
+    c->text = str_of(strdup(text));
+    c->peer = turn_join(turn, &ops, c);
+    CHECK(turn_push(c->peer, &c->facts, &c->text) == 0);
+    return c;
+}
+
+static void
+leaves(struct client *c)
+{
+    turn_leave(c->peer);
+    c->peer = NULL;
+    free((char *)(uintptr_t)c->text.p);
+    c->text = STR_NONE;
+}
+
+static bool
+ended(void *ctx)
+{
+    bool all = true;
+
+    (void)ctx;
+    if (between != NULL)
+        between();
+    for (struct client *c = clients; c < clients + MAX_PEERS; c++)
+        all &= c->peer == NULL || c->answers > 0;
+    return all || turns++ > 2000;
+}
+
+/* Runs the server until all are answered. */
+static void
+serve(void)
+{
+    turns = 0;
+    CHECK(turn_run(turn, ended, NULL) == 0);
+    CHECK(turns < 2000);
+}
+
+static bool
+says(const struct client *c, const char *what)
+{
+    bool found = strstr(c->answer, what) != NULL;
+
+    if (!found)
+        printf("%s\n", c->answer);
+    return found;
+}
+
+static void
+all_leave(void)
+{
+    for (struct client *c = clients; c < clients + MAX_PEERS; c++)
+        if (c->peer != NULL)
+            leaves(c);
+}
+
+static void
+begin(bool reads_local)
+{
+    host_open(&here, reads_local);
+    host_open(&there, false);
+    CHECK(tools_new(&tools, here.tasks, &env) == 0);
+    CHECK(mcp_new(&mcp, tools_catalogue(tools), here.store, NULL) == 0);
+    CHECK(loop_new(&loop) == 0);
+    CHECK(turn_new(&turn, loop, here.store, mcp) == 0);
+    between = NULL;
+    sends(CREATE("a"));
+    serve();
+    all_leave();
+}
+
+static void
+end(void)
+{
+    all_leave();
+    turn_free(turn);
+    loop_free(loop);
+    mcp_free(mcp);
+    tools_free(tools);
+    host_close(&here);
+    host_close(&there);
+    fake_free(&list);
+}
+
+/* Whatever it waits for is over. */
+static void
+tend_now(void)
+{
+    here.store->replica->until_ms = here.store->replica->next_ms = 0;
+    store_tend(here.store, false);
+    store_tend(here.store, false);
+}
+
+/* ---- tests ---- */
+
+/* While the remote takes its time, messages are taken, and none is run. */
+static struct client *late;
+
+static void
+push_late(void)
+{
+    if (here.fake.hold == 5 && late == NULL)
+        late = sends(GET("b"));
+    if (late != NULL && here.fake.hold > 0)
+        CHECK(late->answers == 0);
+}
+
+static void
+test_open(void)
+{
+    struct client *b;
+
+    begin(false);
+    b = sends(CREATE("b"));
+    here.fake.hold = 10;
+    late = NULL;
+    between = push_late;
+    serve();
+    CHECK(late != NULL && says(b, "\"version\\\":1"));
+    CHECK(says(late, "\\\"task_id\\\":\\\"b\\\""));
+    end();
+}
+
+/* Others are first: all of the turn runs again on what they did. */
+static void
+test_rival(void)
+{
+    struct client *read, *claim, *other;
+    unsigned commits;
+
+    begin(false);
+    read = sends(GET("a"));
+    claim = sends(CLAIM("a"));
+    other = sends(CREATE("c"));
+    here.fake.first = claim_there;
+    commits = here.fake.commits;
+    serve();
+    CHECK(says(read, "bob")); /* on the state that the commit follows */
+    CHECK(says(claim, "lease_held") && says(claim, "bob"));
+    CHECK(says(other, "\\\"task_id\\\":\\\"c\\\""));
+    CHECK(here.fake.commits == commits + 2);
+    end();
+}
+
+/* A turn that only reads is confirmed, and gets what others committed. */
+static void
+test_read(void)
+{
+    struct client *read, *ping;
+    unsigned pulls;
+
+    begin(false);
+    CHECK(change_there(TOOL_CREATE, "{\"task_id\":\"d\",\"title\":\"T\","
+                                    "\"goal\":\"G\"}") == 0);
+    read = sends(GET("d"));
+    serve();
+    CHECK(says(read, "\\\"task_id\\\":\\\"d\\\""));
+    all_leave();
+    /* What looks at no record asks nobody. */
+    pulls = here.fake.pulls;
+    ping = sends("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}");
+    serve();
+    CHECK(says(ping, "\"result\":{}") && here.fake.pulls == pulls);
+    end();
+}
+
+/* A peer that leaves while the turn is open gets no answer, and its text is not
+   looked at again. */
+static struct client *leaver;
+static bool rival_too;
+
+static void
+leave_open(void)
+{
+    if (leaver == NULL || here.fake.hold != 2)
+        return;
+    leaves(leaver);
+    leaver = NULL;
+    if (rival_too)
+        claim_there(NULL);
+}
+
+static void
+test_leave(bool rival)
+{
+    struct client *stay;
+
+    begin(false);
+    leaver = sends(CREATE("e"));
+    stay = sends(CREATE("f"));
+    rival_too = rival;
+    here.fake.hold = 4;
+    between = leave_open;
+    serve();
+    CHECK(leaver == NULL && says(stay, "\\\"task_id\\\":\\\"f\\\""));
+    between = NULL;
+    stay = sends(GET("e"));
+    serve();
+    /* Its change was under way, and stands; or it was to run again. */
+    CHECK(says(stay, rival ? "not_found" : "\\\"task_id\\\":\\\"e\\\""));
+    end();
+}
+
+/* Without an answer writes fail, and reads say how old they are. */
+static void
+test_unreachable(void)
+{
+    struct client *write, *read;
+
+    begin(false);
+    write = sends(CREATE("g"));
+    read = sends(GET("a"));
+    here.fake.fail = ERR_UNREACHABLE;
+    here.fake.n_fail = 1;
+    serve();
+    CHECK(says(write, "store_unreachable") && says(write, "store_stale"));
+    CHECK(says(read, "\\\"task_id\\\":\\\"a\\\"") && says(read, "store_stale"));
+    CHECK(says(read, "\"mcptask/stale_ms\":"));
+    all_leave();
+    here.fake.n_fail = 100; /* nobody waits for it again */
+    here.fake.hold = 100;
+    write = sends(CREATE("g"));
+    read = sends(GET("a"));
+    serve();
+    CHECK(says(write, "store_unreachable") && says(read, "store_stale"));
+    CHECK(here.fake.hold > 90);
+    all_leave();
+    here.fake.hold = here.fake.n_fail = 0;
+    tend_now();
+    CHECK(store_stale_ms(here.store) == 0);
+    write = sends(CREATE("g"));
+    serve();
+    CHECK(says(write, "\\\"task_id\\\":\\\"g\\\"") &&
+          strstr(write->answer, "stale") == NULL);
+    end();
+}
+
+static void
+test_unknown(void)
+{
+    struct client *write;
+
+    begin(false);
+    write = sends(CREATE("h"));
+    here.fake.fail = ERR_UNKNOWN;
+    here.fake.n_fail = 1;
+    here.fake.late = true;
+    serve();
+    CHECK(says(write, "store_error") && says(write, "unknown"));
+    all_leave();
+    fake_settle(&here.fake);
+    tend_now();
+    write = sends(GET("h"));
+    serve();
+    CHECK(says(write, "\\\"task_id\\\":\\\"h\\\""));
+    end();
+}
+
+/* Local reads ask nobody. */
+static void
+test_local(void)
+{
+    struct client *read;
+
+    begin(true);
+    CHECK(change_there(TOOL_CREATE, "{\"task_id\":\"i\",\"title\":\"T\","
+                                    "\"goal\":\"G\"}") == 0);
+    here.store->replica->next_ms = INT64_MAX;
+    here.fake.pulls = 0;
+    read = sends(GET("i"));
+    serve();
+    CHECK(says(read, "not_found") && here.fake.pulls == 0);
+    end();
+}
+
+/* A clock that is far off: reads only. */
+static void
+test_skew(void)
+{
+    struct client *write, *read;
+
+    begin(false);
+    here.fake.skew_ms = -6000;
+    read = sends(GET("a"));
+    serve();
+    all_leave();
+    write = sends(CREATE("j"));
+    read = sends(GET("a"));
+    serve();
+    CHECK(says(write, "clock_skew") && says(read, "\\\"task_id\\\":\\\"a\\\""));
+    end();
+}
+
+int
+main(void)
+{
+    test_open();
+    test_rival();
+    test_read();
+    test_leave(false);
+    test_leave(true);
+    test_unreachable();
+    test_unknown();
+    test_local();
+    test_skew();
+    return test_end("t_hold");
+}
