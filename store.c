@@ -9,8 +9,8 @@
      fdatasync; the mark; tell the observer; unlock. Answers are sent only after
      store_commit returned 0.
 
-   With a remote, that orders the commits: store/replica.c asks it first, and the
-   log here is a replica, which is not synced.
+   With a remote, that orders the commits: store/replica.c asks it first, and
+   the log here is a replica, which is not synced.
 
    store/write.c handles failed steps. If it cannot, staged records are undone
    in memory and the batch is dropped.

@@ -65,7 +65,8 @@ store_cut(struct store *s)
 }
 
 /* Writes bytes after the committed end, syncs them and moves the mark to m, if
-   not NULL. A replica is not synced: others have its records. 0, or -1 with errno and the failed step in *step. */
+   not NULL. A replica is not synced: others have its records. 0, or -1 with
+   errno and the failed step in *step. */
 static int
 put_behind(struct store *s, struct str bytes, const struct mark *m,
            const char **step)
