@@ -38,8 +38,8 @@ struct gw_map {
     size_t leases;
     int64_t next_lease;
     bool full;     /* the quota is reached: no puts */
-    bool spaced;   /* answers as 3.6 writes them: a blank after each comma,
-                      errors without "error" */
+    bool spaced;   /* answers as Debian's 3.5.16 writes them: a blank after each
+                      comma, errors without "error" and trailer */
     struct str allowed; /* prefix of the keys a user may touch; .p NULL: all */
     struct arena arena;
     const char *error; /* of the request that is under way, with its code */
@@ -609,8 +609,7 @@ gw_put_error(const struct gw_map *m, struct buf *out, int code,
 {
     buf_reset(out, 0);
     if (m->spaced)
-        buf_printf(out, "{\"code\":%d,\"message\":\"%s\",\"details\":[]}", code,
-                   error);
+        buf_printf(out, "{\"code\":%d, \"message\":\"%s\"}", code, error);
     else
         buf_printf(out, "{\"error\":\"%s\",\"message\":\"%s\",\"code\":%d}",
                    error, error, code);
@@ -638,7 +637,7 @@ gw_call(struct gw_map *m, const char *path, struct str body, struct buf *out)
         gw_put_error(m, &plain, m->code, m->error);
     for (size_t i = 0; i < plain.len; i++) {
         buf_char(out, plain.p[i]);
-        if (m->spaced && plain.p[i] == ',')
+        if (m->spaced && m->code == 0 && plain.p[i] == ',')
             buf_char(out, ' ');
     }
     buf_fini(&plain);
