@@ -208,7 +208,7 @@ $(B)/bench_%: tests/bench/bench_%.c
 	@echo "  BENCH $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $< $(ALL_LDFLAGS)
 
-BENCH := bench bench_http bench_calls
+BENCH := bench bench_http bench_calls bench_etcd
 $(BENCH:%=$(B)/%): $(B)/%: tests/bench/%.c tests/bench/bench_rig.c \
   tests/bench/bench_pipe.c $(wildcard tests/bench/*.h) $(OBJ)
 	@echo "  BENCH $<"

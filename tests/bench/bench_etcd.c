@@ -1,0 +1,454 @@
+/* bench_etcd - what a store that etcd orders costs, beside a client of the same
+   gateway that does nothing else.
+
+   usage: bench_etcd [--quick] [--tasks N] MCPTASK [MEASURE...]
+
+   As bench does: each figure stands beside one measured in the same rounds,
+   and a short one fails nothing. Without etcd it is left out. N is for bench
+   alone.
+
+   1. There are three nodes on one machine, so etcd has its quorum and its
+      syncs, but no network.
+   2. The raw client commits as mcptask does: one transaction that holds the
+      head against the last one and puts a head and a batch of the same
+      length. */
+
+#include "base/base64.h"
+#include "base/clock.h"
+#include "etcd/client.h"
+#include "json.h"
+#include "tests/bench/bench_pipe.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NODES 3
+#define TASKS 100
+#define BUDGET_MS 20000
+#define HEAD_LEN 70 /* of the head's text */
+
+static char endpoints[128]; /* "": no node was started */
+
+/* ---- nodes ---- */
+
+/* Starts etcd on ports of its own; it runs until this program ends. */
+static void
+start_nodes(void)
+{
+    static struct rig_child node[NODES];
+    uint16_t port[2 * NODES];
+    char command[1024], cluster[256], *dir;
+    const char *const argv[] = {"/bin/sh", "-c", command, NULL};
+    size_t n = 0, len = 0;
+
+    for (size_t i = 0; i < 2 * NODES; i++)
+        port[i] = rig_free_port();
+    for (size_t i = 0; i < NODES; i++) {
+        n += (size_t)snprintf(cluster + n, sizeof(cluster) - n,
+                              "%sn%zu=http://127.0.0.1:%u", i > 0 ? "," : "", i,
+                              (unsigned)port[NODES + i]);
+        len += (size_t)snprintf(endpoints + len, sizeof(endpoints) - len,
+                                "%s127.0.0.1:%u", i > 0 ? "," : "",
+                                (unsigned)port[i]);
+    }
+    dir = rig_make("etcd");
+    for (size_t i = 0; i < NODES; i++) {
+        snprintf(command, sizeof(command), "exec etcd --name n%zu --data-dir "
+                 "'%s/%zu' --listen-client-urls http://127.0.0.1:%u "
+                 "--advertise-client-urls http://127.0.0.1:%u "
+                 "--listen-peer-urls http://127.0.0.1:%u "
+                 "--initial-advertise-peer-urls http://127.0.0.1:%u "
+                 "--initial-cluster %s >/dev/null 2>&1", i, dir, i,
+                 (unsigned)port[i], (unsigned)port[i], (unsigned)port[NODES + i],
+                 (unsigned)port[NODES + i], cluster);
+        rig_serve(&node[i], argv, NULL);
+    }
+    free(dir);
+}
+
+/* Returns whether there is an etcd. The first call starts it. */
+static bool
+has_etcd(const char *what)
+{
+    if (endpoints[0] == '\0' && rig_find("etcd") == NULL) {
+        printf("%-20s etcd is not installed: left out\n", what);
+        return false;
+    }
+    if (endpoints[0] == '\0')
+        start_nodes();
+    return true;
+}
+
+/* ---- the raw client ---- */
+
+struct raw {
+    struct etcd *e;
+    struct buf body;
+    char key[32];  /* its head */
+    uint64_t n;    /* of the last batch */
+    size_t len;    /* of a batch */
+    struct etcd_answer answer;
+};
+
+static void
+raw_open(struct raw *r, const char *key)
+{
+    struct etcd_options o = {.endpoints = str_of(endpoints)};
+    char why[256];
+
+    memset(r, 0, sizeof(*r));
+    snprintf(r->key, sizeof(r->key), "%s", key);
+    if (etcd_new(&r->e, &o, why) != 0)
+        rig_die("%s", why);
+}
+
+static void
+raw_close(struct raw *r)
+{
+    etcd_free(r->e);
+    buf_fini(&r->body);
+}
+
+static void
+raw_begin(struct raw *r, const char *path)
+{
+    if (etcd_begin(r->e, path, buf_view(&r->body), BUDGET_MS, false) != 0)
+        rig_die("no memory");
+}
+
+/* Goes on. Returns whether there is an answer. */
+static bool
+raw_step(struct raw *r)
+{
+    int rc = etcd_step(r->e, &r->answer);
+
+    if (rc != 0 && rc != ERR_MORE)
+        rig_die("etcd: %s", r->answer.why);
+    return rc == 0;
+}
+
+static void
+raw_ask(struct raw *r, const char *path)
+{
+    struct pollfd p;
+    int64_t due;
+    bool write;
+
+    raw_begin(r, path);
+    while (!raw_step(r)) {
+        p.fd = etcd_watch(r->e, &write, &due);
+        p.events = write ? POLLOUT : POLLIN;
+        due -= clock_mono_ms();
+        poll(&p, 1, due > 0 ? (int)due : 0);
+    }
+}
+
+/* Puts n bytes in base64 that begin with a name and a number. */
+static void
+put_text(struct buf *b, const char *key, uint64_t number, size_t n)
+{
+    char text[8192];
+
+    if (n == 0 || n >= sizeof(text))
+        n = (size_t)snprintf(text, sizeof(text), "%s/%016llu", key,
+                             (unsigned long long)number);
+    else
+        memset(text + snprintf(text, sizeof(text), "%016llu",
+                               (unsigned long long)number), 'x', n - 16);
+    base64_encode(b, (struct str){text, n});
+}
+
+static void
+put_key(struct raw *r)
+{
+    buf_z(&r->body, "\"key\":\"");
+    base64_encode(&r->body, str_of(r->key));
+    buf_z(&r->body, "\"");
+}
+
+/* The next commit (2). The first one finds no head. */
+static void
+put_commit(struct raw *r)
+{
+    struct buf *b = &r->body;
+
+    buf_reset(b, SIZE_MAX);
+    buf_z(b, "{\"compare\":[{");
+    put_key(r);
+    if (r->n == 0) {
+        buf_z(b, ",\"target\":\"CREATE\",\"create_revision\":\"0\"}],");
+    } else {
+        buf_z(b, ",\"target\":\"VALUE\",\"value\":\"");
+        put_text(b, "", r->n, HEAD_LEN);
+        buf_z(b, "\"}],");
+    }
+    buf_z(b, "\"success\":[{\"request_put\":{");
+    put_key(r);
+    buf_z(b, ",\"value\":\"");
+    put_text(b, "", ++r->n, HEAD_LEN);
+    buf_z(b, "\"}},{\"request_put\":{\"key\":\"");
+    put_text(b, r->key, r->n, 0);
+    buf_z(b, "\",\"value\":\"");
+    put_text(b, "", r->n, r->len);
+    buf_z(b, "\"}}],\"failure\":[{\"request_range\":{");
+    put_key(r);
+    buf_z(b, "}},{\"request_range\":{\"key\":\"");
+    put_text(b, r->key, r->n, 0);
+    buf_z(b, "\",\"range_end\":\"");
+    put_text(b, r->key, r->n + 16, 0);
+    buf_z(b, "\"}}]}");
+}
+
+static void
+put_range(struct raw *r)
+{
+    buf_reset(&r->body, SIZE_MAX);
+    buf_z(&r->body, "{");
+    put_key(r);
+    buf_z(&r->body, "}");
+}
+
+static void
+one_commit(void *ctx)
+{
+    struct raw *r = ctx;
+
+    put_commit(r);
+    raw_ask(r, "/v3/kv/txn");
+    if (rig_behind(r->answer.body, "\"succeeded\":true").p == NULL)
+        rig_die("a commit of nobody else was lost");
+}
+
+static void
+one_range(void *ctx)
+{
+    struct raw *r = ctx;
+
+    put_range(r);
+    raw_ask(r, "/v3/kv/range");
+}
+
+static double
+raw_commits(void *ctx, double seconds)
+{
+    return rig_rate(one_commit, ctx, seconds);
+}
+
+static double
+raw_ranges(void *ctx, double seconds)
+{
+    return rig_rate(one_range, ctx, seconds);
+}
+
+/* ---- 64 raw clients ---- */
+
+struct crowd {
+    struct raw raw[WINDOW];
+    const char *path;
+    void (*put)(struct raw *r);
+    uint64_t answers;
+};
+
+/* Waits for any of them. */
+static void
+crowd_wait(struct crowd *c)
+{
+    struct pollfd p[WINDOW];
+    int64_t due;
+    bool write;
+
+    for (size_t i = 0; i < WINDOW; i++) {
+        p[i].fd = etcd_watch(c->raw[i].e, &write, &due);
+        p[i].events = write ? POLLOUT : POLLIN;
+    }
+    poll(p, WINDOW, 10);
+}
+
+/* Each has one request under way, all the time. */
+static double
+crowd_run(void *ctx, double seconds)
+{
+    struct crowd *c = ctx;
+    double from = rig_now(), took;
+    size_t i, busy = WINDOW;
+
+    c->answers = 0;
+    for (i = 0; i < WINDOW; i++) {
+        c->put(&c->raw[i]);
+        raw_begin(&c->raw[i], c->path);
+    }
+    do {
+        took = rig_now() - from;
+        for (i = 0; i < WINDOW; i++) {
+            struct raw *r = &c->raw[i];
+            bool write;
+            int64_t due;
+
+            etcd_watch(r->e, &write, &due);
+            if (due == INT64_MAX || !raw_step(r))
+                continue;
+            c->answers++;
+            busy -= took >= seconds;
+            if (took < seconds) {
+                c->put(r);
+                raw_begin(r, c->path);
+            }
+        }
+        if (busy > 0)
+            crowd_wait(c);
+    } while (busy > 0);
+    return (double)c->answers / (rig_now() - from);
+}
+
+/* ---- what is measured ---- */
+
+/* The length of the newest batch of the store with this prefix. */
+static size_t
+batch_len(const char *prefix)
+{
+    struct arena a = {0};
+    const struct json_tok *root;
+    struct str at, value = STR_NONE, text;
+    struct raw r;
+    char end[48];
+
+    raw_open(&r, "");
+    snprintf(r.key, sizeof(r.key), "%s/b/", prefix);
+    snprintf(end, sizeof(end), "%s/b0", prefix);
+    buf_z(&r.body, "{");
+    put_key(&r);
+    buf_z(&r.body, ",\"range_end\":\"");
+    base64_encode(&r.body, str_of(end));
+    buf_z(&r.body, "\"}");
+    raw_ask(&r, "/v3/kv/range");
+    if (json_parse(&a, r.answer.body, &root, NULL) != 0)
+        rig_die("not JSON");
+    at = r.answer.body;
+    while ((at = rig_behind(at, "\"value\":\"")).p != NULL)
+        value = at;
+    if (base64_decode(&a, str_cut(&value, '"'), &text) != 0)
+        rig_die("no batch");
+    arena_fini(&a);
+    raw_close(&r);
+    return text.len;
+}
+
+/* Starts a server on a store in etcd, of TASKS tasks. */
+static void
+start_shared(struct server *s, const struct rig_run *run, const char *name,
+             const char *options)
+{
+    char *base = rig_make(name), url[256];
+
+    snprintf(url, sizeof(url), "etcd://%s/%s%s", endpoints, name, options);
+    setenv("MCP_TASK_STORE", url, 1);
+    server_import(run, base, 'a', TASKS, 0);
+    server_start(s, run, base, 'a', TASKS);
+    unsetenv("MCP_TASK_STORE");
+    free(base);
+}
+
+static void
+measure_writes(const struct rig_run *run)
+{
+    struct server s;
+    struct server_load l = {&s, server_put_update};
+    struct raw r;
+    struct rig_side one = {server_single, &l};
+
+    if (!has_etcd("etcd writes"))
+        return;
+    start_shared(&s, run, "writes", "");
+    server_put_update(&s);
+    server_ask(&s);
+    raw_open(&r, "raw/writes");
+    r.len = batch_len("writes");
+    printf("%-20s %8zu bytes\n", "etcd batch", r.len);
+    rig_race(run, "etcd writes", one, (struct rig_side){raw_commits, &r},
+             "of raw transactions", 0.7);
+    rig_race(run, "etcd writes, 64", (struct rig_side){server_window, &l}, one,
+             "times one", 10);
+    raw_close(&r);
+    server_stop(&s);
+}
+
+static void
+measure_reads(const struct rig_run *run)
+{
+    struct server s;
+    struct server_load l = {&s, server_put_get};
+    struct raw r;
+    struct rig_side one = {server_single, &l};
+
+    if (!has_etcd("etcd reads"))
+        return;
+    start_shared(&s, run, "reads", "");
+    raw_open(&r, "reads/head");
+    rig_race(run, "etcd reads", one, (struct rig_side){raw_ranges, &r},
+             "of raw ranges", 0.55);
+    rig_race(run, "etcd reads, 64", (struct rig_side){server_window, &l}, one,
+             "times one", 15);
+    raw_close(&r);
+    server_stop(&s);
+}
+
+static void
+measure_local(const struct rig_run *run)
+{
+    char *base = rig_make("alone");
+    struct server s[2];
+    struct server_load l[2] = {{&s[0], server_put_get},
+                               {&s[1], server_put_get}};
+
+    if (has_etcd("etcd local reads")) {
+        start_shared(&s[0], run, "local", "?reads=local");
+        server_import(run, base, 'a', TASKS, 0);
+        server_start(&s[1], run, base, 'a', TASKS);
+        rig_race(run, "etcd local reads",
+                 (struct rig_side){server_single, &l[0]},
+                 (struct rig_side){server_single, &l[1]}, "of no etcd", 0.9);
+        server_stop(&s[0]);
+        server_stop(&s[1]);
+    }
+    free(base);
+}
+
+/* What 64 clients of their own would get, for comparison. */
+static void
+measure_raw(const struct rig_run *run)
+{
+    static struct crowd c;
+    char key[32];
+    size_t k;
+
+    if (!has_etcd("etcd raw, 64"))
+        return;
+    for (size_t i = 0; i < WINDOW; i++) {
+        snprintf(key, sizeof(key), "raw/%zu", i);
+        raw_open(&c.raw[i], key);
+        c.raw[i].len = 512;
+    }
+    for (k = 0; k < 2; k++) {
+        c.path = k == 0 ? "/v3/kv/txn" : "/v3/kv/range";
+        c.put = k == 0 ? put_commit : put_range;
+        rig_report(k == 0 ? "etcd raw commits" : "etcd raw ranges",
+                   crowd_run(&c, run->round_s * 2), "a second", NULL, 0,
+                   "by %d clients, each on a key of its own", WINDOW);
+    }
+    for (size_t i = 0; i < WINDOW; i++)
+        raw_close(&c.raw[i]);
+}
+
+static const struct rig_measure measures[] = {
+    {"etcd-writes", measure_writes}, {"etcd-reads", measure_reads},
+    {"etcd-local", measure_local},   {"etcd-raw", measure_raw},
+    {NULL, NULL},
+};
+
+int
+main(int argc, char **argv)
+{
+    return rig_main(argc, argv, measures);
+}
