@@ -5,10 +5,11 @@
 set -eu
 
 mcptask=$(realpath "${1:-./mcptask}")
-command -v etcd >/dev/null && command -v etcdctl >/dev/null || {
-    echo 'cluster.sh needs etcd and etcdctl: apt install etcd-server etcd-client'
+for program in etcd etcdctl; do
+    command -v $program >/dev/null && continue
+    echo 'cluster.sh needs etcd: apt install etcd-server etcd-client'
     exit 1
-}
+done
 work=$(mktemp -d)
 # shellcheck source=tests/etcd/nodes.sh
 . "$(dirname "$0")/etcd/nodes.sh"
@@ -41,7 +42,7 @@ printf '\nThe node of host 1 is killed; two of three are enough.\n'
 node_kill 1
 on 1 handoff task-001 --agent claude-code --to hermes --reason 'shutdown'
 on 3 claim task-001 --agent hermes
-on 3 done task-001 --agent hermes
+on 3 'done' task-001 --agent hermes
 on 2 history task-001
 printf '\nHost 2 loses its replica, and gets it again.\n'
 rm -rf "$work/host2"

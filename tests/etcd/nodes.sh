@@ -1,6 +1,6 @@
 # Three nodes of etcd on loopback, for the scripts that source this file. The
 # caller makes $work, and calls nodes_end when it exits.
-# shellcheck shell=sh disable=SC2034 # endpoints is for the caller
+# shellcheck shell=sh disable=SC2034,SC2154 # what each side sets
 
 # node_start I: starts or restarts node I, from 1 to 3.
 node_start() {
@@ -22,10 +22,10 @@ node_kill() {
     [ "${2:-KILL}" != KILL ] || wait "$pid" 2>/dev/null || :
 }
 
-# nodes_wait: until a request is answered, or for 30 s.
-nodes_wait() {
-    ETCDCTL_API=3 timeout 30 etcdctl --endpoints "$endpoints" \
-        --command-timeout 25s get x >/dev/null 2>&1
+# node_wait I: until it answers, for 30 s at most.
+node_wait() {
+    ETCDCTL_API=3 timeout 30 etcdctl --command-timeout 25s \
+        --endpoints "127.0.0.1:$((base + $1))" get x >/dev/null 2>&1
 }
 
 # The number of the leading node.
@@ -40,7 +40,7 @@ nodes_leader() {
 
 nodes_begin() {
     base=$((20000 + $$ % 1000 * 30))
-    endpoints= peers=
+    endpoints='' peers=''
     for i in 1 2 3; do
         endpoints=$endpoints,127.0.0.1:$((base + i))
         peers=$peers,n$i=http://127.0.0.1:$((base + 10 + i))
@@ -49,7 +49,7 @@ nodes_begin() {
     for i in 1 2 3; do
         node_start "$i"
     done
-    nodes_wait
+    node_wait 1 && node_wait 2 && node_wait 3
 }
 
 nodes_end() {
