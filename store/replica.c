@@ -239,7 +239,9 @@ append(struct store *s, const struct remote_news *news)
     bool cut;
     int rc = take_lines(s, news->lines, &m.n);
     m.end = s->log.end + (int64_t)s->batch.len;
-    set_head(s, rc == 0 ? news->head : "", m.n);
+    /* Another process here may have taken these lines, and later ones. */
+    if (rc != 0 || m.n > s->log.head)
+        set_head(s, rc == 0 ? news->head : "", m.n);
     if (rc == 0 && m.n > s->log.head) {
         rc = store_put(s, buf_view(&s->batch), &m, &cut);
         if (rc == 0)
