@@ -224,6 +224,12 @@ soak: $(BIN) $(B)/t_store_cut $(B)/t_store_procs $(B)/t_lease $(B)/t_calls_procs
 	$(B)/t_lease 10000
 	$(B)/t_calls_procs 60
 	$(B)/t_crash ./$(BIN) 1000
+	$(MAKE) chaos CHAOS_SECONDS=600
 
-.PHONY: upgrade cross clients lint sanitized lint_builds $(LINT) \
+# Nodes of etcd and servers are killed; without etcd it is skipped.
+CHAOS_SECONDS ?= 60
+chaos: $(BIN)
+	@python3 tests/etcd/chaos.py ./$(BIN) $(CHAOS_SECONDS) || [ $$? -eq 77 ]
+
+.PHONY: chaos upgrade cross clients lint sanitized lint_builds $(LINT) \
   $(FUZZ:%=run_fuzz_%)

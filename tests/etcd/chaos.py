@@ -1,0 +1,333 @@
+#!/usr/bin/env python3
+"""Three hosts with two servers each share a store by three nodes of etcd, while
+nodes and servers are killed, stopped and restarted, and replicas removed.
+
+Usage: chaos.py MCPTASK [SECONDS [SEED]]. Exit code 77: etcd is not installed.
+
+Checked: no acknowledged change is missing; a claim has one winner; no read is
+older than what was acknowledged before it was sent, unless its answer says so;
+in the end the replicas are equal and whole."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+HOSTS, EACH = 3, 2
+BASE = 20000 + os.getpid() % 1000 * 30
+
+
+class Node:
+    """A node of etcd."""
+
+    def __init__(self, i, work):
+        self.i, self.work, self.process = i, work, None
+        self.url = f"127.0.0.1:{BASE + i}"
+
+    def start(self):
+        peer = lambda i: f"http://127.0.0.1:{BASE + 10 + i}"
+        self.process = subprocess.Popen(
+            ["etcd", "--name", f"n{self.i}", "--data-dir",
+             f"{self.work}/n{self.i}", "--log-level", "error",
+             "--listen-client-urls", "http://" + self.url,
+             "--advertise-client-urls", "http://" + self.url,
+             "--listen-peer-urls", peer(self.i),
+             "--initial-advertise-peer-urls", peer(self.i),
+             "--initial-cluster",
+             ",".join(f"n{i}={peer(i)}" for i in range(HOSTS)),
+             "--initial-cluster-token", str(BASE)],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def ctl(self, *words):
+        return subprocess.run(
+            ["etcdctl", "--command-timeout=10s", "--endpoints", self.url,
+             *words], env=dict(os.environ, ETCDCTL_API="3"),
+            capture_output=True, text=True, check=False)
+
+    def leads(self):
+        return ", true, false" in self.ctl("endpoint", "status").stdout
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+class Client:
+    """An agent with a server of its own."""
+
+    def __init__(self, world, host, name):
+        self.world, self.host, self.name = world, host, name
+        self.server = None
+        self.lock = threading.Lock() # of server
+
+    def start(self):
+        with self.lock:
+            os.makedirs(self.world.dir(self.host), exist_ok=True)
+            self.server = subprocess.Popen(
+                [self.world.mcptask, "--store", self.world.url(self.host)],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL, text=True,
+                env=dict(os.environ,
+                         MCP_TASK_BASE_DIR=self.world.dir(self.host)))
+        self.ask("initialize", {
+            "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": {"name": self.name, "version": "1"}})
+
+    def ask(self, method, params):
+        """The result, or None if the server is gone."""
+        try:
+            self.server.stdin.write(json.dumps(
+                {"jsonrpc": "2.0", "id": 1, "method": method,
+                 "params": params}) + "\n")
+            self.server.stdin.flush()
+            while line := self.server.stdout.readline():
+                answer = json.loads(line)
+                if answer.get("id") == 1:
+                    return answer.get("result", answer)
+        except (BrokenPipeError, ValueError):
+            pass
+        return None
+
+    def call(self, tool, **arguments):
+        """(ok, content, stale); ok is None where nothing is known."""
+        result = self.ask("tools/call",
+                          {"name": tool, "arguments": arguments})
+        if result is None:
+            if not self.world.over:
+                self.server.wait()
+                self.start()
+            return None, {}, False
+        content = json.loads(result["content"][0]["text"]) \
+            if "content" in result else result
+        stale = "mcptask/stale_ms" in result.get("_meta", {})
+        return not result.get("isError") and "error" not in result, \
+            content, stale
+
+    def stop(self, how=signal.SIGKILL):
+        with self.lock:
+            if self.server is not None:
+                self.server.send_signal(how)
+
+
+class World:
+    def __init__(self, mcptask, seconds):
+        self.mcptask, self.seconds = os.path.realpath(mcptask), seconds
+        self.work = tempfile.mkdtemp()
+        self.nodes = [Node(i, self.work) for i in range(HOSTS)]
+        self.clients = [Client(self, h, f"agent-{h}-{k}")
+                        for h in range(HOSTS) for k in range(EACH)]
+        self.over = False
+        self.acked = {}      # task: newest acknowledged version
+        self.won = {}        # race: who was told to have it
+        self.wrong = []
+        self.counts = dict.fromkeys(
+            ["writes", "refused", "lost", "reads", "stale", "claims"], 0)
+
+    def dir(self, host):
+        return f"{self.work}/host{host}"
+
+    def url(self, host):
+        own = [self.nodes[(host + i) % HOSTS].url for i in range(HOSTS)]
+        return f"etcd://{','.join(own)}/chaos/main"
+
+    def fail(self, text):
+        self.wrong.append(text)
+        print("wrong:", text, flush=True)
+
+    # ---- what agents do ----
+
+    def write(self, client, i):
+        """Creates a task, again with the same key until that is known."""
+        task = f"{client.name}-{i}"
+        while not self.over:
+            ok, said, _ = client.call(
+                "create_task", task_id=task, title=task,
+                idempotency_key=task)
+            if ok:
+                self.acked[task] = 1
+                self.counts["writes"] += 1
+                return
+            self.counts["lost" if ok is None else "refused"] += 1
+
+    def checkpoint(self, client, i):
+        task = f"{client.name}-{i}"
+        ok, said, _ = client.call("save_checkpoint", task_id=task,
+                                  agent=client.name, notes=f"note {i}",
+                                  idempotency_key="c" + task)
+        if ok:
+            self.acked[task] = max(self.acked.get(task, 0), 2)
+            self.counts["writes"] += 1
+        else:
+            self.counts["lost" if ok is None else "refused"] += 1
+
+    def read(self, client):
+        if not self.acked:
+            return
+        task = random.choice(list(self.acked)[-20:])
+        version = self.acked[task]
+        ok, said, stale = client.call("get_task", task_id=task)
+        if ok is None:
+            return
+        self.counts["reads"] += 1
+        if stale:
+            self.counts["stale"] += 1
+            return
+        code = said.get("error", {})
+        if not ok and "not_found" in json.dumps(said):
+            self.fail(f"{client.name} does not find {task}")
+        elif ok and said.get("task", said).get("version", 0) < version:
+            self.fail(f"{client.name} reads {task} older than {version}")
+
+    def race(self, client, i):
+        """All agents claim the same task."""
+        task = f"race-{i}"
+        client.call("create_task", task_id=task, title=task,
+                    idempotency_key=task)
+        ok, said, _ = client.call("claim_task", task_id=task,
+                                  agent=client.name, lease_seconds=86400)
+        if ok:
+            self.counts["claims"] += 1
+            other = self.won.setdefault(task, client.name)
+            if other != client.name:
+                self.fail(f"{task}: {other} and {client.name} have it")
+
+    def work_as(self, client):
+        i = 0
+        while not self.over:
+            i += 1
+            self.write(client, i)
+            self.read(client)
+            self.checkpoint(client, i)
+            self.read(client)
+            if i % 5 == 0:
+                self.race(client, i // 5)
+
+    # ---- what happens to them ----
+
+    def strike(self):
+        what = random.choice(["kill", "kill leader", "stop leader", "server",
+                              "server", "wipe"])
+        node = random.choice(self.nodes)
+        if "leader" in what:
+            node = next((n for n in self.nodes if n.leads()), node)
+        pause = random.uniform(0.5, 3)
+        client = random.choice(self.clients)
+        whose = client.name if what in ("server", "wipe") else node.url
+        print(what, whose, flush=True)
+        if what.startswith("kill"):
+            node.kill()
+            time.sleep(pause)
+            node.start()
+        elif what == "stop leader":
+            node.process.send_signal(signal.SIGSTOP)
+            time.sleep(pause)
+            node.process.send_signal(signal.SIGCONT)
+        elif what == "server":
+            client.stop()
+        else:
+            shutil.rmtree(self.dir(client.host), ignore_errors=True)
+            for c in self.clients:
+                if c.host == client.host:
+                    c.stop()
+        time.sleep(random.uniform(0.5, 3))
+
+    def run(self):
+        for node in self.nodes:
+            node.start()
+        for node in self.nodes:
+            node.ctl("get", "x")
+        for client in self.clients:
+            client.start()
+        threads = [threading.Thread(target=self.work_as, args=(c,))
+                   for c in self.clients]
+        end = time.monotonic() + self.seconds
+        for thread in threads:
+            thread.start()
+        while time.monotonic() < end and not self.wrong:
+            self.strike()
+        self.over = True
+        for thread in threads:
+            thread.join()
+        for client in self.clients:
+            client.stop(signal.SIGTERM)
+            client.server.wait()
+
+    # ---- in the end ----
+
+    def command(self, host, *words):
+        return subprocess.run(
+            [self.mcptask, "--store", self.url(host), *words],
+            env=dict(os.environ, MCP_TASK_BASE_DIR=self.dir(host)),
+            capture_output=True, text=True, check=False, timeout=60)
+
+    def check(self):
+        texts = set()
+        for host in range(HOSTS):
+            for _ in range(20):
+                got = self.command(host, "export")
+                if got.returncode == 0 and not got.stderr:
+                    break
+            tasks = {}
+            for line in got.stdout.splitlines():
+                task = json.loads(line)
+                tasks[task["task_id"]] = task
+            for task, version in self.acked.items():
+                if tasks.get(task, {}).get("version", 0) < version:
+                    self.fail(f"host {host} lacks {task} {version}")
+            for task, who in self.won.items():
+                owner = tasks.get(task, {}).get("current_owner")
+                if owner != who:
+                    self.fail(f"{task} is {owner}'s, not {who}'s")
+            checked = self.command(host, "verify")
+            if checked.returncode != 0:
+                self.fail(checked.stdout + checked.stderr)
+            with open(self.dir(host) + "/tasks.log",
+                      encoding="utf-8") as log:
+                texts.add("".join(line[line.index('"n":'):]
+                                  for line in list(log)[1:]))
+        if len(texts) != 1:
+            self.fail("the replicas differ")
+        aside = [name for host in range(HOSTS)
+                 for name in os.listdir(self.dir(host))
+                 if "diverged" in name]
+        if aside:
+            self.fail(f"replicas were set aside: {aside}")
+
+    def end(self):
+        for client in self.clients:
+            client.stop()
+        for node in self.nodes:
+            if node.process is not None:
+                node.kill()
+        if self.wrong:
+            print("kept:", self.work)
+        else:
+            shutil.rmtree(self.work)
+
+
+def main():
+    if not shutil.which("etcd") or not shutil.which("etcdctl"):
+        print("etcd is not installed: skipped")
+        return 77
+    seed = int(sys.argv[3]) if len(sys.argv) > 3 else random.randrange(10**6)
+    random.seed(seed)
+    world = World(sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else 60)
+    print("seed", seed)
+    try:
+        world.run()
+        world.check()
+    finally:
+        world.over = True
+        world.end()
+    print(" ".join(f"{n} {what}," for what, n in world.counts.items()),
+          f"{len(world.won)} races, {len(world.wrong)} wrong")
+    return 1 if world.wrong else 0
+
+
+sys.exit(main())
