@@ -241,7 +241,9 @@ class World:
         for node in self.nodes:
             node.start()
         for node in self.nodes:
-            node.ctl("get", "x")
+            got = node.ctl("get", "x")
+            if got.returncode != 0:
+                raise RuntimeError(f"etcd does not start: {got.stderr}")
         for client in self.clients:
             client.start()
         threads = [threading.Thread(target=self.work_as, args=(c,))
@@ -268,6 +270,8 @@ class World:
 
     def check(self):
         texts = set()
+        if not self.acked:
+            self.fail("nothing was written")
         for host in range(HOSTS):
             for _ in range(20):
                 got = self.command(host, "export")
