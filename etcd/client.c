@@ -35,6 +35,7 @@
 #define READ_SIZE ((size_t)64 * 1024)
 #define KEEP ((size_t)256 * 1024) /* of each buffer, between requests */
 #define MAX_TOKEN 4096
+#define BELL_MS 1000 /* from one attempt of a bell to the next */
 
 enum phase { IDLE, PAUSE, SEND, HEAD, BODY };
 
@@ -214,37 +215,39 @@ is_quiet(int fd)
     return recv(fd, &c, 1, MSG_PEEK) < 0 && is_later(errno);
 }
 
-/* 0 or errno. The first write tells whether the connection was made. */
+/* Opens a connection to the endpoint in use. 0 or errno, and *fd, which may be
+   open in both cases. The first write tells whether it was made. */
 static int
-dial(struct etcd *e)
+dial(const struct etcd *e, int *fd)
 {
     const struct endpoint *to = &e->at[e->cur];
 
-    e->fd = socket(to->address.ss_family, SOCK_STREAM, 0);
-    if (e->fd < 0)
+    *fd = socket(to->address.ss_family, SOCK_STREAM, 0);
+    if (*fd < 0)
         return errno;
-    if (e->fd >= FD_SETSIZE)
+    if (*fd >= FD_SETSIZE)
         return EMFILE;
-    if (!http_prepare_fd(e->fd))
+    if (!http_prepare_fd(*fd))
         return errno;
-    http_prepare_tcp(e->fd);
-    if (connect(e->fd, (const struct sockaddr *)&to->address, to->len) != 0 &&
+    http_prepare_tcp(*fd);
+    if (connect(*fd, (const struct sockaddr *)&to->address, to->len) != 0 &&
         !is_later(errno))
         return errno;
     return 0;
 }
 
 static void
-put_request(struct etcd *e, const char *path, struct str body)
+put_request(const struct etcd *e, struct buf *out, const char *path,
+            struct str body)
 {
-    buf_reset(&e->out, KEEP);
-    buf_printf(&e->out, "POST %s HTTP/1.1\r\nHost: %s\r\n", path,
+    buf_reset(out, KEEP);
+    buf_printf(out, "POST %s HTTP/1.1\r\nHost: %s\r\n", path,
                e->at[e->cur].name);
     if (e->token.len > 0 && !e->logging_in)
-        buf_printf(&e->out, "Authorization: %.*s\r\n",
+        buf_printf(out, "Authorization: %.*s\r\n",
                    STR_ARG(buf_view(&e->token)));
-    buf_printf(&e->out, "Content-Length: %zu\r\n\r\n", body.len);
-    buf_str(&e->out, body);
+    buf_printf(out, "Content-Length: %zu\r\n\r\n", body.len);
+    buf_str(out, body);
 }
 
 static int
@@ -259,14 +262,14 @@ start(struct etcd *e)
         return end(e, ERR_UNREACHABLE);
     e->sent = 0;
     if (e->logging_in)
-        put_request(e, "/v3/auth/authenticate", buf_view(&e->login));
+        put_request(e, &e->out, "/v3/auth/authenticate", buf_view(&e->login));
     else
-        put_request(e, e->path, buf_view(&e->body));
+        put_request(e, &e->out, e->path, buf_view(&e->body));
     if (e->out.err != 0)
         return end_nomem(e);
     if (e->fd >= 0 && !is_quiet(e->fd))
         disconnect(e);
-    rc = e->fd < 0 ? dial(e) : 0;
+    rc = e->fd < 0 ? dial(e, &e->fd) : 0;
     if (rc != 0)
         return lost(e, err_text(rc));
     extend(e);
@@ -629,4 +632,119 @@ const char *
 etcd_endpoint(const struct etcd *e)
 {
     return e->at[e->cur].name;
+}
+
+/* ---- bells ---- */
+
+struct etcd_bell {
+    struct etcd *e;
+    struct buf body, out;
+    unsigned at;    /* the endpoint */
+    int fd;         /* -1: no connection; due_ms is when it is made */
+    size_t sent;
+    bool answered;
+    int64_t due_ms; /* else when an answer must be there */
+};
+
+struct etcd_bell *
+etcd_bell_new(struct etcd *e, struct str body)
+{
+    struct etcd_bell *b = calloc(1, sizeof *b);
+
+    if (b == NULL)
+        return NULL;
+    b->e = e;
+    b->fd = -1;
+    buf_str(&b->body, body);
+    return b;
+}
+
+/* Ends the watch; a new one follows after ms. */
+static void
+unhook(struct etcd_bell *b, int64_t ms)
+{
+    if (b->fd >= 0)
+        close(b->fd);
+    b->fd = -1;
+    b->due_ms = clock_mono_ms() + ms;
+}
+
+void
+etcd_bell_free(struct etcd_bell *b)
+{
+    if (b == NULL)
+        return;
+    unhook(b, 0);
+    buf_fini(&b->body);
+    buf_fini(&b->out);
+    free(b);
+}
+
+/* Asks for a watch. */
+static void
+hook(struct etcd_bell *b)
+{
+    b->at = b->e->cur;
+    b->sent = 0;
+    b->answered = false;
+    b->due_ms = clock_mono_ms() + BELL_MS;
+    put_request(b->e, &b->out, "/v3/watch", buf_view(&b->body));
+    if (b->body.err != 0 || b->out.err != 0 || dial(b->e, &b->fd) != 0)
+        unhook(b, BELL_MS);
+}
+
+static void
+send_watch(struct etcd_bell *b)
+{
+    ssize_t n = send(b->fd, b->out.p + b->sent, b->out.len - b->sent,
+                     MSG_NOSIGNAL);
+
+    if (n >= 0)
+        b->sent += (size_t)n;
+    else if (!is_later(errno))
+        unhook(b, BELL_MS);
+}
+
+/* Returns whether something came: the head, "created", an event. Without the
+   right to watch, etcd says so in an event, and then is silent. */
+static bool
+listen_to(struct etcd_bell *b)
+{
+    char text[4096];
+    ssize_t n = recv(b->fd, text, sizeof text - 1, 0);
+
+    if (n < 0 && is_later(errno))
+        return false;
+    text[n > 0 ? n : 0] = '\0';
+    if (n <= 0 || text_find(text, "\"canceled\":true") != NULL ||
+        (!b->answered && strncmp(text, "HTTP/1.1 200", 12) != 0))
+        unhook(b, BELL_MS);
+    b->answered = true;
+    return b->fd >= 0;
+}
+
+bool
+etcd_bell_step(struct etcd_bell *b)
+{
+    bool rung = false;
+
+    if (b->fd >= 0 && b->e->phase == IDLE && b->at != b->e->cur)
+        unhook(b, 0);
+    if (b->fd >= 0 && !b->answered && clock_mono_ms() >= b->due_ms)
+        unhook(b, 0);
+    if (b->fd < 0 && clock_mono_ms() >= b->due_ms)
+        hook(b);
+    if (b->fd >= 0 && b->sent < b->out.len)
+        send_watch(b);
+    while (b->fd >= 0 && b->sent == b->out.len && listen_to(b))
+        rung = true;
+    return rung;
+}
+
+int
+etcd_bell_watch(const struct etcd_bell *b, bool *write, int64_t *due_ms)
+{
+    *write = b->sent < b->out.len;
+    *due_ms = b->fd >= 0 && b->answered ? INT64_MAX : b->due_ms;
+    return b->fd;
 }
