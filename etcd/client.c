@@ -16,6 +16,7 @@
    5. Nothing an endpoint sends reaches a header field unchecked. */
 
 #include "etcd/client.h"
+#include "base/base64.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "http/listen.h"
@@ -705,10 +706,29 @@ send_watch(struct etcd_bell *b)
         unhook(b, BELL_MS);
 }
 
-/* Returns whether something came: the head, "created", an event. Without the
-   right to watch, etcd says so in an event, and then is silent. */
+/* Returns whether the newest event in text is that the key got this value. */
 static bool
-listen_to(struct etcd_bell *b)
+tells(const char *text, struct str value)
+{
+    static const char name[] = "\"value\":\"";
+    struct buf want = {0};
+    const char *at = NULL, *more = text;
+    bool same;
+
+    while ((more = text_find(more, name)) != NULL)
+        at = more += sizeof name - 1;
+    base64_encode(&want, value);
+    buf_char(&want, '"');
+    same = at != NULL && want.err == 0 && strncmp(at, want.p, want.len) == 0;
+    buf_fini(&want);
+    return same;
+}
+
+/* Takes what came: the head, "created", events; *rung unless the newest is that
+   of the value known. Without the right to watch, etcd says so in an event, and
+   then is silent. Returns whether there may be more. */
+static bool
+listen_to(struct etcd_bell *b, struct str known, bool *rung)
 {
     char text[4096];
     ssize_t n = recv(b->fd, text, sizeof text - 1, 0);
@@ -720,11 +740,12 @@ listen_to(struct etcd_bell *b)
         (!b->answered && strncmp(text, "HTTP/1.1 200", 12) != 0))
         unhook(b, BELL_MS);
     b->answered = true;
+    *rung = b->fd >= 0 && !tells(text, known);
     return b->fd >= 0;
 }
 
 bool
-etcd_bell_step(struct etcd_bell *b)
+etcd_bell_step(struct etcd_bell *b, struct str known)
 {
     bool rung = false;
 
@@ -736,8 +757,8 @@ etcd_bell_step(struct etcd_bell *b)
         hook(b);
     if (b->fd >= 0 && b->sent < b->out.len)
         send_watch(b);
-    while (b->fd >= 0 && b->sent == b->out.len && listen_to(b))
-        rung = true;
+    while (b->fd >= 0 && b->sent == b->out.len && listen_to(b, known, &rung))
+        ;
     return rung;
 }
 

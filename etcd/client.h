@@ -54,18 +54,19 @@ int etcd_watch(const struct etcd *e, bool *write, int64_t *due_ms);
 /* The endpoint in use, as given; for reports. */
 const char *etcd_endpoint(const struct etcd *e);
 
-/* A bell rings when a key may have been written, by anybody. It watches over a
-   connection of its own to the endpoint in use; whenever that is made anew, it
-   rings once. It may ring for nothing, and the watch of a member that is cut
-   off is silent: look from time to time as well. */
+/* A bell rings when somebody may have written a key. It watches over a connection
+   of its own to the endpoint in use; whenever that is made anew, it rings once.
+   It may ring for nothing, and the watch of a member that is cut off is silent:
+   look from time to time as well. */
 struct etcd_bell;
 
 /* body is a request to /v3/watch, copied. e must outlive the bell. NULL: out of
    memory. */
 struct etcd_bell *etcd_bell_new(struct etcd *e, struct str body);
 void etcd_bell_free(struct etcd_bell *b);
-/* Goes on. True: it has rung since the last call. */
-bool etcd_bell_step(struct etcd_bell *b);
+/* Goes on. True: it has rung since the last call, and the newest value that it
+   was told of is not known. */
+bool etcd_bell_step(struct etcd_bell *b, struct str known);
 /* As etcd_watch. */
 int etcd_bell_watch(const struct etcd_bell *b, bool *write, int64_t *due_ms);
 

@@ -61,7 +61,8 @@ start_nodes(void)
                  "--listen-peer-urls http://127.0.0.1:%u "
                  "--initial-advertise-peer-urls http://127.0.0.1:%u "
                  "--initial-cluster %s >/dev/null 2>&1", i, dir, i,
-                 (unsigned)port[i], (unsigned)port[i], (unsigned)port[NODES + i],
+                 (unsigned)port[i], (unsigned)port[i],
+                 (unsigned)port[NODES + i],
                  (unsigned)port[NODES + i], cluster);
         rig_serve(&node[i], argv, NULL);
     }
