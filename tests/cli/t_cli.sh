@@ -2,32 +2,8 @@
 # The commands, run as people and hooks run them: t_cli.sh [MCPTASK [EXE]]
 # What is expected stands in the call; what came is printed when it differs.
 
-bin=${1:-./mcptask}
-bin=$(cd "$(dirname "$bin")" && pwd)/$(basename "$bin")
-exe=${2:-$bin} # what it is itself, where a script starts it
-data=$(cd "$(dirname "$0")/../data" && pwd)
-docs=$(cd "$(dirname "$0")/../../docs" && pwd)
-# shellcheck source=tests/lib/check.sh
-. "$(dirname "$0")/../lib/check.sh"
-cd "$dir" || exit 1
-
-# run CODE ARGUMENT...: the exit code must be this; output in out and err
-run() {
-    want=$1
-    shift
-    "$bin" "$@" >out 2>err
-    code=$?
-    checks=$((checks + 1))
-    [ $code -eq "$want" ] || fail "$*: exit code $code, not $want: $(cat err)"
-}
-
-# begin NAME: a test with a store of its own, not there yet
-begin() {
-    name=$1
-    export MCP_TASK_BASE_DIR="$dir/$name"
-    log=$MCP_TASK_BASE_DIR/tasks.log
-    store=$MCP_TASK_BASE_DIR/artifacts
-}
+# shellcheck source=tests/lib/cli.sh
+. "$(dirname "$0")/../lib/cli.sh"
 
 tasks() {
     cat <<'END'

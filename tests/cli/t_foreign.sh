@@ -1,25 +1,10 @@
 #!/bin/sh
 # Tasks of other programs: t_foreign.sh [MCPTASK]
 
-bin=${1:-./mcptask}
-bin=$(cd "$(dirname "$bin")" && pwd)/$(basename "$bin")
-data=$(cd "$(dirname "$0")/../data" && pwd)
-# shellcheck source=tests/lib/check.sh
-. "$(dirname "$0")/../lib/check.sh"
-cd "$dir" || exit 1
+# shellcheck source=tests/lib/cli.sh
+. "$(dirname "$0")/../lib/cli.sh"
 
-# run CODE ARGUMENT...: the exit code must be this; output in out and err
-run() {
-    want=$1
-    shift
-    "$bin" "$@" >out 2>err </dev/null
-    code=$?
-    checks=$((checks + 1))
-    [ $code -eq "$want" ] || fail "$*: exit code $code, not $want: $(cat err)"
-}
-
-name=issues_of_beads
-export MCP_TASK_BASE_DIR="$dir/$name"
+begin issues_of_beads
 run 0 import "$data/beads.jsonl"
 has out '4 imported, 0 skipped, 0 failed'
 run 0 import "$data/beads.jsonl"
@@ -47,8 +32,7 @@ echo '{"id":"odd","title":"x","status":"who knows"}' >in
 run 1 import in
 has err 'line 1: status'
 
-name=tasks_of_taskwarrior
-export MCP_TASK_BASE_DIR="$dir/$name"
+begin tasks_of_taskwarrior
 run 0 import "$data/taskwarrior.json"
 has out '3 imported, 0 skipped, 0 failed'
 run 0 show a360 --json

@@ -1,28 +1,9 @@
 #!/bin/sh
 # Commands under a supervisor: t_run.sh [MCPTASK]
 
-bin=${1:-./mcptask}
-bin=$(cd "$(dirname "$bin")" && pwd)/$(basename "$bin")
-# shellcheck source=tests/lib/check.sh
-. "$(dirname "$0")/../lib/check.sh"
-cd "$dir" || exit 1
+# shellcheck source=tests/lib/cli.sh
+. "$(dirname "$0")/../lib/cli.sh"
 unset MCP_TASK_AGENT
-
-# run CODE ARGUMENT...: the exit code must be this; output in out and err
-run() {
-    want=$1
-    shift
-    "$bin" "$@" >out 2>err </dev/null
-    code=$?
-    checks=$((checks + 1))
-    [ $code -eq "$want" ] || fail "$*: exit code $code, not $want: $(cat err)"
-}
-
-# begin NAME: a test with a store of its own
-begin() {
-    name=$1
-    export MCP_TASK_BASE_DIR="$dir/$name"
-}
 
 # until_true COMMAND...: within a minute, looked at ten times a second
 until_true() {

@@ -2,12 +2,8 @@
 # Adding the server to clients, which here only write down what they are given:
 # t_setup.sh [MCPTASK [EXE]]
 
-bin=${1:-./mcptask}
-bin=$(cd "$(dirname "$bin")" && pwd)/$(basename "$bin")
-exe=${2:-$bin} # what it is itself, where a script starts it
-# shellcheck source=tests/lib/check.sh
-. "$(dirname "$0")/../lib/check.sh"
-cd "$dir" || exit 1
+# shellcheck source=tests/lib/cli.sh
+. "$(dirname "$0")/../lib/cli.sh"
 unset MCP_TASK_BASE_DIR MCP_TASK_PORT
 export HOME="$dir/home"
 mkdir bin home
@@ -19,21 +15,11 @@ for client in claude codex gemini code; do
 done
 old=$PATH
 
-# run CODE ARGUMENT...: the exit code must be this; output in out and err
-run() {
-    want=$1
-    shift
-    : >argv
-    "$bin" "$@" >out 2>err </dev/null
-    code=$?
-    checks=$((checks + 1))
-    [ $code -eq "$want" ] || fail "$*: exit code $code, not $want: $(cat err)"
-}
-
-# given WORD...: what the client was given
+# given WORD...: what the client was given since the last look
 given() {
     for word; do echo "$word"; done >want
     same want argv
+    rm -f argv
 }
 
 name=the_client_adds_it
