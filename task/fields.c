@@ -245,7 +245,7 @@ const struct row task_rows[TASK_N_ARGS] = {
     [F_RESULT] = {NAME(result), TEXT, .max = 16 * KiB,
                   .tools = BIT(UPDATE) | BIT(IMPORT)},
     [F_TEST_RESULTS] = {NAME(test_results), OBJECT(TEST, test_rows),
-                        .items = 64, .tools = STATE},
+                        .items = TASK_MAX_RESULTS, .tools = STATE},
     [F_TESTED_COMMIT] = {NAME(tested_commit), TEXT, .max = 128,
                          .tools = BIT(IMPORT)},
     [F_ARTIFACTS] = {NAME(artifacts), OBJECT(ARTIFACT, artifact_rows),

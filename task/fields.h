@@ -44,6 +44,7 @@ enum task_field {
 
 #define TASK_MAX_ID 128
 #define TASK_MAX_ARTIFACTS 256
+#define TASK_MAX_RESULTS 64   /* of tests */
 #define TASK_MAX_OPEN 8       /* questions without an answer */
 #define TASK_MAX_QUESTIONS 32 /* that are kept */
 #define TASK_MAX_MESSAGES 16  /* that are kept */

@@ -355,24 +355,21 @@ task_column(const struct task *k)
 
 /* ---- one line ---- */
 
-/* Text with each control character as a blank, cut to max characters. */
-static void
-put_plain(struct buf *b, struct str s, size_t max)
+void
+view_plain(struct buf *b, struct str s, size_t max, char instead)
 {
     const char *p = s.p, *end = s.p + s.len;
 
     for (; p < end && max; max--) {
         size_t n = utf8_len(p, end);
 
-        if (n == 0)
-            return;
         /* U+0080 to U+009F are controls too, for a terminal. */
-        if ((uint8_t)*p < 0x20 || *p == 0x7f ||
+        if (n == 0 || (uint8_t)*p < 0x20 || *p == 0x7f ||
             (n == 2 && (uint8_t)p[0] == 0xc2 && (uint8_t)p[1] < 0xa0))
-            buf_char(b, ' ');
+            buf_char(b, instead);
         else
             buf_put(b, p, n);
-        p += n;
+        p += n > 0 ? n : 1;
     }
     if (p < end)
         buf_z(b, "...");
@@ -395,7 +392,7 @@ put_field(struct buf *b, struct arena *a, struct str raw, size_t max)
 {
     struct str s = text_of(b, a, raw);
 
-    put_plain(b, s.p ? s : raw, max);
+    view_plain(b, s.p ? s : raw, max, ' ');
 }
 
 void
@@ -492,7 +489,7 @@ put_quoted(struct buf *b, struct str s)
         const char *stop = lf ? lf : end;
 
         buf_z(b, "> ");
-        put_plain(b, (struct str){p, (size_t)(stop - p)}, SIZE_MAX);
+        view_plain(b, (struct str){p, (size_t)(stop - p)}, SIZE_MAX, ' ');
         buf_char(b, '\n');
         p = lf ? lf + 1 : end;
     } while (p < end);
