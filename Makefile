@@ -40,7 +40,7 @@ SRC := $(addprefix base/,err base text clock base64 sha256 gunzip \
   $(addprefix tools/,call get uri prompts look wait tools) \
   $(addprefix serve/,turn stdio access exchange post \
   stream state web) \
-  $(addprefix cli/,width text store args id config show board work edit run help foreign import admin doctor cli)
+  $(addprefix cli/,width text store args id config show board work edit run help backlog foreign import admin doctor cli)
 OBJ := $(SRC:%=$(B)/%.o)
 
 all: $(BIN)

@@ -167,8 +167,19 @@ END
 printf '%s\n' "$a" '{"task_id":7}' "$b" >in
 rm -rf "$MCP_TASK_BASE_DIR"
 run 1 import --strict in
-has out '1 imported, 0 skipped, 1 failed'
+has out '0 imported, 0 skipped, 1 failed; stopped there'
 has err 'line 2'
+run 0 list --all --json
+checks=$((checks + 1))
+[ -s out ] && fail "what came before the bad record stayed"
+awk 'BEGIN { for (i = 0; i < 5003; i++) print \
+    (i == 5001 ? "{}" : "{\"task_id\":\"n" i "\",\"title\":\"t\"}") }' >many
+run 1 import --strict many
+has out '5000 imported, 0 skipped, 1 failed; stopped there'
+has err 'line 5002'
+run 1 import many
+has out '2 imported, 5000 skipped, 1 failed'
+rm -rf "$MCP_TASK_BASE_DIR"
 run 1 import in.is.not.there
 has err 'in.is.not.there'
 printf 'SQLite format 3\000more' >in
