@@ -29,6 +29,7 @@ struct task_ctx {
     bool require_pass;     /* and unless they show that all is well */
     bool ownership_warn;   /* warn where another agent's lease is running */
     bool person;           /* a person asks, no agent */
+    bool unread;           /* nobody reads the receipt: it has no messages */
     struct str self;       /* the agent where none is given; or empty */
     struct str session;    /* what the caller's session is called, or empty;
                               no escapes */

@@ -283,7 +283,7 @@ rules_deliver(struct draft *d)
     size_t at = 0, room = DELIVERED_COST, cost;
     bool seen;
 
-    if (!list->p || rules_is_unknown(d->by) || d->elsewhere ||
+    if (!list->p || rules_is_unknown(d->by) || d->elsewhere || d->c->unread ||
         (!str_eq(d->by, d->k.f[F_CURRENT_OWNER]) &&
          !str_eq(d->by, d->old.f[F_CURRENT_OWNER])))
         return;

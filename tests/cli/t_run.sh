@@ -76,6 +76,20 @@ run 0 run --json -- echo hidden
 has out '"exit_code":0'
 lacks out hidden
 
+begin messages_stay_for_the_agent
+run 0 add --id api-1 One
+run 0 message -a boss api-1 'use the new host'
+run 0 run -a me api-1 -- true
+lacks err 'new host'
+waiting -a me --every 1 api-1
+run 0 message -a boss api-1 'and its name'
+touch go
+until_true no_file api-1
+run 0 show api-1 --json
+lacks out '"seen"'
+run 0 edit api-1 -a me --goal x
+has err 'message from boss: use the new host' 'and its name'
+
 begin a_task_that_is_there
 run 0 add --id api-1 One
 run 0 add --id api-2 --after api-1 Two
