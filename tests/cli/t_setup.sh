@@ -58,6 +58,24 @@ has out '"Authorization": "Bearer ${env:TOK}"'
 run 0 config codex --token-env TOK $url
 has out 'bearer_token_env_var = "TOK"'
 
+name=json_says_what_is_run
+export MCP_TASK_BASE_DIR="$dir/a store"
+run 7 setup codex --json
+given mcp add --env "MCP_TASK_BASE_DIR=$dir/a store" mcptask -- "$exe"
+echo '{"client":"codex","run":["codex","mcp","add","--env",'"\
+\"MCP_TASK_BASE_DIR=$dir/a store\"",'"mcptask","--",'"\"$exe\"]}" >want
+same want out
+unset MCP_TASK_BASE_DIR
+printf '#!/bin/sh\necho added\n' >bin/gemini
+run 0 setup gemini --json
+lacks out added
+has err added
+run 0 setup gemini --json -n
+lacks err added
+run 0 setup cursor --json
+has out '{"client":"cursor","settings":"{\n  \"mcpServers\": {\n' \
+    '}\n","where":"for ~/.cursor/mcp.json, or'
+
 name=it_only_says_what_to_do
 run 0 setup claude-code --dry-run
 has out "claude mcp add --scope user --transport stdio mcptask -- $exe"
