@@ -26,7 +26,7 @@ Q := $(if $(V),,@)
 
 include packaging/flags.mk
 
-SRC := $(addprefix base/,err base text clock base64 sha256 gunzip \
+SRC := $(addprefix base/,err base utf8 text clock base64 sha256 gunzip \
   file zone loop token env) \
   $(addprefix json/,write) json json/raw \
   $(addprefix store/,record index lock lost log state time apply files write \

@@ -6,6 +6,7 @@
 
 #include "cli/foreign.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "task/check.h"
 #include "task/fields.h"
 

@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "task/artifact.h"
 #include "task/view.h"
 
@@ -75,12 +76,9 @@ struct run {
 static const char *
 plain(struct arena *a, struct str s)
 {
-    size_t len = s.len < LINE_LEN ? s.len : LINE_LEN;
     struct buf b = {0};
 
-    while (len > 0 && len < s.len && ((uint8_t)s.p[len] & 0xc0) == 0x80)
-        len--; /* not within a character */
-    view_plain(&b, (struct str){s.p, len}, SIZE_MAX, '?');
+    view_plain(&b, utf8_cut(s, LINE_LEN), SIZE_MAX, '?');
     return buf_take(&b, a).p;
 }
 

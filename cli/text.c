@@ -13,6 +13,7 @@
 #include "cli/width.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "task/view.h"
 
 #include <errno.h>

@@ -15,6 +15,7 @@
 #include "task/artifact.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -210,14 +211,9 @@ put_line(struct buf *out, uint64_t n, struct str line, size_t found)
     size_t skip = found != SIZE_MAX && found > LINE_MAX_LEN / 2
                       ? found - LINE_MAX_LEN / 2 : 0;
 
-    while (skip < line.len && ((uint8_t)line.p[skip] & 0xc0) == 0x80)
+    while (utf8_is_within(line, skip))
         skip++;
-    line = str_from(line, skip);
-    if (line.len > LINE_MAX_LEN)
-        line.len = LINE_MAX_LEN;
-    while (line.len == LINE_MAX_LEN && line.len > 0 &&
-           ((uint8_t)line.p[line.len] & 0xc0) == 0x80)
-        line.len--;
+    line = utf8_cut(str_from(line, skip), LINE_MAX_LEN);
     buf_printf(out, "%llu%s%s", (unsigned long long)n,
                found == SIZE_MAX ? "-" : ":", skip > 0 ? "..." : "");
     buf_str(out, line);

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "json/raw.h"
 #include "task/rows.h"
 

@@ -8,6 +8,7 @@
 
 #include "task/view.h"
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "task/fields.h"
 #include "json/raw.h"
 

@@ -8,6 +8,7 @@
 #include "tests/lib/memory.h"
 #include "tests/lib/test.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "base/zone.h"
 
 #include <errno.h>

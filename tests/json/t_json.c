@@ -4,6 +4,7 @@
    open and only a clean answer is asked for. */
 
 #include "tests/lib/json_rig.h"
+#include "base/utf8.h"
 
 static void
 test_get_takes_the_last_of_a_name(void)
