@@ -32,10 +32,10 @@ SRC := $(addprefix base/,err base utf8 text clock base64 sha256 gunzip \
   $(addprefix store/,record index lock lost log state time apply files write \
   read move load compact verify) store \
   $(addprefix http/,parse conn listen reply) http board/page \
-  $(addprefix task/,error intern keys fields index task \
-  query check rules actions change artifact view) \
+  $(addprefix task/,error intern keys fields parts event index task \
+  query check claim draft rules actions change artifact view) \
   $(addprefix mcp/,call calls sign wire error scan question dialect listener \
-  delivery session state waiting run talk deferred answer stream listen tasks \
+  delivery session state waiting run mark talk deferred answer stream listen tasks \
   methods accept mcp) \
   $(addprefix tools/,call get uri prompts look wait tools) \
   $(addprefix serve/,turn stdio access exchange post \

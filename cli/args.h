@@ -35,8 +35,8 @@ int cli_args_attach(struct cli *c, struct cli_tool_args *l, const char *id,
 int cli_args_parse(struct cli *c, enum task_tool tool,
                    struct cli_tool_args *l, struct task_ctx *x,
                    struct task_args *out);
-/* The words of list with a blank between two, in c->kept; .p is NULL if memory ran
-   out. */
+/* The words of list with a blank between two, in c->kept; .p is NULL if memory
+   ran out. */
 struct str cli_args_join(struct cli *c, char **list);
 
 /* Ends the arguments and makes the change under the lock. Returns 0 and the

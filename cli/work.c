@@ -9,7 +9,7 @@
 #include "cli/show.h"
 #include "cli/store.h"
 #include "cli/text.h"
-#include "task/query.h"
+#include "task/claim.h"
 #include "tools/look.h"
 #include "task/view.h"
 #include "base/clock.h"

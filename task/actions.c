@@ -5,7 +5,9 @@
 
 #include "task/actions.h"
 #include "base/clock.h"
+#include "task/claim.h"
 #include "task/index.h"
+#include "task/parts.h"
 #include "task/query.h"
 
 #include <string.h>

@@ -51,7 +51,6 @@ enum task_field {
 #define TASK_MAX_UNREAD 4     /* of them, from one sender */
 #define TASK_MAX_NEW 50       /* made by one create_task, and */
 #define TASK_MAX_NEW_LEN (256 * 1024) /* bytes of JSON of all */
-#define TASK_LEASE_MAX_MS (86400 * 1000)
 
 enum task_tool { /* in the order in which they are listed */
     TOOL_CREATE,
@@ -92,23 +91,6 @@ struct str task_arg_name(int arg);
 int task_field_of(struct str name);
 /* Whether the tool has an argument of that name, and needs it. */
 bool task_tool_takes(enum task_tool tool, const char *name, bool *required);
-
-/* When a lease ends, a raw object {agent, expires_at, seconds}; or false. */
-bool task_lease_end(struct str lease, int64_t *ms);
-/* The lease of an agent (raw) that runs for seconds (raw, .p NULL: 900) from
-   now on, and was taken in a session (raw, .p NULL: that is not known); .p
-   NULL: no memory. */
-struct str task_lease_make(struct arena *a, struct str agent,
-                           struct str seconds, struct str session,
-                           int64_t now);
-/* When a task that was handed over is anyone's: when its handoff, a raw object,
-   says, or 3600 seconds after it; after at, where it does not say when it
-   was. */
-int64_t task_handoff_end(struct str handoff, int64_t at);
-/* Whether one of a task's questions waits for its answer: raw objects
-   {question_id, question, options, kind, by, at, answer}, oldest first; the
-   answer is {text, action, by, at}. */
-bool task_has_open(struct str questions);
 
 /* The tool's input schema: a plain object of scalars and arrays, in a; .p
    NULL: no memory. */

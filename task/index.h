@@ -8,8 +8,6 @@
 #include "task/intern.h"
 #include "task/keys.h"
 
-#define TASK_PREFIX "task/"
-#define TASK_N_HEAD F_TITLE /* number of fields of v that the index reads */
 #define TASK_STALE_MS (24 * 60 * 60 * 1000) /* in_progress without an event for
                                                this long */
 
@@ -72,8 +70,6 @@ struct str task_entry_text(const struct tasks *t, const struct task_entry *e,
                            int atom);
 /* The entry's task_id. */
 struct str task_entry_id(const struct task_entry *e);
-/* The first fields of a state v, raw, without stepping over the rest. */
-int task_head_of(struct str v, struct str f[TASK_N_HEAD]);
 /* The hash by which the index files an idempotency key, and that of its
    principal. */
 uint64_t task_key_hash(const struct tasks *t, struct str op, struct str by,

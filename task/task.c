@@ -6,6 +6,7 @@
 
 #include "task/task.h"
 #include "task/index.h"
+#include "task/parts.h"
 #include "base/clock.h"
 
 #include <string.h>
@@ -31,12 +32,6 @@ int
 task_event_prev(struct tasks *t, struct arena *a, struct task_event *ev)
 {
     return ev->r.p == 0 ? ERR_NOT_FOUND : task_event_n(t, a, ev->r.p, ev);
-}
-
-uint64_t
-task_event_version(const struct task_event *ev)
-{
-    return raw_u64(raw_member(ev->v, "version"));
 }
 
 int

@@ -2,14 +2,15 @@
 #define TASK_TASK_H
 
 /* task - the agent's unit of work, and the index over all of them. What a
-   task holds is in task/fields.h; it is searched for by task/query.h, changed
-   by task/change.h and written out by task/view.h. Other folders include
-   these, task/check.h, task/error.h and task/artifact.h, and no others. */
+   task holds is in task/fields.h; task/query.h searches, task/claim.h finds
+   the next one to work on, task/change.h changes tasks and task/view.h writes
+   them out. Other folders include these, task/check.h, task/error.h and
+   task/artifact.h, and no others. */
 
 #include "base/base.h"
 #include "json/raw.h"
-#include "store.h"
 #include "task/error.h"
+#include "task/event.h"
 #include "task/fields.h"
 
 /* ---- all the tasks of a store ---- */
@@ -31,28 +32,8 @@ uint64_t tasks_count(const struct tasks *t, enum task_status s);
 /* Whether task id is in an archive. */
 bool tasks_is_archived(struct tasks *t, struct str id);
 
-/* ---- events: the records of a task ---- */
+/* ---- the events of a task ---- */
 
-struct task_event {
-    struct store_rec r;
-    struct str id;   /* the task's */
-    struct str op;   /* create checkpoint handoff exhaust attach update
-                        claim ask import; a newer binary's may be unknown
-                        here */
-    struct str by;   /* raw JSON string: the agent */
-    struct str set;  /* raw JSON array of field names, .p NULL: absent */
-    struct str note; /* raw JSON string, .p NULL: absent */
-    struct str idem; /* raw JSON object, .p NULL: absent */
-    struct str warn; /* raw JSON array, .p NULL: absent */
-    struct str v;    /* raw JSON object: the whole state after it */
-};
-
-/* Reads the record r of a key "task/..." (from store_scan, store_observe,
-   store_read). Slices point into r. ERR_FORMAT: no such record. */
-int task_event_of(const struct store_rec *r, struct task_event *out);
-/* Whether its task went to an archive with it: a record that only holds the
-   id, what it depends on, its artifacts, and how it ended. */
-bool task_event_archives(const struct task_event *ev);
 /* The newest event of task id: 0, ERR_NOT_FOUND (also of an archived one), or
    what store_read says; ERR_DAMAGED too when it may be lost. */
 int task_event_last(struct tasks *t, struct arena *a, struct str id,
@@ -70,9 +51,6 @@ int task_event_prev(struct tasks *t, struct arena *a, struct task_event *ev);
    about max bytes of records (0: any), ev is the oldest that was read. */
 int task_event_back(struct tasks *t, struct arena *a, uint64_t version,
                     size_t max, struct task_event *ev);
-/* The version at which ev left its task. */
-uint64_t task_event_version(const struct task_event *ev);
-
 /* ---- a task as an event left it, split into raw JSON slices ---- */
 
 struct task {

@@ -5,7 +5,7 @@
    command line. Appends to a buf, which remembers when memory ran out. */
 
 #include "task/change.h"
-#include "task/query.h"
+#include "task/claim.h"
 
 /* What a task waits for; people see tasks sorted by this. */
 enum task_column {

@@ -33,9 +33,9 @@ tools base/loop, cli base/loop
 '
 public='
 board/page cli/cli cli/help cli/store cli/text http/reply json/raw json/write
-mcp/calls mcp/mcp mcp/sign serve/stdio serve/turn serve/web store/record
+mcp/calls mcp/mark mcp/mcp mcp/sign serve/stdio serve/turn serve/web store/record
 store/verify
-task/artifact task/change task/check task/error task/fields task/query
+task/artifact task/change task/check task/claim task/error task/fields task/query
 task/task task/view tools/look tools/tools
 '
 

@@ -12,6 +12,7 @@
       has left a record since. */
 
 #include "tools/call.h"
+#include "mcp/mark.h"
 #include "task/artifact.h"
 #include "task/view.h"
 #include "base/base64.h"

@@ -277,7 +277,8 @@ static const struct kase call_cases[] = {
 #define TOOLS_HINTS \
     "'tools':[{'name':'echo'," DESC_ECHO ",'annotations':{'title':'Echo'," \
     READS ",{'name':'keep'," DESC_KEEP \
-    ",'annotations':{'title':'Keep'," DESTROYS("false", ",'idempotentHint':true") \
+    ",'annotations':{'title':'Keep'," \
+    DESTROYS("false", ",'idempotentHint':true") \
     ",{'name':'fail'," DESC_FAIL ",'annotations':{'title':'Fail'," \
     DESTROYS("true", "") ",{'name':'broken'," DESC_BROKEN \
     ",'annotations':{'title':'Broken'," READS "]"

@@ -2,6 +2,7 @@
    be. The clock and the disk obey the test. */
 
 #include "tests/lib/mcp_world.h"
+#include "mcp/mark.h"
 
 /* ---- capabilities, kind ---- */
 
