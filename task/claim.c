@@ -34,7 +34,7 @@ read_task(struct search *s, const struct task_entry *e, struct task *k)
     return rc == 0 ? task_of(s->t, &s->a, &ev, k) : rc;
 }
 
-/* Whether w may have the task of e, whatever its state. */
+/* Whether the task of e matches w, whatever its state. */
 static bool
 is_wanted(const struct tasks *t, const struct task_want *w,
           const struct task_entry *e)
@@ -45,8 +45,7 @@ is_wanted(const struct tasks *t, const struct task_want *w,
             raw_list_has(task_entry_text(t, e, ATOM_TAGS), w->tag));
 }
 
-/* Whether the task of e may be begun by w->by, as far as the entry alone can
-   tell. */
+/* Whether w->by may begin the task of e, as far as the entry alone can tell. */
 static bool
 is_free_for(const struct tasks *t, const struct task_want *w,
             const struct task_entry *e)
@@ -57,7 +56,7 @@ is_free_for(const struct tasks *t, const struct task_want *w,
            (!kept_for.p || str_eq(kept_for, w->by));
 }
 
-/* Whether the task of e is ready, and can be read: 1, 0, or an error. */
+/* Whether the task of e is ready and can be read: 1, 0, or an error. */
 static int
 is_ready(struct search *s, struct task_entry *e)
 {
@@ -70,7 +69,7 @@ is_ready(struct search *s, struct task_entry *e)
     return rc == 0 ? k.ready : rc == ERR_FORMAT ? 0 : rc;
 }
 
-/* Looks at one task: 1: it is to be taken; 0: it is not; or an error. */
+/* Examines one task. 1: take it; 0: do not; or an error. */
 static int
 look_at(struct search *s, struct task_entry *e)
 {
@@ -85,8 +84,8 @@ look_at(struct search *s, struct task_entry *e)
     return 0;
 }
 
-/* The oldest of the tasks at hand, which the walk then has passed; NULL: the
-   end. Invariant 1. */
+/* Returns the oldest of the next tasks in the queues and advances past it;
+   NULL: the end. Invariant 1. */
 static struct task_entry *
 next_in(struct search *s, struct task_entry *at[N_QUEUES])
 {
@@ -111,8 +110,9 @@ next_in(struct search *s, struct task_entry *at[N_QUEUES])
     return e;
 }
 
-/* The queues of one priority, or of those that were handed over what is for
-   w->by: 1: *out is the task's id; 0: it is not in them; or an error. */
+/* Searches the queues of one priority or, if handed, the tasks in them that
+   were handed to w->by. 1: *out is the task's id; 0: none found; or an
+   error. */
 static int
 find_in(struct search *s, const struct task_queue q[N_QUEUES], bool handed,
         struct str *out)
@@ -169,7 +169,7 @@ tasks_find_ready(struct tasks *t, struct task_want *w, struct str *out)
 
 /* ---- why there is none ---- */
 
-/* Counts a task among those of who; NULL: enough others are named. */
+/* Counts a task for who. NULL: enough others are named. */
 static struct task_reason *
 count_reason(struct task_reason r[TASK_REASONS], struct str who)
 {
@@ -184,7 +184,7 @@ count_reason(struct task_reason r[TASK_REASONS], struct str who)
     return &r[i];
 }
 
-/* A task in the hands of an agent, or handed to one. */
+/* Counts a task that an agent holds, or that was handed to one. */
 static void
 count_held(struct tasks *t, const struct task_entry *e, struct task_why *out)
 {
@@ -198,7 +198,7 @@ count_held(struct tasks *t, const struct task_entry *e, struct task_why *out)
         r->until_ms = due;
 }
 
-/* A task that depends on others. */
+/* Counts a task that depends on others, if it is blocked. */
 static int
 count_blocked(struct search *s, struct arena *a, const struct task_entry *e,
               struct task_why *out)

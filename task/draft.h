@@ -7,20 +7,20 @@
 #include "task/check.h"
 #include "task/task.h"
 
-#define DRAFT_UNCHANGED 1 /* the task is already as it was asked to be */
+#define DRAFT_UNCHANGED 1 /* the change would change nothing */
 
 struct draft {
     struct tasks *t;
     struct task_ctx *c;
     const struct task_args *args;
     enum task_tool tool;
-    bool exists;       /* old is the task as it was */
+    bool exists;       /* old is the stored task */
     bool nomem;        /* memory ran out; the change fails at its end */
-    bool only_says;    /* it changes no work: the version stays */
+    bool only_says;    /* work is unchanged: the version stays */
     bool elsewhere;    /* another session of the caller's name has the lease */
-    bool renews;       /* a claim of what the caller had already */
+    bool renews;       /* a claim by the task's holder */
     const char *op;
-    struct str id;     /* text, .p NULL: to be minted */
+    struct str id;     /* text, .p NULL: to be made up */
     struct str by;     /* raw: the agent */
     struct str note;   /* raw, .p NULL: no note */
     struct str now;    /* raw: the time as a JSON string */
@@ -29,7 +29,7 @@ struct draft {
     struct str warnings;    /* raw array, .p NULL: no warning */
     struct str artifact_id; /* raw, of an attached one */
     struct str question_id; /* raw, of one that was asked */
-    struct task k;     /* as it shall be; f and status only */
+    struct task k;     /* the new state; f and status only */
     struct task old;
 };
 
@@ -39,24 +39,24 @@ draft_given(const struct draft *d, int arg)
     return d->args->v[arg].p != NULL;
 }
 
-/* Whether a field was given that describes the work: not task_id, nor that
-   somebody asks to stop it. */
+/* Whether a field was given that describes the work: neither task_id nor a
+   request to stop. */
 bool draft_has_fields(const struct draft *d);
 /* The new value of a given field; .p NULL if it is cleared. */
 struct str draft_value(const struct draft *d, int field);
-/* Takes the fields that were given over into the new state, and notes at which
-   commit the tests were run. */
+/* Copies the given fields into the new state, and notes at which commit the
+   tests ran. */
 void draft_take_fields(struct draft *d);
 /* Warns the agent; text is a constant without escapes. */
 void draft_warn(struct draft *d, const char *text);
 
-/* s itself; where there was no memory for it the draft remembers that. So it
-   does with the others. */
+/* Returns s. If .p is NULL, the draft remembers that memory ran out, as it does
+   in the following. */
 struct str draft_keep(struct draft *d, struct str s);
 /* Text without escapes, or a number, as raw JSON. */
 struct str draft_quoted(struct draft *d, const char *text);
 struct str draft_number(struct draft *d, uint64_t v);
-/* An object of those of n members that are there. */
+/* An object of n members, without those whose .p is NULL. */
 struct str draft_object(struct draft *d, const char *const names[],
                         const struct str raw[], size_t n);
 

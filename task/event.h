@@ -12,9 +12,8 @@
 struct task_event {
     struct store_rec r;
     struct str id;   /* the task's */
-    struct str op;   /* create checkpoint handoff exhaust attach update
-                        claim ask import; a newer binary's may be unknown
-                        here */
+    struct str op;   /* create checkpoint handoff exhaust attach update claim
+                        ask import; newer versions may add some */
     struct str by;   /* raw JSON string: the agent */
     struct str set;  /* raw JSON array of field names, .p NULL: absent */
     struct str note; /* raw JSON string, .p NULL: absent */
@@ -26,12 +25,13 @@ struct task_event {
 /* Reads the record r of a key "task/..." (from store_scan, store_observe,
    store_read). Slices point into r. ERR_FORMAT: no such record. */
 int task_event_of(const struct store_rec *r, struct task_event *out);
-/* Whether its task went to an archive with it: a record that only holds the
-   id, what it depends on, its artifacts, and how it ended. */
+/* Whether ev archived its task: such a record holds only the id, what it
+   depends on, its artifacts, and how it ended. */
 bool task_event_archives(const struct task_event *ev);
 /* The version at which ev left its task. */
 uint64_t task_event_version(const struct task_event *ev);
-/* The first fields of a state v, raw, without stepping over the rest. */
+/* Finds the first fields of a state v, raw, without reading the rest. 0 or
+   ERR_FORMAT. */
 int task_head_of(struct str v, struct str f[TASK_N_HEAD]);
 
 #endif

@@ -34,12 +34,12 @@ struct scan {
     struct str tag;    /* raw */
     struct str text;   /* lower case */
     uint16_t *fallback; /* of the search for text */
-    bool filtered;     /* by more than the status */
-    struct task_entry *at[N_LISTS]; /* next to look at */
+    bool filtered;     /* by more than status */
+    struct task_entry *at[N_LISTS]; /* to examine next */
     uint64_t before, seen;
     size_t looked, limit;
     uint64_t bytes;    /* of records read */
-    uint32_t tags_last; /* the tags last looked at, and what came of it */
+    uint32_t tags_last; /* the tags examined last, and the result */
     bool tags_hit;
 };
 
@@ -132,7 +132,7 @@ is_stale(const struct scan *s, const struct task_entry *e)
            store_now_ms(s->t->store) - e->changed_ms > TASK_STALE_MS;
 }
 
-/* What the entry alone can tell. */
+/* What can be told from the entry alone. */
 static bool
 matches_entry(struct scan *s, const struct task_entry *e)
 {
@@ -155,7 +155,7 @@ matches_entry(struct scan *s, const struct task_entry *e)
 
 /* ---- the walk ---- */
 
-/* The next task in order, which the scan then has passed; NULL: the end. */
+/* Returns the next task in order and advances past it; NULL: the end. */
 static struct task_entry *
 step(struct scan *s)
 {
@@ -190,7 +190,7 @@ cursor_here(struct scan *s)
                         STR_ARG(id[0]), STR_ARG(id[1]));
 }
 
-/* Counts a task that matches, and takes it where there is room for it. */
+/* Counts a task that matches, and adds it to the list if there is room. */
 static int
 take(struct scan *s, const struct task_entry *e)
 {
@@ -221,7 +221,7 @@ take(struct scan *s, const struct task_entry *e)
     return l->after[l->n - 1].p ? 0 : ERR_NOMEM;
 }
 
-/* Fills the list, then counts on as far as a total is wanted. */
+/* Fills the list, then goes on counting if a total is wanted. */
 static int
 walk(struct scan *s)
 {
@@ -238,7 +238,7 @@ walk(struct scan *s)
         rc = take(s, e);
         if (rc != 0)
             return rc;
-        /* One more than the list holds says that others follow. */
+        /* One more than the list holds shows that others follow. */
         if ((l->n == s->limit && s->q->uncounted) ||
             (l->total > full &&
              (!s->filtered || l->total > full + COUNT_MAX)))
@@ -255,7 +255,7 @@ walk(struct scan *s)
 
 /* ---- a query ---- */
 
-/* Finds the atoms of the texts; a text that no task has matches nothing. */
+/* Finds the atoms of the texts. A text that no task has matches nothing. */
 static int
 find_atoms(struct scan *s)
 {
@@ -299,7 +299,7 @@ prepare(struct scan *s)
     return rc == 0 ? prepare_text(s) : rc;
 }
 
-/* Where to begin: at the newest tasks, or where a cursor says. */
+/* Begins at the newest tasks, or where the cursor says. */
 static int
 start(struct scan *s)
 {
@@ -339,7 +339,7 @@ tasks_list(struct tasks *t, struct arena *a, const struct task_query *q,
         rc = start(&s);
     if (rc != 0)
         return rc;
-    /* One more, to look at what no longer fits. */
+    /* One more, to read what no longer fits. */
     out->tasks = arena_alloc(a, (s.limit + 1) * sizeof *out->tasks);
     out->after = arena_alloc(a, s.limit * sizeof *out->after);
     if (!out->tasks || !out->after)
@@ -347,7 +347,7 @@ tasks_list(struct tasks *t, struct arena *a, const struct task_query *q,
     rc = walk(&s);
     if (rc != 0 || s.filtered)
         return rc;
-    /* Without a filter the counters know, whatever was looked at. */
+    /* Without a filter the counters give the total, however much was read. */
     out->exact = true;
     out->total = 0;
     for (i = 0; i < TASK_N_STATUSES; i++)

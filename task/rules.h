@@ -6,49 +6,50 @@
 
 #include "task/draft.h"
 
-/* Whether done has the evidence that is asked for. */
+/* Whether the task has the evidence that done requires. */
 int rules_check_evidence(struct draft *d);
 
-/* Sets the status, where it may follow on the old one. */
+/* Sets the status, if it may follow the old one. */
 int rules_set_status(struct draft *d, enum task_status to);
-/* An ended task takes nothing but an update that reopens it and says why. */
+/* An ended task takes only an update that reopens it with a reason. */
 int rules_check_ended(struct draft *d);
 
-/* Whether by (raw) is nobody in particular. */
+/* Whether by (raw) stands for a caller without a name. */
 bool rules_is_unknown(struct str by);
-/* Refuses the change: another agent owns the task. */
+/* Refuses the change because another agent owns the task. */
 int rules_not_owner(struct draft *d, const char *field, const char *message);
-/* Warns where another agent owns it. */
+/* Adds a warning if another agent owns the task. */
 void rules_warn_owner(struct draft *d);
 
-/* Whether the caller claims the task with takeover: for a reason, which is
-   checked to be there. */
+/* Whether the caller claims the task with takeover. That a reason is given has
+   been checked. */
 bool rules_takes_over(const struct draft *d);
-/* Whether the lease is of the caller's name, but another session's, which still
-   lives. */
+/* Whether the lease has the caller's name but belongs to another session, which
+   still lives. */
 bool rules_other_session(const struct draft *d);
-/* What the lease is to say of the caller's session, raw; old: what it said of
-   the same agent's. .p NULL: it is not known. */
+/* The session to store in the lease, raw: the caller's or, if that is unknown,
+   the old one. .p NULL: unknown. */
 struct str rules_session(struct draft *d, struct str old);
-/* Who took the task over from the caller, raw; .p NULL: nobody, or it was
-   somebody else's. */
+/* Returns takeover (raw) if the task was taken from the caller by it; else .p
+   is NULL. */
 struct str rules_loss(const struct draft *d, struct str takeover);
-/* While a lease runs, its holder alone changes the task. An answer, a message
-   and a wish to stop change no work: they may be anybody's. */
+/* While a lease runs, only its holder may change the task. Answers, messages
+   and requests to stop change no work: anybody may send them. */
 int rules_check_lease(struct draft *d);
-/* A lease is the owner's, of a task in progress, and every write of its
-   holder renews it. One from elsewhere that is longer than a day is void. */
+/* Keeps the lease only if it is the owner's and the task is in progress, and
+   renews it with every write of its holder. An imported lease that is longer
+   than a day is dropped. */
 void rules_renew_lease(struct draft *d);
-/* Marks as seen the messages that the owner reads with the answer to this
+/* Marks the messages as seen that the owner gets with the answer to this
    change, as many as fit into it. */
 void rules_deliver(struct draft *d);
 
-/* Tasks that this one names: they exist, and no way leads back. A whole
-   import comes in any order, so there they may be missing still. */
+/* Checks that the tasks which this one names exist and that no way leads back.
+   An import comes in any order, so its tasks may still be missing. */
 int rules_check_links(struct draft *d);
-/* Whether a task that it depends on is not done. */
+/* Whether it depends on a task that is not done. */
 bool rules_is_blocked(const struct draft *d);
-/* Refuses to begin a task that is blocked, and names by what. */
+/* Refuses to begin a blocked task and names what blocks it. */
 int rules_fail_blocked(struct draft *d, const char *field);
 
 #endif

@@ -1,8 +1,8 @@
-/* task - reading a task from its record. Changes are made in task/change.c,
-   lists in task/query.c.
+/* task - reads a task from its record. Changes are made in task/change.c, lists
+   in task/query.c.
 
    A task is split into slices of its record, never decoded and encoded again:
-   what was stored is what is shown, unknown members included. */
+   it is shown as it was stored, unknown members included. */
 
 #include "task/task.h"
 #include "task/index.h"
@@ -61,13 +61,13 @@ task_event_last(struct tasks *t, struct arena *a, struct str id,
     return e && !e->archived ? task_entry_event(t, e, a, out) : ERR_NOT_FOUND;
 }
 
-/* All of them together are no longer than v, so one block is enough: *p,
-   NULL before the first. */
+/* Together they are no longer than v, so one block is enough: *p, NULL before
+   the first. */
 static int
 add_extra(struct arena *a, struct task *k, const struct raw_members *m,
           char **p)
 {
-    /* A member's bytes are in one piece: from its name's quote on. */
+    /* A member's bytes are contiguous and begin with the quote of its name. */
     struct str member = {m->name.p - 1,
                          (size_t)(m->value.p + m->value.len - m->name.p) + 1};
 
@@ -91,8 +91,8 @@ split(struct arena *a, struct task *k)
         for (i = at; i < TASK_N_FIELDS; i++)
             if (str_eq(m.name, task_arg_name(i)))
                 break;
-        /* The order is fixed: a name that is not ahead is unknown, or was
-           moved by a newer version. */
+        /* The order is fixed: a name that does not follow is unknown, or a
+           newer version moved it. */
         if (i == TASK_N_FIELDS)
             i = task_field_of(m.name);
         if (i < 0 && add_extra(a, k, &m, &extra) != 0)
