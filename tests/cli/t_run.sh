@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lib/cli.sh"
 unset MCP_TASK_AGENT
 
-# until_true COMMAND...: within a minute, looked at ten times a second
+# until_true COMMAND...: tries it ten times a second for up to a minute
 until_true() {
     checks=$((checks + 1))
     n=0
@@ -20,12 +20,12 @@ until_true() {
 }
 
 # shellcheck disable=SC2317 # these are called by name
-# shows ID TEXT: the task has it
+# shows ID TEXT: whether the task contains TEXT
 shows() {
     "$bin" show "$1" --json | grep -qF -e "$2"
 }
 
-# waiting ID COMMAND...: runs until file go is there, and says so with ready
+# waiting OPTION...: a run that makes the file ready and waits for the file go
 waiting() {
     rm -f go ready
     # shellcheck disable=SC2016 # for the other shell
@@ -35,7 +35,7 @@ waiting() {
     until_true test -e ready
 }
 
-# What is in the file of a run, which goes when it has ended.
+# supervisor ID: its process, from the file that a run has until it ends
 supervisor() {
     sed -n 's/^supervisor \([0-9]*\),.*/\1/p' "$MCP_TASK_BASE_DIR/runs/$1"
 }
@@ -222,7 +222,7 @@ has out '"failed":1,"summary":"its supervisor was killed' '"exit_code":0'
 lacks out '"exit_code":4'
 checks=$((checks + 1))
 [ ! -e started ] || fail 'a command was started twice'
-# The same with somebody in front, who tells it.
+# The same with a process in front, which reports it.
 rm -f go ready
 "$bin" run --title Two -- sh -c \
     'touch ready; until [ -e go ]; do sleep 0.1; done' >out 2>err &

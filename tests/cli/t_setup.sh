@@ -1,5 +1,5 @@
 #!/bin/sh
-# Adding the server to clients, which here only write down what they are given:
+# Adding the server to clients, which here only write down their arguments:
 # t_setup.sh [MCPTASK [EXE]]
 
 # shellcheck source=tests/lib/cli.sh
@@ -83,7 +83,7 @@ run 0 setup cursor
 has out '"mcpServers"' "\"$exe\""
 has err '# for ~/.cursor/mcp.json'
 mv bin/codex bin/other
-# What PATH is left with has no such client.
+# The remaining PATH has no such client.
 [ -z "$(PATH=$dir/bin command -v codex)" ] && PATH=$dir/bin run 0 setup codex
 has out '[mcp_servers.mcptask]'
 has err 'codex is not in PATH' '# for ~/.codex/config.toml'
