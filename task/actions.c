@@ -491,7 +491,7 @@ warn_of_done(struct draft *d)
         draft_warn(d, "done with remaining_steps");
     if (rules_is_blocked(d))
         draft_warn(d, "done, but tasks that it depends on are not");
-    if (task_has_open(d->k.f[F_QUESTIONS]))
+    if (task_open_question(d->k.f[F_QUESTIONS]).p)
         draft_warn(d, "done with open questions");
     if (has_live_child(d))
         draft_warn(d, "done with open children");

@@ -253,7 +253,7 @@ read_head(struct task_entry *e, const struct str f[TASK_N_HEAD])
         end -= e->changed_ms;
         e->lease_ms = (int32_t)(end > max ? max : end < 0 ? -1 : end);
     }
-    e->has_open = f[F_QUESTIONS].p && task_has_open(f[F_QUESTIONS]);
+    e->has_open = f[F_QUESTIONS].p && task_open_question(f[F_QUESTIONS]).p;
 }
 
 static int

@@ -39,8 +39,8 @@ task_lease_make(struct arena *a, struct str agent, struct str seconds,
                         session.p ? ",\"session\":" : "", STR_ARG(session));
 }
 
-bool
-task_has_open(struct str questions)
+struct str
+task_open_question(struct str questions)
 {
     struct str item;
     size_t at = 0;
@@ -48,5 +48,5 @@ task_has_open(struct str questions)
     do
         item = raw_list_next(questions, &at);
     while (item.p && raw_member(item, "answer").p);
-    return item.p;
+    return item;
 }

@@ -19,9 +19,9 @@ struct str task_lease_make(struct arena *a, struct str agent,
    handoff, or 3600 seconds after it. at is the time of the record, for a
    handoff without one. */
 int64_t task_handoff_end(struct str handoff, int64_t at);
-/* Whether a question of the list waits for its answer. Each is {question_id,
-   question, options, kind, to, by, at, answer}, oldest first; an answer is
-   {text, action, by, at}. */
-bool task_has_open(struct str questions);
+/* The oldest question of the list that has no answer; .p NULL: all have one.
+   Each is {question_id, question, options, kind, to, by, at, answer}; an answer
+   is {text, action, by, at}. */
+struct str task_open_question(struct str questions);
 
 #endif

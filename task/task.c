@@ -146,7 +146,7 @@ derive(struct tasks *t, struct arena *a, struct task *k)
         k->leased = at > now;
         k->lease_expired = at <= now;
     }
-    k->needs_input = !ended && task_has_open(k->f[F_QUESTIONS]);
+    k->needs_input = !ended && task_open_question(k->f[F_QUESTIONS]).p;
     k->damaged = tasks_damage(t, k->ev.id);
     if (!time_parse(k->ev.r.time, &at))
         at = now;

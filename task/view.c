@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "task/fields.h"
+#include "task/parts.h"
 #include "json/raw.h"
 
 #include <string.h>
@@ -140,18 +141,6 @@ put_tests(struct buf *b, struct str results)
                    (unsigned long long)passed, (unsigned long long)failed);
 }
 
-static struct str
-open_question(struct str questions)
-{
-    struct str item;
-    size_t at = 0;
-
-    while ((item = raw_list_next(questions, &at)).p &&
-           raw_member(item, "answer").p)
-        ;
-    return item;
-}
-
 /* Why the task has its status: its open question, who gave it up or handed it
    over, or the reason of the update that set the status. */
 static void
@@ -168,7 +157,7 @@ put_why(struct buf *b, const struct task *k)
     };
 
     if (k->needs_input)
-        why.question = open_question(k->f[F_QUESTIONS]);
+        why.question = task_open_question(k->f[F_QUESTIONS]);
     if (str_is(k->ev.op, "update") &&
         raw_list_has(k->ev.set, STR("\"status\"")))
         why.note = k->ev.note;

@@ -35,8 +35,8 @@ public='
 board/page cli/cli cli/help cli/store cli/text http/reply json/raw json/write
 mcp/calls mcp/mark mcp/mcp mcp/sign serve/stdio serve/turn serve/web store/record
 store/verify
-task/artifact task/change task/check task/claim task/error task/fields task/query
-task/task task/view tools/look tools/tools
+task/artifact task/change task/check task/claim task/error task/fields task/parts
+task/query task/task task/view tools/look tools/tools
 '
 
 # Every FILE OTHER SYMBOL, and FILE OTHER .h where it includes that.
