@@ -438,8 +438,9 @@ check_beside(struct task_ctx *c, const struct task_args *args,
                              "tasks", task_arg_name(i).p);
     if (list->n == 0 || list->n > TASK_MAX_NEW ||
         args->v[ARG_TASKS].len > TASK_MAX_NEW_LEN)
-        return task_fail(c, ERR_TOO_LARGE, "tasks", "tasks must be 1 to %d, of "
-                         "%d bytes in all", TASK_MAX_NEW, TASK_MAX_NEW_LEN);
+        return task_fail(c, list->n > 0 ? ERR_TOO_LARGE : ERR_INVALID, "tasks",
+                         "tasks must be 1 to %d, of %d bytes in all",
+                         TASK_MAX_NEW, TASK_MAX_NEW_LEN);
     return 0;
 }
 

@@ -110,7 +110,7 @@ static int
 check_name(struct parse *p, const struct row *r, struct str s)
 {
     const char *const *all = row_choices[r->sub];
-    char list[128];
+    char list[160]; /* the longest are those of until */
     size_t n = 0, i;
 
     for (i = 0; all[i]; i++) {
