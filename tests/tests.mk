@@ -103,11 +103,12 @@ $(B)/fixture: $(FIXTURE) $(wildcard tests/*/*.h) $(OBJ)
 # some wait for what they started.
 JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell expr 2 \* \
   $$(getconf _NPROCESSORS_ONLN)))
-SCRIPTS := cli edit run setup foreign install layers layers_fail example
+SCRIPTS := cli edit run setup hook foreign install layers layers_fail example
 RUN_cli = sh tests/cli/t_cli.sh $(abspath $(BIN))
 RUN_edit = sh tests/cli/t_edit.sh $(abspath $(BIN))
 RUN_run = sh tests/cli/t_run.sh $(abspath $(BIN))
 RUN_setup = sh tests/cli/t_setup.sh $(abspath $(BIN))
+RUN_hook = sh tests/cli/t_hook.sh $(abspath $(BIN))
 RUN_foreign = sh tests/cli/t_foreign.sh $(abspath $(BIN))
 RUN_install = sh tests/cli/t_install.sh $(abspath $(BIN))
 RUN_layers = sh tests/layers.sh $(B) $(SRC) mcptask
