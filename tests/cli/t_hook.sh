@@ -94,6 +94,20 @@ has out '"from_agent":"claude-code-0f3c9a52"' '"reason":"the session ended"'
 in_shell two claim mine-1
 in_shell two 'done' yours-1
 
+# What mcptask run looks after is no work for another.
+name=a_command_goes_on
+mkfifo go
+hook start $one
+in_shell one run -d --title Build -- sh -c 'read -r code <"$0"; exit "$code"' \
+    "$dir/go"
+id=$(cat said)
+hook end $one
+owns claude-code-0f3c9a52 "$id"
+check timeout 60 sh -c 'echo 3 >go'
+check mcptask wait "$id" --until failed --timeout 60
+mcptask show "$id" --json >out
+has out '"exit_code":3'
+
 # Again, with nothing to hand over; and another client, which writes its
 # input over several lines.
 name=again
