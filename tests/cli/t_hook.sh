@@ -31,7 +31,8 @@ hook() {
     printf '{"session_id":"%s","transcript_path":"%s","cwd":"%s",' \
         "$2" "$at" /home/me/api >in
     printf '"hook_event_name":"%s",%s}' $event "$more" >>in
-    mcptask-session claude-code "$1" <in >out 2>err || fail "hook $1: $(cat err)"
+    mcptask-session claude-code "$1" <in >out 2>err ||
+        fail "hook $1: $(cat err)"
 }
 
 # owns AGENT ID...: these, and no others, are in progress

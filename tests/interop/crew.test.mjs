@@ -62,7 +62,7 @@ class Board {
   }
 }
 
-/* ---- how an agent waits for a task: its answer, and how to end the wait ---- */
+/* ---- how an agent waits for a task: its answer, and how to end it ---- */
 
 function plainly(bill, args) {
   const end = new AbortController();
