@@ -2,19 +2,15 @@
 # The hook of docs/cli.md, with what clients give it, for two sessions of one
 # client: t_hook.sh [MCPTASK]
 
-bin=${1:-./mcptask}
-bin=$(cd "$(dirname "$bin")" && pwd)/$(basename "$bin")
-doc=$(cd "$(dirname "$0")/../.." && pwd)/docs/cli.md
-# shellcheck source=tests/lib/check.sh
-. "$(dirname "$0")/../lib/check.sh"
-cd "$dir" || exit 1
+# shellcheck source=tests/lib/cli.sh
+. "$(dirname "$0")/../lib/cli.sh"
 export MCP_TASK_BASE_DIR="$dir/store"
 mkdir bin
 ln -s "$bin" bin/mcptask
 PATH=$dir/bin:$PATH
 awk '/^# usage: mcptask-session / { print "#!/bin/sh"; on = 1 }
     on && /^```/ { exit }
-    on' "$doc" >bin/mcptask-session
+    on' "$docs/cli.md" >bin/mcptask-session
 chmod +x bin/mcptask-session
 
 one=0f3c9a52-7d41-4b7e-9d0c-2a5c1e6f8b10
