@@ -119,10 +119,11 @@ describe('ext-tasks', { concurrency: 6 }, () => {
       const silence = () => new Promise(() => {});
       const agent = await more({ answer: silence });
       const execution = await call(agent, 'multi_input');
-      await isAsked(agent);
+      /* The old dialect asks both at a time; who is detached refuses more. */
+      await isAsked(agent, agent.isNew ? 1 : 2);
       const reference = execution.serializeReference();
-      await execution.detach();
       await agent.kill();
+      await execution.detach();
       const next = await more();
       says(await outcomeOf(await next.session.resumeTask(reference)), /both/);
       assert.equal(next.asked.length, 2);
