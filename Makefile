@@ -27,22 +27,22 @@ Q := $(if $(V),,@)
 
 include packaging/flags.mk
 
-SRC := $(addprefix base/,err base text clock base64 sha256 gunzip \
+SRC := $(addprefix base/,err base utf8 text clock base64 sha256 gunzip \
   file zone loop token env) \
   $(addprefix json/,write) json json/raw \
   $(addprefix store/,record index lock lost log state time apply files write \
   read move load compact verify) store store/replica \
   $(addprefix http/,parse conn listen reply) http board/page \
-  $(addprefix task/,error intern keys fields index task \
-  query check rules actions change artifact view) \
+  $(addprefix task/,error intern keys fields parts event index task \
+  query check claim draft rules actions change artifact view) \
   $(addprefix mcp/,call calls sign wire error scan question dialect listener \
-  delivery session state waiting run talk deferred answer stream listen tasks \
+  delivery session state waiting run mark talk deferred answer stream listen tasks \
   methods accept mcp) \
   $(addprefix tools/,call get uri prompts look wait tools) \
   $(addprefix serve/,tend turn stdio access exchange post \
   stream state web) \
   $(addprefix etcd/,head meta txn url client engine key snapshot upload tend remote) \
-  $(addprefix cli/,width text store args id config show board work edit run help foreign import admin doctor cli)
+  $(addprefix cli/,width text store args id config show board work edit run help backlog foreign import admin doctor cli)
 OBJ := $(SRC:%=$(B)/%.o)
 
 all: $(BIN)

@@ -19,6 +19,7 @@
 #include "json.h"
 #include "json/word.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 #include <string.h>
 

@@ -41,10 +41,9 @@ void store_close(struct store *s);
    ERR_NOMEM, or ERR_DAMAGED (reads may continue). */
 int store_follow(struct store *s);
 
-/* Returns whether memory matches the log. After a failed follow or lock it may
-   be half read; a missing key then means nothing. */
+/* Whether memory matches the log. After a failed follow or lock it may be half
+   read; a missing key then means nothing. */
 bool store_loaded(struct store *s);
-
 /* Takes the write lock and follows. 0; ERR_MORE: another process holds it, call
    store_lock_wait; ERR_READONLY, ERR_IO, ERR_DAMAGED, ERR_FULL: this process
    cannot write now, store_state says why; with a remote also ERR_UNREACHABLE

@@ -169,61 +169,6 @@ str_u64(struct str s, uint64_t *out)
     return true;
 }
 
-/* Returns whether c is a UTF-8 continuation byte. */
-static bool
-is_tail(uint8_t c)
-{
-    return (c & 0xc0) == 0x80;
-}
-
-size_t
-utf8_len(const char *p, const char *end)
-{
-    const uint8_t *s = (const uint8_t *)p;
-    size_t room = (size_t)(end - p);
-
-    if (room == 0)
-        return 0;
-    if (s[0] < 0x80)
-        return 1;
-    if (s[0] < 0xc2 || s[0] > 0xf4 || room < 2 || !is_tail(s[1]))
-        return 0;
-    if (s[0] < 0xe0)
-        return 2;
-    if (room < 3 || !is_tail(s[2]))
-        return 0;
-    /* The second byte reveals overlong forms, surrogates and code points above
-       U+10FFFF. */
-    if (s[0] < 0xf0) {
-        if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f))
-            return 0;
-        return 3;
-    }
-    if ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-        return 0;
-    return room >= 4 && is_tail(s[3]) ? 4 : 0;
-}
-
-uint32_t
-utf8_code(const char *p, size_t n)
-{
-    uint32_t cp = (uint32_t)p[0] & (n == 1 ? 0x7fu : 0x7fu >> n);
-
-    for (size_t i = 1; i < n; i++)
-        cp = cp << 6 | ((uint32_t)p[i] & 0x3fu);
-    return cp;
-}
-
-size_t
-utf8_count(struct str s)
-{
-    size_t i, n = 0;
-
-    for (i = 0; i < s.len; i++)
-        n += !is_tail((uint8_t)s.p[i]);
-    return n;
-}
-
 /* ---- arena ---- */
 
 struct arena_chunk {

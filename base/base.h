@@ -35,12 +35,6 @@ uint64_t str_hash(struct str s);
 uint64_t str_sip(const uint64_t seed[2], struct str s);
 /* Reads an unsigned decimal that is all of s: digits only, no overflow. */
 bool str_u64(struct str s, uint64_t *out);
-/* The length of the valid UTF-8 sequence (RFC 3629) at p; 0 if invalid. */
-size_t utf8_len(const char *p, const char *end);
-/* The code point of the valid sequence of n bytes at p. */
-uint32_t utf8_code(const char *p, size_t n);
-/* The number of code points in s, which must be valid UTF-8. */
-size_t utf8_count(struct str s);
 
 /* Returns whether one user may hold own, when all together hold all of max: at
    most three quarters of what the others leave, so the next one finds room. */

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -9,6 +9,7 @@
 #include "cli/args.h"
 #include "cli/store.h"
 #include "cli/text.h"
+#include "task/artifact.h"
 #include "task/view.h"
 
 #include <string.h>
@@ -73,13 +74,6 @@ static const struct word {
 };
 #define N_WORDS (sizeof(words) / sizeof(words[0]))
 
-static void
-put_word(const struct cli *c, struct cli_tool_args *l, const struct word *w)
-{
-    cli_args_put(l, w->name,
-                 *(const char *const *)(const void *)((const char *)c + w->at));
-}
-
 /* An empty text is left out, so that one alone makes an empty list. */
 static void
 put_list(struct cli_tool_args *l, const char *name, const char *const *values)
@@ -94,20 +88,34 @@ put_list(struct cli_tool_args *l, const char *name, const char *const *values)
     json_close(&l->w);
 }
 
+/* Puts the option that is own_agent, or all the others. */
+static void
+put_words(const struct cli *c, struct cli_tool_args *l, bool own)
+{
+    for (size_t i = 0; i < N_WORDS; i++) {
+        const void *at = (const char *)c + words[i].at;
+
+        if ((words[i].at == c->own_agent) != own)
+            continue;
+        if (words[i].list)
+            put_list(l, words[i].name, at);
+        else
+            cli_args_put(l, words[i].name, *(const char *const *)at);
+    }
+}
+
 void
 cli_args_begin(struct cli *c, struct cli_tool_args *l,
                const struct json_tok *input, const char *id)
 {
-    const struct json_tok *m;
-    uint32_t i, n = input != NULL ? input->n : 0;
+    const struct json_tok *m = input;
+    uint32_t n = input != NULL ? input->n : 0;
 
     *l = (struct cli_tool_args){0};
     json_w_init(&l->w, &l->b);
     json_obj(&l->w);
-    for (i = 0; i < N_WORDS; i++)
-        if (words[i].at == c->own_agent)
-            put_word(c, l, &words[i]); /* input may name another */
-    for (i = 0, m = input; i < n; i++, m += m[1].span) {
+    put_words(c, l, true); /* input may name another agent */
+    for (uint32_t i = 0; i < n; i++, m += m[1].span) {
         m++;
         json_key_str(&l->w, json_str(&c->a, m));
         json_splice(&l->w, json_raw(m + 1));
@@ -116,25 +124,56 @@ cli_args_begin(struct cli *c, struct cli_tool_args *l,
         c->args.id = id;
     if (c->args.takeover)
         json_put_bool(&l->w, "takeover", true);
-    for (i = 0; i < N_WORDS; i++) {
-        const void *at = (const char *)c + words[i].at;
+    put_words(c, l, false);
+}
 
-        if (words[i].list)
-            put_list(l, words[i].name, at);
-        else if (words[i].at != c->own_agent)
-            put_word(c, l, &words[i]);
-    }
+int
+cli_args_attach(struct cli *c, struct cli_tool_args *l, const char *id,
+                struct str content, const char *type)
+{
+    struct task_blob blob = {.stored = true, .size = content.len};
+    bool made;
+    int rc = artifact_put(c->env->artifacts_dir, content, blob.sha256, &made);
+
+    if (rc != 0)
+        return cli_fail_path(c, rc, c->env->artifacts_dir);
+    cli_args_begin(c, l, NULL, id);
+    cli_args_put(l, "type", type);
+    l->blob = blob;
+    return 0;
+}
+
+/* Returns the finished text, in c->a; .p is NULL if memory ran out. */
+static struct str
+end(struct cli *c, struct cli_tool_args *l)
+{
+    json_close(&l->w);
+    return buf_take(&l->b, &c->a);
+}
+
+int
+cli_args_parse(struct cli *c, enum task_tool tool, struct cli_tool_args *l,
+               struct task_ctx *x, struct task_args *out)
+{
+    struct str text = end(c, l);
+    const struct json_tok *root;
+
+    *x = (struct task_ctx){.a = &c->a};
+    /* What json wrote, it can read, if there is memory for it. */
+    if (text.p == NULL || json_parse(&c->a, text, &root, NULL) != 0)
+        return cli_fail_store(c, ERR_NOMEM);
+    return task_args_parse(x, tool, root, out) == 0
+               ? 0 : cli_refuse_change(c, &x->e);
 }
 
 struct str
-cli_args_end(struct cli *c, struct cli_tool_args *l)
+cli_args_join(struct cli *c, char **list)
 {
-    struct str text;
+    struct buf b = {0};
 
-    json_close(&l->w);
-    text = l->b.err ? STR_NONE : arena_str(&c->a, buf_view(&l->b));
-    buf_fini(&l->b);
-    return text;
+    for (; *list != NULL; list++)
+        buf_printf(&b, "%s%s", b.len > 0 ? " " : "", *list);
+    return buf_take(&b, &c->kept);
 }
 
 /* ---- changes ---- */
@@ -251,7 +290,8 @@ change_once(struct cli *c, enum task_tool tool, struct str text,
                            .require_evidence = c->env->require_evidence,
                            .require_pass = c->env->require_pass,
                            .ownership_warn = c->env->ownership_warn,
-                           .person = true};
+                           .person = true,
+                           .unread = c->quiet};
     if (rc != 0)
         return rc;
     rc = task_change_text(c->s.tasks, x, tool, text, blob, r);
@@ -263,11 +303,12 @@ int
 cli_try_change(struct cli *c, enum task_tool tool, struct cli_tool_args *l,
                struct task_ctx *x, struct task_receipt *r)
 {
-    struct str text = cli_args_end(c, l);
+    const struct task_blob *blob = l->blob.stored ? &l->blob : NULL;
+    struct str text = end(c, l);
     int rc;
 
     do
-        rc = change_once(c, tool, text, l->blob, x, r);
+        rc = change_once(c, tool, text, blob, x, r);
     while (rc == ERR_AGAIN && !l->once);
     return rc;
 }

@@ -11,7 +11,7 @@
 struct cli_tool_args {
     struct buf b;
     struct json_w w;
-    const struct task_blob *blob; /* of attach_artifact, or NULL */
+    struct task_blob blob; /* of attach_artifact, once it is stored */
     bool once; /* cli_try_change may return ERR_AGAIN: others were first */
 };
 
@@ -26,8 +26,19 @@ void cli_args_begin(struct cli *c, struct cli_tool_args *l,
 /* Adds a text, or nothing if value is NULL. */
 void cli_args_put(struct cli_tool_args *l, const char *name,
                   const char *value);
-/* Returns the finished text, in c->a; .p is NULL if memory ran out. */
-struct str cli_args_end(struct cli *c, struct cli_tool_args *l);
+/* Stores content, and begins the arguments that attach it to task id with the
+   options that were given; type may be NULL. Returns 0, or an exit code after
+   printing the error. */
+int cli_args_attach(struct cli *c, struct cli_tool_args *l, const char *id,
+                    struct str content, const char *type);
+/* Ends the arguments and checks them as those of tool, for a caller in *x.
+   Returns 0, or an exit code after printing the error. */
+int cli_args_parse(struct cli *c, enum task_tool tool,
+                   struct cli_tool_args *l, struct task_ctx *x,
+                   struct task_args *out);
+/* The words of list with a blank between two, in c->kept; .p is NULL if memory
+   ran out. */
+struct str cli_args_join(struct cli *c, char **list);
 
 /* Ends the arguments and makes the change under the lock. Returns 0 and the
    receipt, or an exit code after printing the error. */

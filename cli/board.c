@@ -11,6 +11,7 @@
 #include "cli/width.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "task/parts.h"
 #include "task/view.h"
 
 #include <string.h>
@@ -50,19 +51,6 @@ text_of(struct board *b, struct str raw)
     return s.p != NULL ? s : STR("");
 }
 
-/* The first open question; .p NULL: none is open. */
-static struct str
-question_of(struct board *b, const struct task *k)
-{
-    struct str item;
-    size_t at = 0;
-
-    do
-        item = raw_list_next(k->f[F_QUESTIONS], &at);
-    while (item.p != NULL && raw_member(item, "answer").p != NULL);
-    return raw_text(&b->c->a, raw_member(item, "question"));
-}
-
 /* What happened, and why if anybody said so. */
 static struct str
 because(struct board *b, struct str what, struct str raw_reason)
@@ -96,7 +84,8 @@ why(struct board *b, const struct task *k)
     if (task_status_ended(k->status))
         return text_of(b, k->ev.note);
     if (k->needs_input)
-        return question_of(b, k);
+        return text_of(b, raw_member(task_open_question(k->f[F_QUESTIONS]),
+                                     "question"));
     if (k->status == TASK_HANDOFF_READY)
         return handed_over(b, k->f[F_HANDOFF]);
     if (k->status == TASK_EXHAUSTED)

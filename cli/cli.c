@@ -156,7 +156,7 @@ const struct cli_command cli_commands[] = {
     {"export", "[--format jsonl|md] [ID...]",
      "tasks as JSON lines or markdown", cli_export, 0, ANY_NUMBER, READ,
      OPTS(TEXT("format", 'f', format))},
-    {"import", "[--strict] FILE|-", "tasks from JSON lines or a JSON array",
+    {"import", "[--strict] FILE|FOLDER|-", "tasks that were exported",
      cli_import, 1, 1, WRITE,
      OPTS(FLAG("strict", 0, strict))},
     {"verify", "[--repair OUT]", "checks the log and the artifacts",

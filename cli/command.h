@@ -62,7 +62,7 @@ struct cli {
     int behind; /* the first operand after "--"; n_operands: there is none */
     struct cli_store s; /* s.store is NULL while it is closed */
     bool json;      /* --json */
-    bool quiet;     /* renewed leases are not told */
+    bool quiet;     /* nobody reads what becomes of a change */
     bool stale;     /* it was told that other hosts may have newer records */
     bool tty;       /* stdout is a terminal */
     bool color;     /* stdout is a terminal that shows colours */

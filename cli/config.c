@@ -486,7 +486,33 @@ cli_config(struct cli *c)
 
 /* ---- setup ---- */
 
-/* Becomes the program; returns an exit code if that fails. */
+/* The words that are run, or what to put where. */
+static void
+put_setup_json(struct cli *c, const struct client *k, const struct launch *l,
+               const struct words *w)
+{
+    struct buf *b = &c->out, text = {0};
+
+    buf_printf(b, "{\"client\":\"%s\",\"%s", k->name,
+               w->n > 0 ? "run\":[" : "settings\":");
+    for (size_t i = 0; i < w->n; i++) {
+        buf_z(b, i > 0 ? "," : "");
+        json_quote(b, w->word[i]);
+    }
+    if (w->n > 0) {
+        buf_z(b, "]}\n");
+        return;
+    }
+    put_servers(&text, k, l);
+    json_quote(b, buf_view(&text));
+    buf_fini(&text);
+    buf_z(b, ",\"where\":");
+    json_quote(b, str_of(k->where));
+    buf_z(b, "}\n");
+}
+
+/* Becomes the program, whose output is none of ours with --json; returns an
+   exit code if that fails. */
 static int
 become(struct cli *c, struct str program, const struct words *w)
 {
@@ -497,6 +523,8 @@ become(struct cli *c, struct str program, const struct words *w)
         argv[i] = (char *)w->word[i].p;
     argv[i] = NULL;
     cli_flush(c);
+    if (c->json)
+        dup2(STDERR_FILENO, STDOUT_FILENO);
     signal(SIGPIPE, SIG_DFL);
     signal(SIGXFSZ, SIG_DFL);
     execv(program.p, argv);
@@ -521,7 +549,10 @@ cli_setup(struct cli *c)
         if (k->program != NULL)
             cli_fail(c, 0, "%s is not in PATH: this is what to do by hand",
                      k->program);
-        put_settings(c, k, &l);
+        if (c->json)
+            put_setup_json(c, k, &l, &w);
+        else
+            put_settings(c, k, &l);
         return CLI_OK;
     }
     if (strcmp(k->program, "code") == 0) {
@@ -530,9 +561,12 @@ cli_setup(struct cli *c)
     } else {
         client_words(c, k, &l, &w);
     }
-    put_words(&said, &w);
-    if (cli_say(c->args.dry_run ? STDOUT_FILENO : STDERR_FILENO, &said) &&
-        c->args.dry_run)
+    if (c->json)
+        put_setup_json(c, k, &l, &w);
+    else
+        put_words(c->args.dry_run ? &c->out : &said, &w);
+    if (c->args.dry_run)
         return CLI_OK;
+    cli_say(STDERR_FILENO, &said);
     return become(c, program, &w);
 }

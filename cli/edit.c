@@ -11,25 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The words of the title, with a blank between two. */
-static struct str
-join(struct cli *c, char **words)
-{
-    struct buf b = {0};
-    struct str s;
-
-    for (; *words != NULL; words++)
-        buf_printf(&b, "%s%s", b.len > 0 ? " " : "", *words);
-    s = b.err ? STR_NONE : arena_printf(&c->a, "%.*s", STR_ARG(buf_view(&b)));
-    buf_fini(&b);
-    return s;
-}
-
 int
 cli_add(struct cli *c)
 {
     struct cli_tool_args l;
-    struct str title = join(c, c->operand);
+    struct str title = cli_args_join(c, c->operand);
 
     if (title.p == NULL)
         return cli_fail_store(c, ERR_NOMEM);
@@ -174,30 +160,27 @@ ends_with(const char *path, const char *end)
     return n >= m && strcmp(path + n - m, end) == 0;
 }
 
+/* The type that the name of a file tells; NULL: that of any file. */
+static const char *
+type_of(const char *name)
+{
+    return ends_with(name, ".log") ? "log"
+         : ends_with(name, ".diff") || ends_with(name, ".patch") ? "diff"
+                                                                 : NULL;
+}
+
 int
 cli_attach(struct cli *c)
 {
     const char *path = c->operand[1];
-    const char *name;
-    struct task_blob blob = {.stored = true};
     struct cli_tool_args l;
     struct str content;
-    bool made;
     int rc = read_content(c, path, &content);
 
-    if (rc != 0)
-        return rc;
     if (c->args.name == NULL)
         c->args.name = file_name(path);
-    name = c->args.name;
-    blob.size = content.len;
-    rc = artifact_put(c->env->artifacts_dir, content, blob.sha256, &made);
-    if (rc != 0)
-        return cli_fail_path(c, rc, c->env->artifacts_dir);
-    cli_args_begin(c, &l, NULL, c->operand[0]);
-    cli_args_put(&l, "type", ends_with(name, ".log") ? "log"
-                 : ends_with(name, ".diff") || ends_with(name, ".patch")
-                     ? "diff" : NULL);
-    l.blob = &blob;
-    return cli_change_and_tell(c, TOOL_ATTACH, &l);
+    if (rc == 0)
+        rc = cli_args_attach(c, &l, c->operand[0], content,
+                             type_of(c->args.name));
+    return rc != 0 ? rc : cli_change_and_tell(c, TOOL_ATTACH, &l);
 }

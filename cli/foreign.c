@@ -1,11 +1,12 @@
-/* foreign - tasks of other programs: an issue of beads has id and title, a task
-   of taskwarrior uuid and description.
+/* foreign - tasks of other programs. Members that they always write tell which
+   one it was.
 
    A table says what becomes of their members. Members that it does not name
    are carried along, and task_import refuses what does not fit. */
 
 #include "cli/foreign.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "task/check.h"
 #include "task/fields.h"
 
@@ -14,7 +15,7 @@
 #define TITLE_MAX 256 /* characters */
 
 enum how {
-    SAME, DROP, ID, IDS, TITLE, LIST, STATUS, LEVEL, TIME, NOTES, LINKS
+    SAME, DROP, ID, IDS, TITLE, LIST, STATUS, LEVEL, TIME, NOTES, LINKS, OWNER
 };
 
 struct member {
@@ -47,6 +48,32 @@ static const struct member warrior[] = {
     {"urgency", NULL, DROP},
     {NULL, NULL, SAME},
 };
+static const struct member backlog[] = {
+    {"id", "task_id", ID},
+    {"title", "title", TITLE},
+    {"description", "goal", SAME},
+    {"acceptance_criteria", "acceptance", SAME},
+    {"status", "status", STATUS},
+    {"assignee", "current_owner", OWNER},
+    {"labels", "tags", SAME},
+    {"priority", "priority", LEVEL},
+    {"dependencies", "depends_on", IDS},
+    {"parent_task_id", "parent_id", ID},
+    {"implementation_plan", "resume_prompt", SAME},
+    {"final_summary", "result", SAME},
+    {"created_date", "created_at", TIME},
+    {"updated_date", "updated_at", TIME},
+    {NULL, NULL, SAME},
+};
+
+static const struct source {
+    const char *name, *has[3]; /* members */
+    const struct member *all;
+} sources[] = {
+    {"Backlog.md", {"id", "title", "created_date"}, backlog},
+    {"beads", {"id", "title", "priority"}, beads},
+    {"taskwarrior", {"uuid", "description", "entry"}, warrior},
+};
 
 /* Their words for a status; others are the same here. */
 static const struct {
@@ -55,7 +82,8 @@ static const struct {
     {"blocked", "open"}, {"deferred", "open"}, {"pinned", "open"},
     {"hooked", "in_progress"}, {"closed", "done"}, {"tombstone", "cancelled"},
     {"pending", "open"}, {"waiting", "open"}, {"recurring", "open"},
-    {"completed", "done"}, {"deleted", "cancelled"},
+    {"completed", "done"}, {"deleted", "cancelled"}, {"to_do", "open"},
+    {"won't_do", "cancelled"},
 };
 
 /* An id that fits: '-' stands for what does not. */
@@ -99,27 +127,49 @@ put_title(struct json_w *w, struct str s)
         json_put_str(w, "full_title", s);
 }
 
+/* A word, or two such as "In Progress". */
 static void
 put_status(struct json_w *w, struct str s)
 {
-    for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++)
+    char word[16];
+    size_t i;
+
+    for (i = 0; i < s.len && i < sizeof(word); i++)
+        word[i] = s.p[i] == ' ' ? '_' : text_lower(s.p[i]);
+    s = i == s.len ? (struct str){word, i} : s;
+    for (i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++)
         if (str_is(s, statuses[i].from))
             s = str_of(statuses[i].to);
     json_string(w, s);
 }
 
-/* 20260728T093000Z */
+/* 20260728T093000Z, 2026-07-28 09:30 or 2026-07-28 */
 static void
 put_time(struct json_w *w, struct str s)
 {
     char out[24];
 
-    if (s.len == 16) {
+    if (s.len == 16 && s.p[4] != '-') {
         text_put(out, sizeof(out), "%.4s-%.2s-%.2sT%.2s:%.2s:%.2sZ", s.p,
                  s.p + 4, s.p + 6, s.p + 9, s.p + 11, s.p + 13);
         s = str_of(out);
+    } else if (s.len == 16 || s.len == 10) {
+        text_put(out, sizeof(out), "%.10sT%.5s:00Z", s.p,
+                 s.len == 16 ? s.p + 11 : "00:00");
+        s = str_of(out);
     }
     json_string(w, s);
+}
+
+/* The first of them, without the @ of a handle; more are kept beside it. */
+static void
+put_owner(struct arena *a, struct json_w *w, const struct json_tok *t)
+{
+    struct str s = json_str(a, t->type == JSON_ARRAY ? t + 1 : t);
+
+    json_string(w, str_from(s, str_starts(s, "@")));
+    if (t->type == JSON_ARRAY && t->n > 1)
+        json_put_raw(w, "assignee", json_raw(t));
 }
 
 /* The texts of annotations, a line each. */
@@ -172,6 +222,8 @@ put_value(struct arena *a, struct json_w *w, enum how how,
 
     if (how == IDS || how == NOTES || how == LINKS) {
         (how == IDS ? put_ids : how == NOTES ? put_notes : put_links)(a, w, t);
+    } else if (how == OWNER) {
+        put_owner(a, w, t);
     } else if (s.p == NULL || how == SAME) {
         json_splice(w, json_raw(t));
     } else if (how == ID) {
@@ -183,7 +235,8 @@ put_value(struct arena *a, struct json_w *w, enum how how,
     } else if (how == TIME) {
         put_time(w, s);
     } else if (how == LEVEL) {
-        json_number(w, str_is(s, "H") ? 1 : str_is(s, "L") ? 3 : 2);
+        json_number(w, text_lower(s.p[0]) == 'h' ? 1
+                       : text_lower(s.p[0]) == 'l' ? 3 : 2);
     } else {
         json_arr(w);
         json_string(w, s);
@@ -191,29 +244,49 @@ put_value(struct arena *a, struct json_w *w, enum how how,
     }
 }
 
+/* Whether there is nothing to say. */
+static bool
+is_empty(const struct json_tok *t)
+{
+    return t->type == JSON_NULL || (t->type == JSON_STRING && t->len == 0) ||
+           (t->type == JSON_ARRAY && t->n == 0);
+}
+
+static const struct source *
+source_of(const struct json_tok *t)
+{
+    const struct source *end = sources + sizeof(sources) / sizeof(sources[0]);
+
+    for (const struct source *s = sources; s < end; s++)
+        if (json_get(t, s->has[0]) && json_get(t, s->has[1]) &&
+            json_get(t, s->has[2]))
+            return s;
+    return NULL;
+}
+
 int
-cli_foreign(struct arena *a, const struct json_tok **task)
+cli_foreign(struct arena *a, const struct json_tok **task, const char **of)
 {
     const struct json_tok *t = *task, *name;
-    bool issue = json_get(t, "id") && json_get(t, "title");
-    const struct member *all = issue ? beads : warrior, *m;
+    const struct source *source = source_of(t);
+    const struct member *m;
     struct buf b = {0};
     struct json_w w;
     struct str key;
     uint32_t i, n = t->n;
 
-    if (t->type != JSON_OBJECT || json_get(t, "task_id") ||
-        !(issue || (json_get(t, "uuid") && json_get(t, "description"))))
+    *of = NULL;
+    if (source == NULL || json_get(t, "task_id") != NULL)
         return 0;
+    *of = source->name;
     json_w_init(&w, &b);
     json_obj(&w);
     for (i = 0, t++; i < n; i++, t += t->span) {
         name = t++;
         key = json_str(a, name);
-        for (m = all; m->from != NULL && !str_is(key, m->from); m++)
+        for (m = source->all; m->from != NULL && !str_is(key, m->from); m++)
             continue;
-        if (m->how == DROP || t->type == JSON_NULL ||
-            (t->type == JSON_STRING && t->len == 0))
+        if (m->how == DROP || is_empty(t))
             continue;
         json_key_str(&w, m->from != NULL ? str_of(m->to) : key);
         put_value(a, &w, m->how, t);

@@ -5,8 +5,10 @@
 
 #include "json.h"
 
-/* Where *task is one of beads or of taskwarrior, makes it one that task_import
-   takes, in a; any other stays. Returns 0 or ERR_NOMEM. */
-int cli_foreign(struct arena *a, const struct json_tok **task);
+/* Where *task is one of beads, of taskwarrior or of Backlog.md, makes it one that
+   task_import takes, in a; any other stays. *of is the program's name, or NULL.
+   Returns 0 or ERR_NOMEM. */
+int cli_foreign(struct arena *a, const struct json_tok **task,
+                const char **of);
 
 #endif

@@ -1,4 +1,5 @@
-/* import - exports tasks, and imports them from JSON lines or a JSON array.
+/* import - exports tasks, and imports them from JSON lines, a JSON array or
+   files of Backlog.md.
 
    The input may be anything, of any length: memory holds only one piece of it
    and one batch of records. A bad record is reported and counted, and the
@@ -9,6 +10,7 @@
    2. The counts printed at the end are of records on disk. */
 
 #include "cli/import.h"
+#include "cli/backlog.h"
 #include "cli/foreign.h"
 #include "cli/show.h"
 #include "cli/store.h"
@@ -17,6 +19,7 @@
 #include "task/change.h"
 #include "base/text.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -24,7 +27,7 @@
 #include <unistd.h>
 
 #define CHUNK (64 * 1024)
-#define IMPORT_RECORDS 500         /* in one commit */
+#define IMPORT_RECORDS 5000        /* in one commit */
 #define IMPORT_BYTES (1024 * 1024) /* of input in one commit, about */
 #define IMPORT_MAX (2 * 1024 * 1024) /* one record: a state, escaped */
 
@@ -42,6 +45,7 @@ struct input {
     char chunk[CHUNK];
     size_t at, n;       /* position in chunk, and its length */
     bool array;
+    bool whole;         /* it is one piece: Markdown */
     bool closed;        /* the array has ended */
     bool string, escape; /* within the current element */
     uint32_t depth;
@@ -80,7 +84,8 @@ skip_blanks(struct input *in)
     return ch;
 }
 
-/* Skips a byte order mark; an array begins with a bracket. */
+/* Skips a byte order mark; an array begins with a bracket, and a task of
+   Backlog.md with "---". */
 static void
 begin_input(struct input *in)
 {
@@ -89,6 +94,7 @@ begin_input(struct input *in)
     for (size_t i = 0; i < sizeof(bom) && peek(in) == bom[i]; i++)
         in->at++;
     in->array = skip_blanks(in) == '[';
+    in->whole = peek(in) == '-';
     if (in->array) {
         in->at++;
         in->number = 0;
@@ -130,7 +136,7 @@ next_piece(struct input *in)
     in->number++;
     while (!in->closed && (ch = peek(in)) >= 0) {
         in->at++;
-        if (in->array ? ends_element(in, ch) : ch == '\n')
+        if (in->array ? ends_element(in, ch) : ch == '\n' && !in->whole)
             return 1;
         if (in->piece.len < IMPORT_MAX)
             buf_char(&in->piece, (char)ch);
@@ -150,7 +156,11 @@ struct import {
     int end;     /* the exit code, unless 0 */
     bool stop;
     struct buf text; /* the pieces of one batch */
-    struct piece { size_t at, len; uint64_t number; } piece[IMPORT_RECORDS];
+    struct piece {
+        const char *name; /* of its input */
+        size_t at, len;
+        uint64_t number;
+    } piece[IMPORT_RECORDS];
     size_t n;    /* number of pieces */
     uint64_t imported;
     struct counts {
@@ -158,6 +168,7 @@ struct import {
         uint64_t n_archive; /* records of an archive so far, */
         bool archive;       /* while within them */
     } counts;
+    size_t n_files; /* of a folder */
     bool again; /* the batch is tried again */
 };
 
@@ -165,9 +176,11 @@ struct import {
 static int
 say(const struct import *im, int err, uint64_t number, struct str what)
 {
-    return cli_fail(im->c, err, "%s: %s %llu: %.*s", im->in.name,
-                    im->in.array ? "element" : "line",
-                    (unsigned long long)number, STR_ARG(what));
+    return im->in.whole
+        ? cli_fail(im->c, err, "%s: %.*s", im->in.name, STR_ARG(what))
+        : cli_fail(im->c, err, "%s: %s %llu: %.*s", im->in.name,
+                   im->in.array ? "element" : "line",
+                   (unsigned long long)number, STR_ARG(what));
 }
 
 static void
@@ -228,6 +241,45 @@ take_record(struct import *im, struct str line, uint64_t number,
     return ok && im->counts.archive && !header && *root != NULL;
 }
 
+/* Parses a piece. Returns 1, 0 where it is no task, or ERR_NOMEM. */
+static int
+parse_piece(struct import *im, struct str text, uint64_t number,
+            const struct json_tok **root)
+{
+    struct arena *a = &im->c->a;
+    size_t at = 0;
+    int rc = im->in.whole ? cli_backlog(a, text, &text) : 0;
+
+    if (rc == 0)
+        rc = json_parse(a, text, root, &at);
+    if (rc == ERR_NOMEM)
+        return rc;
+    if (rc < 0)
+        bad_record(im, number, im->in.whole
+                   ? STR("no front matter between two lines of ---")
+                   : arena_printf(a, rc == ERR_TOO_LARGE
+                                  ? "too many values, or too deep, at byte %zu"
+                                  : "not JSON from byte %zu on", at + 1));
+    return rc == 0 && (!str_starts(text, "{\"c\":\"") ||
+                       take_record(im, text, number, root));
+}
+
+/* Reports what is wrong with a task of that program; NULL: of none known. */
+static void
+refused(struct import *im, uint64_t number, struct task_ctx *c, const char *of,
+        const struct json_tok *task)
+{
+    struct str why = c->e.message;
+
+    if (of != NULL)
+        why = arena_printf(c->a, "%.*s (it was read as a task of %s)",
+                           STR_ARG(why), of);
+    else if (task->type == JSON_OBJECT && json_get(task, "task_id") == NULL)
+        why = STR("there is no task_id; issues of beads have id, title and "
+                  "priority, tasks of taskwarrior uuid, description and entry");
+    bad_record(im, number, why);
+}
+
 /* Stages or skips the record, or counts it as bad. Returns 0, or an error of
    the store. */
 static int
@@ -236,21 +288,12 @@ import_one(struct import *im, struct str text, uint64_t number)
     struct task_ctx ctx = {.a = &im->c->a};
     struct task_receipt receipt;
     const struct json_tok *root;
-    size_t at;
-    int rc = json_parse(ctx.a, text, &root, &at);
+    const char *of;
+    int rc = parse_piece(im, text, number, &root);
 
-    if (rc == ERR_NOMEM)
+    if (rc <= 0)
         return rc;
-    if (rc < 0) {
-        bad_record(im, number, arena_printf(ctx.a, rc == ERR_TOO_LARGE
-                   ? "too many values, or too deep, at byte %zu"
-                   : "not JSON from byte %zu on", at + 1));
-        return 0;
-    }
-    if (str_starts(text, "{\"c\":\"") &&
-        !take_record(im, text, number, &root))
-        return 0;
-    if (cli_foreign(ctx.a, &root) != 0)
+    if (cli_foreign(ctx.a, &root, &of) != 0)
         return ERR_NOMEM;
     rc = task_import(im->c->s.tasks, &ctx, root, &receipt);
     if (rc == ERR_EXISTS)
@@ -258,12 +301,12 @@ import_one(struct import *im, struct str text, uint64_t number)
     else if (is_of_store(rc))
         return rc;
     else if (rc < 0)
-        bad_record(im, number, ctx.e.message);
+        refused(im, number, &ctx, of, root);
     return 0;
 }
 
-/* Commits the batch. The counts grow by what is then on disk. ERR_AGAIN: others
-   were first. */
+/* Commits the batch, or nothing of it where the import is to stop. The counts
+   grow by what is then on disk. ERR_AGAIN: others were first. */
 static int
 try_batch(struct import *im)
 {
@@ -272,11 +315,15 @@ try_batch(struct import *im)
     int rc = im->n == 0 ? 0 : store_lock_patiently(c->s.store);
 
     for (size_t i = 0; i < im->n && rc == 0 && !im->stop; i++) {
-        rc = import_one(im, (struct str){im->text.p + im->piece[i].at,
-                                         im->piece[i].len},
-                        im->piece[i].number);
+        const struct piece *p = &im->piece[i];
+
+        im->in.name = p->name;
+        rc = import_one(im, (struct str){im->text.p + p->at, p->len},
+                        p->number);
         arena_reset(&c->a);
     }
+    if (im->stop)
+        store_unstage(c->s.store, 0);
     if (store_locked(c->s.store)) {
         size_t staged = store_staged_n(c->s.store);
         int done = cli_commit(c, &unknown);
@@ -319,22 +366,21 @@ take_piece(struct import *im)
         if (in->array && !(in->closed && in->number == 1))
             bad_record(im, in->number, STR("the element is missing"));
     } else {
-        im->piece[im->n++] = (struct piece){im->text.len, text.len,
+        im->piece[im->n++] = (struct piece){in->name, im->text.len, text.len,
                                             in->number};
         buf_str(&im->text, text);
     }
     return im->text.err;
 }
 
-/* Reads the input, and commits whenever there is enough for a batch. Returns
-   0, or an error of the store. */
+/* Reads the input, and commits whenever there is enough for a batch. Returns 0,
+   or an error of the store; *got is what next_piece returned last. */
 static int
-import_all(struct import *im)
+read_pieces(struct import *im, int *got)
 {
-    int rc = 0, got = 1;
+    int rc = 0;
 
-    begin_input(&im->in);
-    while (rc == 0 && !im->stop && (got = next_piece(&im->in)) == 1) {
+    while (rc == 0 && !im->stop && (*got = next_piece(&im->in)) == 1) {
         rc = take_piece(im);
         if (im->in.size > 0)
             cli_progress(im->c, (uint64_t)im->in.read, (uint64_t)im->in.size);
@@ -342,10 +388,13 @@ import_all(struct import *im)
                         im->text.len >= IMPORT_BYTES))
             rc = import_batch(im);
     }
-    if (rc == 0)
-        rc = import_batch(im);
-    if (rc != 0 || im->stop)
-        return rc;
+    return rc;
+}
+
+/* Reports an input that ends too early, or cannot be read. */
+static void
+end_input(struct import *im, int got)
+{
     if (im->counts.archive && got == 0)
         bad_record(im, im->in.number, STR(CUT ", and its end"));
     if (got == ERR_MORE)
@@ -355,7 +404,20 @@ import_all(struct import *im)
     else if (got < 0)
         im->end = cli_fail(im->c, ERR_NOT_FOUND, "%s: %s", im->in.name,
                            err_text(im->in.err));
-    return 0;
+}
+
+static int
+import_all(struct import *im)
+{
+    int got = 1, rc;
+
+    begin_input(&im->in);
+    rc = read_pieces(im, &got);
+    if (rc == 0)
+        rc = import_batch(im);
+    if (rc == 0 && !im->stop)
+        end_input(im, got);
+    return rc;
 }
 
 static int
@@ -381,16 +443,86 @@ open_input(struct cli *c, struct input *in, const char *name)
     return 0;
 }
 
+/* ---- a folder of Backlog.md ---- */
+
+/* Takes the file in, if front matter opens it. */
+static int
+import_file(struct import *im, const char *path)
+{
+    int got = 0, rc = open_input(im->c, &im->in, path);
+
+    if (rc != 0)
+        return rc;
+    im->in.at = im->in.n = 0;
+    begin_input(&im->in);
+    im->n_files += im->in.whole;
+    if (im->in.whole)
+        rc = read_pieces(im, &got);
+    if (rc == 0)
+        end_input(im, got);
+    close(im->in.fd);
+    im->in.fd = -1;
+    return rc;
+}
+
+static int
+import_files(struct import *im, const char *path)
+{
+    DIR *dir = path != NULL ? opendir(path) : NULL;
+    struct dirent *e;
+    struct str name;
+    int rc = 0;
+
+    while (dir != NULL && rc == 0 && !im->stop && (e = readdir(dir)) != NULL) {
+        name = str_of(e->d_name);
+        if (name.len < 3 || !str_is(str_from(name, name.len - 3), ".md"))
+            continue;
+        name = arena_printf(&im->c->kept, "%s/%s", path, e->d_name);
+        rc = name.p != NULL ? import_file(im, name.p) : ERR_NOMEM;
+    }
+    if (dir != NULL)
+        closedir(dir);
+    return rc;
+}
+
+/* The tasks stand in two folders of it, or in itself. */
+static int
+import_folder(struct import *im, const char *path)
+{
+    static const char *const inner[] = {"/tasks", "/completed", ""};
+    int rc = 0;
+
+    for (size_t i = 0; i < (im->n_files > 0 ? 2 : 3) && rc == 0; i++)
+        rc = import_files(im, arena_printf(&im->c->kept, "%s%s", path,
+                                           inner[i]).p);
+    if (rc == 0)
+        rc = import_batch(im);
+    if (rc == 0 && im->n_files == 0)
+        im->end = cli_fail(im->c, ERR_NOT_FOUND, "%s: no tasks of Backlog.md "
+                           "here: name the folder that holds tasks/", path);
+    return rc;
+}
+
+#define COUNTS "{imported} imported, {skipped} skipped, {failed} failed"
+
 int
 cli_import(struct cli *c)
 {
     struct import im = {.c = c, .in.fd = -1};
-    int rc = open_input(c, &im.in, c->operand[0]);
+    const char *path = c->operand[0];
+    struct stat st;
+    int rc;
 
-    if (rc == 0) {
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        rc = import_folder(&im, path);
+    else if ((rc = open_input(c, &im.in, path)) == 0)
         rc = import_all(&im);
+    if (rc <= 0) {
+        im.stop |= rc < 0;
         rc = rc < 0 ? cli_fail_store(c, rc) : im.end;
-        cli_tell(c, "{imported} imported, {skipped} skipped, {failed} failed\n",
+        cli_tell(c, im.stop ? COUNTS "; stopped there: what is imported stays, "
+                              "and is skipped if you import again\n"
+                            : COUNTS "\n",
                  "imported=" U64 " skipped=" U64 " failed=" U64,
                  im.imported, im.counts.skipped, im.counts.failed);
     }

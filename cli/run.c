@@ -22,7 +22,9 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "task/artifact.h"
+#include "task/view.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,8 +43,6 @@
 #define LINE_LEN 256 /* of a command or its progress */
 #define TICK_MS 1000
 #define KILL_MS 10000      /* from SIGTERM to SIGKILL */
-#define MAX_RESULTS 64     /* in a task */
-#define LEASE_S 900
 #define DAY_S 86400
 #define EVERY_S 60
 
@@ -78,15 +78,7 @@ plain(struct arena *a, struct str s)
 {
     struct buf b = {0};
 
-    for (size_t i = 0, len; i < s.len; i += len > 0 ? len : 1) {
-        len = utf8_len(s.p + i, s.p + s.len);
-        if (b.len + len > LINE_LEN)
-            break;
-        if (len == 0 || (uint8_t)s.p[i] < ' ' || s.p[i] == 127)
-            buf_char(&b, '?');
-        else
-            buf_put(&b, s.p + i, len);
-    }
+    view_plain(&b, utf8_cut(s, LINE_LEN), SIZE_MAX, '?');
     return buf_take(&b, a).p;
 }
 
@@ -237,10 +229,15 @@ claim(struct run *r)
 {
     struct task_receipt receipt;
     struct cli_tool_args l;
+    int rc;
 
     begin(r, &l);
     cli_args_put(&l, "lease_seconds", r->lease);
-    return cli_change(r->c, TOOL_CLAIM, &l, &receipt);
+    rc = cli_change(r->c, TOOL_CLAIM, &l, &receipt);
+    if (rc == 0)
+        r->renew_each =
+            raw_u64(raw_member(receipt.lease, "seconds")) * 1000 / 3;
+    return rc;
 }
 
 static bool
@@ -291,7 +288,7 @@ put_results(struct run *r, struct cli_tool_args *l, const struct task *k,
     json_key(&l->w, "test_results");
     json_arr(&l->w);
     while ((item = raw_list_next(old, &at)).p != NULL)
-        if (n-- < MAX_RESULTS)
+        if (n-- < TASK_MAX_RESULTS)
             json_splice(&l->w, item);
     json_obj(&l->w);
     json_put_z(&l->w, "command", r->command);
@@ -351,25 +348,16 @@ static void
 attach_log(struct run *r)
 {
     struct cli *c = r->c;
-    struct str log = whole_log(r), name;
-    struct task_blob blob = {.stored = true, .size = log.len};
+    struct str log = whole_log(r);
+    struct str name = arena_printf(&c->a, "%s.log", file_name(r->argv[0]));
     struct task_receipt receipt;
     struct cli_tool_args l;
-    bool made;
-    int rc = log.p == NULL ? ERR_NOMEM
-             : log.len == 0 ? 0
-             : artifact_put(c->env->artifacts_dir, log, blob.sha256, &made);
 
-    if (rc != 0)
-        cli_fail_path(c, rc, c->env->artifacts_dir);
-    if (rc != 0 || log.len == 0)
-        return;
-    begin(r, &l);
-    l.blob = &blob;
-    name = arena_printf(&c->a, "%s.log", file_name(r->argv[0]));
-    cli_args_put(&l, "name", plain(&c->a, name));
-    cli_args_put(&l, "type", "log");
-    cli_change(c, TOOL_ATTACH, &l, &receipt);
+    c->args = (struct cli_args){.agent = r->agent, .name = plain(&c->a, name)};
+    if (log.p == NULL)
+        cli_fail_store(c, ERR_NOMEM);
+    else if (log.len > 0 && cli_args_attach(c, &l, r->id, log, "log") == 0)
+        cli_change(c, TOOL_ATTACH, &l, &receipt);
 }
 
 /* ---- the locked file ---- */
@@ -470,7 +458,7 @@ become(struct run *r, int out)
     dup2(out, STDERR_FILENO);
     execvp(r->argv[0], r->argv);
     err = errno;
-    text_tell("mcptask: run: %s: %s\n", r->argv[0], strerror(err));
+    text_tell("mcptask: run: %s: %s\n", r->argv[0], err_text(err));
     _exit(err == ENOENT ? 127 : 126); /* as sh does */
 }
 
@@ -487,7 +475,7 @@ start(struct run *r)
     r->pid = rc == 0 && r->kept != NULL ? fork() : -1;
     if (r->pid < 0)
         return cli_fail(r->c, ERR_NOMEM, "the command cannot be started: %s",
-                        strerror(errno));
+                        err_text(errno));
     if (r->pid == 0) {
         fcntl(out[0], F_SETFD, FD_CLOEXEC);
         fcntl(out[1], F_SETFD, FD_CLOEXEC);
@@ -752,30 +740,31 @@ stand_in_front(struct run *r, int from, pid_t supervisor)
     return rc;
 }
 
-static const char *
-join_words(struct cli *c, char **words)
+/* Checks what only the claim will use, before anything is changed. Returns 0,
+   or an exit code after printing the error. */
+static int
+check_claim(struct run *r)
 {
-    struct buf b = {0};
+    struct cli_tool_args l;
+    struct task_args args;
+    struct task_ctx x;
 
-    for (; *words != NULL; words++)
-        buf_printf(&b, "%s%s", b.len > 0 ? " " : "", *words);
-    return plain(&c->kept, buf_take(&b, &c->kept));
+    r->c->args = (struct cli_args){.agent = r->agent, .lease = r->lease};
+    cli_args_begin(r->c, &l, NULL, NULL);
+    return cli_args_parse(r->c, TOOL_CLAIM, &l, &x, &args);
 }
 
-/* Reads the options. Returns 0, or CLI_USAGE after printing the error. */
+/* Reads the options. Returns 0, or an exit code after printing the error. */
 static int
 read_options(struct run *r)
 {
     struct cli *c = r->c;
     const struct cli_args *a = &c->args;
     const char *agent = env_get("MCP_TASK_AGENT");
-    uint64_t lease = LEASE_S, every = a->every < DAY_S ? a->every : DAY_S;
+    uint64_t every = a->every < DAY_S ? a->every : DAY_S;
 
     if (c->behind > 1 || c->behind == c->n_operands)
         return cli_misuse(c, "-- COMMAND is required");
-    if (a->lease != NULL && (!str_u64(str_of(a->lease), &lease) || lease < 30 ||
-                             lease > DAY_S))
-        return cli_misuse(c, "--lease must be a whole number from 30 to 86400");
     r->id = c->behind > 0 ? c->operand[0] : NULL;
     r->argv = c->operand + c->behind;
     r->agent = a->agent != NULL ? a->agent : agent != NULL ? agent : "run";
@@ -783,10 +772,9 @@ read_options(struct run *r)
     r->title = a->title;
     r->own = r->id == NULL || a->close;
     r->detach = a->detach;
-    r->renew_each = lease * 1000 / 3;
     r->progress_each = (every > 0 ? every : EVERY_S) * 1000;
-    r->command = join_words(c, r->argv);
-    return r->command != NULL ? 0 : cli_fail(c, ERR_NOMEM, "out of memory");
+    r->command = plain(&c->kept, cli_args_join(c, r->argv));
+    return r->command != NULL ? check_claim(r) : cli_fail_store(c, ERR_NOMEM);
 }
 
 int
@@ -800,7 +788,7 @@ cli_run(struct cli *c)
         return rc;
     pid = pipe(to) == 0 ? fork() : -1;
     if (pid < 0)
-        return cli_fail(c, ERR_NOMEM, "%s", strerror(errno));
+        return cli_fail(c, ERR_NOMEM, "%s", err_text(errno));
     close(to[pid != 0]);
     if (pid != 0)
         return stand_in_front(&r, to[0], pid);

@@ -13,6 +13,7 @@
 #include "cli/width.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "task/view.h"
 
 #include <errno.h>
@@ -331,12 +332,12 @@ cli_fail_store(const struct cli *c, int err)
 {
     struct store_state st;
 
+    if (err == ERR_NOMEM) /* perhaps before the store was opened */
+        return cli_fail(c, err, "out of memory");
     store_state(c->s.store, &st);
     if (err == ERR_BUSY)
         return cli_fail(c, err, "%s: another process holds the lock; try "
                         "again", st.path);
-    if (err == ERR_NOMEM)
-        return cli_fail(c, err, "out of memory");
     if (err == ERR_READONLY && st.why[0] == '\0')
         return cli_fail(c, err, "%s: opened for reading only", st.path);
     if (st.why[0] == '\0')

@@ -5,6 +5,7 @@
 
 #include "cli/width.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 static const struct range {
     uint32_t from, cells : 8, n : 24; /* n characters from there on */

@@ -9,7 +9,7 @@
 #include "cli/show.h"
 #include "cli/store.h"
 #include "cli/text.h"
-#include "task/query.h"
+#include "task/claim.h"
 #include "tools/look.h"
 #include "task/view.h"
 #include "base/clock.h"
@@ -18,26 +18,30 @@
 #include <string.h>
 
 #define WAIT_MS 50    /* how often wait looks for new records */
-#define WAIT_LOOKS 20 /* each such look also counts what time alone changed */
+#define WAIT_LOOKS 20 /* then it counts what time alone may have changed */
 #define MAX_WAIT_S 1000000000
 
 /* ---- claim ---- */
 
-/* Waits for a record, or for what time may bring; false: the time is over. */
-static bool
+/* Waits for a record, or for what a second may bring. Returns 1; 0 once it is
+   later than until; or an error of cli_catch_up. */
+static int
 await_news(struct cli *c, int64_t until)
 {
     uint64_t seen = store_next_n(c->s.store);
-    int64_t left = until - clock_mono_ms();
+    int64_t left;
+    int rc = 0;
 
-    for (int n = 0; n < WAIT_LOOKS && left > 0; n++) {
-        poll(NULL, 0, left < WAIT_MS ? (int)left : WAIT_MS);
-        if (cli_catch_up(c) != 0 ||
-            store_next_n(c->s.store) != seen)
-            break;
+    for (int n = 0; n < WAIT_LOOKS && rc == 0; n++) {
         left = until - clock_mono_ms();
+        if (left <= 0)
+            return 0;
+        poll(NULL, 0, left < WAIT_MS ? (int)left : WAIT_MS);
+        rc = cli_catch_up(c);
+        if (store_next_n(c->s.store) != seen)
+            break;
     }
-    return left > 0;
+    return rc != 0 ? rc : 1;
 }
 
 /* "; 12 are blocked by a b" */
@@ -55,16 +59,19 @@ put_reasons(struct cli *c, struct buf *b, const char *what, uint64_t n,
 static int
 fail_none(struct cli *c, const struct task_receipt *r)
 {
-    const struct cli_args *a = &c->args;
-    struct task_want w = {.by = raw_quote(&c->a, str_of(a->agent))};
+    struct cli_tool_args l;
+    struct task_args args;
+    struct task_want w;
     struct task_why why;
+    struct task_ctx x;
     struct buf b = {0};
     int rc;
 
-    if (a->repo != NULL)
-        w.repo_path = raw_quote(&c->a, str_of(a->repo));
-    if (a->tag != NULL)
-        w.tag = raw_quote(&c->a, str_of(a->tag));
+    cli_args_begin(c, &l, NULL, NULL);
+    rc = cli_args_parse(c, TOOL_CLAIM, &l, &x, &args);
+    if (rc != 0)
+        return rc;
+    w = task_want_of(&args);
     rc = tasks_why_none(c->s.tasks, &c->a, &w, &why);
     if (rc != 0)
         return cli_fail_store(c, rc);
@@ -107,7 +114,7 @@ cli_claim(struct cli *c)
                        : x.e.deps_failed.p == NULL &&
                              (rc == ERR_LEASE || rc == ERR_BLOCKED ||
                               rc == ERR_NOT_OWNER);
-    } while (none && await_news(c, until));
+    } while (none && await_news(c, until) != 0);
     rc = cli_report_change(c, rc, &x, &r);
     if (rc != 0)
         return rc;
@@ -185,28 +192,17 @@ cli_answer(struct cli *c)
 static int
 wait_for(struct cli *c, struct task_ctx *x, struct look *w)
 {
-    uint64_t seen = 0;
     uint64_t s = c->args.timeout;
     int64_t until = s > MAX_WAIT_S ? INT64_MAX
                                    : clock_mono_ms() + (int64_t)s * 1000;
-    int64_t left;
-    int rc = 0, n = 0;
+    int rc = look_take(w, x);
 
-    for (;;) {
-        if ((rc = cli_catch_up(c)) != 0)
-            return rc;
-        if (seen != store_next_n(c->s.store) || n++ % WAIT_LOOKS == 0) {
-            if (seen != 0)
-                look_again(w);
-            seen = store_next_n(c->s.store);
-            arena_reset(x->a);
-            rc = look_take(w, x);
-        }
-        left = until - clock_mono_ms();
-        if (rc != 0 || left <= 0)
-            return rc;
-        poll(NULL, 0, left < WAIT_MS ? (int)left : WAIT_MS);
+    while (rc == 0 && (rc = await_news(c, until)) > 0) {
+        look_again(w);
+        arena_reset(x->a);
+        rc = look_take(w, x);
     }
+    return rc;
 }
 
 static void
@@ -229,21 +225,17 @@ int
 cli_wait(struct cli *c)
 {
     struct arena looks = {0};
-    struct task_ctx x = {.a = &c->a};
-    const struct json_tok *root;
+    struct task_ctx x;
     struct task_args args;
     struct cli_tool_args l;
     struct look w;
-    struct str text;
     int rc;
 
     cli_args_begin(c, &l, NULL, c->operand[0]);
-    text = cli_args_end(c, &l);
-    rc = text.p == NULL ? ERR_NOMEM : json_parse(&c->a, text, &root, NULL);
+    rc = cli_args_parse(c, TOOL_WAIT, &l, &x, &args);
     if (rc != 0)
-        return cli_fail_store(c, rc);
-    if (task_args_parse(&x, TOOL_WAIT, root, &args) != 0 ||
-        look_begin(c->s.tasks, &x, &args, store_next_n(c->s.store) - 1,
+        return rc;
+    if (look_begin(c->s.tasks, &x, &args, store_next_n(c->s.store) - 1,
                    &w) != 0)
         return cli_refuse_change(c, &x.e);
     x.a = w.a = &looks;

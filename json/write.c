@@ -6,6 +6,7 @@
 #include "json/write.h"
 #include "json/word.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 #include <string.h>
 

@@ -19,8 +19,10 @@
       error of the store, or too little memory, leaves its mark. */
 
 #include "mcp/deferred.h"
+#include "base/utf8.h"
 #include "mcp/delivery.h"
 #include "mcp/dialect.h"
+#include "mcp/mark.h"
 #include "mcp/methods.h"
 #include "mcp/run.h"
 #include "mcp/session.h"
@@ -87,7 +89,7 @@ reason_of(struct arena *a, struct str outcome)
     t = json_get(t, "content");
     if (t != NULL && t->type == JSON_ARRAY && t->n > 0)
         text = json_get(t + 1, "text");
-    return mcp_cut(json_str(a, text), MAX_MESSAGE);
+    return utf8_cut(json_str(a, text), MAX_MESSAGE);
 }
 
 /* Ends k with the outcome of its run: members, or an error. ERR_NOMEM. */

@@ -5,6 +5,7 @@
 
 #include "mcp/error.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "mcp/message.h"
 
 #define MAX_SHOWN 128 /* bytes of a client's text in an error's message */
@@ -92,7 +93,7 @@ put_data(struct json_w *w, const struct mcp_fault *f)
 static void
 put_fault(struct json_w *w, const struct mcp_fault *f)
 {
-    struct str about = mcp_cut(f->value, MAX_SHOWN);
+    struct str about = utf8_cut(f->value, MAX_SHOWN);
     char message[MAX_SHOWN + 128];
 
     text_put(message, sizeof(message), "%s%s%.*s", f->text,

@@ -15,6 +15,7 @@
 
 #include "mcp/methods.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "mcp/deferred.h"
 #include "mcp/dialect.h"
 #include "mcp/listen.h"
@@ -122,7 +123,7 @@ judge_initialize(struct request *r)
     s->caps = mcp_caps_of(json_get(r->params, "capabilities")) &
               ~(unsigned)MCP_EXTENSION; /* a matter of each request */
     s->log_level = MCP_LOG_DEFAULT;
-    client = mcp_cut(client, sizeof(s->client) - 1);
+    client = utf8_cut(client, sizeof(s->client) - 1);
     text_put(s->client, sizeof(s->client), "%.*s", STR_ARG(client));
     return seal(r->m);
 }
@@ -698,7 +699,7 @@ fill_call(struct request *r)
         name = arena_str(m->a, str_of(m->s->client));
         m->no_memory |= name.p == NULL;
     }
-    c->client = mcp_cut(name, sizeof(m->s->client) - 1);
+    c->client = utf8_cut(name, sizeof(m->s->client) - 1);
 }
 
 /* Only methods whose target stands in a header may ask for input. */

@@ -27,6 +27,7 @@
 
 #include "mcp/session.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "mcp/delivery.h"
 
 #include <stdlib.h>
@@ -229,7 +230,7 @@ now_of(const struct mcp *m)
 int
 mcp_session_seal(struct mcp_session *s)
 {
-    struct str client = mcp_cut(str_of(s->client), MCP_NAME_MAX);
+    struct str client = utf8_cut(str_of(s->client), MCP_NAME_MAX);
     uint8_t raw[ID_LEN];
     struct buf b = {0};
     int i, err = random_bytes(raw, AT_SSE);

@@ -11,67 +11,6 @@
 #include "mcp/run.h"
 #include "mcp/waiting.h"
 
-#define QUIET_MS (15 * 60 * 1000) /* of a client that opens no stream */
-
-/* ---- who calls ---- */
-
-/* A mark is "<tag>.<instance>". The tag of a session over HTTP is the hash of
-   its id, which outlives the process. */
-#define TAG "%016llx"
-
-struct str
-mcp_session_mark(const struct mcp_call *c)
-{
-    const struct mcp_message *m = c->of->m;
-    unsigned long long me = m->m->store != NULL
-                                ? store_instance(m->m->store) : 0;
-
-    if (c->of->again != NULL)
-        return c->session;
-    if (me == 0 || (!m->s->local && m->s->id[0] == '\0'))
-        return STR_NONE;
-    return m->s->local
-        ? arena_printf(c->arena, "%010llx.%llu", me & 0xffffffffff, me)
-        : arena_printf(c->arena, TAG ".%llu",
-                       (unsigned long long)str_hash(str_of(m->s->id)), me);
-}
-
-bool
-mcp_session_is(struct str a, struct str b)
-{
-    return str_eq(str_cut(&a, '.'), str_cut(&b, '.'));
-}
-
-/* Whether the client of s, over HTTP, is there. */
-static bool
-is_there(const struct mcp_session *s)
-{
-    return mcp_is_reachable(s) ||
-           (!s->ended && !s->streamed &&
-            clock_mono_ms() - s->heard_ms < QUIET_MS);
-}
-
-bool
-mcp_session_lives(const struct mcp_call *c, struct str mark)
-{
-    const struct mcp *m = c->of->m->m;
-    struct str tag = str_cut(&mark, '.');
-    char text[24];
-    uint64_t by;
-
-    if (!str_u64(mark, &by) || !store_alive(m->store, by))
-        return false;
-    if (by != store_instance(m->store) || tag.len != 16)
-        return true;
-    for (const struct mcp_session *s = m->sessions; s != NULL; s = s->next) {
-        text_put(text, sizeof(text), TAG,
-                 (unsigned long long)str_hash(str_of(s->id)));
-        if (str_is(tag, text))
-            return is_there(s);
-    }
-    return false;
-}
-
 /* ---- questions ---- */
 
 int

@@ -48,15 +48,6 @@ struct mcp_call {
     struct request *of;          /* mcp's own */
 };
 
-/* A name for the session of c, or for the process on a pipe, that records and
-   other processes understand; in c's memory. It begins with eight characters
-   that differ from session to session. .p is NULL if there is no session. */
-struct str mcp_session_mark(const struct mcp_call *c);
-/* Whether two such marks are of one session. */
-bool mcp_session_is(struct str a, struct str b);
-/* Whether that session lives: its process does, and its client, as far as this
-   process knows, is connected or made a request not long ago. */
-bool mcp_session_lives(const struct mcp_call *c, struct str mark);
 /* Asks the client by method ("elicitation/create", "sampling/createMessage",
    "roots/list") with the object params; key names the question within the call.
    Returns the client's result, in memory of the call (JSON_NULL: it refused or
@@ -81,9 +72,8 @@ int mcp_go_on(struct mcp_call *c, struct str state);
 #define MCP_SLICE_MS 10 /* until c->until_ms */
 #define MCP_READ_MAX ((size_t)2 * 1024 * 1024) /* c->read_max, of a batch */
 /* If the call returns ERR_MORE, runs it again when a record with this key or
-   alias is committed, or with one of two names with a tab between them; the
-   last watch set counts. Such a run may find nothing new; all that happened is
-   above c->since. */
+   alias is committed; two names have a tab between them. The last watch set
+   counts. The run may find nothing new: what is new is above c->since. */
 void mcp_watch(struct mcp_call *c, struct str what);
 /* From now on ERR_MORE makes this a deferred call, if its client allows that:
    it is kept in the store, and any process that commits or sees its event runs

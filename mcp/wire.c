@@ -130,16 +130,6 @@ mcp_caps_of(const struct json_tok *caps)
 
 /* ---- small readings ---- */
 
-struct str
-mcp_cut(struct str s, size_t max)
-{
-    if (s.len <= max)
-        return s;
-    while (max > 0 && ((unsigned char)s.p[max] & 0xc0) == 0x80)
-        max--;
-    return (struct str){s.p, max};
-}
-
 int
 mcp_text(struct arena *a, const struct json_tok *t, struct str *out)
 {

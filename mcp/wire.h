@@ -79,8 +79,6 @@ void mcp_close_note(struct json_w *w);
 void mcp_put_members(struct json_w *w, struct str object);
 /* The text of t in *out; .p is NULL if t is not a string. 0 or ERR_NOMEM. */
 int mcp_text(struct arena *a, const struct json_tok *t, struct str *out);
-/* The first max bytes of s or less, on a whole code point. */
-struct str mcp_cut(struct str s, size_t max);
 /* Whether t can be an id, or a progress token. */
 bool mcp_is_id(const struct json_tok *t);
 /* The tool of that name, or NULL. */

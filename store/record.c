@@ -49,6 +49,7 @@
 #include <string.h>
 
 #define READ_CHUNK (256 * 1024)
+#define PEEK 64 /* bytes in which g and n of a record stand */
 
 /* CRC-32C by slicing-by-8: eight bytes a step, one table each. The tables are
    made at first use: as zero pages, 8 KiB cost nothing in the binary. */
@@ -531,7 +532,7 @@ record_next(struct record_reader *r, struct str *line, int64_t *off)
 struct str
 record_glance(struct record_reader *r)
 {
-    while (r->b.len - r->pos < RECORD_PEEK && fill(r) > 0)
+    while (r->b.len - r->pos < PEEK && fill(r) > 0)
         ;
     return (struct str){r->b.len > r->pos ? r->b.p + r->pos : "",
                         r->b.len - r->pos};

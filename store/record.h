@@ -72,8 +72,6 @@ uint64_t record_end_count(const struct store_rec *r);
 
 /* ---- lines in order ---- */
 
-#define RECORD_PEEK 64 /* bytes in which g and n of a record stand */
-
 /* Reads the lines of fd between off and end. Zeroed, then fd, off, end set. */
 struct record_reader {
     int fd;
@@ -93,8 +91,8 @@ int record_next(struct record_reader *r, struct str *line, int64_t *off);
 /* Skips to behind the next line feed. 1; 0: there is none; ERR_IO,
    ERR_NOMEM. */
 int record_skip(struct record_reader *r);
-/* The first bytes of the next line, RECORD_PEEK or more if there are as many,
-   as record_peek_n needs them; valid until the next call. */
+/* The first bytes of the next line, as many as record_peek_n needs; valid until
+   the next call. */
 struct str record_glance(struct record_reader *r);
 /* The next whole record, valid until the next call; the rest is skipped.
    1; 0: the end; ERR_IO, ERR_NOMEM. */

@@ -1,18 +1,20 @@
 /* actions - what each tool that changes a task does to it.
 
-   1. A checkpoint is never refused for what the task waits for or who owns
-      it: work that was done is kept, and a warning says what is odd. */
+   1. A checkpoint is saved even if the task is blocked or another agent owns
+      it, so that finished work is not lost. A warning says what is odd. */
 
 #include "task/actions.h"
 #include "base/clock.h"
+#include "task/claim.h"
 #include "task/index.h"
+#include "task/parts.h"
 #include "task/query.h"
 
 #include <string.h>
 
 #define MINTED 10 /* random letters and digits of an id */
-/* What a question may cost in an answer, so that it fits into one, before
-   and after it is answered: invariant 1 of task/fields.c. */
+/* Limits on a question's size in an answer, before and after it is answered:
+   it must fit into one. See invariant 1 of task/fields.c. */
 #define ASKED_COST ((size_t)22 * 1024)
 #define ANSWERED_COST ((size_t)42 * 1024)
 
@@ -38,8 +40,8 @@ mint(struct draft *d)
     return 0;
 }
 
-/* The task is there already: the same, if it has every field that was given
-   now; those that were not given do not count. */
+/* The task exists already. If it has every field that was given, this is a
+   repeated request; fields that were not given do not count. */
 static int
 create_again(struct draft *d)
 {
@@ -60,7 +62,7 @@ create_again(struct draft *d)
     return DRAFT_UNCHANGED;
 }
 
-/* What a new task has when nothing was said. */
+/* Fills in the defaults of a new task. */
 static void
 set_defaults(struct draft *d)
 {
@@ -79,9 +81,10 @@ set_defaults(struct draft *d)
     d->k.status = (enum task_status)task_status_of(raw_inner(f[F_STATUS]));
 }
 
-/* A task becomes in_progress: by whom, if nobody was named. Who takes up one
-   that was handed over or given up owns it, as with a checkpoint. Who gave no
-   name may still hand it over under another. */
+/* A task becomes in_progress. A caller that gave its name becomes the owner of
+   a task that has none, or that was handed over or given up, as with a
+   checkpoint. One that gave no name does not: it may still hand the task over
+   under another. */
 static int
 begin_work(struct draft *d, const char *field)
 {
@@ -136,7 +139,7 @@ run_import(struct draft *d)
 
 /* ---- save_checkpoint, handoff_task, mark_exhausted ---- */
 
-/* What the record's own checkpoint is: by whom, when, in which event. */
+/* Notes in the task who made this checkpoint, when, and in which event. */
 static void
 set_checkpoint(struct draft *d)
 {
@@ -165,7 +168,7 @@ run_checkpoint(struct draft *d)
     return 0;
 }
 
-/* When a task that is handed over now will be anyone's, raw. */
+/* From when on anyone may claim a task that is handed over now, raw. */
 static struct str
 handoff_end(struct draft *d)
 {
@@ -178,7 +181,7 @@ handoff_end(struct draft *d)
     return draft_quoted(d, end);
 }
 
-/* Whether the caller handed the task over, and nobody has taken it up. */
+/* Whether the caller handed the task over and nobody has claimed it since. */
 static bool
 is_giver(const struct draft *d)
 {
@@ -186,7 +189,7 @@ is_giver(const struct draft *d)
            str_eq(raw_member(d->old.f[F_HANDOFF], "from_agent"), d->by);
 }
 
-/* handoff_task and mark_exhausted: the caller ends its work on the task. */
+/* handoff_task and mark_exhausted: the caller stops working on the task. */
 static int
 run_leave(struct draft *d)
 {
@@ -232,7 +235,7 @@ actions_choose(struct draft *d, struct task_receipt *out)
     return rc == 0 ? 0 : task_fail_store(d->c, rc);
 }
 
-/* What a claim has to say for itself. */
+/* Checks the arguments of a claim. */
 static int
 check_claim(struct draft *d)
 {
@@ -245,8 +248,8 @@ check_claim(struct draft *d)
     return 0;
 }
 
-/* Refuses a task that another agent has: it works on it, or the task was just
-   handed over to it. */
+/* Refuses a task that another agent works on, or that was just handed over to
+   it. */
 static int
 check_owner(struct draft *d)
 {
@@ -267,7 +270,7 @@ check_owner(struct draft *d)
     return ERR_NOT_OWNER;
 }
 
-/* The task was in the hands of another agent. */
+/* Notes that the task was taken from another agent. */
 static void
 set_takeover(struct draft *d, bool from_another)
 {
@@ -279,10 +282,10 @@ set_takeover(struct draft *d, bool from_another)
         d->k.f[F_TAKEOVER] = draft_object(d, names, raw, 4);
     else if (rules_loss(d, d->old.f[F_TAKEOVER]).p &&
              !str_eq(raw_member(d->old.f[F_TAKEOVER], "agent"), d->by))
-        d->k.f[F_TAKEOVER] = STR_NONE; /* it has it back */
+        d->k.f[F_TAKEOVER] = STR_NONE; /* its owner has it back */
 }
 
-/* Whoever has a task already only renews the lease. */
+/* An agent that holds the task already only renews its lease. */
 static int
 run_claim(struct draft *d)
 {
@@ -291,7 +294,7 @@ run_claim(struct draft *d)
     struct str lease = d->old.f[F_LEASE];
     bool begun = d->old.status == TASK_IN_PROGRESS;
     bool mine = owner.p && str_eq(owner, d->by);
-    bool other = rules_other_session(d); /* and takeover, or it had failed */
+    bool other = rules_other_session(d); /* by takeover */
     int rc = check_claim(d);
 
     if (rc == 0 && owner.p && !mine)
@@ -315,7 +318,7 @@ run_claim(struct draft *d)
 
 /* ---- questions ---- */
 
-/* Puts a question into its list, see raw_list_edit. It has to fit into an
+/* Puts a question into the list, like raw_list_edit. It must fit into an
    answer of get_task. */
 static int
 put_question(struct draft *d, struct str old, struct str question,
@@ -330,7 +333,8 @@ put_question(struct draft *d, struct str old, struct str question,
                        "it is too long once it is escaped");
 }
 
-/* How many questions are open, and the oldest that is, and that is not. */
+/* Counts the open questions and finds the oldest open and the oldest answered
+   one. */
 static size_t
 count_open(const struct draft *d, struct str *open, struct str *answered)
 {
@@ -361,7 +365,7 @@ run_ask(struct draft *d)
     rules_warn_owner(d);
     if (raw_list_n(*list) >= TASK_MAX_QUESTIONS)
         *list = draft_keep(d, raw_list_edit(d->c->a, *list, old, STR("")));
-    do /* an imported one may have any */
+    do /* an imported task may have any ids */
         d->question_id = draft_keep(d, arena_printf(d->c->a, "\"q%llu\"",
                                                     (unsigned long long)n++));
     while (raw_list_find(*list, "question_id", d->question_id).p);
@@ -375,9 +379,9 @@ run_ask(struct draft *d)
         STR_ARG(d->now)), "question", ASKED_COST);
 }
 
-/* The first answer is the one that counts: whoever accepts says how, by one of
-   the options where there are some. An answer as it was given becomes the one
-   that is kept without its last member, the question's id. */
+/* The first answer counts. One that accepts has a text: one of the options, if
+   the question has some. The answer is stored as it was given, without its
+   last member, the question's id. */
 static int
 take_answer(struct draft *d)
 {
@@ -412,7 +416,7 @@ take_answer(struct draft *d)
 
 /* ---- messages ---- */
 
-/* How many messages from the caller are unread, and the oldest message. */
+/* Counts the unread messages from the caller, and finds the oldest message. */
 static size_t
 count_unread(const struct draft *d, struct str *first)
 {
@@ -450,7 +454,7 @@ take_message(struct draft *d)
     return 0;
 }
 
-/* Somebody wants the work to be stopped, or with null no longer. */
+/* Somebody asks that the work be stopped; null takes that back. */
 static void
 take_stop(struct draft *d)
 {
@@ -466,8 +470,8 @@ take_stop(struct draft *d)
 
 /* ---- update_task ---- */
 
-/* Whether a task that has not ended is part of this one; false also where
-   there are too many tasks to look at. */
+/* Whether this task has a child that has not ended. False, too, if there are
+   too many tasks to look at. */
 static bool
 has_live_child(struct draft *d)
 {
@@ -479,7 +483,7 @@ has_live_child(struct draft *d)
     return rc == 0 && list.n > 0;
 }
 
-/* What is odd about a task that is done. */
+/* Warns of what looks wrong about a task that is done. */
 static void
 warn_of_done(struct draft *d)
 {
@@ -487,14 +491,14 @@ warn_of_done(struct draft *d)
         draft_warn(d, "done with remaining_steps");
     if (rules_is_blocked(d))
         draft_warn(d, "done, but tasks that it depends on are not");
-    if (task_has_open(d->k.f[F_QUESTIONS]))
+    if (task_open_question(d->k.f[F_QUESTIONS]).p)
         draft_warn(d, "done with open questions");
     if (has_live_child(d))
         draft_warn(d, "done with open children");
 }
 
 
-/* What a status given to update_task asks for beside the transition. */
+/* Checks what a new status requires apart from the transition. */
 static int
 check_update_status(struct draft *d)
 {
@@ -559,7 +563,7 @@ run_update(struct draft *d)
 
 /* ---- attach_artifact ---- */
 
-/* The id of an artifact that is this one in all but time and agent. */
+/* The id of an artifact that differs from this one only in time and agent. */
 static struct str
 find_artifact(struct str list, const char *const names[],
               const struct str raw[], size_t n)
@@ -606,7 +610,7 @@ run_attach(struct draft *d)
         return task_fail(d->c, ERR_TOO_LARGE, "artifacts", "the task has %d "
                          "artifacts, as many as it can hold",
                          TASK_MAX_ARTIFACTS);
-    do /* by count; an imported list may have other ids */
+    do /* numbered, but an imported list may have any ids */
         *id = draft_keep(d, arena_printf(d->c->a, "\"a%zu\"", ++n));
     while (raw_list_find(*list, names[0], *id).p);
     raw[0] = *id;

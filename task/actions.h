@@ -6,17 +6,17 @@
 #include "task/change.h"
 #include "task/rules.h"
 
-/* By enum task_tool, for those that change a task. run changes the draft, of
-   the task as it was or, for a new one, of nothing: 0, DRAFT_UNCHANGED, or
-   the code that the draft's error explains. */
+/* By enum task_tool, for the tools that change a task. run changes the draft,
+   which begins as the stored task or, for a new one, empty. Returns 0,
+   DRAFT_UNCHANGED, or a code that the draft's error explains. */
 struct task_action {
     const char *op;
     int (*run)(struct draft *d);
 };
 extern const struct task_action task_actions[];
 
-/* Chooses a task for a claim without a task_id: sets the draft's id, or where
-   no task is ready the receipt. 0, or as run. */
+/* Chooses a task for a claim without a task_id. Sets the draft's id or, if no
+   task is ready, the receipt. Returns as run does. */
 int actions_choose(struct draft *d, struct task_receipt *out);
 
 #endif

@@ -1,20 +1,21 @@
-/* artifact - files with the artifacts attached to tasks.
+/* artifact - the files that hold the contents of artifacts.
 
    1. A name is 64 lower-case hex digits, computed or checked here, so no input
       from a caller becomes part of a path in the directory.
    2. A file gets its name only by rename, complete and synced, and the
       directory is synced before the call returns. Equal contents share a file.
-   3. An existing file is trusted after its bytes were compared; its time is
-      updated so that a clean-up by age keeps it. If they differ, it is
+   3. An existing file is used only if its bytes are the same; then its time is
+      updated, so that a clean-up by age keeps it. If they differ, it is
       replaced. Every read checks the content against its name. An existing name
-      is synced too, as are the directories above: the process that made them
-      may have been killed.
+      is synced too, as are the directories above it: the process that made
+      them may have been killed before it did.
    4. A path that a caller names is walked by openat from the root, part by
       part, without following links, so no race can lead it elsewhere. */
 
 #include "task/artifact.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -193,7 +194,7 @@ artifact_get(const char *dir, struct str hex, struct arena *a,
 
 #define LINE_MAX_LEN 1024 /* bytes of a line that are shown */
 
-/* Where text stands in a line, or SIZE_MAX. */
+/* The offset of text in a line, or SIZE_MAX. */
 static size_t
 find_in(struct str line, struct str text)
 {
@@ -203,21 +204,16 @@ find_in(struct str line, struct str text)
     return SIZE_MAX;
 }
 
-/* Appends line n, as much of it as is shown, what was found in it included. */
+/* Appends line n. Of a long line it shows the part around the match. */
 static void
 put_line(struct buf *out, uint64_t n, struct str line, size_t found)
 {
     size_t skip = found != SIZE_MAX && found > LINE_MAX_LEN / 2
                       ? found - LINE_MAX_LEN / 2 : 0;
 
-    while (skip < line.len && ((uint8_t)line.p[skip] & 0xc0) == 0x80)
+    while (utf8_is_within(line, skip))
         skip++;
-    line = str_from(line, skip);
-    if (line.len > LINE_MAX_LEN)
-        line.len = LINE_MAX_LEN;
-    while (line.len == LINE_MAX_LEN && line.len > 0 &&
-           ((uint8_t)line.p[line.len] & 0xc0) == 0x80)
-        line.len--;
+    line = utf8_cut(str_from(line, skip), LINE_MAX_LEN);
     buf_printf(out, "%llu%s%s", (unsigned long long)n,
                found == SIZE_MAX ? "-" : ":", skip > 0 ? "..." : "");
     buf_str(out, line);
@@ -235,7 +231,7 @@ artifact_match(struct buf *out, struct str content, struct str text,
     for (uint64_t n = 1; rest.len > 0; n++) {
         *at = (size_t)(rest.p - content.p);
         line = str_cut(&rest, '\n');
-        if (next < n) { /* the lines with text behind and before this one */
+        if (next < n) { /* find the next line with text; before had it last */
             before = next;
             for (next = UINT64_MAX; next > looked && ahead.len > 0; looked++)
                 if (find_in(str_cut(&ahead, '\n'), text) != SIZE_MAX)
@@ -259,8 +255,7 @@ artifact_match(struct buf *out, struct str content, struct str text,
 
 /* ---- paths of callers ---- */
 
-/* Removes root from an absolute path. Returns whether the path may be beneath
-   root. */
+/* Removes root from an absolute path. False: the path is not beneath root. */
 static bool
 below(const char *root, struct str *path)
 {
@@ -278,7 +273,7 @@ below(const char *root, struct str *path)
     return path->len > 0 && *path->p == '/';
 }
 
-/* Opens the next component of path in the directory at, and removes it from
+/* Opens the next component of path in the directory at and removes it from
    path. */
 static int
 open_part(int at, struct str *path)
@@ -294,8 +289,8 @@ open_part(int at, struct str *path)
                   (path->p ? O_DIRECTORY : 0));
 }
 
-/* Returns whether st is the log or a file named after it: lock, key, closed
-   generations. True if that is unknown. */
+/* Whether st is the log or a file named after it: lock, key, closed
+   generations. True if that cannot be told. */
 static bool
 is_of_log(const char *log, const struct stat *st)
 {

@@ -16,7 +16,7 @@ int artifact_put(const char *dir, struct str content,
                  char hex[SHA256_HEX + 1], bool *made);
 /* Removes a content that no record names. */
 void artifact_remove(const char *dir, const char *hex);
-/* Returns whether hex is a name: SHA256_HEX lower-case digits. */
+/* Whether hex is a name: SHA256_HEX lower-case digits. */
 bool artifact_is_name(struct str hex);
 /* Returns whether the content exists with this size. */
 bool artifact_has(const char *dir, struct str hex, uint64_t size);
@@ -25,11 +25,10 @@ bool artifact_has(const char *dir, struct str hex, uint64_t size);
 int artifact_get(const char *dir, struct str hex, struct arena *a,
                  struct str *out);
 
-/* Appends the lines of content that have text in them, from offset *at on, and
-   up to so many around each, as "12:line" and "13-line", with a line "--"
-   between those that are not neighbours; long lines are cut. Ends once out
-   has max bytes more, with *at where to go on, at content.len if that was
-   all. */
+/* Appends the lines of content, from offset *at on, that contain text, with up
+   to `around` lines before and after each, as "12:line" and "13-line"; "--"
+   separates lines that are not neighbours. Long lines are cut. Stops once out
+   has max bytes more; *at is then where to go on, or content.len at the end. */
 void artifact_match(struct buf *out, struct str content, struct str text,
                     uint64_t around, size_t max, size_t *at);
 

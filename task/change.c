@@ -1,12 +1,12 @@
-/* change - every change of a task: the one record that says what happened
-   and what the task is since.
+/* change - every change of a task: one record that says what happened and
+   holds the whole task as it is then.
 
-   1. A change is one record at most, staged under the lock: everything is
-      checked before store_stage.
+   1. A change is at most one record, staged under the lock after everything
+      has been checked.
    2. A handler may be run again from its arguments.
-   3. The record's body is op, by, set, note, idem, warn, v in this order, and
-      v's members in the order of enum task_field, unknown ones last: the
-      index finds what it needs near the front. */
+   3. The body of the record is op, by, set, note, idem, warn, v, in this order.
+      The members of v are in the order of enum task_field, unknown ones last,
+      so that the index finds what it needs near the front. */
 
 #include "task/change.h"
 #include "base/sha256.h"
@@ -19,7 +19,7 @@
 
 /* ---- receipts ---- */
 
-/* Whether an event was a claim of what its agent had already. */
+/* Whether the event is a claim by an agent that held the task already. */
 static bool
 renewed(const struct task_event *ev)
 {
@@ -29,21 +29,21 @@ renewed(const struct task_event *ev)
            !raw_list_has(ev->set, STR("\"takeover\""));
 }
 
-/* Who took the task from the caller, where it is not its owner again. */
+/* Who took the task from the caller, unless the caller owns it again. */
 static struct str
 loss_of(const struct draft *d, struct str owner, struct str takeover)
 {
     return str_eq(owner, d->by) ? STR_NONE : rules_loss(d, takeover);
 }
 
-/* Who asks the owner to stop, where by is the owner. */
+/* Who asks for a stop, if by is the owner. */
 static struct str
 stop_of(struct str by, struct str owner, struct str stop)
 {
     return str_eq(by, owner) ? stop : STR_NONE;
 }
 
-/* The receipt of an event, as it was given when that happened. */
+/* The receipt that was given for an event. */
 static int
 receipt_of(struct draft *d, const struct task_event *ev,
            struct task_receipt *out)
@@ -83,7 +83,7 @@ receipt_of(struct draft *d, const struct task_event *ev,
     return 0;
 }
 
-/* The task as it is, since the request changes nothing. */
+/* The receipt of a request that changes nothing. */
 static int
 receipt_unchanged(struct draft *d, struct task_receipt *out)
 {
@@ -98,8 +98,8 @@ receipt_unchanged(struct draft *d, struct task_receipt *out)
 
 /* ---- idempotency ---- */
 
-/* What the record of a request with a key says of it. Whoever is authorised
-   is the agent. */
+/* What the record says about the request's key. With a token, its agent is the
+   caller. */
 static void
 make_idem(struct draft *d)
 {
@@ -119,7 +119,8 @@ same_member(struct str a, struct str b, const char *name)
     return str_eq(raw_member(a, name), raw_member(b, name));
 }
 
-/* Whether ev was made by this caller with this key, not too long ago. */
+/* Whether ev was made by this caller with this key, and the key is still
+   valid. */
 static bool
 is_same_key(const struct draft *d, const struct task_event *ev)
 {
@@ -132,7 +133,8 @@ is_same_key(const struct draft *d, const struct task_event *ev)
            store_age_ms(d->t->store, at) < TASK_KEY_AGE_MS;
 }
 
-/* 1: the request was made before, out is its receipt; 0: it was not. */
+/* Looks for the same request made before. 1: *out is its receipt; 0: there is
+   none; or an error. */
 static int
 find_replay(struct draft *d, struct task_receipt *out)
 {
@@ -181,7 +183,7 @@ put_state(struct buf *b, const struct task *k)
     buf_char(b, '}');
 }
 
-/* The names of the fields that changed, but for those that always do. */
+/* The names of the fields that changed, without those that always do. */
 static void
 put_set(struct buf *b, const struct draft *d)
 {
@@ -230,7 +232,7 @@ too_large(struct draft *d)
                      STATE_MAX, task_arg_name(big).p);
 }
 
-/* Stages the record of a change that has passed every check. */
+/* Stages the record of a change that passed all checks. */
 static int
 stage(struct draft *d, struct task_receipt *out)
 {
@@ -279,7 +281,7 @@ stage(struct draft *d, struct task_receipt *out)
 
 /* ---- the way in ---- */
 
-/* Loads the task, and checks what every change of one has to pass. */
+/* Loads the task and makes the checks that all changes share. */
 static int
 load(struct draft *d)
 {
@@ -322,7 +324,7 @@ begin(struct draft *d)
         make_idem(d);
 }
 
-/* Runs the action, and stages what came of it. */
+/* Runs the action and stages its result. */
 static int
 finish(struct draft *d, struct task_receipt *out)
 {
@@ -357,8 +359,8 @@ task_change(struct tasks *t, struct task_ctx *c, enum task_tool tool,
 
 /* ---- several tasks at once ---- */
 
-/* The tasks that were made by the same request before: their events follow on
-   that of the first. */
+/* The receipts of tasks that the same request made before. Their events follow
+   the first one's. */
 static int
 replay_all(struct draft *d, struct task_receipt *out, size_t n)
 {
@@ -373,7 +375,8 @@ replay_all(struct draft *d, struct task_receipt *out, size_t n)
     return rc;
 }
 
-/* Makes one of them. whole is the request, whose key the first one keeps. */
+/* Creates one of them. whole is the request; its key is stored with the first
+   task. */
 static int
 create_one(const struct draft *whole, const struct json_tok *obj, bool first,
            struct task_receipt *out)
@@ -424,7 +427,7 @@ create_each(const struct draft *whole, const struct json_tok *list,
     return rc;
 }
 
-/* What stands beside tasks is for all of them. */
+/* Arguments beside tasks apply to all of them. */
 static int
 check_beside(struct task_ctx *c, const struct task_args *args,
              const struct json_tok *list)
@@ -435,8 +438,9 @@ check_beside(struct task_ctx *c, const struct task_args *args,
                              "tasks", task_arg_name(i).p);
     if (list->n == 0 || list->n > TASK_MAX_NEW ||
         args->v[ARG_TASKS].len > TASK_MAX_NEW_LEN)
-        return task_fail(c, ERR_TOO_LARGE, "tasks", "tasks must be 1 to %d, of "
-                         "%d bytes in all", TASK_MAX_NEW, TASK_MAX_NEW_LEN);
+        return task_fail(c, list->n > 0 ? ERR_TOO_LARGE : ERR_INVALID, "tasks",
+                         "tasks must be 1 to %d, of %d bytes in all",
+                         TASK_MAX_NEW, TASK_MAX_NEW_LEN);
     return 0;
 }
 
@@ -481,8 +485,8 @@ task_change_text(struct tasks *t, struct task_ctx *c, enum task_tool tool,
     return rc == 0 ? task_change(t, c, tool, &args, blob, out) : rc;
 }
 
-/* When it had last changed where it comes from: the note says that, since the
-   record's own time is that of the import. */
+/* Notes when the task last changed in the store that it comes from: the record
+   has the time of the import. */
 static void
 note_updated_at(struct draft *d, const struct json_tok *obj)
 {
@@ -531,7 +535,7 @@ task_archive(struct tasks *t, const struct store_rec *r)
         (rc = task_head_of(ev.v, k.f)) != 0)
         return rc;
     k.f[F_RESULT] = k.f[F_STATUS];
-    k.f[F_ARTIFACTS] = raw_member(ev.v, "artifacts"); /* no orphans yet */
+    k.f[F_ARTIFACTS] = raw_member(ev.v, "artifacts"); /* still in use */
     for (i = 0; i < TASK_N_HEAD; i++)
         if (!(kept >> i & 1))
             k.f[i] = i == F_STATUS ? STR("\"archived\"") : STR_NONE;

@@ -1,18 +1,19 @@
-/* check - the one place where what a caller sent is held against the
-   table of fields and arguments.
+/* check - the only place that checks a caller's arguments against the table of
+   fields and arguments.
 
-   1. What task_args_parse lets through is canonical JSON made by json's
-      writer: no blanks, no line feed, valid UTF-8. It may be spliced into a
-      record, and equal values are equal bytes; but for members that an import
-      carries along, which only lose their blanks.
-   2. Limits count characters where they say so and bytes of the decoded text
-      otherwise. What is over a limit of size is too_large, all else that
-      does not fit is invalid_argument, and both name the argument. */
+   1. The values that task_args_parse returns are canonical JSON from json's
+      writer: no blanks, no line feeds, valid UTF-8. They can be spliced into a
+      record, and equal values are equal bytes. Unknown members of an import
+      are the exception: they only lose their blanks.
+   2. A limit counts bytes of the decoded text, or characters if it says so. A
+      value that exceeds it is too_large, any other bad value is
+      invalid_argument; the error names the argument. */
 
 #include "task/check.h"
 #include "base/clock.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "json/raw.h"
 #include "task/rows.h"
 
@@ -27,13 +28,13 @@ struct parse {
     struct task_ctx *c;
     struct json_w w;
     struct buf b;
-    const struct row *top; /* the argument at hand */
+    const struct row *top; /* the argument being checked */
     size_t item;           /* element of its list, from 1; 0: not in one */
     const char *member;    /* of an object in it, or NULL */
     bool lenient;          /* unknown members are carried along */
 };
 
-/* Refuses the value at hand; the text says what it must be. */
+/* Refuses the value being checked; the text says what it must be. */
 static int
 refuse(struct parse *p, int code, const char *fmt, ...)
 {
@@ -109,7 +110,7 @@ static int
 check_name(struct parse *p, const struct row *r, struct str s)
 {
     const char *const *all = row_choices[r->sub];
-    char list[128];
+    char list[160]; /* the longest are those of until */
     size_t n = 0, i;
 
     for (i = 0; all[i]; i++) {
@@ -125,7 +126,7 @@ check_name(struct parse *p, const struct row *r, struct str s)
     return refuse(p, ERR_INVALID, "must be one of %s", list);
 }
 
-/* A whole number, or a string that says one. */
+/* Reads a whole number, or a string that holds one. */
 static bool
 int_of(const struct json_tok *t, int64_t *v)
 {
@@ -194,7 +195,7 @@ check_time(struct parse *p, struct str s)
 
 /* ---- values with parts ---- */
 
-/* The value as it was given, but for blanks between its parts. */
+/* The value as it was given, without the blanks between its tokens. */
 static struct str
 compact(struct arena *a, const struct json_tok *t)
 {
@@ -221,7 +222,8 @@ static int check_one(struct parse *p, const struct row *r,
 static int check_list(struct parse *p, const struct row *r,
                       const struct json_tok *t);
 
-/* What an object has beside the members of r: refused, or carried along. */
+/* Members of an object that r does not list are refused, or kept by an
+   import. */
 static int
 check_others(struct parse *p, const struct row *r, const struct json_tok *t)
 {
@@ -302,7 +304,7 @@ check_one(struct parse *p, const struct row *r, const struct json_tok *t)
         : r->type == T_NAME ? check_name(p, r, s) : check_time(p, s);
 }
 
-/* A database without arrays gives them as JSON text. */
+/* A database without arrays exports them as JSON text. */
 static int
 parse_list(struct parse *p, const struct json_tok **t)
 {
@@ -319,7 +321,7 @@ static int
 check_list(struct parse *p, const struct row *r, const struct json_tok *t)
 {
     const struct json_tok *child;
-    size_t item = p->item; /* of the list that this one stands in */
+    size_t item = p->item; /* of the list that holds this one */
     int rc = 0;
 
     if (p->lenient && t->type == JSON_STRING)
@@ -343,10 +345,10 @@ check_list(struct parse *p, const struct row *r, const struct json_tok *t)
     return rc;
 }
 
-/* ---- all that was given ---- */
+/* ---- all arguments ---- */
 
-/* Whether the value stands for nothing: null, or an empty text where at
-   least one character is needed. */
+/* Whether the value counts as null: it is null, or an empty text where one
+   character is required. */
 static bool
 is_null(const struct row *r, const struct json_tok *t)
 {
@@ -356,8 +358,7 @@ is_null(const struct row *r, const struct json_tok *t)
            (t->type == JSON_STRING && t->len == 0 && one && !r->items);
 }
 
-/* A raw list of texts in the arena, cut down to those that did not stand
-   before in it. */
+/* Removes repeated texts from a raw list, in place. */
 static void
 drop_doubles(struct str *list)
 {
@@ -386,8 +387,8 @@ take(struct parse *p, enum task_tool tool, const struct row *r,
     p->top = r;
     *out = STR_NONE;
     if (is_null(r, t)) {
-        /* Who meant to say who he is would act as nobody. Prompts fill in
-           what is not given. */
+        /* An empty name is a mistake: its caller would act as nobody. Prompts
+           fill in what was not given. */
         if (r == &task_rows[ARG_AGENT] && t->type == JSON_STRING &&
             tool < TOOL_RESUME)
             return refuse(p, ERR_INVALID, "must not be empty: give your "
@@ -420,8 +421,8 @@ take(struct parse *p, enum task_tool tool, const struct row *r,
     return 0;
 }
 
-/* Adds a name that the tool does not know to those that one error will name,
-   as far as there is room in it. */
+/* Adds an unknown argument to the list that the error names, if there is
+   room. */
 static void
 add_unknown(struct parse *p, struct buf *list, struct str name)
 {
@@ -436,12 +437,12 @@ add_unknown(struct parse *p, struct buf *list, struct str name)
         buf_z(list, ", ...");
 }
 
-/* Adds a member that an import carries along. */
+/* Keeps an unknown member of an import. */
 static int
 add_extra(struct parse *p, struct buf *extra, struct str name,
           const struct json_tok *t)
 {
-    /* Members of an exported task that are derived when it is read. */
+    /* Members of an export that are computed when a task is read. */
     static const char *const derived[] = {
         "seq", "updated_at", "ready", "blocked_by", "deps_failed", "stale",
         "needs_input", "lease_expired", "damaged",
@@ -463,7 +464,7 @@ add_extra(struct parse *p, struct buf *extra, struct str name,
     return 0;
 }
 
-/* What was found unknown: an error, or what an import carries along. */
+/* Unknown members: an error, or kept by an import. */
 static int
 take_extra(struct parse *p, const struct buf *extra, struct task_args *out)
 {
@@ -484,8 +485,8 @@ take_extra(struct parse *p, const struct buf *extra, struct task_args *out)
     return rc;
 }
 
-/* Whoever is authorised is the agent; else who has not given its name has that
-   of its session. */
+/* With a token, its agent is the caller. Otherwise a caller that gives no name
+   gets its session's. */
 static int
 take_agent(struct parse *p, enum task_tool tool, struct task_args *out)
 {
@@ -499,7 +500,7 @@ take_agent(struct parse *p, enum task_tool tool, struct task_args *out)
     if (!who.p)
         return nomem(p);
     out->self = who;
-    /* A wait for a task is for anybody's answers, unless it says whose. */
+    /* A wait for a task is met by anybody, unless an agent is named. */
     if (!c->principal.len && tool == TOOL_WAIT && out->v[F_TASK_ID].p)
         return 0;
     for (arg = ARG_AGENT; arg <= ARG_FROM_AGENT; arg++) {
@@ -584,12 +585,12 @@ task_args_digest(const struct task_args *args, char hex[SHA256_HEX + 1])
             continue;
         sha256_add(&s, row_name(&task_rows[i]), task_rows[i].len);
         sha256_add(&s, args->v[i].p, args->v[i].len);
-        sha256_add(&s, "\n", 1); /* stands in no canonical value */
+        sha256_add(&s, "\n", 1); /* canonical values have none */
     }
     sha256_end_hex(&s, hex);
 }
 
-/* ---- looking at arguments ---- */
+/* ---- reading arguments ---- */
 
 struct str
 task_arg_text(struct arena *a, const struct task_args *args, int arg)

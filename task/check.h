@@ -1,38 +1,38 @@
 #ifndef TASK_CHECK_H
 #define TASK_CHECK_H
 
-/* check - what a caller sent, held against the table of fields. */
+/* check - a caller's arguments, checked against the table of fields. */
 
 #include "json.h"
 #include "task/error.h"
 #include "task/fields.h"
 
-/* What a tool was given, checked: raw canonical JSON by field or argument;
-   .p NULL: not given; "null": to be cleared (update_task only). */
+/* Checked arguments: raw canonical JSON by field or argument. .p NULL: not
+   given; "null": to be cleared (update_task only). */
 struct task_args {
     struct str v[TASK_N_ARGS];
     struct str extra; /* import: members unknown here, as in struct task */
-    struct str self;  /* raw: c->self, .p NULL: it has none */
+    struct str self;  /* raw: c->self, .p NULL: empty */
     bool own_name;    /* the agent was not given: it is c->self */
 };
 
-/* Content of an artifact that has been stored before the lock was taken. */
+/* An artifact's content, stored before the lock was taken. */
 struct task_blob {
     bool stored;         /* false: only a path or a name was given */
     char sha256[65];     /* in hex */
     uint64_t size;
-    const char *warning; /* NULL, or what the agent should know */
+    const char *warning; /* for the agent, or NULL */
 };
 
-/* Checks obj (an object; NULL: an empty one) as the arguments of tool. 0, or
-   the code that task_fail was told. Numbers are taken for texts, as some
-   clients send them, and whole numbers, true and false also as texts. An empty
-   text where one character is needed counts as null, and null as not given.
-   Where c has a principal, that is the agent: ERR_UNAUTHORIZED for another;
-   else c->self is, where none is given. */
+/* Checks obj (an object; NULL: an empty one) as the arguments of tool. Returns
+   0, or the code passed to task_fail. Numbers are accepted for texts, as some
+   clients send them, and texts for whole numbers, true and false. An empty text
+   where one character is required counts as null, and null as not given. If c
+   has a principal, that is the agent: ERR_UNAUTHORIZED for another; otherwise
+   c->self is the agent if none is given. */
 int task_args_parse(struct task_ctx *c, enum task_tool tool,
                     const struct json_tok *obj, struct task_args *out);
-/* SHA-256 in hex of all that was given but the idempotency key itself. */
+/* SHA-256 in hex of all arguments except the idempotency key. */
 void task_args_digest(const struct task_args *args, char hex[65]);
 
 /* The argument as decoded text, or .p NULL. */
@@ -43,11 +43,11 @@ uint64_t task_arg_u64(const struct task_args *args, int arg,
                       uint64_t otherwise);
 bool task_arg_true(const struct task_args *args, int arg);
 
-/* Reads RFC 3339, and also what older stores hold and people type: a blank
-   for the T, no zone, which is taken as UTC, and a date alone. */
+/* Reads RFC 3339, and also forms that older stores hold and people type: a
+   blank for the T, no zone, which means UTC, and a date alone. */
 bool task_time_parse(struct arena *a, struct str s, int64_t *ms);
 
-/* Whether s has the form of a task's id. */
+/* Whether s is well-formed as a task's id. */
 bool task_is_id(struct str s);
 
 #endif

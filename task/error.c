@@ -1,7 +1,7 @@
-/* error - why something was refused.
+/* error - why a request was refused.
 
-   Error texts consist of constants, numbers and at most the caller's own
-   argument. They never include the content of a task. */
+   An error text is made of constants, numbers and at most the caller's own
+   argument. It never holds the content of a task. */
 
 #include "task/error.h"
 #include "base/text.h"

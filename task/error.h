@@ -18,7 +18,7 @@ struct task_error {
     struct str taken;   /* raw JSON object: who took the task over from the
                            caller */
     struct str blocked_by, deps_failed; /* as in struct task */
-    bool unknown;       /* unknown outcome: it may have happened */
+    bool unknown;       /* the outcome is unknown: it may have happened */
 };
 
 /* The caller of a request, and its settings. */
@@ -28,7 +28,8 @@ struct task_ctx {
     bool require_evidence; /* refuse done without test_results, */
     bool require_pass;     /* and unless they show that all is well */
     bool ownership_warn;   /* warn where another agent's lease is running */
-    bool person;           /* a person asks, no agent */
+    bool person;           /* a person is the caller, not an agent */
+    bool unread;           /* nobody reads the receipt: it has no messages */
     struct str self;       /* the agent where none is given; or empty */
     struct str session;    /* what the caller's session is called, or empty;
                               no escapes */

@@ -1,10 +1,10 @@
-/* fields - the table of fields and arguments, the schemas made from it, and
-   the reading of values that have parts.
+/* fields - the table of fields and arguments, and the schemas made from it.
 
    1. Limits that are this program's own choice (reason, notes, path ...) are
-      such that any element of a list and any object, escaped twice, fits
-      into one answer (tools/get.c); for questions task/actions.c sees to it.
-   2. A name may stand in two rows, if no tool takes both. */
+      small enough that any element of a list and any object, escaped twice,
+      fits into one answer (tools/get.c); for questions task/actions.c sees to
+      that.
+   2. A name may stand in two rows if no tool takes both. */
 
 #include "task/fields.h"
 #include "base/clock.h"
@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-/* Every name once, so that a row needs two bytes to say which. */
+/* Every name once, so that a row needs only two bytes to refer to it. */
 #define NAMES(X) \
     X(command) X(exit_code) X(passed) X(failed) X(summary) X(from_agent) \
     X(to_agent) X(reason) X(at) X(agent) X(seq) X(artifact_id) X(name) \
@@ -55,8 +55,6 @@ static const struct names {
 #define KiB 1024
 #define MAX_AGENT 128
 #define MAX_DEPS 64
-#define LEASE_S "900" /* where nobody says how long */
-#define HANDOFF_MS (3600 * 1000)
 
 #define NAME(n) .name = offsetof(struct names, n), .len = sizeof #n - 1
 #define TEXT .type = T_TEXT
@@ -147,7 +145,7 @@ static const struct row lease_rows[] = {
 static const struct row answer_rows[] = {
     {NAME(text), TEXT, .flags = CHARS, .max = 4 * KiB},
     {NAME(action), CHOICE(ACTIONS)},
-    {NAME(question_id), .type = T_ID}, /* the last that update_task takes */
+    {NAME(question_id), .type = T_ID}, /* the last for update_task */
     {NAME(by), AGENT},
     {NAME(at), .type = T_TIME},
 };
@@ -172,7 +170,7 @@ static const struct row message_rows[] = {
     {NAME(from), AGENT, .needs = 1},
     {NAME(at), .type = T_TIME},
     {NAME(text), MESSAGE_TEXT, .needs = 1},
-    {NAME(seen), INT(0, 0)}, /* the last, see view_words_json */
+    {NAME(seen), INT(0, 0)}, /* must be the last: see view_words_json */
 };
 
 const struct row *const row_objects[] = {
@@ -245,7 +243,7 @@ const struct row task_rows[TASK_N_ARGS] = {
     [F_RESULT] = {NAME(result), TEXT, .max = 16 * KiB,
                   .tools = BIT(UPDATE) | BIT(IMPORT)},
     [F_TEST_RESULTS] = {NAME(test_results), OBJECT(TEST, test_rows),
-                        .items = 64, .tools = STATE},
+                        .items = TASK_MAX_RESULTS, .tools = STATE},
     [F_TESTED_COMMIT] = {NAME(tested_commit), TEXT, .max = 128,
                          .tools = BIT(IMPORT)},
     [F_ARTIFACTS] = {NAME(artifacts), OBJECT(ARTIFACT, artifact_rows),
@@ -416,55 +414,9 @@ task_tool_takes(enum task_tool tool, const char *name, bool *required)
     return r != NULL;
 }
 
-/* ---- leases and questions ---- */
-
-bool
-task_lease_end(struct str lease, int64_t *ms)
-{
-    return time_parse(raw_inner(raw_member(lease, "expires_at")), ms);
-}
-
-int64_t
-task_handoff_end(struct str handoff, int64_t at)
-{
-    int64_t ms;
-
-    if (task_lease_end(handoff, &ms))
-        return ms;
-    if (time_parse(raw_inner(raw_member(handoff, "at")), &ms))
-        at = ms;
-    return at + HANDOFF_MS;
-}
-
-struct str
-task_lease_make(struct arena *a, struct str agent, struct str seconds,
-                struct str session, int64_t now)
-{
-    char end[TIME_LEN + 1];
-
-    if (!seconds.p)
-        seconds = STR(LEASE_S);
-    time_format(now + (int64_t)raw_u64(seconds) * 1000, end);
-    return arena_printf(a, "{\"agent\":%.*s,\"expires_at\":\"%s\",\"seconds\":"
-                        "%.*s%s%.*s}", STR_ARG(agent), end, STR_ARG(seconds),
-                        session.p ? ",\"session\":" : "", STR_ARG(session));
-}
-
-bool
-task_has_open(struct str questions)
-{
-    struct str item;
-    size_t at = 0;
-
-    do
-        item = raw_list_next(questions, &at);
-    while (item.p && raw_member(item, "answer").p);
-    return item.p;
-}
-
 /* ---- as clients are shown it ---- */
 
-/* What is not plain from a name, told where it is read first. */
+/* What a name does not say by itself, in the tool that agents read first. */
 static const struct {
     uint8_t tool, arg;
     char text[50];
@@ -528,8 +480,8 @@ put_value(struct json_w *w, const struct row *r, unsigned tools, bool whole)
     json_close(w);
 }
 
-/* The schema of an object with those of the rows that one of tools takes;
-   the rows of an object's own members say so only of those needed. */
+/* The schema of an object with the rows that one of tools takes. The rows of an
+   object's own members say only which are required. */
 static void
 put_schema(struct json_w *w, const struct row *r, size_t n, unsigned tools,
            bool whole)
@@ -570,7 +522,8 @@ task_tool_schema(enum task_tool tool, struct arena *a)
     struct buf b = {0};
     struct json_w w;
 
-    /* What a test result is, is told once: every agent reads the list. */
+    /* Only one tool describes a test result: every agent reads the whole
+       list. */
     json_w_init(&w, &b);
     put_schema(&w, task_rows, TASK_N_ARGS, 1u << tool, tool == TOOL_CHECKPOINT);
     json_w_end(&w);

@@ -1,8 +1,8 @@
 #ifndef TASK_FIELDS_H
 #define TASK_FIELDS_H
 
-/* fields - the one table of what a task holds and what the tools take:
-   name, type and limits of each, and which tools know it. */
+/* fields - the one table of what a task holds and what the tools take: names,
+   types, limits, and which tools know them. */
 
 #include "base/base.h"
 
@@ -11,25 +11,25 @@ enum task_status {
     TASK_IN_PROGRESS,
     TASK_HANDOFF_READY,
     TASK_EXHAUSTED,
-    TASK_DONE, /* from here on: ended */
+    TASK_DONE, /* this and the following have ended */
     TASK_FAILED,
     TASK_CANCELLED,
     TASK_N_STATUSES
 };
-/* A bit for each that has ended. */
+/* The statuses of tasks that have ended, a bit each. */
 #define TASK_ENDED_BITS ((1u << TASK_N_STATUSES) - (1u << TASK_DONE))
 
 const char *task_status_name(enum task_status s);
-/* -1: no such status. */
+/* Returns -1 if there is no such status. */
 int task_status_of(struct str name);
 /* Whether a task of this status has ended (done, failed, cancelled). */
 bool task_status_ended(enum task_status s);
-/* The same of a status as a raw JSON string; false where it is unknown. */
+/* The same for a status that is a raw JSON string; false if it is unknown. */
 bool task_raw_ended(struct str status);
 
-/* The state's members in the order in which they stand in v: first what the
-   index filters on, then by worth to whoever takes over, since answers that
-   are too long are cut from the end. */
+/* The members of a task's state in the order of v: first what the index filters
+   on, then by value to an agent that takes over, since answers that are too
+   long are cut from the end. */
 enum task_field {
     F_TASK_ID, F_STATUS, F_CURRENT_OWNER, F_PRIORITY, F_REPO_PATH,
     F_PARENT_ID, F_TAGS, F_DEPENDS_ON, F_VERSION, F_CREATED_AT, F_LEASE,
@@ -44,15 +44,15 @@ enum task_field {
 
 #define TASK_MAX_ID 128
 #define TASK_MAX_ARTIFACTS 256
+#define TASK_MAX_RESULTS 64   /* of tests */
 #define TASK_MAX_OPEN 8       /* questions without an answer */
-#define TASK_MAX_QUESTIONS 32 /* that are kept */
-#define TASK_MAX_MESSAGES 16  /* that are kept */
-#define TASK_MAX_UNREAD 4     /* of them, from one sender */
-#define TASK_MAX_NEW 50       /* made by one create_task, and */
-#define TASK_MAX_NEW_LEN (256 * 1024) /* bytes of JSON of all */
-#define TASK_LEASE_MAX_MS (86400 * 1000)
+#define TASK_MAX_QUESTIONS 32 /* kept */
+#define TASK_MAX_MESSAGES 16  /* kept */
+#define TASK_MAX_UNREAD 4     /* of one sender */
+#define TASK_MAX_NEW 50       /* created by one create_task, and */
+#define TASK_MAX_NEW_LEN (256 * 1024) /* bytes of their JSON */
 
-enum task_tool { /* in the order in which they are listed */
+enum task_tool { /* in the order of the tool list */
     TOOL_CREATE,
     TOOL_GET,
     TOOL_CHECKPOINT,
@@ -67,7 +67,7 @@ enum task_tool { /* in the order in which they are listed */
     TOOL_RESUME, TOOL_BRIEF, TOOL_STANDUP /* prompts */
 };
 
-/* Arguments that are not fields, behind the fields. */
+/* Arguments that are not fields follow the fields. */
 enum task_arg {
     ARG_AGENT = TASK_N_FIELDS, ARG_FROM_AGENT, ARG_TO_AGENT, ARG_REASON,
     ARG_NOTES, ARG_EXPECTED_VERSION, ARG_IDEMPOTENCY_KEY,
@@ -92,25 +92,8 @@ int task_field_of(struct str name);
 /* Whether the tool has an argument of that name, and needs it. */
 bool task_tool_takes(enum task_tool tool, const char *name, bool *required);
 
-/* When a lease ends, a raw object {agent, expires_at, seconds}; or false. */
-bool task_lease_end(struct str lease, int64_t *ms);
-/* The lease of an agent (raw) that runs for seconds (raw, .p NULL: 900) from
-   now on, and was taken in a session (raw, .p NULL: that is not known); .p
-   NULL: no memory. */
-struct str task_lease_make(struct arena *a, struct str agent,
-                           struct str seconds, struct str session,
-                           int64_t now);
-/* When a task that was handed over is anyone's: when its handoff, a raw object,
-   says, or 3600 seconds after it; after at, where it does not say when it
-   was. */
-int64_t task_handoff_end(struct str handoff, int64_t at);
-/* Whether one of a task's questions waits for its answer: raw objects
-   {question_id, question, options, kind, by, at, answer}, oldest first; the
-   answer is {text, action, by, at}. */
-bool task_has_open(struct str questions);
-
-/* The tool's input schema: a plain object of scalars and arrays, in a; .p
-   NULL: no memory. */
+/* The tool's input schema, a plain object of scalars and arrays, in a; .p NULL:
+   no memory. */
 struct str task_tool_schema(enum task_tool tool, struct arena *a);
 
 #endif

@@ -19,11 +19,13 @@
       handed to an agent, and by whether it has dependencies: only then must a
       record be read to tell whether it is ready. A queue is in rising order of
       n: apply puts a task at its end; undo finds the old one's place anew.
-   8. One that was found blocked is parked, in a list of those with the same
-      blocker or one of the same hash. It comes back into its queue when that
-      is done, by whatever event or its undoing, and when it changes itself. */
+   8. A task that was found blocked is parked: it leaves its queue for a list
+      of tasks whose blockers share a hash. It returns to its queue when its
+      blocker is done, whether by an event or by undoing one, and when the task
+      itself changes. */
 
 #include "task/index.h"
+#include "task/parts.h"
 #include "json/raw.h"
 #include "base/clock.h"
 
@@ -33,71 +35,6 @@
 _Static_assert(sizeof(struct task_entry) <= 112, "200 bytes a task in all");
 
 /* ---- records ---- */
-
-int
-task_event_of(const struct store_rec *r, struct task_event *out)
-{
-    static const struct str names[] = {
-        {"op", 2}, {"by", 2}, {"set", 3}, {"note", 4}, {"idem", 4},
-        {"warn", 4}, {"v", 1},
-    };
-    enum { N = sizeof names / sizeof *names };
-    struct task_event ev = {.r = *r};
-    struct str *slot[N] = {&ev.op, &ev.by, &ev.set, &ev.note, &ev.idem,
-                           &ev.warn, &ev.v};
-    struct raw_members m = raw_members_of(r->body);
-    size_t i, at = 0; /* members come in a fixed order */
-
-    if (!str_starts(r->key, TASK_PREFIX))
-        return ERR_FORMAT;
-    ev.id = str_from(r->key, sizeof TASK_PREFIX - 1);
-    while (!ev.v.p && raw_next_name(&m) == 1) {
-        for (i = at; i < N && !str_eq(m.name, names[i]);)
-            i++;
-        /* v is the last member and ends with the body */
-        m.p = i == N - 1 ? m.end : raw_skip(m.value.p, m.end);
-        if (!m.p)
-            return ERR_FORMAT;
-        if (i == N)
-            continue; /* from a newer version */
-        *slot[i] = (struct str){m.value.p, (size_t)(m.p - m.value.p)};
-        at = i + 1;
-    }
-    ev.op = raw_inner(ev.op);
-    if (!ev.op.p || !ev.by.p || !ev.v.p || ev.v.len < 2 || *ev.v.p != '{' ||
-        ev.v.p[ev.v.len - 1] != '}')
-        return ERR_FORMAT;
-    *out = ev;
-    return 0;
-}
-
-bool
-task_event_archives(const struct task_event *ev)
-{
-    return str_is(ev->op, "archive");
-}
-
-int
-task_head_of(struct str v, struct str f[TASK_N_HEAD])
-{
-    struct raw_members m = raw_members_of(v);
-    size_t i = 0;
-    int rc = 0;
-
-    memset(f, 0, TASK_N_HEAD * sizeof *f);
-    /* The order is fixed, so each name is searched for after the previous. */
-    while (i < TASK_N_HEAD && (rc = raw_next_name(&m)) == 1) {
-        while (i < TASK_N_HEAD && !str_eq(m.name, task_arg_name((int)i)))
-            i++;
-        if (i == TASK_N_HEAD)
-            break;
-        m.p = raw_skip(m.value.p, m.end);
-        if (!m.p)
-            return ERR_FORMAT;
-        f[i++] = (struct str){m.value.p, (size_t)(m.p - m.value.p)};
-    }
-    return rc < 0 || !f[F_STATUS].p ? ERR_FORMAT : 0;
-}
 
 static uint64_t
 mix(const struct tasks *t, uint64_t h, struct str s)
@@ -170,7 +107,7 @@ queue_of(struct tasks *t, const struct task_entry *e)
     return &t->queue[e->priority][e->has_deps ? QUEUE_DEPS : QUEUE_PLAIN];
 }
 
-/* Sets the links of e to its place in its queue; in a park that is the
+/* Points the links of e at its place in its queue. In a park that is the
    end. */
 static void
 find_place(struct tasks *t, struct task_entry *e)
@@ -197,8 +134,7 @@ tasks_walk(struct task_entry *at[N_LISTS])
     return e;
 }
 
-/* Puts e between its neighbours in its queue, as its own links name them, or
-   takes it out. */
+/* Inserts e between the neighbours that its links name, or removes it. */
 static void
 link_queue(struct tasks *t, struct task_entry *e, bool in)
 {
@@ -211,7 +147,7 @@ link_queue(struct tasks *t, struct task_entry *e, bool in)
     *(e->later ? &e->later->sooner : &q->last) = in ? e : e->sooner;
 }
 
-/* The same in all. */
+/* Adds e to its count, list and queue, or removes it from them. */
 static void
 link_entry(struct tasks *t, struct task_entry *e, bool in)
 {
@@ -242,7 +178,8 @@ hash_id(struct str id)
     return (uint32_t)str_hash(id);
 }
 
-/* Only what is in nobody's hands: the others need lease_ms. */
+/* Only tasks that nobody holds are parked: the others need lease_ms, which
+   shares its place with blocker. */
 void
 task_entry_park(struct tasks *t, struct task_entry *e, struct str dep)
 {
@@ -251,7 +188,7 @@ task_entry_park(struct tasks *t, struct task_entry *e, struct str dep)
         move_to(t, e, true, hash_id(raw_inner(dep)));
 }
 
-/* What waited for e, if that is done, may be ready. */
+/* If e is done, puts the tasks that waited for it back into their queues. */
 static void
 unpark(struct tasks *t, const struct task_entry *e)
 {
@@ -277,7 +214,7 @@ drop_atoms(struct tasks *t, const struct task_entry *e)
 
 /* ---- functions called by the store ---- */
 
-/* Holds the atoms of f: all of them or, on an error, not one. */
+/* Holds the atoms of f. On an error it holds none of them. */
 static int
 hold_atoms(struct tasks *t, const struct task_entry *old,
            struct task_entry *to, const struct str f[TASK_N_HEAD])
@@ -316,7 +253,7 @@ read_head(struct task_entry *e, const struct str f[TASK_N_HEAD])
         end -= e->changed_ms;
         e->lease_ms = (int32_t)(end > max ? max : end < 0 ? -1 : end);
     }
-    e->has_open = f[F_QUESTIONS].p && task_has_open(f[F_QUESTIONS]);
+    e->has_open = f[F_QUESTIONS].p && task_open_question(f[F_QUESTIONS]).p;
 }
 
 static int
@@ -375,7 +312,7 @@ undo(void *ctx, struct store_entry *se, struct store_entry *old_se)
         return;
     for (int i = 0; i < TASK_N_ATOMS; i++)
         atoms_hold_again(&t->atoms, old->atom[i]);
-    old->e.chain = e->e.chain; /* which is the store's */
+    old->e.chain = e->e.chain; /* the store's own */
     old->parked = false;
     find_place(t, old);
     *e = *old;

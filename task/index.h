@@ -8,8 +8,6 @@
 #include "task/intern.h"
 #include "task/keys.h"
 
-#define TASK_PREFIX "task/"
-#define TASK_N_HEAD F_TITLE /* number of fields of v that the index reads */
 #define TASK_STALE_MS (24 * 60 * 60 * 1000) /* in_progress without an event for
                                                this long */
 
@@ -23,10 +21,10 @@ struct task_entry {
     int64_t changed_ms;
     uint32_t atom[TASK_N_ATOMS];
     union {
-        int32_t lease_ms; /* its lease, or what keeps it for whom it was
-                             handed over to, ends so long after changed_ms */
-        uint32_t blocker; /* hash of the id of what blocks it: of a parked
-                             one, which has neither */
+        int32_t lease_ms; /* its lease, or the time for which a handoff keeps it
+                             for one agent, ends so long after changed_ms */
+        uint32_t blocker; /* of a parked task, which has neither: hash of its
+                             blocker's id */
     };
     uint8_t status; /* TASK_N_STATUSES: unreadable here, on no list */
     uint8_t priority;
@@ -35,9 +33,9 @@ struct task_entry {
     bool has_open : 1;  /* has an open question */
     bool seen : 1;  /* visited by the current walk; else false */
     bool known : 1; /* a record was applied: it has a status and a place */
-    bool archived : 1; /* it is in an archive: unreadable, its id taken */
-    bool was_done : 1; /* and had been done: what depends on it may begin */
-    bool parked : 1; /* it is known to be blocked */
+    bool archived : 1; /* in an archive: unreadable, but its id is taken */
+    bool was_done : 1; /* it was done: what depends on it may begin */
+    bool parked : 1; /* known to be blocked */
 };
 
 enum { LIST_LIVE, LIST_ENDED, N_LISTS };
@@ -72,8 +70,6 @@ struct str task_entry_text(const struct tasks *t, const struct task_entry *e,
                            int atom);
 /* The entry's task_id. */
 struct str task_entry_id(const struct task_entry *e);
-/* The first fields of a state v, raw, without stepping over the rest. */
-int task_head_of(struct str v, struct str f[TASK_N_HEAD]);
 /* The hash by which the index files an idempotency key, and that of its
    principal. */
 uint64_t task_key_hash(const struct tasks *t, struct str op, struct str by,
@@ -82,7 +78,7 @@ uint64_t task_key_hash(const struct tasks *t, struct str op, struct str by,
    live, and not in progress, or its lease has expired, or it is in progress
    without a lease and unchanged for TASK_STALE_MS. */
 bool task_entry_free(const struct tasks *t, const struct task_entry *e);
-/* When time alone changes that, or who may begin it. */
+/* When time alone changes that, or who may begin the task. */
 int64_t task_entry_due(const struct task_entry *e);
 /* The agent (raw) for whom the task of e is kept, having just been handed over;
    .p NULL: nobody. */

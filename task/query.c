@@ -1,23 +1,17 @@
-/* query - lists and searches: one walk over the live and the ended
-   tasks, newest change first, merged by n; and the next task to be claimed.
+/* query - lists and searches: one walk over the live and the ended tasks,
+   newest change first, merged by n.
 
    1. A list is bounded: TASK_LOOK_MAX entries, read_max bytes of records
-      (the record that passes it is still used). What ends early is partial
-      and says where to go on.
+      (the record that exceeds it is still used). A list that ends early is
+      partial and says where to go on.
    2. A cursor is "before/seen/live/ended": go on with tasks whose n is below
-      before; seen matches came in earlier lists; then the id of the next task
+      before; seen matches were in earlier parts; then the id of the next task
       to look at in each list, empty at the end of the list. A task that changed
-      since stands further in front, so to start from it skips nothing; what
-      it stands before is known to have been passed by its n.
-   3. Tasks that do not change keep their n, and so their place: no list skips
-      or repeats one. A task that changes meanwhile gets an n above head and is
-      found by asking for changes since the first list's head.
-   4. To find a task to claim is bounded, too: by READY_BYTES of records, then
-      those that depend on others are passed over, by twice as many, and by
-      TASK_LOOK_MAX tasks. What was read and is blocked is parked: the next
-      search goes on behind it. What is found has been read, as far as a change
-      of it has to: a task that only a newer version can read is in nobody's
-      way. */
+      since has moved to the front, so starting from it skips nothing; tasks
+      that were passed already are known by their n.
+   3. A task that does not change keeps its n, and so its place: no part skips
+      or repeats it. One that changes meanwhile gets an n above head; ask for
+      changes since the first part's head to find it. */
 
 #include "task/query.h"
 #include "base/text.h"
@@ -27,7 +21,6 @@
 
 #define DEFAULT_LIMIT 20
 #define COUNT_MAX 1000 /* matches counted beyond the list, with a filter */
-#define READY_BYTES (TASK_READ_MAX / 4) /* under the lock: others wait */
 #define LIVE_BITS ((1u << TASK_DONE) - 1)
 #define ENDED_BITS TASK_ENDED_BITS
 
@@ -41,12 +34,12 @@ struct scan {
     struct str tag;    /* raw */
     struct str text;   /* lower case */
     uint16_t *fallback; /* of the search for text */
-    bool filtered;     /* by more than the status */
-    struct task_entry *at[N_LISTS]; /* next to look at */
+    bool filtered;     /* by more than status */
+    struct task_entry *at[N_LISTS]; /* to examine next */
     uint64_t before, seen;
     size_t looked, limit;
     uint64_t bytes;    /* of records read */
-    uint32_t tags_last; /* the tags last looked at, and what came of it */
+    uint32_t tags_last; /* the tags examined last, and the result */
     bool tags_hit;
 };
 
@@ -117,16 +110,6 @@ matches_text(const struct scan *s, const struct task *k)
 
 /* ---- one task ---- */
 
-static int
-read_task(struct tasks *t, const struct task_entry *e, struct arena *a,
-          struct task *k)
-{
-    struct task_event ev;
-    int rc = task_entry_event(t, e, a, &ev);
-
-    return rc == 0 ? task_of(t, a, &ev, k) : rc;
-}
-
 static bool
 has_tag(struct scan *s, uint32_t tags)
 {
@@ -149,7 +132,7 @@ is_stale(const struct scan *s, const struct task_entry *e)
            store_now_ms(s->t->store) - e->changed_ms > TASK_STALE_MS;
 }
 
-/* What the entry alone can tell. */
+/* What can be told from the entry alone. */
 static bool
 matches_entry(struct scan *s, const struct task_entry *e)
 {
@@ -172,7 +155,7 @@ matches_entry(struct scan *s, const struct task_entry *e)
 
 /* ---- the walk ---- */
 
-/* The next task in order, which the scan then has passed; NULL: the end. */
+/* Returns the next task in order and advances past it; NULL: the end. */
 static struct task_entry *
 step(struct scan *s)
 {
@@ -207,7 +190,7 @@ cursor_here(struct scan *s)
                         STR_ARG(id[0]), STR_ARG(id[1]));
 }
 
-/* Counts a task that matches, and takes it where there is room for it. */
+/* Counts a task that matches, and adds it to the list if there is room. */
 static int
 take(struct scan *s, const struct task_entry *e)
 {
@@ -215,13 +198,16 @@ take(struct scan *s, const struct task_entry *e)
     struct task *k = &l->tasks[l->n];
     bool deps = s->q->ready != TASK_EITHER && e->has_deps;
     bool room = l->n < s->limit;
+    struct task_event ev;
     int rc;
 
     if (!matches_entry(s, e))
         return 0;
     if (room || deps || s->text.p) {
         s->bytes += e->e.len;
-        rc = read_task(s->t, e, s->a, k);
+        rc = task_entry_event(s->t, e, s->a, &ev);
+        if (rc == 0)
+            rc = task_of(s->t, s->a, &ev, k);
         if (rc != 0)
             return rc == ERR_FORMAT ? 0 : rc;
         if ((deps && !is_asked(s->q->ready, k->ready)) || !matches_text(s, k))
@@ -235,7 +221,7 @@ take(struct scan *s, const struct task_entry *e)
     return l->after[l->n - 1].p ? 0 : ERR_NOMEM;
 }
 
-/* Fills the list, then counts on as far as a total is wanted. */
+/* Fills the list, then goes on counting if a total is wanted. */
 static int
 walk(struct scan *s)
 {
@@ -252,7 +238,7 @@ walk(struct scan *s)
         rc = take(s, e);
         if (rc != 0)
             return rc;
-        /* One more than the list holds says that others follow. */
+        /* One more than the list holds shows that others follow. */
         if ((l->n == s->limit && s->q->uncounted) ||
             (l->total > full &&
              (!s->filtered || l->total > full + COUNT_MAX)))
@@ -269,7 +255,7 @@ walk(struct scan *s)
 
 /* ---- a query ---- */
 
-/* Finds the atoms of the texts; a text that no task has matches nothing. */
+/* Finds the atoms of the texts. A text that no task has matches nothing. */
 static int
 find_atoms(struct scan *s)
 {
@@ -313,7 +299,7 @@ prepare(struct scan *s)
     return rc == 0 ? prepare_text(s) : rc;
 }
 
-/* Where to begin: at the newest tasks, or where a cursor says. */
+/* Begins at the newest tasks, or where the cursor says. */
 static int
 start(struct scan *s)
 {
@@ -353,7 +339,7 @@ tasks_list(struct tasks *t, struct arena *a, const struct task_query *q,
         rc = start(&s);
     if (rc != 0)
         return rc;
-    /* One more, to look at what no longer fits. */
+    /* One more, to read what no longer fits. */
     out->tasks = arena_alloc(a, (s.limit + 1) * sizeof *out->tasks);
     out->after = arena_alloc(a, s.limit * sizeof *out->after);
     if (!out->tasks || !out->after)
@@ -361,7 +347,7 @@ tasks_list(struct tasks *t, struct arena *a, const struct task_query *q,
     rc = walk(&s);
     if (rc != 0 || s.filtered)
         return rc;
-    /* Without a filter the counters know, whatever was looked at. */
+    /* Without a filter the counters give the total, however much was read. */
     out->exact = true;
     out->total = 0;
     for (i = 0; i < TASK_N_STATUSES; i++)
@@ -393,233 +379,6 @@ tasks_owners(struct tasks *t, struct str prefix, struct str *out, size_t max,
             out[n++] = owner;
     }
     return n;
-}
-
-/* ---- the next task to claim ---- */
-
-struct search {
-    struct tasks *t;
-    struct task_want *w;
-    struct arena a;
-    size_t looked;
-    uint64_t bytes;
-};
-
-/* Whether w may have the task of e, whatever its state. */
-static bool
-is_wanted(const struct tasks *t, const struct task_want *w,
-          const struct task_entry *e)
-{
-    return (!w->repo_path.p ||
-            str_eq(task_entry_text(t, e, ATOM_REPO_PATH), w->repo_path)) &&
-           (!w->tag.p ||
-            raw_list_has(task_entry_text(t, e, ATOM_TAGS), w->tag));
-}
-
-/* Whether the task of e may be begun by w->by, as far as the entry alone can
-   tell. */
-static bool
-is_free_for(const struct tasks *t, const struct task_want *w,
-            const struct task_entry *e)
-{
-    struct str kept_for = task_entry_kept_for(t, e);
-
-    return task_entry_free(t, e) &&
-           (!kept_for.p || str_eq(kept_for, w->by));
-}
-
-/* Whether the task of e is ready, and can be read: 1, 0, or an error. */
-static int
-is_ready(struct search *s, struct task_entry *e)
-{
-    size_t at = 0;
-    struct task k;
-    int rc;
-
-    s->bytes += e->e.len;
-    arena_reset(&s->a);
-    rc = read_task(s->t, e, &s->a, &k);
-    if (rc == 0 && k.blocked)
-        task_entry_park(s->t, e, raw_list_next(k.blocked_by, &at));
-    return rc == 0 ? k.ready : rc == ERR_FORMAT ? 0 : rc;
-}
-
-/* Looks at one task: 1: it is to be taken; 0: it is not; or an error. */
-static int
-look_at(struct search *s, struct task_entry *e)
-{
-    int64_t due = task_entry_due(e);
-
-    if (!is_wanted(s->t, s->w, e))
-        return 0;
-    if (is_free_for(s->t, s->w, e))
-        return is_ready(s, e);
-    if (s->w->due_ms == 0 || due < s->w->due_ms)
-        s->w->due_ms = due;
-    return 0;
-}
-
-/* The oldest of the tasks at hand, which the walk then has passed; NULL: the
-   end. Invariant 4. */
-static struct task_entry *
-next_in(struct search *s, struct task_entry *at[N_QUEUES])
-{
-    struct task_entry *e = NULL;
-    size_t i, from = 0;
-
-    for (i = 0; i < N_QUEUES; i++) {
-        if (at[i] && s->bytes > (i == QUEUE_DEPS ? READY_BYTES
-                                                 : 2 * READY_BYTES)) {
-            s->w->partial = s->w->more = true;
-            at[i] = NULL;
-        }
-        if (at[i] && (!e || at[i]->e.n < e->e.n))
-            e = at[from = i];
-    }
-    if (e && s->looked++ == TASK_LOOK_MAX) {
-        s->w->partial = true;
-        return NULL;
-    }
-    if (e)
-        at[from] = e->later;
-    return e;
-}
-
-/* The queues of one priority, or of those that were handed over what is for
-   w->by: 1: *out is the task's id; 0: it is not in them; or an error. */
-static int
-find_in(struct search *s, const struct task_queue q[N_QUEUES], bool handed,
-        struct str *out)
-{
-    struct task_entry *at[N_QUEUES] = {NULL}, *e;
-    int rc = 0;
-
-    for (size_t i = handed ? QUEUE_HANDED : 0; i < N_QUEUES; i++)
-        at[i] = q[i].first;
-    while (rc == 0 && (e = next_in(s, at)) != NULL) {
-        *out = task_entry_id(e);
-        if (!handed ||
-            str_eq(task_entry_text(s->t, e, ATOM_OWNER), s->w->by))
-            rc = look_at(s, e);
-    }
-    return rc;
-}
-
-struct task_want
-task_want_of(const struct task_args *args)
-{
-    return (struct task_want){.by = args->v[ARG_AGENT],
-                              .repo_path = args->v[F_REPO_PATH],
-                              .tag = args->v[ARG_TAG]};
-}
-
-int64_t
-tasks_due_ms(struct tasks *t, struct str id)
-{
-    const struct task_entry *e = tasks_find(t, id);
-
-    return e && (!task_entry_free(t, e) || task_entry_kept_for(t, e).p)
-               ? task_entry_due(e) : 0;
-}
-
-int
-tasks_find_ready(struct tasks *t, struct task_want *w, struct str *out)
-{
-    struct search s = {.t = t, .w = w};
-    uint32_t parked = t->n_parked;
-    int i, rc = store_loaded(t->store) ? 0 : ERR_IO;
-
-    w->partial = w->more = false;
-    w->due_ms = 0;
-    for (i = 0; i < 2 * TASK_N_PRIORITIES && rc == 0; i++)
-        rc = find_in(&s, t->queue[i % TASK_N_PRIORITIES],
-                     i < TASK_N_PRIORITIES, out);
-    if (rc != 1)
-        *out = STR_NONE;
-    w->more = w->more && t->n_parked > parked;
-    arena_fini(&s.a);
-    return rc < 0 ? rc : 0;
-}
-
-/* ---- why there is none ---- */
-
-/* Counts a task among those of who; NULL: enough others are named. */
-static struct task_reason *
-count_reason(struct task_reason r[TASK_REASONS], struct str who)
-{
-    size_t i = 0;
-
-    while (i < TASK_REASONS && r[i].who.p && !str_eq(r[i].who, who))
-        i++;
-    if (i == TASK_REASONS)
-        return NULL;
-    if (r[i].n++ == 0)
-        r[i].who = who;
-    return &r[i];
-}
-
-/* A task in the hands of an agent, or handed to one. */
-static void
-count_held(struct tasks *t, const struct task_entry *e, struct task_why *out)
-{
-    struct str owner = task_entry_text(t, e, ATOM_OWNER);
-    struct task_reason *r;
-    int64_t due = task_entry_due(e);
-
-    out->held++;
-    r = count_reason(out->holders, owner.p ? owner : STR("\"unknown\""));
-    if (r && (r->until_ms == 0 || due < r->until_ms))
-        r->until_ms = due;
-}
-
-/* A task that depends on others. */
-static int
-count_blocked(struct search *s, struct arena *a, const struct task_entry *e,
-              struct task_why *out)
-{
-    struct task_reason *r;
-    struct task_entry *by;
-    struct str first;
-    struct task k;
-    size_t at = 0;
-    int rc;
-
-    s->bytes += e->e.len;
-    arena_reset(&s->a);
-    rc = read_task(s->t, e, &s->a, &k);
-    if (rc != 0 || !k.blocked)
-        return rc == ERR_FORMAT ? 0 : rc;
-    out->blocked++;
-    first = raw_list_next(k.blocked_by, &at);
-    by = tasks_find(s->t, raw_inner(first));
-    r = count_reason(out->blockers, first);
-    if (r && r->n == 1)
-        r->who = arena_str(a, first);
-    if (r && by && by->status < TASK_N_STATUSES)
-        r->status = str_of(task_status_name((enum task_status)by->status));
-    return r && !r->who.p ? ERR_NOMEM : 0;
-}
-
-int
-tasks_why_none(struct tasks *t, struct arena *a, const struct task_want *w,
-               struct task_why *out)
-{
-    struct search s = {.t = t};
-    struct task_entry *at[N_LISTS] = {t->newest[LIST_LIVE]}, *e;
-    int rc = 0;
-
-    *out = (struct task_why){0};
-    while (rc == 0 && !out->partial && (e = tasks_walk(at)) != NULL) {
-        out->partial = s.looked++ == TASK_LOOK_MAX || s.bytes > READY_BYTES;
-        if (out->partial || !is_wanted(t, w, e))
-            continue;
-        if (!is_free_for(t, w, e))
-            count_held(t, e, out);
-        else if (e->has_deps)
-            rc = count_blocked(&s, a, e, out);
-    }
-    arena_fini(&s.a);
-    return rc;
 }
 
 /* ---- waiting for a change ---- */

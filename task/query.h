@@ -1,123 +1,81 @@
 #ifndef TASK_QUERY_H
 #define TASK_QUERY_H
 
-/* query - which tasks there are: lists, searches, the next one to claim, and
-   the names by which changes of tasks are watched. */
+/* query - lists of tasks, searches, and the names by which changes of tasks are
+   watched. */
 
 #include "task/check.h"
 #include "task/task.h"
 
 /* ---- lists ---- */
 
-#define TASK_LOOK_MAX 20000             /* entries looked at by one call */
-#define TASK_READ_MAX (2 * 1024 * 1024) /* bytes of records read by one */
+#define TASK_LOOK_MAX 20000             /* entries that one call examines */
+#define TASK_READ_MAX (2 * 1024 * 1024) /* bytes of records that it reads */
 #define TASK_LIST_MAX 100               /* tasks of one list */
 
 enum task_ask { TASK_EITHER, TASK_YES, TASK_NO };
-enum task_text { /* where a text is looked for */
+enum task_text { /* where to search for a text */
     TEXT_ANYWHERE, /* in title, goal, task_id, tags and resume_prompt */
     TEXT_IN_TITLE,
-    TEXT_STARTS_ID /* by its bytes, as they are */
+    TEXT_STARTS_ID /* compared byte by byte */
 };
 
-/* Zeroed: all live tasks. Text filters with .p NULL are not applied. */
+/* If zeroed: all live tasks. A text filter with .p NULL is not applied. */
 struct task_query {
-    unsigned status; /* a bit (1u << status) each, 0: any; naming an ended
-                        status looks at ended tasks too */
+    unsigned status; /* a bit (1u << status) each, 0: any; one that has ended
+                        includes ended tasks */
     struct str owner, repo_path, tag, parent_id;
     struct str text; /* ASCII letters of either case are the same */
     enum task_text in;
     enum task_ask ready, stale, needs_input;
     int64_t since_ms;  /* changed at or after, 0: any time */
     uint64_t since_n;  /* seq above, 0: any */
-    bool include_done; /* ended ones too */
+    bool include_done; /* include ended tasks */
     unsigned limit;    /* 1 to TASK_LIST_MAX, 0: 20 */
-    struct str cursor; /* of the list before, empty: from the start */
-    bool uncounted;    /* no total is wanted */
-    size_t read_max;   /* bytes of records to be read, 0: TASK_READ_MAX */
+    struct str cursor; /* from the last part, empty: from the start */
+    bool uncounted;    /* total is not needed */
+    size_t read_max;   /* bytes of records to read, 0: TASK_READ_MAX */
 };
 
 struct task_list {
     struct task *tasks; /* newest change first; in the arena */
     size_t n;
-    struct str *after; /* of each task: the cursor to go on behind it */
-    struct str next; /* cursor of what follows, empty: nothing does */
-    bool partial;    /* the list ended for TASK_LOOK_MAX or read_max */
-    bool exact;      /* total is; else it is at least that */
+    struct str *after; /* for each task: the cursor that goes on after it */
+    struct str next; /* cursor of the next part, empty: this was the last */
+    bool partial;    /* ended because of TASK_LOOK_MAX or read_max */
+    bool exact;      /* total is exact; else there are at least that many */
     uint64_t total;  /* matches in all */
     uint64_t head;   /* newest seq of the log */
 };
 
-/* One part of the list of tasks that match, newest change first. A cursor
-   holds a position in the log: tasks that change meanwhile make no part skip
-   or repeat those that do not. ERR_INVALID: not a cursor; or store_read's. */
+/* Reads one part of the list of matching tasks, newest change first. A cursor
+   holds a position in the log: changes made meanwhile cause no part to skip or
+   repeat a task that did not change. ERR_INVALID: not a cursor; or an error of
+   store_read. */
 int tasks_list(struct tasks *t, struct arena *a, const struct task_query *q,
                struct task_list *out);
-/* Up to max owners (raw) that start with prefix (raw, without its last quote)
-   in out, that of the newest change first; how many. *more: there may be
-   others. They live as long as the index is not changed. */
+/* Finds up to max owners (raw) that start with prefix (raw, without its last
+   quote), the one with the newest change first. Returns how many; *more: there
+   may be others. They live until the index changes. */
 size_t tasks_owners(struct tasks *t, struct str prefix, struct str *out,
                     size_t max, bool *more);
-
-/* What a task to be claimed must be like. */
-struct task_want {
-    struct str by;        /* raw: who claims it */
-    struct str repo_path; /* raw, .p NULL: any */
-    struct str tag;       /* raw, .p NULL: any */
-    bool partial;         /* out: not all tasks were looked at, */
-    bool more;            /* but the next search sees others */
-    int64_t due_ms;       /* out: when time alone brings the next; 0: never */
-};
-
-/* What claim_task's arguments want; by is .p NULL where agent is not given. */
-struct task_want task_want_of(const struct task_args *args);
-/* Of the tasks that are ready, and not handed to somebody else, the one that
-   comes first: those handed to by, then the lowest priority number, then what
-   has waited longest. Its id in *out; .p NULL: no task is ready. 0, or what
-   store_read says. */
-int tasks_find_ready(struct tasks *t, struct task_want *w, struct str *out);
-
-/* When time alone lets anybody begin task id, which somebody has: its lease
-   ends, or who has none has not changed it for long; 0: it does not. */
-int64_t tasks_due_ms(struct tasks *t, struct str id);
-
-/* Why no task is ready: how many are blocked, and by which most; how many are
-   in somebody's hands, and in whose most. */
-#define TASK_REASONS 4
-struct task_reason {
-    struct str who;          /* raw: a task's id, or an agent; .p NULL: no
-                                more are named */
-    struct str status;       /* of that task, .p NULL: it is not there */
-    uint64_t n;              /* tasks */
-    int64_t until_ms;        /* when the agent's first one is anyone's; 0: a
-                                task's */
-};
-struct task_why {
-    uint64_t blocked, held;
-    struct task_reason blockers[TASK_REASONS], holders[TASK_REASONS];
-    bool partial; /* not all tasks were looked at */
-};
-/* Of the tasks that w may want. Memory in a, and as in tasks_owners. 0, or
-   what store_read says. */
-int tasks_why_none(struct tasks *t, struct arena *a,
-                   const struct task_want *w, struct task_why *out);
 
 /* ---- waiting for a change ---- */
 
 #define TASK_ALIAS_MAX 312
-/* The names under which all tasks are watched that end; that are live, and
-   nobody works on them; and that have questions. */
+/* Names for watching all tasks that end, that are live and nobody works on, and
+   that have questions. */
 #define TASK_ENDED "ended"
 #define TASK_FREE "free"
 #define TASK_ASKED "asked"
 #define TASK_NAMES_MAX \
     (TASK_ALIAS_MAX + sizeof("\t" TASK_ENDED "\t" TASK_ASKED))
-/* The name "owner/..." under which all the tasks of an agent (a raw JSON
-   string) can be watched, made in a buf of TASK_ALIAS_MAX bytes; of a very
-   long name only the start counts. .p NULL: owner is not a string. */
+/* The name "owner/..." for watching all tasks of an agent (a raw JSON string),
+   made in a buf of TASK_ALIAS_MAX bytes. Of a very long name only the start
+   counts. .p NULL: owner is not a string. */
 struct str task_alias_of(struct str owner, char *buf);
-/* That of the task that a record leaves behind it, and the others that it has
-   then, a tab between two, in a buf of TASK_NAMES_MAX bytes. */
+/* The names of the task as a record leaves it, with a tab between two, in a buf
+   of TASK_NAMES_MAX bytes. */
 struct str task_names(struct str key, struct str body, char *buf);
 
 #endif

@@ -1,8 +1,8 @@
 #ifndef TASK_ROWS_H
 #define TASK_ROWS_H
 
-/* rows - a row of the table of fields and arguments: what the schema is
-   made from, and what a caller sent is held against. Data alone. */
+/* rows - the rows of the table of fields and arguments. Schemas are made from
+   them, and arguments are checked against them. Data only. */
 
 #include "task/fields.h"
 
@@ -16,24 +16,24 @@ enum {
     T_COUNT,   /* a whole number from 0, or a truth value */
     T_BOOL,
     T_OBJECT,  /* with the members of sub */
-    T_CONTENT, /* any string, taken as it stands */
-    T_TASKS    /* a list of objects, the same */
+    T_CONTENT, /* any string, not checked further */
+    T_TASKS    /* a list of objects, the same way */
 };
 
-/* ONE: not empty; FIXED: no null; INT32: from INT32_MIN to INT32_MAX; SET: a
-   list in which what stood before is left out; MINUTES: max is in these, the
-   value in seconds; TOLD: every schema tells the members */
+/* ONE: not empty; FIXED: cannot be null; INT32: from INT32_MIN to INT32_MAX;
+   SET: repeated elements are dropped; MINUTES: max is in minutes, the value in
+   seconds; TOLD: every schema lists the members */
 enum {
     CHARS = 1, ONE = 2, FIXED = 4, INT32 = 8, SET = 16, MINUTES = 32,
     TOLD = 64
 };
 
-/* Sixteen bytes, since there are many. */
+/* Kept at sixteen bytes, since there are many. */
 struct row {
     uint16_t name;  /* offset in names */
     uint16_t max;   /* of a T_INT 0: as far as JSON numbers are exact */
     uint16_t items; /* 0: one value; else a list of at most so many */
-    uint16_t tools, needs; /* a bit for each tool that takes, requires it */
+    uint16_t tools, needs; /* the tools that take or require it, a bit each */
     uint8_t len;    /* of name */
     uint8_t type, flags;
     uint8_t min;
@@ -41,7 +41,7 @@ struct row {
     uint8_t n_sub;  /* members of the object */
 };
 
-/* Kinds of choices: a row's sub, where it is a T_NAME. */
+/* Kinds of choices: the sub of a row that is a T_NAME. */
 enum {
     STATUSES, SECTIONS, ARTIFACT_TYPES, ENCODINGS, KINDS, ACTIONS, UNTILS
 };
@@ -55,8 +55,8 @@ extern const char *const *const row_choices[];
 const char *row_name(const struct row *r);
 /* The highest number of a T_INT with a max. */
 int row_max(const struct row *r);
-/* Of n rows the one of that name that one of tools takes, or whatever takes
-   it where tools is 0; or NULL. */
+/* The row of that name among n that one of tools takes, or any tool if tools is
+   0; NULL if there is none. */
 const struct row *row_named(const struct row *r, size_t n,
                                  unsigned tools, struct str name);
 

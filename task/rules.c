@@ -1,87 +1,18 @@
-/* rules - a change of a task before it is a record, and what it has to keep
-   to: which status follows on which, who may make it while a lease runs, and
-   what a task may wait for.
+/* rules - which status may follow which, who may change a task while a lease
+   runs, and what a task may depend on.
 
-   1. transitions is the only statement of which status follows on which.
+   1. transitions is the only statement of which status may follow which.
    2. The rules see what is staged in the same batch, because the index and
       store_read do. */
 
 #include "task/rules.h"
 #include "task/index.h"
+#include "task/parts.h"
 
 #define WALK_MAX 10000 /* tasks looked at for one cycle check */
-/* What messages may cost in a receipt, at least that of the longest. */
+/* Room for messages in a receipt: at least that of the longest one. */
 #define DELIVERED_COST ((size_t)24 * 1024)
 #define WALK_BYTES (32 * 1024 * 1024) /* and bytes read */
-
-/* ---- making a draft ---- */
-
-struct str
-draft_keep(struct draft *d, struct str s)
-{
-    d->nomem |= !s.p;
-    return s;
-}
-
-struct str
-draft_quoted(struct draft *d, const char *text)
-{
-    return draft_keep(d, arena_printf(d->c->a, "\"%s\"", text));
-}
-
-struct str
-draft_number(struct draft *d, uint64_t v)
-{
-    return draft_keep(d, arena_printf(d->c->a, "%llu", (unsigned long long)v));
-}
-
-void
-draft_warn(struct draft *d, const char *text)
-{
-    d->warnings = draft_keep(d, raw_list_edit(d->c->a, d->warnings, STR_NONE,
-                                              draft_quoted(d, text)));
-}
-
-struct str
-draft_value(const struct draft *d, int field)
-{
-    struct str v = d->args->v[field];
-
-    return str_is(v, "null") ? STR_NONE : v;
-}
-
-void
-draft_take_fields(struct draft *d)
-{
-    for (int i = 0; i < TASK_N_FIELDS; i++)
-        if (draft_given(d, i))
-            d->k.f[i] = draft_value(d, i);
-    if (draft_given(d, F_TEST_RESULTS) && d->tool != TOOL_IMPORT)
-        d->k.f[F_TESTED_COMMIT] = d->k.f[F_COMMIT];
-}
-
-bool
-draft_has_fields(const struct draft *d)
-{
-    for (int i = F_TASK_ID + 1; i < TASK_N_FIELDS; i++)
-        if (i != F_CANCEL_REQUESTED && draft_given(d, i))
-            return true;
-    return false;
-}
-
-struct str
-draft_object(struct draft *d, const char *const names[],
-             const struct str raw[], size_t n)
-{
-    struct buf b = {0};
-
-    for (size_t i = 0; i < n; i++)
-        if (raw[i].p)
-            buf_printf(&b, "%s\"%s\":%.*s", b.len ? "," : "{", names[i],
-                       STR_ARG(raw[i]));
-    buf_char(&b, '}');
-    return draft_keep(d, buf_take(&b, d->c->a));
-}
 
 /* ---- statuses ---- */
 
@@ -96,7 +27,7 @@ static const unsigned transitions[TASK_N_STATUSES] = {
                            S(FAILED) | S(CANCELLED),
     [TASK_EXHAUSTED] = S(OPEN) | S(IN_PROGRESS) | S(HANDOFF_READY) |
                        S(FAILED) | S(CANCELLED),
-    /* Ended: to be reopened by update_task, with a reason. */
+    /* Ended: update_task reopens them, with a reason. */
     [TASK_DONE] = S(OPEN) | S(IN_PROGRESS),
     [TASK_FAILED] = S(OPEN) | S(IN_PROGRESS),
     [TASK_CANCELLED] = S(OPEN) | S(IN_PROGRESS),
@@ -203,8 +134,8 @@ rules_session(struct draft *d, struct str old)
                                      STR_ARG(d->c->session))) : old;
 }
 
-/* Refuses the change: somebody else has a lease, or another session of the
-   caller's name, where own. */
+/* Refuses the change: somebody else has a lease or, if own, another session
+   with the caller's name. */
 static int
 fail_lease(struct draft *d, bool own)
 {
@@ -283,14 +214,14 @@ rules_deliver(struct draft *d)
     size_t at = 0, room = DELIVERED_COST, cost;
     bool seen;
 
-    if (!list->p || rules_is_unknown(d->by) || d->elsewhere ||
+    if (!list->p || rules_is_unknown(d->by) || d->elsewhere || d->c->unread ||
         (!str_eq(d->by, d->k.f[F_CURRENT_OWNER]) &&
          !str_eq(d->by, d->old.f[F_CURRENT_OWNER])))
         return;
     while ((item = raw_list_next(*list, &at)).p) {
         seen = raw_member(item, "seen").p;
         cost = seen ? 0 : item.len + json_quoted_len(item);
-        room = cost <= room ? room - cost : 0; /* the order is kept */
+        room = cost <= room ? room - cost : 0; /* in order */
         buf_char(&b, b.len ? ',' : '[');
         if (seen || room == 0)
             buf_str(&b, item);
@@ -303,14 +234,14 @@ rules_deliver(struct draft *d)
 
 /* ---- dependencies ---- */
 
-static struct task_entry *seen[WALK_MAX]; /* by the walk at hand */
+static struct task_entry *seen[WALK_MAX]; /* by the current walk */
 
 struct walk {
     struct draft *d;
     size_t n; /* of seen */
     uint64_t bytes;
     const char *field;
-    bool exist; /* those that are not there are refused */
+    bool exist; /* missing tasks are refused */
 };
 
 static int
@@ -326,7 +257,7 @@ walk_to(struct walk *w, struct str dep)
         return task_fail(d->c, ERR_NOT_FOUND, w->field, "%s: there is no task "
                          "%.*s", w->field, STR_ARG(dep));
     if (!e || e->seen)
-        return 0; /* imported before what it depends on, or known */
+        return 0; /* imported before what it depends on, or seen already */
     if (w->n == WALK_MAX || w->bytes > WALK_BYTES)
         return task_fail(d->c, ERR_TOO_LARGE, w->field, "%s leads to more "
                          "tasks than can be checked", w->field);
@@ -335,7 +266,7 @@ walk_to(struct walk *w, struct str dep)
     return 0;
 }
 
-/* The tasks of a list, or the one that a single value names. */
+/* Walks to the tasks of a list, or to the one that a single value names. */
 static int
 walk_list(struct walk *w, struct str deps)
 {
@@ -348,7 +279,7 @@ walk_list(struct walk *w, struct str deps)
     return rc;
 }
 
-/* Goes on to what a task that was reached depends on. */
+/* Goes on to what a visited task depends on. */
 static int
 walk_from(struct walk *w, const struct task_entry *e, struct arena *scratch)
 {
@@ -368,8 +299,8 @@ walk_from(struct walk *w, const struct task_entry *e, struct arena *scratch)
     return walk_list(w, f[F_DEPENDS_ON]);
 }
 
-/* Refuses what leads back to the task: tasks that it depends on, and those
-   that they do, by whatever way; or its parent and that one's. */
+/* Refuses a way that leads back to the task: through what it depends on,
+   directly or not, or through its parents. */
 static int
 check_ways(struct draft *d, int field)
 {
@@ -441,7 +372,7 @@ rules_is_blocked(const struct draft *d)
 
 /* ---- evidence ---- */
 
-/* Why a test result shows no success; NULL: it does. */
+/* Why a test result does not show success; NULL: it does. */
 static const char *
 failure_of(struct str result)
 {
@@ -474,8 +405,8 @@ check_results(struct draft *d)
                                  "done needs test_results");
 }
 
-/* An item of acceptance is ticked where completed_steps has it word for word.
-   Items are told by number: errors hold nothing that a task holds. */
+/* An item of acceptance is ticked if completed_steps has it word for word. The
+   error gives numbers: errors never hold the content of a task. */
 static int
 check_ticks(struct draft *d)
 {

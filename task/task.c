@@ -1,11 +1,12 @@
-/* task - reading a task from its record. Changes are made in task/change.c,
-   lists in task/query.c.
+/* task - reads a task from its record. Changes are made in task/change.c, lists
+   in task/query.c.
 
    A task is split into slices of its record, never decoded and encoded again:
-   what was stored is what is shown, unknown members included. */
+   it is shown as it was stored, unknown members included. */
 
 #include "task/task.h"
 #include "task/index.h"
+#include "task/parts.h"
 #include "base/clock.h"
 
 #include <string.h>
@@ -31,12 +32,6 @@ int
 task_event_prev(struct tasks *t, struct arena *a, struct task_event *ev)
 {
     return ev->r.p == 0 ? ERR_NOT_FOUND : task_event_n(t, a, ev->r.p, ev);
-}
-
-uint64_t
-task_event_version(const struct task_event *ev)
-{
-    return raw_u64(raw_member(ev->v, "version"));
 }
 
 int
@@ -66,13 +61,13 @@ task_event_last(struct tasks *t, struct arena *a, struct str id,
     return e && !e->archived ? task_entry_event(t, e, a, out) : ERR_NOT_FOUND;
 }
 
-/* All of them together are no longer than v, so one block is enough: *p,
-   NULL before the first. */
+/* Together they are no longer than v, so one block is enough: *p, NULL before
+   the first. */
 static int
 add_extra(struct arena *a, struct task *k, const struct raw_members *m,
           char **p)
 {
-    /* A member's bytes are in one piece: from its name's quote on. */
+    /* A member's bytes are contiguous and begin with the quote of its name. */
     struct str member = {m->name.p - 1,
                          (size_t)(m->value.p + m->value.len - m->name.p) + 1};
 
@@ -96,8 +91,8 @@ split(struct arena *a, struct task *k)
         for (i = at; i < TASK_N_FIELDS; i++)
             if (str_eq(m.name, task_arg_name(i)))
                 break;
-        /* The order is fixed: a name that is not ahead is unknown, or was
-           moved by a newer version. */
+        /* The order is fixed: a name that does not follow is unknown, or a
+           newer version moved it. */
         if (i == TASK_N_FIELDS)
             i = task_field_of(m.name);
         if (i < 0 && add_extra(a, k, &m, &extra) != 0)
@@ -151,7 +146,7 @@ derive(struct tasks *t, struct arena *a, struct task *k)
         k->leased = at > now;
         k->lease_expired = at <= now;
     }
-    k->needs_input = !ended && task_has_open(k->f[F_QUESTIONS]);
+    k->needs_input = !ended && task_open_question(k->f[F_QUESTIONS]).p;
     k->damaged = tasks_damage(t, k->ev.id);
     if (!time_parse(k->ev.r.time, &at))
         at = now;

@@ -2,14 +2,15 @@
 #define TASK_TASK_H
 
 /* task - the agent's unit of work, and the index over all of them. What a
-   task holds is in task/fields.h; it is searched for by task/query.h, changed
-   by task/change.h and written out by task/view.h. Other folders include
-   these, task/check.h, task/error.h and task/artifact.h, and no others. */
+   task holds is in task/fields.h; task/query.h searches, task/claim.h finds
+   the next one to work on, task/change.h changes tasks and task/view.h writes
+   them out. Other folders include these, task/check.h, task/error.h and
+   task/artifact.h, and no others. */
 
 #include "base/base.h"
 #include "json/raw.h"
-#include "store.h"
 #include "task/error.h"
+#include "task/event.h"
 #include "task/fields.h"
 
 /* ---- all the tasks of a store ---- */
@@ -24,35 +25,15 @@ void tasks_kind(struct tasks *t, struct store_kind *out);
 void tasks_bind(struct tasks *t, struct store *s);
 void tasks_free(struct tasks *t);
 struct store *tasks_store(const struct tasks *t);
-/* What store_damage says of task id; .p NULL: nothing. */
+/* What store_damage says about task id; .p NULL: nothing. */
 struct str tasks_damage(struct tasks *t, struct str id);
 /* How many tasks have this status. */
 uint64_t tasks_count(const struct tasks *t, enum task_status s);
 /* Whether task id is in an archive. */
 bool tasks_is_archived(struct tasks *t, struct str id);
 
-/* ---- events: the records of a task ---- */
+/* ---- the events of a task ---- */
 
-struct task_event {
-    struct store_rec r;
-    struct str id;   /* the task's */
-    struct str op;   /* create checkpoint handoff exhaust attach update
-                        claim ask import; a newer binary's may be unknown
-                        here */
-    struct str by;   /* raw JSON string: the agent */
-    struct str set;  /* raw JSON array of field names, .p NULL: absent */
-    struct str note; /* raw JSON string, .p NULL: absent */
-    struct str idem; /* raw JSON object, .p NULL: absent */
-    struct str warn; /* raw JSON array, .p NULL: absent */
-    struct str v;    /* raw JSON object: the whole state after it */
-};
-
-/* Reads the record r of a key "task/..." (from store_scan, store_observe,
-   store_read). Slices point into r. ERR_FORMAT: no such record. */
-int task_event_of(const struct store_rec *r, struct task_event *out);
-/* Whether its task went to an archive with it: a record that only holds the
-   id, what it depends on, its artifacts, and how it ended. */
-bool task_event_archives(const struct task_event *ev);
 /* The newest event of task id: 0, ERR_NOT_FOUND (also of an archived one), or
    what store_read says; ERR_DAMAGED too when it may be lost. */
 int task_event_last(struct tasks *t, struct arena *a, struct str id,
@@ -65,14 +46,12 @@ int task_event_n(struct tasks *t, struct arena *a, uint64_t n,
    where it was the first (ev->r.p is 0). After an error ev is as it was. */
 int task_event_prev(struct tasks *t, struct arena *a, struct task_event *ev);
 
-/* Makes ev, an event of a task, the newest one that left it at version. With
-   ERR_NOT_FOUND, where no such one is kept, and with ERR_TOO_LARGE, after
-   about max bytes of records (0: any), ev is the oldest that was read. */
+/* Makes ev, an event of a task, the newest event that left the task at version.
+   ERR_NOT_FOUND: there is no such event any more; ERR_TOO_LARGE: about max
+   bytes of records (0: no limit) were read. Then ev is the oldest event
+   read. */
 int task_event_back(struct tasks *t, struct arena *a, uint64_t version,
                     size_t max, struct task_event *ev);
-/* The version at which ev left its task. */
-uint64_t task_event_version(const struct task_event *ev);
-
 /* ---- a task as an event left it, split into raw JSON slices ---- */
 
 struct task {
@@ -81,33 +60,33 @@ struct task {
     struct str extra; /* members unknown here: "a":1,"b":2; or empty */
     enum task_status status;
     uint64_t version;
-    struct str blocked_by; /* raw JSON array of the depends_on not done */
-    struct str deps_failed; /* those of them that failed, were cancelled */
+    struct str blocked_by; /* raw JSON array: depends_on that are not done */
+    struct str deps_failed; /* those that failed or were cancelled */
     bool blocked, stale;
-    bool free;  /* nobody works on it, as far as can be told */
+    bool free;  /* nobody seems to work on it */
     bool ready; /* it may be begun */
     bool leased, lease_expired; /* a lease runs, or has run out */
     bool needs_input;           /* it has an open question */
-    bool kept;          /* for its owner, whom it was just handed over to */
-    struct str damaged; /* why it may not be all there, .p NULL: it is */
+    bool kept;          /* for its owner, to whom it was just handed over */
+    struct str damaged; /* why parts may be missing, .p NULL: none are */
 };
 
 /* The task after event ev, with what is derived from the time and the
    other tasks now. ERR_FORMAT. */
 int task_of(struct tasks *t, struct arena *a, const struct task_event *ev,
             struct task *out);
-/* The same with only the fields before title split: all that view_task_json
-   needs, at the price of a few bytes whatever the task's size. */
+/* The same, but splits only the fields before title. That is all view_task_json
+   needs, and costs little however large the task is. */
 int task_peek(struct tasks *t, struct arena *a, const struct task_event *ev,
               struct task *out);
-/* Adds to *blocked_by those of a list of dependencies that are not done, and to
-   *failed those of them that failed or were cancelled. ERR_NOMEM. */
+/* Adds the dependencies that are not done to *blocked_by, and those of them
+   that failed or were cancelled to *failed. ERR_NOMEM. */
 int task_find_blockers(struct tasks *t, struct arena *a, struct str deps,
                        struct str *blocked_by, struct str *failed);
 /* task_event_last and task_of in one. */
 int task_get(struct tasks *t, struct arena *a, struct str id,
              struct task *out);
-/* Says why task id could not be read: what one of the reads returned, rc. */
+/* Sets the error for rc, which one of the reads of task id returned. */
 int task_fail_read(struct task_ctx *c, struct tasks *t, struct str id, int rc);
 
 #endif

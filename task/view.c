@@ -1,24 +1,26 @@
-/* view - how a task looks: JSON for programs, markdown for the agent that
-   takes over, one line for people.
+/* view - shows a task: as JSON for programs, as markdown for the agent that
+   takes over, as one line for people.
 
-   1. JSON is spliced from the record: the state as it was stored, and behind
-      it what is derived. Nothing is encoded again.
-   2. Text that agents stored is data. In markdown it stands in quotes or
-      fences that it cannot close, on one line it has no control characters. */
+   1. JSON is spliced from the record: the state as it was stored, followed by
+      the derived members. Nothing is encoded again.
+   2. Text that agents stored is data. In markdown it is quoted, or in fences
+      that it cannot close; in one line it has no control characters. */
 
 #include "task/view.h"
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "task/fields.h"
+#include "task/parts.h"
 #include "json/raw.h"
 
 #include <string.h>
 
 /* ---- JSON ---- */
 
-/* A member of an object that is written: the field at an offset in a struct,
-   as its kind has it. */
+/* A member of an object to be written: the field at an offset in a struct, and
+   its kind. */
 struct member {
-    char name[16]; /* here, since a pointer to it would take more */
+    char name[16]; /* inline: a pointer would take more room */
     unsigned at : 12, kind : 4;
 };
 
@@ -26,7 +28,7 @@ enum {
     RAW,    /* struct str, JSON; .p NULL: left out */
     TEXT,   /* struct str, to be quoted; .p NULL: left out */
     NUMBER, /* uint64_t, 0: left out */
-    IF_SO,  /* bool, left out where false */
+    IF_SO,  /* bool, left out if false */
     STATUS, /* enum task_status */
     STATE   /* struct str, an object: its member of this name */
 };
@@ -47,8 +49,8 @@ put_value(struct buf *b, const void *of, int kind)
         buf_z(b, "true");
 }
 
-/* Writes n members of a struct, each behind a comma, the first behind
-   before. */
+/* Writes n members of a struct, separated by commas; before comes before the
+   first. */
 static void
 put_members(struct buf *b, char before, const void *of,
             const struct member *m, size_t n)
@@ -117,8 +119,8 @@ count_steps(const struct task *k, size_t *done, size_t *total)
     *total = *done + raw_list_n(k->f[F_REMAINING_STEPS]);
 }
 
-/* What the last runs of the tests came to: each by its numbers, or as one
-   test by its exit code. */
+/* Sums up the last test results: each by its numbers, or as one test by its
+   exit code. */
 static void
 put_tests(struct buf *b, struct str results)
 {
@@ -139,20 +141,8 @@ put_tests(struct buf *b, struct str results)
                    (unsigned long long)passed, (unsigned long long)failed);
 }
 
-static struct str
-open_question(struct str questions)
-{
-    struct str item;
-    size_t at = 0;
-
-    while ((item = raw_list_next(questions, &at)).p &&
-           raw_member(item, "answer").p)
-        ;
-    return item;
-}
-
-/* Why a task stands where it does: what it asks, and the reason of the update
-   that set its status, or who gave it up. */
+/* Why the task has its status: its open question, who gave it up or handed it
+   over, or the reason of the update that set the status. */
 static void
 put_why(struct buf *b, const struct task *k)
 {
@@ -167,7 +157,7 @@ put_why(struct buf *b, const struct task *k)
     };
 
     if (k->needs_input)
-        why.question = open_question(k->f[F_QUESTIONS]);
+        why.question = task_open_question(k->f[F_QUESTIONS]);
     if (str_is(k->ev.op, "update") &&
         raw_list_has(k->ev.set, STR("\"status\"")))
         why.note = k->ev.note;
@@ -306,7 +296,7 @@ view_error_json(struct buf *b, const struct task_error *e)
                e->unknown ? ",\"outcome\":\"unknown\"" : "");
 }
 
-/* A count and, where it is not 0, whose they are. */
+/* A count and, unless it is 0, whose they are. */
 static void
 put_reasons(struct buf *b, const char *name, const char *who, uint64_t n,
             const struct task_reason r[TASK_REASONS])
@@ -355,30 +345,27 @@ task_column(const struct task *k)
 
 /* ---- one line ---- */
 
-/* Text with each control character as a blank, cut to max characters. */
-static void
-put_plain(struct buf *b, struct str s, size_t max)
+void
+view_plain(struct buf *b, struct str s, size_t max, char instead)
 {
     const char *p = s.p, *end = s.p + s.len;
 
     for (; p < end && max; max--) {
         size_t n = utf8_len(p, end);
 
-        if (n == 0)
-            return;
         /* U+0080 to U+009F are controls too, for a terminal. */
-        if ((uint8_t)*p < 0x20 || *p == 0x7f ||
+        if (n == 0 || (uint8_t)*p < 0x20 || *p == 0x7f ||
             (n == 2 && (uint8_t)p[0] == 0xc2 && (uint8_t)p[1] < 0xa0))
-            buf_char(b, ' ');
+            buf_char(b, instead);
         else
             buf_put(b, p, n);
-        p += n;
+        p += n > 0 ? n : 1;
     }
     if (p < end)
         buf_z(b, "...");
 }
 
-/* The text of a field; b remembers that memory ran out. */
+/* The text of a field. If memory runs out, b has the error. */
 static struct str
 text_of(struct buf *b, struct arena *a, struct str raw)
 {
@@ -389,13 +376,13 @@ text_of(struct buf *b, struct arena *a, struct str raw)
     return s;
 }
 
-/* A text without its quotes, anything else as it is. */
+/* A text without its quotes, any other value as it is. */
 static void
 put_field(struct buf *b, struct arena *a, struct str raw, size_t max)
 {
     struct str s = text_of(b, a, raw);
 
-    put_plain(b, s.p ? s : raw, max);
+    view_plain(b, s.p ? s : raw, max, ' ');
 }
 
 void
@@ -425,7 +412,7 @@ view_event_author(struct buf *b, struct arena *a, const struct task_event *ev)
     put_field(b, a, ev->by, 40);
 }
 
-/* The columns with which a line about an event begins. */
+/* The first columns of a line about an event. */
 static void
 put_event(struct buf *b, struct arena *a, const struct task_event *ev,
           struct str when)
@@ -441,7 +428,7 @@ put_event(struct buf *b, struct arena *a, const struct task_event *ev,
     buf_z(b, "  ");
 }
 
-/* Ends the line, with the note if there is one. */
+/* Ends the line with the note, if there is one. */
 static void
 put_note(struct buf *b, struct arena *a, const struct task_event *ev)
 {
@@ -480,8 +467,7 @@ view_news_line(struct buf *b, struct arena *a, const struct task_event *ev,
 
 /* ---- markdown ---- */
 
-/* Puts a mark of quotation before each line, so that no line begins as
-   markdown. */
+/* Begins each line with "> ", so that none of them is markdown. */
 static void
 put_quoted(struct buf *b, struct str s)
 {
@@ -492,7 +478,7 @@ put_quoted(struct buf *b, struct str s)
         const char *stop = lf ? lf : end;
 
         buf_z(b, "> ");
-        put_plain(b, (struct str){p, (size_t)(stop - p)}, SIZE_MAX);
+        view_plain(b, (struct str){p, (size_t)(stop - p)}, SIZE_MAX, ' ');
         buf_char(b, '\n');
         p = lf ? lf + 1 : end;
     } while (p < end);
@@ -547,7 +533,7 @@ enum {
     DONE
 };
 
-/* What stands under a heading of its own. */
+/* Fields with a heading of their own. */
 static const struct section {
     char head[18];
     uint8_t field, kind;

@@ -5,20 +5,20 @@
    command line. Appends to a buf, which remembers when memory ran out. */
 
 #include "task/change.h"
-#include "task/query.h"
+#include "task/claim.h"
 
-/* What a task waits for; people see tasks sorted by this. */
+/* What a task waits for. People see tasks sorted by this. */
 enum task_column {
     COLUMN_NEEDS_INPUT, /* an answer */
-    COLUMN_READY,       /* somebody who takes it up */
-    COLUMN_IN_PROGRESS, /* nothing, it is worked on */
-    COLUMN_HANDED_OVER, /* the agent that it was handed to, or anyone */
-    COLUMN_STUCK,       /* somebody who looks after it */
+    COLUMN_READY,       /* somebody to take it up */
+    COLUMN_IN_PROGRESS, /* nothing: somebody works on it */
+    COLUMN_HANDED_OVER, /* the agent it was handed to, or anyone */
+    COLUMN_STUCK,       /* somebody to look after it */
     COLUMN_DONE,        /* nothing more: it has ended */
     TASK_N_COLUMNS
 };
-/* board/board.html has the same rule: there a task changes its column when
-   those that it depends on are done. */
+/* board/board.html has the same rule, since there a task changes its column
+   when those that it depends on are done. */
 enum task_column task_column(const struct task *k);
 
 /* The whole task, one flat object: the state as the record has it, then seq,
@@ -28,7 +28,7 @@ enum task_column task_column(const struct task *k);
 void view_task_json(struct buf *b, const struct task *k);
 /* The derived members alone, each with a comma in front. */
 void view_derived_json(struct buf *b, const struct task *k);
-/* The member damaged of a task, with a comma in front, where it has one. */
+/* The member damaged, with a comma in front, if the task is damaged. */
 void view_damage_json(struct buf *b, struct tasks *t, struct str id);
 /* What others said to the owner, members with a comma in front: those of a
    task's messages (raw) that the answer to event n delivered, n 0: those
@@ -42,9 +42,12 @@ void view_words_json(struct buf *b, struct str messages, uint64_t n,
    or note: the reason of the update that set the status), version, seq,
    updated_at, damaged. */
 void view_summary_json(struct buf *b, const struct task *k);
-/* What an agent that takes over has to know, as markdown. Stored text is
-   quoted, so that it cannot pass for a heading of the brief. */
+/* What an agent that takes over must know, as markdown. Stored text is quoted,
+   so that it cannot pass for a heading of the brief. */
 void view_task_markdown(struct buf *b, struct arena *a, const struct task *k);
+/* Text for one line: at most max characters, then "...", with instead in place
+   of each control character and of each byte that is not UTF-8. */
+void view_plain(struct buf *b, struct str s, size_t max, char instead);
 /* "task-001  in_progress  P2  claude-code  3/5  Title" and a line feed; text
    from outside with control characters replaced. */
 void view_task_line(struct buf *b, struct arena *a, const struct task *k);
@@ -68,7 +71,7 @@ void view_news_line(struct buf *b, struct arena *a,
 void view_why_json(struct buf *b, const struct task_why *w);
 /* The error as the object that tools answer and --json prints. */
 void view_error_json(struct buf *b, const struct task_error *e);
-/* Where there is no memory for them it goes without what others said. */
+/* If memory runs out, it leaves out what others said. */
 void view_receipt_json(struct buf *b, const struct task_receipt *r);
 
 #endif

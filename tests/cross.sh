@@ -9,8 +9,7 @@
 # Left out are abuse, crowd, unread, crash and calls_procs: minutes of what the
 # kernel and clock do, which are this machine's in any case. Exhaustive loops
 # take steps. What depends on the order of bytes, the size of words or how the
-# system calls take a time runs everywhere; with --short each of the rest runs
-# on one architecture, by turns, and not on all.
+# system calls take a time always runs; the rest not with --short.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -121,7 +120,7 @@ one() {
         [ "$name" = cli ] || echo "$dir/t_$name"
     done)
     # shellcheck disable=SC2086 # names without blanks
-    make CC=$cc B="$dir" BIN="$dir/mcptask" TEST_STEP=29 $time64 \
+    make CC=$cc B="$dir" BIN="$dir/mcptask" TEST_STEP=29 LTO= $time64 \
         "$dir/mcptask" "$dir/fixture" $programs \
         >"$dir/make.log" 2>&1 || {
         echo "$arch: it does not build"
@@ -163,15 +162,8 @@ if [ "${1-}" = --one ]; then
     one "$@"
     exit
 fi
-short=
-[ "${1-}" != --short ] || { short=1 && shift; }
+[ "${1-}" != --short ] || { rest= && shift; }
 [ -x ./mcptask ] || make || exit 1
 [ $# -gt 0 ] || set -- s390x armhf riscv64 aarch64
-turn=0
-for arch; do
-    turn=$((turn + 1))
-    # shellcheck disable=SC2046,SC2086 # names without blanks
-    echo "$arch" $(printf '%s\n' $rest |
-        awk -v short="$short" -v n=$# -v turn=$turn \
-            'short == "" || NR % n == turn % n')
-done | xargs -L 1 -P 2 sh tests/cross.sh --one
+# shellcheck disable=SC2086 # names without blanks
+printf '%s\n' "$@" | xargs -I ARCH -P 2 sh tests/cross.sh --one ARCH $rest

@@ -35,10 +35,10 @@ tools base/loop, cli base/loop
 public='
 board/page cli/cli cli/help cli/store cli/text etcd/client etcd/remote
 http/listen http/parse http/reply json/raw json/write
-mcp/calls mcp/mcp mcp/sign serve/stdio serve/turn serve/web store/record
+mcp/calls mcp/mark mcp/mcp mcp/sign serve/stdio serve/turn serve/web store/record
 store/remote store/verify
-task/artifact task/change task/check task/error task/fields task/query
-task/task task/view tools/look tools/tools
+task/artifact task/change task/check task/claim task/error task/fields task/parts
+task/query task/task task/view tools/look tools/tools
 '
 
 # Every FILE OTHER SYMBOL, and FILE OTHER .h where it includes that.

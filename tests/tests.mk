@@ -60,9 +60,10 @@ WRAP_mcp_questions := $(WRAP_mcp_tasks)
 WRAP_mcp_plain := $(WRAP_mcp_tasks)
 WRAP_tools_wait := pwrite pwrite64 clock_gettime
 WRAP_claim_wait := $(WRAP_tools_wait)
-# Exhaustive tests take every so many of their cases: more than 1 for what is
-# emulated.
+# Exhaustive tests take every so many of their cases, and those that kill
+# processes so many rounds: fewer where they are emulated or sanitized.
 TEST_STEP ?= 1
+ROUNDS ?=
 ARGS_server = $(abspath $(BIN))
 ARGS_web_token = $(abspath $(BIN))
 ARGS_web_start = $(abspath $(BIN))
@@ -70,7 +71,9 @@ ARGS_web = $(abspath $(BIN)) $(B)/fixture
 ARGS_abuse = $(abspath $(BIN))
 ARGS_crowd = $(abspath $(BIN))
 ARGS_unread = $(abspath $(BIN))
-ARGS_crash = $(abspath $(BIN))
+ARGS_crash = $(abspath $(BIN)) $(ROUNDS)
+ARGS_store_procs = $(ROUNDS)
+ARGS_calls_procs = $(ROUNDS)
 
 # What glibc calls some of these where 64 bits of time_t are not its own way.
 ifdef TIME64
@@ -87,7 +90,7 @@ comma := ,
 $(B)/t_%: $$(wildcard tests/*/t_$$*.c) $(OBJ) $(wildcard tests/*/*.h)
 	@echo "  TEST  $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -DTEST_STEP=$(TEST_STEP) \
-	  -o $@ $< $(OBJ) \
+	  $(TEST_CFLAGS) -o $@ $< $(OBJ) \
 	  $(foreach w,$(WRAP_$*),$(call wrap,$(w))) $(ALL_LDFLAGS)
 
 # The protocol code with the catalogue that the official suite calls.
@@ -98,13 +101,16 @@ $(B)/fixture: $(FIXTURE) $(wildcard tests/*/*.h) $(OBJ)
 	  $(ALL_LDFLAGS)
 
 # Each program runs by itself and leaves what it printed, in test/NAME.ok if
-# it passed. As many run at once as make was told, or as there are processors.
-JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell getconf _NPROCESSORS_ONLN))
-SCRIPTS := cli edit run setup foreign install layers layers_fail example
+# it passed. As many run at once as make was told, or two for each processor:
+# some wait for what they started.
+JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell expr 2 \* \
+  $$(getconf _NPROCESSORS_ONLN)))
+SCRIPTS := cli edit run setup hook foreign install layers layers_fail example
 RUN_cli = sh tests/cli/t_cli.sh $(abspath $(BIN))
 RUN_edit = sh tests/cli/t_edit.sh $(abspath $(BIN))
 RUN_run = sh tests/cli/t_run.sh $(abspath $(BIN))
 RUN_setup = sh tests/cli/t_setup.sh $(abspath $(BIN))
+RUN_hook = sh tests/cli/t_hook.sh $(abspath $(BIN))
 RUN_foreign = sh tests/cli/t_foreign.sh $(abspath $(BIN))
 RUN_install = sh tests/cli/t_install.sh $(abspath $(BIN))
 RUN_layers = sh tests/layers.sh $(B) $(SRC) mcptask
@@ -161,7 +167,8 @@ $(ANALYZED): lint_analyzer/%: %.c
 	$(Q)gcc $(STRICT) -O1 -fanalyzer -c -o /dev/null $<
 
 sanitized:
-	@$(MAKE) CC=gcc B=build/san BIN=build/san/mcptask CFLAGS='$(SAN)' test
+	@$(MAKE) CC=gcc B=build/san BIN=build/san/mcptask CFLAGS='$(SAN)' \
+	  TEST_CFLAGS=-O0 TEST_STEP=7 ROUNDS=20 test
 
 # ---- upgrade: the release before, built from the history ----
 
@@ -186,16 +193,18 @@ conformance: $(BIN) $(B)/fixture
 
 FUZZ := json log line http etcd
 FUZZ_FLAGS := $(SAN) -fsanitize=fuzzer-no-link
+FUZZ_OBJ := $(filter $(addprefix $(B)/,base/% json% store% \
+  http% mcp/%),$(OBJ))
 
 fuzz:
 	@$(MAKE) CC=clang B=build/fuzz CFLAGS='$(FUZZ_FLAGS)' $(JOBS) \
 	  $(FUZZ:%=run_fuzz_%)
 
-$(FUZZ:%=$(B)/fuzz_%): $(B)/fuzz_%: tests/fuzz/fuzz_%.c $(OBJ) \
-  $(wildcard tests/*/*.h)
+$(FUZZ:%=$(B)/fuzz_%): $(B)/fuzz_%: tests/fuzz/fuzz_%.c \
+  $(FUZZ_OBJ) $(wildcard tests/*/*.h)
 	@echo "  FUZZ  $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -fsanitize=fuzzer -o $@ $< \
-	  $(OBJ) $(ALL_LDFLAGS)
+	  $(FUZZ_OBJ) $(ALL_LDFLAGS)
 
 $(FUZZ:%=run_fuzz_%): run_fuzz_%: $(B)/fuzz_%
 	@mkdir -p build/corpus_$*
@@ -222,7 +231,7 @@ soak: $(BIN) $(B)/t_store_cut $(B)/t_store_procs $(B)/t_lease $(B)/t_calls_procs
 	$(B)/t_store_cut all
 	$(B)/t_store_procs 10000
 	$(B)/t_lease 10000
-	$(B)/t_calls_procs 60
+	$(B)/t_calls_procs 1000
 	$(B)/t_crash ./$(BIN) 1000
 	$(MAKE) chaos CHAOS_SECONDS=600
 

@@ -12,6 +12,7 @@
       has left a record since. */
 
 #include "tools/call.h"
+#include "mcp/mark.h"
 #include "task/artifact.h"
 #include "task/view.h"
 #include "base/base64.h"
@@ -179,8 +180,8 @@ tools_create(struct mcp_call *c)
     struct task_ctx x;
     size_t n;
 
-    if (c->read_only || tools_args(c, &x, &args) != 0 ||
-        !args.v[ARG_TASKS].p)
+    if (c->read_only || !json_get(c->args, "tasks") ||
+        tools_args(c, &x, &args) != 0 || !args.v[ARG_TASKS].p)
         return tools_run_change(c);
     r = arena_alloc(c->arena, TASK_MAX_NEW * sizeof *r);
     if (!r || !buf_room(c->out, TOOLS_IDS_ROOM)) /* invariant 1 */

@@ -17,6 +17,7 @@
 #include "task/artifact.h"
 #include "task/view.h"
 #include "base/base64.h"
+#include "base/utf8.h"
 
 #include <string.h>
 
@@ -438,14 +439,11 @@ put_content(struct piece *p, struct str content, size_t offset, bool text)
         buf_char(b, '"');
         base64_encode(b, (struct str){s.p, n});
     } else {
-        /* A character costs at least two bytes. The writer would mend a
-           sequence cut off at the end, so that is left out. */
-        size_t window = s.len < room / 2 ? s.len : room / 2, at = b->len + 1;
+        /* A character costs at least two bytes. The writer would replace a
+           sequence that is cut off. */
+        size_t at = b->len + 1;
 
-        while (window < s.len && window > 0 &&
-               ((uint8_t)s.p[window] & 0xc0) == 0x80)
-            window--;
-        json_quote(b, (struct str){s.p, window});
+        json_quote(b, utf8_cut(s, room / 2));
         n = 0;
         if (b->err == 0)
             b->len = at + text_prefix((struct str){b->p + at, b->len - at - 1},
@@ -493,12 +491,6 @@ start_in(const struct piece *p, size_t len)
     return back ? len - (size_t)n : (size_t)n;
 }
 
-static bool
-within_character(struct str s, size_t at)
-{
-    return at < s.len && ((uint8_t)s.p[at] & 0xc0) == 0x80;
-}
-
 static int
 get_content(struct piece *p, struct str entry)
 {
@@ -524,10 +516,10 @@ get_content(struct piece *p, struct str entry)
     text = tools_is_utf8(content);
     if (!cursor.p)
         for (offset = start_in(p, content.len);
-             text && within_character(content, (size_t)offset); offset++)
+             text && utf8_is_within(content, (size_t)offset); offset++)
             ;
     else if (offset > content.len ||
-             (text && within_character(content, (size_t)offset)))
+             (text && utf8_is_within(content, (size_t)offset)))
         return bad_cursor(p);
     n = (size_t)offset;
     if (p->args->v[ARG_MATCH].p)

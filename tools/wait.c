@@ -13,6 +13,7 @@
       caller is gone, is not run, so it takes no task. */
 
 #include "tools/wait.h"
+#include "task/claim.h"
 #include "task/view.h"
 #include "base/clock.h"
 #include "tools/get.h"

@@ -1,6 +1,6 @@
 /* t_base - slices, arenas, buffers, error names, time, randomness, and the
-   digests of sha256. Tables come from the standards; what has no table is
-   compared with a slower way to the same answer. */
+   digests of sha256. Tables come from the standards; where there is no table,
+   the result is compared with a slower way to the same answer. */
 
 #include "base/base.h"
 #include "base/clock.h"
@@ -8,6 +8,7 @@
 #include "tests/lib/memory.h"
 #include "tests/lib/test.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "base/zone.h"
 
 #include <errno.h>
@@ -32,7 +33,7 @@ test_slices(void)
     CHECK(str_hash(STR("foobar")) == UINT64_C(0x85944171f73967e8));
 }
 
-/* Its values are those of another implementation. */
+/* The values come from another implementation. */
 static void
 test_sip(void)
 {
@@ -116,8 +117,8 @@ test_utf8_takes_every_code_point(void)
     CHECK(utf8_count(STR_NONE) == 0);
 }
 
-/* With every code point taken, as many sequences as there are code points
-   means that nothing else is. */
+/* Every code point is accepted. If no more sequences are accepted than there
+   are code points, nothing else is. */
 static void
 test_utf8_takes_nothing_else(void)
 {
@@ -207,7 +208,8 @@ test_arena_grows_in_place(void)
     CHECK(arena_grow(&a, p, 1000, 10) == p);
     q = arena_alloc(&a, 10);
     CHECK(q > p && q - p < 64);
-    /* No longer the newest: shrinking stays, growing moves. */
+    /* No longer the newest block: shrinking keeps its place, growing moves
+       it. */
     CHECK(arena_grow(&a, p, 10, 5) == p);
     big = arena_grow(&a, p, 10, 200000);
     CHECK(big != p && strcmp(big, "123456789") == 0);
@@ -220,7 +222,7 @@ test_arena_grows_in_place(void)
 static void
 test_arena_text(void)
 {
-    const char *volatile nothing = NULL; /* which no compiler warns of */
+    const char *volatile nothing = NULL; /* so that no compiler warns */
     struct arena a = {0};
     struct str s = arena_str(&a, (struct str){"ab\0c", 4});
 
@@ -515,7 +517,8 @@ test_local_time_is_that_of_the_c_library(void)
         tzset();
         zone_load(&z, names[i]);
         wrong = 0;
-        for (time_t at = 86400; at < 4000000000; at += 49999) {
+        for (time_t at = 86400; at < 4000000000;
+             at += 49999 * TEST_STEP) {
             localtime_r(&at, &tm);
             time_format(at * 1000 + zone_ahead_ms(&z, at * 1000), ours);
             strftime(theirs, sizeof(theirs), "%Y-%m-%dT%H:%M:%S.000Z", &tm);
@@ -527,7 +530,7 @@ test_local_time_is_that_of_the_c_library(void)
     }
 }
 
-/* What is no zone is UTC; a file that is cut or damaged stays within bounds. */
+/* An invalid zone is UTC. Reading a cut or damaged file stays within bounds. */
 static void
 test_damaged_zones(void)
 {
@@ -637,7 +640,7 @@ test_sha256_in_pieces(void)
         }
 }
 
-/* What a line on stderr quotes may come from anywhere. */
+/* A line on stderr may quote text from anywhere. */
 static void
 test_what_is_told_acts_on_no_terminal(void)
 {

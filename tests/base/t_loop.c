@@ -1,12 +1,12 @@
-/* t_loop - signals where every turn of the loop finds something to do: then
-   no wait lets them in, and they are looked for by hand. */
+/* t_loop - signals while every turn of the loop finds something to do: then no
+   wait lets them in, and the loop must check for them itself. */
 
 #include "base/loop.h"
 #include "tests/lib/test.h"
 
 #include <signal.h>
 
-#define MANY 200 /* turns: more than go by between two looks */
+#define MANY 200 /* turns: more than between two checks */
 
 static struct loop *loop;
 static int turns; /* that found something */
@@ -18,7 +18,7 @@ on_ready(void *ctx, int fd, int events)
     turns++;
 }
 
-/* What the loop has heard behind many busy turns. */
+/* The signal that the loop has noticed after many busy turns. */
 static int
 signal_behind(int sig)
 {
@@ -37,14 +37,14 @@ main(void)
 {
     int fd[2];
 
-    signal(SIGINT, SIG_IGN); /* as whoever starts us may have it, ... */
-    signal(SIGHUP, SIG_DFL); /* ... but these are to be heard */
+    signal(SIGINT, SIG_IGN); /* as our parent may have left it, ... */
+    signal(SIGHUP, SIG_DFL); /* ... but these must be noticed */
     signal(SIGTERM, SIG_DFL);
     CHECK(loop_new(&loop) == 0 && pipe(fd) == 0 && write(fd[1], "x", 1) == 1);
     CHECK(loop_watch(loop, fd[0], LOOP_READ, on_ready, &turns) == 0);
     CHECK(signal_behind(SIGINT) == 0);
     CHECK(signal_behind(SIGHUP) == SIGHUP && loop_hung_up(loop));
-    CHECK(signal_behind(SIGINT) == 0); /* that one was told once */
+    CHECK(signal_behind(SIGINT) == 0); /* it is reported only once */
     CHECK(signal_behind(SIGTERM) == SIGTERM);
     loop_free(loop);
     close(fd[0]);

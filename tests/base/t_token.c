@@ -1,4 +1,4 @@
-/* t_token - token files, good and bad, and who is found in them. */
+/* t_token - token files, good and bad, and the agents found in them. */
 
 #include "base/token.h"
 #include "tests/lib/fault_store.h"
@@ -39,7 +39,7 @@ test_good_file(void)
     CHECK(why[0] == '\0');
     CHECK(finds(t, T1, "ann", false));
     CHECK(finds(t, T2, "bo-b_1@x", true));
-    CHECK(finds(t, T3, "\xc3\xa9va", false)); /* with no line feed */
+    CHECK(finds(t, T3, "\xc3\xa9va", false)); /* without a line feed */
     CHECK(!tokens_find(t, STR(T1))->person && !tokens_find(t, STR(T2))->person);
     tokens_free(t);
     CHECK(load(&t, STR(T1 " ann person\n" T2 " bob\n"), 0600) == 0);
@@ -74,7 +74,7 @@ test_bad_lines(void)
 {
     static const struct {
         struct str text;
-        const char *says; /* behind the path */
+        const char *says; /* after the path */
     } cases[] = {
         {STR(T1 "\n"), ":1: an agent"},
         {STR("#\n\n" T1 " \t \n"), ":3: an agent"},
@@ -189,7 +189,7 @@ test_files_that_are_none(void)
     CHECK(unlink(path) == 0);
     CHECK(tokens_load(&t, path, why) == ERR_IO && t == NULL);
     CHECK(strstr(why, path) != NULL && strstr(why, err_text(ENOENT)));
-    CHECK(mkfifo(path, 0600) == 0); /* and does not hang */
+    CHECK(mkfifo(path, 0600) == 0); /* this does not hang */
     CHECK(tokens_load(&t, path, why) == ERR_INVALID &&
           strstr(why, "regular") != NULL);
     CHECK(unlink(path) == 0 && mkdir(path, 0700) == 0);

@@ -78,7 +78,7 @@ run_fleet(void *ctx, double seconds)
     return (double)n / (rig_now() - from);
 }
 
-/* Appends to a file and syncs it, as a log that did nothing else would. */
+/* Appends to a file and syncs it, like a log that does nothing else. */
 static void
 append(void *ctx)
 {
@@ -215,7 +215,7 @@ measure_reads(const struct rig_run *run)
 static const struct {
     const char *what;
     void (*put)(struct server *s);
-} scaled[] = { /* the two that add tasks and records come last */
+} scaled[] = { /* those that add tasks and records come last */
     {"get at scale", server_put_get},
     {"list at scale", server_put_list},
     {"update at scale", server_put_update},
@@ -236,7 +236,7 @@ empty_kb(const struct rig_run *run, const char *field)
     return kb;
 }
 
-/* What s holds in memory for each of its tasks. */
+/* The memory that s needs for each of its tasks. */
 static void
 report_index(const struct rig_run *run, struct server *s, const char *base)
 {
@@ -244,7 +244,8 @@ report_index(const struct rig_run *run, struct server *s, const char *base)
     double tasks = (double)s->tasks, log = rig_file_size(server_log(base));
 
     server_put_list(s);
-    server_ask(s); /* whatever reads the log only when asked has now */
+    server_ask(s); /* a server that reads the log only when asked has read it
+                      now */
     kb = rig_status_kb(&s->child, "VmRSS");
     if (kb > empty)
         rig_report("index", (double)(kb - empty) * 1024 / tasks,

@@ -21,7 +21,7 @@
 #include <string.h>
 
 #define WAITS 10000     /* calls that wait */
-#define POLLED 100      /* of them, those made last */
+#define POLLED 100      /* of these, the last ones made */
 #define WRITTEN 1000    /* tasks that are written */
 #define CREW 8          /* processes that claim */
 #define EACH 8          /* claimers in each */
@@ -79,7 +79,7 @@ wait_handoff(struct server *y)
                "\"handoff\",\"timeout_seconds\":50}");
 }
 
-/* As a task, which is made here, so that its result can be waited for. */
+/* As a task, made here, so that y can wait for its result. */
 static void
 wait_deferred(struct server *y)
 {
@@ -114,7 +114,7 @@ static const struct {
     {"tasks/result", wait_deferred, do_change},
 };
 
-/* Seconds (1). That y has answered the ping says that it waits. */
+/* Seconds (1). Once y has answered the ping, it waits. */
 static double
 one_event(struct server *x, struct server *y, size_t kind, uint64_t i)
 {
@@ -191,7 +191,7 @@ report_polls(const struct rig_run *run, struct server *s)
                r.low, r.high);
 }
 
-/* Two servers alike, but that one has calls that wait (2). */
+/* Two servers that differ only in that one has calls that wait (2). */
 static void
 measure_costs(const struct rig_run *run)
 {
@@ -230,8 +230,8 @@ measure_costs(const struct rig_run *run)
 
 struct crew {
     struct server s[CREW];
-    bool done[CREW]; /* nothing was left to be claimed */
-    uint64_t left;   /* writes still to be asked for */
+    bool done[CREW]; /* nothing is left to claim */
+    uint64_t left;   /* writes still to be requested */
     bool claimed[READY];
     uint64_t n_claimed;
 };
@@ -368,8 +368,8 @@ measure_claims(const struct rig_run *run)
 
 /* ---- starting with them ---- */
 
-/* The calls stand before all but the tasks that they wait for, so that every
-   other record is looked at while they wait. */
+/* The calls come before everything but the tasks that they wait for, so that
+   every other record is read while they wait. */
 static double
 make_log(const struct rig_run *run, const char *base, uint64_t n_waits)
 {

@@ -1,8 +1,8 @@
-/* bench_echo - reads lines and answers each with one of a given size: what
-   bench.c compares reading a task over a pipe with. It does nothing that a
-   server on a pipe could leave out: one read, one write, no parsing.
+/* bench_echo - reads lines and answers each with one of a given size: bench.c
+   compares reading a task over a pipe with it. It does only what every server
+   on a pipe must do: one read and one write, without parsing.
 
-   usage: bench_echo BYTES    of an answer, its line feed included */
+   usage: bench_echo BYTES of an answer, including its line feed */
 
 #include <stdlib.h>
 #include <string.h>

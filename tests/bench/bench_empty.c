@@ -1,5 +1,5 @@
-/* bench_empty - a program that does nothing: what bench.c compares starting
-   mcptask, and the size of it, with. */
+/* bench_empty - a program that does nothing. bench.c compares starting mcptask,
+   and its size, with this. */
 
 int
 main(void)

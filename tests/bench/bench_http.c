@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 #define MAX_CONNS 64
-#define TASKS 100       /* that are read */
+#define TASKS 100       /* to read */
 #define GOAL_LEN 1700   /* so that a task is about 2 KB */
 #define IDLE 1000       /* streams */
 #define IDLE_CONNS 4    /* beside them: select holds 1,024 descriptors */
@@ -44,9 +44,9 @@ struct server {
 
 struct conn {
     int fd;
-    struct buf rx;      /* what was read of the answer */
+    struct buf rx;      /* the part of the answer that was read */
     struct str body;    /* of a whole one, in rx */
-    struct buf request; /* the next one; its numbers are written over */
+    struct buf request; /* the next one; its numbers are overwritten */
     size_t id_at, task_at;
     uint64_t id;
     double asked;
@@ -102,7 +102,7 @@ hear(struct conn *c)
     c->rx.len += (size_t)n;
 }
 
-/* Whether the answer in rx is whole; its head then, and c->body. */
+/* Whether the answer in rx is complete; if so, sets *head and c->body. */
 static bool
 is_whole(struct conn *c, struct str *head)
 {
@@ -122,7 +122,7 @@ is_whole(struct conn *c, struct str *head)
     return c->body.len == n;
 }
 
-/* Reads once; whether an answer is whole, which then has to be good (2). */
+/* Reads once. Returns whether an answer is complete; it must be good (2). */
 static bool
 take_answer(struct conn *c)
 {
@@ -153,7 +153,7 @@ put_post(struct conn *c, const char *fields, struct str body)
         rig_die("no memory");
 }
 
-/* Sends c->request; the head of its answer, whatever it says. */
+/* Sends c->request. Returns the head of the answer, whatever its status. */
 static struct str
 exchange(struct conn *c)
 {
@@ -195,8 +195,8 @@ handshake(struct conn *c)
 /* What a request calls, and how. */
 struct call {
     const char *tool;
-    const char *id;   /* the task's, in front of its number */
-    const char *more; /* arguments behind it, after a comma, or "" */
+    const char *id;   /* of the task, before its number */
+    const char *more; /* more arguments after a comma, or "" */
     bool stateless;   /* 2026-07-28 in place of a session of 2025-11-25 */
 };
 
@@ -255,9 +255,9 @@ ask(struct conn *c, uint64_t task, double now)
 struct load {
     struct conn conn[MAX_CONNS];
     size_t n;
-    bool adds;       /* each call adds a task, else reads one of them */
+    bool adds;       /* each call adds a task; else it reads one */
     uint64_t tasks;
-    double *took;    /* by each answer of the last run, seconds */
+    double *took;    /* seconds for each answer of the last run */
     size_t n_took, cap_took;
 };
 
@@ -340,7 +340,7 @@ run_load(void *ctx, double seconds)
     return (double)l->n_took / (now - from);
 }
 
-/* How long one answer of a hundred takes at least, beside the median. */
+/* Reports the 99th percentile beside the median. */
 static void
 report_tail(struct load *l, const char *what, double seconds)
 {
@@ -375,7 +375,7 @@ mcptask_start(const struct rig_run *run, struct server *s, const char *base)
     s->port = (uint16_t)port;
 }
 
-/* Starts one that does not say when it listens; false: it does not. */
+/* Starts a server that does not report that it listens. False: it does not. */
 static bool
 other_start(struct server *s, const char *const *argv, const char *what)
 {
@@ -404,8 +404,8 @@ program(const char *name)
     return path;
 }
 
-/* body as nginx's configuration writes it: variables, since no text there may
-   have more than 4,096 bytes. */
+/* Writes body for nginx's configuration: as variables, since a text there has
+   at most 4,096 bytes. */
 static void
 put_static(struct buf *b, struct str body)
 {
@@ -530,7 +530,7 @@ add_tasks(const struct server *s)
     buf_fini(&more);
 }
 
-/* Reads over n connections, against nginx that returns such an answer. */
+/* Reads over n connections, compared with nginx returning such an answer. */
 static void
 reads_over(const struct rig_run *run, const struct server *s,
            const struct server *nginx, const struct call *call, size_t n)
@@ -622,7 +622,7 @@ creates_against_redis(const struct rig_run *run, struct load *l)
     struct redis redis = {&s, benchmark, 0};
 
     if (benchmark != NULL && redis_start(&s)) {
-        run_redis(&redis, 0); /* learns how many a round takes */
+        run_redis(&redis, 0); /* finds how many a round takes */
         rig_race(run, "creates, 64", (struct rig_side){run_load, l},
                  (struct rig_side){run_redis, &redis}, "of redis, synced",
                  0.8);
@@ -669,7 +669,7 @@ stream_open(struct conn *c, const struct server *s)
     buf_fini(&c->rx);
 }
 
-/* Two servers alike, under the same load, one of them with idle streams. */
+/* Two equal servers under the same load, one of them with idle streams. */
 static void
 measure_idle(const struct rig_run *run)
 {
@@ -687,7 +687,7 @@ measure_idle(const struct rig_run *run)
         load_open(&l[i], &s[i], IDLE_CONNS, &get, NULL);
     }
     rig_keep_to(RIG_FIRST);
-    run_load(&l[0], run->round_s); /* what a load makes it hold is held now */
+    run_load(&l[0], run->round_s); /* it grows by what a load needs */
     before = rig_status_kb(&s[0].child, "VmRSS");
     for (int i = 0; i < IDLE; i++)
         stream_open(&streams[i], &s[0]);
@@ -721,7 +721,7 @@ static const struct rig_measure measures[] = {
     {NULL, NULL},
 };
 
-/* Room for the streams, which we hold the other ends of. */
+/* Makes room for our ends of the streams. */
 static void
 raise_limit(void)
 {

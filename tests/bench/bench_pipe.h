@@ -1,14 +1,14 @@
 #ifndef TEST_BENCH_BENCH_PIPE_H
 #define TEST_BENCH_BENCH_PIPE_H
 
-/* bench_pipe - an mcptask that speaks MCP over pipes, as clients start it,
-   and its store. As in bench_rig, what breaks ends the program. */
+/* bench_pipe - an mcptask that speaks MCP over pipes, as clients start it, and
+   its store. As in bench_rig, a failure ends the program. */
 
 #include "tests/bench/bench_rig.h"
 
 #define WINDOW 64 /* requests that server_window has in flight */
 
-/* A running mcptask, or what answers as it does. */
+/* A running mcptask, or a program that answers like it. */
 struct server {
     struct rig_child child;
     struct buf tx;  /* requests not yet sent */
@@ -17,7 +17,7 @@ struct server {
     char prefix;
 };
 
-/* Starts one on the store in base, up to its answer to initialize. */
+/* Starts one on the store in base and waits for its answer to initialize. */
 void server_start(struct server *s, const struct rig_run *run,
                   const char *base, char prefix, uint64_t tasks);
 void server_stop(struct server *s);
@@ -28,16 +28,16 @@ void server_stop(struct server *s);
 /* The method, and params up to the arguments. */
 #define CALL(tool) "tools/call", "\"name\":\"" tool "\",\"arguments\":"
 
-/* Puts one whose params have the members fmt. */
+/* Puts a request whose params have the members fmt. */
 void server_put(struct server *s, const char *method, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* These three are about any of its tasks. */
+/* These three use any of its tasks. */
 void server_put_get(struct server *s);
 void server_put_list(struct server *s);
 void server_put_update(struct server *s);
 void server_send(struct server *s);
-/* Whether a line is an answer, which must be a result; else it is something
-   that a server says besides. */
+/* Whether a line is an answer, which must be a result, and not a
+   notification. */
 bool server_is_answer(struct str line);
 /* The next answer, valid until the next call. */
 struct str server_answer(struct server *s);

@@ -122,8 +122,8 @@ make_pipe(int fd[2])
         rig_die("pipe: %s", strerror(errno));
 }
 
-/* In the child: exec keeps what argv points to, and never changes it. What
-   serves says what it has to say on its stderr. */
+/* In the child. exec keeps what argv points to and never changes it. A server
+   reports on its stderr. */
 static _Noreturn void
 become(const char *const *argv, const char *base, int in, int out,
        bool serves)
@@ -247,7 +247,7 @@ rig_stop(struct rig_child *c)
 
 static pid_t servers[MAX_SERVERS]; /* that run; the others are 0 */
 
-/* However this program ends, but for being killed, no server stays. */
+/* No server outlives this program, unless that is killed. */
 static void
 end_servers(void)
 {
@@ -340,8 +340,8 @@ rig_free_port(void)
 
 /* ---- facts ---- */
 
-/* The first line of a file that begins with key, from behind it and the
-   colon and blanks there; empty where there is none. */
+/* The first line of a file that begins with key, without the key, colon and
+   blanks; empty if there is none. */
 static struct str
 fact(const char *path, const char *key, char *line, size_t cap)
 {
@@ -496,7 +496,7 @@ rig_file_size(const char *path)
 bool
 rig_keep_to(enum rig_core which) /* (3) */
 {
-    static cpu_set_t all; /* as it was at the first call */
+    static cpu_set_t all; /* as at the first call */
     cpu_set_t one;
     size_t first = CPU_SETSIZE, last = first;
 

@@ -1,33 +1,9 @@
 #!/bin/sh
 # The commands, run as people and hooks run them: t_cli.sh [MCPTASK [EXE]]
-# What is expected stands in the call; what came is printed when it differs.
+# Each call says what it expects; if the output differs, it is printed.
 
-bin=${1:-./mcptask}
-bin=$(cd "$(dirname "$bin")" && pwd)/$(basename "$bin")
-exe=${2:-$bin} # what it is itself, where a script starts it
-data=$(cd "$(dirname "$0")/../data" && pwd)
-docs=$(cd "$(dirname "$0")/../../docs" && pwd)
-# shellcheck source=tests/lib/check.sh
-. "$(dirname "$0")/../lib/check.sh"
-cd "$dir" || exit 1
-
-# run CODE ARGUMENT...: the exit code must be this; output in out and err
-run() {
-    want=$1
-    shift
-    "$bin" "$@" >out 2>err
-    code=$?
-    checks=$((checks + 1))
-    [ $code -eq "$want" ] || fail "$*: exit code $code, not $want: $(cat err)"
-}
-
-# begin NAME: a test with a store of its own, not there yet
-begin() {
-    name=$1
-    export MCP_TASK_BASE_DIR="$dir/$name"
-    log=$MCP_TASK_BASE_DIR/tasks.log
-    store=$MCP_TASK_BASE_DIR/artifacts
-}
+# shellcheck source=tests/lib/cli.sh
+. "$(dirname "$0")/../lib/cli.sh"
 
 tasks() {
     cat <<'END'
@@ -103,7 +79,7 @@ run 0 export
 cp out exported
 has out '"created_at":"2020-02-03T04:05:06.007Z"' '"version":7' \
     '"own":{"deep":[1.50,"\u00e9"]}'
-# seq and updated_at are those of the import, all else stays
+# seq and updated_at are those of the import, everything else stays
 strip() { sed 's/,"seq":[0-9]*,"updated_at":"[^"]*"//'; }
 strip <exported >expected
 begin again
@@ -137,7 +113,7 @@ run 0 export
 strip <out >actual
 same actual expected
 
-# Elements longer than what is read at once, full of what could end one.
+# Elements longer than one read, full of characters that could end one.
 begin an_array_is_cut_where_its_elements_end
 awk 'BEGIN {
     s = "]},{[\\\"\\\\"
@@ -191,8 +167,19 @@ END
 printf '%s\n' "$a" '{"task_id":7}' "$b" >in
 rm -rf "$MCP_TASK_BASE_DIR"
 run 1 import --strict in
-has out '1 imported, 0 skipped, 1 failed'
+has out '0 imported, 0 skipped, 1 failed; stopped there'
 has err 'line 2'
+run 0 list --all --json
+checks=$((checks + 1))
+[ -s out ] && fail "what came before the bad record stayed"
+awk 'BEGIN { for (i = 0; i < 5003; i++) print \
+    (i == 5001 ? "{}" : "{\"task_id\":\"n" i "\",\"title\":\"t\"}") }' >many
+run 1 import --strict many
+has out '5000 imported, 0 skipped, 1 failed; stopped there'
+has err 'line 5002'
+run 1 import many
+has out '2 imported, 5000 skipped, 1 failed'
+rm -rf "$MCP_TASK_BASE_DIR"
 run 1 import in.is.not.there
 has err 'in.is.not.there'
 printf 'SQLite format 3\000more' >in
@@ -246,7 +233,7 @@ for command in 'list' 'show evil' 'history evil' tail 'export --format md'; do
 done
 run 1 show "${esc}[31m"
 lacks err "$esc"
-# DEL and C1, which JSON may hold as they are
+# DEL and C1, which JSON may hold unescaped
 del=$(printf '\177') csi=$(printf '\302\233')
 echo '{"task_id":"worse","title":"a\u007fb\u009b31mc","tags":["\u0080"]}' |
     "$bin" import - >out
@@ -524,7 +511,7 @@ run 0 wait later --since-seq 1 --timeout 60
 run 0 wait --agent codex --since-seq 1 --json
 has out '"met":true,"seq":2'
 
-# begin_wait ARGUMENT..., woken TEXT...: it ends, and says all of them
+# begin_wait ARGUMENT..., woken TEXT...: the wait ends and prints each TEXT
 begin_wait() {
     "$bin" wait "$@" --timeout 60 >woken &
     waiting=$!
@@ -649,7 +636,7 @@ has out '1 artifacts named, 0 of them bad; 0 files'
 printf old >"$store/$other"
 printf new >"$store/$young"
 printf note >"$store/README"
-# Of files in the making, those count that nobody makes any more.
+# A temporary file is an orphan once nobody is writing it any more.
 half=$store/tmp-0123456789abcdef
 for file in "$half" "$store/tmp-fedcba9876543210" "$half.x" "${half%f}"; do
     printf half >"$file"
@@ -698,7 +685,7 @@ run 0 verify
 run 0 list --all
 unset MCP_TASK_DB_PATH
 
-# spoil N: one bit of record N's state is another one; the good log is in good
+# spoil N: flips a bit in the state of record N; the good log is in good
 spoil() {
     [ -e good ] || cp "$log" good
     awk -v n="$1" '{ i = index($0, "\"v\":") }
@@ -1114,7 +1101,7 @@ checks=$((checks + 1))
     fail "$(cat err)"
 run 0 health
 same "$log" before
-# Killed between the two steps: what is there twice is skipped.
+# Killed between the two steps: tasks that are there twice are skipped.
 run 0 archive --done-before 2999-01-01
 has out '90 tasks moved'
 cp before "$log"
@@ -1179,7 +1166,7 @@ begin doctor
 tasks | "$bin" import - >out
 rm -f tokens
 (umask 077; echo 0123456789abcdef0 me >tokens)
-# It starts itself, which what a script starts cannot do.
+# doctor starts its own binary, which fails if a script has to start that.
 fine=1
 if [ "$exe" = "$bin" ]; then
     fine=0

@@ -1,27 +1,8 @@
 #!/bin/sh
 # The commands with which people create and change tasks: t_edit.sh [MCPTASK]
 
-bin=${1:-./mcptask}
-bin=$(cd "$(dirname "$bin")" && pwd)/$(basename "$bin")
-# shellcheck source=tests/lib/check.sh
-. "$(dirname "$0")/../lib/check.sh"
-cd "$dir" || exit 1
-
-# run CODE ARGUMENT...: the exit code must be this; output in out and err
-run() {
-    want=$1
-    shift
-    "$bin" "$@" >out 2>err
-    code=$?
-    checks=$((checks + 1))
-    [ $code -eq "$want" ] || fail "$*: exit code $code, not $want: $(cat err)"
-}
-
-# begin NAME: a test with a store of its own
-begin() {
-    name=$1
-    export MCP_TASK_BASE_DIR="$dir/$name"
-}
+# shellcheck source=tests/lib/cli.sh
+. "$(dirname "$0")/../lib/cli.sh"
 
 begin a_task_is_added_and_edited
 run 0 add --id api-141 -p 0 -t api -t urgent --goal 'No parser bug' Fix the parser

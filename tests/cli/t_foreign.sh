@@ -1,25 +1,10 @@
 #!/bin/sh
 # Tasks of other programs: t_foreign.sh [MCPTASK]
 
-bin=${1:-./mcptask}
-bin=$(cd "$(dirname "$bin")" && pwd)/$(basename "$bin")
-data=$(cd "$(dirname "$0")/../data" && pwd)
-# shellcheck source=tests/lib/check.sh
-. "$(dirname "$0")/../lib/check.sh"
-cd "$dir" || exit 1
+# shellcheck source=tests/lib/cli.sh
+. "$(dirname "$0")/../lib/cli.sh"
 
-# run CODE ARGUMENT...: the exit code must be this; output in out and err
-run() {
-    want=$1
-    shift
-    "$bin" "$@" >out 2>err </dev/null
-    code=$?
-    checks=$((checks + 1))
-    [ $code -eq "$want" ] || fail "$*: exit code $code, not $want: $(cat err)"
-}
-
-name=issues_of_beads
-export MCP_TASK_BASE_DIR="$dir/$name"
+begin issues_of_beads
 run 0 import "$data/beads.jsonl"
 has out '4 imported, 0 skipped, 0 failed'
 run 0 import "$data/beads.jsonl"
@@ -39,16 +24,18 @@ has out '"status":"in_progress"' '"title":"An id with a blank"'
 run 0 show bd-c3 --json
 has out '"status":"cancelled"'
 x=$(printf '%0300d' 0)
-echo '{"id":"long","title":"'"$x"'"}' >in
+echo '{"id":"long","priority":2,"title":"'"$x"'"}' >in
 run 0 import in
 run 0 show long --json
 has out '"title":"'"$(printf '%0256d' 0)"'"' '"full_title":"'"$x"'"'
-echo '{"id":"odd","title":"x","status":"who knows"}' >in
+echo '{"id":"odd","priority":2,"title":"x","status":"who knows"}' >in
 run 1 import in
-has err 'line 1: status'
+has err 'line 1: status' 'read as a task of beads'
+echo '{"id":7,"title":"of no program that is known"}' >in
+run 1 import in
+has err 'line 1: there is no task_id; issues of beads have id, title and'
 
-name=tasks_of_taskwarrior
-export MCP_TASK_BASE_DIR="$dir/$name"
+begin tasks_of_taskwarrior
 run 0 import "$data/taskwarrior.json"
 has out '3 imported, 0 skipped, 0 failed'
 run 0 show a360 --json
@@ -62,5 +49,85 @@ has out '"status":"done"' '"end":"20141018T080000Z"'
 run 0 show c360 --json
 has out '"status":"cancelled"' '"priority":3' \
     '"depends_on":["a360fc44-315c-4366-b70c-ea7e7520b749","b360fc44'
+
+begin files_of_backlog_md
+mkdir -p backlog/tasks backlog/completed
+cat >"backlog/tasks/task-7 - Rate-limit.md" <<'END'
+---
+id: task-7
+title: >-
+  Limit the rate of: requests,
+  for each client
+status: To Do
+assignee:
+  - '@anna'
+  - '@ben'
+reporter: ''
+created_date: '2026-05-31 17:32'
+updated_date: '2026-06-01'
+labels: [http, "rate limit"]
+dependencies:
+  - TASK-6
+parent_task_id: task-6
+milestone:
+priority: high
+---
+
+## Description
+
+<!-- SECTION:DESCRIPTION:BEGIN -->
+Each client may ask "often".
+
+## Not a section
+<!-- SECTION:DESCRIPTION:END -->
+
+## Acceptance Criteria
+<!-- AC:BEGIN -->
+- [x] #1 a burst passes
+- [ ] #2 the rest waits,
+  and is told so
+<!-- AC:END -->
+
+## Implementation Plan
+
+1. count
+
+## Implementation Notes
+
+It counts.
+END
+printf '%s\r\n' --- 'id: TASK-6' "title: 'It''s the router'" 'status: Done' \
+    'assignee: @codex' 'created_date: 2026-05-01' 'labels: []' \
+    'dependencies: []' --- '' '## Final Summary' 'routes' \
+    >backlog/completed/task-6.md
+echo 'How we work' >backlog/tasks/readme.md
+run 0 import backlog
+has out '2 imported, 0 skipped, 0 failed'
+run 0 import backlog/tasks/
+has out '0 imported, 1 skipped, 0 failed'
+run 0 show TASK-7 --json
+has out '"title":"Limit the rate of: requests, for each client"' \
+    '"status":"open"' '"current_owner":"anna"' '"priority":1' \
+    '"parent_id":"TASK-6"' '"depends_on":["TASK-6"]' \
+    '"tags":["http","rate limit"]' '"created_at":"2026-05-31T17:32:00.000Z"' \
+    '"goal":"Each client may ask \"often\".\n\n## Not a section"' \
+    '"acceptance":["a burst passes","the rest waits,\n  and is told so"]' \
+    '"completed_steps":["a burst passes"]' '"resume_prompt":"1. count"' \
+    '"implementation_notes":"It counts."' '"assignee":["@anna","@ben"]' \
+    '"ready":true'
+lacks out milestone
+run 0 show TASK-6 --json
+has out '"title":"It'"'"'s the router"' '"status":"done"' '"result":"routes"' \
+    '"current_owner":"codex"' '"created_at":"2026-05-01T00:00:00.000Z"'
+printf '%s\n' --- 'id: x-1' 'title: "two\twords"' "created_date: ''" \
+    'status: Unheard Of' --- >one.md
+run 1 import one.md
+has err 'one.md: status' 'read as a task of Backlog.md'
+printf '%s\n' --- 'id: x-1' >one.md
+run 1 import one.md
+has err 'one.md: no front matter'
+mkdir empty
+run 1 import empty
+has err 'name the folder that holds tasks/'
 
 finish

@@ -1,7 +1,7 @@
 #!/bin/sh
-# What make install leaves, and the program in a root directory that holds
-# nothing else: t_install.sh [MCPTASK]. The second wants to be root or to have
-# user namespaces, and says so where it has neither.
+# What make install installs, and the program in a root directory with nothing
+# else in it: t_install.sh [MCPTASK]. The second part needs root or user
+# namespaces, and says so if it has neither.
 
 cd "$(dirname "$0")/../.." || exit 1
 bin=${1:-./mcptask}
@@ -38,7 +38,7 @@ make -s uninstall DESTDIR="$dir/tree" PREFIX=/usr || fail 'make uninstall'
 checks=$((checks + 1))
 [ -z "$(files)" ] || fail "uninstall left $(files)"
 
-# The log that mcptask-log(5) shows is one.
+# The log in mcptask-log(5) is a valid one.
 sed -n '/^{"c":"[0-9a-f]/,/^\.Ed/p' man/mcptask-log.5 | awk '
     /^\.Ed/ { exit }
     /^{/ && line != "" { print line; line = "" }
@@ -65,7 +65,7 @@ else
     echo 't_install: an empty root: skipped, neither root nor user namespaces'
     finish
 fi
-# inside ARGUMENT...: with nothing of our environment but the store
+# inside ARGUMENT...: runs it there, with only the store in its environment
 inside() {
     $enter chroot "$root" /mcptask "$@"
 }
@@ -90,7 +90,7 @@ for command in health list 'show a' compact verify; do
     checks=$((checks + 1))
 done
 
-# It says where it listens on a pipe, which is read before anybody asks.
+# Its address comes through a pipe, which is read before the first request.
 mkfifo "$dir/said"
 $enter chroot "$root" /mcptask --port 0 2>"$dir/said" </dev/null &
 pid=$!

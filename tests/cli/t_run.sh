@@ -1,30 +1,11 @@
 #!/bin/sh
 # Commands under a supervisor: t_run.sh [MCPTASK]
 
-bin=${1:-./mcptask}
-bin=$(cd "$(dirname "$bin")" && pwd)/$(basename "$bin")
-# shellcheck source=tests/lib/check.sh
-. "$(dirname "$0")/../lib/check.sh"
-cd "$dir" || exit 1
+# shellcheck source=tests/lib/cli.sh
+. "$(dirname "$0")/../lib/cli.sh"
 unset MCP_TASK_AGENT
 
-# run CODE ARGUMENT...: the exit code must be this; output in out and err
-run() {
-    want=$1
-    shift
-    "$bin" "$@" >out 2>err </dev/null
-    code=$?
-    checks=$((checks + 1))
-    [ $code -eq "$want" ] || fail "$*: exit code $code, not $want: $(cat err)"
-}
-
-# begin NAME: a test with a store of its own
-begin() {
-    name=$1
-    export MCP_TASK_BASE_DIR="$dir/$name"
-}
-
-# until_true COMMAND...: within a minute, looked at ten times a second
+# until_true COMMAND...: tries it ten times a second for up to a minute
 until_true() {
     checks=$((checks + 1))
     n=0
@@ -39,12 +20,12 @@ until_true() {
 }
 
 # shellcheck disable=SC2317 # these are called by name
-# shows ID TEXT: the task has it
+# shows ID TEXT: whether the task contains TEXT
 shows() {
     "$bin" show "$1" --json | grep -qF -e "$2"
 }
 
-# waiting ID COMMAND...: runs until file go is there, and says so with ready
+# waiting OPTION...: a run that makes the file ready and waits for the file go
 waiting() {
     rm -f go ready
     # shellcheck disable=SC2016 # for the other shell
@@ -54,7 +35,7 @@ waiting() {
     until_true test -e ready
 }
 
-# What is in the file of a run, which goes when it has ended.
+# supervisor ID: its process, from the file that a run has until it ends
 supervisor() {
     sed -n 's/^supervisor \([0-9]*\),.*/\1/p' "$MCP_TASK_BASE_DIR/runs/$1"
 }
@@ -94,6 +75,20 @@ has out 'kill -9'
 run 0 run --json -- echo hidden
 has out '"exit_code":0'
 lacks out hidden
+
+begin messages_stay_for_the_agent
+run 0 add --id api-1 One
+run 0 message -a boss api-1 'use the new host'
+run 0 run -a me api-1 -- true
+lacks err 'new host'
+waiting -a me --every 1 api-1
+run 0 message -a boss api-1 'and its name'
+touch go
+until_true no_file api-1
+run 0 show api-1 --json
+lacks out '"seen"'
+run 0 edit api-1 -a me --goal x
+has err 'message from boss: use the new host' 'and its name'
 
 begin a_task_that_is_there
 run 0 add --id api-1 One
@@ -227,7 +222,7 @@ has out '"failed":1,"summary":"its supervisor was killed' '"exit_code":0'
 lacks out '"exit_code":4'
 checks=$((checks + 1))
 [ ! -e started ] || fail 'a command was started twice'
-# The same with somebody in front, who tells it.
+# The same with a process in front, which reports it.
 rm -f go ready
 "$bin" run --title Two -- sh -c \
     'touch ready; until [ -e go ]; do sleep 0.1; done' >out 2>err &

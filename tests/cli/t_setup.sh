@@ -1,13 +1,9 @@
 #!/bin/sh
-# Adding the server to clients, which here only write down what they are given:
+# Adding the server to clients, which here only write down their arguments:
 # t_setup.sh [MCPTASK [EXE]]
 
-bin=${1:-./mcptask}
-bin=$(cd "$(dirname "$bin")" && pwd)/$(basename "$bin")
-exe=${2:-$bin} # what it is itself, where a script starts it
-# shellcheck source=tests/lib/check.sh
-. "$(dirname "$0")/../lib/check.sh"
-cd "$dir" || exit 1
+# shellcheck source=tests/lib/cli.sh
+. "$(dirname "$0")/../lib/cli.sh"
 unset MCP_TASK_BASE_DIR MCP_TASK_PORT
 export HOME="$dir/home"
 mkdir bin home
@@ -19,21 +15,11 @@ for client in claude codex gemini code; do
 done
 old=$PATH
 
-# run CODE ARGUMENT...: the exit code must be this; output in out and err
-run() {
-    want=$1
-    shift
-    : >argv
-    "$bin" "$@" >out 2>err </dev/null
-    code=$?
-    checks=$((checks + 1))
-    [ $code -eq "$want" ] || fail "$*: exit code $code, not $want: $(cat err)"
-}
-
-# given WORD...: what the client was given
+# given WORD...: what the client was given since the last look
 given() {
     for word; do echo "$word"; done >want
     same want argv
+    rm -f argv
 }
 
 name=the_client_adds_it
@@ -72,6 +58,24 @@ has out '"Authorization": "Bearer ${env:TOK}"'
 run 0 config codex --token-env TOK $url
 has out 'bearer_token_env_var = "TOK"'
 
+name=json_says_what_is_run
+export MCP_TASK_BASE_DIR="$dir/a store"
+run 7 setup codex --json
+given mcp add --env "MCP_TASK_BASE_DIR=$dir/a store" mcptask -- "$exe"
+echo '{"client":"codex","run":["codex","mcp","add","--env",'"\
+\"MCP_TASK_BASE_DIR=$dir/a store\"",'"mcptask","--",'"\"$exe\"]}" >want
+same want out
+unset MCP_TASK_BASE_DIR
+printf '#!/bin/sh\necho added\n' >bin/gemini
+run 0 setup gemini --json
+lacks out added
+has err added
+run 0 setup gemini --json -n
+lacks err added
+run 0 setup cursor --json
+has out '{"client":"cursor","settings":"{\n  \"mcpServers\": {\n' \
+    '}\n","where":"for ~/.cursor/mcp.json, or'
+
 name=it_only_says_what_to_do
 run 0 setup claude-code --dry-run
 has out "claude mcp add --scope user --transport stdio mcptask -- $exe"
@@ -79,7 +83,7 @@ run 0 setup cursor
 has out '"mcpServers"' "\"$exe\""
 has err '# for ~/.cursor/mcp.json'
 mv bin/codex bin/other
-# What PATH is left with has no such client.
+# The remaining PATH has no such client.
 [ -z "$(PATH=$dir/bin command -v codex)" ] && PATH=$dir/bin run 0 setup codex
 has out '[mcp_servers.mcptask]'
 has err 'codex is not in PATH' '# for ~/.codex/config.toml'

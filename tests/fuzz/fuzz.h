@@ -1,7 +1,8 @@
 #ifndef TEST_FUZZ_FUZZ_H
 #define TEST_FUZZ_FUZZ_H
 
-/* What the fuzz targets share: what must hold, or the target ends. */
+/* What the fuzz targets share: a condition that must hold, else the target
+   aborts. */
 
 #include <stdint.h>
 #include <stdio.h>

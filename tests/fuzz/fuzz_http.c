@@ -31,7 +31,7 @@ static const char *const words[] = {
 static uint8_t text[MAX_TEXT];
 static uint32_t seed;
 
-/* Writes n bytes to text, words spelt out; the length that this has. */
+/* Writes n bytes to text, with words spelt out. Returns the length. */
 static size_t
 spell(const uint8_t *data, size_t n)
 {
@@ -155,7 +155,7 @@ parse_in_parts(struct parsed *a, const uint8_t *data, size_t n)
     }
 }
 
-/* How many bytes the head is long, or 0. */
+/* The length of the head, or 0. */
 static size_t
 check_head(const uint8_t *data, size_t n)
 {

@@ -8,6 +8,7 @@
    4. Any bytes at all can be quoted, and json_quoted_len foretells it. */
 
 #include "tests/fuzz/fuzz.h"
+#include "base/utf8.h"
 #include "tests/lib/json_same.h"
 
 static void

@@ -82,7 +82,7 @@ check_log(const char *p, size_t n)
     unlink(path_with(out_path, ".lock"));
 }
 
-/* Gives each line of b that begins like a record the right sum. */
+/* Corrects the sum of each line of b that begins like a record. */
 static void
 mend_sums(struct buf *b)
 {

@@ -69,7 +69,7 @@ test_many_pipelined_behind_a_slow_one(void)
     open_toy();
     k = join();
     say(&k, GET("/later"));
-    for (i = 0; i < 400; i++) /* no more than fits is read */
+    for (i = 0; i < 400; i++) /* it reads no more than fits */
         (void)!send(k.fd, GET("/echo"), strlen(GET("/echo")), MSG_NOSIGNAL);
     turn(5);
     CHECK(counts().held < 8192 && toy.n == 1);
@@ -102,7 +102,7 @@ test_chunked(void)
     close_toy();
 }
 
-/* Whatever the pieces, the answers are the same. */
+/* The answers are the same, however the input is split. */
 static void
 test_splits(void)
 {
@@ -247,7 +247,7 @@ test_errors(void)
     for (i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         k = join();
         say(&k, cases[i].text);
-        say(&k, GET("/echo")); /* nothing behind it is a request */
+        say(&k, GET("/echo")); /* nothing after it is a request */
         CHECK(hears_end(&k) && strstr(k.got, cases[i].status) != NULL);
         CHECK(times(k.got, "HTTP/1.1") == 1 && toy.requests == 0);
         CHECK(strstr(k.got, "Connection: close\r\n") != NULL);
@@ -256,7 +256,7 @@ test_errors(void)
     close_toy();
 }
 
-/* Who sends a large body without looking up still gets the refusal. */
+/* A client that sends a large body without reading still gets the refusal. */
 static void
 test_early_refusal_arrives(void)
 {
@@ -360,7 +360,7 @@ test_events(void)
     close_toy();
 }
 
-/* An answer with something before it costs one write. */
+/* A short stream and its answer take one write. */
 static void
 test_short_stream_is_one_write(void)
 {
@@ -468,7 +468,7 @@ test_lost_clients_are_noticed(void)
     close_toy();
 }
 
-/* Who sends no more may read on, but nobody waits long for it. */
+/* A client that sends no more may still read, but not for long. */
 static void
 test_half_closed_clients(void)
 {
@@ -500,8 +500,8 @@ test_half_closed_clients(void)
     close_toy();
 }
 
-/* What comes during a long wait is kept, up to a limit, and then so far read
-   that the end shows, whatever the budget says. */
+/* What arrives during a long wait is kept up to a limit; then only as much is
+   read as shows the end, whatever the budget. */
 static void
 test_what_comes_during_a_wait(void)
 {
@@ -540,7 +540,7 @@ test_what_comes_during_a_wait(void)
     close_toy();
 }
 
-/* What is left of a large request is not its memory. */
+/* A large request does not keep its memory while it waits. */
 static void
 test_a_wait_gives_memory_back(void)
 {
@@ -561,7 +561,7 @@ test_a_wait_gives_memory_back(void)
     free(body);
 }
 
-/* A machine that is switched off does not say so. */
+/* A machine that is switched off does not say goodbye. */
 static void
 test_tcp_asks_who_is_there(void)
 {
@@ -591,7 +591,7 @@ test_tcp_asks_who_is_there(void)
     close_toy();
 }
 
-/* The others' turns do not see them, and an idle server sleeps. */
+/* Turns of other connections do not touch them, and an idle server sleeps. */
 static void
 test_idle_streams_cost_nothing(void)
 {
@@ -657,8 +657,8 @@ test_too_many_connections(void)
     close_toy();
 }
 
-/* Who says nothing keeps nobody out: the quietest stranger goes, and never
-   one who is known or waits for a reply. */
+/* A silent client keeps nobody out: the stranger that was quiet longest is
+   closed, never one that is known or waits for a reply. */
 static void
 test_strangers_make_way(void)
 {
@@ -677,7 +677,7 @@ test_strangers_make_way(void)
     }
     CHECK(counts().open == 10 && counts().refused == 0);
     say(&k[0], "GET /ec"); /* so it is not the quietest any more */
-    known[1] = join_known(); /* a quarter of the room is for these */
+    known[1] = join_known(); /* these have a quarter of the room */
     CHECK(hears_end(&k[1]) && k[1].len == 0 && counts().open == 10);
     known[2] = join_known();
     CHECK(counts().refused == 1 && counts().open == 11);
@@ -735,7 +735,7 @@ test_few_descriptors(void)
     close_toy();
 }
 
-/* The listening socket stays ready; nobody waits for it. */
+/* The listening socket stays ready, so nobody waits for it. */
 static void
 test_no_descriptor_left(void)
 {

@@ -1,5 +1,5 @@
-/* t_http_load - the HTTP server when time or memory runs out, where it can be
-   reached, and how it ends. */
+/* t_http_load - the HTTP server when time or memory runs out; its addresses;
+   and how it ends. */
 
 #include "tests/lib/http_rig.h"
 #include "http/conn.h"
@@ -58,7 +58,7 @@ test_slow_readers_have_an_end(void)
     slow = join();
     say(&stuck, GET("/size?30000000"));
     say(&slow, GET("/size?20000000"));
-    for (i = 0; i < 5; i++) { /* one gets on, if slowly */
+    for (i = 0; i < 5; i++) { /* one makes progress, if slowly */
         pass(HTTP_WRITE_MS - 15000);
         for (n = 0; n < 30; n++)
             (void)!recv(slow.fd, some, sizeof some, 0);
@@ -95,7 +95,7 @@ test_ping(void)
 
 /* ---- the budget ---- */
 
-/* The memory of all buffers, which is what is counted. */
+/* The memory of all buffers: that is what counts. */
 static size_t
 memory(void)
 {
@@ -158,8 +158,8 @@ test_budget_of_input(void)
 
 #define BODIES 60
 
-/* Sends a little more of each body, up to n bytes of it; whether that is done
-   with. */
+/* Sends a little more of each body, up to n bytes of it. Returns whether all of
+   that is sent. */
 static bool
 send_round(struct client k[BODIES], size_t sent[BODIES], size_t n)
 {
@@ -181,8 +181,8 @@ send_round(struct client k[BODIES], size_t sent[BODIES], size_t n)
     return all;
 }
 
-/* Together they are more than the budget, and none ends before it is full.
-   lost: some go half-way, among them the one whose turn it is. */
+/* Together they exceed the budget, and none ends before it is full. lost: some
+   leave half-way, among them the one whose turn it is. */
 static void
 test_large_bodies_take_turns(bool lost)
 {
@@ -200,7 +200,7 @@ test_large_bodies_take_turns(bool lost)
     for (round = 0; round < 200; round++)
         send_round(k, sent, 900000);
     CHECK(counts().held > HTTP_BUDGET - MIB && toy.requests == 0);
-    /* Who is not read from is not known to have gone. */
+    /* A client that is not read from cannot be seen to leave. */
     for (i = 0; lost && i < BODIES && counts().open == BODIES; i++) {
         leave(&k[i]);
         turn(3);
@@ -342,7 +342,7 @@ test_passed_socket(void)
     fails((struct http_options){.fd = fd[0]}, ERR_INVALID, "listening");
     close(fd[0]);
     close(fd[1]);
-    fd[0] = bind_unix(path); /* it listens, but on a network of another kind */
+    fd[0] = bind_unix(path); /* it listens, but it is not TCP */
     unlink(path);
     sys.name.sin6_family = AF_DECnet;
     fails((struct http_options){.fd = fd[0]}, ERR_INVALID, "TCP or Unix");
@@ -386,7 +386,7 @@ test_addresses(void)
     loop_free(l);
 }
 
-/* Whatever the machine has: as clients write it, and so they may say it. */
+/* In whatever form: addresses as clients write them. */
 static void
 test_names_of_ipv6(void)
 {
@@ -486,7 +486,7 @@ test_free_with_all_open(void)
     leave(&c);
 }
 
-/* Whatever call fails, nothing is lost but connections. */
+/* Whichever allocation fails, only connections are lost. */
 static void
 test_without_memory(void)
 {

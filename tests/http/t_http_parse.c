@@ -1,22 +1,22 @@
 /* t_http_parse - heads and chunked bodies against RFC 9112, and what is read
-   out of a head. Each input ends at a guard page, and comes whole, a byte at
-   a time and in two parts split at each point: the result must be the same.
-   Pieces of a split are fed as a server would: again from the beginning for
-   a head, each byte once for a body. */
+   from a head. Each input ends at a guard page and comes whole, a byte at a
+   time, and in two parts split at each point: the result must be the same. The
+   parts are fed as a server would: a head again from the beginning, a body each
+   byte once. */
 
 #include "http/parse.h"
 #include "base/base.h"
 #include "tests/lib/memory.h"
 #include "tests/lib/test.h"
 
-#define MANY 2000 /* bytes from which on only some splits are tried */
+#define MANY 2000 /* from so many bytes on only some splits are tried */
 
 static struct http_head head;
 static char big[HTTP_MAX_HEAD + 1024];
 
 /* ---- heads ---- */
 
-/* What came of a head: its length, or the status, negative; 0: not whole. */
+/* Feeds a head: returns its length, or the negative status; 0: incomplete. */
 static int
 feed(struct http_scan *s, const char *p, size_t n)
 {
@@ -45,7 +45,7 @@ parse_z(const char *z)
 
 static char made[256];
 
-/* A head of three parts, which then stands in made. */
+/* Parses a head of three parts; it is in made. */
 static int
 parse_made(const char *before, const char *part, const char *behind)
 {
@@ -78,7 +78,7 @@ check_splits(const char *name, const char *p, size_t n, int want)
     }
 }
 
-#define WHOLE 1 /* the text is one head, all of it */
+#define WHOLE 1 /* the whole text is one head */
 #define H "Host: h\r\n"
 #define GET "GET / HTTP/1.1\r\n"
 #define POST "POST / HTTP/1.1\r\n" H
@@ -242,7 +242,7 @@ test_heads(void)
     }
 }
 
-/* What stands behind a head never changes what comes of it. */
+/* What follows a head never changes the result. */
 static void
 test_what_is_behind(void)
 {
@@ -504,7 +504,7 @@ feed_chunks(struct http_chunks *c, const char *p, size_t n)
     return !result.done;
 }
 
-/* In parts of `part` bytes, behind a first of `first`. */
+/* Feeds it in parts of `part` bytes, after one of `first`. */
 static void
 parse_chunks(const char *p, size_t n, size_t first, size_t part)
 {
@@ -529,7 +529,7 @@ static const struct {
     size_t len;
     const char *data;
     int err;
-    int left; /* bytes that are not the body's; -1: it is not whole */
+    int left; /* bytes after the body; -1: incomplete */
 } chunked[] = {
     TAKES("empty", "0\r\n\r\n", ""),
     TAKES("one", "3\r\nabc\r\n0\r\n\r\n", "abc"),

@@ -9,6 +9,7 @@ import { EmptyResultSchema as AnyResult }
 import { Ajv2020 } from 'ajv/dist/2020.js';
 
 import { Agent, KINDS, MODERN } from './agent.mjs';
+import { SCENES } from './bill.mjs';
 import { eachKind } from './each.mjs';
 
 const TOOLS = [
@@ -18,8 +19,8 @@ const TOOLS = [
 ];
 const READS = ['get_task', 'list_tasks', 'wait_for_task'];
 
-const onEach = (what, body) =>
-  eachKind(what, KINDS, async (t, kind, store) => {
+const onEach = (what, body, kinds = KINDS) =>
+  eachKind(what, kinds, async (t, kind, store) => {
     const agent = await Agent.start(t, kind, store);
     const last = await body(agent, t, store) ?? agent;
     await last.close();
@@ -270,5 +271,160 @@ onEach('a retry after a restart', async (agent, t, store) => {
   assert.equal((await next.refused('save_checkpoint',
     { ...step, notes: 'y' })).code, 'idempotency_conflict');
   assert.equal((await next.tool('get_task', { task_id: 'i.1' })).version, 2);
+  return next;
+});
+
+/* ---- agents at work, in both eras ---- */
+
+const inBoth = (what, body) => onEach(what, body, SCENES);
+
+/* Looks at what is so already, or has come since. */
+const waits = (agent, args) =>
+  agent.tool('wait_for_task', { timeout_seconds: 0, ...args });
+
+inBoth('past states and ends of artifacts', async (agent) => {
+  await agent.tool('create_task', { task_id: 's.1', title: 'One' });
+  await agent.tool('attach_artifact', {
+    task_id: 's.1', agent: 'a', name: 'log', content: 'a\nerror: b\nc\n'
+  });
+  await agent.tool('update_task', { task_id: 's.1', title: 'Two' });
+  const old = await agent.tool('get_task', { task_id: 's.1', version: 1 });
+  assert.deepEqual([old.title, old.current_version], ['One', 3]);
+  const piece = (args) => agent.tool('get_task',
+    { task_id: 's.1', section: 'artifact', artifact_id: 'a1', ...args });
+  assert.equal((await piece({ offset: -2 })).content, 'c\n');
+  assert.equal((await piece({ offset: -99 })).offset, 0);
+  assert.equal((await piece({ match: 'error', lines: 1 })).content,
+    '1-a\n2:error: b\n3-c\n');
+  assert.equal((await piece({ match: 'none' })).content, '');
+  const e = await agent.refused('get_task', { task_id: 's.1', version: 9 });
+  assert.deepEqual([e.code, e.current_version], ['not_found', 3]);
+});
+
+inBoth('what the arguments may be', async (agent) => {
+  const is = async (code, field, name, args) => {
+    const e = await agent.refused(name, args);
+    assert.deepEqual([e.code, e.field], [code, field], JSON.stringify(e));
+    return e;
+  };
+  const says = { task_id: 'a', agent: 'b', message: 'x' };
+
+  await agent.tool('create_task', { task_id: 'a', title: 'A' });
+  await agent.tool('claim_task', { task_id: 'a', agent: 'a' });
+  await is('invalid_argument', 'wait_seconds', 'claim_task',
+    { agent: 'a', wait_seconds: 51 });
+  await is('invalid_argument', 'reason', 'claim_task',
+    { task_id: 'a', agent: 'a', takeover: true });
+  await is('invalid_argument', 'lines', 'get_task', { task_id: 'a',
+    section: 'artifact', artifact_id: 'a1', match: 'x', lines: 21 });
+  assert.match((await is('invalid_argument', 'until', 'wait_for_task',
+    { task_id: 'a', until: 'soon' })).message, /, work, .*, cancelled$/);
+  for (const n of [1, 2, 3, 4]) {
+    await agent.tool('update_task', { ...says, message: `${n}` });
+  }
+  await is('too_large', 'message', 'update_task', says);
+  await is('too_large', 'message', 'update_task',
+    { ...says, agent: 'c', message: 'x'.repeat(1025) });
+  await is('invalid_argument', 'title', 'create_task',
+    { title: 'B', tasks: [{ title: 'C' }] });
+  await is('invalid_argument', 'tasks', 'create_task', { tasks: [] });
+  await is('too_large', 'tasks', 'create_task',
+    { tasks: Array(51).fill({ title: 'C' }) });
+  assert.match((await is('invalid_argument', 'depends_on', 'create_task',
+    { tasks: [{ title: 'B' }, { title: 'C', depends_on: ['#1'] }] })).message,
+  /^tasks\[1\]: /);
+  assert.equal((await agent.tool('list_tasks', {})).total, 1);
+});
+
+inBoth('what a wait brings', async (agent) => {
+  const { task_ids: [a, b] } = await agent.tool('create_task', { tasks: [
+    { title: 'A' }, { title: 'B', depends_on: ['#0'] }] });
+  const work = { agent: 'ann', until: 'work' };
+  assert.equal((await waits(agent, work)).task.task_id, a);
+  await agent.tool('claim_task', { task_id: a, agent: 'bob' });
+  assert.equal((await waits(agent, work)).met, false);
+
+  await agent.tool('request_input',
+    { task_id: a, agent: 'bob', question: 'Which?', to: 'ann' });
+  const asked = { agent: 'ann', until: 'question' };
+  assert.equal((await waits(agent, { ...asked, agent: 'eve' })).met, false);
+  const { task: { question } } = await waits(agent, asked);
+  assert.deepEqual([question.question, question.to, question.by],
+    ['Which?', 'ann', 'bob']);
+  const answered = { task_id: a, agent: 'bob', until: 'answered' };
+  assert.equal((await waits(agent, answered)).met, false);
+  const { seq } = await agent.tool('update_task', { task_id: a, agent: 'ann',
+    answer: { question_id: question.question_id, text: 'this' } });
+  assert.equal((await waits(agent, answered)).questions[0].answer.text,
+    'this');
+  assert.equal((await waits(agent, asked)).met, false);
+
+  await agent.tool('handoff_task', { task_id: a, from_agent: 'bob',
+    to_agent: 'ann', reason: 'context full' });
+  const { handoff } = (await waits(agent, { agent: 'ann', until: 'handoff' }))
+    .task;
+  assert.deepEqual([handoff.from_agent, handoff.reason],
+    ['bob', 'context full']);
+  await agent.tool('claim_task', { agent: 'ann' });
+  const change = await waits(agent,
+    { task_id: a, agent: 'bob', since_seq: seq });
+  assert.deepEqual([change.met, change.by, change.task.current_owner],
+    [true, 'ann', 'ann']);
+
+  const ready = { task_id: b, until: 'ready' };
+  assert.equal((await waits(agent, ready)).met, false);
+  await agent.tool('update_task', { task_id: a, agent: 'ann',
+    status: 'failed', reason: 'no disk' });
+  const done = await waits(agent, { task_id: a, until: 'done' });
+  assert.deepEqual([done.met, done.never, done.reason],
+    [false, true, 'no disk']);
+  const never = await waits(agent, ready);
+  assert.deepEqual([never.never, never.task.deps_failed], [true, [a]]);
+  const refused = await agent.refused('claim_task',
+    { task_id: b, agent: 'bob', wait_seconds: 50 });
+  assert.deepEqual(refused.deps_failed, [a]);
+});
+
+inBoth('a claim that waits for its task', async (agent, t, store) => {
+  const other = await Agent.start(t, SCENES[0], store);
+  const { task_ids: [a, b] } = await agent.tool('create_task', { tasks: [
+    { title: 'A' }, { title: 'B', depends_on: ['#0'] }] });
+  await other.tool('claim_task', { task_id: a, agent: 'other' });
+  const claimed = agent.tool('claim_task',
+    { task_id: b, agent: 'me', wait_seconds: 50 });
+  await other.tool('create_task', { title: 'Another' });
+  await other.tool('update_task',
+    { task_id: a, agent: 'other', status: 'done' });
+  const task = await claimed;
+  assert.deepEqual([task.task_id, task.claimed, task.current_owner],
+    [b, true, 'me']);
+  await other.close();
+});
+
+inBoth('what is said survives a restart', async (agent, t, store) => {
+  const me = { task_id: 'a', agent: 'me' };
+  const you = { task_id: 'a', agent: 'you' };
+  await agent.tool('create_task', { task_id: 'a', title: 'A' });
+  await agent.tool('update_task',
+    { ...you, status: 'in_progress', current_owner: 'you' });
+  await agent.tool('claim_task',
+    { ...me, takeover: true, reason: 'it is gone' });
+  await agent.tool('request_input', { ...me, question: 'Which?', to: 'ann' });
+  await agent.tool('update_task', { ...you, message: 'use tabs',
+    cancel_requested: { reason: 'not needed' } });
+  await agent.kill();
+
+  const next = await Agent.start(t, agent.kind, store);
+  assert.equal((await next.tool('get_task', { task_id: 'a', version: 1 }))
+    .status, 'open');
+  const { task } = await waits(next, { agent: 'ann', until: 'question' });
+  assert.equal(task.question.question, 'Which?');
+  const { taken_over: taken } = await next.refused('save_checkpoint', you);
+  assert.deepEqual([taken.agent, taken.reason], ['me', 'it is gone']);
+  const { messages, cancel_requested: stop } =
+    await next.tool('save_checkpoint', me);
+  assert.deepEqual(messages.map(({ from, text }) => [from, text]),
+    [['you', 'use tabs']]);
+  assert.deepEqual([stop.by, stop.reason], ['you', 'not needed']);
   return next;
 });

@@ -4,6 +4,7 @@
    open and only a clean answer is asked for. */
 
 #include "tests/lib/json_rig.h"
+#include "base/utf8.h"
 
 static void
 test_get_takes_the_last_of_a_name(void)
@@ -367,8 +368,8 @@ static const struct {
 };
 #undef C
 
-/* Every prefix of a text that closes itself is refused, and none is read
-   beyond its end. */
+/* No proper prefix of a text with an end of its own is accepted, and none is
+   read beyond its end. */
 static void
 check_prefixes(struct str text, bool accepted)
 {
@@ -379,7 +380,7 @@ check_prefixes(struct str text, bool accepted)
     for (n = 0; n < whole; n++) {
         int rc = parse((struct str){text.p, n});
 
-        /* A number is the one value that a cut can leave valid. */
+        /* Only a number can be cut and stay valid. */
         if (accepted && memchr("]}\"el", text.p[whole - 1], 5) != NULL)
             CHECK(rc == ERR_SYNTAX);
         if (rc < 0)
@@ -410,8 +411,8 @@ test_cases(void)
     }
 }
 
-/* Each byte in each place of a string, with tails of each length behind it:
-   the scan by words has to see it wherever it stands. */
+/* Each byte at each place of a string, followed by tails of each length: the
+   scan by words must see it wherever it is. */
 static void
 test_every_byte_at_every_place(void)
 {
@@ -488,8 +489,8 @@ test_error_offsets(void)
     CHECK(json_parse(&arena, STR_NONE, &root, NULL) == ERR_SYNTAX);
 }
 
-/* Half a pair has no form in UTF-8: no token shows one, nor what is spliced
-   from it. */
+/* Half a surrogate pair has no form in UTF-8: no token contains one, nor does
+   text spliced from it. */
 static void
 test_lone_surrogates_are_replaced(void)
 {
@@ -614,7 +615,7 @@ test_depth_limit(void)
                 CHECK(error_at == JSON_MAX_DEPTH * strlen(opens[kind]));
             }
         }
-    /* Depth is what is open at once, not what was ever opened. */
+    /* Depth counts what is open at once, not what was ever opened. */
     b.len = 0;
     buf_char(&b, '[');
     for (i = 0; i < 1000; i++)

@@ -1,4 +1,4 @@
-/* The writer of JSON: what it writes is read back the same, misuse aborts, and
+/* The JSON writer: what it writes is read back the same, misuse aborts, and
    memory may fail at any call. */
 
 #include "tests/lib/json_rig.h"
@@ -43,7 +43,7 @@ test_writer(void)
     json_z(&w, "x");
     json_w_end(&w);
     CHECK(str_is(buf_view(&b), "\"x\""));
-    /* No slice is what failed memory leaves: an error and no assert. */
+    /* Failed memory leaves an empty slice: that is an error, not an assert. */
     json_w_init(&w, &b);
     json_splice(&w, STR_NONE);
     json_w_end(&w);
@@ -214,8 +214,8 @@ test_random_documents_survive_the_round_trip(void)
     buf_fini(&again);
 }
 
-/* Text with much space and with escapes where none are needed means the same
-   as what the writer makes of it. */
+/* Text with extra blanks and needless escapes means the same as what the writer
+   makes of it. */
 static void
 test_other_spellings_mean_the_same(void)
 {
@@ -345,8 +345,8 @@ test_misuse_of_the_writer_aborts(void)
     }
 }
 
-/* Parses, decodes and quotes; true where all of it had memory. What failed
-   says so, and nothing is half-done. */
+/* Parses, decodes and quotes. True if there was memory for everything. What
+   failed says so, and nothing is left half done. */
 static bool
 whole_job(struct str text)
 {

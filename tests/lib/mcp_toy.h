@@ -2,7 +2,7 @@
 #define TEST_MCP_TOY_H
 
 /* Two catalogues that have nothing to do with tasks, for the tests of mcp:
-   toy_catalogue only answers, toy_talker also asks, waits and tells. */
+   toy_catalogue only answers; toy_talker also asks, waits and reports. */
 
 #include "mcp/mcp.h"
 
@@ -126,7 +126,7 @@ static const struct mcp_catalogue toy_catalogue = {
 
 #define TOY_FORM "{\"message\":\"Who?\"}"
 
-/* Asks for one key; 0 once it is there, in *answer. */
+/* Asks for one key. Returns 0 once the answer has come, in *answer. */
 static int
 toy_question(struct mcp_call *c, const char *key,
              const struct json_tok **answer)
@@ -149,7 +149,7 @@ toy_ask(struct mcp_call *c)
     return err;
 }
 
-/* All kinds of questions at once, and a state that says so. */
+/* Asks all kinds of questions at once, with a state that says so. */
 static int
 toy_three(struct mcp_call *c)
 {
@@ -168,7 +168,7 @@ toy_three(struct mcp_call *c)
     return err;
 }
 
-/* Two questions one after the other, each in its round. */
+/* Asks two questions one after the other, each in its own round. */
 static int
 toy_rounds(struct mcp_call *c)
 {
@@ -191,7 +191,7 @@ toy_rounds(struct mcp_call *c)
     return ERR_MORE;
 }
 
-/* Only remembers, until its third run. */
+/* Only keeps a state until its third run. */
 static int
 toy_shed(struct mcp_call *c)
 {
@@ -203,10 +203,10 @@ toy_shed(struct mcp_call *c)
     return 0;
 }
 
-static unsigned toy_wakes; /* waits for as many runs of wait */
-static bool toy_looks; /* for which it does not wait */
-static int64_t toy_until_ms; /* of the last */
-static unsigned toy_step = 1; /* as many runs make one of progress */
+static unsigned toy_wakes; /* runs of wait that wait first */
+static bool toy_looks; /* these runs go on and do not wait */
+static int64_t toy_until_ms; /* of the last run */
+static unsigned toy_step = 1; /* runs for each report of progress */
 
 static int
 toy_wait(struct mcp_call *c)
@@ -363,10 +363,10 @@ static const struct mcp_catalogue toy_talker = {
 
 /* ---- the worker, whose calls outlive their requests ---- */
 
-static struct store *toy_store; /* where it looks */
+static struct store *toy_store; /* where the toys are */
 
-/* Whether a toy has changed since the call was made; else it waits for that,
-   as a deferred call where it can be one. */
+/* Whether a toy has changed since the call was made. If not, waits for that, as
+   a deferred call if possible. */
 static bool
 toy_has_come(struct mcp_call *c, struct str name)
 {
@@ -387,7 +387,8 @@ toy_arg(struct mcp_call *c, const char *name)
     return json_str(c->arena, json_get(c->args, name));
 }
 
-/* With an owner: until the toy "any" has changed, watching whose it is. */
+/* With an owner: waits until the toy "any" has changed, by watching the
+   owner. */
 static int
 toy_await(struct mcp_call *c)
 {
@@ -447,7 +448,7 @@ toy_both(struct mcp_call *c)
     return 0;
 }
 
-/* Asks, and what follows is a task. */
+/* Asks first. What follows is a task. */
 static int
 toy_then(struct mcp_call *c)
 {
@@ -459,7 +460,7 @@ toy_then(struct mcp_call *c)
     return toy_ask(c);
 }
 
-/* Asks for what may come by itself, too. */
+/* Asks for something that may also come by itself. */
 static int
 toy_either(struct mcp_call *c)
 {
@@ -504,7 +505,7 @@ toy_big(struct mcp_call *c)
     return 0;
 }
 
-/* Waits for nothing but its next round. */
+/* Waits only for its next round. */
 static int
 toy_spin(struct mcp_call *c)
 {
@@ -516,7 +517,7 @@ toy_spin(struct mcp_call *c)
     {.name = #toy, .input_schema = TOY_OBJECT, .run = toy_##toy, \
      .tasks = support}
 
-/* One that also asks as a plain call. */
+/* A tool that also asks as a plain call. */
 #define TOY_ASKER(toy, support) \
     {.name = #toy, .input_schema = TOY_OBJECT, .run = toy_##toy, \
      .tasks = support, .writes = true}
@@ -541,7 +542,7 @@ static const struct mcp_tool worker_tools[] = {
     TOY_ASKER(rounds, MCP_TASK_FORBIDDEN),
 };
 
-/* A record that begins with "owner":"<name>" is also its owner's. */
+/* A record that begins with "owner":"<name>" also has its owner's name. */
 static struct str
 worker_alias(struct str key, struct str body, char buf[CALL_WATCH_MAX])
 {

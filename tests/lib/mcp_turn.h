@@ -1,16 +1,17 @@
 #ifndef TEST_MCP_TURN_H
 #define TEST_MCP_TURN_H
 
-/* A server of toy_worker without descriptors: a store, its calls, and turns
-   as serve has them. What clients are told they keep. In texts ' stands for a
-   quote, ID for the task made last; in what is told T stands for a time. */
+/* A server of toy_worker without descriptors: a store, its calls, and turns as
+   serve runs them. Clients keep what they are told. In texts ' stands for a
+   quote and ID for the task made last; in what clients are told T stands for a
+   time. */
 
 #include "tests/lib/mcp_rig.h"
 #include "base/clock.h"
 
 #include <errno.h>
 
-/* What the rig itself needs is no memory of the server's. */
+/* The rig's own memory must not fail. */
 static inline long
 rig_pause(void)
 {
@@ -31,12 +32,12 @@ rig_go_on(long after)
 static struct box {
     char path[300];
     struct calls_options opt;
-    struct store_kind kinds[3]; /* the last: of another catalogue, if any */
+    struct store_kind kinds[3]; /* the last one: another catalogue's, if any */
     struct calls *calls;
     struct store *store;
     struct sign *sign;
     struct mcp *m;
-    bool refuses; /* the next turn cannot have the lock */
+    bool refuses; /* the next turn cannot take the lock */
 } box = {.opt = {.alias = worker_alias}};
 
 static inline void
@@ -76,7 +77,7 @@ box_open(void)
     box_open_as(&toy_worker, false);
 }
 
-/* Where there is no store yet. */
+/* Makes a fresh place, without a store yet. */
 static inline void
 box_place(void)
 {
@@ -93,7 +94,7 @@ box_new(void)
     box_open();
 }
 
-/* As a process that is killed: nothing is said, no stream is closed. */
+/* Ends like a killed process: nothing is sent, no stream is closed. */
 static inline void
 box_close(void)
 {
@@ -113,13 +114,13 @@ box_close(void)
 struct who {
     const char *principal;
     bool read_only;
-    struct mcp_session *s; /* of its pipe, or stream */
-    char id[MCP_ID_MAX];   /* of its session over HTTP, or "" */
+    struct mcp_session *s; /* of its pipe or stream */
+    char id[MCP_ID_MAX];   /* of its HTTP session, or "" */
     struct mcp_sink pipe, post;
-    char *said[HEARD];     /* what it was told, the oldest first */
+    char *said[HEARD];     /* what it was told, oldest first */
     char event[HEARD][MCP_EVENT_MAX];
-    bool posted[HEARD];    /* on a stream of a message of its own */
-    size_t n, read;        /* read: of next */
+    bool posted[HEARD];    /* on the stream of a request */
+    size_t n, read;        /* n: told; read: by next */
 };
 
 static char task_id[CALL_ID_LEN + 1] = "none";
@@ -167,7 +168,7 @@ who_forget(struct who *w)
     w->read = 0;
 }
 
-/* A pipe of a revision, whose client can be asked by forms. */
+/* A pipe whose client speaks this revision and can be asked by forms. */
 static inline void
 who_pipe(struct who *w, const char *principal, const char *rev)
 {
@@ -201,7 +202,7 @@ bare_header(void *ctx, const char *name)
     return STR_NONE;
 }
 
-/* ' and ID as they are meant. */
+/* Replaces ' and ID by what they stand for. */
 static inline struct str
 meant(const char *z)
 {
@@ -227,7 +228,7 @@ meant(const char *z)
     return s;
 }
 
-/* To be run in the next turn. */
+/* Queues a message for the next turn. */
 static inline void
 post_text(struct who *w, struct str text)
 {
@@ -303,7 +304,7 @@ turn_commit(size_t first)
     store_unlock(box.store);
 }
 
-/* One turn of the server, with what was posted and what is ready. */
+/* Runs one turn of the server, with what was posted and what is ready. */
 static inline void
 turn(void)
 {
@@ -337,10 +338,10 @@ turn(void)
     n_jobs = 0;
     mcp_end_turn(box.m);
     mcp_tick(box.m, clock_mono_ms());
-    mcp_tick(box.m, clock_mono_ms() + 50); /* a question is behind a poll */
+    mcp_tick(box.m, clock_mono_ms() + 50); /* questions go out after a poll */
 }
 
-/* Turns until there is nothing to be done at once. */
+/* Runs turns until nothing is left to do at once. */
 static inline void
 settle_all(void)
 {
@@ -352,12 +353,12 @@ settle_all(void)
             mcp_marked_due_ms(box.m) > clock_mono_ms())
             return;
     }
-    CHECK(n < 50); /* it came to rest */
+    CHECK(n < 50); /* it settled */
 }
 
 /* ---- what was said ---- */
 
-/* The times in text become T, the task's id ID. */
+/* Replaces times in text by T and the task's id by ID. */
 static inline void
 normalize(char *text)
 {
@@ -380,8 +381,7 @@ normalize(char *text)
     *to = '\0';
 }
 
-/* What w was told next, as long as it is not forgotten; "" where there is
-   nothing more. */
+/* What w was told next; "" if there is nothing more. */
 static inline const char *
 next(struct who *w)
 {
@@ -416,7 +416,7 @@ has(const char *got, const char *part)
     return false;
 }
 
-/* The same of JSON in the text of a tool's result. */
+/* The same for JSON in the text of a tool's result. */
 static inline bool
 text_has(const char *got, const char *part)
 {
@@ -442,8 +442,8 @@ is_quiet(struct who *w)
     return false;
 }
 
-/* Says it, in a turn; the last thing that w was told, and all before it is
-   forgotten. */
+/* Sends text in a turn of its own. Returns the last thing that w was told and
+   forgets all before it. */
 static inline const char *
 says(struct who *w, const char *text)
 {
@@ -456,7 +456,7 @@ says(struct who *w, const char *text)
     return w->n > 0 ? w->said[w->n - 1] : "";
 }
 
-/* As says, of what makes a task, which is ID from here on. */
+/* Like says, for a text that makes a task: its id is ID from here on. */
 static inline const char *
 makes(struct who *w, const char *text)
 {
@@ -489,7 +489,7 @@ status_of(const char *id)
     return name;
 }
 
-/* Of the task made last. */
+/* Whether the task made last has this status. */
 static inline bool
 is_status(const char *want)
 {
@@ -499,7 +499,7 @@ is_status(const char *want)
     return false;
 }
 
-/* A record of a toy. */
+/* Stages a record of a toy. */
 static inline int
 stage_toy(const char *name, const char *body)
 {
@@ -509,7 +509,7 @@ stage_toy(const char *name, const char *body)
     return store_stage(box.store, str_of(key), quoted(body));
 }
 
-/* As stage_toy, under the lock that it takes. */
+/* Like stage_toy, but takes the lock first. */
 static inline bool
 lock_and_stage(const char *name, const char *body)
 {
@@ -517,7 +517,7 @@ lock_and_stage(const char *name, const char *body)
            CHECK(stage_toy(name, body) == 0);
 }
 
-/* It is committed, in a turn of its own. */
+/* Commits a toy in a turn of its own. */
 static inline void
 toy_comes(const char *name)
 {

@@ -2,9 +2,9 @@
 #define TEST_MCP_WORLD_H
 
 /* A server without descriptors, for the tests of mcp that need a store: its
-   catalogue, its processes and restarts, messages run as serve runs them,
-   and clients that remember what they were told. The clock and the disk obey
-   the test: WRAP is malloc calloc realloc, clock_gettime, and the files of
+   catalogue, its processes and restarts, messages run as serve runs them, and
+   clients that remember what they were told. The test controls the clock and
+   the disk: WRAP is malloc calloc realloc, clock_gettime, and the files of
    fault.h. */
 
 #include "mcp/message.h"
@@ -91,8 +91,8 @@ struct world {
     struct arena a;
     struct buf out, notes;
     enum mcp_status status;
-    struct mcp_message *kept; /* the last that was */
-    char made[MCP_ID_MAX];    /* the last session that was */
+    struct mcp_message *kept; /* the last one kept */
+    char made[MCP_ID_MAX];    /* the last session made */
 };
 
 static inline void
@@ -143,7 +143,7 @@ close_world(struct world *w)
     buf_fini(&w->notes);
 }
 
-/* As after kill -9: streams are not closed, nothing is said. */
+/* As after kill -9: no stream is closed, nothing is sent. */
 static inline void
 restart(struct world *w)
 {
@@ -173,7 +173,7 @@ commit(struct world *w)
     return rc;
 }
 
-/* What others committed, as a server looks for it. */
+/* Follows what others committed, as a server does. */
 static inline int
 follow(struct world *w)
 {
@@ -192,7 +192,7 @@ stage(struct world *w, const char *name)
     CHECK(store_stage(w->s, str_of(key), STR("\"v\":{}")) == 0);
 }
 
-/* One record of a toy; its n. */
+/* Commits one record of a toy. Returns its n. */
 static unsigned long long
 put(struct world *w, const char *name)
 {
@@ -223,7 +223,7 @@ on_send(void *ctx, struct str message, struct str event)
         abort();
     snprintf(c->event[c->n], sizeof(c->event[0]), "%.*s", STR_ARG(event));
     on = fault.on;
-    fault.on = false; /* that is no memory of the server's */
+    fault.on = false; /* the rig's own memory must not fail */
     c->text[c->n] = strndup(message.p, message.len);
     fault.on = on;
     c->n++;
@@ -262,8 +262,8 @@ drop(struct client *c)
     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/" what \
     "/list_changed\",\"params\":{}}"
 
-/* Whether the client was told this, and at what place, as its i-th; place is
-   "n.i" or "" where there must be no event id. */
+/* Whether the client was told this as its i-th message, at this place: "n.i",
+   or "" if there must be no event id. */
 static inline bool
 told(const struct client *c, size_t i, const char *place, const char *text)
 {
@@ -302,7 +302,7 @@ no_header(void *ctx, const char *name)
     return strcmp(name, "mcp-method") == 0 ? str_of(method) : STR_NONE;
 }
 
-/* Runs one message as a turn does; its answer, until the next one. */
+/* Runs one message as a turn does. Returns its answer, valid until the next. */
 static inline const char *
 run(struct world *w, const struct mcp_facts *f, const char *text,
     struct client *c)
@@ -349,7 +349,7 @@ facts(const char *principal, const char *id)
     "{}},\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}"
 #define OK "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"
 
-/* A session of principal over HTTP; false: there was no memory. */
+/* Begins an HTTP session of principal. False: out of memory. */
 static inline bool
 try_join(struct world *w, const char *principal, char id[MCP_ID_MAX])
 {
@@ -366,7 +366,7 @@ join(struct world *w, const char *principal, char id[MCP_ID_MAX])
     CHECK(try_join(w, principal, id));
 }
 
-/* A request of one parameter, by whom f says. */
+/* Sends a request with one parameter, as the caller in f. */
 static inline bool
 ask_by(struct world *w, const struct mcp_facts *f, const char *method,
        const char *name, const char *value)
@@ -444,7 +444,7 @@ sse_as(struct world *w, const char *who, struct str last, struct client *c,
     return mcp_sse_open(w->m, &f, last, &c->sink, s);
 }
 
-/* A stream, with a Last-Event-ID of place or, NULL, without. */
+/* Opens a stream, with the Last-Event-ID last_place unless that is NULL. */
 static inline struct mcp_session *
 stream(struct world *w, const char *id, const char *last_place,
        struct client *c)

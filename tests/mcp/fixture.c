@@ -36,7 +36,7 @@ simple_prompt(struct mcp_call *c)
     return 0;
 }
 
-/* A message around two arguments, which are strings. */
+/* A message that quotes two arguments, both strings. */
 static int
 prompt_with_arguments(struct mcp_call *c)
 {
@@ -141,7 +141,7 @@ list_resources(struct mcp_call *c, struct str cursor, struct str *next)
     return 0;
 }
 
-/* The id in a uri of the template, or .p NULL. */
+/* The id in a uri made from the template, or .p NULL. */
 static struct str
 template_id(struct str uri)
 {
@@ -224,7 +224,7 @@ static const struct mcp_catalogue catalogue = {
     .complete = complete,
 };
 
-struct parts { /* in the order in which they stand on each other */
+struct parts { /* each stands on those before it */
     struct store *store;
     struct sign *sign;
     struct loop *loop;
@@ -237,7 +237,7 @@ static int
 open_parts(struct parts *p, const char *log, const struct web_options *o,
            char why[256])
 {
-    static struct store_kind kinds[2]; /* as long as the store */
+    static struct store_kind kinds[2]; /* live as long as the store */
     struct store_options opt = {.path = log};
     int err;
 

@@ -29,7 +29,7 @@
 
 /* ---- what tools say ---- */
 
-/* A result of these blocks, comma separated. */
+/* Returns a result of these blocks, which commas separate. */
 static int
 give(struct mcp_call *c, const char *blocks)
 {
@@ -163,7 +163,7 @@ with_logging(struct mcp_call *c)
     return ERR_MORE;
 }
 
-/* The client of 2025-11-25 has to come back for the answer. */
+/* A client of 2025-11-25 has to come back for the answer. */
 static int
 reconnection(struct mcp_call *c)
 {
@@ -190,7 +190,7 @@ reconnection(struct mcp_call *c)
     STR("{\"messages\":[{\"role\":\"user\",\"content\":" BLOCK_TEXT(prompt) \
         "}],\"maxTokens\":50}")
 
-/* One question, whose answer is the result. */
+/* Asks one question. Its answer is the result. */
 static int
 ask(struct mcp_call *c, const char *key, const char *method,
     struct str params)
@@ -204,7 +204,7 @@ ask(struct mcp_call *c, const char *key, const char *method,
                                            : json_raw(answer));
 }
 
-/* params of a question that quotes an argument between two texts. */
+/* The params of a question that quotes an argument between two texts. */
 static struct str
 params_of(struct mcp_call *c, const char *before, const char *name,
           const char *after)
@@ -311,8 +311,7 @@ ask_three(struct mcp_call *c)
     return give(c, BLOCK_TEXT("The client said all three."));
 }
 
-/* The answer to the first question comes once, so the state says that it
-   came. */
+/* The first answer comes only once, so the state remembers that it came. */
 static int
 ask_twice(struct mcp_call *c)
 {
@@ -325,7 +324,7 @@ ask_twice(struct mcp_call *c)
     return ask(c, "step2", ELICIT, FORM_OF("color", "string"));
 }
 
-/* Only what the client can be asked. */
+/* Asks only what the client can answer. */
 static int
 ask_what_it_can(struct mcp_call *c)
 {
@@ -349,7 +348,7 @@ greet(struct mcp_call *c)
     return err;
 }
 
-/* Whether it has to wait for so long first, in its first round. */
+/* Waits for ms in its first round. Returns whether it does. */
 static bool
 works(struct mcp_call *c, int64_t ms)
 {
@@ -411,7 +410,7 @@ multi_input(struct mcp_call *c)
     return give(c, BLOCK_TEXT("The user said both."));
 }
 
-/* Its question comes before it is a task. */
+/* It asks before it becomes a task. */
 static int
 ask_then_work(struct mcp_call *c)
 {
@@ -439,7 +438,7 @@ ask_then_work(struct mcp_call *c)
     "\"type\":\"string\"" more "}},\"required\":[\"" name "\"]}"
 #define TOOL(id, does, schema, fn) \
     {.name = id, .description = does, .input_schema = schema, .run = fn}
-/* One that asks: in some revisions its question is a record. */
+/* A tool that asks: in some revisions its question is a record. */
 #define ASKS(id, does, schema, fn) \
     {.name = id, .description = does, .input_schema = schema, .run = fn, \
      .writes = true}

@@ -1,5 +1,5 @@
-/* Deferred calls: what is kept of one, that it ends once, its time, and how
-   many there may be. */
+/* Deferred calls: what the store keeps of one, that it ends once, when it
+   expires, and how many there may be. */
 
 #include "tests/lib/calls.h"
 
@@ -70,7 +70,7 @@ test_whole_call(void)
     all.round++;
     all.state = all.questions = STR_NONE;
     CHECK(calls_stage(w.c, &all, "wait") == 0 && all.n == 3);
-    all.status = CALL_COMPLETED; /* once more in the same batch */
+    all.status = CALL_COMPLETED; /* again in the same batch */
     CHECK(calls_stage(w.c, &all, "end") == 0 && all.n == 4);
     commit(&w);
     CHECK(get(&w, all.id.p, &k) == 0 && same_call(&k, &all) && k.born == 1);
@@ -153,7 +153,7 @@ test_ends_once(void)
     world_fini(&w);
 }
 
-/* From a live status to any, from one that has ended to none. */
+/* A live status may change to any other, one that has ended to none. */
 static void
 test_what_may_follow(void)
 {
@@ -174,8 +174,8 @@ test_what_may_follow(void)
 
 /* ---- time ---- */
 
-/* What a run came to nothing by is no news to the next; what was only staged
-   then is, and so is everything to another process. */
+/* What a run has seen is not news to the next run. What was only staged then
+   is, and to another process everything is. */
 static void
 test_what_a_run_has_seen(void)
 {
@@ -362,14 +362,15 @@ test_too_large(void)
     k.state = (struct str){big, STORE_MAX_RECORD};
     CHECK(calls_stage(w.c, &k, "wait") == ERR_TOO_LARGE);
     k.state = STR_NONE;
-    k.status = CALL_FAILED; /* still the newest record's */
+    k.status = CALL_FAILED; /* still of the newest record */
     CHECK(calls_stage(w.c, &k, "end") == 0);
     commit(&w);
     free(big);
     world_fini(&w);
 }
 
-/* Reads principal's list in pages: the ids in list, their count. */
+/* Reads principal's list in pages, with the ids in list. Returns their
+   number. */
 static size_t
 read_pages(struct world *w, struct str principal, size_t page,
            char list[][ID_LEN])
@@ -405,7 +406,7 @@ test_list(void)
         CHECK(create_of(&w, i % 2 ? "ann" : "bob", CALL_WORKING, &k) == 0);
         memcpy(made[i], k.id.p, ID_LEN);
     }
-    /* Others than the newest change: that is not what the list goes by. */
+    /* Older calls change, which does not move them in the list. */
     for (i = 0; i < N; i += 3)
         CHECK(become_one(&w, made[N - 1 - i], CALL_COMPLETED) == 0);
     for (round = 0; round < 3; round++) {
@@ -418,7 +419,7 @@ test_list(void)
                 CHECK(strcmp(list[i], made[N - 1 - 2 * i]) == 0);
         }
         CHECK(read_pages(&w, STR("cy"), 4, list) == 0);
-        if (round == 0) /* records stand in another order then */
+        if (round == 0) /* then the records are in another order */
             compact(&w);
         else
             reopen(&w);
@@ -426,7 +427,7 @@ test_list(void)
     CHECK(calls_list(w.c, STR("ann"), 0, list, 4, &last, &more) == 4 && more);
     CHECK(create_of(&w, "ann", CALL_WORKING, &k) == 0);
     CHECK(calls_list(w.c, STR("ann"), last, list, 4, &last, &more) == 4);
-    CHECK(strcmp(list[0], made[N - 9]) == 0); /* a new one moves nothing */
+    CHECK(strcmp(list[0], made[N - 9]) == 0); /* a new one moves no other */
     CHECK(calls_list(w.c, STR("ann"), 0, list, 1, &last, &more) == 1);
     CHECK(strcmp(list[0], k.id.p) == 0);
     world_fini(&w);

@@ -1,5 +1,5 @@
-/* The marks of deferred calls: that no event passes a call that waits for it,
-   in whichever process, and what takes a mark off. */
+/* The marks of deferred calls: no event is missed by a call that waits for it,
+   in any process; and what removes a mark. */
 
 #include "tests/lib/calls.h"
 
@@ -25,7 +25,7 @@ test_what_marks(void)
     put_owned(&w, "\\\"b\\\\");
     put(&w, "task/a");
     put_owned(&w, "ann");
-    put(&w, "task/b"); /* marked already: its place stays */
+    put(&w, "task/b"); /* already marked: it keeps its place */
     CHECK(marked(&w, a) && marked(&w, b) && marked(&w, owned) &&
           marked(&w, odd) && !marked(&w, none));
     CHECK(is_replay(&w, true));
@@ -60,7 +60,7 @@ test_next_name(void)
     CHECK(call_next_name(&names).p == NULL);
 }
 
-/* An event of each of the names marks id, and no other. */
+/* An event of each of the names marks id; no other event does. */
 static void
 check_names(struct world *w, const char *id)
 {
@@ -92,7 +92,7 @@ test_two_names(void)
     k.watch = STR("task/b\ttask/c");
     CHECK(calls_stage(w.c, &k, "wait") == 0);
     commit_fails(&w);
-    CHECK(next_is(&w, id)); /* it may have been run for naught */
+    CHECK(next_is(&w, id)); /* it may have been run in vain */
     check_names(&w, id);
     CHECK(become_one(&w, id, CALL_INPUT_REQUIRED) == 0);
     CHECK(become_one(&w, twice, CALL_INPUT_REQUIRED) == 0);
@@ -204,12 +204,12 @@ test_marks_after_replay(void)
     put(&w, "task/a");
     make_one(&w, "task/a", a); /* nothing since */
     make_one(&w, "task/b", b);
-    make_one(&w, "task/b", c); /* and then its own */
-    make_one(&w, "task/b", d); /* and then it ended */
+    make_one(&w, "task/b", c); /* then its own event */
+    make_one(&w, "task/b", d); /* then it ended */
     put(&w, "task/b");
     CHECK(become_one(&w, c, CALL_INPUT_REQUIRED) == 0);
     CHECK(become_one(&w, d, CALL_COMPLETED) == 0);
-    CHECK(next_is(&w, b)); /* and then this process ended */
+    CHECK(next_is(&w, b)); /* then this process ended */
     reopen(&w);
     CHECK(!marked(&w, a) && marked(&w, b) && !marked(&w, c) &&
           !marked(&w, d));

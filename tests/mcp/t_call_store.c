@@ -36,19 +36,19 @@ test_compaction(void)
     CHECK(get(&w, live, &got) == 0 && got.born == 1 && got.n == 5);
     CHECK(get(&w, done, &got) == 0 && got.status == CALL_COMPLETED);
     CHECK(get(&w, late, &got) == 0 && is_replay(&w, true));
-    ahead_ms = 60000; /* late's; the others have a day */
+    ahead_ms = 60000; /* late has expired; the others have a day */
     compact(&w);
     CHECK(get(&w, live, &got) == 0 && get(&w, done, &got) == 0);
     ahead_ms = 0;
     reopen(&w);
     CHECK(get(&w, late, &got) == ERR_NOT_FOUND && is_replay(&w, true));
     world_close(&w);
-    CHECK(records_of(w.path) == 4); /* and the one that closes a log */
+    CHECK(records_of(w.path) == 4); /* and the one that ends a log */
     world_open(&w);
     ahead_ms = CALL_TTL_MS;
     compact(&w);
     world_close(&w);
-    CHECK(records_of(w.path) == 2); /* the task's, and that one */
+    CHECK(records_of(w.path) == 2); /* the task's and that one */
     world_open(&w);
     world_fini(&w);
 }
@@ -73,7 +73,7 @@ make_many(struct world *w, int n)
         make_one(w, "", id);
 }
 
-/* Nothing of them is superseded: that they end makes the log shrink. */
+/* None of their records is superseded: the log shrinks because they end. */
 static void
 test_calls_alone_are_compacted(void)
 {
@@ -87,8 +87,8 @@ test_calls_alone_are_compacted(void)
     reopen(&w);
     make_many(&w, 40);
     CHECK(wants_compact(&w, 40, &full));
-    compact(&w); /* all live: all stay, and the next one is not now */
-    for (i = 0; i < 2; i++) { /* 41: a record closed the log before */
+    compact(&w); /* all live: all stay, and no other compaction is due */
+    for (i = 0; i < 2; i++) { /* 41: one record ended the old log */
         CHECK(!wants_compact(&w, 41, &len) && len >= full);
         CHECK(is_replay(&w, true));
         reopen(&w);
@@ -99,7 +99,7 @@ test_calls_alone_are_compacted(void)
     for (i = 0; i < 100; i++)
         make(&w, "", id);
     CHECK(store_wants_compact(w.s));
-    commit_fails(&w); /* and so they do not count */
+    commit_fails(&w); /* so they do not count */
     CHECK(!wants_compact(&w, 51, &len));
     ahead_ms = CALL_TTL_MS;
     make_many(&w, 50);
@@ -111,7 +111,7 @@ test_calls_alone_are_compacted(void)
     compact(&w);
     while (store_move(w.s) == ERR_MORE)
         continue;
-    ahead_ms = CALL_TTL_MS; /* what is gone stays gone */
+    ahead_ms = CALL_TTL_MS; /* expired calls stay away */
     CHECK(!wants_compact(&w, 1, &len) && is_replay(&w, true));
     ahead_ms = 2 * CALL_TTL_MS;
     reopen(&w);
@@ -157,7 +157,7 @@ test_of_another_version(void)
         stage(&w, "call/short", bodies[i]);
         commit(&w);
     }
-    make_one(&w, "task/a", id); /* a newer one takes it over */
+    make_one(&w, "task/a", id); /* a newer version takes it over */
     snprintf(key, sizeof key, "call/%s", id);
     lock(&w);
     stage(&w, key, bodies[0]);
@@ -173,14 +173,14 @@ test_of_another_version(void)
         CHECK(become_one(&w, id, CALL_COMPLETED) == ERR_NOT_FOUND);
         compact(&w);
     }
-    lock(&w); /* an unknown member, although the form is known */
+    lock(&w); /* an unknown member in a known form */
     stage(&w, key, HEAD ",\"watch\":\"task/a\",\"news\":1}");
     stage(&w, "task/a", "\"v\":1");
     commit(&w);
     CHECK(get(&w, id, &k) == ERR_NOT_FOUND);
     CHECK(become_one(&w, id, CALL_COMPLETED) == ERR_NOT_FOUND);
     world_close(&w);
-    /* Of id and task/a two each, and the one that closes a log. */
+    /* Two each of id and task/a, and the one that ends a log. */
     CHECK(records_of(w.path) == N + 6);
     world_open(&w);
     world_fini(&w);
@@ -192,7 +192,7 @@ test_of_another_version(void)
 
 /* ---- undo ---- */
 
-/* Stages something that happens. */
+/* Stages some event. */
 static void
 happen(struct world *w)
 {
@@ -220,7 +220,7 @@ happen(struct world *w)
     }
 }
 
-/* An event for each watch marks just those that wait for it. */
+/* An event marks exactly the calls that watch it. */
 static bool
 chains_are_whole(struct world *w)
 {
@@ -275,7 +275,7 @@ test_undo_is_exact(void)
     buf_fini(&after);
 }
 
-/* What a call was run for may still be news to it when that is undone. */
+/* After an undo, what a call was run for may be news to it again. */
 static void
 test_undo_marks(void)
 {
@@ -310,7 +310,7 @@ test_no_memory(void)
     int step, rounds = 0;
 
     world_init(&w);
-    for (step = 0; step < 70; step++) /* beyond what slots begin with */
+    for (step = 0; step < 70; step++) /* more than there is room for at first */
         for (after = 0;; after++, rounds++) {
             bool hit, unknown;
             int rc;
@@ -380,8 +380,8 @@ test_no_memory_to_open(void)
 
 /* ---- instances ---- */
 
-/* A child that opens the store and tells its instance, then lives until it
-   is killed. */
+/* A child that opens the store, reports its instance, and lives until it is
+   killed. */
 static pid_t
 begin_instance(const char *path, uint64_t *instance)
 {
@@ -433,7 +433,7 @@ test_instances(void)
     size_t i;
 
     world_init(&w);
-    CHECK(store_instance(w.s) == 0); /* nothing to lock yet */
+    CHECK(store_instance(w.s) == 0); /* there is no lock file yet */
     put(&w, "task/a");
     me = store_instance(w.s);
     CHECK(me >= 1 << 20 && me == store_instance(w.s));
@@ -447,14 +447,14 @@ test_instances(void)
     CHECK(store_alive(w.s, b) && store_instance(w.s) == me);
     end_instance(pid_b);
     CHECK(!store_alive(w.s, b));
-    lock(&w); /* the bytes of other locks are no instances */
+    lock(&w); /* bytes of other locks are not instances */
     for (i = 0; i < sizeof none / sizeof *none; i++)
         CHECK(!store_alive(w.s, none[i]));
     store_unlock(w.s);
     world_fini(&w);
 }
 
-/* Somebody removes the lock file: the next one who writes makes another. */
+/* If somebody removes the lock file, the next writer makes another. */
 static void
 test_instance_in_another_lock_file(void)
 {

@@ -1,7 +1,7 @@
 /* t_calls_procs - processes that share calls and are killed at random: each
-   call completes once, with one result, seen alike by all.
+   call completes once, with one result that all of them see.
 
-   argv[1]: seconds of killing; without it a few rounds. */
+   argv[1]: rounds of killing, 40 without it. */
 
 #include "base/clock.h"
 #include "store/verify.h"
@@ -14,11 +14,11 @@
 
 #define PROCS 4
 #define CALLS 200
-#define TOYS 50 /* that they wait for */
+#define TOYS 50 /* to wait for */
 
 static char ids[CALLS][CALL_ID_LEN + 1];
 
-static uint64_t told[CALLS]; /* what processes have seen; 0: nothing yet */
+static uint64_t told[CALLS]; /* results that were seen; 0: none yet */
 
 static void make_calls(void);
 static pid_t start(unsigned seed, int fd);
@@ -65,12 +65,12 @@ run_round(unsigned seed)
     judge();
 }
 
-struct report { /* of one turn: it has done no more, or seen a result */
+struct report { /* of one turn, which may have seen a result */
     uint32_t call; /* CALLS: none */
     uint64_t result;
 };
 
-/* Reads reports of so many turns: no process is killed before it has done
+/* Reads the reports of n turns, so that no process is killed before it has done
    something, and a stuck one shows. */
 static bool
 await_progress(int fd, unsigned n)
@@ -90,7 +90,8 @@ await_progress(int fd, unsigned n)
 
 /* ---- what a process does until it is killed ---- */
 
-/* The call that an answer of tasks/result is of, which is ID from here on. */
+/* The call that an answer of tasks/result belongs to; its id is ID from here
+   on. */
 static uint32_t
 call_of(char *text)
 {
@@ -125,7 +126,7 @@ report(struct who *me, int fd)
         _exit(7);
 }
 
-/* Ends calls by their event or by an answer, reads and waits. */
+/* Ends calls by their event or by an answer, reads them and waits for them. */
 static void
 work(unsigned seed, int fd)
 {
@@ -183,7 +184,7 @@ struct tally {
     unsigned ends[CALLS];
 };
 
-/* Of a record of a call: whether it ends it. */
+/* Counts a record that ends a call. */
 static int
 count_end(void *ctx, const struct store_rec *r)
 {
@@ -199,8 +200,7 @@ count_end(void *ctx, const struct store_rec *r)
     return 0;
 }
 
-/* Makes the calls that are to be waited for; the store stays open here no
-   longer than that. */
+/* Makes the calls to wait for, then closes the store. */
 static void
 make_calls(void)
 {
@@ -223,7 +223,7 @@ make_calls(void)
     box_close();
 }
 
-/* What a client reads of call i, in memory of the caller's. */
+/* What a client reads of call i. The caller frees it. */
 static char *
 result_of(unsigned i)
 {
@@ -241,7 +241,7 @@ result_of(unsigned i)
     return text;
 }
 
-/* A call is seen with a result: whether that is the one it has. */
+/* Notes the result of a call. Returns whether it is the one seen before. */
 static bool
 see(uint32_t call, uint64_t result)
 {
@@ -250,7 +250,8 @@ see(uint32_t call, uint64_t result)
     return told[call] == result;
 }
 
-/* All have ended once, and two more processes read the same of each. */
+/* Checks that each call ended once, and that two more processes read the same
+   result. */
 static void
 judge(void)
 {
@@ -265,7 +266,7 @@ judge(void)
             char name[16];
 
             snprintf(name, sizeof(name), "%u", i);
-            toy_comes(name); /* for those whose event has never come */
+            toy_comes(name); /* for calls whose event never came */
         }
         settle_all();
         for (i = 0; i < CALLS; i++) {
@@ -285,26 +286,19 @@ judge(void)
           !rep.torn);
 }
 
-static double
-now_s(void)
-{
-    return (double)clock_mono_ms() / 1000;
-}
-
 int
 main(int argc, char **argv)
 {
-    double end = argc > 1 ? now_s() + strtod(argv[1], NULL) : 0;
-    unsigned round = 0;
+    unsigned rounds = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 40;
 
     signal(SIGPIPE, SIG_IGN);
     test_in_memory();
-    do {
+    for (unsigned round = 0; round < rounds; round++) {
         char *dir = test_tmpdir();
 
         snprintf(box.path, sizeof(box.path), "%s/log", dir);
         free(dir);
         run_round((unsigned)getpid() * 97 + round * 1009);
-    } while (++round < 40 || now_s() < end);
+    }
     return test_end("t_calls_procs");
 }

@@ -1,6 +1,6 @@
-/* Streams and subscriptions/listen: who is told of what, once, in order, and
-   after what was lost in between. Messages go through mcp as serve gives
-   them; the clock and the disk obey the test. */
+/* Streams and subscriptions/listen: who is told what, once, in order, and again
+   after a loss. Messages go through mcp as serve passes them; the test controls
+   the clock and the disk. */
 
 #include "tests/lib/mcp_world.h"
 
@@ -71,7 +71,7 @@ test_streams_are_told_in_order(void)
           told(c, 2, place(b, 1), UPDATED("toy://b")) &&
           told(c, 3, place(b, MCP_LIST_PLACE), LIST("resources")));
     clear(c);
-    lock(&w); /* one batch: of what is changed twice the last is told */
+    lock(&w); /* one batch: of two changes the last is told */
     stage(&w, "b");
     stage(&w, "a");
     stage(&w, "x");
@@ -86,7 +86,7 @@ test_streams_are_told_in_order(void)
     drop(c);
 }
 
-/* What a batch says behind the record of a subscription is for it. */
+/* A subscription is told of what follows its record in the same batch. */
 static void
 test_subscription_within_a_batch(void)
 {
@@ -138,7 +138,7 @@ test_last_event_id_is_where_it_goes_on(void)
         const struct {
             unsigned long long n;
             unsigned i;
-            size_t rest; /* of the three updates */
+            size_t rest; /* updates that are left, of three */
         } cases[] = {
             {a - 1, 1, 3}, {a, 0, 3}, {a, 1, 2}, {a, 2, 2}, {a, 3, 1},
             {b, 0, 1}, {b, 2, 0},
@@ -245,7 +245,7 @@ test_other_processes_are_heard(void)
     put(&b, "a");
     CHECK(follow(&a) == 0);
     CHECK(c->n == 1 && told(c, 0, "1.257", LIST("resources")));
-    CHECK(subscribe(&b, id, "toy://a")); /* posted to the other one */
+    CHECK(subscribe(&b, id, "toy://a")); /* posted to the other process */
     n = put(&b, "a");
     CHECK(follow(&a) == 0);
     CHECK(c->n == 2 && told(c, 1, place(n, 1), UPDATED("toy://a")));
@@ -282,7 +282,7 @@ test_after_a_restart_the_rest_is_told(void)
     CHECK(c->n == 3 && told(c, 0, place(n, 2), UPDATED("toy://b")) &&
           told(c, 1, place(n, MCP_LIST_PLACE), LIST("resources")) &&
           told(c, 2, "", LIST("tools")));
-    restart(&w); /* and nothing twice, by what came last */
+    restart(&w); /* nothing comes twice, by the last id */
     snprintf(last, sizeof(last), "%s", c->event[0]);
     clear(c);
     CHECK(stream_as(&w, "ann", id, str_of(last), c, &s) == 0);
@@ -291,7 +291,7 @@ test_after_a_restart_the_rest_is_told(void)
     CHECK(c->n == 2 && strstr(c->text[1], "tools/list_changed"));
     restart(&w);
     clear(c);
-    stream(&w, id, NULL, c); /* who says nothing hears all since then */
+    stream(&w, id, NULL, c); /* without a place it hears all since then */
     CHECK(c->n > 0 && told(c, 0, place(n, 2), UPDATED("toy://b")));
     buf_fini(&event);
     close_world(&w);
@@ -325,8 +325,8 @@ test_list_changed_once_a_second(void)
     CHECK(c->n == 2 && told(c, 1, "10.257", LIST("resources")));
     CHECK(mcp_due_ms(w.m) == INT64_MAX);
     tick(&w, 2000);
-    put(&w, "a0"); /* no new one */
-    mcp_list_changed(w.m, MCP_LIST_PROMPTS); /* nothing declared */
+    put(&w, "a0"); /* not a new one */
+    mcp_list_changed(w.m, MCP_LIST_PROMPTS); /* not declared */
     CHECK(c->n == 2);
     mcp_list_changed(w.m, MCP_LIST_TOOLS);
     tick(&w, 2000);
@@ -334,23 +334,23 @@ test_list_changed_once_a_second(void)
     mcp_stream_close(s, &c->sink);
     put(&w, "b");
     clear(c);
-    stream(&w, id, NULL, c); /* what came meanwhile, with the others */
+    stream(&w, id, NULL, c); /* what happened meanwhile comes with the others */
     tick(&w, 1000);
     CHECK(c->n == 1 && told(c, 0, "12.257", LIST("resources")));
     mcp_stream_close(s, &c->sink);
     clear(c);
-    stream(&w, id, "12.257", c); /* it arrived */
+    stream(&w, id, "12.257", c); /* this one arrived */
     tick(&w, 2000);
     CHECK(c->n == 0);
     mcp_stream_close(s, &c->sink);
-    stream(&w, id, "10.257", c); /* it did not */
+    stream(&w, id, "10.257", c); /* this one did not */
     tick(&w, 2000);
     CHECK(c->n == 2 && told(c, 0, "12.257", LIST("resources")));
     close_world(&w);
     drop(c);
 }
 
-/* A session that left memory meanwhile cannot have heard of it. */
+/* A session that left memory meanwhile cannot have been told. */
 static void
 test_list_changed_while_nobody_was_there(void)
 {
@@ -372,7 +372,7 @@ test_list_changed_while_nobody_was_there(void)
         mcp_session_free(s);
         if (i == 1)
             put(&w, "b");
-        if (i == 2) { /* one is out, one waits for its second */
+        if (i == 2) { /* one was sent, the next waits its second */
             join(&w, "ann", other);
             put(&w, "c");
             put(&w, "d");
@@ -418,7 +418,7 @@ test_sse_session_comes_back_with_its_last_event(void)
     put(&w, "a");
     clear(c);
     CHECK(sse_as(&w, "ann", last, c, &again) == 0);
-    CHECK(again == s && c->n == 0); /* the endpoint goes first */
+    CHECK(again == s && c->n == 0); /* the endpoint comes first */
     CHECK(mcp_due_ms(w.m) <= clock_mono_ms());
     tick(&w, 0);
     CHECK(c->n > 0 && told(c, 0, "4.1", UPDATED("toy://a")));
@@ -452,8 +452,8 @@ test_sse_session_comes_back_with_its_last_event(void)
     "\"io.modelcontextprotocol/clientCapabilities\":{}}"
 #define TAG(id) "\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":" id "}"
 
-/* A listen of that id with params.notifications, on a pipe or, s NULL, on a
-   connection of its own. */
+/* Listens with that id and params.notifications, on a pipe or, if s is NULL, on
+   a connection of its own. */
 static const char *
 listen_to(struct world *w, struct mcp_session *s, const char *id,
           const char *filter, struct client *c)
@@ -471,7 +471,7 @@ listen_to(struct world *w, struct mcp_session *s, const char *id,
     return run(w, &f, text, c);
 }
 
-/* Whether its last run acknowledged just that, as its first note. */
+/* Whether the last run acknowledged exactly this filter, as its first note. */
 static bool
 acknowledged(const struct world *w, const char *id, const char *filter)
 {
@@ -574,7 +574,7 @@ test_listen_has_limits(void)
         CHECK(w.status == MCP_WAITS);
     }
     CHECK(strstr(listen_to(&w, s, "999", "{}", c), "-32602"));
-    CHECK(w.notes.len == 0); /* nor is it acknowledged */
+    CHECK(w.notes.len == 0); /* it is not acknowledged either */
     listen_to(&w, NULL, "64", "{}", c);
     CHECK(w.status == MCP_WAITS);
     while (w.m->waiting != NULL)
@@ -626,7 +626,7 @@ test_listen_is_told_what_it_asked_for(void)
     drop(e);
 }
 
-/* Between its run and its being kept lies the commit of its turn. */
+/* The commit of its turn comes between its run and when it is kept. */
 static void
 test_listen_loses_nothing_in_between(void)
 {
@@ -725,7 +725,7 @@ test_listen_that_its_client_cancels(void)
 
 /* ---- memory that runs out ---- */
 
-/* One step that memory fails in is done again with memory. */
+/* A step that fails for memory is repeated with memory. */
 #define AGAIN(step)        \
     do {                   \
         if (!(step)) {     \
@@ -775,8 +775,8 @@ is_last(const struct client *c, const char *text)
     return false;
 }
 
-/* Everything once with the n-th call for memory failing, or with all from it
-   on: who subscribes is told in the end. Whether one did fail. */
+/* Does everything once, with the n-th allocation failing, or all from it on:
+   subscribers are told in the end. Returns whether one failed. */
 static bool
 live_without(long n, bool forever)
 {

@@ -1,6 +1,6 @@
 /* JSON-RPC and MCP over a catalogue of toys: what each revision is answered,
    byte for byte. In the tables ' stands for a quote. Each case is also run
-   twice, and with memory that fails at every call. */
+   twice, and with memory that fails at every allocation. */
 
 #include "tests/lib/mcp_nomem.h"
 
@@ -199,7 +199,7 @@ static const struct kase handshake_cases[] = {
      BAD("1", "protocolVersion must be a string"), MCP_OK},
     {V11, NULL, INIT("{'protocolVersion':'" V06 "'}"),
      HANDSHAKE(V06, SERVER), MCP_OK},
-    /* Whatever its header says, without _meta it is the handshake. */
+    /* Without _meta it is the handshake, whatever its header says. */
     {NULL, H("initialize"), INIT("{'protocolVersion':'" V06 "'}"),
      HANDSHAKE(V06, SERVER), MCP_OK},
     {NULL, "mcp-protocol-version: 2099-01-01\n",
@@ -277,7 +277,8 @@ static const struct kase call_cases[] = {
 #define TOOLS_HINTS \
     "'tools':[{'name':'echo'," DESC_ECHO ",'annotations':{'title':'Echo'," \
     READS ",{'name':'keep'," DESC_KEEP \
-    ",'annotations':{'title':'Keep'," DESTROYS("false", ",'idempotentHint':true") \
+    ",'annotations':{'title':'Keep'," \
+    DESTROYS("false", ",'idempotentHint':true") \
     ",{'name':'fail'," DESC_FAIL ",'annotations':{'title':'Fail'," \
     DESTROYS("true", "") ",{'name':'broken'," DESC_BROKEN \
     ",'annotations':{'title':'Broken'," READS "]"
@@ -352,7 +353,7 @@ static const struct kase modern_cases[] = {
          ",'instructions':'Play.'," PUBLIC
          "'_meta':{" KEY("serverInfo") ":" SERVER_WEB "}"), MCP_OK},
     {NULL, NULL, NEW("tools/list", ""), MODERN_TOOLS, MCP_OK},
-    /* One envelope settles nothing for the next message, nor the last. */
+    /* An envelope counts for its own message only. */
     {V24, NULL, NEW("tools/list", ""), MODERN_TOOLS, MCP_OK},
     {V03, NULL, NEW("tools/list", ""), MODERN_TOOLS, MCP_OK},
     {NULL, NULL, NEW("tools/list", "'cursor':'x',"),
@@ -380,7 +381,7 @@ static const struct kase modern_cases[] = {
     {V11, NULL, NEW("logging/setLevel", "'level':'info',"),
      GONE("logging/setLevel"), MCP_NOT_FOUND},
     {V11, NULL, NEW("nix", ""), GONE("nix"), MCP_NOT_FOUND},
-    /* What an envelope has to be. */
+    /* The form of an envelope. */
     {NULL, NULL, WITHOUT("1", "tools/list", "{" KEY("protocolVersion") ":7}"),
      BAD("1", NEEDS("protocolVersion, a string")), MCP_BAD_REQUEST},
     {NULL, NULL,
@@ -435,7 +436,7 @@ static const struct kase header_cases[] = {
      MCP_BAD_REQUEST},
     {NULL, "mcp-protocol-version: " V11 "\nmcp-method: tools/list\n",
      NEW("tools/list", ""), BAD_VERSION, MCP_BAD_REQUEST},
-    /* Before the version is found to be unknown, or _meta to be wrong. */
+    /* This comes before an unknown version or a wrong _meta. */
     {NULL, H("tools/list"),
      REQ("'x'", "tools/list", "{" ENVELOPE("1900-01-01") "}"), BAD_VERSION,
      MCP_BAD_REQUEST},
@@ -460,7 +461,7 @@ static const struct kase header_cases[] = {
     {NULL, H("initialize"), NEW("initialize", ""), GONE("initialize"),
      MCP_NOT_FOUND},
     {NULL, H("ping"), NEW("ping", ""), GONE("ping"), MCP_NOT_FOUND},
-    /* Routing, judged before the method. */
+    /* Routing is judged before the method. */
     {NULL, "mcp-protocol-version: " V26 "\n", NEW("tools/list", ""),
      BAD_METHOD, MCP_BAD_REQUEST},
     {NULL, H("Tools/List"), NEW("tools/list", ""), BAD_METHOD,

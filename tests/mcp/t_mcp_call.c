@@ -1,4 +1,4 @@
-/* t_mcp_call - calls that wait and tell, in both eras, and sessions over
+/* t_mcp_call - calls that wait and report, in both eras, and sessions over
    HTTP. In texts ' stands for a quote. */
 
 #include "base/clock.h"
@@ -6,9 +6,9 @@
 
 /* ---- messages that wait ---- */
 
-static char owner; /* of all that is kept here */
+static char owner; /* of all messages kept here */
 
-/* Says what has to wait, and keeps it in memory of its own. */
+/* Sends a message that has to wait, and keeps it in memory of its own. */
 static struct mcp_message *
 keep_as(const char *headers, const char *in)
 {
@@ -36,7 +36,7 @@ is_note(const char *want)
     return is_text(buf_view(&notes), want);
 }
 
-/* What mcp_next gives, if it is k, run. */
+/* Runs what mcp_next gives, if it is k. */
 static enum mcp_status
 run_next(struct mcp_message *k, int64_t now_ms)
 {
@@ -50,7 +50,7 @@ run_next(struct mcp_message *k, int64_t now_ms)
     return mcp_run(k, &out, &notes);
 }
 
-/* Over HTTP, of no session. */
+/* Sends a message over HTTP, without a session. */
 static void
 say_alone(const char *in)
 {
@@ -107,7 +107,7 @@ test_waiting_for_a_time(void)
     }
 }
 
-/* Only a state, in an era whose clients cannot carry one. */
+/* A call with only a state, in an era whose clients cannot carry one. */
 static void
 test_state_of_the_handshake(void)
 {
@@ -142,8 +142,7 @@ test_cancelling(void)
     say(CANCEL("1"));
     CHECK(run_next(k, 0) == MCP_ACCEPTED && out.len == 0 && notes.len == 0);
     mcp_drop(k);
-    /* While it is run, and before it could be kept; on stdio a modern one
-       as well. */
+    /* While it runs, before it could be kept; on stdio also a modern one. */
     k = keep_as(NULL, REQ("'a'", "tools/call",
                           "{'name':'wait'," CAN("{}") "}"));
     if (!CHECK(k != NULL))
@@ -153,7 +152,7 @@ test_cancelling(void)
     mcp_keep(k, &sink, &owner, &k);
     CHECK(run_next(k, 0) == MCP_ACCEPTED);
     mcp_drop(k);
-    say(CANCEL("'b'")); /* too late is not too early */
+    say(CANCEL("'b'")); /* a late cancellation does not count for the next */
     k = keep_as(NULL, REQ("'b'", "tools/call", "{'name':'wait'}"));
     if (!CHECK(k != NULL))
         return;
@@ -161,7 +160,7 @@ test_cancelling(void)
     mcp_drop(k);
 }
 
-/* What is in the queue still is as if it had not come. */
+/* A cancelled message that is still queued is as if it had not come. */
 static void
 test_cancelling_what_was_not_run(void)
 {
@@ -171,7 +170,7 @@ test_cancelling_what_was_not_run(void)
     } cases[] = {
         {CALL("wait", "{}"), CANCEL("1"), true},
         {CALL("echo", "{}"), CANCEL("1"), true},
-        {CALL("keep", "{}"), CANCEL("1"), false}, /* it was prepared */
+        {CALL("keep", "{}"), CANCEL("1"), false}, /* its prepare has run */
         {CALL("nobody", "{}"), CANCEL("1"), true},
         {CALL("wait", "{}"), CANCEL("'1'"), false},
         {CALL("wait", "{}"), CANCEL("2"), false},
@@ -248,7 +247,7 @@ test_telling(void)
     CHECK(answers(TELL(""), RES("1", TEXT("told"))));
 }
 
-/* What waits goes on telling, by the level that the session has then. */
+/* A waiting call goes on logging, at the level that the session has then. */
 static void
 test_telling_while_waiting(void)
 {
@@ -268,8 +267,8 @@ test_telling_while_waiting(void)
     mcp_drop(k);
 }
 
-/* It is run again sooner than its progress moves: nothing is said twice, but
-   for what was never sent, since the turn's commit failed. */
+/* It is run again before its progress has moved: nothing is sent twice, except
+   what was never sent because the turn's commit failed. */
 static void
 test_progress_only_rises(void)
 {
@@ -298,7 +297,7 @@ test_progress_only_rises(void)
 
 /* ---- sessions over HTTP ---- */
 
-static char headers[400]; /* that name the session made last */
+static char headers[400]; /* for the session made last */
 
 static void
 hear(void *ctx, const struct store_entry *e, const struct store_rec *r)
@@ -310,8 +309,8 @@ hear(void *ctx, const struct store_entry *e, const struct store_rec *r)
     mcp_changed(mcp, &c);
 }
 
-/* A turn of one message: prepared, run under the lock where it has to be,
-   and committed, or not. */
+/* A turn of one message: prepared, run (under the lock if it must be), and
+   committed or not. */
 static enum mcp_status
 take_turn(struct mcp_message *m, bool commits)
 {
@@ -339,12 +338,12 @@ post(const char *lines, const char *in)
     struct mcp_message *m;
 
     arena_reset(&arena);
-    session->initialized = false; /* it is about what the header names */
+    session->initialized = false; /* it concerns the session in the header */
     m = accept_as(lines, quoted(in));
     return m != NULL ? take_turn(m, true) : MCP_WAITS;
 }
 
-/* Leaves the lines of a new session in headers. */
+/* Opens a session and leaves its lines in headers. */
 static bool
 open_session(const char *params)
 {
@@ -409,7 +408,7 @@ test_session_over_http(void)
         CHECK(counts.subscriptions == 1);
         rig_serve(&toy_talker, store, sign);
     }
-    /* A modern message knows no session, and so none that is unknown. */
+    /* For a modern message there are no sessions, so none is unknown. */
     CHECK(post("mcp-session-id: x\n" H("prompts/list"),
                NEW("prompts/list", "")) == MCP_OK);
     CHECK(post("mcp-session-id: x\n" H("x"), ready) == MCP_ACCEPTED);
@@ -425,7 +424,7 @@ test_session_over_http(void)
     CHECK(is_answer(GONE("")));
     CHECK(post(headers, "[" PING "]") == MCP_NOT_FOUND && is_answer(GONE("")));
     CHECK(post("mcp-session-id: \n", PING) == MCP_NOT_FOUND);
-    /* Its id says nothing to initialize, which makes a new one. */
+    /* initialize ignores the id and makes a new session. */
     CHECK(post(headers, INIT("{}")) == MCP_OK);
 }
 
@@ -467,7 +466,7 @@ test_waiting_over_http(void)
     mcp_drop(k);
 }
 
-/* Without a key there are no sessions, and everything stands alone. */
+/* Without a key there are no sessions: every message stands alone. */
 static void
 test_initialize_without_a_key(void)
 {
@@ -480,8 +479,8 @@ test_initialize_without_a_key(void)
 
 /* ---- without memory ---- */
 
-/* All that happens to a message that asks and waits, or to a new session,
-   until memory fails. False: it did not. */
+/* Does all that happens to a message that asks and waits, or to a new session,
+   until memory fails. False: it did not fail. */
 static bool
 wait_until_memory_fails(long after, bool once, const char *in)
 {
@@ -555,7 +554,7 @@ test_memory_fails_at_sessions(void)
 #define TOO_MUCH "{\\'code\\':\\'too_large\\',\\'message\\':\\'" TOO_MANY \
     "\\',\\'retryable\\':true}"
 
-/* A call that waits, and keeps a lot. */
+/* A call that waits and takes much memory. */
 static const char *
 long_call(void)
 {
@@ -566,7 +565,7 @@ long_call(void)
     return in;
 }
 
-/* Keeps what principal may keep of it: the bytes. */
+/* Keeps as many messages as principal may. Returns their bytes. */
 static size_t
 keep_all(const char *principal, const char *in)
 {
@@ -591,7 +590,7 @@ keep_all(const char *principal, const char *in)
     return mcp->waiting_len - before;
 }
 
-/* Who comes late finds room, however much others keep. */
+/* A late caller finds room, however much the others keep. */
 static void
 test_nobody_takes_all_that_may_wait(void)
 {
@@ -613,7 +612,7 @@ test_nobody_takes_all_that_may_wait(void)
         mcp_drop(mcp->waiting);
 }
 
-/* Neither many that wait nor few long ones. */
+/* The limits hold for many calls that wait, and for few long ones. */
 static void
 test_what_waits_has_limits(void)
 {
@@ -627,14 +626,14 @@ test_what_waits_has_limits(void)
         CHECK(keep_as(NULL, CALL("wait", "{}")) != NULL);
     CHECK(answers(CALL("wait", "{}"),
                   RES("1", TEXT(TOO_MUCH) ",'isError':true")));
-    CHECK(say(MODERN_CALL("ask", "")) == MCP_OK); /* which keeps nothing */
+    CHECK(say(MODERN_CALL("ask", "")) == MCP_OK); /* which is not kept */
     buf_char(&out, '\0');
     CHECK(strstr(out.p, "input_required") != NULL);
     mcp_drop(mcp->waiting);
     CHECK(keep_as(NULL, CALL("wait", "{}")) != NULL);
     while (mcp->waiting != NULL)
         mcp_drop(mcp->waiting);
-    /* All that they keep counts, of whichever run it is. */
+    /* All memory of a waiting call counts, whichever run took it. */
     for (i = 0; mcp->waiting_len + strlen(in) <= MCP_WAITING_LEN / 4 * 3; i++)
         CHECK(keep_as(NULL, in) != NULL);
     CHECK(i < MCP_WAITING_LEN / strlen(in));
@@ -644,7 +643,7 @@ test_what_waits_has_limits(void)
     CHECK(mcp->waiting_len == 0);
 }
 
-/* However often it is run: what a run takes goes with its turn. */
+/* However often a call is run, the memory of a run goes with its turn. */
 static void
 test_runs_leave_nothing(void)
 {
@@ -668,8 +667,8 @@ test_runs_leave_nothing(void)
     mcp_drop(k);
 }
 
-/* Others wait for one slice, however many looks there are, and each look
-   comes on. */
+/* However many long reads there are, others wait for one slice only, and each
+   read goes on. */
 static void
 test_looks_take_turns(void)
 {
@@ -691,7 +690,7 @@ test_looks_take_turns(void)
         CHECK(mcp_next(mcp, clock_mono_ms(), &m) && m == k[i % 2]);
         CHECK(mcp_next(mcp, clock_mono_ms(), &m) == NULL);
         CHECK(mcp_due_ms(mcp) > clock_mono_ms()); /* it does not spin */
-        say(CALL("wait", "{}")); /* one that begins takes a step */
+        say(CALL("wait", "{}")); /* a new one takes a step */
         begun = toy_until_ms;
         CHECK(mcp_run(k[i % 2], &out, &notes) == MCP_WAITS);
         CHECK(toy_until_ms >= begun + MCP_SLICE_MS);

@@ -1,12 +1,12 @@
 /* t_mcp_plain - the questions of plain calls, which are asked like those of
-   calls that outlive their requests: that no answer is lost; and what becomes
-   of a question that a client refuses. */
+   calls that outlive their requests: no answer is lost; and what happens to a
+   question that a client refuses. */
 
 #include "tests/lib/mcp_asked.h"
 
 /* ---- questions of plain calls ---- */
 
-/* Whether w is next asked something; the call that asks is ID then. */
+/* Whether w is asked something next. The call that asks is then ID. */
 static bool
 takes_call(const struct who *w)
 {
@@ -18,7 +18,7 @@ takes_call(const struct who *w)
     return at != NULL;
 }
 
-/* Says a plain call that asks. */
+/* Sends a plain call that asks. */
 static void
 calls(struct who *w, const char *text)
 {
@@ -28,7 +28,7 @@ calls(struct who *w, const char *text)
     CHECK(takes_call(w));
 }
 
-/* Whether w is next told the i-th question of it: a method and more. */
+/* Whether w is told its i-th question next, by this method. */
 static bool
 is_question(struct who *w, unsigned i, const char *method)
 {
@@ -79,7 +79,7 @@ test_a_plain_question(void)
     }
 }
 
-/* Its client knows of no task, and so there is none. */
+/* Its client does not know tasks, so there is none. */
 static void
 test_a_plain_call_is_no_task(void)
 {
@@ -94,7 +94,7 @@ test_a_plain_call_is_no_task(void)
     end();
 }
 
-/* By what was said, or that it was nothing: the call ends. */
+/* An error as an answer, or no answer at all, ends the call. */
 static void
 test_a_client_that_cannot_ask(void)
 {
@@ -156,8 +156,8 @@ test_three_questions_at_once(void)
     end();
 }
 
-/* Over HTTP it goes out on the stream of the call; and also when that has
-   gone, or the process that asked, the answer is taken. */
+/* Over HTTP the question goes out on the call's stream. The answer is taken
+   even if the stream or the asking process is gone. */
 static void
 test_answers_without_a_call(void)
 {
@@ -201,7 +201,8 @@ test_answers_to_nothing_are_refused(void)
     end();
 }
 
-/* What failed is said, and the same answer counts when it works again. */
+/* The failure is reported, and the same answer counts once commits work
+   again. */
 static void
 test_an_answer_that_fails_to_commit(void)
 {
@@ -221,7 +222,7 @@ test_an_answer_that_fails_to_commit(void)
     end();
 }
 
-/* Only tools can ask, which write, and where there is room for a record. */
+/* Only tools that write can ask, and only if there is room for a record. */
 static void
 test_who_cannot_ask(void)
 {
@@ -251,12 +252,12 @@ test_a_plain_question_that_fails_to_commit(void)
          "'params':{'requestId':1}}");
     settle_all();
     CHECK(is_withdrawn(&ann, asked_id) && is_quiet(&ann));
-    gives(&ann, asked_id, ACCEPTS); /* he had answered already */
+    gives(&ann, asked_id, ACCEPTS); /* ann had answered already */
     CHECK(is_status("completed") && is_quiet(&ann));
     end();
 }
 
-/* Whatever fails: once it is asked, it has its answer. */
+/* Whatever fails, a question that was asked gets its answer. */
 static bool
 asks_without(long after, bool once)
 {
@@ -293,7 +294,7 @@ test_plain_questions_without_memory(void)
 #define AS_TASK "'task':{'ttl':86400000},"
 #define WORKS "'result':{'task':{" CLIENT_TASK("working") "}}"
 
-/* Whether w is asked by a call that it knows, to make a task of it. */
+/* Whether w is asked, by a call that it knows, and may make it a task. */
 static bool
 is_asked_as_task(struct who *w)
 {
@@ -305,8 +306,8 @@ is_asked_as_task(struct who *w)
     return true;
 }
 
-/* Who takes questions as tasks is asked so first, who does not take them so
-   once more without; whoever takes neither cannot be asked. */
+/* A client that takes questions as tasks is first asked so. If it refuses that,
+   it is asked once more without; if it refuses both, it cannot be asked. */
 static void
 test_refused_as_a_task(void)
 {
@@ -325,7 +326,7 @@ test_refused_as_a_task(void)
         gives(&x, first, REFUSES);
         CHECK(is_asked(&x) && is_quiet(&x));
         CHECK(strcmp(first, asked_id) != 0);
-        gives(&x, first, REFUSES); /* that it has said */
+        gives(&x, first, REFUSES); /* it has said so */
         CHECK(is_status("input_required") && is_quiet(&x));
         gives(&x, asked_id, i == 0 ? REFUSES : ACCEPTS);
         CHECK(is_status("completed"));
@@ -350,7 +351,7 @@ test_refused_as_a_task(void)
     end();
 }
 
-/* Also by a process that knows of its client from the record alone. */
+/* Also for a process that knows the client from the record alone. */
 static void
 test_refused_after_a_restart(void)
 {
@@ -371,8 +372,8 @@ test_refused_after_a_restart(void)
     end();
 }
 
-/* One that can ask is asked at once where another refuses, and that one is
-   not asked again. */
+/* If one client refuses, another that can be asked is asked at once, and the
+   first is not asked again. */
 static void
 test_refused_to_the_next(void)
 {
@@ -397,7 +398,7 @@ test_refused_to_the_next(void)
     end();
 }
 
-/* Over HTTP; knows: its client says where it was, which not all can. */
+/* Over HTTP. knows: the client says where it was, which not all can. */
 static void
 client_task_outlives_the_server(bool knows)
 {
@@ -427,8 +428,8 @@ client_task_outlives_the_server(bool knows)
     end();
 }
 
-/* It is polled, not asked again, whatever the server forgot; also by another
-   pipe, whose client may be the one before. */
+/* The task is polled, not asked again, whatever the server forgot; also over
+   another pipe, whose client may be the same. */
 static void
 test_tasks_of_clients_outlive_the_server(void)
 {
@@ -452,7 +453,7 @@ test_tasks_of_clients_outlive_the_server(void)
     settle_after(1000);
     settle_after(1000);
     CHECK(is_polled(&ann, "get"));
-    gives(&ann, asked_id, REFUSES); /* it is another's, which knows of none */
+    gives(&ann, asked_id, REFUSES); /* another's, which knows of no question */
     CHECK(is_asked(&ann));
     accepts(&ann);
     end();

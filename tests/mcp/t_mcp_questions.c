@@ -13,7 +13,7 @@ test_question_on_result(void)
     makes(&ann, TASK("task", "{}"));
     CHECK(is_status("input_required"));
     turn();
-    CHECK(is_quiet(&ann)); /* nobody has asked for it */
+    CHECK(is_quiet(&ann)); /* nobody has polled it */
     who_forget(&ann);
     post(&ann, OLD("tasks/result"));
     turn();
@@ -39,7 +39,7 @@ test_question_on_get(void)
     makes(&neo, NEWER_CALL("task", "{}"));
     CHECK(has(polls(&ann), "input_required") && is_asked(&ann));
     memcpy(first, asked_id, sizeof(first));
-    /* Those of others, and what is none of ours, are not taken. */
+    /* Answers of others, and to unknown questions, are not taken. */
     gives(&bob, first, ACCEPTS);
     CHECK(is_status("input_required"));
     gives(&ann, "mcptask-c.ID.9.1", ACCEPTS);
@@ -51,9 +51,10 @@ test_question_on_get(void)
     CHECK(is_status("input_required"));
     gives(&ann, first, ACCEPTS);
     CHECK(is_status("completed"));
-    gives(&ann, first, "'result':{'action':'decline'}"); /* the first counts */
+    gives(&ann, first, "'result':{'action':'decline'}"); /* the first answer
+                                                            counts */
     CHECK(has(says(&ann, OLD("tasks/result")), "accept"));
-    /* One who cannot answer. */
+    /* A client that cannot answer. */
     makes_and_polls(&ann, TASK("task", "{}"));
     CHECK(is_asked(&ann));
     gives(&ann, asked_id, "'error':{'code':-1,'message':'no'}");
@@ -71,7 +72,7 @@ test_one_holder(void)
     join(&y, "ann", FORMS);
     makes(&x, TASK("task", "{}"));
     who_forget(&x);
-    post(&x, OLD("tasks/get")); /* no stream to be asked on */
+    post(&x, OLD("tasks/get")); /* there is no stream to ask on */
     turn();
     CHECK(has(next(&x), "input_required") && is_quiet(&x));
     stream(&x, NULL);
@@ -82,12 +83,12 @@ test_one_holder(void)
     next(&x);
     next(&y);
     CHECK(is_asked(&x) && is_quiet(&x) && is_quiet(&y));
-    /* On their stream it has a place. */
+    /* On the session's stream it has an event id. */
     CHECK(x.event[x.read - 1][0] != '\0' && !x.posted[x.read - 1]);
     post(&y, OLD("tasks/result"));
     turn();
     CHECK(is_quiet(&y));
-    /* x goes: after a while y may be asked. */
+    /* x leaves: after a while y may be asked. */
     mcp_stream_close(x.s, &x.pipe);
     settle_after(9000);
     CHECK(is_quiet(&y));
@@ -103,8 +104,8 @@ test_one_holder(void)
     end();
 }
 
-/* A process that dies: its pipe's question is free at once, and who had a
-   session there still has it, and is not asked again. */
+/* A process dies: the question on its pipe is free at once. A client with a
+   session there still has its question, and is not asked again. */
 static void
 test_restart(void)
 {
@@ -116,7 +117,7 @@ test_restart(void)
     CHECK(is_asked(&ann));
     restart();
     who_forget(&ann);
-    gives(&neo, asked_id, ACCEPTS); /* by its id, in any process */
+    gives(&neo, asked_id, ACCEPTS); /* by the question's id, in any process */
     CHECK(is_status("completed"));
     who_pipe(&ann, "ann", V11);
     makes(&ann, TASK("task", "{}"));
@@ -145,7 +146,7 @@ test_restart(void)
     post(&x, OLD("tasks/result"));
     turn();
     CHECK(is_quiet(&x));
-    /* With the event it was there, without it it was not. */
+    /* With the event's id it arrived, without it it did not. */
     stream(&x, event);
     settle_all();
     CHECK(is_quiet(&x));
@@ -189,7 +190,7 @@ test_replay(void)
         CHECK(x.read > 0 && strcmp(event, x.event[x.read - 1]) == 0);
     }
     accepts(&x);
-    /* What went out on a message's stream is none of this one's. */
+    /* What went out on a request's stream is not repeated on this one. */
     makes(&x, TASK("task", "{}"));
     leave(&x);
     post(&x, OLD("tasks/result"));
@@ -203,7 +204,7 @@ test_replay(void)
     end();
 }
 
-/* Behind the commit only, and not at all where that fails. */
+/* Only after the commit, and not at all if that fails. */
 static void
 test_sent_behind_the_commit(void)
 {
@@ -215,7 +216,7 @@ test_sent_behind_the_commit(void)
     CHECK(has(polls(&ann), "input_required") && is_quiet(&ann));
     polls(&ann);
     CHECK(is_asked(&ann));
-    /* However many records were lost with it. */
+    /* However many records were lost with the batch. */
     makes(&neo, NEWER_CALL("task", "{}"));
     for (i = 0; i < 5; i++)
         post(&neo, NEWER_CALL("await", "{'key':'go'}"));
@@ -223,7 +224,7 @@ test_sent_behind_the_commit(void)
     CHECK(has(polls(&ann), "input_required") && is_quiet(&ann));
     polls(&ann);
     CHECK(is_asked(&ann));
-    /* Nor can it be held without the lock, or by who may only read. */
+    /* Nor is it asked without the lock, or for a caller that may only read. */
     makes(&ann, TASK("task", "{}"));
     box.refuses = true;
     CHECK(has(polls(&ann), "input_required") && is_quiet(&ann));
@@ -248,7 +249,7 @@ test_withdrawn(void)
     says(&neo, NEWER_ID("tasks/cancel"));
     CHECK(is_withdrawn(&ann, asked_id));
     CHECK(has(next(&ann), "'status':'cancelled'") && is_quiet(&ann));
-    /* By an answer of another, once. */
+    /* Ended by another's answer, once. */
     makes_and_polls(&ann, TASK("both", "{}"));
     CHECK(is_asked(&ann) && is_asked(&ann));
     CHECK(strstr(asked_id, "ID.1.") != NULL);
@@ -259,7 +260,7 @@ test_withdrawn(void)
     asked_id[strcspn(asked_id, "ID") + 3] = '1';
     gives(&ann, asked_id, ACCEPTS);
     CHECK(has(next(&ann), "completed") && is_quiet(&ann));
-    /* By an event. */
+    /* Ended by an event. */
     makes_and_polls(&ann, TASK("either", "{}"));
     CHECK(is_asked(&ann));
     toy_comes("go");
@@ -267,7 +268,8 @@ test_withdrawn(void)
     end();
 }
 
-/* Who was asked first answers late: the other need not any more. */
+/* The client that was asked first answers late: the question to the other is
+   withdrawn. */
 static void
 test_withdrawn_from_the_next(void)
 {
@@ -294,7 +296,7 @@ test_withdrawn_from_the_next(void)
     end();
 }
 
-/* A plain call that waits, whose own question is out. */
+/* A plain call waits, and its own question is out. */
 static void
 test_plain_question_is_withdrawn(void)
 {
@@ -327,7 +329,7 @@ test_plain_question_is_withdrawn(void)
     end();
 }
 
-/* What has ended is attended no longer where nobody could hear of it. */
+/* A call that has ended is followed no longer, even if nobody could be told. */
 static void
 test_what_ended_without_a_channel(void)
 {
@@ -356,7 +358,7 @@ test_what_ended_without_a_channel(void)
 
 /* ---- questions as tasks of the client ---- */
 
-/* From the first time on; within bounds. */
+/* From the first poll on, and within bounds. */
 static void
 test_client_tasks_say_how_often(void)
 {
@@ -379,18 +381,18 @@ test_client_tasks_say_how_often(void)
         snprintf(task, sizeof(task), "'taskId':'their \\'1\\'','status':"
                  "'working'%s", cases[i].says);
         ask(&x, task);
-        settle_after(cases[i].ms / 3); /* the true clock runs as well */
+        settle_after(cases[i].ms / 3); /* the real clock runs as well */
         CHECK(is_quiet(&x));
         settle_after(cases[i].ms - cases[i].ms / 3);
         CHECK(is_polled(&x, "get"));
         snprintf(result, sizeof(result), "'result':{%s}", task);
         gives(&x, asked_id, result);
-        settle_after(cases[i].ms / 3); /* the true clock runs as well */
+        settle_after(cases[i].ms / 3); /* the real clock runs as well */
         CHECK(is_quiet(&x));
         settle_after(cases[i].ms - cases[i].ms / 3);
         CHECK(is_polled(&x, "get"));
         gives(&x, asked_id, "'error':{'code':-1,'message':'gone'}");
-        CHECK(is_asked(&x)); /* without a task */
+        CHECK(is_asked(&x)); /* not as a task */
         accepts(&x);
     }
     leave(&x);
@@ -419,7 +421,7 @@ test_client_tasks(void)
     gives(&x, asked_id, ACCEPTS);
     CHECK(has(next(&x), "'status':'completed'") && is_quiet(&x));
     CHECK(is_text(str_of(says(&x, OLD("tasks/result"))), ASKED_RESULT));
-    /* It has failed, as the client says of its result, or of it at all. */
+    /* The client reports that its task failed, or has no result, or is gone. */
     ask_as_task(&x);
     settle_after(1000);
     CHECK(is_polled(&x, "get"));
@@ -432,15 +434,15 @@ test_client_tasks(void)
     settle_after(1000);
     CHECK(is_polled(&x, "get"));
     gives(&x, asked_id, "'error':{'code':-1,'message':'gone'}");
-    CHECK(is_asked(&x)); /* without a task */
+    CHECK(is_asked(&x)); /* not as a task */
     accepts(&x);
-    /* What it is no longer asked, it is told to stop. */
+    /* The client is told to cancel the task of a question that is withdrawn. */
     ask_as_task(&x);
     says(&neo, NEWER_ID("tasks/cancel"));
     CHECK(is_polled(&x, "cancel"));
     gives(&x, asked_id, "'result':{" CLIENT_TASK("cancelled") "}");
     CHECK(is_status("cancelled"));
-    /* A process that knows of it from the record alone goes on. */
+    /* A process that knows it from the record alone goes on. */
     ask_as_task(&x);
     restart();
     who_forget(&x);
@@ -480,14 +482,14 @@ test_updates(void)
     CHECK(has(says(&neo, NEWER_ID("tasks/get")),
               TEXT("{\\'a\\':{\\'n\\':3},\\'b\\':{\\'n\\':1}}")));
     CHECK(has(says(&neo, UPDATE("{'a':{}}")), "complete")); /* an ack */
-    /* One that was made in the other dialect. */
+    /* A call that was made in the other dialect. */
     makes(&ann, TASK("task", "{}"));
     CHECK(has(says(&neo, UPDATE("{'who':" ANSWER "}")), "complete"));
     CHECK(is_text(str_of(says(&ann, OLD("tasks/result"))), ASKED_RESULT));
     end();
 }
 
-/* What was asked before it became a task is kept in it. */
+/* Questions from before it became a task are kept in it. */
 static void
 test_questions_before_the_task(void)
 {
@@ -520,14 +522,14 @@ test_failed_commits(void)
     CHECK(is_text(str_of(says(&ann, REQ("3", "tasks/list", "{}"))),
                   RES("3", "'tasks':[]")));
     makes(&ann, TASK("await", "{'key':'go'}"));
-    /* The event is lost with the batch, and so is what it made. */
+    /* The event is lost with the batch, and so is its effect. */
     lock_and_stage("go", "'v':{}");
     disk_full = true;
     turn_commit(SIZE_MAX);
     CHECK(is_status("working"));
     settle_after(1000);
-    CHECK(is_status("working")); /* that mark was for nothing */
-    /* The event stays, and what it made is tried again, not at once. */
+    CHECK(is_status("working")); /* the mark was in vain */
+    /* The event stays, and its effect is tried again, but not at once. */
     lock_and_stage("go", "'v':{}");
     CHECK(store_commit(box.store, &unknown) == 0);
     CHECK(store_lock_patiently(box.store) == 0);
@@ -539,13 +541,13 @@ test_failed_commits(void)
     CHECK(is_status("working"));
     CHECK(mcp_marked_due_ms(box.m) == clock_mono_ms() + 1000);
     who_forget(&ann);
-    says(&ann, TASK("await", "{'key':'else'}")); /* which can be written */
+    says(&ann, TASK("await", "{'key':'else'}")); /* this one can be written */
     CHECK(ann.n == 1 && has(ann.said[0], "'status':'working'"));
     CHECK(is_status("working"));
     ahead_ms += 1000;
     turn();
     CHECK(is_status("completed"));
-    /* An answer that was not committed has not been given. */
+    /* An answer that was not committed does not count. */
     makes(&ann, TASK("task", "{}"));
     who_forget(&neo);
     post(&neo, UPDATE("{'who':" ANSWER "}"));
@@ -560,8 +562,8 @@ test_failed_commits(void)
     end();
 }
 
-/* An event has come and nothing has been run for it yet; the next turn lacks
-   memory, once. What is staged in it must not take the mark off. */
+/* An event has come but no call has been run for it yet; the next turn lacks
+   memory, once. What it stages must not remove the mark. */
 static bool
 is_run_without(long after, bool once)
 {
@@ -589,7 +591,7 @@ test_marks_survive(void)
     fail_memory(is_run_without, true, 5);
 }
 
-/* A life of two calls, in which memory fails once. */
+/* The life of two calls, in which memory fails once. */
 static void
 live(void)
 {
@@ -631,7 +633,7 @@ lives_without(long after, bool once)
     }
     hit = nomem_stop();
     ahead_ms += 2000;
-    /* What was lost with a message its client says again. */
+    /* The client repeats what was lost with a message. */
     for (i = 0; i < n; i++) {
         memcpy(task_id, ids[i], sizeof(task_id));
         says(&neo, UPDATE("{'a':{},'b':{'n':1}}"));
@@ -662,7 +664,7 @@ test_without_a_session(void)
     struct who x;
 
     begin();
-    who_init(&x, "ann"); /* a message that stands alone, of that revision */
+    who_init(&x, "ann"); /* a message without a session, of that revision */
     CHECK(has(makes(&x, TASK("await", "{}")), "working"));
     makes(&ann, TASK("task", "{}"));
     who_forget(&x);
@@ -673,7 +675,7 @@ test_without_a_session(void)
     says(&neo, UPDATE("{'who':" ANSWER "}"));
     settle_all();
     CHECK(is_next(&x, ASKED_RESULT));
-    /* A client of tasks/result may give up waiting. */
+    /* A client may give up waiting for tasks/result. */
     makes(&x, TASK("await", "{'key':'go'}"));
     who_forget(&ann);
     post(&ann, OLD("tasks/result"));
@@ -703,7 +705,7 @@ test_batches(void)
 
 /* ---- answers that come in odd ways ---- */
 
-/* before and after, and n arrays between them, or one with n numbers. */
+/* before and after, with n nested arrays between them, or one of n numbers. */
 static struct str
 with_values(const char *before, size_t n, bool deep, const char *after)
 {
@@ -722,7 +724,7 @@ with_values(const char *before, size_t n, bool deep, const char *after)
     return s;
 }
 
-/* The answer to the question asked last; it is larger by n values. */
+/* The answer to the last question, larger by n values. */
 static struct str
 large_answer(size_t n, bool deep)
 {
@@ -733,8 +735,8 @@ large_answer(size_t n, bool deep)
     return with_values(before, n, deep, "}}}");
 }
 
-/* What a message has room for a record may not have: then it is an answer
-   that says nothing, and the call goes on. */
+/* An answer that fits into a message may not fit into a record. Then it counts
+   as an answer without content, and the call goes on. */
 static void
 test_answers_at_the_limits(void)
 {
@@ -753,7 +755,7 @@ test_answers_at_the_limits(void)
             CHECK(is_asked(&ann));
             post_text(&ann, large_answer(n - less, deep));
             settle_all();
-            /* What it came to may be too large in its turn. */
+            /* The result may be too large as well. */
             CHECK(less > 0 ? strcmp(status_of(task_id), "input_required") != 0
                            : is_status("completed") &&
                                  text_has(says(&ann, OLD("tasks/result")),
@@ -763,7 +765,7 @@ test_answers_at_the_limits(void)
     }
 }
 
-/* Two together may be too many: the second is refused, and may come again. */
+/* Two together may be too large: the second is refused, and may come again. */
 static void
 test_updates_at_the_limits(void)
 {
@@ -788,7 +790,7 @@ test_updates_at_the_limits(void)
     end();
 }
 
-/* A batch is what it was but for the answer in it, which is taken. */
+/* A batch is handled as before, except that the answer in it is taken. */
 static void
 test_an_answer_in_a_batch(void)
 {

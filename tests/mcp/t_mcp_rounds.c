@@ -1,12 +1,11 @@
-/* t_mcp_rounds - calls of the modern era that ask: the state that their client
-   carries from one round to the next. In texts ' stands for a quote. */
+/* t_mcp_rounds - calls of the modern era that ask: their client carries the
+   state from one round to the next. In texts ' stands for a quote. */
 
 #include "tests/lib/mcp_signed.h"
 
 static char state[512]; /* the requestState of the last answer */
 
-/* Says it and leaves the state that the answer has in state; the answer
-   without it in out. */
+/* Sends it. The answer's state goes to state, the answer without it to out. */
 static bool
 say_for_state(const char *in)
 {
@@ -64,7 +63,7 @@ test_rounds_of_the_modern_era(void)
     CHECK(answers(with_state(TURN("rounds", ",'inputResponses':{'second':"
                                   ANSWER "}")),
                   DONE(TEXT("{\\'done\\':" ANSWER_TEXT "}"))));
-    /* It is no use but for its own request. */
+    /* A state is good only for its own request. */
     CHECK(answers(with_state(TURN("shed", "")), BAD_STATE));
     CHECK(answers(with_state(MODERN_CALL("rounds", ",'arguments':{'a':[1,"
                                          "'\xc3\xa9']},'requestState':'%s'")),
@@ -97,7 +96,7 @@ test_questions_of_all_kinds(void)
                           "}},'requestState':''")));
 }
 
-/* Nothing is asked, the client is only to come back. */
+/* Nothing is asked: the client only has to come back. */
 static void
 test_state_alone(void)
 {

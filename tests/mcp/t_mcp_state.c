@@ -1,5 +1,5 @@
-/* What one message leaves for the next, other catalogues than that of toys,
-   and answers too long for a message. */
+/* What one message leaves for the next, catalogues other than the toys, and
+   answers too long for a message. */
 
 #include "tests/lib/mcp_rig.h"
 
@@ -90,7 +90,7 @@ test_writers_are_known(void)
     }
 }
 
-/* Prepared once, run three times behind other bytes: the same answer. */
+/* Prepared once, run three times after other output: the answer is the same. */
 static void
 test_run_again(void)
 {
@@ -116,7 +116,7 @@ test_run_again(void)
     CHECK(memchr(out.p, 'k', one) != NULL);
 }
 
-/* Who may only read runs no tool that writes, and what it needs no lock. */
+/* A caller that may only read runs no tool that writes, and needs no lock. */
 static void
 test_readers_do_not_write(void)
 {
@@ -199,7 +199,7 @@ test_catalogue_without_anything(void)
 #define BOTH(rev) \
     "'structuredContent':" SAID(rev, "cli") "," SAID_TEXT(rev, "cli")
 
-/* Results for clients that want an object; an error is text alone. */
+/* Results for clients that want an object. An error is only text. */
 static const struct kase structured_cases[] = {
     {V24, NULL, ECHO, ECHOED(V24, "cli"), MCP_OK},
     {V03, NULL, ECHO, ECHOED(V03, "cli"), MCP_OK},

@@ -1,7 +1,7 @@
-/* t_mcp_talk - what is offered beside tools and resources, arguments that
-   stand in headers too, and what a request with questions is answered. In
-   the tables ' stands for a quote. Each case is also run with memory that
-   fails at every call. */
+/* t_mcp_talk - what is offered apart from tools and resources, arguments that
+   are repeated in headers, and answers to requests with questions. In the
+   tables ' stands for a quote. Each case is also run with memory that fails at
+   every allocation. */
 
 #include "tests/lib/mcp_nomem.h"
 
@@ -216,7 +216,7 @@ static const struct kase input_cases[] = {
                         "'inputResponses':{'who':{}}"),
      RES("'x'", "'contents':[]," COMPLETE "'ttlMs':0,'cacheScope':'private',"
          META), MCP_OK},
-    /* What cannot ask does not look at them. */
+    /* Methods that cannot ask ignore them. */
     {NULL, NULL, MODERN("prompts/list", "'inputResponses':7,"
                         "'requestState':8"),
      LISTED("'prompts':[" GREET "," QUIZ "]"), MCP_OK},
@@ -228,7 +228,7 @@ static const struct kase input_cases[] = {
          "without it"), MCP_OK},
     {NULL, NULL, MODERN_CALL("lazy", ""),
      ERR("'x'", "-32603", "Internal error: store_error"), MCP_OK},
-    /* A client of the handshake that cannot be asked. */
+    /* A handshake client that cannot be asked. */
     {V11, NULL, CALL("ask", "{}"),
      RES("1", TEXT("{\\'code\\':\\'unauthorized\\',\\'message\\':"
                    "\\'the client does not support elicitation\\',"
@@ -241,7 +241,7 @@ static const struct kase input_cases[] = {
      ERR("1", "-32600", "The client lacks a capability: quiz"), MCP_OK},
     {V11, NULL, CALL("lazy", "{}"),
      ERR("1", "-32603", "Internal error: store_error"), MCP_OK},
-    /* What stands alone or in a batch. */
+    /* Calls without a session, or in a batch. */
     {V03, NULL, "[" CALL("shed", "{}") "]",
      "[" RES("1", TEXT("{\\'code\\':\\'blocked\\',\\'message\\':"
                    "\\'the call has to wait: send it outside a batch\\',"

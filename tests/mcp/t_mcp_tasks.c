@@ -1,5 +1,5 @@
-/* t_mcp_tasks - calls that outlive their requests, as both dialects have them
-   over a real store: what each method answers, and what is told of them. */
+/* t_mcp_tasks - calls that outlive their requests, in both dialects, over a
+   real store: what each method answers, and what clients are told. */
 
 #include "tests/lib/mcp_three.h"
 #include "base/clock.h"
@@ -55,7 +55,7 @@ test_new_dialect(void)
     CHECK(is_text(str_of(says(&neo, NEWER_ID("tasks/cancel"))),
                   NEW_RES("", "complete")));
     CHECK(is_status("completed"));
-    /* What is there at once is no task. */
+    /* A result that is there at once is not a task. */
     CHECK(is_text(str_of(says(&neo, NEWER_CALL("later", "{}"))),
                   NEW_RES(TEXT("{\\'late\\':true}") ",", "complete")));
     makes(&neo, NEWER_CALL("await", "{'key':'other'}"));
@@ -90,8 +90,9 @@ test_one_in_the_other(void)
     end();
 }
 
-/* What a tool says of itself has failed in one and completed in the other;
-   what is no result at all has failed in both, and is said again as it was. */
+/* An error that a tool returns is failed in one dialect and completed in the
+   other. An error in place of a result is failed in both, and is repeated as it
+   was. */
 static void
 test_failures(void)
 {
@@ -116,7 +117,7 @@ test_failures(void)
               "'message':'Internal error: store_error'}"));
     CHECK(is_text(str_of(says(&ann, OLD("tasks/result"))),
                   ERR("2", "-32603", "Internal error: store_error")));
-    /* One that has failed before it became a task is one that has failed. */
+    /* A call that failed before it became a task has failed. */
     makes(&ann, TASK("once", "{}"));
     CHECK(has(ann.said[0], "'status':'working'"));
     CHECK(is_status("completed"));
@@ -124,7 +125,7 @@ test_failures(void)
     toy_comes("go");
     CHECK(is_text(str_of(says(&ann, OLD("tasks/result"))),
                   ERR("2", "-32603", "The result is too large to store")));
-    for (i = 0; i < 2; i++) { /* only remembers */
+    for (i = 0; i < 2; i++) { /* only keeps a state */
         if (i == 0)
             makes(&ann, TASK("spin", "{}"));
         else
@@ -196,7 +197,7 @@ test_refusals(void)
     for (i = 0; i < sizeof(modern) / sizeof(*modern); i++)
         if (!CHECK(is_text(str_of(says(&neo, modern[i].in)), modern[i].out)))
             fprintf(stderr, "  for %s\n", modern[i].in);
-    /* Other revisions know of none, and of no task parameter. */
+    /* Other revisions have no tasks and no task parameter. */
     ann.s->rev = MCP_2025_06_18;
     CHECK(has(says(&ann, OLD("tasks/get")), "-32601"));
     CHECK(has(says(&ann, TASK("echo", "{}")), "'content':[{"));
@@ -225,7 +226,7 @@ test_what_is_offered(void)
     text = says(&ann, MESSAGE("1", "tools/list") "}");
     CHECK(has(text, "'execution':{'taskSupport':'required'}"));
     CHECK(has(text, "'execution':{'taskSupport':'optional'}"));
-    /* Without calls there is nothing of it, and task says nothing. */
+    /* Without calls none of it is offered, and task is ignored. */
     mcp_defers(box.m, NULL);
     text = says(&ann, MESSAGE("1", "tools/list") "}");
     CHECK(strstr(text, "taskSupport") == NULL);
@@ -235,7 +236,7 @@ test_what_is_offered(void)
     end();
 }
 
-/* Ends a call with this result as a record, which is the task from here on. */
+/* Ends a call with this result in its record. It is the task from here on. */
 static void
 keeps(const char *result)
 {
@@ -268,8 +269,8 @@ gives_result(const char *want)
 #define TWICE "'structuredContent':{'came':true}," CAME
 #define OWN "'content':[{'type':'text','text':'Done'}]"
 
-/* Version 0.1.0 kept what a tool says twice, and so do servers that send it
-   so; it is sent as the server at hand is told to. */
+/* Version 0.1.0 kept a tool's output twice, as do servers that send it twice.
+   It is sent as the current server is told to. */
 static void
 test_structured_results(void)
 {
@@ -336,7 +337,7 @@ test_ttl(void)
     end();
 }
 
-/* Who waits for a time is settled by whoever reads it then. */
+/* A call that waits for a time is settled by whoever reads it then. */
 static void
 test_times(void)
 {
@@ -417,7 +418,7 @@ test_principals_are_apart(void)
                   NO_TASK("'x'")));
     CHECK(has(says(&bob, NEWER("tasks/update", "'taskId':'ID',"
                                "'inputResponses':{'who':{}},")), "-32602"));
-    /* Who may only read reads. */
+    /* A caller that may only read can read it. */
     CHECK(has(says(&reader, NEWER_ID("tasks/get")), "'status':'working'"));
     CHECK(is_text(str_of(says(&reader, NEWER_ID("tasks/cancel"))),
                   ERR("'x'", "-32600", "This token is read-only")));
@@ -428,7 +429,7 @@ test_principals_are_apart(void)
     post(&reader, NEWER_ID("tasks/cancel"));
     turn();
     CHECK(is_status("working"));
-    /* What it calls is no task: it waits. */
+    /* Its own call does not become a task: it waits. */
     who_forget(&reader);
     post(&reader, NEWER_CALL("await", "{'key':'go'}"));
     turn();
@@ -441,7 +442,7 @@ test_principals_are_apart(void)
     end();
 }
 
-/* A store that cannot be written makes no task, and ends none. */
+/* Without a writable store no task is made or ended. */
 static void
 test_read_only_store(void)
 {
@@ -463,7 +464,7 @@ test_read_only_store(void)
 
 /* ---- events ---- */
 
-/* What happened in the turn in which a call was made, before and behind. */
+/* Events of the turn in which a call was made, before it and after it. */
 static void
 test_events_of_one_turn(void)
 {
@@ -474,7 +475,7 @@ test_events_of_one_turn(void)
     CHECK(store_commit(box.store, &unknown) == 0);
     store_unlock(box.store);
     makes(&ann, TASK("await", "{'key':'go'}"));
-    CHECK(is_status("working")); /* that one was no news */
+    CHECK(is_status("working")); /* that was not news */
     post(&ann, OLD("tasks/result"));
     post(&ann, TASK("await", "{'key':'go'}"));
     turn();
@@ -482,7 +483,7 @@ test_events_of_one_turn(void)
     toy_comes("go");
     settle_all();
     CHECK(is_status("completed"));
-    /* By another name of a record, which is of any key. */
+    /* By another name of a record with any key. */
     makes(&ann, TASK("await", "{'owner':'hermes'}"));
     lock_and_stage("any", "'owner':'zeus','v':{}");
     turn_commit(SIZE_MAX);
@@ -493,7 +494,7 @@ test_events_of_one_turn(void)
     end();
 }
 
-/* Plain calls that wait hear of what is committed in their own turn. */
+/* Plain calls that wait notice what their own turn commits. */
 static void
 test_kept_calls_miss_nothing(void)
 {
@@ -502,7 +503,7 @@ test_kept_calls_miss_nothing(void)
     post(&ann, CALL("await", "{'key':'go'}"));
     post(&neo, NEWER_CALL("once", "{}"));
     toy_runs = 0;
-    /* The record comes behind its run, before it is kept. */
+    /* The record comes after its run, before it is kept. */
     CHECK(store_lock_patiently(box.store) == 0);
     job_run(&jobs[0], 0);
     CHECK(jobs[0].status == MCP_WAITS);
@@ -522,7 +523,7 @@ test_kept_calls_miss_nothing(void)
     toy_comes("two");
     settle_all();
     CHECK(text_has(next(&ann), "'came':true") && toy_runs == 4);
-    /* What others committed before, it finds as well. */
+    /* It also finds what others committed before. */
     post(&ann, CALL("await", "{'owner':'me'}"));
     turn();
     lock_and_stage("any", "'owner':'me'");
@@ -551,7 +552,7 @@ test_unknown_tools_are_left_alone(void)
     settle_all();
     CHECK(is_status("completed"));
     who_pipe(&ann, "ann", V11);
-    /* One that is due and that nobody can run keeps nobody busy. */
+    /* A call that is due but cannot be run keeps nobody busy. */
     makes(&ann, TASK("later", "{'ms':10}"));
     ahead_ms += 10;
     who_forget(&ann);
@@ -576,7 +577,7 @@ test_progress(void)
     CHECK(ann.n == 2 && has(ann.said[0], "notifications/progress"));
     memcpy(task_id, strstr(ann.said[1], "taskId\":\"") + 9, CALL_ID_LEN);
     who_forget(&ann);
-    disk_full = true; /* what was not committed is not told */
+    disk_full = true; /* what was not committed is not reported */
     lock_and_stage("go", "'v':{}");
     turn_commit(SIZE_MAX);
     mcp_tick(box.m, clock_mono_ms());

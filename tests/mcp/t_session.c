@@ -1,7 +1,8 @@
-/* Sessions: their ids, what the log keeps of them, and how many there may
-   be. The clock and the disk obey the test. */
+/* Sessions: their ids, what the log keeps of them, and how many there may be.
+   The test controls the clock and the disk. */
 
 #include "tests/lib/mcp_world.h"
+#include "mcp/mark.h"
 
 /* ---- capabilities, kind ---- */
 
@@ -100,11 +101,11 @@ test_pipe_without_a_store(void)
     s = mcp_join(m, &c->sink);
     CHECK(mcp_session_set(s, -1, false, STR("toy://a"), STR_NONE) == 0);
     CHECK(mcp_session_set(s, -1, false, STR("other://a"), STR_NONE) == 0);
-    mcp_changed(m, &change); /* of which there is no newest record */
+    mcp_changed(m, &change); /* a record that is not the newest */
     mcp_list_changed(m, MCP_LIST_TOOLS);
     s->initialized = true;
     mcp_list_changed(m, MCP_LIST_TOOLS);
-    mcp_list_changed(m, MCP_LIST_PROMPTS); /* which it does not declare */
+    mcp_list_changed(m, MCP_LIST_PROMPTS); /* not declared */
     tick(&(struct world){.m = m}, 1000);
     CHECK(c->n == 1 && told(c, 0, "", LIST("tools")));
     mcp_leave(s);
@@ -203,7 +204,7 @@ test_ids_of_another_use_or_shape_are_not_found(void)
     buf_char(&b, '\0');
     CHECK(find(&w, b.p) == NULL);
     b.len = 0;
-    CHECK(sign_seal(w.sign, "session", STR("ann"), /* a later revision */
+    CHECK(sign_seal(w.sign, "session", STR("ann"), /* of a later revision */
                     STR("0123456789abcdef\0\4\0\0\0\0\0\0\0\0\0"), &b) == 0);
     buf_char(&b, '\0');
     CHECK(find(&w, b.p) == NULL && w.m->n_sessions == 0);
@@ -281,7 +282,7 @@ test_a_session_is_known_by_its_mark(void)
     CHECK(first.len > 17 && first.p[16] == '.' && process.p[10] == '.');
     CHECK(!mcp_session_is(first, other) && !mcp_session_is(first, process));
     CHECK(lives(&a, first) && lives(&a, other) && lives(&a, process));
-    /* Another process sees that this one lives, not who is connected. */
+    /* Another process sees that this one lives, but not who is connected. */
     open_with(&b, a.path, false);
     CHECK(lives(&b, first) && lives(&b, process));
     CHECK(find(&b, id) != NULL && strcmp(find(&b, id)->client, "c") == 0);
@@ -295,8 +296,8 @@ test_a_session_is_known_by_its_mark(void)
     close_world(&b);
 }
 
-/* Over HTTP a client is there while it has a stream, and one that never had
-   any for a quarter of an hour after its last request. */
+/* Over HTTP a client is there while it has a stream; one that never had a
+   stream is there for a quarter of an hour after its last request. */
 static void
 test_a_client_that_leaves(void)
 {
@@ -376,13 +377,13 @@ test_one_turn_builds_on_itself_and_can_be_undone(void)
             fault_start(FAULT_WRITE, 0, true, ENOSPC);
         CHECK((commit(&w) == 0) == (i == 1));
         fault.on = false;
-        if (i == 0) { /* run again, as serve does */
+        if (i == 0) { /* run again, as serve does it */
             store_refuse(w.s, ERR_FULL);
             CHECK(mcp_session_set(s, 2, true, STR_NONE, STR_NONE) ==
                   ERR_FULL);
             store_refuse(w.s, 0);
             CHECK(s->news.n_subs == 0 && s->n == 0 && !s->ended);
-            put(&w, "c"); /* has the number that was undone */
+            put(&w, "c"); /* takes the number that was undone */
         }
     }
     CHECK(s->n == mcp_head(w.m) && s->news.n_subs == 2 && s->log_level == 1);
@@ -421,7 +422,8 @@ test_what_is_too_much_is_refused(void)
     close_world(&w);
 }
 
-/* Few long ones are too much as well: a record is written whole each time. */
+/* A few long ones are too much as well, since a record is always written
+   whole. */
 static void
 test_records_of_sessions_are_small(void)
 {
@@ -455,7 +457,7 @@ test_what_changes_nothing_makes_no_record(void)
     open_world(&w);
     join(&w, "ann", id);
     CHECK(ask(&w, id, "logging/setLevel", "level", "info"));
-    CHECK(subscribe(&w, id, "other://a")); /* no record can change that */
+    CHECK(subscribe(&w, id, "other://a")); /* no record has such a key */
     CHECK(unsubscribe(&w, id, "other://a"));
     CHECK(mcp_head(w.m) == 0);
     CHECK(ask(&w, id, "logging/setLevel", "level", "error"));
@@ -475,7 +477,7 @@ test_without_a_store_to_write_to_memory_has_it_all(void)
     open_world(&w);
     join(&w, "ann", old);
     open_with(&r, w.path, true);
-    CHECK(find(&r, old) == NULL); /* it may end there, and here not */
+    CHECK(find(&r, old) == NULL); /* it ends there, but not here */
     join(&r, "ann", id);
     CHECK(subscribe(&r, id, "toy://a") && find(&r, id)->news.n_subs == 1);
     stream(&r, id, NULL, c);
@@ -517,7 +519,7 @@ test_sessions_leave_memory_and_come_back(void)
     find(&w, waits)->n_waiting = 1;
     for (i = 4; i < MCP_MAX_SESSIONS; i++)
         join(&w, "ann", id);
-    CHECK(find(&w, first) != NULL); /* now used last */
+    CHECK(find(&w, first) != NULL); /* now the last used */
     for (i = 4; i < MCP_MAX_SESSIONS; i++)
         join(&w, "ann", id);
     CHECK(w.m->n_sessions == MCP_MAX_SESSIONS && w.m->n_subs == 1);
@@ -532,15 +534,15 @@ test_sessions_leave_memory_and_come_back(void)
     s = find(&w, first);
     CHECK(s != NULL && s->revived && s->news.n_subs == 1);
     for (s = w.m->sessions; s != NULL; s = s->next)
-        s->n_queued += !s->n_waiting; /* nobody can leave any more */
+        s->n_queued += !s->n_waiting; /* now none of them may go */
     CHECK(!try_join(&w, "ann", id));
     arena_fini(&a);
     close_world(&w);
     drop(c);
 }
 
-/* Who may only read leaves nothing behind, and has a session all the same,
-   until that leaves memory. */
+/* A caller that may only read writes nothing, but still has a session until
+   that leaves memory. */
 static void
 test_readers_write_nothing(void)
 {
@@ -563,7 +565,7 @@ test_readers_write_nothing(void)
     }
     CHECK(mcp_stream_open(w.m, &f, STR_NONE, &c->sink, &s) == 0);
     CHECK(s->news.n_subs == 1 && s->log_level == 3);
-    CHECK(find(&w, id) == NULL); /* it is not a writer's */
+    CHECK(find(&w, id) == NULL); /* not even a writer's */
     CHECK(mcp_head(w.m) == 0);
     snprintf(path, sizeof(path), "%s.key", w.path);
     CHECK(access(path, F_OK) != 0);
@@ -591,7 +593,7 @@ test_readers_write_nothing(void)
     drop(c);
 }
 
-/* Sessions that come back go first. */
+/* Sessions that can come back from the log go first. */
 static void
 test_readers_stay_longer(void)
 {
@@ -617,7 +619,7 @@ test_readers_stay_longer(void)
     close_world(&w);
 }
 
-/* However many sessions one begins, they cost another none. */
+/* However many sessions one caller begins, another loses none. */
 static void
 test_sessions_are_shared_out(void)
 {
@@ -638,8 +640,8 @@ test_sessions_are_shared_out(void)
     close_world(&w);
 }
 
-/* What is queued is settled when it is run: it may undo what is not yet
-   done. */
+/* A queued change is judged when it runs: it may undo one that is still
+   queued. */
 static void
 test_queued_changes_build_on_each_other(void)
 {
@@ -669,7 +671,7 @@ test_queued_changes_build_on_each_other(void)
     CHECK(commit(&w) == 0 && mcp_head(w.m) == 2);
     CHECK(find(&w, id)->news.n_subs == 0);
     CHECK(mcp_accept(w.m, &f, &a, str_of(texts[1]), &m[0]) == 0);
-    CHECK(!mcp_writes(m[0])); /* nothing to do, and nothing before it */
+    CHECK(!mcp_writes(m[0])); /* nothing to do: nothing is queued before it */
     mcp_release(m[0]);
     arena_fini(&a);
     close_world(&w);

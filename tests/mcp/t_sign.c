@@ -1,8 +1,8 @@
-/* t_sign - texts that only we can make, and the key that makes them. */
+/* t_sign - sealed texts, and the key that seals them. */
 
 #include "tests/lib/sign_rig.h"
 
-/* RFC 4231, 4.2 to 4.5: what this file calls HMAC-SHA-256 is that. */
+/* RFC 4231, 4.2 to 4.5: this really is HMAC-SHA-256. */
 static void
 test_hmac_by_rfc_4231(void)
 {
@@ -60,7 +60,7 @@ put_base64url(struct buf *b, const uint8_t *p, size_t n)
     }
 }
 
-/* The text is what mcp/sign.c says it is, for it is kept by clients across
+/* The text has the form that mcp/sign.c describes: clients keep it across
    versions of this program. */
 static void
 test_text_as_described(void)
@@ -132,7 +132,7 @@ test_other_use_or_principal(void)
     close_rig(&r);
 }
 
-/* Each bit of a text, each shorter and longer one. */
+/* Every bit of a text flipped; every shorter and longer text. */
 static void
 test_changed_texts(void)
 {
@@ -186,7 +186,7 @@ test_limits(void)
     CHECK(unseal(&r, (struct str){big, 2 * SIGN_MAX_PAYLOAD}, &out) ==
           ERR_INVALID);
     CHECK(seal(&r, STR_NONE, &text) == 0 && opens(&r, text, STR("")));
-    buf_z(&b, "a+b/c="); /* what stands there already is left alone */
+    buf_z(&b, "a+b/c="); /* what was there stays */
     CHECK(sign_seal(r.s, "session", STR("ann"), STR("1"), &b) == 0);
     CHECK(str_starts(buf_view(&b), "a+b/c=") &&
           opens(&r, (struct str){b.p + 6, b.len - 6}, STR("1")));
@@ -211,7 +211,7 @@ test_key_made_once(void)
     CHECK(unseal(&r[0], STR("not even base64!"), &out) == ERR_INVALID);
     CHECK(unseal(&r[0], STR("AAAAAAAAAAAAAAAAAAAAAAAA"), &out) ==
           ERR_INVALID);
-    CHECK(!is_there(key_path())); /* nor its directory */
+    CHECK(!is_there(key_path())); /* and neither is its directory */
     CHECK(seal(&r[0], STR("0"), &text[0]) == 0);
     CHECK(lstat(key_path(), &st) == 0 && S_ISREG(st.st_mode) &&
           (st.st_mode & 07777) == 0600 && st.st_size == KEY_LEN &&
@@ -219,7 +219,7 @@ test_key_made_once(void)
     CHECK(is_tidy());
     CHECK(seal(&r[1], STR("1"), &text[1]) == 0);
     CHECK(opens(&r[0], text[1], STR("1")) && opens(&r[1], text[0], STR("0")));
-    fresh(); /* another store's is another one */
+    fresh(); /* another store has another key */
     open_rig(&r[2], false);
     CHECK(seal(&r[2], STR("2"), &text[0]) == 0);
     CHECK(unseal(&r[2], text[1], &out) == ERR_INVALID);
@@ -253,7 +253,7 @@ test_key_survives(void)
     arena_fini(&a);
 }
 
-/* The key stands beside the log, not beside the link that leads to it. */
+/* The key is beside the log, not beside a link to it. */
 static void
 test_key_beside_the_real_log(void)
 {
@@ -277,7 +277,7 @@ test_key_beside_the_real_log(void)
     free(dir);
 }
 
-/* A store that cannot be written has a key for this process. */
+/* Without a writable store the key lasts as long as the process. */
 static void
 test_readonly_without_key(void)
 {
@@ -326,18 +326,18 @@ test_bad_key_files(void)
         CHECK(unseal(&r, STR("AAAAAAAAAAAAAAAAAAAAAAAA"), &out) == ERR_IO);
         CHECK(told[0] == '\0');
         struct stat st;
-        CHECK(lstat(key_path(), &st) == 0); /* and left as it is */
+        CHECK(lstat(key_path(), &st) == 0); /* it is left as it is */
         CHECK(i >= 3 || st.st_size == (off_t)lens[i]);
         CHECK(i != 8 || S_ISFIFO(st.st_mode));
         CHECK(i != 9 || S_ISLNK(st.st_mode));
         CHECK(i == 8 || i == 9 || is_tidy());
-        CHECK(unlink(key_path()) == 0); /* once it is gone, all is well */
+        CHECK(unlink(key_path()) == 0); /* once it is gone, all works again */
         CHECK(seal(&r, STR("x"), &text) == 0);
         close_rig(&r);
     }
 }
 
-/* A path that turns bad, and good again: neither key nor log is lost. */
+/* A path fails and works again: neither key nor log is lost. */
 static void
 test_path_that_turns_bad(void)
 {
@@ -378,7 +378,7 @@ seal_in_child(void)
     CHECK(child_ok(pid));
 }
 
-/* Another process makes the key when this one is about to. */
+/* Another process makes the key just before this one does. */
 static void
 test_key_of_another_process(void)
 {
@@ -398,7 +398,7 @@ test_key_of_another_process(void)
     close_rig(&r);
 }
 
-/* All wait for the end of a pipe, then make a key at once. */
+/* All wait for the end of a pipe, then make a key at the same time. */
 static void
 race(int go[2], int said)
 {
@@ -475,7 +475,7 @@ test_no_memory(void)
             CHECK(opened == ERR_NOMEM ||
                   (opened == 0 && str_eq(out, payload)));
         }
-        if (s != NULL) { /* and as if nothing had been */
+        if (s != NULL) { /* as if nothing had happened */
             buf_reset(&b, 0);
             CHECK(sign_seal(s, "state", STR("bob"), payload, &b) == 0);
             CHECK(sign_open(s, "state", STR("bob"), buf_view(&b), &a,
@@ -490,19 +490,20 @@ test_no_memory(void)
     CHECK(sealed == 0 && opened == 0);
 }
 
-/* Each call that makes the key fails: an error, no key and no litter, and
-   the next time a key; only where nothing may be written, one in memory. */
+/* Each call that makes the key fails: an error, no key and no leftovers, and a
+   key the next time. Only if nothing may be written, there is one in memory. */
 static void
 test_failing_calls(void)
 {
     static const struct {
         enum fault_call call;
         int err, gives;
-        bool made; /* the key is there all the same */
+        bool made; /* there is a key nevertheless */
     } cases[] = {
         {FAULT_WRITE, ENOSPC, ERR_IO, false},
         {FAULT_WRITE, FAULT_SHORT, 0, true},
-        {FAULT_WRITE, EROFS, ERR_IO, false}, /* in a directory that took it */
+        {FAULT_WRITE, EROFS, ERR_IO, false}, /* in a directory that could be
+                                                written */
         {FAULT_FSYNC, EROFS, ERR_IO, false},
         {FAULT_FSYNC, EIO, ERR_IO, false},
         {FAULT_LINK, EIO, ERR_IO, false},
@@ -545,7 +546,7 @@ test_failing_opens(void)
         CHECK(seal(&r, STR("x"), &text) == 0 && is_tidy());
         close_rig(&r);
     }
-    for (int i = 0; i < 2; i++) { /* a directory that may not be written */
+    for (int i = 0; i < 2; i++) { /* a directory that cannot be written */
         fresh();
         open_rig(&r, false);
         CHECK(store_make_place(r.t.s) == 0);
@@ -557,8 +558,8 @@ test_failing_opens(void)
     }
 }
 
-/* The directory's sync: the key may go with a loss of power, so its texts
-   are not given out; file systems that have no such sync say so. */
+/* The directory's sync fails: a power failure may lose the key, so no sealed
+   text is given out. File systems without such a sync say so. */
 static void
 test_failing_sync_of_the_directory(void)
 {
@@ -577,7 +578,7 @@ test_failing_sync_of_the_directory(void)
     }
 }
 
-/* Somebody made the key, and was killed before he synced its name. */
+/* A process made the key and was killed before it synced the name. */
 static void
 test_key_of_a_killed_process(void)
 {
@@ -591,7 +592,7 @@ test_key_of_a_killed_process(void)
     text = str_of(kept);
     close_rig(&r);
     open_rig(&r, false);
-    CHECK(opens(&r, text, STR("x"))); /* which promises nothing */
+    CHECK(opens(&r, text, STR("x"))); /* it cannot be relied on */
     free(kept);
     fault_start(FAULT_FSYNC, 0, false, EIO);
     CHECK(seal(&r, STR("x"), &again) == ERR_IO);
@@ -600,7 +601,7 @@ test_key_of_a_killed_process(void)
     fault.after = LONG_MAX - 8;
     CHECK(seal(&r, STR("x"), &again) == 0 && fault.after < LONG_MAX - 8);
     fault_start(FAULT_FSYNC, 0, false, EIO);
-    CHECK(seal(&r, STR("x"), &again) == 0 && !fault.hit); /* once is enough */
+    CHECK(seal(&r, STR("x"), &again) == 0 && !fault.hit); /* synced once */
     fault.on = false;
     close_rig(&r);
 }

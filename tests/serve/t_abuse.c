@@ -1,6 +1,6 @@
 /* The real binary, its path in argv[1] or MCPTASK, and hostile requests over
-   raw sockets: those that two parsers may read in two ways, endless ones,
-   large and deep JSON, batches, clients that vanish. */
+   raw sockets: some that two parsers may read in two ways, endless ones, large
+   and deep JSON, batches, clients that vanish. */
 
 #include "tests/lib/abuse.h"
 
@@ -16,8 +16,8 @@ static const char *const stages[] = {
 };
 #define STAGES (sizeof(stages) / sizeof(stages[0]))
 
-/* Each byte of each request is the last one that comes: then the connection
-   is reset, or half of it closed and read to its end. */
+/* Each request is cut after each byte: then the connection is reset, or half
+   closed and read to its end. */
 static void
 test_vanishing_clients(void)
 {
@@ -44,8 +44,8 @@ test_vanishing_clients(void)
 #define GONERS 6
 #define ROUNDS_TO_NOTICE 20000 /* fewer than their calls have time for */
 
-/* Who waits for long and has sent more behind it is noticed as well when he
-   goes, or they would fill the table until their calls end. */
+/* A client that waits and has sent more must be noticed, too, when it leaves:
+   else such clients would fill the table until their calls end. */
 static void
 test_vanishing_waiters(void)
 {
@@ -95,9 +95,9 @@ test_vanishing_waiters(void)
 #define SIZE(line) POST(CHUNKED) line "12345\r\n0\r\n\r\n" SECRET
 #define LAST GET("/health", "Connection: close\r\n")
 
-/* Each is sent with LAST behind it. Where the end of a request is in doubt
-   one reply says so and nothing behind it is looked at; where it is not, what
-   looks like a request in a body is not one. */
+/* Each is sent with LAST after it. If the end of a request is in doubt, one
+   reply says so and nothing after it is read. If it is clear, what looks like a
+   request in a body is not one. */
 static const struct {
     const char *text;
     size_t len;
@@ -152,7 +152,7 @@ static const struct {
     {T(CODING("(X): y\r\n" "Transfer-Encoding: chunked")), "400"},
     {T(CODING(": y\r\n" "Transfer-Encoding: chunked")), "400"},
     {T(CODING("Transfer-Encoding:\tCHUNKED\t")), "400 200 200"},
-    /* lines that end otherwise, or go on */
+    /* lines with other ends, or continued */
     {T(CODING("X: y\nTransfer-Encoding: chunked")), "400"},
     {T(CODING("X: y\rTransfer-Encoding: chunked")), "400"},
     {T(CODING("X: y\r\rTransfer-Encoding: chunked")), "400"},
@@ -225,7 +225,7 @@ static const struct {
     {T(POST(CHUNKED) "0\r\n" SECRET), "400"},
     {T(POST(CHUNKED) "0\r\nContent-Length: 90\r\n" CHUNKED "\r\n"),
      "400 200"},
-    /* a second request inside of the first one's body */
+    /* a second request inside the first one's body */
     {T(POST("Content-Length: 42\r\n") SECRET), "400 200"},
     {T(POST(CHUNKED) "2a\r\n" SECRET "\r\n0\r\n\r\n"), "400 200"},
     {T("GET /health HTTP/1.1\r\n" HOST "Content-Length: 42\r\n\r\n"
@@ -276,7 +276,7 @@ test_smuggling(void)
 
 /* ---- requests without an end ---- */
 
-/* Each goes on after its reply, too, and never reads more than that. */
+/* Each goes on sending after its reply, and reads nothing more. */
 static const struct endless {
     const char *begin, *again;
     int status; /* 0: nothing has to come */
@@ -340,7 +340,7 @@ test_endless_requests(void)
     CHECK(metric(&good, "http_held_bytes") < 2 * (long)MIB);
     hang_up(&good);
     for (i = 0; i < ENDLESS; i++) {
-        /* A slow machine may run out of time before. */
+        /* On a slow machine time may run out first. */
         if (!CHECK(endless[i].status == 0 || status[i] == 408 ||
                    status[i] == endless[i].status))
             fprintf(stderr, "%s: %d\n", endless[i].begin, status[i]);
@@ -352,7 +352,7 @@ test_endless_requests(void)
 
 /* ---- JSON ---- */
 
-/* begin, then again and again until there is a MiB, then end. */
+/* begin, then `again` repeated up to 1 MiB, then end. */
 static struct text
 large(const char *begin, const char *again, const char *end)
 {
@@ -423,7 +423,7 @@ test_large_json(void)
 
 /* ---- batches ---- */
 
-/* Whether n messages, each of them text, are answered with a status. */
+/* Whether a batch of n messages, each of them text, gets this status. */
 static bool
 batch_gives(struct client *c, const char *fields, size_t n, const char *text,
             int status)
@@ -459,7 +459,7 @@ test_batches(void)
     rig_end(&r, "batches");
 }
 
-/* A batch is one message, whose answers would take 400 MiB. */
+/* A batch is one message; its answers would take 400 MiB. */
 static void
 test_a_batch_of_reads(void)
 {

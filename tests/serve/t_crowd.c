@@ -1,15 +1,15 @@
 /* The real binary, its path in argv[1] or MCPTASK, and many clients at once:
-   all with the same request, all waiting, more of them than there are
+   all with the same request, all waiting, or more of them than there are
    descriptors. */
 
 #include "tests/lib/abuse.h"
 
 #define MANY 2000       /* connections */
-#define FULL_TABLE 1000 /* clients, beside the probe, of all that select can */
+#define FULL_TABLE 1000 /* clients beside the probe: all that select allows */
 
 static long idle_percent;
 
-/* n clients send body, all but for its last byte, and that all at once. */
+/* n clients send body except its last byte, then all of them the last byte. */
 static void
 crowd(const struct rig *r, int n, const struct text *body, int want)
 {
@@ -51,8 +51,7 @@ test_a_crowd_of_tokens(void)
     rig_end(&r, "a crowd of tokens");
 }
 
-/* A store of 1.5 MiB of tasks, and what looks through them for what is not
-   there. */
+/* A store of 1.5 MiB of tasks, and a search for something not in them. */
 #define SEARCH CALL("list_tasks", "\"query\":\"aaaaaaaab\"")
 
 static void
@@ -100,8 +99,8 @@ seq_of(const char *text)
 
 #define QUEUE 60
 
-/* One client has sent many searches and then makes a task: who came behind
-   all that is served before it. */
+/* One client sends many searches, then creates a task. A client that comes
+   after all of that is served before the task. */
 static void
 test_a_long_queue(void)
 {
@@ -143,8 +142,8 @@ test_a_long_queue(void)
     rig_end(&r, "a long queue");
 }
 
-/* A CROWD that has 8 MiB each to send, of which the server takes what it has
-   room for, and a reply for none. */
+/* Each client of a CROWD has 8 MiB to send. The server takes what it has room
+   for. */
 static void
 test_a_crowd_of_bodies(void)
 {
@@ -176,7 +175,7 @@ test_a_crowd_of_bodies(void)
 
 #define WAITERS (SANITIZED ? 30 : 500)
 
-/* What they wait for is large, and then comes: small changes run them all
+/* They wait for something large that then comes: small changes run them all
    again. */
 static void
 test_a_crowd_of_waiters(void)
@@ -213,8 +212,8 @@ test_a_crowd_of_waiters(void)
     rig_end(&r, "a crowd of waiters");
 }
 
-/* As many as there can be that have had a large request and a large answer,
-   and stay. */
+/* As many clients as possible, which stay after a large request and a large
+   answer. */
 static void
 test_a_crowd_that_stays(void)
 {
@@ -242,8 +241,8 @@ test_a_crowd_that_stays(void)
 
 /* ---- more connections than descriptors ---- */
 
-/* MANY connect and say nothing; who comes last is served, at the cost of who
-   came first, or told that there is no room. */
+/* MANY connect and send nothing. The last one is served, at the cost of the
+   first, or told that there is no room. */
 static void
 crowd_in(const struct rig *r, int least, int most)
 {
@@ -253,7 +252,7 @@ crowd_in(const struct rig *r, int least, int most)
     for (i = 0; i < MANY; i++)
         c[i] = dial(r->address);
     ask(&c[MANY - 1], "GET", "/health", "", NULL);
-    CHECK(can(c[MANY - 1].fd, POLLIN)); /* behind it nobody is undecided */
+    CHECK(can(c[MANY - 1].fd, POLLIN)); /* by then all others are decided */
     for (i = 0; i < MANY; i++)
         if (is_readable(c[i].fd)) {
             status = reply_of(&c[i]);
@@ -284,7 +283,7 @@ test_many_connections(void)
         {"--http --port 0", "many connections", 8192, 0, 192, 192},
         {"--http --port 0", "many connections, 24 files", 24, 0, 6, 6},
         {"--port 0 --connections 65536", "all connections", 8192, 0, 756, 756},
-        /* numbers run out at FD_SETSIZE before the table is full */
+        /* descriptors reach FD_SETSIZE before the table is full */
         {"--port 0 --connections 65536", "high numbers", 8192, 900, 50, 120},
     };
     int fd[1024];
@@ -313,8 +312,8 @@ inherit(bool on)
         fcntl(held[i], F_SETFD, on ? 0 : FD_CLOEXEC);
 }
 
-/* No descriptor is left to accept with: that costs nothing, and who waits is
-   served when others have gone. */
+/* No descriptor is left to accept with: that costs nothing, and those who wait
+   are served once others have left. */
 static void
 test_no_descriptors(void)
 {

@@ -1,5 +1,5 @@
-/* t_page - the page that is packed into the binary: gzip's own program
-   unpacks it to the same, and what browsers are told fits it. */
+/* t_page - the page in the binary: gzip's own program unpacks it to the same
+   text, and the headers for browsers match it. */
 
 #include "board/page.h"
 #include "base/sha256.h"
@@ -42,7 +42,7 @@ test_unpacks_as_gzip_does(void)
     arena_fini(&a);
 }
 
-/* The hex digest that stands in base64 behind name in the fields. */
+/* Whether the fields have, after name, the digest of the text in base64. */
 static bool
 allows(struct arena *a, const char *fields, const char *name,
        const char *digest)
@@ -121,7 +121,7 @@ fits(const struct sorted *s, enum task_status status, unsigned flags)
     return strcmp(s->status, task_status_name(status)) == 0;
 }
 
-/* Whatever a task is like, it stands where its one row says. */
+/* Every kind of task is in the column that its row says. */
 static void
 test_each_task_has_its_column(void)
 {

@@ -1,13 +1,13 @@
 /* What one principal leaves to others: turns, requests a second, connections.
-   The clock stands still, but for a tool that takes a whole turn each time
-   that it is run. */
+   The clock stands still, except for a tool that takes a whole turn each time
+   it runs. */
 
 #include "serve/web.h"
 #include "tests/lib/serve_rig.h"
 
 /* ---- turns ---- */
 
-/* However many connections search for somebody. */
+/* However many connections one principal searches on. */
 static void
 test_a_call_waits_for_no_crowd(void)
 {
@@ -29,11 +29,11 @@ test_principals_take_turns(void)
     begin(3);
     push("ann", 3, SEARCH);
     push("bob", 1, SEARCH);
-    /* Each begins with a step, then one looks on at a time. */
+    /* Each begins with a step, then one at a time goes on. */
     CHECK(serves("abaa" "abab" "aaaa"));
 }
 
-/* Nobody's connections are left behind his own others. */
+/* All connections of one principal get their turn. */
 static void
 test_own_connections_take_turns(void)
 {
@@ -62,7 +62,7 @@ test_own_connections_take_turns(void)
 
 static struct web *web;
 
-/* Of ann and bob, or of whoever comes. */
+/* With the tokens of ann and bob, or without tokens. */
 static void
 web_begin(uint64_t rate, unsigned connections, bool tokens)
 {
@@ -87,7 +87,7 @@ web_begin(uint64_t rate, unsigned connections, bool tokens)
     now_s += 100;
 }
 
-/* Whether c has something to read; or that there is nothing to come. */
+/* Whether c has something to read, or nothing more can come. */
 static bool
 has_reply(void *ctx)
 {
@@ -107,7 +107,8 @@ again(struct client *c, const char *method, const char *path,
     return strstr(fields, STREAM) != NULL ? status_of(c) : reply_of(c);
 }
 
-/* One request on a connection of its own: the status; the reply is in *c. */
+/* Sends one request on a connection of its own. Returns the status; the reply
+   is in *c. */
 static int
 get(struct client *c, const char *method, const char *path,
     const char *fields, const char *body)
@@ -127,7 +128,7 @@ once(const char *method, const char *path, const char *fields,
     return status;
 }
 
-/* Takes what who may send at once. */
+/* Uses up what a client may send at once. */
 static void
 spend(const char *fields)
 {
@@ -151,7 +152,7 @@ posts(const char *fields, const char *body, int status, const char *want)
     return ok;
 }
 
-/* By the revision of who asks, and what is not a request. */
+/* In the form of each revision, and for messages that are not requests. */
 static void
 test_one_request_too_many(void)
 {
@@ -171,8 +172,8 @@ test_one_request_too_many(void)
     web_close(web);
 }
 
-/* What needs no body is refused by its head; how the server is can always be
-   asked for. */
+/* What needs no body is refused after the head; /health and /ready always
+   answer. */
 static void
 test_refused_by_the_head(void)
 {
@@ -210,7 +211,7 @@ test_a_rate_is_of_one_principal(void)
     web_close(web);
 }
 
-/* All that are in it, whatever there was left for. */
+/* All requests in it count, however few were left. */
 static void
 test_a_batch_is_many_requests(void)
 {
@@ -245,7 +246,7 @@ test_no_rate(void)
 
 /* ---- connections ---- */
 
-/* How many of 8 are served for who, and stay open; c[0] is the first. */
+/* How many of 8 connections are served and stay open; c[0] is the first. */
 static unsigned
 connect_all(struct client c[9], const char *fields)
 {
@@ -291,10 +292,10 @@ test_nobody_has_all_connections(void)
 
 /* ---- what serve has no room for ---- */
 
-#define HEAVY 16 /* two of them are all that is taken at a time */
+#define HEAVY 16 /* two of them fill what is taken at a time */
 #define VALUES 60000
 
-/* Whether somebody was served. */
+/* Whether anybody was served, or nothing more can come. */
 static bool
 is_busy(void *ctx)
 {

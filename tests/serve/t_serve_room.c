@@ -1,5 +1,5 @@
-/* Turns on a disk of 2 MB: full batches come faster than a compaction in
-   slices can follow. The clock stands still, so that a turn takes all that is
+/* Turns on a disk of 2 MB: full batches come faster than a compaction in slices
+   can follow. The clock stands still, so that a turn takes everything that is
    pushed. */
 
 #include "base/loop.h"
@@ -31,7 +31,7 @@ __wrap_clock_gettime(clockid_t id, struct timespec *ts)
     return 0;
 }
 
-/* The next checkpoint of one task after the other. */
+/* Saves the next checkpoint, of one task after the other. */
 static int
 save(struct mcp_call *c)
 {
@@ -144,7 +144,8 @@ test_no_batch_is_refused(void)
     }
 }
 
-/* Others have the room: it is refused, and saved when they give it back. */
+/* Others have taken the room: the checkpoint is refused, and saved once they
+   give it back. */
 static void
 test_others_fill_the_disk(void)
 {

@@ -109,8 +109,8 @@ add_cancel(struct text *t, int id)
          "\"params\":{\"requestId\":%d}}\n", id);
 }
 
-/* In one read with their calls, and late ones; what bears the id of one that
-   is gone is a call as any other. */
+/* In one read with their calls, and late. A call with the id of a cancelled one
+   is a call like any other. */
 static void
 test_takes_every_cancellation(void)
 {
@@ -185,8 +185,8 @@ test_limits_the_length_of_a_line(void)
     free(dir);
 }
 
-/* As JavaScript's clients write it, with the id last; and a last line that
-   input ends in. */
+/* As JavaScript clients write it, with the id last; and as the last line,
+   without a line feed. */
 static void
 test_answers_a_long_line_with_its_id(void)
 {
@@ -216,7 +216,7 @@ test_answers_all_at_the_end_of_input(void)
 {
     int cut;
 
-    for (cut = 0; cut < 2; cut++) { /* the last line feed there, or not */
+    for (cut = 0; cut < 2; cut++) { /* with the last line feed, or without */
         char *dir = test_tmpdir();
         struct srv s = start(dir, NULL, PLAIN);
         struct text t = {0}, log;
@@ -264,8 +264,8 @@ test_answers_garbage_with_errors(void)
     free(dir);
 }
 
-/* Sends requests and reads nothing until the server stops reading too, which
-   shows in a pipe that stays full. How many lines went in. */
+/* Sends requests and reads nothing until the server stops reading, too, so that
+   the pipe stays full. Returns how many lines went in. */
 static int
 fill_up(struct srv *s, struct text *t)
 {
@@ -303,7 +303,7 @@ test_a_client_that_does_not_read(void)
     CHECK(send_text(&other, &ping) && is_good(next_line(&other)));
     CHECK(finish(&other) == 0);
 
-    CHECK(send_text(&s, &t)); /* reads now, so that the rest can go in */
+    CHECK(send_text(&s, &t)); /* this reads, so that the rest can go in */
     for (i = 0; i < n; i++)
         good += answers(next_line(&s), i);
     CHECK(good == n);
@@ -311,7 +311,7 @@ test_a_client_that_does_not_read(void)
 
     s = start(dir, NULL, PLAIN);
     fill_up(&s, &t);
-    shut(&s.in); /* and never reads: it gives up after a while */
+    shut(&s.in); /* never reads: the server gives up after a while */
     CHECK(ended(&s) == 0);
     free(t.p);
     free(ping.p);
@@ -350,14 +350,14 @@ test_a_signal_in_a_burst_loses_nothing(void)
     for (i = 0; i < 2000; i++) {
         snprintf(task, sizeof(task), "t%d", i);
         add_call(&t, i, "create_task", task);
-        if (i == 20) { /* the first answer is there before it ends */
+        if (i == 20) { /* the first answer comes before it ends */
             CHECK(send_text(&s, &t));
             CHECK(is_good(next_line(&s)));
             kill(s.pid, SIGTERM);
             acknowledged = 1;
         }
     }
-    send_text(&s, &t); /* as far as it goes */
+    send_text(&s, &t); /* as much as goes in */
     while (hear(&s))
         ;
     log = file_text(path_in(dir, "tasks.log"));
@@ -372,7 +372,7 @@ test_a_signal_in_a_burst_loses_nothing(void)
     free(dir);
 }
 
-/* The member of a line that is a text, behind name and ":"; up to 99 bytes. */
+/* The text after name and ":" in a line; up to 99 bytes. */
 static const char *
 text_in(const char *line, const char *name)
 {
@@ -384,7 +384,7 @@ text_in(const char *line, const char *name)
     return text;
 }
 
-/* The next line that says it, with others before it. */
+/* The next line that contains `what`, however many others come before. */
 static char *
 line_with(struct srv *s, const char *what)
 {
@@ -395,9 +395,9 @@ line_with(struct srv *s, const char *what)
     return line;
 }
 
-/* Of a question that a task waits for: n values, one in the other or side by
-   side, say nothing that could be kept. The call ends without an answer, and
-   the question can have another. */
+/* The answer to a task's question has n values, nested or side by side: too
+   many to keep. The call ends without an answer, and the question can be
+   answered again. */
 static void
 test_an_answer_that_cannot_be_kept(size_t n, bool deep)
 {
@@ -442,7 +442,7 @@ test_an_answer_that_cannot_be_kept(size_t n, bool deep)
     free(dir);
 }
 
-/* A batch that does not fit is undone as a whole: its writers answer so, and
+/* A batch that does not fit is undone as a whole: its writers report that, and
    its readers, which had seen it, are run again. */
 static void
 test_a_full_disk(void)
@@ -573,15 +573,15 @@ ask_around_a_writer(struct srv *s, struct srv *other, const char *task)
     add_call(&t, 3, "create_task", task);
     add_call(&t, 4, "get_task", "a");
     CHECK(send_text(s, &t));
-    CHECK(is_good(next_line(s))); /* it came before the writer */
+    CHECK(is_good(next_line(s))); /* this one came before the writer */
     add_call(&t, 5, "get_task", "a");
     CHECK(send_text(other, &t) && is_good(next_line(other)));
     CHECK(s->got.len == s->taken);
     free(t.p);
 }
 
-/* Takes the write lock of the store in dir, as any process may; it stays as
-   long as the descriptor. A server that looks at a tail may have it just
+/* Takes the write lock of the store in dir, as any process may, for as long as
+   the descriptor is open. A server that checks a torn tail may hold it just
    now. */
 static int
 hold_lock(const char *dir)
@@ -694,7 +694,7 @@ test_refuses_what_it_does_not_know(void)
         FILE *f = cases[i].log ? fopen(path_in(dir, "tasks.log"), "w") : NULL;
         struct srv s;
 
-        if (f != NULL) /* with the NUL, which is SQLite's too */
+        if (f != NULL) /* with the NUL, which SQLite's header has, too */
             CHECK(fwrite(cases[i].log, strlen(cases[i].log) + 1, 1, f) == 1 &&
                   fclose(f) == 0);
         s = start(dir, cases[i].option, PLAIN);
@@ -721,8 +721,8 @@ main(int argc, char **argv)
         return 2;
     }
     signal(SIGPIPE, SIG_IGN);
-    /* We hold its pipes, but who started it is gone: it looks for that every
-       few seconds, while the other tests run. */
+    /* We hold its pipes, but its parent is gone. It checks for that every few
+       seconds, while the other tests run. */
     make_pipe(gate, false);
     orphan = start(dir, NULL, ORPHAN);
     add_ping(&t, 1);

@@ -1,5 +1,5 @@
-/* The real binary, its path in argv[1] or MCPTASK, and clients that do not
-   read, or slowly, what it has to say, or to whom it has much to say. */
+/* The real binary, its path in argv[1] or MCPTASK, and clients that read slowly
+   or not at all, or that get a lot to read. */
 
 #include "tests/lib/abuse.h"
 
@@ -8,7 +8,7 @@
 
 /* ---- answers that nobody reads ---- */
 
-/* Asks for it, and does not read. */
+/* Asks for uri and does not read. */
 static struct client
 ask_for(const struct rig *r, const char *uri)
 {
@@ -35,7 +35,7 @@ test_unread_answers(void)
         c[i] = ask_for(&r, uri);
     halt(&r, false);
     for (i = 0; i < UNREAD; i++)
-        CHECK(can(c[i].fd, POLLIN)); /* a reply has begun */
+        CHECK(can(c[i].fd, POLLIN)); /* the reply has begun */
     for (i = 0; i < UNREAD; i++)
         if (i % 2 == 0)
             reset(&c[i]);
@@ -47,7 +47,7 @@ test_unread_answers(void)
     rig_end(&r, "unread answers");
 }
 
-/* Stalled: a session's stream, subscribed to all. */
+/* A session's stream, subscribed to everything, that stalls. */
 static struct client
 stall_session(const struct rig *r, const struct text *subscribe)
 {
@@ -62,7 +62,7 @@ stall_session(const struct rig *r, const struct text *subscribe)
     return stream;
 }
 
-/* Listens to all, on a connection of its own. */
+/* Listens to everything, on a connection of its own. */
 static struct client
 listen_to_all(struct client c)
 {
@@ -85,7 +85,7 @@ listen_to_all(struct client c)
     return c;
 }
 
-/* Whether it hears of every uri once. */
+/* Whether it is told of every uri once. */
 static bool
 hears_all(struct client *c)
 {
@@ -99,7 +99,7 @@ hears_all(struct client *c)
     return n == URIS;
 }
 
-/* Who stalls is cut off, who reads hears all. */
+/* A client that stalls is cut off, one that reads gets everything. */
 static void
 test_stalled_streams(void)
 {
@@ -137,7 +137,7 @@ test_stalled_streams(void)
     rig_end(&r, "stalled streams");
 }
 
-/* Each listens to as much as it may, by names as long as can be. */
+/* Each listens to as much as it may, by the longest possible names. */
 static void
 test_a_crowd_of_listeners(void)
 {
@@ -169,7 +169,7 @@ test_a_crowd_of_listeners(void)
 
 /* ---- long histories ---- */
 
-/* Sends body as n clients, all in one turn, and reads what each is told. */
+/* Sends body as n clients, all in one turn, and reads their answers. */
 static void
 all_ask(const struct rig *r, int n, const char *body, const char *what)
 {
@@ -217,7 +217,7 @@ read_back(const struct rig *r)
     hang_up(&c);
 }
 
-/* Reads and waits that have to look at all events. */
+/* Reads and waits that have to examine all events. */
 static void
 test_long_histories(void)
 {
@@ -243,12 +243,12 @@ test_long_histories(void)
 
 #define TICK_MS 100
 
-/* What they send: a text at once, another a byte at a time, then the last
-   byte again and again, or nothing. */
+/* What they send: one text at once, another a byte at a time, then the last
+   byte over and over, or nothing. */
 static const struct pace {
     const char *first, *then;
     bool again;
-    int status; /* that comes in the end; 0: it reads as slowly */
+    int status; /* of the reply; 0: it only reads slowly */
 } paces[] = {
     {"", GET("/health", "Connection: close\r\n"), false, 200},
     {"", "GET /aaaa", true, 408},
@@ -266,7 +266,7 @@ static const struct pace {
 struct slow {
     const struct pace *pace;
     struct client c;
-    size_t sent; /* of then */
+    size_t sent; /* at that time */
     bool done;
 };
 
@@ -305,7 +305,7 @@ slow_reply(struct slow *s)
         fprintf(stderr, "%s%s: %d\n", s->pace->first, s->pace->then, status);
 }
 
-/* All of them, until each has got its reply: how many did not get theirs. */
+/* Runs them until each has its reply. Returns how many did not get one. */
 static int
 run_slow_clients(const struct rig *r, const char *uri)
 {
@@ -336,8 +336,8 @@ run_slow_clients(const struct rig *r, const char *uri)
     return left + test_failed;
 }
 
-/* Goes on beside the other tests, since it takes as long as the server gives
-   to a request. */
+/* Runs beside the other tests, since it takes as long as the server allows for
+   a request. */
 static pid_t
 begin_slow_clients(struct rig *r)
 {

@@ -1,10 +1,10 @@
 /* Over HTTP: routes and refusals, sessions, streams and their replay, the SSE
-   transport. And, for tools that ask their client or let it come back, the
+   transport; and tools that ask their client or let it come back, with the
    fixture, its path in argv[2]. */
 
 #include "tests/lib/web.h"
 
-/* A refusal does not wait for the body, which does not come. */
+/* A refusal does not wait for a body that never comes. */
 static void
 test_refuses_before_the_body(void)
 {
@@ -260,7 +260,7 @@ test_statuses_of_2026(void)
         {MODERN("tools/call") "Mcp-Name: other\r\n",
          RPC(1, "tools/call", "{\"name\":\"get_task\",\"arguments\":{"
              "\"task_id\":\"none\"}," META "}"), 400, "-32020"},
-        /* Each header once: which one did a proxy look at? */
+        /* Each header once, since a proxy may have read the other one. */
         {MODERN("tools/list") "Mcp-Method: ping\r\n",
          RPC(1, "tools/list", "{" META "}"), 400, "-32020"},
         {MODERN("tools/list") "mcp-method: tools/list\r\n",
@@ -357,8 +357,8 @@ test_reading_leaves_no_log(void)
     rig_end(&r);
 }
 
-/* A client that finds its stream dead before anything came comes back with
-   the id of the first event, although here it seems to live. */
+/* A client whose stream died before anything came returns with the id of the
+   first event, while the server still thinks the stream lives. */
 static void
 test_a_stream_is_taken_over_from_its_beginning(void)
 {
@@ -379,8 +379,8 @@ test_a_stream_is_taken_over_from_its_beginning(void)
     rig_end(&r);
 }
 
-/* The end of a session has to be written down: where that fails it has not
-   ended, and its client may try again. */
+/* The end of a session must be written: if that fails, it has not ended and its
+   client may try again. */
 static void
 test_an_end_that_cannot_be_written(void)
 {
@@ -409,7 +409,7 @@ test_an_end_that_cannot_be_written(void)
     rig_end(&r);
 }
 
-/* Sessions need a key: whoever runs the server hears what is wrong. */
+/* Sessions need a key: the operator is told what is wrong with it. */
 static void
 test_a_bad_key_is_told(void)
 {
@@ -438,8 +438,8 @@ test_a_bad_key_is_told(void)
     rig_end(&r);
 }
 
-/* What another process has changed while nobody served is told to who comes
-   back with the id of the last event. */
+/* A client that comes back with the id of the last event is told what another
+   process changed while nobody served. */
 static void
 test_replay_across_a_kill(void)
 {
@@ -471,7 +471,7 @@ test_replay_across_a_kill(void)
     stream = stream_of(&r, &s, last);
     CHECK(hears(&stream, UPDATED) && strcmp(stream.id, last) != 0);
 
-    /* and what it changes while somebody listens */
+    /* and what it changes while a client listens */
     addf(&t, "%s\n", UPDATE("a", "4"));
     CHECK(send_text(&other, &t) && is_good(next_line(&other)));
     CHECK(hears(&stream, "task://a"));
@@ -482,7 +482,7 @@ test_replay_across_a_kill(void)
     rig_end(&r);
 }
 
-/* Packed or not, as the client takes it; again only when it is another. */
+/* Packed or not, as the client accepts; sent again only if it has changed. */
 static void
 test_the_page(void)
 {
@@ -596,7 +596,7 @@ test_the_sse_transport(void)
     CHECK(legacy_call(&l, PING, "\"result\":{}"));
     legacy_close(&l);
     legacy_open(&l, &r, last);
-    CHECK(hears(&l.stream, UPDATED)); /* its subscription is still there */
+    CHECK(hears(&l.stream, UPDATED)); /* its subscription has survived */
     CHECK(legacy_call(&l, PING, "\"result\":{}"));
     CHECK(once(&r, "POST", "/message?clientId=none",
                "Content-Type: application/json\r\n", PING) == 404);
@@ -628,7 +628,7 @@ test_listens(void)
     change(&r, CREATE("b"));
     CHECK(hears(&c, LIST_CHANGED));
 
-    gone = dial(r.address); /* hanging up cancels */
+    gone = dial(r.address); /* hanging up cancels the call */
     ask(&gone, "POST", "/mcp", MODERN("subscriptions/listen"),
         RPC(9, "subscriptions/listen",
             "{\"notifications\":{\"resourcesListChanged\":true}," META "}"));
@@ -643,7 +643,8 @@ test_listens(void)
     free(r.dir);
 }
 
-/* The loop looks at who waits ten times a second: a claim looks itself. */
+/* The loop checks waiting connections ten times a second: a claim checks
+   itself. */
 static void
 test_no_claim_for_who_is_gone(void)
 {
@@ -687,7 +688,8 @@ fixture_new(void)
     return r;
 }
 
-/* Calls the tool that ends its stream before it answers; the event id. */
+/* Calls the tool that ends its stream before it answers, and takes the event
+   id. */
 static void
 call_and_part(struct client *c, const struct session *s, char id[256])
 {
@@ -712,10 +714,10 @@ test_an_answer_is_fetched_once(void)
 
     call_and_part(&c, &s, id);
     CHECK(posts(&c, s.fields, PING, "\"result\":{}"));
-    stream = stream_of(&r, &other, id); /* not his: a plain stream */
+    stream = stream_of(&r, &other, id); /* not bob's: a plain stream */
     hang_up(&stream);
     stream = open_stream(&r, &s, id);
-    hang_up(&stream); /* before it was there, or after */
+    hang_up(&stream); /* before it came, or after */
     call_and_part(&c, &s, id);
     stream = open_stream(&r, &s, id);
     CHECK(hears(&stream, "\"id\":7,\"result\""));
@@ -732,7 +734,7 @@ test_an_answer_is_fetched_once(void)
     rig_end(&r);
 }
 
-/* Begins a call that asks for a name: its stream, and the id of the question
+/* Begins a call that asks for a name. Returns its stream, and the question's id
    as text. */
 static struct client
 call_and_wait(const struct rig *r, const struct session *s, char id[64])
@@ -769,7 +771,7 @@ test_a_call_asks_its_client(void)
     CHECK(next_event(&call) == NULL && call.ended);
     hang_up(&call);
 
-    call = call_and_wait(&r, &s, id); /* what is cancelled just ends */
+    call = call_and_wait(&r, &s, id); /* a cancelled call just ends */
     CHECK(fetch(&c, "POST", "/mcp", s.fields,
                 "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
                 "\"params\":{\"requestId\":8}}") == 202);
@@ -777,7 +779,7 @@ test_a_call_asks_its_client(void)
     CHECK(next_event(&call) == NULL && call.ended);
     hang_up(&call);
     call = call_and_wait(&r, &s, id);
-    kill(r.s.pid, SIGTERM); /* and so does what waits at the end */
+    kill(r.s.pid, SIGTERM); /* so does a call that waits at the end */
     CHECK(next_event(&call) == NULL && call.ended);
     CHECK(ended(&r.s) == 0);
     hang_up(&call);
@@ -785,8 +787,8 @@ test_a_call_asks_its_client(void)
     free(r.dir);
 }
 
-/* At the end a reply is ended once, also where its call still has something
-   to say, and its connection lingers for what was sent behind it. */
+/* At the end a reply is ended once, even if its call has more to say, and its
+   connection lingers for what was sent after the request. */
 static void
 test_the_end_of_a_call_that_waits(void)
 {

@@ -1,9 +1,9 @@
-/* Where it listens: a rate, a Unix socket, sockets that it was passed, the
-   port of the environment, and what it refuses to start with. */
+/* Starting: a rate, a Unix socket, sockets passed by the parent, the port in
+   the environment, and what it refuses to start with. */
 
 #include "tests/lib/web.h"
 
-/* As soon as one is too many. */
+/* From the first request that is too many. */
 static void
 test_a_rate(void)
 {
@@ -108,8 +108,8 @@ test_refuses_to_start(void)
     }
 }
 
-/* That nobody may come in without a token is said before anything is bound,
-   which could not be: the port is taken. */
+/* It refuses to serve without tokens before it binds anything: the port is
+   taken, so binding would fail. */
 static void
 test_refuses_before_it_listens(void)
 {

@@ -50,8 +50,8 @@ test_who_has_a_token(const struct rig *r)
 #define OURS "Origin: http://localhost\r\n"
 #define HELD "lease_held"
 
-/* With tokens a person is whose token says so; without, who uses the page,
-   which is what an Origin of ours shows. */
+/* With tokens, a person is a caller whose token says so; without, one who uses
+   the page, as an Origin of ours shows. */
 static void
 test_a_person_takes_over(void)
 {
@@ -100,8 +100,8 @@ is_empty(const char *dir)
     return system(command) == 0;
 }
 
-/* A token that may only read makes no file, whatever it asks for. What it has
-   ends with the process. */
+/* A token that may only read creates no file, whatever it asks for. Its
+   sessions end with the process. */
 static void
 test_a_reader_leaves_no_trace(void)
 {
@@ -183,14 +183,14 @@ test_tokens(void)
     addf(&t, "%s%sExpect: 100-continue\r\n", TYPES, ALICE);
     CHECK(posts(&c, s.fields, PING, "\"result\":{}"));
 
-    /* a file that is wrong changes nothing, a right one does at once */
+    /* an invalid file changes nothing, a valid one counts at once */
     stream = stream_of(&r, &s, NULL);
     write_tokens(path, "short x\n");
     kill(r.s.pid, SIGHUP);
     CHECK(has(err_line(&r.s), "the old tokens stay"));
     CHECK(posts(&c, s.fields, PING, "\"result\":{}"));
     write_tokens(path, strchr(all, '\n') + 1);
-    half = dial(r.address); /* whose body is yet to come */
+    half = dial(r.address); /* its body is still to come */
     addf(&t, "Content-Length: %zu\r\n", strlen(PING));
     ask(&half, "POST", "/mcp", t.p, NULL);
     CHECK(status_of(&half) == 100);
@@ -210,7 +210,7 @@ test_tokens(void)
 
 #define SILENT 300 /* more than are served at a time */
 
-/* Without a token nobody keeps those out who have one. */
+/* Clients without a token keep nobody out who has one. */
 static void
 test_strangers_lock_nobody_out(void)
 {

@@ -402,8 +402,8 @@ test_all_or_none(void)
          "beside the list, not in it"},
         {"{'title':'N','tasks':[{'title':'N'}]}", "invalid_argument",
          "title goes into tasks"},
-        {"{'tasks':[]}", "too_large", "tasks must be 1 to 50, of 262144 bytes "
-         "in all"},
+        {"{'tasks':[]}", "invalid_argument", "tasks must be 1 to 50, of 262144 "
+         "bytes in all"},
         {"{'tasks':{}}", "invalid_argument", "tasks must be an array"},
         {"{'tasks':[1]}", "invalid_argument", "tasks[0]: the arguments must "
          "be an object"},

@@ -610,6 +610,32 @@ test_lines_that_match(void)
     fixture_fini(&f);
 }
 
+/* However many bytes of the last character do not fit. */
+static void
+test_long_lines_end_with_a_character(void)
+{
+    struct fixture f;
+    struct buf b = {0};
+    struct str text;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    buf_z(&b, "{'task_id':'a','name':'n','content':'");
+    for (const char *start = "hit"; *start != '\0'; start++) {
+        buf_z(&b, start);
+        put_times(&b, "\xe4\xb8\xad", 400);
+        buf_z(&b, "\\n");
+    }
+    buf_put(&b, "'}", 3);
+    call(&f, "attach_artifact", b.p);
+    piece(&f, ",'match':'\xe4\xb8\xad'");
+    text = json_str(&f.a, json_get(f.json, "content"));
+    CHECK(strstr(f.out.p, "3:t\xe4\xb8\xad") && text.len < 3 * 1030);
+    CHECK(strstr(text.p, "\xef\xbf\xbd") == NULL);
+    buf_fini(&b);
+    fixture_fini(&f);
+}
+
 /* More than fits is read on by cursor: each line once. Long lines are cut. */
 static void
 test_many_lines_that_match(void)
@@ -654,6 +680,7 @@ main(void)
 {
     test_tail_of_an_artifact();
     test_lines_that_match();
+    test_long_lines_end_with_a_character();
     test_many_lines_that_match();
     test_artifact_round_trip();
     test_artifact_that_is_gone_or_changed();

@@ -1,0 +1,19 @@
+#ifndef BASE_UTF8_H
+#define BASE_UTF8_H
+
+/* utf8 - characters of a text. */
+
+#include "base/base.h"
+
+/* The length of the valid UTF-8 sequence (RFC 3629) at p; 0 if invalid. */
+size_t utf8_len(const char *p, const char *end);
+/* The code point of the valid sequence of n bytes at p. */
+uint32_t utf8_code(const char *p, size_t n);
+/* The number of code points in s, which must be valid UTF-8. */
+size_t utf8_count(struct str s);
+/* Whether a character began before offset at and goes on there. */
+bool utf8_is_within(struct str s, size_t at);
+/* At most the first max bytes of s, without a character that ends later. */
+struct str utf8_cut(struct str s, size_t max);
+
+#endif

@@ -1,0 +1,246 @@
+/* claim - the next task to claim, and why there is none.
+
+   1. A search reads READY_BYTES of records, then it passes over tasks that
+      depend on others; after twice as many, or TASK_LOOK_MAX tasks, it ends.
+   2. A task that was read and is blocked is parked, so the next search goes on
+      behind it.
+   3. A task that is found has been read as far as a change of it needs: one
+      that only a newer version can read is in nobody's way. */
+
+#include "task/claim.h"
+#include "task/index.h"
+#include "task/query.h"
+
+#define READY_BYTES (TASK_READ_MAX / 4) /* under the lock: others wait */
+
+struct search {
+    struct tasks *t;
+    struct task_want *w;
+    struct arena a;
+    size_t looked;
+    uint64_t bytes;
+};
+
+/* Reads the task of e, whose memory the next one reuses. */
+static int
+read_task(struct search *s, const struct task_entry *e, struct task *k)
+{
+    struct task_event ev;
+    int rc;
+
+    s->bytes += e->e.len;
+    arena_reset(&s->a);
+    rc = task_entry_event(s->t, e, &s->a, &ev);
+    return rc == 0 ? task_of(s->t, &s->a, &ev, k) : rc;
+}
+
+/* Whether the task of e matches w, whatever its state. */
+static bool
+is_wanted(const struct tasks *t, const struct task_want *w,
+          const struct task_entry *e)
+{
+    return (!w->repo_path.p ||
+            str_eq(task_entry_text(t, e, ATOM_REPO_PATH), w->repo_path)) &&
+           (!w->tag.p ||
+            raw_list_has(task_entry_text(t, e, ATOM_TAGS), w->tag));
+}
+
+/* Whether w->by may begin the task of e, as far as the entry alone can tell. */
+static bool
+is_free_for(const struct tasks *t, const struct task_want *w,
+            const struct task_entry *e)
+{
+    struct str kept_for = task_entry_kept_for(t, e);
+
+    return task_entry_free(t, e) &&
+           (!kept_for.p || str_eq(kept_for, w->by));
+}
+
+/* Whether the task of e is ready and can be read: 1, 0, or an error. */
+static int
+is_ready(struct search *s, struct task_entry *e)
+{
+    size_t at = 0;
+    struct task k;
+    int rc = read_task(s, e, &k);
+
+    if (rc == 0 && k.blocked)
+        task_entry_park(s->t, e, raw_list_next(k.blocked_by, &at));
+    return rc == 0 ? k.ready : rc == ERR_FORMAT ? 0 : rc;
+}
+
+/* Examines one task. 1: take it; 0: do not; or an error. */
+static int
+look_at(struct search *s, struct task_entry *e)
+{
+    int64_t due = task_entry_due(e);
+
+    if (!is_wanted(s->t, s->w, e))
+        return 0;
+    if (is_free_for(s->t, s->w, e))
+        return is_ready(s, e);
+    if (s->w->due_ms == 0 || due < s->w->due_ms)
+        s->w->due_ms = due;
+    return 0;
+}
+
+/* Returns the oldest of the next tasks in the queues and advances past it;
+   NULL: the end. Invariant 1. */
+static struct task_entry *
+next_in(struct search *s, struct task_entry *at[N_QUEUES])
+{
+    struct task_entry *e = NULL;
+    size_t i, from = 0;
+
+    for (i = 0; i < N_QUEUES; i++) {
+        if (at[i] && s->bytes > (i == QUEUE_DEPS ? READY_BYTES
+                                                 : 2 * READY_BYTES)) {
+            s->w->partial = s->w->more = true;
+            at[i] = NULL;
+        }
+        if (at[i] && (!e || at[i]->e.n < e->e.n))
+            e = at[from = i];
+    }
+    if (e && s->looked++ == TASK_LOOK_MAX) {
+        s->w->partial = true;
+        return NULL;
+    }
+    if (e)
+        at[from] = e->later;
+    return e;
+}
+
+/* Searches the queues of one priority or, if handed, the tasks in them that
+   were handed to w->by. 1: *out is the task's id; 0: none found; or an
+   error. */
+static int
+find_in(struct search *s, const struct task_queue q[N_QUEUES], bool handed,
+        struct str *out)
+{
+    struct task_entry *at[N_QUEUES] = {NULL}, *e;
+    int rc = 0;
+
+    for (size_t i = handed ? QUEUE_HANDED : 0; i < N_QUEUES; i++)
+        at[i] = q[i].first;
+    while (rc == 0 && (e = next_in(s, at)) != NULL) {
+        *out = task_entry_id(e);
+        if (!handed ||
+            str_eq(task_entry_text(s->t, e, ATOM_OWNER), s->w->by))
+            rc = look_at(s, e);
+    }
+    return rc;
+}
+
+struct task_want
+task_want_of(const struct task_args *args)
+{
+    return (struct task_want){.by = args->v[ARG_AGENT],
+                              .repo_path = args->v[F_REPO_PATH],
+                              .tag = args->v[ARG_TAG]};
+}
+
+int64_t
+tasks_due_ms(struct tasks *t, struct str id)
+{
+    const struct task_entry *e = tasks_find(t, id);
+
+    return e && (!task_entry_free(t, e) || task_entry_kept_for(t, e).p)
+               ? task_entry_due(e) : 0;
+}
+
+int
+tasks_find_ready(struct tasks *t, struct task_want *w, struct str *out)
+{
+    struct search s = {.t = t, .w = w};
+    uint32_t parked = t->n_parked;
+    int i, rc = store_loaded(t->store) ? 0 : ERR_IO;
+
+    w->partial = w->more = false;
+    w->due_ms = 0;
+    for (i = 0; i < 2 * TASK_N_PRIORITIES && rc == 0; i++)
+        rc = find_in(&s, t->queue[i % TASK_N_PRIORITIES],
+                     i < TASK_N_PRIORITIES, out);
+    if (rc != 1)
+        *out = STR_NONE;
+    w->more = w->more && t->n_parked > parked;
+    arena_fini(&s.a);
+    return rc < 0 ? rc : 0;
+}
+
+/* ---- why there is none ---- */
+
+/* Counts a task for who. NULL: enough others are named. */
+static struct task_reason *
+count_reason(struct task_reason r[TASK_REASONS], struct str who)
+{
+    size_t i = 0;
+
+    while (i < TASK_REASONS && r[i].who.p && !str_eq(r[i].who, who))
+        i++;
+    if (i == TASK_REASONS)
+        return NULL;
+    if (r[i].n++ == 0)
+        r[i].who = who;
+    return &r[i];
+}
+
+/* Counts a task that an agent holds, or that was handed to one. */
+static void
+count_held(struct tasks *t, const struct task_entry *e, struct task_why *out)
+{
+    struct str owner = task_entry_text(t, e, ATOM_OWNER);
+    struct task_reason *r;
+    int64_t due = task_entry_due(e);
+
+    out->held++;
+    r = count_reason(out->holders, owner.p ? owner : STR("\"unknown\""));
+    if (r && (r->until_ms == 0 || due < r->until_ms))
+        r->until_ms = due;
+}
+
+/* Counts a task that depends on others, if it is blocked. */
+static int
+count_blocked(struct search *s, struct arena *a, const struct task_entry *e,
+              struct task_why *out)
+{
+    struct task_reason *r;
+    struct task_entry *by;
+    struct str first;
+    struct task k;
+    size_t at = 0;
+    int rc = read_task(s, e, &k);
+
+    if (rc != 0 || !k.blocked)
+        return rc == ERR_FORMAT ? 0 : rc;
+    out->blocked++;
+    first = raw_list_next(k.blocked_by, &at);
+    by = tasks_find(s->t, raw_inner(first));
+    r = count_reason(out->blockers, first);
+    if (r && r->n == 1)
+        r->who = arena_str(a, first);
+    if (r && by && by->status < TASK_N_STATUSES)
+        r->status = str_of(task_status_name((enum task_status)by->status));
+    return r && !r->who.p ? ERR_NOMEM : 0;
+}
+
+int
+tasks_why_none(struct tasks *t, struct arena *a, const struct task_want *w,
+               struct task_why *out)
+{
+    struct search s = {.t = t};
+    struct task_entry *at[N_LISTS] = {t->newest[LIST_LIVE]}, *e;
+    int rc = 0;
+
+    *out = (struct task_why){0};
+    while (rc == 0 && !out->partial && (e = tasks_walk(at)) != NULL) {
+        out->partial = s.looked++ == TASK_LOOK_MAX || s.bytes > READY_BYTES;
+        if (out->partial || !is_wanted(t, w, e))
+            continue;
+        if (!is_free_for(t, w, e))
+            count_held(t, e, out);
+        else if (e->has_deps)
+            rc = count_blocked(&s, a, e, out);
+    }
+    arena_fini(&s.a);
+    return rc;
+}

@@ -1,0 +1,52 @@
+#ifndef TASK_CLAIM_H
+#define TASK_CLAIM_H
+
+/* claim - the next task to claim, and why there is none. */
+
+#include "task/check.h"
+#include "task/task.h"
+
+/* Which task is wanted. */
+struct task_want {
+    struct str by;        /* raw: who claims it */
+    struct str repo_path; /* raw, .p NULL: any */
+    struct str tag;       /* raw, .p NULL: any */
+    bool partial;         /* out: not all tasks were examined, */
+    bool more;            /* but the next search examines others */
+    int64_t due_ms;       /* out: when time alone brings the next; 0: never */
+};
+
+/* From the arguments of claim_task; by.p is NULL if agent is not given. */
+struct task_want task_want_of(const struct task_args *args);
+/* Finds the first of the tasks that are ready and not handed to somebody else:
+   those handed to by come first, then the lowest priority number, then the
+   longest wait. *out is its id; .p NULL: no task is ready. 0, or an error of
+   store_read. */
+int tasks_find_ready(struct tasks *t, struct task_want *w, struct str *out);
+
+/* When anybody may begin task id without a further change: when its lease ends,
+   when its handoff is open to anyone or, without a lease, when it counts as
+   stale. 0: it does not depend on time. */
+int64_t tasks_due_ms(struct tasks *t, struct str id);
+
+/* Why no task is ready: how many are blocked and by which tasks, how many are
+   held and by whom. */
+#define TASK_REASONS 4
+struct task_reason {
+    struct str who;          /* raw: a task's id or an agent; .p NULL: end */
+    struct str status;       /* of that task, .p NULL: there is no such task */
+    uint64_t n;              /* tasks */
+    int64_t until_ms;        /* when the first one held by the agent is free; 0:
+                                a blocker */
+};
+struct task_why {
+    uint64_t blocked, held;
+    struct task_reason blockers[TASK_REASONS], holders[TASK_REASONS];
+    bool partial; /* not all tasks were examined */
+};
+/* Examines the tasks that match w. Memory in a, and as in tasks_owners. 0, or
+   an error of store_read. */
+int tasks_why_none(struct tasks *t, struct arena *a,
+                   const struct task_want *w, struct task_why *out);
+
+#endif

@@ -1,0 +1,71 @@
+/* draft - the new state of a task, being made. If memory runs out, the draft
+   remembers it, and the change fails at its end. */
+
+#include "task/draft.h"
+
+struct str
+draft_keep(struct draft *d, struct str s)
+{
+    d->nomem |= !s.p;
+    return s;
+}
+
+struct str
+draft_quoted(struct draft *d, const char *text)
+{
+    return draft_keep(d, arena_printf(d->c->a, "\"%s\"", text));
+}
+
+struct str
+draft_number(struct draft *d, uint64_t v)
+{
+    return draft_keep(d, arena_printf(d->c->a, "%llu", (unsigned long long)v));
+}
+
+void
+draft_warn(struct draft *d, const char *text)
+{
+    d->warnings = draft_keep(d, raw_list_edit(d->c->a, d->warnings, STR_NONE,
+                                              draft_quoted(d, text)));
+}
+
+struct str
+draft_value(const struct draft *d, int field)
+{
+    struct str v = d->args->v[field];
+
+    return str_is(v, "null") ? STR_NONE : v;
+}
+
+void
+draft_take_fields(struct draft *d)
+{
+    for (int i = 0; i < TASK_N_FIELDS; i++)
+        if (draft_given(d, i))
+            d->k.f[i] = draft_value(d, i);
+    if (draft_given(d, F_TEST_RESULTS) && d->tool != TOOL_IMPORT)
+        d->k.f[F_TESTED_COMMIT] = d->k.f[F_COMMIT];
+}
+
+bool
+draft_has_fields(const struct draft *d)
+{
+    for (int i = F_TASK_ID + 1; i < TASK_N_FIELDS; i++)
+        if (i != F_CANCEL_REQUESTED && draft_given(d, i))
+            return true;
+    return false;
+}
+
+struct str
+draft_object(struct draft *d, const char *const names[],
+             const struct str raw[], size_t n)
+{
+    struct buf b = {0};
+
+    for (size_t i = 0; i < n; i++)
+        if (raw[i].p)
+            buf_printf(&b, "%s\"%s\":%.*s", b.len ? "," : "{", names[i],
+                       STR_ARG(raw[i]));
+    buf_char(&b, '}');
+    return draft_keep(d, buf_take(&b, d->c->a));
+}

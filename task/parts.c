@@ -1,0 +1,52 @@
+/* parts - what the objects inside a task say. */
+
+#include "task/parts.h"
+#include "base/clock.h"
+#include "json/raw.h"
+
+#define LEASE_S "900" /* if nobody says how long */
+#define HANDOFF_MS (3600 * 1000)
+
+bool
+task_lease_end(struct str lease, int64_t *ms)
+{
+    return time_parse(raw_inner(raw_member(lease, "expires_at")), ms);
+}
+
+int64_t
+task_handoff_end(struct str handoff, int64_t at)
+{
+    int64_t ms;
+
+    if (task_lease_end(handoff, &ms))
+        return ms;
+    if (time_parse(raw_inner(raw_member(handoff, "at")), &ms))
+        at = ms;
+    return at + HANDOFF_MS;
+}
+
+struct str
+task_lease_make(struct arena *a, struct str agent, struct str seconds,
+                struct str session, int64_t now)
+{
+    char end[TIME_LEN + 1];
+
+    if (!seconds.p)
+        seconds = STR(LEASE_S);
+    time_format(now + (int64_t)raw_u64(seconds) * 1000, end);
+    return arena_printf(a, "{\"agent\":%.*s,\"expires_at\":\"%s\",\"seconds\":"
+                        "%.*s%s%.*s}", STR_ARG(agent), end, STR_ARG(seconds),
+                        session.p ? ",\"session\":" : "", STR_ARG(session));
+}
+
+struct str
+task_open_question(struct str questions)
+{
+    struct str item;
+    size_t at = 0;
+
+    do
+        item = raw_list_next(questions, &at);
+    while (item.p && raw_member(item, "answer").p);
+    return item;
+}

@@ -1,0 +1,27 @@
+#ifndef TASK_PARTS_H
+#define TASK_PARTS_H
+
+/* parts - what the objects inside a task say: lease, handoff, questions. All
+   are raw JSON. */
+
+#include "base/base.h"
+
+#define TASK_LEASE_MAX_MS (86400 * 1000)
+
+/* When a lease {agent, expires_at, seconds, session} ends; or false. */
+bool task_lease_end(struct str lease, int64_t *ms);
+/* A lease of agent that runs for seconds (.p NULL: 900) from now on, taken in a
+   session (.p NULL: unknown). .p NULL: no memory. */
+struct str task_lease_make(struct arena *a, struct str agent,
+                           struct str seconds, struct str session,
+                           int64_t now);
+/* From when on anyone may take a task that was handed over: the time in the
+   handoff, or 3600 seconds after it. at is the time of the record, for a
+   handoff without one. */
+int64_t task_handoff_end(struct str handoff, int64_t at);
+/* The oldest question of the list that has no answer; .p NULL: all have one.
+   Each is {question_id, question, options, kind, to, by, at, answer}; an answer
+   is {text, action, by, at}. */
+struct str task_open_question(struct str questions);
+
+#endif
