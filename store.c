@@ -647,7 +647,7 @@ store_stage(struct store *s, struct str key, struct str body)
     struct staged *g = store_note_old(s, key, e);
     if (g == NULL)
         return ERR_NOMEM;
-    time_format(store_now_ms(s), time);
+    time_format(store_stamp_ms(s), time);
     struct store_rec r = {.g = s->log.g, .n = store_next_n(s),
                           .b = s->log.head + 1, .p = e ? e->n : 0,
                           .key = key, .time = str_of(time), .body = body};

@@ -118,8 +118,12 @@ int store_read_n(struct store *s, uint64_t n, struct arena *a,
 int store_scan(struct store *s, uint64_t from,
                int (*fn)(void *ctx, const struct store_rec *r), void *ctx);
 
-/* max(wall clock, newest time in the log + boot-clock time since then). */
+/* max(wall clock, newest time in the log + boot-clock time since then). With a
+   remote, times more than store_skew_ms ahead of the wall clock are left out. */
 int64_t store_now_ms(const struct store *s);
+/* How much later than its end a lease is over for others, since their clocks may
+   differ; 0 without a remote. */
+int64_t store_skew_ms(const struct store *s);
 /* How long ago the log's time t was, by the boot clock where possible: setting
    the clock ahead makes nothing older. */
 int64_t store_age_ms(const struct store *s, int64_t t);

@@ -481,8 +481,7 @@ store_tend(struct store *s, bool listens)
     if (r->doing == REPLICA_IDLE || step(s, &news) != 0)
         return;
     int rc = judge(s, &news);
-    if (rc == ERR_MORE && (r->due_ms != 0 || (news.what == REMOTE_BEHIND &&
-                                              news.more)))
+    if (rc == ERR_MORE && (r->due_ms != 0 || news.more))
         r->next_ms = r->due_ms; /* the lock was taken, or there is more */
     else if (rc == ERR_MORE)
         r->fresh_ms = r->began_ms;

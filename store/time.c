@@ -2,7 +2,11 @@
 
    The log's time is that of its newest record plus the boot clock's time since
    then; the mark records both. So setting the wall clock back has no effect,
-   and setting it ahead ages nothing. */
+   and setting it ahead ages nothing.
+
+   Records of other hosts carry the time of their clocks. One that is far ahead
+   must not end every lease, so what is judged by time is judged by another
+   clock, which such records do not advance. */
 
 #include "store/time.h"
 #include "store/state.h"
@@ -15,12 +19,25 @@
 #define JUMP_KEPT_MS (7 * 24 * JUMP_MS) /* nor do older ones */
 #define TIME_MAX_MS (INT64_C(1) << 50) /* past the year 9999 */
 
+/* Advances the clock that judges to a log time, as an offset. */
+static void
+note_near(struct store_time *t, int64_t off)
+{
+    if (off > t->near && off + clock_boot_ms() <= clock_wall_ms() +
+                                                      REPLICA_SKEW_MS)
+        t->near = off;
+}
+
 void
 store_note_time(struct store *s, struct str text)
 {
     struct store_time *t = &s->time;
     int64_t ms, now = t->off + clock_boot_ms();
-    if (!time_parse(text, &ms) || ms <= now)
+    if (!time_parse(text, &ms))
+        return;
+    if (s->replica != NULL)
+        note_near(t, ms - clock_boot_ms());
+    if (ms <= now)
         return;
     /* Far ahead, and written just now: the clock was set. */
     if (t->same_boot && s->loaded && ms - now > JUMP_MS) {
@@ -40,6 +57,7 @@ take_time(struct store_time *t, const struct mark *m)
         return;
     if (t->off < m->time_ms - m->boot_ms)
         t->off = m->time_ms - m->boot_ms;
+    note_near(t, m->time_ms - m->boot_ms);
     if (t->jump_at <= m->jump_at) {
         t->jump_at = m->jump_at;
         t->jump_ms = m->jump_ms;
@@ -81,18 +99,36 @@ store_put_mark(struct store *s, uint64_t g, uint64_t n, int64_t end,
     return mark_write(&s->lock, &m);
 }
 
+static int64_t
+clock_of(int64_t off)
+{
+    int64_t wall = clock_wall_ms(), seen = off + clock_boot_ms();
+    return seen > wall ? seen : wall;
+}
+
+int64_t
+store_stamp_ms(const struct store *s)
+{
+    return clock_of(s->time.off);
+}
+
 int64_t
 store_now_ms(const struct store *s)
 {
-    int64_t wall = clock_wall_ms(), seen = s->time.off + clock_boot_ms();
-    return seen > wall ? seen : wall;
+    return clock_of(s->replica != NULL ? s->time.near : s->time.off);
+}
+
+int64_t
+store_skew_ms(const struct store *s)
+{
+    return s->replica != NULL ? REPLICA_SKEW_MS : 0;
 }
 
 int64_t
 store_age_ms(const struct store *s, int64_t at)
 {
     const struct store_time *t = &s->time;
-    if (!t->same_boot)
+    if (!t->same_boot || s->replica != NULL)
         return store_now_ms(s) - at;
     return t->off + clock_boot_ms() - at - (at <= t->jump_at ? t->jump_ms : 0);
 }

@@ -12,8 +12,12 @@ struct store_time {
     int64_t off;
     int64_t jump_ms; /* how far the clock was set ahead ... */
     int64_t jump_at; /* ... and the log's time before that */
+    int64_t near;    /* off, but for times far ahead of the wall clock */
     bool same_boot;  /* off was set during this boot */
 };
+
+/* The time for a new record: not before that of any other. */
+int64_t store_stamp_ms(const struct store *s);
 
 /* Advances the log's time to a record's time t. */
 void store_note_time(struct store *s, struct str t);

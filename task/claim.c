@@ -73,7 +73,7 @@ is_ready(struct search *s, struct task_entry *e)
 static int
 look_at(struct search *s, struct task_entry *e)
 {
-    int64_t due = task_entry_due(e);
+    int64_t due = task_entry_due(s->t, e);
 
     if (!is_wanted(s->t, s->w, e))
         return 0;
@@ -145,7 +145,7 @@ tasks_due_ms(struct tasks *t, struct str id)
     const struct task_entry *e = tasks_find(t, id);
 
     return e && (!task_entry_free(t, e) || task_entry_kept_for(t, e).p)
-               ? task_entry_due(e) : 0;
+               ? task_entry_due(t, e) : 0;
 }
 
 int
@@ -190,7 +190,7 @@ count_held(struct tasks *t, const struct task_entry *e, struct task_why *out)
 {
     struct str owner = task_entry_text(t, e, ATOM_OWNER);
     struct task_reason *r;
-    int64_t due = task_entry_due(e);
+    int64_t due = task_entry_due(t, e);
 
     out->held++;
     r = count_reason(out->holders, owner.p ? owner : STR("\"unknown\""));

@@ -64,9 +64,10 @@ task_entry_event(struct tasks *t, const struct task_entry *e,
 }
 
 int64_t
-task_entry_due(const struct task_entry *e)
+task_entry_due(const struct tasks *t, const struct task_entry *e)
 {
-    return e->changed_ms + (e->has_lease || e->status == TASK_HANDOFF_READY
+    return e->changed_ms + store_skew_ms(t->store) +
+           (e->has_lease || e->status == TASK_HANDOFF_READY
                                 ? e->lease_ms : TASK_STALE_MS + 1);
 }
 
@@ -75,14 +76,14 @@ task_entry_free(const struct tasks *t, const struct task_entry *e)
 {
     return e->status != TASK_IN_PROGRESS
         ? e->status < TASK_DONE
-        : task_entry_due(e) <= store_now_ms(t->store);
+        : task_entry_due(t, e) <= store_now_ms(t->store);
 }
 
 struct str
 task_entry_kept_for(const struct tasks *t, const struct task_entry *e)
 {
     return e->status == TASK_HANDOFF_READY && e->atom[ATOM_OWNER] &&
-           task_entry_due(e) > store_now_ms(t->store)
+           task_entry_due(t, e) > store_now_ms(t->store)
         ? task_entry_text(t, e, ATOM_OWNER) : STR_NONE;
 }
 

@@ -78,8 +78,9 @@ uint64_t task_key_hash(const struct tasks *t, struct str op, struct str by,
    live, and not in progress, or its lease has expired, or it is in progress
    without a lease and unchanged for TASK_STALE_MS. */
 bool task_entry_free(const struct tasks *t, const struct task_entry *e);
-/* When time alone changes that, or who may begin the task. */
-int64_t task_entry_due(const struct task_entry *e);
+/* When time alone changes that, or who may begin it: store_skew_ms after the
+   end of a lease. */
+int64_t task_entry_due(const struct tasks *t, const struct task_entry *e);
 /* The agent (raw) for whom the task of e is kept, having just been handed over;
    .p NULL: nobody. */
 struct str task_entry_kept_for(const struct tasks *t,

@@ -131,7 +131,7 @@ static int
 derive(struct tasks *t, struct arena *a, struct task *k)
 {
     int status = task_status_of(raw_inner(k->f[F_STATUS])), rc;
-    int64_t at, now = store_now_ms(t->store);
+    int64_t at, now = store_now_ms(t->store) - store_skew_ms(t->store);
     bool ended;
 
     if (status < 0)

@@ -3,6 +3,7 @@
 
 #include "cli/cli.h"
 #include "store/state.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "tests/lib/fault.h"
 #include "tests/lib/store_test.h"
@@ -385,6 +386,156 @@ test_no_room(void)
     end();
 }
 
+/* Appends a record of another host, whose clock says ms. */
+static void
+commit_there(const char *key, int64_t ms)
+{
+    struct fake_batch *newest = fake_newest(&list);
+    char time[TIME_LEN + 1];
+    struct buf b = {0};
+    struct store_rec r = {.g = 1, .n = newest->last + 1, .b = newest->last + 1,
+                          .key = str_of(key), .body = STR("\"v\":1")};
+
+    time_format(ms, time);
+    r.time = str_of(time);
+    record_put(&b, &r);
+    fake_add(&list, buf_view(&b), r.n,
+             record_sum((struct str){b.p, b.len - 1}));
+    buf_fini(&b);
+}
+
+/* A clock that is far ahead ends nothing here; records are still in order. */
+static void
+test_clocks(void)
+{
+    int64_t hour = 60 * 60 * 1000, wall = clock_wall_ms(), at;
+    struct store_rec r;
+    struct arena a = {0};
+
+    begin(1);
+    CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
+    commit_there("task/b", wall + hour);
+    CHECK(put(&host[0], "task/c", "\"v\":1") == 0);
+    CHECK(store_now_ms(host[0].t.s) < wall + hour / 2);
+    CHECK(store_age_ms(host[0].t.s, wall) < hour / 2);
+    CHECK(store_skew_ms(host[0].t.s) == 5000);
+    CHECK(store_read(host[0].t.s, store_find(host[0].t.s, STR("task/c")), &a,
+                     &r) == 0);
+    CHECK(time_parse(r.time, &at) && at >= wall + hour);
+    arena_fini(&a);
+    /* The mark carries both. */
+    ts_close(&host[0].t);
+    open_host(&host[0]);
+    CHECK(store_now_ms(host[0].t.s) < wall + hour / 2);
+    commit_there("task/d", clock_wall_ms() + 4000);
+    CHECK(confirm(&host[0]) == 0);
+    CHECK(store_now_ms(host[0].t.s) >= wall + 3900);
+    end();
+}
+
+/* Numbers of processes: those of this host, and what the remote says. */
+static void
+test_instances(void)
+{
+    begin(1);
+    CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
+    CHECK(store_alive(host[0].t.s, 77) && !store_alive(host[0].t.s, 78));
+    CHECK(store_instance(host[0].t.s) != 0);
+    host[0].f.number = 99;
+    CHECK(store_instance(host[0].t.s) == 99 && store_alive(host[0].t.s, 99));
+    end();
+}
+
+/* ---- between turns ---- */
+
+static void
+tend(struct host *h, bool listens)
+{
+    store_tend(h->t.s, listens);
+    store_tend(h->t.s, listens);
+}
+
+static void
+test_tend(void)
+{
+    struct host *b = &host[1];
+    int64_t due, now;
+    bool write;
+    int fd;
+
+    begin(2);
+    CHECK(put(b, "task/a", "\"v\":1") == 0);
+    tend(&host[0], true);
+    CHECK(strcmp(ts_get(&host[0].t, "task/a"), "\"v\":1") == 0);
+    now = clock_mono_ms();
+    store_watch(host[0].t.s, &fd, &write, &due);
+    CHECK(fd == -1 && due <= now + 50);
+    tend(&host[0], false); /* it is not time yet */
+    CHECK(host[0].f.pulls == 1);
+    CHECK(put(b, "task/a", "\"v\":2") == 0);
+    host[0].f.bell = true;
+    tend(&host[0], false);
+    CHECK(host[0].f.pulls == 2 && sees(&host[0], "task/a", "\"v\":2"));
+    store_watch(host[0].t.s, &fd, &write, &due);
+    CHECK(due > now + 500 && due <= clock_mono_ms() + 1000);
+    /* One under way is finished by the turn that needs an answer. */
+    CHECK(put(b, "task/a", "\"v\":3") == 0);
+    host[0].f.bell = true;
+    host[0].f.hold = 3;
+    store_tend(host[0].t.s, false);
+    CHECK(host[0].f.pulls == 3);
+    CHECK(put_once(&host[0], "task/b", "\"v\":1") == ERR_AGAIN);
+    CHECK(put_once(&host[0], "task/b", "\"v\":1") == 0);
+    CHECK(sees(&host[0], "task/a", "\"v\":3"));
+    end();
+}
+
+/* Of two processes of a host, one asks for both. */
+static void
+test_tend_once(void)
+{
+    struct host *b = &host[1];
+
+    begin(1);
+    CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
+    b->path = strdup(host[0].path);
+    fake_new(&b->f, &list, host[0].f.dir);
+    open_host(b);
+    tend(&host[0], true);
+    b->f.pulls = 0;
+    tend(b, true);
+    CHECK(b->f.pulls == 0);
+    ts_close(&host[0].t);
+    b->t.s->replica->next_ms = 0;
+    tend(b, true);
+    CHECK(b->f.pulls == 1);
+    open_host(&host[0]);
+    end();
+}
+
+/* After a failure only store_tend tries again. */
+static void
+test_tend_after_failure(void)
+{
+    begin(1);
+    CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
+    tend(&host[0], false);
+    host[0].f.fail = ERR_UNREACHABLE;
+    host[0].f.n_fail = 2;
+    CHECK(put(&host[0], "task/a", "\"v\":2") == ERR_UNREACHABLE);
+    host[0].t.s->replica->until_ms = 0;
+    CHECK(put(&host[0], "task/a", "\"v\":2") == ERR_UNREACHABLE);
+    CHECK(host[0].f.n_fail == 1);
+    host[0].t.s->replica->next_ms = 0;
+    tend(&host[0], false);
+    CHECK(host[0].f.n_fail == 0 && store_stale_ms(host[0].t.s) > 0);
+    host[0].t.s->replica->next_ms = host[0].t.s->replica->until_ms = 0;
+    tend(&host[0], false);
+    CHECK(store_stale_ms(host[0].t.s) == 0);
+    CHECK(put(&host[0], "task/a", "\"v\":2") == 0);
+    end();
+}
+
 /* ---- the command line ---- */
 
 /* Runs a command on the log of h. Returns its exit code. */
@@ -437,7 +588,6 @@ test_commands(void)
 int
 main(void)
 {
-    test_commands();
     test_one_order();
     test_others_first();
     test_next_process();
@@ -450,5 +600,11 @@ main(void)
     test_two_processes();
     test_compact();
     test_no_room();
+    test_clocks();
+    test_instances();
+    test_tend();
+    test_tend_once();
+    test_tend_after_failure();
+    test_commands();
     return test_end("t_replica");
 }
