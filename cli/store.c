@@ -121,7 +121,7 @@ cli_open(struct cli *c, bool readonly)
     /* Changes before now are left to the servers. */
     while (rc == 0 && calls_next_marked(c->s.calls, id))
         ;
-    if (rc == 0)
+    if (rc == 0 && c->env->remote != NULL)
         cli_catch_up(c);
     return rc < 0 ? cli_fail(c, rc, "%s", why) : 0;
 }

@@ -3,6 +3,7 @@
    test says how long it takes, and what other hosts do first. */
 
 #include "serve/turn.h"
+#include "serve/state.h"
 #include "store/state.h"
 #include "task/change.h"
 #include "tests/lib/fake_remote.h"
@@ -350,6 +351,41 @@ test_leave(bool rival)
     end();
 }
 
+/* What /ready says. */
+static bool
+ready(int status, const char *what)
+{
+    struct buf b = {0};
+    bool good = CHECK(state_put_ready(&b, here.store, false) == status);
+
+    buf_char(&b, '\0');
+    good = good && CHECK(b.err == 0 && strstr(b.p, what) != NULL);
+    buf_fini(&b);
+    return good;
+}
+
+/* /ready does not disturb an open turn. */
+static void
+look_ready(void)
+{
+    if (here.fake.hold > 0)
+        CHECK(ready(200, "\"ready\""));
+}
+
+static void
+test_ready(void)
+{
+    struct client *write;
+
+    begin(false);
+    write = sends(CREATE("k"));
+    here.fake.hold = 3;
+    between = look_ready;
+    serve();
+    CHECK(says(write, "\\\"task_id\\\":\\\"k\\\""));
+    end();
+}
+
 /* Without an answer writes fail, and reads say how old they are. */
 static void
 test_unreachable(void)
@@ -373,6 +409,7 @@ test_unreachable(void)
     serve();
     CHECK(says(write, "store_unreachable") && says(read, "store_stale"));
     CHECK(here.fake.hold > 90);
+    CHECK(ready(503, "\"stale_ms\":") && ready(503, "store_unreachable"));
     all_leave();
     here.fake.hold = here.fake.n_fail = 0;
     tend_now();
@@ -448,6 +485,7 @@ main(void)
     test_read();
     test_leave(false);
     test_leave(true);
+    test_ready();
     test_unreachable();
     test_unknown();
     test_local();

@@ -536,6 +536,47 @@ test_tend_after_failure(void)
     end();
 }
 
+/* A host that won lets those go first who lost to it. */
+static void
+test_fairness(void)
+{
+    struct replica *r;
+    bool unknown;
+
+    begin(1);
+    CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
+    r = host[0].t.s->replica;
+    r->others_ms = r->won_ms = clock_mono_ms();
+    r->others_ms += r->trip_ms = 60 * 60 * 1000;
+    CHECK(store_lock(host[0].t.s) == 0);
+    CHECK(store_stage(host[0].t.s, STR("task/b"), STR("\"v\":1")) == 0);
+    host[0].f.commits = 0;
+    CHECK(store_commit(host[0].t.s, &unknown) == ERR_MORE);
+    CHECK(host[0].f.commits == 0);
+    r->trip_ms = r->due_ms = 0; /* the while is over */
+    CHECK(finish(&host[0], &unknown) == 0 && host[0].f.commits == 1);
+    store_unlock(host[0].t.s);
+    end();
+}
+
+/* One that is overtaken for too long gives up. */
+static void
+test_patience(void)
+{
+    begin(2);
+    CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
+    CHECK(confirm(&host[1]) == 0);
+    for (int i = 0; i < 2; i++) {
+        host[0].f.first = rival;
+        host[0].f.first_ctx = &host[1];
+        CHECK(put_once(&host[0], "task/a", "\"v\":2") ==
+              (i == 0 ? ERR_AGAIN : ERR_BUSY));
+        host[0].t.s->replica->lost_ms -= REPLICA_PATIENCE_MS;
+    }
+    CHECK(sees(&host[0], "task/a", "\"v\":\"theirs\""));
+    end();
+}
+
 /* ---- the command line ---- */
 
 /* Runs a command on the log of h. Returns its exit code. */
@@ -559,6 +600,7 @@ static void
 test_commands(void)
 {
     char create[] = "add", list_all[] = "list", title[] = "Moved";
+    char verify[] = "verify", compact[] = "compact", health[] = "health";
     struct str lines;
 
     begin(2);
@@ -575,9 +617,16 @@ test_commands(void)
     /* A command that reads has what other hosts did. */
     CHECK(put(&host[1], "note/b", "\"v\":1") == 0);
     CHECK(command(&host[0], list_all, NULL) == 0);
+    CHECK(command(&host[0], verify, NULL) == 0);
+    CHECK(command(&host[0], compact, NULL) == 0 && host[0].f.n_compacted == 1);
+    CHECK(command(&host[0], verify, NULL) == 0);
+    CHECK(command(&host[0], health, NULL) == 0);
     open_host(&host[0]);
     CHECK(sees(&host[0], "note/b", "\"v\":1"));
     ts_close(&host[0].t);
+    host[0].f.fail = ERR_UNREACHABLE;
+    host[0].f.n_fail = 1;
+    CHECK(command(&host[0], health, NULL) == CLI_STORE);
     host[0].f.fail = ERR_UNREACHABLE;
     host[0].f.n_fail = 3;
     CHECK(command(&host[0], list_all, NULL) == 0);
@@ -605,6 +654,8 @@ main(void)
     test_tend();
     test_tend_once();
     test_tend_after_failure();
+    test_fairness();
+    test_patience();
     test_commands();
     return test_end("t_replica");
 }

@@ -1,0 +1,623 @@
+/* t_engine - the order of several hosts' batches, against two fake members of a
+   cluster before one map. A host here is what the store is to the engine: a log
+   and where it stands. Each story is played again and again, with another one
+   of its requests lost, doubled or late each time. */
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "etcd/remote.h"
+#include "store/record.h"
+#include "tests/lib/clock.h"
+#include "tests/lib/gateway.h"
+#include "tests/lib/test.h"
+#include "tests/lib/tmpdir.h"
+
+#include <sys/stat.h>
+
+#define TIME "2026-07-28T09:30:00.000Z"
+#define SWEPT_MS (11 * 60000)
+
+static struct gateway *g[2];
+static char url[128];
+
+/* ---- hosts ---- */
+
+struct host {
+    const struct remote *r;
+    struct remote_at at;
+    struct remote_news news;
+    char log[300];
+    struct buf lines;   /* of the log, behind its header */
+    unsigned wins, asides, replaced;
+};
+
+static void
+setup(void)
+{
+    g[0] = gateway_new(NULL);
+    g[1] = gateway_new(g[0]->map);
+    snprintf(url, sizeof(url), "etcd://%s,%s/t/main", g[0]->endpoint,
+             g[1]->endpoint);
+}
+
+static void
+teardown(void)
+{
+    gateway_free(g[1]);
+    gateway_free(g[0]);
+}
+
+static void
+engine_open(struct host *h)
+{
+    char why[256];
+
+    CHECK(remote_new(&h->r, str_of(url), STR(""), h->log, why) == 0);
+}
+
+static struct host
+host_new(const char *dir, const char *name)
+{
+    struct host h = {.at.g = 0};
+
+    snprintf(h.log, sizeof(h.log), "%s/%s", dir, name);
+    return h;
+}
+
+static void
+host_free(struct host *h)
+{
+    remote_free(h->r);
+    buf_fini(&h->lines);
+}
+
+/* The process ends; the next one has lost the head, or reads it. */
+static void
+restart(struct host *h, bool knows)
+{
+    remote_free(h->r);
+    engine_open(h);
+    if (!knows)
+        h->at.head[0] = '\0';
+}
+
+/* One step of everybody. Where the client waits for time, or for an answer that
+   is held, the clock goes on. */
+static int
+step(struct host *h)
+{
+    int rc = h->r->step(h->r->ctx, &h->news);
+    int64_t due;
+    bool write;
+    int fd = h->r->watch(h->r->ctx, &write, &due);
+    struct pollfd p = {.fd = fd, .events = write ? POLLOUT : POLLIN};
+
+    gateway_step(g[0]);
+    gateway_step(g[1]);
+    if (rc == ERR_MORE && due > clock_mono_ms() && due < INT64_MAX &&
+        (fd < 0 || ((g[0]->held[0].used || g[1]->held[0].used) &&
+                    poll(&p, 1, 0) == 0)))
+        clock_ahead_ms += due - clock_mono_ms();
+    return rc;
+}
+
+static int
+finish(struct host *h, int rc)
+{
+    while (rc == 0 && (rc = step(h)) == ERR_MORE)
+        rc = 0;
+    /* What was late takes effect now. */
+    while (gateway_release(g[0], false) || gateway_release(g[1], false))
+        ;
+    return rc;
+}
+
+/* Between operations, until nothing is due for a while. */
+static void
+tend(struct host *h, int64_t for_ms)
+{
+    int64_t end = clock_mono_ms() + for_ms, due;
+    bool write;
+    int fd;
+
+    for (;;) {
+        fd = h->r->watch(h->r->ctx, &write, &due);
+        if (fd < 0 && due > end)
+            break;
+        CHECK(step(h) == ERR_MORE);
+    }
+}
+
+/* ---- what a store does ---- */
+
+static void
+stand_at(struct host *h, struct str line)
+{
+    struct store_rec r;
+
+    CHECK(record_parse(line, &r) == 0);
+    h->at.n = r.n;
+    h->at.b = r.b;
+    h->at.sum = record_sum(line);
+}
+
+static void
+take_lines(struct host *h, struct str lines)
+{
+    struct store_rec r;
+
+    while (lines.len > 0) {
+        struct str line = str_cut(&lines, '\n');
+
+        CHECK(record_parse(line, &r) == 0 && r.n == h->at.n + 1);
+        stand_at(h, line);
+        buf_str(&h->lines, line);
+        buf_char(&h->lines, '\n');
+    }
+}
+
+static void
+take_file(struct host *h)
+{
+    static char text[1 << 20];
+    struct record_header head;
+    struct str rest = {text, 0}, line;
+
+    CHECK(rename(h->news.path, h->log) == 0);
+    file_read_text(h->log, text, sizeof(text));
+    rest.len = strlen(text);
+    line = str_cut(&rest, '\n');
+    CHECK(record_parse_header(line, &head) == 0 && head.replica);
+    CHECK(head.g == h->at.g + 1);
+    h->asides += h->news.aside != NULL;
+    h->replaced++;
+    h->at = (struct remote_at){.g = head.g};
+    snprintf(h->at.id, sizeof(h->at.id), "%s", head.id);
+    buf_reset(&h->lines, 0);
+    buf_str(&h->lines, rest);
+    while (rest.len > 0)
+        stand_at(h, str_cut(&rest, '\n'));
+}
+
+static void
+take_news(struct host *h)
+{
+    if (h->news.what == REMOTE_REPLACE)
+        take_file(h);
+    else if (h->news.what == REMOTE_BEHIND)
+        take_lines(h, h->news.lines);
+    snprintf(h->at.head, sizeof(h->at.head), "%s", h->news.head);
+}
+
+static int
+pull(struct host *h)
+{
+    int rc;
+
+    do {
+        rc = finish(h, h->r->pull(h->r->ctx, &h->at));
+        if (rc == 0)
+            take_news(h);
+    } while (rc == 0 && h->news.what != REMOTE_SAME);
+    return rc;
+}
+
+/* Commits a batch of records of this key, until it has won. */
+static void
+commit(struct host *h, const char *key, unsigned records)
+{
+    for (bool won = false; !won;) {
+        struct store_rec r = {.key = str_of(key), .time = STR(TIME),
+                              .body = STR("\"op\":\"x\""), .g = h->at.g};
+        struct buf b = {0};
+        size_t at = 0;
+
+        CHECK(pull(h) == 0);
+        r.b = h->at.n + 1;
+        for (unsigned i = 0; i < records; i++) {
+            at = b.len;
+            r.n = r.b + i;
+            record_put(&b, &r);
+        }
+        CHECK(finish(h, h->r->commit(
+            h->r->ctx, &h->at, buf_view(&b), r.b, r.n,
+            record_sum((struct str){b.p + at, b.len - at - 1}))) == 0);
+        won = h->news.what == REMOTE_WON;
+        if (won)
+            take_lines(h, buf_view(&b));
+        take_news(h);
+        h->wins += won;
+        buf_fini(&b);
+    }
+}
+
+/* Writes the log, as a compaction would, and offers it as a snapshot. */
+static void
+compact(struct host *h)
+{
+    struct record_header head = {.g = h->at.g, .replica = true};
+    struct buf b = {0};
+
+    snprintf(head.id, sizeof(head.id), "%s", h->at.id);
+    record_put_header(&b, &head, 0);
+    buf_str(&b, buf_view(&h->lines));
+    unlink(h->log);
+    CHECK(file_write_new(h->log, h->log, buf_view(&b), true) == 0);
+    h->r->compacted(h->r->ctx, h->log, h->at.n, (int64_t)b.len);
+    buf_fini(&b);
+}
+
+/* Whether two hosts have the same records. */
+static bool
+equal(const struct host *a, const struct host *b)
+{
+    struct str x = buf_view(&a->lines), y = buf_view(&b->lines);
+
+    while (x.len > 0 && y.len > 0)
+        if (record_sum(str_cut(&x, '\n')) != record_sum(str_cut(&y, '\n')))
+            return false;
+    return x.len == 0 && y.len == 0 && strcmp(a->at.head, b->at.head) == 0;
+}
+
+static size_t
+count(const struct host *h, const char *key)
+{
+    struct str rest = buf_view(&h->lines);
+    struct store_rec r;
+    size_t n = 0;
+
+    while (rest.len > 0)
+        n += record_parse(str_cut(&rest, '\n'), &r) == 0 && str_is(r.key, key);
+    return n;
+}
+
+/* How many keys begin with the prefix. */
+static size_t
+keys(const char *prefix)
+{
+    const struct gw_map *m = g[0]->map;
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->n; i++)
+        n += str_starts(m->kv[i].key, prefix);
+    return n;
+}
+
+static void
+set_key(const char *key, const char *value)
+{
+    struct gw_map *m = g[0]->map;
+
+    gw_set(m, str_of(key), str_of(value), 0, ++m->revision);
+}
+
+static void
+drop_key(const char *key)
+{
+    struct gw_map *m = g[0]->map;
+
+    CHECK(gw_find(m, str_of(key)) != NULL);
+    gw_remove(m, gw_place(m, str_of(key)));
+    m->revision++;
+}
+
+/* ---- the story, with faults ---- */
+
+/* Two hosts commit in turn, one of them starts anew, a snapshot is made and
+   swept behind, a third host comes. */
+static void
+play(struct host h[3])
+{
+    commit(&h[0], "k/a", 2);
+    commit(&h[1], "k/b", 1);
+    commit(&h[0], "k/a", 1);
+    restart(&h[1], false);
+    commit(&h[1], "k/b", 3);
+    commit(&h[0], "k/a", 1);
+    CHECK(pull(&h[1]) == 0);
+    compact(&h[0]);
+    tend(&h[0], 5000);
+    commit(&h[1], "k/b", 1);
+    tend(&h[0], SWEPT_MS);
+    commit(&h[2], "k/c", 1);
+    for (int i = 0; i < 3; i++)
+        CHECK(pull(&h[i]) == 0);
+}
+
+/* Returns how many requests it took. */
+static uint64_t
+play_with(enum gateway_fault kind, int code, const char *text, uint64_t at)
+{
+    char *dir = test_tmpdir();
+    struct host h[3];
+    uint64_t requests;
+
+    setup();
+    for (int i = 0; i < 3; i++) {
+        char name[8] = {(char)('a' + i)};
+
+        h[i] = host_new(dir, name);
+        engine_open(&h[i]);
+    }
+    gateway_plan(g[0], at, kind, code, text);
+    play(h);
+    CHECK(equal(&h[0], &h[1]) && equal(&h[0], &h[2]));
+    CHECK(count(&h[0], "k/a") == 4 && count(&h[0], "k/b") == 5 &&
+          count(&h[0], "k/c") == 1 && h[0].at.n == 10);
+    for (int i = 0; i < 3; i++) {
+        CHECK(h[i].asides == 0);
+        host_free(&h[i]);
+    }
+    requests = g[0]->requests;
+    teardown();
+    free(dir);
+    return requests;
+}
+
+static void
+test_faults(void)
+{
+    static const struct {
+        enum gateway_fault kind;
+        int code;
+        const char *text;
+    } cases[] = {
+        {GATEWAY_LOSE, 0, NULL},
+        {GATEWAY_LOSE_ANSWER, 0, NULL},
+        {GATEWAY_TWICE, 0, NULL},
+        {GATEWAY_HOLD, 0, NULL},
+        {GATEWAY_HOLD_ANSWER, 0, NULL},
+        {GATEWAY_ERROR, 14, "etcdserver: request timed out"},
+        {GATEWAY_ERROR_AFTER, 14, "etcdserver: request timed out"},
+        {GATEWAY_ERROR, 2, "context deadline exceeded"},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        for (uint64_t at = 0, all = 1; at < all; at += TEST_STEP)
+            all = play_with(cases[i].kind, cases[i].code, cases[i].text, at);
+}
+
+/* ---- what a replica can be ---- */
+
+static char *dir;
+static struct host a, b;
+
+static void
+begin(void)
+{
+    setup();
+    dir = test_tmpdir();
+    a = host_new(dir, "a");
+    b = host_new(dir, "b");
+    engine_open(&a);
+    engine_open(&b);
+}
+
+static void
+end(void)
+{
+    host_free(&a);
+    host_free(&b);
+    teardown();
+    free(dir);
+}
+
+static void
+test_create(void)
+{
+    begin();
+    CHECK(pull(&a) == 0 && a.replaced == 1 && a.at.n == 0 && a.at.g == 1);
+    CHECK(keys("t/main/") == 3); /* head, meta, key */
+    CHECK(pull(&b) == 0 && strcmp(a.at.id, b.at.id) == 0);
+    /* The head of another store. */
+    commit(&a, "k/a", 1);
+    snprintf(a.at.id, sizeof(a.at.id), "00112233445566778899aabbccddeeff");
+    restart(&a, true);
+    CHECK(pull(&a) == ERR_FORMAT && strstr(a.r->why(a.r->ctx), "id is"));
+    /* A newer version has written it. */
+    set_key("t/main/meta", "{\"mcptask\":1,\"min\":\"99.0.0\"}");
+    restart(&b, true);
+    CHECK(pull(&b) == ERR_FORMAT && strstr(b.r->why(b.r->ctx), "99.0.0"));
+    end();
+}
+
+/* A log with records does not become a store by itself. */
+static void
+test_no_create(void)
+{
+    begin();
+    a.at.n = a.at.g = 1;
+    snprintf(a.at.id, sizeof(a.at.id), "00112233445566778899aabbccddeeff");
+    CHECK(pull(&a) == ERR_FORMAT && keys("t/main/") == 0);
+    end();
+}
+
+/* etcd was restored from a backup and has passed the number of a host since:
+   its next batch follows another one. */
+static void
+test_restored(void)
+{
+    struct remote_at old;
+
+    begin();
+    commit(&a, "k/a", 1);
+    CHECK(pull(&b) == 0);
+    old = b.at;
+    commit(&b, "k/lost", 1);
+    /* What b committed is gone, and a goes on. */
+    drop_key("t/main/b/0000000000000002");
+    set_key("t/main/head", old.head);
+    commit(&a, "k/a", 1);
+    commit(&a, "k/a", 1);
+    CHECK(pull(&b) == 0 && b.asides == 1);
+    CHECK(count(&b, "k/lost") == 0 && equal(&a, &b));
+    end();
+}
+
+/* The same, and the host commits before it looks. */
+static void
+test_rolled_back(void)
+{
+    struct remote_at old;
+
+    begin();
+    commit(&a, "k/a", 1);
+    old = a.at;
+    commit(&a, "k/lost", 2);
+    drop_key("t/main/b/0000000000000002");
+    set_key("t/main/head", old.head);
+    commit(&a, "k/a", 1);
+    CHECK(a.asides == 1 && a.at.n == 2 && count(&a, "k/a") == 2);
+    CHECK(pull(&b) == 0 && equal(&a, &b));
+    end();
+}
+
+/* Its next batch was dropped while a host slept: it gets the snapshot, and
+   nothing is kept aside. */
+static void
+test_slept(void)
+{
+    begin();
+    commit(&a, "k/a", 1);
+    CHECK(pull(&b) == 0);
+    commit(&a, "k/a", 2);
+    commit(&a, "k/a", 1);
+    compact(&a);
+    tend(&a, SWEPT_MS);
+    CHECK(keys("t/main/b/") == 0 && keys("t/main/s/") == 1);
+    commit(&a, "k/a", 1); /* within the window of b, which is at 1 */
+    commit(&b, "k/b", 1);
+    CHECK(b.asides == 0 && b.replaced == 2 && b.at.n == 6);
+    CHECK(pull(&a) == 0 && equal(&a, &b));
+    end();
+}
+
+/* Of two who make a snapshot at once, one wins, and its parts stay. */
+static void
+test_rivals(void)
+{
+    for (int lead = 0; lead < 40; lead++) {
+        struct host c;
+        int i;
+
+        begin();
+        commit(&a, "k/a", 1);
+        CHECK(pull(&b) == 0);
+        compact(&a);
+        compact(&b);
+        for (i = 0; i < lead; i++)
+            step(&a);
+        tend(&b, 5000);
+        tend(&a, 5000);
+        CHECK(keys("t/main/s/") == 1);
+        c = host_new(dir, "c");
+        engine_open(&c);
+        CHECK(pull(&c) == 0 && equal(&a, &c));
+        host_free(&c);
+        end();
+    }
+}
+
+/* A batch that etcd would not take is refused before it is sent. */
+static void
+test_limits(void)
+{
+    struct buf big = {0};
+
+    begin();
+    CHECK(pull(&a) == 0);
+    while (big.len < 1024 * 1024)
+        buf_z(&big, "................................................\n");
+    CHECK(a.r->commit(a.r->ctx, &a.at, buf_view(&big), 1, 2, 3) ==
+          ERR_TOO_LARGE);
+    commit(&a, "k/a", 1);
+    buf_fini(&big);
+    end();
+}
+
+/* Many batches come in windows that grow. */
+static void
+test_windows(void)
+{
+    uint64_t before;
+
+    begin();
+    for (int i = 0; i < 300; i++)
+        commit(&a, "k/a", 1);
+    before = g[0]->requests;
+    CHECK(pull(&b) == 0 && equal(&a, &b));
+    CHECK(g[0]->requests - before < 12);
+    end();
+}
+
+/* The process of another host is alive while its lease is. */
+static void
+test_instances(void)
+{
+    uint64_t n;
+
+    begin();
+    CHECK(pull(&a) == 0 && pull(&b) == 0);
+    n = a.r->instance(a.r->ctx);
+    CHECK(n > REMOTE_INSTANCES && n == a.r->instance(a.r->ctx));
+    CHECK(b.r->alive(b.r->ctx, n)); /* in doubt */
+    CHECK(!b.r->alive(b.r->ctx, 5));
+    tend(&a, 1000);
+    CHECK(keys("t/main/i/") == 1);
+    for (int i = 0; i < 10; i++) {
+        tend(&a, 6000);
+        tend(&b, 6000);
+        CHECK(b.r->alive(b.r->ctx, n));
+    }
+    clock_ahead_ms += 30000;
+    gateway_step(g[0]);
+    for (int i = 0; i < 3; i++)
+        tend(&b, 6000);
+    b.r->alive(b.r->ctx, n);
+    tend(&b, 12000);
+    CHECK(!b.r->alive(b.r->ctx, n));
+    end();
+}
+
+static void
+test_url(void)
+{
+    static const char *const bad[] = {
+        "", "http://127.0.0.1:1/x", "etcd://127.0.0.1:1",
+        "etcd://127.0.0.1:1/", "etcd://127.0.0.1:1/a/", "etcd:///x",
+        "etcd://127.0.0.1/x", "etcd://host:1/x", "etcd://127.0.0.1:1/a b",
+        "etcd://127.0.0.1:1/x?reads=some", "etcd://127.0.0.1:1/x?other=1",
+        "etcd://127.0.0.1:1/x?patience=1", "etcd://127.0.0.1:1/x?shared=2"};
+    const struct remote *r;
+    struct etcd_url u;
+    char why[256];
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        CHECK(remote_new(&r, str_of(bad[i]), STR(""), "log", why) ==
+              ERR_INVALID);
+        CHECK(why[0] != '\0');
+    }
+    CHECK(etcd_url_read(STR("etcd://127.0.0.1:1,[::1]:2/a/b?reads=local"
+                            "&shared=1&patience=700"), &u, why) == 0);
+    CHECK(u.local_reads && u.shared && u.patience_ms == 700);
+    CHECK(str_is(u.endpoints, "127.0.0.1:1,[::1]:2"));
+    CHECK(strcmp(u.prefix, "a/b") == 0);
+}
+
+int
+main(void)
+{
+    test_in_memory();
+    test_url();
+    test_create();
+    test_no_create();
+    test_windows();
+    test_restored();
+    test_rolled_back();
+    test_slept();
+    test_limits();
+    test_rivals();
+    test_instances();
+    test_faults();
+    return test_end("t_engine");
+}
