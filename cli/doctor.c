@@ -204,6 +204,48 @@ check_store(struct doctor *d)
         check_lock(d); /* else it would make the missing files */
 }
 
+/* What to do where etcd does not answer as it should. */
+static const char *
+hosts_advice(int err, const char *why)
+{
+    if (text_find(why, "gateway") != NULL)
+        return "with a configuration file etcd needs enable-grpc-gateway: true";
+    switch (err) {
+    case ERR_UNREACHABLE:
+        return "start etcd; --store needs its client port, 2379";
+    case ERR_READONLY: case ERR_UNAUTHORIZED:
+        return "MCP_TASK_STORE_AUTH needs a user who may write the prefix";
+    case ERR_FULL:
+        return "etcdctl compact, defrag, then alarm disarm";
+    default:
+        return "see docs/cluster.md";
+    }
+}
+
+/* Asks etcd, if the store is shared with other hosts. */
+static void
+check_hosts(struct doctor *d)
+{
+    const struct cli_env *env = d->c->env;
+    int64_t begun = clock_mono_ms();
+    struct store_state st;
+    int rc;
+
+    if (env->remote == NULL || d->c->s.store == NULL)
+        return;
+    while ((rc = store_confirm(d->c->s.store)) == ERR_MORE)
+        store_await(d->c->s.store);
+    store_state(d->c->s.store, &st);
+    if (rc != 0)
+        tell(d, "hosts", hosts_advice(rc, st.why), "%s",
+             st.why[0] != '\0' ? st.why : err_name(rc));
+    else
+        tell(d, "hosts", NULL, "%s: answers in %lld ms%s", env->store,
+             (long long)(clock_mono_ms() - begun),
+             env_get("MCP_TASK_STORE_AUTH") == NULL
+                 ? "; whoever reaches it can write: MCP_TASK_STORE_AUTH" : "");
+}
+
 /* Checks the log, the files beside it, and their directory: other users than
    the owner and the group must not read or write them. */
 static void
@@ -426,6 +468,7 @@ cli_doctor(struct cli *c)
 
     c->columns = 2;
     check_store(&d);
+    check_hosts(&d);
     check_access(&d);
     check_artifacts(&d);
     check_clock(&d);

@@ -217,7 +217,8 @@ create(struct engine *e)
     if (e->at.n > 0)
         return engine_fail(e, ERR_FORMAT,
                            "etcd has no store at %.100s, but the log %.80s has "
-                           "records: see mcptask help push",
+                           "records: export them, and import them into an "
+                           "empty one",
                            e->url.prefix, e->log);
     e->meta = (struct meta){0};
     rc = e->at.id[0] != '\0' ? 0 : record_new_id(&h);
