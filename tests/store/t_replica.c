@@ -540,6 +540,36 @@ test_tend_after_failure(void)
     end();
 }
 
+/* Any call of the system may fail, once or from then on: what was acknowledged
+   is in the list, and the replica comes back to it. */
+static void
+test_faults(enum fault_call call, bool forever)
+{
+    char body[32];
+    bool hit = true;
+    size_t n;
+    int rc;
+
+    begin(2);
+    CHECK(put(&host[0], "task/a", "\"v\":0") == 0);
+    CHECK(confirm(&host[1]) == 0);
+    for (int i = 1; i < 60 && hit; i++) {
+        CHECK(put(&host[1], "task/b", "\"v\":1") == 0);
+        snprintf(body, sizeof(body), "\"v\":%d", i);
+        n = list.n;
+        fault_start(call, i - 1, forever, EIO);
+        rc = put(&host[0], "task/a", body);
+        hit = fault.hit;
+        fault.on = false;
+        CHECK(rc != 0 || list.n == n + 1);
+        CHECK(confirm(&host[0]) == 0 && store_stale_ms(host[0].t.s) == 0);
+        CHECK(put(&host[0], "task/a", body) == 0);
+        CHECK(sees(&host[0], "task/a", body));
+    }
+    CHECK(!hit);
+    end();
+}
+
 /* A host that won lets those go first who lost to it. */
 static void
 test_fairness(void)
@@ -658,6 +688,10 @@ main(void)
     test_tend();
     test_tend_once();
     test_tend_after_failure();
+    for (int call = FAULT_WRITE; call <= FAULT_OPEN; call++) {
+        test_faults((enum fault_call)call, false);
+        test_faults((enum fault_call)call, true);
+    }
     test_fairness();
     test_patience();
     test_commands();
