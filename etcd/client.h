@@ -54,7 +54,7 @@ int etcd_watch(const struct etcd *e, bool *write, int64_t *due_ms);
 /* The endpoint in use, as given; for reports. */
 const char *etcd_endpoint(const struct etcd *e);
 
-/* A bell rings when somebody may have written a key. It watches over a connection
+/* A bell rings when somebody may have written a key. It watches on a connection
    of its own to the endpoint in use; whenever that is made anew, it rings once.
    It may ring for nothing, and the watch of a member that is cut off is silent:
    look from time to time as well. */

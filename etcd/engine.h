@@ -22,6 +22,8 @@ struct engine {
     const char *log;   /* path of the local log */
     char host[65];
 
+    struct etcd_bell *bell; /* on P/head; NULL: not yet */
+
     engine_fn *then;   /* NULL: nothing is asked */
     bool tending;      /* what is asked belongs to no operation; its function
                           gets NULL if it failed, and asks for nothing */

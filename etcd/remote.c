@@ -17,6 +17,7 @@
    else, which is kept aside and replaced. */
 
 #include "etcd/remote.h"
+#include "base/base64.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "etcd/key.h"
@@ -545,6 +546,25 @@ ask_next(struct engine *e)
     return e->then != NULL;
 }
 
+/* Between operations: returns whether others have committed. */
+static bool
+is_rung(struct engine *e)
+{
+    char key[HEAD_KEY];
+    struct buf body = {0};
+
+    if (e->bell == NULL) {
+        head_key(key, e->url.prefix, "head");
+        buf_z(&body, "{\"create_request\":{\"key\":\"");
+        base64_encode(&body, str_of(key));
+        buf_z(&body, "\"}}");
+        if (body.err == 0)
+            e->bell = etcd_bell_new(e->client, buf_view(&body));
+        buf_fini(&body);
+    }
+    return e->bell != NULL && etcd_bell_step(e->bell, str_of(e->news.head));
+}
+
 static int
 remote_step(void *ctx, struct remote_news *news)
 {
@@ -572,6 +592,11 @@ remote_step(void *ctx, struct remote_news *news)
         if (rc == ERR_AGAIN)
             rc = attach(e);
     }
+    if (rc == ERR_MORE && e->attached && !e->under_way && is_rung(e)) {
+        *news = e->news;
+        news->what = REMOTE_SAME;
+        return 0;
+    }
     if (rc != ERR_MORE)
         e->under_way = false;
     if (rc == 0) {
@@ -585,12 +610,18 @@ static int
 remote_watch(void *ctx, bool *write, int64_t *due_ms)
 {
     const struct engine *e = ctx;
+    int64_t due = tend_due(e);
+    int fd = -1;
 
     *write = false;
+    *due_ms = INT64_MAX;
     if (e->then != NULL)
         return etcd_watch(e->client, write, due_ms);
-    *due_ms = tend_due(e);
-    return -1;
+    if (e->bell != NULL)
+        fd = etcd_bell_watch(e->bell, write, due_ms);
+    if (due < *due_ms)
+        *due_ms = due;
+    return fd;
 }
 
 static const char *
@@ -676,6 +707,7 @@ remote_free(const struct remote *r)
     buf_fini(&b->e.body);
     buf_fini(&b->e.lines);
     arena_fini(&b->e.mem);
+    etcd_bell_free(b->e.bell);
     etcd_free(b->e.client);
     free(b);
 }

@@ -66,6 +66,8 @@ struct remote {
        operations: the engine tends itself in step, which then returns 0 with
        REMOTE_SAME if pull is worth it now, or ERR_MORE. */
     int (*watch)(void *ctx, bool *write, int64_t *due_ms);
+    /* A descriptor between operations means that step will tell of what others
+       commit, so that it need not be pulled for. */
     /* Why the last operation failed, in words; "" if it did not. */
     const char *(*why)(void *ctx);
     /* Whether the process of another host with this instance is alive, as far

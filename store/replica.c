@@ -40,7 +40,8 @@
 #define PAUSE_MIN_MS 500   /* after a failure */
 #define PAUSE_MAX_MS 5000
 #define LISTEN_MS 50       /* between looks while somebody listens */
-#define FOLLOW_MS 1000     /* else */
+#define FOLLOW_MS 1000     /* else, or if the remote tells of what is new */
+#define BELL_MS 5          /* between looks when it does */
 #define OTHERS_MS 100      /* others who committed lately want to again */
 
 /* ---- where the replica stands ---- */
@@ -453,13 +454,16 @@ begin_tending(struct store *s, bool listens)
 {
     struct replica *r = s->replica;
     struct remote_news news;
-    int64_t now = clock_mono_ms();
-    bool bell = r->remote->step(r->remote->ctx, &news) == 0;
+    int64_t due, now = clock_mono_ms();
+    bool bell = r->remote->step(r->remote->ctx, &news) == 0 && listens;
+    bool write, tells = r->remote->watch(r->remote->ctx, &write, &due) >= 0;
     if (listens && !r->listens && r->next_ms > now + LISTEN_MS)
         r->next_ms = now;
-    if ((!bell && now < r->next_ms) || now < r->until_ms)
+    if (bell && r->next_ms > r->began_ms + BELL_MS)
+        r->next_ms = r->began_ms + BELL_MS;
+    if (now < r->next_ms || now < r->until_ms)
         return;
-    r->next_ms = now + (listens ? LISTEN_MS : FOLLOW_MS);
+    r->next_ms = now + (listens && !tells ? LISTEN_MS : FOLLOW_MS);
     if (asks_for_all(s, listens)) {
         store_follow(s);
         r->changed = false;
@@ -501,6 +505,8 @@ store_watch(const struct store *s, int *fd, bool *write, int64_t *due_ms)
     *fd = r->remote->watch(r->remote->ctx, write, due_ms);
     if (r->doing != REPLICA_IDLE)
         return;
+    if (r->wanted) /* nobody steps the remote before it is time */
+        *fd = -1;
     next = r->wanted ? r->due_ms : r->next_ms > r->until_ms ? r->next_ms
                                                             : r->until_ms;
     if (next < *due_ms && (r->wanted || r->tended))

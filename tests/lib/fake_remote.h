@@ -38,6 +38,7 @@ struct fake {
     unsigned n_fail; /* so many of them */
     bool late;       /* one that failed so takes effect at fake_settle */
     bool bell;       /* between operations: a pull is worth it */
+    bool tells;      /* it will ring whenever it is */
     size_t window;   /* batches in an answer */
     int64_t skew_ms;
     unsigned pulls, commits, n_compacted, n_alive;
@@ -274,7 +275,7 @@ fake_watch(void *ctx, bool *write, int64_t *due_ms)
 
     *write = false;
     *due_ms = f->doing != FAKE_IDLE ? 0 : INT64_MAX;
-    return -1;
+    return f->doing == FAKE_IDLE && f->tells ? 0 : -1;
 }
 
 static inline const char *

@@ -478,15 +478,17 @@ test_tend(void)
     CHECK(host[0].f.pulls == 0);
     CHECK(put(b, "task/a", "\"v\":2") == 0);
     host[0].f.bell = true;
+    tend(&host[0], false); /* nobody waits for it */
+    CHECK(host[0].f.pulls == 0);
+    host[0].t.s->replica->next_ms = 0;
     tend(&host[0], false);
     CHECK(host[0].f.pulls == 1 && sees(&host[0], "task/a", "\"v\":2"));
     store_watch(host[0].t.s, &fd, &write, &due);
     CHECK(due > now + 500 && due <= clock_mono_ms() + 1000);
     /* One under way is finished by the turn that needs an answer. */
     CHECK(put(b, "task/a", "\"v\":3") == 0);
-    host[0].f.bell = true;
     host[0].f.hold = 3;
-    store_tend(host[0].t.s, false);
+    store_tend(host[0].t.s, true);
     CHECK(host[0].f.pulls == 2);
     CHECK(put_once(&host[0], "task/b", "\"v\":1") == ERR_AGAIN);
     CHECK(put_once(&host[0], "task/b", "\"v\":1") == 0);
@@ -668,9 +670,61 @@ test_commands(void)
     end();
 }
 
+/* Host 0 goes on, where somebody may listen. Returns the milliseconds from its
+   last operation to when it asks by itself. */
+static int64_t
+go_on(bool listens)
+{
+    struct store *s = host[0].t.s;
+    int64_t due;
+    bool write;
+    int fd;
+
+    do
+        store_tend(s, listens);
+    while (s->replica->doing != REPLICA_IDLE);
+    store_watch(s, &fd, &write, &due);
+    CHECK((fd >= 0) == host[0].f.tells && due == s->replica->next_ms);
+    return due - s->replica->began_ms;
+}
+
+/* Who listens hears of others' commits at once if the remote tells of them,
+   else within 50 ms; who does not asks each second. */
+static void
+test_bell(void)
+{
+    struct replica *r;
+    unsigned pulls;
+
+    begin(2);
+    r = host[0].t.s->replica;
+    CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
+    CHECK(go_on(false) > 500 && go_on(true) <= 50);
+    r->next_ms = 0;
+    host[0].f.tells = true;
+    CHECK(go_on(true) > 500);
+    pulls = host[0].f.pulls;
+    r->began_ms -= 1000;
+    r->next_ms += 1000000;
+    CHECK(put(&host[1], "task/b", "\"v\":1") == 0);
+    CHECK(go_on(true) > 1000000 && host[0].f.pulls == pulls);
+    host[0].f.bell = true;
+    CHECK(go_on(true) > 500 && host[0].f.pulls == pulls + 1);
+    CHECK(sees(&host[0], "task/b", "\"v\":1"));
+    r->began_ms += 1000000; /* an operation has just begun */
+    r->next_ms += 2000000;
+    host[0].f.bell = true;
+    CHECK(go_on(true) == 5 && host[0].f.pulls == pulls + 1);
+    r->began_ms -= 2000000;
+    host[0].f.bell = true;
+    CHECK(go_on(false) > 1000000 && host[0].f.pulls == pulls + 1);
+    end();
+}
+
 int
 main(void)
 {
+    test_bell();
     test_one_order();
     test_others_first();
     test_next_process();
