@@ -799,7 +799,9 @@ switch_over(struct store *s)
     if (rc == 0)
         rc = store_compact_switch(s);
     if (rc == 0 && s->replica != NULL)
-        s->opt.remote->compacted(s->opt.remote->ctx, s->path, s->log.head,
+        s->opt.remote->compacted(s->opt.remote->ctx, s->path,
+                                 s->replica->head_n == s->log.head
+                                     ? s->replica->head : "",
                                  c->out_len);
     store_unlock(s);
     if (rc == 0)

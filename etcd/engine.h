@@ -43,7 +43,6 @@ struct engine {
     struct remote_at at; /* of the operation */
     struct head mine;    /* at.head, or what it was found to be */
     bool known;          /* mine is known */
-    struct head now;     /* after the last operation */
     struct head next;    /* of the batch offered */
     bool committing;
     uint64_t window;     /* numbers of records asked for */

@@ -599,10 +599,8 @@ remote_step(void *ctx, struct remote_news *news)
     }
     if (rc != ERR_MORE)
         e->under_way = false;
-    if (rc == 0) {
-        head_parse(str_of(e->news.head), &e->now);
+    if (rc == 0)
         *news = e->news;
-    }
     return rc;
 }
 
@@ -645,13 +643,15 @@ remote_instance(void *ctx)
 }
 
 static void
-remote_compacted(void *ctx, const char *path, uint64_t n, int64_t end)
+remote_compacted(void *ctx, const char *path, const char *head, int64_t end)
 {
     struct engine *e = ctx;
-    int fd = e->now.n == n ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    struct head h;
+    int fd = head_parse(str_of(head), &h) ? open(path, O_RDONLY | O_CLOEXEC)
+                                          : -1;
 
     if (fd >= 0)
-        upload_begin(e, fd, end, &e->now);
+        upload_begin(e, fd, end, &h);
 }
 
 /* ---- making it ---- */

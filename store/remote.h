@@ -74,10 +74,11 @@ struct remote {
        as known; and a number for this process that no other has, 0: none. */
     bool (*alive)(void *ctx, uint64_t instance);
     uint64_t (*instance)(void *ctx);
-    /* A local compaction has ended: the log is open as fd up to end, its newest
-       record n. The engine copies what it needs; it may keep it as a snapshot
-       and drop the batches up to n. */
-    void (*compacted)(void *ctx, const char *path, uint64_t n, int64_t end);
+    /* A local compaction has ended: the log at path has the records up to that
+       head, or "", in its first `end` bytes. The engine may keep it as a
+       snapshot and drop the batches that it covers. */
+    void (*compacted)(void *ctx, const char *path, const char *head,
+                      int64_t end);
 };
 
 #endif

@@ -243,7 +243,7 @@ compact(struct host *h)
     buf_str(&b, buf_view(&h->lines));
     unlink(h->log);
     CHECK(file_write_new(h->log, h->log, buf_view(&b), true) == 0);
-    h->r->compacted(h->r->ctx, h->log, h->at.n, (int64_t)b.len);
+    h->r->compacted(h->r->ctx, h->log, h->at.head, (int64_t)b.len);
     buf_fini(&b);
 }
 
