@@ -7,8 +7,8 @@
    repair and backup. */
 
 #include "store/care.h"
+#include "store/hosts.h"
 #include "store/kind.h"
-#include "store/remote.h"
 
 #define STORE_LOCK_WAIT_MS 5000 /* then callers get ERR_BUSY */
 #define STORE_COMPACT_AT (64LL * 1024 * 1024)
@@ -21,9 +21,8 @@ struct store_options {
     bool readonly;          /* never writes or locks */
     int64_t compact_at;     /* compact beyond; 0: STORE_COMPACT_AT */
     int64_t closed_max;     /* bytes of closed generations to keep */
-    const struct remote *remote; /* orders the commits of several hosts: see
-                                    store/remote.h; NULL: there is one host */
-    bool reads_local;       /* reads need not be confirmed by the remote */
+    const struct remote *remote; /* see store/hosts.h; NULL: there is none */
+    bool reads_local;       /* reads need not be confirmed by it */
 };
 
 /* Opens and reads the log at o->path, which must stay valid. A missing file is
@@ -46,8 +45,8 @@ int store_follow(struct store *s);
 bool store_loaded(struct store *s);
 /* Takes the write lock and follows. 0; ERR_MORE: another process holds it, call
    store_lock_wait; ERR_READONLY, ERR_IO, ERR_DAMAGED, ERR_FULL: this process
-   cannot write now, store_state says why; with a remote also ERR_UNREACHABLE
-   and ERR_SKEW. */
+   cannot write now, store_state says why; with a remote also ERR_UNREACHABLE,
+   ERR_SKEW. */
 int store_lock(struct store *s);
 /* store_lock, but queues for the lock for up to 10 ms. */
 int store_lock_wait(struct store *s);
@@ -74,30 +73,9 @@ size_t store_staged_len(const struct store *s);
 size_t store_staged_n(const struct store *s);
 /* Writes and syncs what is staged and moves the mark: one write, one fdatasync.
    On an error everything staged is undone in memory. After ERR_FULL and ERR_IO
-   nothing of it is on disk, unless *unknown is set.
-
-   With a remote, it also confirms what a turn has read, with nothing staged and
-   without the lock. ERR_MORE: it is under way; call it again after store_watch,
-   and nothing else but reads until it has ended. ERR_AGAIN: others were first:
-   what was staged is undone, and memory has theirs; run the whole turn again.
-   ERR_BUSY: that has gone on for 5 s. Without an answer reads may go out:
-   store_stale_ms says how old they are. */
+   nothing of it is on disk, unless *unknown is set. With a remote it does more:
+   see store/hosts.h. */
 int store_commit(struct store *s, bool *unknown);
-/* Asks the remote for all that was committed before this call. 0, ERR_MORE as
-   above, or why it is unknown: memory may then be stale. 0 without a remote. */
-int store_confirm(struct store *s);
-/* What to wait for while an operation of the remote is under way, and between
-   calls of store_tend: as watch in store/remote.h. *fd -1 and *due_ms INT64_MAX
-   without a remote. */
-void store_watch(const struct store *s, int *fd, bool *write, int64_t *due_ms);
-/* Sleeps until then. For the command line. */
-void store_await(const struct store *s);
-/* Between turns, when store_watch says so: learns what other hosts commit, soon
-   if somebody listens. */
-void store_tend(struct store *s, bool listens);
-/* For how long memory may lack what other hosts committed, in milliseconds; 0:
-   for no longer than a turn takes. */
-int64_t store_stale_ms(const struct store *s);
 /* Makes store_stage return err and stage nothing, until called with 0. */
 void store_refuse(struct store *s, int err);
 
@@ -117,15 +95,5 @@ int store_read_n(struct store *s, uint64_t n, struct arena *a,
    record is valid only during the call. */
 int store_scan(struct store *s, uint64_t from,
                int (*fn)(void *ctx, const struct store_rec *r), void *ctx);
-
-/* max(wall clock, newest time in the log + boot-clock time since then). With a
-   remote, times more than store_skew_ms ahead of the wall clock are left out. */
-int64_t store_now_ms(const struct store *s);
-/* How much later than its end a lease is over for others, since their clocks may
-   differ; 0 without a remote. */
-int64_t store_skew_ms(const struct store *s);
-/* How long ago the log's time t was, by the boot clock where possible: setting
-   the clock ahead makes nothing older. */
-int64_t store_age_ms(const struct store *s, int64_t t);
 
 #endif

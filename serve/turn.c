@@ -688,14 +688,10 @@ rotate(struct turn *t)
         t->busy_end = own_end;
 }
 
-/* Hands out the answers, then takes peers without messages off the list. */
 static void
-release(struct turn *t)
+give_answers(struct turn *t)
 {
-    struct peer *p, *next, *done = NULL;
-    size_t i;
-
-    for (i = 0; i < t->n_ran; i++) {
+    for (size_t i = 0; i < t->n_ran; i++) {
         const struct ran *r = &t->ran[i];
 
         if (r->peer == NULL)
@@ -706,6 +702,15 @@ release(struct turn *t)
         if (i + 1 == t->n_ran || r[1].peer != r->peer)
             all_answered(r->peer);
     }
+}
+
+/* Hands out the answers, then takes peers without messages off the list. */
+static void
+release(struct turn *t)
+{
+    struct peer *p, *next, *done = NULL;
+
+    give_answers(t);
     buf_reset(&t->notes, OUT_KEEP / 16);
     buf_reset(&t->out, OUT_KEEP);
     mcp_end_turn(t->mcp);

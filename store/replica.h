@@ -11,6 +11,8 @@
 #define REPLICA_NEXT_G 2 /* a log that is no continuation: see store/move.h */
 #define REPLICA_LOCAL_MS 2000    /* with reads_local, older reads are stale */
 
+struct store;
+
 struct replica {
     const struct remote *remote;
     char head[REMOTE_HEAD_MAX]; /* the remote's text for record head_n */
@@ -40,5 +42,12 @@ struct replica {
     int64_t pause_ms;  /* after that, nothing is tried for so long, */
     int64_t until_ms;  /* until then */
 };
+
+/* store_lock, whatever the remote's state. */
+int store_lock_here(struct store *s);
+/* store_commit to the log of this host. */
+int store_commit_here(struct store *s, bool *unknown);
+/* store_deny, for a replica without its remote, or the reverse. */
+int store_deny_foreign(struct store *s);
 
 #endif

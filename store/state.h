@@ -85,15 +85,9 @@ int store_deny_errno(struct store *s, int err, const char *path,
                      const char *what);
 /* The same if this user has no write permission. */
 int store_deny_write(struct store *s);
-/* The same if the log is a replica and there is no remote, or the reverse. */
-int store_deny_foreign(struct store *s);
 /* Returns whether this process has the permissions and files to write, and the
    log is whole. */
 bool store_is_writable(const struct store *s);
-/* store_lock, whatever the remote's state. */
-int store_lock_here(struct store *s);
-/* store_commit to the log of this host. */
-int store_commit_here(struct store *s, bool *unknown);
 /* Ends the refusal of writes. */
 void store_allow(struct store *s);
 /* Records that the log is damaged, first at off. */

@@ -1,0 +1,36 @@
+#ifndef STORE_HOSTS_H
+#define STORE_HOSTS_H
+
+/* hosts - a store that several hosts share, by a remote (store/remote.h).
+
+   With one, store_commit also confirms what a turn has read, even with nothing
+   staged and without the lock. ERR_MORE: it is under way; call it again after
+   store_watch, and nothing else but reads until it has ended. ERR_AGAIN: others
+   were first: what was staged is undone, and memory has theirs; run the whole
+   turn again. ERR_BUSY: that has gone on for 5 s. Without an answer reads may
+   go out: store_stale_ms says how old they are. */
+
+#include "store/remote.h"
+
+struct store;
+
+/* Asks the remote for all that was committed before this call. 0, ERR_MORE as
+   above, or why it is unknown: memory may then be stale. 0 without a remote. */
+int store_confirm(struct store *s);
+/* What to wait for while an operation of the remote is under way, and between
+   calls of store_tend: as watch in store/remote.h. *fd -1 and *due_ms INT64_MAX
+   without a remote. */
+void store_watch(const struct store *s, int *fd, bool *write, int64_t *due_ms);
+/* Sleeps until then. For the command line. */
+void store_await(const struct store *s);
+/* Between turns, when store_watch says so: learns what other hosts commit, soon
+   if somebody listens. */
+void store_tend(struct store *s, bool listens);
+/* For how long memory may lack what other hosts committed, in milliseconds; 0:
+   for no longer than a turn takes. */
+int64_t store_stale_ms(const struct store *s);
+/* How much later than its end a lease is over for others, since their clocks
+   may differ; 0 without a remote. */
+int64_t store_skew_ms(const struct store *s);
+
+#endif
