@@ -239,11 +239,13 @@ cli_show(struct cli *c)
     struct task_event ev;
     struct task k;
     int rc = task_event_last(c->s.tasks, &c->a, str_of(id), &ev);
+    bool found = rc == 0;
 
     if (c->args.artifact == NULL && (c->args.end > 0 || c->args.match != NULL))
         return cli_misuse(c, "--tail and --match need --artifact");
-    if (rc == 0 && version > 0 &&
-        task_event_back(c->s.tasks, &c->a, version, 0, &ev) == ERR_NOT_FOUND)
+    if (found && version > 0)
+        rc = task_event_back(c->s.tasks, &c->a, version, 0, &ev);
+    if (found && rc == ERR_NOT_FOUND)
         return cli_fail(c, ERR_NOT_FOUND, "%s: version %llu cannot be read; "
                         "the oldest one that can is %llu", id,
                         (unsigned long long)version,

@@ -750,6 +750,8 @@ cp good "$log"
 spoil 6 # the newest names it
 asks tools/call '{"name":"get_task","arguments":{"task_id":"a"}}'
 has out '"seq":7' '"damaged":"records of its history'
+run 3 show a --version 1
+[ ! -s out ] || fail "another version: $(cat out)"
 run 3 verify
 has out 'task/a: record 6 of its history is lost'
 cp good "$log"
