@@ -234,7 +234,7 @@ names_artifact(void *ctx, const struct store_rec *r)
     struct task_event ev;
 
     (void)ctx;
-    return str_starts(r->key, "task/") && task_event_of(r, &ev) == 0 &&
+    return task_event_of(r, &ev) == 0 &&
            raw_member(ev.v, "artifacts").len > 2;
 }
 
