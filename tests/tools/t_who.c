@@ -12,14 +12,6 @@
 #define HELD "another session of this name holds it: use a name of your own, " \
              "or takeover"
 
-static bool
-is_true(const struct fixture *f, const char *name)
-{
-    const struct json_tok *t = json_get(f->json, name);
-
-    return t && t->type == JSON_TRUE;
-}
-
 /* The session of the lease in the last answer; .p NULL: none. */
 static struct str
 lease_session(struct fixture *f)
