@@ -337,7 +337,7 @@ cli_follow(struct cli *c)
         return rc == 0 ? 1 : rc;
     }
     if (c->out_errno == EPIPE)
-        c->out_errno = 0; /* this is how its reader ends it */
+        c->out_errno = 0; /* its reader ends it this way */
     return 0;
 }
 
