@@ -65,7 +65,7 @@ has err 'nowhere: No such file'
 run 2 attach one .
 has err '.: Is a directory'
 
-begin a_word_to_whoever_works
+begin a_message_to_the_owner
 run 0 add --id one One
 run 0 claim -a codex one
 run 0 message -a anna one 'Mind the tests'
@@ -161,7 +161,7 @@ has out '--require-evidence=pass'
 run 0 --require-evidence config claude-code
 lacks out '=pass'
 
-begin errors_speak_of_the_command_line
+begin errors_use_the_words_of_the_command_line
 run 0 add --id one One
 run 0 add --id two --after one Two
 run 0 claim -a codex one

@@ -76,7 +76,7 @@ run 0 setup cursor --json
 has out '{"client":"cursor","settings":"{\n  \"mcpServers\": {\n' \
     '}\n","where":"for ~/.cursor/mcp.json, or'
 
-name=it_only_says_what_to_do
+name=a_dry_run_changes_nothing
 run 0 setup claude-code --dry-run
 has out "claude mcp add --scope user --transport stdio mcptask -- $exe"
 run 0 setup cursor
