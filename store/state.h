@@ -15,7 +15,6 @@
 /* Frequently used members come first: code that reaches into the first 128
    bytes is shorter. */
 struct store {
-    struct log log;   /* as in memory; its end is the committed end */
     char *path;       /* real path of the log */
     bool loaded;      /* memory matches the log; else read it again */
     bool log_readonly; /* fd is read-only */
@@ -33,6 +32,8 @@ struct store {
     struct staged *first, *last;
     size_t n_staged;
     struct buf batch;
+
+    struct log log;   /* as in memory; its end is the committed end */
     struct lock lock;
     struct arena mem; /* for what is staged */
 
