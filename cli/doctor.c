@@ -135,7 +135,7 @@ struct doctor {
 };
 
 /* Prints the result of a check: ok, or a problem and its fix. */
-static void __attribute__((format(printf, 4, 5)))
+static void PRINTF(4, 5)
 tell(struct doctor *d, const char *check, const char *fix, const char *fmt, ...)
 {
     char text[4096];

@@ -75,8 +75,7 @@ struct store {
 
 /* Records why this process cannot write, until a commit or probe succeeds, and
    returns err. Formats as printf. */
-int store_deny(struct store *s, int err, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+int store_deny(struct store *s, int err, const char *fmt, ...) PRINTF(3, 4);
 /* The same for a step that failed with errno: "path: what: why". */
 int store_deny_errno(struct store *s, int err, const char *path,
                      const char *what);
