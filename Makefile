@@ -45,10 +45,10 @@ OBJ := $(SRC:%=$(B)/%.o)
 
 all: $(BIN)
 
-$(BIN): $(OBJ) $(B)/mcptask.o
+$(BIN): $(OBJ) $(B)/mcptask.o packaging/musl.ld
 	@echo "  LINK  $@"
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(ALL_LDFLAGS) $(LTO) $(PACK_$(WAY)) \
-	  $(if $(findstring -g,$(CFLAGS)),,-s)
+	$(Q)$(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(ALL_LDFLAGS) $(LTO) \
+	  $(PACK_$(WAY)) $(if $(findstring -g,$(CFLAGS)),,-s)
 
 # Each object comes with a list of the headers that it was made from.
 $(B)/%.o: %.c Makefile packaging/flags.mk
