@@ -235,13 +235,10 @@ actions_choose(struct draft *d, struct task_receipt *out)
     return rc == 0 ? 0 : task_fail_store(d->c, rc);
 }
 
-/* Checks the arguments of a claim. */
+/* Checks that a takeover has a reason. */
 static int
-check_claim(struct draft *d)
+check_reason(struct draft *d)
 {
-    if (rules_is_unknown(d->by))
-        return task_fail(d->c, ERR_INVALID, "agent",
-                         "unknown cannot hold a lease: give your name");
     if (rules_takes_over(d) && !draft_given(d, ARG_REASON))
         return task_fail(d->c, ERR_INVALID, "reason",
                          "takeover needs a reason");
@@ -295,7 +292,7 @@ run_claim(struct draft *d)
     bool begun = d->old.status == TASK_IN_PROGRESS;
     bool mine = owner.p && str_eq(owner, d->by);
     bool other = rules_other_session(d); /* by takeover */
-    int rc = check_claim(d);
+    int rc = check_reason(d);
 
     if (rc == 0 && owner.p && !mine)
         rc = check_owner(d);
