@@ -4,8 +4,10 @@
 #include "cli/show.h"
 #include "mcp/calls.h"
 #include "cli/text.h"
+#include "base/base64.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "base/zone.h"
 #include "json/raw.h"
 #include "task/artifact.h"
@@ -203,11 +205,32 @@ last_lines(struct str s, uint64_t n)
     return str_from(s, i);
 }
 
+/* As get_task gives it, but in one piece. */
+static void
+put_content_json(struct cli *c, struct str entry, struct str content)
+{
+    struct buf *b = &c->out;
+    bool text = utf8_is_valid(content);
+
+    buf_printf(b, "{\"task_id\":\"%s\",\"artifact\":%.*s,\"encoding\":\"%s\","
+               "\"content\":", c->operand[0], STR_ARG(entry),
+               text ? "utf8" : "base64");
+    if (text) {
+        json_quote(b, content);
+    } else {
+        buf_char(b, '"');
+        base64_encode(b, content);
+        buf_char(b, '"');
+    }
+    buf_z(b, "}\n");
+}
+
 static int
 show_artifact(struct cli *c, const struct task *k)
 {
     const char *id = c->operand[0], *which = c->args.artifact;
     struct str name = raw_quote(&c->a, str_of(which)), entry, content;
+    struct buf lines = {0};
     size_t at = 0;
     int rc;
 
@@ -223,11 +246,16 @@ show_artifact(struct cli *c, const struct task *k)
                         : "its content cannot be read");
     if (c->args.end > 0)
         content = last_lines(content, c->args.end);
-    if (c->args.match != NULL)
-        artifact_match(&c->out, content, str_of(c->args.match), 0, SIZE_MAX,
+    if (c->args.match != NULL) {
+        artifact_match(&lines, content, str_of(c->args.match), 0, SIZE_MAX,
                        &at);
+        content = buf_view(&lines);
+    }
+    if (c->json)
+        put_content_json(c, entry, content);
     else
         buf_str(&c->out, content);
+    buf_fini(&lines);
     return CLI_OK;
 }
 

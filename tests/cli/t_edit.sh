@@ -142,8 +142,15 @@ run 0 show one --artifact a1 --tail 2
 run 0 show one --artifact a1 --match error
 has out '2:error: b'
 lacks out a1
-run 1 show one --artifact a2
-has err 'one: no such artifact: a2: mcptask show one names them'
+run 0 show one --artifact a1 --match error --json
+has out '{"task_id":"one","artifact":{"artifact_id":"a1","name":"build.log",' \
+    ',"encoding":"utf8","content":"2:error: b\n"}'
+printf '\377\000' >log
+run 0 attach one log
+run 0 show one --artifact a2 --json
+has out ',"encoding":"base64","content":"/wA="}'
+run 1 show one --artifact a3
+has err 'one: no such artifact: a3: mcptask show one names them'
 run 2 show one --tail 2
 has err '--tail and --match need --artifact'
 
