@@ -204,7 +204,8 @@ run_leave(struct draft *d)
     struct str owner = d->old.f[F_CURRENT_OWNER];
     int rc;
 
-    if (handoff && owner.p && !str_eq(owner, d->by) && !is_giver(d))
+    if (handoff && owner.p && !str_eq(owner, d->by) && !is_giver(d) &&
+        !d->c->person)
         return rules_not_owner(d, "from_agent", "from_agent does not own the "
                                "task");
     rc = rules_set_status(d, handoff ? TASK_HANDOFF_READY : TASK_EXHAUSTED);

@@ -63,6 +63,29 @@ test_a_live_lease_stays(void)
 }
 
 static void
+test_a_person_hands_over(void)
+{
+#define HAND "{'task_id':'a','from_agent':'ann','to_agent':'you'}"
+    struct fixture f;
+
+    clock_ahead_s = 0;
+    fixture_init(&f);
+    STEPS(&f, {"create_task", "{'task_id':'a','title':'T'}", 0, 0, 0},
+          {"update_task", "{'task_id':'a','agent':'me','status':"
+               "'in_progress'}", 0, 0, 0},
+          {"handoff_task", HAND, "not_owner", "holder", "me"},
+          {"claim_task", "{'task_id':'a','agent':'me'}", 0, 0, 0});
+    f.person = true;
+    STEPS(&f, {"handoff_task", HAND, "lease_held", "holder", "me"},
+          {"update_task", "{'task_id':'a','agent':'me','status':'open'}", 0, 0,
+           0},
+          {"handoff_task", HAND, 0, "current_owner", "you"});
+    call(&f, "get_task", "{'task_id':'a'}");
+    CHECK(json_is(json_get(json_get(f.json, "handoff"), "from_agent"), "ann"));
+    fixture_fini(&f);
+}
+
+static void
 test_a_person_ends_a_lease(void)
 {
     struct fixture f;
@@ -302,6 +325,7 @@ int
 main(void)
 {
     test_a_live_lease_stays();
+    test_a_person_hands_over();
     test_a_person_ends_a_lease();
     test_an_owner_without_a_lease();
     test_a_receiver_who_never_comes();
