@@ -167,7 +167,7 @@ END
 printf '%s\n' "$a" '{"task_id":7}' "$b" >in
 rm -rf "$MCP_TASK_BASE_DIR"
 run 1 import --strict in
-has out '0 imported, 0 skipped, 1 failed; stopped there'
+has out '0 imported, 0 skipped, 1 failed; stopped there: import again,'
 has err 'line 2'
 run 0 list --all --json
 checks=$((checks + 1))

@@ -126,6 +126,13 @@ run 0 show web-
 run 2 show many
 has err 'many: several tasks start so'
 
+begin what_has_ended_is_not_blocked
+run 0 add --id one One
+run 0 add --id two --after one Two
+has out 'two  open (blocked)'
+run 0 cancel two
+has out 'two  cancelled  P2'
+
 begin a_past_state_and_an_artifact_are_shown
 run 0 add --id one First
 run 0 edit one --title Second

@@ -87,6 +87,9 @@ mv bin/codex bin/other
 [ -z "$(PATH=$dir/bin command -v codex)" ] && PATH=$dir/bin run 0 setup codex
 has out '[mcp_servers.mcptask]'
 has err 'codex is not in PATH' '# for ~/.codex/config.toml'
+[ -z "$(PATH=$dir/bin command -v codex)" ] &&
+    PATH=$dir/bin run 0 setup codex --json
+lacks err code
 run 2 setup nobody
 has err 'setup: no such client: nobody'
 run 2 setup
