@@ -11,7 +11,7 @@
 # make upgrade      this version and the release before on one store
 # make cross        the tests on other processors (cross compilers, qemu)
 # make conformance  the official suite of MCP (npm)
-# make clients      coding agents read what config prints (npm, 700 MB)
+# make clients      config and setup with three coding agents (npm, 700 MB)
 # make oci mcpb     a container image; a bundle for desktop clients
 # make npm wheel deb    packages for npx, for uvx, for Debian
 # make dist         these for x86_64, aarch64, armhf, riscv64
@@ -47,10 +47,10 @@ OBJ := $(SRC:%=$(B)/%.o)
 
 all: $(BIN)
 
-$(BIN): $(OBJ) $(B)/mcptask.o
+$(BIN): $(OBJ) $(B)/mcptask.o packaging/musl.ld
 	@echo "  LINK  $@"
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(ALL_LDFLAGS) $(LTO) $(PACK_$(WAY)) \
-	  $(if $(findstring -g,$(CFLAGS)),,-s)
+	$(Q)$(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(ALL_LDFLAGS) $(LTO) \
+	  $(PACK_$(WAY)) $(if $(findstring -g,$(CFLAGS)),,-s)
 
 # Each object comes with a list of the headers that it was made from.
 $(B)/%.o: %.c Makefile packaging/flags.mk

@@ -5,6 +5,7 @@
    It knows no file and no protocol. */
 
 #include "base/err.h"
+#include "base/text.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,8 +55,7 @@ void *arena_grow(struct arena *a, void *old, size_t old_n, size_t n);
 /* A NUL-terminated copy of s; .p NULL: out of memory. */
 struct str arena_str(struct arena *a, struct str s);
 /* Text formatted as by printf; .p NULL: out of memory. */
-struct str arena_printf(struct arena *a, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
+struct str arena_printf(struct arena *a, const char *fmt, ...) PRINTF(2, 3);
 /* Frees every block; keeps one chunk for reuse. */
 void arena_reset(struct arena *a);
 void arena_fini(struct arena *a);
@@ -76,8 +76,7 @@ void buf_str(struct buf *b, struct str s);
 void buf_z(struct buf *b, const char *z);
 void buf_char(struct buf *b, char c);
 void buf_u64(struct buf *b, uint64_t v);
-void buf_printf(struct buf *b, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
+void buf_printf(struct buf *b, const char *fmt, ...) PRINTF(2, 3);
 /* Makes room for n more bytes and returns where they go; the caller then adds
    to len. NULL: out of memory. */
 char *buf_room(struct buf *b, size_t n);

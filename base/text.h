@@ -8,12 +8,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Declares that a function formats as text_put does. There is no floating
+   point, so gcc need not save its registers with the variable arguments. */
+#if defined __x86_64__ && !defined __clang__
+#define PRINTF(fmt, first) \
+    __attribute__((format(printf, fmt, first), target("general-regs-only")))
+#else
+#define PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
+#endif
+
 /* Like snprintf, with %d %u %x %X %c %s %% and l, ll, z before a number; the
    flags - and 0, a width, and for %s a precision, both also as *. Returns the
    length of the full text, even if it does not fit; out is NUL-terminated
    unless cap is 0. text_vput leaves ap unchanged. */
-size_t text_put(char *out, size_t cap, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+size_t text_put(char *out, size_t cap, const char *fmt, ...) PRINTF(3, 4);
 size_t text_vput(char *out, size_t cap, const char *fmt, va_list ap)
     __attribute__((format(printf, 3, 0)));
 
@@ -30,7 +38,7 @@ void text_hex(char *out, int n, uint32_t v);
 
 /* Writes a line to stderr, formatted the same way and truncated if long.
    Ignores write errors. */
-void text_tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void text_tell(const char *fmt, ...) PRINTF(1, 2);
 
 /* Must be true, in release builds too; else prints file and line to stderr and
    ends the process. assert would pull in streams. */

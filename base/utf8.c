@@ -72,3 +72,14 @@ utf8_cut(struct str s, size_t max)
         max--;
     return (struct str){s.p, max};
 }
+
+bool
+utf8_is_valid(struct str s)
+{
+    const char *p = s.p, *end = s.p + s.len;
+    size_t n;
+
+    while (p < end && (n = utf8_len(p, end)) != 0)
+        p += n;
+    return p == end;
+}

@@ -15,5 +15,7 @@ size_t utf8_count(struct str s);
 bool utf8_is_within(struct str s, size_t at);
 /* At most the first max bytes of s, without a character that ends later. */
 struct str utf8_cut(struct str s, size_t max);
+/* Whether it is all of valid sequences. */
+bool utf8_is_valid(struct str s);
 
 #endif

@@ -290,7 +290,8 @@ change_once(struct cli *c, enum task_tool tool, struct str text,
                            .require_evidence = c->env->require_evidence,
                            .require_pass = c->env->require_pass,
                            .ownership_warn = c->env->ownership_warn,
-                           .person = true,
+                           /* hooks hand over in the name of an agent */
+                           .person = tool != TOOL_HANDOFF,
                            .unread = c->quiet};
     if (rc != 0)
         return rc;

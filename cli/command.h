@@ -66,13 +66,13 @@ struct cli {
     bool stale;     /* it was told that other hosts may have newer records */
     bool tty;       /* stdout is a terminal */
     bool color;     /* stdout is a terminal that shows colours */
-    int64_t begun_ms, shown_ms; /* first and last cli_progress; 0: never */
-    int out_errno;  /* of the write that failed; nothing is written after it */
-    struct buf out; /* for stdout, written by cli_flush */
     bool exact;     /* out is JSON, or safe for a terminal already */
     bool md;        /* out is markdown */
-    struct arena kept; /* for completed ids; freed at the end */
     struct arena a; /* each command resets it when it likes */
+    struct buf out; /* for stdout, written by cli_flush */
+    struct arena kept; /* for completed ids; freed at the end */
+    int64_t begun_ms, shown_ms; /* first and last cli_progress; 0: never */
+    int out_errno;  /* of the write that failed; nothing is written after it */
     size_t columns; /* how many cli_flush pads in each line; 0: none */
     size_t width[CLI_COLUMNS];
     struct cli_args args;

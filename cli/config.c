@@ -25,12 +25,12 @@
 /* How a client is to start or reach this server. */
 struct launch {
     struct str command;
-    struct str args[16];
-    size_t n_args;
     struct str url; /* .p NULL: the client starts the server */
-    struct pair { const char *name, *value; } env[4]; /* or headers */
+    size_t n_args;
     size_t n_env;
+    struct pair { const char *name, *value; } env[4]; /* or headers */
     const char *token_env; /* a variable that holds the token, or NULL */
+    struct str args[16];
 };
 
 /* The program of this name in PATH; .p NULL: there is none. */
@@ -546,7 +546,7 @@ cli_setup(struct cli *c)
     if (k->program != NULL)
         program = find_program(&c->a, k->program);
     if (program.p == NULL) {
-        if (k->program != NULL)
+        if (k->program != NULL && !c->json)
             cli_fail(c, 0, "%s is not in PATH: this is what to do by hand",
                      k->program);
         if (c->json)

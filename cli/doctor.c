@@ -135,7 +135,7 @@ struct doctor {
 };
 
 /* Prints the result of a check: ok, or a problem and its fix. */
-static void __attribute__((format(printf, 4, 5)))
+static void PRINTF(4, 5)
 tell(struct doctor *d, const char *check, const char *fix, const char *fmt, ...)
 {
     char text[4096];
@@ -276,7 +276,7 @@ names_artifact(void *ctx, const struct store_rec *r)
     struct task_event ev;
 
     (void)ctx;
-    return str_starts(r->key, "task/") && task_event_of(r, &ev) == 0 &&
+    return task_event_of(r, &ev) == 0 &&
            raw_member(ev.v, "artifacts").len > 2;
 }
 

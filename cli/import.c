@@ -520,8 +520,8 @@ cli_import(struct cli *c)
     if (rc <= 0) {
         im.stop |= rc < 0;
         rc = rc < 0 ? cli_fail_store(c, rc) : im.end;
-        cli_tell(c, im.stop ? COUNTS "; stopped there: what is imported stays, "
-                              "and is skipped if you import again\n"
+        cli_tell(c, im.stop ? COUNTS "; stopped there: import again, without "
+                              "--strict, to go on\n"
                             : COUNTS "\n",
                  "imported=" U64 " skipped=" U64 " failed=" U64,
                  im.imported, im.counts.skipped, im.counts.failed);

@@ -6,11 +6,11 @@
    holds the lease. The command leads a process group.
 
    1. The supervisor locks the file runs/ID before it starts the command, which
-      inherits the lock together with all that it starts. The file is removed
-      once the result is on disk. So where it is there, and nobody holds the
-      lock, the supervisor was killed and the command has ended.
-   2. Whoever finds that tells it before anything else: no command is started
-      twice because its supervisor died.
+      inherits the lock, as do all processes that it starts. The file is removed
+      once the result is on disk. If it exists and nobody holds the lock, the
+      supervisor was killed and the command has ended.
+   2. Whoever finds such a file reports that before anything else, so that no
+      command starts twice because its supervisor died.
    3. The lock is that of flock, which belongs to the open file on every
       kernel; those of fcntl may belong to the process. */
 
@@ -125,7 +125,7 @@ whole_log(struct run *r)
     return buf_take(&b, &r->c->a);
 }
 
-/* Lets go of the descriptor fd of this process. */
+/* Points the descriptor fd at /dev/null. */
 static void
 blind(int fd)
 {
@@ -137,7 +137,7 @@ blind(int fd)
         close(null);
 }
 
-/* Nobody is in front any more, or has to be told. */
+/* Leaves the process in front: it has ended, or was told all it needs. */
 static void
 leave_front(struct run *r)
 {
@@ -148,7 +148,7 @@ leave_front(struct run *r)
     buf_fini(&r->pending);
 }
 
-/* Reads output that is there. Returns whether there was some. */
+/* Reads output that has come. Returns whether there was any. */
 static bool
 take_output(struct run *r)
 {
@@ -248,8 +248,8 @@ is_holder(struct run *r, const struct task *k)
     return agent.p != NULL && str_is(agent, r->agent);
 }
 
-/* Renews the lease, with the last line of output if it is another. A task that
-   went to somebody else stays there. */
+/* Renews the lease, and notes the last line of output if it has changed. If
+   somebody else has the task now, leaves it alone. */
 static void
 renew(struct run *r, bool progress)
 {
@@ -298,8 +298,9 @@ put_results(struct run *r, struct cli_tool_args *l, const struct task *k,
     json_close(&l->w);
 }
 
-/* Tells how the command ended; code -1: nobody knows. Where another agent has
-   the task by now, it gets a message. Returns an exit code; or ERR_AGAIN. */
+/* Reports how the command ended; code -1: unknown. If another agent has the
+   task by now, that agent gets a message. Returns an exit code, or
+   ERR_AGAIN. */
 static int
 try_record(struct run *r, int code, const char *how)
 {
@@ -362,7 +363,8 @@ attach_log(struct run *r)
 
 /* ---- the locked file ---- */
 
-/* Opens and locks the file, new or left; how is as for flock. */
+/* Opens or creates the file and locks it; how is as for flock. Returns 0, or an
+   exit code after printing the error. */
 static int
 lock_file(struct run *r, int how)
 {
@@ -392,7 +394,7 @@ lock_file(struct run *r, int how)
     }
 }
 
-/* Says in the file whose command this is. */
+/* Writes into the file whose command this is. */
 static void
 write_file(struct run *r)
 {
@@ -406,7 +408,7 @@ write_file(struct run *r)
     buf_fini(&b);
 }
 
-/* Tells that the supervisor of the command before was killed, if it was. */
+/* Reports that the supervisor of the last command was killed, if it was. */
 static int
 tell_lost(struct run *r)
 {
@@ -481,7 +483,7 @@ start(struct run *r)
         fcntl(out[1], F_SETFD, FD_CLOEXEC);
         become(r, out[1]);
     }
-    setpgid(r->pid, r->pid); /* whoever is first */
+    setpgid(r->pid, r->pid); /* in both processes: either may be first */
     close(out[1]);
     r->in = out[0];
     fcntl(r->in, F_SETFL, O_NONBLOCK);
@@ -499,7 +501,7 @@ stop(struct run *r, const char *reason)
     kill(-r->pid, SIGTERM);
 }
 
-/* Looks whether somebody wants the end of the command. */
+/* Checks whether somebody wants the command to end. */
 static void
 look(struct run *r)
 {
@@ -525,7 +527,7 @@ look(struct run *r)
     }
 }
 
-/* What is to be done once a second. */
+/* Does what is due once a second. */
 static void
 tick(struct run *r)
 {
@@ -568,7 +570,7 @@ attend(struct run *r)
         if (at[1].revents != 0)
             pass_on(r);
     }
-    /* What it started and left may go on writing: not for ever. */
+    /* What it left behind may go on writing, but not for ever. */
     for (int i = 0; i < ARTIFACT_MAX / 4096 && take_output(r); i++)
         continue;
     if (r->kill_ms != 0)
@@ -576,7 +578,7 @@ attend(struct run *r)
     return status;
 }
 
-/* Stores log and result. Returns the exit code of the command. */
+/* Stores the log and the result. Returns the exit code of the command. */
 static int
 tell_end(struct run *r, int status)
 {
@@ -700,7 +702,8 @@ copy_output(struct run *r, int from)
     return true;
 }
 
-/* The supervisor was killed: once the command has ended, too, tells so. */
+/* The supervisor was killed: waits until the command has ended, and reports
+   that. */
 static int
 bury(struct run *r)
 {

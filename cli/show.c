@@ -5,8 +5,10 @@
 #include "cli/store.h"
 #include "mcp/calls.h"
 #include "cli/text.h"
+#include "base/base64.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "base/zone.h"
 #include "json/raw.h"
 #include "task/artifact.h"
@@ -204,11 +206,32 @@ last_lines(struct str s, uint64_t n)
     return str_from(s, i);
 }
 
+/* As get_task gives it, but in one piece. */
+static void
+put_content_json(struct cli *c, struct str entry, struct str content)
+{
+    struct buf *b = &c->out;
+    bool text = utf8_is_valid(content);
+
+    buf_printf(b, "{\"task_id\":\"%s\",\"artifact\":%.*s,\"encoding\":\"%s\","
+               "\"content\":", c->operand[0], STR_ARG(entry),
+               text ? "utf8" : "base64");
+    if (text) {
+        json_quote(b, content);
+    } else {
+        buf_char(b, '"');
+        base64_encode(b, content);
+        buf_char(b, '"');
+    }
+    buf_z(b, "}\n");
+}
+
 static int
 show_artifact(struct cli *c, const struct task *k)
 {
     const char *id = c->operand[0], *which = c->args.artifact;
     struct str name = raw_quote(&c->a, str_of(which)), entry, content;
+    struct buf lines = {0};
     size_t at = 0;
     int rc;
 
@@ -224,11 +247,16 @@ show_artifact(struct cli *c, const struct task *k)
                         : "its content cannot be read");
     if (c->args.end > 0)
         content = last_lines(content, c->args.end);
-    if (c->args.match != NULL)
-        artifact_match(&c->out, content, str_of(c->args.match), 0, SIZE_MAX,
+    if (c->args.match != NULL) {
+        artifact_match(&lines, content, str_of(c->args.match), 0, SIZE_MAX,
                        &at);
+        content = buf_view(&lines);
+    }
+    if (c->json)
+        put_content_json(c, entry, content);
     else
         buf_str(&c->out, content);
+    buf_fini(&lines);
     return CLI_OK;
 }
 
@@ -240,11 +268,13 @@ cli_show(struct cli *c)
     struct task_event ev;
     struct task k;
     int rc = task_event_last(c->s.tasks, &c->a, str_of(id), &ev);
+    bool found = rc == 0;
 
     if (c->args.artifact == NULL && (c->args.end > 0 || c->args.match != NULL))
         return cli_misuse(c, "--tail and --match need --artifact");
-    if (rc == 0 && version > 0 &&
-        task_event_back(c->s.tasks, &c->a, version, 0, &ev) == ERR_NOT_FOUND)
+    if (found && version > 0)
+        rc = task_event_back(c->s.tasks, &c->a, version, 0, &ev);
+    if (found && rc == ERR_NOT_FOUND)
         return cli_fail(c, ERR_NOT_FOUND, "%s: version %llu cannot be read; "
                         "the oldest one that can is %llu", id,
                         (unsigned long long)version,
@@ -336,7 +366,7 @@ cli_follow(struct cli *c)
         return rc == 0 ? 1 : rc;
     }
     if (c->out_errno == EPIPE)
-        c->out_errno = 0; /* this is how its reader ends it */
+        c->out_errno = 0; /* its reader ends it this way */
     return 0;
 }
 

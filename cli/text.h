@@ -24,14 +24,12 @@ const char *cli_span(char buf[24], int64_t ms);
 /* Prints the error on stderr: one line, or one object with --json. Returns the
    exit code for err; err 0 makes it a warning. c is NULL while no command
    runs. */
-int cli_fail(const struct cli *c, int err, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+int cli_fail(const struct cli *c, int err, const char *fmt, ...) PRINTF(3, 4);
 /* The same for a refused change or query. */
 int cli_refuse(const struct cli *c, const struct task_error *e);
 /* Prints an error in the operands or options, and the usage. Returns
    CLI_USAGE. */
-int cli_misuse(const struct cli *c, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
+int cli_misuse(const struct cli *c, const char *fmt, ...) PRINTF(2, 3);
 /* cli_fail for a path, with the meaning of err or of errno. */
 int cli_fail_path(const struct cli *c, int err, const char *path);
 int cli_fail_errno(const struct cli *c, int err, const char *path);
@@ -48,7 +46,7 @@ struct str cli_why(int err);
    each {name} is replaced by that fact. Facts are "name=%s other=" U64, by
    printf's rules: %s and %.*s are texts, U64 numbers, %d true or false. */
 void cli_tell(struct cli *c, const char *text, const char *facts, ...)
-    __attribute__((format(printf, 3, 4)));
+    PRINTF(3, 4);
 /* Makes b safe for a terminal from byte from on: control and bidi characters
    become <U+202E>; line feeds and tabs stay. JSON has most of them escaped;
    there this escapes the other control characters. */

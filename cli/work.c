@@ -17,7 +17,7 @@
 #include <poll.h>
 #include <string.h>
 
-#define WAIT_MS 50    /* how often wait looks for new records */
+#define WAIT_MS 50    /* how often a wait checks for new records */
 #define WAIT_LOOKS 20 /* then it counts what time alone may have changed */
 #define MAX_WAIT_S 1000000000
 
@@ -90,8 +90,8 @@ fail_none(struct cli *c, const struct task_receipt *r)
     return rc;
 }
 
-/* With --wait whoever finds nothing, or loses, tries again when there is
-   news. */
+/* With --wait, a claim that finds nothing, or loses, is tried again when there
+   is news. */
 int
 cli_claim(struct cli *c)
 {
@@ -186,8 +186,8 @@ cli_answer(struct cli *c)
 
 /* ---- wait ---- */
 
-/* Looks for what args ask for until it is there, cannot come any more, or the
-   time is over: as look_take, whose memory is in x->a. An error of
+/* Repeats a look until what it looks for has come, cannot come any more, or the
+   time is over. Returns as look_take, whose memory is in x->a. An error of
    cli_catch_up leaves x->e as it is. */
 static int
 wait_for(struct cli *c, struct task_ctx *x, struct look *w)

@@ -25,17 +25,8 @@ struct http_conn {
     struct http_conn *next;  /* in todo */
     void *mine;
     struct http_head *head;  /* NULL: not allocated */
-    struct buf in, out;
-    struct http_scan scan;
-    struct http_chunks chunks;
     size_t pos;              /* offset in `in` where the request begins */
     size_t head_len, body_len;
-    size_t gap;              /* bytes of chunk framing left after the body */
-    size_t sent;             /* bytes of out already written */
-    size_t held;             /* capacity of in and out: invariant 2 of conn.c */
-    int64_t since_ms;        /* start of the state, or of the last progress */
-    unsigned slot;           /* index in the table */
-    uint64_t nth;            /* serial number among accepted connections */
     int fd;
     enum state state;
     int minor;               /* minor HTTP version of the request */
@@ -47,6 +38,15 @@ struct http_conn {
     bool refused;            /* the request was not read in full */
     bool moved;              /* `in` moved since the head was parsed */
     bool eof;                /* the client has closed */
+    struct buf in, out;
+    struct http_scan scan;
+    struct http_chunks chunks;
+    size_t gap;              /* bytes of chunk framing left after the body */
+    size_t sent;             /* bytes of out already written */
+    size_t held;             /* capacity of in and out: invariant 2 of conn.c */
+    int64_t since_ms;        /* start of the state, or of the last progress */
+    unsigned slot;           /* index in the table */
+    uint64_t nth;            /* serial number among accepted connections */
 };
 
 struct http {
@@ -55,8 +55,8 @@ struct http {
     struct http_conn **conn; /* the table */
     unsigned limit;
     struct http_conn *todo;  /* list for run_todo */
-    struct loop_timer todo_timer, sweep_timer;
     struct http_counts counts;
+    struct loop_timer todo_timer, sweep_timer;
     struct buf spare;        /* a free buffer for the next reply */
     int fd;                  /* listening socket, -1: stopped */
     bool paused;             /* out of descriptors: not accepting */

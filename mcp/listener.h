@@ -23,15 +23,15 @@ struct mcp_sub {
 struct mcp_listener {
     struct mcp *m;
     struct mcp_session *of; /* or NULL: a listen */
-    struct str tag;       /* of a listen: its id, in all it is sent */
-    unsigned lists;       /* of a listen: its lists, a bit for each mcp_list */
+    struct mcp_sink *sinks; /* the first one gets everything */
     struct mcp_sub *subs; /* to uris that a record may change */
     size_t n_subs;
     uint64_t told_n;      /* it was told of changes up to this n, */
     uint64_t told_slot;   /* and at this n up to this slot */
     uint64_t listed;      /* it was told of lists before this list_clock */
+    struct str tag;       /* of a listen: its id, in all it is sent */
+    unsigned lists;       /* of a listen: its lists, a bit for each mcp_list */
     bool due;             /* mcp_tick has to tell it something */
-    struct mcp_sink *sinks; /* the first one gets everything */
 };
 
 struct mcp_list_names {

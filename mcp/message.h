@@ -11,7 +11,6 @@ struct mcp_message {
     const struct mcp_facts *f; /* while it is judged */
     struct arena *a;
     bool no_memory;            /* memory ran out while it was judged */
-    struct mcp_session scratch; /* stands in for a session */
     bool batch, ends, made;     /* ends: of mcp_accept_end */
     bool queued;                /* counted in s, until mcp_release */
     bool http;
@@ -19,8 +18,6 @@ struct mcp_message {
     struct request *v;
     size_t n;
     /* while it waits; then it has an at */
-    struct arena own;     /* holds it all */
-    struct buf state;     /* call.state of its next run */
     size_t len;           /* bytes of all this, as counted in waiting_len */
     struct mcp_message *next, **at; /* in m->waiting */
     void *owner;
@@ -30,6 +27,10 @@ struct mcp_message {
     bool ready;      /* to be run again */
     bool given;      /* by mcp_next, and did not wait again since */
     bool cancelled;
+    struct arena own;     /* holds it all */
+    struct buf state;     /* call.state of its next run */
+
+    struct mcp_session scratch; /* stands in for a session */
 };
 
 /* The text of t; .p is NULL if it is not a string, or if memory ran out, which

@@ -40,24 +40,24 @@ struct request {
     /* the envelope: const once it is judged */
     struct mcp_message *m;
     struct str id; /* its text as it came */
-    struct str name;
     const struct json_tok *params; /* an object or NULL */
-    const struct json_tok *meta;   /* params._meta, whatever it is, or NULL */
     enum mcp_rev rev;
     bool no_reply; /* it gets no answer: a notification, a response, or
                     cancelled before it was run */
-    struct str cancels; /* raw id of a request that does not wait; or .p NULL */
     bool changes; /* it changes its session */
-    struct mcp_fault fault;
     const struct method *method;
     struct str target; /* tool, prompt, uri or cursor that it names */
     const struct mcp_tool *tool;
-    const struct mcp_prompt *prompt;
     struct mcp_listener *listen; /* of a listen, else NULL */
+    struct reply reply;
+    struct str name;
+    struct mcp_fault fault;
+    const struct json_tok *meta;   /* params._meta, whatever it is, or NULL */
+    struct str cancels; /* raw id of a request that does not wait; or .p NULL */
+    const struct mcp_prompt *prompt;
     struct mcp_completion complete;
     struct str token;   /* raw progressToken, or .p NULL */
     const struct json_tok *inputs; /* inputResponses of a modern one */
-    struct reply reply;
     int log_level;      /* of a modern one, wanted up to this, or of
                            logging/setLevel; -1: absent */
     bool extends;       /* the client declared the tasks extension */

@@ -24,20 +24,20 @@ struct mcp_session {
     enum mcp_rev rev;
     unsigned caps;      /* enum mcp_cap */
     int log_level;      /* RFC 5424 severity asked for, 0-7; default 6 */
+    struct mcp_follow *follows; /* the newest first */
+    size_t n_waiting;      /* number of its messages that wait */
+    size_t n_queued;    /* number of its messages not yet released */
+    struct mcp_listener news; /* its subscriptions and streams */
+    struct arena own;   /* holds news.subs */
     char client[64];    /* clientInfo.name, cut; to MCP_NAME_MAX, revived */
     char id[MCP_ID_MAX]; /* "" until it has one */
     char *principal;    /* stored after this struct */
     uint64_t n;         /* of its record */
     uint64_t seen;      /* store_next_n when that record was looked for */
-    struct mcp_listener news; /* its subscriptions and streams */
-    struct arena own;   /* holds news.subs */
     bool streamed;      /* it has or had a stream */
     bool revived;       /* made from its id, for a client that came back */
     int64_t born_ms;    /* from its id */
-    size_t n_waiting;      /* number of its messages that wait */
-    size_t n_queued;    /* number of its messages not yet released */
     int64_t heard_ms;   /* when its client last sent something */
-    struct mcp_follow *follows; /* the newest first */
 };
 
 struct mcp {
@@ -47,30 +47,30 @@ struct mcp {
     struct sign *sign;   /* or NULL: no ids, no states */
     struct calls *calls; /* or NULL: nothing is deferred */
     struct mcp_session *sessions;
-    struct mcp_session *by_id[MCP_CHAINS];
     size_t n_sessions;
     size_t n_sinks, n_subs;   /* of all sessions; n_subs of listens too */
     struct mcp_message *waiting; /* the last to wait comes first */
     struct mcp_message *going; /* returned by mcp_next to go on; or NULL */
     uint64_t last_looker;      /* hash of the principal of the last of those */
     size_t waiting_len;          /* bytes kept by all waiting messages */
+    unsigned list_due;        /* lists to tell of, a bit for each mcp_list */
+    bool tell_if_due;       /* mcp_tick has to tell a session */
+    bool followed;       /* the store was followed in this turn */
+    bool stopping;
+    bool follows_due;    /* a session has to be told of deferred calls */
+    int64_t delivery_ms; /* when mcp_delivery_tick is due */
     struct arena runs;        /* memory of the runs of this turn */
     uint64_t last_ask;        /* in the id of the last poll of a client */
     uint64_t list_clock;      /* counts changes of lists */
     uint64_t list_n[MCP_N_LISTS]; /* clock of the last change */
-    unsigned list_due;        /* lists to tell of, a bit for each mcp_list */
     int64_t list_sent_ms;
     uint64_t list_at;         /* n of the last list_changed; 0: any, to head */
     uint64_t ran, ran_clock;  /* head and list_clock when a listen last ran */
     uint64_t changed_n;       /* n of the last change of the catalogue's; 0:
                                  not known, none above head */
-    bool tell_if_due;       /* mcp_tick has to tell a session */
-    bool followed;       /* the store was followed in this turn */
-    bool stopping;
-    bool follows_due;    /* a session has to be told of deferred calls */
     int64_t marked_ms;   /* when to retry after an error */
-    int64_t delivery_ms; /* when mcp_delivery_tick is due */
     struct mcp_counts counts;
+    struct mcp_session *by_id[MCP_CHAINS];
 };
 
 #endif

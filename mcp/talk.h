@@ -23,8 +23,12 @@ enum mcp_cap { MCP_ELICITATION = 1, MCP_SAMPLING = 2, MCP_ROOTS = 4 };
 struct mcp_call {
     void *ctx;                   /* the catalogue's */
     unsigned number;             /* of the tool or prompt, from its row */
-    struct arena *arena;         /* of this run, until its answer is out */
     enum mcp_rev rev;
+    struct arena *arena;         /* of this run, until its answer is out */
+    struct buf *out;             /* see mcp_tool.run */
+    bool is_error;
+    bool content;                /* see mcp_tool.run */
+    struct request *of;          /* mcp's own */
     struct str client;           /* clientInfo.name, or empty */
     struct str session;          /* mcp_session_mark of a deferred call */
     struct str principal;        /* empty: there is only one */
@@ -42,10 +46,6 @@ struct mcp_call {
     void *prepared;              /* set by the tool's prepare */
     unsigned round;              /* how often it has waited */
     struct str state;            /* mcp_state of the last round, or empty */
-    struct buf *out;             /* see mcp_tool.run */
-    bool is_error;
-    bool content;                /* see mcp_tool.run */
-    struct request *of;          /* mcp's own */
 };
 
 /* Asks the client by method ("elicitation/create", "sampling/createMessage",

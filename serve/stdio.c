@@ -41,21 +41,21 @@ struct stdio {
     struct loop *loop;
     struct turn *turn;
     struct peer *peer;
-    struct mcp_sink sink; /* for messages that belong to no request */
-    struct mcp_facts facts;
     struct buf in;
     size_t pos;  /* where the first line not yet pushed begins */
     size_t seen; /* invariant 3 */
     struct buf out;
     size_t sent;     /* bytes of out that are written */
     bool skipping;   /* inside a line that is too long */
-    struct mcp_scan scan; /* looks for its id */
     bool eof;        /* all input has been read */
     bool hung_up;    /* the client has closed it; some may be unread */
     bool broken;     /* output fails */
     bool ending;     /* only output is left, last_ms counts */
     bool nonblock;   /* O_NONBLOCK is set on OUT_FD */
     int old_flags;   /* of OUT_FD, to be restored; -1: unchanged */
+    struct mcp_sink sink; /* for messages that belong to no request */
+    struct mcp_facts facts;
+    struct mcp_scan scan; /* looks for its id */
     int64_t last_ms; /* when the end began, or of the last progress since */
     pid_t parent;
     struct loop_timer check_timer, flush_timer;

@@ -16,7 +16,6 @@
 /* Frequently used members come first: code that reaches into the first 128
    bytes is shorter. */
 struct store {
-    struct log log;   /* as in memory; its end is the committed end */
     char *path;       /* real path of the log */
     bool loaded;      /* memory matches the log; else read it again */
     bool log_readonly; /* fd is read-only */
@@ -37,6 +36,8 @@ struct store {
     struct staged *first, *last;
     size_t n_staged;
     struct buf batch;
+
+    struct log log;   /* as in memory; its end is the committed end */
     struct lock lock;
     struct arena mem; /* for what is staged */
 
@@ -78,8 +79,7 @@ struct store {
 
 /* Records why this process cannot write, until a commit or probe succeeds, and
    returns err. Formats as printf. */
-int store_deny(struct store *s, int err, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+int store_deny(struct store *s, int err, const char *fmt, ...) PRINTF(3, 4);
 /* The same for a step that failed with errno: "path: what: why". */
 int store_deny_errno(struct store *s, int err, const char *path,
                      const char *what);

@@ -41,18 +41,18 @@ struct scan {
     int (*good)(void *ctx, const struct store_rec *r); /* non-zero ends the
                                                           scan */
     void *good_ctx;
+    int64_t size;
+    uint64_t line;
+    int64_t told;     /* offset last reported to watch */
+    int64_t region;   /* start of the bad lines, -1: the last was good */
     struct log log;
     struct lock lock; /* fd -1: no mark */
     struct mark mark; /* bytes below its end were once synced, or NO_MARK; its n
                          is the highest ever given, or 0 */
-    int64_t size;
     struct index keys;
     uint64_t end_n;   /* n of the end record; 0: never compacted */
     uint64_t b;       /* batch of the previous record */
     int64_t time_ms;
-    uint64_t line;
-    int64_t told;     /* offset last reported to watch */
-    int64_t region;   /* start of the bad lines, -1: the last was good */
     const char *region_what;
     int stopped;      /* good's last result */
 };

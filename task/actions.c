@@ -204,7 +204,8 @@ run_leave(struct draft *d)
     struct str owner = d->old.f[F_CURRENT_OWNER];
     int rc;
 
-    if (handoff && owner.p && !str_eq(owner, d->by) && !is_giver(d))
+    if (handoff && owner.p && !str_eq(owner, d->by) && !is_giver(d) &&
+        !d->c->person)
         return rules_not_owner(d, "from_agent", "from_agent does not own the "
                                "task");
     rc = rules_set_status(d, handoff ? TASK_HANDOFF_READY : TASK_EXHAUSTED);
@@ -235,13 +236,10 @@ actions_choose(struct draft *d, struct task_receipt *out)
     return rc == 0 ? 0 : task_fail_store(d->c, rc);
 }
 
-/* Checks the arguments of a claim. */
+/* Checks that a takeover has a reason. */
 static int
-check_claim(struct draft *d)
+check_reason(struct draft *d)
 {
-    if (rules_is_unknown(d->by))
-        return task_fail(d->c, ERR_INVALID, "agent",
-                         "unknown cannot hold a lease: give your name");
     if (rules_takes_over(d) && !draft_given(d, ARG_REASON))
         return task_fail(d->c, ERR_INVALID, "reason",
                          "takeover needs a reason");
@@ -295,7 +293,7 @@ run_claim(struct draft *d)
     bool begun = d->old.status == TASK_IN_PROGRESS;
     bool mine = owner.p && str_eq(owner, d->by);
     bool other = rules_other_session(d); /* by takeover */
-    int rc = check_claim(d);
+    int rc = check_reason(d);
 
     if (rc == 0 && owner.p && !mine)
         rc = check_owner(d);

@@ -347,6 +347,9 @@ task_change(struct tasks *t, struct task_ctx *c, enum task_tool tool,
     rc = find_replay(&d, out);
     if (rc != 0)
         return rc < 0 ? rc : 0;
+    if (tool == TOOL_CLAIM && rules_is_unknown(d.by))
+        return task_fail(c, ERR_INVALID, "agent", "unknown cannot hold a "
+                         "lease: give your name");
     if (tool == TOOL_CLAIM && !d.id.p) {
         rc = actions_choose(&d, out);
         if (rc != 0 || !d.id.p)

@@ -19,7 +19,7 @@ struct task_receipt {
     struct str messages;    /* raw, all of the task: see view_words_json */
     struct str stop;        /* raw: who asks the caller, its owner, to */
     struct str taken;       /* raw: who took it over from the caller */
-    struct str agent;       /* raw: the caller's, where it gave none */
+    struct str agent;       /* raw: the caller's, where it need give none */
     bool renewed;           /* a claim of what the caller had already */
     struct str damaged;     /* as in struct task */
     /* where no task was found to claim, as in struct task_want */

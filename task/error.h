@@ -48,7 +48,7 @@ struct task_ctx {
 
 /* Fills c->e and returns code. The message is formatted as by printf. */
 int task_fail(struct task_ctx *c, int code, const char *field,
-              const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+              const char *fmt, ...) PRINTF(4, 5);
 /* The same for an error of the store (ERR_BUSY, ERR_FULL, ERR_IO ...). */
 int task_fail_store(struct task_ctx *c, int code);
 

@@ -404,16 +404,6 @@ task_field_of(struct str name)
     return r ? (int)(r - task_rows) : -1;
 }
 
-bool
-task_tool_takes(enum task_tool tool, const char *name, bool *required)
-{
-    const struct row *r = row_named(task_rows, TASK_N_ARGS, 1u << tool,
-                                    str_of(name));
-
-    *required = r && r->needs & 1u << tool;
-    return r != NULL;
-}
-
 /* ---- as clients are shown it ---- */
 
 /* What a name does not say by itself, in the tool that agents read first. */

@@ -89,8 +89,6 @@ enum task_arg {
 struct str task_arg_name(int arg);
 /* The field of that name, or -1. */
 int task_field_of(struct str name);
-/* Whether the tool has an argument of that name, and needs it. */
-bool task_tool_takes(enum task_tool tool, const char *name, bool *required);
 
 /* The tool's input schema, a plain object of scalars and arrays, in a; .p NULL:
    no memory. */

@@ -126,8 +126,10 @@ rules_other_session(const struct draft *d)
            !c->is_same(its, c->session) && c->lives(c->of, its);
 }
 
-struct str
-rules_session(struct draft *d, struct str old)
+/* The session to store in the lease, raw: the caller's or, if that is unknown,
+   the old one. .p NULL: unknown. */
+static struct str
+session_of(struct draft *d, struct str old)
 {
     return d->c->session.len > 0
         ? draft_keep(d, arena_printf(d->c->a, "\"%.*s\"",
@@ -193,7 +195,7 @@ rules_renew_lease(struct draft *d)
     else if (str_eq(agent, d->by) && !d->elsewhere)
         *lease = draft_keep(d, task_lease_make(d->c->a, agent,
             raw_member(*lease, "seconds"),
-            rules_session(d, raw_member(*lease, "session")), now));
+            session_of(d, raw_member(*lease, "session")), now));
 }
 
 /* ---- messages ---- */

@@ -27,9 +27,6 @@ bool rules_takes_over(const struct draft *d);
 /* Whether the lease has the caller's name but belongs to another session, which
    still lives. */
 bool rules_other_session(const struct draft *d);
-/* The session to store in the lease, raw: the caller's or, if that is unknown,
-   the old one. .p NULL: unknown. */
-struct str rules_session(struct draft *d, struct str old);
 /* Returns takeover (raw) if the task was taken from the caller by it; else .p
    is NULL. */
 struct str rules_loss(const struct draft *d, struct str takeover);

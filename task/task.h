@@ -55,19 +55,19 @@ int task_event_back(struct tasks *t, struct arena *a, uint64_t version,
 /* ---- a task as an event left it, split into raw JSON slices ---- */
 
 struct task {
-    struct task_event ev;
-    struct str f[TASK_N_FIELDS]; /* raw JSON, .p NULL: absent */
-    struct str extra; /* members unknown here: "a":1,"b":2; or empty */
     enum task_status status;
     uint64_t version;
-    struct str blocked_by; /* raw JSON array: depends_on that are not done */
-    struct str deps_failed; /* those that failed or were cancelled */
     bool blocked, stale;
     bool free;  /* nobody seems to work on it */
     bool ready; /* it may be begun */
     bool leased, lease_expired; /* a lease runs, or has run out */
     bool needs_input;           /* it has an open question */
     bool kept;          /* for its owner, to whom it was just handed over */
+    struct task_event ev;
+    struct str f[TASK_N_FIELDS]; /* raw JSON, .p NULL: absent */
+    struct str extra; /* members unknown here: "a":1,"b":2; or empty */
+    struct str blocked_by; /* raw JSON array: depends_on that are not done */
+    struct str deps_failed; /* those that failed or were cancelled */
     struct str damaged; /* why parts may be missing, .p NULL: none are */
 };
 

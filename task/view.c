@@ -394,7 +394,7 @@ view_task_line(struct buf *b, struct arena *a, const struct task *k)
     count_steps(k, &done, &total);
     put_field(b, a, k->f[F_TASK_ID], TASK_MAX_ID);
     buf_printf(b, "  %s%s%s%s%s%s  P%.*s  ", task_status_name(k->status),
-               k->blocked ? " (blocked)" : "",
+               k->blocked && !task_status_ended(k->status) ? " (blocked)" : "",
                k->needs_input ? " (needs input)" : "",
                k->lease_expired ? " (lease expired)" : "",
                k->stale ? " (stale)" : "",

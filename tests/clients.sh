@@ -1,6 +1,7 @@
 #!/bin/sh
-# What "mcptask config" prints, given to the clients it is for, over stdio and
-# over HTTP with a token: clients.sh [MCPTASK]. The clients come from npm into
+# What "mcptask config" prints, given to the clients it is for, and what
+# "mcptask setup" has them do, over stdio and over HTTP with a token:
+# clients.sh [MCPTASK]. The clients come from npm into
 # build/clients, 700 MB, which is why it stands apart; none of them is logged
 # in anywhere, and what they keep is kept there. codex reads what it is given
 # and says so, the others connect.
@@ -49,6 +50,18 @@ give() {
     esac </dev/null >"$dir/said" 2>&1
 }
 
+# set_up CLIENT ARGUMENT...: the same by the client's own command
+set_up() {
+    case $1 in
+    claude-code) program=claude ;;
+    *) program=$1 ;;
+    esac
+    [ $program != claude ] || timeout 60 claude mcp remove mcptask -s user
+    rm -f "$HOME/.codex/config.toml" "$HOME/.gemini/settings.json"
+    timeout 60 "$bin" setup "$@" || fail "setup $*"
+    timeout 60 $program mcp list
+} </dev/null >"$dir/said" 2>&1
+
 name=stdio
 give claude-code
 has "$dir/said" "mcptask: $bin " Connected
@@ -56,6 +69,15 @@ give codex
 has "$dir/said" "mcptask  $bin" enabled
 give gemini
 has "$dir/said" "mcptask: $bin " Connected
+
+for client in claude-code codex gemini; do
+    set_up $client
+    has "$dir/said" "$bin"
+    case $client in
+    codex) has "$dir/said" enabled ;;
+    *) has "$dir/said" Connected ;;
+    esac
+done
 
 name=http
 token=tok-0123456789abcdef
@@ -67,14 +89,27 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do
     sleep 0.1
 done
 url=$(sed -n 's/^mcptask: \(http:.*\)/\1/p' "$dir/served")/mcp
-for client in claude-code codex gemini; do
-    give $client --http --token-file "$dir/tokens" --agent carol "$url"
+# is_on: the client said so, and not the token
+is_on() {
     has "$dir/said" "$url"
     lacks "$dir/said" "$token"
     case $client in
     codex) has "$dir/said" 'Bearer token' ;;
     *) has "$dir/said" Connected ;;
     esac
+}
+for client in claude-code codex gemini; do
+    give $client --http --token-file "$dir/tokens" --agent carol "$url"
+    is_on
+done
+export MCPTASK_TOKEN=$token
+HOME=$dir/other # config may put the token into files, setup may not
+mkdir -p "$HOME/.codex" "$HOME/.gemini"
+for client in claude-code codex gemini; do
+    set_up $client --http --token-env MCPTASK_TOKEN "$url"
+    is_on
+    checks=$((checks + 1))
+    grep -rqF "$token" "$HOME" && fail "$client keeps the token"
 done
 kill $server
 wait $server

@@ -124,7 +124,7 @@ change(struct mcp_call *c, size_t room, struct tools_change *w,
         return ERR_NOMEM;
     if (task_change(s->t, &w->x, tool, &w->args, blob, &w->r) != 0)
         return tools_error(c, &w->x.e);
-    if (w->args.own_name)
+    if (w->args.own_name || c->principal.len > 0)
         w->r.agent = w->args.v[tool == TOOL_HANDOFF ? ARG_FROM_AGENT
                                                     : ARG_AGENT];
     if (w->r.seq == next) /* not a repeated call, nor one without effect */

@@ -18,9 +18,9 @@
 struct tools {
     struct tasks *t;
     const struct cli_env *env;
+    struct mcp_catalogue catalogue;
     struct mcp_tool tool[TASK_N_TOOLS]; /* the ones it offers */
     struct arena schemas; /* their input schemas */
-    struct mcp_catalogue catalogue;
 };
 
 /* The bytes that s takes in an answer. */

@@ -411,17 +411,6 @@ get_history(struct piece *p, struct task_event ev)
 
 /* ---- artifacts ---- */
 
-bool
-tools_is_utf8(struct str s)
-{
-    const char *p = s.p, *end = s.p + s.len;
-    size_t n;
-
-    while (p < end && (n = utf8_len(p, end)) != 0)
-        p += n;
-    return p == end;
-}
-
 /* Appends the content from offset on, as much as fits; returns the number of
    its bytes taken. */
 static size_t
@@ -513,7 +502,7 @@ get_content(struct piece *p, struct str entry)
                          "the content is not what was attached");
     if (rc != 0)
         return task_fail_store(p->x, rc);
-    text = tools_is_utf8(content);
+    text = utf8_is_valid(content);
     if (!cursor.p)
         for (offset = start_in(p, content.len);
              text && utf8_is_within(content, (size_t)offset); offset++)

@@ -29,6 +29,5 @@ void tools_since(const struct task_args *args, int arg,
    not kept; ERR_INVALID if it is not an event of this task. */
 int tools_event_at(const struct tools *s, struct arena *a, uint64_t n,
                    struct task_event *ev);
-bool tools_is_utf8(struct str s);
 
 #endif

@@ -12,6 +12,7 @@
 #include "tools/uri.h"
 #include "base/base64.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "board/page.h"
 #include "task/artifact.h"
 #include "task/view.h"
@@ -183,7 +184,7 @@ put_artifact(struct mcp_call *c, struct str uri, const struct task *k,
                       &content);
     if (rc != 0)
         return rc;
-    if (tools_is_utf8(content)) {
+    if (utf8_is_valid(content)) {
         put_text(c, uri, "text/plain", content);
         return 0;
     }

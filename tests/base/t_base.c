@@ -642,7 +642,7 @@ test_sha256_in_pieces(void)
 
 /* A line on stderr may quote text from anywhere. */
 static void
-test_what_is_told_acts_on_no_terminal(void)
+test_text_tell_is_safe_for_a_terminal(void)
 {
     char said[64] = "";
     int old = dup(2), p[2];
@@ -672,7 +672,7 @@ test_finding_text(void)
 int
 main(void)
 {
-    test_what_is_told_acts_on_no_terminal();
+    test_text_tell_is_safe_for_a_terminal();
     test_slices();
     test_sip();
     test_u64();

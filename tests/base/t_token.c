@@ -147,7 +147,7 @@ test_limits(void)
 }
 
 static void
-test_as_many_as_can_be(void)
+test_the_most_tokens(void)
 {
     struct buf b = {0};
     struct tokens *t;
@@ -169,7 +169,7 @@ test_as_many_as_can_be(void)
 }
 
 static void
-test_files_that_are_none(void)
+test_files_that_are_refused(void)
 {
     static const mode_t open_to_others[] = {0640, 0604, 0620, 0602, 0610,
                                             0601, 0666};
@@ -240,8 +240,8 @@ main(void)
     test_nobody_else_is_found();
     test_bad_lines();
     test_limits();
-    test_as_many_as_can_be();
-    test_files_that_are_none();
+    test_the_most_tokens();
+    test_files_that_are_refused();
     test_link_to_a_file();
     test_no_memory();
     free(path);

@@ -29,7 +29,7 @@ done
 checks=$((checks + 1))
 [ -z "$(find . -name '*HOME*' -o -name '~')" ] || fail 'it was made'
 
-begin nothing_is_made_by_reading
+begin reading_creates_nothing
 for command in list tail export health verify compact; do
     run 0 $command
     run 0 $command --json
@@ -114,7 +114,7 @@ strip <out >actual
 same actual expected
 
 # Elements longer than one read, full of characters that could end one.
-begin an_array_is_cut_where_its_elements_end
+begin an_array_is_split_between_its_elements
 awk 'BEGIN {
     s = "]},{[\\\"\\\\"
     while (length(s) < 7000) s = s s
@@ -167,7 +167,7 @@ END
 printf '%s\n' "$a" '{"task_id":7}' "$b" >in
 rm -rf "$MCP_TASK_BASE_DIR"
 run 1 import --strict in
-has out '0 imported, 0 skipped, 1 failed; stopped there'
+has out '0 imported, 0 skipped, 1 failed; stopped there: import again,'
 has err 'line 2'
 run 0 list --all --json
 checks=$((checks + 1))
@@ -249,7 +249,7 @@ has out 'a\u007fb\u009b31mc'
 run 1 show "x${csi}31m" --json
 lacks err "$csi"
 
-begin tail_follows_others_until_nobody_listens
+begin tail_follows_others_until_its_reader_leaves
 tasks | "$bin" import - >out
 run 0 tail -n 1
 has out evil import
@@ -610,7 +610,7 @@ run 2 --calls-own 0 list
 has err '--calls-own'
 run 2 --calls-max 1000001 list
 
-begin output_that_goes_nowhere_is_an_error
+begin lost_output_is_an_error
 tasks | "$bin" import - >out
 if [ -w /dev/full ]; then
     "$bin" export >/dev/full 2>err
@@ -663,7 +663,7 @@ rm "$store/$hex"
 run 3 verify
 has out 'task a: missing'
 
-begin a_damaged_log_is_told_of_and_mended
+begin a_damaged_log_is_reported_and_repaired
 tasks | "$bin" import - >out
 lines=$(head -n 2 "$log" | wc -c)
 printf '!' | dd of="$log" bs=1 seek=$((lines + 100)) conv=notrunc 2>/dev/null
@@ -701,7 +701,7 @@ asks() {
         "$bin" 2>err | sed 's/\\"/"/g' >out
 }
 
-begin what_is_lost_is_told_with_every_answer
+begin every_answer_tells_what_is_lost
 for id in a b c; do
     echo "{\"task_id\":\"$id\",\"title\":\"$id\"}"
 done | "$bin" import - >out # 1 to 3
@@ -750,6 +750,8 @@ cp good "$log"
 spoil 6 # the newest names it
 asks tools/call '{"name":"get_task","arguments":{"task_id":"a"}}'
 has out '"seq":7' '"damaged":"records of its history'
+run 3 show a --version 1
+[ ! -s out ] || fail "another version: $(cat out)"
 run 3 verify
 has out 'task/a: record 6 of its history is lost'
 cp good "$log"
@@ -817,7 +819,7 @@ run 0 health
 run 0 compact
 lacks err damage
 
-begin what_a_newer_version_wrote_is_stepped_over
+begin records_of_a_newer_version_are_skipped
 mkdir -p "$MCP_TASK_BASE_DIR"
 cp "$data/newer-tasks.log" "$log"
 run 3 export
@@ -1021,7 +1023,7 @@ if script -qec true /dev/null >out 2>&1 </dev/null; then
     lacks out "$esc"
 fi
 
-begin an_archive_moves_what_has_ended
+begin an_archive_takes_ended_tasks
 tasks | sed 's/},*$/,"artifacts":[{"artifact_id":"A","name":"n","size":7,'"\
 \"sha256\":\"$hex\"}]}/" | "$bin" import - >out
 mkdir -p "$store"
@@ -1315,7 +1317,7 @@ has err 'a command takes no options for HTTP'
 run 0 --compact-at 100000 --closed-max 0 config codex
 has out '"--compact-at"' '"100000"' '"--closed-max"' '"0"'
 
-begin what_an_error_is_for_a_script
+begin errors_for_scripts
 tasks | "$bin" import - >out
 printf '{"resume_prompt":"%17000s"}\n' x >in # more than it may be
 run 2 checkpoint later --agent codex - <in

@@ -65,7 +65,7 @@ has err 'nowhere: No such file'
 run 2 attach one .
 has err '.: Is a directory'
 
-begin a_word_to_whoever_works
+begin a_message_to_the_owner
 run 0 add --id one One
 run 0 claim -a codex one
 run 0 message -a anna one 'Mind the tests'
@@ -126,6 +126,13 @@ run 0 show web-
 run 2 show many
 has err 'many: several tasks start so'
 
+begin what_has_ended_is_not_blocked
+run 0 add --id one One
+run 0 add --id two --after one Two
+has out 'two  open (blocked)'
+run 0 cancel two
+has out 'two  cancelled  P2'
+
 begin a_past_state_and_an_artifact_are_shown
 run 0 add --id one First
 run 0 edit one --title Second
@@ -142,8 +149,15 @@ run 0 show one --artifact a1 --tail 2
 run 0 show one --artifact a1 --match error
 has out '2:error: b'
 lacks out a1
-run 1 show one --artifact a2
-has err 'one: no such artifact: a2: mcptask show one names them'
+run 0 show one --artifact a1 --match error --json
+has out '{"task_id":"one","artifact":{"artifact_id":"a1","name":"build.log",' \
+    ',"encoding":"utf8","content":"2:error: b\n"}'
+printf '\377\000' >log
+run 0 attach one log
+run 0 show one --artifact a2 --json
+has out ',"encoding":"base64","content":"/wA="}'
+run 1 show one --artifact a3
+has err 'one: no such artifact: a3: mcptask show one names them'
 run 2 show one --tail 2
 has err '--tail and --match need --artifact'
 
@@ -161,7 +175,7 @@ has out '--require-evidence=pass'
 run 0 --require-evidence config claude-code
 lacks out '=pass'
 
-begin errors_speak_of_the_command_line
+begin errors_use_the_words_of_the_command_line
 run 0 add --id one One
 run 0 add --id two --after one Two
 run 0 claim -a codex one

@@ -189,7 +189,7 @@ read -r id <out
 run 0 'done' "$id" -a me # its end is the end of its command
 until_true no_file "$id"
 
-begin whoever_is_in_front_may_go
+begin the_process_in_front_may_end
 rm -f go ready
 "$bin" run -- sh -c \
     'touch ready; until [ -e go ]; do sleep 0.1; done; exit 5' >out 2>err &

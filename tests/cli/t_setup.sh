@@ -76,7 +76,7 @@ run 0 setup cursor --json
 has out '{"client":"cursor","settings":"{\n  \"mcpServers\": {\n' \
     '}\n","where":"for ~/.cursor/mcp.json, or'
 
-name=it_only_says_what_to_do
+name=a_dry_run_changes_nothing
 run 0 setup claude-code --dry-run
 has out "claude mcp add --scope user --transport stdio mcptask -- $exe"
 run 0 setup cursor
@@ -87,6 +87,9 @@ mv bin/codex bin/other
 [ -z "$(PATH=$dir/bin command -v codex)" ] && PATH=$dir/bin run 0 setup codex
 has out '[mcp_servers.mcptask]'
 has err 'codex is not in PATH' '# for ~/.codex/config.toml'
+[ -z "$(PATH=$dir/bin command -v codex)" ] &&
+    PATH=$dir/bin run 0 setup codex --json
+lacks err code
 run 2 setup nobody
 has err 'setup: no such client: nobody'
 run 2 setup

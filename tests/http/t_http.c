@@ -503,7 +503,7 @@ test_half_closed_clients(void)
 /* What arrives during a long wait is kept up to a limit; then only as much is
    read as shows the end, whatever the budget. */
 static void
-test_what_comes_during_a_wait(void)
+test_input_during_a_wait(void)
 {
     struct client kept, gone, much;
     char more[HTTP_MAX_BEHIND];
@@ -807,7 +807,7 @@ main(void)
     test_large_event_to_a_good_reader();
     test_lost_clients_are_noticed();
     test_half_closed_clients();
-    test_what_comes_during_a_wait();
+    test_input_during_a_wait();
     test_a_wait_gives_memory_back();
     test_tcp_asks_who_is_there();
     test_idle_streams_cost_nothing();

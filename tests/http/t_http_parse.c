@@ -244,7 +244,7 @@ test_heads(void)
 
 /* What follows a head never changes the result. */
 static void
-test_what_is_behind(void)
+test_bytes_after_a_head(void)
 {
     static const char *const behind[] = {GET H "\r\n", "\n", "\r\n\r\n", "x"};
     char text[256];
@@ -376,7 +376,7 @@ test_targets(void)
 }
 
 static void
-test_what_a_head_says(void)
+test_reading_a_head(void)
 {
     CHECK(parse_z("\r\nPOST /a HTTP/1.1\r\nHost: h\r\nX-A:  b c\t\r\nx-a: d\r\n"
                   "Content-Length: 007\r\nExpect: 100-continue\r\nE:\r\n\r\n")
@@ -768,13 +768,13 @@ main(void)
 {
     body = malloc(HTTP_MAX_BODY + 1);
     test_heads();
-    test_what_is_behind();
+    test_bytes_after_a_head();
     test_each_byte_of_a_value();
     test_each_byte_of_a_name();
     test_each_byte_of_a_target();
     test_hosts();
     test_targets();
-    test_what_a_head_says();
+    test_reading_a_head();
     test_keep_alive();
     test_limits_of_a_head();
     test_number_of_fields();

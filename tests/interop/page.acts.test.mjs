@@ -103,7 +103,17 @@ test('a task is handed over, closed, reopened, asked', LIMIT, async (t) => {
   await fill(page, { To: 'bob', Reason: 'lunch' }, 'Hand over');
   await status('handoff ready');
   assert.equal((await get()).current_owner, 'bob');
-  await cardOf(page, 'hand', 'for bob: lunch').waitFor();
+  await cardOf(page, 'hand', 'person -> bob: lunch').waitFor();
+  await button(page, 'Undo').click();
+  await status('open');
+  await worker.tool('update_task', { task_id: 'x.2', current_owner: 'alice' });
+  await page.locator('#facts').getByText('alice').waitFor();
+  await button(page, 'Hand over').click();
+  await worker.tool('update_task', { task_id: 'x.2', goal: 'More' });
+  await page.locator('#form').getByRole('button', { name: 'Hand over' }).click();
+  await button(page, 'Keep mine').click();
+  await closed(page);
+  await cardOf(page, 'hand', 'person -> anyone').waitFor();
   await button(page, 'Undo').click();
   await status('open');
 
@@ -181,6 +191,8 @@ test('a token of a person takes a task over', LIMIT, async (t) => {
   await fill(page, { Reason: 'alice is ill' }, 'Take over');
   await button(page, 'Edit').click();
   await fill(page, { Title: 'Mine' }, 'Save');
+  await page.reload(); /* and it is known who has it */
+  await button(page, 'Edit').waitFor();
   const { title, current_owner } = await worker.tool('get_task',
     { task_id: 'x.4' });
   assert.deepEqual([title, current_owner], ['Mine', 'carol']);

@@ -95,7 +95,9 @@ test('texts are shown as they were meant', LIMIT, async (t) => {
   await worker.tool('create_task', { task_id: 'm.1', title: 'Marked',
     depends_on: ['m.0'], goal: '# Head\nfirst line\nsecond `code` **strong** '
       + '<i>x</i>\n- [x] ticked\n- [ ] open\n* item\n\n```c\nint x;\n\ny\n```\nend '
-      + '[link](javascript:alert(1)) 2 * 3 * 4' });
+      + '[link](javascript:alert(1)) 2 * 3 * 4\n\n'
+      + '3. see [the `docs`](https://example.com/a?b=(c))\n4. https://x.test/<i>.\n'
+      + '- http://y.test/z, "https://"' });
   await worker.tool('save_checkpoint', { task_id: 'm.1', agent: 'alice',
     completed_steps: [], remaining_steps: [], decisions: [],
     test_results: [], notes: 'half **done**' });
@@ -110,6 +112,13 @@ test('texts are shown as they were meant', LIMIT, async (t) => {
   await has('li', /^item$/);
   await has('pre', /^int x;\n\ny\n$/);
   await has('p', /^end \[link\]\(javascript:alert\(1\)\) 2 \* 3 \* 4$/);
+  await has('ol li[value="3"]', /^see the `docs`\)$/);
+  await has('ol li[value="4"]', /^https:\/\/x\.test\/<i>\.$/);
+  await has('ol + ul li', /^http:\/\/y\.test\/z, "https:\/\/"$/);
+  assert.deepEqual(await body.locator('.text a').evaluateAll((all) =>
+    all.map((a) => [a.getAttribute('href'), a.rel])),
+  ['https://example.com/a?b=(c', 'https://x.test/', 'http://y.test/z']
+    .map((to) => [to, 'noopener']));
   assert.equal(await body.locator('i, a[href^=javascript]').count(), 0);
   assert.doesNotMatch(await body.textContent(), /(^|[^.\d])0([^. \d]|$)/);
   await has('.time li', /^alice saved a checkpoint .*half done$/);

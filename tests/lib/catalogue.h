@@ -304,12 +304,61 @@ number(const struct fixture *f, const char *name)
     return json_int(json_get(f->json, name), &v) ? v : -1;
 }
 
+static inline bool
+is_true(const struct fixture *f, const char *name)
+{
+    const struct json_tok *t = json_get(f->json, name);
+
+    return t && t->type == JSON_TRUE;
+}
+
+/* Whether the last answer has this warning. */
+static inline bool
+warned(const struct fixture *f, const char *text)
+{
+    const struct json_tok *list = json_get(f->json, "warnings"), *t = list + 1;
+
+    for (uint32_t i = 0; list && i < list->n; i++, t += t->span)
+        if (json_is(t, text))
+            return true;
+    return false;
+}
+
+/* Seconds until the expires_at of an object; -1: it has none. */
+static inline int64_t
+expires_in(const struct fixture *f, const struct json_tok *of)
+{
+    const struct json_tok *at = json_get(of, "expires_at");
+    struct arena a = {0};
+    int64_t end = 0, left = -1;
+
+    if (at && CHECK(time_parse(json_str(&a, at), &end)))
+        left = (end - store_now_ms(f->s) + 999) / 1000;
+    arena_fini(&a);
+    return left;
+}
+
 static inline size_t
 answer_len(const struct fixture *f)
 {
     struct str s = buf_view(&f->out);
 
     return s.len + json_quoted_len(s) + 1024;
+}
+
+/* A fixture with these tasks, named by a letter each. */
+static inline void
+begin_with(struct fixture *f, const char *tasks)
+{
+    char args[64];
+
+    clock_ahead_s = 0;
+    fixture_init(f);
+    for (; *tasks; tasks++) {
+        snprintf(args, sizeof args, "{'task_id':'%c','title':'T'}", *tasks);
+        call(f, "create_task", args);
+        CHECK(ok(f));
+    }
 }
 
 /* Imports one task. Returns "", or the name of the error. */

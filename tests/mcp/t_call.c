@@ -273,7 +273,7 @@ test_ttl(void)
 }
 
 static void
-test_time_is_over(void)
+test_expired_calls(void)
 {
     struct call k = {.principal = ME, .shape = STR("1"), .ttl_ms = 60000,
                      .watch = STR("task/a"), .due_ms = 1}, got;
@@ -492,7 +492,7 @@ main(void)
     test_what_a_run_has_seen();
     test_due();
     test_ttl();
-    test_time_is_over();
+    test_expired_calls();
     test_limits();
     test_too_large();
     test_list();

@@ -121,7 +121,7 @@ test_calls_alone_are_compacted(void)
 
 /* Records of calls that this binary must leave alone. */
 static void
-test_of_another_version(void)
+test_records_of_another_version(void)
 {
 #define FORM(n) "\"op\":\"a\",\"v\":{\"form\":" n
 #define HEAD FORM("1") NO_WATCH
@@ -491,7 +491,7 @@ main(void)
     test_in_memory();
     test_compaction();
     test_calls_alone_are_compacted();
-    test_of_another_version();
+    test_records_of_another_version();
     test_undo_is_exact();
     test_undo_marks();
     test_no_memory();

@@ -117,7 +117,7 @@ test_subscription_within_a_batch(void)
 }
 
 static void
-test_last_event_id_is_where_it_goes_on(void)
+test_a_stream_resumes_after_the_last_event_id(void)
 {
     struct world w;
     struct mcp_session *s;
@@ -168,7 +168,7 @@ test_last_event_id_is_where_it_goes_on(void)
 }
 
 static void
-test_last_event_id_that_is_none(void)
+test_invalid_last_event_ids(void)
 {
     static const char *const cases[] = {
         "", ".", "..", "1", ".1", ".1.", ".1.x", ".x.1", ".-1.0", ".1.1.",
@@ -491,7 +491,7 @@ acknowledged(const struct world *w, const char *id, const char *filter)
 }
 
 static void
-test_listen_takes_what_can_be_had(void)
+test_listen_acknowledges_what_exists(void)
 {
     static const struct {
         const char *asked, *had; /* NULL: refused */
@@ -829,15 +829,15 @@ main(void)
     test_streams_take_turns();
     test_streams_are_told_in_order();
     test_subscription_within_a_batch();
-    test_last_event_id_is_where_it_goes_on();
-    test_last_event_id_that_is_none();
+    test_a_stream_resumes_after_the_last_event_id();
+    test_invalid_last_event_ids();
     test_slots_that_moved_lose_nothing();
     test_other_processes_are_heard();
     test_after_a_restart_the_rest_is_told();
     test_list_changed_once_a_second();
     test_list_changed_while_nobody_was_there();
     test_sse_session_comes_back_with_its_last_event();
-    test_listen_takes_what_can_be_had();
+    test_listen_acknowledges_what_exists();
     test_listen_has_limits();
     test_listen_is_told_what_it_asked_for();
     test_listen_loses_nothing_in_between();

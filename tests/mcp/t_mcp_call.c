@@ -162,7 +162,7 @@ test_cancelling(void)
 
 /* A cancelled message that is still queued is as if it had not come. */
 static void
-test_cancelling_what_was_not_run(void)
+test_cancelling_queued_calls(void)
 {
     static const struct {
         const char *in, *cancel;
@@ -213,7 +213,7 @@ test_cancelling_what_was_not_run(void)
     KEY("protocolVersion") ":'" V26 "'," KEY("clientCapabilities") ":{}"
 
 static void
-test_telling(void)
+test_progress_and_logging(void)
 {
     static const struct {
         const char *rev;
@@ -249,7 +249,7 @@ test_telling(void)
 
 /* A waiting call goes on logging, at the level that the session has then. */
 static void
-test_telling_while_waiting(void)
+test_logging_while_waiting(void)
 {
     struct mcp_message *k;
 
@@ -592,7 +592,7 @@ keep_all(const char *principal, const char *in)
 
 /* A late caller finds room, however much the others keep. */
 static void
-test_nobody_takes_all_that_may_wait(void)
+test_nobody_takes_all_places_to_wait(void)
 {
     const char *in = long_call();
     size_t len;
@@ -614,7 +614,7 @@ test_nobody_takes_all_that_may_wait(void)
 
 /* The limits hold for many calls that wait, and for few long ones. */
 static void
-test_what_waits_has_limits(void)
+test_waiting_calls_have_limits(void)
 {
     const char *in = long_call();
     size_t i;
@@ -715,16 +715,16 @@ main(void)
     test_waiting_for_a_time();
     test_state_of_the_handshake();
     test_cancelling();
-    test_cancelling_what_was_not_run();
-    test_telling();
-    test_telling_while_waiting();
+    test_cancelling_queued_calls();
+    test_progress_and_logging();
+    test_logging_while_waiting();
     test_progress_only_rises();
     test_session_over_http();
     test_session_of_somebody_else();
     test_waiting_over_http();
     test_initialize_without_a_key();
-    test_what_waits_has_limits();
-    test_nobody_takes_all_that_may_wait();
+    test_waiting_calls_have_limits();
+    test_nobody_takes_all_places_to_wait();
     test_runs_leave_nothing();
     test_looks_take_turns();
     test_memory_fails_while_waiting();

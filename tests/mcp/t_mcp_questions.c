@@ -206,7 +206,7 @@ test_replay(void)
 
 /* Only after the commit, and not at all if that fails. */
 static void
-test_sent_behind_the_commit(void)
+test_sent_after_the_commit(void)
 {
     int i;
 
@@ -830,7 +830,7 @@ main(void)
     test_one_holder();
     test_restart();
     test_replay();
-    test_sent_behind_the_commit();
+    test_sent_after_the_commit();
     test_withdrawn();
     test_withdrawn_from_the_next();
     test_plain_question_is_withdrawn();

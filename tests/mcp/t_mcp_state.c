@@ -238,7 +238,7 @@ test_catalogue_of_resources_only(void)
 }
 
 static void
-test_answers_outside_of_messages(void)
+test_errors_without_a_parsed_message(void)
 {
     struct mcp_scan scan = {.len = 0};
     struct str text = quoted("{'params':{'id':1},'id':'x7','method':0}");
@@ -288,7 +288,7 @@ main(void)
     test_catalogue_without_anything();
     test_catalogue_of_resources_only();
     test_structured_results();
-    test_answers_outside_of_messages();
+    test_errors_without_a_parsed_message();
     test_long_text_is_cut_in_messages_only();
     rig_fini();
     return test_end("mcp_state");

@@ -69,7 +69,7 @@ test_new_dialect(void)
 }
 
 static void
-test_one_in_the_other(void)
+test_each_dialect_reads_the_other(void)
 {
     begin();
     makes(&neo, NEWER_CALL("await", "{'key':'go'}"));
@@ -496,7 +496,7 @@ test_events_of_one_turn(void)
 
 /* Plain calls that wait notice what their own turn commits. */
 static void
-test_kept_calls_miss_nothing(void)
+test_waiting_calls_miss_nothing(void)
 {
     begin();
     who_forget(&ann);
@@ -623,7 +623,7 @@ main(void)
     test_in_memory();
     test_old_dialect();
     test_new_dialect();
-    test_one_in_the_other();
+    test_each_dialect_reads_the_other();
     test_failures();
     test_refusals();
     test_what_is_offered();
@@ -635,7 +635,7 @@ main(void)
     test_principals_are_apart();
     test_read_only_store();
     test_events_of_one_turn();
-    test_kept_calls_miss_nothing();
+    test_waiting_calls_miss_nothing();
     test_unknown_tools_are_left_alone();
     test_progress();
     test_listen();

@@ -40,7 +40,7 @@ test_capabilities_as_bits(void)
 }
 
 static void
-test_kind_keeps_what_is_newest_and_young(void)
+test_kind_keeps_the_newest_and_young_records(void)
 {
     struct store_kind k;
     struct store_rec r = {.time = STR("2026-07-28T09:30:00.000Z")};
@@ -392,7 +392,7 @@ test_one_turn_builds_on_itself_and_can_be_undone(void)
 }
 
 static void
-test_what_is_too_much_is_refused(void)
+test_limits_of_a_session(void)
 {
     struct world w;
     struct mcp_session *s;
@@ -449,7 +449,7 @@ test_records_of_sessions_are_small(void)
 }
 
 static void
-test_what_changes_nothing_makes_no_record(void)
+test_no_change_makes_no_record(void)
 {
     struct world w;
     char id[MCP_ID_MAX];
@@ -468,7 +468,7 @@ test_what_changes_nothing_makes_no_record(void)
 }
 
 static void
-test_without_a_store_to_write_to_memory_has_it_all(void)
+test_without_a_writable_store_memory_has_it_all(void)
 {
     struct world w, r;
     struct client *c = client();
@@ -688,7 +688,7 @@ int
 main(void)
 {
     test_capabilities_as_bits();
-    test_kind_keeps_what_is_newest_and_young();
+    test_kind_keeps_the_newest_and_young_records();
     test_pipe_is_told_at_once_without_event_ids();
     test_pipe_without_a_store();
     test_id_is_known_to_its_principal_in_every_process();
@@ -700,10 +700,10 @@ main(void)
     test_a_client_that_leaves();
     test_ended_stays_ended_everywhere();
     test_one_turn_builds_on_itself_and_can_be_undone();
-    test_what_is_too_much_is_refused();
+    test_limits_of_a_session();
     test_records_of_sessions_are_small();
-    test_what_changes_nothing_makes_no_record();
-    test_without_a_store_to_write_to_memory_has_it_all();
+    test_no_change_makes_no_record();
+    test_without_a_writable_store_memory_has_it_all();
     test_sessions_leave_memory_and_come_back();
     test_readers_write_nothing();
     test_readers_stay_longer();

@@ -68,7 +68,7 @@ allows(struct arena *a, const char *fields, const char *name,
 }
 
 static void
-test_allows_what_stands_in_it(void)
+test_headers_allow_the_page(void)
 {
     static const struct {
         const char *open, *close, *allows;
@@ -155,7 +155,7 @@ int
 main(void)
 {
     test_unpacks_as_gzip_does();
-    test_allows_what_stands_in_it();
+    test_headers_allow_the_page();
     test_each_task_has_its_column();
     return test_end("page");
 }

@@ -305,7 +305,7 @@ is_busy(void *ctx)
 }
 
 static void
-test_what_is_left_for_later(void)
+test_heavy_messages_take_turns(void)
 {
     static char body[2 * VALUES + 200];
     struct client ann[HEAVY], bob;
@@ -356,7 +356,7 @@ main(void)
     test_a_batch_is_many_requests();
     test_no_rate();
     test_nobody_has_all_connections();
-    test_what_is_left_for_later();
+    test_heavy_messages_take_turns();
     server_end();
     return test_end("t_serve");
 }

@@ -624,7 +624,7 @@ test_a_busy_lock(void)
 }
 
 static void
-test_serves_what_is_whole_of_a_damaged_log(void)
+test_serves_the_whole_records_of_a_damaged_log(void)
 {
     char *dir = test_tmpdir(), *log_path;
     struct srv s = start(dir, NULL, PLAIN);
@@ -673,7 +673,7 @@ test_read_only_makes_nothing(void)
 }
 
 static void
-test_refuses_what_it_does_not_know(void)
+test_refuses_unknown_options_and_files(void)
 {
     static const struct {
         const char *option, *log, *said;
@@ -747,9 +747,9 @@ main(int argc, char **argv)
     test_reads_leave_no_trace();
     test_puts_the_flags_of_stdout_back();
     test_a_busy_lock();
-    test_serves_what_is_whole_of_a_damaged_log();
+    test_serves_the_whole_records_of_a_damaged_log();
     test_read_only_makes_nothing();
-    test_refuses_what_it_does_not_know();
+    test_refuses_unknown_options_and_files();
     CHECK(can(orphan.life, POLLIN));
     CHECK(finish(&orphan) == 0);
     free(t.p);

@@ -646,7 +646,7 @@ test_listens(void)
 /* The loop checks waiting connections ten times a second: a claim checks
    itself. */
 static void
-test_no_claim_for_who_is_gone(void)
+test_no_claim_for_a_client_that_left(void)
 {
     struct rig r = rig_new(NULL);
     struct client gone = dial(r.address), c;
@@ -835,7 +835,7 @@ main(int argc, char **argv)
     test_the_page();
     test_the_sse_transport();
     test_listens();
-    test_no_claim_for_who_is_gone();
+    test_no_claim_for_a_client_that_left();
     fixture = argc > 2 ? argv[2] : NULL;
     if (fixture != NULL) {
         test_an_answer_is_fetched_once();

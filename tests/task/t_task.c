@@ -198,18 +198,6 @@ test_rules(void)
     fixture_fini(&f);
 }
 
-static bool
-warned(const struct fixture *f, const char *text)
-{
-    const struct json_tok *list = json_get(f->json, "warnings"), *t = list + 1;
-    uint32_t i;
-
-    for (i = 0; list && i < list->n; i++, t += t->span)
-        if (json_is(t, text))
-            return true;
-    return false;
-}
-
 static void
 test_evidence_and_warnings(void)
 {

@@ -122,6 +122,17 @@ test_lease_ends(void)
     end();
 }
 
+/* It could never have what it waits for. */
+static void
+test_unknown_is_refused_at_once(void)
+{
+    world();
+    CHECK(text_has(asks(&ann, CALL("claim_task",
+                   "{'agent':'unknown','wait_seconds':50}")),
+                   "unknown cannot hold a lease"));
+    end();
+}
+
 /* ---- what a deferred one is ---- */
 
 struct seen {
@@ -536,6 +547,7 @@ main(void)
     test_in_memory();
     test_events_end_waits();
     test_lease_ends();
+    test_unknown_is_refused_at_once();
     test_one_batch();
     test_survives_restart();
     test_commit_fails();

@@ -13,49 +13,17 @@
 #define PROCESSES 8
 #define CLAIMERS 8 /* in each */
 
-/* Whether a member is true; those that are false are left out. */
-static int
-flag(const struct fixture *f, const char *name)
-{
-    const struct json_tok *t = json_get(f->json, name);
-
-    return t && t->type == JSON_TRUE;
-}
-
 /* Seconds that the lease in the last answer has left; -1: no lease. */
 static int64_t
 lease_left(const struct fixture *f)
 {
-    const struct json_tok *lease = json_get(f->json, "lease");
-    struct arena a = {0};
-    int64_t end = 0, left = -1;
-
-    if (lease && CHECK(time_parse(json_str(&a, json_get(lease, "expires_at")),
-                                  &end)))
-        left = (end - store_now_ms(f->s) + 999) / 1000;
-    arena_fini(&a);
-    return left;
+    return expires_in(f, json_get(f->json, "lease"));
 }
 
 static bool
-warned(const struct fixture *f, const char *text)
+warned_only(const struct fixture *f, const char *text)
 {
-    const struct json_tok *list = json_get(f->json, "warnings");
-
-    return list && list->n == 1 && json_is(list + 1, text);
-}
-
-static void
-begin(struct fixture *f, const char *tasks)
-{
-    char args[64];
-
-    fixture_init(f);
-    for (; *tasks; tasks++) {
-        snprintf(args, sizeof args, "{'task_id':'%c','title':'T'}", *tasks);
-        call(f, "create_task", args);
-        CHECK(ok(f));
-    }
+    return warned(f, text) && json_get(f->json, "warnings")->n == 1;
 }
 
 /* ---- leases ---- */
@@ -78,17 +46,17 @@ test_a_lease_keeps_others_out(void)
     struct fixture f;
     size_t i;
 
-    begin(&f, "a");
+    begin_with(&f, "a");
     call(&f, "claim_task", "{'agent':'me','task_id':'a'}");
-    CHECK(ok(&f) && flag(&f, "claimed") == 1 && has(&f, "title", "T"));
+    CHECK(ok(&f) && is_true(&f, "claimed") && has(&f, "title", "T"));
     CHECK(has(&f, "status", "in_progress") && has(&f, "current_owner", "me"));
     CHECK(number(&f, "version") == 2 && number(&f, "seq") == 2);
-    CHECK(lease_left(&f) == 900 && flag(&f, "ready") == 0);
+    CHECK(lease_left(&f) == 900 && !is_true(&f, "ready"));
     CHECK(json_get(f.json, "warnings")->n == 0);
     for (i = 0; i < sizeof others / sizeof *others; i++) {
         call(&f, others[i][0], others[i][1]);
         if (!CHECK(failed(&f, "lease_held") && has(&f, "holder", "me") &&
-                   flag(&f, "retryable") == 1 && json_get(f.json, "next")))
+                   is_true(&f, "retryable") && json_get(f.json, "next")))
             fprintf(stderr, "  %s %s\n", others[i][0], others[i][1]);
     }
     STEPS(&f, {"claim_task", "{'agent':'you'}", 0, "message",
@@ -107,7 +75,7 @@ test_writes_of_the_holder_renew(void)
 {
     struct fixture f;
 
-    begin(&f, "a");
+    begin_with(&f, "a");
     call(&f, "claim_task", "{'agent':'me','lease_seconds':100}");
     CHECK(lease_left(&f) == 100);
     clock_ahead_s = 90;
@@ -138,14 +106,14 @@ test_a_lease_that_ends(void)
 {
     struct fixture f;
 
-    begin(&f, "a");
+    begin_with(&f, "a");
     call(&f, "claim_task", "{'agent':'me','lease_seconds':30}");
     clock_ahead_s = 29;
     call(&f, "update_task", "{'task_id':'a','agent':'you','goal':'g'}");
     CHECK(failed(&f, "lease_held"));
     clock_ahead_s = 31;
     call(&f, "get_task", "{'task_id':'a'}");
-    CHECK(flag(&f, "lease_expired") == 1 && flag(&f, "ready") == 1);
+    CHECK(is_true(&f, "lease_expired") && is_true(&f, "ready"));
     CHECK(has(&f, "current_owner", "me") && has(&f, "status", "in_progress"));
     call(&f, "list_tasks", "{'ready':true}");
     CHECK(number(&f, "total") == 1 &&
@@ -155,11 +123,11 @@ test_a_lease_that_ends(void)
     /* Its owner's until somebody claims it, who writes renews it. */
     call(&f, "update_task", "{'task_id':'a','agent':'you','goal':'g'}");
     CHECK(ok(&f) && has(&f, "current_owner", "me") &&
-          warned(&f, "another agent owns this task"));
+          warned_only(&f, "another agent owns this task"));
     call(&f, "update_task", "{'task_id':'a','agent':'me','goal':'h'}");
     CHECK(ok(&f) && lease_left(&f) == 30);
     call(&f, "claim_task", "{'agent':'you'}");
-    CHECK(flag(&f, "claimed") == 0);
+    CHECK(!is_true(&f, "claimed"));
     clock_ahead_s += 31;
     call(&f, "claim_task", "{'agent':'you'}");
     CHECK(ok(&f) && has(&f, "current_owner", "you") &&
@@ -187,7 +155,7 @@ test_what_releases_a_lease(void)
     size_t i;
 
     for (i = 0; i < sizeof ways / sizeof *ways; i++) {
-        begin(&f, "a");
+        begin_with(&f, "a");
         call(&f, "claim_task", "{'agent':'me'}");
         CHECK(lease_left(&f) == 900);
         call(&f, ways[i][0], ways[i][1]);
@@ -206,14 +174,14 @@ test_ownership_warn(void)
     static const char text[] = "another agent holds a lease on this task";
     struct fixture f;
 
-    begin(&f, "a");
+    begin_with(&f, "a");
     f.env.ownership_warn = true;
     call(&f, "claim_task", "{'agent':'me'}");
     call(&f, "attach_artifact", "{'task_id':'a','name':'n','content':'c'}");
-    CHECK(ok(&f) && warned(&f, text) && lease_left(&f) == 900);
+    CHECK(ok(&f) && warned_only(&f, text) && lease_left(&f) == 900);
     clock_ahead_s = 60;
     call(&f, "update_task", "{'task_id':'a','goal':'g'}");
-    CHECK(ok(&f) && warned(&f, text) && lease_left(&f) == 840);
+    CHECK(ok(&f) && warned_only(&f, text) && lease_left(&f) == 840);
     /* There is one winner all the same. */
     STEPS(&f, {"claim_task", "{'agent':'you','task_id':'a'}", "lease_held",
                "holder", "me"},
@@ -233,7 +201,7 @@ test_what_may_be_claimed(void)
 {
     struct fixture f;
 
-    begin(&f, "abcdef");
+    begin_with(&f, "abcdef");
     STEPS(&f,
         {"claim_task", "{'task_id':'a'}", "invalid_argument", "field",
          "agent"},
@@ -294,7 +262,7 @@ test_the_best_one_is_claimed(void)
     struct fixture f;
     size_t i;
 
-    begin(&f, "abcdefghi");
+    begin_with(&f, "abcdefghi");
     STEPS(&f, {"update_task", "{'task_id':'c','depends_on':['i']}", 0, 0, 0},
           {"update_task", "{'task_id':'d','priority':0}", 0, 0, 0},
           {"update_task", "{'task_id':'e','priority':3,'tags':['blue','red']"
@@ -311,7 +279,7 @@ test_the_best_one_is_claimed(void)
     for (i = 0; i < sizeof claims / sizeof *claims; i++) {
         call(&f, "claim_task", claims[i].args);
         if (claims[i].id ? !CHECK(has(&f, "task_id", claims[i].id))
-                         : !CHECK(ok(&f) && flag(&f, "claimed") == 0))
+                         : !CHECK(ok(&f) && !is_true(&f, "claimed")))
             fprintf(stderr, "  claim %zu\n", i);
     }
     STEPS(&f, {"claim_task", "{'agent':'nobody'}", 0, "task_id", "i"},
@@ -331,7 +299,7 @@ test_a_claim_is_repeated(void)
     struct fixture f;
     char first[1024];
 
-    begin(&f, "ab");
+    begin_with(&f, "ab");
     call(&f, "claim_task", again);
     CHECK(ok(&f) && has(&f, "task_id", "a") && f.out.len < sizeof first);
     snprintf(first, sizeof first, "%.*s", STR_ARG(buf_view(&f.out)));
@@ -357,7 +325,7 @@ test_few_ready_among_many(void)
     bool unknown;
     int i;
 
-    begin(&f, "x");
+    begin_with(&f, "x");
     f.hold = true;
     for (i = 0; i < N; i++) {
         snprintf(args, sizeof args, "{'task_id':'t%d','title':'T',"
@@ -372,7 +340,7 @@ test_few_ready_among_many(void)
     store_unlock(f.s);
     call(&f, "claim_task", "{'agent':'me','task_id':'x'}");
     call(&f, "claim_task", "{'agent':'me'}");
-    CHECK(flag(&f, "claimed") == 0 && flag(&f, "partial") == 1);
+    CHECK(!is_true(&f, "claimed") && is_true(&f, "partial"));
     call(&f, "create_task", "{'task_id':'y','title':'T'}");
     call(&f, "claim_task", "{'agent':'me'}");
     CHECK(has(&f, "task_id", "y"));
@@ -400,7 +368,7 @@ test_unreadable_tasks_are_not_claimed(void)
     bool unknown;
     size_t i;
 
-    begin(&f, "a");
+    begin_with(&f, "a");
     STEPS(&f, {"claim_task", "{'agent':'me'}", 0, "task_id", "a"},
           {"update_task", "{'task_id':'a','agent':'me','status':'done'}", 0,
            0, 0});
@@ -415,7 +383,7 @@ test_unreadable_tasks_are_not_claimed(void)
     store_unlock(f.s);
     clock_ahead_s = 86401; /* longer than any lease of ours */
     call(&f, "claim_task", "{'agent':'me'}");
-    CHECK(ok(&f) && flag(&f, "claimed") == 0);
+    CHECK(ok(&f) && !is_true(&f, "claimed"));
     STEPS(&f, {"create_task", "{'task_id':'b','title':'T'}", 0, 0, 0},
           {"claim_task", "{'agent':'me'}", 0, "task_id", "b"},
           {"claim_task", "{'agent':'me','task_id':'new0'}", "store_error", 0,
@@ -466,12 +434,12 @@ test_the_first_answer_wins(void)
     struct fixture f;
     const struct json_tok *q;
 
-    begin(&f, "ab");
+    begin_with(&f, "ab");
     call(&f, "claim_task", "{'agent':'me','task_id':'a'}");
     call(&f, "request_input", "{'task_id':'a','agent':'me','question':"
          "'Which?','options':['x','y'],'kind':'approval'}");
     CHECK(ok(&f) && has(&f, "question_id", "q4") && lease_left(&f) == 900);
-    CHECK(has(&f, "status", "in_progress") && flag(&f, "answered") == 0);
+    CHECK(has(&f, "status", "in_progress") && !is_true(&f, "answered"));
     CHECK(json_get(f.json, "how_to_answer") != NULL);
     CHECK(answer_of(&f, STR("\"q4\""), &a) && !a.p);
     CHECK(!answer_of(&f, STR("\"q2\""), &a));
@@ -505,7 +473,7 @@ test_the_first_answer_wins(void)
          "{'question_id':'q4','text':'y'}}", "already_exists", "field",
          "answer"});
     call(&f, "get_task", "{'task_id':'a'}");
-    CHECK(flag(&f, "needs_input") == 0);
+    CHECK(!is_true(&f, "needs_input"));
     q = json_get(f.json, "questions") + 1;
     CHECK(json_is(json_get(q, "question"), "Which?") &&
           json_is(json_get(q, "kind"), "approval") &&
@@ -526,7 +494,7 @@ test_kinds_of_answers(void)
     struct str a;
     struct fixture f;
 
-    begin(&f, "a");
+    begin_with(&f, "a");
     ask(&f, "one");
     ask(&f, "two");
     STEPS(&f,
@@ -564,7 +532,7 @@ test_how_many_questions(void)
     char args[128];
     int i;
 
-    begin(&f, "a");
+    begin_with(&f, "a");
     n_asked = 0;
     for (i = 0; i < TASK_MAX_OPEN; i++)
         ask(&f, "q");
@@ -620,7 +588,7 @@ test_a_brief_tells(void)
     struct fixture f;
     struct task k;
 
-    begin(&f, "a");
+    begin_with(&f, "a");
     call(&f, "claim_task", "{'agent':'me','lease_seconds':30}");
     ask(&f, "Why?\\n# not a heading");
     call(&f, "update_task", "{'task_id':'a','agent':'you','answer':{'text':"
@@ -696,7 +664,7 @@ test_exported_and_imported(void)
     struct fixture from, to;
     struct str text, lease, questions;
 
-    begin(&from, "a");
+    begin_with(&from, "a");
     call(&from, "claim_task", "{'agent':'me','lease_seconds':600}");
     call(&from, "request_input", "{'task_id':'a','agent':'me','question':"
          "'q','options':['x'],'kind':'action'}");
@@ -712,7 +680,7 @@ test_exported_and_imported(void)
     call(&to, "get_task", "{'task_id':'a'}");
     CHECK(str_eq(json_raw(json_get(to.json, "lease")), lease));
     CHECK(str_eq(json_raw(json_get(to.json, "questions")), questions));
-    CHECK(flag(&to, "needs_input") == 1);
+    CHECK(is_true(&to, "needs_input"));
     call(&to, "update_task", "{'task_id':'a','agent':'you','goal':'g'}");
     CHECK(failed(&to, "lease_held"));
     ask(&to, "s");
@@ -751,7 +719,7 @@ test_what_an_import_drops(void)
         snprintf(args, sizeof args, "{'task_id':'t%zu'}", i);
         call(&f, "get_task", args);
         if (!CHECK((json_get(f.json, "lease") != NULL) == cases[i].kept &&
-                   flag(&f, "lease_expired") == cases[i].kept))
+                   is_true(&f, "lease_expired") == cases[i].kept))
             fprintf(stderr, "  %s\n", text);
     }
     CHECK(strcmp(import(&f, "{'task_id':'x','title':'T','questions':"
@@ -778,7 +746,7 @@ claim_until_none(const char *log, int process)
                  i % CLAIMERS);
         call(&f, "claim_task", args);
         CHECK(ok(&f));
-        if (flag(&f, "claimed") != 1)
+        if (!is_true(&f, "claimed"))
             break;
     }
     fixture_fini(&f);

@@ -27,20 +27,6 @@ n_messages(const struct fixture *f)
     return list ? list->n : 0;
 }
 
-static bool
-warned(const struct fixture *f, const char *text)
-{
-    const struct json_tok *list = json_get(f->json, "warnings"), *item;
-
-    if (!list)
-        return false;
-    item = list + 1;
-    for (unsigned i = 0; i < list->n; i++, item += item->span)
-        if (json_is(item, text))
-            return true;
-    return false;
-}
-
 /* A task that me has a lease of, at version 2. */
 static void
 begin(struct fixture *f)

@@ -8,14 +8,6 @@
 #define HOUR 3600
 #define DAY (24 * HOUR)
 
-static bool
-is_true(const struct fixture *f, const char *name)
-{
-    const struct json_tok *t = json_get(f->json, name);
-
-    return t && t->type == JSON_TRUE;
-}
-
 /* Whether the last answer says that agent took the task over from the caller,
    and why. */
 static bool
@@ -25,34 +17,6 @@ lost_to(const struct fixture *f, const char *agent, const char *reason)
 
     return t && json_is(json_get(t, "agent"), agent) &&
            json_is(json_get(t, "reason"), reason) && json_get(t, "at");
-}
-
-/* Seconds until the time that the last answer names; -1: it names none. */
-static int64_t
-expires_in(const struct fixture *f)
-{
-    struct arena a = {0};
-    struct str s = json_str(&a, json_get(f->json, "expires_at"));
-    int64_t end = -1000, now = store_now_ms(f->s);
-
-    if (s.p && CHECK(time_parse(s, &end)))
-        end -= now - 999;
-    arena_fini(&a);
-    return end / 1000;
-}
-
-static void
-begin(struct fixture *f, const char *tasks)
-{
-    char args[64];
-
-    clock_ahead_s = 0;
-    fixture_init(f);
-    for (; *tasks; tasks++) {
-        snprintf(args, sizeof args, "{'task_id':'%c','title':'T'}", *tasks);
-        call(f, "create_task", args);
-        CHECK(ok(f));
-    }
 }
 
 static void
@@ -72,14 +36,14 @@ test_a_live_lease_stays(void)
 {
     struct fixture f;
 
-    begin(&f, "a");
+    begin_with(&f, "a");
     call(&f, "claim_task", "{'agent':'me','task_id':'a'}");
     CHECK(ok(&f) && !json_get(f.json, "renewed"));
     call(&f, "claim_task", "{'agent':'me','task_id':'a'}");
     CHECK(ok(&f) && is_true(&f, "renewed"));
     call(&f, "claim_task", TAKE);
     CHECK(failed(&f, "lease_held") && has(&f, "holder", "me") &&
-          expires_in(&f) == 900);
+          expires_in(&f, f.json) == 900);
     buf_char(&f.out, '\0');
     CHECK(strstr(f.out.p, "on the task until 20") &&
           !strstr(f.out.p, "takeover"));
@@ -87,7 +51,7 @@ test_a_live_lease_stays(void)
                "lease_held", 0, 0},
           {"update_task", "{'task_id':'a','agent':'you','goal':'g'}",
            "lease_held", 0, 0});
-    CHECK(expires_in(&f) == 900);
+    CHECK(expires_in(&f, f.json) == 900);
     f.person = true;
     STEPS(&f, {"claim_task", "{'task_id':'a','agent':'you'}", "lease_held", 0,
                0},
@@ -99,11 +63,34 @@ test_a_live_lease_stays(void)
 }
 
 static void
+test_a_person_hands_over(void)
+{
+#define HAND "{'task_id':'a','from_agent':'ann','to_agent':'you'}"
+    struct fixture f;
+
+    clock_ahead_s = 0;
+    fixture_init(&f);
+    STEPS(&f, {"create_task", "{'task_id':'a','title':'T'}", 0, 0, 0},
+          {"update_task", "{'task_id':'a','agent':'me','status':"
+               "'in_progress'}", 0, 0, 0},
+          {"handoff_task", HAND, "not_owner", "holder", "me"},
+          {"claim_task", "{'task_id':'a','agent':'me'}", 0, 0, 0});
+    f.person = true;
+    STEPS(&f, {"handoff_task", HAND, "lease_held", "holder", "me"},
+          {"update_task", "{'task_id':'a','agent':'me','status':'open'}", 0, 0,
+           0},
+          {"handoff_task", HAND, 0, "current_owner", "you"});
+    call(&f, "get_task", "{'task_id':'a'}");
+    CHECK(json_is(json_get(json_get(f.json, "handoff"), "from_agent"), "ann"));
+    fixture_fini(&f);
+}
+
+static void
 test_a_person_ends_a_lease(void)
 {
     struct fixture f;
 
-    begin(&f, "a");
+    begin_with(&f, "a");
     call(&f, "claim_task", "{'agent':'me','task_id':'a'}");
     f.person = true;
     call(&f, "claim_task", TAKE);
@@ -148,7 +135,7 @@ test_an_owner_without_a_lease(void)
 {
     struct fixture f;
 
-    begin(&f, "ab");
+    begin_with(&f, "ab");
     call(&f, "save_checkpoint", "{'task_id':'a','agent':'me'}");
     call(&f, "save_checkpoint", "{'task_id':'b','agent':'me'}");
     STEPS(&f, {"claim_task", "{'agent':'you','task_id':'a'}", "not_owner",
@@ -184,7 +171,7 @@ test_a_receiver_who_never_comes(void)
 {
     struct fixture f;
 
-    begin(&f, "ab");
+    begin_with(&f, "ab");
     call(&f, "handoff_task", "{'task_id':'a','from_agent':'me','to_agent':"
          "'hermse'}");
     CHECK(ok(&f));
@@ -193,7 +180,7 @@ test_a_receiver_who_never_comes(void)
     CHECK(ok(&f));
     call(&f, "claim_task", "{'agent':'you','task_id':'a'}");
     CHECK(failed(&f, "not_owner") && has(&f, "holder", "hermse") &&
-          expires_in(&f) == HOUR);
+          expires_in(&f, f.json) == HOUR);
     STEPS(&f, {"claim_task", TAKE, "not_owner", 0, 0},
           {"claim_task", "{'agent':'you'}", 0, "message", "no task is ready"},
           {"handoff_task", "{'task_id':'a','from_agent':'you','to_agent':"
@@ -220,7 +207,7 @@ test_the_giver_redirects(void)
 {
     struct fixture f;
 
-    begin(&f, "ab");
+    begin_with(&f, "ab");
     STEPS(&f,
         {"claim_task", "{'agent':'me','task_id':'a'}", 0, 0, 0},
         {"handoff_task", "{'task_id':'a','from_agent':'me','to_agent':"
@@ -260,7 +247,7 @@ test_handoffs_of_older_logs(void)
     struct fixture f;
     int i;
 
-    begin(&f, "");
+    begin_with(&f, "");
     time_format(store_now_ms(f.s) - 1800 * 1000, now);
     for (i = 0; i < 2; i++) {
         snprintf(text, sizeof text, "{'task_id':'%c','title':'T','status':"
@@ -303,7 +290,7 @@ test_a_dependency_that_failed(void)
     struct fixture f;
     size_t i;
 
-    begin(&f, "ab");
+    begin_with(&f, "ab");
     call(&f, "create_task", "{'task_id':'c','title':'T','depends_on':"
          "['a','b']}");
     call(&f, "get_task", "{'task_id':'c'}");
@@ -338,6 +325,7 @@ int
 main(void)
 {
     test_a_live_lease_stays();
+    test_a_person_hands_over();
     test_a_person_ends_a_lease();
     test_an_owner_without_a_lease();
     test_a_receiver_who_never_comes();

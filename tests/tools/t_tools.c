@@ -2,7 +2,7 @@
    their edge, principals, log messages, errors, the rounds of a wait. */
 
 #include "mcp/mcp.h"
-#include "task/fields.h"
+#include "task/rows.h"
 #include "tests/lib/catalogue.h"
 
 /* ---- what clients are shown ---- */
@@ -80,6 +80,17 @@ static const char *const names[TASK_N_TOOLS] = {
     "claim_task", "request_input", "wait_for_task",
 };
 
+/* Whether the tool has an argument of that name, and requires it. */
+static bool
+takes_arg(enum task_tool tool, const char *name, bool *required)
+{
+    const struct row *r = row_named(task_rows, TASK_N_ARGS, 1u << tool,
+                                    str_of(name));
+
+    *required = r && r->needs & 1u << tool;
+    return r != NULL;
+}
+
 static void
 check_schema(struct arena *a, enum task_tool tool, const struct mcp_tool *t)
 {
@@ -96,14 +107,14 @@ check_schema(struct arena *a, enum task_tool tool, const struct mcp_tool *t)
     for (i = 0, p = props + 1; i < props->n; i++, p += 1 + p[1].span) {
         struct str name = arena_str(a, json_str(a, p));
 
-        if (!CHECK(task_tool_takes(tool, name.p, &required)))
+        if (!CHECK(takes_arg(tool, name.p, &required)))
             fprintf(stderr, "  %s: %s\n", t->name, name.p);
         needed += required;
     }
     for (i = 0, p = list + 1; i < list->n; i++, p++) {
         struct str name = arena_str(a, json_str(a, p));
 
-        CHECK(task_tool_takes(tool, name.p, &required) && required);
+        CHECK(takes_arg(tool, name.p, &required) && required);
         CHECK(json_get(props, name.p) != NULL);
         n++;
     }
@@ -111,7 +122,7 @@ check_schema(struct arena *a, enum task_tool tool, const struct mcp_tool *t)
     for (arg = 0; arg < TASK_N_ARGS; arg++) {
         const char *name = task_arg_name(arg).p;
 
-        if (task_tool_takes(tool, name, &required)) {
+        if (takes_arg(tool, name, &required)) {
             takes++;
             if (!CHECK(json_get(props, name) != NULL))
                 fprintf(stderr, "  %s lacks %s\n", t->name, name);
