@@ -460,7 +460,7 @@ main(int argc, char **argv)
     /* A file size limit must make write fail, not end the process. */
     signal(SIGXFSZ, SIG_IGN);
     if (argc > 1 && is_one_of(argv[1], "-h", "--help"))
-        cli_help(&b, cli_commands, NULL);
+        cli_help(&b, NULL);
     if (argc > 1 && is_one_of(argv[1], "-V", "--version"))
         buf_z(&b, "mcptask " MCPTASK_VERSION "\n");
     if (b.len > 0 || b.err)

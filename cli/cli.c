@@ -1,9 +1,9 @@
 /* cli - the command line. No command needs a running server.
 
-   Each command is a row of one table: its name, its line in the help, its
-   operands, how it opens the store, its options, and the function that runs
-   it. All output goes through cli/text.c, which makes it safe for a terminal:
-   agents wrote the tasks.
+   Each command is a row of one table: its name, its operands, the function
+   that runs it, how it opens the store, and its options. All output goes
+   through cli/text.c, which makes it safe for a terminal: agents wrote the
+   tasks.
 
    A command serves one caller only, so it may wait for the lock, and it ends
    with an exit code. */
@@ -50,8 +50,8 @@ static int run_help(struct cli *c);
     TEXT("owner", 'o', new_owner)
 #define NO_OPTS ((const struct env_opt[]){{0}})
 
-const struct cli_command cli_commands[] = {
-    {"list", "[OPTION...]", "tasks, newest change first", cli_list, 0, 0, READ,
+static const struct cli_command commands[] = {
+    {"list", "[OPTION...]", cli_list, 0, 0, READ,
      OPTS(TEXT("status", 's', status),
           TEXT("owner", 'o', owner),
           TEXT("repo", 'r', repo),
@@ -65,139 +65,108 @@ const struct cli_command cli_commands[] = {
           FLAG("ids", 0, ids),
           FLAG("all", 'a', all),
           NUMBER("limit", 'n', limit))},
-    {"show", "[OPTION...] ID", "one task, as a brief for whoever takes over",
-     cli_show, 1, 1, READ,
+    {"show", "[OPTION...] ID", cli_show, 1, 1, READ,
      OPTS(NUMBER("version", 0, version),
           TEXT("artifact", 0, artifact),
           NUMBER("tail", 0, end),
           TEXT("match", 0, match))},
-    {"history", "[-n N] [--since SEQ] ID", "the events of a task",
-     cli_history, 1, 1, READ,
+    {"history", "[-n N] [--since SEQ] ID", cli_history, 1, 1, READ,
      OPTS(NUMBER("since", 0, since),
           NUMBER("limit", 'n', limit))},
-    {"tail", "[-f] [-n N]", "the newest events of all tasks",
-     cli_tail, 0, 0, READ,
+    {"tail", "[-f] [-n N]", cli_tail, 0, 0, READ,
      OPTS(FLAG("follow", 'f', follow),
           NUMBER("lines", 'n', lines))},
-    {"board", "[-w] [-n N]", "all tasks in columns, by what they wait for",
-     cli_board, 0, 0, READ,
+    {"board", "[-w] [-n N]", cli_board, 0, 0, READ,
      OPTS(FLAG("watch", 'w', watch),
           NUMBER("limit", 'n', limit))},
-    {"add", "[OPTION...] TITLE...", "creates a task",
-     cli_add, 1, ANY_NUMBER, WRITE,
+    {"add", "[OPTION...] TITLE...", cli_add, 1, ANY_NUMBER, WRITE,
      OPTS(AGENT,
           TEXT("id", 0, id),
           FIELDS)},
-    {"edit", "ID OPTION...", "changes a task",
-     cli_edit, 1, 1, WRITE,
+    {"edit", "ID OPTION...", cli_edit, 1, 1, WRITE,
      OPTS(AGENT,
           TEXT("title", 0, title),
           FIELDS)},
-    {"done", "[--agent A] ID [RESULT]", "ends a task as done",
-     cli_done, 1, 2, WRITE, OPTS(AGENT)},
-    {"fail", "[--agent A] ID REASON", "ends a task as failed",
-     cli_failed, 2, 2, WRITE, OPTS(AGENT)},
-    {"cancel", "[--agent A] ID [REASON]",
-     "ends a task, or asks its agent to stop",
-     cli_cancel, 1, 2, WRITE, OPTS(AGENT)},
-    {"reopen", "[--agent A] ID REASON", "opens a task again that has ended",
-     cli_reopen, 2, 2, WRITE, OPTS(AGENT)},
-    {"ask", "[--agent A] [OPTION...] ID QUESTION", "asks a question",
-     cli_ask, 2, 2, WRITE,
+    {"done", "[--agent A] ID [RESULT]", cli_done, 1, 2, WRITE, OPTS(AGENT)},
+    {"fail", "[--agent A] ID REASON", cli_failed, 2, 2, WRITE, OPTS(AGENT)},
+    {"cancel", "[--agent A] ID [REASON]", cli_cancel, 1, 2, WRITE, OPTS(AGENT)},
+    {"reopen", "[--agent A] ID REASON", cli_reopen, 2, 2, WRITE, OPTS(AGENT)},
+    {"ask", "[--agent A] [OPTION...] ID QUESTION", cli_ask, 2, 2, WRITE,
      OPTS(AGENT,
           TEXT("kind", 'k', kind),
           LIST("option", 'o', options),
           TEXT("to", 't', whom))},
-    {"message", "[--agent A] ID TEXT", "tells whoever works on a task",
-     cli_message, 2, 2, WRITE, OPTS(AGENT)},
-    {"attach", "[--agent A] [--name N] ID FILE|-", "attaches a file to a task",
-     cli_attach, 2, 2, WRITE,
+    {"message", "[--agent A] ID TEXT", cli_message, 2, 2, WRITE, OPTS(AGENT)},
+    {"attach", "[--agent A] [--name N] ID FILE|-", cli_attach, 2, 2, WRITE,
      OPTS(AGENT,
           TEXT("name", 'n', name))},
-    {"claim", "--agent A [OPTION...] [ID]", "takes a task, or the best one",
-     cli_claim, 0, 1, WRITE,
+    {"claim", "--agent A [OPTION...] [ID]", cli_claim, 0, 1, WRITE,
      OPTS(TEXT("agent", 'a', agent),
           TEXT("repo", 'r', repo),
           TEXT("tag", 't', tag),
           TEXT("lease", 0, lease), NUMBER("wait", 0, timeout),
           FLAG("takeover", 0, takeover),
           TEXT("reason", 0, reason))},
-    {"checkpoint", "ID --agent A [OPTION...] [-]",
-     "saves the state of the work", cli_checkpoint, 1, 2, WRITE,
+    {"checkpoint", "ID --agent A [OPTION...] [-]", cli_checkpoint, 1, 2, WRITE,
      OPTS(TEXT("agent", 'a', agent),
           TEXT("resume-prompt", 'p', resume_prompt),
           TEXT("notes", 'n', notes))},
-    {"handoff", "ID --agent A [OPTION...] [-]",
-     "gives a task to another agent", cli_handoff, 1, 2, WRITE,
+    {"handoff", "ID --agent A [OPTION...] [-]", cli_handoff, 1, 2, WRITE,
      OPTS(TEXT("agent", 'a', from),
           TEXT("to", 't', to),
           TEXT("reason", 'r', reason),
           TEXT("expires", 0, expires),
           TEXT("resume-prompt", 'p', resume_prompt))},
-    {"answer", "[--agent A] ID [QUESTION] TEXT", "answers a question of a task",
-     cli_answer, 1, 3, WRITE,
+    {"answer", "[--agent A] ID [QUESTION] TEXT", cli_answer, 1, 3, WRITE,
      OPTS(TEXT("agent", 'a', agent),
           FLAG("decline", 0, decline),
           FLAG("cancel", 0, cancel))},
-    {"wait", "[ID] [OPTION...]", "waits until a task changes",
-     cli_wait, 0, 1, READ,
+    {"wait", "[ID] [OPTION...]", cli_wait, 0, 1, READ,
      OPTS(TEXT("agent", 'a', agent),
           TEXT("until", 'u', until),
           TEXT("since-seq", 0, since_seq),
           NUMBER("timeout", 't', timeout))},
-    {"run", "[OPTION...] [ID] -- COMMAND...", "runs a command, whoever leaves",
-     cli_run, 1, ANY_NUMBER, CLOSED,
+    {"run", "[OPTION...] [ID] -- COMMAND...", cli_run, 1, ANY_NUMBER, CLOSED,
      OPTS(AGENT,
           TEXT("title", 0, title),
           FLAG("close", 0, close),
           FLAG("detach", 'd', detach),
           TEXT("lease", 0, lease),
           NUMBER("every", 0, every))},
-    {"export", "[--format jsonl|md] [ID...]",
-     "tasks as JSON lines or markdown", cli_export, 0, ANY_NUMBER, READ,
+    {"export", "[--format jsonl|md] [ID...]", cli_export, 0, ANY_NUMBER, READ,
      OPTS(TEXT("format", 'f', format))},
-    {"import", "[--strict] FILE|FOLDER|-", "tasks that were exported",
-     cli_import, 1, 1, WRITE,
+    {"import", "[--strict] FILE|FOLDER|-", cli_import, 1, 1, WRITE,
      OPTS(FLAG("strict", 0, strict))},
-    {"verify", "[--repair OUT]", "checks the log and the artifacts",
-     cli_verify, 0, 0, CLOSED,
+    {"verify", "[--repair OUT]", cli_verify, 0, 0, CLOSED,
      OPTS(TEXT("repair", 0, repair))},
-    {"compact", "[--orphans]", "drops superseded records from the log",
-     cli_compact, 0, 0, WRITE,
+    {"compact", "[--orphans]", cli_compact, 0, 0, WRITE,
      OPTS(FLAG("orphans", 0, orphans))},
-    {"archive", "--done-before D", "moves ended tasks out of the log",
-     cli_archive, 0, 0, WRITE,
+    {"archive", "--done-before D", cli_archive, 0, 0, WRITE,
      OPTS(TEXT("done-before", 0, before))},
-    {"backup", "DIR", "a verified copy of log and artifacts",
-     cli_backup, 1, 1, READ, NO_OPTS},
-    {"health", "", "whether the store can be used",
-     cli_health, 0, 0, WRITE, NO_OPTS},
-    {"doctor", "[OPTION...]", "what is wrong, and what to do about it",
-     cli_doctor, 0, 0, CLOSED,
+    {"backup", "DIR", cli_backup, 1, 1, READ, NO_OPTS},
+    {"health", "", cli_health, 0, 0, WRITE, NO_OPTS},
+    {"doctor", "[OPTION...]", cli_doctor, 0, 0, CLOSED,
      OPTS(TEXT("port", 0, port),
           TEXT("token-file", 0, token_file))},
     {"config", "CLIENT [--http] [--token-file FILE] [URL]",
-     "what to paste into an MCP client", cli_config, 1, 2, CLOSED,
+     cli_config, 1, 2, CLOSED,
      OPTS(FLAG("http", 0, http),
           TEXT("agent", 'a', agent),
           TEXT("token-env", 0, token_env),
           TEXT("token-file", 0, token_file))},
-    {"setup", "CLIENT [--dry-run] [OPTION...] [URL]",
-     "adds this server to an MCP client", cli_setup, 1, 2, CLOSED,
+    {"setup", "CLIENT [--dry-run] [OPTION...] [URL]", cli_setup, 1, 2, CLOSED,
      OPTS(FLAG("dry-run", 'n', dry_run),
           FLAG("http", 0, http),
           TEXT("token-env", 0, token_env))},
-    {"completion", "bash|zsh|fish", "a script that completes commands",
-     cli_completion, 1, 1, CLOSED, NO_OPTS},
-    {"help", "[COMMAND]", "this text, or help on a command",
-     run_help, 0, 1, CLOSED, NO_OPTS},
+    {"completion", "bash|zsh|fish", cli_completion, 1, 1, CLOSED, NO_OPTS},
+    {"help", "[COMMAND]", run_help, 0, 1, CLOSED, NO_OPTS},
     {0},
 };
 
 static const struct cli_command *
 find_command(const char *name)
 {
-    const struct cli_command *cmd = cli_commands;
+    const struct cli_command *cmd = commands;
 
     while (cmd->name != NULL && strcmp(cmd->name, name) != 0)
         cmd++;
@@ -219,7 +188,7 @@ run_help(struct cli *c)
 
     if (name != NULL && cmd == NULL)
         return no_command(c, name);
-    return cli_help(&c->out, c->commands, cmd);
+    return cli_help(&c->out, cmd);
 }
 
 /* Takes the command's options out of argv, which leaves its operands. Returns
@@ -299,7 +268,7 @@ run(struct cli *c, char **argv)
 int
 cli_main(const struct cli_env *env, char **argv)
 {
-    struct cli c = {.env = env, .commands = cli_commands,
+    struct cli c = {.env = env, .commands = commands,
                     .cmd = find_command(argv[0]),
                     .args = {.limit = UINT64_MAX, .lines = TAIL_EVENTS,
                              .timeout = UINT64_MAX}};
@@ -314,7 +283,7 @@ cli_main(const struct cli_env *env, char **argv)
     signal(SIGPIPE, SIG_IGN); /* write fails with EPIPE instead */
     if (c.cmd == NULL)
         return no_command(&c, argv[0]);
-    rc = help ? cli_help(&c.out, cli_commands, c.cmd) : run(&c, argv + 1);
+    rc = help ? cli_help(&c.out, c.cmd) : run(&c, argv + 1);
     rc = cli_close(&c, rc);
     if (!cli_flush(&c)) {
         if (c.out_errno != EPIPE)

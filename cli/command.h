@@ -45,7 +45,6 @@ struct cli_args {
 struct cli_command {
     const char *name;
     const char *args;
-    const char *about; /* for the list of commands */
     int (*run)(struct cli *c); /* returns the exit code */
     uint8_t min, max; /* number of operands */
     enum { CLOSED, READ, WRITE } store; /* how cli_main opens it */

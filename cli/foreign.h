@@ -5,7 +5,7 @@
 
 #include "json.h"
 
-/* Where *task is one of beads, of taskwarrior or of Backlog.md, makes it one that
+/* If *task is one of beads, of taskwarrior or of Backlog.md, makes it one that
    task_import takes, in a; any other stays. *of is the program's name, or NULL.
    Returns 0 or ERR_NOMEM. */
 int cli_foreign(struct arena *a, const struct json_tok **task,

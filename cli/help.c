@@ -2,10 +2,10 @@
    binary; and scripts with which shells complete commands, options and task
    ids.
 
-   In help.txt a line "@NAME" begins the help on a command. "@" alone begins
-   the text before the list of commands, "@environment" the text after it. The
-   list, the names and the operands come from the table in cli/cli.c, for the
-   help as for the scripts, so that no command is left out.
+   In help.txt a line "@NAME" begins the help on a command, "@" alone that on
+   the program. Its list says in a line of each command what it does, for fish
+   too. The names and the operands come from the table in cli/cli.c; a test
+   sees to it that the list has them all.
 
    bash and zsh share a function that prints the words that may follow a
    command; fish has a line for each word. No id holds a character that is
@@ -25,49 +25,46 @@ static const uint8_t packed[] = {
 #include "help.inc"
 };
 
-/* Appends the section of this name, if all has one. */
+/* Appends what stands in all between from and to, or its end; nothing if from
+   is not there. */
 static void
-put_section(struct buf *b, const char *all, const char *name)
+put_part(struct buf *b, const char *all, const char *from, const char *to)
 {
-    char begin[32];
-    const char *from, *to;
+    const char *at = text_find(all, from), *end;
 
-    text_put(begin, sizeof(begin), "\n@%s\n", name);
-    from = text_find(all, begin);
-    if (from == NULL)
+    if (at == NULL)
         return;
-    from += strlen(begin);
-    to = text_find(from, "\n@");
-    to = to != NULL ? to + 1 : from + strlen(from);
-    buf_put(b, from, (size_t)(to - from));
+    at += strlen(from);
+    end = text_find(at, to);
+    buf_put(b, at, end != NULL ? (size_t)(end - at) : strlen(at));
 }
 
-static void
-put_all(struct buf *b, const char *all, const struct cli_command *k)
+static int
+unpack(struct str *all)
 {
-    put_section(b, all, "");
-    for (; k->name != NULL; k++)
-        buf_printf(b, "  %-11s %s\n", k->name, k->about);
-    put_section(b, all, "environment");
+    struct str text = {(const char *)packed, sizeof(packed)};
+
+    return gunzip(text, all) == 0
+               ? CLI_OK : cli_fail(NULL, ERR_NOMEM, "out of memory");
 }
 
 int
-cli_help(struct buf *b, const struct cli_command *commands,
-         const struct cli_command *cmd)
+cli_help(struct buf *b, const struct cli_command *cmd)
 {
-    struct str packed_text = {(const char *)packed, sizeof(packed)}, all;
+    char section[32] = "\n@\n";
+    struct str all;
+    int rc = unpack(&all);
 
-    if (gunzip(packed_text, &all) != 0)
-        return cli_fail(NULL, ERR_NOMEM, "out of memory");
-    if (cmd == NULL) {
-        put_all(b, all.p, commands);
-    } else {
+    if (rc != CLI_OK)
+        return rc;
+    if (cmd != NULL) {
         buf_printf(b, "usage: mcptask %s%s%s\n", cmd->name,
                    cmd->args[0] ? " " : "", cmd->args);
-        put_section(b, all.p, cmd->name);
-        if (strcmp(cmd->name, "help") != 0)
-            buf_z(b, "      --json  for programs\n");
+        text_put(section, sizeof(section), "\n@%s\n", cmd->name);
     }
+    put_part(b, all.p, section, "@");
+    if (cmd != NULL && strcmp(cmd->name, "help") != 0)
+        buf_z(b, "      --json  for programs\n");
     free((char *)all.p);
     return CLI_OK;
 }
@@ -144,16 +141,18 @@ put_fish_options(struct buf *b, const char *when, const struct env_opt *o)
 }
 
 static void
-put_fish(struct cli *c)
+put_fish(struct cli *c, const char *all)
 {
     struct buf *b = &c->out;
-    char when[64] = "__fish_use_subcommand";
+    char when[64] = "__fish_use_subcommand", row[32];
 
     put_fish_options(b, when, c->env->opts);
     put_fish_options(b, when, c->env->http_opts);
     for (const struct cli_command *k = c->commands; k->name != NULL; k++) {
-        buf_printf(b, FISH "-n __fish_use_subcommand -f -a %s -d '%s'\n",
-                   k->name, k->about);
+        buf_printf(b, FISH "-n __fish_use_subcommand -f -a %s -d '", k->name);
+        text_put(row, sizeof(row), "\n  %-11s ", k->name);
+        put_part(b, all, row, "\n");
+        buf_z(b, "'\n");
         text_put(when, sizeof(when), "__fish_seen_subcommand_from %s", k->name);
         put_fish_options(b, when, k->opts);
         buf_printf(b, FISH "-n '%s' -l json\n" FISH "-n '%s' -a '", when, when);
@@ -166,9 +165,13 @@ int
 cli_completion(struct cli *c)
 {
     const char *shell = c->operand[0];
+    struct str all;
+    int rc = unpack(&all);
 
+    if (rc != CLI_OK)
+        return rc;
     if (strcmp(shell, "fish") == 0)
-        put_fish(c);
+        put_fish(c, all.p);
     else if (strcmp(shell, "bash") == 0)
         put_sh(c, "\"${COMP_WORDS[@]:1:COMP_CWORD-1}\"",
                "COMPREPLY=($(compgen -W \"$(_mcptask_words \"$cmd\")\" -- "
@@ -178,6 +181,7 @@ cli_completion(struct cli *c)
         put_sh(c, "${words[2,CURRENT-1]}",
                "compadd -- $(_mcptask_words \"$cmd\") || _files", "compdef");
     else
-        return cli_misuse(c, "no such shell: %s", shell);
-    return CLI_OK;
+        rc = cli_misuse(c, "no such shell: %s", shell);
+    free((char *)all.p);
+    return rc;
 }

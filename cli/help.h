@@ -5,10 +5,9 @@
 
 #include "cli/command.h"
 
-/* Appends the help on cmd or, if cmd is NULL, on the program and all commands;
-   one without a name ends them. Returns the exit code. */
-int cli_help(struct buf *b, const struct cli_command *commands,
-             const struct cli_command *cmd);
+/* Appends the help on cmd or, if cmd is NULL, on the program. Returns the exit
+   code. */
+int cli_help(struct buf *b, const struct cli_command *cmd);
 /* Runs the command completion. */
 int cli_completion(struct cli *c);
 
