@@ -183,6 +183,8 @@ replace(struct engine *e, bool keep)
                  e->known ? e->mine.epoch : "unknown",
                  (unsigned long long)e->at.n);
         e->news.aside = e->aside;
+        text_tell("mcptask: %.300s: etcd lacks its newest records: it is kept "
+                  "as %.300s.%s\n", e->log, e->log, e->aside);
     }
     return snapshot_take(e);
 }
