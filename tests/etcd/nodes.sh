@@ -22,10 +22,15 @@ node_kill() {
     [ "${2:-KILL}" != KILL ] || wait "$pid" 2>/dev/null || :
 }
 
-# node_wait I: until it answers, for 30 s at most.
+# node_wait I: until it answers; a request may fail while a leader is elected.
 node_wait() {
-    ETCDCTL_API=3 timeout 30 etcdctl --command-timeout 25s \
-        --endpoints "127.0.0.1:$((base + $1))" get x >/dev/null 2>&1
+    for try in 1 2 3 4 5; do
+        ETCDCTL_API=3 timeout 12 etcdctl --command-timeout 10s \
+            --endpoints "127.0.0.1:$((base + $1))" get x >/dev/null 2>&1 &&
+            return
+        sleep "0.$try"
+    done
+    return 1
 }
 
 # The number of the leading node.
