@@ -295,8 +295,7 @@ store_follow(struct store *s)
 static int
 write_new(struct store *s, const char *tmp)
 {
-    struct record_header h = {.version = RECORD_VERSION, .g = 1,
-                              .replica = s->replica != NULL};
+    struct record_header h = {.g = 1, .replica = s->replica != NULL};
     struct buf b = {0};
     int rc = record_new_id(&h);
     if (s->replica != NULL && s->log.g > 0) { /* one was set aside */

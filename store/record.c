@@ -200,7 +200,9 @@ record_new_id(struct record_header *h)
     return rc;
 }
 
-#define REPLICA ",\"replica\":true"
+/* A program that knows version 1 only must not write a replica. */
+#define PLAIN "\"mcptask-log\":1"
+#define REPLICA "\"mcptask-log\":2"
 #define ARCHIVE ",\"archive\":true"
 
 bool
@@ -229,10 +231,10 @@ record_put_header(struct buf *b, const struct record_header *h,
 {
     char body[128];
     struct store_rec r = {.g = h->g, .key = STR(RECORD_KEY_LOG)};
-    text_put(body, sizeof body, "\"mcptask-log\":%d,\"id\":\"%s\"%s%s%s",
-             RECORD_VERSION, h->id,
+    text_put(body, sizeof body, "%s,\"id\":\"%s\"%s%s",
+             h->replica ? REPLICA : PLAIN, h->id,
              h->compacted || h->archive ? ",\"compacted\":true" : "",
-             h->replica ? REPLICA : "", h->archive ? ARCHIVE : "");
+             h->archive ? ARCHIVE : "");
     put_own(b, &r, body, now_ms);
 }
 
@@ -408,18 +410,18 @@ record_parse_header(struct str line, struct record_header *out)
     if (line.len > RECORD_HEADER_MAX)
         line.len = RECORD_HEADER_MAX;
     if (!find_u64(line, "\"mcptask-log\":", &out->version) ||
-        out->version != RECORD_VERSION)
+        out->version < 1 || out->version > RECORD_VERSION)
         return ERR_FORMAT;
     if (record_parse(line, &r) != 0 || !str_is(r.key, RECORD_KEY_LOG))
         return ERR_SYNTAX;
     const char *p = r.body.p, *end = p + r.body.len;
-    const char *id_at = "\"mcptask-log\":1,\"id\":\"";
-    if (!skip(&p, end, id_at) || end - p < 33 || p[32] != '"')
+    out->replica = skip(&p, end, REPLICA);
+    if ((!out->replica && !skip(&p, end, PLAIN)) ||
+        !skip(&p, end, ",\"id\":\"") || end - p < 33 || p[32] != '"')
         return ERR_SYNTAX;
     memcpy(out->id, p, 32);
     p += 33;
     out->compacted = skip(&p, end, ",\"compacted\":true");
-    out->replica = skip(&p, end, REPLICA);
     out->g = r.g;
     return r.g > 0 && r.g <= RECORD_MAX_G ? 0 : ERR_SYNTAX;
 }

@@ -6,7 +6,7 @@
 
 #include "store/kind.h"
 
-#define RECORD_VERSION 1
+#define RECORD_VERSION 2 /* newest known: of replicas; other logs have 1 */
 #define RECORD_KEY_LOG "log"
 #define RECORD_KEY_END "end"
 #define RECORD_KEY_CLOSED "log/closed"
@@ -45,7 +45,7 @@ struct record_header {
     uint64_t g;
     char id[33];
     bool compacted;
-    bool replica; /* of a store that other hosts share */
+    bool replica; /* of a store that other hosts share; version 2 */
     bool archive; /* also holds ended tasks, each once; write only */
     bool damaged; /* when read: the line is damaged, and ... */
     int64_t end;  /* ... the next one begins here */

@@ -196,7 +196,7 @@ test_header_versions(void)
         {"{\"jsonrpc\":\"2.0\"}", ERR_FORMAT, 0},
         {"{\"mcptask-log\":}", ERR_FORMAT, 0},
         {"{\"mcptask-log\":\"1\"}", ERR_FORMAT, 0},
-        {"{\"mcptask-log\":2,\"whatever\":1}", ERR_FORMAT, 2},
+        {"{\"mcptask-log\":3,\"whatever\":1}", ERR_FORMAT, 3},
         {"{\"c\":\"0\",\"mcptask-log\":99}", ERR_FORMAT, 99},
         {"{\"mcptask-log\":1}", ERR_SYNTAX, 1},
     };
@@ -214,7 +214,8 @@ test_header_versions(void)
         CHECK(b.len < RECORD_HEADER_MAX);
         struct str line = {guard_copy(b.p, b.len - 1), b.len - 1};
         CHECK(record_parse_header(line, &got) == 0 && got.g == 7 &&
-              got.version == RECORD_VERSION && got.compacted == h.compacted &&
+              got.version == (h.replica ? 2 : 1) &&
+              got.compacted == h.compacted &&
               got.replica == h.replica && strcmp(got.id, h.id) == 0);
         b.p[RECORD_CRC_AT] ^= 1;
         CHECK(record_parse_header((struct str){b.p, b.len - 1}, &got) ==

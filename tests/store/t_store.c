@@ -141,7 +141,7 @@ test_foreign_files_untouched(void)
         const char *text, *says;
     } cases[] = {
         {"SQLite format 3\0.....", "import"},
-        {"{\"mcptask-log\":2,\"more\":[1,2]}\n{\"x\":1}\n", "version 2"},
+        {"{\"mcptask-log\":3,\"more\":[1,2]}\n{\"x\":1}\n", "version 3"},
         {"{\"c\":\"00000000\",\"g\":1,\"k\":\"log\",\"mcptask-log\":77}",
          "version 77"},
         {"notes of mine\n", "not an mcptask log"},

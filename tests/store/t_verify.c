@@ -118,9 +118,9 @@ test_not_a_log(void)
     file_put(path, "hello\n", 6);
     CHECK(store_verify(path, &rep, NULL) == ERR_FORMAT &&
           strstr(rep.what, "not an mcptask log"));
-    file_put(path, "{\"mcptask-log\":2}\n", 18);
+    file_put(path, "{\"mcptask-log\":3}\n", 18);
     CHECK(store_verify(path, &rep, NULL) == ERR_FORMAT &&
-          strstr(rep.what, "version 2"));
+          strstr(rep.what, "version 3"));
     CHECK(store_verify(dir, &rep, NULL) == ERR_FORMAT);
     CHECK(store_repair(path, path_with(path, ".out"), &rep) == ERR_FORMAT);
     CHECK(access(path_with(path, ".out"), F_OK) != 0);
