@@ -70,8 +70,6 @@ bool record_archives(const struct store_rec *r);
 /* The count of an end record, or 0. */
 uint64_t record_end_count(const struct store_rec *r);
 
-/* ---- lines in order ---- */
-
 /* Reads the lines of fd between off and end. Zeroed, then fd, off, end set. */
 struct record_reader {
     int fd;
@@ -88,8 +86,7 @@ struct record_reader {
    line feed; ERR_TOO_LARGE: skipped a line over STORE_MAX_RECORD; ERR_IO,
    ERR_NOMEM. */
 int record_next(struct record_reader *r, struct str *line, int64_t *off);
-/* Skips to behind the next line feed. 1; 0: there is none; ERR_IO,
-   ERR_NOMEM. */
+/* Skips to behind the next line feed. 1; 0: there is none; or an error. */
 int record_skip(struct record_reader *r);
 /* The first bytes of the next line, as many as record_peek_n needs; valid until
    the next call. */
