@@ -120,7 +120,7 @@ one() {
         [ "$name" = cli ] || echo "$dir/t_$name"
     done)
     # shellcheck disable=SC2086 # names without blanks
-    make CC=$cc B="$dir" BIN="$dir/mcptask" TEST_STEP=29 LTO= $time64 \
+    make CC=$cc B="$dir" BIN="$dir/mcptask" TEST_STEP=29 $time64 \
         "$dir/mcptask" "$dir/fixture" $programs \
         >"$dir/make.log" 2>&1 || {
         echo "$arch: it does not build"

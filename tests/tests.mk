@@ -195,7 +195,7 @@ conformance: $(BIN) $(B)/fixture
 FUZZ := json log line http etcd
 FUZZ_FLAGS := $(SAN) -fsanitize=fuzzer-no-link
 FUZZ_OBJ := $(filter $(addprefix $(B)/,base/% json% store% \
-  http% mcp/%),$(OBJ))
+  http% etcd/% mcp/%),$(OBJ))
 
 fuzz:
 	@$(MAKE) CC=clang B=build/fuzz CFLAGS='$(FUZZ_FLAGS)' $(JOBS) \
