@@ -499,7 +499,8 @@ take_lock(struct store *s, int (*take)(struct lock *l))
             rc = catch_up(s, same);
         else if (rc == ERR_IO)
             store_deny_errno(s, rc, s->lock.path, "cannot be locked: ");
-        if (rc == ERR_DAMAGED && s->lock.held && s->replica != NULL)
+        if (rc == ERR_DAMAGED && s->lock.held && s->replica != NULL &&
+            !s->foreign)
             rc = set_aside(s);
         note_busy(s, rc == ERR_BUSY || rc == ERR_MORE);
         if (rc == VIEW_AGAIN) { /* drops the useless lock */

@@ -98,7 +98,9 @@ static int
 begin_pull(struct store *s)
 {
     struct replica *r = s->replica;
-    int rc;
+    int rc = s->foreign ? store_deny_foreign(s) : 0;
+    if (rc != 0)
+        return rc;
     if (s->log.fd < 0) { /* the remote is told the id of an empty log */
         rc = s->lock.held ? ERR_IO : store_lock_here(s);
         if (rc == 0)

@@ -203,6 +203,42 @@ test_foreign(void)
     end();
 }
 
+/* A log of this host alone, at the path of a host that is closed. */
+static void
+put_alone(struct host *h)
+{
+    struct tstore t;
+
+    CHECK(ts_open(&t, h->path) == 0);
+    for (int i = 0; i < 12; i++)
+        CHECK(ts_put(&t, "task/a", "\"v\":1") == 0);
+    CHECK(ts_put(&t, "task/b", "\"v\":2") == 0);
+    ts_close(&t);
+}
+
+/* A remote does not begin anew for such a log if that is damaged or empty. */
+static void
+test_foreign_damage(void)
+{
+    size_t len, now;
+    char *log, *same;
+
+    begin(1);
+    ts_close(&host[0].t);
+    put_alone(&host[0]);
+    log = file_get(host[0].path, &len);
+    log[len / 2] ^= 1;
+    file_put(host[0].path, log, len);
+    open_host(&host[0]);
+    CHECK(put(&host[0], "task/b", "\"v\":3") == ERR_DAMAGED);
+    CHECK(confirm(&host[0]) == ERR_READONLY && list.n == 0);
+    same = file_get(host[0].path, &now);
+    CHECK(same != NULL && now == len && memcmp(log, same, len) == 0);
+    free(log);
+    free(same);
+    end();
+}
+
 static void
 test_unknown(void)
 {
@@ -729,6 +765,7 @@ main(void)
     test_others_first();
     test_next_process();
     test_foreign();
+    test_foreign_damage();
     test_unknown();
     test_pauses();
     test_damage();
