@@ -393,8 +393,8 @@ catch_up(struct store *s, bool same)
         return rc;
     if (s->log.damaged)
         return ERR_DAMAGED;
-    if (s->foreign)
-        return store_deny_foreign(s);
+    if (s->foreign && (rc = store_deny_foreign(s)) != 0)
+        return rc;
     if (s->log_readonly && !store_reopen(s)) /* permission may have been granted
                                                 since */
         return store_deny_write(s);

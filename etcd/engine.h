@@ -33,9 +33,9 @@ struct engine {
     struct arena mem;  /* of the answer */
     char why[256];
 
-    char key[32];      /* offered by create */
+    char key[32];      /* offered by make */
     struct meta meta;  /* of the store as of the last attach */
-    int64_t meta_mod;  /* its revision */
+    int64_t meta_mod, head_mod; /* revisions of meta and head; 0: none */
     bool attached;     /* this process has seen that store and log agree */
     enum { DOUBT_NO, DOUBT_GAP, DOUBT_CHAIN } doubt; /* why it attaches anew */
     unsigned tries;    /* how often, in this operation */
@@ -66,6 +66,7 @@ struct engine {
         struct meta meta;    /* as it will be; its parts are those put */
         struct sha256 sum;
         uint64_t summed;     /* parts in sum */
+        engine_fn *pushed;   /* NULL: not a push */
     } up;
     struct {
         int state;

@@ -232,10 +232,51 @@ test_foreign_damage(void)
     open_host(&host[0]);
     CHECK(put(&host[0], "task/b", "\"v\":3") == ERR_DAMAGED);
     CHECK(confirm(&host[0]) == ERR_READONLY && list.n == 0);
+    CHECK(store_push(host[0].t.s, false) == ERR_DAMAGED && list.n == 0);
     same = file_get(host[0].path, &now);
     CHECK(same != NULL && now == len && memcmp(log, same, len) == 0);
     free(log);
     free(same);
+    end();
+}
+
+/* It becomes a store, and its replica; then the remote loses all. */
+static void
+test_push(void)
+{
+    const char *aside;
+    size_t len, kept;
+    char *log, *old;
+
+    begin(2);
+    ts_close(&host[0].t);
+    put_alone(&host[0]);
+    log = file_get(host[0].path, &len);
+    aside = path_with(host[0].path, ".before-etcd");
+    open_host(&host[0]);
+    CHECK(store_push(host[0].t.s, true) == ERR_READONLY);
+    file_put(aside, "", 0);
+    CHECK(store_push(host[0].t.s, false) == ERR_EXISTS && list.n == 0);
+    unlink(aside);
+    host[0].f.fail = ERR_FULL;
+    host[0].f.n_fail = 1;
+    CHECK(store_push(host[0].t.s, false) == ERR_FULL && list.n == 0);
+    CHECK(put(&host[0], "task/b", "\"v\":3") == ERR_READONLY);
+    CHECK(store_push(host[0].t.s, false) == 0 && list.n == 2);
+    CHECK(!store_locked(host[0].t.s) && sees(&host[0], "task/b", "\"v\":2"));
+    old = file_get(aside, &kept);
+    CHECK(old != NULL && kept == len && memcmp(log, old, len) == 0);
+    free(log);
+    free(old);
+    CHECK(put(&host[0], "task/b", "\"v\":4") == 0);
+    CHECK(confirm(&host[1]) == 0 && sees(&host[1], "task/b", "\"v\":4"));
+    CHECK(store_push(host[0].t.s, false) == ERR_EXISTS);
+    fake_free(&list);
+    CHECK(confirm(&host[1]) == ERR_FORMAT);
+    CHECK(store_push(host[0].t.s, true) == 0);
+    CHECK(put(&host[0], "task/b", "\"v\":5") == 0);
+    host[1].t.s->replica->until_ms = 0;
+    CHECK(confirm(&host[1]) == 0 && sees(&host[1], "task/b", "\"v\":5"));
     end();
 }
 
@@ -766,6 +807,7 @@ main(void)
     test_next_process();
     test_foreign();
     test_foreign_damage();
+    test_push();
     test_unknown();
     test_pauses();
     test_damage();
