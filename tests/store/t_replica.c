@@ -698,7 +698,8 @@ command(struct host *h, char *cmd, char *a)
 {
     char *argv[] = {cmd, a, NULL};
     struct cli_env env = {.base_dir = h->f.dir, .log_path = h->path,
-                          .artifacts_dir = h->f.dir, .remote = &h->f.remote};
+                          .artifacts_dir = h->f.dir, .remote = &h->f.remote,
+                          .store = "fake://"};
 
     return cli_main(&env, argv);
 }
@@ -744,6 +745,39 @@ test_commands(void)
     host[0].f.n_fail = 3;
     CHECK(command(&host[0], list_all, NULL) == 0);
     CHECK(command(&host[0], create, title) == CLI_STORE);
+    end();
+}
+
+/* A log goes there, and a copy of it comes back. */
+static void
+test_push_and_pull(void)
+{
+    char to[] = "push", from[] = "pull", again[] = "--continue";
+    char *copy = path_fresh("copy.log"), *log;
+    struct tstore t;
+    size_t len;
+
+    begin(1);
+    ts_close(&host[0].t);
+    CHECK(command(&host[0], to, NULL) == CLI_NOT_MET);
+    put_alone(&host[0]);
+    log = file_get(host[0].path, &len);
+    log[len / 2] ^= 1;
+    file_put(host[0].path, log, len);
+    CHECK(command(&host[0], to, NULL) == CLI_STORE && list.n == 0);
+    log[len / 2] ^= 1;
+    file_put(host[0].path, log, len);
+    CHECK(command(&host[0], to, again) == CLI_STORE && list.n == 0);
+    CHECK(command(&host[0], to, NULL) == 0 && list.n == 2);
+    CHECK(command(&host[0], to, NULL) == CLI_CONFLICT);
+    CHECK(command(&host[0], from, copy) == 0);
+    CHECK(command(&host[0], from, copy) == CLI_CONFLICT);
+    CHECK(ts_open(&t, copy) == 0);
+    CHECK(strcmp(ts_get(&t, "task/b"), "\"v\":2") == 0);
+    CHECK(ts_put(&t, "task/b", "\"v\":3") == 0);
+    ts_close(&t);
+    free(log);
+    free(copy);
     end();
 }
 
@@ -828,5 +862,6 @@ main(void)
     test_fairness();
     test_patience();
     test_commands();
+    test_push_and_pull();
     return test_end("t_replica");
 }
