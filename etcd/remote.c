@@ -462,6 +462,14 @@ on_commit(struct engine *e, const struct etcd_answer *a)
 
 /* ---- the table ---- */
 
+/* One that has failed, or was given up. */
+static void
+drop_push(struct engine *e)
+{
+    if (e->up.pushed != NULL)
+        upload_drop(e);
+}
+
 static void
 begin(struct engine *e, const struct remote_at *at)
 {
@@ -471,6 +479,7 @@ begin(struct engine *e, const struct remote_at *at)
     }
     buf_reset(&e->body, 0);
     e->queued = NULL;
+    drop_push(e);
     e->under_way = true;
     snapshot_drop(e);
     e->why[0] = '\0';
@@ -551,8 +560,6 @@ failed(struct engine *e, int rc, const struct etcd_answer *a)
 {
     if (a->why != NULL && a->why[0] != '\0')
         engine_fail(e, 0, "%s", a->why);
-    if (e->up.pushed != NULL)
-        upload_drop(e);
     if (rc == ERR_UNAUTHORIZED)
         return ERR_READONLY;
     if (rc == ERR_TOO_LARGE && !e->committing && e->window > WINDOW_MIN) {
@@ -628,8 +635,10 @@ remote_step(void *ctx, struct remote_news *news)
         news->what = REMOTE_SAME;
         return 0;
     }
-    if (rc != ERR_MORE)
+    if (rc != ERR_MORE) {
         e->under_way = false;
+        drop_push(e);
+    }
     if (rc == 0)
         *news = e->news;
     return rc;

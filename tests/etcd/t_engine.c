@@ -631,7 +631,19 @@ test_push_refused(void)
     CHECK(finish(&a, 0) == ERR_FORMAT && a.replaced == 0);
     CHECK(keys("t/main/s/") == 0);
     CHECK(strstr(a.r->why(a.r->ctx), "its id is") != NULL);
+    end();
+    /* It is given up. */
+    begin();
+    write_log(&a, letters);
+    a.at.push = REMOTE_PUSH;
+    CHECK(a.r->pull(a.r->ctx, &a.at) == 0);
+    while (keys("t/main/s/") == 0)
+        CHECK(step(&a) == ERR_MORE);
     a.at.push = REMOTE_FOLLOW;
+    CHECK(pull(&a) == ERR_FORMAT);
+    CHECK(keys("t/main/s/") == 1);
+    tend(&a, 5000);
+    CHECK(keys("t/main/") == 1);
     end();
     begin();
     commit(&a, "k/a", 1);
