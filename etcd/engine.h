@@ -102,6 +102,8 @@ char *engine_path(struct engine *e, const char *suffix);
    transaction can wait for. once: only one attempt may take effect. ERR_MORE or
    ERR_NOMEM. */
 int engine_ask(struct engine *e, const char *path, engine_fn *then, bool once);
+/* The same for a transaction, which this ends. */
+#define TXN "/v3/kv/txn"
 int engine_ask_txn(struct engine *e, engine_fn *then);
 
 #endif

@@ -170,7 +170,6 @@ ask_window(struct engine *e)
     txn_begin(&e->body);
     txn_then(&e->body);
     put_window(e, e->mine.n + 1);
-    txn_end(&e->body);
     return engine_ask_txn(e, on_window);
 }
 
@@ -419,7 +418,6 @@ attach(struct engine *e)
     txn_range(&e->body, head_key(key, e->url.prefix, HEAD_BATCH,
                                  (unsigned long long)e->at.b), NULL);
     txn_range(&e->body, head_key(key, e->url.prefix, "key"), NULL);
-    txn_end(&e->body);
     return engine_ask_txn(e, on_attach);
 }
 
@@ -545,7 +543,6 @@ remote_commit(void *ctx, const struct remote_at *at, struct str lines,
             buf_view(&batch), 0);
     txn_else(&e->body);
     put_window(e, first);
-    txn_end(&e->body);
     if (rc == 0)
         rc = batch.err;
     buf_fini(&batch);
@@ -578,7 +575,7 @@ ask_next(struct engine *e)
 
     e->queued = NULL;
     if (e->then == NULL && then != NULL)
-        engine_ask_txn(e, then);
+        engine_ask(e, TXN, then, false);
     else if (e->then == NULL && !e->under_way)
         tend(e);
     return e->then != NULL;

@@ -177,7 +177,6 @@ put_part(struct engine *e)
             head_key(key, e->url.prefix, HEAD_PART, e->up.meta.snap.id,
                      (unsigned long long)e->up.meta.snap.parts),
             buf_view(&part), 0);
-    txn_end(&e->body);
     buf_fini(&part);
     engine_ask_txn(e, on_part);
 }
@@ -230,7 +229,6 @@ switch_over(struct engine *e)
     }
     txn_else(&e->body);
     txn_range(&e->body, key, NULL);
-    txn_end(&e->body);
     if (text.err != 0)
         e->body.err = text.err;
     buf_fini(&text);
@@ -267,7 +265,6 @@ delete_parts(struct engine *e, bool own)
         txn_delete(&e->body, head_key(key, p, "s/%s0", id),
                    head_key(end, p, "s0"));
     }
-    txn_end(&e->body);
     engine_ask_txn(e, on_deleted);
 }
 
@@ -280,7 +277,6 @@ read_meta(struct engine *e)
     txn_begin(&e->body);
     txn_then(&e->body);
     txn_range(&e->body, head_key(key, e->url.prefix, "meta"), NULL);
-    txn_end(&e->body);
     engine_ask_txn(e, on_meta);
 }
 
@@ -369,7 +365,6 @@ sweep_ask(struct engine *e)
         txn_oldest(&e->body, key, to);
     else
         txn_delete(&e->body, key, to);
-    txn_end(&e->body);
     engine_ask_txn(e, e->sweep.state == FIND ? on_oldest : on_swept);
 }
 
