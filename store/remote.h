@@ -25,7 +25,7 @@ struct remote_at {
     uint32_t sum; /* record_sum of the newest record; 0: none */
     uint64_t g;   /* a file to REPLACE the log is of generation g + 1 */
     char id[33];  /* of the store; n 0: a new one, so others may have another */
-    enum {
+    enum remote_push {
         REMOTE_FOLLOW,
         REMOTE_PUSH,    /* a log of this host alone, with no bytes behind record
                            n, becomes a new store; then REPLACE, aside as

@@ -17,7 +17,7 @@ struct replica {
     const struct remote *remote;
     char head[REMOTE_HEAD_MAX]; /* the remote's text for record head_n */
     uint64_t head_n;
-    int push;     /* of the next pull, as in struct remote_at */
+    enum remote_push push; /* of the next pull */
     struct remote_at at; /* as the operation under way began */
     int64_t began_ms;
     enum { REPLICA_IDLE, REPLICA_PULLS, REPLICA_COMMITS } doing;

@@ -472,7 +472,7 @@ write_log(struct host *h, const char *letters)
 
 /* What store_push does. */
 static int
-push(struct host *h, int how)
+push(struct host *h, enum remote_push how)
 {
     int rc;
 
@@ -607,13 +607,12 @@ test_push(void)
     }
 }
 
-/* A log of more than one part; others make the store meanwhile; etcd has gone
-   on from a backup; and the log cannot be read. */
+/* A log of more than one part; others make the store meanwhile; and the push is
+   given up. */
 static void
-test_push_refused(void)
+test_push_parts(void)
 {
     static char letters[12000];
-    struct remote_at old;
 
     memset(letters, 'x', sizeof(letters) - 1);
     begin();
@@ -632,7 +631,6 @@ test_push_refused(void)
     CHECK(keys("t/main/s/") == 0);
     CHECK(strstr(a.r->why(a.r->ctx), "its id is") != NULL);
     end();
-    /* It is given up. */
     begin();
     write_log(&a, letters);
     a.at.push = REMOTE_PUSH;
@@ -645,6 +643,14 @@ test_push_refused(void)
     tend(&a, 5000);
     CHECK(keys("t/main/") == 1);
     end();
+}
+
+/* etcd has gone on from a backup; and the log cannot be read. */
+static void
+test_push_refused(void)
+{
+    struct remote_at old;
+
     begin();
     commit(&a, "k/a", 1);
     CHECK(pull(&b) == 0);
@@ -846,6 +852,7 @@ main(void)
     test_no_create();
     test_windows();
     test_push();
+    test_push_parts();
     test_push_refused();
     test_restored();
     test_rolled_back();
