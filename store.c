@@ -393,8 +393,8 @@ catch_up(struct store *s, bool same)
         return rc;
     if (s->log.damaged)
         return ERR_DAMAGED;
-    if (s->foreign)
-        return store_deny_foreign(s);
+    if (s->foreign && (rc = store_deny_foreign(s)) != 0)
+        return rc;
     if (s->log_readonly && !store_reopen(s)) /* permission may have been granted
                                                 since */
         return store_deny_write(s);
@@ -499,7 +499,8 @@ take_lock(struct store *s, int (*take)(struct lock *l))
             rc = catch_up(s, same);
         else if (rc == ERR_IO)
             store_deny_errno(s, rc, s->lock.path, "cannot be locked: ");
-        if (rc == ERR_DAMAGED && s->lock.held && s->replica != NULL)
+        if (rc == ERR_DAMAGED && s->lock.held && s->replica != NULL &&
+            !s->foreign)
             rc = set_aside(s);
         note_busy(s, rc == ERR_BUSY || rc == ERR_MORE);
         if (rc == VIEW_AGAIN) { /* drops the useless lock */

@@ -377,8 +377,8 @@ verify_artifacts(struct artifacts *v)
     return rc < 0 ? cli_fail_store(v->c, rc) : each_unnamed(v);
 }
 
-static int
-repair(struct cli *c, const char *out)
+int
+cli_repair(struct cli *c, const char *out)
 {
     struct store_report rep;
     int rc = store_repair(c->env->log_path, out, &rep);
@@ -415,7 +415,7 @@ cli_verify(struct cli *c)
     rc = verify_artifacts(&v);
     put_report(c, &rep, &v);
     if (rc == 0 && out != NULL)
-        rc = repair(c, out);
+        rc = cli_repair(c, out);
     return rc != 0 ? rc : rep.damaged || v.bad > 0 ? CLI_STORE : CLI_OK;
 }
 

@@ -17,6 +17,7 @@
 #include "cli/help.h"
 #include "cli/id.h"
 #include "cli/import.h"
+#include "cli/push.h"
 #include "cli/run.h"
 #include "cli/show.h"
 #include "cli/store.h"
@@ -144,6 +145,9 @@ static const struct cli_command commands[] = {
     {"archive", "--done-before D", cli_archive, 0, 0, WRITE,
      OPTS(TEXT("done-before", 0, before))},
     {"backup", "DIR", cli_backup, 1, 1, READ, NO_OPTS},
+    {"push", "[--continue]", cli_push, 0, 0, CLOSED,
+     OPTS(FLAG("continue", 0, again))},
+    {"pull", "FILE", cli_pull, 1, 1, READ, NO_OPTS},
     {"health", "", cli_health, 0, 0, WRITE, NO_OPTS},
     {"doctor", "[OPTION...]", cli_doctor, 0, 0, CLOSED,
      OPTS(TEXT("port", 0, port),

@@ -39,7 +39,7 @@ struct cli_args {
     uint64_t limit, lines, since, timeout, every, version, end;
     bool http, all, ready, stale, needs_input, calls, follow, strict, orphans;
     bool ids, watch, close, detach, dry_run;
-    bool decline, cancel, takeover;
+    bool decline, cancel, takeover, again;
 };
 
 struct cli_command {

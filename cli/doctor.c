@@ -210,6 +210,8 @@ hosts_advice(int err, const char *why)
 {
     if (text_find(why, "gateway") != NULL)
         return "with a configuration file etcd needs enable-grpc-gateway: true";
+    if (text_find(why, "mcptask push") != NULL)
+        return "mcptask help push";
     switch (err) {
     case ERR_UNREACHABLE:
         return "start etcd; --store needs its client port, 2379";

@@ -68,5 +68,6 @@ engine_ask(struct engine *e, const char *path, engine_fn *then, bool once)
 int
 engine_ask_txn(struct engine *e, engine_fn *then)
 {
-    return engine_ask(e, "/v3/kv/txn", then, false);
+    txn_end(&e->body);
+    return engine_ask(e, TXN, then, false);
 }

@@ -33,9 +33,9 @@ struct engine {
     struct arena mem;  /* of the answer */
     char why[256];
 
-    char key[32];      /* offered by create */
+    char key[32];      /* offered by make */
     struct meta meta;  /* of the store as of the last attach */
-    int64_t meta_mod;  /* its revision */
+    int64_t meta_mod, head_mod; /* revisions of meta and head; 0: none */
     bool attached;     /* this process has seen that store and log agree */
     enum { DOUBT_NO, DOUBT_GAP, DOUBT_CHAIN } doubt; /* why it attaches anew */
     unsigned tries;    /* how often, in this operation */
@@ -66,6 +66,7 @@ struct engine {
         struct meta meta;    /* as it will be; its parts are those put */
         struct sha256 sum;
         uint64_t summed;     /* parts in sum */
+        engine_fn *pushed;   /* NULL: not a push */
     } up;
     struct {
         int state;
@@ -101,6 +102,8 @@ char *engine_path(struct engine *e, const char *suffix);
    transaction can wait for. once: only one attempt may take effect. ERR_MORE or
    ERR_NOMEM. */
 int engine_ask(struct engine *e, const char *path, engine_fn *then, bool once);
+/* The same for a transaction, which this ends. */
+#define TXN "/v3/kv/txn"
 int engine_ask_txn(struct engine *e, engine_fn *then);
 
 #endif

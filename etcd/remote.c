@@ -48,7 +48,8 @@ put_window(struct engine *e, uint64_t from)
 
     txn_range(&e->body, head_key(key, e->url.prefix, "head"), NULL);
     txn_range(&e->body,
-              head_key(key, e->url.prefix, HEAD_BATCH, (unsigned long long)from),
+              head_key(key, e->url.prefix, HEAD_BATCH,
+                       (unsigned long long)from),
               head_key(end, e->url.prefix, HEAD_BATCH,
                        (unsigned long long)(from + e->window)));
 }
@@ -109,6 +110,7 @@ read_head(struct engine *e, const struct txn_answer *t, uint32_t i,
     struct txn_kv kv;
     int rc = txn_only(&e->mem, t, i, &kv);
 
+    e->head_mod = rc == 0 ? kv.mod : 0;
     if (rc == 0 && !head_parse(kv.value, out))
         rc = engine_fail(e, ERR_FORMAT, "etcd: %.*s is not a store's head",
                          STR_ARG(kv.key));
@@ -168,7 +170,6 @@ ask_window(struct engine *e)
     txn_begin(&e->body);
     txn_then(&e->body);
     put_window(e, e->mine.n + 1);
-    txn_end(&e->body);
     return engine_ask_txn(e, on_window);
 }
 
@@ -178,77 +179,96 @@ ask_window(struct engine *e)
 static int
 replace(struct engine *e, bool keep)
 {
-    if (keep) {
+    if (e->at.push == REMOTE_PUSH) {
+        e->news.aside = "before-etcd";
+    } else if (keep) {
         text_put(e->aside, sizeof(e->aside), "diverged-%s-%llu",
                  e->known ? e->mine.epoch : "unknown",
                  (unsigned long long)e->at.n);
         e->news.aside = e->aside;
-        text_tell("mcptask: %.300s: etcd lacks its newest records: it is kept "
-                  "as %.300s.%s\n", e->log, e->log, e->aside);
+        text_tell("mcptask: %.300s: may have records that etcd lacks: it is "
+                  "kept as %.300s.%s\n", e->log, e->log, e->aside);
     }
     return snapshot_take(e);
 }
 
+/* The store in etcd is made, or goes on from the log. */
 static int
-on_create(struct engine *e, const struct etcd_answer *a)
+made(struct engine *e, const struct etcd_answer *a)
 {
-    struct txn_answer t;
-    int rc = txn_read(&e->mem, a->body, &t);
-
-    if (rc != 0)
-        return rc;
-    if (!t.succeeded)
-        return ERR_AGAIN;
+    (void)a;
     key_keep(e, (struct str){e->key, KEY_LEN});
-    if (strcmp(e->at.id, e->meta.id) != 0)
-        return replace(e, false);
     e->attached = true;
-    e->mine = e->next;
+    e->mine = e->meta.snap.head;
     head_text(&e->mine, e->news.head);
-    return 0;
+    return e->at.push == REMOTE_PUSH || strcmp(e->at.id, e->meta.id) != 0
+               ? replace(e, false) : 0;
 }
 
-/* Makes the store in etcd. If another host was faster, attaches to its own. */
+/* Gives the store an epoch that begins where the log ends. If another host was
+   faster, attaches to its own. */
+static int
+make(struct engine *e)
+{
+    struct head h = {.n = e->at.n, .sum = e->at.sum};
+    int rc;
+
+    memcpy(h.wid, no_wid, sizeof(no_wid));
+    if (e->known)
+        h = e->mine;
+    rc = head_random(h.epoch, HEAD_EPOCH);
+    if (rc == 0)
+        rc = key_offer(e, e->key);
+    return rc == 0 ? upload_push(e, &h, made) : rc;
+}
+
+/* Makes the store in etcd. */
 static int
 create(struct engine *e)
 {
-    char key[HEAD_KEY], text[REMOTE_HEAD_MAX];
     struct record_header h = {.g = 0};
-    struct buf meta = {0};
     int rc;
 
-    if (e->at.n > 0)
+    if (e->at.n > 0 && e->at.push == REMOTE_FOLLOW)
         return engine_fail(e, ERR_FORMAT,
                            "etcd has no store at %.100s, but the log %.80s has "
-                           "records: export them, and import them into an "
-                           "empty one",
+                           "records: to put them there, mcptask push "
+                           "--continue",
                            e->url.prefix, e->log);
     e->meta = (struct meta){0};
     rc = e->at.id[0] != '\0' ? 0 : record_new_id(&h);
     memcpy(e->meta.id, e->at.id[0] != '\0' ? e->at.id : h.id, sizeof(h.id));
-    if (rc == 0)
-        rc = head_random(e->meta.epoch, HEAD_EPOCH);
-    if (rc == 0)
-        rc = key_offer(e, e->key);
-    if (rc != 0)
-        return rc;
-    e->next = (struct head){.n = 0};
-    memcpy(e->next.epoch, e->meta.epoch, sizeof(e->next.epoch));
-    memcpy(e->next.wid, no_wid, sizeof(no_wid));
-    head_text(&e->next, text);
-    meta_put(&meta, &e->meta);
-    txn_begin(&e->body);
-    txn_if_new(&e->body, head_key(key, e->url.prefix, "head"));
-    txn_if_new(&e->body, head_key(key, e->url.prefix, "meta"));
-    txn_then(&e->body);
-    txn_put(&e->body, head_key(key, e->url.prefix, "head"), str_of(text), 0);
-    txn_put(&e->body, head_key(key, e->url.prefix, "meta"), buf_view(&meta), 0);
-    txn_put(&e->body, head_key(key, e->url.prefix, "key"),
-            (struct str){e->key, KEY_LEN}, 0);
-    txn_end(&e->body);
-    rc = meta.err;
-    buf_fini(&meta);
-    return rc != 0 ? rc : engine_ask_txn(e, on_create);
+    return rc == 0 ? make(e) : rc;
+}
+
+/* Returns whether the log has the record of a head. */
+static bool
+has_record(const struct engine *e, const struct head *head)
+{
+    struct record_reader rd = {.fd = open(e->log, O_RDONLY | O_CLOEXEC)};
+    bool found = head->n == 0;
+    struct store_rec r;
+    int64_t off;
+
+    rd.end = lseek(rd.fd, 0, SEEK_END);
+    while (!found && record_next_whole(&rd, &r, &off) == 1)
+        found = r.n == head->n && record_sum(r.line) == head->sum;
+    record_reader_fini(&rd);
+    if (rd.fd >= 0)
+        close(rd.fd);
+    return found;
+}
+
+/* Goes on from the log, if it follows what etcd has. */
+static int
+continue_at(struct engine *e, const struct head *head)
+{
+    return has_record(e, head)
+               ? make(e)
+               : engine_fail(e, ERR_FORMAT, "the log %.80s lacks record %llu "
+                             "as etcd has it at %.80s: push to another prefix",
+                             e->log, (unsigned long long)head->n,
+                             e->url.prefix);
 }
 
 static int
@@ -332,7 +352,13 @@ attach_to(struct engine *e, const struct txn_answer *t,
                            e->log, e->url.prefix, e->at.id, e->meta.id);
     e->attached = true;
     upload_sweep(e);
-    if (e->at.g == 0 || !same)
+    if (e->at.push == REMOTE_CONTINUE && e->at.n > head->n)
+        return continue_at(e, head);
+    if (e->at.push == REMOTE_PUSH && e->at.n > 0 &&
+        (e->meta.snap.head.n != e->at.n || e->meta.snap.head.sum != e->at.sum))
+        return engine_fail(e, ERR_FORMAT, "etcd has a store at %.100s already: "
+                           "push to another prefix", e->url.prefix);
+    if (e->at.g == 0 || !same || e->at.push == REMOTE_PUSH)
         return replace(e, false);
     if (e->at.n > 0) {
         rc = judge(e, t, head);
@@ -392,7 +418,6 @@ attach(struct engine *e)
     txn_range(&e->body, head_key(key, e->url.prefix, HEAD_BATCH,
                                  (unsigned long long)e->at.b), NULL);
     txn_range(&e->body, head_key(key, e->url.prefix, "key"), NULL);
-    txn_end(&e->body);
     return engine_ask_txn(e, on_attach);
 }
 
@@ -435,6 +460,14 @@ on_commit(struct engine *e, const struct etcd_answer *a)
 
 /* ---- the table ---- */
 
+/* One that has failed, or was given up. */
+static void
+drop_push(struct engine *e)
+{
+    if (e->up.pushed != NULL)
+        upload_drop(e);
+}
+
 static void
 begin(struct engine *e, const struct remote_at *at)
 {
@@ -444,6 +477,7 @@ begin(struct engine *e, const struct remote_at *at)
     }
     buf_reset(&e->body, 0);
     e->queued = NULL;
+    drop_push(e);
     e->under_way = true;
     snapshot_drop(e);
     e->why[0] = '\0';
@@ -509,7 +543,6 @@ remote_commit(void *ctx, const struct remote_at *at, struct str lines,
             buf_view(&batch), 0);
     txn_else(&e->body);
     put_window(e, first);
-    txn_end(&e->body);
     if (rc == 0)
         rc = batch.err;
     buf_fini(&batch);
@@ -542,7 +575,7 @@ ask_next(struct engine *e)
 
     e->queued = NULL;
     if (e->then == NULL && then != NULL)
-        engine_ask_txn(e, then);
+        engine_ask(e, TXN, then, false);
     else if (e->then == NULL && !e->under_way)
         tend(e);
     return e->then != NULL;
@@ -599,8 +632,10 @@ remote_step(void *ctx, struct remote_news *news)
         news->what = REMOTE_SAME;
         return 0;
     }
-    if (rc != ERR_MORE)
+    if (rc != ERR_MORE) {
         e->under_way = false;
+        drop_push(e);
+    }
     if (rc == 0)
         *news = e->news;
     return rc;

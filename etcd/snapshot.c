@@ -188,7 +188,6 @@ ask_part(struct engine *e)
     txn_range(&e->body, head_key(key, e->url.prefix, HEAD_PART,
                                  e->meta.snap.id,
                                  (unsigned long long)e->file.part), NULL);
-    txn_end(&e->body);
     return engine_ask_txn(e, on_part);
 }
 

@@ -61,7 +61,6 @@ ask_list(struct engine *e)
         put_instance(e, key);
         txn_put(&e->body, key, str_of(e->host), e->life.lease);
     }
-    txn_end(&e->body);
     return engine_ask_txn(e, on_list);
 }
 

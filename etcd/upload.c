@@ -6,13 +6,19 @@
    stops halfway leaves parts that nobody reads, which the next winner deletes.
 
    Batches behind a snapshot go ten minutes after it came: a host that lost the
-   answer to its commit must find the batch, and that takes seconds. */
+   answer to its commit must find the batch, and that takes seconds.
+
+   Where a store is made, or goes on after a loss, that transaction puts the
+   head as well. Such a push belongs to an operation: each step asks for the
+   next. */
 
 #include "etcd/upload.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -33,6 +39,7 @@ upload_drop(struct engine *e)
         close(e->up.fd);
     e->up.state = IDLE;
     e->up.fd = -1;
+    e->up.pushed = NULL;
 }
 
 void
@@ -50,6 +57,39 @@ upload_begin(struct engine *e, int fd, int64_t end, const struct head *head)
     sha256_init(&e->up.sum);
     if (head_random(e->up.meta.snap.id, META_SNAP_ID) != 0)
         upload_drop(e);
+}
+
+/* After a step of a push: asks for the next one. */
+static int
+go_on(struct engine *e)
+{
+    if (e->up.pushed == NULL)
+        return 0;
+    if (e->up.due_ms == 0)
+        upload_ask(e);
+    return e->then != NULL ? ERR_MORE
+                           : engine_fail(e, ERR_IO, "%.200s: cannot be put "
+                                         "into etcd", e->log);
+}
+
+int
+upload_push(struct engine *e, const struct head *head, engine_fn *pushed)
+{
+    int fd = head->n > 0 ? open(e->log, O_RDONLY | O_CLOEXEC) : -1;
+
+    if (head->n > 0 && fd < 0)
+        return engine_fail(e, ERR_IO, "%.200s: %s", e->log, err_text(errno));
+    upload_drop(e);
+    upload_begin(e, fd, fd >= 0 ? lseek(fd, 0, SEEK_END) : 0, head);
+    if (head->n == 0)
+        e->up.meta.snap.id[0] = '\0';
+    memcpy(e->up.meta.id, e->meta.id, sizeof(e->meta.id));
+    memcpy(e->up.meta.epoch, head->epoch, sizeof(head->epoch));
+    e->up.revision = e->meta_mod;
+    e->up.summed = 0;
+    e->up.state = head->n > 0 ? PUT_PART : SWITCH;
+    e->up.pushed = pushed;
+    return go_on(e);
 }
 
 /* ---- the snapshot ---- */
@@ -107,7 +147,7 @@ on_part(struct engine *e, const struct etcd_answer *a)
         sha256_end_hex(&e->up.sum, e->up.meta.snap.sha256);
         e->up.state = SWITCH;
     }
-    return 0;
+    return go_on(e);
 }
 
 static void
@@ -137,7 +177,6 @@ put_part(struct engine *e)
             head_key(key, e->url.prefix, HEAD_PART, e->up.meta.snap.id,
                      (unsigned long long)e->up.meta.snap.parts),
             buf_view(&part), 0);
-    txn_end(&e->body);
     buf_fini(&part);
     engine_ask_txn(e, on_part);
 }
@@ -154,32 +193,42 @@ on_switch(struct engine *e, const struct etcd_answer *a)
     if (!is_unchanged(e, a, &t) &&
         (txn_only(&e->mem, &t, 0, &kv) != 0 ||
          meta_read(&e->mem, kv.value, &m, &newer) != 0 ||
+         strcmp(m.epoch, e->up.meta.epoch) != 0 ||
          strcmp(m.snap.id, e->up.meta.snap.id) != 0))
-        return 0;
+        return go_on(e);
     /* An earlier answer may have been lost: then it is named already. */
     e->meta_mod = t.succeeded ? t.revision : kv.mod;
     e->meta = e->up.meta;
     e->up.state = DELETE_OLD;
     upload_sweep(e);
-    return 0;
+    return go_on(e);
 }
 
 static void
 switch_over(struct engine *e)
 {
     struct buf text = {0};
-    char key[HEAD_KEY];
+    char key[HEAD_KEY], head_at[HEAD_KEY], head[REMOTE_HEAD_MAX];
+    bool push = e->up.pushed != NULL;
 
+    head_text(&e->up.meta.snap.head, head);
+    head_key(head_at, e->url.prefix, "head");
     e->up.meta.snap.at_ms = clock_wall_ms();
     meta_put(&text, &e->up.meta);
     txn_begin(&e->body);
     txn_if_mod(&e->body, head_key(key, e->url.prefix, "meta"),
                e->up.revision);
+    if (push)
+        txn_if_mod(&e->body, head_at, e->head_mod);
     txn_then(&e->body);
     txn_put(&e->body, key, buf_view(&text), 0);
+    if (push) {
+        txn_put(&e->body, head_at, str_of(head), 0);
+        txn_put(&e->body, head_key(head_at, e->url.prefix, "key"),
+                (struct str){e->key, sizeof(e->key)}, 0);
+    }
     txn_else(&e->body);
     txn_range(&e->body, key, NULL);
-    txn_end(&e->body);
     if (text.err != 0)
         e->body.err = text.err;
     buf_fini(&text);
@@ -189,9 +238,11 @@ switch_over(struct engine *e)
 static int
 on_deleted(struct engine *e, const struct etcd_answer *a)
 {
-    (void)a; /* what stays goes with the next snapshot */
-    upload_drop(e);
-    return 0;
+    engine_fn *pushed = e->up.pushed;
+    bool lost = e->up.state == DELETE_OWN;
+
+    upload_drop(e); /* what stays goes with the next snapshot */
+    return pushed == NULL ? 0 : lost ? ERR_AGAIN : pushed(e, a);
 }
 
 /* Deletes the parts of the own snapshot, or of all others. */
@@ -214,7 +265,6 @@ delete_parts(struct engine *e, bool own)
         txn_delete(&e->body, head_key(key, p, "s/%s0", id),
                    head_key(end, p, "s0"));
     }
-    txn_end(&e->body);
     engine_ask_txn(e, on_deleted);
 }
 
@@ -227,7 +277,6 @@ read_meta(struct engine *e)
     txn_begin(&e->body);
     txn_then(&e->body);
     txn_range(&e->body, head_key(key, e->url.prefix, "meta"), NULL);
-    txn_end(&e->body);
     engine_ask_txn(e, on_meta);
 }
 
@@ -316,7 +365,6 @@ sweep_ask(struct engine *e)
         txn_oldest(&e->body, key, to);
     else
         txn_delete(&e->body, key, to);
-    txn_end(&e->body);
     engine_ask_txn(e, e->sweep.state == FIND ? on_oldest : on_swept);
 }
 

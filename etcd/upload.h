@@ -1,8 +1,8 @@
 #ifndef ETCD_UPLOAD_H
 #define ETCD_UPLOAD_H
 
-/* upload - puts a local log into etcd as the snapshot of its store, and drops
-   the batches behind it. */
+/* upload - puts a local log into etcd as the snapshot of its store, perhaps a
+   new one, and drops the batches behind it. */
 
 #include "etcd/engine.h"
 
@@ -10,6 +10,11 @@
    head; the upload closes fd. Does nothing if one is under way. */
 void upload_begin(struct engine *e, int fd, int64_t end,
                   const struct head *head);
+/* Puts meta with the id of e->meta, this head and e->key into etcd, if meta and
+   head there are as e has read them; first the log, as a snapshot, if it has
+   records. As an engine_fn: in the end calls pushed, with all that in e->meta,
+   or returns ERR_AGAIN: others were faster. */
+int upload_push(struct engine *e, const struct head *head, engine_fn *pushed);
 /* Plans to drop the batches behind the snapshot in e->meta. */
 void upload_sweep(struct engine *e);
 /* When to ask next, by clock_mono_ms; INT64_MAX: there is nothing to do. */

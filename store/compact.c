@@ -313,8 +313,8 @@ ends_closed(struct store *s, struct buf *b)
     struct arena a = {0};
     struct store_rec r;
     char body[40];
-    if (e == NULL || e->n != s->log.head)
-        return false;
+    if (e == NULL || e->n != s->log.head || s->replica != NULL)
+        return false; /* a replica may have one that was pushed */
     text_put(body, sizeof body, STORE_CLOSED, (unsigned long long)s->log.g);
     bool closed = store_read(s, e, &a, &r) == 0 && str_is(r.body, body);
     if (closed) {

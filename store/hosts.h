@@ -17,6 +17,12 @@ struct store;
 /* Asks the remote for all that was committed before this call. 0, ERR_MORE as
    above, or why it is unknown: memory may then be stale. 0 without a remote. */
 int store_confirm(struct store *s);
+/* Makes the log, one of this host alone, a new store of the remote, and then
+   its replica; the log stays as <log>.before-etcd. again: the log is a replica,
+   and the remote has lost its newest records, or all. 0, or why not, as of
+   store_lock and store_commit; also ERR_EXISTS, ERR_BUSY. For the command line;
+   needs a remote. */
+int store_push(struct store *s, bool again);
 /* What to wait for while an operation of the remote is under way, and between
    calls of store_tend: as watch in store/remote.h. *fd -1 and *due_ms INT64_MAX
    without a remote. */

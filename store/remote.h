@@ -25,6 +25,14 @@ struct remote_at {
     uint32_t sum; /* record_sum of the newest record; 0: none */
     uint64_t g;   /* a file to REPLACE the log is of generation g + 1 */
     char id[33];  /* of the store; n 0: a new one, so others may have another */
+    enum remote_push {
+        REMOTE_FOLLOW,
+        REMOTE_PUSH,    /* a log of this host alone, with no bytes behind record
+                           n, becomes a new store; then REPLACE, aside as
+                           <log>.before-etcd */
+        REMOTE_CONTINUE /* a replica, likewise, whose newest records the engine
+                           has lost: they come back */
+    } push;
 };
 
 struct remote_news {
@@ -61,8 +69,8 @@ struct remote {
        yet; ERR_FULL, ERR_TOO_LARGE, ERR_READONLY, ERR_FORMAT (another store, or
        a newer version), ERR_IO, ERR_NOMEM. why() says more. */
     int (*step)(void *ctx, struct remote_news *news);
-    /* The descriptor to wait for, or -1, with *write if for writing; and when to
-       step at the latest, by clock_mono_ms; INT64_MAX: never. Also between
+    /* The descriptor to wait for, or -1, with *write if for writing; and when
+       to step at the latest, by clock_mono_ms; INT64_MAX: never. Also between
        operations: the engine tends itself in step, which then returns 0 with
        REMOTE_SAME if pull is worth it now, or ERR_MORE. */
     int (*watch)(void *ctx, bool *write, int64_t *due_ms);

@@ -82,7 +82,8 @@ static void
 note_place(struct store *s)
 {
     struct remote_at *at = &s->replica->at;
-    *at = (struct remote_at){.n = s->log.damaged ? 0 : s->log.head};
+    *at = (struct remote_at){.n = s->log.damaged ? 0 : s->log.head,
+                             .push = s->replica->push};
     if (s->log.fd >= 0)
         at->g = s->log.g + REPLICA_NEXT_G - 1;
     text_put(at->id, sizeof at->id, "%s", s->id);
@@ -98,7 +99,9 @@ static int
 begin_pull(struct store *s)
 {
     struct replica *r = s->replica;
-    int rc;
+    int rc = s->foreign ? store_deny_foreign(s) : 0;
+    if (rc != 0)
+        return rc;
     if (s->log.fd < 0) { /* the remote is told the id of an empty log */
         rc = s->lock.held ? ERR_IO : store_lock_here(s);
         if (rc == 0)
@@ -184,6 +187,7 @@ note_success(struct store *s, const struct remote_news *news)
     if (r->err != 0 && s->err != ERR_DAMAGED)
         store_allow(s);
     r->err = 0;
+    r->push = REMOTE_FOLLOW;
     r->pause_ms = r->until_ms = 0;
     r->skew_ms = news->skew_ms;
 }
@@ -433,6 +437,36 @@ store_confirm(struct store *s)
     }
     int rc = store_commit(s, &unknown);
     return rc == ERR_AGAIN ? 0 : rc;
+}
+
+/* Checks what is to be pushed; under the lock. */
+static int
+check_push(struct store *s)
+{
+    char aside[STORE_PATH_MAX + 64];
+    if (s->replica->push == REMOTE_CONTINUE)
+        return 0; /* else the lock was refused */
+    if (!s->foreign)
+        return store_deny(s, ERR_EXISTS, "%s: is a replica: if etcd has lost "
+                          "its records, mcptask push --continue", s->path);
+    text_put(aside, sizeof aside, "%s.before-etcd", s->path);
+    return access(aside, F_OK) != 0
+               ? 0 : store_deny(s, ERR_EXISTS, "%s: exists: rename it", aside);
+}
+
+int
+store_push(struct store *s, bool again)
+{
+    s->replica->push = again ? REMOTE_CONTINUE : REMOTE_PUSH;
+    int rc = store_lock_patiently(s);
+    if (rc == 0)
+        rc = check_push(s);
+    if (rc == 0)
+        while ((rc = store_confirm(s)) == ERR_MORE)
+            store_await(s);
+    s->replica->push = REMOTE_FOLLOW;
+    store_unlock(s);
+    return rc;
 }
 
 /* ---- between turns ---- */

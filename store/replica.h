@@ -17,6 +17,7 @@ struct replica {
     const struct remote *remote;
     char head[REMOTE_HEAD_MAX]; /* the remote's text for record head_n */
     uint64_t head_n;
+    enum remote_push push; /* of the next pull */
     struct remote_at at; /* as the operation under way began */
     int64_t began_ms;
     enum { REPLICA_IDLE, REPLICA_PULLS, REPLICA_COMMITS } doing;
@@ -47,7 +48,8 @@ struct replica {
 int store_lock_here(struct store *s);
 /* store_commit to the log of this host. */
 int store_commit_here(struct store *s, bool *unknown);
-/* store_deny, for a replica without its remote, or the reverse. */
+/* store_deny, for a replica without its remote, or the reverse; but 0 for a log
+   that is being pushed. */
 int store_deny_foreign(struct store *s);
 
 #endif

@@ -95,6 +95,8 @@ store_loaded(struct store *s)
 int
 store_deny_foreign(struct store *s)
 {
+    if (s->replica != NULL && s->replica->push == REMOTE_PUSH)
+        return 0;
     return store_deny(s, ERR_READONLY, s->replica == NULL
                       ? "%s: other hosts share this store: give --store"
                       : "%s: a log of this host alone: to share it, mcptask "

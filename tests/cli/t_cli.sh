@@ -681,8 +681,15 @@ run 3 verify --repair "$dir/mended"
 run 4 verify --repair "$dir/mended"
 has err mended
 same "$log" before
+run 2 push
+has err '--store is required'
+run 4 pull "$dir/mended"
+run 3 pull "$dir/pulled"
 export MCP_TASK_DB_PATH="$dir/mended"
 run 0 verify
+run 0 pull "$dir/copied" --json
+has out "{\"log\":\"$dir/copied\"}"
+MCP_TASK_DB_PATH=$dir/copied run 0 list --all
 run 0 list --all
 unset MCP_TASK_DB_PATH
 

@@ -166,7 +166,7 @@ take_lines(struct host *h, struct str lines)
 static void
 take_file(struct host *h)
 {
-    static char text[1 << 20];
+    static char text[1 << 21];
     struct record_header head;
     struct str rest = {text, 0}, line;
 
@@ -439,6 +439,238 @@ test_no_create(void)
     end();
 }
 
+/* ---- push ---- */
+
+/* Makes a log of this host alone, with a record for each letter. */
+static void
+write_log(struct host *h, const char *letters)
+{
+    struct record_header head = {.g = 1};
+    struct store_rec r = {.g = 1, .time = STR(TIME),
+                          .body = STR("\"op\":\"x\"")};
+    struct buf log = {0};
+    size_t at;
+
+    snprintf(head.id, sizeof(head.id), "00112233445566778899aabbccddeeff");
+    snprintf(h->at.id, sizeof(h->at.id), "%s", head.id);
+    record_put_header(&log, &head, 0);
+    for (at = log.len; *letters != '\0'; letters++) {
+        char key[8] = {'k', '/', *letters};
+
+        r.n++;
+        r.b = r.n;
+        r.key = str_of(key);
+        at = log.len;
+        record_put(&log, &r);
+        stand_at(h, (struct str){log.p + at, log.len - at - 1});
+    }
+    h->at.g = 1;
+    unlink(h->log);
+    CHECK(file_write_new(h->log, h->log, buf_view(&log), true) == 0);
+    buf_fini(&log);
+}
+
+/* What store_push does. */
+static int
+push(struct host *h, enum remote_push how)
+{
+    int rc;
+
+    h->at.push = how;
+    rc = finish(h, h->r->pull(h->r->ctx, &h->at));
+    h->at.push = REMOTE_FOLLOW;
+    if (rc == 0)
+        take_news(h);
+    return rc;
+}
+
+/* Writes what a host has as its log. */
+static void
+write_replica(struct host *h)
+{
+    struct record_header head = {.g = h->at.g, .replica = true};
+    struct buf log = {0};
+
+    snprintf(head.id, sizeof(head.id), "%s", h->at.id);
+    record_put_header(&log, &head, 0);
+    buf_str(&log, buf_view(&h->lines));
+    unlink(h->log);
+    CHECK(file_write_new(h->log, h->log, buf_view(&log), true) == 0);
+    buf_fini(&log);
+}
+
+static void
+drop_all(void)
+{
+    struct gw_map *m = g[0]->map;
+
+    while (m->n > 0)
+        gw_remove(m, 0);
+    m->revision++;
+}
+
+/* Every request is lost, doubled or late in turn. Returns how many there
+   were. */
+static uint64_t
+push_with(enum gateway_fault kind, uint64_t at)
+{
+    uint64_t requests;
+
+    begin();
+    write_log(&a, "aabac");
+    set_key("t/main/s/00112233/000000", "of a push that was killed");
+    gateway_plan(g[0], at, kind, 14, "etcdserver: request timed out");
+    CHECK(push(&a, REMOTE_PUSH) == 0 && a.replaced == 1 && a.asides == 1);
+    requests = g[0]->requests;
+    CHECK(count(&a, "k/a") == 3 && a.at.n == 5 && keys("t/main/s/") == 1);
+    commit(&b, "k/b", 1);
+    commit(&a, "k/a", 1);
+    CHECK(pull(&b) == 0 && equal(&a, &b) && b.asides == 0);
+    /* The same again, from a copy of the log. */
+    write_log(&b, "aabac");
+    restart(&b, false);
+    CHECK(push(&b, REMOTE_PUSH) == 0 && pull(&b) == 0 && equal(&a, &b));
+    /* Another history; and another store. */
+    write_log(&b, "aabacd");
+    restart(&b, false);
+    CHECK(push(&b, REMOTE_PUSH) == ERR_FORMAT);
+    CHECK(strstr(b.r->why(b.r->ctx), "another prefix") != NULL);
+    b.at.id[0] = 'f';
+    CHECK(push(&b, REMOTE_PUSH) == ERR_FORMAT);
+    CHECK(strstr(b.r->why(b.r->ctx), "its id is") != NULL);
+    /* One without records becomes a replica. */
+    write_log(&b, "");
+    b.at = (struct remote_at){.g = 1};
+    CHECK(push(&b, REMOTE_PUSH) == 0 && pull(&b) == 0 && equal(&a, &b));
+    end();
+    return requests;
+}
+
+/* etcd is lost, or restored from a backup, and a replica goes on. */
+static uint64_t
+continue_with(enum gateway_fault kind, uint64_t at, bool lost)
+{
+    struct remote_at old;
+    struct host c;
+    uint64_t before;
+
+    begin();
+    c = host_new(dir, "c");
+    engine_open(&c);
+    commit(&a, "k/a", 1);
+    commit(&a, "k/a", 1);
+    old = a.at;
+    CHECK(pull(&c) == 0);
+    commit(&a, "k/a", 2);
+    CHECK(pull(&b) == 0);
+    if (lost) {
+        drop_all();
+    } else {
+        drop_key("t/main/b/0000000000000003");
+        set_key("t/main/head", old.head);
+    }
+    write_replica(&a);
+    restart(&a, true);
+    restart(&b, true);
+    restart(&c, true);
+    before = g[0]->requests;
+    gateway_plan(g[0], before + at, kind, 14, "etcdserver: request timed out");
+    CHECK(push(&a, REMOTE_CONTINUE) == 0 && a.replaced == 1);
+    before = g[0]->requests - before;
+    CHECK(push(&a, REMOTE_CONTINUE) == 0 && a.replaced == 1);
+    /* The one that has all goes on; the other one takes the snapshot. */
+    CHECK(pull(&b) == 0 && b.replaced == 1 && equal(&a, &b));
+    CHECK(pull(&c) == 0 && c.replaced == 2 && equal(&a, &c));
+    commit(&c, "k/c", 1);
+    commit(&b, "k/b", 1);
+    CHECK(pull(&a) == 0 && pull(&c) == 0 && a.replaced == 1);
+    CHECK(equal(&a, &b) && equal(&a, &c) && a.at.n == 6 && a.asides == 0);
+    host_free(&c);
+    end();
+    return before;
+}
+
+static void
+test_push(void)
+{
+    static const enum gateway_fault kinds[] = {
+        GATEWAY_LOSE, GATEWAY_LOSE_ANSWER, GATEWAY_TWICE, GATEWAY_HOLD,
+        GATEWAY_HOLD_ANSWER, GATEWAY_ERROR, GATEWAY_ERROR_AFTER};
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        for (uint64_t at = 0, all = 1; at < all; at += TEST_STEP)
+            all = push_with(kinds[i], at);
+        for (uint64_t at = 0, all = 1; at < all; at += TEST_STEP)
+            all = continue_with(kinds[i], at, at % 2 == 0);
+        for (uint64_t at = 0, all = 1; at < all; at += TEST_STEP)
+            all = continue_with(kinds[i], at, at % 2 != 0);
+    }
+}
+
+/* A log of more than one part; others make the store meanwhile; and the push is
+   given up. */
+static void
+test_push_parts(void)
+{
+    static char letters[12000];
+
+    memset(letters, 'x', sizeof(letters) - 1);
+    begin();
+    write_log(&a, letters);
+    CHECK(push(&a, REMOTE_PUSH) == 0 && keys("t/main/s/") > 1);
+    CHECK(a.at.n == sizeof(letters) - 1);
+    end();
+    begin();
+    write_log(&a, letters);
+    a.at.push = REMOTE_PUSH;
+    CHECK(a.r->pull(a.r->ctx, &a.at) == 0);
+    while (keys("t/main/s/") == 0)
+        CHECK(step(&a) == ERR_MORE);
+    commit(&b, "k/b", 1);
+    CHECK(finish(&a, 0) == ERR_FORMAT && a.replaced == 0);
+    CHECK(keys("t/main/s/") == 0);
+    CHECK(strstr(a.r->why(a.r->ctx), "its id is") != NULL);
+    end();
+    begin();
+    write_log(&a, letters);
+    a.at.push = REMOTE_PUSH;
+    CHECK(a.r->pull(a.r->ctx, &a.at) == 0);
+    while (keys("t/main/s/") == 0)
+        CHECK(step(&a) == ERR_MORE);
+    a.at.push = REMOTE_FOLLOW;
+    CHECK(pull(&a) == ERR_FORMAT);
+    CHECK(keys("t/main/s/") == 1);
+    tend(&a, 5000);
+    CHECK(keys("t/main/") == 1);
+    end();
+}
+
+/* etcd has gone on from a backup; and the log cannot be read. */
+static void
+test_push_refused(void)
+{
+    struct remote_at old;
+
+    begin();
+    commit(&a, "k/a", 1);
+    CHECK(pull(&b) == 0);
+    old = b.at;
+    commit(&b, "k/lost", 2);
+    drop_key("t/main/b/0000000000000002");
+    set_key("t/main/head", old.head);
+    commit(&a, "k/a", 1);
+    write_replica(&b);
+    restart(&b, true);
+    CHECK(push(&b, REMOTE_CONTINUE) == ERR_FORMAT && b.replaced == 1);
+    CHECK(strstr(b.r->why(b.r->ctx), "another prefix") != NULL);
+    drop_all();
+    unlink(b.log);
+    CHECK(push(&b, REMOTE_CONTINUE) == ERR_IO && keys("t/") == 0);
+    end();
+}
+
+/* ---- etcd loses something ---- */
+
 /* etcd was restored from a backup and has passed the number of a host since:
    its next batch follows another one. */
 static void
@@ -619,6 +851,9 @@ main(void)
     test_create();
     test_no_create();
     test_windows();
+    test_push();
+    test_push_parts();
+    test_push_refused();
     test_restored();
     test_rolled_back();
     test_slept();

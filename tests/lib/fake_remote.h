@@ -150,6 +150,33 @@ fake_replace(struct fake *f, struct remote_news *out)
     snprintf(out->head, sizeof(out->head), "%s", fake_newest(f->list)->head);
 }
 
+/* The log, which is of this host alone or whose records are lost, is all that
+   there is. */
+static inline void
+fake_push(struct fake *f, struct remote_news *out)
+{
+    static char text[65536];
+    struct str all;
+    char path[300];
+    FILE *in;
+
+    snprintf(path, sizeof(path), "%s/tasks.log", f->dir);
+    in = fopen(path, "r");
+    CHECK(in != NULL && f->list->n == 0);
+    all = (struct str){text, fread(text, 1, sizeof(text), in)};
+    fclose(in);
+    str_cut(&all, '\n');
+    snprintf(f->list->id, sizeof(f->list->id), "%s", f->at.id);
+    f->list->epoch++;
+    fake_add(f->list, STR_NONE, 0, 0);
+    fake_add(f->list, all, f->at.n, f->at.sum);
+    snprintf(out->head, sizeof(out->head), "%s", fake_newest(f->list)->head);
+    if (f->at.push == REMOTE_PUSH) {
+        fake_replace(f, out);
+        out->aside = "before-etcd";
+    }
+}
+
 static inline void
 fake_tell(struct fake *f, struct remote_news *out)
 {
@@ -250,6 +277,10 @@ fake_step(void *ctx, struct remote_news *out)
     if (commits && first != NULL) {
         f->first = NULL;
         first(f->first_ctx);
+    }
+    if (f->at.push != REMOTE_FOLLOW) {
+        fake_push(f, out);
+        return 0;
     }
     if (f->list->n == 0 && f->at.n == 0) {
         snprintf(f->list->id, sizeof(f->list->id), "%s", f->at.id);

@@ -203,6 +203,83 @@ test_foreign(void)
     end();
 }
 
+/* A log of this host alone, at the path of a host that is closed. */
+static void
+put_alone(struct host *h)
+{
+    struct tstore t;
+
+    CHECK(ts_open(&t, h->path) == 0);
+    for (int i = 0; i < 12; i++)
+        CHECK(ts_put(&t, "task/a", "\"v\":1") == 0);
+    CHECK(ts_put(&t, "task/b", "\"v\":2") == 0);
+    ts_close(&t);
+}
+
+/* A remote does not begin anew for such a log if that is damaged or empty. */
+static void
+test_foreign_damage(void)
+{
+    size_t len, now;
+    char *log, *same;
+
+    begin(1);
+    ts_close(&host[0].t);
+    put_alone(&host[0]);
+    log = file_get(host[0].path, &len);
+    log[len / 2] ^= 1;
+    file_put(host[0].path, log, len);
+    open_host(&host[0]);
+    CHECK(put(&host[0], "task/b", "\"v\":3") == ERR_DAMAGED);
+    CHECK(confirm(&host[0]) == ERR_READONLY && list.n == 0);
+    CHECK(store_push(host[0].t.s, false) == ERR_DAMAGED && list.n == 0);
+    same = file_get(host[0].path, &now);
+    CHECK(same != NULL && now == len && memcmp(log, same, len) == 0);
+    free(log);
+    free(same);
+    end();
+}
+
+/* It becomes a store, and its replica; then the remote loses all. */
+static void
+test_push(void)
+{
+    const char *aside;
+    size_t len, kept;
+    char *log, *old;
+
+    begin(2);
+    ts_close(&host[0].t);
+    put_alone(&host[0]);
+    log = file_get(host[0].path, &len);
+    aside = path_with(host[0].path, ".before-etcd");
+    open_host(&host[0]);
+    CHECK(store_push(host[0].t.s, true) == ERR_READONLY);
+    file_put(aside, "", 0);
+    CHECK(store_push(host[0].t.s, false) == ERR_EXISTS && list.n == 0);
+    unlink(aside);
+    host[0].f.fail = ERR_FULL;
+    host[0].f.n_fail = 1;
+    CHECK(store_push(host[0].t.s, false) == ERR_FULL && list.n == 0);
+    CHECK(put(&host[0], "task/b", "\"v\":3") == ERR_READONLY);
+    CHECK(store_push(host[0].t.s, false) == 0 && list.n == 2);
+    CHECK(!store_locked(host[0].t.s) && sees(&host[0], "task/b", "\"v\":2"));
+    old = file_get(aside, &kept);
+    CHECK(old != NULL && kept == len && memcmp(log, old, len) == 0);
+    free(log);
+    free(old);
+    CHECK(put(&host[0], "task/b", "\"v\":4") == 0);
+    CHECK(confirm(&host[1]) == 0 && sees(&host[1], "task/b", "\"v\":4"));
+    CHECK(store_push(host[0].t.s, false) == ERR_EXISTS);
+    fake_free(&list);
+    CHECK(confirm(&host[1]) == ERR_FORMAT);
+    CHECK(store_push(host[0].t.s, true) == 0);
+    CHECK(put(&host[0], "task/b", "\"v\":5") == 0);
+    host[1].t.s->replica->until_ms = 0;
+    CHECK(confirm(&host[1]) == 0 && sees(&host[1], "task/b", "\"v\":5"));
+    end();
+}
+
 static void
 test_unknown(void)
 {
@@ -621,7 +698,8 @@ command(struct host *h, char *cmd, char *a)
 {
     char *argv[] = {cmd, a, NULL};
     struct cli_env env = {.base_dir = h->f.dir, .log_path = h->path,
-                          .artifacts_dir = h->f.dir, .remote = &h->f.remote};
+                          .artifacts_dir = h->f.dir, .remote = &h->f.remote,
+                          .store = "fake://"};
 
     return cli_main(&env, argv);
 }
@@ -667,6 +745,39 @@ test_commands(void)
     host[0].f.n_fail = 3;
     CHECK(command(&host[0], list_all, NULL) == 0);
     CHECK(command(&host[0], create, title) == CLI_STORE);
+    end();
+}
+
+/* A log goes there, and a copy of it comes back. */
+static void
+test_push_and_pull(void)
+{
+    char to[] = "push", from[] = "pull", again[] = "--continue";
+    char *copy = path_fresh("copy.log"), *log;
+    struct tstore t;
+    size_t len;
+
+    begin(1);
+    ts_close(&host[0].t);
+    CHECK(command(&host[0], to, NULL) == CLI_NOT_MET);
+    put_alone(&host[0]);
+    log = file_get(host[0].path, &len);
+    log[len / 2] ^= 1;
+    file_put(host[0].path, log, len);
+    CHECK(command(&host[0], to, NULL) == CLI_STORE && list.n == 0);
+    log[len / 2] ^= 1;
+    file_put(host[0].path, log, len);
+    CHECK(command(&host[0], to, again) == CLI_STORE && list.n == 0);
+    CHECK(command(&host[0], to, NULL) == 0 && list.n == 2);
+    CHECK(command(&host[0], to, NULL) == CLI_CONFLICT);
+    CHECK(command(&host[0], from, copy) == 0);
+    CHECK(command(&host[0], from, copy) == CLI_CONFLICT);
+    CHECK(ts_open(&t, copy) == 0);
+    CHECK(strcmp(ts_get(&t, "task/b"), "\"v\":2") == 0);
+    CHECK(ts_put(&t, "task/b", "\"v\":3") == 0);
+    ts_close(&t);
+    free(log);
+    free(copy);
     end();
 }
 
@@ -729,6 +840,8 @@ main(void)
     test_others_first();
     test_next_process();
     test_foreign();
+    test_foreign_damage();
+    test_push();
     test_unknown();
     test_pauses();
     test_damage();
@@ -749,5 +862,6 @@ main(void)
     test_fairness();
     test_patience();
     test_commands();
+    test_push_and_pull();
     return test_end("t_replica");
 }

@@ -1,0 +1,50 @@
+/* push - the commands that move a log into a store of several hosts, and out of
+   it. */
+
+#include "cli/push.h"
+#include "cli/admin.h"
+#include "cli/store.h"
+#include "cli/text.h"
+#include "store/verify.h"
+
+int
+cli_push(struct cli *c)
+{
+    const char *log = c->env->log_path;
+    struct store_report rep;
+    struct store_state st;
+    char why[256];
+    int rc;
+
+    if (c->env->remote == NULL)
+        return cli_misuse(c, "--store is required");
+    rc = store_verify(log, &rep, NULL);
+    if (rc == ERR_NOT_FOUND)
+        return cli_fail(c, rc, "%s: there is no log yet", log);
+    if (rc == 0 && rep.damaged)
+        rc = ERR_DAMAGED;
+    if (rc < 0)
+        return cli_fail(c, rc, "%s: %s; see mcptask verify", log, rep.what);
+    rc = cli_open_store(c->env, false, &c->s, why);
+    if (rc < 0)
+        return cli_fail(c, rc, "%s", why);
+    rc = store_push(c->s.store, c->args.again);
+    if (rc < 0)
+        return cli_fail_store(c, rc);
+    store_state(c->s.store, &st);
+    cli_tell(c, "{log}: a replica of {store}, seq {seq}\n",
+             "log=%s store=%s seq=%llu", st.path, c->env->store,
+             (unsigned long long)st.head);
+    return 0;
+}
+
+int
+cli_pull(struct cli *c)
+{
+    const char *file = c->operand[0];
+    int rc = cli_repair(c, file);
+
+    if (rc == 0)
+        cli_tell(c, "", "log=%s", file);
+    return rc;
+}
