@@ -625,6 +625,23 @@ class Later:
         return self.text or "no answer"
 
 
+def late_host(scene, cluster, session):
+    """A new host that serves before etcd answers knows sessions afterwards."""
+    host = Host(scene, "late", cluster.urls(), "faults/main?patience=500")
+    for node in cluster.nodes:
+        node.process.send_signal(signal.SIGSTOP)
+    web = Web(host)
+    web.initialize()
+    for node in cluster.nodes:
+        node.process.send_signal(signal.SIGCONT)
+    until(lambda: '"worker"' in json.dumps(
+        web.call(session, "get_task", task_id="t")),
+        "a host that was late knows a session")
+    web.process.terminate()
+    web.process.wait()
+    return host
+
+
 def across(scene):
     cluster = scene.cluster(3)
     hosts = [Host(scene, name, cluster.urls(i)) for i, name in enumerate("ab")]
@@ -664,6 +681,7 @@ def across(scene):
         check("done" in json.dumps(got), "a call that ended", got)
         got = web.ask(session, "tasks/get", taskId=call)
         check(got.get("status") == "completed", "a call that ended", got)
+    hosts.append(late_host(scene, cluster, session))
     for web in (a, b):
         web.process.terminate()
         web.process.wait()
