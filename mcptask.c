@@ -308,14 +308,28 @@ tell_address(const struct cli_env *e, const struct web *w)
         cli_fail(NULL, 0, "%s: serving on stdin and stdout", e->log_path);
 }
 
+/* A new host asks the others first: what it sealed with a key of its own would
+   be worth nothing to them. */
+static void
+meet_hosts(struct store *store)
+{
+    struct store_state st;
+
+    store_state(store, &st);
+    while (st.shared && st.g == 0 && store_confirm(store) == ERR_MORE)
+        store_await(store);
+}
+
 static int
 open_parts(struct parts *p, const struct options *o, char why[256])
 {
     const struct cli_env *e = &o->e;
     int err;
 
-    if ((err = cli_open_store(e, false, &p->s, why)) < 0 ||
-        (err = sign_new(&p->sign, p->s.store)) < 0 ||
+    if ((err = cli_open_store(e, false, &p->s, why)) < 0)
+        return err;
+    meet_hosts(p->s.store);
+    if ((err = sign_new(&p->sign, p->s.store)) < 0 ||
         (err = tools_new(&p->tools, p->s.tasks, e)) < 0 ||
         (err = mcp_new(&p->mcp, tools_catalogue(p->tools), p->s.store,
                        p->sign)) < 0 ||

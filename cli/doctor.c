@@ -4,8 +4,8 @@
    problem, too: its clients do not see our tasks.
 
    doctor starts this binary as a client would, and asks whatever listens on
-   loopback for /health; it connects to nothing else. It opens and locks the
-   store as any writer does, and does not write to it. */
+   loopback for /health; else it connects to the nodes of --store only. It opens
+   and locks the store as any writer does, and changes nothing in it. */
 
 #include "cli/doctor.h"
 #include "cli/config.h"
@@ -101,6 +101,21 @@ put_health(struct cli *c, const struct store_state *st)
              (uint64_t)st->len);
 }
 
+/* Whether a change could be written now: 0, or why not. */
+static int
+try_writing(struct cli *c)
+{
+    int rc = store_lock_patiently(c->s.store);
+
+    if (rc == 0)
+        rc = store_probe(c->s.store);
+    if (rc == 0)
+        rc = store_probe_hosts(c->s.store);
+    if (store_locked(c->s.store))
+        store_unlock(c->s.store);
+    return rc;
+}
+
 int
 cli_health(struct cli *c)
 {
@@ -115,12 +130,7 @@ cli_health(struct cli *c)
     if (writes && (rc = find_not_writable(c, st.path, path)) != 0)
         return cli_fail(c, ERR_READONLY, "%s: cannot be written: %s", path,
                         err_text(rc));
-    if (writes && st.g > 0 &&
-        (rc = store_lock_patiently(c->s.store)) == 0)
-        rc = store_probe(c->s.store);
-    if (store_locked(c->s.store))
-        store_unlock(c->s.store);
-    if (rc != 0)
+    if (writes && st.g > 0 && (rc = try_writing(c)) != 0)
         return cli_fail_store(c, rc);
     put_health(c, &st);
     return CLI_OK;
@@ -219,6 +229,8 @@ hosts_advice(int err, const char *why)
         return "MCP_TASK_STORE_AUTH needs a user who may write the prefix";
     case ERR_FULL:
         return "etcdctl compact, defrag, then alarm disarm";
+    case ERR_SKEW:
+        return "set the clocks of the hosts by NTP";
     default:
         return "see docs/cluster.md";
     }
@@ -237,13 +249,16 @@ check_hosts(struct doctor *d)
         return;
     while ((rc = store_confirm(d->c->s.store)) == ERR_MORE)
         store_await(d->c->s.store);
+    begun = clock_mono_ms() - begun;
+    if (rc == 0)
+        rc = try_writing(d->c);
     store_state(d->c->s.store, &st);
     if (rc != 0)
         tell(d, "hosts", hosts_advice(rc, st.why), "%s",
              st.why[0] != '\0' ? st.why : err_name(rc));
     else
         tell(d, "hosts", NULL, "%s: answers in %lld ms%s", env->store,
-             (long long)(clock_mono_ms() - begun),
+             (long long)begun,
              env_get("MCP_TASK_STORE_AUTH") == NULL
                  ? "; whoever reaches it can write: MCP_TASK_STORE_AUTH" : "");
 }

@@ -13,7 +13,8 @@
    Invariants:
    1. The key file appears by link, whole and synced, and is never written
       again: the second process uses the key of the first. The first may have
-      been killed, so each process syncs the name before it seals.
+      been killed, so each process syncs the name before it seals. Only where
+      hosts share a store may another file replace it; it is read each time.
    2. Opening a client's text makes no file: without a key, no text was ever
       sealed.
    3. The time of a comparison reveals nothing of the right bytes. */
@@ -165,12 +166,23 @@ find_key(struct sign *s, struct arena *a, bool make)
                                       : tell(s, path, "cannot be made");
 }
 
+/* Whether the key in memory is that of the file. Where hosts share a store, the
+   file gets their key once they answer. */
+static bool
+is_current(const struct sign *s)
+{
+    struct store_state st;
+
+    store_state(s->store, &st);
+    return s->have && !st.shared;
+}
+
 /* Loads the key into memory. Without make, ERR_INVALID if there is none (2). */
 static int
 need_key(struct sign *s, bool make)
 {
     struct arena a = {0};
-    int rc = s->have ? 0 : find_key(s, &a, make);
+    int rc = is_current(s) ? 0 : find_key(s, &a, make);
 
     if (rc == 0 && make && !s->synced)
         rc = sync_key(s, &a);

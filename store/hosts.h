@@ -29,6 +29,9 @@ int store_push(struct store *s, bool again);
 void store_watch(const struct store *s, int *fd, bool *write, int64_t *due_ms);
 /* Sleeps until then. For the command line. */
 void store_await(const struct store *s);
+/* Under the lock, nothing staged: whether a commit could succeed now. 0, or the
+   remote's error. Waits as store_await does; 0 without a remote. */
+int store_probe_hosts(struct store *s);
 /* Between turns, when store_watch says so: learns what other hosts commit, soon
    if somebody listens. */
 void store_tend(struct store *s, bool listens);

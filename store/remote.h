@@ -12,6 +12,7 @@
 #include "base/base.h"
 
 #define REMOTE_HEAD_MAX 112 /* text of a head, with its NUL */
+#define REMOTE_NOWHERE "-"  /* the head of no record */
 
 /* The numbers of processes from here on are an engine's. */
 #define REMOTE_INSTANCES ((UINT64_C(1) << 41) + 1)
@@ -61,7 +62,8 @@ struct remote {
        an error as of step. */
     int (*pull)(void *ctx, const struct remote_at *at);
     /* Offers a batch, to stand right behind `at`, whose head is not "". lines
-       are its records first..last, last with this sum. They are copied. */
+       are its records first..last, last with this sum. They are copied. With
+       the head REMOTE_NOWHERE it is refused as others are, and never wins. */
     int (*commit)(void *ctx, const struct remote_at *at, struct str lines,
                   uint64_t first, uint64_t last, uint32_t sum);
     /* Goes on. 0 with *news; ERR_MORE; else the operation has failed:

@@ -559,6 +559,24 @@ store_await(const struct store *s)
          left < 0 ? 0 : left > FOLLOW_MS ? FOLLOW_MS : (int)left);
 }
 
+int
+store_probe_hosts(struct store *s)
+{
+    struct replica *r = s->replica;
+    struct remote_news news;
+    ASSERT(s->lock.held && s->n_staged == 0);
+    if (r == NULL)
+        return 0;
+    note_place(s);
+    text_put(r->at.head, sizeof r->at.head, REMOTE_NOWHERE);
+    int rc = r->remote->commit(r->remote->ctx, &r->at, STR("\n"),
+                               s->log.head + 1, s->log.head + 1, 0);
+    r->doing = rc == 0 ? REPLICA_COMMITS : REPLICA_IDLE;
+    while (r->doing != REPLICA_IDLE && (rc = step(s, &news)) == ERR_MORE)
+        store_await(s);
+    return rc;
+}
+
 int64_t
 store_stale_ms(const struct store *s)
 {

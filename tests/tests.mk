@@ -241,5 +241,9 @@ CHAOS_SECONDS ?= 60
 chaos: $(BIN)
 	@python3 tests/etcd/chaos.py ./$(BIN) $(CHAOS_SECONDS) || [ $$? -eq 77 ]
 
-.PHONY: chaos upgrade cross clients lint sanitized lint_builds $(LINT) \
+# One fault after the other, likewise.
+faults: $(BIN)
+	@python3 tests/etcd/faults.py ./$(BIN) || [ $$? -eq 77 ]
+
+.PHONY: chaos faults upgrade cross clients lint sanitized lint_builds $(LINT) \
   $(FUZZ:%=run_fuzz_%)

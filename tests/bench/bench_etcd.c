@@ -20,16 +20,20 @@
 #include "tests/bench/bench_pipe.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define NODES 3
+#define HOSTS 3
+#define WAKES 50
 #define TASKS 100
 #define BUDGET_MS 20000
 #define HEAD_LEN 70 /* of the head's text */
 
 static char endpoints[128]; /* "": no node was started */
+static struct rig_child node[NODES];
 
 /* ---- nodes ---- */
 
@@ -37,7 +41,6 @@ static char endpoints[128]; /* "": no node was started */
 static void
 start_nodes(void)
 {
-    static struct rig_child node[NODES];
     uint16_t port[2 * NODES];
     char command[1024], cluster[256], *dir;
     const char *const argv[] = {"/bin/sh", "-c", command, NULL};
@@ -93,16 +96,23 @@ struct raw {
     struct etcd_answer answer;
 };
 
+/* key: of its head; at: the endpoints. */
 static void
-raw_open(struct raw *r, const char *key)
+raw_open_at(struct raw *r, const char *key, struct str at)
 {
-    struct etcd_options o = {.endpoints = str_of(endpoints)};
+    struct etcd_options o = {.endpoints = at};
     char why[256];
 
     memset(r, 0, sizeof(*r));
     snprintf(r->key, sizeof(r->key), "%s", key);
     if (etcd_new(&r->e, &o, why) != 0)
         rig_die("%s", why);
+}
+
+static void
+raw_open(struct raw *r, const char *key)
+{
+    raw_open_at(r, key, str_of(endpoints));
 }
 
 static void
@@ -336,16 +346,38 @@ batch_len(const char *prefix)
     return text.len;
 }
 
+/* Children from now on use the store of that name. */
+static void
+use_store(const char *name, const char *options)
+{
+    char url[256];
+
+    snprintf(url, sizeof(url), "etcd://%s/%s%s", endpoints, name, options);
+    setenv("MCP_TASK_STORE", url, 1);
+}
+
 /* Starts a server on a store in etcd, of TASKS tasks. */
 static void
 start_shared(struct server *s, const struct rig_run *run, const char *name,
              const char *options)
 {
-    char *base = rig_make(name), url[256];
+    char *base = rig_make(name);
 
-    snprintf(url, sizeof(url), "etcd://%s/%s%s", endpoints, name, options);
-    setenv("MCP_TASK_STORE", url, 1);
+    use_store(name, options);
     server_import(run, base, 'a', TASKS, 0);
+    server_start(s, run, base, 'a', TASKS);
+    unsetenv("MCP_TASK_STORE");
+    free(base);
+}
+
+/* Starts a server of another host on the same store. */
+static void
+join_shared(struct server *s, const struct rig_run *run, const char *name,
+            const char *host)
+{
+    char *base = rig_make(host);
+
+    use_store(name, "");
     server_start(s, run, base, 'a', TASKS);
     unsetenv("MCP_TASK_STORE");
     free(base);
@@ -442,9 +474,229 @@ measure_raw(const struct rig_run *run)
         raw_close(&c.raw[i]);
 }
 
+/* ---- several hosts ---- */
+
+struct hosts {
+    struct server s[HOSTS];
+    uint64_t n[HOSTS]; /* writes of each in all rounds */
+};
+
+/* Takes an answer of a host, if there is one. */
+static bool
+host_answered(struct server *s, const struct pollfd *p)
+{
+    if (!rig_has_line(&s->child) && p->revents == 0)
+        return false;
+    server_answer(s);
+    return true;
+}
+
+/* Each writes one after the other, all at the same time. */
+static double
+hosts_write(void *ctx, double seconds)
+{
+    struct hosts *h = ctx;
+    struct pollfd p[HOSTS] = {{.fd = -1}};
+    double from = rig_now();
+    uint64_t done = 0;
+    size_t busy = HOSTS;
+
+    for (size_t i = 0; i < HOSTS; i++) {
+        p[i] = (struct pollfd){.fd = h->s[i].child.out, .events = POLLIN};
+        server_put_update(&h->s[i]);
+        server_send(&h->s[i]);
+    }
+    while (busy > 0) {
+        poll(p, HOSTS, 10);
+        for (size_t i = 0; i < HOSTS; i++) {
+            if (p[i].fd < 0 || !host_answered(&h->s[i], &p[i]))
+                continue;
+            h->n[i]++;
+            done++;
+            if (rig_now() - from < seconds) {
+                server_put_update(&h->s[i]);
+                server_send(&h->s[i]);
+            } else {
+                p[i].fd = -1;
+                busy--;
+            }
+        }
+    }
+    return (double)done / (rig_now() - from);
+}
+
+static void
+measure_hosts(const struct rig_run *run)
+{
+    struct hosts h = {.n = {0}};
+    struct server_load l = {&h.s[0], server_put_update};
+    uint64_t sum = 0, least = UINT64_MAX;
+
+    if (!has_etcd("etcd hosts"))
+        return;
+    start_shared(&h.s[0], run, "hosts", "");
+    join_shared(&h.s[1], run, "hosts", "hosts-b");
+    join_shared(&h.s[2], run, "hosts", "hosts-c");
+    rig_race(run, "etcd hosts", (struct rig_side){hosts_write, &h},
+             (struct rig_side){server_single, &l}, "of one", 0.6);
+    for (size_t i = 0; i < HOSTS; i++) {
+        sum += h.n[i];
+        least = h.n[i] < least ? h.n[i] : least;
+        server_stop(&h.s[i]);
+    }
+    rig_report("etcd hosts, least", (double)least / (double)sum,
+               "of all writes", ">=", 0.1, "of %d hosts", HOSTS);
+}
+
+/* A wait on one host, a change on another: from one answer to the other. */
+static double
+one_wake(struct server *waits, struct server *changes)
+{
+    double from;
+
+    server_put(waits, CALL("wait_for_task")
+               "{" ID ",\"timeout_seconds\":50}", 'a', 0ULL);
+    server_put_get(waits); /* answered first: then the other one waits */
+    server_ask(waits);
+    server_put(changes, CALL("update_task")
+               "{" ID ",\"title\":\"changed %llu\"}", 'a', 0ULL,
+               (unsigned long long)changes->id);
+    server_ask(changes);
+    from = rig_now();
+    server_answer(waits);
+    return (rig_now() - from) * 1000;
+}
+
+static void
+measure_wake(const struct rig_run *run)
+{
+    struct server a, b;
+    double ms[WAKES], median;
+
+    if (!has_etcd("etcd wake"))
+        return;
+    start_shared(&a, run, "wake", "");
+    join_shared(&b, run, "wake", "wake-b");
+    one_wake(&a, &b);
+    for (size_t i = 0; i < WAKES; i++)
+        ms[i] = one_wake(&a, &b);
+    median = rig_median(ms, WAKES); /* sorts them */
+    rig_report("etcd wake", median, "ms", "<=", 10, "p90 %.1f",
+               ms[WAKES * 9 / 10]);
+    server_stop(&a);
+    server_stop(&b);
+}
+
+/* Seconds that a new host takes until it has all, or an old one. */
+static double
+one_list(const struct rig_run *run, const char *base)
+{
+    const char *const argv[] = {run->mcptask, "list", "--limit", "1", NULL};
+    double from = rig_now();
+    struct rig_child c;
+
+    rig_start(&c, argv, base);
+    rig_line(&c);
+    rig_stop(&c);
+    return rig_now() - from;
+}
+
+static void
+measure_cold(const struct rig_run *run)
+{
+    size_t n = run->quick ? 500 : 5000, rounds = run->quick ? 1 : 5;
+    struct server s;
+    double rate[5];
+
+    if (!has_etcd("etcd cold start"))
+        return;
+    start_shared(&s, run, "cold", "");
+    for (size_t i = 0; i < n; i++) {
+        server_put_update(&s);
+        server_ask(&s);
+    }
+    server_stop(&s);
+    use_store("cold", "");
+    for (size_t i = 0; i < rounds; i++) {
+        char name[32], *base;
+
+        snprintf(name, sizeof(name), "cold-%zu", i);
+        base = rig_make(name);
+        rate[i] = one_list(run, base);
+        rate[i] = (double)n / (rate[i] - one_list(run, base));
+        free(base);
+    }
+    unsetenv("MCP_TASK_STORE");
+    rig_report("etcd cold start", rig_median(rate, rounds), "batches a second",
+               ">=", 8000, "of %zu", n);
+}
+
+/* ---- a leader dies ---- */
+
+/* The text of a member in an answer to a request for the status of a node. */
+static struct str
+member(struct str answer, const char *name)
+{
+    struct str rest = rig_behind(answer, name);
+
+    if (rest.p == NULL)
+        rig_die("etcd has no status");
+    return str_cut(&rest, '"');
+}
+
+/* The node that leads. */
+static size_t
+leader(void)
+{
+    struct str all = str_of(endpoints), status;
+    struct raw r;
+    bool leads;
+    size_t i;
+
+    for (i = 0; i < NODES; i++) {
+        raw_open_at(&r, "", str_cut(&all, ','));
+        buf_z(&r.body, "{}");
+        raw_ask(&r, "/v3/maintenance/status");
+        status = r.answer.body;
+        leads = str_eq(member(status, "\"member_id\":\""),
+                       member(status, "\"leader\":\""));
+        raw_close(&r);
+        if (leads)
+            return i;
+    }
+    rig_die("no node leads");
+}
+
+/* The last one: the node stays dead. */
+static void
+measure_leader(const struct rig_run *run)
+{
+    double from, at, longest = 0;
+    struct server s;
+    size_t n;
+
+    if (!has_etcd("etcd leader killed"))
+        return;
+    start_shared(&s, run, "leader", "");
+    server_put_update(&s);
+    server_ask(&s);
+    kill(node[leader()].pid, SIGKILL);
+    from = rig_now();
+    for (n = 0; (at = rig_now()) - from < 5; n++) {
+        server_put_update(&s);
+        server_ask(&s);
+        longest = rig_now() - at > longest ? rig_now() - at : longest;
+    }
+    rig_report("etcd leader killed", longest, "s for the longest write", "<=",
+               2.5, "of %zu", n);
+    server_stop(&s);
+}
+
 static const struct rig_measure measures[] = {
     {"etcd-writes", measure_writes}, {"etcd-reads", measure_reads},
     {"etcd-local", measure_local},   {"etcd-raw", measure_raw},
+    {"etcd-hosts", measure_hosts},   {"etcd-wake", measure_wake},
+    {"etcd-cold", measure_cold},     {"etcd-leader", measure_leader},
     {NULL, NULL},
 };
 

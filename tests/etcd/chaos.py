@@ -15,112 +15,40 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
+from hosts import Cluster, Server
+
 HOSTS, EACH = 3, 2
-BASE = 20000 + os.getpid() % 1000 * 30
 
 
-class Node:
-    """A node of etcd."""
-
-    def __init__(self, i, work):
-        self.i, self.work, self.process = i, work, None
-        self.url = f"127.0.0.1:{BASE + i}"
-
-    def start(self):
-        peer = lambda i: f"http://127.0.0.1:{BASE + 10 + i}"
-        self.process = subprocess.Popen(
-            ["etcd", "--name", f"n{self.i}", "--data-dir",
-             f"{self.work}/n{self.i}", "--log-level", "error",
-             "--listen-client-urls", "http://" + self.url,
-             "--advertise-client-urls", "http://" + self.url,
-             "--listen-peer-urls", peer(self.i),
-             "--initial-advertise-peer-urls", peer(self.i),
-             "--initial-cluster",
-             ",".join(f"n{i}={peer(i)}" for i in range(HOSTS)),
-             "--initial-cluster-token", str(BASE)],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-    def ctl(self, *words):
-        return subprocess.run(
-            ["etcdctl", "--command-timeout=10s", "--endpoints", self.url,
-             *words], env=dict(os.environ, ETCDCTL_API="3"),
-            capture_output=True, text=True, check=False)
-
-    def leads(self):
-        return ", true, false" in self.ctl("endpoint", "status").stdout
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
-
-
-class Client:
+class Client(Server):
     """An agent with a server of its own."""
 
     def __init__(self, world, host, name):
-        self.world, self.host, self.name = world, host, name
-        self.server = None
-        self.lock = threading.Lock() # of server
+        super().__init__(name)
+        self.world, self.host = world, host
 
-    def start(self):
-        with self.lock:
-            os.makedirs(self.world.dir(self.host), exist_ok=True)
-            self.server = subprocess.Popen(
-                [self.world.mcptask, "--compact-at", "100000", "--store",
-                 self.world.url(self.host)],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL, text=True,
-                env=dict(os.environ,
-                         MCP_TASK_BASE_DIR=self.world.dir(self.host)))
-        self.ask("initialize", {
-            "protocolVersion": "2025-11-25", "capabilities": {},
-            "clientInfo": {"name": self.name, "version": "1"}})
-
-    def ask(self, method, params):
-        """The result, or None if the server is gone."""
-        try:
-            self.server.stdin.write(json.dumps(
-                {"jsonrpc": "2.0", "id": 1, "method": method,
-                 "params": params}) + "\n")
-            self.server.stdin.flush()
-            while line := self.server.stdout.readline():
-                answer = json.loads(line)
-                if answer.get("id") == 1:
-                    return answer.get("result", answer)
-        except (BrokenPipeError, ValueError):
-            pass
-        return None
+    def begin(self):
+        os.makedirs(self.world.dir(self.host), exist_ok=True)
+        self.start([self.world.mcptask, "--compact-at", "100000", "--store",
+                    self.world.url(self.host)],
+                   {"MCP_TASK_BASE_DIR": self.world.dir(self.host)})
 
     def call(self, tool, **arguments):
-        """(ok, content, stale); ok is None where nothing is known."""
-        result = self.ask("tools/call",
-                          {"name": tool, "arguments": arguments})
-        if result is None:
-            if not self.world.over:
-                self.server.wait()
-                self.start()
-            return None, {}, False
-        content = json.loads(result["content"][0]["text"]) \
-            if "content" in result else result
-        stale = "mcptask/stale_ms" in result.get("_meta", {})
-        return not result.get("isError") and "error" not in result, \
-            content, stale
-
-    def stop(self, how=signal.SIGKILL):
-        with self.lock:
-            if self.server is not None:
-                self.server.send_signal(how)
+        said = super().call(tool, **arguments)
+        if said[0] is None and not self.world.over:
+            self.process.wait()
+            self.begin()
+        return said
 
 
 class World:
     def __init__(self, mcptask, seconds):
         self.mcptask, self.seconds = os.path.realpath(mcptask), seconds
-        self.work = tempfile.mkdtemp()
-        self.nodes = [Node(i, self.work) for i in range(HOSTS)]
+        self.cluster = Cluster(HOSTS)
+        self.work, self.nodes = self.cluster.work, self.cluster.nodes
         self.clients = [Client(self, h, f"agent-{h}-{k}")
                         for h in range(HOSTS) for k in range(EACH)]
         self.over = False
@@ -134,8 +62,7 @@ class World:
         return f"{self.work}/host{host}"
 
     def url(self, host):
-        own = [self.nodes[(host + i) % HOSTS].url for i in range(HOSTS)]
-        return f"etcd://{','.join(own)}/chaos/main"
+        return f"etcd://{self.cluster.urls(host)}/chaos/main"
 
     def fail(self, text):
         self.wrong.append(text)
@@ -240,17 +167,9 @@ class World:
         time.sleep(random.uniform(0.5, 3))
 
     def run(self):
-        for node in self.nodes:
-            node.start()
-        for node in self.nodes:
-            for _ in range(6): # a loaded machine takes its time
-                got = node.ctl("get", "x")
-                if got.returncode == 0:
-                    break
-            else:
-                raise RuntimeError(f"etcd does not start: {got.stderr}")
+        self.cluster.start()
         for client in self.clients:
-            client.start()
+            client.begin()
         threads = [threading.Thread(target=self.work_as, args=(c,))
                    for c in self.clients]
         end = time.monotonic() + self.seconds
@@ -263,7 +182,7 @@ class World:
             thread.join()
         for client in self.clients:
             client.stop(signal.SIGTERM)
-            client.server.wait()
+            client.process.wait()
 
     # ---- in the end ----
 
@@ -310,9 +229,7 @@ class World:
     def end(self):
         for client in self.clients:
             client.stop()
-        for node in self.nodes:
-            if node.process is not None:
-                node.kill()
+        self.cluster.kill()
         if self.wrong:
             print("kept:", self.work)
         else:

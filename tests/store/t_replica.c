@@ -483,6 +483,26 @@ commit_there(const char *key, int64_t ms)
     buf_fini(&b);
 }
 
+/* Whether a commit could succeed is found out without one. */
+static void
+test_probe(void)
+{
+    struct store_state st;
+
+    begin(1);
+    CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
+    CHECK(store_lock_here(host[0].t.s) == 0);
+    CHECK(store_probe_hosts(host[0].t.s) == 0);
+    host[0].f.fail = ERR_FULL;
+    host[0].f.n_fail = 1;
+    CHECK(store_probe_hosts(host[0].t.s) == ERR_FULL);
+    store_unlock(host[0].t.s);
+    store_state(host[0].t.s, &st);
+    CHECK(st.head == 1 && list.n == 2);
+    CHECK(put(&host[0], "task/b", "\"v\":1") == 0);
+    end();
+}
+
 /* A clock that is far ahead ends nothing here; records are still in order. */
 static void
 test_clocks(void)
@@ -850,6 +870,7 @@ main(void)
     test_two_processes();
     test_compact();
     test_no_room();
+    test_probe();
     test_clocks();
     test_instances();
     test_tend();
