@@ -297,7 +297,7 @@ write_new(struct store *s, const char *tmp)
 {
     struct record_header h = {.g = 1, .replica = s->replica != NULL};
     struct buf b = {0};
-    int rc = record_new_id(&h);
+    int rc = random_hex(h.id, RECORD_ID);
     if (s->replica != NULL && s->log.g > 0) { /* one was set aside */
         h.g = s->log.g + REPLICA_NEXT_G;
         if (s->id[0] != '\0')

@@ -493,3 +493,15 @@ random_bytes(void *p, size_t n)
     /* Never falls back to anything weaker: ids and keys depend on it. */
     return n == 0 || getentropy(p, n) == 0 ? 0 : urandom(p, n);
 }
+
+int
+random_hex(char *out, int n)
+{
+    unsigned char raw[32];
+    int rc = random_bytes(raw, sizeof raw);
+
+    for (int i = 0; i < n; i++)
+        text_hex(out + i, 1, raw[i / 2] >> (i & 1 ? 4 : 0));
+    out[n] = '\0';
+    return rc;
+}

@@ -93,5 +93,7 @@ struct str buf_take(struct buf *b, struct arena *a);
 
 /* Fills n bytes (at most 256) from the system's generator. 0 or ERR_IO. */
 int random_bytes(void *p, size_t n);
+/* Sets n (at most 64) hex digits and a NUL at random. 0 or ERR_IO. */
+int random_hex(char *out, int n);
 
 #endif

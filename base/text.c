@@ -202,6 +202,22 @@ text_hex(char *out, int n, uint32_t v)
         out[n] = "0123456789abcdef"[v & 15];
 }
 
+bool
+text_hex32(const char *p, uint32_t *out)
+{
+    uint32_t v = 0;
+
+    for (int i = 0; i < 8; i++) {
+        int digit = text_hex_digit(p[i]);
+
+        if (digit < 0)
+            return false;
+        v = v << 4 | (uint32_t)digit;
+    }
+    *out = v;
+    return true;
+}
+
 void
 text_tell(const char *fmt, ...)
 {

@@ -5,6 +5,7 @@
    point, wide characters and streams: a tenth of the binary, and all unused. */
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,6 +36,8 @@ text_lower(char c)
 int text_hex_digit(char c);
 /* Writes the n low hex digits of v. */
 void text_hex(char *out, int n, uint32_t v);
+/* Reads 8 hex digits, letters in lower case only. False: they are none. */
+bool text_hex32(const char *p, uint32_t *out);
 
 /* Writes a line to stderr, formatted the same way and truncated if long.
    Ignores write errors. */

@@ -625,7 +625,7 @@ write_archive(struct archive *x)
 {
     struct record_header h = {.g = x->st.g, .archive = true};
     int64_t now_ms = store_now_ms(x->c->s.store);
-    int rc = record_new_id(&h);
+    int rc = random_hex(h.id, RECORD_ID);
 
     record_put_header(&x->out, &h, now_ms);
     x->body = (int64_t)x->out.len;

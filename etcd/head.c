@@ -29,18 +29,21 @@ take_hex(char *out, struct str s, size_t n)
 bool
 head_parse(struct str text, struct head *out)
 {
-    char sum[9];
-    bool ok = str_is(str_cut(&text, ' '), FORMAT) && text.p != NULL &&
-              take_hex(out->epoch, str_cut(&text, ' '), HEAD_EPOCH) &&
-              text.p != NULL && str_u64(str_cut(&text, ' '), &out->n) &&
-              text.p != NULL &&
-              take_hex(out->wid, str_cut(&text, ' '), HEAD_WID) &&
-              text.p != NULL && take_hex(sum, text, 8);
+    return str_is(str_cut(&text, ' '), FORMAT) &&
+           take_hex(out->epoch, str_cut(&text, ' '), HEAD_EPOCH) &&
+           str_u64(str_cut(&text, ' '), &out->n) &&
+           take_hex(out->wid, str_cut(&text, ' '), HEAD_WID) &&
+           text.len == 8 && text_hex32(text.p, &out->sum);
+}
 
-    out->sum = 0;
-    for (int i = 0; ok && i < 8; i++)
-        out->sum = out->sum << 4 | (uint32_t)text_hex_digit(sum[i]);
-    return ok;
+struct head
+head_first(const char epoch[HEAD_EPOCH + 1])
+{
+    struct head h = {.n = 0};
+
+    memcpy(h.epoch, epoch, sizeof(h.epoch));
+    memset(h.wid, '0', HEAD_WID);
+    return h;
 }
 
 void
@@ -55,18 +58,6 @@ head_equal(const struct head *a, const struct head *b)
 {
     return strcmp(a->epoch, b->epoch) == 0 && a->n == b->n &&
            strcmp(a->wid, b->wid) == 0 && a->sum == b->sum;
-}
-
-int
-head_random(char *out, int n)
-{
-    uint32_t raw[8];
-    int rc = random_bytes(raw, sizeof(raw));
-
-    for (int i = 0; i * 8 < n; i++)
-        text_hex(out + 8 * i, n - 8 * i < 8 ? n - 8 * i : 8, raw[i]);
-    out[n] = '\0';
-    return rc;
 }
 
 const char *

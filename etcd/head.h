@@ -27,12 +27,12 @@ struct head {
     uint32_t sum;
 };
 
+/* The head of an epoch before its first batch. */
+struct head head_first(const char epoch[HEAD_EPOCH + 1]);
 /* False: not a head's text. */
 bool head_parse(struct str text, struct head *out);
 void head_text(const struct head *h, char out[REMOTE_HEAD_MAX]);
 bool head_equal(const struct head *a, const struct head *b);
-/* Sets n hex digits, at most 64, and a NUL at random. 0 or ERR_IO. */
-int head_random(char *out, int n);
 
 /* The prefix, a slash, and the formatted rest. */
 const char *head_key(char out[HEAD_KEY], const char *prefix, const char *fmt,

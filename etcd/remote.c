@@ -37,8 +37,6 @@
 #define BATCH_MAX (1024 * 1024)
 #define MAX_TRIES 3     /* attaches in one operation */
 
-static const char no_wid[] = "00000000000000000000000000000000";
-
 /* ---- what follows the replica ---- */
 
 static void
@@ -210,13 +208,11 @@ made(struct engine *e, const struct etcd_answer *a)
 static int
 make(struct engine *e)
 {
-    struct head h = {.n = e->at.n, .sum = e->at.sum};
-    int rc;
+    struct head h = e->known ? e->mine : head_first(e->meta.epoch);
+    int rc = random_hex(h.epoch, HEAD_EPOCH);
 
-    memcpy(h.wid, no_wid, sizeof(no_wid));
-    if (e->known)
-        h = e->mine;
-    rc = head_random(h.epoch, HEAD_EPOCH);
+    h.n = e->at.n;
+    h.sum = e->at.sum;
     if (rc == 0)
         rc = key_offer(e, e->key);
     return rc == 0 ? upload_push(e, &h, made) : rc;
@@ -226,8 +222,7 @@ make(struct engine *e)
 static int
 create(struct engine *e)
 {
-    struct record_header h = {.g = 0};
-    int rc;
+    int rc = 0;
 
     if (e->at.n > 0 && e->at.push == REMOTE_FOLLOW)
         return engine_fail(e, ERR_FORMAT,
@@ -236,8 +231,9 @@ create(struct engine *e)
                            "--continue",
                            e->url.prefix, e->log);
     e->meta = (struct meta){0};
-    rc = e->at.id[0] != '\0' ? 0 : record_new_id(&h);
-    memcpy(e->meta.id, e->at.id[0] != '\0' ? e->at.id : h.id, sizeof(h.id));
+    memcpy(e->meta.id, e->at.id, sizeof(e->meta.id));
+    if (e->meta.id[0] == '\0')
+        rc = random_hex(e->meta.id, RECORD_ID);
     return rc == 0 ? make(e) : rc;
 }
 
@@ -363,9 +359,7 @@ attach_to(struct engine *e, const struct txn_answer *t,
     if (e->at.n > 0) {
         rc = judge(e, t, head);
     } else {
-        e->mine = (struct head){.n = 0};
-        memcpy(e->mine.epoch, head->epoch, sizeof(head->epoch));
-        memcpy(e->mine.wid, no_wid, sizeof(no_wid));
+        e->mine = head_first(head->epoch);
         if (e->doubt != DOUBT_NO)
             return replace(e, false);
     }
@@ -527,7 +521,7 @@ remote_commit(void *ctx, const struct remote_at *at, struct str lines,
     e->window = WINDOW_MIN;
     e->next = (struct head){.n = last, .sum = sum};
     memcpy(e->next.epoch, e->mine.epoch, sizeof(e->next.epoch));
-    rc = head_random(e->next.wid, HEAD_WID);
+    rc = random_hex(e->next.wid, HEAD_WID);
     batch_put(&batch, e->next.wid, e->mine.wid, e->host, lines);
     if (rc == 0 && batch.len > BATCH_MAX)
         rc = engine_fail(e, ERR_TOO_LARGE, "a batch of %lu bytes; etcd takes "

@@ -204,8 +204,6 @@ snapshot_take(struct engine *e)
         return ask_part(e);
     }
     put_header(e, false);
-    e->mine = (struct head){.n = 0};
-    memcpy(e->mine.epoch, e->meta.epoch, sizeof(e->mine.epoch));
-    memset(e->mine.wid, '0', HEAD_WID);
+    e->mine = head_first(e->meta.epoch);
     return finish(e);
 }

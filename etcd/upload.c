@@ -55,7 +55,7 @@ upload_begin(struct engine *e, int fd, int64_t end, const struct head *head)
     e->up.due_ms = 0;
     e->up.state = READ_META;
     sha256_init(&e->up.sum);
-    if (head_random(e->up.meta.snap.id, META_SNAP_ID) != 0)
+    if (random_hex(e->up.meta.snap.id, META_SNAP_ID) != 0)
         upload_drop(e);
 }
 

@@ -189,17 +189,6 @@ record_put(struct buf *b, const struct store_rec *r)
              crc32c(0, line + RECORD_SUM_FROM, len - RECORD_SUM_FROM));
 }
 
-int
-record_new_id(struct record_header *h)
-{
-    uint32_t raw[4];
-    int rc = random_bytes(raw, sizeof raw);
-
-    for (int i = 0; rc == 0 && i < 4; i++)
-        text_hex(h->id + 8 * i, 8, raw[i]);
-    return rc;
-}
-
 /* A program that knows version 1 only must not write a replica. */
 #define PLAIN "\"mcptask-log\":1"
 #define REPLICA "\"mcptask-log\":2"
@@ -289,27 +278,13 @@ take_str(const char **p, const char *end, const char *z, struct str *out)
     return skip(p, end, ",");
 }
 
-static bool
-hex32(const char *p, uint32_t *out)
-{
-    uint32_t v = 0;
-    for (int i = 0; i < 8; i++) {
-        int digit = text_hex_digit(p[i]);
-        if (digit < 0)
-            return false;
-        v = v << 4 | (uint32_t)digit;
-    }
-    *out = v;
-    return true;
-}
-
 int
 record_parse(struct str line, struct store_rec *out)
 {
     const char *p = line.p, *end = line.p + line.len;
     uint32_t crc;
     memset(out, 0, sizeof *out);
-    if (!skip(&p, end, "{\"c\":\"") || end - p < 10 || !hex32(p, &crc))
+    if (!skip(&p, end, "{\"c\":\"") || end - p < 10 || !text_hex32(p, &crc))
         return ERR_SYNTAX;
     p += 8;
     if (!skip(&p, end, "\",") ||
@@ -438,8 +413,8 @@ record_guess_header(struct str line, struct record_header *out)
         out->replica |= skip(&at, end, REPLICA);
         at = p;
         if (skip(&at, end, "\"id\":\"") && end - at > 32 && at[32] == '"' &&
-            hex32(at, &any) && hex32(at + 8, &any) && hex32(at + 16, &any) &&
-            hex32(at + 24, &any))
+            text_hex32(at, &any) && text_hex32(at + 8, &any) &&
+            text_hex32(at + 16, &any) && text_hex32(at + 24, &any))
             memcpy(out->id, at, 32);
     }
 }

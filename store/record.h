@@ -40,10 +40,12 @@ bool record_peek(struct str *line, struct store_rec *out);
 /* Reads the number n from the first bytes of a line, unchecked. */
 bool record_peek_n(struct str line, uint64_t *n);
 
+#define RECORD_ID 32 /* hex digits of a store's id */
+
 struct record_header {
     uint64_t version;
     uint64_t g;
-    char id[33];
+    char id[RECORD_ID + 1];
     bool compacted;
     bool replica; /* of a store that other hosts share; version 2 */
     bool archive; /* also holds ended tasks, each once; write only */
@@ -51,8 +53,6 @@ struct record_header {
     int64_t end;  /* ... the next one begins here */
 };
 
-/* Gives h a random id for a new store. 0 or ERR_IO. */
-int record_new_id(struct record_header *h);
 /* Appends a header line. */
 void record_put_header(struct buf *b, const struct record_header *h,
                        int64_t now_ms);

@@ -413,7 +413,7 @@ mend_header(struct mend *m, const struct store_report *old)
 {
     struct record_header h = {.g = m->g, .compacted = true};
     text_put(h.id, sizeof h.id, "%s", old->id);
-    if (h.id[0] == '\0' && record_new_id(&h) != 0) /* the id is lost */
+    if (h.id[0] == '\0' && random_hex(h.id, RECORD_ID) != 0) /* it is lost */
         return ERR_IO;
     record_put_header(&m->b, &h, clock_wall_ms());
     return 0;
