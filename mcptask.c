@@ -242,7 +242,6 @@ read_auth(char auth[AUTH_MAX], char why[256])
 static int
 find_remote(struct cli_env *e, char why[256])
 {
-    struct etcd_url url;
     char auth[AUTH_MAX];
     int rc;
 
@@ -253,13 +252,10 @@ find_remote(struct cli_env *e, char why[256])
                  "without --store and MCP_TASK_STORE");
         return ERR_INVALID;
     }
-    rc = etcd_url_read(str_of(e->store), &url, why);
-    if (rc == 0)
-        rc = read_auth(auth, why);
+    rc = read_auth(auth, why);
     if (rc == 0)
         rc = remote_new(&e->remote, str_of(e->store), str_of(auth),
                         e->log_path, why);
-    e->reads_local = url.local_reads;
     return rc;
 }
 
@@ -316,8 +312,8 @@ meet_hosts(struct store *store)
     struct store_state st;
 
     store_state(store, &st);
-    while (st.shared && st.g == 0 && store_confirm(store) == ERR_MORE)
-        store_await(store);
+    if (st.shared && st.g == 0)
+        store_confirm_patiently(store);
 }
 
 static int

@@ -22,7 +22,6 @@ struct store_options {
     int64_t compact_at;     /* compact beyond; 0: STORE_COMPACT_AT */
     int64_t closed_max;     /* bytes of closed generations to keep */
     const struct remote *remote; /* see store/hosts.h; NULL: there is none */
-    bool reads_local;       /* reads need not be confirmed by it */
 };
 
 /* Opens and reads the log at o->path, which must stay valid. A missing file is

@@ -10,7 +10,6 @@ struct remote;
 
 struct cli_env {
     const struct remote *remote; /* store/remote.h; NULL: one host */
-    bool reads_local;            /* as in struct store_options */
     char *base_dir;      /* absolute, like the next two; never NULL */
     char *log_path;      /* MCP_TASK_DB_PATH, or <base_dir>/tasks.log */
     char *artifacts_dir; /* MCP_TASK_ARTIFACTS_DIR, or <base_dir>/artifacts */

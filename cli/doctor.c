@@ -247,8 +247,7 @@ check_hosts(struct doctor *d)
 
     if (env->remote == NULL || d->c->s.store == NULL)
         return;
-    while ((rc = store_confirm(d->c->s.store)) == ERR_MORE)
-        store_await(d->c->s.store);
+    rc = store_confirm_patiently(d->c->s.store);
     begun = clock_mono_ms() - begun;
     if (rc == 0)
         rc = try_writing(d->c);

@@ -24,8 +24,7 @@ cli_open_store(const struct cli_env *env, bool readonly,
                                           env->read_only,
                               .compact_at = (int64_t)env->compact_at,
                               .closed_max = (int64_t)(env->closed_mib << 20),
-                              .remote = env->remote,
-                              .reads_local = env->reads_local};
+                              .remote = env->remote};
     int rc;
 
     text_put(why, 256, "out of memory");
@@ -98,11 +97,10 @@ cli_commit(struct cli *c, bool *unknown)
 int
 cli_catch_up(struct cli *c)
 {
-    int rc = store_follow(c->s.store), asked;
+    int rc = store_follow(c->s.store);
+    int asked = store_confirm_patiently(c->s.store);
     struct store_state st;
 
-    while ((asked = store_confirm(c->s.store)) == ERR_MORE)
-        store_await(c->s.store);
     if (asked == 0 || c->stale)
         return rc;
     c->stale = true;

@@ -719,8 +719,9 @@ remote_new(const struct remote **out, struct str url, struct str auth,
     b->e.window = WINDOW_MIN;
     gethostname(b->e.host, sizeof(b->e.host) - 1);
     b->table = (struct remote){
-        &b->e, remote_pull, remote_commit, remote_step, remote_watch,
-        remote_why, remote_alive, remote_instance, remote_compacted};
+        &b->e, b->e.url.local_reads, remote_pull, remote_commit, remote_step,
+        remote_watch, remote_why, remote_alive, remote_instance,
+        remote_compacted};
     *out = &b->table;
     return 0;
 }

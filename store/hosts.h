@@ -17,6 +17,8 @@ struct store;
 /* Asks the remote for all that was committed before this call. 0, ERR_MORE as
    above, or why it is unknown: memory may then be stale. 0 without a remote. */
 int store_confirm(struct store *s);
+/* The same, and waits for the answer as store_await does. */
+int store_confirm_patiently(struct store *s);
 /* Makes the log, one of this host alone, a new store of the remote, and then
    its replica; the log stays as <log>.before-etcd. again: the log is a replica,
    and the remote has lost its newest records, or all. 0, or why not, as of

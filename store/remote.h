@@ -57,6 +57,7 @@ struct remote_news {
 
 struct remote {
     void *ctx;
+    bool reads_local; /* reads need not be confirmed by it */
     /* Asks whether `at` is the newest, and for what follows it if it is not.
        An engine without this store makes it, if the local log is empty. 0, or
        an error as of step. */

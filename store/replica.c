@@ -399,7 +399,8 @@ needs_nothing(const struct store *s)
     const struct replica *r = s->replica;
     if (r->wanted || s->n_staged > 0)
         return false;
-    return !s->looked || r->fresh || s->opt.readonly || s->opt.reads_local ||
+    return !s->looked || r->fresh || s->opt.readonly ||
+           r->remote->reads_local ||
            (r->err != 0 && (r->tended || clock_mono_ms() < r->until_ms));
 }
 
@@ -439,6 +440,15 @@ store_confirm(struct store *s)
     return rc == ERR_AGAIN ? 0 : rc;
 }
 
+int
+store_confirm_patiently(struct store *s)
+{
+    int rc;
+    while ((rc = store_confirm(s)) == ERR_MORE)
+        store_await(s);
+    return rc;
+}
+
 /* Checks what is to be pushed; under the lock. */
 static int
 check_push(struct store *s)
@@ -462,8 +472,7 @@ store_push(struct store *s, bool again)
     if (rc == 0)
         rc = check_push(s);
     if (rc == 0)
-        while ((rc = store_confirm(s)) == ERR_MORE)
-            store_await(s);
+        rc = store_confirm_patiently(s);
     s->replica->push = REMOTE_FOLLOW;
     store_unlock(s);
     return rc;
@@ -585,6 +594,6 @@ store_stale_ms(const struct store *s)
         return 0;
     int64_t age = clock_mono_ms() - r->fresh_ms;
     bool stale = r->err != 0 || r->behind ||
-                 (s->opt.reads_local && age > REPLICA_LOCAL_MS);
+                 (r->remote->reads_local && age > REPLICA_LOCAL_MS);
     return !stale ? 0 : age > 0 ? age : 1;
 }

@@ -350,7 +350,7 @@ fake_new(struct fake *f, struct fake_list *list, const char *dir)
     f->list = list;
     f->window = 4;
     snprintf(f->dir, sizeof(f->dir), "%s", dir);
-    f->remote = (struct remote){f, fake_pull, fake_commit, fake_step,
+    f->remote = (struct remote){f, false, fake_pull, fake_commit, fake_step,
                                 fake_watch, fake_why, fake_alive,
                                 fake_instance, fake_compacted};
 }

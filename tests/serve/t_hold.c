@@ -58,13 +58,13 @@ host_open(struct host *h, bool reads_local)
     memset(h, 0, sizeof(*h));
     snprintf(h->path, sizeof(h->path), "%s/tasks.log", dir);
     fake_new(&h->fake, &list, dir);
+    h->fake.remote.reads_local = reads_local;
     free(dir);
     h->tasks = tasks_new();
     tasks_kind(h->tasks, &h->kinds[0]);
     mcp_session_kind(&h->kinds[1]);
     CHECK(store_open(&h->store,
                      &(struct store_options){.path = h->path,
-                                             .reads_local = reads_local,
                                              .remote = &h->fake.remote},
                      h->kinds, 2, why) == 0);
     tasks_bind(h->tasks, h->store);

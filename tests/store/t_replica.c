@@ -97,12 +97,8 @@ put(struct host *h, const char *key, const char *body)
 static int
 confirm(struct host *h)
 {
-    int rc;
-
     CHECK(store_follow(h->t.s) == 0);
-    while ((rc = store_confirm(h->t.s)) == ERR_MORE)
-        store_await(h->t.s);
-    return rc;
+    return store_confirm_patiently(h->t.s);
 }
 
 /* Whether the host sees this body, and its log is whole. */
