@@ -5,11 +5,9 @@
 
 #include "etcd/client.h"
 #include "etcd/meta.h"
+#include "etcd/tend.h"
 #include "etcd/txn.h"
 #include "etcd/url.h"
-
-#define LIFE_MAX 1024 /* living processes that are known */
-#define LIFE_DOUBTS 16
 
 struct engine;
 /* Takes the answer to what was asked. 0: e->news is ready; ERR_MORE: it has
@@ -74,21 +72,7 @@ struct engine {
         int64_t meta_mod;    /* of the snapshot that covers the batches */
         uint64_t base, from;
     } sweep;
-    struct {           /* see etcd/tend.c */
-        uint64_t instance;   /* 0: not needed yet */
-        int64_t lease;       /* 0: not granted */
-        bool put;            /* the key is there */
-        int64_t due_ms, renewed_ms;
-        int64_t wanted_ms;   /* when somebody last asked for another's life */
-        int64_t asked_ms, list_ms; /* begin of the list under way; of living */
-        uint64_t living[LIFE_MAX];
-        size_t n_living;
-        struct {
-            uint64_t instance;
-            int64_t since_ms;
-        } doubt[LIFE_DOUBTS];
-        unsigned next_doubt;
-    } life;
+    struct life life;
 };
 
 /* Sets why and returns err. */

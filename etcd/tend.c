@@ -8,6 +8,7 @@
 #include "etcd/tend.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "etcd/engine.h"
 #include "etcd/upload.h"
 
 #include <string.h>

@@ -5,7 +5,31 @@
    processes, snapshots and the sweep behind them. One request at a time, so an
    operation waits for no more than one. */
 
-#include "etcd/engine.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LIFE_MAX 1024 /* living processes that are known */
+#define LIFE_DOUBTS 16
+
+struct engine;
+
+/* What the engine knows of processes: its own, and those of other hosts. */
+struct life {
+    uint64_t instance;   /* 0: not needed yet */
+    int64_t lease;       /* 0: not granted */
+    bool put;            /* the key is there */
+    int64_t due_ms, renewed_ms;
+    int64_t wanted_ms;   /* when somebody last asked for another's life */
+    int64_t asked_ms, list_ms; /* begin of the list under way; of living */
+    uint64_t living[LIFE_MAX];
+    size_t n_living;
+    struct {
+        uint64_t instance;
+        int64_t since_ms;
+    } doubt[LIFE_DOUBTS];
+    unsigned next_doubt;
+};
 
 /* Asks for the next thing whose time has come, if there is one: e->then. */
 void tend(struct engine *e);
