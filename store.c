@@ -50,6 +50,8 @@
 #define LOOK_MS 50 /* between looks for the lock file */
 #define BUSY_GAP_MS (60 * 1000) /* see note_busy */
 
+_Static_assert(REMOTE_MAX_BATCH > 2 * STORE_MAX_RECORD, "a batch has room");
+
 /* ---- open and close ---- */
 
 /* The real path of the log, on the heap, with all links resolved, even if the
@@ -614,10 +616,11 @@ store_next_n(const struct store *s)
     return s->log.head + s->n_staged + 1;
 }
 
-size_t
-store_staged_len(const struct store *s)
+bool
+store_batch_is_full(const struct store *s)
 {
-    return s->batch.len;
+    size_t max = s->replica != NULL ? REMOTE_MAX_BATCH : STORE_MAX_BATCH;
+    return s->batch.len >= max - 2 * STORE_MAX_RECORD;
 }
 
 size_t
@@ -639,7 +642,9 @@ store_stage(struct store *s, struct str key, struct str body)
     if (s->refuse != 0)
         return s->refuse;
     ASSERT(s->lock.held && record_key_ok(key));
-    if (body.len + key.len + 160 > STORE_MAX_RECORD)
+    size_t len = body.len + key.len + 160;
+    if (len > STORE_MAX_RECORD ||
+        (s->replica != NULL && s->batch.len + len > REMOTE_MAX_BATCH))
         return ERR_TOO_LARGE;
     if (store_next_n(s) > RECORD_MAX_N)
         return ERR_FULL;

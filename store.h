@@ -61,15 +61,16 @@ bool store_locked(const struct store *s);
 
 /* Stages a record; needs the lock. body is a run of JSON members
    ("op":...,"v":{...}). Applies it to memory at once; store_commit writes it to
-   disk. 0, ERR_TOO_LARGE, ERR_NOMEM, or store_refuse's err. */
+   disk. 0, ERR_TOO_LARGE (record or batch), ERR_NOMEM, or store_refuse's err. */
 int store_stage(struct store *s, struct str key, struct str body);
 /* Undoes what was staged after the first n records, newest first. */
 void store_unstage(struct store *s, size_t n);
-/* The number n of the next staged record. */
+/* The number n of the next staged record, and how many are staged. */
 uint64_t store_next_n(const struct store *s);
-/* Bytes and records staged so far. */
-size_t store_staged_len(const struct store *s);
 size_t store_staged_n(const struct store *s);
+/* Whether the batch should be committed before more is staged. If not, there is
+   room for the largest record and those it brings along. */
+bool store_batch_is_full(const struct store *s);
 /* Writes and syncs what is staged and moves the mark: one write, one fdatasync.
    On an error everything staged is undone in memory. After ERR_FULL and ERR_IO
    nothing of it is on disk, unless *unknown is set. With a remote it does more:

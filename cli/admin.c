@@ -655,7 +655,7 @@ drop_some(struct archive *x, struct record_reader *rd)
     if (rc != 0)
         return rc;
     for (int i = 0; i < DROP_BATCH && rc == 0 &&
-                    store_staged_len(c->s.store) < STORE_MAX_BATCH / 4 &&
+                    !store_batch_is_full(c->s.store) &&
                     (got = record_next(rd, &line, &off)) == 1; i++) {
         rc = record_parse(line, &r) != 0 ? ERR_DAMAGED
              : str_starts(r.key, "task/") ? task_archive(c->s.tasks, &r)

@@ -27,12 +27,9 @@
 #include <unistd.h>
 
 #define CHUNK (64 * 1024)
-#define IMPORT_RECORDS 5000        /* in one commit */
-#define IMPORT_BYTES (1024 * 1024) /* of input in one commit, about */
+#define IMPORT_RECORDS 5000        /* in one commit, at most */
+#define IMPORT_BYTES (1024 * 1024) /* of input in memory, about */
 #define IMPORT_MAX (2 * 1024 * 1024) /* one record: a state, escaped */
-
-_Static_assert(IMPORT_BYTES + IMPORT_MAX < STORE_MAX_BATCH,
-               "a batch of input fits a batch of the store");
 
 /* ---- the input cut into records ---- */
 
@@ -162,6 +159,7 @@ struct import {
         uint64_t number;
     } piece[IMPORT_RECORDS];
     size_t n;    /* number of pieces */
+    size_t done; /* of these, committed */
     uint64_t imported;
     struct counts {
         uint64_t skipped, failed;
@@ -305,16 +303,19 @@ import_one(struct import *im, struct str text, uint64_t number)
     return 0;
 }
 
-/* Commits the batch, or nothing of it where the import is to stop. The counts
-   grow by what is then on disk. ERR_AGAIN: others were first. */
+/* Commits as many pieces as the store takes at once, or nothing where the
+   import is to stop. The counts grow by what is then on disk. ERR_AGAIN: others
+   were first. */
 static int
 try_batch(struct import *im)
 {
     struct cli *c = im->c;
     bool unknown = false;
-    int rc = im->n == 0 ? 0 : store_lock_patiently(c->s.store);
+    size_t i = im->done;
+    int rc = store_lock_patiently(c->s.store);
 
-    for (size_t i = 0; i < im->n && rc == 0 && !im->stop; i++) {
+    for (; i < im->n && rc == 0 && !im->stop &&
+           !store_batch_is_full(c->s.store); i++) {
         const struct piece *p = &im->piece[i];
 
         im->in.name = p->name;
@@ -331,22 +332,26 @@ try_batch(struct import *im)
         im->imported += done == 0 ? staged : 0;
         rc = rc == 0 || done == ERR_AGAIN ? done : rc;
     }
+    im->done = rc == 0 ? i : im->done;
     return rc;
 }
 
 static int
 import_batch(struct import *im)
 {
-    struct counts before = im->counts;
-    int rc;
+    int rc = 0;
 
-    while ((rc = try_batch(im)) == ERR_AGAIN) {
-        im->counts = before;
-        im->stop = false;
-        im->again = true; /* what is wrong was told */
+    while (rc == ERR_AGAIN || (rc == 0 && im->done < im->n && !im->stop)) {
+        struct counts before = im->counts;
+
+        rc = try_batch(im);
+        im->again = rc == ERR_AGAIN; /* what is wrong was told */
+        if (im->again) {
+            im->counts = before;
+            im->stop = false;
+        }
     }
-    im->again = false;
-    im->n = 0;
+    im->n = im->done = 0;
     buf_reset(&im->text, IMPORT_BYTES + IMPORT_MAX);
     return rc;
 }

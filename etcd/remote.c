@@ -34,7 +34,6 @@
 #define WINDOW_MIN 8    /* records; with the largest ones 4 MiB */
 #define WINDOW_MAX 4096 /* their tokens must fit into JSON_MAX_TOKENS */
 #define WINDOW_BYTES (1024 * 1024) /* larger answers do not grow */
-#define BATCH_MAX (1024 * 1024)
 #define MAX_TRIES 3     /* attaches in one operation */
 
 /* ---- what follows the replica ---- */
@@ -523,9 +522,6 @@ remote_commit(void *ctx, const struct remote_at *at, struct str lines,
     memcpy(e->next.epoch, e->mine.epoch, sizeof(e->next.epoch));
     rc = random_hex(e->next.wid, HEAD_WID);
     batch_put(&batch, e->next.wid, e->mine.wid, e->host, lines);
-    if (rc == 0 && batch.len > BATCH_MAX)
-        rc = engine_fail(e, ERR_TOO_LARGE, "a batch of %lu bytes; etcd takes "
-                         "1 MiB", (unsigned long)batch.len);
     head_text(&e->next, text);
     txn_begin(&e->body);
     head_key(key, e->url.prefix, "head");

@@ -377,7 +377,7 @@ mcp_run_marked(struct mcp *m)
     for (unsigned n = 0;
          err == 0 && n < MAX_SETTLED &&
          (n == 0 || clock_mono_ms() - from < MCP_SLICE_MS) &&
-         store_staged_len(m->store) < STORE_FULL_BATCH &&
+         !store_batch_is_full(m->store) &&
          calls_next_marked(m->calls, id);
          n++)
         err = run_again(m, str_of(id), STR_NONE);

@@ -48,8 +48,6 @@
 #define ARENA_KEEP ((size_t)16 * 1024)  /* for an idle peer */
 #define OUT_KEEP MAX_OUT                /* kept for the next turn */
 
-_Static_assert(STORE_MAX_BATCH > 4 * STORE_MAX_RECORD, "a turn has room");
-
 struct msg { /* a message in a queue */
     struct msg *next;
     struct mcp_message *m;
@@ -491,7 +489,7 @@ static bool
 turn_is_full(const struct turn *t)
 {
     return t->n_ran == MAX_RUN || t->out.len + t->notes.len >= MAX_OUT ||
-           store_staged_len(t->store) >= STORE_FULL_BATCH ||
+           store_batch_is_full(t->store) ||
            mcp_runs_len(t->mcp) >= MAX_ARENAS ||
            (t->n_ran > 0 && clock_mono_ms() >= t->full_ms);
 }

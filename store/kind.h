@@ -9,9 +9,6 @@ struct store;
 
 #define STORE_MAX_RECORD (384 * 1024)      /* bytes of one line */
 #define STORE_MAX_BATCH (4 * 1024 * 1024)  /* bytes staged in one turn */
-/* A batch counts as full beyond this size. Up to it there is still room for the
-   largest record and those it brings along. */
-#define STORE_FULL_BATCH ((size_t)STORE_MAX_BATCH - 2 * STORE_MAX_RECORD)
 #define STORE_MAX_KEY 255
 
 /* One record. The slices point into the memory of whoever made it. */

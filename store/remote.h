@@ -13,6 +13,7 @@
 
 #define REMOTE_HEAD_MAX 112 /* text of a head, with its NUL */
 #define REMOTE_NOWHERE "-"  /* the head of no record */
+#define REMOTE_MAX_BATCH (1024 * 1024) /* bytes of lines in a commit */
 
 /* The numbers of processes from here on are an engine's. */
 #define REMOTE_INSTANCES ((UINT64_C(1) << 41) + 1)

@@ -757,23 +757,6 @@ test_rivals(void)
     }
 }
 
-/* A batch that etcd would not take is refused before it is sent. */
-static void
-test_limits(void)
-{
-    struct buf big = {0};
-
-    begin();
-    CHECK(pull(&a) == 0);
-    while (big.len < 1024 * 1024)
-        buf_z(&big, "................................................\n");
-    CHECK(a.r->commit(a.r->ctx, &a.at, buf_view(&big), 1, 2, 3) ==
-          ERR_TOO_LARGE);
-    commit(&a, "k/a", 1);
-    buf_fini(&big);
-    end();
-}
-
 /* Many batches come in windows that grow. */
 static void
 test_windows(void)
@@ -857,7 +840,6 @@ main(void)
     test_restored();
     test_rolled_back();
     test_slept();
-    test_limits();
     test_rivals();
     test_instances();
     test_faults();

@@ -239,6 +239,8 @@ fake_commit(void *ctx, const struct remote_at *at, struct str lines,
     struct fake *f = ctx;
 
     CHECK(f->doing == FAKE_IDLE && at->head[0] != '\0' && first == at->n + 1);
+    if (lines.len > REMOTE_MAX_BATCH)
+        return ERR_TOO_LARGE;
     f->at = *at;
     f->doing = FAKE_COMMIT;
     f->commits++;

@@ -3,6 +3,7 @@
    test says how long it takes, and what other hosts do first. */
 
 #include "serve/turn.h"
+#include "cli/cli.h"
 #include "serve/state.h"
 #include "store/state.h"
 #include "task/change.h"
@@ -478,6 +479,102 @@ test_skew(void)
     end();
 }
 
+/* ---- batches ---- */
+
+/* Several tasks in one call, of 250 KB in all. */
+static struct client *
+creates_many(char name)
+{
+    struct buf b = {0};
+    struct client *c;
+
+    buf_z(&b, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\","
+              "\"params\":{\"name\":\"create_task\",\"arguments\":{"
+              "\"tasks\":[");
+    for (int i = 0; i < 32; i++)
+        buf_printf(&b, "%s{\"task_id\":\"%c%d\",\"title\":\"T\","
+                   "\"goal\":\"%07700d\"}", i > 0 ? "," : "", name, i, i);
+    buf_z(&b, "]}}}");
+    buf_char(&b, '\0');
+    c = sends(b.p);
+    buf_fini(&b);
+    return c;
+}
+
+/* One turn does not stage more than the remote takes: whoever finds it full is
+   served by the next. */
+static void
+test_full_turn(void)
+{
+    struct client *c[6];
+    unsigned commits;
+
+    begin(false);
+    for (int i = 0; i < 6; i++)
+        c[i] = creates_many((char)('a' + i));
+    commits = here.fake.commits;
+    serve();
+    for (int i = 0; i < 6; i++)
+        CHECK(says(c[i], "31\\\"],\\\"seq\\\":"));
+    CHECK(here.fake.commits > commits + 1);
+    end();
+}
+
+/* What is staged beyond that is refused alone. */
+static void
+test_full_batch(void)
+{
+    static char body[STORE_MAX_RECORD - 200];
+    bool unknown;
+    int rc = 0, n = 0;
+
+    begin(false);
+    memset(body, 'x', sizeof(body));
+    memcpy(body, "\"v\":\"", 5);
+    body[sizeof(body) - 1] = '"';
+    CHECK(store_lock_patiently(here.store) == 0);
+    CHECK(!store_batch_is_full(here.store));
+    while (rc == 0 && n < 100) {
+        rc = store_stage(here.store, STR("x/1"),
+                         (struct str){body, sizeof(body)});
+        n += rc == 0;
+    }
+    CHECK(rc == ERR_TOO_LARGE && n == 2 && store_batch_is_full(here.store));
+    while ((rc = store_commit(here.store, &unknown)) == ERR_MORE)
+        store_await(here.store);
+    store_unlock(here.store);
+    CHECK(rc == 0 && !store_batch_is_full(here.store));
+    end();
+}
+
+/* An import commits as often as it takes, also where others come first. */
+static void
+test_import(void)
+{
+    char *path = path_fresh("in"), import[] = "import";
+    FILE *f = fopen(path, "w");
+    char *argv[] = {import, path, NULL};
+    struct client *read;
+
+    begin(false);
+    for (int i = 0; i < 400; i++)
+        fprintf(f, "{\"task_id\":\"i%d\",\"title\":\"T\",\"status\":"
+                   "\"open\",\"goal\":\"%07700d\"}\n", i, i);
+    CHECK(fclose(f) == 0);
+    here.fake.first = claim_there;
+    CHECK(cli_main(&(struct cli_env){.base_dir = here.fake.dir,
+                                     .log_path = here.path,
+                                     .artifacts_dir = here.fake.dir,
+                                     .remote = &here.fake.remote,
+                                     .store = "fake://"}, argv) == 0);
+    read = sends(GET("i399"));
+    serve();
+    CHECK(says(read, "\\\"task_id\\\":\\\"i399\\\""));
+    unlink(path);
+    free(path);
+    end();
+}
+
 int
 main(void)
 {
@@ -491,5 +588,8 @@ main(void)
     test_unknown();
     test_local();
     test_skew();
+    test_full_turn();
+    test_full_batch();
+    test_import();
     return test_end("t_hold");
 }

@@ -257,7 +257,6 @@ test_staged_can_be_read(void)
         CHECK(store_stage(t.s, STR("task/a"), str_of(big)) == 0);
     CHECK(store_stage(t.s, STR("task/0"), STR("\"v\":1")) == 0);
     CHECK(store_next_n(t.s) == 53 && store_staged_n(t.s) == 51);
-    CHECK(store_staged_len(t.s) > 50 * sizeof big);
     CHECK(strcmp(ts_get(&t, "task/a"), big) == 0);
     CHECK(strcmp(ts_get(&t, "task/0"), "\"v\":1") == 0);
     CHECK(store_read_n(t.s, 1, &a, &r) == 0 && str_is(r.body, "\"v\":0"));
@@ -271,6 +270,27 @@ test_staged_can_be_read(void)
     CHECK(state_of(&t).head == 52 && !store_locked(t.s));
     CHECK(strcmp(ts_get(&t, "task/a"), big) == 0 && ts_is_replay(&t));
     arena_fini(&a);
+    close_log(&t, path);
+}
+
+/* A full batch still has room for two of the largest records. */
+static void
+test_batch_is_full(void)
+{
+    char *path = path_fresh("tasks.log");
+    static char big[100001];
+    struct tstore t;
+    bool unknown;
+    memset(big, 'x', sizeof big - 1);
+    memcpy(big, "\"v\":\"", 5);
+    big[sizeof big - 2] = '"';
+    CHECK(ts_open(&t, path) == 0 && store_lock(t.s) == 0);
+    while (!store_batch_is_full(t.s) && store_staged_n(t.s) < 100)
+        CHECK(store_stage(t.s, STR("task/a"), str_of(big)) == 0);
+    size_t len = STORE_MAX_BATCH - 2 * STORE_MAX_RECORD;
+    CHECK(store_staged_n(t.s) == len / sizeof big + 1);
+    CHECK(store_commit(t.s, &unknown) == 0 && !store_batch_is_full(t.s));
+    store_unlock(t.s);
     close_log(&t, path);
 }
 
@@ -549,6 +569,7 @@ main(void)
     test_readonly_directory();
     test_readonly_option();
     test_staged_can_be_read();
+    test_batch_is_full();
     test_refuse();
     test_record_limit();
     test_full_disk_undoes_all();

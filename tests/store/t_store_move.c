@@ -325,7 +325,7 @@ put_keys(struct tstore *ts, int from, int to, int v)
         snprintf(key, sizeof key, "task/%d", i);
         snprintf(body, sizeof body, "\"v\":%d,\"fill\":\"%0*d\"", v, FILL, 0);
         CHECK(store_stage(ts->s, str_of(key), str_of(body)) == 0);
-        if (store_staged_len(ts->s) > STORE_FULL_BATCH)
+        if (store_batch_is_full(ts->s))
             CHECK(store_commit(ts->s, &unknown) == 0);
     }
     CHECK(store_commit(ts->s, &unknown) == 0);
