@@ -1,16 +1,19 @@
 /* run - runs a command for as long as it takes, and keeps a task up to date
    about it.
 
-   There are three processes. The one in front copies the output, and may end
-   at any time. The supervisor, in a session of its own, opens the store and
-   holds the lease. The command leads a process group.
+   There are four processes. The one in front copies the output, and may end
+   at any time. The watcher, in a session of its own, waits for the supervisor.
+   The supervisor opens the store and holds the lease. The command leads a
+   process group.
 
    1. The supervisor locks the file runs/ID before it starts the command, which
       inherits the lock, as do all processes that it starts. The file is removed
       once the result is on disk. If it exists and nobody holds the lock, the
       supervisor was killed and the command has ended.
-   2. Whoever finds such a file reports that before anything else, so that no
-      command starts twice because its supervisor died.
+   2. If the supervisor is killed, the watcher waits for that lock and reports
+      that the result is unknown. If both are killed, whoever runs a command for
+      the task next does so first: no command starts twice because its
+      supervisor died.
    3. The lock is that of flock, which belongs to the open file on every
       kernel; those of fcntl may belong to the process. */
 
@@ -53,6 +56,7 @@ struct run {
     const char *command; /* its words, safe to store */
     bool own;            /* the task ends with the command */
     bool detach;
+    int watcher;         /* to the watcher: the id */
     int lock;            /* the locked file, and its path */
     const char *path;
     pid_t pid;
@@ -400,20 +404,20 @@ write_file(struct run *r)
 {
     struct buf b = {0};
 
-    buf_printf(&b, "%s\n%s\n%s\nsupervisor %ld, command %ld\n", r->agent,
-               r->own ? "ends" : "stays", r->command, (long)getpid(),
-               (long)r->pid);
+    buf_printf(&b, "%s\n%s\n%s\nwatcher %ld, supervisor %ld, command %ld\n",
+               r->agent, r->own ? "ends" : "stays", r->command,
+               (long)getppid(), (long)getpid(), (long)r->pid);
     if (ftruncate(r->lock, 0) == 0)
         file_write_at(r->lock, b.p, b.len, 0);
     buf_fini(&b);
 }
 
+static const char lost[] = "its supervisor was killed: the result is unknown";
+
 /* Reports that the supervisor of the last command was killed, if it was. */
 static int
 tell_lost(struct run *r)
 {
-    static const char lost[] = "its supervisor was killed: the result is "
-                               "unknown";
     struct run then = {.c = r->c, .id = r->id};
     char text[1024];
     struct str rest, agent, own, command;
@@ -624,48 +628,16 @@ take_up(struct run *r)
     return rc;
 }
 
-/* Returns the exit code of the command, or of what kept it from starting. */
-static int
-supervise(struct run *r)
-{
-    struct cli *c = r->c;
-    struct buf id = {0};
-    int rc = cli_open(c, false);
-
-    c->quiet = true;
-    c->n_operands = r->id != NULL; /* those that are ids */
-    rc = rc == 0 ? cli_complete_ids(c) : rc;
-    r->id = c->n_operands > 0 ? c->operand[0] : NULL;
-    rc = rc == 0 ? take_up(r) : rc;
-    if (rc != 0)
-        return rc;
-    buf_printf(&id, "%s\n", r->id);
-    cli_say(r->out, &id);
-    fcntl(r->out, F_SETFL, O_NONBLOCK);
-    if (r->detach)
-        leave_front(r);
-    rc = tell_end(r, attend(r));
-    if (r->out >= 0 && fcntl(r->out, F_SETFL, 0) == 0)
-        cli_say(r->out, &r->pending);
-    buf_fini(&r->pending);
-    free(r->kept);
-    free(r->said);
-    return rc;
-}
-
-/* ---- the process in front ---- */
-
-static char farewell[512];
-
 static void
-on_interrupt(int sig)
+say_id(const struct run *r, int to)
 {
-    if (write(STDERR_FILENO, farewell, strlen(farewell)) < 0)
-        _exit(CLI_NOT_MET);
-    _exit(128 + sig);
+    struct buf b = {0};
+
+    buf_printf(&b, "%s\n", r->id);
+    cli_say(to, &b);
 }
 
-/* Reads the id, a line. False: the supervisor ended before it knew it. */
+/* Reads the id. False: who says it ended before that. */
 static bool
 read_id(struct run *r, int from)
 {
@@ -679,6 +651,92 @@ read_id(struct run *r, int from)
     id[n] = '\0';
     r->id = id;
     return true;
+}
+
+/* Returns the exit code of the command, or of what kept it from starting. */
+static int
+supervise(struct run *r)
+{
+    struct cli *c = r->c;
+    int rc = cli_open(c, false);
+
+    c->n_operands = r->id != NULL; /* those that are ids */
+    rc = rc == 0 ? cli_complete_ids(c) : rc;
+    r->id = c->n_operands > 0 ? c->operand[0] : NULL;
+    rc = rc == 0 ? take_up(r) : rc;
+    if (rc != 0)
+        return rc;
+    say_id(r, r->watcher);
+    say_id(r, r->out);
+    fcntl(r->out, F_SETFL, O_NONBLOCK);
+    if (r->detach)
+        leave_front(r);
+    rc = tell_end(r, attend(r));
+    if (r->out >= 0 && fcntl(r->out, F_SETFL, 0) == 0)
+        cli_say(r->out, &r->pending);
+    buf_fini(&r->pending);
+    free(r->kept);
+    free(r->said);
+    return rc;
+}
+
+/* ---- the watcher ---- */
+
+/* Forks. *fd is an end of a pipe from the child. Returns as fork does, and -1
+   after printing the error. */
+static pid_t
+fork_piped(struct run *r, int *fd)
+{
+    int to[2];
+    pid_t pid = pipe(to) == 0 ? fork() : -1;
+
+    if (pid < 0) {
+        cli_fail(r->c, ERR_NOMEM, "%s", err_text(errno));
+        return pid;
+    }
+    close(to[pid != 0]);
+    *fd = to[pid == 0];
+    fcntl(*fd, F_SETFD, FD_CLOEXEC);
+    return pid;
+}
+
+/* Starts the supervisor and returns its exit code. If it is killed, reports
+   that once the command has ended, and ends by a signal like it. */
+static int
+watch(struct run *r)
+{
+    int from, status = 0;
+    pid_t pid = fork_piped(r, &from);
+    bool begun;
+
+    if (pid < 0)
+        return CLI_STORE;
+    if (pid == 0) {
+        r->watcher = from;
+        return supervise(r);
+    }
+    leave_front(r);
+    begun = read_id(r, from);
+    waitpid(pid, &status, 0);
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    if (begun && lock_file(r, LOCK_EX) == 0 && cli_open(r->c, false) == 0 &&
+        tell_lost(r) == 0)
+        unlink(r->path);
+    raise(SIGKILL);
+    return CLI_NOT_MET;
+}
+
+/* ---- the process in front ---- */
+
+static char farewell[512];
+
+static void
+on_interrupt(int sig)
+{
+    if (write(STDERR_FILENO, farewell, strlen(farewell)) < 0)
+        _exit(CLI_NOT_MET);
+    _exit(128 + sig);
 }
 
 /* Copies the output. False: nobody reads it any more. */
@@ -702,22 +760,8 @@ copy_output(struct run *r, int from)
     return true;
 }
 
-/* The supervisor was killed: waits until the command has ended, and reports
-   that. */
 static int
-bury(struct run *r)
-{
-    int rc = cli_open(r->c, false);
-
-    rc = rc == 0 ? lock_file(r, LOCK_EX) : rc;
-    rc = rc == 0 ? tell_lost(r) : rc;
-    if (rc == 0)
-        unlink(r->path);
-    return rc == 0 ? CLI_NOT_MET : rc;
-}
-
-static int
-stand_in_front(struct run *r, int from, pid_t supervisor)
+stand_in_front(struct run *r, int from, pid_t watcher)
 {
     bool named = r->id != NULL, begun = read_id(r, from);
     struct cli *c = r->c;
@@ -732,11 +776,10 @@ stand_in_front(struct run *r, int from, pid_t supervisor)
     if (begun && !copy_output(r, from))
         return cli_fail(c, ERR_NOT_FOUND, "%s goes on: nobody reads its "
                         "output here", r->id);
-    while (waitpid(supervisor, &status, 0) < 0 && errno == EINTR)
+    while (waitpid(watcher, &status, 0) < 0 && errno == EINTR)
         continue;
     rc = WIFEXITED(status) ? WEXITSTATUS(status)
-         : begun ? bury(r)
-                 : cli_fail(c, ERR_IO, "the supervisor was killed");
+         : cli_fail(c, ERR_NOT_FOUND, "%s: %s", r->command, lost);
     if (begun && c->json)
         cli_tell(c, "", "task_id=%s exit_code=" U64, r->id,
                  (uint64_t)rc);
@@ -784,21 +827,20 @@ int
 cli_run(struct cli *c)
 {
     struct run r = {.c = c, .in = -1, .out = -1, .lock = -1};
-    int rc = read_options(&r), to[2];
+    int rc = read_options(&r), fd;
     pid_t pid;
 
     if (rc != 0)
         return rc;
-    pid = pipe(to) == 0 ? fork() : -1;
+    pid = fork_piped(&r, &fd);
     if (pid < 0)
-        return cli_fail(c, ERR_NOMEM, "%s", err_text(errno));
-    close(to[pid != 0]);
+        return CLI_STORE;
     if (pid != 0)
-        return stand_in_front(&r, to[0], pid);
-    fcntl(to[1], F_SETFD, FD_CLOEXEC);
+        return stand_in_front(&r, fd, pid);
     setsid();
-    r.out = to[1];
+    c->quiet = true;
+    r.out = fd;
     blind(STDIN_FILENO);
     blind(STDOUT_FILENO);
-    return supervise(&r);
+    return watch(&r);
 }

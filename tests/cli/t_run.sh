@@ -35,9 +35,18 @@ waiting() {
     until_true test -e ready
 }
 
-# supervisor ID: its process, from the file that a run has until it ends
-supervisor() {
-    sed -n 's/^supervisor \([0-9]*\),.*/\1/p' "$MCP_TASK_BASE_DIR/runs/$1"
+# process ROLE ID: the number in the file that a run has until it ends
+process() {
+    sed -n "s/.*$1 \([0-9]*\).*/\1/p" "$MCP_TASK_BASE_DIR/runs/$2"
+}
+# killed PID...: kills them and waits until they have ended
+killed() {
+    kill -9 "$@"
+    for pid; do
+        # shellcheck disable=SC2016 # for the other shell
+        until_true sh -c '! kill -0 "$0" ||
+            grep -q "^State:.Z" "/proc/$0/status"' "$pid"
+    done
 }
 # shellcheck disable=SC2317
 no_file() {
@@ -202,11 +211,53 @@ id=$("$bin" list --all --ids)
 until_true shows "$id" '"exit_code":5'
 
 begin the_supervisor_is_killed
+waiting -a me
+read -r id <out
+"$bin" wait "$id" --until terminal --timeout 60 >told 2>&1 &
+told=$!
+killed "$(process supervisor "$id")"
+run 4 run -a me "$id" -- touch started
+has err 'its command still runs'
+run 0 show "$id" --json # nothing is known yet
+has out '"status":"in_progress"'
+touch go
+check wait $told
+run 0 show "$id" --json
+has out '"status":"failed"' '"failed":1' \
+    'its supervisor was killed: the result is unknown'
+until_true no_file "$id"
+# With its command it is the same.
+waiting -a me
+read -r id <out
+killed "$(process supervisor "$id")" "$(process command "$id")"
+run 0 wait "$id" --until terminal --timeout 60
+run 0 show "$id" --json
+has out '"status":"failed"' 'the result is unknown'
+until_true no_file "$id"
+# The process in front says so, too.
+rm -f go ready
+"$bin" run --title Two -- sh -c \
+    'touch ready; until [ -e go ]; do sleep 0.1; done' >out 2>err &
+front=$!
+until_true test -e ready
+id=$("$bin" list --status in_progress --query Two --ids)
+until_true process supervisor "$id"
+killed "$(process supervisor "$id")"
+touch go
+checks=$((checks + 1))
+wait $front && fail 'an unknown result is not a good one'
+has err 'sh -c' 'the result is unknown'
+run 0 show "$id" --json
+has out '"status":"failed"' '"failed":1'
+check no_file "$id"
+checks=$((checks + 1))
+[ ! -e started ] || fail 'a command was started twice'
+run 0 verify
+
+begin the_watcher_is_killed_too
 run 0 add --id one One
 waiting -a me one
-pid=$(supervisor one)
-kill -9 "$pid"
-until_true sh -c '! kill -0 "$0"' "$pid"
+killed "$(process watcher one)" "$(process supervisor one)"
 run 4 run -a me one -- touch started
 has err 'its command still runs'
 touch go
@@ -222,23 +273,6 @@ has out '"failed":1,"summary":"its supervisor was killed' '"exit_code":0'
 lacks out '"exit_code":4'
 checks=$((checks + 1))
 [ ! -e started ] || fail 'a command was started twice'
-# The same with a process in front, which reports it.
-rm -f go ready
-"$bin" run --title Two -- sh -c \
-    'touch ready; until [ -e go ]; do sleep 0.1; done' >out 2>err &
-front=$!
-until_true test -e ready
-id=$("$bin" list --status in_progress --query Two --ids)
-until_true supervisor "$id"
-pid=$(supervisor "$id")
-kill -9 "$pid"
-touch go
-checks=$((checks + 1))
-wait $front && fail 'an unknown result is not a good one'
-has err 'the result is unknown'
-run 0 show "$id" --json
-has out '"status":"failed"' '"failed":1'
-check no_file "$id"
 run 0 verify
 
 finish
