@@ -70,6 +70,7 @@ struct engine {
         int state;
         int64_t due_ms, revision;
         int64_t meta_mod;    /* of the snapshot that covers the batches */
+        char epoch[HEAD_EPOCH + 1];
         uint64_t base, from;
     } sweep;
     struct life life;

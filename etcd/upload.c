@@ -6,7 +6,8 @@
    stops halfway leaves parts that nobody reads, which the next winner deletes.
 
    Batches behind a snapshot go ten minutes after it came: a host that lost the
-   answer to its commit must find the batch, and that takes seconds.
+   answer to its commit must find the batch, and that takes seconds. Snapshots
+   that come meanwhile, of any host, do not put that off: they cover as much.
 
    Where a store is made, or goes on after a loss, that transaction puts the
    head as well. Such a push belongs to an operation: each step asks for the
@@ -287,31 +288,51 @@ upload_sweep(struct engine *e)
 {
     int64_t age = clock_wall_ms() - e->meta.snap.at_ms;
 
-    if (e->meta.snap.id[0] == '\0')
+    if (e->meta.snap.id[0] == '\0' ||
+        (e->sweep.state != REST && strcmp(e->sweep.epoch, e->meta.epoch) == 0))
         return;
     age = age < 0 ? 0 : age > KEEP_MS ? KEEP_MS : age;
     e->sweep.due_ms = clock_mono_ms() + KEEP_MS - age;
-    e->sweep.meta_mod = e->meta_mod;
+    memcpy(e->sweep.epoch, e->meta.epoch, sizeof(e->sweep.epoch));
     e->sweep.base = e->meta.snap.head.n;
     e->sweep.state = FIND;
 }
 
-/* Finds the oldest batch. */
+/* The sweep is over. A snapshot that came meanwhile has one of its own. */
+static int
+rest(struct engine *e)
+{
+    e->sweep.state = REST;
+    if (e->meta.snap.head.n > e->sweep.base)
+        upload_sweep(e);
+    return 0;
+}
+
+/* Finds the snapshot that counts now and the oldest batch. */
 static int
 on_oldest(struct engine *e, const struct etcd_answer *a)
 {
     struct txn_answer t;
+    struct str newer;
     struct txn_kv kv;
     struct batch b;
+    struct meta m;
 
     if (a == NULL || txn_read(&e->mem, a->body, &t) != 0) {
         e->sweep.due_ms = clock_mono_ms() + KEEP_MS;
         return 0;
     }
+    if (txn_only(&e->mem, &t, 0, &kv) != 0 ||
+        meta_read(&e->mem, kv.value, &m, &newer) != 0 ||
+        strcmp(m.epoch, e->sweep.epoch) != 0 ||
+        m.snap.head.n < e->sweep.base)
+        return rest(e);
+    e->sweep.meta_mod = kv.mod;
     e->sweep.revision = t.revision;
-    e->sweep.state = txn_only(&e->mem, &t, 0, &kv) == 0 &&
-                             batch_read(kv.value, &b) == 0 ? DROP : REST;
-    e->sweep.from = e->sweep.state == DROP ? b.first : 0;
+    if (txn_only(&e->mem, &t, 1, &kv) != 0 || batch_read(kv.value, &b) != 0)
+        return rest(e);
+    e->sweep.from = b.first;
+    e->sweep.state = DROP;
     return 0;
 }
 
@@ -327,9 +348,9 @@ on_swept(struct engine *e, const struct etcd_answer *a)
     e->sweep.revision = t.revision;
     e->sweep.from += SWEEP;
     if (!t.succeeded) /* another snapshot counts now */
-        e->sweep.state = REST;
+        e->sweep.state = FIND;
     else if (e->sweep.from > e->sweep.base)
-        e->sweep.state = e->url.shared ? REST : FORGET;
+        return e->url.shared ? rest(e) : (e->sweep.state = FORGET, 0);
     return 0;
 }
 
@@ -337,8 +358,7 @@ static int
 on_forgot(struct engine *e, const struct etcd_answer *a)
 {
     (void)a;
-    e->sweep.state = REST;
-    return 0;
+    return rest(e);
 }
 
 static void
@@ -357,15 +377,18 @@ sweep_ask(struct engine *e)
         end = e->sweep.from + SWEEP;
     head_key(key, e->url.prefix, HEAD_BATCH, (unsigned long long)0);
     head_key(to, e->url.prefix, HEAD_BATCH, (unsigned long long)end);
+    head_key(meta, e->url.prefix, "meta");
     txn_begin(&e->body);
-    txn_if_mod(&e->body, head_key(meta, e->url.prefix, "meta"),
-               e->sweep.meta_mod);
+    if (e->sweep.state == DROP)
+        txn_if_mod(&e->body, meta, e->sweep.meta_mod);
     txn_then(&e->body);
-    if (e->sweep.state == FIND)
-        txn_oldest(&e->body, key, to);
-    else
+    if (e->sweep.state == DROP) {
         txn_delete(&e->body, key, to);
-    engine_ask_txn(e, e->sweep.state == FIND ? on_oldest : on_swept);
+    } else {
+        txn_range(&e->body, meta, NULL);
+        txn_oldest(&e->body, key, to);
+    }
+    engine_ask_txn(e, e->sweep.state == DROP ? on_swept : on_oldest);
 }
 
 /* ---- both ---- */

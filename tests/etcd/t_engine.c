@@ -731,6 +731,37 @@ test_slept(void)
     end();
 }
 
+/* Snapshots that come often, of one host or of two, do not put off the sweep
+   behind the first of them. */
+static void
+test_sweep_often(bool two)
+{
+    int i;
+
+    begin();
+    for (i = 0; i < 10 && (i == 0 || keys("t/main/b/0000000000000001") > 0);
+         i++) {
+        struct host *h = two && i % 2 == 1 ? &b : &a;
+
+        commit(h, "k/a", 1000);
+        compact(h);
+        tend(h, 5000);
+        CHECK(keys("t/main/s/") > 0);
+        clock_ahead_ms += 4 * 60000;
+        tend(&a, 5000);
+        tend(&b, 5000);
+    }
+    CHECK(i < 10);
+    CHECK(keys("t/main/b/") > 0); /* behind a younger one */
+    for (i = 0; i < 10 && keys("t/main/b/") > 0; i++) {
+        tend(&a, SWEPT_MS);
+        tend(&b, SWEPT_MS);
+    }
+    CHECK(i < 10);
+    CHECK(pull(&a) == 0 && pull(&b) == 0 && equal(&a, &b));
+    end();
+}
+
 /* Of two who make a snapshot at once, one wins, and its parts stay. */
 static void
 test_rivals(void)
@@ -840,6 +871,8 @@ main(void)
     test_restored();
     test_rolled_back();
     test_slept();
+    test_sweep_often(false);
+    test_sweep_often(true);
     test_rivals();
     test_instances();
     test_faults();

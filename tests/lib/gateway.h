@@ -469,8 +469,8 @@ static inline void
 gateway_read(struct gateway *g, struct gateway_conn *c)
 {
     struct http_head head;
-    char *p = buf_room(&c->in, 65536);
-    ssize_t n = recv(c->fd, p, 65536, 0);
+    char *p = buf_room(&c->in, 1 << 20);
+    ssize_t n = recv(c->fd, p, 1 << 20, 0);
     int status, len;
 
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
