@@ -832,6 +832,51 @@ test_instances(void)
     end();
 }
 
+/* patience=: so long an operation may take, whoever answers nothing. */
+static void
+test_patience(int64_t ms)
+{
+    struct host h;
+    int64_t ahead, began;
+
+    begin();
+    snprintf(url + strlen(url), sizeof(url) - strlen(url), "?patience=%lld",
+             (long long)ms);
+    h = host_new(dir, "h");
+    engine_open(&h);
+    CHECK(pull(&h) == 0);
+    gateway_down(g[0]);
+    gateway_down(g[1]);
+    ahead = clock_ahead_ms;
+    began = clock_mono_ms();
+    CHECK(pull(&h) == ERR_UNREACHABLE);
+    CHECK(clock_mono_ms() - began >= ms && clock_ahead_ms - ahead <= ms);
+    host_free(&h);
+    end();
+}
+
+/* shared=1: others need the revisions of this etcd. */
+static void
+test_shared(bool shared)
+{
+    struct host h;
+
+    begin();
+    if (shared)
+        snprintf(url + strlen(url), sizeof(url) - strlen(url), "?shared=1");
+    h = host_new(dir, "h");
+    engine_open(&h);
+    commit(&h, "k/a", 1);
+    compact(&h);
+    for (int i = 0; i < 10 && keys("t/main/b/") > 0; i++)
+        tend(&h, SWEPT_MS);
+    tend(&h, 5000);
+    CHECK(keys("t/main/b/") == 0);
+    CHECK((g[0]->map->compacted == 0) == shared);
+    host_free(&h);
+    end();
+}
+
 static void
 test_url(void)
 {
@@ -875,6 +920,10 @@ main(void)
     test_sweep_often(true);
     test_rivals();
     test_instances();
+    test_patience(700);
+    test_patience(20000);
+    test_shared(false);
+    test_shared(true);
     test_faults();
     return test_end("t_engine");
 }
