@@ -1,0 +1,92 @@
+/* t_engine_tend - what the engine does between operations, and the options that
+   a store's URL gives it. */
+
+#include "tests/lib/engine_rig.h"
+
+/* Snapshots that come often, of one host or of two, do not put off the sweep
+   behind the first of them. */
+static void
+test_sweep_often(bool two)
+{
+    int i;
+
+    begin();
+    for (i = 0; i < 10 && (i == 0 || keys("t/main/b/0000000000000001") > 0);
+         i++) {
+        struct host *h = two && i % 2 == 1 ? &b : &a;
+
+        commit(h, "k/a", 1000);
+        compact(h);
+        tend(h, 5000);
+        CHECK(keys("t/main/s/") > 0);
+        clock_ahead_ms += 4 * 60000;
+        tend(&a, 5000);
+        tend(&b, 5000);
+    }
+    CHECK(i < 10);
+    CHECK(keys("t/main/b/") > 0); /* behind a younger one */
+    for (i = 0; i < 10 && keys("t/main/b/") > 0; i++) {
+        tend(&a, SWEPT_MS);
+        tend(&b, SWEPT_MS);
+    }
+    CHECK(i < 10);
+    CHECK(pull(&a) == 0 && pull(&b) == 0 && equal(&a, &b));
+    end();
+}
+
+/* patience=: so long an operation may take, whoever answers nothing. */
+static void
+test_patience(int64_t ms)
+{
+    struct host h;
+    int64_t ahead, began;
+
+    begin();
+    snprintf(url + strlen(url), sizeof(url) - strlen(url), "?patience=%lld",
+             (long long)ms);
+    h = host_new(dir, "h");
+    engine_open(&h);
+    CHECK(pull(&h) == 0);
+    gateway_down(g[0]);
+    gateway_down(g[1]);
+    ahead = clock_ahead_ms;
+    began = clock_mono_ms();
+    CHECK(pull(&h) == ERR_UNREACHABLE);
+    CHECK(clock_mono_ms() - began >= ms && clock_ahead_ms - ahead <= ms);
+    host_free(&h);
+    end();
+}
+
+/* shared=1: others need the revisions of this etcd. */
+static void
+test_shared(bool shared)
+{
+    struct host h;
+
+    begin();
+    if (shared)
+        snprintf(url + strlen(url), sizeof(url) - strlen(url), "?shared=1");
+    h = host_new(dir, "h");
+    engine_open(&h);
+    commit(&h, "k/a", 1);
+    compact(&h);
+    for (int i = 0; i < 10 && keys("t/main/b/") > 0; i++)
+        tend(&h, SWEPT_MS);
+    tend(&h, 5000);
+    CHECK(keys("t/main/b/") == 0);
+    CHECK((g[0]->map->compacted == 0) == shared);
+    host_free(&h);
+    end();
+}
+
+int
+main(void)
+{
+    test_sweep_often(false);
+    test_sweep_often(true);
+    test_patience(700);
+    test_patience(20000);
+    test_shared(false);
+    test_shared(true);
+    return test_end("t_engine_tend");
+}

@@ -1,0 +1,335 @@
+#ifndef TEST_ENGINE_RIG_H
+#define TEST_ENGINE_RIG_H
+
+/* Hosts of a store in etcd, before two fake members of a cluster with one map.
+   A host here is what the store is to the engine: a log and where it stands. */
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "etcd/remote.h"
+#include "store/record.h"
+#include "tests/lib/clock.h"
+#include "tests/lib/gateway.h"
+#include "tests/lib/test.h"
+#include "tests/lib/tmpdir.h"
+
+#include <sys/stat.h>
+
+#define TIME "2026-07-28T09:30:00.000Z"
+#define SWEPT_MS (11 * 60000)
+
+static struct gateway *g[2];
+static char url[128];
+
+/* ---- hosts ---- */
+
+struct host {
+    const struct remote *r;
+    struct remote_at at;
+    struct remote_news news;
+    char log[300];
+    struct buf lines;   /* of the log, behind its header */
+    unsigned wins, asides, replaced;
+};
+
+static inline void
+setup(void)
+{
+    g[0] = gateway_new(NULL);
+    g[1] = gateway_new(g[0]->map);
+    snprintf(url, sizeof(url), "etcd://%s,%s/t/main", g[0]->endpoint,
+             g[1]->endpoint);
+}
+
+static inline void
+teardown(void)
+{
+    gateway_free(g[1]);
+    gateway_free(g[0]);
+}
+
+static inline void
+engine_open(struct host *h)
+{
+    char why[256];
+
+    CHECK(remote_new(&h->r, str_of(url), STR(""), h->log, why) == 0);
+}
+
+static inline struct host
+host_new(const char *dir, const char *name)
+{
+    struct host h = {.at.g = 0};
+
+    snprintf(h.log, sizeof(h.log), "%s/%s", dir, name);
+    return h;
+}
+
+static inline void
+host_free(struct host *h)
+{
+    remote_free(h->r);
+    buf_fini(&h->lines);
+}
+
+/* The process ends; the next one has lost the head, or reads it. */
+static inline void
+restart(struct host *h, bool knows)
+{
+    remote_free(h->r);
+    engine_open(h);
+    if (!knows)
+        h->at.head[0] = '\0';
+}
+
+/* One step of everybody. Where the client waits for time, or for an answer that
+   is held, the clock goes on. */
+static inline int
+step(struct host *h)
+{
+    int rc = h->r->step(h->r->ctx, &h->news);
+    int64_t due;
+    bool write;
+    int fd = h->r->watch(h->r->ctx, &write, &due);
+    struct pollfd p = {.fd = fd, .events = write ? POLLOUT : POLLIN};
+
+    gateway_step(g[0]);
+    gateway_step(g[1]);
+    if (rc == ERR_MORE && due > clock_mono_ms() && due < INT64_MAX &&
+        (fd < 0 || ((g[0]->held[0].used || g[1]->held[0].used) &&
+                    poll(&p, 1, 0) == 0)))
+        clock_ahead_ms += due - clock_mono_ms();
+    return rc;
+}
+
+static inline int
+finish(struct host *h, int rc)
+{
+    while (rc == 0 && (rc = step(h)) == ERR_MORE)
+        rc = 0;
+    /* What was late takes effect now. */
+    while (gateway_release(g[0], false) || gateway_release(g[1], false))
+        ;
+    return rc;
+}
+
+/* Between operations, until nothing is due for a while. What only waits for a
+   ring, the clock goes on for. */
+static inline void
+tend(struct host *h, int64_t for_ms)
+{
+    int64_t end = clock_mono_ms() + for_ms, due;
+    bool write, quiet;
+    int rc;
+
+    for (;;) {
+        struct pollfd p = {.events = POLLIN};
+
+        p.fd = h->r->watch(h->r->ctx, &write, &due);
+        quiet = p.fd < 0 || (!write && poll(&p, 1, 1) == 0);
+        if (quiet && due > end)
+            break;
+        if (quiet && due > clock_mono_ms())
+            clock_ahead_ms += due - clock_mono_ms();
+        rc = step(h);
+        CHECK(rc == ERR_MORE || (rc == 0 && h->news.what == REMOTE_SAME));
+    }
+}
+
+/* ---- what a store does ---- */
+
+static inline void
+stand_at(struct host *h, struct str line)
+{
+    struct store_rec r;
+
+    CHECK(record_parse(line, &r) == 0);
+    h->at.n = r.n;
+    h->at.b = r.b;
+    h->at.sum = record_sum(line);
+}
+
+static inline void
+take_lines(struct host *h, struct str lines)
+{
+    struct store_rec r;
+
+    while (lines.len > 0) {
+        struct str line = str_cut(&lines, '\n');
+
+        CHECK(record_parse(line, &r) == 0 && r.n == h->at.n + 1);
+        stand_at(h, line);
+        buf_str(&h->lines, line);
+        buf_char(&h->lines, '\n');
+    }
+}
+
+static inline void
+take_file(struct host *h)
+{
+    static char text[1 << 21];
+    struct record_header head;
+    struct str rest = {text, 0}, line;
+
+    CHECK(rename(h->news.path, h->log) == 0);
+    file_read_text(h->log, text, sizeof(text));
+    rest.len = strlen(text);
+    line = str_cut(&rest, '\n');
+    CHECK(record_parse_header(line, &head) == 0 && head.replica);
+    CHECK(head.g == h->at.g + 1);
+    h->asides += h->news.aside != NULL;
+    h->replaced++;
+    h->at = (struct remote_at){.g = head.g};
+    snprintf(h->at.id, sizeof(h->at.id), "%s", head.id);
+    buf_reset(&h->lines, 0);
+    buf_str(&h->lines, rest);
+    while (rest.len > 0)
+        stand_at(h, str_cut(&rest, '\n'));
+}
+
+static inline void
+take_news(struct host *h)
+{
+    if (h->news.what == REMOTE_REPLACE)
+        take_file(h);
+    else if (h->news.what == REMOTE_BEHIND)
+        take_lines(h, h->news.lines);
+    snprintf(h->at.head, sizeof(h->at.head), "%s", h->news.head);
+}
+
+static inline int
+pull(struct host *h)
+{
+    int rc;
+
+    do {
+        rc = finish(h, h->r->pull(h->r->ctx, &h->at));
+        if (rc == 0)
+            take_news(h);
+    } while (rc == 0 && h->news.what != REMOTE_SAME);
+    return rc;
+}
+
+/* Commits a batch of records of this key, until it has won. */
+static inline void
+commit(struct host *h, const char *key, unsigned records)
+{
+    for (bool won = false; !won;) {
+        struct store_rec r = {.key = str_of(key), .time = STR(TIME),
+                              .body = STR("\"op\":\"x\""), .g = h->at.g};
+        struct buf b = {0};
+        size_t at = 0;
+
+        CHECK(pull(h) == 0);
+        r.b = h->at.n + 1;
+        for (unsigned i = 0; i < records; i++) {
+            at = b.len;
+            r.n = r.b + i;
+            record_put(&b, &r);
+        }
+        CHECK(finish(h, h->r->commit(
+            h->r->ctx, &h->at, buf_view(&b), r.b, r.n,
+            record_sum((struct str){b.p + at, b.len - at - 1}))) == 0);
+        won = h->news.what == REMOTE_WON;
+        if (won)
+            take_lines(h, buf_view(&b));
+        take_news(h);
+        h->wins += won;
+        buf_fini(&b);
+    }
+}
+
+/* Writes the log, as a compaction would, and offers it as a snapshot. */
+static inline void
+compact(struct host *h)
+{
+    struct record_header head = {.g = h->at.g, .replica = true};
+    struct buf b = {0};
+
+    snprintf(head.id, sizeof(head.id), "%s", h->at.id);
+    record_put_header(&b, &head, 0);
+    buf_str(&b, buf_view(&h->lines));
+    unlink(h->log);
+    CHECK(file_write_new(h->log, h->log, buf_view(&b), true) == 0);
+    h->r->compacted(h->r->ctx, h->log, h->at.head, (int64_t)b.len);
+    buf_fini(&b);
+}
+
+/* Whether two hosts have the same records. */
+static inline bool
+equal(const struct host *a, const struct host *b)
+{
+    struct str x = buf_view(&a->lines), y = buf_view(&b->lines);
+
+    while (x.len > 0 && y.len > 0)
+        if (record_sum(str_cut(&x, '\n')) != record_sum(str_cut(&y, '\n')))
+            return false;
+    return x.len == 0 && y.len == 0 && strcmp(a->at.head, b->at.head) == 0;
+}
+
+static inline size_t
+count(const struct host *h, const char *key)
+{
+    struct str rest = buf_view(&h->lines);
+    struct store_rec r;
+    size_t n = 0;
+
+    while (rest.len > 0)
+        n += record_parse(str_cut(&rest, '\n'), &r) == 0 && str_is(r.key, key);
+    return n;
+}
+
+/* How many keys begin with the prefix. */
+static inline size_t
+keys(const char *prefix)
+{
+    const struct gw_map *m = g[0]->map;
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->n; i++)
+        n += str_starts(m->kv[i].key, prefix);
+    return n;
+}
+
+static inline void
+set_key(const char *key, const char *value)
+{
+    struct gw_map *m = g[0]->map;
+
+    gw_set(m, str_of(key), str_of(value), 0, ++m->revision);
+}
+
+static inline void
+drop_key(const char *key)
+{
+    struct gw_map *m = g[0]->map;
+
+    CHECK(gw_find(m, str_of(key)) != NULL);
+    gw_remove(m, gw_place(m, str_of(key)));
+    m->revision++;
+}
+
+static char *dir;
+static struct host a, b;
+
+static inline void
+begin(void)
+{
+    setup();
+    dir = test_tmpdir();
+    a = host_new(dir, "a");
+    b = host_new(dir, "b");
+    engine_open(&a);
+    engine_open(&b);
+}
+
+static inline void
+end(void)
+{
+    host_free(&a);
+    host_free(&b);
+    teardown();
+    free(dir);
+}
+
+#endif
