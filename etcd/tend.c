@@ -84,12 +84,11 @@ on_renewed(struct engine *e, const struct etcd_answer *a)
 {
     const struct json_tok *root;
 
-    e->life.due_ms = clock_mono_ms() + RENEW_MS;
+    e->life.due_ms = 0; /* the list is next, or a new lease */
     e->life.renewed_ms = clock_mono_ms();
     if (a != NULL && json_parse(&e->mem, a->body, &root, NULL) == 0 &&
         txn_number(json_get(root, "result"), "TTL") == 0)
         e->life.lease = 0;
-    e->life.due_ms = e->life.lease == 0 ? 0 : e->life.due_ms;
     return 0;
 }
 
