@@ -289,8 +289,20 @@ replace(struct store *s, const struct remote_news *news)
     return store_put_mark(s, s->log.g, s->log.head, s->log.end, s->ino);
 }
 
+/* Whether news is worth nothing, since the log is another one now. A whole log
+   may also be older than one that another process goes on from. */
+static bool
+is_outdated(const struct store *s, const struct remote_news *news)
+{
+    const struct remote_at *at = &s->replica->at;
+    return s->log.head < at->n ||
+           (news->what == REMOTE_REPLACE &&
+            (s->log.head != at->n || s->log.g + REPLICA_NEXT_G - 1 != at->g));
+}
+
 /* Brings memory and log up to date; takes the lock for that, if the turn does
-   not have it. ERR_MORE: another process has it. */
+   not have it. ERR_MORE: ask again, perhaps once another process has let go of
+   the lock. */
 static int
 take(struct store *s, const struct remote_news *news)
 {
@@ -299,7 +311,9 @@ take(struct store *s, const struct remote_news *news)
     if (rc != 0)
         return rc;
     s->replica->changed = true;
-    rc = news->what == REMOTE_REPLACE ? replace(s, news) : append(s, news);
+    rc = is_outdated(s, news)           ? ERR_MORE
+         : news->what == REMOTE_REPLACE ? replace(s, news)
+                                        : append(s, news);
     if (!had)
         store_unlock(s);
     return rc;

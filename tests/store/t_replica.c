@@ -396,23 +396,77 @@ test_diverged(void)
     end();
 }
 
+/* Host 1 is a second process of host 0. */
+static struct host *
+second_process(void)
+{
+    host[1].path = strdup(host[0].path);
+    fake_new(&host[1].f, &list, host[0].f.dir);
+    open_host(&host[1]);
+    return &host[1];
+}
+
 /* Two processes of one host share its replica. */
 static void
 test_two_processes(void)
 {
-    struct host *b = &host[1];
+    struct host *b;
 
     begin(1);
     CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
-    b->path = strdup(host[0].path);
-    fake_new(&b->f, &list, host[0].f.dir);
-    open_host(b);
+    b = second_process();
     CHECK(put(b, "task/a", "\"v\":2") == 0);
     CHECK(b->f.pulls == 0 && b->f.commits == 1);
     CHECK(put(&host[0], "task/a", "\"v\":3") == 0);
     CHECK(host[0].f.pulls == 1 && host[0].f.commits == 2);
     CHECK(store_follow(b->t.s) == 0 && sees(b, "task/a", "\"v\":3"));
     CHECK(confirm(b) == 0 && b->f.pulls == 1);
+    end();
+}
+
+/* While one process fetches a whole log, another has fetched one, and goes on
+   from it: the older file does not take its place. */
+static void
+test_two_replace(void)
+{
+    struct host *b;
+
+    begin(1);
+    for (int i = 0; i < 6; i++)
+        CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
+    b = second_process();
+    fake_restore(&list, 4);
+    b->f.hold = 1;
+    store_tend(b->t.s, false);
+    CHECK(b->f.pulls == 1 && b->t.s->replica->doing == REPLICA_PULLS);
+    CHECK(put(&host[0], "task/a", "\"v\":2") == 0);
+    list.n--; /* its file is of before that */
+    store_tend(b->t.s, false);
+    list.n++;
+    CHECK(b->t.s->replica->doing == REPLICA_IDLE);
+    CHECK(store_follow(host[0].t.s) == 0);
+    CHECK(sees(&host[0], "task/a", "\"v\":2"));
+    CHECK(confirm(b) == 0 && sees(b, "task/a", "\"v\":2"));
+    end();
+}
+
+/* Lines asked for behind a log that is lost meanwhile are of no use. */
+static void
+test_lost_meanwhile(void)
+{
+    begin(2);
+    for (int i = 0; i < 6; i++)
+        CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
+    CHECK(confirm(&host[1]) == 0);
+    CHECK(put(&host[0], "task/a", "\"v\":2") == 0);
+    host[1].f.hold = 1;
+    host[1].t.s->replica->next_ms = 0;
+    store_tend(host[1].t.s, false);
+    CHECK(host[1].t.s->replica->doing == REPLICA_PULLS);
+    CHECK(unlink(host[1].path) == 0);
+    store_tend(host[1].t.s, false);
+    CHECK(host[1].t.s->err == 0);
+    CHECK(confirm(&host[1]) == 0 && sees(&host[1], "task/a", "\"v\":2"));
     end();
 }
 
@@ -593,13 +647,11 @@ test_tend(void)
 static void
 test_tend_once(void)
 {
-    struct host *b = &host[1];
+    struct host *b;
 
     begin(1);
     CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
-    b->path = strdup(host[0].path);
-    fake_new(&b->f, &list, host[0].f.dir);
-    open_host(b);
+    b = second_process();
     tend(&host[0], true);
     b->f.pulls = 0;
     tend(b, true);
@@ -864,6 +916,8 @@ main(void)
     test_wiped();
     test_diverged();
     test_two_processes();
+    test_two_replace();
+    test_lost_meanwhile();
     test_compact();
     test_no_room();
     test_probe();
