@@ -268,7 +268,8 @@ call_due(struct loop *l)
 
     while ((t = l->timers) != NULL && t->at_ms <= l->now_ms) {
         loop_timer_stop(l, t);
-        t->fn(t->ctx);
+        if (t->fn != NULL)
+            t->fn(t->ctx);
     }
 }
 

@@ -13,7 +13,8 @@
 
 struct loop;
 
-/* A deadline, stored by its owner. Set fn and ctx; zero the rest. */
+/* A deadline, stored by its owner. Set fn and ctx, or leave them zero to make
+   a turn end by then; zero the rest. */
 struct loop_timer {
     void (*fn)(void *ctx);
     void *ctx;

@@ -370,12 +370,6 @@ check_client(void *ctx)
 }
 
 static void
-wake(void *ctx)
-{
-    (void)ctx; /* the turn calls stdio_ended */
-}
-
-static void
 set_nonblock(struct stdio *io)
 {
     int flags = fcntl(OUT_FD, F_GETFL);
@@ -424,7 +418,6 @@ stdio_open(struct stdio **out, struct turn *s, struct loop *l)
     set_interest(io);
     io->parent = getppid();
     io->check_timer = (struct loop_timer){.fn = check_client, .ctx = io};
-    io->flush_timer = (struct loop_timer){.fn = wake, .ctx = io};
     check_client(io);
     *out = io;
     return 0;

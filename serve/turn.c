@@ -144,12 +144,6 @@ follow_others(void *ctx)
         store_follow(t->store);
 }
 
-static void
-wake(void *ctx)
-{
-    (void)ctx; /* the loop returns: the turn does the rest */
-}
-
 int
 turn_new(struct turn **out, struct loop *l, struct store *store,
           struct mcp *mcp)
@@ -164,7 +158,6 @@ turn_new(struct turn **out, struct loop *l, struct store *store,
     t->mcp = mcp;
     t->busy_end = &t->busy;
     t->follow_timer = (struct loop_timer){.fn = follow_others, .ctx = t};
-    t->due_timer = (struct loop_timer){.fn = wake, .ctx = t};
     t->tend = (struct tend){.loop = l, .store = store};
     store_state(store, &st);
     t->reported = st.err; /* reported when it was opened */
