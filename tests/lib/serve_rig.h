@@ -97,13 +97,6 @@ on_answer(void *ctx, const struct turn_answer *a)
 }
 
 static inline void
-on_later(void *ctx, unsigned poll_ms)
-{
-    (void)ctx;
-    (void)poll_ms;
-}
-
-static inline void
 on_nothing(void *ctx)
 {
     (void)ctx;
@@ -112,7 +105,7 @@ on_nothing(void *ctx)
 static const struct peer_ops ops = {
     .message = on_message,
     .answer = on_answer,
-    .later = on_later,
+    .later = on_nothing,
     .answered = on_nothing,
     .done = on_nothing};
 
