@@ -704,6 +704,8 @@ store_probe(struct store *s)
     char blank[4096];
     bool cut;
     ASSERT(s->lock.held && s->n_staged == 0);
+    if (s->replica != NULL && s->replica->full)
+        return ERR_FULL; /* store_tend asks whether that is over */
     memset(blank, STORE_BLANK, sizeof blank);
     int rc = store_put(s, (struct str){blank, sizeof blank}, NULL, &cut);
     if (rc == 0 && !store_cut(s))

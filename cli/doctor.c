@@ -227,8 +227,6 @@ hosts_advice(int err, const char *why)
         return "start etcd; --store needs its client port, 2379";
     case ERR_READONLY: case ERR_UNAUTHORIZED:
         return "MCP_TASK_STORE_AUTH needs a user who may write the prefix";
-    case ERR_FULL:
-        return "etcdctl compact, defrag, then alarm disarm";
     case ERR_SKEW:
         return "set the clocks of the hosts by NTP";
     default:
@@ -243,6 +241,7 @@ check_hosts(struct doctor *d)
     const struct cli_env *env = d->c->env;
     int64_t begun = clock_mono_ms();
     struct store_state st;
+    const char *fix;
     int rc;
 
     if (env->remote == NULL || d->c->s.store == NULL)
@@ -252,8 +251,9 @@ check_hosts(struct doctor *d)
     if (rc == 0)
         rc = try_writing(d->c);
     store_state(d->c->s.store, &st);
+    fix = advice(st.why);
     if (rc != 0)
-        tell(d, "hosts", hosts_advice(rc, st.why), "%s",
+        tell(d, "hosts", *fix != '\0' ? fix : hosts_advice(rc, st.why), "%s",
              st.why[0] != '\0' ? st.why : err_name(rc));
     else
         tell(d, "hosts", NULL, "%s: answers in %lld ms%s", env->store,

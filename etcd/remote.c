@@ -546,7 +546,8 @@ static int
 failed(struct engine *e, int rc, const struct etcd_answer *a)
 {
     if (a->why != NULL && a->why[0] != '\0')
-        engine_fail(e, 0, "%s", a->why);
+        engine_fail(e, 0, rc == ERR_FULL ? "%s; etcdctl compact, defrag, then "
+                                           "alarm disarm" : "%s", a->why);
     if (rc == ERR_UNAUTHORIZED)
         return ERR_READONLY;
     if (rc == ERR_TOO_LARGE && !e->committing && e->window > WINDOW_MIN) {

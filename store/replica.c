@@ -140,6 +140,20 @@ begin_commit(struct store *s)
     return rc;
 }
 
+/* Begins a commit that is refused either way; whoever has no room says that
+   instead. */
+static int
+begin_probe(struct store *s)
+{
+    struct replica *r = s->replica;
+    note_place(s);
+    text_put(r->at.head, sizeof r->at.head, REMOTE_NOWHERE);
+    int rc = r->remote->commit(r->remote->ctx, &r->at, STR("\n"),
+                               s->log.head + 1, s->log.head + 1, 0);
+    r->doing = rc == 0 ? REPLICA_PROBES : REPLICA_IDLE;
+    return rc;
+}
+
 static int
 begin(struct store *s, bool asked)
 {
@@ -170,7 +184,8 @@ note_failure(struct store *s, int rc)
         return rc;
     store_deny(s, rc == ERR_UNKNOWN ? ERR_UNREACHABLE : rc, "%s",
                r->remote->why(r->remote->ctx));
-    if (rc == ERR_FULL)
+    r->full = rc == ERR_FULL;
+    if (r->full)
         return rc;
     r->err = rc;
     r->pause_ms = r->pause_ms == 0 ? PAUSE_MIN_MS
@@ -181,11 +196,13 @@ note_failure(struct store *s, int rc)
 }
 
 static void
-note_success(struct store *s, const struct remote_news *news)
+note_success(struct store *s, const struct remote_news *news, bool has_room)
 {
     struct replica *r = s->replica;
-    if (r->err != 0 && s->err != ERR_DAMAGED)
+    has_room |= !r->full;
+    if (has_room && (r->full || r->err != 0) && s->err != ERR_DAMAGED)
         store_allow(s);
+    r->full = !has_room;
     r->err = 0;
     r->push = REMOTE_FOLLOW;
     r->pause_ms = r->until_ms = 0;
@@ -198,12 +215,13 @@ step(struct store *s, struct remote_news *news)
 {
     struct replica *r = s->replica;
     int rc = r->remote->step(r->remote->ctx, news);
+    bool pulls = r->doing == REPLICA_PULLS;
     if (rc == ERR_MORE)
         return rc;
     r->doing = REPLICA_IDLE;
     if (rc != 0)
         return note_failure(s, rc);
-    note_success(s, news);
+    note_success(s, news, !pulls);
     return 0;
 }
 
@@ -368,6 +386,8 @@ go_on(struct store *s)
     struct replica *r = s->replica;
     struct remote_news news;
     for (;;) {
+        if (r->doing == REPLICA_PROBES && step(s, &news) == ERR_MORE)
+            return ERR_MORE;
         if (r->doing == REPLICA_IDLE && clock_mono_ms() < r->due_ms)
             return ERR_MORE;
         int rc = r->doing == REPLICA_IDLE ? begin(s, true) : 0;
@@ -520,8 +540,12 @@ begin_tending(struct store *s, bool listens)
         r->next_ms = r->began_ms + BELL_MS;
     if (now < r->next_ms || now < r->until_ms)
         return;
-    r->next_ms = now + (listens && !tells ? LISTEN_MS : FOLLOW_MS);
-    if (asks_for_all(s, listens)) {
+    r->probed = r->full && !r->probed;
+    r->next_ms = now + (r->probed ? 0 : listens && !tells ? LISTEN_MS
+                                                          : FOLLOW_MS);
+    if (r->probed) {
+        begin_probe(s);
+    } else if (asks_for_all(s, listens)) {
         store_follow(s);
         r->changed = false;
         begin(s, false);
@@ -539,7 +563,8 @@ store_tend(struct store *s, bool listens)
     r->tended = true;
     if (r->doing == REPLICA_IDLE)
         begin_tending(s, listens);
-    if (r->doing == REPLICA_IDLE || step(s, &news) != 0)
+    bool probes = r->doing == REPLICA_PROBES;
+    if (r->doing == REPLICA_IDLE || step(s, &news) != 0 || probes)
         return;
     int rc = judge(s, &news);
     if (rc == ERR_MORE && (r->due_ms != 0 || news.more))
@@ -590,11 +615,7 @@ store_probe_hosts(struct store *s)
     ASSERT(s->lock.held && s->n_staged == 0);
     if (r == NULL)
         return 0;
-    note_place(s);
-    text_put(r->at.head, sizeof r->at.head, REMOTE_NOWHERE);
-    int rc = r->remote->commit(r->remote->ctx, &r->at, STR("\n"),
-                               s->log.head + 1, s->log.head + 1, 0);
-    r->doing = rc == 0 ? REPLICA_COMMITS : REPLICA_IDLE;
+    int rc = begin_probe(s);
     while (r->doing != REPLICA_IDLE && (rc = step(s, &news)) == ERR_MORE)
         store_await(s);
     return rc;

@@ -20,7 +20,9 @@ struct replica {
     enum remote_push push; /* of the next pull */
     struct remote_at at; /* as the operation under way began */
     int64_t began_ms;
-    enum { REPLICA_IDLE, REPLICA_PULLS, REPLICA_COMMITS } doing;
+    enum {
+        REPLICA_IDLE, REPLICA_PULLS, REPLICA_COMMITS, REPLICA_PROBES
+    } doing;
     bool asked;   /* by the turn that waits for it; else by store_tend */
     bool wanted;  /* a store_commit is not finished */
     bool changed; /* since that began, memory has got others' batches */
@@ -29,6 +31,8 @@ struct replica {
     bool tended;  /* store_tend is called now and then */
     bool listens; /* as it was told last */
     bool behind;  /* what was committed could not be written here */
+    bool full;    /* the remote has refused a commit for want of room, */
+    bool probed;  /* and store_tend has asked last whether it has some now */
 
     int64_t fresh_ms;  /* memory had all that was committed until then */
     int64_t due_ms;    /* while idle: when to go on; 0: at once */

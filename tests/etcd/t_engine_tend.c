@@ -79,6 +79,21 @@ test_shared(bool shared)
     end();
 }
 
+/* What to do about etcd's quota stands in the error. */
+static void
+test_full(void)
+{
+    begin();
+    CHECK(pull(&a) == 0);
+    gateway_plan(g[0], 0, GATEWAY_ERROR, 8,
+                 "etcdserver: mvcc: database space exceeded");
+    CHECK(finish(&a, a.r->commit(a.r->ctx, &a.at, STR("\n"), 1, 1, 0)) ==
+          ERR_FULL);
+    CHECK(strstr(a.r->why(a.r->ctx), "space exceeded; ") != NULL);
+    CHECK(strstr(a.r->why(a.r->ctx), "alarm disarm") != NULL);
+    end();
+}
+
 int
 main(void)
 {
@@ -88,5 +103,6 @@ main(void)
     test_patience(20000);
     test_shared(false);
     test_shared(true);
+    test_full();
     return test_end("t_engine_tend");
 }

@@ -36,6 +36,7 @@ struct fake {
     unsigned hold;   /* so many steps answer ERR_MORE first */
     int fail;        /* the next operations end so, without effect, */
     unsigned n_fail; /* so many of them */
+    bool full;       /* commits are refused */
     bool late;       /* one that failed so takes effect at fake_settle */
     bool bell;       /* between operations: a pull is worth it */
     bool tells;      /* it will ring whenever it is */
@@ -276,6 +277,8 @@ fake_step(void *ctx, struct remote_news *out)
         f->pending = f->late && commits;
         return f->fail;
     }
+    if (commits && f->full)
+        return ERR_FULL;
     if (commits && first != NULL) {
         f->first = NULL;
         first(f->first_ctx);

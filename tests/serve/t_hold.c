@@ -424,6 +424,48 @@ test_unreachable(void)
     end();
 }
 
+/* No room in the remote: the disk here has some, which proves nothing. */
+static void
+test_full(void)
+{
+    struct client *write, *read;
+
+    begin(false);
+    here.fake.full = true;
+    write = sends(CREATE("g"));
+    serve();
+    CHECK(says(write, "store_full") && says(write, "quota"));
+    all_leave();
+    CHECK(ready(503, "store_full") && ready(503, "store_full"));
+    for (int i = 0; i < 3; i++)
+        tend_now();
+    CHECK(ready(503, "store_full"));
+    read = sends(GET("a"));
+    serve();
+    CHECK(says(read, "\\\"task_id\\\":\\\"a\\\"") &&
+          strstr(read->answer, "stale") == NULL);
+    all_leave();
+    here.fake.full = false; /* nobody writes; it is noticed */
+    tend_now();
+    tend_now();
+    CHECK(ready(200, "\"writable\":true"));
+    here.fake.full = true; /* asked while a turn is under way */
+    write = sends(CREATE("g"));
+    serve();
+    all_leave();
+    here.fake.hold = 2;
+    tend_now();
+    CHECK(here.store->replica->doing == REPLICA_PROBES);
+    here.fake.full = false;
+    write = sends(CREATE("h"));
+    read = sends(GET("a"));
+    serve();
+    CHECK(says(write, "\\\"task_id\\\":\\\"h\\\""));
+    CHECK(says(read, "\\\"task_id\\\":\\\"a\\\""));
+    CHECK(ready(200, "\"writable\":true"));
+    end();
+}
+
 static void
 test_unknown(void)
 {
@@ -585,6 +627,7 @@ main(void)
     test_leave(true);
     test_ready();
     test_unreachable();
+    test_full();
     test_unknown();
     test_local();
     test_skew();
