@@ -138,7 +138,8 @@ store_open(struct store **out, const struct store_options *o,
     if (s == NULL)
         return ERR_NOMEM;
     *s = (struct store){.opt = *o, .kinds = kinds, .n_kinds = n_kinds,
-                        .log.fd = -1, .lock.fd = -1};
+                        .log.fd = -1, .lock.fd = -1,
+                        .lock.hosts = o->remote != NULL};
     int rc = o->remote == NULL ? 0 : begin_replica(s);
     if (rc == 0)
         rc = index_init(&s->index);
@@ -587,25 +588,24 @@ uint64_t
 store_instance(struct store *s)
 {
     const struct remote *r = s->opt.remote;
-    uint64_t everywhere = r != NULL ? r->instance(r->ctx) : 0;
-    if (everywhere != 0)
-        return everywhere;
-    if (s->lock.fd >= 0 && s->lock.instance == 0)
+    if (s->lock.fd < 0)
+        return 0;
+    if (s->lock.instance == 0)
         lock_instance(&s->lock);
-    return s->lock.fd >= 0 ? s->lock.instance : 0;
+    if (r != NULL && s->lock.instance != 0)
+        r->instance(r->ctx, s->lock.instance);
+    return s->lock.instance;
 }
 
 bool
 store_alive(const struct store *s, uint64_t instance)
 {
     const struct remote *r = s->opt.remote;
-    if (r != NULL && (r->alive(r->ctx, instance) ||
-                      instance == r->instance(r->ctx)))
-        return true;
-    if (instance < LOCK_INSTANCES || instance > LOCK_INSTANCES_END)
-        return false;
-    return instance == s->lock.instance ||
-           (s->lock.fd >= 0 && !lock_is_free(&s->lock, instance));
+    if (instance == s->lock.instance)
+        return instance != 0;
+    if (lock_has(&s->lock, instance))
+        return s->lock.fd >= 0 && !lock_is_free(&s->lock, instance);
+    return r != NULL && r->alive(r->ctx, instance);
 }
 
 /* ---- stage ---- */

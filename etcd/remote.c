@@ -664,10 +664,10 @@ remote_alive(void *ctx, uint64_t instance)
     return tend_alive(ctx, instance);
 }
 
-static uint64_t
-remote_instance(void *ctx)
+static void
+remote_instance(void *ctx, uint64_t instance)
 {
-    return tend_instance(ctx);
+    tend_instance(ctx, instance);
 }
 
 static void

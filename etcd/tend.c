@@ -140,14 +140,14 @@ tend(struct engine *e)
 
 /* ---- instances ---- */
 
-uint64_t
-tend_instance(struct engine *e)
+void
+tend_instance(struct engine *e, uint64_t instance)
 {
-    uint64_t n;
-
-    if (e->life.instance == 0 && random_bytes(&n, sizeof(n)) == 0)
-        e->life.instance = REMOTE_INSTANCES + (n >> 12);
-    return e->life.instance;
+    if (e->life.instance == instance)
+        return;
+    e->life.instance = instance;
+    e->life.put = false;
+    e->life.due_ms = 0;
 }
 
 bool

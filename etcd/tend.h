@@ -37,7 +37,7 @@ void tend(struct engine *e);
 int64_t tend_due(const struct engine *e);
 
 /* As instance and alive in store/remote.h. */
-uint64_t tend_instance(struct engine *e);
+void tend_instance(struct engine *e, uint64_t instance);
 bool tend_alive(struct engine *e, uint64_t instance);
 
 #endif

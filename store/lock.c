@@ -193,13 +193,34 @@ lock_is_free(const struct lock *l, uint64_t at)
     return call_fcntl(l->fd, F_GETLK, &fl) == 0 && fl.l_type == F_UNLCK;
 }
 
+/* The first of the numbers of this host's processes: 28 bits are made from the
+   file and the boot. 0: the boot is unknown, so hosts may look alike. */
+static uint64_t
+first_here(const struct lock *l)
+{
+    uint64_t file[] = {(uint64_t)l->dev, (uint64_t)l->ino};
+    const char *boot = lock_boot_id();
+    uint32_t sum = crc32c(crc32c(0, boot, strlen(boot)), file, sizeof file);
+    return boot[0] == '\0' ? 0 : REMOTE_INSTANCES + ((uint64_t)(sum >> 4) << 24);
+}
+
+bool
+lock_has(const struct lock *l, uint64_t instance)
+{
+    return instance >= LOCK_INSTANCES &&
+           (l->hosts ? instance - first_here(l) < 1 << 24
+                     : instance <= LOCK_INSTANCES_END);
+}
+
 void
 lock_instance(struct lock *l)
 {
-    uint64_t at;
+    uint64_t at, first = l->hosts ? first_here(l) : LOCK_INSTANCES;
     if (random_bytes(&at, sizeof at) != 0)
         return;
-    at = LOCK_INSTANCES + (at >> 24); /* 40 bits: exact in JSON */
+    /* 40 or 52 bits: exact in JSON */
+    at = !l->hosts ? first + (at >> 24)
+         : first != 0 ? first + (at >> 40) : REMOTE_INSTANCES + (at >> 12);
     if (set_lock(l, F_SETLK, F_WRLCK, at) == 0)
         l->instance = at;
 }

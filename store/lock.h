@@ -30,7 +30,7 @@ enum lock_byte { /* offsets of the locks in the file */
     LOCK_PULL = 2, /* this process asks the remote for all on this host */
     LOCK_INSTANCES = 1 << 20 /* from here on: one random byte per process */
 };
-#define LOCK_INSTANCES_END (UINT64_C(1) << 41) /* above every instance */
+#define LOCK_INSTANCES_END (UINT64_C(1) << 41) /* above those without a remote */
 
 struct mark {
     uint64_t g, n;
@@ -44,7 +44,7 @@ struct mark {
     char head[REMOTE_HEAD_MAX]; /* the third line; "" if it is missing */
 };
 
-/* Initialize path, and fd to -1. */
+/* Initialize path, hosts, and fd to -1. */
 struct lock {
     const char *path;
     int fd;
@@ -52,6 +52,7 @@ struct lock {
     ino_t ino;
     bool readonly; /* opened read-only: no locks, no new marks */
     bool held;     /* the write lock */
+    bool hosts;    /* other hosts see instances: they begin with this host's */
     uint64_t instance; /* byte locked for life, or 0 */
     char seen[LOCK_FULL_LEN]; /* the mark as last read or written */
 };
@@ -70,19 +71,19 @@ int lock_try(struct lock *l, enum lock_byte which);
 /* Queues for the write lock for one tick. Returns as lock_try. */
 int lock_wait(struct lock *l);
 void lock_release(struct lock *l, enum lock_byte which);
-/* Locks or unlocks the log itself, which is open for writing. Returns as
-   lock_try. Needs the write lock. That lock alone does not suffice: after the
-   lock file was removed there are two of them. */
+/* Locks or unlocks the log itself, open for writing; returns as lock_try. Needs
+   the write lock, of which there are two after the lock file was removed. */
 int lock_log(int fd, bool take);
 /* Returns whether the kernel has only locks owned by processes. Reading the
    file through another descriptor then drops them. */
 bool lock_is_by_process(void);
-/* Returns whether no other process has locked the byte. Needs no write
-   permission. */
+/* Whether no other process has locked the byte; without write permission. */
 bool lock_is_free(const struct lock *l, uint64_t at);
 /* Sets instance and locks that byte, if possible. Later, lock_open locks it
    again in any new lock file, or sets it to 0. */
 void lock_instance(struct lock *l);
+/* Whether that process, if it lives, has its byte in this file. */
+bool lock_has(const struct lock *l, uint64_t instance);
 
 /* The boot id, or "". */
 const char *lock_boot_id(void);

@@ -15,7 +15,7 @@
 #define REMOTE_NOWHERE "-"  /* the head of no record */
 #define REMOTE_MAX_BATCH (1024 * 1024) /* bytes of lines in a commit */
 
-/* The numbers of processes from here on are an engine's. */
+/* The numbers of processes with an engine, up to 52 bits more. */
 #define REMOTE_INSTANCES ((UINT64_C(1) << 41) + 1)
 
 /* Where a replica stands. */
@@ -83,9 +83,10 @@ struct remote {
     /* Why the last operation failed, in words; "" if it did not. */
     const char *(*why)(void *ctx);
     /* Whether the process of another host with this instance is alive, as far
-       as known; and a number for this process that no other has, 0: none. */
+       as known; and the instance of this one, to be told to others while it
+       lives. */
     bool (*alive)(void *ctx, uint64_t instance);
-    uint64_t (*instance)(void *ctx);
+    void (*instance)(void *ctx, uint64_t instance);
     /* A local compaction has ended: the log at path has the records up to that
        head, or "", in its first `end` bytes. The engine may keep it as a
        snapshot and drop the batches that it covers. */

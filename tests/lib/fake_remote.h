@@ -43,7 +43,8 @@ struct fake {
     size_t window;   /* batches in an answer */
     int64_t skew_ms;
     unsigned pulls, commits, n_compacted, n_alive;
-    uint64_t number;
+    uint64_t number; /* of this process */
+    uint64_t living; /* of another */
     void (*first)(void *ctx); /* called once before the next commit is judged:
                                  others are first */
     void *first_ctx;
@@ -327,13 +328,13 @@ fake_alive(void *ctx, uint64_t instance)
     struct fake *f = ctx;
 
     f->n_alive++;
-    return instance == 77;
+    return instance == 77 || (instance != 0 && instance == f->living);
 }
 
-static inline uint64_t
-fake_instance(void *ctx)
+static inline void
+fake_instance(void *ctx, uint64_t instance)
 {
-    return ((struct fake *)ctx)->number;
+    ((struct fake *)ctx)->number = instance;
 }
 
 static inline void

@@ -5,6 +5,7 @@
    clocks apart. */
 
 #include "base/clock.h"
+#include "tests/lib/fake_remote.h"
 #include "tests/lib/lock_rig.h"
 
 /* ---- locks ---- */
@@ -560,6 +561,85 @@ test_age_by_the_boot_clock(void)
     close_log(&t, path);
 }
 
+/* ---- processes of several hosts ---- */
+
+static struct fake_list list;
+
+struct host {
+    struct tstore t;
+    struct fake f;
+    char *path;
+};
+
+static void
+open_host(struct host *h)
+{
+    char *dir = test_tmpdir();
+    h->path = path_in(dir, "tasks.log");
+    fake_new(&h->f, &list, dir);
+    CHECK(ts_open_with(&h->t, &(struct store_options){
+        .path = h->path, .remote = &h->f.remote}) == 0);
+    CHECK(store_confirm(h->t.s) == 0);
+    free(dir);
+}
+
+static void
+close_host(struct host *h)
+{
+    ts_close(&h->t);
+    fake_end(&h->f);
+    free(h->path);
+}
+
+/* The number of a process that has just used the log of h, and died. */
+static uint64_t
+instance_of_dead(struct host *h)
+{
+    uint64_t n = 0;
+    int fd[2];
+    pid_t pid;
+
+    CHECK(pipe(fd) == 0);
+    pid = child_begin();
+    if (pid == 0) {
+        struct tstore other;
+
+        CHECK(ts_open_with(&other, &(struct store_options){
+            .path = h->path, .remote = &h->f.remote}) == 0);
+        n = store_instance(other.s);
+        CHECK(store_alive(h->t.s, n) && h->f.number == n);
+        CHECK(write(fd[1], &n, sizeof n) == sizeof n);
+        child_end();
+    }
+    CHECK(child_ok(pid));
+    CHECK(read(fd[0], &n, sizeof n) == sizeof n);
+    close(fd[0]);
+    close(fd[1]);
+    return n;
+}
+
+/* Of the processes of this host the lock file knows who is alive, of those of
+   others the remote. */
+static void
+test_instances_of_hosts(void)
+{
+    struct host a, b;
+    open_host(&a);
+    open_host(&b);
+    CHECK(store_alive(a.t.s, 77) && !store_alive(a.t.s, 78));
+    uint64_t n = store_instance(a.t.s);
+    CHECK(n >= REMOTE_INSTANCES && n == a.f.number);
+    CHECK(store_alive(a.t.s, n) && a.f.n_alive == 2);
+    uint64_t dead = instance_of_dead(&a);
+    a.f.living = b.f.living = dead; /* its lease lasts longer */
+    CHECK(dead != n && !store_alive(a.t.s, dead) && a.f.n_alive == 2);
+    CHECK(store_alive(b.t.s, dead) && !store_alive(b.t.s, n));
+    CHECK(b.f.n_alive == 2);
+    close_host(&a);
+    close_host(&b);
+    fake_free(&list);
+}
+
 int
 main(void)
 {
@@ -583,5 +663,6 @@ main(void)
         test_time_after_a_boot();
         test_age_by_the_boot_clock();
     }
+    test_instances_of_hosts();
     return test_end("t_lock");
 }

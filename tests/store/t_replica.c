@@ -582,19 +582,6 @@ test_clocks(void)
     end();
 }
 
-/* Numbers of processes: those of this host, and what the remote says. */
-static void
-test_instances(void)
-{
-    begin(1);
-    CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
-    CHECK(store_alive(host[0].t.s, 77) && !store_alive(host[0].t.s, 78));
-    CHECK(store_instance(host[0].t.s) != 0);
-    host[0].f.number = 99;
-    CHECK(store_instance(host[0].t.s) == 99 && store_alive(host[0].t.s, 99));
-    end();
-}
-
 /* ---- between turns ---- */
 
 static void
@@ -922,7 +909,6 @@ main(void)
     test_no_room();
     test_probe();
     test_clocks();
-    test_instances();
     test_tend();
     test_tend_once();
     test_tend_after_failure();
