@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h> /* rename */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -295,5 +296,25 @@ file_make_dirs(const char *dir)
         part[i] = dir[i];
     }
     free(part);
+    return rc;
+}
+
+int
+file_write_whole(const char *dir, const char *name, struct str content)
+{
+    char temp[4096], path[4096];
+    uint64_t r;
+    int rc = file_make_dirs(dir);
+    if (rc == 0)
+        rc = random_bytes(&r, sizeof r);
+    if (rc != 0)
+        return rc;
+    text_put(temp, sizeof temp, "%s/tmp-%016llx", dir, (unsigned long long)r);
+    text_put(path, sizeof path, "%s/%s", dir, name);
+    rc = file_write_new(temp, dir, content, false);
+    if (rc == 0 && rename(temp, path) != 0) {
+        rc = file_errno(errno);
+        unlink(temp);
+    }
     return rc;
 }

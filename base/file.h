@@ -41,6 +41,9 @@ void file_give(int fd, const char *like);
    directory is not writable. */
 int file_write_new(const char *path, const char *like, struct str content,
                    bool own);
+/* Makes dir if it is missing, and writes and syncs the file of that name in it,
+   which appears whole, by rename from tmp-<16 digits>. 0, or enum err. */
+int file_write_whole(const char *dir, const char *name, struct str content);
 /* Opens a regular file that only its owner may access, with flags besides
    O_RDONLY. Returns the descriptor, with *len and a NULL *why; or ERR_IO with
    errno or ERR_INVALID, explained in *why. */

@@ -114,25 +114,6 @@ renew(const char *dir, const char *hex, struct str content, bool *made)
     return rc;
 }
 
-static int
-write_file(const char *dir, const char *hex, struct str content)
-{
-    char temp[PATH_LEN], path[PATH_LEN];
-    uint64_t r;
-    int rc = random_bytes(&r, sizeof r);
-
-    if (rc != 0)
-        return rc;
-    text_put(temp, sizeof temp, "%s/tmp-%016llx", dir, (unsigned long long)r);
-    text_put(path, sizeof path, "%s/%s", dir, hex);
-    rc = file_write_new(temp, dir, content, false);
-    if (rc == 0 && rename(temp, path) != 0) {
-        rc = file_errno(errno);
-        unlink(temp);
-    }
-    return rc;
-}
-
 int
 artifact_put(const char *dir, struct str content, char hex[SHA256_HEX + 1],
              bool *made)
@@ -143,11 +124,9 @@ artifact_put(const char *dir, struct str content, char hex[SHA256_HEX + 1],
     if (content.len > ARTIFACT_MAX)
         return ERR_TOO_LARGE;
     sha256_hex(content, hex);
-    rc = file_make_dirs(dir);
-    if (rc == 0)
-        rc = renew(dir, hex, content, made);
+    rc = renew(dir, hex, content, made);
     if (rc == ERR_NOT_FOUND)
-        rc = write_file(dir, hex, content);
+        rc = file_write_whole(dir, hex, content);
     return rc == 0 ? file_sync_path(dir) : rc;
 }
 
