@@ -53,6 +53,7 @@
 struct artifacts {
     struct cli *c;
     uint64_t named, bad; /* artifacts that records name, and bad ones */
+    bool share;          /* put each where the other hosts find it */
     bool remove;         /* the files that no record names; else list them */
     uint64_t unnamed;
     int64_t bytes;       /* of the unnamed ones */
@@ -118,12 +119,14 @@ each_artifact(const struct store_rec *r,
     return rc;
 }
 
-/* Returns NULL if its content is there and whole, else what is wrong. */
+/* Returns NULL if its content is there and whole, perhaps only now, else what
+   is wrong. */
 static const char *
-check_artifact(const char *dir, const struct artifact_ref *ref,
-               struct arena *a, struct str *content)
+check_artifact(struct cli *c, const char *dir, const struct artifact_ref *ref,
+               struct str *content)
 {
-    int rc = artifact_get(dir, ref->sha256, a, content);
+    int rc = artifact_fetch(c->s.store, dir, ref->sha256, true, &c->a,
+                            content);
 
     switch (rc) {
     case 0:
@@ -309,11 +312,14 @@ static int
 verify_artifact(void *ctx, const struct artifact_ref *ref)
 {
     struct artifacts *v = ctx;
-    struct arena *a = &v->c->a;
+    const char *dir = v->c->env->artifacts_dir;
+    struct store *s = v->c->s.store;
     struct str content;
-    const char *what = check_artifact(v->c->env->artifacts_dir, ref, a,
-                                      &content);
+    const char *what = check_artifact(v->c, dir, ref, &content);
 
+    if (what == NULL && v->share &&
+        store_share(s, dir, ref->sha256, true) != 0)
+        what = store_content_why(s);
     v->named++;
     if (what != NULL) {
         v->bad++;
@@ -321,7 +327,7 @@ verify_artifact(void *ctx, const struct artifact_ref *ref)
                  "finding=%s task_id=%.*s sha256=%.*s what=%s", "artifact_bad",
                  STR_ARG(ref->task_id), STR_ARG(ref->sha256), what);
     }
-    arena_reset(a);
+    arena_reset(&v->c->a);
     return cli_drain(v->c) ? 0 : 1;
 }
 
@@ -375,6 +381,17 @@ verify_artifacts(struct artifacts *v)
         return rc;
     rc = store_scan(v->c->s.store, 1, verify_record, v);
     return rc < 0 ? cli_fail_store(v->c, rc) : each_unnamed(v);
+}
+
+int
+cli_artifacts(struct cli *c, bool share, uint64_t *n, uint64_t *bad)
+{
+    struct artifacts v = {.c = c, .share = share};
+    int rc = store_scan(c->s.store, 1, verify_record, &v);
+
+    *n = v.named;
+    *bad = v.bad;
+    return rc < 0 ? cli_fail_store(c, rc) : v.bad > 0 ? CLI_STORE : CLI_OK;
 }
 
 int
@@ -495,7 +512,6 @@ static int
 backup_artifact(void *ctx, const struct artifact_ref *ref)
 {
     struct backup *b = ctx;
-    struct arena *a = &b->c->a;
     char hex[SHA256_HEX + 1];
     struct str content;
     const char *what;
@@ -504,12 +520,12 @@ backup_artifact(void *ctx, const struct artifact_ref *ref)
 
     if (artifact_has(b->dir, ref->sha256, ref->size))
         return 0; /* another record named it */
-    what = check_artifact(b->c->env->artifacts_dir, ref, a, &content);
+    what = check_artifact(b->c, b->c->env->artifacts_dir, ref, &content);
     if (what == NULL) {
         rc = artifact_put(b->dir, content, hex, &made);
-        what = check_artifact(b->dir, ref, a, &content);
+        what = check_artifact(b->c, b->dir, ref, &content);
     }
-    arena_reset(a);
+    arena_reset(&b->c->a);
     if (rc < 0)
         return cli_fail_path(b->c, rc, b->dir);
     b->files += what == NULL;

@@ -13,6 +13,7 @@ cli_push(struct cli *c)
     const char *log = c->env->log_path;
     struct store_report rep;
     struct store_state st;
+    uint64_t n, bad;
     char why[256];
     int rc;
 
@@ -32,10 +33,12 @@ cli_push(struct cli *c)
     if (rc < 0)
         return cli_fail_store(c, rc);
     store_state(c->s.store, &st);
-    cli_tell(c, "{log}: a replica of {store}, seq {seq}\n",
-             "log=%s store=%s seq=%llu", st.path, c->env->store,
-             (unsigned long long)st.head);
-    return 0;
+    rc = cli_artifacts(c, true, &n, &bad);
+    cli_tell(c, "{log}: a replica of {store}, seq {seq}; {artifacts} "
+             "artifacts, {artifacts_bad} of them bad\n",
+             "log=%s store=%s seq=" U64 " artifacts=" U64 " artifacts_bad="
+             U64, st.path, c->env->store, st.head, n, bad);
+    return rc;
 }
 
 int
@@ -43,8 +46,13 @@ cli_pull(struct cli *c)
 {
     const char *file = c->operand[0];
     int rc = cli_repair(c, file);
+    uint64_t n, bad;
 
-    if (rc == 0)
-        cli_tell(c, "", "log=%s", file);
+    if (rc != 0)
+        return rc;
+    rc = cli_artifacts(c, false, &n, &bad);
+    cli_tell(c, "{artifacts_dir}: {artifacts} artifacts, {artifacts_bad} of "
+             "them bad\n", "log=%s artifacts_dir=%s artifacts=" U64
+             " artifacts_bad=" U64, file, c->env->artifacts_dir, n, bad);
     return rc;
 }

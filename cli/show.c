@@ -232,6 +232,7 @@ show_artifact(struct cli *c, const struct task *k)
     const char *id = c->operand[0], *which = c->args.artifact;
     struct str name = raw_quote(&c->a, str_of(which)), entry, content;
     struct buf lines = {0};
+    const char *why;
     size_t at = 0;
     int rc;
 
@@ -239,12 +240,14 @@ show_artifact(struct cli *c, const struct task *k)
     if (entry.p == NULL)
         return cli_fail(c, ERR_NOT_FOUND, "%s: no such artifact: %s: mcptask "
                         "show %s names them", id, which, id);
-    rc = artifact_get(c->env->artifacts_dir,
-                      raw_inner(raw_member(entry, "sha256")), &c->a, &content);
+    rc = artifact_fetch(c->s.store, c->env->artifacts_dir,
+                        raw_inner(raw_member(entry, "sha256")), true, &c->a,
+                        &content);
+    why = store_content_why(c->s.store);
     if (rc < 0)
-        return cli_fail(c, rc, "%s: %s: %s", id, which, rc == ERR_NOT_FOUND
+        return cli_fail(c, rc, "%s: %s: %s%s%s", id, which, rc == ERR_NOT_FOUND
                         ? "its content is not in the artifacts directory"
-                        : "its content cannot be read");
+                        : "its content cannot be read", *why ? "; " : "", why);
     if (c->args.end > 0)
         content = last_lines(content, c->args.end);
     if (c->args.match != NULL) {

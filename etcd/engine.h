@@ -58,6 +58,15 @@ struct engine {
         uint64_t part; /* asked for next */
     } file;
 
+    struct {           /* see etcd/content.c */
+        const char *dir;
+        char hex[SHA256_HEX + 1];
+        bool puts;         /* what is asked puts something */
+        struct buf buf;
+        uint64_t next;     /* part to fetch */
+        uint64_t parts, bytes, sum;  /* in etcd: of this one; of all */
+        int64_t mod, sum_mod;        /* revisions of these; 0: none */
+    } content;
     struct {           /* see etcd/upload.c */
         int state, fd;
         int64_t end, due_ms, revision;

@@ -10,6 +10,9 @@
    P/b/<n>        a batch, by its first record: a line {"w":WID,"p":WID of the
                   batch before,"h":host}, then the records' lines
    P/s/<id>/<i>   part i of a snapshot, which is a whole log
+   P/a            bytes of all contents, see etcd/content.c
+   P/a/<sha256>   "PARTS BYTES AT": of a content
+   P/c/<sha256>/<i>  part i of it
    P/key          the key that signs sessions, as in <log>.key
    P/i/<n>        the host of a process, while its lease lives */
 

@@ -20,6 +20,7 @@
 #include "base/base64.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "etcd/content.h"
 #include "etcd/key.h"
 #include "etcd/snapshot.h"
 #include "etcd/tend.h"
@@ -682,6 +683,18 @@ remote_compacted(void *ctx, const char *path, const char *head, int64_t end)
         upload_begin(e, fd, end, &h);
 }
 
+static int
+remote_content(void *ctx, const char *dir, const char *hex, bool put)
+{
+    struct remote_at at = {.n = 0};
+    struct engine *e = ctx;
+
+    begin(e, &at);
+    e->committing = false;
+    e->window = WINDOW_MIN;
+    return asked(e, content_begin(e, dir, hex, put));
+}
+
 /* ---- making it ---- */
 
 struct both { /* so that one block is freed */
@@ -718,7 +731,8 @@ remote_new(const struct remote **out, struct str url, struct str auth,
     b->table = (struct remote){
         &b->e, b->e.url.local_reads, remote_pull, remote_commit, remote_step,
         remote_watch, remote_why, remote_alive, remote_instance,
-        remote_compacted};
+        remote_compacted,
+        b->e.url.artifacts_mib > 0 ? remote_content : NULL};
     *out = &b->table;
     return 0;
 }
@@ -735,6 +749,7 @@ remote_free(const struct remote *r)
     free(b->e.file.path);
     buf_fini(&b->e.body);
     buf_fini(&b->e.lines);
+    buf_fini(&b->e.content.buf);
     arena_fini(&b->e.mem);
     etcd_bell_free(b->e.bell);
     etcd_free(b->e.client);

@@ -8,6 +8,8 @@
 #define SCHEME "etcd://"
 #define PATIENCE_MS 5000
 #define PATIENCE_MAX_MS 600000
+#define ARTIFACTS_MIB 512
+#define ARTIFACTS_MAX_MIB (1024 * 1024)
 
 /* Takes one "name=value". Returns NULL, or what is wrong. */
 static const char *
@@ -25,8 +27,13 @@ take_option(struct str name, struct str value, struct etcd_url *out)
         return out->shared || str_is(value, "0") ? NULL
                                                  : "shared needs 0 or 1";
     }
+    if (str_is(name, "artifacts"))
+        return str_u64(value, &out->artifacts_mib) &&
+                       out->artifacts_mib <= ARTIFACTS_MAX_MIB
+                   ? NULL : "artifacts needs MiB from 0 to 1048576";
     if (!str_is(name, "patience"))
-        return "unknown option; there are reads, shared and patience";
+        return "unknown option; there are artifacts, reads, shared and "
+               "patience";
     if (!str_u64(value, &v) || v < 100 || v > PATIENCE_MAX_MS)
         return "patience needs milliseconds from 100 to 600000";
     out->patience_ms = (int64_t)v;
@@ -62,7 +69,8 @@ etcd_url_read(struct str text, struct etcd_url *out, char why[256])
     struct str rest = text, options;
     const char *wrong;
 
-    *out = (struct etcd_url){.patience_ms = PATIENCE_MS};
+    *out = (struct etcd_url){.patience_ms = PATIENCE_MS,
+                              .artifacts_mib = ARTIFACTS_MIB};
     wrong = str_starts(rest, SCHEME) ? NULL : "begins with etcd://";
     if (wrong == NULL) {
         rest = str_from(rest, sizeof(SCHEME) - 1);

@@ -2,7 +2,7 @@
 #define ETCD_URL_H
 
 /* url - where a store of several hosts is:
-   etcd://HOST:PORT,HOST:PORT/PREFIX?reads=local&patience=5000 */
+   etcd://HOST:PORT,HOST:PORT/PREFIX?reads=local&patience=5000&artifacts=512 */
 
 #include "etcd/head.h"
 
@@ -12,6 +12,7 @@ struct etcd_url {
     bool local_reads;     /* reads=local */
     bool shared;          /* shared=1: others use this etcd, too */
     int64_t patience_ms;  /* of a commit; 5,000 */
+    uint64_t artifacts_mib; /* for their contents; 512; 0: they stay local */
 };
 
 /* Reads text, which must outlive out. 0, or ERR_INVALID with *why. */

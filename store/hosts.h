@@ -25,6 +25,19 @@ int store_confirm_patiently(struct store *s);
    store_lock and store_commit; also ERR_EXISTS, ERR_BUSY. For the command line;
    needs a remote. */
 int store_push(struct store *s, bool again);
+/* The content dir/hex, a file that is named by its SHA-256, is to be where all
+   hosts find it, before what is staged next is committed; or, unless put, is to
+   come from there. ERR_MORE: store_commit does it, and where it may change an
+   answer it then returns ERR_AGAIN; else what came of it in this turn: 0,
+   ERR_NOT_FOUND, ERR_DAMAGED, ERR_FULL, ERR_BUSY: too many in one turn, or an
+   error of file or remote. Without a remote nothing is put, or found. dir stays
+   valid. */
+int store_content(struct store *s, const char *dir, struct str hex, bool put);
+/* The same, but waits until it is done. For the command line; nothing staged,
+   no commit under way. */
+int store_share(struct store *s, const char *dir, struct str hex, bool put);
+/* Why the last one failed, in words; "" without a remote. */
+const char *store_content_why(const struct store *s);
 /* What to wait for while an operation of the remote is under way, and between
    calls of store_tend: as watch in store/remote.h. *fd -1 and *due_ms INT64_MAX
    without a remote. */

@@ -42,7 +42,8 @@ struct remote_news {
         REMOTE_SAME,    /* pull: the replica has all; at->head is set */
         REMOTE_WON,     /* commit: the batch is the next one */
         REMOTE_BEHIND,  /* lines follow the replica's; a commit is lost */
-        REMOTE_REPLACE  /* the replica is of no use: take the file instead */
+        REMOTE_REPLACE, /* the replica is of no use: take the file instead */
+        REMOTE_SHARED   /* content: it is done */
     } what;
     char head[REMOTE_HEAD_MAX]; /* text of the head after this news */
     struct str lines; /* BEHIND: whole batches, each line with its line feed;
@@ -92,6 +93,11 @@ struct remote {
        snapshot and drop the batches that it covers. */
     void (*compacted)(void *ctx, const char *path, const char *head,
                       int64_t end);
+    /* Begins to put the content in the file dir/hex, named by its SHA-256,
+       where all hosts find it; or to fetch it from there into that file. NULL:
+       contents stay where they are. Errors as of step, and ERR_NOT_FOUND,
+       ERR_DAMAGED. */
+    int (*content)(void *ctx, const char *dir, const char *hex, bool put);
 };
 
 #endif

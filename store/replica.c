@@ -154,6 +154,46 @@ begin_probe(struct store *s)
     return rc;
 }
 
+/* The content to share next, or NULL. Nothing is put for a call that was
+   refused. */
+static struct content *
+next_content(const struct store *s)
+{
+    struct replica *r = s->replica;
+    for (struct content *c = r->contents; c < r->contents + r->n_contents; c++)
+        if (c->rc == ERR_MORE && (!c->put || s->n_staged > c->at))
+            return c;
+    return NULL;
+}
+
+/* A turn goes on where a content was put, and else runs again. */
+static void
+end_content(struct store *s, int rc)
+{
+    struct replica *r = s->replica;
+    r->shared->rc = rc;
+    if (rc != 0)
+        text_put(r->why, sizeof r->why, "%s",
+                 r->remote->why(r->remote->ctx));
+    if (rc == 0 && r->shared->put)
+        return;
+    store_unstage(s, 0);
+    r->changed = true;
+}
+
+static int
+begin_content(struct store *s, struct content *c)
+{
+    struct replica *r = s->replica;
+    int rc = r->remote->content(r->remote->ctx, c->dir, c->hex, c->put);
+    r->shared = c;
+    if (rc == 0)
+        r->doing = REPLICA_SHARES;
+    else
+        end_content(s, rc);
+    return rc == 0 ? 0 : ERR_MORE;
+}
+
 static int
 begin(struct store *s, bool asked)
 {
@@ -161,8 +201,10 @@ begin(struct store *s, bool asked)
     r->began_ms = clock_mono_ms();
     r->asked = asked;
     r->due_ms = 0;
-    int rc = s->n_staged > 0 && knows_head(s) ? begin_commit(s)
-                                              : begin_pull(s);
+    struct content *c = asked ? next_content(s) : NULL;
+    int rc = c != NULL                          ? begin_content(s, c)
+             : s->n_staged > 0 && knows_head(s) ? begin_commit(s)
+                                                : begin_pull(s);
     if (rc == ERR_MORE && r->due_ms == 0)
         r->due_ms = r->began_ms + RETRY_MS;
     return rc;
@@ -218,7 +260,13 @@ step(struct store *s, struct remote_news *news)
     bool pulls = r->doing == REPLICA_PULLS;
     if (rc == ERR_MORE)
         return rc;
+    bool shares = r->doing == REPLICA_SHARES;
     r->doing = REPLICA_IDLE;
+    if (shares) {
+        news->what = REMOTE_SHARED;
+        end_content(s, rc);
+        return rc == ERR_UNREACHABLE ? note_failure(s, rc) : 0;
+    }
     if (rc != 0)
         return note_failure(s, rc);
     note_success(s, news, !pulls);
@@ -358,6 +406,8 @@ static int
 judge(struct store *s, const struct remote_news *news)
 {
     struct replica *r = s->replica;
+    if (news->what == REMOTE_SHARED)
+        return ERR_MORE;
     if (news->what == REMOTE_WON)
         return won(s, news);
     if (news->what == REMOTE_SAME) {
@@ -402,6 +452,17 @@ go_on(struct store *s)
     }
 }
 
+/* A turn that runs again asks anew for what was not done. */
+static void
+end_contents(struct replica *r, bool again)
+{
+    size_t n = 0;
+    for (size_t i = 0; again && i < r->n_contents; i++)
+        if (r->contents[i].rc != ERR_MORE)
+            r->contents[n++] = r->contents[i];
+    r->n_contents = n;
+}
+
 /* Ends a turn with the result rc. */
 static int
 end_turn(struct store *s, int rc, bool *unknown)
@@ -422,6 +483,7 @@ end_turn(struct store *s, int rc, bool *unknown)
         rc = ERR_BUSY;
     if (rc < 0)
         store_unstage(s, 0);
+    end_contents(r, rc == ERR_AGAIN);
     *unknown = rc == ERR_UNKNOWN;
     return rc;
 }
@@ -431,7 +493,7 @@ static bool
 needs_nothing(const struct store *s)
 {
     const struct replica *r = s->replica;
-    if (r->wanted || s->n_staged > 0)
+    if (r->wanted || s->n_staged > 0 || next_content(s) != NULL)
         return false;
     return !s->looked || r->fresh || s->opt.readonly ||
            r->remote->reads_local ||
@@ -447,6 +509,7 @@ store_commit(struct store *s, bool *unknown)
         return s->n_staged == 0 ? 0 : store_commit_here(s, unknown);
     if (needs_nothing(s)) {
         r->lost_ms = 0;
+        r->n_contents = 0;
         return 0;
     }
     if (!r->wanted)
@@ -481,6 +544,52 @@ store_confirm_patiently(struct store *s)
     while ((rc = store_confirm(s)) == ERR_MORE)
         store_await(s);
     return rc;
+}
+
+/* ---- contents ---- */
+
+int
+store_content(struct store *s, const char *dir, struct str hex, bool put)
+{
+    struct replica *r = s->replica;
+    if (r == NULL || r->remote->content == NULL || s->opt.readonly)
+        return put ? 0 : ERR_NOT_FOUND;
+    for (size_t i = 0; i < r->n_contents; i++)
+        if (r->contents[i].put == put && str_is(hex, r->contents[i].hex))
+            return r->contents[i].rc;
+    if (r->err != 0 && (r->tended || clock_mono_ms() < r->until_ms)) {
+        text_put(r->why, sizeof r->why, "%s", s->why);
+        return r->err;
+    }
+    text_put(r->why, sizeof r->why, "too many artifacts at once: try again");
+    if (r->n_contents == REPLICA_CONTENTS)
+        return ERR_BUSY;
+    struct content *c = &r->contents[r->n_contents++];
+    *c = (struct content){.dir = dir, .put = put, .at = s->n_staged,
+                          .rc = ERR_MORE};
+    text_put(c->hex, sizeof c->hex, "%.*s", STR_ARG(hex));
+    return ERR_MORE;
+}
+
+int
+store_share(struct store *s, const char *dir, struct str hex, bool put)
+{
+    struct replica *r = s->replica;
+    struct remote_news news;
+    int rc = store_content(s, dir, hex, put);
+    if (rc != ERR_MORE)
+        return rc;
+    begin_content(s, r->contents);
+    while (r->doing != REPLICA_IDLE && step(s, &news) == ERR_MORE)
+        store_await(s);
+    r->n_contents = 0;
+    return r->contents[0].rc;
+}
+
+const char *
+store_content_why(const struct store *s)
+{
+    return s->replica != NULL ? s->replica->why : "";
 }
 
 /* Checks what is to be pushed; under the lock. */

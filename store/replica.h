@@ -4,12 +4,15 @@
 /* replica - what a store with a remote knows of it. replica.c describes the
    operations. */
 
+#include "base/sha256.h"
 #include "store/remote.h"
 
 #define REPLICA_PATIENCE_MS 5000 /* of a turn that others overtake */
 #define REPLICA_SKEW_MS 5000     /* clocks may differ by so much */
 #define REPLICA_NEXT_G 2 /* a log that is no continuation: see store/move.h */
 #define REPLICA_LOCAL_MS 2000    /* with reads_local, older reads are stale */
+
+#define REPLICA_CONTENTS 64      /* of a turn */
 
 struct store;
 
@@ -21,7 +24,8 @@ struct replica {
     struct remote_at at; /* as the operation under way began */
     int64_t began_ms;
     enum {
-        REPLICA_IDLE, REPLICA_PULLS, REPLICA_COMMITS, REPLICA_PROBES
+        REPLICA_IDLE, REPLICA_PULLS, REPLICA_COMMITS, REPLICA_PROBES,
+        REPLICA_SHARES
     } doing;
     bool asked;   /* by the turn that waits for it; else by store_tend */
     bool wanted;  /* a store_commit is not finished */
@@ -46,6 +50,16 @@ struct replica {
     int err;           /* why the last operation failed, 0: it did not */
     int64_t pause_ms;  /* after that, nothing is tried for so long, */
     int64_t until_ms;  /* until then */
+
+    struct content {   /* that this turn needs */
+        const char *dir;
+        char hex[SHA256_HEX + 1];
+        bool put;
+        size_t at;     /* put: for the records staged after so many */
+        int rc;        /* what came of it; ERR_MORE: nothing yet */
+    } contents[REPLICA_CONTENTS], *shared; /* the one under way */
+    size_t n_contents;
+    char why[256];     /* the last failure of one */
 };
 
 /* store_lock, whatever the remote's state. */

@@ -169,6 +169,20 @@ artifact_get(const char *dir, struct str hex, struct arena *a,
     return str_is(hex, is) ? 0 : ERR_DAMAGED;
 }
 
+int
+artifact_fetch(struct store *s, const char *dir, struct str hex, bool wait,
+               struct arena *a, struct str *out)
+{
+    int rc = artifact_get(dir, hex, a, out), got;
+
+    if ((rc != ERR_NOT_FOUND && rc != ERR_DAMAGED) || !artifact_is_name(hex))
+        return rc;
+    got = (wait ? store_share : store_content)(s, dir, hex, false);
+    if (got == 0)
+        return artifact_get(dir, hex, a, out);
+    return got == ERR_NOT_FOUND ? rc : got == ERR_MORE ? ERR_BUSY : got;
+}
+
 /* ---- lines of a content ---- */
 
 #define LINE_MAX_LEN 1024 /* bytes of a line that are shown */

@@ -3,8 +3,8 @@
 
 /* artifact - contents as files named by their SHA-256, in one directory. */
 
-#include "base/base.h"
 #include "base/sha256.h"
+#include "store.h"
 
 #define ARTIFACT_MAX (1024 * 1024) /* bytes per content */
 
@@ -24,6 +24,12 @@ bool artifact_has(const char *dir, struct str hex, uint64_t size);
    ERR_DAMAGED, ERR_IO, ERR_NOMEM. */
 int artifact_get(const char *dir, struct str hex, struct arena *a,
                  struct str *out);
+
+/* The same; what dir lacks, or has damaged, is taken from the other hosts of the
+   store. Unless wait, in a turn that then runs again. Also the errors of
+   store_content. */
+int artifact_fetch(struct store *s, const char *dir, struct str hex, bool wait,
+                   struct arena *a, struct str *out);
 
 /* Appends the lines of content, from offset *at on, that contain text, with up
    to `around` lines before and after each, as "12:line" and "13-line"; "--"

@@ -3,10 +3,10 @@
 # ARGS_NAME. Those that take long come first.
 
 TESTS := abuse crowd unread store_cut crash server base json json_write page record index store \
-  store_fault replica store_move store_room store_others store_procs lock order verify task keys lists lease \
+  store_fault replica content store_move store_room store_others store_procs lock order verify task keys lists lease \
   message takeover who call call_marks call_store tools artifact pieces prompts sign token mcp mcp_state mcp_talk mcp_call mcp_rounds mcp_tasks \
   mcp_questions mcp_plain tools_wait claim_wait calls_procs session listen loop serve http_parse http http_load etcd engine \
-  engine_tend serve_room hold web web_token web_start
+  engine_tend etcd_content serve_room hold web web_token web_start
 TALK := mcp_log mcp_logs mcp_defer mcp_ask mcp_watch mcp_state mcp_wait \
   mcp_progress \
   mcp_session_mark mcp_session_lives
@@ -51,6 +51,7 @@ WRAP_serve_room := clock_gettime $(WRAP_store_room)
 WRAP_etcd := $(ALLOC) clock_gettime
 WRAP_engine := clock_gettime
 WRAP_engine_tend := clock_gettime
+WRAP_etcd_content := clock_gettime
 WRAP_listen := $(ALLOC) $(FILES) clock_gettime
 WRAP_session := $(WRAP_listen)
 WRAP_token := $(ALLOC) $(FILES) clock_gettime

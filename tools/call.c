@@ -333,6 +333,24 @@ drop_content(const struct tools *s, struct prepared *p)
         artifact_remove(s->env->artifacts_dir, p->blob.sha256);
 }
 
+/* Under the lock: makes sure that the content is here still, and will be where
+   the other hosts find it. */
+static int
+keep_content(const struct tools *s, struct prepared *p)
+{
+    struct store *store = tasks_store(s->t);
+    const char *dir = s->env->artifacts_dir;
+    struct str hex = str_of(p->blob.sha256);
+    int rc = artifact_has(dir, hex, p->blob.size) ? 0 : put_content(s, p);
+
+    if (rc != 0)
+        return rc;
+    rc = store_content(store, dir, hex, true);
+    return rc == 0 || rc == ERR_MORE
+               ? 0 : task_fail(&p->w.x, rc, "content", "%s",
+                               store_content_why(store));
+}
+
 int
 tools_attach(struct mcp_call *c)
 {
@@ -345,10 +363,8 @@ tools_attach(struct mcp_call *c)
     if (!p)
         return ERR_NOMEM;
     rc = p->rc;
-    if (rc == 0 && p->blob.stored && store_locked(tasks_store(s->t)) &&
-        !artifact_has(s->env->artifacts_dir, str_of(p->blob.sha256),
-                      p->blob.size))
-        rc = put_content(s, p);
+    if (rc == 0 && p->blob.stored && store_locked(tasks_store(s->t)))
+        rc = keep_content(s, p);
     rc = rc == 0 ? change(c, TOOLS_RECEIPT_ROOM, &p->w, &p->blob)
                  : tools_error(c, &p->w.x.e);
     if (rc != 1) {

@@ -485,6 +485,8 @@ get_content(struct piece *p, struct str entry)
 {
     struct str hex = raw_inner(raw_member(entry, "sha256")), content;
     struct str cursor = cursor_of(p);
+    struct store *store = tasks_store(p->s->t);
+    const char *why = store_content_why(store);
     uint64_t offset = 0;
     size_t n;
     bool text;
@@ -493,10 +495,11 @@ get_content(struct piece *p, struct str entry)
     if (cursor.p && !str_u64(cursor, &offset))
         return bad_cursor(p);
 
-    rc = artifact_get(p->s->env->artifacts_dir, hex, p->x->a, &content);
+    rc = artifact_fetch(store, p->s->env->artifacts_dir, hex, false, p->x->a,
+                        &content);
     if (rc == ERR_NOT_FOUND)
-        return task_fail(p->x, rc, "artifact_id",
-                         "the content is not in the artifacts directory");
+        return task_fail(p->x, rc, "artifact_id", "the content is not in the "
+                         "artifacts directory%s%s", *why ? "; " : "", why);
     if (rc == ERR_DAMAGED)
         return task_fail(p->x, rc, "artifact_id",
                          "the content is not what was attached");

@@ -179,9 +179,9 @@ put_artifact(struct mcp_call *c, struct str uri, const struct task *k,
     if (!raw.p)
         return ERR_NOMEM;
     entry = raw_list_find(k->f[F_ARTIFACTS], "artifact_id", raw);
-    rc = artifact_get(s->env->artifacts_dir,
-                      raw_inner(raw_member(entry, "sha256")), c->arena,
-                      &content);
+    rc = artifact_fetch(tasks_store(s->t), s->env->artifacts_dir,
+                        raw_inner(raw_member(entry, "sha256")), false,
+                        c->arena, &content);
     if (rc != 0)
         return rc;
     if (utf8_is_valid(content)) {

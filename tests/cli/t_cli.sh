@@ -688,7 +688,8 @@ run 3 pull "$dir/pulled"
 export MCP_TASK_DB_PATH="$dir/mended"
 run 0 verify
 run 0 pull "$dir/copied" --json
-has out "{\"log\":\"$dir/copied\"}"
+has out "{\"log\":\"$dir/copied\",\"artifacts_dir\":\""
+has out '"artifacts":0,"artifacts_bad":0}'
 MCP_TASK_DB_PATH=$dir/copied run 0 list --all
 run 0 list --all
 unset MCP_TASK_DB_PATH

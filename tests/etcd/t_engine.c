@@ -482,7 +482,8 @@ test_url(void)
         "etcd://127.0.0.1:1/", "etcd://127.0.0.1:1/a/", "etcd:///x",
         "etcd://127.0.0.1/x", "etcd://host:1/x", "etcd://127.0.0.1:1/a b",
         "etcd://127.0.0.1:1/x?reads=some", "etcd://127.0.0.1:1/x?other=1",
-        "etcd://127.0.0.1:1/x?patience=1", "etcd://127.0.0.1:1/x?shared=2"};
+        "etcd://127.0.0.1:1/x?patience=1", "etcd://127.0.0.1:1/x?shared=2",
+        "etcd://127.0.0.1:1/x?artifacts=x"};
     const struct remote *r;
     struct etcd_url u;
     char why[256];
@@ -493,8 +494,9 @@ test_url(void)
         CHECK(why[0] != '\0');
     }
     CHECK(etcd_url_read(STR("etcd://127.0.0.1:1,[::1]:2/a/b?reads=local"
-                            "&shared=1&patience=700"), &u, why) == 0);
-    CHECK(u.local_reads && u.shared && u.patience_ms == 700);
+                            "&shared=1&patience=700&artifacts=9"), &u, why) == 0);
+    CHECK(u.local_reads && u.shared && u.patience_ms == 700 &&
+          u.artifacts_mib == 9);
     CHECK(str_is(u.endpoints, "127.0.0.1:1,[::1]:2"));
     CHECK(strcmp(u.prefix, "a/b") == 0);
 }

@@ -5,6 +5,8 @@
    share, and for each of them an engine that answers as store/remote.h says.
    A test can make an engine slow, fail, answer nothing, or lose its answers. */
 
+#include "base/file.h"
+#include "base/sha256.h"
 #include "store/record.h"
 #include "store/remote.h"
 #include "tests/lib/test.h"
@@ -14,6 +16,7 @@
 #include <sys/stat.h>
 
 #define FAKE_MAX 512
+#define FAKE_CONTENTS 4
 
 struct fake_batch {
     uint64_t last;
@@ -27,6 +30,10 @@ struct fake_list { /* what all hosts share */
     size_t n;                      /* 0: there is no store yet */
     unsigned epoch;
     char id[33];
+    struct {
+        char hex[SHA256_HEX + 1]; /* "": none */
+        struct buf bytes;
+    } content[FAKE_CONTENTS];
 };
 
 struct fake {
@@ -42,14 +49,18 @@ struct fake {
     bool tells;      /* it will ring whenever it is */
     size_t window;   /* batches in an answer */
     int64_t skew_ms;
-    unsigned pulls, commits, n_compacted, n_alive;
+    int no_content;  /* contents fail so, and nothing else */
+    unsigned pulls, commits, shares, n_compacted, n_alive;
     uint64_t number; /* of this process */
     uint64_t living; /* of another */
     void (*first)(void *ctx); /* called once before the next commit is judged:
                                  others are first */
     void *first_ctx;
 
-    enum { FAKE_IDLE, FAKE_PULL, FAKE_COMMIT } doing;
+    enum { FAKE_IDLE, FAKE_PULL, FAKE_COMMIT, FAKE_SHARE } doing;
+    const char *content_dir;
+    char hex[SHA256_HEX + 1];
+    bool put;
     struct remote_at at;
     struct buf lines, out;
     uint64_t last;
@@ -94,6 +105,10 @@ fake_restore(struct fake_list *l, size_t n)
 static inline void
 fake_free(struct fake_list *l)
 {
+    for (size_t i = 0; i < FAKE_CONTENTS; i++) {
+        buf_fini(&l->content[i].bytes);
+        l->content[i].hex[0] = '\0';
+    }
     while (l->n > 0)
         buf_fini(&l->b[--l->n].lines);
 }
@@ -254,10 +269,62 @@ fake_commit(void *ctx, const struct remote_at *at, struct str lines,
 }
 
 static inline int
+fake_content(void *ctx, const char *dir, const char *hex, bool put)
+{
+    struct fake *f = ctx;
+
+    CHECK(f->doing == FAKE_IDLE);
+    f->doing = FAKE_SHARE;
+    f->shares++;
+    f->content_dir = dir;
+    f->put = put;
+    snprintf(f->hex, sizeof(f->hex), "%s", hex);
+    return 0;
+}
+
+/* Where the hosts find this content, or a free place; else NULL. */
+static inline struct buf *
+fake_find(struct fake_list *l, const char *hex)
+{
+    for (size_t i = 0; i < FAKE_CONTENTS; i++)
+        if (strcmp(l->content[i].hex, hex) == 0)
+            return &l->content[i].bytes;
+    return NULL;
+}
+
+static inline int
+fake_share(struct fake *f)
+{
+    struct buf *b = fake_find(f->list, f->hex);
+    static char text[1 << 20];
+    char path[512];
+    FILE *file;
+
+    if (f->no_content != 0)
+        return f->no_content;
+    if (!f->put)
+        return b == NULL ? ERR_NOT_FOUND
+                         : file_write_whole(f->content_dir, f->hex,
+                                            buf_view(b));
+    snprintf(path, sizeof(path), "%s/%s", f->content_dir, f->hex);
+    file = fopen(path, "r");
+    if (!CHECK(file != NULL))
+        return ERR_NOT_FOUND;
+    b = b != NULL ? b : fake_find(f->list, "");
+    buf_reset(b, 0);
+    buf_put(b, text, fread(text, 1, sizeof(text), file));
+    fclose(file);
+    for (size_t i = 0; i < FAKE_CONTENTS; i++)
+        if (&f->list->content[i].bytes == b)
+            memcpy(f->list->content[i].hex, f->hex, sizeof(f->hex));
+    return 0;
+}
+
+static inline int
 fake_step(void *ctx, struct remote_news *out)
 {
     struct fake *f = ctx;
-    bool commits = f->doing == FAKE_COMMIT;
+    bool commits = f->doing == FAKE_COMMIT, shares = f->doing == FAKE_SHARE;
     void (*first)(void *of) = f->first;
 
     memset(out, 0, sizeof(*out));
@@ -280,11 +347,14 @@ fake_step(void *ctx, struct remote_news *out)
     }
     if (commits && f->full)
         return ERR_FULL;
+    if (shares)
+        return fake_share(f);
     if (commits && first != NULL) {
         f->first = NULL;
         first(f->first_ctx);
     }
-    if (f->at.push != REMOTE_FOLLOW) {
+    if (f->at.push == REMOTE_PUSH || (f->at.push == REMOTE_CONTINUE &&
+                                      f->list->n == 0)) {
         fake_push(f, out);
         return 0;
     }
@@ -318,8 +388,8 @@ fake_watch(void *ctx, bool *write, int64_t *due_ms)
 static inline const char *
 fake_why(void *ctx)
 {
-    (void)ctx;
-    return "the fake does not answer";
+    return ((struct fake *)ctx)->no_content != 0
+               ? "the fake has no such content" : "the fake does not answer";
 }
 
 static inline bool
@@ -358,7 +428,8 @@ fake_new(struct fake *f, struct fake_list *list, const char *dir)
     snprintf(f->dir, sizeof(f->dir), "%s", dir);
     f->remote = (struct remote){f, false, fake_pull, fake_commit, fake_step,
                                 fake_watch, fake_why, fake_alive,
-                                fake_instance, fake_compacted};
+                                fake_instance, fake_compacted,
+                                fake_content};
 }
 
 static inline void

@@ -21,6 +21,13 @@
     "\"agent\":\"ann\"")
 #define GET(id) CALL("get_task", "\"task_id\":\"" id "\"")
 
+#define ATTACH(id) CALL("attach_artifact", "\"task_id\":\"" id "\"," \
+    "\"agent\":\"ann\",\"name\":\"n\",\"content\":\"one\"")
+#define CONTENT(id) CALL("get_task", "\"task_id\":\"" id "\"," \
+    "\"artifact_id\":\"a1\"")
+/* printf one | sha256sum */
+#define ONE "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"
+
 static struct fake_list list;
 
 /* A host: store and tasks over its engine. */
@@ -34,6 +41,7 @@ struct host {
 
 static struct host here, there;
 static struct cli_env env;
+static char contents[320], content[400]; /* the directory; the file of ONE */
 static struct tools *tools;
 static struct loop *loop;
 static struct mcp *mcp;
@@ -210,6 +218,9 @@ begin(bool reads_local)
 {
     host_open(&here, reads_local);
     host_open(&there, false);
+    snprintf(contents, sizeof(contents), "%s.contents", here.path);
+    snprintf(content, sizeof(content), "%s/" ONE, contents);
+    env.artifacts_dir = contents;
     CHECK(tools_new(&tools, here.tasks, &env) == 0);
     CHECK(mcp_new(&mcp, tools_catalogue(tools), here.store, NULL) == 0);
     CHECK(loop_new(&loop) == 0);
@@ -617,9 +628,116 @@ test_import(void)
     end();
 }
 
+/* A content goes to the other hosts before the answer, and comes from them;
+   meanwhile nobody is answered. */
+static void
+test_content(void)
+{
+    struct client *attach, *other;
+
+    begin(false);
+    attach = sends(ATTACH("a"));
+    other = sends(CREATE("l"));
+    here.fake.hold = 10;
+    late = NULL;
+    between = push_late;
+    serve();
+    CHECK(late != NULL && says(attach, "\\\"artifact_id\\\":\\\"a1\\\""));
+    CHECK(says(other, "\\\"task_id\\\":\\\"l\\\""));
+    CHECK(fake_find(&list, ONE) != NULL && here.fake.shares == 1);
+    all_leave();
+    between = NULL;
+    CHECK(unlink(content) == 0);
+    attach = sends(CONTENT("a"));
+    serve();
+    CHECK(says(attach, "\\\"content\\\":\\\"one\\\""));
+    CHECK(here.fake.shares == 2 && access(content, F_OK) == 0);
+    all_leave();
+    attach = sends(CONTENT("a")); /* it is here now */
+    serve();
+    CHECK(says(attach, "\\\"one\\\"") && here.fake.shares == 2);
+    all_leave();
+    CHECK(unlink(content) == 0);
+    attach = sends("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":"
+                   "\"resources/read\",\"params\":{\"uri\":"
+                   "\"task://a/artifacts/a1\"}}");
+    serve();
+    CHECK(says(attach, "\"text\":\"one\"") && here.fake.shares == 3);
+    end();
+}
+
+/* Others are first: it is not put twice. A call that is refused puts
+   nothing. */
+static void
+test_content_rival(void)
+{
+    struct client *refused, *attach;
+
+    begin(false);
+    attach = sends(CREATE("m"));
+    serve();
+    all_leave();
+    attach = sends(ATTACH("m"));
+    refused = sends(ATTACH("none"));
+    here.fake.first = claim_there;
+    serve();
+    CHECK(here.fake.first == NULL && here.fake.shares == 1);
+    CHECK(says(attach, "\\\"artifact_id\\\":\\\"a1\\\""));
+    CHECK(says(refused, "not_found") && access(content, F_OK) == 0);
+    all_leave();
+    attach = sends(ATTACH("a"));
+    serve();
+    CHECK(says(attach, "lease_held") && here.fake.shares == 1);
+    end();
+}
+
+/* It finds no room, or nobody has it, or nobody answers: that call fails. */
+static void
+test_no_content(void)
+{
+    struct client *attach, *other;
+
+    begin(false);
+    here.fake.no_content = ERR_FULL;
+    attach = sends(ATTACH("a"));
+    other = sends(CREATE("n"));
+    serve();
+    CHECK(says(attach, "store_full") && says(attach, "no such content"));
+    CHECK(says(other, "\\\"task_id\\\":\\\"n\\\""));
+    CHECK(access(content, F_OK) != 0);
+    all_leave();
+    here.fake.no_content = 0;
+    attach = sends(ATTACH("a"));
+    serve();
+    CHECK(says(attach, "\\\"artifact_id\\\":\\\"a1\\\""));
+    all_leave();
+    CHECK(unlink(content) == 0);
+    here.fake.no_content = ERR_NOT_FOUND;
+    attach = sends(CONTENT("a"));
+    serve();
+    CHECK(says(attach, "not_found") && says(attach, "no such content"));
+    all_leave();
+    here.fake.no_content = ERR_UNREACHABLE;
+    attach = sends(CONTENT("a"));
+    other = sends(CREATE("o"));
+    serve();
+    CHECK(says(attach, "store_unreachable"));
+    CHECK(says(other, "store_unreachable"));
+    all_leave();
+    here.fake.no_content = 0;
+    tend_now();
+    attach = sends(CONTENT("a"));
+    serve();
+    CHECK(says(attach, "\\\"one\\\""));
+    end();
+}
+
 int
 main(void)
 {
+    test_content();
+    test_content_rival();
+    test_no_content();
     test_open();
     test_rival();
     test_read();

@@ -1,113 +1,11 @@
 /* Stores of several hosts over one remote: each has a log of its own, and all
    see one order of commits. */
 
-#include "cli/cli.h"
 #include "store/state.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "tests/lib/fault.h"
-#include "tests/lib/store_test.h"
-#include "tests/lib/fake_remote.h"
-
-#define HOSTS 3
-
-static struct fake_list list;
-
-/* A host: a store over its engine. */
-static struct host {
-    struct tstore t;
-    struct fake f;
-    char *path;
-} host[HOSTS];
-
-static void
-open_host(struct host *h)
-{
-    CHECK(ts_open_with(&h->t, &(struct store_options){
-        .path = h->path, .closed_max = STORE_CLOSED_MAX, .compact_at = 1,
-        .remote = &h->f.remote}) == 0);
-}
-
-static void
-begin(int n)
-{
-    for (int i = 0; i < n; i++) {
-        char *dir = test_tmpdir();
-
-        host[i].path = path_in(dir, "tasks.log");
-        fake_new(&host[i].f, &list, dir);
-        open_host(&host[i]);
-        free(dir);
-    }
-}
-
-static void
-end(void)
-{
-    for (int i = 0; i < HOSTS; i++) {
-        if (host[i].path == NULL)
-            continue;
-        ts_close(&host[i].t);
-        fake_end(&host[i].f);
-        free(host[i].path);
-        host[i].path = NULL;
-    }
-    fake_free(&list);
-    list.epoch = 0;
-}
-
-/* Commits what is staged, or confirms. */
-static int
-finish(struct host *h, bool *unknown)
-{
-    int rc;
-
-    while ((rc = store_commit(h->t.s, unknown)) == ERR_MORE)
-        store_await(h->t.s);
-    return rc;
-}
-
-/* Locks, stages a record and commits, once. */
-static int
-put_once(struct host *h, const char *key, const char *body)
-{
-    bool unknown;
-    int rc = store_lock_patiently(h->t.s);
-
-    if (rc != 0)
-        return rc;
-    CHECK(store_stage(h->t.s, str_of(key), str_of(body)) == 0);
-    rc = finish(h, &unknown);
-    CHECK(store_staged_n(h->t.s) == 0 && unknown == (rc == ERR_UNKNOWN));
-    store_unlock(h->t.s);
-    return rc;
-}
-
-static int
-put(struct host *h, const char *key, const char *body)
-{
-    int rc;
-
-    do
-        rc = put_once(h, key, body);
-    while (rc == ERR_AGAIN);
-    return rc;
-}
-
-static int
-confirm(struct host *h)
-{
-    CHECK(store_follow(h->t.s) == 0);
-    return store_confirm_patiently(h->t.s);
-}
-
-/* Whether the host sees this body, and its log is whole. */
-static bool
-sees(struct host *h, const char *key, const char *body)
-{
-    return CHECK(strcmp(ts_get(&h->t, key), body) == 0) &&
-           CHECK(ts_is_replay(&h->t));
-}
+#include "tests/lib/hosts_rig.h"
 
 static void
 test_one_order(void)
@@ -746,18 +644,6 @@ test_patience(void)
 }
 
 /* ---- the command line ---- */
-
-/* Runs a command on the log of h. Returns its exit code. */
-static int
-command(struct host *h, char *cmd, char *a)
-{
-    char *argv[] = {cmd, a, NULL};
-    struct cli_env env = {.base_dir = h->f.dir, .log_path = h->path,
-                          .artifacts_dir = h->f.dir, .remote = &h->f.remote,
-                          .store = "fake://"};
-
-    return cli_main(&env, argv);
-}
 
 static void
 rival_elsewhere(void *ctx)

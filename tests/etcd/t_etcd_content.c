@@ -1,0 +1,271 @@
+/* Contents of artifacts in etcd, against two fake members of a cluster before
+   one map. */
+
+#include "base/sha256.h"
+#include "tests/lib/engine_rig.h"
+
+#define PART (512 * 1024)
+#define MIB (1024 * 1024)
+
+/* A content of len bytes, each set different. */
+static struct content {
+    char bytes[MIB + 1], hex[SHA256_HEX + 1];
+    size_t len;
+} big, small;
+
+static void
+fill(struct content *c, size_t len, unsigned seed)
+{
+    c->len = len;
+    for (size_t i = 0; i < len; i++)
+        c->bytes[i] = (char)((i + seed) * 2654435761u >> 13);
+    sha256_hex((struct str){c->bytes, len}, c->hex);
+}
+
+static const char *
+dir_of(const struct host *h)
+{
+    static char dirs[2][320]; /* the engine keeps the name */
+    char *out = dirs[h == &b];
+
+    snprintf(out, sizeof(dirs[0]), "%s.contents", h->log);
+    return out;
+}
+
+static void
+keep(const struct host *h, const struct content *c)
+{
+    CHECK(file_write_whole(dir_of(h), c->hex,
+                           (struct str){c->bytes, c->len}) == 0);
+}
+
+static bool
+has(const struct host *h, const struct content *c)
+{
+    static char text[MIB + 2];
+    char path[400];
+    size_t n = 0;
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s/%s", dir_of(h), c->hex);
+    f = fopen(path, "r");
+    if (f != NULL) {
+        n = fread(text, 1, sizeof(text), f);
+        fclose(f);
+    }
+    return f != NULL && n == c->len && memcmp(text, c->bytes, n) == 0;
+}
+
+static int
+begin_share(struct host *h, const struct content *c, bool put)
+{
+    return h->r->content(h->r->ctx, dir_of(h), c->hex, put);
+}
+
+static int
+share(struct host *h, const struct content *c, bool put)
+{
+    return finish(h, begin_share(h, c, put));
+}
+
+static bool
+says(const struct host *h, const char *what)
+{
+    bool found = strstr(h->r->why(h->r->ctx), what) != NULL;
+
+    if (!found)
+        printf("%s\n", h->r->why(h->r->ctx));
+    return found;
+}
+
+/* The sum of all bytes, as etcd has it. */
+static bool
+sum_is(size_t sum)
+{
+    char text[32];
+
+    snprintf(text, sizeof(text), "%zu", sum);
+    return CHECK(str_is(gw_value(g[0]->map, "t/main/a"), text));
+}
+
+/* Two hosts put and fetch; both put the same. Returns how many requests it
+   took. */
+static uint64_t
+play(enum gateway_fault kind, uint64_t at)
+{
+    uint64_t requests;
+
+    begin();
+    keep(&a, &big);
+    keep(&b, &small);
+    gateway_plan(g[0], at, kind, 14, "etcdserver: request timed out");
+    CHECK(share(&a, &big, true) == 0);
+    commit(&a, "k/a", 1);
+    CHECK(share(&b, &small, true) == 0);
+    CHECK(pull(&b) == 0 && share(&b, &big, false) == 0 && has(&b, &big));
+    CHECK(share(&b, &big, true) == 0);
+    CHECK(share(&a, &small, false) == 0 && has(&a, &small));
+    requests = g[0]->requests;
+    CHECK(sum_is(big.len + small.len) && keys("t/main/c/") == 3);
+    end();
+    return requests;
+}
+
+static void
+test_faults(void)
+{
+    static const enum gateway_fault kinds[] = {
+        GATEWAY_LOSE, GATEWAY_LOSE_ANSWER, GATEWAY_TWICE, GATEWAY_HOLD,
+        GATEWAY_HOLD_ANSWER, GATEWAY_ERROR, GATEWAY_ERROR_AFTER};
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        for (uint64_t at = 0, all = 1; at < all; at += TEST_STEP)
+            all = play(kinds[i], at);
+}
+
+/* Each size is whole, in as few parts as it needs. */
+static void
+test_sizes(void)
+{
+    static const size_t sizes[] = {0, 1, PART - 1, PART, PART + 1, MIB};
+    static struct content c;
+
+    begin();
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        size_t before = keys("t/main/c/");
+
+        fill(&c, sizes[i], 7);
+        keep(&a, &c);
+        CHECK(share(&a, &c, true) == 0);
+        CHECK(share(&b, &c, false) == 0 && has(&b, &c));
+        CHECK(keys("t/main/c/") - before == (sizes[i] > PART ? 2 : 1));
+    }
+    fill(&c, MIB + 1, 7);
+    keep(&a, &c);
+    CHECK(share(&a, &c, true) == ERR_TOO_LARGE);
+    end();
+}
+
+/* Of two who put the same at once, each may do a part of it. */
+static void
+test_rivals(void)
+{
+    for (int lead = 0; lead < 40; lead += 1 + (TEST_STEP > 1)) {
+        begin();
+        keep(&a, &big);
+        keep(&b, &big);
+        CHECK(begin_share(&a, &big, true) == 0);
+        for (int i = 0; i < lead; i++)
+            if (step(&a) == 0)
+                lead = 100;
+        CHECK(share(&b, &big, true) == 0);
+        CHECK(lead >= 100 || finish(&a, 0) == 0);
+        CHECK(sum_is(big.len) && keys("t/main/c/") == 2);
+        CHECK(share(&b, &big, false) == 0);
+        end();
+    }
+}
+
+/* One who was killed halfway has put nothing that others find, and the next one
+   goes on from there. */
+static void
+test_killed(void)
+{
+    begin();
+    keep(&a, &big);
+    keep(&b, &big);
+    CHECK(begin_share(&a, &big, true) == 0);
+    while (keys("t/main/c/") == 0)
+        CHECK(step(&a) == ERR_MORE);
+    restart(&a, true);
+    CHECK(share(&a, &big, false) == ERR_NOT_FOUND);
+    CHECK(says(&a, "push --continue"));
+    CHECK(share(&b, &big, true) == 0 && share(&a, &big, false) == 0);
+    CHECK(sum_is(big.len) && keys("t/main/c/") == 2);
+    end();
+}
+
+/* A host gives up; its request takes effect later, and adds nothing. */
+static void
+test_given_up(void)
+{
+    begin();
+    keep(&a, &small);
+    CHECK(begin_share(&a, &small, true) == 0);
+    while (keys("t/main/a") == 0)
+        CHECK(step(&a) == ERR_MORE);
+    CHECK(pull(&a) == 0);
+    CHECK(share(&a, &small, true) == 0 && sum_is(small.len));
+    end();
+}
+
+static void
+test_missing(void)
+{
+    char key[128], path[400];
+
+    begin();
+    CHECK(share(&a, &small, true) == ERR_NOT_FOUND);
+    CHECK(says(&a, small.hex) && keys("t/") == 0);
+    CHECK(share(&a, &small, false) == ERR_NOT_FOUND);
+    CHECK(says(&a, "push --continue"));
+    /* A file is not what its name says, here or there. */
+    CHECK(file_write_whole(dir_of(&a), small.hex, STR("other")) == 0);
+    CHECK(share(&a, &small, true) == ERR_DAMAGED && says(&a, small.hex));
+    keep(&a, &small);
+    CHECK(share(&a, &small, true) == 0);
+    snprintf(key, sizeof(key), "t/main/c/%s/0", small.hex);
+    set_key(key, "other");
+    CHECK(share(&b, &small, false) == ERR_DAMAGED && !has(&b, &small));
+    CHECK(says(&b, "push --continue"));
+    drop_key(key);
+    CHECK(share(&b, &small, false) == ERR_DAMAGED);
+    snprintf(key, sizeof(key), "t/main/a/%s", small.hex);
+    set_key(key, "what");
+    CHECK(share(&b, &small, false) == ERR_NOT_FOUND);
+    CHECK(share(&a, &small, true) == 0 && sum_is(small.len));
+    /* There is no place for the file. */
+    snprintf(path, sizeof(path), "%s", dir_of(&b));
+    CHECK(file_write_new(path, path, STR(""), true) == 0);
+    CHECK(share(&b, &small, false) < 0 && says(&b, path));
+    end();
+}
+
+/* The limit of the URL, and that of etcd. */
+static void
+test_room(void)
+{
+    static struct content most;
+
+    begin();
+    snprintf(url + strlen(url), sizeof(url) - strlen(url), "?artifacts=1");
+    restart(&a, false);
+    fill(&most, MIB - 999, 3);
+    keep(&a, &most);
+    keep(&a, &small);
+    CHECK(share(&a, &most, true) == 0);
+    CHECK(share(&a, &small, true) == ERR_FULL && says(&a, "artifacts=1 "));
+    CHECK(share(&a, &most, true) == 0); /* what is there is */
+    g[0]->map->full = true;
+    CHECK(share(&a, &most, true) == ERR_FULL && says(&a, "space exceeded"));
+    g[0]->map->full = false;
+    snprintf(strchr(url, '?'), 16, "?artifacts=0");
+    restart(&a, false);
+    CHECK(a.r->content == NULL);
+    end();
+}
+
+int
+main(void)
+{
+    fill(&big, PART + 5000, 1);
+    fill(&small, 1000, 2);
+    test_sizes();
+    test_rivals();
+    test_killed();
+    test_given_up();
+    test_missing();
+    test_room();
+    test_faults();
+    return test_end("t_etcd_content");
+}
