@@ -6,8 +6,10 @@ Usage: chaos.py MCPTASK [SECONDS [SEED]]. Exit code 77: etcd is not installed.
 
 Checked: no acknowledged change is missing; a claim has one winner; no read is
 older than what was acknowledged before it was sent, unless its answer says so;
-in the end the replicas are equal and whole."""
+an acknowledged artifact can be read on every host, with its bytes; in the end
+the replicas are equal and whole."""
 
+import hashlib
 import json
 import os
 import random
@@ -54,9 +56,11 @@ class World:
         self.over = False
         self.acked = {}      # task: newest acknowledged version
         self.won = {}        # race: who was told to have it
+        self.contents = {}   # task: (id, content) of its artifact
         self.wrong = []
         self.counts = dict.fromkeys(
-            ["writes", "refused", "lost", "reads", "stale", "claims"], 0)
+            ["writes", "refused", "lost", "reads", "stale", "claims",
+             "artifacts", "contents"], 0)
 
     def dir(self, host):
         return f"{self.work}/host{host}"
@@ -112,6 +116,39 @@ class World:
         elif ok and said.get("task", said).get("version", 0) < version:
             self.fail(f"{client.name} reads {task} older than {version}")
 
+    def attach(self, client, i):
+        """Some contents take more than one part."""
+        task = f"{client.name}-{i}"
+        content = f"{task} {random.random()} " * (
+            16000 if i % 20 == 4 else random.randrange(1, 200))
+        ok, said, _ = client.call("attach_artifact", task_id=task,
+                                  agent=client.name, name="log", type="log",
+                                  content=content)
+        if ok:
+            self.contents[task] = said["artifact_id"], content
+            self.counts["artifacts"] += 1
+        else:
+            self.counts["lost" if ok is None else "refused"] += 1
+
+    def read_content(self, client):
+        if not self.contents:
+            return
+        task = random.choice(list(self.contents)[-20:])
+        which, content = self.contents[task]
+        ok, said, stale = client.call("get_task", task_id=task,
+                                      artifact_id=which)
+        if ok is None or stale:
+            return
+        if ok:
+            self.counts["contents"] += 1
+        got = said.get("content", "")
+        if ok and (not content.startswith(got) or
+                   len(got) < min(len(content), 1000)):
+            self.fail(f"{client.name} reads another content of {task}")
+        elif not ok and said.get("code") not in ("store_unreachable",
+                                                 "store_busy"):
+            self.fail(f"{client.name} does not read {which} of {task}: {said}")
+
     def race(self, client, i):
         """All agents claim the same task."""
         task = f"race-{i}"
@@ -134,6 +171,9 @@ class World:
             for k in range(1 + i % 4):
                 self.checkpoint(client, i, k)
             self.read(client)
+            if i % 2 == 0:
+                self.attach(client, i)
+            self.read_content(client)
             if i % 5 == 0:
                 self.race(client, i // 5)
 
@@ -208,11 +248,17 @@ class World:
             for task, version in self.acked.items():
                 if tasks.get(task, {}).get("version", 0) < version:
                     self.fail(f"host {host} lacks {task} {version}")
+            for task, (which, content) in self.contents.items():
+                sha256 = hashlib.sha256(content.encode()).hexdigest()
+                if [which, sha256] not in [
+                        [a["artifact_id"], a.get("sha256")]
+                        for a in tasks.get(task, {}).get("artifacts", [])]:
+                    self.fail(f"host {host} lacks {which} of {task}")
             for task, who in self.won.items():
                 owner = tasks.get(task, {}).get("current_owner")
                 if owner != who:
                     self.fail(f"{task} is {owner}'s, not {who}'s")
-            checked = self.command(host, "verify")
+            checked = self.command(host, "verify") # and of the artifacts
             if checked.returncode != 0:
                 self.fail(checked.stdout + checked.stderr)
             texts.add("".join(sorted(got.stdout.splitlines(True))))
