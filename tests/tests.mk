@@ -103,6 +103,8 @@ $(B)/fixture: $(FIXTURE) $(wildcard tests/*/*.h) $(OBJ)
 	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -o $@ $(FIXTURE) $(OBJ) \
 	  $(ALL_LDFLAGS)
 
+include tests/etcd/suite.mk
+
 # Each program runs by itself and leaves what it printed, in test/NAME.ok if
 # it passed. As many run at once as make was told, or two for each processor:
 # some wait for what they started.
@@ -247,5 +249,5 @@ chaos: $(BIN)
 faults: $(BIN)
 	@python3 tests/etcd/faults.py ./$(BIN) || [ $$? -eq 77 ]
 
-.PHONY: chaos faults upgrade cross clients lint sanitized lint_builds $(LINT) \
+.PHONY: chaos faults cluster-test upgrade cross clients lint sanitized lint_builds $(LINT) \
   $(FUZZ:%=run_fuzz_%)

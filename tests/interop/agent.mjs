@@ -22,7 +22,7 @@ import * as v2 from '@modelcontextprotocol/client';
 import { StdioClientTransport as V2Stdio }
   from '@modelcontextprotocol/client/stdio';
 
-import { PRODUCT, Server } from './server.mjs';
+import { PRODUCT, Server, storeEnv } from './server.mjs';
 import { Wire } from './wire.mjs';
 
 export const MODERN = '2026-07-28';
@@ -106,7 +106,7 @@ export const accept = ({ params }) => ({
 export function newStore(t, program = PRODUCT) {
   const dir = mkdtempSync(join(tmpdir(), 'mcptask-interop-'));
   t.after(() => rmSync(dir, { recursive: true, force: true }));
-  return { dir, program, env: { MCP_TASK_BASE_DIR: dir } };
+  return { dir, program, env: storeEnv(dir) };
 }
 
 export class Agent {

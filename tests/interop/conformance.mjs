@@ -16,6 +16,8 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { storeEnv } from './server.mjs';
+
 const MODULES = join(import.meta.dirname, 'node_modules');
 const SUITE = join(MODULES, '@modelcontextprotocol', 'conformance', 'dist',
   'index.js');
@@ -67,7 +69,7 @@ function within(ms, promise) {
 async function start(command, args, dir) {
   mkdirSync(dir);
   const child = spawn(command, args, {
-    env: { ...process.env, MCP_TASK_BASE_DIR: dir },
+    env: { ...process.env, ...storeEnv(dir) },
     stdio: ['ignore', 'inherit', 'pipe']
   });
   const lines = createInterface({ input: child.stderr });

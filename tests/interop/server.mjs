@@ -33,6 +33,15 @@ export const LASTING = [
   ['test_tool_with_task']
 ];
 
+/* The environment that puts a store into a directory; and, with the address of
+   an etcd in TEST_ETCD, into that too: the fixture finds its prefix itself. */
+export function storeEnv(dir) {
+  const at = process.env.TEST_ETCD;
+  return { MCP_TASK_BASE_DIR: dir,
+    ...at && { TEST_ETCD: at,
+      MCP_TASK_STORE: `etcd://${at}/${dir.slice(1).replaceAll('/', '.')}` } };
+}
+
 export class Server {
   users = 0; /* agents that are connected to it */
   #store;

@@ -1,0 +1,76 @@
+# Suites that run with each store in an etcd of their own: test programs in C,
+# with tests/etcd/shared_open.c, and those of tests/interop. Without etcd they
+# are skipped.
+
+SHARED := task keys lists lease message takeover who call call_marks call_store \
+  tools artifact pieces prompts mcp mcp_state mcp_talk mcp_call mcp_rounds \
+  mcp_tasks mcp_questions mcp_plain tools_wait claim_wait calls_procs session \
+  listen serve
+
+# What is left out, as PROGRAM/FUNCTION, and why.
+# What etcd has committed is a success even if it cannot be written here.
+NOT_SHARED := task/test_undo_is_exact artifact/test_refused_artifact_leaves_no_file \
+  call_marks/test_two_names call_store/test_undo_is_exact \
+  call_store/test_undo_marks call_store/test_no_memory \
+  call_store/test_calls_alone_are_compacted \
+  mcp_tasks/test_progress mcp_questions/test_failed_commits \
+  mcp_plain/test_an_answer_that_fails_to_commit \
+  claim_wait/test_parked \
+  session/test_one_turn_builds_on_itself_and_can_be_undone
+# A lease is over for others 5 s later, since clocks may differ.
+NOT_SHARED += lease/test_a_lease_that_ends \
+  tools_wait/test_lease_ends_while_waiting claim_wait/test_lease_ends
+# A compaction of a replica ends the old file without a record.
+NOT_SHARED += call_store/test_compaction \
+  call_store/test_records_of_another_version
+# After a request that failed for lack of memory time has to pass, and stands.
+NOT_SHARED += mcp_plain/test_plain_questions_without_memory
+# A number that nobody is known to have may be of a host that begins.
+NOT_SHARED += call_store/test_instances
+# A clock that leaps ahead ends the request that is under way.
+NOT_SHARED += serve/test_refused_by_the_head
+# A host whose clock is years ahead cannot write.
+NOT_SHARED += keys/test_clock_is_set_ahead
+
+not_shared = $(notdir $(filter $*/%,$(NOT_SHARED)))
+$(B)/shared/%.c: $$(wildcard tests/*/t_$$*.c) tests/etcd/suite.mk
+	@mkdir -p $(@D)
+	@for f in $(not_shared); do \
+	  grep -q "^$$f(" $< || { echo "no $$f in $<"; exit 1; }; done
+	$(Q){ printf '#define left_out(...) ((void)0)\n#line 1 "$<"\n'; \
+	  sed $(not_shared:%=-e 's/^ .*\<%(/    left_out(/') -e '' $<; } >$@
+
+$(SHARED:%=$(B)/shared/%): $(B)/shared/%: $(B)/shared/%.c $(OBJ) \
+  tests/etcd/shared_open.c $(wildcard tests/*/*.h)
+	@echo "  TEST  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -DTEST_STEP=$(TEST_STEP) \
+	  -Wno-unused-function $(TEST_CFLAGS) -I. -o $@ $< \
+	  tests/etcd/shared_open.c $(OBJ) $(foreach w,$(WRAP_$*) store_open \
+	  store_close store_lock store_lock_patiently store_commit,$(call wrap,$(w))) \
+	  $(ALL_LDFLAGS)
+
+$(B)/shared/fixture: $(FIXTURE) $(OBJ) tests/etcd/shared_open.c \
+  $(wildcard tests/*/*.h)
+	@mkdir -p $(@D)
+	@echo "  TEST  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) -D_XOPEN_SOURCE=700 -DMEETS_HOSTS -o $@ $(FIXTURE) \
+	  tests/etcd/shared_open.c $(OBJ) $(foreach w,store_open \
+	  store_close,$(call wrap,$(w))) $(ALL_LDFLAGS)
+
+# Which of them are to run: programs conformance interop.
+CLUSTER_SUITES ?= programs conformance interop
+cluster-test: $(BIN) $(SHARED:%=$(B)/shared/%) $(B)/shared/fixture
+	@python3 tests/etcd/with_etcd.py $(MAKE) --no-print-directory -k \
+	  $(CLUSTER_SUITES:%=cluster_%) || [ $$? -eq 77 ]
+
+cluster_programs: $(SHARED:%=cluster_program/%)
+$(SHARED:%=cluster_program/%): cluster_program/%:
+	@timeout 120 $(B)/shared/$*
+
+cluster_conformance:
+	cd tests/interop && { [ -d node_modules ] || npm ci; }
+	node tests/interop/conformance.mjs $(B)/shared/fixture ./$(BIN)
+
+cluster_interop:
+	cd tests/interop && { [ -d node_modules ] || npm ci; } && \
+	  FIXTURE=$(abspath $(B)/shared/fixture) npm test
