@@ -219,7 +219,7 @@ put_data(struct buf *b, struct str data)
 
 void
 http_event(struct http_conn *c, struct str event, struct str id,
-           struct str data)
+           unsigned retry_ms, struct str data)
 {
     struct buf *b = &c->out;
     size_t from;
@@ -238,6 +238,8 @@ http_event(struct http_conn *c, struct str event, struct str id,
         put_line(b, "event:", event);
     if (id.len > 0)
         put_line(b, "id:", id);
+    if (retry_ms > 0)
+        buf_printf(b, "retry: %u\n", retry_ms);
     put_data(b, data);
     buf_char(b, '\n');
     end_chunk(c, from);

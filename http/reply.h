@@ -16,10 +16,10 @@ void http_reply(struct http_conn *c, int status, const char *fields,
    each HTTP_PING_MS of silence. */
 void http_stream(struct http_conn *c, const char *fields);
 bool http_is_stream(const struct http_conn *c);
-/* Sends one event. event and id may be empty; data may have several lines. A
-   client that leaves HTTP_MAX_UNSENT bytes unread is dropped. */
+/* Sends one event. event and id may be empty, retry_ms 0; data may have several
+   lines. A client that leaves HTTP_MAX_UNSENT bytes unread is dropped. */
 void http_event(struct http_conn *c, struct str event, struct str id,
-                struct str data);
+                unsigned retry_ms, struct str data);
 /* Ends the stream; the connection goes on to its next request. */
 void http_stream_end(struct http_conn *c);
 

@@ -72,6 +72,9 @@ int mcp_keep(struct mcp_message *m, struct mcp_sink *sink, void *owner,
 void *mcp_next(struct mcp *m, int64_t now_ms, struct mcp_message **out);
 /* When mcp_next, or a delayed notification, is due; INT64_MAX: never. */
 int64_t mcp_due_ms(const struct mcp *m);
+/* Whether its client may come back for the answer on another stream, and
+   after how many milliseconds; 0: no. */
+unsigned mcp_polls(const struct mcp_message *m);
 /* Ends a kept message; its client gets no answer. */
 void mcp_drop(struct mcp_message *m);
 

@@ -19,6 +19,7 @@ struct run {
     bool defers;        /* its ERR_MORE makes a deferred call */
     bool goes_on;       /* mcp_go_on was called */
     unsigned missing;   /* capabilities that the client lacks */
+    unsigned poll_ms;   /* mcp_poll's */
     int64_t wait_ms;    /* mcp_wait's; -1: not called */
     struct str state;   /* mcp_state's; .p NULL: not called */
     struct str watch;   /* mcp_watch's; empty: not called */

@@ -150,6 +150,18 @@ mcp_can_wait(struct mcp_call *c, bool deferred)
             calls_have_room(calls, c->principal));
 }
 
+/* Later revisions have no such streams, and earlier clients expect no stream to
+   end. */
+void
+mcp_poll(struct mcp_call *c, unsigned retry_ms)
+{
+    const struct mcp_message *m = c->of->m;
+
+    if (m->http && c->rev == MCP_2025_11_25 && m->s->id[0] != '\0' &&
+        !m->s->sse)
+        c->of->run.poll_ms = retry_ms;
+}
+
 /* ---- notes ---- */
 
 void

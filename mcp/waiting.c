@@ -77,6 +77,7 @@ mcp_wait_again(struct mcp_message *k, const struct request *r)
         return ERR_NOMEM;
     own->told = run->telling;
     own->run.goes_on = run->goes_on;
+    own->run.poll_ms = run->poll_ms;
     own->call.since = run->goes_on ? r->call.since : run->seen;
     own->call.round = r->call.round + 1;
     own->call.state = buf_view(&k->state);
@@ -181,6 +182,12 @@ mcp_waiting_due_ms(const struct mcp *m)
             due = at;
     }
     return due;
+}
+
+unsigned
+mcp_polls(const struct mcp_message *m)
+{
+    return m->v->run.poll_ms;
 }
 
 /* ---- what clients say to messages that wait ---- */

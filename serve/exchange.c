@@ -4,9 +4,12 @@
    1. A reply becomes a stream as soon as a message comes before the answer, or
       the answer has to wait: then its head goes out, and pings keep the
       connection open.
-   2. A message posted for a stream of the SSE transport is copied, and stays
+   2. An exchange without a connection is kept: its client can return with an
+      event id and gets, once, the messages sent meanwhile. Nobody else can: the
+      id begins with that of the session, whose principal must match.
+   3. A message posted for a stream of the SSE transport is copied, and stays
       until that stream's peer is done with it.
-   3. No function in peer_ops frees an exchange, since that frees its peer
+   4. No function in peer_ops frees an exchange, since that frees its peer
       too. */
 
 #include "serve/exchange.h"
@@ -162,13 +165,15 @@ exchange_free(struct exchange *x)
     close_session_stream(x);
     exchange_free_posts(x);
     buf_fini(&x->caller.text);
+    buf_fini(&x->id);
+    buf_fini(&x->missed);
     free(x);
 }
 
 void
 exchange_end(struct exchange *x)
 {
-    if (x->session == NULL && !x->asking)
+    if (x->c == NULL || (x->session == NULL && !x->asking))
         return;
     if (x->session == NULL && !http_is_stream(x->c)) {
         x->asking = false;
@@ -180,7 +185,109 @@ exchange_end(struct exchange *x)
     }
 }
 
-/* ---- the peer ---- */
+/* ---- replies that are kept: invariant 2 ---- */
+
+void
+exchange_sweep(void *ctx)
+{
+    struct exchanges *all = ctx;
+    struct exchange *x, *next;
+    int64_t now = loop_now(all->loop), due = INT64_MAX;
+
+    for (x = all->first; x != NULL; x = next) {
+        next = x->next;
+        if (x->c != NULL)
+            continue;
+        if (x->until_ms <= now)
+            exchange_free(x);
+        else if (x->until_ms < due)
+            due = x->until_ms;
+    }
+    if (due != INT64_MAX && all->end_ms == 0)
+        loop_timer_set(all->loop, &all->timer, due);
+}
+
+static void
+keep(struct exchange *x)
+{
+    struct exchanges *all = x->all;
+
+    x->c = NULL;
+    x->until_ms = loop_now(all->loop) + WEB_KEEP_MS;
+    if (!all->timer.set)
+        loop_timer_set(all->loop, &all->timer, x->until_ms);
+}
+
+void
+exchange_lost(struct exchange *x)
+{
+    if (x->id.len > 0 && x->asking)
+        keep(x);
+    else
+        exchange_free(x);
+}
+
+static bool
+may_keep(const struct exchanges *all)
+{
+    const struct exchange *x;
+    size_t n = 0;
+
+    for (x = all->first; x != NULL; x = x->next)
+        n += x->id.len > 0;
+    return n < WEB_MAX_KEPT;
+}
+
+/* Ends the stream; the client may fetch its answer after ms. */
+static void
+send_away(struct exchange *x, unsigned ms)
+{
+    struct http_conn *c = x->c;
+
+    buf_printf(&x->id, "%.*s.%llx", STR_ARG(x->facts.session_id),
+               (unsigned long long)++x->all->last_id);
+    if (x->id.err != 0) {
+        buf_reset(&x->id, 0);
+        return;
+    }
+    http_event(c, STR_NONE, buf_view(&x->id), ms, STR_NONE);
+    keep(x);
+    http_set_mine(c, NULL);
+    http_stream_end(c);
+}
+
+static void
+keep_line(struct exchange *x, struct str line)
+{
+    struct buf *b = &x->missed;
+
+    if (b->len + line.len < WEB_MAX_ANSWER &&
+        buf_room(b, line.len + 1) != NULL) {
+        buf_str(b, line);
+        buf_char(b, '\n');
+    }
+    b->err = 0;
+}
+
+static bool
+is_kept_for(const struct exchange *x, struct str session)
+{
+    return x->c == NULL && x->id.len > session.len &&
+           memcmp(x->id.p, session.p, session.len) == 0 &&
+           x->id.p[session.len] == '.';
+}
+
+static struct exchange *
+find_kept(const struct exchange *x, struct str session, struct str id)
+{
+    struct exchange *k = x->all->first;
+
+    while (k != NULL &&
+           !(is_kept_for(k, session) && str_eq(buf_view(&k->id), id) &&
+             exchange_same_caller(k, x)))
+        k = k->next;
+    return k;
+}
 
 /* Drops the message if the client accepts no stream, or the reply has
    ended. */
@@ -189,13 +296,45 @@ send(void *ctx, struct str body, struct str event)
 {
     struct exchange *x = ctx;
 
-    if (http_is_stream(x->c) || (x->sse && x->asking)) {
+    if (x->c == NULL) {
+        keep_line(x, body);
+    } else if (http_is_stream(x->c) || (x->sse && x->asking)) {
         exchange_begin_stream(x, NULL);
-        http_event(x->c, STR("message"), event, body);
+        http_event(x->c, STR("message"), event, 0, body);
     }
 }
 
-/* Ends the streams of a session that has ended. */
+bool
+exchange_resume(struct exchange *x, struct str session, struct str id)
+{
+    struct exchange *k = find_kept(x, session, id);
+    struct str rest;
+
+    if (k == NULL)
+        return false;
+    k->c = x->c;
+    k->route = x->route;
+    exchange_free(x);
+    http_set_mine(k->c, k);
+    exchange_begin_stream(k, NULL);
+    for (rest = buf_view(&k->missed); rest.len > 0;) {
+        size_t n = (size_t)((const char *)memchr(rest.p, '\n', rest.len) -
+                            rest.p);
+
+        send(k, (struct str){rest.p, n}, STR_NONE);
+        rest = (struct str){rest.p + n + 1, rest.len - n - 1};
+    }
+    buf_reset(&k->missed, 0);
+    if (k->asking)
+        http_forget(k->c);
+    else
+        http_stream_end(k->c);
+    return true;
+}
+
+/* ---- the peer ---- */
+
+/* Ends the streams of a session that has ended, and drops its kept replies. */
 static void
 end_streams(const struct exchange *of)
 {
@@ -207,6 +346,8 @@ end_streams(const struct exchange *of)
             str_is(id, mcp_session_id(x->session))) {
             close_session_stream(x);
             http_stream_end(x->c);
+        } else if (is_kept_for(x, id)) {
+            buf_reset(&x->id, 0); /* hides it; exchange_sweep frees it */
         }
 }
 
@@ -257,7 +398,7 @@ exchange_answer(void *ctx, const struct turn_answer *a)
     bool asked = x->asking;
 
     x->asking = false;
-    if (x->legacy) {
+    if (x->legacy || x->c == NULL) {
         if (a->body.len > 0)
             send(x, a->body, STR_NONE);
     } else if (asked) { /* else exchange_end has replied */
@@ -267,12 +408,15 @@ exchange_answer(void *ctx, const struct turn_answer *a)
 
 /* Invariant 1. */
 static void
-on_later(void *ctx)
+on_later(void *ctx, unsigned poll_ms)
 {
     struct exchange *x = ctx;
 
-    if (!x->legacy && x->sse)
-        exchange_begin_stream(x, NULL);
+    if (x->legacy || !x->sse)
+        return;
+    exchange_begin_stream(x, NULL);
+    if (poll_ms > 0 && x->facts.session_id.len > 0 && may_keep(x->all))
+        send_away(x, poll_ms);
 }
 
 static void
@@ -281,14 +425,17 @@ on_done(void *ctx)
     struct exchange *x = ctx;
 
     exchange_free_posts(x);
-    if (x->asking) /* the answer may take long */
+    if (x->asking && x->c != NULL) /* the answer may take long */
         http_forget(x->c);
 }
 
+/* One that may be fetched on another stream is not. */
 static bool
 is_gone(void *ctx)
 {
-    return http_is_gone(((const struct exchange *)ctx)->c);
+    const struct exchange *x = ctx;
+
+    return x->c != NULL && x->id.len == 0 && http_is_gone(x->c);
 }
 
 bool

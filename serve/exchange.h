@@ -19,9 +19,10 @@ struct exchanges { /* shared by all of a server */
     struct http *http;
     struct access access;
     struct exchange *first;  /* the newest */
+    uint64_t last_id;        /* of a kept one; the first is random */
     uint64_t last_round;     /* the last one that was pushed: see post.c */
     unsigned n_rounds;       /* exchanges that wait to be pushed */
-    struct loop_timer timer; /* ends the server */
+    struct loop_timer timer; /* drops kept exchanges, and ends the server */
     struct buf page;         /* the fields of the board, NUL-terminated */
     int64_t end_ms;          /* when the server ends; 0: it runs */
 };
@@ -29,7 +30,7 @@ struct exchanges { /* shared by all of a server */
 struct exchange {
     struct exchanges *all;
     struct exchange *next, **at; /* in the list of all */
-    struct http_conn *c;
+    struct http_conn *c;         /* NULL: kept for its client */
     const struct route *route;
     struct caller caller;
     bool json, sse;   /* what its client accepts */
@@ -44,15 +45,22 @@ struct exchange {
     struct mcp_sink sink;
     struct arena posts;  /* messages that others posted for its stream */
     size_t posts_len;
+    struct buf id;       /* of its last event, if it may be kept */
+    struct buf missed;   /* messages sent while it was kept, a line each */
     uint64_t round;      /* the round that pushes it; 0: it does not wait */
+    int64_t until_ms;    /* how long it is kept */
 };
 
 /* Makes one for a new connection; NULL if memory ran out. */
 struct exchange *exchange_new(struct exchanges *all, struct http_conn *c);
-/* Call it when the connection is gone. */
 void exchange_free(struct exchange *x);
+/* Its connection is gone: keeps it if its client may come back. */
+void exchange_lost(struct exchange *x);
 /* When the server stops: ends a reply that nothing else will end. */
 void exchange_end(struct exchange *x);
+/* The timer's function, with the struct exchanges as ctx: frees exchanges that
+   were kept too long. */
+void exchange_sweep(void *ctx);
 
 struct str exchange_field(const struct exchange *x, const char *name);
 /* The revision that the request names, or -1. */
@@ -78,5 +86,9 @@ void exchange_begin_stream(struct exchange *x, const char *fields);
 /* Its peer's function, with x as ctx: takes the answer to its message. */
 void exchange_answer(void *ctx, const struct turn_answer *a);
 void exchange_free_posts(struct exchange *x);
+/* Continues on x's connection the reply whose last event had this id of this
+   session, if it is kept for this caller. Returns whether it did; then x is
+   freed. */
+bool exchange_resume(struct exchange *x, struct str session, struct str id);
 
 #endif

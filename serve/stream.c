@@ -26,7 +26,7 @@ reply_opened(struct exchange *x, int err, const char *event, const char *data)
         if (id.err != 0)
             http_drop(x->c);
         else if (*data != '\0' || exchange_version(x) >= MCP_2025_11_25)
-            http_event(x->c, str_of(event), buf_view(&id), str_of(data));
+            http_event(x->c, str_of(event), buf_view(&id), 0, str_of(data));
         http_forget(x->c);
         buf_fini(&id);
     }
@@ -36,12 +36,14 @@ void
 stream_run(struct exchange *x)
 {
     struct str id = exchange_field(x, "mcp-session-id");
+    struct str last = exchange_field(x, "last-event-id");
 
     x->facts = exchange_facts(x);
-    if (!exchange_lacks(x, id, "Mcp-Session-Id is missing\n"))
-        reply_opened(x, mcp_stream_open(exchange_mcp(x), &x->facts,
-                                        exchange_field(x, "last-event-id"),
-                                        &x->sink, &x->session), "", "");
+    if (exchange_lacks(x, id, "Mcp-Session-Id is missing\n") ||
+        (last.p != NULL && exchange_resume(x, id, last)))
+        return;
+    reply_opened(x, mcp_stream_open(exchange_mcp(x), &x->facts, last,
+                                    &x->sink, &x->session), "", "");
 }
 
 void

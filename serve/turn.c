@@ -637,7 +637,7 @@ give_answer(const struct turn *t, const struct ran *r)
     send_notes(t, r);
     if (r->status == MCP_WAITS && keep_waiting(r)) {
         if (r->waiting == NULL && p->ops->later != NULL)
-            p->ops->later(p->ctx);
+            p->ops->later(p->ctx, mcp_polls(p->waiting->msg.m));
         return;
     }
     if (r->end > r->off)

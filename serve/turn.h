@@ -31,8 +31,9 @@ struct peer_ops {
     /* Takes the next answer, in the order of the messages. Messages that had
        to wait are answered later, in any order. */
     void (*answer)(void *ctx, const struct turn_answer *a);
-    /* The next message, in order, has to wait. */
-    void (*later)(void *ctx);
+    /* The next message, in order, has to wait. Unless poll_ms is 0, its client
+       may come back for the answer after that time. */
+    void (*later)(void *ctx, unsigned poll_ms);
     /* This turn has no more answers: time to write. */
     void (*answered)(void *ctx);
     /* Whether its client has left: nobody waits for an answer any more. */

@@ -234,7 +234,7 @@ judge_share(struct exchange *x)
     if (x->counted == who || (tokens && (x->route->wants & ROUTE_FREE)))
         return 0;
     for (y = all->first; y != NULL; y = y->next) {
-        bool counts = y != x && y->counted != 0;
+        bool counts = y != x && y->c != NULL && y->counted != 0;
 
         n += counts;
         own += counts && y->counted == who;
@@ -298,6 +298,7 @@ on_head(void *ctx, struct http_conn *c)
         http_drop(c);
         return;
     }
+    buf_reset(&x->id, 0);
     x->legacy = false;
     x->wait_ms = 0;
     if (access_is_ambiguous(h)) {
@@ -328,7 +329,7 @@ on_closed(void *ctx, struct http_conn *c)
 
     (void)ctx;
     if (x != NULL)
-        exchange_free(x);
+        exchange_lost(x);
 }
 
 /* ---- begin and end ---- */
@@ -343,7 +344,7 @@ on_hangup(void *ctx)
     if (!access_reload(&w->x.access))
         return;
     for (x = w->x.first; x != NULL; x = x->next)
-        if (x->caller.text.len > 0 &&
+        if (x->c != NULL && x->caller.text.len > 0 &&
             !access_is_known(&w->x.access, &x->caller))
             http_drop(x->c);
 }
@@ -363,7 +364,10 @@ web_open(struct web **out, struct turn *t, struct loop *l,
     x->turn = t;
     x->loop = l;
     x->store = store;
-    err = access_open(&x->access, o, why);
+    x->timer = (struct loop_timer){.fn = exchange_sweep, .ctx = x};
+    err = random_bytes(&x->last_id, sizeof(x->last_id));
+    if (err == 0)
+        err = access_open(&x->access, o, why);
     if (err == 0)
         err = http_open(&x->http, l, &o->http, &w->handler, why);
     if (err < 0) {
@@ -382,6 +386,8 @@ web_close(struct web *w)
         return;
     loop_timer_stop(w->x.loop, &w->x.timer);
     http_free(w->x.http);
+    while (w->x.first != NULL)
+        exchange_free(w->x.first);
     access_close(&w->x.access);
     buf_fini(&w->x.page);
     free(w);

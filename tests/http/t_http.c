@@ -192,7 +192,7 @@ test_head_method(void)
     say(&k, "HEAD /stream HTTP/1.1\r\nHost: x\r\n\r\n");
     CHECK(hears(&k, "text/event-stream"));
     forget_heard(&k);
-    http_event(toy.later[0], STR_NONE, STR_NONE, STR("no"));
+    http_event(toy.later[0], STR_NONE, STR_NONE, 0, STR("no"));
     http_stream_end(toy.later[0]);
     drop_later(toy.later[0]);
     say(&k, GET("/size?3"));
@@ -219,7 +219,7 @@ test_http_1_0(void)
     CHECK(hears(&k, "\r\n\r\n"));
     CHECK(strstr(k.got, "chunked") == NULL);
     CHECK(strstr(k.got, "Connection: close\r\n") != NULL);
-    http_event(toy.later[0], STR_NONE, STR_NONE, STR("a"));
+    http_event(toy.later[0], STR_NONE, STR_NONE, 0, STR("a"));
     http_stream_end(toy.later[0]);
     drop_later(toy.later[0]);
     CHECK(hears_end(&k) && strstr(k.got, "\r\n\r\ndata: a\n\n") != NULL);
@@ -323,15 +323,17 @@ test_events(void)
 {
     static const struct {
         const char *event, *id;
+        unsigned retry;
         const char *data, *want;
     } cases[] = {
-        {"", "", "x", "00000009\r\ndata: x\n\n\r\n"},
-        {"", "7.1", "", "0000000f\r\nid: 7.1\ndata:\n\n\r\n"},
-        {"endpoint", "", "/m", "event: endpoint\ndata: /m\n\n"},
-        {"message", "a", "{}", "event: message\nid: a\ndata: {}\n\n"},
-        {"", "", "a\nb\r\nc\rd\n",
+        {"", "", 0, "x", "00000009\r\ndata: x\n\n\r\n"},
+        {"", "7.1", 0, "", "0000000f\r\nid: 7.1\ndata:\n\n\r\n"},
+        {"endpoint", "", 0, "/m", "event: endpoint\ndata: /m\n\n"},
+        {"message", "a", 500, "{}",
+         "event: message\nid: a\nretry: 500\ndata: {}\n\n"},
+        {"", "", 0, "a\nb\r\nc\rd\n",
          "data: a\ndata: b\ndata: c\ndata: d\ndata:\n\n"},
-        {"", "", "\r\r\n", "data:\ndata:\ndata:\n\n"},
+        {"", "", 0, "\r\r\n", "data:\ndata:\ndata:\n\n"},
     };
     struct client k;
     size_t i;
@@ -344,7 +346,8 @@ test_events(void)
     CHECK(strstr(k.got, "Transfer-Encoding: chunked\r\n") != NULL);
     for (i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         http_event(toy.later[0], str_of(cases[i].event),
-                   str_of(cases[i].id), str_of(cases[i].data));
+                   str_of(cases[i].id), cases[i].retry,
+                   str_of(cases[i].data));
         CHECK(hears(&k, cases[i].want));
         forget_heard(&k);
     }
@@ -369,8 +372,8 @@ test_short_stream_is_one_write(void)
     turn(2);
     sys.writes = 0;
     http_stream(toy.later[0], NULL);
-    http_event(toy.later[0], STR_NONE, STR("1"), STR("a"));
-    http_event(toy.later[0], STR_NONE, STR_NONE, STR("b"));
+    http_event(toy.later[0], STR_NONE, STR("1"), 0, STR("a"));
+    http_event(toy.later[0], STR_NONE, STR_NONE, 0, STR("b"));
     http_stream_end(toy.later[0]);
     drop_later(toy.later[0]);
     CHECK(sys.writes == 1);
@@ -396,10 +399,10 @@ test_stalled_stream_is_dropped(void)
     s = toy.later[0];
     g = toy.later[1];
     for (i = 0; i < 1000 && toy.closed == 0; i++) {
-        http_event(s, STR_NONE, STR_NONE, str_of(data));
+        http_event(s, STR_NONE, STR_NONE, 0, str_of(data));
         turn(1);
         CHECK(counts().held <= 2 * HTTP_MAX_UNSENT + 202000);
-        http_event(g, STR_NONE, STR_NONE, STR("ok"));
+        http_event(g, STR_NONE, STR_NONE, 0, STR("ok"));
         CHECK(hears(&good, "data: ok\n\n"));
         forget_heard(&good);
         say(&plain, GET("/echo"));
@@ -426,7 +429,7 @@ test_large_event_to_a_good_reader(void)
     data[len] = '\0';
     open_toy();
     k = join_stream();
-    http_event(toy.later[0], STR_NONE, STR_NONE, str_of(data));
+    http_event(toy.later[0], STR_NONE, STR_NONE, 0, str_of(data));
     http_stream_end(toy.later[0]);
     drop_later(toy.later[0]);
     CHECK(hears(&k, "\n\n\r\n0\r\n\r\n") && strstr(k.got, data) != NULL);
@@ -616,7 +619,7 @@ test_idle_streams_cost_nothing(void)
     sys.selects = 0;
     pass(10000); /* but for the sweeps */
     CHECK(sys.selects <= 25);
-    http_event(toy.later[n - 1], STR_NONE, STR_NONE, STR("hi"));
+    http_event(toy.later[n - 1], STR_NONE, STR_NONE, 0, STR("hi"));
     CHECK(hears(&k[n - 1], "data: hi\n\n"));
     leave(&active);
     for (i = 0; i < n; i++)

@@ -80,7 +80,7 @@ test_ping(void)
     open_toy();
     k = join_stream();
     pass(HTTP_PING_MS - 3000);
-    http_event(toy.later[0], STR_NONE, STR_NONE, STR("x"));
+    http_event(toy.later[0], STR_NONE, STR_NONE, 0, STR("x"));
     CHECK(hears(&k, "data: x\n\n"));
     pass(HTTP_PING_MS - 1000);
     hear(&k);
@@ -233,7 +233,7 @@ test_budget_of_streams(void)
     good = join_stream();
     for (round = 0; round < 8 && toy.closed == 0; round++)
         for (i = (int)toy.n - 1; i >= 0 && toy.closed == 0; i--) {
-            http_event(toy.later[i], STR_NONE, STR_NONE,
+            http_event(toy.later[i], STR_NONE, STR_NONE, 0,
                        (struct str){data, MIB - 1000});
             turn(1);
             hear(&good);
@@ -449,7 +449,7 @@ test_stop(void)
     http_stop(toy.http);
     http_stop(toy.http);
     CHECK(hears_end(&idle) && hears_end(&half) && !http_is_idle(toy.http));
-    http_event(toy.later[0], STR_NONE, STR_NONE, STR("bye"));
+    http_event(toy.later[0], STR_NONE, STR_NONE, 0, STR("bye"));
     http_stream_end(toy.later[0]);
     http_reply(toy.later[1], 200, NULL, NULL, STR("done"));
     toy.n = 0;
@@ -508,7 +508,7 @@ test_without_memory(void)
             struct http_conn *c = toy.later[toy.n - 1];
 
             if (http_is_stream(c)) {
-                http_event(c, STR("e"), STR("1"), STR("a\nb"));
+                http_event(c, STR("e"), STR("1"), 1, STR("a\nb"));
                 http_stream_end(c);
             } else {
                 http_reply(c, 200, NULL, NULL, STR("x"));

@@ -117,3 +117,9 @@ onEach('log messages', ALL.filter((kind) => kind.rev !== MODERN),
     await text(agent, 'test_tool_with_logging');
     assert.equal(logged().length, 3);
   });
+
+onEach('coming back for an answer', ALL, async (agent) => {
+  const said = await Promise.all([1, 2, 3].map(() =>
+    text(agent, 'test_reconnection')));
+  assert.deepEqual([...new Set(said)], ['You came back.']);
+});

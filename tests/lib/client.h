@@ -34,6 +34,7 @@ struct client {
     struct text body; /* received so far, without chunk framing */
     size_t seen;      /* bytes of body used by next_event */
     char event[256], id[256]; /* of the last event */
+    unsigned retry;
 };
 
 /* The next line of the server's stderr, without its end. */
@@ -266,6 +267,7 @@ next_event(struct client *c)
 
     add(&data, "", 0);
     c->event[0] = c->id[0] = '\0';
+    c->retry = 0;
     for (;;) {
         char *at = c->body.p + c->seen, *lf = strchr(at, '\n');
         size_t n;
@@ -292,6 +294,8 @@ next_event(struct client *c)
         else if (n >= 6 && strncmp(at, "event:", 6) == 0)
             snprintf(c->event, sizeof(c->event), "%.*s",
                      (int)n - 6 - (at[6] == ' '), at + 6 + (at[6] == ' '));
+        else if (n >= 6 && strncmp(at, "retry:", 6) == 0)
+            c->retry = (unsigned)atoi(at + 6);
     }
 }
 

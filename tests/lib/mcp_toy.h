@@ -213,6 +213,7 @@ toy_wait(struct mcp_call *c)
 {
     toy_until_ms = c->until_ms;
     mcp_progress(c, c->round / toy_step, 2, NULL);
+    mcp_poll(c, 700);
     if (c->round < toy_wakes && toy_looks)
         return mcp_go_on(c, STR("still here"));
     if (c->round < toy_wakes) {

@@ -97,6 +97,13 @@ on_answer(void *ctx, const struct turn_answer *a)
 }
 
 static inline void
+on_later(void *ctx, unsigned poll_ms)
+{
+    (void)ctx;
+    (void)poll_ms;
+}
+
+static inline void
 on_nothing(void *ctx)
 {
     (void)ctx;
@@ -105,7 +112,7 @@ on_nothing(void *ctx)
 static const struct peer_ops ops = {
     .message = on_message,
     .answer = on_answer,
-    .later = on_nothing,
+    .later = on_later,
     .answered = on_nothing,
     .done = on_nothing};
 

@@ -14,6 +14,8 @@
     "UklGRiwAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQgAAAAAAEAfAADA4A=="
 #define INFO 6 /* RFC 5424 */
 #define PAUSE_MS 50
+#define POLL_RETRY_MS 200
+#define POLL_WORK_MS 300
 #define JOB_MS 1000
 
 #define BLOCK_TEXT(text) "{\"type\":\"text\",\"text\":\"" text "\"}"
@@ -158,6 +160,17 @@ with_logging(struct mcp_call *c)
     if (c->round == 2)
         return give(c, BLOCK_TEXT("Three messages were logged."));
     mcp_wait(c, PAUSE_MS);
+    return ERR_MORE;
+}
+
+/* A client of 2025-11-25 has to come back for the answer. */
+static int
+reconnection(struct mcp_call *c)
+{
+    if (c->round > 0)
+        return give(c, BLOCK_TEXT("You came back."));
+    mcp_poll(c, POLL_RETRY_MS);
+    mcp_wait(c, POLL_WORK_MS);
     return ERR_MORE;
 }
 
@@ -472,6 +485,8 @@ static const struct mcp_tool tools[] = {
          elicitation_defaults),
     ASKS("test_elicitation_sep1330_enums", "Asks with choices", NONE,
          elicitation_enums),
+    TOOL("test_reconnection", "Ends its stream before it answers", NONE,
+         reconnection),
     TOOL("test_missing_capability", "Needs a client that samples", NONE,
          missing_capability),
     ASKS("test_streaming_elicitation", "Asks the user for a name", NONE,

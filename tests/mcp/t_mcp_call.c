@@ -455,8 +455,14 @@ test_waiting_over_http(void)
     k = keep_as(headers, CALL("wait", "{}"));
     if (!CHECK(k != NULL))
         return;
+    CHECK(mcp_polls(k) == 700);
     CHECK(post(headers, CANCEL("1")) == MCP_ACCEPTED);
     CHECK(run_next(k, 0) == MCP_ACCEPTED);
+    mcp_drop(k);
+    k = keep_as("mcp-protocol-version: " V11 "\n", CALL("wait", "{}"));
+    if (!CHECK(k != NULL))
+        return;
+    CHECK(mcp_polls(k) == 0);
     mcp_drop(k);
 }
 

@@ -688,6 +688,52 @@ fixture_new(void)
     return r;
 }
 
+/* Calls the tool that ends its stream before it answers, and takes the event
+   id. */
+static void
+call_and_part(struct client *c, const struct session *s, char id[256])
+{
+    char *data;
+
+    ask(c, "POST", "/mcp", s->fields, CALL(7, "test_reconnection", "{}"));
+    CHECK(status_of(c) == 200);
+    data = next_event(c);
+    CHECK(data != NULL && data[0] == '\0' && c->retry > 0 && c->id[0]);
+    free(data);
+    snprintf(id, 256, "%s", c->id);
+    CHECK(next_event(c) == NULL && c->ended);
+}
+
+static void
+test_an_answer_is_fetched_once(void)
+{
+    struct rig r = fixture_new();
+    struct client c = dial(r.address), stream;
+    struct session s = session_new(&c, ""), other = session_new(&c, "");
+    char id[256];
+
+    call_and_part(&c, &s, id);
+    CHECK(posts(&c, s.fields, PING, "\"result\":{}"));
+    stream = stream_of(&r, &other, id); /* not bob's: a plain stream */
+    hang_up(&stream);
+    stream = open_stream(&r, &s, id);
+    hang_up(&stream); /* before it came, or after */
+    call_and_part(&c, &s, id);
+    stream = open_stream(&r, &s, id);
+    CHECK(hears(&stream, "\"id\":7,\"result\""));
+    CHECK(next_event(&stream) == NULL && stream.ended);
+    hang_up(&stream);
+    stream = stream_of(&r, &s, id); /* a plain one, which stays */
+    CHECK(posts(&c, s.fields, PING, "\"result\":{}"));
+    call_and_part(&c, &s, id);
+    CHECK(fetch(&c, "DELETE", "/mcp", s.fields, NULL) == 200);
+    CHECK(next_event(&stream) == NULL && stream.seen == stream.body.len);
+    CHECK(fetch(&c, "GET", "/mcp", s.fields, NULL) == 404);
+    hang_up(&stream);
+    hang_up(&c);
+    rig_end(&r);
+}
+
 /* Begins a call that asks for a name. Returns its stream, and the question's id
    as text. */
 static struct client
@@ -792,6 +838,7 @@ main(int argc, char **argv)
     test_no_claim_for_a_client_that_left();
     fixture = argc > 2 ? argv[2] : NULL;
     if (fixture != NULL) {
+        test_an_answer_is_fetched_once();
         test_a_call_asks_its_client();
         test_the_end_of_a_call_that_waits();
     }
