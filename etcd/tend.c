@@ -35,9 +35,12 @@ on_list(struct engine *e, const struct etcd_answer *a)
     uint64_t n;
 
     e->life.due_ms = clock_mono_ms() + RENEW_MS;
-    if (a == NULL || txn_read(&e->mem, a->body, &t) != 0)
+    if (a == NULL || txn_read(&e->mem, a->body, &t) != 0) {
+        if (!e->life.put)
+            e->life.lease = 0; /* it may have ended */
         return 0;
-    e->life.put = true;
+    }
+    e->life.put = e->life.lease != 0;
     e->life.n_living = 0;
     while ((kv = txn_next(&t, 0, kv)) != NULL)
         if (txn_kv(&e->mem, kv, &v) == 0 && v.key.len > skip &&
@@ -162,6 +165,8 @@ tend_alive(struct engine *e, uint64_t instance)
     for (i = 0; i < e->life.n_living; i++)
         if (e->life.living[i] == instance)
             return true;
+    if (i == LIFE_MAX) /* there may be more */
+        return true;
     for (i = 0; i < LIFE_DOUBTS && e->life.doubt[i].instance != instance; i++)
         ;
     if (i < LIFE_DOUBTS)

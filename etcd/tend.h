@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define LIFE_MAX 1024 /* living processes that are known */
-#define LIFE_DOUBTS 16
+#define LIFE_DOUBTS 256
 
 struct engine;
 

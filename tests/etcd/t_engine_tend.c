@@ -94,6 +94,39 @@ test_full(void)
     end();
 }
 
+/* Many processes that died at once are all known to be dead in the end. */
+static void
+test_many_dead(void)
+{
+    begin();
+    CHECK(pull(&a) == 0);
+    for (int round = 0; round < 3; round++) {
+        for (uint64_t i = 0; i < 100; i++)
+            CHECK(a.r->alive(a.r->ctx, REMOTE_INSTANCES + i) == (round < 2));
+        tend(&a, round == 0 ? 1000 : 12000);
+    }
+    end();
+}
+
+/* A lease that ends before its key is there is asked for anew. */
+static void
+test_late_lease(void)
+{
+    struct gw_map *m;
+
+    begin();
+    m = g[0]->map;
+    CHECK(pull(&a) == 0);
+    a.r->instance(a.r->ctx, REMOTE_INSTANCES);
+    for (int i = 0; i < 1000 && m->leases == 0; i++)
+        step(&a);
+    CHECK(m->leases == 1 && keys("t/main/i/") == 0);
+    gw_lease_end(m, &m->lease[0]);
+    tend(&a, 12000);
+    CHECK(m->leases == 1 && keys("t/main/i/") == 1);
+    end();
+}
+
 int
 main(void)
 {
@@ -104,5 +137,7 @@ main(void)
     test_shared(false);
     test_shared(true);
     test_full();
+    test_many_dead();
+    test_late_lease();
     return test_end("t_engine_tend");
 }
