@@ -746,7 +746,6 @@ remote_free(const struct remote *r)
         return;
     snapshot_drop(&b->e);
     upload_drop(&b->e);
-    free(b->e.file.path);
     buf_fini(&b->e.body);
     buf_fini(&b->e.lines);
     buf_fini(&b->e.content.buf);

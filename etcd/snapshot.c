@@ -22,10 +22,12 @@
 void
 snapshot_drop(struct engine *e)
 {
-    if (e->file.fd >= 0) {
+    if (e->file.fd >= 0)
         close(e->file.fd);
-        unlink(e->file.path);
-    }
+    if (e->file.path != NULL)
+        unlink(e->file.path); /* unless the store has taken it */
+    free(e->file.path);
+    e->file.path = NULL;
     e->file.fd = -1;
     buf_fini(&e->file.in);
     buf_fini(&e->file.out);
@@ -43,7 +45,6 @@ static int
 open_file(struct engine *e)
 {
     snapshot_drop(e);
-    free(e->file.path);
     e->file.path = engine_path(e, ".replica-");
     if (e->file.path == NULL)
         return ERR_NOMEM;
@@ -129,7 +130,6 @@ finish(struct engine *e)
         return fail_file(e, file_errno(errno));
     close(e->file.fd);
     e->file.fd = -1;
-    snapshot_drop(e);
     e->news.what = REMOTE_REPLACE;
     e->news.more = true; /* the batches behind it */
     e->news.path = e->file.path;

@@ -8,7 +8,7 @@
 /* Makes the log that replaces the local one, for e->meta. As an engine_fn: in
    the end e->news has the file, and e->mine is its head. */
 int snapshot_take(struct engine *e);
-/* Removes a file that was not finished. */
+/* Removes its file, unless the store has taken it. */
 void snapshot_drop(struct engine *e);
 
 #endif

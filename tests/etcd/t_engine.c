@@ -474,6 +474,27 @@ test_instances(bool both)
     end();
 }
 
+/* A file that the store does not take, since its log is another one by then,
+   does not stay. */
+static void
+test_file_not_taken(void)
+{
+    char path[256];
+
+    begin();
+    commit(&a, "k/a", 1);
+    CHECK(finish(&b, b.r->pull(b.r->ctx, &b.at)) == 0);
+    CHECK(b.news.what == REMOTE_REPLACE);
+    snprintf(path, sizeof(path), "%s", b.news.path);
+    CHECK(access(path, F_OK) == 0);
+    CHECK(pull(&b) == 0 && equal(&a, &b) && b.replaced == 1);
+    CHECK(finish(&b, b.r->pull(b.r->ctx, &(struct remote_at){.g = 0})) == 0);
+    CHECK(b.news.what == REMOTE_REPLACE && access(path, F_OK) == 0);
+    restart(&b, true);
+    CHECK(access(path, F_OK) != 0);
+    end();
+}
+
 static void
 test_url(void)
 {
@@ -516,6 +537,7 @@ main(void)
     test_rolled_back();
     test_slept();
     test_rivals();
+    test_file_not_taken();
     test_instances(false);
     test_instances(true);
     test_faults();
