@@ -42,7 +42,7 @@ SRC := $(addprefix base/,err base utf8 text clock base64 sha256 gunzip \
   $(addprefix tools/,call get uri prompts look wait tools) \
   $(addprefix serve/,tend turn stdio access exchange post \
   stream state web) \
-  $(addprefix etcd/,head meta txn url client engine key snapshot upload tend content remote) \
+  $(addprefix etcd/,head meta txn url client engine key snapshot upload tend members content remote) \
   $(addprefix cli/,width text store args id config show board work edit run help backlog foreign import admin push doctor cli)
 OBJ := $(SRC:%=$(B)/%.o)
 

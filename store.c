@@ -531,6 +531,16 @@ store_lock_here(struct store *s)
     return take_lock(s, try_write_lock);
 }
 
+int
+store_check_clock(struct store *s)
+{
+    int64_t skew = s->replica->skew_ms;
+    return llabs(skew) <= REMOTE_SKEW_MS
+               ? 0 : store_deny(s, ERR_SKEW, "the clock is %lld ms %s those of "
+                                "the store: set it", llabs(skew),
+                                skew > 0 ? "behind" : "ahead of");
+}
+
 /* take_lock, unless the remote would not take a commit now. */
 static int
 lock_for_all(struct store *s, int (*take)(struct lock *l))
@@ -541,11 +551,8 @@ lock_for_all(struct store *s, int (*take)(struct lock *l))
     if (r != NULL && r->err != 0 &&
         (r->tended || clock_mono_ms() < r->until_ms))
         return r->err == ERR_UNKNOWN ? ERR_UNREACHABLE : r->err;
-    if (r != NULL && llabs(r->skew_ms) > REPLICA_SKEW_MS)
-        return store_deny(s, ERR_SKEW, "the clock is %lld ms %s those of the "
-                          "store: set it", llabs(r->skew_ms),
-                          r->skew_ms > 0 ? "behind" : "ahead of");
-    return take_lock(s, take);
+    int rc = r != NULL ? store_check_clock(s) : 0;
+    return rc != 0 ? rc : take_lock(s, take);
 }
 
 int

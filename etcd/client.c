@@ -61,6 +61,7 @@ struct etcd {
     unsigned tries;   /* attempts that failed */
     int64_t pause_ms; /* the next one */
     bool once, maybe;
+    bool alone;       /* no other endpoint is tried */
     bool logging_in;  /* this attempt authenticates, for the request */
     bool logged_in;   /* an attempt did so */
 
@@ -158,8 +159,8 @@ next(struct etcd *e, bool maybe, bool pause)
 
     disconnect(e);
     e->maybe = e->maybe || (maybe && !e->logging_in);
-    if (e->maybe && e->once)
-        return end(e, ERR_UNKNOWN);
+    if (e->alone || (e->maybe && e->once))
+        return end(e, ERR_UNREACHABLE);
     e->cur = (e->cur + 1) % e->n;
     e->tries++;
     if (!pause && e->tries % e->n != 0)
@@ -242,8 +243,8 @@ put_request(const struct etcd *e, struct buf *out, const char *path,
             struct str body)
 {
     buf_reset(out, KEEP);
-    buf_printf(out, "POST %s HTTP/1.1\r\nHost: %s\r\n", path,
-               e->at[e->cur].name);
+    buf_printf(out, "%s %s HTTP/1.1\r\nHost: %s\r\n",
+               body.len > 0 ? "POST" : "GET", path, e->at[e->cur].name);
     if (e->token.len > 0 && !e->logging_in)
         buf_printf(out, "Authorization: %.*s\r\n",
                    STR_ARG(buf_view(&e->token)));
@@ -584,11 +585,25 @@ etcd_begin(struct etcd *e, const char *path, struct str body,
     e->tries = 0;
     e->pause_ms = PAUSE_MIN_MS;
     e->once = once;
-    e->maybe = e->logging_in = e->logged_in = false;
+    e->alone = e->maybe = e->logging_in = e->logged_in = false;
     e->skew_ms = 0;
     say(e, "no answer in time");
     again(e, 0);
     return 0;
+}
+
+int
+etcd_begin_at(struct etcd *e, unsigned i, const char *path, struct str body,
+              int64_t budget_ms)
+{
+    int rc;
+
+    if (e->cur != i)
+        disconnect(e);
+    e->cur = i;
+    rc = etcd_begin(e, path, body, budget_ms, true);
+    e->alone = true;
+    return rc;
 }
 
 int
@@ -633,6 +648,18 @@ const char *
 etcd_endpoint(const struct etcd *e)
 {
     return e->at[e->cur].name;
+}
+
+unsigned
+etcd_place(const struct etcd *e)
+{
+    return e->cur;
+}
+
+unsigned
+etcd_places(const struct etcd *e)
+{
+    return e->n;
 }
 
 /* ---- bells ---- */

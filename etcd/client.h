@@ -46,6 +46,9 @@ int etcd_begin(struct etcd *e, const char *path, struct str body,
    ERR_INVALID: anything else that etcd refuses; ERR_FORMAT: no gateway answers
    here; ERR_NOMEM. */
 int etcd_step(struct etcd *e, struct etcd_answer *out);
+/* The same to endpoint i alone, with one attempt; without a body, a GET. */
+int etcd_begin_at(struct etcd *e, unsigned i, const char *path,
+                  struct str body, int64_t budget_ms);
 /* Gives the request up, if there is one; the connection is closed. */
 void etcd_cancel(struct etcd *e);
 /* The descriptor to wait for, or -1, *write if for writing, and when to step at
@@ -53,6 +56,9 @@ void etcd_cancel(struct etcd *e);
 int etcd_watch(const struct etcd *e, bool *write, int64_t *due_ms);
 /* The endpoint in use, as given; for reports. */
 const char *etcd_endpoint(const struct etcd *e);
+/* Its place in the list, from 0 on; and how many there are. */
+unsigned etcd_place(const struct etcd *e);
+unsigned etcd_places(const struct etcd *e);
 
 /* A bell rings when somebody may have written a key. It watches on a connection
    of its own to the endpoint in use; whenever that is made anew, it rings once.

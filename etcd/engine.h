@@ -3,7 +3,7 @@
 
 /* engine - what the engine knows, and how it asks etcd. */
 
-#include "etcd/client.h"
+#include "etcd/members.h"
 #include "etcd/meta.h"
 #include "etcd/tend.h"
 #include "etcd/txn.h"
@@ -83,6 +83,7 @@ struct engine {
         uint64_t base, from;
     } sweep;
     struct life life;
+    struct members members;
 };
 
 /* Sets why and returns err. */

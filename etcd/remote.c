@@ -404,7 +404,7 @@ attach(struct engine *e)
                            "at %.100s are not whole",
                            (unsigned long long)e->at.n, e->url.prefix);
     e->attached = false;
-    e->news = (struct remote_news){.skew_ms = e->news.skew_ms};
+    e->news = (struct remote_news){0};
     txn_begin(&e->body);
     txn_then(&e->body);
     txn_range(&e->body, head_key(key, e->url.prefix, "meta"), NULL);
@@ -472,6 +472,7 @@ begin(struct engine *e, const struct remote_at *at)
     buf_reset(&e->body, 0);
     e->queued = NULL;
     drop_push(e);
+    e->members.held = false;
     e->under_way = true;
     snapshot_drop(e);
     e->why[0] = '\0';
@@ -596,7 +597,7 @@ static int
 remote_step(void *ctx, struct remote_news *news)
 {
     struct engine *e = ctx;
-    int rc = ERR_MORE;
+    int rc = e->members.held ? 0 : ERR_MORE;
 
     while (rc == ERR_MORE && (e->then != NULL || ask_next(e))) {
         struct etcd_answer a = {.why = ""};
@@ -608,28 +609,33 @@ remote_step(void *ctx, struct remote_news *news)
             return rc;
         e->then = NULL;
         e->tending = false;
+        members_note(e, etcd_place(e->client), a.skew_ms);
         arena_reset(&e->mem);
         if (tending) {
             then(e, rc == 0 ? &a : NULL);
             rc = ERR_MORE;
             continue;
         }
-        e->news.skew_ms = a.skew_ms;
         rc = rc == 0 ? then(e, &a) : failed(e, rc, &a);
         if (rc == ERR_AGAIN)
             rc = attach(e);
     }
+    if (rc == ERR_MORE && !e->under_way)
+        members_tend(e);
     if (rc == ERR_MORE && e->attached && !e->under_way && is_rung(e)) {
-        *news = e->news;
-        news->what = REMOTE_SAME;
-        return 0;
+        e->news.what = REMOTE_SAME;
+        rc = 0;
     }
+    if (rc == 0 && e->under_way)
+        rc = members_hear(e);
     if (rc != ERR_MORE) {
         e->under_way = false;
         drop_push(e);
     }
-    if (rc == 0)
+    if (rc == 0) {
         *news = e->news;
+        news->skew_ms = members_skew(e);
+    }
     return rc;
 }
 
@@ -637,15 +643,17 @@ static int
 remote_watch(void *ctx, bool *write, int64_t *due_ms)
 {
     const struct engine *e = ctx;
-    int64_t due = tend_due(e);
+    int64_t due = tend_due(e), ask = members_due(e);
     int fd = -1;
 
     *write = false;
     *due_ms = INT64_MAX;
-    if (e->then != NULL)
-        return etcd_watch(e->client, write, due_ms);
+    if (e->then != NULL || e->members.held)
+        return etcd_watch(e->then != NULL ? e->client : e->members.client,
+                          write, due_ms);
     if (e->bell != NULL)
         fd = etcd_bell_watch(e->bell, write, due_ms);
+    due = ask < due ? ask : due;
     if (due < *due_ms)
         *due_ms = due;
     return fd;
@@ -720,7 +728,11 @@ remote_new(const struct remote **out, struct str url, struct str auth,
         o.user = str_cut(&o.password, ':');
         rc = etcd_new(&b->e.client, &o, why);
     }
+    if (rc == 0)
+        rc = etcd_new(&b->e.members.client, &o, why);
     if (rc != 0) {
+        if (b != NULL)
+            etcd_free(b->e.client);
         free(b);
         return rc;
     }
@@ -751,6 +763,7 @@ remote_free(const struct remote *r)
     buf_fini(&b->e.content.buf);
     arena_fini(&b->e.mem);
     etcd_bell_free(b->e.bell);
+    etcd_free(b->e.members.client);
     etcd_free(b->e.client);
     free(b);
 }

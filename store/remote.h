@@ -18,6 +18,8 @@
 /* The numbers of processes with an engine, up to 52 bits more. */
 #define REMOTE_INSTANCES ((UINT64_C(1) << 41) + 1)
 
+#define REMOTE_SKEW_MS 5000 /* clocks may differ by so much */
+
 /* Where a replica stands. */
 struct remote_at {
     char head[REMOTE_HEAD_MAX]; /* the engine's text for the newest record; "":
@@ -54,7 +56,8 @@ struct remote_news {
                          of generation at->g + 1, to be renamed over the log */
     const char *aside; /* REPLACE: keep the old log as <log>.<aside>, since it
                           has records that are nowhere else; NULL: drop it */
-    int64_t skew_ms;  /* how far the engine's clocks are ahead of this one */
+    int64_t skew_ms;  /* how far most of the engine's clocks are ahead of this
+                         one */
 };
 
 struct remote {

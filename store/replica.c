@@ -202,9 +202,10 @@ begin(struct store *s, bool asked)
     r->asked = asked;
     r->due_ms = 0;
     struct content *c = asked ? next_content(s) : NULL;
-    int rc = c != NULL                          ? begin_content(s, c)
-             : s->n_staged > 0 && knows_head(s) ? begin_commit(s)
-                                                : begin_pull(s);
+    bool commits = s->n_staged > 0 && knows_head(s) && r->heard;
+    int rc = c != NULL ? begin_content(s, c)
+             : commits ? begin_commit(s)
+                       : begin_pull(s);
     if (rc == ERR_MORE && r->due_ms == 0)
         r->due_ms = r->began_ms + RETRY_MS;
     return rc;
@@ -249,6 +250,7 @@ note_success(struct store *s, const struct remote_news *news, bool has_room)
     r->push = REMOTE_FOLLOW;
     r->pause_ms = r->until_ms = 0;
     r->skew_ms = news->skew_ms;
+    r->heard = true;
 }
 
 /* Goes on with the operation under way. */
@@ -440,7 +442,11 @@ go_on(struct store *s)
             return ERR_MORE;
         if (r->doing == REPLICA_IDLE && clock_mono_ms() < r->due_ms)
             return ERR_MORE;
-        int rc = r->doing == REPLICA_IDLE ? begin(s, true) : 0;
+        bool idle = r->doing == REPLICA_IDLE;
+        int rc = idle && s->n_staged > 0 ? store_check_clock(s) : 0;
+        if (rc != 0)
+            return rc;
+        rc = idle ? begin(s, true) : 0;
         r->behind |= rc != 0 && rc != ERR_MORE;
         if (rc == 0)
             rc = step(s, &news);

@@ -8,7 +8,6 @@
 #include "store/remote.h"
 
 #define REPLICA_PATIENCE_MS 5000 /* of a turn that others overtake */
-#define REPLICA_SKEW_MS 5000     /* clocks may differ by so much */
 #define REPLICA_NEXT_G 2 /* a log that is no continuation: see store/move.h */
 #define REPLICA_LOCAL_MS 2000    /* with reads_local, older reads are stale */
 
@@ -46,7 +45,8 @@ struct replica {
     int64_t others_ms; /* when others last did */
     int64_t won_ms;    /* when the last commit succeeded */
     int64_t trip_ms;   /* what a commit takes, smoothed */
-    int64_t skew_ms;   /* how far the remote's clocks are ahead */
+    int64_t skew_ms;   /* how far the remote's clocks are ahead, */
+    bool heard;        /* as it has said */
     int err;           /* why the last operation failed, 0: it did not */
     int64_t pause_ms;  /* after that, nothing is tried for so long, */
     int64_t until_ms;  /* until then */
@@ -62,6 +62,8 @@ struct replica {
     char why[256];     /* the last failure of one */
 };
 
+/* 0; ERR_SKEW: the clock is too far from those of the remote. */
+int store_check_clock(struct store *s);
 /* store_lock, whatever the remote's state. */
 int store_lock_here(struct store *s);
 /* store_commit to the log of this host. */

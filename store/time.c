@@ -24,7 +24,7 @@ static void
 note_near(struct store_time *t, int64_t off)
 {
     if (off > t->near && off + clock_boot_ms() <= clock_wall_ms() +
-                                                      REPLICA_SKEW_MS)
+                                                      REMOTE_SKEW_MS)
         t->near = off;
 }
 
@@ -121,7 +121,7 @@ store_now_ms(const struct store *s)
 int64_t
 store_skew_ms(const struct store *s)
 {
-    return s->replica != NULL ? REPLICA_SKEW_MS : 0;
+    return s->replica != NULL ? REMOTE_SKEW_MS : 0;
 }
 
 int64_t

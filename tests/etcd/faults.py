@@ -511,6 +511,9 @@ def wrong_clock(scene):
     good = Host(scene, "good", cluster.urls())
     bad = Host(scene, "bad", ",".join(p.url for p in proxies))
     good.add("before")
+    mixed = Host(scene, "mixed", ",".join(
+        [proxies[0].url] + [node.url for node in cluster.nodes[1:]]))
+    mixed.add("mixed") # the clock of one node says nothing
     good.good("claim", "before", "--agent", "holder")
     server = bad.serve()
     ok, said, stale = server.call("get_task", task_id="before")
@@ -534,7 +537,8 @@ def wrong_clock(scene):
         proxy.wrong = False
     until(lambda: server.call("create_task", task_id="after",
                               title="after")[0], "the clock is set")
-    check(scene.alike(good, bad) == ["after", "before", "other"], "clocks")
+    check(scene.alike(good, bad, mixed) ==
+          ["after", "before", "mixed", "other"], "clocks")
     for proxy in proxies:
         proxy.listener.close()
 

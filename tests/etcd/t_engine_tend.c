@@ -79,6 +79,41 @@ test_shared(bool shared)
     end();
 }
 
+/* What most members say of the time counts, beginning with the first answer. */
+static void
+test_clocks(void)
+{
+    const int64_t hour = 3600 * 1000;
+
+    begin();
+    g[0]->date_ms = hour; /* one of two */
+    CHECK(pull(&a) == 0 && llabs(a.news.skew_ms) < 5000);
+    CHECK(g[1]->requests == 1);
+    CHECK(pull(&a) == 0 && g[1]->requests == 1);
+    g[1]->date_ms = -hour; /* which of them it is, nobody knows */
+    CHECK(pull(&b) == 0 && llabs(b.news.skew_ms) > hour / 2);
+    g[1]->date_ms = hour; /* both, so it is this host's */
+    restart(&a, true);
+    CHECK(pull(&a) == 0 && a.news.skew_ms > hour / 2);
+    g[1]->date_ms = 0;
+    tend(&a, 10000);
+    CHECK(pull(&a) == 0 && llabs(a.news.skew_ms) < 5000);
+    g[0]->date_ms = 0;
+    CHECK(pull(&a) == 0 && llabs(a.news.skew_ms) < 5000);
+    /* The host's clock is set: nobody has to be asked again. */
+    wall_ahead_s = -3600;
+    g[0]->date_ms = hour;
+    CHECK(pull(&a) == 0 && a.news.skew_ms > hour / 2);
+    wall_ahead_s = 0;
+    g[0]->date_ms = 0;
+    /* Of one that answers nothing, nothing is known. */
+    gateway_down(g[1]);
+    g[0]->date_ms = hour;
+    restart(&b, true);
+    CHECK(pull(&b) == 0 && b.news.skew_ms > hour / 2);
+    end();
+}
+
 /* What to do about etcd's quota stands in the error. */
 static void
 test_full(void)
@@ -136,6 +171,7 @@ main(void)
     test_patience(20000);
     test_shared(false);
     test_shared(true);
+    test_clocks();
     test_full();
     test_many_dead();
     test_late_lease();

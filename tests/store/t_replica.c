@@ -51,7 +51,8 @@ test_others_first(void)
     end();
 }
 
-/* The head's text is in the mark: a new process commits in one trip. */
+/* The head's text is in the mark: a new process commits in one trip, once it
+   has heard what time it is. */
 static void
 test_next_process(void)
 {
@@ -59,6 +60,7 @@ test_next_process(void)
     CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
     ts_close(&host[0].t);
     open_host(&host[0]);
+    host[0].t.s->replica->heard = true;
     host[0].f.pulls = host[0].f.commits = 0;
     CHECK(put(&host[0], "task/a", "\"v\":2") == 0);
     CHECK(host[0].f.pulls == 0 && host[0].f.commits == 1);
@@ -314,11 +316,11 @@ test_two_processes(void)
     CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
     b = second_process();
     CHECK(put(b, "task/a", "\"v\":2") == 0);
-    CHECK(b->f.pulls == 0 && b->f.commits == 1);
+    CHECK(b->f.pulls == 1 && b->f.commits == 1);
     CHECK(put(&host[0], "task/a", "\"v\":3") == 0);
     CHECK(host[0].f.pulls == 1 && host[0].f.commits == 2);
     CHECK(store_follow(b->t.s) == 0 && sees(b, "task/a", "\"v\":3"));
-    CHECK(confirm(b) == 0 && b->f.pulls == 1);
+    CHECK(confirm(b) == 0 && b->f.pulls == 2);
     end();
 }
 
@@ -477,6 +479,22 @@ test_clocks(void)
     commit_there("task/d", clock_wall_ms() + 4000);
     CHECK(confirm(&host[0]) == 0);
     CHECK(store_now_ms(host[0].t.s) >= wall + 3900);
+    end();
+}
+
+/* The first commit of a process that knows the head waits for the time, too. */
+static void
+test_first_clock(void)
+{
+    begin(1);
+    CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
+    ts_close(&host[0].t);
+    host[0].f.skew_ms = 6000;
+    open_host(&host[0]);
+    CHECK(put(&host[0], "task/b", "\"v\":1") == ERR_SKEW && list.n == 2);
+    host[0].f.skew_ms = 0;
+    CHECK(confirm(&host[0]) == 0);
+    CHECK(put(&host[0], "task/b", "\"v\":1") == 0);
     end();
 }
 
@@ -795,6 +813,7 @@ main(void)
     test_no_room();
     test_probe();
     test_clocks();
+    test_first_clock();
     test_tend();
     test_tend_once();
     test_tend_after_failure();

@@ -1,0 +1,141 @@
+/* members - what each endpoint says of itself.
+
+   Every answer of etcd has the time of its node. One node whose clock is wrong
+   must not stop the host, and a host whose clock is wrong must not write. So if
+   a node's time is far from the host's, the others are asked too, and what most
+   of them say counts. A reading is kept as its distance from the boot clock, so
+   all of them follow when the host's clock is set. */
+
+#include "etcd/members.h"
+#include "etcd/engine.h"
+#include "base/clock.h"
+
+#include <stdlib.h>
+
+#define ANSWER_MS 1000
+#define AGAIN_MS 3000 /* from one endpoint to the next, between operations */
+#define LOOK_MS 20    /* nobody waits for those answers */
+
+void
+members_note(struct engine *e, unsigned i, int64_t skew_ms)
+{
+    if (skew_ms == 0)
+        return;
+    e->members.of[i].asked = e->members.of[i].dated = true;
+    e->members.of[i].clock_ms = skew_ms + clock_wall_ms() - clock_boot_ms();
+}
+
+static int64_t
+skew_of(const struct engine *e, unsigned i)
+{
+    return e->members.of[i].clock_ms - (clock_wall_ms() - clock_boot_ms());
+}
+
+int64_t
+members_skew(const struct engine *e)
+{
+    int64_t sorted[ETCD_MAX_ENDPOINTS] = {0}, low, high;
+    unsigned n = 0, at;
+
+    for (unsigned i = 0; i < etcd_places(e->client); i++) {
+        if (!e->members.of[i].dated)
+            continue;
+        for (at = n++; at > 0 && sorted[at - 1] > skew_of(e, i); at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = skew_of(e, i);
+    }
+    low = sorted[n > 0 ? (n - 1) / 2 : 0];
+    high = sorted[n / 2];
+    return llabs(low) < llabs(high) ? low : high;
+}
+
+/* Whether some endpoint's clock is far from the host's. */
+static bool
+is_doubtful(const struct engine *e)
+{
+    for (unsigned i = 0; i < etcd_places(e->client); i++)
+        if (e->members.of[i].dated && llabs(skew_of(e, i)) > REMOTE_SKEW_MS)
+            return true;
+    return false;
+}
+
+/* Asks endpoint i what only a member that hears a majority can answer. */
+static void
+ask(struct engine *e, unsigned i)
+{
+    char key[HEAD_KEY];
+    struct buf body = {0};
+    int rc;
+
+    txn_begin(&body);
+    txn_then(&body);
+    txn_range(&body, head_key(key, e->url.prefix, "head"), NULL);
+    txn_end(&body);
+    rc = body.err != 0 ? body.err
+                       : etcd_begin_at(e->members.client, i, TXN,
+                                       buf_view(&body), ANSWER_MS);
+    buf_fini(&body);
+    e->members.of[i].asked = true;
+    e->members.at = i;
+    e->members.asking = rc == 0;
+}
+
+/* Goes on with the one that was asked. Returns whether it is done. */
+static bool
+go_on(struct engine *e)
+{
+    struct etcd_answer a;
+
+    if (!e->members.asking)
+        return true;
+    if (etcd_step(e->members.client, &a) == ERR_MORE)
+        return false;
+    e->members.asking = false;
+    members_note(e, e->members.at, a.skew_ms);
+    return true;
+}
+
+int
+members_hear(struct engine *e)
+{
+    unsigned i = 0;
+
+    e->members.held = true;
+    while (is_doubtful(e) && go_on(e)) {
+        for (i = 0; i < etcd_places(e->client) && e->members.of[i].asked; i++)
+            ;
+        if (i == etcd_places(e->client))
+            break;
+        ask(e, i);
+    }
+    e->members.held = e->members.asking && is_doubtful(e);
+    return e->members.held ? ERR_MORE : 0;
+}
+
+/* Whether endpoints beside the one in use have to be asked now and then. */
+static bool
+is_needed(const struct engine *e)
+{
+    return e->attached && etcd_places(e->client) > 1 && is_doubtful(e);
+}
+
+int64_t
+members_due(const struct engine *e)
+{
+    return e->members.asking ? clock_mono_ms() + LOOK_MS
+           : is_needed(e)    ? e->members.due_ms : INT64_MAX;
+}
+
+void
+members_tend(struct engine *e)
+{
+    unsigned next = e->members.at;
+
+    if (!go_on(e) || !is_needed(e) || clock_mono_ms() < e->members.due_ms)
+        return;
+    do
+        next = (next + 1) % etcd_places(e->client);
+    while (next == etcd_place(e->client));
+    ask(e, next);
+    e->members.due_ms = clock_mono_ms() + AGAIN_MS;
+}

@@ -1,0 +1,36 @@
+#ifndef ETCD_MEMBERS_H
+#define ETCD_MEMBERS_H
+
+/* members - what each endpoint says of itself, beside the one in use. They are
+   asked one at a time, by a client of their own. */
+
+#include "etcd/client.h"
+
+struct engine;
+
+struct members {
+    struct etcd *client;
+    bool asking;     /* endpoint `at` */
+    bool held;       /* an operation has ended, and waits for that */
+    unsigned at;
+    int64_t due_ms;  /* when to ask next, between operations */
+    struct {
+        bool asked;
+        bool dated;       /* it has said what time it is */
+        int64_t clock_ms; /* that, minus the boot clock */
+    } of[ETCD_MAX_ENDPOINTS];
+};
+
+/* Notes by how much the clock of endpoint i is ahead, as in etcd_answer. */
+void members_note(struct engine *e, unsigned i, int64_t skew_ms);
+/* By how much the clocks of most endpoints that were heard are ahead. */
+int64_t members_skew(const struct engine *e);
+/* Asks the others if the clock of one is far away: it may be that, or this
+   host's. ERR_MORE: they have not all answered; 0. */
+int members_hear(struct engine *e);
+/* Between operations: asks the next one if it is time. */
+void members_tend(struct engine *e);
+/* When to call that; INT64_MAX: never. */
+int64_t members_due(const struct engine *e);
+
+#endif
