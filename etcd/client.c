@@ -650,6 +650,17 @@ etcd_endpoint(const struct etcd *e)
     return e->at[e->cur].name;
 }
 
+void
+etcd_adopt(struct etcd *e, struct etcd *from)
+{
+    if (e->phase != IDLE || from->phase != IDLE)
+        return;
+    disconnect(e);
+    e->cur = from->cur;
+    e->fd = from->fd;
+    from->fd = -1;
+}
+
 unsigned
 etcd_place(const struct etcd *e)
 {

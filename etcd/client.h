@@ -56,6 +56,9 @@ void etcd_cancel(struct etcd *e);
 int etcd_watch(const struct etcd *e, bool *write, int64_t *due_ms);
 /* The endpoint in use, as given; for reports. */
 const char *etcd_endpoint(const struct etcd *e);
+/* Goes on at the endpoint of another client with the same list, on its
+   connection; does nothing while either has a request. */
+void etcd_adopt(struct etcd *e, struct etcd *from);
 /* Its place in the list, from 0 on; and how many there are. */
 unsigned etcd_place(const struct etcd *e);
 unsigned etcd_places(const struct etcd *e);

@@ -4,7 +4,11 @@
    must not stop the host, and a host whose clock is wrong must not write. So if
    a node's time is far from the host's, the others are asked too, and what most
    of them say counts. A reading is kept as its distance from the boot clock, so
-   all of them follow when the host's clock is set. */
+   all of them follow when the host's clock is set.
+
+   The first endpoint is the node of this host. After another one had to be
+   used, it is asked now and then what only a member that hears a majority can
+   answer, and used again once it does. No request waits for that. */
 
 #include "etcd/members.h"
 #include "etcd/engine.h"
@@ -59,7 +63,7 @@ is_doubtful(const struct engine *e)
     return false;
 }
 
-/* Asks endpoint i what only a member that hears a majority can answer. */
+/* Asks endpoint i for the head. */
 static void
 ask(struct engine *e, unsigned i)
 {
@@ -85,13 +89,15 @@ static bool
 go_on(struct engine *e)
 {
     struct etcd_answer a;
+    int rc = e->members.asking ? etcd_step(e->members.client, &a) : ERR_IO;
 
-    if (!e->members.asking)
-        return true;
-    if (etcd_step(e->members.client, &a) == ERR_MORE)
+    if (rc == ERR_MORE)
         return false;
+    if (e->members.asking)
+        members_note(e, e->members.at, a.skew_ms);
     e->members.asking = false;
-    members_note(e, e->members.at, a.skew_ms);
+    if (rc == 0 && e->members.at == 0 && etcd_place(e->client) != 0)
+        etcd_adopt(e->client, e->members.client);
     return true;
 }
 
@@ -116,7 +122,8 @@ members_hear(struct engine *e)
 static bool
 is_needed(const struct engine *e)
 {
-    return e->attached && etcd_places(e->client) > 1 && is_doubtful(e);
+    return e->attached && etcd_places(e->client) > 1 &&
+           (etcd_place(e->client) != 0 || is_doubtful(e));
 }
 
 int64_t
@@ -134,7 +141,7 @@ members_tend(struct engine *e)
     if (!go_on(e) || !is_needed(e) || clock_mono_ms() < e->members.due_ms)
         return;
     do
-        next = (next + 1) % etcd_places(e->client);
+        next = is_doubtful(e) ? (next + 1) % etcd_places(e->client) : 0;
     while (next == etcd_place(e->client));
     ask(e, next);
     e->members.due_ms = clock_mono_ms() + AGAIN_MS;

@@ -114,6 +114,36 @@ test_clocks(void)
     end();
 }
 
+/* After the first endpoint was away, it is used again, and nothing waits for
+   one that is not. */
+static void
+test_return(void)
+{
+    uint64_t before;
+    int64_t ahead;
+
+    begin();
+    commit(&a, "k/a", 1);
+    CHECK(g[1]->requests == 0);
+    gateway_down(g[0]);
+    commit(&a, "k/a", 1);
+    gateway_up(g[0]);
+    g[0]->frozen = true; /* takes connections, and answers nothing */
+    tend(&a, 10000);
+    ahead = clock_ahead_ms;
+    before = g[1]->requests;
+    commit(&a, "k/a", 1);
+    CHECK(clock_ahead_ms == ahead && g[1]->requests == before + 2);
+    g[0]->frozen = false;
+    gateway_plan(g[0], 0, GATEWAY_ERROR, 14, "etcdserver: no leader");
+    tend(&a, 20000);
+    before = g[1]->requests;
+    commit(&a, "k/a", 1);
+    CHECK(g[1]->requests == before);
+    CHECK(pull(&b) == 0 && pull(&a) == 0 && equal(&a, &b));
+    end();
+}
+
 /* What to do about etcd's quota stands in the error. */
 static void
 test_full(void)
@@ -172,6 +202,7 @@ main(void)
     test_shared(false);
     test_shared(true);
     test_clocks();
+    test_return();
     test_full();
     test_many_dead();
     test_late_lease();
