@@ -262,6 +262,26 @@ check_hosts(struct doctor *d)
                  ? "; whoever reaches it can write: MCP_TASK_STORE_AUTH" : "");
 }
 
+/* Asks each member of etcd. */
+static void
+check_members(struct doctor *d)
+{
+    struct store *s = d->c->s.store;
+    char what[512], *fix;
+    const char *said;
+    int rc;
+
+    if (d->c->env->remote == NULL || s == NULL)
+        return;
+    for (unsigned i = 0; (rc = store_examine(s, i, &said)) != ERR_NOT_FOUND;
+         i++) {
+        text_put(what, sizeof(what), "%s", said);
+        fix = advice(what);
+        tell(d, "node", rc == 0 ? NULL : *fix != '\0' ? fix
+                                       : hosts_advice(rc, what), "%s", what);
+    }
+}
+
 /* Checks the log, the files beside it, and their directory: other users than
    the owner and the group must not read or write them. */
 static void
@@ -485,6 +505,7 @@ cli_doctor(struct cli *c)
     c->columns = 2;
     check_store(&d);
     check_hosts(&d);
+    check_members(&d);
     check_access(&d);
     check_artifacts(&d);
     check_clock(&d);

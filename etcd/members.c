@@ -13,9 +13,13 @@
 #include "etcd/members.h"
 #include "etcd/engine.h"
 #include "base/clock.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 
+#define OLDEST "3.4.0"
+#define BAD_FROM "3.5.0" /* they can lose data */
+#define BAD_TO "3.5.3"   /* the first that cannot */
 #define ANSWER_MS 1000
 #define AGAIN_MS 3000 /* from one endpoint to the next, between operations */
 #define LOOK_MS 20    /* nobody waits for those answers */
@@ -145,4 +149,81 @@ members_tend(struct engine *e)
     while (next == etcd_place(e->client));
     ask(e, next);
     e->members.due_ms = clock_mono_ms() + AGAIN_MS;
+}
+
+/* ---- examining one ---- */
+
+int
+members_examine(struct engine *e, unsigned i)
+{
+    if (i >= etcd_places(e->client))
+        return ERR_NOT_FOUND;
+    etcd_cancel(e->members.client);
+    e->members.asking = false;
+    e->members.at = i;
+    e->members.examining = EXAMINE_VERSION;
+    return etcd_begin_at(e->members.client, i, "/version", STR_NONE, ANSWER_MS);
+}
+
+/* Takes the answer to /version, and asks for the head. */
+static int
+take_version(struct engine *e, const struct etcd_answer *a)
+{
+    const struct json_tok *root = NULL;
+    struct str v;
+
+    arena_reset(&e->mem);
+    json_parse(&e->mem, a->body, &root, NULL);
+    v = json_str(&e->mem, json_get(root, "etcdserver"));
+    text_put(e->members.version, sizeof(e->members.version), "%.*s",
+             STR_ARG(v));
+    if (meta_is_newer(STR(OLDEST), v) ||
+        (!meta_is_newer(STR(BAD_FROM), v) && meta_is_newer(STR(BAD_TO), v)))
+        return engine_fail(e, ERR_VERSION, "%s: etcd %s; 3.4 or newer is "
+                           "needed, and 3.5.0 to 3.5.2 can lose data",
+                           etcd_endpoint(e->members.client),
+                           e->members.version);
+    e->members.examining = EXAMINE_HEAD;
+    e->members.asked_ms = clock_mono_ms();
+    ask(e, e->members.at);
+    return e->members.asking ? ERR_MORE : ERR_NOMEM;
+}
+
+/* It answers: says how fast, or that its clock is wrong. */
+static int
+take_head(struct engine *e)
+{
+    int64_t wrong_ms = e->members.of[e->members.at].dated
+                           ? skew_of(e, e->members.at) - members_skew(e) : 0;
+    const char *name = etcd_endpoint(e->members.client);
+
+    return llabs(wrong_ms) > REMOTE_SKEW_MS
+               ? engine_fail(e, ERR_SKEW, "%s: its clock is %lld ms %s those "
+                             "of the others; set it", name, llabs(wrong_ms),
+                             wrong_ms > 0 ? "ahead of" : "behind")
+               : engine_fail(e, 0, "%s: etcd %s, answers in %lld ms", name,
+                             e->members.version,
+                             (long long)(clock_mono_ms() -
+                                         e->members.asked_ms));
+}
+
+int
+members_examined(struct engine *e)
+{
+    struct etcd_answer a;
+    int rc = etcd_step(e->members.client, &a);
+
+    if (rc == ERR_MORE)
+        return rc;
+    e->members.asking = false;
+    members_note(e, e->members.at, a.skew_ms);
+    if (rc != 0)
+        engine_fail(e, 0, "%s", a.why);
+    else if (e->members.examining == EXAMINE_VERSION)
+        rc = take_version(e, &a);
+    else
+        rc = take_head(e);
+    if (rc != ERR_MORE)
+        e->members.examining = EXAMINE_NOT;
+    return rc == ERR_UNKNOWN ? ERR_UNREACHABLE : rc;
 }

@@ -12,6 +12,9 @@ struct members {
     struct etcd *client;
     bool asking;     /* endpoint `at` */
     bool held;       /* an operation has ended, and waits for that */
+    enum { EXAMINE_NOT, EXAMINE_VERSION, EXAMINE_HEAD } examining;
+    int64_t asked_ms;
+    char version[24];
     unsigned at;
     int64_t due_ms;  /* when to ask next, between operations */
     struct {
@@ -32,5 +35,9 @@ int members_hear(struct engine *e);
 void members_tend(struct engine *e);
 /* When to call that; INT64_MAX: never. */
 int64_t members_due(const struct engine *e);
+
+/* As examine in store/remote.h; and its step. */
+int members_examine(struct engine *e, unsigned i);
+int members_examined(struct engine *e);
 
 #endif

@@ -60,9 +60,8 @@ take_count(const struct json_tok *obj, const char *name, uint64_t *out)
     return true;
 }
 
-/* Compares versions "1.2.3", number by number. */
-static bool
-is_newer(struct str a, struct str b)
+bool
+meta_is_newer(struct str a, struct str b)
 {
     for (int i = 0; i < 3; i++) {
         uint64_t x = 0, y = 0;
@@ -89,7 +88,7 @@ meta_read(struct arena *a, struct str text, struct meta *out,
     *newer = json_str(a, json_get(root, "min"));
     if (!json_int(json_get(root, "mcptask"), &version) || newer->p == NULL)
         return ERR_FORMAT;
-    if (version != 1 || is_newer(*newer, STR(MCPTASK_VERSION)))
+    if (version != 1 || meta_is_newer(*newer, STR(MCPTASK_VERSION)))
         return ERR_VERSION;
     if (!take(a, root, "id", out->id, 32) ||
         !take(a, root, "epoch", out->epoch, HEAD_EPOCH))

@@ -29,4 +29,7 @@ void meta_put(struct buf *b, const struct meta *m);
 int meta_read(struct arena *a, struct str text, struct meta *out,
               struct str *newer);
 
+/* Compares versions "1.2.3", number by number. */
+bool meta_is_newer(struct str a, struct str b);
+
 #endif

@@ -599,6 +599,11 @@ remote_step(void *ctx, struct remote_news *news)
     struct engine *e = ctx;
     int rc = e->members.held ? 0 : ERR_MORE;
 
+    if (e->members.examining != EXAMINE_NOT) {
+        rc = members_examined(e);
+        e->under_way = rc == ERR_MORE;
+        return rc;
+    }
     while (rc == ERR_MORE && (e->then != NULL || ask_next(e))) {
         struct etcd_answer a = {.why = ""};
         engine_fn *then = e->then;
@@ -648,15 +653,25 @@ remote_watch(void *ctx, bool *write, int64_t *due_ms)
 
     *write = false;
     *due_ms = INT64_MAX;
-    if (e->then != NULL || e->members.held)
-        return etcd_watch(e->then != NULL ? e->client : e->members.client,
-                          write, due_ms);
+    if (e->members.held || e->members.examining != EXAMINE_NOT)
+        return etcd_watch(e->members.client, write, due_ms);
+    if (e->then != NULL)
+        return etcd_watch(e->client, write, due_ms);
     if (e->bell != NULL)
         fd = etcd_bell_watch(e->bell, write, due_ms);
     due = ask < due ? ask : due;
     if (due < *due_ms)
         *due_ms = due;
     return fd;
+}
+
+static int
+remote_examine(void *ctx, unsigned i)
+{
+    struct engine *e = ctx;
+
+    e->under_way = true;
+    return asked(e, members_examine(e, i));
 }
 
 static const char *
@@ -742,8 +757,8 @@ remote_new(const struct remote **out, struct str url, struct str auth,
     gethostname(b->e.host, sizeof(b->e.host) - 1);
     b->table = (struct remote){
         &b->e, b->e.url.local_reads, remote_pull, remote_commit, remote_step,
-        remote_watch, remote_why, remote_alive, remote_instance,
-        remote_compacted,
+        remote_watch, remote_examine, remote_why, remote_alive,
+        remote_instance, remote_compacted,
         b->e.url.artifacts_mib > 0 ? remote_content : NULL};
     *out = &b->table;
     return 0;

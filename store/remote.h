@@ -84,6 +84,11 @@ struct remote {
     int (*watch)(void *ctx, bool *write, int64_t *due_ms);
     /* A descriptor between operations means that step will tell of what others
        commit, so that it need not be pulled for. */
+    /* Asks member i about itself, also one that is not in use. ERR_NOT_FOUND:
+       there is none; else 0 or an error as of step, which returns 0,
+       ERR_VERSION (it is too old), ERR_SKEW (its clock is wrong) or an error.
+       why() then says what it is. */
+    int (*examine)(void *ctx, unsigned i);
     /* Why the last operation failed, in words; "" if it did not. */
     const char *(*why)(void *ctx);
     /* Whether the process of another host with this instance is alive, as far

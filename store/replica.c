@@ -736,6 +736,19 @@ store_probe_hosts(struct store *s)
     return rc;
 }
 
+int
+store_examine(struct store *s, unsigned i, const char **what)
+{
+    const struct remote *m = s->replica->remote;
+    struct remote_news news;
+    int rc = m->examine(m->ctx, i);
+    if (rc == 0)
+        while ((rc = m->step(m->ctx, &news)) == ERR_MORE)
+            store_await(s);
+    *what = m->why(m->ctx);
+    return rc;
+}
+
 int64_t
 store_stale_ms(const struct store *s)
 {

@@ -514,6 +514,10 @@ def wrong_clock(scene):
     mixed = Host(scene, "mixed", ",".join(
         [proxies[0].url] + [node.url for node in cluster.nodes[1:]]))
     mixed.add("mixed") # the clock of one node says nothing
+    got = mixed.run("doctor").stdout
+    check(len(re.findall(r"(?m)^problem +node .*those of the others", got)) == 1
+          and len(re.findall(r"(?m)^ok +node .*: etcd 3", got)) == 2,
+          "doctor does not tell whose clock is wrong", got)
     good.good("claim", "before", "--agent", "holder")
     server = bad.serve()
     ok, said, stale = server.call("get_task", task_id="before")

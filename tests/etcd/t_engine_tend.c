@@ -144,6 +144,51 @@ test_return(void)
     end();
 }
 
+/* What member i says of itself. */
+static bool
+is_found(unsigned i, int rc, const char *what)
+{
+    int begun = a.r->examine(a.r->ctx, i);
+    bool good = CHECK((begun == 0 ? finish(&a, 0) : begun) == rc) &&
+                CHECK(strstr(a.r->why(a.r->ctx), what) != NULL);
+
+    if (!good)
+        printf("%s\n", a.r->why(a.r->ctx));
+    return good;
+}
+
+static void
+test_examine(void)
+{
+    static const struct {
+        const char *version;
+        int rc;
+    } cases[] = {{"3.3.25", ERR_VERSION}, {"2.3.8", ERR_VERSION},
+                 {"3.4.0", 0}, {"3.5.0", ERR_VERSION}, {"3.5.2", ERR_VERSION},
+                 {"3.5.3", 0}, {"3.5.16", 0}, {"3.6.0-rc.1", 0}, {"4.0.0", 0}};
+
+    begin();
+    CHECK(pull(&a) == 0);
+    is_found(0, 0, ": etcd 3.4.23, answers in ");
+    is_found(1, 0, g[1]->endpoint);
+    CHECK(a.r->examine(a.r->ctx, 2) == ERR_NOT_FOUND);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        g[1]->version = cases[i].version;
+        is_found(1, cases[i].rc, cases[i].rc != 0 ? "3.4 or newer"
+                                                  : "answers in");
+    }
+    g[1]->date_ms = 3600 * 1000;
+    is_found(1, ERR_SKEW, "ahead of those of the others; set it");
+    is_found(0, 0, "answers in");
+    g[1]->date_ms = 0;
+    gateway_plan(g[1], 1, GATEWAY_ERROR, 14, "etcdserver: no leader");
+    is_found(1, ERR_UNREACHABLE, "no leader");
+    gateway_down(g[1]);
+    is_found(1, ERR_UNREACHABLE, "refused");
+    commit(&a, "k/a", 1);
+    end();
+}
+
 /* What to do about etcd's quota stands in the error. */
 static void
 test_full(void)
@@ -203,6 +248,7 @@ main(void)
     test_shared(true);
     test_clocks();
     test_return();
+    test_examine();
     test_full();
     test_many_dead();
     test_late_lease();

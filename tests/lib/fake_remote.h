@@ -392,6 +392,14 @@ fake_why(void *ctx)
                ? "the fake has no such content" : "the fake does not answer";
 }
 
+static inline int
+fake_examine(void *ctx, unsigned i)
+{
+    (void)ctx;
+    (void)i;
+    return ERR_NOT_FOUND;
+}
+
 static inline bool
 fake_alive(void *ctx, uint64_t instance)
 {
@@ -427,9 +435,8 @@ fake_new(struct fake *f, struct fake_list *list, const char *dir)
     f->window = 4;
     snprintf(f->dir, sizeof(f->dir), "%s", dir);
     f->remote = (struct remote){f, false, fake_pull, fake_commit, fake_step,
-                                fake_watch, fake_why, fake_alive,
-                                fake_instance, fake_compacted,
-                                fake_content};
+                                fake_watch, fake_examine, fake_why, fake_alive,
+                                fake_instance, fake_compacted, fake_content};
 }
 
 static inline void

@@ -73,6 +73,7 @@ struct gateway {
     size_t chunk;    /* bytes of a chunk; 0: all in one */
     bool frozen;     /* as if stopped by SIGSTOP */
     bool mute;       /* watches tell nothing */
+    const char *version; /* NULL: 3.4.23 */
 };
 
 /* ---- sockets ---- */
@@ -430,6 +431,17 @@ gateway_tell_watch(struct gateway *g, struct gateway_conn *c)
     buf_fini(&text);
 }
 
+static inline void
+gateway_say_version(struct gateway *g, struct gateway_conn *c)
+{
+    struct buf body = {0};
+
+    buf_printf(&body, "{\"etcdserver\":\"%s\",\"etcdcluster\":\"3.4.0\"}",
+               g->version != NULL ? g->version : "3.4.23");
+    gateway_put_answer(g, &c->out, 0, buf_view(&body), false);
+    buf_fini(&body);
+}
+
 /* ---- the loop ---- */
 
 static inline void
@@ -448,7 +460,9 @@ gateway_request(struct gateway *g, struct gateway_conn *c,
             gateway_fail(g, c, i, path, body);
             return;
         }
-    if (!str_is(head->method, "POST") || strncmp(g->last_path, "/v3/", 4) != 0)
+    if (str_is(head->method, "GET") && strcmp(g->last_path, "/version") == 0)
+        gateway_say_version(g, c);
+    else if (!str_is(head->method, "POST") || strncmp(g->last_path, "/v3/", 4) != 0)
         buf_z(&c->out, "HTTP/1.1 404 Not Found\r\nContent-Length: 19\r\n\r\n"
               "404 page not found\n");
     else if (strcmp(path, "auth/authenticate") == 0)
