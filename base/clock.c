@@ -15,14 +15,20 @@
 #define TIME_MAX_MS INT64_C(253402300799999) /* the end of the year 9999 */
 
 static int64_t
-clock_ms(clockid_t id)
+clock_us(clockid_t id)
 {
     struct timespec ts;
     int rc = clock_gettime(id, &ts);
 
     /* Both clocks are required by POSIX and the argument is a constant. */
     ASSERT(rc == 0);
-    return (int64_t)ts.tv_sec * SECOND_MS + ts.tv_nsec / 1000000;
+    return (int64_t)ts.tv_sec * SECOND_MS * 1000 + ts.tv_nsec / 1000;
+}
+
+static int64_t
+clock_ms(clockid_t id)
+{
+    return clock_us(id) / 1000;
 }
 
 int64_t
@@ -35,6 +41,12 @@ int64_t
 clock_mono_ms(void)
 {
     return clock_ms(CLOCK_MONOTONIC);
+}
+
+int64_t
+clock_mono_us(void)
+{
+    return clock_us(CLOCK_MONOTONIC);
 }
 
 int64_t

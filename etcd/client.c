@@ -58,6 +58,7 @@ struct etcd {
     const char *path;
     struct buf body;
     int64_t deadline;
+    int64_t begun_us, trip_us; /* of the attempt; of others, smoothed */
     unsigned tries;   /* attempts that failed */
     int64_t pause_ms; /* the next one */
     bool once, maybe;
@@ -263,6 +264,7 @@ start(struct etcd *e)
     if (now >= e->deadline)
         return end(e, ERR_UNREACHABLE);
     e->sent = 0;
+    e->begun_us = clock_mono_us();
     if (e->logging_in)
         put_request(e, &e->out, "/v3/auth/authenticate", buf_view(&e->login));
     else
@@ -364,9 +366,10 @@ static int
 judge(struct etcd *e)
 {
     const struct json_tok *root = NULL, *message;
-    int64_t code = 0;
+    int64_t code = 0, took = clock_mono_us() - e->begun_us;
     char what[128];
 
+    e->trip_us = e->trip_us == 0 ? took : (7 * e->trip_us + took) / 8;
     if (e->status == 200 && !e->logging_in && str_starts(buf_view(&e->in), "{"))
         return end(e, 0);
     arena_reset(&e->arena);
@@ -659,6 +662,12 @@ etcd_adopt(struct etcd *e, struct etcd *from)
     e->cur = from->cur;
     e->fd = from->fd;
     from->fd = -1;
+}
+
+int64_t
+etcd_trip_us(const struct etcd *e)
+{
+    return e->trip_us;
 }
 
 unsigned

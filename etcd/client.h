@@ -59,6 +59,8 @@ const char *etcd_endpoint(const struct etcd *e);
 /* Goes on at the endpoint of another client with the same list, on its
    connection; does nothing while either has a request. */
 void etcd_adopt(struct etcd *e, struct etcd *from);
+/* How long an answer takes, smoothed; 0: none has come. */
+int64_t etcd_trip_us(const struct etcd *e);
 /* Its place in the list, from 0 on; and how many there are. */
 unsigned etcd_place(const struct etcd *e);
 unsigned etcd_places(const struct etcd *e);

@@ -675,6 +675,15 @@ remote_examine(void *ctx, unsigned i)
 }
 
 static const char *
+remote_member(void *ctx, int64_t *trip_us)
+{
+    const struct engine *e = ctx;
+
+    *trip_us = etcd_trip_us(e->client);
+    return etcd_endpoint(e->client);
+}
+
+static const char *
 remote_why(void *ctx)
 {
     const struct engine *e = ctx;
@@ -757,7 +766,7 @@ remote_new(const struct remote **out, struct str url, struct str auth,
     gethostname(b->e.host, sizeof(b->e.host) - 1);
     b->table = (struct remote){
         &b->e, b->e.url.local_reads, remote_pull, remote_commit, remote_step,
-        remote_watch, remote_examine, remote_why, remote_alive,
+        remote_watch, remote_examine, remote_member, remote_why, remote_alive,
         remote_instance, remote_compacted,
         b->e.url.artifacts_mib > 0 ? remote_content : NULL};
     *out = &b->table;

@@ -81,6 +81,22 @@ put_calls(struct buf *b, const struct mcp_counts *mc)
                    (unsigned long long)mc->calls.by_status[i]);
 }
 
+/* How far etcd is away, and by which member it is reached. */
+static void
+put_member(struct buf *b, const struct store *store)
+{
+    int64_t us;
+    const char *member = store_member(store, &us);
+
+    if (member == NULL)
+        return;
+    put_type(b, "store_round_trip_seconds");
+    buf_printf(b, "mcptask_store_round_trip_seconds %lld.%06lld\n",
+               (long long)us / 1000000, (long long)us % 1000000);
+    put_type(b, "store_endpoint");
+    buf_printf(b, "mcptask_store_endpoint{address=\"%s\"} 1\n", member);
+}
+
 void
 state_put_metrics(struct buf *b, struct store *store, const struct http *http,
                   const struct mcp *mcp)
@@ -116,5 +132,6 @@ state_put_metrics(struct buf *b, struct store *store, const struct http *http,
         buf_printf(b, "mcptask_%s %llu\n", name,
                    (unsigned long long)values[i]);
     }
+    put_member(b, store);
     put_calls(b, &mc);
 }

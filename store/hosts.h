@@ -54,6 +54,9 @@ int store_examine(struct store *s, unsigned i, const char **what);
 /* Between turns, when store_watch says so: learns what other hosts commit, soon
    if somebody listens. */
 void store_tend(struct store *s, bool listens);
+/* The member of the remote in use, and how long it takes to answer, smoothed;
+   NULL without a remote. */
+const char *store_member(const struct store *s, int64_t *trip_us);
 /* For how long memory may lack what other hosts committed, in milliseconds; 0:
    for no longer than a turn takes. */
 int64_t store_stale_ms(const struct store *s);

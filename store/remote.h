@@ -89,6 +89,8 @@ struct remote {
        ERR_VERSION (it is too old), ERR_SKEW (its clock is wrong) or an error.
        why() then says what it is. */
     int (*examine)(void *ctx, unsigned i);
+    /* The member in use, and how long an answer takes, smoothed. */
+    const char *(*member)(void *ctx, int64_t *trip_us);
     /* Why the last operation failed, in words; "" if it did not. */
     const char *(*why)(void *ctx);
     /* Whether the process of another host with this instance is alive, as far

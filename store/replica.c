@@ -749,6 +749,13 @@ store_examine(struct store *s, unsigned i, const char **what)
     return rc;
 }
 
+const char *
+store_member(const struct store *s, int64_t *trip_us)
+{
+    const struct remote *m = s->replica != NULL ? s->replica->remote : NULL;
+    return m != NULL ? m->member(m->ctx, trip_us) : NULL;
+}
+
 int64_t
 store_stale_ms(const struct store *s)
 {

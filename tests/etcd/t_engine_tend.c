@@ -120,13 +120,15 @@ static void
 test_return(void)
 {
     uint64_t before;
-    int64_t ahead;
+    int64_t ahead, us;
 
     begin();
+    CHECK(strcmp(a.r->member(a.r->ctx, &us), g[0]->endpoint) == 0 && us == 0);
     commit(&a, "k/a", 1);
     CHECK(g[1]->requests == 0);
     gateway_down(g[0]);
     commit(&a, "k/a", 1);
+    CHECK(strcmp(a.r->member(a.r->ctx, &us), g[1]->endpoint) == 0 && us > 0);
     gateway_up(g[0]);
     g[0]->frozen = true; /* takes connections, and answers nothing */
     tend(&a, 10000);

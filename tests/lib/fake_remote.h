@@ -400,6 +400,14 @@ fake_examine(void *ctx, unsigned i)
     return ERR_NOT_FOUND;
 }
 
+static inline const char *
+fake_member(void *ctx, int64_t *trip_us)
+{
+    (void)ctx;
+    *trip_us = 1002003;
+    return "[::1]:2379";
+}
+
 static inline bool
 fake_alive(void *ctx, uint64_t instance)
 {
@@ -435,8 +443,9 @@ fake_new(struct fake *f, struct fake_list *list, const char *dir)
     f->window = 4;
     snprintf(f->dir, sizeof(f->dir), "%s", dir);
     f->remote = (struct remote){f, false, fake_pull, fake_commit, fake_step,
-                                fake_watch, fake_examine, fake_why, fake_alive,
-                                fake_instance, fake_compacted, fake_content};
+                                fake_watch, fake_examine, fake_member,
+                                fake_why, fake_alive, fake_instance,
+                                fake_compacted, fake_content};
 }
 
 static inline void

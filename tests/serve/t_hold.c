@@ -514,6 +514,28 @@ test_local(void)
     end();
 }
 
+/* /metrics says which member is in use, and how far it is. */
+static void
+test_metrics(void)
+{
+    const struct http_options o = {.host = "127.0.0.1", .fd = -1};
+    const struct http_handler handler = {.ctx = NULL};
+    struct buf b = {0};
+    struct http *http;
+    char why[256];
+
+    begin(false);
+    CHECK(http_open(&http, loop, &o, &handler, why) == 0);
+    state_put_metrics(&b, here.store, http, mcp);
+    buf_char(&b, '\0');
+    CHECK(strstr(b.p, "\nmcptask_store_round_trip_seconds 1.002003\n") != NULL);
+    CHECK(strstr(b.p, "\nmcptask_store_endpoint{address=\"[::1]:2379\"} 1\n") !=
+          NULL);
+    buf_fini(&b);
+    http_free(http);
+    end();
+}
+
 /* A clock that is far off: reads only. */
 static void
 test_skew(void)
@@ -749,6 +771,7 @@ main(void)
     test_unknown();
     test_local();
     test_skew();
+    test_metrics();
     test_full_turn();
     test_full_batch();
     test_import();
