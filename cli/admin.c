@@ -40,6 +40,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define UPLOAD_MS 10000 /* without progress */
 #define PATH_ROOM 4400 /* the longest path, and a name in it */
 #define ORPHAN_AGE_S (24 * 60 * 60)
 #define FLUSH_AT (1024 * 1024)
@@ -438,6 +439,27 @@ cli_verify(struct cli *c)
 
 /* ---- compact ---- */
 
+/* Waits until the remote has the compacted log as its snapshot, if it wants
+   it. */
+static int
+upload(struct cli *c)
+{
+    int64_t since = clock_mono_ms();
+    uint64_t done, all, before = 0;
+
+    for (; store_uploads(c->s.store, &done, &all); before = done) {
+        if (done != before)
+            since = clock_mono_ms();
+        if (clock_mono_ms() - since > UPLOAD_MS)
+            return cli_fail(c, ERR_UNREACHABLE, "%s: is compacted, but etcd "
+                            "does not take it: mcptask doctor",
+                            c->env->log_path);
+        cli_await_upload(c);
+        store_tend(c->s.store, false);
+    }
+    return 0;
+}
+
 static int
 compact(struct cli *c, int64_t len)
 {
@@ -460,7 +482,7 @@ compact(struct cli *c, int64_t len)
         return cli_fail(c, rc, "%s.%llu: exists, and is another log: rename "
                         "it, as this generation needs that name",
                         st.path, (unsigned long long)st.g);
-    return rc < 0 ? cli_fail_store(c, rc) : 0;
+    return rc < 0 ? cli_fail_store(c, rc) : upload(c);
 }
 
 static void

@@ -29,7 +29,8 @@ cli_push(struct cli *c)
     rc = cli_open_store(c->env, false, &c->s, why);
     if (rc < 0)
         return cli_fail(c, rc, "%s", why);
-    rc = store_push(c->s.store, c->args.again);
+    while ((rc = store_push(c->s.store, c->args.again)) == ERR_MORE)
+        cli_await_upload(c);
     if (rc < 0)
         return cli_fail_store(c, rc);
     store_state(c->s.store, &st);

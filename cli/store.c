@@ -94,6 +94,16 @@ cli_commit(struct cli *c, bool *unknown)
     return rc;
 }
 
+void
+cli_await_upload(struct cli *c)
+{
+    uint64_t done, all;
+
+    if (store_uploads(c->s.store, &done, &all))
+        cli_progress(c, done, all);
+    store_await(c->s.store);
+}
+
 int
 cli_catch_up(struct cli *c)
 {

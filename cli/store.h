@@ -29,5 +29,8 @@ int cli_commit(struct cli *c, bool *unknown);
 int cli_catch_up(struct cli *c);
 /* Whether r is the newest record of its key. */
 bool cli_is_newest(const struct cli *c, const struct store_rec *r);
+/* Sleeps until the store has to go on, and shows how much of the log the remote
+   has. */
+void cli_await_upload(struct cli *c);
 
 #endif

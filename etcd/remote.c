@@ -727,6 +727,12 @@ remote_content(void *ctx, const char *dir, const char *hex, bool put)
     return asked(e, content_begin(e, dir, hex, put));
 }
 
+static bool
+remote_uploads(void *ctx, uint64_t *done, uint64_t *all)
+{
+    return upload_is_under_way(ctx, done, all);
+}
+
 /* ---- making it ---- */
 
 struct both { /* so that one block is freed */
@@ -767,7 +773,7 @@ remote_new(const struct remote **out, struct str url, struct str auth,
     b->table = (struct remote){
         &b->e, b->e.url.local_reads, remote_pull, remote_commit, remote_step,
         remote_watch, remote_examine, remote_member, remote_why, remote_alive,
-        remote_instance, remote_compacted,
+        remote_instance, remote_compacted, remote_uploads,
         b->e.url.artifacts_mib > 0 ? remote_content : NULL};
     *out = &b->table;
     return 0;

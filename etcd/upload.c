@@ -393,6 +393,14 @@ sweep_ask(struct engine *e)
 
 /* ---- both ---- */
 
+bool
+upload_is_under_way(const struct engine *e, uint64_t *done, uint64_t *all)
+{
+    *done = e->up.meta.snap.parts * PART;
+    *all = e->up.meta.snap.bytes;
+    return e->up.state != IDLE;
+}
+
 int64_t
 upload_due(const struct engine *e)
 {

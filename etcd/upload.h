@@ -21,6 +21,8 @@ void upload_sweep(struct engine *e);
 int64_t upload_due(const struct engine *e);
 /* Asks for the next step. */
 void upload_ask(struct engine *e);
+/* As uploads in store/remote.h. */
+bool upload_is_under_way(const struct engine *e, uint64_t *done, uint64_t *all);
 /* Ends it, whatever its state. */
 void upload_drop(struct engine *e);
 

@@ -21,10 +21,13 @@ int store_confirm(struct store *s);
 int store_confirm_patiently(struct store *s);
 /* Makes the log, one of this host alone, a new store of the remote, and then
    its replica; the log stays as <log>.before-etcd. again: the log is a replica,
-   and the remote has lost its newest records, or all. 0, or why not, as of
-   store_lock and store_commit; also ERR_EXISTS, ERR_BUSY. For the command line;
-   needs a remote. */
+   and the remote has lost its newest records, or all. ERR_MORE: call it again
+   after store_await. 0, or why not, as of store_lock and store_commit; also
+   ERR_EXISTS, ERR_BUSY. For the command line; needs a remote. */
 int store_push(struct store *s, bool again);
+/* Whether the remote is taking a whole log, pushed or compacted, in store_push
+   or store_tend, and how many bytes of how many it has. */
+bool store_uploads(const struct store *s, uint64_t *done, uint64_t *all);
 /* The content dir/hex, a file that is named by its SHA-256, is to be where all
    hosts find it, before what is staged next is committed; or, unless put, is to
    come from there. ERR_MORE: store_commit does it, and where it may change an

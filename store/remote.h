@@ -103,6 +103,9 @@ struct remote {
        snapshot and drop the batches that it covers. */
     void (*compacted)(void *ctx, const char *path, const char *head,
                       int64_t end);
+    /* Whether that, or a push, is under way, and how many bytes of how many are
+       done. */
+    bool (*uploads)(void *ctx, uint64_t *done, uint64_t *all);
     /* Begins to put the content in the file dir/hex, named by its SHA-256,
        where all hosts find it; or to fetch it from there into that file. NULL:
        contents stay where they are. Errors as of step, and ERR_NOT_FOUND,

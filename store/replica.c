@@ -616,15 +616,27 @@ check_push(struct store *s)
 int
 store_push(struct store *s, bool again)
 {
-    s->replica->push = again ? REMOTE_CONTINUE : REMOTE_PUSH;
-    int rc = store_lock_patiently(s);
+    int rc = 0;
+    if (!s->lock.held) {
+        s->replica->push = again ? REMOTE_CONTINUE : REMOTE_PUSH;
+        rc = store_lock_patiently(s);
+        if (rc == 0)
+            rc = check_push(s);
+    }
     if (rc == 0)
-        rc = check_push(s);
-    if (rc == 0)
-        rc = store_confirm_patiently(s);
+        rc = store_confirm(s);
+    if (rc == ERR_MORE)
+        return rc;
     s->replica->push = REMOTE_FOLLOW;
     store_unlock(s);
     return rc;
+}
+
+bool
+store_uploads(const struct store *s, uint64_t *done, uint64_t *all)
+{
+    const struct remote *m = s->replica != NULL ? s->replica->remote : NULL;
+    return m != NULL && m->uploads(m->ctx, done, all);
 }
 
 /* ---- between turns ---- */

@@ -255,6 +255,11 @@ def replicas(scene):
     scene.alike(a, b, c)
     lost_replica(scene, c, [a, b])
     damaged_replica(scene, b, [a, c])
+    a.good("compact")
+    check('"snap"' in cluster.nodes[0].ctl("get", "faults/main/meta").stdout,
+          "compact puts no snapshot into etcd")
+    shutil.rmtree(c.dir)
+    check(c.ids() == a.ids(), "a snapshot lacks something", c.ids())
     check(not a.left("broken") and not c.left("diverged"), "others lost")
 
 

@@ -286,6 +286,7 @@ static void
 test_push_parts(void)
 {
     static char letters[12000];
+    uint64_t done, all;
 
     memset(letters, 'x', sizeof(letters) - 1);
     begin();
@@ -296,9 +297,11 @@ test_push_parts(void)
     begin();
     write_log(&a, letters);
     a.at.push = REMOTE_PUSH;
+    CHECK(!a.r->uploads(a.r->ctx, &done, &all));
     CHECK(a.r->pull(a.r->ctx, &a.at) == 0);
-    while (keys("t/main/s/") == 0)
+    while (!a.r->uploads(a.r->ctx, &done, &all) || done == 0)
         CHECK(step(&a) == ERR_MORE);
+    CHECK(done < all && all > sizeof(letters) * 40 && keys("t/main/s/") > 0);
     commit(&b, "k/b", 1);
     CHECK(finish(&a, 0) == ERR_FORMAT && a.replaced == 0);
     CHECK(keys("t/main/s/") == 0);

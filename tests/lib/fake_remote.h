@@ -50,6 +50,7 @@ struct fake {
     size_t window;   /* batches in an answer */
     int64_t skew_ms;
     int no_content;  /* contents fail so, and nothing else */
+    unsigned uploads; /* steps that an upload takes */
     unsigned pulls, commits, shares, n_compacted, n_alive;
     uint64_t number; /* of this process */
     uint64_t living; /* of another */
@@ -329,6 +330,7 @@ fake_step(void *ctx, struct remote_news *out)
 
     memset(out, 0, sizeof(*out));
     out->skew_ms = f->skew_ms;
+    f->uploads -= f->uploads > 0;
     if (f->doing == FAKE_IDLE) {
         bool rang = f->bell;
 
@@ -381,7 +383,7 @@ fake_watch(void *ctx, bool *write, int64_t *due_ms)
     struct fake *f = ctx;
 
     *write = false;
-    *due_ms = f->doing != FAKE_IDLE ? 0 : INT64_MAX;
+    *due_ms = f->doing != FAKE_IDLE || f->uploads > 0 ? 0 : INT64_MAX;
     return f->doing == FAKE_IDLE && f->tells ? 0 : -1;
 }
 
@@ -434,6 +436,16 @@ fake_compacted(void *ctx, const char *path, const char *head, int64_t end)
     CHECK(stat(path, &st) == 0 && st.st_size == end);
 }
 
+static inline bool
+fake_uploads(void *ctx, uint64_t *done, uint64_t *all)
+{
+    struct fake *f = ctx;
+
+    *done = 10 - f->uploads;
+    *all = 10;
+    return f->uploads > 0;
+}
+
 /* An engine for the log in dir. */
 static inline void
 fake_new(struct fake *f, struct fake_list *list, const char *dir)
@@ -445,7 +457,7 @@ fake_new(struct fake *f, struct fake_list *list, const char *dir)
     f->remote = (struct remote){f, false, fake_pull, fake_commit, fake_step,
                                 fake_watch, fake_examine, fake_member,
                                 fake_why, fake_alive, fake_instance,
-                                fake_compacted, fake_content};
+                                fake_compacted, fake_uploads, fake_content};
 }
 
 static inline void

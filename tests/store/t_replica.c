@@ -143,6 +143,7 @@ test_push(void)
     const char *aside;
     size_t len, kept;
     char *log, *old;
+    int rc;
 
     begin(2);
     ts_close(&host[0].t);
@@ -158,7 +159,11 @@ test_push(void)
     host[0].f.n_fail = 1;
     CHECK(store_push(host[0].t.s, false) == ERR_FULL && list.n == 0);
     CHECK(put(&host[0], "task/b", "\"v\":3") == ERR_READONLY);
-    CHECK(store_push(host[0].t.s, false) == 0 && list.n == 2);
+    host[0].f.hold = 3; /* who waits can show how far it is */
+    CHECK(store_push(host[0].t.s, false) == ERR_MORE && list.n == 0);
+    while ((rc = store_push(host[0].t.s, false)) == ERR_MORE)
+        store_await(host[0].t.s);
+    CHECK(rc == 0 && list.n == 2);
     CHECK(!store_locked(host[0].t.s) && sees(&host[0], "task/b", "\"v\":2"));
     old = file_get(aside, &kept);
     CHECK(old != NULL && kept == len && memcmp(log, old, len) == 0);
@@ -691,7 +696,9 @@ test_commands(void)
     CHECK(put(&host[1], "note/b", "\"v\":1") == 0);
     CHECK(command(&host[0], list_all, NULL) == 0);
     CHECK(command(&host[0], verify, NULL) == 0);
+    host[0].f.uploads = 20; /* the command waits for that */
     CHECK(command(&host[0], compact, NULL) == 0 && host[0].f.n_compacted == 1);
+    CHECK(host[0].f.uploads == 0);
     CHECK(command(&host[0], verify, NULL) == 0);
     CHECK(command(&host[0], health, NULL) == 0);
     open_host(&host[0]);
