@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Three hosts with two servers each share a store by three nodes of etcd, while
-nodes and servers are killed, stopped and restarted, and replicas removed.
+"""Three hosts with two servers each, one of them over HTTP, share a store by
+three nodes of etcd, while nodes and servers are killed, stopped and restarted,
+and replicas removed.
 
 Usage: chaos.py MCPTASK [SECONDS [SEED]]. Exit code 77: etcd is not installed.
 
@@ -20,30 +21,34 @@ import sys
 import threading
 import time
 
-from hosts import Cluster, Server
+from hosts import Cluster, Server, WebServer
 
-HOSTS, EACH = 3, 2
+HOSTS = 3
 
 
-class Client(Server):
+class Client:
     """An agent with a server of its own."""
 
-    def __init__(self, world, host, name):
-        super().__init__(name)
-        self.world, self.host = world, host
+    def __init__(self, world, host, name, server):
+        self.world, self.host, self.name = world, host, name
+        self.server = server(name)
 
     def begin(self):
         os.makedirs(self.world.dir(self.host), exist_ok=True)
-        self.start([self.world.mcptask, "--compact-at", "100000", "--store",
-                    self.world.url(self.host)],
-                   {"MCP_TASK_BASE_DIR": self.world.dir(self.host)})
+        self.server.start([self.world.mcptask, "--compact-at", "100000",
+                           "--store", self.world.url(self.host)],
+                          {"MCP_TASK_BASE_DIR": self.world.dir(self.host)})
 
     def call(self, tool, **arguments):
-        said = super().call(tool, **arguments)
+        said = self.server.call(tool, **arguments)
         if said[0] is None and not self.world.over:
-            self.process.wait()
+            self.stop() # it may have hung
+            self.server.process.wait()
             self.begin()
         return said
+
+    def stop(self, how=signal.SIGKILL):
+        self.server.stop(how)
 
 
 class World:
@@ -51,8 +56,9 @@ class World:
         self.mcptask, self.seconds = os.path.realpath(mcptask), seconds
         self.cluster = Cluster(HOSTS)
         self.work, self.nodes = self.cluster.work, self.cluster.nodes
-        self.clients = [Client(self, h, f"agent-{h}-{k}")
-                        for h in range(HOSTS) for k in range(EACH)]
+        self.clients = [Client(self, h, f"agent-{h}-{k}", kind)
+                        for h in range(HOSTS)
+                        for k, kind in enumerate((Server, WebServer))]
         self.over = False
         self.acked = {}      # task: newest acknowledged version
         self.won = {}        # race: who was told to have it
@@ -222,7 +228,7 @@ class World:
             thread.join()
         for client in self.clients:
             client.stop(signal.SIGTERM)
-            client.process.wait()
+            client.server.process.wait()
 
     # ---- in the end ----
 

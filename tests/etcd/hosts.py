@@ -1,8 +1,10 @@
 """Nodes of etcd and servers of mcptask on loopback, for tests on real etcd."""
 
+import http.client
 import json
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -147,3 +149,65 @@ class Server:
         with self.lock:
             if self.process is not None:
                 self.process.send_signal(how)
+
+
+class WebServer(Server):
+    """The same over HTTP."""
+
+    def __init__(self, name):
+        super().__init__(name)
+        self.port = self.session = None
+        self.id = 0
+
+    def start(self, command, env, stderr=subprocess.DEVNULL):
+        with self.lock:
+            self.process = subprocess.Popen(
+                [*command, "--http", "--port", "0"], text=True,
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE, env=dict(os.environ, **env))
+        said, self.port = self.process.stderr, None
+        while self.port is None and (line := said.readline()):
+            if found := re.search(r"http://127\.0\.0\.1:(\d+)", line):
+                self.port = int(found[1])
+        threading.Thread(target=said.read, daemon=True).start()
+        self.begin_session()
+
+    def begin_session(self):
+        self.session = None
+        self.ask("initialize", {
+            "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": {"name": self.name, "version": "1"}})
+
+    def post(self, body):
+        """The answer's status and text."""
+        link = http.client.HTTPConnection("127.0.0.1", self.port or 0,
+                                          timeout=60)
+        head = {"Content-Type": "application/json",
+                "Accept": "application/json, text/event-stream"}
+        if self.session is not None:
+            head["Mcp-Session-Id"] = self.session
+            head["MCP-Protocol-Version"] = "2025-11-25"
+        try:
+            link.request("POST", "/mcp", json.dumps(body), head)
+            got = link.getresponse()
+            self.session = got.getheader("Mcp-Session-Id", self.session)
+            return got.status, got.read().decode()
+        finally:
+            link.close()
+
+    def ask(self, method, params):
+        self.id += 1
+        try:
+            status, text = self.post({"jsonrpc": "2.0", "id": self.id,
+                                      "method": method, "params": params})
+        except (OSError, http.client.HTTPException):
+            return None
+        if status == 404 and method != "initialize":
+            self.begin_session()
+        for line in text.splitlines():
+            line = line.removeprefix("data:").strip()
+            if line.startswith("{"):
+                answer = json.loads(line)
+                if answer.get("id") == self.id:
+                    return answer.get("result", answer)
+        return {"error": {"message": f"{status} {text}"}}
