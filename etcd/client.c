@@ -261,6 +261,7 @@ start(struct etcd *e)
 
     if (now < e->due)
         return ERR_MORE;
+    e->skew_ms = 0;
     if (now >= e->deadline)
         return end(e, ERR_UNREACHABLE);
     e->sent = 0;
@@ -589,7 +590,6 @@ etcd_begin(struct etcd *e, const char *path, struct str body,
     e->pause_ms = PAUSE_MIN_MS;
     e->once = once;
     e->alone = e->maybe = e->logging_in = e->logged_in = false;
-    e->skew_ms = 0;
     say(e, "no answer in time");
     again(e, 0);
     return 0;

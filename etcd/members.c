@@ -108,9 +108,8 @@ go_on(struct engine *e)
 int
 members_hear(struct engine *e)
 {
-    unsigned i = 0;
+    unsigned i;
 
-    e->members.held = true;
     while (is_doubtful(e) && go_on(e)) {
         for (i = 0; i < etcd_places(e->client) && e->members.of[i].asked; i++)
             ;

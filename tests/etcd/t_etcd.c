@@ -720,6 +720,20 @@ test_skew(void)
     stop();
 }
 
+/* A time is told only of the endpoint that answered last. */
+static void
+test_skew_of(void)
+{
+    start(2);
+    g[0]->date_ms = 7200000;
+    gateway_down(g[1]);
+    for (uint64_t i = 0; i < 20; i++)
+        gateway_plan(g[0], i, GATEWAY_ERROR, 14, "etcdserver: no leader");
+    CHECK(ask_for("/v3/kv/range", RANGE, 100, false) == ERR_UNKNOWN);
+    CHECK(answer.skew_ms == 0);
+    stop();
+}
+
 static void
 test_nomem(void)
 {
@@ -811,6 +825,7 @@ main(void)
     test_bell();
     test_bell_refused();
     test_skew();
+    test_skew_of();
     test_nomem();
     test_descriptors();
     test_options();
