@@ -26,6 +26,7 @@
 #define ARENA_KEEP ((size_t)256 << 10) /* that an idle process may keep */
 #define BUF_MIN ((size_t)256)
 #define RANDOM_MAX 256
+#define COPY_MAX 64 /* bytes copied without memcpy */
 
 /* ---- slices ---- */
 
@@ -35,11 +36,27 @@ str_of(const char *z)
     return (struct str){z, strlen(z)};
 }
 
+/* Compares words of eight bytes, as memcmp of musl does not. */
+static bool
+is_same(const char *p, const char *q, size_t n)
+{
+    uint64_t v, w;
+
+    for (; n >= sizeof(v); n -= sizeof(v), p += sizeof(v), q += sizeof(v)) {
+        __builtin_memcpy(&v, p, sizeof(v));
+        __builtin_memcpy(&w, q, sizeof(w));
+        if (v != w)
+            return false;
+    }
+    for (; n > 0 && *p == *q; n--, p++, q++)
+        ;
+    return n == 0;
+}
+
 bool
 str_eq(struct str a, struct str b)
 {
-    /* An empty slice may hold NULL, which memcmp must not get. */
-    return a.len == b.len && (a.len == 0 || memcmp(a.p, b.p, a.len) == 0);
+    return a.len == b.len && is_same(a.p, b.p, a.len);
 }
 
 bool
@@ -56,8 +73,7 @@ str_is(struct str a, const char *z)
 bool
 str_begins(struct str s, struct str prefix)
 {
-    return s.len >= prefix.len &&
-           (prefix.len == 0 || memcmp(s.p, prefix.p, prefix.len) == 0);
+    return s.len >= prefix.len && is_same(s.p, prefix.p, prefix.len);
 }
 
 bool
@@ -169,6 +185,24 @@ str_u64(struct str s, uint64_t *out)
     return true;
 }
 
+/* memcpy, which takes longer to begin than to copy a few words. */
+static void
+copy(char *to, const char *p, size_t n)
+{
+    uint64_t w;
+
+    if (n > COPY_MAX) {
+        memcpy(to, p, n);
+        return;
+    }
+    for (; n >= sizeof(w); n -= sizeof(w), p += sizeof(w), to += sizeof(w)) {
+        __builtin_memcpy(&w, p, sizeof(w));
+        __builtin_memcpy(to, &w, sizeof(w));
+    }
+    while (n-- > 0)
+        *to++ = *p++;
+}
+
 /* ---- arena ---- */
 
 struct arena_chunk {
@@ -263,8 +297,7 @@ arena_str(struct arena *a, struct str s)
 
     if (p == NULL)
         return STR_NONE;
-    if (s.len > 0)
-        memcpy(p, s.p, s.len);
+    copy(p, s.p, s.len);
     p[s.len] = '\0';
     return (struct str){p, s.len};
 }
@@ -367,11 +400,11 @@ buf_room(struct buf *b, size_t n)
 void
 buf_put(struct buf *b, const void *p, size_t n)
 {
-    /* p may be NULL for no bytes, which memcpy must not get. */
+    /* p may be NULL for no bytes. */
     char *to = n > 0 ? buf_room(b, n) : NULL;
 
     if (to != NULL) {
-        memcpy(to, p, n);
+        copy(to, p, n);
         b->len += n;
     }
 }

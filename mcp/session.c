@@ -95,7 +95,7 @@ place_of(struct mcp *m, struct str id)
     struct mcp_session **at =
         &m->by_id[str_hash((struct str){id.p, n}) % MCP_CHAINS];
 
-    while (*at != NULL && !str_is(id, (*at)->id))
+    while (*at != NULL && !str_eq(id, str_of((*at)->id)))
         at = &(*at)->same;
     return at;
 }

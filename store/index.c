@@ -80,8 +80,8 @@ index_find(const struct index *x, struct str key)
     uint32_t hash = hash_key(x, key);
     struct store_entry *e = *bucket_of(x, hash);
     for (; e != NULL; e = e->chain)
-        if (e->hash == hash && e->key_len == key.len &&
-            memcmp(e->key, key.p, key.len) == 0)
+        if (e->hash == hash &&
+            str_eq((struct str){e->key, e->key_len}, key))
             return e;
     return NULL;
 }

@@ -351,7 +351,8 @@ mark_read(struct lock *l, struct mark *out)
         if (n < SUM_AT + 9)
             continue;
         memset(now + n, 0, sizeof now - (size_t)n);
-        if (memcmp(now, l->seen, sizeof now) == 0)
+        if (str_eq((struct str){now, sizeof now},
+                   (struct str){l->seen, sizeof l->seen}))
             return ERR_MORE;
         if (mark_parse(now, out)) {
             memcpy(l->seen, now, sizeof now);

@@ -33,6 +33,35 @@ test_slices(void)
     CHECK(str_hash(STR("foobar")) == UINT64_C(0x85944171f73967e8));
 }
 
+/* Words of eight bytes, and bytes, at every place in a word. */
+static void
+test_slices_of_every_length(void)
+{
+    char from[128], to[128];
+    struct buf b = {0};
+
+    for (size_t i = 0; i < sizeof(from); i++)
+        from[i] = (char)(i * 7 + 1);
+    for (size_t n = 0; n <= 80; n++)
+        for (size_t at = 0; at < 9; at++) {
+            const char *p = guard_copy(from, n);
+
+            memcpy(to + at, from, n);
+            CHECK(str_eq((struct str){p, n}, (struct str){to + at, n}));
+            for (size_t i = 0; i < n; i++, to[at + i - 1] ^= 1) {
+                to[at + i] ^= 1;
+                CHECK(!str_eq((struct str){p, n}, (struct str){to + at, n}));
+            }
+            buf_reset(&b, 256);
+            buf_put(&b, "12345678", at);
+            buf_put(&b, p, n);
+            buf_char(&b, 'x');
+            CHECK(b.len == at + n + 1 && memcmp(b.p, "12345678", at) == 0);
+            CHECK(memcmp(b.p + at, from, n) == 0 && b.p[at + n] == 'x');
+        }
+    buf_fini(&b);
+}
+
 /* The values come from another implementation. */
 static void
 test_sip(void)
@@ -674,6 +703,7 @@ main(void)
 {
     test_text_tell_is_safe_for_a_terminal();
     test_slices();
+    test_slices_of_every_length();
     test_sip();
     test_u64();
     test_utf8_takes_every_code_point();
