@@ -147,7 +147,11 @@ add_token(struct parse *s, const char *p, enum json_type type)
     if (s->n == s->cap && grow_tokens(s, p) == NULL)
         return NULL;
     t = &s->tok[s->n++];
-    *t = (struct json_tok){.p = p, .span = 1, .type = (uint8_t)type};
+    t->p = p;
+    t->len = t->n = 0;
+    t->span = 1;
+    t->type = (uint8_t)type;
+    t->escaped = false;
     return t;
 }
 
@@ -529,7 +533,7 @@ says(const struct json_tok *t, const char *z, size_t len)
     size_t n;
 
     if (!t->escaped)
-        return t->len == len && memcmp(p, z, len) == 0;
+        return str_eq((struct str){p, t->len}, (struct str){z, len});
     while (p < end) {
         if (*p == '\\') {
             n = unescape(&p, end, piece);
