@@ -243,10 +243,11 @@ record_put_end(struct buf *b, uint64_t g, uint64_t n, uint64_t count,
 static bool
 skip(const char **p, const char *end, const char *z)
 {
-    size_t n = strlen(z);
-    if ((size_t)(end - *p) < n || memcmp(*p, z, n) != 0)
-        return false;
-    *p += n;
+    const char *at = *p;
+    for (; *z != '\0'; z++)
+        if (at == end || *at++ != *z)
+            return false;
+    *p = at;
     return true;
 }
 
