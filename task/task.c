@@ -127,11 +127,27 @@ task_find_blockers(struct tasks *t, struct arena *a, struct str deps,
     return 0;
 }
 
+/* Sets what depends on the time. Most tasks have nothing that does. */
+static void
+judge_time(const struct tasks *t, struct task *k)
+{
+    int64_t at, now = store_now_ms(t->store) - store_skew_ms(t->store);
+
+    if (task_lease_end(k->f[F_LEASE], &at)) {
+        k->leased = at > now;
+        k->lease_expired = at <= now;
+    }
+    if (!time_parse(k->ev.r.time, &at))
+        at = now;
+    k->stale = k->status == TASK_IN_PROGRESS && now - at > TASK_STALE_MS;
+    k->kept = k->status == TASK_HANDOFF_READY && k->f[F_CURRENT_OWNER].p &&
+              now < task_handoff_end(k->f[F_HANDOFF], at);
+}
+
 static int
 derive(struct tasks *t, struct arena *a, struct task *k)
 {
     int status = task_status_of(raw_inner(k->f[F_STATUS])), rc;
-    int64_t at, now = store_now_ms(t->store) - store_skew_ms(t->store);
     bool ended;
 
     if (status < 0)
@@ -142,17 +158,11 @@ derive(struct tasks *t, struct arena *a, struct task *k)
     rc = task_find_blockers(t, a, k->f[F_DEPENDS_ON], &k->blocked_by,
                             &k->deps_failed);
     k->blocked = k->blocked_by.p;
-    if (task_lease_end(k->f[F_LEASE], &at)) {
-        k->leased = at > now;
-        k->lease_expired = at <= now;
-    }
     k->needs_input = !ended && task_open_question(k->f[F_QUESTIONS]).p;
     k->damaged = tasks_damage(t, k->ev.id);
-    if (!time_parse(k->ev.r.time, &at))
-        at = now;
-    k->stale = k->status == TASK_IN_PROGRESS && now - at > TASK_STALE_MS;
-    k->kept = k->status == TASK_HANDOFF_READY && k->f[F_CURRENT_OWNER].p &&
-              now < task_handoff_end(k->f[F_HANDOFF], at);
+    if (k->f[F_LEASE].p || k->status == TASK_IN_PROGRESS ||
+        k->status == TASK_HANDOFF_READY)
+        judge_time(t, k);
     k->free = k->status != TASK_IN_PROGRESS || k->lease_expired ||
               (k->stale && !k->leased);
     k->ready = k->free && !k->blocked && !ended;
