@@ -246,7 +246,7 @@ check_known_header(struct request *r)
     const struct mcp_facts *f = r->m->f;
     struct str version;
 
-    if (!f->http || f->version.p == NULL || mcp_rev_of(f->version) >= 0 ||
+    if (!f->http || f->version.p == NULL || r->m->named >= 0 ||
         str_is(r->name, "initialize"))
         return 0;
     version = arena_str(r->m->a, f->version);
@@ -263,27 +263,25 @@ static step *const handshake_steps[] = {
    transport comes back after a lost stream without initialize; else what the
    specification lets a server assume of HTTP, where later ones send it. */
 static enum mcp_rev
-agreed_rev(const struct mcp_session *s, const struct mcp_facts *f)
+agreed_rev(const struct mcp_message *m)
 {
-    int rev = mcp_rev_of(f->version);
-
-    if (s->initialized)
-        return s->rev;
-    if (rev >= 0 && rev <= MCP_NEWEST_HANDSHAKE)
-        return (enum mcp_rev)rev;
-    return f->http ? MCP_2025_03_26 : MCP_NEWEST_HANDSHAKE;
+    if (m->s->initialized)
+        return m->s->rev;
+    if (m->named >= 0 && m->named <= MCP_NEWEST_HANDSHAKE)
+        return (enum mcp_rev)m->named;
+    return m->http ? MCP_2025_03_26 : MCP_NEWEST_HANDSHAKE;
 }
 
 /* A header that names a modern revision needs the envelope of one, except
    for initialize, which can only mean the handshake. */
 static bool
-claims_modern(const struct mcp_facts *f, const struct json_tok *t)
+claims_modern(const struct mcp_message *m, const struct json_tok *t)
 {
     const struct json_tok *meta = json_get(json_get(t, "params"), "_meta");
 
     if (json_get(meta, VERSION_KEY) != NULL)
         return true;
-    return f->http && mcp_rev_of(f->version) >= MCP_OLDEST_MODERN &&
+    return m->http && m->named >= MCP_OLDEST_MODERN &&
            !json_is(json_get(t, "method"), "initialize");
 }
 
@@ -408,8 +406,8 @@ judge(struct request *r, const struct json_tok *t)
         err = check_envelope(r, t);
     if (err != 0)
         return err;
-    r->rev = agreed_rev(r->m->s, r->m->f);
-    if (claims_modern(r->m->f, t)) {
+    r->rev = agreed_rev(r->m);
+    if (claims_modern(r->m, t)) {
         r->rev = MCP_OLDEST_MODERN;
         next = modern_steps;
     }
@@ -436,7 +434,7 @@ is_batch(const struct mcp_session *s, const struct json_tok *root)
 static struct str
 no_id(const struct mcp_message *m)
 {
-    int rev = m->s->initialized ? (int)m->s->rev : mcp_rev_of(m->f->version);
+    int rev = m->s->initialized ? (int)m->s->rev : m->named;
 
     return rev >= 0 && rev < MCP_2025_11_25 ? STR("null") : STR_NONE;
 }
@@ -473,7 +471,7 @@ find_session(struct mcp_message *m, const struct json_tok *root)
     const struct mcp_facts *f = m->f;
 
     if (f->session != NULL || f->session_id.p == NULL ||
-        (root != NULL && (claims_modern(f, root) ||
+        (root != NULL && (claims_modern(m, root) ||
                           json_is(json_get(root, "method"), "initialize"))))
         return 0;
     return mcp_session_find(m->m, f, &m->s);
@@ -518,6 +516,7 @@ mcp_judge(struct mcp_message *m, const struct mcp_facts *f)
     if (err == ERR_NOMEM)
         return err;
     m->f = f;
+    m->named = mcp_rev_of(f->version);
     m->http = f->http;
     m->s = f->session != NULL ? f->session : &m->scratch;
     if (err != 0 && new_broken(m) != 0)
@@ -593,6 +592,7 @@ mcp_accept_end(struct mcp *mcp, const struct mcp_facts *f, struct arena *a,
     if (m == NULL)
         return ERR_NOMEM;
     m->ends = true;
+    m->named = mcp_rev_of(f->version);
     err = find_session(m, NULL);
     if (err == ERR_NOMEM)
         return err;
