@@ -370,8 +370,9 @@ static void
 answer_request(struct exchange *x, const struct turn_answer *a)
 {
     bool ok = a->status == MCP_OK;
-    char fields[EXCHANGE_FIELDS] = "";
+    char fields[EXCHANGE_FIELDS];
 
+    fields[0] = '\0';
     if (ok && (x->route->wants & ROUTE_ENDS))
         end_streams(x);
     if (a->session != NULL)

@@ -291,7 +291,7 @@ on_head(void *ctx, struct http_conn *c)
     struct web *w = ctx;
     const struct http_head *h = http_request(c);
     struct exchange *x = http_mine(c);
-    char allow[EXCHANGE_FIELDS] = "";
+    char allow[EXCHANGE_FIELDS];
     int status;
 
     if (x == NULL && (x = exchange_new(&w->x, c)) == NULL) {
