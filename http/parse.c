@@ -261,16 +261,16 @@ parse_field(struct http_head *h, struct str line)
 static int
 check_framing(struct http_head *h)
 {
-    struct str coding = http_field_of(h, "transfer-encoding");
-    struct str length = http_field_of(h, "content-length");
+    bool again = false, twice = false;
+    struct str coding = http_field_once(h, "transfer-encoding", &again);
+    struct str length = http_field_once(h, "content-length", &twice);
     uint64_t v;
 
-    if (http_is_repeated(h, "content-length") ||
+    if (twice ||
         (coding.p != NULL && (length.p != NULL || h->minor == 0)))
         return 400;
     h->chunked = coding.p != NULL;
-    if (h->chunked && (http_is_repeated(h, "transfer-encoding") ||
-                       !is_any_case(coding, "chunked")))
+    if (h->chunked && (again || !is_any_case(coding, "chunked")))
         return 501;
     if (length.p == NULL)
         return 0;
@@ -301,11 +301,12 @@ has_token(const struct http_head *h, const char *name, const char *token)
 static int
 check_fields(struct http_head *h)
 {
-    struct str host = http_field_of(h, "host");
-    struct str expect = http_field_of(h, "expect");
+    bool again = false, twice = false;
+    struct str host = http_field_once(h, "host", &twice);
+    struct str expect = http_field_once(h, "expect", &again);
     int status;
 
-    if (http_is_repeated(h, "host") ||
+    if (twice ||
         ((host.p != NULL || h->minor > 0) && !is_host(host)))
         return 400;
     if (h->host.p == NULL) /* else the target had one, which wins: RFC 9112,
@@ -316,8 +317,7 @@ check_fields(struct http_head *h)
         return status;
     /* HTTP/1.0 has no expectations: RFC 9110, 10.1.1. */
     h->expect = expect.p != NULL && h->minor > 0;
-    if (h->expect && (http_is_repeated(h, "expect") ||
-                      !is_any_case(expect, "100-continue")))
+    if (h->expect && (again || !is_any_case(expect, "100-continue")))
         return 417;
     return 0;
 }
@@ -503,10 +503,13 @@ http_field_of(const struct http_head *h, const char *name)
     return i < h->n ? h->field[i].value : STR_NONE;
 }
 
-bool
-http_is_repeated(const struct http_head *h, const char *name)
+struct str
+http_field_once(const struct http_head *h, const char *name, bool *twice)
 {
-    return find(h, name, find(h, name, 0) + 1) < h->n;
+    size_t i = find(h, name, 0);
+
+    *twice |= find(h, name, i + 1) < h->n;
+    return i < h->n ? h->field[i].value : STR_NONE;
 }
 
 struct str

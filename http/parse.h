@@ -71,8 +71,9 @@ int http_parse_chunks(struct http_chunks *c, char *p, size_t len,
 /* Returns the value of the first field of this lower-case name; .p NULL if
    absent. */
 struct str http_field_of(const struct http_head *h, const char *name);
-/* Returns whether the field occurs more than once. */
-bool http_is_repeated(const struct http_head *h, const char *name);
+/* The same. Sets *twice if there is a second one, else leaves it alone. */
+struct str http_field_once(const struct http_head *h, const char *name,
+                           bool *twice);
 /* Returns a query parameter's value, undecoded; .p NULL if absent. */
 struct str http_query_of(const struct http_head *h, const char *name);
 /* Returns whether the Accept field (RFC 9110, 12.5.1) allows the media type

@@ -92,9 +92,10 @@ bool
 access_is_ours(const struct web_options *o, const char *address,
             const struct http_head *h)
 {
-    struct str origin = http_field_of(h, "origin");
+    bool twice = false;
+    struct str origin = http_field_once(h, "origin", &twice);
 
-    if (http_is_repeated(h, "origin") ||
+    if (twice ||
         (!is_unix(address) &&
          (h->host.p == NULL || !is_allowed(o, address, h->host))))
         return false;
@@ -120,8 +121,11 @@ access_is_page(const struct http_head *h)
 bool
 access_is_ambiguous(const struct http_head *h)
 {
-    return http_is_repeated(h, "authorization") ||
-           http_is_repeated(h, "mcp-session-id");
+    bool twice = false;
+
+    http_field_once(h, "authorization", &twice);
+    http_field_once(h, "mcp-session-id", &twice);
+    return twice;
 }
 
 /* The bearer token of the request, or empty. */

@@ -57,9 +57,10 @@ exchange_same_caller(const struct exchange *a, const struct exchange *b)
 static struct str
 header(void *ctx, const char *name)
 {
-    const struct http_head *h = http_request(ctx);
+    bool twice = false;
+    struct str value = http_field_once(http_request(ctx), name, &twice);
 
-    return http_is_repeated(h, name) ? STR("\1") : http_field_of(h, name);
+    return twice ? STR("\1") : value;
 }
 
 struct mcp_facts

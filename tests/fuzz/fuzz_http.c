@@ -120,6 +120,7 @@ check_same(const struct parsed *a, const struct parsed *b)
 static void
 check_promises(const struct http_head *h)
 {
+    bool twice = false;
     size_t i, j;
 
     HOLDS(h->minor == 0 || (h->minor == 1 && h->host.len > 0));
@@ -127,7 +128,8 @@ check_promises(const struct http_head *h)
     HOLDS(h->n <= HTTP_MAX_FIELDS && h->content_length <= HTTP_MAX_BODY);
     HOLDS(!h->chunked || (h->content_length == 0 && h->minor == 1));
     HOLDS(!h->chunked || http_field_of(h, "content-length").p == NULL);
-    HOLDS(!http_is_repeated(h, "host"));
+    http_field_once(h, "host", &twice);
+    HOLDS(!twice);
     for (i = 0; i < h->n; i++) {
         struct str v = h->field[i].value;
 
