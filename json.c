@@ -17,9 +17,9 @@
       (unescape) checks nothing again and spliced text stays valid. */
 
 #include "json.h"
-#include "json/word.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "base/word.h"
 
 #include <string.h>
 

@@ -13,6 +13,7 @@
 
 #include "base/base.h"
 #include "base/text.h"
+#include "base/word.h"
 
 #include <fcntl.h>
 #include <stdarg.h>
@@ -40,14 +41,9 @@ str_of(const char *z)
 static bool
 is_same(const char *p, const char *q, size_t n)
 {
-    uint64_t v, w;
-
-    for (; n >= sizeof(v); n -= sizeof(v), p += sizeof(v), q += sizeof(v)) {
-        __builtin_memcpy(&v, p, sizeof(v));
-        __builtin_memcpy(&w, q, sizeof(w));
-        if (v != w)
+    for (; n >= 8; n -= 8, p += 8, q += 8)
+        if (load64(p) != load64(q))
             return false;
-    }
     for (; n > 0 && *p == *q; n--, p++, q++)
         ;
     return n == 0;
@@ -150,18 +146,16 @@ str_sip(const uint64_t seed[2], struct str s)
                      seed[0] ^ 0x6c7967656e657261u,
                      seed[1] ^ 0x7465646279746573u};
     const unsigned char *p = (const unsigned char *)s.p;
-    uint64_t m = 0;
+    uint64_t m = (uint64_t)s.len << 56;
+    size_t i = 0;
 
-    for (size_t i = 0; i < s.len; i++) {
+    for (; s.len - i >= 8; i += 8)
+        sip_word(v, load64(s.p + i));
+    for (; i < s.len; i++)
         m |= (uint64_t)p[i] << (i % 8 * 8);
-        if (i % 8 == 7) {
-            sip_word(v, m);
-            m = 0;
-        }
-    }
-    sip_word(v, m | (uint64_t)s.len << 56);
+    sip_word(v, m);
     v[2] ^= 0xff;
-    for (size_t i = 0; i < 3; i++)
+    for (i = 0; i < 3; i++)
         sip_round(v);
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
@@ -305,15 +299,16 @@ arena_str(struct arena *a, struct str s)
 struct str
 arena_printf(struct arena *a, const char *fmt, ...)
 {
+    struct arena_chunk *c = a->chunk;
+    size_t room = c != NULL ? c->cap - c->used : 0, n;
     va_list ap;
     char *p;
-    size_t n;
 
     va_start(ap, fmt);
-    /* Measured first: too small a guess would waste its block. */
-    n = text_vput(NULL, 0, fmt, ap);
+    /* Where the block will be, if it fits. */
+    n = text_vput(room > 0 ? (char *)c->mem + c->used : NULL, room, fmt, ap);
     p = arena_alloc(a, n + 1);
-    if (p != NULL)
+    if (p != NULL && n >= room)
         text_vput(p, n + 1, fmt, ap);
     va_end(ap);
     return p != NULL ? (struct str){p, n} : STR_NONE;

@@ -11,7 +11,7 @@
 
 #include "json/raw.h"
 #include "json.h"
-#include "json/word.h"
+#include "base/word.h"
 
 #include <string.h>
 

@@ -4,9 +4,9 @@
    or a name may come next, and invalid UTF-8 becomes U+FFFD. */
 
 #include "json/write.h"
-#include "json/word.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "base/word.h"
 
 #include <string.h>
 

@@ -1,11 +1,10 @@
-#ifndef JSON_WORD_H
-#define JSON_WORD_H
+#ifndef BASE_WORD_H
+#define BASE_WORD_H
 
 /* word - text processing by words of eight bytes. */
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
 #define ONES (UINT64_MAX / 255) /* 1 in each byte */
 
@@ -15,7 +14,7 @@ load64(const char *p)
 {
     uint64_t w;
 
-    memcpy(&w, p, sizeof(w));
+    __builtin_memcpy(&w, p, sizeof(w));
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     w = __builtin_bswap64(w);
 #endif
