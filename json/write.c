@@ -10,11 +10,50 @@
 
 #include <string.h>
 
-#define HIGH (ONES * 0x80)
-#define ROOM 24        /* for one round of quote_into */
-#define QUOTE_SLACK 32 /* room beyond the text: ROOM, some escapes */
+#define ROOM (3 * BLOCK)       /* for one round of quote_into */
+#define QUOTE_SLACK (ROOM + 8) /* room beyond the text: ROOM, some escapes */
 
 _Static_assert(JSON_MAX_DEPTH % 8 == 0, "json_w.kind holds every level");
+
+/* ---- blocks of text ---- */
+
+/* is_plain returns whether the BLOCK bytes at p are ASCII without control
+   characters. Then *hit has one bit for each quote or backslash, among the
+   BITS bits of its byte, those of the first byte lowest, and no other. */
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+
+#define BLOCK 16
+#define BITS 1
+
+static inline bool
+is_plain(const char *p, uint64_t *hit)
+{
+    __m128i v = _mm_loadu_si128((const __m128i_u *)p);
+    __m128i quote = _mm_cmpeq_epi8(v, _mm_set1_epi8('"'));
+    __m128i backslash = _mm_cmpeq_epi8(v, _mm_set1_epi8('\\'));
+
+    *hit = (unsigned)_mm_movemask_epi8(_mm_or_si128(quote, backslash));
+    /* As signed numbers, bytes that are not ASCII are small too. */
+    return _mm_movemask_epi8(_mm_cmplt_epi8(v, _mm_set1_epi8(' '))) == 0;
+}
+#else
+#define BLOCK 8
+#define BITS 8
+#define HIGH (ONES * 0x80)
+
+static inline bool
+is_plain(const char *p, uint64_t *hit)
+{
+    uint64_t w = load64(p), quote = w ^ ONES * '"';
+    uint64_t backslash = w ^ ONES * '\\';
+
+    /* No sum carries into the next byte where it matters. */
+    *hit = ~((quote + ONES * 0x7f) & (backslash + ONES * 0x7f)) & HIGH;
+    return ((w | ~(w + ONES * 0x60)) & HIGH) == 0;
+}
+#endif
 
 /* ---- quoting ---- */
 
@@ -61,21 +100,9 @@ repair(const char *p, const char *end, char to[6], size_t *put)
     return 1;
 }
 
-/* Returns whether eight bytes are ASCII without control characters. Then *hit
-   has the high bit of each byte that is a quote or a backslash, and no other.
-   No sum carries into the next byte where it matters. */
-static inline bool
-is_plain(uint64_t w, uint64_t *hit)
-{
-    uint64_t quote = w ^ ONES * '"', backslash = w ^ ONES * '\\';
-
-    *hit = ~((quote + ONES * 0x7f) & (backslash + ONES * 0x7f)) & HIGH;
-    return ((w | ~(w + ONES * 0x60)) & HIGH) == 0;
-}
-
 /* Writes from *from to to, until to passes stop, which has ROOM bytes after it;
-   returns the new to. Plain text goes in words of eight; each escaped byte
-   shifts the rest by one. */
+   returns the new to. Plain text goes in blocks; each escaped byte shifts the
+   rest by one. */
 static char *
 quote_into(char *to, const char *stop, const char **from, const char *end)
 {
@@ -84,16 +111,16 @@ quote_into(char *to, const char *stop, const char **from, const char *end)
     size_t n, k;
 
     while (p < end && to <= stop) {
-        if (end - p >= 8 && is_plain(load64(p), &hit) &&
-            (hit == 0 || end - p >= 16)) {
-            memcpy(to, p, 8);
+        if (end - p >= BLOCK && is_plain(p, &hit) &&
+            (hit == 0 || end - p >= 2 * BLOCK)) {
+            memcpy(to, p, BLOCK);
             for (; hit != 0; hit &= hit - 1, to++) {
-                n = (size_t)__builtin_ctzll(hit) / 8;
+                n = (size_t)__builtin_ctzll(hit) / BITS;
                 to[n] = '\\';
-                memcpy(to + n + 1, p + n, 8);
+                memcpy(to + n + 1, p + n, BLOCK);
             }
-            to += 8;
-            p += 8;
+            to += BLOCK;
+            p += BLOCK;
             continue;
         }
         if ((uint8_t)(*p - 0x20) < 0x60 && *p != '"' && *p != '\\') {

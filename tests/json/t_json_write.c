@@ -121,6 +121,46 @@ test_quoting(void)
 #undef FFFD
 }
 
+/* Appends n bytes c, quoted one by one, without their quotes. */
+static void
+put_alone(struct buf *b, char c, size_t n)
+{
+    struct buf one = {0};
+
+    json_quote(&one, (struct str){&c, 1});
+    for (; n > 0; n--)
+        buf_put(b, one.p + 1, one.len - 2);
+    buf_fini(&one);
+}
+
+/* Quoting takes blocks: a byte means the same at every place in one. */
+static void
+test_bytes_at_every_place(void)
+{
+    static const char bytes[] = "\"\\ \t\x1f\x7f\x80~";
+    struct buf b = {0}, want = {0};
+    char text[70];
+
+    for (size_t n = 1; n <= sizeof(text); n++)
+        for (size_t at = 0; at < n * sizeof(bytes); at++) {
+            size_t from = at % n, len = at % 3 == 0 ? n - from : 1;
+            char c = bytes[at / n];
+
+            memset(text, 'x', n);
+            memset(text + from, c, len);
+            b.len = want.len = 0;
+            json_quote(&b, (struct str){guard_copy(text, n), n});
+            buf_char(&want, '"');
+            put_alone(&want, 'x', from);
+            put_alone(&want, c, len);
+            put_alone(&want, 'x', n - from - len);
+            buf_char(&want, '"');
+            CHECK(str_eq(buf_view(&b), buf_view(&want)));
+        }
+    buf_fini(&b);
+    buf_fini(&want);
+}
+
 static void
 test_random_strings_quote_and_parse(void)
 {
@@ -406,6 +446,7 @@ main(void)
     test_writer();
     test_writer_depth();
     test_quoting();
+    test_bytes_at_every_place();
     test_random_strings_quote_and_parse();
     test_random_documents_survive_the_round_trip();
     test_other_spellings_mean_the_same();
