@@ -258,9 +258,28 @@ json_key_str(struct json_w *w, struct str name)
 }
 
 void
+json_name(struct buf *b, char before, struct str name)
+{
+    char *to = buf_room(b, name.len + 4);
+
+    if (to == NULL)
+        return;
+    if (before != '\0')
+        *to++ = before;
+    *to++ = '"';
+    for (size_t i = 0; i < name.len; i++)
+        *to++ = name.p[i];
+    *to++ = '"';
+    *to++ = ':';
+    b->len = (size_t)(to - b->p);
+}
+
+void
 json_key(struct json_w *w, const char *name)
 {
-    json_key_str(w, str_of(name));
+    ASSERT(in_object(w) && !w->key);
+    json_name(w->b, w->comma ? ',' : '\0', str_of(name));
+    w->key = true;
 }
 
 void

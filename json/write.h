@@ -22,7 +22,7 @@ void json_w_end(struct json_w *w);
 void json_obj(struct json_w *w);
 void json_arr(struct json_w *w);
 void json_close(struct json_w *w); /* closes the innermost level */
-void json_key(struct json_w *w, const char *name);
+void json_key(struct json_w *w, const char *name); /* needs no escapes */
 void json_key_str(struct json_w *w, struct str name);
 /* Replaces invalid UTF-8 by U+FFFD. */
 void json_string(struct json_w *w, struct str s);
@@ -37,6 +37,9 @@ void json_put_z(struct json_w *w, const char *name, const char *z);
 void json_put_int(struct json_w *w, const char *name, int64_t v);
 void json_put_bool(struct json_w *w, const char *name, bool v);
 void json_put_raw(struct json_w *w, const char *name, struct str raw);
+/* Appends before, unless it is NUL, and a member's name that needs no escapes,
+   in quotes and with its colon. */
+void json_name(struct buf *b, char before, struct str name);
 /* Appends s to b in quotes, escaped. */
 void json_quote(struct buf *b, struct str s);
 /* The bytes that json_quote adds for s, not counting the quotes. */

@@ -170,9 +170,7 @@ put_state(struct buf *b, const struct task *k)
     for (int i = 0; i < TASK_N_FIELDS; i++) {
         if (!k->f[i].p)
             continue;
-        buf_char(b, before);
-        json_quote(b, task_arg_name(i));
-        buf_char(b, ':');
+        json_name(b, before, task_arg_name(i));
         buf_str(b, k->f[i]);
         before = ',';
     }

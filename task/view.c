@@ -69,9 +69,7 @@ put_members(struct buf *b, char before, const void *of,
             (kind == NUMBER && *(const uint64_t *)at == 0) ||
             (kind == IF_SO && !*(const bool *)at))
             continue;
-        buf_char(b, before);
-        json_quote(b, str_of(m->name));
-        buf_char(b, ':');
+        json_name(b, before, str_of(m->name));
         put_value(b, at, kind);
         before = ',';
     }
