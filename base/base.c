@@ -169,7 +169,7 @@ str_u64(struct str s, uint64_t *out)
         /* characters below '0' wrap to a large number */
         uint64_t d = (uint64_t)(uint8_t)s.p[i] - '0';
 
-        if (d > 9 || v > (UINT64_MAX - d) / 10)
+        if (d > 9 || v > UINT64_MAX / 10 || v * 10 > UINT64_MAX - d)
             return false;
         v = v * 10 + d;
     }

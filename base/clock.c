@@ -126,12 +126,11 @@ time_format(int64_t ms, char out[TIME_LEN + 1])
 static bool
 take_digits(struct str *s, size_t n, int *out)
 {
-    uint64_t v;
-
-    if (s->len < n || !str_u64((struct str){s->p, n}, &v))
-        return false;
-    *out = (int)v;
-    *s = str_from(*s, n);
+    for (*out = 0; n > 0; n--, s->p++, s->len--) {
+        if (s->len == 0 || *s->p < '0' || *s->p > '9')
+            return false;
+        *out = *out * 10 + (*s->p - '0');
+    }
     return true;
 }
 
