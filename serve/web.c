@@ -130,14 +130,14 @@ static int
 find_route(struct exchange *x, const struct http_head *h,
            char allow[EXCHANGE_FIELDS])
 {
-    bool modern = exchange_version(x) >= MCP_2026_07_28;
     size_t i, n = 0;
 
     for (i = 0; i < N_ROUTES; i++) {
         const struct route *r = &routes[i];
         bool head = (r->wants & (ROUTE_STREAM | ROUTE_OLD | ROUTE_BODY)) == 0;
 
-        if (!str_is(h->path, r->path) || (modern && (r->wants & ROUTE_OLD)))
+        if (!str_is(h->path, r->path) ||
+            ((r->wants & ROUTE_OLD) && exchange_version(x) >= MCP_2026_07_28))
             continue;
         if (str_is(h->method, r->method) ||
             (head && str_is(h->method, "HEAD"))) {
