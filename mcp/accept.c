@@ -407,7 +407,7 @@ judge(struct request *r, const struct json_tok *t)
     if (err != 0)
         return err;
     r->rev = agreed_rev(r->m);
-    if (claims_modern(r->m, t)) {
+    if (r->m->batch ? claims_modern(r->m, t) : r->m->modern) {
         r->rev = MCP_OLDEST_MODERN;
         next = modern_steps;
     }
@@ -471,8 +471,8 @@ find_session(struct mcp_message *m, const struct json_tok *root)
     const struct mcp_facts *f = m->f;
 
     if (f->session != NULL || f->session_id.p == NULL ||
-        (root != NULL && (claims_modern(m, root) ||
-                          json_is(json_get(root, "method"), "initialize"))))
+        m->modern ||
+        (root != NULL && json_is(json_get(root, "method"), "initialize")))
         return 0;
     return mcp_session_find(m->m, f, &m->s);
 }
@@ -526,6 +526,7 @@ mcp_judge(struct mcp_message *m, const struct mcp_facts *f)
     if (err != 0)
         return mcp_refuse(m->v, MCP_BAD_REQUEST, RPC_PARSE_ERROR,
                           "Parse error", STR_NONE);
+    m->modern = claims_modern(m, root);
     found = find_session(m, root);
     if (found == ERR_NOMEM)
         return found;

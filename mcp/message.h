@@ -10,6 +10,7 @@ struct mcp_message {
     struct mcp_session *s;
     const struct mcp_facts *f; /* while it is judged */
     int named;                 /* the revision in f->version, or -1 */
+    bool modern;               /* its first value claims to be */
     struct arena *a;
     bool no_memory;            /* memory ran out while it was judged */
     bool batch, ends, made;     /* ends: of mcp_accept_end */
