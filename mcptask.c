@@ -328,11 +328,10 @@ open_parts(struct parts *p, const struct options *o, char why[256])
     if ((err = sign_new(&p->sign, p->s.store)) < 0 ||
         (err = tools_new(&p->tools, p->s.tasks, e)) < 0 ||
         (err = mcp_new(&p->mcp, tools_catalogue(p->tools), p->s.store,
-                       p->sign)) < 0 ||
+                       p->sign, p->s.calls)) < 0 ||
         (err = loop_new(&p->loop)) < 0 ||
         (err = turn_new(&p->turn, p->loop, p->s.store, p->mcp)) < 0)
         return err;
-    mcp_defers(p->mcp, p->s.calls);
     return o->http ? web_open(&p->web, p->turn, p->loop, p->s.store, &o->web,
                               why)
                    : stdio_open(&p->stdio, p->turn, p->loop);

@@ -63,11 +63,10 @@ settle(struct cli *c)
     if (!calls_any_marked(c->s.calls) ||
         tools_new(&tools, c->s.tasks, c->env) < 0)
         return;
-    if (mcp_new(&mcp, tools_catalogue(tools), c->s.store, NULL) == 0) {
-        mcp_defers(mcp, c->s.calls);
+    if (mcp_new(&mcp, tools_catalogue(tools), c->s.store, NULL,
+                c->s.calls) == 0)
         while (rounds-- > 0 && calls_any_marked(c->s.calls))
             mcp_run_marked(mcp);
-    }
     mcp_free(mcp);
     tools_free(tools);
 }

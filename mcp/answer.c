@@ -21,8 +21,7 @@ mcp_take_answer_judge(struct request *r, const struct json_tok *t)
     struct str id = json_str(r->m->a, json_get(t, "id")), kind;
     uint64_t q, place = 0;
 
-    if (r->m->m->calls == NULL || r->m->f->read_only ||
-        !str_is(str_cut(&id, '-'), "mcptask"))
+    if (r->m->f->read_only || !str_is(str_cut(&id, '-'), "mcptask"))
         return;
     kind = str_cut(&id, '.');
     r->target = str_cut(&id, '.');

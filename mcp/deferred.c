@@ -372,7 +372,7 @@ mcp_run_marked(struct mcp *m)
 
     /* After a failed commit these calls stay out of others' commits for a
        while. The lock is held, so one slice of time must do. */
-    if (m->calls == NULL || from < m->marked_ms)
+    if (from < m->marked_ms)
         return;
     for (unsigned n = 0;
          err == 0 && n < MAX_SETTLED &&
@@ -396,7 +396,6 @@ mcp_undo_marked(struct mcp *m, bool again)
 int64_t
 mcp_marked_due_ms(const struct mcp *m)
 {
-    return m->calls != NULL && calls_any_marked(m->calls) &&
-                   mcp_is_writable(m)
-               ? m->marked_ms : INT64_MAX;
+    return calls_any_marked(m->calls) && mcp_is_writable(m) ? m->marked_ms
+                                                            : INT64_MAX;
 }

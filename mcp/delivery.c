@@ -520,7 +520,7 @@ mcp_delivery_tick(struct mcp *m, int64_t now_ms)
 {
     bool look = now_ms >= m->delivery_ms;
 
-    if (m->calls == NULL || (!m->follows_due && !look))
+    if (!m->follows_due && !look)
         return;
     m->follows_due = look = false;
     m->delivery_ms = INT64_MAX;
@@ -588,7 +588,7 @@ mcp_delivery_rewind(struct mcp_session *s, bool back)
     size_t n = 0;
     bool more;
 
-    if (m->calls != NULL && s->revived)
+    if (s->revived)
         n = calls_list(m->calls, str_of(s->principal), 0, ids, MAX_FOLLOWS,
                        &last, &more);
     while (n-- > 0) {

@@ -33,8 +33,7 @@ const struct mcp_list_names mcp_lists[MCP_N_LISTS] = {
 uint64_t
 mcp_head(const struct mcp *m)
 {
-    return m->store == NULL
-               ? 0 : store_next_n(m->store) - store_staged_n(m->store) - 1;
+    return store_next_n(m->store) - store_staged_n(m->store) - 1;
 }
 
 size_t
@@ -84,8 +83,7 @@ init_call(struct mcp *m, struct arena *a, struct mcp_sub *sub, struct str id,
 {
     struct arena read = {0};
     struct call k;
-    int err = m->calls == NULL ? ERR_NOT_FOUND
-                               : calls_get(m->calls, &read, id, who, &k);
+    int err = calls_get(m->calls, &read, id, who, &k);
 
     arena_fini(&read);
     *sub = (struct mcp_sub){.uri = arena_str(a, id).p, .call = true};
@@ -351,7 +349,7 @@ mcp_listener_tell(struct mcp_listener *l)
     l->due = false;
     if (!mcp_hears(l))
         return;
-    for (unsigned i = 0; m->store != NULL && i < l->n_subs; i++) {
+    for (unsigned i = 0; i < l->n_subs; i++) {
         struct mcp_sub *sub = &l->subs[i];
         const struct store_entry *e = store_find(m->store, str_of(sub->key));
 

@@ -15,8 +15,7 @@ struct str
 mcp_session_mark(const struct mcp_call *c)
 {
     const struct mcp_message *m = c->of->m;
-    unsigned long long me = m->m->store != NULL
-                                ? store_instance(m->m->store) : 0;
+    unsigned long long me = store_instance(m->m->store);
 
     if (c->of->again != NULL)
         return c->session;

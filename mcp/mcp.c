@@ -26,7 +26,7 @@
 
 int
 mcp_new(struct mcp **out, const struct mcp_catalogue *c, struct store *store,
-        struct sign *sign)
+        struct sign *sign, struct calls *calls)
 {
     struct mcp *m = *out = malloc(sizeof(*m));
 
@@ -36,6 +36,7 @@ mcp_new(struct mcp **out, const struct mcp_catalogue *c, struct store *store,
         .cat = c,
         .store = store,
         .sign = sign,
+        .calls = calls,
         .call = mcp_method_call,
         .delivery_ms = INT64_MAX,
         /* Above the ids of polls of earlier processes: sessions outlive them,
@@ -43,12 +44,6 @@ mcp_new(struct mcp **out, const struct mcp_catalogue *c, struct store *store,
         .last_ask = (uint64_t)clock_wall_ms(),
     };
     return 0;
-}
-
-void
-mcp_defers(struct mcp *m, struct calls *c)
-{
-    m->calls = c;
 }
 
 void
@@ -69,8 +64,7 @@ mcp_count(const struct mcp *m, struct mcp_counts *out)
     *out = m->counts;
     out->sessions = m->n_sessions;
     out->subscriptions = m->n_subs;
-    if (m->calls != NULL)
-        calls_count(m->calls, &out->calls);
+    calls_count(m->calls, &out->calls);
 }
 
 uint64_t

@@ -8,13 +8,11 @@
 #include "mcp/scan.h"
 #include "mcp/stream.h"
 
-/* All three must outlive it. Without a store (NULL) nothing is remembered, and
-   no resource watched. Returns 0 or ERR_NOMEM. */
+/* sign and calls are of this store, calls with the catalogue's alias; sign may
+   be NULL where no message will come. All must outlive it. Returns 0 or
+   ERR_NOMEM. */
 int mcp_new(struct mcp **out, const struct mcp_catalogue *c,
-            struct store *store, struct sign *sign);
-/* Allows calls to be deferred. c, of the same store and with the catalogue's
-   alias, must outlive m. */
-void mcp_defers(struct mcp *m, struct calls *c);
+            struct store *store, struct sign *sign, struct calls *calls);
 /* All kept messages and joined sessions must be gone. */
 void mcp_free(struct mcp *m);
 

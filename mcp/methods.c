@@ -42,7 +42,7 @@ offers_tasks(const struct mcp *m)
 
     while (i < c->n_tools && c->tools[i].tasks == MCP_TASK_FORBIDDEN)
         i++;
-    return m->calls != NULL && i < c->n_tools;
+    return i < c->n_tools;
 }
 
 static bool
@@ -76,7 +76,7 @@ offers(const struct mcp *m, enum feature f)
 static struct mcp_session *
 session_to_agree(struct mcp_message *m)
 {
-    if (m->s == &m->scratch && m->http && m->m->sign != NULL) {
+    if (m->s == &m->scratch && m->http) {
         m->s = mcp_session_new(m->m, m->f);
         m->made = true;
     }
@@ -404,7 +404,6 @@ static void
 put_tool(struct json_w *w, const struct mcp_tool *t, const struct request *r)
 {
     enum mcp_rev rev = r->rev;
-    bool tasks = r->m->m->calls != NULL;
 
     json_obj(w);
     json_put_z(w, "name", t->name);
@@ -425,7 +424,7 @@ put_tool(struct json_w *w, const struct mcp_tool *t, const struct request *r)
         json_put_bool(w, "openWorldHint", false);
         json_close(w);
     }
-    if (rev == MCP_2025_11_25 && t->tasks != MCP_TASK_FORBIDDEN && tasks)
+    if (rev == MCP_2025_11_25 && t->tasks != MCP_TASK_FORBIDDEN)
         json_put_raw(w, "execution",
                      t->tasks == MCP_TASK_REQUIRED
                          ? STR("{\"taskSupport\":\"required\"}")
@@ -722,7 +721,7 @@ mcp_check_params(struct request *r)
 static void
 put_stale(struct json_w *w, const struct request *r)
 {
-    int64_t ms = r->m->m->store == NULL ? 0 : store_stale_ms(r->m->m->store);
+    int64_t ms = store_stale_ms(r->m->m->store);
 
     if (ms > 0)
         json_put_int(w, "mcptask/stale_ms", ms);
@@ -732,9 +731,9 @@ put_stale(struct json_w *w, const struct request *r)
 static bool
 may_say_stale(const struct request *r)
 {
-    return r->m->m->store != NULL && store_stale_ms(r->m->m->store) > 0 &&
-           r->runs_as.len == 0 && (r->method->run == run_call ||
-                                   r->method->run == run_resource_read);
+    return store_stale_ms(r->m->m->store) > 0 && r->runs_as.len == 0 &&
+           (r->method->run == run_call ||
+            r->method->run == run_resource_read);
 }
 
 /* After the handler's members, since only then the kind of result is known. */

@@ -24,7 +24,7 @@
 bool
 mcp_can_record(const struct request *r)
 {
-    return r->tool != NULL && r->m->m->calls != NULL && !r->call.read_only &&
+    return r->tool != NULL && !r->call.read_only &&
            mcp_is_writable(r->m->m);
 }
 
@@ -50,7 +50,7 @@ mcp_begin_run(struct request *r, struct buf *out)
     r->call.out = out;
     if (m->at == NULL)
         r->runs_as = STR_NONE;
-    if (m->at == NULL && r->again == NULL && m->m->store != NULL)
+    if (m->at == NULL && r->again == NULL)
         r->call.since = store_next_n(m->m->store) - 1;
     r->call.is_error = r->call.content = false;
     r->call.until_ms = clock_mono_ms();
@@ -68,8 +68,7 @@ judge_wait(struct request *r)
     struct run *run = &r->run;
     bool waits = run->wait_ms >= 0 || run->watch.len > 0 || r->listen != NULL;
 
-    if (r->m->m->store != NULL)
-        run->seen = store_next_n(r->m->m->store) - 1;
+    run->seen = store_next_n(r->m->m->store) - 1;
     if (run->missing != 0)
         return ERR_CAPABILITY;
     if (!r->call.may_wait)

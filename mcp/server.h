@@ -43,9 +43,9 @@ struct mcp_session {
 struct mcp {
     const struct mcp_catalogue *cat;
     const struct method *call; /* tools/call, for deferred calls */
-    struct store *store; /* or NULL */
-    struct sign *sign;   /* or NULL: no ids, no states */
-    struct calls *calls; /* or NULL: nothing is deferred */
+    struct store *store;
+    struct sign *sign;
+    struct calls *calls;
     struct mcp_session *sessions;
     size_t n_sessions;
     size_t n_sinks, n_subs;   /* of all sessions; n_subs of listens too */

@@ -73,8 +73,6 @@ mcp_is_writable(const struct mcp *m)
 {
     struct store_state st;
 
-    if (m->store == NULL)
-        return false;
     store_state(m->store, &st);
     return st.err != ERR_READONLY;
 }
@@ -221,12 +219,6 @@ mcp_leave(struct mcp_session *s)
 
 /* ---- its id ---- */
 
-static int64_t
-now_of(const struct mcp *m)
-{
-    return m->store != NULL ? store_now_ms(m->store) : clock_wall_ms();
-}
-
 int
 mcp_session_seal(struct mcp_session *s)
 {
@@ -237,15 +229,13 @@ mcp_session_seal(struct mcp_session *s)
 
     if (err != 0)
         return ERR_IO;
-    s->born_ms = now_of(s->m);
+    s->born_ms = store_now_ms(s->m->store);
     for (i = 0; s->read_only && i < AT_SSE; i++)
         text_put(s->id + 2 * i, 3, "%02x", raw[i]);
     if (s->read_only) {
         *place_of(s->m, str_of(s->id)) = s;
         return 0;
     }
-    if (s->m->sign == NULL)
-        return ERR_IO;
     raw[AT_SSE] = s->sse;
     raw[AT_REV] = (uint8_t)s->rev;
     raw[AT_CAPS] = (uint8_t)s->caps;
@@ -282,7 +272,7 @@ revive(struct mcp *m, const struct mcp_facts *f, struct mcp_session **out)
     const uint8_t *raw;
     int err = ERR_NOT_FOUND;
 
-    if (id.len < MCP_ID_MAX && !f->read_only && m->sign != NULL &&
+    if (id.len < MCP_ID_MAX && !f->read_only &&
         mcp_is_writable(m))
         err = sign_open(m->sign, "session", f->principal, id, &a, &said);
     raw = (const uint8_t *)said.p;
@@ -362,7 +352,7 @@ mcp_session_refresh(struct mcp_session *s)
     uint64_t next;
     int err = 0;
 
-    if (s->id[0] == '\0' || s->m->store == NULL ||
+    if (s->id[0] == '\0' ||
         (next = store_next_n(s->m->store)) == s->seen)
         return 0;
     e = store_find(s->m->store, key_of(s, key));
@@ -497,7 +487,7 @@ mcp_session_find(struct mcp *m, const struct mcp_facts *f,
 
     if (id.len == 0)
         return ERR_NOT_FOUND;
-    if (m->store != NULL && !m->followed)
+    if (!m->followed)
         store_follow(m->store); /* another process may have ended it */
     m->followed = true;
     s = *place_of(m, id);
@@ -513,7 +503,7 @@ mcp_session_find(struct mcp *m, const struct mcp_facts *f,
         return err;
     if (s->ended || !str_is(f->principal, s->principal) ||
         s->read_only != f->read_only ||
-        now_of(m) - s->born_ms > MCP_SESSION_AGE_MS)
+        store_now_ms(m->store) - s->born_ms > MCP_SESSION_AGE_MS)
         return ERR_NOT_FOUND;
     s->heard_ms = clock_mono_ms();
     *out = s;

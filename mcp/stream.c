@@ -151,7 +151,7 @@ mcp_changed(struct mcp *m, const struct mcp_change *c)
         return;
     }
     mcp_wake(m, c);
-    if (mine && m->calls != NULL)
+    if (mine)
         mcp_follow_changed(m, (struct str){c->key.p + 5, c->key.len - 5});
     if (m->cat->resources_change != NULL &&
         m->cat->resources_change(m->cat->ctx, c))

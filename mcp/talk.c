@@ -142,12 +142,11 @@ mcp_can_wait(struct mcp_call *c, bool deferred)
 
     if (!c->may_wait) /* in the tests of a catalogue there is no request */
         return false;
-    struct calls *calls = r->m->m->calls;
     if (r->again != NULL)
         return true;
     return (deferred || mcp_may_wait(r)) &&
-           ((is_modern(r) && !deferred) || calls == NULL ||
-            calls_have_room(calls, c->principal));
+           ((is_modern(r) && !deferred) ||
+            calls_have_room(r->m->m->calls, c->principal));
 }
 
 /* Later revisions have no such streams, and earlier clients expect no stream to

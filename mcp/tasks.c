@@ -70,8 +70,6 @@ mcp_task_judge_call(struct request *r)
     const struct json_tok *task = json_get(r->params, "task");
     int support = r->tool->tasks;
 
-    if (r->m->m->calls == NULL)
-        return 0; /* no such capability was declared */
     if (is_modern(r))
         return support == MCP_TASK_REQUIRED && !r->extends
                    ? mcp_refuse_extension(r) : 0;

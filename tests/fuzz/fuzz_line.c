@@ -11,6 +11,7 @@
 
 #include "tests/fuzz/fuzz.h"
 #include "tests/lib/mcp_toy.h"
+#include "tests/lib/signed_store.h"
 
 #include <string.h>
 
@@ -125,7 +126,7 @@ check_lines(struct mcp_facts *f, struct str text)
     size_t n;
 
     toy_wakes = 2;
-    HOLDS(mcp_new(&mcp, &toy_talker, NULL, NULL) == 0);
+    HOLDS(mcp_new(&mcp, &toy_talker, store, sign, the_calls) == 0);
     f->session = f->http ? NULL : mcp_join(mcp, &sink);
     while (text.len > 0) {
         end = memchr(text.p, '\n', text.len);
@@ -150,6 +151,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct mcp_facts stdio = {0};
     struct mcp_facts http = {.http = true, .header = any_header};
 
+    if (store == NULL) /* one for all inputs, to which nothing is written */
+        HOLDS(signed_store_open(true));
     if (end != NULL)
         first.len = (size_t)(end - text.p);
     http.version = first;

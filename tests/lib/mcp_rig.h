@@ -8,6 +8,7 @@
 #include "mcp/waiting.h"
 #include "tests/lib/mcp_toy.h"
 #include "tests/lib/memory.h"
+#include "tests/lib/signed_store.h"
 #include "tests/lib/test.h"
 
 #define V24 "2024-11-05"
@@ -142,10 +143,9 @@ static struct mcp_session *session; /* of the one pipe */
 static struct mcp_sink sink;
 static struct buf out, notes;
 
-/* Stops the server and starts one for c, unless c is NULL; s and g may be
-   NULL. */
+/* Stops the server and starts one for c, unless c is NULL. */
 static inline void
-rig_serve(const struct mcp_catalogue *c, struct store *s, struct sign *g)
+rig_serve(const struct mcp_catalogue *c)
 {
     if (mcp != NULL) {
         mcp_leave(session);
@@ -154,15 +154,25 @@ rig_serve(const struct mcp_catalogue *c, struct store *s, struct sign *g)
     mcp = NULL;
     if (c == NULL)
         return;
-    if (mcp_new(&mcp, c, s, g) != 0 ||
+    if (mcp_new(&mcp, c, store, sign, the_calls) != 0 ||
         (session = mcp_join(mcp, &sink)) == NULL)
         abort();
+}
+
+/* Serves c from a store, which a server without one takes for read-only. */
+static inline void
+rig_init(const struct mcp_catalogue *c, bool readonly)
+{
+    if (!signed_store_open(readonly))
+        abort();
+    rig_serve(c);
 }
 
 static inline void
 rig_fini(void)
 {
-    rig_serve(NULL, NULL, NULL);
+    rig_serve(NULL);
+    signed_store_close();
     arena_fini(&arena);
     buf_fini(&out);
     buf_fini(&notes);

@@ -63,10 +63,9 @@ box_open_as(const struct mcp_catalogue *c, bool readonly)
     if (store_open(&box.store, &o, box.kinds,
                    box.kinds[2].prefix != NULL ? 3 : 2, why) != 0 ||
         sign_new(&box.sign, box.store) != 0 ||
-        mcp_new(&box.m, c, box.store, box.sign) != 0)
+        mcp_new(&box.m, c, box.store, box.sign, box.calls) != 0)
         abort();
     calls_bind(box.calls, box.store);
-    mcp_defers(box.m, box.calls);
     toy_store = box.store;
     store_observe(box.store, box_on_record, NULL);
 }

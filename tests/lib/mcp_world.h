@@ -84,7 +84,8 @@ static const struct mcp_catalogue toys = {
 
 struct world {
     char path[300];
-    struct store_kind kind;
+    struct store_kind kinds[2];
+    struct calls *calls;
     struct store *s;
     struct sign *sign;
     struct mcp *m;
@@ -114,11 +115,16 @@ open_with(struct world *w, const char *path, bool readonly)
     memset(w, 0, sizeof(*w));
     snprintf(w->path, sizeof(w->path), "%s", path);
     o.path = w->path;
-    mcp_session_kind(&w->kind);
-    if (!CHECK(store_open(&w->s, &o, &w->kind, 1, why) == 0) ||
-        !CHECK(sign_new(&w->sign, w->s) == 0) ||
-        !CHECK(mcp_new(&w->m, &toys, w->s, w->sign) == 0))
+    w->calls = calls_new(&(struct calls_options){0});
+    if (!CHECK(w->calls != NULL))
         exit(1);
+    calls_kind(w->calls, &w->kinds[0]);
+    mcp_session_kind(&w->kinds[1]);
+    if (!CHECK(store_open(&w->s, &o, w->kinds, 2, why) == 0) ||
+        !CHECK(sign_new(&w->sign, w->s) == 0) ||
+        !CHECK(mcp_new(&w->m, &toys, w->s, w->sign, w->calls) == 0))
+        exit(1);
+    calls_bind(w->calls, w->s);
     store_observe(w->s, on_record, w);
 }
 
@@ -136,6 +142,7 @@ static inline void
 close_world(struct world *w)
 {
     store_close(w->s);
+    calls_free(w->calls);
     mcp_free(w->m);
     sign_free(w->sign);
     arena_fini(&w->a);

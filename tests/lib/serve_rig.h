@@ -169,8 +169,8 @@ begin(unsigned of_search)
 static inline bool
 server_begin(void)
 {
-    return signed_store_open() &&
-           CHECK(mcp_new(&mcp, &catalogue, store, sign) == 0) &&
+    return signed_store_open(false) &&
+           CHECK(mcp_new(&mcp, &catalogue, store, sign, the_calls) == 0) &&
            CHECK(loop_new(&loop) == 0) &&
            CHECK(turn_new(&turn, loop, store, mcp) == 0);
 }

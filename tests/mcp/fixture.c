@@ -250,11 +250,11 @@ open_parts(struct parts *p, const char *log, const struct web_options *o,
         return err;
     calls_bind(the_calls, p->store);
     if ((err = sign_new(&p->sign, p->store)) < 0 ||
-        (err = mcp_new(&the_mcp, &catalogue, p->store, p->sign)) < 0 ||
+        (err = mcp_new(&the_mcp, &catalogue, p->store, p->sign,
+                       the_calls)) < 0 ||
         (err = loop_new(&p->loop)) < 0 ||
         (err = turn_new(&p->turn, p->loop, p->store, the_mcp)) < 0)
         return err;
-    mcp_defers(the_mcp, the_calls);
     return o == NULL ? stdio_open(&p->stdio, p->turn, p->loop)
                      : web_open(&p->web, p->turn, p->loop, p->store, o, why);
 }

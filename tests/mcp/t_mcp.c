@@ -518,7 +518,7 @@ test_memory_fails_at_every_call(void)
 int
 main(void)
 {
-    rig_serve(&toy_catalogue, NULL, NULL);
+    rig_init(&toy_catalogue, true);
     CHECK_ALL(envelope_cases);
     CHECK_ALL(id_cases);
     CHECK_ALL(batch_cases);

@@ -2,7 +2,8 @@
    HTTP. In texts ' stands for a quote. */
 
 #include "base/clock.h"
-#include "tests/lib/mcp_signed.h"
+#include "tests/lib/clock.h"
+#include "tests/lib/mcp_rig.h"
 
 /* ---- messages that wait ---- */
 
@@ -406,7 +407,7 @@ test_session_over_http(void)
                            "'data':{'a':1}")));
         mcp_count(mcp, &counts);
         CHECK(counts.subscriptions == 1);
-        rig_serve(&toy_talker, store, sign);
+        rig_serve(&toy_talker);
     }
     /* For a modern message there are no sessions, so none is unknown. */
     CHECK(post("mcp-session-id: x\n" H("prompts/list"),
@@ -470,11 +471,13 @@ test_waiting_over_http(void)
 static void
 test_initialize_without_a_key(void)
 {
-    rig_serve(&toy_talker, store, NULL);
+    signed_store_expose_key(true);
+    rig_serve(&toy_talker);
     CHECK(!open_session(INIT("{}")));
     CHECK(is_answer(RES("1", "'protocolVersion':'" V11 "','capabilities':"
                         OFFERS("'completions':{},") "," INFO)));
-    rig_serve(&toy_talker, store, sign);
+    signed_store_expose_key(false);
+    rig_serve(&toy_talker);
 }
 
 /* ---- without memory ---- */
@@ -537,7 +540,7 @@ test_memory_fails_at_sessions(void)
     bool hit = true;
     long after;
 
-    rig_serve(&toy_talker, store, sign);
+    rig_serve(&toy_talker);
     rig_agree(NULL);
     f = facts_of("mcp-method: initialize\n");
     for (after = 0; hit; after++) {
@@ -709,8 +712,8 @@ test_looks_take_turns(void)
 int
 main(void)
 {
-    if (!signed_rig_init())
-        return test_end("t_mcp_call");
+    rig_init(&toy_talker, false);
+    rig_agree(NULL);
     store_observe(store, hear, NULL);
     test_waiting_for_a_time();
     test_state_of_the_handshake();
@@ -729,6 +732,6 @@ main(void)
     test_looks_take_turns();
     test_memory_fails_while_waiting();
     test_memory_fails_at_sessions();
-    signed_rig_fini();
+    rig_fini();
     return test_end("t_mcp_call");
 }

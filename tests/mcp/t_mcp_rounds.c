@@ -1,7 +1,8 @@
 /* t_mcp_rounds - calls of the modern era that ask: their client carries the
    state from one round to the next. In texts ' stands for a quote. */
 
-#include "tests/lib/mcp_signed.h"
+#include "tests/lib/clock.h"
+#include "tests/lib/mcp_rig.h"
 
 static char state[512]; /* the requestState of the last answer */
 
@@ -155,24 +156,26 @@ test_state_of_somebody_else(void)
                                                    "'%s'"))), &m) == 0);
     buf_reset(&out, SIZE_MAX);
     CHECK(mcp_run(m, &out, &notes) == MCP_OK && is_answer(BAD_STATE));
-    rig_serve(&toy_talker, NULL, NULL);
+    signed_store_expose_key(true);
+    rig_serve(&toy_talker);
     CHECK(answers(with_state(MODERN_CALL("shed", ",'requestState':'%s'")),
                   BAD_STATE));
     CHECK(answers(MODERN_CALL("shed", ""),
                   ERR("'x'", "-32603", "Internal error: store_error")));
-    rig_serve(&toy_talker, store, sign);
+    signed_store_expose_key(false);
+    rig_serve(&toy_talker);
 }
 
 int
 main(void)
 {
-    if (!signed_rig_init())
-        return test_end("t_mcp_rounds");
+    rig_init(&toy_talker, false);
+    rig_agree(NULL);
     test_rounds_of_the_modern_era();
     test_questions_of_all_kinds();
     test_state_alone();
     test_tampered_states();
     test_state_of_somebody_else();
-    signed_rig_fini();
+    rig_fini();
     return test_end("t_mcp_rounds");
 }

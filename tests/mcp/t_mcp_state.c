@@ -172,7 +172,7 @@ test_catalogue_without_anything(void)
     static const struct mcp_catalogue bare = {
         .name = "b", .version = "0", .no_logging = true};
 
-    rig_serve(&bare, NULL, NULL);
+    rig_serve(&bare);
     rig_agree(NULL);
     CHECK(answers(INIT("{}"),
                   RES("1", "'protocolVersion':'" V11 "','capabilities':{},"
@@ -180,6 +180,8 @@ test_catalogue_without_anything(void)
     CHECK(answers(CALL("x", "{}"), NOT_FOUND("tools/call")));
     CHECK(answers(MESSAGE("1", "tools/list") "}", NOT_FOUND("tools/list")));
     CHECK(answers(READ("a"), NOT_FOUND("resources/read")));
+    CHECK(answers(REQ("1", "tasks/get", "{'taskId':'x'}"),
+                  NOT_FOUND("tasks/get")));
     CHECK(answers(REQ("1", "logging/setLevel", "{'level':'info'}"),
                   NOT_FOUND("logging/setLevel")));
     CHECK(answers(MESSAGE("1", "prompts/list") "}",
@@ -190,7 +192,7 @@ test_catalogue_without_anything(void)
                   RES("'x'", "'supportedVersions':['" V26 "'],"
                       "'capabilities':{}," PUBLIC "'_meta':{"
                       KEY("serverInfo") ":{'name':'b','version':'0'}}")));
-    rig_serve(&toy_catalogue, NULL, NULL);
+    rig_serve(&toy_catalogue);
 }
 
 #define SAID(rev, client) \
@@ -217,9 +219,9 @@ test_structured_results(void)
     struct mcp_catalogue c = toy_catalogue;
 
     c.structured = true;
-    rig_serve(&c, NULL, NULL);
+    rig_serve(&c);
     CHECK_ALL(structured_cases);
-    rig_serve(&toy_catalogue, NULL, NULL);
+    rig_serve(&toy_catalogue);
 }
 
 static void
@@ -228,13 +230,13 @@ test_catalogue_of_resources_only(void)
     struct mcp_catalogue c = toy_catalogue;
 
     c.n_tools = c.n_templates = 0;
-    rig_serve(&c, NULL, NULL);
+    rig_serve(&c);
     rig_agree(V11);
     CHECK(answers(READ("toy://1"), RES("1", BEAR)));
     CHECK(answers(MESSAGE("1", "resources/templates/list") "}",
                   RES("1", "'resourceTemplates':[]")));
     CHECK(answers(MESSAGE("1", "tools/list") "}", NOT_FOUND("tools/list")));
-    rig_serve(&toy_catalogue, NULL, NULL);
+    rig_serve(&toy_catalogue);
 }
 
 static void
@@ -277,7 +279,7 @@ test_long_text_is_cut_in_messages_only(void)
 int
 main(void)
 {
-    rig_serve(&toy_catalogue, NULL, NULL);
+    rig_init(&toy_catalogue, true);
     test_initialize_makes_a_session();
     test_client_name_is_cut_on_a_code_point();
     test_revision_is_fixed_on_arrival();

@@ -265,7 +265,7 @@ static const struct kase input_cases[] = {
 int
 main(void)
 {
-    rig_serve(&toy_talker, NULL, NULL);
+    rig_init(&toy_talker, true);
     CHECK_ALL(offer_cases);
     CHECK_ALL(param_cases);
     CHECK_ALL(input_cases);

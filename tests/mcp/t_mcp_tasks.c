@@ -226,13 +226,6 @@ test_what_is_offered(void)
     text = says(&ann, MESSAGE("1", "tools/list") "}");
     CHECK(has(text, "'execution':{'taskSupport':'required'}"));
     CHECK(has(text, "'execution':{'taskSupport':'optional'}"));
-    /* Without calls none of it is offered, and task is ignored. */
-    mcp_defers(box.m, NULL);
-    text = says(&ann, MESSAGE("1", "tools/list") "}");
-    CHECK(strstr(text, "taskSupport") == NULL);
-    CHECK(has(says(&ann, TASK("echo", "{}")), "'content':[{"));
-    CHECK(has(says(&ann, OLD("tasks/get")), "-32601"));
-    mcp_defers(box.m, box.calls);
     end();
 }
 

@@ -45,6 +45,7 @@ static char contents[320], content[400]; /* the directory; the file of ONE */
 static struct tools *tools;
 static struct loop *loop;
 static struct mcp *mcp;
+static struct calls *calls;
 static struct turn *turn;
 
 static struct client { /* one that sends messages, and keeps the last answer */
@@ -222,7 +223,9 @@ begin(bool reads_local)
     snprintf(content, sizeof(content), "%s/" ONE, contents);
     env.artifacts_dir = contents;
     CHECK(tools_new(&tools, here.tasks, &env) == 0);
-    CHECK(mcp_new(&mcp, tools_catalogue(tools), here.store, NULL) == 0);
+    calls = calls_new(&(struct calls_options){0});
+    calls_bind(calls, here.store);
+    CHECK(mcp_new(&mcp, tools_catalogue(tools), here.store, NULL, calls) == 0);
     CHECK(loop_new(&loop) == 0);
     CHECK(turn_new(&turn, loop, here.store, mcp) == 0);
     between = NULL;
@@ -239,6 +242,7 @@ end(void)
     turn_free(turn);
     loop_free(loop);
     mcp_free(mcp);
+    calls_free(calls);
     tools_free(tools);
     host_close(&here);
     host_close(&there);

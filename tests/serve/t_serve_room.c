@@ -17,6 +17,7 @@
 static unsigned saved, refused, fill;
 static struct loop *loop;
 static struct sign *sign;
+static struct calls *calls;
 static struct mcp *mcp;
 static struct turn *turn;
 static struct peer *peer;
@@ -107,8 +108,10 @@ start(const struct store_options *o)
 {
     saved = refused = 0;
     begin(o);
+    calls = calls_new(&(struct calls_options){0});
+    calls_bind(calls, t.s);
     if (!CHECK(sign_new(&sign, t.s) == 0) ||
-        !CHECK(mcp_new(&mcp, &catalogue, t.s, sign) == 0) ||
+        !CHECK(mcp_new(&mcp, &catalogue, t.s, sign, calls) == 0) ||
         !CHECK(turn_new(&turn, loop, t.s, mcp) == 0))
         abort();
     peer = turn_join(turn, &ops, NULL);
@@ -120,6 +123,7 @@ stop(void)
     turn_leave(peer);
     turn_free(turn);
     mcp_free(mcp);
+    calls_free(calls);
     sign_free(sign);
     end();
 }

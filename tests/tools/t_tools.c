@@ -18,6 +18,7 @@ check_list(bool core, size_t max)
         "{'jsonrpc':'2.0','id':1,'method':'tools/list'}",
     };
     struct fixture f;
+    struct calls *calls;
     struct mcp *mcp;
     struct mcp_sink sink = {.send = NULL};
     struct mcp_facts facts = {.http = false};
@@ -29,7 +30,9 @@ check_list(bool core, size_t max)
     tools_free(f.tools);
     f.env.core = core;
     CHECK(tools_new(&f.tools, f.t, &f.env) == 0);
-    CHECK(mcp_new(&mcp, tools_catalogue(f.tools), NULL, NULL) == 0);
+    calls = calls_new(&(struct calls_options){0});
+    calls_bind(calls, f.s);
+    CHECK(mcp_new(&mcp, tools_catalogue(f.tools), f.s, NULL, calls) == 0);
     facts.session = mcp_join(mcp, &sink);
     for (i = 0; i < 2; i++) {
         buf_reset(&f.out, 0);
@@ -42,6 +45,7 @@ check_list(bool core, size_t max)
         fprintf(stderr, "  tools/list has %zu bytes\n", f.out.len);
     mcp_leave(facts.session);
     mcp_free(mcp);
+    calls_free(calls);
     buf_fini(&notes);
     fixture_fini(&f);
 }
