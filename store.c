@@ -752,12 +752,6 @@ store_commit_here(struct store *s, bool *unknown)
 
 /* ---- from one generation to the next ---- */
 
-bool
-store_moving(const struct store *s)
-{
-    return s->moving;
-}
-
 int
 store_move(struct store *s)
 {

@@ -49,11 +49,10 @@ uint64_t store_instance(struct store *s);
 /* Returns whether the process with that number is alive, this one included. */
 bool store_alive(const struct store *s, uint64_t instance);
 
-/* Returns whether a new generation is in use while memory still refers to the
-   old one. Then call store_move between turns. It is not urgent. */
-bool store_moving(const struct store *s);
-/* Does one slice, about 1 MiB. ERR_MORE: more remain; 0: done; else as
-   store_follow. Nothing may be staged. */
+/* Between turns: if a new generation is in use while memory still refers to
+   the old one, does one slice of the change, about 1 MiB. It is not urgent.
+   ERR_MORE: more remain; 0: done; else as store_follow. Nothing may be
+   staged. */
 int store_move(struct store *s);
 
 /* Returns whether superseded bytes exceed compact_at and half of the log; or a

@@ -2,6 +2,7 @@
    another user, has compacted: nothing is read under the lock, and memory
    stays. */
 
+#include "store/state.h"
 #include "task/artifact.h"
 #include "tests/lib/store_test.h"
 
@@ -65,7 +66,7 @@ test_reads_and_writes_go_on(void)
     int slices = 0;
     begin();
     other(1, 0);
-    CHECK(store_follow(t.s) == 0 && store_moving(t.s));
+    CHECK(store_follow(t.s) == 0 && t.s->moving);
     CHECK(!store_wants_compact(t.s));
     for (int i = 50; i < KEYS; i += 100)
         put_keys(&t, i, i + 1, 6);
@@ -74,7 +75,7 @@ test_reads_and_writes_go_on(void)
         slices++;
         CHECK(all_there());
     }
-    CHECK(slices > 0 && !store_moving(t.s) && all_there());
+    CHECK(slices > 0 && !t.s->moving && all_there());
     CHECK(ts_is_replay(&t) && state_is_good(&t));
     end();
 }
@@ -104,7 +105,7 @@ test_overtaken(void)
     begin();
     for (int i = 0; i < 3; i++) {
         other(1, 0);
-        CHECK(store_follow(t.s) == 0 && store_moving(t.s) == (i != 1));
+        CHECK(store_follow(t.s) == 0 && t.s->moving == (i != 1));
         CHECK(has("task/0", 3) && has("task/2999", 1));
         if (i == 2)
             CHECK(store_move(t.s) == ERR_MORE);
