@@ -9,7 +9,6 @@
 #include "mcp/run.h"
 
 #define QUIET_MS (15 * 60 * 1000) /* of a client that opens no stream */
-#define TAG "%016llx"
 
 struct str
 mcp_session_mark(const struct mcp_call *c)
@@ -23,7 +22,7 @@ mcp_session_mark(const struct mcp_call *c)
         return STR_NONE;
     return m->s->local
         ? arena_printf(c->arena, "%010llx.%llu", me & 0xffffffffff, me)
-        : arena_printf(c->arena, TAG ".%llu",
+        : arena_printf(c->arena, "%016llx.%llu",
                        (unsigned long long)str_hash(str_of(m->s->id)), me);
 }
 
@@ -47,18 +46,16 @@ mcp_session_lives(const struct mcp_call *c, struct str mark)
 {
     const struct mcp *m = c->of->m->m;
     struct str tag = str_cut(&mark, '.');
-    char text[24];
-    uint64_t by;
+    uint64_t by, hash = 0;
 
     if (!str_u64(mark, &by) || !store_alive(m->store, by))
         return false;
     if (by != store_instance(m->store) || tag.len != 16)
         return true;
-    for (const struct mcp_session *s = m->sessions; s != NULL; s = s->next) {
-        text_put(text, sizeof(text), TAG,
-                 (unsigned long long)str_hash(str_of(s->id)));
-        if (str_is(tag, text))
+    for (size_t i = 0; i < tag.len; i++)
+        hash = hash << 4 | (unsigned)text_hex_digit(tag.p[i]);
+    for (const struct mcp_session *s = m->sessions; s != NULL; s = s->next)
+        if (str_hash(str_of(s->id)) == hash)
             return is_there(s);
-    }
     return false;
 }
