@@ -53,7 +53,6 @@ struct stdio {
     bool ending;     /* only output is left, last_ms counts */
     bool nonblock;   /* O_NONBLOCK is set on OUT_FD */
     int old_flags;   /* of OUT_FD, to be restored; -1: unchanged */
-    struct mcp_sink sink; /* for messages that belong to no request */
     struct mcp_facts facts;
     struct mcp_scan scan; /* looks for its id */
     int64_t last_ms; /* when the end began, or of the last progress since */
@@ -102,7 +101,6 @@ set_interest(struct stdio *io)
     int err = loop_watch(io->loop, IN_FD, rd ? LOOP_READ : 0, on_readable, io);
 
     turn_hold(io->peer, is_full(io));
-    mcp_sink_block(turn_mcp(io->turn), &io->sink, is_full(io));
     if (err == 0)
         err = loop_watch(io->loop, OUT_FD, wr ? LOOP_WRITE : 0, on_writable,
                          io);
@@ -346,13 +344,6 @@ static const struct peer_ops ops = {.message = on_message,
                                     .answer = on_answer,
                                     .answered = on_answered, .done = on_done};
 
-static void
-on_notice(void *ctx, struct str message, struct str event)
-{
-    on_message(ctx, message, event);
-    on_answered(ctx);
-}
-
 /* ---- begin and end ---- */
 
 /* Notices what reads do not show: the parent is gone while another process
@@ -388,9 +379,8 @@ set_nonblock(struct stdio *io)
 static void
 leave(struct stdio *io)
 {
-    turn_leave(io->peer);
-    if (io->facts.session != NULL)
-        mcp_leave(io->facts.session);
+    turn_leave(io->peer); /* before the session of its messages */
+    mcp_leave(io->facts.session);
     buf_fini(&io->in);
     buf_fini(&io->out);
     free(io);
@@ -405,9 +395,9 @@ stdio_open(struct stdio **out, struct turn *s, struct loop *l)
         return ERR_NOMEM;
     io->loop = l;
     io->turn = s;
-    io->sink = (struct mcp_sink){.send = on_notice, .ctx = io};
     io->peer = turn_join(s, &ops, io);
-    io->facts.session = mcp_join(turn_mcp(s), &io->sink);
+    if (io->peer != NULL)
+        io->facts.session = mcp_join(turn_mcp(s), turn_sink(io->peer));
     if (io->peer == NULL || io->facts.session == NULL ||
         loop_watch(l, IN_FD, LOOP_READ, on_readable, io) < 0 ||
         loop_watch(l, OUT_FD, LOOP_WRITE, on_writable, io) < 0) {

@@ -375,6 +375,12 @@ turn_pending(const struct peer *p)
     return p->busy;
 }
 
+struct mcp_sink *
+turn_sink(struct peer *p)
+{
+    return &p->sink;
+}
+
 void
 turn_hold(struct peer *p, bool held)
 {

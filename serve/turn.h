@@ -71,6 +71,9 @@ int turn_push(struct peer *p, const struct mcp_facts *f,
               const struct str *text);
 /* Whether messages of p wait for their turn. */
 bool turn_pending(const struct peer *p);
+/* Where the notifications of p's waiting messages go: to message and answered,
+   and nowhere while p is held. It can be that of p's session as well. */
+struct mcp_sink *turn_sink(struct peer *p);
 /* While p is held, its messages are not run: its client reads no answers. */
 void turn_hold(struct peer *p, bool held);
 struct mcp *turn_mcp(const struct turn *t);
