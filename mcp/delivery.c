@@ -149,16 +149,8 @@ deliver_all(const struct mcp_session *s, struct mcp_follow *at,
 bool
 mcp_delivery_wanted(const struct request *r)
 {
-    struct str id = mcp_call_of(r);
-    struct arena a = {0};
-    struct call k;
-    bool wanted =
-        can_be_asked(r) && calls_has_questions(r->m->m->calls, id) &&
-        calls_get(r->m->m->calls, &a, id, STR_NONE, &k) == 0 &&
-        deliver_all(r->m->s, mcp_follow_of(r->m->s, id), &a, &k).p != NULL;
-
-    arena_fini(&a);
-    return wanted;
+    return can_be_asked(r) &&
+           calls_has_questions(r->m->m->calls, mcp_call_of(r));
 }
 
 static void

@@ -58,7 +58,7 @@ bool mcp_is_task_first(const struct mcp_session *s,
 /* The sink on which s hears of call id now, or NULL. */
 struct mcp_sink *mcp_channel(const struct mcp_session *s, struct str id);
 /* Delivers to r's session, under the lock, the questions of k that it can be
-   asked; the second tells whether there are any. */
+   asked; the second tells whether there may be any. */
 void mcp_deliver(struct request *r, struct call *k);
 bool mcp_delivery_wanted(const struct request *r);
 /* The client of r has cancelled it: withdraws the questions it was sent. */
