@@ -179,7 +179,7 @@ mcp_progress(struct mcp_call *c, uint64_t progress, uint64_t total,
         mcp_put_related(&w, r->again->id);
     json_put_raw(&w, "progressToken", r->token);
     json_put_int(&w, "progress", (int64_t)progress);
-    json_put_int(&w, "total", total > 0 ? (int64_t)total : 1000);
+    json_put_int(&w, "total", (int64_t)total);
     if (message != NULL && c->rev >= MCP_2025_03_26)
         json_put_z(&w, "message", message);
     mcp_close_note(&w);
@@ -196,7 +196,7 @@ mcp_logs(const struct mcp_call *c, int level)
 }
 
 void
-mcp_log(struct mcp_call *c, int level, const char *logger, struct str data)
+mcp_log(struct mcp_call *c, int level, struct str data)
 {
     const struct request *r = c->of;
     struct json_w w;
@@ -205,8 +205,7 @@ mcp_log(struct mcp_call *c, int level, const char *logger, struct str data)
         return;
     mcp_open_message(&w, r->run.notes, NULL, STR("notifications/message"));
     json_put_z(&w, "level", mcp_level_name(level));
-    if (logger != NULL)
-        json_put_z(&w, "logger", logger);
+    json_put_z(&w, "logger", r->m->m->cat->name);
     json_put_raw(&w, "data", data);
     mcp_close_note(&w);
 }

@@ -86,15 +86,13 @@ bool mcp_can_wait(struct mcp_call *c, bool deferred);
 /* Lets a client of 2025-11-25 on HTTP come back for the answer on another
    stream, as it may after retry_ms; does nothing elsewhere. */
 void mcp_poll(struct mcp_call *c, unsigned retry_ms);
-/* Reports progress, if the client gave a token; in thousandths if total is 0.
-   message may be NULL. */
+/* Reports progress, if the client gave a token. message may be NULL. */
 void mcp_progress(struct mcp_call *c, uint64_t progress, uint64_t total,
                   const char *message);
 /* Whether the client wants log messages of this level (RFC 5424 severity,
    0-7). */
 bool mcp_logs(const struct mcp_call *c, int level);
 /* Sends a log message with JSON data, if the client wants its level. */
-void mcp_log(struct mcp_call *c, int level, const char *logger,
-             struct str data);
+void mcp_log(struct mcp_call *c, int level, struct str data);
 
 #endif

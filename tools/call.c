@@ -107,7 +107,7 @@ log_change(struct mcp_call *c, const struct task_receipt *r)
         STR_ARG(r->op), r->warnings.p ? ",\"warnings\":" : "",
         STR_ARG(r->warnings));
     if (data.p)
-        mcp_log(c, level, "mcptask", data);
+        mcp_log(c, level, data);
 }
 
 /* The rest of tools_change, after the arguments are checked and, for

@@ -24,8 +24,7 @@ static int logs, log_level; /* messages of the last call, and the level of the
                                last message */
 static char log_text[512];  /* its data */
 
-void __wrap_mcp_log(struct mcp_call *c, int level, const char *logger,
-                    struct str data);
+void __wrap_mcp_log(struct mcp_call *c, int level, struct str data);
 bool __wrap_mcp_logs(const struct mcp_call *c, int level);
 
 /* What a waiting call reported. */
@@ -120,11 +119,9 @@ __wrap_mcp_logs(const struct mcp_call *c, int level)
 }
 
 void
-__wrap_mcp_log(struct mcp_call *c, int level, const char *logger,
-               struct str data)
+__wrap_mcp_log(struct mcp_call *c, int level, struct str data)
 {
     (void)c;
-    CHECK(strcmp(logger, "mcptask") == 0);
     logs++;
     log_level = level;
     snprintf(log_text, sizeof log_text, "%.*s", STR_ARG(data));

@@ -242,9 +242,9 @@ toy_tell(struct mcp_call *c)
     int level;
 
     mcp_progress(c, 50, 100, "half \"way\"");
-    mcp_progress(c, 990, 0, NULL);
+    mcp_progress(c, 990, 1000, NULL);
     for (level = 0; level < 8; level++)
-        mcp_log(c, level, level % 2 ? "toy" : NULL, STR("{\"a\":1}"));
+        mcp_log(c, level, STR("{\"a\":1}"));
     buf_z(c->out, "[{\"type\":\"text\",\"text\":\"told\"}]");
     c->content = true;
     c->is_error = c->args != NULL;

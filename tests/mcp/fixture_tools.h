@@ -106,7 +106,7 @@ error_handling(struct mcp_call *c)
 static int
 one_log_message(struct mcp_call *c)
 {
-    mcp_log(c, INFO, "fixture", STR("\"The tool runs.\""));
+    mcp_log(c, INFO, STR("\"The tool runs.\""));
     return give(c, BLOCK_TEXT("It may have been logged."));
 }
 
@@ -156,7 +156,7 @@ with_logging(struct mcp_call *c)
     static const char *const steps[] = {"\"Started\"", "\"Half done\"",
                                         "\"Done\""};
 
-    mcp_log(c, INFO, "fixture", str_of(steps[c->round]));
+    mcp_log(c, INFO, str_of(steps[c->round]));
     if (c->round == 2)
         return give(c, BLOCK_TEXT("Three messages were logged."));
     mcp_wait(c, PAUSE_MS);

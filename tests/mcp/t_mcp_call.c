@@ -204,10 +204,9 @@ test_cancelling_queued_calls(void)
     NOTE("progress", "'progressToken':" token ",'progress':50,'total':100" \
          message) \
     NOTE("progress", "'progressToken':" token ",'progress':990,'total':1000")
-#define MESSAGES_3 \
-    NOTE("message", "'level':'emergency','data':{'a':1}") \
-    NOTE("message", "'level':'alert','logger':'toy','data':{'a':1}") \
-    NOTE("message", "'level':'critical','data':{'a':1}")
+#define LOGGED(level) \
+    NOTE("message", "'level':'" level "','logger':'toybox','data':{'a':1}")
+#define MESSAGES_3 LOGGED("emergency") LOGGED("alert") LOGGED("critical")
 #define TELL(meta) \
     REQ("1", "tools/call", "{'name':'tell','_meta':{" meta "}}")
 #define MODERN_META \
@@ -402,9 +401,7 @@ test_session_over_http(void)
           MCP_OK && is_answer(PONG));
     for (restarts = 0; restarts < 2; restarts++) {
         CHECK(post(headers, TELL("")) == MCP_OK);
-        CHECK(is_note(NOTE("message", "'level':'emergency','data':{'a':1}")
-                      NOTE("message", "'level':'alert','logger':'toy',"
-                           "'data':{'a':1}")));
+        CHECK(is_note(LOGGED("emergency") LOGGED("alert")));
         mcp_count(mcp, &counts);
         CHECK(counts.subscriptions == 1);
         rig_serve(&toy_talker);
