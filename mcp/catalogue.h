@@ -66,14 +66,13 @@ struct mcp_completion {
 
 struct mcp_catalogue {
     const char *name, *title, *version; /* of the server */
-    const char *instructions, *website; /* or NULL */
+    const char *instructions; /* or NULL */
     void *ctx;
     const struct mcp_tool *tools;
     const struct mcp_prompt *prompts;
     const struct mcp_template *templates;
     size_t n_tools, n_prompts, n_templates;
     bool tools_change, prompts_change; /* it calls mcp_list_changed */
-    bool no_logging;                   /* it never calls mcp_log */
     bool structured; /* results of tools are sent as structuredContent too */
     /* Appends to the object of every tool members that concern all answers,
        each after a comma. May be NULL. */

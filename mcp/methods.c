@@ -59,8 +59,6 @@ offers(const struct mcp *m, enum feature f)
         return c->resources != NULL;
     case COMPLETIONS:
         return c->complete != NULL;
-    case LOGGING:
-        return !c->no_logging;
     case TASKS:
         return offers_tasks(m);
     default:
@@ -303,11 +301,9 @@ put_title(struct json_w *w, const char *title, enum mcp_rev rev)
         put_text(w, "title", title);
 }
 
-/* Writes the Implementation that each schema has. Only answers that introduce
-   the server have its web site. */
+/* Writes the Implementation that each schema has. */
 static void
-put_server(struct json_w *w, const char *key, const struct request *r,
-           bool introduce)
+put_server(struct json_w *w, const char *key, const struct request *r)
 {
     const struct mcp_catalogue *c = r->m->m->cat;
 
@@ -315,8 +311,6 @@ put_server(struct json_w *w, const char *key, const struct request *r,
     json_put_z(w, "name", c->name);
     put_title(w, c->title, r->rev);
     json_put_z(w, "version", c->version);
-    if (introduce && r->rev >= MCP_2025_11_25)
-        put_text(w, "websiteUrl", c->website);
     json_close(w);
 }
 
@@ -383,7 +377,7 @@ run_initialize(struct request *r)
 
     json_put_z(w, "protocolVersion", mcp_rev_name(r->rev));
     put_capabilities(w, r);
-    put_server(w, "serverInfo", r, true);
+    put_server(w, "serverInfo", r);
     put_text(w, "instructions", r->m->m->cat->instructions);
     return 0;
 }
@@ -755,8 +749,7 @@ close_result(struct request *r, int kind)
         if (r->listen != NULL)
             json_put_raw(w, MCP_SUBSCRIPTION, r->id);
         put_stale(w, r);
-        put_server(w, MCP_META "serverInfo", r,
-                   r->method->run == run_discover);
+        put_server(w, MCP_META "serverInfo", r);
         json_close(w);
     } else if (kind == 0 && may_say_stale(r)) {
         mcp_key_obj(w, "_meta");

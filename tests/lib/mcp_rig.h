@@ -50,9 +50,6 @@
 /* ---- of the toy box ---- */
 
 #define SERVER "{'name':'toybox','title':'Toy box','version':'7'}"
-#define SERVER_WEB \
-    "{'name':'toybox','title':'Toy box','version':'7'," \
-    "'websiteUrl':'https://toys.example/'}"
 #define PUBLIC COMPLETE "'ttlMs':300000,'cacheScope':'public',"
 #define PRIVATE COMPLETE "'ttlMs':0,'cacheScope':'private',"
 #define TOY_META "'_meta':{" KEY("serverInfo") ":" SERVER "}"

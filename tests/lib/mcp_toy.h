@@ -113,7 +113,6 @@ static const struct mcp_catalogue toy_catalogue = {
     .title = "Toy box",
     .version = "7",
     .instructions = "Play.",
-    .website = "https://toys.example/",
     .tools = toy_tools,
     .n_tools = sizeof(toy_tools) / sizeof(*toy_tools),
     .templates = toy_templates,

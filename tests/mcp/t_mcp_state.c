@@ -170,27 +170,27 @@ static void
 test_catalogue_without_anything(void)
 {
     static const struct mcp_catalogue bare = {
-        .name = "b", .version = "0", .no_logging = true};
+        .name = "b", .version = "0"};
 
     rig_serve(&bare);
     rig_agree(NULL);
     CHECK(answers(INIT("{}"),
-                  RES("1", "'protocolVersion':'" V11 "','capabilities':{},"
+                  RES("1", "'protocolVersion':'" V11 "','capabilities':{"
+                      "'logging':{}},"
                       "'serverInfo':{'name':'b','version':'0'}")));
     CHECK(answers(CALL("x", "{}"), NOT_FOUND("tools/call")));
     CHECK(answers(MESSAGE("1", "tools/list") "}", NOT_FOUND("tools/list")));
     CHECK(answers(READ("a"), NOT_FOUND("resources/read")));
     CHECK(answers(REQ("1", "tasks/get", "{'taskId':'x'}"),
                   NOT_FOUND("tasks/get")));
-    CHECK(answers(REQ("1", "logging/setLevel", "{'level':'info'}"),
-                  NOT_FOUND("logging/setLevel")));
+    CHECK(answers(REQ("1", "logging/setLevel", "{'level':'info'}"), PONG));
     CHECK(answers(MESSAGE("1", "prompts/list") "}",
                   NOT_FOUND("prompts/list")));
     CHECK(answers(MESSAGE("1", "completion/complete") "}",
                   NOT_FOUND("completion/complete")));
     CHECK(answers(NEW("server/discover", ""),
                   RES("'x'", "'supportedVersions':['" V26 "'],"
-                      "'capabilities':{}," PUBLIC "'_meta':{"
+                      "'capabilities':{'logging':{}}," PUBLIC "'_meta':{"
                       KEY("serverInfo") ":{'name':'b','version':'0'}}")));
     rig_serve(&toy_catalogue);
 }
