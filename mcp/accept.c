@@ -63,9 +63,10 @@ check_method(struct request *r)
 /* ---- the modern era ---- */
 
 static int
-mismatch(struct request *r, const char *text)
+mismatch(struct request *r, const char *why)
 {
-    return mcp_refuse(r, MCP_BAD_REQUEST, RPC_HEADER_MISMATCH, text, STR_NONE);
+    return mcp_refuse(r, MCP_BAD_REQUEST, RPC_HEADER_MISMATCH,
+                      "Header mismatch", str_of(why));
 }
 
 /* Before the version is judged: which of two differing ones would it be? */
@@ -78,10 +79,10 @@ check_version_header(struct request *r)
     if (version.p == NULL || !f->http)
         return 0;
     if (f->version.p == NULL)
-        return mismatch(r, "Header mismatch: MCP-Protocol-Version is missing");
+        return mismatch(r, "MCP-Protocol-Version is missing");
     if (!str_eq(f->version, version))
-        return mismatch(r, "Header mismatch: MCP-Protocol-Version and _meta "
-                           "name different versions");
+        return mismatch(r, "MCP-Protocol-Version and _meta name different "
+                           "versions");
     return 0;
 }
 
@@ -163,7 +164,7 @@ check_routing(struct request *r)
         return 0;
     method = f->header(f->header_ctx, "mcp-method");
     if (method.p == NULL || !str_eq(method, r->name))
-        return mismatch(r, "Header mismatch: Mcp-Method is not the method");
+        return mismatch(r, "Mcp-Method is not the method");
     if (r->method == NULL || r->method->target == NULL)
         return 0;
     name = f->header(f->header_ctx, "mcp-name");
@@ -174,7 +175,7 @@ check_routing(struct request *r)
         return says;
     if (says && r->target.p != NULL && str_eq(name, r->target))
         return 0;
-    return mismatch(r, "Header mismatch: Mcp-Name is not the name or uri");
+    return mismatch(r, "Mcp-Name is not the name or uri");
 }
 
 /* Whether a decoded header says the argument v: 0, 1, or ERR_NOMEM. */
