@@ -496,10 +496,8 @@ tell_follows(struct mcp_session *s, int64_t now)
 /* Takes back, in the record, deliveries to a client that went away, so that
    other processes may ask theirs. */
 static void
-give_up_unreachable(struct mcp_session *s)
+give_up(struct mcp_session *s)
 {
-    if (mcp_is_reachable(s))
-        return;
     for (struct mcp_follow *at = s->follows; at != NULL; at = at->next) {
         if (at->asked != 0)
             calls_mark(s->m->calls, str_of(at->id));
@@ -519,7 +517,8 @@ mcp_delivery_tick(struct mcp *m, int64_t now_ms)
     for (struct mcp_session *s = m->sessions; s != NULL; s = s->next) {
         if (s->follows == NULL)
             continue;
-        give_up_unreachable(s);
+        if (!mcp_is_reachable(s))
+            give_up(s);
         tell_follows(s, now_ms);
         look |= s->follows != NULL;
     }
@@ -600,11 +599,7 @@ mcp_delivery_rewind(struct mcp_session *s, bool back)
 void
 mcp_follow_end(struct mcp_session *s)
 {
-    struct mcp_follow *at;
-
-    while ((at = s->follows) != NULL) {
-        if (at->asked != 0)
-            calls_mark(s->m->calls, str_of(at->id));
+    give_up(s);
+    while (s->follows != NULL)
         forget(&s->follows);
-    }
 }
