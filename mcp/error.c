@@ -126,10 +126,7 @@ mcp_put_error(struct str id, const struct mcp_fault *f, struct str raw,
     struct json_w w;
 
     json_w_init(&w, out);
-    json_obj(&w);
-    json_put_z(&w, "jsonrpc", "2.0");
-    if (id.p != NULL)
-        json_put_raw(&w, "id", id);
+    mcp_open_answer(&w, id);
     json_key(&w, "error");
     if (raw.p != NULL)
         json_splice(&w, raw);

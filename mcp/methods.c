@@ -778,9 +778,7 @@ mcp_put_result(struct request *r, struct buf *out)
     int err;
 
     mcp_begin_run(r, out);
-    json_obj(w);
-    json_put_z(w, "jsonrpc", "2.0");
-    json_put_raw(w, "id", r->id);
+    mcp_open_answer(w, r->id);
     json_key(w, "result");
     mcp_open_members(r);
     err = mcp_end_run(r, r->method->run(r));

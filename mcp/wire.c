@@ -191,6 +191,15 @@ mcp_open_message(struct json_w *w, struct buf *b, const char *id,
 }
 
 void
+mcp_open_answer(struct json_w *w, struct str id)
+{
+    json_obj(w);
+    json_put_z(w, "jsonrpc", "2.0");
+    if (id.p != NULL)
+        json_put_raw(w, "id", id);
+}
+
+void
 mcp_close_message(struct json_w *w)
 {
     json_close(w);

@@ -73,6 +73,8 @@ void mcp_key_arr(struct json_w *w, const char *name);
 void mcp_open_message(struct json_w *w, struct buf *b, const char *id,
                       struct str method);
 void mcp_close_message(struct json_w *w);
+/* Opens an answer, up to its result or error; id.p NULL: without one. */
+void mcp_open_answer(struct json_w *w, struct str id);
 /* The end of a message in notes, with the end of its line. */
 void mcp_close_note(struct json_w *w);
 /* Writes the members of an object that is JSON text. */
