@@ -317,19 +317,23 @@ send_question(const struct mcp_session *s, struct mcp_sink *to,
     return send_text(to, &b, place);
 }
 
-/* Sends a request about a task of the client's: get, result or cancel. Each has
-   its own place, since no id may be used twice. */
+/* Sends what concerns a question that s was sent: with a task of the client's
+   a request about that, to get, result or cancel it, else that it is withdrawn.
+   Each request has its own place, since no id may be used twice. */
 static void
-send_poll(struct mcp *m, struct mcp_sink *to, const struct mcp_follow *at,
-          const struct mcp_delivery *h, unsigned i, struct str method)
+send_about(struct mcp *m, struct mcp_sink *to, const struct mcp_follow *at,
+           const struct mcp_delivery *h, unsigned i, struct str method)
 {
-    char id[MAX_ID], kind = str_is(method, "tasks/result") ? 'r' : 'g';
+    bool task = h->task.p != NULL;
+    char id[MAX_ID],
+        kind = !task ? 'c' : str_is(method, "tasks/result") ? 'r' : 'g';
     struct buf b = {0};
     struct json_w w;
 
-    mcp_open_message(&w, &b, put_id(id, kind, at, i, (int64_t)++m->last_ask),
-                     method);
-    json_put_str(&w, "taskId", h->task);
+    put_id(id, kind, at, i, task ? (int64_t)++m->last_ask : h->n);
+    mcp_open_message(&w, &b, task ? id : NULL, method);
+    json_put_str(&w, task ? "taskId" : "requestId",
+                 task ? h->task : str_of(id));
     mcp_close_message(&w);
     send_text(to, &b, STR_NONE);
 }
@@ -339,19 +343,10 @@ static void
 withdraw(const struct mcp_session *s, struct mcp_sink *to,
          const struct mcp_follow *at, const struct mcp_delivery *h, unsigned i)
 {
-    char id[MAX_ID];
-    struct buf b = {0};
-    struct json_w w;
-
-    if (h->task.p != NULL) {
-        if (s->caps & MCP_CLIENT_CANCEL)
-            send_poll(s->m, to, at, h, i, STR("tasks/cancel"));
-        return;
-    }
-    mcp_open_message(&w, &b, NULL, STR("notifications/cancelled"));
-    json_put_z(&w, "requestId", put_id(id, 'c', at, i, h->n));
-    mcp_close_message(&w);
-    send_text(to, &b, STR_NONE);
+    if (h->task.p == NULL)
+        send_about(s->m, to, at, h, i, STR("notifications/cancelled"));
+    else if (s->caps & MCP_CLIENT_CANCEL)
+        send_about(s->m, to, at, h, i, STR("tasks/cancel"));
 }
 
 static void
@@ -394,11 +389,11 @@ tell_question(struct mcp_session *s, struct mcp_sink *to,
     if (h->task.p == NULL)
         return;
     if (at->fetch & bit)
-        send_poll(s->m, to, at, h, i, STR("tasks/result"));
+        send_about(s->m, to, at, h, i, STR("tasks/result"));
     else if (at->poll_ms == 0)
         at->poll_ms = clock_mono_ms() + MCP_POLL_MS;
     else if (at->poll_ms <= clock_mono_ms())
-        send_poll(s->m, to, at, h, i, STR("tasks/get"));
+        send_about(s->m, to, at, h, i, STR("tasks/get"));
     at->fetch &= ~bit;
 }
 
