@@ -111,16 +111,6 @@ exchange_unavailable(struct exchange *x)
     exchange_say(x, 503, EXCHANGE_RETRY, "unavailable: try again\n");
 }
 
-void
-exchange_give(struct exchange *x, int status, const char *type, struct buf *b)
-{
-    if (b->err == 0)
-        exchange_reply(x, status, NULL, type, buf_view(b));
-    else
-        exchange_unavailable(x);
-    buf_fini(b);
-}
-
 bool
 exchange_lacks(struct exchange *x, struct str value, const char *text)
 {

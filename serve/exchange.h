@@ -24,6 +24,7 @@ struct exchanges { /* shared by all of a server */
     unsigned n_rounds;       /* exchanges that wait to be pushed */
     struct loop_timer timer; /* drops kept exchanges, and ends the server */
     struct buf page;         /* the fields of the board, NUL-terminated */
+    struct buf state;        /* a reply about the state of the server */
     int64_t end_ms;          /* when the server ends; 0: it runs */
 };
 
@@ -77,9 +78,6 @@ void exchange_reply(struct exchange *x, int status, const char *fields,
 void exchange_say(struct exchange *x, int status, const char *fields,
                   const char *text);
 void exchange_unavailable(struct exchange *x);
-/* Replies with b, or with 503 if b ran out of memory; frees b. */
-void exchange_give(struct exchange *x, int status, const char *type,
-                   struct buf *b);
 /* Whether a required value is missing; then replies 400 and text. */
 bool exchange_lacks(struct exchange *x, struct str value, const char *text);
 void exchange_begin_stream(struct exchange *x, const char *fields);

@@ -27,32 +27,41 @@ struct web {
 
 /* ---- the state of the server ---- */
 
+/* Replies with all->state, or with 503 if that ran out of memory; frees it. */
+static void
+give(struct exchange *x, int status, const char *type)
+{
+    struct buf *b = &x->all->state;
+
+    if (b->err == 0)
+        exchange_reply(x, status, NULL, type, buf_view(b));
+    else
+        exchange_unavailable(x);
+    buf_fini(b);
+}
+
 static void
 run_health(struct exchange *x)
 {
-    struct buf b = {0};
-
-    state_put_health(&b, x->all->store);
-    exchange_give(x, 200, "application/json", &b);
+    state_put_health(&x->all->state, x->all->store);
+    give(x, 200, "application/json");
 }
 
 static void
 run_ready(struct exchange *x)
 {
-    struct buf b = {0};
-    int status = state_put_ready(&b, x->all->store,
+    int status = state_put_ready(&x->all->state, x->all->store,
                                  x->all->access.o.read_only);
 
-    exchange_give(x, status, "application/json", &b);
+    give(x, status, "application/json");
 }
 
 static void
 run_metrics(struct exchange *x)
 {
-    struct buf b = {0};
-
-    state_put_metrics(&b, x->all->store, x->all->http, exchange_mcp(x));
-    exchange_give(x, 200, "text/plain; version=0.0.4", &b);
+    state_put_metrics(&x->all->state, x->all->store, x->all->http,
+                      exchange_mcp(x));
+    give(x, 200, "text/plain; version=0.0.4");
 }
 
 /* ---- the page for people ---- */
