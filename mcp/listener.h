@@ -43,7 +43,6 @@ extern const struct mcp_list_names mcp_lists[MCP_N_LISTS]; /* enum mcp_list */
 /* Newest n that is committed. */
 uint64_t mcp_head(const struct mcp *m);
 /* The id of an event of s, which has one itself; its length. */
-#define MCP_EVENT_MAX (MCP_ID_MAX + 2 * 21)
 size_t mcp_event_id(const struct mcp_session *s, uint64_t n, uint64_t i,
                     char out[MCP_EVENT_MAX]);
 

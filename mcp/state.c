@@ -98,7 +98,6 @@ mcp_check_inputs(struct request *r)
 {
     const struct json_tok *inputs = json_get(r->params, "inputResponses"),
                           *state = json_get(r->params, "requestState");
-    struct str text;
     int err;
 
     if (!is_absent(inputs) && inputs->type != JSON_OBJECT)
@@ -106,9 +105,7 @@ mcp_check_inputs(struct request *r)
     r->inputs = inputs;
     if (is_absent(state))
         return 0;
-    err = mcp_text(r->m->a, state, &text);
-    if (err == 0)
-        err = open_state(r, text);
+    err = open_state(r, mcp_text_of(r->m, state));
     if (err == 0 || err == ERR_NOMEM)
         return err;
     return mcp_refuse_params(r, "requestState belongs to another request: call "

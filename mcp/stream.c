@@ -14,13 +14,10 @@
 
 /* ---- opened, opened again, closed ---- */
 
-void
-mcp_stream_event(const struct mcp_session *s, struct buf *b)
+size_t
+mcp_stream_event(const struct mcp_session *s, char out[MCP_EVENT_MAX])
 {
-    char event[MCP_EVENT_MAX];
-
-    buf_put(b, event, mcp_event_id(s, s->news.told_n, s->news.told_slot,
-                                   event));
+    return mcp_event_id(s, s->news.told_n, s->news.told_slot, out);
 }
 
 /* Cuts the number after the last dot off text. */

@@ -53,9 +53,10 @@ int mcp_stream_open(struct mcp *m, const struct mcp_facts *f, struct str last,
    belongs to. ERR_IO, ERR_NOMEM. */
 int mcp_sse_open(struct mcp *m, const struct mcp_facts *f, struct str last,
                  struct mcp_sink *sink, struct mcp_session **out);
-/* Appends the id of the first event of such a stream, with which a client can
-   come back. */
-void mcp_stream_event(const struct mcp_session *s, struct buf *b);
+/* Writes the id of the first event of such a stream, with which a client can
+   come back. Returns its length. */
+#define MCP_EVENT_MAX (MCP_ID_MAX + 2 * 21)
+size_t mcp_stream_event(const struct mcp_session *s, char out[MCP_EVENT_MAX]);
 void mcp_stream_close(struct mcp_session *s, struct mcp_sink *sink);
 const char *mcp_session_id(const struct mcp_session *s);
 

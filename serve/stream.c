@@ -14,7 +14,8 @@
 static void
 reply_opened(struct exchange *x, int err, const char *event, const char *data)
 {
-    struct buf id = {0};
+    char id[MCP_EVENT_MAX];
+    size_t n;
 
     if (err == ERR_NOT_FOUND) {
         exchange_say(x, 404, NULL, "no such session\n");
@@ -22,13 +23,11 @@ reply_opened(struct exchange *x, int err, const char *event, const char *data)
         exchange_unavailable(x);
     } else {
         exchange_begin_stream(x, NULL);
-        mcp_stream_event(x->session, &id);
-        if (id.err != 0)
-            http_drop(x->c);
-        else if (*data != '\0' || exchange_version(x) >= MCP_2025_11_25)
-            http_event(x->c, str_of(event), buf_view(&id), 0, str_of(data));
+        n = mcp_stream_event(x->session, id);
+        if (*data != '\0' || exchange_version(x) >= MCP_2025_11_25)
+            http_event(x->c, str_of(event), (struct str){id, n}, 0,
+                       str_of(data));
         http_forget(x->c);
-        buf_fini(&id);
     }
 }
 

@@ -263,8 +263,7 @@ test_after_a_restart_the_rest_is_told(void)
     struct world w;
     struct client *c = client();
     struct mcp_session *s;
-    struct buf event = {0};
-    char id[MCP_ID_MAX], last[160];
+    char id[MCP_ID_MAX], last[MCP_EVENT_MAX];
     unsigned long long n;
 
     open_world(&w);
@@ -272,8 +271,7 @@ test_after_a_restart_the_rest_is_told(void)
     put(&w, "a");
     CHECK(subscribe(&w, id, "toy://a") && subscribe(&w, id, "toy://b"));
     s = stream(&w, id, NULL, c);
-    mcp_stream_event(s, &event);
-    snprintf(last, sizeof(last), "%.*s", STR_ARG(buf_view(&event)));
+    mcp_stream_event(s, last);
     restart(&w);
     n = put(&w, "b");
     clear(c);
@@ -293,7 +291,6 @@ test_after_a_restart_the_rest_is_told(void)
     clear(c);
     stream(&w, id, NULL, c); /* without a place it hears all since then */
     CHECK(c->n > 0 && told(c, 0, place(n, 2), UPDATED("toy://b")));
-    buf_fini(&event);
     close_world(&w);
     drop(c);
 }
@@ -395,8 +392,7 @@ test_sse_session_comes_back_with_its_last_event(void)
     struct client *c = client(), *d = client();
     struct mcp_session *s, *again;
     struct mcp_facts f = facts("ann", NULL);
-    struct buf event = {0};
-    char id[MCP_ID_MAX];
+    char id[MCP_ID_MAX], event[MCP_EVENT_MAX];
     struct str last;
 
     open_world(&w);
@@ -412,8 +408,7 @@ test_sse_session_comes_back_with_its_last_event(void)
     CHECK(mcp_session_set(s, -1, false, STR("toy://a"), STR_NONE) == 0);
     CHECK(commit(&w) == 0 && s->news.n_subs == 1);
     snprintf(id, sizeof(id), "%s", s->id);
-    mcp_stream_event(s, &event);
-    last = buf_view(&event);
+    last = (struct str){event, mcp_stream_event(s, event)};
     mcp_stream_close(s, &c->sink);
     put(&w, "a");
     clear(c);
@@ -435,11 +430,9 @@ test_sse_session_comes_back_with_its_last_event(void)
     CHECK(again != s);
     mcp_stream_close(again, &d->sink);
     join(&w, "ann", id); /* another kind of session */
-    event.len = 0;
-    buf_printf(&event, "%s.0.0", id);
-    CHECK(sse_as(&w, "ann", buf_view(&event), d, &again) ==
+    snprintf(event, sizeof(event), "%s.0.0", id);
+    CHECK(sse_as(&w, "ann", str_of(event), d, &again) ==
           0 && again->sse);
-    buf_fini(&event);
     close_world(&w);
     drop(c);
     drop(d);

@@ -162,15 +162,12 @@ test_replay(void)
 {
     struct who x;
     char before[MCP_EVENT_MAX];
-    struct buf b = {0};
     int i;
 
     begin();
     join(&x, "ann", FORMS);
     stream(&x, NULL);
-    mcp_stream_event(x.s, &b);
-    snprintf(before, sizeof(before), "%.*s", (int)b.len, b.p);
-    buf_fini(&b);
+    mcp_stream_event(x.s, before);
     makes_and_polls(&x, TASK("task", "{}"));
     CHECK(is_asked(&x));
     for (i = 0; i < 2; i++) { /* in the same process, and in another */
