@@ -71,10 +71,7 @@ mcp_session_kind(struct store_kind *out)
 bool
 mcp_is_writable(const struct mcp *m)
 {
-    struct store_state st;
-
-    store_state(m->store, &st);
-    return st.err != ERR_READONLY;
+    return !store_is_readonly(m->store);
 }
 
 static void

@@ -114,20 +114,11 @@ make_key(const char *path, const char *log, struct arena *a)
     return rc;
 }
 
-/* The path of the log, resolved once its directory exists. */
-static const char *
-log_of(const struct sign *s)
-{
-    struct store_state st;
-
-    store_state(s->store, &st);
-    return st.path;
-}
-
+/* The log is resolved once its directory exists. */
 static const char *
 path_of(const struct sign *s, struct arena *a)
 {
-    return arena_printf(a, "%s.key", log_of(s)).p;
+    return arena_printf(a, "%s.key", store_path(s->store)).p;
 }
 
 /* Syncs the name of the key (1). If this process may not, it has not made the
@@ -135,7 +126,7 @@ path_of(const struct sign *s, struct arena *a)
 static int
 sync_key(struct sign *s, struct arena *a)
 {
-    int rc = file_sync_path_of(log_of(s));
+    int rc = file_sync_path_of(store_path(s->store));
 
     s->synced = rc == 0 || rc == ERR_READONLY;
     if (s->synced || rc == ERR_NOMEM)
@@ -154,7 +145,7 @@ find_key(struct sign *s, struct arena *a, bool make)
     rc = store_make_place(s->store);
     if (rc == 0) {
         path = path_of(s, a);
-        rc = path != NULL ? make_key(path, log_of(s), a) : ERR_NOMEM;
+        rc = path != NULL ? make_key(path, store_path(s->store), a) : ERR_NOMEM;
     }
     if (rc == 0)
         return read_key(s, path);
@@ -171,10 +162,7 @@ find_key(struct sign *s, struct arena *a, bool make)
 static bool
 is_current(const struct sign *s)
 {
-    struct store_state st;
-
-    store_state(s->store, &st);
-    return s->have && !st.shared;
+    return s->have && !store_is_shared(s->store);
 }
 
 /* Loads the key into memory. Without make, ERR_INVALID if there is none (2). */

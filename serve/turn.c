@@ -566,19 +566,18 @@ make_room(struct turn *t)
 static bool
 commit(struct turn *t)
 {
-    struct store_state st;
+    bool shared = store_is_shared(t->store);
     int err;
 
     while ((err = try_commit(t)) < 0 && !t->open) {
-        store_state(t->store, &st);
-        if (!st.shared && err == ERR_FULL && t->failures == 0 && make_room(t)) {
+        if (!shared && err == ERR_FULL && t->failures == 0 && make_room(t)) {
             run_again(t, t->first_staged, 0);
             t->failures++;
             continue;
         }
-        run_again(t, st.shared ? 0 : t->first_staged,
+        run_again(t, shared ? 0 : t->first_staged,
                   err == ERR_AGAIN ? 0 : err);
-        if (err != ERR_AGAIN && (!st.shared || t->failures++ > 0))
+        if (err != ERR_AGAIN && (!shared || t->failures++ > 0))
             break;
     }
     return !t->open;

@@ -25,6 +25,10 @@ struct store_state {
     bool shared;         /* with other hosts, by a remote */
 };
 void store_state(const struct store *s, struct store_state *out);
+/* Three of its members alone: path; err is ERR_READONLY; shared. */
+const char *store_path(const struct store *s);
+bool store_is_readonly(const struct store *s);
+bool store_is_shared(const struct store *s);
 
 /* A sentence saying why what a damaged log still has of a key, or of any key
    (key.p NULL), may be incomplete. Valid until the next call. NULL:

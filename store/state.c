@@ -109,6 +109,24 @@ store_locked(const struct store *s)
     return s->lock.held;
 }
 
+const char *
+store_path(const struct store *s)
+{
+    return s->path;
+}
+
+bool
+store_is_readonly(const struct store *s)
+{
+    return s->err == ERR_READONLY || (s->opt.readonly && s->err == 0);
+}
+
+bool
+store_is_shared(const struct store *s)
+{
+    return s->replica != NULL;
+}
+
 void
 store_state(const struct store *s, struct store_state *out)
 {
@@ -116,7 +134,7 @@ store_state(const struct store *s, struct store_state *out)
         .path = s->path, .g = s->log.g, .head = s->log.head,
         .len = s->log.end, .superseded = s->superseded, .keys = s->index.n,
         .index_bytes = s->index.bytes, .torn = s->torn,
-        .err = s->opt.readonly && s->err == 0 ? ERR_READONLY : s->err,
+        .err = store_is_readonly(s) ? ERR_READONLY : s->err,
         .weak_locks = lock_is_by_process(), .shared = s->replica != NULL,
     };
     text_put(out->id, sizeof out->id, "%s", s->id);
