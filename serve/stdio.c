@@ -168,13 +168,14 @@ add_line(struct stdio *io, struct str line)
 static void
 refuse_line(struct stdio *io, struct str line)
 {
-    struct buf b = {0};
+    size_t at = io->out.len;
 
     mcp_scan(&io->scan, line);
-    mcp_too_large(&b, STDIO_MAX_LINE, &io->scan);
-    if (b.err == 0)
-        add_line(io, buf_view(&b));
-    buf_fini(&b);
+    mcp_too_large(&io->out, STDIO_MAX_LINE, &io->scan);
+    buf_char(&io->out, '\n');
+    if (io->out.err != 0)
+        io->out.len = at;
+    io->out.err = 0;
     io->scan = (struct mcp_scan){.len = 0};
     io->skipping = false;
 }
