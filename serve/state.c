@@ -13,13 +13,9 @@
 void
 state_put_health(struct buf *b, struct store *store)
 {
-    struct store_state st;
-
-    store_state(store, &st);
-    if (st.id[0] == '\0') /* another process may have made the log */
+    if (*store_id(store) == '\0') /* another process may have made the log */
         store_follow(store);
-    store_state(store, &st);
-    buf_printf(b, "{\"status\":\"ok\",\"store\":\"%s\"}", st.id);
+    buf_printf(b, "{\"status\":\"ok\",\"store\":\"%s\"}", store_id(store));
 }
 
 /* Reads the store's state. After a failed write it tests whether writes work
@@ -46,7 +42,8 @@ state_put_ready(struct buf *b, struct store *store, bool read_only)
 
     probe(store, &st);
     stale_ms = store_stale_ms(store);
-    ready = (st.err == 0 && stale_ms == 0) || (read_only && st.err == ERR_READONLY);
+    ready = (st.err == 0 && stale_ms == 0) ||
+            (read_only && st.err == ERR_READONLY);
     json_w_init(&w, b);
     json_obj(&w);
     json_put_z(&w, "status", ready ? "ready" : "unavailable");
@@ -122,10 +119,10 @@ state_put_metrics(struct buf *b, struct store *store, const struct http *http,
 
     const uint64_t values[] = {
         st.err == 0, st.head, (uint64_t)st.len, (uint64_t)st.superseded,
-        st.keys, st.index_bytes, (uint64_t)store_stale_ms(store), hc.open, hc.streams, hc.held, hc.accepted,
-        hc.refused, hc.requests, hc.bytes_in, hc.bytes_out, mc.requests,
-        mc.errors, mc.waiting, mc.sessions, mc.subscriptions,
-        (uint64_t)mc.calls.oldest_ms / 1000};
+        st.keys, st.index_bytes, (uint64_t)store_stale_ms(store), hc.open,
+        hc.streams, hc.held, hc.accepted, hc.refused, hc.requests, hc.bytes_in,
+        hc.bytes_out, mc.requests, mc.errors, mc.waiting, mc.sessions,
+        mc.subscriptions, (uint64_t)mc.calls.oldest_ms / 1000};
 
     for (size_t i = 0; *name != '\0'; i++, name += strlen(name) + 1) {
         put_type(b, name);

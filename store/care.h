@@ -25,7 +25,8 @@ struct store_state {
     bool shared;         /* with other hosts, by a remote */
 };
 void store_state(const struct store *s, struct store_state *out);
-/* Three of its members alone: path; err is ERR_READONLY; shared. */
+/* Four of its members alone: id; path; err is ERR_READONLY; shared. */
+const char *store_id(const struct store *s);
 const char *store_path(const struct store *s);
 bool store_is_readonly(const struct store *s);
 bool store_is_shared(const struct store *s);

@@ -110,6 +110,12 @@ store_locked(const struct store *s)
 }
 
 const char *
+store_id(const struct store *s)
+{
+    return s->id;
+}
+
+const char *
 store_path(const struct store *s)
 {
     return s->path;
