@@ -502,7 +502,7 @@ run_call(struct request *r)
     if (r->tool->writes && c->read_only)
         return ERR_UNAUTHORIZED;
     if (r->runs_as.len > 0)
-        return mcp_task_result(r);
+        return mcp_task_run(r);
     err = r->tool->run(c);
     if (err != 0 || out->err != 0)
         return err != 0 ? err : out->err;
@@ -610,15 +610,15 @@ static const struct method methods[] = {
     {"tools/call", EVER, TOOLS, UNCACHED, "name", judge_call, run_call},
     {"tools/list", EVER, TOOLS, CACHE_PUBLIC, NULL, judge_only_page, run_list},
     {"tasks/get", TASKED, TASKS, UNCACHED, "taskId", mcp_task_judge,
-     mcp_task_get},
+     mcp_task_run},
     {"tasks/cancel", TASKED, TASKS, UNCACHED, "taskId", mcp_task_judge,
-     mcp_task_cancel},
+     mcp_task_run},
     {"tasks/result", SEP_1686, TASKS, UNCACHED, "taskId", mcp_task_judge,
-     mcp_task_result},
+     mcp_task_run},
     {"tasks/list", SEP_1686, TASKS, UNCACHED, NULL, judge_page,
      mcp_task_list},
     {"tasks/update", MODERN, TASKS, UNCACHED, "taskId", mcp_task_judge_update,
-     mcp_task_update},
+     mcp_task_run},
     {"resources/list", EVER, RESOURCES, CACHE_PRIVATE, NULL, judge_page,
      run_resources_list},
     {"resources/read", EVER, RESOURCES, CACHE_PRIVATE, "uri", judge_read,

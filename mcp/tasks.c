@@ -33,12 +33,19 @@ refuse(struct request *r, enum mcp_code code, const char *text)
     return mcp_refuse(r, MCP_OK, code, text, STR_NONE);
 }
 
+/* What is done with the task: get, its result, cancel, or update. A plain call
+   waits for the result. */
+static char
+verb(const struct request *r)
+{
+    return r->runs_as.len > 0 ? 'r' : r->name.p[sizeof("tasks/") - 1];
+}
+
 /* Whether it is a method that changes a task. */
 static bool
 changes(const struct request *r)
 {
-    return r->method->run == mcp_task_cancel ||
-           r->method->run == mcp_task_update;
+    return verb(r) == 'c' || verb(r) == 'u';
 }
 
 int
@@ -129,38 +136,28 @@ mcp_task_writes(const struct request *r)
              mcp_delivery_wanted(r)));
 }
 
-int
-mcp_task_get(struct request *r)
+static int
+put_task(struct request *r, struct call *k)
 {
-    struct call k;
-    int err = fetch(r, &k);
-
-    if (err != 0)
-        return err;
     if (!is_modern(r))
-        mcp_deliver(r, &k);
-    mcp_put_task(&r->run.w, r->m->m, r->call.arena, &k, r->rev);
+        mcp_deliver(r, k);
+    mcp_put_task(&r->run.w, r->m->m, r->call.arena, k, r->rev);
     return 0;
 }
 
-int
-mcp_task_result(struct request *r)
+static int
+put_result(struct request *r, struct call *k)
 {
-    struct call k;
-    int err = fetch(r, &k);
-
-    if (err != 0)
-        return err;
-    if (!call_status_ended(k.status))
-        return mcp_await(r, &k);
-    if (k.status == CALL_COMPLETED) {
-        mcp_put_outcome(&r->run.w, r->m->m, r->call.arena, &k, r->rev);
+    if (!call_status_ended(k->status))
+        return mcp_await(r, k);
+    if (k->status == CALL_COMPLETED) {
+        mcp_put_outcome(&r->run.w, r->m->m, r->call.arena, k, r->rev);
         if (r->runs_as.len == 0)
-            mcp_put_related(&r->run.w, k.id);
+            mcp_put_related(&r->run.w, k->id);
         return 0;
     }
-    r->run.error = k.status == CALL_FAILED
-                   ? k.error
+    r->run.error = k->status == CALL_FAILED
+                   ? k->error
                    : STR("{\"code\":-32603,"
                          "\"message\":\"The task was cancelled\"}");
     return ERR_INVALID;
@@ -205,37 +202,31 @@ mcp_task_list(struct request *r)
     return err;
 }
 
-int
-mcp_task_cancel(struct request *r)
+static int
+cancel(struct request *r, struct call *k)
 {
-    struct call k;
-    int err = fetch(r, &k);
+    int err;
 
-    if (err == 0 && call_status_ended(k.status))
+    if (call_status_ended(k->status))
         return mcp_fail(r, is_modern(r) ? 0 : ERR_INVALID,
                         "The task has already ended");
-    if (err == 0) {
-        k.status = CALL_CANCELLED;
-        k.message = STR("The task was cancelled by request.");
-        err = calls_stage(r->m->m->calls, &k, "cancel");
-    }
+    k->status = CALL_CANCELLED;
+    k->message = STR("The task was cancelled by request.");
+    err = calls_stage(r->m->m->calls, k, "cancel");
     if (err == 0 && !is_modern(r))
-        mcp_put_task_head(&r->run.w, r->m->m, &k, r->rev);
+        mcp_put_task_head(&r->run.w, r->m->m, k, r->rev);
     return err;
 }
 
 /* An answer counts once, for an open question: other keys are ignored. */
-int
-mcp_task_update(struct request *r)
+static int
+update(struct request *r, struct call *k)
 {
     struct mcp_question *all;
-    struct call k;
     bool news = false;
-    int err = fetch(r, &k);
+    int err = mcp_read_questions(r->call.arena, k->questions, &all);
 
-    if (err == 0)
-        err = mcp_read_questions(r->call.arena, k.questions, &all);
-    if (err != 0 || call_status_ended(k.status))
+    if (err != 0 || call_status_ended(k->status))
         return err;
     for (struct mcp_question *q = all; q != NULL; q = q->next) {
         const struct json_tok *t = json_get(r->inputs, q->key.p);
@@ -245,5 +236,25 @@ mcp_task_update(struct request *r)
         q->answer = t;
         news = true;
     }
-    return news ? mcp_stage_answers(r, all, &k) : 0;
+    return news ? mcp_stage_answers(r, all, k) : 0;
+}
+
+int
+mcp_task_run(struct request *r)
+{
+    struct call k;
+    int err = fetch(r, &k);
+
+    if (err != 0)
+        return err;
+    switch (verb(r)) {
+    case 'g':
+        return put_task(r, &k);
+    case 'r':
+        return put_result(r, &k);
+    case 'c':
+        return cancel(r, &k);
+    default:
+        return update(r, &k);
+    }
 }

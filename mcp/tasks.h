@@ -13,10 +13,8 @@ int mcp_task_judge_update(struct request *r);
 int mcp_task_judge_call(struct request *r);
 /* Whether running one of these methods may stage records. */
 bool mcp_task_writes(const struct request *r);
-int mcp_task_get(struct request *r);
-int mcp_task_result(struct request *r);
+/* Run tasks/list, and the others; a plain call like tasks/result. */
 int mcp_task_list(struct request *r);
-int mcp_task_cancel(struct request *r);
-int mcp_task_update(struct request *r);
+int mcp_task_run(struct request *r);
 
 #endif
