@@ -475,7 +475,7 @@ find_session(struct mcp_message *m, const struct json_tok *root)
         m->modern ||
         (root != NULL && json_is(json_get(root, "method"), "initialize")))
         return 0;
-    return mcp_session_find(m->m, f, &m->s);
+    return mcp_session_find(m->m, f, f->session_id, &m->s);
 }
 
 /* Whatever came for it, a client has to learn that its session is gone. */

@@ -261,16 +261,16 @@ mcp_session_id(const struct mcp_session *s)
 /* Makes a session again from its id, unless it cannot be known whether it has
    ended. */
 static int
-revive(struct mcp *m, const struct mcp_facts *f, struct mcp_session **out)
+revive(struct mcp *m, const struct mcp_facts *f, struct str id,
+       struct mcp_session **out)
 {
     struct arena a = {0};
-    struct str id = f->session_id, said = STR_NONE;
+    struct str said = STR_NONE;
     struct mcp_session *s = NULL;
     const uint8_t *raw;
     int err = ERR_NOT_FOUND;
 
-    if (id.len < MCP_ID_MAX && !f->read_only &&
-        mcp_is_writable(m))
+    if (id.len < MCP_ID_MAX && !f->read_only && mcp_is_writable(m))
         err = sign_open(m->sign, "session", f->principal, id, &a, &said);
     raw = (const uint8_t *)said.p;
     if (err == 0 && (said.len < AT_NAME || said.len > ID_LEN ||
@@ -475,10 +475,9 @@ mcp_session_changed(struct mcp *m, const struct mcp_change *c)
 }
 
 int
-mcp_session_find(struct mcp *m, const struct mcp_facts *f,
+mcp_session_find(struct mcp *m, const struct mcp_facts *f, struct str id,
                  struct mcp_session **out)
 {
-    struct str id = f->session_id;
     struct mcp_session *s;
     int err = 0;
 
@@ -489,7 +488,7 @@ mcp_session_find(struct mcp *m, const struct mcp_facts *f,
     m->followed = true;
     s = *place_of(m, id);
     if (s == NULL) {
-        err = revive(m, f, &s);
+        err = revive(m, f, id, &s);
     } else {
         list_cut(s);
         list_put(s);

@@ -14,9 +14,9 @@ bool mcp_is_writable(const struct mcp *m);
 struct mcp_session *mcp_session_new(struct mcp *m, const struct mcp_facts *f);
 /* Gives it an id, once revision and capabilities are known. 0 or ERR_IO. */
 int mcp_session_seal(struct mcp_session *s);
-/* Finds the session that f names. ERR_NOT_FOUND: it is unknown, has ended, or
-   has another principal or right to write. */
-int mcp_session_find(struct mcp *m, const struct mcp_facts *f,
+/* Finds the session of this id, for its principal in f. ERR_NOT_FOUND: it is
+   unknown, has ended, or has another principal or right to write. */
+int mcp_session_find(struct mcp *m, const struct mcp_facts *f, struct str id,
                      struct mcp_session **out);
 /* Frees a session that nobody uses. */
 void mcp_session_free(struct mcp_session *s);

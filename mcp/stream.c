@@ -79,7 +79,7 @@ int
 mcp_stream_open(struct mcp *m, const struct mcp_facts *f, struct str last,
                 struct mcp_sink *sink, struct mcp_session **out)
 {
-    int err = mcp_session_find(m, f, out);
+    int err = mcp_session_find(m, f, f->session_id, out);
 
     if (err != 0)
         return err == ERR_NOMEM ? err : ERR_NOT_FOUND;
@@ -91,15 +91,13 @@ int
 mcp_sse_open(struct mcp *m, const struct mcp_facts *f, struct str last,
              struct mcp_sink *sink, struct mcp_session **out)
 {
-    struct mcp_facts of = *f;
+    struct str id = last;
     struct mcp_session *s = NULL;
     uint64_t number;
     int err = 0;
 
-    of.session_id = last;
-    if (cut_number(&of.session_id, &number) &&
-        cut_number(&of.session_id, &number) &&
-        mcp_session_find(m, &of, &s) == ERR_NOMEM)
+    if (cut_number(&id, &number) && cut_number(&id, &number) &&
+        mcp_session_find(m, f, id, &s) == ERR_NOMEM)
         return ERR_NOMEM;
     if (s == NULL || !s->sse) {
         s = mcp_session_new(m, f);

@@ -424,7 +424,7 @@ find_as(struct world *w, const char *who, const char *id)
     struct mcp_facts f = facts(who, id);
     struct mcp_session *s = NULL;
 
-    return mcp_session_find(w->m, &f, &s) == 0 ? s : NULL;
+    return mcp_session_find(w->m, &f, f.session_id, &s) == 0 ? s : NULL;
 }
 
 static inline struct mcp_session *

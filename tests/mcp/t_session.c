@@ -575,7 +575,7 @@ test_readers_write_nothing(void)
     CHECK(c->n > 0 && told(c, 0, "1.1", UPDATED("toy://a")));
     join(&w, "ann", writer);
     f.session_id = str_of(writer);
-    CHECK(mcp_session_find(w.m, &f, &s) == ERR_NOT_FOUND);
+    CHECK(mcp_session_find(w.m, &f, f.session_id, &s) == ERR_NOT_FOUND);
     f.session_id = str_of(id);
     run(&w, &f, NULL, NULL);
     CHECK(w.status == MCP_OK && mcp_head(w.m) == 1);
@@ -583,11 +583,11 @@ test_readers_write_nothing(void)
     CHECK(w.status == MCP_NOT_FOUND);
     run(&w, &f, INIT, NULL);
     f.session_id = str_of(strcpy(id, w.made));
-    CHECK(mcp_session_find(w.m, &f, &s) == 0);
+    CHECK(mcp_session_find(w.m, &f, f.session_id, &s) == 0);
     restart(&w);
-    CHECK(mcp_session_find(w.m, &f, &s) == ERR_NOT_FOUND);
+    CHECK(mcp_session_find(w.m, &f, f.session_id, &s) == ERR_NOT_FOUND);
     f.session_id = str_of(writer);
-    CHECK(mcp_session_find(w.m, &f, &s) == ERR_NOT_FOUND);
+    CHECK(mcp_session_find(w.m, &f, f.session_id, &s) == ERR_NOT_FOUND);
     CHECK(find(&w, writer) != NULL);
     close_world(&w);
     drop(c);
@@ -609,13 +609,13 @@ test_readers_stay_longer(void)
     f.session_id = str_of(strcpy(reader, w.made));
     for (i = 0; i < MCP_MAX_SESSIONS; i++)
         join(&w, "ann", id);
-    CHECK(mcp_session_find(w.m, &f, &s) == 0);
+    CHECK(mcp_session_find(w.m, &f, f.session_id, &s) == 0);
     f.session_id = STR_NONE;
     for (i = 0; i < MCP_MAX_SESSIONS; i++)
         run(&w, &f, INIT, NULL);
     f.session_id = str_of(reader);
     CHECK(w.made[0] != '\0' && w.m->n_sessions == MCP_MAX_SESSIONS);
-    CHECK(mcp_session_find(w.m, &f, &s) == ERR_NOT_FOUND);
+    CHECK(mcp_session_find(w.m, &f, f.session_id, &s) == ERR_NOT_FOUND);
     close_world(&w);
 }
 
@@ -636,7 +636,7 @@ test_sessions_are_shared_out(void)
     for (i = 0; i < MCP_MAX_SESSIONS + 100; i++)
         run(&w, &bob, INIT, NULL);
     CHECK(w.made[0] != '\0' && w.m->n_sessions == MCP_MAX_SESSIONS);
-    CHECK(mcp_session_find(w.m, &ann, &s) == 0);
+    CHECK(mcp_session_find(w.m, &ann, ann.session_id, &s) == 0);
     close_world(&w);
 }
 
