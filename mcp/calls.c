@@ -584,15 +584,20 @@ calls_has_questions(const struct calls *c, struct str id)
     return e != NULL && e->status == CALL_INPUT_REQUIRED;
 }
 
-bool
-calls_is_marked(struct calls *c, struct str id)
+/* Whether e, which may be NULL, is marked or due. */
+static bool
+has_to_run(const struct calls *c, const struct call_entry *e)
 {
-    const struct call_entry *e = find(c, id);
-
     return e != NULL && is_live(e) &&
            (c->slot[e->slot].marked ||
             (e->due_in != 0 &&
              store_now_ms(c->store) - e->created_ms >= e->due_in));
+}
+
+bool
+calls_is_marked(struct calls *c, struct str id)
+{
+    return has_to_run(c, find(c, id));
 }
 
 void
@@ -609,8 +614,8 @@ calls_mark_due(struct calls *c, struct str id)
 {
     const struct call_entry *e = find(c, id);
 
-    if (calls_is_marked(c, id))
-        calls_mark(c, id);
+    if (has_to_run(c, e))
+        mark(c, e->slot);
     return e != NULL && is_live(e);
 }
 
