@@ -46,16 +46,17 @@ mcp_session_lives(const struct mcp_call *c, struct str mark)
 {
     const struct mcp *m = c->of->m->m;
     struct str tag = str_cut(&mark, '.');
-    uint64_t by, hash = 0;
+    uint32_t high, low;
+    uint64_t by;
 
     if (!str_u64(mark, &by) || !store_alive(m->store, by))
         return false;
     if (by != store_instance(m->store) || tag.len != 16)
         return true;
-    for (size_t i = 0; i < tag.len; i++)
-        hash = hash << 4 | (unsigned)text_hex_digit(tag.p[i]);
+    if (!text_hex32(tag.p, &high) || !text_hex32(tag.p + 8, &low))
+        return false;
     for (const struct mcp_session *s = m->sessions; s != NULL; s = s->next)
-        if (str_hash(str_of(s->id)) == hash)
+        if (str_hash(str_of(s->id)) == ((uint64_t)high << 32 | low))
             return is_there(s);
     return false;
 }

@@ -222,13 +222,12 @@ mcp_session_seal(struct mcp_session *s)
     struct str client = utf8_cut(str_of(s->client), MCP_NAME_MAX);
     uint8_t raw[ID_LEN];
     struct buf b = {0};
-    int i, err = random_bytes(raw, AT_SSE);
+    int err = s->read_only ? random_hex(s->id, 2 * AT_SSE)
+                           : random_bytes(raw, AT_SSE);
 
     if (err != 0)
         return ERR_IO;
     s->born_ms = store_now_ms(s->m->store);
-    for (i = 0; s->read_only && i < AT_SSE; i++)
-        text_put(s->id + 2 * i, 3, "%02x", raw[i]);
     if (s->read_only) {
         *place_of(s->m, str_of(s->id)) = s;
         return 0;
