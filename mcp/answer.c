@@ -72,12 +72,12 @@ static const struct json_tok no_answer = {"null", 4, 1, 0, JSON_NULL, false};
 /* Another session that follows call id, and can be asked at once. */
 static const struct mcp_session *
 next_to_ask(const struct mcp_session *s, struct str id,
-            const struct mcp_question *q, unsigned i)
+            const struct mcp_question *q)
 {
     for (const struct mcp_session *o = s->m->sessions; o != NULL; o = o->next) {
         const struct mcp_follow *at = mcp_follow_of(o, id);
 
-        if (o != s && at != NULL && !(at->refused >> i & 1) &&
+        if (o != s && at != NULL && !(at->refused >> q->i & 1) &&
             (mcp_cap_of(q->method) & o->caps) && mcp_channel(o, id) != NULL)
             return o;
     }
@@ -101,7 +101,7 @@ take_refusal(struct request *r, struct call *k,
     if (!again) {
         if (at != NULL)
             at->refused |= UINT32_C(1) << r->reply.question;
-        next = next_to_ask(s, k->id, q, r->reply.question);
+        next = next_to_ask(s, k->id, q);
     }
     q->delivery.n = 0;
     if (next == NULL)
@@ -119,14 +119,14 @@ find_question(struct request *r, struct call *k, struct mcp_question **all,
               struct mcp_question **q)
 {
     struct arena *a = r->call.arena;
-    unsigned i = 0;
     int err = calls_get(r->m->m->calls, a, r->target, mcp_who(r), k);
 
     if (err == 0)
         err = mcp_read_questions(a, k->questions, all);
     if (err != 0 && err != ERR_NOT_FOUND)
         return err;
-    for (*q = err == 0 ? *all : NULL; *q != NULL && i < r->reply.question; i++)
+    *q = err == 0 ? *all : NULL;
+    while (*q != NULL && (*q)->i != r->reply.question)
         *q = (*q)->next;
     if (*q != NULL)
         return 0;

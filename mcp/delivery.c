@@ -57,19 +57,19 @@ mcp_was_delivered_to(const struct mcp_session *s, const struct mcp_delivery *h)
             (lasts && !store_alive(s->m->store, by)));
 }
 
-/* What to do about the i-th question for a session that may follow its call.
+/* What to do about a question for a session that may follow its call.
    0: nothing; 1: ask it; 2: a process that is gone has asked it. */
 static int
 wants_delivery(const struct mcp_session *s, const struct mcp_follow *at,
-           const struct mcp_question *q, unsigned i)
+           const struct mcp_question *q)
 {
     struct mcp *m = s->m;
     uint64_t me = store_instance(m->store);
     struct mcp_delivery h = q->delivery;
 
-    if (q->answer != NULL || me == 0 || i >= MCP_MAX_DELIVERED ||
+    if (q->answer != NULL || me == 0 || q->i >= MCP_MAX_DELIVERED ||
         (mcp_cap_of(q->method) & s->caps) == 0 ||
-        (at != NULL && (at->refused >> i & 1)))
+        (at != NULL && (at->refused >> q->i & 1)))
         return 0;
     if (mcp_was_delivered_to(s, &h))
         return (uint64_t)h.by == me ? 0 : 2;
@@ -128,12 +128,11 @@ deliver_all(const struct mcp_session *s, struct mcp_follow *at,
 {
     struct mcp_question *all;
     bool news = false;
-    unsigned i = 0;
 
     if (mcp_read_questions(a, k->questions, &all) != 0)
         return STR_NONE;
     for (struct mcp_question *q = all; q != NULL; q = q->next) {
-        int what = wants_delivery(s, at, q, i++);
+        int what = wants_delivery(s, at, q);
 
         if (what == 1)
             mcp_deliver_to(s, q);
@@ -258,10 +257,10 @@ mcp_channel(const struct mcp_session *s, struct str id)
 #define MAX_ID (CALL_ID_LEN + 64) /* of a request of ours */
 
 static char *
-put_id(char id[MAX_ID], char kind, const struct mcp_follow *at, unsigned i,
-       int64_t place)
+put_id(char id[MAX_ID], char kind, const struct mcp_follow *at,
+       const struct mcp_question *q, int64_t place)
 {
-    text_put(id, MAX_ID, "mcptask-%c.%s.%u.%lld", kind, at->id, i,
+    text_put(id, MAX_ID, "mcptask-%c.%s.%u.%lld", kind, at->id, q->i,
              (long long)place);
     return id;
 }
@@ -293,14 +292,14 @@ mcp_is_task_first(const struct mcp_session *s, const struct mcp_question *q)
 static int
 send_question(const struct mcp_session *s, struct mcp_sink *to,
               struct mcp_follow *at, const struct call *k,
-              const struct mcp_question *q, unsigned i)
+              const struct mcp_question *q)
 {
     char id[MAX_ID], event[MCP_EVENT_MAX];
     struct str place = {event, 0};
     struct buf b = {0};
     struct json_w w;
 
-    mcp_open_message(&w, &b, put_id(id, 'c', at, i, q->delivery.n), q->method);
+    mcp_open_message(&w, &b, put_id(id, 'c', at, q, q->delivery.n), q->method);
     if (!mcp_is_plain(k))
         mcp_put_related(&w, k->id);
     if (mcp_is_task_first(s, q)) {
@@ -312,7 +311,7 @@ send_question(const struct mcp_session *s, struct mcp_sink *to,
     mcp_close_message(&w);
     at->own = to == s->news.sinks;
     if (at->own && s->id[0] != '\0')
-        place.len = mcp_event_id(s, (uint64_t)q->delivery.n, FIRST_PLACE + i,
+        place.len = mcp_event_id(s, (uint64_t)q->delivery.n, FIRST_PLACE + q->i,
                                  event);
     return send_text(to, &b, place);
 }
@@ -322,15 +321,16 @@ send_question(const struct mcp_session *s, struct mcp_sink *to,
    Each request has its own place, since no id may be used twice. */
 static void
 send_about(struct mcp *m, struct mcp_sink *to, const struct mcp_follow *at,
-           const struct mcp_delivery *h, unsigned i, struct str method)
+           const struct mcp_question *q, struct str method)
 {
+    const struct mcp_delivery *h = &q->delivery;
     bool task = h->task.p != NULL;
     char id[MAX_ID],
         kind = !task ? 'c' : str_is(method, "tasks/result") ? 'r' : 'g';
     struct buf b = {0};
     struct json_w w;
 
-    put_id(id, kind, at, i, task ? (int64_t)++m->last_ask : h->n);
+    put_id(id, kind, at, q, task ? (int64_t)++m->last_ask : h->n);
     mcp_open_message(&w, &b, task ? id : NULL, method);
     json_put_str(&w, task ? "taskId" : "requestId",
                  task ? h->task : str_of(id));
@@ -341,12 +341,12 @@ send_about(struct mcp *m, struct mcp_sink *to, const struct mcp_follow *at,
 /* Withdraws a question that nobody waits for any more. */
 static void
 withdraw(const struct mcp_session *s, struct mcp_sink *to,
-         const struct mcp_follow *at, const struct mcp_delivery *h, unsigned i)
+         const struct mcp_follow *at, const struct mcp_question *q)
 {
-    if (h->task.p == NULL)
-        send_about(s->m, to, at, h, i, STR("notifications/cancelled"));
+    if (q->delivery.task.p == NULL)
+        send_about(s->m, to, at, q, STR("notifications/cancelled"));
     else if (s->caps & MCP_CLIENT_CANCEL)
-        send_about(s->m, to, at, h, i, STR("tasks/cancel"));
+        send_about(s->m, to, at, q, STR("tasks/cancel"));
 }
 
 static void
@@ -367,20 +367,20 @@ send_status(const struct mcp_session *s, struct mcp_sink *to, struct arena *a,
 static void
 tell_question(struct mcp_session *s, struct mcp_sink *to,
               struct mcp_follow *at, const struct call *k,
-              const struct mcp_question *q, unsigned i, uint64_t *n)
+              const struct mcp_question *q, uint64_t *n)
 {
     const struct mcp_delivery *h = &q->delivery;
     bool was_asked = (uint64_t)h->n <= at->asked;
-    uint32_t bit = UINT32_C(1) << i;
+    uint32_t bit = UINT32_C(1) << q->i;
 
     if (q->answer != NULL || at->cancelled || call_status_ended(k->status)) {
         if (was_asked && !(at->gone & bit))
-            withdraw(s, to, at, h, i);
+            withdraw(s, to, at, q);
         at->gone |= bit;
         return;
     }
     if (!was_asked && h->task.p == NULL && /* else it knows of it */
-        send_question(s, to, at, k, q, i) != 0) {
+        send_question(s, to, at, k, q) != 0) {
         at->due = true;
         return;
     }
@@ -389,11 +389,11 @@ tell_question(struct mcp_session *s, struct mcp_sink *to,
     if (h->task.p == NULL)
         return;
     if (at->fetch & bit)
-        send_about(s->m, to, at, h, i, STR("tasks/result"));
+        send_about(s->m, to, at, q, STR("tasks/result"));
     else if (at->poll_ms == 0)
         at->poll_ms = clock_mono_ms() + MCP_POLL_MS;
     else if (at->poll_ms <= clock_mono_ms())
-        send_about(s->m, to, at, h, i, STR("tasks/get"));
+        send_about(s->m, to, at, q, STR("tasks/get"));
     at->fetch &= ~bit;
 }
 
@@ -415,17 +415,16 @@ tell_follow(struct mcp_session *s, struct mcp_follow *at, struct mcp_sink *to)
     uint64_t n = at->asked;
     bool polled = at->poll_ms != 0 && at->poll_ms <= clock_mono_ms();
     bool known = at->told != CALL_N_STATUSES;
-    unsigned i = 0;
     int err = calls_get(s->m->calls, &a, str_of(at->id), STR_NONE, &k);
 
     send_notes(to, &at->notes);
     if (err == 0)
         err = mcp_read_questions(&a, k.questions, &q);
     at->due = err != 0 && err != ERR_NOT_FOUND && err != ERR_INVALID;
-    for (; err == 0 && q != NULL && i < MCP_MAX_DELIVERED; q = q->next, i++) {
+    for (; err == 0 && q != NULL && q->i < MCP_MAX_DELIVERED; q = q->next) {
         if (!mcp_was_delivered_to(s, &q->delivery))
             continue;
-        tell_question(s, to, at, &k, q, i, &n);
+        tell_question(s, to, at, &k, q, &n);
         known = true;
     }
     at->asked = n;

@@ -45,6 +45,7 @@ mcp_read_questions(struct arena *a, struct str raw, struct mcp_question **out)
         if (q == NULL || mcp_text(a, json_get(t, "key"), &key) != 0)
             return ERR_NOMEM;
         *q = (struct mcp_question){
+            .i = i,
             .key = arena_str(a, key),
             .params = json_raw(json_get(t, "params")),
             .answer = json_get(t, "answer"),

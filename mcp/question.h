@@ -18,6 +18,7 @@ struct mcp_delivery {
 
 struct mcp_question {
     struct mcp_question *next;
+    unsigned i; /* its place in the record */
     struct str key, method, params;
     const struct json_tok *answer; /* NULL: not yet */
     struct mcp_delivery delivery;
