@@ -3,12 +3,15 @@
    Without a command it serves MCP on standard input and output until the input
    ends, a signal arrives or the parent dies; or, if an option says so, over
    HTTP until a signal arrives. It refuses to start with an unknown option or a
-   store of an unknown version. Starting writes no record. A damaged store is
-   served as far as it is whole, since that is when its owner needs it most. */
+   store of an unknown version. Starting writes no record, except of commands of
+   mcptask run that have ended while nobody was left to report it. A damaged
+   store is served as far as it is whole, since that is when its owner needs it
+   most. */
 
 #include "mcp/calls.h"
 #include "cli/cli.h"
 #include "cli/help.h"
+#include "cli/run.h"
 #include "cli/store.h"
 #include "cli/text.h"
 #include "etcd/remote.h"
@@ -325,6 +328,7 @@ open_parts(struct parts *p, const struct options *o, char why[256])
     if ((err = cli_open_store(e, false, &p->s, why)) < 0)
         return err;
     meet_hosts(p->s.store);
+    cli_run_tell_lost(e, &p->s);
     if ((err = sign_new(&p->sign, p->s.store)) < 0 ||
         (err = tools_new(&p->tools, p->s.tasks, e)) < 0 ||
         (err = mcp_new(&p->mcp, tools_catalogue(p->tools), p->s.store,

@@ -11,9 +11,9 @@
       once the result is on disk. If it exists and nobody holds the lock, the
       supervisor was killed and the command has ended.
    2. If the supervisor is killed, the watcher waits for that lock and reports
-      that the result is unknown. If both are killed, whoever runs a command for
-      the task next does so first: no command starts twice because its
-      supervisor died.
+      that the result is unknown. If both are killed, as in a reboot, the next
+      server to start does it, or whoever runs a command for the task before
+      starting it: no command starts twice because its supervisor died.
    3. The lock is that of flock, which belongs to the open file on every
       kernel; those of fcntl may belong to the process. */
 
@@ -29,6 +29,7 @@
 #include "task/artifact.h"
 #include "task/view.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -389,8 +390,9 @@ lock_file(struct run *r, int how)
         if (r->lock < 0)
             return cli_fail_errno(c, ERR_IO, r->path);
         if (flock(r->lock, how) != 0)
-            return cli_fail(c, ERR_LEASE, "%s: its command still runs: "
-                            "mcptask cancel %s ends it", r->id, r->id);
+            return r->argv == NULL ? CLI_CONFLICT
+                   : cli_fail(c, ERR_LEASE, "%s: its command still runs: "
+                              "mcptask cancel %s ends it", r->id, r->id);
         if (stat(r->path, &there) == 0 && fstat(r->lock, &mine) == 0 &&
             there.st_ino == mine.st_ino && there.st_dev == mine.st_dev)
             return 0;
@@ -436,6 +438,28 @@ tell_lost(struct run *r)
         return cli_fail_store(r->c, ERR_NOMEM);
     cli_fail(r->c, 0, "%s: %s: %s", r->id, then.command, lost);
     return record(&then, -1, lost);
+}
+
+void
+cli_run_tell_lost(const struct cli_env *env, const struct cli_store *s)
+{
+    struct cli c = {.env = env, .s = *s, .quiet = true};
+    const char *path = arena_printf(&c.kept, "%s/runs", env->base_dir).p;
+    DIR *dir = path != NULL && !env->read_only ? opendir(path) : NULL;
+    struct dirent *e;
+
+    while (dir != NULL && (e = readdir(dir)) != NULL) {
+        struct run r = {.c = &c, .id = e->d_name, .lock = -1};
+
+        if (r.id[0] != '.' && lock_file(&r, LOCK_EX | LOCK_NB) == 0 &&
+            tell_lost(&r) == 0)
+            unlink(r.path);
+        close(r.lock);
+    }
+    if (dir != NULL)
+        closedir(dir);
+    arena_fini(&c.a);
+    arena_fini(&c.kept);
 }
 
 /* ---- the supervisor ---- */

@@ -6,5 +6,8 @@
 #include "cli/command.h"
 
 int cli_run(struct cli *c);
+/* Reports the commands that have ended while nobody was left to report their
+   result. Errors are printed. */
+void cli_run_tell_lost(const struct cli_env *env, const struct cli_store *s);
 
 #endif

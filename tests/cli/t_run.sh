@@ -275,4 +275,26 @@ checks=$((checks + 1))
 [ ! -e started ] || fail 'a command was started twice'
 run 0 verify
 
+begin a_server_finds_what_ended_untold
+waiting -a me
+read -r id <out
+command=$(process command "$id")
+killed "$(process watcher "$id")" "$(process supervisor "$id")"
+run 0 # it still runs
+run 0 show "$id" --json
+has out '"status":"in_progress"'
+killed "$command"
+until_true flock -n "$MCP_TASK_BASE_DIR/runs/$id" true
+run 0 --read-only
+run 0 show "$id" --json
+has out '"status":"in_progress"'
+run 0
+has err 'the result is unknown'
+check no_file "$id"
+run 0 show "$id" --json
+has out '"status":"failed"' 'the result is unknown'
+run 0
+lacks err unknown
+run 0 verify
+
 finish
