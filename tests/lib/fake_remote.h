@@ -40,13 +40,13 @@ struct fake {
     struct remote remote;
     struct fake_list *list;
     char dir[256]; /* of the log */
-    unsigned hold;   /* so many steps answer ERR_MORE first */
-    int fail;        /* the next operations end so, without effect, */
-    unsigned n_fail; /* so many of them */
+    unsigned hold;   /* this many steps answer ERR_MORE first */
+    unsigned n_fail; /* this many operations fail without effect, */
+    int fail;        /* with this error */
     bool full;       /* commits are refused */
-    bool late;       /* one that failed so takes effect at fake_settle */
-    bool bell;       /* between operations: a pull is worth it */
-    bool tells;      /* it will ring whenever it is */
+    bool late;       /* one that failed takes effect at fake_settle */
+    bool bell;       /* between operations: there is something to pull */
+    bool tells;      /* it rings the bell whenever there is */
     size_t window;   /* batches in an answer */
     int64_t skew_ms;
     int no_content;  /* contents fail so, and nothing else */
@@ -54,8 +54,8 @@ struct fake {
     unsigned pulls, commits, shares, n_compacted, n_alive;
     uint64_t number; /* of this process */
     uint64_t living; /* of another */
-    void (*first)(void *ctx); /* called once before the next commit is judged:
-                                 others are first */
+    void (*first)(void *ctx); /* called once before the next commit is judged,
+                                 so that others come first */
     void *first_ctx;
 
     enum { FAKE_IDLE, FAKE_PULL, FAKE_COMMIT, FAKE_SHARE } doing;
@@ -91,7 +91,7 @@ fake_add(struct fake_list *l, struct str lines, uint64_t last, uint32_t sum)
              (unsigned long long)last, l->n, sum);
 }
 
-/* Begins a new epoch with the first n batches, as a restored backup does. */
+/* Begins a new epoch with the first n batches, as restoring a backup does. */
 static inline void
 fake_restore(struct fake_list *l, size_t n)
 {
@@ -114,7 +114,8 @@ fake_free(struct fake_list *l)
         buf_fini(&l->b[--l->n].lines);
 }
 
-/* The batch at which the replica stands; 0 is before the first; -1: none. */
+/* The number of the batch that the replica has reached; 0: before the first;
+   -1: it is not in the list. */
 static inline long
 fake_place(const struct fake *f)
 {
@@ -129,7 +130,7 @@ fake_place(const struct fake *f)
     return -1;
 }
 
-/* A whole log of all batches. */
+/* Answers with all batches as a whole log. */
 static inline void
 fake_replace(struct fake *f, struct remote_news *out)
 {
@@ -168,8 +169,8 @@ fake_replace(struct fake *f, struct remote_news *out)
     snprintf(out->head, sizeof(out->head), "%s", fake_newest(f->list)->head);
 }
 
-/* The log, which is of this host alone or whose records are lost, is all that
-   there is. */
+/* Makes the replica's log the whole store: there is none yet, or its records
+   are lost. */
 static inline void
 fake_push(struct fake *f, struct remote_news *out)
 {

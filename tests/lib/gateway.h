@@ -5,8 +5,9 @@
    test's own thread. It works only inside gateway_step, so the test decides
    what has happened by when. Several members can stand before one map.
 
-   Answers are etcd 3.4's: chunked above 2 KB, errors with a trailer; or, with
-   map->spaced, those of 3.5.16. What goes wrong is planned by the number of the request. */
+   It answers as etcd 3.4 does: chunked above 2 KB, errors with a trailer; or,
+   with map->spaced, as 3.5.16 does. Faults are planned by the number of the
+   request. */
 
 #include "http/parse.h"
 #include "tests/lib/gateway_map.h"
@@ -29,7 +30,7 @@ enum gateway_fault {
     GATEWAY_TWICE,       /* takes effect twice; the first answer counts */
     GATEWAY_HOLD,        /* until gateway_release: no effect, no answer */
     GATEWAY_HOLD_ANSWER, /* takes effect; the answer waits for that */
-    GATEWAY_CUT,         /* takes effect; after n bytes of the answer closes */
+    GATEWAY_CUT,         /* takes effect; closes after n bytes of the answer */
     GATEWAY_ERROR,       /* code n of gRPC with this text: no effect */
     GATEWAY_ERROR_AFTER, /* the same, but it has taken effect */
     GATEWAY_SAY          /* these bytes, then closes: no effect */
@@ -231,7 +232,7 @@ gateway_say_error(struct gateway *g, struct gateway_conn *c, int code,
 
 /* ---- requests ---- */
 
-/* Makes the request take effect and appends its answer to out. */
+/* Runs the request and appends its answer to out. */
 static inline void
 gateway_call(struct gateway *g, const char *path, struct str body,
              struct buf *out)
@@ -249,7 +250,7 @@ gateway_call(struct gateway *g, const char *path, struct str body,
     buf_fini(&whole);
 }
 
-/* Plans what happens to a request; after 0 is the next one. */
+/* Plans the fault of a request; after 0 is the next one. */
 static inline void
 gateway_plan(struct gateway *g, uint64_t after, enum gateway_fault kind, int n,
              const char *text)
@@ -307,7 +308,7 @@ gateway_release(struct gateway *g, bool newest)
         buf_str(&h->conn->out, buf_view(&answer));
     buf_fini(&answer);
     free((char *)(uintptr_t)h->body.p);
-    /* Those behind it move up, so that the order stays. */
+    /* The others move up and keep their order. */
     memmove(h, h + 1, (size_t)(&g->held[GATEWAY_HELD - 1] - h) * sizeof(*h));
     memset(&g->held[GATEWAY_HELD - 1], 0, sizeof(*h));
     return true;
@@ -357,7 +358,7 @@ gateway_token(const struct gateway *g)
     return token;
 }
 
-/* Makes the token unknown. */
+/* Forgets the token. */
 static inline void
 gateway_expire(struct gateway *g)
 {
@@ -522,7 +523,7 @@ gateway_write(struct gateway *g, struct gateway_conn *c)
         gateway_close(g, c);
 }
 
-/* Takes what has come and writes what it can, without waiting. */
+/* Reads what has come and writes what it can, without waiting. */
 static inline void
 gateway_step(struct gateway *g)
 {
@@ -550,7 +551,7 @@ gateway_step(struct gateway *g)
     }
 }
 
-/* Serves until the process is ended: for a child of the test. */
+/* Serves until the process is killed: for a child of the test. */
 static inline void
 gateway_serve(struct gateway *g)
 {

@@ -5,8 +5,8 @@
    leases, asked and answered in JSON as by etcd 3.4's gateway: numbers of 64
    bits as strings, zeros and empty values absent, the same order of members.
 
-   A member of a request that etcd would ignore is an error here, since the
-   program means something by each. */
+   A member of a request that etcd would ignore is an error here: the program
+   sends none without a purpose. */
 
 #include "base/base64.h"
 #include "base/clock.h"
@@ -42,11 +42,11 @@ struct gw_map {
                       comma, errors without "error" and trailer */
     struct str allowed; /* prefix of the keys a user may touch; .p NULL: all */
     struct arena arena;
-    const char *error; /* of the request that is under way, with its code */
+    const char *error; /* of the current request, with its code */
     int code;
 };
 
-/* The one answer of an error is its first. */
+/* Only the first error of a request is answered. */
 static inline void
 gw_fail(struct gw_map *m, int code, const char *error)
 {
@@ -74,7 +74,7 @@ gw_first(const struct json_tok *t)
     return t != NULL ? t + 1 : NULL;
 }
 
-/* Complains about members that are not in names, which are between blanks. */
+/* Fails if a member is not in names, each of which stands between blanks. */
 static inline void
 gw_only(struct gw_map *m, const struct json_tok *t, const char *names)
 {
@@ -147,7 +147,7 @@ gw_compare(struct str a, struct str b)
     return c != 0 ? c : a.len < b.len ? -1 : a.len > b.len;
 }
 
-/* Where the first key at or behind key stands. */
+/* The place of the first key that is not less than key. */
 static inline size_t
 gw_place(const struct gw_map *m, struct str key)
 {
@@ -212,7 +212,7 @@ gw_remove(struct gw_map *m, size_t i)
     memmove(&m->kv[i], &m->kv[i + 1], (m->n - i) * sizeof(*m->kv));
 }
 
-/* The keys of a request: from *from up to what is returned. */
+/* The places of the keys of a request: from *from up to the result. */
 static inline size_t
 gw_range(struct gw_map *m, const struct json_tok *t, size_t *from)
 {
@@ -225,7 +225,7 @@ gw_range(struct gw_map *m, const struct json_tok *t, size_t *from)
         return m->n;
     if (m->allowed.p != NULL && gw_compare(last, m->allowed) > 0 &&
         !str_begins(last, m->allowed)) {
-        /* The prefix itself with its last byte one higher is still within. */
+        /* The end of a range is the prefix with its last byte one higher. */
         if (last.len != m->allowed.len ||
             memcmp(last.p, m->allowed.p, last.len - 1) != 0 ||
             last.p[last.len - 1] != m->allowed.p[last.len - 1] + 1)
@@ -277,7 +277,7 @@ gw_put_kv(struct buf *out, const struct gw_kv *kv, bool keys_only)
     buf_z(out, "}");
 }
 
-/* What follows the header, up to the brace. */
+/* Appends what follows the header, without the closing brace. */
 static inline void
 gw_do_range(struct gw_map *m, const struct json_tok *t, struct buf *out)
 {
@@ -317,7 +317,7 @@ gw_do_put(struct gw_map *m, const struct json_tok *t, int64_t revision)
         gw_set(m, key, value, lease, revision);
 }
 
-/* Returns how many keys went. */
+/* Returns how many keys it deleted. */
 static inline int64_t
 gw_do_delete(struct gw_map *m, const struct json_tok *t)
 {
@@ -481,7 +481,7 @@ gw_lease_end(struct gw_map *m, struct gw_lease *l)
     m->revision += m->n < before;
 }
 
-/* Ends the leases whose time is over. */
+/* Ends the leases that have expired. */
 static inline void
 gw_tick(struct gw_map *m)
 {

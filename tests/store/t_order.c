@@ -1,8 +1,8 @@
-/* The order of system calls that a power loss would find out. */
+/* The order of system calls, which decides what survives a power loss. */
 
 #include "tests/lib/trace.h"
 
-/* One record, with a word where the answer would leave. */
+/* Commits one record, with a word where the answer would be sent. */
 static void
 put(struct tstore *t)
 {
@@ -23,16 +23,16 @@ test_creation(struct tstore *t)
 {
     begin();
     put(t);
-    /* The log is whole before it has its name; a mark that another log left
-       is made void. It is then synced as a tail that nobody answers for, its
-       directory and all above it too. */
+    /* The log is complete before it gets its name, and a mark left by another
+       log is voided. It is then synced like a tail that nobody acknowledged,
+       with its directory and all above it. */
     CHECK(traced("lock:lock write:new sync:new write:lock rename:log "
                  "lock:log sync:log sync:dir sync:up write:lock lock:log "
                  COMMIT));
 }
 
-/* Directories, lock and log are there, but whoever made them was killed
-   before he synced any of it. */
+/* Directories, lock and log exist, but the process that made them was killed
+   before it synced any of them. */
 static void
 test_made_by_another(void)
 {
@@ -80,7 +80,8 @@ write_elsewhere(void)
     CHECK(child_ok(pid));
 }
 
-/* Before the lock is taken; under it again only where the log has grown. */
+/* The mark is read before the lock is taken, and again under it only if the log
+   has grown. */
 static void
 test_mark_is_read_once(struct tstore *t)
 {
@@ -117,7 +118,8 @@ test_torn_tail(struct tstore *t)
     CHECK(write(fd, "{\"c", 3) == 3 && close(fd) == 0);
     begin();
     put(t);
-    /* Written again before it is believed, and kept before it is cut. */
+    /* A tail is written again before it is trusted, and saved before it is
+       cut. */
     CHECK(traced("lock:lock lock:log write:log sync:log write:torn "
                  "sync:torn sync:dir sync:up cut:log sync:log "
                  "write:lock " COMMIT));
@@ -140,8 +142,8 @@ test_compaction(struct tstore *t)
     }
 }
 
-/* Along the history of a task that is long, the record before costs a few
-   reads, not one for every few kilobytes. */
+/* Going back in the history of a long task takes a few reads a record, not one
+   for every few kilobytes. */
 static void
 test_long_history(void)
 {
@@ -171,7 +173,7 @@ test_long_history(void)
     free(own);
 }
 
-/* A lock that cannot be given up is given up with its descriptor. */
+/* A lock that cannot be released is released by closing its descriptor. */
 static void
 test_refused_unlock(struct tstore *t)
 {

@@ -1,5 +1,5 @@
-/* Idempotency keys: what the same key gives again and to whom, how long, and
-   how many of them there are. */
+/* Idempotency keys: which answer a key repeats and to whom, for how long, and
+   how many are kept. */
 
 #include "tests/lib/catalogue.h"
 
@@ -41,14 +41,14 @@ test_idempotency(void)
     }
     call(&f, "get_task", "{'task_id':'a'}");
     CHECK(number(&f, "version") == 4);
-    /* One that fails is not remembered. */
+    /* A request that fails is not remembered. */
     call(&f, "update_task", "{'task_id':'a','status':'done',"
          "'expected_version':99,'idempotency_key':'k2'}");
     CHECK(failed(&f, "version_conflict"));
     call(&f, "update_task", "{'task_id':'a','status':'cancelled',"
          "'expected_version':4,'idempotency_key':'k2'}");
     CHECK(ok(&f) && number(&f, "version") == 5);
-    /* A replay is an answer even where the request would fail now. */
+    /* A repeated request succeeds even if it would fail now. */
     call(&f, "update_task", "{'task_id':'a','status':'cancelled',"
          "'expected_version':4,'idempotency_key':'k2'}");
     CHECK(ok(&f) && number(&f, "version") == 5);
@@ -61,7 +61,7 @@ test_idempotency(void)
     fixture_fini(&f);
 }
 
-/* A key is one's own, even where another has the same name. */
+/* Keys are separate for each principal, even under one agent's name. */
 static void
 test_keys_of_principals(void)
 {
@@ -82,7 +82,7 @@ test_keys_of_principals(void)
     for (i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *p = f.principal = cases[i].principal;
 
-        /* Who has a token need not say who it is. */
+        /* With a token the agent may be left out. */
         call(&f, "save_checkpoint", p && strcmp(p, "you") == 0
              ? "{'task_id':'a','notes':'n','idempotency_key':'k'}" : args);
         if (!CHECK(ok(&f) && number(&f, "version") == cases[i].version))
@@ -101,7 +101,7 @@ test_keys_of_principals(void)
     fixture_fini(&f);
 }
 
-/* Whether the last answer's text has what. */
+/* Whether the last answer contains what. */
 static bool
 answer_has(struct fixture *f, const char *what)
 {
@@ -174,8 +174,8 @@ test_what_a_day_changes(void)
     fixture_fini(&f);
 }
 
-/* What was answered minutes ago is not forgotten when the clock is set ten
-   years ahead: not before the next record, nor behind it, nor elsewhere. */
+/* An answer a few minutes old is not forgotten when the clock is set ten years
+   ahead: not before the next record, nor after it, nor in another process. */
 static void
 test_clock_is_set_ahead(void)
 {
@@ -199,14 +199,14 @@ test_clock_is_set_ahead(void)
         while (i == 2 && store_compact(f.s) == ERR_MORE)
             continue;
     }
-    clock_ahead_s += 24 * 60 * 60; /* what passes on both counts */
+    clock_ahead_s += 24 * 60 * 60; /* on both clocks */
     call(&f, "update_task", start);
     CHECK(number(&f, "version") == 3);
     clock_ahead_s = wall_ahead_s = 0;
     fixture_fini(&f);
 }
 
-/* Nobody can tell which keys have one hash: it has a secret in it. */
+/* Nobody can predict which keys share a hash: it includes a secret. */
 static void
 test_hashes_of_keys_are_secret(void)
 {
@@ -225,7 +225,7 @@ test_hashes_of_keys_are_secret(void)
                                     str_of(idem), &who));
         task_key_hash(t[i], STR("create"), STR("\"me\""), str_of(other),
                       &another);
-        CHECK(who != another); /* each is filed with its principal's */
+        CHECK(who != another); /* each principal has its own */
     }
     CHECK(h[0] != h[1]);
     for (i = 0; i < 2; i++)
@@ -238,7 +238,7 @@ test_key_table_is_bounded(void)
     static struct task_keys k;
     uint64_t i, n;
 
-    CHECK(keys_add(&k, 8, 7, 1) == 0); /* another principal's one key */
+    CHECK(keys_add(&k, 8, 7, 1) == 0); /* the only key of another principal */
 
     for (i = 1; i <= 300000; i++)
         if (!CHECK(keys_add(&k, 7, i * 7, i) == 0))

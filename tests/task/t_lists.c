@@ -4,7 +4,7 @@
 
 /* ---- lists ---- */
 
-/* A search that finds nothing in many tasks stops, and comes to an end. */
+/* A search that finds nothing in many tasks ends after a few calls. */
 static void
 test_search_is_bounded(void)
 {
@@ -64,7 +64,7 @@ test_filters(void)
         {"{'query':'RED'}", 2},
         {"{'query':'lOgIn'}", 1},
         {"{'query':'tab\\there\\n'}", 1},
-        {"{'query':'n'}", 1}, /* not the n of an escape */
+        {"{'query':'n'}", 1}, /* does not match the n of an escape */
         {"{'query':'aab'}", 1},
         {"{'query':'aaaab'}", 0},
         {"{'ready':true}", 4},
@@ -78,7 +78,7 @@ test_filters(void)
         {"{'changed_since':'2000-01-01T00:00:00Z'}", 4},
         {"{'changed_since':'2999-01-01T00:00:00Z'}", 0},
         {"{'current_owner':'ann','tag':'red','query':'log'}", 1},
-        {"{'current_owner':'','tag':null}", 4}, /* not given */
+        {"{'current_owner':'','tag':null}", 4}, /* as if left out */
     };
     static const struct step steps[] = {
         {"create_task", "{'task_id':'a','title':'Login','tags':['red',"
@@ -113,7 +113,7 @@ test_filters(void)
     fixture_fini(&f);
 }
 
-/* Whether the summary of a task has that part. */
+/* Whether the summary of a task contains part. */
 static bool
 tells(struct fixture *f, const char *id, const char *part)
 {
@@ -168,8 +168,8 @@ test_summaries_say_why(void)
     fixture_fini(&f);
 }
 
-/* Pages through all tasks; between pages others change. Every task that
-   did not change is seen exactly once. */
+/* Pages through all tasks while some change between pages. Every task that did
+   not change is seen exactly once. */
 static void
 page_through(struct fixture *f, const char *filter, bool with_done)
 {
@@ -240,7 +240,7 @@ test_paging_while_tasks_change(void)
     }
 }
 
-/* Totals and the bound on what one call looks at, with many tasks. */
+/* Totals, and the limit on what one call looks at. */
 static void
 test_many_tasks(void)
 {
@@ -271,13 +271,14 @@ test_many_tasks(void)
     CHECK(number(&f, "total_at_least") > 1000 && number(&f, "total") < 0);
     call(&f, "list_tasks", "{'tag':'x','ready':false}");
     CHECK(json_get(f.json, "partial") != NULL);
-    /* The only one stands beyond what one call looks at. */
+    /* The only match lies beyond what one call looks at. */
     call(&f, "list_tasks", "{'status':'handoff_ready'}");
     CHECK(json_get(f.json, "tasks")->n == 0 && number(&f, "total") == 1);
     CHECK(json_get(f.json, "partial") != NULL);
     snprintf(text, sizeof text, "{'status':'handoff_ready','cursor':'%.*s'}",
              STR_ARG(json_str(&f.a, json_get(f.json, "next_cursor"))));
-    /* What it was to go on from has changed: still found. */
+    /* The task at the cursor has changed: the next page is found all the
+       same. */
     call(&f, "update_task", "{'task_id':'m499','goal':'g'}");
     CHECK(ok(&f));
     for (i = 0; i < 3; i++) {

@@ -1,5 +1,5 @@
-/* The task's rules: workflow, transitions, dependencies, import, and that
-   memory always is what a fresh replay of the log gives. */
+/* The rules of tasks: workflow, transitions, dependencies, import; and memory
+   always equals a fresh replay of the log. */
 
 #include "tests/lib/catalogue.h"
 
@@ -45,7 +45,7 @@ test_predecessors_workflow(void)
 
 /* ---- statuses ---- */
 
-/* Makes a task id that has the status. */
+/* Makes a task with the status. */
 static void
 make_in(struct fixture *f, const char *id, enum task_status s)
 {
@@ -80,8 +80,8 @@ allowed_names(const struct fixture *f, const char *row)
 static void
 test_every_transition(void)
 {
-    /* A row a status, a column the one that follows. "y": may
-       follow, "s": it is the same, "r": with a reason only. */
+    /* From the status of the row to that of the column. "y": allowed, "s": the
+       same status, "r": only with a reason, "n": refused. */
     static const char *const table[] = {
         /*               o i h e d f c */
         [TASK_OPEN] =        "syyyyyy",
@@ -144,7 +144,7 @@ test_rules(void)
          "version_conflict", 0, 0},
         {"update_task", "{'task_id':'a','expected_version':1,'title':'C'}",
          0, 0, 0},
-        /* who starts it, owns it */
+        /* who starts it owns it */
         {"update_task", "{'task_id':'a','status':'in_progress',"
          "'agent':'me'}", 0, "current_owner", "me"},
         {"handoff_task", "{'task_id':'a','from_agent':'you'}", "not_owner",
@@ -287,7 +287,8 @@ test_tests_must_be_of_this_commit(void)
     call(&f, "save_checkpoint", "{'task_id':'a','agent':'me'," PASSED "}");
     call(&f, "save_checkpoint", "{'task_id':'a','agent':'me','commit':'1'}");
     CHECK(lacks_evidence(&f, "", OLD));
-    /* The same results again are newer, and one call may give both. */
+    /* The same results given again are newer, and one call may give results and
+       commit. */
     call(&f, "save_checkpoint", "{'task_id':'a','agent':'me'," PASSED "}");
     CHECK(lacks_evidence(&f, ",'commit':'2'", OLD));
     call(&f, "save_checkpoint", "{'task_id':'a','agent':'me','commit':'2',"
@@ -317,7 +318,7 @@ test_acceptance_must_be_ticked(void)
     CHECK(has(&f, "field", "acceptance"));
     ends(&f, ",'completed_steps':['docs','p95 < 1 ms','no todo']");
     CHECK(ok(&f));
-    /* The plain option only asks for results. */
+    /* The option without a value asks for results only. */
     f.env.require_pass = false;
     call(&f, "update_task", "{'task_id':'a','status':'open','reason':'r'}");
     ends(&f, ",'test_results':[{'command':'x','exit_code':1}]");
@@ -355,7 +356,7 @@ test_tasks_are_created_together(void)
     CHECK(has(&f, "parent_id", "p") && has(&f, "created_by", "me"));
     call(&f, "list_tasks", "{'query':'R'}");
     CHECK(strstr(f.out.p, "\"blocked_by\":[\"q\",\"p\"]") != NULL);
-    /* The same request again: the first answer, after a restart too. */
+    /* The same request gets the first answer again, even after a restart. */
     fixture_close(&f);
     fixture_open(&f);
     call(&f, "create_task", "{'agent':'me','idempotency_key':'k'," PLAN "}");
@@ -409,13 +410,13 @@ test_all_or_none(void)
         CHECK(failed(&f, bad[i].code) && has(&f, "message", bad[i].message));
         CHECK(store_next_n(f.s) == next && !is_there(&f, "n"));
     }
-    /* What else was staged in the same commit stays. */
+    /* What a call staged earlier in the same commit stays. */
     CHECK(store_lock_patiently(f.s) == 0);
     f.hold = true;
     call(&f, "create_task", "{'task_id':'first','title':'F'}");
     call(&f, "create_task", bad[0].args);
     CHECK(f.is_error && store_staged_n(f.s) == 1);
-    CHECK(store_commit(f.s, &unknown) == 0); /* tells of the first alone */
+    CHECK(store_commit(f.s, &unknown) == 0); /* only of the first call */
     f.hold = false;
     call(&f, "create_task", "{'tasks':[{'task_id':'n','title':'N'}]}");
     CHECK(ok(&f) && is_there(&f, "first") && is_there(&f, "n"));
@@ -423,7 +424,7 @@ test_all_or_none(void)
     fixture_close(&f);
     fixture_open(&f);
     CHECK(is_there(&f, "first") && is_there(&f, "n") && !is_there(&f, "m"));
-    /* All of them again: nothing changes. */
+    /* If all of them exist, nothing changes. */
     call(&f, "create_task", "{'tasks':[{'task_id':'n','title':'N'}]}");
     CHECK(ok(&f) && store_next_n(f.s) == next + 2);
     CHECK(warned(&f, "the task already exists; nothing was changed"));
@@ -508,7 +509,7 @@ test_dependencies(void)
     fixture_fini(&f);
 }
 
-/* A tree of more tasks than a walk may look at: 3 of 64 of 64. */
+/* A tree with more tasks than a walk may look at: 3 * 64 * 64. */
 static void
 test_walk_is_bounded(void)
 {
@@ -520,7 +521,7 @@ test_walk_is_bounded(void)
     fixture_init(&f);
     f.hold = true;
     for (i = 0; i < leaves + 3 * 64 + 3; i++) {
-        /* The tasks that task i depends on: none, or 64 in a row. */
+        /* Task i depends on nothing, or on the next 64 tasks. */
         buf_reset(&b, b.cap);
         buf_printf(&b, "{'task_id':'w%d','title':'w'", i);
         for (k = 0; i >= leaves && k < 64; k++)
@@ -550,7 +551,8 @@ test_walk_is_bounded(void)
     fixture_fini(&f);
 }
 
-/* As the command does it with a task's newest record: 0, or an error. */
+/* Archives a task by its newest record, as the command does. Returns 0 or an
+   error. */
 static int
 archive(struct fixture *f, const char *key)
 {
@@ -605,7 +607,7 @@ test_import(void)
     CHECK(json_get(f.json, "goal") == NULL);
     text = json_raw(json_get(f.json, "legacy"));
     CHECK(str_is(text, "{\"deep\":[1,2.50,\"n\\n\"]}"));
-    /* What is exported can be imported, and is the same. */
+    /* What was exported can be imported, and is the same task. */
     buf_str(&first, buf_view(&f.out));
     buf_char(&first, '\0');
     fixture_fini(&f);
@@ -616,7 +618,7 @@ test_import(void)
     CHECK(memcmp(text.p, first.p, 700 < text.len ? 300 : 200) == 0);
     CHECK(str_is(json_raw(json_get(f.json, "legacy")),
                  "{\"deep\":[1,2.50,\"n\\n\"]}"));
-    /* Carried along by a change, too. */
+    /* Unknown members survive a change. */
     call(&f, "update_task", "{'task_id':'old-1','status':'open','reason':"
          "'r'}");
     call(&f, "get_task", "{'task_id':'old-1'}");
@@ -626,7 +628,8 @@ test_import(void)
     fixture_fini(&f);
 }
 
-/* Members unknown to us, however many, cost what they are long. */
+/* Unknown members cost memory in proportion to their length, however many there
+   are. */
 static void
 test_many_unknown_members(void)
 {
@@ -646,7 +649,7 @@ test_many_unknown_members(void)
     CHECK(task_get(f.t, &a, STR("a"), &k) == 0);
     CHECK(str_eq(k.extra, buf_view(&extra)));
     CHECK(arena_size(&a) < 8 * extra.len);
-    /* Carried along by a change. */
+    /* They survive a change. */
     call(&f, "update_task", "{'task_id':'a','goal':'g'}");
     arena_reset(&a);
     CHECK(ok(&f) && task_get(f.t, &a, STR("a"), &k) == 0);
@@ -689,7 +692,7 @@ test_archived_tasks(void)
     call(&f, "create_task", "{'task_id':'c','title':'C','depends_on':['a']}");
     call(&f, "claim_task", "{'task_id':'b','agent':'me'}");
     CHECK(ok(&f) && has(&f, "status", "in_progress"));
-    /* What has changed since is not dropped; nor what was dropped. */
+    /* A task that has changed since is not archived; nor is one twice. */
     CHECK(store_lock(f.s) == 0);
     CHECK(task_archive(f.t, &r) == ERR_VERSION);
     CHECK(store_commit(f.s, &unknown) == 0);
@@ -856,7 +859,7 @@ test_undo_is_exact(void)
         f.hold = true;
         for (i = 0; i < 60; i++)
             random_call(&f);
-        syncs_fail = 5; /* of the batch and, behind the cut, once more */
+        syncs_fail = 5; /* of the batch, and another one after the cut */
         CHECK(store_commit(f.s, &unknown) == ERR_IO && !unknown);
         store_unlock(f.s);
         dump(f.t, &after);
@@ -953,7 +956,7 @@ test_no_memory(void)
     fixture_fini(&f);
 }
 
-/* A prompt or a completion is whole, or it fails. */
+/* A prompt or completion is complete, or an error. */
 static void
 test_no_memory_for_prompts(void)
 {

@@ -1,5 +1,5 @@
-/* Artifacts: what is attached is read back whole, limits at their edge, paths
-   that lead elsewhere, and files after failed calls and killed processes. */
+/* Artifacts: what is attached reads back whole; values at the limits; paths
+   that lead elsewhere; files after failed calls and killed processes. */
 
 #include "base/file.h"
 #include "task/artifact.h"
@@ -65,7 +65,7 @@ test_artifact_round_trip(void)
         call(&f, "attach_artifact", args);
         CHECK(failed(&f, "invalid_argument") && has(&f, "field", "content"));
     }
-    /* The same again is the same; another name is another entry. */
+    /* Attaching it again changes nothing; another name is another entry. */
     call(&f, "attach_artifact", "{'task_id':'a','agent':'you','name':'bin',"
          "'content':'/wA=','encoding':'base64'}");
     CHECK(has(&f, "artifact_id", "a6") && number(&f, "version") == 7);
@@ -77,12 +77,13 @@ test_artifact_round_trip(void)
 
 /* ---- faults ---- */
 
-/* WRITE is that into an empty file, which is a content's; PWRITE any other. */
+/* FAULT_WRITE fails a write to an empty file, which holds a content;
+   FAULT_PWRITE any other. */
 enum fault { FAULT_NONE, FAULT_WRITE, FAULT_FSYNC, FAULT_RENAME,
              FAULT_PWRITE };
 
 static enum fault fault; /* the call that fails, then none */
-static int fault_after;  /* after so many that do not */
+static int fault_after;  /* after this many that succeed */
 
 ssize_t __real_pwrite(int fd, const void *p, size_t n, off_t off);
 ssize_t __real_pwrite64(int fd, const void *p, size_t n, off_t off);
@@ -121,14 +122,14 @@ __wrap_pwrite(int fd, const void *p, size_t n, off_t off)
     return pwrite_fails(fd) ? -1 : __real_pwrite(fd, p, n, off);
 }
 
-/* Where off_t has 64 bits by another name; there alone it is called. */
+/* Called only where off_t of 64 bits has functions of its own. */
 ssize_t
 __wrap_pwrite64(int fd, const void *p, size_t n, off_t off)
 {
     return pwrite_fails(fd) ? -1 : __real_pwrite64(fd, p, n, off);
 }
 
-static ino_t synced[64]; /* what fsync was called with */
+static ino_t synced[64]; /* the files that fsync was called for */
 static size_t n_synced;
 
 int
@@ -147,7 +148,7 @@ __wrap_rename(const char *from, const char *to)
     return fails(FAULT_RENAME, EROFS) ? -1 : __real_rename(from, to);
 }
 
-/* Where the only file of the artifacts directory is. */
+/* The path of the only file in the artifacts directory. */
 static void
 find_file(const struct fixture *f, const char *content, char path[512])
 {
@@ -178,7 +179,7 @@ test_artifact_that_is_gone_or_changed(void)
     call(&f, "get_task", "{'task_id':'a','section':'artifact',"
          "'artifact_id':'a1'}");
     CHECK(failed(&f, "not_found"));
-    /* A link in its place is not followed, a wrong size not believed. */
+    /* A link in its place is not followed, and a wrong size is an error. */
     CHECK(symlink("/etc/passwd", path) == 0);
     call(&f, "get_task", "{'task_id':'a','section':'artifact',"
          "'artifact_id':'a1'}");
@@ -189,7 +190,7 @@ test_artifact_that_is_gone_or_changed(void)
     call(&f, "get_task", "{'task_id':'a','section':'artifact',"
          "'artifact_id':'a1'}");
     CHECK(has(&f, "content", "abc"));
-    /* Nor are bytes of the right number. */
+    /* So are other bytes of the right size. */
     fd = open(path, O_WRONLY);
     CHECK(fd >= 0 && write(fd, "abd", 3) == 3 && close(fd) == 0);
     call(&f, "attach_artifact", "{'task_id':'a','name':'m','content':"
@@ -204,7 +205,7 @@ test_artifact_that_is_gone_or_changed(void)
 #define ATTACH(task) \
     "{'task_id':'" task "','name':'n','content':'abc'}"
 
-/* An attach_artifact that was prepared, to be run later. */
+/* Prepares a call of attach_artifact, to be run later. */
 static struct mcp_call
 prepared(struct fixture *f, const char *args)
 {
@@ -218,7 +219,7 @@ prepared(struct fixture *f, const char *args)
     return call;
 }
 
-/* Runs it under the lock, which it leaves; whether it did not fail. */
+/* Runs it, and keeps the lock that it takes. Returns whether it succeeded. */
 static bool
 runs(struct fixture *f, struct mcp_call *call, int refuse)
 {
@@ -257,8 +258,8 @@ test_refused_artifact_leaves_no_file(void)
     call(&f, "create_task", "{'task_id':'a','title':'A'}");
     call(&f, "attach_artifact", ATTACH("no"));
     CHECK(failed(&f, "not_found") && count_files(f.artifacts) == 0);
-    /* What another call of the turn counts on: refused before it, and
-       behind it; and where that is undone. */
+    /* Another call of the turn relies on the file: a call is refused before
+       it, after it, and when that one is undone. */
     bad = prepared(&f, ATTACH("no"));
     good = prepared(&f, ATTACH("a"));
     CHECK(!runs(&f, &bad, 0) && access(path, F_OK) != 0);
@@ -272,16 +273,16 @@ test_refused_artifact_leaves_no_file(void)
     CHECK(access(path, F_OK) == 0);
     commits(&f, false);
     CHECK(!runs(&f, &good, ERR_UNKNOWN) && !runs(&f, &bad, ERR_UNKNOWN));
-    CHECK(access(path, F_OK) == 0); /* nobody knows */
+    CHECK(access(path, F_OK) == 0); /* the outcome is unknown */
     CHECK(unlink(path) == 0);
-    /* A record that came between. */
+    /* A record that came in between names it. */
     bad = prepared(&f, ATTACH("no"));
     good = prepared(&f, ATTACH("a"));
     CHECK(runs(&f, &good, 0));
     commits(&f, true);
     CHECK(!runs(&f, &bad, 0) && access(path, F_OK) == 0);
     store_unlock(f.s);
-    /* Not this call's. */
+    /* The file was there before this call. */
     call(&f, "attach_artifact", ATTACH("no"));
     CHECK(failed(&f, "not_found") && access(path, F_OK) == 0);
     call(&f, "get_task", "{'task_id':'a','section':'artifact',"
@@ -328,7 +329,7 @@ test_artifact_sizes(void)
     CHECK(whole.len == ARTIFACT_MAX && pages > 20 && pages < 100);
     CHECK(memcmp(whole.p, "\xc3\xa4\n\xc3\xa4\n", 6) == 0);
     call(&f, "get_task", "{'task_id':'a','section':'artifact',"
-         "'artifact_id':'a1','cursor':'1'}"); /* within a character */
+         "'artifact_id':'a1','cursor':'1'}"); /* inside a character */
     CHECK(failed(&f, "invalid_argument"));
     call(&f, "get_task", "{'task_id':'a','section':'artifact',"
          "'artifact_id':'a1','cursor':'1048577'}");
@@ -412,7 +413,7 @@ test_artifact_paths(void)
     fixture_fini(&f);
 }
 
-/* No file of the store is read, whatever its name is, and reading it costs
+/* path reads no file of the store, whatever name it has, and the attempt costs
    nobody a lock. */
 static void
 test_files_of_the_store(void)
@@ -470,7 +471,7 @@ test_artifact_count(void)
     fixture_fini(&f);
 }
 
-/* The artifact's files are made by calls that may fail, each of them. */
+/* Each system call that makes the artifact's file fails in turn. */
 static void
 test_artifact_faults(void)
 {
@@ -523,8 +524,8 @@ was_synced(const char *path)
     return false;
 }
 
-/* The file is there, and so are its directories, but whoever made them was
-   killed before he synced any of it. */
+/* The file and its directories exist, but the process that made them was killed
+   before it synced them. */
 static void
 test_artifact_of_a_killed_process(void)
 {
@@ -547,7 +548,7 @@ test_artifact_of_a_killed_process(void)
     fixture_fini(&f);
 }
 
-/* ---- the end of a content, and what is found in it ---- */
+/* ---- the end of a content, and lines that match ---- */
 
 #define PIECE "'task_id':'a','section':'artifact','artifact_id':'a1'"
 
@@ -571,7 +572,7 @@ test_tail_of_an_artifact(void)
          "'one\\ntwo\\n\xc3\xa4nd'}");
     piece(&f, ",'offset':-4");
     CHECK(has(&f, "content", "\xc3\xa4nd") && number(&f, "offset") == 8);
-    piece(&f, ",'offset':-3"); /* within the umlaut: the next one */
+    piece(&f, ",'offset':-3"); /* inside the umlaut: from the next one on */
     CHECK(has(&f, "content", "nd") && number(&f, "offset") == 10);
     piece(&f, ",'offset':4");
     CHECK(has(&f, "content", "two\n\xc3\xa4nd"));
@@ -601,7 +602,7 @@ test_lines_that_match(void)
     piece(&f, ",'match':'Error','lines':20");
     CHECK(has(&f, "content", "1-a\n2:Error 1\n3-b\n4-c\n5-d\n6-e\n"
               "7:Error 2\n8:Error 3\n"));
-    piece(&f, ",'match':'Error','offset':-3"); /* what begins there */
+    piece(&f, ",'match':'Error','offset':-3"); /* lines that begin there */
     CHECK(has(&f, "content", ""));
     piece(&f, ",'match':'error'");
     CHECK(has(&f, "content", ""));
@@ -610,7 +611,7 @@ test_lines_that_match(void)
     fixture_fini(&f);
 }
 
-/* However many bytes of the last character do not fit. */
+/* Whichever bytes of the last character do not fit. */
 static void
 test_long_lines_end_with_a_character(void)
 {
@@ -636,7 +637,8 @@ test_long_lines_end_with_a_character(void)
     fixture_fini(&f);
 }
 
-/* More than fits is read on by cursor: each line once. Long lines are cut. */
+/* What does not fit comes with the next cursor, each line once. Long lines are
+   cut. */
 static void
 test_many_lines_that_match(void)
 {

@@ -1,6 +1,6 @@
-/* t_claim_wait - claim_task for a task that is not ready yet: as a plain call
-   and as a deferred one, each task is given once, to whoever it is for, and
-   nobody waits while there is work. */
+/* t_claim_wait - claim_task when no task is ready yet, as a plain call and as a
+   deferred one: each task is given once, to the right agent, and nobody waits
+   while there is work. */
 
 #include "tests/lib/tools_turn.h"
 
@@ -14,7 +14,7 @@
 #define CLAIMED(id) "{'task_id':'" id "','status':'in_progress'," \
     "'current_owner':'me'"
 
-/* The last answer that w has. */
+/* The last answer that w got. */
 static const char *
 last(const struct who *w)
 {
@@ -38,7 +38,7 @@ is_unclaimed(const char *id)
 
 /* ---- what ends a wait ---- */
 
-/* x waits for d, which you have; a change frees one or makes another. */
+/* x depends on d, which you work on; a change makes x or another task ready. */
 static const struct {
     const char *more, *tool, *args, *gets;
 } ends[] = {
@@ -99,7 +99,7 @@ test_events_end_waits(void)
         }
 }
 
-/* No record says that: the one who works on it has gone. */
+/* No record marks the end of a lease whose holder is gone. */
 static void
 test_lease_ends(void)
 {
@@ -122,7 +122,7 @@ test_lease_ends(void)
     end();
 }
 
-/* It could never have what it waits for. */
+/* A wait for an unknown task would never end. */
 static void
 test_unknown_is_refused_at_once(void)
 {
@@ -133,7 +133,7 @@ test_unknown_is_refused_at_once(void)
     end();
 }
 
-/* ---- what a deferred one is ---- */
+/* ---- deferred calls ---- */
 
 struct seen {
     uint64_t batch[8];
@@ -155,7 +155,7 @@ see(void *ctx, const struct store_rec *r)
     return 0;
 }
 
-/* The event, the claim and the end of the call are one write. */
+/* The event, the claim and the end of the call are in one batch. */
 static void
 test_one_batch(void)
 {
@@ -174,7 +174,7 @@ test_one_batch(void)
     end();
 }
 
-/* It waits in the store: the server that made it is gone. */
+/* The call waits in the store, and outlives its server. */
 static void
 test_survives_restart(void)
 {
@@ -197,7 +197,7 @@ test_survives_restart(void)
     end();
 }
 
-/* A commit that fails takes the claim back with it; the next one gives it. */
+/* A commit that fails undoes the claim; the next one makes it. */
 static void
 test_commit_fails(void)
 {
@@ -206,7 +206,7 @@ test_commit_fails(void)
     disk_full = true;
     asks(&neo, NEWER_CALL("create_task", "{'task_id':'n','title':'t'}"));
     CHECK(tasks_count(tasks, TASK_IN_PROGRESS) == 0 && is_status("working"));
-    ahead_ms += 2000; /* after an error it is not tried at once */
+    ahead_ms += 2000; /* an error delays the next try */
     CREATE("n", "");
     settle_all();
     CHECK(is_status("completed"));
@@ -214,7 +214,7 @@ test_commit_fails(void)
     end();
 }
 
-/* Nobody is there to have it. */
+/* A call whose caller is gone, or that has ended, takes no task. */
 static void
 test_no_claim_without_a_caller(void)
 {
@@ -247,7 +247,7 @@ test_no_claim_without_a_caller(void)
     }
 }
 
-/* In 2026-07-28 it is deferred where it has to wait and was told to. */
+/* In 2026-07-28 a call is deferred only if it has to wait and asked to. */
 static void
 test_both_eras(void)
 {
@@ -273,9 +273,9 @@ test_both_eras(void)
     end();
 }
 
-/* ---- which task, and whose ---- */
+/* ---- which task, and for whom ---- */
 
-/* Handed to me, then by priority, then by age. */
+/* First what was handed to me, then by priority, then by age. */
 static void
 test_order(void)
 {
@@ -302,7 +302,7 @@ test_order(void)
     end();
 }
 
-/* Of two who wait one gets it, and the other waits on. */
+/* One of those who wait gets the task; the others wait on. */
 static void
 test_losers_wait_on(void)
 {
@@ -327,7 +327,7 @@ test_losers_wait_on(void)
     end();
 }
 
-/* ---- why there is none ---- */
+/* ---- why no task is ready ---- */
 
 static void
 test_reasons(void)
@@ -355,8 +355,8 @@ test_reasons(void)
 
 /* ---- many ---- */
 
-/* Tasks that are known to be blocked are not read again; what they wait for
-   brings them back, also when that is undone and done again. */
+/* Tasks known to be blocked are not read again until a dependency ends, even if
+   it is reopened and ends again. */
 static void
 test_parked(void)
 {
@@ -379,7 +379,7 @@ test_parked(void)
         does("update_task", "{'task_id':'d','agent':'you','status':"
              "'in_progress','reason':'r'}");
     }
-    /* The reopening is taken back: d is done, so x must not stay parked. */
+    /* The reopening is undone: d is done, so x must not stay parked. */
     does("update_task", "{'task_id':'d','agent':'you','status':'done'}");
     post(&neo, NEWER_CALL("update_task", "{'task_id':'d','agent':'you',"
                           "'status':'in_progress','reason':'r'}"));
@@ -390,7 +390,7 @@ test_parked(void)
     end();
 }
 
-/* More than one search reads: who waits has it in the end. */
+/* The ready task stands behind more tasks than one search reads. */
 static void
 test_behind_many_blocked(void)
 {
@@ -445,8 +445,8 @@ wants_work(struct who *w, char name)
     next_call(w, "claim_task", args);
 }
 
-/* Ends what w was given, or asks for the next. The clock stands still, so an
-   agent that is not woken waits for ever. */
+/* Ends the task that w was given, or asks for the next. The clock stands still,
+   so an agent that nobody wakes waits for ever. */
 static void
 works(struct who *w, char name)
 {
@@ -467,14 +467,14 @@ works(struct who *w, char name)
     next_call(w, "update_task", args);
 }
 
-/* A process with two agents, until all is done. */
+/* A process with two agents, which work until every task is done. */
 static void
 be_two(char name)
 {
     static struct who two[2];
     int i;
 
-    alarm(300); /* a task of a process that was killed is never done */
+    alarm(300); /* the tasks of a killed process are never done */
     start();
     for (i = 0; i < 2; i++) {
         who_pipe(&two[i], "", V11);

@@ -1,7 +1,7 @@
-/* t_lease - leases and their end, which task a claim gets, questions and
-   their answers; and claimers of many processes, who never get the same one.
+/* t_lease - leases and how they end, which task a claim gets, questions and
+   their answers; and many processes that claim, of which no two get one task.
 
-   argv[1]: tasks that these claim, 200 if it is not a number. */
+   argv[1]: how many tasks these claim; 200 if it is not a number. */
 
 #include "tests/lib/catalogue.h"
 #include "task/change.h"
@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 
 #define PROCESSES 8
-#define CLAIMERS 8 /* in each */
+#define CLAIMERS 8 /* agents of each process */
 
-/* Seconds that the lease in the last answer has left; -1: no lease. */
+/* The seconds left of the lease in the last answer; -1: no lease. */
 static int64_t
 lease_left(const struct fixture *f)
 {
@@ -92,7 +92,7 @@ test_writes_of_the_holder_renew(void)
     CHECK(lease_left(&f) == 30);
     call(&f, "get_task", "{'task_id':'a','section':'history','limit':1}");
     CHECK(json_get(json_get(f.json, "events") + 1, "changed")->n == 0);
-    /* An answer by somebody else does not count as a write by the holder. */
+    /* Somebody else's answer does not renew the holder's lease. */
     call(&f, "request_input", "{'task_id':'a','agent':'me','question':'q'}");
     clock_ahead_s += 20;
     call(&f, "update_task", "{'task_id':'a','answer':{'text':'t'}}");
@@ -120,7 +120,7 @@ test_a_lease_that_ends(void)
           json_get(json_get(f.json, "tasks") + 1, "lease_expired"));
     call(&f, "list_tasks", "{'ready':false}");
     CHECK(number(&f, "total") == 0);
-    /* Its owner's until somebody claims it, who writes renews it. */
+    /* It stays its owner's until claimed; the owner's writes renew it. */
     call(&f, "update_task", "{'task_id':'a','agent':'you','goal':'g'}");
     CHECK(ok(&f) && has(&f, "current_owner", "me") &&
           warned_only(&f, "another agent owns this task"));
@@ -182,7 +182,7 @@ test_ownership_warn(void)
     clock_ahead_s = 60;
     call(&f, "update_task", "{'task_id':'a','goal':'g'}");
     CHECK(ok(&f) && warned_only(&f, text) && lease_left(&f) == 840);
-    /* There is one winner all the same. */
+    /* Even so there is one winner. */
     STEPS(&f, {"claim_task", "{'agent':'you','task_id':'a'}", "lease_held",
                "holder", "me"},
           {"handoff_task", "{'task_id':'a','from_agent':'you'}", "not_owner",
@@ -216,13 +216,13 @@ test_what_may_be_claimed(void)
          "version_conflict", 0, 0},
         {"claim_task", "{'agent':'me','task_id':'a','expected_version':1,"
          "'lease_seconds':86400}", 0, "status", "in_progress"},
-        /* what somebody has begun without a lease is that one's */
+        /* who begins a task without a lease owns it */
         {"save_checkpoint", "{'task_id':'b','agent':'me'}", 0, 0, 0},
         {"claim_task", "{'agent':'you','task_id':'b'}", "not_owner",
          "holder", "me"},
         {"claim_task", "{'agent':'me','task_id':'b'}", 0, "current_owner",
          "me"},
-        /* what is handed to somebody, too */
+        /* and so does who is handed it */
         {"handoff_task", "{'task_id':'c','from_agent':'x','to_agent':'me'}",
          0, 0, 0},
         {"claim_task", "{'agent':'you','task_id':'c'}", "not_owner",
@@ -251,13 +251,13 @@ test_the_best_one_is_claimed(void)
         {"{'agent':'me','repo_path':'/none'}", NULL},
         {"{'agent':'me','tag':'re'}", NULL},
         {"{'agent':'me','tag':'red'}", "e"},
-        {"{'agent':'me'}", "d"},   /* of the highest priority */
+        {"{'agent':'me'}", "d"},   /* the highest priority */
         {"{'agent':'me','repo_path':'/r'}", "g"},
-        {"{'agent':'you'}", "b"},  /* that waits longest */
-        {"{'agent':'him'}", "h"},  /* as it is handed to him */
-        {"{'agent':'you'}", "a"},  /* has changed since */
-        {"{'agent':'me'}", "f"},   /* of the lowest */
-        {"{'agent':'you'}", NULL}, /* one waits for another, one is his */
+        {"{'agent':'you'}", "b"},  /* it waits longest */
+        {"{'agent':'him'}", "h"},  /* handed to him */
+        {"{'agent':'you'}", "a"},  /* changed since */
+        {"{'agent':'me'}", "f"},   /* the lowest */
+        {"{'agent':'you'}", NULL}, /* one is blocked, one is his */
     };
     struct fixture f;
     size_t i;
@@ -291,7 +291,7 @@ test_the_best_one_is_claimed(void)
     fixture_fini(&f);
 }
 
-/* Made again with its key, a claim is the same, whatever came after it. */
+/* A claim repeated with its key gets the same answer, whatever came later. */
 static void
 test_a_claim_is_repeated(void)
 {
@@ -315,7 +315,7 @@ test_a_claim_is_repeated(void)
     fixture_fini(&f);
 }
 
-/* Tasks that wait for others stand in nobody's way, however many. */
+/* Blocked tasks do not hide the ready ones, however many they are. */
 static void
 test_few_ready_among_many(void)
 {
@@ -350,7 +350,7 @@ test_few_ready_among_many(void)
     fixture_fini(&f);
 }
 
-/* Nor do those that only a newer version can read. */
+/* Nor do tasks that only a newer version can read. */
 static void
 test_unreadable_tasks_are_not_claimed(void)
 {
@@ -381,7 +381,7 @@ test_unreadable_tasks_are_not_claimed(void)
     }
     CHECK(store_commit(f.s, &unknown) == 0);
     store_unlock(f.s);
-    clock_ahead_s = 86401; /* longer than any lease of ours */
+    clock_ahead_s = 86401; /* longer than any lease here */
     call(&f, "claim_task", "{'agent':'me'}");
     CHECK(ok(&f) && !is_true(&f, "claimed"));
     STEPS(&f, {"create_task", "{'task_id':'b','title':'T'}", 0, 0, 0},
@@ -397,7 +397,7 @@ test_unreadable_tasks_are_not_claimed(void)
 
 /* ---- questions ---- */
 
-static char asked[64][16]; /* ids of questions, as they were asked */
+static char asked[64][16]; /* ids of questions, in their order */
 static int n_asked;
 
 static void
@@ -413,7 +413,7 @@ ask(struct fixture *f, const char *text)
     snprintf(asked[n_asked++ % 64], sizeof *asked, "%.*s", STR_ARG(id));
 }
 
-/* Whether task a has the question; its answer in *answer. */
+/* Finds the question in task a, and its answer. */
 static bool
 answer_of(struct fixture *f, struct str question, struct str *answer)
 {
@@ -499,7 +499,7 @@ test_kinds_of_answers(void)
     ask(&f, "two");
     STEPS(&f,
         {"update_task", "{'task_id':'a','answer':{'text':'t'}}",
-         "not_found", 0, 0}, /* which of them? */
+         "not_found", 0, 0}, /* two are open */
         {"update_task", "{'task_id':'a','answer':{'question_id':'q2',"
          "'action':'decline'}}", 0, 0, 0},
         {"update_task", "{'task_id':'a','goal':'both','answer':{'text':'t'}}",
@@ -511,7 +511,7 @@ test_kinds_of_answers(void)
           str_is(raw_member(a, "action"), "\"accept\""));
     call(&f, "get_task", "{'task_id':'a'}");
     CHECK(has(&f, "goal", "both"));
-    /* Of a task that has ended nobody needs an answer. */
+    /* Nobody needs the answers of a task that has ended. */
     ask(&f, "three");
     call(&f, "update_task", "{'task_id':'a','status':'cancelled'}");
     call(&f, "list_tasks", "{'needs_input':true,'include_done':true}");
@@ -541,7 +541,7 @@ test_how_many_questions(void)
     CHECK(failed(&f, "too_large") && has(&f, "field", "question"));
     n_asked--;
     for (i = 1; i <= 40; i++) {
-        /* The second stays open. */
+        /* The second one stays open. */
         snprintf(args, sizeof args, "{'task_id':'a','answer':{'question_id':"
                  "'%s','text':'t'}}", asked[i == 1 ? 0 : i]);
         call(&f, "update_task", args);
@@ -556,7 +556,7 @@ test_how_many_questions(void)
           !json_get(list + 1, "answer"));
     CHECK(json_is(json_get(list + 1 + list[1].span, "question_id"),
                   asked[17]));
-    /* What would need too much room in an answer. */
+    /* An answer that is too long once escaped. */
     buf_printf(&b, "{'task_id':'a','answer':{'question_id':'%s','text':'",
                asked[1]);
     for (i = 0; i < 4096; i++)
@@ -568,7 +568,7 @@ test_how_many_questions(void)
     fixture_fini(&f);
 }
 
-/* ---- what is shown ---- */
+/* ---- what answers show ---- */
 
 static bool
 shows(const struct fixture *f, const char *what)
@@ -730,7 +730,7 @@ test_what_an_import_drops(void)
     fixture_fini(&f);
 }
 
-/* ---- claimers of many processes ---- */
+/* ---- many processes that claim ---- */
 
 static void
 claim_until_none(const char *log, int process)

@@ -1,12 +1,12 @@
-/* t_message - what others say to who works on a task: messages, that it
-   should stop, and questions that name whom they are for. */
+/* t_message - what others tell an agent at work: messages, requests to stop,
+   and questions that name whom they are for. */
 
 #include "tests/lib/catalogue.h"
 #include "task/change.h"
 
 #define OLD "2020-01-01T00:00:00.000Z"
 
-/* The text of message i of the last answer; or NULL. */
+/* The text of message i in the last answer, or NULL. */
 static const struct json_tok *
 message(const struct fixture *f, unsigned i)
 {
@@ -27,7 +27,7 @@ n_messages(const struct fixture *f)
     return list ? list->n : 0;
 }
 
-/* A task that me has a lease of, at version 2. */
+/* Makes a task on which me holds a lease, at version 2. */
 static void
 begin(struct fixture *f)
 {
@@ -65,7 +65,7 @@ test_a_message_passes_a_lease(void)
     item = json_get(f.json, "messages") + 1;
     CHECK(item->n == 3 && json_is(json_get(item, "from"), "boss") &&
           json_get(item, "at") && json_is(message(&f, 0), "use utf-8"));
-    /* Once only, and not to others. */
+    /* Each is told once, and only to the owner. */
     say(&f, "boss", "and tabs");
     call(&f, "update_task", "{'task_id':'a','agent':'you','answer':"
          "{'question_id':'q1','text':'t'}}");
@@ -79,7 +79,7 @@ test_a_message_passes_a_lease(void)
     CHECK(ok(&f) && n_messages(&f) == 0 && !json_get(f.json, "messages_are"));
     call(&f, "get_task", "{'task_id':'a'}");
     CHECK(n_messages(&f) == 3);
-    /* Beside a field it is work, which the lease protects. */
+    /* With a field it is a change, and the lease forbids that. */
     call(&f, "update_task", "{'task_id':'a','agent':'boss','message':'m',"
          "'goal':'mine'}");
     CHECK(failed(&f, "lease_held"));
@@ -137,8 +137,8 @@ test_how_many_messages(void)
     fixture_fini(&f);
 }
 
-/* Messages of bytes that are long once escaped come in more than one receipt,
-   none of which is over the limit of an answer. */
+/* Messages that are long once escaped are spread over several receipts, none of
+   which exceeds the limit of an answer. */
 static void
 test_long_messages(void)
 {
@@ -178,18 +178,18 @@ test_who_reads_a_message(void)
     struct fixture f;
 
     begin(&f);
-    /* Who hands the task over reads what came before. */
+    /* Who hands over the task reads what came before. */
     say(&f, "boss", "one");
     call(&f, "handoff_task", "{'task_id':'a','from_agent':'me','to_agent':"
          "'you'}");
     CHECK(ok(&f) && json_is(message(&f, 0), "one"));
-    /* Who takes it up reads them all in the task. */
+    /* Who takes it up reads all of them in the task. */
     say(&f, "boss", "two");
     call(&f, "claim_task", "{'agent':'you','task_id':'a'}");
     CHECK(n_messages(&f) == 2 && json_is(message(&f, 1), "two"));
     call(&f, "save_checkpoint", "{'task_id':'a','agent':'you'}");
     CHECK(ok(&f) && n_messages(&f) == 0);
-    /* A retry gets the first answer again, with what it said. */
+    /* A retry gets the first answer again, with its messages. */
     say(&f, "boss", "three");
     STEPS(&f, {"update_task", "{'task_id':'a','agent':'you','goal':'g',"
                "'idempotency_key':'k'}", 0, 0, 0});
@@ -228,7 +228,7 @@ test_a_wait_tells(void)
     fixture_fini(&f);
 }
 
-/* ---- to stop ---- */
+/* ---- requests to stop ---- */
 
 static void
 test_somebody_asks_to_stop(void)
@@ -245,7 +245,7 @@ test_somebody_asks_to_stop(void)
     CHECK(stop && json_is(json_get(stop, "by"), "boss") &&
           json_is(json_get(stop, "reason"), "not needed") &&
           json_get(stop, "at") && !json_is(json_get(stop, "at"), OLD));
-    /* For as long as it stands; nobody else hears of it. */
+    /* Each receipt tells the owner, and nobody else, while it stands. */
     call(&f, "save_checkpoint", "{'task_id':'a','agent':'me'}");
     CHECK(json_get(f.json, "cancel_requested"));
     say(&f, "you", "m");
@@ -254,7 +254,7 @@ test_somebody_asks_to_stop(void)
     CHECK(ok(&f));
     call(&f, "save_checkpoint", "{'task_id':'a','agent':'me'}");
     CHECK(ok(&f) && !json_get(f.json, "cancel_requested"));
-    /* Without a name it says who it is for. */
+    /* by names who asks where the call has no agent. */
     call(&f, "update_task", "{'task_id':'a','cancel_requested':{'by':'Ann'}}");
     call(&f, "get_task", "{'task_id':'a'}");
     stop = json_get(f.json, "cancel_requested");
@@ -270,7 +270,7 @@ test_somebody_asks_to_stop(void)
     fixture_fini(&f);
 }
 
-/* ---- questions, and the end ---- */
+/* ---- questions, and the end of a task ---- */
 
 static void
 test_a_question_names_whom(void)
@@ -284,7 +284,7 @@ test_a_question_names_whom(void)
     CHECK(ok(&f));
     call(&f, "update_task", "{'task_id':'a','agent':'bob','answer':"
          "{'text':'yes'}}");
-    CHECK(ok(&f)); /* whoever knows */
+    CHECK(ok(&f)); /* anybody may answer */
     call(&f, "get_task", "{'task_id':'a'}");
     q = json_get(f.json, "questions") + 1;
     CHECK(json_is(json_get(q, "to"), "Ann") &&
@@ -318,7 +318,7 @@ test_done_with_loose_ends(void)
     fixture_fini(&f);
 }
 
-/* ---- what stays ---- */
+/* ---- what survives a restart ---- */
 
 static void
 test_it_stays(void)

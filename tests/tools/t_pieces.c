@@ -17,7 +17,7 @@ test_past_versions(void)
     call(&f, "update_task", "{'task_id':'a','title':'Three'}");
     call(&f, "get_task", "{'task_id':'a','version':1}");
     CHECK(has(&f, "title", "One") && number(&f, "current_version") == 3);
-    CHECK(json_get(f.json, "ready") == NULL); /* that is of now */
+    CHECK(json_get(f.json, "ready") == NULL); /* it is about now */
     call(&f, "get_task", "{'task_id':'a','version':2}");
     CHECK(has(&f, "title", "Two") && json_get(f.json, "messages") != NULL);
     call(&f, "get_task", "{'task_id':'a','version':3}");
@@ -28,7 +28,7 @@ test_past_versions(void)
     CHECK(failed(&f, "not_found") && has(&f, "message",
                                          "the task is at version 3"));
     CHECK(number(&f, "current_version") == 3);
-    /* One from elsewhere has no older state here. */
+    /* An imported task has no older state here. */
     CHECK(strcmp(import(&f, "{'task_id':'i','title':'I','version':7}"),
                  "") == 0);
     call(&f, "get_task", "{'task_id':'i','version':6}");
@@ -38,7 +38,8 @@ test_past_versions(void)
     fixture_fini(&f);
 }
 
-/* What lies further back than one call may read is told how to be read. */
+/* If a version lies further back than one call may read, the error says how to
+   get there. */
 static void
 test_versions_far_back(void)
 {
@@ -94,7 +95,7 @@ test_whole_state_is_bounded(void)
     fixture_fini(&f);
 }
 
-/* Fills a task until it is refused; what is refused is named. */
+/* Fills a task until a change is refused; the error names the field. */
 static void
 make_big(struct fixture *f, const char *unit, size_t step_len)
 {
@@ -127,9 +128,9 @@ make_big(struct fixture *f, const char *unit, size_t step_len)
     buf_fini(&b);
 }
 
-/* Puts member m with this value behind what was collected of it. */
+/* Appends this value to what was collected of the member. */
 static void
-collect(struct buf *to, const struct json_tok *v, struct arena *a)
+collect(struct buf *to, const struct json_tok *v)
 {
     struct str raw = json_raw(v);
     bool list = v->type == JSON_ARRAY;
@@ -145,7 +146,6 @@ collect(struct buf *to, const struct json_tok *v, struct arena *a)
             buf_char(to, ',');
         buf_put(to, raw.p + 1, raw.len - 1);
     }
-    (void)a;
 }
 
 /* Reads the whole task by cursor and compares it with the record. */
@@ -174,7 +174,7 @@ check_pieces(struct fixture *f, bool change)
             if (field == F_TASK_ID || field == F_VERSION)
                 got[field].len = 0;
             if (field >= 0)
-                collect(&got[field], p + 1, &f->a);
+                collect(&got[field], p + 1);
         }
         more = json_get(t, "truncated") &&
                json_get(t, "truncated")->type == JSON_TRUE;
@@ -369,8 +369,8 @@ test_resources(void)
     fixture_fini(&f);
 }
 
-/* One read of the history of a resource, of at most max bytes of records: how
-   many events it shows, and where it says to go on. */
+/* Reads the history of a resource once, with at most max bytes of records.
+   Returns how many events it shows, and the cursor that goes on. */
 static int
 history_from(struct fixture *f, size_t max, char cursor[32])
 {
@@ -395,7 +395,7 @@ history_from(struct fixture *f, size_t max, char cursor[32])
     return (int)json_get(t, "events")->n;
 }
 
-/* What one read may take bounds it, be its events small or large. */
+/* Each read is bounded by bytes, whether the events are small or large. */
 static void
 test_history_in_pieces(void)
 {
@@ -420,7 +420,7 @@ test_history_in_pieces(void)
     } while (cursor[0] != '\0' && ++reads < 50);
     CHECK(seen == 30 && reads >= 5);
     CHECK(history_from(&f, 1, cursor) == 1 && cursor[0] != '\0');
-    /* Of another task, and of none. */
+    /* Cursors of another task, and of no event. */
     CHECK(read_uri(&f, "task://a/history?cursor=1") == ERR_INVALID);
     CHECK(read_uri(&f, "task://a/history?cursor=x") == ERR_NOT_FOUND);
     CHECK(read_uri(&f, "task://a/history?cursor=999") == ERR_NOT_FOUND);

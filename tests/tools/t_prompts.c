@@ -1,5 +1,5 @@
-/* t_prompts - what a catalogue offers beside tools: prompts whose data stays
-   behind its fence, completions, and which record changes which resource. */
+/* t_prompts - what the catalogue offers beside tools: prompts whose data stays
+   inside its fence, completions, and which record changes which resource. */
 
 #include "tests/lib/catalogue.h"
 #include "mcp/catalogue.h"
@@ -10,7 +10,7 @@ static void
 test_keys_of_resources(void)
 {
     static const struct {
-        const char *uri, *key; /* NULL: none of ours */
+        const char *uri, *key; /* NULL: not ours */
     } cases[] = {
         {"task://a", "task/a"}, {"task://a:1/resume", "task/a:1"},
         {"task://a%3A1", "task/a:1"}, {"task://a%3a1/history", "task/a:1"},
@@ -80,7 +80,7 @@ test_changes_of_the_list(void)
 
 /* ---- prompts ---- */
 
-/* Runs a prompt; its text with a NUL in *text. */
+/* Runs a prompt. *text is its text, with a NUL behind it. */
 static int
 prompt(struct fixture *f, const char *name, const char *args,
        struct str *text)
@@ -117,8 +117,8 @@ prompt(struct fixture *f, const char *name, const char *args,
     return 0;
 }
 
-/* Where the lines of the text that are nothing but a fence begin: two, the
-   same, and no longer one between them. */
+/* Whether inside stands between two equal fences, with none as long between
+   them. */
 static bool
 is_fenced(const char *text, const char *inside)
 {
@@ -145,7 +145,7 @@ test_prompts_of_one_task(void)
     static const struct {
         const char *name, *args;
         int rc;
-        const char *outside; /* what stands before the fence, or why not */
+        const char *outside; /* text before the fence, or the error */
     } cases[] = {
         {"resume_task", "{'task_id':'a'}", 0, "Continue the task \"a\"."},
         {"resume_task", "{'task_id':'a','agent':'m\\u0022\\n```'}", 0,
@@ -192,7 +192,7 @@ test_prompts_of_one_task(void)
     fixture_fini(&f);
 }
 
-/* Whether a comes before b in the text, which holds both. */
+/* Whether the text has a and, behind it, b. */
 static bool
 in_order(const char *text, const char *a, const char *b)
 {
@@ -292,7 +292,7 @@ test_standup(void)
     CHECK(prompt(&f, "standup", "{'since':'9999-01-01T00:00:00Z'}",
                  &text) == 0);
     CHECK(!strstr(text.p, "  ended  "));
-    /* The board's columns, so what waits is not stuck once it is given. */
+    /* As on the board: a task handed over is not listed as blocked. */
     call(&f, "create_task", "{'task_id':'lent','title':'T','status':"
          "'handoff_ready','depends_on':['fresh']}");
     CHECK(prompt(&f, "standup", "{'since':'8'}", &text) == 0);
@@ -340,7 +340,7 @@ test_standup_is_bounded(void)
 
 /* ---- completions ---- */
 
-/* The values for an argument, comma separated, in out. */
+/* Completes an argument; the values, with commas between, are in out. */
 static int
 complete(struct fixture *f, struct mcp_completion *q, const char *argument,
          const char *value)
@@ -366,7 +366,7 @@ test_completions(void)
         {"task_id", "", "'t3','t2','build-1','t1'"},
         {"task_id", "t", "'t3','t2','t1'"},
         {"task_id", "t2", "'t2'"},
-        {"task_id", "b", "'build-1','t2'"}, /* t2 has it in its title */
+        {"task_id", "b", "'build-1','t2'"}, /* t2 has it in the title */
         {"task_id", "BUILD", "'t2'"},
         {"task_id", "\xc3\xa4", "'t3'"},
         {"task_id", "zzz", ""},

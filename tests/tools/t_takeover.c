@@ -1,5 +1,5 @@
-/* t_takeover - nothing stays locked by who is gone: takeover, owners without
-   a lease, receivers who never come, and dependencies that failed. */
+/* t_takeover - nobody who is gone blocks a task: takeover, owners without a
+   lease, receivers who never come, and dependencies that failed. */
 
 #include "tests/lib/catalogue.h"
 #include "base/clock.h"
@@ -8,8 +8,8 @@
 #define HOUR 3600
 #define DAY (24 * HOUR)
 
-/* Whether the last answer says that agent took the task over from the caller,
-   and why. */
+/* Whether the last answer says that agent took the task from the caller, and
+   why. */
 static bool
 lost_to(const struct fixture *f, const char *agent, const char *reason)
 {
@@ -98,7 +98,7 @@ test_a_person_ends_a_lease(void)
           !json_get(f.json, "renewed"));
     f.person = false;
     CHECK(json_is(json_get(json_get(f.json, "takeover"), "from_agent"), "me"));
-    /* Who lost it hears of it, whether its write is refused or not. */
+    /* The loser is told, whether its write is refused or not. */
     call(&f, "save_checkpoint", "{'task_id':'a','agent':'me'}");
     CHECK(failed(&f, "lease_held") && lost_to(&f, "you", "r"));
     call(&f, "save_checkpoint", "{'task_id':'a','agent':'other'}");
@@ -120,7 +120,7 @@ test_a_person_ends_a_lease(void)
     clock_ahead_s = 960;
     call(&f, "save_checkpoint", "{'task_id':'a','agent':'me'}");
     CHECK(ok(&f) && lost_to(&f, "you", "r"));
-    /* Until it has the task again. */
+    /* It is told until it has the task again. */
     call(&f, "claim_task", "{'agent':'me','task_id':'a'}");
     CHECK(ok(&f) && !json_get(f.json, "takeover"));
     call(&f, "save_checkpoint", "{'task_id':'a','agent':'me'}");
@@ -148,7 +148,7 @@ test_an_owner_without_a_lease(void)
     CHECK(lost_to(&f, "you", "r"));
     call(&f, "handoff_task", "{'task_id':'a','from_agent':'you'}");
     CHECK(ok(&f));
-    /* Anybody's, a day later. */
+    /* After a day anybody may take it. */
     clock_ahead_s = DAY - 60;
     STEPS(&f, {"claim_task", "{'agent':'you','task_id':'b'}", "not_owner", 0,
                0},
@@ -188,7 +188,7 @@ test_a_receiver_who_never_comes(void)
     clock_ahead_s = HOUR - 60;
     STEPS(&f, {"claim_task", "{'agent':'you','task_id':'a'}", "not_owner", 0,
                0},
-          /* What others say does not make it wait longer. */
+          /* A message of somebody else does not prolong the wait. */
           {"update_task", "{'task_id':'a','agent':'x','message':'m'}", 0, 0,
            0});
     clock_ahead_s = HOUR + 60;
@@ -220,7 +220,7 @@ test_the_giver_redirects(void)
         {"save_checkpoint", "{'task_id':'a','agent':'hermes'}", "lease_held",
          0, 0});
     CHECK(lost_to(&f, "me", "r"));
-    /* Not once it has been taken up. */
+    /* Once it has been taken up, the giver may not redirect it. */
     STEPS(&f,
         {"handoff_task", "{'task_id':'a','from_agent':'me','to_agent':"
          "'hermes'}", 0, 0, 0},
@@ -229,7 +229,7 @@ test_the_giver_redirects(void)
          "lease_held", 0, 0},
         {"claim_task", "{'task_id':'a','agent':'me','takeover':true,"
          "'reason':'r'}", "lease_held", 0, 0});
-    /* A person need not wait either. */
+    /* Nor does a person need to wait. */
     call(&f, "handoff_task", "{'task_id':'b','from_agent':'me','to_agent':"
          "'hermse'}");
     f.person = true;

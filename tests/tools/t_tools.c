@@ -1,5 +1,5 @@
-/* The tools as a client sees them: schemas and what is enforced, limits at
-   their edge, principals, log messages, errors, the rounds of a wait. */
+/* The tools as a client sees them: schemas and what enforces them, values at
+   the limits, principals, log messages, errors, the rounds of a wait. */
 
 #include "mcp/mcp.h"
 #include "task/rows.h"
@@ -7,7 +7,7 @@
 
 /* ---- what clients are shown ---- */
 
-/* That the list of the tools, or of the core, has at most so many bytes. */
+/* Checks that the list of all tools, or of the core, has at most max bytes. */
 static void
 check_list(bool core, size_t max)
 {
@@ -84,7 +84,7 @@ static const char *const names[TASK_N_TOOLS] = {
     "claim_task", "request_input", "wait_for_task",
 };
 
-/* Whether the tool has an argument of that name, and requires it. */
+/* Whether the tool has this argument; *required: it requires it. */
 static bool
 takes_arg(enum task_tool tool, const char *name, bool *required)
 {
@@ -160,7 +160,7 @@ test_schemas_are_what_is_enforced(void)
 
 enum unit { ASCII, UMLAUT, ITEMS };
 
-/* The arguments with a field of n units. */
+/* Writes arguments with a field of n units. */
 static void
 put_args(struct buf *b, const char *start, const char *field, size_t n,
          enum unit unit, bool list)
@@ -250,7 +250,7 @@ test_limits_at_their_edge(void)
 
 static const struct {
     const char *tool, *args;
-    const char *code; /* NULL: it is taken */
+    const char *code; /* NULL: it is accepted */
 } kinds[] = {
     {"create_task", "{'title':123}", NULL}, /* numbers for texts */
     {"create_task", "{'title':1.50e2,'task_id':7}", NULL},
@@ -373,7 +373,7 @@ test_arguments_that_are_too_many(void)
     CHECK(s.len < 256 && memcmp(s.p + s.len - 5, ", ...", 5) == 0);
     CHECK(json_str(&f.a, json_get(f.json, "field")).len == 64);
     buf_fini(&b);
-    /* Lists that are sets; others keep what stands in them twice. */
+    /* Some lists are sets; the others keep duplicates. */
     call(&f, "create_task", "{'task_id':'d','title':'D'}");
     call(&f, "create_task", "{'task_id':'e','title':'E'}");
     call(&f, "create_task", "{'task_id':'a','title':'A','tags':['y','x',"
@@ -435,7 +435,7 @@ test_principals(void)
 {
     static const struct {
         const char *tool, *args;
-        const char *field; /* of the refusal; NULL: it is taken */
+        const char *field; /* named by the error; NULL: it is accepted */
     } cases[] = {
         {"create_task", "{'task_id':'a','title':'A','status':'in_progress'}",
          NULL},
@@ -514,7 +514,7 @@ test_changes_are_logged(void)
 {
     static const struct {
         const char *tool, *args;
-        int level; /* 0: nothing is said */
+        int level; /* 0: no message */
         const char *op;
     } cases[] = {
         {"create_task", "{'task_id':'a','title':'A'}", 7, "create"},
@@ -570,8 +570,8 @@ test_changes_are_logged(void)
 
 /* ---- waits ---- */
 
-/* A round of wait_for_task that began behind event `since`, its state as the
-   one before left it: what the tool says. */
+/* Runs a round of wait_for_task for what came after event since, with the state
+   of the round before. Returns what the tool returned. */
 static int
 wait_round(struct fixture *f, const char *args, unsigned round,
            uint64_t since)
@@ -589,7 +589,7 @@ wait_round(struct fixture *f, const char *args, unsigned round,
     return c->tools[i].run(&call);
 }
 
-/* The task is what it was, but was done in between: the event of that. */
+/* Ends the task and reopens it. Returns the number of the event of its end. */
 static uint64_t
 end_and_reopen(struct fixture *f)
 {
@@ -604,8 +604,8 @@ end_and_reopen(struct fixture *f)
     return n;
 }
 
-/* What one round has looked at no later one reads again, and what comes
-   between two rounds is found by the second. */
+/* No round reads what an earlier one has looked at, and what comes between two
+   rounds is found by the second. */
 static void
 test_rounds_of_a_wait(void)
 {
@@ -631,11 +631,11 @@ test_rounds_of_a_wait(void)
              (unsigned long long)n);
     buf_char(&f.out, '\0');
     CHECK(strstr(f.out.p, want) != NULL);
-    /* As if that round had been the one before: it is not looked at twice. */
+    /* As if the round before had come that far. */
     seen = store_next_n(f.s) - 1;
     CHECK(wait_round(&f, until_end, 3, seen) == ERR_MORE);
     CHECK(wait_round(&f, from_1, 3, seen) == ERR_MORE);
-    /* A deferred one has no deadline. */
+    /* A deferred call has no deadline. */
     state[0] = '\0';
     CHECK(wait_round(&f, from_1, 0, n + 1) == 0);
     deferring = true;

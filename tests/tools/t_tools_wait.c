@@ -1,6 +1,6 @@
-/* t_tools_wait - wait_for_task and request_input as clients have them: that
-   what they wait for reaches them however it comes about, and that what
-   cannot be waited for is said, not refused. */
+/* t_tools_wait - wait_for_task and request_input as clients see them: a wait
+   ends however its event comes about, and where a call cannot wait, its answer
+   says so and is no error. */
 
 #include "tests/lib/tools_turn.h"
 
@@ -12,7 +12,7 @@ is_receipt(const char *said)
     return text_has(said, "'answered':false");
 }
 
-/* Fills the queue of what ann waits for. */
+/* Fills the queue of ann's deferred calls. */
 static void
 fill_queue(void)
 {
@@ -24,7 +24,7 @@ fill_queue(void)
     }
 }
 
-/* The question of each stands, once, so none of them may be an error. */
+/* Each question is stored once, so no call may end with an error. */
 static void
 test_who_may_not_wait_has_asked(void)
 {
@@ -46,7 +46,7 @@ test_who_may_not_wait_has_asked(void)
     box.opt.max_own = 0;
 }
 
-/* It is of no use to anybody then: who waits for it is told. */
+/* Nobody needs the answer any more, and whoever waits for it is told. */
 static void
 test_question_ends_with_its_task(void)
 {
@@ -62,7 +62,7 @@ test_question_ends_with_its_task(void)
     end();
 }
 
-/* What ann is asked by the call that she made last, as the id of it. */
+/* The id of the question that ann's last call asks her. */
 static const char *
 question_of_task(void)
 {
@@ -81,7 +81,8 @@ question_of_task(void)
 #define ACCEPT(content) "{'action':'accept','content':" content "}"
 #define YES_NO ",'options':['yes','no']"
 
-/* None says anything: the approval stays open, and the caller is told. */
+/* None of these is an answer: the question stays open, and the caller is
+   told. */
 static void
 test_what_is_no_answer(void)
 {
@@ -120,7 +121,7 @@ test_what_is_no_answer(void)
     }
 }
 
-/* The answer of ann to the question that she was asked last. */
+/* ann answers the question with this id. */
 static void
 accepts(const char *id, const char *answer)
 {
@@ -133,7 +134,8 @@ accepts(const char *id, const char *answer)
     settle_all();
 }
 
-/* A plain call that asks ann, and what its question is; it waits for 3 s. */
+/* Makes a plain call that asks ann and waits for 3 s. Returns its question; id
+   is that question's. */
 static const char *
 asks_plainly(char id[100])
 {
@@ -150,8 +152,8 @@ asks_plainly(char id[100])
     return id;
 }
 
-/* An answer always reaches its question: while the call waits, when its wait
-   is over, when the one who waited is gone, and when the process is. */
+/* An answer always reaches its question: while the call waits, after its wait,
+   when the caller is gone, and when the process is. */
 static void
 test_no_answer_is_lost(void)
 {
@@ -181,7 +183,7 @@ test_no_answer_is_lost(void)
             start();
         }
         accepts(id, "yes");
-        accepts(id, "no"); /* the first counts */
+        accepts(id, "no"); /* the first one counts */
         if (i == WAITS)
             CHECK(text_has(next(&ann), "'answered':true"));
         CHECK(is_quiet(&ann));
@@ -192,7 +194,7 @@ test_no_answer_is_lost(void)
     }
 }
 
-/* Late, it is held against the options as well. */
+/* A late answer is checked against the options, too. */
 static void
 test_late_answers_are_checked(void)
 {
@@ -211,7 +213,7 @@ test_late_answers_are_checked(void)
     end();
 }
 
-/* A client that cannot ask does not keep its call waiting. */
+/* If the client cannot ask, its call does not wait. */
 static void
 test_refused_questions_end_their_call(void)
 {
@@ -239,7 +241,7 @@ test_refused_questions_end_their_call(void)
     end();
 }
 
-/* A question that is out costs no record but those of its call. */
+/* A question that was sent costs no records besides those of its call. */
 static void
 test_waiting_writes_nothing(void)
 {
@@ -261,7 +263,7 @@ test_waiting_writes_nothing(void)
     end();
 }
 
-/* What neo is answered who asks with these members as well. */
+/* The answer to neo, who asks with these members added. */
 static const char *
 neo_asks(const char *more)
 {
@@ -276,7 +278,7 @@ neo_asks(const char *more)
     return neo.n > 0 ? neo.said[neo.n - 1] : "";
 }
 
-/* Much later, and when its wait is long over: the retry has the answer. */
+/* Long after the wait is over, a retry gets the answer. */
 static void
 test_retry_after_days(void)
 {
@@ -292,14 +294,14 @@ test_retry_after_days(void)
                  "'%.*s',", (int)strcspn(at + 16, "\""), at + 16);
         ahead_ms += (int64_t)3 * 24 * 60 * 60 * 1000;
         CHECK(text_has(neo_asks(again), "'answered':true"));
-        CHECK(text_has(neo_asks(again), "'answered':true")); /* not twice */
+        CHECK(text_has(neo_asks(again), "'answered':true")); /* asked once */
         CHECK(text_has(DO("get_task", "'task_id':'t'"), "'version':3"));
     }
     ahead_ms = 0;
     end();
 }
 
-/* Says an answer of n letters of two bytes each to what ann is asked. */
+/* Whether an answer of n letters of two bytes each is accepted. */
 static bool
 takes_answer(size_t n)
 {
@@ -323,7 +325,7 @@ takes_answer(size_t n)
     return strstr(asks(&ann, OLD("tasks/result")), "\\\"answered\\\":true");
 }
 
-/* The form promises characters, not bytes. */
+/* The limit in the form counts characters. */
 static void
 test_longest_answer(void)
 {
@@ -339,7 +341,7 @@ test_longest_answer(void)
 #define READY(who) WAIT(who ",'until':'ready'")
 #define FREED "{'task_id':'x','depends_on':[]}"
 
-/* x is blocked by d, which is another's, and then is not. */
+/* x is blocked by d, which somebody else owns, until a change frees it. */
 static void
 test_ready_by_whatever(void)
 {
@@ -368,7 +370,7 @@ test_ready_by_whatever(void)
     }
 }
 
-/* A plain call, which hears of an end by its owner's name, too. */
+/* A plain call that waits by agent is told of ends, too. */
 static void
 test_plain_by_agent(void)
 {
@@ -382,8 +384,8 @@ test_plain_by_agent(void)
     end();
 }
 
-/* A wait that begins while the clock is ahead ends in time when it is set
-   back. */
+/* A wait that began while the clock was ahead ends in time after the clock is
+   set back. */
 static void
 test_clock_is_set_back(void)
 {
@@ -404,7 +406,7 @@ test_clock_is_set_back(void)
     end();
 }
 
-/* What is asked for by agent since long ago, behind more than a page. */
+/* An old event of the agent, behind more changes than a page. */
 static void
 test_behind_many_changes(void)
 {
@@ -424,7 +426,7 @@ test_behind_many_changes(void)
     end();
 }
 
-/* Answered, and in the same batch another's. */
+/* A task is answered, and handed to somebody else in the same batch. */
 static void
 test_handed_on_at_once(void)
 {
@@ -441,10 +443,10 @@ test_handed_on_at_once(void)
 }
 
 #define LOOK ",'since_seq':0,'timeout_seconds':0"
-#define LOOKS 12 /* events that end no task, before it ends and behind */
+#define LOOKS 12 /* events before the end of the task, and after it */
 
-/* How many more turns it takes until ann is told, in *said, what came of a
-   wait. */
+/* Runs turns until ann is told what came of a wait, in *said. Returns how
+   many. */
 static int
 turns_to_end(const char **said)
 {
@@ -469,8 +471,8 @@ turns_of(const char *call, const char **said)
     return turns_to_end(said);
 }
 
-/* A clock that runs on while it is looked at lets no run see more than an
-   event or two: each call goes on where its last run was. */
+/* The clock advances with each reading, so no run gets further than an event or
+   two: each call goes on where its last run ended. */
 static void
 test_look_that_takes_many_runs(void)
 {
@@ -515,7 +517,8 @@ test_look_that_takes_many_runs(void)
     end();
 }
 
-/* What comes while it looks is not lost: no record after will run it. */
+/* What comes while a call looks is found, even if no later record runs the
+   call. */
 static void
 test_event_while_it_looks(void)
 {
@@ -539,7 +542,7 @@ test_event_while_it_looks(void)
     end();
 }
 
-/* ---- wait_for_task: what is there already ---- */
+/* ---- wait_for_task: what has happened already ---- */
 
 #define STEPS 4
 #define Q_ASKED {"request_input", "'task_id':'t','agent':'me','question':'?'"}
@@ -547,7 +550,7 @@ test_event_while_it_looks(void)
 #define NOW ",'timeout_seconds':50"
 
 static const struct there {
-    const char *steps[STEPS][2]; /* t is in_progress and me's before */
+    const char *steps[STEPS][2]; /* t is in progress and me owns it */
     const char *wait, *what;
 } there[] = {
     {{Q_ASKED, Q_SAID}, "'task_id':'t','until':'answered'", "'text':'yes'"},
@@ -639,7 +642,7 @@ test_what_is_there_is_met(void)
     CHECK(met == 3 * N && N == 18);
 }
 
-/* None is there: each plain one waits for its time. */
+/* Nothing has happened: each plain call waits for its time. */
 static void
 test_what_is_not_there_is_waited_for(void)
 {
@@ -672,7 +675,7 @@ test_what_is_not_there_is_waited_for(void)
     end();
 }
 
-/* A task that has ended otherwise, or by which nobody can be answered. */
+/* A task that has ended otherwise, or a question that nobody can answer. */
 static void
 test_what_cannot_be_any_more(void)
 {
@@ -704,7 +707,7 @@ test_what_cannot_be_any_more(void)
     end();
 }
 
-/* Nor one that depends on what has failed. */
+/* A task that depends on one that has failed is never ready. */
 static void
 test_what_a_failure_blocks(void)
 {
@@ -723,7 +726,7 @@ test_what_a_failure_blocks(void)
     end();
 }
 
-/* A question that names whom it is for wakes no other. */
+/* A question for somebody wakes only that agent. */
 static void
 test_questions_for_somebody(void)
 {
@@ -745,7 +748,7 @@ test_questions_for_somebody(void)
     end();
 }
 
-/* What comes while a call waits: x is nobody's. */
+/* Changes of a task without an owner end a wait. */
 static void
 test_news_of_what_nobody_owns(void)
 {
@@ -793,7 +796,7 @@ test_news_of_what_nobody_owns(void)
         }
 }
 
-/* The lease of who works on it ends, which no record says. */
+/* No record marks the end of a lease. */
 static void
 test_lease_ends_while_waiting(void)
 {
@@ -806,7 +809,7 @@ test_lease_ends_while_waiting(void)
     settle_all();
     ahead_ms += 29998;
     settle_all();
-    who_forget(&ann); /* that the list of tasks has changed */
+    who_forget(&ann); /* a notice that the list of tasks has changed */
     ahead_ms++;
     settle_all();
     CHECK(ann.n == 0);
