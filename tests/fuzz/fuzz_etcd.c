@@ -1,6 +1,5 @@
 /* fuzz_etcd - any bytes as an answer of etcd's gateway, sent whole and again in
-   parts, over a real connection to the client. Some bytes stand for words of
-   an answer, which chance alone would never spell.
+   parts, over a real connection to the client.
 
    What must hold:
    1. No input crashes, and nothing outside of it is read.
@@ -9,8 +8,7 @@
 
 #include "etcd/client.h"
 #include "base/clock.h"
-#include "http/parse.h"
-#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/fuzz_words.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -20,8 +18,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define WORD 0x80 /* the first byte that stands for a word */
-#define MAX_TEXT (4 * HTTP_MAX_HEAD)
 #define REQUEST "{}"
 
 static const char *const words[] = {
@@ -37,40 +33,8 @@ static const char *const words[] = {
     "user name is empty", "{\"token\":\"", "800000\r\n", "ffffffffffffffff",
     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 };
-static char text[MAX_TEXT];
-static uint32_t seed;
 static int door = -1;
 static char endpoint[32];
-
-/* Writes n bytes to text, words spelt out; the length that this has. */
-static size_t
-spell(const uint8_t *data, size_t n)
-{
-    size_t i, len = 0, size;
-    const void *from;
-
-    for (i = 0; i < n; i++, len += size) {
-        unsigned word = data[i] - (unsigned)WORD;
-        bool is_word = word < sizeof(words) / sizeof(words[0]);
-
-        from = is_word ? (const void *)words[word] : &data[i];
-        size = is_word ? strlen(words[word]) : 1;
-        if (size > MAX_TEXT - len)
-            break;
-        memcpy(text + len, from, size);
-    }
-    return len;
-}
-
-static size_t
-random_part(size_t left)
-{
-    size_t n;
-
-    seed = seed * 1664525 + 1013904223;
-    n = seed >> 28 == 0 ? left : 1 + (seed >> 16) % (1u << (seed >> 28));
-    return n < left ? n : left;
-}
 
 static void
 open_door(void)
@@ -87,7 +51,7 @@ open_door(void)
              (unsigned)ntohs(in.sin_port));
 }
 
-/* Reads the request: an answer before it would be none. */
+/* Reads the request: an answer that comes before it is not one. */
 static void
 take_request(int fd)
 {
@@ -173,9 +137,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     if (door < 0)
         open_door();
-    if (n < sizeof(seed))
-        return 0;
-    memcpy(&seed, data, sizeof(seed));
-    check_answers(spell(data + sizeof(seed), n - sizeof(seed)));
+    check_answers(spell(words, sizeof(words) / sizeof(words[0]), data, n));
     return 0;
 }

@@ -1,21 +1,14 @@
 /* fuzz_http - any bytes as a head and a chunked body behind it, whole and
-   again in parts, whose lengths the first bytes of the input choose. Some
-   bytes stand for words of HTTP, which chance alone would never spell.
+   again in parts.
 
    What must hold:
    1. No input crashes, nothing outside of it is read, and every slice of a
       head lies within it.
    2. Whatever the parts, the result is the same: status or length, each
       slice, each byte of the body.
-   3. A head that is taken keeps the promises of http/parse.h. */
+   3. A head that is accepted keeps the promises of http/parse.h. */
 
-#include "http/parse.h"
-#include "tests/fuzz/fuzz.h"
-
-#include <string.h>
-
-#define WORD 0x80 /* the first byte that stands for a word */
-#define MAX_TEXT (4 * HTTP_MAX_HEAD)
+#include "tests/fuzz/fuzz_words.h"
 
 static const char *const words[] = {
     "GET / HTTP/1.1\r\nHost: h\r\n", "POST ", " HTTP/1.1\r\n",
@@ -28,40 +21,8 @@ static const char *const words[] = {
     "18446744073709551615", "8388608", "800000\r\n", "fffffffffffffff",
     "http://h@", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 };
-static uint8_t text[MAX_TEXT];
-static uint32_t seed;
 
-/* Writes n bytes to text, with words spelt out. Returns the length. */
-static size_t
-spell(const uint8_t *data, size_t n)
-{
-    size_t i, len = 0, size;
-    const void *from;
-
-    for (i = 0; i < n; i++, len += size) {
-        unsigned word = data[i] - (unsigned)WORD;
-        bool is_word = word < sizeof(words) / sizeof(words[0]);
-
-        from = is_word ? (const void *)words[word] : &data[i];
-        size = is_word ? strlen(words[word]) : 1;
-        if (size > MAX_TEXT - len)
-            break;
-        memcpy(text + len, from, size);
-    }
-    return len;
-}
-
-static size_t
-random_part(size_t left)
-{
-    size_t n;
-
-    seed = seed * 1664525 + 1013904223;
-    n = seed >> 28 == 0 ? left : 1 + (seed >> 16) % (1u << (seed >> 28));
-    return n < left ? n : left;
-}
-
-/* A block of just that size, so that the sanitizer sees its end. */
+/* A copy of exactly that size, so that the sanitizer sees its end. */
 static char *
 copy_of(const uint8_t *p, size_t n)
 {
@@ -218,10 +179,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     size_t head;
 
-    if (n < sizeof(seed))
-        return 0;
-    memcpy(&seed, data, sizeof(seed));
-    n = spell(data + sizeof(seed), n - sizeof(seed));
+    n = spell(words, sizeof(words) / sizeof(words[0]), data, n);
     head = check_head(text, n);
     check_chunks(text + head, n - head);
     return 0;
