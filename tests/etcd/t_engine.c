@@ -1,13 +1,13 @@
 /* t_engine - the order of several hosts' batches, against two fake members of a
-   cluster before one map. Each story is played again and again, with another one
-   of its requests lost, doubled or late each time. */
+   cluster with one map. Each story is played once for each of its requests,
+   which is lost, doubled or late in turn. */
 
 #include "tests/lib/engine_rig.h"
 
 /* ---- the story, with faults ---- */
 
-/* Two hosts commit in turn, one of them starts anew, a snapshot is made and
-   swept behind, a third host comes. */
+/* Two hosts commit in turn, one of them restarts, a snapshot is made and the
+   batches before it are swept, a third host comes. */
 static void
 play(struct host h[3])
 {
@@ -80,7 +80,7 @@ test_faults(void)
             all = play_with(cases[i].kind, cases[i].code, cases[i].text, at);
 }
 
-/* ---- what a replica can be ---- */
+/* ---- what a replica may be ---- */
 
 static void
 test_create(void)
@@ -110,6 +110,19 @@ test_no_create(void)
     snprintf(a.at.id, sizeof(a.at.id), "00112233445566778899aabbccddeeff");
     CHECK(pull(&a) == ERR_FORMAT && keys("t/main/") == 0);
     end();
+}
+
+/* Host h commits n records that etcd loses when it is restored from a backup;
+   then a commits. */
+static void
+lose(struct host *h, unsigned n)
+{
+    struct remote_at old = h->at;
+
+    commit(h, "k/lost", n);
+    drop_key("t/main/b/0000000000000002");
+    set_key("t/main/head", old.head);
+    commit(&a, "k/a", 1);
 }
 
 /* ---- push ---- */
@@ -157,7 +170,7 @@ push(struct host *h, enum remote_push how)
     return rc;
 }
 
-/* Writes what a host has as its log. */
+/* Writes what a host has to its log file. */
 static void
 write_replica(struct host *h)
 {
@@ -199,11 +212,11 @@ push_with(enum gateway_fault kind, uint64_t at)
     commit(&b, "k/b", 1);
     commit(&a, "k/a", 1);
     CHECK(pull(&b) == 0 && equal(&a, &b) && b.asides == 0);
-    /* The same again, from a copy of the log. */
+    /* Once more, from a copy of the log. */
     write_log(&b, "aabac");
     restart(&b, false);
     CHECK(push(&b, REMOTE_PUSH) == 0 && pull(&b) == 0 && equal(&a, &b));
-    /* Another history; and another store. */
+    /* A log with another history, and one of another store. */
     write_log(&b, "aabacd");
     restart(&b, false);
     CHECK(push(&b, REMOTE_PUSH) == ERR_FORMAT);
@@ -211,7 +224,7 @@ push_with(enum gateway_fault kind, uint64_t at)
     b.at.id[0] = 'f';
     CHECK(push(&b, REMOTE_PUSH) == ERR_FORMAT);
     CHECK(strstr(b.r->why(b.r->ctx), "its id is") != NULL);
-    /* One without records becomes a replica. */
+    /* A log without records becomes a replica. */
     write_log(&b, "");
     b.at = (struct remote_at){.g = 1};
     CHECK(push(&b, REMOTE_PUSH) == 0 && pull(&b) == 0 && equal(&a, &b));
@@ -251,7 +264,7 @@ continue_with(enum gateway_fault kind, uint64_t at, bool lost)
     CHECK(push(&a, REMOTE_CONTINUE) == 0 && a.replaced == 1);
     before = g[0]->requests - before;
     CHECK(push(&a, REMOTE_CONTINUE) == 0 && a.replaced == 1);
-    /* The one that has all goes on; the other one takes the snapshot. */
+    /* b has everything and goes on; c takes the snapshot. */
     CHECK(pull(&b) == 0 && b.replaced == 1 && equal(&a, &b));
     CHECK(pull(&c) == 0 && c.replaced == 2 && equal(&a, &c));
     commit(&c, "k/c", 1);
@@ -280,8 +293,8 @@ test_push(void)
     }
 }
 
-/* A log of more than one part; others make the store meanwhile; and the push is
-   given up. */
+/* A log of more than one part; another host makes the store meanwhile; the push
+   is given up. */
 static void
 test_push_parts(void)
 {
@@ -321,20 +334,14 @@ test_push_parts(void)
     end();
 }
 
-/* etcd has gone on from a backup; and the log cannot be read. */
+/* etcd has gone on from a backup, or the log cannot be read. */
 static void
 test_push_refused(void)
 {
-    struct remote_at old;
-
     begin();
     commit(&a, "k/a", 1);
     CHECK(pull(&b) == 0);
-    old = b.at;
-    commit(&b, "k/lost", 2);
-    drop_key("t/main/b/0000000000000002");
-    set_key("t/main/head", old.head);
-    commit(&a, "k/a", 1);
+    lose(&b, 2);
     write_replica(&b);
     restart(&b, true);
     CHECK(push(&b, REMOTE_CONTINUE) == ERR_FORMAT && b.replaced == 1);
@@ -345,50 +352,37 @@ test_push_refused(void)
     end();
 }
 
-/* ---- etcd loses something ---- */
+/* ---- etcd has lost something ---- */
 
-/* etcd was restored from a backup and has passed the number of a host since:
-   its next batch follows another one. */
+/* etcd was restored from a backup and has since passed the number of b, whose
+   newest record is not the one there. */
 static void
 test_restored(void)
 {
-    struct remote_at old;
-
     begin();
     commit(&a, "k/a", 1);
     CHECK(pull(&b) == 0);
-    old = b.at;
-    commit(&b, "k/lost", 1);
-    /* What b committed is gone, and a goes on. */
-    drop_key("t/main/b/0000000000000002");
-    set_key("t/main/head", old.head);
-    commit(&a, "k/a", 1);
+    lose(&b, 1);
     commit(&a, "k/a", 1);
     CHECK(pull(&b) == 0 && b.asides == 1);
     CHECK(count(&b, "k/lost") == 0 && equal(&a, &b));
     end();
 }
 
-/* The same, and the host commits before it looks. */
+/* The same, but the host commits before it pulls. */
 static void
 test_rolled_back(void)
 {
-    struct remote_at old;
-
     begin();
     commit(&a, "k/a", 1);
-    old = a.at;
-    commit(&a, "k/lost", 2);
-    drop_key("t/main/b/0000000000000002");
-    set_key("t/main/head", old.head);
-    commit(&a, "k/a", 1);
+    lose(&a, 2);
     CHECK(a.asides == 1 && a.at.n == 2 && count(&a, "k/a") == 2);
     CHECK(pull(&b) == 0 && equal(&a, &b));
     end();
 }
 
-/* Its next batch was dropped while a host slept: it gets the snapshot, and
-   nothing is kept aside. */
+/* While a host slept, the batch that it needs next was swept: it gets the
+   snapshot, and nothing is set aside. */
 static void
 test_slept(void)
 {
@@ -400,14 +394,14 @@ test_slept(void)
     compact(&a);
     tend(&a, SWEPT_MS);
     CHECK(keys("t/main/b/") == 0 && keys("t/main/s/") == 1);
-    commit(&a, "k/a", 1); /* within the window of b, which is at 1 */
+    commit(&a, "k/a", 1); /* inside the window that b asks for, which is at 1 */
     commit(&b, "k/b", 1);
     CHECK(b.asides == 0 && b.replaced == 2 && b.at.n == 6);
     CHECK(pull(&a) == 0 && equal(&a, &b));
     end();
 }
 
-/* Of two who make a snapshot at once, one wins, and its parts stay. */
+/* If two hosts make a snapshot at once, one wins, and only its parts stay. */
 static void
 test_rivals(void)
 {

@@ -3,8 +3,8 @@
 
 #include "tests/lib/engine_rig.h"
 
-/* Snapshots that come often, of one host or of two, do not put off the sweep
-   behind the first of them. */
+/* Frequent snapshots, of one host or of two, do not delay the sweep of what
+   came before the first of them. */
 static void
 test_sweep_often(bool two)
 {
@@ -24,7 +24,7 @@ test_sweep_often(bool two)
         tend(&b, 5000);
     }
     CHECK(i < 10);
-    CHECK(keys("t/main/b/") > 0); /* behind a younger one */
+    CHECK(keys("t/main/b/") > 0); /* after a younger one */
     for (i = 0; i < 10 && keys("t/main/b/") > 0; i++) {
         tend(&a, SWEPT_MS);
         tend(&b, SWEPT_MS);
@@ -34,7 +34,7 @@ test_sweep_often(bool two)
     end();
 }
 
-/* patience=: so long an operation may take, whoever answers nothing. */
+/* patience= limits an operation, even if no endpoint answers. */
 static void
 test_patience(int64_t ms)
 {
@@ -57,7 +57,7 @@ test_patience(int64_t ms)
     end();
 }
 
-/* shared=1: others need the revisions of this etcd. */
+/* shared=1 keeps the revisions of an etcd that others use, too. */
 static void
 test_shared(bool shared)
 {

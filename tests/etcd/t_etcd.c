@@ -1,8 +1,8 @@
-/* t_etcd - the client of etcd's gateway, against up to three fake members that
-   stand before one map. Each member works only when ask() lets it, and the
-   clock goes on by itself only where the client waits for nothing but time: a
-   pause costs the test nothing. A member that is `hung` never answers, so the
-   clock then goes on to the end of the attempt. */
+/* t_etcd - the client of etcd's gateway, against up to three fake members with
+   one map. Members work only inside ask(), and the clock advances only where
+   the client waits for nothing but time: a pause costs the test nothing. A
+   member that is `hung` never answers, so the clock then advances to the end of
+   the attempt. */
 
 #include "etcd/client.h"
 #include "http/parse.h"
@@ -158,7 +158,7 @@ test_answers(void)
     stop();
 }
 
-/* The same answers, however they come. */
+/* The answers are the same in whatever parts they come. */
 static void
 test_pieces(void)
 {
@@ -196,7 +196,7 @@ test_pieces(void)
     stop();
 }
 
-/* An answer that is cut anywhere is none: the same bytes again. */
+/* An answer that is cut anywhere does not count: the request is sent again. */
 static void
 test_cut(const char *path, const char *body, int want)
 {
@@ -226,7 +226,7 @@ test_cuts(void)
     test_cut("/v3/kv/range", "{\"key\":\"\"}", ERR_INVALID);
 }
 
-/* After an answer that was lost, only 200 says anything. */
+/* After a lost answer, only status 200 proves anything. */
 static void
 test_doubt(void)
 {
@@ -246,9 +246,10 @@ test_doubt(void)
     stop();
 }
 
-/* ---- section 7 ---- */
+/* ---- errors of the gateway ---- */
 
-/* What the gateway says; the result; and whether it is sent again first. */
+/* What the gateway says, the result, and whether the request is sent again
+   first. */
 static const struct {
     int code;
     const char *text;
@@ -376,7 +377,7 @@ test_texts(void)
     }
 }
 
-/* A head and a trailer have limits, and so has the whole. */
+/* Head, trailer and the whole answer have limits. */
 static void
 test_limits(void)
 {
@@ -405,7 +406,7 @@ test_limits(void)
     stop();
 }
 
-/* A request is sent whole, however little the other end takes at once. */
+/* A request is sent whole, however little the other end reads at once. */
 static void
 test_large_request(void)
 {
@@ -433,7 +434,7 @@ test_keep_alive(void)
     for (int i = 0; i < 10; i++)
         CHECK(ask("/v3/kv/range", RANGE) == 0);
     CHECK(g[0]->accepted == 1);
-    gateway_hang_up(g[0]); /* while nothing is under way */
+    gateway_hang_up(g[0]); /* between requests */
     CHECK(ask_for("/v3/kv/range", RANGE, BUDGET, true) == 0);
     CHECK(g[0]->accepted == 2 && !answer.resent);
     gateway_plan(g[0], 0, GATEWAY_LOSE, 0, NULL);
@@ -442,7 +443,7 @@ test_keep_alive(void)
     stop();
 }
 
-/* What was given up never answers another request. */
+/* A late answer is never taken for that of another request. */
 static void
 test_cancel(void)
 {
@@ -484,7 +485,7 @@ test_down(void)
     stop();
 }
 
-/* An endpoint without answer costs a second; the next one two. */
+/* An endpoint that does not answer costs a second, the next one two. */
 static void
 test_hung(void)
 {
@@ -508,7 +509,7 @@ test_hung(void)
     stop();
 }
 
-/* Nobody answers: the budget ends it, not much later. */
+/* If nobody answers, the budget ends the request. */
 static void
 test_budget(void)
 {
@@ -531,7 +532,7 @@ test_budget(void)
     stop();
 }
 
-/* One that is no gateway is passed over, unless all are such. */
+/* An endpoint that is no gateway is skipped, unless none is. */
 static void
 test_alien(void)
 {
@@ -549,7 +550,7 @@ test_alien(void)
     stop();
 }
 
-/* A member in the minority knows no leader: another one is asked. */
+/* A member in the minority has no leader: another one is asked. */
 static void
 test_no_leader(void)
 {
@@ -569,7 +570,7 @@ static void
 test_login(void)
 {
     start_as(2, "m\"", "p\\w");
-    CHECK(ask("/v3/kv/txn", TXN) == 0); /* nobody asks for it */
+    CHECK(ask("/v3/kv/txn", TXN) == 0); /* without a login */
     CHECK(g[0]->requests == 1);
     g[0]->user = g[1]->user = "m\"";
     g[0]->password = g[1]->password = "p\\w";
@@ -580,7 +581,7 @@ test_login(void)
     gateway_expire(g[0]);
     CHECK(ask_for("/v3/kv/range", RANGE, BUDGET, true) == 0);
     CHECK(g[0]->requests == 8 && !answer.resent);
-    gateway_expire(g[0]); /* and the login goes astray: at the other one */
+    gateway_expire(g[0]); /* and the login fails: at the other one */
     gateway_plan(g[0], 1, GATEWAY_LOSE, 0, NULL);
     CHECK(ask_for("/v3/kv/range", RANGE, BUDGET, true) == 0);
     CHECK(g[1]->logins == 1 && !answer.resent);
@@ -601,7 +602,7 @@ test_login_refused(void)
     g[0]->password = "wrong";
     gateway_plan(g[0], 1, GATEWAY_SAY, 0, OK "Content-Length: 18\r\n\r\n"
                  "{\"token\":\"a\\r\\nb\"}");
-    CHECK(ask("/v3/kv/range", RANGE) == 0); /* not that token */
+    CHECK(ask("/v3/kv/range", RANGE) == 0); /* without that token */
     gateway_plan(g[0], 0, GATEWAY_ERROR, 16, "etcdserver: invalid auth token");
     gateway_plan(g[0], 2, GATEWAY_ERROR, 16, "etcdserver: invalid auth token");
     CHECK(ask("/v3/kv/range", RANGE) == ERR_UNAUTHORIZED);
@@ -612,7 +613,7 @@ test_login_refused(void)
 
 #define WATCH "{\"create_request\":{\"key\":\"YQ==\"}}"
 
-static struct str known; /* what is no news */
+static struct str known; /* events that are not news */
 
 /* Steps until the bell rings, but not for longer than the bell waits. */
 static bool
@@ -648,7 +649,7 @@ test_bell(void)
     CHECK(g[0]->accepted == 2);
     gateway_hang_up(g[0]); /* a new watch, which rings */
     CHECK(rings(b) && !rings(b) && g[0]->accepted == 3);
-    gateway_down(g[0]); /* the bell goes where the client goes */
+    gateway_down(g[0]); /* the bell follows the client */
     CHECK(!rings(b));
     CHECK(ask("/v3/kv/put", "{\"key\":\"YQ==\"}") == 0);
     CHECK(rings(b) && g[1]->accepted == 2 && !rings(b));

@@ -2,7 +2,7 @@
 #define TEST_ENGINE_RIG_H
 
 /* Hosts of a store in etcd, before two fake members of a cluster with one map.
-   A host here is what the store is to the engine: a log and where it stands. */
+   A host here is what the engine needs of a store: a log and its position. */
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -72,7 +72,8 @@ host_free(struct host *h)
     buf_fini(&h->lines);
 }
 
-/* The process ends; the next one has lost the head, or reads it. */
+/* Ends the process of a host and begins the next, which has lost the head or
+   reads it. */
 static inline void
 restart(struct host *h, bool knows)
 {
@@ -95,8 +96,8 @@ waits(struct pollfd p)
     return true;
 }
 
-/* One step of everybody. Where the client waits for time, or for an answer that
-   is held, the clock goes on. */
+/* One step of everybody. If the client waits for time, or for an answer that is
+   held, the clock advances. */
 static inline int
 step(struct host *h)
 {
@@ -120,14 +121,14 @@ finish(struct host *h, int rc)
 {
     while (rc == 0 && (rc = step(h)) == ERR_MORE)
         rc = 0;
-    /* What was late takes effect now. */
+    /* Held requests take effect now. */
     while (gateway_release(g[0], false) || gateway_release(g[1], false))
         ;
     return rc;
 }
 
-/* Between operations, until nothing is due for a while. What only waits for a
-   ring, the clock goes on for. */
+/* Steps between operations until nothing is due for a while; the clock advances
+   while the host only waits for a ring. */
 static inline void
 tend(struct host *h, int64_t for_ms)
 {

@@ -69,7 +69,7 @@ finish(struct host *h, bool *unknown)
     return rc;
 }
 
-/* Locks, stages a record and commits, once. */
+/* Locks, stages a record and tries once to commit. */
 static inline int
 put_once(struct host *h, const char *key, const char *body)
 {
@@ -103,7 +103,7 @@ confirm(struct host *h)
     return store_confirm_patiently(h->t.s);
 }
 
-/* Whether the host sees this body, and its log is whole. */
+/* Whether the host sees this body, and its memory equals its log. */
 static inline bool
 sees(struct host *h, const char *key, const char *body)
 {

@@ -1,5 +1,5 @@
-/* Stores of several hosts over one remote: each has a log of its own, and all
-   see one order of commits. */
+/* Stores of several hosts with one remote: each has its own log, and all see
+   one order of commits. */
 
 #include "store/state.h"
 #include "base/clock.h"
@@ -14,8 +14,8 @@ test_one_order(void)
     CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
     CHECK(host[0].f.pulls == 1 && host[0].f.commits == 1);
     CHECK(put(&host[0], "task/a", "\"v\":2") == 0);
-    CHECK(host[0].f.pulls == 1 && host[0].f.commits == 2); /* one trip */
-    /* The second host has a log of its own id: it takes the store's. */
+    CHECK(host[0].f.pulls == 1 && host[0].f.commits == 2); /* one round trip */
+    /* The second host's log has another id: it takes over the store's. */
     CHECK(put(&host[1], "task/b", "\"v\":3") == 0);
     CHECK(sees(&host[1], "task/a", "\"v\":2"));
     CHECK(sees(&host[1], "task/b", "\"v\":3"));
@@ -51,7 +51,7 @@ test_others_first(void)
     end();
 }
 
-/* The head's text is in the mark: a new process commits in one trip, once it
+/* The mark holds the head: a new process commits in one round trip, once it
    has heard what time it is. */
 static void
 test_next_process(void)
@@ -64,7 +64,7 @@ test_next_process(void)
     host[0].f.pulls = host[0].f.commits = 0;
     CHECK(put(&host[0], "task/a", "\"v\":2") == 0);
     CHECK(host[0].f.pulls == 0 && host[0].f.commits == 1);
-    /* Without the mark it asks first. */
+    /* Without the mark it pulls first. */
     ts_close(&host[0].t);
     CHECK(unlink(path_with(host[0].path, ".lock")) == 0);
     open_host(&host[0]);
@@ -75,8 +75,8 @@ test_next_process(void)
     end();
 }
 
-/* Without the remote a replica is read-only, and a log without one cannot get
-   it. */
+/* Without the remote a replica is read-only, and a log of its own cannot join
+   one. */
 static void
 test_foreign(void)
 {
@@ -112,7 +112,7 @@ put_alone(struct host *h)
     ts_close(&t);
 }
 
-/* A remote does not begin anew for such a log if that is damaged or empty. */
+/* A remote does not begin with such a log if it is damaged or empty. */
 static void
 test_foreign_damage(void)
 {
@@ -136,7 +136,8 @@ test_foreign_damage(void)
     end();
 }
 
-/* It becomes a store, and its replica; then the remote loses all. */
+/* Such a log becomes the store, and its replica; then the remote loses
+   everything. */
 static void
 test_push(void)
 {
@@ -192,14 +193,14 @@ test_unknown(void)
     CHECK(put(&host[0], "task/a", "\"v\":2") == ERR_UNKNOWN);
     CHECK(sees(&host[0], "task/a", "\"v\":1"));
     CHECK(store_stale_ms(host[0].t.s) > 0);
-    /* Nothing is tried for a while. */
+    /* It pauses before it tries again. */
     CHECK(host[0].t.s->replica->until_ms > 0);
     host[0].t.s->replica->until_ms = INT64_MAX;
     CHECK(put(&host[0], "task/a", "\"v\":3") == ERR_UNREACHABLE);
     CHECK(host[0].f.commits == 2);
     fake_settle(&host[0].f);
     CHECK(put(&host[1], "task/b", "\"v\":4") == 0);
-    host[0].t.s->replica->until_ms = 0; /* the while is over */
+    host[0].t.s->replica->until_ms = 0; /* the pause is over */
     CHECK(confirm(&host[0]) == 0 && store_stale_ms(host[0].t.s) == 0);
     CHECK(sees(&host[0], "task/a", "\"v\":2"));
     CHECK(sees(&host[0], "task/b", "\"v\":4"));
@@ -233,7 +234,7 @@ test_pauses(void)
     end();
 }
 
-/* A damaged replica is set aside, and begun anew. */
+/* A damaged replica is set aside, and a new one begins. */
 static void
 test_damage(void)
 {
@@ -265,11 +266,11 @@ test_wiped(void)
     for (int i = 0; i < 12; i++)
         CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
     CHECK(confirm(&host[1]) == 0);
-    /* While it is open, */
+    /* The log is removed while it is open, */
     CHECK(unlink(host[0].path) == 0);
     CHECK(put(&host[0], "task/a", "\"v\":2") == 0);
     CHECK(sees(&host[0], "task/a", "\"v\":2"));
-    /* and before. */
+    /* and before it is opened. */
     ts_close(&host[1].t);
     CHECK(unlink(host[1].path) == 0);
     open_host(&host[1]);
@@ -277,7 +278,8 @@ test_wiped(void)
     end();
 }
 
-/* The store was restored from a backup: what is only here is kept aside. */
+/* The store was restored from a backup: records that only this host has are set
+   aside. */
 static void
 test_diverged(void)
 {
@@ -397,7 +399,7 @@ test_compact(void)
     end();
 }
 
-/* What is committed is a success, though there is no room for it here. */
+/* A commit succeeds even if this host has no room for it. */
 static void
 test_no_room(void)
 {
@@ -420,7 +422,7 @@ test_no_room(void)
     end();
 }
 
-/* Appends a record of another host, whose clock says ms. */
+/* Appends a record of another host, whose clock is at ms. */
 static void
 commit_there(const char *key, int64_t ms)
 {
@@ -438,7 +440,7 @@ commit_there(const char *key, int64_t ms)
     buf_fini(&b);
 }
 
-/* Whether a commit could succeed is found out without one. */
+/* A probe finds out, without a commit, whether one could succeed. */
 static void
 test_probe(void)
 {
@@ -458,7 +460,8 @@ test_probe(void)
     end();
 }
 
-/* A clock that is far ahead ends nothing here; records are still in order. */
+/* A host whose clock is far ahead ends no lease here, and times stay in
+   order. */
 static void
 test_clocks(void)
 {
@@ -477,7 +480,7 @@ test_clocks(void)
                      &r) == 0);
     CHECK(time_parse(r.time, &at) && at >= wall + hour);
     arena_fini(&a);
-    /* The mark carries both. */
+    /* The mark holds both. */
     ts_close(&host[0].t);
     open_host(&host[0]);
     CHECK(store_now_ms(host[0].t.s) < wall + hour / 2);
@@ -529,18 +532,18 @@ test_tend(void)
     CHECK(fd == -1 && due <= now + 50);
     host[0].t.s->replica->next_ms = now + 60 * 60 * 1000;
     host[0].f.pulls = 0;
-    tend(&host[0], false); /* it is not time yet */
+    tend(&host[0], false); /* not due yet */
     CHECK(host[0].f.pulls == 0);
     CHECK(put(b, "task/a", "\"v\":2") == 0);
     host[0].f.bell = true;
-    tend(&host[0], false); /* nobody waits for it */
+    tend(&host[0], false); /* nobody listens for the bell */
     CHECK(host[0].f.pulls == 0);
     host[0].t.s->replica->next_ms = 0;
     tend(&host[0], false);
     CHECK(host[0].f.pulls == 1 && sees(&host[0], "task/a", "\"v\":2"));
     store_watch(host[0].t.s, &fd, &write, &due);
     CHECK(due > now + 500 && due <= clock_mono_ms() + 1000);
-    /* One under way is finished by the turn that needs an answer. */
+    /* A turn that needs an answer finishes an operation that has begun. */
     CHECK(put(b, "task/a", "\"v\":3") == 0);
     host[0].f.hold = 3;
     store_tend(host[0].t.s, true);
@@ -551,7 +554,7 @@ test_tend(void)
     end();
 }
 
-/* Of two processes of a host, one asks for both. */
+/* One process of a host pulls for all. */
 static void
 test_tend_once(void)
 {
@@ -595,8 +598,8 @@ test_tend_after_failure(void)
     end();
 }
 
-/* Any call of the system may fail, once or from then on: what was acknowledged
-   is in the list, and the replica comes back to it. */
+/* Each system call fails in turn, once and from then on: what was acknowledged
+   is in the list, and the replica catches up with it. */
 static void
 test_faults(enum fault_call call, bool forever)
 {
@@ -625,7 +628,7 @@ test_faults(enum fault_call call, bool forever)
     end();
 }
 
-/* A host that won lets those go first who lost to it. */
+/* A host that won lets those that lost to it go first. */
 static void
 test_fairness(void)
 {
@@ -642,13 +645,13 @@ test_fairness(void)
     host[0].f.commits = 0;
     CHECK(store_commit(host[0].t.s, &unknown) == ERR_MORE);
     CHECK(host[0].f.commits == 0);
-    r->trip_ms = r->due_ms = 0; /* the while is over */
+    r->trip_ms = r->due_ms = 0; /* the pause is over */
     CHECK(finish(&host[0], &unknown) == 0 && host[0].f.commits == 1);
     store_unlock(host[0].t.s);
     end();
 }
 
-/* One that is overtaken for too long gives up. */
+/* A host that loses for too long gives up. */
 static void
 test_patience(void)
 {
@@ -685,14 +688,14 @@ test_commands(void)
     ts_close(&host[0].t);
     CHECK(command(&host[0], create, title) == 0);
     CHECK(list.n == 2);
-    /* Others are first: the command runs again. */
+    /* Another host commits first: the command runs again. */
     host[0].f.first = rival_elsewhere;
     host[0].f.first_ctx = &host[1];
     CHECK(command(&host[0], create, title) == 0);
     CHECK(list.n == 4 && host[0].f.first == NULL);
     lines = buf_view(&list.b[3].lines);
     CHECK(text_find(lines.p, "\"n\":3") != NULL);
-    /* A command that reads has what other hosts did. */
+    /* A command that reads sees the changes of other hosts. */
     CHECK(put(&host[1], "note/b", "\"v\":1") == 0);
     CHECK(command(&host[0], list_all, NULL) == 0);
     CHECK(command(&host[0], verify, NULL) == 0);
@@ -714,7 +717,7 @@ test_commands(void)
     end();
 }
 
-/* A log goes there, and a copy of it comes back. */
+/* A log is pushed, and a copy of it pulled. */
 static void
 test_push_and_pull(void)
 {
@@ -747,8 +750,8 @@ test_push_and_pull(void)
     end();
 }
 
-/* Host 0 goes on, where somebody may listen. Returns the milliseconds from its
-   last operation to when it asks by itself. */
+/* Tends host 0, to which somebody may listen. Returns the milliseconds from its
+   last operation until it pulls by itself. */
 static int64_t
 go_on(bool listens)
 {
@@ -765,8 +768,8 @@ go_on(bool listens)
     return due - s->replica->began_ms;
 }
 
-/* Who listens hears of others' commits at once if the remote tells of them,
-   else within 50 ms; who does not asks each second. */
+/* While somebody listens, others' commits are pulled as soon as the remote
+   tells of them, or every 50 ms; otherwise once a second. */
 static void
 test_bell(void)
 {
