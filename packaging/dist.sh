@@ -1,9 +1,9 @@
 #!/bin/sh
 # All packages for all processors, in build/dist: dist.sh [ARCHITECTURE...]
 #
-# For each architecture, the program by itself and what pack.sh makes of it for
-# npm, Python and Debian; SHA256SUMS has them all. For other architectures than
-# this machine's, Debian's cross compilers build it with a static glibc, in the
+# For each architecture, the program and its packages for npm, Python and
+# Debian; SHA256SUMS lists them all. For architectures other than this
+# machine's, Debian's cross compilers build it with a static glibc, in the
 # directories of "make cross".
 set -eu
 cd "$(dirname "$0")/.."
@@ -12,7 +12,7 @@ version=$(sed -n 's/^#define MCPTASK_VERSION "\(.*\)"/\1/p' base/base.h)
 to=build/dist
 [ $# -gt 0 ] || set -- x86_64 aarch64 armhf riscv64
 
-# compiler ARCHITECTURE: the one for it, nothing for that of this machine
+# compiler ARCHITECTURE: prints its compiler; nothing for this machine's
 compiler() {
     case $1 in
     "$(uname -m)") ;;
@@ -21,7 +21,7 @@ compiler() {
     esac
 }
 
-# wanted COMMAND PACKAGE: has it said if it is missing
+# wanted COMMAND PACKAGE: reports the command if it is missing
 wanted() {
     command -v "$1" >/dev/null && return
     echo "dist.sh: $1 is missing; Debian has it in $2" >&2

@@ -12,8 +12,8 @@
 #          zip
 #   deb    build/mcptask_VERSION-1_ARCH.deb; needs dpkg-deb
 #
-# OWNER and IMAGE say where it will be published, OUT where the files go instead
-# of build. The same program gives the same bytes, since all times are
+# OWNER and IMAGE name the place of publication, OUT the directory for the files
+# instead of build. The same program gives the same bytes, since all times are
 # SOURCE_DATE_EPOCH, or the day of the last release. No container engine is
 # needed.
 set -eu
@@ -31,9 +31,9 @@ fail() {
     exit 1
 }
 
-# The ELF header names the processor, in either byte order. Everybody has other
-# names for it; wheels say which C library they want, and a static program can
-# do with the oldest of each.
+# The ELF header gives the processor, in either byte order. Each kind of package
+# has another name for it. Wheels name the C library that they need; a static
+# program works with the oldest of each.
 variant=
 case $(od -An -tx1 -j18 -N2 "$program" | tr -d ' ') in
 3e00)
@@ -79,13 +79,13 @@ pack() {
         --numeric-owner --format=ustar -C "$2" -rf "$1" "$4"
 }
 
-# settle DIR: modes and times that do not depend on who packs it, and when
+# settle DIR: sets modes and times, which must not depend on who packs, or when
 settle() {
     chmod -R u=rwX,go=rX "$1"
     find "$1" -exec touch -d "@$epoch" {} +
 }
 
-# blob FILE TYPE: puts it among the blobs; what refers to it is in $ref
+# blob FILE TYPE: adds it to the blobs; its descriptor is in $ref
 blob() {
     sum=$(sha256sum "$1" | cut -c 1-64)
     ref="\"mediaType\":\"application/vnd.oci.image.$2\",\"digest\":\"sha256:$sum\""
@@ -163,7 +163,7 @@ make_mcpb() {
     echo "$out"
 }
 
-# tgz DIR NAME: an npm package of what is in DIR/package
+# tgz DIR NAME: makes an npm package of DIR/package
 tgz() {
     install -m 644 LICENSE "$1/package/LICENSE"
     settle "$1"
@@ -186,8 +186,8 @@ make_npm() {
     tgz $work/platform "mcptask-linux-$cpu"
 }
 
-# digest FILE: its SHA-256 as RECORD wants it, base64 for addresses, which is
-# two digits for every three of 264 bits, without the last
+# digest FILE: prints its SHA-256 as RECORD needs it, in base64url: two digits
+# for every three hex digits of 264 bits, without the last
 digest() {
     sha256sum "$1" | cut -c 1-64 | awk '{
         to64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
@@ -209,7 +209,7 @@ make_wheel() {
     mkdir -p "$work/$info" "$work/$scripts"
     install -m 755 "$program" "$work/$scripts/mcptask"
     install -m 644 LICENSE "$work/$info/LICENSE"
-    # Links are of the repository's root, which the index of packages is not.
+    # Relative links are those of the repository: the index needs absolute ones.
     at=https://github.com/$owner/mcptask
     {
         fill wheel/METADATA

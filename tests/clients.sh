@@ -1,10 +1,9 @@
 #!/bin/sh
-# What "mcptask config" prints, given to the clients it is for, and what
-# "mcptask setup" has them do, over stdio and over HTTP with a token:
-# clients.sh [MCPTASK]. The clients come from npm into
-# build/clients, 700 MB, which is why it stands apart; none of them is logged
-# in anywhere, and what they keep is kept there. codex reads what it is given
-# and says so, the others connect.
+# Gives clients what "mcptask config" prints for them, and has "mcptask setup"
+# add the server to them, over stdio and over HTTP with a token:
+# clients.sh [MCPTASK]. npm installs the clients in build/clients, which takes
+# 700 MB, so this is not part of "make test". They are not logged in anywhere,
+# and their own files stay there. codex lists the server, the others connect.
 
 cd "$(dirname "$0")/.." || exit 1
 bin=${1:-./mcptask}
@@ -27,8 +26,8 @@ export PATH HOME MCP_TASK_BASE_DIR GEMINI_CLI_TRUST_WORKSPACE
 mkdir -p "$HOME/.codex" "$HOME/.gemini" "$HOME/project"
 cd "$HOME/project" || exit 1
 
-# give CLIENT ARGUMENT...: configures it as it is told to, and asks it what it
-# has then
+# give CLIENT ARGUMENT...: configures it as "mcptask config" says, and asks it
+# for its servers
 give() {
     client=$1
     "$bin" config "$@" >"$dir/config" 2>"$dir/log" || fail "config $*"
@@ -89,7 +88,7 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do
     sleep 0.1
 done
 url=$(sed -n 's/^mcptask: \(http:.*\)/\1/p' "$dir/served")/mcp
-# is_on: the client said so, and not the token
+# is_on: the client says that it is connected, and does not show the token
 is_on() {
     has "$dir/said" "$url"
     lacks "$dir/said" "$token"

@@ -3,13 +3,13 @@
 #
 # Built by Debian's cross compilers with a static glibc, run by qemu's user
 # emulation, two architectures at a time. s390x is big endian, armhf has 32
-# bits and a time_t of 64. Each also works on a store by turns with the
-# program of this machine, ./mcptask.
+# bits and a time_t of 64. Each also takes turns on one store with the program
+# of this machine, ./mcptask.
 #
-# Left out are abuse, crowd, unread, crash and calls_procs: minutes of what the
-# kernel and clock do, which are this machine's in any case. Exhaustive loops
-# take steps. What depends on the order of bytes, the size of words or how the
-# system calls take a time always runs; the rest not with --short.
+# abuse, crowd, unread, crash and calls_procs are left out: they take minutes
+# to test the kernel and the clock, which are this machine's in any case.
+# Exhaustive loops skip steps. Tests that depend on the byte order, the size of
+# words or the type of times always run; the others not with --short.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -24,7 +24,7 @@ mcp_questions http_parse'
 
 checks=0
 
-# has TEXT...: all of them stand in what was printed last, in out
+# has TEXT...: the last output, in out, contains all of them
 has() {
     for text; do
         checks=$((checks + 1))
@@ -34,8 +34,8 @@ has() {
     done
 }
 
-# call PROGRAM TOOL ARGUMENTS: over stdio; what was answered is in out, its text
-# without the escapes of its quotes
+# call PROGRAM TOOL ARGUMENTS: over stdio; the answer is in out, with the quotes
+# in its text unescaped
 call() {
     printf '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{%s}}\n' \
         "\"name\":\"$2\",\"arguments\":$3" | "$1" >said 2>&1 ||
@@ -43,7 +43,7 @@ call() {
     sed 's/\\"/"/g' said >out
 }
 
-# same PROGRAM PROGRAM: both read the same, and find nothing wrong
+# same PROGRAM PROGRAM: both read the same, and find no damage
 same() {
     for command in 'export' 'tail -n 99 --json' 'show made' 'verify --json'; do
         "$1" $command >out1 2>&1 && "$2" $command >out 2>&1 &&

@@ -23,8 +23,8 @@ start() {
     printf '\n%s starts its server, process %d.\n' "$agent" "$pid"
 }
 
-# ask METHOD-AND-PARAMS: one request, one line; its answer in $answer. What the
-# server tells beside it is passed over.
+# ask METHOD-AND-PARAMS: sends one request; its answer is in $answer. Other
+# messages of the server are skipped.
 ask() {
     printf '{"jsonrpc":"2.0","id":1,"method":%s}\n' "$1" | tr '\n' ' ' >&3
     echo >&3

@@ -6,8 +6,8 @@
 # in a shell of its own that stops at the first failure. A comment right above
 # a block changes that:
 #   docs: skip REASON         do not run it
-#   docs: server PORT|SOCKET  it serves there until "docs: end" or the end of
-#                             the document
+#   docs: server PORT|SOCKET  keep it running as a server there until "docs:
+#                             end" or the end of the document
 #   docs: file NAME           save it as NAME instead
 # And a comment on its own:
 #   docs: needs PROGRAM       skip everything up to "docs: end" if PROGRAM is

@@ -1,18 +1,18 @@
 #!/bin/sh
-# The order of the layers, held against the objects of a build:
-# layers.sh BUILD FILE..., the object of FILE being BUILD/FILE.o. A file uses
-# another where it needs a symbol that the other one defines.
+# Checks the order of the layers in the objects of a build:
+# layers.sh BUILD FILE..., where BUILD/FILE.o is the object of FILE. A file uses
+# another one if it needs a symbol that the other one defines.
 #
-# 1. A layer uses itself and the layers that its line names.
-# 2. No file uses one that uses it, however long the way around.
-# 3. Of the headers in its folder, a layer shows others those in a list. base
-#    shows them all, and so does the root.
+# 1. A layer uses only itself and the layers that its line names.
+# 2. No file uses one that uses it, directly or not.
+# 3. A layer shows others only those headers of its folder that are in a list.
+#    base shows all of them, and so does the root.
 set -eu
 build=$1
 shift
 
-# LAYER, then the layers that it uses. The files of a layer are those in the
-# folder of its name, and the one above it that is named as the folder is.
+# LAYER, then the layers that it uses. The files of a layer are those in its
+# folder, and the one in the root that has the folder's name.
 layers='
 base:
 board: base
@@ -27,7 +27,7 @@ serve: base board json store http mcp
 cli: base json store task mcp tools
 mcptask: base board json store http etcd task mcp tools serve cli
 '
-# Layers that leave a file of a layer they use alone.
+# Layers, and files that they may not use although they use their layer.
 never='
 json base/loop, store base/loop, task base/loop, mcp base/loop,
 tools base/loop, cli base/loop
@@ -41,7 +41,7 @@ task/artifact task/change task/check task/claim task/error task/fields task/part
 task/query task/task task/view tools/look tools/tools
 '
 
-# Every FILE OTHER SYMBOL, and FILE OTHER .h where it includes that.
+# Prints FILE OTHER SYMBOL for every use, and FILE OTHER .h for every include.
 # shellcheck disable=SC2046 # a word a file
 symbols=$("${NM:-nm}" -A -P $(printf "$build/%s.o " "$@"))
 uses=$(printf '%s\n' "$symbols" | awk -v skip="${#build}" '
@@ -65,8 +65,8 @@ uses=$(printf '%s\n' "$symbols" | awk -v skip="${#build}" '
             "$file".[ch]
     done)
 
-# "error TEXT", or an edge that must be on no circle. What points up closes
-# one in most cases: so that is said first, and alone.
+# Prints "error TEXT", or an edge for the search for circles. An edge that
+# points up mostly closes a circle, so errors are reported first, and alone.
 export layers never public files="$*"
 judged=$(printf '%s\n' "$uses" | awk '
     function of(file) {

@@ -1,8 +1,8 @@
 #!/bin/sh
-# What make makes: the same bytes wherever it runs, and a program that is hard
-# to break into: t_build.sh [CC...]. Without arguments, with the compiler that
-# make chooses. One of two builds is that of this tree, which has to have been
-# made with make's own flags.
+# A build gives the same bytes wherever it runs, and a hardened program:
+# t_build.sh [CC...]. Without arguments it uses the compiler that make chooses.
+# One of the two builds is that of this tree, which must have been made with
+# make's own flags.
 
 cd "$(dirname "$0")/.." || exit 1
 . tests/lib/check.sh
@@ -16,7 +16,7 @@ sources() {
         --exclude=./.git --exclude=node_modules . | tar -x -C "$1" || exit 1
 }
 
-# makes DIR PROGRAM [NAME=VALUE...]: what make makes there runs
+# makes DIR PROGRAM [NAME=VALUE...]: the program that make builds there runs
 makes() {
     at=$1 program=$2
     shift 2
@@ -49,8 +49,8 @@ twice() { # CC
     same "$made" "$dir/a longer/way to it/mcptask"
 }
 
-# Its addresses are drawn anew each time, what the linker resolved is read
-# only, and functions with arrays notice a stack that was written over.
+# Its addresses are random, what the linker resolved is read-only, and
+# functions with arrays notice an overwritten stack.
 hardened() { # CC
     wants readelf || return
     readelf -hldW "$made" >"$dir/elf" 2>&1
@@ -74,8 +74,8 @@ hardened() { # CC
     done
 }
 
-# Without all that, where somebody wants it so: the whole program by the
-# compiler that make chooses, by others one object.
+# With HARDEN= it has none of that: the whole program with the compiler that
+# make chooses, one object with the others.
 smallest() { # CC
     sources "$dir/small"
     if [ "$1" = "$chosen" ]; then

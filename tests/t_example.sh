@@ -1,8 +1,8 @@
 #!/bin/sh
-# What docs/architecture.md says, held against the code. The files and functions
-# that it names exist. The patch of its example applies to a copy of the tree,
-# what it changes builds, and the tool that it adds answers.
-# t_example.sh BUILD CC CFLAGS, as make knows them.
+# Checks docs/architecture.md against the code: the files and functions that it
+# names exist; the patch of its example applies to a copy of the tree, the
+# result builds, and the new tool answers.
+# t_example.sh BUILD CC CFLAGS, with make's values.
 
 cd "$(dirname "$0")/.." || exit 1
 build=$1 cc=$2 cflags=$3
@@ -19,8 +19,8 @@ mkdir -p "$dir/tree/$build" &&
     (cd "$build" && tar -c -- *.inc *.[do] */*.[do]) |
     tar -x -C "$dir/tree/$build" || exit 1
 
-# apply PATCH DIR: by context alone, which must be found exactly once in the
-# file; the numbers of a hunk's lines do not count.
+# apply PATCH DIR: finds each hunk by its context, which must occur exactly once
+# in the file; line numbers are ignored.
 apply() {
     awk -v dir="$2/" '
         function matches(at,    i) {
@@ -66,7 +66,7 @@ apply() {
     ' "$1"
 }
 
-# call ARGUMENTS: of the new tool; its answer is in answer
+# call ARGUMENTS: calls the new tool; its answer is in answer
 call() {
     printf '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{%s}}\n' \
         "\"name\":\"count_tasks\",\"arguments\":$1" |

@@ -1,6 +1,6 @@
 #!/bin/sh
-# layers.sh on small trees: it takes what is in order, and names each kind of
-# disorder that is put in.
+# layers.sh on small trees: it accepts one that is in order, and names each
+# kind of error.
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root" || exit 1
@@ -14,7 +14,7 @@ file() {
         fail "$1.c does not compile"
 }
 
-# judge NAME...: what layers.sh says of these files, in $dir/said
+# judge NAME...: runs layers.sh on these files; its output is in $dir/said
 judge() {
     (cd "$dir/tree" && sh "$root/tests/layers.sh" build "$@") >"$dir/said" 2>&1
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What the packages and the units come to, each judged by the programs that are
-# made for it, where they are there: t_packaging.sh [MCPTASK]
+# The packages and units, each checked with the tools that are meant for it if
+# they are installed: t_packaging.sh [MCPTASK]
 
 cd "$(dirname "$0")/.." || exit 1
 bin=${1:-./mcptask}
@@ -8,9 +8,9 @@ bin=${1:-./mcptask}
 bin=$(cd "$(dirname "$bin")" && pwd)/${bin##*/}
 version=$(sed -n 's/^#define MCPTASK_VERSION "\(.*\)"/\1/p' base/base.h)
 
-# ---- twice the same ----
+# ---- the same bytes ----
 
-# pack TREE DIR FORMAT...: with the sources in TREE
+# pack TREE DIR FORMAT...: packs with the sources in TREE, into DIR
 pack() {
     tree=$1 to=$2
     shift 2
@@ -24,7 +24,7 @@ wants dpkg-deb && formats="$formats deb"
 packs=$dir/packs
 # shellcheck disable=SC2086 # formats are words
 pack . "$packs" $formats
-# Later, by somebody else, elsewhere.
+# Later, as another user, elsewhere.
 elsewhere="$dir/a longer way to it"
 mkdir "$elsewhere"
 tar -c --exclude=./build --exclude=./mcptask --exclude=./.git \
@@ -41,14 +41,14 @@ check diff -r "$packs" "$dir/again"
 
 # ---- an image ----
 
-# blob DIGEST SIZE: there, and what it says it is
+# blob DIGEST SIZE: it exists, and has this digest and size
 blob() {
     file=$dir/layout/blobs/sha256/${1#sha256:}
     check test -f "$file"
     check test "$(sha256sum <"$file" | cut -c 1-64)" = "${1#sha256:}"
     check test "$(($(wc -c <"$file")))" = "$2"
 }
-# refs FILE: digest and size of each descriptor in it, a line each
+# refs FILE: prints digest and size of each descriptor in it, one a line
 refs() {
     tr -d '\n' <"$1" |
         grep -o '"digest":"sha256:[0-9a-f]*","size":[0-9]*' |
@@ -59,7 +59,7 @@ image=$(echo "$packs"/*.oci.tar)
 mkdir "$dir/layout"
 check tar -C "$dir/layout" -xf "$image"
 has "$dir/layout/oci-layout" '"imageLayoutVersion":"1.0.0"'
-# The index names a manifest, and that a configuration and a layer.
+# The index names a manifest, which names a configuration and a layer.
 n=0
 for file in index.json manifest; do
     [ $file = manifest ] && file=blobs/sha256/$manifest
@@ -77,7 +77,7 @@ check test $n -eq 3
 check test "$(find "$dir/layout/blobs" -type f | wc -l)" -eq 3
 layer=$file
 
-# configured FILE: a configuration of the image, whoever wrote it
+# configured FILE: it is the configuration of the image, whatever wrote it
 configured() {
     has "$1" '"Entrypoint":["/mcptask"]' '"User":"65532:65532"' \
         '"MCP_TASK_BASE_DIR=/data"' '"Volumes":{"/data":{}}' \
@@ -85,8 +85,7 @@ configured() {
         '"Test":["CMD","/mcptask","health"],"Interval":30000000000,' \
         "\"io.modelcontextprotocol.server.name\":\"io.github.$owner/mcptask\""
 }
-# runs ROOT USER ENTRYPOINT ENV...: as an engine does it: that user, that
-# command, that environment
+# runs ROOT USER ENTRYPOINT ENV...: runs the image as an engine does
 runs() {
     run="--userspec=$2 $1 $3"
     shift 3
@@ -113,16 +112,16 @@ if [ "$(id -u)" -eq 0 ] && check tar -C "$dir/root" -xf "$dir/layer.tar"; then
 fi
 if wants skopeo; then
     check skopeo inspect "oci-archive:$image:$version"
-    # Reads all of it, and checks every digest.
+    # A copy reads all of it and checks every digest.
     check skopeo copy --insecure-policy "oci-archive:$image:$version" \
         "dir:$dir/copy"
 fi
-# The Containerfile makes the same. Without privileges there is no building.
+# The Containerfile makes the same image. Building needs privileges.
 builder() {
     TMPDIR=$dir timeout 60 buildah --storage-driver vfs --root "$dir/images" \
         --runroot "$dir/run" "$@"
 }
-# told FIELDS: what the built image says of itself
+# told FIELDS: prints these fields of the built image
 told() {
     builder inspect --type image --format "$1" mcptask
 }
@@ -156,10 +155,10 @@ if wants zip && wants unzip; then
         "\"version\": \"$version\""
     check test -z "$(cat "$packs/server.json" "$dir/bundle/manifest.json" |
         grep @)"
-    # The registry takes 100 characters.
+    # The registry accepts 100 characters.
     check test "$(sed -n 's/^  "description": "\(.*\)",/\1/p' \
         "$packs/server.json" | wc -c)" -le 101
-    # Both are JSON: the program's own parser says so.
+    # Both are JSON, by the program's own parser.
     for file in "$packs/server.json" "$dir/bundle/manifest.json"; do
         printf '{"jsonrpc":"2.0","id":1,"method":"ping","params":%s}\n' \
             "$(tr -d '\n' <"$file")" | MCP_TASK_BASE_DIR=$dir "$bin" >"$dir/out"
@@ -169,11 +168,11 @@ fi
 
 # ---- npm ----
 
-# Does what an agent does: says hello, and calls a tool.
+# What an agent sends: initialize, and a call of a tool.
 hello='{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"create_task","arguments":{"title":"x"}}}'
-# serves COMMAND...: on stdio, and says which version it is
+# serves COMMAND...: it serves on stdio, and prints its version
 serves() {
     check "$@" --version
     has "$dir/log" "mcptask $version"
@@ -181,7 +180,8 @@ serves() {
         fail "$*: exit code on stdio"
     has "$dir/out" '"protocolVersion":"2025-11-25"' '\"status\":\"open\"'
 }
-# refuses TEXT COMMAND...: to start, as a shell does it without a program
+# refuses TEXT COMMAND...: it does not start, and exits as a shell does for a
+# missing program
 refuses() {
     text=$1
     shift
@@ -189,8 +189,8 @@ refuses() {
     check test $? -eq 127
     has "$dir/out" "$text"
 }
-# passes SIGNAL CODE LAUNCHER: the program is ended by a signal to the launcher,
-# which ends after it with that code. A pipe has an end when both have ended.
+# passes SIGNAL CODE LAUNCHER: a signal to the launcher ends the program, and
+# then the launcher with this code. Reading the pipe ends once both have.
 passes() {
     rm -f "$dir/said"
     mkfifo "$dir/said"
@@ -212,7 +212,7 @@ passes() {
     *) fail "it said: $line" ;;
     esac
 }
-# of_npm COMMAND...: with nothing of this user, and no network
+# of_npm COMMAND...: runs it without this user's files and without a network
 of_npm() (
     cd "$dir/npm" && HOME=$dir npm_config_cache=$dir/cache \
         npm_config_update_notifier=false npm_config_offline=true "$@"
@@ -240,7 +240,7 @@ if wants npm; then
         passes QUIT 131 "$launcher"
         exit $failed
     ) || fail 'passes QUIT'
-    # A processor that nobody packed for, and a package that is not there.
+    # A processor without a package, and a package that is missing.
     echo 'Object.defineProperty(process, "arch", { value: "pdp11" });' \
         >"$dir/other.js"
     refuses 'there is no package for linux-pdp11, only linux-arm, linux-arm64' \
@@ -251,7 +251,7 @@ fi
 
 # ---- wheel ----
 
-# Its record is right: each file with its hash and length, and no other file.
+# Its RECORD lists exactly its files, with the right hashes and lengths.
 cat >"$dir/record.py" <<'END'
 import base64, csv, hashlib, io, sys, zipfile
 wheel = zipfile.ZipFile(sys.argv[1])
@@ -283,7 +283,7 @@ fi
 
 # ---- deb ----
 
-# Below a root of its own; its scripts know that, and ask no systemd.
+# Installs below another root; the package's scripts then do not use systemd.
 dpkg_in() {
     dpkg --root="$dir/debian" --force-script-chrootless --force-bad-path "$@"
 }
@@ -315,7 +315,7 @@ if wants lintian && wants dpkg-deb; then
     check lintian --allow-root --fail-on error "$packs"/*.deb
 fi
 
-# ---- all of them ----
+# ---- all packages ----
 
 check sh -c '! sh packaging/dist.sh x86_64 pdp11 vax'
 has "$dir/log" 'pdp11-linux-gnu-gcc is missing' 'gcc-vax-linux-gnu'
@@ -343,7 +343,7 @@ fi
 
 # ---- units ----
 
-# The script of OpenRC is run with what it calls there.
+# The OpenRC script runs with stubs for the commands of OpenRC.
 mkdir "$dir/openrc"
 for command in checkpath ebegin eend supervise-daemon; do
     printf '#!/bin/sh\necho "${0##*/} $*"\n' >"$dir/openrc/$command"
@@ -356,7 +356,8 @@ has "$dir/log" 'checkpath -d -m 0700 -o mcptask:mcptask /var/lib/mcptask' \
     'supervise-daemon mcptask --signal HUP' \
     'mcptask:mcptask runs /usr/bin/mcptask --http in /var/lib/mcptask'
 
-# The system calls of a filter of systemd, its groups resolved.
+# calls_of FILTER: prints the system calls of a filter of systemd, with its
+# groups resolved.
 calls_of() {
     systemd-analyze syscall-filter "$1" | sed '1d; s/#.*//' |
         while read -r name; do
@@ -374,7 +375,7 @@ if wants systemd-analyze; then
     check systemd-analyze security --offline=true --threshold=15 \
         "$units/mcptask.service"
     if wants strace && check test -x build/t_web_token; then
-        # All that the tests of HTTP make it do must pass the unit's filter.
+        # All system calls in the tests of HTTP must pass the unit's filter.
         calls_of @system-service | sort -u >"$dir/allowed"
         for group in $(sed -n 's/^SystemCallFilter=~//p' \
             "$units/mcptask.service"); do

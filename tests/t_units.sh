@@ -1,12 +1,12 @@
 #!/bin/sh
 # The units as systemd runs them: t_units.sh [MCPTASK]
-# A systemd of its own, in namespaces and a control group that end with it;
-# of the machine it can write to nothing. It wants root and Linux, and says
-# so where it has neither.
+# Starts a separate systemd, in namespaces and a control group that end with it;
+# it cannot write to anything of the machine. Needs root and Linux, and says so
+# if it has not.
 
 cd "$(dirname "$0")/.." || exit 1
 
-# In the namespaces, where the machine is to be seen, and only that.
+# In the namespaces, where the machine is read-only.
 if [ "$1" = --boot ]; then
     mount --make-rprivate / && mount -o remount,ro,bind / &&
         mount --bind "$2" /mnt && mount -t proc proc /proc &&
@@ -43,7 +43,7 @@ done
         sh "tests/$me.sh" --boot "$dir"
 ) >"$dir/boot" 2>&1 &
 boot=$!
-# 60 s at most, in which all must be done
+# Everything must be done within 60 s.
 pid=
 child() {
     cut -d ' ' -f 1 "/proc/${1:-0}/task/${1:-0}/children" 2>/dev/null
@@ -56,11 +56,11 @@ ready() {
     done
     return 1
 }
-# inside COMMAND...: next to it
+# inside COMMAND...: runs it beside that systemd
 inside() {
     nsenter -t "${pid:-0}" -m -p -n -C "$@"
 }
-# eventually COMMAND...: within 10 s
+# eventually COMMAND...: it succeeds within 10 s
 eventually() {
     for _ in $(seq 100); do
         "$@" >"$dir/log" 2>&1 && return 0
@@ -82,7 +82,7 @@ tool() {
 \"io.modelcontextprotocol/clientCapabilities\":{}}}}" \
         http://127.0.0.1:8766/mcp >"$dir/answer"
 }
-# show PROPERTY: of the service
+# show PROPERTY: prints it for the service
 show() {
     inside systemctl show -P "$1" mcptask.service
 }

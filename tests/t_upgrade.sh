@@ -1,15 +1,14 @@
 #!/bin/sh
-# The release before and this one on one live store, in turns and at once:
-# t_upgrade.sh OLD NEW. Nothing acknowledged by either may be missing for the
-# other, neither may see damage, and leases and deferred calls go on.
-# Without OLD it is built from the release's commit, which wants git and the
-# history.
+# The previous release and this version on one live store, in turns and at once:
+# t_upgrade.sh OLD NEW. Nothing that one acknowledged may be missing for the
+# other, neither may see damage, and leases and deferred calls go on. If OLD is
+# empty, it is built from the release's commit, which needs git and the history.
 
 cd "$(dirname "$0")/.." || exit 1
 release=b0ecbf2d2b228793f575c7dce2c0818f91cd4818
 . tests/lib/check.sh
 
-# whole PATH: it as others can use it from another directory
+# whole PATH: prints it as an absolute path
 whole() {
     echo "$(cd "$(dirname "$1")" && pwd)/$(basename "$1")"
 }
@@ -42,7 +41,8 @@ run() {
     [ $code -eq "$want" ] || fail "$*: exit code $code, not $want: $(cat out)"
 }
 
-# hello: what each client sends first; call ID TOOL ARGUMENTS [MORE-PARAMS]
+# hello: prints what each client sends first; call ID TOOL ARGUMENTS
+# [MORE-PARAMS]: prints a call
 hello() {
     printf '%s%s\n' '{"jsonrpc":"2.0","id":0,"method":"initialize","params":' \
         '{"protocolVersion":"2025-11-25","capabilities":{},
@@ -54,13 +54,13 @@ call() {
     printf '"name":"%s","arguments":%s%s}}\n' "$2" "$3" "$4"
 }
 
-# tell BIN: all tasks; the old one also tells the flags that are false
+# tell BIN: prints all tasks; the old one also prints flags that are false
 tell() {
     "$1" export >exported 2>err || fail "export: $(cat err)"
     sed -E 's/,"(ready|needs_input|lease_expired|stale)":false//g' exported
 }
 
-# good: both take the log for whole, and see the same tasks
+# good: for both the log is whole, and both see the same tasks
 good() {
     for bin in "$old" "$new"; do
         run 0 "$bin" verify
@@ -114,7 +114,7 @@ for pair in "$old:$new" "$new:$old"; do
     good
 done
 
-# ---- what the old one does not know ----
+# ---- what the old release does not know ----
 
 begin unknown
 { hello
@@ -183,7 +183,7 @@ done
 
 begin at_once
 run 0 "$old" list
-# writer NAME BIN: 250 tasks, and as many steps
+# writer NAME BIN: makes 250 tasks, and as many checkpoints
 writer() {
     { hello
       n=0

@@ -1,15 +1,14 @@
-/* bench - whether mcptask is as fast and as small as it has to be.
+/* bench - whether mcptask is fast and small enough.
 
    usage: bench [--quick] [--tasks N] MCPTASK [MEASURE...]
 
-   Each line says one figure as a ratio to something that was measured in the
-   same run, the absolute figures behind it, the bound, and whether it was
-   reached. No figure fails the run: a machine that is slow or busy is not a
-   fault of the program. Only what breaks does: a refused call, a child that
-   ends early.
+   Each line gives one figure as a ratio to something measured in the same run,
+   the absolute figures behind it, the bound, and whether it was reached. No
+   figure fails the run, since a slow or busy machine is not a fault of the
+   program. A refused call or a child that ends early does.
 
-   1. Stores are in a fresh directory below $BENCH_DIR, or build/, since what
-      counts is a disk and not a memory file system.
+   1. Stores are in a fresh directory below $BENCH_DIR, or build/: the figures
+      are those of a disk, not of a file system in memory.
    2. bench_echo and bench_empty are found beside this program. */
 
 #include "tests/bench/bench_pipe.h"
@@ -46,7 +45,7 @@ put_write(struct server *s)
         server_put_update(s);
 }
 
-/* FLEET clients, each one request at a time to a server of its own. */
+/* FLEET clients, each with its own server and one request at a time. */
 static double
 run_fleet(void *ctx, double seconds)
 {
@@ -78,7 +77,7 @@ run_fleet(void *ctx, double seconds)
     return (double)n / (rig_now() - from);
 }
 
-/* Appends to a file and syncs it, like a log that does nothing else. */
+/* Appends to a file and syncs it, as the barest log would. */
 static void
 append(void *ctx)
 {
@@ -334,7 +333,7 @@ measure_start(const struct rig_run *run)
     free(base);
 }
 
-/* Reads a file in one go, as fast as anybody could. */
+/* Reads a file in one go: the fastest way there is. */
 static void
 read_file(void *ctx)
 {

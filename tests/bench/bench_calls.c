@@ -1,17 +1,16 @@
-/* bench_calls - whether calls that wait are as quick and as cheap as they
-   have to be, and what claims and polls cost.
+/* bench_calls - whether calls that wait are quick and cheap enough, and what
+   claims and polls cost.
 
    usage: bench_calls [--quick] [--tasks N] MCPTASK [MEASURE...]
 
-   As bench does: each figure stands beside one measured in the same rounds or
-   beside the bound that it has, and a short one fails nothing. N is for bench
-   alone.
+   As in bench, each figure stands beside one measured in the same rounds, or
+   beside its bound, and none fails the run. N is for bench only.
 
-   1. From event to answer is from when the answer of the process that wrote
-      the event was read here until that of the process that waits was. Writes
-      come at random times, since who waits looks at the log at fixed ones.
-   2. Calls wait for a change of tasks of their own, named w, which nobody
-      writes. */
+   1. The time from event to answer begins when the answer of the process that
+      wrote the event is read here, and ends when that of the waiting process
+      is. Writes come at random times, since a waiting process looks at the log
+      at fixed ones.
+   2. Calls wait for a change of tasks named w, which nobody writes. */
 
 #include "tests/bench/bench_pipe.h"
 
@@ -63,7 +62,7 @@ add_waits(struct server *s)
     }
 }
 
-/* ---- from an event to the answer of who waits for it ---- */
+/* ---- from an event to the answer of a waiting call ---- */
 
 static void
 wait_change(struct server *y)
@@ -272,8 +271,8 @@ put_write(struct crew *c, size_t i)
     return true;
 }
 
-/* Takes the answers of c->s[i] that have come, and asks as often again; how
-   many are there more or less now. */
+/* Takes the answers of c->s[i] that have come, and sends a request for each.
+   Returns by how much the number of requests in flight has changed. */
 static int
 go_on(struct crew *c, size_t i, bool (*more)(struct crew *, size_t),
       void (*note)(struct crew *, size_t, struct str))
@@ -293,8 +292,8 @@ go_on(struct crew *c, size_t i, bool (*more)(struct crew *, size_t),
     return n;
 }
 
-/* Has EACH requests in flight in each process until there are no more:
-   seconds. */
+/* Keeps EACH requests in flight in each process until all are done. Returns
+   the seconds that it took. */
 static double
 run_crew(struct crew *c, bool (*more)(struct crew *, size_t),
          void (*note)(struct crew *, size_t, struct str))
@@ -321,7 +320,8 @@ struct claims {
     double claims, writes; /* the sums of the rates */
 };
 
-/* One round: every task is written once and claimed once; the ratio. */
+/* One round, in which every task is written once and claimed once. Returns the
+   ratio. */
 static double
 claim_all(struct claims *total, size_t round)
 {
@@ -368,8 +368,8 @@ measure_claims(const struct rig_run *run)
 
 /* ---- starting with them ---- */
 
-/* The calls come before everything but the tasks that they wait for, so that
-   every other record is read while they wait. */
+/* The calls come right after the tasks that they wait for, so that every other
+   record is read while they wait. */
 static double
 make_log(const struct rig_run *run, const char *base, uint64_t n_waits)
 {

@@ -3,15 +3,13 @@
 
    usage: bench_etcd [--quick] [--tasks N] MCPTASK [MEASURE...]
 
-   As bench does: each figure stands beside one measured in the same rounds,
-   and a short one fails nothing. Without etcd it is left out. N is for bench
-   alone.
+   As in bench, each figure stands beside one measured in the same rounds, and
+   none fails the run. Without etcd nothing is measured. N is for bench only.
 
-   1. There are three nodes on one machine, so etcd has its quorum and its
-      syncs, but no network.
-   2. The raw client commits as mcptask does: one transaction that holds the
-      head against the last one and puts a head and a batch of the same
-      length. */
+   1. Three nodes run on one machine, so etcd has its quorum and its syncs, but
+      no network.
+   2. The raw client commits as mcptask does: one transaction that compares the
+      head with the last one and puts a head and a batch of the same length. */
 
 #include "base/base64.h"
 #include "base/clock.h"
@@ -448,7 +446,7 @@ measure_local(const struct rig_run *run)
     free(base);
 }
 
-/* What 64 clients of their own would get, for comparison. */
+/* What 64 raw clients get, for comparison. */
 static void
 measure_raw(const struct rig_run *run)
 {
@@ -644,7 +642,7 @@ member(struct str answer, const char *name)
     return str_cut(&rest, '"');
 }
 
-/* The node that leads. */
+/* The leader. */
 static size_t
 leader(void)
 {

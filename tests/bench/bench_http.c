@@ -1,18 +1,18 @@
-/* bench_http - whether mcptask over HTTP is as fast as it has to be.
+/* bench_http - whether mcptask is fast enough over HTTP.
 
    usage: bench_http [--quick] [--tasks N] MCPTASK [MEASURE...]
 
-   As bench does: each figure is a ratio to something measured in the same
-   rounds, and a short one fails nothing. N is for bench alone.
+   As in bench, each figure is a ratio to something measured in the same rounds,
+   and none fails the run. N is for bench only.
 
-   1. One load drives all that speaks HTTP here, with the same bytes but for
+   1. One load drives every HTTP server here, with the same bytes except for
       the session's id, so that it costs both sides of a ratio the same. It is
       a closed loop: each connection has one request in flight.
    2. An answer counts when it is whole, its status is 200 and it is a result,
-      not an error. What nginx gives is an answer that mcptask gave.
-   3. nginx and redis-server are found where they are installed, else what is
-      measured against them is left out. They listen on loopback only, hold
-      their files in the bench's own directory, and end with it. */
+      not an error. nginx returns an answer that mcptask gave.
+   3. What is measured against nginx or redis-server is left out if that is not
+      installed. They listen on loopback only, keep their files in the bench's
+      own directory, and end with it. */
 
 #include "tests/bench/bench_rig.h"
 

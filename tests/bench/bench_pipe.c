@@ -1,9 +1,8 @@
 /* bench_pipe - an mcptask that speaks MCP over pipes, for the benches.
 
-   1. Every answer has to be a result, not an error; what servers say besides
-      is passed over, and may come at any time: answers are counted, never
-      lines.
-   2. The calls of a server that may wait are as many as it can allow. */
+   1. Every answer has to be a result, not an error. Other messages of a server
+      may come at any time and are skipped: answers are counted, not lines.
+   2. A server allows as many waiting calls as it can. */
 
 #include "tests/bench/bench_pipe.h"
 

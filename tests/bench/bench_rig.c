@@ -1,15 +1,15 @@
 /* bench_rig - the run of a bench: its options, children, rounds and facts.
 
-   It judges nothing: a child that ends early, an answer that does not come
-   or a directory that cannot be made ends the run; a slow one does not.
+   A child that ends early, an answer that does not come or a directory that
+   cannot be made ends the run; a slow one does not.
 
    1. Both sides of a ratio are measured in the same rounds, a few tenths of
       a second apart and in changing order, and the median of the rounds'
       ratios counts: machines are shared and their disks are noisy.
    2. No child holds another one's pipe, so closing its input ends it.
-   3. Where a round trip takes microseconds, it matters several times more
-      which cores the two processes sit on than what they do, and the
-      scheduler changes its mind from round to round: rig_keep_to. */
+   3. If a round trip takes microseconds, the cores on which the two processes
+      run matter several times more than what they do, and the scheduler moves
+      them from round to round: hence rig_keep_to. */
 
 #ifdef __linux__
 #define _GNU_SOURCE /* sched_setaffinity */

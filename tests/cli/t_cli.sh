@@ -1,6 +1,5 @@
 #!/bin/sh
 # The commands, run as people and hooks run them: t_cli.sh [MCPTASK [EXE]]
-# Each call says what it expects; if the output differs, it is printed.
 
 # shellcheck source=tests/lib/cli.sh
 . "$(dirname "$0")/../lib/cli.sh"
@@ -114,7 +113,7 @@ run 0 export
 strip <out >actual
 same actual expected
 
-# Elements longer than one read, full of characters that could end one.
+# Elements longer than one read, full of characters that end one elsewhere.
 begin an_array_is_split_between_its_elements
 awk 'BEGIN {
     s = "]},{[\\\"\\\\"
@@ -397,7 +396,7 @@ MCP_TASK_AGENT='' run 2 claim later
 has err --agent
 unset MCP_TASK_AGENT
 
-# The script of docs/cli.md, in two sessions of one client.
+# The script in docs/cli.md, in two sessions of one client.
 begin two_sessions_of_one_client
 tasks | "$bin" import - >out
 mkdir path
@@ -694,7 +693,7 @@ MCP_TASK_DB_PATH=$dir/copied run 0 list --all
 run 0 list --all
 unset MCP_TASK_DB_PATH
 
-# spoil N: flips a bit in the state of record N; the good log is in good
+# spoil N: flips a bit in record N, and saves the good log as good
 spoil() {
     [ -e good ] || cp "$log" good
     awk -v n="$1" '{ i = index($0, "\"v\":") }
@@ -704,7 +703,7 @@ spoil() {
     printf '%s' "$byte" | tr '\040-\176' '\041-\176\040' |
         dd of="$log" bs=1 seek="$(cat out)" conv=notrunc 2>/dev/null
 }
-# asks METHOD PARAMS: the answer of a server, in out
+# asks METHOD PARAMS: asks a server; the answer is in out
 asks() {
     echo '{"jsonrpc":"2.0","id":1,"method":"'"$1"'","params":'"$2"'}' |
         "$bin" 2>err | sed 's/\\"/"/g' >out
@@ -1112,7 +1111,7 @@ checks=$((checks + 1))
     fail "$(cat err)"
 run 0 health
 same "$log" before
-# Killed between the two steps: tasks that are there twice are skipped.
+# Killed between the two steps, it leaves tasks twice: these are skipped.
 run 0 archive --done-before 2999-01-01
 has out '90 tasks moved'
 cp before "$log"
@@ -1177,7 +1176,7 @@ begin doctor
 tasks | "$bin" import - >out
 rm -f tokens
 (umask 077; echo 0123456789abcdef0 me >tokens)
-# doctor starts its own binary, which fails if a script has to start that.
+# doctor starts its own binary, which a script in its place cannot be.
 fine=1
 if [ "$exe" = "$bin" ]; then
     fine=0

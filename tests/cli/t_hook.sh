@@ -1,6 +1,6 @@
 #!/bin/sh
-# The hook of docs/cli.md, with what clients give it, for two sessions of one
-# client: t_hook.sh [MCPTASK]
+# The hook in docs/cli.md, with the input that clients give it, for two sessions
+# of one client: t_hook.sh [MCPTASK]
 
 # shellcheck source=tests/lib/cli.sh
 . "$(dirname "$0")/../lib/cli.sh"
@@ -31,7 +31,7 @@ hook() {
         fail "hook $1: $(cat err)"
 }
 
-# owns AGENT ID...: these, and no others, are in progress
+# owns AGENT ID...: exactly these tasks of the agent are in progress
 owns() {
     agent=$1
     shift
@@ -91,7 +91,7 @@ has out '"from_agent":"claude-code-0f3c9a52"' '"reason":"the session ended"'
 in_shell two claim mine-1
 in_shell two 'done' yours-1
 
-# What mcptask run looks after is no work for another.
+# A task whose command mcptask run still supervises is not handed over.
 name=a_command_goes_on
 mkfifo go
 hook start $one

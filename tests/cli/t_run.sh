@@ -25,7 +25,8 @@ shows() {
     "$bin" show "$1" --json | grep -qF -e "$2"
 }
 
-# waiting OPTION...: a run that makes the file ready and waits for the file go
+# waiting OPTION...: starts a run that makes the file ready and waits for the
+# file go
 waiting() {
     rm -f go ready
     # shellcheck disable=SC2016 # for the other shell
@@ -35,7 +36,8 @@ waiting() {
     until_true test -e ready
 }
 
-# process ROLE ID: the number in the file that a run has until it ends
+# process ROLE ID: prints the process id, from the file that a run has until it
+# ends
 process() {
     sed -n "s/.*$1 \([0-9]*\).*/\1/p" "$MCP_TASK_BASE_DIR/runs/$2"
 }
@@ -226,7 +228,7 @@ run 0 show "$id" --json
 has out '"status":"failed"' '"failed":1' \
     'its supervisor was killed: the result is unknown'
 until_true no_file "$id"
-# With its command it is the same.
+# The same if its command is killed with it.
 waiting -a me
 read -r id <out
 killed "$(process supervisor "$id")" "$(process command "$id")"
@@ -234,7 +236,7 @@ run 0 wait "$id" --until terminal --timeout 60
 run 0 show "$id" --json
 has out '"status":"failed"' 'the result is unknown'
 until_true no_file "$id"
-# The process in front says so, too.
+# The process in front reports it, too.
 rm -f go ready
 "$bin" run --title Two -- sh -c \
     'touch ready; until [ -e go ]; do sleep 0.1; done' >out 2>err &

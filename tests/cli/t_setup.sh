@@ -1,5 +1,5 @@
 #!/bin/sh
-# Adding the server to clients, which here only write down their arguments:
+# Adding the server to clients, which are stubs that write down their arguments:
 # t_setup.sh [MCPTASK [EXE]]
 
 # shellcheck source=tests/lib/cli.sh
@@ -15,7 +15,7 @@ for client in claude codex gemini code; do
 done
 old=$PATH
 
-# given WORD...: what the client was given since the last look
+# given WORD...: the client's arguments since the last call of this
 given() {
     for word; do echo "$word"; done >want
     same want argv

@@ -3,9 +3,9 @@
    What must hold:
    1. No input crashes, and an error is one of those that json.h names, at an
       offset within the text.
-   2. Accepted text written anew is accepted again and means the same.
-   3. Written a second time it is the same, byte for byte.
-   4. Any bytes at all can be quoted, and json_quoted_len foretells it. */
+   2. Accepted text, written again, is accepted and means the same.
+   3. Written once more, it is the same byte for byte.
+   4. Any bytes can be quoted, and json_quoted_len is the length of that. */
 
 #include "tests/fuzz/fuzz.h"
 #include "base/utf8.h"

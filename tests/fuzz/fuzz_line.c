@@ -1,13 +1,13 @@
-/* fuzz_line - any lines from a client over stdio, one session for all; and
-   the same again as bodies over HTTP, with the first line in every header.
-   What waits is kept until the next line was read, and run again then.
+/* fuzz_line - any lines from a client over stdio, in one session; and the same
+   lines as bodies over HTTP, with the first line in every header. A message
+   that waits is run again after the next line.
 
    What must hold:
    1. No input crashes, and mcp_accept never fails while there is memory.
-   2. What is answered is one valid JSON text on one line, with an id where
-      it is a result; notes are such lines, too.
-   3. MCP_ACCEPTED and MCP_WAITS are no answer, and only they.
-   4. Run a second time, a message is answered the same. */
+   2. An answer is one valid JSON text on one line, and a result has an id;
+      notes are such lines, too.
+   3. Only MCP_ACCEPTED and MCP_WAITS come without an answer.
+   4. A message that is run twice gets the same answer. */
 
 #include "tests/fuzz/fuzz.h"
 #include "tests/lib/mcp_toy.h"

@@ -1,15 +1,14 @@
-/* fuzz_log - any bytes as a log: as they are, and with the sums of their
-   lines made right behind a header, so that what lies behind those checks is
-   reached.
+/* fuzz_log - any bytes as a log: as they are; and behind a header, with the
+   checksums of their lines corrected, to reach what lies behind those checks.
 
    What must hold:
-   1. No log crashes whoever opens, reads, verifies or mends it.
-   2. What is refused is left as it is, byte for byte.
-   3. What verify calls whole can be written to; what is damaged for the one
-      who opens it is so for verify.
-   4. A record that was acknowledged is there when the log is opened anew,
-      and memory is then what it was.
-   5. What repair makes can be opened and written to. */
+   1. No log crashes a process that opens, reads, verifies or repairs it.
+   2. A log that is refused stays the same, byte for byte.
+   3. A log that verify calls whole can be written to; one that store_open
+      calls damaged is damaged for verify, too.
+   4. An acknowledged record is there when the log is opened again, and memory
+      is the same.
+   5. A repaired log can be opened and written to. */
 
 #include "tests/fuzz/fuzz.h"
 #include "tests/lib/store_test.h"
@@ -30,7 +29,7 @@ read_one(void *ctx, const struct store_rec *r)
     return 0;
 }
 
-/* Whether the log at path, which is whole, takes a record and keeps it. */
+/* Whether the whole log at path accepts a record and keeps it. */
 static bool
 can_write(const char *path)
 {

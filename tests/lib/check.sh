@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# What the tests in sh share: a directory of their own, and checks that are
-# counted. It is sourced; dir, checks, failed and me are theirs to read.
+# Shared by the tests in sh, which source it: a directory of their own, and
+# checks that are counted. They may read dir, checks, failed and me.
 
 me=$(basename "$0" .sh)
 dir=$(mktemp -d) || exit 1
@@ -15,13 +15,13 @@ fail() {
     echo "$me: ${name:+$name: }$*" >&2
 }
 
-# check COMMAND...: it ends well
+# check COMMAND...: it succeeds
 check() {
     checks=$((checks + 1))
     "$@" >"$dir/log" 2>&1 || fail "$*: $(cat "$dir/log")"
 }
 
-# has FILE TEXT..., lacks FILE TEXT...: all of them, or none
+# has FILE TEXT..., lacks FILE TEXT...: it contains all of them, or none
 has() {
     file=$1
     shift
@@ -44,14 +44,14 @@ same() {
     cmp -s "$1" "$2" || fail "$1 and $2 differ"
 }
 
-# wants COMMAND: whether it is there
+# wants COMMAND: whether it is installed
 wants() {
     command -v "$1" >/dev/null && return 0
     echo "$me: skipped what needs $1"
     return 1
 }
 
-# Says how many there were, if all was well.
+# Prints how many checks there were, if none failed.
 finish() {
     [ $failed -eq 0 ] && echo "$me: $checks checks passed"
     exit $((failed > 0))

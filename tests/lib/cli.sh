@@ -1,10 +1,10 @@
 # shellcheck shell=sh disable=SC2034 # the scripts that source it read these
-# What the tests of commands share: "$@" is [MCPTASK [EXE]], and they run in
-# the directory of check.sh. Standard input is empty unless a call says more.
+# Shared by the tests of commands: "$@" is [MCPTASK [EXE]], and they run in the
+# directory of check.sh. Standard input is empty unless it is redirected.
 
 bin=${1:-./mcptask}
 bin=$(cd "$(dirname "$bin")" && pwd)/$(basename "$bin")
-exe=${2:-$bin} # what it is itself, where a script starts it
+exe=${2:-$bin} # the program itself, where bin is a script that starts it
 lib=$(cd "$(dirname "$0")/../lib" && pwd)
 data=$lib/../data
 docs=$lib/../../docs
@@ -23,7 +23,7 @@ run() {
     [ $code -eq "$want" ] || fail "$*: exit code $code, not $want: $(cat err)"
 }
 
-# begin NAME: a test with a store of its own, not there yet
+# begin NAME: begins a test with a store of its own, which does not exist yet
 begin() {
     name=$1
     export MCP_TASK_BASE_DIR="$dir/$name"

@@ -3,15 +3,14 @@
    standard input and output
 
    Over HTTP the first line on stderr is its address, and SIGTERM ends it. The
-   names, and the texts that the suite compares, are the suite's; everything
-   else says what it is. A tool has one body for all revisions: where it asks
-   the client, mcp makes requests of the server's of that, or an
-   input_required result.
+   names, and the texts that the suite compares, are the suite's. A tool has one
+   body for all revisions: if it asks the client, mcp turns that into requests
+   of the server or into an input_required result.
 
    Invariants:
-   1. A run depends on its arguments, its round, its state and the answers of
-      the client, and on nothing that an earlier run left behind.
-   2. Nothing is written but what mcp itself keeps in the store. */
+   1. A run depends only on its arguments, its round, its state and the answers
+      of the client.
+   2. Only mcp itself writes to the store. */
 
 #include "tests/mcp/fixture_tools.h"
 #include "base/loop.h"
@@ -224,7 +223,7 @@ static const struct mcp_catalogue catalogue = {
     .complete = complete,
 };
 
-struct parts { /* each stands on those before it */
+struct parts { /* each depends on those before */
     struct store *store;
     struct sign *sign;
     struct loop *loop;

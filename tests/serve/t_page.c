@@ -93,7 +93,7 @@ test_headers_allow_the_page(void)
         if (!CHECK(from != NULL && to != NULL))
             continue;
         from += strlen(cases[i].open);
-        CHECK(strstr(from, cases[i].open) == NULL); /* there is one */
+        CHECK(strstr(from, cases[i].open) == NULL); /* only one */
         sha256_hex((struct str){from, (size_t)(to - from)}, digest);
         CHECK(allows(&a, b.p, cases[i].allows, digest));
     }
