@@ -54,9 +54,9 @@ uint64_t store_instance(struct store *s);
 /* Returns whether the process with that number is alive, this one included. */
 bool store_alive(const struct store *s, uint64_t instance);
 
-/* Between turns: if a new generation is in use while memory still refers to
-   the old one, does one slice of the change, about 1 MiB. It is not urgent.
-   ERR_MORE: more remain; 0: done; else as store_follow. Nothing may be
+/* After a change to a new generation, memory still refers to the old one: does
+   one slice of what ends that, about 1 MiB. Call it between turns; it is not
+   urgent. ERR_MORE: more remain; 0: done; else as store_follow. Nothing may be
    staged. */
 int store_move(struct store *s);
 

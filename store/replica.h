@@ -30,7 +30,6 @@ struct replica {
     bool wanted;  /* a store_commit is not finished */
     bool changed; /* since that began, memory has got others' batches */
     bool fresh;   /* memory has all that was committed before this turn */
-    bool taking;  /* the lock is for others' batches */
     bool tended;  /* store_tend is called now and then */
     bool listens; /* as it was told last */
     bool behind;  /* what was committed could not be written here */
