@@ -87,7 +87,7 @@ find_path(struct store *s)
     if (path == NULL)
         return errno == ENOMEM
                    ? ERR_NOMEM
-                   : store_deny_errno(s, file_errno(errno), s->opt.path, "");
+                   : store_deny_errno(s, s->opt.path, "");
     char *dir = file_dir_of(path), *lock_path = file_join(path, ".lock");
     if (dir == NULL || lock_path == NULL || strlen(path) > STORE_PATH_MAX) {
         free(path);
@@ -238,7 +238,7 @@ sync_view(struct store *s)
     look_for_lock(s);
     int rc = lock_open(&s->lock, false);
     if (rc == ERR_IO)
-        return store_deny_errno(s, ERR_IO, s->lock.path, "");
+        return store_deny_errno(s, s->lock.path, "");
     s->no_lock = s->opt.readonly || rc == ERR_READONLY;
     rc = s->lock.fd < 0 ? ERR_SYNTAX : mark_read(&s->lock, &m);
     if (rc == ERR_MORE && s->loaded)
@@ -449,8 +449,7 @@ open_lock(struct store *s)
     if (rc == 0 && !was_open)
         file_give(s->lock.fd, s->path);
     if (rc != 0 && rc != ERR_NOMEM)
-        rc = store_deny_errno(s, rc == ERR_IO ? file_errno(errno) : rc,
-                              s->lock.path, "");
+        rc = store_deny_errno(s, s->lock.path, "");
     return rc;
 }
 
@@ -475,8 +474,7 @@ set_aside(struct store *s)
     text_put(aside, sizeof aside, "%s.broken-%lld", s->path,
              (long long)clock_wall_ms());
     if (rename(s->path, aside) != 0 && errno != ENOENT)
-        return store_deny_errno(s, file_errno(errno), s->path,
-                                "cannot be set aside: ");
+        return store_deny_errno(s, s->path, "cannot be set aside: ");
     store_forget(s);
     s->replica->head_n = UINT64_MAX;
     return VIEW_AGAIN;
@@ -501,7 +499,7 @@ take_lock(struct store *s, int (*take)(struct lock *l))
         if (rc == 0)
             rc = catch_up(s, same);
         else if (rc == ERR_IO)
-            store_deny_errno(s, rc, s->lock.path, "cannot be locked: ");
+            store_deny_errno(s, s->lock.path, "cannot be locked: ");
         if (rc == ERR_DAMAGED && s->lock.held && s->replica != NULL &&
             !s->foreign)
             rc = set_aside(s);
@@ -716,8 +714,7 @@ store_probe(struct store *s)
     memset(blank, STORE_BLANK, sizeof blank);
     int rc = store_put(s, (struct str){blank, sizeof blank}, NULL, &cut);
     if (rc == 0 && !store_cut(s))
-        rc = store_deny_errno(s, file_errno(errno), s->path,
-                              "cannot be cut: ");
+        rc = store_deny_errno(s, s->path, "cannot be cut: ");
     if (rc == 0)
         store_allow(s);
     return rc;

@@ -280,8 +280,7 @@ replace_log(struct store *s, const char *path)
        not match the new one, so the next writer syncs it (store_recover). */
     return file_sync_dir(dir_fd) == 0
                ? 0
-               : store_deny_errno(s, file_errno(errno), s->dir,
-                                  "cannot be synced: ");
+               : store_deny_errno(s, s->dir, "cannot be synced: ");
 }
 
 int

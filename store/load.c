@@ -51,7 +51,7 @@ read_lines(struct store *s, int64_t end, bool committed)
         s->log.end = end;
     }
     if (rc == ERR_IO)
-        store_deny_errno(s, rc, s->path, "read failed: ");
+        store_deny_errno(s, s->path, "read failed: ");
     s->line = rd.b;
     buf_reset(&s->line, LINE_KEEP);
     s->loaded = rc >= 0;

@@ -106,11 +106,15 @@ lock_open(struct lock *l, bool create)
     if (l->fd >= 0)
         return l->readonly ? ERR_READONLY : 0;
     int fd = open(l->path, O_RDWR | flags | (create ? O_CREAT : 0), 0600);
-    l->readonly = fd < 0 && file_errno(errno) == ERR_READONLY;
-    if (l->readonly && (fd = open(l->path, O_RDONLY | flags)) < 0)
-        return ERR_READONLY;
+    int e = errno;
+    l->readonly = fd < 0 && file_errno(e) == ERR_READONLY;
+    if (l->readonly)
+        fd = open(l->path, O_RDONLY | flags);
+    errno = e;
     if (fd < 0)
-        return errno == ENOENT ? ERR_NOT_FOUND : ERR_IO;
+        return l->readonly     ? ERR_READONLY
+               : e == ENOENT ? ERR_NOT_FOUND
+                             : ERR_IO;
     struct stat st;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
         close(fd);

@@ -346,8 +346,7 @@ replace(struct store *s, const struct remote_news *news)
 {
     if ((news->aside != NULL && keep_aside(s, news->aside) != 0) ||
         rename(news->path, s->path) != 0)
-        return store_deny_errno(s, file_errno(errno), s->path,
-                                "cannot be replaced: ");
+        return store_deny_errno(s, s->path, "cannot be replaced: ");
     s->id[0] = '\0';
     s->loaded = false;
     int rc = store_load(s);

@@ -81,8 +81,7 @@ struct store {
    returns err. Formats as printf. */
 int store_deny(struct store *s, int err, const char *fmt, ...) PRINTF(3, 4);
 /* The same for a step that failed with errno: "path: what: why". */
-int store_deny_errno(struct store *s, int err, const char *path,
-                     const char *what);
+int store_deny_errno(struct store *s, const char *path, const char *what);
 /* The same if this user has no write permission. */
 int store_deny_write(struct store *s);
 /* Returns whether this process has the permissions and files to write, and the

@@ -130,8 +130,7 @@ keep_torn(struct store *s, int64_t size, char *path, size_t cap)
 static int
 deny_recovery(struct store *s)
 {
-    return store_deny_errno(s, file_errno(errno), s->path,
-                            "cannot be recovered: ");
+    return store_deny_errno(s, s->path, "cannot be recovered: ");
 }
 
 /* Cuts the torn rest, which was saved and synced. The blanks of a probe are not
