@@ -137,9 +137,11 @@ store_open(struct store **out, const struct store_options *o,
     text_put(why, 256, "out of memory");
     if (s == NULL)
         return ERR_NOMEM;
-    *s = (struct store){.opt = *o, .kinds = kinds, .n_kinds = n_kinds,
-                        .log.fd = -1, .lock.fd = -1,
-                        .lock.hosts = o->remote != NULL};
+    *s = (struct store){.opt = *o, .n_kinds = n_kinds, .log.fd = -1,
+                        .lock.fd = -1, .lock.hosts = o->remote != NULL};
+    memcpy(s->kinds, kinds, n_kinds * sizeof *kinds);
+    s->kinds[n_kinds] = (struct store_kind){
+        .prefix = "", .entry_size = sizeof(struct store_entry)};
     int rc = o->remote == NULL ? 0 : begin_replica(s);
     if (rc == 0)
         rc = index_init(&s->index);

@@ -27,7 +27,7 @@ struct store_options {
 /* Opens and reads the log at o->path, which must stay valid. A missing file is
    an empty store. Creates no file except the lock file of a log whose tail
    needs recovery. A damaged log opens too, readable as far as it is whole.
-   kinds must outlive the store. Errors: ERR_FORMAT (file untouched), ERR_IO,
+   kinds are copied. Errors: ERR_FORMAT (file untouched), ERR_IO,
    ERR_NOMEM; *out is then NULL and *why names the file and the reason. */
 int store_open(struct store **out, const struct store_options *o,
                const struct store_kind *kinds, size_t n_kinds,

@@ -18,7 +18,7 @@ cli_open_store(const struct cli_env *env, bool readonly,
     const struct calls_options calls = {.max_own = (unsigned)env->calls_own,
                                         .max_all = (unsigned)env->calls_max,
                                         .alias = task_names};
-    static struct store_kind kinds[3]; /* must outlive the store */
+    static struct store_kind kinds[3];
     struct store_options o = {.path = env->log_path,
                               .readonly = (readonly && env->remote == NULL) ||
                                           env->read_only,

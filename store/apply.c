@@ -13,18 +13,10 @@
 static uint8_t
 kind_of(const struct store *s, struct str key)
 {
-    for (size_t i = 0; i < s->n_kinds; i++)
-        if (str_starts(key, s->kinds[i].prefix))
-            return (uint8_t)i;
-    return STORE_NO_KIND;
-}
-
-const struct store_kind *
-store_kind(const struct store *s, uint8_t kind)
-{
-    static const struct store_kind none = {
-        .entry_size = sizeof(struct store_entry)};
-    return kind == STORE_NO_KIND ? &none : &s->kinds[kind];
+    uint8_t i = 0;
+    while (!str_starts(key, s->kinds[i].prefix))
+        i++;
+    return i;
 }
 
 int
@@ -35,7 +27,7 @@ store_apply(struct store *s, const struct store_rec *r, int64_t off,
     bool fresh = e == NULL;
     if (fresh) {
         uint8_t kind = kind_of(s, r->key);
-        e = index_add(&s->index, r->key, store_kind(s, kind)->entry_size);
+        e = index_add(&s->index, r->key, s->kinds[kind].entry_size);
         if (e == NULL)
             return ERR_NOMEM;
         e->kind = kind;
@@ -45,7 +37,7 @@ store_apply(struct store *s, const struct store_rec *r, int64_t off,
     e->off = off;
     e->len = (uint32_t)r->line.len;
     e->file = s->file;
-    const struct store_kind *k = store_kind(s, e->kind);
+    const struct store_kind *k = &s->kinds[e->kind];
     int rc = k->apply != NULL ? k->apply(k->ctx, e, r) : 0;
     if (rc != 0) {
         *e = was;
@@ -81,7 +73,7 @@ store_tell(struct store *s, const struct store_entry *e,
 struct staged *
 store_note_old(struct store *s, struct str key, const struct store_entry *e)
 {
-    size_t size = store_kind(s, kind_of(s, key))->entry_size;
+    size_t size = s->kinds[kind_of(s, key)].entry_size;
     size_t all = offsetof(struct staged, old) + size;
     struct staged *g = arena_alloc(&s->mem, all);
     if (g == NULL)
@@ -99,7 +91,7 @@ void
 store_unapply(struct store *s, struct staged *g)
 {
     struct store_entry *e = g->e;
-    const struct store_kind *k = store_kind(s, e->kind);
+    const struct store_kind *k = &s->kinds[e->kind];
     if (k->undo != NULL)
         k->undo(k->ctx, e, &g->old);
     s->superseded = g->superseded;

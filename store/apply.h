@@ -15,8 +15,6 @@ struct staged {
                                entry */
 };
 
-/* The kind of this number. For STORE_NO_KIND, one that does nothing. */
-const struct store_kind *store_kind(const struct store *s, uint8_t kind);
 /* Applies a record at off to the index and the kinds; store_tell tells the
    observer. 0, or ERR_NOMEM with nothing changed. */
 int store_apply(struct store *s, const struct store_rec *r, int64_t off,

@@ -190,7 +190,7 @@ carried(struct store *s, const struct store_rec *r, int64_t now_ms)
     const struct store_entry *e = index_find(&s->index, r->key);
     if (e == NULL)
         return false;
-    const struct store_kind *k = store_kind(s, e->kind);
+    const struct store_kind *k = &s->kinds[e->kind];
     bool newest = e->n == r->n;
     return k->keep != NULL ? k->keep(k->ctx, r, newest, now_ms) : newest;
 }

@@ -32,10 +32,9 @@ struct store_entry {
     uint32_t len;              /* length of its line */
     uint32_t hash;
     uint8_t key_len;
-    uint8_t kind; /* index into the kinds, or STORE_NO_KIND */
+    uint8_t kind; /* private to the store: index into its kinds */
     bool file;    /* private to the store: which of two files has it */
 };
-#define STORE_NO_KIND 255
 
 /* A kind of record, selected by the prefix of its keys. Records of unknown
    kinds are indexed and kept. Any function may be NULL. */

@@ -91,7 +91,7 @@ take(struct store *s, const struct judged *j)
         e->len = (uint32_t)j->r.line.len;
         m->left--;
     }
-    if (!newest || store_kind(s, e->kind)->transient)
+    if (!newest || s->kinds[e->kind].transient)
         m->superseded += (int64_t)j->r.line.len + 1;
     return true;
 }
@@ -101,7 +101,7 @@ static bool
 leave_out(void *ctx, struct store_entry *e)
 {
     struct store *s = ctx;
-    const struct store_kind *k = store_kind(s, e->kind);
+    const struct store_kind *k = &s->kinds[e->kind];
     if (e->file == s->file)
         return false;
     /* Only transient records may be left out; any other is missing. */

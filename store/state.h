@@ -41,7 +41,7 @@ struct store {
     struct lock lock;
     struct arena mem; /* for what is staged */
 
-    const struct store_kind *kinds;
+    struct store_kind kinds[STORE_MAX_KINDS + 1]; /* the last: of all others */
     size_t n_kinds;
     struct index index;
     int64_t superseded;

@@ -129,7 +129,7 @@ static void
 test_left_out(void)
 {
     begin();
-    t.kinds[1].leave = count_left;
+    t.s->kinds[1].leave = count_left;
     put_keys(&t, KEYS, 3 * KEYS, 1); /* more than one sweep handles */
     for (int i = 0; i < 10; i++) {
         char key[] = "call/0";
@@ -153,7 +153,7 @@ test_another_past(void)
     begin();
     pid_t pid = child_begin();
     if (pid == 0) {
-        t.kinds[0].keep = keep_none;
+        t.s->kinds[0].keep = keep_none;
         CHECK(ts_compact(&t) == 0);
         child_end();
     }
@@ -311,8 +311,8 @@ keep_none(void *ctx, const struct store_rec *r, bool newest, int64_t now_ms)
 static void
 calls_are_transient(struct tstore *ts)
 {
-    ts->kinds[1].transient = true;
-    ts->kinds[1].keep = keep_none;
+    ts->s->kinds[1].transient = true;
+    ts->s->kinds[1].keep = keep_none;
 }
 
 /* Writes keys from..to - 1 in one or more batches. */
