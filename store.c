@@ -27,8 +27,6 @@
    3. Memory equals the log read up to s->log.end, plus what is staged.
    4. Nothing on disk changes without the lock. */
 
-#define _XOPEN_SOURCE 700 /* realpath */
-
 #include "store.h"
 #include "store/compact.h"
 #include "store/files.h"
@@ -54,42 +52,14 @@ _Static_assert(REMOTE_MAX_BATCH > 2 * STORE_MAX_RECORD, "a batch has room");
 
 /* ---- open and close ---- */
 
-/* The real path of the log, on the heap, with all links resolved, even if the
-   log does not exist yet. NULL with errno. A dangling link is refused, since
-   the rename that creates the log would replace the link. */
-static char *
-real_path(const char *given)
-{
-    struct stat st;
-    char *path = realpath(given, NULL);
-    if (path != NULL || errno != ENOENT)
-        return path;
-    if (lstat(given, &st) == 0) /* another process may just have created it */
-        return realpath(given, NULL);
-    char *dir = file_dir_of(given);
-    char *real = dir == NULL ? NULL : realpath(dir, NULL);
-    if (real != NULL) {
-        char *with = file_join(real, strcmp(real, "/") == 0 ? "" : "/");
-        path = with ? file_join(with, file_name(given)) : NULL;
-        free(with);
-    } else if (dir != NULL && errno == ENOENT) {
-        path = file_join(given, ""); /* the first write creates it */
-    }
-    free(real);
-    free(dir);
-    return path;
-}
-
 static int
 find_path(struct store *s)
 {
-    char *path = real_path(s->opt.path);
+    char *path = file_real(s->opt.path);
     if (path == NULL)
-        return errno == ENOMEM
-                   ? ERR_NOMEM
-                   : store_deny_errno(s, s->opt.path, "");
+        return store_deny_errno(s, s->opt.path, "");
     char *dir = file_dir_of(path), *lock_path = file_join(path, ".lock");
-    if (dir == NULL || lock_path == NULL || strlen(path) > STORE_PATH_MAX) {
+    if (dir == NULL || lock_path == NULL) {
         free(path);
         free(dir);
         free(lock_path);
@@ -437,7 +407,7 @@ store_make_place(struct store *s)
 static int
 open_lock(struct store *s)
 {
-    /* Without a log, links may have been made since: see real_path. */
+    /* Without a log, links may have been made since. */
     int rc = s->log.fd < 0 ? find_path(s) : 0;
     bool was_open = s->lock.fd >= 0;
     if (rc != 0)
@@ -472,7 +442,7 @@ note_busy(struct store *s, bool busy)
 static int
 set_aside(struct store *s)
 {
-    char aside[STORE_PATH_MAX + 32];
+    char aside[FILE_PATH_MAX + 32];
     text_put(aside, sizeof aside, "%s.broken-%lld", s->path,
              (long long)clock_wall_ms());
     if (rename(s->path, aside) != 0 && errno != ENOENT)

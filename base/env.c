@@ -16,12 +16,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_PATH 4096
 
 char *
 env_absolute(const char *path)
 {
-    char cwd[MAX_PATH];
+    char cwd[FILE_PATH_MAX];
 
     if (path[0] == '/')
         return file_join(path, "");
@@ -87,7 +86,7 @@ check_paths(char why[256])
         const char *v = env_get(names[i]);
         bool as_is = v == NULL || (v[0] != '~' && v[0] != '$');
 
-        if (as_is && (v == NULL || strlen(v) < MAX_PATH))
+        if (as_is && (v == NULL || strlen(v) < FILE_PATH_MAX))
             continue;
         text_put(why, 256, "%s: %s", names[i],
                  as_is ? "the path is too long"

@@ -18,6 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define LINKS_MAX 40
+
 int
 file_errno(int e)
 {
@@ -115,6 +117,63 @@ file_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash != NULL ? slash + 1 : path;
+}
+
+/* Makes rest what the link says, then what is left of rest. -1 with errno;
+   EINVAL: it is no link. */
+static int
+put_link(const char *link, char rest[FILE_PATH_MAX], const char *left)
+{
+    char to[FILE_PATH_MAX];
+    ssize_t n = readlink(link, to, sizeof to);
+    size_t len = strlen(left);
+    if (n < 0)
+        return -1;
+    if ((size_t)n + len >= FILE_PATH_MAX) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    memmove(rest + n, left, len + 1);
+    memcpy(rest, to, (size_t)n);
+    return 0;
+}
+
+char *
+file_real(const char *path)
+{
+    char at[2 * FILE_PATH_MAX] = "", rest[FILE_PATH_MAX], *p = rest;
+    size_t given = text_put(rest, sizeof rest, "%s", path), n, left;
+    int links = 0;
+    errno = ENAMETOOLONG;
+    if (given >= sizeof rest ||
+        (path[0] != '/' && getcwd(at, FILE_PATH_MAX) == NULL))
+        return NULL;
+    for (n = at[0] && at[1] ? strlen(at) : 0; *p != '\0';) {
+        p += *p == '/';
+        struct str name = {p, strcspn(p, "/")};
+        size_t above = n;
+        p += name.len;
+        left = strlen(p);
+        if (str_is(name, ".."))
+            while (n > 0 && at[--n] != '/')
+                continue;
+        if (name.len == 0 || str_is(name, ".") || str_is(name, ".."))
+            continue;
+        n += text_put(at + n, sizeof at - n, "/%.*s", STR_ARG(name));
+        if (put_link(at, rest, p) == 0) {
+            errno = ELOOP;
+            if (links++ == LINKS_MAX)
+                return NULL;
+            given = left < given ? left : given;
+            n = rest[0] == '/' ? 0 : above;
+            p = rest;
+        } else if (errno != EINVAL &&
+                   (errno != ENOENT || name.len + left > given)) {
+            return NULL;
+        }
+    }
+    at[n] = '\0';
+    return file_join(n > 0 ? at : "/", "");
 }
 
 int

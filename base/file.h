@@ -8,6 +8,8 @@
 
 #include <sys/types.h>
 
+#define FILE_PATH_MAX 4096
+
 /* The enum err for an errno of a file operation. */
 int file_errno(int e);
 /* Writes n bytes at off, resuming after interrupts. 0, or -1 with errno. */
@@ -28,6 +30,10 @@ bool file_cut(char *path);
 char *file_dir_of(const char *path);
 /* The last component of path. */
 const char *file_name(const char *path);
+/* The absolute path without links, on the heap. What is missing at its end
+   stays as given, but a link must lead to something. NULL with errno. realpath
+   takes 1.4 KB and cannot tell where what is missing would be. */
+char *file_real(const char *path);
 /* Makes dir and missing directories above it, with mode 0700; file_sync_path
    syncs them. 0 or enum err. */
 int file_make_dirs(const char *dir);

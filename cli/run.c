@@ -277,7 +277,7 @@ renew(struct run *r, bool progress)
         cli_args_put(&l, "notes", line);
         cli_change(r->c, TOOL_CHECKPOINT, &l, &receipt);
         free(r->said);
-        r->said = strdup(line);
+        r->said = file_join(line, "");
     }
     r->renew_ms = clock_mono_ms() + (int64_t)r->renew_each;
 }

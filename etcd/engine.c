@@ -1,7 +1,5 @@
 /* engine - how the engine asks etcd. */
 
-#define _XOPEN_SOURCE 700 /* realpath */
-
 #include "etcd/engine.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -27,16 +25,13 @@ engine_fail(struct engine *e, int err, const char *fmt, ...)
 char *
 engine_path(struct engine *e, const char *suffix)
 {
-    char *real = realpath(e->log, NULL), *dir, *path = NULL, pid[24] = "";
+    char *real = file_real(e->log), *path = NULL, pid[24] = "";
+    char *dir = real != NULL ? file_dir_of(real) : NULL;
     size_t n;
 
-    if (real == NULL) { /* there is no log yet */
-        dir = file_dir_of(e->log);
-        if (dir != NULL)
-            file_make_dirs(dir);
-        free(dir);
-        real = file_join(e->log, "");
-    }
+    if (dir != NULL)
+        file_make_dirs(dir); /* there may be no log yet */
+    free(dir);
     if (suffix[strlen(suffix) - 1] == '-')
         text_put(pid, sizeof(pid), "%ld", (long)getpid());
     n = real != NULL ? strlen(real) + strlen(suffix) + sizeof(pid) : 0;

@@ -343,7 +343,7 @@ ends_in(const char *path, const struct buf *line, struct stat *st)
 int
 store_compact_finish(struct store *s)
 {
-    char path[STORE_PATH_MAX + 32];
+    char path[FILE_PATH_MAX + 32];
     struct buf line = {0};
     struct stat st;
     int rc;

@@ -332,7 +332,7 @@ append(struct store *s, const struct remote_news *news)
 static int
 keep_aside(struct store *s, const char *what)
 {
-    char aside[STORE_PATH_MAX + 64];
+    char aside[FILE_PATH_MAX + 64];
     text_put(aside, sizeof aside, "%s.%s", s->path, what);
     if (link(s->path, aside) != 0 && errno != EEXIST &&
         rename(s->path, aside) != 0)
@@ -601,7 +601,7 @@ store_content_why(const struct store *s)
 static int
 check_push(struct store *s)
 {
-    char aside[STORE_PATH_MAX + 64];
+    char aside[FILE_PATH_MAX + 64];
     if (s->replica->push == REMOTE_CONTINUE)
         return 0; /* else the lock was refused */
     if (!s->foreign)

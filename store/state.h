@@ -11,7 +11,6 @@
 #include "store.h"
 
 #define STORE_MAX_KINDS 8
-#define STORE_PATH_MAX 4096
 
 /* Frequently used members come first: code that reaches into the first 128
    bytes is shorter. */

@@ -14,8 +14,6 @@
    2. A new file that is not complete and synced is removed again, so a backup
       writes the log last. */
 
-#define _XOPEN_SOURCE 700 /* realpath */
-
 #include "store/verify.h"
 #include "store/files.h"
 #include "base/clock.h"
@@ -253,10 +251,10 @@ scan_lines(struct scan *sc)
 static int
 scan_open(struct scan *sc)
 {
-    char path[STORE_PATH_MAX + 1], lock_path[STORE_PATH_MAX + 8];
+    char path[FILE_PATH_MAX + 1], lock_path[FILE_PATH_MAX + 8];
     struct log_file f;
     struct mark m;
-    char *real = realpath(sc->path, NULL);
+    char *real = file_real(sc->path);
     text_put(path, sizeof path, "%s", real ? real : sc->path);
     text_put(lock_path, sizeof lock_path, "%s.lock", path);
     free(real);
@@ -562,7 +560,7 @@ store_backup(struct store *s, const char *dir,
                        .len = s->log.end};
     if (b.len > st.st_size) /* damaged: copy what there is */
         b.len = st.st_size;
-    if (strlen(dir) + strlen(file_name(s->path)) > STORE_PATH_MAX)
+    if (strlen(dir) + strlen(file_name(s->path)) > FILE_PATH_MAX)
         return ERR_TOO_LARGE;
     int rc = copy_all(&b);
     if (rc == 0) /* each may change s from here on */

@@ -138,7 +138,7 @@ deny_recovery(struct store *s)
 static int
 cut_torn(struct store *s, int64_t size)
 {
-    char torn[STORE_PATH_MAX + 64], first = 0;
+    char torn[FILE_PATH_MAX + 64], first = 0;
     struct stat st;
     bool keep = pread(s->log.fd, &first, 1, s->log.end) != 1 ||
                 first != STORE_BLANK;

@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/sha256.h"
 #include "tests/lib/memory.h"
 #include "tests/lib/test.h"
@@ -14,7 +15,9 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -698,9 +701,55 @@ test_finding_text(void)
     CHECK(text_find("", "") != NULL);
 }
 
+/* As realpath sees it, if it is there. */
+static void
+test_real_paths(void)
+{
+    static const char *const there[] = {
+        ".", "a", "a/b/", "a//./b/../b/f", "f", "up/a/b/f", "a/b/up/up/f",
+        "chain", "chain/f", "/", "/..", "a/b/abs/a", "f/f", "loop",
+        "loop/f"};
+    static const char *const missing[][2] = {
+        {"new", "/new"}, {"no/such/f", "/no/such/f"}, {"no/../f", "/f"},
+        {"chain/new", "/a/b/new"}, {"up/no/f", "/no/f"}, {"void", NULL},
+        {"void/f", NULL}, {"to_void", NULL}, {"a/up/to_void/f", NULL}};
+    char *top = test_tmpdir(), at[512], *got, *want;
+
+    CHECK(chdir(top) == 0 && mkdir("a", 0700) == 0 && mkdir("a/b", 0700) == 0);
+    CHECK(symlink("../..", "a/b/up") == 0 && symlink("a/b/up", "up") == 0);
+    CHECK(symlink(".//up/a/b", "chain") == 0 && symlink(top, "a/b/abs") == 0);
+    CHECK(symlink("loop", "loop") == 0 && symlink("..", "a/up") == 0);
+    CHECK(symlink("no/where", "void") == 0 && symlink("void", "to_void") == 0);
+    CHECK(fclose(fopen("f", "w")) == 0 && link("f", "a/b/f") == 0);
+    for (size_t i = 0; i < COUNT(there); i++) {
+        want = realpath(there[i], NULL);
+        int e = errno;
+        got = file_real(there[i]);
+        CHECK((got == NULL) == (want == NULL));
+        CHECK(got == NULL ? errno == e : strcmp(got, want) == 0);
+        free(want);
+        free(got);
+    }
+    want = realpath(".", NULL);
+    for (size_t i = 0; i < COUNT(missing); i++) {
+        text_put(at, sizeof at, "%s%s", want, missing[i][1] ? missing[i][1]
+                                                            : "");
+        got = file_real(missing[i][0]);
+        CHECK(missing[i][1] != NULL ? got != NULL && strcmp(got, at) == 0
+                                    : got == NULL && errno == ENOENT);
+        free(got);
+    }
+    free(want);
+    CHECK(chdir("/") == 0 && (got = file_real("tmp/..")) != NULL);
+    CHECK(strcmp(got, "/") == 0);
+    free(got);
+    free(top);
+}
+
 int
 main(void)
 {
+    test_real_paths();
     test_text_tell_is_safe_for_a_terminal();
     test_slices();
     test_slices_of_every_length();

@@ -309,18 +309,18 @@ test_damage_refuses_writes_only(void)
 
 /* ---- another process creates the log while this one looks for it ---- */
 
-static const char *made_meanwhile; /* created at the first call of realpath */
+static const char *made_meanwhile; /* created at the first look at its path */
 
-char *__real_realpath(const char *path, char *out);
-char *__wrap_realpath(const char *path, char *out);
+ssize_t __real_readlink(const char *path, char *out, size_t cap);
+ssize_t __wrap_readlink(const char *path, char *out, size_t cap);
 
-char *
-__wrap_realpath(const char *path, char *out)
+ssize_t
+__wrap_readlink(const char *path, char *out, size_t cap)
 {
     const char *log = made_meanwhile;
 
     if (log == NULL || strcmp(path, log) != 0)
-        return __real_realpath(path, out);
+        return __real_readlink(path, out, cap);
     made_meanwhile = NULL;
     pid_t pid = child_begin();
     if (pid == 0) {
@@ -331,7 +331,7 @@ __wrap_realpath(const char *path, char *out)
     }
     CHECK(child_ok(pid));
     errno = ENOENT; /* as when it was called */
-    return NULL;
+    return -1;
 }
 
 static void
