@@ -18,7 +18,8 @@
    7. A live task is in one queue, chosen by its priority, by whether it was
       handed to an agent, and by whether it has dependencies: only then must a
       record be read to tell whether it is ready. A queue is in rising order of
-      n: apply puts a task at its end; undo finds the old one's place anew.
+      n: apply puts a task at its end; undo puts the old one back behind the task
+      it followed, or finds its place anew if that has left the queue.
    8. A task that was found blocked is parked: it leaves its queue for a list
       of tasks whose blockers share a hash. It returns to its queue when its
       blocker is done, whether by an event or by undoing one, and when the task
@@ -108,19 +109,25 @@ queue_of(struct tasks *t, const struct task_entry *e)
     return &t->queue[e->priority][e->has_deps ? QUEUE_DEPS : QUEUE_PLAIN];
 }
 
-/* Points the links of e at its place in its queue. In a park that is the
-   end. */
+/* Points the links of e at its place in its queue: at the end, or not far behind
+   the task `behind`, if that is still before it. */
 static void
-find_place(struct tasks *t, struct task_entry *e)
+find_place(struct tasks *t, struct task_entry *e, struct task_entry *behind)
 {
     const struct task_queue *q = queue_of(t, e);
 
-    e->sooner = q ? q->last : NULL;
-    e->later = NULL;
-    while (e->sooner && e->sooner->e.n > e->e.n && !e->parked) {
-        e->later = e->sooner;
-        e->sooner = e->sooner->sooner;
+    if (!q)
+        return;
+    if (q->last && (e->parked || q->last->e.n < e->e.n))
+        behind = q->last;
+    else if (behind && (queue_of(t, behind) != q || behind->e.n > e->e.n))
+        behind = NULL;
+    for (;; behind = e->later) {
+        e->later = behind ? behind->later : q->first;
+        if (!e->later || e->later->e.n > e->e.n)
+            break;
     }
+    e->sooner = behind;
 }
 
 struct task_entry *
@@ -169,7 +176,7 @@ move_to(struct tasks *t, struct task_entry *e, bool parked, uint32_t blocker)
     link_queue(t, e, false);
     e->parked = parked;
     e->blocker = blocker;
-    find_place(t, e);
+    find_place(t, e, NULL);
     link_queue(t, e, true);
 }
 
@@ -292,7 +299,7 @@ apply(void *ctx, struct store_entry *se, const struct store_rec *r)
     now.parked = false;
     now.newer = NULL;
     now.older = *list_of(t, &now);
-    find_place(t, &now);
+    find_place(t, &now, NULL);
     *e = now;
     link_entry(t, e, true);
     unpark(t, e);
@@ -314,8 +321,7 @@ undo(void *ctx, struct store_entry *se, struct store_entry *old_se)
     for (int i = 0; i < TASK_N_ATOMS; i++)
         atoms_hold_again(&t->atoms, old->atom[i]);
     old->e.chain = e->e.chain; /* the store's own */
-    old->parked = false;
-    find_place(t, old);
+    find_place(t, old, old->sooner);
     *e = *old;
     link_entry(t, e, true);
     unpark(t, e);
