@@ -1,7 +1,7 @@
 /* base - slices, memory, growing buffers, randomness.
 
    It knows no file, no protocol and no other part of mcptask. All memory comes
-   from malloc and realloc, and any call may fail.
+   from malloc and calloc, and any call may fail.
 
    Invariants:
    1. A failed allocation changes nothing: the arena, the block that should have
@@ -177,6 +177,21 @@ str_u64(struct str s, uint64_t *out)
         return false;
     *out = v;
     return true;
+}
+
+/* ---- memory ---- */
+
+void *
+mem_grow(void *p, size_t used, size_t n)
+{
+    void *more = calloc(1, n);
+
+    if (more == NULL)
+        return NULL;
+    if (used > 0)
+        memcpy(more, p, used);
+    free(p);
+    return more;
 }
 
 /* memcpy, which takes longer to begin than to copy a few words. */
@@ -360,7 +375,7 @@ arena_size(const struct arena *a)
 void
 buf_reserve(struct buf *b, size_t cap)
 {
-    char *p = b->err == 0 && cap > b->cap ? realloc(b->p, cap) : NULL;
+    char *p = b->err == 0 && cap > b->cap ? mem_grow(b->p, b->len, cap) : NULL;
 
     if (p != NULL) {
         b->p = p;

@@ -1,8 +1,7 @@
 #ifndef BASE_H
 #define BASE_H
 
-/* base - slices, memory, growing buffers and randomness, for all other files.
-   It knows no file and no protocol. */
+/* base - slices, memory, growing buffers and randomness. */
 
 #include "base/err.h"
 #include "base/text.h"
@@ -20,14 +19,13 @@ struct str {
 #define STR(lit) ((struct str){(lit), sizeof(lit) - 1})
 #define STR_NONE ((struct str){NULL, 0})
 #define STR_ARG(s) (int)(s).len, (s).p /* for "%.*s" */
-
 struct str str_of(const char *z);
 bool str_eq(struct str a, struct str b);
 bool str_is(struct str a, const char *z);
 bool str_begins(struct str s, struct str prefix);
 bool str_starts(struct str s, const char *prefix);
-/* Returns the part of s before the first c and removes it and c from s. Without
-   a c, returns all of s and sets s->p to NULL. */
+/* Removes what is before the first c, or all of it (s->p is then NULL), and c
+   from s; returns it. */
 struct str str_cut(struct str *s, char c);
 struct str str_from(struct str s, size_t n); /* without its first n bytes */
 /* FNV-1a, 64 bits: only for keys an attacker cannot choose freely. */
@@ -41,6 +39,10 @@ bool str_u64(struct str s, uint64_t *out);
    most three quarters of what the others leave, so the next one finds room. */
 bool share_fits(size_t own, size_t all, size_t max);
 
+/* n bytes, at first the `used` ones of p, which it frees; the rest is zero.
+   NULL: out of memory, and p is as it was. realloc takes 1.4 KB. */
+void *mem_grow(void *p, size_t used, size_t n);
+
 /* An arena frees all its memory at once. Initialize to zero. */
 struct arena {
     struct arena_chunk *chunk; /* the newest, which supplies memory */
@@ -49,8 +51,7 @@ struct arena {
 
 /* n bytes, aligned for any type; NULL: out of memory. */
 void *arena_alloc(struct arena *a, size_t n);
-/* Grows a block to n bytes, in place if it is the newest. NULL: out of
-   memory. */
+/* A block grown to n bytes, in place if it is the newest. NULL as above. */
 void *arena_grow(struct arena *a, void *old, size_t old_n, size_t n);
 /* A NUL-terminated copy of s; .p NULL: out of memory. */
 struct str arena_str(struct arena *a, struct str s);
@@ -77,8 +78,8 @@ void buf_z(struct buf *b, const char *z);
 void buf_char(struct buf *b, char c);
 void buf_u64(struct buf *b, uint64_t v);
 void buf_printf(struct buf *b, const char *fmt, ...) PRINTF(2, 3);
-/* Makes room for n more bytes and returns where they go; the caller then adds
-   to len. NULL: out of memory. */
+/* Makes room for n more bytes: where they go; the caller adds to len. NULL: no
+   memory. */
 char *buf_room(struct buf *b, size_t n);
 /* Grows the capacity to exactly cap bytes, if it is smaller. */
 void buf_reserve(struct buf *b, size_t cap);

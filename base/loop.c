@@ -128,13 +128,12 @@ loop_free(struct loop *l)
 static int
 grow(struct loop *l, int fd)
 {
-    int cap = fd < 8 ? 8 : fd * 2, i;
-    struct watch *w = realloc(l->watch, (size_t)cap * sizeof(*w));
+    int cap = fd < 8 ? 8 : fd * 2;
+    struct watch *w = mem_grow(l->watch, (size_t)l->cap * sizeof(*w),
+                               (size_t)cap * sizeof(*w));
 
     if (w == NULL)
         return ERR_NOMEM;
-    for (i = l->cap; i < cap; i++)
-        w[i] = (struct watch){0};
     l->watch = w;
     l->cap = cap;
     return 0;

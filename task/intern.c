@@ -75,7 +75,7 @@ grow(struct atoms *s)
     if (s->cap > UINT32_MAX / 2)
         return ERR_NOMEM;
     bucket = calloc(cap, sizeof *bucket);
-    atom = realloc(s->atom, cap * sizeof *atom);
+    atom = mem_grow(s->atom, s->n * sizeof *atom, cap * sizeof *atom);
     if (atom)
         s->atom = atom;
     if (!bucket || !atom) {
@@ -100,7 +100,7 @@ make(struct atoms *s, struct str text, uint32_t hash, uint32_t *id)
 
     if (!s->free && s->n == s->cap && grow(s) != 0)
         return ERR_NOMEM;
-    p = malloc(text.len + 1);
+    p = mem_grow(NULL, 0, text.len + 1);
     if (!p)
         return ERR_NOMEM;
     memcpy(p, text.p, text.len);
