@@ -300,7 +300,7 @@ create_log(struct store *s)
     /* Any mark belongs to a log that was here before. */
     if (rc == 0 && (mark_write(&s->lock, &none) != 0 ||
                     rename(tmp, s->path) != 0))
-        rc = file_errno(errno);
+        rc = file_error();
     if (rc != 0 && rc != ERR_NOMEM)
         store_deny(s, rc, "%s: cannot be made: %s; choose another "
                    "MCP_TASK_BASE_DIR", s->path, err_text(errno));

@@ -21,13 +21,15 @@
 #define LINKS_MAX 40
 
 int
-file_errno(int e)
+file_error(void)
 {
-    switch (e) {
+    switch (errno) {
     case ENOSPC: case EDQUOT: case EFBIG:
         return ERR_FULL;
     case EROFS: case EACCES: case EPERM:
         return ERR_READONLY;
+    case EEXIST:
+        return ERR_EXISTS;
     case ENOMEM:
         return ERR_NOMEM;
     default:
@@ -45,7 +47,7 @@ file_write_at(int fd, const char *p, size_t n, int64_t off)
         if (done == 0)
             errno = EIO;
         if (done <= 0)
-            return -1;
+            return file_error();
         p += done;
         off += done;
         n -= (size_t)done;
@@ -73,10 +75,9 @@ file_read_at(int fd, void *p, size_t n, int64_t off)
 int
 file_flush(int fd, struct buf *b, int64_t *off, size_t keep)
 {
-    if (b->err != 0)
-        return ERR_NOMEM;
-    if (file_write_at(fd, b->p, b->len, *off) != 0)
-        return file_errno(errno);
+    int rc = b->err != 0 ? ERR_NOMEM : file_write_at(fd, b->p, b->len, *off);
+    if (rc != 0)
+        return rc;
     *off += (int64_t)b->len;
     buf_reset(b, keep);
     return 0;
@@ -187,18 +188,28 @@ file_sync(int fd, int (*sync)(int fd))
 {
     int rc;
     do
-        rc = sync(fd);
+        rc = sync(fd) == 0 ? 0 : file_error();
     while (rc != 0 && errno == EINTR);
     return rc;
 }
 
 int
-file_finish(int fd, int rc)
+file_create(const char *path)
 {
-    if (rc == 0 && file_sync(fd, fsync) != 0)
-        rc = file_errno(errno);
+    return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+}
+
+int
+file_finish(int fd, const char *path, int rc)
+{
+    if (rc == 0)
+        rc = file_sync(fd, fsync);
     if (close(fd) != 0 && rc == 0)
-        rc = file_errno(errno);
+        rc = file_error();
+    int e = errno;
+    if (rc != 0)
+        unlink(path);
+    errno = e;
     return rc;
 }
 
@@ -208,7 +219,7 @@ file_sync_dir(int dir_fd)
     int rc = file_sync(dir_fd, fsync), e = errno;
     close(dir_fd);
     errno = e;
-    return rc == 0 || e == EINVAL ? 0 : -1; /* some file systems do not support
+    return rc == 0 || e == EINVAL ? 0 : rc; /* some file systems do not support
                                                it */
 }
 
@@ -239,7 +250,7 @@ file_sync_path(const char *dir)
             e = errno;
     }
     errno = e;
-    return e != 0 ? file_errno(e) : 0;
+    return e != 0 ? file_error() : 0;
 }
 
 int
@@ -309,17 +320,13 @@ int
 file_write_new(const char *path, const char *like, struct str content,
                bool own)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    int rc = 0;
+    int fd = file_create(path);
     if (fd < 0)
-        return file_errno(errno);
+        return file_error();
     file_give(fd, like);
-    if ((own && fchmod(fd, 0600) != 0) ||
-        file_write_at(fd, content.p, content.len, 0) != 0)
-        rc = file_errno(errno);
-    rc = file_finish(fd, rc);
-    if (rc != 0)
-        unlink(path);
+    int rc = own && fchmod(fd, 0600) != 0
+                 ? file_error() : file_write_at(fd, content.p, content.len, 0);
+    rc = file_finish(fd, path, rc);
     return rc == ERR_READONLY ? ERR_IO : rc; /* the directory is writable */
 }
 
@@ -351,7 +358,7 @@ file_make_dirs(const char *dir)
         if (mkdir(part, 0700) == 0)
             give_dir(part);
         else if (errno != EEXIST)
-            rc = file_errno(errno);
+            rc = file_error();
         part[i] = dir[i];
     }
     free(part);
@@ -372,7 +379,7 @@ file_write_whole(const char *dir, const char *name, struct str content)
     text_put(path, sizeof path, "%s/%s", dir, name);
     rc = file_write_new(temp, dir, content, false);
     if (rc == 0 && rename(temp, path) != 0) {
-        rc = file_errno(errno);
+        rc = file_error();
         unlink(temp);
     }
     return rc;

@@ -10,9 +10,10 @@
 
 #define FILE_PATH_MAX 4096
 
-/* The enum err for an errno of a file operation. */
-int file_errno(int e);
-/* Writes n bytes at off, resuming after interrupts. 0, or -1 with errno. */
+/* The enum err for the errno of a file operation. */
+int file_error(void);
+/* Writes n bytes at off, resuming after interrupts. 0, or enum err with
+   errno. */
 int file_write_at(int fd, const char *p, size_t n, int64_t off);
 /* Reads n bytes at off, fewer only at the end of the file. Returns how many, or
    -1 with errno. */
@@ -55,13 +56,17 @@ int file_write_whole(const char *dir, const char *name, struct str content);
    errno or ERR_INVALID, explained in *why. */
 int file_open_private(const char *path, int flags, size_t *len,
                       const char **why);
-/* fsync or fdatasync of fd, resuming after interrupts. 0, or -1 with errno. */
+/* fsync or fdatasync of fd, resuming after interrupts. 0, or enum err with
+   errno. */
 int file_sync(int fd, int (*sync)(int fd));
-/* If rc is 0, syncs fd. Closes fd. Returns rc, or an enum err. */
-int file_finish(int fd, int rc);
+/* Makes a new file with mode 0600, to read and write. -1 with errno. */
+int file_create(const char *path);
+/* Syncs the new file at path, if rc is 0, and closes it. Removes it if rc is
+   not 0 or that fails. Returns rc, or enum err with errno. */
+int file_finish(int fd, const char *path, int rc);
 /* Opens a directory, to sync after a rename. -1 with errno. */
 int file_open_dir(const char *dir);
-/* Syncs and closes a directory. 0, or -1 with errno. */
+/* Syncs and closes a directory. 0, or enum err with errno. */
 int file_sync_dir(int dir_fd);
 /* Syncs dir and each directory above it, up to the root of the file system or
    an unreadable one. 0, or enum err with errno. */

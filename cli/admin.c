@@ -672,8 +672,8 @@ write_archive(struct archive *x)
     record_put_end(&x->out, x->st.g, x->st.head, x->n, now_ms);
     if (rc == 0)
         rc = flush_archive(x);
-    if (rc == 0 && file_sync(x->fd, fsync) != 0)
-        rc = file_errno(errno);
+    if (rc == 0)
+        rc = file_sync(x->fd, fsync);
     return rc == 0 ? file_sync_path_of(x->path) : rc;
 }
 
@@ -753,7 +753,7 @@ archive(struct archive *x)
     if ((rc = cli_try_lock(x->c)) != 0)
         return cli_fail_store(x->c, rc);
     store_state(x->c->s.store, &x->st); /* others may have written to it */
-    x->fd = open(x->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    x->fd = file_create(x->path);
     if (x->fd < 0 && errno == EEXIST)
         return cli_fail(x->c, ERR_EXISTS, "%s: exists: rename it, or import "
                         "it and then remove it", x->path);

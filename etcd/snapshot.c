@@ -49,10 +49,9 @@ open_file(struct engine *e)
     if (e->file.path == NULL)
         return ERR_NOMEM;
     unlink(e->file.path); /* left by a process of that number */
-    e->file.fd = open(e->file.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
-                      0600);
+    e->file.fd = file_create(e->file.path);
     if (e->file.fd < 0)
-        return fail_file(e, file_errno(errno));
+        return fail_file(e, file_error());
     file_give(e->file.fd, e->log);
     e->file.len = 0;
     e->file.header = false;
@@ -126,8 +125,9 @@ finish(struct engine *e)
 
     if (rc != 0)
         return rc;
-    if (file_sync(e->file.fd, fsync) != 0)
-        return fail_file(e, file_errno(errno));
+    rc = file_sync(e->file.fd, fsync);
+    if (rc != 0)
+        return fail_file(e, rc);
     close(e->file.fd);
     e->file.fd = -1;
     e->news.what = REMOTE_REPLACE;

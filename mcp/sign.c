@@ -109,7 +109,7 @@ make_key(const char *path, const char *log, struct arena *a)
     rc = file_write_new(temp, log, (struct str){(const char *)raw, KEY_LEN},
                         true);
     if (rc == 0 && link(temp, path) != 0 && errno != EEXIST)
-        rc = file_errno(errno);
+        rc = file_error();
     unlink(temp);
     return rc;
 }

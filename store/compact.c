@@ -95,7 +95,7 @@ static int
 sync_out(struct compaction *c)
 {
     c->out_synced = c->out_len;
-    return file_sync(c->fd, fdatasync) == 0 ? 0 : file_errno(errno);
+    return file_sync(c->fd, fdatasync);
 }
 
 /* Syncs now and then, so that no sync takes long. */
@@ -116,13 +116,13 @@ share(int fd, const struct stat *old)
 {
     struct stat st;
     if (fstat(fd, &st) != 0)
-        return file_errno(errno);
+        return file_error();
     if ((old->st_uid != st.st_uid || old->st_gid != st.st_gid) &&
         fchown(fd, old->st_uid, old->st_gid) != 0 &&
         ((old->st_mode & 060) != 060 ||
          fchown(fd, (uid_t)-1, old->st_gid) != 0))
-        return file_errno(errno);
-    return fchmod(fd, old->st_mode & 0777) == 0 ? 0 : file_errno(errno);
+        return file_error();
+    return fchmod(fd, old->st_mode & 0777) == 0 ? 0 : file_error();
 }
 
 /* Opens the new file, unless it would not fit or the end is sure to fail. */
@@ -135,13 +135,13 @@ open_new(struct store *s, struct compaction *c)
         !store_is_log(s, &old))
         return ERR_EXISTS;
     unlink(c->path); /* left by a process that was killed; invariant 1 */
-    c->fd = open(c->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    c->fd = file_create(c->path);
     c->old_fd = fcntl(s->log.fd, F_DUPFD_CLOEXEC, 3);
     if (c->fd < 0 || c->old_fd < 0 || fstat(c->old_fd, &old) != 0)
-        return file_errno(errno);
+        return file_error();
     int rc = share(c->fd, &old);
-    if (rc == 0 && file_sync_path(s->dir) != 0)
-        rc = file_errno(errno);
+    if (rc == 0)
+        rc = file_sync_path(s->dir);
     if (rc != 0)
         return rc;
     int64_t need = s->log.end - s->superseded;
@@ -257,7 +257,7 @@ store_compact_close(struct store *s, struct str line)
         record_put(&c->out, &r);
     }
     rc = flush(s, c);
-    return rc == 0 && file_sync(c->fd, fsync) != 0 ? file_errno(errno) : rc;
+    return rc == 0 ? file_sync(c->fd, fsync) : rc;
 }
 
 /* Renames the new file over the log, after giving the log its second name. */
@@ -265,11 +265,11 @@ static int
 replace_log(struct store *s, const char *path)
 {
     int dir_fd = file_open_dir(s->dir);
-    int rc = dir_fd < 0                ? file_errno(errno)
+    int rc = dir_fd < 0                ? file_error()
              : s->opt.closed_max == 0 ? 0
                                       : store_link_old(s);
     if (rc == 0 && rename(path, s->path) != 0)
-        rc = file_errno(errno);
+        rc = file_error();
     if (rc != 0) {
         store_unlink_old(s);
         if (dir_fd >= 0)

@@ -156,7 +156,7 @@ store_link_old(struct store *s)
     if (link(s->path, store_closed_path(s, s->log.g, closed)) == 0)
         return file_sync_path(s->dir);
     return errno == EPERM || errno == ENOSYS || errno == EOPNOTSUPP ||
-                   errno == EMLINK || errno == EEXIST ? 0 : file_errno(errno);
+                   errno == EMLINK || errno == EEXIST ? 0 : file_error();
 }
 
 void
@@ -229,8 +229,9 @@ store_copy(int from_fd, int64_t from, int64_t end, int fd, int64_t at)
                                                             : sizeof buf, from);
         if (n == 0)
             errno = EIO;
-        if (n <= 0 || file_write_at(fd, buf, (size_t)n, at) != 0)
-            return -1;
+        int rc = n <= 0 ? file_error() : file_write_at(fd, buf, (size_t)n, at);
+        if (rc != 0)
+            return rc;
         from += n;
         at += n;
     }

@@ -10,7 +10,7 @@
 #define STORE_RESERVE (64 * 1024)
 
 /* Copies bytes from..end to offset `at` of fd, which may be the same file. 0,
-   or -1 with errno. */
+   or enum err with errno. */
 int store_copy(int from_fd, int64_t from, int64_t end, int fd, int64_t at);
 /* Returns whether st is the file that memory was read from. */
 bool store_is_log(const struct store *s, const struct stat *st);

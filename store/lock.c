@@ -107,7 +107,7 @@ lock_open(struct lock *l, bool create)
         return l->readonly ? ERR_READONLY : 0;
     int fd = open(l->path, O_RDWR | flags | (create ? O_CREAT : 0), 0600);
     int e = errno;
-    l->readonly = fd < 0 && file_errno(e) == ERR_READONLY;
+    l->readonly = fd < 0 && file_error() == ERR_READONLY;
     if (l->readonly)
         fd = open(l->path, O_RDONLY | flags);
     errno = e;

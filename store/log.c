@@ -98,7 +98,7 @@ log_open(const char *path, bool readonly, struct log_file *f)
                     "MCP_TASK_DB_PATH");
     f->fd = readonly ? -1 : open(path, O_RDWR | flags);
     f->readonly = f->fd < 0 &&
-                  (readonly || file_errno(errno) == ERR_READONLY);
+                  (readonly || file_error() == ERR_READONLY);
     if (f->readonly)
         f->fd = open(path, O_RDONLY | flags);
     if (f->fd < 0)

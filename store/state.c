@@ -23,7 +23,7 @@ store_deny(struct store *s, int err, const char *fmt, ...)
 int
 store_deny_errno(struct store *s, const char *path, const char *what)
 {
-    return store_deny(s, file_errno(errno), "%s: %s%s", path, what,
+    return store_deny(s, file_error(), "%s: %s%s", path, what,
                       err_text(errno));
 }
 

@@ -354,29 +354,6 @@ store_verify(const char *path, struct store_report *out,
     return scan_log(&sc, out);
 }
 
-/* ---- new files ---- */
-
-/* Syncs and closes a new file, or removes it if rc or the sync is an error
-   (invariant 2). */
-static int
-seal(int fd, const char *path, int rc)
-{
-    rc = file_finish(fd, rc);
-    if (rc != 0)
-        unlink(path);
-    return rc;
-}
-
-/* Creates a new file; fails if it exists. */
-static int
-create(const char *path, int *fd)
-{
-    *fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (*fd >= 0)
-        return 0;
-    return errno == EEXIST ? ERR_EXISTS : file_errno(errno);
-}
-
 /* ---- repair ---- */
 
 struct mend {
@@ -426,10 +403,11 @@ store_repair(const char *path, const char *out_path,
     int rc = scan_log(&sc, out); /* the header needs its result */
     if (rc == 0 && out->g >= RECORD_MAX_G)
         rc = ERR_FULL;
-    if (rc == 0)
-        rc = create(out_path, &m.fd);
     if (rc != 0)
         return rc;
+    m.fd = file_create(out_path);
+    if (m.fd < 0)
+        return file_error();
     m.g = out->g + 1;
     rc = file_sync_path_of(out_path);
     if (rc == 0)
@@ -446,7 +424,7 @@ store_repair(const char *path, const char *out_path,
         record_put_end(&m.b, m.g, out->last_n, m.count, clock_wall_ms());
         rc = mend_flush(&m);
     }
-    rc = seal(m.fd, out_path, rc);
+    rc = file_finish(m.fd, out_path, rc);
     buf_fini(&m.b);
     return rc;
 }
@@ -457,11 +435,9 @@ store_repair(const char *path, const char *out_path,
 static int
 copy_file(int fd, int64_t len, const char *to)
 {
-    int out, rc = create(to, &out);
-    if (rc == 0)
-        rc = seal(out, to, store_copy(fd, 0, len, out, 0) == 0
-                               ? 0 : file_errno(errno));
-    return rc;
+    int out = file_create(to);
+    return out < 0 ? file_error()
+                   : file_finish(out, to, store_copy(fd, 0, len, out, 0));
 }
 
 struct backup {
@@ -493,7 +469,7 @@ copy_closed(struct backup *b, uint64_t g)
     struct stat st;
     int fd = store_open_closed(b->s, g);
     if (fd < 0)
-        return errno == ENOENT ? ERR_NOT_FOUND : file_errno(errno);
+        return errno == ENOENT ? ERR_NOT_FOUND : file_error();
     int rc = fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)
                  ? ERR_IO
                  : copy_file(fd, st.st_size, backup_path(b, g, to));

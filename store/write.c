@@ -93,9 +93,10 @@ store_put(struct store *s, struct str bytes, const struct mark *m, bool *cut)
         *cut = store_cut(s);
         if (*cut && tries == 0 && strcmp(step, "fdatasync") == 0)
             continue;
-        if (!*cut || m == NULL || file_errno(e) != ERR_FULL ||
+        errno = e;
+        if (!*cut || m == NULL || file_error() != ERR_FULL ||
             !store_give_reserve(s))
-            return store_deny(s, file_errno(e), "%s: %s failed: %s",
+            return store_deny(s, file_error(), "%s: %s failed: %s",
                               s->path, step, err_text(e));
     }
 }
@@ -111,20 +112,13 @@ keep_torn(struct store *s, int64_t size, char *path, size_t cap)
     do {
         text_put(path, cap, "%s.torn-%llu-%lld", s->path,
                  (unsigned long long)s->log.head + 1, (long long)ms++);
-        fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        fd = file_create(path);
     } while (fd < 0 && errno == EEXIST); /* another in the same millisecond */
     if (fd < 0)
         return -1;
     file_give(fd, s->path);
-    int rc = store_copy(s->log.fd, s->log.end, size, fd, 0);
-    if (rc == 0)
-        rc = file_sync(fd, fsync);
-    int e = errno;
-    close(fd);
-    if (rc != 0)
-        unlink(path);
-    errno = e;
-    return rc;
+    return file_finish(fd, path,
+                       store_copy(s->log.fd, s->log.end, size, fd, 0));
 }
 
 static int

@@ -108,8 +108,7 @@ renew(const char *dir, const char *hex, struct str content, bool *made)
     if (fd < 0)
         return rc;
     if (holds(fd, content))
-        rc = futimens(fd, NULL) == 0 && file_sync(fd, fsync) == 0
-                 ? 0 : file_errno(errno);
+        rc = futimens(fd, NULL) == 0 ? file_sync(fd, fsync) : file_error();
     close(fd);
     return rc;
 }
