@@ -316,16 +316,13 @@ run_claim(struct draft *d)
 
 /* ---- questions ---- */
 
-/* Puts a question into the list, like raw_list_edit. It must fit into an
-   answer of get_task. */
+/* Puts a question into the list, like draft_edit. It must fit into an answer of
+   get_task. */
 static int
 put_question(struct draft *d, struct str old, struct str question,
              const char *field, size_t max)
 {
-    struct str *list = &d->k.f[F_QUESTIONS];
-
-    *list = draft_keep(d, raw_list_edit(d->c->a, *list, old,
-                                        draft_keep(d, question)));
+    draft_edit(d, F_QUESTIONS, old, question);
     return question.len + json_quoted_len(question) <= max ? 0
         : task_fail(d->c, ERR_TOO_LARGE, field,
                        "it is too long once it is escaped");
@@ -352,29 +349,24 @@ count_open(const struct draft *d, struct str *open, struct str *answered)
 static int
 run_ask(struct draft *d)
 {
+    static const char *const names[] = {"question_id", "question", "options",
+                                        "kind", "to", "by", "at"};
     const struct str *v = d->args->v;
-    struct str kind = v[ARG_KIND], *list = &d->k.f[F_QUESTIONS], open, old;
-    struct str options = v[ARG_OPTIONS];
-    uint64_t n = store_next_n(d->t->store);
+    struct str open, old, raw[] = {
+        STR_NONE, v[ARG_QUESTION], v[ARG_OPTIONS],
+        v[ARG_KIND].p ? v[ARG_KIND] : STR("\"question\""), v[ARG_TO], d->by,
+        d->now};
 
     if (count_open(d, &open, &old) >= TASK_MAX_OPEN)
         return task_fail(d->c, ERR_TOO_LARGE, "question",
                             "the task has as many open questions as it may");
     rules_warn_owner(d);
-    if (raw_list_n(*list) >= TASK_MAX_QUESTIONS)
-        *list = draft_keep(d, raw_list_edit(d->c->a, *list, old, STR("")));
-    do /* an imported task may have any ids */
-        d->question_id = draft_keep(d, arena_printf(d->c->a, "\"q%llu\"",
-                                                    (unsigned long long)n++));
-    while (raw_list_find(*list, "question_id", d->question_id).p);
-    return put_question(d, STR_NONE, arena_printf(d->c->a,
-        "{\"question_id\":%.*s,\"question\":%.*s%s%.*s,\"kind\":%.*s%s%.*s,"
-        "\"by\":%.*s,\"at\":%.*s}", STR_ARG(d->question_id),
-        STR_ARG(v[ARG_QUESTION]), options.p ? ",\"options\":" : "",
-        STR_ARG(options),
-        STR_ARG(kind.p ? kind : STR("\"question\"")),
-        v[ARG_TO].p ? ",\"to\":" : "", STR_ARG(v[ARG_TO]), STR_ARG(d->by),
-        STR_ARG(d->now)), "question", ASKED_COST);
+    if (raw_list_n(d->k.f[F_QUESTIONS]) >= TASK_MAX_QUESTIONS)
+        draft_edit(d, F_QUESTIONS, old, STR(""));
+    raw[0] = d->question_id = draft_new_id(d, F_QUESTIONS, names[0], 'q',
+                                           store_next_n(d->t->store));
+    return put_question(d, STR_NONE, draft_object(d, names, raw, 7),
+                        "question", ASKED_COST);
 }
 
 /* The first answer counts. One that accepts has a text: one of the options, if
@@ -405,11 +397,11 @@ take_answer(struct draft *d)
     if (accepts && options.p && !raw_list_has(options, text))
         return task_fail(d->c, ERR_INVALID, "answer", "answer.text must be one "
                           "of %.*s", STR_ARG(options));
-    return put_question(d, asked, arena_printf(d->c->a,
+    return put_question(d, asked, draft_keep(d, arena_printf(d->c->a,
         "%.*s,\"answer\":%.*s%s,\"by\":%.*s,\"at\":%.*s}}",
         (int)asked.len - 1, asked.p, STR_ARG(answer),
         action.p ? "" : ",\"action\":\"accept\"", STR_ARG(d->by),
-        STR_ARG(d->now)), "answer", ANSWERED_COST);
+        STR_ARG(d->now))), "answer", ANSWERED_COST);
 }
 
 /* ---- messages ---- */
@@ -436,7 +428,7 @@ take_message(struct draft *d)
 {
     static const char *const names[] = {"from", "at", "text"};
     const struct str raw[] = {d->by, d->now, d->args->v[ARG_MESSAGE]};
-    struct str *list = &d->k.f[F_MESSAGES], first;
+    struct str first;
 
     if (count_unread(d, &first) >= TASK_MAX_UNREAD) {
         task_fail(d->c, ERR_TOO_LARGE, "message", "%d messages from you are "
@@ -445,10 +437,9 @@ take_message(struct draft *d)
                            "change of the task does");
         return ERR_TOO_LARGE;
     }
-    if (raw_list_n(*list) >= TASK_MAX_MESSAGES)
-        *list = draft_keep(d, raw_list_edit(d->c->a, *list, first, STR("")));
-    *list = draft_keep(d, raw_list_edit(d->c->a, *list, STR_NONE,
-                                        draft_object(d, names, raw, 3)));
+    if (raw_list_n(d->k.f[F_MESSAGES]) >= TASK_MAX_MESSAGES)
+        draft_edit(d, F_MESSAGES, first, STR(""));
+    draft_edit(d, F_MESSAGES, STR_NONE, draft_object(d, names, raw, 3));
     return 0;
 }
 
@@ -586,11 +577,11 @@ run_attach(struct draft *d)
         "size", "sha256", "path", "description", "agent", "at"};
     const struct str *v = d->args->v;
     const struct task_blob *blob = d->blob;
-    struct str *list = &d->k.f[F_ARTIFACTS], *id = &d->artifact_id;
+    struct str list = d->k.f[F_ARTIFACTS], *id = &d->artifact_id;
     struct str raw[] = {STR_NONE, v[ARG_NAME],
         v[ARG_TYPE].p ? v[ARG_TYPE] : STR("\"file\""), STR_NONE, STR_NONE,
         v[ARG_PATH], v[ARG_DESCRIPTION], d->by, d->now};
-    size_t n = raw_list_n(*list);
+    size_t n = raw_list_n(list);
 
     if (blob->stored) {
         raw[3] = draft_number(d, blob->size);
@@ -599,7 +590,7 @@ run_attach(struct draft *d)
     if (blob->warning)
         draft_warn(d, blob->warning);
     rules_warn_owner(d);
-    *id = find_artifact(*list, names, raw, 7);
+    *id = find_artifact(list, names, raw, 7);
     if (id->p) {
         draft_warn(d, "already attached; nothing was changed");
         return DRAFT_UNCHANGED;
@@ -608,12 +599,9 @@ run_attach(struct draft *d)
         return task_fail(d->c, ERR_TOO_LARGE, "artifacts", "the task has %d "
                          "artifacts, as many as it can hold",
                          TASK_MAX_ARTIFACTS);
-    do /* numbered, but an imported list may have any ids */
-        *id = draft_keep(d, arena_printf(d->c->a, "\"a%zu\"", ++n));
-    while (raw_list_find(*list, names[0], *id).p);
-    raw[0] = *id;
-    *list = draft_keep(d, raw_list_edit(d->c->a, *list, STR_NONE,
-        draft_object(d, names, raw, sizeof raw / sizeof *raw)));
+    raw[0] = *id = draft_new_id(d, F_ARTIFACTS, names[0], 'a', n + 1);
+    draft_edit(d, F_ARTIFACTS, STR_NONE,
+               draft_object(d, names, raw, sizeof raw / sizeof *raw));
     return 0;
 }
 

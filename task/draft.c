@@ -69,3 +69,24 @@ draft_object(struct draft *d, const char *const names[],
     buf_char(&b, '}');
     return draft_keep(d, buf_take(&b, d->c->a));
 }
+
+void
+draft_edit(struct draft *d, int field, struct str old, struct str item)
+{
+    struct str *list = &d->k.f[field];
+
+    *list = draft_keep(d, raw_list_edit(d->c->a, *list, old, item));
+}
+
+struct str
+draft_new_id(struct draft *d, int field, const char *name, char letter,
+             uint64_t n)
+{
+    struct str id;
+
+    do
+        id = draft_keep(d, arena_printf(d->c->a, "\"%c%llu\"", letter,
+                                        (unsigned long long)n++));
+    while (raw_list_find(d->k.f[field], name, id).p);
+    return id;
+}

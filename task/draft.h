@@ -59,5 +59,11 @@ struct str draft_number(struct draft *d, uint64_t v);
 /* An object of n members, without those whose .p is NULL. */
 struct str draft_object(struct draft *d, const char *const names[],
                         const struct str raw[], size_t n);
+/* Edits the list of a field: see raw_list_edit. */
+void draft_edit(struct draft *d, int field, struct str old, struct str item);
+/* The first id of letter and a number, from n on, that no object in the list of
+   a field has under this name. Imported lists may have any ids. */
+struct str draft_new_id(struct draft *d, int field, const char *name,
+                        char letter, uint64_t n);
 
 #endif
