@@ -43,43 +43,51 @@ stop_of(struct str by, struct str owner, struct str stop)
     return str_eq(by, owner) ? stop : STR_NONE;
 }
 
+/* Fills in what a receipt says of the task as a change by an agent left it. */
+static void
+put_task(const struct draft *d, const struct task *k, struct str by,
+         struct task_receipt *out)
+{
+    struct str owner = k->f[F_CURRENT_OWNER];
+
+    out->version = raw_u64(k->f[F_VERSION]);
+    out->status = k->status;
+    out->owner = owner;
+    out->lease = k->f[F_LEASE];
+    out->messages = k->f[F_MESSAGES];
+    out->stop = stop_of(by, owner, k->f[F_CANCEL_REQUESTED]);
+    out->taken = loss_of(d, owner, k->f[F_TAKEOVER]);
+}
+
 /* The receipt that was given for an event. */
 static int
 receipt_of(struct draft *d, const struct task_event *ev,
            struct task_receipt *out)
 {
-    struct str f[TASK_N_HEAD], list = STR_NONE, last = STR_NONE, next;
+    struct str list = STR_NONE, last = STR_NONE, next;
     size_t at = 0;
-    int status, rc = task_head_of(ev->v, f);
+    struct task k;
+    int rc = task_of(d->t, d->c->a, ev, &k);
 
-    status = rc == 0 ? task_status_of(raw_inner(f[F_STATUS])) : -1;
-    if (status < 0)
-        return task_fail_store(d->c, ERR_FORMAT);
+    if (rc != 0)
+        return task_fail_store(d->c, rc);
     if (str_is(ev->op, "attach"))
-        list = raw_member(ev->v, "artifacts");
+        list = k.f[F_ARTIFACTS];
     else if (str_is(ev->op, "ask"))
-        list = f[F_QUESTIONS];
+        list = k.f[F_QUESTIONS];
     while ((next = raw_list_next(list, &at)).p)
         last = next;
     *out = (struct task_receipt){
         .id = ev->id,
         .op = ev->op,
-        .version = raw_u64(f[F_VERSION]),
         .seq = ev->r.n,
-        .status = (enum task_status)status,
-        .owner = f[F_CURRENT_OWNER],
         .warnings = ev->warn,
         .artifact_id = raw_member(last, "artifact_id"),
         .question_id = raw_member(last, "question_id"),
-        .lease = f[F_LEASE],
-        .messages = raw_member(ev->v, "messages"),
-        .stop = stop_of(ev->by, f[F_CURRENT_OWNER],
-                        raw_member(ev->v, "cancel_requested")),
-        .taken = loss_of(d, f[F_CURRENT_OWNER],
-                         raw_member(ev->v, "takeover")),
         .renewed = renewed(ev),
-        .damaged = tasks_damage(d->t, ev->id),
+        .damaged = k.damaged,
     };
+    put_task(d, &k, ev->by, out);
     return 0;
 }
 
@@ -260,20 +268,13 @@ stage(struct draft *d, struct task_receipt *out)
     *out = (struct task_receipt){
         .id = d->id,
         .op = str_of(d->op),
-        .version = raw_u64(d->k.f[F_VERSION]),
         .seq = seq,
-        .status = d->k.status,
-        .owner = d->k.f[F_CURRENT_OWNER],
         .warnings = d->warnings,
         .artifact_id = d->artifact_id,
         .question_id = d->question_id,
-        .lease = d->k.f[F_LEASE],
-        .messages = d->k.f[F_MESSAGES],
-        .stop = stop_of(d->by, d->k.f[F_CURRENT_OWNER],
-                        d->k.f[F_CANCEL_REQUESTED]),
-        .taken = loss_of(d, d->k.f[F_CURRENT_OWNER], d->k.f[F_TAKEOVER]),
         .renewed = d->renews,
     };
+    put_task(d, &d->k, d->by, out);
     return rc;
 }
 
