@@ -138,7 +138,7 @@ env_fini(struct cli_env *e)
 static const struct env_opt *
 find_option(const struct env_opt *o, const char *arg, const char **value)
 {
-    size_t len = strcspn(arg, "=");
+    size_t len = text_until(arg, "=");
 
     *value = NULL;
     if (arg[1] != '-') {

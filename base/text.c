@@ -159,8 +159,10 @@ text_vput(char *p, size_t cap, const char *f, va_list ap)
 
     va_copy(args, ap);
     while (*f != '\0') {
-        size_t n = strcspn(f, "%");
+        size_t n = 0;
 
+        while (f[n] != '\0' && f[n] != '%')
+            n++;
         put(&o, f, n);
         f += n;
         if (*f == '\0')
@@ -246,6 +248,26 @@ text_assert_failed(const char *file, int line)
 {
     text_tell("mcptask: %s:%d: assertion failed\n", file, line);
     abort();
+}
+
+size_t
+text_span(const char *s, const char *set)
+{
+    size_t n = 0;
+
+    while (s[n] != '\0' && strchr(set, s[n]) != NULL)
+        n++;
+    return n;
+}
+
+size_t
+text_until(const char *s, const char *set)
+{
+    size_t n = 0;
+
+    while (s[n] != '\0' && strchr(set, s[n]) == NULL)
+        n++;
+    return n;
 }
 
 const char *

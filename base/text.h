@@ -48,6 +48,10 @@ void text_tell(const char *fmt, ...) PRINTF(1, 2);
 #define ASSERT(e) ((e) ? (void)0 : text_assert_failed(__FILE__, __LINE__))
 _Noreturn void text_assert_failed(const char *file, int line);
 
+/* How many characters at the start of s are, or are not, in set. strspn and
+   strcspn take 420 bytes. */
+size_t text_span(const char *s, const char *set);
+size_t text_until(const char *s, const char *set);
 /* The first occurrence of what in the text, or NULL. strstr is made for long
    texts and takes 1.2 KB. */
 const char *text_find(const char *in, const char *what);

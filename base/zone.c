@@ -61,7 +61,7 @@ take_name(const char **p)
     const char *from = *p;
 
     if (**p == '<')
-        *p += strcspn(*p, ">\n");
+        *p += text_until(*p, ">\n");
     while (text_lower(**p) >= 'a' && text_lower(**p) <= 'z')
         ++*p;
     return *p - from >= 3 && (take_char(p, '>') || *from != '<');

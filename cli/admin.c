@@ -203,7 +203,7 @@ static bool
 is_temp(const char *name)
 {
     return strncmp(name, "tmp-", 4) == 0 &&
-           strspn(name + 4, "0123456789abcdef") == 16 &&
+           text_span(name + 4, "0123456789abcdef") == 16 &&
            name[4 + 16] == '\0';
 }
 

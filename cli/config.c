@@ -41,7 +41,7 @@ find_program(struct arena *a, const char *program)
     const char *at = env_get("PATH");
 
     while (at != NULL && *at != '\0') {
-        int len = (int)strcspn(at, ":");
+        int len = (int)text_until(at, ":");
 
         text_put(name, sizeof(name), "%.*s/%s", len, at, program);
         if (name[0] == '/' && access(name, X_OK) == 0)
@@ -209,7 +209,7 @@ put_word(struct buf *b, struct str s)
     static const char plain[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
         "0123456789/._-+=:,@%";
-    bool quoted = s.len == 0 || strspn(s.p, plain) < s.len;
+    bool quoted = s.len == 0 || text_span(s.p, plain) < s.len;
 
     buf_z(b, quoted ? "'" : "");
     for (size_t i = 0; i < s.len; i++) {
@@ -384,12 +384,12 @@ find_token(struct cli *c, const char *agent, struct str *out)
     if (rc < 0)
         return cli_fail(c, rc, "%s", rc == ERR_NOMEM ? "out of memory" : why);
     file_read_text(path, text, TOKEN_MAX_FILE + 1);
-    for (p = text; *p != '\0'; p += strcspn(p, "\n")) {
-        p += strspn(p, blanks);
-        *out = (struct str){p, strcspn(p, blanks)};
+    for (p = text; *p != '\0'; p += text_until(p, "\n")) {
+        p += text_span(p, blanks);
+        *out = (struct str){p, text_until(p, blanks)};
         who = p + out->len;
-        who += strspn(who, " \t");
-        if (str_is((struct str){who, strcspn(who, blanks)}, agent))
+        who += text_span(who, " \t");
+        if (str_is((struct str){who, text_until(who, blanks)}, agent))
             return 0;
     }
     return cli_fail(c, ERR_NOT_FOUND, "%s: no token for agent %s: name another "

@@ -171,7 +171,7 @@ advice(char *why)
     if (at == NULL)
         return why + strlen(why);
     *at = '\0';
-    return at + 1 + strspn(at + 1, " ");
+    return at + 1 + text_span(at + 1, " ");
 }
 
 /* ---- the store ---- */

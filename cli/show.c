@@ -32,7 +32,7 @@ static int
 status_bits(const struct cli *c, const char *list, unsigned *bits)
 {
     for (const char *at = list; at != NULL; ) {
-        size_t len = strcspn(at, ",");
+        size_t len = text_until(at, ",");
         int s = task_status_of((struct str){at, len});
 
         if (s < 0)

@@ -421,7 +421,7 @@ take_facts(struct fact *f, const char *format, va_list ap)
     for (; *format != '\0'; f++) {
         int n = 0; /* of %.*s and %d */
 
-        f->name = (struct str){format, strcspn(format, "=")};
+        f->name = (struct str){format, text_until(format, "=")};
         format += f->name.len + 2;
         f->is_bool = *format == 'd';
         if (*format == 'd' || *format == '.')
@@ -434,7 +434,7 @@ take_facts(struct fact *f, const char *format, va_list ap)
             f->text = *format == 's' ? str_of(text)
                                      : (struct str){text, (size_t)n};
         }
-        format += strcspn(format, " ");
+        format += text_until(format, " ");
         format += *format == ' ';
     }
 }
@@ -466,10 +466,10 @@ put_text(struct buf *b, const char *text, const struct fact *facts)
     for (size_t n; *text != '\0'; text += n) {
         const struct fact *f = facts;
 
-        n = strcspn(text, "{");
+        n = text_until(text, "{");
         buf_put(b, text, n);
         text += n;
-        n = strcspn(text, "}");
+        n = text_until(text, "}");
         if (n == 0)
             break;
         while (!str_eq(f->name, (struct str){text + 1, n - 1}))
