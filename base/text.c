@@ -5,8 +5,8 @@
 
 #include "base/text.h"
 
+#include <signal.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -247,7 +247,8 @@ _Noreturn void
 text_assert_failed(const char *file, int line)
 {
     text_tell("mcptask: %s:%d: assertion failed\n", file, line);
-    abort();
+    kill(getpid(), SIGABRT); /* abort and raise take 280 bytes */
+    _exit(128 + SIGABRT);
 }
 
 size_t

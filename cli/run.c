@@ -747,7 +747,7 @@ watch(struct run *r)
     if (begun && lock_file(r, LOCK_EX) == 0 && cli_open(r->c, false) == 0 &&
         tell_lost(r) == 0)
         unlink(r->path);
-    raise(SIGKILL);
+    kill(getpid(), SIGKILL);
     return CLI_NOT_MET;
 }
 

@@ -30,6 +30,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #define WINDOW_MIN 8    /* records; with the largest ones 4 MiB */
@@ -746,6 +747,7 @@ remote_new(const struct remote **out, struct str url, struct str auth,
 {
     struct both *b = calloc(1, sizeof(*b));
     struct etcd_options o = {0};
+    struct utsname host;
     int rc = b != NULL ? 0 : ERR_NOMEM;
 
     *out = NULL;
@@ -769,7 +771,8 @@ remote_new(const struct remote **out, struct str url, struct str auth,
     b->e.log = path;
     b->e.file.fd = b->e.up.fd = -1;
     b->e.window = WINDOW_MIN;
-    gethostname(b->e.host, sizeof(b->e.host) - 1);
+    if (uname(&host) == 0)
+        text_put(b->e.host, sizeof(b->e.host), "%s", host.nodename);
     b->table = (struct remote){
         &b->e, b->e.url.local_reads, remote_pull, remote_commit, remote_step,
         remote_watch, remote_examine, remote_member, remote_why, remote_alive,

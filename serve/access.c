@@ -16,7 +16,6 @@
 #include "base/text.h"
 
 #include <string.h>
-#include <strings.h>
 
 #define SECOND_US 1000000
 
@@ -35,16 +34,28 @@ host_of(const char *address)
     return (struct str){address, (size_t)(colon - address)};
 }
 
+/* Takes a word, in upper or lower case, off the front of s. */
+static bool
+take_word(struct str *s, struct str word)
+{
+    size_t n = 0;
+
+    while (n < word.len && n < s->len &&
+           text_lower(s->p[n]) == text_lower(word.p[n]))
+        n++;
+    if (n == word.len)
+        *s = str_from(*s, n);
+    return n == word.len;
+}
+
 /* Invariant 1. */
 static bool
 is_name(struct str host, struct str name)
 {
     uint64_t port;
 
-    if (host.len < name.len || strncasecmp(host.p, name.p, name.len) != 0)
+    if (!take_word(&host, name))
         return false;
-    host.p += name.len;
-    host.len -= name.len;
     return host.len == 0 ||
            (host.p[0] == ':' &&
             str_u64((struct str){host.p + 1, host.len - 1}, &port));
@@ -134,10 +145,10 @@ bearer(const struct http_head *h)
 {
     struct str v = http_field_of(h, "authorization");
 
-    if (v.len < 7 || strncasecmp(v.p, "Bearer ", 7) != 0)
+    if (!take_word(&v, STR("Bearer ")))
         return STR_NONE;
-    for (v.p += 7, v.len -= 7; v.len > 0 && *v.p == ' '; v.p++)
-        v.len--;
+    while (v.len > 0 && *v.p == ' ')
+        v = str_from(v, 1);
     return v;
 }
 
