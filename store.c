@@ -45,7 +45,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LOOK_MS 50 /* between looks for the lock file */
+#define LOCK_CHECK_MS 50 /* between checks of the lock file */
 #define BUSY_GAP_MS (60 * 1000) /* see note_busy */
 
 _Static_assert(REMOTE_MAX_BATCH > 2 * STORE_MAX_RECORD, "a batch has room");
@@ -179,14 +179,14 @@ reaches(const struct store *s, int64_t end)
 }
 
 /* If the lock file was replaced, the old one's mark no longer moves. Checked
-   every LOOK_MS, since a stat for each read is expensive. */
+   every LOCK_CHECK_MS, since a stat for each read is expensive. */
 static void
-look_for_lock(struct store *s)
+check_lock_file(struct store *s)
 {
     int64_t now = clock_mono_ms();
-    if (s->lock.fd < 0 || now - s->looked_ms < LOOK_MS)
+    if (s->lock.fd < 0 || now - s->lock_checked_ms < LOCK_CHECK_MS)
         return;
-    s->looked_ms = now;
+    s->lock_checked_ms = now;
     if (!lock_is_at_path(&s->lock)) {
         store_compact_lost(s);
         lock_close(&s->lock);
@@ -207,7 +207,7 @@ static int
 sync_view(struct store *s)
 {
     struct mark m;
-    look_for_lock(s);
+    check_lock_file(s);
     int rc = lock_open(&s->lock, false);
     if (rc == ERR_IO)
         return store_deny_errno(s, s->lock.path, "");
@@ -247,9 +247,9 @@ recover(struct store *s)
 }
 
 static void
-begin_looking(struct store *s)
+begin_reads(struct store *s)
 {
-    s->looked = false;
+    s->was_read = false;
     if (s->replica != NULL)
         s->replica->fresh = false;
 }
@@ -259,7 +259,7 @@ store_follow(struct store *s)
 {
     if (s->lock.held)
         return 0; /* store_lock has followed already */
-    begin_looking(s);
+    begin_reads(s);
     int rc = sync_view(s);
     return rc == VIEW_TAIL ? recover(s) : rc == VIEW_SAME ? 0 : rc;
 }
@@ -460,7 +460,7 @@ take_lock(struct store *s, int (*take)(struct lock *l))
     int rc = VIEW_AGAIN;
     if (s->opt.readonly)
         return ERR_READONLY;
-    begin_looking(s);
+    begin_reads(s);
     for (int tries = 0; tries < 8 && rc == VIEW_AGAIN; tries++) {
         rc = open_lock(s);
         if (rc != 0)

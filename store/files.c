@@ -30,7 +30,7 @@
 
 #define SCARCE (64LL * 1024 * 1024) /* with more free room than this, no
                                        reserve */
-#define LOOK_STEP (16 * 1024)       /* growth of the log between checks,
+#define ROOM_STEP (16 * 1024)       /* growth of the log between checks,
                                        bytes */
 #define MARGIN (256 * 1024)         /* room for writes until the compaction is
                                        done */
@@ -75,8 +75,8 @@ store_give_reserve(struct store *s)
     bool given = path != NULL && unlink(path) == 0;
     free(path);
     store_prune(s, 0);
-    s->is_short = true;
-    s->looked_end = given ? -LOOK_STEP : s->log.end; /* negative: check at
+    s->short_of_room = true;
+    s->room_end = given ? -ROOM_STEP : s->log.end; /* negative: check at
                                                         once */
     errno = e;
     return given;
@@ -95,14 +95,14 @@ bool
 store_is_short(struct store *s)
 {
     int64_t need = s->log.end - (s->superseded - s->superseded_base) + MARGIN;
-    if (llabs(s->log.end - s->looked_end) < LOOK_STEP)
-        return s->is_short;
-    s->looked_end = s->log.end;
+    if (llabs(s->log.end - s->room_end) < ROOM_STEP)
+        return s->short_of_room;
+    s->room_end = s->log.end;
     int64_t room = free_room(s);
     if (room < SCARCE && room >= need + 2 * STORE_RESERVE)
         make_reserve(s);
-    s->is_short = !store_has_room(s, need);
-    return s->is_short;
+    s->short_of_room = !store_has_room(s, need);
+    return s->short_of_room;
 }
 
 const char *

@@ -23,7 +23,7 @@
 struct store_entry *
 store_find(struct store *s, struct str key)
 {
-    s->looked = true;
+    s->was_read = true;
     return index_find(&s->index, key);
 }
 
@@ -180,7 +180,7 @@ int
 store_read_n(struct store *s, uint64_t n, struct arena *a,
              struct store_rec *out)
 {
-    s->looked = true;
+    s->was_read = true;
     if (!s->loaded)
         return ERR_IO;
     if (n == 0 || n > s->log.head + s->n_staged)
@@ -202,7 +202,7 @@ int
 store_scan(struct store *s, uint64_t from,
            int (*fn)(void *ctx, const struct store_rec *r), void *ctx)
 {
-    s->looked = true;
+    s->was_read = true;
     if (s->log.fd < 0)
         return 0;
     struct record_reader rd = {.fd = s->log.fd, .end = s->log.end,

@@ -500,7 +500,7 @@ needs_nothing(const struct store *s)
     const struct replica *r = s->replica;
     if (r->wanted || s->n_staged > 0 || next_content(s) != NULL)
         return false;
-    return !s->looked || r->fresh || s->opt.readonly ||
+    return !s->was_read || r->fresh || s->opt.readonly ||
            r->remote->reads_local ||
            (r->err != 0 && (r->tended || clock_mono_ms() < r->until_ms));
 }

@@ -1,4 +1,20 @@
-/* state - why writes are refused, and whether records are lost. */
+/* state - why writes are refused, and whether records are lost.
+
+   These members of struct store say what is possible. They are not one mode,
+   since several can be set and each ends in its own way:
+
+   set            reads              writes                    until
+   !loaded        fail               all is read again first   that is done
+   opt.readonly   yes                no                        ever
+   no_lock        without recovery   no                        the next follow
+   log_readonly   yes                if it can be reopened     it is reopened
+   mounted        yes                no                        another log
+   foreign        yes                by store_push only        that is done
+   log.damaged    of what is whole   no (a replica: begun      another log
+                                     anew)
+   replica->err   stale              no                        it answers
+   err            yes                yes (state for people)    one succeeds
+   refuse         yes                fail with it              store_refuse(0) */
 
 #include "store/state.h"
 #include "base/clock.h"
@@ -89,7 +105,7 @@ store_damage(struct store *s, struct str key)
 bool
 store_loaded(struct store *s)
 {
-    s->looked = true;
+    s->was_read = true;
     return s->loaded;
 }
 

@@ -1,7 +1,7 @@
 #ifndef STORE_STATE_H
 #define STORE_STATE_H
 
-/* state - a store's data, and why writes are refused. */
+/* state - a store's data, and why writes are refused: see state.c. */
 
 #include "base/file.h"
 #include "store/apply.h"
@@ -22,7 +22,7 @@ struct store {
     bool no_lock;     /* no locks here: opened or mounted read-only */
     bool file;        /* value of an entry's file if it is in log.fd */
     bool moving;      /* the other entries are in move.fd */
-    bool looked;      /* a record was looked for since store_follow */
+    bool was_read;    /* a record was looked for since store_follow */
     bool foreign;     /* a replica without its remote, or the reverse */
     struct replica *replica; /* NULL: there is no remote */
 
@@ -48,10 +48,10 @@ struct store {
     char lost_why[96];
     dev_t dev;
     ino_t ino;
-    int64_t looked_end;   /* s->log.end when room was last checked */
-    bool is_short;        /* there was too little then */
+    int64_t room_end; /* s->log.end when room was last checked */
+    bool short_of_room; /* there was too little then */
     int64_t unmarked_len; /* file size when it was read without a mark */
-    int64_t looked_ms;    /* last check of the lock file */
+    int64_t lock_checked_ms; /* last check of the lock file */
     int64_t busy_ms;      /* since when others hold the lock, 0: they do not */
     int64_t tried_ms;     /* last attempt to lock */
     struct store_time time;
