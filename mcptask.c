@@ -301,8 +301,8 @@ tell_address(const struct cli_env *e, const struct web *w)
                  str_starts(str_of(address), "unix:") ? "" : "http://",
                  address);
     else if (cli_terminal(STDIN_FILENO) > 0)
-        cli_fail(NULL, 0, "an MCP server on this terminal, which a client is "
-                 "to start: mcptask help lists the commands; ^D ends it");
+        cli_fail(NULL, 0, "this is an MCP server, which clients start: "
+                 "mcptask help lists the commands; ^D ends it");
     else if (e->debug)
         cli_fail(NULL, 0, "%s: serving on stdin and stdout", e->log_path);
 }

@@ -347,7 +347,7 @@ put_report(struct cli *c, const struct store_report *rep,
 {
     const char *verdict =
         rep->damaged ? "damaged (verify --repair OUT writes what is whole)"
-        : rep->torn ? "torn, but nothing promised is lost"
+        : rep->torn ? "torn, but nothing acknowledged is lost"
         : rep->g > 0 ? "good" : "there is no log yet";
 
     if (!c->json && rep->lost > 0)

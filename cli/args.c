@@ -203,12 +203,12 @@ next_of(int err)
     static const char *const next[] = { /* by -code */
         [-ERR_NOT_FOUND] = "mcptask list --all shows them",
         [-ERR_EXISTS] = "take another id, or mcptask edit changes that task",
-        [-ERR_VERSION] = "mcptask show tells the version",
-        [-ERR_NOT_OWNER] = "mcptask show tells who owns it",
+        [-ERR_VERSION] = "mcptask show has the version",
+        [-ERR_NOT_OWNER] = "mcptask show names its owner",
         [-ERR_BLOCKED] = "mcptask show names them; finish those first",
         [-ERR_TERMINAL] = "mcptask reopen makes it open again",
         [-ERR_EVIDENCE] = "mcptask checkpoint saves test_results first",
-        [-ERR_UNKNOWN] = "mcptask show tells whether it took effect",
+        [-ERR_UNKNOWN] = "mcptask show says whether it took effect",
         [-ERR_LEASE] = "mcptask message reaches that agent",
     };
     size_t i = (size_t)-err;

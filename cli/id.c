@@ -56,7 +56,7 @@ complete(struct cli *c, const char **id)
         return cli_fail_store(c, ERR_NOMEM);
     if (n <= 1)
         return 0;
-    return cli_fail(c, ERR_INVALID, "%s: several tasks start so: %.*s, "
+    return cli_fail(c, ERR_INVALID, "%s: several ids start with it: %.*s, "
                     "%.*s%s: type more of the id", *id, STR_ARG(ids[0]),
                     STR_ARG(ids[1]), n > 2 ? ", ..." : "");
 }

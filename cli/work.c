@@ -215,7 +215,7 @@ put_met(struct cli *c, const struct look *w, int outcome)
         view_task_line(&c->out, &c->a, &w->task);
         if (outcome == LOOK_NEVER)
             cli_fail(c, 0, task_status_ended(w->task.status)
-                         ? "the task has ended: that cannot come any more"
+                         ? "the task has ended: it cannot happen any more"
                          : "a task that it depends on failed or was cancelled");
     }
 }

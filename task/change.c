@@ -393,7 +393,7 @@ create_one(const struct draft *whole, const struct json_tok *obj, bool first,
         return rc;
     if (args.v[ARG_TASKS].p || args.v[ARG_IDEMPOTENCY_KEY].p)
         return task_fail(c, ERR_INVALID, "tasks", "tasks and idempotency_key "
-                         "stand beside the list, not in it");
+                         "go beside the list, not in it");
     args.v[ARG_AGENT] = whole->args->v[ARG_AGENT];
     begin(&d);
     if (first)
@@ -421,7 +421,7 @@ create_each(const struct draft *whole, const struct json_tok *list,
     }
     c->ids = NULL;
     if (rc == 0 && made != 0 && made != list->n)
-        return task_fail(c, ERR_EXISTS, "tasks", "some of tasks exist");
+        return task_fail(c, ERR_EXISTS, "tasks", "some of the tasks exist");
     why = rc == 0 ? STR_NONE : arena_printf(c->a, "tasks[%zu]: %.*s", i - 1,
                                             STR_ARG(c->e.message));
     if (why.p)

@@ -13,7 +13,7 @@ static const struct {
 } hints[] = { /* indexed by -code */
     [-ERR_NOMEM] = {"out of memory", "try again"},
     [-ERR_INVALID] = {"invalid argument", NULL},
-    [-ERR_NOT_FOUND] = {"not found", "list_tasks shows the tasks there are"},
+    [-ERR_NOT_FOUND] = {"not found", "list_tasks shows the tasks that exist"},
     [-ERR_EXISTS] = {"the task_id is taken",
      "use another task_id, or update_task to change that task"},
     [-ERR_TOO_LARGE] = {"too large", "make it shorter"},
@@ -26,7 +26,7 @@ static const struct {
     [-ERR_TRANSITION] = {"the task cannot go from its status to this one",
      "set one of the allowed statuses first"},
     [-ERR_TERMINAL] = {"the task has ended",
-     "to go on with it, update_task with an allowed status and a reason"},
+     "to continue it, update_task with an allowed status and a reason"},
     [-ERR_CYCLE] = {"the task would wait for itself",
      "leave out the task that leads back to this one"},
     [-ERR_IDEMPOTENCY] = {"the idempotency_key was used with other arguments",

@@ -568,7 +568,7 @@ go_back(struct piece *p, struct task_event *ev)
                   (unsigned long long)task_event_version(ev));
     p->x->e.version = p->current;
     p->x->e.next = rc == ERR_TOO_LARGE
-        ? STR("section history tells the seq of older ones: give cursor "
+        ? STR("section history has the seq of older ones: give cursor "
               "SEQ.0.0")
         : STR("section history names the versions");
     return rc;

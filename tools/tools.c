@@ -25,7 +25,7 @@ static const struct mcp_tool all[TASK_N_TOOLS] = {
         .title = "Create task",
         .description = "Creates a task that outlives this session. The same "
             "task_id and fields again return the same task; without task_id "
-            "one is made up. Give title, or tasks for several at once, all "
+            "it makes one up. Give title, or tasks for several at once, all "
             "or none.",
         .writes = true, .idempotent = true, .run = tools_create,
     },
@@ -65,7 +65,7 @@ static const struct mcp_tool all[TASK_N_TOOLS] = {
         .name = "attach_artifact",
         .title = "Attach artifact",
         .description = "Stores up to 1 MiB of content with the task. A path "
-            "is read only beneath the server's artifact root, and else kept "
+            "is read only beneath the server's artifact root, otherwise kept "
             "as text.",
         .writes = true, .idempotent = true,
         .prepare = tools_prepare_attach,
@@ -86,8 +86,8 @@ static const struct mcp_tool all[TASK_N_TOOLS] = {
         .description = "Changes the given fields; lists replace, null clears. "
             "Give test_results with status done. A status with a reason "
             "reopens an ended task. answer is for a question of "
-            "request_input. message and cancel_requested tell its owner, past "
-            "any lease.",
+            "request_input. message and cancel_requested reach its owner "
+            "despite a lease.",
         .writes = true, .run = tools_run_change,
     },
     [TOOL_CLAIM] = {
@@ -114,8 +114,8 @@ static const struct mcp_tool all[TASK_N_TOOLS] = {
         .description = "Waits until a task, or any of agent's, changes, ends, "
             "is handed over, becomes ready, has agent's questions answered, "
             "or reaches a status; or until agent has work to claim or a "
-            "question to answer. What is so already counts; with since_seq "
-            "what came after it. met false: time ran out, or never.",
+            "question to answer. What has happened already counts; with "
+            "since_seq what came after it. met false: not in time, or never.",
         .idempotent = true, .tasks = MCP_TASK_OPTIONAL, .run = tools_wait,
     },
 };
@@ -147,7 +147,7 @@ put_notice(void *ctx, struct buf *out)
         buf_printf(out, ",\"log_damaged\":\"%s\"", lost);
     if (stale_ms > 0)
         buf_printf(out, ",\"store_stale\":\"no answer from the other hosts "
-                   "for %lld s: what they changed since may be missing\"",
+                   "for %lld s: their latest changes may be missing\"",
                    (long long)(stale_ms + 999) / 1000);
 }
 

@@ -539,7 +539,7 @@ run 0 answer later yes
 woken '{"met":true,"seq":8'
 run 1 wait first --until open
 has out 'first  done'
-has err 'the task has ended: that cannot come any more'
+has err 'the task has ended: it cannot happen any more'
 run 1 wait first --until failed --json
 has out '"met":false' '"never":true'
 run 0 wait later --until answered --json
@@ -1020,7 +1020,7 @@ has out '{"columns":[{"name":"Needs you","total":1,"tasks":[{"task_id":"asks"' \
     '{"name":"Done","total":1,"tasks":[{"task_id":"first"'
 if script -qec true /dev/null >out 2>&1 </dev/null; then
     script -qec "'$bin'" /dev/null >out </dev/null
-    has out 'mcptask: an MCP server on this terminal, which a client is to' \
+    has out 'mcptask: this is an MCP server, which clients start:' \
         'mcptask help lists the commands'
     TERM=xterm script -qec "'$bin' list" /dev/null >out </dev/null
     has out "${esc}[36min_progress${esc}[0m"

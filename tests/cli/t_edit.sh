@@ -105,9 +105,9 @@ run 0 edit api-13 --after w --parent api-12
 run 0 show api-131 --json
 has out '"depends_on":["web-7"]' '"parent_id":"api-12"'
 run 2 show api
-has err 'api: several tasks start so: api-131, api-12, ...: type more of the id'
+has err 'api: several ids start with it: api-131, api-12, ...: type more of the id'
 run 2 'done' api- --json
-has err '"message":"api-: several tasks start so'
+has err '"message":"api-: several ids start with it'
 run 0 'done' api-13
 run 0 show api-13
 has out 'Title of api-131' # those that have ended count as well
@@ -124,7 +124,7 @@ for n in $(seq 120); do
 done | "$bin" import - >/dev/null
 run 0 show web-
 run 2 show many
-has err 'many: several tasks start so'
+has err 'many: several ids start with it'
 
 begin what_has_ended_is_not_blocked
 run 0 add --id one One

@@ -383,11 +383,11 @@ test_all_or_none(void)
          "['no']}]}", "not_found", "tasks[1]: depends_on: there is no task "
          "\"no\""},
         {"{'tasks':[{'task_id':'n','title':'N'},{'task_id':'n','title':"
-         "'N'}]}", "already_exists", "some of tasks exist"},
+         "'N'}]}", "already_exists", "some of the tasks exist"},
         {"{'tasks':[{'task_id':'n','title':'N'},{'task_id':'old','title':"
-         "'O'}]}", "already_exists", "some of tasks exist"},
+         "'O'}]}", "already_exists", "some of the tasks exist"},
         {"{'tasks':[{'task_id':'n','title':'N','tasks':[]}]}",
-         "invalid_argument", "tasks[0]: tasks and idempotency_key stand "
+         "invalid_argument", "tasks[0]: tasks and idempotency_key go "
          "beside the list, not in it"},
         {"{'title':'N','tasks':[{'title':'N'}]}", "invalid_argument",
          "title goes into tasks"},
