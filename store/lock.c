@@ -30,11 +30,8 @@
 #include <unistd.h>
 
 #define SUM_AT 53 /* offset of the first line's CRC */
-#define SECOND_AT 64
-#define SECOND_SUM_AT (LOCK_MARK_LEN - 9)
-#define THIRD_SUM_AT (LOCK_FULL_LEN - 9)
 
-_Static_assert(LOCK_MARK_LEN + REMOTE_HEAD_MAX <= THIRD_SUM_AT, "it fits");
+_Static_assert(LOCK_MARK_LEN + REMOTE_HEAD_MAX < LOCK_FULL_LEN - 9, "it fits");
 
 /* POSIX.1-2024; the C library hides them under the edition before. */
 #if defined(__linux__) && !defined(F_OFD_SETLK)
@@ -258,60 +255,48 @@ mark_forget(struct lock *l)
     memset(l->seen, 0, sizeof l->seen);
 }
 
-static void
-put_sum(char *line, int at)
-{
-    text_hex(line + at, 8, crc32c(0, line, (size_t)at));
-    line[at + 8] = '\n';
-}
-
-/* Writes v in n digits with leading zeros at *p, and moves *p past the blank
-   that follows. */
-static void
-put_digits(char **p, int n, uint64_t v)
-{
-    for (int i = n; i-- > 0; v /= 10)
-        (*p)[i] = (char)('0' + v % 10);
-    *p += n + 1;
-}
+/* The parts of a mark, in the order of its bytes. */
+static const struct part {
+    uint16_t at, len; /* in the file */
+    uint8_t in;       /* in struct mark */
+    enum { NUMBER, TEXT, LINE /* text; empty: the mark ends before */,
+           SUM /* of all before */ } kind : 8;
+} parts[] = {
+#define PART(at, len, member, kind) \
+    {at, len, offsetof(struct mark, member), kind}
+    PART(0, 10, g, NUMBER), PART(11, 20, n, NUMBER), PART(32, 20, end, NUMBER),
+    PART(SUM_AT, 8, g, SUM),
+    PART(64, 32, id, LINE), PART(97, 20, ino, NUMBER),
+    PART(118, 20, time_ms, NUMBER), PART(139, 20, boot_ms, NUMBER),
+    PART(160, LOCK_BOOT_LEN, boot, TEXT), PART(197, 20, jump_ms, NUMBER),
+    PART(218, 20, jump_at, NUMBER), PART(LOCK_MARK_LEN - 9, 8, g, SUM),
+    PART(LOCK_MARK_LEN, REMOTE_HEAD_MAX - 1, head, LINE),
+    PART(LOCK_FULL_LEN - 9, 8, g, SUM),
+};
+#define PARTS_END (parts + sizeof parts / sizeof *parts)
 
 /* Every commit does this, so it avoids text_put. Returns the length. */
 static size_t
 mark_format(const struct mark *m, char out[LOCK_FULL_LEN])
 {
-    char *at = out, *second = out + SECOND_AT + 33;
     memset(out, ' ', LOCK_FULL_LEN);
-    put_digits(&at, 10, m->g);
-    put_digits(&at, 20, m->n);
-    put_digits(&at, 20, (uint64_t)m->end);
-    put_sum(out, SUM_AT);
-    if (m->id[0] == '\0')
-        return LOCK_MARK_LEN;
-    memcpy(out + SECOND_AT, m->id, strlen(m->id));
-    put_digits(&second, 20, m->ino);
-    put_digits(&second, 20, (uint64_t)m->time_ms);
-    put_digits(&second, 20, (uint64_t)m->boot_ms);
-    memcpy(second, m->boot, strlen(m->boot));
-    second += LOCK_BOOT_LEN + 1;
-    put_digits(&second, 20, (uint64_t)m->jump_ms);
-    put_digits(&second, 20, (uint64_t)m->jump_at);
-    put_sum(out, SECOND_SUM_AT);
-    if (m->head[0] == '\0')
-        return LOCK_MARK_LEN;
-    memcpy(out + LOCK_MARK_LEN, m->head, strlen(m->head));
-    put_sum(out, THIRD_SUM_AT);
+    for (const struct part *f = parts; f < PARTS_END; f++) {
+        const char *from = (const char *)m + f->in;
+        char *to = out + f->at;
+        if (f->kind == LINE && *from == '\0')
+            return LOCK_MARK_LEN;
+        if (f->kind == SUM) {
+            text_hex(to, f->len, crc32c(0, out, f->at));
+            to[f->len] = '\n';
+        } else if (f->kind != NUMBER) {
+            memcpy(to, from, strlen(from));
+        } else {
+            uint64_t v = *(const uint64_t *)(const void *)from;
+            for (int i = f->len; i-- > 0; v /= 10)
+                to[i] = (char)('0' + v % 10);
+        }
+    }
     return LOCK_FULL_LEN;
-}
-
-/* Reads n digits at *p, and moves *p past the blank that follows. */
-static uint64_t
-take_digits(const char **p, int n)
-{
-    uint64_t v = 0;
-    for (int i = 0; i < n; i++)
-        v = v * 10 + (uint64_t)((*p)[i] - '0');
-    *p += n + 1;
-    return v;
 }
 
 /* Judges nothing while reading: a mark is valid if formatting it again gives
@@ -320,20 +305,17 @@ static bool
 mark_parse(const char *p, struct mark *out)
 {
     char again[LOCK_FULL_LEN];
-    const char *at = p, *second = p + SECOND_AT + 33;
     memset(out, 0, sizeof *out);
-    out->g = take_digits(&at, 10);
-    out->n = take_digits(&at, 20);
-    out->end = (int64_t)take_digits(&at, 20);
-    memcpy(out->id, p + SECOND_AT, 32);
-    out->ino = take_digits(&second, 20);
-    out->time_ms = (int64_t)take_digits(&second, 20);
-    out->boot_ms = (int64_t)take_digits(&second, 20);
-    memcpy(out->boot, second, LOCK_BOOT_LEN);
-    second += LOCK_BOOT_LEN + 1;
-    out->jump_ms = (int64_t)take_digits(&second, 20);
-    out->jump_at = (int64_t)take_digits(&second, 20);
-    memcpy(out->head, p + LOCK_MARK_LEN, REMOTE_HEAD_MAX - 1);
+    for (const struct part *f = parts; f < PARTS_END; f++) {
+        char *to = (char *)out + f->in;
+        uint64_t v = 0;
+        for (int i = 0; i < f->len && f->kind == NUMBER; i++)
+            v = v * 10 + (uint64_t)(p[f->at + i] - '0');
+        if (f->kind == NUMBER)
+            memcpy(to, &v, sizeof v);
+        else if (f->kind != SUM)
+            memcpy(to, p + f->at, f->len);
+    }
     for (size_t i = REMOTE_HEAD_MAX - 1; i-- > 0 && out->head[i] == ' ';)
         out->head[i] = '\0';
     if (mark_format(out, again) != LOCK_FULL_LEN ||
