@@ -227,8 +227,8 @@ note_failure(struct store *s, int rc)
         return rc;
     store_deny(s, rc == ERR_UNKNOWN ? ERR_UNREACHABLE : rc, "%s",
                r->remote->why(r->remote->ctx));
-    r->full = rc == ERR_FULL;
-    if (r->full)
+    r->full |= rc == ERR_FULL;
+    if (rc == ERR_FULL)
         return rc;
     r->err = rc;
     r->pause_ms = r->pause_ms == 0 ? PAUSE_MIN_MS

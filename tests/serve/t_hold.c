@@ -455,6 +455,11 @@ test_full(void)
     for (int i = 0; i < 3; i++)
         tend_now();
     CHECK(ready(503, "store_full"));
+    here.fake.fail = ERR_UNREACHABLE; /* that says nothing about room */
+    here.fake.n_fail = 1;
+    for (int i = 0; i < 4; i++)
+        tend_now();
+    CHECK(ready(503, "store_full"));
     read = sends(GET("a"));
     serve();
     CHECK(says(read, "\\\"task_id\\\":\\\"a\\\"") &&
