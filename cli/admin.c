@@ -58,6 +58,7 @@ struct artifacts {
     bool remove;         /* the files that no record names; else list them */
     uint64_t unnamed;
     int64_t bytes;       /* of the unnamed ones */
+    uint64_t dropped;    /* where all hosts find them */
 };
 
 /* Finds the next run of exactly 64 hex digits, from *at on. Looks at one byte
@@ -225,6 +226,17 @@ read_names(struct artifacts *u, DIR *d, struct name *names)
     return n > 0;
 }
 
+/* Handles a name that no record has, of a file in d or, if that is NULL, of
+   what the hosts share. */
+static void
+unnamed(struct artifacts *u, DIR *d, const char *name)
+{
+    if (d != NULL)
+        unnamed_file(u, dirfd(d), name, true);
+    else if (store_share(u->c->s.store, "", str_of(name), REMOTE_DROP) == 0)
+        u->dropped++;
+}
+
 /* Handles one batch. Reads most of the log without the lock, and under it only
    the records that came since. */
 static int
@@ -238,10 +250,36 @@ unnamed_batch(struct artifacts *u, DIR *d, struct name *names)
         rc = store_scan(s, seen, mark_used, names);
     for (size_t i = 0; rc == 0 && i < NAMES_ROOM; i++)
         if (names[i].hex[0] != '\0' && !names[i].used)
-            unnamed_file(u, dirfd(d), names[i].hex, true);
+            unnamed(u, d, names[i].hex);
     if (store_locked(s))
         store_unlock(s);
     return rc;
+}
+
+/* The same for what the hosts share. */
+static int
+drop_shared(struct artifacts *u, struct name *names)
+{
+    struct store *s = u->c->s.store;
+    char last[SHA256_HEX + 1] = "";
+    struct str list, hex;
+    int rc = store_confirm_patiently(s);
+
+    while (rc == 0 && (rc = store_contents(s, last, &list)) == 0 &&
+           list.len > 0) {
+        memset(names, 0, NAMES_ROOM * sizeof(*names));
+        while (list.len > 0) {
+            hex = str_cut(&list, '\n');
+            text_put(last, sizeof(last), "%.*s", STR_ARG(hex));
+            if (artifact_is_name(str_of(last)))
+                memcpy(find_name(names, last)->hex, last, SHA256_HEX);
+        }
+        rc = unnamed_batch(u, NULL, names);
+    }
+    if (u->dropped > 0 && !u->c->json)
+        buf_printf(&u->c->out, "%s: " U64 " artifacts removed\n",
+                   u->c->env->store, u->dropped);
+    return rc < 0 ? cli_fail_store(u->c, rc) : rc;
 }
 
 /* Lists or removes the files that no record names. */
@@ -267,6 +305,8 @@ each_unnamed(struct artifacts *u)
         file_sync_path(dir);
     if (d != NULL)
         closedir(d);
+    if (rc == 0 && u->remove && names != NULL)
+        rc = drop_shared(u, names);
     free(names);
     return rc;
 }
@@ -319,7 +359,7 @@ verify_artifact(void *ctx, const struct artifact_ref *ref)
     const char *what = check_artifact(v->c, dir, ref, &content);
 
     if (what == NULL && v->share &&
-        store_share(s, dir, ref->sha256, true) != 0)
+        store_share(s, dir, ref->sha256, REMOTE_PUT) != 0)
         what = store_content_why(s);
     v->named++;
     if (what != NULL) {
@@ -497,9 +537,11 @@ put_compact(struct cli *c, int64_t before, int64_t after,
                           "{artifact_bytes_removed} bytes removed\n"
                         : "{log}: {bytes_after} bytes, were {bytes_before}\n",
              orphans ? SHRUNK " artifacts=%s artifacts_removed=" U64
-                       " artifact_bytes_removed=" U64 : SHRUNK,
+                       " artifact_bytes_removed=" U64
+                       " artifacts_dropped=" U64 : SHRUNK,
              c->env->log_path, (uint64_t)before, (uint64_t)after,
-             c->env->artifacts_dir, u->unnamed, (uint64_t)u->bytes);
+             c->env->artifacts_dir, u->unnamed, (uint64_t)u->bytes,
+             u->dropped);
 }
 
 int

@@ -138,7 +138,7 @@ cli_args_attach(struct cli *c, struct cli_tool_args *l, const char *id,
     if (rc != 0)
         return cli_fail_path(c, rc, c->env->artifacts_dir);
     rc = store_share(c->s.store, c->env->artifacts_dir, str_of(blob.sha256),
-                     true);
+                     REMOTE_PUT);
     if (rc != 0)
         return cli_fail(c, rc, "%s", store_content_why(c->s.store));
     cli_args_begin(c, l, NULL, id);

@@ -7,7 +7,9 @@
    the same content at the same time, or after one that was killed, goes on from
    there, nothing is counted twice, and what is whole says so.
 
-   A host keeps what it has fetched as a file, checked against its name. */
+   A host keeps what it has fetched as a file, checked against its name. What is
+   damaged is dropped, so that it can be put anew. Else a content goes only a day
+   after somebody last put it: whoever names it in a batch has just done so. */
 
 #include "etcd/content.h"
 #include "base/clock.h"
@@ -23,6 +25,8 @@
 #define PART (512 * 1024)
 #define CONTENT_MAX (2 * PART)
 #define MAX_TRIES 100 /* that others overtake */
+#define KEEP_MS (24 * 60 * 60 * 1000)
+#define LIST 1000     /* names in an answer */
 
 /* ---- keys ---- */
 
@@ -59,15 +63,70 @@ read_about(struct engine *e, const struct txn_answer *t)
     int rc = txn_only(&e->mem, t, 0, &kv);
     struct str rest = kv.value;
 
-    e->content.parts = 0;
-    e->content.mod = 0;
+    e->content.parts = e->content.bytes = e->content.at_ms = 0;
+    e->content.mod = rc == 0 ? kv.mod : 0;
     if (rc != 0)
         return rc;
-    e->content.mod = kv.mod;
     return str_u64(str_cut(&rest, ' '), &e->content.parts) &&
                    str_u64(str_cut(&rest, ' '), &e->content.bytes) &&
+                   str_u64(rest, &e->content.at_ms) &&
                    e->content.bytes <= CONTENT_MAX
                ? 0 : ERR_NOT_FOUND;
+}
+
+/* The same, and the sum, which operation 1 found. */
+static int
+read_both(struct engine *e, const struct txn_answer *t)
+{
+    struct txn_kv kv;
+
+    e->content.sum = 0;
+    e->content.sum_mod = 0;
+    if (txn_only(&e->mem, t, 1, &kv) == 0 &&
+        str_u64(kv.value, &e->content.sum))
+        e->content.sum_mod = kv.mod;
+    return read_about(e, t);
+}
+
+static void
+range_both(struct engine *e)
+{
+    char key[HEAD_KEY];
+
+    txn_range(&e->body, about_key(e, key), NULL);
+    txn_range(&e->body, sum_key(e, key), NULL);
+}
+
+static int
+ask_both(struct engine *e, engine_fn *then)
+{
+    e->content.changes = false;
+    txn_begin(&e->body);
+    txn_then(&e->body);
+    range_both(e);
+    return engine_ask_txn(e, then);
+}
+
+/* Ends the first part of a transaction; a count says how often it may fail. */
+static int
+ask_change(struct engine *e, engine_fn *then)
+{
+    if (e->tries++ == MAX_TRIES)
+        return engine_fail(e, ERR_BUSY, "etcd: other hosts change the artifacts "
+                           "all the time: try again");
+    e->content.changes = true;
+    txn_else(&e->body);
+    range_both(e);
+    return engine_ask_txn(e, then);
+}
+
+static void
+put_sum(struct engine *e, uint64_t sum)
+{
+    char key[HEAD_KEY], text[24];
+
+    text_put(text, sizeof(text), "%llu", (unsigned long long)sum);
+    txn_put(&e->body, sum_key(e, key), str_of(text), 0);
 }
 
 static bool
@@ -93,25 +152,18 @@ static int put_part(struct engine *e);
 static int
 on_put(struct engine *e, const struct etcd_answer *a)
 {
-    uint64_t all = parts_of(e->content.buf.len), used = 0;
+    uint64_t all = parts_of(e->content.buf.len);
     struct txn_answer t;
-    struct txn_kv kv;
     int rc = txn_read(&e->mem, a->body, &t);
 
     if (rc != 0)
         return end(e, rc);
-    if (e->content.puts && t.succeeded) {
+    if (e->content.changes && t.succeeded) {
         e->content.mod = t.revision;
         return ++e->content.parts >= all ? end(e, 0) : put_part(e);
     }
-    rc = read_about(e, &t);
-    if (rc != 0 && rc != ERR_NOT_FOUND)
-        return end(e, rc);
-    e->content.sum_mod = 0;
-    if (txn_only(&e->mem, &t, 1, &kv) == 0 && str_u64(kv.value, &used))
-        e->content.sum_mod = kv.mod;
-    e->content.sum = used;
-    return put_part(e);
+    rc = read_both(e, &t);
+    return rc == 0 || rc == ERR_NOT_FOUND ? put_part(e) : end(e, rc);
 }
 
 /* What is whole already only gets a new time. */
@@ -120,22 +172,18 @@ put_part(struct engine *e)
 {
     uint64_t i = e->content.parts, size = e->content.buf.len;
     struct str rest = buf_view(&e->content.buf);
-    char about[HEAD_KEY], sum[HEAD_KEY], key[HEAD_KEY], text[80];
+    char key[HEAD_KEY], text[80];
     bool is_new = e->content.mod == 0;
 
     if (is_new && e->content.sum + size > e->url.artifacts_mib << 20)
         return end(e, engine_fail(e, ERR_FULL, "etcd has no room for more "
-            "artifacts: artifacts=%llu in the URL of the store is the limit "
-            "in MiB", (unsigned long long)e->url.artifacts_mib));
-    if (e->tries++ == MAX_TRIES)
-        return end(e, engine_fail(e, ERR_BUSY, "etcd: other hosts change the "
-                                  "artifacts all the time: try again"));
-    e->content.puts = true;
+            "artifacts: mcptask compact --orphans, or a larger artifacts=%llu "
+            "(MiB) in the URL of the store",
+            (unsigned long long)e->url.artifacts_mib));
     txn_begin(&e->body);
-    txn_if_mod(&e->body, about_key(e, about), e->content.mod);
-    sum_key(e, sum);
+    txn_if_mod(&e->body, about_key(e, key), e->content.mod);
     if (is_new)
-        txn_if_mod(&e->body, sum, e->content.sum_mod);
+        txn_if_mod(&e->body, sum_key(e, key), e->content.sum_mod);
     txn_then(&e->body);
     if (i < parts_of(size)) {
         rest = str_from(rest, i * PART);
@@ -144,15 +192,10 @@ put_part(struct engine *e)
     }
     text_put(text, sizeof(text), "%llu %llu %lld", (unsigned long long)i,
              (unsigned long long)size, (long long)clock_wall_ms());
-    txn_put(&e->body, about, str_of(text), 0);
-    text_put(text, sizeof(text), "%llu",
-             (unsigned long long)(e->content.sum + size));
+    txn_put(&e->body, about_key(e, key), str_of(text), 0);
     if (is_new)
-        txn_put(&e->body, sum, str_of(text), 0);
-    txn_else(&e->body);
-    txn_range(&e->body, about, NULL);
-    txn_range(&e->body, sum, NULL);
-    return engine_ask_txn(e, on_put);
+        put_sum(e, e->content.sum + size);
+    return ask_change(e, on_put);
 }
 
 /* Reads the file dir/hex. */
@@ -178,6 +221,39 @@ read_file(struct engine *e, const char *dir)
                            path);
     return is_right(e) ? 0 : engine_fail(e, ERR_DAMAGED, "%.200s: its content "
                                          "is not what its name says", path);
+}
+
+/* ---- out of etcd ---- */
+
+static int
+on_drop(struct engine *e, const struct etcd_answer *a)
+{
+    int err = e->content.damaged ? ERR_DAMAGED : 0, rc;
+    char key[HEAD_KEY], to[HEAD_KEY];
+    int64_t mod = e->content.mod;
+    struct txn_answer t;
+
+    rc = txn_read(&e->mem, a->body, &t);
+    if (rc != 0)
+        return rc;
+    if (e->content.changes && t.succeeded)
+        return err;
+    rc = read_both(e, &t);
+    if (e->content.mod == 0 || (err != 0 && e->content.mod != mod))
+        return err;
+    if (err == 0 && rc == 0 && clock_wall_ms() - (int64_t)e->content.at_ms <
+                                   KEEP_MS)
+        return ERR_BUSY;
+    txn_begin(&e->body);
+    txn_if_mod(&e->body, about_key(e, key), e->content.mod);
+    txn_if_mod(&e->body, sum_key(e, key), e->content.sum_mod);
+    txn_then(&e->body);
+    txn_delete(&e->body, about_key(e, key), NULL);
+    txn_delete(&e->body, head_key(key, e->url.prefix, "c/%s/", e->content.hex),
+               head_key(to, e->url.prefix, "c/%s0", e->content.hex));
+    put_sum(e, e->content.sum > e->content.bytes
+                   ? e->content.sum - e->content.bytes : 0);
+    return ask_change(e, on_drop);
 }
 
 /* ---- from etcd ---- */
@@ -213,8 +289,11 @@ on_get(struct engine *e, const struct etcd_answer *a)
         return ask_part(e);
     if (rc == ERR_NOMEM || e->content.buf.err != 0)
         return end(e, ERR_NOMEM);
-    if (rc != 0 || !is_right(e))
-        return lacks(e, ERR_DAMAGED, "has a damaged");
+    e->content.damaged = rc != 0 || !is_right(e);
+    if (e->content.damaged) {
+        lacks(e, ERR_DAMAGED, "had a damaged");
+        return ask_both(e, on_drop);
+    }
     rc = file_write_whole(e->content.dir, e->content.hex,
                           buf_view(&e->content.buf));
     return end(e, rc == 0 ? 0 : engine_fail(e, rc, "%.200s: %s",
@@ -233,27 +312,53 @@ ask_part(struct engine *e)
     return engine_ask_txn(e, on_get);
 }
 
-/* ---- both ---- */
+static int
+on_list(struct engine *e, const struct etcd_answer *a)
+{
+    const struct json_tok *kv = NULL;
+    struct txn_answer t;
+    struct txn_kv v;
+    int rc = txn_read(&e->mem, a->body, &t);
+
+    while (rc == 0 && (kv = txn_next(&t, 0, kv)) != NULL &&
+           (rc = txn_kv(&e->mem, kv, &v)) == 0) {
+        buf_str(&e->content.buf, str_from(v.key, strlen(e->url.prefix) + 3));
+        buf_char(&e->content.buf, '\n');
+    }
+    e->news.lines = buf_view(&e->content.buf);
+    return rc == 0 ? e->content.buf.err : rc;
+}
+
+/* hex "" is before all. */
+static int
+ask_list(struct engine *e, const char *hex)
+{
+    char key[HEAD_KEY], to[HEAD_KEY];
+
+    txn_begin(&e->body);
+    txn_then(&e->body);
+    txn_first(&e->body, head_key(key, e->url.prefix, "a/%s%s", hex,
+                                 hex[0] != '\0' ? "." : ""),
+              head_key(to, e->url.prefix, "a0"), LIST);
+    return engine_ask_txn(e, on_list);
+}
 
 int
-content_begin(struct engine *e, const char *dir, const char *hex, bool put)
+content_begin(struct engine *e, const char *dir, const char *hex,
+              enum remote_content what)
 {
-    char key[HEAD_KEY];
     int rc;
 
     buf_fini(&e->content.buf);
     e->content.dir = dir;
     text_put(e->content.hex, sizeof(e->content.hex), "%s", hex);
     e->content.next = 0;
-    e->content.puts = false;
-    if (!put)
+    e->content.damaged = false;
+    if (what == REMOTE_FETCH)
         return ask_part(e);
-    rc = read_file(e, dir);
-    if (rc != 0)
-        return end(e, rc);
-    txn_begin(&e->body);
-    txn_then(&e->body);
-    txn_range(&e->body, about_key(e, key), NULL);
-    txn_range(&e->body, sum_key(e, key), NULL);
-    return engine_ask_txn(e, on_put);
+    if (what == REMOTE_LIST)
+        return ask_list(e, hex);
+    rc = what == REMOTE_PUT ? read_file(e, dir) : 0;
+    return rc == 0 ? ask_both(e, what == REMOTE_PUT ? on_put : on_drop)
+                   : end(e, rc);
 }

@@ -5,10 +5,11 @@
 
 #include "etcd/engine.h"
 
-/* Begins to put the content dir/hex into etcd, or to fetch it into that file.
-   As an engine_fn. ERR_NOT_FOUND: the file, or the content, is not there;
-   ERR_DAMAGED: it is not what hex says; ERR_FULL: there is room for no more;
-   ERR_BUSY: others change it all the time. */
-int content_begin(struct engine *e, const char *dir, const char *hex, bool put);
+/* Begins what content of store/remote.h says. As an engine_fn. ERR_NOT_FOUND:
+   the file, or the content, is not there; ERR_DAMAGED: it is not what hex says,
+   and in etcd no longer; ERR_FULL: there is room for no more; ERR_BUSY: others
+   change it all the time. */
+int content_begin(struct engine *e, const char *dir, const char *hex,
+                  enum remote_content what);
 
 #endif

@@ -61,11 +61,13 @@ struct engine {
     struct {           /* see etcd/content.c */
         const char *dir;
         char hex[SHA256_HEX + 1];
-        bool puts;         /* what is asked puts something */
+        bool changes;      /* what is asked does */
+        bool damaged;      /* in etcd: dropped, however young */
         struct buf buf;
         uint64_t next;     /* part to fetch */
         uint64_t parts, bytes, sum;  /* in etcd: of this one; of all */
         int64_t mod, sum_mod;        /* revisions of these; 0: none */
+        uint64_t at_ms;              /* when this one was put last */
     } content;
     struct {           /* see etcd/upload.c */
         int state, fd;

@@ -717,7 +717,8 @@ remote_compacted(void *ctx, const char *path, const char *head, int64_t end)
 }
 
 static int
-remote_content(void *ctx, const char *dir, const char *hex, bool put)
+remote_content(void *ctx, const char *dir, const char *hex,
+               enum remote_content what)
 {
     struct remote_at at = {.n = 0};
     struct engine *e = ctx;
@@ -725,7 +726,7 @@ remote_content(void *ctx, const char *dir, const char *hex, bool put)
     begin(e, &at);
     e->committing = false;
     e->window = WINDOW_MIN;
-    return asked(e, content_begin(e, dir, hex, put));
+    return asked(e, content_begin(e, dir, hex, what));
 }
 
 static bool

@@ -97,9 +97,10 @@ txn_range(struct buf *b, const char *key, const char *end)
 }
 
 void
-txn_oldest(struct buf *b, const char *key, const char *end)
+txn_first(struct buf *b, const char *key, const char *end, unsigned n)
 {
-    begin(b, "{\"request_range\":{\"limit\":\"1\",");
+    begin(b, "{\"request_range\":{");
+    buf_printf(b, "\"limit\":\"%u\",", n);
     put_keys(b, key, end);
 }
 

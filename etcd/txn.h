@@ -18,8 +18,8 @@ void txn_else(struct buf *b);
 void txn_put(struct buf *b, const char *key, struct str value, int64_t lease);
 /* The key, or, with an end, those from it up to, not including, the end. */
 void txn_range(struct buf *b, const char *key, const char *end);
-/* The first of these keys. */
-void txn_oldest(struct buf *b, const char *key, const char *end);
+/* The first ones of these keys. */
+void txn_first(struct buf *b, const char *key, const char *end, unsigned n);
 void txn_delete(struct buf *b, const char *key, const char *end);
 void txn_end(struct buf *b);
 

@@ -386,7 +386,7 @@ sweep_ask(struct engine *e)
         txn_delete(&e->body, key, to);
     } else {
         txn_range(&e->body, meta, NULL);
-        txn_oldest(&e->body, key, to);
+        txn_first(&e->body, key, to, 1);
     }
     engine_ask_txn(e, e->sweep.state == DROP ? on_swept : on_oldest);
 }

@@ -38,7 +38,11 @@ bool store_uploads(const struct store *s, uint64_t *done, uint64_t *all);
 int store_content(struct store *s, const char *dir, struct str hex, bool put);
 /* The same, but waits until it is done. For the command line; nothing staged,
    no commit under way. */
-int store_share(struct store *s, const char *dir, struct str hex, bool put);
+int store_share(struct store *s, const char *dir, struct str hex,
+                enum remote_content what);
+/* Likewise the names of contents behind hex, in order, each with a line feed;
+   none: there are no more. Valid until the next call of the store. */
+int store_contents(struct store *s, const char *hex, struct str *names);
 /* Why the last one failed, in words; "" without a remote. */
 const char *store_content_why(const struct store *s);
 /* What to wait for while an operation of the remote is under way, and between

@@ -60,6 +60,13 @@ struct remote_news {
                          one */
 };
 
+enum remote_content {
+    REMOTE_FETCH, /* from where all hosts find it */
+    REMOTE_PUT,   /* there */
+    REMOTE_DROP,  /* from there; ERR_BUSY: it was put in the last 24 hours */
+    REMOTE_LIST   /* news->lines: the names of some behind hex, in order */
+};
+
 struct remote {
     void *ctx;
     bool reads_local; /* reads need not be confirmed by it */
@@ -106,11 +113,11 @@ struct remote {
     /* Whether that, or a push, is under way, and how many bytes of how many are
        done. */
     bool (*uploads)(void *ctx, uint64_t *done, uint64_t *all);
-    /* Begins to put the content in the file dir/hex, named by its SHA-256,
-       where all hosts find it; or to fetch it from there into that file. NULL:
-       contents stay where they are. Errors as of step, and ERR_NOT_FOUND,
-       ERR_DAMAGED. */
-    int (*content)(void *ctx, const char *dir, const char *hex, bool put);
+    /* Begins an operation on a content, which is a file dir/hex, named by its
+       SHA-256. NULL: contents stay where they are. Errors as of step, and
+       ERR_NOT_FOUND, ERR_DAMAGED. */
+    int (*content)(void *ctx, const char *dir, const char *hex,
+                   enum remote_content what);
 };
 
 #endif

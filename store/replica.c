@@ -161,7 +161,8 @@ next_content(const struct store *s)
 {
     struct replica *r = s->replica;
     for (struct content *c = r->contents; c < r->contents + r->n_contents; c++)
-        if (c->rc == ERR_MORE && (!c->put || s->n_staged > c->at))
+        if (c->rc == ERR_MORE &&
+            (c->what != REMOTE_PUT || s->n_staged > c->at))
             return c;
     return NULL;
 }
@@ -175,7 +176,7 @@ end_content(struct store *s, int rc)
     if (rc != 0)
         text_put(r->why, sizeof r->why, "%s",
                  r->remote->why(r->remote->ctx));
-    if (rc == 0 && r->shared->put)
+    if (rc == 0 && r->shared->what == REMOTE_PUT)
         return;
     store_unstage(s, 0);
     r->changed = true;
@@ -185,7 +186,8 @@ static int
 begin_content(struct store *s, struct content *c)
 {
     struct replica *r = s->replica;
-    int rc = r->remote->content(r->remote->ctx, c->dir, c->hex, c->put);
+    int rc = r->remote->content(r->remote->ctx, c->dir, c->hex,
+                                c->what);
     r->shared = c;
     if (rc == 0)
         r->doing = REPLICA_SHARES;
@@ -553,14 +555,16 @@ store_confirm_patiently(struct store *s)
 
 /* ---- contents ---- */
 
-int
-store_content(struct store *s, const char *dir, struct str hex, bool put)
+/* As store_content. */
+static int
+note_content(struct store *s, const char *dir, struct str hex,
+             enum remote_content what)
 {
     struct replica *r = s->replica;
     if (r == NULL || r->remote->content == NULL || s->opt.readonly)
-        return put ? 0 : ERR_NOT_FOUND;
+        return what == REMOTE_FETCH ? ERR_NOT_FOUND : 0;
     for (size_t i = 0; i < r->n_contents; i++)
-        if (r->contents[i].put == put && str_is(hex, r->contents[i].hex))
+        if (r->contents[i].what == what && str_is(hex, r->contents[i].hex))
             return r->contents[i].rc;
     if (r->err != 0 && (r->tended || clock_mono_ms() < r->until_ms)) {
         text_put(r->why, sizeof r->why, "%s", s->why);
@@ -570,25 +574,48 @@ store_content(struct store *s, const char *dir, struct str hex, bool put)
     if (r->n_contents == REPLICA_CONTENTS)
         return ERR_BUSY;
     struct content *c = &r->contents[r->n_contents++];
-    *c = (struct content){.dir = dir, .put = put, .at = s->n_staged,
+    *c = (struct content){.dir = dir, .what = what, .at = s->n_staged,
                           .rc = ERR_MORE};
     text_put(c->hex, sizeof c->hex, "%.*s", STR_ARG(hex));
     return ERR_MORE;
 }
 
 int
-store_share(struct store *s, const char *dir, struct str hex, bool put)
+store_content(struct store *s, const char *dir, struct str hex, bool put)
+{
+    return note_content(s, dir, hex, put ? REMOTE_PUT : REMOTE_FETCH);
+}
+
+static int
+share(struct store *s, const char *dir, struct str hex,
+      enum remote_content what, struct remote_news *news)
 {
     struct replica *r = s->replica;
-    struct remote_news news;
-    int rc = store_content(s, dir, hex, put);
+    int rc = note_content(s, dir, hex, what);
     if (rc != ERR_MORE)
         return rc;
     begin_content(s, r->contents);
-    while (r->doing != REPLICA_IDLE && step(s, &news) == ERR_MORE)
+    while (r->doing != REPLICA_IDLE && step(s, news) == ERR_MORE)
         store_await(s);
     r->n_contents = 0;
     return r->contents[0].rc;
+}
+
+int
+store_share(struct store *s, const char *dir, struct str hex,
+            enum remote_content what)
+{
+    struct remote_news news;
+    return share(s, dir, hex, what, &news);
+}
+
+int
+store_contents(struct store *s, const char *hex, struct str *names)
+{
+    struct remote_news news = {.lines = STR("")};
+    int rc = share(s, "", str_of(hex), REMOTE_LIST, &news);
+    *names = news.lines;
+    return rc;
 }
 
 const char *

@@ -53,8 +53,8 @@ struct replica {
     struct content {   /* that this turn needs */
         const char *dir;
         char hex[SHA256_HEX + 1];
-        bool put;
-        size_t at;     /* put: for the records staged after so many */
+        enum remote_content what;
+        size_t at;     /* PUT: for the records staged after so many */
         int rc;        /* what came of it; ERR_MORE: nothing yet */
     } contents[REPLICA_CONTENTS], *shared; /* the one under way */
     size_t n_contents;

@@ -176,7 +176,8 @@ artifact_fetch(struct store *s, const char *dir, struct str hex, bool wait,
 
     if ((rc != ERR_NOT_FOUND && rc != ERR_DAMAGED) || !artifact_is_name(hex))
         return rc;
-    got = (wait ? store_share : store_content)(s, dir, hex, false);
+    got = wait ? store_share(s, dir, hex, REMOTE_FETCH)
+               : store_content(s, dir, hex, false);
     if (got == 0)
         return artifact_get(dir, hex, a, out);
     return got == ERR_NOT_FOUND ? rc : got == ERR_MORE ? ERR_BUSY : got;

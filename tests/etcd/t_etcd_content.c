@@ -57,15 +57,16 @@ has(const struct host *h, const struct content *c)
 }
 
 static int
-begin_share(struct host *h, const struct content *c, bool put)
+begin_share(struct host *h, const struct content *c,
+            enum remote_content what)
 {
-    return h->r->content(h->r->ctx, dir_of(h), c->hex, put);
+    return h->r->content(h->r->ctx, dir_of(h), c->hex, what);
 }
 
 static int
-share(struct host *h, const struct content *c, bool put)
+share(struct host *h, const struct content *c, enum remote_content what)
 {
-    return finish(h, begin_share(h, c, put));
+    return finish(h, begin_share(h, c, what));
 }
 
 static bool
@@ -99,12 +100,12 @@ play(enum gateway_fault kind, uint64_t at)
     keep(&a, &big);
     keep(&b, &small);
     gateway_plan(g[0], at, kind, 14, "etcdserver: request timed out");
-    CHECK(share(&a, &big, true) == 0);
+    CHECK(share(&a, &big, REMOTE_PUT) == 0);
     commit(&a, "k/a", 1);
-    CHECK(share(&b, &small, true) == 0);
-    CHECK(pull(&b) == 0 && share(&b, &big, false) == 0 && has(&b, &big));
-    CHECK(share(&b, &big, true) == 0);
-    CHECK(share(&a, &small, false) == 0 && has(&a, &small));
+    CHECK(share(&b, &small, REMOTE_PUT) == 0);
+    CHECK(pull(&b) == 0 && share(&b, &big, REMOTE_FETCH) == 0 && has(&b, &big));
+    CHECK(share(&b, &big, REMOTE_PUT) == 0);
+    CHECK(share(&a, &small, REMOTE_FETCH) == 0 && has(&a, &small));
     requests = g[0]->requests;
     CHECK(sum_is(big.len + small.len) && keys("t/main/c/") == 3);
     end();
@@ -136,13 +137,13 @@ test_sizes(void)
 
         fill(&c, sizes[i], 7);
         keep(&a, &c);
-        CHECK(share(&a, &c, true) == 0);
-        CHECK(share(&b, &c, false) == 0 && has(&b, &c));
+        CHECK(share(&a, &c, REMOTE_PUT) == 0);
+        CHECK(share(&b, &c, REMOTE_FETCH) == 0 && has(&b, &c));
         CHECK(keys("t/main/c/") - before == (sizes[i] > PART ? 2 : 1));
     }
     fill(&c, MIB + 1, 7);
     keep(&a, &c);
-    CHECK(share(&a, &c, true) == ERR_TOO_LARGE);
+    CHECK(share(&a, &c, REMOTE_PUT) == ERR_TOO_LARGE);
     end();
 }
 
@@ -154,14 +155,14 @@ test_rivals(void)
         begin();
         keep(&a, &big);
         keep(&b, &big);
-        CHECK(begin_share(&a, &big, true) == 0);
+        CHECK(begin_share(&a, &big, REMOTE_PUT) == 0);
         for (int i = 0; i < lead; i++)
             if (step(&a) == 0)
                 lead = 100;
-        CHECK(share(&b, &big, true) == 0);
+        CHECK(share(&b, &big, REMOTE_PUT) == 0);
         CHECK(lead >= 100 || finish(&a, 0) == 0);
         CHECK(sum_is(big.len) && keys("t/main/c/") == 2);
-        CHECK(share(&b, &big, false) == 0);
+        CHECK(share(&b, &big, REMOTE_FETCH) == 0);
         end();
     }
 }
@@ -174,13 +175,13 @@ test_killed(void)
     begin();
     keep(&a, &big);
     keep(&b, &big);
-    CHECK(begin_share(&a, &big, true) == 0);
+    CHECK(begin_share(&a, &big, REMOTE_PUT) == 0);
     while (keys("t/main/c/") == 0)
         CHECK(step(&a) == ERR_MORE);
     restart(&a, true);
-    CHECK(share(&a, &big, false) == ERR_NOT_FOUND);
+    CHECK(share(&a, &big, REMOTE_FETCH) == ERR_NOT_FOUND);
     CHECK(says(&a, "push --continue"));
-    CHECK(share(&b, &big, true) == 0 && share(&a, &big, false) == 0);
+    CHECK(share(&b, &big, REMOTE_PUT) == 0 && share(&a, &big, REMOTE_FETCH) == 0);
     CHECK(sum_is(big.len) && keys("t/main/c/") == 2);
     end();
 }
@@ -191,11 +192,11 @@ test_given_up(void)
 {
     begin();
     keep(&a, &small);
-    CHECK(begin_share(&a, &small, true) == 0);
+    CHECK(begin_share(&a, &small, REMOTE_PUT) == 0);
     while (keys("t/main/a") == 0)
         CHECK(step(&a) == ERR_MORE);
     CHECK(pull(&a) == 0);
-    CHECK(share(&a, &small, true) == 0 && sum_is(small.len));
+    CHECK(share(&a, &small, REMOTE_PUT) == 0 && sum_is(small.len));
     end();
 }
 
@@ -205,29 +206,37 @@ test_missing(void)
     char key[128], path[400];
 
     begin();
-    CHECK(share(&a, &small, true) == ERR_NOT_FOUND);
+    CHECK(share(&a, &small, REMOTE_PUT) == ERR_NOT_FOUND);
     CHECK(says(&a, small.hex) && keys("t/") == 0);
-    CHECK(share(&a, &small, false) == ERR_NOT_FOUND);
+    CHECK(share(&a, &small, REMOTE_FETCH) == ERR_NOT_FOUND);
     CHECK(says(&a, "push --continue"));
     /* A file is not what its name says, here or there. */
     CHECK(file_write_whole(dir_of(&a), small.hex, STR("other")) == 0);
-    CHECK(share(&a, &small, true) == ERR_DAMAGED && says(&a, small.hex));
+    CHECK(share(&a, &small, REMOTE_PUT) == ERR_DAMAGED && says(&a, small.hex));
     keep(&a, &small);
-    CHECK(share(&a, &small, true) == 0);
+    CHECK(share(&a, &small, REMOTE_PUT) == 0);
     snprintf(key, sizeof(key), "t/main/c/%s/0", small.hex);
     set_key(key, "other");
-    CHECK(share(&b, &small, false) == ERR_DAMAGED && !has(&b, &small));
+    CHECK(share(&b, &small, REMOTE_FETCH) == ERR_DAMAGED && !has(&b, &small));
     CHECK(says(&b, "push --continue"));
+    /* What was damaged is not there any more, and can be put anew. */
+    CHECK(keys("t/main/a/") == 0 && keys("t/main/c/") == 0 && sum_is(0));
+    CHECK(share(&a, &small, REMOTE_PUT) == 0);
+    CHECK(share(&b, &small, REMOTE_FETCH) == 0 && sum_is(small.len));
     drop_key(key);
-    CHECK(share(&b, &small, false) == ERR_DAMAGED);
+    CHECK(share(&b, &small, REMOTE_FETCH) == ERR_DAMAGED && sum_is(0));
+    CHECK(share(&a, &small, REMOTE_PUT) == 0);
     snprintf(key, sizeof(key), "t/main/a/%s", small.hex);
     set_key(key, "what");
-    CHECK(share(&b, &small, false) == ERR_NOT_FOUND);
-    CHECK(share(&a, &small, true) == 0 && sum_is(small.len));
+    CHECK(share(&b, &small, REMOTE_FETCH) == ERR_NOT_FOUND);
+    CHECK(share(&a, &small, REMOTE_PUT) == 0 && sum_is(small.len));
     /* There is no place for the file. */
+    snprintf(path, sizeof(path), "%s/%s", dir_of(&b), small.hex);
+    unlink(path);
     snprintf(path, sizeof(path), "%s", dir_of(&b));
+    CHECK(rmdir(path) == 0);
     CHECK(file_write_new(path, path, STR(""), true) == 0);
-    CHECK(share(&b, &small, false) < 0 && says(&b, path));
+    CHECK(share(&b, &small, REMOTE_FETCH) < 0 && says(&b, path));
     end();
 }
 
@@ -243,11 +252,11 @@ test_room(void)
     fill(&most, MIB - 999, 3);
     keep(&a, &most);
     keep(&a, &small);
-    CHECK(share(&a, &most, true) == 0);
-    CHECK(share(&a, &small, true) == ERR_FULL && says(&a, "artifacts=1 "));
-    CHECK(share(&a, &most, true) == 0); /* what is there is */
+    CHECK(share(&a, &most, REMOTE_PUT) == 0);
+    CHECK(share(&a, &small, REMOTE_PUT) == ERR_FULL && says(&a, "artifacts=1 "));
+    CHECK(share(&a, &most, REMOTE_PUT) == 0); /* what is there is */
     g[0]->map->full = true;
-    CHECK(share(&a, &most, true) == ERR_FULL && says(&a, "space exceeded"));
+    CHECK(share(&a, &most, REMOTE_PUT) == ERR_FULL && says(&a, "space exceeded"));
     g[0]->map->full = false;
     snprintf(strchr(url, '?'), 16, "?artifacts=0");
     restart(&a, false);
@@ -255,11 +264,111 @@ test_room(void)
     end();
 }
 
+#define DAY_MS (24 * 60 * 60 * 1000)
+
+/* A content goes a day after somebody has put it. */
+static uint64_t
+drop_with(enum gateway_fault kind, uint64_t at)
+{
+    uint64_t before;
+
+    begin();
+    keep(&a, &big);
+    keep(&a, &small);
+    CHECK(share(&a, &big, REMOTE_PUT) == 0);
+    CHECK(share(&b, &big, REMOTE_DROP) == ERR_BUSY);
+    clock_ahead_ms += DAY_MS;
+    CHECK(share(&a, &small, REMOTE_PUT) == 0);
+    before = g[0]->requests;
+    gateway_plan(g[0], before + at, kind, 14, "etcdserver: request timed out");
+    CHECK(share(&b, &big, REMOTE_DROP) == 0);
+    before = g[0]->requests - before;
+    CHECK(share(&b, &small, REMOTE_DROP) == ERR_BUSY);
+    CHECK(sum_is(small.len) && keys("t/main/c/") == 1);
+    CHECK(share(&b, &big, REMOTE_FETCH) == ERR_NOT_FOUND);
+    CHECK(share(&b, &big, REMOTE_DROP) == 0);
+    end();
+    return before;
+}
+
+static void
+test_drop(void)
+{
+    static const enum gateway_fault kinds[] = {
+        GATEWAY_LOSE, GATEWAY_LOSE_ANSWER, GATEWAY_TWICE, GATEWAY_HOLD,
+        GATEWAY_HOLD_ANSWER, GATEWAY_ERROR, GATEWAY_ERROR_AFTER};
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        for (uint64_t at = 0, all = 1; at < all; at++)
+            all = drop_with(kinds[i], at);
+}
+
+/* One host puts what another drops: it is there in the end. */
+static void
+test_drop_rivals(void)
+{
+    for (int lead = 0; lead < 60; lead++) {
+        struct host *first = lead % 2 == 0 ? &a : &b;
+        int i, rc;
+
+        begin();
+        keep(&a, &big);
+        keep(&b, &big);
+        CHECK(share(&a, &big, REMOTE_PUT) == 0);
+        clock_ahead_ms += DAY_MS;
+        CHECK(begin_share(&a, &big, REMOTE_DROP) == 0);
+        CHECK(begin_share(&b, &big, REMOTE_PUT) == 0);
+        for (i = 0, rc = ERR_MORE; i < lead / 2 && rc == ERR_MORE; i++)
+            rc = step(first);
+        if (first == &b || rc == ERR_MORE) {
+            rc = first == &b && rc != ERR_MORE ? 0 : rc;
+            i = finish(&a, 0);
+            CHECK(i == 0 || i == ERR_BUSY);
+        }
+        if (first == &a || rc == ERR_MORE)
+            CHECK(finish(&b, 0) == 0);
+        CHECK(share(&b, &big, REMOTE_FETCH) == 0 && sum_is(big.len));
+        end();
+    }
+}
+
+static void
+test_list(void)
+{
+    char key[128], last[SHA256_HEX + 1] = "", *end_of;
+    static struct content c;
+    struct str rest, one;
+    size_t n = 0;
+
+    begin();
+    for (int i = 0; i < 1500; i++) {
+        snprintf(key, sizeof(key), "t/main/a/%064d", i * 7);
+        set_key(key, "1 2 3");
+    }
+    do {
+        end_of = c.hex;
+        snprintf(end_of, sizeof(c.hex), "%s", last);
+        CHECK(share(&a, &c, REMOTE_LIST) == 0);
+        rest = a.news.lines;
+        for (one = rest; rest.len > 0; n++) {
+            one = str_cut(&rest, '\n');
+            snprintf(last, sizeof(last), "%.*s", STR_ARG(one));
+            CHECK(one.len == SHA256_HEX && atoi(last + 40) == (int)n * 7);
+        }
+    } while (one.len > 0 && n < 5000);
+    CHECK(n == 1500);
+    end();
+}
+
 int
 main(void)
 {
+
     fill(&big, PART + 5000, 1);
     fill(&small, 1000, 2);
+    test_list();
+    test_drop();
+    test_drop_rivals();
     test_sizes();
     test_rivals();
     test_killed();

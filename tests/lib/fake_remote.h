@@ -51,6 +51,7 @@ struct fake {
     int64_t skew_ms;
     int no_content;  /* contents fail so, and nothing else */
     unsigned uploads; /* steps that an upload takes */
+    bool young;      /* they were put just now */
     unsigned pulls, commits, shares, n_compacted, n_alive;
     uint64_t number; /* of this process */
     uint64_t living; /* of another */
@@ -61,7 +62,7 @@ struct fake {
     enum { FAKE_IDLE, FAKE_PULL, FAKE_COMMIT, FAKE_SHARE } doing;
     const char *content_dir;
     char hex[SHA256_HEX + 1];
-    bool put;
+    enum remote_content what;
     struct remote_at at;
     struct buf lines, out;
     uint64_t last;
@@ -271,7 +272,8 @@ fake_commit(void *ctx, const struct remote_at *at, struct str lines,
 }
 
 static inline int
-fake_content(void *ctx, const char *dir, const char *hex, bool put)
+fake_content(void *ctx, const char *dir, const char *hex,
+             enum remote_content what)
 {
     struct fake *f = ctx;
 
@@ -279,7 +281,7 @@ fake_content(void *ctx, const char *dir, const char *hex, bool put)
     f->doing = FAKE_SHARE;
     f->shares++;
     f->content_dir = dir;
-    f->put = put;
+    f->what = what;
     snprintf(f->hex, sizeof(f->hex), "%s", hex);
     return 0;
 }
@@ -294,8 +296,38 @@ fake_find(struct fake_list *l, const char *hex)
     return NULL;
 }
 
+/* The next name behind f->hex. */
 static inline int
-fake_share(struct fake *f)
+fake_list_contents(struct fake *f, struct remote_news *out)
+{
+    const char *next = NULL, *hex;
+
+    for (size_t i = 0; i < FAKE_CONTENTS; i++) {
+        hex = f->list->content[i].hex;
+        if (strcmp(hex, f->hex) > 0 &&
+            (next == NULL || strcmp(hex, next) < 0))
+            next = hex;
+    }
+    f->out.len = 0;
+    if (next != NULL)
+        buf_printf(&f->out, "%s\n", next);
+    out->lines = buf_view(&f->out);
+    return 0;
+}
+
+static inline int
+fake_drop(struct fake *f)
+{
+    if (f->young)
+        return ERR_BUSY;
+    for (size_t i = 0; i < FAKE_CONTENTS; i++)
+        if (strcmp(f->list->content[i].hex, f->hex) == 0)
+            f->list->content[i].hex[0] = '\0';
+    return 0;
+}
+
+static inline int
+fake_share(struct fake *f, struct remote_news *out)
 {
     struct buf *b = fake_find(f->list, f->hex);
     static char text[1 << 20];
@@ -304,7 +336,11 @@ fake_share(struct fake *f)
 
     if (f->no_content != 0)
         return f->no_content;
-    if (!f->put)
+    if (f->what == REMOTE_LIST)
+        return fake_list_contents(f, out);
+    if (f->what == REMOTE_DROP)
+        return fake_drop(f);
+    if (f->what == REMOTE_FETCH)
         return b == NULL ? ERR_NOT_FOUND
                          : file_write_whole(f->content_dir, f->hex,
                                             buf_view(b));
@@ -351,7 +387,7 @@ fake_step(void *ctx, struct remote_news *out)
     if (commits && f->full)
         return ERR_FULL;
     if (shares)
-        return fake_share(f);
+        return fake_share(f, out);
     if (commits && first != NULL) {
         f->first = NULL;
         first(f->first_ctx);

@@ -279,9 +279,37 @@ test_commands(void)
     free(dir);
 }
 
+/* What no record names goes, unless it is young, from everywhere. */
+static void
+test_orphans(void)
+{
+    begin(2);
+    keep(&host[0], ONE, "one");
+    keep(&host[0], TWO, "two");
+    CHECK(store_share(host[0].t.s, host[0].artifacts, STR(ONE),
+                      REMOTE_PUT) == 0);
+    CHECK(store_share(host[0].t.s, host[0].artifacts, STR(TWO),
+                      REMOTE_PUT) == 0);
+    CHECK(put(&host[0], "task/a", "\"v\":\"" TWO "\"") == 0);
+    ts_close(&host[1].t);
+    host[1].f.young = true;
+    CHECK(run(&host[1], "compact --orphans") == 0);
+    CHECK(fake_find(&list, ONE) != NULL);
+    host[1].f.young = false;
+    CHECK(run(&host[1], "verify") == 0 && fake_find(&list, ONE) != NULL);
+    CHECK(run(&host[1], "compact") == 0 && fake_find(&list, ONE) != NULL);
+    CHECK(run(&host[1], "compact --orphans") == 0);
+    CHECK(fake_find(&list, ONE) == NULL && fake_find(&list, TWO) != NULL);
+    host[1].f.no_content = ERR_UNREACHABLE;
+    CHECK(run(&host[1], "compact --orphans") == CLI_STORE);
+    open_host(&host[1]);
+    end();
+}
+
 int
 main(void)
 {
+    test_orphans();
     test_put();
     test_refused();
     test_no_room();
