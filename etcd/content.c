@@ -31,18 +31,6 @@
 /* ---- keys ---- */
 
 static const char *
-about_key(const struct engine *e, char key[HEAD_KEY])
-{
-    return head_key(key, e->url.prefix, "a/%s", e->content.hex);
-}
-
-static const char *
-sum_key(const struct engine *e, char key[HEAD_KEY])
-{
-    return head_key(key, e->url.prefix, "a");
-}
-
-static const char *
 part_key(const struct engine *e, char key[HEAD_KEY], uint64_t i)
 {
     return head_key(key, e->url.prefix, "c/%s/%llu", e->content.hex,
@@ -91,10 +79,8 @@ read_both(struct engine *e, const struct txn_answer *t)
 static void
 range_both(struct engine *e)
 {
-    char key[HEAD_KEY];
-
-    txn_range(&e->body, about_key(e, key), NULL);
-    txn_range(&e->body, sum_key(e, key), NULL);
+    txn_range(&e->body, e->content.about, NULL);
+    txn_range(&e->body, e->content.all, NULL);
 }
 
 static int
@@ -123,10 +109,10 @@ ask_change(struct engine *e, engine_fn *then)
 static void
 put_sum(struct engine *e, uint64_t sum)
 {
-    char key[HEAD_KEY], text[24];
+    char text[24];
 
     text_put(text, sizeof(text), "%llu", (unsigned long long)sum);
-    txn_put(&e->body, sum_key(e, key), str_of(text), 0);
+    txn_put(&e->body, e->content.all, str_of(text), 0);
 }
 
 static bool
@@ -136,13 +122,6 @@ is_right(const struct engine *e)
 
     sha256_hex(buf_view(&e->content.buf), hex);
     return strcmp(hex, e->content.hex) == 0;
-}
-
-static int
-end(struct engine *e, int rc)
-{
-    buf_fini(&e->content.buf);
-    return rc;
 }
 
 /* ---- to etcd ---- */
@@ -157,13 +136,13 @@ on_put(struct engine *e, const struct etcd_answer *a)
     int rc = txn_read(&e->mem, a->body, &t);
 
     if (rc != 0)
-        return end(e, rc);
+        return rc;
     if (e->content.changes && t.succeeded) {
         e->content.mod = t.revision;
-        return ++e->content.parts >= all ? end(e, 0) : put_part(e);
+        return ++e->content.parts >= all ? 0 : put_part(e);
     }
     rc = read_both(e, &t);
-    return rc == 0 || rc == ERR_NOT_FOUND ? put_part(e) : end(e, rc);
+    return rc == 0 || rc == ERR_NOT_FOUND ? put_part(e) : rc;
 }
 
 /* What is whole already only gets a new time. */
@@ -176,14 +155,14 @@ put_part(struct engine *e)
     bool is_new = e->content.mod == 0;
 
     if (is_new && e->content.sum + size > e->url.artifacts_mib << 20)
-        return end(e, engine_fail(e, ERR_FULL, "etcd has no room for more "
-            "artifacts: mcptask compact --orphans, or a larger artifacts=%llu "
-            "(MiB) in the URL of the store",
-            (unsigned long long)e->url.artifacts_mib));
+        return engine_fail(e, ERR_FULL, "etcd has no room for more artifacts: "
+                           "mcptask compact --orphans, or a larger "
+                           "artifacts=%llu (MiB) in the URL of the store",
+                           (unsigned long long)e->url.artifacts_mib);
     txn_begin(&e->body);
-    txn_if_mod(&e->body, about_key(e, key), e->content.mod);
+    txn_if_mod(&e->body, e->content.about, e->content.mod);
     if (is_new)
-        txn_if_mod(&e->body, sum_key(e, key), e->content.sum_mod);
+        txn_if_mod(&e->body, e->content.all, e->content.sum_mod);
     txn_then(&e->body);
     if (i < parts_of(size)) {
         rest = str_from(rest, i * PART);
@@ -192,7 +171,7 @@ put_part(struct engine *e)
     }
     text_put(text, sizeof(text), "%llu %llu %lld", (unsigned long long)i,
              (unsigned long long)size, (long long)clock_wall_ms());
-    txn_put(&e->body, about_key(e, key), str_of(text), 0);
+    txn_put(&e->body, e->content.about, str_of(text), 0);
     if (is_new)
         put_sum(e, e->content.sum + size);
     return ask_change(e, on_put);
@@ -245,10 +224,10 @@ on_drop(struct engine *e, const struct etcd_answer *a)
                                    KEEP_MS)
         return ERR_BUSY;
     txn_begin(&e->body);
-    txn_if_mod(&e->body, about_key(e, key), e->content.mod);
-    txn_if_mod(&e->body, sum_key(e, key), e->content.sum_mod);
+    txn_if_mod(&e->body, e->content.about, e->content.mod);
+    txn_if_mod(&e->body, e->content.all, e->content.sum_mod);
     txn_then(&e->body);
-    txn_delete(&e->body, about_key(e, key), NULL);
+    txn_delete(&e->body, e->content.about, NULL);
     txn_delete(&e->body, head_key(key, e->url.prefix, "c/%s/", e->content.hex),
                head_key(to, e->url.prefix, "c/%s0", e->content.hex));
     put_sum(e, e->content.sum > e->content.bytes
@@ -261,9 +240,9 @@ on_drop(struct engine *e, const struct etcd_answer *a)
 static int
 lacks(struct engine *e, int err, const char *what)
 {
-    return end(e, engine_fail(e, err, "etcd %s content %.12s... of an "
-        "artifact: mcptask push --continue on a host that has it puts it there",
-        what, e->content.hex));
+    return engine_fail(e, err, "etcd %s content %.12s... of an artifact: "
+                       "mcptask push --continue on a host that has it puts it "
+                       "there", what, e->content.hex);
 }
 
 static int ask_part(struct engine *e);
@@ -288,7 +267,7 @@ on_get(struct engine *e, const struct etcd_answer *a)
         ++e->content.next < e->content.parts)
         return ask_part(e);
     if (rc == ERR_NOMEM || e->content.buf.err != 0)
-        return end(e, ERR_NOMEM);
+        return ERR_NOMEM;
     e->content.damaged = rc != 0 || !is_right(e);
     if (e->content.damaged) {
         lacks(e, ERR_DAMAGED, "had a damaged");
@@ -296,8 +275,8 @@ on_get(struct engine *e, const struct etcd_answer *a)
     }
     rc = file_write_whole(e->content.dir, e->content.hex,
                           buf_view(&e->content.buf));
-    return end(e, rc == 0 ? 0 : engine_fail(e, rc, "%.200s: %s",
-                                            e->content.dir, err_text(errno)));
+    return rc == 0 ? 0 : engine_fail(e, rc, "%.200s: %s", e->content.dir,
+                                     err_text(errno));
 }
 
 static int
@@ -307,7 +286,7 @@ ask_part(struct engine *e)
 
     txn_begin(&e->body);
     txn_then(&e->body);
-    txn_range(&e->body, about_key(e, key), NULL);
+    txn_range(&e->body, e->content.about, NULL);
     txn_range(&e->body, part_key(e, key, e->content.next), NULL);
     return engine_ask_txn(e, on_get);
 }
@@ -320,13 +299,14 @@ on_list(struct engine *e, const struct etcd_answer *a)
     struct txn_kv v;
     int rc = txn_read(&e->mem, a->body, &t);
 
+    buf_reset(&e->lines, 0);
     while (rc == 0 && (kv = txn_next(&t, 0, kv)) != NULL &&
            (rc = txn_kv(&e->mem, kv, &v)) == 0) {
-        buf_str(&e->content.buf, str_from(v.key, strlen(e->url.prefix) + 3));
-        buf_char(&e->content.buf, '\n');
+        buf_str(&e->lines, str_from(v.key, strlen(e->url.prefix) + 3));
+        buf_char(&e->lines, '\n');
     }
-    e->news.lines = buf_view(&e->content.buf);
-    return rc == 0 ? e->content.buf.err : rc;
+    e->news.lines = buf_view(&e->lines);
+    return rc == 0 ? e->lines.err : rc;
 }
 
 /* hex "" is before all. */
@@ -349,9 +329,10 @@ content_begin(struct engine *e, const char *dir, const char *hex,
 {
     int rc;
 
-    buf_fini(&e->content.buf);
     e->content.dir = dir;
     text_put(e->content.hex, sizeof(e->content.hex), "%s", hex);
+    head_key(e->content.all, e->url.prefix, "a");
+    head_key(e->content.about, e->content.all, "%s", hex);
     e->content.next = 0;
     e->content.damaged = false;
     if (what == REMOTE_FETCH)
@@ -359,6 +340,5 @@ content_begin(struct engine *e, const char *dir, const char *hex,
     if (what == REMOTE_LIST)
         return ask_list(e, hex);
     rc = what == REMOTE_PUT ? read_file(e, dir) : 0;
-    return rc == 0 ? ask_both(e, what == REMOTE_PUT ? on_put : on_drop)
-                   : end(e, rc);
+    return rc != 0 ? rc : ask_both(e, what == REMOTE_PUT ? on_put : on_drop);
 }

@@ -61,6 +61,7 @@ struct engine {
     struct {           /* see etcd/content.c */
         const char *dir;
         char hex[SHA256_HEX + 1];
+        char all[HEAD_KEY], about[HEAD_KEY]; /* keys of sum and content */
         bool changes;      /* what is asked does */
         bool damaged;      /* in etcd: dropped, however young */
         struct buf buf;

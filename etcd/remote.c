@@ -471,6 +471,7 @@ begin(struct engine *e, const struct remote_at *at)
         e->then = NULL;
     }
     buf_reset(&e->body, 0);
+    buf_fini(&e->content.buf);
     e->queued = NULL;
     drop_push(e);
     e->members.held = false;
@@ -636,6 +637,7 @@ remote_step(void *ctx, struct remote_news *news)
         rc = members_hear(e);
     if (rc != ERR_MORE) {
         e->under_way = false;
+        buf_fini(&e->content.buf);
         drop_push(e);
     }
     if (rc == 0) {
