@@ -206,10 +206,13 @@ class World:
         elif what == "server":
             client.stop()
         else:
-            shutil.rmtree(self.dir(client.host), ignore_errors=True)
+            # At once: no server finds a log whose lock file goes meanwhile.
+            gone = f"{self.work}/gone"
+            os.rename(self.dir(client.host), gone)
             for c in self.clients:
                 if c.host == client.host:
                     c.stop()
+            shutil.rmtree(gone, ignore_errors=True)
         time.sleep(random.uniform(0.5, 3))
 
     def run(self):
