@@ -584,9 +584,9 @@ class Web:
                      head)
         return link, link.getresponse()
 
-    def initialize(self):
+    def initialize(self, **capabilities):
         _, got = self.open({"id": 1, "method": "initialize", "params": {
-            "protocolVersion": "2025-11-25", "capabilities": {},
+            "protocolVersion": "2025-11-25", "capabilities": capabilities,
             "clientInfo": {"name": "c", "version": "1"}}})
         got.read()
         session = got.getheader("Mcp-Session-Id")
@@ -616,6 +616,21 @@ class Web:
             return result
         check(not result.get("isError"), tool, result)
         return json.loads(result["content"][0]["text"])
+
+
+    def asked(self, session, call):
+        """The question that a client gets which waits for a call."""
+        self.id += 1
+        link, got = self.open({"id": self.id, "method": "tasks/result",
+                               "params": {"taskId": call}}, session)
+        end = time.monotonic() + LONG
+        for line in got: # some of them only keep it open
+            if b'"elicitation/create"' in line:
+                link.close()
+                return json.loads(line.removeprefix(b"data:"))
+            if time.monotonic() > end:
+                break
+        raise Failed("the client of a call is asked nothing")
 
 
 class Later:
@@ -701,8 +716,35 @@ def across(scene):
     scene.alike(*hosts)
 
 
+def host_is_gone(scene):
+    """A host dies while its client is asked: another's client is."""
+    cluster = scene.cluster(1)
+    a, b = (Web(Host(scene, name, cluster.urls())) for name in "ab")
+    session = a.initialize(elicitation={})
+    other = b.initialize(elicitation={})
+    a.call(session, "create_task", task_id="t", title="t")
+    call = a.call(session, "request_input", task={"ttl": 600000}, task_id="t",
+                  agent="worker", question="Which?")["task"]["taskId"]
+    a.asked(session, call)
+    # One that asks something itself has a lease of its own.
+    own = b.call(other, "request_input", task={"ttl": 600000}, task_id="t",
+                 agent="writer", question="Why?")["task"]["taskId"]
+    b.asked(other, own)
+    a.process.kill()
+    a.process.wait()
+    question = b.asked(other, call)
+    check("Which?" in question["params"]["message"], "a question", question)
+    b.open({"id": question["id"], "result": {
+        "action": "accept", "content": {"answer": "This one."}}},
+           other)[1].read()
+    got = b.ask(session, "tasks/result", taskId=call)
+    check("This one." in json.dumps(got), "a call of a dead host", got)
+    b.process.terminate()
+    b.process.wait()
+
+
 SCENES = [no_majority, replicas, older_backup, passwords, tls, no_room,
-          wrong_clock, across]
+          wrong_clock, across, host_is_gone]
 
 
 def play(play_scene, mcptask):
