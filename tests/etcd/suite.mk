@@ -57,8 +57,9 @@ $(B)/shared/fixture: $(FIXTURE) $(OBJ) tests/etcd/shared_open.c \
 	  tests/etcd/shared_open.c $(OBJ) $(foreach w,store_open \
 	  store_close,$(call wrap,$(w))) $(ALL_LDFLAGS)
 
-# Which of them are to run: programs conformance interop.
-CLUSTER_SUITES ?= programs conformance interop
+# Which of them are to run. In hosts, each server that a client starts is on a
+# host of its own.
+CLUSTER_SUITES ?= programs conformance interop hosts
 cluster-test: $(BIN) $(SHARED:%=$(B)/shared/%) $(B)/shared/fixture
 	@python3 tests/etcd/with_etcd.py $(MAKE) --no-print-directory -k \
 	  $(CLUSTER_SUITES:%=cluster_%) || [ $$? -eq 77 ]
@@ -74,3 +75,9 @@ cluster_conformance:
 cluster_interop:
 	cd tests/interop && { [ -d node_modules ] || npm ci; } && \
 	  FIXTURE=$(abspath $(B)/shared/fixture) npm test
+
+ON_HOSTS := tasks waits told crew scenarios workflow motion surface who
+cluster_hosts:
+	cd tests/interop && { [ -d node_modules ] || npm ci; } && TEST_HOSTS=1 \
+	  node --test --test-concurrency=2 --test-timeout=240000 \
+	  --test-reporter=spec $(ON_HOSTS:%=%.test.mjs)

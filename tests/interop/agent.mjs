@@ -102,16 +102,27 @@ export const accept = ({ params }) => ({
       [name, type === 'boolean' ? true : `my ${name}`]))
 });
 
-/* A directory for one test, and the environment that puts a store there. */
+/* A directory for one test, and the environment that puts a store there. With
+   TEST_HOSTS each process gets another one, as of a host of its own. */
 export function newStore(t, program = PRODUCT) {
   const dir = mkdtempSync(join(tmpdir(), 'mcptask-interop-'));
+  const store = { dir, program, env: storeEnv(dir) };
+  let hosts = 0;
   t.after(() => rmSync(dir, { recursive: true, force: true }));
-  return { dir, program, env: storeEnv(dir) };
+  if (process.env.TEST_HOSTS && program === PRODUCT) {
+    Object.defineProperty(store, 'env', { enumerable: true, get: () => ({
+      ...storeEnv(dir),
+      MCP_TASK_BASE_DIR: join(dir, `host${hosts++}`),
+      MCP_TASK_ARTIFACTS_DIR: join(dir, 'artifacts')
+    }) });
+  }
+  return store;
 }
 
 export class Agent {
   heard = []; /* notifications, as the client gave them on */
   wire = new Wire();
+  env; /* of its server, if its child is that */
   #child;
   #exit;
   #server; /* or undefined: its child is the server */
@@ -147,10 +158,11 @@ export class Agent {
     const { path, proxy, Transport } = this.kind;
     const headers = token ? { authorization: `Bearer ${token}` } : {};
     if (!path) {
+      this.env = store.env;
       return new Transport({
         command: store.program.command,
         args: [...store.program.stdio(store.dir), ...args],
-        env: store.env,
+        env: this.env,
         stderr: 'inherit'
       });
     }

@@ -45,6 +45,7 @@ export function storeEnv(dir) {
 export class Server {
   users = 0; /* agents that are connected to it */
   #store;
+  #env; /* where it is started again */
   #args;
   #port = 0; /* the same one whenever it is started again */
   #child;
@@ -52,6 +53,7 @@ export class Server {
 
   constructor(t, store, args = []) {
     this.#store = store;
+    this.#env = store.env;
     this.#args = args;
     t.after(() => this.#child?.kill('SIGKILL'));
   }
@@ -61,10 +63,10 @@ export class Server {
     if (this.#child) {
       return;
     }
-    const { program, dir, env } = this.#store;
+    const { program, dir } = this.#store;
     this.#child = spawn(program.command,
       [...program.http(dir, this.#port), ...this.#args],
-      { env, stdio: ['ignore', 'ignore', 'pipe'] });
+      { env: this.#env, stdio: ['ignore', 'ignore', 'pipe'] });
     this.#exit = once(this.#child, 'exit');
     const lines = createInterface({ input: this.#child.stderr });
     const [line] = await Promise.race([once(lines, 'line'), this.#exit]);

@@ -414,7 +414,9 @@ inBoth('what is said survives a restart', async (agent, t, store) => {
     cancel_requested: { reason: 'not needed' } });
   await agent.kill();
 
-  const next = await Agent.start(t, agent.kind, store);
+  /* On the same host: elsewhere it may live for a while yet. */
+  const next = await Agent.start(t, agent.kind,
+    { ...store, env: agent.env ?? store.env });
   assert.equal((await next.tool('get_task', { task_id: 'a', version: 1 }))
     .status, 'open');
   const { task } = await waits(next, { agent: 'ann', until: 'question' });
