@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "etcd/engine.h"
 
 #include <errno.h>
 #include <fcntl.h>

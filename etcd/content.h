@@ -3,7 +3,24 @@
 
 /* content - the contents of artifacts in etcd. */
 
-#include "etcd/engine.h"
+#include "base/sha256.h"
+#include "etcd/head.h"
+
+struct engine;
+
+/* The operation on a content that is under way. */
+struct content {
+    const char *dir;
+    char hex[SHA256_HEX + 1];
+    char all[HEAD_KEY], about[HEAD_KEY]; /* keys of sum and content */
+    bool changes;      /* what is asked does */
+    bool damaged;      /* in etcd: dropped, however young */
+    struct buf buf;
+    uint64_t next;     /* part to fetch */
+    uint64_t parts, bytes, sum;  /* in etcd: of this one; of all */
+    int64_t mod, sum_mod;        /* revisions of these; 0: none */
+    uint64_t at_ms;              /* when this one was put last */
+};
 
 /* Begins what content of store/remote.h says. As an engine_fn. ERR_NOT_FOUND:
    the file, or the content, is not there; ERR_DAMAGED: it is not what hex says,

@@ -3,6 +3,7 @@
 
 /* engine - what the engine knows, and how it asks etcd. */
 
+#include "etcd/content.h"
 #include "etcd/members.h"
 #include "etcd/meta.h"
 #include "etcd/tend.h"
@@ -58,18 +59,7 @@ struct engine {
         uint64_t part; /* asked for next */
     } file;
 
-    struct {           /* see etcd/content.c */
-        const char *dir;
-        char hex[SHA256_HEX + 1];
-        char all[HEAD_KEY], about[HEAD_KEY]; /* keys of sum and content */
-        bool changes;      /* what is asked does */
-        bool damaged;      /* in etcd: dropped, however young */
-        struct buf buf;
-        uint64_t next;     /* part to fetch */
-        uint64_t parts, bytes, sum;  /* in etcd: of this one; of all */
-        int64_t mod, sum_mod;        /* revisions of these; 0: none */
-        uint64_t at_ms;              /* when this one was put last */
-    } content;
+    struct content content;
     struct {           /* see etcd/upload.c */
         int state, fd;
         int64_t end, due_ms, revision;
