@@ -267,7 +267,7 @@ cursor_of(const struct piece *p)
 }
 
 static int
-get_rest(struct piece *p, struct task_event ev, struct str cursor)
+get_rest(struct piece *p, struct task_event *ev, struct str cursor)
 {
     struct place at;
     struct task k;
@@ -275,20 +275,20 @@ get_rest(struct piece *p, struct task_event ev, struct str cursor)
 
     if (!read_place(cursor, &at))
         return bad_cursor(p);
-    rc = tools_event_at(p->s, p->x->a, at.seq, &ev);
+    rc = tools_event_at(p->s, p->x->a, at.seq, ev);
     if (rc == ERR_NOT_FOUND)
         return task_fail(p->x, ERR_INVALID, "cursor", "the state that cursor "
                          "continues is gone; start again without it");
     if (rc == ERR_INVALID)
         return bad_cursor(p);
     if (rc == 0)
-        rc = task_peek(p->s->t, p->x->a, &ev, &k);
+        rc = task_peek(p->s->t, p->x->a, ev, &k);
     return rc == 0 ? get_pieces(p, &k, &at, true)
                    : task_fail_store(p->x, rc);
 }
 
 static int
-get_current(struct piece *p, const struct task_event *ev)
+get_current(struct piece *p, struct task_event *ev)
 {
     struct str cursor = cursor_of(p);
     struct place at = {.seq = ev->r.n};
@@ -297,7 +297,7 @@ get_current(struct piece *p, const struct task_event *ev)
     int rc;
 
     if (cursor.p)
-        return get_rest(p, *ev, cursor);
+        return get_rest(p, ev, cursor);
     rc = task_peek(p->s->t, p->x->a, ev, &k);
     if (rc != 0)
         return task_fail_store(p->x, rc);
@@ -353,7 +353,7 @@ put_event(struct buf *b, const struct task_event *ev, struct arena *a,
 
 int
 tools_put_history(const struct tools *s, const struct task_ctx *x,
-                  struct task_event ev, uint64_t since, uint64_t limit,
+                  struct task_event *ev, uint64_t since, uint64_t limit,
                   size_t room, struct buf *out)
 {
     size_t note_max = room == SIZE_MAX ? room : NOTE_MAX;
@@ -361,35 +361,35 @@ tools_put_history(const struct tools *s, const struct task_ctx *x,
     bool dropped = false;
     int rc = 0;
 
-    buf_printf(out, "{\"task_id\":\"%.*s\"", STR_ARG(ev.id));
-    view_damage_json(out, s->t, ev.id);
+    buf_printf(out, "{\"task_id\":\"%.*s\"", STR_ARG(ev->id));
+    view_damage_json(out, s->t, ev->id);
     buf_z(out, ",\"events\":[");
     room -= cost_from(out, start);
-    for (uint64_t n = 0; rc == 0 && ev.r.n > since && n < limit &&
+    for (uint64_t n = 0; rc == 0 && ev->r.n > since && n < limit &&
                 (x->read_max == 0 || read < x->read_max); n++) {
         start = out->len;
         buf_z(out, n ? "," : "");
-        put_event(out, &ev, x->a, note_max);
+        put_event(out, ev, x->a, note_max);
         cost = cost_from(out, start);
         if (cost > room) {
             out->len = start;
             break;
         }
         room -= cost;
-        read += ev.v.len + READ_COST;
-        rc = task_event_prev(s->t, x->a, &ev);
-        dropped = rc == ERR_NOT_FOUND && ev.r.p != 0;
+        read += ev->v.len + READ_COST;
+        rc = task_event_prev(s->t, x->a, ev);
+        dropped = rc == ERR_NOT_FOUND && ev->r.p != 0;
     }
-    if (rc == 0 && ev.r.n > since)
+    if (rc == 0 && ev->r.n > since)
         buf_printf(out, "],\"truncated\":true,\"next_cursor\":\"%llu\"}",
-                   (unsigned long long)ev.r.n);
+                   (unsigned long long)ev->r.n);
     else
         buf_printf(out, "]%s" WHOLE, dropped ? ",\"older_dropped\":true" : "");
     return rc == ERR_NOT_FOUND ? 0 : rc;
 }
 
 static int
-get_history(struct piece *p, struct task_event ev)
+get_history(struct piece *p, struct task_event *ev)
 {
     struct str cursor = cursor_of(p);
     uint64_t n;
@@ -398,7 +398,7 @@ get_history(struct piece *p, struct task_event ev)
     if (cursor.p && !str_u64(cursor, &n))
         return bad_cursor(p);
     if (cursor.p)
-        rc = tools_event_at(p->s, p->x->a, n, &ev);
+        rc = tools_event_at(p->s, p->x->a, n, ev);
     if (rc == ERR_NOT_FOUND || rc == ERR_INVALID)
         return bad_cursor(p);
     if (rc == 0)
@@ -587,7 +587,7 @@ get(struct piece *p)
     if ((rc = go_back(p, &ev)) != 0)
         return rc;
     if (str_is(section, "history"))
-        return get_history(p, ev);
+        return get_history(p, &ev);
     if (str_is(section, "artifact") ||
         (!section.p && p->args->v[ARG_ARTIFACT_ID].p))
         return get_artifact(p, &ev);

@@ -13,11 +13,11 @@ int tools_list(struct mcp_call *c);
    0, or a code that x->e explains. */
 int tools_put_event(struct mcp_call *c, struct task_ctx *x,
                     const struct task_args *args, uint64_t seq);
-/* Appends the events of a task from ev back to since: at most limit, as many as
-   room and x->read_max allow. With room SIZE_MAX notes are not cut. Returns 0,
-   or an error of task_event_prev. */
+/* Appends the events of a task from *ev, which it moves, back to since: at most
+   limit, as many as room and x->read_max allow. With room SIZE_MAX notes are
+   not cut. Returns 0, or an error of task_event_prev. */
 int tools_put_history(const struct tools *s, const struct task_ctx *x,
-                      struct task_event ev, uint64_t since, uint64_t limit,
+                      struct task_event *ev, uint64_t since, uint64_t limit,
                       size_t room, struct buf *out);
 /* Appends a list of tasks like list_tasks, as much as fits in one answer. */
 void tools_put_list(struct buf *out, const struct task_list *list);

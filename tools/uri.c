@@ -226,7 +226,7 @@ write_text(struct mcp_call *c, struct buf *b, struct task *k,
         view_task_markdown(b, c->arena, k);
     else if (at->event == 0 ||
              (rc = tools_event_at(s, x.a, at->event, &k->ev)) == 0)
-        rc = tools_put_history(s, &x, k->ev, 0, HISTORY_MAX, SIZE_MAX, b);
+        rc = tools_put_history(s, &x, &k->ev, 0, HISTORY_MAX, SIZE_MAX, b);
     return rc;
 }
 
