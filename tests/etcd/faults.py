@@ -38,7 +38,7 @@ def check(so, what, *more):
 
 
 def until(done, what):
-    """Asks again and again; each time asks a server or etcd, so none spins."""
+    """Tries again and again; each try asks a server or etcd, so none spins."""
     end = time.monotonic() + LONG
     while not (got := done()):
         check(time.monotonic() < end, f"never: {what}")
@@ -71,7 +71,7 @@ class Host:
             capture_output=True, text=True, check=False, timeout=LONG)
 
     def good(self, *words, **env):
-        """The output of a command that succeeds and complains of nothing."""
+        """The output of a command that succeeds without a warning."""
         got = self.run(*words, **env)
         check(got.returncode == 0 and not got.stderr, f"{self.name}: {words}",
               got.returncode, got.stdout, got.stderr)
@@ -155,7 +155,7 @@ def code(said):
 # ---- without a majority ----
 
 def refuses(host, server, task, what):
-    """No majority answers: what a server of the host does then."""
+    """What a server of the host does when no majority answers."""
     began = time.monotonic()
     ok, said, _ = server.call("create_task", task_id=task, title=task,
                               idempotency_key=task)
@@ -266,7 +266,7 @@ def replicas(scene):
 # ---- etcd restored from a backup ----
 
 def restore(cluster, file):
-    """Replaces what the nodes have by a snapshot, as one does by hand."""
+    """Replaces the nodes' data with a snapshot, as an operator does."""
     cluster.kill()
     for node in cluster.nodes:
         shutil.rmtree(node.dir)
@@ -279,7 +279,7 @@ def restore(cluster, file):
 
 
 def set_aside(host, text, tasks):
-    """The host says that it has kept a replica, where, and it has the tasks."""
+    """The host says where it has kept a replica, and that has the tasks."""
     kept = host.left("diverged")
     check(len(kept) == 1 and kept[0] in text, f"{host.name} keeps nothing",
           text, os.listdir(host.dir))
@@ -368,7 +368,7 @@ def passwords(scene):
         ok, said, _ = host.serve().call("create_task", task_id="x", title="x")
         check(ok is False and code(said) == "store_readonly",
               f"{host.name}: a write", said)
-    # The password is mended.
+    # The password is corrected.
     wrong.env["MCP_TASK_STORE_AUTH"] = right.env["MCP_TASK_STORE_AUTH"]
     check(scene.alike(right, wrong) == ["after", "before", "then"],
           "with a password", right.ids())

@@ -1,6 +1,6 @@
-/* An agent is an official client and a server on the store of the test: a
-   process of its own on stdio, or the one that serves the store over HTTP,
-   which is started by the first agent that needs it. */
+/* An agent is an official client with a server on the test's store: a process
+   of its own on stdio, or the one server over HTTP, which the first agent that
+   needs it starts. */
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -39,8 +39,8 @@ const V2 = {
 };
 const PATHS = { http: '/mcp', sse: '/sse' }; /* none: its own server */
 
-/* The old client offers 2025-11-25 whatever one asks of it, so an older offer
-   is written into its initialize on the way out. */
+/* The old client always offers 2025-11-25, so an older offer is written into
+   its initialize on the way out. */
 const sdk = (over, rev) => ({
   name: `sdk 1.32.2 on ${over} at ${rev}`,
   rev,
@@ -94,7 +94,7 @@ export const REMOTES = [remote('http'), remote('sse')];
    two seconds before it asks the server for it. */
 export const REMOTE_AUTO = remote('http', '--protocol', 'auto');
 
-/* A user who agrees to whatever a form asks. */
+/* A user who accepts every form. */
 export const accept = ({ params }) => ({
   action: 'accept',
   content: Object.fromEntries(
@@ -181,8 +181,8 @@ export class Agent {
     });
   }
 
-  /* The process is listened to beside the transport, since that drops what
-     it does not know. */
+  /* Reads the process beside the transport, which drops what it does not
+     know. */
   #tap(transport) {
     const start = transport.start.bind(transport);
     const send = transport.send.bind(transport);
@@ -248,7 +248,7 @@ export class Agent {
     return this.wire.messages.at(-1).error.code;
   }
 
-  /* Wants to hear of changes of a resource, and of the list of them. */
+  /* Subscribes to changes of a resource, and of the list of them. */
   async subscribe(uri) {
     if (this.kind.rev === MODERN) {
       this.#listening = await this.client.listen(
@@ -264,15 +264,15 @@ export class Agent {
     }));
   }
 
-  /* Waits until the client was told of this as often as n says. */
+  /* Waits until the client was told of this n times. */
   hears(method, uri, n = 1) {
     const is = (note) => note.method === `notifications/resources/${method}`
       && (!uri || note.params.uri === uri);
     return this.wire.until(() => this.heard.filter(is).length >= n);
   }
 
-  /* Waits until it has a server again, which it can be asked: over SSE the
-     stream has to be open for that. */
+  /* Waits until it has a server again that can ask it: over SSE the stream has
+     to be open for that. */
   async reconnects() {
     while (this.kind.path === PATHS.sse) {
       try {
@@ -283,14 +283,14 @@ export class Agent {
     }
   }
 
-  /* Whether it has to subscribe anew when the server was killed: with the SDKs
-     an SSE stream does not say which one it goes on with. */
+  /* Whether it has to subscribe again after the server was killed: an SSE
+     stream of the SDKs does not say which one it resumes. */
   forgets() {
     return this.kind.rev === MODERN || this.kind.path === PATHS.sse;
   }
 
-  /* Ends as a client does: on stdio by end of file, and the process must go
-     by itself; else the server may go with the last who used it. */
+  /* Ends as a client does: on stdio by end of file, after which the process
+     must end by itself; otherwise the server ends with its last agent. */
   async close() {
     await this.client.close();
     if (!this.#server) {
@@ -321,7 +321,7 @@ export class Agent {
 const META = 'io.modelcontextprotocol/';
 export const EXTENSION = { extensions: { [`${META}tasks`]: {} } };
 
-/* A request of the newest revision, which says all there is to be known. */
+/* A request of the newest revision, which carries its own envelope. */
 export const modern = (id, method, params,
   { version = MODERN, capabilities = {} } = {}) => ({
   jsonrpc: '2.0',
@@ -337,7 +337,7 @@ export const modern = (id, method, params,
   }
 });
 
-/* A server without a client between: messages as the test writes them. */
+/* A server without a client: the test writes the messages. */
 export class Raw {
   #wire = new Wire();
   #exit;
@@ -352,7 +352,7 @@ export class Raw {
     t.after(() => this.child.kill('SIGKILL'));
   }
 
-  /* What came that is no notification. */
+  /* The messages that are not notifications. */
   #answers() {
     return this.#wire.messages.filter((m) => !m.method);
   }
@@ -374,7 +374,7 @@ export class Raw {
     return this.#answers()[n];
   }
 
-  /* The first message that is so. */
+  /* The first message that passes the test. */
   async hears(is) {
     await this.#until(() => this.#wire.messages.some(is));
     return this.#wire.messages.find(is);
@@ -385,7 +385,7 @@ export class Raw {
       this.#exit.then(() => assert.fail('the server has ended'))]);
   }
 
-  /* The line that came last, as it came. */
+  /* The last line, unparsed. */
   last() {
     return this.#wire.last;
   }

@@ -1,6 +1,6 @@
-/* What the suite does not reach: official clients, on each transport that they
-   have, with tools that ask them, tell them how far they are, or let them come
-   back. The server is the fixture of the suite; see make conformance. */
+/* What the suite does not test: official clients, on each of their transports,
+   with tools that ask them, report progress, or have them come back. The server
+   is the suite's fixture; see make conformance. */
 
 import assert from 'node:assert/strict';
 
@@ -18,7 +18,7 @@ const SAMPLE = {
 };
 const ROOTS = { roots: [{ uri: 'file:///home', name: 'home' }] };
 
-/* The clients name what they handle by its method, the older by its schema. */
+/* Clients name what they handle by its method, older ones by its schema. */
 function answering(elicit) {
   return (client) => {
     const old = client.constructor.name === 'Client'
@@ -68,7 +68,7 @@ onEach('questions to a user', ELICITED, async (agent) => {
     'test_input_required_result_multiple_inputs'), /all three/);
   assert.match(await text(agent, 'test_input_required_result_request_state'),
     /true/);
-  /* Before, only tools can ask. */
+  /* In older revisions only tools can ask. */
   if (agent.kind.rev === MODERN) {
     const { messages } = await agent.client.getPrompt(
       { name: 'test_input_required_result_prompt' });

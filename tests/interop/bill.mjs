@@ -1,5 +1,5 @@
-/* What an agent pays for its work: how often it calls a tool, and how many
-   bytes of arguments and results pass behind tools/list. */
+/* What its work costs an agent: how many calls of tools, and how many bytes of
+   arguments and results, without tools/list. */
 
 import assert from 'node:assert/strict';
 
@@ -7,7 +7,7 @@ import * as types from '@modelcontextprotocol/sdk/types.js';
 
 import { KINDS, MODERN } from './agent.mjs';
 
-/* The clients that scenes are played with, in both eras. */
+/* The clients that play the scenes, in both eras. */
 export const ERAS = KINDS.filter((kind) => kind.path !== '/sse'
   && [MODERN, '2025-11-25'].includes(kind.rev));
 export const SCENES = ERAS.filter(({ name }) => /^sdk|pinned/.test(name));

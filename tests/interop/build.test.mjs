@@ -1,5 +1,5 @@
-/* A build of 40 minutes: one agent starts it and may go, another waits for it,
-   a third has a word to say. The build is a stand-in that does what the test
+/* A build of 40 minutes: one agent starts it and may leave, another waits for
+   it, a third sends messages. The build is a stand-in that does what the test
    writes into a pipe, and ends with the test. */
 
 import assert from 'node:assert/strict';
@@ -23,7 +23,7 @@ const STAND_IN = `while read -r line; do
   esac
 done <"$0"`;
 
-/* A build that runs, or waits to be told to. */
+/* A build, which runs or waits for orders. */
 class Build {
   constructor(t, store, name) {
     this.store = store;
@@ -37,7 +37,7 @@ class Build {
     writeSync(this.fd, `${line}\n`);
   }
 
-  /* Starts it, as an agent does in its shell: its task. */
+  /* Starts it as an agent does in its shell. Returns its task. */
   async start(bill, ...options) {
     const args = ['run', '--every', '1', '-a', 'builder', ...options, '--',
       'sh', '-c', STAND_IN, this.path];
@@ -61,7 +61,7 @@ class Build {
   }
 }
 
-/* Waits until a task is so. */
+/* Waits for a task. */
 async function reaches(agent, task_id, is) {
   for (;;) {
     const task = await agent.tool('get_task', { task_id });
@@ -76,7 +76,8 @@ async function reaches(agent, task_id, is) {
 const wait = (bill, task_id, until) => bill.tool('wait_for_task',
   { task_id, agent: 'waiter', until, timeout_seconds: 50 });
 
-/* It fails after a while; its log is long, and who waits reads little of it. */
+/* It fails after a while. Its log is long, and the waiting agent reads little
+   of it. */
 async function fails({ t, store, builder, waiter, lead, witness }) {
   const build = new Build(t, store, 'fails');
   const task_id = await build.start(builder, '-d', '--title', 'Build it all');
@@ -95,7 +96,7 @@ async function fails({ t, store, builder, waiter, lead, witness }) {
   assert.equal(task.status, 'in_progress');
   assert.equal(task.lease.agent, 'builder');
   assert.equal(ended, false);
-  /* The supervisor hears nothing in the place of its agent. */
+  /* The supervisor reads no messages meant for its agent. */
   const { messages } = await builder.tool('save_checkpoint',
     { task_id, agent: 'builder' });
   assert.deepEqual(messages.map(({ from, text }) => [from, text]),
@@ -117,7 +118,7 @@ async function fails({ t, store, builder, waiter, lead, witness }) {
     + '20003:part-20001.c:7: error: no space left\n');
 }
 
-/* It goes the wrong way, and another agent says so. */
+/* Another agent asks it to stop. */
 async function isStopped({ t, store, builder, waiter, lead }) {
   const build = new Build(t, store, 'is stopped');
   const task_id = await build.start(builder, '-d');
@@ -132,8 +133,8 @@ async function isStopped({ t, store, builder, waiter, lead }) {
   assert.deepEqual([status, exit_code], ['cancelled', 143]);
 }
 
-/* Its supervisor is killed: only when the last of its processes is gone, it is
-   told as failed, and the one that waits hears of it. */
+/* Its supervisor is killed: only when the last of its processes is gone, the
+   task fails, and the waiting agent is told. */
 async function isLost({ t, store, builder, waiter, witness }) {
   const build = new Build(t, store, 'is lost');
   const task_id = await build.start(builder);
@@ -141,8 +142,8 @@ async function isLost({ t, store, builder, waiter, witness }) {
   const met = wait(waiter, task_id, 'terminal');
   met.then(() => { ended = true; });
   process.kill(build.supervisor(), 'SIGKILL');
-  /* The one in front waits for the group; so does whoever would start it
-     again. */
+  /* The process in front waits for the group, and nobody can start the build
+     again meanwhile. */
   assert.throws(() => execFileSync(SERVER,
     ['run', '-a', 'builder', task_id, '--', 'true'],
     { env: { ...process.env, ...store.env }, stdio: 'pipe' }),
@@ -157,8 +158,8 @@ async function isLost({ t, store, builder, waiter, witness }) {
   assert.equal((await build.exit)[0], 1);
 }
 
-/* Each of the builder, the one who waits and the third, with a bill for each
-   build: calls, and bytes at most. */
+/* The builder, the waiting agent and the third one, with the most calls and
+   bytes that each build may cost them. */
 const PLAYS = [
   [fails, [[2, 768], [3, 2560], [1, 640]]],
   [isStopped, [[1, 320], [2, 2560], [1, 640]]],

@@ -1,7 +1,7 @@
 /* The official conformance suite, in both its requirement sets and for the
-   older revisions, against the fixture: all of it must pass, without a
-   warning. Then what can run against the product itself. There is no list of
-   what may fail; one check the suite itself always skips.
+   older revisions, against the fixture: all of it must pass, without a warning.
+   Then what can run against the product itself. No check may fail; the suite
+   itself always skips one.
 
    usage: node conformance.mjs FIXTURE MCPTASK
 
@@ -28,8 +28,8 @@ const END_MS = 1000; /* what the server promises */
 const SUITE_MS = 300000;
 const SKIPPED = 'tasks-status-notifications'; /* always, by the suite */
 
-/* What the fixture has to reach: checks, and scenarios by whether the set
-   scores them. One check more is made where tools/list answers as SSE. */
+/* What the fixture must pass: checks, and scenarios by whether the set scores
+   them. If tools/list answers as SSE, there is one more check. */
 const FIXTURE = [
   { rev: '2025-11-25', checks: [83, 84], scored: 30, unscored: 3 },
   { rev: '2026-07-28', checks: [196, 197], scored: 37, unscored: 13 },
@@ -37,7 +37,7 @@ const FIXTURE = [
   { rev: '2025-03-26', checks: [3], whole: true }
 ];
 
-/* The scenarios that need no tool or prompt of the suite's own. */
+/* The scenarios that need none of the suite's tools and prompts. */
 const PRODUCT = [
   {
     rev: '2025-11-25',
@@ -59,13 +59,13 @@ const PRODUCT = [
   }
 ];
 
-/* What a promise gives, or null after ms. */
+/* The value of a promise, or null after ms. */
 function within(ms, promise) {
   return Promise.race([promise, sleep(ms, null, { ref: false })]);
 }
 
-/* A server with a store of its own: its process and its address, which it
-   says on the first line. */
+/* A server with its own store: its process, and its address, which it prints on
+   the first line. */
 async function start(command, args, dir) {
   mkdirSync(dir);
   const child = spawn(command, args, {
@@ -84,7 +84,7 @@ async function start(command, args, dir) {
   return { child, url: `${url}/mcp` };
 }
 
-/* What is wrong with how it ends. */
+/* Ends it. Returns what was wrong with that. */
 async function stop({ child }) {
   const exit = child.exitCode === null && child.signalCode === null
     ? once(child, 'exit') : [child.exitCode, child.signalCode];
@@ -95,9 +95,9 @@ async function stop({ child }) {
     : [`the server did not end well on SIGTERM: ${code} ${signal ?? ''}`];
 }
 
-/* Runs the suite: its scenarios with their checks, and whether the set
-   scores them. The suite lists, behind all results, those that it does not
-   score. */
+/* Runs the suite. Returns its scenarios with their checks, and whether the set
+   scores them. The suite lists those that it does not score after all
+   results. */
 async function run(url, how, dir) {
   const text = await new Promise((done, fail) => execFile(NODE,
     [SUITE, 'server', '--url', url, ...how, '-o', dir],
@@ -126,12 +126,12 @@ async function run(url, how, dir) {
 
 const count = (scenarios, status) => scenarios.flatMap((s) => s.checks)
   .filter((check) => check.status === status).length;
-/* INFO is no judgement. */
+/* INFO is not a verdict. */
 const faults = (s) => s.checks.filter(({ id, status }) =>
   status !== 'SUCCESS' && status !== 'INFO'
   && !(status === 'SKIPPED' && id === SKIPPED));
 
-/* Prints what came of it; returns what is wrong. */
+/* Prints the results. Returns what is wrong. */
 function judge(what, scenarios, want) {
   const part = (scored) => {
     const all = scenarios.filter((s) => s.scored === scored);
@@ -163,7 +163,7 @@ function judge(what, scenarios, want) {
   return wrong.map((line) => `${what}: ${line}`);
 }
 
-/* Plays these runs against one server. */
+/* Does these runs against one server. */
 async function play(name, server, runs, dir) {
   const wrong = [];
 
@@ -178,7 +178,7 @@ async function play(name, server, runs, dir) {
   return wrong;
 }
 
-/* One task, so that there is a resource to be read. */
+/* Creates a task, which gives a resource to read. */
 async function fill(url) {
   const answer = await fetch(url, {
     method: 'POST',

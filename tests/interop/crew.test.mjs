@@ -1,7 +1,6 @@
-/* Five agents on forty tasks that depend on each other, played to the end.
-   The test knows what is ready, and lets one of them finish after the other:
-   so what has to be given next, and that nobody waits while there is work, is
-   a matter of order, and not of time. */
+/* Five agents do forty tasks that depend on each other. The test knows what is
+   ready and has one agent finish after the other: so which task comes next, and
+   whether anybody waits while there is work, depends on order, not on time. */
 
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
@@ -14,9 +13,9 @@ import * as tasks from './tasks.mjs';
 
 const CREW = ['ann', 'bob', 'cat', 'dan', 'eve'];
 
-/* Four parts, the last two of which wait for a part each: a plan, six changes,
-   two tests of three of them each, a release. At times more of them are ready
-   than there are agents, at times fewer. */
+/* Four parts, the last two of which depend on one part each: a plan, six
+   changes, two tests of three changes each, a release. Sometimes more tasks are
+   ready than there are agents, sometimes fewer. */
 const PARTS = [0, 10, 20, 30];
 const AFTER = [[], [0], [0], [0], [0], [0], [0], [1, 2, 3], [4, 5, 6], [7, 8]];
 const PLAN = PARTS.flatMap((first) => AFTER.map((after, i) => ({
@@ -62,7 +61,7 @@ class Board {
   }
 }
 
-/* ---- how an agent waits for a task: its answer, and how to end it ---- */
+/* ---- how an agent waits for a task, and ends it ---- */
 
 function plainly(bill, args) {
   const end = new AbortController();
@@ -72,8 +71,8 @@ function plainly(bill, args) {
   };
 }
 
-/* As a call that goes on without its request. What its host does to know the
-   end, is not what the agent pays. */
+/* As a deferred call. What its host does to learn of the end costs the agent
+   nothing. */
 function deferred(bill, args) {
   const { agent } = bill;
   const wait = agent.isNew ? notified(agent, args) : followed(agent, args);
@@ -115,7 +114,7 @@ function notified(agent, args) {
 
 /* ---- the play ---- */
 
-/* Has all tasks done, by agents that wait as wait has it. */
+/* Has all tasks done by agents that wait in this way. */
 async function play(board, crew, overseer, wait) {
   const waits = new Map();
   const owed = new Set(); /* whose answers have not come */
@@ -135,13 +134,13 @@ async function play(board, crew, overseer, wait) {
       changed();
     }).catch((e) => changed(e));
   };
-  /* Until so many tasks were given; more of them cannot be. */
+  /* Waits until this many tasks were given; there cannot be more. */
   const until = (n) => new Promise((done, failed) => {
     changed = (e) => e ? failed(e) : board.given >= n && done();
     changed();
   });
 
-  /* Whoever waits gets what is ready, and no other task. */
+  /* Agents that wait get the ready tasks, and no others. */
   const all = async (idle, act) => {
     const next = board.ready().slice(0, idle);
     const n = board.given + next.length;

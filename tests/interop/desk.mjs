@@ -1,6 +1,6 @@
-/* A desk is a page in Debian's browser, on the server of a store of its own,
-   and an agent in another process on that store. A page may not complain of
-   anything, but for what a test expects. */
+/* A desk is a page in Debian's browser, on a server with its own store, and an
+   agent in another process on that store. A page may report no error except
+   those that a test expects. */
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { Agent, KINDS, newStore } from './agent.mjs';
 import { Server } from './server.mjs';
 
 export const LIMIT = { timeout: 90000 };
-export const SOON = 5000; /* of what takes less than one second where nobody hurries */
+export const SOON = 5000; /* for what takes 1 s on an idle machine */
 const STDIO = KINDS.find((kind) => !kind.path && kind.rev === '2025-11-25');
 const profile = mkdtempSync(join(tmpdir(), 'mcptask-page-'));
 export let browser;
@@ -80,7 +80,7 @@ export const unfold = (page) =>
 export const cardOf = (page, lane, title) =>
   page.locator(`.lane.${lane} .card`, { hasText: title });
 
-/* How long it takes until it is there, having been begun by fn. */
+/* How long it takes from fn until it is there. */
 export async function timed(t, what, locator, fn) {
   const from = performance.now();
   await fn();
@@ -88,7 +88,7 @@ export async function timed(t, what, locator, fn) {
   t.diagnostic(`${what}: ${Math.round(performance.now() - from)} ms`);
 }
 
-/* What a server knows carol by. */
+/* How a server knows carol. */
 export function tokens(t, mark = '') {
   const dir = mkdtempSync(join(tmpdir(), 'mcptask-page-'));
   const file = join(dir, 'tokens');

@@ -14,7 +14,7 @@ export function eachKind(what, kinds, body, program) {
   }
 }
 
-/* The same with a task there, and another process that made it. */
+/* The same with a task, and another process that made it. */
 export function eachBeside(what, kinds, task, body) {
   eachKind(what, kinds, async (t, kind, store) => {
     const other = await Agent.start(t, OTHER, store);

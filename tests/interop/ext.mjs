@@ -11,8 +11,8 @@ import { accept, Agent, EXTENSION, MODERN, modern, WHO } from './agent.mjs';
 const ENDPOINT = 'interop';
 export const POLL = 100;
 
-/* What a host does: sends a request of the extension, again where the server
-   is not there, and gives what comes. */
+/* What a host does: sends a request of the extension, again if there is no
+   server, and returns the answer. */
 function dispatching(agent, store) {
   let n = 0;
 
@@ -96,7 +96,7 @@ const send = async (agent, method, params) => (await agent.rawDispatch(
   modern(0, method, params,
     { capabilities: { elicitation: {}, ...EXTENSION } }))).result;
 
-/* Makes a task that nobody drives: its id. */
+/* Makes a task that nobody polls. Returns its id. */
 export async function create(agent, name, args = {}) {
   const { resultType, taskId } = await send(agent, 'tools/call',
     { name, arguments: args });
@@ -104,11 +104,11 @@ export async function create(agent, name, args = {}) {
   return taskId;
 }
 
-/* Calls a tool, which may go on without its request: its first result. */
+/* Calls a tool, perhaps as a deferred call. Returns its first result. */
 export const request = (agent, name, args) =>
   send(agent, 'tools/call', { name, arguments: args });
 
-/* How a task ends, by notification: whoever polls comes too late. */
+/* How a task ends, by its notification, which a poll would miss. */
 export async function ended(agent, taskId) {
   const has = (task) => task.taskId === taskId && task.status !== 'working';
   const of = ({ method, params }) => method === 'notifications/tasks'

@@ -1,7 +1,7 @@
-/* The tasks of both revisions as their own package has them, ext-tasks with
-   client 2.4.0: those of 2025-11-25 on each transport, the extension of
-   2026-07-28 over HTTP, where it leaves the sending to its host. Then, on
-   stdio, what no client does, and one record in two dialects. */
+/* The tasks of both revisions with their own package, ext-tasks with client
+   2.4.0: those of 2025-11-25 on each transport, the extension of 2026-07-28 over
+   HTTP, where it leaves sending to its host. Then, on stdio, what no client
+   does, and one record in two dialects. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -82,7 +82,7 @@ describe('ext-tasks', { concurrency: 6 }, () => {
     await agent.leave();
   });
 
-  /* By a reference, which its host has put away. */
+  /* By a reference that its host has stored. */
   onEach('killed while a call waits', [...OLD, ...NEW],
     async (more, store) => {
       const agent = await more();
@@ -119,7 +119,7 @@ describe('ext-tasks', { concurrency: 6 }, () => {
       const silence = () => new Promise(() => {});
       const agent = await more({ answer: silence });
       const execution = await call(agent, 'multi_input');
-      /* The old dialect asks both at a time; who is detached refuses more. */
+      /* The old dialect asks both at once; a detached client refuses more. */
       await isAsked(agent, agent.isNew ? 1 : 2);
       const reference = execution.serializeReference();
       await agent.kill();
@@ -156,7 +156,7 @@ describe('ext-tasks at 2025-11-25', { concurrency: 6 }, () => {
     await agent.leave();
   });
 
-  /* The client makes a task of what it is asked. */
+  /* The client answers a question with a task. */
   const bound = (elicitation, ended) => ({
     prepare(client) {
       const receiver = bindTaskReceiver(client, {
@@ -266,7 +266,7 @@ describe('ext-tasks at 2026-07-28', { concurrency: 6 }, () => {
     await agent.leave();
   });
 
-  /* The notification takes the place of a poll. */
+  /* The notification replaces a poll. */
   onEach('an execution that is notified', NEW, async (more) => {
     const agent = await more();
     const execution = await call(agent, 'confirm_delete', { filename: 'f' });

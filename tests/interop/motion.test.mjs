@@ -1,5 +1,5 @@
-/* What moves while clients are connected: resources that other processes
-   change, and a server that dies and comes back on the same port. */
+/* Changes while clients are connected: resources that other processes change,
+   and a server that dies and comes back on the same port. */
 
 import assert from 'node:assert/strict';
 
@@ -65,7 +65,7 @@ onEach('goes on when the server was killed', [...ON_HTTP, REMOTE_AUTO],
     await change(agent, 'two');
   });
 
-/* A session has its subscriptions again, and what came while there was no
+/* A session gets its subscriptions back, and what it missed while there was no
    server. */
 onEach('hears after the server was killed', ON_HTTP,
   async (agent, other, store) => {

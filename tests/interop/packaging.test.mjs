@@ -1,8 +1,7 @@
-/* What others install. The bundle is judged, opened and started with the tools
-   of its own format, and the packages of npm with npm; server.json by what the
-   registry asks: its schema of 2025-12-11 and what it checks beyond that, as
-   far as they concern what stands there, with no member that they do not
-   know. */
+/* What others install. The bundle is checked, opened and started with the tools
+   of its format, and the npm packages with npm. server.json is checked against
+   the registry's schema of 2025-12-11 and its further rules, as far as they
+   apply, and may have no unknown member. */
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -32,8 +31,8 @@ const BUNDLE = run('sh', 'packaging/pack.sh', 'mcpb', SERVER);
 const SERVER_JSON = read(TREE, 'build', 'server.json');
 const [, VERSION] = run(SERVER, '--version').split(' ');
 
-/* An agent on what the bundle holds, started as a host does it that has the
-   user's choices and knows these directories. */
+/* An agent on the bundle's program, started as a host does with the user's
+   settings and these directories. */
 async function installed(t, store, userConfig, systemDirs) {
   const at = join(store.dir, 'extension');
   mcpb('unpack', BUNDLE, at);
@@ -58,7 +57,7 @@ test('the tool of bundles takes ours', LIMIT, (t) => {
   assert.equal(read(dir, 'manifest.json').version, VERSION);
 });
 
-/* What is done through the bundle is there for a client that has this
+/* What the bundle's server stores is there for a client with this
    environment. */
 async function shares(t, store, agent, env) {
   await agent.tool('create_task', { task_id: 'x', title: 'One' });

@@ -1,5 +1,5 @@
-/* What a person does on the page: each act is a call of a tool, with the
-   version that was shown, and what it changed can be taken back. */
+/* What a person does on the page: each action calls a tool with the version
+   that was shown, and can be undone. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -8,7 +8,7 @@ import { cardOf, desk, LIMIT, live, SOON, tokens } from './desk.mjs';
 
 const button = (page, name) => page.getByRole('button', { name, exact: true });
 
-/* Fills the form that is open, and sends it. */
+/* Fills in the open form, and sends it. */
 async function fill(page, values, verb) {
   const form = page.locator('#form');
 
@@ -53,7 +53,7 @@ test('a task is made, edited, and both taken back', LIMIT, async (t) => {
   assert.deepEqual([back.title, back.priority, back.current_owner],
     ['First', 2, undefined]);
 
-  /* What nobody changed is not sent. */
+  /* Unchanged fields are not sent. */
   await page.keyboard.press('e');
   await fill(page, {}, 'Save');
   assert.equal((await get('x.0')).version, back.version);

@@ -1,4 +1,4 @@
-/* How the page looks: held against stored pictures, looked through by axe, and
+/* How the page looks: compared with stored pictures, checked by axe, and
    printed. */
 
 import assert from 'node:assert/strict';
@@ -11,7 +11,7 @@ import { alike, differs, dressed, morning } from './screens.mjs';
 const AXE = readFileSync(new URL('node_modules/axe-core/axe.min.js',
   import.meta.url), 'utf8');
 
-/* What axe finds, a line each. */
+/* The findings of axe, one a line. */
 async function faults(page) {
   await page.evaluate(AXE);
   const { violations } = await page.evaluate(() =>
@@ -54,7 +54,7 @@ test('it looks as it did', LIMIT, async (t) => {
       }
     }
   }
-  /* What is not there is noticed. */
+  /* A missing part is noticed. */
   await go('');
   await live(page);
   await dressed(page);

@@ -1,5 +1,5 @@
-/* What the page tells, and what it costs: requests, the address, what it says
-   while nobody sees it, cards and texts to be read. */
+/* What the page tells, and what that costs: requests, the address, notices
+   while nobody looks, cards and texts. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -8,7 +8,7 @@ import { browser, cardOf, desk, LIMIT, live, SOON, timed, tokens, unfold }
   from './desk.mjs';
 import { morning } from './screens.mjs';
 
-/* What the page asks for from now on, by name. */
+/* The requests of the page from now on, by name. */
 function requests(page) {
   const all = [];
 
@@ -72,7 +72,7 @@ test('a card says why it is where it is', LIMIT, async (t) => {
   await worker.tool('update_task', { task_id: 'api-141', agent: 'claude-code',
     status: 'cancelled', reason: 'no longer wanted' });
   await page.getByText('blocked by api-141, which is cancelled').waitFor();
-  /* Compact: what is to be known at a glance. */
+  /* Compact: what one needs at a glance. */
   const meta = cardOf(page, 'ready', 'db-3').locator('.meta');
   assert.ok(await meta.isVisible());
   await page.getByRole('button', { name: 'Compact' }).click();
@@ -155,7 +155,7 @@ test('filters stand in the address', LIMIT, async (t) => {
   await page.getByRole('button', { name: 'Clear' }).click();
   await cards(10);
   await page.waitForURL(/:\d+\/#?$/);
-  /* j and k, from wherever one is. */
+  /* j and k, from anywhere. */
   const at = () => page.evaluate(() => document.activeElement.textContent);
   await page.locator('#board').focus();
   await page.keyboard.press('j');

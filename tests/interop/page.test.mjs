@@ -1,5 +1,5 @@
-/* The page for people: it draws what other processes do to the store, answers
-   agents that wait, and takes no text for anything else. */
+/* The page: it shows the changes of other processes, answers agents that wait,
+   and shows stored text only as text. */
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -20,8 +20,8 @@ function gate() {
   return { open, opened };
 }
 
-/* Each answer to a list_tasks of the page that fits comes when the promise
-   that until returns is kept. */
+/* Delays the page's list_tasks that match until the promise that until returns
+   is resolved. */
 async function hold(page, fits, until) {
   await page.route('**/mcp', async (route) => {
     const { params } = route.request().postDataJSON();
@@ -37,7 +37,7 @@ async function hold(page, fits, until) {
   });
 }
 
-/* As tests/serve/t_page.c has it, of what the terminal shows. */
+/* As tests/serve/t_page.c tests what the terminal shows. */
 test('each task has its column', LIMIT, async (t) => {
   const { page, worker, go } = await desk(t);
   const file = new URL('../lib/columns.h', import.meta.url);
@@ -253,7 +253,7 @@ test('the keyboard does it all', LIMIT, async (t) => {
   const press = (...keys) => keys.reduce((was, key) =>
     was.then(() => page.keyboard.press(key)), Promise.resolve());
   const focus = () => page.evaluate(() => document.activeElement.textContent);
-  /* Where the browser moves it in an event of its own. */
+  /* The browser moves it in a separate event. */
   const focused = (text) => page.waitForFunction((s) =>
     document.activeElement.textContent === s, text, { timeout: SOON })
     .catch(async () => assert.equal(await focus(), text));
@@ -282,7 +282,7 @@ test('the keyboard does it all', LIMIT, async (t) => {
   await press('Escape');
   await page.locator('#task:not([open])').waitFor({ state: 'attached' });
   await focused('Task 3');
-  /* That it was closed is told later, and moves nobody who went on. */
+  /* The close event comes later, and does not move the focus again. */
   assert.equal(await page.evaluate(async () => {
     show('t.3');
     $('task').close();
@@ -396,7 +396,7 @@ test('what is being written stays', LIMIT, async (t) => {
   await live(page);
   await draft.fill('half');
 
-  /* Something changes while all is read anew, as it is now and then. */
+  /* Something changes during one of the occasional full reads. */
   await hold(page, (args) => !args.changed_since && !args.query,
     () => {
       read.open();
@@ -465,7 +465,7 @@ test('a history has no hole, an error is said once', LIMIT, async (t) => {
   await go('#task/e.1');
   await live(page);
   await rows.nth(1).waitFor();
-  /* It hears of none of these until there are more than it asks for. */
+  /* It learns of none of these until there are more than it asks for. */
   await hold(page, () => true, () => opened);
   for (let n = 1; n < 70; n++) {
     await change(n);
@@ -486,7 +486,7 @@ test('a history has no hole, an error is said once', LIMIT, async (t) => {
   await worker.close();
 });
 
-/* What a host of MCP Apps does, as far as the page needs it. */
+/* As much of a host of MCP Apps as the page needs. */
 const HOST = `<!doctype html><iframe sandbox="allow-scripts"
   style="width:1200px;height:640px"></iframe><script>
   const frame = document.querySelector('iframe');
@@ -504,7 +504,7 @@ const HOST = `<!doctype html><iframe sandbox="allow-scripts"
   });
 </script>`;
 
-/* The board in the frame of a host that calls tools so. */
+/* The board in the frame of a host that calls tools in this way. */
 async function framed(page, worker, callTool) {
   const { tools } = await worker.client.listTools();
   const uri = tools.find((tool) => tool.name === 'list_tasks')
@@ -533,7 +533,7 @@ test('it works in the frame of a host', LIMIT, async (t) => {
     question: 'Well?', options: ['Yes'] });
   await inner.getByRole('button', { name: 'Yes' }).click();
   await inner.locator('.lane.ready .card', { hasText: 'Framed' }).waitFor();
-  /* Such a frame may not submit forms, and keeps nothing. */
+  /* Such a frame may not submit forms, and stores nothing. */
   await inner.getByRole('button', { name: 'Done' }).click();
   await inner.locator('.lane.done:not(.fold)').waitFor();
   await inner.getByRole('button', { name: 'New task' }).click();

@@ -1,4 +1,4 @@
-/* What no official client sends, but some client does. */
+/* What no official client sends, but other clients do. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';

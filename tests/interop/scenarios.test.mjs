@@ -1,4 +1,4 @@
-/* What work with other agents costs: bytes and calls, behind tools/list. */
+/* What work with other agents costs: bytes and calls, without tools/list. */
 
 import assert from 'node:assert/strict';
 

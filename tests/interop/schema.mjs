@@ -1,5 +1,5 @@
-/* The official JSON schemas, which the conformance suite carries, and the
-   check of one message of a server against that of its revision. There is no
+/* The official JSON schemas, from the conformance suite, and the check of a
+   server's message against that of its revision. There is no
    schema of 2024-11-05: messages of that revision are checked as 2025-03-26,
    which added to it and changed nothing that mcptask sends. What the tasks
    extension added to 2026-07-28 is checked as its own client does. */

@@ -1,4 +1,4 @@
-/* Pictures of the page, held against stored ones. */
+/* Pictures of the page, compared with stored ones. */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -60,16 +60,16 @@ export async function morning(worker) {
 /* ---- pictures ---- */
 
 /* A picture of the page in blocks of 8 by 8 points, as the PNG of their
-   luminance: small, and alike wherever the same font is drawn. */
+   luminance: small, and equal on every machine with the same font. */
 const BLOCK = 8;
-const NEAR = 24; /* of 255: as far as the edges of letters differ */
+const NEAR = 24; /* of 255: more than the edges of letters differ */
 const MOST = 0.01; /* of the blocks may differ by more */
 
 const FONT = [400, 700].map((weight) => ({ weight, data: readFileSync(new URL(
   `node_modules/@fontsource/inter/files/inter-latin-${weight}-normal.woff2`,
   import.meta.url)).toString('base64') }));
 
-/* Draws the page with that font, which is no machine's own. */
+/* Draws the page with that font instead of the machine's. */
 export const dressed = (page) => page.evaluate(async (fonts) => {
   for (const { weight, data } of fonts) {
     const bytes = Uint8Array.from(atob(data), (c) => c.charCodeAt(0));
@@ -80,7 +80,7 @@ export const dressed = (page) => page.evaluate(async (fonts) => {
   document.adoptedStyleSheets = [sheet];
 }, FONT);
 
-/* What runs in a page of its own: blocks of a picture, and their PNG. */
+/* Runs in a separate page: the blocks of a picture, and their PNG. */
 async function blocksOf({ png, size }) {
   const image = new Image();
   image.src = `data:image/png;base64,${png}`;
@@ -109,8 +109,8 @@ async function blocksOf({ png, size }) {
   return { w, grey, png: canvas.toDataURL('image/png').split(',')[1] };
 }
 
-/* The part of the blocks in which the page differs from a stored picture.
-   With SCREENS=write that is stored anew, where it is to be alike. */
+/* The share of blocks in which the page differs from a stored picture, which
+   SCREENS=write replaces. */
 export async function differs(lab, page, name, expected = true) {
   const file = new URL(`screens/${name}.png`, import.meta.url);
   const png = await page.screenshot({ animations: 'disabled' });

@@ -58,7 +58,7 @@ export class Server {
     t.after(() => this.#child?.kill('SIGKILL'));
   }
 
-  /* Starts it where it does not run. */
+  /* Starts it unless it runs. */
   async up() {
     if (this.#child) {
       return;

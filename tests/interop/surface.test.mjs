@@ -26,7 +26,7 @@ const onEach = (what, body, kinds = KINDS) =>
     await last.close();
   });
 
-/* Calls a tool until there is no further page. */
+/* Calls a tool until there are no more pages. */
 async function pages(agent, name, args) {
   const all = [];
   do {
@@ -278,7 +278,7 @@ onEach('a retry after a restart', async (agent, t, store) => {
 
 const inBoth = (what, body) => onEach(what, body, SCENES);
 
-/* Looks at what is so already, or has come since. */
+/* Looks at what has happened already, or since. */
 const waits = (agent, args) =>
   agent.tool('wait_for_task', { timeout_seconds: 0, ...args });
 

@@ -1,5 +1,5 @@
-/* The tasks of 2025-11-25 with the older SDK: a client whose user can be
-   asked, and what is done with a task there. */
+/* The tasks of 2025-11-25 with the older SDK: a client whose user can be asked,
+   and what it can do with a task. */
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -37,7 +37,7 @@ export async function join(t, kind, store, answer = accept, options = {}) {
 export const request = (agent, params, options) => agent.client.request(
   { method: 'tools/call', params }, types.CreateTaskResultSchema, options);
 
-/* Calls a tool as a task: its id. */
+/* Calls a tool as a task. Returns its id. */
 export async function create(agent, name, args = {}, task = {}) {
   const made = await request(agent, { name, arguments: args }, { task });
   assert.equal(made.task.status, 'working');
@@ -55,7 +55,7 @@ export async function textOf(agent, id) {
   return content[0].text;
 }
 
-/* Polls, and nothing else, until the task is as it should. */
+/* Only polls, until the task is as it should be. */
 export async function polls(agent, id, is) {
   for (;;) {
     const task = await agent.tasks.getTask(id);
@@ -74,7 +74,7 @@ export const hasHeard = (agent, id, status) =>
     method === 'notifications/tasks/status' && params.taskId === id
     && params.status === status));
 
-/* A user who lets one wait: said answers what came first. */
+/* A user who takes time: said answers the first question. */
 export function slowly() {
   const asked = [];
   const user = {

@@ -1,6 +1,5 @@
-/* The tasks of 2025-11-25: the older SDK on each transport, with the tools of
-   the suite's fixture that outlive their requests, and servers that are killed
-   meanwhile. */
+/* The tasks of 2025-11-25: the older SDK on each transport, with the fixture's
+   tools that outlive their requests, and servers that are killed meanwhile. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -19,15 +18,15 @@ const DAY = 24 * 60 * 60 * 1000;
 const NO_PARAMS = { code: -32602 };
 const NO_METHOD = { code: -32601 };
 
-/* Each test has a store of its own, and may have more clients there; those
-   that are still connected in the end leave. */
+/* Each test has its own store, and may have more clients there; those that are
+   still connected at the end leave. */
 const onEach = (what, body, answer) =>
   eachKind(what, ON, async (t, kind, store) => {
     const more = (how = answer) => join(t, kind, store, how);
     await body(await more(), more, store);
   }, CONFORMING);
 
-/* All that callToolStream gives. */
+/* Everything from callToolStream. */
 async function play(agent, name, args = {}) {
   const seen = [];
   for await (const said of agent.tasks.callToolStream(
@@ -42,8 +41,8 @@ async function play(agent, name, args = {}) {
   };
 }
 
-/* The same server again, after an end that it could not foresee: over HTTP
-   the same client goes on, else there is a new one. */
+/* The server again, after it was killed: over HTTP the same client goes on,
+   otherwise there is a new one. */
 async function dies(agent, more, store) {
   if (!agent.kind.path) {
     await agent.kill();
@@ -262,7 +261,7 @@ describe('the older SDK', { concurrency: 6 }, () => {
       await second.close();
     });
 
-    /* Who leaves without a word may come back for ten seconds. */
+    /* A client that vanished may come back within ten seconds. */
     test(`the next client is asked (${kind.name})`, LIMIT, async (t) => {
       const store = newStore(t, CONFORMING);
       const first = await join(t, kind, store, slowly().answer);
@@ -321,8 +320,8 @@ describe('the older SDK', { concurrency: 6 }, () => {
     await stream;
   });
 
-  /* It is asked once: each answer finds its question after the restart. Over
-     stdio there is nobody to give it, so that the next client is asked. */
+  /* It is asked once: each answer reaches its question after the restart. On
+     stdio nobody is left to answer, so the next client is asked. */
   ON.forEach((kind, i) => {
     test(`killed while a user thinks (${kind.name})`, LIMIT, async (t) => {
       const store = newStore(t, CONFORMING);
@@ -361,7 +360,7 @@ describe('the older SDK', { concurrency: 6 }, () => {
   });
 });
 
-/* ---- questions that are tasks of the client's ---- */
+/* ---- questions as tasks of the client ---- */
 
 /* What a user who is asked by such a task does in the end; ends has it done. */
 function onOwn(what, end, body, kinds = ON) {
@@ -443,7 +442,7 @@ describe('questions as tasks of the client', { concurrency: 6 }, () => {
     assert.equal(await user.status(), 'cancelled');
   });
 
-  /* Over SSE nobody knows any more that this client could be asked. */
+  /* Over SSE nobody knows any longer that this client can be asked. */
   onOwn('killed meanwhile', completes, async (agent, id, user, store) => {
     await polls(agent, id, () => user.ends);
     await store.server.kill();
@@ -454,7 +453,7 @@ describe('questions as tasks of the client', { concurrency: 6 }, () => {
   }, ON.filter(({ path }) => path === '/mcp'));
 });
 
-/* ---- what other revisions see of it ---- */
+/* ---- what other revisions see ---- */
 
 describe('only where there are tasks', { concurrency: 6 }, () => {
   for (const kind of KINDS) {

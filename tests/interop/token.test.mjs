@@ -1,4 +1,4 @@
-/* Two agents, each with a token of its own, and one that may only read. */
+/* Two agents, each with its own token, and one that may only read. */
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -58,7 +58,7 @@ for (const kind of [...ON_HTTP, ...REMOTES, REMOTE_AUTO]) {
   });
 }
 
-/* Each client has its own error for it. */
+/* Each client reports it in its own way. */
 const refused = (e) => e.code === 401 || /401|bearer token/.test(e.message);
 
 for (const kind of ON_HTTP) {

@@ -1,5 +1,5 @@
-/* What others say to the agent that works on a task: messages, that it should
-   stop, questions that name whom they are for; and who may take it over. */
+/* What others tell the agent that works on a task: messages, requests to stop,
+   questions for somebody; and who may take the task over. */
 
 import assert from 'node:assert/strict';
 

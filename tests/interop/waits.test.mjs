@@ -144,7 +144,7 @@ describe('tasks', { concurrency: 6 }, () => {
       await agent.close();
     });
 
-  /* By who has the server, and by a command when nobody has. */
+  /* By the client of the server, and by a command while there is none. */
   onEach('waiting for a task to claim', ON,
     async ({ t, kind, store, other }) => {
       const agent = await join(t, kind, store);
@@ -177,8 +177,8 @@ describe('tasks', { concurrency: 6 }, () => {
       await agent.close();
     });
 
-  /* Nobody has the calls when it happens: the one by a command, the other by
-     an agent that comes by, and no longer so when the next one looks. */
+  /* No server has the calls when it happens: one event comes by a command, the
+     other by an agent that leaves before the next one looks. */
   onEach('killed, and missed', ON, async ({ t, kind, store, other }) => {
     const agent = await join(t, kind, store, slowly().answer);
     const asks = await create(agent, 'request_input', QUESTION);
@@ -283,7 +283,7 @@ describe('tasks', { concurrency: 6 }, () => {
   });
 });
 
-/* ---- whose a task is ---- */
+/* ---- whose task it is ---- */
 
 const TOKENS = { alice: 'alice-0123456789abcdef', bob: 'bob-0123456789abcdef' };
 

@@ -24,7 +24,7 @@ export class Wire {
     });
   }
 
-  /* A fetch that listens to what it answers, JSON or a stream of events. */
+  /* A fetch that reads its own answers, JSON or a stream of events. */
   fetch = async (url, init) => {
     if (typeof init?.body === 'string') {
       [JSON.parse(init.body)].flat().forEach((m) => this.sending(m));
@@ -73,12 +73,12 @@ export class Wire {
     this.look();
   }
 
-  /* Something has come: those who wait look at it. */
+  /* Shows a message to those who wait. */
   look() {
     this.#waiting.forEach((look) => look());
   }
 
-  /* Waits until something is so; the test's own time bounds it. */
+  /* Waits for something; the test's own timeout bounds that. */
   until(is) {
     return new Promise((done) => {
       const look = () => {
@@ -98,8 +98,8 @@ export class Wire {
     }
   }
 
-  /* An answer to what had no readable id has a null one, as JSON-RPC asks;
-     the schemas know no such answer. */
+  /* An answer to a message without a readable id has the id null, as JSON-RPC
+     requires; the schemas know no such answer. */
   check(rev) {
     const wrong = this.messages.flat().filter((m) => m.id !== null)
       .flatMap((m) => schemaErrors(rev, m, this.#methods.get(m.id)));

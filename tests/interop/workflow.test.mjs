@@ -1,5 +1,5 @@
-/* The example workflow, word for word, on each client, transport and revision,
-   and handed over between every two of them. */
+/* The example workflow, word for word, with each client, transport and
+   revision, and with a handover between every two of them. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -88,8 +88,8 @@ for (const kind of [...KINDS, ...PROXIES]) {
   });
 }
 
-/* The proxies are slow to start, and all that they add is what they do to one
-   stream of messages. */
+/* The proxies are slow to start, and what they change is seen in one stream of
+   messages. */
 const PAIRS = [
   ...KINDS.flatMap((from) => KINDS.map((to) => [from, to])),
   ...PROXIES.flatMap((proxy) => [[proxy, KINDS[0]], [KINDS[0], proxy]])
