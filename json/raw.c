@@ -15,6 +15,8 @@
 
 #include <string.h>
 
+#define QUOTE_KEEP 1024 /* bytes of memory kept for the next text to quote */
+
 /* The byte after the string whose quote is at p, or NULL. */
 static inline const char *
 skip_string(const char *p, const char *end)
@@ -134,10 +136,11 @@ raw_u64(struct str raw)
 struct str
 raw_quote(struct arena *a, struct str text)
 {
-    struct buf b = {0};
+    static struct buf b; /* kept: every change comes by here */
 
+    buf_reset(&b, QUOTE_KEEP);
     json_quote(&b, text);
-    return buf_take(&b, a);
+    return b.err == 0 ? arena_str(a, buf_view(&b)) : STR_NONE;
 }
 
 struct str

@@ -27,7 +27,7 @@
 struct parse {
     struct task_ctx *c;
     struct json_w w;
-    struct buf b;
+    struct buf *b;
     const struct row *top; /* the argument being checked */
     size_t item;           /* element of its list, from 1; 0: not in one */
     const char *member;    /* of an object in it, or NULL */
@@ -408,13 +408,13 @@ take(struct parse *p, enum task_tool tool, const struct row *r,
             : refuse(p, ERR_INVALID, "must be %s", list ? "an array"
                                                         : "a string");
     }
-    buf_reset(&p->b, 4096);
-    json_w_init(&p->w, &p->b);
+    buf_reset(p->b, 4096);
+    json_w_init(&p->w, p->b);
     rc = r->items ? check_list(p, r, t) : check_one(p, r, t);
     if (rc != 0)
         return rc;
-    *out = arena_str(p->c->a, buf_view(&p->b));
-    if (p->b.err || !out->p)
+    *out = arena_str(p->c->a, buf_view(p->b));
+    if (p->b->err || !out->p)
         return nomem(p);
     if (r->flags & SET)
         drop_doubles(out);
@@ -537,7 +537,8 @@ task_args_parse(struct task_ctx *c, enum task_tool tool,
                 const struct json_tok *obj, struct task_args *out)
 {
     static const struct json_tok none = {.type = JSON_OBJECT, .span = 1};
-    struct parse p = {.c = c, .lenient = tool == TOOL_IMPORT};
+    static struct buf b; /* kept: every call comes by here */
+    struct parse p = {.c = c, .b = &b, .lenient = tool == TOOL_IMPORT};
     struct buf extra = {0};
     const struct json_tok *m;
     int rc = 0;
@@ -570,7 +571,6 @@ task_args_parse(struct task_ctx *c, enum task_tool tool,
     if (rc == 0)
         rc = check_needed(&p, tool, out);
     buf_fini(&extra);
-    buf_fini(&p.b);
     return rc;
 }
 
