@@ -66,23 +66,22 @@ static const struct names {
 #define OBJECT(of, rows) .type = T_OBJECT, .sub = (of), \
     .n_sub = sizeof(rows) / sizeof *(rows)
 
-static const char *const statuses[] = { /* as in enum task_status */
+static const char *const untils[] = {
+    "change", "terminal", "answered", "handoff", "ready", "work", "question",
+    /* any status, as in enum task_status */
     "open", "in_progress", "handoff_ready", "agent_exhausted", "done",
     "failed", "cancelled", NULL,
 };
+#define N_EVENTS 7 /* of those before the statuses */
+static const char *const *const statuses = untils + N_EVENTS;
 static const char *const sections[] = {"current", "history", "artifact",
                                        NULL};
 static const char *const artifact_types[] = {"file", "diff", "log", NULL};
 static const char *const encodings[] = {"utf8", "base64", NULL};
 static const char *const kinds[] = {"question", "approval", "action", NULL};
 static const char *const actions[] = {"accept", "decline", "cancel", NULL};
-static const char *const untils[] = {
-    "change", "terminal", "answered", "handoff", "ready", "work", "question",
-    "open", "in_progress", "handoff_ready", "agent_exhausted", "done",
-    "failed", "cancelled", NULL,
-};
 const char *const *const row_choices[] = {
-    [STATUSES] = statuses, [SECTIONS] = sections,
+    [STATUSES] = untils + N_EVENTS, [SECTIONS] = sections,
     [ARTIFACT_TYPES] = artifact_types, [ENCODINGS] = encodings,
     [KINDS] = kinds, [ACTIONS] = actions, [UNTILS] = untils,
 };
@@ -328,7 +327,7 @@ const struct row task_rows[TASK_N_ARGS] = {
                              .tools = BIT(WAIT)},
 };
 
-_Static_assert(sizeof statuses / sizeof *statuses == TASK_N_STATUSES + 1,
+_Static_assert(sizeof untils / sizeof *untils == N_EVENTS + TASK_N_STATUSES + 1,
                "a name for each status");
 
 /* ---- looking at the table ---- */
