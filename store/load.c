@@ -153,11 +153,13 @@ go_over(struct store *s, const struct log_file *f, int64_t end)
 }
 
 /* Returns whether an opened log can belong to this store. An id guessed from a
-   damaged header is no reason to refuse it. */
+   damaged header is no reason to refuse it, nor is that of an empty log, which
+   another process of a new host has replaced by the replica. */
 static bool
 is_ours(const struct store *s, const struct record_header *h)
 {
-    return s->id[0] == '\0' || h->damaged || strcmp(s->id, h->id) == 0;
+    return s->id[0] == '\0' || h->damaged || strcmp(s->id, h->id) == 0 ||
+           (s->replica != NULL && s->log.head == 0);
 }
 
 /* The log could not be opened; rc is log_open's result. */

@@ -378,6 +378,29 @@ test_lost_meanwhile(void)
 }
 
 /* Compaction of one host does not concern the others. */
+/* Two processes of a new host have made an empty log; one of them takes that of
+   the other hosts. */
+static void
+test_two_new(void)
+{
+    struct host *b;
+
+    begin(2);
+    CHECK(put(&host[1], "task/a", "\"v\":1") == 0);
+    ts_close(&host[1].t);
+    fake_end(&host[1].f);
+    free(host[1].path);
+    CHECK(store_lock_patiently(host[0].t.s) == 0);
+    store_unlock(host[0].t.s);
+    b = second_process();
+    CHECK(store_lock_patiently(b->t.s) == 0);
+    store_unlock(b->t.s);
+    CHECK(confirm(&host[0]) == 0 && sees(&host[0], "task/a", "\"v\":1"));
+    CHECK(confirm(b) == 0 && sees(b, "task/a", "\"v\":1"));
+    CHECK(put(b, "task/a", "\"v\":2") == 0);
+    end();
+}
+
 static void
 test_compact(void)
 {
@@ -817,6 +840,7 @@ main(void)
     test_wiped();
     test_diverged();
     test_two_processes();
+    test_two_new();
     test_two_replace();
     test_lost_meanwhile();
     test_compact();
