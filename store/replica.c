@@ -103,6 +103,7 @@ begin_pull(struct store *s)
     if (rc != 0)
         return rc;
     if (s->log.fd < 0) { /* the remote is told the id of an empty log */
+        r->changed = true;
         rc = s->lock.held ? ERR_IO : store_lock_here(s);
         if (rc == 0)
             store_unlock(s);
@@ -376,10 +377,10 @@ static int
 take(struct store *s, const struct remote_news *news)
 {
     bool had = s->lock.held;
+    s->replica->changed = true; /* to lock is to follow, even in vain */
     int rc = had ? 0 : store_lock_here(s);
     if (rc != 0)
         return rc;
-    s->replica->changed = true;
     rc = is_outdated(s, news)           ? ERR_MORE
          : news->what == REMOTE_REPLACE ? replace(s, news)
                                         : append(s, news);

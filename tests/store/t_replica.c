@@ -401,6 +401,35 @@ test_two_new(void)
     end();
 }
 
+/* A turn has read, and while it is confirmed another process of the host takes
+   what is new, and the lock: the turn runs again. So it does where there was no
+   log yet. */
+static void
+test_read_meanwhile(void)
+{
+    struct host *b;
+    bool unknown;
+
+    begin(1);
+    CHECK(store_follow(host[0].t.s) == 0);
+    CHECK(strcmp(ts_get(&host[0].t, "task/a"), "") == 0);
+    b = second_process();
+    CHECK(put(b, "task/a", "\"v\":1") == 0);
+    CHECK(finish(&host[0], &unknown) == ERR_AGAIN);
+    CHECK(sees(&host[0], "task/a", "\"v\":1"));
+    CHECK(store_follow(host[0].t.s) == 0);
+    CHECK(strcmp(ts_get(&host[0].t, "task/a"), "\"v\":1") == 0);
+    host[0].f.hold = 1;
+    CHECK(store_commit(host[0].t.s, &unknown) == ERR_MORE);
+    CHECK(put(b, "task/a", "\"v\":2") == 0);
+    CHECK(store_lock_patiently(b->t.s) == 0);
+    CHECK(store_commit(host[0].t.s, &unknown) == ERR_MORE);
+    store_unlock(b->t.s);
+    CHECK(finish(&host[0], &unknown) == ERR_AGAIN);
+    CHECK(sees(&host[0], "task/a", "\"v\":2"));
+    end();
+}
+
 static void
 test_compact(void)
 {
@@ -841,6 +870,7 @@ main(void)
     test_diverged();
     test_two_processes();
     test_two_new();
+    test_read_meanwhile();
     test_two_replace();
     test_lost_meanwhile();
     test_compact();
