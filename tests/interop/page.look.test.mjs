@@ -57,6 +57,7 @@ test('it looks as it did', LIMIT, async (t) => {
   /* A missing part is noticed. */
   await go('');
   await live(page);
+  await cardOf(page, 'need', 'ui-9').waitFor();
   await dressed(page);
   await page.evaluate(() => document.querySelector('.lane.need .ask').remove());
   assert.ok(!alike(await differs(lab, page, 'board-1440-dark', false)));
@@ -96,6 +97,7 @@ test('print shows the whole', LIMIT, async (t) => {
   await morning(worker);
   await go('');
   await live(page);
+  await cardOf(page, 'need', 'ui-9').waitFor();
   const [few, many] = await page.evaluate(() => {
     const count = () => document.querySelectorAll('.lane.ready .card').length;
     const before = count();
