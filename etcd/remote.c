@@ -595,6 +595,33 @@ is_rung(struct engine *e)
     return e->bell != NULL && etcd_bell_step(e->bell, str_of(e->news.head));
 }
 
+/* Takes the answer to what is asked. False: it is not there yet; else *rc is as
+   of an engine_fn. */
+static bool
+take_answer(struct engine *e, int *rc)
+{
+    struct etcd_answer a = {.why = ""};
+    engine_fn *then = e->then;
+    bool tending = e->tending;
+
+    *rc = etcd_step(e->client, &a);
+    if (*rc == ERR_MORE)
+        return false;
+    e->then = NULL;
+    e->tending = false;
+    members_note(e, etcd_place(e->client), a.skew_ms);
+    arena_reset(&e->mem);
+    if (tending) {
+        then(e, *rc == 0 ? &a : NULL);
+        *rc = ERR_MORE;
+        return true;
+    }
+    *rc = *rc == 0 ? then(e, &a) : failed(e, *rc, &a);
+    if (*rc == ERR_AGAIN)
+        *rc = attach(e);
+    return true;
+}
+
 static int
 remote_step(void *ctx, struct remote_news *news)
 {
@@ -606,27 +633,9 @@ remote_step(void *ctx, struct remote_news *news)
         e->under_way = rc == ERR_MORE;
         return rc;
     }
-    while (rc == ERR_MORE && (e->then != NULL || ask_next(e))) {
-        struct etcd_answer a = {.why = ""};
-        engine_fn *then = e->then;
-        bool tending = e->tending;
-
-        rc = etcd_step(e->client, &a);
-        if (rc == ERR_MORE)
-            return rc;
-        e->then = NULL;
-        e->tending = false;
-        members_note(e, etcd_place(e->client), a.skew_ms);
-        arena_reset(&e->mem);
-        if (tending) {
-            then(e, rc == 0 ? &a : NULL);
-            rc = ERR_MORE;
-            continue;
-        }
-        rc = rc == 0 ? then(e, &a) : failed(e, rc, &a);
-        if (rc == ERR_AGAIN)
-            rc = attach(e);
-    }
+    while (rc == ERR_MORE && (e->then != NULL || ask_next(e)))
+        if (!take_answer(e, &rc))
+            return ERR_MORE;
     if (rc == ERR_MORE && !e->under_way)
         members_tend(e);
     if (rc == ERR_MORE && e->attached && !e->under_way && is_rung(e)) {
