@@ -61,7 +61,8 @@ bool store_locked(const struct store *s);
 
 /* Stages a record; needs the lock. body is a run of JSON members
    ("op":...,"v":{...}). Applies it to memory at once; store_commit writes it to
-   disk. 0, ERR_TOO_LARGE (record or batch), ERR_NOMEM, or store_refuse's err. */
+   disk. 0, ERR_TOO_LARGE (record or batch), ERR_NOMEM, or store_refuse's
+   err. */
 int store_stage(struct store *s, struct str key, struct str body);
 /* Undoes what was staged after the first n records, newest first. */
 void store_unstage(struct store *s, size_t n);

@@ -8,8 +8,9 @@
    there, nothing is counted twice, and what is whole says so.
 
    A host keeps what it has fetched as a file, checked against its name. What is
-   damaged is dropped, so that it can be put anew. Else a content goes only a day
-   after somebody last put it: whoever names it in a batch has just done so. */
+   damaged is dropped, so that it can be put anew. Else a content goes only a
+   day after somebody last put it: whoever names it in a batch has just done
+   so. */
 
 #include "etcd/content.h"
 #include "base/clock.h"
@@ -99,8 +100,8 @@ static int
 ask_change(struct engine *e, engine_fn *then)
 {
     if (e->tries++ == MAX_TRIES)
-        return engine_fail(e, ERR_BUSY, "etcd: other hosts change the artifacts "
-                           "all the time: try again");
+        return engine_fail(e, ERR_BUSY, "etcd: other hosts change the "
+                           "artifacts all the time: try again");
     e->content.changes = true;
     txn_else(&e->body);
     range_both(e);

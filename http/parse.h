@@ -47,8 +47,8 @@ struct http_scan {
 int http_parse_head(struct http_scan *s, const char *p, size_t len,
                     struct http_head *out, int *status);
 
-/* The same for the head of an answer. ERR_SYNTAX: it is malformed, has more than
-   HTTP_MAX_HEAD bytes, or a length above HTTP_MAX_BODY. */
+/* The same for the head of an answer. ERR_SYNTAX: it is malformed, has more
+   than HTTP_MAX_HEAD bytes, or a length above HTTP_MAX_BODY. */
 int http_parse_answer(struct http_scan *s, const char *p, size_t len,
                       struct http_head *out);
 

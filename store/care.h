@@ -41,7 +41,8 @@ const char *store_damage(struct store *s, struct str key);
 int store_probe(struct store *s);
 
 /* max(wall clock, newest time in the log + boot-clock time since then). With a
-   remote, times more than store_skew_ms ahead of the wall clock are left out. */
+   remote, times more than store_skew_ms ahead of the wall clock are left
+   out. */
 int64_t store_now_ms(const struct store *s);
 /* How long ago the log's time t was, by the boot clock where possible: setting
    the clock ahead makes nothing older. */

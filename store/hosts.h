@@ -54,8 +54,8 @@ void store_await(const struct store *s);
 /* Under the lock, nothing staged: whether a commit could succeed now. 0, or the
    remote's error. Waits as store_await does; 0 without a remote. */
 int store_probe_hosts(struct store *s);
-/* What member i of the remote says of itself, waiting as store_await does: *what
-   names it, and is valid until the next call. 0, or as examine in
+/* What member i of the remote says of itself, waiting as store_await does:
+   *what names it, and is valid until the next call. 0, or as examine in
    store/remote.h. */
 int store_examine(struct store *s, unsigned i, const char **what);
 /* Between turns, when store_watch says so: learns what other hosts commit, soon

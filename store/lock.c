@@ -202,7 +202,8 @@ first_here(const struct lock *l)
     uint64_t file[] = {(uint64_t)l->dev, (uint64_t)l->ino};
     const char *boot = lock_boot_id();
     uint32_t sum = crc32c(crc32c(0, boot, strlen(boot)), file, sizeof file);
-    return boot[0] == '\0' ? 0 : REMOTE_INSTANCES + ((uint64_t)(sum >> 4) << 24);
+    return boot[0] == '\0' ? 0
+                           : REMOTE_INSTANCES + ((uint64_t)(sum >> 4) << 24);
 }
 
 bool

@@ -30,7 +30,7 @@ enum lock_byte { /* offsets of the locks in the file */
     LOCK_PULL = 2, /* this process asks the remote for all on this host */
     LOCK_INSTANCES = 1 << 20 /* from here on: one random byte per process */
 };
-#define LOCK_INSTANCES_END (UINT64_C(1) << 41) /* above those without a remote */
+#define LOCK_INSTANCES_END (UINT64_C(1) << 41) /* without a remote */
 
 struct mark {
     uint64_t g, n;

@@ -14,7 +14,8 @@
                                      anew)
    replica->err   stale              no                        it answers
    err            yes                yes (state for people)    one succeeds
-   refuse         yes                fail with it              store_refuse(0) */
+   refuse         yes                fail with it              store_refuse(0)
+*/
 
 #include "store/state.h"
 #include "base/clock.h"

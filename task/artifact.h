@@ -25,8 +25,8 @@ bool artifact_has(const char *dir, struct str hex, uint64_t size);
 int artifact_get(const char *dir, struct str hex, struct arena *a,
                  struct str *out);
 
-/* The same; what dir lacks, or has damaged, is taken from the other hosts of the
-   store. Unless wait, in a turn that then runs again. Also the errors of
+/* The same; what dir lacks, or has damaged, is taken from the other hosts of
+   the store. Unless wait, in a turn that then runs again. Also the errors of
    store_content. */
 int artifact_fetch(struct store *s, const char *dir, struct str hex, bool wait,
                    struct arena *a, struct str *out);

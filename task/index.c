@@ -18,8 +18,8 @@
    7. A live task is in one queue, chosen by its priority, by whether it was
       handed to an agent, and by whether it has dependencies: only then must a
       record be read to tell whether it is ready. A queue is in rising order of
-      n: apply puts a task at its end; undo puts the old one back behind the task
-      it followed, or finds its place anew if that has left the queue.
+      n: apply puts a task at its end; undo puts the old one back behind the
+      task it followed, or finds its place anew if that has left the queue.
    8. A task that was found blocked is parked: it leaves its queue for a list
       of tasks whose blockers share a hash. It returns to its queue when its
       blocker is done, whether by an event or by undoing one, and when the task
@@ -109,8 +109,8 @@ queue_of(struct tasks *t, const struct task_entry *e)
     return &t->queue[e->priority][e->has_deps ? QUEUE_DEPS : QUEUE_PLAIN];
 }
 
-/* Points the links of e at its place in its queue: at the end, or not far behind
-   the task `behind`, if that is still before it. */
+/* Points the links of e at its place in its queue: at the end, or not far
+   behind the task `behind`, if that is still before it. */
 static void
 find_place(struct tasks *t, struct task_entry *e, struct task_entry *behind)
 {

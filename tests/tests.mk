@@ -150,7 +150,7 @@ check:
 
 # A name for each, so that they run side by side.
 ANALYZED := $(addprefix lint_analyzer/,$(SRC) mcptask)
-LINT := lint_conflicts lint_gcc lint_clang lint_cppcheck $(ANALYZED)
+LINT := lint_conflicts lint_shape lint_gcc lint_clang lint_cppcheck $(ANALYZED)
 lint: $(LINT)
 $(LINT): $(B)/page.inc $(B)/help.inc
 lint_builds:
@@ -165,6 +165,8 @@ lint_gcc lint_clang: lint_%:
 	$(Q)$* $(STRICT) -O2 -fsyntax-only $(SRC:%=%.c) mcptask.c
 lint_conflicts:
 	! git grep -nIE '^(<<<<<<<|>>>>>>>|[|]{7}) ' -- . ':!tests/data'
+lint_shape:
+	$(Q)git ls-files '*.c' '*.h' | xargs awk -f tests/shape.awk
 # gcc 12 takes what an array in an array of pointers leads to for leaked.
 lint_analyzer/store/index: STRICT += -Wno-analyzer-malloc-leak
 $(ANALYZED): lint_analyzer/%: %.c

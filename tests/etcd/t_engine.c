@@ -512,7 +512,8 @@ test_url(void)
         CHECK(why[0] != '\0');
     }
     CHECK(etcd_url_read(STR("etcd://127.0.0.1:1,[::1]:2/a/b?reads=local"
-                            "&shared=1&patience=700&artifacts=9"), &u, why) == 0);
+                            "&shared=1&patience=700&artifacts=9"),
+                        &u, why) == 0);
     CHECK(u.local_reads && u.shared && u.patience_ms == 700 &&
           u.artifacts_mib == 9);
     CHECK(str_is(u.endpoints, "127.0.0.1:1,[::1]:2"));

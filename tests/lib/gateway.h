@@ -463,7 +463,8 @@ gateway_request(struct gateway *g, struct gateway_conn *c,
         }
     if (str_is(head->method, "GET") && strcmp(g->last_path, "/version") == 0)
         gateway_say_version(g, c);
-    else if (!str_is(head->method, "POST") || strncmp(g->last_path, "/v3/", 4) != 0)
+    else if (!str_is(head->method, "POST") ||
+             strncmp(g->last_path, "/v3/", 4) != 0)
         buf_z(&c->out, "HTTP/1.1 404 Not Found\r\nContent-Length: 19\r\n\r\n"
               "404 page not found\n");
     else if (strcmp(path, "auth/authenticate") == 0)
