@@ -99,6 +99,8 @@ receipt_unchanged(struct draft *d, struct task_receipt *out)
 
     out->warnings = d->warnings;
     out->artifact_id = d->artifact_id;
+    out->question_id = STR_NONE;
+    out->renewed = false;
     out->messages = STR_NONE;
     out->stop = stop_of(d->by, out->owner, d->old.f[F_CANCEL_REQUESTED]);
     return rc;

@@ -11,6 +11,25 @@
 
 /* ---- artifacts ---- */
 
+/* A call that changes nothing says nothing of the change before it. */
+static void
+test_attached_already(void)
+{
+    static const char attach[] = "{'task_id':'a','name':'n','content':'c'}";
+    struct fixture f;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    call(&f, "attach_artifact", attach);
+    call(&f, "request_input", "{'task_id':'a','question':'Which?'}");
+    CHECK(ok(&f) && json_get(f.json, "question_id") != NULL);
+    call(&f, "attach_artifact", attach);
+    CHECK(ok(&f) && has(&f, "artifact_id", "a1"));
+    CHECK(json_get(f.json, "question_id") == NULL);
+    CHECK(number(&f, "version") == 3);
+    fixture_fini(&f);
+}
+
 static void
 test_artifact_round_trip(void)
 {
@@ -684,6 +703,7 @@ main(void)
     test_lines_that_match();
     test_long_lines_end_with_a_character();
     test_many_lines_that_match();
+    test_attached_already();
     test_artifact_round_trip();
     test_artifact_that_is_gone_or_changed();
     test_refused_artifact_leaves_no_file();
