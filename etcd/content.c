@@ -24,8 +24,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PART (512 * 1024)
-#define CONTENT_MAX (2 * PART)
+#define CONTENT_MAX (2 * PART_MAX)
 #define MAX_TRIES 100 /* that others overtake */
 #define KEEP_MS (24 * 60 * 60 * 1000)
 #define LIST 1000     /* names in an answer */
@@ -42,7 +41,7 @@ part_key(const struct engine *e, char key[HEAD_KEY], uint64_t i)
 static uint64_t
 parts_of(uint64_t bytes)
 {
-    return bytes <= PART ? 1 : (bytes + PART - 1) / PART;
+    return bytes <= PART_MAX ? 1 : (bytes + PART_MAX - 1) / PART_MAX;
 }
 
 /* Reads what operation 0 found. What makes no sense is as good as nothing. */
@@ -51,12 +50,13 @@ read_about(struct engine *e, const struct txn_answer *t)
 {
     struct txn_kv kv;
     int rc = txn_only(&e->mem, t, 0, &kv);
-    struct str rest = kv.value;
+    struct str rest;
 
     e->content.parts = e->content.bytes = e->content.at_ms = 0;
     e->content.mod = rc == 0 ? kv.mod : 0;
     if (rc != 0)
         return rc;
+    rest = kv.value;
     return str_u64(str_cut(&rest, ' '), &e->content.parts) &&
                    str_u64(str_cut(&rest, ' '), &e->content.bytes) &&
                    str_u64(rest, &e->content.at_ms) &&
@@ -167,8 +167,8 @@ put_part(struct engine *e)
         txn_if_mod(&e->body, e->content.all, e->content.sum_mod);
     txn_then(&e->body);
     if (i < parts_of(size)) {
-        rest = str_from(rest, i * PART);
-        rest.len = rest.len < PART ? rest.len : PART;
+        rest = str_from(rest, i * PART_MAX);
+        rest.len = rest.len < PART_MAX ? rest.len : PART_MAX;
         txn_put(&e->body, part_key(e, key, i++), rest, 0);
     }
     text_put(text, sizeof(text), "%llu %llu %lld", (unsigned long long)i,

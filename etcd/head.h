@@ -42,6 +42,7 @@ const char *head_key(char out[HEAD_KEY], const char *prefix, const char *fmt,
                      ...) __attribute__((format(printf, 3, 4)));
 #define HEAD_BATCH "b/%016llu"
 #define HEAD_PART "s/%s/%06llu"
+#define PART_MAX (512 * 1024) /* bytes; etcd takes requests of 1.5 MiB */
 
 struct batch {
     char wid[HEAD_WID + 1];

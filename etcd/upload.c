@@ -23,7 +23,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PART (512 * 1024)
 #define MIN_RECORDS 1000     /* between two snapshots */
 #define KEEP_MS (10 * 60000)
 #define SWEEP 1000           /* batches a request */
@@ -144,7 +143,7 @@ on_part(struct engine *e, const struct etcd_answer *a)
     struct txn_answer t;
 
     if (is_unchanged(e, a, &t) &&
-        ++e->up.meta.snap.parts * PART >= e->up.meta.snap.bytes) {
+        ++e->up.meta.snap.parts * PART_MAX >= e->up.meta.snap.bytes) {
         sha256_end_hex(&e->up.sum, e->up.meta.snap.sha256);
         e->up.state = SWITCH;
     }
@@ -154,12 +153,12 @@ on_part(struct engine *e, const struct etcd_answer *a)
 static void
 put_part(struct engine *e)
 {
-    int64_t at = (int64_t)e->up.meta.snap.parts * PART, n = e->up.end - at;
+    int64_t at = (int64_t)e->up.meta.snap.parts * PART_MAX, n = e->up.end - at;
     char key[HEAD_KEY], meta[HEAD_KEY];
     struct buf part = {0};
-    char *room = buf_room(&part, PART);
+    char *room = buf_room(&part, PART_MAX);
 
-    n = n > PART ? PART : n;
+    n = n > PART_MAX ? PART_MAX : n;
     if (room == NULL || file_read_at(e->up.fd, room, (size_t)n, at) != n) {
         buf_fini(&part);
         e->up.state = DELETE_OWN;
@@ -396,7 +395,7 @@ sweep_ask(struct engine *e)
 bool
 upload_is_under_way(const struct engine *e, uint64_t *done, uint64_t *all)
 {
-    *done = e->up.meta.snap.parts * PART;
+    *done = e->up.meta.snap.parts * PART_MAX;
     *all = e->up.meta.snap.bytes;
     return e->up.state != IDLE;
 }
