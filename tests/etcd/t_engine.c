@@ -279,17 +279,13 @@ continue_with(enum gateway_fault kind, uint64_t at, bool lost)
 static void
 test_push(void)
 {
-    static const enum gateway_fault kinds[] = {
-        GATEWAY_LOSE, GATEWAY_LOSE_ANSWER, GATEWAY_TWICE, GATEWAY_HOLD,
-        GATEWAY_HOLD_ANSWER, GATEWAY_ERROR, GATEWAY_ERROR_AFTER};
-
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+    for (size_t i = 0; i < FAULT_KINDS; i++) {
         for (uint64_t at = 0, all = 1; at < all; at += TEST_STEP)
-            all = push_with(kinds[i], at);
+            all = push_with(fault_kinds[i], at);
         for (uint64_t at = 0, all = 1; at < all; at += TEST_STEP)
-            all = continue_with(kinds[i], at, at % 2 == 0);
+            all = continue_with(fault_kinds[i], at, at % 2 == 0);
         for (uint64_t at = 0, all = 1; at < all; at += TEST_STEP)
-            all = continue_with(kinds[i], at, at % 2 != 0);
+            all = continue_with(fault_kinds[i], at, at % 2 != 0);
     }
 }
 

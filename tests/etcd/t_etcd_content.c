@@ -115,13 +115,9 @@ play(enum gateway_fault kind, uint64_t at)
 static void
 test_faults(void)
 {
-    static const enum gateway_fault kinds[] = {
-        GATEWAY_LOSE, GATEWAY_LOSE_ANSWER, GATEWAY_TWICE, GATEWAY_HOLD,
-        GATEWAY_HOLD_ANSWER, GATEWAY_ERROR, GATEWAY_ERROR_AFTER};
-
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+    for (size_t i = 0; i < FAULT_KINDS; i++)
         for (uint64_t at = 0, all = 1; at < all; at += TEST_STEP)
-            all = play(kinds[i], at);
+            all = play(fault_kinds[i], at);
 }
 
 /* Each size is whole, in as few parts as it needs. */
@@ -297,13 +293,9 @@ drop_with(enum gateway_fault kind, uint64_t at)
 static void
 test_drop(void)
 {
-    static const enum gateway_fault kinds[] = {
-        GATEWAY_LOSE, GATEWAY_LOSE_ANSWER, GATEWAY_TWICE, GATEWAY_HOLD,
-        GATEWAY_HOLD_ANSWER, GATEWAY_ERROR, GATEWAY_ERROR_AFTER};
-
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+    for (size_t i = 0; i < FAULT_KINDS; i++)
         for (uint64_t at = 0, all = 1; at < all; at++)
-            all = drop_with(kinds[i], at);
+            all = drop_with(fault_kinds[i], at);
 }
 
 /* One host puts what another drops: it is there in the end. */

@@ -18,6 +18,12 @@
 #define TIME "2026-07-28T09:30:00.000Z"
 #define SWEPT_MS (11 * 60000)
 
+/* What becomes of a request, in turn. */
+static const enum gateway_fault fault_kinds[] = {
+    GATEWAY_LOSE, GATEWAY_LOSE_ANSWER, GATEWAY_TWICE, GATEWAY_HOLD,
+    GATEWAY_HOLD_ANSWER, GATEWAY_ERROR, GATEWAY_ERROR_AFTER};
+#define FAULT_KINDS (sizeof(fault_kinds) / sizeof(fault_kinds[0]))
+
 static struct gateway *g[2];
 static char url[128];
 
