@@ -21,7 +21,7 @@ import threading
 import time
 import traceback
 
-from hosts import Cluster, Node, Server, free_ports
+from hosts import Cluster, Node, Server, free_ports, result_in
 
 PATIENCE = 5  # seconds that a request to etcd may take
 SLACK = 10    # for a loaded machine
@@ -600,13 +600,10 @@ class Web:
         _, got = self.open({"id": self.id, "method": method, "params": params},
                            session)
         text = got.read().decode()
-        for line in text.splitlines():
-            line = line.removeprefix("data:").strip()
-            if line.startswith("{"):
-                answer = json.loads(line)
-                if answer.get("id") == self.id:
-                    return answer.get("result", answer)
-        raise Failed(f"{method}: {got.status} {text}")
+        result = result_in(text, self.id)
+        if result is None:
+            raise Failed(f"{method}: {got.status} {text}")
+        return result
 
     def call(self, session, tool, task=None, **arguments):
         more = {} if task is None else {"task": task}

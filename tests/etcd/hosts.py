@@ -151,6 +151,18 @@ class Server:
                 self.process.send_signal(how)
 
 
+def result_in(text, wanted):
+    """The result for that id in a body or stream, or the whole answer of an
+    error; None: there is no answer to it."""
+    for line in text.splitlines():
+        line = line.removeprefix("data:").strip()
+        if line.startswith("{"):
+            answer = json.loads(line)
+            if answer.get("id") == wanted:
+                return answer.get("result", answer)
+    return None
+
+
 class WebServer(Server):
     """The same over HTTP."""
 
@@ -204,10 +216,7 @@ class WebServer(Server):
             return None
         if status == 404 and method != "initialize":
             self.begin_session()
-        for line in text.splitlines():
-            line = line.removeprefix("data:").strip()
-            if line.startswith("{"):
-                answer = json.loads(line)
-                if answer.get("id") == self.id:
-                    return answer.get("result", answer)
-        return {"error": {"message": f"{status} {text}"}}
+        result = result_in(text, self.id)
+        if result is None:
+            return {"error": {"message": f"{status} {text}"}}
+        return result
