@@ -387,35 +387,50 @@ verifyChain = yes
 
 
 def certificate(scene, name):
+    """The path of a certificate with its key; that with .crt has it alone."""
     path = f"{scene.work}/{name}.pem"
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
          "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
-         f"/CN={name}", "-keyout", path + ".key", "-out", path],
+         f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout",
+         path + ".key", "-out", path + ".crt"],
         check=True, capture_output=True)
-    with open(path, "a", encoding="ascii") as out, \
-            open(path + ".key", encoding="ascii") as key:
-        out.write(key.read())
+    with open(path, "w", encoding="ascii") as out:
+        for part in ".crt", ".key":
+            with open(path + part, encoding="ascii") as f:
+                out.write(f.read())
     return path
 
 
+def stunnel(scene, *services):
+    """Runs stunnel with (name, client, accept, connect, cert, trusted)."""
+    conf = f"{scene.work}/stunnel-{services[0][2]}.conf"
+    with open(conf, "w", encoding="ascii") as f:
+        f.write("foreground = yes\npid =\ndebug = 3\n")
+        for name, client, accept, to, cert, trusted in services:
+            f.write(SERVICE.format(name=name, client=client, accept=accept,
+                                   connect=to, cert=cert, trusted=trusted))
+    scene.process(shutil.which("stunnel") or shutil.which("stunnel4"), conf,
+                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def lacks_tls():
+    for name in "stunnel4", "openssl":
+        if not shutil.which(name):
+            return name + " is not installed"
+    return None
+
+
 def tls(scene):
-    stunnel = shutil.which("stunnel") or shutil.which("stunnel4")
-    if stunnel is None or shutil.which("openssl") is None:
-        return "stunnel is not installed"
+    if said := lacks_tls():
+        return said
     cluster = scene.cluster(1)
     ours, alien = certificate(scene, "ours"), certificate(scene, "alien")
     secret, here, there = free_ports(3)
-    with open(scene.work + "/stunnel.conf", "w", encoding="ascii") as f:
-        f.write("foreground = yes\npid =\ndebug = 3\n")
-        for name, client, accept, to, cert in (
-                ("node", "no", secret, cluster.urls(), ours),
-                ("host", "yes", here, f"127.0.0.1:{secret}", ours),
-                ("stranger", "yes", there, f"127.0.0.1:{secret}", alien)):
-            f.write(SERVICE.format(name=name, client=client, accept=accept,
-                                   connect=to, cert=cert, trusted=ours))
-    scene.process(stunnel, scene.work + "/stunnel.conf",
-                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    node = f"127.0.0.1:{secret}"
+    stunnel(scene, ("node", "no", secret, cluster.urls(), ours, ours),
+            ("host", "yes", here, node, ours, ours),
+            ("stranger", "yes", there, node, alien, ours))
     host = Host(scene, "host", f"127.0.0.1:{here}")
     until(lambda: host.run("health").returncode == 0, "stunnel begins")
     host.add("by-tls")
@@ -425,6 +440,35 @@ def tls(scene):
         got = Host(scene, name, f"127.0.0.1:{port}",
                    "faults/main?patience=500").run("add", "x", "--id", "x")
         check(got.returncode != 0 and "x" not in plain.ids(), name, got.stdout)
+    return None
+
+
+def kubeadm(scene):
+    """etcd as kubeadm runs it: TLS only, and for those with a certificate."""
+    if said := lacks_tls():
+        return said
+    cluster, ours = Cluster(1), certificate(scene, "ours")
+    scene.clusters.append(cluster)
+    node, = cluster.nodes
+    node.flags = ("--listen-client-urls", "https://" + node.url,
+                  "--advertise-client-urls", "https://" + node.url,
+                  "--cert-file", ours, "--key-file", ours,
+                  "--trusted-ca-file", ours + ".crt", "--client-cert-auth=true",
+                  "--snapshot-count=10000")
+    node.start()
+    here, there = free_ports(2)
+    alien = certificate(scene, "alien")
+    stunnel(scene, ("host", "yes", here, node.url, ours, ours),
+            ("stranger", "yes", there, node.url, alien, ours))
+    host = Host(scene, "host", f"127.0.0.1:{here}")
+    until(lambda: host.run("health").returncode == 0, "etcd begins")
+    server = host.serve()
+    ok, said, _ = server.call("create_task", task_id="one", title="one")
+    check(ok, "a server by TLS", said)
+    check(host.ids() == ["one"], "a task by TLS")
+    for name, at in ("stranger", f"127.0.0.1:{there}"), ("plain", node.url):
+        got = Host(scene, name, at, "faults/main?patience=500").run("add", "x")
+        check(got.returncode != 0 and host.ids() == ["one"], name, got.stdout)
     return None
 
 
@@ -740,7 +784,7 @@ def host_is_gone(scene):
     b.process.wait()
 
 
-SCENES = [no_majority, replicas, older_backup, passwords, tls, no_room,
+SCENES = [no_majority, replicas, older_backup, passwords, tls, kubeadm, no_room,
           wrong_clock, across, host_is_gone]
 
 
