@@ -352,7 +352,7 @@ mark_read(struct lock *l, struct mark *out)
 int
 mark_write(struct lock *l, const struct mark *m)
 {
-    char line[LOCK_FULL_LEN];
+    char line[LOCK_FULL_LEN], now[SUM_AT + 9];
     size_t len = mark_format(m, line);
     ssize_t n;
     do
@@ -364,10 +364,9 @@ mark_write(struct lock *l, const struct mark *m)
         return 0;
     }
     mark_forget(l);
-    if (n > SUM_AT + 8) /* the first line is complete: it says what is
-                           committed */
-        return 0;
     if (n >= 0)
         errno = EIO;
-    return ERR_IO;
+    /* A part may complete the first line, which says what is committed. */
+    return pread(l->fd, now, sizeof now, 0) == (ssize_t)sizeof now &&
+                   memcmp(now, line, sizeof now) == 0 ? 0 : ERR_IO;
 }

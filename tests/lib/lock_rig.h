@@ -93,10 +93,15 @@ WRAP(int, link, (const char *from, const char *to), (from, to))
 WRAP(int, unlink, (const char *path), (path))
 WRAP(int, fsync, (int fd), (fd))
 WRAP(int, fdatasync, (int fd), (fd))
+
+static size_t mark_part; /* what is written of a mark; 0: all */
+
+#define MARK_PART(n, off) (off == 0 && n > mark_part && mark_part > 0 \
+                               ? mark_part : n)
 WRAP(ssize_t, pwrite, (int fd, const void *p, size_t n, off_t off),
-     (fd, p, n, off))
+     (fd, p, MARK_PART(n, off), off))
 WRAP(ssize_t, pwrite64, (int fd, const void *p, size_t n, off_t off),
-     (fd, p, n, off))
+     (fd, p, MARK_PART(n, off), off))
 
 int __real_rename(const char *from, const char *to);
 int __wrap_rename(const char *from, const char *to);

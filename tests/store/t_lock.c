@@ -448,6 +448,27 @@ test_first_line_alone(void)
     close_log(&t, path);
 }
 
+/* A part of a mark may be the whole of what changes in it: then it counts. */
+static void
+test_part_of_a_mark(void)
+{
+    struct store_report rep;
+    struct tstore t;
+    char *path = open_log(&t, 3, 3), body[32];
+    for (int i = 0; i < 300; i++) {
+        snprintf(body, sizeof body, "\"v\":%d", 1000 + i);
+        mark_part = (size_t)(55 + i % 8);
+        int rc = ts_put(&t, "task/1", body);
+        mark_part = 0;
+        CHECK(rc == 0 || rc == ERR_IO);
+        CHECK((strcmp(ts_get(&t, "task/1"), body) == 0) == (rc == 0));
+        CHECK(store_verify(path, &rep, NULL) == 0 && !rep.damaged);
+        CHECK(ts_put(&t, "task/2", body) == 0);
+    }
+    CHECK(ts_is_replay(&t));
+    close_log(&t, path);
+}
+
 /* Verify must not accept a mark that the server refuses. */
 static void
 test_mark_within_a_record(void)
@@ -657,6 +678,7 @@ main(void)
     test_copied_with_its_mark();
     test_restored_alone();
     test_first_line_alone();
+    test_part_of_a_mark();
     test_mark_within_a_record();
     if (lock_boot_id()[0] != '\0') {
         test_time_goes_on();
