@@ -173,7 +173,7 @@ test('what agents wrote stays text', LIMIT, async (t) => {
   const log = `${SCRIPT}${IMAGE}</pre>${RLO}\u001b[31m\n`;
 
   await worker.tool('create_task', { task_id, title: `${IMAGE}${RLO}txt`,
-    goal: `${SCRIPT}\n${RLO}evil`, tags: [IMAGE.slice(0, 60)],
+    goal: `${SCRIPT}\n${RLO}evil https://a.test/${RLO}`, tags: [IMAGE.slice(0, 60)],
     repo_path: SCRIPT });
   await worker.tool('save_checkpoint', { task_id, agent: IMAGE,
     completed_steps: [SCRIPT], remaining_steps: [IMAGE], resume_prompt: SCRIPT,
@@ -191,6 +191,7 @@ test('what agents wrote stays text', LIMIT, async (t) => {
   const view = page.locator('#task');
   await view.getByText(`${IMAGE}\u27e8U+202E\u27e9txt`).waitFor();
   await view.getByText(`${SCRIPT}\n\u27e8U+202E\u27e9evil`).waitFor();
+  await view.getByTitle('https://a.test/\u27e8U+202E\u27e9').waitFor();
   await view.locator('.time li').nth(3).waitFor();
   for (const i of [0, 1]) {
     await view.locator('summary').nth(i).click();
@@ -203,7 +204,8 @@ test('what agents wrote stays text', LIMIT, async (t) => {
     .textContent.split(s).length > 300, SCRIPT);
   assert.equal(await page.locator('img, svg, iframe, object').count(), 0);
   assert.equal(await page.locator('script').count(), 1);
-  assert.ok(!(await page.content()).includes(RLO));
+  assert.ok(!(await page.content()).replaceAll(`href="https://a.test/${RLO}`, '')
+    .includes(RLO));
   assert.match(await page.title(), /mcptask$/);
   await worker.close();
 });
