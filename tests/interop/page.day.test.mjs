@@ -1,0 +1,70 @@
+/* What a long day brings: conflicts, readers, a damaged store, a server that is
+   away, long lists; and what stays where it was meanwhile. */
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'node:test';
+
+import { cardOf, desk, LIMIT, live, SOON, tokens, unfold } from './desk.mjs';
+import { SERVER } from './server.mjs';
+
+const button = (page, name) => page.getByRole('button', { name, exact: true });
+const chip = (page, name) =>
+  page.locator('#facts .chip', { hasText: name }).waitFor({ timeout: SOON });
+const shut = (page) => page.locator('#form').waitFor({ state: 'hidden' });
+const focused = (page, selector) => page.waitForFunction((s) =>
+  document.activeElement.matches(s), selector, { timeout: SOON });
+const shows = (page) => page.locator('#task').evaluate((el) => el.open);
+
+/* Opens a form of the task that is shown, and fills in one of its fields. */
+async function begin(page, act, label, value) {
+  await page.locator('#acts').getByRole('button', { name: act, exact: true })
+    .click();
+  await page.locator('#form').getByLabel(label, { exact: true }).fill(value);
+}
+const send = (page) => page.locator('#form button.main').click();
+
+/* A store with many tasks, of which the oldest has ended. */
+function fill(store, n) {
+  const file = join(store.dir, 'many.jsonl');
+
+  writeFileSync(file, Array.from({ length: n }, (_, i) => JSON.stringify({
+    task_id: `o.${i}`, title: `Old ${i}`, status: 'cancelled',
+    tags: i ? [] : ['rare'] })).join('\n'));
+  execFileSync(SERVER, ['import', file], { env: store.env });
+}
+
+test('texts of agents keep their form', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const body = page.locator('#body');
+  const goal = ['- a', '  - b', '\t1. c', '', '~~~', '- d', '```', '~~~',
+    '- e', '  ````md', '  ```', '  f', '  ```', '  ````', '```g```', '```',
+    'h\u2028'].join('\n');
+
+  await worker.tool('create_task', { task_id: 'y.11', title: 'Formed', goal,
+    acceptance: ['`i`'] });
+  await worker.tool('save_checkpoint', { task_id: 'y.11', agent: 'alice',
+    completed_steps: ['**j**'], remaining_steps: ['https://k.test'] });
+  await worker.tool('request_input', { task_id: 'y.11', agent: 'alice',
+    question: 'See https://l.test/?' });
+  await worker.tool('update_task', { task_id: 'y.11', agent: 'bob',
+    result: '- n\u2028' });
+  await worker.tool('update_task', { task_id: 'y.11', agent: 'bob',
+    message: '`m`' });
+  await go('#task/y.11');
+  await live(page);
+  await body.locator('.time li').nth(4).waitFor();
+  assert.deepEqual(await body.locator('pre').allTextContents(),
+    ['- d\n```\n', '  ```\n  f\n  ```\n', 'h\u2028\n']);
+  assert.deepEqual(await body.locator('.text li').evaluateAll((all) =>
+    all.map((li) => [li.textContent, parseFloat(li.style.marginLeft
+      || li.style.marginInlineStart) > 0])),
+  [['a', false], ['b', true], ['c', true], ['e', false], ['n\u2028', false]]);
+  assert.deepEqual(await body.locator('.list :is(b, code), .past code')
+    .allTextContents(), ['m', 'j', 'i']);
+  assert.deepEqual(await body.locator('a').evaluateAll((all) =>
+    all.map((a) => a.href)), ['https://l.test/', 'https://k.test/']);
+  await worker.close();
+});
