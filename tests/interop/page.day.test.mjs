@@ -36,6 +36,24 @@ function fill(store, n) {
   execFileSync(SERVER, ['import', file], { env: store.env });
 }
 
+test('only what is beside a task closes it', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+
+  await page.setViewportSize({ width: 1200, height: 900 });
+  await worker.tool('create_task', { task_id: 'y.4', title: 'Short' });
+  await go('#task/y.4');
+  await live(page);
+  await page.mouse.click(800, 850);
+  await page.mouse.move(600, 60);
+  await page.mouse.down();
+  await page.mouse.move(100, 60, { steps: 3 });
+  await page.mouse.up();
+  assert.ok(await shows(page));
+  await page.mouse.click(100, 60);
+  assert.ok(!await shows(page));
+  await worker.close();
+});
+
 test('texts of agents keep their form', LIMIT, async (t) => {
   const { page, worker, go } = await desk(t);
   const body = page.locator('#body');
