@@ -54,6 +54,36 @@ test('only what is beside a task closes it', LIMIT, async (t) => {
   await worker.close();
 });
 
+test('the address tells what is shown', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+
+  for (const n of [1, 2]) {
+    await worker.tool('create_task', { task_id: `y.9.${n}`, title: `No ${n}`,
+      tags: [`t${n}`] });
+  }
+  await go('?tag=t1');
+  await live(page);
+  await cardOf(page, 'ready', 'No 1').locator('.title').click();
+  await page.waitForURL(/\?tag=t1#task/);
+  await page.keyboard.press('Escape');
+  await button(page, 'Clear').click();
+  await cardOf(page, 'ready', 'No 2').waitFor();
+  await page.waitForURL((url) => !url.search);
+  await page.goBack();
+  await page.getByRole('heading', { name: 'No 1' }).waitFor();
+  await page.waitForURL(/\/#task/);
+  /* The keys, from anywhere, and a list of them with one way out. */
+  await page.keyboard.press('Escape');
+  await page.evaluate(() => document.activeElement.blur());
+  await page.keyboard.press('k');
+  await focused(page, '.title');
+  await page.keyboard.press('?');
+  assert.equal(await page.locator('#form button').count(), 1);
+  await button(page, 'Close').click();
+  await shut(page);
+  await worker.close();
+});
+
 test('texts of agents keep their form', LIMIT, async (t) => {
   const { page, worker, go } = await desk(t);
   const body = page.locator('#body');

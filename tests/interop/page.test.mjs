@@ -535,6 +535,12 @@ test('it works in the frame of a host', LIMIT, async (t) => {
     question: 'Well?', options: ['Yes'] });
   await inner.getByRole('button', { name: 'Yes' }).click();
   await inner.locator('.lane.ready .card', { hasText: 'Framed' }).waitFor();
+  /* Its address is not that of the page around it. */
+  for (let i = 0; i < 2; i++) {
+    await inner.getByRole('link', { name: 'Framed' }).click();
+    await inner.getByRole('heading', { name: 'Framed' }).waitFor();
+    await inner.getByRole('button', { name: 'Back to the board' }).click();
+  }
   /* Such a frame may not submit forms, and stores nothing. */
   await inner.getByRole('button', { name: 'Done' }).click();
   await inner.locator('.lane.done:not(.fold)').waitFor();
