@@ -36,6 +36,52 @@ function fill(store, n) {
   execFileSync(SERVER, ['import', file], { env: store.env });
 }
 
+test('no conflict is a dead end', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+
+  await worker.tool('create_task', { task_id: 'y.1', title: 'Asked' });
+  await go('#task/y.1');
+  await live(page);
+  await begin(page, 'Ask', 'Question', 'A long one?');
+  await worker.tool('update_task', { task_id: 'y.1', goal: 'Another' });
+  await send(page);
+  await page.getByRole('row', { name: 'Goal (Markdown) - - Another' }).waitFor();
+  await send(page);
+  await shut(page);
+  await page.locator('#body').getByText('A long one?').waitFor();
+
+  await worker.tool('claim_task', { task_id: 'y.1', agent: 'alice' });
+  await begin(page, 'Take over', 'Reason', 'alice is ill');
+  await worker.tool('update_task', { task_id: 'y.1', agent: 'alice',
+    title: 'Changed' });
+  await send(page);
+  await page.getByRole('row', { name: 'Title Asked Asked Changed' }).waitFor();
+  await send(page);
+  await button(page, 'Edit').waitFor();
+  assert.equal((await worker.tool('get_task', { task_id: 'y.1' }))
+    .current_owner, 'person');
+  await worker.close();
+});
+
+test('what was given is closed, and given again', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+
+  await worker.tool('create_task', { task_id: 'y.2', title: 'Given' });
+  await worker.tool('handoff_task', { task_id: 'y.2', from_agent: 'alice',
+    to_agent: 'bob' });
+  await go('#task/y.2');
+  await live(page);
+  await begin(page, 'Close', 'Result', 'It works');
+  await send(page);
+  await chip(page, 'done');
+  await button(page, 'Undo').click();
+  await chip(page, 'handoff ready');
+  const { current_owner, result } = await worker.tool('get_task',
+    { task_id: 'y.2' });
+  assert.deepEqual([current_owner, result], ['bob', undefined]);
+  await worker.close();
+});
+
 test('only what is beside a task closes it', LIMIT, async (t) => {
   const { page, worker, go } = await desk(t);
 
