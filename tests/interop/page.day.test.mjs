@@ -82,6 +82,45 @@ test('what was given is closed, and given again', LIMIT, async (t) => {
   await worker.close();
 });
 
+test('what one reads and writes stays', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const call = (name, more) => worker.tool(name, { task_id: 'y.3', ...more });
+
+  await call('create_task', { title: 'Watched' });
+  await call('request_input', { agent: 'alice', question: 'First?' });
+  await call('attach_artifact', { agent: 'alice', name: 'a.log',
+    content: 'the log\n' });
+  await go('#task/y.3');
+  await live(page);
+  assert.equal(await page.locator('#facts .chip').evaluate((el) =>
+    getComputedStyle(el, '::after').content), 'none');
+  await page.locator('summary', { hasText: 'a.log' }).click();
+  const log = page.locator('pre', { hasText: 'the log' });
+  await log.waitFor();
+  assert.equal(await log.evaluate((el) => getComputedStyle(el).fontWeight),
+    '400');
+  await page.locator('#body .ask input').focus();
+  await page.keyboard.type('ha');
+  await call('request_input', { agent: 'alice', question: 'Second?' });
+  await page.locator('#body').getByText('Second?').waitFor();
+  await page.keyboard.type('lf');
+  assert.equal(await page.locator('#body .ask input').first().inputValue(),
+    'half');
+  await call('attach_artifact', { agent: 'alice', name: 'b.log',
+    content: 'x' });
+  await page.locator('summary', { hasText: 'b.log' }).waitFor();
+  assert.ok(await log.isVisible());
+
+  /* The button that was pressed is no more. */
+  await page.locator('#acts button', { hasText: 'Close' }).focus();
+  await page.keyboard.press('Enter');
+  await page.locator('#form').waitFor();
+  await send(page);
+  await chip(page, 'done');
+  await focused(page, '#name');
+  await worker.close();
+});
+
 test('only what is beside a task closes it', LIMIT, async (t) => {
   const { page, worker, go } = await desk(t);
 
