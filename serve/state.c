@@ -33,7 +33,8 @@ probe(struct store *store, struct store_state *st)
 }
 
 int
-state_put_ready(struct buf *b, struct store *store, bool read_only)
+state_put_ready(struct buf *b, struct store *store, bool read_only,
+                bool reader)
 {
     struct store_state st;
     struct json_w w;
@@ -47,7 +48,7 @@ state_put_ready(struct buf *b, struct store *store, bool read_only)
     json_w_init(&w, b);
     json_obj(&w);
     json_put_z(&w, "status", ready ? "ready" : "unavailable");
-    json_put_bool(&w, "writable", st.err == 0);
+    json_put_bool(&w, "writable", st.err == 0 && !reader);
     json_put_int(&w, "head_seq", (int64_t)st.head);
     if (stale_ms > 0)
         json_put_int(&w, "stale_ms", stale_ms);

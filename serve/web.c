@@ -51,7 +51,8 @@ static void
 run_ready(struct exchange *x)
 {
     int status = state_put_ready(&x->all->state, x->all->store,
-                                 x->all->access.o.read_only);
+                                 x->all->access.o.read_only,
+                                 x->caller.read_only);
 
     give(x, status, "application/json");
 }

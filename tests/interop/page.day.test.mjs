@@ -139,6 +139,54 @@ test('only what is beside a task closes it', LIMIT, async (t) => {
   await worker.close();
 });
 
+test('who may only read is offered no more', LIMIT, async (t) => {
+  const { args, token } = tokens(t, 'read');
+  const { page, worker, go } = await desk(t,
+    { args, expect: /status of 401/ });
+  const hidden = async (...all) => {
+    for (const selector of all) {
+      assert.ok(!await page.locator(selector).first().isVisible(), selector);
+    }
+  };
+
+  await worker.tool('create_task', { task_id: 'y.5', title: 'Seen' });
+  await worker.tool('request_input', { task_id: 'y.5', agent: 'alice',
+    question: 'Well?', options: ['Yes'] });
+  await go();
+  await page.getByRole('textbox', { name: 'Token' }).fill(token);
+  await button(page, 'Go on').click();
+  await page.locator('#state', { hasText: 'live, read only' }).waitFor();
+  await cardOf(page, 'need', 'Well?').waitFor();
+  await hidden('#new', '.ask form', '.ask button');
+  await page.locator('.title').focus();
+  await page.keyboard.press('c');
+  await page.keyboard.press('e');
+  await page.locator('#task .time li').first().waitFor();
+  await hidden('#form', '#acts', '#task .ask form');
+  await worker.close();
+});
+
+test('what is wrong with the store is said', LIMIT, async (t) => {
+  const { store, server, page, worker, go } = await desk(t,
+    { expect: /status of 503/ });
+  const log = join(store.dir, 'tasks.log');
+
+  for (const n of [1, 2, 3]) {
+    await worker.tool('create_task', { task_id: `y.6.${n}`, title: `No ${n}`,
+      goal: 'x'.repeat(400) });
+  }
+  await worker.close();
+  await server.close();
+  const bytes = readFileSync(log);
+  bytes[bytes.length >> 1] ^= 255;
+  writeFileSync(log, bytes);
+  await server.up();
+  await go();
+  await page.getByRole('alert').filter({ hasText: /damaged at byte/ })
+    .waitFor();
+  await live(page);
+});
+
 test('the address tells what is shown', LIMIT, async (t) => {
   const { page, worker, go } = await desk(t);
 

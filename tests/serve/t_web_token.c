@@ -40,6 +40,10 @@ test_who_has_a_token(const struct rig *r)
     CHECK(posts(&c, TYPES BOB, UPDATE("a", "1"), SAYS("version", "2")));
     CHECK(posts(&c, TYPES READER, PING, "\"result\":{}"));
     CHECK(posts(&c, TYPES READER, CREATE("b"), "unauthorized"));
+    CHECK(fetch(&c, "GET", "/ready", ALICE, NULL) == 200);
+    CHECK(strstr(c.body.p, "\"writable\":true") != NULL);
+    CHECK(fetch(&c, "GET", "/ready", READER, NULL) == 200);
+    CHECK(strstr(c.body.p, "\"writable\":false") != NULL);
     hang_up(&c);
 }
 
