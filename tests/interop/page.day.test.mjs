@@ -187,6 +187,24 @@ test('what is wrong with the store is said', LIMIT, async (t) => {
   await live(page);
 });
 
+test('an act says when the server is away', LIMIT, async (t) => {
+  const { server, page, worker, go } = await desk(t,
+    { expect: /net::ERR/ });
+
+  await go();
+  await live(page);
+  await button(page, 'New task').click();
+  await page.locator('#form').getByLabel('Title').fill('Kept');
+  await server.close();
+  await send(page);
+  await page.locator('#form').getByText('the server does not answer').waitFor();
+  await server.up();
+  await live(page);
+  await send(page);
+  await cardOf(page, 'ready', 'Kept').waitFor();
+  await worker.close();
+});
+
 test('the address tells what is shown', LIMIT, async (t) => {
   const { page, worker, go } = await desk(t);
 
