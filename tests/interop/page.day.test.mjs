@@ -205,6 +205,37 @@ test('an act says when the server is away', LIMIT, async (t) => {
   await worker.close();
 });
 
+test('what ended long ago is found, and stays', LIMIT, async (t) => {
+  const { store, page, worker, go } = await desk(t);
+  const asked = [];
+
+  fill(store, 250);
+  await go('?tag=rare');
+  await live(page);
+  await cardOf(page, 'done', 'Old 0').waitFor();
+  await page.evaluate(() => load());
+  assert.ok(await cardOf(page, 'done', 'Old 0').isVisible());
+  await button(page, 'Clear').click();
+  await unfold(page);
+  for (const n of [80, 120]) {
+    await button(page, 'Show more of 250').click();
+    await page.waitForFunction((k) =>
+      document.querySelectorAll('.lane.done .card').length === k, n);
+  }
+  await page.evaluate(() => load());
+  await page.evaluate(() => drawNow());
+  assert.equal(await page.locator('.lane.done .card').count(), 120);
+
+  /* And one that is in no list is not read again for another's sake. */
+  await page.evaluate(() => { location.hash = '#task/o.5'; });
+  await page.locator('.time li').first().waitFor();
+  page.on('request', (r) => asked.push(r.postDataJSON()?.params.name));
+  await worker.tool('create_task', { task_id: 'y.8', title: 'Other' });
+  await cardOf(page, 'ready', 'Other').waitFor({ timeout: SOON });
+  assert.ok(!asked.includes('get_task'), asked.join(', '));
+  await worker.close();
+});
+
 test('the address tells what is shown', LIMIT, async (t) => {
   const { page, worker, go } = await desk(t);
 
