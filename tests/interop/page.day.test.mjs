@@ -298,3 +298,22 @@ test('texts of agents keep their form', LIMIT, async (t) => {
     all.map((a) => a.href)), ['https://l.test/', 'https://k.test/']);
   await worker.close();
 });
+
+test('an empty board fits whoever sees it', LIMIT, async (t) => {
+  const { args, token } = tokens(t);
+  const { page, worker, go } = await desk(t,
+    { args, expect: /status of 401/ });
+
+  await page.setViewportSize({ width: 1024, height: 700 });
+  await go();
+  await page.getByRole('textbox', { name: 'Token' }).fill(token);
+  await button(page, 'Go on').click();
+  await page.locator('#empty pre').getByText(
+    'mcp --header "Authorization: Bearer $MCPTASK_TOKEN"').waitFor();
+  await worker.tool('create_task', { task_id: 'y.12', title: 'Only' });
+  await cardOf(page, 'ready', 'Only').waitFor();
+  assert.deepEqual(await page.locator('.lane').evaluateAll((all) =>
+    all.filter((el) => el.querySelector('h2 span').getBoundingClientRect().right
+      > el.getBoundingClientRect().right).map((el) => el.className)), []);
+  await worker.close();
+});
