@@ -266,6 +266,24 @@ test('the address tells what is shown', LIMIT, async (t) => {
   await worker.close();
 });
 
+test('one opened unseen sleeps as well', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+
+  await page.addInitScript(() =>
+    Object.defineProperty(document, 'hidden', { get: () => true }));
+  await page.clock.install();
+  await go();
+  await live(page);
+  await page.clock.fastForward(35000);
+  /* That is not the silence after which a stream is given up. */
+  await worker.tool('create_task', { task_id: 'y.10', title: 'Heard' });
+  await cardOf(page, 'ready', 'Heard').waitFor();
+  await page.clock.fastForward(30000);
+  await page.locator('#state', { hasText: 'asleep' })
+    .waitFor({ timeout: SOON });
+  await worker.close();
+});
+
 test('texts of agents keep their form', LIMIT, async (t) => {
   const { page, worker, go } = await desk(t);
   const body = page.locator('#body');
