@@ -173,7 +173,7 @@ test_pieces(void)
         {"/v3/lease/revoke", "{\"ID\":\"5\"}", ERR_NOT_FOUND},
     };
     static const size_t drips[] = {0, 1, 7, 1000};
-    static char big[4096];
+    static char big[1000];
     struct buf whole = {0};
 
     start(1);
