@@ -3,7 +3,8 @@
    A snapshot is the log of another host, after a compaction there, in parts.
    Each line gets the generation of this host while the parts arrive, so no more
    than a part and a line is in memory. The file appears beside the log under a
-   name of this process and is synced before the store sees it. */
+   name of this process and is synced before the store sees it. A process that
+   was killed leaves its file; whoever makes the next one removes it. */
 
 #include "etcd/snapshot.h"
 #include "base/clock.h"
@@ -11,13 +12,16 @@
 #include "base/text.h"
 #include "store/record.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define BUFFER (256 * 1024)
+#define LEFT_S (60 * 60) /* without a write: nobody makes that file any more */
 
 void
 snapshot_drop(struct engine *e)
@@ -41,6 +45,28 @@ fail_file(struct engine *e, int err)
     return err;
 }
 
+/* Removes the files beside path that killed processes left. Their numbers may
+   be those of another container, so their age decides. */
+static void
+remove_left(const char *path)
+{
+    const char *name = file_name(path);
+    size_t n = (size_t)(strrchr(name, '-') + 1 - name);
+    char *in = file_dir_of(path);
+    DIR *dir = in != NULL ? opendir(in) : NULL;
+    struct dirent *f;
+    struct stat st;
+
+    while (dir != NULL && (f = readdir(dir)) != NULL)
+        if (strncmp(f->d_name, name, n) == 0 &&
+            fstatat(dirfd(dir), f->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            clock_wall_ms() / 1000 - st.st_mtime > LEFT_S)
+            unlinkat(dirfd(dir), f->d_name, 0);
+    if (dir != NULL)
+        closedir(dir);
+    free(in);
+}
+
 static int
 open_file(struct engine *e)
 {
@@ -48,6 +74,7 @@ open_file(struct engine *e)
     e->file.path = engine_path(e, ".replica-");
     if (e->file.path == NULL)
         return ERR_NOMEM;
+    remove_left(e->file.path);
     unlink(e->file.path); /* left by a process of that number */
     e->file.fd = file_create(e->file.path);
     if (e->file.fd < 0)

@@ -4,6 +4,9 @@
 
 #include "tests/lib/engine_rig.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 /* ---- the story, with faults ---- */
 
 /* Two hosts commit in turn, one of them restarts, a snapshot is made and the
@@ -488,6 +491,41 @@ test_file_not_taken(void)
     end();
 }
 
+/* Makes an empty file that was last written this long ago. */
+static void
+make_old(const char *path, time_t seconds)
+{
+    struct timespec at = {.tv_sec = clock_wall_ms() / 1000 - seconds};
+    int fd = open(path, O_WRONLY | O_CREAT, 0600);
+
+    CHECK(fd >= 0 && futimens(fd, (struct timespec[]){at, at}) == 0);
+    close(fd);
+}
+
+/* What killed processes left is removed, once nobody can be writing to it. */
+static void
+test_files_left(void)
+{
+    static const struct {
+        const char *name;
+        time_t age;
+        bool stays;
+    } cases[] = {{"replica-1", 4000, false}, {"replica-2", 3000, true},
+                 {"replica", 4000, true},    {"broken-1", 4000, true}};
+    char path[4][320];
+
+    begin();
+    commit(&a, "k/a", 1);
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(path[i], sizeof(path[i]), "%s.%s", b.log, cases[i].name);
+        make_old(path[i], cases[i].age);
+    }
+    CHECK(pull(&b) == 0 && equal(&a, &b));
+    for (size_t i = 0; i < 4; i++)
+        CHECK((access(path[i], F_OK) == 0) == cases[i].stays);
+    end();
+}
+
 static void
 test_url(void)
 {
@@ -532,6 +570,7 @@ main(void)
     test_slept();
     test_rivals();
     test_file_not_taken();
+    test_files_left();
     test_instances(false);
     test_instances(true);
     test_faults();
