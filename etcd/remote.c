@@ -562,16 +562,17 @@ failed(struct engine *e, int rc, const struct etcd_answer *a)
 }
 
 /* Asks for what waits: the operation's, or what is due between operations.
-   Returns whether anything is asked. */
+   Returns whether anything is asked; *rc is an error if the operation's cannot
+   be. */
 static bool
-ask_next(struct engine *e)
+ask_next(struct engine *e, int *rc)
 {
     engine_fn *then = e->queued;
 
     e->queued = NULL;
-    if (e->then == NULL && then != NULL)
-        engine_ask(e, TXN, then, false);
-    else if (e->then == NULL && !e->under_way)
+    if (then != NULL)
+        *rc = engine_ask(e, TXN, then, false);
+    else if (!e->under_way)
         tend(e);
     return e->then != NULL;
 }
@@ -633,7 +634,7 @@ remote_step(void *ctx, struct remote_news *news)
         e->under_way = rc == ERR_MORE;
         return rc;
     }
-    while (rc == ERR_MORE && (e->then != NULL || ask_next(e)))
+    while (rc == ERR_MORE && (e->then != NULL || ask_next(e, &rc)))
         if (!take_answer(e, &rc))
             return ERR_MORE;
     if (rc == ERR_MORE && !e->under_way)

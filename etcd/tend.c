@@ -1,9 +1,10 @@
 /* tend - what the engine does between operations.
 
    A process that holds questions has a key P/i/<instance>, bound to a lease of
-   15 s. It renews that every 5 s. An instance that others name is taken for
-   alive until a list of the keys, asked for after some seconds of doubt, lacks
-   it: a new process puts its key a moment after it first uses its number. */
+   15 s. It renews that every 5 s, and every second if that fails. An instance
+   that others name is taken for alive until a list of the keys, asked for
+   after some seconds of doubt, lacks it: a new process puts its key a moment
+   after it first uses its number. */
 
 #include "etcd/tend.h"
 #include "base/clock.h"
@@ -15,6 +16,7 @@
 
 #define LEASE "15" /* seconds */
 #define RENEW_MS 5000
+#define REST_MS 1000 /* after a failure */
 #define DOUBT_MS 3000
 #define LOOK_MS 60000 /* how long after a question the list is kept current */
 
@@ -86,11 +88,15 @@ static int
 on_renewed(struct engine *e, const struct etcd_answer *a)
 {
     const struct json_tok *root;
+    int64_t now = clock_mono_ms();
 
+    if (a == NULL || json_parse(&e->mem, a->body, &root, NULL) != 0) {
+        e->life.due_ms = now + REST_MS;
+        return 0;
+    }
     e->life.due_ms = 0; /* the list is next, or a new lease */
-    e->life.renewed_ms = clock_mono_ms();
-    if (a != NULL && json_parse(&e->mem, a->body, &root, NULL) == 0 &&
-        txn_number(json_get(root, "result"), "TTL") == 0)
+    e->life.renewed_ms = now;
+    if (txn_number(json_get(root, "result"), "TTL") == 0)
         e->life.lease = 0;
     return 0;
 }
@@ -126,7 +132,9 @@ tend_due(const struct engine *e)
 {
     int64_t due = upload_due(e);
 
-    return is_needed(e) && e->life.due_ms < due ? e->life.due_ms : due;
+    if (is_needed(e) && e->life.due_ms < due)
+        due = e->life.due_ms;
+    return due < e->life.rest_ms ? e->life.rest_ms : due;
 }
 
 void
@@ -134,11 +142,14 @@ tend(struct engine *e)
 {
     int64_t now = clock_mono_ms();
 
+    if (now < tend_due(e))
+        return;
     if (is_needed(e) && now >= e->life.due_ms)
         tend_life(e);
-    else if (now >= upload_due(e))
+    else
         upload_ask(e);
     e->tending = e->then != NULL;
+    e->life.rest_ms = e->tending ? 0 : now + REST_MS;
 }
 
 /* ---- instances ---- */

@@ -20,6 +20,7 @@ struct life {
     int64_t lease;       /* 0: not granted */
     bool put;            /* the key is there */
     int64_t due_ms, renewed_ms;
+    int64_t rest_ms;     /* until then nothing is asked: memory ran out */
     int64_t wanted_ms;   /* when somebody last asked for another's life */
     int64_t asked_ms, list_ms; /* begin of the list under way; of living */
     uint64_t living[LIFE_MAX];

@@ -2,6 +2,7 @@
    a store's URL gives it. */
 
 #include "tests/lib/engine_rig.h"
+#include "tests/lib/memory.h"
 
 /* Frequent snapshots, of one host or of two, do not delay the sweep of what
    came before the first of them. */
@@ -239,6 +240,70 @@ test_late_lease(void)
     end();
 }
 
+/* No member answers for most of a lease's time: it is renewed right after, and
+   not with the next renewal that would be due. */
+static void
+test_late_renewal(void)
+{
+    int64_t began;
+
+    begin();
+    CHECK(pull(&a) == 0);
+    a.r->instance(a.r->ctx, REMOTE_INSTANCES + 7);
+    tend(&a, 1000);
+    CHECK(keys("t/main/i/") == 1);
+    began = clock_mono_ms();
+    gateway_down(g[0]);
+    gateway_down(g[1]);
+    tend(&a, 13200);
+    gateway_up(g[0]);
+    gateway_up(g[1]);
+    tend(&a, 1500);
+    CHECK(clock_mono_ms() - began < 15000);
+    clock_ahead_ms += began + 16000 - clock_mono_ms();
+    gateway_step(g[0]);
+    CHECK(keys("t/main/i/") == 1);
+    end();
+}
+
+/* The memory for a request runs out: what an operation wants fails, and what
+   nobody waits for is asked a while later. */
+static void
+test_no_memory(void)
+{
+    static char big[300000];
+    int64_t due = 0;
+    bool write;
+    int rc, i;
+
+    begin();
+    CHECK(pull(&a) == 0);
+    a.r->instance(a.r->ctx, REMOTE_INSTANCES + 7);
+    memset(big, 'x', sizeof(big) - 1);
+    big[sizeof(big) - 1] = '\n';
+    CHECK(a.r->step(a.r->ctx, &a.news) == ERR_MORE); /* asks for a lease */
+    CHECK(a.r->commit(a.r->ctx, &a.at, (struct str){big, sizeof(big)}, 1, 1,
+                      0) == 0);
+    for (rc = ERR_MORE, i = 0; rc == ERR_MORE && i < 1000; i++) {
+        gateway_step(g[0]);
+        nomem_start(0, false);
+        rc = a.r->step(a.r->ctx, &a.news);
+        CHECK(nomem_stop() || rc == ERR_MORE);
+    }
+    CHECK(rc == ERR_NOMEM);
+    nomem_start(0, false);
+    for (i = 0; i < 10 && due <= clock_mono_ms(); i++) {
+        CHECK(a.r->step(a.r->ctx, &a.news) == ERR_MORE);
+        a.r->watch(a.r->ctx, &write, &due);
+    }
+    nomem_stop();
+    CHECK(due > clock_mono_ms());
+    commit(&a, "k/a", 1);
+    tend(&a, 10000);
+    CHECK(keys("t/main/i/") == 1);
+    end();
+}
+
 int
 main(void)
 {
@@ -254,5 +319,7 @@ main(void)
     test_full();
     test_many_dead();
     test_late_lease();
+    test_late_renewal();
+    test_no_memory();
     return test_end("t_engine_tend");
 }
