@@ -185,8 +185,6 @@ replace(struct engine *e, bool keep)
                  e->known ? e->mine.epoch : "unknown",
                  (unsigned long long)e->at.n);
         e->news.aside = e->aside;
-        text_tell("mcptask: %.300s: may have records that etcd lacks: it is "
-                  "kept as %.300s.%s\n", e->log, e->log, e->aside);
     }
     return snapshot_take(e);
 }

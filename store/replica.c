@@ -350,6 +350,9 @@ replace(struct store *s, const struct remote_news *news)
     if ((news->aside != NULL && keep_aside(s, news->aside) != 0) ||
         rename(news->path, s->path) != 0)
         return store_deny_errno(s, s->path, "cannot be replaced: ");
+    if (news->aside != NULL && s->replica->at.push != REMOTE_PUSH)
+        text_tell("mcptask: %.300s: may have records that etcd lacks: it is "
+                  "kept as %.300s.%s\n", s->path, s->path, news->aside);
     s->id[0] = '\0';
     s->loaded = false;
     int rc = store_load(s);

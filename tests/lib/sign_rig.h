@@ -8,6 +8,7 @@
 #include "base/sha256.h"
 #include "mcp/sign.h"
 #include "tests/lib/fault_store.h"
+#include "tests/lib/told.h"
 
 #define KEY_LEN 32
 
@@ -26,24 +27,6 @@ __wrap_random_bytes(void *p, size_t n)
     if (fn != NULL)
         fn();
     return random_says != 0 ? random_says : __real_random_bytes(p, n);
-}
-
-/* ---- messages on stderr ---- */
-
-static char told[1024]; /* of the last seal or unseal */
-
-static inline void
-listen_to(bool on)
-{
-    static int keep = -1, ends[2];
-    ssize_t n;
-
-    if (keep < 0 && ((keep = dup(STDERR_FILENO)) < 0 || pipe(ends) != 0 ||
-                     fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0))
-        abort();
-    dup2(on ? ends[1] : keep, STDERR_FILENO);
-    n = on ? 0 : read(ends[0], told, sizeof(told) - 1);
-    told[n > 0 ? n : 0] = '\0';
 }
 
 /* ---- a store and its signer ---- */

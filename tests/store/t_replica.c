@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "tests/lib/fault.h"
 #include "tests/lib/hosts_rig.h"
+#include "tests/lib/told.h"
 
 static void
 test_one_order(void)
@@ -332,7 +333,8 @@ test_two_processes(void)
 }
 
 /* While one process fetches a whole log, another has fetched one, and goes on
-   from it: the older file does not take its place. */
+   from it: the older file does not take its place. Only the one that keeps a
+   log aside says so. */
 static void
 test_two_replace(void)
 {
@@ -346,9 +348,15 @@ test_two_replace(void)
     b->f.hold = 1;
     store_tend(b->t.s, false);
     CHECK(b->f.pulls == 1 && b->t.s->replica->doing == REPLICA_PULLS);
+    listen_to(true);
     CHECK(put(&host[0], "task/a", "\"v\":2") == 0);
+    listen_to(false);
+    CHECK(strstr(told, "is kept as") != NULL);
     list.n--; /* its file is of before that */
+    listen_to(true);
     store_tend(b->t.s, false);
+    listen_to(false);
+    CHECK(told[0] == '\0');
     list.n++;
     CHECK(b->t.s->replica->doing == REPLICA_IDLE);
     CHECK(store_follow(host[0].t.s) == 0);
@@ -377,7 +385,6 @@ test_lost_meanwhile(void)
     end();
 }
 
-/* Compaction of one host does not concern the others. */
 /* Two processes of a new host have made an empty log; one of them takes that of
    the other hosts. */
 static void
@@ -430,6 +437,7 @@ test_read_meanwhile(void)
     end();
 }
 
+/* Compaction of one host does not concern the others. */
 static void
 test_compact(void)
 {
