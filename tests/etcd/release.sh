@@ -18,7 +18,7 @@ apt() {
 
 unpack() {
     # shellcheck disable=SC2016 # names of apt's fields
-    mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Component: main' |
+    mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Origin: Debian' |
         grep -v security | head -n 1)
     keys=/usr/share/keyrings/debian-archive-keyring.gpg
     echo "deb [signed-by=$keys] $mirror $release main" >"$dir/sources.list"
