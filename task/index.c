@@ -171,12 +171,13 @@ link_entry(struct tasks *t, struct task_entry *e, bool in)
 /* ---- parks ---- */
 
 static void
-move_to(struct tasks *t, struct task_entry *e, bool parked, uint32_t blocker)
+move_to(struct tasks *t, struct task_entry *e, bool parked, uint32_t blocker,
+        struct task_entry *behind)
 {
     link_queue(t, e, false);
     e->parked = parked;
     e->blocker = blocker;
-    find_place(t, e, NULL);
+    find_place(t, e, behind);
     link_queue(t, e, true);
 }
 
@@ -193,14 +194,15 @@ task_entry_park(struct tasks *t, struct task_entry *e, struct str dep)
 {
     if (!e->parked && !e->has_lease && !tasks_is_done(t, dep) &&
         (e->status == TASK_OPEN || e->status == TASK_EXHAUSTED))
-        move_to(t, e, true, hash_id(raw_inner(dep)));
+        move_to(t, e, true, hash_id(raw_inner(dep)), NULL);
 }
 
-/* If e is done, puts the tasks that waited for it back into their queues. */
+/* If e is done, puts the tasks that waited for it back into their queues. They
+   are mostly in the order of these, so each begins behind the one before. */
 static void
 unpark(struct tasks *t, const struct task_entry *e)
 {
-    struct task_entry *p, *next;
+    struct task_entry *p, *next, *behind[TASK_N_PRIORITIES] = {NULL};
     uint32_t h;
 
     if (t->n_parked == 0 || (e->status != TASK_DONE && !e->was_done))
@@ -208,8 +210,10 @@ unpark(struct tasks *t, const struct task_entry *e)
     h = hash_id(task_entry_id(e));
     for (p = t->parks[h % TASK_PARKS].first; p; p = next) {
         next = p->later;
-        if (p->blocker == h)
-            move_to(t, p, false, 0);
+        if (p->blocker != h)
+            continue;
+        move_to(t, p, false, 0, behind[p->priority]);
+        behind[p->priority] = p;
     }
 }
 

@@ -293,9 +293,43 @@ test_many_tasks(void)
     fixture_fini(&f);
 }
 
+/* Tasks are parked in any order, and return to that of their queues. */
+static void
+test_back_from_the_park(void)
+{
+    struct fixture f;
+    char text[200];
+    int i;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'x','title':'t'}");
+    call(&f, "create_task", "{'task_id':'y','title':'t'}");
+    for (i = 0; i < 60; i++) {
+        snprintf(text, sizeof text, "{'task_id':'p%d','title':'t','priority':"
+                 "%d,'tags':['g%d'],'depends_on':['%s']}", i, i % 2, i % 3,
+                 i % 5 < 4 ? "x" : "y");
+        call(&f, "create_task", text);
+    }
+    for (i = 2; i >= 0; i--) {
+        snprintf(text, sizeof text, "{'agent':'me','tag':'g%d'}", i);
+        call(&f, "claim_task", text);
+    }
+    CHECK(f.t->n_parked == 60);
+    call(&f, "update_task", "{'task_id':'x','status':'done'}");
+    CHECK(f.t->n_parked == 12 && is_replay(&f));
+    for (i = 0; i < 49; i++) { /* y, too */
+        call(&f, "claim_task", "{'agent':'me'}");
+        CHECK(json_get(f.json, "lease") != NULL);
+    }
+    call(&f, "claim_task", "{'agent':'me'}");
+    CHECK(json_get(f.json, "lease") == NULL && is_replay(&f));
+    fixture_fini(&f);
+}
+
 int
 main(void)
 {
+    test_back_from_the_park();
     test_filters();
     test_summaries_say_why();
     test_paging_while_tasks_change();
