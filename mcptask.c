@@ -71,7 +71,7 @@ static const struct env_opt opts[] = {
     {"closed-max", 0, OPT_NUMBER, AT(e.closed_mib), UINT32_MAX},
     {"calls-own", 0, OPT_COUNT, AT(e.calls_own), MAX_CALLS},
     {"calls-max", 0, OPT_COUNT, AT(e.calls_max), MAX_CALLS},
-    {0}};
+};
 
 /* Each of these implies --http. */
 static const struct env_opt http_opts[] = {
@@ -84,7 +84,10 @@ static const struct env_opt http_opts[] = {
     {"allow-origin", 0, OPT_LIST, AT(web.allow_origin), 0},
     {"connections", 0, OPT_COUNT, AT(connections), MAX_CONNECTIONS},
     {"rate", 0, OPT_NUMBER, AT(web.rate), MAX_RATE},
-    {0}};
+};
+
+#define N_OPTS (sizeof(opts) / sizeof(*opts))
+#define N_HTTP_OPTS (sizeof(http_opts) / sizeof(*http_opts))
 
 static bool
 is_directory(const char *path)
@@ -196,9 +199,9 @@ take_options(struct options *o, char **argv)
     int i = 0, words;
 
     for (; argv[i] != NULL && argv[i][0] == '-'; i += words) {
-        words = env_option(opts, o, argv + i, why);
+        words = env_option(opts, N_OPTS, o, argv + i, why);
         if (words == 0) {
-            words = env_option(http_opts, o, argv + i, why);
+            words = env_option(http_opts, N_HTTP_OPTS, o, argv + i, why);
             o->http = true;
         }
         if (words <= 0)
@@ -462,7 +465,9 @@ is_one_of(const char *arg, const char *a, const char *b)
 int
 main(int argc, char **argv)
 {
-    struct options o = {.e = {.opts = opts, .http_opts = http_opts,
+    struct options o = {.e = {.opts = opts, .n_opts = N_OPTS,
+                              .http_opts = http_opts,
+                              .n_http_opts = N_HTTP_OPTS,
                               .compact_at = STORE_COMPACT_AT,
                               .closed_mib = STORE_CLOSED_MAX >> 20,
                               .calls_own = CALL_MAX_OWN,

@@ -136,22 +136,19 @@ env_fini(struct cli_env *e)
 /* The option that arg names, with any value joined to it in *value, else
    NULL. */
 static const struct env_opt *
-find_option(const struct env_opt *o, const char *arg, const char **value)
+find_option(const struct env_opt *o, size_t n, const char *arg,
+            const char **value)
 {
     size_t len = text_until(arg, "=");
+    bool word = arg[1] == '-';
 
-    *value = NULL;
-    if (arg[1] != '-') {
-        *value = arg[1] != '\0' && arg[2] != '\0' ? arg + 2 : NULL;
-        while (o->name != NULL && (o->letter == 0 || o->letter != arg[1]))
-            o++;
-        return o;
-    }
-    if (arg[len] == '=')
-        *value = arg + len + 1;
-    while (o->name != NULL && !str_is((struct str){arg + 2, len - 2}, o->name))
-        o++;
-    return o;
+    *value = word ? (arg[len] == '=' ? arg + len + 1 : NULL)
+             : arg[1] != '\0' && arg[2] != '\0' ? arg + 2 : NULL;
+    for (; n > 0; n--, o++)
+        if (word ? str_is((struct str){arg + 2, len - 2}, o->name)
+                 : o->letter != 0 && o->letter == arg[1])
+            return o;
+    return NULL;
 }
 
 static bool
@@ -203,17 +200,19 @@ take_value(const struct env_opt *o, void *at, const char *value, char why[64])
 }
 
 int
-env_option(const struct env_opt *opts, void *to, char **argv, char why[256])
+env_option(const struct env_opt *opts, size_t n, void *to, char **argv,
+           char why[256])
 {
     const char *value, *wrong;
-    const struct env_opt *o = find_option(opts, argv[0], &value);
-    bool joined = value != NULL || o->kind <= OPT_MAY;
+    const struct env_opt *o = find_option(opts, n, argv[0], &value);
     char text[64];
+    bool joined;
 
-    if (o->name == NULL) {
+    if (o == NULL) {
         text_put(why, 256, "unknown option %s", argv[0]);
         return 0;
     }
+    joined = value != NULL || o->kind <= OPT_MAY;
     wrong = take_value(o, (char *)to + o->at, joined ? value : argv[1], text);
     if (wrong == NULL)
         return joined ? 1 : 2;

@@ -18,6 +18,7 @@ struct cli_env {
     uint64_t calls_own, calls_max; /* --calls-own, --calls-max */
     const char *store; /* --store or MCP_TASK_STORE; NULL: on this host only */
     const struct env_opt *opts, *http_opts; /* all that may precede a command */
+    size_t n_opts, n_http_opts;
     bool core;                 /* --tools core */
     bool read_only;            /* --read-only */
     bool require_evidence;     /* --require-evidence, with or without ... */
@@ -39,8 +40,7 @@ void env_fini(struct cli_env *e);
 /* The value of a variable; NULL if unset or empty. */
 const char *env_get(const char *name);
 
-/* An option, and where its value goes in a struct. A table of options ends with
-   one without a name. */
+/* An option, and where its value goes in a struct. */
 struct env_opt {
     const char *name; /* without its dashes */
     char letter;      /* short form, or 0 */
@@ -55,10 +55,10 @@ enum { OPT_FLAG /* bool */,
        OPT_NUMBER /* uint64_t */, OPT_COUNT /* the same, 1 or more */ };
 #define ENV_MAX_LIST 16
 
-/* Parses the option argv[0] into *to. Its value follows "=" or is argv[1].
-   Returns how many words it took. 0: opts has no such option; ERR_INVALID: the
-   value is wrong; *why explains both. */
-int env_option(const struct env_opt *opts, void *to, char **argv,
+/* Parses the option argv[0], one of n, into *to. Its value follows "=" or is
+   argv[1]. Returns how many words it took. 0: opts has no such option;
+   ERR_INVALID: the value is wrong; *why explains both. */
+int env_option(const struct env_opt *opts, size_t n, void *to, char **argv,
                char why[256]);
 
 #endif

@@ -186,12 +186,13 @@ cli_args_join(struct cli *c, char **list)
 static const char *
 option_of(const struct cli *c, struct str name)
 {
-    const struct env_opt *o;
+    const struct env_opt *o = c->cmd->opts;
 
     for (size_t i = 0; i < N_WORDS; i++)
-        for (o = c->cmd->opts; str_is(name, words[i].name) && o->name; o++)
-            if (o->at == words[i].at)
-                return o->name;
+        for (size_t k = 0; str_is(name, words[i].name) && k < c->cmd->n_opts;
+             k++)
+            if (o[k].at == words[i].at)
+                return o[k].name;
     return NULL;
 }
 

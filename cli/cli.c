@@ -43,13 +43,15 @@ static int run_help(struct cli *c);
 #define NUMBER(name, letter, member) OPT(name, letter, OPT_NUMBER, member)
 #define FLAG(name, letter, member) OPT(name, letter, OPT_FLAG, member)
 #define AGENT TEXT("agent", 'a', agent)
-#define OPTS(...) ((const struct env_opt[]){__VA_ARGS__, {0}})
+#define OPTS(...) N_OPTS((const struct env_opt[]){__VA_ARGS__}), \
+    (const struct env_opt[]){__VA_ARGS__}
+#define N_OPTS(...) sizeof(__VA_ARGS__) / sizeof(struct env_opt)
 /* The fields of a task that add and edit take. */
 #define FIELDS TEXT("goal", 'g', goal), TEXT("priority", 'p', priority), \
     LIST("tag", 't', tags), LIST("after", 0, after), \
     TEXT("parent", 0, parent), TEXT("repo", 'r', repo), \
     TEXT("owner", 'o', new_owner)
-#define NO_OPTS ((const struct env_opt[]){{0}})
+#define NO_OPTS 0, NULL
 
 static const struct cli_command commands[] = {
     {"list", "[OPTION...]", cli_list, 0, 0, READ,
@@ -200,8 +202,8 @@ run_help(struct cli *c)
 static int
 take_options(struct cli *c, char **argv)
 {
-    static const struct env_opt any_opts[] = {
-        {"json", 0, OPT_FLAG, offsetof(struct cli, json), 0}, {0}};
+    static const struct env_opt any = {"json", 0, OPT_FLAG,
+                                       offsetof(struct cli, json), 0};
     int words;
     char why[256];
 
@@ -217,9 +219,9 @@ take_options(struct cli *c, char **argv)
                 c->operand[c->n_operands++] = *argv;
             words = 0;
         } else {
-            words = env_option(c->cmd->opts, c, argv, why);
+            words = env_option(c->cmd->opts, c->cmd->n_opts, c, argv, why);
             if (words == 0)
-                words = env_option(any_opts, c, argv, why);
+                words = env_option(&any, 1, c, argv, why);
             if (words <= 0)
                 return cli_misuse(c, "%s", why);
         }
@@ -240,7 +242,8 @@ take_own_agent(struct cli *c)
 {
     const char *name = env_get("MCP_TASK_AGENT");
 
-    for (const struct env_opt *o = c->cmd->opts; o->name != NULL; o++) {
+    for (size_t i = 0; i < c->cmd->n_opts; i++) {
+        const struct env_opt *o = &c->cmd->opts[i];
         const char **at = (const char **)(void *)((char *)c + o->at);
 
         if (strcmp(o->name, "agent") == 0 && name != NULL && *at == NULL &&

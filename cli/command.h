@@ -42,12 +42,15 @@ struct cli_args {
     bool decline, cancel, takeover, again;
 };
 
+enum cli_opens { CLOSED, READ, WRITE };
+
 struct cli_command {
     const char *name;
     const char *args;
     int (*run)(struct cli *c); /* returns the exit code */
     uint8_t min, max; /* number of operands */
-    enum { CLOSED, READ, WRITE } store; /* how cli_main opens it */
+    uint8_t store;    /* how cli_main opens it: enum cli_opens */
+    uint8_t n_opts;
     const struct env_opt *opts;
 };
 

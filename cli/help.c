@@ -98,9 +98,9 @@ put_operands(struct cli *c, const struct cli_command *k)
 /* ---- bash, zsh ---- */
 
 static void
-put_options(struct buf *b, const struct env_opt *o)
+put_options(struct buf *b, const struct env_opt *o, size_t n)
 {
-    for (; o->name != NULL; o++)
+    for (; n > 0; n--, o++)
         buf_printf(b, " --%s", o->name);
 }
 
@@ -112,13 +112,13 @@ put_sh(struct cli *c, const char *before, const char *found, const char *end)
     buf_z(b, "_mcptask_words() {\n    case $1 in\n");
     for (const struct cli_command *k = c->commands; k->name != NULL; k++) {
         buf_printf(b, "    %s) echo --json --help", k->name);
-        put_options(b, k->opts);
+        put_options(b, k->opts, k->n_opts);
         put_operands(c, k);
         buf_z(b, cli_takes_id(k) ? "; " IDS ";;\n" : ";;\n");
     }
     buf_z(b, "    *) echo --help --version");
-    put_options(b, c->env->opts);
-    put_options(b, c->env->http_opts);
+    put_options(b, c->env->opts, c->env->n_opts);
+    put_options(b, c->env->http_opts, c->env->n_http_opts);
     put_names(b, c->commands);
     buf_printf(b, ";;\n    esac\n}\n_mcptask() {\n    local w cmd=\n"
                "    for w in %s; do\n        case \"", before);
@@ -130,9 +130,10 @@ put_sh(struct cli *c, const char *before, const char *found, const char *end)
 /* ---- fish ---- */
 
 static void
-put_fish_options(struct buf *b, const char *when, const struct env_opt *o)
+put_fish_options(struct buf *b, const char *when, const struct env_opt *o,
+                 size_t n)
 {
-    for (; o->name != NULL; o++) {
+    for (; n > 0; n--, o++) {
         buf_printf(b, FISH "-n '%s' -l %s", when, o->name);
         if (o->letter != 0)
             buf_printf(b, " -s %c", o->letter);
@@ -146,15 +147,15 @@ put_fish(struct cli *c, const char *all)
     struct buf *b = &c->out;
     char when[64] = "__fish_use_subcommand", row[32];
 
-    put_fish_options(b, when, c->env->opts);
-    put_fish_options(b, when, c->env->http_opts);
+    put_fish_options(b, when, c->env->opts, c->env->n_opts);
+    put_fish_options(b, when, c->env->http_opts, c->env->n_http_opts);
     for (const struct cli_command *k = c->commands; k->name != NULL; k++) {
         buf_printf(b, FISH "-n __fish_use_subcommand -f -a %s -d '", k->name);
         text_put(row, sizeof(row), "\n  %-11s ", k->name);
         put_part(b, all, row, "\n");
         buf_z(b, "'\n");
         text_put(when, sizeof(when), "__fish_seen_subcommand_from %s", k->name);
-        put_fish_options(b, when, k->opts);
+        put_fish_options(b, when, k->opts, k->n_opts);
         buf_printf(b, FISH "-n '%s' -l json\n" FISH "-n '%s' -a '", when, when);
         put_operands(c, k);
         buf_z(b, cli_takes_id(k) ? "(" IDS ")'\n" : "'\n");
