@@ -242,23 +242,33 @@ add_words(struct words *w, const char *a, const char *b)
     add_word(w, str_of(b));
 }
 
+/* The rest of an object, after its first members: how to start or reach the
+   server, where url names the address. */
+static void
+put_launch(struct buf *b, const struct launch *l, const char *url)
+{
+    bool http = l->url.p != NULL;
+
+    buf_printf(b, ",\"%s\":", http ? url : "command");
+    json_quote(b, http ? l->url : l->command);
+    if (!http) {
+        buf_z(b, ",\"args\":");
+        put_args(b, l);
+    }
+    buf_z(b, http ? ",\"headers\":" : ",\"env\":");
+    put_pairs(b, l->env, l->n_env, "\":");
+    buf_char(b, '}');
+}
+
 /* VS Code takes one object. */
 static struct str
 vscode_object(struct cli *c, const struct client *k, const struct launch *l)
 {
-    bool http = l->url.p != NULL;
     struct buf b = {0};
 
-    buf_printf(&b, "{\"name\":\"mcptask\",\"type\":\"%s\",\"%s\":",
-               http ? "http" : "stdio", http ? k->url : "command");
-    json_quote(&b, http ? l->url : l->command);
-    if (!http) {
-        buf_z(&b, ",\"args\":");
-        put_args(&b, l);
-    }
-    buf_z(&b, http ? ",\"headers\":" : ",\"env\":");
-    put_pairs(&b, l->env, l->n_env, "\":");
-    buf_char(&b, '}');
+    buf_printf(&b, "{\"name\":\"mcptask\",\"type\":\"%s\"",
+               l->url.p != NULL ? "http" : "stdio");
+    put_launch(&b, l, k->url);
     return buf_take(&b, &c->a);
 }
 
@@ -346,25 +356,6 @@ cli_put_clients(struct buf *b)
 {
     for (size_t i = 0; i < N_CLIENTS; i++)
         buf_printf(b, " %s", clients[i].name);
-}
-
-static void
-put_launch_json(struct cli *c, const struct client *client,
-                const struct launch *l)
-{
-    struct buf *b = &c->out;
-    bool http = l->url.p != NULL;
-
-    buf_printf(b, "{\"client\":\"%s\",\"%s\":", client->name,
-               http ? "url" : "command");
-    json_quote(b, http ? l->url : l->command);
-    if (!http) {
-        buf_z(b, ",\"args\":");
-        put_args(b, l);
-    }
-    buf_z(b, http ? ",\"headers\":" : ",\"env\":");
-    put_pairs(b, l->env, l->n_env, "\":");
-    buf_z(b, "}\n");
 }
 
 /* ---- over HTTP ---- */
@@ -477,11 +468,16 @@ cli_config(struct cli *c)
     struct launch l;
     int rc = find_client(c, &k, &l);
 
-    if (rc == 0 && c->json)
-        put_launch_json(c, k, &l);
-    else if (rc == 0)
+    if (rc != 0)
+        return rc;
+    if (c->json) {
+        buf_printf(&c->out, "{\"client\":\"%s\"", k->name);
+        put_launch(&c->out, &l, "url");
+        buf_char(&c->out, '\n');
+    } else {
         put_settings(c, k, &l);
-    return rc;
+    }
+    return 0;
 }
 
 /* ---- setup ---- */
