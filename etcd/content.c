@@ -31,11 +31,12 @@
 
 /* ---- keys ---- */
 
+#define ALL "a" /* the sum of all */
+
 static const char *
 part_key(const struct engine *e, char key[HEAD_KEY], uint64_t i)
 {
-    return head_key(key, e->url.prefix, "c/%s/%llu", e->content.hex,
-                    (unsigned long long)i);
+    return head_key(key, "c/%s/%llu", e->content.hex, (unsigned long long)i);
 }
 
 static uint64_t
@@ -82,7 +83,7 @@ static void
 range_both(struct engine *e)
 {
     txn_range(&e->body, e->content.about, NULL);
-    txn_range(&e->body, e->content.all, NULL);
+    txn_range(&e->body, ALL, NULL);
 }
 
 static int
@@ -114,7 +115,7 @@ put_sum(struct engine *e, uint64_t sum)
     char text[24];
 
     text_put(text, sizeof(text), "%llu", (unsigned long long)sum);
-    txn_put(&e->body, e->content.all, str_of(text), 0);
+    txn_put(&e->body, ALL, str_of(text), 0);
 }
 
 static bool
@@ -164,7 +165,7 @@ put_part(struct engine *e)
     txn_begin(&e->body);
     txn_if_mod(&e->body, e->content.about, e->content.mod);
     if (is_new)
-        txn_if_mod(&e->body, e->content.all, e->content.sum_mod);
+        txn_if_mod(&e->body, ALL, e->content.sum_mod);
     txn_then(&e->body);
     if (i < parts_of(size)) {
         rest = str_from(rest, i * PART_MAX);
@@ -227,11 +228,11 @@ on_drop(struct engine *e, const struct etcd_answer *a)
         return ERR_BUSY;
     txn_begin(&e->body);
     txn_if_mod(&e->body, e->content.about, e->content.mod);
-    txn_if_mod(&e->body, e->content.all, e->content.sum_mod);
+    txn_if_mod(&e->body, ALL, e->content.sum_mod);
     txn_then(&e->body);
     txn_delete(&e->body, e->content.about, NULL);
-    txn_delete(&e->body, head_key(key, e->url.prefix, "c/%s/", e->content.hex),
-               head_key(to, e->url.prefix, "c/%s0", e->content.hex));
+    txn_delete(&e->body, head_key(key, "c/%s/", e->content.hex),
+               head_key(to, "c/%s0", e->content.hex));
     put_sum(e, e->content.sum > e->content.bytes
                    ? e->content.sum - e->content.bytes : 0);
     return ask_change(e, on_drop);
@@ -315,13 +316,13 @@ on_list(struct engine *e, const struct etcd_answer *a)
 static int
 ask_list(struct engine *e, const char *hex)
 {
-    char key[HEAD_KEY], to[HEAD_KEY];
+    char key[HEAD_KEY];
 
     txn_begin(&e->body);
     txn_then(&e->body);
-    txn_first(&e->body, head_key(key, e->url.prefix, "a/%s%s", hex,
-                                 hex[0] != '\0' ? "." : ""),
-              head_key(to, e->url.prefix, "a0"), LIST);
+    txn_first(&e->body,
+              head_key(key, ALL "/%s%s", hex, hex[0] != '\0' ? "." : ""),
+              "a0", LIST);
     return engine_ask_txn(e, on_list);
 }
 
@@ -333,8 +334,7 @@ content_begin(struct engine *e, const char *dir, const char *hex,
 
     e->content.dir = dir;
     text_put(e->content.hex, sizeof(e->content.hex), "%s", hex);
-    head_key(e->content.all, e->url.prefix, "a");
-    head_key(e->content.about, e->content.all, "%s", hex);
+    head_key(e->content.about, ALL "/%s", hex);
     e->content.next = 0;
     e->content.damaged = false;
     if (what == REMOTE_FETCH)

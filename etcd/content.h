@@ -12,7 +12,7 @@ struct engine;
 struct content {
     const char *dir;
     char hex[SHA256_HEX + 1];
-    char all[HEAD_KEY], about[HEAD_KEY]; /* keys of sum and content */
+    char about[HEAD_KEY]; /* the key of the content */
     bool changes;      /* what is asked does */
     bool damaged;      /* in etcd: dropped, however young */
     struct buf buf;

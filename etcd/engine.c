@@ -44,16 +44,16 @@ engine_path(struct engine *e, const char *suffix)
 int
 engine_ask(struct engine *e, const char *path, engine_fn *then, bool once)
 {
-    int rc = e->body.err;
+    int rc = e->body.b.err;
 
     if (rc == 0 && e->then != NULL) {
         e->queued = then;
         return ERR_MORE;
     }
     if (rc == 0)
-        rc = etcd_begin(e->client, path, buf_view(&e->body),
+        rc = etcd_begin(e->client, path, buf_view(&e->body.b),
                         e->under_way ? e->url.patience_ms : TEND_MS, once);
-    buf_reset(&e->body, 64 * 1024);
+    buf_reset(&e->body.b, 64 * 1024);
     if (rc != 0)
         return rc;
     e->then = then;

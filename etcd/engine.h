@@ -28,7 +28,7 @@ struct engine {
                           gets NULL if it failed, and asks for nothing */
     engine_fn *queued; /* takes the answer to body, to be asked after that */
     bool under_way;    /* an operation is */
-    struct buf body;   /* of the request */
+    struct txn body;   /* of the request */
     struct arena mem;  /* of the answer */
     char why[256];
 

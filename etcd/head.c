@@ -61,13 +61,12 @@ head_equal(const struct head *a, const struct head *b)
 }
 
 const char *
-head_key(char out[HEAD_KEY], const char *prefix, const char *fmt, ...)
+head_key(char out[HEAD_KEY], const char *fmt, ...)
 {
-    size_t n = text_put(out, HEAD_KEY, "%s/", prefix);
     va_list ap;
 
     va_start(ap, fmt);
-    text_vput(out + n, HEAD_KEY - n, fmt, ap);
+    text_vput(out, HEAD_KEY, fmt, ap);
     va_end(ap);
     return out;
 }

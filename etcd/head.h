@@ -21,7 +21,7 @@
 #define HEAD_WID 32      /* hex digits */
 #define HEAD_EPOCH 16
 #define HEAD_PREFIX 128  /* longest prefix */
-#define HEAD_KEY (HEAD_PREFIX + 96) /* longest key, with its NUL */
+#define HEAD_KEY 96    /* longest key without it, with its NUL */
 
 struct head {
     char epoch[HEAD_EPOCH + 1];
@@ -37,9 +37,9 @@ bool head_parse(struct str text, struct head *out);
 void head_text(const struct head *h, char out[REMOTE_HEAD_MAX]);
 bool head_equal(const struct head *a, const struct head *b);
 
-/* The prefix, a slash, and the formatted rest. */
-const char *head_key(char out[HEAD_KEY], const char *prefix, const char *fmt,
-                     ...) __attribute__((format(printf, 3, 4)));
+/* The text of a key without the prefix. */
+const char *head_key(char out[HEAD_KEY], const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 #define HEAD_BATCH "b/%016llu"
 #define HEAD_PART "s/%s/%06llu"
 #define PART_MAX (512 * 1024) /* bytes; etcd takes requests of 1.5 MiB */

@@ -71,18 +71,17 @@ is_doubtful(const struct engine *e)
 static void
 ask(struct engine *e, unsigned i)
 {
-    char key[HEAD_KEY];
-    struct buf body = {0};
+    struct txn body = {.prefix = e->url.prefix};
     int rc;
 
     txn_begin(&body);
     txn_then(&body);
-    txn_range(&body, head_key(key, e->url.prefix, "head"), NULL);
+    txn_range(&body, "head", NULL);
     txn_end(&body);
-    rc = body.err != 0 ? body.err
-                       : etcd_begin_at(e->members.client, i, TXN,
-                                       buf_view(&body), ANSWER_MS);
-    buf_fini(&body);
+    rc = body.b.err != 0 ? body.b.err
+                         : etcd_begin_at(e->members.client, i, TXN,
+                                         buf_view(&body.b), ANSWER_MS);
+    buf_fini(&body.b);
     e->members.of[i].asked = true;
     e->members.at = i;
     e->members.asking = rc == 0;

@@ -17,7 +17,6 @@
    else, which is kept aside and replaced. */
 
 #include "etcd/remote.h"
-#include "base/base64.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "etcd/content.h"
@@ -45,11 +44,9 @@ put_window(struct engine *e, uint64_t from)
 {
     char key[HEAD_KEY], end[HEAD_KEY];
 
-    txn_range(&e->body, head_key(key, e->url.prefix, "head"), NULL);
-    txn_range(&e->body,
-              head_key(key, e->url.prefix, HEAD_BATCH,
-                       (unsigned long long)from),
-              head_key(end, e->url.prefix, HEAD_BATCH,
+    txn_range(&e->body, "head", NULL);
+    txn_range(&e->body, head_key(key, HEAD_BATCH, (unsigned long long)from),
+              head_key(end, HEAD_BATCH,
                        (unsigned long long)(from + e->window)));
 }
 
@@ -406,11 +403,11 @@ attach(struct engine *e)
     e->news = (struct remote_news){0};
     txn_begin(&e->body);
     txn_then(&e->body);
-    txn_range(&e->body, head_key(key, e->url.prefix, "meta"), NULL);
-    txn_range(&e->body, head_key(key, e->url.prefix, "head"), NULL);
-    txn_range(&e->body, head_key(key, e->url.prefix, HEAD_BATCH,
-                                 (unsigned long long)e->at.b), NULL);
-    txn_range(&e->body, head_key(key, e->url.prefix, "key"), NULL);
+    txn_range(&e->body, "meta", NULL);
+    txn_range(&e->body, "head", NULL);
+    txn_range(&e->body, head_key(key, HEAD_BATCH, (unsigned long long)e->at.b),
+              NULL);
+    txn_range(&e->body, "key", NULL);
     return engine_ask_txn(e, on_attach);
 }
 
@@ -468,7 +465,7 @@ begin(struct engine *e, const struct remote_at *at)
         etcd_cancel(e->client);
         e->then = NULL;
     }
-    buf_reset(&e->body, 0);
+    buf_reset(&e->body.b, 0);
     buf_fini(&e->content.buf);
     e->queued = NULL;
     drop_push(e);
@@ -489,7 +486,7 @@ asked(struct engine *e, int rc)
 {
     if (rc == ERR_MORE)
         return 0;
-    buf_reset(&e->body, 0);
+    buf_reset(&e->body.b, 0);
     e->under_way = false;
     return rc;
 }
@@ -526,12 +523,10 @@ remote_commit(void *ctx, const struct remote_at *at, struct str lines,
     batch_put(&batch, e->next.wid, e->mine.wid, e->host, lines);
     head_text(&e->next, text);
     txn_begin(&e->body);
-    head_key(key, e->url.prefix, "head");
-    txn_if_value(&e->body, key, str_of(at->head));
+    txn_if_value(&e->body, "head", str_of(at->head));
     txn_then(&e->body);
-    txn_put(&e->body, key, str_of(text), 0);
-    txn_put(&e->body, head_key(key, e->url.prefix, HEAD_BATCH,
-                               (unsigned long long)first),
+    txn_put(&e->body, "head", str_of(text), 0);
+    txn_put(&e->body, head_key(key, HEAD_BATCH, (unsigned long long)first),
             buf_view(&batch), 0);
     txn_else(&e->body);
     put_window(e, first);
@@ -579,17 +574,13 @@ ask_next(struct engine *e, int *rc)
 static bool
 is_rung(struct engine *e)
 {
-    char key[HEAD_KEY];
-    struct buf body = {0};
+    struct txn body = {.prefix = e->url.prefix};
 
     if (e->bell == NULL) {
-        head_key(key, e->url.prefix, "head");
-        buf_z(&body, "{\"create_request\":{\"key\":\"");
-        base64_encode(&body, str_of(key));
-        buf_z(&body, "\"}}");
-        if (body.err == 0)
-            e->bell = etcd_bell_new(e->client, buf_view(&body));
-        buf_fini(&body);
+        txn_watch(&body, "head");
+        if (body.b.err == 0)
+            e->bell = etcd_bell_new(e->client, buf_view(&body.b));
+        buf_fini(&body.b);
     }
     return e->bell != NULL && etcd_bell_step(e->bell, str_of(e->news.head));
 }
@@ -782,6 +773,7 @@ remote_new(const struct remote **out, struct str url, struct str auth,
     b->e.log = path;
     b->e.file.fd = b->e.up.fd = -1;
     b->e.window = WINDOW_MIN;
+    b->e.body.prefix = b->e.url.prefix;
     if (uname(&host) == 0)
         text_put(b->e.host, sizeof(b->e.host), "%s", host.nodename);
     b->table = (struct remote){
@@ -802,7 +794,7 @@ remote_free(const struct remote *r)
         return;
     snapshot_drop(&b->e);
     upload_drop(&b->e);
-    buf_fini(&b->e.body);
+    buf_fini(&b->e.body.b);
     buf_fini(&b->e.lines);
     buf_fini(&b->e.content.buf);
     arena_fini(&b->e.mem);

@@ -212,8 +212,7 @@ ask_part(struct engine *e)
 
     txn_begin(&e->body);
     txn_then(&e->body);
-    txn_range(&e->body, head_key(key, e->url.prefix, HEAD_PART,
-                                 e->meta.snap.id,
+    txn_range(&e->body, head_key(key, HEAD_PART, e->meta.snap.id,
                                  (unsigned long long)e->file.part), NULL);
     return engine_ask_txn(e, on_part);
 }

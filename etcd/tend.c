@@ -20,13 +20,6 @@
 #define DOUBT_MS 3000
 #define LOOK_MS 60000 /* how long after a question the list is kept current */
 
-static void
-put_instance(struct engine *e, char key[HEAD_KEY])
-{
-    head_key(key, e->url.prefix, "i/%llu",
-             (unsigned long long)e->life.instance);
-}
-
 static int
 on_list(struct engine *e, const struct etcd_answer *a)
 {
@@ -56,17 +49,16 @@ on_list(struct engine *e, const struct etcd_answer *a)
 static int
 ask_list(struct engine *e)
 {
-    char key[HEAD_KEY], end[HEAD_KEY];
+    char key[HEAD_KEY];
 
     e->life.asked_ms = clock_mono_ms();
     txn_begin(&e->body);
     txn_then(&e->body);
-    txn_range(&e->body, head_key(key, e->url.prefix, "i/"),
-              head_key(end, e->url.prefix, "i0"));
-    if (e->life.lease != 0 && !e->life.put) {
-        put_instance(e, key);
-        txn_put(&e->body, key, str_of(e->host), e->life.lease);
-    }
+    txn_range(&e->body, "i/", "i0");
+    if (e->life.lease != 0 && !e->life.put)
+        txn_put(&e->body,
+                head_key(key, "i/%llu", (unsigned long long)e->life.instance),
+                str_of(e->host), e->life.lease);
     return engine_ask_txn(e, on_list);
 }
 
@@ -107,12 +99,12 @@ tend_life(struct engine *e)
     int64_t now = clock_mono_ms();
 
     if (e->life.instance != 0 && e->life.lease == 0) {
-        buf_z(&e->body, "{\"TTL\":\"" LEASE "\"}");
+        buf_z(&e->body.b, "{\"TTL\":\"" LEASE "\"}");
         return engine_ask(e, "/v3/lease/grant", on_grant, false);
     }
     if (e->life.lease != 0 && e->life.put &&
         now - e->life.renewed_ms >= RENEW_MS) {
-        buf_printf(&e->body, "{\"ID\":\"%lld\"}", (long long)e->life.lease);
+        buf_printf(&e->body.b, "{\"ID\":\"%lld\"}", (long long)e->life.lease);
         return engine_ask(e, "/v3/lease/keepalive", on_renewed, false);
     }
     return ask_list(e);

@@ -5,6 +5,7 @@
 
 #include "etcd/txn.h"
 #include "base/base64.h"
+#include "base/text.h"
 
 /* ---- writing ---- */
 
@@ -25,96 +26,104 @@ put_bytes(struct buf *b, const char *before, struct str bytes)
     buf_char(b, '"');
 }
 
-void
-txn_begin(struct buf *b)
+static void
+put_key(struct txn *t, const char *before, const char *key)
 {
-    buf_z(b, "{\"compare\":[");
+    char whole[TXN_KEY];
+    size_t len = text_put(whole, sizeof(whole), "%s/%s", t->prefix, key);
+
+    put_bytes(&t->b, before, (struct str){whole, len});
 }
 
 void
-txn_if_value(struct buf *b, const char *key, struct str value)
+txn_begin(struct txn *t)
 {
-    begin(b, "{\"target\":\"VALUE\"");
-    put_bytes(b, ",\"key\":\"", str_of(key));
-    put_bytes(b, ",\"value\":\"", value);
-    buf_char(b, '}');
+    buf_z(&t->b, "{\"compare\":[");
 }
 
 void
-txn_if_new(struct buf *b, const char *key)
+txn_if_value(struct txn *t, const char *key, struct str value)
 {
-    begin(b, "{\"target\":\"CREATE\",\"create_revision\":\"0\"");
-    put_bytes(b, ",\"key\":\"", str_of(key));
-    buf_char(b, '}');
+    begin(&t->b, "{\"target\":\"VALUE\"");
+    put_key(t, ",\"key\":\"", key);
+    put_bytes(&t->b, ",\"value\":\"", value);
+    buf_char(&t->b, '}');
 }
 
 void
-txn_if_mod(struct buf *b, const char *key, int64_t revision)
+txn_if_mod(struct txn *t, const char *key, int64_t revision)
 {
-    begin(b, "{\"target\":\"MOD\"");
-    buf_printf(b, ",\"mod_revision\":\"%lld\"", (long long)revision);
-    put_bytes(b, ",\"key\":\"", str_of(key));
-    buf_char(b, '}');
+    begin(&t->b, "{\"target\":\"MOD\"");
+    buf_printf(&t->b, ",\"mod_revision\":\"%lld\"", (long long)revision);
+    put_key(t, ",\"key\":\"", key);
+    buf_char(&t->b, '}');
 }
 
 void
-txn_then(struct buf *b)
+txn_then(struct txn *t)
 {
-    buf_z(b, "],\"success\":[");
+    buf_z(&t->b, "],\"success\":[");
 }
 
 void
-txn_else(struct buf *b)
+txn_else(struct txn *t)
 {
-    buf_z(b, "],\"failure\":[");
+    buf_z(&t->b, "],\"failure\":[");
 }
 
 void
-txn_put(struct buf *b, const char *key, struct str value, int64_t lease)
+txn_put(struct txn *t, const char *key, struct str value, int64_t lease)
 {
-    begin(b, "{\"request_put\":{");
+    begin(&t->b, "{\"request_put\":{");
     if (lease != 0)
-        buf_printf(b, "\"lease\":\"%lld\",", (long long)lease);
-    put_bytes(b, "\"key\":\"", str_of(key));
-    put_bytes(b, ",\"value\":\"", value);
-    buf_z(b, "}}");
+        buf_printf(&t->b, "\"lease\":\"%lld\",", (long long)lease);
+    put_key(t, "\"key\":\"", key);
+    put_bytes(&t->b, ",\"value\":\"", value);
+    buf_z(&t->b, "}}");
 }
 
 static void
-put_keys(struct buf *b, const char *key, const char *end)
+put_keys(struct txn *t, const char *key, const char *end)
 {
-    put_bytes(b, "\"key\":\"", str_of(key));
+    put_key(t, "\"key\":\"", key);
     if (end != NULL)
-        put_bytes(b, ",\"range_end\":\"", str_of(end));
-    buf_z(b, "}}");
+        put_key(t, ",\"range_end\":\"", end);
+    buf_z(&t->b, "}}");
 }
 
 void
-txn_range(struct buf *b, const char *key, const char *end)
+txn_range(struct txn *t, const char *key, const char *end)
 {
-    begin(b, "{\"request_range\":{");
-    put_keys(b, key, end);
+    begin(&t->b, "{\"request_range\":{");
+    put_keys(t, key, end);
 }
 
 void
-txn_first(struct buf *b, const char *key, const char *end, unsigned n)
+txn_first(struct txn *t, const char *key, const char *end, unsigned n)
 {
-    begin(b, "{\"request_range\":{");
-    buf_printf(b, "\"limit\":\"%u\",", n);
-    put_keys(b, key, end);
+    begin(&t->b, "{\"request_range\":{");
+    buf_printf(&t->b, "\"limit\":\"%u\",", n);
+    put_keys(t, key, end);
 }
 
 void
-txn_delete(struct buf *b, const char *key, const char *end)
+txn_delete(struct txn *t, const char *key, const char *end)
 {
-    begin(b, "{\"request_delete_range\":{");
-    put_keys(b, key, end);
+    begin(&t->b, "{\"request_delete_range\":{");
+    put_keys(t, key, end);
 }
 
 void
-txn_end(struct buf *b)
+txn_end(struct txn *t)
 {
-    buf_z(b, "]}");
+    buf_z(&t->b, "]}");
+}
+
+void
+txn_watch(struct txn *t, const char *key)
+{
+    buf_z(&t->b, "{\"create_request\":{");
+    put_keys(t, key, NULL);
 }
 
 /* ---- reading ---- */

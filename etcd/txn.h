@@ -5,23 +5,31 @@
 
 #include "json.h"
 
+/* A request that is being written. Its keys are given without the prefix and
+   the slash after it. */
+struct txn {
+    struct buf b;
+    const char *prefix;
+};
+#define TXN_KEY 256 /* more than the longest whole key, with its NUL */
+
 /* A transaction is written front to back: txn_begin, any txn_if, txn_then, any
-   operations, txn_else with others if it is wanted, txn_end. Keys and values
-   are bytes. */
-void txn_begin(struct buf *b);
-void txn_if_value(struct buf *b, const char *key, struct str value);
-void txn_if_new(struct buf *b, const char *key);
-void txn_if_mod(struct buf *b, const char *key, int64_t revision);
-void txn_then(struct buf *b);
-void txn_else(struct buf *b);
+   operations, txn_else with others if it is wanted, txn_end. */
+void txn_begin(struct txn *t);
+void txn_if_value(struct txn *t, const char *key, struct str value);
+void txn_if_mod(struct txn *t, const char *key, int64_t revision);
+void txn_then(struct txn *t);
+void txn_else(struct txn *t);
 /* lease 0: the key stays. */
-void txn_put(struct buf *b, const char *key, struct str value, int64_t lease);
+void txn_put(struct txn *t, const char *key, struct str value, int64_t lease);
 /* The key, or, with an end, those from it up to, not including, the end. */
-void txn_range(struct buf *b, const char *key, const char *end);
+void txn_range(struct txn *t, const char *key, const char *end);
 /* The first ones of these keys. */
-void txn_first(struct buf *b, const char *key, const char *end, unsigned n);
-void txn_delete(struct buf *b, const char *key, const char *end);
-void txn_end(struct buf *b);
+void txn_first(struct txn *t, const char *key, const char *end, unsigned n);
+void txn_delete(struct txn *t, const char *key, const char *end);
+void txn_end(struct txn *t);
+/* A request of its own: to be told of changes of the key. */
+void txn_watch(struct txn *t, const char *key);
 
 struct txn_answer {
     bool succeeded;

@@ -154,7 +154,7 @@ static void
 put_part(struct engine *e)
 {
     int64_t at = (int64_t)e->up.meta.snap.parts * PART_MAX, n = e->up.end - at;
-    char key[HEAD_KEY], meta[HEAD_KEY];
+    char key[HEAD_KEY];
     struct buf part = {0};
     char *room = buf_room(&part, PART_MAX);
 
@@ -170,11 +170,10 @@ put_part(struct engine *e)
         e->up.summed++;
     }
     txn_begin(&e->body);
-    txn_if_mod(&e->body, head_key(meta, e->url.prefix, "meta"),
-               e->up.revision);
+    txn_if_mod(&e->body, "meta", e->up.revision);
     txn_then(&e->body);
     txn_put(&e->body,
-            head_key(key, e->url.prefix, HEAD_PART, e->up.meta.snap.id,
+            head_key(key, HEAD_PART, e->up.meta.snap.id,
                      (unsigned long long)e->up.meta.snap.parts),
             buf_view(&part), 0);
     buf_fini(&part);
@@ -208,29 +207,26 @@ static void
 switch_over(struct engine *e)
 {
     struct buf text = {0};
-    char key[HEAD_KEY], head_at[HEAD_KEY], head[REMOTE_HEAD_MAX];
+    char head[REMOTE_HEAD_MAX];
     bool push = e->up.pushed != NULL;
 
     head_text(&e->up.meta.snap.head, head);
-    head_key(head_at, e->url.prefix, "head");
     e->up.meta.snap.at_ms = clock_wall_ms();
     meta_put(&text, &e->up.meta);
     txn_begin(&e->body);
-    txn_if_mod(&e->body, head_key(key, e->url.prefix, "meta"),
-               e->up.revision);
+    txn_if_mod(&e->body, "meta", e->up.revision);
     if (push)
-        txn_if_mod(&e->body, head_at, e->head_mod);
+        txn_if_mod(&e->body, "head", e->head_mod);
     txn_then(&e->body);
-    txn_put(&e->body, key, buf_view(&text), 0);
+    txn_put(&e->body, "meta", buf_view(&text), 0);
     if (push) {
-        txn_put(&e->body, head_at, str_of(head), 0);
-        txn_put(&e->body, head_key(head_at, e->url.prefix, "key"),
-                (struct str){e->key, sizeof(e->key)}, 0);
+        txn_put(&e->body, "head", str_of(head), 0);
+        txn_put(&e->body, "key", (struct str){e->key, sizeof(e->key)}, 0);
     }
     txn_else(&e->body);
-    txn_range(&e->body, key, NULL);
+    txn_range(&e->body, "meta", NULL);
     if (text.err != 0)
-        e->body.err = text.err;
+        e->body.b.err = text.err;
     buf_fini(&text);
     engine_ask_txn(e, on_switch);
 }
@@ -250,20 +246,19 @@ static void
 delete_parts(struct engine *e, bool own)
 {
     char key[HEAD_KEY], end[HEAD_KEY];
-    const char *id = e->up.meta.snap.id, *p = e->url.prefix;
+    const char *id = e->up.meta.snap.id;
 
+    head_key(key, "s/%s/", id);
+    head_key(end, "s/%s0", id);
     txn_begin(&e->body);
     if (!own)
-        txn_if_mod(&e->body, head_key(key, p, "meta"), e->meta_mod);
+        txn_if_mod(&e->body, "meta", e->meta_mod);
     txn_then(&e->body);
     if (own) {
-        txn_delete(&e->body, head_key(key, p, "s/%s/", id),
-                   head_key(end, p, "s/%s0", id));
+        txn_delete(&e->body, key, end);
     } else {
-        txn_delete(&e->body, head_key(key, p, "s/"),
-                   head_key(end, p, "s/%s/", id));
-        txn_delete(&e->body, head_key(key, p, "s/%s0", id),
-                   head_key(end, p, "s0"));
+        txn_delete(&e->body, "s/", key);
+        txn_delete(&e->body, end, "s0");
     }
     engine_ask_txn(e, on_deleted);
 }
@@ -271,12 +266,10 @@ delete_parts(struct engine *e, bool own)
 static void
 read_meta(struct engine *e)
 {
-    char key[HEAD_KEY];
-
     e->up.summed = 0;
     txn_begin(&e->body);
     txn_then(&e->body);
-    txn_range(&e->body, head_key(key, e->url.prefix, "meta"), NULL);
+    txn_range(&e->body, "meta", NULL);
     engine_ask_txn(e, on_meta);
 }
 
@@ -364,27 +357,26 @@ static void
 sweep_ask(struct engine *e)
 {
     uint64_t end = e->sweep.base + 1;
-    char key[HEAD_KEY], to[HEAD_KEY], meta[HEAD_KEY];
+    char key[HEAD_KEY], to[HEAD_KEY];
 
     if (e->sweep.state == FORGET) { /* etcd keeps old revisions otherwise */
-        buf_printf(&e->body, "{\"revision\":\"%lld\"}",
+        buf_printf(&e->body.b, "{\"revision\":\"%lld\"}",
                    (long long)e->sweep.revision);
         engine_ask(e, "/v3/kv/compaction", on_forgot, false);
         return;
     }
     if (e->sweep.state == DROP && e->sweep.from + SWEEP < end)
         end = e->sweep.from + SWEEP;
-    head_key(key, e->url.prefix, HEAD_BATCH, (unsigned long long)0);
-    head_key(to, e->url.prefix, HEAD_BATCH, (unsigned long long)end);
-    head_key(meta, e->url.prefix, "meta");
+    head_key(key, HEAD_BATCH, (unsigned long long)0);
+    head_key(to, HEAD_BATCH, (unsigned long long)end);
     txn_begin(&e->body);
     if (e->sweep.state == DROP)
-        txn_if_mod(&e->body, meta, e->sweep.meta_mod);
+        txn_if_mod(&e->body, "meta", e->sweep.meta_mod);
     txn_then(&e->body);
     if (e->sweep.state == DROP) {
         txn_delete(&e->body, key, to);
     } else {
-        txn_range(&e->body, meta, NULL);
+        txn_range(&e->body, "meta", NULL);
         txn_first(&e->body, key, to, 1);
     }
     engine_ask_txn(e, e->sweep.state == DROP ? on_swept : on_oldest);
