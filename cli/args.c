@@ -45,10 +45,10 @@ cli_args_read(struct cli *c, const struct json_tok **root)
 }
 
 void
-cli_args_put(struct cli_tool_args *l, const char *name, const char *value)
+cli_args_put(struct cli *c, const char *name, const char *value)
 {
     if (value != NULL)
-        json_put_z(&l->w, name, value);
+        json_put_z(&c->tool.w, name, value);
 }
 
 /* Which option of a command is which argument of a tool. */
@@ -76,21 +76,21 @@ static const struct word {
 
 /* An empty text is left out, so that one alone makes an empty list. */
 static void
-put_list(struct cli_tool_args *l, const char *name, const char *const *values)
+put_list(struct json_w *w, const char *name, const char *const *values)
 {
     if (values[0] == NULL)
         return;
-    json_key(&l->w, name);
-    json_arr(&l->w);
+    json_key(w, name);
+    json_arr(w);
     for (int i = 0; i < ENV_MAX_LIST && values[i] != NULL; i++)
         if (values[i][0] != '\0')
-            json_z(&l->w, values[i]);
-    json_close(&l->w);
+            json_z(w, values[i]);
+    json_close(w);
 }
 
 /* Puts the option that is own_agent, or all the others. */
 static void
-put_words(const struct cli *c, struct cli_tool_args *l, bool own)
+put_words(struct cli *c, bool own)
 {
     for (size_t i = 0; i < N_WORDS; i++) {
         const void *at = (const char *)c + words[i].at;
@@ -98,38 +98,38 @@ put_words(const struct cli *c, struct cli_tool_args *l, bool own)
         if ((words[i].at == c->own_agent) != own)
             continue;
         if (words[i].list)
-            put_list(l, words[i].name, at);
+            put_list(&c->tool.w, words[i].name, at);
         else
-            cli_args_put(l, words[i].name, *(const char *const *)at);
+            cli_args_put(c, words[i].name, *(const char *const *)at);
     }
 }
 
 void
-cli_args_begin(struct cli *c, struct cli_tool_args *l,
-               const struct json_tok *input, const char *id)
+cli_args_begin(struct cli *c, const struct json_tok *input, const char *id)
 {
     const struct json_tok *m = input;
     uint32_t n = input != NULL ? input->n : 0;
+    struct json_w *w = &c->tool.w;
 
-    *l = (struct cli_tool_args){0};
-    json_w_init(&l->w, &l->b);
-    json_obj(&l->w);
-    put_words(c, l, true); /* input may name another agent */
+    c->tool = (struct cli_tool_args){.once = false};
+    json_w_init(w, &c->tool.b);
+    json_obj(w);
+    put_words(c, true); /* input may name another agent */
     for (uint32_t i = 0; i < n; i++, m += m[1].span) {
         m++;
-        json_key_str(&l->w, json_str(&c->a, m));
-        json_splice(&l->w, json_raw(m + 1));
+        json_key_str(w, json_str(&c->a, m));
+        json_splice(w, json_raw(m + 1));
     }
     if (id != NULL)
         c->args.id = id;
     if (c->args.takeover)
-        json_put_bool(&l->w, "takeover", true);
-    put_words(c, l, false);
+        json_put_bool(w, "takeover", true);
+    put_words(c, false);
 }
 
 int
-cli_args_attach(struct cli *c, struct cli_tool_args *l, const char *id,
-                struct str content, const char *type)
+cli_args_attach(struct cli *c, const char *id, struct str content,
+                const char *type)
 {
     struct task_blob blob = {.stored = true, .size = content.len};
     bool made;
@@ -141,25 +141,25 @@ cli_args_attach(struct cli *c, struct cli_tool_args *l, const char *id,
                      REMOTE_PUT);
     if (rc != 0)
         return cli_fail(c, rc, "%s", store_content_why(c->s.store));
-    cli_args_begin(c, l, NULL, id);
-    cli_args_put(l, "type", type);
-    l->blob = blob;
+    cli_args_begin(c, NULL, id);
+    cli_args_put(c, "type", type);
+    c->tool.blob = blob;
     return 0;
 }
 
 /* Returns the finished text, in c->a; .p is NULL if memory ran out. */
 static struct str
-end(struct cli *c, struct cli_tool_args *l)
+end(struct cli *c)
 {
-    json_close(&l->w);
-    return buf_take(&l->b, &c->a);
+    json_close(&c->tool.w);
+    return buf_take(&c->tool.b, &c->a);
 }
 
 int
-cli_args_parse(struct cli *c, enum task_tool tool, struct cli_tool_args *l,
-               struct task_ctx *x, struct task_args *out)
+cli_args_parse(struct cli *c, enum task_tool tool, struct task_ctx *x,
+               struct task_args *out)
 {
-    struct str text = end(c, l);
+    struct str text = end(c);
     const struct json_tok *root;
 
     *x = (struct task_ctx){.a = &c->a};
@@ -306,16 +306,16 @@ change_once(struct cli *c, enum task_tool tool, struct str text,
 }
 
 int
-cli_try_change(struct cli *c, enum task_tool tool, struct cli_tool_args *l,
-               struct task_ctx *x, struct task_receipt *r)
+cli_try_change(struct cli *c, enum task_tool tool, struct task_ctx *x,
+               struct task_receipt *r)
 {
-    const struct task_blob *blob = l->blob.stored ? &l->blob : NULL;
-    struct str text = end(c, l);
+    const struct task_blob *blob = c->tool.blob.stored ? &c->tool.blob : NULL;
+    struct str text = end(c);
     int rc;
 
     do
         rc = change_once(c, tool, text, blob, x, r);
-    while (rc == ERR_AGAIN && !l->once);
+    while (rc == ERR_AGAIN && !c->tool.once);
     return rc;
 }
 
@@ -339,22 +339,20 @@ cli_report_change(struct cli *c, int rc, struct task_ctx *x,
 }
 
 int
-cli_change(struct cli *c, enum task_tool tool, struct cli_tool_args *l,
-           struct task_receipt *r)
+cli_change(struct cli *c, enum task_tool tool, struct task_receipt *r)
 {
     struct task_ctx x;
-    int rc = cli_try_change(c, tool, l, &x, r);
+    int rc = cli_try_change(c, tool, &x, r);
 
     return cli_report_change(c, rc, &x, r);
 }
 
 int
-cli_change_and_tell(struct cli *c, enum task_tool tool,
-                    struct cli_tool_args *l)
+cli_change_and_tell(struct cli *c, enum task_tool tool)
 {
     struct task_receipt r;
     struct task k;
-    int rc = cli_change(c, tool, l, &r);
+    int rc = cli_change(c, tool, &r);
 
     if (rc == 0 && c->json) {
         view_receipt_json(&c->out, &r);

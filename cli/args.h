@@ -7,34 +7,24 @@
 #include "json.h"
 #include "task/change.h"
 
-/* The arguments of a tool, being written. */
-struct cli_tool_args {
-    struct buf b;
-    struct json_w w;
-    struct task_blob blob; /* of attach_artifact, once it is stored */
-    bool once; /* cli_try_change may return ERR_AGAIN: others were first */
-};
-
 /* Reads standard input, a JSON object, into *root, which lives in c->a.
    Returns 0, or an exit code after printing the error. */
 int cli_args_read(struct cli *c, const struct json_tok **root);
-/* Begins with the members of input, then task_id and the options that were
-   given; no id is that of --id. input and id may be NULL. Each begin needs an
-   end or a change. */
-void cli_args_begin(struct cli *c, struct cli_tool_args *l,
-                    const struct json_tok *input, const char *id);
+/* Begins c->tool with the members of input, then task_id and the options that
+   were given; no id is that of --id. input and id may be NULL. Each begin needs
+   a parse or a change, which ends it. */
+void cli_args_begin(struct cli *c, const struct json_tok *input,
+                    const char *id);
 /* Adds a text, or nothing if value is NULL. */
-void cli_args_put(struct cli_tool_args *l, const char *name,
-                  const char *value);
+void cli_args_put(struct cli *c, const char *name, const char *value);
 /* Stores content, and begins the arguments that attach it to task id with the
    options that were given; type may be NULL. Returns 0, or an exit code after
    printing the error. */
-int cli_args_attach(struct cli *c, struct cli_tool_args *l, const char *id,
-                    struct str content, const char *type);
+int cli_args_attach(struct cli *c, const char *id, struct str content,
+                    const char *type);
 /* Ends the arguments and checks them as those of tool, for a caller in *x.
    Returns 0, or an exit code after printing the error. */
-int cli_args_parse(struct cli *c, enum task_tool tool,
-                   struct cli_tool_args *l, struct task_ctx *x,
+int cli_args_parse(struct cli *c, enum task_tool tool, struct task_ctx *x,
                    struct task_args *out);
 /* The words of list with a blank between two, in c->kept; .p is NULL if memory
    ran out. */
@@ -42,12 +32,10 @@ struct str cli_args_join(struct cli *c, char **list);
 
 /* Ends the arguments and makes the change under the lock. Returns 0 and the
    receipt, or an exit code after printing the error. */
-int cli_change(struct cli *c, enum task_tool tool, struct cli_tool_args *l,
-               struct task_receipt *r);
+int cli_change(struct cli *c, enum task_tool tool, struct task_receipt *r);
 /* The same in two steps. Tries it: 0 and the receipt; or a code, which x->e
    explains where it is set. Prints what came of it: 0, or an exit code. */
-int cli_try_change(struct cli *c, enum task_tool tool,
-                   struct cli_tool_args *l, struct task_ctx *x,
+int cli_try_change(struct cli *c, enum task_tool tool, struct task_ctx *x,
                    struct task_receipt *r);
 int cli_report_change(struct cli *c, int rc, struct task_ctx *x,
                       const struct task_receipt *r);
@@ -55,7 +43,6 @@ int cli_report_change(struct cli *c, int rc, struct task_ctx *x,
    command line. Returns the exit code. */
 int cli_refuse_change(struct cli *c, struct task_error *e);
 /* Like cli_change, and prints the task. */
-int cli_change_and_tell(struct cli *c, enum task_tool tool,
-                        struct cli_tool_args *l);
+int cli_change_and_tell(struct cli *c, enum task_tool tool);
 
 #endif

@@ -5,7 +5,8 @@
    that implement commands. */
 
 #include "base/env.h"
-#include "task/task.h"
+#include "json/write.h"
+#include "task/change.h"
 
 enum cli_exit { /* exit codes */
     CLI_OK,
@@ -20,6 +21,14 @@ struct cli_store {
     struct store *store;
     struct tasks *tasks;
     struct calls *calls;
+};
+
+/* The arguments of a tool, being written: see cli/args.h. */
+struct cli_tool_args {
+    struct buf b;
+    struct json_w w;
+    struct task_blob blob; /* of attach_artifact, once it is stored */
+    bool once; /* cli_try_change may return ERR_AGAIN: others were first */
 };
 
 #define CLI_COLUMNS 6
@@ -78,6 +87,7 @@ struct cli {
     size_t columns; /* how many cli_flush pads in each line; 0: none */
     size_t width[CLI_COLUMNS];
     struct cli_args args;
+    struct cli_tool_args tool;
     size_t own_agent; /* offset of the member of args that is
                          MCP_TASK_AGENT, by default; 0: none is */
 };

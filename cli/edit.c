@@ -14,39 +14,36 @@
 int
 cli_add(struct cli *c)
 {
-    struct cli_tool_args l;
     struct str title = cli_args_join(c, c->operand);
 
     if (title.p == NULL)
         return cli_fail_store(c, ERR_NOMEM);
-    cli_args_begin(c, &l, NULL, NULL);
-    json_put_str(&l.w, "title", title);
-    return cli_change_and_tell(c, TOOL_CREATE, &l);
+    cli_args_begin(c, NULL, NULL);
+    json_put_str(&c->tool.w, "title", title);
+    return cli_change_and_tell(c, TOOL_CREATE);
 }
 
 int
 cli_edit(struct cli *c)
 {
     const struct cli_args *a = &c->args;
-    struct cli_tool_args l;
 
     if (!a->title && !a->goal && !a->priority && !a->new_owner && !a->repo &&
         !a->parent && !a->tags[0] && !a->after[0])
         return cli_misuse(c, "an option must say what to change");
-    cli_args_begin(c, &l, NULL, c->operand[0]);
-    return cli_change_and_tell(c, TOOL_UPDATE, &l);
+    cli_args_begin(c, NULL, c->operand[0]);
+    return cli_change_and_tell(c, TOOL_UPDATE);
 }
 
 /* Sets the status; the second operand, if there is one, is stored as what. */
 static int
 set_status(struct cli *c, const char *status, const char *what)
 {
-    struct cli_tool_args l;
 
-    cli_args_begin(c, &l, NULL, c->operand[0]);
-    cli_args_put(&l, "status", status);
-    cli_args_put(&l, what, c->operand[1]);
-    return cli_change_and_tell(c, TOOL_UPDATE, &l);
+    cli_args_begin(c, NULL, c->operand[0]);
+    cli_args_put(c, "status", status);
+    cli_args_put(c, what, c->operand[1]);
+    return cli_change_and_tell(c, TOOL_UPDATE);
 }
 
 int
@@ -66,15 +63,14 @@ static int
 ask_to_stop(struct cli *c, struct str agent)
 {
     struct task_receipt r;
-    struct cli_tool_args l;
     int rc;
 
-    cli_args_begin(c, &l, NULL, c->operand[0]);
-    json_key(&l.w, "cancel_requested");
-    json_obj(&l.w);
-    cli_args_put(&l, "reason", c->operand[1]);
-    json_close(&l.w);
-    rc = cli_change(c, TOOL_UPDATE, &l, &r);
+    cli_args_begin(c, NULL, c->operand[0]);
+    json_key(&c->tool.w, "cancel_requested");
+    json_obj(&c->tool.w);
+    cli_args_put(c, "reason", c->operand[1]);
+    json_close(&c->tool.w);
+    rc = cli_change(c, TOOL_UPDATE, &r);
     if (rc == 0)
         cli_tell(c, "{task_id}: asked {agent} to stop\n",
                  "task_id=%.*s agent=%.*s", STR_ARG(r.id), STR_ARG(agent));
@@ -105,24 +101,22 @@ cli_reopen(struct cli *c)
 int
 cli_ask(struct cli *c)
 {
-    struct cli_tool_args l;
 
     if (c->args.agent == NULL)
         return cli_fail(c, ERR_INVALID, "%s: --agent is missing",
                         c->operand[0]);
-    cli_args_begin(c, &l, NULL, c->operand[0]);
-    cli_args_put(&l, "question", c->operand[1]);
-    return cli_change_and_tell(c, TOOL_ASK, &l);
+    cli_args_begin(c, NULL, c->operand[0]);
+    cli_args_put(c, "question", c->operand[1]);
+    return cli_change_and_tell(c, TOOL_ASK);
 }
 
 int
 cli_message(struct cli *c)
 {
-    struct cli_tool_args l;
 
     c->args.message = c->operand[1];
-    cli_args_begin(c, &l, NULL, c->operand[0]);
-    return cli_change_and_tell(c, TOOL_UPDATE, &l);
+    cli_args_begin(c, NULL, c->operand[0]);
+    return cli_change_and_tell(c, TOOL_UPDATE);
 }
 
 /* ---- attach ---- */
@@ -173,14 +167,13 @@ int
 cli_attach(struct cli *c)
 {
     const char *path = c->operand[1];
-    struct cli_tool_args l;
     struct str content;
     int rc = read_content(c, path, &content);
 
     if (c->args.name == NULL)
         c->args.name = file_name(path);
     if (rc == 0)
-        rc = cli_args_attach(c, &l, c->operand[0], content,
+        rc = cli_args_attach(c, c->operand[0], content,
                              type_of(c->args.name));
-    return rc != 0 ? rc : cli_change_and_tell(c, TOOL_ATTACH, &l);
+    return rc != 0 ? rc : cli_change_and_tell(c, TOOL_ATTACH);
 }

@@ -186,10 +186,10 @@ pass_on(struct run *r)
 
 /* Begins the arguments of a change; of the options only agent and id stay. */
 static void
-begin(struct run *r, struct cli_tool_args *l)
+begin(struct run *r)
 {
     r->c->args = (struct cli_args){.agent = r->agent};
-    cli_args_begin(r->c, l, NULL, r->id);
+    cli_args_begin(r->c, NULL, r->id);
 }
 
 /* Takes the lock, and reads the task. Returns 0, or an exit code after
@@ -214,16 +214,15 @@ static int
 create(struct run *r)
 {
     struct task_receipt receipt;
-    struct cli_tool_args l;
     int rc;
 
     if (r->id != NULL)
         return 0;
-    begin(r, &l);
-    cli_args_put(&l, "title", r->title != NULL ? r->title : r->command);
-    cli_args_put(&l, "status", "in_progress");
-    cli_args_put(&l, "current_owner", r->agent);
-    rc = cli_change(r->c, TOOL_CREATE, &l, &receipt);
+    begin(r);
+    cli_args_put(r->c, "title", r->title != NULL ? r->title : r->command);
+    cli_args_put(r->c, "status", "in_progress");
+    cli_args_put(r->c, "current_owner", r->agent);
+    rc = cli_change(r->c, TOOL_CREATE, &receipt);
     if (rc == 0)
         r->id = arena_str(&r->c->kept, receipt.id).p;
     return rc == 0 && r->id == NULL ? cli_fail_store(r->c, ERR_NOMEM) : rc;
@@ -233,12 +232,11 @@ static int
 claim(struct run *r)
 {
     struct task_receipt receipt;
-    struct cli_tool_args l;
     int rc;
 
-    begin(r, &l);
-    cli_args_put(&l, "lease_seconds", r->lease);
-    rc = cli_change(r->c, TOOL_CLAIM, &l, &receipt);
+    begin(r);
+    cli_args_put(r->c, "lease_seconds", r->lease);
+    rc = cli_change(r->c, TOOL_CLAIM, &receipt);
     if (rc == 0)
         r->renew_each =
             raw_u64(raw_member(receipt.lease, "seconds")) * 1000 / 3;
@@ -260,7 +258,6 @@ renew(struct run *r, bool progress)
 {
     const char *line = progress ? plain(&r->c->a, last_line(r)) : NULL;
     struct task_receipt receipt;
-    struct cli_tool_args l;
     struct task k;
 
     if (line != NULL && (line[0] == '\0' ||
@@ -273,9 +270,9 @@ renew(struct run *r, bool progress)
     } else if (line == NULL) {
         claim(r);
     } else {
-        begin(r, &l);
-        cli_args_put(&l, "notes", line);
-        cli_change(r->c, TOOL_CHECKPOINT, &l, &receipt);
+        begin(r);
+        cli_args_put(r->c, "notes", line);
+        cli_change(r->c, TOOL_CHECKPOINT, &receipt);
         free(r->said);
         r->said = file_join(line, "");
     }
@@ -284,23 +281,23 @@ renew(struct run *r, bool progress)
 
 /* Adds the result of the command to those that the task has. */
 static void
-put_results(struct run *r, struct cli_tool_args *l, const struct task *k,
-            int code, const char *how)
+put_results(struct run *r, const struct task *k, int code, const char *how)
 {
     struct str old = k->f[F_TEST_RESULTS], item;
+    struct json_w *w = &r->c->tool.w;
     size_t at = 0, n = raw_list_n(old);
 
-    json_key(&l->w, "test_results");
-    json_arr(&l->w);
+    json_key(w, "test_results");
+    json_arr(w);
     while ((item = raw_list_next(old, &at)).p != NULL)
         if (n-- < TASK_MAX_RESULTS)
-            json_splice(&l->w, item);
-    json_obj(&l->w);
-    json_put_z(&l->w, "command", r->command);
-    json_put_int(&l->w, code < 0 ? "failed" : "exit_code", code < 0 ? 1 : code);
-    json_put_z(&l->w, "summary", how);
-    json_close(&l->w);
-    json_close(&l->w);
+            json_splice(w, item);
+    json_obj(w);
+    json_put_z(w, "command", r->command);
+    json_put_int(w, code < 0 ? "failed" : "exit_code", code < 0 ? 1 : code);
+    json_put_z(w, "summary", how);
+    json_close(w);
+    json_close(w);
 }
 
 /* Reports how the command ended; code -1: unknown. If another agent has the
@@ -310,7 +307,6 @@ static int
 try_record(struct run *r, int code, const char *how)
 {
     struct task_receipt receipt;
-    struct cli_tool_args l;
     struct task_ctx x;
     struct task k;
     int rc = read_task(r, &k);
@@ -321,21 +317,21 @@ try_record(struct run *r, int code, const char *how)
         store_unlock(r->c->s.store);
         return 0;
     }
-    begin(r, &l);
+    begin(r);
     if (k.leased && !is_holder(r, &k)) {
-        cli_args_put(&l, "message",
+        cli_args_put(r->c, "message",
                      arena_printf(&r->c->a, "%s: %s", r->command, how).p);
     } else {
-        put_results(r, &l, &k, code, how);
+        put_results(r, &k, code, how);
         if (r->own) {
-            cli_args_put(&l, "status", r->cancelled ? "cancelled"
+            cli_args_put(r->c, "status", r->cancelled ? "cancelled"
                          : code == 0 ? "done" : "failed");
-            cli_args_put(&l, "reason", r->cancelled ? r->reason
+            cli_args_put(r->c, "reason", r->cancelled ? r->reason
                          : code == 0 ? NULL : how);
         }
     }
-    l.once = true;
-    rc = cli_try_change(r->c, TOOL_UPDATE, &l, &x, &receipt);
+    r->c->tool.once = true;
+    rc = cli_try_change(r->c, TOOL_UPDATE, &x, &receipt);
     return rc == ERR_AGAIN ? rc : cli_report_change(r->c, rc, &x, &receipt);
 }
 
@@ -357,13 +353,12 @@ attach_log(struct run *r)
     struct str log = whole_log(r);
     struct str name = arena_printf(&c->a, "%s.log", file_name(r->argv[0]));
     struct task_receipt receipt;
-    struct cli_tool_args l;
 
     c->args = (struct cli_args){.agent = r->agent, .name = plain(&c->a, name)};
     if (log.p == NULL)
         cli_fail_store(c, ERR_NOMEM);
-    else if (log.len > 0 && cli_args_attach(c, &l, r->id, log, "log") == 0)
-        cli_change(c, TOOL_ATTACH, &l, &receipt);
+    else if (log.len > 0 && cli_args_attach(c, r->id, log, "log") == 0)
+        cli_change(c, TOOL_ATTACH, &receipt);
 }
 
 /* ---- the locked file ---- */
@@ -815,13 +810,12 @@ stand_in_front(struct run *r, int from, pid_t watcher)
 static int
 check_claim(struct run *r)
 {
-    struct cli_tool_args l;
     struct task_args args;
     struct task_ctx x;
 
     r->c->args = (struct cli_args){.agent = r->agent, .lease = r->lease};
-    cli_args_begin(r->c, &l, NULL, NULL);
-    return cli_args_parse(r->c, TOOL_CLAIM, &l, &x, &args);
+    cli_args_begin(r->c, NULL, NULL);
+    return cli_args_parse(r->c, TOOL_CLAIM, &x, &args);
 }
 
 /* Reads the options. Returns 0, or an exit code after printing the error. */

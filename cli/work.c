@@ -59,7 +59,6 @@ put_reasons(struct cli *c, struct buf *b, const char *what, uint64_t n,
 static int
 fail_none(struct cli *c, const struct task_receipt *r)
 {
-    struct cli_tool_args l;
     struct task_args args;
     struct task_want w;
     struct task_why why;
@@ -67,8 +66,8 @@ fail_none(struct cli *c, const struct task_receipt *r)
     struct buf b = {0};
     int rc;
 
-    cli_args_begin(c, &l, NULL, NULL);
-    rc = cli_args_parse(c, TOOL_CLAIM, &l, &x, &args);
+    cli_args_begin(c, NULL, NULL);
+    rc = cli_args_parse(c, TOOL_CLAIM, &x, &args);
     if (rc != 0)
         return rc;
     w = task_want_of(&args);
@@ -99,7 +98,6 @@ cli_claim(struct cli *c)
     int64_t until = clock_mono_ms() + (s > MAX_WAIT_S ? 0 : (int64_t)s * 1000);
     struct task_receipt r;
     struct task_ctx x;
-    struct cli_tool_args l;
     struct task k;
     bool none;
     int rc;
@@ -108,8 +106,8 @@ cli_claim(struct cli *c)
         return cli_misuse(c, "--agent is required");
     do {
         arena_reset(&c->a);
-        cli_args_begin(c, &l, NULL, c->operand[0]);
-        rc = cli_try_change(c, TOOL_CLAIM, &l, &x, &r);
+        cli_args_begin(c, NULL, c->operand[0]);
+        rc = cli_try_change(c, TOOL_CLAIM, &x, &r);
         none = rc == 0 ? r.id.p == NULL
                        : x.e.deps_failed.p == NULL &&
                              (rc == ERR_LEASE || rc == ERR_BLOCKED ||
@@ -134,7 +132,6 @@ save(struct cli *c, enum task_tool tool)
 {
     const char *dash = c->operand[1];
     const struct json_tok *input = NULL;
-    struct cli_tool_args l;
     int rc;
 
     if (dash != NULL && strcmp(dash, "-") != 0)
@@ -143,8 +140,8 @@ save(struct cli *c, enum task_tool tool)
         return cli_misuse(c, "--agent is required");
     if (dash != NULL && (rc = cli_args_read(c, &input)) != 0)
         return rc;
-    cli_args_begin(c, &l, input, c->operand[0]);
-    return cli_change_and_tell(c, tool, &l);
+    cli_args_begin(c, input, c->operand[0]);
+    return cli_change_and_tell(c, tool);
 }
 
 int
@@ -167,21 +164,20 @@ cli_answer(struct cli *c)
     const struct cli_args *a = &c->args;
     bool refuses = a->decline || a->cancel;
     int n = c->n_operands;
-    struct cli_tool_args l;
 
     if (a->decline && a->cancel)
         return cli_misuse(c, "--decline and --cancel exclude each other");
     if (n == 1 && !refuses)
         return cli_misuse(c, "TEXT is required");
-    cli_args_begin(c, &l, NULL, c->operand[0]);
-    json_key(&l.w, "answer");
-    json_obj(&l.w);
-    cli_args_put(&l, "question_id", n > 2 || refuses ? c->operand[1] : NULL);
-    cli_args_put(&l, "text", n > 2 || !refuses ? c->operand[n - 1] : NULL);
-    cli_args_put(&l, "action",
+    cli_args_begin(c, NULL, c->operand[0]);
+    json_key(&c->tool.w, "answer");
+    json_obj(&c->tool.w);
+    cli_args_put(c, "question_id", n > 2 || refuses ? c->operand[1] : NULL);
+    cli_args_put(c, "text", n > 2 || !refuses ? c->operand[n - 1] : NULL);
+    cli_args_put(c, "action",
                  a->decline ? "decline" : a->cancel ? "cancel" : NULL);
-    json_close(&l.w);
-    return cli_change_and_tell(c, TOOL_UPDATE, &l);
+    json_close(&c->tool.w);
+    return cli_change_and_tell(c, TOOL_UPDATE);
 }
 
 /* ---- wait ---- */
@@ -227,12 +223,11 @@ cli_wait(struct cli *c)
     struct arena looks = {0};
     struct task_ctx x;
     struct task_args args;
-    struct cli_tool_args l;
     struct look w;
     int rc;
 
-    cli_args_begin(c, &l, NULL, c->operand[0]);
-    rc = cli_args_parse(c, TOOL_WAIT, &l, &x, &args);
+    cli_args_begin(c, NULL, c->operand[0]);
+    rc = cli_args_parse(c, TOOL_WAIT, &x, &args);
     if (rc != 0)
         return rc;
     if (look_begin(c->s.tasks, &x, &args, store_next_n(c->s.store) - 1,
