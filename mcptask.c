@@ -279,19 +279,18 @@ struct parts { /* each depends on those before */
 };
 
 static void
-tell_state(const struct store *store)
+tell_state(struct store *store)
 {
-    struct store_state st;
+    const struct store_state *st = store_state(store);
 
-    store_state(store, &st);
-    if (st.torn)
+    if (st->torn)
         cli_fail(NULL, 0, "%s: cut off a torn tail; nothing acknowledged is "
-                 "lost", st.path);
-    if (st.weak_locks)
+                 "lost", st->path);
+    if (st->weak_locks)
         cli_fail(NULL, 0, "%s.lock: this kernel locks by process only; Linux "
-                 "3.15 and newer lock by open file", st.path);
-    if (st.why[0] != '\0')
-        cli_fail(NULL, 0, "%s", st.why);
+                 "3.15 and newer lock by open file", st->path);
+    if (st->why[0] != '\0')
+        cli_fail(NULL, 0, "%s", st->why);
 }
 
 static void
@@ -315,10 +314,9 @@ tell_address(const struct cli_env *e, const struct web *w)
 static void
 meet_hosts(struct store *store)
 {
-    struct store_state st;
+    const struct store_state *st = store_state(store);
 
-    store_state(store, &st);
-    if (st.shared && st.g == 0)
+    if (st->shared && st->g == 0)
         store_confirm_patiently(store);
 }
 

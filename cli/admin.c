@@ -503,7 +503,7 @@ upload(struct cli *c)
 static int
 compact(struct cli *c, int64_t len)
 {
-    struct store_state st;
+    const struct store_state *st;
     uint64_t slices = 0;
     int rc = cli_try_lock(c);
 
@@ -513,15 +513,15 @@ compact(struct cli *c, int64_t len)
     if (rc == ERR_BUSY)
         return cli_fail(c, rc, "%s: another process compacts it or holds its "
                         "lock; try again", c->env->log_path);
-    store_state(c->s.store, &st);
-    if (rc == ERR_READONLY && st.err == 0)
+    st = store_state(c->s.store);
+    if (rc == ERR_READONLY && st->err == 0)
         return cli_fail(c, rc, "%s: only its owner, or a group that may read "
                         "and write it, can put another log in its place: let "
-                        "its owner compact it, or chmod g+rw it", st.path);
+                        "its owner compact it, or chmod g+rw it", st->path);
     if (rc == ERR_EXISTS)
         return cli_fail(c, rc, "%s.%llu: exists, and is another log: rename "
                         "it, as this generation needs that name",
-                        st.path, (unsigned long long)st.g);
+                        st->path, (unsigned long long)st->g);
     return rc < 0 ? cli_fail_store(c, rc) : upload(c);
 }
 
@@ -547,18 +547,18 @@ put_compact(struct cli *c, int64_t before, int64_t after,
 int
 cli_compact(struct cli *c)
 {
-    struct store_state before, after;
+    const struct store_state *st = store_state(c->s.store);
     struct artifacts u = {.c = c, .remove = true};
+    int64_t before = st->len, after;
     int rc = 0;
 
-    store_state(c->s.store, &before);
-    if (before.g > 0) /* else there is no log to compact */
-        rc = compact(c, before.len);
-    store_state(c->s.store, &after);
-    if (rc == 0 && c->args.orphans && after.g > 0)
+    if (st->g > 0) /* else there is no log to compact */
+        rc = compact(c, before);
+    after = store_state(c->s.store)->len;
+    if (rc == 0 && c->args.orphans && st->g > 0)
         rc = each_unnamed(&u);
     if (rc == 0)
-        put_compact(c, before.len, after.len, &u);
+        put_compact(c, before, after, &u);
     return rc;
 }
 
@@ -636,13 +636,12 @@ int
 cli_backup(struct cli *c)
 {
     const char *dir = c->operand[0];
+    const struct store_state *st = store_state(c->s.store);
     struct backup b = {.c = c};
-    struct store_state st;
     int rc;
 
-    store_state(c->s.store, &st);
-    if (st.g == 0)
-        return cli_fail(c, ERR_NOT_FOUND, "%s: there is no log yet", st.path);
+    if (st->g == 0)
+        return cli_fail(c, ERR_NOT_FOUND, "%s: there is no log yet", st->path);
     rc = make_dirs(&b, dir);
     if (rc != 0)
         return rc;
@@ -772,7 +771,7 @@ begin_archive(struct archive *x)
     struct str day;
     char at[TIME_LEN + 1];
 
-    store_state(x->c->s.store, &x->st);
+    x->st = *store_state(x->c->s.store);
     if (arg == NULL)
         return cli_misuse(x->c, "--done-before is required");
     day = arena_printf(&x->c->a, "%sT00:00:00Z", arg);
@@ -794,7 +793,7 @@ archive(struct archive *x)
         return 0; /* there is no log yet */
     if ((rc = cli_try_lock(x->c)) != 0)
         return cli_fail_store(x->c, rc);
-    store_state(x->c->s.store, &x->st); /* others may have written to it */
+    x->st = *store_state(x->c->s.store); /* others may have written to it */
     x->fd = file_create(x->path);
     if (x->fd < 0 && errno == EEXIST)
         return cli_fail(x->c, ERR_EXISTS, "%s: exists: rename it, or import "

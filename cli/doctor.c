@@ -119,20 +119,19 @@ try_writing(struct cli *c)
 int
 cli_health(struct cli *c)
 {
+    const struct store_state *st = store_state(c->s.store);
     bool writes = !c->env->read_only;
-    struct store_state st;
     char path[PATH_ROOM];
     int rc = 0;
 
-    store_state(c->s.store, &st);
-    if (is_unusable(c, &st))
-        return cli_fail_store(c, st.err);
-    if (writes && (rc = find_not_writable(c, st.path, path)) != 0)
+    if (is_unusable(c, st))
+        return cli_fail_store(c, st->err);
+    if (writes && (rc = find_not_writable(c, st->path, path)) != 0)
         return cli_fail(c, ERR_READONLY, "%s: cannot be written: %s", path,
                         err_text(rc));
-    if (writes && st.g > 0 && (rc = try_writing(c)) != 0)
+    if (writes && st->g > 0 && (rc = try_writing(c)) != 0)
         return cli_fail_store(c, rc);
-    put_health(c, &st);
+    put_health(c, st);
     return CLI_OK;
 }
 
@@ -198,7 +197,7 @@ check_store(struct doctor *d)
     int err = 0, rc = cli_open_store(c->env, !writes, &c->s, why);
 
     if (rc == 0) {
-        store_state(c->s.store, st);
+        *st = *store_state(c->s.store);
         text_put(why, sizeof(why), "%s", st->why);
         err = writes ? find_not_writable(c, st->path, path) : 0;
     }
@@ -240,7 +239,7 @@ check_hosts(struct doctor *d)
 {
     const struct cli_env *env = d->c->env;
     int64_t begun = clock_mono_ms();
-    struct store_state st;
+    char why[256];
     const char *fix;
     int rc;
 
@@ -250,11 +249,11 @@ check_hosts(struct doctor *d)
     begun = clock_mono_ms() - begun;
     if (rc == 0)
         rc = try_writing(d->c);
-    store_state(d->c->s.store, &st);
-    fix = advice(st.why);
+    text_put(why, sizeof(why), "%s", store_state(d->c->s.store)->why);
+    fix = advice(why);
     if (rc != 0)
-        tell(d, "hosts", *fix != '\0' ? fix : hosts_advice(rc, st.why), "%s",
-             st.why[0] != '\0' ? st.why : err_name(rc));
+        tell(d, "hosts", *fix != '\0' ? fix : hosts_advice(rc, why), "%s",
+             why[0] != '\0' ? why : err_name(rc));
     else
         tell(d, "hosts", NULL, "%s: answers in %lld ms%s", env->store,
              (long long)begun,

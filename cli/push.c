@@ -12,7 +12,7 @@ cli_push(struct cli *c)
 {
     const char *log = c->env->log_path;
     struct store_report rep;
-    struct store_state st;
+    const struct store_state *st;
     uint64_t n, bad;
     char why[256];
     int rc;
@@ -33,12 +33,12 @@ cli_push(struct cli *c)
         cli_await_upload(c);
     if (rc < 0)
         return cli_fail_store(c, rc);
-    store_state(c->s.store, &st);
+    st = store_state(c->s.store);
     rc = cli_artifacts(c, true, &n, &bad);
     cli_tell(c, "{log}: a replica of {store}, seq {seq}; {artifacts} "
              "artifacts, {artifacts_bad} of them bad\n",
              "log=%s store=%s seq=" U64 " artifacts=" U64 " artifacts_bad="
-             U64, st.path, c->env->store, st.head, n, bad);
+             U64, st->path, c->env->store, st->head, n, bad);
     return rc;
 }
 

@@ -108,14 +108,14 @@ cli_catch_up(struct cli *c)
 {
     int rc = store_follow(c->s.store);
     int asked = store_confirm_patiently(c->s.store);
-    struct store_state st;
+    const struct store_state *st;
 
     if (asked == 0 || c->stale)
         return rc;
     c->stale = true;
-    store_state(c->s.store, &st);
+    st = store_state(c->s.store);
     cli_fail(c, 0, "%s: what other hosts changed may be missing",
-             st.why[0] != '\0' ? st.why : err_name(asked));
+             st->why[0] != '\0' ? st->why : err_name(asked));
     return rc;
 }
 
@@ -138,11 +138,10 @@ cli_close(struct cli *c, int rc)
 {
     if (c->s.store != NULL && rc == CLI_OK) {
         const char *lost = store_damage(c->s.store, STR_NONE);
-        struct store_state st;
+        const struct store_state *st = store_state(c->s.store);
 
-        store_state(c->s.store, &st);
-        if (st.err == ERR_DAMAGED)
-            rc = cli_fail(c, ERR_DAMAGED, "%s%s%s", st.why, lost ? "; " : "",
+        if (st->err == ERR_DAMAGED)
+            rc = cli_fail(c, ERR_DAMAGED, "%s%s%s", st->why, lost ? "; " : "",
                           lost ? lost : "");
     }
     cli_close_store(&c->s);

@@ -330,19 +330,19 @@ cli_fail_errno(const struct cli *c, int err, const char *path)
 int
 cli_fail_store(const struct cli *c, int err)
 {
-    struct store_state st;
+    const struct store_state *st;
 
     if (err == ERR_NOMEM) /* perhaps before the store was opened */
         return cli_fail(c, err, "out of memory");
-    store_state(c->s.store, &st);
+    st = store_state(c->s.store);
     if (err == ERR_BUSY)
         return cli_fail(c, err, "%s: another process holds the lock; try "
-                        "again", st.path);
-    if (err == ERR_READONLY && st.why[0] == '\0')
-        return cli_fail(c, err, "%s: opened for reading only", st.path);
-    if (st.why[0] == '\0')
-        return cli_fail_path(c, err, st.path);
-    return cli_fail(c, err, "%s", st.why);
+                        "again", st->path);
+    if (err == ERR_READONLY && st->why[0] == '\0')
+        return cli_fail(c, err, "%s: opened for reading only", st->path);
+    if (st->why[0] == '\0')
+        return cli_fail_path(c, err, st->path);
+    return cli_fail(c, err, "%s", st->why);
 }
 
 int

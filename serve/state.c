@@ -20,41 +20,39 @@ state_put_health(struct buf *b, struct store *store)
 
 /* Reads the store's state. After a failed write it tests whether writes work
    again: a server that gets no more of them would not notice. */
-static void
-probe(struct store *store, struct store_state *st)
+static const struct store_state *
+probe(struct store *store)
 {
     store_follow(store);
-    store_state(store, st);
-    if (st->err == 0 || store_lock(store) != 0)
-        return;
-    store_probe(store);
-    store_unlock(store);
-    store_state(store, st);
+    if (store_state(store)->err != 0 && store_lock(store) == 0) {
+        store_probe(store);
+        store_unlock(store);
+    }
+    return store_state(store);
 }
 
 int
 state_put_ready(struct buf *b, struct store *store, bool read_only,
                 bool reader)
 {
-    struct store_state st;
+    const struct store_state *st = probe(store);
     struct json_w w;
     int64_t stale_ms;
     bool ready;
 
-    probe(store, &st);
     stale_ms = store_stale_ms(store);
-    ready = (st.err == 0 && stale_ms == 0) ||
-            (read_only && st.err == ERR_READONLY);
+    ready = (st->err == 0 && stale_ms == 0) ||
+            (read_only && st->err == ERR_READONLY);
     json_w_init(&w, b);
     json_obj(&w);
     json_put_z(&w, "status", ready ? "ready" : "unavailable");
-    json_put_bool(&w, "writable", st.err == 0 && !reader);
-    json_put_int(&w, "head_seq", (int64_t)st.head);
+    json_put_bool(&w, "writable", st->err == 0 && !reader);
+    json_put_int(&w, "head_seq", (int64_t)st->head);
     if (stale_ms > 0)
         json_put_int(&w, "stale_ms", stale_ms);
-    if (st.err != 0) {
-        json_put_z(&w, "code", err_name(st.err));
-        json_put_z(&w, "reason", st.why);
+    if (st->err != 0) {
+        json_put_z(&w, "code", err_name(st->err));
+        json_put_z(&w, "reason", st->why);
     }
     json_close(&w);
     json_w_end(&w);
@@ -110,17 +108,16 @@ state_put_metrics(struct buf *b, struct store *store, const struct http *http,
         "mcp_errors_total\0" "mcp_waiting\0" "mcp_sessions\0"
         "mcp_subscriptions\0" "calls_oldest_seconds\0";
     const char *name = names;
-    struct store_state st;
+    const struct store_state *st = probe(store);
     struct http_counts hc;
     struct mcp_counts mc;
 
-    probe(store, &st);
     http_count(http, &hc);
     mcp_count(mcp, &mc);
 
     const uint64_t values[] = {
-        st.err == 0, st.head, (uint64_t)st.len, (uint64_t)st.superseded,
-        st.keys, st.index_bytes, (uint64_t)store_stale_ms(store), hc.open,
+        st->err == 0, st->head, (uint64_t)st->len, (uint64_t)st->superseded,
+        st->keys, st->index_bytes, (uint64_t)store_stale_ms(store), hc.open,
         hc.streams, hc.held, hc.accepted, hc.refused, hc.requests, hc.bytes_in,
         hc.bytes_out, mc.requests, mc.errors, mc.waiting, mc.sessions,
         mc.subscriptions, (uint64_t)mc.calls.oldest_ms / 1000};

@@ -149,7 +149,6 @@ turn_new(struct turn **out, struct loop *l, struct store *store,
           struct mcp *mcp)
 {
     struct turn *t = calloc(1, sizeof(*t));
-    struct store_state st;
 
     if (t == NULL)
         return ERR_NOMEM;
@@ -159,8 +158,7 @@ turn_new(struct turn **out, struct loop *l, struct store *store,
     t->busy_end = &t->busy;
     t->follow_timer = (struct loop_timer){.fn = follow_others, .ctx = t};
     t->tend = (struct tend){.loop = l, .store = store};
-    store_state(store, &st);
-    t->reported = st.err; /* reported when it was opened */
+    t->reported = store_state(store)->err; /* reported when it was opened */
     store_observe(store, on_record, t);
     *out = t;
     return 0;
@@ -587,14 +585,13 @@ commit(struct turn *t)
 static void
 report_store(struct turn *t)
 {
-    struct store_state st;
+    const struct store_state *st = store_state(t->store);
 
-    store_state(t->store, &st);
-    if (st.err == t->reported || (st.err == 0 && !t->locked))
+    if (st->err == t->reported || (st->err == 0 && !t->locked))
         return;
-    t->reported = st.err;
-    text_tell("mcptask: %.300s%s\n", st.err != 0 ? st.why : st.path,
-              st.err != 0 ? "; writes fail until that is mended"
+    t->reported = st->err;
+    text_tell("mcptask: %.300s%s\n", st->err != 0 ? st->why : st->path,
+              st->err != 0 ? "; writes fail until that is mended"
                           : ": writes work again");
 }
 

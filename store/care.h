@@ -24,7 +24,8 @@ struct store_state {
     bool weak_locks;     /* as lock_is_by_process */
     bool shared;         /* with other hosts, by a remote */
 };
-void store_state(const struct store *s, struct store_state *out);
+/* Valid until the next call. */
+const struct store_state *store_state(struct store *s);
 /* Four of its members alone: id; path; err is ERR_READONLY; shared. */
 const char *store_id(const struct store *s);
 const char *store_path(const struct store *s);

@@ -151,9 +151,11 @@ store_is_shared(const struct store *s)
     return s->replica != NULL;
 }
 
-void
-store_state(const struct store *s, struct store_state *out)
+const struct store_state *
+store_state(struct store *s)
 {
+    struct store_state *out = &s->shown;
+
     *out = (struct store_state){
         .path = s->path, .g = s->log.g, .head = s->log.head,
         .len = s->log.end, .superseded = s->superseded, .keys = s->index.n,
@@ -169,4 +171,5 @@ store_state(const struct store *s, struct store_state *out)
         text_put(out->why, sizeof out->why, "%s: another process holds the "
                  "lock; end it if it hangs", s->lock.path);
     }
+    return out;
 }

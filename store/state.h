@@ -74,6 +74,7 @@ struct store {
     uint64_t n_left_out; /* entries whose memory is wasted */
     char id[33];
     char why[256];
+    struct store_state shown; /* by store_state */
 };
 
 /* Records why this process cannot write, until a commit or probe succeeds, and

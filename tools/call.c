@@ -265,22 +265,21 @@ put_content(const struct tools *s, struct prepared *p)
 static int
 prepare_blob(const struct tools *s, struct prepared *p)
 {
-    struct store_state st;
+    const struct store_state *st = store_state(tasks_store(s->t));
     int rc = decode_content(p);
 
-    store_state(tasks_store(s->t), &st);
     if (rc == 0 && !p->content.p)
-        rc = read_path(s, p, st.path);
+        rc = read_path(s, p, st->path);
     if (rc != 0 || !p->content.p)
         return rc;
     if (p->content.len > ARTIFACT_MAX)
         return task_fail(&p->w.x, ERR_TOO_LARGE, "content",
                          "content is larger than %d bytes", ARTIFACT_MAX);
-    p->since = st.head + 1;
+    p->since = st->head + 1;
     p->blob.stored = true;
     p->blob.size = p->content.len;
-    return st.err == ERR_READONLY || st.err == ERR_DAMAGED
-               ? task_fail_store(&p->w.x, st.err) : put_content(s, p);
+    return st->err == ERR_READONLY || st->err == ERR_DAMAGED
+               ? task_fail_store(&p->w.x, st->err) : put_content(s, p);
 }
 
 void

@@ -59,7 +59,7 @@ check_log(const char *p, size_t n)
         return;
     }
     HOLDS(store_scan(t.s, 0, read_one, &t) == 0);
-    store_state(t.s, &st);
+    st = *store_state(t.s);
     if (st.err == ERR_DAMAGED) {
         HOLDS(rep.damaged && ts_put(&t, "task/x", "\"v\":1") == ERR_DAMAGED);
         HOLDS(file_is(log_path, p, n));

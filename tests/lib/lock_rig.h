@@ -57,7 +57,7 @@ lose_lock(void)
     struct store_state st;
     size_t len;
     at_rename = RENAMES;
-    store_state(kept_out.s, &st);
+    st = *store_state(kept_out.s);
     const char *lock = path_with(st.path, ".lock");
     char *copy = file_get(lock, &len);
     CHECK(unlink(lock) == 0);

@@ -192,7 +192,7 @@ holds(struct tstore *t, struct part p)
         p.ok &= e != NULL && e->n == l->n && e->off == (int64_t)l->off;
         keys++;
     }
-    store_state(t->s, &st);
+    st = *store_state(t->s);
     return p.ok && st.keys == keys;
 }
 
@@ -224,7 +224,7 @@ is_refused(const struct part *p)
     bool ok = rc == ERR_FORMAT && p->lines == 0; /* no header, no record */
     if (rc == 0) {
         ok = ts_put(&t, "task/after", "\"v\":1") == ERR_DAMAGED;
-        store_state(t.s, &st);
+        st = *store_state(t.s);
         ok &= st.err == ERR_DAMAGED && holds(&t, *p);
         ok &= p->n_bad == 0 || is_told(&t, p);
         ts_close(&t);

@@ -44,7 +44,7 @@ signed_store_expose_key(bool others)
     struct store_state st;
     char key[400];
 
-    store_state(store, &st);
+    st = *store_state(store);
     snprintf(key, sizeof(key), "%s.key", st.path);
     CHECK(chmod(key, others ? 0644 : 0600) == 0);
     sign_free(sign);

@@ -173,8 +173,8 @@ ts_is_replay(struct tstore *t)
         return false;
     while (store_move(t->s) == ERR_MORE)
         continue;
-    store_state(t->s, &a);
-    store_state(fresh.s, &b);
+    a = *store_state(t->s);
+    b = *store_state(fresh.s);
     p.all = b.g == 1;
     if (store_scan(fresh.s, 1, ts_compare_key, &p) != 0)
         p.same = false;
@@ -333,7 +333,7 @@ static inline struct store_state
 state_of(const struct tstore *t)
 {
     struct store_state st;
-    store_state(t->s, &st);
+    st = *store_state(t->s);
     return st;
 }
 

@@ -439,7 +439,7 @@ heap_of(struct world *w)
     struct calls_counts count;
     struct store_state st;
 
-    store_state(w->s, &st);
+    st = *store_state(w->s);
     calls_count(w->c, &count);
     return st.index_bytes + count.bytes;
 }

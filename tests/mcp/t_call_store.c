@@ -58,7 +58,7 @@ wants_compact(struct world *w, uint64_t keys, int64_t *len)
 {
     struct store_state st;
 
-    store_state(w->s, &st);
+    st = *store_state(w->s);
     CHECK(st.keys == keys);
     *len = st.len;
     return store_wants_compact(w->s);

@@ -104,7 +104,7 @@ is_refused(struct tstore *t, const char *why)
 {
     struct store_state st;
     bool refused = ts_put(t, "task/x", "\"v\":1") == ERR_READONLY;
-    store_state(t->s, &st);
+    st = *store_state(t->s);
     return refused && st.err == ERR_READONLY && strstr(st.why, why) != NULL;
 }
 
@@ -119,7 +119,7 @@ test_hard_link(void)
     CHECK(is_refused(&t, "mount the directory, not the file"));
     CHECK(store_compact(t.s) == ERR_READONLY);
     CHECK(ts_open(&other, link_path) == 0);
-    store_state(other.s, &st); /* reported before anybody writes */
+    st = *store_state(other.s); /* reported before anybody writes */
     CHECK(st.err == ERR_READONLY && strstr(st.why, "a hard link") != NULL);
     CHECK(is_refused(&other, "a hard link"));
     CHECK(ts_get(&other, "task/1")[0] != '\0');
@@ -167,7 +167,7 @@ static uint64_t
 generation(struct tstore *t)
 {
     struct store_state st;
-    store_state(t->s, &st);
+    st = *store_state(t->s);
     return st.g;
 }
 
@@ -367,7 +367,7 @@ test_copied_with_its_mark(void)
         }
         CHECK(store_verify(log, &rep, NULL) == 0 && !rep.damaged);
         CHECK(ts_open(&copy, log) == 0);
-        store_state(copy.s, &st);
+        st = *store_state(copy.s);
         CHECK(st.err == 0 && st.torn == (how == 2));
         CHECK(st.head == heads[how]);
         CHECK(ts_put(&copy, "task/1", "\"v\":3") == 0);
@@ -485,7 +485,7 @@ test_mark_within_a_record(void)
     CHECK(store_verify(path, &rep, NULL) == 0 && rep.damaged &&
           strstr(rep.what, "remove the file .lock") != NULL);
     CHECK(ts_open(&t, path) == 0);
-    store_state(t.s, &st);
+    st = *store_state(t.s);
     CHECK(st.err == ERR_DAMAGED);
     ts_close(&t);
     CHECK(unlink(path_with(path, ".lock")) == 0);

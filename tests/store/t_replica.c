@@ -223,10 +223,10 @@ test_pauses(void)
         CHECK(host[0].t.s->replica->pause_ms == want[i]);
         host[0].t.s->replica->until_ms = 0;
     }
-    store_state(host[0].t.s, &st);
+    st = *store_state(host[0].t.s);
     CHECK(st.err == ERR_UNREACHABLE && strstr(st.why, "fake") != NULL);
     CHECK(confirm(&host[0]) == 0);
-    store_state(host[0].t.s, &st);
+    st = *store_state(host[0].t.s);
     CHECK(st.err == 0 && host[0].t.s->replica->pause_ms == 0);
     host[0].f.fail = ERR_TOO_LARGE; /* no reason to pause */
     host[0].f.n_fail = 1;
@@ -255,7 +255,7 @@ test_damage(void)
     open_host(&host[0]);
     CHECK(put(&host[0], "task/b", "\"v\":3") == 0);
     CHECK(sees(&host[0], "task/b", "\"v\":3"));
-    store_state(host[0].t.s, &st);
+    st = *store_state(host[0].t.s);
     CHECK(st.err == 0 && st.head == 14);
     end();
 }
@@ -448,7 +448,7 @@ test_compact(void)
         CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
     CHECK(confirm(&host[1]) == 0);
     CHECK(ts_compact(&host[0].t) == 0 && host[0].f.n_compacted == 1);
-    store_state(host[0].t.s, &st);
+    st = *store_state(host[0].t.s);
     CHECK(st.g == 2 && st.head == 8 && list.n == 9);
     CHECK(put(&host[0], "task/a", "\"v\":2") == 0);
     CHECK(put(&host[1], "task/b", "\"v\":3") == 0);
@@ -470,14 +470,14 @@ test_no_room(void)
     fault_start(FAULT_WRITE, 0, true, ENOSPC);
     CHECK(put(&host[0], "task/a", "\"v\":2") == 0);
     CHECK(fault.hit && store_stale_ms(host[0].t.s) > 0);
-    store_state(host[0].t.s, &st);
+    st = *store_state(host[0].t.s);
     CHECK(st.err == ERR_FULL && st.head == 1);
     CHECK(put(&host[0], "task/a", "\"v\":3") == ERR_FULL);
     fault.on = false;
     CHECK(confirm(&host[0]) == 0 && store_stale_ms(host[0].t.s) == 0);
     CHECK(sees(&host[0], "task/a", "\"v\":2"));
     CHECK(put(&host[0], "task/a", "\"v\":3") == 0);
-    store_state(host[0].t.s, &st);
+    st = *store_state(host[0].t.s);
     CHECK(st.err == 0 && list.n == 4);
     end();
 }
@@ -514,7 +514,7 @@ test_probe(void)
     host[0].f.n_fail = 1;
     CHECK(store_probe_hosts(host[0].t.s) == ERR_FULL);
     store_unlock(host[0].t.s);
-    store_state(host[0].t.s, &st);
+    st = *store_state(host[0].t.s);
     CHECK(st.head == 1 && list.n == 2);
     CHECK(put(&host[0], "task/b", "\"v\":1") == 0);
     end();

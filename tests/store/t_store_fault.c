@@ -15,7 +15,7 @@ static int
 state_err(struct tstore *t)
 {
     struct store_state st;
-    store_state(t->s, &st);
+    st = *store_state(t->s);
     return st.err;
 }
 
@@ -157,7 +157,7 @@ test_probe(void)
     CHECK(write(fd, "\n\n\n", 3) == 3 && close(fd) == 0);
     CHECK(ts_put(&t, "task/2", "\"v\":2") == 0 && ts_is_replay(&t));
     struct store_state st;
-    store_state(t.s, &st);
+    st = *store_state(t.s);
     CHECK(!st.torn);
     ts_close(&t);
     CHECK(store_verify(path, &rep, NULL) == 0 && !rep.damaged && !rep.torn);
@@ -298,7 +298,7 @@ fail_at(enum fault_call call, long after, bool forever, int err)
         ok &= CHECK(!store_locked(l.t.s));
         sick = call == FAULT_OPEN && err == EACCES;
         ok &= CHECK(sick || ts_put(&l.t, "odd/later", "\"v\":1") == 0);
-        store_state(l.t.s, &st);
+        st = *store_state(l.t.s);
         ok &= CHECK(sick || st.err == 0);
         ok &= CHECK(store_follow(l.t.s) == 0 && ts_is_replay(&l.t));
         ok &= CHECK(all_kept(&l.t, &l));

@@ -294,7 +294,7 @@ static bool
 state_is_good(const struct tstore *ts)
 {
     struct store_state st;
-    store_state(ts->s, &st);
+    st = *store_state(ts->s);
     return st.err == 0;
 }
 

@@ -129,7 +129,7 @@ static uint64_t
 head_of(const struct tstore *t)
 {
     struct store_state st;
-    store_state(t->s, &st);
+    st = *store_state(t->s);
     return st.head > 0 ? st.head - (st.g - 1) : 0;
 }
 

@@ -17,7 +17,7 @@ checkpoints(int n, int tasks, int fill)
         snprintf(want, sizeof want, "\"v\":%d,", i);
         CHECK(strncmp(ts_get(&t, key), want, strlen(want)) == 0);
     }
-    store_state(t.s, &st);
+    st = *store_state(t.s);
     return st.g;
 }
 

@@ -93,7 +93,7 @@ test_whole_logs(void)
     CHECK(ts_open(&t, path) == 0);
     for (uint64_t g = 1; g < 4; g++) {
         fill(&t, 60, 11);
-        store_state(t.s, &st);
+        st = *store_state(t.s);
         CHECK(verify(&rep, &none) == 0);
         CHECK(!rep.torn && !rep.damaged && rep.bad == 0 && rep.off == -1 &&
               rep.what[0] == '\0' && none.n == 0);
@@ -244,7 +244,7 @@ test_header_is_mended(void)
     fill(&t, 5, 5);
     CHECK(ts_compact(&t) == 0); /* one more record closes the old log */
     fill(&t, 5, 3);
-    store_state(t.s, &st);
+    st = *store_state(t.s);
     ts_close(&t);
     char *log = file_get(path, &len);
     line = (size_t)((char *)memchr(log, '\n', len) - log);
@@ -517,7 +517,7 @@ test_beside_a_writer(void)
     CHECK(pipe(said) == 0 && pipe(heard) == 0);
     CHECK(ts_open(&t, path) == 0);
     fill(&t, 9, 3);
-    store_state(t.s, &st);
+    st = *store_state(t.s);
     ts_close(&t);
     pid_t pid = child_begin();
     if (pid == 0) {
@@ -768,7 +768,7 @@ test_kept_logs(void)
                   rep.damaged == cases[i].damaged;
         ok &= ts_open(&t, path) == cases[i].err;
         if (t.s != NULL) {
-            store_state(t.s, &st);
+            st = *store_state(t.s);
             ok &= st.torn == cases[i].torn;
             ok &= ts_put(&t, "task/after", "\"v\":1") ==
                   (cases[i].damaged ? ERR_DAMAGED : 0);
