@@ -21,8 +21,8 @@ struct mcp_tool {
     const char *name, *title, *description;
     const char *input_schema; /* JSON text of an object */
     const struct mcp_param *params; /* ended by one without arg; or NULL */
-    bool writes; /* run under the write lock, and committed */
-    bool destructive, idempotent;
+    bool writes; /* run under the write lock, and committed; destroys nothing */
+    bool idempotent;
     uint8_t tasks;            /* enum mcp_support */
     const char *ui;           /* uri of its MCP App, or NULL */
     /* Does work that must precede the lock, such as syncing a file. May be

@@ -409,10 +409,8 @@ put_tool(struct json_w *w, const struct mcp_tool *t, const struct request *r)
         if (rev < MCP_2025_06_18)
             put_text(w, "title", t->title);
         /* What is left out is false, and means nothing of a read. */
-        if (!t->writes)
-            json_put_bool(w, "readOnlyHint", true);
-        else
-            json_put_bool(w, "destructiveHint", t->destructive);
+        json_put_bool(w, t->writes ? "destructiveHint" : "readOnlyHint",
+                      !t->writes);
         if (t->writes && t->idempotent)
             json_put_bool(w, "idempotentHint", true);
         json_put_bool(w, "openWorldHint", false);

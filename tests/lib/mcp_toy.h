@@ -70,8 +70,7 @@ toy_broken(struct mcp_call *c)
      .writes = true, .idempotent = true, .prepare = toy_prepare, \
      .run = toy_keep}, \
     {.name = "fail", .title = "Fail", .description = "Never works", \
-     .input_schema = TOY_OBJECT, .writes = true, .destructive = true, \
-     .run = toy_fail}, \
+     .input_schema = TOY_OBJECT, .writes = true, .run = toy_fail}, \
     {.name = "broken", .title = "Broken", .description = "Breaks", \
      .input_schema = TOY_OBJECT, .run = toy_broken}
 

@@ -263,8 +263,8 @@ static const struct kase call_cases[] = {
 };
 
 #define READS "'readOnlyHint':true,'openWorldHint':false}}"
-#define DESTROYS(yes, again) \
-    "'destructiveHint':" yes again ",'openWorldHint':false}}"
+#define WRITES(again) \
+    "'destructiveHint':false" again ",'openWorldHint':false}}"
 #define DESC_ECHO "'description':'Says it \\'again\\''," \
     "'inputSchema':{'type':'object'}"
 #define DESC_KEEP "'description':'Keeps it'," \
@@ -278,16 +278,16 @@ static const struct kase call_cases[] = {
     "'tools':[{'name':'echo'," DESC_ECHO ",'annotations':{'title':'Echo'," \
     READS ",{'name':'keep'," DESC_KEEP \
     ",'annotations':{'title':'Keep'," \
-    DESTROYS("false", ",'idempotentHint':true") \
+    WRITES(",'idempotentHint':true") \
     ",{'name':'fail'," DESC_FAIL ",'annotations':{'title':'Fail'," \
-    DESTROYS("true", "") ",{'name':'broken'," DESC_BROKEN \
+    WRITES("") ",{'name':'broken'," DESC_BROKEN \
     ",'annotations':{'title':'Broken'," READS "]"
 #define TOOLS_TITLES \
     "'tools':[{'name':'echo','title':'Echo'," DESC_ECHO ",'annotations':{" \
     READS ",{'name':'keep','title':'Keep'," \
-    DESC_KEEP ",'annotations':{" DESTROYS("false", ",'idempotentHint':true") \
+    DESC_KEEP ",'annotations':{" WRITES(",'idempotentHint':true") \
     ",{'name':'fail','title':'Fail'," DESC_FAIL ",'annotations':{" \
-    DESTROYS("true", "") ",{'name':'broken','title':'Broken'," \
+    WRITES("") ",{'name':'broken','title':'Broken'," \
     DESC_BROKEN ",'annotations':{" READS "]"
 #define TEMPLATE(title) \
     "'resourceTemplates':[{'uriTemplate':'toy://{id}','name':'toy'," title \

@@ -150,7 +150,6 @@ test_schemas_are_what_is_enforced(void)
         check_schema(&f.a, (enum task_tool)i, &c->tools[i]);
         CHECK(strstr(c->tools[i].input_schema, "$ref") == NULL);
         CHECK(strstr(c->tools[i].input_schema, "Of\"") == NULL);
-        CHECK(!c->tools[i].destructive);
     }
     CHECK(strlen(c->instructions) < 800);
     fixture_fini(&f);
