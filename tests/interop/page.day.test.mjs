@@ -254,6 +254,11 @@ test('the address tells what is shown', LIMIT, async (t) => {
   await page.goBack();
   await page.getByRole('heading', { name: 'No 1' }).waitFor();
   await page.waitForURL(/\/#task/);
+  /* Another one like it. */
+  await page.keyboard.press('Escape');
+  await cardOf(page, 'ready', 'No 2').locator('.title').click();
+  await page.getByRole('heading', { name: 'No 2' }).waitFor();
+  await button(page, 'Edit').waitFor({ timeout: SOON });
   /* The keys, from anywhere, and a list of them with one way out. */
   await page.keyboard.press('Escape');
   await page.evaluate(() => document.activeElement.blur());
