@@ -45,7 +45,7 @@ test('no conflict is a dead end', LIMIT, async (t) => {
   await begin(page, 'Ask', 'Question', 'A long one?');
   await worker.tool('update_task', { task_id: 'y.1', goal: 'Another' });
   await send(page);
-  await page.getByRole('row', { name: 'Goal (Markdown) - - Another' }).waitFor();
+  await page.getByRole('row', { name: 'Goal (Markdown) - Another' }).waitFor();
   await send(page);
   await shut(page);
   await page.locator('#body').getByText('A long one?').waitFor();
@@ -55,7 +55,7 @@ test('no conflict is a dead end', LIMIT, async (t) => {
   await worker.tool('update_task', { task_id: 'y.1', agent: 'alice',
     title: 'Changed' });
   await send(page);
-  await page.getByRole('row', { name: 'Title Asked Asked Changed' }).waitFor();
+  await page.getByRole('row', { name: 'Title Asked Changed' }).waitFor();
   await send(page);
   await button(page, 'Edit').waitFor();
   assert.equal((await worker.tool('get_task', { task_id: 'y.1' }))
