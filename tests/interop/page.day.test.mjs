@@ -111,6 +111,16 @@ test('what one reads and writes stays', LIMIT, async (t) => {
   await page.locator('summary', { hasText: 'b.log' }).waitFor();
   assert.ok(await log.isVisible());
 
+  /* The end of a long one, without all that is before it. */
+  await call('attach_artifact', { agent: 'alice', name: 'c.log', type: 'log',
+    content: Array.from({ length: 9999 }, (_, i) => `line ${i}`).join('\n') });
+  await page.locator('summary', { hasText: 'c.log' }).click();
+  await page.locator('pre.log', { hasText: 'line 9\n' }).waitFor();
+  await button(page, 'Show the end').click();
+  await page.locator('pre.log', { hasText: /line 9997\nline 9998$/ }).waitFor();
+  assert.ok(!await page.getByRole('button', { name: 'Load more' }).last()
+    .isVisible());
+
   /* The button that was pressed is no more. */
   await page.locator('#acts button', { hasText: 'Close' }).focus();
   await page.keyboard.press('Enter');
