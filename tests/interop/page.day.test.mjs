@@ -251,7 +251,7 @@ test('the address tells what is shown', LIMIT, async (t) => {
 
   for (const n of [1, 2]) {
     await worker.tool('create_task', { task_id: `y.9.${n}`, title: `No ${n}`,
-      tags: [`t${n}`] });
+      tags: [`t${n}`], ...n > 1 && { parent_id: 'y.9.1' } });
   }
   await go('?tag=t1');
   await live(page);
@@ -269,6 +269,8 @@ test('the address tells what is shown', LIMIT, async (t) => {
   await cardOf(page, 'ready', 'No 2').locator('.title').click();
   await page.getByRole('heading', { name: 'No 2' }).waitFor();
   await button(page, 'Edit').waitFor({ timeout: SOON });
+  await page.locator('#body li.o', { hasText: 'y.9.1: No 1 open' })
+    .waitFor({ timeout: SOON });
   /* The keys, from anywhere, and a list of them with one way out. */
   await page.keyboard.press('Escape');
   await page.evaluate(() => document.activeElement.blur());
