@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { cardOf, desk, LIMIT, live, SOON, tokens, unfold } from './desk.mjs';
 import { SERVER } from './server.mjs';
@@ -212,6 +213,22 @@ test('an act says when the server is away', LIMIT, async (t) => {
   await live(page);
   await send(page);
   await cardOf(page, 'ready', 'Kept').waitFor();
+
+  /* One that is slow is told once, however often Enter is pressed. */
+  let sent = 0;
+  await page.route('**/mcp', async (route) => {
+    if (route.request().postDataJSON().params.name === 'create_task') {
+      sent++;
+      await sleep(300);
+    }
+    await route.continue();
+  });
+  await page.keyboard.press('c');
+  await page.locator('#form').getByLabel('Title').fill('Once');
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Enter');
+  await cardOf(page, 'ready', 'Once').waitFor();
+  assert.equal(sent, 1);
   await worker.close();
 });
 
