@@ -12,7 +12,8 @@ CFLAGS := $(or $(call takes,-Oz),-Os) $(call takes,-fno-caller-saves \
   -fno-optimize-sibling-calls -fno-tree-dominator-opts \
   -fno-tree-tail-merge -fno-early-inlining -fno-inline-small-functions \
   -fno-if-conversion -fno-shrink-wrap -fno-forward-propagate \
-  -fno-tree-forwprop -fno-ipa-sra) $(call takes,-malign-data=abi)
+  -fno-tree-forwprop -fno-ipa-sra) $(call takes,-malign-data=abi) \
+  $(call takes,--param=large-stack-frame=65536)
 LTO := $(call takes,-flto -ffat-lto-objects -flto-partition=none,-O)
 endif
 SMALL := -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables
