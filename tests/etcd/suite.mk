@@ -62,7 +62,7 @@ $(B)/shared/fixture: $(FIXTURE) $(OBJ) tests/etcd/shared_open.c \
 # Which of them are to run. In hosts, each server that a client starts is on a
 # host of its own.
 CLUSTER_SUITES ?= programs conformance interop hosts
-cluster-test: $(BIN) $(SHARED:%=$(B)/shared/%) $(B)/shared/fixture
+cluster-test: $(BIN) $(B)/fixture $(SHARED:%=$(B)/shared/%) $(B)/shared/fixture
 	@python3 tests/etcd/with_etcd.py $(MAKE) --no-print-directory -k \
 	  $(CLUSTER_SUITES:%=cluster_%) || [ $$? -eq 77 ]
 
