@@ -28,6 +28,7 @@ meta_put(struct buf *b, const struct meta *m)
         json_put_int(&w, "parts", (int64_t)m->snap.parts);
         json_put_int(&w, "bytes", (int64_t)m->snap.bytes);
         json_put_int(&w, "at", m->snap.at_ms);
+        json_put_int(&w, "upto", (int64_t)m->snap.upto);
         json_put_z(&w, "sha256", m->snap.sha256);
         json_close(&w);
     }
@@ -101,6 +102,7 @@ meta_read(struct arena *a, struct str text, struct meta *out,
            take_count(snap, "parts", &out->snap.parts) &&
            take_count(snap, "bytes", &out->snap.bytes) &&
            json_int(json_get(snap, "at"), &out->snap.at_ms) &&
+           take_count(snap, "upto", &out->snap.upto) &&
            head_parse(json_str(a, json_get(snap, "head")), &out->snap.head)
                ? 0 : ERR_FORMAT;
 }

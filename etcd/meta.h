@@ -4,7 +4,7 @@
 /* meta - what a store in etcd says of itself:
    {"mcptask":1,"id":ID,"epoch":EPOCH,"min":VERSION,"snap":null or
    {"id":...,"head":...,"parts":K,"bytes":B,"at":MS,
-   "sha256":...}} */
+   "upto":N,"sha256":...}} */
 
 #include "base/sha256.h"
 #include "etcd/head.h"
@@ -18,7 +18,8 @@ struct meta {
         char id[META_SNAP_ID + 1]; /* "": there is no snapshot */
         struct head head;  /* of the store when it was taken */
         uint64_t parts, bytes;
-        int64_t at_ms;     /* when it was put, by the clock of that host */
+        int64_t at_ms;     /* since then, by the clock of some host, */
+        uint64_t upto;     /* snapshots have the batches up to this record */
         char sha256[SHA256_HEX + 1];
     } snap;
 };

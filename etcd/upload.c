@@ -7,7 +7,9 @@
 
    Batches behind a snapshot go ten minutes after it came: a host that lost the
    answer to its commit must find the batch, and that takes seconds. Snapshots
-   that come meanwhile, of any host, do not put that off: they cover as much.
+   that come meanwhile, of any host, do not put that off: they cover as much. So
+   meta says since when batches are covered, and up to which one, until their
+   time is over; then whoever is there drops them.
 
    Where a store is made, or goes on after a loss, that transaction puts the
    head as well. Such a push belongs to an operation: each step asks for the
@@ -20,6 +22,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -209,9 +212,13 @@ switch_over(struct engine *e)
     struct buf text = {0};
     char head[REMOTE_HEAD_MAX];
     bool push = e->up.pushed != NULL;
+    int64_t now = clock_wall_ms();
 
     head_text(&e->up.meta.snap.head, head);
-    e->up.meta.snap.at_ms = clock_wall_ms();
+    if (llabs(now - e->up.meta.snap.at_ms) >= KEEP_MS) {
+        e->up.meta.snap.at_ms = now;
+        e->up.meta.snap.upto = e->up.meta.snap.head.n;
+    }
     meta_put(&text, &e->up.meta);
     txn_begin(&e->body);
     txn_if_mod(&e->body, "meta", e->up.revision);
@@ -275,28 +282,33 @@ read_meta(struct engine *e)
 
 /* ---- the sweep ---- */
 
-void
-upload_sweep(struct engine *e)
+/* Plans to drop the batches up to base, which are covered for age. */
+static void
+plan(struct engine *e, uint64_t base, int64_t age)
 {
-    int64_t age = clock_wall_ms() - e->meta.snap.at_ms;
-
-    if (e->meta.snap.id[0] == '\0' ||
-        (e->sweep.state != REST && strcmp(e->sweep.epoch, e->meta.epoch) == 0))
-        return;
     age = age < 0 ? 0 : age > KEEP_MS ? KEEP_MS : age;
     e->sweep.due_ms = clock_mono_ms() + KEEP_MS - age;
     memcpy(e->sweep.epoch, e->meta.epoch, sizeof(e->sweep.epoch));
-    e->sweep.base = e->meta.snap.head.n;
+    e->sweep.base = base;
     e->sweep.state = FIND;
 }
 
-/* The sweep is over. A snapshot that came meanwhile has one of its own. */
+void
+upload_sweep(struct engine *e)
+{
+    if (e->meta.snap.id[0] != '\0' &&
+        (e->sweep.state == REST || strcmp(e->sweep.epoch, e->meta.epoch) != 0))
+        plan(e, e->meta.snap.upto, clock_wall_ms() - e->meta.snap.at_ms);
+}
+
+/* The sweep is over. The next one is of what the newest snapshot known here
+   covers besides. */
 static int
 rest(struct engine *e)
 {
     e->sweep.state = REST;
     if (e->meta.snap.head.n > e->sweep.base)
-        upload_sweep(e);
+        plan(e, e->meta.snap.head.n, 0);
     return 0;
 }
 
@@ -389,7 +401,8 @@ upload_is_under_way(const struct engine *e, uint64_t *done, uint64_t *all)
 {
     *done = e->up.meta.snap.parts * PART_MAX;
     *all = e->up.meta.snap.bytes;
-    return e->up.state != IDLE;
+    return e->up.state != IDLE ||
+           (e->sweep.state != REST && e->sweep.due_ms <= clock_mono_ms());
 }
 
 int64_t

@@ -60,8 +60,8 @@ struct remote {
        snapshot and drop the batches that it covers. */
     void (*compacted)(void *ctx, const char *path, const char *head,
                       int64_t end);
-    /* Whether that, or a push, is under way, and how many bytes of how many are
-       done. */
+    /* Whether that, or a push, is under way, or batches are being dropped, and
+       how many bytes of how many are done. */
     bool (*uploads)(void *ctx, uint64_t *done, uint64_t *all);
     /* Begins an operation on a content, which is a file dir/hex, named by its
        SHA-256. NULL: contents stay where they are. Errors as of step, and

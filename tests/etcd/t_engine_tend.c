@@ -35,6 +35,34 @@ test_sweep_often(bool two)
     end();
 }
 
+/* Nor does it matter that no process lives until a snapshot is old. */
+static void
+test_sweep_by_many(void)
+{
+    uint64_t done, all;
+    size_t n = 0, most = 0;
+    bool oldest = true;
+
+    begin();
+    for (int i = 0; i < 30; i++) {
+        buf_reset(&a.lines, 0); /* the newest 1,000 are all that counts */
+        commit(&a, "k/a", 1000);
+        compact(&a);
+        tend(&a, 5000);
+        clock_ahead_ms += 4 * 60000;
+        restart(&a, true);
+        CHECK(pull(&a) == 0);
+        for (int k = 0; k < 1000 && a.r->uploads(a.r->ctx, &done, &all); k++)
+            step(&a);
+        n = keys("t/main/b/");
+        most = n > most ? n : most;
+        oldest = oldest && keys("t/main/b/0000000000000001") > 0;
+    }
+    CHECK(!oldest && most <= 8);
+    CHECK(pull(&b) == 0 && b.at.n == a.at.n);
+    end();
+}
+
 /* patience= limits an operation, even if no endpoint answers. */
 static void
 test_patience(int64_t ms)
@@ -309,6 +337,7 @@ main(void)
 {
     test_sweep_often(false);
     test_sweep_often(true);
+    test_sweep_by_many();
     test_patience(700);
     test_patience(20000);
     test_shared(false);
