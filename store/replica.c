@@ -34,11 +34,13 @@
 #include <poll.h>
 #include <stdio.h> /* rename */
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define RETRY_MS 5         /* while another process of this host has the lock */
 #define PAUSE_MIN_MS 500   /* after a failure */
 #define PAUSE_MAX_MS 5000
+#define ASIDE_MAX (FILE_PATH_MAX + 64)
 #define LISTEN_MS 50       /* between looks while somebody listens */
 #define FOLLOW_MS 1000     /* else, or if the remote tells of what is new */
 #define BELL_MS 5          /* between looks when it does */
@@ -330,16 +332,22 @@ append(struct store *s, const struct remote_news *news)
     return rc;
 }
 
-/* Keeps the log under a second name. The path must never be empty, but not all
-   file systems have hard links. */
+/* Keeps the log under a second name, which no other log has. The path must
+   never be empty, but not all file systems have hard links. */
 static int
-keep_aside(struct store *s, const char *what)
+keep_aside(struct store *s, const char *what, char aside[ASIDE_MAX])
 {
-    char aside[FILE_PATH_MAX + 64];
-    text_put(aside, sizeof aside, "%s.%s", s->path, what);
-    if (link(s->path, aside) != 0 && errno != EEXIST &&
-        rename(s->path, aside) != 0)
-        return -1;
+    struct stat there, log;
+    text_put(aside, ASIDE_MAX, "%s.%s", s->path, what);
+    for (int i = 2; link(s->path, aside) != 0; i++) {
+        if (errno != EEXIST && rename(s->path, aside) != 0)
+            return -1;
+        if (errno != EEXIST || lstat(aside, &there) != 0 ||
+            stat(s->path, &log) != 0 ||
+            (there.st_ino == log.st_ino && there.st_dev == log.st_dev))
+            break;
+        text_put(aside, ASIDE_MAX, "%s.%s-%d", s->path, what, i);
+    }
     return file_sync_path(s->dir);
 }
 
@@ -347,12 +355,13 @@ keep_aside(struct store *s, const char *what)
 static int
 replace(struct store *s, const struct remote_news *news)
 {
-    if ((news->aside != NULL && keep_aside(s, news->aside) != 0) ||
+    char aside[ASIDE_MAX];
+    if ((news->aside != NULL && keep_aside(s, news->aside, aside) != 0) ||
         rename(news->path, s->path) != 0)
         return store_deny_errno(s, s->path, "cannot be replaced: ");
     if (news->aside != NULL && s->replica->at.push != REMOTE_PUSH)
-        text_tell("mcptask: %.300s: may have records that etcd lacks: it is "
-                  "kept as %.300s.%s\n", s->path, s->path, news->aside);
+        text_tell("mcptask: %.200s: may have records that etcd lacks: it is "
+                  "kept as %.240s\n", s->path, aside);
     s->id[0] = '\0';
     s->loaded = false;
     int rc = store_load(s);
@@ -632,7 +641,7 @@ store_content_why(const struct store *s)
 static int
 check_push(struct store *s)
 {
-    char aside[FILE_PATH_MAX + 64];
+    char aside[ASIDE_MAX];
     if (s->replica->push == REMOTE_CONTINUE)
         return 0; /* else the lock was refused */
     if (!s->foreign)
