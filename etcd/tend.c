@@ -33,6 +33,7 @@ on_list(struct engine *e, const struct etcd_answer *a)
     if (a == NULL || txn_read(&e->mem, a->body, &t) != 0) {
         if (!e->life.put)
             e->life.lease = 0; /* it may have ended */
+        e->life.due_ms = clock_mono_ms() + REST_MS;
         return 0;
     }
     e->life.put = e->life.lease != 0;
@@ -67,7 +68,7 @@ on_grant(struct engine *e, const struct etcd_answer *a)
 {
     const struct json_tok *root;
 
-    e->life.due_ms = clock_mono_ms() + RENEW_MS;
+    e->life.due_ms = clock_mono_ms() + REST_MS;
     e->life.put = false;
     if (a != NULL && json_parse(&e->mem, a->body, &root, NULL) == 0 &&
         (e->life.lease = txn_number(root, "ID")) != 0)

@@ -332,6 +332,24 @@ test_no_memory(void)
     end();
 }
 
+/* The same if nothing answers at first: others would count the process as
+   dead. */
+static void
+test_first_lease(void)
+{
+    begin();
+    CHECK(pull(&a) == 0);
+    gateway_down(g[0]);
+    gateway_down(g[1]);
+    a.r->instance(a.r->ctx, REMOTE_INSTANCES);
+    tend(&a, 1500);
+    gateway_up(g[0]);
+    gateway_up(g[1]);
+    tend(&a, 2500);
+    CHECK(keys("t/main/i/") == 1);
+    end();
+}
+
 int
 main(void)
 {
@@ -348,6 +366,7 @@ main(void)
     test_full();
     test_many_dead();
     test_late_lease();
+    test_first_lease();
     test_late_renewal();
     test_no_memory();
     return test_end("t_engine_tend");
