@@ -207,8 +207,9 @@ make(struct engine *e)
     struct head h = e->known ? e->mine : head_first(e->meta.epoch);
     int rc = random_hex(h.epoch, HEAD_EPOCH);
 
+    if (!e->known)
+        h.sum = e->at.sum;
     h.n = e->at.n;
-    h.sum = e->at.sum;
     if (rc == 0)
         rc = key_offer(e, e->key);
     return rc == 0 ? upload_push(e, &h, made) : rc;

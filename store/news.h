@@ -14,7 +14,7 @@ struct remote_at {
                                    unknown, so the engine compares the rest */
     uint64_t n;   /* newest record; 0: none */
     uint64_t b;   /* first record of its batch */
-    uint32_t sum; /* record_sum of the newest record; 0: none */
+    uint32_t sum; /* record_sum of the newest record; with head, 0 and b too */
     uint64_t g;   /* a file to REPLACE the log is of generation g + 1 */
     char id[33];  /* of the store; n 0: a new one, so others may have another */
     enum remote_push {

@@ -163,11 +163,11 @@ write_log(struct host *h, const char *letters)
 static int
 push(struct host *h, enum remote_push how)
 {
+    struct remote_at at = place(h);
     int rc;
 
-    h->at.push = how;
-    rc = finish(h, h->r->pull(h->r->ctx, &h->at));
-    h->at.push = REMOTE_FOLLOW;
+    at.push = how;
+    rc = finish(h, h->r->pull(h->r->ctx, &at));
     if (rc == 0)
         take_news(h);
     return rc;
@@ -267,6 +267,9 @@ continue_with(enum gateway_fault kind, uint64_t at, bool lost)
     CHECK(push(&a, REMOTE_CONTINUE) == 0 && a.replaced == 1);
     before = g[0]->requests - before;
     CHECK(push(&a, REMOTE_CONTINUE) == 0 && a.replaced == 1);
+    /* The next process of a knows its newest record only. */
+    restart(&a, false);
+    CHECK(pull(&a) == 0 && a.replaced == 1);
     /* b has everything and goes on; c takes the snapshot. */
     CHECK(pull(&b) == 0 && b.replaced == 1 && equal(&a, &b));
     CHECK(pull(&c) == 0 && c.replaced == 2 && equal(&a, &c));

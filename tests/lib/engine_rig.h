@@ -217,13 +217,26 @@ take_news(struct host *h)
     snprintf(h->at.head, sizeof(h->at.head), "%s", h->news.head);
 }
 
+/* What a store says of its log: where it knows the head's text, no more. */
+static inline struct remote_at
+place(const struct host *h)
+{
+    struct remote_at at = h->at;
+
+    if (at.head[0] != '\0')
+        at.b = at.sum = 0;
+    return at;
+}
+
 static inline int
 pull(struct host *h)
 {
+    struct remote_at at;
     int rc;
 
     do {
-        rc = finish(h, h->r->pull(h->r->ctx, &h->at));
+        at = place(h);
+        rc = finish(h, h->r->pull(h->r->ctx, &at));
         if (rc == 0)
             take_news(h);
     } while (rc == 0 && h->news.what != REMOTE_SAME);
