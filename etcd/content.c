@@ -298,6 +298,7 @@ static int
 on_list(struct engine *e, const struct etcd_answer *a)
 {
     const struct json_tok *kv = NULL;
+    size_t skip = strlen(e->url.prefix) + 3;
     struct txn_answer t;
     struct txn_kv v;
     int rc = txn_read(&e->mem, a->body, &t);
@@ -305,7 +306,10 @@ on_list(struct engine *e, const struct etcd_answer *a)
     buf_reset(&e->lines, 0);
     while (rc == 0 && (kv = txn_next(&t, 0, kv)) != NULL &&
            (rc = txn_kv(&e->mem, kv, &v)) == 0) {
-        buf_str(&e->lines, str_from(v.key, strlen(e->url.prefix) + 3));
+        if (v.key.len != skip + SHA256_HEX)
+            return engine_fail(e, ERR_FORMAT, "etcd: %.*s is not of a content",
+                               STR_ARG(v.key));
+        buf_str(&e->lines, str_from(v.key, skip));
         buf_char(&e->lines, '\n');
     }
     e->news.lines = buf_view(&e->lines);

@@ -352,6 +352,12 @@ test_list(void)
         }
     } while (one.len > 0 && n < 5000);
     CHECK(n == 1500);
+    /* What etcd would never say. */
+    gateway_plan(g[0], 0, GATEWAY_SAY, 0,
+                 "HTTP/1.1 200 OK\r\nContent-Length: 85\r\n\r\n"
+                 "{\"header\":{\"revision\":\"9\"},\"responses\":[{"
+                 "\"response_range\":{\"kvs\":[{\"key\":\"YQ==\"}]}}]}");
+    CHECK(share(&a, &c, REMOTE_LIST) == ERR_FORMAT);
     end();
 }
 
