@@ -49,8 +49,8 @@ static const struct {
     [-ERR_UNAUTHORIZED] = {"the token may only read",
      "tools that only read still work"},
     [-ERR_LEASE] = {"another agent holds a lease on the task",
-     "take other work, or try again when the lease has ended; if it is yours, "
-     "give the same agent"},
+     "take other work, or try again when the lease has ended; update_task with "
+     "message reaches the holder; if it is yours, give the same agent"},
     [-ERR_UNREACHABLE] = {"the store that the hosts share does not answer",
      "try again; until it answers, tools that only read still work"},
     [-ERR_SKEW] = {"this host's clock is too far from the store's",
