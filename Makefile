@@ -51,7 +51,7 @@ all: $(BIN)
 $(BIN): $(OBJ) $(B)/mcptask.o packaging/musl.ld
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(ALL_LDFLAGS) $(LTO) \
-	  $(PACK_$(WAY)) $(if $(findstring -g,$(CFLAGS)),,-s)
+	  $(PACK_$(WAY)) $(if $(filter -g%,$(CFLAGS)),,-s)
 
 # Each object comes with a list of the headers that it was made from.
 $(B)/%.o: %.c Makefile packaging/flags.mk
