@@ -102,7 +102,9 @@ meta_read(struct arena *a, struct str text, struct meta *out,
            take_count(snap, "parts", &out->snap.parts) &&
            take_count(snap, "bytes", &out->snap.bytes) &&
            json_int(json_get(snap, "at"), &out->snap.at_ms) &&
-           take_count(snap, "upto", &out->snap.upto) &&
+           /* Development builds of 0.2.0 wrote none. */
+           (json_get(snap, "upto") == NULL ||
+            take_count(snap, "upto", &out->snap.upto)) &&
            head_parse(json_str(a, json_get(snap, "head")), &out->snap.head)
                ? 0 : ERR_FORMAT;
 }

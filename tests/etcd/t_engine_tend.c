@@ -350,9 +350,39 @@ test_first_lease(void)
     end();
 }
 
+/* A snapshot whose meta does not say which batches it covers is taken, and they
+   are dropped in the end. */
+static void
+test_covers_unknown(void)
+{
+    struct str meta;
+    char text[1024], *from, *to;
+
+    begin();
+    commit(&a, "k/a", 1);
+    compact(&a);
+    tend(&a, 5000);
+    meta = gw_value(g[0]->map, "t/main/meta");
+    snprintf(text, sizeof(text), "%.*s", STR_ARG(meta));
+    from = strstr(text, "\"upto\":");
+    to = from != NULL ? strchr(from, ',') + 1 : NULL;
+    if (CHECK(to != NULL)) {
+        memmove(from, to, strlen(to) + 1);
+        set_key("t/main/meta", text);
+        CHECK(pull(&b) == 0 && equal(&a, &b));
+        restart(&a, true);
+        CHECK(pull(&a) == 0);
+        for (int i = 0; i < 4; i++)
+            tend(&a, SWEPT_MS);
+        CHECK(keys("t/main/b/") == 0);
+    }
+    end();
+}
+
 int
 main(void)
 {
+    test_covers_unknown();
     test_sweep_often(false);
     test_sweep_often(true);
     test_sweep_by_many();
