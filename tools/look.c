@@ -524,12 +524,14 @@ look_put(struct buf *out, const struct look *w, int outcome)
     uint64_t head = store_next_n(tasks_store(w->t)) - 1;
     uint64_t n = w->task.ev.r.n;
     size_t start = out->len;
+    /* For ever: another task has changed then, not this one. */
+    bool blocked = outcome == LOOK_NEVER && !task_status_ended(w->task.status);
 
     buf_printf(out, "{\"met\":%s,\"seq\":%llu",
                outcome == LOOK_MET ? "true" : "false",
                (unsigned long long)(outcome == LOOK_MET && n != 0 ? n
                                                                   : head));
-    if (outcome == LOOK_NEVER && !task_status_ended(w->task.status))
+    if (blocked)
         buf_z(out, ",\"never\":true,\"message\":\"a task that it depends on "
               "failed or was cancelled\"");
     else if (outcome == LOOK_NEVER)
@@ -543,7 +545,7 @@ look_put(struct buf *out, const struct look *w, int outcome)
             view_words_json(out, w->task.f[F_MESSAGES], 0,
                             w->task.f[F_CANCEL_REQUESTED]);
     }
-    if (n != 0 && outcome != LOOK_NOT_YET)
+    if (n != 0 && outcome != LOOK_NOT_YET && !blocked)
         put_found(out, start, w);
     buf_char(out, '}');
 }
