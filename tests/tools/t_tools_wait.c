@@ -724,7 +724,7 @@ test_what_a_failure_blocks(void)
     said = asks(&ann, OLD("tasks/result"));
     CHECK(text_has(said, "'never':true,'message':"
                    "'a task that it depends on failed or was cancelled'") &&
-          !text_has(said, "'changed'"));
+          strstr(said, "changed") == NULL);
     CHECK(text_has(DO("wait_for_task", "'task_id':'x','until':'work'" NOW),
                    "'deps_failed':['t']"));
     end();
