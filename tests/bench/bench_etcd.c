@@ -434,12 +434,15 @@ measure_local(const struct rig_run *run)
                                {&s[1], server_put_get}};
 
     if (has_etcd("etcd local reads")) {
+        rig_keep_to(RIG_LAST); /* else chance places the two sides */
         start_shared(&s[0], run, "local", "?reads=local");
         server_import(run, base, 'a', TASKS, 0);
         server_start(&s[1], run, base, 'a', TASKS);
+        rig_keep_to(RIG_FIRST);
         rig_race(run, "etcd local reads",
                  (struct rig_side){server_single, &l[0]},
                  (struct rig_side){server_single, &l[1]}, "of no etcd", 0.9);
+        rig_keep_to(RIG_ANY);
         server_stop(&s[0]);
         server_stop(&s[1]);
     }
