@@ -337,14 +337,17 @@ append(struct store *s, const struct remote_news *news)
 static int
 keep_aside(struct store *s, const char *what, char aside[ASIDE_MAX])
 {
-    struct stat there, log;
+    struct stat there;
     text_put(aside, ASIDE_MAX, "%s.%s", s->path, what);
     for (int i = 2; link(s->path, aside) != 0; i++) {
-        if (errno != EEXIST && rename(s->path, aside) != 0)
+        if (errno != EEXIST) {
+            if (rename(s->path, aside) != 0)
+                return -1;
+            break;
+        }
+        if (lstat(aside, &there) != 0)
             return -1;
-        if (errno != EEXIST || lstat(aside, &there) != 0 ||
-            stat(s->path, &log) != 0 ||
-            (there.st_ino == log.st_ino && there.st_dev == log.st_dev))
+        if (store_is_log(s, &there))
             break;
         text_put(aside, ASIDE_MAX, "%s.%s-%d", s->path, what, i);
     }
