@@ -29,13 +29,13 @@ on_list(struct engine *e, const struct etcd_answer *a)
     struct txn_kv v;
     uint64_t n;
 
-    e->life.due_ms = clock_mono_ms() + RENEW_MS;
+    e->life.due_ms = clock_mono_ms() + REST_MS;
     if (a == NULL || txn_read(&e->mem, a->body, &t) != 0) {
         if (!e->life.put)
             e->life.lease = 0; /* it may have ended */
-        e->life.due_ms = clock_mono_ms() + REST_MS;
         return 0;
     }
+    e->life.due_ms = clock_mono_ms() + RENEW_MS;
     e->life.put = e->life.lease != 0;
     e->life.n_living = 0;
     while ((kv = txn_next(&t, 0, kv)) != NULL)
@@ -81,14 +81,12 @@ static int
 on_renewed(struct engine *e, const struct etcd_answer *a)
 {
     const struct json_tok *root;
-    int64_t now = clock_mono_ms();
 
-    if (a == NULL || json_parse(&e->mem, a->body, &root, NULL) != 0) {
-        e->life.due_ms = now + REST_MS;
+    e->life.due_ms = clock_mono_ms() + REST_MS;
+    if (a == NULL || json_parse(&e->mem, a->body, &root, NULL) != 0)
         return 0;
-    }
     e->life.due_ms = 0; /* the list is next, or a new lease */
-    e->life.renewed_ms = now;
+    e->life.renewed_ms = clock_mono_ms();
     if (txn_number(json_get(root, "result"), "TTL") == 0)
         e->life.lease = 0;
     return 0;
