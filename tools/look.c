@@ -524,7 +524,7 @@ look_put(struct buf *out, const struct look *w, int outcome)
     uint64_t head = store_next_n(tasks_store(w->t)) - 1;
     uint64_t n = w->task.ev.r.n;
     size_t start = out->len;
-    /* For ever: another task has changed then, not this one. */
+    /* By another task that failed; this one has not changed. */
     bool blocked = outcome == LOOK_NEVER && !task_status_ended(w->task.status);
 
     buf_printf(out, "{\"met\":%s,\"seq\":%llu",
