@@ -323,6 +323,7 @@ try_batch(struct import *im)
                         p->number);
         arena_reset(&c->a);
     }
+    task_import_end();
     if (im->stop)
         store_unstage(c->s.store, 0);
     if (store_locked(c->s.store)) {

@@ -422,6 +422,7 @@ create_each(const struct draft *whole, const struct json_tok *list,
         made += rc == 0 && out[i].seq == seq + i;
     }
     c->ids = NULL;
+    rules_forget_walks();
     if (rc == 0 && made != 0 && made != list->n)
         return task_fail(c, ERR_EXISTS, "tasks", "some of the tasks exist");
     why = rc == 0 ? STR_NONE : arena_printf(c->a, "tasks[%zu]: %.*s", i - 1,
@@ -520,6 +521,12 @@ task_import(struct tasks *t, struct task_ctx *c, const struct json_tok *obj,
     begin(&d);
     note_updated_at(&d, obj);
     return finish(&d, out);
+}
+
+void
+task_import_end(void)
+{
+    rules_forget_walks();
 }
 
 int

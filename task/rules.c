@@ -9,10 +9,10 @@
 #include "task/index.h"
 #include "task/parts.h"
 
-#define WALK_MAX 10000 /* tasks looked at for one cycle check */
+#define WALK_MAX 10000 /* tasks looked at for cycles in one call */
+#define WALK_BYTES (32 * 1024 * 1024) /* and bytes read */
 /* Room for messages in a receipt: at least that of the longest one. */
 #define DELIVERED_COST ((size_t)24 * 1024)
-#define WALK_BYTES (32 * 1024 * 1024) /* and bytes read */
 
 /* ---- statuses ---- */
 
@@ -236,48 +236,73 @@ rules_deliver(struct draft *d)
 
 /* ---- dependencies ---- */
 
-static struct task_entry *seen[WALK_MAX]; /* by the current walk */
+/* The tasks that walks have seen. They are kept from one new task of a row to
+   the next, since nothing that exists leads to a new task, unless it was
+   imported while that one was missing. */
+static struct {
+    struct task_entry *e[WALK_MAX];
+    size_t n;
+    uint64_t bytes;
+} seen;
 
 struct walk {
     struct draft *d;
-    size_t n; /* of seen */
-    uint64_t bytes;
     const char *field;
-    bool exist; /* missing tasks are refused */
+    bool exist;   /* missing tasks are refused */
+    bool missing; /* one was met */
 };
 
+void
+rules_forget_walks(void)
+{
+    while (seen.n > 0)
+        seen.e[--seen.n]->seen = false;
+    seen.bytes = 0;
+}
+
+/* Finds the task that dep names: *e, NULL if it is missing. */
 static int
-walk_to(struct walk *w, struct str dep)
+walk_to(struct walk *w, struct str dep, struct task_entry **e)
 {
     struct draft *d = w->d;
-    struct task_entry *e = tasks_find(d->t, raw_inner(dep));
 
+    *e = tasks_find(d->t, raw_inner(dep));
     if (str_eq(raw_inner(dep), d->id))
         return task_fail(d->c, ERR_CYCLE, w->field, "%s leads back to this "
                          "task", w->field);
-    if (!e && w->exist)
+    if (!*e && w->exist)
         return task_fail(d->c, ERR_NOT_FOUND, w->field, "%s: there is no task "
                          "%.*s", w->field, STR_ARG(dep));
-    if (!e || e->seen)
-        return 0; /* imported before what it depends on, or seen already */
-    if (w->n == WALK_MAX || w->bytes > WALK_BYTES)
-        return task_fail(d->c, ERR_TOO_LARGE, w->field, "%s leads to more "
-                         "tasks than can be checked", w->field);
-    e->seen = true;
-    seen[w->n++] = e;
     return 0;
 }
 
-/* Walks to the tasks of a list, or to the one that a single value names. */
+static int
+fail_long(struct walk *w)
+{
+    return task_fail(w->d->c, ERR_TOO_LARGE, w->field, "%s leads to more "
+                     "tasks than a call may check, %d or %d MiB: name fewer",
+                     w->field, WALK_MAX, WALK_BYTES >> 20);
+}
+
+/* Walks to the tasks of a list. */
 static int
 walk_list(struct walk *w, struct str deps)
 {
-    size_t at = 0;
+    struct task_entry *e;
     struct str dep;
+    size_t at = 0;
     int rc = 0;
 
-    while (rc == 0 && (dep = raw_list_next(deps, &at)).p)
-        rc = walk_to(w, dep);
+    while (rc == 0 && (dep = raw_list_next(deps, &at)).p) {
+        rc = walk_to(w, dep, &e);
+        w->missing |= !e; /* imported before what it depends on */
+        if (rc != 0 || !e || e->seen)
+            continue;
+        if (seen.n == WALK_MAX || seen.bytes > WALK_BYTES)
+            return fail_long(w);
+        e->seen = true;
+        seen.e[seen.n++] = e;
+    }
     return rc;
 }
 
@@ -297,42 +322,72 @@ walk_from(struct walk *w, const struct task_entry *e, struct arena *scratch)
         rc = task_head_of(ev.v, f);
     if (rc != 0)
         return task_fail_store(w->d->c, rc);
-    w->bytes += e->e.len;
+    seen.bytes += e->e.len;
     return walk_list(w, f[F_DEPENDS_ON]);
 }
 
-/* Refuses a way that leads back to the task: through what it depends on,
-   directly or not, or through its parents. */
+/* Walks to all that the task depends on, directly or not. */
 static int
-check_ways(struct draft *d, int field)
+walk_deps(struct walk *w)
 {
-    struct walk w = {.d = d, .field = task_arg_name(field).p,
-                     .exist = d->tool != TOOL_IMPORT};
-    struct str first = draft_value(d, field);
     struct arena scratch = {0};
+    size_t i = seen.n;
+    int rc = walk_list(w, draft_value(w->d, F_DEPENDS_ON));
+
+    w->exist = false;
+    for (; i < seen.n && rc == 0; i++)
+        rc = walk_from(w, seen.e[i], &scratch);
+    arena_fini(&scratch);
+    return rc;
+}
+
+static int
+check_deps(struct draft *d, bool import)
+{
+    struct walk w = {.d = d, .field = "depends_on", .exist = !import};
+    size_t kept;
     int rc;
 
-    if (!first.p)
+    if (!draft_value(d, F_DEPENDS_ON).p)
         return 0;
-    rc = walk_list(&w, first);
-    w.exist = false;
-    for (size_t i = 0; i < w.n && rc == 0; i++)
-        rc = field == F_DEPENDS_ON
-            ? walk_from(&w, seen[i], &scratch)
-            : walk_list(&w, task_entry_text(d->t, seen[i],
-                                            ATOM_PARENT_ID));
-    for (size_t i = 0; i < w.n; i++)
-        seen[i]->seen = false;
-    arena_fini(&scratch);
+    if (tasks_find(d->t, d->id))
+        rules_forget_walks();
+    kept = seen.n;
+    rc = walk_deps(&w);
+    if (rc == ERR_TOO_LARGE && kept > 0 && import) {
+        rules_forget_walks();
+        d->c->e = (struct task_error){0};
+        rc = walk_deps(&w);
+    }
+    if (rc != 0 || w.missing || !(import || d->c->ids))
+        rules_forget_walks();
+    return rc;
+}
+
+static int
+check_parents(struct draft *d, bool import)
+{
+    struct walk w = {.d = d, .field = "parent_id", .exist = !import};
+    struct str id = draft_value(d, F_PARENT_ID);
+    struct task_entry *e;
+    int rc = 0;
+
+    for (size_t n = 0; id.p && rc == 0; n++) {
+        rc = n < WALK_MAX ? walk_to(&w, id, &e) : fail_long(&w);
+        id = rc == 0 && e ? task_entry_text(d->t, e, ATOM_PARENT_ID)
+                          : STR_NONE;
+        w.exist = false;
+    }
     return rc;
 }
 
 int
 rules_check_links(struct draft *d)
 {
-    int rc = check_ways(d, F_DEPENDS_ON);
+    bool import = d->tool == TOOL_IMPORT;
+    int rc = check_deps(d, import);
 
-    return rc == 0 ? check_ways(d, F_PARENT_ID) : rc;
+    return rc == 0 ? check_parents(d, import) : rc;
 }
 
 int

@@ -42,8 +42,12 @@ void rules_renew_lease(struct draft *d);
 void rules_deliver(struct draft *d);
 
 /* Checks that the tasks which this one names exist and that no way leads back.
-   An import comes in any order, so its tasks may still be missing. */
+   An import comes in any order, so its tasks may still be missing. After an
+   import, and between tasks that one call creates, what the check has seen is
+   kept for the next; the row ends with rules_forget_walks, under the same
+   lock. */
 int rules_check_links(struct draft *d);
+void rules_forget_walks(void);
 /* Whether it depends on a task that is not done. */
 bool rules_is_blocked(const struct draft *d);
 /* Refuses to begin a blocked task and names what blocks it. */

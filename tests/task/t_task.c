@@ -544,6 +544,15 @@ test_walk_is_bounded(void)
     call(&f, "update_task", "{'task_id':'x','depends_on':['w12480','w12481'"
          ",'w12482']}");
     CHECK(failed(&f, "too_large") && has(&f, "field", "depends_on"));
+    /* The limit is one for all tasks of a call; what was seen counts once. */
+    call(&f, "create_task", "{'tasks':[{'title':'y','depends_on':['w12480']},"
+         "{'title':'y','depends_on':['w12481']},"
+         "{'title':'y','depends_on':['w12482']}]}");
+    CHECK(failed(&f, "too_large") && has(&f, "field", "depends_on"));
+    call(&f, "create_task", "{'tasks':[{'title':'y','depends_on':['w12480']},"
+         "{'title':'y','depends_on':['w12480']},"
+         "{'title':'y','depends_on':['w12480']}]}");
+    CHECK(ok(&f));
     call(&f, "update_task", "{'task_id':'w0','depends_on':['x']}");
     CHECK(failed(&f, "dependency_cycle"));
     CHECK(is_replay(&f));
@@ -706,6 +715,55 @@ test_archived_tasks(void)
     CHECK(is_replay(&f));
     reopen(&f);
     call(&f, "get_task", "{'task_id':'a','section':'history'}");
+    CHECK(is_replay(&f));
+    fixture_fini(&f);
+}
+
+/* Imports under one lock, as the command does; is it refused, and why? */
+static void
+test_row_of_imports(void)
+{
+    static const struct {
+        const char *task, *error;
+    } row[] = {
+        {"{'task_id':'a','title':'A','depends_on':['later']}", ""},
+        {"{'task_id':'b','title':'B','depends_on':['a']}", ""},
+        {"{'task_id':'later','title':'L','depends_on':['b']}",
+         "dependency_cycle"},
+        {"{'task_id':'c','title':'C'}", ""},
+        {"{'task_id':'d','title':'D','depends_on':['c']}", ""},
+        {"{'task_id':'e','title':'E','depends_on':['d','c']}", ""},
+        {"{'task_id':'f','title':'F','depends_on':['e','e','d']}", ""},
+        {"{'task_id':'g','title':'G','depends_on':['f','b','g']}",
+         "dependency_cycle"},
+        {"{'task_id':'later','title':'L','depends_on':['f','b']}",
+         "dependency_cycle"},
+        {"{'task_id':'later','title':'L','depends_on':['f']}", ""},
+        {"{'task_id':'p','title':'P','depends_on':['old']}", ""},
+        {"{'task_id':'q','title':'Q','depends_on':['p']}", ""},
+        {"{'task_id':'old','title':'O','depends_on':['q']}",
+         "dependency_cycle"},
+    };
+    struct fixture f;
+    struct task_receipt r;
+    bool unknown;
+
+    fixture_init(&f);
+    CHECK(strcmp(import(&f, "{'task_id':'old','title':'O','status':'done'}"),
+                 "") == 0);
+    CHECK(archive(&f, "task/old") == 0);
+    CHECK(store_lock(f.s) == 0);
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        struct task_ctx c = {.a = &f.a};
+        const struct json_tok *obj;
+        int rc = json_parse(&f.a, quoted(&f.a, row[i].task), &obj, NULL);
+
+        rc = rc == 0 ? task_import(f.t, &c, obj, &r) : rc;
+        CHECK(strcmp(rc == 0 ? "" : err_name(rc), row[i].error) == 0);
+    }
+    task_import_end();
+    CHECK(store_commit(f.s, &unknown) == 0);
+    store_unlock(f.s);
     CHECK(is_replay(&f));
     fixture_fini(&f);
 }
@@ -1016,6 +1074,7 @@ main(void)
     test_undo_is_exact();
     test_dependencies();
     test_walk_is_bounded();
+    test_row_of_imports();
     test_import();
     test_many_unknown_members();
     test_archived_tasks();
