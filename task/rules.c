@@ -454,8 +454,7 @@ check_results(struct draft *d)
         if ((why = failure_of(item)) != NULL)
             return task_fail(d->c, ERR_EVIDENCE, "test_results", "done needs "
                              "tests that pass: test_results[%zu] %s", n, why);
-    if (d->k.f[F_COMMIT].p &&
-        !str_eq(d->k.f[F_COMMIT], d->k.f[F_TESTED_COMMIT]))
+    if (!str_eq(d->k.f[F_COMMIT], d->k.f[F_TESTED_COMMIT]))
         return task_fail(d->c, ERR_EVIDENCE, "test_results", "test_results "
                          "are older than the last change of commit");
     return n > 0 ? 0 : task_fail(d->c, ERR_EVIDENCE, "test_results",

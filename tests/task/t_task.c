@@ -295,6 +295,7 @@ test_tests_must_be_of_this_commit(void)
          PASSED "}");
     call(&f, "get_task", "{'task_id':'a'}");
     CHECK(has(&f, "tested_commit", "2"));
+    CHECK(lacks_evidence(&f, ",'commit':null", OLD));
     fixture_close(&f);
     fixture_open(&f);
     ends(&f, "");
