@@ -208,7 +208,8 @@ next_of(int err)
         [-ERR_NOT_OWNER] = "mcptask show names its owner",
         [-ERR_BLOCKED] = "mcptask show names them; finish those first",
         [-ERR_TERMINAL] = "mcptask reopen makes it open again",
-        [-ERR_EVIDENCE] = "mcptask checkpoint saves test_results first",
+        [-ERR_EVIDENCE] = "mcptask checkpoint saves test_results and "
+                           "completed_steps",
         [-ERR_UNKNOWN] = "mcptask show says whether it took effect",
         [-ERR_LEASE] = "mcptask message reaches that agent",
     };

@@ -471,14 +471,20 @@ check_ticks(struct draft *d)
     size_t at = 0;
 
     for (size_t n = 0; (item = raw_list_next(d->k.f[F_ACCEPTANCE], &at)).p;
-         n++)
-        if (!raw_list_has(d->k.f[F_COMPLETED_STEPS], item))
+         n++) {
+        if (raw_list_has(d->k.f[F_COMPLETED_STEPS], item))
+            continue;
+        if (left.len < 180)
             buf_printf(&left, "%sacceptance[%zu]", left.len ? ", " : "", n);
+        else if (left.p[left.len - 1] != '.')
+            buf_z(&left, ", ...");
+    }
+    d->nomem |= left.err != 0;
     if (left.len == 0)
         return 0;
     list = buf_take(&left, d->c->a);
     task_fail(d->c, ERR_EVIDENCE, "acceptance", "completed_steps lacks %.*s",
-              list.len > 200 ? 200 : (int)list.len, list.p);
+              STR_ARG(list));
     d->c->e.next = STR("once these are met, put them word for word into "
                        "completed_steps");
     return ERR_EVIDENCE;

@@ -166,7 +166,8 @@ run 2 --require-evidence=some list
 has err '--require-evidence takes no value but pass'
 run 0 add --id one One
 run 4 --require-evidence=pass 'done' one
-has err 'one: done needs test_results'
+has err 'one: done needs test_results: mcptask checkpoint saves test_results'
+has err 'and completed_steps'
 printf '{"test_results":[{"command":"x","exit_code":0}]}' |
     "$bin" checkpoint one -a me - >out || fail 'checkpoint'
 run 0 --require-evidence=pass 'done' one

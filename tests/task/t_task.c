@@ -319,6 +319,12 @@ test_acceptance_must_be_ticked(void)
     CHECK(has(&f, "field", "acceptance"));
     ends(&f, ",'completed_steps':['docs','p95 < 1 ms','no todo']");
     CHECK(ok(&f));
+    /* More than a message has room for. */
+    call(&f, "create_task", "{'task_id':'b','title':'B','acceptance':['1','2',"
+         "'3','4','5','6','7','8','9','10','11','12','13','14','15','16']}");
+    call(&f, "update_task", "{'task_id':'b','status':'done'," PASSED "}");
+    CHECK(failed(&f, "evidence_required"));
+    CHECK(strstr(f.out.p, "acceptance[10], acceptance[11], ...\""));
     /* The option without a value asks for results only. */
     f.env.require_pass = false;
     call(&f, "update_task", "{'task_id':'a','status':'open','reason':'r'}");
