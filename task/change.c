@@ -385,6 +385,7 @@ static int
 create_one(const struct draft *whole, const struct json_tok *obj, bool first,
            struct task_receipt *out)
 {
+    const struct str *beside = whole->args->v;
     struct task_ctx *c = whole->c;
     struct task_args args;
     struct draft d = {.t = whole->t, .c = c, .args = &args,
@@ -393,10 +394,15 @@ create_one(const struct draft *whole, const struct json_tok *obj, bool first,
 
     if (rc != 0)
         return rc;
-    if (args.v[ARG_TASKS].p || args.v[ARG_IDEMPOTENCY_KEY].p)
-        return task_fail(c, ERR_INVALID, "tasks", "tasks and idempotency_key "
-                         "go beside the list, not in it");
-    args.v[ARG_AGENT] = whole->args->v[ARG_AGENT];
+    if (args.v[ARG_TASKS].p || args.v[ARG_IDEMPOTENCY_KEY].p ||
+        args.v[ARG_EXPECTED_VERSION].p ||
+        (args.v[ARG_AGENT].p && !args.own_name &&
+         !str_eq(args.v[ARG_AGENT], beside[ARG_AGENT])))
+        return task_fail(c, ERR_INVALID, "tasks", "agent, tasks, "
+                         "idempotency_key and expected_version do not go into "
+                         "the list");
+    args.v[ARG_AGENT] = beside[ARG_AGENT];
+    args.v[ARG_EXPECTED_VERSION] = beside[ARG_EXPECTED_VERSION];
     begin(&d);
     if (first)
         d.idem = whole->idem;
@@ -411,7 +417,7 @@ create_each(const struct draft *whole, const struct json_tok *list,
     const struct json_tok *obj = list + 1;
     uint64_t seq = store_next_n(whole->t->store);
     struct str ids[TASK_MAX_NEW], why;
-    size_t i, made = 0;
+    size_t i, made = 0, old = 0;
     int rc = 0;
 
     c->ids = ids;
@@ -419,12 +425,20 @@ create_each(const struct draft *whole, const struct json_tok *list,
         c->n_ids = i;
         rc = create_one(whole, obj, i == 0, &out[i]);
         ids[i] = out[i].id;
-        made += rc == 0 && out[i].seq == seq + i;
+        if (rc == 0 && out[i].seq == seq + made)
+            made++;
+        else
+            old = i;
     }
     c->ids = NULL;
     rules_forget_walks();
-    if (rc == 0 && made != 0 && made != list->n)
-        return task_fail(c, ERR_EXISTS, "tasks", "some of the tasks exist");
+    if (rc == 0 && made != 0 && made != list->n) {
+        task_fail(c, ERR_EXISTS, "tasks", "tasks[%zu] exists already, but not "
+                  "all of them do", old);
+        c->e.next = STR("leave out those that exist: the others may name "
+                        "them by task_id");
+        return ERR_EXISTS;
+    }
     why = rc == 0 ? STR_NONE : arena_printf(c->a, "tasks[%zu]: %.*s", i - 1,
                                             STR_ARG(c->e.message));
     if (why.p)

@@ -375,6 +375,9 @@ test_tasks_are_created_together(void)
     fixture_fini(&f);
 }
 
+#define INSIDE "tasks[0]: agent, tasks, idempotency_key and " \
+    "expected_version do not go into the list"
+
 static void
 test_all_or_none(void)
 {
@@ -390,12 +393,20 @@ test_all_or_none(void)
          "['no']}]}", "not_found", "tasks[1]: depends_on: there is no task "
          "\"no\""},
         {"{'tasks':[{'task_id':'n','title':'N'},{'task_id':'n','title':"
-         "'N'}]}", "already_exists", "some of the tasks exist"},
+         "'N'}]}", "already_exists", "tasks[1] exists already, but not all of "
+         "them do"},
         {"{'tasks':[{'task_id':'n','title':'N'},{'task_id':'old','title':"
-         "'O'}]}", "already_exists", "some of the tasks exist"},
+         "'O'}]}", "already_exists", "tasks[1] exists already, but not all of "
+         "them do"},
+        {"{'tasks':[{'task_id':'old','title':'O'},{'task_id':'n','title':"
+         "'N'}]}", "already_exists", "tasks[0] exists already, but not all of "
+         "them do"},
         {"{'tasks':[{'task_id':'n','title':'N','tasks':[]}]}",
-         "invalid_argument", "tasks[0]: tasks and idempotency_key go "
-         "beside the list, not in it"},
+         "invalid_argument", INSIDE},
+        {"{'agent':'me','tasks':[{'task_id':'n','title':'N','agent':'you'}]}",
+         "invalid_argument", INSIDE},
+        {"{'expected_version':1,'tasks':[{'task_id':'n','title':'N'}]}",
+         "not_found", "tasks[0]: there is no such task"},
         {"{'title':'N','tasks':[{'title':'N'}]}", "invalid_argument",
          "title goes into tasks"},
         {"{'tasks':[]}", "invalid_argument", "tasks must be 1 to 50, of 262144 "
