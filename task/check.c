@@ -507,7 +507,9 @@ take_agent(struct parse *p, enum task_tool tool, struct task_args *out)
         if (!(task_rows[arg].tools & 1u << tool))
             continue;
         p->top = &task_rows[arg];
-        if (out->v[arg].p && !c->principal.len)
+        /* Who hands a task over is from_agent. */
+        if (!c->principal.len && (out->v[arg].p || (tool == TOOL_HANDOFF &&
+                                                    arg == ARG_AGENT)))
             continue;
         if (out->v[arg].p && !str_eq(out->v[arg], who)) {
             refuse(p, ERR_UNAUTHORIZED, "is not the token's agent");

@@ -222,6 +222,24 @@ test_an_agent_without_a_name(void)
     end(&f);
 }
 
+/* Who hands a task over may retry it from another session. */
+static void
+test_a_handoff_is_retried(void)
+{
+    static const char args[] = "{'task_id':'a','from_agent':'me',"
+                               "'idempotency_key':'k'}";
+    struct fixture f;
+
+    begin(&f);
+    session_mark = ONE;
+    call(&f, "handoff_task", args);
+    CHECK(ok(&f) && !json_get(f.json, "agent"));
+    session_mark = TWO;
+    call(&f, "handoff_task", args);
+    CHECK(ok(&f) && number(&f, "version") == 2);
+    end(&f);
+}
+
 static void
 test_unknown_holds_no_lease(void)
 {
@@ -250,6 +268,7 @@ main(void)
     test_where_a_side_is_unknown();
     test_sessions_over_http();
     test_an_agent_without_a_name();
+    test_a_handoff_is_retried();
     test_unknown_holds_no_lease();
     return test_end("who");
 }
