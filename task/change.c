@@ -15,6 +15,8 @@
 #include "base/clock.h"
 
 #define STATE_MAX (256 * 1024) /* bytes of v */
+/* More for a claim, or nobody gets past a full task; an import may be of it. */
+#define CLAIM_ROOM (20 * 1024)
 #define BODY_KEEP ((size_t)16 * 1024)
 
 /* ---- receipts ---- */
@@ -246,6 +248,7 @@ stage(struct draft *d, struct task_receipt *out)
 {
     struct store *s = d->t->store;
     uint64_t seq = store_next_n(s);
+    bool claims = d->tool == TOOL_CLAIM || d->tool == TOOL_IMPORT;
     struct str key;
     struct buf *b = &d->t->body;
     size_t at;
@@ -262,7 +265,7 @@ stage(struct draft *d, struct task_receipt *out)
     key = arena_printf(d->c->a, TASK_PREFIX "%.*s", STR_ARG(d->id));
     if (b->err || !key.p || d->nomem)
         rc = task_fail_store(d->c, ERR_NOMEM);
-    else if (b->len - at > STATE_MAX)
+    else if (b->len - at > STATE_MAX + (claims ? CLAIM_ROOM : 0))
         rc = too_large(d);
     else if ((rc = store_stage(s, key, buf_view(b))) != 0)
         rc = task_fail_store(d->c, rc);

@@ -95,6 +95,58 @@ test_whole_state_is_bounded(void)
     fixture_fini(&f);
 }
 
+/* A task that is as big as it may be can still be claimed: it may be the first
+   that is ready. */
+static void
+test_a_full_task_is_claimed(void)
+{
+    static const struct {
+        const char *field;
+        size_t n, len;
+    } lists[] = {{"completed_steps", 200, 1020}, {"remaining_steps", 55, 1020}};
+    size_t low = 0, high = 16384, i, k;
+    struct fixture f;
+    struct buf b = {0};
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'A'}");
+    for (i = 0; i < 2; i++) {
+        buf_reset(&b, b.cap);
+        buf_printf(&b, "{'task_id':'a','%s':[", lists[i].field);
+        for (k = 0; k < lists[i].n; k++) {
+            buf_z(&b, k ? ",'" : "'");
+            put_times(&b, "x", lists[i].len);
+            buf_char(&b, '\'');
+        }
+        buf_put(&b, "]}", 3);
+        call(&f, "update_task", b.p);
+        CHECK(ok(&f));
+    }
+    while (low < high) {
+        size_t n = (low + high + 1) / 2;
+
+        buf_reset(&b, b.cap);
+        buf_z(&b, "{'task_id':'a','resume_prompt':'");
+        put_times(&b, "x", n);
+        buf_put(&b, "'}", 3);
+        call(&f, "update_task", b.p);
+        if (f.is_error)
+            high = n - 1;
+        else
+            low = n;
+    }
+    CHECK(high > 0 && high < 16384);
+    call(&f, "claim_task", "{'agent':'me'}");
+    CHECK(ok(&f) && has(&f, "task_id", "a") && has(&f, "current_owner", "me"));
+    call(&f, "update_task", "{'task_id':'a','agent':'me','goal':'more'}");
+    CHECK(failed(&f, "too_large"));
+    call(&f, "update_task", "{'task_id':'a','agent':'me','remaining_steps':"
+         "[]}");
+    CHECK(ok(&f));
+    buf_fini(&b);
+    fixture_fini(&f);
+}
+
 /* Fills a task until a change is refused; the error names the field. */
 static void
 make_big(struct fixture *f, const char *unit, size_t step_len)
@@ -471,6 +523,7 @@ main(void)
     test_versions_far_back();
     test_big_tasks_in_pieces();
     test_whole_state_is_bounded();
+    test_a_full_task_is_claimed();
     test_many_events();
     test_long_summaries();
     test_resources();
