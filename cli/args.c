@@ -243,6 +243,8 @@ cli_refuse_change(struct cli *c, struct task_error *e)
         e->message = message;
     if (e->deps_failed.p != NULL)
         next = "mcptask reopen it, or mcptask edit --after leaves it out";
+    if (str_is(e->field, "answer"))
+        next = "mcptask show has its questions";
     if (next != NULL)
         e->next = str_of(next);
     return cli_refuse(c, e);

@@ -106,9 +106,11 @@ run_create(struct draft *d)
 
     if (!draft_given(d, F_TITLE))
         return task_fail(d->c, ERR_INVALID, "title", "title is missing");
-    if (d->id.p && tasks_is_archived(d->t, d->id))
-        return task_fail(d->c, ERR_EXISTS, "task_id", "a task in an archive "
-                            "has this task_id");
+    if (d->id.p && tasks_is_archived(d->t, d->id)) {
+        task_fail(d->c, ERR_EXISTS, "task_id", "a task in an archive has this "
+                  "task_id");
+        return task_next(d->c, "use another task_id");
+    }
     if (d->id.p && tasks_find(d->t, d->id))
         return create_again(d);
     if (draft_given(d, ARG_EXPECTED_VERSION))
@@ -357,9 +359,11 @@ run_ask(struct draft *d)
         v[ARG_KIND].p ? v[ARG_KIND] : STR("\"question\""), v[ARG_TO], d->by,
         d->now};
 
-    if (count_open(d, &open, &old) >= TASK_MAX_OPEN)
-        return task_fail(d->c, ERR_TOO_LARGE, "question",
-                            "the task has as many open questions as it may");
+    if (count_open(d, &open, &old) >= TASK_MAX_OPEN) {
+        task_fail(d->c, ERR_TOO_LARGE, "question", "%d questions are open, as "
+                  "many as may be", TASK_MAX_OPEN);
+        return task_next(d->c, "wait until some of them are answered");
+    }
     rules_warn_owner(d);
     if (raw_list_n(d->k.f[F_QUESTIONS]) >= TASK_MAX_QUESTIONS)
         draft_edit(d, F_QUESTIONS, old, STR(""));
@@ -381,12 +385,16 @@ take_answer(struct draft *d)
     struct str action = raw_member(answer, "action");
     struct str text = raw_member(answer, "text");
     bool accepts = !action.p || str_is(action, "\"accept\"");
+    size_t n = count_open(d, &asked, &old);
 
-    if (count_open(d, &asked, &old) != 1 || id.p)
+    if (n != 1 || id.p)
         asked = raw_list_find(d->old.f[F_QUESTIONS], "question_id", id);
     answer.len -= id.p ? id.len + sizeof last : 1;
     if (accepts && text.len <= strlen("\"\""))
         return task_fail(d->c, ERR_INVALID, "answer", "answer.text is missing");
+    if (!asked.p && !id.p && n > 0)
+        return task_fail(d->c, ERR_INVALID, "answer", "%zu questions are open: "
+                         "answer.question_id says which one", n);
     if (!asked.p)
         return task_fail(d->c, ERR_NOT_FOUND, "answer", "the task has no such "
                             "question");
@@ -595,10 +603,11 @@ run_attach(struct draft *d)
         draft_warn(d, "already attached; nothing was changed");
         return DRAFT_UNCHANGED;
     }
-    if (n >= TASK_MAX_ARTIFACTS)
-        return task_fail(d->c, ERR_TOO_LARGE, "artifacts", "the task has %d "
-                         "artifacts, as many as it can hold",
-                         TASK_MAX_ARTIFACTS);
+    if (n >= TASK_MAX_ARTIFACTS) {
+        task_fail(d->c, ERR_TOO_LARGE, "artifacts", "the task has %d "
+                  "artifacts, as many as it can hold", TASK_MAX_ARTIFACTS);
+        return task_next(d->c, "attach it to another task");
+    }
     raw[0] = *id = draft_new_id(d, F_ARTIFACTS, names[0], 'a', n + 1);
     draft_edit(d, F_ARTIFACTS, STR_NONE,
                draft_object(d, names, raw, sizeof raw / sizeof *raw));

@@ -438,9 +438,8 @@ create_each(const struct draft *whole, const struct json_tok *list,
     if (rc == 0 && made != 0 && made != list->n) {
         task_fail(c, ERR_EXISTS, "tasks", "tasks[%zu] exists already, but not "
                   "all of them do", old);
-        c->e.next = STR("leave out those that exist: the others may name "
-                        "them by task_id");
-        return ERR_EXISTS;
+        return task_next(c, "leave out those that exist: the others may name "
+                         "them by task_id");
     }
     why = rc == 0 ? STR_NONE : arena_printf(c->a, "tasks[%zu]: %.*s", i - 1,
                                             STR_ARG(c->e.message));

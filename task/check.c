@@ -180,14 +180,15 @@ task_time_parse(struct arena *a, struct str s, int64_t *ms)
 }
 
 static int
-check_time(struct parse *p, struct str s)
+check_time(struct parse *p, const struct row *r, struct str s)
 {
     char text[TIME_LEN + 1];
     int64_t ms;
 
     if (!task_time_parse(p->c->a, s, &ms))
-        return refuse(p, ERR_INVALID, "must be an RFC 3339 time, as "
-                      "2026-07-28T09:30:00Z");
+        return refuse(p, ERR_INVALID, "must be %san RFC 3339 time, as "
+                      "2026-07-28T09:30:00Z",
+                      r->type == T_WHEN ? "a seq or " : "");
     time_format(ms, text);
     json_z(&p->w, text);
     return 0;
@@ -301,7 +302,7 @@ check_one(struct parse *p, const struct row *r, const struct json_tok *t)
     return !s.p ? nomem(p)
         : r->type == T_TEXT ? check_text(p, r, s)
         : r->type == T_ID ? check_id(p, s)
-        : r->type == T_NAME ? check_name(p, r, s) : check_time(p, s);
+        : r->type == T_NAME ? check_name(p, r, s) : check_time(p, r, s);
 }
 
 /* A database without arrays exports them as JSON text. */
@@ -513,8 +514,7 @@ take_agent(struct parse *p, enum task_tool tool, struct task_args *out)
             continue;
         if (out->v[arg].p && !str_eq(out->v[arg], who)) {
             refuse(p, ERR_UNAUTHORIZED, "is not the token's agent");
-            c->e.next = STR("leave it out: the token says who you are");
-            return ERR_UNAUTHORIZED;
+            return task_next(c, "leave it out: the token says who you are");
         }
         out->v[arg] = who;
         out->own_name = !c->principal.len;

@@ -75,6 +75,13 @@ task_fail_store(struct task_ctx *c, int code)
 }
 
 int
+task_next(struct task_ctx *c, const char *next)
+{
+    c->e.next = str_of(next);
+    return c->e.code;
+}
+
+int
 task_fail(struct task_ctx *c, int code, const char *field, const char *fmt,
           ...)
 {
@@ -94,7 +101,7 @@ task_fail(struct task_ctx *c, int code, const char *field, const char *fmt,
         e->field = str_of(field);
     if (code == ERR_NOT_FOUND && str_is(e->field, "artifact_id"))
         e->next = STR("get_task names the task's artifacts");
-    if (str_is(e->field, "answer"))
+    if (str_is(e->field, "answer") && code != ERR_TOO_LARGE)
         e->next = STR("get_task shows the task's questions");
     return code;
 }

@@ -51,5 +51,7 @@ int task_fail(struct task_ctx *c, int code, const char *field,
               const char *fmt, ...) PRINTF(4, 5);
 /* The same for an error of the store (ERR_BUSY, ERR_FULL, ERR_IO ...). */
 int task_fail_store(struct task_ctx *c, int code);
+/* Says what to do next instead of what task_fail said. Returns its code. */
+int task_next(struct task_ctx *c, const char *next);
 
 #endif

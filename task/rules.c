@@ -485,9 +485,8 @@ check_ticks(struct draft *d)
     list = buf_take(&left, d->c->a);
     task_fail(d->c, ERR_EVIDENCE, "acceptance", "completed_steps lacks %.*s",
               STR_ARG(list));
-    d->c->e.next = STR("once these are met, put them word for word into "
-                       "completed_steps");
-    return ERR_EVIDENCE;
+    return task_next(d->c, "once these are met, put them word for word into "
+                     "completed_steps");
 }
 
 int

@@ -497,9 +497,12 @@ get_content(struct piece *p, struct str entry)
 
     rc = artifact_fetch(store, p->s->env->artifacts_dir, hex, false, p->x->a,
                         &content);
-    if (rc == ERR_NOT_FOUND)
-        return task_fail(p->x, rc, "artifact_id", "the content is not in the "
-                         "artifacts directory%s%s", *why ? "; " : "", why);
+    if (rc == ERR_NOT_FOUND) {
+        task_fail(p->x, rc, "artifact_id", "the content is not in the "
+                  "artifacts directory%s%s", *why ? "; " : "", why);
+        return task_next(p->x, "attach the same content again, or tell the "
+                         "operator: mcptask verify explains");
+    }
     if (rc == ERR_DAMAGED)
         return task_fail(p->x, rc, "artifact_id",
                          "the content is not what was attached");
@@ -537,7 +540,7 @@ get_artifact(struct piece *p, const struct task_event *ev)
     entry = raw_list_find(raw_member(ev->v, "artifacts"), "artifact_id", id);
     if (!entry.p)
         return task_fail(p->x, ERR_NOT_FOUND, "artifact_id",
-                         "the task has no such artifact");
+                         "the task has no artifact %.*s", STR_ARG(id));
     buf_printf(p->out, "{\"task_id\":\"%.*s\",\"artifact\":%.*s",
                STR_ARG(ev->id), STR_ARG(entry));
     if (raw_member(entry, "sha256").p)
@@ -567,11 +570,9 @@ go_back(struct piece *p, struct task_event *ev)
                   "oldest one that can is %llu", (unsigned long long)version,
                   (unsigned long long)task_event_version(ev));
     p->x->e.version = p->current;
-    p->x->e.next = rc == ERR_TOO_LARGE
-        ? STR("section history has the seq of older ones: give cursor "
-              "SEQ.0.0")
-        : STR("section history names the versions");
-    return rc;
+    return task_next(p->x, rc == ERR_TOO_LARGE
+        ? "section history has the seq of older ones: give cursor SEQ.0.0"
+        : "section history names the versions");
 }
 
 static int

@@ -342,7 +342,7 @@ has out '# Task later' '- seconds: 3600'
 has err 'renewed: it was'
 run 2 answer later
 run 1 answer later yes
-has err 'no such question'
+has err 'no such question: mcptask show has its questions'
 {
     call 1 request_input '{"task_id":"later","agent":"me","question":"Sure?"}'
 } | "$bin" >out
@@ -1063,7 +1063,7 @@ for args in 'get_task {"task_id":"first"}' \
     'wait_for_task {"task_id":"first","timeout_seconds":0}' \
     'claim_task {"task_id":"first","agent":"me"}'; do
     call 1 "${args%% *}" "${args#* }" | "$bin" >out
-    has out not_found 'the task was archived' \
+    has out not_found 'the task first was archived' \
         "mcptask import of the log's .archive-DAY that holds it"
 done
 touch -t 202001010000 "$store/$hex"

@@ -716,6 +716,7 @@ test_archived_tasks(void)
     CHECK(failed(&f, "not_found"));
     call(&f, "create_task", "{'task_id':'a','title':'A'}");
     CHECK(failed(&f, "already_exists"));
+    CHECK(has(&f, "next", "use another task_id"));
     call(&f, "create_task", "{'task_id':'c','title':'C','depends_on':['a']}");
     call(&f, "claim_task", "{'task_id':'b','agent':'me'}");
     CHECK(ok(&f) && has(&f, "status", "in_progress"));

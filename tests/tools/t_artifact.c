@@ -197,7 +197,10 @@ test_artifact_that_is_gone_or_changed(void)
     CHECK(unlink(path) == 0);
     call(&f, "get_task", "{'task_id':'a','section':'artifact',"
          "'artifact_id':'a1'}");
-    CHECK(failed(&f, "not_found"));
+    CHECK(failed(&f, "not_found") && has(&f, "next", "attach the same content "
+          "again, or tell the operator: mcptask verify explains"));
+    call(&f, "get_task", "{'task_id':'a','artifact_id':'a9'}");
+    CHECK(has(&f, "message", "the task has no artifact \"a9\""));
     /* A link in its place is not followed, and a wrong size is an error. */
     CHECK(symlink("/etc/passwd", path) == 0);
     call(&f, "get_task", "{'task_id':'a','section':'artifact',"
@@ -487,6 +490,7 @@ test_artifact_count(void)
             CHECK(ok(&f));
     }
     CHECK(failed(&f, "too_large") && has(&f, "field", "artifacts"));
+    CHECK(has(&f, "next", "attach it to another task"));
     fixture_fini(&f);
 }
 

@@ -500,7 +500,7 @@ test_kinds_of_answers(void)
     ask(&f, "two");
     STEPS(&f,
         {"update_task", "{'task_id':'a','answer':{'text':'t'}}",
-         "not_found", 0, 0}, /* two are open */
+         "invalid_argument", 0, 0}, /* two are open */
         {"update_task", "{'task_id':'a','answer':{'question_id':'q2',"
          "'action':'decline'}}", 0, 0, 0},
         {"update_task", "{'task_id':'a','goal':'both','answer':{'text':'t'}}",
@@ -540,7 +540,11 @@ test_how_many_questions(void)
     CHECK(ok(&f));
     ask(&f, "q");
     CHECK(failed(&f, "too_large") && has(&f, "field", "question"));
+    CHECK(has(&f, "next", "wait until some of them are answered"));
     n_asked--;
+    call(&f, "update_task", "{'task_id':'a','answer':{'text':'t'}}");
+    CHECK(failed(&f, "invalid_argument") && has(&f, "message", "8 questions "
+          "are open: answer.question_id says which one"));
     for (i = 1; i <= 40; i++) {
         /* The second one stays open. */
         snprintf(args, sizeof args, "{'task_id':'a','answer':{'question_id':"
@@ -565,6 +569,7 @@ test_how_many_questions(void)
     buf_put(&b, "'}}", 4);
     call(&f, "update_task", b.p);
     CHECK(failed(&f, "too_large") && has(&f, "field", "answer"));
+    CHECK(has(&f, "next", "make it shorter"));
     buf_fini(&b);
     fixture_fini(&f);
 }
