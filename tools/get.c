@@ -55,11 +55,13 @@ room_in(struct piece *p)
     return p->used + TAIL < ROOM ? ROOM - TAIL - p->used : 0;
 }
 
+/* rc: from tools_event_at, where that looked for what the cursor names. */
 static int
-bad_cursor(struct piece *p)
+bad_cursor(struct piece *p, int rc)
 {
-    return task_fail(p->x, ERR_INVALID, "cursor",
-                     "cursor is not from get_task for this task");
+    return task_fail(p->x, ERR_INVALID, "cursor", rc == ERR_NOT_FOUND
+                     ? "what cursor continues is gone; start again without it"
+                     : "cursor is not from get_task for this task");
 }
 
 /* The length of the character or escape at p, inside a JSON string. */
@@ -195,7 +197,7 @@ put_members(struct piece *p, struct str v, struct place *at, struct str *name)
             continue;
         rest = rest_of(p->x->a, m.value, at->offset);
         if (!rest.p)
-            return bad_cursor(p);
+            return bad_cursor(p, ERR_INVALID);
         whole = put_member(p, m.name, rest, &n);
         if (whole || (n == 0 && i == start)) { /* invariant 4 */
             at->member = i + 1;
@@ -219,6 +221,16 @@ put_cut(struct piece *p, const struct place *at, struct str name)
                (unsigned long long)at->offset);
 }
 
+/* Appends the members that are not stored. */
+static void
+put_derived(struct buf *b, const struct piece *p, const struct task *k)
+{
+    view_derived_json(b, k);
+    if (p->current)
+        buf_printf(b, ",\"current_version\":%llu",
+                   (unsigned long long)p->current);
+}
+
 /* Appends a piece of a task that does not fit into one answer: its start, or
    with on the next one, from *at. */
 static int
@@ -234,7 +246,7 @@ get_pieces(struct piece *p, const struct task *k, struct place *at, bool on)
                    (unsigned long long)k->ev.r.n);
     } else {
         buf_char(p->out, '{');
-        view_derived_json(&b, k);
+        put_derived(&b, p, k);
         p->used += tools_cost(buf_view(&b));
     }
     rc = put_members(p, k->ev.v, at, &name);
@@ -274,13 +286,10 @@ get_rest(struct piece *p, struct task_event *ev, struct str cursor)
     int rc;
 
     if (!read_place(cursor, &at))
-        return bad_cursor(p);
+        return bad_cursor(p, ERR_INVALID);
     rc = tools_event_at(p->s, p->x->a, at.seq, ev);
-    if (rc == ERR_NOT_FOUND)
-        return task_fail(p->x, ERR_INVALID, "cursor", "the state that cursor "
-                         "continues is gone; start again without it");
-    if (rc == ERR_INVALID)
-        return bad_cursor(p);
+    if (rc == ERR_NOT_FOUND || rc == ERR_INVALID)
+        return bad_cursor(p, rc);
     if (rc == 0)
         rc = task_peek(p->s->t, p->x->a, ev, &k);
     return rc == 0 ? get_pieces(p, &k, &at, true)
@@ -310,12 +319,9 @@ get_current(struct piece *p, struct task_event *ev)
        most, so a short one needs no counting. */
     if (ev->v.len > room / 3 && tools_cost(ev->v) > room)
         return get_pieces(p, &k, &at, false);
-    view_task_json(p->out, &k);
-    if (p->current && p->out->err == 0)
-        p->out->len--; /* its brace */
-    if (p->current)
-        buf_printf(p->out, ",\"current_version\":%llu}",
-                   (unsigned long long)p->current);
+    buf_put(p->out, ev->v.p, ev->v.len - 1);
+    put_derived(p->out, p, &k);
+    buf_char(p->out, '}');
     return 0;
 }
 
@@ -396,11 +402,11 @@ get_history(struct piece *p, struct task_event *ev)
     int rc = 0;
 
     if (cursor.p && !str_u64(cursor, &n))
-        return bad_cursor(p);
+        return bad_cursor(p, ERR_INVALID);
     if (cursor.p)
         rc = tools_event_at(p->s, p->x->a, n, ev);
     if (rc == ERR_NOT_FOUND || rc == ERR_INVALID)
-        return bad_cursor(p);
+        return bad_cursor(p, rc);
     if (rc == 0)
         rc = tools_put_history(p->s, p->x, ev,
                                task_arg_u64(p->args, ARG_SINCE_SEQ, 0),
@@ -493,7 +499,7 @@ get_content(struct piece *p, struct str entry)
     int rc;
 
     if (cursor.p && !str_u64(cursor, &offset))
-        return bad_cursor(p);
+        return bad_cursor(p, ERR_INVALID);
 
     rc = artifact_fetch(store, p->s->env->artifacts_dir, hex, false, p->x->a,
                         &content);
@@ -515,7 +521,7 @@ get_content(struct piece *p, struct str entry)
             ;
     else if (offset > content.len ||
              (text && utf8_is_within(content, (size_t)offset)))
-        return bad_cursor(p);
+        return bad_cursor(p, ERR_INVALID);
     n = (size_t)offset;
     if (p->args->v[ARG_MATCH].p)
         put_matches(p, content, &n);

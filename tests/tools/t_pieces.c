@@ -38,6 +38,40 @@ test_past_versions(void)
     fixture_fini(&f);
 }
 
+/* A past state in pieces says so too. A history cannot go on where a generation
+   of the log is gone. */
+static void
+test_past_of_a_big_task(void)
+{
+    struct fixture f;
+    struct buf b = {0};
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a','title':'One'}");
+    buf_z(&b, "{'task_id':'a','completed_steps':['1'");
+    for (int i = 0; i < 40; i++) {
+        buf_z(&b, ",'");
+        put_times(&b, "x", 1000);
+        buf_char(&b, '\'');
+    }
+    buf_put(&b, "]}", 3);
+    call(&f, "update_task", b.p);
+    call(&f, "update_task", "{'task_id':'a','completed_steps':[]}");
+    call(&f, "get_task", "{'task_id':'a','version':2}");
+    CHECK(has(&f, "next_cursor", "2.6.24") &&
+          number(&f, "current_version") == 3);
+    CHECK(json_get(f.json, "ready") == NULL);
+    while (store_compact(f.s) == ERR_MORE)
+        continue;
+    call(&f, "get_task", "{'task_id':'a','section':'history'}");
+    CHECK(json_get(f.json, "older_dropped") != NULL);
+    call(&f, "get_task", "{'task_id':'a','section':'history','cursor':'2'}");
+    CHECK(failed(&f, "invalid_argument") && has(&f, "message", "what cursor "
+          "continues is gone; start again without it"));
+    buf_fini(&b);
+    fixture_fini(&f);
+}
+
 /* If a version lies further back than one call may read, the error says how to
    get there. */
 static void
@@ -520,6 +554,7 @@ int
 main(void)
 {
     test_past_versions();
+    test_past_of_a_big_task();
     test_versions_far_back();
     test_big_tasks_in_pieces();
     test_whole_state_is_bounded();
