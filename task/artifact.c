@@ -203,14 +203,15 @@ put_line(struct buf *out, uint64_t n, struct str line, size_t found)
 {
     size_t skip = found != SIZE_MAX && found > LINE_MAX_LEN / 2
                       ? found - LINE_MAX_LEN / 2 : 0;
+    struct str part;
 
     while (utf8_is_within(line, skip))
         skip++;
-    line = utf8_cut(str_from(line, skip), LINE_MAX_LEN);
+    part = utf8_cut(str_from(line, skip), LINE_MAX_LEN);
     buf_printf(out, "%llu%s%s", (unsigned long long)n,
                found == SIZE_MAX ? "-" : ":", skip > 0 ? "..." : "");
-    buf_str(out, line);
-    buf_char(out, '\n');
+    buf_str(out, part);
+    buf_z(out, skip + part.len < line.len ? "...\n" : "\n");
 }
 
 void
