@@ -412,6 +412,7 @@ static const struct {
 } meanings[] = {
     {TOOL_CREATE, F_PRIORITY, "0 most urgent, 2 default"},
     {TOOL_CREATE, ARG_TASKS, "up to 50 of these instead; \"#0\" is the first"},
+    {TOOL_CREATE, ARG_AGENT, "your own name"},
     {TOOL_CREATE, ARG_IDEMPOTENCY_KEY, "a retry gets the first answer"},
     {TOOL_GET, ARG_OFFSET, "in an artifact; below 0: from its end"},
     {TOOL_GET, ARG_MATCH, "only the artifact's lines with this"},

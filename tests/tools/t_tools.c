@@ -152,6 +152,9 @@ test_schemas_are_what_is_enforced(void)
         CHECK(strstr(c->tools[i].input_schema, "Of\"") == NULL);
     }
     CHECK(strlen(c->instructions) < 800);
+    /* current_owner is another's, too. */
+    CHECK(strstr(c->tools[TOOL_CREATE].input_schema,
+                 "\"agent\":{\"type\":\"string\",\"description\":") != NULL);
     fixture_fini(&f);
 }
 
