@@ -253,11 +253,6 @@ find_remote(struct cli_env *e, char why[256])
 
     if (e->store == NULL)
         return 0;
-    if (e->read_only) { /* nobody would follow the other hosts */
-        text_put(why, 256, "--read-only reads the copy on this host: use it "
-                 "without --store and MCP_TASK_STORE");
-        return ERR_INVALID;
-    }
     rc = read_auth(auth, why);
     if (rc == 0)
         rc = remote_new(&e->remote, str_of(e->store), str_of(auth),

@@ -93,6 +93,8 @@ begin_replica(struct store *s)
     if (r == NULL)
         return ERR_NOMEM;
     r->remote = s->opt.remote;
+    r->readonly = s->opt.readonly;
+    s->opt.readonly = false; /* the replica is written to follow */
     r->fresh_ms = clock_mono_ms();
     return 0;
 }
@@ -516,6 +518,8 @@ static int
 lock_for_all(struct store *s, int (*take)(struct lock *l))
 {
     const struct replica *r = s->replica;
+    if (r != NULL && r->readonly)
+        return ERR_READONLY;
     if (r != NULL && r->wanted)
         return ERR_MORE; /* the turn that is under way has it, or may take it */
     if (r != NULL && r->err != 0 &&

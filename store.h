@@ -18,7 +18,7 @@ struct store;
 
 struct store_options {
     const char *path;       /* of the log; need not exist */
-    bool readonly;          /* never writes or locks */
+    bool readonly;          /* never writes or locks, but to follow remote */
     int64_t compact_at;     /* compact beyond; 0: STORE_COMPACT_AT */
     int64_t closed_max;     /* bytes of closed generations to keep */
     const struct remote *remote; /* see store/hosts.h; NULL: there is none */

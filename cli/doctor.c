@@ -247,7 +247,7 @@ check_hosts(struct doctor *d)
         return;
     rc = store_confirm_patiently(d->c->s.store);
     begun = clock_mono_ms() - begun;
-    if (rc == 0)
+    if (rc == 0 && !env->read_only)
         rc = try_writing(d->c);
     text_put(why, sizeof(why), "%s", store_state(d->c->s.store)->why);
     fix = advice(why);
@@ -322,6 +322,7 @@ check_artifacts(struct doctor *d)
     struct stat st;
     bool there = stat(path, &st) == 0;
     bool missed = !there && d->c->s.store != NULL &&
+                  !store_is_shared(d->c->s.store) &&
                   store_scan(d->c->s.store, 1, names_artifact, NULL) != 0;
 
     tell(d, "artifacts", missed || (there && !S_ISDIR(st.st_mode))

@@ -518,8 +518,7 @@ needs_nothing(const struct store *s)
     const struct replica *r = s->replica;
     if (r->wanted || s->n_staged > 0 || next_content(s) != NULL)
         return false;
-    return !s->was_read || r->fresh || s->opt.readonly ||
-           r->remote->reads_local ||
+    return !s->was_read || r->fresh || r->remote->reads_local ||
            (r->err != 0 && (r->tended || clock_mono_ms() < r->until_ms));
 }
 
@@ -547,7 +546,7 @@ store_confirm(struct store *s)
 {
     struct replica *r = s->replica;
     bool unknown;
-    if (r == NULL || s->opt.readonly)
+    if (r == NULL)
         return 0;
     if (!r->wanted && clock_mono_ms() < r->until_ms)
         return r->err;
@@ -577,7 +576,7 @@ note_content(struct store *s, const char *dir, struct str hex,
              enum remote_content what)
 {
     struct replica *r = s->replica;
-    if (r == NULL || r->remote->content == NULL || s->opt.readonly)
+    if (r == NULL || r->remote->content == NULL)
         return what == REMOTE_FETCH ? ERR_NOT_FOUND : 0;
     for (size_t i = 0; i < r->n_contents; i++)
         if (r->contents[i].what == what && str_is(hex, r->contents[i].hex))
@@ -727,7 +726,7 @@ store_tend(struct store *s, bool listens)
 {
     struct replica *r = s->replica;
     struct remote_news news;
-    if (r == NULL || r->wanted || s->opt.readonly)
+    if (r == NULL || r->wanted)
         return;
     r->tended = true;
     if (r->doing == REPLICA_IDLE)
@@ -751,7 +750,7 @@ store_watch(const struct store *s, int *fd, bool *write, int64_t *due_ms)
     *fd = -1;
     *write = false;
     *due_ms = INT64_MAX;
-    if (r == NULL || s->opt.readonly)
+    if (r == NULL)
         return;
     *fd = r->remote->watch(r->remote->ctx, write, due_ms);
     if (r->doing != REPLICA_IDLE)
@@ -814,7 +813,7 @@ int64_t
 store_stale_ms(const struct store *s)
 {
     const struct replica *r = s->replica;
-    if (r == NULL || s->opt.readonly)
+    if (r == NULL)
         return 0;
     int64_t age = clock_mono_ms() - r->fresh_ms;
     bool stale = r->err != 0 || r->behind ||

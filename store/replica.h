@@ -27,6 +27,7 @@ struct replica {
         REPLICA_SHARES
     } doing;
     bool asked;   /* by the turn that waits for it; else by store_tend */
+    bool readonly; /* callers may not write; the log follows the remote */
     bool wanted;  /* a store_commit is not finished */
     bool changed; /* since that began, memory has got others' batches */
     bool fresh;   /* memory has all that was committed before this turn */

@@ -6,6 +6,8 @@
    set            reads              writes                    until
    !loaded        fail               all is read again first   that is done
    opt.readonly   yes                no                        ever
+   replica        as ever            no                        ever
+   ->readonly
    no_lock        without recovery   no                        the next follow
    log_readonly   yes                if it can be reopened     it is reopened
    mounted        yes                no                        another log
@@ -142,7 +144,8 @@ store_path(const struct store *s)
 bool
 store_is_readonly(const struct store *s)
 {
-    return s->err == ERR_READONLY || (s->opt.readonly && s->err == 0);
+    bool asked = s->replica != NULL ? s->replica->readonly : s->opt.readonly;
+    return s->err == ERR_READONLY || (asked && s->err == 0);
 }
 
 bool

@@ -1316,8 +1316,6 @@ run 2 --port 65536
 has err '--port needs a number from 0 to 65535'
 run 2 --read-only=1 list
 has err '--read-only takes no value'
-run 2 --read-only --store etcd://127.0.0.1:1/p list
-has err 'without --store'
 run 2 list --limit x
 has err 'list: --limit needs a number: usage'
 run 2 list --limit

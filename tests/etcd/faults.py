@@ -49,8 +49,9 @@ def until(done, what):
 class Host:
     """A host: a directory, and how it reaches etcd."""
 
-    def __init__(self, scene, name, endpoints, prefix="faults/main", auth=None):
-        self.mcptask, self.name = scene.mcptask, name
+    def __init__(self, scene, name, endpoints, prefix="faults/main", auth=None,
+                 options=()):
+        self.words, self.name = [scene.mcptask, *options], name
         self.dir = f"{scene.work}/{name}"
         self.log = self.dir + "/tasks.log"
         self.env = {"MCP_TASK_BASE_DIR": self.dir,
@@ -67,7 +68,7 @@ class Host:
     def run(self, *words, **env):
         """Runs a command there."""
         return subprocess.run(
-            [self.mcptask, *words], env={**os.environ, **self.env, **env},
+            [*self.words, *words], env={**os.environ, **self.env, **env},
             capture_output=True, text=True, check=False, timeout=LONG)
 
     def good(self, *words, **env):
@@ -100,7 +101,7 @@ class Host:
         self.scene.servers.append(server)
         self.err = f"{self.scene.work}/{self.name}.err"
         with open(self.err, "w", encoding="utf-8") as err:
-            server.start([self.mcptask], self.env, err)
+            server.start(self.words, self.env, err)
         return server
 
     def said(self):
@@ -340,6 +341,8 @@ def passwords(scene):
     right = Host(scene, "right", at, auth="mcptask:secret")
     wrong = Host(scene, "wrong", at, auth="mcptask:guess")
     absent = Host(scene, "absent", at)
+    reader = Host(scene, "reader", at, auth="reader:look",
+                  options=["--read-only"])
     beyond = Host(scene, "beyond", at, prefix="other/main",
                   auth="mcptask:secret")
     right.add("before")
@@ -350,6 +353,11 @@ def passwords(scene):
                   ["role", "add", "mcptask"],
                   ["role", "grant-permission", "mcptask", "--prefix=true",
                    "readwrite", "faults/"],
+                  ["user", "add", "reader:look"],
+                  ["role", "add", "reader"],
+                  ["role", "grant-permission", "reader", "--prefix=true",
+                   "read", "faults/"],
+                  ["user", "grant-role", "reader", "reader"],
                   ["user", "grant-role", "root", "root"],
                   ["user", "grant-role", "mcptask", "mcptask"],
                   ["auth", "enable"]):
@@ -358,6 +366,17 @@ def passwords(scene):
     ok, said, _ = server.call("create_task", task_id="after", title="after")
     check(ok, "a server when passwords begin to be asked for", said)
     right.add("then")
+    # --read-only needs no user who may write.
+    check(reader.ids() == right.ids(), "a user who may only read", reader.ids())
+    got = reader.run("add", "x", "--id", "x")
+    check(got.returncode == 3 and "reading only" in got.stderr,
+          "--read-only add", got.returncode, got.stderr)
+    got = reader.run("doctor")
+    check(got.returncode == 0, "--read-only doctor", got.stdout)
+    follower = reader.serve()
+    right.add("while-it-serves")
+    ok, said, _ = follower.call("get_task", task_id="while-it-serves")
+    check(ok, "--read-only serves what others add", said)
     for host, text in ((wrong, "password"), (absent, "user name is empty"),
                        (beyond, "permission denied")):
         for words in (["add", "x", "--id", "x"], ["health"], ["doctor"]):
@@ -370,7 +389,7 @@ def passwords(scene):
               f"{host.name}: a write", said)
     # The password is corrected.
     wrong.env["MCP_TASK_STORE_AUTH"] = right.env["MCP_TASK_STORE_AUTH"]
-    check(scene.alike(right, wrong) == ["after", "before", "then"],
+    check(scene.alike(right, wrong) == ["after", "before", "then", "while-it-serves"],
           "with a password", right.ids())
 
 
@@ -603,7 +622,7 @@ class Web:
 
     def __init__(self, host):
         self.process = host.scene.process(
-            host.mcptask, "--http", "--port", "0", text=True,
+            *host.words, "--http", "--port", "0", text=True,
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
             env={**os.environ, **host.env})
         self.port = None

@@ -100,6 +100,32 @@ test_foreign(void)
     end();
 }
 
+/* A host that only reads keeps up with the others. */
+static void
+test_readonly(void)
+{
+    begin(2);
+    CHECK(put(&host[0], "task/a", "\"v\":1") == 0);
+    ts_close(&host[1].t);
+    CHECK(ts_open_with(&host[1].t, &(struct store_options){
+        .path = host[1].path, .remote = &host[1].f.remote,
+        .readonly = true}) == 0);
+    CHECK(confirm(&host[1]) == 0 && sees(&host[1], "task/a", "\"v\":1"));
+    CHECK(put(&host[1], "task/b", "\"v\":1") == ERR_READONLY);
+    CHECK(put(&host[0], "task/a", "\"v\":2") == 0);
+    CHECK(confirm(&host[1]) == 0 && sees(&host[1], "task/a", "\"v\":2"));
+    CHECK(store_is_readonly(host[1].t.s) && host[1].f.commits == 0);
+    CHECK(store_state(host[1].t.s)->err == ERR_READONLY);
+    /* It says so when it cannot. */
+    host[1].f.fail = ERR_UNREACHABLE;
+    host[1].f.n_fail = 1;
+    CHECK(confirm(&host[1]) == ERR_UNREACHABLE);
+    CHECK(store_state(host[1].t.s)->err == ERR_UNREACHABLE);
+    CHECK(store_stale_ms(host[1].t.s) > 0);
+    CHECK(put(&host[1], "task/b", "\"v\":1") == ERR_READONLY);
+    end();
+}
+
 /* A log of this host alone, at the path of a host that is closed. */
 static void
 put_alone(struct host *h)
@@ -870,6 +896,7 @@ main(void)
     test_next_process();
     test_foreign();
     test_foreign_damage();
+    test_readonly();
     test_push();
     test_unknown();
     test_pauses();
