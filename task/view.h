@@ -32,16 +32,20 @@ void view_derived_json(struct buf *b, const struct task *k);
 void view_damage_json(struct buf *b, struct tasks *t, struct str id);
 /* What others said to the owner, members with a comma in front: those of a
    task's messages (raw) that the answer to event n delivered, n 0: those
-   unread; and stop, who asks that the work be stopped (raw, .p NULL). */
-void view_words_json(struct buf *b, struct str messages, uint64_t n,
-                     struct str stop);
+   unread; and stop, who asks that the work be stopped (raw, .p NULL). Returns
+   whether all of it cost no more than room, by view_cost; else what comes first
+   was written. */
+bool view_words_json(struct buf *b, struct str messages, uint64_t n,
+                     struct str stop, size_t room);
 /* A small object for lists: task_id, title, status, current_owner, priority,
    ready, blocked_by, deps_failed, needs_input, lease, lease_expired, stale,
    tags, repo_path, steps_done, steps_total, tests {passed, failed}, why it
    stands where it does (question: the first that is open; handoff, exhausted,
    or note: the reason of the update that set the status), version, seq,
-   updated_at, damaged. */
+   updated_at, damaged; and truncated, if something was too long. */
 void view_summary_json(struct buf *b, const struct task *k);
+/* The bytes that s takes in an answer, which has it as it is and as text. */
+size_t view_cost(struct str s);
 /* What an agent that takes over must know, as markdown. Stored text is quoted,
    so that it cannot pass for a heading of the brief. */
 void view_task_markdown(struct buf *b, struct arena *a, const struct task *k);

@@ -25,12 +25,6 @@
 
 enum { LOG_WARNING = 4, LOG_DEBUG = 7 }; /* RFC 5424 */
 
-size_t
-tools_cost(struct str s)
-{
-    return s.len + json_quoted_len(s);
-}
-
 int
 tools_error(struct mcp_call *c, const struct task_error *e)
 {

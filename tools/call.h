@@ -23,9 +23,6 @@ struct tools {
     struct arena schemas; /* their input schemas */
 };
 
-/* The bytes that s takes in an answer. */
-size_t tools_cost(struct str s);
-
 /* Writes the error, which is an answer: returns 0, or ERR_NOMEM. */
 int tools_error(struct mcp_call *c, const struct task_error *e);
 

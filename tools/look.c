@@ -463,20 +463,34 @@ look_resume(struct look *w, struct str state)
 
 /* ---- what came of it ---- */
 
-/* Appends a member where it fits into an answer that began at start; else
-   the answer says that it is not whole. */
-static void
-put_fitting(struct buf *out, size_t start, const char *name, struct str raw)
-{
-    struct str said = str_from(buf_view(out), start);
+/* All but 256, for what ends an answer. */
+#define ROOM (TOOLS_ANSWER_MAX - TOOLS_ENVELOPE - 256)
 
+/* An answer that is being written. */
+struct answer {
+    struct buf *out;
+    size_t start; /* where it begins in out */
+    bool cut;     /* it is not whole */
+};
+
+static size_t
+room_in(const struct answer *p)
+{
+    size_t used = view_cost(str_from(buf_view(p->out), p->start));
+
+    return used < ROOM ? ROOM - used : 0;
+}
+
+/* Appends a member where it fits into the answer. */
+static void
+put_fitting(struct answer *p, const char *name, struct str raw)
+{
     if (raw.p == NULL)
         return;
-    if (tools_cost(said) + tools_cost(raw) <
-        TOOLS_ANSWER_MAX - TOOLS_ENVELOPE)
-        buf_printf(out, ",\"%s\":%.*s", name, STR_ARG(raw));
+    if (view_cost(raw) < room_in(p))
+        buf_printf(p->out, ",\"%s\":%.*s", name, STR_ARG(raw));
     else
-        buf_z(out, ",\"truncated\":true");
+        p->cut = true;
 }
 
 /* The questions that were waited for, as the task has them: those that are
@@ -501,21 +515,21 @@ questions_of(const struct look *w)
 
 /* Who brought it about, by what, and what was waited for. */
 static void
-put_found(struct buf *out, size_t start, const struct look *w)
+put_found(struct answer *p, const struct look *w)
 {
     const struct task *k = &w->task;
 
     if (w->until == UNTIL_ANSWERED || w->until == UNTIL_QUESTION) {
-        put_fitting(out, start, "questions", questions_of(w));
+        put_fitting(p, "questions", questions_of(w));
     } else {
-        put_fitting(out, start, "by", k->ev.by);
-        put_fitting(out, start, "changed", k->ev.set);
+        put_fitting(p, "by", k->ev.by);
+        put_fitting(p, "changed", k->ev.set);
     }
-    put_fitting(out, start, "reason", k->ev.note);
+    put_fitting(p, "reason", k->ev.note);
     if (k->status == TASK_HANDOFF_READY)
-        put_fitting(out, start, "handoff", k->f[F_HANDOFF]);
+        put_fitting(p, "handoff", k->f[F_HANDOFF]);
     if (task_status_ended(k->status))
-        put_fitting(out, start, "result", k->f[F_RESULT]);
+        put_fitting(p, "result", k->f[F_RESULT]);
 }
 
 void
@@ -523,7 +537,7 @@ look_put(struct buf *out, const struct look *w, int outcome)
 {
     uint64_t head = store_next_n(tasks_store(w->t)) - 1;
     uint64_t n = w->task.ev.r.n;
-    size_t start = out->len;
+    struct answer p = {.out = out, .start = out->len};
     /* By another task that failed; this one has not changed. */
     bool blocked = outcome == LOOK_NEVER && !task_status_ended(w->task.status);
 
@@ -542,10 +556,11 @@ look_put(struct buf *out, const struct look *w, int outcome)
         view_summary_json(out, &w->task);
         if (is_agents(w, &w->task) ||
             (w->self.p && str_eq(w->task.f[F_CURRENT_OWNER], w->self)))
-            view_words_json(out, w->task.f[F_MESSAGES], 0,
-                            w->task.f[F_CANCEL_REQUESTED]);
+            p.cut = !view_words_json(out, w->task.f[F_MESSAGES], 0,
+                                     w->task.f[F_CANCEL_REQUESTED],
+                                     room_in(&p));
     }
     if (n != 0 && outcome != LOOK_NOT_YET && !blocked)
-        put_found(out, start, w);
-    buf_char(out, '}');
+        put_found(&p, w);
+    buf_z(out, p.cut ? ",\"truncated\":true}" : "}");
 }

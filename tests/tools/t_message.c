@@ -156,6 +156,10 @@ test_long_messages(void)
         call(&f, "update_task", b.p);
         CHECK(ok(&f));
     }
+    call(&f, "wait_for_task", "{'task_id':'a','agent':'me','since_seq':0,"
+         "'timeout_seconds':0}");
+    CHECK(ok(&f) && answer_len(&f) <= 48 * 1024 && n_messages(&f) > 0);
+    CHECK(json_get(f.json, "truncated") != NULL);
     do {
         call(&f, "save_checkpoint", "{'task_id':'a','agent':'me'}");
         CHECK(ok(&f) && answer_len(&f) <= 48 * 1024);

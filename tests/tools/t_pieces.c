@@ -357,6 +357,7 @@ test_long_summaries(void)
     struct fixture f;
     struct buf b = {0};
     char args[900] = "{'limit':100}";
+    const struct json_tok *first;
     struct str next;
     int i, k, seen = 0, pages = 0;
 
@@ -384,6 +385,17 @@ test_long_summaries(void)
                  STR_ARG(next));
     } while (next.p && ++pages < 100);
     CHECK(seen == 100 && pages > 10);
+    /* One that no answer would have room for is cut. */
+    buf_reset(&b, b.cap);
+    buf_z(&b, "{'title':'T','tags':['x'],'repo_path':'");
+    put_times(&b, "\\u0001", 4096);
+    buf_put(&b, "'}", 3);
+    call(&f, "create_task", b.p);
+    call(&f, "list_tasks", "{'limit':1}");
+    first = json_get(f.json, "tasks") + 1;
+    CHECK(ok(&f) && answer_len(&f) <= 49152);
+    CHECK(json_get(first, "truncated") && !json_get(first, "repo_path"));
+    CHECK(json_is(json_get(first, "title"), "T") && json_get(first, "tags"));
     buf_fini(&b);
     fixture_fini(&f);
 }
