@@ -122,7 +122,8 @@ put_none(struct mcp_call *c, struct tools_change *w)
         return tools_error(c, &w->x.e);
     }
     why.partial |= w->r.partial;
-    buf_z(c->out, "{\"claimed\":false,\"message\":\"no task is ready\"");
+    buf_printf(c->out, "{\"claimed\":false,\"message\":\"no task is ready%s\"",
+               why.partial ? " among those that were looked at" : "");
     view_why_json(c->out, &why);
     buf_char(c->out, '}');
     return c->out->err;

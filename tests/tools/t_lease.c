@@ -342,6 +342,8 @@ test_few_ready_among_many(void)
     call(&f, "claim_task", "{'agent':'me','task_id':'x'}");
     call(&f, "claim_task", "{'agent':'me'}");
     CHECK(!is_true(&f, "claimed") && is_true(&f, "partial"));
+    CHECK(has(&f, "message", "no task is ready among those that were looked "
+              "at"));
     call(&f, "create_task", "{'task_id':'y','title':'T'}");
     call(&f, "claim_task", "{'agent':'me'}");
     CHECK(has(&f, "task_id", "y"));
