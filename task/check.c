@@ -493,8 +493,11 @@ take_agent(struct parse *p, enum task_tool tool, struct task_args *out)
 {
     struct task_ctx *c = p->c;
     struct str who = c->principal.len ? c->principal : c->self;
+    struct str *from = &out->v[ARG_FROM_AGENT];
     int arg;
 
+    if (tool == TOOL_HANDOFF && !from->p) /* its name for agent */
+        *from = out->v[ARG_AGENT];
     if (!who.len)
         return 0;
     who = raw_quote(c->a, who);
@@ -508,7 +511,6 @@ take_agent(struct parse *p, enum task_tool tool, struct task_args *out)
         if (!(task_rows[arg].tools & 1u << tool))
             continue;
         p->top = &task_rows[arg];
-        /* Who hands a task over is from_agent. */
         if (!c->principal.len && (out->v[arg].p || (tool == TOOL_HANDOFF &&
                                                     arg == ARG_AGENT)))
             continue;

@@ -222,7 +222,8 @@ test_an_agent_without_a_name(void)
     end(&f);
 }
 
-/* Who hands a task over may retry it from another session. */
+/* Who hands a task over may retry it from another session, and names itself
+   in either way. */
 static void
 test_a_handoff_is_retried(void)
 {
@@ -237,6 +238,13 @@ test_a_handoff_is_retried(void)
     session_mark = TWO;
     call(&f, "handoff_task", args);
     CHECK(ok(&f) && number(&f, "version") == 2);
+    /* It may say agent, like all other tools. */
+    as(&f, TWO, "claim_task", "");
+    as(&f, TWO, "handoff_task", "");
+    CHECK(ok(&f) && !json_get(f.json, "agent"));
+    as(&f, NULL, "claim_task", "");
+    as(&f, NULL, "handoff_task", "");
+    CHECK(ok(&f));
     end(&f);
 }
 
