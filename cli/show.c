@@ -267,7 +267,7 @@ int
 cli_show(struct cli *c)
 {
     const char *id = c->operand[0];
-    uint64_t version = c->args.version;
+    uint64_t version = c->args.version, current = 0;
     struct task_event ev;
     struct task k;
     int rc = task_event_last(c->s.tasks, &c->a, str_of(id), &ev);
@@ -275,8 +275,13 @@ cli_show(struct cli *c)
 
     if (c->args.artifact == NULL && (c->args.end > 0 || c->args.match != NULL))
         return cli_misuse(c, "--tail and --match need --artifact");
-    if (found && version > 0)
+    if (found && version > 0) {
+        current = task_event_version(&ev);
         rc = task_event_back(c->s.tasks, &c->a, version, 0, &ev);
+    }
+    if (version > current && found)
+        return cli_fail(c, ERR_NOT_FOUND, "%s: the task is at version %llu",
+                        id, (unsigned long long)current);
     if (found && rc == ERR_NOT_FOUND)
         return cli_fail(c, ERR_NOT_FOUND, "%s: version %llu cannot be read; "
                         "the oldest one that can is %llu", id,

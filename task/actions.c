@@ -392,9 +392,11 @@ take_answer(struct draft *d)
     answer.len -= id.p ? id.len + sizeof last : 1;
     if (accepts && text.len <= strlen("\"\""))
         return task_fail(d->c, ERR_INVALID, "answer", "answer.text is missing");
-    if (!asked.p && !id.p && n > 0)
-        return task_fail(d->c, ERR_INVALID, "answer", "%zu questions are open: "
-                         "answer.question_id says which one", n);
+    if (!asked.p && !id.p && n > 0) {
+        task_fail(d->c, ERR_INVALID, "answer", "%zu questions are open: say "
+                  "which one", n);
+        return task_next(d->c, "give its question_id, which get_task shows");
+    }
     if (!asked.p)
         return task_fail(d->c, ERR_NOT_FOUND, "answer", "the task has no such "
                             "question");

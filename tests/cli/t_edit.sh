@@ -139,7 +139,11 @@ run 0 edit one --title Second
 run 0 show one --version 1 --json
 has out '"title":"First"' '"version":1'
 run 1 show one --version 0009
-has err 'one: version 9 cannot be read; the oldest one that can is 2'
+has err 'one: the task is at version 2'
+echo '{"task_id":"later","title":"L","version":7}' >tasks
+run 0 import tasks
+run 1 show later --version 6
+has err 'later: version 6 cannot be read; the oldest one that can is 7'
 printf 'a\nerror: b\nc\n' >log
 run 0 attach one log -n build.log
 run 0 show one --artifact a1

@@ -546,7 +546,7 @@ test_how_many_questions(void)
     n_asked--;
     call(&f, "update_task", "{'task_id':'a','answer':{'text':'t'}}");
     CHECK(failed(&f, "invalid_argument") && has(&f, "message", "8 questions "
-          "are open: answer.question_id says which one"));
+          "are open: say which one"));
     for (i = 1; i <= 40; i++) {
         /* The second one stays open. */
         snprintf(args, sizeof args, "{'task_id':'a','answer':{'question_id':"
