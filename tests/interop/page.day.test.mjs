@@ -132,6 +132,37 @@ test('what one reads and writes stays', LIMIT, async (t) => {
   await worker.close();
 });
 
+test('an artifact is saved as it was attached', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const text = `${'\u00e4'.repeat(60000)}\r\n\x1b[1mend`;
+  const binary = Buffer.from(Array.from({ length: 200000 }, (_, i) => i % 251));
+  const attach = (name, more) => worker.tool('attach_artifact', {
+    task_id: 'y.9', agent: 'alice', name, ...more });
+  const saved = async (name) => {
+    const row = page.locator('details', { hasText: name });
+    await row.locator('summary').click();
+    const [file] = await Promise.all([page.waitForEvent('download'),
+      row.getByRole('button', { name: 'Save', exact: true }).click()]);
+    assert.equal(file.suggestedFilename(), name);
+    return readFileSync(await file.path());
+  };
+
+  await worker.tool('create_task', { task_id: 'y.9', title: 'Files' });
+  await attach('umlauts.txt', { content: text });
+  await attach('bytes.bin', { content: binary.toString('base64'),
+    encoding: 'base64' });
+  await attach('elsewhere.txt', { path: '/not/stored' });
+  await go('#task/y.9');
+  await live(page);
+  assert.equal((await saved('umlauts.txt')).toString(), text);
+  assert.deepEqual(await saved('bytes.bin'), binary);
+  const row = page.locator('details', { hasText: 'elsewhere.txt' });
+  await row.locator('summary').click();
+  await row.getByText('Not stored').waitFor();
+  assert.ok(!await row.getByRole('button').first().isVisible());
+  await worker.close();
+});
+
 test('only what is beside a task closes it', LIMIT, async (t) => {
   const { page, worker, go } = await desk(t);
 
