@@ -163,6 +163,31 @@ test('an artifact is saved as it was attached', LIMIT, async (t) => {
   await worker.close();
 });
 
+test('a task names its parts', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const create = (task_id, more) => worker.tool('create_task',
+    { task_id, title: `Task ${task_id}`, ...more });
+
+  await create('z.1');
+  await create('z.2', { parent_id: 'z.1' });
+  await create('z.3', { parent_id: 'z.1' });
+  await worker.tool('update_task', { task_id: 'z.2', status: 'cancelled',
+    reason: 'no' });
+  await go('#task/z.1');
+  await live(page);
+  const parts = page.locator('section', { hasText: 'Parts' }).locator('li');
+  await parts.nth(1).waitFor();
+  assert.deepEqual(await parts.allTextContents(),
+    ['z.2: Task z.2 cancelled', 'z.3: Task z.3 open']);
+  await worker.tool('update_task', { task_id: 'z.3', status: 'failed',
+    reason: 'no' });
+  await parts.getByText('failed').waitFor();
+  await parts.first().getByRole('link').click();
+  await chip(page, 'cancelled');
+  await page.locator('section', { hasText: 'Part of' }).waitFor();
+  await worker.close();
+});
+
 test('only what is beside a task closes it', LIMIT, async (t) => {
   const { page, worker, go } = await desk(t);
 
