@@ -116,6 +116,8 @@ test('print shows the whole', LIMIT, async (t) => {
   await page.evaluate(() => { location.hash = '#task/docs-7'; });
   await page.locator('.time li').last().waitFor();
   assert.equal(await hidden('.card'), await page.locator('.card').count());
+  assert.match(await page.locator('.time time').last().evaluate((el) =>
+    getComputedStyle(el, '::after').content), /20\d\d/);
   const task = await pages();
   assert.ok(task > 3, `${task} pages`);
   await worker.close();
