@@ -100,17 +100,16 @@ each_artifact(const struct store_rec *r,
               int (*fn)(void *ctx, const struct artifact_ref *ref), void *ctx)
 {
     struct task_event ev;
-    struct str list, one, any;
+    struct str list, one = STR_NONE, any;
     size_t at = 0;
     int rc = 0;
 
     if (!str_starts(r->key, "task/") || !next_digest(r->line, &at, &any) ||
         task_event_of(r, &ev) < 0)
         return 0;
-    at = 0;
     list = raw_member(ev.v, "artifacts");
     while (rc == 0 && list.p != NULL &&
-           (one = raw_list_next(list, &at)).p != NULL) {
+           (one = raw_list_next(list, one)).p != NULL) {
         struct artifact_ref ref = {
             ev.id, raw_inner(raw_member(one, "sha256")),
             raw_u64(raw_member(one, "size"))};

@@ -268,10 +268,9 @@ say_of(struct cli *c, const char *fmt, struct str of, const char *who)
 static void
 say_words(struct cli *c, const struct task_receipt *r)
 {
-    struct str item, from, text;
-    size_t at = 0;
+    struct str item = STR_NONE, from, text;
 
-    while ((item = raw_list_next(r->messages, &at)).p != NULL) {
+    while ((item = raw_list_next(r->messages, item)).p != NULL) {
         if (raw_u64(raw_member(item, "seen")) != r->seq)
             continue;
         from = raw_text(&c->a, raw_member(item, "from"));
@@ -326,16 +325,15 @@ int
 cli_report_change(struct cli *c, int rc, struct task_ctx *x,
                   const struct task_receipt *r)
 {
-    struct str warning;
-    size_t at = 0;
+    struct str say = STR_NONE;
 
     if (rc != 0 && !c->json)
         say_of(c, TAKEN, x->e.taken, "agent");
     if (rc != 0)
         return x->e.code != 0 ? cli_refuse_change(c, &x->e)
                               : cli_fail_store(c, rc);
-    while (!c->json && (warning = raw_list_next(r->warnings, &at)).p != NULL)
-        cli_fail(c, 0, "%.*s", STR_ARG(raw_text(&c->a, warning)));
+    while (!c->json && (say = raw_list_next(r->warnings, say)).p != NULL)
+        cli_fail(c, 0, "%.*s", STR_ARG(raw_text(&c->a, say)));
     if (!c->json)
         say_words(c, r);
     return 0;

@@ -77,8 +77,6 @@ handed_over(struct board *b, struct str handoff)
 static struct str
 why(struct board *b, const struct task *k)
 {
-    size_t at = 0;
-
     if (k->damaged.p != NULL)
         return STR("damaged: mcptask verify");
     if (task_status_ended(k->status))
@@ -93,7 +91,7 @@ why(struct board *b, const struct task *k)
                        raw_member(k->f[F_EXHAUSTED], "reason"));
     if (k->blocked)
         return because(b, STR("blocked by"),
-                       raw_list_next(k->blocked_by, &at));
+                       raw_list_next(k->blocked_by, STR_NONE));
     return k->lease_expired ? STR("the lease ran out")
            : k->stale       ? STR("unchanged for a day") : STR("");
 }

@@ -283,13 +283,13 @@ renew(struct run *r, bool progress)
 static void
 put_results(struct run *r, const struct task *k, int code, const char *how)
 {
-    struct str old = k->f[F_TEST_RESULTS], item;
+    struct str old = k->f[F_TEST_RESULTS], item = STR_NONE;
     struct json_w *w = &r->c->tool.w;
-    size_t at = 0, n = raw_list_n(old);
+    size_t n = raw_list_n(old);
 
     json_key(w, "test_results");
     json_arr(w);
-    while ((item = raw_list_next(old, &at)).p != NULL)
+    while ((item = raw_list_next(old, item)).p != NULL)
         if (n-- < TASK_MAX_RESULTS)
             json_splice(w, item);
     json_obj(w);

@@ -97,13 +97,12 @@ put_call(struct cli *c, const struct call *k)
 {
     int64_t now = store_now_ms(c->s.store), end = k->created_ms + k->ttl_ms;
     char created[TIME_LEN + 1], ends[TIME_LEN + 1], two[2][24], text[160];
-    struct str q, rest = k->watch, name = call_next_name(&rest);
+    struct str q = STR_NONE, rest = k->watch, name = call_next_name(&rest);
     struct str names = rest.p == NULL ? name
         : arena_printf(&c->a, "%.*s, %.*s", STR_ARG(name), STR_ARG(rest));
     uint64_t open = 0;
-    size_t at = 0;
 
-    while ((q = raw_list_next(k->questions, &at)).p != NULL)
+    while ((q = raw_list_next(k->questions, q)).p != NULL)
         open += raw_member(q, "answer").p == NULL;
     time_format(k->created_ms, created);
     time_format(end, ends);

@@ -157,30 +157,24 @@ raw_text(struct arena *a, struct str raw)
 }
 
 struct str
-raw_list_next(struct str raw, size_t *at)
+raw_list_next(struct str raw, struct str item)
 {
-    const char *p, *end, *q;
+    const char *p = item.p ? item.p + item.len : raw.p, *q;
 
-    if (!raw.p || *at >= raw.len)
+    if (!raw.p || p >= raw.p + raw.len)
         return STR_NONE;
-    p = raw.p + *at;
-    end = raw.p + raw.len;
-    p += *p == ',' || (*p == '[' && *at == 0);
-    q = raw_skip(p, end);
-    if (!q || *p == ']')
-        return STR_NONE;
-    *at = (size_t)(q - raw.p);
-    return (struct str){p, (size_t)(q - p)};
+    p += *p == ',' || (*p == '[' && p == raw.p);
+    q = raw_skip(p, raw.p + raw.len);
+    return !q || *p == ']' ? STR_NONE : (struct str){p, (size_t)(q - p)};
 }
 
 bool
 raw_list_has(struct str raw, struct str item)
 {
-    struct str next;
-    size_t at = 0;
+    struct str next = STR_NONE;
 
     do
-        next = raw_list_next(raw, &at);
+        next = raw_list_next(raw, next);
     while (next.p && !str_eq(next, item));
     return next.p;
 }
@@ -190,23 +184,19 @@ raw_list_edit(struct arena *a, struct str list, struct str item,
               struct str with)
 {
     char *p = arena_alloc(a, list.len + with.len + 3);
-    struct str next, out = {p, 0};
-    size_t at = 0;
-    bool more;
+    struct str next = STR_NONE, put, out = {p, 0};
 
     if (!p)
         return STR_NONE;
     do {
-        next = raw_list_next(list, &at);
-        more = next.p != NULL;
-        if (next.p == item.p) /* or both NULL, at the end */
-            next = with;
-        if (next.len) {
+        next = raw_list_next(list, next);
+        put = next.p == item.p ? with /* or both NULL, at the end */ : next;
+        if (put.len) {
             p[out.len] = out.len ? ',' : '[';
-            memcpy(p + out.len + 1, next.p, next.len);
-            out.len += next.len + 1;
+            memcpy(p + out.len + 1, put.p, put.len);
+            out.len += put.len + 1;
         }
-    } while (more);
+    } while (next.p);
     if (!out.len)
         p[out.len++] = '[';
     p[out.len++] = ']';
@@ -216,9 +206,10 @@ raw_list_edit(struct arena *a, struct str list, struct str item,
 size_t
 raw_list_n(struct str raw)
 {
-    size_t n = 0, at = 0;
+    struct str item = STR_NONE;
+    size_t n = 0;
 
-    while (raw_list_next(raw, &at).p)
+    while ((item = raw_list_next(raw, item)).p)
         n++;
     return n;
 }
@@ -237,11 +228,10 @@ raw_member(struct str raw, const char *name)
 struct str
 raw_list_find(struct str raw, const char *name, struct str value)
 {
-    struct str item;
-    size_t at = 0;
+    struct str item = STR_NONE;
 
     do
-        item = raw_list_next(raw, &at);
+        item = raw_list_next(raw, item);
     while (item.p && !str_eq(raw_member(item, name), value));
     return item;
 }

@@ -37,9 +37,9 @@ struct str raw_quote(struct arena *a, struct str text);
 struct str raw_text(struct arena *a, struct str raw);
 /* The number of elements of a raw array; 0 if absent. */
 size_t raw_list_n(struct str raw);
-/* Steps through a raw array: returns the next element, .p NULL at the end.
-   Start with *at = 0. */
-struct str raw_list_next(struct str raw, size_t *at);
+/* Steps through a raw array: the element after item, or the first if item is
+   STR_NONE; .p NULL: there is none. */
+struct str raw_list_next(struct str raw, struct str item);
 /* Returns whether a raw array has an element equal to item. */
 bool raw_list_has(struct str raw, struct str item);
 /* The element of a raw array of objects whose member name has this raw value;

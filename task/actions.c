@@ -335,11 +335,11 @@ put_question(struct draft *d, struct str old, struct str question,
 static size_t
 count_open(const struct draft *d, struct str *open, struct str *answered)
 {
-    struct str item, *first;
-    size_t at = 0, n = 0;
+    struct str item = STR_NONE, *first;
+    size_t n = 0;
 
     *open = *answered = STR_NONE;
-    while ((item = raw_list_next(d->old.f[F_QUESTIONS], &at)).p) {
+    while ((item = raw_list_next(d->old.f[F_QUESTIONS], item)).p) {
         first = raw_member(item, "answer").p ? answered : open;
         n += first == open;
         if (!first->p)
@@ -420,11 +420,11 @@ take_answer(struct draft *d)
 static size_t
 count_unread(const struct draft *d, struct str *first)
 {
-    struct str item;
-    size_t at = 0, n = 0;
+    struct str item = STR_NONE;
+    size_t n = 0;
 
     *first = STR_NONE;
-    while ((item = raw_list_next(d->k.f[F_MESSAGES], &at)).p) {
+    while ((item = raw_list_next(d->k.f[F_MESSAGES], item)).p) {
         if (!first->p)
             *first = item;
         n += !raw_member(item, "seen").p &&
@@ -567,10 +567,10 @@ static struct str
 find_artifact(struct str list, const char *const names[],
               const struct str raw[], size_t n)
 {
-    struct str entry;
-    size_t at = 0, i;
+    struct str entry = STR_NONE;
+    size_t i;
 
-    while ((entry = raw_list_next(list, &at)).p) {
+    while ((entry = raw_list_next(list, entry)).p) {
         for (i = 1; i < n; i++)
             if (!str_eq(raw_member(entry, names[i]), raw[i]))
                 break;

@@ -66,8 +66,7 @@ static int
 receipt_of(struct draft *d, const struct task_event *ev,
            struct task_receipt *out)
 {
-    struct str list = STR_NONE, last = STR_NONE, next;
-    size_t at = 0;
+    struct str list = STR_NONE, last = STR_NONE, next = STR_NONE;
     struct task k;
     int rc = task_of(d->t, d->c->a, ev, &k);
 
@@ -77,7 +76,7 @@ receipt_of(struct draft *d, const struct task_event *ev,
         list = k.f[F_ARTIFACTS];
     else if (str_is(ev->op, "ask"))
         list = k.f[F_QUESTIONS];
-    while ((next = raw_list_next(list, &at)).p)
+    while ((next = raw_list_next(list, next)).p)
         last = next;
     *out = (struct task_receipt){
         .id = ev->id,

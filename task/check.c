@@ -364,10 +364,9 @@ static void
 drop_doubles(struct str *list)
 {
     char *p = (char *)(uintptr_t)list->p;
-    struct str kept = {p, 1}, item;
-    size_t at = 0;
+    struct str kept = {p, 1}, item = STR_NONE;
 
-    while ((item = raw_list_next(*list, &at)).p) {
+    while ((item = raw_list_next(*list, item)).p) {
         if (raw_list_has(kept, item))
             continue;
         if (kept.len > 1)

@@ -60,12 +60,11 @@ is_free_for(const struct tasks *t, const struct task_want *w,
 static int
 is_ready(struct search *s, struct task_entry *e)
 {
-    size_t at = 0;
     struct task k;
     int rc = read_task(s, e, &k);
 
     if (rc == 0 && k.blocked)
-        task_entry_park(s->t, e, raw_list_next(k.blocked_by, &at));
+        task_entry_park(s->t, e, raw_list_next(k.blocked_by, STR_NONE));
     return rc == 0 ? k.ready : rc == ERR_FORMAT ? 0 : rc;
 }
 
@@ -207,13 +206,12 @@ count_blocked(struct search *s, struct arena *a, const struct task_entry *e,
     struct task_entry *by;
     struct str first;
     struct task k;
-    size_t at = 0;
     int rc = read_task(s, e, &k);
 
     if (rc != 0 || !k.blocked)
         return rc == ERR_FORMAT ? 0 : rc;
     out->blocked++;
-    first = raw_list_next(k.blocked_by, &at);
+    first = raw_list_next(k.blocked_by, STR_NONE);
     by = tasks_find(s->t, raw_inner(first));
     r = count_reason(out->blockers, first);
     if (r && r->n == 1)

@@ -42,11 +42,10 @@ task_lease_make(struct arena *a, struct str agent, struct str seconds,
 struct str
 task_open_question(struct str questions)
 {
-    struct str item;
-    size_t at = 0;
+    struct str item = STR_NONE;
 
     do
-        item = raw_list_next(questions, &at);
+        item = raw_list_next(questions, item);
     while (item.p && raw_member(item, "answer").p);
     return item;
 }

@@ -94,15 +94,15 @@ matches_text(const struct scan *s, const struct task *k)
 {
     static const uint8_t fields[] = {F_TITLE, F_TASK_ID, F_GOAL,
                                      F_RESUME_PROMPT};
-    size_t i, at = 0, n = s->q->in == TEXT_IN_TITLE ? 1 : sizeof fields;
-    struct str tag;
+    size_t i, n = s->q->in == TEXT_IN_TITLE ? 1 : sizeof fields;
+    struct str tag = STR_NONE;
 
     if (!s->text.p)
         return true;
     for (i = 0; i < n; i++)
         if (holds_text(s, raw_text(s->a, k->f[fields[i]])))
             return true;
-    while (n > 1 && (tag = raw_list_next(k->f[F_TAGS], &at)).p)
+    while (n > 1 && (tag = raw_list_next(k->f[F_TAGS], tag)).p)
         if (holds_text(s, raw_text(s->a, tag)))
             return true;
     return false;

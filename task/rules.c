@@ -211,16 +211,16 @@ put_seen(struct buf *b, struct str message, uint64_t n)
 void
 rules_deliver(struct draft *d)
 {
-    struct str *list = &d->k.f[F_MESSAGES], item;
+    struct str *list = &d->k.f[F_MESSAGES], item = STR_NONE;
     struct buf b = {0};
-    size_t at = 0, room = DELIVERED_COST, cost;
+    size_t room = DELIVERED_COST, cost;
     bool seen;
 
     if (!list->p || rules_is_unknown(d->by) || d->elsewhere || d->c->unread ||
         (!str_eq(d->by, d->k.f[F_CURRENT_OWNER]) &&
          !str_eq(d->by, d->old.f[F_CURRENT_OWNER])))
         return;
-    while ((item = raw_list_next(*list, &at)).p) {
+    while ((item = raw_list_next(*list, item)).p) {
         seen = raw_member(item, "seen").p;
         cost = seen ? 0 : item.len + json_quoted_len(item);
         room = cost <= room ? room - cost : 0; /* in order */
@@ -288,12 +288,11 @@ fail_long(struct walk *w)
 static int
 walk_list(struct walk *w, struct str deps)
 {
+    struct str dep = STR_NONE;
     struct task_entry *e;
-    struct str dep;
-    size_t at = 0;
     int rc = 0;
 
-    while (rc == 0 && (dep = raw_list_next(deps, &at)).p) {
+    while (rc == 0 && (dep = raw_list_next(deps, dep)).p) {
         rc = walk_to(w, dep, &e);
         w->missing |= !e; /* imported before what it depends on */
         if (rc != 0 || !e || e->seen)
@@ -395,12 +394,11 @@ rules_fail_blocked(struct draft *d, const char *field)
 {
     struct str all = STR_NONE, failed = STR_NONE, first;
     struct task_ctx *c = d->c;
-    size_t at = 0;
 
     if (task_find_blockers(d->t, c->a, d->k.f[F_DEPENDS_ON], &all,
                            &failed) != 0)
         return task_fail_store(c, ERR_NOMEM);
-    first = raw_inner(raw_list_next(failed, &at));
+    first = raw_inner(raw_list_next(failed, STR_NONE));
     if (first.p)
         task_fail(c, ERR_BLOCKED, field, "%.*s, which it depends on, has "
                   "failed or was cancelled", STR_ARG(first));
@@ -418,10 +416,9 @@ rules_fail_blocked(struct draft *d, const char *field)
 bool
 rules_is_blocked(const struct draft *d)
 {
-    struct str dep;
-    size_t at = 0;
+    struct str dep = STR_NONE;
 
-    while ((dep = raw_list_next(d->k.f[F_DEPENDS_ON], &at)).p)
+    while ((dep = raw_list_next(d->k.f[F_DEPENDS_ON], dep)).p)
         if (!tasks_is_done(d->t, dep))
             return true;
     return false;
@@ -446,11 +443,11 @@ failure_of(struct str result)
 static int
 check_results(struct draft *d)
 {
-    struct str item;
-    size_t at = 0, n = 0;
+    struct str item = STR_NONE;
+    size_t n = 0;
     const char *why;
 
-    for (; (item = raw_list_next(d->k.f[F_TEST_RESULTS], &at)).p; n++)
+    for (; (item = raw_list_next(d->k.f[F_TEST_RESULTS], item)).p; n++)
         if ((why = failure_of(item)) != NULL)
             return task_fail(d->c, ERR_EVIDENCE, "test_results", "done needs "
                              "tests that pass: test_results[%zu] %s", n, why);
@@ -467,10 +464,9 @@ static int
 check_ticks(struct draft *d)
 {
     struct buf left = {0};
-    struct str item, list;
-    size_t at = 0;
+    struct str item = STR_NONE, list;
 
-    for (size_t n = 0; (item = raw_list_next(d->k.f[F_ACCEPTANCE], &at)).p;
+    for (size_t n = 0; (item = raw_list_next(d->k.f[F_ACCEPTANCE], item)).p;
          n++) {
         if (raw_list_has(d->k.f[F_COMPLETED_STEPS], item))
             continue;

@@ -109,10 +109,9 @@ int
 task_find_blockers(struct tasks *t, struct arena *a, struct str deps,
                    struct str *blocked_by, struct str *failed)
 {
-    struct str dep;
-    size_t at = 0;
+    struct str dep = STR_NONE;
 
-    while ((dep = raw_list_next(deps, &at)).p) {
+    while ((dep = raw_list_next(deps, dep)).p) {
         bool ended;
 
         if (tasks_is_done(t, dep))

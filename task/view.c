@@ -125,10 +125,9 @@ static void
 put_tests(struct buf *b, struct str results)
 {
     uint64_t passed = 0, failed = 0;
-    struct str item;
-    size_t at = 0;
+    struct str item = STR_NONE;
 
-    while ((item = raw_list_next(results, &at)).p) {
+    while ((item = raw_list_next(results, item)).p) {
         struct str code = raw_member(item, "exit_code");
         uint64_t good = raw_u64(raw_member(item, "passed"));
         uint64_t bad = raw_u64(raw_member(item, "failed"));
@@ -255,13 +254,13 @@ view_words_json(struct buf *b, struct str messages, uint64_t n,
                 struct str stop, size_t room)
 {
     const char *before = ",\"messages\":[";
-    size_t at = 0, cost = view_cost(stop);
+    struct str item = STR_NONE, seen;
+    size_t cost = view_cost(stop);
     bool fit = cost <= room;
-    struct str item, seen;
 
     if (stop.p && fit)
         buf_printf(b, ",\"cancel_requested\":%.*s", STR_ARG(stop));
-    while (fit && (item = raw_list_next(messages, &at)).p) {
+    while (fit && (item = raw_list_next(messages, item)).p) {
         seen = raw_member(item, "seen");
         if (raw_u64(seen) != n)
             continue;
@@ -484,15 +483,15 @@ put_note(struct buf *b, struct arena *a, const struct task_event *ev)
 void
 view_event_line(struct buf *b, struct arena *a, const struct task_event *ev)
 {
-    struct str name;
-    size_t at = 0;
+    struct str name = STR_NONE;
+    const char *before = "";
 
     put_event(b, a, ev, ev->r.time);
     buf_char(b, '[');
-    while ((name = raw_list_next(ev->set, &at)).p) {
+    while ((name = raw_list_next(ev->set, name)).p) {
+        buf_z(b, before);
         put_field(b, a, name, 40);
-        if (at + 1 < ev->set.len)
-            buf_z(b, ", ");
+        before = ", ";
     }
     buf_char(b, ']');
     put_note(b, a, ev);
@@ -529,10 +528,9 @@ put_quoted(struct buf *b, struct str s)
 static void
 put_list(struct buf *b, struct arena *a, const char *mark, struct str raw)
 {
-    struct str item;
-    size_t at = 0;
+    struct str item = STR_NONE;
 
-    while ((item = raw_list_next(raw, &at)).p) {
+    while ((item = raw_list_next(raw, item)).p) {
         buf_z(b, mark);
         put_field(b, a, item, SIZE_MAX);
         buf_char(b, '\n');
@@ -606,8 +604,7 @@ put_section(struct buf *b, struct arena *a, const struct section *s,
 {
     static const char marks[][8] = {[LIST] = "- ", [TO_DO] = "- [ ] ",
                                     [DONE] = "- [x] "};
-    struct str item;
-    size_t at = 0;
+    struct str item = STR_NONE;
 
     if (raw.len <= 2)
         return; /* absent or empty */
@@ -617,7 +614,7 @@ put_section(struct buf *b, struct arena *a, const struct section *s,
     else if (s->kind == OBJECT)
         put_object(b, a, raw, "\n- ");
     else if (s->kind == OBJECTS)
-        while ((item = raw_list_next(raw, &at)).p)
+        while ((item = raw_list_next(raw, item)).p)
             put_object(b, a, item, ", ");
     else
         put_list(b, a, marks[s->kind], raw);

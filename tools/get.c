@@ -115,6 +115,7 @@ static struct str
 rest_of(struct arena *a, struct str value, uint64_t offset)
 {
     const char *p = value.p + 1, *end = value.p + value.len;
+    struct str item = STR_NONE;
     size_t at = 0, n;
 
     if (offset == 0)
@@ -126,8 +127,10 @@ rest_of(struct arena *a, struct str value, uint64_t offset)
         }
         at = (size_t)(p - value.p);
     } else if (*value.p == '[') {
-        while (offset && raw_list_next(value, &at).p)
+        while (offset && (item = raw_list_next(value, item)).p)
             offset--;
+        if (item.p)
+            at = (size_t)(item.p + item.len - value.p);
         at += value.p[at] == ',';
     }
     if (offset != 0 || at == value.len)
@@ -141,19 +144,19 @@ rest_of(struct arena *a, struct str value, uint64_t offset)
 static uint64_t
 part_of(struct buf *b, struct str value, size_t max)
 {
-    struct str item;
-    size_t at = 0, end = 0, used = 8;
+    struct str item = STR_NONE;
+    size_t end = 0, used = 8;
     uint64_t n = 0;
 
     if (*value.p == '"') {
         n = max > 8 ? text_prefix(raw_inner(value), max - 8, NULL) : 0;
         end = (size_t)n + 1;
     }
-    while (*value.p == '[' && (item = raw_list_next(value, &at)).p) {
+    while (*value.p == '[' && (item = raw_list_next(value, item)).p) {
         used += view_cost(item) + 2;
         if (used > max)
             break;
-        end = at;
+        end = (size_t)(item.p + item.len - value.p);
         n++;
     }
     buf_put(b, value.p, end);

@@ -106,10 +106,10 @@ is_asked_of(const struct look *w, struct str question)
 static size_t
 count_asked(const struct look *w, const struct task *k, bool answered)
 {
-    struct str item;
-    size_t at = 0, n = 0;
+    struct str item = STR_NONE;
+    size_t n = 0;
 
-    while ((item = raw_list_next(k->f[F_QUESTIONS], &at)).p != NULL)
+    while ((item = raw_list_next(k->f[F_QUESTIONS], item)).p != NULL)
         n += is_asked_by(w, item) &&
              (raw_member(item, "answer").p != NULL) == answered;
     return n;
@@ -118,10 +118,9 @@ count_asked(const struct look *w, const struct task *k, bool answered)
 static bool
 is_asked_any(const struct look *w, const struct task *k)
 {
-    struct str item;
-    size_t at = 0;
+    struct str item = STR_NONE;
 
-    while ((item = raw_list_next(k->f[F_QUESTIONS], &at)).p != NULL)
+    while ((item = raw_list_next(k->f[F_QUESTIONS], item)).p != NULL)
         if (k->needs_input && is_asked_of(w, item))
             return true;
     return false;
@@ -422,7 +421,6 @@ look_watch(const struct look *w)
 {
     char buf[TASK_ALIAS_MAX];
     struct str first = STR_NONE;
-    size_t at = 0;
 
     if (w->until == UNTIL_QUESTION && w->id.p == NULL)
         return STR(TASK_ASKED);
@@ -433,7 +431,7 @@ look_watch(const struct look *w)
                             STR_ARG(task_alias_of(w->agent, buf)),
                             w->until == UNTIL_READY ? "\t" TASK_ENDED : "");
     if (is_of_index(w) && w->task.blocked_by.p != NULL)
-        first = raw_text(w->a, raw_list_next(w->task.blocked_by, &at));
+        first = raw_text(w->a, raw_list_next(w->task.blocked_by, STR_NONE));
     return arena_printf(w->a, "task/%.*s%s%.*s", STR_ARG(w->id),
                         first.p != NULL ? "\ttask/" : "", STR_ARG(first));
 }
@@ -499,10 +497,10 @@ static struct str
 questions_of(const struct look *w)
 {
     bool open = w->until == UNTIL_QUESTION;
-    size_t at = 0, n = open ? 0 : count_asked(w, &w->task, true);
-    struct str list = STR("[]"), item;
+    size_t n = open ? 0 : count_asked(w, &w->task, true);
+    struct str list = STR("[]"), item = STR_NONE;
 
-    while ((item = raw_list_next(w->task.f[F_QUESTIONS], &at)).p != NULL &&
+    while ((item = raw_list_next(w->task.f[F_QUESTIONS], item)).p != NULL &&
            list.p != NULL) {
         bool answered = raw_member(item, "answer").p != NULL;
 
