@@ -132,19 +132,16 @@ is_right(const struct engine *e)
 static int put_part(struct engine *e);
 
 static int
-on_put(struct engine *e, const struct etcd_answer *a)
+on_put(struct engine *e, const struct txn_answer *t)
 {
     uint64_t all = parts_of(e->content.buf.len);
-    struct txn_answer t;
-    int rc = txn_read(&e->mem, a->body, &t);
+    int rc;
 
-    if (rc != 0)
-        return rc;
-    if (e->content.changes && t.succeeded) {
-        e->content.mod = t.revision;
+    if (e->content.changes && t->succeeded) {
+        e->content.mod = t->revision;
         return ++e->content.parts >= all ? 0 : put_part(e);
     }
-    rc = read_both(e, &t);
+    rc = read_both(e, t);
     return rc == 0 || rc == ERR_NOT_FOUND ? put_part(e) : rc;
 }
 
@@ -208,19 +205,15 @@ read_file(struct engine *e, const char *dir)
 /* ---- out of etcd ---- */
 
 static int
-on_drop(struct engine *e, const struct etcd_answer *a)
+on_drop(struct engine *e, const struct txn_answer *t)
 {
     int err = e->content.damaged ? ERR_DAMAGED : 0, rc;
     char key[HEAD_KEY], to[HEAD_KEY];
     int64_t mod = e->content.mod;
-    struct txn_answer t;
 
-    rc = txn_read(&e->mem, a->body, &t);
-    if (rc != 0)
-        return rc;
-    if (e->content.changes && t.succeeded)
+    if (e->content.changes && t->succeeded)
         return err;
-    rc = read_both(e, &t);
+    rc = read_both(e, t);
     if (e->content.mod == 0 || (err != 0 && e->content.mod != mod))
         return err;
     if (err == 0 && rc == 0 && clock_wall_ms() - (int64_t)e->content.at_ms <
@@ -251,19 +244,16 @@ lacks(struct engine *e, int err, const char *what)
 static int ask_part(struct engine *e);
 
 static int
-on_get(struct engine *e, const struct etcd_answer *a)
+on_get(struct engine *e, const struct txn_answer *t)
 {
-    struct txn_answer t;
     struct txn_kv kv;
-    int rc = txn_read(&e->mem, a->body, &t);
+    int rc = read_about(e, t);
 
-    if (rc == 0)
-        rc = read_about(e, &t);
     if (rc == ERR_NOT_FOUND ||
         (rc == 0 && e->content.parts < parts_of(e->content.bytes)))
         return lacks(e, ERR_NOT_FOUND, "lacks the");
     if (rc == 0)
-        rc = txn_only(&e->mem, &t, 1, &kv);
+        rc = txn_only(&e->mem, t, 1, &kv);
     if (rc == 0)
         buf_str(&e->content.buf, kv.value);
     if (rc == 0 && e->content.buf.err == 0 &&
@@ -295,16 +285,15 @@ ask_part(struct engine *e)
 }
 
 static int
-on_list(struct engine *e, const struct etcd_answer *a)
+on_list(struct engine *e, const struct txn_answer *t)
 {
     const struct json_tok *kv = NULL;
     size_t skip = strlen(e->url.prefix) + 3;
-    struct txn_answer t;
     struct txn_kv v;
-    int rc = txn_read(&e->mem, a->body, &t);
+    int rc = 0;
 
     buf_reset(&e->lines, 0);
-    while (rc == 0 && (kv = txn_next(&t, 0, kv)) != NULL &&
+    while (rc == 0 && (kv = txn_next(t, 0, kv)) != NULL &&
            (rc = txn_kv(&e->mem, kv, &v)) == 0) {
         if (v.key.len != skip + SHA256_HEX)
             return engine_fail(e, ERR_FORMAT, "etcd: %.*s is not of a content",

@@ -42,7 +42,7 @@ engine_path(struct engine *e, const char *suffix)
 }
 
 int
-engine_ask(struct engine *e, const char *path, engine_fn *then, bool once)
+engine_ask(struct engine *e, const char *path, engine_fn *then)
 {
     int rc = e->body.b.err;
 
@@ -52,11 +52,12 @@ engine_ask(struct engine *e, const char *path, engine_fn *then, bool once)
     }
     if (rc == 0)
         rc = etcd_begin(e->client, path, buf_view(&e->body.b),
-                        e->under_way ? e->url.patience_ms : TEND_MS, once);
+                        e->under_way ? e->url.patience_ms : TEND_MS, false);
     buf_reset(&e->body.b, 64 * 1024);
     if (rc != 0)
         return rc;
     e->then = then;
+    e->is_txn = strcmp(path, TXN) == 0;
     return ERR_MORE;
 }
 
@@ -64,5 +65,5 @@ int
 engine_ask_txn(struct engine *e, engine_fn *then)
 {
     txn_end(&e->body);
-    return engine_ask(e, TXN, then, false);
+    return engine_ask(e, TXN, then);
 }

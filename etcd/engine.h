@@ -13,7 +13,7 @@
 struct engine;
 /* Takes the answer to what was asked. 0: e->news is ready; ERR_MORE: it has
    asked again; ERR_AGAIN: attach anew; or an error of remote's step. */
-typedef int engine_fn(struct engine *e, const struct etcd_answer *a);
+typedef int engine_fn(struct engine *e, const struct txn_answer *t);
 
 struct engine {
     struct etcd *client;
@@ -24,6 +24,7 @@ struct engine {
     struct etcd_bell *bell; /* on P/head; NULL: not yet */
 
     engine_fn *then;   /* NULL: nothing is asked */
+    bool is_txn;       /* what is asked */
     bool tending;      /* what is asked belongs to no operation; its function
                           gets NULL if it failed, and asks for nothing */
     engine_fn *queued; /* takes the answer to body, to be asked after that */
@@ -87,9 +88,8 @@ int engine_fail(struct engine *e, int err, const char *fmt, ...)
    directory. On the heap, or NULL. */
 char *engine_path(struct engine *e, const char *suffix);
 /* Asks with e->body, and empties it; after what is asked already, which only a
-   transaction can wait for. once: only one attempt may take effect. ERR_MORE or
-   ERR_NOMEM. */
-int engine_ask(struct engine *e, const char *path, engine_fn *then, bool once);
+   transaction can wait for. ERR_MORE or ERR_NOMEM. */
+int engine_ask(struct engine *e, const char *path, engine_fn *then);
 /* The same for a transaction, which this ends. */
 #define TXN "/v3/kv/txn"
 int engine_ask_txn(struct engine *e, engine_fn *then);

@@ -145,14 +145,11 @@ follow(struct engine *e, const struct txn_answer *t)
 }
 
 static int
-on_window(struct engine *e, const struct etcd_answer *a)
+on_window(struct engine *e, const struct txn_answer *t)
 {
-    struct txn_answer t;
-    int rc = txn_read(&e->mem, a->body, &t);
+    int rc = follow(e, t);
 
-    if (rc == 0)
-        rc = follow(e, &t);
-    if (rc == 0 && e->news.more && a->body.len < WINDOW_BYTES &&
+    if (rc == 0 && e->news.more && t->len < WINDOW_BYTES &&
         e->window < WINDOW_MAX)
         e->window *= 2;
     else if (rc == 0)
@@ -188,9 +185,9 @@ replace(struct engine *e, bool keep)
 
 /* The store in etcd is made, or goes on from the log. */
 static int
-made(struct engine *e, const struct etcd_answer *a)
+made(struct engine *e, const struct txn_answer *t)
 {
-    (void)a;
+    (void)t;
     key_keep(e, (struct str){e->key, KEY_LEN});
     e->attached = true;
     e->mine = e->meta.snap.head;
@@ -368,19 +365,16 @@ attach_to(struct engine *e, const struct txn_answer *t,
 }
 
 static int
-on_attach(struct engine *e, const struct etcd_answer *a)
+on_attach(struct engine *e, const struct txn_answer *t)
 {
-    struct txn_answer t;
     struct txn_kv key;
     struct head head;
-    int rc = txn_read(&e->mem, a->body, &t), head_rc;
+    int rc, head_rc;
 
-    if (rc != 0)
-        return rc;
-    if (txn_only(&e->mem, &t, 3, &key) == 0)
+    if (txn_only(&e->mem, t, 3, &key) == 0)
         key_keep(e, key.value);
-    rc = read_meta(e, &t);
-    head_rc = read_head(e, &t, 1, &head);
+    rc = read_meta(e, t);
+    head_rc = read_head(e, t, 1, &head);
     if (rc == ERR_NOT_FOUND && head_rc == ERR_NOT_FOUND)
         return create(e);
     if (rc == ERR_NOT_FOUND || head_rc == ERR_NOT_FOUND)
@@ -388,7 +382,7 @@ on_attach(struct engine *e, const struct etcd_answer *a)
                                           "at %.100s", e->url.prefix);
     if (rc == 0)
         rc = head_rc;
-    return rc == 0 ? attach_to(e, &t, &head) : rc;
+    return rc == 0 ? attach_to(e, t, &head) : rc;
 }
 
 static int
@@ -415,18 +409,14 @@ attach(struct engine *e)
 /* ---- commit ---- */
 
 static int
-on_commit(struct engine *e, const struct etcd_answer *a)
+on_commit(struct engine *e, const struct txn_answer *t)
 {
-    const struct json_tok *kv;
-    struct txn_answer t;
+    const struct json_tok *kv = t->succeeded ? NULL : txn_next(t, 1, NULL);
+    bool won = t->succeeded;
     struct batch b;
     struct txn_kv v;
-    int rc = txn_read(&e->mem, a->body, &t);
-    bool won = rc == 0 && t.succeeded;
+    int rc;
 
-    if (rc != 0)
-        return rc;
-    kv = won ? NULL : txn_next(&t, 1, NULL);
     if (kv != NULL) {
         rc = txn_kv(&e->mem, kv, &v);
         if (rc != 0)
@@ -438,7 +428,7 @@ on_commit(struct engine *e, const struct etcd_answer *a)
         head_text(&e->next, e->news.head);
         return 0;
     }
-    rc = follow(e, &t);
+    rc = follow(e, t);
     if (rc == 0 && e->news.what != REMOTE_SAME)
         return 0;
     if (rc != 0 && rc != ERR_AGAIN)
@@ -565,7 +555,7 @@ ask_next(struct engine *e, int *rc)
 
     e->queued = NULL;
     if (then != NULL)
-        *rc = engine_ask(e, TXN, then, false);
+        *rc = engine_ask(e, TXN, then);
     else if (!e->under_way)
         tend(e);
     return e->then != NULL;
@@ -594,6 +584,7 @@ take_answer(struct engine *e, int *rc)
     struct etcd_answer a = {.why = ""};
     engine_fn *then = e->then;
     bool tending = e->tending;
+    struct txn_answer t;
 
     *rc = etcd_step(e->client, &a);
     if (*rc == ERR_MORE)
@@ -602,12 +593,14 @@ take_answer(struct engine *e, int *rc)
     e->tending = false;
     members_note(e, etcd_place(e->client), a.skew_ms);
     arena_reset(&e->mem);
+    if (*rc == 0)
+        *rc = txn_read(&e->mem, a.body, e->is_txn, &t);
     if (tending) {
-        then(e, *rc == 0 ? &a : NULL);
+        then(e, *rc == 0 ? &t : NULL);
         *rc = ERR_MORE;
         return true;
     }
-    *rc = *rc == 0 ? then(e, &a) : failed(e, *rc, &a);
+    *rc = *rc == 0 ? then(e, &t) : failed(e, *rc, &a);
     if (*rc == ERR_AGAIN)
         *rc = attach(e);
     return true;

@@ -177,15 +177,12 @@ start_over(struct engine *e)
 static int ask_part(struct engine *e);
 
 static int
-on_part(struct engine *e, const struct etcd_answer *a)
+on_part(struct engine *e, const struct txn_answer *t)
 {
     char hex[SHA256_HEX + 1];
-    struct txn_answer t;
     struct txn_kv kv;
-    int rc = txn_read(&e->mem, a->body, &t);
+    int rc = txn_only(&e->mem, t, 0, &kv);
 
-    if (rc == 0)
-        rc = txn_only(&e->mem, &t, 0, &kv);
     if (rc == 0) {
         sha256_add(&e->file.sum, kv.value.p, kv.value.len);
         buf_str(&e->file.in, kv.value);

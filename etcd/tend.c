@@ -21,16 +21,15 @@
 #define LOOK_MS 60000 /* how long after a question the list is kept current */
 
 static int
-on_list(struct engine *e, const struct etcd_answer *a)
+on_list(struct engine *e, const struct txn_answer *t)
 {
     const struct json_tok *kv = NULL;
     size_t skip = strlen(e->url.prefix) + 3;
-    struct txn_answer t;
     struct txn_kv v;
     uint64_t n;
 
     e->life.due_ms = clock_mono_ms() + REST_MS;
-    if (a == NULL || txn_read(&e->mem, a->body, &t) != 0) {
+    if (t == NULL) {
         if (!e->life.put)
             e->life.lease = 0; /* it may have ended */
         return 0;
@@ -38,7 +37,7 @@ on_list(struct engine *e, const struct etcd_answer *a)
     e->life.due_ms = clock_mono_ms() + RENEW_MS;
     e->life.put = e->life.lease != 0;
     e->life.n_living = 0;
-    while ((kv = txn_next(&t, 0, kv)) != NULL)
+    while ((kv = txn_next(t, 0, kv)) != NULL)
         if (txn_kv(&e->mem, kv, &v) == 0 && v.key.len > skip &&
             str_u64(str_from(v.key, skip), &n) &&
             e->life.n_living < LIFE_MAX)
@@ -64,30 +63,25 @@ ask_list(struct engine *e)
 }
 
 static int
-on_grant(struct engine *e, const struct etcd_answer *a)
+on_grant(struct engine *e, const struct txn_answer *t)
 {
-    const struct json_tok *root;
-
     e->life.due_ms = clock_mono_ms() + REST_MS;
     e->life.put = false;
-    if (a != NULL && json_parse(&e->mem, a->body, &root, NULL) == 0 &&
-        (e->life.lease = txn_number(root, "ID")) != 0)
+    if (t != NULL && (e->life.lease = txn_number(t->root, "ID")) != 0)
         e->life.due_ms = 0; /* puts the key */
     return 0;
 }
 
 /* A lease that has ended comes back without its time to live. */
 static int
-on_renewed(struct engine *e, const struct etcd_answer *a)
+on_renewed(struct engine *e, const struct txn_answer *t)
 {
-    const struct json_tok *root;
-
     e->life.due_ms = clock_mono_ms() + REST_MS;
-    if (a == NULL || json_parse(&e->mem, a->body, &root, NULL) != 0)
+    if (t == NULL)
         return 0;
     e->life.due_ms = 0; /* the list is next, or a new lease */
     e->life.renewed_ms = clock_mono_ms();
-    if (txn_number(json_get(root, "result"), "TTL") == 0)
+    if (txn_number(json_get(t->root, "result"), "TTL") == 0)
         e->life.lease = 0;
     return 0;
 }
@@ -99,12 +93,12 @@ tend_life(struct engine *e)
 
     if (e->life.instance != 0 && e->life.lease == 0) {
         buf_z(&e->body.b, "{\"TTL\":\"" LEASE "\"}");
-        return engine_ask(e, "/v3/lease/grant", on_grant, false);
+        return engine_ask(e, "/v3/lease/grant", on_grant);
     }
     if (e->life.lease != 0 && e->life.put &&
         now - e->life.renewed_ms >= RENEW_MS) {
         buf_printf(&e->body.b, "{\"ID\":\"%lld\"}", (long long)e->life.lease);
-        return engine_ask(e, "/v3/lease/keepalive", on_renewed, false);
+        return engine_ask(e, "/v3/lease/keepalive", on_renewed);
     }
     return ask_list(e);
 }

@@ -139,18 +139,20 @@ txn_number(const struct json_tok *obj, const char *name)
 }
 
 int
-txn_read(struct arena *a, struct str body, struct txn_answer *out)
+txn_read(struct arena *a, struct str body, bool is_txn,
+         struct txn_answer *out)
 {
-    const struct json_tok *root, *yes;
-    int rc = json_parse(a, body, &root, NULL);
+    int rc = json_parse(a, body, &out->root, NULL);
+    const struct json_tok *yes;
 
     if (rc < 0)
         return rc == ERR_NOMEM ? rc : ERR_FORMAT;
-    yes = json_get(root, "succeeded");
+    yes = json_get(out->root, "succeeded");
+    out->len = body.len;
     out->succeeded = yes != NULL && yes->type == JSON_TRUE;
-    out->revision = txn_number(json_get(root, "header"), "revision");
-    out->responses = json_get(root, "responses");
-    return out->revision > 0 ? 0 : ERR_FORMAT;
+    out->revision = txn_number(json_get(out->root, "header"), "revision");
+    out->responses = json_get(out->root, "responses");
+    return out->revision > 0 || !is_txn ? 0 : ERR_FORMAT;
 }
 
 /* Element i of a list, or NULL. */

@@ -32,13 +32,16 @@ void txn_end(struct txn *t);
 void txn_watch(struct txn *t, const char *key);
 
 struct txn_answer {
+    const struct json_tok *root; /* all of it */
+    size_t len;                  /* its bytes */
     bool succeeded;
     int64_t revision; /* of etcd as a whole */
     const struct json_tok *responses;
 };
-/* Reads an answer; what it refers to is in a and in body. 0, ERR_FORMAT,
-   ERR_NOMEM. */
-int txn_read(struct arena *a, struct str body, struct txn_answer *out);
+/* Reads an answer, to a transaction or another request; what it refers to is in
+   a and in body. 0, ERR_FORMAT, ERR_NOMEM. */
+int txn_read(struct arena *a, struct str body, bool is_txn,
+             struct txn_answer *out);
 
 struct txn_kv {
     struct str key, value; /* decoded */

@@ -97,20 +97,29 @@ upload_push(struct engine *e, const struct head *head, engine_fn *pushed)
 
 /* ---- the snapshot ---- */
 
+/* Reads the meta that operation 0 found. Returns the revision of its newest
+   change; 0: the answer has none of this epoch. */
+static int64_t
+meta_in(struct engine *e, const struct txn_answer *t, const char *epoch,
+        struct meta *m)
+{
+    struct str newer;
+    struct txn_kv kv;
+
+    return t != NULL && txn_only(&e->mem, t, 0, &kv) == 0 &&
+           meta_read(&e->mem, kv.value, m, &newer) == 0 &&
+           strcmp(m->epoch, epoch) == 0 ? kv.mod : 0;
+}
+
 static int
-on_meta(struct engine *e, const struct etcd_answer *a)
+on_meta(struct engine *e, const struct txn_answer *t)
 {
     struct head head = e->up.meta.snap.head;
     char id[META_SNAP_ID + 1];
-    struct str newer;
-    struct txn_answer t;
-    struct txn_kv kv;
     struct meta m;
+    int64_t mod = meta_in(e, t, head.epoch, &m);
 
-    if (a == NULL || txn_read(&e->mem, a->body, &t) != 0 ||
-        txn_only(&e->mem, &t, 0, &kv) != 0 ||
-        meta_read(&e->mem, kv.value, &m, &newer) != 0 ||
-        strcmp(m.epoch, head.epoch) != 0 ||
+    if (mod == 0 ||
         (m.snap.id[0] != '\0' && m.snap.head.n + MIN_RECORDS > head.n)) {
         upload_drop(e);
         return 0;
@@ -121,7 +130,7 @@ on_meta(struct engine *e, const struct etcd_answer *a)
     m.snap.parts = 0;
     memcpy(m.snap.id, id, sizeof(id));
     e->up.meta = m;
-    e->up.revision = kv.mod;
+    e->up.revision = mod;
     e->up.state = PUT_PART;
     return 0;
 }
@@ -129,23 +138,19 @@ on_meta(struct engine *e, const struct etcd_answer *a)
 /* Takes the answer to a transaction that needs meta as it was. Returns whether
    it still is; else the upload is over. */
 static bool
-is_unchanged(struct engine *e, const struct etcd_answer *a,
-             struct txn_answer *t)
+is_unchanged(struct engine *e, const struct txn_answer *t)
 {
-    *t = (struct txn_answer){.succeeded = false};
-    if (a == NULL || txn_read(&e->mem, a->body, t) != 0)
+    if (t == NULL)
         e->up.due_ms = clock_mono_ms() + PAUSE_MS; /* then the same again */
     else if (!t->succeeded)
         e->up.state = DELETE_OWN;
-    return t->succeeded;
+    return t != NULL && t->succeeded;
 }
 
 static int
-on_part(struct engine *e, const struct etcd_answer *a)
+on_part(struct engine *e, const struct txn_answer *t)
 {
-    struct txn_answer t;
-
-    if (is_unchanged(e, a, &t) &&
+    if (is_unchanged(e, t) &&
         ++e->up.meta.snap.parts * PART_MAX >= e->up.meta.snap.bytes) {
         sha256_end_hex(&e->up.sum, e->up.meta.snap.sha256);
         e->up.state = SWITCH;
@@ -184,22 +189,18 @@ put_part(struct engine *e)
 }
 
 static int
-on_switch(struct engine *e, const struct etcd_answer *a)
+on_switch(struct engine *e, const struct txn_answer *t)
 {
-    struct txn_answer t;
-
     struct meta m;
-    struct str newer;
-    struct txn_kv kv;
+    int64_t mod;
 
-    if (!is_unchanged(e, a, &t) &&
-        (txn_only(&e->mem, &t, 0, &kv) != 0 ||
-         meta_read(&e->mem, kv.value, &m, &newer) != 0 ||
-         strcmp(m.epoch, e->up.meta.epoch) != 0 ||
-         strcmp(m.snap.id, e->up.meta.snap.id) != 0))
-        return go_on(e);
     /* An earlier answer may have been lost: then it is named already. */
-    e->meta_mod = t.succeeded ? t.revision : kv.mod;
+    if (is_unchanged(e, t))
+        mod = t->revision;
+    else if ((mod = meta_in(e, t, e->up.meta.epoch, &m)) == 0 ||
+             strcmp(m.snap.id, e->up.meta.snap.id) != 0)
+        return go_on(e);
+    e->meta_mod = mod;
     e->meta = e->up.meta;
     e->up.state = DELETE_OLD;
     upload_sweep(e);
@@ -239,13 +240,13 @@ switch_over(struct engine *e)
 }
 
 static int
-on_deleted(struct engine *e, const struct etcd_answer *a)
+on_deleted(struct engine *e, const struct txn_answer *t)
 {
     engine_fn *pushed = e->up.pushed;
     bool lost = e->up.state == DELETE_OWN;
 
     upload_drop(e); /* what stays goes with the next snapshot */
-    return pushed == NULL ? 0 : lost ? ERR_AGAIN : pushed(e, a);
+    return pushed == NULL ? 0 : lost ? ERR_AGAIN : pushed(e, t);
 }
 
 /* Deletes the parts of the own snapshot, or of all others. */
@@ -314,26 +315,23 @@ rest(struct engine *e)
 
 /* Finds the snapshot that counts now and the oldest batch. */
 static int
-on_oldest(struct engine *e, const struct etcd_answer *a)
+on_oldest(struct engine *e, const struct txn_answer *t)
 {
-    struct txn_answer t;
-    struct str newer;
+    int64_t mod;
     struct txn_kv kv;
     struct batch b;
     struct meta m;
 
-    if (a == NULL || txn_read(&e->mem, a->body, &t) != 0) {
+    if (t == NULL) {
         e->sweep.due_ms = clock_mono_ms() + KEEP_MS;
         return 0;
     }
-    if (txn_only(&e->mem, &t, 0, &kv) != 0 ||
-        meta_read(&e->mem, kv.value, &m, &newer) != 0 ||
-        strcmp(m.epoch, e->sweep.epoch) != 0 ||
-        m.snap.head.n < e->sweep.base)
+    mod = meta_in(e, t, e->sweep.epoch, &m);
+    if (mod == 0 || m.snap.head.n < e->sweep.base)
         return rest(e);
-    e->sweep.meta_mod = kv.mod;
-    e->sweep.revision = t.revision;
-    if (txn_only(&e->mem, &t, 1, &kv) != 0 || batch_read(kv.value, &b) != 0)
+    e->sweep.meta_mod = mod;
+    e->sweep.revision = t->revision;
+    if (txn_only(&e->mem, t, 1, &kv) != 0 || batch_read(kv.value, &b) != 0)
         return rest(e);
     e->sweep.from = b.first;
     e->sweep.state = DROP;
@@ -341,17 +339,15 @@ on_oldest(struct engine *e, const struct etcd_answer *a)
 }
 
 static int
-on_swept(struct engine *e, const struct etcd_answer *a)
+on_swept(struct engine *e, const struct txn_answer *t)
 {
-    struct txn_answer t;
-
-    if (a == NULL || txn_read(&e->mem, a->body, &t) != 0) {
+    if (t == NULL) {
         e->sweep.due_ms = clock_mono_ms() + KEEP_MS;
         return 0;
     }
-    e->sweep.revision = t.revision;
+    e->sweep.revision = t->revision;
     e->sweep.from += SWEEP;
-    if (!t.succeeded) /* another snapshot counts now */
+    if (!t->succeeded) /* another snapshot counts now */
         e->sweep.state = FIND;
     else if (e->sweep.from > e->sweep.base)
         return e->url.shared ? rest(e) : (e->sweep.state = FORGET, 0);
@@ -359,9 +355,9 @@ on_swept(struct engine *e, const struct etcd_answer *a)
 }
 
 static int
-on_forgot(struct engine *e, const struct etcd_answer *a)
+on_forgot(struct engine *e, const struct txn_answer *t)
 {
-    (void)a;
+    (void)t;
     return rest(e);
 }
 
@@ -374,7 +370,7 @@ sweep_ask(struct engine *e)
     if (e->sweep.state == FORGET) { /* etcd keeps old revisions otherwise */
         buf_printf(&e->body.b, "{\"revision\":\"%lld\"}",
                    (long long)e->sweep.revision);
-        engine_ask(e, "/v3/kv/compaction", on_forgot, false);
+        engine_ask(e, "/v3/kv/compaction", on_forgot);
         return;
     }
     if (e->sweep.state == DROP && e->sweep.from + SWEEP < end)
