@@ -34,9 +34,9 @@
 #define ALL "a" /* the sum of all */
 
 static const char *
-part_key(const struct engine *e, char key[HEAD_KEY], uint64_t i)
+part_key(const struct engine *e, uint64_t i)
 {
-    return head_key(key, "c/%s/%llu", e->content.hex, (unsigned long long)i);
+    return head_key("c/%s/%llu", e->content.hex, (unsigned long long)i);
 }
 
 static uint64_t
@@ -151,7 +151,7 @@ put_part(struct engine *e)
 {
     uint64_t i = e->content.parts, size = e->content.buf.len;
     struct str rest = buf_view(&e->content.buf);
-    char key[HEAD_KEY], text[80];
+    char text[80];
     bool is_new = e->content.mod == 0;
 
     if (is_new && e->content.sum + size > e->url.artifacts_mib << 20)
@@ -167,7 +167,7 @@ put_part(struct engine *e)
     if (i < parts_of(size)) {
         rest = str_from(rest, i * PART_MAX);
         rest.len = rest.len < PART_MAX ? rest.len : PART_MAX;
-        txn_put(&e->body, part_key(e, key, i++), rest, 0);
+        txn_put(&e->body, part_key(e, i++), rest, 0);
     }
     text_put(text, sizeof(text), "%llu %llu %lld", (unsigned long long)i,
              (unsigned long long)size, (long long)clock_wall_ms());
@@ -208,7 +208,6 @@ static int
 on_drop(struct engine *e, const struct txn_answer *t)
 {
     int err = e->content.damaged ? ERR_DAMAGED : 0, rc;
-    char key[HEAD_KEY], to[HEAD_KEY];
     int64_t mod = e->content.mod;
 
     if (e->content.changes && t->succeeded)
@@ -224,8 +223,8 @@ on_drop(struct engine *e, const struct txn_answer *t)
     txn_if_mod(&e->body, ALL, e->content.sum_mod);
     txn_then(&e->body);
     txn_delete(&e->body, e->content.about, NULL);
-    txn_delete(&e->body, head_key(key, "c/%s/", e->content.hex),
-               head_key(to, "c/%s0", e->content.hex));
+    txn_delete(&e->body, head_key("c/%s/", e->content.hex),
+               head_key("c/%s0", e->content.hex));
     put_sum(e, e->content.sum > e->content.bytes
                    ? e->content.sum - e->content.bytes : 0);
     return ask_change(e, on_drop);
@@ -275,12 +274,10 @@ on_get(struct engine *e, const struct txn_answer *t)
 static int
 ask_part(struct engine *e)
 {
-    char key[HEAD_KEY];
-
     txn_begin(&e->body);
     txn_then(&e->body);
     txn_range(&e->body, e->content.about, NULL);
-    txn_range(&e->body, part_key(e, key, e->content.next), NULL);
+    txn_range(&e->body, part_key(e, e->content.next), NULL);
     return engine_ask_txn(e, on_get);
 }
 
@@ -309,13 +306,11 @@ on_list(struct engine *e, const struct txn_answer *t)
 static int
 ask_list(struct engine *e, const char *hex)
 {
-    char key[HEAD_KEY];
-
     txn_begin(&e->body);
     txn_then(&e->body);
     txn_first(&e->body,
-              head_key(key, ALL "/%s%s", hex, hex[0] != '\0' ? "." : ""),
-              "a0", LIST);
+              head_key(ALL "/%s%s", hex, hex[0] != '\0' ? "." : ""), "a0",
+              LIST);
     return engine_ask_txn(e, on_list);
 }
 
@@ -327,7 +322,7 @@ content_begin(struct engine *e, const char *dir, const char *hex,
 
     e->content.dir = dir;
     text_put(e->content.hex, sizeof(e->content.hex), "%s", hex);
-    head_key(e->content.about, ALL "/%s", hex);
+    text_put(e->content.about, sizeof(e->content.about), ALL "/%s", hex);
     e->content.next = 0;
     e->content.damaged = false;
     if (what == REMOTE_FETCH)

@@ -61,14 +61,17 @@ head_equal(const struct head *a, const struct head *b)
 }
 
 const char *
-head_key(char out[HEAD_KEY], const char *fmt, ...)
+head_key(const char *fmt, ...)
 {
+    static char keys[2][HEAD_KEY];
+    static int last;
     va_list ap;
 
+    last = !last;
     va_start(ap, fmt);
-    text_vput(out, HEAD_KEY, fmt, ap);
+    text_vput(keys[last], HEAD_KEY, fmt, ap);
     va_end(ap);
-    return out;
+    return keys[last];
 }
 
 /* ---- batches ---- */

@@ -42,12 +42,9 @@
 static void
 put_window(struct engine *e, uint64_t from)
 {
-    char key[HEAD_KEY], end[HEAD_KEY];
-
     txn_range(&e->body, "head", NULL);
-    txn_range(&e->body, head_key(key, HEAD_BATCH, (unsigned long long)from),
-              head_key(end, HEAD_BATCH,
-                       (unsigned long long)(from + e->window)));
+    txn_range(&e->body, head_key(HEAD_BATCH, (unsigned long long)from),
+              head_key(HEAD_BATCH, (unsigned long long)(from + e->window)));
 }
 
 /* Appends a batch to lines, if it follows the head at. ERR_AGAIN: it does
@@ -388,8 +385,6 @@ on_attach(struct engine *e, const struct txn_answer *t)
 static int
 attach(struct engine *e)
 {
-    char key[HEAD_KEY];
-
     if (e->tries++ == MAX_TRIES)
         return engine_fail(e, ERR_FORMAT, "etcd: the batches after record %llu "
                            "at %.100s are not whole",
@@ -400,7 +395,7 @@ attach(struct engine *e)
     txn_then(&e->body);
     txn_range(&e->body, "meta", NULL);
     txn_range(&e->body, "head", NULL);
-    txn_range(&e->body, head_key(key, HEAD_BATCH, (unsigned long long)e->at.b),
+    txn_range(&e->body, head_key(HEAD_BATCH, (unsigned long long)e->at.b),
               NULL);
     txn_range(&e->body, "key", NULL);
     return engine_ask_txn(e, on_attach);
@@ -500,7 +495,7 @@ static int
 remote_commit(void *ctx, const struct remote_at *at, struct str lines,
               uint64_t first, uint64_t last, uint32_t sum)
 {
-    char key[HEAD_KEY], text[REMOTE_HEAD_MAX];
+    char text[REMOTE_HEAD_MAX];
     struct engine *e = ctx;
     struct buf batch = {0};
     int rc;
@@ -517,7 +512,7 @@ remote_commit(void *ctx, const struct remote_at *at, struct str lines,
     txn_if_value(&e->body, "head", str_of(at->head));
     txn_then(&e->body);
     txn_put(&e->body, "head", str_of(text), 0);
-    txn_put(&e->body, head_key(key, HEAD_BATCH, (unsigned long long)first),
+    txn_put(&e->body, head_key(HEAD_BATCH, (unsigned long long)first),
             buf_view(&batch), 0);
     txn_else(&e->body);
     put_window(e, first);

@@ -205,11 +205,9 @@ on_part(struct engine *e, const struct txn_answer *t)
 static int
 ask_part(struct engine *e)
 {
-    char key[HEAD_KEY];
-
     txn_begin(&e->body);
     txn_then(&e->body);
-    txn_range(&e->body, head_key(key, HEAD_PART, e->meta.snap.id,
+    txn_range(&e->body, head_key(HEAD_PART, e->meta.snap.id,
                                  (unsigned long long)e->file.part), NULL);
     return engine_ask_txn(e, on_part);
 }

@@ -49,15 +49,13 @@ on_list(struct engine *e, const struct txn_answer *t)
 static int
 ask_list(struct engine *e)
 {
-    char key[HEAD_KEY];
-
     e->life.asked_ms = clock_mono_ms();
     txn_begin(&e->body);
     txn_then(&e->body);
     txn_range(&e->body, "i/", "i0");
     if (e->life.lease != 0 && !e->life.put)
         txn_put(&e->body,
-                head_key(key, "i/%llu", (unsigned long long)e->life.instance),
+                head_key("i/%llu", (unsigned long long)e->life.instance),
                 str_of(e->host), e->life.lease);
     return engine_ask_txn(e, on_list);
 }

@@ -162,7 +162,6 @@ static void
 put_part(struct engine *e)
 {
     int64_t at = (int64_t)e->up.meta.snap.parts * PART_MAX, n = e->up.end - at;
-    char key[HEAD_KEY];
     struct buf part = {0};
     char *room = buf_room(&part, PART_MAX);
 
@@ -181,7 +180,7 @@ put_part(struct engine *e)
     txn_if_mod(&e->body, "meta", e->up.revision);
     txn_then(&e->body);
     txn_put(&e->body,
-            head_key(key, HEAD_PART, e->up.meta.snap.id,
+            head_key(HEAD_PART, e->up.meta.snap.id,
                      (unsigned long long)e->up.meta.snap.parts),
             buf_view(&part), 0);
     buf_fini(&part);
@@ -253,11 +252,9 @@ on_deleted(struct engine *e, const struct txn_answer *t)
 static void
 delete_parts(struct engine *e, bool own)
 {
-    char key[HEAD_KEY], end[HEAD_KEY];
     const char *id = e->up.meta.snap.id;
+    const char *key = head_key("s/%s/", id), *end = head_key("s/%s0", id);
 
-    head_key(key, "s/%s/", id);
-    head_key(end, "s/%s0", id);
     txn_begin(&e->body);
     if (!own)
         txn_if_mod(&e->body, "meta", e->meta_mod);
@@ -365,7 +362,7 @@ static void
 sweep_ask(struct engine *e)
 {
     uint64_t end = e->sweep.base + 1;
-    char key[HEAD_KEY], to[HEAD_KEY];
+    const char *key, *to;
 
     if (e->sweep.state == FORGET) { /* etcd keeps old revisions otherwise */
         buf_printf(&e->body.b, "{\"revision\":\"%lld\"}",
@@ -375,8 +372,8 @@ sweep_ask(struct engine *e)
     }
     if (e->sweep.state == DROP && e->sweep.from + SWEEP < end)
         end = e->sweep.from + SWEEP;
-    head_key(key, HEAD_BATCH, (unsigned long long)0);
-    head_key(to, HEAD_BATCH, (unsigned long long)end);
+    key = head_key(HEAD_BATCH, 0ull);
+    to = head_key(HEAD_BATCH, (unsigned long long)end);
     txn_begin(&e->body);
     if (e->sweep.state == DROP)
         txn_if_mod(&e->body, "meta", e->sweep.meta_mod);
