@@ -90,7 +90,6 @@ static int
 ask_both(struct engine *e, engine_fn *then)
 {
     e->content.changes = false;
-    txn_begin(&e->body);
     txn_then(&e->body);
     range_both(e);
     return engine_ask_txn(e, then);
@@ -159,7 +158,6 @@ put_part(struct engine *e)
                            "mcptask compact --orphans, or a larger "
                            "artifacts=%llu (MiB) in the URL of the store",
                            (unsigned long long)e->url.artifacts_mib);
-    txn_begin(&e->body);
     txn_if_mod(&e->body, e->content.about, e->content.mod);
     if (is_new)
         txn_if_mod(&e->body, ALL, e->content.sum_mod);
@@ -218,7 +216,6 @@ on_drop(struct engine *e, const struct txn_answer *t)
     if (err == 0 && rc == 0 && clock_wall_ms() - (int64_t)e->content.at_ms <
                                    KEEP_MS)
         return ERR_BUSY;
-    txn_begin(&e->body);
     txn_if_mod(&e->body, e->content.about, e->content.mod);
     txn_if_mod(&e->body, ALL, e->content.sum_mod);
     txn_then(&e->body);
@@ -274,7 +271,6 @@ on_get(struct engine *e, const struct txn_answer *t)
 static int
 ask_part(struct engine *e)
 {
-    txn_begin(&e->body);
     txn_then(&e->body);
     txn_range(&e->body, e->content.about, NULL);
     txn_range(&e->body, part_key(e, e->content.next), NULL);
@@ -306,7 +302,6 @@ on_list(struct engine *e, const struct txn_answer *t)
 static int
 ask_list(struct engine *e, const char *hex)
 {
-    txn_begin(&e->body);
     txn_then(&e->body);
     txn_first(&e->body,
               head_key(ALL "/%s%s", hex, hex[0] != '\0' ? "." : ""), "a0",

@@ -74,7 +74,6 @@ ask(struct engine *e, unsigned i)
     struct txn body = {.prefix = e->url.prefix};
     int rc;
 
-    txn_begin(&body);
     txn_then(&body);
     txn_range(&body, "head", NULL);
     txn_end(&body);

@@ -157,7 +157,6 @@ on_window(struct engine *e, const struct txn_answer *t)
 static int
 ask_window(struct engine *e)
 {
-    txn_begin(&e->body);
     txn_then(&e->body);
     put_window(e, e->mine.n + 1);
     return engine_ask_txn(e, on_window);
@@ -391,7 +390,6 @@ attach(struct engine *e)
                            (unsigned long long)e->at.n, e->url.prefix);
     e->attached = false;
     e->news = (struct remote_news){0};
-    txn_begin(&e->body);
     txn_then(&e->body);
     txn_range(&e->body, "meta", NULL);
     txn_range(&e->body, "head", NULL);
@@ -508,7 +506,6 @@ remote_commit(void *ctx, const struct remote_at *at, struct str lines,
     rc = random_hex(e->next.wid, HEAD_WID);
     batch_put(&batch, e->next.wid, e->mine.wid, e->host, lines);
     head_text(&e->next, text);
-    txn_begin(&e->body);
     txn_if_value(&e->body, "head", str_of(at->head));
     txn_then(&e->body);
     txn_put(&e->body, "head", str_of(text), 0);

@@ -205,7 +205,6 @@ on_part(struct engine *e, const struct txn_answer *t)
 static int
 ask_part(struct engine *e)
 {
-    txn_begin(&e->body);
     txn_then(&e->body);
     txn_range(&e->body, head_key(HEAD_PART, e->meta.snap.id,
                                  (unsigned long long)e->file.part), NULL);

@@ -50,7 +50,6 @@ static int
 ask_list(struct engine *e)
 {
     e->life.asked_ms = clock_mono_ms();
-    txn_begin(&e->body);
     txn_then(&e->body);
     txn_range(&e->body, "i/", "i0");
     if (e->life.lease != 0 && !e->life.put)

@@ -35,15 +35,18 @@ put_key(struct txn *t, const char *before, const char *key)
     put_bytes(&t->b, before, (struct str){whole, len});
 }
 
-void
-txn_begin(struct txn *t)
+/* Begins a transaction, unless it has a condition already. */
+static void
+begin_txn(struct txn *t)
 {
-    buf_z(&t->b, "{\"compare\":[");
+    if (t->b.len == 0)
+        buf_z(&t->b, "{\"compare\":[");
 }
 
 void
 txn_if_value(struct txn *t, const char *key, struct str value)
 {
+    begin_txn(t);
     begin(&t->b, "{\"target\":\"VALUE\"");
     put_key(t, ",\"key\":\"", key);
     put_bytes(&t->b, ",\"value\":\"", value);
@@ -53,6 +56,7 @@ txn_if_value(struct txn *t, const char *key, struct str value)
 void
 txn_if_mod(struct txn *t, const char *key, int64_t revision)
 {
+    begin_txn(t);
     begin(&t->b, "{\"target\":\"MOD\"");
     buf_printf(&t->b, ",\"mod_revision\":\"%lld\"", (long long)revision);
     put_key(t, ",\"key\":\"", key);
@@ -62,6 +66,7 @@ txn_if_mod(struct txn *t, const char *key, int64_t revision)
 void
 txn_then(struct txn *t)
 {
+    begin_txn(t);
     buf_z(&t->b, "],\"success\":[");
 }
 

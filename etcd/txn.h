@@ -13,9 +13,8 @@ struct txn {
 };
 #define TXN_KEY 256 /* more than the longest whole key, with its NUL */
 
-/* A transaction is written front to back: txn_begin, any txn_if, txn_then, any
-   operations, txn_else with others if it is wanted, txn_end. */
-void txn_begin(struct txn *t);
+/* A transaction is written front to back: any txn_if, txn_then, any operations,
+   txn_else with others if it is wanted, txn_end. */
 void txn_if_value(struct txn *t, const char *key, struct str value);
 void txn_if_mod(struct txn *t, const char *key, int64_t revision);
 void txn_then(struct txn *t);

@@ -176,7 +176,6 @@ put_part(struct engine *e)
         sha256_add(&e->up.sum, part.p, part.len);
         e->up.summed++;
     }
-    txn_begin(&e->body);
     txn_if_mod(&e->body, "meta", e->up.revision);
     txn_then(&e->body);
     txn_put(&e->body,
@@ -220,7 +219,6 @@ switch_over(struct engine *e)
         e->up.meta.snap.upto = e->up.meta.snap.head.n;
     }
     meta_put(&text, &e->up.meta);
-    txn_begin(&e->body);
     txn_if_mod(&e->body, "meta", e->up.revision);
     if (push)
         txn_if_mod(&e->body, "head", e->head_mod);
@@ -255,7 +253,6 @@ delete_parts(struct engine *e, bool own)
     const char *id = e->up.meta.snap.id;
     const char *key = head_key("s/%s/", id), *end = head_key("s/%s0", id);
 
-    txn_begin(&e->body);
     if (!own)
         txn_if_mod(&e->body, "meta", e->meta_mod);
     txn_then(&e->body);
@@ -272,7 +269,6 @@ static void
 read_meta(struct engine *e)
 {
     e->up.summed = 0;
-    txn_begin(&e->body);
     txn_then(&e->body);
     txn_range(&e->body, "meta", NULL);
     engine_ask_txn(e, on_meta);
@@ -374,7 +370,6 @@ sweep_ask(struct engine *e)
         end = e->sweep.from + SWEEP;
     key = head_key(HEAD_BATCH, 0ull);
     to = head_key(HEAD_BATCH, (unsigned long long)end);
-    txn_begin(&e->body);
     if (e->sweep.state == DROP)
         txn_if_mod(&e->body, "meta", e->sweep.meta_mod);
     txn_then(&e->body);
