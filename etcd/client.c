@@ -49,7 +49,6 @@ struct endpoint {
 struct etcd {
     struct endpoint at[ETCD_MAX_ENDPOINTS];
     unsigned n, cur;
-    int64_t answer_ms;
     struct buf login; /* the body that authenticates; empty: nobody */
     struct buf token;
     struct arena arena; /* of what was parsed last */
@@ -198,10 +197,7 @@ is_later(int err)
 static void
 extend(struct etcd *e)
 {
-    int64_t ms = e->answer_ms > 0 ? e->answer_ms
-                                  : e->tries == 0 ? FIRST_MS : LATER_MS;
-
-    e->due = clock_mono_ms() + ms;
+    e->due = clock_mono_ms() + (e->tries == 0 ? FIRST_MS : LATER_MS);
     if (e->due > e->deadline)
         e->due = e->deadline;
 }
@@ -542,7 +538,6 @@ etcd_new(struct etcd **out, const struct etcd_options *o, char why[256])
     if (e == NULL)
         return ERR_NOMEM;
     e->fd = -1;
-    e->answer_ms = o->answer_ms;
     if (o->user.len > 0) {
         json_w_init(&w, &e->login);
         json_obj(&w);

@@ -13,8 +13,6 @@ struct etcd_options { /* copied */
     struct str endpoints; /* "127.0.0.1:2379,[::1]:2379": numeric addresses, in
                              the order in which they are tried */
     struct str user, password; /* empty: none */
-    int64_t answer_ms; /* without an answer for so long, try the next endpoint;
-                          0: 1,000, then 2,000 */
 };
 
 struct etcd;
