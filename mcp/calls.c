@@ -428,9 +428,12 @@ calls_free(struct calls *c)
 
 /* ---- one call ---- */
 
+/* Until the next call. */
 static struct str
-key_of(struct str id, char key[KEY_LEN + 1])
+key_of(struct str id)
 {
+    static char key[KEY_LEN + 1];
+
     return (struct str){key, text_put(key, KEY_LEN + 1, PREFIX "%.*s",
                                       CALL_ID_LEN, id.p)};
 }
@@ -439,12 +442,11 @@ key_of(struct str id, char key[KEY_LEN + 1])
 static struct call_entry *
 find(const struct calls *c, struct str id)
 {
-    char key[KEY_LEN + 1];
     struct call_entry *e;
 
     if (id.len != CALL_ID_LEN)
         return NULL;
-    e = (struct call_entry *)store_find(c->store, key_of(id, key));
+    e = (struct call_entry *)store_find(c->store, key_of(id));
     return e != NULL && e->slot != 0 && e->status != UNREADABLE &&
            !is_over(e, store_now_ms(c->store)) ? e : NULL;
 }
@@ -484,7 +486,6 @@ static int
 stage(struct calls *c, struct call *k, const char *op)
 {
     uint64_t n = store_next_n(c->store);
-    char key[KEY_LEN + 1];
     struct buf b = {0};
     int rc;
 
@@ -495,8 +496,7 @@ stage(struct calls *c, struct call *k, const char *op)
     }
     call_put(&b, k, op);
     rc = b.err != 0 ? b.err
-                    : store_stage(c->store, key_of(k->id, key),
-                                  buf_view(&b));
+                    : store_stage(c->store, key_of(k->id), buf_view(&b));
     buf_fini(&b);
     if (rc == 0)
         k->n = n;

@@ -332,9 +332,12 @@ adopt(struct mcp_session *s, uint64_t n, struct str body)
     return 0;
 }
 
+/* Until the next call. */
 static struct str
-key_of(const struct mcp_session *s, char key[MAX_KEY])
+key_of(const struct mcp_session *s)
 {
+    static char key[MAX_KEY];
+
     return (struct str){key, text_put(key, MAX_KEY, PREFIX "%s", s->id)};
 }
 
@@ -344,14 +347,13 @@ mcp_session_refresh(struct mcp_session *s)
     struct store_entry *e;
     struct store_rec r;
     struct arena a = {0};
-    char key[MAX_KEY];
     uint64_t next;
     int err = 0;
 
     if (s->id[0] == '\0' ||
         (next = store_next_n(s->m->store)) == s->seen)
         return 0;
-    e = store_find(s->m->store, key_of(s, key));
+    e = store_find(s->m->store, key_of(s));
     if (e != NULL && e->n != s->n) {
         err = store_read(s->m->store, e, &a, &r);
         if (err == 0)
@@ -438,7 +440,6 @@ mcp_session_set(struct mcp_session *s, int level, bool end, struct str add,
     const struct mcp_session *from = s;
     bool stored = mcp_session_stored(s);
     struct buf b = {0};
-    char key[MAX_KEY];
     int err = 0, adds = 0;
 
     if (stored) {
@@ -455,7 +456,7 @@ mcp_session_set(struct mcp_session *s, int level, bool end, struct str add,
                stored ? store_next_n(m->store) : mcp_head(m), drop, &b);
     err = adds && b.len > MAX_RECORD ? ERR_TOO_LARGE : b.err;
     if (err == 0)
-        err = stored ? store_stage(m->store, key_of(s, key), buf_view(&b))
+        err = stored ? store_stage(m->store, key_of(s), buf_view(&b))
                      : adopt(s, 0, buf_view(&b));
 out:
     buf_fini(&b);

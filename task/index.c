@@ -413,32 +413,30 @@ tasks_count(const struct tasks *t, enum task_status s)
     return t->count[s];
 }
 
-/* The key of a task's id, in buf; empty if it is too long. */
+/* The key of a task's id, until the next call; empty if it is too long. */
 static struct str
-key_of(struct str id, char buf[STORE_MAX_KEY])
+key_of(struct str id)
 {
+    static char key[STORE_MAX_KEY];
     size_t n = sizeof TASK_PREFIX - 1;
 
     if (id.len > STORE_MAX_KEY - n)
         return STR("");
-    memcpy(buf, TASK_PREFIX, n);
-    memcpy(buf + n, id.p, id.len);
-    return (struct str){buf, n + id.len};
+    memcpy(key, TASK_PREFIX, n);
+    memcpy(key + n, id.p, id.len);
+    return (struct str){key, n + id.len};
 }
 
 struct task_entry *
 tasks_find(struct tasks *t, struct str id)
 {
-    char key[STORE_MAX_KEY];
-
-    return (struct task_entry *)store_find(t->store, key_of(id, key));
+    return (struct task_entry *)store_find(t->store, key_of(id));
 }
 
 struct str
 tasks_damage(struct tasks *t, struct str id)
 {
-    char key[STORE_MAX_KEY];
-    const char *what = store_damage(t->store, key_of(id, key));
+    const char *what = store_damage(t->store, key_of(id));
 
     return what ? str_of(what) : STR_NONE;
 }
