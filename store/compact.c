@@ -129,9 +129,8 @@ share(int fd, const struct stat *old)
 static int
 open_new(struct store *s, struct compaction *c)
 {
-    char closed[STORE_CLOSED_PATH_MAX];
     struct stat old;
-    if (lstat(store_closed_path(s, s->log.g, closed), &old) == 0 &&
+    if (lstat(store_closed_path(s, s->log.g), &old) == 0 &&
         !store_is_log(s, &old))
         return ERR_EXISTS;
     unlink(c->path); /* left by a process that was killed; invariant 1 */

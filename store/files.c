@@ -106,19 +106,17 @@ store_is_short(struct store *s)
 }
 
 const char *
-store_closed_path(const struct store *s, uint64_t g,
-                  char out[STORE_CLOSED_PATH_MAX])
+store_closed_path(const struct store *s, uint64_t g)
 {
-    text_put(out, STORE_CLOSED_PATH_MAX, "%s.%llu", s->path,
-             (unsigned long long)g);
-    return out;
+    static char path[STORE_CLOSED_PATH_MAX];
+    text_put(path, sizeof path, "%s.%llu", s->path, (unsigned long long)g);
+    return path;
 }
 
 int
 store_open_closed(const struct store *s, uint64_t g)
 {
-    char path[STORE_CLOSED_PATH_MAX];
-    return open(store_closed_path(s, g, path),
+    return open(store_closed_path(s, g),
                 O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
 
@@ -126,11 +124,10 @@ void
 store_prune(struct store *s, int64_t max)
 {
     int64_t sum = 0;
-    char path[STORE_CLOSED_PATH_MAX];
     struct stat st;
     uint64_t oldest = s->log.g, keep_from = 0;
     for (uint64_t g = s->log.g; g > 0; g--, oldest = g) {
-        if (lstat(store_closed_path(s, g, path), &st) != 0 ||
+        if (lstat(store_closed_path(s, g), &st) != 0 ||
             !S_ISREG(st.st_mode)) {
             /* Not closed, or not kept. The one before may be missing too, if a
                process was killed before it pruned. */
@@ -143,7 +140,7 @@ store_prune(struct store *s, int64_t max)
             keep_from = g + 1;
     }
     for (uint64_t g = oldest + 1; g < keep_from; g++)
-        unlink(store_closed_path(s, g, path));
+        unlink(store_closed_path(s, g));
 }
 
 /* Without hard links (FAT, some network file systems) the old log gets no
@@ -152,8 +149,7 @@ store_prune(struct store *s, int64_t max)
 int
 store_link_old(struct store *s)
 {
-    char closed[STORE_CLOSED_PATH_MAX];
-    if (link(s->path, store_closed_path(s, s->log.g, closed)) == 0)
+    if (link(s->path, store_closed_path(s, s->log.g)) == 0)
         return file_sync_path(s->dir);
     return errno == EPERM || errno == ENOSYS || errno == EOPNOTSUPP ||
                    errno == EMLINK || errno == EEXIST ? 0 : file_error();
@@ -162,23 +158,21 @@ store_link_old(struct store *s)
 void
 store_unlink_old(struct store *s)
 {
-    char path[STORE_CLOSED_PATH_MAX];
     struct stat st;
     if (stat(s->path, &st) != 0 || !store_is_log(s, &st))
         return; /* the open file is already the closed generation */
-    if (lstat(store_closed_path(s, s->log.g, path), &st) == 0 &&
+    if (lstat(store_closed_path(s, s->log.g), &st) == 0 &&
         store_is_log(s, &st))
-        unlink(path);
+        unlink(store_closed_path(s, s->log.g));
 }
 
 int
 store_check_names(struct store *s)
 {
-    char path[STORE_CLOSED_PATH_MAX];
     struct stat st, is;
     bool linked = fstat(s->log.fd, &st) == 0 && st.st_nlink > 1;
     if (linked && st.st_nlink == 2)
-        linked = lstat(store_closed_path(s, s->log.g, path), &is) != 0 ||
+        linked = lstat(store_closed_path(s, s->log.g), &is) != 0 ||
                  !store_is_log(s, &is);
     return !linked && !s->mounted
                ? 0

@@ -15,9 +15,8 @@ int store_copy(int from_fd, int64_t from, int64_t end, int fd, int64_t at);
 /* Returns whether st is the file that memory was read from. */
 bool store_is_log(const struct store *s, const struct stat *st);
 #define STORE_CLOSED_PATH_MAX (FILE_PATH_MAX + 32) /* including the NUL */
-/* Formats the path of closed generation g into out, and returns it. */
-const char *store_closed_path(const struct store *s, uint64_t g,
-                              char out[STORE_CLOSED_PATH_MAX]);
+/* The path of closed generation g, until the next call. */
+const char *store_closed_path(const struct store *s, uint64_t g);
 /* Opens it for reading; -1 with errno. */
 int store_open_closed(const struct store *s, uint64_t g);
 /* Deletes the oldest closed generations until at most max bytes remain. */

@@ -448,31 +448,29 @@ struct backup {
     int64_t len;      /* of the log */
 };
 
-/* Path of the copy of generation g. The log's copy has the log's name. */
+/* Path of the copy of generation g, until the next call. The log's copy has the
+   log's name. */
 static const char *
-backup_path(const struct backup *b, uint64_t g,
-            char out[STORE_CLOSED_PATH_MAX])
+backup_path(const struct backup *b, uint64_t g)
 {
-    size_t n = text_put(out, STORE_CLOSED_PATH_MAX, "%s/%s", b->dir,
-                        file_name(b->s->path));
-    if (g < b->g)
-        text_put(out + n, STORE_CLOSED_PATH_MAX - n, ".%llu",
-                 (unsigned long long)g);
-    return out;
+    static char path[STORE_CLOSED_PATH_MAX];
+    const char *name = file_name(g < b->g ? store_closed_path(b->s, g)
+                                          : b->s->path);
+    text_put(path, sizeof path, "%s/%s", b->dir, name);
+    return path;
 }
 
 /* Copies a closed generation, or returns ERR_NOT_FOUND. */
 static int
 copy_closed(struct backup *b, uint64_t g)
 {
-    char to[STORE_CLOSED_PATH_MAX];
     struct stat st;
     int fd = store_open_closed(b->s, g);
     if (fd < 0)
         return errno == ENOENT ? ERR_NOT_FOUND : file_error();
     int rc = fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)
                  ? ERR_IO
-                 : copy_file(fd, st.st_size, backup_path(b, g, to));
+                 : copy_file(fd, st.st_size, backup_path(b, g));
     close(fd);
     return rc;
 }
@@ -480,11 +478,11 @@ copy_closed(struct backup *b, uint64_t g)
 static int
 copy_all(struct backup *b)
 {
-    char to[STORE_CLOSED_PATH_MAX], lock[STORE_CLOSED_PATH_MAX + 8];
+    char lock[STORE_CLOSED_PATH_MAX + 8];
     struct stat st;
     /* The mark of a lock file there would be wrong. */
-    text_put(lock, sizeof lock, "%s.lock", backup_path(b, b->g, to));
-    if (lstat(to, &st) == 0 || lstat(lock, &st) == 0)
+    text_put(lock, sizeof lock, "%s.lock", backup_path(b, b->g));
+    if (lstat(backup_path(b, b->g), &st) == 0 || lstat(lock, &st) == 0)
         return ERR_EXISTS;
     int rc = 0;
     for (uint64_t g = b->g; rc == 0 && g > 1; g--) {
@@ -495,9 +493,9 @@ copy_all(struct backup *b)
     if (rc == ERR_NOT_FOUND)
         rc = 0;
     if (rc == 0)
-        rc = copy_file(b->s->log.fd, b->len, to);
+        rc = copy_file(b->s->log.fd, b->len, backup_path(b, b->g));
     if (rc == 0 && (rc = file_sync_path(b->dir)) != 0)
-        unlink(to);
+        unlink(backup_path(b, b->g));
     return rc;
 }
 
@@ -506,15 +504,14 @@ static int
 check_copies(const struct backup *b,
              int (*each)(void *ctx, const struct store_rec *r), void *ctx)
 {
-    char path[STORE_CLOSED_PATH_MAX];
     struct store_report report;
     struct stat st;
     int rc = 0;
     bool damaged = false;
     for (uint64_t g = b->lowest; rc == 0 && g <= b->g; g++) {
-        if (stat(backup_path(b, g, path), &st) != 0)
+        if (stat(backup_path(b, g), &st) != 0)
             return ERR_IO;
-        struct scan sc = {.path = path, .mark.end = st.st_size,
+        struct scan sc = {.path = backup_path(b, g), .mark.end = st.st_size,
                           .good = each, .good_ctx = ctx};
         rc = scan_log(&sc, &report);
         damaged = damaged || report.damaged;
@@ -526,7 +523,6 @@ int
 store_backup(struct store *s, const char *dir,
              int (*each)(void *ctx, const struct store_rec *r), void *ctx)
 {
-    char path[STORE_CLOSED_PATH_MAX];
     struct stat st;
     if (s->log.fd < 0)
         return ERR_NOT_FOUND;
@@ -542,6 +538,6 @@ store_backup(struct store *s, const char *dir,
     if (rc == 0) /* each may change s from here on */
         return check_copies(&b, each, ctx);
     for (uint64_t g = b.lowest; g < b.g; g++)
-        unlink(backup_path(&b, g, path));
+        unlink(backup_path(&b, g));
     return rc;
 }
