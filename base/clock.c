@@ -119,6 +119,15 @@ time_format(int64_t ms, char out[TIME_LEN + 1])
     *out = '\0';
 }
 
+const char *
+time_text(int64_t ms)
+{
+    static char text[TIME_LEN + 1];
+
+    time_format(ms, text);
+    return text;
+}
+
 /* Each of the following takes its part off the front of s. On false, s is left
    anywhere. */
 

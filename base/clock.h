@@ -15,6 +15,8 @@ int64_t clock_boot_ms(void);
 /* Writes RFC 3339, UTC, milliseconds: TIME_LEN bytes and a NUL. ms is clamped
    to the years 1970-9999. */
 void time_format(int64_t ms, char out[TIME_LEN + 1]);
+/* The same, until the next call. */
+const char *time_text(int64_t ms);
 /* Reads RFC 3339 with Z or an offset and 0-9 digits of fraction. */
 bool time_parse(struct str s, int64_t *ms);
 /* The days since 1970 of a date from the year 0 on, and its date; the month may

@@ -768,7 +768,6 @@ begin_archive(struct archive *x)
 {
     const char *arg = x->c->args.before;
     struct str day;
-    char at[TIME_LEN + 1];
 
     x->st = *store_state(x->c->s.store);
     if (arg == NULL)
@@ -778,8 +777,8 @@ begin_archive(struct archive *x)
         (day.p == NULL || !time_parse(day, &x->before_ms)))
         return cli_misuse(x->c, "not a day (2026-07-28) or a time: %s",
                           arg);
-    time_format(x->before_ms, at);
-    text_put(x->path, sizeof(x->path), "%s.archive-%.10s", x->st.path, at);
+    text_put(x->path, sizeof(x->path), "%s.archive-%.10s", x->st.path,
+             time_text(x->before_ms));
     return 0;
 }
 

@@ -338,11 +338,10 @@ check_clock(struct doctor *d)
     int64_t now = clock_wall_ms();
     int64_t ahead = d->c->s.store == NULL
                         ? 0 : store_now_ms(d->c->s.store) - now;
-    char time[TIME_LEN + 1];
 
-    time_format(now, time);
     tell(d, "clock", now < NOT_BEFORE || ahead > AHEAD_MS ? "set it" : NULL,
-         "%s, %lld s behind the log", time, (long long)ahead / 1000);
+         "%s, %lld s behind the log", time_text(now),
+         (long long)ahead / 1000);
 }
 
 static void

@@ -70,10 +70,7 @@ mcp_put_outcome(struct json_w *w, const struct mcp *m, struct arena *a,
 static void
 put_time(struct json_w *w, const char *name, int64_t ms)
 {
-    char text[TIME_LEN + 1];
-
-    time_format(ms, text);
-    json_put_z(w, name, text);
+    json_put_z(w, name, time_text(ms));
 }
 
 static enum call_status

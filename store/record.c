@@ -207,9 +207,7 @@ record_archives(const struct store_rec *r)
 static void
 put_own(struct buf *b, struct store_rec *r, const char *body, int64_t now_ms)
 {
-    char time[TIME_LEN + 1];
-    time_format(now_ms, time);
-    r->time = str_of(time);
+    r->time = str_of(time_text(now_ms));
     r->body = str_of(body);
     record_put(b, r);
 }

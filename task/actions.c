@@ -176,11 +176,9 @@ handoff_end(struct draft *d)
 {
     uint64_t seconds = task_arg_u64(d->args, ARG_EXPIRES_SECONDS, 0);
     int64_t now = store_now_ms(d->t->store);
-    char end[TIME_LEN + 1];
 
-    time_format(seconds ? now + (int64_t)seconds * 1000
-                        : task_handoff_end(STR_NONE, now), end);
-    return draft_quoted(d, end);
+    return draft_quoted(d, time_text(seconds ? now + (int64_t)seconds * 1000
+                                     : task_handoff_end(STR_NONE, now)));
 }
 
 /* Whether the caller handed the task over and nobody has claimed it since. */
@@ -255,7 +253,7 @@ check_owner(struct draft *d)
 {
     struct task_ctx *c = d->c;
     bool takes = rules_takes_over(d);
-    char end[TIME_LEN + 1];
+    int64_t end;
 
     if (!d->old.free && !takes)
         return rules_not_owner(d, "agent", "another agent works on the task; "
@@ -263,10 +261,9 @@ check_owner(struct draft *d)
                                "may claim it");
     if (!d->old.kept || (takes && (c->person || is_giver(d))))
         return 0;
-    time_format(task_handoff_end(d->old.f[F_HANDOFF],
-                                 store_now_ms(d->t->store)), end);
+    end = task_handoff_end(d->old.f[F_HANDOFF], store_now_ms(d->t->store));
     rules_not_owner(d, "agent", "the task was handed over to another agent");
-    c->e.expires = draft_quoted(d, end);
+    c->e.expires = draft_quoted(d, time_text(end));
     return ERR_NOT_OWNER;
 }
 

@@ -312,7 +312,6 @@ begin(struct draft *d)
 {
     const struct str *v = d->args->v;
     int agent = d->tool == TOOL_HANDOFF ? ARG_FROM_AGENT : ARG_AGENT;
-    char now[TIME_LEN + 1];
 
     d->c->e = (struct task_error){0};
     d->op = task_actions[d->tool].op;
@@ -321,8 +320,7 @@ begin(struct draft *d)
     d->note = v[ARG_NOTES].p ? v[ARG_NOTES]
         : d->tool == TOOL_UPDATE || d->tool == TOOL_CLAIM ? v[ARG_REASON]
         : STR_NONE;
-    time_format(store_now_ms(d->t->store), now);
-    d->now = draft_quoted(d, now);
+    d->now = draft_quoted(d, time_text(store_now_ms(d->t->store)));
     if (draft_given(d, ARG_IDEMPOTENCY_KEY))
         make_idem(d);
 }
@@ -511,14 +509,12 @@ static void
 note_updated_at(struct draft *d, const struct json_tok *obj)
 {
     const struct json_tok *t = json_get(obj, "updated_at");
-    char text[TIME_LEN + 1];
     int64_t ms;
 
     if (!t || !task_time_parse(d->c->a, json_str(d->c->a, t), &ms))
         return;
-    time_format(ms, text);
     d->note = draft_keep(d, arena_printf(d->c->a, "\"last changed %s\"",
-                                         text));
+                                         time_text(ms)));
 }
 
 int

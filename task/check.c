@@ -182,15 +182,13 @@ task_time_parse(struct arena *a, struct str s, int64_t *ms)
 static int
 check_time(struct parse *p, const struct row *r, struct str s)
 {
-    char text[TIME_LEN + 1];
     int64_t ms;
 
     if (!task_time_parse(p->c->a, s, &ms))
         return refuse(p, ERR_INVALID, "must be %san RFC 3339 time, as "
                       "2026-07-28T09:30:00Z",
                       r->type == T_WHEN ? "a seq or " : "");
-    time_format(ms, text);
-    json_z(&p->w, text);
+    json_z(&p->w, time_text(ms));
     return 0;
 }
 

@@ -29,11 +29,11 @@ struct str
 task_lease_make(struct arena *a, struct str agent, struct str seconds,
                 struct str session, int64_t now)
 {
-    char end[TIME_LEN + 1];
+    const char *end;
 
     if (!seconds.p)
         seconds = STR(LEASE_S);
-    time_format(now + (int64_t)raw_u64(seconds) * 1000, end);
+    end = time_text(now + (int64_t)raw_u64(seconds) * 1000);
     return arena_printf(a, "{\"agent\":%.*s,\"expires_at\":\"%s\",\"seconds\":"
                         "%.*s%s%.*s}", STR_ARG(agent), end, STR_ARG(seconds),
                         session.p ? ",\"session\":" : "", STR_ARG(session));

@@ -342,8 +342,6 @@ static void
 put_reasons(struct buf *b, const char *name, const char *who, uint64_t n,
             const struct task_reason r[TASK_REASONS])
 {
-    char end[TIME_LEN + 1];
-
     if (n == 0)
         return;
     buf_printf(b, ",\"%s\":%llu,\"%s_by\":[", name, (unsigned long long)n,
@@ -353,10 +351,8 @@ put_reasons(struct buf *b, const char *name, const char *who, uint64_t n,
                    STR_ARG(r[i].who), (unsigned long long)r[i].n);
         if (r[i].status.p)
             buf_printf(b, ",\"status\":\"%.*s\"", STR_ARG(r[i].status));
-        if (r[i].until_ms != 0) {
-            time_format(r[i].until_ms, end);
-            buf_printf(b, ",\"until\":\"%s\"", end);
-        }
+        if (r[i].until_ms != 0)
+            buf_printf(b, ",\"until\":\"%s\"", time_text(r[i].until_ms));
         buf_char(b, '}');
     }
     buf_char(b, ']');
