@@ -236,8 +236,7 @@ cli_refuse_change(struct cli *c, struct task_error *e)
     message = arena_printf(&c->a, "%s%s%s%s%.*s%s%.*s%s", id ? id : "",
                            id ? ": " : "", option ? "--" : "",
                            option ? option : "", STR_ARG(text),
-                           holder.p ? " (" : "",
-                           STR_ARG(holder.p ? holder : STR("")),
+                           holder.p ? " (" : "", STR_ARG(holder),
                            holder.p ? ")" : "");
     if (message.p != NULL)
         e->message = message;

@@ -43,19 +43,11 @@ struct board {
 
 /* ---- cards ---- */
 
-static struct str
-text_of(struct board *b, struct str raw)
-{
-    struct str s = raw_text(&b->c->a, raw);
-
-    return s.p != NULL ? s : STR("");
-}
-
 /* What happened, and why if anybody said so. */
 static struct str
 because(struct board *b, struct str what, struct str raw_reason)
 {
-    struct str reason = text_of(b, raw_reason);
+    struct str reason = raw_text(&b->c->a, raw_reason);
 
     return arena_printf(&b->c->a, "%.*s%s%.*s", STR_ARG(what),
                         reason.len > 0 ? ": " : "", STR_ARG(reason));
@@ -64,8 +56,8 @@ because(struct board *b, struct str what, struct str raw_reason)
 static struct str
 handed_over(struct board *b, struct str handoff)
 {
-    struct str from = text_of(b, raw_member(handoff, "from_agent"));
-    struct str to = text_of(b, raw_member(handoff, "to_agent"));
+    struct str from = raw_text(&b->c->a, raw_member(handoff, "from_agent"));
+    struct str to = raw_text(&b->c->a, raw_member(handoff, "to_agent"));
 
     return because(b, arena_printf(&b->c->a, "%.*s%s-> %.*s", STR_ARG(from),
                                    from.len > 0 ? " " : "",
@@ -77,13 +69,15 @@ handed_over(struct board *b, struct str handoff)
 static struct str
 why(struct board *b, const struct task *k)
 {
+    struct arena *a = &b->c->a;
+
     if (k->damaged.p != NULL)
         return STR("damaged: mcptask verify");
     if (task_status_ended(k->status))
-        return text_of(b, k->ev.note);
+        return raw_text(a, k->ev.note);
     if (k->needs_input)
-        return text_of(b, raw_member(task_open_question(k->f[F_QUESTIONS]),
-                                     "question"));
+        return raw_text(a, raw_member(task_open_question(k->f[F_QUESTIONS]),
+                                      "question"));
     if (k->status == TASK_HANDOFF_READY)
         return handed_over(b, k->f[F_HANDOFF]);
     if (k->status == TASK_EXHAUSTED)
@@ -113,7 +107,7 @@ static void
 put_card(struct board *b, struct buf *to, const struct task *k)
 {
     struct arena *a = &b->c->a;
-    struct str owner = text_of(b, k->f[F_CURRENT_OWNER]), reason = why(b, k);
+    struct str owner = raw_text(a, k->f[F_CURRENT_OWNER]), reason = why(b, k);
     size_t done = raw_list_n(k->f[F_COMPLETED_STEPS]);
     size_t all = done + raw_list_n(k->f[F_REMAINING_STEPS]);
     int64_t at = 0;
@@ -125,7 +119,7 @@ put_card(struct board *b, struct buf *to, const struct task *k)
     cli_span(age, store_now_ms(b->c->s.store) - at);
     put_line(to, arena_printf(a, "P%.*s %.*s", STR_ARG(k->f[F_PRIORITY]),
                               STR_ARG(k->ev.id)));
-    put_line(to, text_of(b, k->f[F_TITLE]));
+    put_line(to, raw_text(a, k->f[F_TITLE]));
     put_line(to, arena_printf(a, all > 0 ? "%.*s%s%s %zu/%zu" : "%.*s%s%s",
                               STR_ARG(owner), owner.len > 0 ? " " : "", age,
                               done, all));

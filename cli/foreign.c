@@ -182,8 +182,7 @@ put_notes(struct arena *a, struct json_w *w, const struct json_tok *t)
 
     for (i = 0, t++; i < n; i++, t += t->span) {
         s = json_str(a, json_get(t, "description"));
-        buf_printf(&b, "%s%.*s", b.len > 0 ? "\n" : "", (int)s.len,
-                   s.p ? s.p : "");
+        buf_printf(&b, "%s%.*s", b.len > 0 ? "\n" : "", STR_ARG(s));
     }
     json_string(w, buf_view(&b));
     buf_fini(&b);

@@ -543,8 +543,7 @@ look(struct run *r)
         r->cancelled = true;
         stop(r, plain(&c->kept, arena_printf(&c->a, "%.*s asked to stop%s%.*s",
                                              STR_ARG(by), why.p ? ": " : "",
-                                             (int)why.len,
-                                             why.p ? why.p : "")));
+                                             STR_ARG(why))));
     } else if (task_status_ended(k.status)) {
         stop(r, "the task has ended");
     }

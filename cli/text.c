@@ -265,15 +265,15 @@ int
 cli_refuse(const struct cli *c, const struct task_error *e)
 {
     size_t from = c != NULL && c->shown_ms > 0 ? sizeof(WIPE) - 1 : 0;
-    bool json = c != NULL && c->json, next = e->next.p != NULL;
+    bool json = c != NULL && c->json;
     struct buf b = {0};
 
     if (json)
         view_error_json(&b, e);
     else
         buf_printf(&b, "%.*smcptask: %.*s%s%.*s", (int)from, WIPE,
-                   STR_ARG(e->message), next ? ": " : "",
-                   STR_ARG(next ? e->next : STR("")));
+                   STR_ARG(e->message), e->next.p != NULL ? ": " : "",
+                   STR_ARG(e->next));
     cli_safe(&b, json ? 0 : from, json);
     buf_char(&b, '\n');
     cli_say(STDERR_FILENO, &b);

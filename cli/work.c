@@ -84,7 +84,7 @@ fail_none(struct cli *c, const struct task_receipt *r)
     put_reasons(c, &b, "held", why.held, why.holders);
     rc = cli_fail(c, ERR_NOT_FOUND, "no task is ready%s%.*s",
                   why.partial ? " among those that were looked at" : "",
-                  (int)b.len, b.len > 0 ? b.p : "");
+                  STR_ARG(buf_view(&b)));
     buf_fini(&b);
     return rc;
 }

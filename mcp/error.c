@@ -97,8 +97,7 @@ put_fault(struct json_w *w, const struct mcp_fault *f)
     char message[MAX_SHOWN + 128];
 
     text_put(message, sizeof(message), "%s%s%.*s", f->text,
-             about.len > 0 ? ": " : "", (int)about.len,
-             about.len > 0 ? about.p : "");
+             about.len > 0 ? ": " : "", STR_ARG(about));
     json_obj(w);
     json_put_int(w, "code", f->code);
     json_put_z(w, "message", message);

@@ -236,9 +236,8 @@ write_standup(struct brief *p)
 static int
 refuse(struct mcp_call *c, const struct task_error *e)
 {
-    struct str next = e->next.p ? e->next : STR("");
     struct str why = arena_printf(c->arena, "%.*s%s%.*s", STR_ARG(e->message),
-                                  next.len ? "; " : "", STR_ARG(next));
+                                  e->next.p ? "; " : "", STR_ARG(e->next));
 
     c->why = why.p;
     return why.p && e->code != ERR_NOMEM ? ERR_INVALID : ERR_NOMEM;
