@@ -15,28 +15,29 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHUNK (64 * 1024)
 #define MAX_INPUT (2 * 1024 * 1024) /* a state, escaped */
+
+int
+cli_args_input(struct cli *c, int fd, size_t max, struct str *out)
+{
+    char *p = arena_alloc(&c->a, max + 1);
+    ssize_t n = p == NULL ? -1 : 1;
+
+    for (*out = (struct str){p, 0}; n > 0 && out->len <= max;
+         out->len += n > 0 ? (size_t)n : 0)
+        n = read(fd, p + out->len, max + 1 - out->len);
+    return p == NULL ? ERR_NOMEM : n < 0 ? ERR_IO : 0;
+}
 
 int
 cli_args_read(struct cli *c, const struct json_tok **root)
 {
-    struct buf b = {0};
     struct str text;
-    ssize_t n;
-    char *p;
-    int rc;
+    int rc = cli_args_input(c, STDIN_FILENO, MAX_INPUT, &text);
 
-    do {
-        p = buf_room(&b, CHUNK);
-        n = p != NULL ? read(STDIN_FILENO, p, CHUNK) : 0;
-        b.len += n > 0 ? (size_t)n : 0;
-    } while (n > 0 && b.len <= MAX_INPUT);
-    text = arena_str(&c->a, buf_view(&b));
-    rc = b.err || text.p == NULL ? ERR_NOMEM
-         : n != 0                ? ERR_SYNTAX
-                                 : json_parse(&c->a, text, root, NULL);
-    buf_fini(&b);
+    if (rc == 0)
+        rc = text.len > MAX_INPUT ? ERR_SYNTAX
+                                  : json_parse(&c->a, text, root, NULL);
     if (rc == ERR_NOMEM)
         return cli_fail_store(c, rc);
     if (rc == 0 && (*root)->type == JSON_OBJECT)

@@ -7,6 +7,9 @@
 #include "json.h"
 #include "task/change.h"
 
+/* Reads fd to its end, or max + 1 bytes, into c->a. 0, ERR_NOMEM, or ERR_IO
+   with errno. */
+int cli_args_input(struct cli *c, int fd, size_t max, struct str *out);
 /* Reads standard input, a JSON object, into *root, which lives in c->a.
    Returns 0, or an exit code after printing the error. */
 int cli_args_read(struct cli *c, const struct json_tok **root);

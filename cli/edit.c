@@ -128,16 +128,11 @@ read_content(struct cli *c, const char *path, struct str *out)
 {
     bool in = strcmp(path, "-") == 0;
     int fd = in ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    char *p = arena_alloc(&c->a, ARTIFACT_MAX + 1);
-    ssize_t n = p == NULL || fd < 0 ? -1 : 1;
+    int rc = fd < 0 ? ERR_IO : cli_args_input(c, fd, ARTIFACT_MAX, out);
 
-    for (out->len = 0; n > 0 && out->len <= ARTIFACT_MAX;
-         out->len += n > 0 ? (size_t)n : 0)
-        n = read(fd, p + out->len, ARTIFACT_MAX + 1 - out->len);
-    out->p = p;
-    if (n < 0)
-        return p == NULL ? cli_fail_store(c, ERR_NOMEM)
-                         : cli_fail_errno(c, ERR_INVALID, path);
+    if (rc != 0)
+        return rc == ERR_NOMEM ? cli_fail_store(c, rc)
+                               : cli_fail_errno(c, ERR_INVALID, path);
     if (!in)
         close(fd);
     if (out->len > ARTIFACT_MAX)
