@@ -487,28 +487,42 @@ become(struct run *r, int out)
     _exit(err == ENOENT ? 127 : 126); /* as sh does */
 }
 
+/* Forks. *fd is an end of a pipe from the child. Returns as fork does, and -1
+   after printing the error. */
+static pid_t
+fork_piped(struct run *r, int *fd)
+{
+    int to[2];
+    pid_t pid = pipe(to) == 0 ? fork() : -1;
+
+    if (pid < 0) {
+        cli_fail(r->c, ERR_NOMEM, "the command cannot be started: %s",
+                 err_text(errno));
+        return pid;
+    }
+    close(to[pid != 0]);
+    *fd = to[pid == 0];
+    fcntl(*fd, F_SETFD, FD_CLOEXEC);
+    return pid;
+}
+
 static int
 start(struct run *r)
 {
     struct sigaction sa = {.sa_handler = on_signal};
-    int out[2], rc = pipe(out);
 
     sigaction(SIGCHLD, &sa, NULL); /* each interrupts poll */
     sigaction(SIGTERM, &sa, NULL);
     r->kept = malloc(HEAD + TAIL);
     r->begun_ms = clock_mono_ms();
-    r->pid = rc == 0 && r->kept != NULL ? fork() : -1;
+    if (r->kept == NULL)
+        return cli_fail_store(r->c, ERR_NOMEM);
+    r->pid = fork_piped(r, &r->in);
     if (r->pid < 0)
-        return cli_fail(r->c, ERR_NOMEM, "the command cannot be started: %s",
-                        err_text(errno));
-    if (r->pid == 0) {
-        fcntl(out[0], F_SETFD, FD_CLOEXEC);
-        fcntl(out[1], F_SETFD, FD_CLOEXEC);
-        become(r, out[1]);
-    }
+        return CLI_STORE;
+    if (r->pid == 0)
+        become(r, r->in);
     setpgid(r->pid, r->pid); /* in both processes: either may be first */
-    close(out[1]);
-    r->in = out[0];
     fcntl(r->in, F_SETFL, O_NONBLOCK);
     write_file(r);
     r->renew_ms = r->begun_ms + (int64_t)r->renew_each;
@@ -699,24 +713,6 @@ supervise(struct run *r)
 }
 
 /* ---- the watcher ---- */
-
-/* Forks. *fd is an end of a pipe from the child. Returns as fork does, and -1
-   after printing the error. */
-static pid_t
-fork_piped(struct run *r, int *fd)
-{
-    int to[2];
-    pid_t pid = pipe(to) == 0 ? fork() : -1;
-
-    if (pid < 0) {
-        cli_fail(r->c, ERR_NOMEM, "%s", err_text(errno));
-        return pid;
-    }
-    close(to[pid != 0]);
-    *fd = to[pid == 0];
-    fcntl(*fd, F_SETFD, FD_CLOEXEC);
-    return pid;
-}
 
 /* Starts the supervisor and returns its exit code. If it is killed, reports
    that once the command has ended, and ends by a signal like it. */
