@@ -64,9 +64,10 @@ $(B)/base/base.o: STD += -D_DEFAULT_SOURCE -fno-builtin-memcpy
 $(B)/mcptask.o: STD += $(filter -D%,$(PACK_$(WAY)))
 $(B)/board/page.o: $(B)/page.inc
 $(B)/cli/help.o: $(B)/help.inc
+$(B)/tools/tools.o: $(B)/tools.inc
 
-# The page, stripped of comments and indentation, and the help text: compressed,
-# as the bytes of a C array.
+# The page, stripped of comments and indentation, the help text, and what tools
+# do, with a NUL before each: compressed, as the bytes of a C array.
 PACK = gzip -9n | od -An -v -tu1 | sed 's/[0-9][0-9]*/&,/g'
 $(B)/page.inc: board/board.html board/board.sed Makefile
 	@mkdir -p $(B)
@@ -74,6 +75,9 @@ $(B)/page.inc: board/board.html board/board.sed Makefile
 $(B)/help.inc: cli/help.txt Makefile
 	@mkdir -p $(B)
 	$(Q)<$< $(PACK) >$@
+$(B)/tools.inc: tools/tools.txt Makefile
+	@mkdir -p $(B)
+	$(Q)awk '{ printf /^@/ ? "%s" : " %s", $$0 }' $< | tr @ '\000' | $(PACK) >$@
 
 include tests/tests.mk
 include packaging/install.mk

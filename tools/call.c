@@ -16,6 +16,7 @@
 #include "task/artifact.h"
 #include "task/view.h"
 #include "base/base64.h"
+#include "base/text.h"
 
 #include <string.h>
 
@@ -24,6 +25,19 @@
 #define OWN_MARK 8     /* in the name of an agent that gives none */
 
 enum { LOG_WARNING = 4, LOG_DEBUG = 7 }; /* RFC 5424 */
+
+const char *
+tools_text(const struct tools *s, const char *name)
+{
+    const char *p = s->texts.p, *end = p + s->texts.len;
+    size_t n = strlen(name);
+
+    do {
+        p += strlen(p) + 1;
+        ASSERT(p < end);
+    } while (strncmp(p, name, n) != 0 || p[n] != ' ');
+    return p + n + 1;
+}
 
 int
 tools_error(struct mcp_call *c, const struct task_error *e)

@@ -21,7 +21,11 @@ struct tools {
     struct mcp_catalogue catalogue;
     struct mcp_tool tool[TASK_N_TOOLS]; /* the ones it offers */
     struct arena schemas; /* their input schemas */
+    struct str texts;     /* of tools/tools.txt */
 };
+
+/* The text of this name. */
+const char *tools_text(const struct tools *s, const char *name);
 
 /* Writes the error, which is an answer: returns 0, or ERR_NOMEM. */
 int tools_error(struct mcp_call *c, const struct task_error *e);

@@ -11,6 +11,7 @@
 
 #include "tools/prompts.h"
 #include "task/view.h"
+#include "tools/call.h"
 #include "tools/get.h"
 #include "tools/uri.h"
 
@@ -20,6 +21,7 @@
 #define DAY_MS (24 * 60 * 60 * 1000)
 
 struct brief {
+    const struct tools *s;
     struct tasks *t;
     struct task_ctx x;
     struct task_args args;
@@ -139,10 +141,7 @@ write_resume(struct brief *p)
             rc = put_some(p, "Ready", &ready);
     }
     put_agent(p, "as agent", ARG_AGENT);
-    buf_z(&p->b, ". Take it with claim_task, or without that tool with "
-          "update_task, status in_progress and yourself as agent; "
-          "save_checkpoint after each step; give test_results with "
-          "status done; if you have to stop before, handoff_task.");
+    buf_z(&p->b, tools_text(p->s, "resume"));
     return rc;
 }
 
@@ -154,11 +153,7 @@ write_brief(struct brief *p)
     buf_printf(&p->b, "Hand over the task %.*s",
                STR_ARG(p->args.v[F_TASK_ID]));
     put_agent(p, "to_agent", ARG_TO_AGENT);
-    buf_z(&p->b, ". Call handoff_task once, yourself as from_agent, with the "
-          "reason, a resume_prompt that a stranger could follow, and "
-          "completed_steps, remaining_steps, decisions, failed_approaches, "
-          "test_results, branch, commit and dirty as they really are; lists "
-          "replace those below.");
+    buf_z(&p->b, tools_text(p->s, "brief"));
     return put_task(p);
 }
 
@@ -248,7 +243,7 @@ static int
 run(struct mcp_call *c)
 {
     const struct tools *s = c->ctx;
-    struct brief p = {.t = s->t};
+    struct brief p = {.s = s, .t = s->t};
     int rc = tools_args(c, &p.x, &p.args);
 
     if (rc != 0)
