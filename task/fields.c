@@ -406,32 +406,37 @@ task_field_of(struct str name)
 /* ---- as clients are shown it ---- */
 
 /* What a name does not say by itself, in the tool that agents read first. */
-static const struct {
-    uint8_t tool, arg;
-    char text[50];
-} meanings[] = {
-    {TOOL_CREATE, F_PRIORITY, "0 most urgent, 2 default"},
-    {TOOL_CREATE, ARG_TASKS, "up to 50 of these instead; \"#0\" is the first"},
-    {TOOL_CREATE, ARG_AGENT, "your own name"},
-    {TOOL_CREATE, ARG_IDEMPOTENCY_KEY, "a retry gets the first answer"},
-    {TOOL_GET, ARG_OFFSET, "in an artifact; below 0: from its end"},
-    {TOOL_GET, ARG_MATCH, "only the artifact's lines with this"},
-    {TOOL_GET, ARG_LINES, "around each match"},
-    {TOOL_GET, F_VERSION, "a past state"},
-    {TOOL_GET, ARG_SINCE_SEQ, "only later events"},
-    {TOOL_UPDATE, ARG_EXPECTED_VERSION, "refused if it is another"},
-    {TOOL_CLAIM, ARG_LEASE_SECONDS, "900 by default"},
-    {TOOL_WAIT, ARG_UNTIL, "change by default; or a status"},
-    {TOOL_WAIT, ARG_SINCE_SEQ, "only what came after this event"},
-};
+#define MEANINGS(X) \
+    X(CREATE, F_PRIORITY, "0 most urgent, 2 default") \
+    X(CREATE, ARG_TASKS, "up to 50 of these instead; \"#0\" is the first") \
+    X(CREATE, ARG_AGENT, "your own name") \
+    X(CREATE, ARG_IDEMPOTENCY_KEY, "a retry gets the first answer") \
+    X(GET, ARG_OFFSET, "in an artifact; below 0: from its end") \
+    X(GET, ARG_MATCH, "only the artifact's lines with this") \
+    X(GET, ARG_LINES, "around each match") \
+    X(GET, F_VERSION, "a past state") \
+    X(GET, ARG_SINCE_SEQ, "only later events") \
+    X(UPDATE, ARG_EXPECTED_VERSION, "refused if it is another") \
+    X(CLAIM, ARG_LEASE_SECONDS, "900 by default") \
+    X(WAIT, ARG_UNTIL, "change by default; or a status") \
+    X(WAIT, ARG_SINCE_SEQ, "only what came after this event")
 
 static void
 put_meaning(struct json_w *w, const struct row *r, unsigned tools)
 {
-    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
-        if (tools == 1u << meanings[i].tool &&
-            r == &task_rows[meanings[i].arg])
-            json_put_z(w, "description", meanings[i].text);
+#define ROW(tool, arg, text) {TOOL_##tool, arg},
+#define MEANING(tool, arg, text) text "\0"
+    static const struct {
+        uint8_t tool, arg;
+    } rows[] = {MEANINGS(ROW)};
+    static const char meanings[] = MEANINGS(MEANING);
+    const char *text = meanings;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (tools == 1u << rows[i].tool && r == &task_rows[rows[i].arg])
+            json_put_z(w, "description", text);
+        text += strlen(text) + 1;
+    }
 }
 
 static void put_schema(struct json_w *w, const struct row *r, size_t n,
