@@ -6,60 +6,68 @@
 #include <errno.h>
 #include <string.h>
 
-/* Indexed by the code's magnitude. The names are part of the interface to
+/* In the order of the codes, ERR_MORE first. They are part of the interface to
    agents: several codes share one if the caller would do the same for each, and
    names never change. */
-static const struct {
-    char name[21];
-    bool retryable;
-} errors[] = {
-    [-ERR_MORE] = {"invalid_argument", false},
-    [-ERR_SYNTAX] = {"invalid_argument", false},
-    [-ERR_NOMEM] = {"out_of_memory", true},
-    [-ERR_INVALID] = {"invalid_argument", false},
-    [-ERR_NOT_FOUND] = {"not_found", false},
-    [-ERR_EXISTS] = {"already_exists", false},
-    [-ERR_TOO_LARGE] = {"too_large", false},
-    [-ERR_VERSION] = {"version_conflict", false},
-    [-ERR_NOT_OWNER] = {"not_owner", false},
-    [-ERR_BLOCKED] = {"blocked", true},
-    [-ERR_TRANSITION] = {"invalid_transition", false},
-    [-ERR_TERMINAL] = {"terminal", false},
-    [-ERR_CYCLE] = {"dependency_cycle", false},
-    [-ERR_IDEMPOTENCY] = {"idempotency_conflict", false},
-    [-ERR_EVIDENCE] = {"evidence_required", false},
-    [-ERR_BUSY] = {"store_busy", true},
-    [-ERR_FULL] = {"store_full", true},
-    /* After a failed sync the process writes no more, so a retry here is
-       useless. */
-    [-ERR_IO] = {"store_error", false},
-    [-ERR_READONLY] = {"store_readonly", false},
-    [-ERR_DAMAGED] = {"store_error", false},
-    [-ERR_FORMAT] = {"store_error", false},
-    [-ERR_UNKNOWN] = {"store_error", false},
-    [-ERR_UNAUTHORIZED] = {"unauthorized", false},
-    [-ERR_CAPABILITY] = {"unauthorized", false},
-    [-ERR_LEASE] = {"lease_held", true},
-    [-ERR_UNREACHABLE] = {"store_unreachable", true},
-    [-ERR_AGAIN] = {"store_busy", true},
-    [-ERR_SKEW] = {"clock_skew", false},
-};
+static const char names[] =
+    "invalid_argument\0"     /* ERR_MORE */
+    "invalid_argument\0"     /* ERR_SYNTAX */
+    "out_of_memory\0"        /* ERR_NOMEM */
+    "invalid_argument\0"     /* ERR_INVALID */
+    "not_found\0"            /* ERR_NOT_FOUND */
+    "already_exists\0"       /* ERR_EXISTS */
+    "too_large\0"            /* ERR_TOO_LARGE */
+    "version_conflict\0"     /* ERR_VERSION */
+    "not_owner\0"            /* ERR_NOT_OWNER */
+    "blocked\0"              /* ERR_BLOCKED */
+    "invalid_transition\0"   /* ERR_TRANSITION */
+    "terminal\0"             /* ERR_TERMINAL */
+    "dependency_cycle\0"     /* ERR_CYCLE */
+    "idempotency_conflict\0" /* ERR_IDEMPOTENCY */
+    "evidence_required\0"    /* ERR_EVIDENCE */
+    "store_busy\0"           /* ERR_BUSY */
+    "store_full\0"           /* ERR_FULL */
+    "store_error\0"          /* ERR_IO */
+    "store_readonly\0"       /* ERR_READONLY */
+    "store_error\0"          /* ERR_DAMAGED */
+    "store_error\0"          /* ERR_FORMAT */
+    "store_error\0"          /* ERR_UNKNOWN */
+    "unauthorized\0"         /* ERR_UNAUTHORIZED */
+    "unauthorized\0"         /* ERR_CAPABILITY */
+    "lease_held\0"           /* ERR_LEASE */
+    "store_unreachable\0"    /* ERR_UNREACHABLE */
+    "store_busy\0"           /* ERR_AGAIN */
+    "clock_skew\0"           /* ERR_SKEW */;
 
-#define ERRORS_N ((int)(sizeof(errors) / sizeof(errors[0])))
+/* After a failed sync the process writes no more, so a retry after ERR_IO is
+   useless. */
+#define BIT(err) (1u << -(err))
+#define RETRYABLE (BIT(ERR_NOMEM) | BIT(ERR_BLOCKED) | BIT(ERR_BUSY) | \
+    BIT(ERR_FULL) | BIT(ERR_LEASE) | BIT(ERR_UNREACHABLE) | BIT(ERR_AGAIN))
+
+/* A code without a name is our fault, not the caller's. */
+static bool
+is_known(int err)
+{
+    return err < 0 && err >= ERR_SKEW;
+}
 
 const char *
 err_name(int err)
 {
-    /* A code without an entry is our fault, not the caller's. */
-    if (err >= 0 || err <= -ERRORS_N)
+    const char *name = names;
+
+    if (!is_known(err))
         return "store_error";
-    return errors[-err].name;
+    while (++err < 0)
+        name += strlen(name) + 1;
+    return name;
 }
 
 bool
 err_retryable(int err)
 {
-    return err < 0 && err > -ERRORS_N && errors[-err].retryable;
+    return is_known(err) && RETRYABLE >> -err & 1;
 }
 
 /* ---- errno ---- */
