@@ -15,15 +15,14 @@
 #include <string.h>
 
 static const char statuses[] =
-    "200 OK\0" "202 Accepted\0" "204 No Content\0" "304 Not Modified\0"
-    "400 Bad Request\0"
+    "200 OK\0" "202 Accepted\0" "304 Not Modified\0" "400 Bad Request\0"
     "401 Unauthorized\0" "403 Forbidden\0" "404 Not Found\0"
     "405 Method Not Allowed\0" "406 Not Acceptable\0"
-    "408 Request Timeout\0" "409 Conflict\0" "413 Content Too Large\0"
+    "408 Request Timeout\0" "413 Content Too Large\0"
     "414 URI Too Long\0" "415 Unsupported Media Type\0"
     "417 Expectation Failed\0" "429 Too Many Requests\0"
     "431 Request Header Fields Too Large\0"
-    "500 Internal Server Error\0" "501 Not Implemented\0"
+    "501 Not Implemented\0"
     "503 Service Unavailable\0" "505 HTTP Version Not Supported\0";
 
 /* "404 Not Found" */
@@ -100,7 +99,7 @@ void
 http_reply(struct http_conn *c, int status, const char *fields,
            const char *type, struct str body)
 {
-    bool has_body = status != 204 && status != 304;
+    bool has_body = status != 304;
     struct buf *b = &c->out;
 
     if (!begin_reply(c, status, type, fields))
