@@ -49,15 +49,19 @@ take_prefix(struct str prefix, struct etcd_url *out)
         return "needs a prefix after the addresses, as /mcptask/main";
     if (prefix.len > HEAD_PREFIX)
         return "the prefix is longer than 128 bytes";
+    if (prefix.p[0] == '/' || prefix.p[prefix.len - 1] == '/')
+        return "a prefix neither begins nor ends with a slash";
     for (size_t i = 0; i < prefix.len; i++) {
         char c = text_lower(prefix.p[i]);
+        bool next_ends = i + 2 >= prefix.len || prefix.p[i + 2] == '/';
 
         if ((c < 'a' || c > 'z') && (c < '0' || c > '9') &&
             strchr(others, c) == NULL)
             return "a prefix has letters, digits and . _ - / only";
+        if (c == '/' && next_ends) /* a store at a/s would be swept by one at a,
+                                      whose snapshots are there */
+            return "what is behind a slash needs two characters or more";
     }
-    if (prefix.p[0] == '/' || prefix.p[prefix.len - 1] == '/')
-        return "a prefix neither begins nor ends with a slash";
     memcpy(out->prefix, prefix.p, prefix.len);
     out->prefix[prefix.len] = '\0';
     return NULL;

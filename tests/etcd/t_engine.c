@@ -538,7 +538,8 @@ test_url(void)
         "etcd://127.0.0.1/x", "etcd://host:1/x", "etcd://127.0.0.1:1/a b",
         "etcd://127.0.0.1:1/x?reads=some", "etcd://127.0.0.1:1/x?other=1",
         "etcd://127.0.0.1:1/x?patience=1", "etcd://127.0.0.1:1/x?shared=2",
-        "etcd://127.0.0.1:1/x?artifacts=x"};
+        "etcd://127.0.0.1:1/x?artifacts=x", "etcd://127.0.0.1:1/x/s",
+        "etcd://127.0.0.1:1/x/s/main"};
     const struct remote *r;
     struct etcd_url u;
     char why[256];
@@ -548,13 +549,13 @@ test_url(void)
               ERR_INVALID);
         CHECK(why[0] != '\0');
     }
-    CHECK(etcd_url_read(STR("etcd://127.0.0.1:1,[::1]:2/a/b?reads=local"
+    CHECK(etcd_url_read(STR("etcd://127.0.0.1:1,[::1]:2/a/bc?reads=local"
                             "&shared=1&patience=700&artifacts=9"),
                         &u, why) == 0);
     CHECK(u.local_reads && u.shared && u.patience_ms == 700 &&
           u.artifacts_mib == 9);
     CHECK(str_is(u.endpoints, "127.0.0.1:1,[::1]:2"));
-    CHECK(strcmp(u.prefix, "a/b") == 0);
+    CHECK(strcmp(u.prefix, "a/bc") == 0);
 }
 
 int
