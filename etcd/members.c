@@ -16,6 +16,7 @@
 #include "base/text.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define OLDEST "3.4.0"
 #define BAD_FROM "3.5.0" /* they can lose data */
@@ -186,14 +187,33 @@ take_version(struct engine *e, const struct etcd_answer *a)
     return e->members.asking ? ERR_MORE : ERR_NOMEM;
 }
 
-/* It answers: says how fast, or that its clock is wrong. */
+/* Whether this is the head of the store in use. */
+static bool
+is_ours(struct engine *e, struct str body)
+{
+    struct txn_answer t;
+    struct txn_kv kv;
+    struct head h;
+
+    arena_reset(&e->mem);
+    return txn_read(&e->mem, body, true, &t) == 0 &&
+           txn_only(&e->mem, &t, 0, &kv) == 0 && head_parse(kv.value, &h) &&
+           strcmp(h.epoch, e->mine.epoch) == 0;
+}
+
+/* It answers: says how fast, or that its clock is wrong, or that it is not in
+   the cluster of the one in use: nodes that were set up apart are healthy. */
 static int
-take_head(struct engine *e)
+take_head(struct engine *e, struct str body)
 {
     int64_t wrong_ms = e->members.of[e->members.at].dated
                            ? skew_of(e, e->members.at) - members_skew(e) : 0;
     const char *name = etcd_endpoint(e->members.client);
 
+    if (e->attached && !is_ours(e, body))
+        return engine_fail(e, ERR_FORMAT, "%s: is in another cluster than %s, "
+                           "without this store; join them, see docs/cluster.md",
+                           name, etcd_endpoint(e->client));
     return llabs(wrong_ms) > REMOTE_SKEW_MS
                ? engine_fail(e, ERR_SKEW, "%s: its clock is %lld ms %s those "
                              "of the others; set it", name, llabs(wrong_ms),
@@ -219,7 +239,7 @@ members_examined(struct engine *e)
     else if (e->members.examining == EXAMINE_VERSION)
         rc = take_version(e, &a);
     else
-        rc = take_head(e);
+        rc = take_head(e, a.body);
     if (rc != ERR_MORE)
         e->members.examining = EXAMINE_NOT;
     return rc == ERR_UNKNOWN ? ERR_UNREACHABLE : rc;

@@ -220,6 +220,27 @@ test_examine(void)
     end();
 }
 
+/* Nodes that were set up apart are healthy, each in a cluster of its own. */
+static void
+test_apart(void)
+{
+    const char *other = "1 0123456789abcdef 0 00000000000000000000000000000000 "
+                        "00000000";
+
+    begin();
+    CHECK(pull(&a) == 0);
+    commit(&a, "k/a", 1);
+    is_found(1, 0, "answers in");
+    g[1]->map = &g[1]->own;
+    is_found(1, ERR_FORMAT, ": is in another cluster than 127.0.0.1:");
+    gw_set(g[1]->map, STR("t/main/head"), str_of(other), 0, 2);
+    is_found(1, ERR_FORMAT, "another cluster");
+    is_found(0, 0, "answers in");
+    g[1]->map = g[0]->map;
+    is_found(1, 0, "answers in");
+    end();
+}
+
 /* What to do about etcd's quota stands in the error. */
 static void
 test_full(void)
@@ -393,6 +414,7 @@ main(void)
     test_clocks();
     test_return();
     test_examine();
+    test_apart();
     test_full();
     test_many_dead();
     test_late_lease();
