@@ -236,7 +236,7 @@ read_auth(char auth[AUTH_MAX], char why[256])
         close(fd);
     auth[n > 0 ? n : 0] = '\0';
     auth[text_until(auth, "\r\n")] = '\0';
-    if (strchr(auth, ':') != NULL)
+    if (auth[0] != ':' && strchr(auth, ':') != NULL)
         return 0;
     text_put(why, 256, "MCP_TASK_STORE_AUTH: %.150s: %s", path,
              fd < 0 ? wrong : "needs a line USER:PASSWORD");
@@ -248,7 +248,7 @@ read_auth(char auth[AUTH_MAX], char why[256])
 static int
 find_remote(struct cli_env *e, char why[256])
 {
-    char auth[AUTH_MAX];
+    char auth[AUTH_MAX], wrong[256];
     int rc;
 
     if (e->store == NULL)
@@ -256,7 +256,11 @@ find_remote(struct cli_env *e, char why[256])
     rc = read_auth(auth, why);
     if (rc == 0)
         rc = remote_new(&e->remote, str_of(e->store), str_of(auth),
-                        e->log_path, why);
+                        e->log_path, wrong);
+    else
+        return rc;
+    text_put(why, 256, "%s: %s", e->store == env_get("MCP_TASK_STORE")
+             ? "MCP_TASK_STORE" : "--store", wrong);
     return rc;
 }
 

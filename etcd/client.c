@@ -515,9 +515,9 @@ read_endpoints(struct etcd *e, struct str list, char why[256])
 
     while (list.p != NULL) {
         one = str_cut(&list, ',');
-        text_put(why, 256, "%.*s: an endpoint is a numeric address and a port: "
-                 "127.0.0.1:2379 or [::1]:2379", (int)(one.len < 64 ? one.len
-                                                                  : 64), one.p);
+        text_put(why, 256, "'%.*s': an endpoint needs an address and a port, "
+                 "as 127.0.0.1:2379 or [::1]:2379",
+                 (int)(one.len < 64 ? one.len : 64), one.p);
         if (e->n == ETCD_MAX_ENDPOINTS)
             text_put(why, 256, "more than %d endpoints", ETCD_MAX_ENDPOINTS);
         if (e->n == ETCD_MAX_ENDPOINTS || !read_endpoint(&e->at[e->n], one))

@@ -75,7 +75,7 @@ etcd_url_read(struct str text, struct etcd_url *out, char why[256])
 
     *out = (struct etcd_url){.patience_ms = PATIENCE_MS,
                               .artifacts_mib = ARTIFACTS_MIB};
-    wrong = str_starts(rest, SCHEME) ? NULL : "begins with etcd://";
+    wrong = str_starts(rest, SCHEME) ? NULL : "needs etcd:// in front";
     if (wrong == NULL) {
         rest = str_from(rest, sizeof(SCHEME) - 1);
         out->endpoints = str_cut(&rest, '/');
@@ -83,6 +83,11 @@ etcd_url_read(struct str text, struct etcd_url *out, char why[256])
         if (rest.p != NULL)
             rest = str_cut(&options, '?');
         wrong = take_prefix(rest, out);
+        if (memchr(out->endpoints.p, '@', out->endpoints.len) != NULL) {
+            /* It is not told: it may be a password. */
+            text = STR(SCHEME "...@");
+            wrong = "MCP_TASK_STORE_AUTH names a file with USER:PASSWORD";
+        }
         while (wrong == NULL && options.p != NULL) {
             struct str value = str_cut(&options, '&');
             struct str name = str_cut(&value, '=');

@@ -1316,6 +1316,19 @@ run 2 --port 65536
 has err '--port needs a number from 0 to 65535'
 run 2 --read-only=1 list
 has err '--read-only takes no value'
+run 2 --store http://127.0.0.1:2379/p list
+has err '--store: http://127.0.0.1:2379/p: needs etcd:// in front'
+run 2 --store etcd://127.0.0.1:2379,/p list
+has err "--store: '': an endpoint needs an address and a port"
+MCP_TASK_STORE=etcd://me:secret@127.0.0.1:2379/p run 2 list
+has err 'MCP_TASK_STORE: etcd://...@: MCP_TASK_STORE_AUTH names a file'
+lacks err secret
+(umask 077 && echo :secret >auth)
+MCP_TASK_STORE_AUTH=auth run 2 --store etcd://127.0.0.1:1/p list
+has err 'MCP_TASK_STORE_AUTH: auth: needs a line USER:PASSWORD'
+chmod 644 auth
+MCP_TASK_STORE_AUTH=auth run 2 --store etcd://127.0.0.1:1/p list
+has err 'auth: other users may use it: chmod 600'
 run 2 list --limit x
 has err 'list: --limit needs a number: usage'
 run 2 list --limit
