@@ -218,12 +218,13 @@ static const char *
 hosts_advice(int err, const char *why)
 {
     if (text_find(why, "gateway") != NULL)
-        return "with a configuration file etcd needs enable-grpc-gateway: true";
+        return "--store needs etcd's client port, 2379, without TLS; with a "
+               "configuration file etcd needs enable-grpc-gateway: true";
     if (text_find(why, "mcptask push") != NULL)
         return "mcptask help push";
     switch (err) {
     case ERR_UNREACHABLE:
-        return "start etcd; --store needs its client port, 2379";
+        return "start etcd; --store needs its client port, 2379, without TLS";
     case ERR_READONLY: case ERR_UNAUTHORIZED:
         return "MCP_TASK_STORE_AUTH needs a user who may write the prefix";
     case ERR_SKEW:

@@ -1193,6 +1193,10 @@ read -r line <&3
 has out 'answers /health, on the same store'
 MCP_TASK_BASE_DIR=$dir "$bin" doctor --port "${line##*:}" >out
 has out 'problem  http' 'serves another store: start it and the clients with'
+# It is no etcd either.
+MCP_TASK_BASE_DIR=$dir/etcd "$bin" --store "etcd://127.0.0.1:${line##*:}/p" \
+    doctor --port 1 >out
+has out 'problem  hosts' "client port, 2379, without TLS; with a configuration"
 kill -TERM $served
 wait $served
 exec 3<&-
