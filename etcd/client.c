@@ -177,6 +177,16 @@ lost(struct etcd *e, const char *what)
     return next(e, e->sent > 0, false);
 }
 
+/* Nothing came. To a token of before it was restored or set up again, etcd
+   answers only once its log is as long again: another one is taken. */
+static int
+late(struct etcd *e)
+{
+    if (e->alone || e->tries > 0)
+        buf_reset(&e->token, KEEP);
+    return lost(e, "no answer in time");
+}
+
 /* No gateway answers here; one may elsewhere. */
 static int
 alien(struct etcd *e)
@@ -615,7 +625,7 @@ etcd_step(struct etcd *e, struct etcd_answer *out)
              : e->phase == SEND  ? send_more(e)
                                  : receive(e);
         if (rc == ERR_MORE && e->phase >= SEND && clock_mono_ms() >= e->due)
-            rc = lost(e, "no answer in time");
+            rc = late(e);
     } while (rc > 0);
     *out = (struct etcd_answer){STR_NONE, "", e->skew_ms, e->maybe};
     if (rc == 0)

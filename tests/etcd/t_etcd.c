@@ -609,6 +609,28 @@ test_login_refused(void)
     stop();
 }
 
+/* An etcd that was set up again, or restored, does not answer an older token at
+   all: a new one is taken in time. */
+static void
+test_login_again(void)
+{
+    start_as(1, "m", "p");
+    hung = g[0];
+    g[0]->user = "m";
+    g[0]->password = "p";
+    g[0]->younger = true;
+    CHECK(ask("/v3/kv/range", RANGE) == 0);
+    gateway_expire(g[0]);
+    CHECK(ask("/v3/kv/range", RANGE) == 0);
+    CHECK(g[0]->logins == 3);
+    gateway_expire(g[0]); /* the only attempt here, but the first */
+    CHECK(etcd_begin_at(e, 0, "/v3/kv/range", STR(RANGE), 1000) == 0);
+    CHECK(finish() == ERR_UNKNOWN);
+    CHECK(etcd_begin_at(e, 0, "/v3/kv/range", STR(RANGE), 1000) == 0);
+    CHECK(finish() == 0);
+    stop();
+}
+
 /* ---- bells ---- */
 
 #define WATCH "{\"create_request\":{\"key\":\"YQ==\"}}"
@@ -823,6 +845,7 @@ main(void)
     test_no_leader();
     test_login();
     test_login_refused();
+    test_login_again();
     test_bell();
     test_bell_refused();
     test_skew();
