@@ -645,7 +645,7 @@ remote_watch(void *ctx, bool *write, int64_t *due_ms)
         return etcd_watch(e->members.client, write, due_ms);
     if (e->then != NULL)
         return etcd_watch(e->client, write, due_ms);
-    if (e->bell != NULL)
+    if (e->bell != NULL && e->attached) /* else nobody steps it */
         fd = etcd_bell_watch(e->bell, write, due_ms);
     due = ask < due ? ask : due;
     if (due < *due_ms)

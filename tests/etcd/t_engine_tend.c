@@ -108,6 +108,28 @@ test_shared(bool shared)
     end();
 }
 
+/* While the store in etcd cannot be used, nothing wakes the process. */
+static void
+test_rests(void)
+{
+    int64_t due;
+    bool write;
+
+    begin();
+    CHECK(pull(&a) == 0);
+    for (int i = 0; i < 10; i++) /* it hangs a bell */
+        CHECK(step(&a) == ERR_MORE || a.news.what == REMOTE_SAME);
+    CHECK(a.r->watch(a.r->ctx, &write, &due) >= 0);
+    drop_key("t/main/head");
+    CHECK(pull(&a) == ERR_FORMAT);
+    gateway_down(g[0]); /* that ends it */
+    gateway_up(g[0]);
+    CHECK(a.r->step(a.r->ctx, &a.news) == ERR_MORE);
+    CHECK(a.r->watch(a.r->ctx, &write, &due) < 0);
+    CHECK(due > clock_mono_ms());
+    end();
+}
+
 /* What most members say of the time counts, beginning with the first answer. */
 static void
 test_clocks(void)
@@ -411,6 +433,7 @@ main(void)
     test_patience(20000);
     test_shared(false);
     test_shared(true);
+    test_rests();
     test_clocks();
     test_return();
     test_examine();
