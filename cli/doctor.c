@@ -179,12 +179,16 @@ static void
 check_lock(struct doctor *d)
 {
     int rc = cli_try_lock(d->c);
+    const char *why = store_state(d->c->s.store)->why;
 
-    tell(d, "lock", rc == 0 ? NULL
-         : rc == ERR_BUSY ? "end the process that holds it (see fuser -v)"
-                          : "mcptask verify says more",
-         "%s.lock: %.*s", d->c->env->log_path,
-         STR_ARG(rc == 0 ? STR("is free") : cli_why(rc)));
+    if (rc == ERR_READONLY && why[0] != '\0')
+        tell(d, "lock", "see docs/cluster.md", "%s", why);
+    else
+        tell(d, "lock", rc == 0 ? NULL
+             : rc == ERR_BUSY ? "end the process that holds it (see fuser -v)"
+                              : "mcptask verify says more",
+             "%s.lock: %.*s", d->c->env->log_path,
+             STR_ARG(rc == 0 ? STR("is free") : cli_why(rc)));
 }
 
 static void

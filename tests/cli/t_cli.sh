@@ -1219,6 +1219,10 @@ echo "{\"task_id\":\"art\",\"title\":\"t\",\"artifacts\":[{\"artifact_id\":\"A\"
 \"name\":\"n\",\"size\":7,\"sha256\":\"$hex\"}]}" | "$bin" import - >out
 run 1 doctor --port 1
 has out 'problem  artifacts' 'artifacts: missing, and tasks have artifacts: restore'
+# Why nothing can be written is told, not that verify says more.
+run 1 --store 'etcd://127.0.0.1:1/p?patience=100' doctor --port 1
+has out 'problem  lock' 'a log of this host alone: to share it, mcptask push'
+lacks out 'verify says more'
 echo no directory >"$store"
 run 1 doctor --port 1
 has out 'problem  artifacts' 'artifacts: not a directory: restore it'
