@@ -81,8 +81,7 @@ put_list(struct json_w *w, const char *name, const char *const *values)
 {
     if (values[0] == NULL)
         return;
-    json_key(w, name);
-    json_arr(w);
+    json_put_arr(w, name);
     for (int i = 0; i < ENV_MAX_LIST && values[i] != NULL; i++)
         if (values[i][0] != '\0')
             json_z(w, values[i]);

@@ -66,8 +66,7 @@ ask_to_stop(struct cli *c, struct str agent)
     int rc;
 
     cli_args_begin(c, NULL, c->operand[0]);
-    json_key(&c->tool.w, "cancel_requested");
-    json_obj(&c->tool.w);
+    json_put_obj(&c->tool.w, "cancel_requested");
     cli_args_put(c, "reason", c->operand[1]);
     json_close(&c->tool.w);
     rc = cli_change(c, TOOL_UPDATE, &r);

@@ -197,8 +197,7 @@ put_links(struct arena *a, struct json_w *w, const struct json_tok *list)
     struct str id, parent = STR_NONE;
 
     json_splice(w, json_raw(list)); /* the other kinds stay in there */
-    json_key(w, "depends_on");
-    json_arr(w);
+    json_put_arr(w, "depends_on");
     for (i = 0, t = list + 1; i < n; i++, t += t->span) {
         id = json_str(a, json_get(t, "depends_on_id"));
         if (id.p != NULL && json_is(json_get(t, "type"), "parent-child"))

@@ -287,8 +287,7 @@ put_results(struct run *r, const struct task *k, int code, const char *how)
     struct json_w *w = &r->c->tool.w;
     size_t n = raw_list_n(old);
 
-    json_key(w, "test_results");
-    json_arr(w);
+    json_put_arr(w, "test_results");
     while ((item = raw_list_next(old, item)).p != NULL)
         if (n-- < TASK_MAX_RESULTS)
             json_splice(w, item);

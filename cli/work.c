@@ -170,8 +170,7 @@ cli_answer(struct cli *c)
     if (n == 1 && !refuses)
         return cli_misuse(c, "TEXT is required");
     cli_args_begin(c, NULL, c->operand[0]);
-    json_key(&c->tool.w, "answer");
-    json_obj(&c->tool.w);
+    json_put_obj(&c->tool.w, "answer");
     cli_args_put(c, "question_id", n > 2 || refuses ? c->operand[1] : NULL);
     cli_args_put(c, "text", n > 2 || !refuses ? c->operand[n - 1] : NULL);
     cli_args_put(c, "action",

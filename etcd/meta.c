@@ -21,8 +21,7 @@ meta_put(struct buf *b, const struct meta *m)
     json_put_z(&w, "min", MIN_VERSION);
     if (m->snap.id[0] != '\0') {
         head_text(&m->snap.head, head);
-        json_key(&w, "snap");
-        json_obj(&w);
+        json_put_obj(&w, "snap");
         json_put_z(&w, "id", m->snap.id);
         json_put_z(&w, "head", head);
         json_put_int(&w, "parts", (int64_t)m->snap.parts);

@@ -357,3 +357,17 @@ json_put_raw(struct json_w *w, const char *name, struct str raw)
     json_key(w, name);
     json_splice(w, raw);
 }
+
+void
+json_put_obj(struct json_w *w, const char *name)
+{
+    json_key(w, name);
+    json_obj(w);
+}
+
+void
+json_put_arr(struct json_w *w, const char *name)
+{
+    json_key(w, name);
+    json_arr(w);
+}

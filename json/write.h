@@ -37,6 +37,9 @@ void json_put_z(struct json_w *w, const char *name, const char *z);
 void json_put_int(struct json_w *w, const char *name, int64_t v);
 void json_put_bool(struct json_w *w, const char *name, bool v);
 void json_put_raw(struct json_w *w, const char *name, struct str raw);
+/* Opens an object, or an array, that is a member. */
+void json_put_obj(struct json_w *w, const char *name);
+void json_put_arr(struct json_w *w, const char *name);
 /* Appends before, unless it is NUL, and a member's name that needs no escapes,
    in quotes and with its colon. */
 void json_name(struct buf *b, char before, struct str name);

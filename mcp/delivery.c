@@ -303,7 +303,7 @@ send_question(const struct mcp_session *s, struct mcp_sink *to,
     if (!mcp_is_plain(k))
         mcp_put_related(&w, k->id);
     if (mcp_is_task_first(s, q)) {
-        mcp_key_obj(&w, "task");
+        json_put_obj(&w, "task");
         json_put_int(&w, "ttl", CALL_TTL_MS);
         json_close(&w);
     }

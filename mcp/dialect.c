@@ -15,7 +15,7 @@
 static void
 put_related(struct json_w *w, struct str id)
 {
-    mcp_key_obj(w, MCP_META "related-task");
+    json_put_obj(w, MCP_META "related-task");
     json_put_str(w, "taskId", id);
     json_close(w);
 }
@@ -23,7 +23,7 @@ put_related(struct json_w *w, struct str id)
 void
 mcp_put_related(struct json_w *w, struct str id)
 {
-    mcp_key_obj(w, "_meta");
+    json_put_obj(w, "_meta");
     put_related(w, id);
     json_close(w);
 }
@@ -39,7 +39,7 @@ mcp_put_said(struct json_w *w, struct str text, bool structured)
 {
     if (structured)
         json_put_raw(w, "structuredContent", text);
-    mcp_key_arr(w, "content");
+    json_put_arr(w, "content");
     json_obj(w);
     json_put_z(w, "type", "text");
     json_put_str(w, "text", text);
@@ -122,7 +122,7 @@ mcp_put_task(struct json_w *w, const struct mcp *m, struct arena *a,
         mcp_put_inputs(w, q);
     } else if (k->status == CALL_COMPLETED) {
         /* A result within a result has to name its own type. */
-        mcp_key_obj(w, "result");
+        json_put_obj(w, "result");
         json_put_z(w, "resultType", "complete");
         mcp_put_outcome(w, m, a, k, rev);
         json_close(w);
@@ -143,10 +143,10 @@ mcp_put_created(struct request *r, const struct call *k)
                  call_status_ended(k->status) ? CALL_WORKING : k->status);
         return;
     }
-    mcp_key_obj(w, "task");
+    json_put_obj(w, "task");
     put_task(w, m, k, r->rev, CALL_WORKING);
     json_close(w);
-    mcp_key_obj(w, "_meta");
+    json_put_obj(w, "_meta");
     json_put_str(w, MCP_META "model-immediate-response",
                  arena_printf(r->call.arena, "%s continues as task %.*s, which "
                               "its client watches. Do something else "

@@ -76,7 +76,7 @@ mcp_fault_of(const struct request *r, int err)
 static void
 put_data(struct json_w *w, const struct mcp_fault *f)
 {
-    mcp_key_obj(w, "data");
+    json_put_obj(w, "data");
     if (f->code == RPC_UNSUPPORTED_VERSION) {
         json_key(w, "supported");
         mcp_put_versions(w);

@@ -59,7 +59,7 @@ put_subs(struct json_w *w, const struct mcp_listener *to, bool calls,
         if (to->subs[i].call != calls)
             continue;
         if (!open)
-            mcp_key_arr(w, name);
+            json_put_arr(w, name);
         open = true;
         json_z(w, to->subs[i].uri);
     }
@@ -75,7 +75,7 @@ acknowledge(const struct request *r, const struct mcp_listener *to)
     mcp_open_message(&w, r->run.notes, NULL,
                      STR("notifications/subscriptions/acknowledged"));
     mcp_put_tag(&w, r->id);
-    mcp_key_obj(&w, "notifications");
+    json_put_obj(&w, "notifications");
     for (unsigned i = 0; i < MCP_N_LISTS; i++)
         if (to->lists >> i & 1)
             json_put_bool(&w, mcp_lists[i].wanted, true);

@@ -151,7 +151,7 @@ mcp_give_notes(struct str notes,
 void
 mcp_put_tag(struct json_w *w, struct str tag)
 {
-    mcp_key_obj(w, "_meta");
+    json_put_obj(w, "_meta");
     json_put_raw(w, MCP_SUBSCRIPTION, tag);
     json_close(w);
 }

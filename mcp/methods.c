@@ -307,7 +307,7 @@ put_server(struct json_w *w, const char *key, const struct request *r)
 {
     const struct mcp_catalogue *c = r->m->m->cat;
 
-    mcp_key_obj(w, key);
+    json_put_obj(w, key);
     json_put_z(w, "name", c->name);
     put_title(w, c->title, r->rev);
     json_put_z(w, "version", c->version);
@@ -336,9 +336,9 @@ put_capabilities(struct json_w *w, const struct request *r)
                                 [PROMPTS] = c->prompts_change,
                                 [RESOURCES] = true};
 
-    mcp_key_obj(w, "capabilities");
+    json_put_obj(w, "capabilities");
     if (is_modern(r) && (tasks || ui)) {
-        mcp_key_obj(w, "extensions");
+        json_put_obj(w, "extensions");
         if (tasks)
             json_put_raw(w, MCP_META "tasks", STR("{}"));
         if (ui)
@@ -353,7 +353,7 @@ put_capabilities(struct json_w *w, const struct request *r)
         if (!offers(r->m->m, (enum feature)f) ||
             (f == COMPLETIONS && r->rev < MCP_2025_03_26))
             continue;
-        mcp_key_obj(w, feature_names[f]);
+        json_put_obj(w, feature_names[f]);
         if (f == RESOURCES)
             json_put_bool(w, "subscribe", true);
         if (changes[f])
@@ -405,7 +405,7 @@ put_tool(struct json_w *w, const struct mcp_tool *t, const struct request *r)
     put_text(w, "description", t->description);
     json_put_raw(w, "inputSchema", str_of(t->input_schema));
     if (rev >= MCP_2025_03_26) {
-        mcp_key_obj(w, "annotations");
+        json_put_obj(w, "annotations");
         if (rev < MCP_2025_06_18)
             put_text(w, "title", t->title);
         /* What is left out is false, and means nothing of a read. */
@@ -423,8 +423,8 @@ put_tool(struct json_w *w, const struct mcp_tool *t, const struct request *r)
                          : STR("{\"taskSupport\":\"optional\"}"));
     /* A result cached for all clients must not depend on one. */
     if (t->ui != NULL && (is_modern(r) || (r->call.caps & MCP_UI))) {
-        mcp_key_obj(w, "_meta");
-        mcp_key_obj(w, "ui");
+        json_put_obj(w, "_meta");
+        json_put_obj(w, "ui");
         json_put_z(w, "resourceUri", t->ui);
         json_close(w);
         json_close(w);
@@ -453,7 +453,7 @@ put_prompt(struct json_w *w, const struct mcp_prompt *p, enum mcp_rev rev)
     json_put_z(w, "name", p->name);
     put_title(w, p->title, rev);
     put_text(w, "description", p->description);
-    mcp_key_arr(w, "arguments");
+    json_put_arr(w, "arguments");
     for (; arg != NULL && arg->name != NULL; arg++) {
         json_obj(w);
         json_put_z(w, "name", arg->name);
@@ -473,8 +473,8 @@ run_list(struct request *r)
     char kind = r->name.p[0]; /* tools/, prompts/ or resources/templates/ */
     struct json_w *w = &r->run.w;
 
-    mcp_key_arr(w, kind == 't' ? "tools"
-                   : kind == 'p' ? "prompts" : "resourceTemplates");
+    json_put_arr(w, kind == 't' ? "tools"
+                    : kind == 'p' ? "prompts" : "resourceTemplates");
     for (size_t i = 0; kind == 't' && i < c->n_tools; i++)
         put_tool(w, &c->tools[i], r);
     for (size_t i = 0; kind == 'p' && i < c->n_prompts; i++)
@@ -531,7 +531,7 @@ run_resources_list(struct request *r)
     struct str next = STR_NONE;
     int err;
 
-    mcp_key_arr(w, "resources");
+    json_put_arr(w, "resources");
     err = r->m->m->cat->resources(&r->call, r->target, &next);
     json_close(w);
     if (next.len > 0)
@@ -544,7 +544,7 @@ run_resource_read(struct request *r)
 {
     int err;
 
-    mcp_key_arr(&r->run.w, "contents");
+    json_put_arr(&r->run.w, "contents");
     err = r->m->m->cat->resource_read(&r->call, r->target);
     json_close(&r->run.w);
     return err;
@@ -556,7 +556,7 @@ run_prompt(struct request *r)
     int err;
 
     r->call.why = NULL;
-    mcp_key_arr(&r->run.w, "messages");
+    json_put_arr(&r->run.w, "messages");
     err = r->prompt->run(&r->call);
     json_close(&r->run.w);
     put_text(&r->run.w, "description", r->prompt->description);
@@ -572,8 +572,8 @@ run_complete(struct request *r)
     int err;
 
     r->call.why = "Unknown prompt, template or argument";
-    mcp_key_obj(w, "completion");
-    mcp_key_arr(w, "values");
+    json_put_obj(w, "completion");
+    json_put_arr(w, "values");
     start = r->call.out->len;
     err = r->m->m->cat->complete(&r->call, &q);
     json_close(w);
@@ -743,14 +743,14 @@ close_result(struct request *r, int kind)
             json_put_z(w, "cacheScope",
                        cache == CACHE_PUBLIC ? "public" : "private");
         }
-        mcp_key_obj(w, "_meta");
+        json_put_obj(w, "_meta");
         if (r->listen != NULL)
             json_put_raw(w, MCP_SUBSCRIPTION, r->id);
         put_stale(w, r);
         put_server(w, MCP_META "serverInfo", r);
         json_close(w);
     } else if (kind == 0 && may_say_stale(r)) {
-        mcp_key_obj(w, "_meta");
+        json_put_obj(w, "_meta");
         put_stale(w, r);
         json_close(w);
     }

@@ -96,7 +96,7 @@ put_request(struct json_w *w, const struct mcp_question *q)
 void
 mcp_put_inputs(struct json_w *w, const struct mcp_question *q)
 {
-    mcp_key_obj(w, "inputRequests");
+    json_put_obj(w, "inputRequests");
     for (; q != NULL; q = q->next) {
         if (q->answer != NULL)
             continue;
@@ -120,7 +120,7 @@ put_question(struct mcp *m, struct json_w *w, const struct mcp_question *q)
     if (q->answer != NULL)
         json_put_raw(w, "answer", json_raw(q->answer));
     if (h.n != 0 && (q->answer != NULL || mcp_delivery_lives(m, &h))) {
-        mcp_key_obj(w, "held");
+        json_put_obj(w, "held");
         json_put_int(w, "by", h.by);
         json_put_int(w, "n", h.n);
         json_put_str(w, "to", h.to);

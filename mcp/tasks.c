@@ -179,7 +179,7 @@ mcp_task_list(struct request *r)
     if (r->target.p != NULL && !str_u64(r->target, &before))
         return mcp_fail(r, ERR_INVALID, "Unknown cursor");
     n = calls_list(m->calls, mcp_who(r), before, ids, PAGE, &last, &more);
-    mcp_key_arr(w, "tasks");
+    json_put_arr(w, "tasks");
     for (size_t i = 0; i < n && err == 0; i++) {
         err = calls_get(m->calls, &a, str_of(ids[i]), mcp_who(r), &k);
         if (err == 0 && mcp_is_plain(&k))

@@ -164,20 +164,6 @@ mcp_is_id(const struct json_tok *t)
 }
 
 void
-mcp_key_obj(struct json_w *w, const char *name)
-{
-    json_key(w, name);
-    json_obj(w);
-}
-
-void
-mcp_key_arr(struct json_w *w, const char *name)
-{
-    json_key(w, name);
-    json_arr(w);
-}
-
-void
 mcp_open_message(struct json_w *w, struct buf *b, const char *id,
                  struct str method)
 {
@@ -187,7 +173,7 @@ mcp_open_message(struct json_w *w, struct buf *b, const char *id,
     if (id != NULL)
         json_put_z(w, "id", id);
     json_put_str(w, "method", method);
-    mcp_key_obj(w, "params");
+    json_put_obj(w, "params");
 }
 
 void

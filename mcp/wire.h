@@ -65,9 +65,6 @@ const char *mcp_cap_name(unsigned i);
 unsigned mcp_caps_of(const struct json_tok *caps);
 void mcp_put_caps(struct json_w *w, unsigned caps);
 
-/* Opens an object, or an array, that is a member. */
-void mcp_key_obj(struct json_w *w, const char *name);
-void mcp_key_arr(struct json_w *w, const char *name);
 /* Writes a request, or with id NULL a notification, at the end of b, up to
    its params; and its end. */
 void mcp_open_message(struct json_w *w, struct buf *b, const char *id,

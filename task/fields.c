@@ -466,8 +466,7 @@ put_value(struct json_w *w, const struct row *r, unsigned tools, bool whole)
         json_put_int(w, "maximum", row_max(r));
     }
     if (r->type == T_NAME) {
-        json_key(w, "enum");
-        json_arr(w);
+        json_put_arr(w, "enum");
         for (name = row_choices[r->sub]; *name; name++)
             json_z(w, *name);
         json_close(w);
@@ -485,8 +484,7 @@ put_schema(struct json_w *w, const struct row *r, size_t n, unsigned tools,
 
     json_obj(w);
     json_put_z(w, "type", "object");
-    json_key(w, "properties");
-    json_obj(w);
+    json_put_obj(w, "properties");
     for (size_t i = 0; i < n; i++) {
         if (!own && !(r[i].tools & tools))
             continue;
@@ -501,8 +499,7 @@ put_schema(struct json_w *w, const struct row *r, size_t n, unsigned tools,
             json_close(w);
     }
     json_close(w);
-    json_key(w, "required");
-    json_arr(w);
+    json_put_arr(w, "required");
     for (size_t i = 0; i < n; i++)
         if (r[i].needs & tools)
             json_z(w, row_name(&r[i]));
