@@ -98,6 +98,25 @@ str_from(struct str s, size_t n)
     return (struct str){s.p + n, s.len - n};
 }
 
+struct str
+str_trim(struct str s)
+{
+    for (; s.len > 0 && (uint8_t)*s.p <= ' '; s.len--)
+        s.p++;
+    while (s.len > 0 && (uint8_t)s.p[s.len - 1] <= ' ')
+        s.len--;
+    return s;
+}
+
+size_t
+str_find(struct str s, struct str what)
+{
+    for (size_t i = 0; i + what.len <= s.len; i++)
+        if (memcmp(s.p + i, what.p, what.len) == 0)
+            return i;
+    return SIZE_MAX;
+}
+
 uint64_t
 str_hash(struct str s)
 {

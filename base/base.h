@@ -28,6 +28,8 @@ bool str_starts(struct str s, const char *prefix);
    from s; returns it. */
 struct str str_cut(struct str *s, char c);
 struct str str_from(struct str s, size_t n); /* without its first n bytes */
+struct str str_trim(struct str s); /* without blanks and controls around it */
+size_t str_find(struct str s, struct str what); /* SIZE_MAX: nowhere */
 /* FNV-1a, 64 bits: only for keys an attacker cannot choose freely. */
 uint64_t str_hash(struct str s);
 /* SipHash-1-3 with a secret: for keys an attacker may choose. */
@@ -57,11 +59,9 @@ void *arena_grow(struct arena *a, void *old, size_t old_n, size_t n);
 struct str arena_str(struct arena *a, struct str s);
 /* Text formatted as by printf; .p NULL: out of memory. */
 struct str arena_printf(struct arena *a, const char *fmt, ...) PRINTF(2, 3);
-/* Frees every block; keeps one chunk for reuse. */
-void arena_reset(struct arena *a);
+void arena_reset(struct arena *a); /* keeps one chunk for reuse */
 void arena_fini(struct arena *a);
-/* The bytes it holds, used or not. */
-size_t arena_size(const struct arena *a);
+size_t arena_size(const struct arena *a); /* bytes that it holds */
 
 /* A growing byte buffer. Initialize to zero. The first error stays in err and
    later writes do nothing, so one check at the end is enough. */
@@ -83,8 +83,7 @@ void buf_printf(struct buf *b, const char *fmt, ...) PRINTF(2, 3);
 char *buf_room(struct buf *b, size_t n);
 /* Grows the capacity to exactly cap bytes, if it is smaller. */
 void buf_reserve(struct buf *b, size_t cap);
-/* Drops the first n bytes. */
-void buf_consume(struct buf *b, size_t n);
+void buf_consume(struct buf *b, size_t n); /* drops the first n bytes */
 struct str buf_view(const struct buf *b);
 /* Empties b, clears err, and frees the memory if it exceeds keep bytes. */
 void buf_reset(struct buf *b, size_t keep);

@@ -13,16 +13,6 @@ static const char *const sections[] = {
 };
 #define CRITERIA sections[1]
 
-static struct str
-trim(struct str s)
-{
-    while (s.len > 0 && (uint8_t)s.p[0] <= ' ')
-        s = str_from(s, 1);
-    while (s.len > 0 && (uint8_t)s.p[s.len - 1] <= ' ')
-        s.len--;
-    return s;
-}
-
 /* How deep a line is indented; a blank one as deep as can be. */
 static size_t
 depth(struct str line)
@@ -31,7 +21,7 @@ depth(struct str line)
 
     while (n < line.len && line.p[n] == ' ')
         n++;
-    return trim(line).len > 0 ? n : SIZE_MAX;
+    return str_trim(line).len > 0 ? n : SIZE_MAX;
 }
 
 /* ---- front matter ---- */
@@ -47,11 +37,11 @@ put_block(struct json_w *w, char style, struct str *rest, size_t deep)
         line = str_cut(&next, '\n');
         if (depth(line) <= deep)
             break;
-        buf_str(&b, trim(line));
+        buf_str(&b, str_trim(line));
         buf_char(&b, style == '>' ? ' ' : '\n');
         *rest = next;
     }
-    json_string(w, trim(buf_view(&b)));
+    json_string(w, str_trim(buf_view(&b)));
     w->b->err = w->b->err != 0 ? w->b->err : b.err;
     buf_fini(&b);
 }
@@ -90,17 +80,17 @@ put_list(struct arena *a, struct json_w *w, struct str s, struct str *rest)
     json_arr(w);
     if (s.len > 1) {
         s = (struct str){s.p + 1, s.len - 2};
-        while (s.p != NULL && (item = trim(str_cut(&s, ','))).len > 0)
+        while (s.p != NULL && (item = str_trim(str_cut(&s, ','))).len > 0)
             put_scalar(a, w, item, rest, 0);
     }
     while (s.len == 0 && next.p != NULL) {
         struct str line = str_cut(&next, '\n');
 
-        item = trim(line);
+        item = str_trim(line);
         if (!str_starts(item, "-") || str_starts(item, "---"))
             break;
         *rest = next;
-        put_scalar(a, w, trim(str_from(item, 1)), rest, depth(line));
+        put_scalar(a, w, str_trim(str_from(item, 1)), rest, depth(line));
         next = *rest;
     }
     json_close(w);
@@ -109,7 +99,7 @@ put_list(struct arena *a, struct json_w *w, struct str s, struct str *rest)
 static bool
 is_list(struct str value, struct str rest)
 {
-    struct str next = trim(str_cut(&rest, '\n'));
+    struct str next = str_trim(str_cut(&rest, '\n'));
 
     return str_starts(value, "[") ||
            (value.len == 0 && str_starts(next, "-") &&
@@ -125,12 +115,12 @@ put_front(struct arena *a, struct json_w *w, struct str *rest)
 
     while (rest->p != NULL) {
         line = str_cut(rest, '\n');
-        if (str_is(trim(line), "---"))
+        if (str_is(str_trim(line), "---"))
             return 0;
         key = str_cut(&line, ':');
         if (line.p == NULL || depth(key) > 0 || key.p[0] == '#')
             continue;
-        line = trim(line);
+        line = str_trim(line);
         json_key_str(w, key);
         at = w->b->len;
         if (is_list(line, *rest))
@@ -152,10 +142,10 @@ put_front(struct arena *a, struct json_w *w, struct str *rest)
 static struct str
 cut_item(struct str *text)
 {
-    struct str line = trim(str_cut(text, '\n')), next = *text, more;
+    struct str line = str_trim(str_cut(text, '\n')), next = *text, more;
 
     while (next.p != NULL) {
-        more = trim(str_cut(&next, '\n'));
+        more = str_trim(str_cut(&next, '\n'));
         if (more.len == 0 || str_starts(more, "- "))
             break;
         line.len = (size_t)(more.p + more.len - line.p);
@@ -178,11 +168,12 @@ put_items(struct json_w *w, struct str text, bool ticked)
         tick = str_starts(line, "- [x]") || str_starts(line, "- [X]");
         if (!str_starts(line, "- ") || (ticked && !tick))
             continue;
-        line = trim(str_from(line, tick || str_starts(line, "- [ ]") ? 5 : 2));
+        line = str_from(line, tick || str_starts(line, "- [ ]") ? 5 : 2);
+        line = str_trim(line);
         number = line;
         number = str_cut(&number, ' ');
         if (str_starts(number, "#") && str_u64(str_from(number, 1), &n))
-            line = trim(str_from(line, number.len));
+            line = str_trim(str_from(line, number.len));
         json_string(w, line);
     }
     json_close(w);
@@ -194,7 +185,7 @@ put_section(struct json_w *w, const char *title, struct str text)
     char key[32];
     size_t n = 0;
 
-    text = trim(text);
+    text = str_trim(text);
     if (text.len == 0)
         return;
     for (; title[n] != '\0'; n++)
@@ -255,7 +246,7 @@ cli_backlog(struct arena *a, struct str text, struct str *out)
 
     json_w_init(&w, &b);
     json_obj(&w);
-    if (str_is(trim(str_cut(&rest, '\n')), "---"))
+    if (str_is(str_trim(str_cut(&rest, '\n')), "---"))
         rc = put_front(a, &w, &rest);
     if (rc == 0)
         put_sections(&w, rest);

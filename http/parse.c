@@ -101,16 +101,6 @@ is_any_case(struct str s, const char *z)
     return is_same(s.p, z, s.len) && z[s.len] == '\0';
 }
 
-static struct str
-trim(struct str s)
-{
-    for (; s.len > 0 && (*s.p == ' ' || *s.p == '\t'); s.len--)
-        s.p++;
-    while (s.len > 0 && (s.p[s.len - 1] == ' ' || s.p[s.len - 1] == '\t'))
-        s.len--;
-    return s;
-}
-
 /* Returns the index of the next field, from i on, with this lower-case name;
    h->n or more if there is no further one. */
 static size_t
@@ -252,7 +242,7 @@ parse_field(struct http_head *h, struct str line)
         return 400;
     if (h->n == HTTP_MAX_FIELDS)
         return 431;
-    line = trim(str_from(line, name.len + 1));
+    line = str_trim(str_from(line, name.len + 1));
     h->field[h->n++] = (struct http_field){name, line};
     return 0;
 }
@@ -292,7 +282,7 @@ has_token(const struct http_head *h, const char *name, const char *token)
     for (size_t i = find(h, name, 0); i < h->n; i = find(h, name, i + 1)) {
         list = h->field[i].value;
         while (list.p != NULL)
-            if (is_any_case(trim(str_cut(&list, ',')), token))
+            if (is_any_case(str_trim(str_cut(&list, ',')), token))
                 return true;
     }
     return false;
@@ -530,7 +520,7 @@ http_query_of(const struct http_head *h, const char *name)
 bool
 http_is_type(struct str value, const char *type)
 {
-    return is_any_case(trim(str_cut(&value, ';')), type);
+    return is_any_case(str_trim(str_cut(&value, ';')), type);
 }
 
 /* How well a media range matches the type: 0 not at all, 3 exactly. */
@@ -555,7 +545,7 @@ is_refused(struct str params)
     size_t i;
 
     while (params.p != NULL) {
-        one = trim(str_cut(&params, ';'));
+        one = str_trim(str_cut(&params, ';'));
         if (one.len < 3 || !is_same(one.p, "q=", 2))
             continue;
         for (i = 2; i < one.len && (one.p[i] == '0' || one.p[i] == '.'); i++)
@@ -580,7 +570,7 @@ accepts(const struct http_head *h, const char *field, const char *type,
         list = h->field[i].value;
         while (list.p != NULL) {
             params = str_cut(&list, ',');
-            range = trim(str_cut(&params, ';'));
+            range = str_trim(str_cut(&params, ';'));
             close = closeness(range, type);
             if (close > 0 && close >= best) {
                 ok = !is_refused(params) || (close == best && ok);

@@ -145,11 +145,7 @@ bearer(const struct http_head *h)
 {
     struct str v = http_field_of(h, "authorization");
 
-    if (!take_word(&v, STR("Bearer ")))
-        return STR_NONE;
-    while (v.len > 0 && *v.p == ' ')
-        v = str_from(v, 1);
-    return v;
+    return take_word(&v, STR("Bearer ")) ? str_trim(v) : STR_NONE;
 }
 
 int

@@ -330,16 +330,13 @@ record_sum(struct str line)
 static bool
 find_u64(struct str s, const char *z, uint64_t *out)
 {
-    size_t n = strlen(z);
-    for (size_t i = 0; i + n < s.len; i++) {
-        if (memcmp(s.p + i, z, n) != 0)
-            continue;
-        size_t from = i + n, to = from;
-        while (to < s.len && s.p[to] >= '0' && s.p[to] <= '9')
-            to++;
-        return str_u64((struct str){s.p + from, to - from}, out);
-    }
-    return false;
+    size_t at = str_find(s, str_of(z)), n = 0;
+    if (at == SIZE_MAX)
+        return false;
+    s = str_from(s, at + strlen(z));
+    while (n < s.len && s.p[n] >= '0' && s.p[n] <= '9')
+        n++;
+    return str_u64((struct str){s.p, n}, out);
 }
 
 #define HEAD_MAX 120 /* bytes of a line before its key */

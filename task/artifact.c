@@ -187,16 +187,6 @@ artifact_fetch(struct store *s, const char *dir, struct str hex, bool wait,
 
 #define LINE_MAX_LEN 1024 /* bytes of a line that are shown */
 
-/* The offset of text in a line, or SIZE_MAX. */
-static size_t
-find_in(struct str line, struct str text)
-{
-    for (size_t i = 0; i + text.len <= line.len; i++)
-        if (memcmp(line.p + i, text.p, text.len) == 0)
-            return i;
-    return SIZE_MAX;
-}
-
 /* Appends line n. Of a long line it shows the part around the match. */
 static void
 put_line(struct buf *out, uint64_t n, struct str line, size_t found)
@@ -228,7 +218,7 @@ artifact_match(struct buf *out, struct str content, struct str text,
         if (next < n) { /* find the next line with text; before had it last */
             before = next;
             for (next = UINT64_MAX; next > looked && ahead.len > 0; looked++)
-                if (find_in(str_cut(&ahead, '\n'), text) != SIZE_MAX)
+                if (str_find(str_cut(&ahead, '\n'), text) != SIZE_MAX)
                     next = looked + 1;
         }
         if (*at < from || (next - n > around &&
@@ -237,7 +227,7 @@ artifact_match(struct buf *out, struct str content, struct str text,
         end = out->len;
         if (shown > 0 && n > shown + 1)
             buf_z(out, "--\n");
-        put_line(out, n, line, next == n ? find_in(line, text) : SIZE_MAX);
+        put_line(out, n, line, next == n ? str_find(line, text) : SIZE_MAX);
         if (out->len - start > max && shown > 0) {
             out->len = end;
             return;
