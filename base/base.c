@@ -180,6 +180,16 @@ str_sip(const uint64_t seed[2], struct str s)
 }
 
 bool
+str_is_hex(struct str s, size_t n)
+{
+    size_t i = 0;
+
+    while (i < s.len && text_hex_digit(s.p[i]) >= 0)
+        i++;
+    return i == s.len && i == n;
+}
+
+bool
 str_u64(struct str s, uint64_t *out)
 {
     uint64_t v = 0;

@@ -34,6 +34,7 @@ size_t str_find(struct str s, struct str what); /* SIZE_MAX: nowhere */
 uint64_t str_hash(struct str s);
 /* SipHash-1-3 with a secret: for keys an attacker may choose. */
 uint64_t str_sip(const uint64_t seed[2], struct str s);
+bool str_is_hex(struct str s, size_t n); /* n digits, lower-case */
 /* Reads an unsigned decimal that is all of s: digits only, no overflow. */
 bool str_u64(struct str s, uint64_t *out);
 

@@ -202,9 +202,7 @@ unnamed_file(struct artifacts *u, int dir_fd, const char *name, bool young)
 static bool
 is_temp(const char *name)
 {
-    return strncmp(name, "tmp-", 4) == 0 &&
-           text_span(name + 4, "0123456789abcdef") == 16 &&
-           name[4 + 16] == '\0';
+    return strncmp(name, "tmp-", 4) == 0 && str_is_hex(str_of(name + 4), 16);
 }
 
 /* Reads the next batch; false if there are no more names. */

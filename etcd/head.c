@@ -15,11 +15,7 @@
 static bool
 take_hex(char *out, struct str s, size_t n)
 {
-    size_t i;
-
-    for (i = 0; i < s.len && text_hex_digit(s.p[i]) >= 0; i++)
-        ;
-    if (s.len != n || i != n)
+    if (!str_is_hex(s, n))
         return false;
     memcpy(out, s.p, n);
     out[n] = '\0';

@@ -401,7 +401,6 @@ void
 record_guess_header(struct str line, struct record_header *out)
 {
     const char *p = line.p, *end = line.p + line.len;
-    uint32_t any;
     for (; p < end; p++) {
         const char *at = p;
         out->compacted |= skip(&at, end, "\"compacted\":true");
@@ -409,8 +408,7 @@ record_guess_header(struct str line, struct record_header *out)
         out->replica |= skip(&at, end, REPLICA);
         at = p;
         if (skip(&at, end, "\"id\":\"") && end - at > 32 && at[32] == '"' &&
-            text_hex32(at, &any) && text_hex32(at + 8, &any) &&
-            text_hex32(at + 16, &any) && text_hex32(at + 24, &any))
+            str_is_hex((struct str){at, 32}, 32))
             memcpy(out->id, at, 32);
     }
 }

@@ -33,10 +33,7 @@
 bool
 artifact_is_name(struct str hex)
 {
-    for (size_t i = 0; i < hex.len; i++)
-        if (text_hex_digit(hex.p[i]) < 0)
-            return false;
-    return hex.len == SHA256_HEX;
+    return str_is_hex(hex, SHA256_HEX);
 }
 
 static int
