@@ -75,9 +75,8 @@ tokens_find(const struct tokens *t, struct str bearer)
 
 /* ---- a line ---- */
 
-/* Takes the next word, which may be empty, and the blanks around it. */
-static struct str
-take_word(struct str *line)
+struct str
+token_word(struct str *line)
 {
     struct str word;
     size_t n = 0;
@@ -122,8 +121,8 @@ is_agent(struct str s)
 static int
 take_line(struct tokens *t, struct str line, const char **what)
 {
-    struct str token = take_word(&line), agent = take_word(&line);
-    struct str mark = take_word(&line);
+    struct str token = token_word(&line), agent = token_word(&line);
+    struct str mark = token_word(&line);
     struct entry e = {.token.read_only = str_is(mark, "read"),
                       .token.person = str_is(mark, "person")};
 
@@ -134,7 +133,7 @@ take_line(struct tokens *t, struct str line, const char **what)
                 ? "a token is 16 to 512 letters, digits and -._~+/"
             : !is_agent(agent) ? "an agent has 1 to 128 characters, no blank"
             : (mark.len > 0 && !e.token.read_only && !e.token.person) ||
-                take_word(&line).len
+                token_word(&line).len
                 ? "only \"read\" or \"person\" may follow the agent"
             : find(t, e.digest) < tokens_count(t) ? "this token is repeated"
             : tokens_count(t) == TOKEN_MAX_N ? "too many tokens" : NULL;

@@ -25,6 +25,9 @@ struct token {
    the token. */
 int tokens_load(struct tokens **out, const char *path, char why[256]);
 void tokens_free(struct tokens *t);
+/* Cuts the next word off a line, which may be empty, and the blanks before it.
+   A line has a token, an agent and perhaps a mark; or begins with '#'. */
+struct str token_word(struct str *line);
 /* The number of tokens. */
 size_t tokens_count(const struct tokens *t);
 /* The bearer's entry, or NULL. The time taken depends only on the number of

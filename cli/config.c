@@ -365,8 +365,8 @@ cli_put_clients(struct buf *b)
 static int
 find_token(struct cli *c, const char *agent, struct str *out)
 {
-    static const char blanks[] = " \t\r\n";
-    const char *path = c->args.token_file, *p, *who;
+    const char *path = c->args.token_file;
+    struct str rest, line;
     struct tokens *tokens = NULL;
     char *text = arena_alloc(&c->a, TOKEN_MAX_FILE + 1), why[256];
     int rc = text == NULL ? ERR_NOMEM : tokens_load(&tokens, path, why);
@@ -375,12 +375,10 @@ find_token(struct cli *c, const char *agent, struct str *out)
     if (rc < 0)
         return cli_fail(c, rc, "%s", rc == ERR_NOMEM ? "out of memory" : why);
     file_read_text(path, text, TOKEN_MAX_FILE + 1);
-    for (p = text; *p != '\0'; p += text_until(p, "\n")) {
-        p += text_span(p, blanks);
-        *out = (struct str){p, text_until(p, blanks)};
-        who = p + out->len;
-        who += text_span(who, " \t");
-        if (str_is((struct str){who, text_until(who, blanks)}, agent))
+    for (rest = str_of(text); rest.len > 0;) {
+        line = str_cut(&rest, '\n');
+        *out = token_word(&line);
+        if (!str_starts(*out, "#") && str_is(token_word(&line), agent))
             return 0;
     }
     return cli_fail(c, ERR_NOT_FOUND, "%s: no token for agent %s: name another "

@@ -927,7 +927,7 @@ run 0 --calls-own 5 --calls-max 70 config codex
 has out 'args = ["--calls-own", "5", "--calls-max", "70"]'
 
 begin config_over_http
-(umask 077; printf '# who\n%s other\n%s\tcursor\n' 0123456789abcdef0 \
+(umask 077; printf '# cursor\n%s other\n%s\tcursor\n' 0123456789abcdef0 \
     fedcba9876543210f >tokens)
 while read -r client text; do
     run 0 config $client --token-file tokens --agent cursor http://h:1/mcp
