@@ -22,15 +22,34 @@
 #include <string.h>
 #include <unistd.h>
 
+#define MAX_WORDS 64
+
+struct words {
+    struct str word[MAX_WORDS + 1];
+    size_t n;
+};
+
+static void
+add_word(struct words *w, struct str s)
+{
+    w->word[w->n++] = s;
+}
+
+static void
+add_words(struct words *w, const char *a, const char *b)
+{
+    add_word(w, str_of(a));
+    add_word(w, str_of(b));
+}
+
 /* How a client is to start or reach this server. */
 struct launch {
     struct str command;
     struct str url; /* .p NULL: the client starts the server */
-    size_t n_args;
     size_t n_env;
     struct pair { const char *name, *value; } env[4]; /* or headers */
     const char *token_env; /* a variable that holds the token, or NULL */
-    struct str args[16];
+    struct words args;
 };
 
 /* The program of this name in PATH; .p NULL: there is none. */
@@ -68,9 +87,9 @@ static void
 add_arg(struct launch *l, bool wanted, const char *name, const char *value)
 {
     if (wanted)
-        l->args[l->n_args++] = str_of(name);
+        add_word(&l->args, str_of(name));
     if (wanted && value != NULL)
-        l->args[l->n_args++] = str_of(value);
+        add_word(&l->args, str_of(value));
 }
 
 static void
@@ -121,12 +140,12 @@ find_launch(struct cli *c, struct launch *l)
 }
 
 static void
-put_args(struct buf *b, const struct launch *l)
+put_list(struct buf *b, const struct words *w, const char *between)
 {
     buf_char(b, '[');
-    for (size_t i = 0; i < l->n_args; i++) {
-        buf_z(b, i > 0 ? ", " : "");
-        json_quote(b, l->args[i]);
+    for (size_t i = 0; i < w->n; i++) {
+        buf_z(b, i > 0 ? between : "");
+        json_quote(b, w->word[i]);
     }
     buf_char(b, ']');
 }
@@ -190,7 +209,7 @@ put_servers(struct buf *b, const struct client *k, const struct launch *l)
     json_quote(b, http ? l->url : l->command);
     if (!http) {
         put_name(b, f, false, "args");
-        put_args(b, l);
+        put_list(b, &l->args, ", ");
     }
     if (l->token_env != NULL && k->variable == NULL) {
         put_name(b, f, false, "bearer_token_env_var");
@@ -222,26 +241,6 @@ put_word(struct buf *b, struct str s)
 
 /* ---- the client's own command ---- */
 
-#define MAX_WORDS 64
-
-struct words {
-    struct str word[MAX_WORDS + 1];
-    size_t n;
-};
-
-static void
-add_word(struct words *w, struct str s)
-{
-    w->word[w->n++] = s;
-}
-
-static void
-add_words(struct words *w, const char *a, const char *b)
-{
-    add_word(w, str_of(a));
-    add_word(w, str_of(b));
-}
-
 /* The rest of an object, after its first members: how to start or reach the
    server, where url names the address. */
 static void
@@ -253,7 +252,7 @@ put_launch(struct buf *b, const struct launch *l, const char *url)
     json_quote(b, http ? l->url : l->command);
     if (!http) {
         buf_z(b, ",\"args\":");
-        put_args(b, l);
+        put_list(b, &l->args, ", ");
     }
     buf_z(b, http ? ",\"headers\":" : ",\"env\":");
     put_pairs(b, l->env, l->n_env, "\":");
@@ -297,10 +296,10 @@ client_words(struct cli *c, const struct client *k, const struct launch *l,
     if (!late && (codex || !http))
         add_word(w, str_of(http ? "--url" : "--"));
     add_word(w, http ? l->url : l->command);
-    if (late && l->n_args > 0)
+    if (late && l->args.n > 0)
         add_word(w, STR("--"));
-    for (size_t i = 0; i < l->n_args; i++)
-        add_word(w, l->args[i]);
+    for (size_t i = 0; i < l->args.n; i++)
+        add_word(w, l->args.word[i]);
     if (http && codex && l->token_env != NULL)
         add_words(w, "--bearer-token-env-var", l->token_env);
     else if (http && l->n_env > 0)
@@ -488,13 +487,10 @@ put_setup_json(struct cli *c, const struct client *k, const struct launch *l,
     struct buf *b = &c->out, text = {0};
 
     buf_printf(b, "{\"client\":\"%s\",\"%s", k->name,
-               w->n > 0 ? "run\":[" : "settings\":");
-    for (size_t i = 0; i < w->n; i++) {
-        buf_z(b, i > 0 ? "," : "");
-        json_quote(b, w->word[i]);
-    }
+               w->n > 0 ? "run\":" : "settings\":");
     if (w->n > 0) {
-        buf_z(b, "]}\n");
+        put_list(b, w, ",");
+        buf_z(b, "}\n");
         return;
     }
     put_servers(&text, k, l);
