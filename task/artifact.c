@@ -240,7 +240,7 @@ artifact_match(struct buf *out, struct str content, struct str text,
 static bool
 below(const char *root, struct str *path)
 {
-    struct str base = str_of(root);
+    struct str base = str_of(root), rest;
 
     while (base.len > 0 && root[base.len - 1] == '/')
         base.len--;
@@ -250,8 +250,22 @@ below(const char *root, struct str *path)
         return path->len > 0;
     if (!str_begins(*path, base))
         return false;
-    *path = str_from(*path, base.len);
-    return path->len > 0 && *path->p == '/';
+    rest = str_from(*path, base.len);
+    if (rest.len == 0 || *rest.p != '/')
+        return false;
+    *path = rest;
+    return true;
+}
+
+/* The same under the root's other names: a relative one, or one by links. */
+static bool
+below_real(const char *root, struct str *path)
+{
+    char *real = file_real(root);
+    bool is = real && below(real, path);
+
+    free(real);
+    return is;
 }
 
 /* Opens the next component of path in the directory at and removes it from
@@ -301,7 +315,7 @@ artifact_read_path(const char *root, struct str path, const char *log,
     struct stat st;
     int fd, next, rc;
 
-    if (!below(root, &path))
+    if (!below(root, &path) && !below_real(root, &path))
         return ERR_NOT_FOUND;
     fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     while (fd >= 0 && path.len) {

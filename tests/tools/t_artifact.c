@@ -432,6 +432,13 @@ test_artifact_paths(void)
         if (cases[i].read)
             CHECK(has(&f, "content", "inside"));
     }
+    /* The root may have been given otherwise than the path. */
+    snprintf(path, sizeof path, "%s/sub/..", f.root);
+    f.env.artifact_root = path;
+    snprintf(args, sizeof args, "{'task_id':'a','name':'real','path':"
+             "'%s/sub/deep.txt'}", f.root);
+    call(&f, "attach_artifact", args);
+    CHECK(ok(&f) && json_get(f.json, "warnings")->n == 0);
     fixture_fini(&f);
 }
 
