@@ -482,7 +482,7 @@ start_in(const struct piece *p, size_t len)
 {
     struct str raw = p->args->v[ARG_OFFSET];
     bool back = raw.len > 0 && *raw.p == '-';
-    uint64_t n = raw_u64(str_from(raw, back));
+    uint64_t n = raw_u64(back ? str_from(raw, 1) : raw);
 
     if (n > len)
         n = len;
