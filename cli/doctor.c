@@ -187,8 +187,8 @@ check_lock(struct doctor *d)
         tell(d, "lock", rc == 0 ? NULL
              : rc == ERR_BUSY ? "end the process that holds it (see fuser -v)"
                               : "mcptask verify says more",
-             "%s.lock: %.*s", d->c->env->log_path,
-             STR_ARG(rc == 0 ? STR("is free") : cli_why(rc)));
+             "%s.lock: %s", d->c->env->log_path,
+             rc == 0 ? "is free" : task_why(rc));
 }
 
 static void

@@ -306,19 +306,10 @@ cli_misuse(const struct cli *c, const char *fmt, ...)
                     c->cmd->name, why, c->cmd->name, c->cmd->args);
 }
 
-struct str
-cli_why(int err)
-{
-    struct task_ctx x = {.a = NULL};
-
-    task_fail_store(&x, err);
-    return x.e.message;
-}
-
 int
 cli_fail_path(const struct cli *c, int err, const char *path)
 {
-    return cli_fail(c, err, "%s: %.*s", path, STR_ARG(cli_why(err)));
+    return cli_fail(c, err, "%s: %s", path, task_why(err));
 }
 
 int

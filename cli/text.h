@@ -37,8 +37,6 @@ int cli_fail_errno(const struct cli *c, int err, const char *path);
 int cli_fail_store(const struct cli *c, int err);
 /* For an error with task id: not found, or one of the store. */
 int cli_fail_task(const struct cli *c, int err, const char *id);
-/* What err means, in words. */
-struct str cli_why(int err);
 
 #define U64 "%" PRIu64
 

@@ -57,20 +57,28 @@ static const struct {
      "tell the operator to set the clock; tools that only read still work"},
 };
 
+static const char unnamed[] = "the store failed";
+
+const char *
+task_why(int code)
+{
+    size_t i = (size_t)-code;
+
+    return i < sizeof hints / sizeof *hints && hints[i].message
+               ? hints[i].message : unnamed;
+}
+
 int
 task_fail_store(struct task_ctx *c, int code)
 {
     struct task_error *e = &c->e;
-    size_t i = (size_t)-code;
+    const char *message = task_why(code);
 
     *e = (struct task_error){.code = code, .allowed = e->allowed,
                              .unknown = code == ERR_UNKNOWN,
-                             .message = STR("the store failed")};
-    if (i >= sizeof hints / sizeof *hints || !hints[i].message)
-        return code;
-    e->message = str_of(hints[i].message);
-    if (hints[i].next)
-        e->next = str_of(hints[i].next);
+                             .message = str_of(message)};
+    if (message != unnamed && hints[-code].next)
+        e->next = str_of(hints[-code].next);
     return code;
 }
 
