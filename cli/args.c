@@ -112,8 +112,7 @@ cli_args_begin(struct cli *c, const struct json_tok *input, const char *id)
     struct json_w *w = &c->tool.w;
 
     c->tool = (struct cli_tool_args){.once = false};
-    json_w_init(w, &c->tool.b);
-    json_obj(w);
+    json_begin(w, &c->tool.b);
     put_words(c, true); /* input may name another agent */
     for (uint32_t i = 0; i < n; i++, m += m[1].span) {
         m++;

@@ -244,8 +244,7 @@ cli_backlog(struct arena *a, struct str text, struct str *out)
     struct json_w w;
     int rc = ERR_SYNTAX;
 
-    json_w_init(&w, &b);
-    json_obj(&w);
+    json_begin(&w, &b);
     if (str_is(str_trim(str_cut(&rest, '\n')), "---"))
         rc = put_front(a, &w, &rest);
     if (rc == 0)

@@ -277,8 +277,7 @@ cli_foreign(struct arena *a, const struct json_tok **task, const char **of)
     if (source == NULL || json_get(t, "task_id") != NULL)
         return 0;
     *of = source->name;
-    json_w_init(&w, &b);
-    json_obj(&w);
+    json_begin(&w, &b);
     for (i = 0, t++; i < n; i++, t += t->span) {
         name = t++;
         key = json_str(a, name);

@@ -435,8 +435,7 @@ put_json(struct buf *b, const struct fact *f)
 {
     struct json_w w;
 
-    json_w_init(&w, b);
-    json_obj(&w);
+    json_begin(&w, b);
     for (; f->name.p != NULL; f++) {
         json_key_str(&w, f->name);
         if (f->is_bool)
@@ -446,8 +445,7 @@ put_json(struct buf *b, const struct fact *f)
         else
             json_number(&w, (int64_t)f->n);
     }
-    json_close(&w);
-    json_w_end(&w);
+    json_end(&w);
     buf_char(b, '\n');
 }
 

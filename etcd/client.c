@@ -549,12 +549,10 @@ etcd_new(struct etcd **out, const struct etcd_options *o, char why[256])
         return ERR_NOMEM;
     e->fd = -1;
     if (o->user.len > 0) {
-        json_w_init(&w, &e->login);
-        json_obj(&w);
+        json_begin(&w, &e->login);
         json_put_str(&w, "name", o->user);
         json_put_str(&w, "password", o->password);
-        json_close(&w);
-        json_w_end(&w);
+        json_end(&w);
     }
     if (e->login.err == 0)
         rc = read_endpoints(e, o->endpoints, why);

@@ -13,8 +13,7 @@ meta_put(struct buf *b, const struct meta *m)
     char head[REMOTE_HEAD_MAX];
     struct json_w w;
 
-    json_w_init(&w, b);
-    json_obj(&w);
+    json_begin(&w, b);
     json_put_int(&w, "mcptask", 1);
     json_put_z(&w, "id", m->id);
     json_put_z(&w, "epoch", m->epoch);
@@ -31,8 +30,7 @@ meta_put(struct buf *b, const struct meta *m)
         json_put_z(&w, "sha256", m->snap.sha256);
         json_close(&w);
     }
-    json_close(&w);
-    json_w_end(&w);
+    json_end(&w);
 }
 
 /* Copies a text member of exactly n bytes. */

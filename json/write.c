@@ -371,3 +371,17 @@ json_put_arr(struct json_w *w, const char *name)
     json_key(w, name);
     json_arr(w);
 }
+
+void
+json_begin(struct json_w *w, struct buf *b)
+{
+    json_w_init(w, b);
+    json_obj(w);
+}
+
+void
+json_end(struct json_w *w)
+{
+    json_close(w);
+    json_w_end(w);
+}

@@ -19,6 +19,9 @@ struct json_w {
    a name in an object, an unclosed level at json_w_end) fails an assertion. */
 void json_w_init(struct json_w *w, struct buf *b);
 void json_w_end(struct json_w *w);
+/* The same, and opens the value, an object; and closes it, or an array. */
+void json_begin(struct json_w *w, struct buf *b);
+void json_end(struct json_w *w);
 void json_obj(struct json_w *w);
 void json_arr(struct json_w *w);
 void json_close(struct json_w *w); /* closes the innermost level */

@@ -43,8 +43,7 @@ shape_of(const struct request *r, struct arena *a)
     struct buf b = {0};
     struct json_w w;
 
-    json_w_init(&w, &b);
-    json_obj(&w);
+    json_begin(&w, &b);
     json_put_int(&w, r->run.defers ? "rev" : "plain", r->rev);
     json_put_int(&w, "caps", r->call.caps);
     if (r->call.client.len > 0)
@@ -53,8 +52,7 @@ shape_of(const struct request *r, struct arena *a)
         json_put_str(&w, "session", mark);
     if (r->token.p != NULL && r->run.defers)
         json_put_raw(&w, "token", r->token);
-    json_close(&w);
-    json_w_end(&w);
+    json_end(&w);
     return buf_take(&b, a);
 }
 

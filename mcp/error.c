@@ -131,8 +131,7 @@ mcp_put_error(struct str id, const struct mcp_fault *f, struct str raw,
         json_splice(&w, raw);
     else
         put_fault(&w, f);
-    json_close(&w);
-    json_w_end(&w);
+    json_end(&w);
 }
 
 void

@@ -755,8 +755,7 @@ close_result(struct request *r, int kind)
         json_close(w);
     }
     json_close(w);
-    json_close(w);
-    json_w_end(w);
+    json_end(w);
 }
 
 /* Whether the first run makes r a deferred call: its client asked for that, or

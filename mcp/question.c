@@ -146,8 +146,7 @@ mcp_raw_questions(struct mcp *m, struct arena *a,
     json_arr(&w);
     for (; q != NULL; q = q->next)
         put_question(m, &w, q);
-    json_close(&w);
-    json_w_end(&w);
+    json_end(&w);
     return buf_take(&b, a);
 }
 

@@ -167,8 +167,7 @@ void
 mcp_open_message(struct json_w *w, struct buf *b, const char *id,
                  struct str method)
 {
-    json_w_init(w, b);
-    json_obj(w);
+    json_begin(w, b);
     json_put_z(w, "jsonrpc", "2.0");
     if (id != NULL)
         json_put_z(w, "id", id);
@@ -189,8 +188,7 @@ void
 mcp_close_message(struct json_w *w)
 {
     json_close(w);
-    json_close(w);
-    json_w_end(w);
+    json_end(w);
 }
 
 void

@@ -43,8 +43,7 @@ state_put_ready(struct buf *b, struct store *store, bool read_only,
     stale_ms = store_stale_ms(store);
     ready = (st->err == 0 && stale_ms == 0) ||
             (read_only && st->err == ERR_READONLY);
-    json_w_init(&w, b);
-    json_obj(&w);
+    json_begin(&w, b);
     json_put_z(&w, "status", ready ? "ready" : "unavailable");
     json_put_bool(&w, "writable", st->err == 0 && !reader);
     json_put_int(&w, "head_seq", (int64_t)st->head);
@@ -54,8 +53,7 @@ state_put_ready(struct buf *b, struct store *store, bool read_only,
         json_put_z(&w, "code", err_name(st->err));
         json_put_z(&w, "reason", st->why);
     }
-    json_close(&w);
-    json_w_end(&w);
+    json_end(&w);
     return ready ? 200 : 503;
 }
 
