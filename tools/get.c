@@ -37,6 +37,7 @@ struct piece {
     size_t used;    /* the cost of the answer, with the reserve, */
     size_t counted; /* up to this offset in out */
     uint64_t current; /* the task's version, if it is a past state */
+    bool headed; /* it has task_id and version already */
 };
 
 /* The cost of b from start on. */
@@ -190,7 +191,7 @@ static int
 put_members(struct piece *p, struct str v, struct place *at, struct str *name)
 {
     struct raw_members m = raw_members_of(v);
-    uint64_t i, n, start = at->member;
+    uint64_t i, n = 0, start = at->member;
     struct str rest;
     bool whole = true;
     int rc = 1;
@@ -201,7 +202,9 @@ put_members(struct piece *p, struct str v, struct place *at, struct str *name)
         rest = rest_of(p->x->a, m.value, at->offset);
         if (!rest.p)
             return bad_cursor(p, ERR_INVALID);
-        whole = put_member(p, m.name, rest, &n);
+        whole = (p->headed && (str_is(m.name, "task_id") ||
+                               str_is(m.name, "version"))) ||
+                put_member(p, m.name, rest, &n);
         if (whole || (n == 0 && i == start)) { /* invariant 4 */
             at->member = i + 1;
             at->offset = 0;
@@ -243,6 +246,7 @@ get_pieces(struct piece *p, const struct task *k, struct place *at, bool on)
     struct str name = STR_NONE;
     int rc;
 
+    p->headed = on;
     if (on) {
         buf_printf(p->out, "{\"task_id\":\"%.*s\",\"version\":%llu,\"seq\":"
                    "%llu", STR_ARG(k->ev.id), (unsigned long long)k->version,

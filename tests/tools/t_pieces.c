@@ -94,6 +94,9 @@ test_versions_far_back(void)
     CHECK(task_event_back(f.t, &f.a, 1, 10000, &ev) == 0);
     call(&f, "get_task", "{'task_id':'a','cursor':'1.0.0'}");
     CHECK(has(&f, "title", "One"));
+    /* No member comes twice. */
+    CHECK(!strstr(strstr(f.out.p, "\"task_id\"") + 1, "\"task_id\""));
+    CHECK(!strstr(strstr(f.out.p, "\"version\"") + 1, "\"version\""));
     buf_fini(&b);
     fixture_fini(&f);
 }
