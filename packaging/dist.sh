@@ -39,6 +39,7 @@ done
 
 rm -rf $to
 mkdir -p $to
+install -m 644 LICENSE $to/LICENSE
 for arch; do
     cc=$(compiler "$arch")
     program=./mcptask

@@ -70,6 +70,7 @@ lay_out() {
     rm -rf "$1"
     mkdir -p "$1/volume/data"
     install -m 755 "$program" "$1/mcptask"
+    install -m 644 LICENSE "$1/LICENSE"
     chmod 700 "$1/volume/data"
 }
 
@@ -98,6 +99,7 @@ make_oci() {
     rm -rf $work
     mkdir -p $layout/blobs/sha256
     lay_out $work/root
+    pack $work/layer.tar $work/root 0 LICENSE
     pack $work/layer.tar $work/root 0 mcptask
     pack $work/layer.tar $work/root/volume 65532 data
     diff=$(sha256sum $work/layer.tar | cut -c 1-64)
@@ -127,7 +129,7 @@ END
     cat >$layout/index.json <<END
 {"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json",
 "manifests":[{$ref,"platform":{$platform},
-"annotations":{"org.opencontainers.image.ref.name":"$version"}}]}
+"annotations":{"org.opencontainers.image.ref.name":"mcptask:$version"}}]}
 END
     echo '{"imageLayoutVersion":"1.0.0"}' >$layout/oci-layout
     chmod -R u=rwX,go=rX $layout

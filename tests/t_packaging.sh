@@ -59,6 +59,8 @@ image=$(echo "$packs"/*.oci.tar)
 mkdir "$dir/layout"
 check tar -C "$dir/layout" -xf "$image"
 has "$dir/layout/oci-layout" '"imageLayoutVersion":"1.0.0"'
+# podman takes the image's name from there.
+has "$dir/layout/index.json" "image.ref.name\":\"mcptask:$version\""
 # The index names a manifest, which names a configuration and a layer.
 n=0
 for file in index.json manifest; do
@@ -104,16 +106,17 @@ gzip -dc "$layer" >"$dir/layer.tar"
 has "$config" "sha256:$(sha256sum <"$dir/layer.tar" | cut -c 1-64)"
 configured "$config"
 tar -tvf "$dir/layer.tar" --numeric-owner >"$dir/list"
-has "$dir/list" '-rwxr-xr-x 0/0' 'drwx------ 65532/65532'
-check test "$(wc -l <"$dir/list")" -eq 2
+has "$dir/list" '-rwxr-xr-x 0/0' '-rw-r--r-- 0/0' 'drwx------ 65532/65532'
+check test "$(wc -l <"$dir/list")" -eq 3
 mkdir "$dir/root"
 if [ "$(id -u)" -eq 0 ] && check tar -C "$dir/root" -xf "$dir/layer.tar"; then
+    check cmp LICENSE "$dir/root/LICENSE"
     runs "$dir/root" 65532:65532 /mcptask MCP_TASK_BASE_DIR=/data
 fi
 if wants skopeo; then
-    check skopeo inspect "oci-archive:$image:$version"
+    check skopeo inspect "oci-archive:$image:mcptask:$version"
     # A copy reads all of it and checks every digest.
-    check skopeo copy --insecure-policy "oci-archive:$image:$version" \
+    check skopeo copy --insecure-policy "oci-archive:$image:mcptask:$version" \
         "dir:$dir/copy"
 fi
 # The Containerfile makes the same image. Building needs privileges.
@@ -133,8 +136,9 @@ if [ "$(id -u)" -eq 0 ] && wants buildah; then
     configured "$dir/config"
     root=$(builder mount "$(builder from mcptask)")
     (cd "$root" && find . -mindepth 1 -printf '%M %U/%G %p\n' | sort) >"$dir/list"
-    has "$dir/list" '-rwxr-xr-x 0/0 ./mcptask' 'drwx------ 65532/65532 ./data'
-    check test "$(wc -l <"$dir/list")" -eq 2
+    has "$dir/list" '-rwxr-xr-x 0/0 ./mcptask' '-rw-r--r-- 0/0 ./LICENSE' \
+        'drwx------ 65532/65532 ./data'
+    check test "$(wc -l <"$dir/list")" -eq 3
     check cmp "$bin" "$root/mcptask"
     entry='{{.User}} {{index .Entrypoint 0}}{{range .Env}} {{.}}{{end}}'
     # shellcheck disable=SC2046 # what is told is words
@@ -273,6 +277,11 @@ if wants zip && wants python3; then
     serves "$dir/venv/bin/mcptask"
     check "$dir/venv/bin/pip" show -f mcptask
     has "$dir/log" "Version: $version" 'License: MIT' '/LICENSE'
+    # License-File came with version 2.4, and indexes refuse it before.
+    python3 -m zipfile -e "$wheel" "$dir/wheel"
+    cp "$dir"/wheel/*/METADATA "$dir/metadata"
+    has "$dir/metadata" 'Metadata-Version: 2.1'
+    lacks "$dir/metadata" 'License-File:'
     lacks "$dir/log" '@OWNER@' '@VERSION@'
     check "$dir/venv/bin/pip" uninstall -y mcptask
     check test ! -e "$dir/venv/bin/mcptask"
@@ -325,6 +334,7 @@ if wants arm-linux-gnueabihf-gcc && wants zip && wants dpkg-deb; then
         fail "SHA256SUMS: $(cat "$dir/sums")"
     check test "$(grep -c ': OK$' "$dir/sums")" -eq \
         "$(ls -I SHA256SUMS build/dist | wc -l)"
+    check cmp LICENSE build/dist/LICENSE
     has "$dir/sums" linux-armhf _armhf.deb mcptask-linux-arm- \
         manylinux2014_armv7l.musllinux_1_2_armv7l.whl "mcptask-$version.tgz"
     check dpkg-deb -x "build/dist/mcptask_$version-1_armhf.deb" "$dir/armhf"
