@@ -440,9 +440,8 @@ take_message(struct draft *d)
     if (count_unread(d, &first) >= TASK_MAX_UNREAD) {
         task_fail(d->c, ERR_TOO_LARGE, "message", "%d messages from you are "
                   "unread, as many as may be", TASK_MAX_UNREAD);
-        d->c->e.next = STR("try again when the owner has read them: its next "
-                           "change of the task does");
-        return ERR_TOO_LARGE;
+        return task_next(d->c, "the owner reads them with its next change of "
+                         "the task: only then is there room");
     }
     if (raw_list_n(d->k.f[F_MESSAGES]) >= TASK_MAX_MESSAGES)
         draft_edit(d, F_MESSAGES, first, STR(""));

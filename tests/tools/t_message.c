@@ -119,7 +119,8 @@ test_how_many_messages(void)
     CHECK(ok(&f));
     say(&f, "boss", "m");
     CHECK(failed(&f, "too_large") && has(&f, "field", "message") &&
-          json_get(f.json, "next"));
+          has(&f, "next", "the owner reads them with its next change of the "
+              "task: only then is there room"));
     say(&f, "you", "n");
     CHECK(ok(&f));
     call(&f, "save_checkpoint", "{'task_id':'a','agent':'me'}");
