@@ -226,6 +226,8 @@ hosts_advice(int err, const char *why)
                "configuration file etcd needs enable-grpc-gateway: true";
     if (text_find(why, "mcptask push") != NULL)
         return "mcptask help push";
+    if (err == ERR_UNREACHABLE && text_find(why, "in time") != NULL)
+        return "most nodes of etcd must run and reach each other";
     switch (err) {
     case ERR_UNREACHABLE:
         return "start etcd; --store needs its client port, 2379, without TLS";

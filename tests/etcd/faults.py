@@ -198,6 +198,9 @@ def no_majority(scene):
             check("before" in got.stdout and "may be missing" in got.stderr,
                   "a command without a majority", got.stdout, got.stderr)
             check(a.run("health").returncode == 3, "health is good")
+            got = a.run("doctor")
+            check("most nodes of etcd must run" in got.stdout,
+                  "doctor without a majority", got.stdout)
         for node in cluster.nodes[1:]:
             go(node)
         until(lambda: not server.call("get_task", task_id="before")[2],
