@@ -131,7 +131,7 @@ cli_health(struct cli *c)
                         err_text(rc));
     if (writes && st->g > 0 && (rc = try_writing(c)) != 0)
         return cli_fail_store(c, rc);
-    put_health(c, st);
+    put_health(c, store_state(c->s.store));
     return CLI_OK;
 }
 
@@ -140,7 +140,7 @@ cli_health(struct cli *c)
 struct doctor {
     struct cli *c;
     bool problem; /* a check has failed */
-    struct store_state st; /* as of when it was opened */
+    struct store_state st; /* as last looked at */
 };
 
 /* Prints the result of a check: ok, or a problem and its fix. */
@@ -256,7 +256,8 @@ check_hosts(struct doctor *d)
     begun = clock_mono_ms() - begun;
     if (rc == 0 && !env->read_only)
         rc = try_writing(d->c);
-    text_put(why, sizeof(why), "%s", store_state(d->c->s.store)->why);
+    d->st = *store_state(d->c->s.store); /* etcd may have given it an id */
+    text_put(why, sizeof(why), "%s", d->st.why);
     fix = advice(why);
     if (rc != 0)
         tell(d, "hosts", *fix != '\0' ? fix : hosts_advice(rc, why), "%s",
