@@ -254,13 +254,13 @@ find_remote(struct cli_env *e, char why[256])
     if (e->store == NULL)
         return 0;
     rc = read_auth(auth, why);
-    if (rc == 0)
-        rc = remote_new(&e->remote, str_of(e->store), str_of(auth),
-                        e->log_path, wrong);
-    else
+    if (rc != 0)
         return rc;
-    text_put(why, 256, "%s: %s", e->store == env_get("MCP_TASK_STORE")
-             ? "MCP_TASK_STORE" : "--store", wrong);
+    rc = remote_new(&e->remote, str_of(e->store), str_of(auth), e->log_path,
+                    wrong);
+    if (rc != 0)
+        text_put(why, 256, "%s: %s", e->store == env_get("MCP_TASK_STORE")
+                 ? "MCP_TASK_STORE" : "--store", wrong);
     return rc;
 }
 
