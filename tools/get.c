@@ -493,23 +493,16 @@ start_in(const struct piece *p, size_t len)
     return back ? len - (size_t)n : (size_t)n;
 }
 
+/* Reads what an artifact holds. */
 static int
-get_content(struct piece *p, struct str entry)
+fetch(struct piece *p, struct str entry, struct str *content)
 {
-    struct str hex = raw_inner(raw_member(entry, "sha256")), content;
-    struct str cursor = cursor_of(p);
+    struct str hex = raw_inner(raw_member(entry, "sha256"));
     struct store *store = tasks_store(p->s->t);
     const char *why = store_content_why(store);
-    uint64_t offset = 0;
-    size_t n;
-    bool text;
-    int rc;
+    int rc = artifact_fetch(store, p->s->env->artifacts_dir, hex, false,
+                            p->x->a, content);
 
-    if (cursor.p && !str_u64(cursor, &offset))
-        return bad_cursor(p, ERR_INVALID);
-
-    rc = artifact_fetch(store, p->s->env->artifacts_dir, hex, false, p->x->a,
-                        &content);
     if (rc == ERR_NOT_FOUND) {
         task_fail(p->x, rc, "artifact_id", "the content is not in the "
                   "artifacts directory%s%s", *why ? "; " : "", why);
@@ -519,8 +512,23 @@ get_content(struct piece *p, struct str entry)
     if (rc == ERR_DAMAGED)
         return task_fail(p->x, rc, "artifact_id",
                          "the content is not what was attached");
+    return rc != 0 ? task_fail_store(p->x, rc) : 0;
+}
+
+static int
+get_content(struct piece *p, struct str entry)
+{
+    struct str cursor = cursor_of(p), content;
+    uint64_t offset = 0;
+    size_t n;
+    bool text;
+    int rc;
+
+    if (cursor.p && !str_u64(cursor, &offset))
+        return bad_cursor(p, ERR_INVALID);
+    rc = fetch(p, entry, &content);
     if (rc != 0)
-        return task_fail_store(p->x, rc);
+        return rc;
     text = utf8_is_valid(content);
     if (!cursor.p)
         for (offset = start_in(p, content.len);
