@@ -172,6 +172,12 @@ json_quoted_len(struct str s)
     return len;
 }
 
+size_t
+json_cost(struct str s)
+{
+    return s.len + json_quoted_len(s);
+}
+
 /* ---- the writer ---- */
 
 /* Returns whether the innermost open level is an object. */

@@ -50,5 +50,8 @@ void json_name(struct buf *b, char before, struct str name);
 void json_quote(struct buf *b, struct str s);
 /* The bytes that json_quote adds for s, not counting the quotes. */
 size_t json_quoted_len(struct str s);
+/* The same and those of s: what s takes in an answer that has it as it is and
+   as text. */
+size_t json_cost(struct str s);
 
 #endif

@@ -322,7 +322,7 @@ put_question(struct draft *d, struct str old, struct str question,
              const char *field, size_t max)
 {
     draft_edit(d, F_QUESTIONS, old, question);
-    return question.len + json_quoted_len(question) <= max ? 0
+    return json_cost(question) <= max ? 0
         : task_fail(d->c, ERR_TOO_LARGE, field,
                        "it is too long once it is escaped");
 }

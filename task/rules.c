@@ -222,7 +222,7 @@ rules_deliver(struct draft *d)
         return;
     while ((item = raw_list_next(*list, item)).p) {
         seen = raw_member(item, "seen").p;
-        cost = seen ? 0 : item.len + json_quoted_len(item);
+        cost = seen ? 0 : json_cost(item);
         room = cost <= room ? room - cost : 0; /* in order */
         buf_char(&b, b.len ? ',' : '[');
         if (seen || room == 0)

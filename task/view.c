@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-#define SUMMARY_COST ((size_t)38 * 1024) /* by view_cost, of its long parts */
+#define SUMMARY_COST ((size_t)38 * 1024) /* by json_cost, of its long parts */
 
 /* ---- JSON ---- */
 
@@ -163,12 +163,6 @@ why_of(const struct task *k)
     return why;
 }
 
-size_t
-view_cost(struct str s)
-{
-    return s.len + json_quoted_len(s);
-}
-
 /* Leaves out what a summary has no room for. Returns whether there was any. */
 static bool
 trim(struct task *k, struct why *why)
@@ -182,7 +176,7 @@ trim(struct task *k, struct why *why)
     bool cut = false;
 
     for (size_t i = 0; i < N(parts); i++) {
-        cost = view_cost(*parts[i]);
+        cost = json_cost(*parts[i]);
         if (cost > room) {
             *parts[i] = STR_NONE;
             cut = true;
@@ -255,7 +249,7 @@ view_words_json(struct buf *b, struct str messages, uint64_t n,
 {
     const char *before = ",\"messages\":[";
     struct str item = STR_NONE, seen;
-    size_t cost = view_cost(stop);
+    size_t cost = json_cost(stop);
     bool fit = cost <= room;
 
     if (stop.p && fit)
@@ -265,7 +259,7 @@ view_words_json(struct buf *b, struct str messages, uint64_t n,
         if (raw_u64(seen) != n)
             continue;
         room -= cost;
-        cost = view_cost(item) + 16;
+        cost = json_cost(item) + 16;
         fit = cost <= room;
         if (!fit)
             break;

@@ -33,7 +33,7 @@ void view_damage_json(struct buf *b, struct tasks *t, struct str id);
 /* What others said to the owner, members with a comma in front: those of a
    task's messages (raw) that the answer to event n delivered, n 0: those
    unread; and stop, who asks that the work be stopped (raw, .p NULL). Returns
-   whether all of it cost no more than room, by view_cost; else what comes first
+   whether all of it cost no more than room, by json_cost; else what comes first
    was written. */
 bool view_words_json(struct buf *b, struct str messages, uint64_t n,
                      struct str stop, size_t room);
@@ -44,8 +44,6 @@ bool view_words_json(struct buf *b, struct str messages, uint64_t n,
    or note: the reason of the update that set the status), version, seq,
    updated_at, damaged; and truncated, if something was too long. */
 void view_summary_json(struct buf *b, const struct task *k);
-/* The bytes that s takes in an answer, which has it as it is and as text. */
-size_t view_cost(struct str s);
 /* What an agent that takes over must know, as markdown. Stored text is quoted,
    so that it cannot pass for a heading of the brief. */
 void view_task_markdown(struct buf *b, struct arena *a, const struct task *k);

@@ -1,7 +1,7 @@
 /* get - the tools that read: get_task, for a task, its history or an artifact,
    in pieces if one answer is too small; and list_tasks.
 
-   1. The cost of the answer, by view_cost, stays within ROOM; the cost of the
+   1. The cost of the answer, by json_cost, stays within ROOM; the cost of the
       envelope and of the last members is reserved beforehand.
    2. A task that fits is copied whole from its record. One that does not is
       taken member by member: lists are cut between elements, texts between
@@ -44,7 +44,7 @@ struct piece {
 static size_t
 cost_from(const struct buf *b, size_t start)
 {
-    return view_cost(str_from(buf_view(b), start));
+    return json_cost(str_from(buf_view(b), start));
 }
 
 /* The cost that may still be appended. */
@@ -84,7 +84,7 @@ text_prefix(struct str s, size_t max, size_t *decoded)
     size_t n, cost, bytes = 0;
 
     while (p < end && (n = unit_len(p, end)) != 0) {
-        cost = view_cost((struct str){p, n});
+        cost = json_cost((struct str){p, n});
         if (cost > max)
             break;
         max -= cost;
@@ -154,7 +154,7 @@ part_of(struct buf *b, struct str value, size_t max)
         end = (size_t)n + 1;
     }
     while (*value.p == '[' && (item = raw_list_next(value, item)).p) {
-        used += view_cost(item) + 2;
+        used += json_cost(item) + 2;
         if (used > max)
             break;
         end = (size_t)(item.p + item.len - value.p);
@@ -170,8 +170,8 @@ static bool
 put_member(struct piece *p, struct str name, struct str value, uint64_t *n)
 {
     struct buf *b = p->out;
-    size_t head = view_cost(name) + 16, max = room_in(p), start = b->len;
-    bool whole = head + view_cost(value) <= max;
+    size_t head = json_cost(name) + 16, max = room_in(p), start = b->len;
+    bool whole = head + json_cost(value) <= max;
 
     buf_printf(b, "%s\"%.*s\":", b->len && b->p[b->len - 1] != '{' ? "," : "",
                STR_ARG(name));
@@ -254,7 +254,7 @@ get_pieces(struct piece *p, const struct task *k, struct place *at, bool on)
     } else {
         buf_char(p->out, '{');
         put_derived(&b, p, k);
-        p->used += view_cost(buf_view(&b));
+        p->used += json_cost(buf_view(&b));
     }
     rc = put_members(p, k->ev.v, at, &name);
     buf_str(p->out, buf_view(&b));
@@ -321,10 +321,10 @@ get_current(struct piece *p, struct task_event *ev)
         k.ready = k.needs_input = k.lease_expired = k.stale = false;
     if (p->current)
         k.blocked_by = k.deps_failed = STR_NONE;
-    room -= view_cost(k.blocked_by);
+    room -= json_cost(k.blocked_by);
     /* Stored JSON has no control characters: a byte is quoted by two at
        most, so a short one needs no counting. */
-    if (ev->v.len > room / 3 && view_cost(ev->v) > room)
+    if (ev->v.len > room / 3 && json_cost(ev->v) > room)
         return get_pieces(p, &k, &at, false);
     buf_put(p->out, ev->v.p, ev->v.len - 1);
     put_derived(p->out, p, &k);

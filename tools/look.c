@@ -474,7 +474,7 @@ struct answer {
 static size_t
 room_in(const struct answer *p)
 {
-    size_t used = view_cost(str_from(buf_view(p->out), p->start));
+    size_t used = json_cost(str_from(buf_view(p->out), p->start));
 
     return used < ROOM ? ROOM - used : 0;
 }
@@ -485,7 +485,7 @@ put_fitting(struct answer *p, const char *name, struct str raw)
 {
     if (raw.p == NULL)
         return;
-    if (view_cost(raw) < room_in(p))
+    if (json_cost(raw) < room_in(p))
         buf_printf(p->out, ",\"%s\":%.*s", name, STR_ARG(raw));
     else
         p->cut = true;
