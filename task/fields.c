@@ -480,7 +480,7 @@ static void
 put_schema(struct json_w *w, const struct row *r, size_t n, unsigned tools,
            bool whole)
 {
-    bool own = r != task_rows;
+    bool own = r != task_rows, required = false;
 
     json_obj(w);
     json_put_z(w, "type", "object");
@@ -499,11 +499,16 @@ put_schema(struct json_w *w, const struct row *r, size_t n, unsigned tools,
             json_close(w);
     }
     json_close(w);
-    json_put_arr(w, "required");
-    for (size_t i = 0; i < n; i++)
-        if (r[i].needs & tools)
-            json_z(w, row_name(&r[i]));
-    json_close(w);
+    for (size_t i = 0; i < n; i++) {
+        if (!(r[i].needs & tools))
+            continue;
+        if (!required)
+            json_put_arr(w, "required");
+        required = true;
+        json_z(w, row_name(&r[i]));
+    }
+    if (required)
+        json_close(w);
     json_put_bool(w, "additionalProperties", false);
     json_close(w);
 }
