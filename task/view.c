@@ -211,6 +211,7 @@ view_summary_json(struct buf *b, const struct task *of)
         {"lease_expired", AT(lease_expired), IF_SO},
         {"stale", AT(stale), IF_SO}, {"tags", AT(f[F_TAGS]), RAW},
         {"repo_path", AT(f[F_REPO_PATH]), RAW},
+        {"parent_id", AT(f[F_PARENT_ID]), RAW},
     }, last[] = {
         {"version", AT(version), NUMBER}, {"seq", AT(ev.r.n), NUMBER},
         {"updated_at", AT(ev.r.time), TEXT}, {"damaged", AT(damaged), TEXT},

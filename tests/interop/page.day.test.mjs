@@ -182,6 +182,10 @@ test('a task names its parts', LIMIT, async (t) => {
   await worker.tool('update_task', { task_id: 'z.3', status: 'failed',
     reason: 'no' });
   await parts.getByText('failed').waitFor();
+  await create('z.4', { parent_id: 'z.1' });
+  await parts.getByText('z.4').waitFor();
+  await worker.tool('update_task', { task_id: 'z.4', parent_id: null });
+  await parts.getByText('z.4').waitFor({ state: 'detached' });
   await parts.first().getByRole('link').click();
   await chip(page, 'cancelled');
   await page.locator('section', { hasText: 'Part of' }).waitFor();
