@@ -33,7 +33,7 @@ probe(struct store *store)
 
 int
 state_put_ready(struct buf *b, struct store *store, bool read_only,
-                bool reader)
+                struct str agent, bool reader)
 {
     const struct store_state *st = probe(store);
     struct json_w w;
@@ -46,6 +46,8 @@ state_put_ready(struct buf *b, struct store *store, bool read_only,
     json_begin(&w, b);
     json_put_z(&w, "status", ready ? "ready" : "unavailable");
     json_put_bool(&w, "writable", st->err == 0 && !reader);
+    if (agent.len > 0)
+        json_put_str(&w, "agent", agent);
     json_put_int(&w, "head_seq", (int64_t)st->head);
     if (stale_ms > 0)
         json_put_int(&w, "stale_ms", stale_ms);

@@ -10,10 +10,10 @@
 /* Appends the object of /health, with the id of the store, which is empty
    before the first write. */
 void state_put_health(struct buf *b, struct store *store);
-/* Appends the object of /ready for somebody who, as a reader, may not write.
-   Returns its HTTP status, 200 or 503. */
+/* Appends the object of /ready for agent, which its token names, or which is
+   empty; a reader may not write. Returns its HTTP status, 200 or 503. */
 int state_put_ready(struct buf *b, struct store *store, bool read_only,
-                    bool reader);
+                    struct str agent, bool reader);
 /* Appends the text of /metrics. */
 void state_put_metrics(struct buf *b, struct store *store,
                        const struct http *http, const struct mcp *mcp);

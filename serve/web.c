@@ -52,6 +52,7 @@ run_ready(struct exchange *x)
 {
     int status = state_put_ready(&x->all->state, x->all->store,
                                  x->all->access.o.read_only,
+                                 access_principal(&x->caller),
                                  x->caller.read_only);
 
     give(x, status, "application/json");

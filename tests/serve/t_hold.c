@@ -373,7 +373,8 @@ static bool
 ready(int status, const char *what)
 {
     struct buf b = {0};
-    bool good = CHECK(state_put_ready(&b, here.store, false, false) == status);
+    bool good = CHECK(state_put_ready(&b, here.store, false, STR(""), false) ==
+                      status);
 
     buf_char(&b, '\0');
     good = good && CHECK(b.err == 0 && strstr(b.p, what) != NULL);

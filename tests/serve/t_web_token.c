@@ -41,7 +41,7 @@ test_who_has_a_token(const struct rig *r)
     CHECK(posts(&c, TYPES READER, PING, "\"result\":{}"));
     CHECK(posts(&c, TYPES READER, CREATE("b"), "unauthorized"));
     CHECK(fetch(&c, "GET", "/ready", ALICE, NULL) == 200);
-    CHECK(strstr(c.body.p, "\"writable\":true") != NULL);
+    CHECK(strstr(c.body.p, "\"writable\":true,\"agent\":\"alice\"") != NULL);
     CHECK(fetch(&c, "GET", "/ready", READER, NULL) == 200);
     CHECK(strstr(c.body.p, "\"writable\":false") != NULL);
     hang_up(&c);

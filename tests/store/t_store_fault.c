@@ -83,7 +83,7 @@ static bool
 is_ready(struct tstore *t, const char *says)
 {
     struct buf b = {0};
-    int status = state_put_ready(&b, t->s, false, false);
+    int status = state_put_ready(&b, t->s, false, STR(""), false);
     buf_char(&b, '\0');
     bool ok = CHECK(strstr(b.p, says) != NULL) && !store_locked(t->s);
     buf_fini(&b);
