@@ -108,13 +108,30 @@ str_trim(struct str s)
     return s;
 }
 
+/* Karp and Rabin: a hash of what.len bytes that moves along s, so that the time
+   does not depend on what repeats itself. */
 size_t
 str_find(struct str s, struct str what)
 {
-    for (size_t i = 0; i + what.len <= s.len; i++)
-        if (memcmp(s.p + i, what.p, what.len) == 0)
-            return i;
-    return SIZE_MAX;
+    const uint64_t base = UINT64_C(0x100000001b3);
+    uint64_t wanted = 0, hash = 0, first = 1;
+    size_t i;
+
+    if (what.len > s.len)
+        return SIZE_MAX;
+    for (i = 0; i < what.len; i++) {
+        wanted = wanted * base + (uint8_t)what.p[i];
+        hash = hash * base + (uint8_t)s.p[i];
+        first *= base;
+    }
+    for (i = 0; hash != wanted || memcmp(s.p + i, what.p, what.len) != 0;
+         i++) {
+        if (i == s.len - what.len)
+            return SIZE_MAX;
+        hash = hash * base + (uint8_t)s.p[i + what.len] -
+               first * (uint8_t)s.p[i];
+    }
+    return i;
 }
 
 uint64_t

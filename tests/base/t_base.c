@@ -701,6 +701,34 @@ test_finding_text(void)
     CHECK(text_find("", "") != NULL);
 }
 
+/* Every text of 12 letters a and b, and the first place of each of its
+   beginnings of up to 6 letters, turned around. */
+static void
+test_finding_slices(void)
+{
+    char in[12], what[6];
+    size_t i, n, at;
+
+    CHECK(str_find(STR("ab"), STR("")) == 0 && str_find(STR(""), STR("")) == 0);
+    CHECK(str_find(STR("ab"), STR("abc")) == SIZE_MAX);
+    CHECK(str_find((struct str){"a\0b", 3}, STR("b")) == 2);
+    for (unsigned bits = 0; bits < 1u << sizeof in; bits++) {
+        for (i = 0; i < sizeof in; i++)
+            in[i] = bits >> i & 1 ? 'a' : 'b';
+        for (n = 1; n <= sizeof what; n++) {
+            for (i = 0; i < n; i++)
+                what[i] = in[n - 1 - i];
+            for (at = 0; at + n <= sizeof in &&
+                         memcmp(in + at, what, n) != 0; at++)
+                continue;
+            if (!CHECK(str_find((struct str){in, sizeof in},
+                                (struct str){what, n}) ==
+                       (at + n <= sizeof in ? at : SIZE_MAX)))
+                return;
+        }
+    }
+}
+
 /* As realpath sees it, if it is there. */
 static void
 test_real_paths(void)
@@ -776,5 +804,6 @@ main(void)
     test_sha256();
     test_sha256_in_pieces();
     test_finding_text();
+    test_finding_slices();
     return test_end("t_base");
 }
