@@ -49,14 +49,13 @@ mcp_session_lives(const struct mcp_call *c, struct str mark)
     uint32_t high, low;
     uint64_t by;
 
-    if (!str_u64(mark, &by) || !store_alive(m->store, by))
-        return false;
-    if (by != store_instance(m->store) || tag.len != 16)
-        return true;
-    if (!text_hex32(tag.p, &high) || !text_hex32(tag.p + 8, &low))
-        return false;
-    for (const struct mcp_session *s = m->sessions; s != NULL; s = s->next)
-        if (str_hash(str_of(s->id)) == ((uint64_t)high << 32 | low))
-            return is_there(s);
-    return false;
+    /* Wherever a session over HTTP was then, it may be here now. */
+    if (tag.len == 16 && text_hex32(tag.p, &high) &&
+        text_hex32(tag.p + 8, &low))
+        for (const struct mcp_session *s = m->sessions; s; s = s->next)
+            if (str_hash(str_of(s->id)) == ((uint64_t)high << 32 | low) &&
+                (s->ended || is_there(s)))
+                return !s->ended;
+    return str_u64(mark, &by) && store_alive(m->store, by) &&
+           (by != store_instance(m->store) || tag.len != 16);
 }

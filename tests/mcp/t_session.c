@@ -269,7 +269,7 @@ test_a_session_is_known_by_its_mark(void)
     struct mcp_session none = {.m = NULL}, pipe = {.local = true};
     struct str first, other, later, process;
     char id[MCP_ID_MAX], id2[MCP_ID_MAX];
-    char text[64];
+    char text[64], moved[64];
 
     open_world(&a);
     join(&a, "ann", id);
@@ -290,8 +290,12 @@ test_a_session_is_known_by_its_mark(void)
     CHECK(mcp_session_is(first, later) && !str_eq(first, later));
     snprintf(text, sizeof(text), "%.*s", STR_ARG(process));
     process.p = text;
+    snprintf(moved, sizeof(moved), "%.*s", STR_ARG(first));
     close_world(&a);
     CHECK(!lives(&b, str_of(text)));
+    /* A client that came here from there is still the one it was. */
+    CHECK(lives(&b, str_of(moved)));
+    CHECK(end(&b, id) && !lives(&b, str_of(moved)));
     CHECK(!lives(&b, STR("0123456789.x")) && !lives(&b, STR("")));
     close_world(&b);
 }
