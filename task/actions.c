@@ -267,19 +267,15 @@ check_owner(struct draft *d)
     return ERR_NOT_OWNER;
 }
 
-/* Notes that the task was taken from another agent. */
+/* Notes that the task was taken from its owner. */
 static void
-set_takeover(struct draft *d, bool from_another)
+set_takeover(struct draft *d)
 {
     static const char *const names[] = {"from_agent", "agent", "reason", "at"};
     const struct str raw[] = {d->old.f[F_CURRENT_OWNER], d->by,
                               d->args->v[ARG_REASON], d->now};
 
-    if (from_another)
-        d->k.f[F_TAKEOVER] = draft_object(d, names, raw, 4);
-    else if (rules_loss(d, d->old.f[F_TAKEOVER]).p &&
-             !str_eq(raw_member(d->old.f[F_TAKEOVER], "agent"), d->by))
-        d->k.f[F_TAKEOVER] = STR_NONE; /* its owner has it back */
+    d->k.f[F_TAKEOVER] = draft_object(d, names, raw, 4);
 }
 
 /* An agent that holds the task already only renews its lease. */
@@ -303,8 +299,9 @@ run_claim(struct draft *d)
     if (rc != 0)
         return rc;
     d->renews = mine && begun && !other;
-    set_takeover(d, rules_takes_over(d) && owner.p && (mine ? other :
-                    begun || d->old.status == TASK_HANDOFF_READY));
+    if (rules_takes_over(d) && owner.p &&
+        (mine ? other : begun || d->old.status == TASK_HANDOFF_READY))
+        set_takeover(d);
     if (!seconds.p && mine)
         seconds = raw_member(lease, "seconds");
     d->k.f[F_CURRENT_OWNER] = d->by;

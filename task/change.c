@@ -31,11 +31,12 @@ renewed(const struct task_event *ev)
            !raw_list_has(ev->set, STR("\"takeover\""));
 }
 
-/* Who took the task from the caller, unless the caller owns it again. */
+/* Who took the task from the caller, unless the caller owns it. */
 static struct str
 loss_of(const struct draft *d, struct str owner, struct str takeover)
 {
-    return str_eq(owner, d->by) ? STR_NONE : rules_loss(d, takeover);
+    return str_eq(owner, d->by) && !d->elsewhere ? STR_NONE
+                                                 : rules_loss(d, takeover);
 }
 
 /* Who asks for a stop, if by is the owner. */
@@ -253,8 +254,10 @@ stage(struct draft *d, struct task_receipt *out)
     size_t at;
     int rc = 0;
 
-    if (d->exists && !d->only_says)
+    if (d->exists && !d->only_says) {
         d->k.f[F_VERSION] = draft_number(d, d->old.version + 1);
+        rules_forget_loss(d);
+    }
     rules_renew_lease(d);
     rules_deliver(d);
     buf_reset(b, b->cap);

@@ -114,6 +114,17 @@ rules_loss(const struct draft *d, struct str takeover)
                                                              : STR_NONE;
 }
 
+void
+rules_forget_loss(struct draft *d)
+{
+    struct str *takeover = &d->k.f[F_TAKEOVER];
+    struct str from = raw_member(*takeover, "from_agent");
+    bool own = str_eq(raw_member(*takeover, "agent"), from);
+
+    if (str_eq(d->k.f[F_CURRENT_OWNER], from) != own)
+        *takeover = STR_NONE;
+}
+
 bool
 rules_other_session(const struct draft *d)
 {

@@ -30,6 +30,9 @@ bool rules_other_session(const struct draft *d);
 /* Returns takeover (raw) if the task was taken from the caller by it; else .p
    is NULL. */
 struct str rules_loss(const struct draft *d, struct str takeover);
+/* Drops the note of a takeover once who lost the task owns it again; or, where
+   that was another session of its name, once the name does not. */
+void rules_forget_loss(struct draft *d);
 /* While a lease runs, only its holder may change the task. Answers, messages
    and requests to stop change no work: anybody may send them. */
 int rules_check_lease(struct draft *d);

@@ -128,6 +128,39 @@ test_a_person_ends_a_lease(void)
     end(&f);
 }
 
+/* A loser that owns the task again, in whatever way, and gives it away has lost
+   nothing. */
+static void
+test_a_loser_gets_it_back(void)
+{
+    static const char *const ways[][2] = {
+        {"save_checkpoint", "{'task_id':'a','agent':'me'}"},
+        {"claim_task", "{'task_id':'a','agent':'me'}"},
+        {"update_task", "{'task_id':'a','agent':'me','status':'in_progress'}"},
+    };
+    struct fixture f;
+    size_t i;
+
+    for (i = 0; i < sizeof ways / sizeof *ways; i++) {
+        begin_with(&f, "a");
+        STEPS(&f, {"save_checkpoint", "{'task_id':'a','agent':'me'}", 0, 0, 0},
+              {"claim_task", TAKE, 0, 0, 0},
+              {"handoff_task", "{'task_id':'a','from_agent':'you'}", 0, 0, 0},
+              {"update_task", "{'task_id':'a','agent':'me','message':'m'}", 0,
+               0, 0});
+        CHECK(lost_to(&f, "you", "r"));
+        call(&f, ways[i][0], ways[i][1]);
+        CHECK(ok(&f) && !json_get(f.json, "taken_over"));
+        call(&f, "handoff_task", "{'task_id':'a','from_agent':'me'}");
+        CHECK(ok(&f) && !json_get(f.json, "taken_over"));
+        call(&f, "claim_task", "{'task_id':'a','agent':'other'}");
+        CHECK(ok(&f) && !json_get(f.json, "takeover"));
+        call(&f, "save_checkpoint", "{'task_id':'a','agent':'me'}");
+        CHECK(failed(&f, "lease_held") && !json_get(f.json, "taken_over"));
+        end(&f);
+    }
+}
+
 /* ---- owners without a lease ---- */
 
 static void
@@ -327,6 +360,7 @@ main(void)
     test_a_live_lease_stays();
     test_a_person_hands_over();
     test_a_person_ends_a_lease();
+    test_a_loser_gets_it_back();
     test_an_owner_without_a_lease();
     test_a_receiver_who_never_comes();
     test_the_giver_redirects();

@@ -105,6 +105,8 @@ test_takeover_from_it(void)
     as(&f, TWO, "claim_task", ",'takeover':true,'reason':'a new window'");
     CHECK(ok(&f) && !json_get(f.json, "renewed") &&
           str_is(lease_session(&f), TWO));
+    as(&f, ONE, "update_task", ",'message':'why?'");
+    CHECK(ok(&f) && json_get(f.json, "taken_over"));
     as(&f, ONE, "save_checkpoint", "");
     CHECK(failed(&f, "lease_held") && has(&f, "message", HELD) &&
           json_is(json_get(json_get(f.json, "taken_over"), "reason"),
@@ -115,6 +117,14 @@ test_takeover_from_it(void)
     CHECK(ok(&f) && !json_get(f.json, "taken_over"));
     as(&f, ONE, "save_checkpoint", "");
     CHECK(failed(&f, "lease_held") && json_get(f.json, "taken_over"));
+    /* Whoever gets it from the name has taken nothing. */
+    session_mark = TWO;
+    call(&f, "handoff_task", "{'task_id':'a','from_agent':'me'}");
+    CHECK(ok(&f) && !json_get(f.json, "taken_over"));
+    call(&f, "claim_task", "{'task_id':'a','agent':'you'}");
+    CHECK(ok(&f) && !json_get(f.json, "takeover"));
+    as(&f, ONE, "save_checkpoint", "");
+    CHECK(failed(&f, "lease_held") && !json_get(f.json, "taken_over"));
     end(&f);
 }
 
