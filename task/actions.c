@@ -356,6 +356,7 @@ run_ask(struct draft *d)
     if (count_open(d, &open, &old) >= TASK_MAX_OPEN) {
         task_fail(d->c, ERR_TOO_LARGE, "question", "%d questions are open, as "
                   "many as may be", TASK_MAX_OPEN);
+        d->c->e.for_now = true;
         return task_next(d->c, "wait until some of them are answered");
     }
     rules_warn_owner(d);
@@ -437,6 +438,7 @@ take_message(struct draft *d)
     if (count_unread(d, &first) >= TASK_MAX_UNREAD) {
         task_fail(d->c, ERR_TOO_LARGE, "message", "%d messages from you are "
                   "unread, as many as may be", TASK_MAX_UNREAD);
+        d->c->e.for_now = true;
         return task_next(d->c, "the owner reads them with its next change of "
                          "the task: only then is there room");
     }

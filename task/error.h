@@ -19,6 +19,7 @@ struct task_error {
                            caller */
     struct str blocked_by, deps_failed; /* as in struct task */
     bool unknown;       /* the outcome is unknown: it may have happened */
+    bool for_now;       /* later there may be room */
 };
 
 /* The caller of a request, and its settings. */

@@ -542,7 +542,8 @@ test_how_many_questions(void)
     CHECK(ok(&f));
     ask(&f, "q");
     CHECK(failed(&f, "too_large") && has(&f, "field", "question"));
-    CHECK(has(&f, "next", "wait until some of them are answered"));
+    CHECK(has(&f, "next", "wait until some of them are answered") &&
+          is_true(&f, "retryable"));
     n_asked--;
     call(&f, "update_task", "{'task_id':'a','answer':{'text':'t'}}");
     CHECK(failed(&f, "invalid_argument") && has(&f, "message", "8 questions "

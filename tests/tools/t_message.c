@@ -119,6 +119,7 @@ test_how_many_messages(void)
     CHECK(ok(&f));
     say(&f, "boss", "m");
     CHECK(failed(&f, "too_large") && has(&f, "field", "message") &&
+          is_true(&f, "retryable") &&
           has(&f, "next", "the owner reads them with its next change of the "
               "task: only then is there room"));
     say(&f, "you", "n");
