@@ -5,6 +5,7 @@
 
 #include "task/actions.h"
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "task/claim.h"
 #include "task/index.h"
 #include "task/parts.h"
@@ -401,7 +402,7 @@ take_answer(struct draft *d)
     options = raw_member(asked, "options");
     if (accepts && options.p && !raw_list_has(options, text))
         return task_fail(d->c, ERR_INVALID, "answer", "answer.text must be one "
-                          "of %.*s", STR_ARG(options));
+                          "of %.*s", STR_ARG(utf8_cut(options, 220)));
     return put_question(d, asked, draft_keep(d, arena_printf(d->c->a,
         "%.*s,\"answer\":%.*s%s,\"by\":%.*s,\"at\":%.*s}}",
         (int)asked.len - 1, asked.p, STR_ARG(answer),

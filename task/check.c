@@ -237,7 +237,7 @@ check_others(struct parse *p, const struct row *r, const struct json_tok *t)
             continue;
         if (!p->lenient)
             return refuse(p, ERR_INVALID, "has an unknown member \"%.*s\"",
-                          name.len > 64 ? 64 : (int)name.len, name.p);
+                          STR_ARG(utf8_cut(name, 64)));
         value = compact(p->c->a, m + 1);
         if (!value.p)
             return nomem(p);
@@ -424,8 +424,7 @@ take(struct parse *p, enum task_tool tool, const struct row *r,
 static void
 add_unknown(struct parse *p, struct buf *list, struct str name)
 {
-    if (name.len > 64)
-        name.len = 64;
+    name = utf8_cut(name, 64);
     if (list->len == 0)
         p->c->e.field = name;
     if (list->len < 120)

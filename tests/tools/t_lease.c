@@ -526,6 +526,35 @@ test_kinds_of_answers(void)
     fixture_fini(&f);
 }
 
+/* Whichever bytes of the last option do not fit. */
+static void
+test_long_options_end_with_a_character(void)
+{
+    struct fixture f;
+    struct buf b = {0};
+
+    begin_with(&f, "abc");
+    for (int i = 0; i < 3; i++) {
+        buf_reset(&b, b.cap);
+        buf_printf(&b, "{'task_id':'%c','question':'q','options':['%.*s",
+                   'a' + i, i, "xx");
+        put_times(&b, "\xe4\xb8\xad", 250);
+        buf_put(&b, "']}", 4);
+        call(&f, "request_input", b.p);
+        CHECK(ok(&f));
+        buf_reset(&b, b.cap);
+        buf_printf(&b, "{'task_id':'%c','answer':{'text':'t'}}", 'a' + i);
+        buf_char(&b, '\0');
+        call(&f, "update_task", b.p);
+        CHECK(failed(&f, "invalid_argument"));
+        buf_char(&f.out, '\0');
+        CHECK(strstr(f.out.p, "must be one of [") != NULL);
+        CHECK(strstr(f.out.p, "\xef\xbf\xbd") == NULL);
+    }
+    buf_fini(&b);
+    fixture_fini(&f);
+}
+
 static void
 test_how_many_questions(void)
 {
@@ -835,6 +864,7 @@ main(int argc, char **argv)
     test_unreadable_tasks_are_not_claimed();
     test_the_first_answer_wins();
     test_kinds_of_answers();
+    test_long_options_end_with_a_character();
     test_how_many_questions();
     test_a_brief_tells();
     test_names_to_watch();

@@ -380,6 +380,25 @@ test_arguments_that_are_too_many(void)
     s = json_str(&f.a, json_get(f.json, "message"));
     CHECK(s.len < 256 && memcmp(s.p + s.len - 5, ", ...", 5) == 0);
     CHECK(json_str(&f.a, json_get(f.json, "field")).len == 64);
+    /* A long name is cut between two characters. */
+    for (i = 0; i < 3; i++) {
+        buf_reset(&b, b.cap);
+        buf_printf(&b, "{'title':'t','%.*s", i, "nn");
+        put_times(&b, "\xe4\xb8\xad", 40);
+        buf_put(&b, "':1}", 5);
+        call(&f, "create_task", b.p);
+        s = json_str(&f.a, json_get(f.json, "field"));
+        CHECK((int)s.len == i + (64 - i) / 3 * 3);
+        CHECK(s.len > 60 && memcmp(s.p + s.len - 3, "\xe4\xb8\xad", 3) == 0);
+        buf_reset(&b, b.cap);
+        buf_printf(&b, "{'task_id':'a','answer':{'%.*s", i, "nn");
+        put_times(&b, "\xe4\xb8\xad", 40);
+        buf_put(&b, "':1}}", 6);
+        call(&f, "update_task", b.p);
+        s = json_str(&f.a, json_get(f.json, "message"));
+        CHECK(s.len > 60 && memcmp(s.p + s.len - 4, "\xe4\xb8\xad\"", 4) ==
+                                0);
+    }
     buf_fini(&b);
     /* Some lists are sets; the others keep duplicates. */
     call(&f, "create_task", "{'task_id':'d','title':'D'}");
