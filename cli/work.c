@@ -122,6 +122,10 @@ cli_claim(struct cli *c)
     if (rc != 0)
         return cli_fail_store(c, rc);
     cli_put_whole(c, &k, !c->json);
+    if (c->json && r.renewed && c->out.err == 0) {
+        c->out.len -= strlen("}\n");
+        buf_z(&c->out, ",\"renewed\":true}\n");
+    }
     return CLI_OK;
 }
 

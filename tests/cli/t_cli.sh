@@ -340,6 +340,7 @@ run 4 claim later --agent you --wait 1
 run 0 claim later --agent me --lease 3600
 has out '# Task later' '- seconds: 3600'
 has err 'renewed: it was'
+lacks out renewed
 run 2 answer later
 run 1 answer later yes
 has err 'no such question: mcptask show has its questions'
@@ -479,7 +480,10 @@ has err 'me took the task over: you left' 'on the task until 2'
 run 4 checkpoint later --agent you --json
 has err '"taken_over":{"from_agent":"you","agent":"me","reason":"you left"' \
     '"expires_at":"2'
-run 0 claim later --agent you --takeover --reason 'no'
+run 0 claim later --agent you --takeover --reason 'no' --json
+lacks out renewed
+run 0 claim later --agent you --json
+has out '"task_id":"later"' ',"renewed":true}'
 run 4 checkpoint later --agent me
 run 0 --ownership warn checkpoint later --agent me
 has err 'mcptask: '
