@@ -383,7 +383,7 @@ hear(struct mcp_call *c, struct asked *q, const struct json_tok *said)
         return 0;
     }
     rc = record_answer(c, q, said);
-    if (rc == ERR_INVALID) {
+    if (rc == ERR_INVALID || rc == ERR_TOO_LARGE) {
         q->why = q->w.x.e.message;
         return 0;
     }

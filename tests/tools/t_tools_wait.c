@@ -86,19 +86,22 @@ question_of_task(void)
 static void
 test_what_is_no_answer(void)
 {
+    static char long_one[5000];
     static const struct {
         const char *said, *why, *options;
     } cases[] = {
+        {long_one, "answer.text is longer than 4096 characters", ""},
         {ACCEPT("{}"), "answer.text is missing", YES_NO},
         {ACCEPT("{'answer':''}"), "answer.text is missing", YES_NO},
         {ACCEPT("{'answer':'maybe'}"), "answer.text must be one of ", YES_NO},
         {ACCEPT("{'answer':null}"), "answer.text is missing", ""},
         {"{}", "answer.action must be one of ", YES_NO},
     };
-    char text[500];
+    char text[5100];
     const char *id;
     size_t i;
 
+    snprintf(long_one, sizeof long_one, ACCEPT("{'answer':'%04097d'}"), 0);
     for (i = 0; i < sizeof cases / sizeof *cases; i++) {
         begin();
         CREATE("t", "");
