@@ -346,14 +346,17 @@ check_list(struct parse *p, const struct row *r, const struct json_tok *t)
 
 /* ---- all arguments ---- */
 
-/* Whether the value counts as null: it is null, or an empty text where one
-   character is required. */
+/* Whether the value counts as null: it is null, an empty text where one
+   character is required, or the name of an owner that nobody can have. */
 static bool
-is_null(const struct row *r, const struct json_tok *t)
+is_null(enum task_tool tool, const struct row *r, const struct json_tok *t)
 {
     bool one = r->flags & ONE || r->type == T_ID || r->type == T_NAME;
+    bool owner = r == &task_rows[ARG_TO_AGENT] ||
+                 (r == &task_rows[F_CURRENT_OWNER] &&
+                  (tool == TOOL_CREATE || tool == TOOL_UPDATE));
 
-    return t->type == JSON_NULL ||
+    return t->type == JSON_NULL || (owner && json_is(t, "unknown")) ||
            (t->type == JSON_STRING && t->len == 0 && one && !r->items);
 }
 
@@ -384,7 +387,7 @@ take(struct parse *p, enum task_tool tool, const struct row *r,
 
     p->top = r;
     *out = STR_NONE;
-    if (is_null(r, t)) {
+    if (is_null(tool, r, t)) {
         /* An empty name is a mistake: its caller would act as nobody. Prompts
            fill in what was not given. */
         if (r == &task_rows[ARG_AGENT] && t->type == JSON_STRING &&

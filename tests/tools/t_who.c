@@ -273,6 +273,19 @@ test_unknown_holds_no_lease(void)
           json_get(f.json, "current_owner")->type == JSON_NULL);
     call(&f, "request_input", "{'task_id':'a','question':'q'}");
     CHECK(ok(&f));
+    /* Nor does it own a task: nobody could ever take it up. */
+    STEPS(&f,
+        {"handoff_task", "{'task_id':'a','from_agent':'me','to_agent':"
+         "'unknown'}", 0, 0, 0},
+        {"claim_task", "{'task_id':'a','agent':'you'}", 0, 0, 0},
+        {"update_task", "{'task_id':'a','agent':'you','current_owner':"
+         "'unknown'}", 0, 0, 0},
+        {"claim_task", "{'task_id':'a','agent':'me'}", 0, 0, 0},
+        {"create_task", "{'task_id':'b','title':'T','status':"
+         "'handoff_ready','current_owner':'unknown'}", 0, 0, 0},
+        {"create_task", "{'task_id':'b','title':'T','status':"
+         "'handoff_ready','current_owner':'unknown'}", 0, 0, 0},
+        {"claim_task", "{'task_id':'b','agent':'me'}", 0, 0, 0});
     call(&f, "get_task", "{'task_id':'a'}");
     CHECK(has(&f, "created_by", "unknown"));
     end(&f);
