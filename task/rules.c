@@ -174,9 +174,7 @@ int
 rules_check_lease(struct draft *d)
 {
     struct str holder = raw_member(d->old.f[F_LEASE], "agent");
-    bool says = (draft_given(d, ARG_ANSWER) || draft_given(d, ARG_MESSAGE) ||
-                 draft_given(d, F_CANCEL_REQUESTED)) && !draft_has_fields(d);
-    bool own;
+    bool says = d->tool == TOOL_UPDATE && !draft_has_fields(d), own;
 
     own = str_eq(holder, d->by);
     d->elsewhere = rules_other_session(d) && !rules_takes_over(d);

@@ -79,6 +79,9 @@ test_a_message_passes_a_lease(void)
     CHECK(ok(&f) && n_messages(&f) == 0 && !json_get(f.json, "messages_are"));
     call(&f, "get_task", "{'task_id':'a'}");
     CHECK(n_messages(&f) == 3);
+    say(&f, "boss", ""); /* counts as left out */
+    CHECK(failed(&f, "invalid_argument") &&
+          has(&f, "message", "give at least one field to change"));
     /* With a field it is a change, and the lease forbids that. */
     call(&f, "update_task", "{'task_id':'a','agent':'boss','message':'m',"
          "'goal':'mine'}");
