@@ -248,7 +248,7 @@ read_auth(char auth[AUTH_MAX], char why[256])
 static int
 find_remote(struct cli_env *e, char why[256])
 {
-    char auth[AUTH_MAX], wrong[256];
+    char auth[AUTH_MAX], wrong[256], folder[FILE_PATH_MAX];
     int rc;
 
     if (e->store == NULL)
@@ -261,7 +261,15 @@ find_remote(struct cli_env *e, char why[256])
     if (rc != 0)
         text_put(why, 256, "%s: %s", e->store == env_get("MCP_TASK_STORE")
                  ? "MCP_TASK_STORE" : "--store", wrong);
-    return rc;
+    if (rc != 0 || e->remote->folder.p == NULL)
+        return rc;
+    free(e->artifacts_dir);
+    text_put(folder, sizeof(folder), "%.*s", STR_ARG(e->remote->folder));
+    e->artifacts_dir = env_absolute(folder);
+    if (e->artifacts_dir != NULL)
+        return 0;
+    text_put(why, 256, "out of memory");
+    return ERR_NOMEM;
 }
 
 /* ---- serving ---- */

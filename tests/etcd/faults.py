@@ -806,8 +806,28 @@ def host_is_gone(scene):
     b.process.wait()
 
 
+def shared_folder(scene):
+    """Contents are in a folder that all hosts share, and not in etcd."""
+    cluster, folder = scene.cluster(1), f"{scene.work}/contents"
+    a, b = (Host(scene, name, cluster.urls(),
+                 f"faults/main?artifacts={folder}") for name in "ab")
+    a.add("t")
+    with open(f"{scene.work}/x.log", "w", encoding="ascii") as f:
+        f.write("what was attached\n")
+    said = a.good("attach", "t", f"{scene.work}/x.log", "--json")
+    said = b.good("show", "t", "--artifact", json.loads(said)["artifact_id"])
+    check(said == "what was attached\n", "a content of another host", said)
+    check(len(os.listdir(folder)) == 1 and not os.path.exists(
+        b.dir + "/artifacts"), "where contents are", os.listdir(folder))
+    said = cluster.nodes[0].ctl("get", "--prefix", "--keys-only",
+                                "faults/main/").stdout.split()
+    check(not [key for key in said if key.startswith("faults/main/a")],
+          "contents in etcd", said)
+    b.good("verify")
+
+
 SCENES = [no_majority, replicas, older_backup, passwords, tls, kubeadm, no_room,
-          wrong_clock, across, host_is_gone]
+          wrong_clock, across, host_is_gone, shared_folder]
 
 
 def play(play_scene, mcptask):

@@ -553,9 +553,12 @@ test_url(void)
                             "&shared=1&patience=700&artifacts=9"),
                         &u, why) == 0);
     CHECK(u.local_reads && u.shared && u.patience_ms == 700 &&
-          u.artifacts_mib == 9);
+          u.artifacts_mib == 9 && u.folder.p == NULL);
     CHECK(str_is(u.endpoints, "127.0.0.1:1,[::1]:2"));
     CHECK(strcmp(u.prefix, "a/bc") == 0);
+    CHECK(etcd_url_read(STR("etcd://127.0.0.1:1/a?artifacts=/b/c&shared=1"),
+                        &u, why) == 0);
+    CHECK(u.artifacts_mib == 0 && str_is(u.folder, "/b/c") && u.shared);
 }
 
 int
