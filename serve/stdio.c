@@ -341,9 +341,19 @@ on_done(void *ctx)
     set_interest(ctx);
 }
 
+/* At the end of its input a client is about to leave: it waits no more. */
+static bool
+is_gone(void *ctx)
+{
+    const struct stdio *io = ctx;
+
+    return io->eof;
+}
+
 static const struct peer_ops ops = {.message = on_message,
                                     .answer = on_answer,
-                                    .answered = on_answered, .done = on_done};
+                                    .answered = on_answered, .gone = is_gone,
+                                    .done = on_done};
 
 /* ---- begin and end ---- */
 

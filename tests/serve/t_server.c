@@ -523,6 +523,40 @@ test_a_client_that_is_gone(void)
     free(dir);
 }
 
+/* A claim that waits takes nothing once its client has closed the input, even
+   if the server hears of both at once. */
+static void
+test_no_claim_after_the_end_of_input(void)
+{
+    char *dir = test_tmpdir();
+    struct srv s = start(dir, NULL, PLAIN), other = start(dir, NULL, PLAIN);
+    struct text t = {0};
+    int status;
+
+    addf(&t, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\","
+         "\"params\":{\"name\":\"claim_task\",\"arguments\":{"
+         "\"agent\":\"me\",\"wait_seconds\":50}}}\n");
+    add_ping(&t, 2);
+    CHECK(send_text(&s, &t) && answers(next_line(&s), 2));
+    kill(s.pid, SIGSTOP);
+    CHECK(waitpid(s.pid, &status, WUNTRACED) == s.pid && WIFSTOPPED(status));
+    shut(&s.in);
+    add_call(&t, 1, "create_task", "a");
+    addf(&t, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\","
+         "\"params\":{\"name\":\"wait_for_task\",\"arguments\":{"
+         "\"task_id\":\"a\",\"timeout_seconds\":1}}}\n");
+    CHECK(send_text(&other, &t) && answers(next_line(&other), 1));
+    CHECK(answers(next_line(&other), 2)); /* its timers are due by now */
+    kill(s.pid, SIGCONT);
+    CHECK(ended(&s) == 0);
+    add_call(&t, 3, "get_task", "a");
+    CHECK(send_text(&other, &t));
+    CHECK(has(next_line(&other), "\\\"status\\\":\\\"open\\\""));
+    CHECK(finish(&other) == 0);
+    free(t.p);
+    free(dir);
+}
+
 static void
 test_reads_leave_no_trace(void)
 {
@@ -744,6 +778,7 @@ main(int argc, char **argv)
     test_a_full_disk();
     test_closed_descriptors();
     test_a_client_that_is_gone();
+    test_no_claim_after_the_end_of_input();
     test_reads_leave_no_trace();
     test_puts_the_flags_of_stdout_back();
     test_a_busy_lock();
