@@ -415,8 +415,9 @@ task_names(struct str key, struct str body, char *buf)
     status = task_status_of(raw_inner(f[F_STATUS]));
     n = owner.len + text_put(buf + owner.len, TASK_NAMES_MAX - owner.len,
         "%s%s", status >= TASK_DONE ? "\t" TASK_ENDED
-                : status >= 0 && status != TASK_IN_PROGRESS ? "\t" TASK_FREE
-                                                            : "",
+                : status >= 0 && (status != TASK_IN_PROGRESS ||
+                                  str_is(ev.op, "claim")) ? "\t" TASK_FREE
+                                                          : "",
         f[F_QUESTIONS].p ? "\t" TASK_ASKED : "");
     return n == 0 ? STR_NONE
            : *buf == '\t' ? (struct str){buf + 1, n - 1}

@@ -63,8 +63,8 @@ size_t tasks_owners(struct tasks *t, struct str prefix, struct str *out,
 /* ---- waiting for a change ---- */
 
 #define TASK_ALIAS_MAX 312
-/* Names for watching all tasks that end, that are live and nobody works on, and
-   that have questions. */
+/* Names for watching all tasks that end, that are live and nobody works on or
+   whose lease may end sooner than it would have, and that have questions. */
 #define TASK_ENDED "ended"
 #define TASK_FREE "free"
 #define TASK_ASKED "asked"

@@ -122,6 +122,33 @@ test_lease_ends(void)
     end();
 }
 
+/* A claim may end a lease, or a handoff, sooner than it would have. */
+static void
+test_lease_gets_shorter(void)
+{
+    int way;
+
+    for (way = 0; way < 2; way++) {
+        world();
+        does("claim_task", "{'task_id':'d','agent':'you',"
+             "'lease_seconds':86400}");
+        if (way == 1)
+            DO("handoff_task", "'task_id':'d','from_agent':'you',"
+               "'to_agent':'bob'");
+        makes(&ann, LATER(""));
+        does("claim_task", way == 0
+             ? "{'task_id':'d','agent':'you','lease_seconds':30}"
+             : "{'task_id':'d','agent':'bob','lease_seconds':30}");
+        settle_all();
+        CHECK(is_status("working"));
+        ahead_ms += 30000;
+        settle_all();
+        CHECK(is_status("completed"));
+        CHECK(text_has(asks(&ann, OLD("tasks/result")), CLAIMED("d")));
+        end();
+    }
+}
+
 /* A wait for an unknown task would never end. */
 static void
 test_unknown_is_refused_at_once(void)
@@ -547,6 +574,7 @@ main(void)
     test_in_memory();
     test_events_end_waits();
     test_lease_ends();
+    test_lease_gets_shorter();
     test_unknown_is_refused_at_once();
     test_one_batch();
     test_survives_restart();
