@@ -373,15 +373,14 @@ find_work(struct look *w)
 static int
 look_at_one(struct look *w, bool begins)
 {
-    int rc = task_get(w->t, w->a, w->id, &w->task);
+    int rc;
 
+    if (is_of_index(w)) /* first: time may come while it looks */
+        w->due_ms = tasks_due_ms(w->t, w->id);
+    rc = task_get(w->t, w->a, w->id, &w->task);
     if (rc == 0 && begins)
         take_up(w, &w->task);
-    if (rc == 0)
-        rc = look_back(w);
-    if (rc == 0 && is_of_index(w))
-        w->due_ms = tasks_due_ms(w->t, w->id);
-    return rc;
+    return rc == 0 ? look_back(w) : rc;
 }
 
 /* Whether it cannot come any more, as long as nobody begins anew what has

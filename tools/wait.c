@@ -70,13 +70,15 @@ wait_on(struct mcp_call *c, bool deferred, int64_t left, int64_t timeout_s,
     if (watch.p == NULL)
         return ERR_NOMEM;
     mcp_watch(c, watch);
-    if (due_ms != 0)
+    if (due_ms != 0) {
         due_ms -= store_now_ms(tasks_store(s->t));
+        due_ms = due_ms > 0 ? due_ms : 1; /* it has come meanwhile */
+    }
     if (!deferred) {
         mcp_progress(c, (uint64_t)(all > left ? all - left : 0),
                      (uint64_t)all, "waiting");
         left = left < STEP_MS ? left : STEP_MS;
-        due_ms = due_ms > 0 && due_ms < left ? due_ms : left;
+        due_ms = due_ms != 0 && due_ms < left ? due_ms : left;
     }
     if (due_ms != 0)
         mcp_wait(c, due_ms);
@@ -141,6 +143,8 @@ claim_watch(const struct mcp_call *c, const struct tools_change *w,
     *due_ms = id.p == NULL ? w->r.due_ms : tasks_due_ms(s->t, id);
     if (id.p == NULL)
         return STR(TASK_FREE "\t" TASK_ENDED);
+    if (*due_ms == 0 && w->x.e.code != ERR_BLOCKED) /* time has just come */
+        *due_ms = store_now_ms(tasks_store(s->t)) + 1000;
     return arena_printf(c->arena, "task/%.*s\t" TASK_ENDED, STR_ARG(id));
 }
 

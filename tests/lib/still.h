@@ -29,8 +29,8 @@ WRAP_PWRITE(pwrite64)
 
 /* Time stands still, ahead_ms after the first reading; but each reading of the
    monotonic clock advances it by step_ms. The wall clock is also ahead by
-   wall_ms. */
-static int64_t ahead_ms, step_ms, wall_ms;
+   wall_ms, and each of its readings advances it by wall_step_ms. */
+static int64_t ahead_ms, step_ms, wall_ms, wall_step_ms;
 
 int __real_clock_gettime(clockid_t id, struct timespec *t);
 int __wrap_clock_gettime(clockid_t id, struct timespec *t);
@@ -47,6 +47,7 @@ __wrap_clock_gettime(clockid_t id, struct timespec *t)
     ms = f->tv_nsec / 1000000 + ahead_ms;
     ahead_ms += id == CLOCK_MONOTONIC ? step_ms : 0;
     ms += id == CLOCK_REALTIME ? wall_ms : 0;
+    wall_ms += id == CLOCK_REALTIME ? wall_step_ms : 0;
     t->tv_sec = f->tv_sec + (time_t)(ms / 1000);
     t->tv_nsec = (long)(ms % 1000 * 1000000);
     return 0;

@@ -826,6 +826,40 @@ test_lease_ends_while_waiting(void)
     end();
 }
 
+/* It ends while the call looks, at any of its readings of the clock. */
+static void
+test_lease_ends_while_it_looks(void)
+{
+    static const char *const calls[] = {
+        WAIT("'task_id':'t','until':'ready'"),
+        WAIT("'agent':'me','until':'work'"),
+        TASK("claim_task", "{'task_id':'t','agent':'me'}"),
+        TASK("claim_task", "{'agent':'me'}"),
+    };
+    int i;
+
+    for (i = 0; i < 160; i++) {
+        int ms = i / 4;
+
+        begin();
+        CREATE("t", "");
+        does("claim_task", "{'task_id':'t','agent':'you',"
+             "'lease_seconds':30}");
+        ahead_ms += 30000 - ms;
+        settle_all();
+        who_forget(&ann); /* a notice that the list of tasks has changed */
+        wall_step_ms = 1;
+        makes(&ann, calls[i % 4]);
+        wall_step_ms = 0;
+        ahead_ms += 30000;
+        settle_all();
+        if (!CHECK(is_status("completed")))
+            fprintf(stderr, "  %d ms: %s\n", ms, calls[i % 4]);
+        end();
+        wall_ms = 0;
+    }
+}
+
 int
 main(void)
 {
@@ -852,6 +886,7 @@ main(void)
     test_questions_for_somebody();
     test_news_of_what_nobody_owns();
     test_lease_ends_while_waiting();
+    test_lease_ends_while_it_looks();
     arena_fini(&arena);
     return test_end("t_tools_wait");
 }
