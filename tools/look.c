@@ -419,7 +419,6 @@ struct str
 look_watch(const struct look *w)
 {
     char buf[TASK_ALIAS_MAX];
-    struct str first = STR_NONE;
 
     if (w->until == UNTIL_QUESTION && w->id.p == NULL)
         return STR(TASK_ASKED);
@@ -429,10 +428,9 @@ look_watch(const struct look *w)
         return arena_printf(w->a, "%.*s%s",
                             STR_ARG(task_alias_of(w->agent, buf)),
                             w->until == UNTIL_READY ? "\t" TASK_ENDED : "");
-    if (is_of_index(w) && w->task.blocked_by.p != NULL)
-        first = raw_text(w->a, raw_list_next(w->task.blocked_by, STR_NONE));
-    return arena_printf(w->a, "task/%.*s%s%.*s", STR_ARG(w->id),
-                        first.p != NULL ? "\ttask/" : "", STR_ARG(first));
+    return arena_printf(w->a, "task/%.*s%s", STR_ARG(w->id),
+                        is_of_index(w) && w->task.blocked_by.p != NULL
+                            ? "\t" TASK_ENDED : "");
 }
 
 struct str

@@ -730,6 +730,14 @@ test_what_a_failure_blocks(void)
           strstr(said, "changed") == NULL);
     CHECK(text_has(DO("wait_for_task", "'task_id':'x','until':'work'" NOW),
                    "'deps_failed':['t']"));
+    CREATE("u", MINE);
+    CREATE("v", MINE);
+    CREATE("y", ",'depends_on':['u','v']");
+    makes(&ann, WAIT("'task_id':'y','until':'ready'"));
+    does("update_task", BECOMES("v", "failed"));
+    settle_all();
+    CHECK(is_status("completed"));
+    CHECK(text_has(asks(&ann, OLD("tasks/result")), "'deps_failed':['v']"));
     end();
 }
 
