@@ -488,10 +488,10 @@ put_fitting(struct answer *p, const char *name, struct str raw)
         p->cut = true;
 }
 
-/* The questions that were waited for, as the task has them: those that are
-   open, or that were answered last. */
+/* Up to max of the questions that were waited for, as the task has them: those
+   that are open, or that were answered last. */
 static struct str
-questions_of(const struct look *w)
+questions_of(const struct look *w, size_t max)
 {
     bool open = w->until == UNTIL_QUESTION;
     size_t n = open ? 0 : count_asked(w, &w->task, true);
@@ -501,8 +501,8 @@ questions_of(const struct look *w)
            list.p != NULL) {
         bool answered = raw_member(item, "answer").p != NULL;
 
-        if (open ? is_asked_of(w, item)
-                 : answered && is_asked_by(w, item) && n-- <= TASK_MAX_OPEN)
+        if (open ? is_asked_of(w, item) && n++ < max
+                 : answered && is_asked_by(w, item) && n-- <= max)
             list = raw_list_edit(w->a, list, STR_NONE, item);
     }
     return list;
@@ -513,9 +513,16 @@ static void
 put_found(struct answer *p, const struct look *w)
 {
     const struct task *k = &w->task;
+    struct str questions = STR_NONE;
 
     if (w->until == UNTIL_ANSWERED || w->until == UNTIL_QUESTION) {
-        put_fitting(p, "questions", questions_of(w));
+        for (size_t max = TASK_MAX_OPEN; max > 0; max--) {
+            questions = questions_of(w, max);
+            if (json_cost(questions) < room_in(p))
+                break;
+            p->cut = true;
+        }
+        put_fitting(p, "questions", questions);
     } else {
         put_fitting(p, "by", k->ev.by);
         put_fitting(p, "changed", k->ev.set);

@@ -763,6 +763,38 @@ test_questions_for_somebody(void)
     end();
 }
 
+/* An answer has as many of the questions as fit: those that were asked first
+   or, with answers, last. */
+static void
+test_many_long_questions(void)
+{
+    char text[6000];
+    const char *said;
+    int i;
+
+    begin();
+    CREATE("t", "");
+    for (i = 0; i < TASK_MAX_OPEN; i++) {
+        snprintf(text, sizeof text, "{'task_id':'t','agent':'me','question':"
+                 "'ask%d %04000d'}", i, 0);
+        does("request_input", text);
+    }
+    said = DO("wait_for_task", "'agent':'you','until':'question'" NOW);
+    CHECK(text_has(said, "'questions':[{'question_id':'q2','question':'ask0 ")
+          && text_has(said, "'truncated':true"));
+    CHECK(strlen(said) < 48 * 1024);
+    for (i = 0; i < TASK_MAX_OPEN; i++) {
+        snprintf(text, sizeof text, "{'task_id':'t','answer':{'question_id':"
+                 "'q%d','text':'say%d %04000d'}}", i + 2, i, 0);
+        does("update_task", text);
+    }
+    said = DO("wait_for_task", "'task_id':'t','until':'answered'" NOW);
+    CHECK(text_has(said, "'text':'say7 ") &&
+          text_has(said, "'truncated':true"));
+    CHECK(strlen(said) < 48 * 1024);
+    end();
+}
+
 /* Changes of a task without an owner end a wait. */
 static void
 test_news_of_what_nobody_owns(void)
@@ -895,6 +927,7 @@ main(void)
     test_news_of_what_nobody_owns();
     test_lease_ends_while_waiting();
     test_lease_ends_while_it_looks();
+    test_many_long_questions();
     arena_fini(&arena);
     return test_end("t_tools_wait");
 }
