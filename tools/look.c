@@ -23,6 +23,7 @@
 /* look.past: 0: tasks of the agent's that have changed since; more: how many
    others that have, which may have been the agent's, were looked at. */
 #define STATES UINT64_MAX /* tasks as they are, whenever they changed */
+#define OPEN (UINT64_MAX - 1) /* those with an open question, anyone's */
 
 static const char *const words[UNTIL_STATUS] = {
     "change", "terminal", "answered", "handoff", "ready", "work", "question",
@@ -59,7 +60,7 @@ look_begin(struct tasks *t, struct task_ctx *x, const struct task_args *args,
                               i == UNTIL_QUESTION ? 0 : since),
     };
     if (is_of_index(w) || (i != UNTIL_CHANGE && !since_seq))
-        w->past = STATES;
+        w->past = i == UNTIL_ANSWERED ? OPEN : STATES;
     return w->id.p != NULL || w->agent.p != NULL
                ? 0 : task_fail(x, ERR_INVALID, "agent",
                                "task_id or agent is required");
@@ -199,7 +200,23 @@ is_met_now(const struct look *w, const struct task *now)
 static bool
 is_of_others(const struct look *w)
 {
-    return w->past > 0 && w->past != STATES;
+    return w->past > 0 && w->past < OPEN;
+}
+
+/* Whether the tasks of all agents are gone through. */
+static bool
+is_of_all(const struct look *w)
+{
+    return is_of_others(w) || w->past == OPEN || w->until == UNTIL_QUESTION;
+}
+
+/* Whether a task counts that is, or was, met: an answer does whoever owns the
+   task. */
+static bool
+counts(const struct look *w, const struct task *task)
+{
+    return !is_of_others(w) || w->until == UNTIL_ANSWERED ||
+           is_agents(w, task);
 }
 
 static void
@@ -214,8 +231,7 @@ is_over(const struct look *w)
     return w->until_ms != 0 && clock_mono_ms() >= w->until_ms;
 }
 
-/* All questions of agent's in its tasks: while one is open, it is waited
-   for. */
+/* All questions of agent's: while one is open, it is waited for. */
 static void
 take_up_asked(struct look *w, const struct task *now)
 {
@@ -234,7 +250,7 @@ take_up(struct look *w, const struct task *now)
     w->event = 0;
     if (is_of_others(w) && is_agents(w, now))
         return; /* it was among those that are */
-    if (is_met_now(w, now) && (!is_of_others(w) || is_agents(w, now)))
+    if (is_met_now(w, now) && counts(w, now))
         keep_oldest(w, now->ev.r.n);
     else if (!is_of_index(w)) /* as it was before is not known there */
         w->event = now->ev.r.p;
@@ -253,7 +269,7 @@ look_back(struct look *w)
         rc = read_event(w, &own, w->event, &then);
         if (rc == 0) {
             w->event = then.ev.r.p;
-            if (is_met(w, &then) && (!is_of_others(w) || is_agents(w, &then))) {
+            if (is_met(w, &then) && counts(w, &then)) {
                 keep_oldest(w, then.ev.r.n);
                 w->event = 0;
             }
@@ -275,17 +291,16 @@ static struct task_query
 query_of(const struct look *w, struct arena *own)
 {
     bool states = w->past == STATES, asked = w->until == UNTIL_QUESTION;
-    bool all = is_of_others(w) || asked;
 
     return (struct task_query){
-        .owner = all ? STR_NONE : raw_text(own, w->agent),
+        .owner = is_of_all(w) ? STR_NONE : raw_text(own, w->agent),
         .status = !states                      ? 0
                   : w->until == UNTIL_HANDOFF  ? 1u << TASK_HANDOFF_READY
                   : w->until == UNTIL_STATUS   ? 1u << w->status
                   : w->until == UNTIL_TERMINAL ? TASK_ENDED_BITS : 0,
-        .since_n = states && !asked ? 0 : w->since,
+        .since_n = w->past >= OPEN && !asked ? 0 : w->since,
         .ready = w->until == UNTIL_READY ? TASK_YES : TASK_EITHER,
-        .needs_input = asked ? TASK_YES : TASK_EITHER,
+        .needs_input = asked || w->past == OPEN ? TASK_YES : TASK_EITHER,
         .include_done = true, .limit = 1, .uncounted = true,
         .cursor = w->cursor};
 }
@@ -297,9 +312,9 @@ next_task(struct look *w)
 {
     struct arena own = {0};
     struct task_query q = query_of(w, &own);
-    bool asked = w->past == STATES && w->until == UNTIL_ANSWERED, end;
+    bool asked = w->past >= OPEN && w->until == UNTIL_ANSWERED, end;
     struct task_list list;
-    int rc = !q.owner.p && !is_of_others(w) && w->until != UNTIL_QUESTION
+    int rc = !q.owner.p && !is_of_all(w)
                  ? ERR_NOMEM : tasks_list(w->t, &own, &q, &list);
 
     if (rc == 0) {
@@ -333,6 +348,9 @@ look_around(struct look *w)
             rc = look_back(w);
         } else if (!str_is(w->cursor, LIST_END)) {
             rc = next_task(w);
+        } else if (w->past == OPEN) {
+            w->past = STATES;
+            w->cursor = STR_NONE;
         } else if (w->past == STATES && w->until == UNTIL_ANSWERED) {
             return 1;
         } else if (w->best != 0 || is_of_index(w) || is_of_others(w)) {
@@ -427,7 +445,9 @@ look_watch(const struct look *w)
     if (w->id.p == NULL)
         return arena_printf(w->a, "%.*s%s",
                             STR_ARG(task_alias_of(w->agent, buf)),
-                            w->until == UNTIL_READY ? "\t" TASK_ENDED : "");
+                            w->until == UNTIL_READY      ? "\t" TASK_ENDED
+                            : w->until == UNTIL_ANSWERED ? "\t" TASK_ASKED
+                                                         : "");
     return arena_printf(w->a, "task/%.*s%s", STR_ARG(w->id),
                         is_of_index(w) && w->task.blocked_by.p != NULL
                             ? "\t" TASK_ENDED : "");

@@ -795,6 +795,38 @@ test_many_long_questions(void)
     end();
 }
 
+/* An agent's question counts whoever owns its task. */
+static void
+test_answers_where_nobody_owns(void)
+{
+    int way;
+
+    for (way = 0; way < 2; way++) {
+        begin();
+        CREATE("t", "");
+        does("request_input", "{'task_id':'t','agent':'me','question':'?'}");
+        makes(&ann, WAIT("'agent':'me','until':'answered'"));
+        settle_all();
+        CHECK(is_status("working"));
+        CHECK(text_has(DO("wait_for_task", "'agent':'me','until':'answered',"
+                          "'timeout_seconds':0"), "'met':false"));
+        CHECK(text_has(DO("wait_for_task", "'agent':'you','until':'answered'"
+                          NOW), "'met':true"));
+        if (way == 1) {
+            does("claim_task", "{'task_id':'t','agent':'you'}");
+            settle_all();
+            CHECK(is_status("working"));
+        }
+        does("update_task", "{'task_id':'t','answer':{'text':'yes'}}");
+        settle_all();
+        CHECK(is_status("completed"));
+        CHECK(text_has(asks(&ann, OLD("tasks/result")), "'text':'yes'"));
+        CHECK(text_has(DO("wait_for_task", "'agent':'me','until':'answered',"
+                          "'since_seq':2" NOW), "'text':'yes'"));
+        end();
+    }
+}
+
 /* Changes of a task without an owner end a wait. */
 static void
 test_news_of_what_nobody_owns(void)
@@ -928,6 +960,7 @@ main(void)
     test_lease_ends_while_waiting();
     test_lease_ends_while_it_looks();
     test_many_long_questions();
+    test_answers_where_nobody_owns();
     arena_fini(&arena);
     return test_end("t_tools_wait");
 }
