@@ -41,6 +41,7 @@ static int run_help(struct cli *c);
 #define TEXT(name, letter, member) OPT(name, letter, OPT_TEXT, member)
 #define LIST(name, letter, member) OPT(name, letter, OPT_LIST, member)
 #define NUMBER(name, letter, member) OPT(name, letter, OPT_NUMBER, member)
+#define COUNT(name, letter, member) OPT(name, letter, OPT_COUNT, member)
 #define FLAG(name, letter, member) OPT(name, letter, OPT_FLAG, member)
 #define AGENT TEXT("agent", 'a', agent)
 #define OPTS(...) N_OPTS((const struct env_opt[]){__VA_ARGS__}), \
@@ -72,9 +73,9 @@ static const struct cli_command commands[] = {
           FLAG("all", 'a', all),
           NUMBER("limit", 'n', limit))},
     {"show", "[OPTION...] ID", cli_show, 1, 1, READ,
-     OPTS(NUMBER("version", 0, version),
+     OPTS(COUNT("version", 0, version),
           TEXT("artifact", 0, artifact),
-          NUMBER("tail", 0, end),
+          COUNT("tail", 0, end),
           TEXT("match", 0, match))},
     {"history", "[-n N] [--since SEQ] ID", cli_history, 1, 1, READ,
      OPTS(NUMBER("since", 0, since),

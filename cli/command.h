@@ -78,6 +78,7 @@ struct cli {
     bool tty;       /* stdout is a terminal */
     bool color;     /* stdout is a terminal that shows colours */
     bool exact;     /* out is JSON, or safe for a terminal already */
+    bool raw;       /* out is the content of an artifact, for a file */
     bool md;        /* out is markdown */
     struct arena a; /* each command resets it when it likes */
     struct buf out; /* for stdout, written by cli_flush */

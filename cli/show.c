@@ -248,12 +248,15 @@ show_artifact(struct cli *c, const struct task *k)
                         ? "its content is not in the artifacts directory"
                         : "its content cannot be read", *why ? "; " : "", why);
     if (c->args.end > 0)
-        content = last_lines(content, c->args.end);
+        at = content.len - last_lines(content, c->args.end).len;
     if (c->args.match != NULL) {
         artifact_match(&lines, content, str_of(c->args.match), 0, SIZE_MAX,
                        &at);
         content = buf_view(&lines);
+    } else {
+        content = str_from(content, at);
     }
+    c->raw = !c->tty && !c->json; /* such as a patch that is to be applied */
     if (c->json)
         put_content_json(c, entry, content);
     else

@@ -213,8 +213,9 @@ end_progress(struct cli *c)
 bool
 cli_flush(struct cli *c)
 {
-    cli_safe(&c->out, 0, c->exact);
-    if (!c->exact)
+    if (!c->raw)
+        cli_safe(&c->out, 0, c->exact);
+    if (!c->exact && !c->raw)
         align(c);
     end_progress(c);
     if (c->out_errno == 0)

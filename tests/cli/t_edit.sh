@@ -164,6 +164,25 @@ run 1 show one --artifact a3
 has err 'one: no such artifact: a3: mcptask show one names them'
 run 2 show one --tail 2
 has err '--tail and --match need --artifact'
+run 2 show one --version 0
+has err 'show: --version needs a number, 1 or more'
+run 2 show one --artifact a1 --tail 0
+has err '--tail needs a number, 1 or more'
+
+begin content_goes_unchanged_into_a_file
+run 0 add --id one One
+printf 'a\r\n\033[31merror\377\n\000b\nerror: c\n' >raw.log
+run 0 attach one raw.log
+run 0 show one --artifact a1
+checks=$((checks + 1))
+cmp -s out raw.log || fail 'another content'
+run 0 show one --artifact a1 --match error --tail 2
+checks=$((checks + 1))
+[ "$(cat out)" = '4:error: c' ] || fail "$(cat out)"
+if script -qec true /dev/null >out 2>&1 </dev/null; then
+    script -qec "'$bin' show one --artifact a1" /dev/null >out </dev/null
+    has out 'a<U+000D>' '<U+001B>[31merror'
+fi
 
 begin done_needs_evidence_that_passes
 run 2 --require-evidence=some list
