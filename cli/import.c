@@ -451,14 +451,19 @@ open_input(struct cli *c, struct input *in, const char *name)
 
 /* ---- a folder of Backlog.md ---- */
 
-/* Takes the file in, if front matter opens it. */
+/* Takes the file in, if front matter opens it. One that cannot be opened
+   counts as a bad record. */
 static int
 import_file(struct import *im, const char *path)
 {
     int got = 0, rc = open_input(im->c, &im->in, path);
 
-    if (rc != 0)
-        return rc;
+    if (rc != 0) {
+        im->n_files++;
+        im->counts.failed++;
+        im->stop |= im->c->args.strict;
+        return 0;
+    }
     im->in.at = im->in.n = 0;
     begin_input(&im->in);
     im->n_files += im->in.whole;
@@ -477,14 +482,19 @@ import_files(struct import *im, const char *path)
     DIR *dir = path != NULL ? opendir(path) : NULL;
     struct dirent *e;
     struct str name;
+    struct stat st;
     int rc = 0;
 
     while (dir != NULL && rc == 0 && !im->stop && (e = readdir(dir)) != NULL) {
         name = str_of(e->d_name);
-        if (name.len < 3 || !str_is(str_from(name, name.len - 3), ".md"))
+        if (name.len < 3 || !str_is(str_from(name, name.len - 3), ".md") ||
+            str_starts(name, ".")) /* such as a lock of an editor */
             continue;
         name = arena_printf(&im->c->kept, "%s/%s", path, e->d_name);
-        rc = name.p != NULL ? import_file(im, name.p) : ERR_NOMEM;
+        if (name.p == NULL)
+            rc = ERR_NOMEM;
+        else if (stat(name.p, &st) != 0 || S_ISREG(st.st_mode))
+            rc = import_file(im, name.p);
     }
     if (dir != NULL)
         closedir(dir);

@@ -105,6 +105,17 @@ run 0 import backlog
 has out '2 imported, 0 skipped, 0 failed'
 run 0 import backlog/tasks/
 has out '0 imported, 1 skipped, 0 failed'
+mkdir -p some/tasks
+sed 's/TASK-6/TASK-5/' backlog/completed/task-6.md >some/tasks/task-5.md
+ln -s me@host.1:2 some/tasks/.#task-5.md # as editors lock files
+ln -s nowhere some/tasks/gone.md
+mkfifo some/tasks/pipe.md
+run 1 import some
+has out '1 imported, 0 skipped, 1 failed'
+has err 'some/tasks/gone.md: No such file'
+lacks err '#'
+run 1 import --strict some
+has out 'stopped there'
 run 0 show TASK-7 --json
 has out '"title":"Limit the rate of: requests, for each client"' \
     '"status":"open"' '"current_owner":"anna"' '"priority":1' \
@@ -113,7 +124,7 @@ has out '"title":"Limit the rate of: requests, for each client"' \
     '"goal":"Each client may ask \"often\".\n\n## Not a section"' \
     '"acceptance":["a burst passes","the rest waits,\n  and is told so"]' \
     '"completed_steps":["a burst passes"]' '"resume_prompt":"1. count"' \
-    '"implementation_notes":"It counts."' '"assignee":["@anna","@ben"]' \
+    '"implementation_notes":"It counts."' '"updated_date":"2026-06-01"' '"assignee":["@anna","@ben"]' \
     '"ready":true'
 lacks out milestone
 run 0 show TASK-6 --json
