@@ -43,7 +43,6 @@ static const struct member warrior[] = {
     {"depends", "depends_on", IDS},
     {"annotations", "goal", NOTES},
     {"entry", "created_at", TIME},
-    {"modified", "updated_at", TIME},
     {"id", NULL, DROP}, /* both change with each export */
     {"urgency", NULL, DROP},
     {NULL, NULL, SAME},
@@ -62,7 +61,6 @@ static const struct member backlog[] = {
     {"implementation_plan", "resume_prompt", SAME},
     {"final_summary", "result", SAME},
     {"created_date", "created_at", TIME},
-    {"updated_date", "updated_at", TIME},
     {NULL, NULL, SAME},
 };
 
