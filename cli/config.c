@@ -317,6 +317,13 @@ put_words(struct buf *b, const struct words *w)
     buf_char(b, '\n');
 }
 
+/* Whether the settings hold a token itself. */
+static bool
+has_token(const struct cli *c)
+{
+    return c->args.token_file != NULL && c->args.token_env == NULL;
+}
+
 static void
 put_claude_code(struct cli *c, const struct client *k, const struct launch *l)
 {
@@ -324,6 +331,8 @@ put_claude_code(struct cli *c, const struct client *k, const struct launch *l)
 
     client_words(c, k, l, &w);
     put_words(&c->out, &w);
+    if (has_token(c))
+        return;
     buf_z(&c->out, "\n# or, for all who work on one project, in its .mcp.json:"
                    "\n");
     put_servers(&c->out, k, l);
@@ -399,11 +408,22 @@ add_bridge(struct launch *l, const char *bearer)
     l->url = STR_NONE;
 }
 
+/* Whether z can name a variable; a token cannot by mistake, as a rule. */
+static bool
+is_name(const char *z)
+{
+    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+                                  "abcdefghijklmnopqrstuvwxyz0123456789";
+    size_t n = strlen(z);
+
+    return n > 0 && text_span(z, allowed) == n && (z[0] < '0' || z[0] > '9');
+}
+
 static int
 find_url(struct cli *c, const struct client *k, const char *url,
          struct launch *l)
 {
-    const char *port = env_get("MCP_TASK_PORT");
+    const char *port = env_get("MCP_TASK_PORT"), *variable = c->args.token_env;
     struct str token = STR_NONE, bearer = STR_NONE;
     int rc = 0;
 
@@ -411,10 +431,12 @@ find_url(struct cli *c, const struct client *k, const char *url,
                          "http://127.0.0.1:%s/mcp", port ? port : "8766")};
     if (url != NULL && !str_starts(l->url, "http"))
         return cli_misuse(c, "not an HTTP address: %s", url);
+    if (variable != NULL && !is_name(variable))
+        return cli_misuse(c, "--token-env needs the name of a variable");
     if (c->args.token_file != NULL)
         rc = find_token(c, c->args.agent != NULL ? c->args.agent : k->name,
                         &token);
-    l->token_env = c->args.token_env;
+    l->token_env = variable;
     if (l->token_env != NULL && k->variable != NULL)
         token = arena_printf(&c->a, "%s%s}", k->variable, l->token_env);
     if (token.p != NULL)
@@ -452,6 +474,9 @@ put_settings(struct cli *c, const struct client *k, const struct launch *l)
 {
     /* On stderr, so that stdout can go into the file unchanged. */
     text_tell("# %s:\n", k->where);
+    if (has_token(c))
+        text_tell("# it holds a token: keep it out of repositories, or give "
+                  "--token-env\n");
     if (k == clients)
         put_claude_code(c, k, l);
     else

@@ -76,6 +76,21 @@ run 0 setup cursor --json
 has out '{"client":"cursor","settings":"{\n  \"mcpServers\": {\n' \
     '}\n","where":"for ~/.cursor/mcp.json, or'
 
+name=a_token_is_not_for_a_repository
+echo 'cccccccccccccccccc claude-code' >tokens
+chmod 600 tokens
+run 0 config claude-code --token-file tokens
+has out "'Authorization: Bearer cccccccccccccccccc'"
+lacks out mcpServers
+has err '# it holds a token: keep it out of repositories'
+run 0 config claude-code --token-env TOKEN
+has out .mcp.json '${TOKEN}'
+lacks err 'holds a token'
+for variable in '' 1st 'A B' not-a-name; do
+    run 2 setup codex -n --token-env "$variable"
+    has err 'setup: --token-env needs the name of a variable'
+done
+
 name=a_dry_run_changes_nothing
 run 0 setup claude-code --dry-run
 has out "claude mcp add --scope user --transport stdio mcptask -- $exe"
