@@ -1019,6 +1019,15 @@ while ! grep -q seen out && [ $i -lt 200 ]; do i=$((i + 1)); sleep 0.1; done
 kill $watcher
 wait $watcher
 has out seen
+COLUMNS=20 run 0 board
+has out '  later  open  P0  c'
+checks=$((checks + 1))
+! grep -q '^.\{21\}' out || fail "$(cat out)"
+echo '{"task_id":"emoji","title":"\\u23f3\\u26aa\\u2b55\\ud83c\\udd95 \\u23f3\\u26aa\\u2b55\\ud83c\\udd95 \\u23f3\\u26aa\\u2b55xy"}' |
+    "$bin" import - >err
+COLUMNS=80 run 0 board # in 25 cells: 24, and one of two letters
+cells=$(printf '\342\217\263\342\232\252\342\255\225')
+has out "${cells}x  "
 run 0 board --json
 has out '{"columns":[{"name":"Needs you","total":1,"tasks":[{"task_id":"asks"' \
     '{"name":"Done","total":1,"tasks":[{"task_id":"first"'
