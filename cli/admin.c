@@ -390,10 +390,11 @@ put_report(struct cli *c, const struct store_report *rep,
     if (!c->json && rep->lost > 0)
         buf_printf(&c->out, "lost records: " U64 ", of unknown keys: " U64
                    "\n", rep->lost, rep->lost_unnamed);
-    cli_tell(c, "{log}: {records} records of {keys} keys, seq {first_seq} to "
-             "{last_seq}, {bytes} bytes: {verdict}: {what}\n"
-             "{artifacts}: {artifacts_named} artifacts named, {artifacts_bad} "
-             "of them bad; {artifacts_unnamed} files that no record names\n",
+    cli_tell(c, "{log}: {records} record{s} of {keys} key{s}, seq "
+             "{first_seq} to {last_seq}, {bytes} bytes: {verdict}: {what}\n"
+             "{artifacts}: {artifacts_named} artifact{s} named, "
+             "{artifacts_bad} of them bad; {artifacts_unnamed} file{s} that "
+             "no record names\n",
              "log=%s damaged=%d torn=%d verdict=%s what=%s offset=" U64
              " line=" U64 " bad_regions=" U64 " lost=" U64 " lost_unnamed="
              U64 " records=" U64 " keys=" U64
@@ -464,7 +465,7 @@ cli_verify(struct cli *c)
         rc = 0;
     }
     if (rc < 0 && rep.what[0] != '\0')
-        return cli_fail(c, rc, "%s: %s", path, rep.what);
+        return cli_fail(c, rc, "%s", rep.what);
     if (rc < 0)
         return cli_fail_path(c, rc, path);
     rc = verify_artifacts(&v);
@@ -652,7 +653,8 @@ cli_backup(struct cli *c)
     if (rc == 0 && file_sync_path(dir) != 0) /* its files are synced */
         rc = cli_fail_errno(c, ERR_IO, dir);
     if (rc == 0)
-        cli_tell(c, "{dir}: {records} records and {artifacts} artifacts\n",
+        cli_tell(c, "{dir}: {records} record{s} and {artifacts} artifact{s}"
+                 "\n",
                  "dir=%s records=" U64 " artifacts=" U64 " artifacts_bad=" U64,
                  dir, b.records, b.files, b.bad);
     return rc != 0 ? rc : b.bad > 0 ? CLI_STORE : CLI_OK;
@@ -817,7 +819,7 @@ cli_archive(struct cli *c)
     if (rc == 0)
         rc = archive(&x);
     if (rc == 0)
-        cli_tell(c, "{archive}: {archived} tasks moved, {changed} changed "
+        cli_tell(c, "{archive}: {archived} task{s} moved, {changed} changed "
                  "meanwhile and stay\n", "archive=%s archived=" U64
                  " changed=" U64, x.n > 0 ? x.path : "nothing to archive",
                  x.dropped, x.n - x.dropped);

@@ -94,7 +94,8 @@ put_health(struct cli *c, const struct store_state *st)
         all += n;
         live += task_status_ended((enum task_status)s) ? 0 : n;
     }
-    cli_tell(c, "ok: {store}: {tasks} tasks, {live} of them live, seq {seq}\n",
+    cli_tell(c, "ok: {store}: {tasks} task{s}, {live} of them live, seq "
+             "{seq}\n",
              "status=%s version=%s store=%s tasks=" U64 " live=" U64 " seq="
              U64 " bytes=" U64,
              "ok", MCPTASK_VERSION, st->path, all, live, st->head,

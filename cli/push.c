@@ -36,7 +36,7 @@ cli_push(struct cli *c)
     st = store_state(c->s.store);
     rc = cli_artifacts(c, true, &n, &bad);
     cli_tell(c, "{log}: a replica of {store}, seq {seq}; {artifacts} "
-             "artifacts, {artifacts_bad} of them bad\n",
+             "artifact{s}, {artifacts_bad} of them bad\n",
              "log=%s store=%s seq=" U64 " artifacts=" U64 " artifacts_bad="
              U64, st->path, c->env->store, st->head, n, bad);
     return rc;
@@ -52,7 +52,7 @@ cli_pull(struct cli *c)
     if (rc != 0)
         return rc;
     rc = cli_artifacts(c, false, &n, &bad);
-    cli_tell(c, "{artifacts_dir}: {artifacts} artifacts, {artifacts_bad} of "
+    cli_tell(c, "{artifacts_dir}: {artifacts} artifact{s}, {artifacts_bad} of "
              "them bad\n", "log=%s artifacts_dir=%s artifacts=" U64
              " artifacts_bad=" U64, file, c->env->artifacts_dir, n, bad);
     return rc;

@@ -397,6 +397,9 @@ cli_span(char buf[24], int64_t ms)
 
 /* ---- facts ---- */
 
+/* In a text, {name} is the value of a fact, and {s} the plural of what the
+   number before it counts. */
+
 #define MAX_FACTS 20 /* of one format */
 
 struct fact {
@@ -453,6 +456,8 @@ put_json(struct buf *b, const struct fact *f)
 static void
 put_text(struct buf *b, const char *text, const struct fact *facts)
 {
+    bool one = false;
+
     for (size_t n; *text != '\0'; text += n) {
         const struct fact *f = facts;
 
@@ -462,13 +467,18 @@ put_text(struct buf *b, const char *text, const struct fact *facts)
         n = text_until(text, "}");
         if (n == 0)
             break;
-        while (!str_eq(f->name, (struct str){text + 1, n - 1}))
+        n++;
+        if (text[2] == '}') {
+            buf_z(b, one ? "" : "s");
+            continue;
+        }
+        while (!str_eq(f->name, (struct str){text + 1, n - 2}))
             f++;
+        one = f->text.p == NULL && f->n == 1;
         if (f->text.p != NULL)
             buf_str(b, f->text);
         else
             buf_u64(b, f->n);
-        n++;
     }
 }
 

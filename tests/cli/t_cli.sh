@@ -315,7 +315,7 @@ rm "$log.1"
 run 0 history a
 has out 'up to seq 3 are no longer in this log'
 run 0 verify
-has out '1 artifacts named, 0 of them bad; 0 files'
+has out '1 artifact named, 0 of them bad; 0 files'
 
 begin claims_and_answers
 tasks | "$bin" import - >out
@@ -636,7 +636,7 @@ echo "{\"task_id\":\"a\",\"title\":\"t\",\"artifacts\":[{\"artifact_id\":\"A\",\
 \"name\":\"n\",\"sha256\":\"../../../../../../../../etc/passwd\"}]}" |
     "$bin" import - >out
 run 0 verify
-has out '1 artifacts named, 0 of them bad; 0 files'
+has out '1 artifact named, 0 of them bad; 0 files'
 printf old >"$store/$other"
 printf new >"$store/$young"
 printf note >"$store/README"
@@ -878,12 +878,12 @@ has out bytes_before bytes_after
 run 0 export
 cp out expected
 run 0 backup "$dir/copy"
-has out 'and 1 artifacts'
+has out 'and 1 artifact'
 run 4 backup "$dir/copy"
 has err "$dir/copy"
 export MCP_TASK_BASE_DIR="$dir/copy"
 run 0 verify
-has out '1 artifacts named, 0 of them bad'
+has out '1 artifact named, 0 of them bad'
 run 0 export
 same out expected
 run 0 history later
@@ -1057,7 +1057,7 @@ has out 'nothing to archive: 0 tasks'
 run 0 export first
 strip <out >expected
 run 0 archive --done-before 2999-12-31T23:00:00Z
-has out "$log.archive-2999-12-31: 1 tasks moved, 0 changed"
+has out "$log.archive-2999-12-31: 1 task moved, 0 changed"
 run 4 archive --done-before 2999-12-31
 has err exists
 run 1 show first

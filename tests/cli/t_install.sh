@@ -46,7 +46,7 @@ sed -n '/^{"c":"[0-9a-f]/,/^\.Ed/p' man/mcptask-log.5 | awk '
     END { print line }' >"$dir/shown.log"
 MCP_TASK_BASE_DIR=$dir MCP_TASK_DB_PATH=$dir/shown.log "$bin" verify \
     >"$dir/out" 2>&1 || fail "man/mcptask-log.5: $(cat "$dir/out")"
-has "$dir/out" '1 records of 1 keys'
+has "$dir/out" '1 record of 1 key,'
 
 # ---- an empty root ----
 
