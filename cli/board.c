@@ -32,6 +32,7 @@ static const struct { const char *title, *sgr; } names[N_LANES] = {
 
 struct board {
     struct cli *c;
+    size_t columns; /* of the terminal; 0: unknown */
     size_t width;  /* of a cell; 0: a task is one line */
     size_t abreast; /* lanes side by side */
     struct lane {
@@ -133,7 +134,7 @@ take(void *ctx, const struct task *k)
     struct board *b = ctx;
     struct lane *l = &b->lane[k->status == TASK_FAILED ? (int)FAILED
                                                        : (int)task_column(k)];
-    size_t from = l->b.len;
+    size_t from = l->b.len, used;
 
     if (l->n++ >= b->c->args.limit)
         return true;
@@ -146,6 +147,12 @@ take(void *ctx, const struct task *k)
         buf_z(&l->b, "  ");
         view_task_line(&l->b, &b->c->a, k);
         cli_safe(&l->b, from, false);
+        if (b->columns > 0 && !l->b.err) {
+            l->b.len = from + cli_cut(str_from(buf_view(&l->b), from),
+                                      b->columns, &used).len;
+            if (l->b.p[l->b.len - 1] != '\n')
+                buf_char(&l->b, '\n');
+        }
     }
     return true;
 }
@@ -292,6 +299,7 @@ show(struct cli *c)
     size_t width = find_width() + GAP;
     int rc;
 
+    b.columns = width - GAP;
     b.abreast = width / (CELL_MIN + GAP);
     if (b.abreast > TASK_N_COLUMNS)
         b.abreast = TASK_N_COLUMNS;
@@ -307,25 +315,40 @@ show(struct cli *c)
     return rc;
 }
 
+/* Cuts the board to rows lines: more would scroll its beginning away. */
+static void
+cut_rows(struct buf *b, size_t rows)
+{
+    for (size_t i = 0; i < b->len; i++)
+        if (b->p[i] == '\n' && --rows == 0)
+            b->len = i;
+}
+
 /* Draws the board anew whenever something has changed. */
 static int
 watch(struct cli *c)
 {
     uint64_t seen = 0;
     int64_t drawn_ms = 0;
+    size_t width = 0, rows = 0;
     int rc;
 
     do {
         int64_t now = clock_mono_ms();
+        size_t w = find_width(), r = cli_terminal_rows(STDOUT_FILENO);
 
-        if (seen == store_next_n(c->s.store) && now - drawn_ms < AGES_MS)
+        if (seen == store_next_n(c->s.store) && w == width && r == rows &&
+            now - drawn_ms < AGES_MS)
             continue;
         seen = store_next_n(c->s.store);
         drawn_ms = now;
+        width = w;
+        rows = r;
         if (c->tty)
             buf_z(&c->out, "\033[H\033[2J");
         if ((rc = show(c)) < 0)
             return rc;
+        cut_rows(&c->out, rows);
     } while ((rc = cli_follow(c)) > 0);
     return rc;
 }

@@ -362,6 +362,15 @@ cli_terminal(int fd)
     return ioctl(fd, TIOCGWINSZ, &w) != 0 ? 0 : w.ws_col > 0 ? w.ws_col : 80;
 }
 
+size_t
+cli_terminal_rows(int fd)
+{
+    struct winsize w;
+
+    return ioctl(fd, TIOCGWINSZ, &w) != 0 || w.ws_row == 0 ? SIZE_MAX
+                                                           : w.ws_row;
+}
+
 void
 cli_progress(struct cli *c, uint64_t n, uint64_t total)
 {

@@ -1035,6 +1035,20 @@ if script -qec true /dev/null >out 2>&1 </dev/null; then
     script -qec "'$bin'" /dev/null >out </dev/null
     has out 'mcptask: this is an MCP server, which clients start:' \
         'mcptask help lists the commands'
+    # It fits the terminal, and follows when that grows.
+    mkfifo keys
+    TERM=dumb script -qefc "stty cols 70 rows 6; '$bin' board -w & read -r x
+        stty cols 130; read -r x; kill \$!" /dev/null >out <keys & watcher=$!
+    exec 3>keys
+    i=0
+    while ! grep -q Ready out && [ $i -lt 100 ]; do i=$((i + 1)); sleep 0.1; done
+    lacks out Stuck
+    echo >&3
+    while ! grep -q Stuck out && [ $i -lt 200 ]; do i=$((i + 1)); sleep 0.1; done
+    has out 'Stuck ('
+    echo >&3
+    wait $watcher
+    exec 3>&-
     TERM=xterm script -qec "'$bin' list" /dev/null >out </dev/null
     has out "${esc}[36min_progress${esc}[0m"
     TERM=xterm script -qec "'$bin' show evil" /dev/null >out </dev/null
