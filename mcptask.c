@@ -31,6 +31,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #endif
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -492,7 +493,9 @@ main(int argc, char **argv)
     if (argc > 1 && is_one_of(argv[1], "-V", "--version"))
         buf_z(&b, "mcptask " MCPTASK_VERSION "\n");
     if (b.len > 0 || b.err)
-        return cli_say(STDOUT_FILENO, &b) ? CLI_OK : CLI_NOT_MET;
+        return cli_say(STDOUT_FILENO, &b) ? CLI_OK
+            : cli_fail(NULL, ERR_NOT_FOUND, "standard output: %s",
+                       err_text(errno));
     if (env_resolve(&o.e, why) < 0)
         return cli_fail(NULL, ERR_INVALID, "%s", why);
     i = 1 + take_options(&o, argv + 1);

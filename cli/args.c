@@ -220,13 +220,16 @@ next_of(int err)
 int
 cli_refuse_change(struct cli *c, struct task_error *e)
 {
-    /* There is no task ID: no need to name it twice. */
-    const char *id = e->code == ERR_NOT_FOUND ? NULL : c->args.id;
-    const char *next = next_of(e->code);
+    const char *id = c->args.id, *next = next_of(e->code);
+    bool archived = id != NULL && tasks_is_archived(c->s.tasks, str_of(id));
     const char *option = option_of(c, e->field);
     struct str holder = raw_text(&c->a, e->holder), text = e->message;
     struct str message;
 
+    if (e->code == ERR_NOT_FOUND && archived)
+        return cli_fail_task(c, e->code, id);
+    if (e->code == ERR_NOT_FOUND && str_is(e->field, "task_id"))
+        id = NULL; /* there is no task ID: no need to name it twice */
     if (option != NULL && e->field.len <= text.len &&
         memcmp(text.p, e->field.p, e->field.len) == 0)
         text = str_from(text, e->field.len);
@@ -239,6 +242,8 @@ cli_refuse_change(struct cli *c, struct task_error *e)
                            holder.p ? ")" : "");
     if (message.p != NULL)
         e->message = message;
+    if (e->code == ERR_EXISTS && archived)
+        next = "take another id";
     if (e->deps_failed.p != NULL)
         next = "mcptask reopen it, or mcptask edit --after leaves it out";
     if (str_is(e->field, "answer"))

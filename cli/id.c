@@ -45,6 +45,8 @@ complete(struct cli *c, const char **id)
     struct task_event ev;
     int n = task_event_last(c->s.tasks, &c->kept, whole, &ev);
 
+    if (whole.len == 0)
+        return cli_misuse(c, "ID is empty");
     if (n != ERR_NOT_FOUND || tasks_is_archived(c->s.tasks, whole))
         return 0;
     n = task_is_id(whole) ? find(c, whole, ids) : 0;

@@ -171,7 +171,8 @@ cli_list(struct cli *c)
     int rc = status_bits(c, a->status, &q.status);
 
     if (a->calls && (a->status || a->repo || a->tag || a->parent ||
-                     a->query || a->ready || a->stale || a->needs_input))
+                     a->query || a->ready || a->stale || a->needs_input ||
+                     a->ids))
         return cli_misuse(c, "--calls takes only --owner, --all and --limit");
     if (rc != 0 || a->limit == 0)
         return rc;

@@ -229,6 +229,8 @@ cli_wait(struct cli *c)
     struct look w;
     int rc;
 
+    if (c->operand[0] == NULL && c->args.agent == NULL)
+        return cli_misuse(c, "ID or --agent is required");
     cli_args_begin(c, NULL, c->operand[0]);
     rc = cli_args_parse(c, TOOL_WAIT, &x, &args);
     if (rc != 0)

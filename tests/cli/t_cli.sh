@@ -493,7 +493,9 @@ begin waits
 run 1 wait none
 has err 'there is no task none: mcptask list --all shows them'
 run 2 wait
-has err 'task_id or agent is required'
+has err 'wait: ID or --agent is required'
+run 2 wait ''
+has err 'wait: ID is empty'
 tasks | "$bin" import - >out
 run 2 wait later --until never
 has err 'terminal, answered, handoff'
@@ -594,6 +596,7 @@ lacks out task/evil
 run 0 list --calls --owner nobody
 lacks out working
 run 2 list --calls --ready
+run 2 list --calls --ids
 has err '--owner, --all and --limit'
 run 0 checkpoint later --agent codex
 run 0 list --calls
@@ -617,6 +620,8 @@ run 2 --calls-max 1000001 list
 begin lost_output_is_an_error
 tasks | "$bin" import - >out
 if [ -w /dev/full ]; then
+    "$bin" --help >/dev/full 2>err
+    has err 'mcptask: standard output: No space'
     "$bin" export >/dev/full 2>err
     code=$?
     checks=$((checks + 1))
@@ -1078,6 +1083,10 @@ run 1 show first
 has err 'first: archived'
 run 1 history first
 run 1 checkpoint first --agent me
+has err 'first: archived: mcptask import' brings
+run 4 add --id first Another
+has err 'first: a task in an archive has this task_id: take another id'
+lacks err edit
 run 0 list --all
 lacks out 'The first'
 run 0 export

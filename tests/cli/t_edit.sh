@@ -51,6 +51,10 @@ run 0 ask -a me one Which? -o left -o right -k approval
 run 0 show one --json
 has out '"question":"Which?"' '"options":["left","right"]' '"kind":"approval"'
 run 0 answer one left
+run 1 answer one right
+has err 'one: the task has no such question: mcptask show'
+run 1 edit one --after nobody
+has err 'one: --after: there is no task "nobody"'
 printf 'warning: none\n' >make.log
 run 0 attach one make.log
 run 0 attach one - --name notes <make.log
