@@ -173,8 +173,9 @@ put_ids(struct mcp_call *c, const struct task_receipt *r, size_t n)
     for (size_t i = 0; i < n; i++)
         buf_printf(b, "%s\"%.*s\"", i ? "," : "{\"task_ids\":[",
                    STR_ARG(r[i].id));
-    buf_printf(b, "],\"seq\":%llu,\"warnings\":%.*s}",
+    buf_printf(b, "],\"seq\":%llu%s%.*s,\"warnings\":%.*s}",
                (unsigned long long)r[n - 1].seq,
+               r[0].agent.p ? ",\"agent\":" : "", STR_ARG(r[0].agent),
                STR_ARG(r[0].warnings.p ? r[0].warnings : STR("[]")));
 }
 
@@ -198,6 +199,8 @@ tools_create(struct mcp_call *c)
         return tools_error(c, &x.e);
     for (size_t i = 0; i < n && r[0].seq == next; i++)
         log_change(c, &r[i]);
+    if (args.own_name || c->principal.len > 0)
+        r[0].agent = args.v[ARG_AGENT];
     put_ids(c, r, n);
     return c->out->err;
 }

@@ -187,6 +187,8 @@ test_an_agent_without_a_name(void)
     STEPS(&f,
         {"create_task", "{'title':'T'}", 0, "agent",
          "Claude-Code---x-0123abcd"},
+        {"create_task", "{'tasks':[{'title':'T'}]}", 0, "agent",
+         "Claude-Code---x-0123abcd"},
         {"claim_task", "{'task_id':'a'}", 0, "agent",
          "Claude-Code---x-0123abcd"},
         {"get_task", "{'task_id':'a'}", 0, "current_owner",
@@ -199,6 +201,8 @@ test_an_agent_without_a_name(void)
          "me"});
     CHECK(!json_get(f.json, "agent"));
     call(&f, "save_checkpoint", "{'task_id':'a','agent':'me'}");
+    CHECK(ok(&f) && !json_get(f.json, "agent"));
+    call(&f, "create_task", "{'tasks':[{'title':'T'}],'agent':'me'}");
     CHECK(ok(&f) && !json_get(f.json, "agent"));
     /* A long name is cut; without one it is "agent". */
     f.client = "abcdefghijklmnopqrstuvwxyz";
