@@ -265,6 +265,7 @@ check_owner(struct draft *d)
     end = task_handoff_end(d->old.f[F_HANDOFF], store_now_ms(d->t->store));
     rules_not_owner(d, "agent", "the task was handed over to another agent");
     c->e.expires = draft_quoted(d, time_text(end));
+    c->e.for_now = true;
     return ERR_NOT_OWNER;
 }
 

@@ -213,7 +213,7 @@ test_a_receiver_who_never_comes(void)
     CHECK(ok(&f));
     call(&f, "claim_task", "{'agent':'you','task_id':'a'}");
     CHECK(failed(&f, "not_owner") && has(&f, "holder", "hermse") &&
-          expires_in(&f, f.json) == HOUR);
+          expires_in(&f, f.json) == HOUR && is_true(&f, "retryable"));
     STEPS(&f, {"claim_task", TAKE, "not_owner", 0, 0},
           {"claim_task", "{'agent':'you'}", 0, "message", "no task is ready"},
           {"handoff_task", "{'task_id':'a','from_agent':'you','to_agent':"
