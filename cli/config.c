@@ -47,7 +47,7 @@ struct launch {
     struct str command;
     struct str url; /* .p NULL: the client starts the server */
     size_t n_env;
-    struct pair { const char *name, *value; } env[4]; /* or headers */
+    struct pair { const char *name, *value; } env[5]; /* or headers */
     const char *token_env; /* a variable that holds the token, or NULL */
     struct words args;
 };
@@ -106,10 +106,22 @@ add_number(struct cli *c, struct launch *l, bool wanted, const char *name,
     add_arg(l, wanted, name, arena_printf(&c->a, U64, n).p);
 }
 
+/* The path wherever the client starts. */
+static const char *
+absolute(struct arena *a, const char *path)
+{
+    char *found = env_absolute(path);
+
+    path = found != NULL ? arena_str(a, str_of(found)).p : path;
+    free(found);
+    return path;
+}
+
 static void
 find_launch(struct cli *c, struct launch *l)
 {
     const struct cli_env *e = c->env;
+    const char *auth = env_get("MCP_TASK_STORE_AUTH");
 
     *l = (struct launch){.command = cli_own_path(&c->a)};
     add_arg(l, e->core, "--tools", "core");
@@ -132,8 +144,8 @@ find_launch(struct cli *c, struct launch *l)
             "MCP_TASK_BASE_DIR", e->base_dir);
     add_env(l, env_get("MCP_TASK_DB_PATH") != NULL, "MCP_TASK_DB_PATH",
             e->log_path);
-    add_env(l, env_get("MCP_TASK_STORE_AUTH") != NULL, "MCP_TASK_STORE_AUTH",
-            env_get("MCP_TASK_STORE_AUTH"));
+    add_env(l, auth != NULL, "MCP_TASK_STORE_AUTH",
+            auth != NULL ? absolute(&c->a, auth) : NULL);
     add_env(l, env_get("MCP_TASK_ARTIFACTS_DIR") != NULL,
             "MCP_TASK_ARTIFACTS_DIR", e->artifacts_dir);
     add_env(l, e->debug, "MCP_DEBUG", "1");
@@ -429,7 +441,8 @@ find_url(struct cli *c, const struct client *k, const char *url,
 
     *l = (struct launch){.url = url != NULL ? str_of(url) : arena_printf(&c->a,
                          "http://127.0.0.1:%s/mcp", port ? port : "8766")};
-    if (url != NULL && !str_starts(l->url, "http"))
+    if (url != NULL && !str_starts(l->url, "http://") &&
+        !str_starts(l->url, "https://"))
         return cli_misuse(c, "not an HTTP address: %s", url);
     if (variable != NULL && !is_name(variable))
         return cli_misuse(c, "--token-env needs the name of a variable");

@@ -934,6 +934,13 @@ run 0 --structured config codex
 has out 'args = ["--structured"]'
 run 0 --calls-own 5 --calls-max 70 config codex
 has out 'args = ["--calls-own", "5", "--calls-max", "70"]'
+: >login
+MCP_DEBUG=1 MCP_TASK_DB_PATH=one.log MCP_TASK_ARTIFACTS_DIR=two \
+    MCP_TASK_STORE_AUTH=login run 0 --tools core config codex
+has out 'args = ["--tools", "core"]' '"MCP_DEBUG" = "1"' '/one.log"' '/two"' \
+    "\"MCP_TASK_STORE_AUTH\" = \"$dir/login\""
+run 2 config codex httpd
+has err 'not an HTTP address: httpd'
 
 begin config_over_http
 (umask 077; printf '# cursor\n%s other\n%s\tcursor\n' 0123456789abcdef0 \
