@@ -206,6 +206,7 @@ next_of(int err)
         [-ERR_VERSION] = "mcptask show has the version",
         [-ERR_NOT_OWNER] = "mcptask show names its owner",
         [-ERR_BLOCKED] = "mcptask show names them; finish those first",
+        [-ERR_TRANSITION] = "mcptask claim takes it first",
         [-ERR_TERMINAL] = "mcptask reopen makes it open again",
         [-ERR_EVIDENCE] = "mcptask checkpoint saves test_results and "
                            "completed_steps",

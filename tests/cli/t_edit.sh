@@ -41,6 +41,9 @@ has out 'No compiler'
 run 4 'done' one
 has err 'one: the task is failed and takes no change: mcptask reopen makes it'
 run 0 reopen one again
+run 0 handoff one -a me
+run 4 'done' one
+has err 'one: a task that is handoff_ready cannot become done: mcptask claim'
 run 0 cancel one
 run 0 list --all
 has out 'one  cancelled'
