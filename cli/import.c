@@ -534,9 +534,9 @@ cli_import(struct cli *c)
     else if ((rc = open_input(c, &im.in, path)) == 0)
         rc = import_all(&im);
     if (rc <= 0) {
-        im.stop |= rc < 0;
         rc = rc < 0 ? cli_fail_store(c, rc) : im.end;
-        cli_tell(c, im.stop ? COUNTS "; stopped there: import again, without "
+        cli_tell(c, im.stop && c->args.strict
+                            ? COUNTS "; stopped there: import again, without "
                               "--strict, to go on\n"
                             : COUNTS "\n",
                  "imported=" U64 " skipped=" U64 " failed=" U64,

@@ -1193,6 +1193,7 @@ done <<END
 5|0|9|$cut|sed 3d whole2 | cat whole1 -
 0|0|1|a log, but not an archive|sed -n '\$p' "\$data/whole-single.log"
 END
+lacks out strict
 
 begin what_cannot_be_compacted
 if [ "$exe" = "$bin" ]; then # and is too long where it is emulated
