@@ -111,22 +111,26 @@ last_line(struct run *r)
     return buf_take(&b, &r->c->a);
 }
 
-/* Head and tail of the output, and between them how much is left out. .p is
-   NULL: no memory. */
+/* Head and tail of the output, and between them how much is left out: also what
+   may be a part of a character. .p is NULL: no memory. */
 static struct str
 whole_log(struct run *r)
 {
-    size_t at = (size_t)((r->n - HEAD) % TAIL);
+    uint64_t from = HEAD, to = r->n - TAIL;
     struct buf b = {0};
 
     if (r->n <= HEAD + TAIL)
         return (struct str){r->kept, (size_t)r->n};
+    while (from > HEAD - 3 && (uint8_t)*kept(r, from - 1) >= 0x80)
+        from--;
+    while (to < r->n - TAIL + 3 && (uint8_t)*kept(r, to) >> 6 == 2)
+        to++;
     buf_reserve(&b, ARTIFACT_MAX);
-    buf_put(&b, r->kept, HEAD);
+    buf_put(&b, r->kept, (size_t)from);
     buf_printf(&b, "\n... %llu bytes left out ...\n",
-               (unsigned long long)(r->n - HEAD - TAIL));
-    buf_put(&b, r->kept + HEAD + at, TAIL - at);
-    buf_put(&b, r->kept + HEAD, at);
+               (unsigned long long)(to - from));
+    while (to < r->n)
+        buf_char(&b, *kept(r, to++));
     return buf_take(&b, &r->c->a);
 }
 

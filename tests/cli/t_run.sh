@@ -154,6 +154,16 @@ run 0 verify
 has out 1
 until_true sh -c '"$0" list --status failed | grep -F "exit 6"' "$bin"
 
+# What is cut out of the middle leaves no part of a character.
+"$bin" run -a me -- awk 'BEGIN { for (i = 0; i < 400000; i++) printf "→" }' \
+    >out 2>err
+id=$("$bin" list --status 'done' --ids | head -n 1)
+printf '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%s,%s' \
+    '"get_task"' '"arguments":{"section":"artifact","artifact_id":"a1",' >in
+printf '"task_id":"%s","match":"left out"}}}\n' "$id" >>in
+"$bin" <in >out
+has out 'utf8' '... 151555 bytes left out ...'
+
 begin progress_is_replaced
 rm -f go
 "$bin" run -d --every 1 -a me -- sh -c 'echo one; printf "\033[1mtwo\n\n"
