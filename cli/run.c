@@ -48,6 +48,7 @@
 #define TICK_MS 1000
 #define KILL_MS 10000      /* from SIGTERM to SIGKILL */
 #define DAY_S 86400
+#define LOG_S 600 /* to attach the log; then the result comes without it */
 #define EVERY_S 60
 
 struct run {
@@ -349,19 +350,21 @@ record(struct run *r, int code, const char *how)
     return rc;
 }
 
-static void
+/* Returns 0, or an exit code after printing the error. */
+static int
 attach_log(struct run *r)
 {
     struct cli *c = r->c;
     struct str log = whole_log(r);
     struct str name = arena_printf(&c->a, "%s.log", file_name(r->argv[0]));
     struct task_receipt receipt;
+    int rc;
 
     c->args = (struct cli_args){.agent = r->agent, .name = plain(&c->a, name)};
     if (log.p == NULL)
-        cli_fail_store(c, ERR_NOMEM);
-    else if (log.len > 0 && cli_args_attach(c, r->id, log, "log") == 0)
-        cli_change(c, TOOL_ATTACH, &receipt);
+        return cli_fail_store(c, ERR_NOMEM);
+    rc = log.len > 0 ? cli_args_attach(c, r->id, log, "log") : 0;
+    return rc == 0 && log.len > 0 ? cli_change(c, TOOL_ATTACH, &receipt) : rc;
 }
 
 /* ---- the locked file ---- */
@@ -617,23 +620,47 @@ attend(struct run *r)
     return status;
 }
 
+/* Waits a second for a store that does not work: a disk is full, or etcd does
+   not answer. False: it has waited long enough. */
+static bool
+wait_for_store(struct run *r, int *waited)
+{
+    if (ended || ++*waited > DAY_S)
+        return false;
+    if (*waited == 1) {
+        cli_fail(r->c, 0, "%s: its result is stored as soon as that works",
+                 r->id);
+        blind(STDERR_FILENO);
+    }
+    poll(NULL, 0, TICK_MS);
+    store_tend(r->c->s.store, true);
+    return true;
+}
+
 /* Stores the log and the result. Returns the exit code of the command. */
 static int
 tell_end(struct run *r, int status)
 {
     bool killed = WIFSIGNALED(status);
     int code = killed ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    int rc, waited = 0;
+    bool attached = false;
     char span[24];
     struct str how;
 
-    arena_reset(&r->c->a);
     cli_span(span, clock_mono_ms() - r->begun_ms);
     how = arena_printf(&r->c->kept, "%s %d after %s%s%s",
                        killed ? "signal" : "exit code",
                        killed ? WTERMSIG(status) : code, span,
                        r->reason ? ": " : "", r->reason ? r->reason : "");
-    attach_log(r);
-    if (how.p != NULL && record(r, code, how.p) == 0)
+    if (how.p == NULL)
+        return code;
+    do {
+        arena_reset(&r->c->a);
+        attached = attached || waited > LOG_S || attach_log(r) != CLI_STORE;
+        rc = attached ? record(r, code, how.p) : CLI_STORE;
+    } while (rc == CLI_STORE && wait_for_store(r, &waited));
+    if (rc == 0)
         unlink(r->path);
     return code;
 }

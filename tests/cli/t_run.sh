@@ -164,6 +164,24 @@ printf '"task_id":"%s","match":"left out"}}}\n' "$id" >>in
 "$bin" <in >out
 has out 'utf8' '... 151555 bytes left out ...'
 
+begin a_store_that_does_not_work
+# shellcheck disable=SC2016 # for the other shell
+"$bin" run --title Patient -- sh -c \
+    'mv "$0" "$0.away"; touch "$0"; echo moved; exit 9' "$MCP_TASK_BASE_DIR" \
+    >out 2>err &
+front=$!
+until_true grep -q 'as soon as that works' err
+rm "$MCP_TASK_BASE_DIR"
+mv "$MCP_TASK_BASE_DIR.away" "$MCP_TASK_BASE_DIR"
+wait $front
+code=$?
+checks=$((checks + 1))
+[ $code -eq 9 ] || fail "exit code $code"
+id=$("$bin" list --status failed --query Patient --ids)
+run 0 show "$id" --json
+has out '"exit_code":9' '"type":"log","size":6'
+check no_file "$id"
+
 begin progress_is_replaced
 rm -f go
 "$bin" run -d --every 1 -a me -- sh -c 'echo one; printf "\033[1mtwo\n\n"
