@@ -724,6 +724,8 @@ supervise(struct run *r)
 
     c->n_operands = r->id != NULL; /* those that are ids */
     rc = rc == 0 ? cli_complete_ids(c) : rc;
+    if (rc == 0 && c->env->read_only)
+        rc = cli_fail_store(c, ERR_READONLY);
     r->id = c->n_operands > 0 ? c->operand[0] : NULL;
     rc = rc == 0 ? take_up(r) : rc;
     if (rc != 0)
@@ -852,7 +854,8 @@ read_options(struct run *r)
     const char *agent = env_get("MCP_TASK_AGENT");
     uint64_t every = a->every < DAY_S ? a->every : DAY_S;
 
-    if (c->behind > 1 || c->behind == c->n_operands)
+    if (c->behind > 1 || c->behind == c->n_operands ||
+        *c->operand[c->behind] == '\0')
         return cli_misuse(c, "-- COMMAND is required");
     r->id = c->behind > 0 ? c->operand[0] : NULL;
     r->argv = c->operand + c->behind;

@@ -181,6 +181,10 @@ id=$("$bin" list --status failed --query Patient --ids)
 run 0 show "$id" --json
 has out '"exit_code":9' '"type":"log","size":6'
 check no_file "$id"
+run 3 --read-only run -- touch started
+has err 'opened for reading only'
+run 2 run -- ''
+has err 'COMMAND is required'
 
 begin progress_is_replaced
 rm -f go
