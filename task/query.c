@@ -15,6 +15,7 @@
 
 #include "task/query.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "task/index.h"
 
 #include <string.h>
@@ -392,8 +393,7 @@ task_alias_of(struct str owner, char *buf)
 
     if (!name.p)
         return STR_NONE;
-    if (name.len > TASK_ALIAS_MAX - head)
-        name.len = TASK_ALIAS_MAX - head;
+    name = utf8_cut(name, TASK_ALIAS_MAX - head); /* records keep it */
     memcpy(buf, prefix, head);
     memcpy(buf + head, name.p, name.len);
     return (struct str){buf, head + name.len};

@@ -7,6 +7,7 @@
 #include "task/change.h"
 #include "task/query.h"
 #include "base/clock.h"
+#include "base/utf8.h"
 
 #include <sys/wait.h>
 
@@ -692,6 +693,14 @@ test_names_to_watch(void)
     CHECK(str_eq(got, task_names(STR("task/a"), arena_printf(&a,
         "\"op\":\"x\",\"by\":\"y\",\"v\":{\"current_owner\":%.*s}",
         (int)sizeof longest, longest), other)));
+    /* It is cut between two characters: the record of a call holds it. */
+    for (i = 1; i < 4; i++) {
+        memset(longest + 1, 'x', i - 1);
+        for (size_t at = i; at + 3 < sizeof longest; at += 3)
+            memcpy(longest + at, "\xe4\xb8\xad", 3);
+        got = task_alias_of((struct str){longest, sizeof longest}, name);
+        CHECK(utf8_is_valid(got) && got.len > TASK_ALIAS_MAX - 3);
+    }
     arena_fini(&a);
 }
 
