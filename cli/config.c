@@ -117,13 +117,29 @@ absolute(struct arena *a, const char *path)
     return path;
 }
 
+/* How to start this program: by its path, unless that is in the cache of a
+   runner, which may drop it and fetches it anew. */
+static void
+put_program(struct cli *c, struct launch *l)
+{
+    l->command = cli_own_path(&c->a);
+    if (text_find(l->command.p, "/_npx/") != NULL) {
+        l->command = STR("npx");
+        add_words(&l->args, "-y", "mcptask");
+    } else if (text_find(l->command.p, "/archive-v") != NULL) {
+        l->command = STR("uvx");
+        add_word(&l->args, STR("mcptask"));
+    }
+}
+
 static void
 find_launch(struct cli *c, struct launch *l)
 {
     const struct cli_env *e = c->env;
     const char *auth = env_get("MCP_TASK_STORE_AUTH");
 
-    *l = (struct launch){.command = cli_own_path(&c->a)};
+    *l = (struct launch){.n_env = 0};
+    put_program(c, l);
     add_arg(l, e->core, "--tools", "core");
     add_arg(l, e->read_only, "--read-only", NULL);
     add_arg(l, e->require_evidence, e->require_pass

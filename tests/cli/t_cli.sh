@@ -942,6 +942,16 @@ has out 'args = ["--tools", "core"]' '"MCP_DEBUG" = "1"' '/one.log"' '/two"' \
 run 2 config codex httpd
 has err 'not an HTTP address: httpd'
 
+# What a runner has in its cache, it starts again.
+for runner in npx/_npx/1 uvx/archive-v0/1/bin; do
+    mkdir -p "$PWD/$runner"
+    cp "$bin" "$PWD/$runner/mcptask"
+    checks=$((checks + 1))
+    "$PWD/$runner/mcptask" --tools core config cursor >out 2>err ||
+        fail "config: $(cat err)"
+    has out "\"command\": \"${runner%%/*}\"" '"mcptask", "--tools", "core"]'
+done
+
 begin config_over_http
 (umask 077; printf '# cursor\n%s other\n%s\tcursor\n' 0123456789abcdef0 \
     fedcba9876543210f >tokens)
