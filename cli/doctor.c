@@ -304,8 +304,10 @@ check_access(struct doctor *d)
         text_put(path, sizeof(path), "%s%s", d->st.path, beside[i]);
         if (i == 3)
             file_cut(path);
-        if (stat(path, &st) == 0 && (st.st_mode & (i < 3 ? 07 : 02)) != 0 &&
-            (st.st_mode & STICKY) == 0) {
+        if (stat(path, &st) != 0) {
+            closed &= errno == ENOENT; /* it cannot be told of others */
+        } else if ((st.st_mode & (i < 3 ? 07 : 02)) != 0 &&
+                   (st.st_mode & STICKY) == 0) {
             tell(d, "access", "chmod o-rwx it", "%s: open to every user", path);
             closed = false;
         }
@@ -329,12 +331,13 @@ check_artifacts(struct doctor *d)
 {
     const char *path = d->c->env->artifacts_dir;
     struct stat st;
-    bool there = stat(path, &st) == 0;
+    bool there = stat(path, &st) == 0, unknown = !there && errno != ENOENT;
     bool missed = !there && d->c->s.store != NULL &&
                   !store_is_shared(d->c->s.store) &&
                   store_scan(d->c->s.store, 1, names_artifact, NULL) != 0;
 
-    tell(d, "artifacts", missed || (there && !S_ISDIR(st.st_mode))
+    if (!unknown)
+        tell(d, "artifacts", missed || (there && !S_ISDIR(st.st_mode))
          ? "restore it, or set MCP_TASK_ARTIFACTS_DIR" : NULL, "%s%s", path,
          missed ? ": missing, and tasks have artifacts"
          : !there ? ": made with the first artifact"
