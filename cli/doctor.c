@@ -429,6 +429,7 @@ start(char *path, const int in[2], const int out[2])
     pid_t pid = vfork();
 
     if (pid == 0) {
+        close(STDERR_FILENO); /* the checks before say what is wrong */
         if (dup2(in[0], 0) == 0 && dup2(out[1], 1) == 1)
             execv(path, argv);
         _exit(127);

@@ -1258,6 +1258,7 @@ exec 3<&-
 MCP_TASK_BASE_DIR=$dir/empty run 1 doctor --port 1
 has out 'problem  store' 'Not a directory'
 lacks out 'closed to other users' 'made with the first'
+lacks err mcptask
 chmod 600 empty
 run 1 doctor --port 1 --token-file empty
 has out 'problem  tokens' 'empty: empty: no client can connect: add a line'
