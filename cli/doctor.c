@@ -485,7 +485,8 @@ check_http(struct doctor *d)
 
     text_put(own, sizeof(own), ID_AT "%s\"", d->st.id);
     if (text != NULL && (!str_u64(str_of(text), &port) || port > UINT16_MAX)) {
-        found = fix = "the port must be a number up to 65535";
+        found = "no such port";
+        fix = "name one from 0 to 65535";
         port = 0;
     }
     to.sin_port = htons((uint16_t)port);

@@ -1260,6 +1260,8 @@ has out 'problem  store' 'Not a directory'
 lacks out 'closed to other users' 'made with the first'
 lacks err mcptask
 chmod 600 empty
+run 1 doctor --port 65536
+has out 'problem  http' ': no such port: name one from 0 to 65535'
 run 1 doctor --port 1 --token-file empty
 has out 'problem  tokens' 'empty: empty: no client can connect: add a line'
 for wrong in "$log 666" "$log.lock 606" "${log%/*} 777"; do
