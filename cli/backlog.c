@@ -206,7 +206,7 @@ title_of(struct str line)
 {
     for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
         if (str_starts(line, "## ") &&
-            str_starts(str_from(line, 3), sections[i]))
+            str_is(str_trim(str_from(line, 3)), sections[i]))
             return sections[i];
     return NULL;
 }

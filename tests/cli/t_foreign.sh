@@ -95,6 +95,7 @@ Each client may ask "often".
 ## Implementation Notes
 
 It counts.
+## Comments on that
 END
 printf '%s\r\n' --- 'id: TASK-6' "title: 'It''s the router'" 'status: Done' \
     'assignee: @codex' 'created_date: 2026-05-01' 'labels: []' \
@@ -124,7 +125,7 @@ has out '"title":"Limit the rate of: requests, for each client"' \
     '"goal":"Each client may ask \"often\".\n\n## Not a section"' \
     '"acceptance":["a burst passes","the rest waits,\n  and is told so"]' \
     '"completed_steps":["a burst passes"]' '"resume_prompt":"1. count"' \
-    '"implementation_notes":"It counts."' '"updated_date":"2026-06-01"' '"assignee":["@anna","@ben"]' \
+    '"implementation_notes":"It counts.\n## Comments on that"' '"updated_date":"2026-06-01"' '"assignee":["@anna","@ben"]' \
     '"ready":true'
 lacks out milestone
 run 0 show TASK-6 --json
