@@ -446,8 +446,8 @@ cli_repair(struct cli *c, const char *out)
     if (rc < 0)
         return cli_fail_path(c, rc, out);
     if (!c->json)
-        buf_printf(&c->out, "%s: %llu whole records written\n", out,
-                   (unsigned long long)rep.records);
+        buf_printf(&c->out, "%s: " U64 " whole record%s written\n", out,
+                   rep.records, rep.records == 1 ? "" : "s");
     return 0;
 }
 

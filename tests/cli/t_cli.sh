@@ -1225,6 +1225,9 @@ run 1 verify --repair never
 has err "$log: there is no log yet"
 checks=$((checks + 1))
 [ ! -e never ] || fail 'it was written all the same'
+run 0 add One
+run 0 verify --repair once
+has out ': 1 record of 1 key,' 'once: 1 whole record written'
 
 begin doctor
 tasks | "$bin" import - >out
