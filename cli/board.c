@@ -350,6 +350,8 @@ watch(struct cli *c)
             return rc;
         cut_rows(&c->out, rows);
     } while ((rc = cli_follow(c)) > 0);
+    if (c->tty)
+        buf_char(&c->out, '\n'); /* the last line may have been cut */
     return rc;
 }
 

@@ -1059,8 +1059,8 @@ if script -qec true /dev/null >out 2>&1 </dev/null; then
         'mcptask help lists the commands'
     # It fits the terminal, and follows when that grows.
     mkfifo keys
-    TERM=dumb script -qefc "stty cols 70 rows 6; '$bin' board -w & read -r x
-        stty cols 130; read -r x; kill \$!" /dev/null >out <keys & watcher=$!
+    TERM=dumb script -qefc "stty -echo cols 70 rows 6; '$bin' board -w & read -r x
+        stty cols 130; read -r x; kill \$!; wait" /dev/null >out <keys & watcher=$!
     exec 3>keys
     i=0
     while ! grep -q Ready out && [ $i -lt 100 ]; do i=$((i + 1)); sleep 0.1; done
@@ -1071,6 +1071,8 @@ if script -qec true /dev/null >out 2>&1 </dev/null; then
     echo >&3
     wait $watcher
     exec 3>&-
+    checks=$((checks + 1))
+    [ -z "$(tail -c 1 out)" ] || fail 'its last line has no end'
     TERM=xterm script -qec "'$bin' list" /dev/null >out </dev/null
     has out "${esc}[36min_progress${esc}[0m"
     TERM=xterm script -qec "'$bin' show evil" /dev/null >out </dev/null
