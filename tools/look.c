@@ -55,6 +55,7 @@ look_begin(struct tasks *t, struct task_ctx *x, const struct task_args *args,
         .self = args->self,
         .until = (enum look_until)i,
         .status = task_status_of(until),
+        .heard = since,
         /* Each question that is open is news. */
         .since = task_arg_u64(args, ARG_SINCE_SEQ,
                               i == UNTIL_QUESTION ? 0 : since),
@@ -70,7 +71,7 @@ void
 look_again(struct look *w)
 {
     w->since = w->top;
-    w->top = w->best = w->event = 0;
+    w->top = w->best = w->event = w->word = 0;
     w->past = is_of_index(w) ? STATES : 0;
     w->cursor = STR_NONE;
 }
@@ -133,6 +134,29 @@ static bool
 is_agents(const struct look *w, const struct task *task)
 {
     return str_eq(task->f[F_CURRENT_OWNER], w->agent);
+}
+
+/* Whether who waits owns the task. */
+static bool
+is_own(const struct look *w, const struct task *task)
+{
+    return (w->agent.p && is_agents(w, task)) ||
+           (w->self.p && str_eq(task->f[F_CURRENT_OWNER], w->self));
+}
+
+/* Keeps the task's event if by it somebody tells the owner, who waits for
+   something else, a message or to stop. */
+static void
+hear(struct look *w, const struct task *task)
+{
+    const struct task_event *ev = &task->ev;
+
+    if (ev->r.n > w->heard && is_own(w, task) && str_is(ev->op, "update") &&
+        !str_eq(ev->by, task->f[F_CURRENT_OWNER]) &&
+        (raw_list_has(ev->set, STR("\"messages\"")) ||
+         (raw_list_has(ev->set, STR("\"cancel_requested\"")) &&
+          task->f[F_CANCEL_REQUESTED].p)))
+        w->word = ev->r.n;
 }
 
 /* A task as event n left it. ERR_NOT_FOUND: that is not kept any more. */
@@ -250,9 +274,10 @@ take_up(struct look *w, const struct task *now)
     w->event = 0;
     if (is_of_others(w) && is_agents(w, now))
         return; /* it was among those that are */
+    hear(w, now);
     if (is_met_now(w, now) && counts(w, now))
         keep_oldest(w, now->ev.r.n);
-    else if (!is_of_index(w)) /* as it was before is not known there */
+    else if (!is_of_index(w) || (w->id.p != NULL && w->since >= w->heard))
         w->event = now->ev.r.p;
 }
 
@@ -268,8 +293,10 @@ look_back(struct look *w)
     while (rc == 0 && w->event > w->since) {
         rc = read_event(w, &own, w->event, &then);
         if (rc == 0) {
+            hear(w, &then);
             w->event = then.ev.r.p;
-            if (is_met(w, &then) && counts(w, &then)) {
+            /* The index does not know the task as it was. */
+            if (!is_of_index(w) && is_met(w, &then) && counts(w, &then)) {
                 keep_oldest(w, then.ev.r.n);
                 w->event = 0;
             }
@@ -430,7 +457,12 @@ look_take(struct look *w, struct task_ctx *x)
         return rc == ERR_MORE ? rc : task_fail_read(x, w->t, w->id, rc);
     if (rc == 1 || w->best != 0)
         return LOOK_MET;
-    return w->task.ev.r.n != 0 && is_never(w) ? LOOK_NEVER : LOOK_NOT_YET;
+    if (w->task.ev.r.n != 0 && is_never(w))
+        return LOOK_NEVER;
+    if (w->word != 0 && w->task.ev.r.n == 0)
+        rc = read_event(w, w->a, w->word, &w->task);
+    return rc != 0 ? task_fail_read(x, w->t, w->id, rc)
+           : w->word != 0 ? LOOK_TOLD : LOOK_NOT_YET;
 }
 
 struct str
@@ -456,19 +488,20 @@ look_watch(const struct look *w)
 struct str
 look_state(const struct look *w)
 {
-    return arena_printf(w->a, "%llu %llu %llu %llu %llu %.*s",
+    return arena_printf(w->a, "%llu %llu %llu %llu %llu %llu %.*s",
                         (unsigned long long)w->since,
                         (unsigned long long)w->top,
                         (unsigned long long)w->event,
                         (unsigned long long)w->best,
-                        (unsigned long long)w->past, STR_ARG(w->cursor));
+                        (unsigned long long)w->past,
+                        (unsigned long long)w->word, STR_ARG(w->cursor));
 }
 
 void
 look_resume(struct look *w, struct str state)
 {
     uint64_t *const numbers[] = {&w->since, &w->top, &w->event, &w->best,
-                                 &w->past};
+                                 &w->past, &w->word};
 
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (!str_u64(str_cut(&state, ' '), numbers[i]))
@@ -576,13 +609,12 @@ look_put(struct buf *out, const struct look *w, int outcome)
     if (n != 0) {
         buf_z(out, ",\"task\":");
         view_summary_json(out, &w->task);
-        if (is_agents(w, &w->task) ||
-            (w->self.p && str_eq(w->task.f[F_CURRENT_OWNER], w->self)))
+        if (is_own(w, &w->task))
             p.cut = !view_words_json(out, w->task.f[F_MESSAGES], 0,
                                      w->task.f[F_CANCEL_REQUESTED],
                                      room_in(&p));
     }
-    if (n != 0 && outcome != LOOK_NOT_YET && !blocked)
+    if (n != 0 && outcome >= LOOK_MET && !blocked)
         put_found(&p, w);
     buf_z(out, p.cut ? ",\"truncated\":true}" : "}");
 }

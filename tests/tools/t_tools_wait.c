@@ -827,6 +827,63 @@ test_answers_where_nobody_owns(void)
     }
 }
 
+/* A message to the owner, or a request to stop, ends its waits; but not those
+   of others, nor waits that begin later. */
+static void
+test_messages_end_waits(void)
+{
+    static const struct {
+        const char *args;
+        bool ends;
+    } waits[] = {
+        {"'task_id':'t','agent':'me','until':'answered'", true},
+        {"'task_id':'t','agent':'me','until':'terminal'", true},
+        {"'task_id':'t','agent':'me','until':'ready'", true},
+        {"'task_id':'t','agent':'me','until':'question'", true},
+        {"'agent':'me','until':'answered'", true},
+        {"'agent':'me','until':'done'", true},
+        {"'task_id':'t','agent':'you','until':'terminal'", false},
+        {"'task_id':'t','until':'terminal'", false},
+        {"'agent':'you','until':'done'", false},
+    };
+    static const char *const words[][2] = {
+        {"'message':'use utf-8'", "'text':'use utf-8'"},
+        {"'cancel_requested':{'reason':'lunch'}", "'reason':'lunch'"},
+    };
+    char text[900], args[900];
+    size_t i;
+
+    for (i = 0; i < 2 * sizeof waits / sizeof *waits; i++) {
+        begin();
+        CREATE("t", MINE);
+        does("request_input", "{'task_id':'t','agent':'me','question':'?'}");
+        snprintf(text, sizeof text, TASK("wait_for_task", "{%s}"),
+                 waits[i / 2].args);
+        makes(&ann, text);
+        does("save_checkpoint", "{'task_id':'t','agent':'me'}");
+        settle_all();
+        CHECK(is_status("working"));
+        /* Two events in one batch: the word is not the last. */
+        snprintf(args, sizeof args, NEWER_CALL("update_task", "{'task_id':'t',"
+                 "'agent':'boss',%s}"), words[i % 2][0]);
+        post(&neo, args);
+        post(&ann, CALL("update_task", "{'task_id':'t','agent':'boss',"
+                        "'priority':1}"));
+        settle_all();
+        if (!CHECK(is_status(waits[i / 2].ends ? "completed" : "working")))
+            fprintf(stderr, "  %s\n", waits[i / 2].args);
+        if (waits[i / 2].ends)
+            CHECK(text_has(asks(&ann, OLD("tasks/result")), "'met':false") &&
+                  text_has(asks(&ann, OLD("tasks/result")), words[i % 2][1]));
+        snprintf(text, sizeof text, TASK("wait_for_task", "{%s,'since_seq':1}"),
+                 waits[i / 2].args);
+        makes(&ann, text);
+        settle_all();
+        CHECK(is_status("working"));
+        end();
+    }
+}
+
 /* Changes of a task without an owner end a wait. */
 static void
 test_news_of_what_nobody_owns(void)
@@ -960,6 +1017,7 @@ main(void)
     test_lease_ends_while_waiting();
     test_lease_ends_while_it_looks();
     test_many_long_questions();
+    test_messages_end_waits();
     test_answers_where_nobody_owns();
     arena_fini(&arena);
     return test_end("t_tools_wait");
