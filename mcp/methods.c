@@ -772,6 +772,8 @@ int
 mcp_put_result(struct request *r, struct buf *out)
 {
     struct json_w *w = &r->run.w;
+    struct store *s = r->m->m->store;
+    size_t start = out->len, staged = store_staged_n(s);
     int err;
 
     mcp_begin_run(r, out);
@@ -779,8 +781,16 @@ mcp_put_result(struct request *r, struct buf *out)
     json_key(w, "result");
     mcp_open_members(r);
     err = mcp_end_run(r, r->method->run(r));
-    if (becomes_call(r, err))
+    if (becomes_call(r, err)) {
         err = mcp_deferred_create(r, err);
+        /* A client that has not asked for a record gets a plain call. */
+        if (err < 0 && err != ERR_TOO_LARGE && r->extends &&
+            store_staged_n(s) == staged) {
+            r->extends = false;
+            out->len = start;
+            return mcp_put_result(r, out);
+        }
+    }
     if (err < 0)
         return err;
     close_result(r, err);

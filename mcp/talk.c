@@ -131,7 +131,8 @@ mcp_defer(struct mcp_call *c)
 {
     struct request *r = c->of;
 
-    r->run.defers |= r->extends && mcp_can_defer(r);
+    /* One that began to wait as a plain call goes on so. */
+    r->run.defers |= r->extends && r->m->at == NULL && mcp_can_defer(r);
     return r->run.defers;
 }
 

@@ -884,6 +884,35 @@ test_messages_end_waits(void)
     }
 }
 
+/* Where no record can be made, a modern call waits as a plain one. */
+static void
+test_no_room_for_a_record(void)
+{
+    begin();
+    CREATE("t", "");
+    who_forget(&neo);
+    disk_full = true;
+    post(&neo, NEWER_CALL("wait_for_task", "{'task_id':'t','until':'done',"
+                          "'timeout_seconds':50}"));
+    settle_all();
+    CHECK(neo.n == 0);
+    ahead_ms += 20000; /* as long as it waits, it stays one */
+    settle_all();
+    CHECK(neo.n == 0);
+    does("update_task", BECOMES("t", "done"));
+    settle_all();
+    CHECK(text_has(next(&neo), "'met':true"));
+    who_forget(&neo);
+    disk_full = true;
+    post(&neo, NEWER_CALL("wait_for_task", "{'task_id':'t','until':'change',"
+                          "'timeout_seconds':50}"));
+    settle_all();
+    ahead_ms += 50000;
+    settle_all();
+    CHECK(text_has(next(&neo), "'met':false"));
+    end();
+}
+
 /* Changes of a task without an owner end a wait. */
 static void
 test_news_of_what_nobody_owns(void)
@@ -1018,6 +1047,7 @@ main(void)
     test_lease_ends_while_it_looks();
     test_many_long_questions();
     test_messages_end_waits();
+    test_no_room_for_a_record();
     test_answers_where_nobody_owns();
     arena_fini(&arena);
     return test_end("t_tools_wait");
