@@ -39,7 +39,9 @@ static bool
 is_wanted(const struct tasks *t, const struct task_want *w,
           const struct task_entry *e)
 {
-    return (!w->repo_path.p ||
+    return (!w->owner.p ||
+            str_eq(task_entry_text(t, e, ATOM_OWNER), w->owner)) &&
+           (!w->repo_path.p ||
             str_eq(task_entry_text(t, e, ATOM_REPO_PATH), w->repo_path)) &&
            (!w->tag.p ||
             raw_list_has(task_entry_text(t, e, ATOM_TAGS), w->tag));

@@ -9,6 +9,7 @@
 /* Which task is wanted. */
 struct task_want {
     struct str by;        /* raw: who claims it */
+    struct str owner;     /* raw, .p NULL: anybody's */
     struct str repo_path; /* raw, .p NULL: any */
     struct str tag;       /* raw, .p NULL: any */
     bool partial;         /* out: not all tasks were examined, */

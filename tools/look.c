@@ -391,11 +391,12 @@ look_around(struct look *w)
     }
 }
 
-/* A task that agent could claim. */
+/* A task that agent could claim: of those it owns, or of all. */
 static int
-find_work(struct look *w)
+find_work(struct look *w, bool own)
 {
-    struct task_want want = {.by = w->agent};
+    struct task_want want = {.by = w->agent,
+                             .owner = own ? w->agent : STR_NONE};
     struct str id;
     int rc;
 
@@ -450,7 +451,9 @@ look_take(struct look *w, struct task_ctx *x)
     w->task.ev.r.n = 0;
     w->due_ms = 0;
     rc = w->id.p != NULL ? look_at_one(w, begins)
-         : w->until == UNTIL_WORK ? find_work(w) : look_around(w);
+         : w->until == UNTIL_WORK ? find_work(w, false) : look_around(w);
+    if (rc == 0 && w->until == UNTIL_READY && w->id.p == NULL && w->best == 0)
+        rc = find_work(w, true); /* it says when time may bring one */
     if (rc >= 0 && w->best != 0 && w->best != w->task.ev.r.n)
         rc = read_event(w, w->a, w->best, &w->task);
     if (rc < 0)

@@ -984,6 +984,26 @@ test_lease_ends_while_waiting(void)
     end();
 }
 
+/* A deferred wait for any task of an agent ends with the first lease. */
+static void
+test_lease_of_an_agent_ends(void)
+{
+    begin();
+    CREATE("t", "");
+    CREATE("u", "");
+    does("claim_task", "{'task_id':'u','agent':'me','lease_seconds':30}");
+    does("claim_task", "{'task_id':'t','agent':'you','lease_seconds':60}");
+    makes(&ann, WAIT("'agent':'you','until':'ready'"));
+    ahead_ms += 59999;
+    settle_all();
+    CHECK(is_status("working"));
+    ahead_ms += 1000; /* that often the due ones are looked for */
+    settle_all();
+    CHECK(is_status("completed"));
+    CHECK(text_has(asks(&ann, OLD("tasks/result")), "'task_id':'t'"));
+    end();
+}
+
 /* It ends while the call looks, at any of its readings of the clock. */
 static void
 test_lease_ends_while_it_looks(void)
@@ -1044,6 +1064,7 @@ main(void)
     test_questions_for_somebody();
     test_news_of_what_nobody_owns();
     test_lease_ends_while_waiting();
+    test_lease_of_an_agent_ends();
     test_lease_ends_while_it_looks();
     test_many_long_questions();
     test_messages_end_waits();
