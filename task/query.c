@@ -414,7 +414,7 @@ task_names(struct str key, struct str body, char *buf)
     owner = task_alias_of(f[F_CURRENT_OWNER], buf);
     status = task_status_of(raw_inner(f[F_STATUS]));
     n = owner.len + text_put(buf + owner.len, TASK_NAMES_MAX - owner.len,
-        "%s%s", status >= TASK_DONE ? "\t" TASK_ENDED
+        "%s%s", status >= TASK_DONE ? "\t" TASK_ENDED "\t" TASK_FREE
                 : status >= 0 && (status != TASK_IN_PROGRESS ||
                                   str_is(ev.op, "claim")) ? "\t" TASK_FREE
                                                           : "",

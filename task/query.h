@@ -63,13 +63,14 @@ size_t tasks_owners(struct tasks *t, struct str prefix, struct str *out,
 /* ---- waiting for a change ---- */
 
 #define TASK_ALIAS_MAX 312
-/* Names for watching all tasks that end, that are live and nobody works on or
-   whose lease may end sooner than it would have, and that have questions. */
+/* Names for watching all tasks that end, that change what may be claimed, since
+   they end, nobody works on them, or a lease may end sooner, and that have
+   questions. Who watches an end is run before those who may claim then. */
 #define TASK_ENDED "ended"
 #define TASK_FREE "free"
 #define TASK_ASKED "asked"
 #define TASK_NAMES_MAX \
-    (TASK_ALIAS_MAX + sizeof("\t" TASK_ENDED "\t" TASK_ASKED))
+    (TASK_ALIAS_MAX + sizeof("\t" TASK_ENDED "\t" TASK_FREE "\t" TASK_ASKED))
 /* The name "owner/..." for watching all tasks of an agent (a raw JSON string),
    made in a buf of TASK_ALIAS_MAX bytes. Of a very long name only the start
    counts. .p NULL: owner is not a string. */

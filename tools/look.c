@@ -476,7 +476,7 @@ look_watch(const struct look *w)
     if (w->until == UNTIL_QUESTION && w->id.p == NULL)
         return STR(TASK_ASKED);
     if (w->until == UNTIL_WORK && w->id.p == NULL)
-        return STR(TASK_FREE "\t" TASK_ENDED);
+        return STR(TASK_FREE);
     if (w->id.p == NULL)
         return arena_printf(w->a, "%.*s%s",
                             STR_ARG(task_alias_of(w->agent, buf)),

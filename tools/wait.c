@@ -142,10 +142,10 @@ claim_watch(const struct mcp_call *c, const struct tools_change *w,
 
     *due_ms = id.p == NULL ? w->r.due_ms : tasks_due_ms(s->t, id);
     if (id.p == NULL)
-        return STR(TASK_FREE "\t" TASK_ENDED);
+        return STR(TASK_FREE);
     if (*due_ms == 0 && w->x.e.code != ERR_BLOCKED) /* time has just come */
         *due_ms = store_now_ms(tasks_store(s->t)) + 1000;
-    return arena_printf(c->arena, "task/%.*s\t" TASK_ENDED, STR_ARG(id));
+    return arena_printf(c->arena, "task/%.*s\t" TASK_FREE, STR_ARG(id));
 }
 
 /* Has a claim that found nothing wait: what it has written is taken back to

@@ -149,6 +149,33 @@ test_lease_gets_shorter(void)
     }
 }
 
+/* Who waits until a task is ready is told before a claim of the same batch
+   takes it, whichever call came first. */
+static void
+test_waits_are_told_before_claims(void)
+{
+    static const char *const waits[] = {
+        WAIT("'task_id':'x','until':'ready'"),
+        WAIT("'agent':'me','until':'ready'"),
+    };
+    char claim[CALL_ID_LEN + 1];
+    int i;
+
+    for (i = 0; i < 4; i++) {
+        world();
+        does("update_task", "{'task_id':'x','current_owner':'me'}");
+        makes(&ann, i < 2 ? LATER("") : LATER(",'task_id':'x'"));
+        memcpy(claim, task_id, sizeof claim);
+        makes(&ann, waits[i % 2]);
+        does("update_task", "{'task_id':'d','agent':'you','status':'done'}");
+        settle_all();
+        CHECK(is_status("completed"));
+        memcpy(task_id, claim, sizeof claim);
+        CHECK(text_has(asks(&ann, OLD("tasks/result")), CLAIMED("x")));
+        end();
+    }
+}
+
 /* A wait for an unknown task would never end. */
 static void
 test_unknown_is_refused_at_once(void)
@@ -575,6 +602,7 @@ main(void)
     test_events_end_waits();
     test_lease_ends();
     test_lease_gets_shorter();
+    test_waits_are_told_before_claims();
     test_unknown_is_refused_at_once();
     test_one_batch();
     test_survives_restart();

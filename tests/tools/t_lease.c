@@ -669,9 +669,12 @@ test_names_to_watch(void)
          "'title':'ann'}", NULL},
         {"call/a", "'op':'x','by':'y','v':{'current_owner':'ann'}", NULL},
         {"task/a", "'op':'x'", NULL},
-        {"task/a", "'op':'x','by':'y','v':{'status':'failed'}", "ended"},
+        {"task/a", "'op':'x','by':'y','v':{'status':'failed'}",
+         "ended\tfree"},
+        {"task/a", "'op':'claim','by':'y','v':{'status':'in_progress'}",
+         "free"},
         {"task/a", "'op':'x','by':'y','v':{'status':'done','current_owner':"
-         "'ann'}", "owner/ann\tended"},
+         "'ann'}", "owner/ann\tended\tfree"},
         {"task/a", "'op':'x','by':'y','v':{'current_owner':'a\\nb'}",
          "owner/a\\nb"},
     };
