@@ -68,7 +68,7 @@ static const struct source {
     const char *name, *has[3]; /* members */
     const struct member *all;
 } sources[] = {
-    {"Backlog.md", {"id", "title", "created_date"}, backlog},
+    {"Backlog.md", {"id", "title", "created_date"}, backlog}, /* the first */
     {"beads", {"id", "title", "priority"}, beads},
     {"taskwarrior", {"uuid", "description", "entry"}, warrior},
 };
@@ -261,10 +261,11 @@ source_of(const struct json_tok *t)
 }
 
 int
-cli_foreign(struct arena *a, const struct json_tok **task, const char **of)
+cli_foreign(struct arena *a, bool md, const struct json_tok **task,
+            const char **of)
 {
     const struct json_tok *t = *task, *name;
-    const struct source *source = source_of(t);
+    const struct source *source = md ? sources : source_of(t);
     const struct member *m;
     struct buf b = {0};
     struct json_w w;

@@ -291,7 +291,7 @@ import_one(struct import *im, struct str text, uint64_t number)
 
     if (rc <= 0)
         return rc;
-    if (cli_foreign(ctx.a, &root, &of) != 0)
+    if (cli_foreign(ctx.a, im->in.whole, &root, &of) != 0)
         return ERR_NOMEM;
     rc = task_import(im->c->s.tasks, &ctx, root, &receipt);
     if (rc == ERR_EXISTS)

@@ -138,6 +138,13 @@ has err 'one.md: status' 'read as a task of Backlog.md'
 printf '%s\n' --- 'id: x-1' >one.md
 run 1 import one.md
 has err 'one.md: no front matter'
+printf '%s\n' --- 'id: x-2' 'title: By hand' 'priority: low' --- >two.md
+run 0 import two.md
+run 0 show X-2 --json
+has out '"priority":3'
+printf '%s\n' --- 'title: No id' --- >three.md
+run 1 import three.md
+has err 'three.md: task_id is missing (it was read as a task of Backlog.md)'
 mkdir empty
 run 1 import empty
 has err 'name the folder that holds tasks/'
