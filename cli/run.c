@@ -10,8 +10,9 @@
       inherits the lock, as do all processes that it starts. The file is removed
       once the result is on disk. If it exists and nobody holds the lock, the
       supervisor was killed and the command has ended.
-   2. If the supervisor is killed, the watcher waits for that lock and reports
-      that the result is unknown. If both are killed, as in a reboot, the next
+   2. If the supervisor is killed, the watcher waits for that lock, ends the
+      command if somebody asks for that, and reports that the result is
+      unknown. If both are killed, as in a reboot, the next
       server to start does it, or whoever runs a command for the task before
       starting it: no command starts twice because its supervisor died.
    3. The lock is that of flock, which belongs to the open file on every
@@ -569,6 +570,18 @@ look(struct run *r)
     }
 }
 
+/* Ends the command if somebody wants that. */
+static void
+obey(struct run *r)
+{
+    if (r->kill_ms != 0 && clock_mono_ms() >= r->kill_ms)
+        kill(-r->pid, SIGKILL);
+    arena_reset(&r->c->a);
+    store_tend(r->c->s.store, true);
+    if (store_follow(r->c->s.store) == 0 && r->kill_ms == 0)
+        look(r);
+}
+
 /* Does what is due once a second. */
 static void
 tick(struct run *r)
@@ -578,12 +591,7 @@ tick(struct run *r)
     if (now < r->tick_ms)
         return;
     r->tick_ms = now + TICK_MS;
-    if (r->kill_ms != 0 && now >= r->kill_ms)
-        kill(-r->pid, SIGKILL);
-    arena_reset(&r->c->a);
-    store_tend(r->c->s.store, true);
-    if (store_follow(r->c->s.store) == 0 && r->kill_ms == 0)
-        look(r);
+    obey(r);
     if (ended && r->kill_ms == 0)
         stop(r, "the supervisor was told to end");
     if (now >= r->progress_ms) {
@@ -665,12 +673,22 @@ tell_end(struct run *r, int status)
     return code;
 }
 
+/* From now on the command ends when somebody asks for that. The caller has the
+   lock. */
+static void
+begin_to_obey(struct run *r, const struct task *k)
+{
+    store_unlock(r->c->s.store);
+    if (k->f[F_CANCEL_REQUESTED].p != NULL)
+        r->asked = arena_str(&r->c->kept, k->f[F_CANCEL_REQUESTED]);
+    r->seen = store_next_n(r->c->s.store);
+}
+
 /* Takes the task and starts the command. Returns 0, or an exit code after
    printing the error. */
 static int
 take_up(struct run *r)
 {
-    struct cli *c = r->c;
     struct task k;
     int rc = create(r);
 
@@ -679,10 +697,7 @@ take_up(struct run *r)
     if (rc != 0)
         return rc;
     if ((rc = claim(r)) == 0 && (rc = read_task(r, &k)) == 0) {
-        store_unlock(c->s.store);
-        if (k.f[F_CANCEL_REQUESTED].p != NULL)
-            r->asked = arena_str(&c->kept, k.f[F_CANCEL_REQUESTED]);
-        r->seen = store_next_n(c->s.store);
+        begin_to_obey(r, &k);
         rc = start(r);
     }
     if (rc != 0)
@@ -746,6 +761,34 @@ supervise(struct run *r)
 
 /* ---- the watcher ---- */
 
+/* Waits until the command has ended whose supervisor was killed. Returns 0, or
+   an exit code. */
+static int
+wait_for_command(struct run *r)
+{
+    static const char before[] = ", command ";
+    int rc = lock_file(r, LOCK_EX | LOCK_NB);
+    char text[1024] = "";
+    const char *at;
+    struct task k;
+
+    if (rc != CLI_CONFLICT)
+        return rc;
+    file_read_text(r->path, text, sizeof(text));
+    at = text_find(text, before);
+    if (at != NULL && read_task(r, &k) == 0) {
+        begin_to_obey(r, &k);
+        r->pid = (pid_t)atol(at + strlen(before));
+    }
+    while (flock(r->lock, LOCK_EX | LOCK_NB) != 0) {
+        if (r->pid > 1)
+            obey(r);
+        poll(NULL, 0, TICK_MS / 4);
+    }
+    close(r->lock);
+    return lock_file(r, LOCK_EX); /* the file may have been removed */
+}
+
 /* Starts the supervisor and returns its exit code. If it is killed, reports
    that once the command has ended, and ends by a signal like it. */
 static int
@@ -766,7 +809,7 @@ watch(struct run *r)
     waitpid(pid, &status, 0);
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
-    if (begun && lock_file(r, LOCK_EX) == 0 && cli_open(r->c, false) == 0 &&
+    if (begun && cli_open(r->c, false) == 0 && wait_for_command(r) == 0 &&
         tell_lost(r) == 0)
         unlink(r->path);
     kill(getpid(), SIGKILL);

@@ -260,6 +260,15 @@ run 0 show "$id" --json
 has out '"status":"failed"' '"failed":1' \
     'its supervisor was killed: the result is unknown'
 until_true no_file "$id"
+# Somebody may still ask for the end of the command.
+waiting -a me
+read -r id <out
+killed "$(process supervisor "$id")"
+run 0 cancel -a anna "$id"
+run 0 wait "$id" --until failed --timeout 60
+run 0 show "$id" --json
+has out 'the result is unknown'
+until_true no_file "$id"
 # The same if its command is killed with it.
 waiting -a me
 read -r id <out
