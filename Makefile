@@ -43,7 +43,7 @@ SRC := $(addprefix base/,err base utf8 text clock base64 sha256 gunzip \
   $(addprefix serve/,tend turn stdio access exchange post \
   stream state web) \
   $(addprefix etcd/,head meta txn url client engine key snapshot upload tend members content remote) \
-  $(addprefix cli/,width text store args id config show board work edit run help backlog foreign import admin push doctor cli)
+  $(addprefix cli/,width text store args id config show board work edit output run help backlog foreign import admin push doctor cli)
 OBJ := $(SRC:%=$(B)/%.o)
 
 all: $(BIN)

@@ -21,6 +21,7 @@
 #include "cli/run.h"
 #include "cli/args.h"
 #include "cli/id.h"
+#include "cli/output.h"
 #include "cli/store.h"
 #include "cli/text.h"
 #include "base/clock.h"
@@ -42,8 +43,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define HEAD (ARTIFACT_MAX / 2)       /* of the output, kept */
-#define TAIL (ARTIFACT_MAX / 2 - 128) /* the same; a line stands between */
 #define CHUNK (64 * 1024)
 #define LINE_LEN 256 /* of a command or its progress */
 #define TICK_MS 1000
@@ -64,8 +63,7 @@ struct run {
     const char *path;
     pid_t pid;
     int in, out; /* from the command; to the process in front; -1: closed */
-    char *kept;  /* HEAD bytes, then a ring of TAIL bytes */
-    uint64_t n;  /* bytes of output so far */
+    struct output output;
     struct buf pending; /* output for the process in front */
     int64_t begun_ms, tick_ms, renew_ms, progress_ms, kill_ms;
     uint64_t renew_each, progress_each; /* ms */
@@ -87,53 +85,6 @@ plain(struct arena *a, struct str s)
 
     view_plain(&b, utf8_cut(s, LINE_LEN), SIZE_MAX, '?');
     return buf_take(&b, a).p;
-}
-
-/* Where byte i of the output is kept. */
-static char *
-kept(const struct run *r, uint64_t i)
-{
-    return r->kept + (i < HEAD ? i : HEAD + (i - HEAD) % TAIL);
-}
-
-/* The last line that is not blank; empty: there is none. */
-static struct str
-last_line(struct run *r)
-{
-    uint64_t oldest = r->n > HEAD + TAIL ? r->n - TAIL : 0, end = r->n, from;
-    struct buf b = {0};
-
-    while (end > oldest && (uint8_t)*kept(r, end - 1) <= ' ')
-        end--;
-    for (from = end; from > oldest && end - from < LINE_LEN; from--)
-        if (*kept(r, from - 1) == '\n' || *kept(r, from - 1) == '\r')
-            break;
-    for (; from < end; from++)
-        buf_char(&b, *kept(r, from));
-    return buf_take(&b, &r->c->a);
-}
-
-/* Head and tail of the output, and between them how much is left out: also what
-   may be a part of a character. .p is NULL: no memory. */
-static struct str
-whole_log(struct run *r)
-{
-    uint64_t from = HEAD, to = r->n - TAIL;
-    struct buf b = {0};
-
-    if (r->n <= HEAD + TAIL)
-        return (struct str){r->kept, (size_t)r->n};
-    while (from > HEAD - 3 && (uint8_t)*kept(r, from - 1) >= 0x80)
-        from--;
-    while (to < r->n - TAIL + 3 && (uint8_t)*kept(r, to) >> 6 == 2)
-        to++;
-    buf_reserve(&b, ARTIFACT_MAX);
-    buf_put(&b, r->kept, (size_t)from);
-    buf_printf(&b, "\n... %llu bytes left out ...\n",
-               (unsigned long long)(to - from));
-    while (to < r->n)
-        buf_char(&b, *kept(r, to++));
-    return buf_take(&b, &r->c->a);
 }
 
 /* Points the descriptor fd at /dev/null. */
@@ -170,8 +121,8 @@ take_output(struct run *r)
         close(r->in);
         r->in = -1;
     }
-    for (ssize_t i = 0; i < n; i++)
-        *kept(r, r->n++) = chunk[i];
+    if (n > 0)
+        output_add(&r->output, chunk, (size_t)n);
     if (n > 0 && r->out >= 0)
         buf_put(&r->pending, chunk, (size_t)n);
     return n > 0;
@@ -262,7 +213,8 @@ is_holder(struct run *r, const struct task *k)
 static void
 renew(struct run *r, bool progress)
 {
-    const char *line = progress ? plain(&r->c->a, last_line(r)) : NULL;
+    struct str last = output_line(&r->output, &r->c->a, LINE_LEN);
+    const char *line = progress ? plain(&r->c->a, last) : NULL;
     struct task_receipt receipt;
     struct task k;
 
@@ -356,7 +308,7 @@ static int
 attach_log(struct run *r)
 {
     struct cli *c = r->c;
-    struct str log = whole_log(r);
+    struct str log = output_log(&r->output, &c->a);
     struct str name = arena_printf(&c->a, "%s.log", file_name(r->argv[0]));
     struct task_receipt receipt;
     int rc;
@@ -520,9 +472,8 @@ start(struct run *r)
 
     sigaction(SIGCHLD, &sa, NULL); /* each interrupts poll */
     sigaction(SIGTERM, &sa, NULL);
-    r->kept = malloc(HEAD + TAIL);
     r->begun_ms = clock_mono_ms();
-    if (r->kept == NULL)
+    if (output_new(&r->output) != 0)
         return cli_fail_store(r->c, ERR_NOMEM);
     r->pid = fork_piped(r, &r->in);
     if (r->pid < 0)
@@ -754,7 +705,7 @@ supervise(struct run *r)
     if (r->out >= 0 && fcntl(r->out, F_SETFL, 0) == 0)
         cli_say(r->out, &r->pending);
     buf_fini(&r->pending);
-    free(r->kept);
+    output_free(&r->output);
     free(r->said);
     return rc;
 }

@@ -1,0 +1,26 @@
+#ifndef CLI_OUTPUT_H
+#define CLI_OUTPUT_H
+
+/* output - what is kept of a command's output: its head and its tail. */
+
+#include "base/base.h"
+
+struct output {
+    char *kept; /* its head, then a ring of its last bytes */
+    uint64_t n; /* bytes so far */
+};
+
+/* Makes an empty one. 0 or ERR_NOMEM. Free it with output_free. */
+int output_new(struct output *o);
+void output_free(struct output *o);
+/* Appends n bytes. */
+void output_add(struct output *o, const char *p, size_t n);
+/* Up to max bytes of the last line that is not blank, in a; empty: there is
+   none; .p NULL: no memory. */
+struct str output_line(const struct output *o, struct arena *a, size_t max);
+/* The output as an artifact, of ARTIFACT_MAX bytes at most: head and tail, and
+   between them how much is left out, also what may be a part of a character.
+   In o or in a; .p NULL: no memory. */
+struct str output_log(const struct output *o, struct arena *a);
+
+#endif
