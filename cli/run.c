@@ -872,6 +872,7 @@ cli_run(struct cli *c)
 
     if (rc != 0)
         return rc;
+    signal(SIGCHLD, SIG_DFL); /* if ignored, nobody learns the exit code */
     pid = fork_piped(&r, &fd);
     if (pid < 0)
         return CLI_STORE;

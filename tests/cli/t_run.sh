@@ -83,6 +83,11 @@ run 126 run -- ./nothing
 run 137 run -- sh -c 'kill -9 $$'
 run 0 list --status failed
 has out 'kill -9'
+# Whoever starts it may ignore that its children end.
+if env --ignore-signal=CHLD true 2>err; then
+    env --ignore-signal=CHLD "$bin" run -- sh -c 'exit 3' >out 2>err
+    check test $? -eq 3
+fi
 run 0 run --json -- echo hidden
 has out '"exit_code":0'
 lacks out hidden
