@@ -297,9 +297,9 @@ record(struct run *r, int code, const char *how)
 {
     int rc;
 
-    do
-        rc = try_record(r, code, how);
-    while (rc == ERR_AGAIN);
+    while ((rc = try_record(r, code, how)) == ERR_AGAIN ||
+           (rc != 0 && rc != CLI_STORE && r->own))
+        r->own &= rc == ERR_AGAIN; /* else evidence is missing to end it */
     return rc;
 }
 
@@ -619,7 +619,7 @@ tell_end(struct run *r, int status)
         attached = attached || waited > LOG_S || attach_log(r) != CLI_STORE;
         rc = attached ? record(r, code, how.p) : CLI_STORE;
     } while (rc == CLI_STORE && wait_for_store(r, &waited));
-    if (rc == 0)
+    if (rc != CLI_STORE)
         unlink(r->path);
     return code;
 }

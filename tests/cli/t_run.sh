@@ -136,6 +136,15 @@ check no_file nowhere
 checks=$((checks + 1))
 [ ! -e started ] || fail 'a command was started'
 
+begin evidence_is_missing
+echo '{"task_id":"one","title":"One","status":"open","acceptance":["all"]}' |
+    "$bin" import - >out 2>err || fail "import: $(cat err)"
+run 0 --require-evidence=pass run --close one -- sh -c 'echo all'
+has err 'one: completed_steps lacks acceptance[0]'
+check no_file one
+run 0 show one --json
+has out '"status":"in_progress"' '"exit_code":0'
+
 begin much_output
 run 0 run -- sh -c 'seq 700000; printf end'
 { seq 700000; printf end; } >want
