@@ -571,6 +571,10 @@ attend(struct run *r)
         if (at[1].revents != 0)
             pass_on(r);
     }
+    /* Others of its group have the same time to end. */
+    while (r->kill_ms > clock_mono_ms() && kill(-r->pid, 0) == 0)
+        if (r->pending.len >= CHUNK || !take_output(r))
+            poll(NULL, 0, TICK_MS / 20);
     /* What it left behind may go on writing, but not for ever. */
     for (int i = 0; i < ARTIFACT_MAX / 4096 && take_output(r); i++)
         continue;

@@ -246,6 +246,21 @@ read -r id <out
 run 0 'done' "$id" -a me # its end is the end of its command
 until_true no_file "$id"
 
+begin all_of_the_group_has_time_to_stop
+cat >server <<'END'
+trap 'sleep 1; echo clean; exit' TERM
+touch ready
+while :; do sleep 0.1; done
+END
+rm -f ready
+"$bin" run -d -- sh -c 'sh ./server & wait' >id
+read -r id <id
+until_true test -e ready
+run 0 cancel -a anna "$id"
+run 0 wait "$id" --until terminal --timeout 60
+run 0 show "$id" --artifact a1
+has out clean
+
 begin the_process_in_front_may_end
 rm -f go ready
 "$bin" run -- sh -c \
