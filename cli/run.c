@@ -370,7 +370,8 @@ write_file(struct run *r)
 
 static const char lost[] = "its supervisor was killed: the result is unknown";
 
-/* Reports that the supervisor of the last command was killed, if it was. */
+/* Reports that the supervisor of the last command was killed, if it was. Fails
+   only if the store does not work. */
 static int
 tell_lost(struct run *r)
 {
@@ -391,7 +392,7 @@ tell_lost(struct run *r)
     if (then.agent == NULL || then.command == NULL)
         return cli_fail_store(r->c, ERR_NOMEM);
     cli_fail(r->c, 0, "%s: %s: %s", r->id, then.command, lost);
-    return record(&then, -1, lost);
+    return record(&then, -1, lost) == CLI_STORE ? CLI_STORE : 0;
 }
 
 void
@@ -405,8 +406,8 @@ cli_run_tell_lost(const struct cli_env *env, const struct cli_store *s)
     while (dir != NULL && (e = readdir(dir)) != NULL) {
         struct run r = {.c = &c, .id = e->d_name, .lock = -1};
 
-        if (r.id[0] != '.' && lock_file(&r, LOCK_EX | LOCK_NB) == 0 &&
-            tell_lost(&r) == 0)
+        if (strcmp(r.id, ".") != 0 && strcmp(r.id, "..") != 0 &&
+            lock_file(&r, LOCK_EX | LOCK_NB) == 0 && tell_lost(&r) == 0)
             unlink(r.path);
         close(r.lock);
     }

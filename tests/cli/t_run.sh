@@ -348,6 +348,14 @@ checks=$((checks + 1))
 run 0 verify
 
 begin a_server_finds_what_ended_untold
+run 0 add --id .dots Dots
+mkdir -p "$MCP_TASK_BASE_DIR/runs"
+printf 'me\nends\nmake\n' >"$MCP_TASK_BASE_DIR/runs/.dots"
+printf 'me\nends\nmake\n' >"$MCP_TASK_BASE_DIR/runs/no-such-task"
+run 0
+has err '.dots: make: its supervisor was killed'
+check no_file .dots
+check no_file no-such-task
 waiting -a me
 read -r id <out
 command=$(process command "$id")
