@@ -363,15 +363,15 @@ write_file(struct run *r)
     buf_printf(&b, "%s\n%s\n%s\nwatcher %ld, supervisor %ld, command %ld\n",
                r->agent, r->own ? "ends" : "stays", r->command,
                (long)getppid(), (long)getpid(), (long)r->pid);
-    if (ftruncate(r->lock, 0) == 0)
-        file_write_at(r->lock, b.p, b.len, 0);
+    if (file_write_at(r->lock, b.p, b.len, 0) != 0 ||
+        ftruncate(r->lock, (off_t)b.len) != 0)
+        cli_fail_errno(r->c, ERR_IO, r->path);
     buf_fini(&b);
 }
 
 static const char lost[] = "its supervisor was killed: the result is unknown";
 
-/* Reports that the supervisor of the last command was killed, if it was. Fails
-   only if the store does not work. */
+/* Reports what was killed, if it was. Fails only if the store does not work. */
 static int
 tell_lost(struct run *r)
 {
@@ -466,6 +466,15 @@ fork_piped(struct run *r, int *fd)
     return pid;
 }
 
+static void
+say_id(const struct run *r, int to)
+{
+    struct buf b = {0};
+
+    buf_printf(&b, "%s\n", r->id);
+    cli_say(to, &b);
+}
+
 static int
 start(struct run *r)
 {
@@ -476,6 +485,8 @@ start(struct run *r)
     r->begun_ms = clock_mono_ms();
     if (output_new(&r->output) != 0)
         return cli_fail_store(r->c, ERR_NOMEM);
+    say_id(r, r->watcher);
+    write_file(r); /* it is never empty while the command runs */
     r->pid = fork_piped(r, &r->in);
     if (r->pid < 0)
         return CLI_STORE;
@@ -661,15 +672,6 @@ take_up(struct run *r)
     return rc;
 }
 
-static void
-say_id(const struct run *r, int to)
-{
-    struct buf b = {0};
-
-    buf_printf(&b, "%s\n", r->id);
-    cli_say(to, &b);
-}
-
 /* Reads the id. False: who says it ended before that. */
 static bool
 read_id(struct run *r, int from)
@@ -701,7 +703,6 @@ supervise(struct run *r)
     rc = rc == 0 ? take_up(r) : rc;
     if (rc != 0)
         return rc;
-    say_id(r, r->watcher);
     say_id(r, r->out);
     fcntl(r->out, F_SETFL, O_NONBLOCK);
     if (r->detach)
