@@ -120,4 +120,20 @@ printf '{\n  "hook_event_name": "SessionStart",\n  "session_id": "%s"\n}\n' \
     $two | mcptask-session gemini start >out
 has out 'Your name in mcptask is gemini-b81d4e77:' 'Something to do'
 
+# Without an id, or with one that a shell would run, nothing is done.
+name=hostile
+export CLAUDE_ENV_FILE="$dir/env.hostile"
+mcptask add --id kept Kept >/dev/null
+mcptask claim kept --agent claude-code- >/dev/null
+for input in '{"cwd":"/"}' "{\"session_id\":\"';id;'\"}" ''; do
+    for event in start end; do
+        checks=$((checks + 1))
+        echo "$input" | mcptask-session claude-code $event >out 2>err ||
+            fail "$input: $(cat err)"
+        check test ! -s out
+    done
+done
+check test ! -e "$CLAUDE_ENV_FILE"
+owns claude-code- kept
+
 finish
