@@ -15,13 +15,15 @@ NOT_SHARED := task/test_undo_is_exact artifact/test_refused_artifact_leaves_no_f
   call_store/test_calls_alone_are_compacted \
   mcp_tasks/test_progress mcp_questions/test_failed_commits \
   mcp_plain/test_an_answer_that_fails_to_commit \
-  claim_wait/test_parked \
+  claim_wait/test_parked tools_wait/test_no_room_for_a_record \
   session/test_one_turn_builds_on_itself_and_can_be_undone
 # A content that is gone or changed here comes from etcd.
 NOT_SHARED += artifact/test_artifact_that_is_gone_or_changed
 # A lease is over for others 5 s later, since clocks may differ.
 NOT_SHARED += lease/test_a_lease_that_ends \
-  tools_wait/test_lease_ends_while_waiting claim_wait/test_lease_ends
+  tools_wait/test_lease_ends_while_waiting \
+  tools_wait/test_lease_of_an_agent_ends claim_wait/test_lease_ends \
+  claim_wait/test_lease_gets_shorter
 # A compaction of a replica ends the old file without a record.
 NOT_SHARED += call_store/test_compaction \
   call_store/test_records_of_another_version
