@@ -259,11 +259,13 @@ find_remote(struct cli_env *e, char why[256])
         return rc;
     rc = remote_new(&e->remote, str_of(e->store), str_of(auth), e->log_path,
                     wrong);
-    if (rc != 0)
+    if (rc != 0) {
         text_put(why, 256, "%s: %s", e->store == env_get("MCP_TASK_STORE")
                  ? "MCP_TASK_STORE" : "--store", wrong);
-    if (rc != 0 || e->remote->folder.p == NULL)
         return rc;
+    }
+    if (e->remote->folder.p == NULL)
+        return 0;
     free(e->artifacts_dir);
     text_put(folder, sizeof(folder), "%.*s", STR_ARG(e->remote->folder));
     e->artifacts_dir = env_absolute(folder);
