@@ -131,20 +131,19 @@ put_none(struct mcp_call *c, struct tools_change *w)
     return c->out->err;
 }
 
-/* The names of what can make the task that was asked for, or any, ready, and
-   when time may do it. */
+/* The names of what can make the task that was asked for, or any, ready;
+   r.due_ms says when time may do it. */
 static struct str
-claim_watch(const struct mcp_call *c, const struct tools_change *w,
-            int64_t *due_ms)
+claim_watch(const struct mcp_call *c, struct tools_change *w)
 {
     const struct tools *s = c->ctx;
     struct str id = task_arg_text(c->arena, &w->args, F_TASK_ID);
 
-    *due_ms = id.p == NULL ? w->r.due_ms : tasks_due_ms(s->t, id);
     if (id.p == NULL)
         return STR(TASK_FREE);
-    if (*due_ms == 0 && w->x.e.code != ERR_BLOCKED) /* time has just come */
-        *due_ms = store_now_ms(tasks_store(s->t)) + 1000;
+    w->r.due_ms = tasks_due_ms(s->t, id);
+    if (w->r.due_ms == 0 && w->x.e.code != ERR_BLOCKED) /* it has just come */
+        w->r.due_ms = store_now_ms(tasks_store(s->t)) + 1000;
     return arena_printf(c->arena, "task/%.*s\t" TASK_FREE, STR_ARG(id));
 }
 
@@ -154,7 +153,7 @@ static int
 wait_to_claim(struct mcp_call *c, struct tools_change *w, size_t start)
 {
     int64_t wait_s = (int64_t)task_arg_u64(&w->args, ARG_WAIT_SECONDS, 0);
-    int64_t left = 0, due_ms;
+    int64_t left = 0;
     bool deferred;
     struct str watch;
 
@@ -166,13 +165,13 @@ wait_to_claim(struct mcp_call *c, struct tools_change *w, size_t start)
         left = time_left(c, wait_s, STR(""));
     if (!deferred && left <= 0)
         return 1;
-    watch = claim_watch(c, w, &due_ms);
+    watch = claim_watch(c, w);
     c->out->len = start;
     c->is_error = false;
     if (w->r.more)
         return mcp_go_on(c, arena_printf(c->arena, "%lld ",
                                          (long long)deadline(c, wait_s)));
-    return wait_on(c, deferred, left, wait_s, watch, due_ms);
+    return wait_on(c, deferred, left, wait_s, watch, w->r.due_ms);
 }
 
 /* Invariant 3: it claims in a run of its own, and so in the batch of the event
