@@ -118,6 +118,14 @@ log_change(struct mcp_call *c, const struct task_receipt *r)
         mcp_log(c, level, data);
 }
 
+/* The caller's name, for a receipt, where the server has found it out; else
+   .p NULL. */
+static struct str
+told_name(const struct mcp_call *c, const struct task_args *args, int arg)
+{
+    return args->own_name || c->principal.len > 0 ? args->v[arg] : STR_NONE;
+}
+
 /* The rest of tools_change, after the arguments are checked and, for
    attach_artifact, the content is stored. */
 static int
@@ -132,9 +140,8 @@ change(struct mcp_call *c, size_t room, struct tools_change *w,
         return ERR_NOMEM;
     if (task_change(s->t, &w->x, tool, &w->args, blob, &w->r) != 0)
         return tools_error(c, &w->x.e);
-    if (w->args.own_name || c->principal.len > 0)
-        w->r.agent = w->args.v[tool == TOOL_HANDOFF ? ARG_FROM_AGENT
-                                                    : ARG_AGENT];
+    w->r.agent = told_name(c, &w->args, tool == TOOL_HANDOFF ? ARG_FROM_AGENT
+                                                             : ARG_AGENT);
     if (w->r.seq == next) /* not a repeated call, nor one without effect */
         log_change(c, &w->r);
     return 1;
@@ -199,8 +206,7 @@ tools_create(struct mcp_call *c)
         return tools_error(c, &x.e);
     for (size_t i = 0; i < n && r[0].seq == next; i++)
         log_change(c, &r[i]);
-    if (args.own_name || c->principal.len > 0)
-        r[0].agent = args.v[ARG_AGENT];
+    r[0].agent = told_name(c, &args, ARG_AGENT);
     put_ids(c, r, n);
     return c->out->err;
 }
