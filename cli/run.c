@@ -12,9 +12,9 @@
       supervisor was killed and the command has ended.
    2. If the supervisor is killed, the watcher waits for that lock, ends the
       command if somebody asks for that, and reports that the result is
-      unknown. If both are killed, as in a reboot, the next
-      server to start does it, or whoever runs a command for the task before
-      starting it: no command starts twice because its supervisor died.
+      unknown. If both are killed, as in a reboot, the next server to start
+      reports it, or whoever runs a command for the task before starting it: no
+      command starts twice because its supervisor died.
    3. The lock is that of flock, which belongs to the open file on every
       kernel; those of fcntl may belong to the process. */
 
@@ -121,11 +121,12 @@ take_output(struct run *r)
         close(r->in);
         r->in = -1;
     }
-    if (n > 0)
-        output_add(&r->output, chunk, (size_t)n);
-    if (n > 0 && r->out >= 0)
+    if (n <= 0)
+        return false;
+    output_add(&r->output, chunk, (size_t)n);
+    if (r->out >= 0)
         buf_put(&r->pending, chunk, (size_t)n);
-    return n > 0;
+    return true;
 }
 
 static void
@@ -297,10 +298,13 @@ record(struct run *r, int code, const char *how)
 {
     int rc;
 
-    while ((rc = try_record(r, code, how)) == ERR_AGAIN ||
-           (rc != 0 && rc != CLI_STORE && r->own))
-        r->own &= rc == ERR_AGAIN; /* else evidence is missing to end it */
-    return rc;
+    do
+        rc = try_record(r, code, how);
+    while (rc == ERR_AGAIN);
+    if (rc == 0 || rc == CLI_STORE || !r->own)
+        return rc;
+    r->own = false; /* evidence is missing to end it */
+    return record(r, code, how);
 }
 
 /* Returns 0, or an exit code after printing the error. */
@@ -316,8 +320,10 @@ attach_log(struct run *r)
     c->args = (struct cli_args){.agent = r->agent, .name = plain(&c->a, name)};
     if (log.p == NULL)
         return cli_fail_store(c, ERR_NOMEM);
-    rc = log.len > 0 ? cli_args_attach(c, r->id, log, "log") : 0;
-    return rc == 0 && log.len > 0 ? cli_change(c, TOOL_ATTACH, &receipt) : rc;
+    if (log.len == 0)
+        return 0;
+    rc = cli_args_attach(c, r->id, log, "log");
+    return rc == 0 ? cli_change(c, TOOL_ATTACH, &receipt) : rc;
 }
 
 /* ---- the locked file ---- */
