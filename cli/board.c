@@ -294,12 +294,11 @@ find_width(void)
 static int
 show(struct cli *c)
 {
-    struct board b = {.c = c};
+    struct board b = {.c = c, .columns = find_width()};
     struct task_query q = {.include_done = true, .limit = TASK_LIST_MAX};
-    size_t width = find_width() + GAP;
+    size_t width = b.columns + GAP;
     int rc;
 
-    b.columns = width - GAP;
     b.abreast = width / (CELL_MIN + GAP);
     if (b.abreast > TASK_N_COLUMNS)
         b.abreast = TASK_N_COLUMNS;
