@@ -331,13 +331,14 @@ check_artifacts(struct doctor *d)
 {
     const char *path = d->c->env->artifacts_dir;
     struct stat st;
-    bool there = stat(path, &st) == 0, unknown = !there && errno != ENOENT;
-    bool missed = !there && d->c->s.store != NULL &&
-                  !store_is_shared(d->c->s.store) &&
-                  store_scan(d->c->s.store, 1, names_artifact, NULL) != 0;
+    bool there = stat(path, &st) == 0, missed;
 
-    if (!unknown)
-        tell(d, "artifacts", missed || (there && !S_ISDIR(st.st_mode))
+    if (!there && errno != ENOENT)
+        return; /* it cannot be told */
+    missed = !there && d->c->s.store != NULL &&
+             !store_is_shared(d->c->s.store) &&
+             store_scan(d->c->s.store, 1, names_artifact, NULL) != 0;
+    tell(d, "artifacts", missed || (there && !S_ISDIR(st.st_mode))
          ? "restore it, or set MCP_TASK_ARTIFACTS_DIR" : NULL, "%s%s", path,
          missed ? ": missing, and tasks have artifacts"
          : !there ? ": made with the first artifact"
