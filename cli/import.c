@@ -181,13 +181,20 @@ say(const struct import *im, int err, uint64_t number, struct str what)
                    (unsigned long long)number, STR_ARG(what));
 }
 
+/* Counts what was reported. */
+static void
+count_bad(struct import *im)
+{
+    im->counts.failed++;
+    im->stop |= im->c->args.strict;
+}
+
 static void
 bad_record(struct import *im, uint64_t number, struct str what)
 {
-    im->counts.failed++;
     if (!im->again)
         say(im, ERR_INVALID, number, what);
-    im->stop |= im->c->args.strict;
+    count_bad(im);
 }
 
 static void
@@ -460,8 +467,7 @@ import_file(struct import *im, const char *path)
 
     if (rc != 0) {
         im->n_files++;
-        im->counts.failed++;
-        im->stop |= im->c->args.strict;
+        count_bad(im);
         return 0;
     }
     im->in.at = im->in.n = 0;
