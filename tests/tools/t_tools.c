@@ -355,6 +355,20 @@ test_kinds_of_values(void)
 
 /* ---- arguments ---- */
 
+/* Calls tool with a name of up to 2 letters and 40 characters of 3 bytes. */
+static void
+call_with_name(struct fixture *f, const char *tool, const char *before,
+               int letters, const char *behind)
+{
+    struct buf b = {0};
+
+    buf_printf(&b, "%s%.*s", before, letters, "nn");
+    put_times(&b, "\xe4\xb8\xad", 40);
+    buf_put(&b, behind, strlen(behind) + 1);
+    call(f, tool, b.p);
+    buf_fini(&b);
+}
+
 static void
 test_arguments_that_are_too_many(void)
 {
@@ -382,19 +396,12 @@ test_arguments_that_are_too_many(void)
     CHECK(json_str(&f.a, json_get(f.json, "field")).len == 64);
     /* A long name is cut between two characters. */
     for (i = 0; i < 3; i++) {
-        buf_reset(&b, b.cap);
-        buf_printf(&b, "{'title':'t','%.*s", i, "nn");
-        put_times(&b, "\xe4\xb8\xad", 40);
-        buf_put(&b, "':1}", 5);
-        call(&f, "create_task", b.p);
+        call_with_name(&f, "create_task", "{'title':'t','", i, "':1}");
         s = json_str(&f.a, json_get(f.json, "field"));
         CHECK((int)s.len == i + (64 - i) / 3 * 3);
         CHECK(s.len > 60 && memcmp(s.p + s.len - 3, "\xe4\xb8\xad", 3) == 0);
-        buf_reset(&b, b.cap);
-        buf_printf(&b, "{'task_id':'a','answer':{'%.*s", i, "nn");
-        put_times(&b, "\xe4\xb8\xad", 40);
-        buf_put(&b, "':1}}", 6);
-        call(&f, "update_task", b.p);
+        call_with_name(&f, "update_task", "{'task_id':'a','answer':{'", i,
+                       "':1}}");
         s = json_str(&f.a, json_get(f.json, "message"));
         CHECK(s.len > 60 && memcmp(s.p + s.len - 4, "\xe4\xb8\xad\"", 4) ==
                                 0);
