@@ -39,7 +39,6 @@ cli_edit(struct cli *c)
 static int
 set_status(struct cli *c, const char *status, const char *what)
 {
-
     cli_args_begin(c, NULL, c->operand[0]);
     cli_args_put(c, "status", status);
     cli_args_put(c, what, c->operand[1]);
@@ -100,7 +99,6 @@ cli_reopen(struct cli *c)
 int
 cli_ask(struct cli *c)
 {
-
     if (c->args.agent == NULL)
         return cli_fail(c, ERR_INVALID, "%s: --agent is missing",
                         c->operand[0]);
@@ -112,7 +110,6 @@ cli_ask(struct cli *c)
 int
 cli_message(struct cli *c)
 {
-
     c->args.message = c->operand[1];
     cli_args_begin(c, NULL, c->operand[0]);
     return cli_change_and_tell(c, TOOL_UPDATE);
