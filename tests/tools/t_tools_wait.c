@@ -884,6 +884,27 @@ test_messages_end_waits(void)
     }
 }
 
+/* What has ended is not answered any more; another question still is. */
+static void
+test_questions_of_ended_tasks(void)
+{
+    begin();
+    CREATE("t", "");
+    CREATE("u", "");
+    does("request_input", "{'task_id':'u','agent':'you','question':'?'}");
+    does("request_input", "{'task_id':'t','agent':'me','question':'?'}");
+    makes(&ann, WAIT("'agent':'me','until':'answered'"));
+    does("update_task", "{'task_id':'u','status':'cancelled'}");
+    settle_all();
+    CHECK(is_status("working"));
+    does("update_task", "{'task_id':'t','status':'cancelled'}");
+    settle_all();
+    CHECK(is_status("completed"));
+    CHECK(text_has(asks(&ann, OLD("tasks/result")), "'met':true") &&
+          text_has(asks(&ann, OLD("tasks/result")), "'status':'cancelled'"));
+    end();
+}
+
 /* Where no record can be made, a modern call waits as a plain one. */
 static void
 test_no_room_for_a_record(void)
@@ -1070,6 +1091,7 @@ main(void)
     test_messages_end_waits();
     test_no_room_for_a_record();
     test_answers_where_nobody_owns();
+    test_questions_of_ended_tasks();
     arena_fini(&arena);
     return test_end("t_tools_wait");
 }
