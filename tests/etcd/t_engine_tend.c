@@ -422,10 +422,28 @@ test_covers_unknown(void)
     end();
 }
 
+/* A store that is compacted before its first change stays usable. */
+static void
+test_empty_snapshot(void)
+{
+    begin();
+    CHECK(pull(&a) == 0);
+    compact(&a);
+    tend(&a, 5000);
+    CHECK(keys("t/main/s/") > 0);
+    restart(&a, true);
+    if (CHECK(pull(&a) == 0 && pull(&b) == 0)) {
+        commit(&b, "k/b", 1);
+        CHECK(pull(&a) == 0 && equal(&a, &b));
+    }
+    end();
+}
+
 int
 main(void)
 {
     test_covers_unknown();
+    test_empty_snapshot();
     test_sweep_often(false);
     test_sweep_often(true);
     test_sweep_by_many();
