@@ -203,7 +203,7 @@ next_of(int err)
     static const char *const next[] = { /* by -code */
         [-ERR_NOT_FOUND] = "mcptask list --all shows them",
         [-ERR_EXISTS] = "take another id, or mcptask edit changes that task",
-        [-ERR_VERSION] = "mcptask show has the version",
+        [-ERR_VERSION] = "mcptask show gives its version",
         [-ERR_NOT_OWNER] = "mcptask show names its owner",
         [-ERR_BLOCKED] = "mcptask show names them; finish those first",
         [-ERR_TRANSITION] = "mcptask claim takes it first",
@@ -248,7 +248,7 @@ cli_refuse_change(struct cli *c, struct task_error *e)
     if (e->deps_failed.p != NULL)
         next = "mcptask reopen it, or mcptask edit --after leaves it out";
     if (str_is(e->field, "answer"))
-        next = "mcptask show has its questions";
+        next = "mcptask show lists its questions";
     if (next != NULL)
         e->next = str_of(next);
     return cli_refuse(c, e);

@@ -490,7 +490,8 @@ find_client(struct cli *c, const struct client **out, struct launch *l)
     while (k < clients + N_CLIENTS && strcmp(k->name, name) != 0)
         k++;
     if (k == clients + N_CLIENTS)
-        return cli_misuse(c, "no such client: %s", name);
+        return cli_fail(c, ERR_INVALID, "%s: no such client: %s: mcptask help "
+                        "config lists them", c->cmd->name, name);
     *out = k;
     if (a->http || a->token_file != NULL || a->token_env != NULL || url != NULL)
         return find_url(c, k, url, l);

@@ -451,7 +451,7 @@ open_input(struct cli *c, struct input *in, const char *name)
     if (pread(in->fd, in->chunk, 16, 0) == 16 && /* a pipe has no start */
         memcmp(in->chunk, "SQLite format 3", 16) == 0)
         return cli_fail(c, ERR_INVALID, "%s: an SQLite file: write its tasks "
-                        "out as JSON first, such as by sqlite3 -json %s "
+                        "out as JSON first, as with sqlite3 -json %s "
                         "'select * from tasks'", name, name);
     return 0;
 }

@@ -232,9 +232,9 @@ on_drop(struct engine *e, const struct txn_answer *t)
 static int
 lacks(struct engine *e, int err, const char *what)
 {
-    return engine_fail(e, err, "etcd %s content %.12s... of an artifact: "
-                       "mcptask push --continue on a host that has it puts it "
-                       "there", what, e->content.hex);
+    return engine_fail(e, err, "etcd %s content of artifact %.12s...: "
+                       "run mcptask push --continue on a host that has it",
+                       what, e->content.hex);
 }
 
 static int ask_part(struct engine *e);
@@ -289,8 +289,8 @@ on_list(struct engine *e, const struct txn_answer *t)
     while (rc == 0 && (kv = txn_next(t, 0, kv)) != NULL &&
            (rc = txn_kv(&e->mem, kv, &v)) == 0) {
         if (v.key.len != skip + SHA256_HEX)
-            return engine_fail(e, ERR_FORMAT, "etcd: %.*s is not of a content",
-                               STR_ARG(v.key));
+            return engine_fail(e, ERR_FORMAT, "etcd: %.*s is not an artifact's "
+                               "content", STR_ARG(v.key));
         buf_str(&e->lines, str_from(v.key, skip));
         buf_char(&e->lines, '\n');
     }

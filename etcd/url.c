@@ -67,7 +67,7 @@ take_prefix(struct str prefix, struct etcd_url *out)
             return "a prefix has letters, digits and . _ - / only";
         if (c == '/' && next_ends) /* a store at a/s would be swept by one at a,
                                       whose snapshots are there */
-            return "what is behind a slash needs two characters or more";
+            return "each part after a slash needs two characters or more";
     }
     memcpy(out->prefix, prefix.p, prefix.len);
     out->prefix[prefix.len] = '\0';
@@ -82,7 +82,7 @@ etcd_url_read(struct str text, struct etcd_url *out, char why[256])
 
     *out = (struct etcd_url){.patience_ms = PATIENCE_MS,
                               .artifacts_mib = ARTIFACTS_MIB};
-    wrong = str_starts(rest, SCHEME) ? NULL : "needs etcd:// in front";
+    wrong = str_starts(rest, SCHEME) ? NULL : "must start with etcd://";
     if (wrong == NULL) {
         rest = str_from(rest, sizeof(SCHEME) - 1);
         out->endpoints = str_cut(&rest, '/');

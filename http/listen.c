@@ -259,7 +259,9 @@ http_listen(const struct http_options *o, int *out,
         if (len == 0 || !is_listening(fd) || !http_prepare_fd(fd))
             return ERR_INVALID;
     } else {
-        text_put(why, 256, "%s: not an address, or too long",
+        text_put(why, 256, o->unix_path != NULL
+                 ? "%s: the path is empty or too long"
+                 : "%s: not a numeric address, as 127.0.0.1",
                  o->unix_path != NULL ? o->unix_path : o->host);
         if (len == 0)
             return ERR_INVALID;

@@ -64,7 +64,7 @@ note_bad(struct scan *sc, int64_t off, uint64_t behind, const char *what)
     if (rep->off < 0) {
         rep->off = off;
         rep->line = sc->line;
-        text_put(rep->what, sizeof rep->what, "byte %lld, line %llu, behind "
+        text_put(rep->what, sizeof rep->what, "byte %lld, line %llu, after "
                  "record %llu: %s", (long long)off,
                  (unsigned long long)sc->line, (unsigned long long)behind,
                  what);

@@ -53,9 +53,8 @@ create_again(struct draft *d)
         return task_fail_store(d->c, rc);
     for (i = 0; i < TASK_N_FIELDS; i++)
         if (draft_given(d, i) && !str_eq(d->args->v[i], d->old.f[i])) {
-            rc = task_fail(d->c, ERR_EXISTS, task_arg_name(i).p, "a task of "
-                           "this task_id exists with another %s",
-                           task_arg_name(i).p);
+            rc = task_fail(d->c, ERR_EXISTS, task_arg_name(i).p, "a task with "
+                           "this id has another %s", task_arg_name(i).p);
             d->c->e.version = d->old.version;
             return rc;
         }
@@ -108,8 +107,8 @@ run_create(struct draft *d)
     if (!draft_given(d, F_TITLE))
         return task_fail(d->c, ERR_INVALID, "title", "title is missing");
     if (d->id.p && tasks_is_archived(d->t, d->id)) {
-        task_fail(d->c, ERR_EXISTS, "task_id", "a task in an archive has this "
-                  "task_id");
+        task_fail(d->c, ERR_EXISTS, "task_id", "an archived task has this "
+                  "id");
         return task_next(d->c, "use another task_id");
     }
     if (d->id.p && tasks_find(d->t, d->id))
@@ -133,7 +132,7 @@ static int
 run_import(struct draft *d)
 {
     if (tasks_find(d->t, d->id) && !tasks_is_archived(d->t, d->id))
-        return task_fail(d->c, ERR_EXISTS, "task_id", "there is such a task");
+        return task_fail(d->c, ERR_EXISTS, "task_id", "the task exists");
     draft_take_fields(d);
     d->k.extra = d->args->extra;
     set_defaults(d);
@@ -388,22 +387,24 @@ take_answer(struct draft *d)
         asked = raw_list_find(d->old.f[F_QUESTIONS], "question_id", id);
     answer.len -= id.p ? id.len + sizeof last : 1;
     if (accepts && text.len <= strlen("\"\""))
-        return task_fail(d->c, ERR_INVALID, "answer", "answer.text is missing");
+        return task_fail(d->c, ERR_INVALID, "answer", "the answer needs a "
+                         "text");
     if (!asked.p && !id.p && n > 0) {
         task_fail(d->c, ERR_INVALID, "answer", "%zu questions are open: say "
                   "which one", n);
         return task_next(d->c, "give its question_id, which get_task shows");
     }
     if (!asked.p)
-        return task_fail(d->c, ERR_NOT_FOUND, "answer", "the task has no such "
-                            "question");
+        return task_fail(d->c, ERR_NOT_FOUND, "answer", id.p
+                         ? "the task has no such question"
+                         : "the task has no open question");
     if (raw_member(asked, "answer").p)
         return task_fail(d->c, ERR_EXISTS, "answer", "the question has been "
                             "answered");
     options = raw_member(asked, "options");
     if (accepts && options.p && !raw_list_has(options, text))
-        return task_fail(d->c, ERR_INVALID, "answer", "answer.text must be one "
-                          "of %.*s", STR_ARG(utf8_cut(options, 220)));
+        return task_fail(d->c, ERR_INVALID, "answer", "the answer must be one "
+                         "of %.*s", STR_ARG(utf8_cut(options, 220)));
     return put_question(d, asked, draft_keep(d, arena_printf(d->c->a,
         "%.*s,\"answer\":%.*s%s,\"by\":%.*s,\"at\":%.*s}}",
         (int)asked.len - 1, asked.p, STR_ARG(answer),

@@ -69,8 +69,8 @@ rules_check_ended(struct draft *d)
     return reopens
         ? task_fail(d->c, ERR_TERMINAL, "reason", "the task is %s; to reopen "
                     "it give a reason", task_status_name(d->old.status))
-        : task_fail(d->c, ERR_TERMINAL, NULL, "the task is %s and takes no "
-                    "change", task_status_name(d->old.status));
+        : task_fail(d->c, ERR_TERMINAL, NULL, "the task is %s and cannot be "
+                    "changed", task_status_name(d->old.status));
 }
 
 /* ---- owners ---- */
@@ -157,11 +157,10 @@ fail_lease(struct draft *d, bool own)
 
     if (own)
         task_fail(d->c, ERR_LEASE, NULL, "another session of this name holds "
-                  "it: use a name of your own, or takeover");
+                  "the lease: use a name of your own, or takeover");
     else
         task_fail(d->c, ERR_LEASE, NULL, "another agent holds a lease on the "
-                  "task %.*s until %.*s", STR_ARG(d->id),
-                  STR_ARG(raw_inner(expires)));
+                  "task until %.*s", STR_ARG(raw_inner(expires)));
     if (own)
         d->c->e.next = STR("claim_task with another agent, or with takeover "
                            "and a reason");

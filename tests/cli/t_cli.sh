@@ -343,7 +343,7 @@ has err 'renewed: it was'
 lacks out renewed
 run 2 answer later
 run 1 answer later yes
-has err 'no such question: mcptask show has its questions'
+has err 'later: the task has no open question: mcptask show lists its questions'
 {
     call 1 request_input '{"task_id":"later","agent":"me","question":"Sure?"}'
 } | "$bin" >out
@@ -476,7 +476,7 @@ has err 'takeover needs a reason'
 run 0 claim later --agent me --takeover --reason 'you left'
 has out '## Taken over' '- reason: you left'
 run 4 checkpoint later --agent you
-has err 'me took the task over: you left' 'on the task later until 2'
+has err 'me took the task over: you left' 'later: another agent holds a lease on the task until 2'
 run 4 checkpoint later --agent you --json
 has err '"taken_over":{"from_agent":"you","agent":"me","reason":"you left"' \
     '"expires_at":"2'
@@ -1104,7 +1104,7 @@ run 1 history first
 run 1 checkpoint first --agent me
 has err 'first: archived: mcptask import' brings
 run 4 add --id first Another
-has err 'first: a task in an archive has this task_id: take another id'
+has err 'first: an archived task has this id: take another id'
 lacks err edit
 run 0 list --all
 lacks out 'The first'
@@ -1113,7 +1113,7 @@ lacks out '"task_id":"first"'
 run 0 list --ready
 has out "then"
 call 1 create_task '{"task_id":"first","title":"Another"}' | "$bin" >out
-has out already_exists 'in an archive'
+has out already_exists 'an archived task'
 for args in 'get_task {"task_id":"first"}' \
     'wait_for_task {"task_id":"first","timeout_seconds":0}' \
     'claim_task {"task_id":"first","agent":"me"}'; do
@@ -1390,7 +1390,7 @@ has err '--port needs a number from 0 to 65535'
 run 2 --read-only=1 list
 has err '--read-only takes no value'
 run 2 --store http://127.0.0.1:2379/p list
-has err '--store: http://127.0.0.1:2379/p: needs etcd:// in front'
+has err '--store: http://127.0.0.1:2379/p: must start with etcd://'
 run 2 --store etcd://127.0.0.1:2379,/p list
 has err "--store: '': an endpoint needs an address and a port"
 MCP_TASK_STORE=etcd://me:secret@127.0.0.1:2379/p run 2 list

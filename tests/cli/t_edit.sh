@@ -39,7 +39,7 @@ run 0 fail one 'No compiler'
 run 0 history one
 has out 'No compiler'
 run 4 'done' one
-has err 'one: the task is failed and takes no change: mcptask reopen makes it'
+has err 'one: the task is failed and cannot be changed: mcptask reopen makes it'
 run 0 reopen one again
 run 0 handoff one -a me
 run 4 'done' one
@@ -55,7 +55,7 @@ run 0 show one --json
 has out '"question":"Which?"' '"options":["left","right"]' '"kind":"approval"'
 run 0 answer one left
 run 1 answer one right
-has err 'one: the task has no such question: mcptask show'
+has err 'one: the task has no open question: mcptask show lists'
 run 1 edit one --after nobody
 has err 'one: --after: there is no task "nobody"'
 printf 'warning: none\n' >make.log
@@ -211,7 +211,7 @@ run 0 add --id one One
 run 0 add --id two --after one Two
 run 0 claim -a codex one
 run 4 claim -a me one
-has err 'one: another agent holds a lease on the task one until' codex \
+has err 'one: another agent holds a lease on the task until' codex \
     'mcptask message reaches that agent'
 run 4 claim -a me two
 has err 'two: tasks that it depends on are not done: mcptask show names them'

@@ -58,7 +58,7 @@ test_a_lease_keeps_others_out(void)
         call(&f, others[i][0], others[i][1]);
         if (!CHECK(failed(&f, "lease_held") && has(&f, "holder", "me") &&
                    is_true(&f, "retryable") &&
-                   strstr(f.out.p, "a lease on the task a until 20") &&
+                   strstr(f.out.p, "a lease on the task until 20") &&
                    strstr(f.out.p, "update_task with message reaches")))
             fprintf(stderr, "  %s %s\n", others[i][0], others[i][1]);
     }
@@ -467,7 +467,7 @@ test_the_first_answer_wins(void)
          "'text':''}}", "invalid_argument", "field", "answer"},
         {"update_task", "{'task_id':'a','answer':{'question_id':'q4',"
          "'text':'xy'}}", "invalid_argument", "message",
-         "answer.text must be one of [\"x\",\"y\"]"},
+         "the answer must be one of [\"x\",\"y\"]"},
         {"update_task", "{'task_id':'a','agent':'you','answer':"
          "{'question_id':'q4','text':'x'},'idempotency_key':'k'}", 0,
          "status", "in_progress"},

@@ -91,10 +91,10 @@ test_what_is_no_answer(void)
         const char *said, *why, *options;
     } cases[] = {
         {long_one, "answer.text is longer than 4096 characters", ""},
-        {ACCEPT("{}"), "answer.text is missing", YES_NO},
-        {ACCEPT("{'answer':''}"), "answer.text is missing", YES_NO},
-        {ACCEPT("{'answer':'maybe'}"), "answer.text must be one of ", YES_NO},
-        {ACCEPT("{'answer':null}"), "answer.text is missing", ""},
+        {ACCEPT("{}"), "the answer needs a text", YES_NO},
+        {ACCEPT("{'answer':''}"), "the answer needs a text", YES_NO},
+        {ACCEPT("{'answer':'maybe'}"), "the answer must be one of ", YES_NO},
+        {ACCEPT("{'answer':null}"), "the answer needs a text", ""},
         {"{}", "answer.action must be one of ", YES_NO},
     };
     char text[5100];
