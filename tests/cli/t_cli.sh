@@ -1343,7 +1343,7 @@ done
 if [ "$(basename "$bin")" = mcptask ] && command -v fish >/dev/null; then
     HOME=$dir fish -c 'source ./script; complete -C "mcptask show "
         complete -C "mcptask list --st"; complete -C "mcptask bo"' >out
-    has out evil --status 'board	all tasks'
+    has out evil --status 'board	shows all tasks'
 fi
 
 begin a_call_that_waits_for_either
