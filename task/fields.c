@@ -416,7 +416,7 @@ task_field_of(struct str name)
     X(GET, ARG_LINES, "around each match") \
     X(GET, F_VERSION, "a past state") \
     X(GET, ARG_SINCE_SEQ, "only later events") \
-    X(UPDATE, ARG_EXPECTED_VERSION, "refused if it is another") \
+    X(UPDATE, ARG_EXPECTED_VERSION, "refused if not current") \
     X(CLAIM, ARG_LEASE_SECONDS, "900 by default") \
     X(WAIT, ARG_UNTIL, "change by default; or a status") \
     X(WAIT, ARG_SINCE_SEQ, "only what came after this event")

@@ -216,8 +216,9 @@ write_standup(struct brief *p)
         buf_printf(&p->b, "since %.*s", STR_ARG(p->args.v[ARG_SINCE]));
     else
         buf_z(&p->b, "in the last 24 hours");
-    buf_printf(&p->b, ", first what needs input or is stuck. since %llu will "
-               "show what comes after this.", (unsigned long long)list.head);
+    buf_printf(&p->b, ". Begin with what needs input or is stuck. Next time, "
+               "since %llu shows what came after this.",
+               (unsigned long long)list.head);
     if (left || !list.exact)
         buf_printf(&p->b, " %llu%s more have changed, which list_tasks with "
                    "changed_since shows.", (unsigned long long)left,
@@ -287,7 +288,7 @@ const struct mcp_prompt tools_prompts[TOOLS_N_PROMPTS] = {
     {"resume_task", "Resume a task", "Continue a task where it was left.",
      resume_args, run, TOOL_RESUME},
     {"handoff_task_brief", "Hand off a task",
-     "Write what another agent needs to go on with a task.",
+     "Write what another agent needs to continue a task.",
      brief_args, run, TOOL_BRIEF},
     {"standup", "Standup", "What has happened to the tasks.",
      standup_args, run, TOOL_STANDUP},
