@@ -39,8 +39,8 @@ static const char names[] =
     "store_busy\0"           /* ERR_AGAIN */
     "clock_skew\0"           /* ERR_SKEW */;
 
-/* After a failed sync the process writes no more, so a retry after ERR_IO is
-   useless. */
+/* Errors that pass by themselves. ERR_IO is not among them: the commit was
+   tried twice, and what is wrong with the disk lasts. */
 #define BIT(err) (1u << -(err))
 #define RETRYABLE (BIT(ERR_NOMEM) | BIT(ERR_BLOCKED) | BIT(ERR_BUSY) | \
     BIT(ERR_FULL) | BIT(ERR_LEASE) | BIT(ERR_UNREACHABLE) | BIT(ERR_AGAIN))
