@@ -819,10 +819,11 @@ cli_archive(struct cli *c)
     if (rc == 0)
         rc = archive(&x);
     if (rc == 0)
-        cli_tell(c, "{archive}: {archived} task{s} moved, {changed} changed "
-                 "meanwhile and stay\n", "archive=%s archived=" U64
-                 " changed=" U64, x.n > 0 ? x.path : "nothing to archive",
-                 x.dropped, x.n - x.dropped);
+        cli_tell(c, x.n > 0 ? "{archive}: {archived} task{s} moved, {changed} "
+                              "changed meanwhile and stay\n"
+                            : "nothing to archive\n",
+                 "archive=%s archived=" U64 " changed=" U64,
+                 x.n > 0 ? x.path : "", x.dropped, x.n - x.dropped);
     buf_fini(&x.out);
     return rc;
 }

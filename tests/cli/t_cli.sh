@@ -1091,7 +1091,9 @@ echo '{"task_id":"then","title":"t","depends_on":["first"]}' | "$bin" import - >
 run 2 archive
 run 2 archive --done-before soon
 run 0 archive --done-before 2020-01-01
-has out 'nothing to archive: 0 tasks'
+has out 'nothing to archive'
+run 0 archive --done-before 2020-01-01 --json
+has out '{"archive":"","archived":0,"changed":0}'
 run 0 export first
 strip <out >expected
 run 0 archive --done-before 2999-12-31T23:00:00Z
