@@ -1,11 +1,11 @@
 # make              one static binary, ./mcptask
 # make run          serves MCP over HTTP on 127.0.0.1:8766
 # make demo         one agent takes over from another whose server is killed
-# make cluster      three hosts share a store by etcd, and one loses its node
+# make cluster      three hosts share a store through etcd; one loses its node
 # make test         all tests in C and sh, without a network
 # make check        warnings, analyzers, sanitizers
 # make install      below PREFIX; make uninstall
-# make bench        figures, each a ratio to something of the same run
+# make bench        figures, each a ratio to something measured in the same run
 # make fuzz         libFuzzer targets, FUZZ_SECONDS each
 # make soak         processes killed at random, 10,000 rounds
 # make upgrade      this version and the release before on one store
