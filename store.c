@@ -5,7 +5,7 @@
    only store_follow follows.
 
    The order of one commit, each step only after the one before: lock; follow;
-     stage (index and batch buffer only); one write behind the committed end;
+     stage (index and batch buffer only); one write after the committed end;
      fdatasync; the mark; tell the observer; unlock. Answers are sent only after
      store_commit returned 0.
 
@@ -440,7 +440,7 @@ note_busy(struct store *s, bool busy)
     s->tried_ms = now;
 }
 
-/* A replica that is damaged is begun anew: others have its records. */
+/* A damaged replica starts over: others have its records. */
 static int
 set_aside(struct store *s)
 {

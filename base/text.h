@@ -36,7 +36,7 @@ text_lower(char c)
 int text_hex_digit(char c);
 /* Writes the n low hex digits of v. */
 void text_hex(char *out, int n, uint32_t v);
-/* Reads 8 hex digits, letters in lower case only. False: they are none. */
+/* Reads 8 hex digits, letters in lower case only. False: they are not. */
 bool text_hex32(const char *p, uint32_t *out);
 
 /* Writes a line to stderr, formatted the same way and truncated if long.

@@ -21,7 +21,7 @@
 
 /* ---- a TZ string ---- */
 
-/* The take functions move *p behind what they read. */
+/* The take functions move *p after what they read. */
 static int
 take_number(const char **p)
 {
@@ -54,7 +54,7 @@ take_time(const char **p)
     return sign * v;
 }
 
-/* Three letters or more, or what stands in <>. */
+/* Three letters or more, or what is in <>. */
 static bool
 take_name(const char **p)
 {
@@ -167,7 +167,7 @@ by_file(struct str s, int64_t t)
     n = c.at.len / 8;
     while (n > 0 && number(c.at.p + 8 * (n - 1), 8) > t)
         n--;
-    /* A line feed stands before the string. */
+    /* A line feed comes before the string. */
     if (n == c.at.len / 8 && s.len > 0 && by_string(s.p + 1, t, &ahead))
         return ahead;
     kind = n > 0 && n <= c.kind.len ? 6 * (uint8_t)c.kind.p[n - 1] : 0;

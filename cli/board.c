@@ -22,7 +22,7 @@
 #define ABREAST_MIN 3 /* with fewer lanes side by side, a task is a line */
 #define CELL_MAX 40
 #define CARDS 10    /* in a lane, without --limit */
-#define AGES_MS 30000 /* --watch draws anew this often for the ages alone */
+#define AGES_MS 30000 /* --watch draws again this often for the ages alone */
 
 enum { FAILED = TASK_N_COLUMNS, N_LANES }; /* ended tasks that failed */
 static const struct { const char *title, *sgr; } names[N_LANES] = {
@@ -66,7 +66,7 @@ handed_over(struct board *b, struct str handoff)
                    raw_member(handoff, "reason"));
 }
 
-/* Why the task stands where it does, in a few words. */
+/* Why the task is where it is, in a few words. */
 static struct str
 why(struct board *b, const struct task *k)
 {
@@ -323,7 +323,7 @@ cut_rows(struct buf *b, size_t rows)
             b->len = i;
 }
 
-/* Draws the board anew whenever something has changed. */
+/* Draws the board again whenever something has changed. */
 static int
 watch(struct cli *c)
 {

@@ -118,7 +118,7 @@ absolute(struct arena *a, const char *path)
 }
 
 /* How to start this program: by its path, unless that is in the cache of a
-   runner, which may drop it and fetches it anew. */
+   runner, which may drop it and fetches it again. */
 static void
 put_program(struct cli *c, struct launch *l)
 {
@@ -301,7 +301,7 @@ vscode_object(struct cli *c, const struct client *k, const struct launch *l)
 
 /* The command of the client that adds this server. --env and --header take
    any number of values in some clients, so what follows them is an option, or
-   nothing; and gemini takes "--" only behind the program. */
+   nothing; and gemini takes "--" only after the program. */
 static void
 client_words(struct cli *c, const struct client *k, const struct launch *l,
              struct words *w)

@@ -25,7 +25,7 @@ static const uint8_t packed[] = {
 #include "help.inc"
 };
 
-/* Appends what stands in all between from and to, or its end; nothing if from
+/* Appends what is in all between from and to, or its end; nothing if from
    is not there. */
 static void
 put_part(struct buf *b, const char *all, const char *from, const char *to)

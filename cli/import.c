@@ -507,7 +507,7 @@ import_files(struct import *im, const char *path)
     return rc;
 }
 
-/* The tasks stand in two folders of it, or in itself. */
+/* The tasks are in two folders of it, or in itself. */
 static int
 import_folder(struct import *im, const char *path)
 {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #define HEAD (ARTIFACT_MAX / 2)
-#define TAIL (ARTIFACT_MAX / 2 - 128) /* a line stands between the two */
+#define TAIL (ARTIFACT_MAX / 2 - 128) /* a line goes between the two */
 
 int
 output_new(struct output *o)

@@ -13,7 +13,7 @@ bool cli_say(int fd, struct buf *b);
 
 /* The width of the terminal fd; 0 if fd is not a terminal. */
 size_t cli_terminal(int fd);
-/* Its height; SIZE_MAX if it is none. */
+/* Its height; SIZE_MAX if it is not one. */
 size_t cli_terminal_rows(int fd);
 /* If stderr is a terminal, shows now and then that n of total are done. The
    next cli_fail wipes it out, and so does cli_flush. */

@@ -1,5 +1,5 @@
 /* width - how many cells of a terminal a text takes. The libc of a static
-   binary has no locale to ask, so the ranges stand here: the blocks of Unicode
+   binary has no locale to ask, so the ranges are here: the blocks of Unicode
    (UAX 11) as terminals draw them, without the gaps between assigned wide
    characters. */
 

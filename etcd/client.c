@@ -2,7 +2,7 @@
 
    It keeps one connection, to the endpoint that answered last, and goes on to
    the next endpoint with the same bytes whenever an attempt fails. What an
-   answer means stands in one table, rows.
+   answer means is in one table, rows.
 
    Invariants:
    1. The descriptor is non-blocking and below FD_SETSIZE, so no call blocks and
@@ -10,7 +10,7 @@
    2. e->maybe: an attempt may take effect, or may have. That is so from the
       first byte of the request that was sent until a whole answer says no.
       Then only an answer of 200 ends it with anything else than ERR_UNKNOWN.
-   3. A connection is kept only after a whole answer with nothing behind it, and
+   3. A connection is kept only after a whole answer with nothing after it, and
       used again only while nothing has come on it since.
    4. Between a begin and its end, e->due is set and not past e->deadline.
    5. Nothing an endpoint sends reaches a header field unchecked. */

@@ -64,7 +64,7 @@ unsigned etcd_place(const struct etcd *e);
 unsigned etcd_places(const struct etcd *e);
 
 /* A bell rings when somebody may have written a key. It watches on a connection
-   of its own to the endpoint in use; whenever that is made anew, it rings once.
+   of its own to the endpoint in use; whenever that is remade, it rings once.
    It may ring for nothing, and the watch of a member that is cut off is silent:
    look from time to time as well. */
 struct etcd_bell;

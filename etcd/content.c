@@ -8,7 +8,7 @@
    there, nothing is counted twice, and what is whole says so.
 
    A host keeps what it has fetched as a file, checked against its name. What is
-   damaged is dropped, so that it can be put anew. Else a content goes only a
+   damaged is dropped, so that it can be put again. Else a content goes only a
    day after somebody last put it: whoever names it in a batch has just done
    so. */
 

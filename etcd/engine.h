@@ -12,7 +12,7 @@
 
 struct engine;
 /* Takes the answer to what was asked. 0: e->news is ready; ERR_MORE: it has
-   asked again; ERR_AGAIN: attach anew; or an error of remote's step. */
+   asked again; ERR_AGAIN: attach again; or an error of remote's step. */
 typedef int engine_fn(struct engine *e, const struct txn_answer *t);
 
 struct engine {
@@ -37,7 +37,7 @@ struct engine {
     struct meta meta;  /* of the store as of the last attach */
     int64_t meta_mod, head_mod; /* revisions of meta and head; 0: none */
     bool attached;     /* this process has seen that store and log agree */
-    enum { DOUBT_NO, DOUBT_GAP, DOUBT_CHAIN } doubt; /* why it attaches anew */
+    enum { DOUBT_NO, DOUBT_GAP, DOUBT_CHAIN } doubt; /* why it attaches again */
     unsigned tries;    /* how often, in this operation */
 
     struct remote_at at; /* of the operation */

@@ -158,7 +158,7 @@ finish(struct engine *e)
     close(e->file.fd);
     e->file.fd = -1;
     e->news.what = REMOTE_REPLACE;
-    e->news.more = true; /* the batches behind it */
+    e->news.more = true; /* the batches after it */
     e->news.path = e->file.path;
     e->known = true;
     head_text(&e->mine, e->news.head);

@@ -2,7 +2,7 @@
 #define ETCD_TEND_H
 
 /* tend - what the engine does between operations: its lease, the list of living
-   processes, snapshots and the sweep behind them. One request at a time, so an
+   processes, snapshots and the sweep after them. One request at a time, so an
    operation waits for no more than one. */
 
 #include <stdbool.h>

@@ -2,11 +2,11 @@
 #define ETCD_UPLOAD_H
 
 /* upload - puts a local log into etcd as the snapshot of its store, perhaps a
-   new one, and drops the batches behind it. */
+   new one, and drops the batches after it. */
 
 #include "etcd/engine.h"
 
-/* Begins with the log open at fd, up to end, whose newest record stands at
+/* Begins with the log open at fd, up to end, whose newest record is at
    head; the upload closes fd. Does nothing if one is under way. */
 void upload_begin(struct engine *e, int fd, int64_t end,
                   const struct head *head);
@@ -15,7 +15,7 @@ void upload_begin(struct engine *e, int fd, int64_t end,
    records. As an engine_fn: in the end calls pushed, with all that in e->meta,
    or returns ERR_AGAIN: others were faster. */
 int upload_push(struct engine *e, const struct head *head, engine_fn *pushed);
-/* Plans to drop the batches behind the snapshot in e->meta. */
+/* Plans to drop the batches after the snapshot in e->meta. */
 void upload_sweep(struct engine *e);
 /* When to ask next, by clock_mono_ms; INT64_MAX: there is nothing to do. */
 int64_t upload_due(const struct engine *e);

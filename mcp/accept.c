@@ -288,7 +288,7 @@ claims_modern(const struct mcp_message *m, const struct json_tok *t)
 
 /* ---- the envelope ---- */
 
-/* Whether a name stands twice among the members of t: 0, 1 or ERR_NOMEM. */
+/* Whether a name occurs twice among the members of t: 0, 1 or ERR_NOMEM. */
 static int
 has_twins(struct arena *a, const struct json_tok *t)
 {

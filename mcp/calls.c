@@ -9,7 +9,7 @@
    2. A slot is given once, in the order of the first records seen here. Only
       the undo of that record takes it back, and then it is the last one.
    3. The member order of slots 1 to n lists them by rising born.
-   4. A live call, and no other, stands in the chain of the bucket of each name
+   4. A live call, and no other, is in the chain of the bucket of each name
       of its watch. Different names may have one hash: a mark is a hint.
    5. marked is true only for live calls. A slot that has lost its mark stays
       queued until its turn; one that is marked again keeps its place.
@@ -217,7 +217,7 @@ take_slot(struct calls *c)
 
 /* ---- marks ---- */
 
-/* Puts i into the queue, of those behind the slot `behind` (0: of all) before
+/* Puts i into the queue, of those after the slot `behind` (0: of all) before
    those that are younger. */
 static void
 mark_behind(struct calls *c, uint32_t i, uint32_t behind)

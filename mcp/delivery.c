@@ -108,7 +108,7 @@ mcp_follow_of(const struct mcp_session *s, struct str id)
     return at;
 }
 
-/* Delivers q to s, behind the commit of that. */
+/* Delivers q to s, after the commit of that. */
 void
 mcp_deliver_to(const struct mcp_session *s, struct mcp_question *q)
 {

@@ -693,7 +693,7 @@ fill_call(struct request *r)
     c->client = utf8_cut(name, sizeof(m->s->client) - 1);
 }
 
-/* Only methods whose target stands in a header may ask for input. */
+/* Only methods whose target is in a header may ask for input. */
 int
 mcp_check_params(struct request *r)
 {

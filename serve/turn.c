@@ -657,7 +657,7 @@ give_answer(const struct turn *t, const struct ran *r)
 }
 
 /* Invariant 4: moves the peers after the last one that was run to the front,
-   but those of its principal behind the others. */
+   but those of its principal after the others. */
 static void
 rotate(struct turn *t)
 {

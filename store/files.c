@@ -144,7 +144,7 @@ store_prune(struct store *s, int64_t max)
 }
 
 /* Without hard links (FAT, some network file systems) the old log gets no
-   second name, and history begins anew. A file of that name exists only in a
+   second name, and history begins again. A file of that name exists only in a
    copy of the store: see open_new. */
 int
 store_link_old(struct store *s)

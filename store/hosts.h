@@ -40,7 +40,7 @@ int store_content(struct store *s, const char *dir, struct str hex, bool put);
    no commit under way. */
 int store_share(struct store *s, const char *dir, struct str hex,
                 enum remote_content what);
-/* Likewise the names of contents behind hex, in order, each with a line feed;
+/* Likewise the names of contents after hex, in order, each with a line feed;
    none: there are no more. Valid until the next call of the store. */
 int store_contents(struct store *s, const char *hex, struct str *names);
 /* Why the last one failed, in words; "" without a remote. */

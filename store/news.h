@@ -19,7 +19,7 @@ struct remote_at {
     char id[33];  /* of the store; n 0: a new one, so others may have another */
     enum remote_push {
         REMOTE_FOLLOW,
-        REMOTE_PUSH,    /* a log of this host alone, with no bytes behind record
+        REMOTE_PUSH,    /* a log of this host alone, with no bytes after record
                            n, becomes a new store; then REPLACE, aside as
                            <log>.before-etcd */
         REMOTE_CONTINUE /* a replica, likewise, whose newest records the engine
@@ -52,7 +52,7 @@ enum remote_content {
     REMOTE_FETCH, /* from where all hosts find it */
     REMOTE_PUT,   /* there */
     REMOTE_DROP,  /* from there; ERR_BUSY: it was put in the last 24 hours */
-    REMOTE_LIST   /* news->lines: the names of some behind hex, in order */
+    REMOTE_LIST   /* news->lines: the names of some after hex, in order */
 };
 
 #endif

@@ -5,7 +5,7 @@
    {"c":"<crc>","g":G,"n":N,"b":B,"p":P,"k":"<key>","t":"<time>",<body>}
 
    c  CRC-32C (Castagnoli) in 8 lower-case hex digits, of every byte from
-      behind the comma that follows it up to the line feed, not included
+      after the comma that follows it up to the line feed, not included
    g  generation: how often the log was compacted, from 1
    n  number of the record, from 1; never restarts, never reused
    b  n of the first record of the batch it was written in, b <= n
@@ -49,7 +49,7 @@
 #include <string.h>
 
 #define READ_CHUNK (256 * 1024)
-#define PEEK 64 /* bytes in which g and n of a record stand */
+#define PEEK 64 /* bytes with g and n of a record */
 
 /* CRC-32C by slicing-by-8: eight bytes a step, one table each. The tables are
    made at first use: as zero pages, 8 KiB cost nothing in the binary. */

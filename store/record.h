@@ -77,7 +77,7 @@ struct record_reader {
     int64_t end; /* bytes from here on are not read */
     struct buf b;
     size_t pos;  /* of the next line in b */
-    int64_t filled; /* file offset behind the bytes in b */
+    int64_t filled; /* file offset after the bytes in b */
     int64_t chunk;  /* bytes read first, then twice as many; 0: many */
 };
 
@@ -86,7 +86,7 @@ struct record_reader {
    line feed; ERR_TOO_LARGE: skipped a line over STORE_MAX_RECORD; ERR_IO,
    ERR_NOMEM. */
 int record_next(struct record_reader *r, struct str *line, int64_t *off);
-/* Skips to behind the next line feed. 1; 0: there is none; or an error. */
+/* Skips past the next line feed. 1; 0: there is none; or an error. */
 int record_skip(struct record_reader *r);
 /* The first bytes of the next line, as many as record_peek_n needs; valid until
    the next call. */

@@ -25,7 +25,7 @@ struct remote {
        An engine without this store makes it, if the local log is empty. 0, or
        an error as of step. */
     int (*pull)(void *ctx, const struct remote_at *at);
-    /* Offers a batch, to stand right behind `at`, whose head is not "". lines
+    /* Offers a batch, to go right after `at`, whose head is not "". lines
        are its records first..last, last with this sum. They are copied. With
        the head REMOTE_NOWHERE it is refused as others are, and never wins. */
     int (*commit)(void *ctx, const struct remote_at *at, struct str lines,

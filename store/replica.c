@@ -475,7 +475,7 @@ go_on(struct store *s)
     }
 }
 
-/* A turn that runs again asks anew for what was not done. */
+/* A turn that runs again asks only for what was not done. */
 static void
 end_contents(struct replica *r, bool again)
 {

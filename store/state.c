@@ -13,7 +13,7 @@
    mounted        yes                no                        another log
    foreign        yes                by store_push only        that is done
    log.damaged    of what is whole   no (a replica: begun      another log
-                                     anew)
+                                     again)
    replica->err   stale              no                        it answers
    err            yes                yes (state for people)    one succeeds
    refuse         yes                fail with it              store_refuse(0)

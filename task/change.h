@@ -1,7 +1,7 @@
 #ifndef TASK_CHANGE_H
 #define TASK_CHANGE_H
 
-/* change - the tools that change a task, behind their arguments. */
+/* change - the tools that change a task, given their arguments. */
 
 #include "task/check.h"
 #include "task/task.h"

@@ -4,7 +4,7 @@
       small enough that any element of a list and any object, escaped twice,
       fits into one answer (tools/get.c); for questions task/actions.c sees to
       that.
-   2. A name may stand in two rows if no tool takes both. */
+   2. A name may be in two rows if no tool takes both. */
 
 #include "task/fields.h"
 #include "base/clock.h"

@@ -18,8 +18,8 @@
    7. A live task is in one queue, chosen by its priority, by whether it was
       handed to an agent, and by whether it has dependencies: only then must a
       record be read to tell whether it is ready. A queue is in rising order of
-      n: apply puts a task at its end; undo puts the old one back behind the
-      task it followed, or finds its place anew if that has left the queue.
+      n: apply puts a task at its end; undo puts the old one back after the
+      task it followed, or finds its place again if that has left the queue.
    8. A task that was found blocked is parked: it leaves its queue for a list
       of tasks whose blockers share a hash. It returns to its queue when its
       blocker is done, whether by an event or by undoing one, and when the task
@@ -110,7 +110,7 @@ queue_of(struct tasks *t, const struct task_entry *e)
 }
 
 /* Points the links of e at its place in its queue: at the end, or not far
-   behind the task `behind`, if that is still before it. */
+   after the task `behind`, if that is still before it. */
 static void
 find_place(struct tasks *t, struct task_entry *e, struct task_entry *behind)
 {
@@ -198,7 +198,7 @@ task_entry_park(struct tasks *t, struct task_entry *e, struct str dep)
 }
 
 /* If e is done, puts the tasks that waited for it back into their queues. They
-   are mostly in the order of these, so each begins behind the one before. */
+   are mostly in the order of these, so each begins after the one before. */
 static void
 unpark(struct tasks *t, const struct task_entry *e)
 {

@@ -40,7 +40,7 @@ bool view_words_json(struct buf *b, struct str messages, uint64_t n,
 /* A small object for lists: task_id, title, status, current_owner, priority,
    ready, blocked_by, deps_failed, needs_input, lease, lease_expired, stale,
    tags, repo_path, steps_done, steps_total, tests {passed, failed}, why it
-   stands where it does (question: the first that is open; handoff, exhausted,
+   is where it is (question: the first that is open; handoff, exhausted,
    or note: the reason of the update that set the status), version, seq,
    updated_at, damaged; and truncated, if something was too long. */
 void view_summary_json(struct buf *b, const struct task *k);

@@ -4,7 +4,7 @@
    The state is looked at first, so it does not matter whether what is waited
    for came before the call. Then it does not matter how often a look is run,
    by which process, or what that missed: an event that was there and is gone
-   again is found where it stands. A look that takes longer than a run goes on
+   again is found where it is. A look that takes longer than a run goes on
    in the next; each event above since is read once.
 
    1. Without a task's id the first look is at all tasks that may count, with
@@ -19,7 +19,7 @@
 
 #include <string.h>
 
-#define LIST_END "."    /* the cursor behind the last task */
+#define LIST_END "."    /* the cursor after the last task */
 /* look.past: 0: tasks of the agent's that have changed since; more: how many
    others that have, which may have been the agent's, were looked at. */
 #define STATES UINT64_MAX /* tasks as they are, whenever they changed */
@@ -434,7 +434,7 @@ look_at_one(struct look *w, bool begins)
     return rc == 0 ? look_back(w) : rc;
 }
 
-/* Whether it cannot come any more, as long as nobody begins anew what has
+/* Whether it cannot come any more, as long as nobody begins again what has
    ended. */
 static bool
 is_never(const struct look *w)

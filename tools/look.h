@@ -48,7 +48,7 @@ int look_begin(struct tasks *t, struct task_ctx *x,
                const struct task_args *args, uint64_t since, struct look *w);
 /* One of LOOK_*; ERR_MORE: the run is over; or a code that x->e explains. */
 int look_take(struct look *w, struct task_ctx *x);
-/* After a look that came to nothing: the next one is for what came behind
+/* After a look that came to nothing: the next one is for what came after
    it. */
 void look_again(struct look *w);
 /* The names to watch for what may bring it about, one or two with a tab

@@ -2,7 +2,7 @@
    handoff, report what has happened; and completions of their arguments and of
    uris.
 
-   1. Stored text is data: it stands in a fence longer than any in it, with
+   1. Stored text is data: it is in a fence longer than any in it, with
       author and time. Outside are only our own words, ids of tasks, which are
       plain, and the caller's arguments in quotes.
    2. A standup has at most STANDUP_MAX bytes, a choice of tasks FEW lines.

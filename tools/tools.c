@@ -7,7 +7,7 @@
       choices between types, since clients drop tools that have those.
    3. tools/list stays under 14 KB, of the core 9.
 
-   What agents are told stands in tools/tools.txt, which the build packs into
+   What agents are told is in tools/tools.txt, which the build packs into
    the binary. A line "@NAME" begins what a tool does, or another text. */
 
 #include "tools/tools.h"

@@ -3,7 +3,7 @@
 
    What wait_for_task waits for is looked for by tools/look.c, as it is for the
    command line. What a later round has to know, the deadline of a plain call,
-   the question that was stored, how far a look has come, stands in the call's
+   the question that was stored, how far a look has come, is in the call's
    state.
 
    1. Only a first round stores a question; each later one answers for it.
@@ -175,7 +175,7 @@ wait_to_claim(struct mcp_call *c, struct tools_change *w, size_t start)
 }
 
 /* Invariant 3: it claims in a run of its own, and so in the batch of the event
-   that made the task ready, or behind it; nothing is kept for who waits. */
+   that made the task ready, or after it; nothing is kept for who waits. */
 int
 tools_claim(struct mcp_call *c)
 {
@@ -196,7 +196,7 @@ tools_claim(struct mcp_call *c)
 
 /* ---- wait_for_task ---- */
 
-/* Goes on where the run before left off, or behind what the rounds before
+/* Goes on where the run before left off, or after what the rounds before
    have looked at. */
 static void
 resume(const struct mcp_call *c, struct look *w)
