@@ -591,7 +591,7 @@ report_store(struct turn *t)
         return;
     t->reported = st->err;
     text_tell("mcptask: %.300s%s\n", st->err != 0 ? st->why : st->path,
-              st->err != 0 ? "; writes fail until that is mended"
+              st->err != 0 ? "; writes fail until that is fixed"
                           : ": writes work again");
 }
 

@@ -276,7 +276,8 @@ refuse(struct exchange *x, int status, const char *allow)
         {400, NULL, "unknown MCP-Protocol-Version\n"},
         {401, "WWW-Authenticate: Bearer\r\n",
          "Authorization needs a known bearer token\n"},
-        {403, NULL, "this Host or Origin is not allowed\n"},
+        {403, NULL, "this Host or Origin needs --allow-host or "
+         "--allow-origin\n"},
         {404, NULL, "no such path\n"},
         {405, NULL, "this path does not take this method\n"},
         {406, NULL, "Accept must include text/event-stream\n"},
