@@ -157,7 +157,7 @@ fail_lease(struct draft *d, bool own)
 
     if (own)
         task_fail(d->c, ERR_LEASE, NULL, "another session of this name holds "
-                  "the lease: use a name of your own, or takeover");
+                  "the lease");
     else
         task_fail(d->c, ERR_LEASE, NULL, "another agent holds a lease on the "
                   "task until %.*s", STR_ARG(raw_inner(expires)));
