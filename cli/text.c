@@ -166,7 +166,7 @@ align(struct cli *c)
 {
     struct buf b = {0};
 
-    if ((c->columns == 0 && !c->md) || c->out.err)
+    if ((c->columns == 0 && !c->md) || c->out.len == 0 || c->out.err)
         return;
     for (int pass = 0; pass < 2; pass++) { /* the first finds the widths */
         const char *p = c->out.p, *end = p + c->out.len;
