@@ -5,11 +5,11 @@
    it in meta, if that is unchanged still. So of rivals one wins, and whoever
    stops halfway leaves parts that nobody reads, which the next winner deletes.
 
-   Batches after a snapshot go ten minutes after it came: a host that lost the
-   answer to its commit must find the batch, and that takes seconds. Snapshots
-   that come meanwhile, of any host, do not put that off: they cover as much. So
-   meta says since when batches are covered, and up to which one, until their
-   time is over; then whoever is there drops them.
+   The batches that a snapshot covers go ten minutes after it came: a host that
+   lost the answer to its commit must find the batch, and that takes seconds.
+   Snapshots that come meanwhile, of any host, do not put that off: they cover
+   as much. So meta says since when batches are covered, and up to which one,
+   until their time is over; then whoever is there drops them.
 
    Where a store is made, or goes on after a loss, that transaction puts the
    head as well. Such a push belongs to an operation: each step asks for the

@@ -2,7 +2,7 @@
 #define ETCD_UPLOAD_H
 
 /* upload - puts a local log into etcd as the snapshot of its store, perhaps a
-   new one, and drops the batches after it. */
+   new one, and drops the batches that it covers. */
 
 #include "etcd/engine.h"
 
@@ -15,7 +15,7 @@ void upload_begin(struct engine *e, int fd, int64_t end,
    records. As an engine_fn: in the end calls pushed, with all that in e->meta,
    or returns ERR_AGAIN: others were faster. */
 int upload_push(struct engine *e, const struct head *head, engine_fn *pushed);
-/* Plans to drop the batches after the snapshot in e->meta. */
+/* Plans to drop the batches that the snapshot in e->meta covers. */
 void upload_sweep(struct engine *e);
 /* When to ask next, by clock_mono_ms; INT64_MAX: there is nothing to do. */
 int64_t upload_due(const struct engine *e);
