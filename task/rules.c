@@ -157,10 +157,11 @@ fail_lease(struct draft *d, bool own)
 
     if (own)
         task_fail(d->c, ERR_LEASE, NULL, "another session of this name holds "
-                  "the lease");
+                  "it: use a name of your own, or takeover");
     else
         task_fail(d->c, ERR_LEASE, NULL, "another agent holds a lease on the "
-                  "task until %.*s", STR_ARG(raw_inner(expires)));
+                  "task %.*s until %.*s", STR_ARG(d->id),
+                  STR_ARG(raw_inner(expires)));
     if (own)
         d->c->e.next = STR("claim_task with another agent, or with takeover "
                            "and a reason");

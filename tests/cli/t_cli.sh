@@ -476,7 +476,7 @@ has err 'takeover needs a reason'
 run 0 claim later --agent me --takeover --reason 'you left'
 has out '## Taken over' '- reason: you left'
 run 4 checkpoint later --agent you
-has err 'me took the task over: you left' 'later: another agent holds a lease on the task until 2'
+has err 'me took the task over: you left' 'on the task later until 2'
 run 4 checkpoint later --agent you --json
 has err '"taken_over":{"from_agent":"you","agent":"me","reason":"you left"' \
     '"expires_at":"2'

@@ -211,7 +211,7 @@ run 0 add --id one One
 run 0 add --id two --after one Two
 run 0 claim -a codex one
 run 4 claim -a me one
-has err 'one: another agent holds a lease on the task until' codex \
+has err 'one: another agent holds a lease on the task one until' codex \
     'mcptask message reaches that agent'
 run 4 claim -a me two
 has err 'two: tasks that it depends on are not done: mcptask show names them'

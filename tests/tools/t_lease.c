@@ -58,7 +58,7 @@ test_a_lease_keeps_others_out(void)
         call(&f, others[i][0], others[i][1]);
         if (!CHECK(failed(&f, "lease_held") && has(&f, "holder", "me") &&
                    is_true(&f, "retryable") &&
-                   strstr(f.out.p, "a lease on the task until 20") &&
+                   strstr(f.out.p, "a lease on the task a until 20") &&
                    strstr(f.out.p, "update_task with message reaches")))
             fprintf(stderr, "  %s %s\n", others[i][0], others[i][1]);
     }

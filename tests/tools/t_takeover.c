@@ -45,7 +45,7 @@ test_a_live_lease_stays(void)
     CHECK(failed(&f, "lease_held") && has(&f, "holder", "me") &&
           expires_in(&f, f.json) == 900);
     buf_char(&f.out, '\0');
-    CHECK(strstr(f.out.p, "on the task until 20") &&
+    CHECK(strstr(f.out.p, "on the task a until 20") &&
           !strstr(f.out.p, "takeover"));
     STEPS(&f, {"claim_task", "{'task_id':'a','agent':'you','takeover':true}",
                "lease_held", 0, 0},
