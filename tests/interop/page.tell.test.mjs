@@ -197,6 +197,7 @@ test('it tells while nobody sees it', LIMIT, async (t) => {
   await worker.tool('request_input', { task_id: 'n.1', agent: 'alice',
     question: 'Well?' });
   asked.length = 0;
+  await page.evaluate(() => dispatchEvent(new Event('online')));
   await page.clock.fastForward(61000);
   await page.waitForFunction(() => document.title === '(1) mcptask');
   assert.match(await icon(), />1</);
