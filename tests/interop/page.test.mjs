@@ -94,6 +94,13 @@ test('the board shows what another process does', LIMIT, async (t) => {
     await page.waitForFunction((s) =>
       announced.some((x) => x.includes(s)), text);
   }
+  /* A page that has never seen Third wait hears that it does. */
+  await page.reload();
+  await live(page);
+  await worker.tool('update_task', { task_id, agent: 'bob', status: 'open',
+    reason: 'again' });
+  await cardOf(page, 'stuck', `blocked by ${task_id}: First`)
+    .waitFor({ timeout: SOON });
   await worker.close();
 });
 
