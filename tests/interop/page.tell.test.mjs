@@ -120,7 +120,9 @@ test('texts are shown as they were meant', LIMIT, async (t) => {
   ['https://example.com/a?b=(c', 'https://x.test/', 'http://y.test/z']
     .map((to) => [to, 'noopener']));
   assert.equal(await body.locator('i, a[href^=javascript]').count(), 0);
-  assert.doesNotMatch(await body.textContent(), /(^|[^.\d])0([^. \d]|$)/);
+  /* No count of nothing; the end of the agent's name may look like one. */
+  assert.doesNotMatch((await body.textContent()).replace(/interop-\w+/g, ''),
+    /(^|[^.\d])0([^. \d]|$)/);
   await has('.time li', /^alice saved a checkpoint .*half done$/);
   await has('.time li', /^\S+ created it/);
   await body.getByRole('link', { name: 'm.0: Before' }).click();
