@@ -170,20 +170,22 @@ read_event(const struct look *w, struct arena *a, uint64_t n,
     return rc == 0 ? task_of(w->t, a, &ev, task) : rc;
 }
 
-/* Whether the task's event is an answer to a question of agent's; or ended the
-   task, of any, while one was open: nobody can answer it any more. */
+/* Whether the task's event is an answer to a question of agent's; or, if no
+   task is named, ended this one while a question was open: nobody can answer
+   that any more. */
 static bool
 is_answer(const struct look *w, const struct task *task)
 {
-    bool is = task->ev.r.n > w->since && str_is(task->ev.op, "update");
     struct arena own = {0};
     struct task before;
+    bool is;
 
-    if (is && w->id.p == NULL && task_status_ended(task->status) &&
-        raw_list_has(task->ev.set, STR("\"status\"")) &&
+    if (task->ev.r.n <= w->since || !str_is(task->ev.op, "update"))
+        return false;
+    if (w->id.p == NULL && task_status_ended(task->status) &&
         count_asked(w, task, false) > 0)
         return true;
-    is = is && raw_list_has(task->ev.set, STR("\"questions\""));
+    is = raw_list_has(task->ev.set, STR("\"questions\""));
     if (is && w->agent.p != NULL &&
         read_event(w, &own, task->ev.r.p, &before) == 0)
         is = count_asked(w, task, true) > count_asked(w, &before, true);
