@@ -48,11 +48,12 @@ take(struct arena *a, const struct json_tok *obj, const char *name, char *out,
 }
 
 static bool
-take_count(const struct json_tok *obj, const char *name, uint64_t *out)
+take_count(const struct json_tok *obj, const char *name, int64_t least,
+           uint64_t *out)
 {
     int64_t v;
 
-    if (!json_int(json_get(obj, name), &v) || v <= 0)
+    if (!json_int(json_get(obj, name), &v) || v < least)
         return false;
     *out = (uint64_t)v;
     return true;
@@ -94,13 +95,14 @@ meta_read(struct arena *a, struct str text, struct meta *out,
     snap = json_get(root, "snap");
     if (snap == NULL || snap->type == JSON_NULL)
         return 0;
-    /* It is 0 if the log was empty, and missing in early builds of 0.2.0. */
-    (void)take_count(snap, "upto", &out->snap.upto);
     return take(a, snap, "id", out->snap.id, META_SNAP_ID) &&
            take(a, snap, "sha256", out->snap.sha256, SHA256_HEX) &&
-           take_count(snap, "parts", &out->snap.parts) &&
-           take_count(snap, "bytes", &out->snap.bytes) &&
+           take_count(snap, "parts", 1, &out->snap.parts) &&
+           take_count(snap, "bytes", 1, &out->snap.bytes) &&
            json_int(json_get(snap, "at"), &out->snap.at_ms) &&
+           /* Development builds of 0.2.0 wrote none. */
+           (json_get(snap, "upto") == NULL ||
+            take_count(snap, "upto", 0, &out->snap.upto)) &&
            head_parse(json_str(a, json_get(snap, "head")), &out->snap.head)
                ? 0 : ERR_FORMAT;
 }

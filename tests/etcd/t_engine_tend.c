@@ -426,6 +426,9 @@ test_covers_unknown(void)
 static void
 test_empty_snapshot(void)
 {
+    char text[1024], bad[1100], *at;
+    struct str meta;
+
     begin();
     CHECK(pull(&a) == 0);
     compact(&a);
@@ -435,6 +438,16 @@ test_empty_snapshot(void)
     if (CHECK(pull(&a) == 0 && pull(&b) == 0)) {
         commit(&b, "k/b", 1);
         CHECK(pull(&a) == 0 && equal(&a, &b));
+    }
+    meta = gw_value(g[0]->map, "t/main/meta");
+    snprintf(text, sizeof(text), "%.*s", STR_ARG(meta));
+    at = strstr(text, "\"upto\":0");
+    if (CHECK(at != NULL)) {
+        snprintf(bad, sizeof(bad), "%.*s\"upto\":-1%s", (int)(at - text), text,
+                 at + strlen("\"upto\":0"));
+        set_key("t/main/meta", bad);
+        restart(&b, true);
+        CHECK(pull(&b) == ERR_FORMAT);
     }
     end();
 }
