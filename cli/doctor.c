@@ -387,7 +387,7 @@ check_tokens(struct doctor *d)
     if (path == NULL)
         return;
     if (tokens_load(&t, path, why) < 0)
-        tell(d, "tokens", "until then no server starts with it", "%s",
+        tell(d, "tokens", "fix it: no server starts with this file", "%s",
              why);
     else if (tokens_count(t) == 0)
         tell(d, "tokens", "add a line \"TOKEN AGENT\"", "%s: empty: no client "
