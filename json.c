@@ -3,7 +3,7 @@
    The parser refuses everything outside the grammar: a byte order mark,
    comments, trailing commas, bytes after the value, control characters in
    strings and invalid UTF-8. It converts only escaped lone surrogates, to
-   \ufffd. Numbers stay text, and a string is copied only when a caller reads
+   JSON_LONE. Numbers stay text, and a string is copied only when a caller reads
    one with escapes.
 
    Invariants:
@@ -192,10 +192,10 @@ escape_len(const char *p, const char *end)
     return v >= 0xdc00 && v <= 0xdfff ? 12 : LONE;
 }
 
-/* Continues in a copy of the text in which escaped lone surrogates are \ufffd,
-   which has the same length. JavaScript's slice produces such surrogates, which
-   UTF-8 cannot encode. In invalid JSON it may also change text outside strings,
-   where the parser fails anyway. */
+/* Continues in a copy of the text in which escaped lone surrogates are
+   JSON_LONE, which has the same length. JavaScript's slice produces such
+   surrogates, which UTF-8 cannot encode. In invalid JSON it may also change
+   text outside strings, where the parser fails anyway. */
 static const char *
 mend(struct parse *s, const char *start)
 {
@@ -211,7 +211,7 @@ mend(struct parse *s, const char *start)
     while ((p = memchr(p, '\\', (size_t)(s->end - p))) != NULL) {
         n = escape_len(p, s->end);
         if (n == LONE)
-            memcpy(p, "\\ufffd", n = 6);
+            memcpy(p, JSON_LONE, n = 6);
         p += n > 0 ? n : 1;
     }
     return copy;

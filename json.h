@@ -32,11 +32,15 @@ struct json_tok {
     bool escaped; /* the string contains a backslash */
 };
 
+/* U+FFFD, in letters that no writer of JSON mixes: an escaped lone surrogate
+   was here. */
+#define JSON_LONE "\\uFFfd"
+
 /* Parses a text. 0 with its root in *root (memory in a), ERR_SYNTAX,
    ERR_TOO_LARGE (tokens or depth) or ERR_NOMEM. UTF-8 is validated; numbers
    stay text. If an escape is a lone surrogate, the tokens refer to a copy in a
-   that has \ufffd instead. On an error *at, if at is not NULL, is the offset of
-   the offending byte. */
+   that has JSON_LONE instead. On an error *at, if at is not NULL, is the offset
+   of the offending byte. */
 int json_parse(struct arena *a, struct str text, const struct json_tok **root,
                size_t *at);
 

@@ -387,7 +387,7 @@ check_envelope(struct request *r, const struct json_tok *t)
     if (id == NULL)
         return take_no_reply(r, t);
     if (!mcp_is_id(id))
-        return refuse_envelope(r, "id must be a string or an integer");
+        return refuse_envelope(r, "id must be a valid string or an integer");
     if (!is_absent(params) && params->type != JSON_OBJECT)
         return refuse_envelope(r, "params must be an object");
     r->params = is_absent(params) ? NULL : params;

@@ -149,14 +149,15 @@ mcp_text_of(struct mcp_message *m, const struct json_tok *t)
 }
 
 /* A string, or an integer of JSON Schema: 7, also 1e2, with any number of
-   digits. */
+   digits. A string with a lone surrogate could not come back as it came. */
 bool
 mcp_is_id(const struct json_tok *t)
 {
     int64_t v;
 
     if (t == NULL || t->type != JSON_NUMBER)
-        return t != NULL && t->type == JSON_STRING;
+        return t != NULL && t->type == JSON_STRING &&
+               str_find(json_raw(t), STR(JSON_LONE)) == SIZE_MAX;
     for (uint32_t i = t->p[0] == '-' ? 1 : 0; i < t->len; i++)
         if (t->p[i] < '0' || t->p[i] > '9')
             return json_int(t, &v);

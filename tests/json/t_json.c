@@ -497,13 +497,13 @@ test_lone_surrogates_are_replaced(void)
     static const struct {
         const char *z, *raw, *text;
     } k[] = {
-        {"\"\\ud83d\"", "\"\\ufffd\"", "\xef\xbf\xbd"},
-        {"\"a\\uDE00b\"", "\"a\\ufffdb\"", "a\xef\xbf\xbd" "b"},
-        {"\"\\ud83d\\ud83d\\ude00\"", "\"\\ufffd\\ud83d\\ude00\"",
+        {"\"\\ud83d\"", "\"\\uFFfd\"", "\xef\xbf\xbd"},
+        {"\"a\\uDE00b\"", "\"a\\uFFfdb\"", "a\xef\xbf\xbd" "b"},
+        {"\"\\ud83d\\ud83d\\ude00\"", "\"\\uFFfd\\ud83d\\ude00\"",
          "\xef\xbf\xbd\xf0\x9f\x98\x80"},
-        {"\"\\ude00\\ud83d\"", "\"\\ufffd\\ufffd\"",
+        {"\"\\ude00\\ud83d\"", "\"\\uFFfd\\uFFfd\"",
          "\xef\xbf\xbd\xef\xbf\xbd"},
-        {"\"\\\\ud83d\\ud800\\n\"", "\"\\\\ud83d\\ufffd\\n\"",
+        {"\"\\\\ud83d\\ud800\\n\"", "\"\\\\ud83d\\uFFfd\\n\"",
          "\\ud83d\xef\xbf\xbd\n"},
     };
     char text[128];

@@ -54,7 +54,8 @@ test_depth_is_bounded(void)
 #define TWICE BARE_ERR("-32600", "Duplicate member"), MCP_BAD_REQUEST
 #define TWICE_IN(id) ERR(id, "-32600", "Duplicate member"), MCP_BAD_REQUEST
 #define BAD_ID \
-    BARE_ERR("-32600", "id must be a string or an integer"), MCP_BAD_REQUEST
+    BARE_ERR("-32600", "id must be a valid string or an integer"), \
+    MCP_BAD_REQUEST
 
 static const struct kase envelope_cases[] = {
     {V11, NULL, "", NO_JSON},
@@ -137,6 +138,11 @@ static const struct kase id_cases[] = {
     {V11, NULL, MESSAGE("1e-2", "ping") "}", BAD_ID},
     {V11, NULL, MESSAGE("null", "ping") "}", BAD_ID},
     {V11, NULL, MESSAGE("true", "ping") "}", BAD_ID},
+    {V11, NULL, MESSAGE("'a\\ud800'", "ping") "}", BAD_ID},
+    {V11, NULL, MESSAGE("'\\udc00'", "ping") ",'a':1,'a':2}",
+     BARE_ERR("-32600", "Duplicate member"), MCP_BAD_REQUEST},
+    {V11, NULL, MESSAGE("'\\ufffd'", "nope") "}",
+     ERR("'\\ufffd'", "-32601", "Method not found: nope"), MCP_OK},
     {V11, NULL, MESSAGE("[1]", "ping") "}", BAD_ID},
     {V11, NULL, MESSAGE("{}", "ping") "}", BAD_ID},
 };
