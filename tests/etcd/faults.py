@@ -6,6 +6,8 @@ passwords, TLS, no room; and what begins on one host and ends on another.
 Usage: faults.py MCPTASK [SCENE...]. Exit code 77: etcd is not installed."""
 
 import concurrent.futures
+import datetime
+import email.utils
 import glob
 import http.client
 import json
@@ -557,15 +559,16 @@ class Proxy:
                                  args=(source, sink, change)).start()
 
     def later(self, match):
-        hour = (int(match[2]) + 1) % 24
-        return match[1] + b"%02d" % hour if self.wrong else match[0]
+        at = email.utils.parsedate_to_datetime(match[0].decode())
+        at += datetime.timedelta(hours=1)
+        return (email.utils.format_datetime(at, usegmt=True).encode()
+                if self.wrong else match[0])
 
     def carry(self, source, sink, change):
         try:
             while data := source.recv(1 << 16):
                 if change: # a head comes in one piece
-                    data = re.sub(rb"(\nDate: \w+, \d+ \w+ \d+ )(\d+)",
-                                  self.later, data)
+                    data = re.sub(rb"(?<=\nDate: )[^\r]+", self.later, data)
                 sink.sendall(data)
         except OSError:
             pass
