@@ -68,7 +68,7 @@ struct run {
     int64_t begun_ms, tick_ms, renew_ms, progress_ms, kill_ms;
     uint64_t renew_each, progress_each; /* ms */
     uint64_t seen;      /* how far the log was looked at */
-    struct str asked;   /* cancel_requested (raw) before it began */
+    struct str asked;   /* when its end was asked for before it began */
     bool cancelled;     /* somebody asked for its end */
     const char *reason; /* why it was told to end, or NULL */
     char *said;         /* the last progress */
@@ -366,13 +366,34 @@ write_file(struct run *r)
 {
     struct buf b = {0};
 
-    buf_printf(&b, "%s\n%s\n%s\nwatcher %ld, supervisor %ld, command %ld\n",
-               r->agent, r->own ? "ends" : "stays", r->command,
-               (long)getppid(), (long)getpid(), (long)r->pid);
+    buf_printf(&b, "%s\n%s\n%s\n%.*s\n%ld command\n%ld supervisor\n"
+               "%ld watcher\n", r->agent, r->own ? "ends" : "stays", r->command,
+               STR_ARG(r->asked), (long)r->pid, (long)getpid(),
+               (long)getppid());
     if (file_write_at(r->lock, b.p, b.len, 0) != 0 ||
         ftruncate(r->lock, (off_t)b.len) != 0)
         cli_fail_errno(r->c, ERR_IO, r->path);
     buf_fini(&b);
+}
+
+/* Reads that. False: the file ends before the command. */
+static bool
+read_file(struct run *r)
+{
+    struct arena *a = &r->c->kept;
+    char text[1024];
+    struct str rest;
+
+    file_read_text(r->path, text, sizeof(text));
+    rest = str_of(text);
+    r->agent = arena_str(a, str_cut(&rest, '\n')).p;
+    r->own = str_is(str_cut(&rest, '\n'), "ends");
+    r->command = arena_str(a, str_cut(&rest, '\n')).p;
+    if (rest.p == NULL)
+        return false;
+    r->asked = arena_str(a, str_cut(&rest, '\n'));
+    r->pid = rest.p != NULL ? (pid_t)atol(rest.p) : 0;
+    return true;
 }
 
 static const char lost[] = "its supervisor was killed: the result is unknown";
@@ -381,20 +402,10 @@ static const char lost[] = "its supervisor was killed: the result is unknown";
 static int
 tell_lost(struct run *r)
 {
-    struct run then = {.c = r->c, .id = r->id};
-    char text[1024];
-    struct str rest, agent, own, command;
+    struct run then = {.c = r->c, .id = r->id, .path = r->path};
 
-    file_read_text(r->path, text, sizeof(text));
-    rest = str_of(text);
-    agent = str_cut(&rest, '\n');
-    own = str_cut(&rest, '\n');
-    command = str_cut(&rest, '\n');
-    if (rest.p == NULL)
+    if (!read_file(&then))
         return 0;
-    then.own = str_is(own, "ends");
-    then.agent = arena_str(&r->c->kept, agent).p;
-    then.command = arena_str(&r->c->kept, command).p;
     if (then.agent == NULL || then.command == NULL)
         return cli_fail_store(r->c, ERR_NOMEM);
     cli_fail(r->c, 0, "%s: %s: %s", r->id, then.command, lost);
@@ -519,7 +530,7 @@ static void
 look(struct run *r)
 {
     struct cli *c = r->c;
-    struct str by, why, asked;
+    struct str by, why, asked, at;
     struct task k;
 
     if (r->seen == store_next_n(c->s.store) ||
@@ -527,7 +538,8 @@ look(struct run *r)
         return;
     r->seen = store_next_n(c->s.store);
     asked = k.f[F_CANCEL_REQUESTED];
-    if (asked.p != NULL && !(r->asked.p && str_eq(asked, r->asked))) {
+    at = raw_text(&c->a, raw_member(asked, "at"));
+    if (asked.p != NULL && !str_eq(at, r->asked)) {
         by = raw_text(&c->a, raw_member(asked, "by"));
         why = raw_text(&c->a, raw_member(asked, "reason"));
         r->cancelled = true;
@@ -646,17 +658,6 @@ tell_end(struct run *r, int status)
     return code;
 }
 
-/* From now on the command ends when somebody asks for that. The caller has the
-   lock. */
-static void
-begin_to_obey(struct run *r, const struct task *k)
-{
-    store_unlock(r->c->s.store);
-    if (k->f[F_CANCEL_REQUESTED].p != NULL)
-        r->asked = arena_str(&r->c->kept, k->f[F_CANCEL_REQUESTED]);
-    r->seen = store_next_n(r->c->s.store);
-}
-
 /* Takes the task and starts the command. Returns 0, or an exit code after
    printing the error. */
 static int
@@ -669,10 +670,15 @@ take_up(struct run *r)
     rc = rc == 0 ? tell_lost(r) : rc;
     if (rc != 0)
         return rc;
-    if ((rc = claim(r)) == 0 && (rc = read_task(r, &k)) == 0) {
-        begin_to_obey(r, &k);
-        rc = start(r);
+    if ((rc = read_task(r, &k)) == 0) {
+        store_unlock(r->c->s.store);
+        r->seen = store_next_n(r->c->s.store);
+        r->asked = raw_text(&r->c->kept,
+                            raw_member(k.f[F_CANCEL_REQUESTED], "at"));
+        rc = claim(r);
     }
+    if (rc == 0)
+        rc = start(r);
     if (rc != 0)
         unlink(r->path);
     return rc;
@@ -729,20 +735,11 @@ supervise(struct run *r)
 static int
 wait_for_command(struct run *r)
 {
-    static const char before[] = ", command ";
     int rc = lock_file(r, LOCK_EX | LOCK_NB);
-    char text[1024] = "";
-    const char *at;
-    struct task k;
 
     if (rc != CLI_CONFLICT)
         return rc;
-    file_read_text(r->path, text, sizeof(text));
-    at = text_find(text, before);
-    if (at != NULL && read_task(r, &k) == 0) {
-        begin_to_obey(r, &k);
-        r->pid = (pid_t)atol(at + strlen(before));
-    }
+    read_file(r);
     while (flock(r->lock, LOCK_EX | LOCK_NB) != 0) {
         if (r->pid > 1)
             obey(r);

@@ -39,7 +39,7 @@ waiting() {
 # process ROLE ID: prints the process id, from the file that a run has until it
 # ends
 process() {
-    sed -n "s/.*$1 \([0-9]*\).*/\1/p" "$MCP_TASK_BASE_DIR/runs/$2"
+    sed -n "s/^\([0-9]*\) $1$/\1/p" "$MCP_TASK_BASE_DIR/runs/$2"
 }
 # killed PID...: kills them and waits until they have ended
 killed() {
@@ -298,6 +298,24 @@ run 0 wait "$id" --until failed --timeout 60
 run 0 show "$id" --json
 has out 'the result is unknown'
 until_true no_file "$id"
+# The same before the watcher knows that the supervisor was killed; no words of
+# a command are taken for the process to end.
+waiting -a me
+read -r other <out
+rm ready
+"$bin" run -d -- sh -c ": , command $(process command "$other")
+    touch ready; sleep 60" >out 2>err
+read -r id <out
+until_true test -e ready
+kill -STOP "$(process watcher "$id")"
+killed "$(process supervisor "$id")"
+run 0 cancel -a anna "$id"
+kill -CONT "$(process watcher "$id")"
+run 0 wait "$id" --until failed --timeout 50
+run 0 show "$other" --json
+has out '"status":"in_progress"'
+run 0 cancel -a anna "$other"
+run 0 wait "$other" --until terminal --timeout 60
 # The same if its command is killed with it.
 waiting -a me
 read -r id <out
