@@ -92,7 +92,7 @@ put_task(struct json_w *w, const struct mcp *m, const struct call *k,
 
     json_put_str(w, "taskId", k->id);
     json_put_z(w, "status", call_status_name(status));
-    if (k->message.len > 0)
+    if (k->message.len > 0 && status == status_in(k, rev))
         json_put_str(w, "statusMessage", k->message);
     put_time(w, "createdAt", k->created_ms);
     put_time(w, "lastUpdatedAt", k->updated_ms);

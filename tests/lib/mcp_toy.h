@@ -473,7 +473,8 @@ toy_either(struct mcp_call *c)
 static int
 toy_bad(struct mcp_call *c)
 {
-    return toy_has_come(c, STR("go")) ? toy_fail(c) : ERR_MORE;
+    return toy_arg(c, "now").p != NULL || toy_has_come(c, STR("go"))
+               ? toy_fail(c) : ERR_MORE;
 }
 
 static int

@@ -140,6 +140,16 @@ test_failures(void)
 }
 
 static void
+test_failing_at_once(void)
+{
+    begin();
+    makes(&ann, TASK("bad", "{'now':'x'}"));
+    CHECK(has(ann.said[0], "'status':'working','createdAt'"));
+    CHECK(has(says(&ann, OLD("tasks/get")), "'failed','statusMessage'"));
+    end();
+}
+
+static void
 test_refusals(void)
 {
     static const struct {
@@ -618,6 +628,7 @@ main(void)
     test_new_dialect();
     test_each_dialect_reads_the_other();
     test_failures();
+    test_failing_at_once();
     test_refusals();
     test_what_is_offered();
     test_structured_results();
