@@ -26,6 +26,17 @@ depth(struct str line)
 
 /* ---- front matter ---- */
 
+/* Writes a part of the text of b, and frees that. If memory ran out for it, it
+   has for w. */
+static void
+put_text(struct json_w *w, struct str part, struct buf *b)
+{
+    json_string(w, part);
+    if (b->err != 0)
+        w->b->err = b->err;
+    buf_fini(b);
+}
+
 /* A text on the lines below, all deeper than deep. */
 static void
 put_block(struct json_w *w, char style, struct str *rest, size_t deep)
@@ -41,9 +52,7 @@ put_block(struct json_w *w, char style, struct str *rest, size_t deep)
         buf_char(&b, style == '>' ? ' ' : '\n');
         *rest = next;
     }
-    json_string(w, str_trim(buf_view(&b)));
-    w->b->err = w->b->err != 0 ? w->b->err : b.err;
-    buf_fini(&b);
+    put_text(w, str_trim(buf_view(&b)), &b);
 }
 
 static void
@@ -52,11 +61,12 @@ put_scalar(struct arena *a, struct json_w *w, struct str s, struct str *rest,
 {
     char first = s.len > 0 ? s.p[0] : '\0';
     const struct json_tok *t;
-    struct buf b = {0};
+    int rc = first == '"' ? json_parse(a, s, &t, NULL) : ERR_SYNTAX;
+    struct buf b = {.err = rc == ERR_NOMEM ? rc : 0};
 
     if (first == '>' || first == '|') {
         put_block(w, first, rest, deep);
-    } else if (first == '"' && json_parse(a, s, &t, NULL) == 0) {
+    } else if (rc == 0) {
         json_splice(w, s);
     } else if (s.len > 1 && (first == '"' || first == '\'') &&
                s.p[s.len - 1] == first) {
@@ -64,8 +74,7 @@ put_scalar(struct arena *a, struct json_w *w, struct str s, struct str *rest,
             buf_char(&b, s.p[i]);
             i += s.p[i] == '\'' && s.p[i + 1] == '\''; /* '' stands for ' */
         }
-        json_string(w, buf_view(&b));
-        buf_fini(&b);
+        put_text(w, buf_view(&b), &b);
     } else {
         json_string(w, s);
     }
@@ -224,7 +233,7 @@ put_sections(struct json_w *w, struct str rest)
         if (next != NULL && next != title) {
             put_section(w, title, buf_view(&b));
             title = next;
-            buf_reset(&b, SIZE_MAX);
+            b.len = 0; /* its error stays */
         } else if (next == NULL && !str_starts(line, "<!--")) {
             line.len -= line.len > 0 && line.p[line.len - 1] == '\r';
             buf_str(&b, line);

@@ -77,9 +77,9 @@ cli_own_path(struct arena *a)
     ssize_t n = readlink("/proc/self/exe", name, sizeof(name));
     struct str found;
 
-    if (n > 0 && (size_t)n < sizeof(name))
-        return arena_str(a, (struct str){name, (size_t)n});
-    found = find_program(a, "mcptask");
+    found = n > 0 && (size_t)n < sizeof(name)
+                ? arena_str(a, (struct str){name, (size_t)n})
+                : find_program(a, "mcptask");
     return found.p != NULL ? found : STR("mcptask");
 }
 

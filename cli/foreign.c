@@ -84,6 +84,17 @@ static const struct {
     {"won't_do", "cancelled"},
 };
 
+/* The text of a string, else STR_NONE. If memory runs out, it has for w. */
+static struct str
+text_of(struct arena *a, struct json_w *w, const struct json_tok *t)
+{
+    struct str s = json_str(a, t);
+
+    if (s.p == NULL && t != NULL && t->type == JSON_STRING)
+        w->b->err = ERR_NOMEM;
+    return s;
+}
+
 /* An id that fits: '-' stands for what does not. */
 static void
 put_id(struct json_w *w, struct str s)
@@ -100,7 +111,7 @@ put_id(struct json_w *w, struct str s)
 static void
 put_ids(struct arena *a, struct json_w *w, const struct json_tok *t)
 {
-    struct str rest = json_str(a, t);
+    struct str rest = text_of(a, w, t);
     uint32_t i, n = t->type == JSON_ARRAY ? t->n : 0;
 
     json_arr(w);
@@ -108,7 +119,7 @@ put_ids(struct arena *a, struct json_w *w, const struct json_tok *t)
         put_id(w, str_cut(&rest, ','));
     for (i = 0, t++; i < n; i++, t += t->span)
         if (t->type == JSON_STRING)
-            put_id(w, json_str(a, t));
+            put_id(w, text_of(a, w, t));
     json_close(w);
 }
 
@@ -163,7 +174,7 @@ put_time(struct json_w *w, struct str s)
 static void
 put_owner(struct arena *a, struct json_w *w, const struct json_tok *t)
 {
-    struct str s = json_str(a, t->type == JSON_ARRAY ? t + 1 : t);
+    struct str s = text_of(a, w, t->type == JSON_ARRAY ? t + 1 : t);
 
     json_string(w, str_from(s, str_starts(s, "@")));
     if (t->type == JSON_ARRAY && t->n > 1)
@@ -179,10 +190,12 @@ put_notes(struct arena *a, struct json_w *w, const struct json_tok *t)
     struct str s;
 
     for (i = 0, t++; i < n; i++, t += t->span) {
-        s = json_str(a, json_get(t, "description"));
+        s = text_of(a, w, json_get(t, "description"));
         buf_printf(&b, "%s%.*s", b.len > 0 ? "\n" : "", STR_ARG(s));
     }
     json_string(w, buf_view(&b));
+    if (b.err != 0)
+        w->b->err = b.err;
     buf_fini(&b);
 }
 
@@ -197,7 +210,7 @@ put_links(struct arena *a, struct json_w *w, const struct json_tok *list)
     json_splice(w, json_raw(list)); /* the other kinds stay in there */
     json_put_arr(w, "depends_on");
     for (i = 0, t = list + 1; i < n; i++, t += t->span) {
-        id = json_str(a, json_get(t, "depends_on_id"));
+        id = text_of(a, w, json_get(t, "depends_on_id"));
         if (id.p != NULL && json_is(json_get(t, "type"), "parent-child"))
             parent = id;
         else if (id.p != NULL && json_is(json_get(t, "type"), "blocks"))
@@ -214,7 +227,7 @@ static void
 put_value(struct arena *a, struct json_w *w, enum how how,
           const struct json_tok *t)
 {
-    struct str s = json_str(a, t);
+    struct str s = text_of(a, w, t);
 
     if (how == IDS || how == NOTES || how == LINKS) {
         (how == IDS ? put_ids : how == NOTES ? put_notes : put_links)(a, w, t);
@@ -279,7 +292,7 @@ cli_foreign(struct arena *a, bool md, const struct json_tok **task,
     json_begin(&w, &b);
     for (i = 0, t++; i < n; i++, t += t->span) {
         name = t++;
-        key = json_str(a, name);
+        key = text_of(a, &w, name);
         for (m = source->all; m->from != NULL && !str_is(key, m->from); m++)
             continue;
         if (m->how == DROP || is_empty(t))

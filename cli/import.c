@@ -489,7 +489,7 @@ import_files(struct import *im, const char *path)
     struct dirent *e;
     struct str name;
     struct stat st;
-    int rc = 0;
+    int rc = path == NULL ? ERR_NOMEM : 0;
 
     while (dir != NULL && rc == 0 && !im->stop && (e = readdir(dir)) != NULL) {
         name = str_of(e->d_name);
