@@ -140,7 +140,7 @@ mcp_no_memory(const struct mcp_message *m, struct buf *out)
     static const struct mcp_fault f = {.code = RPC_INTERNAL_ERROR,
                                    .text = "Internal error: out of memory"};
 
-    mcp_put_error(m->v->id, &f, STR_NONE, out);
+    mcp_put_error(m->n > 0 ? m->v->id : STR_NONE, &f, STR_NONE, out);
 }
 
 bool

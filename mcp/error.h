@@ -46,7 +46,7 @@ void mcp_put_fault(const struct request *r, int err, struct buf *out);
 void mcp_put_error(struct str id, const struct mcp_fault *f, struct str raw,
                    struct buf *out);
 
-/* Appends an error answer for a message that mcp_keep had no memory for. */
+/* Appends an error answer for a message that there is no memory for. */
 void mcp_no_memory(const struct mcp_message *m, struct buf *out);
 /* Appends an error answer to a message above the rate. False: it is not one
    request, so it gets no answer. */

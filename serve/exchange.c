@@ -383,7 +383,7 @@ answer_request(struct exchange *x, const struct turn_answer *a)
     http_stream_end(x->c);
 }
 
-void
+bool
 exchange_answer(void *ctx, const struct turn_answer *a)
 {
     struct exchange *x = ctx;
@@ -396,6 +396,7 @@ exchange_answer(void *ctx, const struct turn_answer *a)
     } else if (asked) { /* else exchange_end has replied */
         answer_request(x, a);
     }
+    return true; /* http drops a connection that it has no memory for */
 }
 
 /* Invariant 1. */

@@ -82,7 +82,7 @@ void exchange_unavailable(struct exchange *x);
 bool exchange_lacks(struct exchange *x, struct str value, const char *text);
 void exchange_begin_stream(struct exchange *x, const char *fields);
 /* Its peer's function, with x as ctx: takes the answer to its message. */
-void exchange_answer(void *ctx, const struct turn_answer *a);
+bool exchange_answer(void *ctx, const struct turn_answer *a);
 void exchange_free_posts(struct exchange *x);
 /* Continues on x's connection the reply whose last event had this id of this
    session, if it is kept for this caller. Returns whether it did; then x is

@@ -149,16 +149,19 @@ on_writable(void *ctx, int fd, int events)
     set_interest(io);
 }
 
-/* Adds a line of output. If memory runs out the line is lost; the change that
-   it reports is on disk all the same. */
-static void
+/* Adds a line of output. False: memory ran out. The change that it reports is
+   on disk all the same. */
+static bool
 add_line(struct stdio *io, struct str line)
 {
-    if (buf_room(&io->out, line.len + 1) != NULL) {
+    bool fits = buf_room(&io->out, line.len + 1) != NULL;
+
+    if (fits) {
         buf_str(&io->out, line);
         buf_char(&io->out, '\n');
     }
     io->out.err = 0;
+    return fits;
 }
 
 /* ---- input ---- */
@@ -317,10 +320,10 @@ on_message(void *ctx, struct str body, struct str event)
         add_line(ctx, body);
 }
 
-static void
+static bool
 on_answer(void *ctx, const struct turn_answer *a)
 {
-    on_message(ctx, a->body, STR_NONE);
+    return a->body.len == 0 || add_line(ctx, a->body);
 }
 
 /* Writes all answers of a turn at once, if that cannot block. */

@@ -88,6 +88,7 @@ struct ran {
     size_t off, end;            /* in turn's out */
     size_t notes_off, notes_end;
     enum mcp_status status;
+    bool lost;                  /* there was no memory for an answer */
 };
 
 struct turn {
@@ -458,8 +459,7 @@ may_write(struct turn *t, struct peer *p)
 }
 
 /* Runs message i of the turn and notes where its answer is. Unless refuse is 0,
-   the store refuses writes with it. If memory runs out even for an error, the
-   answer is empty. */
+   the store refuses writes with it. */
 static void
 run(struct turn *t, size_t i, int refuse)
 {
@@ -471,7 +471,8 @@ run(struct turn *t, size_t i, int refuse)
     store_refuse(t->store, refuse);
     r->status = mcp_run(r->m, &t->out, &t->notes);
     store_refuse(t->store, 0);
-    if (t->out.err != 0)
+    r->lost = t->out.err != 0;
+    if (r->lost)
         t->out.len = r->off;
     if (t->notes.err != 0)
         t->notes.len = r->notes_off;
@@ -628,7 +629,8 @@ send_notes(const struct turn *t, const struct ran *r)
                        r->peer->ops->message, r->peer->ctx);
 }
 
-/* Hands out the answer to r's message, or makes it wait. */
+/* Hands out the answer to r's message, or makes it wait. If memory runs out for
+   that, the message still gets a short answer. */
 static void
 give_answer(const struct turn *t, const struct ran *r)
 {
@@ -644,13 +646,14 @@ give_answer(const struct turn *t, const struct ran *r)
     }
     if (r->end > r->off)
         a.body = (struct str){t->out.p + r->off, r->end - r->off};
-    if (r->status == MCP_WAITS) {
+    if (r->status == MCP_WAITS)
         a.status = MCP_OK;
+    a.session = mcp_made_session(r->m);
+    if (r->lost || r->status == MCP_WAITS || !p->ops->answer(p->ctx, &a)) {
         mcp_no_memory(r->m, &b);
         a.body = buf_view(&b);
+        p->ops->answer(p->ctx, &a);
     }
-    a.session = mcp_made_session(r->m);
-    p->ops->answer(p->ctx, &a);
     if (r->waiting != NULL)
         end_waiting(r->waiting);
     buf_fini(&b);

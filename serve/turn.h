@@ -29,8 +29,9 @@ struct peer_ops {
        answers. event is the id of its SSE event, or empty. */
     void (*message)(void *ctx, struct str body, struct str event);
     /* Takes the next answer, in the order of the messages. Messages that had
-       to wait are answered later, in any order. */
-    void (*answer)(void *ctx, const struct turn_answer *a);
+       to wait are answered later, in any order. False: memory ran out, so
+       it gets an error in place of that. */
+    bool (*answer)(void *ctx, const struct turn_answer *a);
     /* The next message, in order, has to wait. Unless poll_ms is 0, its client
        may come back for the answer after that time. */
     void (*later)(void *ctx, unsigned poll_ms);

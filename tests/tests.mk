@@ -6,7 +6,7 @@ TESTS := abuse crowd unread store_cut crash server base json json_write page rec
   store_fault replica content store_move store_room store_others store_procs lock order verify task keys lists lease \
   message takeover who call call_marks call_store tools artifact pieces prompts sign token mcp mcp_state mcp_talk mcp_call mcp_rounds mcp_tasks \
   mcp_questions mcp_plain tools_wait claim_wait calls_procs session listen loop serve http_parse http http_load etcd engine \
-  engine_tend etcd_content serve_room hold web web_token web_start
+  engine_tend etcd_content import serve_room hold web web_token web_start
 TALK := mcp_log mcp_logs mcp_defer mcp_ask mcp_watch mcp_state mcp_wait \
   mcp_progress \
   mcp_session_mark mcp_session_lives
@@ -46,7 +46,7 @@ WRAP_prompts := $(TALK)
 WRAP_sign := $(ALLOC) $(FILES) clock_gettime random_bytes
 WRAP_http := $(ALLOC) clock_gettime pselect read write getsockname
 WRAP_http_load := $(WRAP_http)
-WRAP_serve := clock_gettime
+WRAP_serve := $(ALLOC) clock_gettime store_commit
 WRAP_serve_room := clock_gettime $(WRAP_store_room)
 WRAP_etcd := $(ALLOC) clock_gettime
 WRAP_engine := clock_gettime

@@ -80,6 +80,8 @@ static struct mcp *mcp;
 static struct turn *turn;
 static struct peer *peers[MAX_PEERS];
 static unsigned n_peers, n_answers, n_turns;
+static unsigned no_room; /* this many answers find no memory */
+static char said[256];   /* the last answer */
 
 static inline void
 on_message(void *ctx, struct str body, struct str event)
@@ -89,11 +91,15 @@ on_message(void *ctx, struct str body, struct str event)
     (void)event;
 }
 
-static inline void
+static inline bool
 on_answer(void *ctx, const struct turn_answer *a)
 {
     (void)ctx;
+    if (no_room > 0)
+        return no_room-- == 0;
+    snprintf(said, sizeof(said), "%.*s", STR_ARG(a->body));
     n_answers += a->status == MCP_OK;
+    return true;
 }
 
 static inline void

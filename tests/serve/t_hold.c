@@ -128,7 +128,7 @@ on_message(void *ctx, struct str body, struct str event)
     (void)event;
 }
 
-static void
+static bool
 on_answer(void *ctx, const struct turn_answer *a)
 {
     struct client *c = ctx;
@@ -136,6 +136,7 @@ on_answer(void *ctx, const struct turn_answer *a)
     CHECK(!store_locked(here.store) && store_staged_n(here.store) == 0);
     snprintf(c->answer, sizeof(c->answer), "%.*s", STR_ARG(a->body));
     c->answers++;
+    return true;
 }
 
 static void

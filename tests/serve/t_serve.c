@@ -3,6 +3,7 @@
    it runs. */
 
 #include "serve/web.h"
+#include "tests/lib/memory.h"
 #include "tests/lib/serve_rig.h"
 
 /* ---- turns ---- */
@@ -42,6 +43,55 @@ test_own_connections_take_turns(void)
     push("ann", 1, QUICK);
     push("ann", 2, SEARCH);
     CHECK(serves("aaaaa"));
+}
+
+/* ---- memory ---- */
+
+#define NO_MEMORY "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32603," \
+    "\"message\":\"Internal error: out of memory\"}}"
+
+static bool comes_back; /* memory, when the turn is committed */
+
+int __real_store_commit(struct store *s, bool *unknown);
+int __wrap_store_commit(struct store *s, bool *unknown);
+
+int
+__wrap_store_commit(struct store *s, bool *unknown)
+{
+    if (comes_back)
+        nomem_after = LONG_MAX;
+    return __real_store_commit(s, unknown);
+}
+
+static void
+test_an_answer_finds_no_room(void)
+{
+    begin(0);
+    no_room = 1;
+    push("ann", 1, QUICK);
+    CHECK(serves("a") && strcmp(said, NO_MEMORY) == 0);
+}
+
+/* A request is answered wherever memory runs out, unless for good. */
+static void
+test_no_memory(bool once)
+{
+    bool hit = true;
+
+    comes_back = !once;
+    for (long after = 0; hit; after++) {
+        if (!server_begin())
+            return;
+        begin(0);
+        push("ann", 1, QUICK);
+        nomem_start(after, once);
+        CHECK(turn_run(turn, all_answered, NULL) == 0);
+        hit = nomem_stop();
+        CHECK(n_answers == 1 && strstr(said, "\"id\":1,") != NULL);
+        begin(0);
+        server_end();
+    }
+    comes_back = false;
 }
 
 /* ---- requests a second ---- */
@@ -344,11 +394,14 @@ test_heavy_messages_take_turns(void)
 int
 main(void)
 {
+    test_no_memory(true);
+    test_no_memory(false);
     if (!server_begin())
         return test_end("t_serve");
     test_a_call_waits_for_no_crowd();
     test_principals_take_turns();
     test_own_connections_take_turns();
+    test_an_answer_finds_no_room();
     begin(0);
     test_one_request_too_many();
     test_refused_by_the_head();

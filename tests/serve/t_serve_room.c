@@ -63,7 +63,7 @@ on_message(void *ctx, struct str body, struct str event)
     (void)event;
 }
 
-static void
+static bool
 on_answer(void *ctx, const struct turn_answer *a)
 {
     char text[256];
@@ -74,6 +74,7 @@ on_answer(void *ctx, const struct turn_answer *a)
     ok = strstr(text, "\"isError\":true") == NULL;
     saved += ok;
     refused += !ok;
+    return true;
 }
 
 static void
