@@ -639,10 +639,11 @@ store_stage(struct store *s, struct str key, struct str body)
                           .key = key, .time = str_of(time), .body = body};
     record_put(&s->batch, &r);
     int rc = s->batch.err;
-    g->len = s->batch.len - g->at - (rc == 0);
-    r.line = (struct str){s->batch.p + g->at, g->len};
-    if (rc == 0)
+    if (rc == 0) {
+        g->len = s->batch.len - g->at - 1;
+        r.line = (struct str){s->batch.p + g->at, g->len};
         rc = store_apply(s, &r, s->log.end + (int64_t)g->at, &g->e);
+    }
     if (rc != 0) {
         s->batch.err = 0;
         s->batch.len = g->at;
