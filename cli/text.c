@@ -331,7 +331,8 @@ cli_fail_store(const struct cli *c, int err)
         return cli_fail(c, err, "%s: another process holds the lock; try "
                         "again", st->path);
     if (err == ERR_READONLY && st->why[0] == '\0')
-        return cli_fail(c, err, "%s: opened for reading only", st->path);
+        return cli_fail(c, err, "%s: opened for reading only: leave "
+                        "--read-only out", st->path);
     if (st->why[0] == '\0')
         return cli_fail_path(c, err, st->path);
     return cli_fail(c, err, "%s", st->why);

@@ -196,7 +196,7 @@ run 0 show "$id" --json
 has out '"exit_code":9' '"type":"log","size":6'
 check no_file "$id"
 run 3 --read-only run -- touch started
-has err 'opened for reading only'
+has err 'opened for reading only: leave --read-only out'
 run 2 run -- ''
 has err 'COMMAND is required'
 
