@@ -2,8 +2,10 @@
 
    meta names the one snapshot that counts. The parts of a new one have keys of
    its own and are put only while meta is unchanged; then one transaction names
-   it in meta, if that is unchanged still. So of rivals one wins, and whoever
-   stops halfway leaves parts that nobody reads, which the next winner deletes.
+   it in meta, if that is unchanged still, and deletes all other parts. So of
+   rivals one wins, and whoever stops halfway leaves parts that nobody reads,
+   until the next one wins. Nobody deletes parts later: they might be those of a
+   snapshot that is about to win.
 
    The batches that a snapshot covers go ten minutes after it came: a host that
    lost the answer to its commit must find the batch, and that takes seconds.
@@ -32,7 +34,7 @@
 #define PAUSE_MS 1000        /* after a request that failed */
 
 /* What to ask for next. */
-enum { IDLE, READ_META, PUT_PART, SWITCH, DELETE_OLD, DELETE_OWN };
+enum { IDLE, READ_META, PUT_PART, SWITCH, DELETE_OWN };
 enum { REST, FIND, DROP, FORGET }; /* the sweep */
 
 void
@@ -186,6 +188,16 @@ put_part(struct engine *e)
     engine_ask_txn(e, on_part);
 }
 
+/* The upload is over. */
+static int
+end_upload(struct engine *e, const struct txn_answer *t, bool won)
+{
+    engine_fn *pushed = e->up.pushed;
+
+    upload_drop(e);
+    return pushed == NULL ? 0 : won ? pushed(e, t) : ERR_AGAIN;
+}
+
 static int
 on_switch(struct engine *e, const struct txn_answer *t)
 {
@@ -200,9 +212,8 @@ on_switch(struct engine *e, const struct txn_answer *t)
         return go_on(e);
     e->meta_mod = mod;
     e->meta = e->up.meta;
-    e->up.state = DELETE_OLD;
     upload_sweep(e);
-    return go_on(e);
+    return end_upload(e, t, true);
 }
 
 static void
@@ -210,6 +221,7 @@ switch_over(struct engine *e)
 {
     struct buf text = {0};
     char head[REMOTE_HEAD_MAX];
+    const char *id = e->up.meta.snap.id;
     bool push = e->up.pushed != NULL;
     int64_t now = clock_wall_ms();
 
@@ -224,6 +236,8 @@ switch_over(struct engine *e)
         txn_if_mod(&e->body, "head", e->head_mod);
     txn_then(&e->body);
     txn_put(&e->body, "meta", buf_view(&text), 0);
+    txn_delete(&e->body, "s/", head_key("s/%s/", id));
+    txn_delete(&e->body, head_key("s/%s0", id), "s0");
     if (push) {
         txn_put(&e->body, "head", str_of(head), 0);
         txn_put(&e->body, "key", (struct str){e->key, sizeof(e->key)}, 0);
@@ -236,32 +250,20 @@ switch_over(struct engine *e)
     engine_ask_txn(e, on_switch);
 }
 
+/* What stays goes with the next snapshot. */
 static int
 on_deleted(struct engine *e, const struct txn_answer *t)
 {
-    engine_fn *pushed = e->up.pushed;
-    bool lost = e->up.state == DELETE_OWN;
-
-    upload_drop(e); /* what stays goes with the next snapshot */
-    return pushed == NULL ? 0 : lost ? ERR_AGAIN : pushed(e, t);
+    return end_upload(e, t, false);
 }
 
-/* Deletes the parts of the own snapshot, or of all others. */
 static void
-delete_parts(struct engine *e, bool own)
+delete_own(struct engine *e)
 {
     const char *id = e->up.meta.snap.id;
-    const char *key = head_key("s/%s/", id), *end = head_key("s/%s0", id);
 
-    if (!own)
-        txn_if_mod(&e->body, "meta", e->meta_mod);
     txn_then(&e->body);
-    if (own) {
-        txn_delete(&e->body, key, end);
-    } else {
-        txn_delete(&e->body, "s/", key);
-        txn_delete(&e->body, end, "s0");
-    }
+    txn_delete(&e->body, head_key("s/%s/", id), head_key("s/%s0", id));
     engine_ask_txn(e, on_deleted);
 }
 
@@ -414,8 +416,8 @@ upload_ask(struct engine *e)
     case SWITCH:
         switch_over(e);
         break;
-    case DELETE_OLD: case DELETE_OWN:
-        delete_parts(e, e->up.state == DELETE_OWN);
+    case DELETE_OWN:
+        delete_own(e);
         break;
     default:
         sweep_ask(e);

@@ -429,6 +429,31 @@ test_rivals(void)
     }
 }
 
+/* Nor does the winner delete the parts of the next one. */
+static void
+test_next_rival(int lead, int then)
+{
+    struct host c;
+
+    begin();
+    commit(&a, "k/a", 1);
+    compact(&a);
+    commit(&b, "k/b", 1000);
+    compact(&b);
+    for (int i = 0; i < lead; i++)
+        step(&a);
+    for (int i = 0; i < then; i++)
+        step(&b);
+    tend(&a, 5000);
+    tend(&b, 5000);
+    CHECK(keys("t/main/s/") == 1);
+    c = host_new(dir, "c");
+    engine_open(&c);
+    CHECK(pull(&c) == 0 && equal(&b, &c));
+    host_free(&c);
+    end();
+}
+
 /* Many batches come in windows that grow. */
 static void
 test_windows(void)
@@ -576,6 +601,9 @@ main(void)
     test_rolled_back();
     test_slept();
     test_rivals();
+    for (int lead = 0; lead < 30; lead++)
+        for (int then = 0; then < 30; then++)
+            test_next_rival(lead, then);
     test_file_not_taken();
     test_files_left();
     test_instances(false);
