@@ -406,7 +406,9 @@ upload_due(const struct engine *e)
 void
 upload_ask(struct engine *e)
 {
-    switch (e->up.state) {
+    bool rests = e->up.due_ms > clock_mono_ms(); /* then the sweep is due */
+
+    switch (rests ? IDLE : e->up.state) {
     case READ_META:
         read_meta(e);
         break;

@@ -63,6 +63,28 @@ test_sweep_by_many(void)
     end();
 }
 
+/* Where etcd has no room for the next snapshot, it still drops what the last one
+   covers. */
+static void
+test_sweep_without_room(void)
+{
+    begin();
+    commit(&a, "k/a", 1000);
+    compact(&a);
+    tend(&a, 5000);
+    commit(&a, "k/a", 1000);
+    clock_ahead_ms += SWEPT_MS;
+    compact(&a);
+    CHECK(keys("t/main/s/") == 1 && keys("t/main/b/") == 2);
+    gateway_plan(g[0], 1, GATEWAY_ERROR, 8,
+                 "etcdserver: mvcc: database space exceeded");
+    for (int i = 0; i < 1000 && keys("t/main/s/") == 1 &&
+                    keys("t/main/b/") == 2; i++)
+        step(&a);
+    CHECK(keys("t/main/s/") == 1 && keys("t/main/b/") == 1);
+    end();
+}
+
 /* patience= limits an operation, even if no endpoint answers. */
 static void
 test_patience(int64_t ms)
@@ -460,6 +482,7 @@ main(void)
     test_sweep_often(false);
     test_sweep_often(true);
     test_sweep_by_many();
+    test_sweep_without_room();
     test_patience(700);
     test_patience(20000);
     test_shared(false);
