@@ -37,6 +37,13 @@
 enum { IDLE, READ_META, PUT_PART, SWITCH, DELETE_OWN };
 enum { REST, FIND, DROP, FORGET }; /* the sweep */
 
+/* Now, as most members have it. */
+static int64_t
+now_ms(const struct engine *e)
+{
+    return clock_wall_ms() + members_skew(e);
+}
+
 void
 upload_drop(struct engine *e)
 {
@@ -223,7 +230,7 @@ switch_over(struct engine *e)
     char head[REMOTE_HEAD_MAX];
     const char *id = e->up.meta.snap.id;
     bool push = e->up.pushed != NULL;
-    int64_t now = clock_wall_ms();
+    int64_t now = now_ms(e);
 
     head_text(&e->up.meta.snap.head, head);
     if (llabs(now - e->up.meta.snap.at_ms) >= KEEP_MS) {
@@ -294,7 +301,7 @@ upload_sweep(struct engine *e)
 {
     if (e->meta.snap.id[0] != '\0' &&
         (e->sweep.state == REST || strcmp(e->sweep.epoch, e->meta.epoch) != 0))
-        plan(e, e->meta.snap.upto, clock_wall_ms() - e->meta.snap.at_ms);
+        plan(e, e->meta.snap.upto, now_ms(e) - e->meta.snap.at_ms);
 }
 
 /* The sweep is over. The next one is of what the newest snapshot known here

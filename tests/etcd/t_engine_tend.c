@@ -63,8 +63,25 @@ test_sweep_by_many(void)
     end();
 }
 
-/* Where etcd has no room for the next snapshot, it still drops what the last one
-   covers. */
+/* A host whose clock is ahead drops nothing too early. */
+static void
+test_sweep_by_a_wrong_clock(void)
+{
+    begin();
+    commit(&a, "k/a", 1);
+    compact(&a);
+    tend(&a, 5000);
+    wall_ahead_s = 3600;
+    g[0]->date_ms = g[1]->date_ms = -3600 * 1000;
+    CHECK(pull(&b) == 0);
+    tend(&b, 5000);
+    CHECK(keys("t/main/b/") == 1);
+    wall_ahead_s = 0;
+    end();
+}
+
+/* A host still drops what the last snapshot covers if etcd has no room for the
+   next one. */
 static void
 test_sweep_without_room(void)
 {
@@ -482,6 +499,7 @@ main(void)
     test_sweep_often(false);
     test_sweep_often(true);
     test_sweep_by_many();
+    test_sweep_by_a_wrong_clock();
     test_sweep_without_room();
     test_patience(700);
     test_patience(20000);
