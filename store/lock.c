@@ -100,8 +100,10 @@ int
 lock_open(struct lock *l, bool create)
 {
     int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-    if (l->fd >= 0)
+    if (l->fd >= 0) {
+        errno = EACCES;
         return l->readonly ? ERR_READONLY : 0;
+    }
     int fd = open(l->path, O_RDWR | flags | (create ? O_CREAT : 0), 0600);
     int e = errno;
     l->readonly = fd < 0 && file_error() == ERR_READONLY;

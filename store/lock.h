@@ -58,8 +58,8 @@ struct lock {
 };
 
 /* Opens the file; creates it if create is set. 0, ERR_NOT_FOUND, ERR_READONLY
-   (no write permission; opened for reading if it exists), ERR_IO with errno.
-   Does nothing if it is already open. */
+   (no write permission; opened for reading if it exists) or ERR_IO, both with
+   errno. Does nothing if it is already open. */
 int lock_open(struct lock *l, bool create);
 /* Returns whether the path still leads to the open file. */
 bool lock_is_at_path(const struct lock *l);

@@ -374,6 +374,28 @@ test_every_call(void)
         }
 }
 
+/* A file that may only be read is named as such, whatever failed before. */
+static void
+test_only_reading(void)
+{
+    unsigned denied = 0;
+    for (long after = 0; after < 4; after++) {
+        struct tstore t;
+        char *log = open_log(&t, 3, 1);
+        ts_close(&t);
+        fault_start(FAULT_OPEN, after, false, EACCES);
+        CHECK(ts_open(&t, log) == 0);
+        fault.on = false;
+        errno = EIO;
+        int rc = ts_put(&t, "task/1", "\"v\":1");
+        denied += rc != 0;
+        CHECK(rc == 0 || (rc == ERR_READONLY &&
+                          store_state(t.s)->err == ERR_READONLY));
+        close_log(&t, log);
+    }
+    CHECK(denied > 0);
+}
+
 /* ---- backup and repair ---- */
 
 /* Copies a log of two generations: all of it, or nothing. */
@@ -442,6 +464,7 @@ main(void)
     test_probe();
     test_ready();
     test_every_call();
+    test_only_reading();
     fault.also = FAULT_CALLS;
     test_copies();
     free(path);
