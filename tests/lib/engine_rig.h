@@ -146,7 +146,7 @@ tend(struct host *h, int64_t for_ms)
         struct pollfd p = {.events = POLLIN};
 
         p.fd = h->r->watch(h->r->ctx, &write, &due);
-        quiet = p.fd < 0 || (!write && poll(&p, 1, 1) == 0);
+        quiet = p.fd < 0 || (!write && waits(p));
         if (quiet && due > end)
             break;
         if (quiet && due > clock_mono_ms())
