@@ -164,10 +164,33 @@ ask_window(struct engine *e)
 
 /* ---- attach ---- */
 
+static int
+fail_batches(struct engine *e)
+{
+    return engine_fail(e, ERR_FORMAT, "etcd: the batches after record %llu at "
+                       "%.80s are not whole: " ENGINE_REPAIR,
+                       (unsigned long long)e->at.n, e->url.prefix);
+}
+
+/* Returns whether the snapshot may end the doubt: it goes beyond the gap, or is
+   of another history than the replica. */
+static bool
+may_help(const struct engine *e)
+{
+    const struct head *snap = &e->meta.snap.head;
+
+    return e->doubt == DOUBT_NO || snap->n > e->at.n ||
+           (e->doubt == DOUBT_CHAIN &&
+            (snap->n < e->at.n ||
+             snap->sum != (e->known ? e->mine.sum : e->at.sum)));
+}
+
 /* Replaces the replica; keep: it may have records that are nowhere else. */
 static int
 replace(struct engine *e, bool keep)
 {
+    if (!may_help(e))
+        return fail_batches(e);
     if (e->at.push == REMOTE_PUSH) {
         e->news.aside = "before-etcd";
     } else if (keep) {
@@ -192,8 +215,17 @@ made(struct engine *e, const struct txn_answer *t)
                ? replace(e, false) : 0;
 }
 
-/* Gives the store an epoch that begins where the log ends. If another host was
-   faster, attaches to its own. */
+/* Puts the log into etcd, and this head. If another host was faster, attaches
+   to its own. */
+static int
+put_log(struct engine *e, const struct head *head)
+{
+    int rc = key_offer(e, e->key);
+
+    return rc == 0 ? upload_push(e, head, made) : rc;
+}
+
+/* Gives the store an epoch that begins where the log ends. */
 static int
 make(struct engine *e)
 {
@@ -203,9 +235,7 @@ make(struct engine *e)
     if (!e->known)
         h.sum = e->at.sum;
     h.n = e->at.n;
-    if (rc == 0)
-        rc = key_offer(e, e->key);
-    return rc == 0 ? upload_push(e, &h, made) : rc;
+    return rc == 0 ? put_log(e, &h) : rc;
 }
 
 /* Makes the store in etcd. */
@@ -245,12 +275,13 @@ has_record(const struct engine *e, const struct head *head)
     return found;
 }
 
-/* Goes on from the log, if it follows what etcd has. */
+/* Goes on from the log, if it follows what etcd has. If it is the same, etcd
+   may still have lost its snapshot. */
 static int
 continue_at(struct engine *e, const struct head *head)
 {
     return has_record(e, head)
-               ? make(e)
+               ? e->at.n > head->n ? make(e) : put_log(e, head)
                : engine_fail(e, ERR_FORMAT, "the log %.80s lacks record %llu "
                              "as etcd has it at %.80s: push to another prefix",
                              e->log, (unsigned long long)head->n,
@@ -338,7 +369,7 @@ attach_to(struct engine *e, const struct txn_answer *t,
                            e->log, e->url.prefix, e->at.id, e->meta.id);
     e->attached = true;
     upload_sweep(e);
-    if (e->at.push == REMOTE_CONTINUE && e->at.n > head->n)
+    if (e->at.push == REMOTE_CONTINUE && e->at.n > 0 && e->at.n >= head->n)
         return continue_at(e, head);
     if (e->at.push == REMOTE_PUSH && e->at.n > 0 &&
         (e->meta.snap.head.n != e->at.n || e->meta.snap.head.sum != e->at.sum))
@@ -385,9 +416,7 @@ static int
 attach(struct engine *e)
 {
     if (e->tries++ == MAX_TRIES)
-        return engine_fail(e, ERR_FORMAT, "etcd: the batches after record %llu "
-                           "at %.100s are not whole",
-                           (unsigned long long)e->at.n, e->url.prefix);
+        return e->why[0] != '\0' ? ERR_FORMAT : fail_batches(e);
     e->attached = false;
     e->news = (struct remote_news){0};
     txn_then(&e->body);

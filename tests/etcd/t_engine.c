@@ -403,6 +403,62 @@ test_slept(void)
     end();
 }
 
+/* Changes the value of the newest key that begins so, or drops the key. */
+static void
+spoil(const char *prefix, const char *from)
+{
+    struct gw_map *m = g[0]->map;
+    char key[128] = "", value[1024] = "", *at;
+
+    for (size_t i = 0; i < m->n; i++)
+        if (str_starts(m->kv[i].key, prefix)) {
+            snprintf(key, sizeof(key), "%.*s", STR_ARG(m->kv[i].key));
+            snprintf(value, sizeof(value), "%.*s",
+                     STR_ARG(gw_value(m, key)));
+        }
+    at = from != NULL ? strstr(value, from) : NULL;
+    if (from == NULL) {
+        drop_key(key);
+    } else if (CHECK(at != NULL)) {
+        at += strlen(from);
+        *at = *at == '0' ? '1' : '0';
+        set_key(key, value);
+    }
+}
+
+/* etcd's snapshot or a batch behind it is damaged or gone. A new host is told
+   what to do, and that helps. A host that was behind sets its log aside only if
+   the batches say that it is of another history. */
+static void
+test_repaired(const char *prefix, const char *from, const char *says,
+              unsigned asides)
+{
+    struct host c;
+
+    begin();
+    c = host_new(dir, "c");
+    engine_open(&c);
+    commit(&a, "k/a", 2);
+    CHECK(pull(&b) == 0);
+    compact(&a);
+    tend(&a, 5000);
+    commit(&a, "k/a", 1);
+    spoil(prefix, from);
+    for (int i = 0; i < 2; i++)
+        CHECK(pull(&c) == ERR_FORMAT && c.replaced <= 1 &&
+              strstr(c.r->why(c.r->ctx), says) != NULL);
+    CHECK(strstr(c.r->why(c.r->ctx), "push --continue on a host") != NULL);
+    write_replica(&a);
+    restart(&a, true);
+    CHECK(push(&a, REMOTE_CONTINUE) == 0 && keys("t/main/s/") == 1);
+    CHECK(pull(&c) == 0 && equal(&a, &c));
+    CHECK(pull(&b) == 0 && equal(&a, &b) && b.asides == asides);
+    commit(&b, "k/b", 1);
+    CHECK(pull(&a) == 0 && equal(&a, &b) && a.replaced == 1);
+    host_free(&c);
+    end();
+}
+
 /* If two hosts make a snapshot at once, one wins, and only its parts stay. */
 static void
 test_rivals(void)
@@ -600,6 +656,10 @@ main(void)
     test_restored();
     test_rolled_back();
     test_slept();
+    test_repaired("t/main/s/", "\"k\":\"", "the snapshot at t/main is", 0);
+    test_repaired("t/main/s/", NULL, "the snapshot at t/main is damaged", 0);
+    test_repaired("t/main/b/", NULL, "after record 2 at t/main are not", 0);
+    test_repaired("t/main/b/", "\"p\":\"", "after record 2 at t/main are", 1);
     test_rivals();
     for (int lead = 0; lead < 30; lead++)
         for (int then = 0; then < 30; then++)
