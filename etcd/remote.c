@@ -137,7 +137,7 @@ follow(struct engine *e, const struct txn_answer *t)
     head_text(&at, e->news.head);
     e->news.what = REMOTE_BEHIND;
     e->news.lines = buf_view(&e->lines);
-    e->news.more = at.n < head.n;
+    e->news.more = at.n < head.n || e->at.push == REMOTE_CONTINUE;
     return 0;
 }
 
@@ -512,7 +512,7 @@ remote_pull(void *ctx, const struct remote_at *at)
 
     begin(e, at);
     e->committing = false;
-    rc = e->attached && e->known &&
+    rc = e->attached && e->known && at->push == REMOTE_FOLLOW &&
                  strcmp(e->mine.epoch, e->meta.epoch) == 0
              ? ask_window(e) : attach(e);
     return asked(e, rc);

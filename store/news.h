@@ -22,8 +22,8 @@ struct remote_at {
         REMOTE_PUSH,    /* a log of this host alone, with no bytes after record
                            n, becomes a new store; then REPLACE, aside as
                            <log>.before-etcd */
-        REMOTE_CONTINUE /* a replica, likewise, whose newest records the engine
-                           has lost: they come back */
+        REMOTE_CONTINUE /* a replica, likewise, once it has all records: what
+                           the engine has lost comes back */
     } push;
 };
 

@@ -252,7 +252,8 @@ note_success(struct store *s, const struct remote_news *news, bool has_room)
         store_allow(s);
     r->full = !has_room;
     r->err = 0;
-    r->push = REMOTE_FOLLOW;
+    if (news->what != REMOTE_BEHIND) /* else it catches up first */
+        r->push = REMOTE_FOLLOW;
     r->pause_ms = r->until_ms = 0;
     r->skew_ms = news->skew_ms;
     r->heard = true;

@@ -52,6 +52,7 @@ struct fake {
     int no_content;  /* contents fail so, and nothing else */
     unsigned uploads; /* steps that an upload takes */
     bool young;      /* they were put just now */
+    unsigned continued; /* pulls that found all, and gave it back */
     unsigned pulls, commits, shares, n_compacted, n_alive;
     uint64_t number; /* of this process */
     uint64_t living; /* of another */
@@ -220,7 +221,9 @@ fake_tell(struct fake *f, struct remote_news *out)
     for (; i < end; i++)
         buf_str(&f->out, buf_view(&l->b[i].lines));
     out->lines = buf_view(&f->out);
-    out->more = end < l->n;
+    out->more = end < l->n || (f->at.push == REMOTE_CONTINUE &&
+                               out->what == REMOTE_BEHIND);
+    f->continued += out->what == REMOTE_SAME && f->at.push == REMOTE_CONTINUE;
     snprintf(out->head, sizeof(out->head), "%s", l->b[end - 1].head);
 }
 

@@ -206,6 +206,10 @@ test_push(void)
     CHECK(put(&host[0], "task/b", "\"v\":5") == 0);
     host[1].t.s->replica->until_ms = 0;
     CHECK(confirm(&host[1]) == 0 && sees(&host[1], "task/b", "\"v\":5"));
+    /* A replica that is behind catches up before it gives all back. */
+    CHECK(put(&host[1], "task/b", "\"v\":6") == 0);
+    CHECK(store_push(host[0].t.s, true) == 0 && host[0].f.continued == 1);
+    CHECK(sees(&host[0], "task/b", "\"v\":6"));
     end();
 }
 
