@@ -47,12 +47,23 @@ put_window(struct engine *e, uint64_t from)
               head_key(HEAD_BATCH, (unsigned long long)(from + e->window)));
 }
 
+static bool
+are_whole(struct str lines)
+{
+    struct store_rec r;
+
+    while (lines.len > 0)
+        if (record_parse(str_cut(&lines, '\n'), &r) != 0)
+            return false;
+    return true;
+}
+
 /* Appends a batch to lines, if it follows the head at. ERR_AGAIN: it does
    not. */
 static int
 add_batch(struct engine *e, struct head *at, const struct batch *b)
 {
-    if (b->first != at->n + 1) {
+    if (!are_whole(b->lines) || b->first != at->n + 1) {
         e->doubt = DOUBT_GAP;
         return ERR_AGAIN;
     }
@@ -67,10 +78,11 @@ add_batch(struct engine *e, struct head *at, const struct batch *b)
     return e->lines.err;
 }
 
-/* Reads the batches that operation 1 found into lines, and advances *at past
-   them. */
+/* Reads the batches up to record n that operation 1 found into lines, and
+   advances *at past them. Damaged ones count as gone. */
 static int
-add_batches(struct engine *e, const struct txn_answer *t, struct head *at)
+add_batches(struct engine *e, const struct txn_answer *t, struct head *at,
+            uint64_t n)
 {
     const struct json_tok *kv = NULL;
     struct batch b;
@@ -78,17 +90,14 @@ add_batches(struct engine *e, const struct txn_answer *t, struct head *at)
     int rc = 0;
 
     buf_reset(&e->lines, WINDOW_BYTES);
-    while (rc == 0 && (kv = txn_next(t, 1, kv)) != NULL) {
+    while (rc == 0 && at->n < n && (kv = txn_next(t, 1, kv)) != NULL) {
         rc = txn_kv(&e->mem, kv, &v);
         if (rc == 0)
             rc = batch_read(v.value, &b);
-        if (rc == ERR_FORMAT)
-            return engine_fail(e, rc, "etcd: %.*s is not a batch",
-                               STR_ARG(v.key));
         if (rc == 0)
             rc = add_batch(e, at, &b);
     }
-    if (rc == 0 && e->lines.len == 0) {
+    if (rc == ERR_FORMAT || (rc == 0 && e->lines.len == 0)) {
         e->doubt = DOUBT_GAP;
         rc = ERR_AGAIN;
     }
@@ -127,7 +136,7 @@ follow(struct engine *e, const struct txn_answer *t)
         return 0;
     if (strcmp(head.epoch, at.epoch) != 0 || head.n <= at.n)
         return ERR_AGAIN;
-    rc = add_batches(e, t, &at);
+    rc = add_batches(e, t, &at, head.n);
     if (rc != 0)
         return rc;
     if (at.n >= head.n && !head_equal(&at, &head)) {

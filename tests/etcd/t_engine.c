@@ -159,20 +159,6 @@ write_log(struct host *h, const char *letters)
     buf_fini(&log);
 }
 
-/* What store_push does. */
-static int
-push(struct host *h, enum remote_push how)
-{
-    struct remote_at at = place(h);
-    int rc;
-
-    at.push = how;
-    rc = finish(h, h->r->pull(h->r->ctx, &at));
-    if (rc == 0)
-        take_news(h);
-    return rc;
-}
-
 /* Writes what a host has to its log file. */
 static void
 write_replica(struct host *h)
@@ -186,6 +172,25 @@ write_replica(struct host *h)
     unlink(h->log);
     CHECK(file_write_new(h->log, h->log, buf_view(&log), true) == 0);
     buf_fini(&log);
+}
+
+/* What store_push does. */
+static int
+push(struct host *h, enum remote_push how)
+{
+    struct remote_at at;
+    int rc;
+
+    do {
+        at = place(h);
+        at.push = how;
+        rc = finish(h, h->r->pull(h->r->ctx, &at));
+        if (rc == 0)
+            take_news(h);
+        if (rc == 0 && h->news.what == REMOTE_BEHIND)
+            write_replica(h);
+    } while (rc == 0 && h->news.what == REMOTE_BEHIND);
+    return rc;
 }
 
 static void
@@ -431,7 +436,7 @@ spoil(const char *prefix, const char *from)
    the batches say that it is of another history. */
 static void
 test_repaired(const char *prefix, const char *from, const char *says,
-              unsigned asides)
+              struct host *by, unsigned asides)
 {
     struct host c;
 
@@ -448,14 +453,35 @@ test_repaired(const char *prefix, const char *from, const char *says,
         CHECK(pull(&c) == ERR_FORMAT && c.replaced <= 1 &&
               strstr(c.r->why(c.r->ctx), says) != NULL);
     CHECK(strstr(c.r->why(c.r->ctx), "push --continue on a host") != NULL);
-    write_replica(&a);
-    restart(&a, true);
-    CHECK(push(&a, REMOTE_CONTINUE) == 0 && keys("t/main/s/") == 1);
+    restart(by, true);
+    write_replica(by);
+    CHECK(push(by, REMOTE_CONTINUE) == 0 && keys("t/main/s/") == 1);
     CHECK(pull(&c) == 0 && equal(&a, &c));
     CHECK(pull(&b) == 0 && equal(&a, &b) && b.asides == asides);
     commit(&b, "k/b", 1);
     CHECK(pull(&a) == 0 && equal(&a, &b) && a.replaced == 1);
     host_free(&c);
+    end();
+}
+
+/* The store goes on from a host that lacks batches: what is left of them in
+   etcd, beyond the head, is nobody's. */
+static void
+test_beyond(void)
+{
+    begin();
+    commit(&a, "k/a", 1);
+    commit(&b, "k/b", 1);
+    commit(&a, "k/a", 1);
+    commit(&a, "k/a", 1);
+    drop_key("t/main/head");
+    drop_key("t/main/meta");
+    write_replica(&b);
+    restart(&b, true);
+    CHECK(push(&b, REMOTE_CONTINUE) == 0 && keys("t/main/b/") == 4);
+    commit(&b, "k/b", 1);
+    restart(&a, true);
+    CHECK(pull(&a) == 0 && equal(&a, &b) && a.asides == 1);
     end();
 }
 
@@ -656,10 +682,13 @@ main(void)
     test_restored();
     test_rolled_back();
     test_slept();
-    test_repaired("t/main/s/", "\"k\":\"", "the snapshot at t/main is", 0);
-    test_repaired("t/main/s/", NULL, "the snapshot at t/main is damaged", 0);
-    test_repaired("t/main/b/", NULL, "after record 2 at t/main are not", 0);
-    test_repaired("t/main/b/", "\"p\":\"", "after record 2 at t/main are", 1);
+    test_repaired("t/main/s/", "\"k\":\"", "the snapshot at t/main", &a, 0);
+    test_beyond();
+    test_repaired("t/main/s/", NULL, "snapshot at t/main is damaged", &b, 0);
+    test_repaired("t/main/b/", NULL, "after record 2 at t/main are", &a, 0);
+    test_repaired("t/main/b/", "", "after record 2 at t/main are", &a, 0);
+    test_repaired("t/main/b/", "\"k\":\"", "after record 2 at t/main", &a, 0);
+    test_repaired("t/main/b/", "\"p\":\"", "after record 2 at t/main", &a, 1);
     test_rivals();
     for (int lead = 0; lead < 30; lead++)
         for (int then = 0; then < 30; then++)
