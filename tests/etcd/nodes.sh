@@ -43,8 +43,9 @@ nodes_leader() {
     echo 1
 }
 
+# The ports are below those that connections get by themselves.
 nodes_begin() {
-    base=$((20000 + $$ % 1000 * 30))
+    base=$((20000 + $$ % 400 * 30))
     endpoints='' peers=''
     for i in 1 2 3; do
         endpoints=$endpoints,127.0.0.1:$((base + i))
