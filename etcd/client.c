@@ -29,7 +29,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define FIRST_MS 1000 /* without progress: the first attempt, others */
+#define FIRST_MS 1000 /* without progress: once for each endpoint, then */
 #define LATER_MS 2000
 #define PAUSE_MIN_MS 10
 #define PAUSE_MAX_MS 200
@@ -203,11 +203,12 @@ is_later(int err)
            err == ENOTCONN || err == EALREADY;
 }
 
-/* There is progress: the endpoint has its time again. */
+/* There is progress: the endpoint has its time again. What reaches a node that
+   knows no leader is lost, so all are asked soon. */
 static void
 extend(struct etcd *e)
 {
-    e->due = clock_mono_ms() + (e->tries == 0 ? FIRST_MS : LATER_MS);
+    e->due = clock_mono_ms() + (e->tries < e->n ? FIRST_MS : LATER_MS);
     if (e->due > e->deadline)
         e->due = e->deadline;
 }
