@@ -29,8 +29,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define FIRST_MS 1000 /* without progress: once for each endpoint, then */
-#define LATER_MS 2000
+#define FIRST_MS 1000 /* without progress, until each endpoint was asked */
+#define LATER_MS 2000 /* after that */
 #define PAUSE_MIN_MS 10
 #define PAUSE_MAX_MS 200
 #define READ_SIZE ((size_t)64 * 1024)

@@ -58,15 +58,13 @@ are_whole(struct str lines)
     return true;
 }
 
-/* Appends a batch to lines, if it follows the head at. ERR_AGAIN: it does
-   not. */
+/* Appends a batch to lines, if it follows the head at. ERR_FORMAT: it is
+   damaged, or one before it is missing; ERR_AGAIN: it is of another history. */
 static int
 add_batch(struct engine *e, struct head *at, const struct batch *b)
 {
-    if (!are_whole(b->lines) || b->first != at->n + 1) {
-        e->doubt = DOUBT_GAP;
-        return ERR_AGAIN;
-    }
+    if (!are_whole(b->lines) || b->first != at->n + 1)
+        return ERR_FORMAT;
     if (strcmp(b->before, at->wid) != 0) {
         e->doubt = DOUBT_CHAIN;
         return ERR_AGAIN;
@@ -425,7 +423,8 @@ static int
 attach(struct engine *e)
 {
     if (e->tries++ == MAX_TRIES)
-        return e->why[0] != '\0' ? ERR_FORMAT : fail_batches(e);
+        return e->why[0] != '\0' ? ERR_FORMAT /* the snapshot is damaged */
+                                 : fail_batches(e);
     e->attached = false;
     e->news = (struct remote_news){0};
     txn_then(&e->body);

@@ -39,7 +39,8 @@ struct remote_news {
     struct str lines; /* BEHIND: whole batches, each line with its line feed;
                          g and c are of another host. Valid until the next
                          call. */
-    bool more;        /* others follow; pull again */
+    bool more;        /* pull again: others follow, or a replica that continues
+                         has caught up */
     const char *path; /* REPLACE: a whole log, synced, in the log's directory,
                          of generation at->g + 1, to be renamed over the log */
     const char *aside; /* REPLACE: keep the old log as <log>.<aside>, since it
