@@ -181,16 +181,17 @@ push(struct host *h, enum remote_push how)
     struct remote_at at;
     int rc;
 
-    do {
+    for (;;) {
         at = place(h);
         at.push = how;
         rc = finish(h, h->r->pull(h->r->ctx, &at));
-        if (rc == 0)
-            take_news(h);
-        if (rc == 0 && h->news.what == REMOTE_BEHIND)
-            write_replica(h);
-    } while (rc == 0 && h->news.what == REMOTE_BEHIND);
-    return rc;
+        if (rc != 0)
+            return rc;
+        take_news(h);
+        if (h->news.what != REMOTE_BEHIND)
+            return 0;
+        write_replica(h);
+    }
 }
 
 static void
@@ -683,12 +684,12 @@ main(void)
     test_rolled_back();
     test_slept();
     test_repaired("t/main/s/", "\"k\":\"", "the snapshot at t/main", &a, 0);
-    test_beyond();
     test_repaired("t/main/s/", NULL, "snapshot at t/main is damaged", &b, 0);
     test_repaired("t/main/b/", NULL, "after record 2 at t/main are", &a, 0);
     test_repaired("t/main/b/", "", "after record 2 at t/main are", &a, 0);
     test_repaired("t/main/b/", "\"k\":\"", "after record 2 at t/main", &a, 0);
     test_repaired("t/main/b/", "\"p\":\"", "after record 2 at t/main", &a, 1);
+    test_beyond();
     test_rivals();
     for (int lead = 0; lead < 30; lead++)
         for (int then = 0; then < 30; then++)
