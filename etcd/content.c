@@ -58,11 +58,12 @@ read_about(struct engine *e, const struct txn_answer *t)
     if (rc != 0)
         return rc;
     rest = kv.value;
-    return str_u64(str_cut(&rest, ' '), &e->content.parts) &&
-                   str_u64(str_cut(&rest, ' '), &e->content.bytes) &&
-                   str_u64(rest, &e->content.at_ms) &&
-                   e->content.bytes <= CONTENT_MAX
-               ? 0 : ERR_NOT_FOUND;
+    if (str_u64(str_cut(&rest, ' '), &e->content.parts) &&
+        str_u64(str_cut(&rest, ' '), &e->content.bytes) &&
+        str_u64(rest, &e->content.at_ms) && e->content.bytes <= CONTENT_MAX)
+        return 0;
+    e->content.parts = e->content.bytes = 0;
+    return ERR_NOT_FOUND;
 }
 
 /* The same, and the sum, which operation 1 found. */

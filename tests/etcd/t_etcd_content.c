@@ -200,7 +200,7 @@ test_given_up(void)
 static void
 test_missing(void)
 {
-    char key[128], path[400];
+    char key[128], about[128], path[400];
 
     begin();
     CHECK(share(&a, &small, REMOTE_PUT) == ERR_NOT_FOUND);
@@ -223,10 +223,13 @@ test_missing(void)
     drop_key(key);
     CHECK(share(&b, &small, REMOTE_FETCH) == ERR_DAMAGED && sum_is(0));
     CHECK(share(&a, &small, REMOTE_PUT) == 0);
-    snprintf(key, sizeof(key), "t/main/a/%s", small.hex);
-    set_key(key, "what");
+    /* What is said of it makes no sense: it is put again, part for part. */
+    snprintf(about, sizeof(about), "t/main/a/%s", small.hex);
+    set_key(about, "7 what");
+    drop_key(key);
     CHECK(share(&b, &small, REMOTE_FETCH) == ERR_NOT_FOUND);
     CHECK(share(&a, &small, REMOTE_PUT) == 0 && sum_is(small.len));
+    CHECK(share(&b, &small, REMOTE_FETCH) == 0 && has(&b, &small));
     /* There is no place for the file. */
     snprintf(path, sizeof(path), "%s/%s", dir_of(&b), small.hex);
     unlink(path);
