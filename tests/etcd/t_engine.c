@@ -269,7 +269,7 @@ continue_with(enum gateway_fault kind, uint64_t at, bool lost)
     restart(&b, true);
     restart(&c, true);
     before = g[0]->requests;
-    gateway_plan(g[0], before + at, kind, 14, "etcdserver: request timed out");
+    gateway_plan(g[0], at, kind, 14, "etcdserver: request timed out");
     CHECK(push(&a, REMOTE_CONTINUE) == 0 && a.replaced == 1);
     before = g[0]->requests - before;
     CHECK(push(&a, REMOTE_CONTINUE) == 0 && a.replaced == 1);
