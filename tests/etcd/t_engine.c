@@ -83,6 +83,53 @@ test_faults(void)
             all = play_with(cases[i].kind, cases[i].code, cases[i].text, at);
 }
 
+/* Two hosts commit at once, and b goes on, while the answer to a is late or
+   lost: one wins, and the other learns what it missed. Returns how many
+   requests it took. */
+static uint64_t
+race_with(enum gateway_fault kind, uint64_t at, int lead, unsigned further)
+{
+    struct buf of_a = {0}, of_b = {0};
+    uint64_t requests;
+    int rc_a, rc_b;
+    bool a_won, b_won;
+
+    begin();
+    commit(&a, "k/a", 1);
+    CHECK(pull(&b) == 0);
+    requests = g[0]->requests;
+    gateway_plan(g[0], at, kind, 14, "etcdserver: request timed out");
+    rc_a = begin_commit(&a, "k/a", 1, &of_a);
+    rc_b = begin_commit(&b, "k/b", 2, &of_b);
+    for (int i = 0; i < lead && rc_a == ERR_MORE; i++)
+        rc_a = step(&a);
+    b_won = end_commit(&b, rc_b, &of_b);
+    for (unsigned i = 0; i < further; i++)
+        commit(&b, "k/b", 1);
+    a_won = end_commit(&a, rc_a, &of_a);
+    requests = g[0]->requests - requests;
+    CHECK(a_won != b_won);
+    commit(&a, "k/a", 1);
+    CHECK(pull(&b) == 0 && equal(&a, &b));
+    CHECK(count(&a, "k/a") == (a_won ? 3 : 2));
+    CHECK(count(&b, "k/b") == (b_won ? 2 : 0) + further);
+    CHECK(a.asides == 0 && b.asides == 0);
+    buf_fini(&of_a);
+    buf_fini(&of_b);
+    end();
+    return requests;
+}
+
+static void
+test_races(void)
+{
+    for (size_t i = 0; i < FAULT_KINDS; i++)
+        for (uint64_t at = 0, all = 1; at < all; at += TEST_STEP)
+            for (int lead = 0; lead < 8; lead++)
+                for (unsigned n = 0; n < 3; n++)
+                    all = race_with(fault_kinds[i], at, lead, n);
+}
+
 /* ---- what a replica may be ---- */
 
 static void
@@ -362,18 +409,26 @@ test_push_refused(void)
 
 /* ---- etcd has lost something ---- */
 
-/* etcd was restored from a backup and has since passed the number of b, whose
-   newest record is not the one there. */
+/* etcd was restored from a backup that lacks records of b. Since then others
+   have committed as many, or not: b sets its log aside, also if it has lost the
+   head, or commits before it pulls. */
 static void
-test_restored(void)
+test_restored(unsigned lost, unsigned since, bool knows, bool commits)
 {
+    struct buf batch = {0};
+
     begin();
     commit(&a, "k/a", 1);
     CHECK(pull(&b) == 0);
-    lose(&b, 1);
-    commit(&a, "k/a", 1);
+    lose(&b, lost);
+    for (unsigned i = 0; i < since; i++)
+        commit(&a, "k/a", 1);
+    restart(&b, knows);
+    CHECK(!commits || !end_commit(&b, begin_commit(&b, "k/b", 1, &batch),
+                                  &batch));
     CHECK(pull(&b) == 0 && b.asides == 1);
-    CHECK(count(&b, "k/lost") == 0 && equal(&a, &b));
+    CHECK(count(&b, "k/lost") == 0 && count(&b, "k/b") == 0 && equal(&a, &b));
+    buf_fini(&batch);
     end();
 }
 
@@ -465,6 +520,23 @@ test_repaired(const char *prefix, const char *from, const char *says,
     end();
 }
 
+/* etcd's head is damaged, or none: a host that is behind says so. */
+static void
+test_head(const char *from, const char *says)
+{
+    begin();
+    commit(&a, "k/a", 1);
+    CHECK(pull(&b) == 0);
+    commit(&a, "k/a", 1);
+    if (from[0] != '\0')
+        spoil("t/main/head", from);
+    else
+        set_key("t/main/head", "x");
+    CHECK(pull(&b) == ERR_FORMAT);
+    CHECK(strstr(b.r->why(b.r->ctx), says) != NULL);
+    end();
+}
+
 /* The store goes on from a host that lacks batches: what is left of them in
    etcd, beyond the head, is nobody's. */
 static void
@@ -537,7 +609,8 @@ test_next_rival(int lead, int then)
     end();
 }
 
-/* Many batches come in windows that grow. */
+/* Many batches come in windows that grow; a window may be more than etcd
+   sends. */
 static void
 test_windows(void)
 {
@@ -547,8 +620,10 @@ test_windows(void)
     for (int i = 0; i < 300; i++)
         commit(&a, "k/a", 1);
     before = g[0]->requests;
+    gateway_plan(g[0], 5, GATEWAY_ERROR, 8,
+                 "grpc: received message larger than max");
     CHECK(pull(&b) == 0 && equal(&a, &b));
-    CHECK(g[0]->requests - before < 12);
+    CHECK(g[0]->fault[0].at == 0 && g[0]->requests - before < 16);
     end();
 }
 
@@ -680,7 +755,12 @@ main(void)
     test_push();
     test_push_parts();
     test_push_refused();
-    test_restored();
+    for (unsigned lost = 1; lost < 4; lost++)
+        for (unsigned since = 0; since < 3; since++) {
+            test_restored(lost, since, true, false);
+            test_restored(lost, since, true, true);
+            test_restored(lost, since, false, false);
+        }
     test_rolled_back();
     test_slept();
     test_repaired("t/main/s/", "\"k\":\"", "the snapshot at t/main", &a, 0);
@@ -689,6 +769,8 @@ main(void)
     test_repaired("t/main/b/", "", "after record 2 at t/main are", &a, 0);
     test_repaired("t/main/b/", "\"k\":\"", "after record 2 at t/main", &a, 0);
     test_repaired("t/main/b/", "\"p\":\"", "after record 2 at t/main", &a, 1);
+    test_head("", "t/main/head is not a store's head");
+    test_head(" 2 ", "batches after record");
     test_beyond();
     test_rivals();
     for (int lead = 0; lead < 30; lead++)
@@ -699,5 +781,6 @@ main(void)
     test_instances(false);
     test_instances(true);
     test_faults();
+    test_races();
     return test_end("t_engine");
 }

@@ -243,33 +243,54 @@ pull(struct host *h)
     return rc;
 }
 
+/* Begins to commit a batch of records of this key, written into b. Returns
+   ERR_MORE, or an error. */
+static inline int
+begin_commit(struct host *h, const char *key, unsigned records, struct buf *b)
+{
+    struct store_rec r = {.key = str_of(key), .time = STR(TIME),
+                          .body = STR("\"op\":\"x\""), .g = h->at.g};
+    size_t at = 0;
+    int rc;
+
+    buf_reset(b, 0);
+    r.b = h->at.n + 1;
+    for (unsigned i = 0; i < records; i++) {
+        at = b->len;
+        r.n = r.b + i;
+        record_put(b, &r);
+    }
+    rc = h->r->commit(h->r->ctx, &h->at, buf_view(b), r.b, r.n,
+                      record_sum((struct str){b->p + at, b->len - at - 1}));
+    return rc == 0 ? ERR_MORE : rc;
+}
+
+/* Ends that commit; rc is what its last step returned. Returns whether it
+   won. */
+static inline bool
+end_commit(struct host *h, int rc, const struct buf *b)
+{
+    bool won;
+
+    CHECK((rc == ERR_MORE ? finish(h, 0) : rc) == 0);
+    won = h->news.what == REMOTE_WON;
+    if (won)
+        take_lines(h, buf_view(b));
+    take_news(h);
+    h->wins += won;
+    return won;
+}
+
 /* Commits a batch of records of this key, until it has won. */
 static inline void
 commit(struct host *h, const char *key, unsigned records)
 {
-    for (bool won = false; !won;) {
-        struct store_rec r = {.key = str_of(key), .time = STR(TIME),
-                              .body = STR("\"op\":\"x\""), .g = h->at.g};
-        struct buf b = {0};
-        size_t at = 0;
+    struct buf b = {0};
 
+    do
         CHECK(pull(h) == 0);
-        r.b = h->at.n + 1;
-        for (unsigned i = 0; i < records; i++) {
-            at = b.len;
-            r.n = r.b + i;
-            record_put(&b, &r);
-        }
-        CHECK(finish(h, h->r->commit(
-            h->r->ctx, &h->at, buf_view(&b), r.b, r.n,
-            record_sum((struct str){b.p + at, b.len - at - 1}))) == 0);
-        won = h->news.what == REMOTE_WON;
-        if (won)
-            take_lines(h, buf_view(&b));
-        take_news(h);
-        h->wins += won;
-        buf_fini(&b);
-    }
+    while (!end_commit(h, begin_commit(h, key, records, &b), &b));
+    buf_fini(&b);
 }
 
 /* Writes the log, as a compaction would, and offers it as a snapshot. */
