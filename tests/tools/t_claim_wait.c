@@ -301,6 +301,42 @@ test_no_claim_without_a_caller(void)
     }
 }
 
+/* A text member of what ann got; "": not there. */
+static struct str
+member_of(const char *said, const char *name)
+{
+    const char *at = strstr(said, name);
+
+    at = at != NULL ? at + strlen(name) : "";
+    return arena_str(&arena, (struct str){at, strcspn(at, "\\")});
+}
+
+/* A deferred claim is made in the name and the session of its caller. */
+static void
+test_own_name(void)
+{
+    const char *owner = "current_owner\\\":\\\"";
+    const char *of = "session\\\":\\\"";
+    struct str name, mark;
+    const char *said;
+
+    begin();
+    asks(&ann, INIT("{'protocolVersion':'" V11 "','capabilities':{},"
+                    "'clientInfo':{'name':'hermes','version':'1'}}"));
+    CREATE("n", "");
+    said = asks(&ann, CALL("claim_task", "{}"));
+    name = member_of(said, owner);
+    mark = member_of(said, of);
+    CHECK(str_starts(name, "hermes-") && mark.len > 0);
+    makes(&ann, TASK("claim_task", "{}"));
+    CREATE("o", "");
+    CHECK(is_status("completed"));
+    said = asks(&ann, OLD("tasks/result"));
+    CHECK(str_eq(member_of(said, owner), name));
+    CHECK(str_eq(member_of(said, of), mark));
+    end();
+}
+
 /* In 2026-07-28 a call is deferred only if it has to wait and asked to. */
 static void
 test_both_eras(void)
@@ -608,6 +644,7 @@ main(void)
     test_survives_restart();
     test_commit_fails();
     test_no_claim_without_a_caller();
+    test_own_name();
     test_both_eras();
     test_order();
     test_losers_wait_on();
