@@ -569,6 +569,34 @@ test_unknown_tools_are_left_alone(void)
     end();
 }
 
+/* Nor are calls of a revision that this binary does not know. */
+static void
+test_unknown_revisions_are_left_alone(void)
+{
+    static const char *const shapes[] = {
+        "{\"rev\":-1,\"caps\":0}", "{\"rev\":99,\"caps\":0}",
+        "{\"rev\":4}", "{\"caps\":0}", "{\"rev\":4,\"caps\":0}"};
+    size_t n = sizeof(shapes) / sizeof(shapes[0]);
+    bool unknown;
+
+    for (size_t i = 0; i < n; i++) {
+        struct call k = {.principal = STR("ann"), .tool = STR("await"),
+                         .args = STR("{\"key\":\"go\"}"),
+                         .shape = str_of(shapes[i]), .watch = STR("toy/go")};
+
+        begin();
+        CHECK(store_lock_patiently(box.store) == 0 &&
+              calls_create(box.calls, &arena, &k) == 0 &&
+              store_commit(box.store, &unknown) == 0);
+        store_unlock(box.store);
+        snprintf(task_id, sizeof(task_id), "%.*s", STR_ARG(k.id));
+        toy_comes("go");
+        settle_all();
+        CHECK(is_status(i < n - 1 ? "working" : "completed"));
+        end();
+    }
+}
+
 static void
 test_progress(void)
 {
@@ -641,6 +669,7 @@ main(void)
     test_events_of_one_turn();
     test_waiting_calls_miss_nothing();
     test_unknown_tools_are_left_alone();
+    test_unknown_revisions_are_left_alone();
     test_progress();
     test_listen();
     arena_fini(&arena);
