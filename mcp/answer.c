@@ -142,6 +142,8 @@ stage_answer(struct request *r, struct call *k,
 
     if (!call_status_ended(k->status))
         return mcp_stage_answers(r, all, k);
+    if (k->state.len == 0) /* it would begin again */
+        return 0;
     return mcp_run_late(m, k->id, mcp_raw_questions(m, r->call.arena, all));
 }
 

@@ -288,15 +288,6 @@ is_passing(int err)
            err == ERR_UNREACHABLE || err == ERR_SKEW || err == ERR_AGAIN;
 }
 
-/* Whether k is live; or, for a late answer, has ended with its state, without
-   which it would begin again. */
-static bool
-can_run(const struct call *k, bool late)
-{
-    return call_status_ended(k->status) == late &&
-           (!late || k->state.len > 0);
-}
-
 /* Runs a call again: one whose mark was removed or, with questions, one that
    has ended (see mcp_run_late). Returns 0, or an error that a retry may mend:
    invariant 3. */
@@ -312,9 +303,6 @@ run_again(struct mcp *m, struct str id, struct str questions)
     struct call k;
     int err = calls_get(m->calls, &a, id, STR_NONE, &k);
 
-    msg.v = &r;
-    if (err == 0 && !can_run(&k, late))
-        err = ERR_NOT_FOUND;
     if (late)
         k.questions = questions;
     if (err == 0)
