@@ -164,8 +164,6 @@ mcp_deferred_create(struct request *r, int err)
         r->run.why = k.message.p;
     if (err != 0)
         return err;
-    if (r->run.goes_on)
-        calls_mark(r->m->m->calls, k.id);
     if (!r->run.defers)
         r->runs_as = k.id;
     mcp_follow(r, &k, true);

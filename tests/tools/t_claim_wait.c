@@ -508,6 +508,15 @@ test_behind_many_blocked(void)
     settle_all();
     CHECK(ann.n == 0);
     CHECK(text_has(does("claim_task", "{'agent':'you'}"), "'blocked':"));
+    mcp_drop(box.m->waiting);
+    /* The same for a deferred call that finds them all there. */
+    stop();
+    start();
+    CREATE("o", "");
+    makes(&ann, LATER(""));
+    settle_all();
+    CHECK(is_status("completed"));
+    CHECK(text_has(asks(&ann, OLD("tasks/result")), CLAIMED("o")));
     end();
 }
 
