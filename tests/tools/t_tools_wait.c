@@ -656,13 +656,28 @@ test_what_is_not_there_is_waited_for(void)
         "'agent':'me','until':'work'", "'task_id':'t','until':'handoff'",
         "'agent':'me','until':'done'", "'agent':'me'",
         "'agent':'me','until':'question','since_seq':99",
+        "'task_id':'t','agent':'me','until':'answered','since_seq':4",
+        "'agent':'me','until':'answered','since_seq':4",
+        "'task_id':'x','agent':'me','until':'work'",
     };
     char text[900];
     size_t i;
 
     begin();
     CREATE("t", MINE);
+    CREATE("x", ",'current_owner':'boss','status':'in_progress'");
+    does("handoff_task", "{'task_id':'x','from_agent':'boss','to_agent':"
+         "'you'}"); /* kept for that agent */
     does("request_input", "{'task_id':'t','agent':'me','question':'?'}");
+    does("request_input", "{'task_id':'t','agent':'you','question':'!'}");
+    does("update_task", "{'task_id':'t','answer':{'question_id':'q5',"
+         "'text':'yes'}}");
+    CHECK(text_has(DO("wait_for_task", "'task_id':'t','agent':'you',"
+                      "'until':'answered','since_seq':5" NOW), "'seq':6"));
+    CHECK(text_has(DO("wait_for_task", "'task_id':'x','agent':'you',"
+                      "'until':'work'" NOW), "'met':true"));
+    CHECK(text_has(DO("wait_for_task", "'task_id':'x','until':'work'" NOW),
+                   "'met':true"));
     for (i = 0; i < sizeof waits / sizeof *waits; i++) {
         snprintf(text, sizeof text, CALL("wait_for_task", "{%s" NOW "}"),
                  waits[i]);
