@@ -842,6 +842,25 @@ test_answers_where_nobody_owns(void)
     }
 }
 
+/* A wait for an agent's tasks does not end by another's. */
+static void
+test_tasks_of_others(void)
+{
+    begin();
+    CREATE("x", ",'current_owner':'you'");
+    makes(&ann, WAIT("'agent':'me'"));
+    does("update_task", "{'task_id':'x','agent':'you','goal':'g'}");
+    settle_all();
+    CHECK(is_status("working"));
+    CHECK(text_has(DO("wait_for_task", "'agent':'me','since_seq':1,"
+                      "'timeout_seconds':0"), "'met':false"));
+    CREATE("t", MINE);
+    settle_all();
+    CHECK(is_status("completed"));
+    CHECK(text_has(asks(&ann, OLD("tasks/result")), "'task_id':'t'"));
+    end();
+}
+
 /* A message to the owner, or a request to stop, ends its waits; but not those
    of others, nor waits that begin later. */
 static void
@@ -866,32 +885,38 @@ test_messages_end_waits(void)
         {"'cancel_requested':{'reason':'lunch'}", "'reason':'lunch'"},
     };
     char text[900], args[900];
+    const char *change = CALL("update_task", "{'task_id':'t','agent':'boss',"
+                              "'priority':1}");
     size_t i;
+    bool last;
 
-    for (i = 0; i < 2 * sizeof waits / sizeof *waits; i++) {
+    for (i = 0; i < 4 * sizeof waits / sizeof *waits; i++) {
+        last = i / 2 % 2 == 0;
         begin();
         CREATE("t", MINE);
         does("request_input", "{'task_id':'t','agent':'me','question':'?'}");
         snprintf(text, sizeof text, TASK("wait_for_task", "{%s}"),
-                 waits[i / 2].args);
+                 waits[i / 4].args);
         makes(&ann, text);
         does("save_checkpoint", "{'task_id':'t','agent':'me'}");
         settle_all();
         CHECK(is_status("working"));
-        /* Two events in one batch: the word is not the last. */
+        /* Two events in one batch. */
+        if (last)
+            post(&ann, change);
         snprintf(args, sizeof args, NEWER_CALL("update_task", "{'task_id':'t',"
                  "'agent':'boss',%s}"), words[i % 2][0]);
         post(&neo, args);
-        post(&ann, CALL("update_task", "{'task_id':'t','agent':'boss',"
-                        "'priority':1}"));
+        if (!last)
+            post(&ann, change);
         settle_all();
-        if (!CHECK(is_status(waits[i / 2].ends ? "completed" : "working")))
-            fprintf(stderr, "  %s\n", waits[i / 2].args);
-        if (waits[i / 2].ends)
+        if (!CHECK(is_status(waits[i / 4].ends ? "completed" : "working")))
+            fprintf(stderr, "  %s\n", waits[i / 4].args);
+        if (waits[i / 4].ends)
             CHECK(text_has(asks(&ann, OLD("tasks/result")), "'met':false") &&
                   text_has(asks(&ann, OLD("tasks/result")), words[i % 2][1]));
         snprintf(text, sizeof text, TASK("wait_for_task", "{%s,'since_seq':1}"),
-                 waits[i / 2].args);
+                 waits[i / 4].args);
         makes(&ann, text);
         settle_all();
         CHECK(is_status("working"));
@@ -1103,6 +1128,7 @@ main(void)
     test_lease_of_an_agent_ends();
     test_lease_ends_while_it_looks();
     test_many_long_questions();
+    test_tasks_of_others();
     test_messages_end_waits();
     test_no_room_for_a_record();
     test_answers_where_nobody_owns();
