@@ -278,7 +278,6 @@ take_up_asked(struct look *w, const struct task *now)
 static void
 take_up(struct look *w, const struct task *now)
 {
-    w->event = 0;
     if (is_of_others(w) && is_agents(w, now))
         return; /* it was among those that are */
     hear(w, now);
