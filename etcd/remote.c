@@ -439,6 +439,12 @@ attach(struct engine *e)
 /* ---- commit ---- */
 
 static int
+fail_unread(struct engine *e)
+{
+    return engine_fail(e, ERR_UNKNOWN, "etcd: the answer cannot be read");
+}
+
+static int
 on_commit(struct engine *e, const struct txn_answer *t)
 {
     const struct json_tok *kv = t->succeeded ? NULL : txn_next(t, 1, NULL);
@@ -450,7 +456,7 @@ on_commit(struct engine *e, const struct txn_answer *t)
     if (kv != NULL) {
         rc = txn_kv(&e->mem, kv, &v);
         if (rc != 0)
-            return rc;
+            return fail_unread(e); /* it may be this one */
         won = batch_read(v.value, &b) == 0 && strcmp(b.wid, e->next.wid) == 0;
     }
     if (won) {
@@ -622,8 +628,11 @@ take_answer(struct engine *e, int *rc)
     e->tending = false;
     members_note(e, etcd_place(e->client), a.skew_ms);
     arena_reset(&e->mem);
-    if (*rc == 0)
+    if (*rc == 0) {
         *rc = txn_read(&e->mem, a.body, e->is_txn, &t);
+        if (*rc != 0 && e->committing)
+            *rc = fail_unread(e);
+    }
     if (tending) {
         then(e, *rc == 0 ? &t : NULL);
         *rc = ERR_MORE;

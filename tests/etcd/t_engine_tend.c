@@ -414,8 +414,55 @@ test_no_memory(void)
     end();
 }
 
-/* The same if nothing answers at first: others would count the process as
-   dead. */
+/* A step of a alone with memory for n more allocations. Returns what is left
+   of these in *n. */
+static int
+step_with(long *n)
+{
+    bool write;
+    int64_t due;
+    int fd, rc;
+
+    nomem_after = *n;
+    rc = a.r->step(a.r->ctx, &a.news);
+    *n = nomem_after;
+    nomem_after = LONG_MAX;
+    fd = a.r->watch(a.r->ctx, &write, &due);
+    gateway_step(g[0]);
+    gateway_step(g[1]);
+    if (rc == ERR_MORE && fd < 0 && due > clock_mono_ms())
+        clock_ahead_ms += due - clock_mono_ms();
+    return rc;
+}
+
+/* Memory runs out while a batch is committed, or while etcd says that it was:
+   an error means that it is not, unless it says that nobody knows. */
+static void
+test_no_memory_to_commit(enum gateway_fault kind)
+{
+    struct buf batch = {0};
+    long left;
+    int rc;
+
+    for (long n = 0; n == 0 || nomem_hit; n++) {
+        begin();
+        CHECK(pull(&a) == 0);
+        gateway_plan(g[0], 0, kind, 0, NULL);
+        nomem_start(n, true);
+        nomem_after = LONG_MAX;
+        rc = begin_commit(&a, "k/a", 3000, &batch);
+        left = n;
+        for (int i = 0; rc == ERR_MORE && i < 10000; i++)
+            rc = step_with(&left);
+        CHECK(rc == 0 || rc == ERR_NOMEM || rc == ERR_UNKNOWN);
+        CHECK(rc == ERR_UNKNOWN || keys("t/main/b/") == (rc == 0));
+        end();
+    }
+    buf_fini(&batch);
+}
+
+/* If nothing answers at first, it is asked again soon: others would count the
+   process as dead. */
 static void
 test_first_lease(void)
 {
@@ -516,5 +563,7 @@ main(void)
     test_first_lease();
     test_late_renewal();
     test_no_memory();
+    test_no_memory_to_commit(GATEWAY_TWICE);
+    test_no_memory_to_commit(GATEWAY_LOSE_ANSWER);
     return test_end("t_engine_tend");
 }
