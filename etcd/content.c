@@ -53,17 +53,18 @@ read_about(struct engine *e, const struct txn_answer *t)
     int rc = txn_only(&e->mem, t, 0, &kv);
     struct str rest;
 
-    e->content.parts = e->content.bytes = e->content.at_ms = 0;
     e->content.mod = rc == 0 ? kv.mod : 0;
-    if (rc != 0)
-        return rc;
-    rest = kv.value;
-    if (str_u64(str_cut(&rest, ' '), &e->content.parts) &&
-        str_u64(str_cut(&rest, ' '), &e->content.bytes) &&
-        str_u64(rest, &e->content.at_ms) && e->content.bytes <= CONTENT_MAX)
-        return 0;
-    e->content.parts = e->content.bytes = 0;
-    return ERR_NOT_FOUND;
+    if (rc == 0) {
+        rest = kv.value;
+        if (str_u64(str_cut(&rest, ' '), &e->content.parts) &&
+            str_u64(str_cut(&rest, ' '), &e->content.bytes) &&
+            str_u64(rest, &e->content.at_ms) &&
+            e->content.bytes <= CONTENT_MAX)
+            return 0;
+        rc = ERR_NOT_FOUND;
+    }
+    e->content.parts = e->content.bytes = e->content.at_ms = 0;
+    return rc;
 }
 
 /* The same, and the sum, which operation 1 found. */
