@@ -630,7 +630,7 @@ take_answer(struct engine *e, int *rc)
     arena_reset(&e->mem);
     if (*rc == 0) {
         *rc = txn_read(&e->mem, a.body, e->is_txn, &t);
-        if (*rc != 0 && e->committing)
+        if (*rc != 0 && e->committing && !tending)
             *rc = fail_unread(e);
     }
     if (tending) {
