@@ -414,24 +414,17 @@ test_no_memory(void)
     end();
 }
 
-/* A step of a alone with memory for n more allocations. Returns what is left
-   of these in *n. */
+/* A step of everybody, where a has memory for *n more allocations. */
 static int
 step_with(long *n)
 {
-    bool write;
-    int64_t due;
-    int fd, rc;
+    int rc;
 
     nomem_after = *n;
     rc = a.r->step(a.r->ctx, &a.news);
     *n = nomem_after;
     nomem_after = LONG_MAX;
-    fd = a.r->watch(a.r->ctx, &write, &due);
-    gateway_step(g[0]);
-    gateway_step(g[1]);
-    if (rc == ERR_MORE && fd < 0 && due > clock_mono_ms())
-        clock_ahead_ms += due - clock_mono_ms();
+    members_step(&a, rc);
     return rc;
 }
 
@@ -448,8 +441,7 @@ test_no_memory_to_commit(enum gateway_fault kind)
         begin();
         CHECK(pull(&a) == 0);
         gateway_plan(g[0], 0, kind, 0, NULL);
-        nomem_start(n, true);
-        nomem_after = LONG_MAX;
+        nomem_start(LONG_MAX, true);
         rc = begin_commit(&a, "k/a", 3000, &batch);
         left = n;
         for (int i = 0; rc == ERR_MORE && i < 10000; i++)

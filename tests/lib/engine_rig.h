@@ -102,12 +102,11 @@ waits(struct pollfd p)
     return true;
 }
 
-/* One step of everybody. If the client waits for time, or for an answer that is
-   held, the clock advances. */
-static inline int
-step(struct host *h)
+/* A step of the members, after one of h that returned rc. If the client waits
+   for time, or for an answer that is held, the clock advances. */
+static inline void
+members_step(struct host *h, int rc)
 {
-    int rc = h->r->step(h->r->ctx, &h->news);
     int64_t due;
     bool write;
     int fd = h->r->watch(h->r->ctx, &write, &due);
@@ -119,6 +118,15 @@ step(struct host *h)
         (fd < 0 || ((g[0]->held[0].used || g[1]->held[0].used) &&
                     waits(p))))
         clock_ahead_ms += due - clock_mono_ms();
+}
+
+/* One step of everybody. */
+static inline int
+step(struct host *h)
+{
+    int rc = h->r->step(h->r->ctx, &h->news);
+
+    members_step(h, rc);
     return rc;
 }
 
