@@ -164,13 +164,14 @@ exchange_free(struct exchange *x)
 void
 exchange_end(struct exchange *x)
 {
-    if (x->c == NULL || (x->session == NULL && !x->asking))
+    bool waits = x->asking && !turn_pending(x->peer);
+
+    if (x->c == NULL || (x->session == NULL && !waits))
         return;
+    x->asking = false;
     if (x->session == NULL && !http_is_stream(x->c)) {
-        x->asking = false;
         exchange_unavailable(x);
-    } else if (x->session != NULL || !turn_pending(x->peer)) {
-        x->asking = false;
+    } else {
         close_session_stream(x);
         http_stream_end(x->c);
     }

@@ -57,7 +57,7 @@ struct exchange *exchange_new(struct exchanges *all, struct http_conn *c);
 void exchange_free(struct exchange *x);
 /* Its connection is gone: keeps it if its client may come back. */
 void exchange_lost(struct exchange *x);
-/* When the server stops: ends a reply that nothing else will end. */
+/* When the server stops: ends a reply that no message in the turn will end. */
 void exchange_end(struct exchange *x);
 /* The timer's function, with the struct exchanges as ctx: frees exchanges that
    were kept too long. */

@@ -389,13 +389,10 @@ turn_hold(struct peer *p, bool held)
 
 /* ---- the turn ---- */
 
-/* Returns whether p's next message may run. When the server stops, only
-   messages that have waited run; they are at the head of the queue. */
 static bool
-may_run(const struct turn *t, const struct peer *p)
+may_run(const struct peer *p)
 {
-    return p->head != NULL && !p->held &&
-           (!t->stopping || p->head->waiting != NULL);
+    return p->head != NULL && !p->held;
 }
 
 /* Whether there is a message to run; *writes tells whether one of them may
@@ -409,7 +406,7 @@ has_work(const struct turn *t, bool *writes)
 
     *writes = false;
     for (p = t->busy; p != NULL; p = p->next) {
-        if (!may_run(t, p))
+        if (!may_run(p))
             continue;
         any = true;
         for (m = p->head; m != NULL && !*writes; m = m->next)
@@ -495,7 +492,7 @@ turn_is_full(const struct turn *t)
 static void
 run_peer(struct turn *t, struct peer *p)
 {
-    while (may_run(t, p)) {
+    while (may_run(p)) {
         struct ran *r = &t->ran[t->n_ran];
         int err = mcp_writes(p->head->m) ? may_write(t, p) : 0;
 

@@ -49,11 +49,11 @@ struct peer_ops {
 int turn_new(struct turn **out, struct loop *l, struct store *store,
               struct mcp *mcp);
 void turn_free(struct turn *t);
-/* Runs turns until ended, called after each, returns true. A signal drops the
-   messages not yet run and ends the listens; then transports flush and end.
-   Returns 0, or ERR_IO if select fails. */
+/* Runs turns until ended, called after each, returns true. A signal ends the
+   listens, and no more messages are taken; then transports send the answers to
+   those that were, and end. Returns 0, or ERR_IO if select fails. */
 int turn_run(struct turn *t, bool (*ended)(void *ctx), void *ctx);
-/* Does what a signal does: takes no more messages, drops those not yet run. */
+/* Does what a signal does: takes no more messages. */
 void turn_stop(struct turn *t);
 bool turn_stopping(const struct turn *t);
 /* Makes SIGHUP call fn instead of ending the server. */

@@ -403,6 +403,27 @@ test_heavy_messages_take_turns(void)
     web_close(web);
 }
 
+/* Each search takes a turn, and the server stops after the first. */
+static void
+test_the_end_answers_what_was_taken(void)
+{
+    struct client c[2];
+
+    begin(1);
+    web_begin(0, 0, true);
+    for (int i = 0; i < 2; i++) {
+        c[i] = dial(web_address(web));
+        ask(&c[i], "POST", "/mcp", OLD ANN, SEARCH);
+    }
+    CHECK(turn_run(turn, has_reply, &c[0]) == 0);
+    turn_stop(turn);
+    CHECK(turn_run(turn, web_ended, web) == 0);
+    CHECK(reply_of(&c[0]) == 200 && reply_of(&c[1]) == 200);
+    hang_up(&c[0]);
+    hang_up(&c[1]);
+    web_close(web);
+}
+
 int
 main(void)
 {
@@ -422,6 +443,7 @@ main(void)
     test_no_rate();
     test_nobody_has_all_connections();
     test_heavy_messages_take_turns();
+    test_the_end_answers_what_was_taken();
     server_end();
     return test_end("t_serve");
 }
