@@ -14,7 +14,7 @@ import { Agent, KINDS, newStore } from './agent.mjs';
 import { Server } from './server.mjs';
 
 export const LIMIT = { timeout: 90000 };
-export const SOON = 5000; /* for what takes 1 s on an idle machine */
+export const SOON = 20000; /* for what takes 1 s on an idle machine */
 const STDIO = KINDS.find((kind) => !kind.path && kind.rev === '2025-11-25');
 const profile = mkdtempSync(join(tmpdir(), 'mcptask-page-'));
 export let browser;
@@ -74,7 +74,7 @@ export async function desk(t, { args = [], hash = '', expect = /^$/, agent } = {
     } };
 }
 
-export const live = (page) => page.locator('#state.live').waitFor({ timeout: 20000 });
+export const live = (page) => page.locator('#state.live').waitFor({ timeout: SOON });
 export const unfold = (page) =>
   page.locator('.lane.done').getByRole('button', { name: 'Done' }).click();
 export const cardOf = (page, lane, title) =>
