@@ -197,11 +197,11 @@ describe('the older SDK', { concurrency: 6 }, () => {
     assert.equal(await ttl({ ttl: 90000 }), 90000);
     assert.equal(await ttl({ ttl: 365 * DAY }), 30 * DAY);
 
-    const short = { ttl: 1000 };
+    const short = { ttl: 5000 };
     const done = await create(agent, 'slow_compute', { seconds: 0 }, short);
     const slow = await create(agent, 'slow_compute', { seconds: 60 }, short);
     await textOf(agent, done);
-    assert.equal((await agent.tasks.getTask(slow)).ttl, 1000);
+    assert.equal((await agent.tasks.getTask(slow)).ttl, 5000);
     await assert.rejects(resultOf(agent, slow), NO_PARAMS);
     for (const id of [slow, done]) {
       await assert.rejects(agent.tasks.getTask(id), NO_PARAMS);
