@@ -164,7 +164,8 @@ exchange_free(struct exchange *x)
 void
 exchange_end(struct exchange *x)
 {
-    bool waits = x->asking && !turn_pending(x->peer);
+    bool taken = x->peer != NULL && turn_pending(x->peer);
+    bool waits = x->asking && !taken;
 
     if (x->c == NULL || (x->session == NULL && !waits))
         return;

@@ -366,11 +366,11 @@ is_busy(void *ctx)
     return trace[0] != '\0' || n_turns++ == 1000;
 }
 
+/* Each client asks for something that takes much memory. */
 static void
-test_heavy_messages_take_turns(void)
+ask_heavy(struct client c[HEAVY])
 {
     static char body[2 * VALUES + 200];
-    struct client ann[HEAVY], bob;
     int i, n, len = 200 * 1024;
 
     n = snprintf(body, sizeof(body), "{\"jsonrpc\":\"2.0\",\"id\":1,"
@@ -379,13 +379,23 @@ test_heavy_messages_take_turns(void)
     for (i = 1; i < VALUES; i++)
         n += snprintf(body + n, sizeof(body) - (size_t)n, ",0");
     snprintf(body + n, sizeof(body) - (size_t)n, "]}}}");
+    for (i = 0; i < HEAVY; i++) {
+        c[i] = dial(web_address(web));
+        setsockopt(c[i].fd, SOL_SOCKET, SO_SNDBUF, &len, sizeof(len));
+        ask(&c[i], "POST", "/mcp", OLD ANN, body);
+    }
+    n_turns = 0;
+}
+
+static void
+test_heavy_messages_take_turns(void)
+{
+    struct client ann[HEAVY], bob;
+    int i;
+
     web_begin(0, 0, true);
     begin(0);
-    for (i = 0; i < HEAVY; i++) {
-        ann[i] = dial(web_address(web));
-        setsockopt(ann[i].fd, SOL_SOCKET, SO_SNDBUF, &len, sizeof(len));
-        ask(&ann[i], "POST", "/mcp", OLD ANN, body);
-    }
+    ask_heavy(ann);
     CHECK(turn_run(turn, is_busy, NULL) == 0);
     CHECK(get(&bob, "POST", "/mcp", OLD BOB, QUICK) == 200);
     hang_up(&bob);
@@ -401,6 +411,16 @@ test_heavy_messages_take_turns(void)
     }
     CHECK(strlen(trace) == HEAVY + 1);
     web_close(web);
+}
+
+/* A turn that was stopped takes nothing more. */
+static void
+server_again(void)
+{
+    begin(0);
+    server_end();
+    if (!server_begin())
+        abort();
 }
 
 /* Each search takes a turn, and the server stops after the first. */
@@ -424,6 +444,30 @@ test_the_end_answers_what_was_taken(void)
     web_close(web);
 }
 
+/* One that waits to be taken is refused, also if it is the first of its
+   connection. */
+static void
+test_the_end_refuses_what_was_not_taken(void)
+{
+    struct client c[HEAVY];
+    int i, status, taken = 0, refused = 0;
+
+    web_begin(0, 0, true);
+    begin(0);
+    ask_heavy(c);
+    CHECK(turn_run(turn, is_busy, NULL) == 0);
+    turn_stop(turn);
+    CHECK(turn_run(turn, web_ended, web) == 0);
+    for (i = 0; i < HEAVY; i++) {
+        status = reply_of(&c[i]);
+        taken += status == 200;
+        refused += status == 503;
+        hang_up(&c[i]);
+    }
+    CHECK(taken >= 2 && refused > 0 && taken + refused == HEAVY);
+    web_close(web);
+}
+
 int
 main(void)
 {
@@ -444,6 +488,8 @@ main(void)
     test_nobody_has_all_connections();
     test_heavy_messages_take_turns();
     test_the_end_answers_what_was_taken();
+    server_again();
+    test_the_end_refuses_what_was_not_taken();
     server_end();
     return test_end("t_serve");
 }
