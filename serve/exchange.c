@@ -165,9 +165,8 @@ void
 exchange_end(struct exchange *x)
 {
     bool taken = x->peer != NULL && turn_pending(x->peer);
-    bool waits = x->asking && !taken;
 
-    if (x->c == NULL || (x->session == NULL && !waits))
+    if (x->c == NULL || taken || (x->session == NULL && !x->asking))
         return;
     x->asking = false;
     if (x->session == NULL && !http_is_stream(x->c)) {

@@ -444,6 +444,33 @@ test_the_end_answers_what_was_taken(void)
     web_close(web);
 }
 
+/* What was posted for a stream of the SSE transport, too. */
+static void
+test_the_end_answers_on_the_stream(void)
+{
+    struct client stream, c;
+    char *to;
+    int i;
+
+    begin(1);
+    web_begin(0, 0, true);
+    CHECK(get(&stream, "GET", "/sse", STREAM ANN, NULL) == 200);
+    to = next_event(&stream);
+    c = dial(web_address(web));
+    for (i = 0; i < 3 && CHECK(to != NULL); i++)
+        ask(&c, "POST", to, JSON ANN, SEARCH);
+    CHECK(turn_run(turn, has_reply, &stream) == 0);
+    turn_stop(turn);
+    CHECK(turn_run(turn, web_ended, web) == 0);
+    for (i = 0; i < 3; i++)
+        CHECK(hears_past(&stream, "none", "\"id\":1,"));
+    CHECK(next_event(&stream) == NULL && stream.ended);
+    hang_up(&c);
+    hang_up(&stream);
+    free(to);
+    web_close(web);
+}
+
 /* One that waits to be taken is refused, also if it is the first of its
    connection. */
 static void
@@ -488,6 +515,8 @@ main(void)
     test_nobody_has_all_connections();
     test_heavy_messages_take_turns();
     test_the_end_answers_what_was_taken();
+    server_again();
+    test_the_end_answers_on_the_stream();
     server_again();
     test_the_end_refuses_what_was_not_taken();
     server_end();
