@@ -831,10 +831,12 @@ static void
 take_events(struct turn *t, bool go_on)
 {
     take_signals(t);
-    if (t->open && go_on)
-        end_turn(t);
-    if (t->open)
-        return;
+    if (t->open) {
+        if (go_on)
+            end_turn(t);
+        if (t->open || t->stopping) /* it may have been the last */
+            return;
+    }
     take_ready(t);
     take_turn(t);
     if (t->open)

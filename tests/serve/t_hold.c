@@ -332,6 +332,39 @@ test_read(void)
     end();
 }
 
+/* When it is time to end, an open turn is the last one. */
+static void
+push_last(void)
+{
+    push_late();
+    if (late != NULL)
+        turn_stop(turn);
+}
+
+static bool
+is_stopped(void *ctx)
+{
+    (void)ctx;
+    between();
+    return turn_stopping(turn);
+}
+
+static void
+test_stop(void)
+{
+    struct client *b;
+
+    begin(false);
+    b = sends(CREATE("b"));
+    here.fake.hold = 10;
+    late = NULL;
+    between = push_last;
+    CHECK(turn_run(turn, is_stopped, NULL) == 0);
+    CHECK(says(b, "\"version\\\":1"));
+    CHECK(late != NULL && late->answers == 0);
+    end();
+}
+
 /* A peer that leaves while the turn is open gets no answer, and its text is not
    looked at again. */
 static struct client *leaver;
@@ -772,6 +805,7 @@ main(void)
     test_content_rival();
     test_no_content();
     test_open();
+    test_stop();
     test_rival();
     test_read();
     test_leave(false);
