@@ -392,6 +392,11 @@ web_close(struct web *w)
     if (w == NULL)
         return;
     loop_timer_stop(w->x.loop, &w->x.timer);
+    for (struct exchange *x = w->x.first; x != NULL; x = x->next) {
+        turn_leave(x->peer); /* there was no time for its messages */
+        x->peer = NULL;
+        exchange_end(x);
+    }
     http_free(w->x.http);
     while (w->x.first != NULL)
         exchange_free(w->x.first);

@@ -423,25 +423,31 @@ server_again(void)
         abort();
 }
 
-/* Each search takes a turn, and the server stops after the first. */
+/* Each search takes a turn of a second, and the server stops after the first:
+   there is no time for all. */
 static void
 test_the_end_answers_what_was_taken(void)
 {
-    struct client c[2];
+    struct client c[6];
+    int status, answered = 0;
 
     begin(1);
     web_begin(0, 0, true);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 6; i++) {
         c[i] = dial(web_address(web));
         ask(&c[i], "POST", "/mcp", OLD ANN, SEARCH);
     }
     CHECK(turn_run(turn, has_reply, &c[0]) == 0);
     turn_stop(turn);
     CHECK(turn_run(turn, web_ended, web) == 0);
-    CHECK(reply_of(&c[0]) == 200 && reply_of(&c[1]) == 200);
-    hang_up(&c[0]);
-    hang_up(&c[1]);
     web_close(web);
+    for (int i = 0; i < 6; i++) {
+        status = reply_of(&c[i]);
+        CHECK(status == 200 || status == 503);
+        answered += status == 200;
+        hang_up(&c[i]);
+    }
+    CHECK(answered > 1 && answered < 6);
 }
 
 /* What was posted for a stream of the SSE transport, too. */
