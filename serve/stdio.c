@@ -32,6 +32,7 @@
 #define KEEP_LEN (2 * READ_LEN)
 #define SHORT_WRITE ((size_t)4096)   /* invariant 4; PIPE_BUF on most */
 #define CHECK_MS 5000                 /* how often the client is checked */
+#define END_MS 900    /* for the lines that were taken, after a signal */
 #define FLUSH_MS 2000 /* without progress, then it gives up at the end */
 
 /* So nothing is before a line that is too long in the buffer. */
@@ -50,11 +51,11 @@ struct stdio {
     bool eof;        /* all input has been read */
     bool hung_up;    /* the client has closed it; some may be unread */
     bool broken;     /* output fails */
-    bool ending;     /* only output is left, last_ms counts */
     bool nonblock;   /* O_NONBLOCK is set on OUT_FD */
     int old_flags;   /* of OUT_FD, to be restored; -1: unchanged */
     struct mcp_facts facts;
     struct mcp_scan scan; /* looks for its id */
+    int64_t end_ms;  /* until when lines are run at the end; 0: not yet */
     int64_t last_ms; /* when the end began, or of the last progress since */
     pid_t parent;
     struct loop_timer check_timer, flush_timer;
@@ -446,17 +447,20 @@ stdio_ended(void *ctx)
 {
     struct stdio *io = ctx;
     int64_t now = loop_now(io->loop);
-    bool last = turn_stopping(io->turn) ||
-                (io->eof && !turn_pending(io->peer)) ||
+    bool taken = turn_pending(io->peer);
+    bool last = turn_stopping(io->turn) || (io->eof && !taken) ||
                 ((io->eof || io->hung_up) && is_full(io));
 
-    if (io->broken || (last && unsent(io) == 0))
-        return true;
-    if (!last)
-        return false;
-    if (!io->ending)
+    if (io->broken || !last)
+        return io->broken;
+    if (io->end_ms == 0) {
         io->last_ms = now;
-    io->ending = true;
-    loop_timer_set(io->loop, &io->flush_timer, io->last_ms + FLUSH_MS);
+        io->end_ms = now + END_MS;
+    }
+    taken = taken && !is_full(io) && now < io->end_ms;
+    if (unsent(io) == 0 && !taken)
+        return true;
+    loop_timer_set(io->loop, &io->flush_timer,
+                   taken ? io->end_ms : io->last_ms + FLUSH_MS);
     return now - io->last_ms >= FLUSH_MS;
 }

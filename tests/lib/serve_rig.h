@@ -40,7 +40,7 @@ note(const struct mcp_call *c)
     size_t n = strlen(trace);
 
     if (n + 1 < sizeof(trace))
-        trace[n] = c->principal.p[0];
+        trace[n] = c->principal.len > 0 ? c->principal.p[0] : '-';
 }
 
 static inline int

@@ -2,6 +2,7 @@
    The clock stands still, except for a tool that takes a whole turn each time
    it runs. */
 
+#include "serve/stdio.h"
 #include "serve/web.h"
 #include "tests/lib/memory.h"
 #include "tests/lib/serve_rig.h"
@@ -477,6 +478,45 @@ test_the_end_answers_on_the_stream(void)
     web_close(web);
 }
 
+static bool
+has_output(void *ctx)
+{
+    return can_now(*(int *)ctx) || n_turns++ == 1000;
+}
+
+/* And on standard output. */
+static void
+test_the_end_answers_the_lines(void)
+{
+    static const char lines[] = SEARCH "\n" SEARCH "\n";
+    int old[2] = {dup(0), dup(1)}, in[2], out[2];
+    struct srv s = {0};
+    struct stdio *io;
+
+    make_pipe(in, false);
+    make_pipe(out, false);
+    dup2(in[0], 0);
+    dup2(out[1], 1);
+    begin(1);
+    CHECK(stdio_open(&io, turn, loop) == 0);
+    CHECK(write(in[1], lines, strlen(lines)) == (ssize_t)strlen(lines));
+    CHECK(turn_run(turn, has_output, &out[0]) == 0);
+    turn_stop(turn);
+    CHECK(turn_run(turn, stdio_ended, io) == 0);
+    stdio_close(io);
+    for (int i = 0; i < 2; i++) {
+        dup2(old[i], i);
+        close(old[i]);
+    }
+    close(out[1]);
+    s.out = out[0];
+    CHECK(answers(next_line(&s), 1) && answers(next_line(&s), 1));
+    free(s.got.p);
+    close(out[0]);
+    close(in[0]);
+    close(in[1]);
+}
+
 /* One that waits to be taken is refused, also if it is the first of its
    connection. */
 static void
@@ -523,6 +563,8 @@ main(void)
     test_the_end_answers_what_was_taken();
     server_again();
     test_the_end_answers_on_the_stream();
+    server_again();
+    test_the_end_answers_the_lines();
     server_again();
     test_the_end_refuses_what_was_not_taken();
     server_end();
