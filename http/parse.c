@@ -166,7 +166,7 @@ scan(struct http_scan *s, const char *p, size_t len)
     return s->line == s->first ? -414 : -431;
 }
 
-/* host[:port]: a name, an IPv4 address or an IP literal. The handler judges
+/* host[:[port]]: a name, an IPv4 address or an IP literal. The handler judges
    whether it names this server. */
 static bool
 is_host(struct str s)
@@ -181,8 +181,9 @@ is_host(struct str s)
         return false;
     return i == s.len ||
            (s.p[i] == ':' && s.len - i <= sizeof "65535" &&
-            str_u64((struct str){s.p + i + 1, s.len - i - 1}, &port) &&
-            port <= UINT16_MAX);
+            (i + 1 == s.len ||
+             (str_u64((struct str){s.p + i + 1, s.len - i - 1}, &port) &&
+              port <= UINT16_MAX)));
 }
 
 static int

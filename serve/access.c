@@ -58,7 +58,8 @@ is_name(struct str host, struct str name)
         return false;
     return host.len == 0 ||
            (host.p[0] == ':' &&
-            str_u64((struct str){host.p + 1, host.len - 1}, &port));
+            (host.len == 1 ||
+             str_u64((struct str){host.p + 1, host.len - 1}, &port)));
 }
 
 static bool

@@ -86,6 +86,7 @@ test_routes_and_refusals(void)
         {"GET", "/health", "Host: 127.0.0.1:1\r\n", NULL, 200, NULL},
         {"GET", "/health", "Host: [::1]\r\n", NULL, 200, NULL},
         {"GET", "/health", "Host: LOCALHOST:80\r\n", NULL, 200, NULL},
+        {"GET", "/health", "Host: localhost:\r\n", NULL, 200, NULL},
         {"GET", "/health", "Host: evil.example.com\r\n", NULL, 403, NULL},
         {"GET", "/health", "Host: localhost.evil.com\r\n", NULL, 403, NULL},
         {"GET", "/health", "Host: 127.0.0.1.evil.com\r\n", NULL, 403, NULL},
