@@ -27,8 +27,8 @@
 #include <time.h>
 
 /* While descriptors are ready, pselect leaves a signal pending. So under steady
-   load the loop checks for signals once in so many turns. */
-#define BUSY_TURNS 64
+   load the loop checks for signals once in so many turns or milliseconds. */
+#define MAX_BUSY 64
 
 #define WORD_BITS ((unsigned)(8 * sizeof(unsigned long)))
 #define WORDS (sizeof(fd_set) / sizeof(unsigned long))
@@ -59,7 +59,8 @@ struct loop {
     struct sets asked, idle;   /* wanted events, in two tiers */
     struct sets ready;         /* found by pselect, callback not yet called */
     int64_t idle_ms;           /* next time to check the idle tier */
-    int busy;                  /* consecutive turns that found something */
+    int64_t busy;              /* turns that found something, one after another,
+                                  and their milliseconds; since a check */
     struct loop_timer *timers; /* earliest first */
     int64_t now_ms;
     sigset_t open; /* the signal mask inside pselect */
@@ -317,7 +318,7 @@ fill_sets(struct loop *l, int64_t *until)
 int
 loop_turn(struct loop *l, bool wait)
 {
-    int64_t until = wait ? INT64_MAX : 0;
+    int64_t until = wait ? INT64_MAX : 0, from = l->now_ms;
     struct timespec ts;
     int n;
 
@@ -331,8 +332,8 @@ loop_turn(struct loop *l, bool wait)
     l->now_ms = clock_mono_ms();
     if (l->idle_ms == 0)
         l->idle_ms = l->now_ms + LOOP_IDLE_MS;
-    l->busy = n > 0 ? l->busy + 1 : 0;
-    if (l->busy >= BUSY_TURNS) {
+    l->busy = n > 0 ? l->busy + 1 + l->now_ms - from : 0;
+    if (l->busy >= MAX_BUSY) {
         l->busy = 0;
         look_for_signal(l);
     }

@@ -14,6 +14,7 @@ ALLOC := malloc calloc realloc
 FILES := write pwrite pwrite64 pread pread64 fdatasync fsync ftruncate \
   ftruncate64 rename link open open64
 WRAP_base := $(ALLOC)
+WRAP_loop := clock_gettime
 WRAP_json := $(ALLOC)
 WRAP_json_write := $(ALLOC)
 WRAP_index := $(ALLOC)
