@@ -340,7 +340,7 @@ check_object(struct request *r, const struct json_tok *t)
             r, t->type != JSON_ARRAY || r->m->batch
                    ? "A message must be an object"
                : !takes_batches(r->m->s)
-                   ? "Batches need protocol version 2025-03-26"
+                   ? "Batches need a session of protocol version 2025-03-26"
                    : "A batch has 1 to 64 messages");
     if (t->n > MAX_MEMBERS)
         return refuse_members(r, t, "Too many members");
