@@ -37,11 +37,24 @@ const struct mcp_template tools_templates[TOOLS_N_TEMPLATES] = {
 
 /* ---- listing ---- */
 
+/* What follows a plain colon there is a port (RFC 3986). */
+static void
+put_uri(struct buf *b, struct str id)
+{
+    buf_z(b, SCHEME);
+    for (size_t i = 0; i < id.len; i++)
+        if (id.p[i] == ':')
+            buf_z(b, "%3A");
+        else
+            buf_char(b, id.p[i]);
+}
+
 static void
 put_resource(struct buf *b, const struct task *k, enum mcp_rev rev)
 {
-    buf_printf(b, "{\"uri\":\"" SCHEME "%.*s\",\"name\":\"%.*s\"",
-               STR_ARG(k->ev.id), STR_ARG(k->ev.id));
+    buf_z(b, "{\"uri\":\"");
+    put_uri(b, k->ev.id);
+    buf_printf(b, "\",\"name\":\"%.*s\"", STR_ARG(k->ev.id));
     if (rev >= MCP_2025_06_18)
         buf_printf(b, ",\"title\":%.*s", STR_ARG(k->f[F_TITLE]));
     buf_printf(b, ",\"description\":\"%s%s\",\"mimeType\":"

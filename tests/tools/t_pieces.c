@@ -470,6 +470,27 @@ test_resources(void)
     fixture_fini(&f);
 }
 
+/* Clients that check uris refuse the whole list for one with a bad port. */
+static void
+test_listed_uris(void)
+{
+    struct fixture f;
+    const struct mcp_catalogue *c;
+    struct mcp_call m = {.rev = MCP_2025_11_25, .arena = &f.a, .out = &f.out};
+    struct str next;
+
+    fixture_init(&f);
+    call(&f, "create_task", "{'task_id':'a:b:1','title':'T'}");
+    c = tools_catalogue(f.tools);
+    m.ctx = c->ctx;
+    buf_reset(&f.out, 0);
+    CHECK(c->resources(&m, STR_NONE, &next) == 0);
+    CHECK(json_parse(&f.a, buf_view(&f.out), &f.json, NULL) == 0);
+    CHECK(has(&f, "uri", "task://a%3Ab%3A1") && has(&f, "name", "a:b:1"));
+    CHECK(read_uri(&f, "task://a%3Ab%3A1") == 0);
+    fixture_fini(&f);
+}
+
 /* Reads the history of a resource once, with at most max bytes of records.
    Returns how many events it shows, and the cursor that goes on. */
 static int
@@ -577,6 +598,7 @@ main(void)
     test_many_events();
     test_long_summaries();
     test_resources();
+    test_listed_uris();
     test_history_in_pieces();
     test_resource_pages();
     return test_end("pieces");
