@@ -38,7 +38,7 @@ struct mcp_tool {
 
 struct mcp_template {
     const char *uri_template;
-    const char *name, *title, *description, *mime_type;
+    const char *name, *title, *description, *mime_type; /* NULL: differs */
 };
 
 struct mcp_prompt_arg {

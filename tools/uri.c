@@ -32,7 +32,7 @@ const struct mcp_template tools_templates[TOOLS_N_TEMPLATES] = {
     {SCHEME "{task_id}/history", "history", "History", "The task's events, "
      "newest first; ?cursor= takes its next_cursor.", "application/json"},
     {SCHEME "{task_id}/artifacts/{artifact_id}", "artifact", "Artifact",
-     "The content of an artifact.", "application/octet-stream"},
+     "The content of an artifact.", NULL},
 };
 
 /* ---- listing ---- */

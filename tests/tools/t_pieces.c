@@ -464,9 +464,10 @@ test_resources(void)
     CHECK(json_parse(&f.a, text, &inner, NULL) == 0);
     CHECK(json_get(inner, "events")->n == 3);
     CHECK(read_uri(&f, "task://a:1/artifacts/a1") == 0);
-    CHECK(has(&f, "text", "text"));
+    CHECK(has(&f, "text", "text") && has(&f, "mimeType", "text/plain"));
     CHECK(read_uri(&f, "task://a:1/artifacts/a2") == 0);
-    CHECK(has(&f, "blob", "/w=="));
+    CHECK(has(&f, "blob", "/w==") &&
+          has(&f, "mimeType", "application/octet-stream"));
     fixture_fini(&f);
 }
 
@@ -488,6 +489,19 @@ test_listed_uris(void)
     CHECK(json_parse(&f.a, buf_view(&f.out), &f.json, NULL) == 0);
     CHECK(has(&f, "uri", "task://a%3Ab%3A1") && has(&f, "name", "a:b:1"));
     CHECK(read_uri(&f, "task://a%3Ab%3A1") == 0);
+    fixture_fini(&f);
+}
+
+/* A template has a type only if all resources of it have that. */
+static void
+test_template_of_artifacts(void)
+{
+    const struct mcp_template *at;
+    struct fixture f;
+
+    fixture_init(&f);
+    at = &tools_catalogue(f.tools)->templates[3];
+    CHECK(strcmp(at->name, "artifact") == 0 && at->mime_type == NULL);
     fixture_fini(&f);
 }
 
@@ -599,6 +613,7 @@ main(void)
     test_long_summaries();
     test_resources();
     test_listed_uris();
+    test_template_of_artifacts();
     test_history_in_pieces();
     test_resource_pages();
     return test_end("pieces");
