@@ -263,7 +263,7 @@ tools_wait(struct mcp_call *c)
 
 /* ---- request_input ---- */
 
-/* A form with the question and, if it has options, a choice. */
+/* A form with the question: a choice, if it has options, or a text. */
 static struct str
 form_of(struct arena *a, const struct task_args *args)
 {
@@ -272,11 +272,10 @@ form_of(struct arena *a, const struct task_args *args)
     return arena_printf(a, "{\"message\":%.*s,\"requestedSchema\":{"
                         "\"type\":\"object\",\"properties\":{\"answer\":{"
                         "\"type\":\"string\",\"title\":\"Answer\","
-                        "\"maxLength\":4096%s%.*s}},"
-                        "\"required\":[\"answer\"]}}",
+                        "\"%s\":%.*s}},\"required\":[\"answer\"]}}",
                         STR_ARG(args->v[ARG_QUESTION]),
-                        options.p != NULL ? ",\"enum\":" : "",
-                        STR_ARG(options));
+                        options.p != NULL ? "enum" : "maxLength",
+                        STR_ARG(options.p != NULL ? options : STR("4096")));
 }
 
 /* The text of a scalar as a raw string; for null and anything else "". */

@@ -110,6 +110,8 @@ test_what_is_no_answer(void)
                  cases[i].options);
         makes(&ann, text);
         id = question_of_task();
+        CHECK(has(id, *cases[i].options ? "'Answer','enum':['yes','no']}"
+                                        : "'Answer','maxLength':4096}"));
         snprintf(text, sizeof text, "{'jsonrpc':'2.0','id':'%.*s',"
                  "'result':%s}", (int)strcspn(id, "\""), id, cases[i].said);
         post_as_is(&ann, text);
