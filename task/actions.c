@@ -350,7 +350,8 @@ run_ask(struct draft *d)
                                         "kind", "to", "by", "at"};
     const struct str *v = d->args->v;
     struct str open, old, raw[] = {
-        STR_NONE, v[ARG_QUESTION], v[ARG_OPTIONS],
+        STR_NONE, v[ARG_QUESTION],
+        raw_list_n(v[ARG_OPTIONS]) > 0 ? v[ARG_OPTIONS] : STR_NONE,
         v[ARG_KIND].p ? v[ARG_KIND] : STR("\"question\""), v[ARG_TO], d->by,
         d->now};
 
@@ -402,7 +403,7 @@ take_answer(struct draft *d)
         return task_fail(d->c, ERR_EXISTS, "answer", "the question has been "
                             "answered");
     options = raw_member(asked, "options");
-    if (accepts && options.p && !raw_list_has(options, text))
+    if (accepts && raw_list_n(options) > 0 && !raw_list_has(options, text))
         return task_fail(d->c, ERR_INVALID, "answer", "the answer must be one "
                          "of %.*s", STR_ARG(utf8_cut(options, 220)));
     return put_question(d, asked, draft_keep(d, arena_printf(d->c->a,

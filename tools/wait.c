@@ -268,14 +268,15 @@ static struct str
 form_of(struct arena *a, const struct task_args *args)
 {
     struct str options = args->v[ARG_OPTIONS];
+    bool choice = raw_list_n(options) > 0;
 
     return arena_printf(a, "{\"message\":%.*s,\"requestedSchema\":{"
                         "\"type\":\"object\",\"properties\":{\"answer\":{"
                         "\"type\":\"string\",\"title\":\"Answer\","
                         "\"%s\":%.*s}},\"required\":[\"answer\"]}}",
                         STR_ARG(args->v[ARG_QUESTION]),
-                        options.p != NULL ? "enum" : "maxLength",
-                        STR_ARG(options.p != NULL ? options : STR("4096")));
+                        choice ? "enum" : "maxLength",
+                        STR_ARG(choice ? options : STR("4096")));
 }
 
 /* The text of a scalar as a raw string; for null and anything else "". */

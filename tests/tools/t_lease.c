@@ -493,6 +493,28 @@ test_the_first_answer_wins(void)
     fixture_fini(&f);
 }
 
+/* An empty list of options offers nothing, so any text is an answer. Earlier
+   versions stored such a list. */
+static void
+test_no_options(void)
+{
+    struct fixture f;
+
+    begin_with(&f, "a");
+    call(&f, "request_input", "{'task_id':'a','question':'?','options':[]}");
+    call(&f, "get_task", "{'task_id':'a'}");
+    CHECK(json_get(json_get(f.json, "questions") + 1, "options") == NULL);
+    call(&f, "update_task", "{'task_id':'a','answer':{'text':'t'}}");
+    CHECK(ok(&f));
+    CHECK(strcmp(import(&f, "{'task_id':'i','title':'I','questions':["
+                        "{'question_id':'q1','question':'?','options':[],"
+                        "'kind':'question','by':'me',"
+                        "'at':'2026-01-01T00:00:00.000Z'}]}"), "") == 0);
+    call(&f, "update_task", "{'task_id':'i','answer':{'text':'t'}}");
+    CHECK(ok(&f));
+    fixture_fini(&f);
+}
+
 static void
 test_kinds_of_answers(void)
 {
@@ -876,6 +898,7 @@ main(int argc, char **argv)
     test_few_ready_among_many();
     test_unreadable_tasks_are_not_claimed();
     test_the_first_answer_wins();
+    test_no_options();
     test_kinds_of_answers();
     test_long_options_end_with_a_character();
     test_how_many_questions();

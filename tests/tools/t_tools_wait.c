@@ -94,7 +94,8 @@ test_what_is_no_answer(void)
         {ACCEPT("{}"), "the answer needs a text", YES_NO},
         {ACCEPT("{'answer':''}"), "the answer needs a text", YES_NO},
         {ACCEPT("{'answer':'maybe'}"), "the answer must be one of ", YES_NO},
-        {ACCEPT("{'answer':null}"), "the answer needs a text", ""},
+        {ACCEPT("{'answer':null}"), "the answer needs a text",
+         ",'options':[]"},
         {"{}", "answer.action must be one of ", YES_NO},
     };
     char text[5100];
@@ -110,8 +111,9 @@ test_what_is_no_answer(void)
                  cases[i].options);
         makes(&ann, text);
         id = question_of_task();
-        CHECK(has(id, *cases[i].options ? "'Answer','enum':['yes','no']}"
-                                        : "'Answer','maxLength':4096}"));
+        CHECK(has(id, strstr(cases[i].options, "yes") != NULL
+                          ? "'Answer','enum':['yes','no']}"
+                          : "'Answer','maxLength':4096}"));
         snprintf(text, sizeof text, "{'jsonrpc':'2.0','id':'%.*s',"
                  "'result':%s}", (int)strcspn(id, "\""), id, cases[i].said);
         post_as_is(&ann, text);
