@@ -314,24 +314,24 @@ put_server(struct json_w *w, const char *key, const struct request *r)
     json_close(w);
 }
 
-/* Whether a tool has an MCP App that the client would show. */
+/* Whether a tool has an MCP App. */
 static bool
-shows_ui(const struct request *r)
+offers_ui(const struct mcp_catalogue *c)
 {
-    const struct mcp_catalogue *c = r->m->m->cat;
     size_t i = 0;
 
     while (i < c->n_tools && c->tools[i].ui == NULL)
         i++;
-    return i < c->n_tools && (r->call.caps & MCP_UI) != 0;
+    return i < c->n_tools;
 }
 
-/* The first schema has the method of completions, but no capability. */
+/* The first schema has the method of completions, but no capability. From
+   2026-07-28 on this is cached for all clients: see put_tool. */
 static void
 put_capabilities(struct json_w *w, const struct request *r)
 {
     const struct mcp_catalogue *c = r->m->m->cat;
-    bool tasks = offers(r->m->m, TASKS), ui = shows_ui(r);
+    bool tasks = offers(r->m->m, TASKS), ui = offers_ui(c);
     bool changes[N_FEATURES] = {[TOOLS] = c->tools_change,
                                 [PROMPTS] = c->prompts_change,
                                 [RESOURCES] = true};

@@ -224,6 +224,34 @@ test_structured_results(void)
     rig_serve(&toy_catalogue);
 }
 
+static bool
+answer_has(const char *part)
+{
+    return str_find(buf_view(&out), quoted(part)) != SIZE_MAX;
+}
+
+/* What any cache may give to any client is the same for each: a client that
+   shows no Apps, as here, may be the one who asks. */
+static void
+test_apps_are_offered_to_all(void)
+{
+    struct mcp_tool tool = toy_catalogue.tools[0];
+    struct mcp_catalogue c = toy_catalogue;
+
+    tool.ui = "ui://toy";
+    c.tools = &tool;
+    c.n_tools = 1;
+    rig_serve(&c);
+    CHECK(say(NEW("server/discover", "")) == MCP_OK);
+    CHECK(answer_has("'extensions':{" KEY("ui") ":{}}"));
+    CHECK(say(NEW("tools/list", "")) == MCP_OK);
+    CHECK(answer_has("'_meta':{'ui':{'resourceUri':'ui://toy'}}"));
+    rig_agree(V11);
+    CHECK(say(INIT("{'protocolVersion':'" V11 "'}")) == MCP_OK);
+    CHECK(!answer_has("extensions"));
+    rig_serve(&toy_catalogue);
+}
+
 static void
 test_catalogue_of_resources_only(void)
 {
@@ -288,6 +316,7 @@ main(void)
     test_readers_do_not_write();
     test_counts();
     test_catalogue_without_anything();
+    test_apps_are_offered_to_all();
     test_catalogue_of_resources_only();
     test_structured_results();
     test_errors_without_a_parsed_message();
