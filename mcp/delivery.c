@@ -2,7 +2,7 @@
    tells such clients of the calls that they made or poll.
 
    A question waits in its call's record until a session can be asked: one that
-   made the call, polls it or waits for its result. The record then names that
+   polls the call or waits for its result. The record then names that
    session, so that the question goes to one client at a time, whichever
    process serves it. It is sent after the commit, on the stream of the request
    that waits for it or else on the session's own; its event has a place in the
