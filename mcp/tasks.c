@@ -96,8 +96,9 @@ mcp_task_judge_call(struct request *r)
         return mcp_refuse_params(r, "ttl must be a whole number of "
                                     "milliseconds");
     if (r->task && !mcp_can_defer(r))
-        return refuse(r, RPC_INVALID_REQUEST,
-                      "The store is read-only: no task can be created");
+        return refuse(r, RPC_INVALID_REQUEST, r->call.read_only
+                      ? "This token is read-only"
+                      : "The store is read-only: no task can be created");
     return 0;
 }
 

@@ -460,6 +460,9 @@ test_read_only_store(void)
     who_pipe(&ann, "ann", V11);
     CHECK(has(says(&ann, TASK("await", "{}")),
               "The store is read-only: no task can be created"));
+    ann.read_only = true;
+    CHECK(has(says(&ann, TASK("await", "{}")), "This token is read-only"));
+    ann.read_only = false;
     says(&ann, "{'jsonrpc':'2.0','id':'mcptask-c.ID.0.1','result':{}}");
     CHECK(is_status("input_required"));
     end();
