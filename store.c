@@ -203,6 +203,19 @@ leads_on(struct store *s, const struct mark *m)
            store_takes_mark(s, m, s->id, s->ino);
 }
 
+/* The lock file could not be opened; errno says why. */
+static int
+deny_lock(struct store *s)
+{
+    struct stat st;
+    int e = errno;
+    if (lstat(s->lock.path, &st) == 0 && !S_ISREG(st.st_mode))
+        return store_deny(s, ERR_IO, "%s: not a regular file; move it away",
+                          s->lock.path);
+    errno = e;
+    return store_deny_errno(s, s->lock.path, "");
+}
+
 /* Follows what others committed, as far as possible without the lock. 0,
    VIEW_SAME, VIEW_TAIL, or an error. */
 static int
@@ -212,7 +225,7 @@ sync_view(struct store *s)
     check_lock_file(s);
     int rc = lock_open(&s->lock, false);
     if (rc == ERR_IO)
-        return store_deny_errno(s, s->lock.path, "");
+        return deny_lock(s);
     s->no_lock = s->opt.readonly || rc == ERR_READONLY;
     rc = s->lock.fd < 0 ? ERR_SYNTAX : mark_read(&s->lock, &m);
     if (rc == ERR_MORE && s->loaded)
@@ -423,7 +436,7 @@ open_lock(struct store *s)
     if (rc == 0 && !was_open)
         file_give(s->lock.fd, s->path);
     if (rc != 0 && rc != ERR_NOMEM)
-        rc = store_deny_errno(s, s->lock.path, "");
+        rc = deny_lock(s);
     return rc;
 }
 

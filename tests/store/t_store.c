@@ -134,6 +134,31 @@ test_wrong_paths(void)
     free(path);
 }
 
+/* So is a lock file that is something else, and the error says what to do. */
+static void
+test_odd_lock_files(void)
+{
+    for (int i = 0; i < 3; i++) {
+        char *path = path_fresh("tasks.log");
+        const char *lock = path_with(path, ".lock");
+        struct tstore t;
+        CHECK(ts_open(&t, path) == 0);
+        CHECK((i == 0   ? mkdir(lock, 0700)
+               : i == 1 ? symlink("elsewhere", lock)
+                        : mkfifo(lock, 0600)) == 0);
+        CHECK(ts_put(&t, "task/1", "\"v\":1") == ERR_IO);
+        CHECK(strstr(state_of(&t).why, lock) != NULL &&
+              strstr(state_of(&t).why, "move it away") != NULL);
+        ts_close(&t);
+        CHECK(ts_open(&t, path) == ERR_IO && strstr(t.why, "move it away"));
+        CHECK(remove(lock) == 0 && !file_exists(path));
+        CHECK(ts_open(&t, path) == 0);
+        CHECK(ts_put(&t, "task/1", "\"v\":1") == 0 && ts_is_replay(&t));
+        ts_close(&t);
+        free(path);
+    }
+}
+
 static void
 test_foreign_files_untouched(void)
 {
@@ -564,6 +589,7 @@ main(void)
     test_make_place();
     test_link_leads_to_log();
     test_wrong_paths();
+    test_odd_lock_files();
     test_foreign_files_untouched();
     test_empty_file_is_empty_store();
     test_readonly_directory();
