@@ -630,6 +630,26 @@ make_dirs(struct backup *b, const char *dir)
                            : cli_fail_errno(c, ERR_IO, b->dir);
 }
 
+/* Removes the directory of artifacts, which make_dirs made. Before the first
+   record nothing was copied there; and it may now be the store's own. */
+static void
+remove_artifacts(const struct backup *b)
+{
+    DIR *d = b->records > 0 ? opendir(b->dir) : NULL;
+    struct stat is, own;
+    bool ours = d != NULL && fstat(dirfd(d), &is) == 0 &&
+                (stat(b->c->env->artifacts_dir, &own) != 0 ||
+                 is.st_dev != own.st_dev || is.st_ino != own.st_ino);
+    struct dirent *e;
+
+    while (ours && (e = readdir(d)) != NULL)
+        if (artifact_is_name(str_of(e->d_name)))
+            unlinkat(dirfd(d), e->d_name, 0);
+    if (d != NULL)
+        closedir(d);
+    rmdir(b->dir);
+}
+
 int
 cli_backup(struct cli *c)
 {
@@ -644,8 +664,8 @@ cli_backup(struct cli *c)
     if (rc != 0)
         return rc;
     rc = store_backup(c->s.store, dir, backup_record, &b);
-    if (rc < 0)
-        rmdir(b.dir); /* if nothing was copied */
+    if (rc != 0 && rc != ERR_DAMAGED)
+        remove_artifacts(&b);
     if (rc == ERR_EXISTS)
         return fail_exists(c, dir);
     if (rc < 0)

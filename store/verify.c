@@ -535,8 +535,12 @@ store_backup(struct store *s, const char *dir,
     if (strlen(dir) + strlen(file_name(s->path)) > FILE_PATH_MAX)
         return ERR_TOO_LARGE;
     int rc = copy_all(&b);
-    if (rc == 0) /* each may change s from here on */
-        return check_copies(&b, each, ctx);
+    if (rc == 0) { /* each may change s from here on */
+        rc = check_copies(&b, each, ctx);
+        if (rc == 0 || rc == ERR_DAMAGED)
+            return rc;
+        unlink(backup_path(&b, b.g));
+    }
     for (uint64_t g = b.lowest; g < b.g; g++)
         unlink(backup_path(&b, g));
     return rc;

@@ -44,9 +44,9 @@ int store_repair(const char *path, const char *out_path,
                  struct store_report *out);
 /* Copies the log, as last followed, and its closed generations into an existing
    directory, synced and verified, without locking. Calls each with every copied
-   record until it returns non-zero, and returns that. ERR_EXISTS: a file of one
+   record; what it returns, unless 0, ends the backup. ERR_EXISTS: a file of one
    of these names exists; ERR_NOT_FOUND: no log; ERR_DAMAGED: the copies stay,
-   as damaged as the log. Other errors leave no copies. */
+   as damaged as the log. All else but 0 leaves no copies. */
 int store_backup(struct store *s, const char *dir,
                  int (*each)(void *ctx, const struct store_rec *r),
                  void *ctx);

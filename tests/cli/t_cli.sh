@@ -899,6 +899,20 @@ run 3 backup "$dir/second"
 has err 'task a: missing'
 run 0 export
 
+begin a_backup_without_room_leaves_nothing
+tasks | "$bin" import - >out
+run 0 compact
+printf small >small
+head -c 65536 /dev/zero >large
+run 0 attach later small
+run 0 attach later large
+mkdir "$dir/full"
+(ulimit -f 40; run 3 backup "$dir/full"; exit $failed) || failed=$?
+has err "$dir/full/artifacts"
+checks=$((checks + 1))
+[ -z "$(ls -A "$dir/full")" ] || fail "it is left: $(ls -R "$dir/full")"
+run 0 backup "$dir/full"
+
 begin health
 tasks | "$bin" import - >out
 run 0 health
