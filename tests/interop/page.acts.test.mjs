@@ -200,3 +200,28 @@ test('a token of a person takes a task over', LIMIT, async (t) => {
   assert.deepEqual([title, current_owner], ['Mine', 'carol']);
   await worker.close();
 });
+
+/* Enter ends a word of an input method, as for Japanese, before it sends. */
+test('a word that is composed is not sent', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const text = page.locator('.ask input');
+
+  await worker.tool('create_task', { task_id: 'x.6', title: 'Asked' });
+  await worker.tool('request_input', { task_id: 'x.6', agent: 'alice',
+    question: 'What name?' });
+  await go();
+  await live(page);
+  await text.focus();
+  const keys = await page.context().newCDPSession(page);
+  await keys.send('Input.imeSetComposition', { text: '\u306b\u307b',
+    selectionStart: 2, selectionEnd: 2 });
+  await keys.send('Input.dispatchKeyEvent', { type: 'rawKeyDown',
+    key: 'Enter', code: 'Enter', windowsVirtualKeyCode: 229 });
+  assert.ok(await text.isEnabled());
+  await keys.send('Input.insertText', { text: '\u306b\u307b\u3093' });
+  await text.press('Enter');
+  await cardOf(page, 'ready', 'Asked').waitFor();
+  assert.equal((await worker.tool('get_task', { task_id: 'x.6' }))
+    .questions[0].answer.text, '\u306b\u307b\u3093');
+  await worker.close();
+});
