@@ -225,3 +225,19 @@ test('a word that is composed is not sent', LIMIT, async (t) => {
     .questions[0].answer.text, '\u306b\u307b\u3093');
   await worker.close();
 });
+
+test('a text that a form cannot hold stays', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const texts = { title: 'Two\nlines ', goal: 'a\r\nb\n', tags: ['a,b'] };
+  const get = () => worker.tool('get_task', { task_id: 'x.7' });
+
+  await worker.tool('create_task', { task_id: 'x.7', ...texts });
+  await go('#task/x.7');
+  await live(page);
+  await button(page, 'Edit').click();
+  await fill(page, { Priority: '1' }, 'Save');
+  const { title, goal, tags, priority } = await get();
+  assert.deepEqual([{ title, goal, tags }, priority], [texts, 1]);
+  await page.locator('.time li').first().getByText('changed priority').waitFor();
+  await worker.close();
+});
