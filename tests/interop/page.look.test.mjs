@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
 
-import { browser, cardOf, desk, LIMIT, live } from './desk.mjs';
+import { browser, cardOf, desk, LIMIT, live, SOON } from './desk.mjs';
 import { alike, differs, dressed, morning } from './screens.mjs';
 
 const AXE = readFileSync(new URL('node_modules/axe-core/axe.min.js',
@@ -120,5 +120,24 @@ test('print shows the whole', LIMIT, async (t) => {
     getComputedStyle(el, '::after').content), /20\d\d/);
   const task = await pages();
   assert.ok(task > 3, `${task} pages`);
+  await worker.close();
+});
+
+test('long texts leave room for the rest', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+
+  await page.setViewportSize({ width: 390, height: 844 });
+  await worker.tool('create_task', { task_id: 'long', title: 'W'.repeat(256),
+    goal: 'The goal', repo_path: 'r'.repeat(4000) });
+  await go('#task/long');
+  await live(page);
+  await page.getByText('The goal').scrollIntoViewIfNeeded();
+  await page.getByText('The goal').click({ timeout: SOON });
+  await page.getByRole('button', { name: 'Edit', exact: true }).click();
+  await page.getByLabel('Depends on').fill('q'.repeat(120));
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.locator('#form').getByText('there is no task').waitFor();
+  assert.ok(await page.locator('#form').evaluate((el) =>
+    el.scrollWidth <= el.clientWidth));
   await worker.close();
 });
