@@ -429,3 +429,38 @@ test('an empty board fits whoever sees it', LIMIT, async (t) => {
       > el.getBoundingClientRect().right).map((el) => el.className)), []);
   await worker.close();
 });
+
+test('the keyboard has a card that can be seen', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const at = (title) => page.waitForFunction((s) =>
+    document.activeElement.textContent === s, title, { timeout: SOON });
+
+  for (const n of [1, 2, 3]) {
+    await worker.tool('create_task', { task_id: `y.13.${n}`, title: `No ${n}`,
+      priority: n });
+  }
+  await go();
+  await live(page);
+  await page.keyboard.press('j');
+  await at('No 1');
+  await page.keyboard.press('Enter');
+  await button(page, 'Close').click();
+  await send(page);
+  await chip(page, 'done');
+  await page.keyboard.press('Escape');
+  await at('No 2');
+  /* An agent ends what one looks at. */
+  await worker.tool('update_task', { task_id: 'y.13.2', status: 'done' });
+  await at('No 3');
+  /* Of several columns, only one may be shown. */
+  await worker.tool('claim_task', { task_id: 'y.13.3', agent: 'alice' });
+  await worker.tool('create_task', { task_id: 'y.13.4', title: 'No 4' });
+  await cardOf(page, 'ready', 'No 4').waitFor();
+  await page.setViewportSize({ width: 390, height: 740 });
+  await page.locator('#tabs .prog').click();
+  for (let n = 0; n < 4; n++) {
+    await page.keyboard.press('Tab');
+  }
+  await at('No 3');
+  await worker.close();
+});
