@@ -464,3 +464,36 @@ test('the keyboard has a card that can be seen', LIMIT, async (t) => {
   await at('No 3');
   await worker.close();
 });
+
+test('a key that is pressed twice acts once', LIMIT, async (t) => {
+  const { page, worker, go } = await desk(t);
+  const title = page.locator('#form').getByLabel('Title');
+  const gate = {};
+  const late = new Promise((done) => { gate.open = done; });
+  let read = 0;
+
+  await worker.tool('create_task', { task_id: 'y.14', title: 'First' });
+  await go();
+  await live(page);
+  await page.route('**/mcp', async (route) => {
+    const { name } = route.request().postDataJSON().params;
+    if (name === 'get_task' && read++ > 0) {
+      await late;
+    }
+    await route.continue();
+  });
+  await page.evaluate(() => {
+    window.edits = ['y.14', 'y.14'].map(edit);
+  });
+  await title.fill('Second');
+  gate.open();
+  await page.evaluate(() => Promise.all(edits));
+  assert.equal(await title.inputValue(), 'Second');
+  await send(page);
+  await button(page, 'Undo').waitFor();
+  await page.keyboard.press('u');
+  assert.ok(!await button(page, 'Undo').isVisible());
+  await page.getByText('Undone', { exact: true }).waitFor();
+  await cardOf(page, 'ready', 'First').waitFor();
+  await worker.close();
+});
