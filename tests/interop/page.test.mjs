@@ -399,6 +399,7 @@ test('what is being written stays', LIMIT, async (t) => {
   const read = gate();
   const late = gate();
   const draft = page.locator('.lane.need .ask input');
+  let reads = 0;
 
   await worker.tool('create_task', { task_id: 'd.1', title: 'Asked' });
   await worker.tool('create_task', { task_id: 'd.2', title: 'Other' });
@@ -411,6 +412,7 @@ test('what is being written stays', LIMIT, async (t) => {
   /* Something changes during one of the occasional full reads. */
   await hold(page, (args) => !args.changed_since && !args.query,
     () => {
+      reads++;
       read.open();
       return late.opened.then(() => sleep(200));
     });
@@ -425,6 +427,7 @@ test('what is being written stays', LIMIT, async (t) => {
   await page.evaluate(() => loading);
   assert.deepEqual(await page.evaluate(() =>
     [input.isConnected, input.value, states]), [true, 'half', ['live']]);
+  assert.equal(reads, 1); /* the store was not taken for another one */
 
   /* Its card is hidden for a while. */
   await page.locator('#q').fill('zzz');
