@@ -27,14 +27,14 @@ const PLACES = [
   ['task', '#task/api-141', (page) => page.locator('.time li').last().waitFor()]
 ];
 
-test('it looks as it did', LIMIT, async (t) => {
-  const { page, worker, go } = await desk(t);
-  const lab = await browser.newPage();
-  t.after(() => lab.close());
+for (const width of [390, 1024, 1440]) {
+  test(`it looks as it did, ${width} wide`, LIMIT, async (t) => {
+    const { page, worker, go } = await desk(t);
+    const lab = await browser.newPage();
+    t.after(() => lab.close());
 
-  await page.clock.setFixedTime(new Date()); /* before all that it shows */
-  await morning(worker);
-  for (const width of [390, 1024, 1440]) {
+    await page.clock.setFixedTime(new Date()); /* before all that it shows */
+    await morning(worker);
     await page.setViewportSize({ width, height: 844 });
     for (const colorScheme of ['light', 'dark']) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
@@ -53,16 +53,19 @@ test('it looks as it did', LIMIT, async (t) => {
         await page.goto('about:blank');
       }
     }
-  }
-  /* A missing part is noticed. */
-  await go('');
-  await live(page);
-  await cardOf(page, 'need', 'ui-9').waitFor();
-  await dressed(page);
-  await page.evaluate(() => document.querySelector('.lane.need .ask').remove());
-  assert.ok(!alike(await differs(lab, page, 'board-1440-dark', false)));
-  await worker.close();
-});
+    /* A missing part is noticed. */
+    if (width === 1440) {
+      await go('');
+      await live(page);
+      await cardOf(page, 'need', 'ui-9').waitFor();
+      await dressed(page);
+      await page.evaluate(() =>
+        document.querySelector('.lane.need .ask').remove());
+      assert.ok(!alike(await differs(lab, page, 'board-1440-dark', false)));
+    }
+    await worker.close();
+  });
+}
 
 test('axe finds nothing in what opens', LIMIT, async (t) => {
   const { page, worker, go } = await desk(t);
