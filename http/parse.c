@@ -20,13 +20,13 @@
 
 #include "http/parse.h"
 #include "base/text.h"
+#include "base/word.h"
 
 #include <string.h>
 
 #define MAX_SKIP 4     /* bytes: two empty lines before a request line */
 #define MAX_EXTRA 1024 /* bytes of a body's extensions and trailers */
 #define MAX_DIGITS 16  /* of a chunk size, leading zeros included */
-#define ONES (UINT64_MAX / 255)
 
 /* ---- text ---- */
 
@@ -120,12 +120,11 @@ find(const struct http_head *h, const char *name, size_t i)
 static size_t
 text_end(const char *p, size_t i, size_t end)
 {
-    uint64_t w, del;
+    uint64_t w;
 
     for (; end - i >= sizeof(w); i += sizeof(w)) {
-        memcpy(&w, p + i, sizeof(w));
-        del = w ^ ONES * 0x7f;
-        if ((((w - ONES * ' ') & ~w) | ((del - ONES) & ~del)) & ONES * 0x80)
+        w = load64(p + i);
+        if (((w - ONES * ' ') & ~w & ONES * 0x80) != 0 || has_byte(w, 0x7f))
             break;
     }
     while (i < end && is_text(p[i]))
