@@ -81,8 +81,7 @@ struct engine {
 };
 
 /* Sets why and returns err. */
-int engine_fail(struct engine *e, int err, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+int engine_fail(struct engine *e, int err, const char *fmt, ...) PRINTF(3, 4);
 /* What a person does about a store that lacks something. */
 #define ENGINE_REPAIR "run mcptask push --continue on a host that has all " \
                       "records"

@@ -38,8 +38,7 @@ void head_text(const struct head *h, char out[REMOTE_HEAD_MAX]);
 bool head_equal(const struct head *a, const struct head *b);
 
 /* The text of a key without the prefix, until the call after the next. */
-const char *head_key(const char *fmt, ...)
-    __attribute__((format(printf, 1, 2)));
+const char *head_key(const char *fmt, ...) PRINTF(1, 2);
 #define HEAD_BATCH "b/%016llu"
 #define HEAD_PART "s/%s/%06llu"
 #define PART_MAX (512 * 1024) /* bytes; etcd takes requests of 1.5 MiB */
