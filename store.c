@@ -470,7 +470,7 @@ set_aside(struct store *s)
 /* Follows before taking the lock, so that under the lock only the newest
    records remain to be read, and it is held briefly. */
 static int
-take_lock(struct store *s, int (*take)(struct lock *l))
+take_lock(struct store *s, bool wait)
 {
     int rc = VIEW_AGAIN;
     if (s->opt.readonly)
@@ -482,7 +482,9 @@ take_lock(struct store *s, int (*take)(struct lock *l))
             return rc;
         /* Errors show again under the lock. */
         bool same = sync_view(s) == VIEW_SAME;
-        rc = s->lock.fd < 0 ? VIEW_AGAIN : take(&s->lock);
+        rc = s->lock.fd < 0 ? VIEW_AGAIN
+             : wait           ? lock_wait(&s->lock)
+                              : lock_try(&s->lock, LOCK_WRITE);
         if (rc == 0)
             rc = catch_up(s, same);
         else if (rc == ERR_IO)
@@ -498,22 +500,16 @@ take_lock(struct store *s, int (*take)(struct lock *l))
     }
     if (rc != 0)
         store_unlock(s);
-    if (rc == ERR_BUSY && take == lock_wait)
+    if (rc == ERR_BUSY && wait)
         poll(NULL, 0, LOCK_WAIT_TICK_MS); /* the holder uses another lock
                                              file */
     return rc == VIEW_AGAIN ? ERR_IO : rc == ERR_BUSY ? ERR_MORE : rc;
 }
 
-static int
-try_write_lock(struct lock *l)
-{
-    return lock_try(l, LOCK_WRITE);
-}
-
 int
 store_lock_here(struct store *s)
 {
-    return take_lock(s, try_write_lock);
+    return take_lock(s, false);
 }
 
 int
@@ -528,7 +524,7 @@ store_check_clock(struct store *s)
 
 /* take_lock, unless the remote would not take a commit now. */
 static int
-lock_for_all(struct store *s, int (*take)(struct lock *l))
+lock_for_all(struct store *s, bool wait)
 {
     const struct replica *r = s->replica;
     if (r != NULL && r->readonly)
@@ -539,19 +535,19 @@ lock_for_all(struct store *s, int (*take)(struct lock *l))
         (r->tended || clock_mono_ms() < r->until_ms))
         return r->err == ERR_UNKNOWN ? ERR_UNREACHABLE : r->err;
     int rc = r != NULL ? store_check_clock(s) : 0;
-    return rc != 0 ? rc : take_lock(s, take);
+    return rc != 0 ? rc : take_lock(s, wait);
 }
 
 int
 store_lock(struct store *s)
 {
-    return lock_for_all(s, try_write_lock);
+    return lock_for_all(s, false);
 }
 
 int
 store_lock_wait(struct store *s)
 {
-    return lock_for_all(s, lock_wait);
+    return lock_for_all(s, true);
 }
 
 int
