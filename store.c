@@ -522,6 +522,12 @@ store_check_clock(struct store *s)
                                 skew > 0 ? "behind" : "ahead of");
 }
 
+bool
+store_is_paused(const struct replica *r)
+{
+    return r->err != 0 && (r->tended || clock_mono_ms() < r->until_ms);
+}
+
 /* take_lock, unless the remote would not take a commit now. */
 static int
 lock_for_all(struct store *s, bool wait)
@@ -531,8 +537,7 @@ lock_for_all(struct store *s, bool wait)
         return ERR_READONLY;
     if (r != NULL && r->wanted)
         return ERR_MORE; /* the turn that is under way has it, or may take it */
-    if (r != NULL && r->err != 0 &&
-        (r->tended || clock_mono_ms() < r->until_ms))
+    if (r != NULL && store_is_paused(r))
         return r->err == ERR_UNKNOWN ? ERR_UNREACHABLE : r->err;
     int rc = r != NULL ? store_check_clock(s) : 0;
     return rc != 0 ? rc : take_lock(s, wait);

@@ -520,7 +520,7 @@ needs_nothing(const struct store *s)
     if (r->wanted || s->n_staged > 0 || next_content(s) != NULL)
         return false;
     return !s->was_read || r->fresh || r->remote->reads_local ||
-           (r->err != 0 && (r->tended || clock_mono_ms() < r->until_ms));
+           store_is_paused(r);
 }
 
 int
@@ -582,7 +582,7 @@ note_content(struct store *s, const char *dir, struct str hex,
     for (size_t i = 0; i < r->n_contents; i++)
         if (r->contents[i].what == what && str_is(hex, r->contents[i].hex))
             return r->contents[i].rc;
-    if (r->err != 0 && (r->tended || clock_mono_ms() < r->until_ms)) {
+    if (store_is_paused(r)) {
         text_put(r->why, sizeof r->why, "%s", s->why);
         return r->err;
     }

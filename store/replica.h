@@ -62,6 +62,9 @@ struct replica {
     char why[256];     /* the last failure of one */
 };
 
+/* Whether a turn asks nothing of the remote, since it has failed: store_tend
+   tries again, or pause_ms has to pass first. */
+bool store_is_paused(const struct replica *r);
 /* 0; ERR_SKEW: the clock is too far from those of the remote. */
 int store_check_clock(struct store *s);
 /* store_lock, whatever the remote's state. */
