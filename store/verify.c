@@ -246,8 +246,8 @@ scan_lines(struct scan *sc)
     return 0;
 }
 
-/* Opens the log at sc->path and reads its header and, unless it is known
-   already, its mark. */
+/* Opens the log at sc->path and reads its header and, unless the committed end
+   is known already, its mark. */
 static int
 scan_open(struct scan *sc)
 {
@@ -259,7 +259,7 @@ scan_open(struct scan *sc)
     text_put(lock_path, sizeof lock_path, "%s.lock", path);
     free(real);
     sc->lock.path = lock_path;
-    bool marked = sc->lock.fd < 0 && sc->mark.end == NO_MARK &&
+    bool marked = sc->mark.end == NO_MARK &&
                   (lock_open(&sc->lock, false), sc->lock.fd >= 0) &&
                   mark_read(&sc->lock, &m) == 0;
     sc->lock.path = NULL;
