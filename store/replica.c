@@ -677,7 +677,7 @@ store_push(struct store *s, bool again)
 bool
 store_uploads(const struct store *s, uint64_t *done, uint64_t *all)
 {
-    const struct remote *m = s->replica != NULL ? s->replica->remote : NULL;
+    const struct remote *m = s->opt.remote;
     return m != NULL && m->uploads(m->ctx, done, all);
 }
 
@@ -793,7 +793,7 @@ store_probe_hosts(struct store *s)
 int
 store_examine(struct store *s, unsigned i, const char **what)
 {
-    const struct remote *m = s->replica->remote;
+    const struct remote *m = s->opt.remote;
     struct remote_news news;
     int rc = m->examine(m->ctx, i);
     if (rc == 0)
@@ -806,7 +806,7 @@ store_examine(struct store *s, unsigned i, const char **what)
 const char *
 store_member(const struct store *s, int64_t *trip_us)
 {
-    const struct remote *m = s->replica != NULL ? s->replica->remote : NULL;
+    const struct remote *m = s->opt.remote;
     return m != NULL ? m->member(m->ctx, trip_us) : NULL;
 }
 
