@@ -350,9 +350,8 @@ loop_now(const struct loop *l)
 }
 
 int
-loop_signal(const struct loop *l)
+loop_signal(void)
 {
-    (void)l;
     for (size_t i = 0; i < SIGNALS_N; i++)
         if (got[i])
             return signals[i];
@@ -360,11 +359,10 @@ loop_signal(const struct loop *l)
 }
 
 bool
-loop_hung_up(struct loop *l)
+loop_hung_up(void)
 {
     bool hung_up = got[SIGNALS_N - 1] != 0;
 
-    (void)l;
     got[SIGNALS_N - 1] = 0;
     return hung_up;
 }

@@ -51,8 +51,8 @@ int loop_turn(struct loop *l, bool wait);
 /* The monotonic clock in milliseconds, read once per turn. */
 int64_t loop_now(const struct loop *l);
 /* SIGTERM, SIGINT or SIGHUP if it was received; else 0. */
-int loop_signal(const struct loop *l);
+int loop_signal(void);
 /* Returns whether SIGHUP was received, and clears it. */
-bool loop_hung_up(struct loop *l);
+bool loop_hung_up(void);
 
 #endif

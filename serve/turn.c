@@ -820,9 +820,9 @@ set_timers(struct turn *t)
 static void
 take_signals(struct turn *t)
 {
-    if (t->hangup != NULL && loop_hung_up(t->loop))
+    if (t->hangup != NULL && loop_hung_up())
         t->hangup(t->hangup_ctx);
-    if (loop_signal(t->loop) != 0)
+    if (loop_signal() != 0)
         turn_stop(t);
 }
 

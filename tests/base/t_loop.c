@@ -33,7 +33,7 @@ signal_behind(int sig, int n)
     for (i = 0; i < n; i++)
         CHECK(loop_turn(loop, false) == 0);
     CHECK(turns == n);
-    return loop_signal(loop);
+    return loop_signal();
 }
 
 int
@@ -47,10 +47,10 @@ main(void)
     CHECK(loop_new(&loop) == 0 && pipe(fd) == 0 && write(fd[1], "x", 1) == 1);
     CHECK(loop_watch(loop, fd[0], LOOP_READ, on_ready, &turns) == 0);
     CHECK(signal_behind(SIGINT, MANY) == 0);
-    CHECK(signal_behind(SIGHUP, MANY) == SIGHUP && loop_hung_up(loop));
+    CHECK(signal_behind(SIGHUP, MANY) == SIGHUP && loop_hung_up());
     CHECK(signal_behind(SIGINT, MANY) == 0); /* it is reported only once */
     slow = true;
-    CHECK(signal_behind(SIGHUP, FEW) == SIGHUP && loop_hung_up(loop));
+    CHECK(signal_behind(SIGHUP, FEW) == SIGHUP && loop_hung_up());
     slow = false;
     CHECK(signal_behind(SIGTERM, MANY) == SIGTERM);
     loop_free(loop);
