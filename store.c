@@ -387,7 +387,8 @@ catch_up(struct store *s, bool same)
         return rc;
     if (s->log_readonly && !store_reopen(s)) /* permission may have been granted
                                                 since */
-        return store_deny_write(s);
+        return store_deny(s, ERR_READONLY, "%s: no write permission; grant "
+                          "it, or use --read-only", s->path);
     rc = known ? 0 : own_log(s, &st);
     if (rc != 0)
         return rc;

@@ -162,6 +162,17 @@ is_ours(const struct store *s, const struct record_header *h)
            (s->replica != NULL && s->log.head == 0);
 }
 
+/* Records that the log is empty although bytes of it were committed. */
+static int
+note_empty(struct store *s, const struct mark *m)
+{
+    s->log.damaged = true;
+    s->log.lost.last = m->n;
+    return store_deny(s, ERR_DAMAGED, "%s: is empty, but %lld bytes "
+                      "of it were committed; see mcptask verify", s->path,
+                      (long long)m->end);
+}
+
 /* The log could not be opened; rc is log_open's result. */
 static int
 deny_open(struct store *s, const struct log_file *f, int rc,
@@ -171,7 +182,7 @@ deny_open(struct store *s, const struct log_file *f, int rc,
         store_takes_mark(s, m, "", f->st.st_ino)) {
         store_forget(s);
         s->loaded = true;
-        return store_note_empty(s, m);
+        return note_empty(s, m);
     }
     if (rc == ERR_NOT_FOUND && s->log.fd < 0) { /* an empty store */
         s->loaded = true;

@@ -46,13 +46,6 @@ store_deny_errno(struct store *s, const char *path, const char *what)
                       err_text(errno));
 }
 
-int
-store_deny_write(struct store *s)
-{
-    return store_deny(s, ERR_READONLY, "%s: no write permission; grant "
-                      "it, or use --read-only", s->path);
-}
-
 bool
 store_is_writable(const struct store *s)
 {
@@ -75,16 +68,6 @@ store_note_damage(struct store *s, int64_t off, uint64_t behind,
     store_deny(s, ERR_DAMAGED, "%s: damaged at byte %lld, after record "
                "%llu: %s; see mcptask verify", s->path, (long long)off,
                (unsigned long long)behind, what);
-}
-
-int
-store_note_empty(struct store *s, const struct mark *m)
-{
-    s->log.damaged = true;
-    s->log.lost.last = m->n;
-    return store_deny(s, ERR_DAMAGED, "%s: is empty, but %lld bytes "
-                      "of it were committed; see mcptask verify", s->path,
-                      (long long)m->end);
 }
 
 const char *

@@ -82,8 +82,6 @@ struct store {
 int store_deny(struct store *s, int err, const char *fmt, ...) PRINTF(3, 4);
 /* The same for a step that failed with errno: "path: what: why". */
 int store_deny_errno(struct store *s, const char *path, const char *what);
-/* The same if this user has no write permission. */
-int store_deny_write(struct store *s);
 /* Returns whether this process has the permissions and files to write, and the
    log is whole. */
 bool store_is_writable(const struct store *s);
@@ -92,7 +90,5 @@ void store_allow(struct store *s);
 /* Records that the log is damaged, first at off. */
 void store_note_damage(struct store *s, int64_t off, uint64_t behind,
                        const char *what);
-/* Records that the log is empty although bytes of it were committed. */
-int store_note_empty(struct store *s, const struct mark *m);
 
 #endif
