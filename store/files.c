@@ -34,6 +34,7 @@
                                        bytes */
 #define MARGIN (256 * 1024)         /* room for writes until the compaction is
                                        done */
+#define RESERVE (64 * 1024)
 #define PIECE 256
 
 static int64_t
@@ -50,19 +51,19 @@ static void
 make_reserve(const struct store *s)
 {
     char piece[PIECE], *path = file_join(s->path, ".reserve");
-    int64_t at = STORE_RESERVE;
+    int64_t at = RESERVE;
     struct stat st = {.st_size = 0};
     int fd = path == NULL ? -1 : open(path, O_WRONLY | O_CREAT | O_CLOEXEC |
                                       O_NOFOLLOW | O_NONBLOCK, 0600);
     if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-        st.st_size < STORE_RESERVE)
-        for (at = 0; at < STORE_RESERVE; at += PIECE)
+        st.st_size < RESERVE)
+        for (at = 0; at < RESERVE; at += PIECE)
             if (random_bytes(piece, PIECE) != 0 ||
                 file_write_at(fd, piece, PIECE, at) != 0)
                 break;
     if (fd >= 0)
         close(fd);
-    if (at < STORE_RESERVE)
+    if (at < RESERVE)
         unlink(path);
     free(path);
 }
@@ -99,7 +100,7 @@ store_is_short(struct store *s)
         return s->short_of_room;
     s->room_end = s->log.end;
     int64_t room = free_room(s);
-    if (room < SCARCE && room >= need + 2 * STORE_RESERVE)
+    if (room < SCARCE && room >= need + 2 * RESERVE)
         make_reserve(s);
     s->short_of_room = !store_has_room(s, need);
     return s->short_of_room;

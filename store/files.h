@@ -7,8 +7,6 @@
 
 #include <sys/stat.h>
 
-#define STORE_RESERVE (64 * 1024)
-
 /* Copies bytes from..end to offset `at` of fd, which may be the same file. 0,
    or enum err with errno. */
 int store_copy(int from_fd, int64_t from, int64_t end, int fd, int64_t at);

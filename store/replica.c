@@ -45,6 +45,7 @@
 #define FOLLOW_MS 1000     /* else, or if the remote tells of what is new */
 #define BELL_MS 5          /* between looks when it does */
 #define OTHERS_MS 100      /* others who committed lately want to again */
+#define LOCAL_MS 2000      /* with reads_local, older reads are stale */
 
 /* ---- where the replica stands ---- */
 
@@ -818,6 +819,6 @@ store_stale_ms(const struct store *s)
         return 0;
     int64_t age = clock_mono_ms() - r->fresh_ms;
     bool stale = r->err != 0 || r->behind ||
-                 (r->remote->reads_local && age > REPLICA_LOCAL_MS);
+                 (r->remote->reads_local && age > LOCAL_MS);
     return !stale ? 0 : age > 0 ? age : 1;
 }

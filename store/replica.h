@@ -9,8 +9,6 @@
 
 #define REPLICA_PATIENCE_MS 5000 /* of a turn that others overtake */
 #define REPLICA_NEXT_G 2 /* a log that is no continuation: see store/move.h */
-#define REPLICA_LOCAL_MS 2000    /* with reads_local, older reads are stale */
-
 #define REPLICA_CONTENTS 64      /* of a turn */
 
 struct store;
