@@ -7,6 +7,8 @@
 #include "base/base64.h"
 #include "base/text.h"
 
+#define WHOLE_KEY 256 /* more than the longest key, with prefix and NUL */
+
 /* ---- writing ---- */
 
 /* Begins an element of the list that is open at the end of b. */
@@ -29,7 +31,7 @@ put_bytes(struct buf *b, const char *before, struct str bytes)
 static void
 put_key(struct txn *t, const char *before, const char *key)
 {
-    char whole[TXN_KEY];
+    char whole[WHOLE_KEY];
     size_t len = text_put(whole, sizeof(whole), "%s/%s", t->prefix, key);
 
     put_bytes(&t->b, before, (struct str){whole, len});

@@ -11,7 +11,6 @@ struct txn {
     struct buf b;
     const char *prefix;
 };
-#define TXN_KEY 256 /* more than the longest whole key, with its NUL */
 
 /* A transaction is written front to back: any txn_if, txn_then, any operations,
    txn_else with others if it is wanted, txn_end. */
