@@ -568,7 +568,7 @@ remote_commit(void *ctx, const struct remote_at *at, struct str lines,
 static int
 failed(struct engine *e, int rc, const struct etcd_answer *a)
 {
-    if (a->why != NULL && a->why[0] != '\0')
+    if (a->why[0] != '\0')
         engine_fail(e, 0, rc == ERR_FULL ? "%s; etcdctl compact, defrag, then "
                                            "alarm disarm" : "%s", a->why);
     if (rc == ERR_UNAUTHORIZED)
