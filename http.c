@@ -388,7 +388,7 @@ run_todo(void *ctx)
         http_update(c);
     }
     if (!s->starved ||
-        (s->first != NULL && s->counts.held >= HTTP_BUDGET / 4 * 3))
+        (s->exempt != NULL && s->counts.held >= HTTP_BUDGET / 4 * 3))
         return;
     s->starved = false;
     for (unsigned i = 0; i < s->counts.open; i++)
@@ -397,7 +397,7 @@ run_todo(void *ctx)
 
 /* Invariant 3. */
 static void
-slim(struct http_conn *c)
+free_idle_memory(struct http_conn *c)
 {
     if (c->state == HEAD && c->in.len == c->pos) {
         buf_fini(&c->in);
@@ -424,7 +424,7 @@ check_time(struct http_conn *c)
     };
 
     if (quiet >= SWEEP_MS)
-        slim(c);
+        free_idle_memory(c);
     if (c->state == STREAM && unsent(c) == 0) {
         if (quiet >= HTTP_PING_MS && !c->is_head)
             http_ping(c);

@@ -48,13 +48,13 @@ http_touch(struct http_conn *c)
 
 /* c has its reply or is gone: another body may exceed the budget. */
 static void
-pass_on(struct http_conn *c)
+end_exemption(struct http_conn *c)
 {
     struct http *s = c->server;
 
-    if (s->first != c || (c->state >= BODY && c->state <= BUSY))
+    if (s->exempt != c || (c->state >= BODY && c->state <= BUSY))
         return;
-    s->first = NULL;
+    s->exempt = NULL;
     loop_timer_set(s->loop, &s->todo_timer, loop_now(s->loop));
 }
 
@@ -71,7 +71,7 @@ http_drop(struct http_conn *c)
     s->counts.held -= c->held;
     c->held = 0;
     c->state = DEAD;
-    pass_on(c);
+    end_exemption(c);
     loop_watch(s->loop, c->fd, 0, NULL, NULL);
     close(c->fd);
     buf_fini(&c->out);
@@ -86,7 +86,7 @@ http_drop(struct http_conn *c)
 static bool
 is_over(const struct http *s)
 {
-    return s->counts.held - (s->first != NULL ? s->first->held : 0) >
+    return s->counts.held - (s->exempt != NULL ? s->exempt->held : 0) >
            HTTP_BUDGET;
 }
 
@@ -121,7 +121,7 @@ http_account(struct http_conn *c)
 
     s->counts.held += held - c->held;
     c->held = held;
-    pass_on(c);
+    end_exemption(c);
     if (is_over(s))
         shed(s);
     else if (s->starved && s->counts.held < HTTP_BUDGET / 4 * 3)
@@ -187,9 +187,9 @@ http_room(struct http_conn *c)
         return n;
     /* When many bodies are incomplete, one may exceed the budget, or all would
        stall. */
-    if (c->state == BODY && c->server->first == NULL)
-        c->server->first = c;
-    if (c->server->first == c)
+    if (c->state == BODY && c->server->exempt == NULL)
+        c->server->exempt = c;
+    if (c->server->exempt == c)
         return n;
     c->server->starved = true;
     return 0;

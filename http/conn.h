@@ -61,7 +61,7 @@ struct http {
     int fd;                  /* listening socket, -1: stopped */
     bool paused;             /* out of descriptors: not accepting */
     bool starved;            /* the budget keeps some from reading */
-    struct http_conn *first; /* its body may exceed the budget, or NULL */
+    struct http_conn *exempt; /* its body may exceed the budget; or NULL */
     char *path;              /* of the socket file it made */
     char address[HTTP_MAX_ADDRESS];
 };
