@@ -496,15 +496,15 @@ http_forget(struct http_conn *c)
 }
 
 void *
-http_mine(const struct http_conn *c)
+http_user_data(const struct http_conn *c)
 {
-    return c->mine;
+    return c->user_data;
 }
 
 void
-http_set_mine(struct http_conn *c, void *mine)
+http_set_user_data(struct http_conn *c, void *user_data)
 {
-    c->mine = mine;
+    c->user_data = user_data;
 }
 
 /* ---- begin and end ---- */

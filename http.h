@@ -91,8 +91,8 @@ void http_forget(struct http_conn *c);
 bool http_is_gone(const struct http_conn *c);
 /* The handler's own pointer, kept for the life of the connection. Initially
    NULL. */
-void *http_mine(const struct http_conn *c);
-void http_set_mine(struct http_conn *c, void *mine);
+void *http_user_data(const struct http_conn *c);
+void http_set_user_data(struct http_conn *c, void *user_data);
 /* Closes the connection at once. The loop calls closed later. */
 void http_drop(struct http_conn *c);
 

@@ -23,7 +23,7 @@ enum state {
 struct http_conn {
     struct http *server;
     struct http_conn *next;  /* in todo */
-    void *mine;
+    void *user_data;
     struct http_head *head;  /* NULL: not allocated */
     size_t pos;              /* offset in `in` where the request begins */
     size_t head_len, body_len;

@@ -244,7 +244,7 @@ send_away(struct exchange *x, unsigned ms)
     }
     http_event(c, STR_NONE, buf_view(&x->id), ms, STR_NONE);
     keep(x);
-    http_set_mine(c, NULL);
+    http_set_user_data(c, NULL);
     http_stream_end(c);
 }
 
@@ -307,7 +307,7 @@ exchange_resume(struct exchange *x, struct str session, struct str id)
     k->c = x->c;
     k->route = x->route;
     exchange_free(x);
-    http_set_mine(k->c, k);
+    http_set_user_data(k->c, k);
     exchange_begin_stream(k, NULL);
     for (rest = buf_view(&k->missed); rest.len > 0;) {
         size_t n = (size_t)((const char *)memchr(rest.p, '\n', rest.len) -
@@ -461,6 +461,6 @@ exchange_new(struct exchanges *all, struct http_conn *c)
         x->next->at = &x->next;
     all->first = x;
     x->sink = (struct mcp_sink){.send = send, .ctx = x};
-    http_set_mine(c, x);
+    http_set_user_data(c, x);
     return x;
 }

@@ -297,7 +297,7 @@ on_head(void *ctx, struct http_conn *c)
 {
     struct web *w = ctx;
     const struct http_head *h = http_request(c);
-    struct exchange *x = http_mine(c);
+    struct exchange *x = http_user_data(c);
     char allow[EXCHANGE_FIELDS];
     int status;
 
@@ -323,7 +323,7 @@ on_head(void *ctx, struct http_conn *c)
 static void
 on_request(void *ctx, struct http_conn *c)
 {
-    struct exchange *x = http_mine(c);
+    struct exchange *x = http_user_data(c);
 
     (void)ctx;
     x->route->run(x);
@@ -332,7 +332,7 @@ on_request(void *ctx, struct http_conn *c)
 static void
 on_closed(void *ctx, struct http_conn *c)
 {
-    struct exchange *x = http_mine(c);
+    struct exchange *x = http_user_data(c);
 
     (void)ctx;
     if (x != NULL)
