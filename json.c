@@ -197,7 +197,7 @@ escape_len(const char *p, const char *end)
    surrogates, which UTF-8 cannot encode. In invalid JSON it may also change
    text outside strings, where the parser fails anyway. */
 static const char *
-mend(struct parse *s, const char *start)
+replace_lone(struct parse *s, const char *start)
 {
     size_t len = (size_t)(s->end - start), n;
     char *copy = arena_alloc(s->a, len), *p = copy;
@@ -443,7 +443,7 @@ json_parse(struct arena *a, struct str text, const struct json_tok **root,
     else
         p = s.tok != NULL ? parse_text(&s, start)
                           : fail(&s, start, ERR_NOMEM);
-    if (s.err == ERR_MORE && (p = mend(&s, start)) != NULL) {
+    if (s.err == ERR_MORE && (p = replace_lone(&s, start)) != NULL) {
         s.err = 0;
         p = parse_text(&s, start = p);
     }
