@@ -44,7 +44,7 @@
 
 #define SLICE (1024 * 1024)     /* bytes read per call */
 #define SYNC_EVERY (8 * SLICE)
-#define LAST_BIT (1024 * 1024)  /* bytes that may remain for the locked part */
+#define LAST_PART (1024 * 1024) /* bytes that may remain for the locked part */
 
 bool
 store_wants_compact(struct store *s)
@@ -181,7 +181,7 @@ store_compact_begin(struct store *s)
 
 /* Returns whether a record of the part that is thinned out is kept. */
 static bool
-carried(struct store *s, const struct store_rec *r, int64_t now_ms)
+is_kept(struct store *s, const struct store_rec *r, int64_t now_ms)
 {
     /* the old header and end record, and earlier closed records */
     if (!record_key_ok(r->key) || str_is(r->key, RECORD_KEY_CLOSED))
@@ -207,7 +207,7 @@ copy(struct store *s, struct compaction *c)
             return rc;
         if (rc != 1 || record_parse(line, &r) != 0)
             return ERR_DAMAGED;
-        if (c->ended || carried(s, &r, now_ms)) {
+        if (c->ended || is_kept(s, &r, now_ms)) {
             r.g = c->g;
             record_put(&c->out, &r);
             c->count++;
@@ -384,7 +384,7 @@ store_compact_slice(struct store *s)
     }
     if (rc != 0)
         return rc;
-    if (s->log.end - c->rd.off > LAST_BIT) {
+    if (s->log.end - c->rd.off > LAST_PART) {
         c->rd.end = s->log.end;
         return ERR_MORE;
     }

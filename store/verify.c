@@ -356,7 +356,7 @@ store_verify(const char *path, struct store_report *out,
 
 /* ---- repair ---- */
 
-struct mend {
+struct repair {
     struct buf b;
     int fd;
     int64_t off;
@@ -365,26 +365,26 @@ struct mend {
 };
 
 static int
-mend_flush(struct mend *m)
+repair_flush(struct repair *m)
 {
     return file_flush(m->fd, &m->b, &m->off, 2 * COPY_CHUNK);
 }
 
 static int
-mend_record(void *ctx, const struct store_rec *r)
+repair_record(void *ctx, const struct store_rec *r)
 {
-    struct mend *m = ctx;
+    struct repair *m = ctx;
     struct store_rec with = *r;
     with.g = m->g;
     record_put(&m->b, &with);
     m->count++;
-    return m->b.len < COPY_CHUNK && !m->b.err ? 0 : mend_flush(m);
+    return m->b.len < COPY_CHUNK && !m->b.err ? 0 : repair_flush(m);
 }
 
 /* Makes the copy's header. Its generation is new, so that no mark beside the
    old log can match the copy. */
 static int
-mend_header(struct mend *m, const struct store_report *old)
+repair_header(struct repair *m, const struct store_report *old)
 {
     struct record_header h = {.g = m->g, .compacted = true};
     text_put(h.id, sizeof h.id, "%s", old->id);
@@ -398,7 +398,7 @@ int
 store_repair(const char *path, const char *out_path,
              struct store_report *out)
 {
-    struct mend m = {.fd = -1};
+    struct repair m = {.fd = -1};
     struct scan sc = {.path = path, .mark.end = NO_MARK};
     int rc = scan_log(&sc, out); /* the header needs its result */
     if (rc == 0 && out->g >= RECORD_MAX_G)
@@ -411,10 +411,10 @@ store_repair(const char *path, const char *out_path,
     m.g = out->g + 1;
     rc = file_sync_path_of(out_path);
     if (rc == 0)
-        rc = mend_header(&m, out);
+        rc = repair_header(&m, out);
     if (rc == 0) {
         sc = (struct scan){.path = path, .mark.end = NO_MARK,
-                           .good = mend_record, .good_ctx = &m};
+                           .good = repair_record, .good_ctx = &m};
         rc = scan_log(&sc, out);
     }
     if (rc == 0) {
@@ -422,7 +422,7 @@ store_repair(const char *path, const char *out_path,
         if (out->last_n < sc.mark.n)
             out->last_n = sc.mark.n;
         record_put_end(&m.b, m.g, out->last_n, m.count, clock_wall_ms());
-        rc = mend_flush(&m);
+        rc = repair_flush(&m);
     }
     rc = file_finish(m.fd, out_path, rc);
     buf_fini(&m.b);
