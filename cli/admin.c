@@ -456,7 +456,7 @@ cli_verify(struct cli *c)
 {
     const char *out = c->args.repair, *path = c->env->log_path;
     struct store_report rep;
-    struct store_watch w = {put_region, put_loss, passed, c};
+    struct store_verify_callbacks w = {put_region, put_loss, passed, c};
     struct artifacts v = {.c = c};
     int rc = store_verify(path, &rep, &w);
 

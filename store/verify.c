@@ -35,7 +35,7 @@
 struct scan {
     const char *path;
     struct store_report *report;
-    const struct store_watch *watch; /* or NULL */
+    const struct store_verify_callbacks *watch; /* or NULL */
     int (*good)(void *ctx, const struct store_rec *r); /* non-zero ends the
                                                           scan */
     void *good_ctx;
@@ -348,7 +348,7 @@ scan_log(struct scan *sc, struct store_report *out)
 
 int
 store_verify(const char *path, struct store_report *out,
-             const struct store_watch *w)
+             const struct store_verify_callbacks *w)
 {
     struct scan sc = {.path = path, .watch = w, .mark.end = NO_MARK};
     return scan_log(&sc, out);

@@ -27,7 +27,7 @@ struct store_loss {
     bool passed;         /* that record is newer than the lost one */
 };
 /* Callbacks for each bad region, each loss, and each MiB read. */
-struct store_watch {
+struct store_verify_callbacks {
     void (*bad)(void *ctx, int64_t off, int64_t len, const char *what);
     void (*lost)(void *ctx, const struct store_loss *l);
     void (*passed)(void *ctx, int64_t off, int64_t size);
@@ -37,7 +37,7 @@ struct store_watch {
    chain and batch. w may be NULL. 0 if it could be read; ERR_NOT_FOUND: no log
    or an empty file; ERR_FORMAT, ERR_IO, ERR_NOMEM: out->what says why. */
 int store_verify(const char *path, struct store_report *out,
-                 const struct store_watch *w);
+                 const struct store_verify_callbacks *w);
 /* Writes the whole records of the log at path to a new, synced file; an
    existing one is ERR_EXISTS. Else as store_verify. */
 int store_repair(const char *path, const char *out_path,

@@ -59,7 +59,7 @@ note_loss(void *ctx, const struct store_loss *l)
 static int
 verify(struct store_report *rep, struct regions *r)
 {
-    struct store_watch w = {note_region, note_loss, note_passed, r};
+    struct store_verify_callbacks w = {note_region, note_loss, note_passed, r};
     return store_verify(path, rep, &w);
 }
 
