@@ -412,7 +412,7 @@ catch_up(struct store *s, bool same)
 }
 
 int
-store_make_place(struct store *s)
+store_make_dir(struct store *s)
 {
     int rc = s->opt.readonly ? ERR_READONLY : file_make_dirs(s->dir);
 
@@ -430,7 +430,7 @@ open_lock(struct store *s)
         return rc;
     rc = lock_open(&s->lock, true);
     if (rc == ERR_NOT_FOUND) { /* the directory is missing */
-        rc = store_make_place(s);
+        rc = store_make_dir(s);
         if (rc == 0)
             rc = lock_open(&s->lock, true);
     }

@@ -54,7 +54,7 @@ int store_lock_wait(struct store *s);
 int store_lock_patiently(struct store *s);
 /* Makes the log's directory if it is missing, for files beside the log. 0,
    ERR_READONLY, ERR_FULL, ERR_IO, ERR_NOMEM. */
-int store_make_place(struct store *s);
+int store_make_dir(struct store *s);
 /* Releases the lock. Nothing may be staged. */
 void store_unlock(struct store *s);
 bool store_locked(const struct store *s);

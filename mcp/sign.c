@@ -142,7 +142,7 @@ find_key(struct sign *s, struct arena *a, bool make)
 
     if (rc != ERR_NOT_FOUND || !make)
         return rc;
-    rc = store_make_place(s->store);
+    rc = store_make_dir(s->store);
     if (rc == 0) {
         path = path_of(s, a);
         rc = path != NULL ? make_key(path, store_path(s->store), a) : ERR_NOMEM;

@@ -517,7 +517,7 @@ test_failing_calls(void)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         fresh();
         open_rig(&r, false);
-        CHECK(store_make_place(r.t.s) == 0);
+        CHECK(store_make_dir(r.t.s) == 0);
         fault_start(cases[i].call, 0, false, cases[i].err);
         CHECK(seal(&r, STR("x"), &text) == cases[i].gives);
         fault.on = false;
@@ -539,7 +539,7 @@ test_failing_opens(void)
     for (long after = 0; after < 5; after++) { /* read, temp, dir, read */
         fresh();
         open_rig(&r, false);
-        CHECK(store_make_place(r.t.s) == 0);
+        CHECK(store_make_dir(r.t.s) == 0);
         fault_start(FAULT_OPEN, after, false, EMFILE);
         CHECK(seal(&r, STR("x"), &text) == (after < 4 ? ERR_IO : 0));
         fault.on = false;
@@ -549,7 +549,7 @@ test_failing_opens(void)
     for (int i = 0; i < 2; i++) { /* a directory that cannot be written */
         fresh();
         open_rig(&r, false);
-        CHECK(store_make_place(r.t.s) == 0);
+        CHECK(store_make_dir(r.t.s) == 0);
         fault_start(FAULT_OPEN, 1, false, i == 0 ? EACCES : EROFS);
         CHECK(seal(&r, STR("x"), &text) == 0 && opens(&r, text, STR("x")));
         fault.on = false;
@@ -569,7 +569,7 @@ test_failing_sync_of_the_directory(void)
     for (int none = 0; none < 2; none++) {
         fresh();
         open_rig(&r, false);
-        CHECK(store_make_place(r.t.s) == 0);
+        CHECK(store_make_dir(r.t.s) == 0);
         fault_start(FAULT_FSYNC, 1, false, none ? EINVAL : EIO);
         CHECK(seal(&r, STR("x"), &text) == (none ? 0 : ERR_IO));
         fault.on = false;
@@ -587,7 +587,7 @@ test_key_of_a_killed_process(void)
 
     fresh();
     open_rig(&r, false);
-    CHECK(store_make_place(r.t.s) == 0 && seal(&r, STR("x"), &text) == 0);
+    CHECK(store_make_dir(r.t.s) == 0 && seal(&r, STR("x"), &text) == 0);
     char *kept = strdup(text.p);
     text = str_of(kept);
     close_rig(&r);

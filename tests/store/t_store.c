@@ -58,7 +58,7 @@ test_first_write_makes_files(void)
 /* Makes the directory for files beside the log, also through a link; makes
    neither log nor lock file. */
 static void
-test_make_place(void)
+test_make_dir(void)
 {
     char *dir = test_tmpdir(), *path = path_in(dir, "link/a/b/tasks.log");
     struct store_options o = {.path = path, .readonly = true};
@@ -67,12 +67,12 @@ test_make_place(void)
     mode_t mask = umask(0);
     CHECK(mkdir(path_with(dir, "/real"), 0700) == 0 &&
           symlink("real", path_with(dir, "/link")) == 0);
-    CHECK(ts_open_with(&t, &o) == 0 && store_make_place(t.s) == ERR_READONLY);
+    CHECK(ts_open_with(&t, &o) == 0 && store_make_dir(t.s) == ERR_READONLY);
     CHECK(!file_exists(path_with(dir, "/real/a")));
     ts_close(&t);
     CHECK(ts_open(&t, path) == 0);
     for (int i = 0; i < 2; i++) {
-        CHECK(store_make_place(t.s) == 0);
+        CHECK(store_make_dir(t.s) == 0);
         CHECK(strcmp(state_of(&t).path,
                      path_with(dir, "/real/a/b/tasks.log")) == 0);
     }
@@ -80,12 +80,12 @@ test_make_place(void)
           S_ISDIR(st.st_mode) && (st.st_mode & 07777) == 0700);
     CHECK(rmdir(path_with(dir, "/real/a/b")) == 0); /* it was empty */
     CHECK(ts_put(&t, "task/1", "\"v\":1") == 0 && ts_is_replay(&t));
-    CHECK(store_make_place(t.s) == 0 && ts_is_replay(&t));
+    CHECK(store_make_dir(t.s) == 0 && ts_is_replay(&t));
     close_log(&t, path);
     path = path_in(dir, "no/tasks.log");
     CHECK(ts_open(&t, path) == 0);
     file_put(path_with(dir, "/no"), "x", 1); /* in the directory's place */
-    CHECK(store_make_place(t.s) == ERR_IO);
+    CHECK(store_make_dir(t.s) == ERR_IO);
     ts_close(&t);
     umask(mask);
     free(path);
@@ -586,7 +586,7 @@ main(void)
 {
     test_open_creates_nothing();
     test_first_write_makes_files();
-    test_make_place();
+    test_make_dir();
     test_link_leads_to_log();
     test_wrong_paths();
     test_odd_lock_files();
