@@ -37,7 +37,7 @@ str_of(const char *z)
     return (struct str){z, strlen(z)};
 }
 
-/* Compares words of eight bytes, as memcmp of musl does not. */
+/* Compares eight bytes at a time, which musl's memcmp does not. */
 static bool
 is_same(const char *p, const char *q, size_t n)
 {
@@ -108,8 +108,8 @@ str_trim(struct str s)
     return s;
 }
 
-/* Karp and Rabin: a hash of what.len bytes that moves along s, so that the time
-   does not depend on what repeats itself. */
+/* Rabin-Karp: a rolling hash of what.len bytes moves along s, so repetitive
+   text takes no longer. */
 size_t
 str_find(struct str s, struct str what)
 {
@@ -240,7 +240,7 @@ mem_grow(void *p, size_t used, size_t n)
     return more;
 }
 
-/* memcpy, which takes longer to begin than to copy a few words. */
+/* A memcpy that has no setup to do before it copies a few words. */
 static void
 copy(char *to, const char *p, size_t n)
 {

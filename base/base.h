@@ -24,8 +24,8 @@ bool str_eq(struct str a, struct str b);
 bool str_is(struct str a, const char *z);
 bool str_begins(struct str s, struct str prefix);
 bool str_starts(struct str s, const char *prefix);
-/* Removes what is before the first c, or all of it (s->p is then NULL), and c
-   from s; returns it. */
+/* Returns what comes before the first c and leaves in *s what comes after it.
+   Without a c, returns all of *s and sets s->p to NULL. */
 struct str str_cut(struct str *s, char c);
 struct str str_from(struct str s, size_t n); /* without its first n bytes */
 struct str str_trim(struct str s); /* without blanks and controls around it */
@@ -38,12 +38,12 @@ bool str_is_hex(struct str s, size_t n); /* n digits, lower-case */
 /* Reads an unsigned decimal that is all of s: digits only, no overflow. */
 bool str_u64(struct str s, uint64_t *out);
 
-/* Returns whether one user may hold own, when all together hold all of max: at
+/* Returns whether one user may hold own while all together hold all of max: at
    most three quarters of what the others leave, so the next one finds room. */
 bool share_fits(size_t own, size_t all, size_t max);
 
-/* n bytes, at first the `used` ones of p, which it frees; the rest is zero.
-   NULL: out of memory, and p is as it was. realloc takes 1.4 KB. */
+/* Moves the first `used` bytes of p to a block of n bytes, zero after them, and
+   frees p. NULL: out of memory, p is unchanged. realloc would add 1.4 KB. */
 void *mem_grow(void *p, size_t used, size_t n);
 
 /* An arena frees all its memory at once. Initialize to zero. */
@@ -79,8 +79,8 @@ void buf_z(struct buf *b, const char *z);
 void buf_char(struct buf *b, char c);
 void buf_u64(struct buf *b, uint64_t v);
 void buf_printf(struct buf *b, const char *fmt, ...) PRINTF(2, 3);
-/* Makes room for n more bytes: where they go; the caller adds to len. NULL: no
-   memory. */
+/* Makes room for n more bytes and returns where they go; the caller adds to
+   len. NULL: out of memory. */
 char *buf_room(struct buf *b, size_t n);
 /* Grows the capacity to exactly cap bytes, if it is smaller. */
 void buf_reserve(struct buf *b, size_t cap);
@@ -89,12 +89,12 @@ struct str buf_view(const struct buf *b);
 /* Empties b, clears err, and frees the memory if it exceeds keep bytes. */
 void buf_reset(struct buf *b, size_t keep);
 void buf_fini(struct buf *b);
-/* Ends b and returns its text in a, NUL-terminated. .p NULL: err was set. */
+/* Frees b and returns its text, NUL-terminated, in a. .p NULL: err was set. */
 struct str buf_take(struct buf *b, struct arena *a);
 
 /* Fills n bytes (at most 256) from the system's generator. 0 or ERR_IO. */
 int random_bytes(void *p, size_t n);
-/* Sets n (at most 64) hex digits and a NUL at random. 0 or ERR_IO. */
+/* Writes n (at most 64) random hex digits and a NUL. 0 or ERR_IO. */
 int random_hex(char *out, int n);
 
 #endif

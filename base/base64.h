@@ -5,11 +5,11 @@
 
 #include "base/base.h"
 
-/* Decodes text by RFC 4648, 4, with padding. ERR_SYNTAX for anything else,
-   including a non-canonical text; ERR_NOMEM. *out is in a. */
+/* Decodes RFC 4648, section 4, with padding. ERR_SYNTAX: anything else, which
+   includes non-canonical text; ERR_NOMEM. *out is in a. */
 int base64_decode(struct arena *a, struct str text, struct str *out);
 void base64_encode(struct buf *b, struct str bytes);
-/* The same by RFC 4648, 5, without padding. */
+/* The same for RFC 4648, section 5, without padding. */
 int base64url_decode(struct arena *a, struct str text, struct str *out);
 void base64url_encode(struct buf *b, struct str bytes);
 

@@ -1,6 +1,6 @@
 /* clock - the time, and times as text (RFC 3339).
 
-   Neither the locale nor the time zone is ever asked here. Time is milliseconds
+   Neither the locale nor the time zone matters here. Time is milliseconds
    since 1970 in UTC, computed here by the calendar's rules; no time_t narrower
    than 64 bits is ever passed on. */
 
@@ -59,8 +59,8 @@ clock_boot_ms(void)
 #endif
 }
 
-/* Both ways between days since 1970 and the date, for years from 0 on: the
-   year is taken to begin in March, so that a leap day is its last one. */
+/* These convert between dates and days since 1970, for years from 0 on. Their
+   year begins in March, so that a leap day is its last day. */
 int
 time_days(int y, int m, int d)
 {
@@ -128,8 +128,8 @@ time_text(int64_t ms)
     return text;
 }
 
-/* Each of the following takes its part off the front of s. On false, s is left
-   anywhere. */
+/* Each of these functions takes its part off the front of s. On false, what is
+   left of s is undefined. */
 
 /* Takes exactly n digits. */
 static bool

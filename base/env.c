@@ -16,7 +16,6 @@
 #include <string.h>
 #include <unistd.h>
 
-
 char *
 env_absolute(const char *path)
 {
@@ -133,8 +132,8 @@ env_fini(struct cli_env *e)
 
 /* ---- options ---- */
 
-/* The option that arg names, with any value joined to it in *value, else
-   NULL. */
+/* Returns the option that arg names, or NULL; *value is the value joined to
+   arg, or NULL. */
 static const struct env_opt *
 find_option(const struct env_opt *o, size_t n, const char *arg,
             const char **value)

@@ -39,8 +39,8 @@ static const char names[] =
     "store_busy\0"           /* ERR_AGAIN */
     "clock_skew\0"           /* ERR_SKEW */;
 
-/* Errors that pass by themselves. ERR_IO is not among them: the commit was
-   tried twice, and what is wrong with the disk lasts. */
+/* Errors that go away by themselves. ERR_IO does not: the commit was tried
+   twice, and a faulty disk stays faulty. */
 #define BIT(err) (1u << -(err))
 #define RETRYABLE (BIT(ERR_NOMEM) | BIT(ERR_BLOCKED) | BIT(ERR_BUSY) | \
     BIT(ERR_FULL) | BIT(ERR_LEASE) | BIT(ERR_UNREACHABLE) | BIT(ERR_AGAIN))

@@ -120,8 +120,8 @@ file_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* Makes rest what the link says, then what is left of rest. -1 with errno;
-   EINVAL: it is no link. */
+/* Sets rest to the target of link, followed by left. -1 with errno; EINVAL: it
+   is not a link. */
 static int
 put_link(const char *link, char rest[FILE_PATH_MAX], const char *left)
 {
@@ -223,8 +223,8 @@ file_sync_dir(int dir_fd)
                                                it */
 }
 
-/* Opens the directory above fd's on the same file system. -1: there is no such
-   directory, this user may not read it and so did not make it, or *e says
+/* Opens the directory above fd, if it is on the same file system. -1: there is
+   none, or this user may not read it and so did not make it, or *e says
    why. */
 static int
 open_above(int fd, int *e)

@@ -24,16 +24,16 @@ int file_flush(int fd, struct buf *b, int64_t *off, size_t keep);
 
 /* a and b concatenated, on the heap; or NULL. */
 char *file_join(const char *a, const char *b);
-/* Cuts path to its directory. False, and path unchanged: it has no slash, or is
-   "/". */
+/* Cuts path down to its directory. False: path has no slash or is "/", and is
+   unchanged. */
 bool file_cut(char *path);
 /* The directory of path, on the heap; or NULL. */
 char *file_dir_of(const char *path);
 /* The last component of path. */
 const char *file_name(const char *path);
-/* The absolute path without links, on the heap. What is missing at its end
-   stays as given, but a link must lead to something. NULL with errno. realpath
-   takes 1.4 KB and cannot tell where what is missing would be. */
+/* The absolute path with all links resolved, on the heap. Components that are
+   missing at its end stay as given, but no link may dangle. NULL with errno.
+   realpath would add 1.4 KB and fails if anything is missing. */
 char *file_real(const char *path);
 /* Makes dir and missing directories above it, with mode 0700; file_sync_path
    syncs them. 0 or enum err. */
@@ -48,8 +48,8 @@ void file_give(int fd, const char *like);
    directory is not writable. */
 int file_write_new(const char *path, const char *like, struct str content,
                    bool own);
-/* Makes dir if it is missing, and writes and syncs the file of that name in it,
-   which appears whole, by rename from tmp-<16 digits>. 0, or enum err. */
+/* Makes dir if it is missing, and writes and syncs a file of this name in it.
+   A rename from tmp-<16 digits> makes it appear whole. 0, or enum err. */
 int file_write_whole(const char *dir, const char *name, struct str content);
 /* Opens a regular file that only its owner may access, with flags besides
    O_RDONLY. Returns the descriptor, with *len and a NULL *why; or ERR_IO with

@@ -113,7 +113,7 @@ fixed_codes(struct code *literals, struct code *distances)
     code_of(distances, lengths, N_DISTANCES);
 }
 
-/* Computes the tables of RFC 1951, 3.2.5, by their rule. */
+/* Computes what RFC 1951, 3.2.5, has in tables. */
 static void
 unpack_block(struct unpack *u, const struct code *literals,
              const struct code *distances, const uint8_t *end)
@@ -162,7 +162,7 @@ unpack(struct str packed, uint8_t *p, size_t len)
     ASSERT(u.out == p + len);
 }
 
-/* The 32-bit number that begins so many bytes before the end. */
+/* The 32-bit number that begins 4 * back bytes before the end. */
 static uint32_t
 number_at(struct str packed, size_t back)
 {

@@ -287,7 +287,7 @@ look_for_signal(const struct loop *l)
         sigprocmask(SIG_SETMASK, &shut, NULL);
 }
 
-/* How long a turn may wait, no longer than *until; NULL: forever. */
+/* How long to wait if the turn ends at `until`; NULL: forever. */
 static const struct timespec *
 time_until(const struct loop *l, int64_t until, struct timespec *ts)
 {

@@ -1,4 +1,4 @@
-/* sha256 - SHA-256 as FIPS 180-4 writes it.
+/* sha256 - SHA-256 as in FIPS 180-4.
 
    One algorithm, no allocation, no failure. Words are read and written by
    shifts, so byte order and alignment do not matter.

@@ -36,7 +36,7 @@ text_lower(char c)
 int text_hex_digit(char c);
 /* Writes the n low hex digits of v. */
 void text_hex(char *out, int n, uint32_t v);
-/* Reads 8 hex digits, letters in lower case only. False: they are not. */
+/* Reads 8 hex digits, letters in lower case only. False: p has others. */
 bool text_hex32(const char *p, uint32_t *out);
 
 /* Writes a line to stderr, formatted the same way and truncated if long.
@@ -49,11 +49,11 @@ void text_tell(const char *fmt, ...) PRINTF(1, 2);
 _Noreturn void text_assert_failed(const char *file, int line);
 
 /* How many characters at the start of s are, or are not, in set. strspn and
-   strcspn take 420 bytes. */
+   strcspn would add 420 bytes. */
 size_t text_span(const char *s, const char *set);
 size_t text_until(const char *s, const char *set);
 /* The first occurrence of what in the text, or NULL. strstr is made for long
-   texts and takes 1.2 KB. */
+   texts and would add 1.2 KB. */
 const char *text_find(const char *in, const char *what);
 
 #endif

@@ -11,11 +11,11 @@ size_t utf8_len(const char *p, const char *end);
 uint32_t utf8_code(const char *p, size_t n);
 /* The number of code points in s, which must be valid UTF-8. */
 size_t utf8_count(struct str s);
-/* Whether a character began before offset at and goes on there. */
+/* Whether offset `at` is inside a character. */
 bool utf8_is_within(struct str s, size_t at);
-/* At most the first max bytes of s, without a character that ends later. */
+/* The first max bytes of s, or fewer so as not to split a character. */
 struct str utf8_cut(struct str s, size_t max);
-/* Whether it is all of valid sequences. */
+/* Whether s is valid UTF-8. */
 bool utf8_is_valid(struct str s);
 
 #endif

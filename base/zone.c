@@ -1,12 +1,12 @@
 /* zone - local time by a POSIX TZ string, such as CET-1CEST,M3.5.0,M10.5.0/3,
-   or by a file of zoneinfo (RFC 8536).
+   or by a zoneinfo file (RFC 8536).
 
    1. Such a file comes from elsewhere: every part is cut to the bytes that
       are there. Wrong numbers give a wrong time and nothing worse.
-   2. It holds all in 32 bits, then again in 64, which is what counts here;
-      a TZ string follows for the time after the last change.
-   3. A day that is counted within the year (J60) is not read: standard time
-      stands for it. */
+   2. It holds everything in 32 bits and then again in 64 bits. Only the latter
+      is used here. A TZ string for the time after the last change follows.
+   3. A change on a numbered day of the year (J60) is not supported: standard
+      time is used all year. */
 
 #include "base/zone.h"
 #include "base/clock.h"
@@ -21,7 +21,7 @@
 
 /* ---- a TZ string ---- */
 
-/* The take functions move *p after what they read. */
+/* The take functions advance *p past what they read. */
 static int
 take_number(const char **p)
 {
@@ -88,7 +88,7 @@ take_change(const char **p, int year, int64_t *at)
     return true;
 }
 
-/* False, and *ahead stays, where it is not such a string. */
+/* False: p is not a TZ string, and *ahead is unchanged. */
 static bool
 by_string(const char *p, int64_t t, int64_t *ahead)
 {

@@ -6,15 +6,15 @@
 
 #include <stdint.h>
 
-/* A POSIX TZ string, or the start of a file of zoneinfo, which has 4 KB. */
+/* A POSIX TZ string, or the start of a zoneinfo file, which has up to 4 KB. */
 struct zone {
     char text[8192];
 };
 
-/* Reads the zone that tz names, the value of TZ, or NULL where that is not set:
-   then it is the system's. One that cannot be read is UTC. */
+/* Reads the zone that tz, the value of TZ, names; NULL: that of the system. If
+   it cannot be read, UTC is used. */
 void zone_load(struct zone *z, const char *tz);
-/* How far local time was, or will be, ahead of UTC at a time since 1970. */
+/* By how much local time is ahead of UTC at ms, which counts from 1970. */
 int64_t zone_ahead_ms(const struct zone *z, int64_t ms);
 
 #endif
