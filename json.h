@@ -32,8 +32,8 @@ struct json_tok {
     bool escaped; /* the string contains a backslash */
 };
 
-/* U+FFFD, in letters that no writer of JSON mixes: an escaped lone surrogate
-   was here. */
+/* U+FFFD, in a mix of cases that no writer of JSON uses: it stands for an
+   escaped lone surrogate. */
 #define JSON_LONE "\\uFFfd"
 
 /* Parses a text. 0 with its root in *root (memory in a), ERR_SYNTAX,

@@ -35,7 +35,7 @@ is_plain(const char *p, uint64_t *hit)
     __m128i backslash = _mm_cmpeq_epi8(v, _mm_set1_epi8('\\'));
 
     *hit = (unsigned)_mm_movemask_epi8(_mm_or_si128(quote, backslash));
-    /* As signed numbers, bytes that are not ASCII are small too. */
+    /* As signed numbers, bytes that are not ASCII are below ' ' too. */
     return _mm_movemask_epi8(_mm_cmplt_epi8(v, _mm_set1_epi8(' '))) == 0;
 }
 #else

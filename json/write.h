@@ -19,7 +19,7 @@ struct json_w {
    a name in an object, an unclosed level at json_w_end) fails an assertion. */
 void json_w_init(struct json_w *w, struct buf *b);
 void json_w_end(struct json_w *w);
-/* The same, and opens the value, an object; and closes it, or an array. */
+/* json_w_init and json_obj together; json_close and json_w_end. */
 void json_begin(struct json_w *w, struct buf *b);
 void json_end(struct json_w *w);
 void json_obj(struct json_w *w);
@@ -43,15 +43,15 @@ void json_put_raw(struct json_w *w, const char *name, struct str raw);
 /* Opens an object, or an array, that is a member. */
 void json_put_obj(struct json_w *w, const char *name);
 void json_put_arr(struct json_w *w, const char *name);
-/* Appends before, unless it is NUL, and a member's name that needs no escapes,
-   in quotes and with its colon. */
+/* Appends the character `before`, unless it is NUL, then the name of a member
+   in quotes and a colon. The name needs no escapes. */
 void json_name(struct buf *b, char before, struct str name);
 /* Appends s to b in quotes, escaped. */
 void json_quote(struct buf *b, struct str s);
 /* The bytes that json_quote adds for s, not counting the quotes. */
 size_t json_quoted_len(struct str s);
-/* The same and those of s: what s takes in an answer that has it as it is and
-   as text. */
+/* The same plus s.len: what s takes in an answer that has it both as JSON and
+   as quoted text. */
 size_t json_cost(struct str s);
 
 #endif
