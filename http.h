@@ -44,8 +44,8 @@ struct http_options {
                              allows */
 };
 
-/* Returns whether only this machine can reach the address in o, or whether
-   http_open would refuse it. Binds nothing. */
+/* Returns whether only this machine can reach the address in o; also true of
+   one that http_open would refuse. Binds nothing. */
 bool http_is_local(const struct http_options *o);
 /* Binds and listens. h must outlive the server. Replaces a socket file that
    nobody listens on; the mode is 0600. Returns 0, ERR_NOMEM, or ERR_IO or
@@ -87,7 +87,7 @@ void http_know(struct http_conn *c);
    its body empty. From then on a client that closes, even for writing only, is
    dropped, as is one that sends more than HTTP_MAX_BEHIND bytes. */
 void http_forget(struct http_conn *c);
-/* Whether its client has closed, though the loop may not have seen it yet. */
+/* Whether its client has closed, even if the loop has not seen that yet. */
 bool http_is_gone(const struct http_conn *c);
 /* The handler's own pointer, kept for the life of the connection. Initially
    NULL. */

@@ -46,7 +46,7 @@ http_touch(struct http_conn *c)
     c->since_ms = loop_now(c->server->loop);
 }
 
-/* c has its reply or is gone: another body may exceed the budget. */
+/* Once c has its reply or is gone, another body may exceed the budget. */
 static void
 end_exemption(struct http_conn *c)
 {
@@ -81,8 +81,8 @@ http_drop(struct http_conn *c)
 
 /* ---- the budget, and which events to wait for ---- */
 
-/* Returns whether buffers exceed the budget, not counting the one body that
-   may. */
+/* Returns whether buffers exceed the budget, not counting those of the exempt
+   connection. */
 static bool
 is_over(const struct http *s)
 {

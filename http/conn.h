@@ -83,7 +83,7 @@ void http_account(struct http_conn *c);
 void http_update(struct http_conn *c);
 /* Writes once, as much as possible; ends the request when the reply is sent. */
 void http_flush(struct http_conn *c);
-/* Returns whether its request was released by http_forget. */
+/* Returns whether http_forget has freed its request. */
 bool http_is_waiting(const struct http_conn *c);
 /* Returns how many bytes may be read now. */
 size_t http_room(struct http_conn *c);

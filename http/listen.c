@@ -24,7 +24,7 @@
 #define BACKLOG 1024
 #define KEEP_IDLE_S 60 /* of silence before TCP probes the client */
 #define KEEP_ASK_S 15  /* between two probes */
-#define KEEP_ASKS 4    /* without an answer: the client is gone */
+#define KEEP_ASKS 4    /* unanswered probes: the client is gone */
 
 union address {
     struct sockaddr sa;

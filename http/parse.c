@@ -11,7 +11,7 @@
       checks that it is text), and a bounded number of times again when the head
       is complete. Between calls only offsets are kept, as p may move.
    2. The result depends on the first wrong byte or on the whole head, never on
-      how many bytes follow. So it is the same for any split of the input.
+      how many bytes follow. So it is the same however the input is split.
    3. After scan, each line of a head ends with CRLF and has no control
       character except HTAB.
    4. A chunked body is parsed byte by byte, except for its data; c->total <=
