@@ -124,7 +124,7 @@ load_behind_mark(struct store *s, int64_t size)
     return load_unmarked(s, size);
 }
 
-/* Changes over to an opened log; end: its committed end, if known, or 0. Under
+/* Switches to an opened log; end: its committed end, if known, or 0. Under
    the write lock, ERR_BUSY: a process with another lock file is writing. */
 static int
 go_over(struct store *s, const struct log_file *f, int64_t end)

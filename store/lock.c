@@ -302,7 +302,7 @@ mark_format(const struct mark *m, char out[LOCK_FULL_LEN])
     return LOCK_FULL_LEN;
 }
 
-/* Judges nothing while reading: a mark is valid if formatting it again gives
+/* Checks nothing while reading: a mark is valid if formatting it again gives
    the same bytes. */
 static bool
 mark_parse(const char *p, struct mark *out)

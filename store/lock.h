@@ -27,7 +27,7 @@
 enum lock_byte { /* offsets of the locks in the file */
     LOCK_WRITE = 0,
     LOCK_COMPACT = 1,
-    LOCK_PULL = 2, /* this process asks the remote for all on this host */
+    LOCK_PULL = 2, /* its holder asks the remote for all on this host */
     LOCK_INSTANCES = 1 << 20 /* from here on: one random byte per process */
 };
 #define LOCK_INSTANCES_END (UINT64_C(1) << 41) /* without a remote */
@@ -52,7 +52,7 @@ struct lock {
     ino_t ino;
     bool readonly; /* opened read-only: no locks, no new marks */
     bool held;     /* the write lock */
-    bool hosts;    /* other hosts see instances: they begin with this host's */
+    bool hosts;    /* other hosts see instances, whose high bits name a host */
     uint64_t instance; /* byte locked for life, or 0 */
     char seen[LOCK_FULL_LEN]; /* the mark as last read or written */
 };
@@ -77,7 +77,7 @@ int lock_log(int fd, bool take);
 /* Returns whether the kernel has only locks owned by processes. Reading the
    file through another descriptor then drops them. */
 bool lock_is_by_process(void);
-/* Whether no other process has locked the byte; without write permission. */
+/* Whether no other process has locked the byte. Needs no write permission. */
 bool lock_is_free(const struct lock *l, uint64_t at);
 /* Sets instance and locks that byte, if possible. Later, lock_open locks it
    again in any new lock file, or sets it to 0. */

@@ -16,7 +16,7 @@ struct remote_at {
     uint64_t b;   /* first record of its batch */
     uint32_t sum; /* record_sum of the newest record; with head, 0 and b too */
     uint64_t g;   /* a file to REPLACE the log is of generation g + 1 */
-    char id[33];  /* of the store; n 0: a new one, so others may have another */
+    char id[33];  /* of the store; if n is 0, others may have another one */
     enum remote_push {
         REMOTE_FOLLOW,
         REMOTE_PUSH,    /* a log of this host alone, with no bytes after record
@@ -31,7 +31,7 @@ struct remote_news {
     enum {
         REMOTE_SAME,    /* pull: the replica has all; at->head is set */
         REMOTE_WON,     /* commit: the batch is the next one */
-        REMOTE_BEHIND,  /* lines follow the replica's; a commit is lost */
+        REMOTE_BEHIND,  /* lines follow the replica's; a commit has failed */
         REMOTE_REPLACE, /* the replica is of no use: take the file instead */
         REMOTE_SHARED   /* content: it is done */
     } what;
@@ -45,8 +45,8 @@ struct remote_news {
                          of generation at->g + 1, to be renamed over the log */
     const char *aside; /* REPLACE: keep the old log as <log>.<aside>, since it
                           has records that are nowhere else; NULL: drop it */
-    int64_t skew_ms;  /* how far most of the engine's clocks are ahead of this
-                         one */
+    int64_t skew_ms;  /* by how much most of the engine's clocks are ahead of
+                         this one */
 };
 
 enum remote_content {

@@ -5,66 +5,69 @@
    is then a replica: a prefix of that one order. The store calls the engine
    through this table and knows nothing else of it. Nothing here blocks.
 
-   One operation is under way at a time: begun by pull or commit, and ended when
-   step returns something else than ERR_MORE. Meanwhile step is called whenever
-   the descriptor of watch is ready, or its time has come. */
+   One operation is under way at a time: pull, commit, examine or content begins
+   it, and it ends when step returns anything but ERR_MORE. Until then, step is
+   called whenever the descriptor of watch is ready or its time has come. */
 
 #include "store/news.h"
 
 #define REMOTE_MAX_BATCH (1024 * 1024) /* bytes of lines in a commit */
 
-/* The numbers of processes with an engine, up to 52 bits more. */
+/* The lowest number of a process with an engine; others are up to 52 bits
+   above it. */
 #define REMOTE_INSTANCES ((UINT64_C(1) << 41) + 1)
 
-#define REMOTE_SKEW_MS 5000 /* clocks may differ by so much */
+#define REMOTE_SKEW_MS 5000 /* by which clocks may differ */
 
 struct remote {
     void *ctx;
     bool reads_local; /* reads need not be confirmed by it */
     /* Asks whether `at` is the newest, and for what follows it if it is not.
-       An engine without this store makes it, if the local log is empty. 0, or
-       an error as of step. */
+       An engine that lacks this store makes it if the local log is empty. 0, or
+       an error as from step. */
     int (*pull)(void *ctx, const struct remote_at *at);
-    /* Offers a batch, to go right after `at`, whose head is not "". lines
-       are its records first..last, last with this sum. They are copied. With
-       the head REMOTE_NOWHERE it is refused as others are, and never wins. */
+    /* Offers a batch that follows directly on `at`, whose head is not "". lines
+       are its records first..last, and are copied; sum is that of the last.
+       With the head REMOTE_NOWHERE it can be refused like any other, but never
+       wins. */
     int (*commit)(void *ctx, const struct remote_at *at, struct str lines,
                   uint64_t first, uint64_t last, uint32_t sum);
-    /* Goes on. 0 with *news; ERR_MORE; else the operation has failed:
-       ERR_UNREACHABLE: no member took it; ERR_UNKNOWN: a commit may take effect
-       yet; ERR_FULL, ERR_TOO_LARGE, ERR_READONLY, ERR_FORMAT (another store, or
-       a newer version), ERR_IO, ERR_NOMEM. why() says more. */
+    /* Continues. 0 with *news; ERR_MORE; else the operation has failed:
+       ERR_UNREACHABLE: no member took it; ERR_UNKNOWN: a commit may still take
+       effect; ERR_FULL, ERR_TOO_LARGE, ERR_READONLY, ERR_FORMAT (another store,
+       or a newer version), ERR_IO, ERR_NOMEM. why() says more. */
     int (*step)(void *ctx, struct remote_news *news);
-    /* The descriptor to wait for, or -1, with *write if for writing; and when
-       to step at the latest, by clock_mono_ms; INT64_MAX: never. Also between
-       operations: the engine tends itself in step, which then returns 0 with
-       REMOTE_SAME if pull is worth it now, or ERR_MORE. A descriptor then means
-       that step will tell of what others commit, without a pull. */
+    /* The descriptor to wait for, or -1; *write: for writing. *due_ms is when
+       to call step at the latest, by clock_mono_ms; INT64_MAX: never. This goes
+       for the time between operations too: step then does the engine's own
+       work, and returns ERR_MORE, or 0 with REMOTE_SAME if a pull is worth it.
+       A descriptor then means that step tells of what others commit without a
+       pull. */
     int (*watch)(void *ctx, bool *write, int64_t *due_ms);
-    /* Asks member i about itself, also one that is not in use. ERR_NOT_FOUND:
-       there is none; else 0 or an error as of step, which returns 0,
-       ERR_VERSION (it is too old), ERR_SKEW (its clock is wrong) or an error.
-       why() then says what it is. */
+    /* Asks member i, in use or not, about itself. ERR_NOT_FOUND: there is no
+       such member; else 0 or an error as from step. step then returns 0,
+       ERR_VERSION (it is too old), ERR_SKEW (its clock is wrong) or another
+       error, and why() describes the member. */
     int (*examine)(void *ctx, unsigned i);
     /* The member in use, and how long an answer takes, smoothed. */
     const char *(*member)(void *ctx, int64_t *trip_us);
     /* Why the last operation failed, in words; "" if it did not. */
     const char *(*why)(void *ctx);
     /* Whether the process of another host with this instance is alive, as far
-       as known; and the instance of this one, to be told to others while it
-       lives. */
+       as is known. instance() gives that of this process, to be announced to
+       others while it lives. */
     bool (*alive)(void *ctx, uint64_t instance);
     void (*instance)(void *ctx, uint64_t instance);
-    /* A local compaction has ended: the log at path has the records up to that
-       head, or "", in its first `end` bytes. The engine may keep it as a
+    /* A local compaction has ended: the log at path has the records up to head,
+       which may be "", in its first `end` bytes. The engine may keep it as a
        snapshot and drop the batches that it covers. */
     void (*compacted)(void *ctx, const char *path, const char *head,
                       int64_t end);
-    /* Whether that, or a push, is under way, or batches are being dropped, and
-       how many bytes of how many are done. */
+    /* Whether that snapshot, or a push, is being sent, or batches are being
+       dropped; *done of *all bytes are there. */
     bool (*uploads)(void *ctx, uint64_t *done, uint64_t *all);
     /* Begins an operation on a content, which is a file dir/hex, named by its
-       SHA-256. NULL: contents stay where they are. Errors as of step, and
+       SHA-256. NULL: contents stay where they are. Errors as from step, and
        ERR_NOT_FOUND, ERR_DAMAGED. */
     int (*content)(void *ctx, const char *dir, const char *hex,
                    enum remote_content what);

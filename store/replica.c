@@ -1,12 +1,12 @@
 /* replica - a store whose commits a remote orders (store/remote.h).
 
-   The log of this host is a replica: a prefix of the one order of batches, but
-   for g and c of each line. A turn of messages is run on memory, as without a
-   remote. Then it asks the remote once: with staged records, whether they may
-   be the next batch; else, if it has looked at records, whether memory has all
-   that is committed. If others were first, what was staged is undone, their
-   batches are appended, and the turn is run again on them. An answer without
-   error is sent only after that.
+   The log of this host is a replica: a prefix of the one order of batches,
+   except for g and c of each line. A turn of messages runs on memory as without
+   a remote. Then it asks once: with staged records, whether they may be the
+   next batch; else, if it has looked at records, whether memory has all that is
+   committed. If others were first, what was staged is undone, their batches are
+   appended, and the turn is run again on them. An answer without error is sent
+   only after that.
 
    While the remote does not answer, writes fail and reads say how old they are.
    After a failure nothing is tried for a while, longer each time; a server then
@@ -80,7 +80,7 @@ look_at_newest(struct store *s, struct remote_at *at)
     record_reader_fini(&rd);
 }
 
-/* A damaged log is worth nothing: all is asked for. */
+/* A damaged log counts as empty: everything is asked for. */
 static void
 note_place(struct store *s)
 {
@@ -144,7 +144,7 @@ begin_commit(struct store *s)
     return rc;
 }
 
-/* Begins a commit that is refused either way; whoever has no room says that
+/* Begins a commit that cannot win. If there is no room, the remote says that
    instead. */
 static int
 begin_probe(struct store *s)
@@ -171,7 +171,7 @@ next_content(const struct store *s)
     return NULL;
 }
 
-/* A turn goes on where a content was put, and else runs again. */
+/* After a content was put the turn goes on; else it runs again. */
 static void
 end_content(struct store *s, int rc)
 {
@@ -376,8 +376,8 @@ replace(struct store *s, const struct remote_news *news)
     return store_put_mark(s, s->log.g, s->log.head, s->log.end, s->ino);
 }
 
-/* Whether news is worth nothing, since the log is another one now. A whole log
-   may also be older than one that another process goes on from. */
+/* Whether news is useless, since the log is another one by now. A whole log may
+   also be older than one from which another process has gone on. */
 static bool
 is_outdated(const struct store *s, const struct remote_news *news)
 {
@@ -388,13 +388,13 @@ is_outdated(const struct store *s, const struct remote_news *news)
 }
 
 /* Brings memory and log up to date; takes the lock for that, if the turn does
-   not have it. ERR_MORE: ask again, perhaps once another process has let go of
+   not have it. ERR_MORE: ask again, perhaps once another process has released
    the lock. */
 static int
 take(struct store *s, const struct remote_news *news)
 {
     bool had = s->lock.held;
-    s->replica->changed = true; /* to lock is to follow, even in vain */
+    s->replica->changed = true; /* locking follows, even if it fails */
     int rc = had ? 0 : store_lock_here(s);
     if (rc != 0)
         return rc;
@@ -422,7 +422,7 @@ won(struct store *s, const struct remote_news *news)
     return 0; /* invariant 4 */
 }
 
-/* Takes what the remote said. ERR_MORE: there is more to ask. */
+/* Acts on what the remote said. ERR_MORE: there is more to ask. */
 static int
 judge(struct store *s, const struct remote_news *news)
 {

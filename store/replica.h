@@ -1,7 +1,7 @@
 #ifndef STORE_REPLICA_H
 #define STORE_REPLICA_H
 
-/* replica - what a store with a remote knows of it. replica.c describes the
+/* replica - what a store with a remote knows about it. replica.c describes the
    operations. */
 
 #include "base/sha256.h"
@@ -30,10 +30,10 @@ struct replica {
     bool changed; /* since that began, memory has got others' batches */
     bool fresh;   /* memory has all that was committed before this turn */
     bool tended;  /* store_tend is called now and then */
-    bool listens; /* as it was told last */
+    bool listens; /* what it was last told */
     bool behind;  /* what was committed could not be written here */
-    bool full;    /* the remote has refused a commit for want of room, */
-    bool probed;  /* and store_tend has asked last whether it has some now */
+    bool full;    /* the remote has refused a commit for lack of room */
+    bool probed;  /* store_tend has just asked whether it has room again */
 
     int64_t fresh_ms;  /* memory had all that was committed until then */
     int64_t due_ms;    /* while idle: when to go on; 0: at once */
@@ -43,11 +43,11 @@ struct replica {
     int64_t others_ms; /* when others last did */
     int64_t won_ms;    /* when the last commit succeeded */
     int64_t trip_ms;   /* what a commit takes, smoothed */
-    int64_t skew_ms;   /* how far the remote's clocks are ahead, */
-    bool heard;        /* as it has said */
+    int64_t skew_ms;   /* by how much the remote's clocks are ahead */
+    bool heard;        /* the remote has said so */
     int err;           /* why the last operation failed, 0: it did not */
-    int64_t pause_ms;  /* after that, nothing is tried for so long, */
-    int64_t until_ms;  /* until then */
+    int64_t pause_ms;  /* for how long nothing is tried after that */
+    int64_t until_ms;  /* when that is over */
 
     struct content {   /* that this turn needs */
         const char *dir;
@@ -63,7 +63,7 @@ struct replica {
 /* Whether a turn asks nothing of the remote, since it has failed: store_tend
    tries again, or pause_ms has to pass first. */
 bool store_is_paused(const struct replica *r);
-/* 0; ERR_SKEW: the clock is too far from those of the remote. */
+/* 0; ERR_SKEW: the clock differs too much from those of the remote. */
 int store_check_clock(struct store *s);
 /* store_lock, whatever the remote's state. */
 int store_lock_here(struct store *s);

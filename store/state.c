@@ -6,14 +6,14 @@
    set            reads              writes                    until
    !loaded        fail               all is read again first   that is done
    opt.readonly   yes                no                        ever
-   replica        as ever            no                        ever
+   replica        as usual           no                        ever
    ->readonly
    no_lock        without recovery   no                        the next follow
    log_readonly   yes                if it can be reopened     it is reopened
    mounted        yes                no                        another log
    foreign        yes                by store_push only        that is done
-   log.damaged    of what is whole   no (a replica: begun      another log
-                                     again)
+   log.damaged    of what is whole   no (a replica starts      another log
+                                     over)
    replica->err   stale              no                        it answers
    err            yes                yes (state for people)    one succeeds
    refuse         yes                fail with it              store_refuse(0)

@@ -5,8 +5,8 @@
    and setting it ahead ages nothing.
 
    Records of other hosts carry the time of their clocks. One that is far ahead
-   must not end every lease, so what is judged by time is judged by another
-   clock, which such records do not advance. */
+   must not end every lease, so leases and ages go by another clock, which such
+   records do not advance. */
 
 #include "store/time.h"
 #include "store/state.h"
@@ -19,7 +19,7 @@
 #define JUMP_KEPT_MS (7 * 24 * JUMP_MS) /* nor do older ones */
 #define TIME_MAX_MS (INT64_C(1) << 50) /* past the year 9999 */
 
-/* Advances the clock that judges to a log time, as an offset. */
+/* Advances the clock for leases and ages to a log time, as an offset. */
 static void
 note_near(struct store_time *t, int64_t off)
 {
